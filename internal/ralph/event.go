@@ -1,0 +1,67 @@
+package ralph
+
+import "time"
+
+// EventKind tells what an Event reports.
+type EventKind int
+
+// The kinds of events. The first group comes from agents, the second from the
+// loop itself.
+const (
+	EventText      EventKind = iota + 1 // assistant text: Text, Message
+	EventToolStart                      // a tool call began: Tool, ToolID, Text is a one-line summary of its input
+	EventToolEnd                        // a tool call ended: Tool, ToolID, Text is its output (bounded), IsError
+	EventTodo                           // the agent's own task list: Todos
+	EventProgress                       // a status message: Text
+	EventResult                         // the turn is over: Turn
+
+	EventIterationStart // Iteration, Max
+	EventIterationEnd   // Record
+	EventRetry          // the same iteration is tried again: Text says why, Wait
+	EventGuardrailStart // Text is the command
+	EventGuardrailEnd   // Verdict
+	EventCheckpoint     // Commit
+	EventNotice         // something a user should know: Text
+	EventWarning        // something a user should act upon: Text
+)
+
+// Event is one thing that happened, for the live log, the session log and the
+// loop's own counting. Text of agent events is foreign and unredacted.
+type Event struct {
+	Kind EventKind
+	At   time.Time
+
+	Text    string
+	Message string // id of the message an EventText belongs to; blocks of one message are one text
+	Tool    string // name of the tool
+	ToolID  string // pairs a start with its end
+	IsError bool   // the tool call failed
+	// Echo marks text that is shown but never searched for the completion
+	// marker: a copy of our own prompt, or a subagent's words.
+	Echo  bool
+	Todos []Todo
+	Turn  *Turn
+
+	Iteration int // 1-based
+	Max       int // 0: no limit
+	Wait      time.Duration
+	Record    *Iteration
+	Verdict   *Verdict
+	Commit    *Commit
+}
+
+// TodoStatus is the state of one entry of an agent's task list.
+type TodoStatus int
+
+// The states of a Todo.
+const (
+	TodoPending TodoStatus = iota
+	TodoActive
+	TodoDone
+)
+
+// Todo is one entry of an agent's own task list.
+type Todo struct {
+	Text   string
+	Status TodoStatus
+}

@@ -1,0 +1,57 @@
+package ralph
+
+import "time"
+
+// CompletionKind names a completion detector.
+type CompletionKind string
+
+// The completion kinds.
+const (
+	CompletionPromise  CompletionKind = "promise"  // <promise>TOKEN</promise>, exact
+	CompletionResponse CompletionKind = "response" // first <response>…</response>, case-insensitive
+)
+
+// Completion is how an agent says that it is done.
+type Completion struct {
+	Kind  CompletionKind
+	Token string
+}
+
+// OnAgentError is what follows a turn that went wrong.
+type OnAgentError string
+
+// The policies for failed turns.
+const (
+	RetryOnError    OnAgentError = "retry"    // the same iteration again, at most MaxRetries times, then agent-failed
+	ContinueOnError OnAgentError = "continue" // the next iteration
+	FailOnError     OnAgentError = "fail"     // agent-failed at once
+)
+
+// Policy is what makes one dialect of the loop differ from another.
+type Policy struct {
+	Completion    Completion
+	MaxIterations int // 0: no limit
+	// MinToolCalls is the evidence a completion marker needs: so many tool
+	// calls in the run, or a changed tree or HEAD. 0 asks for none.
+	MinToolCalls int
+	OnAgentError OnAgentError
+	MaxRetries   int // additional attempts per iteration
+	// RetryDelay is the wait before the first retry; it doubles up to a
+	// minute. 0 means no wait.
+	RetryDelay time.Duration
+	// StallLimit ends the run after so many iterations in a row that changed
+	// nothing, or that failed the same guardrails the same way. 0: never.
+	StallLimit int
+	Checkpoint bool // commit and push after each changed iteration
+	// Salvage bounds the last snapshot and checkpoint of a cancelled run.
+	Salvage time.Duration
+}
+
+// Budget bounds what a run may spend. Zero values mean no bound.
+type Budget struct {
+	Cost   MicroUSD
+	Tokens int64
+	// Until is when the loop must have ended; what comes after it (publishing)
+	// is not the loop's.
+	Until time.Time
+}

@@ -1,0 +1,123 @@
+package ralph
+
+import "time"
+
+// Iteration is the record of one iteration.
+type Iteration struct {
+	Number    int // 1-based
+	Started   time.Time
+	Duration  time.Duration
+	Turns     []Turn // more than one when the iteration was tried again
+	Verdicts  []Verdict
+	Change    Change
+	Commit    Commit
+	Marker    bool // the completion marker was found
+	Rejection Rejection
+}
+
+// Usage sums the turns, failed ones included.
+func (it Iteration) Usage() Usage {
+	var u Usage
+	for _, t := range it.Turns {
+		u = u.Add(t.Usage)
+	}
+	return u
+}
+
+// Tools sums the tool calls of the turns, and those that failed.
+func (it Iteration) Tools() (calls, failed int) {
+	for _, t := range it.Turns {
+		calls += t.Tools
+		failed += t.ToolErrors
+	}
+	return calls, failed
+}
+
+// Passed says that every guardrail passed.
+func (it Iteration) Passed() bool {
+	for _, v := range it.Verdicts {
+		if !v.Passed {
+			return false
+		}
+	}
+	return true
+}
+
+// Last is the iteration's last turn; the zero Turn when there is none.
+func (it Iteration) Last() Turn {
+	if len(it.Turns) == 0 {
+		return Turn{}
+	}
+	return it.Turns[len(it.Turns)-1]
+}
+
+// Report is the single record of a run. The summary, the pull request, the
+// outputs, the JSON report and the session log are rendered from it, so that
+// they cannot disagree.
+type Report struct {
+	Version string // of ralph
+	Mode    string
+	Task    string // the prompt as the user gave it
+	Agent   string
+	Model   string // as asked for; the turns hold what the CLI reported
+
+	Started  time.Time
+	Duration time.Duration
+
+	Outcome  Outcome
+	Reason   string // one sentence; may quote foreign text
+	ExitCode int
+
+	MaxIterations int // 0: no limit
+	Budget        Budget
+
+	Baseline   []Verdict // guardrails on the untouched tree
+	Iterations []Iteration
+	Notes      []string // what a user should know: dirty tree at start, walls not in force, …
+	Isolation  string   // what is in force, in one phrase
+
+	Repository  string // owner/name; empty on a desk
+	RunURL      string // of the workflow run; empty on a desk
+	Actor       string
+	Publication Publication
+}
+
+// Usage sums the iterations.
+func (r Report) Usage() Usage {
+	var u Usage
+	for _, it := range r.Iterations {
+		u = u.Add(it.Usage())
+	}
+	return u
+}
+
+// Operation says what happened to the pull request.
+type Operation string
+
+// The operations, as create-pull-request names them.
+const (
+	OperationNone    Operation = "none"
+	OperationCreated Operation = "created"
+	OperationUpdated Operation = "updated"
+	OperationClosed  Operation = "closed"
+)
+
+// Publication is what left the machine, step by step.
+type Publication struct {
+	Branch  string
+	Base    string
+	HeadSHA string // tip of the branch; empty when nothing was committed
+	Pushed  bool
+	// ServerURL is the forge's web address, for links; empty on a desk.
+	ServerURL   string
+	PullRequest PullRequest
+	Errors      []string // what failed for good, each with what to do about it
+}
+
+// PullRequest is the pull request of the run's branch.
+type PullRequest struct {
+	Number    int
+	URL       string
+	Draft     bool
+	Operation Operation
+}

@@ -1,0 +1,80 @@
+package ralph
+
+import (
+	"context"
+	"time"
+)
+
+// Workspace is the repository the agent works in, seen from the owner's side.
+type Workspace interface {
+	// Snapshot looks at the tree as it is now. It is also what Checkpoint
+	// commits.
+	Snapshot(ctx context.Context) (Change, error)
+	// Checkpoint commits the last snapshot on the run's branch and pushes it.
+	// A push that failed is not an error: Commit says so, and the next
+	// checkpoint or the publication tries again. Nothing to commit gives the
+	// zero Commit.
+	Checkpoint(ctx context.Context, it Iteration) (Commit, error)
+}
+
+// Change is what a snapshot found.
+type Change struct {
+	Head string // commit id of the workspace's HEAD
+	Tree string // tree id of the work tree, staged as git add -A would
+	// Files, Insertions and Deletions count against the last checkpoint, or
+	// the start of the run before the first one.
+	Files      int
+	Insertions int
+	Deletions  int
+	// SinceStart says that HEAD or the tree differs from the start of the run.
+	SinceStart bool
+	Notes      []string // what a reviewer should know, e.g. a file that could not be published
+}
+
+// Commit is a checkpoint on the run's branch.
+type Commit struct {
+	SHA     string // empty: nothing was committed
+	Subject string
+	Files   int
+	Pushed  bool
+	// PushError says why Pushed is false although a push was wanted; one line.
+	PushError string
+	// Own counts commits of the agent's own that stand below this one and are new.
+	Own int
+}
+
+// FailAction says where a failed guardrail's message goes in the next prompt.
+type FailAction string
+
+// The fail actions.
+const (
+	Append  FailAction = "APPEND"
+	Prepend FailAction = "PREPEND"
+	Replace FailAction = "REPLACE"
+)
+
+// Guardrail judges the workspace after each turn.
+type Guardrail interface {
+	// Check runs the guardrail. It cannot fail: what could not be decided is a
+	// failed verdict with the reason. Iteration 0 is the untouched tree.
+	Check(ctx context.Context, iteration int) Verdict
+	// Name is the command as the user wrote it.
+	Name() string
+}
+
+// Verdict is the result of one guardrail.
+type Verdict struct {
+	Command  string
+	Passed   bool
+	ExitCode int    // -1 when a signal ended it or it never started
+	Reason   string // why it failed without an exit code of its own: "timed out after 5m0s"; empty otherwise
+	Broken   bool   // it could not be started: a failed configuration, not a judgement
+	Action   FailAction
+	Duration time.Duration
+	LogFile  string // relative to the workspace; empty when it could not be written
+	Message  string // the feedback for the agent, truncated; empty when passed
+	Output   string // tail of the output for people, bounded; foreign text
+	// Digest identifies the failure, so that the same one twice can be told;
+	// empty when passed.
+	Digest string
+}
