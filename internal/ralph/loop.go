@@ -1,0 +1,281 @@
+package ralph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Ask is what the next prompt is built from.
+type Ask struct {
+	Iteration int // 1-based
+	Max       int // 0: no limit
+	Attempt   int // 1-based
+	// Failed holds what the previous iteration's guardrails said, in order; in
+	// the first iteration, what was already red on the untouched tree.
+	Failed    []Verdict
+	Untouched bool // Failed is the untouched tree's
+	Rejection Rejection
+	Failure   *Failure // of the previous iteration's last turn
+}
+
+// Loop asks an agent again and again until the work is done or a limit is
+// reached. Reaching a limit is an outcome, not an error.
+type Loop struct {
+	Agent      Agent
+	Workspace  Workspace // nil: no snapshots are taken
+	Guardrails []Guardrail
+	// Prompt builds the next prompt. Its error ends the run as invalid.
+	Prompt func(Ask) (Prompt, error)
+	Policy Policy
+	Budget Budget
+	// Emit is told everything that happens, from one goroutine at a time; nil
+	// drops it.
+	Emit func(Event)
+}
+
+// Baseline runs the guardrails on the untouched tree, so that what was already
+// red is known. It spends no money.
+func (l *Loop) Baseline(ctx context.Context) []Verdict { return l.check(ctx, 0) }
+
+// Run loops until an outcome and returns what the loop knows of the report:
+// outcome, reason, times and iterations. baseline is what Baseline returned;
+// nil when it was not asked. When ctx ends, the running turn is ended, the
+// work is saved and the outcome is Interrupted.
+func (l *Loop) Run(ctx context.Context, baseline []Verdict) Report {
+	r := run{Loop: l, baseline: baseline}
+	r.report.Started = time.Now()
+	r.report.Baseline = baseline
+	r.report.MaxIterations = l.Policy.MaxIterations
+	r.report.Budget = l.Budget
+
+	bounded, cancel := ctx, context.CancelFunc(func() {})
+	if !l.Budget.Until.IsZero() {
+		bounded, cancel = context.WithDeadline(ctx, l.Budget.Until)
+	}
+	defer cancel()
+	end := r.loop(ctx, bounded)
+
+	r.report.Outcome, r.report.Reason = end.outcome, end.reason
+	if r.unsaved != nil { // whatever was claimed: work that is not committed is not done
+		r.report.Reason = fmt.Sprintf("%s, but the work could not be committed: %v", end.reason, r.unsaved)
+		if end.outcome != Interrupted {
+			r.report.Outcome = GitFailed
+		}
+	}
+	r.report.Duration = time.Since(r.report.Started)
+	return r.report
+}
+
+// ending is an outcome with its reason.
+type ending struct {
+	outcome Outcome
+	reason  string
+}
+
+// run is the state of one Run.
+type run struct {
+	*Loop
+	report   Report
+	baseline []Verdict
+	usage    Usage
+	tools    int   // tool calls since the start
+	counts   bool  // the agent reports its tool calls
+	changed  bool  // HEAD or tree differ from the start
+	unsaved  error // the last snapshot or checkpoint failed
+	stall    stall
+}
+
+// loop returns the ending. ctx ends when somebody wants the run to stop,
+// bounded also when its time is over.
+func (r *run) loop(ctx, bounded context.Context) ending {
+	limit := r.Policy.MaxIterations
+	for n := 1; limit == 0 || n <= limit; n++ {
+		if end, over := r.over(ctx, bounded); over {
+			return end
+		}
+		r.emit(Event{Kind: EventIterationStart, Iteration: n, Max: limit})
+		it, end := r.iterate(ctx, bounded, n)
+		r.report.Iterations = append(r.report.Iterations, it)
+		r.emit(Event{Kind: EventIterationEnd, Iteration: n, Max: limit, Record: &it})
+		if end != nil {
+			return *end
+		}
+	}
+	// A budget that was used up by the last iteration is no news any more.
+	return ending{MaxIterations, fmt.Sprintf("%d iterations ran and the work is not done", limit)}
+}
+
+// over looks at the limits that hold between two iterations and two attempts.
+func (r *run) over(ctx, bounded context.Context) (ending, bool) {
+	b := r.Budget
+	switch {
+	case ctx.Err() != nil:
+		return ending{Interrupted, "the run was cancelled"}, true
+	case bounded.Err() != nil || (!b.Until.IsZero() && !time.Now().Before(b.Until)):
+		return ending{Deadline, "the time of the run (max-duration) is used up"}, true
+	case b.Cost > 0 && r.usage.Cost.Amount >= b.Cost:
+		return ending{OverBudget, fmt.Sprintf("%s of max-cost-usd %s are spent", r.usage.Cost, b.Cost)}, true
+	case b.Tokens > 0 && r.usage.Tokens.Total() >= b.Tokens:
+		return ending{OverBudget, fmt.Sprintf("%d of max-tokens %d are used", r.usage.Tokens.Total(), b.Tokens)}, true
+	}
+	return ending{}, false
+}
+
+// iterate runs one iteration: turn, guardrails, completion, checkpoint. An
+// ending is returned when the run is over.
+func (r *run) iterate(ctx, bounded context.Context, n int) (it Iteration, end *ending) {
+	it = Iteration{Number: n, Started: time.Now()}
+	defer func() { it.Duration = time.Since(it.Started) }()
+
+	detector, end := r.turns(ctx, bounded, &it)
+	shielded, done := r.shield(ctx)
+	defer done()
+	before := r.snapshot(shielded, &it)
+	ok := len(it.Turns) > 0 && it.Last().Failure == nil
+	if end == nil && (ok || bounded.Err() == nil) {
+		it.Verdicts = append(it.Verdicts, r.check(bounded, n)...)
+	}
+	it.Marker = ok && detector.Found()
+	it.Rejection = r.judge(it, ok)
+	switch {
+	case end != nil:
+	case it.Rejection == NotRejected:
+		end = &ending{Completed, completedReason(n)}
+	case ctx.Err() != nil:
+		end = &ending{Interrupted, "the run was cancelled"}
+	case bounded.Err() != nil:
+		end = &ending{Deadline, "the time of the run (max-duration) is used up"}
+	case r.stall.seen(r.Policy.StallLimit, before, it):
+		end = &ending{Stalled, fmt.Sprintf("%d iterations in a row brought nothing new: %s", r.Policy.StallLimit, r.stall.why)}
+	}
+	if len(it.Verdicts) > 0 && before.ok {
+		r.snapshot(shielded, &it) // guardrails may have formatted or generated files
+	}
+	r.checkpoint(shielded, &it)
+	r.stall.settle(it)
+	return it, end
+}
+
+func completedReason(n int) string {
+	if n == 1 {
+		return "the work was done in 1 iteration"
+	}
+	return fmt.Sprintf("the work was done in %d iterations", n)
+}
+
+// judge is the one order of checks: the turn itself, guardrails, evidence,
+// completion. 001-26, 003-09, 004-05
+func (r *run) judge(it Iteration, ok bool) Rejection {
+	switch {
+	case !ok:
+		return RejectedTurn
+	case !it.Passed():
+		return RejectedGuardrails
+	case !it.Marker:
+		return RejectedNoMarker
+	case !r.worked(it):
+		return RejectedNoWork
+	}
+	return NotRejected
+}
+
+// worked says whether there is evidence behind a completion marker: tool
+// calls, a changed tree or HEAD, or, from an agent that does not report its
+// tool calls, guardrails that ran and passed. 004-07, 004-08
+func (r *run) worked(it Iteration) bool {
+	switch {
+	case r.Policy.MinToolCalls == 0, r.tools >= r.Policy.MinToolCalls, r.changed:
+		return true
+	}
+	return !r.counts && len(it.Verdicts) > 0
+}
+
+// check runs every guardrail, not only up to the first that fails.
+func (r *Loop) check(ctx context.Context, n int) []Verdict {
+	verdicts := make([]Verdict, 0, len(r.Guardrails))
+	for _, g := range r.Guardrails {
+		r.emit(Event{Kind: EventGuardrailStart, Text: g.Name(), Iteration: n})
+		v := g.Check(ctx, n)
+		verdicts = append(verdicts, v)
+		r.emit(Event{Kind: EventGuardrailEnd, Verdict: &v, Iteration: n})
+	}
+	return verdicts
+}
+
+// snapshot looks at the tree. What cannot be looked at cannot be published, so
+// the agent is told as a guardrail would tell it.
+func (r *run) snapshot(ctx context.Context, it *Iteration) state {
+	if r.Workspace == nil {
+		return state{}
+	}
+	change, err := r.Workspace.Snapshot(ctx)
+	if err != nil {
+		r.fail(it, err)
+		return state{}
+	}
+	r.unsaved = nil
+	it.Change = change
+	r.changed = r.changed || change.SinceStart
+	return state{head: change.Head, tree: change.Tree, ok: true, fresh: change.SinceStart}
+}
+
+// fail records a tree that could not be looked at or committed.
+func (r *run) fail(it *Iteration, err error) {
+	r.unsaved = err
+	r.emit(Event{Kind: EventWarning, Text: err.Error(), Iteration: it.Number})
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return
+	}
+	it.Verdicts = append(it.Verdicts, Verdict{
+		Command: "git", ExitCode: -1, Reason: err.Error(), Action: Append, Digest: "git: " + err.Error(),
+		Message: "The repository is in a state that cannot be committed: " + err.Error() + "\nBring it back into order; do not discard your work.",
+	})
+}
+
+func (r *run) checkpoint(ctx context.Context, it *Iteration) {
+	if r.Workspace == nil || !r.Policy.Checkpoint || r.unsaved != nil {
+		return
+	}
+	commit, err := r.Workspace.Checkpoint(ctx, *it)
+	if err != nil {
+		r.unsaved = err
+		r.emit(Event{Kind: EventWarning, Text: err.Error(), Iteration: it.Number})
+		return
+	}
+	it.Commit = commit
+	if commit.SHA != "" {
+		r.emit(Event{Kind: EventCheckpoint, Commit: &commit, Iteration: it.Number})
+	}
+}
+
+// shield gives the work of saving a context that outlives ctx by
+// Policy.Salvage: a cancelled run still commits what it has.
+func (r *run) shield(ctx context.Context) (context.Context, context.CancelFunc) {
+	shielded, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	salvage := r.Policy.Salvage
+	if salvage == 0 {
+		salvage = 5 * time.Second
+	}
+	stop := context.AfterFunc(ctx, func() {
+		t := time.NewTimer(salvage)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			cancel()
+		case <-shielded.Done():
+		}
+	})
+	return shielded, func() { stop(); cancel() }
+}
+
+func (l *Loop) emit(e Event) {
+	if l.Emit == nil {
+		return
+	}
+	if e.At.IsZero() {
+		e.At = time.Now()
+	}
+	l.Emit(e)
+}

@@ -1,0 +1,181 @@
+package ralph
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// maxRetryDelay bounds the doubling wait between attempts.
+const maxRetryDelay = time.Minute
+
+// turns asks the agent until a turn goes well, the policy goes on without one,
+// or the run is over. The detector has read the last turn's text.
+func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *ending) {
+	delay := r.Policy.RetryDelay
+	for attempt, retries := 1, 0; ; attempt++ {
+		detector := NewDetector(r.Policy.Completion)
+		turn, err := r.turn(bounded, it, attempt, detector)
+		if err != nil {
+			return detector, &ending{Invalid, err.Error()}
+		}
+		it.Turns = append(it.Turns, turn)
+		r.usage = r.usage.Add(turn.Usage)
+		r.tools += turn.Tools
+		r.counts = r.counts || turn.CountsTools
+		if ctx.Err() != nil {
+			return detector, &ending{Interrupted, "the run was cancelled while the agent worked"}
+		}
+		f := turn.Failure
+		if f == nil {
+			return detector, nil
+		}
+		if bounded.Err() != nil {
+			return detector, &ending{Deadline, "the time of the run (max-duration) was used up while the agent worked"}
+		}
+		next, wait := r.after(f, retries, delay)
+		switch next {
+		case goOn:
+			return detector, nil
+		case give:
+			return detector, r.gaveUp(f, retries)
+		case waitForQuota:
+		case again:
+			retries++
+			delay = min(2*delay, maxRetryDelay)
+		}
+		r.emit(Event{Kind: EventRetry, Text: failureText(f), Wait: wait, Iteration: it.Number})
+		if !sleep(bounded, wait) {
+			if ctx.Err() != nil {
+				return detector, &ending{Interrupted, "the run was cancelled before the next attempt"}
+			}
+			return detector, &ending{Deadline, "the time of the run (max-duration) was used up before the next attempt"}
+		}
+		if end, over := r.over(ctx, bounded); over {
+			return detector, &end
+		}
+	}
+}
+
+// turn builds the prompt and asks once.
+func (r *run) turn(ctx context.Context, it *Iteration, attempt int, detector *Detector) (Turn, error) {
+	ask := Ask{Iteration: it.Number, Max: r.Policy.MaxIterations, Attempt: attempt}
+	if n := len(r.report.Iterations); n > 0 {
+		last := r.report.Iterations[n-1]
+		ask.Failed, ask.Rejection, ask.Failure = failed(last.Verdicts), last.Rejection, last.Last().Failure
+	} else {
+		ask.Failed, ask.Untouched = failed(r.baseline), true
+	}
+	prompt, err := r.Prompt(ask)
+	if err != nil {
+		return Turn{}, err
+	}
+	prompt.Iteration, prompt.Attempt = it.Number, attempt
+	if r.Budget.Cost > 0 {
+		prompt.CostLeft = r.Budget.Cost - r.usage.Cost.Amount
+	}
+	return r.Agent.Run(ctx, prompt, func(e Event) {
+		if e.Kind == EventText && !e.Echo {
+			detector.Write(e.Message, e.Text)
+		}
+		e.Iteration = it.Number
+		r.emit(e)
+	})
+}
+
+func failed(verdicts []Verdict) []Verdict {
+	var out []Verdict
+	for _, v := range verdicts {
+		if !v.Passed {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// step is what follows a failed turn.
+type step int
+
+const (
+	again        step = iota + 1 // the same iteration, counted as a retry
+	waitForQuota                 // the same iteration, counted as nothing
+	goOn                         // this iteration is over
+	give                         // the run is over
+)
+
+// after decides what follows a failed turn, and how long to wait before it.
+func (r *run) after(f *Failure, retries int, delay time.Duration) (step, time.Duration) {
+	switch {
+	case f.Fatal(), f.Kind == FailureBudget:
+		return give, 0
+	case f.Kind == FailureQuota:
+		// Worth waiting for only when the run will still be there.
+		if wait := time.Until(f.RetryAt); !f.RetryAt.IsZero() && !r.Budget.Until.IsZero() && f.RetryAt.Before(r.Budget.Until) {
+			return waitForQuota, max(wait, time.Second)
+		}
+		return give, 0
+	case r.Policy.OnAgentError == FailOnError:
+		return give, 0
+	case f.Kind == FailureRequest:
+		// The same request would fail the same way; a fresh context may not.
+		if r.failedInARow() >= r.Policy.MaxRetries {
+			return give, 0
+		}
+		return goOn, 0
+	case r.Policy.OnAgentError == ContinueOnError && f.Kind != FailureAPI:
+		return goOn, 0
+	case retries < r.Policy.MaxRetries:
+		return again, delay
+	case r.Policy.OnAgentError == ContinueOnError:
+		return goOn, 0
+	}
+	return give, 0
+}
+
+// failedInARow counts the iterations before this one whose turn failed.
+func (r *run) failedInARow() int {
+	n := 0
+	for i := len(r.report.Iterations) - 1; i >= 0 && r.report.Iterations[i].Rejection == RejectedTurn; i-- {
+		n++
+	}
+	return n
+}
+
+func (r *run) gaveUp(f *Failure, retries int) *ending {
+	text := failureText(f)
+	switch {
+	case f.Fatal():
+		return &ending{Invalid, text}
+	case f.Kind == FailureQuota && !f.RetryAt.IsZero():
+		return &ending{Quota, fmt.Sprintf("%s; the limit resets at %s", text, f.RetryAt.UTC().Format(time.RFC3339))}
+	case f.Kind == FailureQuota:
+		return &ending{Quota, text}
+	case f.Kind == FailureBudget:
+		return &ending{OverBudget, text}
+	case retries > 0:
+		return &ending{AgentFailed, fmt.Sprintf("the agent failed %d times in one iteration: %s", retries+1, text)}
+	}
+	return &ending{AgentFailed, "the agent failed: " + text}
+}
+
+func failureText(f *Failure) string {
+	if f.Message == "" {
+		return f.Kind.String()
+	}
+	return f.Kind.String() + ": " + f.Message
+}
+
+// sleep waits unless ctx ends first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
