@@ -1,0 +1,94 @@
+// Package internal_test holds the import table of the rooms.
+package internal_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/org/ralph-action/internal/"
+
+// rooms lists what each package may import of ours. Draw a new arrow here, with
+// its reason, in the commit that needs it, or don't draw it.
+var rooms = map[string]struct {
+	may []string
+	why string
+}{
+	"ralph":   {nil, "the domain knows nobody"},
+	"secret":  {nil, "everybody holds secrets"},
+	"rundir":  {nil, "files of ours in the workspace, for whoever writes one"},
+	"sandbox": {nil, "what a child may touch; no domain in it"},
+	"proc":    {[]string{"sandbox"}, "starts children inside the walls"},
+	"config":  {[]string{"ralph", "secret"}, "inputs become policies and secrets"},
+	"prompt":  {[]string{"ralph", "secret"}, "feedback is built from verdicts"},
+	"agent":   {[]string{"ralph", "proc", "secret"}, "a CLI's stream becomes events"},
+	"guard":   {[]string{"ralph", "proc", "secret"}, "a command becomes a verdict"},
+	"repo":    {[]string{"ralph", "secret"}, "a tree becomes commits"},
+	"forge":   {[]string{"ralph", "secret"}, "a record becomes a pull request"},
+	"report":  {[]string{"ralph", "secret"}, "a record becomes text"},
+	"runner":  {[]string{"ralph", "secret"}, "a record becomes outputs"},
+	"demo":    {nil, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
+}
+
+// owners lists the packages that only one room may import.
+var owners = map[string]struct{ room, why string }{
+	"os/exec":                                {"proc", "a child is started and ended in one place"},
+	"gopkg.in/yaml.v3":                       {"config", "one reader of configuration"},
+	"github.com/go-git/go-git/v5":            {"repo", "one owner of the branch"},
+	"github.com/google/go-github/v60/github": {"forge", "one client of the forge"},
+	"github.com/sethvargo/go-githubactions":  {"runner", "one voice to the runner"},
+}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		room := strings.Split(filepath.ToSlash(path), "/")[0]
+		seen[room] = true
+		rule, ok := rooms[room]
+		if !ok {
+			t.Errorf("%s: no room %q in the table", path, room)
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, source, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			imported := strings.Trim(spec.Path.Value, `"`)
+			if ours, found := strings.CutPrefix(imported, module); found && ours != room && !slices.Contains(rule.may, ours) {
+				t.Errorf("%s imports %s, but %s may import %v: %s", path, ours, room, rule.may, rule.why)
+			}
+			for owned, by := range owners {
+				if (imported == owned || strings.HasPrefix(imported, owned+"/")) && room != by.room {
+					t.Errorf("%s imports %s, which only %s may: %s", path, imported, by.room, by.why)
+				}
+			}
+			if room == "ralph" && strings.Contains(imported, ".") {
+				t.Errorf("%s imports %s: the domain is std only", path, imported)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for room := range rooms {
+		if !seen[room] {
+			t.Errorf("the table names a room %q that does not exist", room)
+		}
+	}
+}

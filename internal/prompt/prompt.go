@@ -1,0 +1,122 @@
+// Package prompt builds what the agent is asked in each iteration: the task as
+// the user wrote it, what the guardrails said last time, and the rule that
+// tells when the work is done.
+package prompt
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+//go:embed rule.md
+var rule string
+
+// Builder builds prompts. Task is asked again for every iteration, so that a
+// prompt file can be edited while the run goes on.
+type Builder struct {
+	Task       func() (string, error)
+	Completion ralph.Completion
+	// Count puts "Iteration X of Y, Z remaining." in front. 001-16
+	Count bool
+	// Bare leaves the completion rule and the remarks on the last iteration
+	// out: the task and the guardrails' messages alone, for prompts that hold a
+	// rule of their own.
+	Bare bool
+}
+
+// separator stands between the parts of a prompt. 001-15
+const separator = "\n\n"
+
+// Build joins the parts that ask calls for. Guardrail messages stand where
+// their fail actions put them; REPLACE takes the place of the task only, and no
+// message ever hides another.
+func (b Builder) Build(ask ralph.Ask) (ralph.Prompt, error) {
+	task, err := b.Task()
+	if err != nil {
+		return ralph.Prompt{}, err
+	}
+	var parts []string
+	add := func(s string) {
+		if s = strings.TrimRight(s, "\n"); s != "" {
+			parts = append(parts, s)
+		}
+	}
+	if b.Count {
+		add(count(ask))
+	}
+	if ask.Untouched && len(ask.Failed) > 0 {
+		add(remarkUntouched)
+	}
+	for _, v := range ask.Failed {
+		if v.Action == ralph.Prepend {
+			add(v.Message)
+		}
+	}
+	if !replaced(ask) {
+		add(task)
+	}
+	for _, v := range ask.Failed {
+		if v.Action != ralph.Prepend {
+			add(v.Message)
+		}
+	}
+	if !b.Bare {
+		add(remark(ask, b.Completion))
+		// A task with the marker in it brings a rule of its own.
+		if replaced(ask) || !strings.Contains(task, b.Completion.Marker()) {
+			add(strings.ReplaceAll(rule, "{{marker}}", b.Completion.Marker()))
+		}
+	}
+	return ralph.Prompt{Text: strings.Join(parts, separator) + "\n"}, nil
+}
+
+// replaced says that a failed guardrail takes the task's place. What was red
+// before the agent did anything never does.
+func replaced(ask ralph.Ask) bool {
+	if ask.Untouched {
+		return false
+	}
+	for _, v := range ask.Failed {
+		if v.Action == ralph.Replace {
+			return true
+		}
+	}
+	return false
+}
+
+func count(ask ralph.Ask) string {
+	if ask.Max == 0 {
+		return fmt.Sprintf("Iteration %d.", ask.Iteration)
+	}
+	return fmt.Sprintf("Iteration %d of %d, %d remaining.", ask.Iteration, ask.Max, ask.Max-ask.Iteration)
+}
+
+const (
+	remarkUntouched = "Before you changed anything, these checks already failed:"
+	// 004-07, to the letter.
+	remarkNoWork = "Promise detected, but no tool calls/work were performed; you must actually complete the task before emitting the promise."
+	remarkRed    = "The checks named above have to pass before the task counts as done, whatever was claimed. Mend the cause; do not weaken the checks."
+	remarkOpen   = "The previous iteration ended without %s, so the task is not done yet. Look at what exists, continue from there, and finish what is left."
+	remarkCut    = "The previous iteration ended early (%s). What it changed is still in place: look at it first, then continue."
+)
+
+// remark says why there is another iteration.
+func remark(ask ralph.Ask, c ralph.Completion) string {
+	switch ask.Rejection {
+	case ralph.RejectedTurn:
+		if ask.Failure != nil {
+			return fmt.Sprintf(remarkCut, ask.Failure.Kind)
+		}
+		return fmt.Sprintf(remarkCut, "failure")
+	case ralph.RejectedGuardrails:
+		return remarkRed
+	case ralph.RejectedNoWork:
+		return remarkNoWork
+	case ralph.RejectedNoMarker:
+		return fmt.Sprintf(remarkOpen, c.Marker())
+	}
+	return ""
+}

@@ -1,0 +1,83 @@
+package prompt_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/org/ralph-action/internal/prompt"
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+var complete = ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"}
+
+func text(s string) func() (string, error) { return func() (string, error) { return s, nil } }
+
+func TestBareParts(t *testing.T) { // 001-14, 001-15, 001-16
+	t.Parallel()
+	fail := func(action ralph.FailAction, message string) ralph.Verdict {
+		return ralph.Verdict{Action: action, Message: message}
+	}
+	for _, tc := range []struct {
+		name  string
+		count bool
+		ask   ralph.Ask
+		want  string
+	}{
+		{"task alone", false, ralph.Ask{Iteration: 1, Max: 10}, "task\n"},
+		{"count in front", true, ralph.Ask{Iteration: 2, Max: 10, Failed: []ralph.Verdict{fail(ralph.Prepend, "lint")}}, "Iteration 2 of 10, 8 remaining.\n\nlint\n\ntask\n"},
+		{"count without a limit", true, ralph.Ask{Iteration: 2}, "Iteration 2.\n\ntask\n"},
+		{"append", false, ralph.Ask{Failed: []ralph.Verdict{fail(ralph.Append, "lint"), fail(ralph.Append, "test")}}, "task\n\nlint\n\ntest\n"},
+		{"prepend and append", false, ralph.Ask{Failed: []ralph.Verdict{fail(ralph.Append, "lint"), fail(ralph.Prepend, "test")}}, "test\n\ntask\n\nlint\n"},
+		{"replace keeps every message", false, ralph.Ask{Failed: []ralph.Verdict{fail(ralph.Append, "lint"), fail(ralph.Replace, "test"), fail(ralph.Prepend, "build")}}, "build\n\nlint\n\ntest\n"},
+		{"the untouched tree never replaces", false, ralph.Ask{Untouched: true, Failed: []ralph.Verdict{fail(ralph.Replace, "test")}}, "Before you changed anything, these checks already failed:\n\ntask\n\ntest\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := prompt.Builder{Task: text("task\n"), Completion: complete, Count: tc.count, Bare: true}.Build(tc.ask)
+			if err != nil || p.Text != tc.want {
+				t.Errorf("Build() = %q, %v; want %q", p.Text, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestRuleAndRemarks(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		ask  ralph.Ask
+		want string
+	}{
+		{"rule", ralph.Ask{}, "\n\n<promise>COMPLETE</promise>\n"},
+		{"no marker", ralph.Ask{Rejection: ralph.RejectedNoMarker}, "ended without <promise>COMPLETE</promise>"},
+		{"no work", ralph.Ask{Rejection: ralph.RejectedNoWork}, "Promise detected, but no tool calls/work were performed; you must actually complete the task before emitting the promise."}, // 004-07
+		{"red", ralph.Ask{Rejection: ralph.RejectedGuardrails}, "do not weaken the checks"},
+		{"cut short", ralph.Ask{Rejection: ralph.RejectedTurn, Failure: &ralph.Failure{Kind: ralph.FailureTimeout, Message: "secret"}}, "ended early (timeout)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := prompt.Builder{Task: text("task"), Completion: complete}.Build(tc.ask)
+			if err != nil || !strings.Contains(p.Text, tc.want) || strings.Contains(p.Text, "secret") {
+				t.Errorf("Build() = %q, %v; want %q in it", p.Text, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestOwnRuleIsKept(t *testing.T) {
+	t.Parallel()
+	p, _ := prompt.Builder{Task: text("Say <promise>COMPLETE</promise> at the end."), Completion: complete}.Build(ralph.Ask{})
+	if strings.Count(p.Text, complete.Marker()) != 1 {
+		t.Errorf("Build() = %q, want the user's own rule only", p.Text)
+	}
+}
+
+func TestTaskError(t *testing.T) {
+	t.Parallel()
+	gone := errors.New("prompt.md: gone")
+	_, err := prompt.Builder{Task: func() (string, error) { return "", gone }}.Build(ralph.Ask{})
+	if !errors.Is(err, gone) {
+		t.Errorf("Build() error = %v, want %v", err, gone)
+	}
+}
