@@ -1,0 +1,124 @@
+package rundir
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const lockName = "lock"
+
+// ErrLocked says that another ralph works in the workspace. The error that
+// wraps it names its process.
+var ErrLocked = errors.New("another ralph")
+
+// Lock keeps a second ralph out of the workspace until release is called or
+// this process ends, however it ends.
+//
+// The lock is on the workspace directory itself, because a git clean of the
+// agent's deletes everything in .ralph, and on .ralph/lock, because some
+// network file systems lock no directories. The file also says who holds it.
+func (d *Dir) Lock() (release func(), err error) {
+	top, err := d.root.Open(".")
+	if err != nil {
+		return nil, fmt.Errorf("open workspace %s: %w", d.workspace, reason(err))
+	}
+	if err := flock(top); errors.Is(err, unix.EWOULDBLOCK) {
+		_ = top.Close()
+		return nil, d.locked()
+	}
+	f, err := d.lockFile()
+	if err != nil {
+		_ = top.Close()
+		return nil, err
+	}
+	if err := flock(f); err != nil {
+		_, _ = f.Close(), top.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, d.locked()
+		}
+		return nil, fmt.Errorf("lock %s: %w", d.Path(lockName), err)
+	}
+	if err := note(f); err != nil {
+		_, _ = f.Close(), top.Close()
+		return nil, fmt.Errorf("write %s: %w", d.Path(lockName), reason(err))
+	}
+	return func() {
+		_ = f.Truncate(0) // the file stays: removing a locked file lets two in
+		_, _ = f.Close(), top.Close()
+	}, nil
+}
+
+// lockFile opens the lock file; unlike other files it is kept when it is there.
+func (d *Dir) lockFile() (*os.File, error) {
+	dir, err := d.enter(lockName)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	if before, err := dir.Lstat(lockName); err == nil && before.Mode().IsRegular() && links(before) == 1 {
+		f, err := dir.OpenFile(lockName, os.O_RDWR, 0)
+		if err == nil {
+			if after, err := f.Stat(); err == nil && os.SameFile(before, after) {
+				return f, nil
+			}
+			_ = f.Close()
+		}
+	}
+	return d.replace(dir, lockName)
+}
+
+// note says in the lock file who holds it. Its modification time is the start.
+func note(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteString(strconv.Itoa(os.Getpid()) + "\n")
+	return err
+}
+
+// locked describes the holder, as far as the lock file still does.
+func (d *Dir) locked() error {
+	const rest = "is working in this folder; wait for it to end, or end it"
+	f, err := d.root.Open(d.Path(lockName))
+	if err != nil {
+		return fmt.Errorf("%w %s", ErrLocked, rest)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	line, _ := bufio.NewReader(io.LimitReader(f, 32)).ReadString('\n')
+	pid, e := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || e != nil || pid <= 0 {
+		return fmt.Errorf("%w %s", ErrLocked, rest)
+	}
+	return fmt.Errorf("%w (pid %d, started %s) %s", ErrLocked, pid, info.ModTime().Format(time.RFC3339), rest)
+}
+
+// flock locks without waiting.
+func flock(f *os.File) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var locked error
+	if err := conn.Control(func(fd uintptr) { locked = unix.Flock(int(fd), unix.LOCK_EX|unix.LOCK_NB) }); err != nil {
+		return err
+	}
+	return locked
+}
+
+// links counts the names of a file; a second one may lie outside the workspace.
+func links(info os.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Nlink)
+	}
+	return 1
+}

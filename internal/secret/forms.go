@@ -1,0 +1,99 @@
+package secret
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// minValue is the length below which a value is not looked for: masking
+	// every "yes" or "42" of a log hides the log and protects nothing.
+	minValue = 4
+	// minLine is the length from which a line of a multi-line value is a form
+	// of its own, because logs are read by line.
+	minLine = 8
+)
+
+// forms lists the shapes in which a value turns up in output: itself, as JSON,
+// in URLs, in base64 alone or embedded in something longer, and line by line.
+func forms(value string) []string {
+	value = strings.TrimSpace(value)
+	all := append(escaped(value), encoded(value)...)
+	if strings.ContainsAny(value, "\r\n") {
+		for line := range strings.FieldsFuncSeq(value, isLineEnd) {
+			if line = strings.TrimSpace(line); len(line) >= minLine {
+				all = append(all, escaped(line)...)
+			}
+		}
+	}
+	kept := all[:0]
+	for _, form := range all {
+		if len(form) >= minValue {
+			kept = append(kept, form)
+		}
+	}
+	return kept
+}
+
+func isLineEnd(r rune) bool { return r == '\n' || r == '\r' }
+
+// escaped is the value and what JSON encoders and URL escapers make of it.
+func escaped(value string) []string {
+	query, path := url.QueryEscape(value), url.PathEscape(value)
+	component := strings.ReplaceAll(query, "+", "%20") // JavaScript's encodeURIComponent
+	all := []string{value, query, path, component, lowerHex(query), lowerHex(path), lowerHex(component)}
+	if utf8.ValidString(value) { // an encoder replaces the rest, which no form can find
+		once := jsonEscape(value, false)
+		all = append(all, once, jsonEscape(value, true),
+			jsonEscape(once, false), // JSON in JSON: tool output inside an agent's stream
+			strings.ReplaceAll(once, "/", `\/`))
+	}
+	return all
+}
+
+// jsonEscape is the inside of the value's JSON string; html escapes <, > and &
+// as Go's encoder does by default and JavaScript's does not.
+func jsonEscape(value string, html bool) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(html)
+	if err := enc.Encode(value); err != nil {
+		return value
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(b.String(), "\n"), `"`), `"`)
+}
+
+// lowerHex turns %2F into %2f.
+func lowerHex(s string) string {
+	b := []byte(s)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			copy(b[i+1:i+3], bytes.ToLower(b[i+1:i+3]))
+			i += 2
+		}
+	}
+	return string(b)
+}
+
+// encoded is the value in base64, whole and as the part that stays the same
+// wherever the value stands inside a longer text ("user:token"): the
+// characters that no neighbouring byte has a bit in.
+func encoded(value string) []string {
+	var all []string
+	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+		whole := enc.EncodeToString([]byte(value))
+		all = append(all, whole, strings.TrimRight(whole, "="))
+		for offset, first := range []int{0, 2, 3} {
+			shifted := append(make([]byte, offset, offset+len(value)), value...)
+			last := len(shifted) * 8 / 6
+			if text := enc.EncodeToString(shifted); first < last {
+				all = append(all, text[first:last])
+			}
+		}
+	}
+	return all
+}
