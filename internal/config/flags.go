@@ -1,0 +1,112 @@
+package config
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// Flags are the inputs as flags of a command. Its fields do not exist before
+// run time: they are made from the table, so that the two cannot differ.
+//
+//	var cli struct { Run struct { kong.Plugins } `cmd:""` }
+//	flags := config.NewFlags()
+//	cli.Run.Plugins = kong.Plugins{flags.Target()}
+type Flags struct{ target reflect.Value }
+
+// NewFlags declares the flags; nothing is set.
+func NewFlags() Flags {
+	var fields []reflect.StructField
+	for _, in := range Inputs() {
+		if in.NoFlag {
+			continue
+		}
+		fields = append(fields, reflect.StructField{
+			Name: fieldName(in.Name),
+			Type: fieldType(in),
+			Tag:  fieldTag(in),
+		})
+	}
+	return Flags{reflect.New(reflect.StructOf(fields))}
+}
+
+// Target is the pointer to a struct with kong's tags. Flags that were not
+// given stay nil in it.
+func (f Flags) Target() any { return f.target.Interface() }
+
+// Values are the flags that were given, by name, for [LoadOptions]. A flag
+// that was repeated gives one line per time.
+func (f Flags) Values() map[string]string {
+	values := map[string]string{}
+	for _, in := range Inputs() {
+		if in.NoFlag {
+			continue
+		}
+		field := f.target.Elem().FieldByName(fieldName(in.Name))
+		if field.IsNil() {
+			continue
+		}
+		switch v := field.Interface().(type) {
+		case *string:
+			values[in.Name] = *v
+		case *bool:
+			values[in.Name] = strconv.FormatBool(*v)
+		case []string:
+			values[in.Name] = strings.Join(v, "\n")
+		}
+	}
+	return values
+}
+
+func fieldName(name string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(name, "-") {
+		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+	}
+	return b.String()
+}
+
+func fieldType(in Input) reflect.Type {
+	switch in.Kind {
+	case Bool:
+		return reflect.TypeFor[*bool]()
+	case Lines, Names, GuardrailList:
+		return reflect.TypeFor[[]string]()
+	default:
+		return reflect.TypeFor[*string]()
+	}
+}
+
+func fieldTag(in Input) reflect.StructTag {
+	tag := "name:" + strconv.Quote(in.Name) + " help:" + strconv.Quote(flagHelp(in))
+	if in.Short != 0 {
+		tag += " short:" + strconv.Quote(string(in.Short))
+	}
+	if in.Placeholder != "" {
+		tag += " placeholder:" + strconv.Quote(in.Placeholder)
+	}
+	switch in.Kind {
+	case Bool:
+		tag += ` negatable:""`
+	case Lines, Names, GuardrailList:
+		tag += ` sep:"none"`
+	}
+	return reflect.StructTag(tag)
+}
+
+// flagHelp is the help with the default, which kong must not know: it would
+// count a default as a flag that was given.
+func flagHelp(in Input) string {
+	help := strings.ReplaceAll(in.Help, "`", "")
+	if d := in.defaultText(); d != "" {
+		help += " Default: " + d + "."
+	}
+	return help
+}
+
+func (in Input) defaultText() string {
+	if in.Default != "" {
+		return in.Default
+	}
+	return in.DefaultDoc
+}

@@ -1,0 +1,215 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+const (
+	maxGuardrails = 50
+	maxHint       = 10_000 // bytes
+	maxCommand    = 64 << 10
+)
+
+// unlimited marks a guardrail whose timeout was given as 0, until the default
+// for the others is known.
+const unlimited = time.Duration(-1)
+
+// guardrails reads either form: command lines, or a YAML list.
+func (l *loader) guardrails(v value) []Guardrail {
+	at := func(line int) string {
+		switch {
+		case v.from != fromFile:
+			return fmt.Sprintf("%s, line %d", v.where, max(line, 1))
+		case v.node != nil:
+			return fmt.Sprintf("%s:%d: %s", v.path, line, v.in.Name)
+		case v.line > 0:
+			return fmt.Sprintf("%s:%d: %s", v.path, v.line+max(line, 1)-1, v.in.Name)
+		default:
+			return v.where
+		}
+	}
+	node := v.node
+	if node == nil {
+		if !looksLikeYAML(v.text) {
+			return l.guardrailLines(v, at)
+		}
+		var ok bool
+		if node, ok = l.parseYAML([]byte(v.text), at); !ok || node == nil {
+			return nil
+		}
+	}
+	if node.Kind != yaml.SequenceNode {
+		l.report(at(node.Line), "a list is expected: begin each guardrail with `- command: …`")
+		return nil
+	}
+	if len(node.Content) > maxGuardrails {
+		l.report(v.where, "%d guardrails are too many: at most %d", len(node.Content), maxGuardrails)
+		return nil
+	}
+	var list []Guardrail
+	for _, entry := range node.Content {
+		if g, ok := l.guardrail(resolve(entry), at); ok {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// looksLikeYAML says that the first line that means something begins a YAML
+// list. `[ -f x ]` is a command; only `[{` and `[]` begin a list.
+func looksLikeYAML(text string) bool {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' || line == "---" {
+			continue
+		}
+		rest, flow := strings.CutPrefix(line, "[")
+		rest = strings.TrimSpace(rest)
+		return line == "-" || strings.HasPrefix(line, "- ") ||
+			flow && (strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, `"`) || rest == "" || rest == "]")
+	}
+	return false
+}
+
+var strayKey = regexp.MustCompile(`(?i)^(command|fail-?action|hint|timeout|when)\s*:(\s|$)`)
+
+func (l *loader) guardrailLines(v value, at func(int) string) []Guardrail {
+	var list []Guardrail
+	n := 0
+	for line := range strings.Lines(v.text) {
+		n++
+		switch line = strings.TrimSpace(line); {
+		case line == "" || line[0] == '#':
+		case strayKey.MatchString(line):
+			l.report(at(n), "%s looks like YAML without a list: begin each guardrail with `- command: …`", l.quote(line))
+			return nil
+		default:
+			if g := defaultGuardrail(); l.command(line, at(n), &g) {
+				list = append(list, g)
+			}
+		}
+	}
+	if len(list) > maxGuardrails {
+		l.report(v.where, "%d guardrails are too many: at most %d", len(list), maxGuardrails)
+		return nil
+	}
+	return list
+}
+
+func defaultGuardrail() Guardrail { return Guardrail{FailAction: ralph.Append, When: Always} }
+
+// guardrail reads one entry: a mapping, or only the command.
+func (l *loader) guardrail(n *yaml.Node, at func(int) string) (Guardrail, bool) {
+	g := defaultGuardrail()
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Tag != "!!null":
+		return g, l.command(n.Value, at(n.Line), &g)
+	case n.Kind != yaml.MappingNode:
+		l.report(at(n.Line), "a guardrail is a command, or `command:` with its options")
+		return g, false
+	}
+	ok, seen := true, map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, val := n.Content[i], resolve(n.Content[i+1])
+		where := at(key.Line)
+		if seen[key.Value] {
+			l.report(where, "%s is given twice in one guardrail", l.quote(key.Value))
+			ok = false
+			continue
+		}
+		seen[key.Value] = true
+		if val.Kind != yaml.ScalarNode {
+			l.report(where, "%s of a guardrail must be one value", l.quote(key.Value))
+			ok = false
+			continue
+		}
+		ok = l.guardrailKey(key.Value, val, where, &g) && ok
+	}
+	if !seen["command"] {
+		l.report(at(n.Line), "the guardrail has no command")
+		ok = false
+	}
+	return g, ok
+}
+
+// guardrailKeys are the keys of an entry.
+func guardrailKeys() []string { return []string{"command", "failAction", "hint", "timeout", "when"} }
+
+func (l *loader) guardrailKey(key string, val *yaml.Node, where string, g *Guardrail) bool {
+	empty := val.Tag == "!!null" || strings.TrimSpace(val.Value) == ""
+	switch {
+	case key == "command":
+		return l.command(val.Value, where, g)
+	case key == "failAction" && !empty:
+		switch a := ralph.FailAction(strings.ToUpper(strings.TrimSpace(val.Value))); a {
+		case ralph.Append, ralph.Prepend, ralph.Replace:
+			g.FailAction = a
+			return true
+		}
+		l.report(where, "failAction %s is not allowed: give APPEND, PREPEND or REPLACE", l.quote(val.Value))
+	case key == "hint" && !empty:
+		if len(val.Value) <= maxHint && !strings.ContainsRune(val.Value, 0) {
+			g.Hint = strings.TrimSpace(val.Value)
+			return true
+		}
+		l.report(where, "the hint is not allowed: give text of at most %d bytes", maxHint)
+	case key == "timeout" && !empty:
+		d, want := span(strings.TrimSpace(val.Value), guardrailTimeout())
+		if want == "" {
+			g.Timeout = d
+			if d == 0 {
+				g.Timeout = unlimited
+			}
+			return true
+		}
+		l.report(where, "timeout %s is not allowed: %s", l.quote(val.Value), want)
+	case key == "when" && !empty:
+		switch w := When(strings.ToLower(strings.TrimSpace(val.Value))); w {
+		case Always, OnChanges:
+			g.When = w
+			return true
+		}
+		l.report(where, "when %s is not allowed: give always or changes", l.quote(val.Value))
+	case key == "failAction" || key == "hint" || key == "timeout" || key == "when":
+		return true
+	default:
+		hint := ""
+		if near := nearest(key, guardrailKeys()); near != "" {
+			hint = "; did you mean " + near + "?"
+		}
+		l.report(where, "unknown key %s in a guardrail%s", l.quote(key), hint)
+	}
+	return false
+}
+
+// guardrailTimeout is the input whose bounds hold for each guardrail too.
+func guardrailTimeout() Input {
+	for _, r := range limitRows() {
+		if r.Name == "guardrail-timeout" {
+			return r.Input
+		}
+	}
+	return Input{}
+}
+
+func (l *loader) command(text, where string, g *Guardrail) bool {
+	g.Command = strings.TrimSpace(text)
+	switch bad := firstControl(strings.NewReplacer("\n", "", "\t", "", "\r", "").Replace(g.Command)); {
+	case g.Command == "":
+		l.report(where, "the guardrail has no command")
+	case len(g.Command) > maxCommand:
+		l.report(where, "the command has %d bytes: at most %d", len(g.Command), maxCommand)
+	case bad != "":
+		l.report(where, "command %s is not allowed: it holds %s", l.quote(g.Command), bad)
+	default:
+		return true
+	}
+	return false
+}

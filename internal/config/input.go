@@ -1,0 +1,55 @@
+package config
+
+// Kind is the type of an input's value.
+type Kind string
+
+// The kinds of inputs.
+const (
+	Text          Kind = "text"
+	Line          Kind = "line" // text without line breaks
+	Path          Kind = "path"
+	Bool          Kind = "true|false"
+	Count         Kind = "number"     // a whole number
+	Dollars       Kind = "dollars"    // up to six decimals
+	Duration      Kind = "duration"   // Go syntax; everything but 0 has a unit
+	Choice        Kind = "choice"     // one of Enum
+	Words         Kind = "words"      // split as a shell would
+	Lines         Kind = "lines"      // one each; blank lines and # comments are skipped
+	Names         Kind = "names"      // separated by commas or line ends
+	GuardrailList Kind = "guardrails" // lines, or a YAML list
+	Identity      Kind = "person"     // Name <email>
+	Secret        Kind = "secret"     // never shown
+)
+
+// Input describes one input of the action. It is also a flag of `ralph run`
+// and a key of the configuration file, unless it says otherwise.
+type Input struct {
+	Name        string
+	Short       rune     // of the flag; 0: none
+	Default     string   // as a user would type it; empty: none
+	DefaultDoc  string   // what an empty Default stands for; empty: nothing
+	Help        string   // for a table cell and a line of --help
+	Kind        Kind     //
+	Enum        []string // Choice only
+	Min, Max    int64    // Count: number; Dollars: micro-dollars; Duration: nanoseconds; else length in bytes
+	Zero        string   // what 0 means, for Count and Duration; empty: nothing special
+	Placeholder string   // of the flag's value in --help
+	NoFlag      bool     // not a flag: anybody on the machine can read argv
+	NoFile      bool     // not a key of the configuration file
+}
+
+// Inputs are all inputs, in the order in which they are documented.
+func Inputs() []Input {
+	rows := table()
+	list := make([]Input, len(rows))
+	for i, r := range rows {
+		list[i] = r.Input
+	}
+	return list
+}
+
+// row is an input and what reads it into a Config.
+type row struct {
+	Input
+	set func(*loader, value)
+}

@@ -1,0 +1,107 @@
+package config
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/shlex"
+)
+
+// words splits a command line as a shell would, quotes and backslashes
+// included, and expands nothing. A list in the file is taken as it is.
+func (l *loader) words(v value) []string {
+	if v.node != nil {
+		return l.items(v)
+	}
+	words, err := shlex.Split(v.text)
+	if err != nil {
+		l.refuse(v, "it cannot be split as a shell would: a quote is not closed, or it ends with a backslash")
+		return nil
+	}
+	return words
+}
+
+// lines are the lines of a text, or the entries of a list.
+func (l *loader) lines(v value) []string {
+	var lines []string
+	if v.node != nil {
+		lines = l.items(v)
+	} else {
+		for _, line := range strings.Split(v.text, "\n") {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return l.atMost(v, lines)
+}
+
+// names are separated by commas or line ends; each is kept once.
+func (l *loader) names(v value) []string {
+	var names []string
+	if v.node != nil {
+		names = l.items(v)
+	} else {
+		names = strings.FieldsFunc(v.text, func(r rune) bool { return r == ',' || r == '\n' })
+	}
+	var once []string
+	for _, n := range names {
+		if n = strings.TrimSpace(n); n != "" && !slices.Contains(once, n) {
+			once = append(once, n)
+		}
+	}
+	return l.atMost(v, once)
+}
+
+func (l *loader) atMost(v value, list []string) []string {
+	if v.in.Max > 0 && int64(len(list)) > v.in.Max {
+		l.report(v.where, "%d entries are too many: at most %d", len(list), v.in.Max)
+		return nil
+	}
+	return list
+}
+
+// labels follow GitHub's rules for the names of labels.
+func (l *loader) labels(v value) []string {
+	names := l.names(v)
+	for _, n := range names {
+		switch bad := firstControl(n); {
+		case bad != "":
+			l.report(v.where, "label %s is not allowed: it holds %s", l.quote(n), bad)
+		case utf8.RuneCountInString(n) > 50:
+			l.report(v.where, "label %s is not allowed: give at most 50 characters", l.quote(n))
+		}
+	}
+	return names
+}
+
+var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// envNames are variables the guest may see. The runner's own credentials, and
+// whatever holds the forge's token, never are.
+func (l *loader) envNames(v value) []string {
+	names := l.names(v)
+	for _, n := range names {
+		upper := strings.ToUpper(n)
+		switch {
+		case strings.Contains(n, "="):
+			name, _, _ := strings.Cut(n, "=")
+			l.report(v.where, "give names without values: %s instead of %s=…", l.quote(name), visible(name))
+		case !envName.MatchString(n):
+			l.report(v.where, "%s is no name of a variable: give letters, digits and underscores", l.quote(n))
+		case upper == "GITHUB_TOKEN" || upper == "GH_TOKEN" || strings.HasPrefix(upper, "ACTIONS_") || strings.HasPrefix(upper, "INPUT_"):
+			l.report(v.where, "%s is not allowed: the agent never sees the tokens of the workflow", l.quote(n))
+		case l.holdsToken(l.o.Environment[n]):
+			l.report(v.where, "%s is not allowed: it holds the same token as github-token", l.quote(n))
+		case upper == "HOME" || upper == "TMPDIR":
+			l.report(v.where, "%s is not allowed: the agent has its own", l.quote(n))
+		}
+	}
+	return slices.Sorted(slices.Values(names))
+}
+
+func (l *loader) holdsToken(s string) bool {
+	return slices.ContainsFunc(l.secrets, func(t string) bool { return strings.Contains(s, t) })
+}

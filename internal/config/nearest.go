@@ -1,0 +1,63 @@
+package config
+
+import (
+	"strings"
+	"unicode"
+)
+
+// nearest is the candidate that was probably meant by name, or "" when none is
+// close. Case, underscores and camelCase do not count as distance.
+func nearest(name string, candidates []string) string {
+	if len(name) > 64 {
+		return ""
+	}
+	best, least := "", max(2, len(name)/3)+1
+	for _, c := range candidates {
+		if d := distance(kebab(name), kebab(c)); d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// kebab spells maxIterations and max_iterations as max-iterations.
+func kebab(s string) string {
+	var b strings.Builder
+	lower := false
+	for _, r := range s {
+		switch {
+		case r == '_' || r == ' ':
+			r = '-'
+		case unicode.IsUpper(r) && lower:
+			b.WriteByte('-')
+		}
+		lower = unicode.IsLower(r)
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// distance is the number of runes to insert, delete, replace or swap with
+// their neighbour to turn a into b.
+func distance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	before, last, row := make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(s); i++ {
+		row[0] = i
+		for j := 1; j <= len(t); j++ {
+			cost := 1
+			if s[i-1] == t[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(t)]
+}
