@@ -1,0 +1,162 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cgi"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// gitPath is what a git client asks for; GitHub serves it with and without .git.
+var gitPath = regexp.MustCompile(`^/([^/]+)/([^/]+?)(?:\.git)?/(info/refs|git-upload-pack|git-receive-pack)$`)
+
+// repositoryConfig is the configuration of a bare repository. Small pushes are
+// unpacked, so that commits can be read without a pack reader; fetching any
+// commit by its id and partial clones are allowed, as on GitHub.
+const repositoryConfig = `[core]
+	repositoryformatversion = 0
+	filemode = true
+	bare = true
+[http]
+	receivepack = true
+	getanyfile = false
+[receive]
+	autogc = false
+	unpackLimit = 5000
+[gc]
+	auto = 0
+[uploadpack]
+	allowFilter = true
+	allowAnySHA1InWant = true
+`
+
+// CreateRepository makes an empty bare repository and returns its path below
+// the server's root, "/OWNER/NAME.git". It fails when git or its http-backend
+// is missing.
+func (f *Forge) CreateRepository(ctx context.Context, owner, name, defaultBranch string) (string, error) {
+	if !repositoryName.MatchString(owner) || !repositoryName.MatchString(name) || strings.HasSuffix(name, ".git") {
+		return "", fmt.Errorf("demo forge: %q is no repository name: letters, digits, dots, dashes and underscores", owner+"/"+name)
+	}
+	if !validBranch(defaultBranch) {
+		return "", fmt.Errorf("demo forge: %q is no branch name", defaultBranch)
+	}
+	repo := &repository{owner: owner, name: name, defaultBranch: defaultBranch, dir: filepath.Join(f.dir, owner, name+".git")}
+	f.mu.Lock()
+	taken := f.repositories[key(owner, name)] != nil
+	if !taken {
+		f.nextID++
+		repo.id = f.nextID
+		f.repositories[key(owner, name)] = repo
+	}
+	f.mu.Unlock()
+	if taken {
+		return "", fmt.Errorf("demo forge: %s/%s exists already", owner, name)
+	}
+	if err := initBare(repo.dir, defaultBranch); err != nil {
+		return "", fmt.Errorf("demo forge: %w", err)
+	}
+	path := "/" + repo.fullName() + ".git"
+	if err := f.probe(ctx, path); err != nil {
+		return "", err
+	}
+	return path, nil
+}
+
+func initBare(dir, defaultBranch string) error {
+	for _, sub := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o755); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/"+defaultBranch+"\n"), 0o644),
+		os.WriteFile(filepath.Join(dir, "config"), []byte(repositoryConfig), 0o644),
+	)
+}
+
+// probe asks the new repository for its refs, so that a machine without git
+// gets a clear error here and not a 500 in the middle of a clone.
+func (f *Forge) probe(ctx context.Context, path string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path+"/info/refs?service=git-upload-pack", nil)
+	if err != nil {
+		return fmt.Errorf("demo forge: %w", err)
+	}
+	answer := &probeAnswer{header: http.Header{}}
+	stderr := &bytes.Buffer{}
+	backend := f.backend()
+	backend.Stderr = stderr
+	backend.ServeHTTP(answer, r)
+	if answer.status != http.StatusOK || !strings.Contains(answer.body.String(), "git-upload-pack") {
+		said := strings.TrimSpace(stderr.String())
+		return fmt.Errorf("demo forge: `git http-backend` does not answer (status %d, %q): git must be on PATH, with http-backend (on Alpine in the package git-daemon)", answer.status, said)
+	}
+	return nil
+}
+
+type probeAnswer struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (p *probeAnswer) Header() http.Header { return p.header }
+func (p *probeAnswer) WriteHeader(s int)   { p.status = s }
+func (p *probeAnswer) Write(b []byte) (int, error) {
+	if p.status == 0 {
+		p.status = http.StatusOK
+	}
+	return p.body.Write(b)
+}
+
+// backend runs git http-backend. It is found by env and git themselves, on
+// PATH and in git's own libexec directory.
+func (f *Forge) backend() *cgi.Handler {
+	return &cgi.Handler{
+		Path: "/usr/bin/env",
+		Args: []string{"git", "http-backend"},
+		Root: "/",
+		Dir:  f.dir,
+		Env: []string{
+			"GIT_PROJECT_ROOT=" + f.dir,
+			"GIT_HTTP_EXPORT_ALL=1",
+			"GIT_CONFIG_NOSYSTEM=1",
+			"GIT_CONFIG_GLOBAL=" + os.DevNull,
+			// The repositories are ours whoever owns the files.
+			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*",
+		},
+		InheritEnv: []string{"GIT_EXEC_PATH"},
+		Stderr:     io.Discard,
+	}
+}
+
+func (f *Forge) serveGit(w http.ResponseWriter, r *http.Request) {
+	parts := gitPath.FindStringSubmatch(r.URL.Path)
+	if parts == nil {
+		apiError(w, http.StatusNotFound, "Not Found")
+		return
+	}
+	if _, password, ok := r.BasicAuth(); !ok || !f.tokenIs(password) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="ralph demo"`)
+		http.Error(w, "Invalid username or token.", http.StatusUnauthorized)
+		return
+	}
+	repo := f.lookup(parts[1], parts[2])
+	if repo == nil {
+		http.Error(w, "Repository not found.", http.StatusNotFound)
+		return
+	}
+	inner := r.Clone(r.Context())
+	inner.URL.Path = "/" + repo.fullName() + ".git/" + parts[3]
+	inner.Header.Del("Authorization")
+	// A large push comes chunked, which net/http/cgi refuses; git http-backend
+	// itself reads to the end of its input when no length is given.
+	inner.TransferEncoding = nil
+	f.backend().ServeHTTP(w, inner)
+}
