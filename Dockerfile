@@ -1,0 +1,87 @@
+# The image of ralph-action. Two targets that are meant to be used:
+#
+#   docker build .                  everything an action needs, the Claude CLI included (default)
+#   docker build --target slim .    git and ralph, for images that bring their own agent
+#
+# It builds with and without BuildKit, because `uses: ./` is built by whatever
+# engine the runner has.
+
+ARG GO_IMAGE=golang:1.26.8-bookworm
+ARG BASE_IMAGE=debian:bookworm-20260824-slim
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+
+# --- build: the static binary ---------------------------------------------
+
+FROM ${GO_IMAGE} AS build
+WORKDIR /src
+ENV CGO_ENABLED=0 GOTOOLCHAIN=local
+COPY go.mod go.sum ./
+RUN go mod download
+COPY cmd cmd
+COPY internal internal
+ARG VERSION=dev
+RUN go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=${VERSION}" -o /out/ralph ./cmd/ralph \
+ && /out/ralph version
+
+# --- agents: the CLIs, installed where no leftover can reach the image -----
+
+FROM ${NODE_IMAGE} AS agents
+ARG CLAUDE_VERSION=2.1.329
+# npm may be configured not to run install scripts, and then the CLI has no
+# native binary: its version is asked for, and the script run by hand if need be.
+RUN npm install --global --no-audit --no-fund --no-update-notifier "@anthropic-ai/claude-code@${CLAUDE_VERSION}" \
+ && { claude --version >/dev/null 2>&1 || node "$(npm root --global)/@anthropic-ai/claude-code/install.cjs"; } \
+ && claude --version | grep -F "${CLAUDE_VERSION}"
+
+# --- slim: git, bash, certificates, ralph ----------------------------------
+
+FROM ${BASE_IMAGE} AS slim
+# git's Perl programs, its servers and Perl's library are 60 MB that nothing
+# here calls. dpkg leaves them out, so that its records stay true and
+# `apt-get install --reinstall git perl-modules-5.36 libperl5.36` without this
+# file brings them back.
+RUN printf 'path-exclude=%s\n' \
+      '/usr/share/doc/*' '/usr/share/man/*' '/usr/share/locale/*' '/usr/share/gitweb/*' \
+      '/usr/share/perl/5*' '/usr/share/perl5/*' '/usr/lib/*/libperl.so*' '/usr/lib/*/perl/5*' \
+      '/usr/bin/git-shell' '/usr/lib/git-core/git-shell' '/usr/lib/git-core/git-daemon' \
+      '/usr/lib/git-core/git-http-backend' '/usr/lib/git-core/git-http-push' '/usr/lib/git-core/git-imap-send' \
+      '/usr/lib/git-core/git-instaweb' '/usr/lib/git-core/git-add--interactive' \
+      > /etc/dpkg/dpkg.cfg.d/ralph-slim \
+ && apt-get update \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends bash ca-certificates git \
+ && rm -rf /etc/dpkg/dpkg.cfg.d/ralph-slim /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old \
+      /var/log/apt /var/log/dpkg.log /var/log/alternatives.log \
+ && groupadd --gid 10001 agent \
+ && useradd --uid 10001 --gid agent --create-home --home-dir /home/agent --shell /bin/bash agent \
+ && git --version
+COPY --from=build /out/ralph /usr/local/bin/ralph
+COPY entrypoint.sh /entrypoint.sh
+# auto: the walls the kernel offers, said in the log. strict: all or nothing.
+ENV RALPH_ISOLATION=auto
+WORKDIR /work
+# The agent never runs as root: ralph drops to the workspace's owner, or to the
+# user `agent`. The container starts as root because a runner's files belong to
+# a uid that is known only then. There is no init: ralph reaps as PID 1.
+USER root
+ENTRYPOINT ["/entrypoint.sh"]
+ARG VERSION=dev
+ARG REVISION=unknown
+ARG CREATED=unknown
+LABEL org.opencontainers.image.title="ralph-action" \
+      org.opencontainers.image.description="Loops a coding agent until the work is really done" \
+      org.opencontainers.image.source="https://github.com/org/ralph-action" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.created="${CREATED}"
+
+# --- full: slim, Node and the agents' CLIs ---------------------------------
+
+FROM slim AS full
+COPY --from=agents /usr/local/bin/node /usr/local/bin/node
+COPY --from=agents /usr/local/lib/node_modules /usr/local/lib/node_modules
+RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
+ && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \
+ && node -e 'const p="/usr/local/lib/node_modules/@anthropic-ai/claude-code",b=require(p+"/package.json").bin;require("fs").symlinkSync(p+"/"+(b.claude??b),"/usr/local/bin/claude")' \
+ && node --version && npm --version && claude --version \
+ && rm -rf /root/.npm /root/.cache /root/.claude* /tmp/*

@@ -1,0 +1,87 @@
+# `make` lists the targets.
+
+GO       ?= go
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+REVISION ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+CREATED  ?= $(shell git log -1 --format=%cI 2>/dev/null || echo unknown)
+LDFLAGS   = -s -w -X main.version=$(VERSION)
+
+# What is built once and kept: linters here, the parts of e2e in e2e/setup.sh.
+CACHE ?= $(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/ralph-ci
+BIN    = $(CACHE)/bin
+
+GOLANGCI_VERSION   = v2.15.0
+ACTIONLINT_VERSION = v1.7.12
+GOLANGCI           = $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
+ACTIONLINT         = $(BIN)/actionlint-$(ACTIONLINT_VERSION)
+
+IMAGE          ?= ralph-action
+E2E_IMAGE       = ralph-action:e2e
+E2E_TIMEOUT    ?= 12m
+E2E_RUN        ?= .
+PLATFORMS       = linux/amd64 linux/arm64 darwin/arm64
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test vet cross lint e2e bench image fmt clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## the binary, as ./ralph
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o ralph ./cmd/ralph
+
+demo: ## the whole pipeline on this machine, with nothing but Go
+	$(GO) run ./cmd/ralph demo
+
+test: vet cross ## vet, cross-compile, unit tests with the race detector (Go and git only)
+	$(GO) test -race -shuffle=on ./...
+
+vet:
+	$(GO) vet ./...
+	$(GO) vet -tags e2e ./e2e
+
+cross:
+	@for p in $(PLATFORMS); do \
+	  echo "$(GO) build for $$p"; \
+	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -o /dev/null ./cmd/ralph || exit 1; \
+	done
+
+lint: $(GOLANGCI) $(ACTIONLINT) ## gofmt, golangci-lint, actionlint
+	@out=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l); \
+	  if [ -n "$$out" ]; then echo "gofmt: run 'make fmt' for"; echo "$$out"; exit 1; fi
+	$(GOLANGCI) run --build-tags e2e ./...
+	$(ACTIONLINT) -color
+
+e2e: ## real container, forge and agent CLI; installs what it needs (Debian, root)
+	e2e/setup.sh
+	$(MAKE) --no-print-directory image IMAGE=$(E2E_IMAGE)
+	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_E2E_CACHE=$(CACHE) \
+	  $(GO) test -tags e2e -count=1 -timeout $(E2E_TIMEOUT) -run '$(E2E_RUN)' -v ./e2e
+
+bench: ## measure against the budgets of docs/performance.md
+	$(GO) test -tags bench -count=1 -timeout 30m -run '^TestBench$$' -v ./e2e/bench
+
+# The slim target is a tag of its own; its layers are those of the full image.
+image: ## the container images, full and slim
+	docker build $(IMAGE_ARGS) --target slim -t $(IMAGE)$(if $(findstring :,$(IMAGE)),,:latest)-slim .
+	docker build $(IMAGE_ARGS) -t $(IMAGE) .
+
+fmt: ## gofmt everything
+	gofmt -w cmd internal e2e
+
+clean: ## remove what was built here (the cache of `make e2e` stays)
+	rm -rf ralph dist bench/latest.json
+	$(GO) clean -testcache
+
+$(GOLANGCI):
+	$(call install,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION),golangci-lint)
+
+$(ACTIONLINT):
+	$(call install,github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION),actionlint)
+
+# Installed beside its name and moved, so that an interrupted run leaves nothing
+# that looks finished.
+define install
+	mkdir -p $(BIN)
+	tmp=$$(mktemp -d $(BIN)/.new.XXXXXX) && GOFLAGS=-mod=mod GOBIN=$$tmp $(GO) install $(1) && mv $$tmp/$(2) $@ && rmdir $$tmp
+endef
