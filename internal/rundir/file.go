@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // Create makes a new file in place of whatever has the name.
@@ -79,7 +80,7 @@ func (d *Dir) adopt(name string) (*os.File, error) {
 	if err != nil || !before.Mode().IsRegular() || links(before) > 1 {
 		return d.replace(dir, name)
 	}
-	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", d.Path(name), reason(err))
 	}

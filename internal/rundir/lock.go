@@ -65,7 +65,7 @@ func (d *Dir) lockFile() (*os.File, error) {
 	}
 	defer dir.Close()
 	if before, err := dir.Lstat(lockName); err == nil && before.Mode().IsRegular() && links(before) == 1 {
-		f, err := dir.OpenFile(lockName, os.O_RDWR, 0)
+		f, err := dir.OpenFile(lockName, os.O_RDWR|unix.O_NONBLOCK, 0)
 		if err == nil {
 			if after, err := f.Stat(); err == nil && os.SameFile(before, after) {
 				return f, nil
@@ -88,7 +88,7 @@ func note(f *os.File) error {
 // locked describes the holder, as far as the lock file still does.
 func (d *Dir) locked() error {
 	const rest = "is working in this folder; wait for it to end, or end it"
-	f, err := d.root.Open(d.Path(lockName))
+	f, err := d.root.OpenFile(d.Path(lockName), os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return fmt.Errorf("%w %s", ErrLocked, rest)
 	}

@@ -1,0 +1,114 @@
+package runner
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// SetOutput hands a value to later steps. The names are those of action.yml;
+// each has an alphabet, so that no value can carry text of the agent's or end
+// its line. An empty value is one that is not known, such as the pull request
+// of a run without one. Without GITHUB_OUTPUT, values are checked and dropped.
+//
+// Call it when the agent is dead. An error that wraps ErrChanged tells that
+// the value is written and foreign text is gone; after any other it is not
+// written.
+func (r *Runner) SetOutput(name, value string) error {
+	valid, ok := outputs(name)
+	if !ok {
+		return fmt.Errorf("output %q is not one of this action's", name)
+	}
+	if len(value) > 4096 || value != "" && !valid(value) {
+		return fmt.Errorf("output %s: %q is no value for it", name, truncate(value, 100))
+	}
+	delimiter := "ralph_" + token()
+	for strings.Contains(value, delimiter) {
+		delimiter = "ralph_" + token()
+	}
+	return r.outputs.append([]byte(name + "<<" + delimiter + "\n" + value + "\n" + delimiter + "\n"))
+}
+
+// OutputNames lists the names SetOutput takes, sorted.
+func OutputNames() []string {
+	return []string{
+		"branch", "completed", "cost-usd", "duration-seconds", "head-sha",
+		"input-tokens", "iterations", "output-tokens", "pull-request-number",
+		"pull-request-operation", "pull-request-url", "report-path", "status",
+	}
+}
+
+// outputs gives the check of an output's values.
+func outputs(name string) (valid func(string) bool, ok bool) {
+	switch name {
+	case "status":
+		return isStatus, true
+	case "completed":
+		return func(v string) bool { return v == "true" || v == "false" }, true
+	case "iterations", "pull-request-number":
+		return integer.MatchString, true
+	case "input-tokens", "output-tokens":
+		return orUnknown(integer), true
+	case "cost-usd":
+		return orUnknown(decimal), true
+	case "duration-seconds":
+		return decimal.MatchString, true
+	case "branch":
+		return isBranch, true
+	case "head-sha":
+		return sha.MatchString, true
+	case "pull-request-url":
+		return isURL, true
+	case "pull-request-operation":
+		return isOperation, true
+	case "report-path":
+		return isPath, true
+	}
+	return nil, false
+}
+
+var (
+	integer = regexp.MustCompile(`^[0-9]{1,18}$`)
+	decimal = regexp.MustCompile(`^[0-9]{1,15}(\.[0-9]{1,9})?$`)
+	sha     = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	// Narrower than what git allows: nothing that a shell takes for more than a
+	// word, because outputs end up in run: lines.
+	branch  = regexp.MustCompile(`^[\p{L}\p{M}\p{N}_][\p{L}\p{M}\p{N}._/+@#=,-]{0,254}$`)
+	file    = regexp.MustCompile(`^[\p{L}\p{M}\p{N}._/][\p{L}\p{M}\p{N} ._/+@#=,~:-]*$`)
+	address = regexp.MustCompile(`^https?://[A-Za-z0-9._:\[\]-]+(/[A-Za-z0-9._~%@+-]+)*/?$`)
+)
+
+func orUnknown(re *regexp.Regexp) func(string) bool {
+	return func(v string) bool { return v == "unknown" || re.MatchString(v) }
+}
+
+func isStatus(v string) bool {
+	return slices.Contains([]ralph.Outcome{
+		ralph.Completed, ralph.MaxIterations, ralph.OverBudget, ralph.Deadline, ralph.Stalled,
+		ralph.Waiting, ralph.Blocked, ralph.Quota, ralph.Invalid, ralph.PlanMissing,
+		ralph.PromptInvalid, ralph.AgentFailed, ralph.GitFailed, ralph.Interrupted,
+	}, ralph.Outcome(v))
+}
+
+func isOperation(v string) bool {
+	return slices.Contains([]ralph.Operation{
+		ralph.OperationNone, ralph.OperationCreated, ralph.OperationUpdated, ralph.OperationClosed,
+	}, ralph.Operation(v))
+}
+
+func isBranch(v string) bool {
+	return branch.MatchString(v) && path.Clean(v) == v && !strings.Contains(v, "..") &&
+		!strings.HasSuffix(v, ".") && !strings.HasSuffix(v, ".lock")
+}
+
+func isPath(v string) bool { return file.MatchString(v) && path.Clean(v) == v }
+
+func isURL(v string) bool {
+	u, err := url.Parse(v)
+	return err == nil && u.Host != "" && address.MatchString(v)
+}
