@@ -1,0 +1,6 @@
+//go:build !linux
+
+package sandbox
+
+// ExecMain is the hidden command sandbox-exec, which only Linux uses.
+func ExecMain(argv, environ []string) int { return 126 }
