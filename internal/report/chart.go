@@ -1,0 +1,129 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// series is one value per iteration in a unit that suits it.
+type series struct {
+	Title  string
+	Unit   string
+	First  int // number of the first iteration
+	Values []float64
+	Max    float64 // top of the axis, never 0
+}
+
+// timeSeries is the time of the newest iterations; ok is false when there is
+// nothing to compare.
+func timeSeries(r ralph.Report, points int) (s series, ok bool) {
+	its := newest(r.Iterations, points)
+	if len(its) < 2 {
+		return series{}, false
+	}
+	var longest time.Duration
+	for _, it := range its {
+		longest = max(longest, it.Duration)
+	}
+	s = series{Title: "Time per iteration", Unit: "seconds", First: its[0].Number}
+	unit := time.Second
+	switch {
+	case longest >= 3*time.Hour:
+		s.Unit, unit = "hours", time.Hour
+	case longest >= 3*time.Minute:
+		s.Unit, unit = "minutes", time.Minute
+	}
+	for _, it := range its {
+		s.add(float64(it.Duration) / float64(unit))
+	}
+	return s.scaled(), true
+}
+
+// costSeries is the cost of the newest iterations; ok is false when there is
+// nothing to compare or when a cost is not known: half a chart would lie.
+func costSeries(r ralph.Report, points int) (s series, ok bool) {
+	its := newest(r.Iterations, points)
+	if len(its) < 2 {
+		return series{}, false
+	}
+	var highest ralph.MicroUSD
+	for _, it := range its {
+		c := it.Usage().Cost
+		if c.Unknown {
+			return series{}, false
+		}
+		highest = max(highest, c.Amount)
+	}
+	if highest == 0 {
+		return series{}, false
+	}
+	s = series{Title: "Cost per iteration", Unit: "US dollars", First: its[0].Number}
+	unit := ralph.USD
+	if highest < ralph.USD {
+		s.Unit, unit = "US cents", ralph.USD/100
+	}
+	for _, it := range its {
+		s.add(float64(it.Usage().Cost.Amount) / float64(unit))
+	}
+	return s.scaled(), true
+}
+
+func (s *series) add(v float64) { s.Values = append(s.Values, math.Round(max(0, v)*1000)/1000) }
+
+// scaled ends the axis at a round number above the highest value.
+func (s series) scaled() series {
+	top := 0.0
+	for _, v := range s.Values {
+		top = max(top, v)
+	}
+	if top <= 0 {
+		s.Max = 1
+		return s
+	}
+	step := math.Pow(10, math.Floor(math.Log10(top)))
+	for _, factor := range []float64{1, 1.5, 2, 3, 4, 5, 6, 8, 10} {
+		if s.Max = step * factor; s.Max >= top*1.02 {
+			break
+		}
+	}
+	s.Max = max(s.Max, top)
+	return s
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// mermaid is the series as a Mermaid chart.
+func (s series) mermaid() string {
+	values := make([]string, len(s.Values))
+	labels := make([]string, len(s.Values))
+	for i, v := range s.Values {
+		values[i] = number(v)
+		labels[i] = strconv.Itoa(s.First + i)
+	}
+	axis := "[" + strings.Join(labels, ", ") + "]"
+	if len(labels) > 25 { // labels of their own would overlap
+		axis = fmt.Sprintf("%d --> %d", s.First, s.First+len(s.Values)-1)
+	}
+	return fmt.Sprintf("```mermaid\n---\nconfig:\n  xyChart:\n    height: 240\n---\nxychart-beta\n    title \"%s\"\n    x-axis \"Iteration\" %s\n    y-axis \"%s\" 0 --> %s\n    bar [%s]\n```\n",
+		s.Title, axis, s.Unit, number(math.Round(s.Max*1000)/1000), strings.Join(values, ", "))
+}
+
+func (m markdown) charts() string {
+	t, ok := timeSeries(m.Report, m.points)
+	if !ok {
+		return ""
+	}
+	text := "### Time and cost\n\n" + t.mermaid()
+	if c, ok := costSeries(m.Report, m.points); ok {
+		return text + "\n" + c.mermaid()
+	}
+	if m.Usage().Cost.Unknown {
+		text += "\n_Cost is not drawn: not every iteration reported it._\n"
+	}
+	return text
+}

@@ -1,0 +1,215 @@
+package report
+
+import (
+	"html"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// joiner is put where a forge would otherwise see a mention, a reference or an
+// address. It is invisible, so the text stays readable.
+const joiner = "\u200d"
+
+var ansiSequence = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
+
+// clean makes foreign text printable: valid UTF-8, \n as the only line end, and
+// no escape sequences, control, bidirectional, zero-width, tag or other
+// invisible characters.
+func clean(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = ansiSequence.ReplaceAllString(s, "")
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\uFE0F': // the last makes emoji colourful
+			return r
+		case r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' || r == '\u2029':
+			return '\n'
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// isPlain says that s is printable ASCII with \n and \t.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < ' ' && c != '\n' && c != '\t') || c > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// head is the cleaned beginning of s, at most limit runes; cut says that
+// something is missing.
+func head(s string, limit int) (text string, cut bool) {
+	if n := limit * utf8.UTFMax * 2; len(s) > n {
+		s, cut = s[:n], true
+	}
+	s = clean(s)
+	if utf8.RuneCountInString(s) > limit {
+		return string([]rune(s)[:limit]), true
+	}
+	return s, cut
+}
+
+// tail is the cleaned end of s, at most limit runes.
+func tail(s string, limit int) (text string, cut bool) {
+	if n := limit * utf8.UTFMax * 2; len(s) > n {
+		s, cut = s[len(s)-n:], true
+	}
+	s = clean(s)
+	if n := utf8.RuneCountInString(s); n > limit {
+		return string([]rune(s)[n-limit:]), true
+	}
+	return s, cut
+}
+
+// oneLine is s cleaned, on one line, at most limit runes with a mark where it
+// was cut.
+func oneLine(s string, limit int) string {
+	s, cut := head(s, 4*limit)
+	s = strings.Join(strings.Fields(s), " ")
+	if utf8.RuneCountInString(s) > limit {
+		s, cut = string([]rune(s)[:limit-1]), true
+	}
+	if cut {
+		s = strings.TrimRight(s, " ") + "…"
+	}
+	return s
+}
+
+// defuse breaks what a forge acts upon: @mentions and mail addresses, #12 and
+// GH-12 and !12 references (and with them every closing keyword), and bare
+// addresses.
+func defuse(s string) string {
+	var b strings.Builder
+	digit := func(i int) bool { return i < len(s) && s[i] >= '0' && s[i] <= '9' }
+	for i := range len(s) {
+		c := s[i]
+		b.WriteByte(c)
+		switch {
+		case c == '@',
+			(c == '#' || c == '!') && digit(i+1),
+			c == '-' && digit(i+1) && i >= 2 && strings.EqualFold(s[i-2:i], "gh"),
+			c == ':' && strings.HasPrefix(s[i+1:], "//"),
+			(c == 'w' || c == 'W') && i >= 2 && strings.EqualFold(s[i-2:i], "ww") && strings.HasPrefix(s[i+1:], "."):
+			b.WriteString(joiner)
+		}
+	}
+	return b.String()
+}
+
+// inline is s as plain words inside a Markdown paragraph, list item, heading
+// or table cell: one line, no markup, no HTML, no links.
+func inline(s string, limit int) string {
+	s = defuse(oneLine(s, limit))
+	number := len(s) - len(strings.TrimLeft(s, "0123456789"))
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; c {
+		case '&', '<', '>', '|':
+			b.WriteString(entity(c))
+			continue
+		case '\\', '`', '*', '_', '[', ']', '#', '!', '~', '$':
+			b.WriteByte('\\')
+		case '-', '+', '=', ':': // a list, a heading's underline, a table's rule
+			if i == 0 {
+				b.WriteByte('\\')
+			}
+		case '.', ')': // a numbered list
+			if i == number && number > 0 {
+				b.WriteByte('\\')
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// code is s as a code span inside a Markdown paragraph or table cell; empty
+// when there is nothing to show.
+func code(s string, limit int) string {
+	s = oneLine(s, limit)
+	if s == "" {
+		return ""
+	}
+	if !strings.ContainsAny(s, "`|") {
+		return "`" + s + "`"
+	}
+	// A backtick may need a longer fence and a pipe ends a table's cell, so
+	// such a text is spelled out in a form that means the same everywhere.
+	var b strings.Builder
+	b.WriteString("<code>")
+	for _, r := range defuse(s) {
+		if r < utf8.RuneSelf && (unicode.IsPunct(r) || unicode.IsSymbol(r)) {
+			b.WriteString(entity(byte(r)))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	b.WriteString("</code>")
+	return b.String()
+}
+
+func entity(c byte) string { return "&#" + strconv.Itoa(int(c)) + ";" }
+
+// htmlText is s as one line of text inside an HTML element of a Markdown
+// document, where Markdown itself does not apply.
+func htmlText(s string, limit int) string {
+	return html.EscapeString(defuse(oneLine(s, limit)))
+}
+
+// fence is s as a Markdown code block that nothing inside can close.
+func fence(s string) string {
+	run, longest := 0, 0
+	for i := range len(s) {
+		if s[i] == '`' {
+			run++
+			longest = max(longest, run)
+		} else {
+			run = 0
+		}
+	}
+	ticks := strings.Repeat("`", max(3, longest+1))
+	return ticks + "text\n" + strings.Trim(s, "\n") + "\n" + ticks + "\n"
+}
+
+// link is a Markdown link; label is Markdown already. An address that is no
+// plain web address gives the label alone.
+func link(label, address string) string {
+	address = webAddress(address)
+	if address == "" {
+		return label
+	}
+	return "[" + label + "](" + address + ")"
+}
+
+// webAddress is address when it is an http or https URL with a host and
+// without credentials, with everything encoded that could end a Markdown link
+// or an HTML attribute; else empty.
+func webAddress(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil || len(address) > 2048 {
+		return ""
+	}
+	var b strings.Builder
+	for i := range len(address) {
+		c := address[i]
+		if c <= ' ' || c > '~' || strings.IndexByte("()<>[]\"'`|\\*@", c) >= 0 {
+			b.WriteString("%" + strings.ToUpper(strconv.FormatInt(int64(c)+256, 16)[1:]))
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}

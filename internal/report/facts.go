@@ -1,0 +1,262 @@
+package report
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+var (
+	repositoryName = regexp.MustCompile(`^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$`)
+	commitID       = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
+)
+
+// row is one iteration in words. Text of foreign origin stands in Models,
+// Failing and Error only.
+type row struct {
+	Number     string
+	Time       string
+	Turns      string
+	Tools      string
+	Tokens     string
+	Cost       string
+	Files      string
+	Guardrails string
+	Failing    []string
+	Result     string
+	Icon       string
+	Error      string
+	SHA        string
+}
+
+func newRow(it ralph.Iteration) row {
+	u := it.Usage()
+	r := row{
+		Number: strconv.Itoa(it.Number),
+		Time:   span(it.Duration),
+		Turns:  turns(it),
+		Tools:  tools(it),
+		Tokens: tokenPair(u.Tokens),
+		Cost:   u.Cost.String(),
+		Files:  files(it.Change),
+		SHA:    sha(it.Commit.SHA),
+	}
+	r.Guardrails, r.Failing = guardrails(it.Verdicts)
+	r.Icon, r.Result, r.Error = result(it)
+	return r
+}
+
+const nothing = "–"
+
+// turns counts the requests to the model; tries of one iteration are told.
+func turns(it ralph.Iteration) string {
+	messages := 0
+	for _, t := range it.Turns {
+		messages += t.Messages
+	}
+	text := nothing
+	if messages > 0 {
+		text = strconv.Itoa(messages)
+	}
+	if n := len(it.Turns) - 1; n > 0 {
+		if n == 1 {
+			return text + " (1 retry)"
+		}
+		return fmt.Sprintf("%s (%d retries)", text, n)
+	}
+	return text
+}
+
+func tools(it ralph.Iteration) string {
+	calls, failed := it.Tools()
+	counted := false
+	for _, t := range it.Turns {
+		counted = counted || t.CountsTools
+	}
+	switch {
+	case !counted && calls == 0:
+		return nothing
+	case failed > 0:
+		return fmt.Sprintf("%d (%d failed)", calls, failed)
+	default:
+		return strconv.Itoa(calls)
+	}
+}
+
+func files(c ralph.Change) string {
+	if c.Files == 0 {
+		return nothing
+	}
+	return fmt.Sprintf("%d (+%d −%d)", c.Files, c.Insertions, c.Deletions)
+}
+
+// guardrails counts the verdicts and names those that failed.
+func guardrails(verdicts []ralph.Verdict) (text string, failing []string) {
+	if len(verdicts) == 0 {
+		return nothing, nil
+	}
+	for _, v := range verdicts {
+		if !v.Passed {
+			failing = append(failing, v.Command)
+		}
+	}
+	mark := "✅"
+	if len(failing) > 0 {
+		mark = "❌"
+	}
+	return fmt.Sprintf("%s %d/%d", mark, len(verdicts)-len(failing), len(verdicts)), failing
+}
+
+// result says what an iteration came to; detail is foreign text.
+func result(it ralph.Iteration) (icon, text, detail string) {
+	if f := it.Last().Failure; f != nil {
+		return "❌", strings.ReplaceAll(f.Kind.String(), "-", " "), f.Message
+	}
+	switch it.Rejection {
+	case ralph.NotRejected:
+		if it.Marker {
+			return "✅", "done", ""
+		}
+		return "▫️", "went on", ""
+	case ralph.RejectedTurn:
+		return "❌", "agent failed", ""
+	case ralph.RejectedGuardrails:
+		return "❌", "guardrails failed", ""
+	case ralph.RejectedNoMarker:
+		return "▫️", "not done yet", ""
+	case ralph.RejectedNoWork:
+		return "⚠️", "said done, no work", ""
+	default:
+		return "▫️", "went on", ""
+	}
+}
+
+// verdictWords says how a guardrail failed: "failed with exit code 1" or
+// "could not be started", with the reason when there is one (foreign text).
+func verdictWords(v ralph.Verdict) (text, reason string) {
+	switch {
+	case v.Passed:
+		return "passed", ""
+	case v.Broken:
+		return "could not be started", v.Reason
+	case v.Reason != "":
+		return "failed", v.Reason
+	default:
+		return "failed with exit code " + strconv.Itoa(v.ExitCode), ""
+	}
+}
+
+// sha shortens a commit id; what is no commit id is nothing.
+func sha(id string) string {
+	if !commitID.MatchString(id) {
+		return ""
+	}
+	return id[:7]
+}
+
+// web is the repository's address on the forge, or empty.
+func web(r ralph.Report) string {
+	server := strings.TrimRight(r.Publication.ServerURL, "/")
+	if server == "" || !repositoryName.MatchString(r.Repository) || webAddress(server) == "" {
+		return ""
+	}
+	return webAddress(server) + "/" + r.Repository
+}
+
+func commitURL(r ralph.Report, id string) string {
+	if web(r) == "" || !commitID.MatchString(id) {
+		return ""
+	}
+	return web(r) + "/commit/" + id
+}
+
+// compareURL shows what the branch holds against its base; with open it leads
+// to the form for a new pull request.
+func compareURL(r ralph.Report, open bool) string {
+	p := r.Publication
+	if web(r) == "" || p.Base == "" || p.Branch == "" || !p.Pushed {
+		return ""
+	}
+	address := web(r) + "/compare/" + refPath(p.Base) + "..." + refPath(p.Branch)
+	if open {
+		address += "?expand=1&title=" + url.QueryEscape(Title(r))
+	}
+	return address
+}
+
+func refPath(ref string) string {
+	return strings.ReplaceAll(url.PathEscape(ref), "%2F", "/")
+}
+
+// commits counts what the run put on the branch, the agent's own included.
+func commits(r ralph.Report) int {
+	n := 0
+	for _, it := range r.Iterations {
+		if it.Commit.SHA != "" {
+			n += 1 + it.Commit.Own
+		}
+	}
+	return n
+}
+
+// models names the models the agent reported, in the order of first use, or
+// the one that was asked for. Foreign text.
+func models(r ralph.Report) []string {
+	var names []string
+	seen := map[string]bool{"": true}
+	for _, it := range r.Iterations {
+		for _, t := range it.Turns {
+			if !seen[t.Model] {
+				seen[t.Model] = true
+				names = append(names, t.Model)
+			}
+		}
+	}
+	if len(names) == 0 && r.Model != "" {
+		names = append(names, r.Model)
+	}
+	return names
+}
+
+// finalText is the last thing the agent said in the run.
+func finalText(r ralph.Report) string {
+	for i := len(r.Iterations) - 1; i >= 0; i-- {
+		if text := r.Iterations[i].Last().FinalText; strings.TrimSpace(text) != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// failure is one guardrail failure; the same failure in several iterations is
+// one, told in its newest form.
+type failure struct {
+	ralph.Verdict
+	Iteration int
+	Also      int // earlier iterations with the same failure
+}
+
+// failures lists the guardrail failures, newest iteration first.
+func failures(r ralph.Report) []failure {
+	var list []failure
+	index := map[[2]string]int{}
+	for i := len(r.Iterations) - 1; i >= 0; i-- {
+		for _, v := range r.Iterations[i].Verdicts {
+			if v.Passed {
+				continue
+			}
+			key := [2]string{v.Command, v.Digest}
+			if at, seen := index[key]; seen && v.Digest != "" {
+				list[at].Also++
+				continue
+			}
+			index[key] = len(list)
+			list = append(list, failure{Verdict: v, Iteration: r.Iterations[i].Number})
+		}
+	}
+	return list
+}

@@ -1,0 +1,239 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// Formatter turns events into lines for the live log. It remembers tool calls,
+// so that a result can name the tool it belongs to; use one Formatter per run,
+// from one goroutine. The zero value prints plain text without limits. The
+// lines hold no control characters except the colours it adds itself.
+type Formatter struct {
+	Emoji          bool // else text markers: [OK], [ERR]
+	Color          bool // ANSI colours
+	Timestamp      bool // [HH:MM:SS] before each line, in the time zone of Event.At
+	MaxOutputLines int  // of a tool's or guardrail's output; 0: all, negative: none
+	MaxOutputChars int  // of a tool's or guardrail's output, in runes; 0: all
+	Width          int  // lines of tools and their output are cut there; 0: never
+
+	tools map[string]string // by id
+	todos []ralph.Todo      // as shown last
+}
+
+// openTools bounds the memory of a stream whose tool calls never end.
+const openTools = 4096
+
+// lineRunes bounds one line of text that is cut nowhere else.
+const lineRunes = 16 << 10
+
+// Lines renders an event; nothing when there is nothing to see.
+func (f *Formatter) Lines(e ralph.Event) []string {
+	var lines []string
+	switch e.Kind {
+	case ralph.EventText:
+		lines = f.text(e)
+	case ralph.EventToolStart:
+		lines = f.toolStart(e)
+	case ralph.EventToolEnd:
+		lines = f.toolEnd(e)
+	case ralph.EventTodo:
+		lines = f.todo(e.Todos)
+	case ralph.EventProgress:
+		lines = f.marked(dim, "", e.Text)
+	case ralph.EventResult:
+		lines = f.turn(e.Turn)
+	default:
+		lines = f.loop(e)
+	}
+	if f.Timestamp && !e.At.IsZero() {
+		prefix := "[" + e.At.Format("15:04:05") + "] "
+		for i := range lines {
+			lines[i] = prefix + lines[i]
+		}
+	}
+	return lines
+}
+
+func (f *Formatter) text(e ralph.Event) []string {
+	if e.Echo {
+		return f.output(e.Text)
+	}
+	return f.marked(plain, "", e.Text)
+}
+
+func (f *Formatter) toolStart(e ralph.Event) []string {
+	name := oneLine(e.Tool, 100)
+	if e.ToolID != "" && len(f.tools) < openTools {
+		if f.tools == nil {
+			f.tools = map[string]string{}
+		}
+		f.tools[e.ToolID] = name
+	}
+	line := "› " + name
+	if input := oneLine(e.Text, 2000); input != "" {
+		line += "(" + input + ")"
+		if cut := f.cut(line); cut != line {
+			line = f.cutTo(line, f.Width-1) + ")"
+		}
+	}
+	return []string{f.paint(cyan, line)}
+}
+
+func (f *Formatter) toolEnd(e ralph.Event) []string {
+	name := oneLine(e.Tool, 100)
+	if started, ok := f.tools[e.ToolID]; ok {
+		delete(f.tools, e.ToolID)
+		if name == "" {
+			name = started
+		}
+	}
+	if name == "" {
+		name = "tool"
+	}
+	text := strings.Trim(clean(e.Text), "\n")
+	lines := 0
+	if text != "" {
+		lines = strings.Count(text, "\n") + 1
+	}
+	mark, what, style := f.sign(ok), "Result", green
+	if e.IsError {
+		mark, what, style = f.sign(bad), "Error", red
+	}
+	line := fmt.Sprintf("%s %s ← %s (%s, %s)", mark, what, name, plural(lines, "line"), plural(utf8.RuneCountInString(text), "char"))
+	return append([]string{f.paint(style, line)}, f.output(text)...)
+}
+
+// output is the indented beginning of a text.
+func (f *Formatter) output(text string) []string {
+	if f.MaxOutputLines < 0 {
+		return nil
+	}
+	text = strings.Trim(clean(text), "\n")
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	cut := false
+	if f.MaxOutputChars > 0 {
+		text, cut = head(text, f.MaxOutputChars)
+	}
+	all := strings.Split(text, "\n")
+	shown := all
+	if f.MaxOutputLines > 0 && len(all) > f.MaxOutputLines {
+		shown = all[:f.MaxOutputLines]
+	}
+	lines := make([]string, 0, len(shown)+1)
+	for i, line := range shown {
+		prefix := "     "
+		if i == 0 {
+			prefix = "  ⎿  "
+		}
+		lines = append(lines, f.paint(dim, f.cut(prefix+untab(line))))
+	}
+	switch n := len(all) - len(shown); {
+	case n > 0:
+		lines = append(lines, f.paint(dim, "     … "+plural(n, "more line")))
+	case cut:
+		lines = append(lines, f.paint(dim, "     …"))
+	}
+	return lines
+}
+
+// todo is the agent's task list, shown again only when it changed.
+func (f *Formatter) todo(todos []ralph.Todo) []string {
+	if len(todos) == 0 || slices.Equal(todos, f.todos) {
+		return nil
+	}
+	f.todos = slices.Clone(todos)
+	done := 0
+	lines := []string{f.paint(bold, f.sign(list)+" Todo List")}
+	for i, t := range todos {
+		mark, suffix, style := f.sign(pending), "", plain
+		switch t.Status {
+		case ralph.TodoDone:
+			mark, style = f.sign(finished), dim
+			done++
+		case ralph.TodoActive:
+			mark, suffix, style = f.sign(active), " ← ACTIVE", plain
+		}
+		if i < 100 {
+			lines = append(lines, f.paint(style, f.cut("  "+mark+" "+oneLine(t.Text, 500)+suffix)))
+		}
+	}
+	return append(lines, fmt.Sprintf("  %s Progress: %d/%d (%d%%)", f.sign(progress), done, len(todos), done*100/len(todos)))
+}
+
+// turn is the line that ends an agent's run.
+func (f *Formatter) turn(t *ralph.Turn) []string {
+	if t == nil {
+		return nil
+	}
+	facts := []string{"cost: " + t.Usage.Cost.String(), "tokens: " + tokenWords(t.Usage.Tokens)}
+	if t.CountsTools || t.Tools > 0 {
+		facts = append(facts, fmt.Sprintf("tools: %d, errors: %d", t.Tools, t.ToolErrors))
+	}
+	facts = append(facts, "time: "+span(t.Duration))
+	tail := " (" + strings.Join(facts, ", ") + ")"
+	if t.Failure == nil {
+		return []string{f.paint(green, f.sign(ok)+" Complete"+tail)}
+	}
+	line := f.sign(bad) + " Failed: " + t.Failure.Kind.String()
+	if m := oneLine(t.Failure.Message, 500); m != "" {
+		line += ": " + m
+	}
+	return []string{f.paint(red, line+tail)}
+}
+
+// tokenWords is "1.2M in (850K cached) / 45K out".
+func tokenWords(t ralph.Tokens) string {
+	if t.Unknown && t.Total() == 0 {
+		return "unknown"
+	}
+	cached := ""
+	if t.CacheRead > 0 {
+		cached = " (" + count(t.CacheRead) + " cached)"
+	}
+	return tokensIn(t) + " in" + cached + " / " + tokensOut(t) + " out"
+}
+
+// marked is a text of any number of lines with a mark before the first.
+func (f *Formatter) marked(style style, mark, text string) []string {
+	text = strings.Trim(clean(text), "\n")
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	if mark != "" {
+		mark += " "
+	}
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if utf8.RuneCountInString(line) > lineRunes {
+			line = string([]rune(line)[:lineRunes]) + "…"
+		}
+		lines = append(lines, f.paint(style, strings.TrimRight(mark+line, " \t")))
+		if mark != "" {
+			mark = strings.Repeat(" ", utf8.RuneCountInString(mark))
+		}
+	}
+	return lines
+}
+
+func untab(s string) string { return strings.ReplaceAll(s, "\t", "    ") }
+
+func (f *Formatter) cut(line string) string {
+	if f.Width <= 0 {
+		return line
+	}
+	return f.cutTo(line, f.Width)
+}
+
+func (f *Formatter) cutTo(line string, width int) string {
+	if utf8.RuneCountInString(line) <= width || width < 2 {
+		return line
+	}
+	return string([]rune(line)[:width-1]) + "…"
+}

@@ -1,0 +1,111 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// loop renders the events of the loop itself.
+func (f *Formatter) loop(e ralph.Event) []string {
+	switch e.Kind {
+	case ralph.EventIterationStart:
+		return []string{f.paint(bold, f.sign(begin)+" "+IterationTitle(e.Iteration, e.Max))}
+	case ralph.EventIterationEnd:
+		return f.iterationEnd(e.Record)
+	case ralph.EventRetry:
+		line := "Trying again"
+		if e.Wait > 0 {
+			line += " in " + span(e.Wait)
+		}
+		if why := oneLine(e.Text, 500); why != "" {
+			line += ": " + why
+		}
+		return []string{f.paint(yellow, f.sign(retry)+" "+line)}
+	case ralph.EventGuardrailStart:
+		return []string{f.paint(cyan, f.cut("› Guardrail: "+oneLine(e.Text, 500)))}
+	case ralph.EventGuardrailEnd:
+		return f.verdict(e.Verdict)
+	case ralph.EventCheckpoint:
+		return f.checkpoint(e.Commit)
+	case ralph.EventNotice:
+		return f.marked(plain, f.sign(note), e.Text)
+	case ralph.EventWarning:
+		return f.marked(yellow, f.sign(warn), e.Text)
+	default:
+		return nil
+	}
+}
+
+// IterationTitle names an iteration: "Iteration 2 of 10".
+func IterationTitle(n, limit int) string {
+	if limit > 0 {
+		return fmt.Sprintf("Iteration %d of %d", n, limit)
+	}
+	return fmt.Sprintf("Iteration %d", n)
+}
+
+func (f *Formatter) iterationEnd(it *ralph.Iteration) []string {
+	if it == nil {
+		return nil
+	}
+	r := newRow(*it)
+	facts := []string{r.Result, r.Time, costWords(it.Usage().Cost)}
+	if it.Change.Files > 0 {
+		facts = append(facts, plural(it.Change.Files, "file")+strings.TrimPrefix(r.Files, fmt.Sprint(it.Change.Files)))
+	}
+	if n := len(it.Verdicts); n > 0 {
+		facts = append(facts, fmt.Sprintf("guardrails %d/%d", n-len(r.Failing), n))
+	}
+	return []string{f.paint(bold, fmt.Sprintf("%s Iteration %d: %s", f.sign(end), it.Number, strings.Join(facts, ", ")))}
+}
+
+// verdict tells exit status and fail action of a guardrail.
+func (f *Formatter) verdict(v *ralph.Verdict) []string {
+	if v == nil {
+		return nil
+	}
+	name := oneLine(v.Command, 500)
+	if v.Passed {
+		return []string{f.paint(green, fmt.Sprintf("%s Guardrail passed: %s (exit code %d, %s)", f.sign(ok), name, v.ExitCode, span(v.Duration)))}
+	}
+	what, reason := "failed", oneLine(v.Reason, 300)
+	if v.Broken {
+		what = "could not be started"
+	}
+	if reason == "" {
+		reason = fmt.Sprintf("exit code %d", v.ExitCode)
+	}
+	facts := []string{reason, span(v.Duration)}
+	if v.Action != "" {
+		facts = append(facts, "action "+string(v.Action))
+	}
+	line := fmt.Sprintf("%s Guardrail %s: %s (%s)", f.sign(bad), what, name, strings.Join(facts, ", "))
+	lines := append([]string{f.paint(red, line)}, f.output(v.Output)...)
+	if v.LogFile != "" {
+		lines = append(lines, f.paint(dim, "     log: "+oneLine(v.LogFile, 300)))
+	}
+	return lines
+}
+
+func (f *Formatter) checkpoint(c *ralph.Commit) []string {
+	if c == nil || c.SHA == "" {
+		return nil
+	}
+	facts := []string{plural(c.Files, "file")}
+	if c.Own > 0 {
+		facts = append(facts, plural(c.Own, "commit")+" of the agent below")
+	}
+	switch {
+	case c.Pushed:
+		facts = append(facts, "pushed")
+	case c.PushError != "":
+		facts = append(facts, "not pushed: "+oneLine(c.PushError, 300))
+	}
+	line := fmt.Sprintf("%s Commit %s %s (%s)", f.sign(saved), sha(c.SHA), oneLine(c.Subject, 100), strings.Join(facts, ", "))
+	if c.PushError != "" {
+		return []string{f.paint(yellow, line)}
+	}
+	return []string{line}
+}

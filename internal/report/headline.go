@@ -1,0 +1,133 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// Icon is the sign of an outcome: done, stopped at a limit, or failed.
+func icon(o ralph.Outcome) string {
+	switch o {
+	case ralph.Completed:
+		return "✅"
+	case ralph.Waiting, ralph.Quota:
+		return "⏳"
+	case ralph.MaxIterations, ralph.OverBudget, ralph.Deadline, ralph.Stalled:
+		return "⚠️"
+	case ralph.Interrupted:
+		return "🛑"
+	default:
+		return "❌"
+	}
+}
+
+// words says in one clause how the run ended.
+func words(r ralph.Report) string {
+	n := len(r.Iterations)
+	after := ""
+	if n > 0 {
+		after = " after " + plural(n, "iteration")
+	}
+	switch r.Outcome {
+	case ralph.Completed:
+		return "Completed in " + plural(n, "iteration")
+	case ralph.MaxIterations:
+		return fmt.Sprintf("Stopped at the iteration limit (%s), not complete", plural(max(n, r.MaxIterations), "iteration"))
+	case ralph.OverBudget:
+		return "Stopped by the budget" + budgetWords(r.Budget) + after + ", not complete"
+	case ralph.Deadline:
+		return "Stopped at the time limit" + after + ", not complete"
+	case ralph.Stalled:
+		return "Stopped: no progress" + after + ", not complete"
+	case ralph.Waiting:
+		return "Waiting for a person" + after
+	case ralph.Blocked:
+		return "Blocked" + after + ": the work may not be published"
+	case ralph.Quota:
+		return "Stopped by the provider's usage limit" + after
+	case ralph.Invalid:
+		return "Not started: the configuration is not valid"
+	case ralph.PlanMissing:
+		return "Not started: there is no implementation plan"
+	case ralph.PromptInvalid:
+		return "Not started: the prompt never asks for the completion signal"
+	case ralph.AgentFailed:
+		return "The agent failed" + after
+	case ralph.GitFailed:
+		return "Git or the pull request failed" + after
+	case ralph.Interrupted:
+		return "Interrupted" + after
+	default:
+		return "Ended" + after + " with an outcome this version does not know"
+	}
+}
+
+func budgetWords(b ralph.Budget) string {
+	var parts []string
+	if b.Cost > 0 {
+		parts = append(parts, b.Cost.String())
+	}
+	if b.Tokens > 0 {
+		parts = append(parts, count(b.Tokens)+" tokens")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// headline is the first line of every rendering, without the icon.
+func headline(r ralph.Report) string {
+	if len(r.Iterations) == 0 {
+		return words(r)
+	}
+	return words(r) + " — " + costWords(r.Usage().Cost) + ", " + span(r.Duration)
+}
+
+// costWords keeps an unknown cost from reading as the name of a thing.
+func costWords(c ralph.Cost) string {
+	if c.Unknown && c.Amount == 0 {
+		return "cost unknown"
+	}
+	return c.String()
+}
+
+// advice says what a person can do next; empty when there is nothing to do.
+func advice(r ralph.Report) string {
+	again := "Run it again to go on"
+	if r.Publication.Pushed {
+		again = "Run it again on the same branch to go on from here"
+	}
+	switch r.Outcome {
+	case ralph.MaxIterations:
+		return again + ", or raise max-iterations."
+	case ralph.OverBudget:
+		return again + " with a higher max-cost-usd or max-tokens, or make the task smaller."
+	case ralph.Deadline:
+		return again + ", or raise max-duration (and the job's timeout-minutes with it)."
+	case ralph.Stalled:
+		return "The last iterations changed nothing or failed in the same way. Make the task more precise or smaller, or look at the failing guardrail yourself."
+	case ralph.Quota:
+		return "This is a limit of your plan with the model provider, not a failure of the task. " + again + " when the limit has been reset."
+	case ralph.Interrupted:
+		return again + "."
+	case ralph.Blocked:
+		return "Look at what was refused, and publish it by hand if it is right."
+	case ralph.AgentFailed:
+		return "Look at the error of the last turn: a missing or wrong key, a model name, or an agent CLI that does not start are the usual causes."
+	case ralph.GitFailed:
+		return "See what failed above; nothing that was pushed before is lost."
+	case ralph.Waiting:
+		return "The agent asked for input. Answer it in the prompt and run again."
+	case ralph.PlanMissing:
+		return "Run 'ralph plan' first."
+	case ralph.PromptInvalid:
+		return "Put the completion signal into the prompt file."
+	case ralph.Invalid:
+		return "Correct the configuration and run again. Nothing was spent."
+	default:
+		return ""
+	}
+}

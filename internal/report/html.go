@@ -1,0 +1,294 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+//go:embed page.html.tmpl
+var pageTemplate string
+
+// pageBounds is roomy: a page on disk has no limit but what a browser likes.
+func pageBounds() bounds {
+	return bounds{prompt: 20_000, rows: 1000, points: 120, failures: 100, output: 20_000, final: 20_000, list: 100, line: 1000}
+}
+
+// HTML is a page of its own with the same facts as the summary: no script,
+// nothing remote, charts as inline SVG, readable on light and dark screens and
+// on paper.
+func HTML(r ralph.Report) ([]byte, error) {
+	t, err := template.New("page").Parse(pageTemplate)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, newPage(r)); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+type page struct {
+	Title, Icon, Headline, Kind string
+	Reason                      string
+	Facts                       []fact
+	Errors, Left, Notes         []string
+	OpenURL                     string
+	Task, Final                 string
+	Rows                        []pageRow
+	Earlier                     int
+	Total                       row
+	Charts                      []plot
+	CostMissing                 bool
+	Failures                    []pageFailure
+	MoreFailures                int
+	Baseline                    []pageFailure
+	Footer                      []string
+}
+
+type fact struct{ Name, Text, URL string }
+
+type pageRow struct {
+	row
+	URL  string
+	More string
+}
+
+type pageFailure struct {
+	Title, Command, Words, Also, Output, Log, Time string
+}
+
+func newPage(r ralph.Report) page {
+	limit := pageBounds()
+	p := page{
+		Title: Title(r), Icon: icon(r.Outcome), Headline: headline(r), Kind: kind(r.Outcome),
+		Facts: pageFacts(r), Errors: plainLines(r.Publication.Errors, limit), Notes: pageNotes(r, limit),
+		Total: totals(r), CostMissing: r.Usage().Cost.Unknown,
+	}
+	if r.Outcome != ralph.Completed {
+		p.Reason = oneLine(r.Reason, limit.line)
+		p.Left = remaining(r, limit, plainWords{})
+		if text := advice(r); text != "" {
+			p.Left = append(p.Left, text)
+		}
+	}
+	if len(r.Publication.Errors) > 0 && r.Publication.PullRequest.Number == 0 {
+		p.OpenURL = compareURL(r, true)
+	}
+	p.Task = marked(head(r.Task, limit.prompt))
+	if text, cut := tail(finalText(r), limit.final); cut {
+		p.Final = "…" + text
+	} else {
+		p.Final = text
+	}
+	shown := newest(r.Iterations, limit.rows)
+	p.Earlier = len(r.Iterations) - len(shown)
+	for _, it := range shown {
+		pr := pageRow{row: newRow(it), URL: commitURL(r, it.Commit.SHA)}
+		pr.Error = oneLine(pr.Error, 200)
+		for i, name := range pr.Failing {
+			pr.Failing[i] = oneLine(name, 60)
+		}
+		if n := len(pr.Failing); n > 3 {
+			pr.Failing, pr.More = pr.Failing[:3], fmt.Sprintf("and %d more", n-3)
+		}
+		p.Rows = append(p.Rows, pr)
+	}
+	if s, ok := timeSeries(r, limit.points); ok {
+		p.Charts = append(p.Charts, s.plot("time"))
+	}
+	if s, ok := costSeries(r, limit.points); ok {
+		p.Charts = append(p.Charts, s.plot("cost"))
+	}
+	list := failures(r)
+	for i, f := range list {
+		if i == limit.failures {
+			p.MoreFailures = len(list) - i
+			break
+		}
+		pf := newPageFailure(f.Verdict, limit)
+		pf.Title = fmt.Sprintf("Iteration %d", f.Iteration)
+		if f.Also > 0 {
+			pf.Also = fmt.Sprintf("the same in %s before", plural(f.Also, "iteration"))
+		}
+		p.Failures = append(p.Failures, pf)
+	}
+	for _, v := range r.Baseline {
+		if !v.Passed && len(p.Baseline) < limit.list {
+			p.Baseline = append(p.Baseline, newPageFailure(v, limit))
+		}
+	}
+	p.Footer = pageFooter(r, limit)
+	return p
+}
+
+// kind is the colour of the outcome.
+func kind(o ralph.Outcome) string {
+	switch icon(o) {
+	case "✅":
+		return "good"
+	case "❌":
+		return "bad"
+	default:
+		return "limit"
+	}
+}
+
+func marked(text string, cut bool) string {
+	if cut {
+		return text + "\n… (cut; report.json has all of it)"
+	}
+	return text
+}
+
+func plainLines(texts []string, limit bounds) []string {
+	var lines []string
+	for i, text := range texts {
+		if i == limit.list {
+			return append(lines, fmt.Sprintf("…and %d more; report.json has them all.", len(texts)-i))
+		}
+		if text = oneLine(text, limit.line); text != "" {
+			lines = append(lines, text)
+		}
+	}
+	return lines
+}
+
+func pageNotes(r ralph.Report, limit bounds) []string {
+	notes := append([]string(nil), r.Notes...)
+	for _, it := range r.Iterations {
+		for _, note := range it.Change.Notes {
+			notes = append(notes, fmt.Sprintf("Iteration %d: %s", it.Number, note))
+		}
+	}
+	return plainLines(notes, limit)
+}
+
+func newPageFailure(v ralph.Verdict, limit bounds) pageFailure {
+	text, reason := verdictWords(v)
+	if reason != "" {
+		text += ": " + oneLine(reason, limit.line)
+	}
+	output, cut := tail(v.Output, limit.output)
+	if cut {
+		output = "…\n" + output
+	}
+	return pageFailure{Command: oneLine(v.Command, 300), Words: text, Output: strings.Trim(output, "\n"), Log: oneLine(v.LogFile, 300), Time: span(v.Duration)}
+}
+
+func pageFacts(r ralph.Report) []fact {
+	var facts []fact
+	p := r.Publication
+	if pr := p.PullRequest; pr.Number > 0 {
+		text := fmt.Sprintf("#%d", pr.Number)
+		if pr.Draft {
+			text += " (draft)"
+		}
+		facts = append(facts, fact{"Pull request", text, webAddress(pr.URL)})
+	}
+	if p.Branch != "" {
+		text := oneLine(p.Branch, 200)
+		if p.Base != "" {
+			text += " → " + oneLine(p.Base, 200)
+		}
+		facts = append(facts, fact{"Branch", text, ""})
+	}
+	if n := commits(r); n > 0 {
+		text := plural(n, "commit")
+		if !p.Pushed {
+			text += " (not pushed)"
+		}
+		facts = append(facts, fact{"Work", text, compareURL(r, false)})
+	}
+	if address := webAddress(r.RunURL); address != "" {
+		facts = append(facts, fact{"Log", "workflow run", address})
+	}
+	if len(r.Iterations) > 0 {
+		u := r.Usage()
+		facts = append(facts, fact{"Cost", u.Cost.String(), ""}, fact{"Tokens", tokenWords(u.Tokens), ""})
+	}
+	facts = append(facts, fact{"Time", span(r.Duration), ""})
+	return facts
+}
+
+func pageFooter(r ralph.Report, limit bounds) []string {
+	var facts []string
+	add := func(name, value string) {
+		if value = oneLine(value, limit.line); value != "" {
+			facts = append(facts, name+value)
+		}
+	}
+	if !r.Started.IsZero() {
+		add("started ", stamp(r.Started))
+	}
+	add("mode ", r.Mode)
+	names := models(r)
+	agent := r.Agent
+	if len(names) > 0 {
+		agent += " (" + strings.Join(names[:min(5, len(names))], ", ") + ")"
+	}
+	add("agent ", agent)
+	add("started by ", r.Actor)
+	add("isolation: ", r.Isolation)
+	add("exit code ", fmt.Sprint(r.ExitCode))
+	add("ralph ", r.Version)
+	return facts
+}
+
+// plot is a bar chart laid out for the page's SVG.
+type plot struct {
+	Title, Unit, Class string
+	Width, Height      int
+	Bars               []bar
+	Grid               []gridLine
+	Ticks              []tick
+}
+
+type bar struct {
+	X, Y, Width, Height float64
+	Tip                 string
+}
+
+type gridLine struct {
+	Y     float64
+	Label string
+}
+
+type tick struct {
+	X     float64
+	Label string
+}
+
+func (s series) plot(class string) plot {
+	const width, height, left, bottom, top = 460, 200, 46, 26, 12
+	p := plot{Title: s.Title, Unit: s.Unit, Class: class, Width: width, Height: height}
+	inner, base := float64(width-left-8), float64(height-bottom)
+	y := func(v float64) float64 { return round1(base - v/s.Max*(base-top)) }
+	for i := range 5 {
+		v := s.Max * float64(i) / 4
+		p.Grid = append(p.Grid, gridLine{y(v), number(math.Round(v*100) / 100)})
+	}
+	slot := inner / float64(len(s.Values))
+	every := 1 + len(s.Values)*max(3, utf8.RuneCountInString(fmt.Sprint(s.First+len(s.Values))))/60
+	for i, v := range s.Values {
+		x := float64(left) + slot*float64(i)
+		w := min(slot*0.72, 56)
+		p.Bars = append(p.Bars, bar{
+			X: round1(x + (slot-w)/2), Y: y(v), Width: round1(max(w, 1)), Height: round1(base - y(v)),
+			Tip: fmt.Sprintf("Iteration %d: %s %s", s.First+i, number(v), s.Unit),
+		})
+		if i%every == 0 {
+			p.Ticks = append(p.Ticks, tick{round1(x + slot/2), fmt.Sprint(s.First + i)})
+		}
+	}
+	return p
+}
+
+func round1(v float64) float64 { return math.Round(v*10) / 10 }

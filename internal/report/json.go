@@ -1,0 +1,320 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// SchemaVersion counts incompatible changes of the JSON report.
+const SchemaVersion = 1
+
+const schemaURL = "https://raw.githubusercontent.com/org/ralph-action/main/docs/report.schema.json"
+
+// jsonText bounds every foreign text of the JSON report but the task.
+const jsonText = 64 << 10
+
+// JSON is the report file, described by docs/report.schema.json: everything,
+// with durations in seconds, times in UTC, and null for what is not known.
+func JSON(r ralph.Report) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	if err := e.Encode(newDocument(r)); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+type document struct {
+	Schema        string        `json:"$schema"`
+	SchemaVersion int           `json:"schema"`
+	Version       string        `json:"version"`
+	Outcome       ralph.Outcome `json:"outcome"`
+	Completed     bool          `json:"completed"`
+	Headline      string        `json:"headline"`
+	Reason        string        `json:"reason"`
+	Advice        string        `json:"advice"`
+	ExitCode      int           `json:"exit_code"`
+
+	Mode       string   `json:"mode"`
+	Task       string   `json:"task"`
+	Agent      string   `json:"agent"`
+	Model      string   `json:"model"`
+	ModelsUsed []string `json:"models_used"`
+	Isolation  string   `json:"isolation"`
+	Repository string   `json:"repository"`
+	RunURL     string   `json:"run_url"`
+	Actor      string   `json:"actor"`
+
+	Started  *time.Time `json:"started"`
+	Ended    *time.Time `json:"ended"`
+	Duration float64    `json:"duration_seconds"`
+	Cost     cost       `json:"cost"`
+	Tokens   tokens     `json:"tokens"`
+	Limits   limits     `json:"limits"`
+
+	Baseline    []verdict   `json:"baseline"`
+	Iterations  []iteration `json:"iterations"`
+	Publication publication `json:"publication"`
+	Notes       []string    `json:"notes"`
+}
+
+type limits struct {
+	MaxIterations *int       `json:"max_iterations"`
+	CostMicroUSD  *int64     `json:"cost_micro_usd"`
+	Tokens        *int64     `json:"tokens"`
+	Until         *time.Time `json:"until"`
+}
+
+type cost struct {
+	MicroUSD *int64   `json:"micro_usd"`
+	USD      *float64 `json:"usd"`
+	// AtLeast is what is known of a cost that is not known as a whole.
+	AtLeast *int64 `json:"at_least_micro_usd"`
+}
+
+type tokens struct {
+	Known      bool   `json:"known"`
+	Input      *int64 `json:"input"`
+	CacheRead  *int64 `json:"cache_read"`
+	CacheWrite *int64 `json:"cache_write"`
+	Output     *int64 `json:"output"`
+}
+
+type iteration struct {
+	Number    int        `json:"number"`
+	Started   *time.Time `json:"started"`
+	Duration  float64    `json:"duration_seconds"`
+	Marker    bool       `json:"marker"`
+	Rejection *string    `json:"rejection"`
+	Retries   int        `json:"retries"`
+	Cost      cost       `json:"cost"`
+	Tokens    tokens     `json:"tokens"`
+	Turns     []turn     `json:"turns"`
+	Verdicts  []verdict  `json:"guardrails"`
+	Change    change     `json:"change"`
+	Commit    *commit    `json:"commit"`
+}
+
+type turn struct {
+	Started     *time.Time   `json:"started"`
+	Duration    float64      `json:"duration_seconds"`
+	Model       string       `json:"model"`
+	Session     string       `json:"session"`
+	Cost        cost         `json:"cost"`
+	Tokens      tokens       `json:"tokens"`
+	Messages    *int         `json:"messages"`
+	Tools       *int         `json:"tools"`
+	ToolErrors  *int         `json:"tool_errors"`
+	ExitCode    int          `json:"exit_code"`
+	OutputBytes int64        `json:"output_bytes"`
+	Unknown     int          `json:"unknown_events"`
+	Malformed   int          `json:"malformed_lines"`
+	FinalText   string       `json:"final_text"`
+	Failure     *turnFailure `json:"failure"`
+}
+
+type turnFailure struct {
+	Kind    string     `json:"kind"`
+	Message string     `json:"message"`
+	Fatal   bool       `json:"fatal"`
+	RetryAt *time.Time `json:"retry_at"`
+}
+
+type verdict struct {
+	Command  string  `json:"command"`
+	Passed   bool    `json:"passed"`
+	ExitCode int     `json:"exit_code"`
+	Reason   string  `json:"reason"`
+	Broken   bool    `json:"broken"`
+	Action   string  `json:"fail_action"`
+	Duration float64 `json:"duration_seconds"`
+	LogFile  string  `json:"log_file"`
+	Message  string  `json:"message"`
+	Output   string  `json:"output"`
+	Digest   string  `json:"digest"`
+}
+
+type change struct {
+	Head       string   `json:"head"`
+	Tree       string   `json:"tree"`
+	Files      int      `json:"files"`
+	Insertions int      `json:"insertions"`
+	Deletions  int      `json:"deletions"`
+	SinceStart bool     `json:"since_start"`
+	Notes      []string `json:"notes"`
+}
+
+type commit struct {
+	SHA       string `json:"sha"`
+	Subject   string `json:"subject"`
+	Files     int    `json:"files"`
+	Pushed    bool   `json:"pushed"`
+	PushError string `json:"push_error"`
+	Own       int    `json:"agent_commits"`
+}
+
+type publication struct {
+	Branch      string       `json:"branch"`
+	Base        string       `json:"base"`
+	HeadSHA     string       `json:"head_sha"`
+	Pushed      bool         `json:"pushed"`
+	ServerURL   string       `json:"server_url"`
+	PullRequest *pullRequest `json:"pull_request"`
+	Errors      []string     `json:"errors"`
+}
+
+type pullRequest struct {
+	Number    int    `json:"number"`
+	URL       string `json:"url"`
+	Draft     bool   `json:"draft"`
+	Operation string `json:"operation"`
+}
+
+func newDocument(r ralph.Report) document {
+	u := r.Usage()
+	d := document{
+		Schema: schemaURL, SchemaVersion: SchemaVersion, Version: r.Version,
+		Outcome: r.Outcome, Completed: r.Outcome == ralph.Completed, Headline: headline(r),
+		Reason: bounded(r.Reason), Advice: advice(r), ExitCode: r.ExitCode,
+		Mode: r.Mode, Task: strings.ToValidUTF8(r.Task, "\uFFFD"), Agent: bounded(r.Agent), Model: bounded(r.Model),
+		ModelsUsed: boundedAll(models(r)), Isolation: bounded(r.Isolation), Repository: r.Repository, RunURL: r.RunURL, Actor: r.Actor,
+		Started: instant(r.Started), Duration: seconds(r.Duration), Cost: newCost(u.Cost), Tokens: newTokens(u.Tokens),
+		Limits: limits{
+			MaxIterations: positive(r.MaxIterations), CostMicroUSD: positive(int64(r.Budget.Cost)),
+			Tokens: positive(r.Budget.Tokens), Until: instant(r.Budget.Until),
+		},
+		Baseline: newVerdicts(r.Baseline), Iterations: []iteration{}, Notes: boundedAll(r.Notes),
+		Publication: newPublication(r.Publication),
+	}
+	if !r.Started.IsZero() {
+		d.Ended = instant(r.Started.Add(r.Duration))
+	}
+	for _, it := range r.Iterations {
+		d.Iterations = append(d.Iterations, newIteration(it))
+	}
+	return d
+}
+
+func newIteration(it ralph.Iteration) iteration {
+	u := it.Usage()
+	n := iteration{
+		Number: it.Number, Started: instant(it.Started), Duration: seconds(it.Duration), Marker: it.Marker,
+		Retries: max(0, len(it.Turns)-1), Cost: newCost(u.Cost), Tokens: newTokens(u.Tokens),
+		Turns: []turn{}, Verdicts: newVerdicts(it.Verdicts),
+		Change: change{
+			Head: it.Change.Head, Tree: it.Change.Tree, Files: it.Change.Files, Insertions: it.Change.Insertions,
+			Deletions: it.Change.Deletions, SinceStart: it.Change.SinceStart, Notes: boundedAll(it.Change.Notes),
+		},
+	}
+	if it.Rejection != ralph.NotRejected {
+		rejection := string(it.Rejection)
+		n.Rejection = &rejection
+	}
+	if c := it.Commit; c.SHA != "" {
+		n.Commit = &commit{SHA: c.SHA, Subject: bounded(c.Subject), Files: c.Files, Pushed: c.Pushed, PushError: bounded(c.PushError), Own: c.Own}
+	}
+	for _, t := range it.Turns {
+		n.Turns = append(n.Turns, newTurn(t))
+	}
+	return n
+}
+
+func newTurn(t ralph.Turn) turn {
+	n := turn{
+		Started: instant(t.Started), Duration: seconds(t.Duration), Model: bounded(t.Model), Session: bounded(t.Session),
+		Cost: newCost(t.Usage.Cost), Tokens: newTokens(t.Usage.Tokens), Messages: positive(t.Messages),
+		ExitCode: t.ExitCode, OutputBytes: t.OutputBytes, Unknown: t.Unknown, Malformed: t.Malformed, FinalText: bounded(t.FinalText),
+	}
+	if t.CountsTools || t.Tools > 0 {
+		n.Tools, n.ToolErrors = &t.Tools, &t.ToolErrors
+	}
+	if f := t.Failure; f != nil {
+		n.Failure = &turnFailure{Kind: f.Kind.String(), Message: bounded(f.Message), Fatal: f.Fatal(), RetryAt: instant(f.RetryAt)}
+	}
+	return n
+}
+
+func newVerdicts(list []ralph.Verdict) []verdict {
+	out := make([]verdict, 0, len(list))
+	for _, v := range list {
+		out = append(out, verdict{
+			Command: bounded(v.Command), Passed: v.Passed, ExitCode: v.ExitCode, Reason: bounded(v.Reason), Broken: v.Broken,
+			Action: string(v.Action), Duration: seconds(v.Duration), LogFile: bounded(v.LogFile),
+			Message: bounded(v.Message), Output: boundedEnd(v.Output), Digest: v.Digest,
+		})
+	}
+	return out
+}
+
+func newPublication(p ralph.Publication) publication {
+	n := publication{
+		Branch: bounded(p.Branch), Base: bounded(p.Base), HeadSHA: p.HeadSHA, Pushed: p.Pushed,
+		ServerURL: p.ServerURL, Errors: boundedAll(p.Errors),
+	}
+	if pr := p.PullRequest; pr.Number > 0 || (pr.Operation != "" && pr.Operation != ralph.OperationNone) {
+		n.PullRequest = &pullRequest{Number: pr.Number, URL: pr.URL, Draft: pr.Draft, Operation: string(pr.Operation)}
+	}
+	return n
+}
+
+func newCost(c ralph.Cost) cost {
+	amount := int64(c.Amount)
+	if c.Unknown {
+		return cost{AtLeast: &amount}
+	}
+	usd := c.Amount.Dollars()
+	return cost{MicroUSD: &amount, USD: &usd}
+}
+
+func newTokens(t ralph.Tokens) tokens {
+	if t.Unknown && t.Total() == 0 {
+		return tokens{}
+	}
+	return tokens{Known: !t.Unknown, Input: &t.Input, CacheRead: &t.CacheRead, CacheWrite: &t.CacheWrite, Output: &t.Output}
+}
+
+// positive is nil for a value whose zero means "none" or "not reported".
+func positive[N int | int64](n N) *N {
+	if n <= 0 {
+		return nil
+	}
+	return &n
+}
+
+func instant(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }
+
+func bounded(s string) string {
+	if len(s) > jsonText {
+		s = s[:jsonText] + "…"
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+func boundedEnd(s string) string {
+	if len(s) > jsonText {
+		s = "…" + s[len(s)-jsonText:]
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+func boundedAll(list []string) []string {
+	out := make([]string, 0, len(list))
+	for _, s := range list {
+		out = append(out, bounded(s))
+	}
+	return out
+}

@@ -1,0 +1,56 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// Redacted is a deep copy of r in which every text is cleaned of invisible
+// characters (which could split a secret) and then passed through mask. Render
+// from it, so that no rendering has to know about secrets.
+func Redacted(r ralph.Report, mask func(string) string) ralph.Report {
+	text := func(s *string) { *s = mask(clean(*s)) }
+	texts := func(list *[]string) {
+		*list = slices.Clone(*list)
+		for i := range *list {
+			text(&(*list)[i])
+		}
+	}
+	verdicts := func(list *[]ralph.Verdict) {
+		*list = slices.Clone(*list)
+		for i := range *list {
+			v := &(*list)[i]
+			for _, s := range []*string{&v.Command, &v.Reason, &v.LogFile, &v.Message, &v.Output} {
+				text(s)
+			}
+		}
+	}
+	for _, s := range []*string{&r.Task, &r.Agent, &r.Model, &r.Reason, &r.Isolation, &r.Actor, &r.RunURL, &r.Publication.Branch, &r.Publication.Base, &r.Publication.PullRequest.URL} {
+		text(s)
+	}
+	texts(&r.Notes)
+	texts(&r.Publication.Errors)
+	verdicts(&r.Baseline)
+	r.Iterations = slices.Clone(r.Iterations)
+	for i := range r.Iterations {
+		it := &r.Iterations[i]
+		verdicts(&it.Verdicts)
+		texts(&it.Change.Notes)
+		text(&it.Commit.Subject)
+		text(&it.Commit.PushError)
+		it.Turns = slices.Clone(it.Turns)
+		for j := range it.Turns {
+			t := &it.Turns[j]
+			for _, s := range []*string{&t.Model, &t.Session, &t.FinalText} {
+				text(s)
+			}
+			if t.Failure != nil {
+				f := *t.Failure
+				text(&f.Message)
+				t.Failure = &f
+			}
+		}
+	}
+	return r
+}

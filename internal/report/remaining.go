@@ -1,0 +1,64 @@
+package report
+
+import "github.com/org/ralph-action/internal/ralph"
+
+// wording puts foreign text into a document: as Markdown or as it is.
+type wording interface {
+	words(s string, limit int) string
+	code(s string, limit int) string
+}
+
+type markdownWords struct{}
+
+func (markdownWords) words(s string, limit int) string { return inline(s, limit) }
+func (markdownWords) code(s string, limit int) string  { return code(s, limit) }
+
+type plainWords struct{}
+
+func (plainWords) words(s string, limit int) string { return oneLine(s, limit) }
+func (plainWords) code(s string, limit int) string  { return "'" + oneLine(s, limit) + "'" }
+
+// remaining says why the last iteration was not the end.
+func remaining(r ralph.Report, limit bounds, w wording) []string {
+	if len(r.Iterations) == 0 {
+		return nil
+	}
+	it := r.Iterations[len(r.Iterations)-1]
+	var lines []string
+	if f := it.Last().Failure; f != nil {
+		text := "The last turn went wrong: " + w.words(f.Kind.String(), limit.line)
+		if f.Message != "" {
+			text += " – " + w.words(f.Message, limit.line)
+		}
+		lines = append(lines, text)
+		if !f.RetryAt.IsZero() {
+			lines = append(lines, "The limit resets at "+stamp(f.RetryAt)+".")
+		}
+	}
+	told := 0
+	for _, v := range it.Verdicts {
+		if v.Passed {
+			continue
+		}
+		if told++; told > limit.list {
+			lines = append(lines, "…and more guardrails.")
+			break
+		}
+		text, reason := verdictWords(v)
+		line := "Guardrail " + w.code(v.Command, limit.line) + " " + text
+		if reason != "" {
+			line += ": " + w.words(reason, limit.line)
+		}
+		lines = append(lines, line+".")
+	}
+	switch it.Rejection {
+	case ralph.RejectedNoMarker:
+		lines = append(lines, "The agent did not say that it was done.")
+	case ralph.RejectedNoWork:
+		lines = append(lines, "The agent said that it was done, but there is no sign of work.")
+	}
+	if e := it.Commit.PushError; e != "" {
+		lines = append(lines, "The last commit could not be pushed: "+w.words(e, limit.line))
+	}
+	return lines
+}

@@ -1,0 +1,110 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+const rule = 80
+
+func ruled(c string) string { return strings.Repeat(c, rule) + "\n" }
+
+// SessionHeader opens an iteration in the session log.
+func SessionHeader(iteration int, mode string, start time.Time) string {
+	return ruled("=") +
+		fmt.Sprintf("ITERATION %d\n", iteration) +
+		ruled("=") +
+		"Mode: " + oneLine(mode, 100) + "\n" +
+		"Start Time: " + stamp(start) + "\n" +
+		ruled("-")
+}
+
+// SessionFooter closes an iteration in the session log. Lines whose value the
+// agent did not report are left out.
+func SessionFooter(it ralph.Iteration) string {
+	var b strings.Builder
+	line := func(name, value string) {
+		if value != "" {
+			b.WriteString(name + ": " + value + "\n")
+		}
+	}
+	messages := 0
+	for _, t := range it.Turns {
+		messages += t.Messages
+	}
+	b.WriteString(ruled("-"))
+	fmt.Fprintf(&b, "ITERATION %d COMPLETE\n", it.Number)
+	line("End Time", stamp(it.Started.Add(it.Duration)))
+	line("Duration", span(it.Duration))
+	if messages > 0 {
+		line("API Requests", strconv.Itoa(messages))
+	}
+	line("Model", oneLine(it.Last().Model, 200))
+	if messages > 0 {
+		line("Messages", strconv.Itoa(messages))
+	}
+	if cost := it.Usage().Cost; len(it.Turns) > 0 && (!cost.Unknown || cost.Amount > 0) {
+		line("Cost", cost.String())
+	}
+	if n := len(it.Turns) - 1; n > 0 {
+		line("Retries", strconv.Itoa(n))
+	}
+	line("Status", sessionStatus(it))
+	b.WriteString(ruled("=") + "\n")
+	return b.String()
+}
+
+// sessionStatus begins with success or failed, which is what the session
+// summary counts: a failed iteration is one whose agent failed.
+func sessionStatus(it ralph.Iteration) string {
+	if failedTurn(it) {
+		_, text, detail := result(it)
+		if detail = oneLine(detail, 300); detail != "" {
+			text += ": " + detail
+		}
+		return "failed (" + text + ")"
+	}
+	switch it.Rejection {
+	case ralph.RejectedGuardrails:
+		_, failing := guardrails(it.Verdicts)
+		return fmt.Sprintf("success (guardrails failed: %d of %d)", len(failing), len(it.Verdicts))
+	case ralph.RejectedNoWork:
+		return "success (said to be complete without any work)"
+	}
+	if it.Marker && it.Rejection == ralph.NotRejected {
+		return "success (complete)"
+	}
+	return "success"
+}
+
+func failedTurn(it ralph.Iteration) bool {
+	return it.Last().Failure != nil || it.Rejection == ralph.RejectedTurn
+}
+
+// SessionSummary ends the session log.
+func SessionSummary(r ralph.Report) string {
+	failed := 0
+	for _, it := range r.Iterations {
+		if failedTurn(it) {
+			failed++
+		}
+	}
+	reason := string(r.Outcome)
+	if text := oneLine(r.Reason, 500); text != "" {
+		reason += ": " + text
+	}
+	return ruled("=") +
+		"SESSION SUMMARY\n" +
+		ruled("=") +
+		fmt.Sprintf("Total Iterations: %d\n", len(r.Iterations)) +
+		fmt.Sprintf("Successful: %d\n", len(r.Iterations)-failed) +
+		fmt.Sprintf("Failed: %d\n", failed) +
+		"Total Duration: " + span(r.Duration) + "\n" +
+		"Exit Reason: " + reason + "\n" +
+		fmt.Sprintf("Exit Code: %d\n", r.ExitCode) +
+		ruled("=")
+}

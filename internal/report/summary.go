@@ -1,0 +1,212 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// summaryBytes is below the 1 MiB beyond which a runner drops a job summary
+// whole, with room for what other programs of the same step write.
+const summaryBytes = 960 << 10
+
+// bounds keeps a document small by construction, whatever a run produced.
+type bounds struct {
+	prompt   int // runes of the task
+	rows     int // iterations in the table, newest kept
+	points   int // iterations in a chart, newest kept
+	failures int // guardrail failures told in full
+	output   int // runes of one guardrail's output
+	final    int // runes of the agent's last words
+	list     int // notes, errors, baseline failures
+	line     int // runes of one line of foreign text
+}
+
+// Summary is the job summary in GitHub-flavoured Markdown, always below 1 MiB.
+// The outcome stands in the first line.
+func Summary(r ralph.Report) string {
+	m := markdown{r, bounds{prompt: 4000, rows: 200, points: 100, failures: 40, output: 8000, final: 6000, list: 50, line: 500}}
+	return assemble(summaryBytes, []section{
+		{"outcome", m.outcome("## ")},
+		{"publication errors", m.errors()},
+		{"what is left to do", m.left()},
+		{"what was asked", m.asked()},
+		{"iterations", m.table()},
+		{"charts", m.charts()},
+		{"guardrail failures", m.guardrailFailures()},
+		{"baseline", m.baseline()},
+		{"the agent's last words", m.final()},
+		{"notes", m.notes()},
+		{"footer", m.footer()},
+	})
+}
+
+// markdown renders the parts that the summary and the pull request share.
+type markdown struct {
+	ralph.Report
+	bounds
+}
+
+func (m markdown) outcome(mark string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s%s %s\n", mark, icon(m.Outcome), headline(m.Report))
+	if facts := m.links(); len(facts) > 0 {
+		b.WriteString("\n" + strings.Join(facts, " · ") + "\n")
+	}
+	if m.Reason != "" && m.Outcome != ralph.Completed {
+		b.WriteString("\n" + inline(m.Reason, m.line) + "\n")
+	}
+	return b.String()
+}
+
+// links is where the work can be looked at.
+func (m markdown) links() []string {
+	p := m.Publication
+	var facts []string
+	if pr := p.PullRequest; pr.Number > 0 {
+		state := ""
+		switch pr.Operation {
+		case ralph.OperationCreated, ralph.OperationUpdated, ralph.OperationClosed:
+			state = string(pr.Operation)
+		}
+		if pr.Draft {
+			state = strings.TrimPrefix(state+", draft", ", ")
+		}
+		if state != "" {
+			state = " (" + state + ")"
+		}
+		facts = append(facts, "**Pull request** "+link(fmt.Sprintf("#%d", pr.Number), pr.URL)+state)
+	}
+	if p.Branch != "" {
+		name := "**Branch** " + code(p.Branch, m.line)
+		if p.Base != "" {
+			name += " → " + code(p.Base, m.line)
+		}
+		facts = append(facts, name)
+	}
+	if n := commits(m.Report); n > 0 {
+		text := link(plural(n, "commit"), compareURL(m.Report, false))
+		if !p.Pushed {
+			text += " (not pushed)"
+		}
+		facts = append(facts, text)
+	}
+	if m.RunURL != "" && webAddress(m.RunURL) != "" {
+		facts = append(facts, link("log of this run", m.RunURL))
+	}
+	return facts
+}
+
+func (m markdown) errors() string {
+	lines := m.lines(m.Publication.Errors)
+	if len(lines) == 0 {
+		return ""
+	}
+	if to := compareURL(m.Report, true); to != "" && m.Publication.PullRequest.Number == 0 {
+		lines = append(lines, "The branch is pushed. "+link("Open the pull request yourself", to)+".")
+	}
+	return alert("CAUTION", lines...)
+}
+
+func (m markdown) left() string {
+	if m.Outcome == ralph.Completed {
+		return ""
+	}
+	lines := remaining(m.Report, m.bounds, markdownWords{})
+	if text := advice(m.Report); text != "" {
+		lines = append(lines, text)
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "### What is left to do\n\n" + bullets(lines)
+}
+
+func (m markdown) asked() string {
+	text, cut := head(m.Task, m.prompt)
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	body := fence(text)
+	if cut {
+		body += fmt.Sprintf("\n_Cut after %d characters of %s; report.json has all of it._\n", utf8.RuneCountInString(text), count(int64(utf8.RuneCountInString(m.Task))))
+	}
+	if utf8.RuneCountInString(text) > 700 || strings.Count(text, "\n") > 10 {
+		return details("<b>What was asked</b>", body)
+	}
+	return "### What was asked\n\n" + body
+}
+
+func (m markdown) final() string {
+	text, cut := tail(finalText(m.Report), m.bounds.final)
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	if cut {
+		text = "…" + text
+	}
+	return details("What the agent said last", fence(text))
+}
+
+func (m markdown) notes() string {
+	lines := m.lines(m.Notes)
+	for i, it := range m.Iterations {
+		if len(lines) > m.list {
+			break
+		}
+		for _, note := range it.Change.Notes {
+			lines = append(lines, fmt.Sprintf("Iteration %d: %s", m.Iterations[i].Number, inline(note, m.line)))
+		}
+	}
+	if len(lines) > m.list {
+		lines = append(lines[:m.list], "…and more; report.json has them all.")
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "### Notes\n\n" + bullets(lines)
+}
+
+// lines makes foreign texts into lines of Markdown, at most list of them.
+func (m markdown) lines(texts []string) []string {
+	var lines []string
+	for i, text := range texts {
+		if i == m.list {
+			return append(lines, fmt.Sprintf("…and %d more; report.json has them all.", len(texts)-i))
+		}
+		if text = inline(text, m.line); text != "" {
+			lines = append(lines, text)
+		}
+	}
+	return lines
+}
+
+func (m markdown) footer() string {
+	var facts []string
+	if m.Mode != "" {
+		facts = append(facts, "mode "+code(m.Mode, 40))
+	}
+	if m.Agent != "" {
+		agent := "agent " + code(m.Agent, 80)
+		if names := models(m.Report); len(names) > 0 {
+			for i := range names {
+				names[i] = code(names[i], 80)
+			}
+			agent += " (" + strings.Join(names[:min(len(names), 5)], ", ") + ")"
+		}
+		facts = append(facts, agent)
+	}
+	if m.Actor != "" {
+		facts = append(facts, "started by "+code(m.Actor, 80))
+	}
+	if m.Isolation != "" {
+		facts = append(facts, "isolation: "+inline(m.Isolation, m.line))
+	}
+	facts = append(facts, fmt.Sprintf("exit code %d", m.ExitCode))
+	if m.Version != "" {
+		facts = append(facts, "ralph "+inline(m.Version, 60))
+	}
+	return "---\n\n<sub>" + strings.Join(facts, " · ") + "</sub>\n"
+}

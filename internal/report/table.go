@@ -1,0 +1,150 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// table is a row per iteration and one of totals.
+func (m markdown) table() string {
+	if len(m.Iterations) == 0 {
+		return ""
+	}
+	shown := newest(m.Iterations, m.rows)
+	var b strings.Builder
+	b.WriteString("### Iterations\n\n")
+	b.WriteString("| # | Result | Time | Turns | Tools | Tokens in / out | Cost | Files | Guardrails | Commit |\n")
+	b.WriteString("|--:|:--|--:|--:|--:|--:|--:|:--|:--|:--|\n")
+	for _, it := range shown {
+		r := newRow(it)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n",
+			r.Number, m.resultCell(r), r.Time, r.Turns, r.Tools, r.Tokens, r.Cost, r.Files, guardrailCell(r), m.commitCell(it))
+	}
+	total := totals(m.Report)
+	fmt.Fprintf(&b, "| | **Total** | **%s** | **%s** | **%s** | **%s** | **%s** | | | |\n",
+		total.Time, total.Turns, total.Tools, total.Tokens, total.Cost)
+	if n := len(m.Iterations) - len(shown); n > 0 {
+		fmt.Fprintf(&b, "\n_The first %s are left out here; report.json has them all._\n", plural(n, "iteration"))
+	}
+	return b.String()
+}
+
+func (m markdown) resultCell(r row) string {
+	text := r.Icon + " " + r.Result
+	if r.Error != "" {
+		text += ": " + inline(r.Error, 80)
+	}
+	return text
+}
+
+func guardrailCell(r row) string {
+	text := r.Guardrails
+	for i, name := range r.Failing {
+		if i == 3 {
+			return text + fmt.Sprintf(" and %d more", len(r.Failing)-i)
+		}
+		text += " " + code(name, 40)
+	}
+	return text
+}
+
+func (m markdown) commitCell(it ralph.Iteration) string {
+	short := sha(it.Commit.SHA)
+	if short == "" {
+		return nothing
+	}
+	text := link("`"+short+"`", commitURL(m.Report, it.Commit.SHA))
+	if it.Commit.PushError != "" || (it.Commit.Own == 0 && !it.Commit.Pushed && m.Publication.ServerURL != "" && !m.Publication.Pushed) {
+		text += " (not pushed)"
+	}
+	if it.Commit.Own > 0 {
+		text += fmt.Sprintf(" (+%d by the agent)", it.Commit.Own)
+	}
+	return text
+}
+
+// totals is the row below the table.
+func totals(r ralph.Report) row {
+	var all ralph.Iteration
+	for _, it := range r.Iterations {
+		all.Turns = append(all.Turns, it.Turns...)
+	}
+	u := r.Usage()
+	retries := len(all.Turns) - len(r.Iterations)
+	messages := turns(ralph.Iteration{Turns: all.Turns})
+	if at := strings.IndexByte(messages, ' '); at > 0 {
+		messages = messages[:at]
+	}
+	if retries > 0 {
+		messages += fmt.Sprintf(" (%d tried again)", retries)
+	}
+	return row{Time: span(r.Duration), Turns: messages, Tools: tools(all), Tokens: tokenPair(u.Tokens), Cost: u.Cost.String()}
+}
+
+func newest(list []ralph.Iteration, limit int) []ralph.Iteration {
+	return list[max(0, len(list)-limit):]
+}
+
+// guardrailFailures folds what failed guardrails printed, newest first.
+func (m markdown) guardrailFailures() string {
+	list := failures(m.Report)
+	if len(list) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("### Guardrail failures\n\n")
+	for i, f := range list {
+		if i == m.failures {
+			fmt.Fprintf(&b, "\n_%d more are left out here; report.json has them all._\n", len(list)-i)
+			break
+		}
+		text, reason := verdictWords(f.Verdict)
+		title := fmt.Sprintf("Iteration %d: <code>%s</code> %s", f.Iteration, htmlText(f.Command, 120), text)
+		if reason != "" {
+			title += ": " + htmlText(reason, 200)
+		}
+		if f.Also > 0 {
+			title += fmt.Sprintf(" (the same in %s before)", plural(f.Also, "iteration"))
+		}
+		b.WriteString(details(title, m.outputOf(f.Verdict)) + "\n")
+	}
+	return b.String()
+}
+
+func (m markdown) outputOf(v ralph.Verdict) string {
+	text, cut := tail(v.Output, m.output)
+	if cut {
+		text = "…\n" + text
+	}
+	body := "_No output._\n"
+	if strings.TrimSpace(text) != "" {
+		body = fence(text)
+	}
+	facts := []string{span(v.Duration)}
+	if v.LogFile != "" {
+		facts = append(facts, "log: "+code(v.LogFile, 200))
+	}
+	return body + "\n" + strings.Join(facts, " · ") + "\n"
+}
+
+// baseline says what was red before the agent touched anything.
+func (m markdown) baseline() string {
+	var lines []string
+	for _, v := range m.Baseline {
+		if v.Passed {
+			continue
+		}
+		if len(lines) == m.list {
+			lines = append(lines, "…and more; report.json has them all.")
+			break
+		}
+		text, _ := verdictWords(v)
+		lines = append(lines, code(v.Command, 120)+" "+text)
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return "### Already failing before the run\n\n" + bullets(lines)
+}

@@ -1,0 +1,167 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// Style says what a terminal can show.
+type Style struct {
+	Emoji bool // else text markers
+	Color bool // ANSI colours
+	Width int  // longer lines are cut; 0: never
+}
+
+const textRows = 30
+
+// Text is what a person reads on a terminal when the run is over: outcome
+// first, then the iterations, what is left, where the work is, what it cost.
+func Text(r ralph.Report, o Style) string {
+	f := &Formatter{Emoji: o.Emoji, Color: o.Color, Width: o.Width}
+	var b strings.Builder
+	line := func(s style, text string) { b.WriteString(f.paint(s, f.cut(text)) + "\n") }
+	mark, colour := outcomeMark(f, r.Outcome)
+	line(colour, mark+" "+headline(r))
+	if r.Reason != "" && r.Outcome != ralph.Completed {
+		line(plain, "  "+oneLine(r.Reason, 1000))
+	}
+	if len(r.Iterations) > 0 {
+		b.WriteByte('\n')
+		for i, text := range textTable(f, newest(r.Iterations, textRows)) {
+			if i == 0 {
+				line(dim, text)
+				continue
+			}
+			line(plain, text)
+		}
+		if n := len(r.Iterations) - textRows; n > 0 {
+			line(dim, "  "+plural(n, "earlier iteration")+" not shown")
+		}
+	}
+	if left := textLeft(r); len(left) > 0 {
+		b.WriteByte('\n')
+		line(bold, "What is left to do")
+		for _, text := range left {
+			line(plain, "  - "+text)
+		}
+	}
+	b.WriteByte('\n')
+	for _, fact := range textFacts(r) {
+		line(plain, fmt.Sprintf("%-13s %s", fact[0], fact[1]))
+	}
+	for _, text := range r.Publication.Errors {
+		line(red, f.sign(bad)+" "+oneLine(text, 1000))
+	}
+	for _, text := range r.Notes {
+		line(dim, f.sign(note)+" "+oneLine(text, 500))
+	}
+	return b.String()
+}
+
+func outcomeMark(f *Formatter, o ralph.Outcome) (string, style) {
+	colour := red
+	mark := f.sign(bad)
+	switch o {
+	case ralph.Completed:
+		colour, mark = green, f.sign(ok)
+	case ralph.MaxIterations, ralph.OverBudget, ralph.Deadline, ralph.Stalled, ralph.Waiting, ralph.Quota, ralph.Interrupted:
+		colour, mark = yellow, f.sign(warn)
+	}
+	if f.Emoji {
+		mark = icon(o)
+	}
+	return mark, colour
+}
+
+// textTable lays the iterations out in columns.
+func textTable(f *Formatter, its []ralph.Iteration) []string {
+	table := [][]string{{"#", "time", "turns", "tools", "tokens in / out", "cost", "files", "guardrails", "commit", "result"}}
+	for _, it := range its {
+		r := newRow(it)
+		checks := r.Guardrails
+		if !f.Emoji {
+			checks = strings.NewReplacer("✅ ", "ok ", "❌ ", "failed ").Replace(checks)
+		}
+		short := r.SHA
+		if short == "" {
+			short = nothing
+		}
+		table = append(table, []string{r.Number, r.Time, r.Turns, r.Tools, r.Tokens, r.Cost, r.Files, checks, short, r.Result})
+	}
+	widths := make([]int, len(table[0]))
+	for _, cells := range table {
+		for i, c := range cells {
+			widths[i] = max(widths[i], columns(c))
+		}
+	}
+	lines := make([]string, 0, len(table))
+	for _, cells := range table {
+		var b strings.Builder
+		for i, c := range cells {
+			pad := strings.Repeat(" ", widths[i]-columns(c))
+			if i < 6 {
+				b.WriteString("  " + pad + c)
+			} else {
+				b.WriteString("  " + c + pad)
+			}
+		}
+		lines = append(lines, strings.TrimRight(b.String(), " "))
+	}
+	return lines
+}
+
+// columns is the width on a terminal: the two marks of the guardrails are the
+// only wide characters here.
+func columns(s string) int {
+	return utf8.RuneCountInString(s) + strings.Count(s, "✅") + strings.Count(s, "❌")
+}
+
+// textLeft is what remaining says, in plain words.
+func textLeft(r ralph.Report) []string {
+	if r.Outcome == ralph.Completed {
+		return nil
+	}
+	lines := remaining(r, bounds{list: 10, line: 300}, plainWords{})
+	if text := advice(r); text != "" {
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+// textFacts is where the work is and what it cost.
+func textFacts(r ralph.Report) [][2]string {
+	var facts [][2]string
+	add := func(name, value string) {
+		if value != "" {
+			facts = append(facts, [2]string{name, value})
+		}
+	}
+	p := r.Publication
+	if pr := p.PullRequest; pr.Number > 0 {
+		text := fmt.Sprintf("#%d", pr.Number)
+		if pr.Draft {
+			text += " (draft)"
+		}
+		add("Pull request", text+" "+oneLine(pr.URL, 500))
+	}
+	if p.Branch != "" {
+		text := oneLine(p.Branch, 200)
+		if n := commits(r); n > 0 {
+			text += ", " + plural(n, "commit")
+		}
+		if p.Pushed {
+			text += ", pushed"
+		}
+		add("Branch", text)
+	}
+	u := r.Usage()
+	if len(r.Iterations) > 0 {
+		add("Cost", u.Cost.String()+", tokens "+tokenWords(u.Tokens))
+	}
+	add("Time", span(r.Duration))
+	add("Isolation", oneLine(r.Isolation, 300))
+	return facts
+}

@@ -1,0 +1,37 @@
+package report
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+const titleRunes = 72
+
+// Title is the pull request's title: the first line of the task in plain
+// words, at most 72 characters, with mentions and references defused because a
+// squash merge makes it a commit message.
+func Title(r ralph.Report) string {
+	text, _ := head(r.Task, 4096)
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(strings.TrimLeft(line, "#>*-=+_`~ \t"))
+		if line == "" {
+			continue
+		}
+		return "ralph: " + shorten(defuse(strings.Join(strings.Fields(line), " ")), titleRunes-len("ralph: "))
+	}
+	return "ralph: unattended work"
+}
+
+// shorten cuts at a word where one ends near the limit.
+func shorten(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	s = string([]rune(s)[:limit-1])
+	if i := strings.LastIndexByte(s, ' '); i > len(s)/2 {
+		s = s[:i]
+	}
+	return strings.TrimRight(s, " ,.;:") + "…"
+}
