@@ -45,6 +45,7 @@ RUN printf 'path-exclude=%s\n' \
       '/usr/share/perl/5*' '/usr/share/perl5/*' '/usr/lib/*/libperl.so*' '/usr/lib/*/perl/5*' \
       '/usr/bin/git-shell' '/usr/lib/git-core/git-shell' '/usr/lib/git-core/git-daemon' \
       '/usr/lib/git-core/git-http-backend' '/usr/lib/git-core/git-http-push' '/usr/lib/git-core/git-imap-send' \
+      '/usr/lib/git-core/git-http-fetch' '/usr/bin/scalar' '/usr/lib/git-core/scalar' \
       '/usr/lib/git-core/git-instaweb' '/usr/lib/git-core/git-add--interactive' \
       > /etc/dpkg/dpkg.cfg.d/ralph-slim \
  && apt-get update \
