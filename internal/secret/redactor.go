@@ -32,18 +32,25 @@ type Redactor struct {
 
 // NewRedactor learns the forms of the given values. Absent ones are skipped.
 func NewRedactor(secrets ...String) *Redactor {
-	r := &Redactor{}
+	var all []string
+	short := 0
 	for _, s := range secrets {
 		switch value := s.Reveal(); {
 		case value == "":
 		case len(strings.TrimSpace(value)) < minValue:
-			r.short++
+			short++
 		default:
-			r.forms = append(r.forms, forms(value)...)
+			all = append(all, forms(value)...)
 		}
 	}
-	slices.Sort(r.forms)
-	r.forms = slices.Compact(r.forms)
+	r := withForms(all)
+	r.short = short
+	return r
+}
+
+func withForms(forms []string) *Redactor {
+	slices.Sort(forms)
+	r := &Redactor{forms: slices.Compact(forms)}
 	r.index()
 	return r
 }
