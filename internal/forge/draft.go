@@ -1,0 +1,100 @@
+package forge
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/google/go-github/v60/github"
+)
+
+// draftPrefix marks a draft on forges whose drafts are a matter of the title
+// (Gitea and Forgejo know it by default), and where drafts cannot be had.
+const draftPrefix = "WIP: "
+
+func draftTitle(title string) string {
+	if strings.HasPrefix(strings.ToUpper(title), strings.TrimSpace(draftPrefix)) {
+		return title
+	}
+	return draftPrefix + title
+}
+
+// draftsByTitle says that the forge's drafts are a matter of the title. GitHub
+// converts drafts through GraphQL, by node id; an answer without one comes
+// from a forge that has no such thing.
+func draftsByTitle(p *github.PullRequest) bool { return p.GetNodeID() == "" }
+
+// matchDraft converts between draft and ready. What cannot be converted is
+// marked in the title and is a warning: the pull request itself is there.
+func (c *Client) matchDraft(ctx context.Context, have *github.PullRequest, want PullRequest) (*github.PullRequest, []string) {
+	if have.GetDraft() == want.Draft {
+		return have, nil
+	}
+	var warnings []string
+	if !draftsByTitle(have) {
+		err := c.convert(ctx, have, want.Draft)
+		if err == nil {
+			have.Draft = &want.Draft
+			return have, nil
+		}
+		warnings = append(warnings, err.Error())
+	}
+	if !want.Draft {
+		if draftsByTitle(have) {
+			warnings = append(warnings, fmt.Sprintf("pull request #%d in %s is still a draft although its title does not say so: mark it ready by hand", have.GetNumber(), c.where()))
+		}
+		return have, warnings
+	}
+	if draftTitle(have.GetTitle()) == have.GetTitle() {
+		return have, warnings
+	}
+	marked, err := c.patch(ctx, have, draftTitle(want.Title), nil)
+	if err != nil {
+		return have, append(warnings, err.Error())
+	}
+	return marked, warnings
+}
+
+// convert changes the draft state, which the REST API cannot.
+func (c *Client) convert(ctx context.Context, have *github.PullRequest, draft bool) error {
+	operation, mutation := fmt.Sprintf("mark pull request #%d ready for review", have.GetNumber()), "markPullRequestReadyForReview"
+	if draft {
+		operation, mutation = fmt.Sprintf("convert pull request #%d to a draft", have.GetNumber()), "convertPullRequestToDraft"
+	}
+	// Found out by others the hard way: the mutations ask for contents, too.
+	const permission = "contents: write and pull-requests: write"
+	if c.graphQLURL == "" {
+		return fmt.Errorf("%s in %s: the forge has no GraphQL API: set GITHUB_GRAPHQL_URL, or do it by hand", operation, c.where())
+	}
+	question := map[string]any{
+		"query":     "mutation($id: ID!) { " + mutation + "(input: {pullRequestId: $id}) { pullRequest { isDraft } } }",
+		"variables": map[string]string{"id": have.GetNodeID()},
+	}
+	var answer struct {
+		Data map[string]struct {
+			PullRequest struct {
+				IsDraft *bool `json:"isDraft"`
+			} `json:"pullRequest"`
+		} `json:"data"`
+		Errors []struct {
+			Type    string `json:"type"`
+			Message string `json:"message"`
+		} `json:"errors"`
+	}
+	if err := c.call(ctx, http.MethodPost, c.graphQLURL, question, &answer); err != nil {
+		return c.explain(operation, permission, err)
+	}
+	if len(answer.Errors) > 0 {
+		first := answer.Errors[0]
+		said := c.transport.clean(first.Message)
+		if first.Type == "FORBIDDEN" {
+			return &PermissionError{Operation: operation + " in " + c.where(), Permission: permission, Message: said}
+		}
+		return fmt.Errorf("%s in %s: the forge refused it: %s", operation, c.where(), said)
+	}
+	if is := answer.Data[mutation].PullRequest.IsDraft; is == nil || *is != draft {
+		return fmt.Errorf("%s in %s: the forge took it and changed nothing: do it by hand", operation, c.where())
+	}
+	return nil
+}

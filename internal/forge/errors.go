@@ -1,0 +1,226 @@
+package forge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/google/go-github/v60/github"
+)
+
+// ErrNoCommits says that the head branch holds nothing the base has not.
+var ErrNoCommits = errors.New("there are no commits between base and head")
+
+// PermissionError says that the token, or a setting of the repository, does
+// not allow what was tried.
+type PermissionError struct {
+	Operation  string // what was tried, and where
+	Permission string // what the token lacks, as a workflow spells it; empty when it is a setting
+	Setting    string // the setting to change and its address; empty when it is the token
+	CompareURL string // where a person can open the pull request; empty when that makes no sense
+	Message    string // the forge's own words, cleaned
+}
+
+// Error says what, where and what would be right, on one line.
+func (e *PermissionError) Error() string {
+	text := fmt.Sprintf("%s: not permitted (the forge says %q): ", e.Operation, e.Message)
+	if e.Setting != "" {
+		text += e.Setting
+	} else {
+		text += "github-token lacks " + e.Permission + ": add it to the workflow's permissions, or to the token"
+	}
+	if e.CompareURL != "" {
+		text += "; or open the pull request by hand: " + e.CompareURL
+	}
+	return text
+}
+
+// status is the HTTP status of a final answer of the forge; 0 when there was
+// none.
+func status(err error) int {
+	resp := response(err)
+	if resp == nil {
+		return 0
+	}
+	return resp.StatusCode
+}
+
+func response(err error) *http.Response {
+	var plain *github.ErrorResponse
+	var limit *github.RateLimitError
+	var abuse *github.AbuseRateLimitError
+	var factor *github.TwoFactorAuthError
+	switch {
+	case errors.As(err, &plain):
+		return plain.Response
+	case errors.As(err, &limit):
+		return limit.Response
+	case errors.As(err, &abuse):
+		return abuse.Response
+	case errors.As(err, &factor):
+		return factor.Response
+	}
+	return nil
+}
+
+// said is what the forge says in an error answer, on one line.
+func (c *Client) said(err error) string {
+	resp := response(err)
+	if resp == nil || resp.Body == nil {
+		return ""
+	}
+	// go-github leaves the body in place and can be read once more by us: its
+	// own parsed form is empty when "errors" is no list of objects.
+	body, readErr := io.ReadAll(resp.Body)
+	if readErr != nil {
+		return ""
+	}
+	resp.Body = io.NopCloser(strings.NewReader(string(body)))
+	return c.transport.clean(message(body))
+}
+
+// message is the text of an error answer: GitHub's, or another's with a
+// "message".
+func message(body []byte) string {
+	var answer struct {
+		Message string `json:"message"`
+		Errors  any    `json:"errors"`
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		return ""
+	}
+	parts := []string{answer.Message}
+	list, ok := answer.Errors.([]any)
+	if !ok {
+		list = []any{answer.Errors}
+	}
+	for _, one := range list {
+		switch e := one.(type) {
+		case string:
+			parts = append(parts, e)
+		case map[string]any:
+			if text, ok := e["message"].(string); ok && text != "" {
+				parts = append(parts, text)
+				continue
+			}
+			field, _ := e["field"].(string)
+			code, _ := e["code"].(string)
+			parts = append(parts, strings.TrimSpace(field+" "+code))
+		}
+	}
+	return strings.Join(parts, ": ")
+}
+
+// explain turns an error of one call into one a user can act upon. operation
+// says what was tried, permission what the token needs for it.
+func (c *Client) explain(operation, permission string, err error) error {
+	operation += " in " + c.where()
+	said := c.said(err)
+	switch code := status(err); code {
+	case 0:
+		return c.explainTransport(operation, err)
+	case http.StatusUnauthorized:
+		return fmt.Errorf("%s: the token was refused (401 %s): github-token must be a valid token that has not expired", operation, said)
+	case http.StatusForbidden:
+		if actionsMayNotOpen(said) {
+			return &PermissionError{Operation: operation, Message: said, Setting: c.actionsSetting()}
+		}
+		if accepted := acceptedPermissions(response(err).Header); accepted != "" {
+			permission = accepted
+		}
+		return &PermissionError{Operation: operation, Message: said, Permission: permission}
+	case http.StatusNotFound:
+		return fmt.Errorf("%s: not found (404): check the name; a token that may not see it gets the same answer and needs %s", operation, permission)
+	case http.StatusUnprocessableEntity, http.StatusConflict:
+		return fmt.Errorf("%s: the forge refused it (%d): %s", operation, code, said)
+	default:
+		return fmt.Errorf("%s: the forge answered %d %s", operation, code, said)
+	}
+}
+
+func (c *Client) explainTransport(operation string, err error) error {
+	var gaveUp *gaveUpError
+	if errors.As(err, &gaveUp) {
+		return fmt.Errorf("%s: %s: try again later, and see whether %s is up", operation, gaveUp.Error(), c.apiURL.Host)
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &cleanError{text: operation + ": no time was left for it", err: err}
+	}
+	if errors.Is(err, context.Canceled) {
+		return &cleanError{text: operation + ": cancelled", err: err}
+	}
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		err = failed.Err // its own text repeats the address
+	}
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &syntax) || errors.As(err, &kind) {
+		return fmt.Errorf("%s: the answer is not what the API promises: check that GITHUB_API_URL is the address of the API", operation)
+	}
+	// The text may quote the server, the chain of errors must stay.
+	return &cleanError{text: operation + ": " + c.transport.clean(err.Error()), err: err}
+}
+
+// cleanError has a text of ours over a foreign chain.
+type cleanError struct {
+	text string
+	err  error
+}
+
+func (e *cleanError) Error() string { return e.text }
+func (e *cleanError) Unwrap() error { return e.err }
+
+// actionsMayNotOpen recognises the setting that forbids GITHUB_TOKEN to open
+// pull requests. The answer is a plain 403; only its text tells it from a
+// missing permission.
+func actionsMayNotOpen(said string) bool {
+	return strings.Contains(said, "not permitted to create or approve pull requests")
+}
+
+func (c *Client) actionsSetting() string {
+	return fmt.Sprintf("turn on \"Allow GitHub Actions to create and approve pull requests\" under Settings > Actions > General > Workflow permissions (%s), where it is greyed out first in the organization's settings; or give github-token a personal or App token",
+		c.serverURL.JoinPath(c.owner, c.name, "settings", "actions"))
+}
+
+var acceptedPattern = regexp.MustCompile(`^[a-z_]+=(read|write|admin)([,;] ?[a-z_]+=(read|write|admin))*$`)
+
+// acceptedPermissions reads X-Accepted-GitHub-Permissions, in which GitHub names
+// what would have been enough: "," is and, ";" is or.
+func acceptedPermissions(h http.Header) string {
+	raw := h.Get("X-Accepted-GitHub-Permissions")
+	if !acceptedPattern.MatchString(raw) {
+		return ""
+	}
+	return strings.NewReplacer("=", ": ", "_", "-", ", ", " and ", ",", " and ", "; ", " or ", ";", " or ").Replace(raw)
+}
+
+// alreadyExists recognises the race between looking for a pull request and
+// creating it: GitHub answers 422 with this text, Gitea 409.
+func (c *Client) alreadyExists(err error) bool {
+	code := status(err)
+	if code != http.StatusUnprocessableEntity && code != http.StatusConflict {
+		return false
+	}
+	said := c.said(err)
+	return strings.Contains(said, "pull request already exists") || strings.Contains(said, "Pull request already exists")
+}
+
+// noCommits recognises an empty pull request: "No commits between main and x"
+// on GitHub, "no changes between the head and the base" on Gitea.
+func (c *Client) noCommits(err error) bool {
+	said := c.said(err)
+	return status(err) == http.StatusUnprocessableEntity &&
+		(strings.Contains(said, "No commits between") || strings.Contains(said, "no changes between"))
+}
+
+// noDrafts recognises a repository whose plan has no drafts.
+func (c *Client) noDrafts(err error) bool {
+	return status(err) == http.StatusUnprocessableEntity && strings.Contains(c.said(err), "Draft pull requests are not supported")
+}
