@@ -45,13 +45,15 @@ func RunFiles() []string {
 // Open makes sure that the run directory exists and can be written to. Its
 // errors are made for the user.
 func Open(workspace string, owner Owner) (*Dir, error) {
-	root, err := os.OpenRoot(workspace)
+	info, err := os.Stat(workspace)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("workspace %s does not exist", workspace)
-	case errors.Is(err, syscall.ENOTDIR):
+	case err == nil && !info.IsDir():
 		return nil, fmt.Errorf("workspace %s is not a directory", workspace)
-	case err != nil:
+	}
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
 		return nil, fmt.Errorf("open workspace %s: %w", workspace, reason(err))
 	}
 	d := &Dir{root: root, workspace: workspace, owner: owner}
