@@ -137,12 +137,15 @@ func tokens(o LoadOptions) []string {
 		o.Inputs["github-token"], o.Flags["github-token"],
 		o.Environment["GITHUB_TOKEN"], o.Environment["GH_TOKEN"],
 	} {
-		for _, part := range []string{t, strings.TrimSpace(t)} {
+		// A token pasted with something around it is refused, and still not shown.
+		for _, part := range append(strings.Fields(t), t) {
 			if len(part) >= 4 {
 				list = append(list, part)
 			}
 		}
 	}
+	// The longest first, so that a part does not break up the whole.
+	slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
 	return list
 }
 

@@ -1,0 +1,267 @@
+package config_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/org/ralph-action/internal/config"
+)
+
+// Each bad input is one problem that names the input, the value and the way out.
+func TestBadInputs(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, value, want string }{
+		{"mode", "tasks", `input mode: "tasks" is not allowed: give run, the only one there is`},
+		{"agent", "cluade", `input agent: "cluade" is not allowed: give claude or text; did you mean claude?`},
+		{"agent", "gpt-5", `input agent: "gpt-5" is not allowed: give claude or text`},
+		{"agent", "text", `input agent: text needs agent-command: the program that reads the prompt on stdin and prints its answer`},
+		{"agent-command", `claude "--x`, `input agent-command: "claude \"--x" is not allowed: it cannot be split as a shell would: a quote is not closed, or it ends with a backslash`},
+		{"agent-command", `"" x`, `input agent-command: "\"\" x" is not allowed: its first word is the program and cannot be empty`},
+		{"agent-args", `a\`, `input agent-args: "a\\" is not allowed: it cannot be split as a shell would: a quote is not closed, or it ends with a backslash`},
+		{"agent-args", "a\x00b", `input agent-args: is binary: give UTF-8 text without NUL bytes`},
+		{"model", "--evil", `input model: "--evil" is not allowed: give the name of a model, without spaces and not beginning with -`},
+		{"max-iterations", "-1", `input max-iterations: "-1" is not allowed: give a whole number from 0 to 10000 (0: no limit)`},
+		{"max-iterations", "10001", `input max-iterations: "10001" is not allowed: give a whole number from 0 to 10000 (0: no limit)`},
+		{"max-iterations", "99999999999999999999", `input max-iterations: "99999999999999999999" is not allowed: give a whole number from 0 to 10000 (0: no limit)`},
+		{"max-iterations", "ten", `input max-iterations: "ten" is not allowed: give a whole number from 0 to 10000 (0: no limit)`},
+		{"max-iterations", "1e3", `input max-iterations: "1e3" is not allowed: give a whole number from 0 to 10000 (0: no limit)`},
+		{"max-retries", "1.5", `input max-retries: "1.5" is not allowed: give a whole number from 0 to 100 (0: none)`},
+		{"max-cost-usd", "0", `input max-cost-usd: "0" is not allowed: leave it empty for no limit`},
+		{"max-cost-usd", "0.00", `input max-cost-usd: "0.00" is not allowed: leave it empty for no limit`},
+		{"max-cost-usd", "$5", `input max-cost-usd: "$5" is not allowed: give dollars as a plain number such as 5 or 2.50, above 0 and at most 1000000`},
+		{"max-cost-usd", "-5", `input max-cost-usd: "-5" is not allowed: give dollars as a plain number such as 5 or 2.50, above 0 and at most 1000000`},
+		{"max-cost-usd", "1e9", `input max-cost-usd: "1e9" is not allowed: give dollars as a plain number such as 5 or 2.50, above 0 and at most 1000000`},
+		{"max-cost-usd", "NaN", `input max-cost-usd: "NaN" is not allowed: give dollars as a plain number such as 5 or 2.50, above 0 and at most 1000000`},
+		{"max-cost-usd", "5,50", `input max-cost-usd: "5,50" is not allowed: give dollars as a plain number such as 5 or 2.50, above 0 and at most 1000000`},
+		{"max-tokens", "0", `input max-tokens: "0" is not allowed: leave it empty for no limit`},
+		{"max-tokens", "1M", `input max-tokens: "1M" is not allowed: give a whole number from 1 to 1000000000000`},
+		{"idle-timeout", "900", `input idle-timeout: "900" is not allowed: say the unit: 900s, 900m or 900h`},
+		{"idle-timeout", "soon", `input idle-timeout: "soon" is not allowed: give a duration such as 90s, 15m or 1h30m (0: no limit)`},
+		{"idle-timeout", "-5m", `input idle-timeout: "-5m" is not allowed: give a duration from 1s to 120h (0: no limit)`},
+		{"idle-timeout", "1ms", `input idle-timeout: "1ms" is not allowed: give a duration from 1s to 120h (0: no limit)`},
+		{"max-duration", "121h", `input max-duration: "121h" is not allowed: give a duration from 1s to 120h (0: no limit)`},
+		{"result-grace", "2h", `input result-grace: "2h" is not allowed: give a duration from 1s to 1h (0: no limit)`},
+		{"on-agent-error", "retyr", `input on-agent-error: "retyr" is not allowed: give retry, continue or fail; did you mean retry?`},
+		{"completion-token", "<b>", `input completion-token: "<b>" is not allowed: give the word that stands inside the tag, without < and >`},
+		{"completion-token", "a\nb", `input completion-token: "a\nb" is not allowed: give one line without a line break`},
+		{"completion-token", strings.Repeat("x", 201), `input completion-token: 201 bytes are too many: at most 200`},
+		{"summary", "yes", `input summary: "yes" is not allowed: give true or false`},
+		{"push", "sometimes", `input push: "sometimes" is not allowed: give auto, true or false`},
+		{"branch", "-x", `input branch: "-x" is not allowed: the name of a branch does not begin with -`},
+		{"branch", "a b", `input branch: "a b" is not allowed: the name of a branch cannot hold ' '`},
+		{"title", "a\nb", `input title: "a\nb" is not allowed: give one line without a line break`},
+		{"title", "a\u202eb", `input title: "a\u202eb" is not allowed: give one line without the invisible character U+202E`},
+		{"title", "a\x1b[31m", `input title: "a\x1b[31m" is not allowed: give one line without the control character U+001B`},
+		{"title", strings.Repeat("x", 257), `input title: 257 bytes are too many: at most 256`},
+		{"committer", "nobody", `input committer: "nobody" is not allowed: give Name <email>`},
+		{"committer", "<a@b>", `input committer: "<a@b>" is not allowed: give Name <email>`},
+		{"author", "A <a@b> <c@d>", `input author: "A <a@b> <c@d>" is not allowed: give Name <email>`},
+		{"author", "A\nB <a@b>", `input author: "A\nB <a@b>" is not allowed: give one line without a line break`},
+		{"labels", "ok, a\tb", `input labels: label "a\tb" is not allowed: it holds the control character U+0009`},
+		{"labels", strings.Repeat("ü", 51), `input labels: label "` + strings.Repeat("ü", 51) + `" is not allowed: give at most 50 characters`},
+		{"pass-env", "A-B", `input pass-env: "A-B" is no name of a variable: give letters, digits and underscores`},
+		{"pass-env", "A=1", `input pass-env: give names without values: "A" instead of A=…`},
+		{"pass-env", "GITHUB_TOKEN", `input pass-env: "GITHUB_TOKEN" is not allowed: the agent never sees the tokens of the workflow`},
+		{"pass-env", "ACTIONS_RUNTIME_TOKEN", `input pass-env: "ACTIONS_RUNTIME_TOKEN" is not allowed: the agent never sees the tokens of the workflow`},
+		{"pass-env", "input_github_token", `input pass-env: "input_github_token" is not allowed: the agent never sees the tokens of the workflow`},
+		{"pass-env", "HOME", `input pass-env: "HOME" is not allowed: the agent has its own`},
+		{"working-directory", "../x", `input working-directory: "../x" is not allowed: it is outside the workspace: give a folder relative to it`},
+		{"working-directory", "/etc", `input working-directory: "/etc" is not allowed: it is outside the workspace: give a folder relative to it`},
+		{"working-directory", "nowhere", `input working-directory: "nowhere" cannot be used: it does not exist`},
+		{"github-token", "ghp_very secret", `input github-token: the token holds white space or characters no token has: was it pasted with something else?`},
+		{"github-token", strings.Repeat("x", 5000), `input github-token: 5000 bytes are too long for a token: at most 4096`},
+		{"max-iteration", "5", `input max-iteration: there is no such input; did you mean max-iterations?`},
+		{"maxIterations", "5", `input maxIterations: there is no such input; did you mean max-iterations?`},
+		{"frobnicate-all", "5", `input frobnicate-all: there is no such input`},
+		{"config", "ci/ralph.yml", `input config: "ci/ralph.yml" cannot be read: it does not exist`},
+		{"config", "../ralph.yml", `input config: "../ralph.yml" is outside the workspace: give a path relative to it`},
+		{"prompt", " \n", `input prompt: is blank: say what is to be done`},
+		{"prompt", "a\xff", `input prompt: is binary: give UTF-8 text without NUL bytes`},
+		{"prompt-file", "x", `input prompt: there are two prompts, input prompt-file is the other: give only one of them`},
+	} {
+		_, err := load(t, with(tt.name, tt.value))
+		got := problems(t, err)
+		if tt.name == "prompt-file" {
+			got = got[1:] // the file does not exist either
+		}
+		if len(got) != 1 || got[0] != tt.want {
+			t.Errorf("Load(%s = %.100q) =\n%q, want\n%q", tt.name, tt.value, got, tt.want)
+		}
+	}
+}
+
+func TestNoPrompt(t *testing.T) {
+	t.Parallel()
+	_, err := load(t, nil)
+	if want := "prompt: there is nothing to do: give the task as prompt or as prompt-file"; err == nil || err.Error() != want {
+		t.Errorf("Load() = %v, want %s", err, want)
+	}
+}
+
+func TestPromptFile(t *testing.T) {
+	t.Parallel()
+	dir := workspace(t, map[string]string{
+		"ok.md": "task", "empty.md": " \n", "dir/": "", "nul.md": "a\x00b", "latin1.md": "\xe9t\xe9",
+		"five.md": strings.Repeat("words ", 5<<20/6), "large.md": strings.Repeat("x", 16<<20+1),
+	})
+	outside := workspace(t, map[string]string{"task.md": "from outside"})
+	if err := os.Symlink(filepath.Join(outside, "task.md"), filepath.Join(dir, "link.md")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("ok.md", filepath.Join(dir, "inner.md")); err != nil {
+		t.Fatal(err)
+	}
+	pipe := "is not a regular file"
+	if runtime.GOOS == "windows" {
+		pipe = "it does not exist"
+	}
+	for _, tt := range []struct{ file, want string }{
+		{"ok.md", ""}, {"./ok.md", ""}, {filepath.Join(dir, "ok.md"), ""}, {"inner.md", ""}, {"five.md", ""},
+		{"empty.md", `"empty.md" is empty: say what is to be done`},
+		{"missing.md", `"missing.md" cannot be read: it does not exist`},
+		{"dir", `"dir" is a folder: give a file`},
+		{"nul.md", `"nul.md" is binary: give UTF-8 text without NUL bytes`},
+		{"latin1.md", `"latin1.md" is binary: give UTF-8 text without NUL bytes`},
+		{"large.md", `"large.md" is larger than 16 MiB`},
+		{"../x.md", `"../x.md" is outside the workspace: give a path relative to it`},
+		{"link.md", `"link.md" cannot be read: path escapes from parent`},
+		{os.DevNull, `outside the workspace`},
+	} {
+		c, err := config.Load(config.LoadOptions{Dir: dir, Inputs: map[string]string{"prompt-file": tt.file}})
+		switch {
+		case tt.want == "" && (err != nil || c.Prompt == "" || c.PromptFile != tt.file):
+			t.Errorf("Load(prompt-file = %q) = %d bytes, %v, want a prompt", tt.file, len(c.Prompt), err)
+		case tt.want != "" && (err == nil || !strings.HasPrefix(err.Error(), "input prompt-file: ") || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("Load(prompt-file = %q) = %v, want %s", tt.file, err, tt.want)
+		}
+	}
+
+	// Who types a flag can read the file anyway.
+	c, err := config.Load(config.LoadOptions{Dir: dir, Flags: map[string]string{"prompt-file": filepath.Join(outside, "task.md")}})
+	if err != nil || c.Prompt != "from outside" {
+		t.Errorf("Load(--prompt-file outside) = %q, %v, want the file", c.Prompt, err)
+	}
+	_, err = config.Load(config.LoadOptions{Dir: dir, Flags: map[string]string{"prompt-file": os.DevNull}})
+	if err == nil || !strings.Contains(err.Error(), pipe) {
+		t.Errorf("Load(--prompt-file %s) = %v, want %s", os.DevNull, err, pipe)
+	}
+}
+
+func TestUnreadableFiles(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() == 0 {
+		t.Log("root reads everything; the other half of this test is the workspace that does not exist")
+	} else {
+		dir := workspace(t, map[string]string{"secret.md": "x"})
+		if err := os.Chmod(filepath.Join(dir, "secret.md"), 0); err != nil {
+			t.Fatal(err)
+		}
+		_, err := config.Load(config.LoadOptions{Dir: dir, Inputs: map[string]string{"prompt-file": "secret.md"}})
+		if err == nil || !strings.Contains(err.Error(), "permission denied") {
+			t.Errorf("Load(unreadable prompt) = %v, want permission denied", err)
+		}
+	}
+	_, err := config.Load(config.LoadOptions{Dir: filepath.Join(t.TempDir(), "gone"), Inputs: with()})
+	if err == nil || !strings.Contains(err.Error(), `cannot be opened: it does not exist`) {
+		t.Errorf("Load(no workspace) = %v, want that it does not exist", err)
+	}
+}
+
+func TestEverythingWrongAtOnce(t *testing.T) {
+	t.Parallel()
+	dir := workspace(t, map[string]string{".github/ralph.yml": "max-retries: many\nmax-iteration: 5\nguardrails:\n  - comand: x\n"})
+	_, err := config.Load(config.LoadOptions{
+		Dir:    dir,
+		Inputs: map[string]string{"agent": "robot", "max-cost-usd": "0"},
+		Flags:  map[string]string{"branch": "a..b"},
+	})
+	got := problems(t, err)
+	for _, want := range []string{
+		`.github/ralph.yml:1: max-retries: "many"`,
+		`.github/ralph.yml:2: unknown key "max-iteration"; did you mean max-iterations?`,
+		`.github/ralph.yml:4: guardrails: unknown key "comand" in a guardrail; did you mean command?`,
+		`.github/ralph.yml:4: guardrails: the guardrail has no command`,
+		`input agent: "robot"`,
+		`input max-cost-usd: "0"`,
+		`flag --branch: "a..b"`,
+		`prompt: there is nothing to do`,
+	} {
+		found := false
+		for _, line := range got {
+			found = found || strings.HasPrefix(line, want)
+		}
+		if !found {
+			t.Errorf("Load = %q, want %q among them", got, want)
+		}
+	}
+	if len(got) != 8 || !strings.HasPrefix(err.Error(), "8 problems with the configuration:\n  ") {
+		t.Errorf("Load = %d problems, %q, want 8", len(got), err)
+	}
+}
+
+func TestProblemsShowNoSecret(t *testing.T) {
+	t.Parallel()
+	const token = "ghp_abcdefghijklmnop"
+	for _, inputs := range []map[string]string{
+		with("github-token", token, "branch", token+" x"),
+		with("github-token", token+" \x01", "agent", token),
+		with("github-token", token, token, "x"),
+		with("github-token", token, "guardrails", "- "+token+": x"),
+		with("github-token", token, "prompt-file", token),
+		with("github-token", token, "pass-env", token+"-x"),
+		with("github-token", token, "agent-args", "'"+strings.Repeat("x", 70)+token),
+	} {
+		_, err := load(t, inputs)
+		if err == nil || strings.Contains(err.Error(), token[:12]) {
+			t.Errorf("Load(%v) = %v, want problems without the token", inputs, err)
+		}
+	}
+	_, err := config.Load(config.LoadOptions{
+		Dir:         t.TempDir(),
+		Inputs:      with("github-token", token, "pass-env", "OTHER, MINE"),
+		Environment: map[string]string{"MINE": "Bearer " + token, "OTHER": "x"},
+	})
+	if want := `input pass-env: "MINE" is not allowed: it holds the same token as github-token`; err == nil || err.Error() != want {
+		t.Errorf("Load(pass-env of the token) = %v, want %s", err, want)
+	}
+}
+
+// What a hostile value can put into a message stays on its line.
+func TestProblemsAreOneLine(t *testing.T) {
+	t.Parallel()
+	for _, in := range config.Inputs() {
+		for _, evil := range []string{"\n::set-env name=X::y", "\r##[add-mask]e", "\x1b[2J\n- [}", "- a: b\n\n::error::"} {
+			_, err := load(t, map[string]string{in.Name: evil, "x" + evil: evil})
+			for _, line := range problems(t, err) {
+				if strings.ContainsAny(line, "\n\r\x1b") {
+					t.Errorf("Load(%s = %q) = %q, want one line", in.Name, evil, line)
+				}
+			}
+		}
+	}
+}
+
+func TestCheckBranch(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"ralph/fix-it", "a", "a.b", "feature/ünïcode", "x@y", "a+b=c,d", "v1.2.3", "a%b", strings.Repeat("x", 200)} {
+		if err := config.CheckBranch(name); err != nil {
+			t.Errorf("CheckBranch(%q) = %v, want nil", name, err)
+		}
+	}
+	bad := []string{
+		"", "/", "a/", "/a", "a//b", ".a", "a/.b", "a.lock", "a.lock/b", "a..b", "a.", "a@{b", "@", "HEAD", "-a", "--force",
+		"refs/heads/a", strings.Repeat("0a", 20), strings.Repeat("x", 201), "a\xff", "a\u200bb", "a\u202eb", "a\u2028b",
+	}
+	for _, r := range " \t\n\x00\x7f~^:?*[\\;&|<>()$`'\"!#{}" {
+		bad = append(bad, fmt.Sprintf("a%cb", r))
+	}
+	for _, name := range bad {
+		if config.CheckBranch(name) == nil {
+			t.Errorf("CheckBranch(%q) = nil, want an error", name)
+		}
+	}
+}

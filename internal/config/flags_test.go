@@ -1,0 +1,81 @@
+package config_test
+
+import (
+	"bytes"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/org/ralph-action/internal/config"
+)
+
+// parse runs arguments through kong as a command would.
+func parse(t *testing.T, args ...string) (values map[string]string, help string, err error) {
+	t.Helper()
+	var cli struct {
+		Run struct {
+			kong.Plugins
+		} `cmd:"" help:"Run a loop."`
+	}
+	flags := config.NewFlags()
+	cli.Run.Plugins = kong.Plugins{flags.Target()}
+	var out bytes.Buffer
+	parser, err := kong.New(&cli, kong.Name("ralph"), kong.Writers(&out, &out), kong.Exit(func(int) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = parser.Parse(append([]string{"run"}, args...))
+	return flags.Values(), out.String(), err
+}
+
+func TestFlags(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		args string
+		want map[string]string
+	}{
+		{"", map[string]string{}},
+		{"-p|do it|-m|3|-c|DONE", map[string]string{"prompt": "do it", "max-iterations": "3", "completion-token": "DONE"}},
+		{"-f|task.md|--max-cost-usd=2.50", map[string]string{"prompt-file": "task.md", "max-cost-usd": "2.50"}},
+		{"--dry-run|--no-summary", map[string]string{"dry-run": "true", "summary": "false"}},
+		{"--guardrails|go test ./... -run 'A,B'|--guardrails|go vet", map[string]string{"guardrails": "go test ./... -run 'A,B'\ngo vet"}},
+		{"--labels|a,b|--labels|c", map[string]string{"labels": "a,b\nc"}},
+		{"--push|true|--draft=false", map[string]string{"push": "true", "draft": "false"}},
+		{"--agent-args=--model x", map[string]string{"agent-args": "--model x"}},
+		{"--branch=", map[string]string{"branch": ""}},
+	} {
+		var args []string
+		if tt.args != "" {
+			args = strings.Split(tt.args, "|")
+		}
+		got, _, err := parse(t, args...)
+		if err != nil || !maps.Equal(got, tt.want) {
+			t.Errorf("parse(%q) = %q, %v, want %q", args, got, err, tt.want)
+		}
+	}
+}
+
+func TestFlagsFollowTable(t *testing.T) {
+	t.Parallel()
+	_, help, _ := parse(t, "--help")
+	help = strings.Join(strings.Fields(help), " ")
+	for _, in := range config.Inputs() {
+		name := "--" + in.Name
+		if in.Kind == config.Bool {
+			name = "--[no-]" + in.Name
+		}
+		if got := strings.Contains(help, name); got == in.NoFlag {
+			t.Errorf("--help has %s: %v, want %v", name, got, !in.NoFlag)
+		}
+		if !in.NoFlag && !strings.Contains(help, strings.ReplaceAll(in.Help, "`", "")) {
+			t.Errorf("--help does not say about %s: %s", in.Name, in.Help)
+		}
+		if in.Default != "" && !in.NoFlag && !strings.Contains(help, "Default: "+in.Default) {
+			t.Errorf("--help does not name the default of %s", in.Name)
+		}
+	}
+	if _, _, err := parse(t, "--github-token=x"); err == nil {
+		t.Error("--github-token was accepted; argv is readable by everybody")
+	}
+}

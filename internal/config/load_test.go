@@ -1,0 +1,273 @@
+package config_test
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// workspace makes a folder with files; a name that ends with a slash is a
+// folder.
+func workspace(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(dir, name)
+		if strings.HasSuffix(name, "/") {
+			if err := os.MkdirAll(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(files[name]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// with is a set of inputs that is valid without more, and more.
+func with(pairs ...string) map[string]string {
+	m := map[string]string{"prompt": "make the tests pass"}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = pairs[i+1]
+	}
+	return m
+}
+
+func load(t *testing.T, inputs map[string]string) (config.Config, error) {
+	t.Helper()
+	return config.Load(config.LoadOptions{Dir: t.TempDir(), Inputs: inputs})
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, with())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Config{
+		Mode: "run", Prompt: "make the tests pass", Agent: "claude",
+		Completion:    ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"},
+		MaxIterations: 10, MinToolCalls: 1, StallLimit: 5, MaxRetries: 3, OnAgentError: ralph.RetryOnError,
+		GuardrailTimeout: 10 * time.Minute, IterationTimeout: time.Hour, IdleTimeout: 15 * time.Minute,
+		ResultGrace: 30 * time.Second, MaxDuration: 5*time.Hour + 30*time.Minute,
+		WorkingDirectory: ".", Isolation: config.IsolationAuto,
+		Committer: config.Person{Name: "github-actions[bot]", Email: "41898282+github-actions[bot]@users.noreply.github.com"},
+		Push:      config.PushAuto, PullRequest: true, Draft: config.DraftAuto, Summary: true,
+	}
+	if got := plain(c); !reflect.DeepEqual(got, want) {
+		t.Errorf("Load(prompt) =\n%+v, want\n%+v", got, want)
+	}
+}
+
+// plain is the exported part of a Config without its sources.
+func plain(c config.Config) config.Config {
+	var p config.Config
+	from, to := reflect.ValueOf(c), reflect.ValueOf(&p).Elem()
+	for i := range from.NumField() {
+		if f := from.Type().Field(i); f.IsExported() && f.Name != "Sources" {
+			to.Field(i).Set(from.Field(i))
+		}
+	}
+	return p
+}
+
+func TestEveryInputArrives(t *testing.T) {
+	t.Parallel()
+	dir := workspace(t, map[string]string{"sub/dir/": "", "task.md": "do it\n"})
+	c, err := config.Load(config.LoadOptions{Dir: dir, Inputs: map[string]string{
+		"prompt-file": "task.md", "mode": "run", "agent": "Text", "agent-command": `my-agent --sys "be brief" a\ b`,
+		"agent-args": "--x 'y z'\n--w", "model": "opus", "max-iterations": " 7 ", "completion": "response",
+		"min-tool-calls": "0", "guardrails": "go vet ./...\n\n# slow\n  go test ./... \r\n", "guardrail-timeout": "1m",
+		"iteration-timeout": "90s", "idle-timeout": "0", "result-grace": "5s", "max-duration": "1h30m", "max-retries": "0",
+		"on-agent-error": "continue", "max-cost-usd": "2.5", "max-tokens": "1000000", "stall-limit": "0",
+		"on-incomplete": "succeed", "working-directory": "./sub//dir/", "setup": "npm ci\n# no\nmake gen", "pass-env": "B, A\nB",
+		"branch": "ralph/x", "base": "release#1", "commit-message": "fix: it\n\nbody", "committer": "C <c@x>",
+		"author": "A B <a@x>", "push": "false", "pull-request": "none", "title": " A title ", "body": "more\nlines",
+		"labels": "a, b c\nd,,a", "draft": "always-true", "github-token": " ghp_secret\n", "summary": "false",
+		"dry-run": "TRUE", "include-dirty": "True", "isolation": "strict",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Token.Reveal(); got != "ghp_secret" {
+		t.Errorf("Token = %q, want ghp_secret", got)
+	}
+	want := config.Config{
+		Mode: "run", Prompt: "do it\n", PromptFile: "task.md", Agent: "text",
+		AgentCommand: []string{"my-agent", "--sys", "be brief", "a b"}, AgentArgs: []string{"--x", "y z", "--w"},
+		Model: "opus", Completion: ralph.Completion{Kind: ralph.CompletionResponse, Token: "DONE"},
+		MaxIterations: 7, OnAgentError: ralph.ContinueOnError, MaxCost: 2_500_000, MaxTokens: 1_000_000, IncompleteOK: true,
+		Guardrails: []config.Guardrail{
+			{Command: "go vet ./...", FailAction: ralph.Append, Timeout: time.Minute, When: config.Always},
+			{Command: "go test ./...", FailAction: ralph.Append, Timeout: time.Minute, When: config.Always},
+		},
+		Setup: []string{"npm ci", "make gen"}, PassEnv: []string{"A", "B"},
+		GuardrailTimeout: time.Minute, IterationTimeout: 90 * time.Second, ResultGrace: 5 * time.Second, MaxDuration: 90 * time.Minute,
+		WorkingDirectory: "sub/dir", Isolation: config.IsolationStrict, IncludeDirty: true, DryRun: true,
+		Branch: "ralph/x", Base: "release#1", CommitMessage: "fix: it\n\nbody",
+		Committer: config.Person{Name: "C", Email: "c@x"}, Author: config.Person{Name: "A B", Email: "a@x"},
+		Push: config.PushNever, Title: "A title", Body: "more\nlines", Labels: []string{"a", "b c", "d"},
+		Draft: config.DraftAlways, Token: c.Token,
+	}
+	if got := plain(c); !reflect.DeepEqual(got, want) {
+		t.Errorf("Load =\n%+v, want\n%+v", got, want)
+	}
+}
+
+// Every row of the table can be set from every source it claims.
+func TestSourcesOfEveryInput(t *testing.T) {
+	t.Parallel()
+	dir := workspace(t, map[string]string{"f": "text", "empty.yml": ""})
+	sample := func(in config.Input) string {
+		if in.Default != "" {
+			return in.Default
+		}
+		switch in.Kind {
+		case config.Path:
+			return map[string]string{"prompt-file": "f", "config": "empty.yml"}[in.Name]
+		case config.Identity:
+			return "A <a@b>"
+		case config.Count, config.Dollars:
+			return "5"
+		default:
+			return "sample"
+		}
+	}
+	for _, in := range config.Inputs() {
+		base := map[string]string{}
+		if in.Name != "prompt" && in.Name != "prompt-file" {
+			base["prompt"] = "go"
+		}
+		check := func(o config.LoadOptions, want string) {
+			t.Helper()
+			o.Dir = dir
+			c, err := config.Load(o)
+			if err != nil {
+				t.Errorf("Load(%s = %q) = %v", in.Name, sample(in), err)
+			}
+			if got := c.Sources[in.Name]; got != want {
+				t.Errorf("Sources[%s] = %q, want %q", in.Name, got, want)
+			}
+		}
+		set := maps.Clone(base)
+		set[in.Name] = sample(in)
+		check(config.LoadOptions{Inputs: set}, "input "+in.Name)
+		check(config.LoadOptions{Inputs: base, Flags: map[string]string{in.Name: sample(in)}}, "flag --"+in.Name)
+		if !in.NoFile {
+			file := filepath.Join(t.TempDir(), "c.yml")
+			if err := os.WriteFile(file, []byte(in.Name+": "+sample(in)+"\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			check(config.LoadOptions{Inputs: base, Flags: map[string]string{"config": file}}, file+":1: "+in.Name)
+		}
+	}
+}
+
+func TestPriority(t *testing.T) {
+	t.Parallel()
+	file := "max-iterations: 3\nmodel: from-file\nlabels: [a, b]\nprompt: from file\nmax-retries:\n"
+	dir := workspace(t, map[string]string{".github/ralph.yml": file, "task.md": "from task.md"})
+	c, err := config.Load(config.LoadOptions{
+		Dir:      dir,
+		Inputs:   map[string]string{"max-iterations": "4", "model": "", "labels": "c", "prompt-file": "task.md", "stall-limit": "  ", "title": "t"},
+		Flags:    map[string]string{"max-iterations": "5"},
+		Defaults: map[string]string{"isolation": "off", "model": "from-default"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name      string
+		got, want any
+	}{
+		{"flag over input over file", c.MaxIterations, 5},
+		{"file over default, empty input unset", c.Model, "from-file"},
+		{"lists are replaced", strings.Join(c.Labels, " "), "c"},
+		{"an input's prompt-file replaces the file's prompt", c.Prompt, "from task.md"},
+		{"blank input unset", c.StallLimit, 5},
+		{"empty key unset", c.MaxRetries, 3},
+		{"a command's own default", c.Isolation, config.IsolationOff},
+		{"source of a flag", c.Sources["max-iterations"], "flag --max-iterations"},
+		{"source of a key", c.Sources["model"], ".github/ralph.yml:2: model"},
+		{"source of an input", c.Sources["title"], "input title"},
+		{"source of a default", c.Sources["mode"], "default"},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s: got %v, want %v", tt.name, tt.got, tt.want)
+		}
+	}
+}
+
+func TestToken(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"GITHUB_TOKEN": "env-github", "GH_TOKEN": "env-gh"}
+	for _, tt := range []struct {
+		name, input string
+		env         map[string]string
+		want, from  string
+	}{
+		{"input first", "input-token", env, "input-token", "input github-token"},
+		{"then GITHUB_TOKEN", "", env, "env-github", "environment variable GITHUB_TOKEN"},
+		{"then GH_TOKEN", "", map[string]string{"GH_TOKEN": "env-gh"}, "env-gh", "environment variable GH_TOKEN"},
+		{"none", "", nil, "", ""},
+	} {
+		c, err := config.Load(config.LoadOptions{Dir: t.TempDir(), Inputs: with("github-token", tt.input), Environment: tt.env})
+		if err != nil || c.Token.Reveal() != tt.want || c.Sources["github-token"] != tt.from {
+			t.Errorf("%s: token %q from %q, %v; want %q from %q", tt.name, c.Token.Reveal(), c.Sources["github-token"], err, tt.want, tt.from)
+		}
+	}
+}
+
+func TestRedacted(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, with("prompt", strings.Repeat("long ", 100), "github-token", "ghp_verysecret", "title", "a\u2028b", "max-cost-usd", "5"))
+	if err == nil {
+		t.Fatal("a title with a line separator was accepted")
+	}
+	c, err = load(t, with("prompt", strings.Repeat("long ", 100)+"\n::error::x", "github-token", "ghp_verysecret", "max-cost-usd", "5"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := c.Redacted()
+	for _, want := range []string{"github-token: *** (input github-token)\n", "max-cost-usd: 5 (input max-cost-usd)\n", "max-iterations: 10 (default)\n", "…"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("Redacted() = %q, want %q in it", got, want)
+		}
+	}
+	for _, bad := range []string{"verysecret", "\n::error", strings.Repeat("long ", 50)} {
+		if strings.Contains(got, bad) {
+			t.Errorf("Redacted() = %q, want %q not in it", got, bad)
+		}
+	}
+}
+
+// problems are the lines of an error of Load.
+func problems(t *testing.T, err error) []string {
+	t.Helper()
+	var p *config.Problems
+	if err == nil {
+		return nil
+	}
+	if !errors.As(err, &p) {
+		t.Fatalf("Load error is %T, want *config.Problems", err)
+	}
+	var list []string
+	for _, one := range p.List {
+		list = append(list, one.String())
+	}
+	return list
+}

@@ -1,0 +1,24 @@
+package config
+
+// Output is one output of the action. Its values are numbers, names from a
+// fixed list, commit ids, validated names and paths; never text of an agent.
+type Output struct{ Name, Help string }
+
+// Outputs are all outputs, in the order in which they are documented.
+func Outputs() []Output {
+	return []Output{
+		{"status", "How the run ended: `completed`, `max-iterations`, `budget`, `deadline`, `stalled`, `quota`, `blocked`, `invalid`, `agent-failed`, `git-failed` or `interrupted`."},
+		{"completed", "`true` when the agent said that it is done and every guardrail passed, else `false`."},
+		{"iterations", "How many iterations ran."},
+		{"cost-usd", "What the run cost in dollars; empty when the agent does not report it."},
+		{"input-tokens", "Tokens the model read; empty when the agent does not report them."},
+		{"output-tokens", "Tokens the model wrote; empty when the agent does not report them."},
+		{"duration-seconds", "How long the run took."},
+		{"branch", "The branch with the work; empty when nothing was committed."},
+		{"head-sha", "The last commit of the branch; empty when nothing was committed."},
+		{"pull-request-number", "The number of the pull request; empty when there is none."},
+		{"pull-request-url", "The address of the pull request; empty when there is none."},
+		{"pull-request-operation", "What happened to the pull request: `created`, `updated` or `none`."},
+		{"report-path", "The report as JSON, relative to the workspace."},
+	}
+}
