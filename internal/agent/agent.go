@@ -1,0 +1,145 @@
+// Package agent drives coding-agent CLIs. Each agent is one file: its argv by a
+// pure function, the environment it needs, and a decoder from its output to
+// ralph's events. What an agent prints is foreign text: bounded here, redacted
+// and defused by whoever shows it.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// Options say which agent is run and how.
+type Options struct {
+	Name    string   // one of Known
+	Command []string // replaces the CLI and its place on PATH; required for text
+	Args    []string // appended to the CLI's arguments
+	Model   string   // empty: the CLI's default
+
+	Dir string
+	// Env is the child's whole environment as KEY=VALUE, already reduced to
+	// what the agent may see. The agent's own switches are added to it.
+	Env    []string
+	Limits proc.Limits
+	// Root says that the child will run as uid 0.
+	Root bool
+
+	Process Process
+	// Log gets a copy of everything the CLI prints, raw. Its errors are
+	// ignored. nil: none.
+	Log io.Writer
+	// LookPath finds a program the way the child would; nil: no look before
+	// the start.
+	LookPath func(string) (string, error)
+	// TextScanFull makes the text agent's whole output count as its own words,
+	// an echo of the prompt included.
+	TextScanFull bool
+}
+
+// Process starts a child and waits until its whole tree is gone. The output is
+// delivered in order, and not after Run returned.
+type Process interface {
+	Run(ctx context.Context, c proc.Command) (proc.Exit, error)
+}
+
+// CLI is an agent; it implements ralph.Agent.
+type CLI struct {
+	o       Options
+	format  format
+	version string
+}
+
+// format is what differs between agents.
+type format interface {
+	// argv is the command line for a prompt, which itself goes to stdin.
+	argv(o Options, p ralph.Prompt) []string
+	// environ adds to the child's environment what the CLI needs.
+	environ(o Options) []string
+	// merged says that stdout and stderr are one stream.
+	merged() bool
+	// ready says what is missing before the CLI can work: credentials.
+	ready(o Options) error
+	decoder(o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder
+}
+
+// decoder reads one turn. It is called from one goroutine at a time.
+type decoder interface {
+	Stdout(p []byte)
+	Stderr(p []byte)
+	// Close is called when the output is over, before the following.
+	Close()
+	// Turn is what the output told: usage, session, tools, text.
+	Turn() ralph.Turn
+	// Done says that the CLI said its final result.
+	Done() bool
+	// Failure judges the output and the exit code, -1 for a signal.
+	Failure(exit int) *ralph.Failure
+	// LastWords is the end of what the CLI printed for people, on one line.
+	LastWords() string
+}
+
+// formats are the known agents, sorted by name.
+func formats() ([]string, map[string]format) {
+	known := map[string]format{"claude": claude{}, "text": text{}}
+	names := make([]string, 0, len(known))
+	for name := range known {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names, known
+}
+
+// Known lists the agents New accepts, sorted.
+func Known() []string {
+	names, _ := formats()
+	return names
+}
+
+// Credentials lists the variables that hold the agent's own credentials and
+// choose its provider; a caller hands those that are set to the child. General
+// cloud identities (AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS, …) are
+// not among them: they open far more than a model, so they take a pass-env.
+func Credentials(name string) []string {
+	if name != "claude" {
+		return nil
+	}
+	return append(claudeKeys(), claudeProviders()...)
+}
+
+// New checks the options; an error is for the user to read.
+func New(o Options) (*CLI, error) {
+	names, known := formats()
+	f, ok := known[o.Name]
+	if !ok {
+		return nil, fmt.Errorf("agent %q: unknown; known are %s", clip(o.Name, maxName), strings.Join(names, ", "))
+	}
+	if o.Process == nil {
+		return nil, errors.New("agent: no process runner")
+	}
+	if len(o.Command) > 0 && o.Command[0] == "" {
+		return nil, errors.New("agent-command: the program's name is empty")
+	}
+	if o.Name == "text" && len(o.Command) == 0 {
+		return nil, errors.New(`agent "text": needs agent-command, the command that reads the prompt on stdin`)
+	}
+	if o.Name == "text" && o.Model != "" {
+		return nil, errors.New(`agent "text": model has no effect; write it into agent-command`)
+	}
+	for _, arg := range slices.Concat(o.Command, o.Args, []string{o.Model}) {
+		if strings.ContainsRune(arg, 0) {
+			return nil, errors.New("agent-command, agent-args, model: contain a NUL character")
+		}
+	}
+	return &CLI{o: o, format: f}, nil
+}
+
+// Version is what the CLI called itself in Check; empty before, or when it has
+// no version.
+func (c *CLI) Version() string { return c.version }

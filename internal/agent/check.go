@@ -1,0 +1,75 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/org/ralph-action/internal/proc"
+)
+
+// Check finds out before anything is spent whether the agent can work: its
+// program is there and starts, and it has credentials. An error is for the
+// user to read: what, where, and what would be right. No value of a variable
+// is ever in it.
+func (c *CLI) Check(ctx context.Context) error {
+	program := c.format.argv(c.o, promptForArgv())[0]
+	if c.o.LookPath != nil {
+		if _, err := c.o.LookPath(program); err != nil {
+			return fmt.Errorf("agent %q: %q not found: %s", c.o.Name, program, missing(c.o))
+		}
+	}
+	if c.o.Name == "text" {
+		return nil // any command: it promises neither a --version nor a key
+	}
+	if len(c.o.Command) == 0 { // a command of the user's own brings its credentials along
+		if err := c.format.ready(c.o); err != nil {
+			return fmt.Errorf("agent %q: %w", c.o.Name, err)
+		}
+	}
+	version, err := c.askVersion(ctx)
+	if err != nil {
+		return fmt.Errorf("agent %q: %w", c.o.Name, err)
+	}
+	c.version = version
+	return nil
+}
+
+func missing(o Options) string {
+	if len(o.Command) > 0 {
+		return "is agent-command right, and installed?"
+	}
+	return "install it (npm install -g @anthropic-ai/claude-code), use an image that holds it, or set agent-command"
+}
+
+// versionTimeout is generous: a cold native binary of 200 MB on a slow disk.
+const versionTimeout = 30 * time.Second
+
+func (c *CLI) askVersion(ctx context.Context) (string, error) {
+	argv := append(command(c.o, c.o.Name), "--version")
+	out := tail{limit: 4 << 10}
+	errs := tail{limit: 4 << 10}
+	exit, err := c.o.Process.Run(ctx, proc.Command{
+		Argv:   argv,
+		Dir:    c.o.Dir,
+		Env:    c.format.environ(c.o),
+		Stdin:  strings.NewReader(""),
+		Stdout: &out,
+		Stderr: &errs,
+		Limits: proc.Limits{Time: versionTimeout, Grace: c.o.Limits.Grace, OutputBytes: 1 << 20},
+	})
+	name := strings.Join(argv, " ")
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%q cannot be started: %w", name, err)
+	case exit.Why == proc.Cancelled:
+		return "", context.Cause(ctx)
+	case exit.Why == proc.TimedOut:
+		return "", fmt.Errorf("%q did not answer within %v: is the installation whole?", name, versionTimeout)
+	case exit.Why != proc.Exited || exitCode(exit) != 0:
+		said := oneLine(errs.String() + " " + out.String())
+		return "", fmt.Errorf("%q %s: %s: is the installation whole?", name, exitText(exitCode(exit)), said)
+	}
+	return oneLine(out.String()), nil
+}

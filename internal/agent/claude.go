@@ -1,0 +1,143 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// claude is Claude Code, @anthropic-ai/claude-code 2.1.
+type claude struct{}
+
+// argv asks for one unattended turn with a JSON stream. --verbose is required
+// with it. The permission prompts are bypassed, because nobody is there to
+// answer them. --setting-sources user keeps out the repository's own settings,
+// whose hooks would run without a trust question. The budget is soft: claude
+// stops after the request that passed it.
+func (claude) argv(o Options, p ralph.Prompt) []string {
+	argv := append(command(o, "claude"),
+		"-p", "--output-format", "stream-json", "--verbose",
+		"--dangerously-skip-permissions", "--setting-sources", "user")
+	if o.Model != "" {
+		argv = append(argv, "--model", o.Model)
+	}
+	if p.CostLeft > 0 {
+		argv = append(argv, "--max-budget-usd", strconv.FormatFloat(p.CostLeft.Dollars(), 'f', -1, 64))
+	}
+	return append(argv, o.Args...)
+}
+
+// environ turns off what phones home and updates itself, unless the user
+// decided otherwise, and lets claude bypass permissions as root, which it
+// refuses outside of a sandbox. CLAUDECODE is gone: a claude that finds it
+// takes itself for nested and refuses to start.
+func (claude) environ(o Options) []string {
+	env := without(o.Env, "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
+	for _, name := range []string{"DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"} {
+		if lookup(env, name) == "" {
+			env = append(without(env, name), name+"=1")
+		}
+	}
+	if o.Root {
+		env = append(without(env, "IS_SANDBOX"), "IS_SANDBOX=1")
+	}
+	return env
+}
+
+// claudeKeys are the variables that hold a credential for claude alone.
+func claudeKeys() []string {
+	return []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}
+}
+
+// claudeProviders choose and describe the provider.
+func claudeProviders() []string {
+	return []string{
+		"ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS",
+		"CLAUDE_CODE_USE_BEDROCK", "AWS_BEARER_TOKEN_BEDROCK", "AWS_REGION", "ANTHROPIC_BEDROCK_BASE_URL",
+		"CLAUDE_CODE_USE_VERTEX", "ANTHROPIC_VERTEX_PROJECT_ID", "ANTHROPIC_VERTEX_BASE_URL", "CLOUD_ML_REGION",
+		"CLAUDE_CODE_USE_FOUNDRY", "ANTHROPIC_FOUNDRY_API_KEY", "ANTHROPIC_FOUNDRY_RESOURCE", "ANTHROPIC_FOUNDRY_BASE_URL",
+	}
+}
+
+// ready wants a key, a cloud provider switched on, or a login that claude
+// itself left in its configuration folder.
+func (claude) ready(o Options) error {
+	for _, name := range claudeKeys() {
+		if lookup(o.Env, name) != "" {
+			return nil
+		}
+	}
+	for _, name := range []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"} {
+		if lookup(o.Env, name) != "" {
+			return nil
+		}
+	}
+	dir := lookup(o.Env, "CLAUDE_CONFIG_DIR")
+	if home := lookup(o.Env, "HOME"); dir == "" && home != "" {
+		dir = filepath.Join(home, ".claude")
+	}
+	if dir == "" {
+		return errNoCredentials()
+	}
+	// .credentials.json is a login; settings.json may name an apiKeyHelper.
+	for _, name := range []string{".credentials.json", "settings.json"} {
+		_, err := os.Stat(filepath.Join(dir, name))
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, os.ErrNotExist):
+			return nil // not ours to look at: claude will say
+		}
+	}
+	return errNoCredentials()
+}
+
+func errNoCredentials() error {
+	keys := claudeKeys()
+	return fmt.Errorf("no credentials: set %s or %s, or log in with claude first; for another provider set CLAUDE_CODE_USE_BEDROCK, CLAUDE_CODE_USE_VERTEX or CLAUDE_CODE_USE_FOUNDRY to 1",
+		strings.Join(keys[:len(keys)-1], ", "), keys[len(keys)-1])
+}
+
+func (claude) merged() bool { return false }
+
+func (claude) decoder(_ Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
+	return newClaudeDecoder(emit, finished)
+}
+
+// promptForArgv stands for any prompt where only the program matters.
+func promptForArgv() ralph.Prompt { return ralph.Prompt{} }
+
+// command is the program with its fixed first arguments, in a slice of its own.
+func command(o Options, program string) []string {
+	if len(o.Command) > 0 {
+		return slices.Clone(o.Command)
+	}
+	return []string{program}
+}
+
+// lookup is the value of a variable in an environment; the last one wins.
+func lookup(env []string, name string) string {
+	for _, kv := range slices.Backward(env) {
+		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+			return v
+		}
+	}
+	return ""
+}
+
+// without is a copy of env that lacks the named variables.
+func without(env []string, names ...string) []string {
+	kept := make([]string, 0, len(env)+8)
+	for _, kv := range env {
+		if k, _, _ := strings.Cut(kv, "="); !slices.Contains(names, k) {
+			kept = append(kept, kv)
+		}
+	}
+	return kept
+}

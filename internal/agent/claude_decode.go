@@ -1,0 +1,348 @@
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+const (
+	maxText    = 64 << 10 // of one text event; longer texts come as several
+	maxOutput  = 64 << 10 // of a tool's output in an event
+	maxName    = 128      // of ids and names
+	maxMessage = 500      // of a failure's message and of progress
+	maxOpen    = 4096     // tool calls, background tasks and todos kept at a time
+)
+
+// claudeDecoder turns the stream-json of claude 2.1 (seen: 2.1.197) into
+// events. It looks at the parts it needs and skips the rest; nothing it keeps
+// grows with the stream.
+//
+// Text counts as the agent's own when parent_tool_use_id is null and the model
+// is not <synthetic>. Everything else that may hold the completion marker (a
+// subagent's words, thinking, tool results, replayed prompts) is marked as
+// echo or left out.
+type claudeDecoder struct {
+	emit     func(ralph.Event)
+	finished func() // called when the turn's result is there, perhaps more than once
+
+	out    lines
+	errs   tail
+	turn   ralph.Turn
+	result *claudeResult
+	// after says that the model said something after the last result: usage is
+	// then a lower bound.
+	after bool
+
+	count   int // lines
+	said    bool
+	seen    [8]uint64 // hashes of the last texts, to know a result that repeats one
+	seed    maphash.Seed
+	open    map[string]string // name of each running tool call by its id
+	agents  map[string]bool   // subagents running in the background by their task id
+	todos   todoList
+	apiErr  string // assistant.error of the last synthetic message
+	errText string // its text
+	quota   bool   // the provider refuses until resets
+	resets  time.Time
+	noise   string // a line that was no JSON
+	scratch []byte
+}
+
+func newClaudeDecoder(emit func(ralph.Event), finished func()) *claudeDecoder {
+	d := &claudeDecoder{
+		emit: emit, finished: finished,
+		errs: tail{limit: 8 << 10},
+		turn: ralph.Turn{CountsTools: true},
+		seed: maphash.MakeSeed(),
+		open: map[string]string{}, agents: map[string]bool{},
+	}
+	d.out = lines{limit: maxLine, line: d.decode}
+	return d
+}
+
+func (d *claudeDecoder) Stdout(p []byte) { _, _ = d.out.Write(p) }
+func (d *claudeDecoder) Stderr(p []byte) { _, _ = d.errs.Write(p) }
+
+// envelope is what the decoder needs of one line.
+type envelope struct {
+	kind, subtype, session, parent, err, message, toolResult []byte
+}
+
+func (d *claudeDecoder) decode(b []byte, cut bool) {
+	d.count++
+	if d.count == 1 {
+		b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
+	}
+	if space(b, 0) == len(b) {
+		return
+	}
+	var e envelope
+	c := object(b, true)
+	for {
+		key, value, ok := c.next()
+		if !ok {
+			break
+		}
+		switch string(key) {
+		case "type":
+			e.kind = value
+		case "subtype":
+			e.subtype = value
+		case "session_id":
+			e.session = value
+		case "parent_tool_use_id":
+			e.parent = value
+		case "error":
+			e.err = value
+		case "message":
+			e.message = value
+		case "tool_use_result":
+			e.toolResult = value
+		}
+	}
+	kind := str(e.kind, maxName)
+	if cut || c.bad {
+		d.turn.Malformed++
+		d.broken(b, kind, e)
+		return
+	}
+	if s := str(e.session, maxName); s != "" {
+		d.turn.Session = s
+	}
+	switch kind {
+	case "assistant":
+		d.assistant(e, false)
+	case "user":
+		d.user(e, false)
+	case "result":
+		d.onResult(b, str(e.subtype, maxName))
+	case "system":
+		d.system(b, str(e.subtype, maxName))
+	case "rate_limit_event":
+		d.rateLimit(b)
+	case "stream_event", "tool_progress", "tool_use_summary", "auth_status", "prompt_suggestion", "keep_alive":
+	default:
+		d.turn.Unknown++
+	}
+}
+
+// broken shows what a line that was cut or never finished still tells: whose
+// words they were stands behind the words, so none of them is searched.
+func (d *claudeDecoder) broken(b []byte, kind string, e envelope) {
+	switch kind {
+	case "assistant":
+		d.assistant(e, true)
+	case "user":
+		d.user(e, true)
+	case "":
+		d.noise = oneLine(valid(b[:min(len(b), 4*maxMessage)]))
+	}
+}
+
+// block is one content block of a message.
+type block struct {
+	kind                                  string
+	text, id, name, input, content, isErr []byte
+}
+
+func blocks(content []byte, partial bool, yield func(block)) {
+	c := array(content, partial)
+	for {
+		_, value, ok := c.next()
+		if !ok {
+			return
+		}
+		var b block
+		m := object(value, partial)
+		for {
+			key, value, ok := m.next()
+			if !ok {
+				break
+			}
+			switch string(key) {
+			case "type":
+				b.kind = str(value, maxName)
+			case "text":
+				b.text, _ = inner(value)
+			case "id", "tool_use_id":
+				b.id = value
+			case "name":
+				b.name = value
+			case "input":
+				b.input = value
+			case "content":
+				b.content = value
+			case "is_error":
+				b.isErr = value
+			}
+		}
+		yield(b)
+	}
+}
+
+func (d *claudeDecoder) assistant(e envelope, partial bool) {
+	var id, model string
+	var content []byte
+	c := object(e.message, partial)
+	for {
+		key, value, ok := c.next()
+		if !ok {
+			break
+		}
+		switch string(key) {
+		case "id":
+			id = str(value, maxName)
+		case "model":
+			model = str(value, maxName)
+		case "content":
+			content = value
+		}
+	}
+	if id == "" {
+		id = "line " + strconv.Itoa(d.count)
+	}
+	synthetic := model == "<synthetic>"
+	echo := partial || isSet(e.parent)
+	if !partial && !synthetic {
+		d.after = true
+	}
+	if kind := str(e.err, maxName); kind != "" && !partial {
+		d.apiErr, d.errText = kind, ""
+	}
+	blocks(content, partial, func(b block) {
+		switch b.kind {
+		case "text":
+			if synthetic {
+				d.errText = oneLine(plain(b.text, 4*maxMessage))
+				d.progress(d.errText)
+				return
+			}
+			d.text(b.text, id, echo)
+		case "tool_use", "server_tool_use", "mcp_tool_use":
+			d.toolStart(b, echo)
+		case "thinking", "redacted_thinking", "image", "fallback":
+		default:
+			if b.content != nil && b.id != nil { // web_search_tool_result and its like
+				d.toolEnd(b, nil, echo)
+				return
+			}
+			d.turn.Unknown++
+		}
+	})
+}
+
+// text emits the text behind raw in pieces of bounded size.
+func (d *claudeDecoder) text(raw []byte, message string, echo bool) {
+	if len(raw) == 0 {
+		return
+	}
+	if !echo {
+		d.said = true
+		copy(d.seen[1:], d.seen[:])
+		d.seen[0] = maphash.Bytes(d.seed, raw)
+		d.turn.FinalText = ""
+	}
+	for len(raw) > 0 {
+		d.scratch, raw = unescape(d.scratch[:0], raw, maxText)
+		s := valid(d.scratch)
+		d.emit(ralph.Event{Kind: ralph.EventText, At: time.Now(), Text: s, Message: message, Echo: echo})
+		if !echo {
+			d.turn.FinalText = last(d.turn.FinalText+s, maxText)
+		}
+	}
+}
+
+func (d *claudeDecoder) user(e envelope, partial bool) {
+	var content []byte
+	c := object(e.message, partial)
+	for {
+		key, value, ok := c.next()
+		if !ok {
+			break
+		}
+		if string(key) == "content" {
+			content = value
+		}
+	}
+	echo := partial || isSet(e.parent)
+	blocks(content, partial, func(b block) {
+		if b.kind == "tool_result" {
+			d.toolEnd(b, e.toolResult, echo)
+		}
+	})
+}
+
+// progress shows what the CLI itself has to say.
+func (d *claudeDecoder) progress(text string) {
+	if text != "" {
+		d.emit(ralph.Event{Kind: ralph.EventProgress, At: time.Now(), Text: text})
+	}
+}
+
+func (d *claudeDecoder) system(b []byte, subtype string) {
+	v := fields(b, "model", "fallback_model", "content", "summary", "task_id", "task_type", "patch",
+		"attempt", "max_retries", "retry_delay_ms", "error_status", "error")
+	switch subtype {
+	case "init":
+		d.turn.Model = str(v["model"], maxName)
+	case "api_retry":
+		what := str(v["error"], maxName)
+		if isSet(v["error_status"]) {
+			what = strconv.Itoa(int(number(v["error_status"]))) + " " + what
+		}
+		wait := time.Duration(min(number(v["retry_delay_ms"]), 1e9)) * time.Millisecond
+		d.progress(fmt.Sprintf("API error (%s), retry %d of %d in %v", what,
+			int(number(v["attempt"])), int(number(v["max_retries"])), wait.Round(100*time.Millisecond)))
+	case "model_fallback":
+		d.turn.Model = str(v["fallback_model"], maxName)
+		d.progress(oneLine(str(v["content"], 4*maxMessage)))
+	case "compact_boundary":
+		d.progress("Context compacted")
+	case "task_started":
+		if str(v["task_type"], maxName) == "local_agent" && len(d.agents) < maxOpen {
+			d.agents[str(v["task_id"], maxName)] = true
+		}
+	case "task_updated":
+		switch str(fields(v["patch"], "status")["status"], maxName) {
+		case "", "running", "pending":
+		default:
+			delete(d.agents, str(v["task_id"], maxName))
+		}
+	case "task_notification":
+		delete(d.agents, str(v["task_id"], maxName))
+		d.progress(oneLine(str(v["summary"], 4*maxMessage)))
+	}
+}
+
+// rateLimit notes the provider's structured word about a usage limit.
+func (d *claudeDecoder) rateLimit(b []byte) {
+	info := fields(fields(b, "rate_limit_info")["rate_limit_info"], "status", "resetsAt")
+	d.quota = str(info["status"], maxName) == "rejected"
+	d.resets = time.Time{}
+	if at := number(info["resetsAt"]); d.quota && at > 0 && at < math.MaxInt32*64 {
+		d.resets = time.Unix(int64(at), 0).UTC()
+	}
+}
+
+// fields picks members of an object by name.
+func fields(b []byte, names ...string) map[string][]byte {
+	found := make(map[string][]byte, len(names))
+	c := object(b, false)
+	for {
+		key, value, ok := c.next()
+		if !ok {
+			return found
+		}
+		for _, name := range names {
+			if string(key) == name {
+				found[name] = value
+			}
+		}
+	}
+}

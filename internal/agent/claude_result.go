@@ -1,0 +1,209 @@
+package agent
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// claudeResult is the event that ends a turn of claude. There may be several;
+// the last one stands.
+type claudeResult struct {
+	subtype  string
+	isError  bool
+	status   int    // api_error_status
+	terminal string // terminal_reason
+	stop     string // stop_reason
+	text     string // result, or the first of errors
+}
+
+func (d *claudeDecoder) onResult(b []byte, subtype string) {
+	v := fields(b, "is_error", "api_error_status", "terminal_reason", "stop_reason", "result", "errors",
+		"num_turns", "total_cost_usd", "modelUsage")
+	r := &claudeResult{
+		subtype:  subtype,
+		isError:  isTrue(v["is_error"]) || strings.HasPrefix(subtype, "error"),
+		status:   int(bounded(number(v["api_error_status"]))),
+		terminal: str(v["terminal_reason"], maxName),
+		stop:     str(v["stop_reason"], maxName),
+		text:     oneLine(str(v["result"], 4*maxMessage)),
+	}
+	if errs := array(v["errors"], false); r.text == "" {
+		if _, value, ok := errs.next(); ok {
+			r.text = oneLine(str(value, 4*maxMessage))
+		}
+	}
+	d.result = r
+	d.after = false
+	d.turn.Messages += int(bounded(number(v["num_turns"])))
+	d.turn.Usage.Cost.Unknown = v["total_cost_usd"] == nil
+	if v["total_cost_usd"] != nil {
+		d.turn.Usage.Cost.Amount = max(0, ralph.FromUSD(number(v["total_cost_usd"])))
+	}
+	d.turn.Usage.Tokens.Unknown = v["modelUsage"] == nil
+	if v["modelUsage"] != nil {
+		d.turn.Usage.Tokens = modelUsage(v["modelUsage"])
+	}
+	if !r.isError {
+		d.resultText(v["result"])
+	}
+	if len(d.agents) == 0 {
+		d.finished()
+	}
+}
+
+// resultText emits the result's text when no message held it: the answer to a
+// JSON schema comes so.
+func (d *claudeDecoder) resultText(value []byte) {
+	raw, _ := inner(value)
+	hash := maphash.Bytes(d.seed, raw)
+	for _, seen := range d.seen {
+		if d.said && seen == hash {
+			return
+		}
+	}
+	d.text(raw, "result "+strconv.Itoa(d.count), false)
+}
+
+// modelUsage sums the tokens of all models; result.usage leaves out subagents.
+func modelUsage(b []byte) (sum ralph.Tokens) {
+	models := object(b, false)
+	for {
+		_, value, ok := models.next()
+		if !ok {
+			return sum
+		}
+		v := fields(value, "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
+		sum = sum.Add(ralph.Tokens{
+			Input:      bounded(number(v["inputTokens"])),
+			Output:     bounded(number(v["outputTokens"])),
+			CacheRead:  bounded(number(v["cacheReadInputTokens"])),
+			CacheWrite: bounded(number(v["cacheCreationInputTokens"])),
+		})
+	}
+}
+
+// bounded makes a count of what claims to be one.
+func bounded(f float64) int64 {
+	if math.IsNaN(f) || f < 0 {
+		return 0
+	}
+	return int64(min(f, 1e12))
+}
+
+// Close ends the stream.
+func (d *claudeDecoder) Close() { d.out.Close() }
+
+// Turn is the turn as the stream told it.
+func (d *claudeDecoder) Turn() ralph.Turn {
+	t := d.turn
+	if d.result == nil || d.after { // the rest was never reported
+		t.Usage.Cost.Unknown, t.Usage.Tokens.Unknown = true, true
+	}
+	return t
+}
+
+// Done says that a final result is there, good or bad.
+func (d *claudeDecoder) Done() bool { return d.result != nil }
+
+// Failure is what went wrong by the CLI's own structured word; nil when the
+// turn went well. exit is the exit code, -1 for a signal.
+func (d *claudeDecoder) Failure(exit int) *ralph.Failure {
+	r := d.result
+	switch {
+	case r == nil && d.apiErr != "":
+		return d.apiFailure(&claudeResult{text: d.errText})
+	case r == nil && exit == 0:
+		return &ralph.Failure{Kind: ralph.FailureMalformed, Message: d.because("claude exited with code 0 without a final result")}
+	case r == nil:
+		return &ralph.Failure{Kind: ralph.FailureCrash, Message: d.because("claude " + exitText(exit) + " without a final result")}
+	case r.subtype == "error_max_budget_usd":
+		return &ralph.Failure{Kind: ralph.FailureBudget, Message: r.text}
+	case r.subtype == "error_max_turns":
+		// The user's own --max-turns: the iteration ends where it was told to,
+		// and the next one carries on.
+		return nil
+	case r.isError:
+		return d.apiFailure(r)
+	case exit != 0:
+		return &ralph.Failure{Kind: ralph.FailureCrash, Message: d.because("claude " + exitText(exit) + " after its final result")}
+	case !d.said && d.turn.Tools == 0:
+		return &ralph.Failure{Kind: ralph.FailureEmpty, Message: "claude ended without a text and without a tool call"}
+	}
+	return nil
+}
+
+// apiFailure sorts an error result by its status and by assistant.error. The
+// words of the message are not looked at, with one exception: the usage limit
+// of CLIs before rate_limit_event.
+func (d *claudeDecoder) apiFailure(r *claudeResult) *ralph.Failure {
+	f := &ralph.Failure{Kind: ralph.FailureCrash, Message: r.text}
+	if f.Message == "" {
+		f.Message = d.because("claude reported an error without a text")
+	}
+	reset, limited := usageLimit(r.text)
+	switch {
+	case limited:
+		f.Kind, f.RetryAt = ralph.FailureQuota, reset
+	case d.apiErr == "billing_error":
+		f.Kind = ralph.FailureQuota
+	case r.status == 429 || d.apiErr == "rate_limit":
+		f.Kind = ralph.FailureAPI
+		if d.quota {
+			f.Kind, f.RetryAt = ralph.FailureQuota, d.resets
+		}
+	case r.status == 401 || r.status == 403 || d.apiErr == "authentication_failed" || d.apiErr == "oauth_org_not_allowed":
+		f.Kind = ralph.FailureAuth
+	case r.status == 404 || d.apiErr == "model_not_found":
+		f.Kind = ralph.FailureModel
+	case r.status >= 500 || r.status == 408 || r.status == 409:
+		f.Kind = ralph.FailureAPI
+	case r.status >= 400 || r.terminal == "prompt_too_long" || r.stop == "refusal" || d.apiErr == "invalid_request":
+		f.Kind = ralph.FailureRequest
+	case d.apiErr != "": // server_error, overloaded, max_output_tokens, unknown, and what comes
+		f.Kind = ralph.FailureAPI
+	}
+	return f
+}
+
+// usageLimit reads the error text "Claude AI usage limit reached|1749924000"
+// of claude 1.x and early 2.x, whose number is when the limit resets.
+func usageLimit(text string) (reset time.Time, ok bool) {
+	at, ok := strings.CutPrefix(text, "Claude AI usage limit reached|")
+	if !ok {
+		return time.Time{}, false
+	}
+	if seconds, err := strconv.ParseInt(at, 10, 40); err == nil && seconds > 0 {
+		reset = time.Unix(seconds, 0).UTC()
+	}
+	return reset, true
+}
+
+// LastWords is what the CLI printed last on stderr, or a line that was no JSON.
+func (d *claudeDecoder) LastWords() string {
+	if s := oneLine(d.errs.String()); s != "" {
+		return s
+	}
+	return d.noise
+}
+
+// because adds the last words to a reason.
+func (d *claudeDecoder) because(what string) string {
+	if s := d.LastWords(); s != "" {
+		return clip(what+": "+s, maxMessage)
+	}
+	return what
+}
+
+// exitText words an exit code; -1 is a signal.
+func exitText(code int) string {
+	if code < 0 {
+		return "was ended by a signal"
+	}
+	return fmt.Sprintf("exited with code %d", code)
+}

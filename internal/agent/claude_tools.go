@@ -1,0 +1,189 @@
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+func (d *claudeDecoder) toolStart(b block, echo bool) {
+	id, name := str(b.id, maxName), str(b.name, maxName)
+	if _, running := d.open[id]; running && id != "" {
+		return
+	}
+	if len(d.open) < maxOpen {
+		d.open[id] = name
+	}
+	d.turn.Tools++
+	d.emit(ralph.Event{Kind: ralph.EventToolStart, At: time.Now(), Tool: name, ToolID: id, Text: inputSummary(name, b.input), Echo: echo})
+	if name == "TodoWrite" && !echo {
+		if d.todos.write(fields(b.input, "todos")["todos"]) {
+			d.emitTodos()
+		}
+	}
+}
+
+func (d *claudeDecoder) toolEnd(b block, structured []byte, echo bool) {
+	id := str(b.id, maxName)
+	name := d.open[id]
+	delete(d.open, id)
+	failed := isTrue(b.isErr)
+	if failed {
+		d.turn.ToolErrors++
+	}
+	d.emit(ralph.Event{Kind: ralph.EventToolEnd, At: time.Now(), Tool: name, ToolID: id, Text: d.output(b.content), IsError: failed, Echo: echo})
+	if !echo && !failed && d.todos.apply(name, structured) {
+		d.emitTodos()
+	}
+}
+
+func (d *claudeDecoder) emitTodos() {
+	d.emit(ralph.Event{Kind: ralph.EventTodo, At: time.Now(), Todos: d.todos.list()})
+}
+
+// output is the text of a tool result: a string, or a list of text and other
+// blocks. What is longer than an event may be is cut; how much there was is
+// said at the end.
+func (d *claudeDecoder) output(content []byte) string {
+	d.scratch = d.scratch[:0]
+	var lineEnds, chars int // of what was left out
+	add := func(raw []byte) {
+		var rest []byte
+		d.scratch, rest = unescape(d.scratch, raw, maxOutput)
+		l, c := measure(rest)
+		lineEnds, chars = lineEnds+l, chars+c
+	}
+	if raw, ok := inner(content); ok {
+		add(raw)
+	} else {
+		first := true
+		blocks(content, true, func(b block) {
+			if !first {
+				add([]byte(`\n`))
+			}
+			first = false
+			if b.kind == "text" {
+				add(b.text)
+			} else {
+				add([]byte("[" + b.kind + "]"))
+			}
+		})
+	}
+	text := valid(d.scratch)
+	if chars == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s\n[cut here: %d lines, %d characters in all]", text,
+		1+lineEnds+bytes.Count(d.scratch, []byte{'\n'}), chars+utf8.RuneCountInString(text))
+}
+
+// summaryKeys are the inputs that say best what a tool call is about, best
+// first.
+func summaryKeys() []string {
+	return []string{"file_path", "notebook_path", "command", "pattern", "url", "query", "subject", "description", "skill", "path", "prompt"}
+}
+
+// inputSummary puts the input of a tool call into one line.
+func inputSummary(tool string, input []byte) string {
+	v := fields(input, append(summaryKeys(), "taskId", "status")...)
+	switch tool {
+	case "TodoWrite":
+		return "" // the list itself follows as an event
+	case "TaskUpdate", "TaskGet":
+		return oneLine("#" + str(v["taskId"], maxName) + " " + str(v["status"], maxName))
+	}
+	for _, key := range summaryKeys() {
+		if s := oneLine(str(v[key], 4*maxMessage)); s != "" {
+			return s
+		}
+	}
+	if space(input, 0) == len(input) || string(input) == "{}" {
+		return ""
+	}
+	return oneLine(valid(input[:min(len(input), 4*maxMessage)]))
+}
+
+// todoList is the agent's own task list, kept up to date from TodoWrite (older
+// CLIs) or the results of TaskCreate, TaskUpdate and TaskList.
+type todoList struct {
+	ids   []string
+	todos []ralph.Todo
+}
+
+func (l *todoList) list() []ralph.Todo { return append([]ralph.Todo(nil), l.todos...) }
+
+// write replaces the list by TodoWrite's input.
+func (l *todoList) write(todos []byte) bool { return l.replace(todos, "content") }
+
+// apply follows the structured result of a task tool and says whether the list
+// changed.
+func (l *todoList) apply(tool string, result []byte) bool {
+	switch tool {
+	case "TaskCreate":
+		task := fields(fields(result, "task")["task"], "id", "subject")
+		if !isSet(task["id"]) || len(l.ids) >= maxOpen {
+			return false
+		}
+		l.add(str(task["id"], maxName), task["subject"], nil)
+		return true
+	case "TaskUpdate":
+		v := fields(result, "taskId", "statusChange")
+		return l.update(str(v["taskId"], maxName), str(fields(v["statusChange"], "to")["to"], maxName))
+	case "TaskList":
+		tasks := fields(result, "tasks")["tasks"]
+		return isSet(tasks) && l.replace(tasks, "subject")
+	}
+	return false
+}
+
+func (l *todoList) replace(todos []byte, textKey string) bool {
+	c := array(todos, false)
+	if c.bad {
+		return false
+	}
+	l.ids, l.todos = l.ids[:0], l.todos[:0]
+	for len(l.ids) < maxOpen {
+		_, value, ok := c.next()
+		if !ok {
+			break
+		}
+		v := fields(value, "id", textKey, "status")
+		l.add(str(v["id"], maxName), v[textKey], v["status"])
+	}
+	return true
+}
+
+func (l *todoList) add(id string, text, status []byte) {
+	l.ids = append(l.ids, id)
+	l.todos = append(l.todos, ralph.Todo{Text: oneLine(str(text, 4*maxMessage)), Status: todoStatus(str(status, maxName))})
+}
+
+func (l *todoList) update(id, status string) bool {
+	for i := range l.ids {
+		if l.ids[i] != id || status == "" {
+			continue
+		}
+		if status == "deleted" {
+			l.ids = append(l.ids[:i], l.ids[i+1:]...)
+			l.todos = append(l.todos[:i], l.todos[i+1:]...)
+		} else {
+			l.todos[i].Status = todoStatus(status)
+		}
+		return true
+	}
+	return false
+}
+
+func todoStatus(s string) ralph.TodoStatus {
+	switch s {
+	case "in_progress":
+		return ralph.TodoActive
+	case "completed":
+		return ralph.TodoDone
+	default:
+		return ralph.TodoPending
+	}
+}

@@ -1,0 +1,63 @@
+package agent
+
+import "bytes"
+
+const (
+	// maxLine bounds one line of a stream; what is longer is cut and counted.
+	maxLine = 16 << 20
+	// keepLine is the most that is kept allocated between lines, so that one
+	// giant line does not cost its memory for the rest of the turn.
+	keepLine = 4 << 20
+)
+
+// lines splits what is written to it at line feeds. A line within one write is
+// handed on without being copied; it is valid during the call only.
+type lines struct {
+	limit int
+	line  func(line []byte, cut bool)
+
+	held []byte
+	cut  bool
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	written := len(p)
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			l.hold(p)
+			break
+		}
+		if len(l.held) == 0 && end <= l.limit {
+			l.line(p[:end], false)
+		} else {
+			l.hold(p[:end])
+			l.flush()
+		}
+		p = p[end+1:]
+	}
+	return written, nil
+}
+
+// Close hands on a last line without a line feed.
+func (l *lines) Close() {
+	if len(l.held) > 0 {
+		l.flush()
+	}
+	l.held = nil
+}
+
+func (l *lines) hold(p []byte) {
+	if room := l.limit - len(l.held); len(p) > room {
+		p, l.cut = p[:room], true
+	}
+	l.held = append(l.held, p...)
+}
+
+func (l *lines) flush() {
+	l.line(l.held, l.cut)
+	l.held, l.cut = l.held[:0], false
+	if cap(l.held) > keepLine {
+		l.held = nil
+	}
+}

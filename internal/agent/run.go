@@ -1,0 +1,126 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// Run asks the agent once. The prompt goes to its stdin, whatever its size.
+// When the agent says its final result, the process gets Limits.FinishGrace to
+// end; what lingers is ended, and the turn counts by its result.
+//
+// The error is for what never will work: the program cannot be started, or a
+// shell in front of it says so with 126 or 127.
+func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
+	started := time.Now()
+	finished := make(chan struct{})
+	d := c.format.decoder(c.o, p, emit, sync.OnceFunc(func() { close(finished) }))
+	s := &stream{d: d, log: c.o.Log}
+	stdout, stderr := &pipe{s, d.Stdout}, &pipe{s, d.Stderr}
+	if c.format.merged() {
+		stderr = stdout // one pipe for both keeps the order
+	}
+
+	exit, err := c.o.Process.Run(ctx, proc.Command{
+		Argv:     c.format.argv(c.o, p),
+		Dir:      c.o.Dir,
+		Env:      c.format.environ(c.o),
+		Stdin:    strings.NewReader(p.Text),
+		Stdout:   stdout,
+		Stderr:   stderr,
+		Limits:   c.o.Limits,
+		Finished: finished,
+	})
+	s.close()
+	if err != nil {
+		if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+			return ralph.Turn{}, fmt.Errorf("agent %q: %w", c.o.Name, err)
+		}
+		exit.Why, exit.Code = proc.Cancelled, -1
+	}
+	turn := d.Turn()
+	turn.Started, turn.Duration = started, time.Since(started)
+	turn.ExitCode, turn.OutputBytes = exitCode(exit), exit.OutputBytes
+	if notFound := turn.ExitCode == 126 || turn.ExitCode == 127; notFound && exit.Why == proc.Exited && !d.Done() && turn.Tools == 0 {
+		return ralph.Turn{}, fmt.Errorf("agent %q: cannot be started: exited with code %d: %s; is agent-command right, and installed?",
+			c.o.Name, turn.ExitCode, d.LastWords())
+	}
+	turn.Failure = c.failure(exit, d)
+	emit(ralph.Event{Kind: ralph.EventResult, At: time.Now(), Turn: &turn})
+	return turn, nil
+}
+
+// failure joins why the process ended with what the stream said. A final
+// result stands, whatever ended the process afterwards.
+func (c *CLI) failure(exit proc.Exit, d decoder) *ralph.Failure {
+	if exit.Why == proc.Exited {
+		return d.Failure(exitCode(exit))
+	}
+	if d.Done() {
+		return d.Failure(0)
+	}
+	switch exit.Why {
+	case proc.TimedOut:
+		return &ralph.Failure{Kind: ralph.FailureTimeout, Message: fmt.Sprintf("no result within iteration-timeout (%v)", c.o.Limits.Time)}
+	case proc.Silent:
+		return &ralph.Failure{Kind: ralph.FailureIdle, Message: fmt.Sprintf("no output for idle-timeout (%v)", c.o.Limits.Silence)}
+	case proc.Flooded:
+		return &ralph.Failure{Kind: ralph.FailureFlood, Message: fmt.Sprintf("more than %d bytes of output", c.o.Limits.OutputBytes)}
+	case proc.Cancelled:
+		return &ralph.Failure{Kind: ralph.FailureCancelled, Message: "the run was cancelled"}
+	default:
+		return d.Failure(exitCode(exit))
+	}
+}
+
+// exitCode is the exit code, -1 when a signal ended the process.
+func exitCode(e proc.Exit) int {
+	if e.Signal != 0 {
+		return -1
+	}
+	return e.Code
+}
+
+// stream hands the child's output to the log and to the decoder, one piece at
+// a time and nothing after the end.
+type stream struct {
+	d   decoder
+	log io.Writer
+
+	mu     sync.Mutex
+	closed bool // nothing may be emitted after Run returned
+}
+
+func (s *stream) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.d.Close()
+	s.closed = true
+}
+
+// pipe is one of the child's two outputs.
+type pipe struct {
+	*stream
+	decode func(p []byte)
+}
+
+func (w *pipe) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return len(p), nil
+	}
+	if w.log != nil {
+		_, _ = w.log.Write(p) // a full disk must not end the agent
+	}
+	w.decode(p)
+	return len(p), nil
+}
