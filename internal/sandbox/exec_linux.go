@@ -24,13 +24,14 @@ type Failure struct {
 }
 
 // ExecMain is the hidden command sandbox-exec: it puts the walls on itself and
-// becomes argv, whose first element is the program's path. It returns only when
-// it could not, with the exit code for the process.
-func ExecMain(argv, environ []string) int {
+// becomes the program whose path is its first argument and whose argv, program
+// name included, are the others. It returns only when it could not, with the
+// exit code for the process.
+func ExecMain(args, environ []string) int {
 	runtime.LockOSThread() // walls belong to a thread; the exec must come from the same
 	unix.CloseOnExec(SpecFD)
 	unix.CloseOnExec(StatusFD)
-	err := become(argv, environ)
+	err := become(args, environ)
 	var errno syscall.Errno
 	errors.As(err, &errno)
 	status := os.NewFile(StatusFD, "status")
@@ -38,8 +39,8 @@ func ExecMain(argv, environ []string) int {
 	return 126
 }
 
-func become(argv, environ []string) error {
-	if len(argv) == 0 {
+func become(args, environ []string) error {
+	if len(args) < 2 {
 		return errors.New("sandbox-exec is started by ralph only")
 	}
 	data, err := io.ReadAll(io.NewSectionReader(os.NewFile(SpecFD, "spec"), 0, 1<<20))
@@ -65,7 +66,7 @@ func become(argv, environ []string) error {
 	case spec.Walls.Strict:
 		return fmt.Errorf("isolation is strict, but there are no file walls: %s", reason)
 	}
-	return os.NewSyscallError("exec "+argv[0], syscall.Exec(argv[0], argv, environ))
+	return os.NewSyscallError("exec "+args[0], syscall.Exec(args[0], args[1:], environ))
 }
 
 // limitProcs bounds how many processes the user may have, below what it already

@@ -3,4 +3,4 @@
 package sandbox
 
 // ExecMain is the hidden command sandbox-exec, which only Linux uses.
-func ExecMain(argv, environ []string) int { return 126 }
+func ExecMain(args, environ []string) int { return 126 }

@@ -1,0 +1,105 @@
+package proc
+
+import (
+	"errors"
+	"io"
+	"syscall"
+	"time"
+
+	"github.com/org/ralph-action/internal/sandbox"
+)
+
+// Options is what all children of one Supervisor have in common. The binary
+// that calls Start must serve the hidden commands: with first argument
+// sandbox-init it is InitMain, with sandbox-exec it is sandbox.ExecMain.
+type Options struct {
+	Identity sandbox.Identity // zero: our own user and groups; else without supplementary groups
+	Walls    *sandbox.Walls   // nil: none
+	MaxProcs uint64           // RLIMIT_NPROC of the children, threads count; 0: 4096 for a user of their own, else 16384
+	Env      []string         // environment of the supervisor itself, never of a child; no secrets
+	SpillDir string           // where output waits that its writer is too slow for; empty: /tmp
+
+	// Reaper makes this process a sub-reaper too, so that the children of a
+	// supervisor that was killed fall to it and are ended here. Only for a
+	// process that starts nothing but this one Supervisor: the others would be
+	// ended as well.
+	Reaper bool
+}
+
+// Command is one child to run.
+type Command struct {
+	Argv           []string // looked up in the PATH of Env
+	Dir            string
+	Env            []string        // all of it; nothing is inherited
+	Stdin          io.Reader       // nil: empty. A child may leave it unread
+	Stdout, Stderr io.Writer       // nil: dropped. The same value for both: one pipe, in order
+	Finished       <-chan struct{} // closed by the caller when the child has said its last word; FinishGrace runs from then
+	Limits         Limits
+}
+
+// Limits of one child; a zero limit means none.
+type Limits struct {
+	Time        time.Duration // from its start to its end
+	Silence     time.Duration // without a byte of output
+	FinishGrace time.Duration // after Finished
+	Grace       time.Duration // from SIGTERM to SIGKILL; 0: 5 s. Never more than 2 s when the run is cancelled
+	OutputBytes int64         // of both streams together; what is beyond is dropped
+}
+
+const (
+	defaultGrace   = 5 * time.Second
+	cancelledGrace = 2 * time.Second
+)
+
+func (l Limits) grace() time.Duration {
+	if l.Grace > 0 {
+		return l.Grace
+	}
+	return defaultGrace
+}
+
+// Exit is how a child ended, and with it everything it had started.
+type Exit struct {
+	Code         int            // -1 when a signal ended it
+	Signal       syscall.Signal // 0 when it exited
+	Why          Why
+	Wall         time.Duration
+	User, System time.Duration // of the whole tree
+	MaxRSS       int64         // bytes, of the largest process; never below the supervisor's own few MiB
+	OutputBytes  int64         // written by the child, dropped bytes included
+	OutputErr    error         // a writer failed, and the child's output was dropped from there on
+}
+
+// Why tells who ended a child.
+type Why int
+
+const (
+	Exited    Why = iota // itself
+	TimedOut             // Limits.Time
+	Silent               // Limits.Silence
+	Flooded              // Limits.OutputBytes
+	Lingered             // Limits.FinishGrace: it had finished and did not exit
+	Cancelled            // the context
+)
+
+func (w Why) String() string {
+	switch w {
+	case Exited:
+		return "exited"
+	case TimedOut:
+		return "timed out"
+	case Silent:
+		return "silent"
+	case Flooded:
+		return "flooded"
+	case Lingered:
+		return "lingered"
+	case Cancelled:
+		return "cancelled"
+	}
+	return "unknown"
+}
+
+// ErrLost is wrapped by Run and Close when the supervisor died or stopped
+// answering. With Options.Reaper everything it had started is gone by then.
+var ErrLost = errors.New("the process supervisor was lost")

@@ -1,0 +1,215 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/org/ralph-action/internal/sandbox"
+)
+
+// crew is the owner's side of one sandbox-init.
+type crew struct {
+	events   chan event
+	conn     *net.UnixConn
+	cmd      *exec.Cmd
+	exited   chan struct{} // closed when cmd has been waited for
+	complain *tailBuffer   // its standard error
+	maxProcs uint64
+	reaper   bool
+}
+
+func newCrew(o Options) (*crew, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("socketpair", err)
+	}
+	theirs := os.NewFile(uintptr(pair[1]), "link")
+	defer theirs.Close()
+	ours := os.NewFile(uintptr(pair[0]), "link")
+	conn, err := net.FileConn(ours)
+	_ = ours.Close()
+	if err != nil {
+		return nil, err
+	}
+	c := &crew{
+		events:   make(chan event, 4),
+		conn:     conn.(*net.UnixConn),
+		exited:   make(chan struct{}),
+		complain: &tailBuffer{},
+		maxProcs: o.MaxProcs,
+		reaper:   o.Reaper,
+	}
+	if o.Reaper {
+		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+			c.conn.Close()
+			return nil, fmt.Errorf("become sub-reaper: %w", err)
+		}
+	}
+	if c.cmd, err = c.command(o, theirs); err == nil {
+		err = startUnprivileged(c.cmd)
+	}
+	if err != nil {
+		c.conn.Close()
+		return nil, err
+	}
+	go func() { _ = c.cmd.Wait(); close(c.exited) }()
+	if o.Walls != nil {
+		spec := sandbox.Spec{Walls: *o.Walls, MaxProcs: o.MaxProcs}
+		if err := send(c.conn, frameWalls, spec.Encode()); err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+	}
+	go c.read()
+	return c, nil
+}
+
+func (c *crew) command(o Options, link *os.File) (*exec.Cmd, error) {
+	cmd := &exec.Cmd{
+		// The binary that runs, even if its file was replaced meanwhile, and even
+		// where the agent's user cannot walk to it.
+		Path:        "/proc/self/exe",
+		Args:        []string{"ralph", "sandbox-init"},
+		Dir:         "/",
+		Env:         append([]string{}, o.Env...),
+		Stderr:      c.complain,
+		ExtraFiles:  []*os.File{link},
+		WaitDelay:   pipeDelay,
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true}, // out of reach of the terminal's signals
+	}
+	switch id := o.Identity; {
+	case id.IsZero():
+	case os.Geteuid() == 0:
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(id.UID), Gid: uint32(id.GID)} // no groups
+	case id.UID != os.Geteuid() || id.GID != os.Getegid():
+		return nil, fmt.Errorf("only root can start children as another user (%s)", id)
+	}
+	return cmd, nil
+}
+
+// startUnprivileged starts cmd with no_new_privs, so that nothing below it can
+// become somebody the supervisor may not kill. The flag belongs to a thread and
+// is inherited; the thread is thrown away afterwards.
+func startUnprivileged(cmd *exec.Cmd) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+		if err == nil {
+			err = cmd.Start()
+		}
+		done <- err
+	}()
+	return <-done
+}
+
+func (c *crew) read() {
+	for {
+		f, err := receive(c.conn)
+		if err != nil {
+			c.events <- event{kind: lost, err: fmt.Errorf("%w: it ended", ErrLost)}
+			return
+		}
+		switch f.kind {
+		case frameFailed:
+			c.events <- event{kind: failed, err: startError(f.body)}
+		case frameLeft:
+			c.events <- event{kind: left}
+		case frameOver:
+			e, err := parseOver(f.body)
+			if err != nil {
+				e = event{kind: lost, err: fmt.Errorf("%w: it says %q", ErrLost, f.body)}
+			}
+			c.events <- e
+		}
+	}
+}
+
+// startError rebuilds an error of the other side, so that errors.Is works.
+func startError(body []byte) error {
+	failure, _ := sandbox.ParseFailure(body)
+	if failure.Errno == 0 {
+		return errors.New(failure.Text)
+	}
+	return &StartError{Errno: failure.Errno, Text: failure.Text}
+}
+
+func (c *crew) start(j job, child [3]*os.File) error {
+	body, err := request{job: j, MaxProcs: c.maxProcs}.encode()
+	if err != nil {
+		return err
+	}
+	err = send(c.conn, frameStart, body, int(child[0].Fd()), int(child[1].Fd()), int(child[2].Fd()))
+	if err != nil && !errors.Is(err, syscall.E2BIG) {
+		return c.abandon(fmt.Errorf("%w: %w", ErrLost, err))
+	}
+	return err
+}
+
+func (c *crew) end(grace time.Duration) {
+	_ = send(c.conn, frameEnd, fmt.Append(nil, int64(grace))) // if it is gone, read says so
+}
+
+// abandon gives up a supervisor that died or hangs, ends what it had started if
+// that falls to us, and returns the reason with what it complained about.
+func (c *crew) abandon(reason error) error {
+	_ = c.conn.Close()
+	_ = c.cmd.Process.Kill()
+	<-c.exited
+	if c.reaper {
+		sweep(func(int, syscall.WaitStatus, syscall.Rusage) {})
+	}
+	if text := c.complain.String(); text != "" {
+		return fmt.Errorf("%w (%s; %s)", reason, c.cmd.ProcessState, text)
+	}
+	return fmt.Errorf("%w (%s)", reason, c.cmd.ProcessState)
+}
+
+// close lets an idle supervisor go.
+func (c *crew) close() error {
+	_ = c.conn.Close()
+	select {
+	case <-c.exited:
+	case <-time.After(beltDelay):
+		return c.abandon(fmt.Errorf("%w: it does not end", ErrLost))
+	}
+	if c.reaper {
+		sweep(func(int, syscall.WaitStatus, syscall.Rusage) {})
+	}
+	if !c.cmd.ProcessState.Success() {
+		return c.abandon(fmt.Errorf("%w: it failed", ErrLost))
+	}
+	return nil
+}
+
+// tailBuffer keeps the beginning of what a crashing supervisor says: a panic
+// starts with its reason.
+type tailBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *tailBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if room := 2048 - b.text.Len(); room > 0 {
+		b.text.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+func (b *tailBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Join(strings.Fields(b.text.String()), " ")
+}

@@ -1,0 +1,304 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/org/ralph-action/internal/sandbox"
+)
+
+const (
+	linkFD     = 3 // the supervisor's end of the socket
+	orphanTime = 2 * time.Second
+	lookAgain  = 100 * time.Millisecond
+)
+
+// InitMain is the hidden command sandbox-init. It serves the owner at the other
+// end of descriptor 3 until that is closed, ends what is left, and returns the
+// process's exit code.
+func InitMain(stderr io.Writer) int {
+	in, err := newInit(stderr)
+	if err != nil {
+		fmt.Fprintln(stderr, "sandbox-init:", err)
+		return 1
+	}
+	in.serve()
+	return 0
+}
+
+// supervised is sandbox-init at work. All of it belongs to one goroutine.
+type supervised struct {
+	conn   *net.UnixConn
+	frames chan frame // closed when the owner is gone
+	child  chan os.Signal
+	status chan []byte // what sandbox-exec had to say
+	walls  *os.File    // the Spec; nil: none
+	broken error       // the walls could not be kept: nothing starts
+
+	leader  int // 0: nothing runs
+	exited  bool
+	result  syscall.WaitStatus
+	usage   usage
+	grace   time.Duration
+	asked   map[int]bool // nil: the tree is not being ended
+	killAt  time.Time
+	again   *time.Timer
+	pending bool // sandbox-exec has not become the child yet
+	failure *sandbox.Failure
+}
+
+func newInit(stderr io.Writer) (*supervised, error) {
+	// Before anything else: the agent has the same user, and the environments of
+	// all children pass through this process.
+	if err := sandbox.Undumpable(); err != nil {
+		return nil, err
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("become sub-reaper: %w", err)
+	}
+	unix.CloseOnExec(linkFD)
+	f := os.NewFile(linkFD, "link")
+	c, err := net.FileConn(f)
+	_ = f.Close()
+	conn, ok := c.(*net.UnixConn)
+	if err != nil || !ok {
+		return nil, errors.New("it is started by ralph only")
+	}
+	in := &supervised{
+		conn:   conn,
+		frames: make(chan frame, 1),
+		child:  make(chan os.Signal, 1),
+		status: make(chan []byte, 1),
+		again:  time.NewTimer(0),
+	}
+	in.again.Stop()
+	signal.Notify(in.child, syscall.SIGCHLD)
+	// Handled, not ignored: children would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
+	reserveThreads()
+	go in.read(stderr)
+	return in, nil
+}
+
+// reserveThreads makes the runtime start the threads it will want. Later the
+// agent may have used up the processes its user may have, and a Go program that
+// cannot start a thread dies.
+func reserveThreads() {
+	var ready, done sync.WaitGroup
+	release := make(chan struct{})
+	for range 8 {
+		ready.Add(1)
+		done.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			ready.Done()
+			<-release
+		})
+	}
+	ready.Wait()
+	close(release)
+	done.Wait()
+}
+
+func (in *supervised) read(stderr io.Writer) {
+	defer close(in.frames)
+	for {
+		f, err := receive(in.conn)
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				fmt.Fprintln(stderr, "sandbox-init:", err)
+			}
+			return
+		}
+		in.frames <- f
+	}
+}
+
+func (in *supervised) serve() {
+	for {
+		select {
+		case f, ok := <-in.frames:
+			if !ok {
+				in.orphaned()
+				return
+			}
+			in.obey(f)
+		case <-in.child:
+			in.collect()
+		case s := <-in.status:
+			in.heard(s)
+			in.collect()
+		case <-in.again.C:
+			in.press()
+		}
+	}
+}
+
+func (in *supervised) obey(f frame) {
+	switch f.kind {
+	case frameWalls:
+		in.setWalls(f.body)
+	case frameStart:
+		in.start(f)
+		for _, fd := range f.fds {
+			_ = unix.Close(fd)
+		}
+	case frameEnd:
+		if grace, err := parseDuration(string(f.body)); err == nil && in.leader != 0 {
+			in.endTree(grace)
+		}
+	}
+}
+
+func (in *supervised) setWalls(spec []byte) {
+	fd, err := unix.MemfdCreate("walls", unix.MFD_CLOEXEC)
+	if err == nil {
+		f := os.NewFile(uintptr(fd), "walls")
+		if _, err = f.Write(spec); err == nil {
+			in.walls = f
+			return
+		}
+	}
+	in.broken = fmt.Errorf("file walls: %w", err) // must never mean: start without them
+}
+
+func (in *supervised) start(f frame) {
+	r, err := parseRequest(f.body)
+	if err == nil && (len(f.fds) != 3 || in.leader != 0) {
+		err = errors.New("request out of order")
+	}
+	if err == nil {
+		err = in.broken
+	}
+	if err == nil {
+		in.usage, in.exited, in.failure, in.grace = usage{}, false, nil, r.Grace
+		in.leader, err = in.fork(r, f.fds)
+	}
+	if err != nil {
+		in.leader = 0
+		in.fail(err)
+	}
+}
+
+func (in *supervised) fail(err error) {
+	var errno syscall.Errno
+	errors.As(err, &errno)
+	in.tell(frameFailed, fmt.Appendf(nil, "%d %s", int(errno), err))
+}
+
+func (in *supervised) tell(kind byte, body []byte) {
+	_ = send(in.conn, kind, body) // if the owner is gone, reading says so
+}
+
+// heard takes what sandbox-exec said: nothing when it became the child.
+func (in *supervised) heard(status []byte) {
+	in.pending = false
+	if failure, ok := sandbox.ParseFailure(status); ok {
+		in.failure = &failure
+	}
+}
+
+// collect reaps, and says what that means for the command.
+func (in *supervised) collect() {
+	none := reap(func(pid int, status syscall.WaitStatus, u syscall.Rusage) {
+		in.usage.add(u)
+		if pid == in.leader {
+			in.exited, in.result = true, status
+		}
+	})
+	switch {
+	case in.leader == 0 || in.pending:
+	case none:
+		in.finish()
+	case in.exited && in.asked == nil:
+		in.tell(frameLeft, nil)
+		in.endTree(in.grace)
+	case in.asked != nil:
+		terminate(0, in.asked) // the exit of one may have orphaned others
+	}
+}
+
+// finish is called when wait4 has proved that the tree is gone.
+func (in *supervised) finish() {
+	in.again.Stop()
+	in.leader, in.asked = 0, nil
+	if in.failure != nil {
+		in.tell(frameFailed, fmt.Appendf(nil, "%d %s", int(in.failure.Errno), in.failure.Text))
+		return
+	}
+	in.tell(frameOver, encodeOver(in.result, in.usage))
+}
+
+// endTree begins the end, or brings it forward.
+func (in *supervised) endTree(grace time.Duration) {
+	at := time.Now().Add(grace)
+	if in.asked != nil {
+		if at.Before(in.killAt) {
+			in.killAt = at
+			in.press()
+		}
+		return
+	}
+	in.killAt, in.asked = at, map[int]bool{}
+	terminate(in.leader, in.asked)
+	in.again.Reset(min(grace, lookAgain))
+}
+
+// press is the end's clock.
+func (in *supervised) press() {
+	if in.asked == nil {
+		return
+	}
+	rest := time.Until(in.killAt)
+	if rest > 0 {
+		terminate(0, in.asked)
+		in.again.Reset(min(rest, lookAgain))
+		return
+	}
+	sweep(func(pid int, status syscall.WaitStatus, u syscall.Rusage) {
+		in.usage.add(u)
+		if pid == in.leader {
+			in.exited, in.result = true, status
+		}
+	})
+	if in.pending {
+		in.heard(<-in.status) // it is dead: its pipe has an end
+	}
+	in.finish()
+}
+
+// orphaned ends everything because the owner is gone.
+func (in *supervised) orphaned() {
+	if in.leader == 0 {
+		return
+	}
+	in.endTree(min(in.grace, orphanTime))
+	for in.leader != 0 {
+		select {
+		case <-in.child:
+			in.collect()
+		case s := <-in.status:
+			in.heard(s)
+			in.collect()
+		case <-in.again.C:
+			in.press()
+		}
+	}
+}
+
+func (u *usage) add(r syscall.Rusage) {
+	u.user += time.Duration(r.Utime.Nano())
+	u.system += time.Duration(r.Stime.Nano())
+	u.maxRSS = max(u.maxRSS, int64(r.Maxrss)<<10)
+}

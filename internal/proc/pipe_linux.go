@@ -1,0 +1,36 @@
+package proc
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const pipeSize = 1 << 20 // what a plain user may ask for; the default is 64 KiB
+
+// newPipe returns a pipe whose writing end is ours. The child's end must block:
+// programs do not expect EAGAIN on their standard descriptors.
+func newPipe() (child, ours *os.File, err error) {
+	var fd [2]int
+	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, os.NewSyscallError("pipe", err)
+	}
+	return os.NewFile(uintptr(fd[0]), "|0"), pollable(fd[1], "|1"), nil
+}
+
+// newOutputPipe returns a pipe whose reading end is ours, as large as the system
+// gives it: claude loses output when its pipe is full.
+func newOutputPipe() (ours, child *os.File, err error) {
+	var fd [2]int
+	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, os.NewSyscallError("pipe", err)
+	}
+	_, _ = unix.FcntlInt(uintptr(fd[0]), unix.F_SETPIPE_SZ, pipeSize)
+	return pollable(fd[0], "|0"), os.NewFile(uintptr(fd[1]), "|1"), nil
+}
+
+// pollable makes closing the file end a read or write that waits in it.
+func pollable(fd int, name string) *os.File {
+	_ = unix.SetNonblock(fd, true)
+	return os.NewFile(uintptr(fd), name)
+}

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package proc
+
+import "os"
+
+func newPipe() (child, ours *os.File, err error) { return os.Pipe() }
+
+func newOutputPipe() (ours, child *os.File, err error) { return os.Pipe() }

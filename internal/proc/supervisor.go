@@ -1,0 +1,136 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// beltDelay is how much longer than its grace a tree may take to end before the
+// supervisor counts as lost.
+const beltDelay = 10 * time.Second
+
+// Supervisor runs commands, one at a time.
+type Supervisor struct {
+	turn     chan struct{} // holds a token while a command runs
+	crew     *crew
+	spillDir string
+	chunks   sync.Pool
+	lost     error // once set, no command runs any more
+}
+
+// Start makes a Supervisor. Its context bounds the start only; Close ends it.
+func Start(ctx context.Context, o Options) (*Supervisor, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if o.MaxProcs == 0 {
+		o.MaxProcs = 16384
+		if !o.Identity.IsZero() {
+			o.MaxProcs = 4096
+		}
+	}
+	if o.SpillDir == "" {
+		o.SpillDir = "/tmp"
+	}
+	c, err := newCrew(o)
+	if err != nil {
+		return nil, fmt.Errorf("start the process supervisor: %w", err)
+	}
+	s := &Supervisor{turn: make(chan struct{}, 1), crew: c, spillDir: o.SpillDir}
+	s.chunks.New = func() any { return new(chunk) }
+	return s, nil
+}
+
+// Close ends the supervisor and whatever is left below it. It waits for a
+// command that still runs.
+func (s *Supervisor) Close() error {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	if s.lost != nil {
+		return nil // Run has said it, and cleaned up
+	}
+	s.lost = errors.New("the process supervisor is closed")
+	return s.crew.close()
+}
+
+// job is what the crew needs to know of a Command.
+type job struct {
+	Path  string
+	Argv  []string
+	Env   []string
+	Dir   string
+	Grace time.Duration
+}
+
+// event is the crew's word on the running job.
+type event struct {
+	kind   eventKind
+	err    error // failed, lost
+	status syscall.WaitStatus
+	usage  usage
+}
+
+type eventKind int
+
+const (
+	failed eventKind = iota + 1 // it could not be started, and nothing is left of it
+	left                        // it exited, what it started is being ended
+	over                        // its tree is gone
+	lost                        // nothing is known any more
+)
+
+type usage struct {
+	user, system time.Duration
+	maxRSS       int64 // bytes
+}
+
+// Run starts a command and returns when it and everything it started is gone.
+// An error means that there was no child: it could not be started (then it wraps
+// exec.ErrNotFound, fs.ErrNotExist or fs.ErrPermission where that is the reason),
+// or that the supervisor was lost. A limit that was reached is no error.
+func (s *Supervisor) Run(ctx context.Context, c Command) (Exit, error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		return Exit{Code: -1, Why: Cancelled}, nil
+	}
+	if s.lost != nil {
+		return Exit{}, s.lost
+	}
+	if len(c.Argv) == 0 {
+		return Exit{}, errors.New("start: no command")
+	}
+	path, err := LookPath(c.Argv[0], c.Env)
+	if err != nil {
+		return Exit{}, err
+	}
+	p, err := s.plumb(c)
+	if err != nil {
+		return Exit{}, fmt.Errorf("start %s: %w", c.Argv[0], err)
+	}
+	err = s.crew.start(job{Path: path, Argv: c.Argv, Env: c.Env, Dir: c.Dir, Grace: c.Limits.grace()}, p.child)
+	p.started()
+	w := watch{crew: s.crew, limits: c.Limits, out: p.out, finished: c.Finished}
+	if err == nil {
+		err = w.untilOver(ctx)
+	}
+	p.close()
+	p.out.finish(ctx.Done())
+	if err != nil {
+		if errors.Is(err, ErrLost) {
+			s.lost = err
+			return Exit{}, err
+		}
+		return Exit{}, fmt.Errorf("start %s: %w", c.Argv[0], err)
+	}
+	w.exit.Wall = time.Since(p.out.start)
+	w.exit.OutputBytes, w.exit.OutputErr = p.out.total.Load(), p.out.err
+	return w.exit, nil
+}

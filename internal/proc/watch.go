@@ -1,0 +1,114 @@
+package proc
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// watch follows one command to its end and enforces its limits.
+type watch struct {
+	crew     *crew
+	limits   Limits
+	out      *output
+	finished <-chan struct{}
+
+	exit   Exit
+	gone   bool // the leader exited by itself
+	ending bool
+	belt   *time.Timer
+}
+
+// untilOver returns when the tree is gone. The error is the crew's.
+func (w *watch) untilOver(ctx context.Context) error {
+	var (
+		limit, stop  = timer(w.limits.Time)
+		quiet, stop2 = timer(w.limits.Silence)
+		linger       <-chan time.Time
+		cancelled    = ctx.Done()
+		flooded      = w.out.flooded
+		finished     = w.finished
+	)
+	defer stop()
+	defer stop2()
+	w.belt = time.NewTimer(0)
+	w.belt.Stop()
+	defer w.belt.Stop()
+	for {
+		select {
+		case e := <-w.crew.events:
+			if done, err := w.handle(e); done {
+				return err
+			}
+		case <-limit:
+			w.end(TimedOut)
+		case <-quiet:
+			if rest := w.limits.Silence - w.out.silence(); rest > 0 {
+				quiet = time.After(rest)
+			} else {
+				w.end(Silent)
+			}
+		case <-flooded:
+			flooded = nil
+			w.end(Flooded)
+		case <-finished:
+			finished, quiet = nil, nil
+			linger, _ = timer(w.limits.FinishGrace)
+		case <-linger:
+			w.end(Lingered)
+		case <-cancelled:
+			cancelled = nil
+			w.end(Cancelled)
+		case <-w.belt.C:
+			return w.crew.abandon(fmt.Errorf("%w: it does not answer", ErrLost))
+		}
+	}
+}
+
+// timer fires never for a zero duration.
+func timer(d time.Duration) (<-chan time.Time, func() bool) {
+	if d <= 0 {
+		return nil, func() bool { return false }
+	}
+	t := time.NewTimer(d)
+	return t.C, t.Stop
+}
+
+func (w *watch) handle(e event) (done bool, err error) {
+	switch e.kind {
+	case left:
+		w.gone = true
+		w.belt.Reset(w.limits.grace() + beltDelay)
+		return false, nil
+	case over:
+		w.exit.Code, w.exit.Signal = -1, 0
+		if e.status.Signaled() {
+			w.exit.Signal = e.status.Signal()
+		} else {
+			w.exit.Code = e.status.ExitStatus()
+		}
+		w.exit.User, w.exit.System, w.exit.MaxRSS = e.usage.user, e.usage.system, e.usage.maxRSS
+		return true, nil
+	case lost:
+		return true, w.crew.abandon(e.err)
+	}
+	return true, e.err
+}
+
+// end asks for the end of the tree, for the first reason there is. A
+// cancellation still shortens the grace of an end that has begun.
+func (w *watch) end(why Why) {
+	if w.ending && why != Cancelled {
+		return
+	}
+	if !w.ending && !w.gone {
+		w.exit.Why = why
+	}
+	grace := w.limits.grace()
+	if why == Cancelled {
+		grace = min(grace, cancelledGrace)
+	}
+	w.ending = true
+	w.belt.Reset(grace + beltDelay)
+	w.crew.end(grace)
+}
