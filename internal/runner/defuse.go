@@ -108,8 +108,8 @@ func hidden(r rune) bool {
 		return true // Cf: zero-width, bidi, tag characters, soft hyphen, BOM
 	}
 	switch r {
-	case '\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u2800', '\u3164', '\uffa0': // joiner, fillers, blanks
+	case '\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u3164', '\uffa0': // joiner and fillers
 		return true
 	}
-	return false
+	return r >= 0xe0000 && r <= 0xe007f // the unassigned ones among the tags
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -106,7 +107,9 @@ func isBranch(v string) bool {
 		!strings.HasSuffix(v, ".") && !strings.HasSuffix(v, ".lock")
 }
 
-func isPath(v string) bool { return file.MatchString(v) && path.Clean(v) == v }
+func isPath(v string) bool {
+	return file.MatchString(v) && path.Clean(v) == v && (path.IsAbs(v) || filepath.IsLocal(v))
+}
 
 func isURL(v string) bool {
 	u, err := url.Parse(v)

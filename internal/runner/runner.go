@@ -150,7 +150,7 @@ func (r *Runner) Guest() io.WriteCloser {
 		defer r.mu.Unlock()
 		if r.stop == "" {
 			r.stop = token()
-			_, _ = r.out.Write([]byte("::stop-commands::" + r.stop + "\n"))
+			line = append([]byte("::stop-commands::"+r.stop+"\n"), line...)
 		}
 		_, _ = r.out.Write(append(line, '\n'))
 	})
@@ -191,7 +191,7 @@ func (r *Runner) block(text string, limit int) string {
 }
 
 func (r *Runner) oneLine(text string, limit int) string {
-	return r.block(strings.Join(strings.Fields(text), " "), limit)
+	return r.block(strings.Join(strings.Fields(r.redactor.Text(text)), " "), limit)
 }
 
 // truncate cuts between characters.

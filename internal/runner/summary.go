@@ -54,7 +54,7 @@ func open(markdown string) string {
 		line = strings.TrimSpace(line)
 		mark := line[:len(line)-len(strings.TrimLeft(line, "`"))]
 		switch {
-		case fence == "" && len(mark) >= 3:
+		case fence == "" && len(mark) >= 3 && !strings.Contains(line[len(mark):], "`"):
 			fence = mark
 		case fence != "" && len(mark) >= len(fence) && mark == line:
 			fence = ""
