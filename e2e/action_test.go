@@ -1,0 +1,299 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// program is a repository with a program, its tests and nothing else.
+var program = map[string]string{
+	"calc.sh":    "add() { echo $(($1 + $2)); }\n",
+	"test.sh":    "set -eu\n. ./calc.sh\ngot=$(add 2 2)\n[ \"$got\" = 4 ] || { echo \"add 2 2: got $got, want 4\"; exit 1; }\n",
+	".gitignore": "*.tmp\n",
+}
+
+const task = "Add a function mul to calc.sh. Keep the tests green."
+
+// snoop is what an agent that was taken over tries: the job's tokens, other
+// steps' files, the engine's socket.
+const snoop = `env
+cat .git/config
+for f in /proc/[0-9]*/environ; do tr '\0' '\n' <"$f"; done
+cat /github/workflow/event.json /github/runner_temp/*.config /github/file_commands/* /github/home/.gitconfig
+cat /github/runner_temp/_github_workflow/event.json
+echo "X=forged" >>/github/file_commands/set_env_1
+echo "status=forged" >>/github/runner_temp/_runner_file_commands/set_output_1
+[ -w /var/run/docker.sock ] && echo the-socket-is-writable
+git config --get-regexp '.*' ; git fetch origin main && echo fetched-with-a-token`
+
+// escape leaves a process behind that the end of the agent does not reach.
+const escape = `(setsid nohup sleep 4242 >/dev/null 2>&1 &)`
+
+// survivors counts what escape left, from inside the container.
+const survivors = `n=0; for p in /proc/[0-9]*/cmdline; do tr '\0' ' ' <"$p" 2>/dev/null | grep -q '^sleep 4242' && n=$((n+1)); done; echo "survivors=$n"`
+
+// mainJob is the agent's side of the main job: it breaks the program in
+// iteration 1 and promises all the same, repairs it in iteration 2.
+func mainJob() func(question) answer {
+	return script(
+		bash(snoop),
+		bash(`printf 'add() { echo $(($1 - $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh; echo scratch >note.tmp; `+escape),
+		answer{Text: "mul is there. <promise>COMPLETE</promise>"},
+		bash(survivors+`; printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh; sh test.sh`),
+		answer{Text: "add adds again, and mul multiplies.\n\n<promise>COMPLETE</promise>"},
+	)
+}
+
+// withClaude makes the step talk to the scripted model.
+func (j *job) withClaude(m *model) {
+	j.Env["ANTHROPIC_API_KEY"] = apiKey
+	j.Env["ANTHROPIC_BASE_URL"] = m.URL
+	j.Env["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"
+	j.Env["DISABLE_TELEMETRY"] = "1"
+	j.Inputs["agent"] = "claude"
+	j.Inputs["pass-env"] = "ANTHROPIC_BASE_URL\nCLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC\nDISABLE_TELEMETRY"
+}
+
+// The main job, on what each actions/checkout leaves.
+func TestAction(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		version checkout
+	}{{"checkout v4, on the branch", checkoutV4}, {"checkout v6, detached", checkoutV6}} {
+		t.Run(c.name, func(t *testing.T) {
+			g := forge(t)
+			r := g.newRepository(t, program)
+			r.newLabel(t, "ralph")
+			m := newModel(t, mainJob())
+			j := newJob(t, r, "", c.version)
+			j.withClaude(m)
+			j.Inputs["prompt"] = task
+			j.Inputs["guardrails"] = "sh test.sh"
+			j.Inputs["max-iterations"] = "5"
+			j.Inputs["branch"] = "ralph/mul"
+			j.Inputs["title"] = "Add mul"
+			j.Inputs["labels"] = "ralph"
+			res := j.run(t, 3*time.Minute)
+			if res.Code != 0 {
+				t.Fatalf("exit code = %d, want 0", res.Code)
+			}
+			checkConversation(t, m)
+			checkOutputs(t, r, res)
+			checkPull(t, r, res)
+			checkCommits(t, r)
+			checkSummary(t, res)
+			checkReport(t, j, res)
+			checkWorkspace(t, j)
+			checkSecrets(t, j, m, res)
+		})
+	}
+}
+
+func checkConversation(t *testing.T, m *model) {
+	t.Helper()
+	qs := m.questions()
+	if len(qs) != 5 {
+		t.Fatalf("the model was asked %d times, want 5", len(qs))
+	}
+	for _, q := range qs {
+		if q.Key != apiKey {
+			t.Errorf("question %d came with the key %q, want %q", q.Number, q.Key, apiKey)
+		}
+	}
+	if !strings.Contains(qs[0].Text, task) {
+		t.Error("iteration 1: the prompt lacks the task")
+	}
+	for _, want := range []string{task, `Guardrail "sh test.sh" failed with exit code 1.`, "add 2 2: got 0, want 4"} {
+		if !strings.Contains(qs[3].Text, want) {
+			t.Errorf("iteration 2: the prompt lacks %q", want)
+		}
+	}
+	if got := qs[4].Last; !strings.Contains(got, "survivors=0") {
+		t.Errorf("iteration 2 sees processes of iteration 1: %q, want survivors=0", got)
+	}
+}
+
+var sha = regexp.MustCompile(`^[0-9a-f]{40}$`)
+
+func checkOutputs(t *testing.T, r *repository, res result) {
+	t.Helper()
+	for name, want := range map[string]string{
+		"status": "completed", "completed": "true", "iterations": "2", "branch": "ralph/mul",
+		"pull-request-number": "1", "pull-request-url": r.URL + "/" + r.Name + "/pulls/1", "pull-request-operation": "created",
+		"head-sha": r.fetch(t, "ralph/mul"),
+	} {
+		if got := res.Outputs[name]; got != want {
+			t.Errorf("output %s = %q, want %q", name, got, want)
+		}
+	}
+	if !sha.MatchString(res.Outputs["head-sha"]) {
+		t.Errorf("output head-sha = %q, want a commit id", res.Outputs["head-sha"])
+	}
+	for _, name := range []string{"cost-usd", "input-tokens", "output-tokens", "duration-seconds"} {
+		if n, err := strconv.ParseFloat(res.Outputs[name], 64); err != nil || n <= 0 {
+			t.Errorf("output %s = %q, want a number above 0", name, res.Outputs[name])
+		}
+	}
+}
+
+func checkPull(t *testing.T, r *repository, res result) {
+	t.Helper()
+	ps := r.pulls(t)
+	if len(ps) != 1 {
+		t.Fatalf("the forge has %d pull requests, want 1", len(ps))
+	}
+	p := ps[0]
+	if p.Title != "Add mul" || p.State != "open" || p.Head.Ref != "ralph/mul" || p.Base.Ref != "main" || p.Draft {
+		t.Errorf("pull request = %+v, want Add mul, open, ralph/mul into main, no draft", p)
+	}
+	if p.Head.SHA != res.Outputs["head-sha"] {
+		t.Errorf("pull request: head = %s, want %s", p.Head.SHA, res.Outputs["head-sha"])
+	}
+	if len(p.Labels) != 1 || p.Labels[0].Name != "ralph" {
+		t.Errorf("pull request: labels = %v, want ralph", p.Labels)
+	}
+	for _, want := range []string{"Completed in 2 iterations", task, "sh test.sh", "/actions/runs/42"} {
+		if !strings.Contains(p.Body, want) {
+			t.Errorf("pull request: the body lacks %q:\n%s", want, p.Body)
+		}
+	}
+}
+
+func checkCommits(t *testing.T, r *repository) {
+	t.Helper()
+	tip := "origin/ralph/mul"
+	if got := git(t, r.Seed, "log", "--reverse", "--format=%s|%an|%cn|%(trailers:key=Ralph-Iteration,valueonly,separator=%x2C)", r.Base+".."+tip); got !=
+		"ralph: iteration 1|octo|github-actions[bot]|1\nralph: iteration 2|octo|github-actions[bot]|2" {
+		t.Errorf("commits = %q, want one per iteration, by octo and github-actions[bot]", got)
+	}
+	if got := git(t, r.Seed, "diff", "--name-status", r.Base, tip); got != "M\tcalc.sh" {
+		t.Errorf("changed files = %q, want calc.sh alone", got)
+	}
+	if got := git(t, r.Seed, "show", tip+":calc.sh"); !strings.Contains(got, "mul") || !strings.Contains(got, "$1 + $2") {
+		t.Errorf("calc.sh = %q, want the repaired one", got)
+	}
+	if got := git(t, r.Seed, "rev-parse", tip+"~2"); got != r.Base {
+		t.Errorf("the branch grows from %s, want %s", got, r.Base)
+	}
+}
+
+func checkSummary(t *testing.T, res result) {
+	t.Helper()
+	first, _, _ := strings.Cut(res.Summary, "\n")
+	if !strings.Contains(first, "Completed in 2 iterations") {
+		t.Errorf("summary: the first line is %q, want the outcome", first)
+	}
+	for _, want := range []string{task, "```mermaid", "sh test.sh", "add 2 2: got 0, want 4", res.Outputs["pull-request-url"]} {
+		if !strings.Contains(res.Summary, want) {
+			t.Errorf("summary lacks %q:\n%s", want, res.Summary)
+		}
+	}
+}
+
+func checkReport(t *testing.T, j *job, res result) {
+	t.Helper()
+	var report struct {
+		Outcome    string
+		Iterations []json.RawMessage
+	}
+	text := readFile(t, filepath.Join(j.Workspace, filepath.FromSlash(res.Outputs["report-path"])))
+	if err := json.Unmarshal([]byte(text), &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Outcome != "completed" || len(report.Iterations) != 2 {
+		t.Errorf("report: outcome %q with %d iterations, want completed with 2", report.Outcome, len(report.Iterations))
+	}
+	logs, err := filepath.Glob(filepath.Join(j.Workspace, ".ralph", "guardrail_001_sh_test_sh*.log"))
+	if err != nil || len(logs) == 0 {
+		t.Error("no .ralph/guardrail_001_sh_test_sh.log was written")
+	}
+}
+
+// checkWorkspace wants the checkout as a later step expects it.
+func checkWorkspace(t *testing.T, j *job) {
+	t.Helper()
+	if got := readFile(t, filepath.Join(j.Workspace, ".git", "config")); got != j.config {
+		t.Errorf(".git/config = %q, want it as checkout left it: %q", got, j.config)
+	}
+	if got := git(t, j.Workspace, "ls-remote", "origin", "refs/heads/main"); !strings.HasPrefix(got, j.Repo.Base) {
+		t.Errorf("git ls-remote origin in a later step = %q, want %s", got, j.Repo.Base)
+	}
+	if got := git(t, j.Workspace, "rev-parse", "HEAD"); got != j.Repo.Base {
+		t.Errorf("HEAD = %s, want the commit of checkout, %s", got, j.Repo.Base)
+	}
+	if got := git(t, j.Workspace, "diff", "--cached", "--name-only"); got != "" {
+		t.Errorf("staged = %q, want nothing", got)
+	}
+	for _, path := range files(t, j.Workspace) {
+		info, err := os.Lstat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if uid := int(info.Sys().(*syscall.Stat_t).Uid); uid != runnerUID() {
+			t.Errorf("%s belongs to uid %d, want the runner's, %d", path, uid, runnerUID())
+		}
+	}
+}
+
+// checkSecrets looks for every credential wherever the run wrote or spoke.
+func checkSecrets(t *testing.T, j *job, m *model, res result) {
+	t.Helper()
+	token := j.Repo.Token
+	job := map[string]string{
+		"the token": token, "the token in base64": base64.StdEncoding.EncodeToString([]byte(token)),
+		"checkout's header": j.Repo.basic(), "the runtime token": runtimeToken, "the id token": oidcToken,
+		"the job's event": "event-of-the-job",
+	}
+	all := map[string]string{"the API key": apiKey, "the API key in base64": base64.StdEncoding.EncodeToString([]byte(apiKey)), "the API key in a URL": url.QueryEscape(apiKey)}
+	for what, value := range job {
+		all[what] = value
+		for _, q := range m.questions() {
+			if strings.Contains(q.Text, value) {
+				t.Errorf("the agent found %s (question %d)", what, q.Number)
+			}
+		}
+	}
+	for _, q := range m.questions() {
+		for _, sign := range []string{"the-socket-is-writable", "fetched-with-a-token"} {
+			if strings.Contains(q.Last, "\n"+sign) {
+				t.Errorf("the agent got through: %s", sign)
+			}
+		}
+	}
+	delete(all, "the job's event") // it is not secret from us
+	places := map[string]string{"the log": res.Log, "the summary": res.Summary}
+	for _, p := range j.Repo.pulls(t) {
+		places["the pull request"] = p.Title + p.Body
+	}
+	for name, value := range res.Outputs {
+		places["output "+name] = value
+	}
+	for _, path := range files(t, j.Workspace, j.commands, filepath.Join(j.Temp, "_github_home")) {
+		if path != filepath.Join(j.Workspace, ".git", "config") {
+			places[path] = readFile(t, path)
+		}
+	}
+	for branch := range slices.Values(j.Repo.branches(t)) {
+		j.Repo.fetch(t, branch)
+		places["branch "+branch] = git(t, j.Repo.Seed, "log", "-p", "--format=fuller", "origin/"+branch)
+	}
+	for where, text := range places {
+		for what, value := range all {
+			if strings.Contains(text, value) {
+				t.Errorf("%s stands in %s", what, where)
+			}
+		}
+	}
+}
