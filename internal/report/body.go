@@ -10,13 +10,14 @@ import (
 // bodyBytes keeps a body below the 65,536 characters a forge accepts.
 const bodyBytes = 65_000
 
-const extraBytes = 24_000
+// extraBytes is the most that the owner's text may take of it.
+const extraBytes = 20_000
 
 // Body is the pull request's body: at most 65,536 characters, cut between
 // sections. extra is Markdown of the owner's (the body input, "Fixes #12"),
 // stands first and is taken as it is.
 func Body(r ralph.Report, extra string) string {
-	m := markdown{r, bounds{prompt: 2000, rows: 60, points: 60, failures: 8, output: 2500, final: 2500, list: 15, line: 300}}
+	m := markdown{r, bounds{prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 200}}
 	return assemble(bodyBytes, []section{
 		{"description", ownText(extra)},
 		{"outcome", m.outcome("### ")},

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"html"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -148,26 +147,28 @@ func code(s string, limit int) string {
 	}
 	// A backtick may need a longer fence and a pipe ends a table's cell, so
 	// such a text is spelled out in a form that means the same everywhere.
+	return "<code>" + spelled(defuse(s)) + "</code>"
+}
+
+// spelled writes whatever Markdown or HTML could act upon as entities.
+func spelled(s string) string {
 	var b strings.Builder
-	b.WriteString("<code>")
-	for _, r := range defuse(s) {
-		if r < utf8.RuneSelf && (unicode.IsPunct(r) || unicode.IsSymbol(r)) {
+	for _, r := range s {
+		if strings.ContainsRune("\\`*_[]#!~$|<>&:@\"'", r) {
 			b.WriteString(entity(byte(r)))
 			continue
 		}
 		b.WriteRune(r)
 	}
-	b.WriteString("</code>")
 	return b.String()
 }
 
 func entity(c byte) string { return "&#" + strconv.Itoa(int(c)) + ";" }
 
 // htmlText is s as one line of text inside an HTML element of a Markdown
-// document, where Markdown itself does not apply.
-func htmlText(s string, limit int) string {
-	return html.EscapeString(defuse(oneLine(s, limit)))
-}
+// document. Markdown does not apply there, but not every forge agrees on where
+// such an element ends.
+func htmlText(s string, limit int) string { return spelled(defuse(oneLine(s, limit))) }
 
 // fence is s as a Markdown code block that nothing inside can close.
 func fence(s string) string {

@@ -54,21 +54,29 @@ const nothing = "–"
 
 // turns counts the requests to the model; tries of one iteration are told.
 func turns(it ralph.Iteration) string {
-	messages := 0
-	for _, t := range it.Turns {
-		messages += t.Messages
+	return requests(it.Turns) + retried(len(it.Turns)-1)
+}
+
+func requests(list []ralph.Turn) string {
+	n := 0
+	for _, t := range list {
+		n += t.Messages
 	}
-	text := nothing
-	if messages > 0 {
-		text = strconv.Itoa(messages)
+	if n == 0 {
+		return nothing
 	}
-	if n := len(it.Turns) - 1; n > 0 {
-		if n == 1 {
-			return text + " (1 retry)"
-		}
-		return fmt.Sprintf("%s (%d retries)", text, n)
+	return strconv.Itoa(n)
+}
+
+func retried(n int) string {
+	switch {
+	case n <= 0:
+		return ""
+	case n == 1:
+		return " (1 retry)"
+	default:
+		return fmt.Sprintf(" (%d retries)", n)
 	}
-	return text
 }
 
 func tools(it ralph.Iteration) string {
@@ -148,6 +156,22 @@ func verdictWords(v ralph.Verdict) (text, reason string) {
 	default:
 		return "failed with exit code " + strconv.Itoa(v.ExitCode), ""
 	}
+}
+
+// now says what became of a guardrail that was red before the run; empty when
+// no iteration asked it.
+func now(r ralph.Report, command string) string {
+	for i := len(r.Iterations) - 1; i >= 0; i-- {
+		for _, v := range r.Iterations[i].Verdicts {
+			if v.Command == command && v.Passed {
+				return "passes now"
+			}
+			if v.Command == command {
+				return "still fails"
+			}
+		}
+	}
+	return ""
 }
 
 // sha shortens a commit id; what is no commit id is nothing.

@@ -25,7 +25,8 @@ type Formatter struct {
 	todos []ralph.Todo      // as shown last
 }
 
-// openTools bounds the memory of a stream whose tool calls never end.
+// openTools bounds the memory of a stream whose tool calls never end: beyond
+// it the older ones are forgotten.
 const openTools = 4096
 
 // lineRunes bounds one line of text that is cut nowhere else.
@@ -68,8 +69,8 @@ func (f *Formatter) text(e ralph.Event) []string {
 
 func (f *Formatter) toolStart(e ralph.Event) []string {
 	name := oneLine(e.Tool, 100)
-	if e.ToolID != "" && len(f.tools) < openTools {
-		if f.tools == nil {
+	if e.ToolID != "" && len(e.ToolID) <= 256 {
+		if f.tools == nil || len(f.tools) >= openTools {
 			f.tools = map[string]string{}
 		}
 		f.tools[e.ToolID] = name

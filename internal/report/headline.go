@@ -65,6 +65,23 @@ func words(r ralph.Report) string {
 }
 
 func budgetWords(b ralph.Budget) string {
+	parts := budgetParts(b)
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+// allowed is what the run was allowed to use; empty when nothing was limited.
+func allowed(r ralph.Report) string {
+	var parts []string
+	if r.MaxIterations > 0 {
+		parts = append(parts, plural(r.MaxIterations, "iteration"))
+	}
+	return strings.Join(append(parts, budgetParts(r.Budget)...), ", ")
+}
+
+func budgetParts(b ralph.Budget) []string {
 	var parts []string
 	if b.Cost > 0 {
 		parts = append(parts, b.Cost.String())
@@ -72,10 +89,7 @@ func budgetWords(b ralph.Budget) string {
 	if b.Tokens > 0 {
 		parts = append(parts, count(b.Tokens)+" tokens")
 	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(parts, ", ") + ")"
+	return parts
 }
 
 // headline is the first line of every rendering, without the icon.

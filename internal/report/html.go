@@ -122,7 +122,9 @@ func newPage(r ralph.Report) page {
 	}
 	for _, v := range r.Baseline {
 		if !v.Passed && len(p.Baseline) < limit.list {
-			p.Baseline = append(p.Baseline, newPageFailure(v, limit))
+			pf := newPageFailure(v, limit)
+			pf.Also = now(r, v.Command)
+			p.Baseline = append(p.Baseline, pf)
 		}
 	}
 	p.Footer = pageFooter(r, limit)
@@ -237,6 +239,7 @@ func pageFooter(r ralph.Report, limit bounds) []string {
 	add("agent ", agent)
 	add("started by ", r.Actor)
 	add("isolation: ", r.Isolation)
+	add("allowed: ", allowed(r))
 	add("exit code ", fmt.Sprint(r.ExitCode))
 	add("ralph ", r.Version)
 	return facts

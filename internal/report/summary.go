@@ -204,6 +204,9 @@ func (m markdown) footer() string {
 	if m.Isolation != "" {
 		facts = append(facts, "isolation: "+inline(m.Isolation, m.line))
 	}
+	if text := allowed(m.Report); text != "" {
+		facts = append(facts, "allowed: "+text)
+	}
 	facts = append(facts, fmt.Sprintf("exit code %d", m.ExitCode))
 	if m.Version != "" {
 		facts = append(facts, "ralph "+inline(m.Version, 60))

@@ -68,19 +68,16 @@ func (m markdown) commitCell(it ralph.Iteration) string {
 // totals is the row below the table.
 func totals(r ralph.Report) row {
 	var all ralph.Iteration
+	retries := 0
 	for _, it := range r.Iterations {
 		all.Turns = append(all.Turns, it.Turns...)
+		retries += max(0, len(it.Turns)-1)
 	}
 	u := r.Usage()
-	retries := len(all.Turns) - len(r.Iterations)
-	messages := turns(ralph.Iteration{Turns: all.Turns})
-	if at := strings.IndexByte(messages, ' '); at > 0 {
-		messages = messages[:at]
+	return row{
+		Time: span(r.Duration), Turns: requests(all.Turns) + retried(retries), Tools: tools(all),
+		Tokens: tokenPair(u.Tokens), Cost: u.Cost.String(),
 	}
-	if retries > 0 {
-		messages += fmt.Sprintf(" (%d tried again)", retries)
-	}
-	return row{Time: span(r.Duration), Turns: messages, Tools: tools(all), Tokens: tokenPair(u.Tokens), Cost: u.Cost.String()}
 }
 
 func newest(list []ralph.Iteration, limit int) []ralph.Iteration {
@@ -141,7 +138,10 @@ func (m markdown) baseline() string {
 			break
 		}
 		text, _ := verdictWords(v)
-		lines = append(lines, code(v.Command, 120)+" "+text)
+		if after := now(m.Report, v.Command); after != "" {
+			text += "; it " + after
+		}
+		lines = append(lines, code(v.Command, 120)+" "+text+".")
 	}
 	if len(lines) == 0 {
 		return ""

@@ -12,7 +12,7 @@ import (
 type Style struct {
 	Emoji bool // else text markers
 	Color bool // ANSI colours
-	Width int  // longer lines are cut; 0: never
+	Width int  // columns: prose is wrapped there, the table cut; 0: never
 }
 
 const textRows = 30
@@ -23,10 +23,15 @@ func Text(r ralph.Report, o Style) string {
 	f := &Formatter{Emoji: o.Emoji, Color: o.Color, Width: o.Width}
 	var b strings.Builder
 	line := func(s style, text string) { b.WriteString(f.paint(s, f.cut(text)) + "\n") }
+	prose := func(s style, mark, text string) {
+		for _, l := range wrap(mark, text, o.Width) {
+			b.WriteString(f.paint(s, l) + "\n")
+		}
+	}
 	mark, colour := outcomeMark(f, r.Outcome)
-	line(colour, mark+" "+headline(r))
+	prose(colour, mark+" ", headline(r))
 	if r.Reason != "" && r.Outcome != ralph.Completed {
-		line(plain, "  "+oneLine(r.Reason, 1000))
+		prose(plain, "  ", oneLine(r.Reason, 1000))
 	}
 	if len(r.Iterations) > 0 {
 		b.WriteByte('\n')
@@ -45,20 +50,42 @@ func Text(r ralph.Report, o Style) string {
 		b.WriteByte('\n')
 		line(bold, "What is left to do")
 		for _, text := range left {
-			line(plain, "  - "+text)
+			prose(plain, "  - ", text)
 		}
 	}
 	b.WriteByte('\n')
 	for _, fact := range textFacts(r) {
-		line(plain, fmt.Sprintf("%-13s %s", fact[0], fact[1]))
+		b.WriteString(fmt.Sprintf("%-13s %s", fact[0], fact[1]) + "\n")
 	}
-	for _, text := range r.Publication.Errors {
-		line(red, f.sign(bad)+" "+oneLine(text, 1000))
+	for _, text := range plainLines(r.Publication.Errors, bounds{list: 20, line: 1000}) {
+		prose(red, f.sign(bad)+" ", text)
 	}
-	for _, text := range r.Notes {
-		line(dim, f.sign(note)+" "+oneLine(text, 500))
+	for _, text := range plainLines(r.Notes, bounds{list: 20, line: 500}) {
+		prose(dim, f.sign(note)+" ", text)
 	}
 	return b.String()
+}
+
+// wrap breaks text at words, with mark before the first line and as much room
+// before the others. A word longer than a line is left whole.
+func wrap(mark, text string, width int) []string {
+	indent := strings.Repeat(" ", utf8.RuneCountInString(mark))
+	if width <= len(indent)+10 {
+		return []string{mark + text}
+	}
+	var lines []string
+	line, empty := mark, true
+	for _, word := range strings.Fields(text) {
+		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			lines = append(lines, line)
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	return append(lines, line)
 }
 
 func outcomeMark(f *Formatter, o ralph.Outcome) (string, style) {

@@ -1,0 +1,160 @@
+package report_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report"
+)
+
+// 001-38, 001-40
+func TestFormatterToTheLetter(t *testing.T) {
+	t.Parallel()
+	f := &report.Formatter{Emoji: true, MaxOutputLines: 1}
+	file := "package main\n" + strings.Repeat("12345678901234567890123456\n", 44)
+	file += strings.Repeat("x", 1234-len(file))
+	file = strings.Replace(file, "\nx", "xx", 1)
+	events := []ralph.Event{
+		{Kind: ralph.EventToolStart, Tool: "Read", ToolID: "t1", Text: "/path/to/file.go"},
+		{Kind: ralph.EventToolEnd, ToolID: "t1", Text: file},
+		{Kind: ralph.EventTodo, Todos: []ralph.Todo{{Text: "Read the file", Status: ralph.TodoDone}, {Text: "Edit the code", Status: ralph.TodoActive}, {Text: "Run tests"}}},
+		{Kind: ralph.EventResult, Turn: bigTurn()},
+	}
+	var got []string
+	for _, e := range events {
+		got = append(got, f.Lines(e)...)
+	}
+	want := []string{
+		"› Read(/path/to/file.go)",
+		"✅ Result ← Read (45 lines, 1234 chars)",
+		"  ⎿  package main",
+		"     … 44 more lines",
+		"📋 Todo List",
+		"  ✅ Read the file",
+		"  🔄 Edit the code ← ACTIVE",
+		"  ⏸️ Run tests",
+		"  📊 Progress: 1/3 (33%)",
+		"✅ Complete (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 58, errors: 4, time: 6m7s)",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("Lines() =\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func bigTurn() *ralph.Turn {
+	return &ralph.Turn{
+		Duration: 6*time.Minute + 7*time.Second, Tools: 58, ToolErrors: 4, CountsTools: true,
+		Usage: ralph.Usage{Cost: ralph.Cost{Amount: ralph.FromUSD(5.76)}, Tokens: ralph.Tokens{Input: 350_000, CacheRead: 850_000, Output: 45_000}},
+	}
+}
+
+// 001-25, 001-40
+func TestFormatterLines(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 2, 5, 9, 8, 7, 0, time.UTC)
+	unknown := ralph.Usage{Cost: ralph.Cost{Unknown: true}, Tokens: ralph.Tokens{Unknown: true}}
+	it := maxIterations().Iterations[2]
+	cases := []struct {
+		name string
+		f    report.Formatter
+		e    ralph.Event
+		want []string
+	}{
+		{"text markers", report.Formatter{}, ralph.Event{Kind: ralph.EventToolEnd, Tool: "Bash", Text: "a\nb\n"}, []string{"[OK] Result ← Bash (2 lines, 3 chars)", "  ⎿  a", "     b"}},
+		{"failed tool", report.Formatter{}, ralph.Event{Kind: ralph.EventToolEnd, Tool: "Bash", Text: "no", IsError: true}, []string{"[ERR] Error ← Bash (1 line, 2 chars)", "  ⎿  no"}},
+		{"failed tool, emoji", report.Formatter{Emoji: true, MaxOutputLines: -1}, ralph.Event{Kind: ralph.EventToolEnd, Tool: "Bash", Text: "no", IsError: true}, []string{"❌ Error ← Bash (1 line, 2 chars)"}},
+		{"unknown tool", report.Formatter{}, ralph.Event{Kind: ralph.EventToolEnd, ToolID: "never seen"}, []string{"[OK] Result ← tool (0 lines, 0 chars)"}},
+		{"chars", report.Formatter{MaxOutputChars: 3}, ralph.Event{Kind: ralph.EventToolEnd, Tool: "X", Text: "äöüß"}, []string{"[OK] Result ← X (1 line, 4 chars)", "  ⎿  äöü", "     …"}},
+		{"no input", report.Formatter{}, ralph.Event{Kind: ralph.EventToolStart, Tool: "List"}, []string{"› List"}},
+		{"input on one line", report.Formatter{}, ralph.Event{Kind: ralph.EventToolStart, Tool: "Bash", Text: "go vet\ngo test"}, []string{"› Bash(go vet go test)"}},
+		{"width", report.Formatter{Width: 14}, ralph.Event{Kind: ralph.EventToolStart, Tool: "Bash", Text: "go test ./..."}, []string{"› Bash(go te…)"}},
+		{"width of output", report.Formatter{Width: 10}, ralph.Event{Kind: ralph.EventToolEnd, Tool: "X", Text: "0123456789"}, []string{"[OK] Result ← X (1 line, 10 chars)", "  ⎿  0123…"}},
+		{"timestamp", report.Formatter{Timestamp: true}, ralph.Event{Kind: ralph.EventText, Text: "a\nb", At: at}, []string{"[09:08:07] a", "[09:08:07] b"}},
+		{"colour", report.Formatter{Color: true}, ralph.Event{Kind: ralph.EventToolStart, Tool: "X"}, []string{"\x1b[36m› X\x1b[0m"}},
+		{"escape sequences", report.Formatter{}, ralph.Event{Kind: ralph.EventText, Text: "\x1b[2Ja\x1b]0;t\x07\rb\x00\u202e"}, []string{"a", "b"}},
+		{"blank text", report.Formatter{}, ralph.Event{Kind: ralph.EventText, Text: " \n"}, nil},
+		{"echo", report.Formatter{MaxOutputLines: 1}, ralph.Event{Kind: ralph.EventText, Echo: true, Text: "you are\nto"}, []string{"  ⎿  you are", "     … 1 more line"}},
+		{"progress", report.Formatter{}, ralph.Event{Kind: ralph.EventProgress, Text: "session 1"}, []string{"session 1"}},
+		{"todo markers", report.Formatter{}, ralph.Event{Kind: ralph.EventTodo, Todos: []ralph.Todo{{Text: "a", Status: ralph.TodoDone}, {Text: "b", Status: ralph.TodoActive}, {Text: "c"}}}, []string{"[TODO] Todo List", "  [x] a", "  [>] b ← ACTIVE", "  [ ] c", "  [=] Progress: 1/3 (33%)"}},
+		{"no todos", report.Formatter{}, ralph.Event{Kind: ralph.EventTodo}, nil},
+		{"unknown cost", report.Formatter{}, ralph.Event{Kind: ralph.EventResult, Turn: &ralph.Turn{Duration: 1500 * time.Millisecond, Usage: unknown}}, []string{"[OK] Complete (cost: unknown, tokens: unknown, time: 1.5s)"}},
+		{"failed turn", report.Formatter{}, ralph.Event{Kind: ralph.EventResult, Turn: &ralph.Turn{Failure: &ralph.Failure{Kind: ralph.FailureTimeout, Message: "after 5m0s"}}}, []string{"[ERR] Failed: timeout: after 5m0s (cost: $0.00, tokens: 0 in / 0 out, time: 0s)"}},
+		{"result without turn", report.Formatter{}, ralph.Event{Kind: ralph.EventResult}, nil},
+		{"iteration", report.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventIterationStart, Iteration: 2, Max: 10}, []string{"▶ Iteration 2 of 10"}},
+		{"iteration without limit", report.Formatter{}, ralph.Event{Kind: ralph.EventIterationStart, Iteration: 2}, []string{"> Iteration 2"}},
+		{"iteration end", report.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventIterationEnd, Record: &it}, []string{"■ Iteration 3: guardrails failed, 2m0s, $0.01, 1 file (+2 −1), guardrails 1/2"}},
+		{"retry", report.Formatter{}, ralph.Event{Kind: ralph.EventRetry, Text: "529 overloaded", Wait: 2 * time.Second}, []string{"[RETRY] Trying again in 2s: 529 overloaded"}},
+		{"guardrail start", report.Formatter{}, ralph.Event{Kind: ralph.EventGuardrailStart, Text: "go test ./..."}, []string{"› Guardrail: go test ./..."}},
+		{"guardrail passed", report.Formatter{}, ralph.Event{Kind: ralph.EventGuardrailEnd, Verdict: &ralph.Verdict{Command: "go vet", Passed: true, Duration: time.Second}}, []string{"[OK] Guardrail passed: go vet (exit code 0, 1s)"}},
+		{"guardrail failed", report.Formatter{}, ralph.Event{Kind: ralph.EventGuardrailEnd, Verdict: &ralph.Verdict{Command: "go vet", ExitCode: 2, Duration: time.Second, Action: ralph.Append, Output: "x.go:1", LogFile: ".ralph/g.log"}}, []string{"[ERR] Guardrail failed: go vet (exit code 2, 1s, action APPEND)", "  ⎿  x.go:1", "     log: .ralph/g.log"}},
+		{"guardrail broken", report.Formatter{}, ralph.Event{Kind: ralph.EventGuardrailEnd, Verdict: &ralph.Verdict{Command: "nope", Broken: true, Reason: "not found", ExitCode: -1}}, []string{"[ERR] Guardrail could not be started: nope (not found, 0s)"}},
+		{"checkpoint", report.Formatter{}, ralph.Event{Kind: ralph.EventCheckpoint, Commit: &ralph.Commit{SHA: sha1, Subject: "ralph: iteration 1", Files: 2, Pushed: true, Own: 1}}, []string{"[GIT] Commit 1f0c2d3 ralph: iteration 1 (2 files, 1 commit of the agent below, pushed)"}},
+		{"checkpoint not pushed", report.Formatter{}, ralph.Event{Kind: ralph.EventCheckpoint, Commit: &ralph.Commit{SHA: sha1, Subject: "s", Files: 1, PushError: "503"}}, []string{"[GIT] Commit 1f0c2d3 s (1 file, not pushed: 503)"}},
+		{"nothing committed", report.Formatter{}, ralph.Event{Kind: ralph.EventCheckpoint, Commit: &ralph.Commit{}}, nil},
+		{"notice", report.Formatter{}, ralph.Event{Kind: ralph.EventNotice, Text: "one\ntwo"}, []string{"[NOTE] one", "       two"}},
+		{"warning", report.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventWarning, Text: "x"}, []string{"⚠️ x"}},
+		{"unknown kind", report.Formatter{}, ralph.Event{Kind: 99, Text: "x"}, nil},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := c.f.Lines(c.e); !slices.Equal(got, c.want) {
+				t.Errorf("Lines(%+v) = %q, want %q", c.e, got, c.want)
+			}
+		})
+	}
+}
+
+func TestFormatterShowsATodoListOnce(t *testing.T) {
+	t.Parallel()
+	f := &report.Formatter{}
+	e := ralph.Event{Kind: ralph.EventTodo, Todos: []ralph.Todo{{Text: "a"}}}
+	if got := len(f.Lines(e)); got != 3 {
+		t.Errorf("first: %d lines, want 3", got)
+	}
+	if got := f.Lines(e); got != nil {
+		t.Errorf("second: %q, want nothing", got)
+	}
+	e.Todos[0].Status = ralph.TodoDone
+	if got := len(f.Lines(e)); got != 3 {
+		t.Errorf("changed: %d lines, want 3", got)
+	}
+}
+
+func TestFormatterForgetsCallsThatNeverEnd(t *testing.T) {
+	t.Parallel()
+	f := &report.Formatter{}
+	const calls = 100_000
+	for i := range calls {
+		f.Lines(ralph.Event{Kind: ralph.EventToolStart, Tool: "X", ToolID: fmt.Sprint(i)})
+	}
+	for id, want := range map[int]string{0: "tool", calls - 1: "X"} {
+		want = "[OK] Result ← " + want + " (0 lines, 0 chars)"
+		if got := f.Lines(ralph.Event{Kind: ralph.EventToolEnd, ToolID: fmt.Sprint(id)}); len(got) != 1 || got[0] != want {
+			t.Errorf("Lines(end of call %d) = %q, want %q", id, got, want)
+		}
+	}
+}
+
+func FuzzFormatter(f *testing.F) {
+	for kind := range 15 {
+		f.Add(kind, nasty, "Bash\n@x", "id", 40)
+	}
+	f.Fuzz(func(t *testing.T, kind int, text, tool, id string, width int) {
+		fm := &report.Formatter{Emoji: true, Timestamp: true, MaxOutputLines: 5, MaxOutputChars: 200, Width: width}
+		e := ralph.Event{
+			Kind: ralph.EventKind(kind), Text: text, Tool: tool, ToolID: id, Iteration: kind, Max: width,
+			Todos: []ralph.Todo{{Text: text}}, Turn: &ralph.Turn{Failure: &ralph.Failure{Message: text}},
+			Record: &ralph.Iteration{}, Verdict: &ralph.Verdict{Command: text, Output: text, Reason: text}, Commit: &ralph.Commit{SHA: text, Subject: text},
+		}
+		for _, line := range fm.Lines(e) {
+			if i := strings.IndexFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f || r == '\u202e' || r == '\u200b' }); i >= 0 {
+				t.Errorf("Lines(%d, %q) = %q has a control character at %d", kind, text, line, i)
+			}
+		}
+	})
+}

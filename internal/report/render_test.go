@@ -1,0 +1,274 @@
+package report_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report"
+)
+
+func TestTheFirstLineTellsTheOutcome(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{
+		"completed":      "✅ Completed in 2 iterations — $0.03, 41s",
+		"max-iterations": "⚠️ Stopped at the iteration limit (3 iterations), not complete — $0.04, 6m7s",
+		"budget":         "⚠️ Stopped by the budget ($5.00) after 3 iterations, not complete — $5.76, 6m7s",
+		"deadline":       "⚠️ Stopped at the time limit after 3 iterations, not complete — $0.04, 6m7s",
+		"stalled":        "⚠️ Stopped: no progress after 3 iterations, not complete — $0.04, 6m7s",
+		"waiting":        "⏳ Waiting for a person after 3 iterations — $0.04, 6m7s",
+		"blocked":        "❌ Blocked after 3 iterations: the work may not be published — $0.04, 6m7s",
+		"quota":          "⏳ Stopped by the provider's usage limit after 2 iterations — at least $0.01, 6m7s",
+		"interrupted":    "🛑 Interrupted after 1 iteration — $0.01, 6m7s",
+		"invalid":        "❌ Not started: the configuration is not valid",
+		"plan-missing":   "❌ Not started: there is no implementation plan",
+		"prompt-invalid": "❌ Not started: the prompt never asks for the completion signal",
+		"agent-failed":   "❌ The agent failed after 1 iteration — cost unknown, 6m7s",
+		"git-failed":     "❌ Git or the pull request failed after 2 iterations — $0.03, 41s",
+		"unknown-costs":  "✅ Completed in 2 iterations — cost unknown, 41s",
+	}
+	for name, r := range samples() {
+		line, ok := want[name]
+		if !ok {
+			continue
+		}
+		for what, text := range map[string]string{"Summary": report.Summary(r), "Body": report.Body(r, ""), "Text": report.Text(r, report.Style{Emoji: true})} {
+			first, _, _ := strings.Cut(text, "\n")
+			if first = strings.TrimLeft(first, "# "); first != line {
+				t.Errorf("%s(%s) begins %q, want %q", what, name, first, line)
+			}
+		}
+		page, err := report.HTML(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h1 := "<h1>" + strings.NewReplacer("'", "&#39;", "+", "&#43;").Replace(line) + "</h1>"; !strings.Contains(string(page), h1) {
+			t.Errorf("HTML(%s) lacks %q", name, h1)
+		}
+	}
+}
+
+func TestUnknownCostIsNeverNothing(t *testing.T) {
+	t.Parallel()
+	r := unknownCosts()
+	page, err := report.HTML(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{
+		"Summary": report.Summary(r), "Body": report.Body(r, ""), "HTML": string(page), "Text": report.Text(r, report.Style{}),
+		"SessionFooter": report.SessionFooter(r.Iterations[0]), "CommitMessage": report.CommitMessage(r.Iterations[0], report.Checkpoint{}),
+	} {
+		if strings.Contains(text, "$0") || strings.Contains(text, "Cost-USD") || strings.Contains(text, "Cost per iteration") {
+			t.Errorf("%s shows an unknown cost as nothing:\n%s", what, text)
+		}
+	}
+	if s := report.Summary(r); !strings.Contains(s, "Cost is not drawn: not every iteration reported it.") {
+		t.Errorf("Summary does not say why there is no chart of costs:\n%s", s)
+	}
+}
+
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	r := huge()
+	begin := time.Now()
+	summary := report.Summary(r)
+	if len(summary) >= 1<<20 {
+		t.Errorf("Summary has %d bytes, want less than 1 MiB", len(summary))
+	}
+	body := report.Body(r, "Fixes #1\n\n"+strings.Repeat("word ", 20_000))
+	if n := utf8.RuneCountInString(body); n > 65_536 {
+		t.Errorf("Body has %d characters, want at most 65536", n)
+	}
+	for what, text := range map[string]string{"Summary": summary, "Body": body} {
+		for _, part := range []string{"| 1000 |", "999 |", "### Guardrail failures", "left out here; report.json has them all", "What is left to do", "exit code 1"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("%s lacks %q", what, part)
+			}
+		}
+		if strings.Contains(text, "\n| 1 |") {
+			t.Errorf("%s keeps the first iteration of a thousand", what)
+		}
+		if n := strings.Count(text, "<details>"); n != strings.Count(text, "</details>") {
+			t.Errorf("%s has %d details, not all closed", what, n)
+		}
+	}
+	if !strings.HasPrefix(body, "Fixes #1\n") {
+		t.Errorf("Body begins %q, want the owner's text", body[:20])
+	}
+	page, err := report.HTML(r)
+	if err != nil || len(page) > 8<<20 {
+		t.Errorf("HTML = %d bytes, %v; want at most 8 MiB", len(page), err)
+	}
+	if text := report.Text(r, report.Style{Width: 120}); len(text) > 256<<10 {
+		t.Errorf("Text has %d bytes, want at most 256 KiB", len(text))
+	}
+	if title := report.Title(r); utf8.RuneCountInString(title) > 80 {
+		t.Errorf("Title has %d runes, want at most 80", utf8.RuneCountInString(title))
+	}
+	if d := time.Since(begin); d > 10*time.Second {
+		t.Errorf("rendering took %v", d)
+	}
+}
+
+// What does not fit at all is left out whole and named.
+func TestBodyLeavesOutWholeSections(t *testing.T) {
+	t.Parallel()
+	r := huge()
+	wide := strings.Repeat("`", 2400) // fences grow with what they hold
+	for i := range r.Iterations {
+		r.Iterations[i].Verdicts[0].Output = wide
+	}
+	body := report.Body(r, strings.Repeat("x", 23_000))
+	if len(body) > 65_536 || !strings.Contains(body, "Left out for length: ") {
+		t.Errorf("Body has %d bytes and ends %q, want it to name what was left out", len(body), body[len(body)-200:])
+	}
+}
+
+var liveHTML = regexp.MustCompile(`<(script|img|a|/?b)\b|javascript:`)
+
+func TestHTMLIsInert(t *testing.T) {
+	t.Parallel()
+	for name, r := range samples() {
+		page, err := report.HTML(r)
+		if err != nil {
+			t.Fatalf("HTML(%s) = %v", name, err)
+		}
+		for _, tag := range []string{"<script", "<img", "<iframe", "<object", "<link", "@import", "url(", "onerror=alert(1)>", `href="javascript`} {
+			if strings.Contains(strings.ToLower(string(page)), tag) {
+				t.Errorf("HTML(%s) has %s", name, tag)
+			}
+		}
+	}
+}
+
+// Everything outside code in the hostile report is free of what a forge acts on.
+func TestMarkdownIsDefused(t *testing.T) {
+	t.Parallel()
+	fences := regexp.MustCompile("(?ms)^(`{3,})[a-z]*\n.*?^`{3,}$")
+	spans := regexp.MustCompile("`[^`\n]+`")
+	links := regexp.MustCompile(`\]\(https?://[^()\s]*\)`)
+	ours := regexp.MustCompile(`</?(details|summary|code|sub|b)>`)
+	for what, text := range map[string]string{"Summary": report.Summary(hostile()), "Body": report.Body(hostile(), "")} {
+		text = strings.ReplaceAll(text, "\\`", "") // an escaped backtick opens nothing
+		text = ours.ReplaceAllString(spans.ReplaceAllString(fences.ReplaceAllString(text, ""), ""), "")
+		text = links.ReplaceAllString(text, "]")
+		for _, bad := range []*regexp.Regexp{
+			regexp.MustCompile(`@\w`), regexp.MustCompile(`#\d+`), regexp.MustCompile(`(?i)gh-\d`), regexp.MustCompile(`://`), regexp.MustCompile(`www\.`),
+			regexp.MustCompile(`<\w`), liveHTML, regexp.MustCompile(`[^\\]!\[x\]\(`),
+		} {
+			for _, m := range bad.FindAllStringIndex(text, -1) {
+				around := text[max(0, m[0]-40):min(len(text), m[1]+40)]
+				if strings.Contains(around, "&#") && bad.String() == `#\d+` || strings.Contains(around, "#3") || bad == liveHTML && strings.Contains(around, "javascript:alert") {
+					continue // an entity; our own pull request; words without a link
+				}
+				t.Errorf("%s has %q: …%s…", what, bad, around)
+			}
+		}
+	}
+}
+
+func TestTitle(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"Fix the bug":                  "ralph: Fix the bug",
+		"\n\n# Heading\n\ntext":        "ralph: Heading",
+		"":                             "ralph: unattended work",
+		"---\n***":                     "ralph: unattended work",
+		"fixes #12 for @octocat":       "ralph: fixes #\u200d12 for @\u200doctocat",
+		"a\x00b\u202ec":                "ralph: abc",
+		strings.Repeat("word ", 40):    "ralph: word word word word word word word word word word word word…",
+		strings.Repeat("ü", 100):       "ralph: " + strings.Repeat("ü", 64) + "…",
+		"- $(touch x); `id`\nand more": "ralph: $(touch x); `id`",
+	} {
+		if got := report.Title(ralph.Report{Task: in}); got != want {
+			t.Errorf("Title(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestCommitMessage(t *testing.T) {
+	t.Parallel()
+	it := completed().Iterations[1]
+	unknown := unknownCosts().Iterations[0]
+	for name, c := range map[string]struct {
+		it   ralph.Iteration
+		at   report.Checkpoint
+		want string
+	}{
+		"default":         {it, report.Checkpoint{Run: "42-1"}, "ralph: iteration 2\n\nRalph-Run: 42-1\nRalph-Iteration: 2\nRalph-Cost-USD: 0.0151\n"},
+		"outcome":         {it, report.Checkpoint{Run: "42-1", Outcome: ralph.Completed}, "ralph: iteration 2\n\nRalph-Run: 42-1\nRalph-Iteration: 2\nRalph-Cost-USD: 0.0151\nRalph-Outcome: completed\n"},
+		"unknown cost":    {unknown, report.Checkpoint{}, "ralph: iteration 1\n\nRalph-Iteration: 1\n"},
+		"template":        {unknown, report.Checkpoint{Template: "calc: repair\n\nThe why.\n"}, "calc: repair\n\nThe why.\n\nRalph-Iteration: 1\n"},
+		"own trailers":    {unknown, report.Checkpoint{Template: "calc: repair\n\nSigned-off-by: M <m@x.example>"}, "calc: repair\n\nSigned-off-by: M <m@x.example>\nRalph-Iteration: 1\n"},
+		"forged trailers": {unknown, report.Checkpoint{Template: "x\n\nRalph-Cost-USD: -9\nralph-run : 1\r\n Ralph-Iteration: 7"}, "x\n\nRalph-Iteration: 1\n"},
+		"control":         {unknown, report.Checkpoint{Template: "a\x00\x1b[31mb", Run: "1\nRalph-Cost-USD: 0"}, "ab\n\nRalph-Run: 1 Ralph-Cost-USD: 0\nRalph-Iteration: 1\n"},
+	} {
+		if got := report.CommitMessage(c.it, c.at); got != c.want {
+			t.Errorf("%s: CommitMessage() = %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestGitFailureOffersTheNextStep(t *testing.T) {
+	t.Parallel()
+	s := report.Summary(gitFailed())
+	for _, part := range []string{
+		"is not permitted to create or approve pull requests",
+		"[Open the pull request yourself](https://github.com/octo/calc/compare/main...ralph/make-the-failing-tests?expand=1&title=ralph%3A+Make+",
+	} {
+		if !strings.Contains(s, part) {
+			t.Errorf("Summary(git-failed) lacks %q:\n%s", part, s)
+		}
+	}
+	r := gitFailed()
+	r.Publication.Pushed = false
+	if s := report.Summary(r); strings.Contains(s, "/compare/") {
+		t.Errorf("Summary offers a comparison with a branch that was not pushed:\n%s", s)
+	}
+}
+
+func TestRedacted(t *testing.T) {
+	t.Parallel()
+	r := hostile()
+	secret := "s3cr3t"
+	split := "s3c\u200br3t"
+	for _, p := range []*string{
+		&r.Task, &r.Reason, &r.Isolation, &r.Notes[0], &r.Publication.Errors[0], &r.Baseline[0].Output, &r.Iterations[0].Verdicts[0].Command,
+		&r.Iterations[0].Turns[0].FinalText, &r.Iterations[0].Turns[0].Failure.Message, &r.Iterations[0].Change.Notes[0], &r.Iterations[0].Commit.PushError,
+	} {
+		*p = "before " + split + " after"
+	}
+	clean := report.Redacted(r, func(s string) string { return strings.ReplaceAll(s, secret, "***") })
+	text, err := report.JSON(clean)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{string(text), report.Summary(clean), report.Text(clean, report.Style{})} {
+		if strings.Contains(s, secret) || !strings.Contains(s, "before *** after") && !strings.Contains(s, `before \*\*\* after`) {
+			t.Errorf("a secret shows, or no mask: %s", s)
+		}
+	}
+	if r.Notes[0] != "before "+split+" after" || r.Iterations[0].Turns[0].Failure.Message != "before "+split+" after" {
+		t.Error("Redacted changed the report it was given")
+	}
+}
+
+func TestTextWraps(t *testing.T) {
+	t.Parallel()
+	r := gitFailed()
+	for i, line := range strings.Split(report.Text(r, report.Style{Width: 80}), "\n") {
+		if n := utf8.RuneCountInString(line); n > 80 {
+			t.Errorf("line %d has %d columns, want at most 80: %q", i+1, n, line)
+		}
+	}
+	if text := report.Text(r, report.Style{}); strings.ContainsAny(text, "✅❌⚠\x1b") {
+		t.Errorf("Text without emoji and colour has some: %s", text)
+	}
+	if text := report.Text(r, report.Style{Color: true}); !strings.Contains(text, "\x1b[31m[ERR] Git or the pull request failed") {
+		t.Errorf("Text with colour begins %q", text[:60])
+	}
+}

@@ -1,0 +1,254 @@
+package report_test
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// start is when every sample run began.
+var start = time.Date(2026, 2, 5, 10, 0, 0, 0, time.UTC)
+
+const (
+	sha1 = "1f0c2d3e4b5a69788796a5b4c3d2e1f001234567"
+	sha2 = "9a8b7c6d5e4f30213243546576879809aabbccdd"
+	tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+)
+
+// samples are reports of every outcome.
+func samples() map[string]ralph.Report {
+	return map[string]ralph.Report{
+		"completed":      completed(),
+		"max-iterations": maxIterations(),
+		"budget":         overBudget(),
+		"deadline":       stopped(ralph.Deadline, "max-duration 30m0s is over"),
+		"stalled":        stopped(ralph.Stalled, "nothing changed in 3 iterations"),
+		"waiting":        stopped(ralph.Waiting, "the agent waits for input"),
+		"blocked":        stopped(ralph.Blocked, "the work changes .github/workflows/ci.yml, a protected path"),
+		"quota":          quota(),
+		"interrupted":    interrupted(),
+		"invalid":        invalid(),
+		"plan-missing":   notStarted(ralph.PlanMissing, 2, "Implementation plan not found. Run 'ralph plan' first."),
+		"prompt-invalid": notStarted(ralph.PromptInvalid, 1, "prompts/x.md does not contain <promise>COMPLETE</promise>"),
+		"agent-failed":   agentFailed(),
+		"git-failed":     gitFailed(),
+		"unknown-costs":  unknownCosts(),
+		"desk":           desk(),
+		"hostile":        hostile(),
+	}
+}
+
+func completed() ralph.Report {
+	return ralph.Report{
+		Version: "v1.0.0", Mode: "run", Agent: "claude", Model: "sonnet",
+		Task:    "Make the failing tests of package calc pass.\n\nDo not change the tests.",
+		Started: start, Duration: 41 * time.Second,
+		Outcome: ralph.Completed, Reason: "the agent promised COMPLETE and every guardrail passed",
+		MaxIterations: 10, Budget: ralph.Budget{Cost: 5 * ralph.USD},
+		Baseline: []ralph.Verdict{
+			{Command: "go vet ./...", Passed: true, Duration: 800 * time.Millisecond},
+			failed("go test ./...", 1, "--- FAIL: TestAdd (0.00s)\n    calc_test.go:9: Add(2, 2) = 5, want 4\nFAIL\n"),
+		},
+		Iterations: []ralph.Iteration{
+			{
+				Number: 1, Started: start, Duration: 23 * time.Second,
+				Turns:     []ralph.Turn{okTurn(12_300, 8_100, 1_900, 640, 0.0123, "I changed Add. Let me know whether this is right.")},
+				Verdicts:  []ralph.Verdict{{Command: "go vet ./...", Passed: true}, failed("go test ./...", 1, "--- FAIL: TestSub (0.00s)\n    calc_test.go:17: Sub(5, 3) = 8, want 2\nFAIL\n")},
+				Change:    ralph.Change{Head: sha1, Tree: tree, Files: 1, Insertions: 2, Deletions: 1, SinceStart: true},
+				Commit:    ralph.Commit{SHA: sha1, Subject: "ralph: iteration 1", Files: 1, Pushed: true},
+				Rejection: ralph.RejectedGuardrails,
+			},
+			{
+				Number: 2, Started: start.Add(24 * time.Second), Duration: 17 * time.Second,
+				Turns:    []ralph.Turn{okTurn(9_800, 21_000, 400, 510, 0.0151, "Sub subtracts now. All tests pass.\n\n<promise>COMPLETE</promise>")},
+				Verdicts: []ralph.Verdict{{Command: "go vet ./...", Passed: true}, {Command: "go test ./...", Passed: true}},
+				Change:   ralph.Change{Head: sha2, Tree: tree, Files: 2, Insertions: 12, Deletions: 3, SinceStart: true},
+				Commit:   ralph.Commit{SHA: sha2, Subject: "ralph: iteration 2", Files: 2, Pushed: true, Own: 1},
+				Marker:   true,
+			},
+		},
+		Isolation:  "own user, Landlock file walls (ABI 7)",
+		Repository: "octo/calc", RunURL: "https://github.com/octo/calc/actions/runs/42", Actor: "mona",
+		Publication: ralph.Publication{
+			Branch: "ralph/make-the-failing-tests", Base: "main", HeadSHA: sha2, Pushed: true, ServerURL: "https://github.com",
+			PullRequest: ralph.PullRequest{Number: 12, URL: "https://github.com/octo/calc/pull/12", Operation: ralph.OperationCreated},
+		},
+	}
+}
+
+func maxIterations() ralph.Report {
+	r := completed()
+	r.Outcome, r.ExitCode, r.MaxIterations = ralph.MaxIterations, 1, 3
+	r.Reason = "3 iterations were allowed"
+	r.Duration = 6*time.Minute + 7*time.Second
+	r.Publication.PullRequest.Draft, r.Publication.PullRequest.Operation = true, ralph.OperationUpdated
+	r.Iterations = nil
+	for n := 1; n <= 3; n++ {
+		it := completed().Iterations[0]
+		it.Number, it.Duration = n, time.Duration(60+20*n)*time.Second
+		it.Verdicts[1].Digest = "same"
+		r.Iterations = append(r.Iterations, it)
+	}
+	r.Iterations[2].Turns = append([]ralph.Turn{{Failure: &ralph.Failure{Kind: ralph.FailureAPI, Message: "529 overloaded"}, Usage: ralph.Usage{Tokens: ralph.Tokens{Input: 100}}}}, r.Iterations[2].Turns...)
+	r.Iterations[1].Verdicts = append(r.Iterations[1].Verdicts, ralph.Verdict{Command: "make integration", ExitCode: -1, Reason: "timed out after 5m0s", Duration: 5 * time.Minute, LogFile: ".ralph/guardrail_002_make_integration.log", Digest: "other"})
+	r.Notes = []string{"2 files were changed in the checkout before the run started; they are not published.", "A pull request made with GITHUB_TOKEN does not start other workflows: pass ci-token."}
+	return r
+}
+
+func overBudget() ralph.Report {
+	r := maxIterations()
+	r.Outcome, r.Reason = ralph.OverBudget, "$5.76 of $5.00 are spent"
+	r.Iterations[2].Turns[1].Usage.Cost.Amount = ralph.FromUSD(5.7354)
+	return r
+}
+
+func stopped(o ralph.Outcome, reason string) ralph.Report {
+	r := maxIterations()
+	r.Outcome, r.Reason, r.ExitCode, r.MaxIterations = o, reason, o.ExitCode(false), 10
+	return r
+}
+
+func quota() ralph.Report {
+	r := stopped(ralph.Quota, "the provider's usage limit is reached")
+	r.Iterations = r.Iterations[:2]
+	r.Iterations[1].Turns = []ralph.Turn{{
+		Duration: 2 * time.Second, Usage: ralph.Usage{Cost: ralph.Cost{Unknown: true}, Tokens: ralph.Tokens{Unknown: true}},
+		Failure: &ralph.Failure{Kind: ralph.FailureQuota, Message: "You've hit your session limit", RetryAt: start.Add(3 * time.Hour)},
+	}}
+	r.Iterations[1].Verdicts, r.Iterations[1].Commit, r.Iterations[1].Rejection = nil, ralph.Commit{}, ralph.RejectedTurn
+	return r
+}
+
+func interrupted() ralph.Report {
+	r := stopped(ralph.Interrupted, "SIGINT")
+	r.Iterations = r.Iterations[:1]
+	it := &r.Iterations[0]
+	it.Verdicts, it.Rejection = nil, ralph.RejectedTurn
+	it.Turns[0].Failure = &ralph.Failure{Kind: ralph.FailureCancelled, Message: "the run was cancelled"}
+	return r
+}
+
+func invalid() ralph.Report {
+	return notStarted(ralph.Invalid, 2, `max-iterations: "lots" is not a number; guardrails: line 2: unknown key "comand" (did you mean "command"?)`)
+}
+
+func notStarted(o ralph.Outcome, code int, reason string) ralph.Report {
+	return ralph.Report{Version: "v1.0.0", Mode: "build", Agent: "claude", Started: start, Outcome: o, Reason: reason, ExitCode: code}
+}
+
+func agentFailed() ralph.Report {
+	r := stopped(ralph.AgentFailed, "iteration 1 failed 4 times")
+	r.Iterations = r.Iterations[:1]
+	it := &r.Iterations[0]
+	it.Turns, it.Verdicts, it.Commit, it.Change = nil, nil, ralph.Commit{}, ralph.Change{Head: sha1, Tree: tree}
+	for range 4 {
+		it.Turns = append(it.Turns, ralph.Turn{
+			Duration: 4 * time.Second, ExitCode: 1, Usage: ralph.Usage{Cost: ralph.Cost{Unknown: true}, Tokens: ralph.Tokens{Unknown: true}},
+			Failure: &ralph.Failure{Kind: ralph.FailureAuth, Message: "401 invalid x-api-key"},
+		})
+	}
+	it.Rejection = ralph.RejectedTurn
+	r.Publication = ralph.Publication{Branch: "ralph/x", Base: "main", ServerURL: "https://github.com"}
+	return r
+}
+
+func gitFailed() ralph.Report {
+	r := completed()
+	r.Outcome, r.ExitCode = ralph.GitFailed, 5
+	r.Reason = "the pull request could not be made"
+	r.Publication.PullRequest = ralph.PullRequest{Operation: ralph.OperationNone}
+	r.Publication.Errors = []string{
+		"GitHub Actions is not permitted to create or approve pull requests (403). Turn on Settings → Actions → General → \"Allow GitHub Actions to create and approve pull requests\", or pass a github-token that may (pull-requests: write).",
+	}
+	return r
+}
+
+func unknownCosts() ralph.Report {
+	r := completed()
+	r.Agent, r.Model = "text", ""
+	for i := range r.Iterations {
+		r.Iterations[i].Turns = []ralph.Turn{{Duration: 20 * time.Second, FinalText: "ok", Usage: ralph.Usage{Cost: ralph.Cost{Unknown: true}, Tokens: ralph.Tokens{Unknown: true}}}}
+	}
+	return r
+}
+
+func desk() ralph.Report {
+	r := completed()
+	r.Repository, r.RunURL, r.Actor = "", "", ""
+	r.Publication = ralph.Publication{Branch: "ralph/make-the-failing-tests", Base: "main", HeadSHA: sha2}
+	for i := range r.Iterations {
+		r.Iterations[i].Commit.Pushed = false
+	}
+	r.Isolation = "none: same user, no walls"
+	return r
+}
+
+// nasty tries everything that a forge, a browser or a terminal acts upon.
+const nasty = "@octocat fixes #12, closes octo/calc#3 resolves GH-7 ![x](https://evil.example/p.png) [a](javascript:alert(1)) " +
+	"<img src=x onerror=alert(1)> <script>alert(1)</script> </details> </pre> `` ` ``` | **b** _i_ ~~s~~ $x$ www.evil.example https://evil.example/ " +
+	"a@b.example \x1b[31mred\x1b[0m \x1b]0;title\x07 \u202eevil\u202c z\u200bw \U000e0041 &lt;b&gt; &#64;octocat \\| \\ \r\n# heading\n- item\n1. one\n> quote\n```\nfence\n~~~\n````mermaid\n::set-env name=X::y\n##[error]z\n\xff\xfe"
+
+func hostile() ralph.Report {
+	r := gitFailed()
+	turn := okTurn(1, 2, 3, 4, 0.5, nasty)
+	turn.Model, turn.Session = nasty, nasty
+	turn.Failure = &ralph.Failure{Kind: ralph.FailureCrash, Message: nasty}
+	bad := ralph.Verdict{Command: nasty, ExitCode: 1, Reason: nasty, LogFile: nasty, Message: nasty, Output: nasty, Action: ralph.Append, Digest: "d"}
+	r.Task, r.Agent, r.Model, r.Reason, r.Isolation, r.Actor, r.Mode, r.Version = nasty, nasty, nasty, nasty, nasty, nasty, nasty, nasty
+	r.Repository, r.RunURL = nasty, "https://example.com/\")<script>|"+nasty
+	r.Notes, r.Baseline = []string{nasty}, []ralph.Verdict{bad}
+	r.Publication.Branch, r.Publication.Base, r.Publication.Errors = nasty, nasty, []string{nasty}
+	r.Publication.PullRequest = ralph.PullRequest{Number: 3, URL: "javascript:alert(1)", Operation: ralph.Operation(nasty)}
+	for i := range r.Iterations {
+		it := &r.Iterations[i]
+		it.Turns, it.Verdicts = []ralph.Turn{turn}, []ralph.Verdict{bad, bad}
+		it.Change.Notes = []string{nasty}
+		it.Commit = ralph.Commit{SHA: nasty, Subject: nasty, PushError: nasty}
+	}
+	return r
+}
+
+// huge is a run of a thousand iterations in which everything is too long.
+func huge() ralph.Report {
+	r := maxIterations()
+	r.Task = strings.Repeat("Do @this and fix #1 <b> | ` ", 5<<20/28)
+	line := strings.Repeat("x`|<@a ", 150)
+	output := strings.Repeat(line+"\n", 1<<20/len(line))
+	r.Iterations = nil
+	for n := 1; n <= 1000; n++ {
+		it := maxIterations().Iterations[0]
+		it.Number = n
+		it.Verdicts = []ralph.Verdict{{Command: fmt.Sprintf("check %d %s", n, line), ExitCode: 1, Output: output, Digest: fmt.Sprint(n)}}
+		it.Change.Notes = []string{line}
+		it.Turns[0].FinalText = output[:64<<10]
+		it.Turns[0].Model = fmt.Sprint("model-", n, line)
+		r.Iterations = append(r.Iterations, it)
+	}
+	for n := range 200 {
+		v := failed(fmt.Sprintf("guard %d %s", n, line), n, output)
+		v.Digest = fmt.Sprint("last", n)
+		r.Iterations[999].Verdicts = append(r.Iterations[999].Verdicts, v)
+		r.Baseline = append(r.Baseline, v)
+		r.Notes = append(r.Notes, output)
+		r.Publication.Errors = append(r.Publication.Errors, output)
+	}
+	r.Reason, r.Isolation = output, output
+	return r
+}
+
+func failed(command string, code int, output string) ralph.Verdict {
+	return ralph.Verdict{
+		Command: command, ExitCode: code, Action: ralph.Append, Duration: 1200 * time.Millisecond,
+		LogFile: ".ralph/guardrail_001_go_test.log", Message: "Guardrail \"" + command + "\" failed with exit code 1.", Output: output,
+	}
+}
+
+func okTurn(in, read, write, out int64, usd float64, text string) ralph.Turn {
+	return ralph.Turn{
+		Started: start, Duration: 20 * time.Second, Model: "claude-sonnet-4-5", Session: "0d1c", Tools: 6, ToolErrors: 1, CountsTools: true,
+		Messages: 4, FinalText: text, OutputBytes: 20_480,
+		Usage: ralph.Usage{Cost: ralph.Cost{Amount: ralph.FromUSD(usd)}, Tokens: ralph.Tokens{Input: in, CacheRead: read, CacheWrite: write, Output: out}},
+	}
+}
