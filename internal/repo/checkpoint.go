@@ -1,0 +1,165 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+const (
+	// pushTime bounds a push whose context has no deadline.
+	pushTime = 10 * time.Minute
+	// returnTime bounds the hand-back, which also happens when the push used
+	// its context up.
+	returnTime = 30 * time.Second
+)
+
+// Checkpoint commits the last snapshot on the work branch, pushes it, and moves
+// the workspace's branch and index there. A push that failed is told in the
+// Commit and tried again with the next one.
+func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit, error) {
+	s := r.last
+	if s == nil {
+		return ralph.Commit{}, errors.New("checkpoint without a snapshot")
+	}
+	r.last = nil
+	before := r.line.tipTree
+	moved, err := r.commitSnapshot(s, it)
+	if err != nil {
+		return ralph.Commit{}, err
+	}
+	if !moved {
+		r.catchUp(ctx, s)
+		return ralph.Commit{}, nil
+	}
+	c, err := r.describe(s, before)
+	if err != nil {
+		return ralph.Commit{}, err
+	}
+	if r.opt.Push && r.remote != nil {
+		r.server.pending = true
+		if err := r.Push(ctx); err != nil {
+			c.PushError = clean(err.Error(), 500)
+		} else {
+			c.Pushed = true
+			c.SHA = r.server.pushed.String()
+		}
+	}
+	r.catchUp(ctx, s)
+	return c, nil
+}
+
+// commitSnapshot moves the line to the snapshot. It says whether there was
+// anything to move to.
+func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
+	parent, err := r.store.commit(s.parent)
+	if err != nil {
+		return false, err
+	}
+	tip := s.parent
+	if s.public != parent.TreeHash {
+		now := r.opt.Clock()
+		tip, err = r.store.writeCommit(&object.Commit{
+			Author:       signature(r.opt.Author, now),
+			Committer:    signature(r.opt.Committer, now),
+			Message:      message(r.opt.Message(it)),
+			TreeHash:     s.public,
+			ParentHashes: []plumbing.Hash{s.parent},
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	if tip == r.line.tip {
+		return false, nil
+	}
+	own, _ := r.ownCommits(s.parent)
+	for _, h := range own {
+		r.line.ours[h] = true
+	}
+	r.line.ours[tip] = true
+	r.line.tip, r.line.tipTree = tip, s.public
+	return true, nil
+}
+
+func (r *Repo) describe(s *snapshot, before plumbing.Hash) (ralph.Commit, error) {
+	tip, err := r.store.commit(r.line.tip)
+	if err != nil {
+		return ralph.Commit{}, err
+	}
+	changes, err := r.store.diff(before, s.public, nil)
+	if err != nil {
+		return ralph.Commit{}, err
+	}
+	subject, _, _ := strings.Cut(strings.TrimSpace(tip.Message), "\n")
+	return ralph.Commit{SHA: r.line.tip.String(), Subject: clean(subject, 300), Files: len(changes), Own: s.own}, nil
+}
+
+// signature keeps names within the syntax of a commit.
+func signature(id Identity, at time.Time) object.Signature {
+	strip := strings.NewReplacer("<", "", ">", "", "\n", " ", "\r", " ", "\x00", "")
+	return object.Signature{Name: strings.TrimSpace(strip.Replace(id.Name)), Email: strings.TrimSpace(strip.Replace(id.Email)), When: at}
+}
+
+// message ends with one line end, as git's own do.
+func message(s string) string {
+	s = strings.TrimRight(strings.ReplaceAll(s, "\x00", ""), " \t\r\n")
+	if s == "" {
+		s = "ralph: checkpoint"
+	}
+	return s + "\n"
+}
+
+// catchUp brings the workspace's branch and index to the line's tip, so that
+// the agent sees a clean tree and its next commits stand on top. A workspace
+// that cannot be brought there is noted: what is committed is safe already.
+func (r *Repo) catchUp(ctx context.Context, s *snapshot) {
+	if s.head == r.line.tip && s.tree == s.public && s.parent == s.head && r.attached() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), returnTime)
+	defer cancel()
+	if err := r.giveBack(ctx, s); err != nil {
+		r.note("the workspace was not brought to the checkpoint %s: %s", r.line.tip.String()[:7], clean(err.Error(), 300))
+	}
+}
+
+func (r *Repo) attached() bool {
+	b, err := readFile(r.gitDir, "HEAD", 4096)
+	return err == nil && strings.TrimSpace(string(b)) == "ref: refs/heads/"+r.opt.Branch
+}
+
+func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
+	if r.line.tip != s.head {
+		// What the guest lacks: our commit, and the folders of a tree that is
+		// not the staged one.
+		var objects []plumbing.Hash
+		if r.line.tip != s.parent {
+			objects = append(objects, r.line.tip)
+		}
+		if _, err := r.store.diff(s.tree, s.public, func(h plumbing.Hash) { objects = append(objects, h) }); err != nil {
+			return err
+		}
+		if s.public == emptyTree {
+			objects = append(objects, emptyTree)
+		}
+		if err := r.handBack(ctx, objects); err != nil {
+			return err
+		}
+	}
+	if s.tree != s.public {
+		if err := r.gitEnv(ctx, r.indexEnv(), nil, nil, "read-tree", "-m", s.public.String()); err != nil {
+			return err
+		}
+	}
+	if err := r.attach(ctx, r.line.tip); err != nil {
+		return err
+	}
+	return r.returnIndex()
+}

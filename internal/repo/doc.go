@@ -1,0 +1,25 @@
+// Package repo is the owner's git: it inspects what the agent did, commits it
+// and pushes it. It is the only user of go-git.
+//
+// Git programs run on the guest's side only (Guest): there, whatever the agent
+// planted in the repository's configuration, hooks or attributes runs with the
+// rights the agent had anyway. The owner sees objects, handed over as packs
+// whose hashes are recomputed, in a private store the agent cannot write.
+//
+// Decisions that shape the package:
+//
+//   - The work branch is attached when the run begins: the branch is made at
+//     the current commit and HEAD points to it, a detached HEAD included. The
+//     agent's own commits therefore land on the work branch and never on main.
+//     The work tree is not touched.
+//   - After each checkpoint the workspace's branch and index move to the
+//     checkpoint commit. Otherwise the agent's next commits would fork off
+//     below it.
+//   - What was dirty before the agent started stays in the work tree and out of
+//     the commits, until the agent changes the same path.
+//   - The branch only ever grows. A history the agent rewrote, or that holds
+//     what may not be published, is published as one commit with its tree.
+//   - When somebody else pushed meanwhile, our commits are replayed on top of
+//     theirs in the private store. The workspace keeps its own line: it is not
+//     changed under the agent's hands.
+package repo

@@ -1,0 +1,135 @@
+package repo
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// What a pre-flight can find.
+var (
+	ErrNotRepository = errors.New("not a git repository: check the repository out before this step (actions/checkout), or run git init and make a first commit")
+	ErrEmpty         = errors.New("the repository has no commit yet: make a first commit, so that there is something to build on")
+	// ErrNotFastForward is a branch that somebody else moved while we pushed.
+	ErrNotFastForward = errors.New("the branch on the server has moved")
+)
+
+// UnsupportedError is a repository whose format go-git cannot carry.
+type UnsupportedError struct{ What string }
+
+func (e *UnsupportedError) Error() string {
+	return e.What + " repositories are not supported: convert it, or clone it in the default format (sha1, files)"
+}
+
+// UnfinishedError is a merge, rebase or conflict in the workspace. Nothing is
+// committed from such a tree: half of it would be conflict markers. The work
+// tree stays as it is, and the next snapshot looks again.
+type UnfinishedError struct{ What string }
+
+func (e *UnfinishedError) Error() string {
+	return "the workspace holds " + e.What + ": it is not committed until that is finished or aborted"
+}
+
+// OverwriteError says that continuing the existing branch would overwrite files
+// that were changed before the run.
+type OverwriteError struct {
+	Branch string
+	Err    error
+}
+
+func (e *OverwriteError) Error() string {
+	return fmt.Sprintf("the branch %s exists and cannot be checked out over the uncommitted changes here: commit or remove them first: %v", e.Branch, e.Err)
+}
+
+func (e *OverwriteError) Unwrap() error { return e.Err }
+
+// PermissionError is a token that may not do what is needed.
+type PermissionError struct {
+	Status     int    // HTTP status; 0 when the server said it in its report
+	Permission string // "contents: write" or "workflows: write"
+	Path       string // the workflow file, when the server named one
+}
+
+func (e *PermissionError) Error() string {
+	switch {
+	case e.Permission == permWorkflows:
+		path := e.Path
+		if path == "" {
+			path = "a file below .github/workflows"
+		}
+		return fmt.Sprintf("the token may not change %s: GITHUB_TOKEN never can; pass a token with %s (GitHub App) or the workflow scope (personal access token) as github-token", path, permWorkflows)
+	case e.Status == 401:
+		return "the server does not accept the token (401): check the github-token input; it may have expired"
+	case e.Status == 404:
+		return "the repository does not exist or the token cannot see it (404): check the repository's name and give the token " + permContents
+	case e.Permission == permRead:
+		return fmt.Sprintf("the token may not read the repository (%d): add \"permissions: contents: read\" to the job", e.Status)
+	default:
+		return fmt.Sprintf("the token may not push (%d): add \"permissions: %s\" to the job, or allow it under Settings > Actions > General > Workflow permissions > Read and write permissions", e.Status, permContents)
+	}
+}
+
+const (
+	permContents  = "contents: write"
+	permRead      = "contents: read"
+	permWorkflows = "workflows: write"
+)
+
+// RejectedError is a push the server refused by a rule of its own. Reason and
+// Remote are foreign text, cleaned and bounded.
+type RejectedError struct {
+	Branch    string
+	Reason    string
+	Remote    string
+	Protected bool // a protected branch or a repository rule
+}
+
+func (e *RejectedError) Error() string {
+	s := fmt.Sprintf("the server refused the push to %s: %s", e.Branch, e.Reason)
+	if e.Protected {
+		s += "; choose another branch, or let the token's owner bypass the rule"
+	}
+	if e.Remote != "" {
+		s += " (" + e.Remote + ")"
+	}
+	return s
+}
+
+// rejection turns what receive-pack reports into an error. The protocol knows
+// no codes: the words of git's and GitHub's servers are all there is.
+// report is the status of the ref ("ng" line) or of the unpacking, remote is
+// what the server printed for people.
+func rejection(branch, report, remote string) error {
+	both := strings.ToLower(report + "\n" + remote)
+	has := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(both, w) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("without `workflows` permission", "without `workflow` scope", "without workflows permission", "without workflow scope"):
+		return &PermissionError{Permission: permWorkflows, Path: between(report+"\n"+remote, "workflow `", "`")}
+	case has("protected branch", "gh006", "gh013", "rule violations", "protected ref"):
+		return &RejectedError{Branch: branch, Reason: clean(report, 200), Remote: clean(remote, 600), Protected: true}
+	case has("non-fast-forward", "fetch first", "stale info", "incorrect old value", "cannot lock ref", "failed to update ref", "but expected", "reference already exists"):
+		return fmt.Errorf("%w: %s", ErrNotFastForward, clean(report, 200))
+	default:
+		return &RejectedError{Branch: branch, Reason: clean(report, 200), Remote: clean(remote, 600)}
+	}
+}
+
+// between is the printable text between two marks; empty when there is none.
+func between(s, from, to string) string {
+	_, s, ok := strings.Cut(s, from)
+	if !ok {
+		return ""
+	}
+	s, _, ok = strings.Cut(s, to)
+	if !ok {
+		return ""
+	}
+	return clean(s, 200)
+}

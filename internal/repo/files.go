@@ -1,0 +1,100 @@
+package repo
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+)
+
+// readFile reads a regular file below root. Anything else under that name, a
+// pipe that would hang us for instance, is refused.
+func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
+	f, info, err := openRegular(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info.Size() > limit {
+		return nil, fmt.Errorf("%s has more than %d bytes", name, limit)
+	}
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", name)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// fileMeta is what a file keeps when its content is replaced.
+type fileMeta struct {
+	Mode     fs.FileMode
+	UID, GID int
+	MTime    time.Time // zero: now
+}
+
+func metaOf(info fs.FileInfo) fileMeta {
+	m := fileMeta{Mode: info.Mode().Perm() | info.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky), UID: -1, GID: -1}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		m.UID, m.GID = int(st.Uid), int(st.Gid)
+	}
+	return m
+}
+
+// replaceFile puts a file in place at once, under the name it had or a new one.
+func replaceFile(root *os.Root, name string, content io.Reader, meta fileMeta) error {
+	tmp := name + ".ralph-new"
+	if err := root.RemoveAll(tmp); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	if err == nil {
+		err = own(f, meta)
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil && !meta.MTime.IsZero() {
+		err = root.Chtimes(tmp, meta.MTime, meta.MTime)
+	}
+	if err == nil {
+		err = root.Rename(tmp, name)
+	}
+	if err != nil {
+		return errors.Join(err, root.RemoveAll(tmp))
+	}
+	return nil
+}
+
+// own gives a file of ours the owner and mode of the one it replaces. Only
+// root can give files away; anybody else replaces files of its own.
+func own(f *os.File, meta fileMeta) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if have := metaOf(info); meta.UID >= 0 && (have.UID != meta.UID || have.GID != meta.GID) {
+		if err := f.Chown(meta.UID, meta.GID); err != nil && os.Geteuid() == 0 {
+			return err
+		}
+	}
+	return f.Chmod(meta.Mode)
+}

@@ -1,0 +1,282 @@
+package repo
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// guarded are the files of a git folder that make a later git command, run by
+// somebody else (checkout's post step), execute or include something: they are
+// put back as they were.
+var guarded = []string{
+	"config", "config.worktree", "commondir", "gitdir", "hooks",
+	"info/attributes", "info/exclude", "info/grafts",
+	"objects/info/alternates", "objects/info/http-alternates",
+}
+
+const (
+	manifestName    = "hidden.json"
+	maxGuardedBytes = 64 << 20
+	maxGitFolders   = 2000
+	maxModuleDepth  = 40
+)
+
+// Hidden is a workspace whose git configuration holds no credential for as long
+// as the agent works.
+type Hidden struct {
+	manifest string
+	state    guardState
+	roots    []*os.Root
+}
+
+// guardState is what the manifest on disk holds.
+type guardState struct {
+	Folders []guardFolder
+}
+
+// guardFolder is one git folder: the repository's, and one of each submodule.
+type guardFolder struct {
+	Path  string
+	Files []guardFile
+}
+
+// guardFile is a file, link or folder as it was. Kind is "" when nothing was
+// there.
+type guardFile struct {
+	Name    string
+	Kind    string
+	Meta    fileMeta
+	Content []byte `json:",omitempty"`
+	Link    string `json:",omitempty"`
+	Left    []byte `json:",omitempty"` // the content put there for the agent, when it differs
+}
+
+const (
+	kindFile = "file"
+	kindLink = "link"
+	kindDir  = "dir"
+)
+
+// HideToken takes the credentials out of the configuration of the repository
+// above dir, and of its submodules, and remembers that and everything else a
+// planted program could hide in. It uses no git program. The originals are
+// written to store, which only the owner may read, before anything is
+// changed: a process that was killed is made good by the next HideToken or
+// RestoreToken with the same store. Call it before Open.
+func HideToken(dir, store string) (*Hidden, error) {
+	if _, err := RestoreToken(store); err != nil {
+		return nil, err
+	}
+	at, err := locate(dir)
+	if err != nil {
+		return nil, err
+	}
+	h := &Hidden{manifest: filepath.Join(store, manifestName)}
+	if err := h.hide(at); err != nil {
+		_, rerr := h.Restore()
+		return nil, errors.Join(err, rerr)
+	}
+	return h, nil
+}
+
+// RestoreToken puts back what a HideToken of a process that is gone has hidden.
+// Nothing hidden is fine.
+func RestoreToken(store string) (notes []string, err error) {
+	h := &Hidden{manifest: filepath.Join(store, manifestName)}
+	b, err := os.ReadFile(h.manifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(b, &h.state); err != nil {
+		return nil, fmt.Errorf("%s: %w", h.manifest, err)
+	}
+	return h.Restore()
+}
+
+func (h *Hidden) hide(at layout) error {
+	folders := []string{at.git}
+	if at.common != at.git {
+		folders = append(folders, at.common)
+	}
+	modules, err := moduleFolders(at.common)
+	if err != nil {
+		return err
+	}
+	var size int
+	for _, dir := range append(folders, modules...) {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return err
+		}
+		h.roots = append(h.roots, root)
+		f := guardFolder{Path: dir}
+		for _, name := range guarded {
+			if err := recordAll(root, name, &f.Files, &size); err != nil {
+				return fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
+			}
+		}
+		for i := range f.Files {
+			if err := f.Files[i].strip(); err != nil {
+				return fmt.Errorf("%s: %w", filepath.Join(dir, f.Files[i].Name), err)
+			}
+		}
+		h.state.Folders = append(h.state.Folders, f)
+	}
+	if err := h.save(); err != nil {
+		return err
+	}
+	for i, f := range h.state.Folders {
+		for _, file := range f.Files {
+			if file.Left == nil {
+				continue
+			}
+			if err := replaceFile(h.roots[i], file.Name, bytes.NewReader(file.Left), file.Meta); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// strip works out what of a configuration the agent may see.
+func (f *guardFile) strip() error {
+	if f.Kind != kindFile || f.Name != "config" && f.Name != "config.worktree" {
+		return nil
+	}
+	c, err := parseConfig(f.Content)
+	if err != nil {
+		return err
+	}
+	if left := c.withoutSecrets(); !bytes.Equal(left, f.Content) {
+		f.Left = append([]byte{}, left...)
+	}
+	return nil
+}
+
+// save writes the manifest so that it survives a crash.
+func (h *Hidden) save() error {
+	b, err := json.Marshal(h.state)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(h.manifest+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(h.manifest+".new", h.manifest)
+}
+
+// moduleFolders finds the git folders of submodules below common.
+func moduleFolders(common string) ([]string, error) {
+	var list []string
+	top := filepath.Join(common, "modules")
+	err := filepath.WalkDir(top, func(p string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && p == top {
+			return fs.SkipAll
+		}
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(top, p)
+		switch {
+		case strings.Count(rel, string(filepath.Separator)) > maxModuleDepth:
+			return fs.SkipDir
+		case slices.Contains([]string{"objects", "refs", "logs", "hooks", "info"}, d.Name()) && isGitFolder(filepath.Dir(p)):
+			return fs.SkipDir
+		case isGitFolder(p):
+			list = append(list, p)
+		}
+		if len(list) > maxGitFolders {
+			return fmt.Errorf("more than %d submodules", maxGitFolders)
+		}
+		return nil
+	})
+	return list, err
+}
+
+func isGitFolder(p string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Lstat(filepath.Join(p, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// recordAll remembers a name and, for a folder, everything below it.
+func recordAll(root *os.Root, name string, files *[]guardFile, size *int) error {
+	info, err := root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		*files = append(*files, guardFile{Name: name})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f := guardFile{Name: name, Meta: metaOf(info)}
+	switch {
+	case info.Mode().IsRegular():
+		f.Kind = kindFile
+		if f.Content, err = readFile(root, name, maxGuardedBytes); err != nil {
+			return err
+		}
+		if *size += len(f.Content); *size > maxGuardedBytes {
+			return fmt.Errorf("hooks and configuration have more than %d bytes", maxGuardedBytes)
+		}
+	case info.Mode()&fs.ModeSymlink != 0:
+		f.Kind = kindLink
+		if f.Link, err = root.Readlink(name); err != nil {
+			return err
+		}
+	case info.IsDir():
+		f.Kind = kindDir
+	default:
+		return errors.New("neither a file, nor a folder, nor a link")
+	}
+	*files = append(*files, f)
+	if f.Kind != kindDir {
+		return nil
+	}
+	names, err := list(root, name)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		if err := recordAll(root, path.Join(name, n), files, size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func list(root *os.Root, name string) ([]string, error) {
+	d, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	names, err := d.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
+}

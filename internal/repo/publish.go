@@ -1,0 +1,217 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// pushAttempts is how often a push is built anew on a branch somebody else
+// moved, before the work goes to a branch of its own.
+const pushAttempts = 4
+
+// Push brings the branch on the server to the last checkpoint, if it is not
+// there already. Errors: *PermissionError, *RejectedError, or what the network
+// said. A branch that moved meanwhile is no error: our commits are replayed on
+// top, or, where both changed the same file, published under another name;
+// State tells.
+func (r *Repo) Push(ctx context.Context) error {
+	if !r.opt.Push || r.remote == nil || !r.server.pending {
+		return nil
+	}
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, pushTime, fmt.Errorf("no answer within %s", pushTime))
+		defer cancel()
+	}
+	for attempt := 1; ; attempt++ {
+		err := r.remote.retry(ctx, func() error { return r.pushOnce(ctx) })
+		var conflict *conflictError
+		switch {
+		case err == nil:
+			r.server.pending = false
+			return nil
+		case errors.As(err, &conflict):
+			r.sidestep(fmt.Sprintf("somebody else changed %q on it too", clean(conflict.path, 200)))
+		case errors.Is(err, ErrNotFastForward) && attempt == pushAttempts:
+			r.sidestep("it kept moving")
+		case errors.Is(err, ErrNotFastForward) && attempt < 2*pushAttempts:
+		default:
+			return fmt.Errorf("push %s: %w", r.server.branch, err)
+		}
+	}
+}
+
+// sidestep leaves the work on a branch of its own.
+func (r *Repo) sidestep(why string) {
+	from := r.server.branch
+	r.server.branch = r.opt.Branch + "-" + r.line.tip.String()[:7]
+	r.server.tip, r.server.onto, r.server.synced = plumbing.ZeroHash, plumbing.ZeroHash, r.line.startHead
+	r.note("the branch %s could not be continued (%s): the work is on %s", from, why, r.server.branch)
+}
+
+// conflictError is a path that we and somebody else changed differently.
+type conflictError struct{ path string }
+
+func (e *conflictError) Error() string { return "both sides changed " + clean(e.path, 200) }
+
+// pushOnce compares the branch as the server has it now, builds on what is
+// there, and pushes. It never forces: the old value goes with the command, and
+// our commit stands on it.
+func (r *Repo) pushOnce(ctx context.Context) error {
+	adv, err := r.remote.refs(ctx, receivePack)
+	if err != nil {
+		return err
+	}
+	old := adv.branch(r.server.branch)
+	if err := r.buildOn(ctx, old); err != nil {
+		return err
+	}
+	tip, err := r.publicTip()
+	if err != nil {
+		return err
+	}
+	if tip != old {
+		have := func(h plumbing.Hash) bool { return h == old || r.server.known[h] }
+		objects, err := r.store.missing(tip, have)
+		if err != nil {
+			return err
+		}
+		err = r.remote.send(ctx, adv, r.server.branch, old, tip, func(w io.Writer) error { return r.store.writePack(w, objects) })
+		if err != nil {
+			return err
+		}
+	}
+	r.server.tip, r.server.synced, r.server.pushed = tip, r.line.tip, tip
+	r.server.known[tip] = true
+	if !r.server.onto.IsZero() {
+		r.server.onto = tip
+	}
+	return nil
+}
+
+// buildOn takes note of where the branch is on the server.
+func (r *Repo) buildOn(ctx context.Context, old plumbing.Hash) error {
+	switch {
+	case old == r.server.tip:
+		return nil
+	case old.IsZero():
+		// Somebody deleted the branch: it is made again.
+		r.server.tip = old
+		return nil
+	case r.line.ours[old] && r.server.onto.IsZero():
+		// A push whose answer got lost.
+		r.server.tip, r.server.synced = old, old
+		return nil
+	}
+	if err := r.fetchForeign(ctx, old); err != nil {
+		return fmt.Errorf("fetch what somebody else pushed: %w", err)
+	}
+	if tip, err := r.replay(old); err == nil && tip == old {
+		// Replaying is repeatable: this is our own last push, or holds it.
+		r.server.synced = r.line.tip
+	}
+	r.server.tip, r.server.onto = old, old
+	return nil
+}
+
+// fetchForeign takes the server's branch into the store, and only there. Without
+// its whole tree (the new commits may reuse folders of a history we do not
+// have) it is fetched once more, by itself.
+func (r *Repo) fetchForeign(ctx context.Context, tip plumbing.Hash) error {
+	adv, err := r.remote.refs(ctx, uploadPack)
+	if err != nil {
+		return err
+	}
+	f, err := r.store.spool()
+	if err != nil {
+		return err
+	}
+	defer discard(f)
+	have := make([]plumbing.Hash, 0, len(r.server.known))
+	for h := range r.server.known {
+		have = append(have, h)
+	}
+	slices.SortFunc(have, func(a, b plumbing.Hash) int { return slices.Compare(a[:], b[:]) })
+	for _, depth := range []int{0, 1} {
+		if err := r.remote.fetchOnce(ctx, adv, tip, have, depth, f); err != nil {
+			return err
+		}
+		if _, err := r.store.importPack(f, false); err != nil {
+			return err
+		}
+		c, err := r.store.commit(tip)
+		if err == nil && r.whole(c.TreeHash) {
+			r.server.known[tip] = true
+			return nil
+		}
+		have = nil
+		if err := f.Truncate(0); err != nil {
+			return err
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the server did not send all of %s", tip)
+}
+
+// publicTip is what to push: the line itself, or its new commits replayed on
+// somebody else's.
+func (r *Repo) publicTip() (plumbing.Hash, error) {
+	if r.server.onto.IsZero() {
+		return r.line.tip, nil
+	}
+	return r.replay(r.server.onto)
+}
+
+// replay puts our commits since the last push on top of onto: same author,
+// committer and message. A merge becomes one commit with what it brought; a
+// commit that brings nothing new disappears.
+func (r *Repo) replay(onto plumbing.Hash) (plumbing.Hash, error) {
+	var chain []*object.Commit
+	for h := r.line.tip; h != r.server.synced; {
+		c, err := r.store.commit(h)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		chain = append(chain, c)
+		if len(c.ParentHashes) == 0 || h == r.line.startHead {
+			return plumbing.ZeroHash, fmt.Errorf("no way from %s down to %s", r.line.tip, r.server.synced)
+		}
+		h = c.ParentHashes[0]
+	}
+	for _, c := range slices.Backward(chain) {
+		parent, err := r.store.commit(c.ParentHashes[0])
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		base, err := r.store.commit(onto)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		tree, conflict, err := r.store.merge(parent.TreeHash, c.TreeHash, base.TreeHash)
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		if conflict != "" {
+			return plumbing.ZeroHash, &conflictError{path: conflict}
+		}
+		if tree == base.TreeHash {
+			continue
+		}
+		onto, err = r.store.writeCommit(&object.Commit{
+			Author: c.Author, Committer: c.Committer, Message: c.Message,
+			TreeHash: tree, ParentHashes: []plumbing.Hash{onto},
+		})
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+	}
+	return onto, nil
+}

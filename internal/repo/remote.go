@@ -1,0 +1,219 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+
+	"github.com/org/ralph-action/internal/secret"
+)
+
+const (
+	uploadPack  = "git-upload-pack"
+	receivePack = "git-receive-pack"
+
+	agentName = "ralph"
+
+	maxAttempts   = 6
+	defaultDelay  = 500 * time.Millisecond
+	maxDelay      = 20 * time.Second
+	answerTimeout = 2 * time.Minute // a server may work long on a push before it answers
+	maxErrorBytes = 4 << 10
+)
+
+// remote speaks git's smart HTTP (gitprotocol-http, version 0) with one
+// repository. go-git's own client is not used: it holds a whole push in memory
+// and hides the server's words.
+type remote struct {
+	url    *url.URL
+	token  secret.String
+	client *http.Client
+	delay  time.Duration
+}
+
+func newRemote(raw string, token secret.String, rt http.RoundTripper, delay time.Duration) (*remote, error) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return nil, fmt.Errorf("remote %q is not an http or https URL", clean(raw, 200))
+	}
+	if u.User != nil {
+		return nil, fmt.Errorf("remote %q holds credentials: pass them as the token", u.Redacted())
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/")
+	if rt == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.DialContext = (&net.Dialer{Timeout: 15 * time.Second}).DialContext
+		t.ResponseHeaderTimeout = answerTimeout
+		rt = t
+	}
+	if delay <= 0 {
+		delay = defaultDelay
+	}
+	r := &remote{url: u, token: token, delay: delay}
+	r.client = &http.Client{Transport: rt, CheckRedirect: r.redirect}
+	return r, nil
+}
+
+// redirect follows a renamed repository on the same host, so that the token
+// never goes elsewhere, and never a POST, which would lose its body.
+func (r *remote) redirect(req *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) > 5:
+		return errors.New("too many redirects")
+	case via[0].Method != http.MethodGet:
+		return errors.New("the server redirects a push or fetch")
+	case req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme:
+		return fmt.Errorf("the server redirects to another host (%s)", clean(req.URL.Host, 100))
+	}
+	return nil
+}
+
+// advertisement is what a server offers: its branches and what it can do.
+type advertisement struct {
+	refs map[string]plumbing.Hash
+	caps *capability.List
+}
+
+func (a advertisement) branch(name string) plumbing.Hash { return a.refs["refs/heads/"+name] }
+
+// refs asks for the advertisement of a service; the receive-pack one also
+// proves that the token may push.
+func (r *remote) refs(ctx context.Context, service string) (advertisement, error) {
+	var adv advertisement
+	err := r.retry(ctx, func() error {
+		res, err := r.do(ctx, http.MethodGet, "/info/refs?service="+service, service, nil)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		if p, ok := strings.CutSuffix(res.Request.URL.Path, "/info/refs"); ok {
+			r.url.Path = p
+		}
+		if ct := res.Header.Get("Content-Type"); !strings.HasPrefix(ct, "application/x-"+service+"-advertisement") {
+			return fmt.Errorf("%s does not speak git over HTTP (content type %q)", r.url.Redacted(), clean(ct, 80))
+		}
+		ar := packp.NewAdvRefs()
+		if err := ar.Decode(res.Body); err != nil && !errors.Is(err, packp.ErrEmptyAdvRefs) {
+			return &transientError{err: fmt.Errorf("read the server's branches: %w", err)}
+		}
+		adv = advertisement{refs: ar.References, caps: ar.Capabilities}
+		return nil
+	})
+	return adv, err
+}
+
+// do sends one request and returns an answer with status 200, or an error that
+// says what the status means.
+func (r *remote) do(ctx context.Context, method, path, service string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, r.url.String()+path, body)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", "git/"+agentName)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/x-"+service+"-request")
+		req.Header.Set("Accept", "application/x-"+service+"-result")
+	}
+	if r.token.IsSet() {
+		req.SetBasicAuth("x-access-token", r.token.Reveal())
+	}
+	res, err := r.client.Do(req)
+	if err != nil {
+		var ue *url.Error
+		if errors.As(err, &ue) {
+			err = ue.Err // the URL adds nothing and repeats
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%s: %w", r.url.Host, context.Cause(ctx))
+		}
+		return nil, &transientError{err: fmt.Errorf("%s: %w", r.url.Host, err)}
+	}
+	if res.StatusCode == http.StatusOK {
+		return res, nil
+	}
+	defer res.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
+	return nil, statusError(res, service, string(text))
+}
+
+func statusError(res *http.Response, service, text string) error {
+	wait, limited := retryAfter(res.Header)
+	switch s := res.StatusCode; {
+	case s == http.StatusTooManyRequests || s == http.StatusForbidden && limited || s >= 500:
+		return &transientError{err: fmt.Errorf("the server answers %s %s", res.Status, clean(text, 200)), wait: wait}
+	case s == http.StatusUnauthorized, s == http.StatusNotFound, s == http.StatusForbidden:
+		if strings.Contains(text, "without `workflow") {
+			return rejection("", text, "")
+		}
+		perm := permContents
+		if service == uploadPack {
+			perm = permRead
+		}
+		return &PermissionError{Status: s, Permission: perm}
+	default:
+		return fmt.Errorf("the server answers %s %s", res.Status, clean(text, 200))
+	}
+}
+
+// retryAfter reads how long a rate-limited client has to wait, in seconds as
+// GitHub sends it.
+func retryAfter(h http.Header) (time.Duration, bool) {
+	v := h.Get("Retry-After")
+	if v == "" {
+		return 0, h.Get("X-Ratelimit-Remaining") == "0"
+	}
+	s, err := strconv.Atoi(v)
+	if err != nil || s < 0 {
+		return 0, true
+	}
+	return time.Duration(min(s, 3600)) * time.Second, true
+}
+
+// transientError is worth another try after wait, or after the usual delay.
+type transientError struct {
+	err  error
+	wait time.Duration
+}
+
+func (e *transientError) Error() string { return e.err.Error() }
+func (e *transientError) Unwrap() error { return e.err }
+
+// retry tries again what may pass, with growing jittered delays, as long as
+// ctx lasts. When the wait would outlast ctx it gives up at once.
+func (r *remote) retry(ctx context.Context, f func() error) error {
+	delay := r.delay
+	for attempt := 1; ; attempt++ {
+		err := f()
+		var t *transientError
+		if !errors.As(err, &t) {
+			return err
+		}
+		if attempt == maxAttempts {
+			return fmt.Errorf("%w (tried %d times)", t.err, attempt)
+		}
+		wait := max(t.wait, delay/2+rand.N(delay))
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
+			return fmt.Errorf("%w (no time left to try again)", t.err)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("%w (%w)", t.err, context.Cause(ctx))
+		case <-timer.C:
+		}
+		delay = min(2*delay, maxDelay)
+	}
+}

@@ -1,0 +1,283 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/secret"
+)
+
+// Identity is the author or committer of a commit.
+type Identity struct{ Name, Email string }
+
+// Options say what to publish and how.
+type Options struct {
+	Dir   string // workspace; a folder inside the work tree will do
+	Guest Guest
+	// Temp is a private folder the guest may write, for its copy of the index.
+	Temp string
+	// Store is a folder only the owner may read and write, outside of
+	// everything the guest sees. Its sub-folder "objects.git" is emptied.
+	Store string
+
+	Remote        string // http or https URL; empty: nothing leaves the machine
+	Token         secret.String
+	Branch        string // to publish
+	Base          string // of the pull request; empty: the checked-out branch
+	DefaultBranch string // the base when no branch is checked out
+	Push          bool   // push each checkpoint; needs Remote
+
+	Committer, Author Identity
+	// Message renders a checkpoint's message, trailers included.
+	Message func(ralph.Iteration) string
+	// IncludeDirty publishes what was already changed when the run began.
+	IncludeDirty bool
+	// RunFiles are paths of ralph's own state that are never committed,
+	// relative to Dir, with the wildcards of path.Match. A folder covers
+	// everything below it.
+	RunFiles []string
+
+	Clock func() time.Time
+	// Transport carries the requests to Remote; nil: one that honours the
+	// proxy variables and SSL_CERT_FILE.
+	Transport http.RoundTripper
+	// RetryDelay is the first wait before a request is tried again; it doubles.
+	// 0 means half a second.
+	RetryDelay time.Duration
+}
+
+// Repo is the owner's view of a workspace and its branch. Its methods are
+// called one at a time.
+type Repo struct {
+	opt      Options
+	top      string // of the work tree, as the guest names it
+	prefix   string // of Dir below top, with a trailing slash; empty at the top
+	gitDir   *os.Root
+	common   *os.Root
+	temp     *os.Root
+	store    *store
+	remote   *remote
+	runFiles []string // from the top
+
+	base  plumbing.Hash // HEAD when the repository was opened
+	start Start
+
+	line   line
+	server server
+	last   *snapshot // not yet checked out of; nil: none taken
+	notes  []string
+}
+
+// line is the work branch in the workspace.
+type line struct {
+	startHead plumbing.Hash
+	startTree plumbing.Hash          // of the work tree, dirt included
+	tip       plumbing.Hash          // last checkpoint, or the start
+	tipTree   plumbing.Hash          // what tip holds
+	seenTree  plumbing.Hash          // last staged tree; the store holds it
+	held      map[string]entry       // dirty at the start and not to be published
+	ours      map[plumbing.Hash]bool // commits that stood at or below tip since the start
+}
+
+// server is what is known of the branch on the server.
+type server struct {
+	branch string        // usually Options.Branch; another one when that could not be continued
+	tip    plumbing.Hash // zero: the branch does not exist
+	// onto is set when somebody else's commits are on the branch: the tip our
+	// commits since synced are replayed on.
+	onto    plumbing.Hash
+	synced  plumbing.Hash
+	known   map[plumbing.Hash]bool // commits the server has, trees included
+	pending bool                   // a push is still to be done
+	pushed  plumbing.Hash          // last tip that arrived; zero: none in this run
+}
+
+// objectsDir is the folder of the private store inside Options.Store.
+const objectsDir = "objects.git"
+
+// Open looks at the workspace before anything is spent. It changes nothing in
+// it. Errors are ErrNotRepository, ErrEmpty, *UnsupportedError,
+// *UnfinishedError, or say what is wrong with an option.
+func Open(ctx context.Context, opt Options) (*Repo, error) {
+	if err := ValidBranch(opt.Branch); err != nil {
+		return nil, err
+	}
+	r := &Repo{opt: opt}
+	if opt.Remote != "" {
+		var err error
+		if r.remote, err = newRemote(opt.Remote, opt.Token, opt.Transport, opt.RetryDelay); err != nil {
+			return nil, err
+		}
+	}
+	err := r.open(ctx)
+	if err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func (r *Repo) open(ctx context.Context) error {
+	at, err := locate(r.opt.Dir)
+	if err != nil {
+		return err
+	}
+	if r.gitDir, err = os.OpenRoot(at.git); err != nil {
+		return err
+	}
+	if r.common, err = os.OpenRoot(at.common); err != nil {
+		return err
+	}
+	if r.temp, err = os.OpenRoot(r.opt.Temp); err != nil {
+		return err
+	}
+	if err := r.supported(); err != nil {
+		return err
+	}
+	if err := r.findTop(ctx); err != nil {
+		return err
+	}
+	head, err := r.answer(ctx, "rev-parse", "-q", "--verify", "HEAD^{commit}")
+	if err != nil {
+		if code, ok := exitCode(err); ok && code == 1 {
+			return ErrEmpty
+		}
+		return err
+	}
+	if r.base = plumbing.NewHash(head); r.base.String() != head {
+		return &UnsupportedError{What: "sha256"}
+	}
+	if err := r.unfinished(ctx); err != nil {
+		return err
+	}
+	dir := filepath.Join(r.opt.Store, objectsDir)
+	if err := clearStore(dir); err != nil {
+		return err
+	}
+	if r.store, err = openStore(dir); err != nil {
+		return err
+	}
+	return r.importCommit(ctx, r.base)
+}
+
+// supported refuses what go-git cannot carry (gitrepository-layout,
+// extensions).
+func (r *Repo) supported() error {
+	b, err := readFile(r.common, "config", maxConfigBytes)
+	if err != nil {
+		return fmt.Errorf("the repository's configuration: %w", err)
+	}
+	c, err := parseConfig(b)
+	if err != nil {
+		return fmt.Errorf("the repository's configuration: %w", err)
+	}
+	if f := strings.ToLower(c.value("extensions", "objectformat")); f != "" && f != "sha1" {
+		return &UnsupportedError{What: clean(f, 20)}
+	}
+	if f := strings.ToLower(c.value("extensions", "refstorage")); f != "" && f != "files" {
+		return &UnsupportedError{What: clean(f, 20)}
+	}
+	return nil
+}
+
+func (r *Repo) findTop(ctx context.Context) error {
+	s, err := r.out(ctx, nil, "rev-parse", "--show-toplevel", "--show-prefix")
+	if err != nil {
+		var g *GuestError
+		if errors.As(err, &g) && strings.Contains(g.Stderr, "not a git repository") {
+			return ErrNotRepository
+		}
+		return err
+	}
+	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+	if len(lines) == 0 || !filepath.IsAbs(lines[0]) {
+		return errors.New("the repository has no work tree")
+	}
+	if len(lines) > 2 {
+		return errors.New("the path of the workspace holds a line end")
+	}
+	r.top = lines[0]
+	if len(lines) == 2 {
+		r.prefix = lines[1]
+	}
+	for _, p := range r.opt.RunFiles {
+		r.runFiles = append(r.runFiles, r.prefix+strings.TrimSuffix(p, "/"))
+	}
+	return nil
+}
+
+// unfinished refuses a work tree in the middle of a merge, a rebase or a
+// conflict.
+func (r *Repo) unfinished(ctx context.Context) error {
+	for _, s := range []struct{ file, what string }{
+		{"MERGE_HEAD", "an unfinished merge (MERGE_HEAD)"},
+		{"CHERRY_PICK_HEAD", "an unfinished cherry-pick (CHERRY_PICK_HEAD)"},
+		{"REVERT_HEAD", "an unfinished revert (REVERT_HEAD)"},
+		{"rebase-merge", "an unfinished rebase (rebase-merge)"},
+		{"rebase-apply", "an unfinished rebase or am (rebase-apply)"},
+	} {
+		if _, err := r.gitDir.Lstat(s.file); err == nil {
+			return &UnfinishedError{What: s.what}
+		}
+	}
+	s, err := r.out(ctx, nil, "ls-files", "-u", "-z")
+	if err != nil {
+		return err
+	}
+	if s == "" {
+		return nil
+	}
+	first, _, _ := strings.Cut(s, "\x00")
+	_, name, _ := strings.Cut(first, "\t")
+	return &UnfinishedError{What: fmt.Sprintf("an unresolved conflict in %q", clean(name, 200))}
+}
+
+// Close releases what Open took. The private store stays on disk.
+func (r *Repo) Close() error {
+	var errs []error
+	if r.store != nil {
+		errs = append(errs, r.store.close())
+	}
+	for _, root := range []*os.Root{r.gitDir, r.common, r.temp} {
+		if root != nil {
+			errs = append(errs, root.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// State is what has become of the branch so far.
+type State struct {
+	Branch  string // the one published to
+	HeadSHA string // its tip; empty when this run committed nothing
+	Pushed  bool   // the tip is on the server
+	Notes   []string
+}
+
+// State says what has become of the branch so far.
+func (r *Repo) State() State {
+	s := State{Branch: r.server.branch, Notes: r.notes}
+	if s.Branch == "" {
+		s.Branch = r.opt.Branch
+	}
+	switch {
+	case r.line.tip == r.line.startHead:
+	case r.opt.Push && !r.server.pending && !r.server.pushed.IsZero():
+		s.HeadSHA, s.Pushed = r.server.pushed.String(), true
+	default:
+		s.HeadSHA = r.line.tip.String()
+	}
+	return s
+}
+
+func (r *Repo) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,189 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+)
+
+// fetch asks for one commit and receives the pack into f. have are commits we
+// hold completely; depth 1 leaves the commit's parents out.
+func (r *remote) fetch(ctx context.Context, adv advertisement, want plumbing.Hash, have []plumbing.Hash, depth int, f *os.File) error {
+	return r.retry(ctx, func() error {
+		if err := f.Truncate(0); err != nil {
+			return err
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		return r.fetchOnce(ctx, adv, want, have, depth, f)
+	})
+}
+
+func (r *remote) fetchOnce(ctx context.Context, adv advertisement, want plumbing.Hash, have []plumbing.Hash, depth int, f *os.File) error {
+	req := packp.NewUploadPackRequest()
+	req.Wants = []plumbing.Hash{want}
+	req.Haves = have
+	for _, c := range []capability.Capability{capability.OFSDelta, capability.Sideband64k, capability.NoProgress} {
+		if adv.caps.Supports(c) {
+			_ = req.Capabilities.Set(c)
+		}
+	}
+	if depth > 0 {
+		if !adv.caps.Supports(capability.Shallow) {
+			return errors.New("the server cannot send a single commit (no shallow capability)")
+		}
+		req.Depth = packp.DepthCommits(depth)
+		_ = req.Capabilities.Set(capability.Shallow)
+	}
+	var body bytes.Buffer
+	if err := req.UploadRequest.Encode(&body); err != nil {
+		return err
+	}
+	if err := req.UploadHaves.Encode(&body, false); err != nil {
+		return err
+	}
+	if err := pktline.NewEncoder(&body).EncodeString("done\n"); err != nil {
+		return err
+	}
+	res, err := r.do(ctx, http.MethodPost, "/"+uploadPack, uploadPack, &body)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	up := packp.NewUploadPackResponse(req)
+	if err := up.Decode(res.Body); err != nil {
+		return cut(ctx, "read the server's answer to a fetch", err)
+	}
+	var rd io.Reader = up
+	if req.Capabilities.Supports(capability.Sideband64k) {
+		rd = sideband.NewDemuxer(sideband.Sideband64k, up)
+	}
+	n, err := io.Copy(f, io.LimitReader(rd, maxPackBytes+1))
+	if err != nil {
+		return cut(ctx, "fetch", err)
+	}
+	if n > maxPackBytes {
+		return fmt.Errorf("fetch: more than %d bytes", int64(maxPackBytes))
+	}
+	return nil
+}
+
+// cut says that a connection broke in the middle: worth another try, unless
+// it was us.
+func cut(ctx context.Context, what string, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
+	}
+	return &transientError{err: fmt.Errorf("%s: %w", what, err)}
+}
+
+// send pushes one commit: the branch moves from old (zero: it is created) to
+// commit, or nothing happens. The pack is streamed. A transient error may hide
+// a push that arrived.
+func (r *remote) send(ctx context.Context, adv advertisement, branch string, old, commit plumbing.Hash, pack func(io.Writer) error) error {
+	if !adv.caps.Supports(capability.ReportStatus) {
+		return errors.New("the server does not report what becomes of a push")
+	}
+	req := packp.NewReferenceUpdateRequest()
+	_ = req.Capabilities.Set(capability.ReportStatus)
+	side := adv.caps.Supports(capability.Sideband64k)
+	if side {
+		_ = req.Capabilities.Set(capability.Sideband64k)
+	}
+	req.Commands = []*packp.Command{{Name: plumbing.NewBranchReferenceName(branch), Old: old, New: commit}}
+
+	pr, pw := io.Pipe()
+	packed := make(chan error, 1)
+	go func() {
+		err := req.Encode(pw)
+		if err == nil {
+			err = pack(pw)
+		}
+		pw.CloseWithError(err)
+		packed <- err
+	}()
+	body, err := sized(pr)
+	var res *http.Response
+	if err == nil {
+		res, err = r.do(ctx, http.MethodPost, "/"+receivePack, receivePack, body)
+	}
+	// The server may answer before it read everything: end the writer first.
+	pr.CloseWithError(errAnswered)
+	if perr := <-packed; perr != nil && !errors.Is(perr, errAnswered) && !errors.Is(perr, io.ErrClosedPipe) {
+		if err == nil {
+			res.Body.Close()
+		}
+		return fmt.Errorf("write the pack: %w", perr)
+	}
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	var rd io.Reader = res.Body
+	said := &tail{limit: maxErrorBytes}
+	if side {
+		d := sideband.NewDemuxer(sideband.Sideband64k, rd)
+		d.Progress = said
+		rd = d
+	}
+	report := packp.NewReportStatus()
+	if err := report.Decode(rd); err != nil {
+		return cut(ctx, "read the server's report", err)
+	}
+	for _, cs := range report.CommandStatuses {
+		if cs.Status != "ok" {
+			return rejection(branch, cs.Status, said.String())
+		}
+	}
+	if report.UnpackStatus != "ok" {
+		return rejection(branch, "unpack: "+report.UnpackStatus, said.String())
+	}
+	if len(report.CommandStatuses) == 0 {
+		return errors.New("the server did not say what became of the branch")
+	}
+	return nil
+}
+
+// sized gives a small body a length: like git, only a push of more than a
+// megabyte is sent in chunks, which not every server takes.
+func sized(r io.Reader) (io.Reader, error) {
+	head := make([]byte, 1<<20)
+	n, err := io.ReadFull(r, head)
+	switch {
+	case err == nil:
+		return io.MultiReader(bytes.NewReader(head), r), nil
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return bytes.NewReader(head[:n]), nil
+	default:
+		return nil, err
+	}
+}
+
+var errAnswered = errors.New("the server answered")
+
+// tail keeps the last bytes written to it.
+type tail struct {
+	buf   []byte
+	limit int
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.buf = append(t.buf, p...)
+	if extra := len(t.buf) - t.limit; extra > 0 {
+		t.buf = append(t.buf[:0], t.buf[extra:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string { return string(t.buf) }
