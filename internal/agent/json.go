@@ -195,10 +195,18 @@ func inner(value []byte) (raw []byte, ok bool) {
 	if len(value) == 0 || value[0] != '"' {
 		return nil, false
 	}
-	if end := skipString(value, 0); end > 0 {
-		return value[1 : end-1], true
+	end := len(value) - 1
+	if end == 0 || value[end] != '"' {
+		return value[1:], true
 	}
-	return value[1:], true
+	k := end
+	for k > 1 && value[k-1] == '\\' {
+		k--
+	}
+	if (end-k)%2 == 1 { // it broke off behind an escaped quote
+		return value[1:], true
+	}
+	return value[1:end], true
 }
 
 // str is the text of a string value, at most limit bytes of it; "" for any

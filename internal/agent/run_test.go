@@ -1,0 +1,202 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// player makes the options of an agent that is this test binary in a role.
+func player(t *testing.T, name, role, file string) Options {
+	t.Helper()
+	s, err := proc.Start(t.Context(), proc.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := file
+	if file != "" && !filepath.IsAbs(file) {
+		if path, err = filepath.Abs(filepath.Join("testdata", "claude", file+".ndjson")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Options{
+		Name: name, Command: []string{self}, Dir: t.TempDir(), Process: s,
+		Env:    []string{"PATH=/usr/bin:/bin", "AGENT_ROLE=" + role, "AGENT_FILE=" + path, "CLAUDECODE=1"},
+		Limits: proc.Limits{Time: 60 * time.Second, Grace: 100 * time.Millisecond},
+	}
+}
+
+func run(t *testing.T, ctx context.Context, o Options, prompt string) decoded {
+	t.Helper()
+	a, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got decoded
+	returned := false
+	turn, err := a.Run(ctx, ralph.Prompt{Text: prompt, Iteration: 1, Attempt: 1}, func(e ralph.Event) {
+		if returned {
+			t.Error("an event came after Run returned")
+		}
+		got.events = append(got.events, e)
+	})
+	returned = true
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.turn, got.failure = turn, turn.Failure
+	if end := got.events[len(got.events)-1]; end.Kind != ralph.EventResult || end.Turn.Session != turn.Session {
+		t.Errorf("last event = %+v, want the turn", end)
+	}
+	return got
+}
+
+func TestRunClaude(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, role, file string
+		limits           proc.Limits
+		want             string
+		message          string
+		marker           bool
+		exit             int
+	}{
+		{name: "good", role: "print", file: "success_tool", want: "none", marker: true},
+		{name: "never reads its prompt", role: "deaf", file: "success_tool", want: "none", marker: true},
+		{name: "is_error and exit 0", role: "print", file: "api_429", want: "api-error", message: "rate limit"},
+		{name: "result and hangs", role: "hang", file: "success_tool", limits: proc.Limits{FinishGrace: 50 * time.Millisecond}, want: "none", marker: true, exit: -1},
+		{name: "error result and hangs", role: "hang", file: "api_401", limits: proc.Limits{FinishGrace: 50 * time.Millisecond}, want: "authentication", message: "Invalid API key", exit: -1},
+		{name: "result and hangs until the time limit", role: "hang", file: "success_tool", limits: proc.Limits{Time: time.Second}, want: "none", marker: true, exit: -1},
+		{name: "no result and hangs", role: "hang", file: "sigterm_tool", limits: proc.Limits{Time: time.Second}, want: "timeout", message: "iteration-timeout (1s)", exit: -1},
+		{name: "silent", role: "hang", file: "sigterm_tool", limits: proc.Limits{Silence: time.Second}, want: "idle", message: "idle-timeout (1s)", exit: -1},
+		{name: "dies in a line", role: "half", file: "success_tool", want: "crash", message: "signal", exit: -1},
+		{name: "exit 0 without a result", role: "deaf", file: "sigterm_tool", want: "malformed", message: "without a final result"},
+		{name: "floods", role: "flood", file: "sigterm_tool", limits: proc.Limits{OutputBytes: 1 << 20}, want: "output-limit", message: "1048576", exit: -1},
+		{name: "refuses its flags", role: "fail", file: "bad_flag", want: "crash", message: "unknown option '--no-such-flag'", exit: 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			o := player(t, "claude", tt.role, tt.file)
+			if tt.limits != (proc.Limits{}) {
+				tt.limits.Grace = o.Limits.Grace
+				o.Limits = tt.limits
+			}
+			got := run(t, t.Context(), o, strings.Repeat("p", 300<<10))
+			if kind(got.failure) != tt.want {
+				t.Errorf("Run = failure %s (%+v), want %s", kind(got.failure), got.failure, tt.want)
+			}
+			if got.failure != nil && !strings.Contains(got.failure.Message, tt.message) {
+				t.Errorf("Run = failure %q, want it to hold %q", got.failure.Message, tt.message)
+			}
+			if g := got.says(marker); g != tt.marker {
+				t.Errorf("marker found = %v, want %v", g, tt.marker)
+			}
+			if got.turn.ExitCode != tt.exit || got.turn.Duration <= 0 || got.turn.Started.IsZero() {
+				t.Errorf("ExitCode, Duration, Started = %d, %v, %v, want %d and set", got.turn.ExitCode, got.turn.Duration, got.turn.Started, tt.exit)
+			}
+			if tt.file != "bad_flag" && got.turn.OutputBytes == 0 {
+				t.Error("OutputBytes = 0, want the size of the output")
+			}
+		})
+	}
+}
+
+func TestRunCancelled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	o := player(t, "claude", "hang", "sigterm_tool")
+	a, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn, err := a.Run(ctx, ralph.Prompt{Text: "p"}, func(e ralph.Event) {
+		if e.Kind == ralph.EventToolStart {
+			cancel()
+		}
+	})
+	if err != nil || kind(turn.Failure) != "cancelled" || turn.Tools != 1 {
+		t.Errorf("Run = %+v, %v, want a cancelled turn with its tool call", turn, err)
+	}
+	turn, err = a.Run(ctx, ralph.Prompt{Text: "p"}, func(ralph.Event) {})
+	if err != nil || kind(turn.Failure) != "cancelled" {
+		t.Errorf("Run when cancelled before = %+v, %v, want a cancelled turn", turn, err)
+	}
+}
+
+// The program can not be started: no turn happens, and none ever will.
+func TestRunNotStarted(t *testing.T) {
+	t.Parallel()
+	for _, name := range Known() {
+		o := player(t, name, "not-found", "")
+		a, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Run(t.Context(), ralph.Prompt{Text: "p"}, func(ralph.Event) {}); err == nil || !strings.Contains(err.Error(), "127: sh: 1: claude: not found") {
+			t.Errorf("Run(%s, exit 127) = %v, want an error with its last words", name, err)
+		}
+		o.Command = []string{filepath.Join(t.TempDir(), "absent")}
+		if a, err = New(o); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Run(t.Context(), ralph.Prompt{Text: "p"}, func(ralph.Event) {}); !errors.Is(err, fs.ErrNotExist) && (err == nil || !strings.Contains(err.Error(), "not found")) {
+			t.Errorf("Run(%s, absent) = %v, want not found", name, err)
+		}
+	}
+}
+
+func TestRunText(t *testing.T) {
+	t.Parallel()
+	o := player(t, "text", "count", "")
+	o.Args = []string{"--flag", "a b"}
+	got := run(t, t.Context(), o, strings.Repeat("0123456789", 500_000))
+	if want := `read 5000000 bytes, args ["--flag" "a b"], CLAUDECODE=""`; got.words(false) != want+"\n" || got.failure != nil {
+		t.Errorf("Run with 5 MB = %q, %+v, want %q", got.words(false), got.failure, want)
+	}
+
+	o = player(t, "text", "both", "")
+	var log bytes.Buffer
+	o.Log = &log
+	got = run(t, t.Context(), o, "p")
+	if want := "one\ntwo\nthree\n"; got.words(false) != want || log.String() != want {
+		t.Errorf("Run = %q, log %q, want both streams in order: %q", got.words(false), log.String(), want)
+	}
+}
+
+func TestRunLogsRaw(t *testing.T) {
+	t.Parallel()
+	o := player(t, "claude", "print", "success_tool")
+	var log bytes.Buffer
+	o.Log = &log
+	run(t, t.Context(), o, strings.Repeat("p", 1000))
+	if want := transcript(t, "success_tool"); !strings.Contains(log.String(), want[:len(want)/2]) || !strings.Contains(log.String(), "prompt of 1000 bytes") {
+		t.Errorf("log holds %d bytes, want the raw stream and stderr", log.Len())
+	}
+	o = player(t, "claude", "print", "success_tool")
+	o.Log = failingWriter{}
+	if got := run(t, t.Context(), o, "p"); got.failure != nil {
+		t.Errorf("Run with a full disk = %+v, want no failure", got.failure)
+	}
+}
+
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
