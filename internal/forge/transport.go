@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// maxAnswer bounds the body of an answer: a page of pull requests with
-	// bodies of the largest size fits.
-	maxAnswer = 64 << 20
+	// maxAnswer bounds the body of an answer. A pull request is some 20 KiB and
+	// its body; a page has 100.
+	maxAnswer = 16 << 20
 	// maxAttempts is how often one request is sent when the forge fails.
 	maxAttempts = 5
 	// maxWait is the longest wait for a rate limit; GitHub's window is an hour.
