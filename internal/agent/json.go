@@ -254,9 +254,10 @@ func unescape(dst, raw []byte, limit int) (out, rest []byte) {
 		}
 		if n > limit-len(dst) {
 			n = runeStart(raw, limit-len(dst))
-			if n == 0 { // not even one character fits
+			if n == 0 && len(dst) > 0 { // not even one character fits
 				return dst, raw
 			}
+			n = max(n, 1)
 			return append(dst, raw[:n]...), raw[n:]
 		}
 		dst, raw = append(dst, raw[:n]...), raw[n:]
@@ -274,7 +275,7 @@ func unescape(dst, raw []byte, limit int) (out, rest []byte) {
 
 // runeStart is the largest index up to n at which a character of b starts.
 func runeStart(b []byte, n int) int {
-	for k := n; k > 0 && k > n-utf8.UTFMax; k-- {
+	for k := n; k >= 0 && k > n-utf8.UTFMax; k-- {
 		if utf8.RuneStart(b[k]) {
 			return k
 		}

@@ -79,7 +79,7 @@ func (d *textDecoder) add(p []byte, isEcho bool) {
 		}
 		end := bytes.LastIndexByte(d.held, '\n') + 1
 		if end == 0 {
-			end = runeStart(d.held, len(d.held)-1)
+			end = max(1, runeStart(d.held, len(d.held)-1))
 		}
 		d.flush(end)
 	}
