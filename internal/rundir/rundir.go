@@ -64,8 +64,7 @@ func Open(workspace string, owner Owner) (*Dir, error) {
 	return d, nil
 }
 
-// Close gives the workspace back; writers that are open stay usable, but make
-// nothing again.
+// Close gives the workspace back. Close the writers of Append before.
 func (d *Dir) Close() error { return d.root.Close() }
 
 // Path is where a file of the run directory stands, relative to the workspace.

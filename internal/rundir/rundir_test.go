@@ -1,8 +1,10 @@
 package rundir
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -384,6 +386,65 @@ func TestLock(t *testing.T) {
 	if _, err := first.Lock(); err != nil {
 		t.Errorf("Lock() after the second release = %v", err)
 	}
+}
+
+// holdLock names the variable that makes the test binary a holder of the lock
+// of a workspace, which dies without releasing it when its stdin ends.
+const holdLock = "RUNDIR_TEST_HOLD_LOCK"
+
+func TestMain(m *testing.M) {
+	ws := os.Getenv(holdLock)
+	if ws == "" {
+		os.Exit(m.Run())
+	}
+	d, err := Open(ws, Owner{-1, -1})
+	if err == nil {
+		_, err = d.Lock()
+	}
+	fmt.Println(err)
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(1)
+}
+
+func TestLockEndsWithItsHolder(t *testing.T) {
+	t.Parallel()
+	ws := t.TempDir()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdin, hold, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, stdout, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	holder, err := os.StartProcess(exe, []string{exe}, &os.ProcAttr{
+		Env:   append(os.Environ(), holdLock+"="+ws),
+		Files: []*os.File{stdin, stdout, os.Stderr},
+	})
+	if err := errors.Join(err, stdin.Close(), stdout.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(said).ReadString('\n'); line != "<nil>\n" {
+		t.Fatalf("the holder said %q, %v, want that it holds the lock", line, err)
+	}
+	d := open(t, ws)
+	_, err = d.Lock()
+	wantError(t, "Lock() while held", err, fmt.Sprintf("(pid %d, started ", holder.Pid))
+	if err := hold.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := holder.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	release, err := d.Lock()
+	if err != nil {
+		t.Fatalf("Lock() after the holder died = %v", err)
+	}
+	release()
 }
 
 func TestLockFileIsHostile(t *testing.T) {

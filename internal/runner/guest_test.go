@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -156,7 +157,7 @@ func TestHostileTextIsNeverACommand(t *testing.T) {
 	raw := 0
 	var log bytes.Buffer
 	r := connect(t, &log)
-	for range 20_000 {
+	for range 6_000 {
 		text := hostile(rnd)
 		if len(commands(text)) > 0 {
 			raw++
@@ -237,6 +238,42 @@ func TestOwnCommandsWorkBetweenGuestText(t *testing.T) {
 	}
 	if len(tokens) != 3 {
 		t.Errorf("%d different tokens for three stretches, want 3", len(tokens))
+	}
+}
+
+// Two guests and the owner talk at once: lines stay whole, commands obeyed.
+func TestManyTalkAtOnce(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	r := connect(t, &log)
+	const each = 200
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			w := r.Guest()
+			for range each {
+				_, _ = io.WriteString(w, "::error::for")
+				_, _ = io.WriteString(w, "ged\n")
+			}
+		})
+	}
+	wg.Go(func() {
+		for range each {
+			r.Group("title")
+			r.Line("words")
+			r.EndGroup()
+		}
+	})
+	wg.Wait()
+	count := make(map[string]int)
+	for line := range strings.Lines(log.String()) {
+		count[line]++
+	}
+	if count["│ ::error::forged\n"] != 2*each || count["words\n"] != each {
+		t.Errorf("the log has %d and %d whole lines, want %d and %d", count["│ ::error::forged\n"], count["words\n"], 2*each, each)
+	}
+	if got := len((&parser{}).obeyed(log.String())); got != 2*each {
+		t.Errorf("the runner obeys %d commands, want %d", got, 2*each)
 	}
 }
 
