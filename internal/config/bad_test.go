@@ -19,6 +19,7 @@ func TestBadInputs(t *testing.T) {
 		{"agent", "cluade", `input agent: "cluade" is not allowed: give claude or text; did you mean claude?`},
 		{"agent", "gpt-5", `input agent: "gpt-5" is not allowed: give claude or text`},
 		{"agent", "text", `input agent: text needs agent-command: the program that reads the prompt on stdin and prints its answer`},
+		{"agent-command", "# nothing", ""},
 		{"agent-command", `claude "--x`, `input agent-command: "claude \"--x" is not allowed: it cannot be split as a shell would: a quote is not closed, or it ends with a backslash`},
 		{"agent-command", `"" x`, `input agent-command: "\"\" x" is not allowed: its first word is the program and cannot be empty`},
 		{"agent-args", `a\`, `input agent-args: "a\\" is not allowed: it cannot be split as a shell would: a quote is not closed, or it ends with a backslash`},
@@ -48,7 +49,7 @@ func TestBadInputs(t *testing.T) {
 		{"on-agent-error", "retyr", `input on-agent-error: "retyr" is not allowed: give retry, continue or fail; did you mean retry?`},
 		{"completion-token", "<b>", `input completion-token: "<b>" is not allowed: give the word that stands inside the tag, without < and >`},
 		{"completion-token", "a\nb", `input completion-token: "a\nb" is not allowed: give one line without a line break`},
-		{"completion-token", strings.Repeat("x", 201), `input completion-token: 201 bytes are too many: at most 200`},
+		{"completion-token", strings.Repeat("x", 201), `input completion-token: 201 characters are too many: at most 200`},
 		{"summary", "yes", `input summary: "yes" is not allowed: give true or false`},
 		{"push", "sometimes", `input push: "sometimes" is not allowed: give auto, true or false`},
 		{"branch", "-x", `input branch: "-x" is not allowed: the name of a branch does not begin with -`},
@@ -56,7 +57,7 @@ func TestBadInputs(t *testing.T) {
 		{"title", "a\nb", `input title: "a\nb" is not allowed: give one line without a line break`},
 		{"title", "a\u202eb", `input title: "a\u202eb" is not allowed: give one line without the invisible character U+202E`},
 		{"title", "a\x1b[31m", `input title: "a\x1b[31m" is not allowed: give one line without the control character U+001B`},
-		{"title", strings.Repeat("x", 257), `input title: 257 bytes are too many: at most 256`},
+		{"title", strings.Repeat("x", 257), `input title: 257 characters are too many: at most 256`},
 		{"committer", "nobody", `input committer: "nobody" is not allowed: give Name <email>`},
 		{"committer", "<a@b>", `input committer: "<a@b>" is not allowed: give Name <email>`},
 		{"author", "A <a@b> <c@d>", `input author: "A <a@b> <c@d>" is not allowed: give Name <email>`},
@@ -71,6 +72,7 @@ func TestBadInputs(t *testing.T) {
 		{"pass-env", "HOME", `input pass-env: "HOME" is not allowed: the agent has its own`},
 		{"working-directory", "../x", `input working-directory: "../x" is not allowed: it is outside the workspace: give a folder relative to it`},
 		{"working-directory", "/etc", `input working-directory: "/etc" is not allowed: it is outside the workspace: give a folder relative to it`},
+		{"working-directory", "\x01", `input working-directory: "\x01" cannot be used: it does not exist`},
 		{"working-directory", "nowhere", `input working-directory: "nowhere" cannot be used: it does not exist`},
 		{"github-token", "ghp_very secret", `input github-token: the token holds white space or characters no token has: was it pasted with something else?`},
 		{"github-token", strings.Repeat("x", 5000), `input github-token: 5000 bytes are too long for a token: at most 4096`},
@@ -88,7 +90,7 @@ func TestBadInputs(t *testing.T) {
 		if tt.name == "prompt-file" {
 			got = got[1:] // the file does not exist either
 		}
-		if len(got) != 1 || got[0] != tt.want {
+		if strings.Join(got, "\n") != tt.want {
 			t.Errorf("Load(%s = %.100q) =\n%q, want\n%q", tt.name, tt.value, got, tt.want)
 		}
 	}
@@ -262,6 +264,34 @@ func TestCheckBranch(t *testing.T) {
 	for _, name := range bad {
 		if config.CheckBranch(name) == nil {
 			t.Errorf("CheckBranch(%q) = nil, want an error", name)
+		}
+	}
+}
+
+func TestUnknownFlag(t *testing.T) {
+	t.Parallel()
+	_, err := config.Load(config.LoadOptions{Dir: t.TempDir(), Inputs: with(), Flags: map[string]string{"modle": "x"}})
+	if want := "flag --modle: there is no such flag; did you mean model?"; err == nil || err.Error() != want {
+		t.Errorf("Load(--modle) = %v, want %s", err, want)
+	}
+	// The runner hands these to every container action that is given them.
+	if _, err := load(t, with("args", "x", "entrypoint", "y")); err != nil {
+		t.Errorf("Load(args, entrypoint) = %v, want nil", err)
+	}
+}
+
+func TestTextAgentNeedsACommand(t *testing.T) {
+	t.Parallel()
+	const needs = "input agent: text needs agent-command: the program that reads the prompt on stdin and prints its answer"
+	for command, want := range map[string]string{
+		"":          needs,
+		"# nothing": needs,
+		"cat":       "",
+		"'cat":      `input agent-command: "'cat" is not allowed: it cannot be split as a shell would: a quote is not closed, or it ends with a backslash`,
+	} {
+		_, err := load(t, with("agent", "text", "agent-command", command))
+		if got := strings.Join(problems(t, err), "\n"); got != want {
+			t.Errorf("Load(text, %q) = %q, want %q", command, got, want)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -173,7 +174,7 @@ func firstControl(s string) string {
 // on another.
 func (l *loader) validate(values map[string]value) {
 	l.validateTask(values)
-	if l.c.Agent == "text" && len(l.c.AgentCommand) == 0 && values["agent-command"].text == "" {
+	if l.c.Agent == "text" && len(l.c.AgentCommand) == 0 && !l.refused(values["agent-command"]) {
 		l.report(values["agent"].where, "text needs agent-command: the program that reads the prompt on stdin and prints its answer")
 	}
 	if v, ok := values["agent-command"]; ok && len(l.c.AgentCommand) > 0 && strings.TrimSpace(l.c.AgentCommand[0]) == "" {
@@ -196,6 +197,11 @@ func (l *loader) validate(values map[string]value) {
 			g.Timeout = l.c.GuardrailTimeout
 		}
 	}
+}
+
+// refused says that a value was given and already reported.
+func (l *loader) refused(v value) bool {
+	return v.where != "" && slices.ContainsFunc(l.list, func(p Problem) bool { return p.Where == v.where })
 }
 
 func (l *loader) validateTask(values map[string]value) {

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -41,11 +42,34 @@ func TestBadFile(t *testing.T) {
 		{"max-iterations: -3\n", `.github/ralph.yml:1: max-iterations: "-3" is not allowed: give a whole number from 0 to 10000 (0: no limit)`},
 		{"branch: a..b\n", `.github/ralph.yml:1: branch: "a..b" is not allowed`},
 		{"branch: a\nbase: a\n", `.github/ralph.yml:1: branch: "a" is not allowed: it is also the base`},
-		{"labels: [" + strings.Repeat("a,", 0) + "]\nsetup: [" + strings.Repeat("a,", 101) + "]\n", ".github/ralph.yml:2: setup: 101 entries are too many: at most 100"},
+		{"setup: [" + strings.Repeat("a,", 101) + "]\n", ".github/ralph.yml:1: setup: 101 entries are too many: at most 100"},
 	} {
 		err := loadFile(t, tt.file)
 		if got := problems(t, err); len(got) != 1 || !strings.HasPrefix(got[0], tt.want) {
 			t.Errorf("Load(%.80q) = %q, want %q", tt.file, got, tt.want)
+		}
+	}
+}
+
+// A large file that is no configuration, or a hostile one, costs neither
+// minutes nor a log of megabytes.
+func TestHostileFile(t *testing.T) {
+	t.Parallel()
+	var names strings.Builder
+	for i := range 20_000 {
+		fmt.Fprintf(&names, "%x,", i)
+	}
+	for name, file := range map[string]string{
+		"keys":    strings.Repeat("kkkkkkkkkkk: 1\n", 10_000),
+		"depth":   strings.Repeat("[", 1<<20),
+		"anchors": "guardrails: [&a {command: x}" + strings.Repeat(",*a", 50_000) + "]",
+		"bomb":    "labels: &a [x, x]\nsetup: &b [*a, *a]\npass-env: &c [*b, *b]\nagent-args: [*c, *c]\n",
+		"cycle":   "guardrails: &a [*a]\n",
+		"names":   "labels: [" + names.String() + "]",
+	} {
+		err := loadFile(t, file)
+		if err == nil || len(err.Error()) > 10_000 {
+			t.Errorf("%s: Load = %.300v, want a bounded error", name, err)
 		}
 	}
 }

@@ -78,7 +78,7 @@ func fieldType(in Input) reflect.Type {
 }
 
 func fieldTag(in Input) reflect.StructTag {
-	tag := "name:" + strconv.Quote(in.Name) + " help:" + strconv.Quote(flagHelp(in))
+	tag := "name:" + strconv.Quote(in.Name) + " help:" + strconv.Quote(flagHelp(in)) + " group:" + strconv.Quote(in.Group)
 	if in.Short != 0 {
 		tag += " short:" + strconv.Quote(string(in.Short))
 	}

@@ -180,11 +180,7 @@ func (l *loader) guardrailKey(key string, val *yaml.Node, where string, g *Guard
 	case key == "failAction" || key == "hint" || key == "timeout" || key == "when":
 		return true
 	default:
-		hint := ""
-		if near := nearest(key, guardrailKeys()); near != "" {
-			hint = "; did you mean " + near + "?"
-		}
-		l.report(where, "unknown key %s in a guardrail%s", l.quote(key), hint)
+		l.report(where, "unknown key %s in a guardrail%s", l.quote(key), l.didYouMean(key, guardrailKeys()))
 	}
 	return false
 }

@@ -25,13 +25,14 @@ const (
 // and a key of the configuration file, unless it says otherwise.
 type Input struct {
 	Name        string
-	Short       rune     // of the flag; 0: none
-	Default     string   // as a user would type it; empty: none
-	DefaultDoc  string   // what an empty Default stands for; empty: nothing
-	Help        string   // for a table cell and a line of --help
-	Kind        Kind     //
+	Group       string // what it is about, a heading of --help
+	Short       rune   // of the flag; 0: none
+	Default     string // as a user would type it; empty: none
+	DefaultDoc  string // what an empty Default stands for; empty: nothing
+	Help        string // for a table cell and a line of --help
+	Kind        Kind
 	Enum        []string // Choice only
-	Min, Max    int64    // Count: number; Dollars: micro-dollars; Duration: nanoseconds; else length in bytes
+	Min, Max    int64    // Count: number; Dollars: micro-dollars; Duration: nanoseconds; Line, Identity: characters; Text: bytes; lists: entries
 	Zero        string   // what 0 means, for Count and Duration; empty: nothing special
 	Placeholder string   // of the flag's value in --help
 	NoFlag      bool     // not a flag: anybody on the machine can read argv

@@ -47,8 +47,10 @@ func (l *loader) names(v value) []string {
 		names = strings.FieldsFunc(v.text, func(r rune) bool { return r == ',' || r == '\n' })
 	}
 	var once []string
+	seen := map[string]bool{}
 	for _, n := range names {
-		if n = strings.TrimSpace(n); n != "" && !slices.Contains(once, n) {
+		if n = strings.TrimSpace(n); n != "" && !seen[n] {
+			seen[n] = true
 			once = append(once, n)
 		}
 	}

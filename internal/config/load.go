@@ -54,7 +54,7 @@ func Load(o LoadOptions) (Config, error) {
 		}
 		v.in = r.Input
 		l.c.Sources[r.Name] = v.source()
-		l.c.shown = append(l.c.shown, setting{r.Input, v.text, v.source()})
+		l.c.shown = append(l.c.shown, show(v))
 		if v.node == nil && l.tooLong(v) {
 			continue
 		}
@@ -101,11 +101,16 @@ type loader struct {
 	secrets []string
 	c       Config
 	list    []Problem
+	more    int // problems beyond maxProblems
 }
 
 // report notes a problem. Foreign values among args must have gone through
 // quote; secrets are taken out of the rest here.
 func (l *loader) report(where, format string, args ...any) {
+	if len(l.list) == maxProblems {
+		l.more++
+		return
+	}
 	l.list = append(l.list, Problem{
 		Where: visible(l.scrub(where)),
 		Text:  l.scrub(fmt.Sprintf(format, args...)),
@@ -116,7 +121,7 @@ func (l *loader) problems() error {
 	if len(l.list) == 0 {
 		return nil
 	}
-	return &Problems{List: l.list}
+	return &Problems{List: l.list, More: l.more}
 }
 
 // quote shows a foreign value: without secrets, escaped, cut.
@@ -233,7 +238,14 @@ func (l *loader) suggest(name string, fits func(Input) bool) string {
 			names = append(names, r.Name)
 		}
 	}
-	if near := nearest(name, names); near != "" {
+	return l.didYouMean(name, names)
+}
+
+func (l *loader) didYouMean(name string, candidates []string) string {
+	if len(l.list) == maxProblems {
+		return "" // nobody will read it, and it is the dear part of a problem
+	}
+	if near := nearest(name, candidates); near != "" {
 		return "; did you mean " + near + "?"
 	}
 	return ""

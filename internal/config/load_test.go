@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -241,6 +242,9 @@ func TestRedacted(t *testing.T) {
 	c, err = load(t, with("prompt", strings.Repeat("long ", 100)+"\n::error::x", "github-token", "ghp_verysecret", "max-cost-usd", "5"))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if all := fmt.Sprintf("%v %+v %#v", c, c, c); strings.Contains(all, "verysecret") {
+		t.Errorf("the token shows in %s", all)
 	}
 	got := c.Redacted()
 	for _, want := range []string{"github-token: *** (input github-token)\n", "max-cost-usd: 5 (input max-cost-usd)\n", "max-iterations: 10 (default)\n", "…"} {

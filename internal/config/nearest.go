@@ -6,19 +6,23 @@ import (
 )
 
 // nearest is the candidate that was probably meant by name, or "" when none is
-// close. Case, underscores and camelCase do not count as distance.
+// close. Case, underscores and camelCase do not count as distance; among equals
+// the one whose length is nearer wins.
 func nearest(name string, candidates []string) string {
 	if len(name) > 64 {
 		return ""
 	}
 	best, least := "", max(2, len(name)/3)+1
 	for _, c := range candidates {
-		if d := distance(kebab(name), kebab(c)); d < least {
+		d := distance(kebab(name), kebab(c))
+		if d < least || d == least && best != "" && abs(len(c)-len(name)) < abs(len(best)-len(name)) {
 			best, least = c, d
 		}
 	}
 	return best
 }
+
+func abs(n int) int { return max(n, -n) }
 
 // kebab spells maxIterations and max_iterations as max-iterations.
 func kebab(s string) string {

@@ -17,16 +17,26 @@ func (p Problem) String() string { return p.Where + ": " + p.Text }
 
 // Problems is the error of [Load]: everything that is wrong, at once. It never
 // holds a secret's value, and foreign text in it is quoted.
-type Problems struct{ List []Problem }
+type Problems struct {
+	List []Problem
+	More int // how many are not in List, because there are too many to read
+}
+
+// maxProblems bounds List: a file that is no configuration at all can have one
+// problem per line.
+const maxProblems = 50
 
 func (p *Problems) Error() string {
 	if len(p.List) == 1 {
 		return p.List[0].String()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d problems with the configuration:", len(p.List))
+	fmt.Fprintf(&b, "%d problems with the configuration:", len(p.List)+p.More)
 	for _, one := range p.List {
 		b.WriteString("\n  " + one.String())
+	}
+	if p.More > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", p.More)
 	}
 	return b.String()
 }

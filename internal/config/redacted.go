@@ -5,11 +5,21 @@ import (
 	"strings"
 )
 
-// setting is one value as it was given, for Redacted.
-type setting struct {
-	in     Input
-	text   string
-	source string
+// setting is one value for Redacted: already cut, escaped and without secrets,
+// because %+v prints unexported fields.
+type setting struct{ name, text, source string }
+
+func show(v value) setting {
+	text := strings.TrimSpace(v.text)
+	switch v.in.Kind {
+	case Secret:
+		text = "***"
+	case Choice, Count, Dollars, Duration, Bool:
+		text = visible(text)
+	default:
+		text = quote(text)
+	}
+	return setting{v.in.Name, text, visible(v.source())}
 }
 
 // Redacted lists what is in force and where it came from, one input per line.
@@ -18,14 +28,7 @@ type setting struct {
 func (c Config) Redacted() string {
 	var b strings.Builder
 	for _, s := range c.shown {
-		shown := quote(strings.TrimSpace(s.text))
-		switch s.in.Kind {
-		case Secret:
-			shown = "***"
-		case Choice, Count, Dollars, Duration, Bool:
-			shown = visible(strings.TrimSpace(s.text))
-		}
-		fmt.Fprintf(&b, "%s: %s (%s)\n", s.in.Name, shown, visible(s.source))
+		fmt.Fprintf(&b, "%s: %s (%s)\n", s.name, s.text, s.source)
 	}
 	return b.String()
 }

@@ -19,15 +19,17 @@ func (l *loader) refuse(v value, format string, args ...any) {
 
 // tooLong checks what holds for every text: its length, and that it is text.
 func (l *loader) tooLong(v value) bool {
-	limit := 64 << 10
+	size, unit, limit := len(v.text), "bytes", int64(64<<10)
 	switch v.in.Kind {
-	case Text, Line, Identity:
-		limit = int(v.in.Max)
+	case Text:
+		limit = v.in.Max
+	case Line, Identity:
+		size, unit, limit = utf8.RuneCountInString(v.text), "characters", v.in.Max
 	case Secret:
-		return false // its own check does not quote
+		return false // it has a check of its own
 	}
-	if limit > 0 && len(v.text) > limit {
-		l.report(v.where, "%d bytes are too many: at most %d", len(v.text), limit)
+	if int64(size) > limit {
+		l.report(v.where, "%d %s are too many: at most %d", size, unit, limit)
 		return true
 	}
 	if !utf8.ValidString(v.text) || strings.ContainsRune(v.text, 0) {
@@ -68,20 +70,13 @@ func (l *loader) choice(v value) string {
 			return e
 		}
 	}
-	hint := ""
-	if near := nearest(s, v.in.Enum); near != "" && len(v.in.Enum) > 1 {
-		hint = "; did you mean " + near + "?"
+	if len(v.in.Enum) == 1 {
+		l.refuse(v, "give %s, the only one there is", v.in.Enum[0])
+		return ""
 	}
-	l.refuse(v, "give %s%s", alternatives(v.in.Enum), hint)
+	last := len(v.in.Enum) - 1
+	l.refuse(v, "give %s or %s%s", strings.Join(v.in.Enum[:last], ", "), v.in.Enum[last], l.didYouMean(s, v.in.Enum))
 	return ""
-}
-
-func alternatives(list []string) string {
-	if len(list) == 1 {
-		return list[0] + ", the only one there is"
-	}
-	last := len(list) - 1
-	return strings.Join(list[:last], ", ") + " or " + list[last]
 }
 
 func (l *loader) count(v value) int64 {

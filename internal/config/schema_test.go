@@ -156,7 +156,6 @@ func schemaAccepts(t *testing.T, file string) error {
 }
 
 func TestSchemaFollowsTable(t *testing.T) {
-	t.Parallel()
 	follow(t, "docs/ralph.schema.json", schema(t))
 }
 

@@ -18,12 +18,24 @@ const (
 // table is the single list of inputs: what they are called, what they accept,
 // what they default to and where they end up.
 func table() []row {
-	rows := taskRows()
-	rows = append(rows, agentRows()...)
-	rows = append(rows, loopRows()...)
-	rows = append(rows, limitRows()...)
-	rows = append(rows, placeRows()...)
-	return append(rows, publishRows()...)
+	var all []row
+	for _, g := range []struct {
+		title string
+		rows  []row
+	}{
+		{"Task", taskRows()},
+		{"Agent", agentRows()},
+		{"Loop", loopRows()},
+		{"Limits", limitRows()},
+		{"Machine", placeRows()},
+		{"Publishing", publishRows()},
+	} {
+		for _, r := range g.rows {
+			r.Group = g.title
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 func taskRows() []row {
@@ -137,10 +149,10 @@ func placeRows() []row {
 
 func publishRows() []row {
 	return []row{
-		{Input{Name: "branch", Kind: Line, DefaultDoc: "ralph/ and words of the prompt", Placeholder: "NAME",
+		{Input{Name: "branch", Kind: Line, Max: 200, DefaultDoc: "ralph/ and words of the prompt", Placeholder: "NAME",
 			Help: "The branch that receives the work. An existing one is continued."},
 			func(l *loader, v value) { l.c.Branch = l.branch(v) }},
-		{Input{Name: "base", Kind: Line, DefaultDoc: "the checked-out branch, else the repository's default branch", Placeholder: "NAME",
+		{Input{Name: "base", Kind: Line, Max: 200, DefaultDoc: "the checked-out branch, else the repository's default branch", Placeholder: "NAME",
 			Help: "The branch the pull request is made against."},
 			func(l *loader, v value) { l.c.Base = l.base(v) }},
 		{Input{Name: "commit-message", Kind: Text, Max: 64 << 10, DefaultDoc: "ralph: iteration N", Placeholder: "TEXT",

@@ -1,0 +1,60 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// Task is the task as it is now: a prompt file is read again, so that it can be
+// edited while the run goes on. A file of the workspace is never read through a
+// symbolic link that leads out of it: the agent may have put one there.
+func (c Config) Task(workspace string) (string, error) {
+	if c.PromptFile == "" {
+		return c.Prompt, nil
+	}
+	data, err := readTask(workspace, c.PromptFile)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("prompt file %q: %w", c.PromptFile, err)
+	case len(data) > maxPrompt:
+		return "", fmt.Errorf("prompt file %q is larger than %d MiB now", c.PromptFile, maxPrompt>>20)
+	case !utf8.Valid(data):
+		return "", fmt.Errorf("prompt file %q is no UTF-8 text any more", c.PromptFile)
+	case strings.TrimSpace(string(data)) == "":
+		return "", fmt.Errorf("prompt file %q is empty now", c.PromptFile)
+	}
+	return string(data), nil
+}
+
+func readTask(workspace, path string) ([]byte, error) {
+	open := func() (fs.File, error) { return os.Open(path) }
+	rel := path
+	if filepath.IsAbs(path) {
+		if r, err := filepath.Rel(workspace, path); err == nil {
+			rel = r
+		}
+	}
+	if filepath.IsLocal(rel) {
+		root, err := os.OpenRoot(workspace)
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		open = func() (fs.File, error) { return root.Open(rel) }
+	}
+	f, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, errors.New("is not a file"))
+	}
+	return io.ReadAll(io.LimitReader(f, maxPrompt+1))
+}
