@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -30,6 +31,11 @@ type crew struct {
 }
 
 func newCrew(o Options) (*crew, error) {
+	if pid, err := os.Readlink("/proc/self"); err != nil {
+		return nil, fmt.Errorf("find processes: %w", err)
+	} else if pid != strconv.Itoa(os.Getpid()) {
+		return nil, errors.New("find processes: /proc belongs to another PID namespace")
+	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)

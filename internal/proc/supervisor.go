@@ -11,7 +11,7 @@ import (
 
 // beltDelay is how much longer than its grace a tree may take to end before the
 // supervisor counts as lost.
-const beltDelay = 10 * time.Second
+const beltDelay = 5 * time.Second
 
 // Supervisor runs commands, one at a time.
 type Supervisor struct {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -23,6 +24,10 @@ type Place struct {
 	Fallback     Identity // the image's agent user, for a workspace that belongs to root
 }
 
+// ErrNoUser says that the workspace belongs to root and that there is no other
+// user to run the agent as.
+var ErrNoUser = errors.New("the workspace belongs to root and there is no other user to run the agent as")
+
 // IdentityFor chooses who the agent is in a place. A plain user stays itself:
 // the zero Identity. Root becomes the owner of the workspace, or the fallback
 // when root owns it; handOver then says that the workspace must be handed over
@@ -41,7 +46,7 @@ func IdentityFor(p Place) (id Identity, handOver bool, err error) {
 	}
 	if st.Uid == 0 || interrupted(p.Workspace, p.Marker, p.Fallback) {
 		if p.Fallback.UID <= 0 || p.Fallback.GID <= 0 {
-			return Identity{}, false, fmt.Errorf("workspace %s belongs to root and there is no other user to run the agent as", p.Workspace)
+			return Identity{}, false, ErrNoUser
 		}
 		return p.Fallback, true, nil
 	}
