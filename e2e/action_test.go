@@ -92,7 +92,7 @@ func TestAction(t *testing.T) {
 			checkConversation(t, m)
 			checkOutputs(t, r, res)
 			checkPull(t, r, res)
-			checkCommits(t, r)
+			checkCommits(t, r, "ralph/mul")
 			checkSummary(t, res)
 			checkReport(t, j, res)
 			checkWorkspace(t, j)
@@ -171,12 +171,14 @@ func checkPull(t *testing.T, r *repository, res result) {
 	}
 }
 
-func checkCommits(t *testing.T, r *repository) {
+// checkCommits wants one commit per iteration on top of the base, by the actor.
+func checkCommits(t *testing.T, r *repository, branch string) {
 	t.Helper()
-	tip := "origin/ralph/mul"
-	if got := git(t, r.Seed, "log", "--reverse", "--format=%s|%an|%cn|%(trailers:key=Ralph-Iteration,valueonly,separator=%x2C)", r.Base+".."+tip); got !=
-		"ralph: iteration 1|octo|github-actions[bot]|1\nralph: iteration 2|octo|github-actions[bot]|2" {
-		t.Errorf("commits = %q, want one per iteration, by octo and github-actions[bot]", got)
+	r.fetch(t, branch)
+	tip := "origin/" + branch
+	if got, want := git(t, r.Seed, "log", "--reverse", "--format=%s|%an|%cn|%(trailers:key=Ralph-Iteration,valueonly,separator=%x2C)", r.Base+".."+tip),
+		"ralph: iteration 1|octo|github-actions[bot]|1\nralph: iteration 2|octo|github-actions[bot]|2"; got != want {
+		t.Errorf("commits = %q, want %q", got, want)
 	}
 	if got := git(t, r.Seed, "diff", "--name-status", r.Base, tip); got != "M\tcalc.sh" {
 		t.Errorf("changed files = %q, want calc.sh alone", got)

@@ -197,7 +197,7 @@ type repository struct {
 func (g *gitea) newRepository(t *testing.T, files map[string]string) *repository {
 	t.Helper()
 	name := fmt.Sprintf("work-%d", g.repos.Add(1))
-	if _, err := g.call(http.MethodPost, "/user/repos", map[string]any{"name": name, "default_branch": "main"}, nil); err != nil {
+	if _, err := g.call(http.MethodPost, "/user/repos", map[string]any{"name": name, "default_branch": "main", "private": true}, nil); err != nil {
 		t.Fatal(err)
 	}
 	r := &repository{gitea: g, Name: g.Owner + "/" + name, Seed: t.TempDir()}
