@@ -56,6 +56,7 @@ func TestBadInputs(t *testing.T) {
 		{"branch", "a b", `input branch: "a b" is not allowed: the name of a branch cannot hold ' '`},
 		{"title", "a\nb", `input title: "a\nb" is not allowed: give one line without a line break`},
 		{"title", "a\u202eb", `input title: "a\u202eb" is not allowed: give one line without the invisible character U+202E`},
+		{"title", "a\u2028b", `input title: "a\u2028b" is not allowed: give one line without the control character U+2028`},
 		{"title", "a\x1b[31m", `input title: "a\x1b[31m" is not allowed: give one line without the control character U+001B`},
 		{"title", strings.Repeat("x", 257), `input title: 257 characters are too many: at most 256`},
 		{"committer", "nobody", `input committer: "nobody" is not allowed: give Name <email>`},
@@ -270,9 +271,9 @@ func TestCheckBranch(t *testing.T) {
 
 func TestUnknownFlag(t *testing.T) {
 	t.Parallel()
-	_, err := config.Load(config.LoadOptions{Dir: t.TempDir(), Inputs: with(), Flags: map[string]string{"modle": "x"}})
-	if want := "flag --modle: there is no such flag; did you mean model?"; err == nil || err.Error() != want {
-		t.Errorf("Load(--modle) = %v, want %s", err, want)
+	_, err := config.Load(config.LoadOptions{Dir: t.TempDir(), Inputs: with(), Flags: map[string]string{"modeel": "x"}})
+	if want := "flag --modeel: there is no such flag; did you mean model?"; err == nil || err.Error() != want {
+		t.Errorf("Load(--modeel) = %v, want %s", err, want)
 	}
 	// The runner hands these to every container action that is given them.
 	if _, err := load(t, with("args", "x", "entrypoint", "y")); err != nil {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"reflect"
 	"strconv"
 	"strings"
@@ -10,17 +11,19 @@ import (
 // run time: they are made from the table, so that the two cannot differ.
 //
 //	var cli struct { Run struct { kong.Plugins } `cmd:""` }
-//	flags := config.NewFlags()
+//	flags := config.NewFlags(nil)
 //	cli.Run.Plugins = kong.Plugins{flags.Target()}
 type Flags struct{ target reflect.Value }
 
-// NewFlags declares the flags; nothing is set.
-func NewFlags() Flags {
+// NewFlags declares the flags; nothing is set. defaults are the command's own,
+// as in [LoadOptions], for the help.
+func NewFlags(defaults map[string]string) Flags {
 	var fields []reflect.StructField
 	for _, in := range Inputs() {
 		if in.NoFlag {
 			continue
 		}
+		in.Default = cmp.Or(defaults[in.Name], in.Default)
 		fields = append(fields, reflect.StructField{
 			Name: fieldName(in.Name),
 			Type: fieldType(in),

@@ -235,11 +235,7 @@ func TestToken(t *testing.T) {
 
 func TestRedacted(t *testing.T) {
 	t.Parallel()
-	c, err := load(t, with("prompt", strings.Repeat("long ", 100), "github-token", "ghp_verysecret", "title", "a\u2028b", "max-cost-usd", "5"))
-	if err == nil {
-		t.Fatal("a title with a line separator was accepted")
-	}
-	c, err = load(t, with("prompt", strings.Repeat("long ", 100)+"\n::error::x", "github-token", "ghp_verysecret", "max-cost-usd", "5"))
+	c, err := load(t, with("prompt", strings.Repeat("long ", 100)+"\n::error::x", "github-token", "ghp_verysecret", "max-cost-usd", "5"))
 	if err != nil {
 		t.Fatal(err)
 	}
