@@ -138,6 +138,15 @@ func (r *Repo) returnIndex() error {
 	return replaceFile(r.gitDir, indexName, io.LimitReader(f, maxIndexBytes), meta)
 }
 
+// wildcard makes a pattern of a plain path: git add takes an exclusion without
+// a wildcard for a path it was asked to add, and fails when it is ignored.
+func wildcard(path string) string {
+	if path == "" || strings.ContainsAny(path, "*?[\\") {
+		return path
+	}
+	return path[:len(path)-1] + "[" + path[len(path)-1:] + "]"
+}
+
 // stage brings the guest's copy of the index to what `git add -A` makes of the
 // work tree, and returns the tree. Files git cannot read are noted and left as
 // they were.
@@ -152,7 +161,7 @@ func (r *Repo) stage(ctx context.Context) (tree plumbing.Hash, notes []string, e
 	}
 	args := []string{"add", "-A", "--ignore-errors", "--", ":(top)"}
 	for _, p := range r.runFiles {
-		args = append(args, ":(exclude,top,glob)"+p, ":(exclude,top,glob)"+p+"/**")
+		args = append(args, ":(exclude,top,glob)"+wildcard(p), ":(exclude,top,glob)"+p+"/**")
 	}
 	if err := r.gitEnv(ctx, r.indexEnv(), nil, nil, args...); err != nil {
 		var g *GuestError

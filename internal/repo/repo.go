@@ -85,6 +85,7 @@ type line struct {
 	tipTree   plumbing.Hash          // what tip holds
 	seenTree  plumbing.Hash          // last staged tree; the store holds it
 	held      map[string]entry       // dirty at the start and not to be published
+	made      map[string]bool        // by setup and guardrails before the first iteration; never published
 	ours      map[plumbing.Hash]bool // commits that stood at or below tip since the start
 }
 

@@ -133,13 +133,15 @@ func topName(name string) string {
 
 // unchanged says that a file is as it was left for the agent.
 func (f guardFile) unchanged(root *os.Root) (bool, error) {
+	if !realFolders(root, path.Dir(f.Name)) {
+		return false, nil
+	}
 	info, err := root.Lstat(f.Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.Kind == "", nil
 	}
 	if err != nil {
-		// A parent is no folder any more, or leads outside: not as it was.
-		return false, nil
+		return false, err
 	}
 	if m := metaOf(info); f.Kind != kindLink && m.Mode != f.Meta.Mode || m.UID != f.Meta.UID || m.GID != f.Meta.GID {
 		return false, nil
@@ -166,18 +168,12 @@ func (f guardFile) unchanged(root *os.Root) (bool, error) {
 
 // put makes a file what it was.
 func (f guardFile) put(root *os.Root) error {
-	if f.Kind != "" {
-		if err := makeFolders(root, path.Dir(f.Name)); err != nil {
-			return err
-		}
+	if err := makeFolders(root, path.Dir(f.Name)); err != nil {
+		return err
 	}
 	switch f.Kind {
 	case "":
-		err := root.RemoveAll(f.Name)
-		if _, serr := root.Lstat(path.Dir(f.Name)); serr != nil {
-			return nil // without its folder it cannot be there
-		}
-		return err
+		return root.RemoveAll(f.Name)
 	case kindFile:
 		if info, err := root.Lstat(f.Name); err == nil && !info.Mode().IsRegular() {
 			if err := root.RemoveAll(f.Name); err != nil {
@@ -207,6 +203,19 @@ func (f guardFile) put(root *os.Root) error {
 		}
 		return root.Chmod(f.Name, f.Meta.Mode)
 	}
+}
+
+// realFolders says that no part of a path is anything but a folder; parts that
+// do not exist are fine.
+func realFolders(root *os.Root, dir string) bool {
+	if dir == "." {
+		return true
+	}
+	if !realFolders(root, path.Dir(dir)) {
+		return false
+	}
+	info, err := root.Lstat(dir)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir()
 }
 
 // makeFolders makes sure that a path consists of real folders.

@@ -117,7 +117,7 @@ func (r *Repo) choose(ctx context.Context, s *snapshot) error {
 	}
 	back := map[string]entry{}
 	for _, ch := range changes {
-		if held, ok := r.line.held[ch.path]; ok && held == ch.new {
+		if held, ok := r.line.held[ch.path]; r.line.made[ch.path] || ok && held == ch.new {
 			back[ch.path] = ch.old
 		}
 	}

@@ -34,7 +34,6 @@ type store struct {
 
 func openStore(dir string) (*store, error) {
 	fs := filesystem.NewStorageWithOptions(osfs.New(dir, osfs.WithBoundOS()), cache.NewObjectLRUDefault(), filesystem.Options{
-		ExclusiveAccess:      true,
 		KeepDescriptors:      true,
 		LargeObjectThreshold: 1 << 20, // larger objects are streamed, not held
 	})

@@ -1,0 +1,317 @@
+package repo_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/secret"
+)
+
+const token = "ghs_0123456789abcdefTOKEN"
+
+// hostGuest runs git directly, as the guest would, and records what it was
+// given.
+type hostGuest struct {
+	dir string
+
+	mu       sync.Mutex
+	commands []repo.GuestCommand
+	inside   bool
+}
+
+func (g *hostGuest) Git(ctx context.Context, c repo.GuestCommand) error {
+	g.mu.Lock()
+	g.commands = append(g.commands, c)
+	g.mu.Unlock()
+	cmd := exec.CommandContext(ctx, "git", c.Args...)
+	cmd.Dir = g.dir
+	cmd.Env = append(gitEnv(), c.Env...)
+	cmd.Env = append(cmd.Env, "RALPH_TEST_INSIDE=1")
+	cmd.Stdin = c.Stdin
+	if f, ok := c.Stdin.(*os.File); ok {
+		cmd.Stdin = struct{ io.Reader }{f}
+	}
+	cmd.Stdout = c.Stdout
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return &repo.GuestError{Args: c.Args, ExitCode: exit.ExitCode(), Stderr: stderr.String()}
+	}
+	return err
+}
+
+func gitEnv() []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=Agent", "GIT_AUTHOR_EMAIL=agent@example.com",
+		"GIT_COMMITTER_NAME=Agent", "GIT_COMMITTER_EMAIL=agent@example.com",
+	}
+}
+
+// git runs git in dir and returns its output without the last line end.
+func git(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	out, err := tryGit(dir, args...)
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+func tryGit(dir string, args ...string) (string, error) {
+	cmd := exec.Command("git", append([]string{"-c", "protocol.file.allow=always"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = gitEnv()
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+func write(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// forge is a bare repository behind git's own HTTP server.
+type forge struct {
+	dir string // of the bare repository
+	url string
+
+	mu     sync.Mutex
+	fault  func(w http.ResponseWriter, r *http.Request) bool // true: answered
+	posts  int
+	tokens []string
+}
+
+func newForge(t testing.TB) *forge {
+	t.Helper()
+	top := t.TempDir()
+	f := &forge{dir: filepath.Join(top, "owner", "name.git")}
+	git(t, top, "init", "-q", "--bare", "-b", "main", f.dir)
+	git(t, f.dir, "config", "http.receivepack", "true")
+	git(t, f.dir, "config", "receive.fsckObjects", "true")
+	backend := strings.TrimSpace(git(t, top, "--exec-path")) + "/git-http-backend"
+	h := &cgi.Handler{
+		Path: backend,
+		Env: []string{
+			"GIT_PROJECT_ROOT=" + top, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1", "HOME=/nonexistent",
+			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "REMOTE_USER=someone",
+		},
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
+		fault := f.fault
+		_, pass, _ := r.BasicAuth()
+		f.tokens = append(f.tokens, pass)
+		if r.Method == http.MethodPost {
+			f.posts++
+		}
+		f.mu.Unlock()
+		if fault != nil && fault(w, r) {
+			return
+		}
+		if pass != token {
+			w.Header().Set("WWW-Authenticate", "Basic")
+			http.Error(w, "no", http.StatusUnauthorized)
+			return
+		}
+		// CGI knows no chunked bodies.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+		h.ServeHTTP(w, r)
+	}))
+	t.Cleanup(srv.Close)
+	f.url = srv.URL + "/owner/name.git"
+	return f
+}
+
+func (f *forge) setFault(fault func(w http.ResponseWriter, r *http.Request) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fault = fault
+}
+
+// seed fills the forge with a first commit and returns a clone to push more
+// from.
+func (f *forge) seed(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	git(t, dir, "init", "-q", "-b", "main")
+	for name, content := range files {
+		write(t, filepath.Join(dir, name), content)
+	}
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", "first")
+	write(t, filepath.Join(dir, "second.txt"), "second\n")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", "second")
+	git(t, dir, "remote", "add", "origin", f.dir)
+	git(t, dir, "push", "-q", "origin", "main")
+	return dir
+}
+
+// checkout is what actions/checkout leaves: shallow, detached or on a branch.
+func (f *forge) checkout(t testing.TB, detached bool) string {
+	t.Helper()
+	dir := t.TempDir()
+	git(t, dir, "init", "-q", "-b", "main")
+	git(t, dir, "remote", "add", "origin", f.url)
+	git(t, dir, "fetch", "-q", "--depth=1", "--no-tags", "file://"+f.dir, "+main:refs/remotes/origin/main")
+	if detached {
+		git(t, dir, "checkout", "-q", "--detach", "refs/remotes/origin/main")
+	} else {
+		git(t, dir, "checkout", "-q", "-B", "main", "refs/remotes/origin/main")
+	}
+	return dir
+}
+
+// run is a repository opened for a run.
+type run struct {
+	*repo.Repo
+	dir   string
+	guest *hostGuest
+	start repo.Start
+}
+
+type optionFunc func(*repo.Options)
+
+func open(t testing.TB, dir, remote string, change ...optionFunc) (*run, error) {
+	t.Helper()
+	g := &hostGuest{dir: dir}
+	o := repo.Options{
+		Dir: dir, Guest: g, Temp: t.TempDir(), Store: t.TempDir(),
+		Remote: remote, Token: secret.New(token), Push: remote != "",
+		Branch: "ralph/work", DefaultBranch: "main",
+		Committer:  repo.Identity{Name: "github-actions[bot]", Email: "bot@example.com"},
+		Author:     repo.Identity{Name: "octo", Email: "octo@example.com"},
+		Message:    func(it ralph.Iteration) string { return "ralph: iteration\n\nRalph-Iteration: 1\n" },
+		RunFiles:   []string{".ralph/report.json", ".ralph/guardrail_*"},
+		Clock:      func() time.Time { return time.Date(2026, 11, 21, 2, 0, 0, 0, time.UTC) },
+		RetryDelay: time.Millisecond,
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	r, err := repo.Open(t.Context(), o)
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Errorf("Close() = %v", err)
+		}
+	})
+	return &run{Repo: r, dir: dir, guest: g}, nil
+}
+
+// begin opens and begins.
+func begin(t testing.TB, dir, remote string, change ...optionFunc) *run {
+	t.Helper()
+	r, err := open(t, dir, remote, change...)
+	if err != nil {
+		t.Fatalf("Open() = %v", err)
+	}
+	if r.start, err = r.Begin(t.Context()); err != nil {
+		t.Fatalf("Begin() = %v", err)
+	}
+	return r
+}
+
+func (r *run) snapshot(t testing.TB) ralph.Change {
+	t.Helper()
+	c, err := r.Snapshot(t.Context())
+	if err != nil {
+		t.Fatalf("Snapshot() = %v", err)
+	}
+	return c
+}
+
+// checkpoint takes a snapshot and commits it.
+func (r *run) checkpoint(t testing.TB) (ralph.Change, ralph.Commit) {
+	t.Helper()
+	change := r.snapshot(t)
+	c, err := r.Checkpoint(t.Context(), ralph.Iteration{Number: 1})
+	if err != nil {
+		t.Fatalf("Checkpoint() = %v", err)
+	}
+	return change, c
+}
+
+// pushed is checkpoint for one that must have arrived.
+func (r *run) pushed(t testing.TB, f *forge) (ralph.Change, ralph.Commit) {
+	t.Helper()
+	change, c := r.checkpoint(t)
+	if !c.Pushed || c.SHA == "" {
+		t.Fatalf("Checkpoint() = %+v, want a pushed commit; notes %q", c, r.State().Notes)
+	}
+	if got := git(t, f.dir, "rev-parse", "refs/heads/"+r.State().Branch); got != c.SHA {
+		t.Fatalf("server's %s = %s, want %s", r.State().Branch, got, c.SHA)
+	}
+	git(t, f.dir, "fsck", "--strict", "--no-dangling")
+	return change, c
+}
+
+// files lists a commit as "mode path", sorted.
+func files(t testing.TB, dir, rev string) []string {
+	t.Helper()
+	var list []string
+	for l := range strings.SplitSeq(git(t, dir, "-c", "core.quotePath=false", "ls-tree", "-r", rev), "\n") {
+		meta, name, ok := strings.Cut(l, "\t")
+		if ok {
+			list = append(list, strings.Fields(meta)[0]+" "+name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func equal(t testing.TB, what string, got, want any) {
+	t.Helper()
+	g, w := toStrings(got), toStrings(want)
+	if !slices.Equal(g, w) {
+		t.Errorf("%s = %q, want %q", what, g, w)
+	}
+}
+
+func toStrings(v any) []string {
+	switch v := v.(type) {
+	case []string:
+		return v
+	case string:
+		return strings.Split(v, "\n")
+	default:
+		panic("equal compares strings")
+	}
+}

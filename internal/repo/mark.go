@@ -1,0 +1,41 @@
+package repo
+
+import "context"
+
+// Mark takes the tree as it is now for the start of the run. What setup
+// commands and guardrails changed since Begin is no work of the agent: files
+// they made are never published, files they changed only when the agent changes
+// them again.
+func (r *Repo) Mark(ctx context.Context) error {
+	tree, _, err := r.stage(ctx)
+	if err != nil || tree == r.line.startTree {
+		return err
+	}
+	l := &r.line
+	if err := r.importObjects(ctx, []string{tree.String(), "^" + l.tipTree.String(), "^" + l.startTree.String()}, "--revs", "--filter=blob:limit="+blobLimit); err != nil {
+		return err
+	}
+	changes, err := r.store.diff(l.startTree, tree, nil)
+	if err != nil {
+		return err
+	}
+	l.startTree, l.seenTree = tree, tree
+	l.made = map[string]bool{}
+	for _, ch := range changes {
+		if ch.old == (entry{}) {
+			l.made[ch.path] = true
+		} else {
+			l.held[ch.path] = ch.new
+		}
+	}
+	r.note("%d file(s) were made or changed by setup and guardrails before the first iteration, and are not published", len(changes))
+	return nil
+}
+
+// Tree is the id of the tree of the last snapshot; empty before the first.
+func (r *Repo) Tree() string {
+	if r.last == nil {
+		return ""
+	}
+	return r.last.tree.String()
+}
