@@ -14,9 +14,11 @@ import (
 type series struct {
 	Title  string
 	Unit   string
-	First  int // number of the first iteration
+	Colour string // of the bars in a Mermaid chart, readable on light and dark
+	First  int    // number of the first iteration
 	Values []float64
 	Max    float64 // top of the axis, never 0
+	Steps  int     // parts of the axis that give round numbers
 }
 
 // timeSeries is the time of the newest iterations; ok is false when there is
@@ -30,7 +32,7 @@ func timeSeries(r ralph.Report, points int) (s series, ok bool) {
 	for _, it := range its {
 		longest = max(longest, it.Duration)
 	}
-	s = series{Title: "Time per iteration", Unit: "seconds", First: its[0].Number}
+	s = series{Title: "Time per iteration", Unit: "seconds", Colour: "#3d7ecf", First: its[0].Number}
 	unit := time.Second
 	switch {
 	case longest >= 3*time.Hour:
@@ -62,7 +64,7 @@ func costSeries(r ralph.Report, points int) (s series, ok bool) {
 	if highest == 0 {
 		return series{}, false
 	}
-	s = series{Title: "Cost per iteration", Unit: "US dollars", First: its[0].Number}
+	s = series{Title: "Cost per iteration", Unit: "US dollars", Colour: "#c7762b", First: its[0].Number}
 	unit := ralph.USD
 	if highest < ralph.USD {
 		s.Unit, unit = "US cents", ralph.USD/100
@@ -75,27 +77,55 @@ func costSeries(r ralph.Report, points int) (s series, ok bool) {
 
 func (s *series) add(v float64) { s.Values = append(s.Values, math.Round(max(0, v)*1000)/1000) }
 
-// scaled ends the axis at a round number above the highest value.
+// scaled ends the axis at a round number above the highest value, one of those
+// for which Mermaid draws so few ticks that their labels do not overlap.
 func (s series) scaled() series {
 	top := 0.0
 	for _, v := range s.Values {
 		top = max(top, v)
 	}
 	if top <= 0 {
-		s.Max = 1
+		s.Max, s.Steps = 1, 5
 		return s
 	}
-	step := math.Pow(10, math.Floor(math.Log10(top)))
-	for _, factor := range []float64{1, 1.5, 2, 3, 4, 5, 6, 8, 10} {
-		if s.Max = step * factor; s.Max >= top*1.02 {
+	unit := math.Pow(10, math.Floor(math.Log10(top)))
+	for _, factor := range []struct {
+		top   float64
+		steps int
+	}{{1, 5}, {1.5, 3}, {2, 4}, {4, 4}, {5, 5}, {8, 4}, {10, 5}, {15, 3}} {
+		if s.Max, s.Steps = unit*factor.top, factor.steps; s.Max >= top*1.02 {
 			break
 		}
 	}
-	s.Max = max(s.Max, top)
 	return s
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// mermaidChart leaves the theme to the forge, which follows the reader's
+// light or dark setting; only the colour of the bars is ours.
+const mermaidChart = "```mermaid" + `
+---
+config:
+  xyChart:
+    width: 900
+    height: 220
+    titleFontSize: 15
+    xAxis:
+      labelFontSize: 12
+    yAxis:
+      labelFontSize: 12
+  themeVariables:
+    xyChart:
+      backgroundColor: transparent
+      plotColorPalette: "%s"
+---
+xychart-beta
+    title "%s (%s)"
+    x-axis %s
+    y-axis 0 --> %s
+    bar [%s]
+` + "```\n"
 
 // mermaid is the series as a Mermaid chart.
 func (s series) mermaid() string {
@@ -109,8 +139,7 @@ func (s series) mermaid() string {
 	if len(labels) > 25 { // labels of their own would overlap
 		axis = fmt.Sprintf("%d --> %d", s.First, s.First+len(s.Values)-1)
 	}
-	return fmt.Sprintf("```mermaid\n---\nconfig:\n  xyChart:\n    height: 240\n---\nxychart-beta\n    title \"%s\"\n    x-axis \"Iteration\" %s\n    y-axis \"%s\" 0 --> %s\n    bar [%s]\n```\n",
-		s.Title, axis, s.Unit, number(math.Round(s.Max*1000)/1000), strings.Join(values, ", "))
+	return fmt.Sprintf(mermaidChart, s.Colour, s.Title, s.Unit, axis, number(math.Round(s.Max*1000)/1000), strings.Join(values, ", "))
 }
 
 func (m markdown) charts() string {

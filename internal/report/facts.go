@@ -27,6 +27,7 @@ type row struct {
 	Files      string
 	Guardrails string
 	Failing    []string
+	Rejected   bool // by the guardrails
 	Result     string
 	Icon       string
 	Error      string
@@ -47,6 +48,7 @@ func newRow(it ralph.Iteration) row {
 	}
 	r.Guardrails, r.Failing = guardrails(it.Verdicts)
 	r.Icon, r.Result, r.Error = result(it)
+	r.Rejected = it.Rejection == ralph.RejectedGuardrails
 	return r
 }
 

@@ -11,6 +11,20 @@ import (
 	"github.com/org/ralph-action/internal/report"
 )
 
+// toTheLetter is what the documentation shows, too.
+var toTheLetter = []string{
+	"› Read(/path/to/file.go)",
+	"✅ Result ← Read (45 lines, 1234 chars)",
+	"  ⎿  package main",
+	"     … 44 more lines",
+	"📋 Todo List",
+	"  ✅ Read the file",
+	"  🔄 Edit the code ← ACTIVE",
+	"  ⏸️ Run tests",
+	"  📊 Progress: 1/3 (33%)",
+	"✅ Complete (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 58, errors: 4, time: 6m7s)",
+}
+
 // 001-38, 001-40
 func TestFormatterToTheLetter(t *testing.T) {
 	t.Parallel()
@@ -28,20 +42,8 @@ func TestFormatterToTheLetter(t *testing.T) {
 	for _, e := range events {
 		got = append(got, f.Lines(e)...)
 	}
-	want := []string{
-		"› Read(/path/to/file.go)",
-		"✅ Result ← Read (45 lines, 1234 chars)",
-		"  ⎿  package main",
-		"     … 44 more lines",
-		"📋 Todo List",
-		"  ✅ Read the file",
-		"  🔄 Edit the code ← ACTIVE",
-		"  ⏸️ Run tests",
-		"  📊 Progress: 1/3 (33%)",
-		"✅ Complete (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 58, errors: 4, time: 6m7s)",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("Lines() =\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	if !slices.Equal(got, toTheLetter) {
+		t.Errorf("Lines() =\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(toTheLetter, "\n"))
 	}
 }
 

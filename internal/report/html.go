@@ -274,8 +274,8 @@ func (s series) plot(class string) plot {
 	p := plot{Title: s.Title, Unit: s.Unit, Class: class, Width: width, Height: height}
 	inner, base := float64(width-left-8), float64(height-bottom)
 	y := func(v float64) float64 { return round1(base - v/s.Max*(base-top)) }
-	for i := range 5 {
-		v := s.Max * float64(i) / 4
+	for i := range s.Steps + 1 {
+		v := s.Max * float64(i) / float64(s.Steps)
 		p.Grid = append(p.Grid, gridLine{y(v), number(math.Round(v*100) / 100)})
 	}
 	slot := inner / float64(len(s.Values))

@@ -211,5 +211,5 @@ func (m markdown) footer() string {
 	if m.Version != "" {
 		facts = append(facts, "ralph "+inline(m.Version, 60))
 	}
-	return "---\n\n<sub>" + strings.Join(facts, " · ") + "</sub>\n"
+	return "<sub>" + strings.Join(facts, " · ") + "</sub>\n"
 }

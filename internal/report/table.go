@@ -15,37 +15,43 @@ func (m markdown) table() string {
 	shown := newest(m.Iterations, m.rows)
 	var b strings.Builder
 	b.WriteString("### Iterations\n\n")
-	b.WriteString("| # | Result | Time | Turns | Tools | Tokens in / out | Cost | Files | Guardrails | Commit |\n")
-	b.WriteString("|--:|:--|--:|--:|--:|--:|--:|:--|:--|:--|\n")
+	b.WriteString("| # | Result | Time | Turns | Tools | Tokens in / out | Cost | Files | Commit |\n")
+	b.WriteString("|--:|:--|--:|--:|--:|--:|--:|:--|:--|\n")
 	for _, it := range shown {
 		r := newRow(it)
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n",
-			r.Number, m.resultCell(r), r.Time, r.Turns, r.Tools, r.Tokens, r.Cost, r.Files, guardrailCell(r), m.commitCell(it))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n",
+			r.Number, m.resultCell(r), r.Time, unbroken(r.Turns), unbroken(r.Tools), unbroken(r.Tokens), unbroken(r.Cost), unbroken(r.Files), m.commitCell(it))
 	}
 	total := totals(m.Report)
-	fmt.Fprintf(&b, "| | **Total** | **%s** | **%s** | **%s** | **%s** | **%s** | | | |\n",
-		total.Time, total.Turns, total.Tools, total.Tokens, total.Cost)
+	fmt.Fprintf(&b, "| | **Total** | **%s** | **%s** | **%s** | **%s** | **%s** | | |\n",
+		total.Time, unbroken(total.Turns), unbroken(total.Tools), unbroken(total.Tokens), unbroken(total.Cost))
 	if n := len(m.Iterations) - len(shown); n > 0 {
 		fmt.Fprintf(&b, "\n_The first %s are left out here; report.json has them all._\n", plural(n, "iteration"))
 	}
 	return b.String()
 }
 
+// unbroken keeps a number and what belongs to it on one line of a cell.
+func unbroken(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") }
+
+// resultCell tells result and guardrails: how many passed, then the names of
+// those that failed.
 func (m markdown) resultCell(r row) string {
-	text := r.Icon + " " + r.Result
+	text := r.Icon + "\u00a0" + unbroken(r.Result)
 	if r.Error != "" {
 		text += ": " + inline(r.Error, 80)
 	}
-	return text
-}
-
-func guardrailCell(r row) string {
-	text := r.Guardrails
+	if r.Guardrails != nothing {
+		checks := unbroken(r.Guardrails + " guardrails")
+		if text += "<br>" + checks; r.Rejected {
+			text = checks
+		}
+	}
 	for i, name := range r.Failing {
 		if i == 3 {
-			return text + fmt.Sprintf(" and %d more", len(r.Failing)-i)
+			return text + fmt.Sprintf("<br>and %d more", len(r.Failing)-i)
 		}
-		text += " " + code(name, 40)
+		text += "<br>" + code(name, 40)
 	}
 	return text
 }
@@ -57,10 +63,10 @@ func (m markdown) commitCell(it ralph.Iteration) string {
 	}
 	text := link("`"+short+"`", commitURL(m.Report, it.Commit.SHA))
 	if it.Commit.PushError != "" || (it.Commit.Own == 0 && !it.Commit.Pushed && m.Publication.ServerURL != "" && !m.Publication.Pushed) {
-		text += " (not pushed)"
+		text += "<br>not\u00a0pushed"
 	}
 	if it.Commit.Own > 0 {
-		text += fmt.Sprintf(" (+%d by the agent)", it.Commit.Own)
+		text += unbroken(fmt.Sprintf("<br>+%d by the agent", it.Commit.Own))
 	}
 	return text
 }

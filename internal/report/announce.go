@@ -1,0 +1,33 @@
+package report
+
+import "github.com/org/ralph-action/internal/ralph"
+
+// Headline is the outcome in one line, as it stands on top of the summary,
+// without an icon.
+func Headline(r ralph.Report) string { return headline(r) }
+
+// Announcement is what an annotation says below the headline: why the run
+// ended so, what could not be published, and what a person can do next.
+func Announcement(r ralph.Report) string {
+	var parts []string
+	if reason := oneLine(r.Reason, 1000); reason != "" && r.Outcome != ralph.Completed {
+		parts = append(parts, reason)
+	}
+	for _, e := range r.Publication.Errors {
+		parts = append(parts, oneLine(e, 1000))
+	}
+	if a := advice(r); a != "" {
+		parts = append(parts, a)
+	}
+	if url := r.Publication.PullRequest.URL; url != "" {
+		parts = append(parts, "Pull request: "+oneLine(url, 500))
+	}
+	text := ""
+	for _, p := range parts {
+		if text != "" {
+			text += "\n"
+		}
+		text += p
+	}
+	return text
+}

@@ -1,0 +1,42 @@
+package report_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report"
+)
+
+// The examples of the documentation are what the code prints.
+func TestDocumentation(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/report.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := string(text)
+	for what, example := range map[string]string{
+		"session log":    session(),
+		"commit message": report.CommitMessage(completed().Iterations[1], report.Checkpoint{Run: "42-1", Outcome: ralph.Completed}),
+		"live log":       strings.Join(toTheLetter, "\n") + "\n",
+	} {
+		if !strings.Contains(doc, "```text\n"+example+"```\n") {
+			t.Errorf("docs/report.md lacks the %s:\n%s", what, example)
+		}
+	}
+	for name, r := range samples() {
+		first, _, _ := strings.Cut(report.Text(r, report.Style{Emoji: true}), "\n")
+		found := false
+		for line := range strings.SplitSeq(doc, "\n") {
+			cells := strings.Split(line, " | ")
+			if len(cells) == 3 && strings.Contains(cells[1], "`"+string(r.Outcome)+"`") {
+				found = strings.HasPrefix(first, strings.TrimPrefix(cells[0], "| "))
+			}
+		}
+		if !found {
+			t.Errorf("docs/report.md does not explain %q, the first line of %s", first, name)
+		}
+	}
+}
