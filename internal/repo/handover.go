@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"crypto/sha1" // the checksum of git's own files, no protection
 	"errors"
 	"fmt"
 	"io"
@@ -97,27 +98,54 @@ func (r *Repo) indexEnv() []string {
 
 // copyIndex puts a copy of the workspace's index where the guest stages. The
 // copy keeps the time stamp: git tells by it which files were written in the
-// same tick as the index and have to be looked into. Without an index, the
-// last copy serves: a fresh one would forget files that are both tracked and
-// ignored.
+// same tick as the index and have to be looked into. Without a readable index
+// the last copy serves: a fresh one would forget files that are both tracked
+// and ignored.
 func (r *Repo) copyIndex() error {
-	f, info, err := openRegular(r.gitDir, "index")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+	f, info, err := openRegular(r.gitDir, indexName)
 	if err != nil {
-		return fmt.Errorf("the workspace's index: %w", err)
+		return nil
 	}
 	defer f.Close()
 	if info.Size() > maxIndexBytes {
 		return fmt.Errorf("the workspace's index has more than %d bytes", maxIndexBytes)
+	}
+	if ok, err := soundIndex(f, info.Size()); !ok || err != nil {
+		return err
 	}
 	meta := fileMeta{Mode: 0o644, UID: -1, GID: -1, MTime: info.ModTime()}
 	if d, err := r.temp.Stat("."); err == nil {
 		m := metaOf(d)
 		meta.UID, meta.GID = m.UID, m.GID
 	}
-	return replaceFile(r.temp, indexName, io.LimitReader(f, maxIndexBytes), meta)
+	return replaceFile(r.temp, indexName, io.NewSectionReader(f, 0, info.Size()), meta)
+}
+
+// soundIndex checks the checksum at the end of an index (gitformat-index); a
+// git with index.skipHash leaves it empty.
+func soundIndex(f io.ReaderAt, size int64) (bool, error) {
+	var head [4]byte
+	var trailer [sha1.Size]byte
+	if size < 12+sha1.Size {
+		return false, nil
+	}
+	if _, err := f.ReadAt(head[:], 0); err != nil {
+		return false, err
+	}
+	if _, err := f.ReadAt(trailer[:], size-sha1.Size); err != nil {
+		return false, err
+	}
+	if string(head[:]) != "DIRC" {
+		return false, nil
+	}
+	if trailer == [sha1.Size]byte{} {
+		return true, nil
+	}
+	sum := sha1.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, size-sha1.Size)); err != nil {
+		return false, err
+	}
+	return string(sum.Sum(nil)) == string(trailer[:]), nil
 }
 
 // returnIndex makes the guest's copy the workspace's index.
@@ -154,6 +182,11 @@ func (r *Repo) stage(ctx context.Context) (tree plumbing.Hash, notes []string, e
 	if err := r.copyIndex(); err != nil {
 		return plumbing.ZeroHash, nil, err
 	}
+	return r.stageCopy(ctx)
+}
+
+// stageCopy is stage for a copy that has just been made.
+func (r *Repo) stageCopy(ctx context.Context) (tree plumbing.Hash, notes []string, err error) {
 	if _, err := r.temp.Lstat(indexName); err != nil {
 		if err := r.gitEnv(ctx, r.indexEnv(), nil, nil, "read-tree", "HEAD"); err != nil {
 			return plumbing.ZeroHash, nil, err

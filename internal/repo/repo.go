@@ -215,8 +215,8 @@ func (r *Repo) findTop(ctx context.Context) error {
 	return nil
 }
 
-// unfinished refuses a work tree in the middle of a merge, a rebase or a
-// conflict.
+// unfinished copies the index and refuses a work tree in the middle of a merge,
+// a rebase or a conflict.
 func (r *Repo) unfinished(ctx context.Context) error {
 	for _, s := range []struct{ file, what string }{
 		{"MERGE_HEAD", "an unfinished merge (MERGE_HEAD)"},
@@ -229,14 +229,17 @@ func (r *Repo) unfinished(ctx context.Context) error {
 			return &UnfinishedError{What: s.what}
 		}
 	}
-	s, err := r.out(ctx, nil, "ls-files", "-u", "-z")
-	if err != nil {
+	if err := r.copyIndex(); err != nil {
 		return err
 	}
-	if s == "" {
+	b := &bounded{left: guestOutputBytes}
+	if err := r.gitEnv(ctx, r.indexEnv(), nil, b, "ls-files", "-u", "-z"); err != nil {
+		return err
+	}
+	if b.Len() == 0 {
 		return nil
 	}
-	first, _, _ := strings.Cut(s, "\x00")
+	first, _, _ := strings.Cut(b.String(), "\x00")
 	_, name, _ := strings.Cut(first, "\t")
 	return &UnfinishedError{What: fmt.Sprintf("an unresolved conflict in %q", clean(name, 200))}
 }

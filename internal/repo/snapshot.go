@@ -40,7 +40,7 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err := r.unfinished(ctx); err != nil {
 		return ralph.Change{}, err
 	}
-	tree, notes, err := r.stage(ctx)
+	tree, notes, err := r.stageCopy(ctx)
 	if err != nil {
 		return ralph.Change{}, err
 	}

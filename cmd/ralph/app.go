@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// app is what the process was given: nothing below it reads environment,
+// arguments or standard streams on its own.
+type app struct {
+	args           []string
+	environ        []string
+	self           string // this binary, to start its hidden commands
+	stdin          *os.File
+	stdout, stderr *os.File
+}
+
+// getenv looks a variable up in the environment that was taken out of reach.
+func (a *app) getenv(name string) string {
+	for _, kv := range a.environ {
+		if k, v, _ := strings.Cut(kv, "="); k == name {
+			return v
+		}
+	}
+	return ""
+}
+
+func (a *app) environment() map[string]string {
+	m := make(map[string]string, len(a.environ))
+	for _, kv := range a.environ {
+		k, v, _ := strings.Cut(kv, "=")
+		m[k] = v
+	}
+	return m
+}
+
+// commands is the command line.
+type commands struct {
+	Action    actionCmd        `cmd:"" help:"Run as a GitHub Action: read INPUT_* and GITHUB_*, loop, publish, report."`
+	Run       runCmd           `cmd:"" default:"withargs" help:"Run the agent loop in the current directory (the default command)."`
+	Demo      demoCmd          `cmd:"" help:"Show the whole pipeline on an embedded example: no key, no network, no Docker."`
+	DemoAgent demoAgentCmd     `cmd:"" hidden:""`
+	Version   versionCmd       `cmd:"" help:"Print the version."`
+	V         kong.VersionFlag `name:"version" short:"v" help:"Print the version and exit."`
+}
+
+// exitPanic carries kong's wish to exit out of its parser, so that os.Exit is
+// called in main only.
+type exitPanic int
+
+func (a *app) main() (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			e, ok := r.(exitPanic)
+			if !ok {
+				panic(r)
+			}
+			code = int(e)
+		}
+	}()
+	var cli commands
+	flags := config.NewFlags(a.deskDefaults())
+	cli.Run.Plugins = kong.Plugins{flags.Target()}
+	cli.Run.flags = flags
+	parser, err := kong.New(&cli,
+		kong.Name("ralph"),
+		kong.Description("Runs a coding agent in a loop, checks every iteration, and says honestly what happened."),
+		kong.Vars{"version": version},
+		kong.Writers(a.stdout, a.stderr),
+		kong.Exit(func(code int) { panic(exitPanic(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
+		kong.Bind(a),
+	)
+	if err != nil {
+		fmt.Fprintln(a.stderr, "ralph:", err)
+		return ralph.Invalid.ExitCode(false)
+	}
+	ctx, err := parser.Parse(a.args)
+	if err != nil {
+		fmt.Fprintf(a.stderr, "ralph: %s\nTry 'ralph --help'.\n", err)
+		return ralph.Invalid.ExitCode(false)
+	}
+	var done exit
+	if err := ctx.Run(&done); err != nil {
+		fmt.Fprintln(a.stderr, "ralph:", err)
+		return ralph.Invalid.ExitCode(false)
+	}
+	return int(done)
+}
+
+// exit is the code a command ends with.
+type exit int
+
+type versionCmd struct{}
+
+func (versionCmd) Run(a *app) error {
+	_, err := fmt.Fprintln(a.stdout, version)
+	return err
+}
+
+// signals ends the context at the first SIGINT or SIGTERM and says so. Later
+// signals are swallowed: what follows the first is bounded and saves the work.
+func (a *app) signals(say func(string)) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := make(chan os.Signal, 4)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-c:
+			say("Received signal, shutting down...") // 001-33
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(); signal.Stop(c) }
+}
+
+// self finds this binary by the name it was started with: the hidden commands
+// are dispatched by arguments, and a test binary also by name.
+func self(environ []string) string {
+	running, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	named, err := proc.LookPath(os.Args[0], environ)
+	if err != nil {
+		return running
+	}
+	a, errA := os.Stat(named)
+	b, errB := os.Stat(running)
+	if abs, err := filepath.Abs(named); err == nil && errA == nil && errB == nil && os.SameFile(a, b) {
+		return abs
+	}
+	return running
+}
+
+// lines joins errors the way they are shown: one per line.
+func lines(err error) []string {
+	if err == nil {
+		return nil
+	}
+	var problems *config.Problems
+	if errors.As(err, &problems) {
+		out := make([]string, len(problems.List))
+		for i, p := range problems.List {
+			out[i] = p.String()
+		}
+		return out
+	}
+	return strings.Split(err.Error(), "\n")
+}

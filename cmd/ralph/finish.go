@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report"
+)
+
+// close ends the record and hands it to everybody: files, summary, outputs, log.
+// The agent is dead by then and the workspace as it was found.
+func (j *job) close(context.Context) ralph.Report {
+	undo(&j.ends)
+	j.report.Duration = time.Since(j.started)
+	j.report.ExitCode = j.report.Outcome.ExitCode(j.cfg.IncompleteOK)
+	j.writeFiles()
+	j.writeRunner()
+	j.out.finish(j.report)
+	return j.report
+}
+
+// writeFiles leaves the report in the run directory. What cannot be written is
+// said; it does not change the outcome.
+func (j *job) writeFiles() {
+	j.log(report.SessionSummary(j.report))
+	if j.files == nil {
+		return
+	}
+	for name, render := range map[string]func(ralph.Report) ([]byte, error){
+		"report.json": report.JSON,
+		"report.html": report.HTML,
+		"summary.md":  func(r ralph.Report) ([]byte, error) { return []byte(report.Summary(r)), nil },
+	} {
+		data, err := render(j.report)
+		if err == nil {
+			err = j.files.WriteFile(name, j.redact.Bytes(data))
+		}
+		if err != nil {
+			j.out.warn(fmt.Sprintf("%s: %v", j.files.Path(name), err))
+		}
+	}
+}
+
+// writeRunner writes the job summary and the outputs.
+func (j *job) writeRunner() {
+	if j.runner == nil {
+		return
+	}
+	if j.cfg.Summary {
+		if err := j.runner.Summary(j.redact.Text(report.Summary(j.report))); err != nil {
+			j.out.warn(err.Error())
+		}
+	}
+	for _, o := range j.outputs() {
+		if err := j.runner.SetOutput(o.name, o.value); err != nil {
+			j.out.warn(err.Error())
+		}
+	}
+}
+
+type output struct{ name, value string }
+
+// outputs are numbers, enums, shas, validated names and paths; never agent text.
+func (j *job) outputs() []output {
+	r, p, u := j.report, j.report.Publication, j.report.Usage()
+	number := func(n int64, known bool) string {
+		if !known {
+			return ""
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	cost := ""
+	if !u.Cost.Unknown {
+		cost = strconv.FormatFloat(u.Cost.Amount.Dollars(), 'f', -1, 64)
+	}
+	path := ""
+	if j.files != nil {
+		path = j.files.Path("report.json")
+	}
+	return []output{
+		{"status", string(r.Outcome)},
+		{"completed", strconv.FormatBool(r.Outcome == ralph.Completed)},
+		{"iterations", strconv.Itoa(len(r.Iterations))},
+		{"cost-usd", cost},
+		{"input-tokens", number(u.Tokens.In(), !u.Tokens.Unknown)},
+		{"output-tokens", number(u.Tokens.Output, !u.Tokens.Unknown)},
+		{"duration-seconds", strconv.Itoa(int(math.Round(r.Duration.Seconds())))},
+		{"branch", p.Branch},
+		{"head-sha", p.HeadSHA},
+		{"pull-request-number", number(int64(p.PullRequest.Number), p.PullRequest.Number != 0)},
+		{"pull-request-url", p.PullRequest.URL},
+		{"pull-request-operation", string(p.PullRequest.Operation)},
+		{"report-path", path},
+	}
+}

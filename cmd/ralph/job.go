@@ -1,0 +1,294 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/forge"
+	"github.com/org/ralph-action/internal/guard"
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/prompt"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/rundir"
+	"github.com/org/ralph-action/internal/runner"
+	"github.com/org/ralph-action/internal/sandbox"
+	"github.com/org/ralph-action/internal/secret"
+)
+
+// job is one run of the pipeline, on a runner or on a desk.
+type job struct {
+	app       *app
+	cfg       config.Config
+	site      runner.Context // zero on a desk
+	runner    *runner.Runner // nil on a desk
+	out       printer
+	redact    *secret.Redactor
+	workspace string    // absolute
+	wrong     error     // what is wrong with the configuration
+	stop      lastOrder // when the run was asked to stop
+
+	files    *rundir.Dir
+	session  io.WriteCloser
+	identity sandbox.Identity
+	temp     temp
+	children *proc.Supervisor
+	agent    cli
+	forge    *forge.Client // nil: nothing to publish to
+	repo     *repo.Repo
+	start    repo.Start
+	// defaultBranch is the forge's word; empty when it was not asked.
+	defaultBranch string
+	baseline      []ralph.Verdict
+
+	report  ralph.Report
+	ends    []func() // undone in reverse order on every way out, before the record is written
+	after   []func() // the same, after the record is written
+	started time.Time
+}
+
+// step is one line of the pipeline.
+type step struct {
+	name string
+	do   func(context.Context) error
+}
+
+// stopped is an error that decides the outcome.
+type stopped struct {
+	outcome ralph.Outcome
+	err     error
+}
+
+func (s *stopped) Error() string { return s.err.Error() }
+func (s *stopped) Unwrap() error { return s.err }
+
+func invalid(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &stopped{ralph.Invalid, err}
+}
+
+// run is the pipeline, read from top to bottom. Everything before the loop
+// costs no money; everything after it happens whatever the loop came to.
+func (j *job) run(ctx context.Context) ralph.Report {
+	j.started = time.Now()
+	j.report = ralph.Report{
+		Version: version, Started: j.started, Mode: j.cfg.Mode, Task: j.cfg.Prompt, Agent: j.cfg.Agent, Model: j.cfg.Model,
+		MaxIterations: j.cfg.MaxIterations, Repository: j.site.Repository, Actor: j.site.Actor, Isolation: string(j.cfg.Isolation),
+		Publication: ralph.Publication{ServerURL: j.site.ServerURL, Branch: j.branch(), Base: j.cfg.Base, PullRequest: ralph.PullRequest{Operation: ralph.OperationNone}},
+	}
+	if j.runner != nil {
+		j.report.RunURL = j.runner.RunURL()
+	}
+	defer undo(&j.after)
+	defer undo(&j.ends) // when something panics; close has done it otherwise
+
+	before := []step{
+		{"configuration", func(context.Context) error { return invalid(j.wrong) }},
+		{"workspace", j.openWorkspace},
+		{"walls", j.buildWalls},
+		{"forge", j.checkForge},
+		{"repository", j.openRepository},
+		{"agent", j.checkAgent},
+		{"branch", j.attachBranch},
+		{"setup", j.runSetup},
+		{"guardrails on the untouched tree", j.runBaseline},
+	}
+	for _, s := range before {
+		if err := s.do(ctx); err != nil {
+			j.refuse(ctx, s.name, err)
+			return j.close(ctx)
+		}
+	}
+	j.loop(ctx)
+	j.publish(ctx)
+	return j.close(ctx)
+}
+
+// refuse ends a run whose loop never started.
+func (j *job) refuse(ctx context.Context, name string, err error) {
+	j.report.Outcome, j.report.Reason = ralph.Invalid, err.Error()
+	var s *stopped
+	switch {
+	case ctx.Err() != nil:
+		j.report.Outcome, j.report.Reason = ralph.Interrupted, "the run was cancelled before the first iteration"
+	case errors.As(err, &s):
+		j.report.Outcome = s.outcome
+	}
+	for _, line := range lines(err) {
+		j.out.warn(name + ": " + line)
+	}
+}
+
+// loop asks the agent until an outcome.
+func (j *job) loop(ctx context.Context) {
+	l := ralph.Loop{
+		Agent:      j.agent,
+		Workspace:  j.repo,
+		Guardrails: j.guardrails(),
+		Prompt:     prompt.Builder{Task: j.task, Completion: j.cfg.Completion, Count: j.cfg.MaxIterations > 0}.Build,
+		Policy: ralph.Policy{
+			Completion: j.cfg.Completion, MaxIterations: j.cfg.MaxIterations, MinToolCalls: j.cfg.MinToolCalls,
+			OnAgentError: j.cfg.OnAgentError, MaxRetries: j.cfg.MaxRetries, RetryDelay: retryDelay,
+			StallLimit: j.cfg.StallLimit, Checkpoint: true, Salvage: salvage,
+		},
+		Budget: ralph.Budget{Cost: j.cfg.MaxCost, Tokens: j.cfg.MaxTokens, Until: j.until()},
+		Emit:   j.emit,
+	}
+	r := l.Run(ctx, j.baseline)
+	j.report.Outcome, j.report.Reason = r.Outcome, r.Reason
+	j.report.Iterations, j.report.Baseline, j.report.Budget = r.Iterations, r.Baseline, r.Budget
+	for _, it := range r.Iterations {
+		for _, note := range it.Change.Notes {
+			j.note(note)
+		}
+	}
+}
+
+// note keeps what a user should know, once.
+func (j *job) note(text string) {
+	if !slices.Contains(j.report.Notes, text) {
+		j.report.Notes = append(j.report.Notes, text)
+	}
+}
+
+// emit shows an event and writes it into the session log.
+func (j *job) emit(e ralph.Event) {
+	j.out.event(e)
+	switch e.Kind {
+	case ralph.EventIterationStart:
+		j.log(report.SessionHeader(e.Iteration, j.cfg.Mode, e.At))
+	case ralph.EventIterationEnd:
+		j.log(report.SessionFooter(*e.Record))
+	}
+}
+
+func (j *job) log(text string) {
+	if j.session != nil {
+		_, _ = io.WriteString(j.session, j.redact.Text(text)) // a full disk must not end the run
+	}
+}
+
+// task is asked for every iteration: a prompt file may be edited meanwhile.
+func (j *job) task() (string, error) {
+	if j.cfg.PromptFile == "" {
+		return j.cfg.Prompt, nil
+	}
+	return j.cfg.Task(j.workspace)
+}
+
+func (j *job) guardrails() []ralph.Guardrail {
+	specs := make([]guard.Spec, len(j.cfg.Guardrails))
+	for i, g := range j.cfg.Guardrails {
+		specs[i] = guard.Spec{Command: g.Command, Action: g.FailAction, Hint: g.Hint, Timeout: g.Timeout, OnChanges: g.When == config.OnChanges}
+	}
+	return guard.New(specs, guard.Setting{
+		Process: j.children, Dir: j.dir(), Env: j.guestEnv(nil), Files: j.files, Redact: j.redact,
+		OutputBytes: maxOutput, Show: j.out.guest(), Tree: j.repo.Tree,
+	})
+}
+
+func (j *job) runBaseline(ctx context.Context) error {
+	if len(j.cfg.Guardrails) > 0 {
+		end := j.out.section("Guardrails on the untouched tree")
+		j.baseline = (&ralph.Loop{Guardrails: j.guardrails(), Emit: j.out.event}).Baseline(ctx)
+		end()
+		j.report.Baseline = j.baseline
+		if err := guard.Broken(j.baseline); err != nil {
+			return invalid(err)
+		}
+	}
+	// What setup and guardrails left behind is no work of the agent.
+	return invalid(j.repo.Mark(ctx))
+}
+
+func (j *job) runSetup(ctx context.Context) error {
+	if len(j.cfg.Setup) == 0 {
+		return nil
+	}
+	defer j.out.section("Setup")()
+	for _, command := range j.cfg.Setup {
+		j.out.say("› " + command)
+		w := j.redact.Writer(j.out.guest())
+		exit, err := j.children.Run(ctx, proc.Command{
+			Argv: []string{"sh", "-c", command}, Dir: j.dir(), Env: j.guestEnv(nil), Stdout: w, Stderr: w,
+			Limits: proc.Limits{Time: setupTimeout, OutputBytes: maxOutput},
+		})
+		_ = w.Close()
+		switch {
+		case err != nil:
+			return invalid(fmt.Errorf("setup %q cannot be started: %w", command, err))
+		case exit.Why != proc.Exited:
+			return invalid(fmt.Errorf("setup %q was ended: %s", command, exit.Why))
+		case exit.Code != 0:
+			return invalid(fmt.Errorf("setup %q failed with exit code %d", command, exit.Code))
+		}
+	}
+	return nil
+}
+
+// dir is where the agent works.
+func (j *job) dir() string {
+	return filepath.Join(j.workspace, filepath.FromSlash(j.cfg.WorkingDirectory))
+}
+
+// undo takes back what was changed for the run, once.
+func undo(list *[]func()) {
+	for _, f := range slices.Backward(*list) {
+		f()
+	}
+	*list = nil
+}
+
+func (j *job) atEnd(f func())      { j.ends = append(j.ends, f) }
+func (j *job) afterwards(f func()) { j.after = append(j.after, f) }
+
+// until is when the loop must have ended so that publishing has its time.
+func (j *job) until() time.Time {
+	if j.cfg.MaxDuration == 0 {
+		return time.Time{}
+	}
+	return j.started.Add(j.cfg.MaxDuration - min(publishReserve, j.cfg.MaxDuration/5))
+}
+
+const (
+	retryDelay     = 2 * time.Second
+	publishReserve = 3 * time.Minute  // of max-duration
+	publishLimit   = 10 * time.Minute // when there is no max-duration
+	setupTimeout   = 30 * time.Minute
+	maxOutput      = 1 << 30 // bytes a command may print; the log keeps all of it
+	// A cancelled job is killed ten seconds after the first signal: SIGINT, 7.5 s,
+	// SIGTERM, 2.5 s, SIGKILL. The agent is ended within killGrace, its work is
+	// committed and pushed within salvage, and all is said before lastCall.
+	killGrace = 1500 * time.Millisecond
+	salvage   = 4 * time.Second
+	lastCall  = 6500 * time.Millisecond
+)
+
+// stateDir is where the private files of a run lie.
+type temp struct{ root, home, tmp, store string }
+
+// newTemp makes the private folders: home and tmp for the guest, store for us.
+func newTemp(guest sandbox.Identity) (t temp, err error) {
+	if t.root, err = os.MkdirTemp("", "ralph-"); err != nil {
+		return t, err
+	}
+	t.home, t.tmp, t.store = filepath.Join(t.root, "home"), filepath.Join(t.root, "tmp"), filepath.Join(t.root, "store")
+	for _, dir := range []string{t.home, t.tmp, t.store} {
+		err = errors.Join(err, os.Mkdir(dir, 0o700))
+	}
+	err = errors.Join(err, os.Chmod(t.root, 0o711)) // #nosec G302 -- the guest walks through it to its own folders
+	if !guest.IsZero() {
+		err = errors.Join(err, os.Chown(t.home, guest.UID, guest.GID), os.Chown(t.tmp, guest.UID, guest.GID))
+	}
+	return t, err
+}

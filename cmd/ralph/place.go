@@ -1,0 +1,337 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/rundir"
+	"github.com/org/ralph-action/internal/sandbox"
+)
+
+// openWorkspace takes the workspace for this run alone and decides who the
+// agent is.
+func (j *job) openWorkspace(ctx context.Context) error {
+	marker := filepath.Join(j.workspace, ".git", "ralph-handover")
+	id, handOver, err := sandbox.IdentityFor(sandbox.Place{
+		Workspace: j.workspace, Marker: marker, DockerSocket: dockerSocket, Fallback: imageUser(),
+	})
+	switch {
+	case j.cfg.Isolation == config.IsolationOff:
+		id, handOver, err = sandbox.Identity{}, false, nil
+	case errors.Is(err, sandbox.ErrNoUser) && j.cfg.Isolation == config.IsolationAuto:
+		j.note("The agent runs as root: the workspace belongs to root, and this machine has no user named agent.")
+		err = nil
+	}
+	if err != nil {
+		return invalid(err)
+	}
+	j.identity = id
+	owner := rundir.Owner{UID: -1, GID: -1}
+	if !id.IsZero() {
+		owner = rundir.Owner{UID: id.UID, GID: id.GID}
+	}
+	if j.files, err = rundir.Open(j.workspace, owner); err != nil {
+		return invalid(err)
+	}
+	j.afterwards(func() { _ = j.files.Close() })
+	release, err := j.files.Lock()
+	if err != nil {
+		return invalid(err)
+	}
+	j.afterwards(release)
+	if handOver {
+		restore, err := sandbox.HandOver(ctx, j.workspace, marker, id)
+		if err != nil {
+			return invalid(err)
+		}
+		j.afterwards(func() {
+			if err := restore(context.WithoutCancel(ctx)); err != nil {
+				j.out.warn(err.Error())
+			}
+		})
+	}
+	name := "session-" + j.started.Format("20060102-150405") + ".log" // 000-09
+	if j.session, err = j.files.Append(name); err != nil {
+		return invalid(err)
+	}
+	j.afterwards(func() { _ = j.session.Close() })
+	return nil
+}
+
+const dockerSocket = "/var/run/docker.sock"
+
+// imageUser is the user the image brings for workspaces that belong to root;
+// none outside of the image.
+func imageUser() sandbox.Identity {
+	passwd, err := os.ReadFile("/etc/passwd")
+	if err != nil {
+		return sandbox.Identity{}
+	}
+	for line := range strings.Lines(string(passwd)) {
+		var id sandbox.Identity
+		if fields := strings.Split(line, ":"); len(fields) > 3 && fields[0] == "agent" {
+			if _, err := fmt.Sscan(fields[2]+" "+fields[3], &id.UID, &id.GID); err == nil {
+				return id
+			}
+		}
+	}
+	return sandbox.Identity{}
+}
+
+// buildWalls starts the supervisor all children run under.
+func (j *job) buildWalls(ctx context.Context) error {
+	t, err := newTemp(j.identity)
+	if err != nil {
+		return invalid(fmt.Errorf("private folder for the run: %w", err))
+	}
+	j.temp = t
+	j.atEnd(func() { _ = os.RemoveAll(t.root) })
+
+	o := proc.Options{Identity: j.identity, Env: []string{"PATH=" + j.app.getenv("PATH")}, SpillDir: t.store, Reaper: true}
+	if j.cfg.Isolation != config.IsolationOff {
+		walls := sandbox.DefaultWalls([]string{j.workspace, t.home, t.tmp}, j.install())
+		walls.Strict = j.cfg.Isolation == config.IsolationStrict
+		o.Walls = &walls
+	}
+	j.report.Isolation = sandbox.Describe(j.identity, o.Walls, os.Getuid())
+	j.out.say("Isolation: " + j.report.Isolation)
+	if j.children, err = proc.Start(ctx, o); err != nil {
+		return invalid(err)
+	}
+	j.atEnd(func() {
+		if err := j.children.Close(); err != nil {
+			j.out.warn(err.Error())
+		}
+	})
+	return nil
+}
+
+// install lists where the agent's program and the tools on PATH live outside of
+// the system's folders.
+func (j *job) install() []string {
+	dirs := filepath.SplitList(j.app.getenv("PATH"))
+	for i, dir := range dirs {
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dirs[i] = real
+		}
+	}
+	return dirs
+}
+
+// guestEnv is the environment of a child: an allow-list, the named variables,
+// and private folders where there are walls.
+func (j *job) guestEnv(allow []string) []string {
+	set := map[string]string{}
+	if j.cfg.Isolation != config.IsolationOff {
+		set["HOME"], set["TMPDIR"] = j.temp.home, j.temp.tmp
+	} else if home := j.app.getenv("HOME"); home != "" {
+		set["HOME"] = home
+	}
+	return sandbox.Environment(j.app.environ, append(allow, j.cfg.PassEnv...), set)
+}
+
+// Git runs git as the guest; *job is the repo room's Guest.
+func (j *job) Git(ctx context.Context, c repo.GuestCommand) error {
+	var stderr bounded
+	exit, err := j.children.Run(ctx, proc.Command{
+		Argv: append([]string{"git"}, c.Args...), Dir: j.dir(), Env: append(j.guestEnv(nil), c.Env...),
+		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: &stderr,
+		Limits: proc.Limits{Grace: killGrace},
+	})
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case exit.Code != 0 || exit.Why != proc.Exited:
+		return &repo.GuestError{Args: c.Args, ExitCode: exit.Code, Stderr: stderr.String()}
+	}
+	return nil
+}
+
+// bounded keeps the first bytes of what is written to it.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	const limit = 8 << 10
+	if room := limit - b.Len(); room > 0 {
+		b.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+// openRepository looks at the repository before anything is spent.
+func (j *job) openRepository(ctx context.Context) error {
+	o := repo.Options{
+		Dir: j.dir(), Guest: j, Temp: j.temp.tmp, Store: j.temp.store,
+		Branch: j.branch(), Base: j.cfg.Base, DefaultBranch: j.fallbackBase(),
+		Committer: repo.Identity(j.cfg.Committer), Author: repo.Identity(j.author()),
+		Message: j.message, IncludeDirty: j.cfg.IncludeDirty, RunFiles: runFiles(), Clock: time.Now,
+	}
+	if j.pushes() {
+		o.Remote, o.Token, o.Push = j.site.ServerURL+"/"+j.site.Repository, j.cfg.Token, true
+	}
+	if j.cfg.Isolation != config.IsolationOff {
+		if err := j.hideToken(); err != nil {
+			return invalid(err)
+		}
+	}
+	r, err := repo.Open(ctx, o)
+	if err != nil {
+		return invalid(err)
+	}
+	j.repo = r
+	j.atEnd(func() { _ = r.Close() })
+	if o.Push {
+		return invalid(r.CanPush(ctx))
+	}
+	return nil
+}
+
+// runFiles are the paths that are never committed.
+func runFiles() []string {
+	names := rundir.RunFiles()
+	for i, n := range names {
+		names[i] = rundir.Name + "/" + n
+	}
+	return names
+}
+
+// hideToken takes the checkout's credentials out of the agent's reach until the
+// end of the run.
+func (j *job) hideToken() error {
+	hidden, err := repo.HideToken(j.workspace, j.temp.store)
+	if err != nil {
+		return err
+	}
+	j.atEnd(func() {
+		notes, err := hidden.Restore()
+		for _, n := range notes {
+			j.note(n)
+		}
+		if err != nil {
+			j.out.warn(err.Error())
+		}
+	})
+	return nil
+}
+
+// pushes says whether the branch leaves the machine.
+func (j *job) pushes() bool {
+	return !j.cfg.DryRun && j.cfg.Push != config.PushNever && j.site.Repository != "" && j.cfg.Token.IsSet()
+}
+
+// branch is the branch of the run.
+func (j *job) branch() string {
+	if j.cfg.Branch != "" {
+		return j.cfg.Branch
+	}
+	return repo.BranchSlug(j.cfg.Prompt)
+}
+
+// fallbackBase is the base of a checkout without a branch: the forge's word,
+// else the event's.
+func (j *job) fallbackBase() string {
+	if j.defaultBranch != "" || j.runner == nil {
+		return j.defaultBranch
+	}
+	event, err := j.runner.Event()
+	if err != nil {
+		j.out.warn(err.Error())
+	}
+	return event.DefaultBranch
+}
+
+// author is who started the run, where that is known.
+func (j *job) author() config.Person {
+	switch {
+	case !j.cfg.Author.IsZero():
+		return j.cfg.Author
+	case j.site.Actor != "" && j.site.ActorID != "":
+		return config.Person{Name: j.site.Actor, Email: j.site.ActorID + "+" + j.site.Actor + "@users.noreply.github.com"}
+	case j.site.Actor != "":
+		return config.Person{Name: j.site.Actor, Email: j.site.Actor + "@users.noreply.github.com"}
+	}
+	return j.cfg.Committer
+}
+
+// cli is the agent and what can be asked of it before it runs.
+type cli interface {
+	ralph.Agent
+	Check(context.Context) error
+}
+
+func (j *job) checkAgent(ctx context.Context) error {
+	a, err := agent.New(agent.Options{
+		Name: j.cfg.Agent, Command: j.cfg.AgentCommand, Args: j.cfg.AgentArgs, Model: j.cfg.Model,
+		Dir: j.dir(), Env: j.guestEnv(agent.Credentials(j.cfg.Agent)),
+		Limits:  proc.Limits{Time: j.cfg.IterationTimeout, Silence: j.cfg.IdleTimeout, FinishGrace: j.cfg.ResultGrace, OutputBytes: maxAgentOutput},
+		Root:    j.identity.IsZero() && os.Geteuid() == 0,
+		Process: j.children, Log: j.redact.Writer(j.session),
+	})
+	if err != nil {
+		return invalid(err)
+	}
+	j.agent = a
+	return invalid(a.Check(ctx))
+}
+
+const maxAgentOutput = 4 << 30 // bytes
+
+// attachBranch brings the workspace to the run's branch.
+func (j *job) attachBranch(ctx context.Context) error {
+	start, err := j.repo.Begin(ctx)
+	if err != nil {
+		return invalid(err)
+	}
+	j.start = start
+	j.report.Publication.Base, j.report.Publication.Branch = start.Base, start.Branch
+	for _, n := range start.Notes {
+		j.note(n)
+		j.out.say(n)
+	}
+	if len(start.Dirty) > 0 && !j.cfg.IncludeDirty {
+		n := fmt.Sprintf("Changed before the run and left out of what is published: %s", listed(start.Dirty))
+		j.note(n)
+		j.out.warn(n)
+	}
+	return nil
+}
+
+// listed names a few of many.
+func listed(names []string) string {
+	const most = 10
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// message is a checkpoint's commit message.
+func (j *job) message(it ralph.Iteration) string {
+	var outcome ralph.Outcome // known in the last commit only, and only when it is good news
+	if it.Marker && it.Rejection == ralph.NotRejected {
+		outcome = ralph.Completed
+	}
+	return report.CommitMessage(it, report.Checkpoint{Template: j.cfg.CommitMessage, Run: j.runID(), Outcome: outcome})
+}
+
+// runID names the run in commit trailers.
+func (j *job) runID() string {
+	if j.site.RunID != "" {
+		return j.site.RunID
+	}
+	return j.started.UTC().Format("20060102T150405Z")
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"io"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// Only the printers print. Whatever comes from the agent, from guardrails and
+// from the repository passes event or guest, where it is made harmless; say and
+// warn may quote such text and make it harmless too.
+type printer interface {
+	event(ralph.Event)
+	say(line string)
+	warn(line string)
+	guest() io.Writer                  // live output of setup commands and guardrails
+	section(title string) (end func()) // folds what follows, where folding exists
+	finish(ralph.Report)               // the last word
+}
+
+// shown takes out of an event what guest has shown live.
+func shown(e ralph.Event) ralph.Event {
+	if e.Kind == ralph.EventGuardrailEnd && e.Verdict != nil {
+		v := *e.Verdict
+		v.Output = ""
+		e.Verdict = &v
+	}
+	return e
+}
+
+// foreign says that an event's text is somebody else's.
+func foreign(k ralph.EventKind) bool {
+	switch k {
+	case ralph.EventText, ralph.EventToolStart, ralph.EventToolEnd, ralph.EventTodo, ralph.EventProgress, ralph.EventResult:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/runner"
+)
+
+// actions prints into the log of a workflow run: one group per iteration,
+// annotations for the outcome only.
+type actions struct {
+	runner *runner.Runner
+	format report.Formatter
+	out    io.Writer // where foreign text goes
+	start  time.Time
+	usage  ralph.Usage
+}
+
+func newActions(r *runner.Runner) *actions {
+	return &actions{runner: r, out: r.Guest(), start: time.Now(), format: report.Formatter{Emoji: true, Timestamp: true, MaxOutputLines: 40, MaxOutputChars: 4000}}
+}
+
+func (p *actions) event(e ralph.Event) {
+	switch e.Kind {
+	case ralph.EventIterationStart:
+		p.runner.Group(fmt.Sprintf("%s · %s · %s", report.IterationTitle(e.Iteration, e.Max), time.Since(p.start).Round(time.Second), p.usage.Cost))
+		return
+	case ralph.EventIterationEnd:
+		p.runner.EndGroup()
+	case ralph.EventResult:
+		if e.Turn != nil {
+			p.usage = p.usage.Add(e.Turn.Usage)
+		}
+	}
+	for _, line := range p.format.Lines(shown(e)) {
+		if foreign(e.Kind) {
+			_, _ = io.WriteString(p.out, line+"\n")
+		} else {
+			p.runner.Line(line)
+		}
+	}
+}
+
+func (p *actions) say(line string)  { p.runner.Line(line) }
+func (p *actions) warn(line string) { p.runner.Line("⚠️ " + line) }
+func (p *actions) guest() io.Writer { return p.out }
+
+func (p *actions) section(title string) func() {
+	p.runner.Group(title)
+	return p.runner.EndGroup
+}
+
+func (p *actions) finish(r ralph.Report) {
+	title, text := report.Headline(r), report.Announcement(r)
+	switch {
+	case r.Outcome == ralph.Completed && len(r.Publication.Errors) == 0:
+		p.runner.Notice(title, text)
+	case r.ExitCode == 0:
+		p.runner.Warning(title, text)
+	default:
+		p.runner.Error(title, text)
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/forge"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report"
+)
+
+// checkForge asks the forge what the token may do, before anything is spent.
+func (j *job) checkForge(ctx context.Context) error {
+	if j.cfg.Push == config.PushAlways && !j.pushes() && !j.cfg.DryRun {
+		return invalid(errors.New("push is true, but there is nothing to push to: GITHUB_REPOSITORY and a token are needed"))
+	}
+	if !j.pushes() || !j.cfg.PullRequest {
+		return nil
+	}
+	client, err := forge.New(forge.Options{
+		APIURL: j.site.APIURL, ServerURL: j.site.ServerURL, GraphQLURL: j.site.GraphQLURL, Repository: j.site.Repository,
+		Token: j.cfg.Token, UserAgent: "ralph-action/" + version, Log: j.out.say,
+	})
+	if err != nil {
+		return invalid(err)
+	}
+	facts, err := client.Preflight(ctx, j.cfg.Base)
+	if err != nil {
+		return invalid(err)
+	}
+	j.forge, j.defaultBranch = client, facts.DefaultBranch
+	return invalid(client.ProbePullRequest(ctx, facts.Base))
+}
+
+// publish pushes what the checkpoints have not, and makes the pull request. A
+// failure in a later step never undoes an earlier one; each is recorded.
+func (j *job) publish(ctx context.Context) {
+	ctx, cancel := j.publishing(ctx)
+	defer cancel()
+	p := &j.report.Publication
+	if j.pushes() {
+		if err := j.repo.Push(ctx); err != nil {
+			j.failed(err)
+		}
+	}
+	state := j.repo.State()
+	p.Branch, p.HeadSHA, p.Pushed = state.Branch, state.HeadSHA, state.Pushed
+	j.report.ExitCode = j.report.Outcome.ExitCode(j.cfg.IncompleteOK)
+	if j.forge == nil || (p.HeadSHA != "" && !p.Pushed) {
+		return
+	}
+	j.pullRequest(ctx, p)
+}
+
+func (j *job) pullRequest(ctx context.Context, p *ralph.Publication) {
+	if p.HeadSHA == "" {
+		// Nothing new; an open pull request of an earlier run is still worth a link.
+		if found, err := j.forge.Find(ctx, p.Branch, p.Base); err == nil && found.Number != 0 {
+			p.PullRequest = found
+			p.PullRequest.Operation = ralph.OperationNone
+		}
+		return
+	}
+	done, warnings, err := j.forge.Upsert(ctx, forge.PullRequest{
+		Title: j.title(), Body: report.Body(j.report, j.cfg.Body), Head: p.Branch, Base: p.Base,
+		Draft: j.draft(), Labels: j.cfg.Labels,
+	})
+	for _, w := range warnings {
+		j.note(w)
+		j.out.warn(w)
+	}
+	if err != nil {
+		j.failed(err)
+		return
+	}
+	p.PullRequest = done
+}
+
+func (j *job) title() string {
+	if j.cfg.Title != "" {
+		return j.cfg.Title
+	}
+	return report.Title(j.report)
+}
+
+// draft follows the outcome unless the user decided.
+func (j *job) draft() bool {
+	switch j.cfg.Draft {
+	case config.DraftAlways, config.DraftNew:
+		return true
+	case config.DraftNever:
+		return false
+	}
+	return j.report.Outcome != ralph.Completed
+}
+
+// failed records a step of publishing that failed for good. Work that could
+// not be published is no success, whatever the loop came to.
+func (j *job) failed(err error) {
+	j.report.Publication.Errors = append(j.report.Publication.Errors, err.Error())
+	j.out.warn(err.Error())
+	if j.report.Outcome != ralph.Interrupted {
+		j.report.Reason = fmt.Sprintf("%s, but publishing failed: %v", j.report.Reason, err)
+		j.report.Outcome = ralph.GitFailed
+	}
+}
+
+// publishing bounds the steps after the loop: by what max-duration leaves, and
+// by the last call once the run was asked to stop.
+func (j *job) publishing(ctx context.Context) (context.Context, context.CancelFunc) {
+	until := time.Now().Add(publishLimit)
+	if j.cfg.MaxDuration > 0 {
+		until = j.started.Add(j.cfg.MaxDuration)
+	}
+	bounded, cancel := context.WithDeadline(context.WithoutCancel(ctx), until)
+	stop := context.AfterFunc(ctx, func() {
+		t := time.NewTimer(time.Until(j.stop.at().Add(lastCall)))
+		defer t.Stop()
+		select {
+		case <-t.C:
+			cancel()
+		case <-bounded.Done():
+		}
+	})
+	return bounded, func() { stop(); cancel() }
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/org/ralph-action/internal/demo"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "sandbox-") { // started by the supervisor, under any name
+		main()
+	}
+	testscript.Main(m, map[string]func(){"ralph": main})
+}
+
+// TestScripts runs the real binary, with fake agents, against a real git server
+// and pull-request API. Every promise a user can see is one script.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, "tmp"))
+			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+			e.Setenv("GIT_AUTHOR_NAME", "A Person")
+			e.Setenv("GIT_AUTHOR_EMAIL", "person@example.com")
+			e.Setenv("GIT_COMMITTER_NAME", "A Person")
+			e.Setenv("GIT_COMMITTER_EMAIL", "person@example.com")
+			for _, dir := range []string{"home", "tmp"} {
+				if err := os.MkdirAll(filepath.Join(e.WorkDir, dir), 0o777); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"forge": forgeCommand, "checkout": checkoutCommand, "actions": actionsCommand, "pulls": pullsCommand, "fault": faultCommand,
+			"branch": branchCommand, "commit": commitCommand, "until": untilCommand, "signal": signalCommand, "repeat": repeatCommand, "alone": aloneCommand,
+		},
+	})
+}
+
+// world is what a script's forge consists of.
+type world struct {
+	forge *demo.Forge
+	url   string
+	token string
+}
+
+const owner, name = "octo", "work"
+
+// worlds are the forges of the scripts that run, by working folder.
+var worlds sync.Map
+
+func theWorld(ts *testscript.TestScript) *world {
+	w, ok := worlds.Load(ts.Getenv("WORK"))
+	if !ok {
+		ts.Fatalf("no forge: the script must start one first")
+	}
+	return w.(*world)
+}
+
+// forge DIR: serves a repository whose main branch holds DIR's files.
+func forgeCommand(ts *testscript.TestScript, neg bool, args []string) {
+	w := &world{token: "ghs_0123456789abcdefghijklmnopqrstuvwxyz"}
+	var err error
+	w.forge, err = demo.NewForge(ts.MkAbs("forge"), w.token)
+	ts.Check(err)
+	_, err = w.forge.CreateRepository(context.Background(), owner, name, "main")
+	ts.Check(err)
+	files := map[string]demo.File{}
+	root := ts.MkAbs(args[0])
+	ts.Check(filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(root, path)
+		files[filepath.ToSlash(rel)] = demo.File{Content: string(data), Executable: strings.HasSuffix(path, ".sh")}
+		return err
+	}))
+	_, err = w.forge.Commit(owner, name, "main", "first", files)
+	ts.Check(err)
+	server := httptest.NewServer(w.forge)
+	ts.Defer(server.Close)
+	w.url = server.URL
+	ts.Setenv("FORGE", w.url)
+	ts.Setenv("TOKEN", w.token)
+	worlds.Store(ts.Getenv("WORK"), w)
+}
+
+// checkout DIR [BRANCH]: what actions/checkout leaves: shallow, with the token
+// in the repository's configuration.
+func checkoutCommand(ts *testscript.TestScript, neg bool, args []string) {
+	w := theWorld(ts)
+	dir := ts.MkAbs(args[0])
+	branch := "main"
+	if len(args) > 1 {
+		branch = args[1]
+	}
+	ts.Check(os.MkdirAll(dir, 0o755))
+	url := w.url + "/" + owner + "/" + name
+	header := "AUTHORIZATION: basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+w.token))
+	for _, a := range [][]string{
+		{"init", "-q", "-b", branch}, {"remote", "add", "origin", url}, {"config", "http." + w.url + "/.extraheader", header},
+		{"fetch", "-q", "--no-tags", "--depth=1", "origin", "+refs/heads/" + branch + ":refs/remotes/origin/" + branch},
+		{"checkout", "-q", "-B", branch, "refs/remotes/origin/" + branch},
+	} {
+		c := exec.Command("git", a...)
+		c.Dir = dir
+		if out, err := c.CombinedOutput(); err != nil {
+			ts.Fatalf("git %v: %v\n%s", a, err, out)
+		}
+	}
+}
+
+// actions DIR: the environment a runner gives to the action in workspace DIR.
+func actionsCommand(ts *testscript.TestScript, neg bool, args []string) {
+	w := theWorld(ts)
+	files := ts.MkAbs("runner")
+	ts.Check(os.MkdirAll(files, 0o755))
+	event, _ := json.Marshal(map[string]any{"repository": map[string]any{"default_branch": "main", "full_name": owner + "/" + name}})
+	for f, content := range map[string]string{"output": "", "summary": "", "event.json": string(event)} {
+		ts.Check(os.WriteFile(filepath.Join(files, f), []byte(content), 0o644))
+	}
+	for k, v := range map[string]string{
+		"GITHUB_ACTIONS": "true", "CI": "true", "GITHUB_WORKSPACE": ts.MkAbs(args[0]), "GITHUB_REPOSITORY": owner + "/" + name,
+		"GITHUB_SERVER_URL": w.url, "GITHUB_API_URL": w.url + "/api/v3", "GITHUB_GRAPHQL_URL": w.url + "/api/graphql",
+		"GITHUB_OUTPUT": filepath.Join(files, "output"), "GITHUB_STEP_SUMMARY": filepath.Join(files, "summary"), "GITHUB_EVENT_PATH": filepath.Join(files, "event.json"),
+		"GITHUB_RUN_ID": "7", "GITHUB_RUN_NUMBER": "3", "GITHUB_RUN_ATTEMPT": "1", "GITHUB_ACTOR": "octocat", "GITHUB_ACTOR_ID": "583231",
+		"GITHUB_EVENT_NAME": "workflow_dispatch", "GITHUB_REF": "refs/heads/main", "GITHUB_REF_NAME": "main",
+		"INPUT_GITHUB-TOKEN": w.token,
+	} {
+		ts.Setenv(k, v)
+	}
+}
+
+// pulls: the pull requests of the forge, to the file pulls.txt.
+func pullsCommand(ts *testscript.TestScript, neg bool, args []string) {
+	var b strings.Builder
+	for _, p := range theWorld(ts).forge.PullRequests(owner, name) {
+		fmt.Fprintf(&b, "#%d %s -> %s state=%s draft=%v labels=%s\ntitle: %s\n", p.Number, p.Head, p.Base, p.State, p.Draft, strings.Join(p.Labels, ","), p.Title)
+		for _, c := range p.Commits {
+			fmt.Fprintf(&b, "commit: %s | %s\n", c.Subject, c.Author)
+		}
+		fmt.Fprintf(&b, "---\n%s\n---\n", p.Body)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("pulls.txt"), []byte(b.String()), 0o644))
+}
+
+// fault PATH-PART TIMES STATUS [BODY]: the forge answers so.
+func faultCommand(ts *testscript.TestScript, neg bool, args []string) {
+	times, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	status, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	method, part, ok := strings.Cut(args[0], ":")
+	if !ok {
+		method, part = "", args[0]
+	}
+	theWorld(ts).forge.Fault(func(r *http.Request) bool {
+		return strings.Contains(r.URL.Path+"?"+r.URL.RawQuery, part) && (method == "" || method == r.Method)
+	}, times, func(w http.ResponseWriter, r *http.Request) {
+		if status == http.StatusTooManyRequests {
+			w.Header().Set("Retry-After", "1")
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		if len(args) > 3 {
+			fmt.Fprint(w, args[3])
+		}
+	})
+}
+
+// branch NAME: the branch exists on the forge.
+func branchCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if exists := theWorld(ts).forge.Branch(owner, name, args[0]) != ""; exists == neg {
+		ts.Fatalf("branch %s exists: %v", args[0], exists)
+	}
+}
+
+// commit BRANCH FILE CONTENT: somebody else pushes a tree of one file.
+func commitCommand(ts *testscript.TestScript, neg bool, args []string) {
+	_, err := theWorld(ts).forge.Commit(owner, name, args[0], "somebody else", map[string]demo.File{args[1]: {Content: args[2]}})
+	ts.Check(err)
+}
+
+// until FILE [TEXT]: waits for a file, and for a text in it.
+func untilCommand(ts *testscript.TestScript, neg bool, args []string) {
+	for range 600 {
+		data, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err == nil && (len(args) < 2 || strings.Contains(string(data), args[1])) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	ts.Fatalf("%s never came", strings.Join(args, " "))
+}
+
+// signal NAME: sends SIGINT, SIGTERM or SIGKILL to the background command.
+func signalCommand(ts *testscript.TestScript, neg bool, args []string) {
+	sig := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[args[0]]
+	for _, c := range ts.BackgroundCmds() {
+		ts.Check(c.Process.Signal(sig))
+	}
+}
+
+// repeat TEXT TIMES FILE: a file of many times the same.
+func repeatCommand(ts *testscript.TestScript, neg bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(strings.Repeat(args[0]+"\n", n)), 0o644))
+}
+
+// alone TEXT: no process has TEXT in its command line.
+func aloneCommand(ts *testscript.TestScript, neg bool, args []string) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return // no /proc here: the supervisor's own tests cover this system
+	}
+	for _, e := range entries {
+		line, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
+		if _, err := strconv.Atoi(e.Name()); err == nil && strings.Contains(string(line), args[0]) {
+			ts.Fatalf("process %s survived: %q", e.Name(), line)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/secret"
+)
+
+// secrets are the values that must never be shown: the forge's token and
+// every variable whose name says that it holds a credential.
+func (a *app) secrets(cfg config.Config) []secret.String {
+	values := []secret.String{cfg.Token}
+	for _, kv := range a.environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if holdsSecret(name) && len(value) >= minSecret {
+			values = append(values, secret.New(value))
+		}
+	}
+	return values
+}
+
+// minSecret keeps words such as "true" or "none" in a variable with a telling
+// name from being blotted out everywhere.
+const minSecret = 8
+
+// holdsSecret judges a variable by its name. The action's inputs are ours to
+// know: the token is the only secret among them.
+func holdsSecret(name string) bool {
+	name = strings.ToUpper(name)
+	if strings.HasPrefix(name, "INPUT_") || strings.HasSuffix(name, "_URL") || strings.HasSuffix(name, "_FILE") || strings.HasSuffix(name, "_PATH") {
+		return false
+	}
+	if strings.HasSuffix(name, "TOKEN") || strings.HasSuffix(name, "_PAT") || strings.HasSuffix(name, "_KEY") {
+		return true
+	}
+	for _, part := range []string{"SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "PRIVATE_KEY", "ACCESS_KEY", "CREDENTIALS"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}
