@@ -137,6 +137,9 @@ func TestNames(t *testing.T) {
 	if _, err := demo.NewForge(t.TempDir(), ""); err == nil {
 		t.Error("NewForge(no token) = nil error, want one")
 	}
+	if _, err := demo.NewForge("relative", token); err == nil {
+		t.Error("NewForge(relative path) = nil error, want one")
+	}
 	forge, _ := newForge(t)
 	create(t, forge, "octo", "greet")
 	for _, name := range [][3]string{
@@ -374,7 +377,7 @@ func TestConcurrentUse(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			req, err := http.NewRequest("POST", base+"/api/v3/repos/octo/greet/pulls", strings.NewReader(`{"title":"t","head":"x","base":"main"}`))
+			req, err := http.NewRequest(http.MethodPost, base+"/api/v3/repos/octo/greet/pulls", strings.NewReader(`{"title":"t","head":"x","base":"main"}`))
 			if err != nil {
 				t.Error(err)
 				return

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -27,7 +26,8 @@ type PermissionError struct {
 	Message    string // the forge's own words, cleaned
 }
 
-// Error says what, where and what would be right, on one line.
+// Error says what, where and what would be right, on one line. The compare
+// link stands there without what it fills in.
 func (e *PermissionError) Error() string {
 	text := fmt.Sprintf("%s: not permitted (the forge says %q): ", e.Operation, e.Message)
 	if e.Setting != "" {
@@ -35,55 +35,50 @@ func (e *PermissionError) Error() string {
 	} else {
 		text += "github-token lacks " + e.Permission + ": add it to the workflow's permissions, or to the token"
 	}
-	if e.CompareURL != "" {
-		text += "; or open the pull request by hand: " + e.CompareURL
+	if link, _, _ := strings.Cut(e.CompareURL, "?"); link != "" {
+		text += "; or open the pull request by hand: " + link
 	}
 	return text
 }
 
-// status is the HTTP status of a final answer of the forge; 0 when there was
-// none.
-func status(err error) int {
-	resp := response(err)
-	if resp == nil {
-		return 0
-	}
-	return resp.StatusCode
+// refusal is a final answer of the forge that is none of success.
+type refusal struct {
+	status int // 0: there was no answer
+	header http.Header
+	body   []byte
 }
 
-func response(err error) *http.Response {
-	var plain *github.ErrorResponse
-	var limit *github.RateLimitError
-	var abuse *github.AbuseRateLimitError
-	var factor *github.TwoFactorAuthError
+func refused(err error) refusal {
+	var (
+		plain  *github.ErrorResponse
+		limit  *github.RateLimitError
+		abuse  *github.AbuseRateLimitError
+		factor *github.TwoFactorAuthError
+		resp   *http.Response
+	)
 	switch {
 	case errors.As(err, &plain):
-		return plain.Response
+		resp = plain.Response
 	case errors.As(err, &limit):
-		return limit.Response
+		resp = limit.Response
 	case errors.As(err, &abuse):
-		return abuse.Response
+		resp = abuse.Response
 	case errors.As(err, &factor):
-		return factor.Response
+		resp = factor.Response
 	}
-	return nil
+	if resp == nil {
+		return refusal{}
+	}
+	// go-github leaves the body in place. Its own parsed form is empty when
+	// "errors" is no list of objects.
+	return refusal{resp.StatusCode, resp.Header, peek(resp)}
 }
 
-// said is what the forge says in an error answer, on one line.
-func (c *Client) said(err error) string {
-	resp := response(err)
-	if resp == nil || resp.Body == nil {
-		return ""
-	}
-	// go-github leaves the body in place and can be read once more by us: its
-	// own parsed form is empty when "errors" is no list of objects.
-	body, readErr := io.ReadAll(resp.Body)
-	if readErr != nil {
-		return ""
-	}
-	resp.Body = io.NopCloser(strings.NewReader(string(body)))
-	return c.transport.clean(message(body))
-}
+// status is the HTTP status of a refusal; 0 when there was no answer.
+func status(err error) int { return refused(err).status }
+
+// said is what the forge says in a refusal, on one line.
+func (c *Client) said(err error) string { return c.transport.clean(message(refused(err).body)) }
 
 // message is the text of an error answer: GitHub's, or another's with a
 // "message".
@@ -131,7 +126,7 @@ func (c *Client) explain(operation, permission string, err error) error {
 		if actionsMayNotOpen(said) {
 			return &PermissionError{Operation: operation, Message: said, Setting: c.actionsSetting()}
 		}
-		if accepted := acceptedPermissions(response(err).Header); accepted != "" {
+		if accepted := acceptedPermissions(refused(err).header); accepted != "" {
 			permission = accepted
 		}
 		return &PermissionError{Operation: operation, Message: said, Permission: permission}

@@ -43,13 +43,7 @@ func newLabAt(t *testing.T, embedded *demo.Forge, front http.Handler, change ...
 	server := httptest.NewServer(front)
 	t.Cleanup(server.Close)
 	l := &lab{Forge: embedded, url: server.URL}
-	for _, owner := range []string{"octo", "fork"} {
-		if _, err := embedded.CreateRepository(t.Context(), owner, "greet", "main"); err != nil {
-			t.Fatal(err)
-		}
-		l.commit(t, owner, "main", "one")
-		l.commit(t, owner, "ralph/x", "two by "+owner)
-	}
+	l.create(t, "octo")
 	options := forge.Options{
 		APIURL: server.URL + "/api/v3", ServerURL: server.URL, GraphQLURL: server.URL + "/api/graphql",
 		Repository: "octo/greet", Token: secret.New(token), UserAgent: "test",
@@ -69,6 +63,15 @@ func newLabAt(t *testing.T, embedded *demo.Forge, front http.Handler, change ...
 	}
 	l.client = client
 	return l
+}
+
+func (l *lab) create(t *testing.T, owner string) {
+	t.Helper()
+	if _, err := l.CreateRepository(t.Context(), owner, "greet", "main"); err != nil {
+		t.Fatal(err)
+	}
+	l.commit(t, owner, "main", "one")
+	l.commit(t, owner, "ralph/x", "two by "+owner)
 }
 
 func (l *lab) commit(t *testing.T, owner, branch, content string) {

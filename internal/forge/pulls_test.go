@@ -80,6 +80,7 @@ func (l *lab) request(t *testing.T, method, path, body string) {
 func TestUpsertIsNotConfused(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
+	l.create(t, "fork")
 	l.commit(t, "octo", "release", "release")
 	l.request(t, "POST", pullsPath, `{"title":"fork","head":"fork:ralph/x","base":"main"}`)
 	l.request(t, "POST", pullsPath, `{"title":"other base","head":"ralph/x","base":"release"}`)
@@ -96,7 +97,7 @@ func TestUpsertIsNotConfused(t *testing.T) {
 	}
 	l.Fault(func(r *http.Request) bool {
 		query := r.URL.Query()
-		return r.Method == "GET" && r.URL.Path == pullsPath && query.Get("head") != ""
+		return r.Method == http.MethodGet && r.URL.Path == pullsPath && query.Get("head") != ""
 	}, -1, func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
 		query.Del("head")
@@ -202,7 +203,7 @@ func TestNotPermitted(t *testing.T) {
 	l.fault("POST", "/pulls", 1, answer(403, `{"message":"GitHub Actions is not permitted to create or approve pull requests.","status":"403"}`))
 	want := wanted()
 	_, _, err := l.client.Upsert(t.Context(), want)
-	checkError(t, "Upsert", err, "Allow GitHub Actions to create and approve pull requests", l.url+"/octo/greet/settings/actions", l.url+"/octo/greet/compare/main...ralph/x?")
+	checkError(t, "Upsert", err, "Allow GitHub Actions to create and approve pull requests", l.url+"/octo/greet/settings/actions", l.url+"/octo/greet/compare/main...ralph/x")
 	var refused *forge.PermissionError
 	if !errors.As(err, &refused) || refused.Setting == "" || refused.CompareURL != l.client.CompareURL(want) || refused.Permission != "" {
 		t.Errorf("Upsert = %#v, want a PermissionError with the setting and the compare link", err)

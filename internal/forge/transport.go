@@ -165,7 +165,7 @@ func jitter(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
 	}
-	return d/2 + rand.N(d)
+	return d/2 + rand.N(d) //nolint:gosec // no secret hangs on it
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
