@@ -52,6 +52,7 @@ type claudeDecoder struct {
 	resets  time.Time
 	noise   string // a line that was no JSON
 	scratch []byte
+	blocks  []block // of the line at hand
 }
 
 func newClaudeDecoder(emit func(ralph.Event), finished func()) *claudeDecoder {
@@ -71,7 +72,15 @@ func (d *claudeDecoder) Stderr(p []byte) { _, _ = d.errs.Write(p) }
 
 // envelope is what the decoder needs of one line.
 type envelope struct {
-	kind, subtype, session, parent, err, message, toolResult []byte
+	kind, subtype, session, parent, err, toolResult []byte
+
+	id, model []byte // of the message
+	blocks    []block
+}
+
+// block is one content block of a message.
+type block struct {
+	kind, text, id, name, input, content, isErr []byte
 }
 
 func (d *claudeDecoder) decode(b []byte, cut bool) {
@@ -82,32 +91,13 @@ func (d *claudeDecoder) decode(b []byte, cut bool) {
 	if space(b, 0) == len(b) {
 		return
 	}
-	var e envelope
-	c := object(b, true)
-	for {
-		key, value, ok := c.next()
-		if !ok {
-			break
-		}
-		switch string(key) {
-		case "type":
-			e.kind = value
-		case "subtype":
-			e.subtype = value
-		case "session_id":
-			e.session = value
-		case "parent_tool_use_id":
-			e.parent = value
-		case "error":
-			e.err = value
-		case "message":
-			e.message = value
-		case "tool_use_result":
-			e.toolResult = value
-		}
-	}
+	e := envelope{blocks: d.blocks[:0]}
+	s := scanner{b: b}
+	e.scan(&s)
+	d.blocks = e.blocks
+	defer clear(d.blocks) // they point into a line that may be a giant
 	kind := str(e.kind, maxName)
-	if cut || c.bad {
+	if cut || s.bad || space(b, s.i) != len(b) {
 		d.turn.Malformed++
 		d.broken(b, kind, e)
 		return
@@ -145,31 +135,70 @@ func (d *claudeDecoder) broken(b []byte, kind string, e envelope) {
 	}
 }
 
-// block is one content block of a message.
-type block struct {
-	kind                                  string
-	text, id, name, input, content, isErr []byte
+// scan reads a line in one go, because the big things stand deep inside.
+func (e *envelope) scan(s *scanner) {
+	s.object(func(key []byte) {
+		switch string(key) {
+		case "type":
+			e.kind = s.value()
+		case "subtype":
+			e.subtype = s.value()
+		case "session_id":
+			e.session = s.value()
+		case "parent_tool_use_id":
+			e.parent = s.value()
+		case "error":
+			e.err = s.value()
+		case "tool_use_result":
+			e.toolResult = s.value()
+		case "message":
+			e.id, e.model, e.blocks = nil, nil, e.blocks[:0]
+			if s.at('{') {
+				e.scanMessage(s)
+				return
+			}
+			s.value()
+		default:
+			s.value()
+		}
+	})
 }
 
-func blocks(content []byte, partial bool, yield func(block)) {
-	c := array(content, partial)
-	for {
-		_, value, ok := c.next()
-		if !ok {
+func (e *envelope) scanMessage(s *scanner) {
+	s.object(func(key []byte) {
+		switch string(key) {
+		case "id":
+			e.id = s.value()
+		case "model":
+			e.model = s.value()
+		case "content":
+			e.blocks = scanBlocks(s, e.blocks[:0])
+		default:
+			s.value()
+		}
+	})
+}
+
+// scanBlocks appends the blocks of the content that follows, which may be a
+// plain string instead: then there are none.
+func scanBlocks(s *scanner, blocks []block) []block {
+	if !s.at('[') {
+		s.value()
+		return blocks
+	}
+	s.array(func() {
+		if !s.at('{') {
+			s.value()
 			return
 		}
 		var b block
-		m := object(value, partial)
-		for {
-			key, value, ok := m.next()
-			if !ok {
-				break
-			}
+		s.object(func(key []byte) {
+			value := s.value()
 			switch string(key) {
 			case "type":
-				b.kind = str(value, maxName)
+				b.kind = value
 			case "text":
-				b.text, _ = inner(value)
+				b.text = value
 			case "id", "tool_use_id":
 				b.id = value
 			case "name":
@@ -181,33 +210,18 @@ func blocks(content []byte, partial bool, yield func(block)) {
 			case "is_error":
 				b.isErr = value
 			}
-		}
-		yield(b)
-	}
+		})
+		blocks = append(blocks, b)
+	})
+	return blocks
 }
 
 func (d *claudeDecoder) assistant(e envelope, partial bool) {
-	var id, model string
-	var content []byte
-	c := object(e.message, partial)
-	for {
-		key, value, ok := c.next()
-		if !ok {
-			break
-		}
-		switch string(key) {
-		case "id":
-			id = str(value, maxName)
-		case "model":
-			model = str(value, maxName)
-		case "content":
-			content = value
-		}
-	}
+	id := str(e.id, maxName)
 	if id == "" {
 		id = "line " + strconv.Itoa(d.count)
 	}
-	synthetic := model == "<synthetic>"
+	synthetic := str(e.model, maxName) == "<synthetic>"
 	echo := partial || isSet(e.parent)
 	if !partial && !synthetic {
 		d.after = true
@@ -215,30 +229,32 @@ func (d *claudeDecoder) assistant(e envelope, partial bool) {
 	if kind := str(e.err, maxName); kind != "" && !partial {
 		d.apiErr, d.errText = kind, ""
 	}
-	blocks(content, partial, func(b block) {
-		switch b.kind {
+	for _, b := range e.blocks {
+		switch str(b.kind, maxName) {
 		case "text":
 			if synthetic {
-				d.errText = oneLine(plain(b.text, 4*maxMessage))
+				d.errText = oneLine(str(b.text, 4*maxMessage))
 				d.progress(d.errText)
-				return
+				continue
 			}
 			d.text(b.text, id, echo)
 		case "tool_use", "server_tool_use", "mcp_tool_use":
 			d.toolStart(b, echo)
 		case "thinking", "redacted_thinking", "image", "fallback":
 		default:
-			if b.content != nil && b.id != nil { // web_search_tool_result and its like
+			switch {
+			case b.content != nil && b.id != nil: // web_search_tool_result and its like
 				d.toolEnd(b, nil, echo)
-				return
+			case !partial:
+				d.turn.Unknown++
 			}
-			d.turn.Unknown++
 		}
-	})
+	}
 }
 
-// text emits the text behind raw in pieces of bounded size.
-func (d *claudeDecoder) text(raw []byte, message string, echo bool) {
+// text emits the text of a string value in pieces of bounded size.
+func (d *claudeDecoder) text(value []byte, message string, echo bool) {
+	raw, _ := inner(value)
 	if len(raw) == 0 {
 		return
 	}
@@ -259,23 +275,11 @@ func (d *claudeDecoder) text(raw []byte, message string, echo bool) {
 }
 
 func (d *claudeDecoder) user(e envelope, partial bool) {
-	var content []byte
-	c := object(e.message, partial)
-	for {
-		key, value, ok := c.next()
-		if !ok {
-			break
-		}
-		if string(key) == "content" {
-			content = value
+	for _, b := range e.blocks {
+		if str(b.kind, maxName) == "tool_result" {
+			d.toolEnd(b, e.toolResult, partial || isSet(e.parent))
 		}
 	}
-	echo := partial || isSet(e.parent)
-	blocks(content, partial, func(b block) {
-		if b.kind == "tool_result" {
-			d.toolEnd(b, e.toolResult, echo)
-		}
-	})
 }
 
 // progress shows what the CLI itself has to say.
@@ -327,22 +331,5 @@ func (d *claudeDecoder) rateLimit(b []byte) {
 	d.resets = time.Time{}
 	if at := number(info["resetsAt"]); d.quota && at > 0 && at < math.MaxInt32*64 {
 		d.resets = time.Unix(int64(at), 0).UTC()
-	}
-}
-
-// fields picks members of an object by name.
-func fields(b []byte, names ...string) map[string][]byte {
-	found := make(map[string][]byte, len(names))
-	c := object(b, false)
-	for {
-		key, value, ok := c.next()
-		if !ok {
-			return found
-		}
-		for _, name := range names {
-			if string(key) == name {
-				found[name] = value
-			}
-		}
 	}
 }

@@ -33,10 +33,8 @@ func (d *claudeDecoder) onResult(b []byte, subtype string) {
 		stop:     str(v["stop_reason"], maxName),
 		text:     oneLine(str(v["result"], 4*maxMessage)),
 	}
-	if errs := array(v["errors"], false); r.text == "" {
-		if _, value, ok := errs.next(); ok {
-			r.text = oneLine(str(value, 4*maxMessage))
-		}
+	if errs := (scanner{b: v["errors"]}); r.text == "" && errs.eat('[') {
+		r.text = oneLine(str(errs.value(), 4*maxMessage))
 	}
 	d.result = r
 	d.after = false
@@ -67,25 +65,21 @@ func (d *claudeDecoder) resultText(value []byte) {
 			return
 		}
 	}
-	d.text(raw, "result "+strconv.Itoa(d.count), false)
+	d.text(value, "result "+strconv.Itoa(d.count), false)
 }
 
 // modelUsage sums the tokens of all models; result.usage leaves out subagents.
 func modelUsage(b []byte) (sum ralph.Tokens) {
-	models := object(b, false)
-	for {
-		_, value, ok := models.next()
-		if !ok {
-			return sum
-		}
-		v := fields(value, "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
+	members(b, func(_, model []byte) {
+		v := fields(model, "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
 		sum = sum.Add(ralph.Tokens{
 			Input:      bounded(number(v["inputTokens"])),
 			Output:     bounded(number(v["outputTokens"])),
 			CacheRead:  bounded(number(v["cacheReadInputTokens"])),
 			CacheWrite: bounded(number(v["cacheCreationInputTokens"])),
 		})
-	}
+	})
+	return sum
 }
 
 // bounded makes a count of what claims to be one.

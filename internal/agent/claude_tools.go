@@ -59,18 +59,16 @@ func (d *claudeDecoder) output(content []byte) string {
 	if raw, ok := inner(content); ok {
 		add(raw)
 	} else {
-		first := true
-		blocks(content, true, func(b block) {
-			if !first {
+		for i, b := range scanBlocks(&scanner{b: content}, nil) {
+			if i > 0 {
 				add([]byte(`\n`))
 			}
-			first = false
-			if b.kind == "text" {
-				add(b.text)
-			} else {
-				add([]byte("[" + b.kind + "]"))
+			if kind := str(b.kind, maxName); kind != "text" {
+				add([]byte("[" + kind + "]"))
+			} else if raw, ok := inner(b.text); ok {
+				add(raw)
 			}
-		})
+		}
 	}
 	text := valid(d.scratch)
 	if chars == 0 {
@@ -140,19 +138,17 @@ func (l *todoList) apply(tool string, result []byte) bool {
 }
 
 func (l *todoList) replace(todos []byte, textKey string) bool {
-	c := array(todos, false)
-	if c.bad {
+	c := scanner{b: todos}
+	if !c.at('[') {
 		return false
 	}
 	l.ids, l.todos = l.ids[:0], l.todos[:0]
-	for len(l.ids) < maxOpen {
-		_, value, ok := c.next()
-		if !ok {
-			break
+	c.array(func() {
+		v := fields(c.value(), "id", textKey, "status")
+		if len(l.ids) < maxOpen {
+			l.add(str(v["id"], maxName), v[textKey], v["status"])
 		}
-		v := fields(value, "id", textKey, "status")
-		l.add(str(v["id"], maxName), v[textKey], v["status"])
-	}
+	})
 	return true
 }
 

@@ -12,78 +12,106 @@ import (
 // malformed; the streams of today's CLIs stay below 20.
 const maxDepth = 200
 
-// cursor walks over the members of an object or the elements of an array
-// without building anything: keys and values are slices of the input. Strings
-// are skipped with bytes.IndexByte, so a megabyte of tool output costs
-// microseconds.
-type cursor struct {
-	b       []byte
-	i       int
-	close   byte
-	first   bool
-	partial bool // yield the value the input breaks off in
-	bad     bool // malformed, or the input broke off
+// scanner walks over JSON once, without building anything: what it hands out
+// are slices of the input. Strings are skipped with bytes.IndexByte, so a
+// megabyte of tool output costs microseconds. After the first thing that is
+// malformed, or the end of input that broke off, bad is set and nothing more is
+// handed out; what came before stays handed out.
+type scanner struct {
+	b   []byte
+	i   int
+	bad bool
 }
 
-// object starts a walk over the object b; array over the array b. partial
-// makes the walk yield a last value that b ends in the middle of.
-func object(b []byte, partial bool) cursor { return open(b, '{', '}', partial) }
-func array(b []byte, partial bool) cursor  { return open(b, '[', ']', partial) }
-
-func open(b []byte, start, end byte, partial bool) cursor {
-	i := space(b, 0)
-	if i >= len(b) || b[i] != start {
-		return cursor{bad: true}
-	}
-	return cursor{b: b, i: i + 1, close: end, first: true, partial: partial}
+// at says that the next value starts with the byte c.
+func (s *scanner) at(c byte) bool {
+	s.i = space(s.b, s.i)
+	return s.i < len(s.b) && s.b[s.i] == c
 }
 
-// next gives the next member. ok is false at the end, after which bad tells
-// whether the value was complete; trailing garbage is bad, too.
-func (c *cursor) next() (key, value []byte, ok bool) {
-	if c.bad || c.close == 0 {
-		return nil, nil, false
-	}
-	c.i = space(c.b, c.i)
-	if c.i < len(c.b) && c.b[c.i] == c.close {
-		c.bad = space(c.b, c.i+1) != len(c.b)
-		c.close = 0
-		return nil, nil, false
-	}
-	if !c.first && !c.eat(',') {
-		return nil, nil, c.fail()
-	}
-	c.first = false
-	if c.close == '}' {
-		c.i = space(c.b, c.i)
-		end := skipString(c.b, c.i)
-		if end < 0 {
-			return nil, nil, c.fail()
-		}
-		key = c.b[c.i+1 : end-1]
-		if c.i = end; !c.eat(':') {
-			return nil, nil, c.fail()
-		}
-	}
-	c.i = space(c.b, c.i)
-	end := skip(c.b, c.i, 0)
-	if end < 0 {
-		c.fail()
-		return key, c.b[c.i:], c.partial && c.i < len(c.b)
-	}
-	value, c.i = c.b[c.i:end], end
-	return key, value, true
-}
-
-func (c *cursor) fail() bool { c.bad = true; return false }
-
-func (c *cursor) eat(want byte) bool {
-	c.i = space(c.b, c.i)
-	if c.i >= len(c.b) || c.b[c.i] != want {
+func (s *scanner) eat(c byte) bool {
+	if !s.at(c) {
 		return false
 	}
-	c.i++
+	s.i++
 	return true
+}
+
+// value consumes the next value. One the input breaks off in is handed out as
+// far as it goes.
+func (s *scanner) value() []byte {
+	s.i = space(s.b, s.i)
+	start, end := s.i, skip(s.b, s.i, 0)
+	if end < 0 {
+		s.bad, end = true, len(s.b)
+	}
+	s.i = end
+	return s.b[start:end]
+}
+
+// object consumes an object; member must consume the value of each key.
+func (s *scanner) object(member func(key []byte)) {
+	s.list('{', '}', func() {
+		s.i = space(s.b, s.i)
+		end := skipString(s.b, s.i)
+		if end < 0 {
+			s.bad = true
+			return
+		}
+		key := s.b[s.i+1 : end-1]
+		s.i = end
+		if !s.eat(':') || space(s.b, s.i) == len(s.b) {
+			s.bad = true
+			return
+		}
+		member(key)
+	})
+}
+
+// array consumes an array; element must consume each value.
+func (s *scanner) array(element func()) { s.list('[', ']', element) }
+
+func (s *scanner) list(opening, closing byte, item func()) {
+	if !s.eat(opening) {
+		s.bad = true
+		return
+	}
+	for first := true; ; first = false {
+		switch {
+		case first && s.eat(closing):
+			return
+		case first:
+		case s.eat(closing):
+			return
+		case !s.eat(','):
+			s.bad = true
+			return
+		}
+		if item(); s.bad {
+			return
+		}
+	}
+}
+
+// members calls yield for each member of an object and says whether b is one,
+// whole and with nothing behind it.
+func members(b []byte, yield func(key, value []byte)) bool {
+	s := scanner{b: b}
+	s.object(func(key []byte) { yield(key, s.value()) })
+	return !s.bad && space(b, s.i) == len(b)
+}
+
+// fields picks members of an object by name.
+func fields(b []byte, names ...string) map[string][]byte {
+	found := make(map[string][]byte, len(names))
+	members(b, func(key, value []byte) {
+		for _, name := range names {
+			if string(key) == name {
+				found[name] = value
+			}
+		}
+	})
+	return found
 }
 
 func space(b []byte, i int) int {
@@ -335,18 +363,23 @@ func hex4(raw []byte) (rune, bool) {
 // measure counts the line ends and the characters of the text behind raw
 // without producing it.
 func measure(raw []byte) (lineEnds, chars int) {
-	for len(raw) > 0 {
-		n := bytes.IndexByte(raw, '\\')
-		if n < 0 {
-			return lineEnds, chars + utf8.RuneCount(raw)
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '\\' && i+1 < len(raw):
+			i++
+			chars++
+			if raw[i] == 'n' {
+				lineEnds++
+			}
+			if r, ok := hex4(raw[i-1:]); ok {
+				i += 4
+				if utf16.IsSurrogate(r) && r < 0xDC00 { // its other half is counted
+					chars--
+				}
+			}
+		case c&0xC0 != 0x80: // not within a UTF-8 sequence
+			chars++
 		}
-		chars += utf8.RuneCount(raw[:n])
-		r, size := escape(raw[n:])
-		if r == '\n' {
-			lineEnds++
-		}
-		chars++
-		raw = raw[n+size:]
 	}
 	return lineEnds, chars
 }

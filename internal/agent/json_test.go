@@ -38,7 +38,7 @@ func TestStr(t *testing.T) {
 	}
 }
 
-func TestCursor(t *testing.T) {
+func TestMembers(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, in, want string // want: the members; "!" when the value is bad
@@ -66,15 +66,10 @@ func TestCursor(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			c := object([]byte(tt.in), true)
-			for {
-				key, value, ok := c.next()
-				if !ok {
-					break
-				}
+			whole := members([]byte(tt.in), func(key, value []byte) {
 				got = append(got, string(key)+"="+string(value))
-			}
-			if c.bad {
+			})
+			if !whole {
 				got = append(got, "!")
 			}
 			joined := strings.Join(got, " ")
@@ -82,7 +77,7 @@ func TestCursor(t *testing.T) {
 				joined = joined[len(joined)-1:]
 			}
 			if joined != tt.want {
-				t.Errorf("object(%s) = %s, want %s", tt.in, joined, tt.want)
+				t.Errorf("members(%s) = %s, want %s", tt.in, joined, tt.want)
 			}
 		})
 	}
@@ -96,12 +91,7 @@ func FuzzJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		got := map[string]string{}
-		c := object(in, false)
-		for {
-			key, value, ok := c.next()
-			if !ok {
-				break
-			}
+		whole := members(in, func(key, value []byte) {
 			s := str(value, len(in)*4)
 			if !utf8.ValidString(s) {
 				t.Errorf("str(%q) = %q, want valid UTF-8", value, s)
@@ -111,13 +101,13 @@ func FuzzJSON(f *testing.F) {
 				t.Errorf("str(%q) has %d characters, want at most %d", value, n, len(raw))
 			}
 			got[plain(key, len(in)*4)] = s
-		}
+		})
 		var want map[string]json.RawMessage
 		if json.Unmarshal(in, &want) != nil || want == nil {
 			return
 		}
-		if c.bad {
-			t.Fatalf("object(%q) is bad, want what encoding/json accepts", in)
+		if !whole {
+			t.Fatalf("members(%q) = false, want what encoding/json accepts", in)
 		}
 		for key, raw := range want {
 			var s string
@@ -125,7 +115,7 @@ func FuzzJSON(f *testing.F) {
 				continue
 			}
 			if got[key] != s {
-				t.Errorf("object(%q)[%q] = %q, want %q", in, key, got[key], s)
+				t.Errorf("members(%q)[%q] = %q, want %q", in, key, got[key], s)
 			}
 		}
 	})
