@@ -172,7 +172,7 @@ func (f *forge) seed(t testing.TB, files map[string]string) string {
 	for name, content := range files {
 		write(t, filepath.Join(dir, name), content)
 	}
-	git(t, dir, "add", "-A")
+	git(t, dir, "add", "-A", "-f")
 	git(t, dir, "commit", "-q", "-m", "first")
 	write(t, filepath.Join(dir, "second.txt"), "second\n")
 	git(t, dir, "add", "-A")

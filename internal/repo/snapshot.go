@@ -243,11 +243,11 @@ func (r *Repo) unfiltered(ctx context.Context, changes []change) ([]omission, er
 	for _, ch := range changes {
 		in.WriteString(ch.path + "\x00")
 	}
-	s, err := r.out(ctx, strings.NewReader(in.String()), "check-attr", "-z", "--stdin", "filter")
-	if err != nil {
+	b := &bounded{left: guestOutputBytes}
+	if err := r.gitEnv(ctx, r.indexEnv(), strings.NewReader(in.String()), b, "check-attr", "-z", "--stdin", "filter"); err != nil {
 		return nil, err
 	}
-	f := strings.Split(s, "\x00")
+	f := strings.Split(b.String(), "\x00")
 	byPath := make(map[string]string, len(f)/3)
 	for i := 0; i+2 < len(f); i += 3 {
 		byPath[f[i]] = f[i+2]

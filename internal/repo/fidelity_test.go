@@ -1,0 +1,193 @@
+package repo_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/org/ralph-action/internal/repo"
+)
+
+func sorted(s []string) []string {
+	s = slices.Clone(s)
+	slices.Sort(s)
+	return s
+}
+
+// What is published is, byte by byte, the tree git add -A makes.
+func TestSameTreeAsGit(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	f.seed(t, map[string]string{
+		"run.sh": "#!/bin/sh\n", "moved/one.txt": "one\n", "moved/two.txt": "two\n", "to-dir": "file\n", "to-file/x": "x\n",
+		"crlf.txt": "a\nb\n", "gone.txt": "gone\n", "empty/last.txt": "last\n", "kept.log": "tracked though ignored\n", "link": "file\n",
+	})
+	dir := f.checkout(t, true)
+	r := begin(t, dir, f.url)
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	write(t, at(".gitattributes"), "*.txt text eol=lf\n*.crlf text\n*.raw -text\n")
+	write(t, at(".gitignore"), "*.log\n!important.log\nbuild/\n")
+	check(os.Chmod(at("run.sh"), 0o755))
+	check(os.Rename(at("moved"), at("renamed")))
+	check(os.Remove(at("to-dir")))
+	write(t, at("to-dir/inside"), "inside\n")
+	check(os.RemoveAll(at("to-file")))
+	write(t, at("to-file"), "file now\n")
+	write(t, at("crlf.txt"), "a\r\nb\r\nc\r\n")
+	write(t, at("x.crlf"), "a\r\nb\r\n")
+	write(t, at("x.raw"), "a\r\nb\r\n")
+	check(os.Remove(at("gone.txt")))
+	check(os.RemoveAll(at("empty")))
+	write(t, at("kept.log"), "changed\n")
+	write(t, at("new.log"), "ignored\n")
+	write(t, at("important.log"), "important\n")
+	write(t, at("build/out"), "ignored\n")
+	check(os.Remove(at("link")))
+	check(os.Symlink("run.sh", at("link")))
+	check(os.Symlink("/etc/passwd", at("absolute")))
+	write(t, at("ünïcode/日本 語.txt"), "\ufeffBOM\n")
+	write(t, at("-rf"), "dash\n")
+	write(t, at("$(touch pwned)"), "shell\n")
+	write(t, at(`back\slash "quoted"`), "quoted\n")
+	write(t, at(":(top)magic"), "pathspec\n")
+	write(t, at("latin1-\xe9"), "not UTF-8\n")
+	write(t, at(".git-not"), "x\n")
+	check(os.Mkdir(at("void"), 0o755))
+
+	_, c := r.pushed(t, f)
+	git(t, dir, "read-tree", "HEAD~1")
+	git(t, dir, "add", "-A")
+	equal(t, "tree", git(t, f.dir, "rev-parse", c.SHA+"^{tree}"), git(t, dir, "write-tree"))
+	equal(t, "unicode name", git(t, f.dir, "show", c.SHA+":ünïcode/日本 語.txt"), "\ufeffBOM")
+	equal(t, "link", git(t, f.dir, "show", c.SHA+":link"), "run.sh")
+	if got := files(t, f.dir, c.SHA); !slices.Contains(got, "100755 run.sh") || !slices.Contains(got, "120000 link") {
+		t.Errorf("files = %q, want an executable run.sh and a symlink", got)
+	}
+}
+
+// A file changed in the same clock tick as the index, to the same size, looks
+// unchanged to git unless the copy of the index keeps its time.
+func TestRacyChangeIsSeen(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	r := begin(t, dir, f.url)
+	index := filepath.Join(dir, ".git/index")
+	for _, content := range []string{"b\n", "c\n", "d\n"} {
+		info, err := os.Stat(index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, "a.txt"), content)
+		if err := os.Chtimes(filepath.Join(dir, "a.txt"), info.ModTime(), info.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+		_, c := r.pushed(t, f)
+		equal(t, "a.txt", git(t, f.dir, "show", c.SHA+":a.txt")+"\n", content)
+	}
+}
+
+func TestAgentDamagesIndex(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		act  func(index string) error
+	}{
+		{"lock left behind", func(index string) error { return os.WriteFile(index+".lock", nil, 0o644) }},
+		{"removed", os.Remove},
+		{"empty", func(index string) error { return os.Truncate(index, 0) }},
+		{"a link to elsewhere", func(index string) error { return errors.Join(os.Remove(index), os.Symlink("/etc/passwd", index)) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newForge(t)
+			f.seed(t, map[string]string{"a.txt": "a\n", "kept.log": "tracked\n", ".gitignore": "*.log\n"})
+			dir := f.checkout(t, true)
+			r := begin(t, dir, f.url)
+			write(t, filepath.Join(dir, "x.txt"), "x\n")
+			if err := tt.act(filepath.Join(dir, ".git/index")); err != nil {
+				t.Fatal(err)
+			}
+			_, c := r.pushed(t, f)
+			equal(t, "files", files(t, f.dir, c.SHA), []string{"100644 .gitignore", "100644 a.txt", "100644 kept.log", "100644 second.txt", "100644 x.txt"})
+		})
+	}
+}
+
+func TestSubFolder(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	f.seed(t, map[string]string{"a.txt": "a\n", "sub/b.txt": "b\n"})
+	dir := f.checkout(t, true)
+	r := begin(t, filepath.Join(dir, "sub"), f.url)
+	write(t, filepath.Join(dir, "sub/new.txt"), "n\n")
+	write(t, filepath.Join(dir, "top.txt"), "t\n")
+	write(t, filepath.Join(dir, "sub/.ralph/report.json"), "{}")
+	_, c := r.pushed(t, f)
+	equal(t, "files", files(t, f.dir, c.SHA), []string{"100644 a.txt", "100644 second.txt", "100644 sub/b.txt", "100644 sub/new.txt", "100644 top.txt"})
+}
+
+func TestLinkedWorktreeOnDesk(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	_ = f
+	tree := filepath.Join(t.TempDir(), "tree")
+	git(t, dir, "worktree", "add", "-q", "-b", "topic", tree)
+	r := begin(t, tree, "")
+	write(t, filepath.Join(tree, "x.txt"), "x\n")
+	_, c := r.checkpoint(t)
+	equal(t, "HEAD", git(t, tree, "rev-parse", "ralph/work"), c.SHA)
+	equal(t, "status", git(t, tree, "status", "--porcelain"), "")
+	if r.start.Base != "topic" {
+		t.Errorf("Begin().Base = %q, want topic", r.start.Base)
+	}
+}
+
+func TestDesk(t *testing.T) {
+	t.Parallel()
+	f, _ := workspace(t)
+	dir := f.checkout(t, false)
+	main := git(t, dir, "rev-parse", "main")
+	r := begin(t, dir, "")
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	_, c := r.checkpoint(t)
+	if c.SHA == "" || c.Pushed || c.PushError != "" {
+		t.Errorf("Checkpoint() = %+v, want a commit and no push", c)
+	}
+	if s := r.State(); s.HeadSHA != c.SHA || s.Pushed || s.Branch != "ralph/work" {
+		t.Errorf("State() = %+v, want %s unpushed on ralph/work", s, c.SHA)
+	}
+	equal(t, "branch", git(t, dir, "rev-parse", "ralph/work"), c.SHA)
+	equal(t, "main", git(t, dir, "rev-parse", "main"), main)
+
+	// The next day, from main.
+	git(t, dir, "checkout", "-q", "main")
+	r = begin(t, dir, "")
+	if !r.start.Resumed || len(r.start.Messages) != 1 {
+		t.Errorf("Begin() = %+v, want the branch continued", r.start)
+	}
+	write(t, filepath.Join(dir, "y.txt"), "y\n")
+	_, d := r.checkpoint(t)
+	equal(t, "parent", git(t, dir, "rev-parse", d.SHA+"^"), c.SHA)
+
+	// Dirt in the way of the branch.
+	git(t, dir, "checkout", "-q", "main")
+	write(t, filepath.Join(dir, "x.txt"), "in the way\n")
+	o, err := open(t, dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = o.Begin(t.Context())
+	if _, ok := errors.AsType[*repo.OverwriteError](err); !ok {
+		t.Errorf("Begin() over dirt = %v, want *OverwriteError", err)
+	}
+	equal(t, "x.txt", read(t, filepath.Join(dir, "x.txt")), "in the way\n")
+	equal(t, "HEAD", git(t, dir, "symbolic-ref", "HEAD"), "refs/heads/main")
+}
