@@ -261,6 +261,7 @@ func (r *Repo) unfiltered(ctx context.Context, changes []change) ([]omission, er
 		}
 		ok, asked := configured[name]
 		if !asked {
+			var err error
 			if ok, err = r.filterConfigured(ctx, name); err != nil {
 				return nil, err
 			}
