@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -167,7 +168,7 @@ func (f *Forge) createPull(w http.ResponseWriter, r *http.Request, repo *reposit
 	if owner, branch, ok := strings.Cut(in.Head, ":"); ok {
 		name := repo.name
 		if in.HeadRepo != "" {
-			name = in.HeadRepo
+			name = path.Base(in.HeadRepo) // GitHub takes the name and owner/name
 		}
 		headRepo, head = f.lookup(owner, name), branch
 	}
