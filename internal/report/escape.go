@@ -49,28 +49,47 @@ func isPlain(s string) bool {
 }
 
 // head is the cleaned beginning of s, at most limit runes; cut says that
-// something is missing.
+// something is missing. Its cost does not grow with s.
 func head(s string, limit int) (text string, cut bool) {
-	if n := limit * utf8.UTFMax * 2; len(s) > n {
+	if n := limit * utf8.UTFMax; len(s) > n {
 		s, cut = s[:n], true
 	}
-	s = clean(s)
-	if utf8.RuneCountInString(s) > limit {
-		return string([]rune(s)[:limit]), true
-	}
-	return s, cut
+	first, more := firstRunes(clean(s), limit)
+	return first, cut || more
 }
 
 // tail is the cleaned end of s, at most limit runes.
 func tail(s string, limit int) (text string, cut bool) {
-	if n := limit * utf8.UTFMax * 2; len(s) > n {
+	if n := limit * utf8.UTFMax; len(s) > n {
 		s, cut = s[len(s)-n:], true
 	}
 	s = clean(s)
-	if n := utf8.RuneCountInString(s); n > limit {
-		return string([]rune(s)[n-limit:]), true
+	if len(s) <= limit {
+		return s, cut
 	}
-	return s, cut
+	at := len(s)
+	for range limit {
+		if at == 0 {
+			return s, cut
+		}
+		_, size := utf8.DecodeLastRuneInString(s[:at])
+		at -= size
+	}
+	return s[at:], cut || at > 0
+}
+
+// firstRunes is at most the first n runes of s; more says that there are others.
+func firstRunes(s string, n int) (first string, more bool) {
+	if len(s) <= n {
+		return s, false
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i], true
+		}
+		n--
+	}
+	return s, false
 }
 
 // oneLine is s cleaned, on one line, at most limit runes with a mark where it
@@ -78,11 +97,9 @@ func tail(s string, limit int) (text string, cut bool) {
 func oneLine(s string, limit int) string {
 	s, cut := head(s, 4*limit)
 	s = strings.Join(strings.Fields(s), " ")
-	if utf8.RuneCountInString(s) > limit {
-		s, cut = string([]rune(s)[:limit-1]), true
-	}
-	if cut {
-		s = strings.TrimRight(s, " ") + "…"
+	if _, more := firstRunes(s, limit); more || cut {
+		s, _ = firstRunes(s, limit-1)
+		return strings.TrimRight(s, " ") + "…"
 	}
 	return s
 }

@@ -54,7 +54,7 @@ func (f *Formatter) Lines(e ralph.Event) []string {
 	if f.Timestamp && !e.At.IsZero() {
 		prefix := "[" + e.At.Format("15:04:05") + "] "
 		for i := range lines {
-			lines[i] = prefix + lines[i]
+			lines[i] = strings.TrimRight(prefix+lines[i], " ")
 		}
 	}
 	return lines
@@ -212,8 +212,8 @@ func (f *Formatter) marked(style style, mark, text string) []string {
 	}
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
-		if utf8.RuneCountInString(line) > lineRunes {
-			line = string([]rune(line)[:lineRunes]) + "…"
+		if first, more := firstRunes(line, lineRunes); more {
+			line = first + "…"
 		}
 		lines = append(lines, f.paint(style, strings.TrimRight(mark+line, " \t")))
 		if mark != "" {
@@ -233,8 +233,9 @@ func (f *Formatter) cut(line string) string {
 }
 
 func (f *Formatter) cutTo(line string, width int) string {
-	if utf8.RuneCountInString(line) <= width || width < 2 {
+	if _, more := firstRunes(line, width); !more || width < 2 {
 		return line
 	}
-	return string([]rune(line)[:width-1]) + "…"
+	first, _ := firstRunes(line, width-1)
+	return first + "…"
 }

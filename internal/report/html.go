@@ -91,7 +91,10 @@ func newPage(r ralph.Report) page {
 	shown := newest(r.Iterations, limit.rows)
 	p.Earlier = len(r.Iterations) - len(shown)
 	for _, it := range shown {
-		pr := pageRow{row: newRow(it), URL: commitURL(r, it.Commit.SHA)}
+		pr := pageRow{row: newRow(it)}
+		if it.Commit.Pushed || r.Publication.Pushed {
+			pr.URL = commitURL(r, it.Commit.SHA)
+		}
 		pr.Error = oneLine(pr.Error, 200)
 		for i, name := range pr.Failing {
 			pr.Failing[i] = oneLine(name, 60)

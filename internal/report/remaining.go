@@ -57,7 +57,7 @@ func remaining(r ralph.Report, limit bounds, w wording) []string {
 	case ralph.RejectedNoWork:
 		lines = append(lines, "The agent said that it was done, but there is no sign of work.")
 	}
-	if e := it.Commit.PushError; e != "" {
+	if e := it.Commit.PushError; e != "" && !r.Publication.Pushed {
 		lines = append(lines, "The last commit could not be pushed: "+w.words(e, limit.line))
 	}
 	return lines

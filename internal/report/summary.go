@@ -131,7 +131,7 @@ func (m markdown) asked() string {
 	}
 	body := fence(text)
 	if cut {
-		body += fmt.Sprintf("\n_Cut after %d characters of %s; report.json has all of it._\n", utf8.RuneCountInString(text), count(int64(utf8.RuneCountInString(m.Task))))
+		body += fmt.Sprintf("\n_Cut after %d characters; report.json has all of it._\n", utf8.RuneCountInString(text))
 	}
 	if utf8.RuneCountInString(text) > 700 || strings.Count(text, "\n") > 10 {
 		return details("<b>What was asked</b>", body)

@@ -61,8 +61,11 @@ func (m markdown) commitCell(it ralph.Iteration) string {
 	if short == "" {
 		return nothing
 	}
-	text := link("`"+short+"`", commitURL(m.Report, it.Commit.SHA))
-	if it.Commit.PushError != "" || (it.Commit.Own == 0 && !it.Commit.Pushed && m.Publication.ServerURL != "" && !m.Publication.Pushed) {
+	text := "`" + short + "`"
+	switch {
+	case it.Commit.Pushed || m.Publication.Pushed:
+		text = link(text, commitURL(m.Report, it.Commit.SHA))
+	case it.Commit.PushError != "":
 		text += "<br>not\u00a0pushed"
 	}
 	if it.Commit.Own > 0 {

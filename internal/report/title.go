@@ -2,7 +2,6 @@ package report
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -26,10 +25,10 @@ func Title(r ralph.Report) string {
 
 // shorten cuts at a word where one ends near the limit.
 func shorten(s string, limit int) string {
-	if utf8.RuneCountInString(s) <= limit {
+	if _, more := firstRunes(s, limit); !more {
 		return s
 	}
-	s = string([]rune(s)[:limit-1])
+	s, _ = firstRunes(s, limit-1)
 	if i := strings.LastIndexByte(s, ' '); i > len(s)/2 {
 		s = s[:i]
 	}
