@@ -10,7 +10,8 @@ import (
 )
 
 // Check finds out before anything is spent whether the agent can work: its
-// program is there and starts, and it has credentials. An error is for the
+// program is there, starts, and has credentials. A command of the user's own
+// (agent-command) is looked for, not started. An error is for the
 // user to read: what, where, and what would be right. No value of a variable
 // is ever in it.
 func (c *CLI) Check(ctx context.Context) error {
@@ -20,13 +21,13 @@ func (c *CLI) Check(ctx context.Context) error {
 			return fmt.Errorf("agent %q: %q not found: %s", c.o.Name, program, missing(c.o))
 		}
 	}
-	if c.o.Name == "text" {
-		return nil // any command: it promises neither a --version nor a key
+	if len(c.o.Command) > 0 {
+		// A command of the user's own may bring its credentials along, and may
+		// start to work whatever its arguments are.
+		return nil
 	}
-	if len(c.o.Command) == 0 { // a command of the user's own brings its credentials along
-		if err := c.format.ready(c.o); err != nil {
-			return fmt.Errorf("agent %q: %w", c.o.Name, err)
-		}
+	if err := c.format.ready(c.o); err != nil {
+		return fmt.Errorf("agent %q: %w", c.o.Name, err)
 	}
 	version, err := c.askVersion(ctx)
 	if err != nil {

@@ -1,13 +1,13 @@
 package agent
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -37,53 +37,67 @@ func TestNewRefuses(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	found := func(name string) (string, error) { return name, nil }
-	absent := func(string) (string, error) { return "", errors.New("not in PATH") }
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir() // holds the test binary as claude
+	if err := os.Symlink(self, filepath.Join(bin, "claude")); err != nil {
+		t.Fatal(err)
+	}
+	const version = "2.1.197 (Claude Code)"
 	for _, tt := range []struct {
 		name, agent, role string
-		command           bool // agent-command is set
-		env               string
-		lookPath          func(string) (string, error)
+		command           []string
+		env               []string
+		version           string
 		want              string // in the error; empty: no error
 	}{
-		{name: "good", agent: "claude", role: "print", command: true, lookPath: found},
-		{name: "no look", agent: "claude", role: "print", command: true},
-		{name: "text", agent: "text", role: "broken", command: true, lookPath: found},
-		{name: "missing CLI", agent: "claude", role: "print", lookPath: absent, env: "ANTHROPIC_API_KEY=k",
+		{name: "good", agent: "claude", role: "print", env: []string{"PATH=" + bin, "ANTHROPIC_API_KEY=sk-secret"}, version: version},
+		{name: "a command of the user's own", agent: "claude", role: "broken", command: []string{self}},
+		{name: "text", agent: "text", role: "broken", command: []string{self}},
+		{name: "missing CLI", agent: "claude", role: "print", env: []string{"ANTHROPIC_API_KEY=sk-secret"},
 			want: `agent "claude": "claude" not found: install it (npm install -g @anthropic-ai/claude-code), use an image that holds it, or set agent-command`},
-		{name: "missing command", agent: "text", role: "print", command: true, lookPath: absent, want: `not found: is agent-command right, and installed?`},
-		{name: "no credentials", agent: "claude", role: "print", lookPath: found,
-			want: `no credentials: set ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN`},
-		{name: "empty credentials", agent: "claude", role: "print", lookPath: found, env: "ANTHROPIC_API_KEY=", want: `no credentials`},
-		{name: "broken installation", agent: "claude", role: "broken", command: true, lookPath: found,
-			want: `--version" exited with code 1: Error: native binary is missing run npm again: is the installation whole?`},
+		{name: "missing command", agent: "text", role: "print", command: []string{"no-such-agent", "-x"},
+			want: `agent "text": "no-such-agent" not found: is agent-command right, and installed?`},
+		{name: "no credentials", agent: "claude", role: "print", env: []string{"PATH=" + bin},
+			want: `agent "claude": no credentials: set ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN`},
+		{name: "empty credentials", agent: "claude", role: "print", env: []string{"PATH=" + bin, "ANTHROPIC_API_KEY="}, want: `no credentials`},
+		{name: "broken installation", agent: "claude", role: "broken", env: []string{"PATH=" + bin, "ANTHROPIC_API_KEY=sk-secret"},
+			want: `agent "claude": "claude --version" exited with code 1: Error: native binary is missing run npm again: is the installation whole?`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			o := player(t, tt.agent, tt.role, "")
-			if !tt.command {
-				o.Command = nil
-			}
-			o.LookPath = tt.lookPath
-			if tt.env != "" {
-				o.Env = append(o.Env, tt.env)
-			}
+			o.Command = tt.command
+			o.Env = append(o.Env, tt.env...)
+			o.LookPath = func(name string) (string, error) { return proc.LookPath(name, o.Env) }
 			a, err := New(o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			err = a.Check(t.Context())
-			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "sk-secret")) {
 				t.Errorf("Check() = %v, want %q", err, tt.want)
 			}
-			wantVersion := ""
-			if tt.want == "" && tt.agent == "claude" {
-				wantVersion = "2.1.197 (Claude Code)"
-			}
-			if a.Version() != wantVersion {
-				t.Errorf("Version() = %q, want %q", a.Version(), wantVersion)
+			if a.Version() != tt.version {
+				t.Errorf("Version() = %q, want %q", a.Version(), tt.version)
 			}
 		})
+	}
+}
+
+// Without a look before, the start itself says that the CLI is missing.
+func TestCheckWithoutLook(t *testing.T) {
+	t.Parallel()
+	o := player(t, "claude", "print", "")
+	o.Command, o.Env = nil, append(o.Env, "PATH=/nonexistent", "ANTHROPIC_API_KEY=k")
+	a, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Check(t.Context()); err == nil || !strings.Contains(err.Error(), `"claude --version" cannot be started`) {
+		t.Errorf("Check() = %v, want that it cannot be started", err)
 	}
 }
 

@@ -118,6 +118,15 @@ func TestClaudeFailureKinds(t *testing.T) {
 	}
 }
 
+// What claude 2.1.197 prints when a subscription's limit is used up.
+func TestClaudeUsageLimit(t *testing.T) {
+	t.Parallel()
+	f := decodeClaude(transcript(t, "usage_limit"), 0, 1).failure
+	if want := time.Unix(1795299764, 0); kind(f) != "quota" || !f.RetryAt.Equal(want) || f.Message != "You've hit your limit · resets 10:22pm (UTC)" {
+		t.Errorf("Failure(1) = %+v, want quota until %v", f, want)
+	}
+}
+
 // Several results: the last one stands, and what follows it makes the usage a
 // lower bound.
 func TestClaudeSeveralResults(t *testing.T) {

@@ -368,11 +368,14 @@ func measure(raw []byte) (lineEnds, chars int) {
 		case c == '\\' && i+1 < len(raw):
 			i++
 			chars++
-			if raw[i] == 'n' {
+			switch raw[i] {
+			case 'n':
 				lineEnds++
-			}
-			if r, ok := hex4(raw[i-1:]); ok {
-				i += 4
+			case 'u':
+				r, ok := hex4(raw[i-1:])
+				if ok {
+					i += 4
+				}
 				if utf16.IsSurrogate(r) && r < 0xDC00 { // its other half is counted
 					chars--
 				}
