@@ -16,6 +16,7 @@ GOLANGCI           = $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 ACTIONLINT         = $(BIN)/actionlint-$(ACTIONLINT_VERSION)
 
 IMAGE          ?= ralph-action
+IMAGE_ARGS     ?= --build-arg VERSION=$(VERSION) --build-arg REVISION=$(REVISION) --build-arg CREATED=$(CREATED)
 E2E_IMAGE       = ralph-action:e2e
 E2E_TIMEOUT    ?= 12m
 E2E_RUN        ?= .
@@ -54,9 +55,9 @@ lint: $(GOLANGCI) $(ACTIONLINT) ## gofmt, golangci-lint, actionlint
 
 e2e: ## real container, forge and agent CLI; installs what it needs (Debian, root)
 	e2e/setup.sh
-	$(MAKE) --no-print-directory image IMAGE=$(E2E_IMAGE)
+	$(MAKE) --no-print-directory image IMAGE=$(E2E_IMAGE) IMAGE_ARGS=
 	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_E2E_CACHE=$(CACHE) \
-	  $(GO) test -tags e2e -count=1 -timeout $(E2E_TIMEOUT) -run '$(E2E_RUN)' -v ./e2e
+	  $(GO) test -tags e2e -count=1 -timeout $(E2E_TIMEOUT) -parallel 4 -run '$(E2E_RUN)' -v ./e2e
 
 bench: ## measure against the budgets of docs/performance.md
 	$(GO) test -tags bench -count=1 -timeout 30m -run '^TestBench$$' -v ./e2e/bench
