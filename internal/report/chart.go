@@ -124,7 +124,7 @@ xychart-beta
     title "%s (%s)"
     x-axis %s
     y-axis 0 --> %s
-    bar [%s]
+    %s [%s]
 ` + "```\n"
 
 // mermaid is the series as a Mermaid chart.
@@ -135,11 +135,14 @@ func (s series) mermaid() string {
 		values[i] = number(v)
 		labels[i] = strconv.Itoa(s.First + i)
 	}
-	axis := "[" + strings.Join(labels, ", ") + "]"
-	if len(labels) > 25 { // labels of their own would overlap
+	axis, shape := "["+strings.Join(labels, ", ")+"]", "bar"
+	if len(labels) > 25 {
+		// Labels of their own would overlap, and on an axis of numbers
+		// Mermaid draws bars as wide as the distance of its ticks.
+		shape = "line"
 		axis = fmt.Sprintf("%d --> %d", s.First, s.First+len(s.Values)-1)
 	}
-	return fmt.Sprintf(mermaidChart, s.Colour, s.Title, s.Unit, axis, number(math.Round(s.Max*1000)/1000), strings.Join(values, ", "))
+	return fmt.Sprintf(mermaidChart, s.Colour, s.Title, s.Unit, axis, number(math.Round(s.Max*1000)/1000), shape, strings.Join(values, ", "))
 }
 
 func (m markdown) charts() string {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -289,5 +290,36 @@ func TestUnpushedCommitsHaveNoLinks(t *testing.T) {
 		if !strings.Contains(s, part) {
 			t.Errorf("Summary lacks %q:\n%s", part, s)
 		}
+	}
+}
+
+func TestCharts(t *testing.T) {
+	t.Parallel()
+	r := maxIterations()
+	one := r.Iterations[0]
+	run := func(n int) ralph.Report {
+		r.Iterations = nil
+		for i := range n {
+			it := one
+			it.Number, it.Duration = i+4, time.Duration(i+1)*time.Minute
+			r.Iterations = append(r.Iterations, it)
+		}
+		return r
+	}
+	for n, want := range map[int][]string{
+		2:   {"title \"Time per iteration (seconds)\"\n    x-axis [4, 5]\n    y-axis 0 --> 150\n    bar [60, 120]\n", "title \"Cost per iteration (US cents)\"\n    x-axis [4, 5]\n    y-axis 0 --> 1.5\n    bar [1.23, 1.23]\n"},
+		4:   {"title \"Time per iteration (minutes)\"\n    x-axis [4, 5, 6, 7]\n    y-axis 0 --> 5\n    bar [1, 2, 3, 4]\n"},
+		26:  {"x-axis 4 --> 29\n    y-axis 0 --> 40\n    line [1, 2,"},
+		250: {"title \"Time per iteration (hours)\"\n    x-axis 154 --> 253\n    y-axis 0 --> 5\n    line [2.517,"},
+	} {
+		for _, part := range want {
+			if s := report.Summary(run(n)); !strings.Contains(s, part) {
+				_, chart, _ := strings.Cut(s, "xychart-beta")
+				t.Errorf("Summary of %d iterations lacks %q:%.300s", n, part, chart)
+			}
+		}
+	}
+	if s := report.Summary(run(1)); strings.Contains(s, "mermaid") {
+		t.Errorf("Summary of one iteration has a chart:\n%s", s)
 	}
 }
