@@ -55,9 +55,8 @@ func (c demoAgentCmd) Run(a *app, done *exit) error {
 }
 
 const (
-	demoOwner  = "octo"
-	demoName   = "greeter"
-	demoPrompt = "Make ./test.sh pass: greet.sh should greet the person whose name it is given. Say in README.md how to use it."
+	demoOwner = "octo"
+	demoName  = "greeter"
 )
 
 // Run sets the stage, runs the action, and says where everything lies.
@@ -85,7 +84,7 @@ func (c demoCmd) Run(a *app, done *exit) error {
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
-	fmt.Fprintf(a.stdout, "A repository with a failing test, a forge and a scripted agent, all in %s.\nThe task: %s\n\n", dir, demoPrompt)
+	fmt.Fprintf(a.stdout, "A repository with a failing test, a forge and a scripted agent, all in %s.\nThe task: %s\n\n", dir, demo.Task)
 	r := stage.action(func(redact *secret.Redactor) printer { return stage.newTerminal(redact) })
 	*done = exit(r.ExitCode)
 	return c.tell(a, dir, checkout, forge, r)
@@ -185,7 +184,7 @@ func demoEnvironment(a *app, dir, checkout, url, token string) ([]string, error)
 		"GITHUB_OUTPUT=" + paths["output"], "GITHUB_STEP_SUMMARY=" + paths["summary.md"], "GITHUB_EVENT_PATH=" + paths["event.json"],
 		"GITHUB_RUN_ID=1", "GITHUB_RUN_NUMBER=1", "GITHUB_RUN_ATTEMPT=1", "GITHUB_EVENT_NAME=workflow_dispatch", "GITHUB_REF=refs/heads/main", "GITHUB_REF_NAME=main",
 		"GITHUB_ACTOR=" + demoOwner, "GITHUB_ACTOR_ID=1", "GITHUB_WORKFLOW=ralph", "GITHUB_JOB=ralph",
-		"INPUT_PROMPT=" + demoPrompt, "INPUT_GUARDRAILS=./test.sh", "INPUT_MAX-ITERATIONS=5", "INPUT_MAX-COST-USD=1",
+		"INPUT_PROMPT=" + demo.Task, "INPUT_GUARDRAILS=" + demo.Guardrail, "INPUT_MAX-ITERATIONS=5", "INPUT_MAX-COST-USD=1",
 		"INPUT_LABELS=ralph", "INPUT_GITHUB-TOKEN=" + token,
 		"INPUT_AGENT=claude", "INPUT_AGENT-COMMAND=" + strconv.Quote(a.self) + " demo-agent", "ANTHROPIC_API_KEY=" + randomToken(),
 	}

@@ -193,7 +193,7 @@ func (j *job) guardrails() []ralph.Guardrail {
 	}
 	return guard.New(specs, guard.Setting{
 		Process: j.children, Dir: j.dir(), Env: j.guestEnv(nil), Files: j.files, Redact: j.redact,
-		OutputBytes: maxOutput, Show: j.out.guest(), Tree: j.repo.Tree,
+		OutputBytes: maxOutput, Show: j.out.guest, Tree: j.repo.Tree,
 	})
 }
 
@@ -218,12 +218,13 @@ func (j *job) runSetup(ctx context.Context) error {
 	defer j.out.section("Setup")()
 	for _, command := range j.cfg.Setup {
 		j.out.say("› " + command)
-		w := j.redact.Writer(j.out.guest())
+		show := j.out.guest()
+		w := j.redact.Writer(show)
 		exit, err := j.children.Run(ctx, proc.Command{
 			Argv: []string{"sh", "-c", command}, Dir: j.dir(), Env: j.guestEnv(nil), Stdout: w, Stderr: w,
 			Limits: proc.Limits{Time: setupTimeout, OutputBytes: maxOutput},
 		})
-		_ = w.Close()
+		_ = errors.Join(w.Close(), show.Close()) // they show; they decide nothing
 		switch {
 		case err != nil:
 			return invalid(fmt.Errorf("setup %q cannot be started: %w", command, err))

@@ -13,7 +13,7 @@ type printer interface {
 	event(ralph.Event)
 	say(line string)
 	warn(line string)
-	guest() io.Writer                  // live output of setup commands and guardrails
+	guest() io.WriteCloser             // live output of one setup command or guardrail
 	section(title string) (end func()) // folds what follows, where folding exists
 	finish(ralph.Report)               // the last word
 }

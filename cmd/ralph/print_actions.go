@@ -45,9 +45,9 @@ func (p *actions) event(e ralph.Event) {
 	}
 }
 
-func (p *actions) say(line string)  { p.runner.Line(line) }
-func (p *actions) warn(line string) { p.runner.Line("⚠️ " + line) }
-func (p *actions) guest() io.Writer { return p.out }
+func (p *actions) say(line string)       { p.runner.Line(line) }
+func (p *actions) warn(line string)      { p.runner.Line("⚠️ " + line) }
+func (p *actions) guest() io.WriteCloser { return p.runner.Guest() }
 
 func (p *actions) section(title string) func() {
 	p.runner.Group(title)

@@ -103,37 +103,22 @@ func (t *terminal) section(title string) func() {
 }
 
 // guest indents what setup commands and guardrails print.
-func (t *terminal) guest() io.Writer { return &indented{t: t} }
+func (t *terminal) guest() io.WriteCloser { return runner.Terminal(&indented{t}, t.redact) }
 
-type indented struct {
-	t    *terminal
-	rest []byte
-}
-
-// maxLine bounds a line that is kept back until it is whole.
-const maxLine = 16 << 10
+// indented gets whole harmless lines.
+type indented struct{ t *terminal }
 
 func (w *indented) Write(p []byte) (int, error) {
-	w.rest = append(w.rest, p...)
 	w.t.mu.Lock()
 	defer w.t.mu.Unlock()
-	for {
-		i := strings.IndexAny(string(w.rest), "\r\n")
-		if i < 0 && len(w.rest) > maxLine {
-			i = maxLine
+	for line := range strings.Lines(string(p)) {
+		line = "  │ " + strings.TrimSuffix(line, "\n")
+		if w.t.color {
+			line = "\x1b[2m" + line + "\x1b[0m"
 		}
-		if i < 0 {
-			return len(p), nil
-		}
-		if i > 0 {
-			line := "  │ " + string(runner.Sanitize(w.rest[:i]))
-			if w.t.color {
-				line = "\x1b[2m" + line + "\x1b[0m"
-			}
-			w.t.put(line)
-		}
-		w.rest = append(w.rest[:0], w.rest[min(i+1, len(w.rest)):]...)
+		w.t.put(line)
 	}
+	return len(p), nil
 }
 
 func (t *terminal) finish(r ralph.Report) {

@@ -66,13 +66,16 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication) {
 	}
 	done, warnings, err := j.forge.Upsert(ctx, forge.PullRequest{
 		Title: j.title(), Body: report.Body(j.report, j.cfg.Body), Head: p.Branch, Base: p.Base,
-		Draft: j.draft(), Labels: j.cfg.Labels,
+		Draft: j.draft(), NewDraft: j.cfg.Draft == config.DraftNew, Labels: j.cfg.Labels,
 	})
 	for _, w := range warnings {
 		j.note(w)
 		j.out.warn(w)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, forge.ErrNoCommits):
+		return // the base has gained the same changes: there is nothing to propose
+	case err != nil:
 		j.failed(err)
 		return
 	}

@@ -30,6 +30,24 @@ func TestDraftAndBack(t *testing.T) {
 	}
 }
 
+func TestNewDraftLeavesAnExistingOneAlone(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	want := wanted()
+	want.NewDraft, want.Draft = true, true
+	if got, _, err := l.client.Upsert(t.Context(), want); err != nil || !got.Draft {
+		t.Fatalf("Upsert() = %+v, %v; want a new draft", got, err)
+	}
+	want.NewDraft, want.Draft = false, false
+	if got, _, err := l.client.Upsert(t.Context(), want); err != nil || got.Draft {
+		t.Fatalf("Upsert() = %+v, %v; want it ready", got, err)
+	}
+	want.NewDraft, want.Draft = true, true
+	if got, _, err := l.client.Upsert(t.Context(), want); err != nil || got.Draft || l.PullRequests("octo", "greet")[0].Draft {
+		t.Errorf("Upsert() = %+v, %v; want it left ready", got, err)
+	}
+}
+
 // What cannot be converted is a warning, and the title tells.
 func TestDraftCannotBeConverted(t *testing.T) {
 	t.Parallel()

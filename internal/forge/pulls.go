@@ -26,12 +26,15 @@ const (
 
 // PullRequest is what a pull request should be.
 type PullRequest struct {
-	Title  string // one line; longer than 250 characters is cut
-	Body   string // at most 65,536 characters
-	Head   string // branch of this repository
-	Base   string // branch
-	Draft  bool
-	Labels []string // added, never removed
+	Title string // one line; longer than 250 characters is cut
+	Body  string // at most 65,536 characters
+	Head  string // branch of this repository
+	Base  string // branch
+	Draft bool
+	// NewDraft applies Draft to a pull request that is created only: an existing
+	// one stays draft or ready as it is.
+	NewDraft bool
+	Labels   []string // added, never removed
 }
 
 // Upsert creates the pull request, or updates title and body of the open one
@@ -57,6 +60,9 @@ func (c *Client) Upsert(ctx context.Context, want PullRequest) (ralph.PullReques
 	}
 	if err != nil {
 		return ralph.PullRequest{}, warnings, c.withCompare(err, want)
+	}
+	if want.NewDraft && operation == ralph.OperationUpdated {
+		want.Draft = have.GetDraft()
 	}
 	have, more := c.matchDraft(ctx, have, want)
 	warnings = append(warnings, more...)

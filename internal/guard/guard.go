@@ -48,8 +48,9 @@ type Setting struct {
 	Truncate int
 	// OutputBytes ends a guardrail that prints more; 0 means none.
 	OutputBytes int64
-	// Show gets the output live, redacted, whole lines or parts of them; nil drops it.
-	Show io.Writer
+	// Show opens a stream that shows one guardrail's output live, redacted; nil
+	// drops it.
+	Show func() io.WriteCloser
 	// Tree identifies the tree as it is now, for OnChanges; "" when unknown.
 	Tree func() string
 }
@@ -126,7 +127,9 @@ func (g *guardrail) run(ctx context.Context, iteration int) ralph.Verdict {
 		sinks = append(sinks, &shrug{w: log})
 	}
 	if g.set.Show != nil {
-		sinks = append(sinks, &shrug{w: g.set.Show})
+		show := g.set.Show()
+		defer show.Close()
+		sinks = append(sinks, &shrug{w: show})
 	}
 	out := newCapture(g.set.Truncate)
 	sinks = append(sinks, out)

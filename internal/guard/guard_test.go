@@ -3,6 +3,7 @@ package guard_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,6 +54,10 @@ func setting(t *testing.T) guard.Setting {
 	}
 }
 
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -94,7 +99,7 @@ func TestLogFiles(t *testing.T) { // 001-20
 	t.Parallel()
 	set := setting(t)
 	var shown bytes.Buffer
-	set.Show = &shown
+	set.Show = func() io.WriteCloser { return nopCloser{&shown} }
 	set.Truncate = 10
 	if err := os.WriteFile(filepath.Join(set.Dir, "out"), []byte(strings.Repeat("é hunter2hunter2\n", 100)), 0o600); err != nil {
 		t.Fatal(err)

@@ -103,6 +103,8 @@ func (r *Repo) findBase(ctx context.Context, adv advertisement) (string, error) 
 		base = r.opt.DefaultBranch
 	}
 	switch {
+	case base == "" && r.remote == nil:
+		return checkedOut, nil // a desk that goes on with its work branch needs none
 	case base == "":
 		return "", errors.New("no branch is checked out and the repository's default branch is not known: name the base branch (input base)")
 	case base == r.opt.Branch:

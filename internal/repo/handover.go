@@ -194,7 +194,7 @@ func (r *Repo) stageCopy(ctx context.Context) (tree plumbing.Hash, notes []strin
 	}
 	args := []string{"add", "-A", "--ignore-errors", "--", ":(top)"}
 	for _, p := range r.runFiles {
-		args = append(args, ":(exclude,top,glob)"+wildcard(p), ":(exclude,top,glob)"+p+"/**")
+		args = append(args, ":(exclude,top,glob)"+wildcard(p), ":(exclude,top,glob)"+wildcard(p)+"/**")
 	}
 	if err := r.gitEnv(ctx, r.indexEnv(), nil, nil, args...); err != nil {
 		var g *GuestError
