@@ -230,8 +230,9 @@ func TestGitFailureOffersTheNextStep(t *testing.T) {
 func TestRedacted(t *testing.T) {
 	t.Parallel()
 	r := hostile()
-	secret := "s3cr3t"
-	split := "s3c\u200br3t"
+	// Escaping would hide an underscore from a redactor that comes too late.
+	secret := "s3_cr3t"
+	split := "s3_c\u200br3t"
 	for _, p := range []*string{
 		&r.Task, &r.Reason, &r.Isolation, &r.Notes[0], &r.Publication.Errors[0], &r.Baseline[0].Output, &r.Iterations[0].Verdicts[0].Command,
 		&r.Iterations[0].Turns[0].FinalText, &r.Iterations[0].Turns[0].Failure.Message, &r.Iterations[0].Change.Notes[0], &r.Iterations[0].Commit.PushError,
@@ -244,7 +245,7 @@ func TestRedacted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []string{string(text), report.Summary(clean), report.Text(clean, report.Style{})} {
-		if strings.Contains(s, secret) || !strings.Contains(s, "before *** after") && !strings.Contains(s, `before \*\*\* after`) {
+		if strings.Contains(s, secret) || strings.Contains(s, `s3\_cr3t`) || !strings.Contains(s, "before *** after") && !strings.Contains(s, `before \*\*\* after`) {
 			t.Errorf("a secret shows, or no mask: %s", s)
 		}
 	}
@@ -321,5 +322,20 @@ func TestCharts(t *testing.T) {
 	}
 	if s := report.Summary(run(1)); strings.Contains(s, "mermaid") {
 		t.Errorf("Summary of one iteration has a chart:\n%s", s)
+	}
+}
+
+func TestAnnouncement(t *testing.T) {
+	t.Parallel()
+	r := gitFailed()
+	if got, want := report.Headline(r), "Git or the pull request failed after 2 iterations — $0.03, 41s"; got != want {
+		t.Errorf("Headline(git-failed) = %q, want %q", got, want)
+	}
+	want := "the pull request could not be made\n" + r.Publication.Errors[0] + "\nSee what failed above; nothing that was pushed before is lost."
+	if got := report.Announcement(r); got != want {
+		t.Errorf("Announcement(git-failed) = %q, want %q", got, want)
+	}
+	if got, want := report.Announcement(completed()), "Pull request: https://github.com/octo/calc/pull/12"; got != want {
+		t.Errorf("Announcement(completed) = %q, want %q", got, want)
 	}
 }
