@@ -17,6 +17,7 @@ const (
 	maxName    = 128      // of ids and names
 	maxMessage = 500      // of a failure's message and of progress
 	maxOpen    = 4096     // tool calls, background tasks and todos kept at a time
+	maxBlocks  = 1024     // content blocks of one line; today's CLI prints one
 )
 
 // claudeDecoder turns the stream-json of claude 2.1 (seen: 2.1.197) into
@@ -132,15 +133,18 @@ func (d *claudeDecoder) assistant(e envelope, partial bool) {
 	if !partial && !synthetic {
 		d.after = true
 	}
-	if kind := str(e.err, maxName); kind != "" && !partial {
-		d.apiErr, d.errText = kind, ""
+	if !echo { // a subagent's error is not the turn's, and an answer ends one
+		d.apiErr, d.errText = str(e.err, maxName), ""
 	}
 	for _, b := range e.blocks {
 		switch str(b.kind, maxName) {
 		case "text":
 			if synthetic {
-				d.errText = oneLine(str(b.text, 4*maxMessage))
-				d.progress(d.errText)
+				text := oneLine(str(b.text, 4*maxMessage))
+				if !echo {
+					d.errText = text
+				}
+				d.progress(text)
 				continue
 			}
 			d.text(b.text, id, echo)

@@ -103,6 +103,8 @@ func TestClaudeFailureKinds(t *testing.T) {
 		{"a kind of tomorrow", synthetic("gremlins") + errorResult(""), ralph.FailureAPI, time.Time{}},
 		{"prompt too long", errorResult(`"terminal_reason":"prompt_too_long",`), ralph.FailureRequest, time.Time{}},
 		{"refusal", errorResult(`"stop_reason":"refusal",`), ralph.FailureRequest, time.Time{}},
+		{"a subagent's error before", strings.Replace(synthetic("authentication_failed"), `"parent_tool_use_id":null`, `"parent_tool_use_id":"t"`, 1) + errorResult(`"terminal_reason":"prompt_too_long",`), ralph.FailureRequest, time.Time{}},
+		{"an error that was overcome", synthetic("rate_limit") + say("n", "on we go") + errorResult(""), ralph.FailureCrash, time.Time{}},
 		{"nothing known", errorResult(""), ralph.FailureCrash, time.Time{}},
 		{"died behind an error", synthetic("authentication_failed"), ralph.FailureAuth, time.Time{}},
 	} {
@@ -262,6 +264,16 @@ func TestClaudeMemoryIsFlat(t *testing.T) {
 		t.Errorf("the decoder allocated %d bytes for 64 MiB, want at most 40 MiB", made)
 	}
 	runtime.KeepAlive(d)
+}
+
+// A line of nothing but blocks costs no more memory than any other.
+func TestClaudeManyBlocks(t *testing.T) {
+	t.Parallel()
+	line := `{"type":"assistant","message":{"id":"m","model":"m","content":[` + strings.Repeat(`{"type":"text","text":"x"},`, 100_000) + `{}]}}` + "\n"
+	got := decodeClaude(line+good, 0, 0)
+	if n := got.count(ralph.EventText); n > maxBlocks+1 || got.turn.Malformed != 0 {
+		t.Errorf("100,000 blocks = %d texts, %d malformed, want at most %d and none", n, got.turn.Malformed, maxBlocks)
+	}
 }
 
 // FuzzClaude feeds anything: nothing panics, nothing grows beyond its bound,

@@ -89,7 +89,9 @@ func scanBlocks(s *scanner, blocks []block) []block {
 				b.isErr = value
 			}
 		})
-		blocks = append(blocks, b)
+		if len(blocks) < maxBlocks {
+			blocks = append(blocks, b)
+		}
 	})
 	return blocks
 }
