@@ -106,6 +106,8 @@ type forge struct {
 	dir string // of the bare repository
 	url string
 
+	serve func(w http.ResponseWriter, r *http.Request) // git itself
+
 	mu     sync.Mutex
 	fault  func(w http.ResponseWriter, r *http.Request) bool // true: answered
 	posts  int
@@ -127,6 +129,15 @@ func newForge(t testing.TB) *forge {
 			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "REMOTE_USER=someone",
 		},
 	}
+	f.serve = func(w http.ResponseWriter, r *http.Request) {
+		// CGI knows no chunked bodies.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+		h.ServeHTTP(w, r)
+	}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		fault := f.fault
@@ -144,13 +155,7 @@ func newForge(t testing.TB) *forge {
 			http.Error(w, "no", http.StatusUnauthorized)
 			return
 		}
-		// CGI knows no chunked bodies.
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return
-		}
-		r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
-		h.ServeHTTP(w, r)
+		f.serve(w, r)
 	}))
 	t.Cleanup(srv.Close)
 	f.url = srv.URL + "/owner/name.git"
