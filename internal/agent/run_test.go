@@ -18,7 +18,9 @@ import (
 // player makes the options of an agent that is this test binary in a role.
 func player(t *testing.T, name, role, file string) Options {
 	t.Helper()
-	s, err := proc.Start(t.Context(), proc.Options{})
+	// Under the race detector a program sleeps for a second before it exits.
+	const quick = "GORACE=atexit_sleep_ms=0"
+	s, err := proc.Start(t.Context(), proc.Options{Env: []string{quick}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +41,7 @@ func player(t *testing.T, name, role, file string) Options {
 	}
 	return Options{
 		Name: name, Command: []string{self}, Dir: t.TempDir(), Process: s,
-		Env:    []string{"PATH=/usr/bin:/bin", "AGENT_ROLE=" + role, "AGENT_FILE=" + path, "CLAUDECODE=1"},
+		Env:    []string{"PATH=/usr/bin:/bin", "AGENT_ROLE=" + role, "AGENT_FILE=" + path, "CLAUDECODE=1", quick},
 		Limits: proc.Limits{Time: 60 * time.Second, Grace: 100 * time.Millisecond},
 	}
 }
