@@ -205,10 +205,11 @@ func TestClaudeHuge(t *testing.T) {
 // shown but not believed.
 func TestClaudeLineBeyondLimit(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", maxLine)
+	const limit = 1 << 20
+	long := strings.Repeat("x", limit)
 	use := `{"type":"assistant","message":{"id":"m","model":"m","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"make"}}]}}` + "\n"
 	end := `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"` + long + `"}]},"session_id":"s"}` + "\n"
-	got := decodeClaude(use+end+say("m", marker+long)+say("n", "next")+good, 1<<20, 0)
+	got := decodeClaudeLines(use+end+say("m", marker+long)+say("n", "next")+good, 64<<10, 0, limit)
 	if got.turn.Malformed != 2 || got.failure != nil {
 		t.Errorf("Malformed, failure = %d, %+v, want 2, none", got.turn.Malformed, got.failure)
 	}
