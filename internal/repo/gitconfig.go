@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -14,8 +15,9 @@ const maxConfigBytes = 16 << 20
 // each variable, so that lines can be taken out and everything else stays as
 // it is, byte by byte.
 type gitConfig struct {
-	raw  []byte
-	vars []variable
+	raw      []byte
+	vars     []variable
+	sections []variable // the section headers, by their start and end
 }
 
 // variable is one "key = value". Section and key are in lower case, the
@@ -47,7 +49,7 @@ func parseConfig(raw []byte) (gitConfig, error) {
 			return gitConfig{}, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
-	return gitConfig{raw: raw, vars: p.vars}, nil
+	return gitConfig{raw: raw, vars: p.vars, sections: p.sections}, nil
 }
 
 type configParser struct {
@@ -57,6 +59,7 @@ type configParser struct {
 	subsection  string
 	haveSection bool
 	vars        []variable
+	sections    []variable
 }
 
 func (p *configParser) skipBOM() {
@@ -95,6 +98,7 @@ func (p *configParser) next() error {
 }
 
 func (p *configParser) header() error {
+	from := p.i
 	p.i++
 	start := p.i
 	for isAlnum(p.peek()) || p.peek() == '-' || p.peek() == '.' {
@@ -134,6 +138,7 @@ func (p *configParser) header() error {
 		return errors.New("malformed section header")
 	}
 	p.i++
+	p.sections = append(p.sections, variable{section: p.section, subsection: p.subsection, start: from, end: p.i})
 	return nil
 }
 
@@ -256,35 +261,51 @@ func isAlnum(c byte) bool { return isAlpha(c) || c >= '0' && c <= '9' }
 // where actions/checkout v6 puts its token), and with the file out of the
 // guest's reach every git command would fail.
 func (c gitConfig) withoutSecrets() []byte {
+	type cut struct {
+		start, end int
+		instead    string
+	}
+	var cuts []cut
+	for _, h := range c.sections {
+		if h.secretSection() {
+			cuts = append(cuts, cut{h.start, h.end, ""})
+		}
+	}
+	for _, v := range c.vars {
+		if v.carriesSecret() {
+			cuts = append(cuts, cut{v.start, v.end, ""})
+		} else if u, ok := withoutUser(v.value); ok && (v.key == "url" || v.key == "pushurl") {
+			cuts = append(cuts, cut{v.valueStart, v.valueEnd, quoteValue(u)})
+		}
+	}
+	slices.SortFunc(cuts, func(a, b cut) int { return a.start - b.start })
 	var out []byte
 	at := 0
-	for _, v := range c.vars {
-		switch {
-		case v.carriesSecret():
-			out = append(out, c.raw[at:v.start]...)
-			at = v.end
-		case v.key == "url" || v.key == "pushurl":
-			if u, ok := withoutUser(v.value); ok {
-				out = append(out, c.raw[at:v.valueStart]...)
-				out = append(out, quoteValue(u)...)
-				at = v.valueEnd
-			}
-		}
+	for _, x := range cuts {
+		out = append(append(out, c.raw[at:x.start]...), x.instead...)
+		at = x.end
 	}
 	return append(out, c.raw[at:]...)
 }
 
-func (v variable) carriesSecret() bool {
+// secretSection says that nothing of a section may be seen.
+func (v variable) secretSection() bool {
 	switch v.section {
 	case "include", "includeif", "credential":
 		return true
-	case "http":
+	}
+	_, has := withoutUser(v.subsection)
+	return has
+}
+
+func (v variable) carriesSecret() bool {
+	switch {
+	case v.secretSection():
+		return true
+	case v.section == "http":
 		return v.key == "extraheader" || v.key == "cookiefile"
-	case "core":
+	case v.section == "core":
 		return v.key == "sshcommand" || v.key == "askpass"
-	case "url":
-		_, has := withoutUser(v.subsection)
-		return has
 	}
 	return false
 }

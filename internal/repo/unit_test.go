@@ -1,0 +1,367 @@
+package repo
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+func TestValidBranch(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"ralph/fix-it": "", "main": "", "feature/#12": "has a part that starts with '#'", "fix#12": "", "ünï": "", "a.b": "", "a@b": "",
+		"": "empty", "-x": "starts with '-'", "a..b": "'..'", "a b": "' '", "a~1": "'~'", "a^": "'^'", "a:b": "':'", "a?": "'?'", "a*": "'*'", "a[b": "'['", `a\b`: `\\`,
+		"/a": "empty part", "a/": "empty part", "a//b": "empty part", ".a": "starts with '.'", "a/.b": "starts with '.'", "a.lock": ".lock", "a.lock/b": ".lock",
+		"a.": "ends with '.'", "a@{1}": "'@{'", "@": "meaning", "HEAD": "meaning", "a\x01": "control", "a\x7f": "control", "a\u0085": "control", "a\xff": "UTF-8",
+		"$(id)": "'$'", "a`id`": "'`'", "a;b": "';'", "a|b": "'|'", "a&b": "'&'", "a<b": "'<'", "a>b": "'>'", "a'b": "'", `a"b`: `"`, "a(b": "'('", "a{b": "'{'", "a!b": "'!'",
+		"refs/heads/x": "refs/", strings.Repeat("a", 201): "longer",
+	} {
+		err := ValidBranch(name)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("ValidBranch(%q) = %v, want %q", name, err, want)
+		}
+	}
+}
+
+func TestBranchSlug(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ prompt, want string }{
+		{"Fix the tests", "ralph/fix-the-tests"},
+		{"  Fix: the `tests`!  ", "ralph/fix-the-tests"},
+		{"Fix\nand more", "ralph/fix-"},
+		{"修复测试", "ralph/task-"},
+		{"", "ralph/task-"},
+		{strings.Repeat("long words ", 20), "ralph/long-words-long-words-long-words-long-"},
+		{"$(rm -rf /) ../..", "ralph/rm-rf"},
+	} {
+		got := BranchSlug(tt.prompt)
+		if got != tt.want && (!strings.HasSuffix(tt.want, "-") || !strings.HasPrefix(got, tt.want) || len(got) != len(tt.want)+6) {
+			t.Errorf("BranchSlug(%q) = %q, want %q", tt.prompt, got, tt.want)
+		}
+	}
+	if a, b := BranchSlug("Do\none"), BranchSlug("Do\ntwo"); a == b {
+		t.Errorf("BranchSlug of two prompts = %q twice, want two names", a)
+	}
+}
+
+func FuzzBranchSlug(f *testing.F) {
+	f.Add("Fix the tests")
+	f.Add("日本")
+	f.Fuzz(func(t *testing.T, s string) {
+		if err := ValidBranch(BranchSlug(s)); err != nil {
+			t.Errorf("ValidBranch(BranchSlug(%q)) = %v, want nil", s, err)
+		}
+	})
+}
+
+func FuzzValidBranch(f *testing.F) {
+	f.Add("ralph/x")
+	f.Add("a.lock")
+	f.Fuzz(func(t *testing.T, s string) {
+		if ValidBranch(s) != nil || strings.ContainsRune(s, 0) {
+			return
+		}
+		if err := exec.Command("git", "check-ref-format", "--branch", s).Run(); err != nil {
+			t.Errorf("ValidBranch(%q) = nil, git refuses it", s)
+		}
+	})
+}
+
+func TestCountLines(t *testing.T) {
+	t.Parallel()
+	many := func(prefix string) string {
+		return strings.Repeat(prefix+"\n", 3000)
+	}
+	for _, tt := range []struct {
+		a, b     string
+		ins, del int
+	}{
+		{"", "", 0, 0},
+		{"", "a\nb\n", 2, 0},
+		{"a\nb\n", "", 0, 2},
+		{"a\nb\nc\n", "a\nx\nc\n", 1, 1},
+		{"a\nb\nc\n", "b\nc\na\n", 1, 1},
+		{"a\n", "a", 1, 1},
+		{many("x"), many("y"), 3000, 3000},
+	} {
+		if ins, del := countLines([]byte(tt.a), []byte(tt.b)); ins != tt.ins || del != tt.del {
+			t.Errorf("countLines(%.20q, %.20q) = %d, %d, want %d, %d", tt.a, tt.b, ins, del, tt.ins, tt.del)
+		}
+	}
+}
+
+func TestRejection(t *testing.T) {
+	t.Parallel()
+	var protected *RejectedError
+	if err := rejection("b", "protected branch hook declined", "remote: error: GH006\x1b[31m"); !errors.As(err, &protected) || !protected.Protected || strings.ContainsRune(err.Error(), 0x1b) {
+		t.Errorf("rejection(GH006) = %v, want a protected branch in printable text", err)
+	}
+	for _, s := range []string{"non-fast-forward", "fetch first", "failed to update ref", "cannot lock ref 'refs/heads/x': is at a but expected b"} {
+		if err := rejection("b", s, ""); !errors.Is(err, ErrNotFastForward) {
+			t.Errorf("rejection(%q) = %v, want ErrNotFastForward", s, err)
+		}
+	}
+}
+
+const nastyConfig = `; comment
+[core]
+	bare = false ; trailing
+	sshCommand = ssh -i "key # not a comment" \
+		-v
+	editor = "a \"quoted\" ; value"
+[credential]
+	helper = store
+[credential "https://example.com"] helper = !f() { echo x; }
+[Http "https://github.com/"]
+	extraHeader = AUTHORIZATION: basic TOKEN
+	proxy = keep
+[include] path = ../x
+[includeIf "gitdir:/w/.git"]
+	path = /t/creds
+[url "https://user:TOKEN@github.com/"]
+	insteadOf = git@github.com:
+[url "https://github.com/"]
+	insteadOf = gh:
+[remote "origin"]
+	url = https://x:TOKEN@github.com/o/r
+	fetch = +refs/heads/*:refs/remotes/origin/*
+[alias]
+	flag
+[last]key=v`
+
+func TestConfigWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	c, err := parseConfig([]byte(nastyConfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := listed(c), gitList(t, []byte(nastyConfig)); got != want {
+		t.Errorf("parseConfig() =\n%s\nwant\n%s", got, want)
+	}
+	left := c.withoutSecrets()
+	want := `core.bare
+false
+core.editor
+a "quoted" ; value
+http.https://github.com/.proxy
+keep
+url.https://github.com/.insteadof
+gh:
+remote.origin.url
+https://github.com/o/r
+remote.origin.fetch
++refs/heads/*:refs/remotes/origin/*
+alias.flag
+last.key
+v
+`
+	if got := gitList(t, left); got != want {
+		t.Errorf("git lists\n%s\nwant\n%s", got, want)
+	}
+	if bytes.Contains(left, []byte("TOKEN")) {
+		t.Errorf("withoutSecrets() = %s, shows the token", left)
+	}
+	for _, s := range []string{"x = 1\n", "[a\n", "[a \"b]\n", "[a]\nx = \"1\n", "[a]\nx = \\q\n", "[a]\nx y\n", "[a]\n=\n"} {
+		if _, err := parseConfig([]byte(s)); err == nil {
+			t.Errorf("parseConfig(%q) = nil, want an error", s)
+		}
+	}
+}
+
+// listed is the configuration as git config --list -z prints it, with line ends.
+func listed(c gitConfig) string {
+	var b strings.Builder
+	for _, v := range c.vars {
+		b.WriteString(v.section)
+		if v.subsection != "" {
+			b.WriteString("." + v.subsection)
+		}
+		b.WriteString("." + v.key + "\n")
+		if !v.bare() {
+			b.WriteString(v.value + "\n")
+		}
+	}
+	return b.String()
+}
+
+func (v variable) bare() bool { return v.valueStart == v.valueEnd && v.value == "" }
+
+func gitList(t *testing.T, config []byte) string {
+	t.Helper()
+	s, err := tryGitList(t.TempDir(), config)
+	if err != nil {
+		t.Fatalf("git config --list: %v: %s", err, s)
+	}
+	return s
+}
+
+func tryGitList(dir string, config []byte) (string, error) {
+	path := filepath.Join(dir, "config")
+	if err := os.WriteFile(path, config, 0o600); err != nil {
+		return "", err
+	}
+	cmd := exec.Command("git", "config", "--file", path, "--no-includes", "--list", "-z")
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1"}
+	out, err := cmd.CombinedOutput()
+	return strings.ReplaceAll(string(out), "\x00", "\n"), err
+}
+
+// What git reads after the secrets are out is what it read before, without
+// them, and never one of them.
+func FuzzConfig(f *testing.F) {
+	f.Add(nastyConfig)
+	f.Add("[a]\r\nb = c\r\n")
+	f.Add("\xef\xbb\xbf[a.B]\n\tc=\"d\" e # f\n")
+	f.Add("[http]\n\textraheader = TOKEN \\\nmore\n\tx = y\n")
+	f.Fuzz(func(t *testing.T, s string) {
+		c, err := parseConfig([]byte(s))
+		if err != nil {
+			return
+		}
+		left := c.withoutSecrets()
+		again, err := parseConfig(left)
+		if err != nil {
+			t.Fatalf("withoutSecrets(%q) = %q, cannot be parsed: %v", s, left, err)
+		}
+		for _, v := range again.vars {
+			if v.carriesSecret() {
+				t.Errorf("withoutSecrets(%q) = %q, still holds %s.%s", s, left, v.section, v.key)
+			}
+		}
+	})
+}
+
+func TestTreeEdit(t *testing.T) {
+	t.Parallel()
+	s, err := openStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	blob := func(b string) entry {
+		h, err := s.write(plumbing.BlobObject, []byte(b))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return entry{mode: filemode.Regular, hash: h}
+	}
+	edit := func(root plumbing.Hash, set map[string]entry) plumbing.Hash {
+		t.Helper()
+		h, err := s.edit(root, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	a, b, c := blob("a"), blob("b"), blob("c")
+	base := edit(emptyTree, map[string]entry{"x": a, "d/y": a, "d/e/z": a})
+	if got := edit(base, map[string]entry{"x": {}, "d/y": {}, "d/e/z": {}}); got != emptyTree {
+		t.Errorf("edit to nothing = %s, want the empty tree", got)
+	}
+	toFile := edit(base, map[string]entry{"d": b, "d/y": {}, "d/e/z": {}})
+	if got, want := toFile, edit(emptyTree, map[string]entry{"x": a, "d": b}); got != want {
+		t.Errorf("edit folder to file = %s, want %s", got, want)
+	}
+	if got := edit(toFile, map[string]entry{"d": {}, "d/y": a, "d/e/z": a}); got != base {
+		t.Errorf("edit file to folder = %s, want %s", got, base)
+	}
+
+	for _, tt := range []struct {
+		name         string
+		ours, theirs map[string]entry
+		want         map[string]entry
+		conflict     string
+	}{
+		{"apart", map[string]entry{"x": b}, map[string]entry{"d/y": c}, map[string]entry{"x": b, "d/y": c}, ""},
+		{"the same", map[string]entry{"x": b}, map[string]entry{"x": b}, map[string]entry{"x": b}, ""},
+		{"both", map[string]entry{"x": b}, map[string]entry{"x": c}, nil, "x"},
+		{"removed and changed", map[string]entry{"x": {}}, map[string]entry{"x": c}, nil, "x"},
+		{"file where they need a folder", map[string]entry{"n": b}, map[string]entry{"n/m": c}, nil, "n"},
+		{"folder where they have a file", map[string]entry{"n/m": b}, map[string]entry{"n": c}, nil, "n"},
+	} {
+		got, conflict, err := s.merge(base, edit(base, tt.ours), edit(base, tt.theirs))
+		if err != nil || conflict != tt.conflict {
+			t.Errorf("merge(%s) = %q, %v, want conflict %q", tt.name, conflict, err, tt.conflict)
+		}
+		if tt.conflict == "" && got != edit(base, tt.want) {
+			t.Errorf("merge(%s) = %s, want %s", tt.name, got, edit(base, tt.want))
+		}
+	}
+}
+
+func FuzzParseTree(f *testing.F) {
+	ok := encodeTree([]item{{name: "a", entry: entry{mode: filemode.Regular}}, {name: "b", entry: entry{mode: filemode.Dir}}})
+	f.Add(ok)
+	f.Add([]byte("100644 .git\x00aaaaaaaaaaaaaaaaaaaa"))
+	f.Add([]byte("40000 ..\x00aaaaaaaaaaaaaaaaaaaa"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		items, err := parseTree(b)
+		if err != nil {
+			return
+		}
+		for _, it := range items {
+			if it.name == "" || it.name == ".." || strings.EqualFold(it.name, ".git") || strings.Contains(it.name, "/") {
+				t.Errorf("parseTree(%q) holds %q", b, it.name)
+			}
+		}
+	})
+}
+
+// A pack whose checksum is not that of its content, or that holds deltas or
+// huge objects, is refused before anything of it is used.
+func TestCraftedPacks(t *testing.T) {
+	t.Parallel()
+	s, err := openStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	h, err := s.write(plumbing.BlobObject, []byte("hello\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var good bytes.Buffer
+	if err := s.writePack(&good, []plumbing.Hash{h}); err != nil {
+		t.Fatal(err)
+	}
+	forged := append([]byte{}, good.Bytes()...)
+	forged[len(forged)-1] ^= 1
+	for name, tt := range map[string]struct {
+		pack []byte
+		want string
+	}{
+		"good":   {good.Bytes(), ""},
+		"forged": {forged, "checksum"},
+		"short":  {good.Bytes()[:20], "cut short"},
+		"cut":    {good.Bytes()[:len(good.Bytes())-1], "checksum"},
+		"no":     {bytes.Repeat([]byte("x"), 100), "checksum"},
+	} {
+		dst, err := openStore(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := dst.spool()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write(tt.pack); err != nil {
+			t.Fatal(err)
+		}
+		_, err = dst.importPack(f, true)
+		if tt.want == "" && (err != nil || !dst.has(h)) || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("importPack(%s) = %v, want %q", name, err, tt.want)
+		}
+		discard(f)
+		if err := dst.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
