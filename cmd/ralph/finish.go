@@ -17,16 +17,17 @@ func (j *job) close(context.Context) ralph.Report {
 	undo(&j.ends)
 	j.report.Duration = time.Since(j.started)
 	j.report.ExitCode = j.report.Outcome.ExitCode(j.cfg.IncompleteOK)
-	j.writeFiles()
-	j.writeRunner()
-	j.out.finish(j.report)
+	public := j.public()
+	j.writeFiles(public)
+	j.writeRunner(public)
+	j.out.finish(public)
 	return j.report
 }
 
 // writeFiles leaves the report in the run directory. What cannot be written is
 // said; it does not change the outcome.
-func (j *job) writeFiles() {
-	j.log(report.SessionSummary(j.report))
+func (j *job) writeFiles(public ralph.Report) {
+	j.log(report.SessionSummary(public))
 	if j.files == nil {
 		return
 	}
@@ -35,7 +36,7 @@ func (j *job) writeFiles() {
 		"report.html": report.HTML,
 		"summary.md":  func(r ralph.Report) ([]byte, error) { return []byte(report.Summary(r)), nil },
 	} {
-		data, err := render(j.report)
+		data, err := render(public)
 		if err == nil {
 			err = j.files.WriteFile(name, j.redact.Bytes(data))
 		}
@@ -46,12 +47,12 @@ func (j *job) writeFiles() {
 }
 
 // writeRunner writes the job summary and the outputs.
-func (j *job) writeRunner() {
+func (j *job) writeRunner(public ralph.Report) {
 	if j.runner == nil {
 		return
 	}
 	if j.cfg.Summary {
-		if err := j.runner.Summary(j.redact.Text(report.Summary(j.report))); err != nil {
+		if err := j.runner.Summary(j.redact.Text(report.Summary(public))); err != nil {
 			j.out.warn(err.Error())
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,16 +119,52 @@ func (j *job) buildWalls(ctx context.Context) error {
 	return nil
 }
 
-// install lists where the agent's program and the tools on PATH live outside of
-// the system's folders.
+// install lists what a child may read beyond the system's folders: the folders
+// on PATH, the agent's program with the package it belongs to, and the files
+// its command names.
 func (j *job) install() []string {
-	dirs := filepath.SplitList(j.app.getenv("PATH"))
-	for i, dir := range dirs {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			dirs[i] = real
+	paths := filepath.SplitList(j.app.getenv("PATH"))
+	add := func(path string) {
+		paths = append(paths, path)
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+			paths = append(paths, real)
 		}
 	}
-	return dirs
+	for _, dir := range slices.Clone(paths) {
+		add(dir)
+	}
+	command := j.cfg.AgentCommand
+	if len(command) == 0 {
+		command = []string{j.cfg.Agent}
+	}
+	if program, err := proc.LookPath(command[0], j.app.environ); err == nil {
+		add(program)
+		if real, err := filepath.EvalSymlinks(program); err == nil {
+			add(packageRoot(real))
+		}
+	}
+	for _, word := range command[1:] {
+		if filepath.IsAbs(word) {
+			add(word)
+		}
+	}
+	return paths
+}
+
+// packageRoot is the npm package a program belongs to, else the program itself.
+func packageRoot(program string) string {
+	parts := strings.Split(program, string(filepath.Separator))
+	for i := len(parts) - 2; i > 0; i-- {
+		if parts[i] != "node_modules" {
+			continue
+		}
+		end := i + 2
+		if strings.HasPrefix(parts[i+1], "@") {
+			end++
+		}
+		return strings.Join(parts[:min(end, len(parts))], string(filepath.Separator))
+	}
+	return program
 }
 
 // guestEnv is the environment of a child: an allow-list, the named variables,
@@ -280,6 +317,7 @@ func (j *job) checkAgent(ctx context.Context) error {
 		Limits:  proc.Limits{Time: j.cfg.IterationTimeout, Silence: j.cfg.IdleTimeout, FinishGrace: j.cfg.ResultGrace, OutputBytes: maxAgentOutput},
 		Root:    j.identity.IsZero() && os.Geteuid() == 0,
 		Process: j.children, Log: j.redact.Writer(j.session),
+		LookPath: func(name string) (string, error) { return proc.LookPath(name, j.app.environ) },
 	})
 	if err != nil {
 		return invalid(err)

@@ -65,7 +65,7 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication) {
 		return
 	}
 	done, warnings, err := j.forge.Upsert(ctx, forge.PullRequest{
-		Title: j.title(), Body: report.Body(j.report, j.cfg.Body), Head: p.Branch, Base: p.Base,
+		Title: j.title(), Body: j.redact.Text(report.Body(j.public(), j.cfg.Body)), Head: p.Branch, Base: p.Base,
 		Draft: j.draft(), NewDraft: j.cfg.Draft == config.DraftNew, Labels: j.cfg.Labels,
 	})
 	for _, w := range warnings {
@@ -86,8 +86,12 @@ func (j *job) title() string {
 	if j.cfg.Title != "" {
 		return j.cfg.Title
 	}
-	return report.Title(j.report)
+	return j.redact.Text(report.Title(j.public()))
 }
+
+// public is the record as others may see it. Secrets are taken out before
+// anything is rendered: escaped text hides them from a redactor.
+func (j *job) public() ralph.Report { return report.Redacted(j.report, j.redact.Text) }
 
 // draft follows the outcome unless the user decided.
 func (j *job) draft() bool {

@@ -74,13 +74,19 @@ func (r *run) turn(ctx context.Context, it *Iteration, attempt int, detector *De
 	if r.Budget.Cost > 0 {
 		prompt.CostLeft = r.Budget.Cost - r.usage.Cost.Amount
 	}
-	return r.Agent.Run(ctx, prompt, func(e Event) {
-		if e.Kind == EventText && !e.Echo {
+	var todos []Todo
+	turn, err := r.Agent.Run(ctx, prompt, func(e Event) {
+		switch {
+		case e.Kind == EventText && !e.Echo:
 			detector.Write(e.Message, e.Text)
+		case e.Kind == EventTodo:
+			todos = e.Todos
 		}
 		e.Iteration = it.Number
 		r.emit(e)
 	})
+	turn.Todos = todos
+	return turn, err
 }
 
 func failed(verdicts []Verdict) []Verdict {

@@ -116,7 +116,13 @@ type turn struct {
 	Unknown     int          `json:"unknown_events"`
 	Malformed   int          `json:"malformed_lines"`
 	FinalText   string       `json:"final_text"`
+	Todos       []todo       `json:"todos"`
 	Failure     *turnFailure `json:"failure"`
+}
+
+type todo struct {
+	Text   string `json:"text"`
+	Status string `json:"status"`
 }
 
 type turnFailure struct {
@@ -225,11 +231,21 @@ func newIteration(it ralph.Iteration) iteration {
 	return n
 }
 
+// newTodos keeps the names of the schema.
+func newTodos(list []ralph.Todo) []todo {
+	names := map[ralph.TodoStatus]string{ralph.TodoPending: "pending", ralph.TodoActive: "active", ralph.TodoDone: "done"}
+	todos := make([]todo, 0, len(list))
+	for _, t := range list {
+		todos = append(todos, todo{bounded(t.Text), names[t.Status]})
+	}
+	return todos
+}
+
 func newTurn(t ralph.Turn) turn {
 	n := turn{
 		Started: instant(t.Started), Duration: seconds(t.Duration), Model: bounded(t.Model), Session: bounded(t.Session),
 		Cost: newCost(t.Usage.Cost), Tokens: newTokens(t.Usage.Tokens), Messages: positive(t.Messages),
-		ExitCode: t.ExitCode, OutputBytes: t.OutputBytes, Unknown: t.Unknown, Malformed: t.Malformed, FinalText: bounded(t.FinalText),
+		ExitCode: t.ExitCode, OutputBytes: t.OutputBytes, Unknown: t.Unknown, Malformed: t.Malformed, FinalText: bounded(t.FinalText), Todos: newTodos(t.Todos),
 	}
 	if t.CountsTools || t.Tools > 0 {
 		n.Tools, n.ToolErrors = &t.Tools, &t.ToolErrors

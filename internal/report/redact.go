@@ -45,6 +45,10 @@ func Redacted(r ralph.Report, mask func(string) string) ralph.Report {
 			for _, s := range []*string{&t.Model, &t.Session, &t.FinalText} {
 				text(s)
 			}
+			t.Todos = slices.Clone(t.Todos)
+			for k := range t.Todos {
+				text(&t.Todos[k].Text)
+			}
 			if t.Failure != nil {
 				f := *t.Failure
 				text(&f.Message)

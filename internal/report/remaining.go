@@ -57,6 +57,17 @@ func remaining(r ralph.Report, limit bounds, w wording) []string {
 	case ralph.RejectedNoWork:
 		lines = append(lines, "The agent said that it was done, but there is no sign of work.")
 	}
+	open := 0
+	for _, todo := range it.Last().Todos {
+		if todo.Status == ralph.TodoDone {
+			continue
+		}
+		if open++; open > limit.list {
+			lines = append(lines, "…and more of the agent's own list.")
+			break
+		}
+		lines = append(lines, "Open in the agent's own list: "+w.words(todo.Text, limit.line))
+	}
 	if e := it.Commit.PushError; e != "" && !r.Publication.Pushed {
 		lines = append(lines, "The last commit could not be pushed: "+w.words(e, limit.line))
 	}

@@ -235,7 +235,7 @@ func TestRedacted(t *testing.T) {
 	split := "s3_c\u200br3t"
 	for _, p := range []*string{
 		&r.Task, &r.Reason, &r.Isolation, &r.Notes[0], &r.Publication.Errors[0], &r.Baseline[0].Output, &r.Iterations[0].Verdicts[0].Command,
-		&r.Iterations[0].Turns[0].FinalText, &r.Iterations[0].Turns[0].Failure.Message, &r.Iterations[0].Change.Notes[0], &r.Iterations[0].Commit.PushError,
+		&r.Iterations[0].Turns[0].FinalText, &r.Iterations[0].Turns[0].Failure.Message, &r.Iterations[0].Turns[0].Todos[0].Text, &r.Iterations[0].Change.Notes[0], &r.Iterations[0].Commit.PushError,
 	} {
 		*p = "before " + split + " after"
 	}

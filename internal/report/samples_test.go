@@ -249,6 +249,7 @@ func okTurn(in, read, write, out int64, usd float64, text string) ralph.Turn {
 	return ralph.Turn{
 		Started: start, Duration: 20 * time.Second, Model: "claude-sonnet-4-5", Session: "0d1c", Tools: 6, ToolErrors: 1, CountsTools: true,
 		Messages: 4, FinalText: text, OutputBytes: 20_480,
+		Todos: []ralph.Todo{{Text: "Read the code", Status: ralph.TodoDone}, {Text: "Write the test", Status: ralph.TodoActive}},
 		Usage: ralph.Usage{Cost: ralph.Cost{Amount: ralph.FromUSD(usd)}, Tokens: ralph.Tokens{Input: in, CacheRead: read, CacheWrite: write, Output: out}},
 	}
 }
