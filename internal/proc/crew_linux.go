@@ -171,9 +171,13 @@ func (c *crew) end(grace time.Duration) {
 func (c *crew) abandon(reason error) error {
 	_ = c.conn.Close()
 	_ = c.cmd.Process.Kill()
-	<-c.exited
-	if c.reaper {
-		sweep(func(int, syscall.WaitStatus, syscall.Rusage) {})
+	select {
+	case <-c.exited:
+	case <-time.After(beltDelay):
+		return fmt.Errorf("%w; not even SIGKILL ended it", reason)
+	}
+	if c.reaper && !sweep(beltDelay, forget) {
+		reason = fmt.Errorf("%w; processes are left that do not die", reason)
 	}
 	if text := c.complain.String(); text != "" {
 		return fmt.Errorf("%w (%s; %s)", reason, c.cmd.ProcessState, text)
@@ -189,8 +193,8 @@ func (c *crew) close() error {
 	case <-time.After(beltDelay):
 		return c.abandon(fmt.Errorf("%w: it does not end", ErrLost))
 	}
-	if c.reaper {
-		sweep(func(int, syscall.WaitStatus, syscall.Rusage) {})
+	if c.reaper && !sweep(beltDelay, forget) {
+		return errors.New("processes are left that do not die")
 	}
 	if !c.cmd.ProcessState.Success() {
 		return c.abandon(fmt.Errorf("%w: it failed", ErrLost))

@@ -21,6 +21,7 @@ const (
 	linkFD     = 3 // the supervisor's end of the socket
 	orphanTime = 2 * time.Second
 	lookAgain  = 100 * time.Millisecond
+	sweepTime  = time.Second // at a time; between two the socket is listened to
 )
 
 // InitMain is the hidden command sandbox-init. It serves the owner at the other
@@ -211,12 +212,7 @@ func (in *supervised) heard(status []byte) {
 
 // collect reaps, and says what that means for the command.
 func (in *supervised) collect() {
-	none := reap(func(pid int, status syscall.WaitStatus, u syscall.Rusage) {
-		in.usage.add(u)
-		if pid == in.leader {
-			in.exited, in.result = true, status
-		}
-	})
+	none := reap(in.reaped)
 	switch {
 	case in.leader == 0 || in.pending:
 	case none:
@@ -226,6 +222,13 @@ func (in *supervised) collect() {
 		in.endTree(in.grace)
 	case in.asked != nil:
 		terminate(0, in.asked) // the exit of one may have orphaned others
+	}
+}
+
+func (in *supervised) reaped(pid int, status syscall.WaitStatus, u syscall.Rusage) {
+	in.usage.add(u)
+	if pid == in.leader {
+		in.exited, in.result = true, status
 	}
 }
 
@@ -266,12 +269,10 @@ func (in *supervised) press() {
 		in.again.Reset(min(rest, lookAgain))
 		return
 	}
-	sweep(func(pid int, status syscall.WaitStatus, u syscall.Rusage) {
-		in.usage.add(u)
-		if pid == in.leader {
-			in.exited, in.result = true, status
-		}
-	})
+	if !sweep(sweepTime, in.reaped) {
+		in.again.Reset(lookAgain) // the owner loses patience before we do
+		return
+	}
 	if in.pending {
 		in.heard(<-in.status) // it is dead: its pipe has an end
 	}

@@ -12,11 +12,19 @@ import (
 // was killing, before it reaps.
 const maxPasses = 50
 
+// reaper is told of every child that was waited for.
+type reaper func(pid int, status syscall.WaitStatus, u syscall.Rusage)
+
+func forget(int, syscall.WaitStatus, syscall.Rusage) {}
+
 // sweep kills everything below this process and returns when wait4 says that
 // nothing is left. It wins against processes that fork and exit faster than they
 // are found: what it killed is not reaped while new ones still appear, and
 // unreaped processes count against RLIMIT_NPROC, so that soon no fork succeeds.
-func sweep(reaped func(pid int, status syscall.WaitStatus, u syscall.Rusage)) {
+// It is false when something is left after all that time: a process that sits
+// in the kernel does not die before it comes back.
+func sweep(within time.Duration, reaped reaper) (none bool) {
+	deadline := time.Now().Add(within)
 	pause := 200 * time.Microsecond
 	for {
 		seen := map[int]bool{}
@@ -33,7 +41,10 @@ func sweep(reaped func(pid int, status syscall.WaitStatus, u syscall.Rusage)) {
 			}
 		}
 		if reap(reaped) {
-			return
+			return true
+		}
+		if time.Now().After(deadline) {
+			return false
 		}
 		time.Sleep(pause) // the killed need the processor to die
 		pause = min(2*pause, 20*time.Millisecond)
@@ -42,7 +53,7 @@ func sweep(reaped func(pid int, status syscall.WaitStatus, u syscall.Rusage)) {
 
 // reap waits for every child that has exited. It says whether there is no child
 // left at all.
-func reap(reaped func(pid int, status syscall.WaitStatus, u syscall.Rusage)) (none bool) {
+func reap(reaped reaper) (none bool) {
 	for {
 		var status syscall.WaitStatus
 		var u syscall.Rusage

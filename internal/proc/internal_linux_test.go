@@ -1,0 +1,100 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestRequestRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, r := range []request{
+		{},
+		{MaxProcs: 7, job: job{Path: "/bin/sh", Argv: []string{"sh", "-c", "", "a\nb\xff"}, Env: []string{"A=", "B-C=d"}, Dir: "/x y", Grace: -time.Second}},
+	} {
+		data, err := r.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := parseRequest(data); err != nil || !reflect.DeepEqual(got, r) {
+			t.Errorf("parseRequest(encode(%+v)) = %+v, %v", r, got, err)
+		}
+	}
+	if _, err := (request{job: job{Argv: []string{"a\x00eLD_PRELOAD=x"}}}).encode(); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("encode(NUL) = %v, want %v", err, syscall.EINVAL)
+	}
+	for _, text := range []string{"p/bin", "\x00", "z1\x00", "nx\x00", "gx\x00"} {
+		if got, err := parseRequest([]byte(text)); err == nil {
+			t.Errorf("parseRequest(%q) = %+v, want an error", text, got)
+		}
+	}
+}
+
+func FuzzParseRequest(f *testing.F) {
+	f.Add([]byte("p/bin/sh\x00ash\x00eA=b\x00d/\x00g5\x00n7\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := parseRequest(data)
+		if err != nil {
+			return
+		}
+		again, err := r.encode()
+		if err != nil {
+			t.Fatalf("encode(%+v) = %v", r, err)
+		}
+		if got, err := parseRequest(again); err != nil || !reflect.DeepEqual(got, r) {
+			t.Errorf("parseRequest(encode(%+v)) = %+v, %v", r, got, err)
+		}
+	})
+}
+
+func FuzzParseOver(f *testing.F) {
+	f.Add(encodeOver(9, usage{1, 2, 3}))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if e, err := parseOver(body); err == nil && e.kind != over {
+			t.Errorf("parseOver(%q) = %+v", body, e)
+		}
+	})
+}
+
+// TestChildrenByParent: the way for kernels without CONFIG_PROC_CHILDREN finds
+// the same.
+func TestChildrenByParent(t *testing.T) {
+	t.Parallel()
+	attr := syscall.ProcAttr{Env: []string{}, Files: []uintptr{0, 1, 2}}
+	pid, err := syscall.ForkExec("/bin/sleep", []string{"a) R 1 (", "600"}, &attr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		_, _ = syscall.Wait4(pid, nil, 0, nil)
+	}()
+	if got := childrenByParent(os.Getpid()); !slices.Contains(got, pid) {
+		t.Errorf("childrenByParent() = %v, want %d in it", got, pid)
+	}
+	if got := childrenOf("self"); !slices.Contains(got, pid) {
+		t.Errorf("childrenOf(self) = %v, want %d in it", got, pid)
+	}
+	if got := childrenOf(strconv.Itoa(pid)); len(got) != 0 {
+		t.Errorf("childrenOf(%d) = %v, want none", pid, got)
+	}
+}
+
+func TestComplaintIsBounded(t *testing.T) {
+	t.Parallel()
+	var b tailBuffer
+	for range 100 {
+		if n, err := b.Write(bytes.Repeat([]byte("panic "), 100)); n != 600 || err != nil {
+			t.Fatalf("Write() = %d, %v", n, err)
+		}
+	}
+	if got := len(b.String()); got > 2048 {
+		t.Errorf("len(String()) = %d, want at most 2048", got)
+	}
+}
