@@ -24,7 +24,7 @@ import (
 // openWorkspace takes the workspace for this run alone and decides who the
 // agent is.
 func (j *job) openWorkspace(ctx context.Context) error {
-	marker := filepath.Join(j.workspace, ".git", "ralph-handover")
+	marker := handoverMarker(j.workspace)
 	id, handOver, err := sandbox.IdentityFor(sandbox.Place{
 		Workspace: j.workspace, Marker: marker, DockerSocket: dockerSocket, Fallback: imageUser(),
 	})
@@ -71,6 +71,16 @@ func (j *job) openWorkspace(ctx context.Context) error {
 	return nil
 }
 
+// handoverMarker is where an unfinished hand-over is remembered: where git does
+// not look.
+func handoverMarker(workspace string) string {
+	git := filepath.Join(workspace, ".git")
+	if info, err := os.Lstat(git); err == nil && info.IsDir() {
+		return filepath.Join(git, "ralph-handover")
+	}
+	return filepath.Join(workspace, rundir.Name, "handover")
+}
+
 const dockerSocket = "/var/run/docker.sock"
 
 // imageUser is the user the image brings for workspaces that belong to root;
@@ -99,6 +109,9 @@ func (j *job) buildWalls(ctx context.Context) error {
 	}
 	j.temp = t
 	j.atEnd(func() { _ = os.RemoveAll(t.root) })
+	if err := j.writeGitConfig(); err != nil {
+		return invalid(err)
+	}
 
 	o := proc.Options{Identity: j.identity, Env: []string{"PATH=" + j.app.getenv("PATH")}, SpillDir: t.store, Reaper: true}
 	if j.cfg.Isolation != config.IsolationOff {
@@ -117,6 +130,23 @@ func (j *job) buildWalls(ctx context.Context) error {
 		}
 	})
 	return nil
+}
+
+// writeGitConfig gives the agent's own commits an author: its HOME is new.
+func (j *job) writeGitConfig() error {
+	person := j.cfg.Author
+	if person.IsZero() {
+		person = j.cfg.Committer
+	}
+	text := fmt.Sprintf("[user]\n\tname = %q\n\temail = %q\n[safe]\n\tdirectory = *\n[advice]\n\tdetachedHead = false\n", person.Name, person.Email)
+	path := filepath.Join(j.temp.home, ".gitconfig")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return err
+	}
+	if j.identity.IsZero() {
+		return nil
+	}
+	return os.Chown(path, j.identity.UID, j.identity.GID)
 }
 
 // install lists what a child may read beyond the system's folders: the folders
@@ -214,7 +244,7 @@ func (j *job) openRepository(ctx context.Context) error {
 	o := repo.Options{
 		Dir: j.dir(), Guest: j, Temp: j.temp.tmp, Store: j.temp.store,
 		Branch: j.branch(), Base: j.cfg.Base, DefaultBranch: j.fallbackBase(),
-		Committer: repo.Identity(j.cfg.Committer), Author: repo.Identity(j.author()),
+		Committer: repo.Identity(j.committer(ctx)), Author: repo.Identity(j.author(ctx)),
 		Message: j.message, IncludeDirty: j.cfg.IncludeDirty, RunFiles: runFiles(), Clock: time.Now,
 	}
 	if j.pushes() {
@@ -291,8 +321,28 @@ func (j *job) fallbackBase() string {
 	return event.DefaultBranch
 }
 
+// committer is who makes our commits: at a desk the person who sits there,
+// unless told otherwise.
+func (j *job) committer(ctx context.Context) config.Person {
+	if j.runner != nil || j.cfg.Sources["committer"] != "default" {
+		return j.cfg.Committer
+	}
+	var me config.Person
+	for key, value := range map[string]*string{"user.name": &me.Name, "user.email": &me.Email} {
+		var out bounded
+		if err := j.Git(ctx, repo.GuestCommand{Args: []string{"config", key}, Stdout: &out}); err != nil {
+			return j.cfg.Committer // no identity here, or no repository: the next step says so
+		}
+		*value = strings.TrimSpace(out.String())
+	}
+	if me.Name == "" || me.Email == "" {
+		return j.cfg.Committer
+	}
+	return me
+}
+
 // author is who started the run, where that is known.
-func (j *job) author() config.Person {
+func (j *job) author(ctx context.Context) config.Person {
 	switch {
 	case !j.cfg.Author.IsZero():
 		return j.cfg.Author
@@ -301,7 +351,7 @@ func (j *job) author() config.Person {
 	case j.site.Actor != "":
 		return config.Person{Name: j.site.Actor, Email: j.site.Actor + "@users.noreply.github.com"}
 	}
-	return j.cfg.Committer
+	return j.committer(ctx)
 }
 
 // cli is the agent and what can be asked of it before it runs.

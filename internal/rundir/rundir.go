@@ -37,7 +37,7 @@ type Dir struct {
 // people keep in .ralph are not among them.
 func RunFiles() []string {
 	return []string{
-		"guardrail_*.log", "lock", "prompt_*.txt", "report.html", "report.json",
+		"guardrail_*.log", "handover", "lock", "prompt_*.txt", "report.html", "report.json",
 		"session-*.log", "summary.md", "tmp-*",
 	}
 }
