@@ -53,6 +53,10 @@ func init() {
 	programs["owner"] = owner
 }
 
+// fuse bounds the programs below, so that a supervisor that fails its test does
+// not take the machine with it. It burns for seconds; the tests need a fraction.
+const fuse = 20_000
+
 // hop starts a process that keeps forking and exiting, so that it has a new
 // number each time one looks. Only raw system calls: the copy has no Go runtime.
 //
@@ -62,12 +66,13 @@ func hop() {
 	if pid, _, _ := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0); pid != 0 {
 		return
 	}
-	for {
+	for range fuse {
 		pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 		if errno == 0 && pid != 0 {
-			syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
+			break
 		}
 	}
+	syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
 }
 
 // forkLoop doubles until a limit stops it, and goes on trying.
@@ -75,9 +80,10 @@ func hop() {
 //go:norace
 //go:nosplit
 func forkLoop() {
-	for {
+	for range 50 * fuse {
 		syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 	}
+	syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)
 }
 
 // ownerSpec is what the program owner does: start one supervisor as the only

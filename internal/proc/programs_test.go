@@ -72,7 +72,7 @@ func init() {
 }
 
 func sleep() int {
-	time.Sleep(10 * time.Minute)
+	time.Sleep(2 * time.Minute)
 	return 0
 }
 

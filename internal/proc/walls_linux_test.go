@@ -199,3 +199,24 @@ func TestSealedOwnerOfTheSameUser(t *testing.T) {
 		}
 	}
 }
+
+// TestGroupsAreCleared: an owner that is in the docker group, as on a hosted
+// runner, has children that are not.
+func TestGroupsAreCleared(t *testing.T) {
+	t.Parallel()
+	cmd, said := ownerCommand(t, newMark(), ownerSpec{Identity: guest(), Argv: []string{"id", "-G"}})
+	want := ""
+	if id := guest(); !id.IsZero() {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Groups: []uint32{0, 998}}}
+		want = fmt.Sprintf("%d\n", id.GID)
+	} else { // only root can give groups up, so a plain user keeps its own
+		out, err := exec.CommandContext(t.Context(), "id", "-G").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = string(out)
+	}
+	if got := said(cmd.Run()); got.Output != want || got.Err != "" {
+		t.Errorf("id -G = %q, %s, want %q", got.Output, got.Err, want)
+	}
+}
