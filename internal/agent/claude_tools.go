@@ -1,8 +1,7 @@
 package agent
 
 import (
-	"bytes"
-	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -34,7 +33,8 @@ func (d *claudeDecoder) toolEnd(b block, structured []byte, echo bool) {
 	if failed {
 		d.turn.ToolErrors++
 	}
-	d.emit(ralph.Event{Kind: ralph.EventToolEnd, At: time.Now(), Tool: name, ToolID: id, Text: d.output(b.content), IsError: failed, Echo: echo})
+	text, lines, chars := d.output(b.content)
+	d.emit(ralph.Event{Kind: ralph.EventToolEnd, At: time.Now(), Tool: name, ToolID: id, Text: text, Lines: lines, Chars: chars, IsError: failed, Echo: echo})
 	if !echo && !failed && d.todos.apply(name, structured) {
 		d.emitTodos()
 	}
@@ -45,16 +45,16 @@ func (d *claudeDecoder) emitTodos() {
 }
 
 // output is the text of a tool result: a string, or a list of text and other
-// blocks. What is longer than an event may be is cut; how much there was is
-// said at the end.
-func (d *claudeDecoder) output(content []byte) string {
+// blocks. What is longer than an event may be is cut; lines and chars are then
+// how much there was, else 0.
+func (d *claudeDecoder) output(content []byte) (text string, lines, chars int) {
 	d.scratch = d.scratch[:0]
-	var lineEnds, chars int // of what was left out
+	var lineEnds, left int // of what was left out
 	add := func(raw []byte) {
 		var rest []byte
 		d.scratch, rest = unescape(d.scratch, raw, maxOutput)
 		l, c := measure(rest)
-		lineEnds, chars = lineEnds+l, chars+c
+		lineEnds, left = lineEnds+l, left+c
 	}
 	if raw, ok := inner(content); ok {
 		add(raw)
@@ -70,12 +70,11 @@ func (d *claudeDecoder) output(content []byte) string {
 			}
 		}
 	}
-	text := valid(d.scratch)
-	if chars == 0 {
-		return text
+	text = valid(d.scratch)
+	if left == 0 {
+		return text, 0, 0
 	}
-	return fmt.Sprintf("%s\n[cut here: %d lines, %d characters in all]", text,
-		1+lineEnds+bytes.Count(d.scratch, []byte{'\n'}), chars+utf8.RuneCountInString(text))
+	return text, strings.Count(text, "\n") + lineEnds + 1, utf8.RuneCountInString(text) + left
 }
 
 // summaryKeys are the inputs that say best what a tool call is about, best

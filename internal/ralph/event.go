@@ -36,6 +36,9 @@ type Event struct {
 	Tool    string // name of the tool
 	ToolID  string // pairs a start with its end
 	IsError bool   // the tool call failed
+	// Lines and Chars are the size of a tool's whole output when Text is only
+	// its beginning; 0 when Text is all of it.
+	Lines, Chars int
 	// Echo marks text that is shown but never searched for the completion
 	// marker: a copy of our own prompt, or a subagent's words.
 	Echo  bool

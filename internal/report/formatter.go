@@ -101,11 +101,15 @@ func (f *Formatter) toolEnd(e ralph.Event) []string {
 	if text != "" {
 		lines = strings.Count(text, "\n") + 1
 	}
+	chars := utf8.RuneCountInString(text)
+	if e.Chars > 0 { // the text was cut
+		lines, chars = e.Lines, e.Chars
+	}
 	mark, what, style := f.sign(ok), "Result", green
 	if e.IsError {
 		mark, what, style = f.sign(bad), "Error", red
 	}
-	line := fmt.Sprintf("%s %s ← %s (%s, %s)", mark, what, name, plural(lines, "line"), plural(utf8.RuneCountInString(text), "char"))
+	line := fmt.Sprintf("%s %s ← %s (%s, %s)", mark, what, name, plural(lines, "line"), plural(chars, "char"))
 	return append([]string{f.paint(style, line)}, f.output(text)...)
 }
 
