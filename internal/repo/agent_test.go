@@ -284,3 +284,25 @@ func TestUnfinishedIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// Commits and trees that no server takes are not pushed as they are.
+func TestAgentCraftsObjects(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	r := begin(t, dir, f.url)
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	git(t, dir, "add", "-A")
+	raw := filepath.Join(t.TempDir(), "commit")
+	write(t, raw, "tree "+git(t, dir, "write-tree")+"\nparent "+git(t, dir, "rev-parse", "HEAD")+"\nauthor nobody\ncommitter nobody\n\nbad\n")
+	git(t, dir, "update-ref", "HEAD", git(t, dir, "hash-object", "-t", "commit", "--literally", "-w", raw))
+	write(t, filepath.Join(dir, ".g\u200cit/config"), "x\n")
+	write(t, filepath.Join(dir, "sub/GIT~2 "), "x\n")
+	if err := os.Symlink("x.txt", filepath.Join(dir, ".gitmodules")); err != nil {
+		t.Fatal(err)
+	}
+	change, c := r.pushed(t, f)
+	equal(t, "files", files(t, f.dir, c.SHA), []string{"100644 a.txt", "100644 second.txt", "100644 sub/GIT~2 ", "100644 x.txt"})
+	if c.Own != 0 || !hasNote(change.Notes, "damaged") {
+		t.Errorf("Checkpoint() = %+v, notes %q, want the crafted commit left out", c, change.Notes)
+	}
+}

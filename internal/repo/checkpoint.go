@@ -104,7 +104,11 @@ func (r *Repo) describe(s *snapshot, before plumbing.Hash) (ralph.Commit, error)
 // signature keeps names within the syntax of a commit.
 func signature(id Identity, at time.Time) object.Signature {
 	strip := strings.NewReplacer("<", "", ">", "", "\n", " ", "\r", " ", "\x00", "")
-	return object.Signature{Name: strings.TrimSpace(strip.Replace(id.Name)), Email: strings.TrimSpace(strip.Replace(id.Email)), When: at}
+	name := strings.TrimSpace(strip.Replace(id.Name))
+	if name == "" {
+		name = "ralph"
+	}
+	return object.Signature{Name: name, Email: strings.TrimSpace(strip.Replace(id.Email)), When: at}
 }
 
 // message ends with one line end, as git's own do.
@@ -128,6 +132,19 @@ func (r *Repo) catchUp(ctx context.Context, s *snapshot) {
 	if err := r.giveBack(ctx, s); err != nil {
 		r.note("the workspace was not brought to the checkpoint %s: %s", r.line.tip.String()[:7], clean(err.Error(), 300))
 	}
+}
+
+// head is the commit HEAD points to; zero when there is none. It is read from
+// the files where that is plain to see, to save a child.
+func (r *Repo) head(ctx context.Context) (plumbing.Hash, error) {
+	if r.attached() {
+		if b, err := readFile(r.common, "refs/heads/"+r.opt.Branch, 4096); err == nil {
+			if h, err := parseHash(string(b)); err == nil {
+				return h, nil
+			}
+		}
+	}
+	return r.ref(ctx, "HEAD")
 }
 
 func (r *Repo) attached() bool {

@@ -191,3 +191,49 @@ func TestDesk(t *testing.T) {
 	equal(t, "x.txt", read(t, filepath.Join(dir, "x.txt")), "in the way\n")
 	equal(t, "HEAD", git(t, dir, "symbolic-ref", "HEAD"), "refs/heads/main")
 }
+
+func TestSparseCheckout(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	f.seed(t, map[string]string{"in/a.txt": "a\n", "out/b.txt": "b\n"})
+	dir := f.checkout(t, true)
+	git(t, dir, "config", "extensions.worktreeConfig", "true")
+	git(t, dir, "sparse-checkout", "set", "in")
+	r := begin(t, dir, f.url)
+	write(t, filepath.Join(dir, "in/new.txt"), "n\n")
+	_, c := r.pushed(t, f)
+	equal(t, "files", files(t, f.dir, c.SHA), []string{"100644 in/a.txt", "100644 in/new.txt", "100644 out/b.txt", "100644 second.txt"})
+	equal(t, "status", git(t, dir, "status", "--porcelain"), "")
+}
+
+// The workflow checked out the work branch itself.
+func TestWorkBranchCheckedOut(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	r := begin(t, dir, f.url)
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	_, first := r.pushed(t, f)
+	dir = filepath.Join(t.TempDir(), "clone")
+	git(t, f.dir, "clone", "-q", "-b", "ralph/work", "--depth=1", "file://"+f.dir, dir)
+	r = begin(t, dir, f.url)
+	if r.start.Base != "main" || r.start.HeadSHA != first.SHA {
+		t.Errorf("Begin() = %+v, want base main at %s", r.start, first.SHA)
+	}
+	write(t, filepath.Join(dir, "y.txt"), "y\n")
+	_, c := r.pushed(t, f)
+	equal(t, "parent", git(t, f.dir, "rev-parse", c.SHA+"^"), first.SHA)
+}
+
+func TestEverythingRemoved(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	r := begin(t, dir, f.url)
+	for _, name := range []string{"a.txt", "second.txt"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, c := r.pushed(t, f)
+	equal(t, "files", files(t, f.dir, c.SHA), []string(nil))
+	equal(t, "status", git(t, dir, "status", "--porcelain"), "")
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 // Guest runs git as the agent's user inside its sandbox, with the workspace as
@@ -50,6 +51,9 @@ func subcommand(args []string) string {
 	return ""
 }
 
+// guestTime bounds one git command; staging a million new files takes minutes.
+const guestTime = 10 * time.Minute
+
 // guestOutputBytes bounds what is read of a command whose answer is short.
 const guestOutputBytes = 64 << 20
 
@@ -68,6 +72,9 @@ func (r *Repo) gitEnv(ctx context.Context, env []string, stdin io.Reader, stdout
 	if r.top != "" {
 		all = append(all, "-C", r.top)
 	}
+	// A filter the agent planted may hang for ever.
+	ctx, cancel := context.WithTimeoutCause(ctx, guestTime, fmt.Errorf("git %s took longer than %s", subcommand(args), guestTime))
+	defer cancel()
 	return r.opt.Guest.Git(ctx, GuestCommand{
 		Args:   append(all, args...),
 		Env:    append(baseEnv(), env...),

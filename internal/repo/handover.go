@@ -38,16 +38,10 @@ func (r *Repo) importCommit(ctx context.Context, h plumbing.Hash) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.store.fs.EncodedObject(plumbing.TreeObject, c.TreeHash); err == nil && r.whole(c.TreeHash) {
+	if r.store.has(c.TreeHash) && r.store.whole(c.TreeHash) {
 		return nil
 	}
 	return r.importObjects(ctx, []string{c.TreeHash.String()}, "--revs", "--filter=blob:none")
-}
-
-// whole says that the store holds all folders of a tree.
-func (r *Repo) whole(h plumbing.Hash) bool {
-	_, err := r.store.diff(plumbing.ZeroHash, h, nil)
-	return err == nil
 }
 
 // importObjects takes what pack-objects makes of the given revisions into the

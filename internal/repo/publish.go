@@ -146,7 +146,7 @@ func (r *Repo) fetchForeign(ctx context.Context, tip plumbing.Hash) error {
 			return err
 		}
 		c, err := r.store.commit(tip)
-		if err == nil && r.whole(c.TreeHash) {
+		if err == nil && r.store.whole(c.TreeHash) {
 			r.server.known[tip] = true
 			return nil
 		}

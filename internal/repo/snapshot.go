@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -44,7 +45,7 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err != nil {
 		return ralph.Change{}, err
 	}
-	head, err := r.ref(ctx, "HEAD")
+	head, err := r.head(ctx)
 	if err != nil {
 		return ralph.Change{}, err
 	}
@@ -151,9 +152,10 @@ func (o omission) String() string {
 
 // leftOut finds the changes that may not be published.
 func (r *Repo) leftOut(ctx context.Context, changes []change) ([]omission, error) {
-	var links, names, large, state omission
+	var links, names, special, large, state omission
 	links.reason = "a repository inside the work tree, which a commit would only point to; remove its .git folder to publish its files"
 	names.reason = "the name holds control characters"
+	special.reason = "git hosts refuse the name, which another system reads as git's own"
 	state.reason = "ralph's own state"
 	large.reason = fmt.Sprintf("larger than %d MB, which the forge does not take; use Git LFS or ignore it", maxBlobBytes>>20)
 	var rest []change
@@ -165,6 +167,8 @@ func (r *Repo) leftOut(ctx context.Context, changes []change) ([]omission, error
 			links.changes = append(links.changes, ch)
 		case ch.new != (entry{}) && hasControl(ch.path):
 			names.changes = append(names.changes, ch)
+		case ch.new != (entry{}) && refusedName(ch):
+			special.changes = append(special.changes, ch)
 		case ch.new.isBlob():
 			rest = append(rest, ch)
 		}
@@ -173,7 +177,7 @@ func (r *Repo) leftOut(ctx context.Context, changes []change) ([]omission, error
 	if large.changes, err = r.oversized(ctx, rest); err != nil {
 		return nil, err
 	}
-	all := []omission{links, names, large, state}
+	all := []omission{links, names, special, large, state}
 	filtered, err := r.unfiltered(ctx, rest)
 	if err != nil {
 		return nil, err
@@ -184,6 +188,26 @@ func (r *Repo) leftOut(ctx context.Context, changes []change) ([]omission, error
 
 func hasControl(s string) bool {
 	return strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 })
+}
+
+// refusedName says that fsck on the receiving side would refuse a push with
+// this path: a part that HFS+ or NTFS take for .git, or a .gitmodules that is a
+// link (git's verify_path and fsck, CVE-2014-9390, CVE-2018-11235).
+func refusedName(ch change) bool {
+	for part := range strings.SplitSeq(ch.path, "/") {
+		visible := strings.Map(func(c rune) rune {
+			if c >= 0x200c && c <= 0x200f || c >= 0x202a && c <= 0x202e || c >= 0x206a && c <= 0x206f || c == 0xfeff {
+				return -1
+			}
+			return c
+		}, part)
+		ntfs, _, _ := strings.Cut(strings.TrimRight(part, " ."), ":")
+		ntfs = strings.TrimRight(ntfs, " .")
+		if strings.EqualFold(visible, ".git") || strings.EqualFold(ntfs, ".git") || strings.EqualFold(ntfs, "git~1") {
+			return true
+		}
+	}
+	return ch.new.mode == filemode.Symlink && strings.EqualFold(ch.path, ".gitmodules")
 }
 
 // oversized finds the changes whose blob the guest left out of its pack for
@@ -355,7 +379,7 @@ func (r *Repo) ownCommits(head plumbing.Hash) (list []plumbing.Hash, reason stri
 		}
 		seen[h] = true
 		c, err := r.store.commit(h)
-		if err != nil {
+		if err != nil || !r.store.sound(h) {
 			return nil, "one of them is damaged"
 		}
 		list = append(list, h)

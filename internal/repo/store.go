@@ -1,12 +1,14 @@
 package repo
 
 import (
+	"bytes"
 	"crypto"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
@@ -107,6 +109,40 @@ func (s *store) commit(h plumbing.Hash) (*object.Commit, error) {
 		return nil, fmt.Errorf("commit %s: %w", h, err)
 	}
 	return c, nil
+}
+
+// commitHead is what git's fsck asks of the first lines of a commit.
+var commitHead = regexp.MustCompile(`^tree [0-9a-f]{40}\n(parent [0-9a-f]{40}\n)*author [^<>\n]*<[^<>\n]*> [1-9]?[0-9]{0,15} [+-][0-9]{4}\ncommitter [^<>\n]*<[^<>\n]*> [1-9]?[0-9]{0,15} [+-][0-9]{4}\n`)
+
+// sound says that a server would take the commit: the agent can store any bytes
+// as one.
+func (s *store) sound(h plumbing.Hash) bool {
+	b, err := s.read(plumbing.CommitObject, h)
+	return err == nil && commitHead.Match(b) && bytes.IndexByte(b, 0) < 0
+}
+
+// whole says that the store holds all folders of a tree.
+func (s *store) whole(root plumbing.Hash) bool {
+	seen := map[plumbing.Hash]bool{emptyTree: true}
+	queue := []plumbing.Hash{root}
+	for len(queue) > 0 {
+		h := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		if seen[h] {
+			continue
+		}
+		seen[h] = true
+		items, err := s.tree(h)
+		if err != nil {
+			return false
+		}
+		for _, it := range items {
+			if it.isTree() {
+				queue = append(queue, it.hash)
+			}
+		}
+	}
+	return true
 }
 
 func (s *store) writeCommit(c *object.Commit) (plumbing.Hash, error) {
