@@ -63,13 +63,16 @@ func TestWorkflow(t *testing.T) {
 			t.Errorf("the workflow's log lacks %q", want)
 		}
 	}
-	if strings.Contains(log.String(), "a process is left") {
-		t.Error("a process outlived the step")
-	}
+	checkProcesses(t, "4241")
 	checkConversation(t, m)
 	checkCommits(t, r, "ralph/mul")
 	if ps := r.pulls(t); len(ps) != 1 || ps[0].Title != "Add mul" || ps[0].Head.Ref != "ralph/mul" {
 		t.Errorf("pull requests = %+v, want one, Add mul", ps)
+	}
+	for what, value := range map[string]string{"the token": r.Token, "the API key": apiKey} {
+		if strings.Contains(maskCommand.ReplaceAllString(log.String(), ""), value) {
+			t.Errorf("%s stands in the log", what)
+		}
 	}
 	if t.Failed() {
 		t.Logf("log of act:\n%s", log.String())

@@ -39,17 +39,33 @@ echo "status=forged" >>/github/runner_temp/_runner_file_commands/set_output_1
 git config --get-regexp '.*' ; git fetch origin main && echo fetched-with-a-token`
 
 // escape leaves a process behind that the end of the agent does not reach.
-const escape = `(setsid nohup sleep 4242 >/dev/null 2>&1 &)`
+func escape(seconds string) string { return "(setsid nohup sleep " + seconds + " >/dev/null 2>&1 &)" }
 
 // survivors counts what escape left, from inside the container.
-const survivors = `n=0; for p in /proc/[0-9]*/cmdline; do tr '\0' ' ' <"$p" 2>/dev/null | grep -q '^sleep 4242' && n=$((n+1)); done; echo "survivors=$n"`
+const survivors = `n=0; for p in /proc/[0-9]*/cmdline; do tr '\0' ' ' <"$p" 2>/dev/null | grep -q '^sleep 424' && n=$((n+1)); done; echo "survivors=$n"`
+
+// checkProcesses looks for what escape left, from outside, where every
+// container's processes are seen.
+func checkProcesses(t *testing.T, seconds string) {
+	t.Helper()
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range lines {
+		// A process may end meanwhile.
+		if b, err := os.ReadFile(path); err == nil && strings.HasPrefix(string(b), "sleep\x00"+seconds+"\x00") {
+			t.Errorf("%s is left: sleep %s", path, seconds)
+		}
+	}
+}
 
 // mainJob is the agent's side of the main job: it breaks the program in
 // iteration 1 and promises all the same, repairs it in iteration 2.
 func mainJob() func(question) answer {
 	return script(
 		bash(snoop),
-		bash(`printf 'add() { echo $(($1 - $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh; echo scratch >note.tmp; `+escape),
+		bash(`printf 'add() { echo $(($1 - $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh; echo scratch >note.tmp; `+escape("4241")),
 		answer{Text: "mul is there. <promise>COMPLETE</promise>"},
 		bash(survivors+`; printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh; sh test.sh`),
 		answer{Text: "add adds again, and mul multiplies.\n\n<promise>COMPLETE</promise>"},
@@ -97,6 +113,7 @@ func TestAction(t *testing.T) {
 			checkReport(t, j, res)
 			checkWorkspace(t, j)
 			checkSecrets(t, j, m, res)
+			checkProcesses(t, "4241")
 		})
 	}
 }

@@ -19,7 +19,7 @@ func TestCancelled(t *testing.T) {
 	m := newModel(t, script(
 		bash("echo one >one.txt"),
 		answer{Text: "The first part is there."},
-		bash("echo two >two.txt; "+escape),
+		bash("echo two >two.txt; "+escape("4242")),
 		answer{Text: "x", Hang: true},
 	))
 	j := newJob(t, r, "", checkoutV4)
@@ -38,6 +38,7 @@ func TestCancelled(t *testing.T) {
 	}
 	checkWorkspace(t, j)
 	checkSecrets(t, j, m, res)
+	checkProcesses(t, "4242")
 }
 
 // The same with an agent that ignores both signals and holds its output open.
@@ -45,7 +46,7 @@ func TestCancelledStubbornAgent(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"agent.sh": `trap '' INT TERM HUP
 echo one >one.txt
-setsid sh -c 'trap "" INT TERM HUP; sleep 4242' &
+setsid sh -c 'trap "" INT TERM HUP; sleep 4243' &
 echo ready
 while :; do sleep 1; done
 `}
@@ -68,6 +69,7 @@ while :; do sleep 1; done
 		t.Errorf("pushed files = %q, want one.txt", got)
 	}
 	checkWorkspace(t, j)
+	checkProcesses(t, "4243")
 }
 
 func checkCancelled(t *testing.T, r *repository, s *step, res result, took time.Duration) {
