@@ -193,13 +193,13 @@ func (r *run) worked(it Iteration) bool {
 }
 
 // check runs every guardrail, not only up to the first that fails.
-func (r *Loop) check(ctx context.Context, n int) []Verdict {
-	verdicts := make([]Verdict, 0, len(r.Guardrails))
-	for _, g := range r.Guardrails {
-		r.emit(Event{Kind: EventGuardrailStart, Text: g.Name(), Iteration: n})
+func (l *Loop) check(ctx context.Context, n int) []Verdict {
+	verdicts := make([]Verdict, 0, len(l.Guardrails))
+	for _, g := range l.Guardrails {
+		l.emit(Event{Kind: EventGuardrailStart, Text: g.Name(), Iteration: n})
 		v := g.Check(ctx, n)
 		verdicts = append(verdicts, v)
-		r.emit(Event{Kind: EventGuardrailEnd, Verdict: &v, Iteration: n})
+		l.emit(Event{Kind: EventGuardrailEnd, Verdict: &v, Iteration: n})
 	}
 	return verdicts
 }
