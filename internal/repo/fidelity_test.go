@@ -237,3 +237,35 @@ func TestEverythingRemoved(t *testing.T) {
 	equal(t, "files", files(t, f.dir, c.SHA), []string(nil))
 	equal(t, "status", git(t, dir, "status", "--porcelain"), "")
 }
+
+// A workspace of another uid, as in a container that runs as root.
+func TestWorkspaceOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	g := &hostGuest{dir: dir, env: []string{"GIT_TEST_ASSUME_DIFFERENT_OWNER=1"}}
+	if err := g.Git(t.Context(), repo.GuestCommand{Args: []string{"status"}}); err == nil {
+		t.Fatal("git status = nil, want dubious ownership")
+	}
+	r := begin(t, dir, f.url, func(o *repo.Options) { o.Guest = g })
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	r.pushed(t, f)
+}
+
+func TestMark(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	r := begin(t, dir, f.url)
+	write(t, filepath.Join(dir, "made.txt"), "by setup\n")
+	write(t, filepath.Join(dir, "a.txt"), "by setup\n")
+	if err := r.Mark(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if change := r.snapshot(t); change.SinceStart || change.Files != 0 || change.Tree != r.Tree() {
+		t.Errorf("Snapshot() = %+v, want nothing since start, tree %s", change, r.Tree())
+	}
+	write(t, filepath.Join(dir, "made.txt"), "again\n")
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	_, c := r.pushed(t, f)
+	equal(t, "files", files(t, f.dir, c.SHA), []string{"100644 a.txt", "100644 second.txt", "100644 x.txt"})
+	equal(t, "a.txt", git(t, f.dir, "show", c.SHA+":a.txt"), "a")
+}

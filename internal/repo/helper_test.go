@@ -28,10 +28,10 @@ const token = "ghs_0123456789abcdefTOKEN"
 // given.
 type hostGuest struct {
 	dir string
+	env []string
 
 	mu       sync.Mutex
 	commands []repo.GuestCommand
-	inside   bool
 }
 
 func (g *hostGuest) Git(ctx context.Context, c repo.GuestCommand) error {
@@ -40,7 +40,7 @@ func (g *hostGuest) Git(ctx context.Context, c repo.GuestCommand) error {
 	g.mu.Unlock()
 	cmd := exec.CommandContext(ctx, "git", c.Args...)
 	cmd.Dir = g.dir
-	cmd.Env = append(gitEnv(), c.Env...)
+	cmd.Env = append(append(gitEnv(), g.env...), c.Env...)
 	cmd.Env = append(cmd.Env, "RALPH_TEST_INSIDE=1")
 	cmd.Stdin = c.Stdin
 	if f, ok := c.Stdin.(*os.File); ok {
@@ -58,7 +58,7 @@ func (g *hostGuest) Git(ctx context.Context, c repo.GuestCommand) error {
 
 func gitEnv() []string {
 	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1",
+		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "GIT_TEST_FSYNC=0",
 		"GIT_AUTHOR_NAME=Agent", "GIT_AUTHOR_EMAIL=agent@example.com",
 		"GIT_COMMITTER_NAME=Agent", "GIT_COMMITTER_EMAIL=agent@example.com",
 	}
@@ -118,14 +118,14 @@ func newForge(t testing.TB) *forge {
 	t.Helper()
 	top := t.TempDir()
 	f := &forge{dir: filepath.Join(top, "owner", "name.git")}
-	git(t, top, "init", "-q", "--bare", "-b", "main", f.dir)
+	git(t, top, "init", "-q", "--bare", "--template=", "-b", "main", f.dir)
 	git(t, f.dir, "config", "http.receivepack", "true")
 	git(t, f.dir, "config", "receive.fsckObjects", "true")
 	backend := strings.TrimSpace(git(t, top, "--exec-path")) + "/git-http-backend"
 	h := &cgi.Handler{
 		Path: backend,
 		Env: []string{
-			"GIT_PROJECT_ROOT=" + top, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1", "HOME=/nonexistent",
+			"GIT_PROJECT_ROOT=" + top, "GIT_TEST_FSYNC=0", "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1", "HOME=/nonexistent",
 			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "REMOTE_USER=someone",
 		},
 	}
@@ -173,7 +173,7 @@ func (f *forge) setFault(fault func(w http.ResponseWriter, r *http.Request) bool
 func (f *forge) seed(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	git(t, dir, "init", "-q", "-b", "main")
+	git(t, dir, "init", "-q", "--template=", "-b", "main")
 	for name, content := range files {
 		write(t, filepath.Join(dir, name), content)
 	}

@@ -11,7 +11,6 @@ import (
 // layout is where a work tree keeps its git folder. common differs from git in
 // a linked work tree only.
 type layout struct {
-	top    string
 	git    string
 	common string
 }
@@ -29,7 +28,7 @@ func locate(dir string) (layout, error) {
 			return layout{}, err
 		}
 		if git != "" {
-			l := layout{top: top, git: git, common: git}
+			l := layout{git: git, common: git}
 			if b, err := os.ReadFile(filepath.Join(git, "commondir")); err == nil {
 				l.common = resolve(git, strings.TrimSpace(string(b)))
 			}
