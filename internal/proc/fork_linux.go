@@ -22,20 +22,27 @@ func (in *supervised) fork(r request, fds []int) (pid int, err error) {
 	return forkLimited(r, &attr)
 }
 
+// spareThreads is how many more threads than the children the supervisor may
+// have: a Go program that cannot start one dies.
+const spareThreads = 64
+
 // forkLimited starts a child under its process limit, which fork cannot set. The
 // supervisor lowers its own for the moment of the fork, when nothing of the
-// agent's runs, and then takes away the child's right to raise it.
+// agent's runs, and then takes away the child's right to raise it. A child that
+// is faster than that gains the spare threads at most.
 func forkLimited(r request, attr *syscall.ProcAttr) (int, error) {
-	var old unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &old); err != nil {
+	var own unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &own); err != nil {
 		return 0, os.NewSyscallError("getrlimit", err)
 	}
-	limit := min(r.MaxProcs, old.Max)
-	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: old.Max}); err != nil {
+	limit := min(r.MaxProcs, own.Max)
+	own.Max = min(own.Max, max(limit+spareThreads, limit))
+	own.Cur = min(own.Cur, own.Max)
+	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: own.Max}); err != nil {
 		return 0, os.NewSyscallError("setrlimit", err)
 	}
 	pid, err := syscall.ForkExec(r.Path, r.Argv, attr)
-	_ = unix.Setrlimit(unix.RLIMIT_NPROC, &old)
+	_ = unix.Setrlimit(unix.RLIMIT_NPROC, &own)
 	if err != nil {
 		return 0, explain(err, r)
 	}

@@ -205,6 +205,9 @@ func (in *supervised) tell(kind byte, body []byte) {
 // heard takes what sandbox-exec said: nothing when it became the child.
 func (in *supervised) heard(status []byte) {
 	in.pending = false
+	if len(status) == 0 && in.asked != nil {
+		return // we ended it ourselves
+	}
 	if failure, ok := sandbox.ParseFailure(status); ok {
 		in.failure = &failure
 	}

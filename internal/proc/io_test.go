@@ -268,7 +268,7 @@ func TestRunSerialises(t *testing.T) {
 
 func TestClosed(t *testing.T) {
 	t.Parallel()
-	s, err := proc.Start(t.Context(), proc.Options{})
+	s, err := proc.Start(t.Context(), proc.Options{Env: []string{quickExit}})
 	if err != nil {
 		t.Fatal(err)
 	}

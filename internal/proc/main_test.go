@@ -3,6 +3,7 @@ package proc_test
 import (
 	"context"
 	"crypto/rand"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -33,6 +34,10 @@ func TestMain(m *testing.M) {
 		case "program":
 			os.Exit(programs[os.Args[2]](os.Args[3:]))
 		}
+	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "6"); err != nil { // these tests wait more than they work
+		panic(err)
 	}
 	os.Exit(inBase(m))
 }

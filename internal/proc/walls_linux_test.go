@@ -1,6 +1,7 @@
 package proc_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/sandbox"
@@ -114,11 +116,12 @@ func testNoWalls(t *testing.T, r room, reason string) {
 func TestIdentity(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	c := shell("id -u; id -g; id -G; cat /proc/self/limits | grep processes | tr -s ' ' | cut -d' ' -f3,4")
+	c := shell("id -u; id -g; id -G; " +
+		"set -- $(grep processes /proc/self/limits); echo $3; [ $4 -le 841 ] && echo bounded")
 	c.Stdout = &out
 	want := fmt.Sprintf("%d\n%d\n", os.Geteuid(), os.Getegid())
 	if id := guest(); !id.IsZero() {
-		want = fmt.Sprintf("%d\n%d\n%d\n777 777\n", id.UID, id.GID, id.GID) // no other group
+		want = fmt.Sprintf("%d\n%d\n%d\n777\nbounded\n", id.UID, id.GID, id.GID) // no other group
 	}
 	for _, walls := range []*sandbox.Walls{nil, newRoom(t).options.Walls} {
 		out.Reset()
@@ -218,5 +221,23 @@ func TestGroupsAreCleared(t *testing.T) {
 	}
 	if got := said(cmd.Run()); got.Output != want || got.Err != "" {
 		t.Errorf("id -G = %q, %s, want %q", got.Output, got.Err, want)
+	}
+}
+
+// TestCancelledWhileStarting: whatever the moment, a cancelled start is no error.
+func TestCancelledWhileStarting(t *testing.T) {
+	t.Parallel()
+	s := start(t, newRoom(t).options)
+	for delay := range 12 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(delay)*time.Millisecond)
+		mark := newMark()
+		c := program("sleeps", mark)
+		c.Limits.Grace = time.Millisecond
+		exit, err := s.Run(ctx, c)
+		cancel()
+		if err != nil || exit.Why != proc.Cancelled {
+			t.Errorf("Run(cancelled after %d ms) = %+v, %v, want cancelled", delay, exit, err)
+		}
+		wantNoSurvivor(t, mark)
 	}
 }

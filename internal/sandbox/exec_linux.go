@@ -14,7 +14,7 @@ import (
 // Descriptors sandbox-exec is started with, beside the child's own three.
 const (
 	SpecFD   = 3 // the Spec, at offset 0; may be shared by many children
-	StatusFD = 4 // gets one Failure; end of file without one means the child runs
+	StatusFD = 4 // what ParseFailure reads
 )
 
 // Failure is why a child was not started.
@@ -31,15 +31,15 @@ func ExecMain(args, environ []string) int {
 	runtime.LockOSThread() // walls belong to a thread; the exec must come from the same
 	unix.CloseOnExec(SpecFD)
 	unix.CloseOnExec(StatusFD)
-	err := become(args, environ)
+	status := os.NewFile(StatusFD, "status")
+	err := become(args, environ, status)
 	var errno syscall.Errno
 	errors.As(err, &errno)
-	status := os.NewFile(StatusFD, "status")
 	_, _ = status.WriteString(Failure{errno, err.Error()}.encode())
 	return 126
 }
 
-func become(args, environ []string) error {
+func become(args, environ []string, status io.StringWriter) error {
 	if len(args) < 2 {
 		return errors.New("sandbox-exec is started by ralph only")
 	}
@@ -65,6 +65,9 @@ func become(args, environ []string) error {
 		}
 	case spec.Walls.Strict:
 		return fmt.Errorf("isolation is strict, but there are no file walls: %s", reason)
+	}
+	if _, err := status.WriteString(reached); err != nil {
+		return fmt.Errorf("tell the supervisor: %s", err)
 	}
 	return os.NewSyscallError("exec "+args[0], syscall.Exec(args[0], args[1:], environ))
 }

@@ -6,18 +6,23 @@ import (
 	"syscall"
 )
 
+// reached is written when only the exec is left to do. Without it the end of the
+// file means that sandbox-exec died, not that it became the child.
+const reached = "+"
+
 func (f Failure) encode() string { return strconv.Itoa(int(f.Errno)) + " " + f.Text }
 
 // ParseFailure reads what sandbox-exec wrote to StatusFD; ok is false when the
 // child was started.
 func ParseFailure(data []byte) (f Failure, ok bool) {
-	if len(data) == 0 {
-		return Failure{}, false
+	text, complete := strings.CutPrefix(string(data), reached)
+	if text == "" {
+		return Failure{Text: "sandbox-exec ended before it became the child"}, !complete
 	}
-	number, text, _ := strings.Cut(string(data), " ")
+	number, reason, _ := strings.Cut(text, " ")
 	n, err := strconv.Atoi(number)
-	if err != nil {
-		return Failure{Text: string(data)}, true
+	if err != nil || n < 0 {
+		return Failure{Text: text}, true
 	}
-	return Failure{Errno: syscall.Errno(n), Text: text}, true
+	return Failure{Errno: syscall.Errno(n), Text: reason}, true
 }
