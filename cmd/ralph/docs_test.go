@@ -1,0 +1,341 @@
+package main
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// root is the repository, seen from here.
+const root = "../.."
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// documents are the texts for people, by name.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		paths, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			name, err := filepath.Rel(root, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[filepath.ToSlash(name)] = read(t, name)
+		}
+	}
+	if texts["README.md"] == "" || texts["docs/configuration.md"] == "" {
+		t.Fatalf("found %d documents, and not all there should be", len(texts))
+	}
+	return texts
+}
+
+// help is what a command prints for --help.
+func help(t *testing.T, command ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "help")
+	out, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if code := (&app{args: append(command, "--help"), stdout: out, stderr: out}).main(); code != 0 {
+		t.Fatalf("ralph %v --help = %d, want 0", command, code)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestReadmeTables(t *testing.T) {
+	t.Parallel()
+	readme := read(t, "README.md")
+	for name, want := range map[string]string{"inputs": config.Table(), "outputs": config.OutputsTable()} {
+		_, rest, _ := strings.Cut(readme, "<!-- "+name+":start -->\n")
+		got, _, found := strings.Cut(rest, "<!-- "+name+":end -->")
+		if !found || got != want {
+			t.Errorf("README.md: the table of %s differs from internal/config. It should be:\n%s", name, want)
+		}
+	}
+}
+
+// Every outcome stands in the README with its exit code.
+func TestReadmeOutcomes(t *testing.T) {
+	t.Parallel()
+	readme := read(t, "README.md")
+	for outcome, row := range map[ralph.Outcome]string{
+		ralph.Completed: "0", ralph.MaxIterations: "1, or 0 with `on-incomplete: succeed`", ralph.OverBudget: "1, or 0 with `on-incomplete: succeed`",
+		ralph.Deadline: "1, or 0 with `on-incomplete: succeed`", ralph.Stalled: "1, or 0 with `on-incomplete: succeed`", ralph.Quota: "1",
+		ralph.Invalid: "2", ralph.AgentFailed: "4", ralph.GitFailed: "5", ralph.Interrupted: "130",
+	} {
+		strict, forgiving, _ := strings.Cut(row, ", or ")
+		if want := codes(outcome); want[0] != strict || forgiving == "" && want[0] != want[1] || forgiving != "" && !strings.HasPrefix(forgiving, want[1]+" ") {
+			t.Errorf("%s: exit codes are %v, this test expects %q", outcome, want, row)
+		}
+		if !regexp.MustCompile("(?m)^\\| `" + string(outcome) + "` \\|[^|]*\\| " + regexp.QuoteMeta(row) + " \\|").MatchString(readme) {
+			t.Errorf("README.md: no row for `%s` with the exit code %q", outcome, row)
+		}
+	}
+}
+
+func codes(o ralph.Outcome) [2]string {
+	return [2]string{strconv.Itoa(o.ExitCode(false)), strconv.Itoa(o.ExitCode(true))}
+}
+
+var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
+
+// blocks are the fenced blocks of a language.
+func blocks(text, language string) []string {
+	var list []string
+	for _, m := range fence.FindAllStringSubmatch(text, -1) {
+		if m[1] == language {
+			list = append(list, m[2])
+		}
+	}
+	return list
+}
+
+// workflow is what of a workflow is looked at.
+type workflow struct {
+	Name        string
+	On          any
+	Permissions map[string]string
+	Concurrency map[string]any
+	Jobs        map[string]struct {
+		RunsOn  string `yaml:"runs-on"`
+		Minutes int    `yaml:"timeout-minutes"`
+		Steps   []struct {
+			ID, Uses, Run string
+			Env, With     map[string]string
+		}
+	}
+}
+
+// The workflows of the README can be copied: they are whole, and the action
+// accepts what they hand to it.
+func TestReadmeWorkflows(t *testing.T) {
+	t.Parallel()
+	var action struct {
+		Inputs, Outputs map[string]any
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "action.yml")), &action); err != nil {
+		t.Fatal(err)
+	}
+	triggers := map[string]bool{}
+	for _, block := range blocks(read(t, "README.md"), "yaml") {
+		var w workflow
+		if err := yaml.Unmarshal([]byte(block), &w); err != nil {
+			t.Errorf("README.md: %v in\n%s", err, block)
+			continue
+		}
+		on, _ := w.On.(map[string]any)
+		for trigger := range on {
+			triggers[trigger] = true
+		}
+		if len(on) == 0 || w.Concurrency["group"] == nil || w.Permissions["contents"] != "write" || w.Permissions["pull-requests"] != "write" {
+			t.Errorf("README.md: workflow %q lacks a trigger, permissions or concurrency", w.Name)
+		}
+		for _, output := range regexp.MustCompile(`steps\.ralph\.outputs\.([a-z-]+)`).FindAllStringSubmatch(block, -1) {
+			if action.Outputs[output[1]] == nil {
+				t.Errorf("README.md: workflow %q reads the output %q, which action.yml does not have", w.Name, output[1])
+			}
+		}
+		for name, job := range w.Jobs {
+			var checkedOut, ran bool
+			for _, step := range job.Steps {
+				switch uses, _, _ := strings.Cut(step.Uses, "@"); uses {
+				case "actions/checkout":
+					checkedOut = true
+				case "org/ralph-action":
+					ran = true
+					for input := range step.With {
+						if action.Inputs[input] == nil {
+							t.Errorf("README.md: workflow %q gives the input %q, which action.yml does not have", w.Name, input)
+						}
+					}
+					if step.Env["ANTHROPIC_API_KEY"] == "" {
+						t.Errorf("README.md: workflow %q hands no key over", w.Name)
+					}
+					accepted(t, w.Name, step.With, job.Minutes)
+				}
+			}
+			if !checkedOut || !ran || job.RunsOn == "" {
+				t.Errorf("README.md: job %q of workflow %q is not whole", name, w.Name)
+			}
+		}
+	}
+	for _, trigger := range []string{"workflow_dispatch", "schedule"} {
+		if !triggers[trigger] {
+			t.Errorf("README.md has no workflow for %s", trigger)
+		}
+	}
+}
+
+// accepted loads the inputs as the action does, in a workspace that has the
+// prompt file, and wants the job to outlive the run.
+func accepted(t *testing.T, name string, with map[string]string, minutes int) {
+	t.Helper()
+	dir := t.TempDir()
+	inputs := map[string]string{}
+	for input, value := range with {
+		inputs[input] = regexp.MustCompile(`\$\{\{.*?\}\}`).ReplaceAllString(value, "an expression")
+	}
+	if file := inputs["prompt-file"]; file != "" {
+		path := filepath.Join(dir, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("a task\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg, err := config.Load(config.LoadOptions{Dir: dir, Inputs: inputs})
+	if err != nil {
+		t.Errorf("README.md: workflow %q: %v", name, err)
+		return
+	}
+	if cfg.MaxDuration.Minutes() >= float64(minutes) {
+		t.Errorf("README.md: workflow %q: timeout-minutes %d is not above max-duration %s", name, minutes, cfg.MaxDuration)
+	}
+}
+
+// The flags of `ralph run` are the inputs.
+func TestHelpListsInputs(t *testing.T) {
+	t.Parallel()
+	text := help(t, "run")
+	for _, in := range config.Inputs() {
+		flag := regexp.MustCompile(`--(\[no-\])?` + in.Name + `\b`)
+		if flag.MatchString(text) == in.NoFlag {
+			t.Errorf("ralph run --help lists --%s: %v, want %v", in.Name, in.NoFlag, !in.NoFlag)
+		}
+	}
+}
+
+// Commands and flags that the documents show exist.
+func TestDocumentedCommands(t *testing.T) {
+	t.Parallel()
+	commands := map[string]string{"": help(t)}
+	for _, name := range []string{"run", "action", "demo", "version"} {
+		commands[name] = help(t, name)
+	}
+	inline := regexp.MustCompile("`(?:\\./)?ralph ([^`]*)`")
+	started := regexp.MustCompile(`(?:^|[\s/])ralph(?:-action)?\s+([a-z].*)$`)
+	for name, text := range documents(t) {
+		var lines []string
+		for _, block := range blocks(text, "sh") {
+			for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
+				line, _, _ = strings.Cut(strings.TrimSpace(line), "  #")
+				if m := started.FindStringSubmatch(line); m != nil && !strings.Contains(line, "git clone") {
+					lines = append(lines, m[1])
+				}
+			}
+		}
+		for _, m := range inline.FindAllStringSubmatch(text, -1) {
+			lines = append(lines, m[1])
+		}
+		for _, line := range lines {
+			command, rest, _ := strings.Cut(line, " ")
+			if strings.HasPrefix(command, "sandbox-") {
+				continue // hidden, for ralph itself
+			}
+			if commands[command] == "" {
+				t.Errorf("%s shows `ralph %s`: there is no command %q", name, line, command)
+				continue
+			}
+			missingFlags(t, name, rest, commands[command])
+		}
+	}
+	// In the README a flag that stands alone is ralph's.
+	for _, m := range regexp.MustCompile("`(--[^`]*)`").FindAllStringSubmatch(read(t, "README.md"), -1) {
+		missingFlags(t, "README.md", m[1], commands["run"])
+	}
+}
+
+var flagPattern = regexp.MustCompile(`(?:^|\s)--([a-z][a-z-]*)`)
+
+func missingFlags(t *testing.T, document, line, help string) {
+	t.Helper()
+	for _, m := range flagPattern.FindAllStringSubmatch(line, -1) {
+		if !regexp.MustCompile(`--(\[no-\])?` + m[1] + `\b`).MatchString(help) {
+			t.Errorf("%s shows --%s, which no --help knows: %s", document, m[1], line)
+		}
+	}
+}
+
+// Links between the documents lead to files and headings that are there.
+func TestDocumentedLinks(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	texts := documents(t)
+	for name, text := range texts {
+		for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+			u, err := url.Parse(m[1])
+			if err != nil || u.IsAbs() {
+				continue
+			}
+			target := name
+			if u.Path != "" {
+				target = filepath.ToSlash(filepath.Join(filepath.Dir(name), u.Path))
+				if _, err := os.Stat(filepath.Join(root, target)); err != nil {
+					t.Errorf("%s links to %s: %v", name, m[1], err)
+					continue
+				}
+			}
+			if u.Fragment != "" && !slices.Contains(headings(texts[target]), u.Fragment) {
+				t.Errorf("%s links to %s: no such heading in %s", name, m[1], target)
+			}
+		}
+	}
+}
+
+// headings are the anchors GitHub makes of a document's headings.
+func headings(text string) []string {
+	var list []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		anchor := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		list = append(list, strings.ReplaceAll(anchor, " ", "-"))
+	}
+	return list
+}
+
+// Every module that is required directly stands in the list with its reason,
+// and nothing else does.
+func TestDocumentedDependencies(t *testing.T) {
+	t.Parallel()
+	doc := read(t, "docs/dependencies.md")
+	direct := regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllStringSubmatch(read(t, "go.mod"), -1)
+	if len(direct) == 0 {
+		t.Fatal("go.mod: no direct dependency found")
+	}
+	for _, m := range direct {
+		if !strings.Contains(doc, "| `"+m[1]+"`") {
+			t.Errorf("docs/dependencies.md lacks %s", m[1])
+		}
+	}
+	if rows := strings.Count(doc, "\n| `"); rows != len(direct) {
+		t.Errorf("docs/dependencies.md has %d rows, go.mod %d direct dependencies", rows, len(direct))
+	}
+}
