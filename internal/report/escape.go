@@ -27,6 +27,8 @@ func clean(s string) string {
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		switch {
+		case r >= ' ' && r <= '~', r > '\u00A0' && r < '\u0300' && r != '\u00AD': // most text, without a search
+			return r
 		case r == '\n' || r == '\t' || r == '\uFE0F': // the last makes emoji colourful
 			return r
 		case r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' || r == '\u2029':

@@ -110,21 +110,21 @@ func (f *Formatter) toolEnd(e ralph.Event) []string {
 		mark, what, style = f.sign(bad), "Error", red
 	}
 	line := fmt.Sprintf("%s %s ← %s (%s, %s)", mark, what, name, plural(lines, "line"), plural(chars, "char"))
-	return append([]string{f.paint(style, line)}, f.output(text)...)
+	return append([]string{f.paint(style, line)}, f.beginning(text)...)
 }
 
 // output is the indented beginning of a text.
-func (f *Formatter) output(text string) []string {
-	if f.MaxOutputLines < 0 {
-		return nil
-	}
-	text = strings.Trim(clean(text), "\n")
-	if strings.TrimSpace(text) == "" {
+func (f *Formatter) output(text string) []string { return f.beginning(clean(text)) }
+
+// beginning is output for a text that is clean.
+func (f *Formatter) beginning(text string) []string {
+	text = strings.Trim(text, "\n")
+	if f.MaxOutputLines < 0 || strings.TrimSpace(text) == "" {
 		return nil
 	}
 	cut := false
 	if f.MaxOutputChars > 0 {
-		text, cut = head(text, f.MaxOutputChars)
+		text, cut = firstRunes(text, f.MaxOutputChars)
 	}
 	all := strings.Split(text, "\n")
 	shown := all
