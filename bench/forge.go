@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/org/ralph-action/internal/demo"
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/repo"
+)
+
+const (
+	owner = "octo"
+	token = "ghs_0123456789abcdefghijklmnopqrstuvwxyz" //nolint:gosec // of the forge below, on loopback
+)
+
+// forge is git's own http-backend and a pull-request API, on loopback.
+type forge struct {
+	*demo.Forge
+	dir    string
+	url    string
+	server *http.Server
+}
+
+func newForge(dir string) (*forge, error) {
+	inner, err := demo.NewForge(dir, token)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	f := &forge{Forge: inner, dir: dir, url: "http://" + listener.Addr().String(), server: &http.Server{Handler: inner, ReadHeaderTimeout: time.Minute}}
+	go func() { _ = f.server.Serve(listener) }()
+	return f, nil
+}
+
+func (f *forge) close() { _ = f.server.Close() }
+
+// seed gives the forge a repository with so many small files on main.
+func (b *bench) seed(ctx context.Context, name string, files int) error {
+	if _, err := b.forge.CreateRepository(ctx, owner, name, "main"); err != nil {
+		return err
+	}
+	dir := filepath.Join(b.dir, "seed-"+name)
+	for i := range files {
+		path := filepath.Join(dir, fileName(i))
+		if i%1000 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := write(path, fmt.Sprintf("file %d\nwith a line\n", i)); err != nil {
+			return err
+		}
+	}
+	defer os.RemoveAll(dir)
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "first"},
+		{"push", "-q", filepath.Join(b.forge.dir, owner, name+".git"), "main"},
+	} {
+		if err := b.git(ctx, dir, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func fileName(i int) string {
+	return filepath.Join(fmt.Sprintf("d%02d", i%50), fmt.Sprintf("e%02d", i/50%20), fmt.Sprintf("f%05d.txt", i))
+}
+
+func write(path, content string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(content), 0o644)
+}
+
+// change edits twenty files all over the tree.
+func change(dir string, files, round int) error {
+	const edits = 20
+	var errs []error
+	for i := range edits {
+		errs = append(errs, write(filepath.Join(dir, fileName(i*files/edits)), fmt.Sprintf("changed in round %d at %d\n", round, time.Now().UnixNano())))
+	}
+	return errors.Join(errs...)
+}
+
+// remote is the URL of a repository.
+func (f *forge) remote(name string) string { return f.url + "/" + owner + "/" + name }
+
+// headerKey is where actions/checkout keeps its token.
+func (f *forge) headerKey() string { return "http." + f.url + "/.extraheader" }
+
+func header() string {
+	return "AUTHORIZATION: basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+token))
+}
+
+// checkout is what actions/checkout leaves: shallow, on a branch, with the
+// token in the configuration.
+func (b *bench) checkout(ctx context.Context, name, as string) (string, error) {
+	dir := filepath.Join(b.dir, as)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return "", err
+	}
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"}, {"remote", "add", "origin", b.forge.remote(name)}, {"config", b.forge.headerKey(), header()},
+		{"fetch", "-q", "--no-tags", "--depth=1", "origin", "+refs/heads/main:refs/remotes/origin/main"},
+		{"checkout", "-q", "-B", "main", "refs/remotes/origin/main"},
+	} {
+		if err := b.git(ctx, dir, args...); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+// guest runs the guest's git as the product does: as a supervised child.
+type guest struct {
+	children *proc.Supervisor
+	dir      string
+	env      []string
+}
+
+// Git makes a guest of guest.
+func (g *guest) Git(ctx context.Context, c repo.GuestCommand) error {
+	var stderr bytes.Buffer
+	exit, err := g.children.Run(ctx, proc.Command{
+		Argv: append([]string{"git"}, c.Args...), Dir: g.dir, Env: append(append([]string{}, g.env...), c.Env...),
+		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: &stderr,
+	})
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case exit.Code != 0 || exit.Why != proc.Exited:
+		text, _ := io.ReadAll(io.LimitReader(&stderr, 8<<10))
+		return &repo.GuestError{Args: c.Args, ExitCode: exit.Code, Stderr: string(text)}
+	}
+	return nil
+}

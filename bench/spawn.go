@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	_ "github.com/alecthomas/kong" // linked like the rest of the product: see walls
+
+	"github.com/org/ralph-action/internal/agent"
+	_ "github.com/org/ralph-action/internal/config"
+	_ "github.com/org/ralph-action/internal/guard"
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/prompt"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report"
+	_ "github.com/org/ralph-action/internal/rundir"
+	_ "github.com/org/ralph-action/internal/runner"
+	"github.com/org/ralph-action/internal/sandbox"
+	"github.com/org/ralph-action/internal/secret"
+)
+
+// trivial is an agent that does nothing but say so. Both sides run it.
+func trivial() []string { return []string{"/bin/echo", "working"} }
+
+// loop compares an iteration with a bare start of the same agent, by the CPU
+// time of all processes that take part.
+func (b *bench) loop(ctx context.Context) ([]row, error) {
+	const rounds, iterations = 7, 300
+	ours, bare, err := inTurns(rounds,
+		func() (float64, error) {
+			before := cpuTime()
+			if err := b.iterate(ctx, iterations); err != nil {
+				return 0, err
+			}
+			return ms(cpuTime()-before) / iterations, nil
+		},
+		func() (float64, error) {
+			before := cpuTime()
+			for range iterations {
+				if err := bareStart(ctx); err != nil {
+					return 0, err
+				}
+			}
+			return ms(cpuTime()-before) / iterations, nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	theirs := measured("ms", bare)
+	return []row{{
+		What: "CPU per iteration, trivial agent, no guardrail, no walls", Ours: measured("ms", ours),
+		Comparison: "bare fork + exec + wait of it", Theirs: &theirs, Target: target{AtMost: 1.5, Ratio: true},
+		Note: "User and system time of this process, the supervisor and the agent. Ours reads the agent's output, decodes, redacts, formats and logs it; the bare one drops it into /dev/null. The start of the supervisor is shared by 300 iterations.",
+	}}, nil
+}
+
+// iterate runs the product's loop: engine, prompt, text agent, supervisor,
+// redactor, formatter, session log.
+func (b *bench) iterate(ctx context.Context, iterations int) (err error) {
+	file, err := os.Create(filepath.Join(b.dir, "session.log"))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	children, err := proc.Start(ctx, proc.Options{SpillDir: b.dir})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, children.Close()) }() // its time is known once it has ended
+	redact := secret.NewRedactor(secret.New("ghs_0123456789abcdefghijklmnopqrstuvwxyz"))
+	log := redact.Writer(file)
+	cli, err := agent.New(agent.Options{
+		Name: "text", Command: trivial(), Dir: "/", Env: b.env, Process: children, Log: log,
+		Limits: proc.Limits{Time: time.Hour, Silence: time.Hour, OutputBytes: 1 << 30},
+	})
+	if err != nil {
+		return err
+	}
+	format := report.Formatter{Emoji: true}
+	l := ralph.Loop{
+		Agent: cli,
+		Prompt: prompt.Builder{
+			Task:       func() (string, error) { return "Say that you work.", nil },
+			Completion: ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"}, Count: true,
+		}.Build,
+		Policy: ralph.Policy{Completion: ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"}, MaxIterations: iterations},
+		Emit: func(e ralph.Event) {
+			for _, line := range format.Lines(e) {
+				_, _ = io.WriteString(io.Discard, redact.Text(line))
+			}
+			switch e.Kind {
+			case ralph.EventIterationStart:
+				_, _ = io.WriteString(log, report.SessionHeader(e.Iteration, "run", e.At))
+			case ralph.EventIterationEnd:
+				_, _ = io.WriteString(log, report.SessionFooter(*e.Record))
+			}
+		},
+	}
+	if r := l.Run(ctx, nil); r.Outcome != ralph.MaxIterations || len(r.Iterations) != iterations {
+		return fmt.Errorf("the loop ended with %s after %d iterations: %s", r.Outcome, len(r.Iterations), r.Reason)
+	}
+	return nil
+}
+
+// bareStart is what a child costs when nobody cares for it.
+func bareStart(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	argv := trivial()
+	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}, Files: []*os.File{null, null, null}})
+	if err != nil {
+		return err
+	}
+	_, err = p.Wait()
+	return err
+}
+
+// walls compares a supervised child behind the walls with one without. Walls
+// are put up by starting this binary once more, so it links all packages of
+// the product: what they do at their start counts.
+func (b *bench) walls(ctx context.Context) ([]row, error) {
+	const rounds = 150
+	guest := sandbox.Identity{}
+	if os.Geteuid() == 0 {
+		guest = sandbox.Identity{UID: 1001, GID: 1001} // walls are part of a change of user
+	}
+	spec := sandbox.DefaultWalls([]string{b.dir}, nil)
+	spec.Strict = true // no walls, no measurement
+	walled, err := proc.Start(ctx, proc.Options{Identity: guest, Walls: &spec, SpillDir: b.dir})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = walled.Close() }()
+	open, err := proc.Start(ctx, proc.Options{SpillDir: b.dir})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = open.Close() }()
+	child := func(s *proc.Supervisor) func() (float64, error) {
+		return func() (float64, error) {
+			began := time.Now()
+			exit, err := s.Run(ctx, proc.Command{Argv: trivial(), Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}, Stdout: io.Discard})
+			if err == nil && exit.Code != 0 {
+				err = fmt.Errorf("a child behind walls ended with %d", exit.Code)
+			}
+			return ms(time.Since(began)), err
+		}
+	}
+	with, without, err := inTurns(rounds, child(walled), child(open))
+	if err != nil {
+		return nil, err
+	}
+	added := make([]float64, len(with))
+	for i := range with {
+		added[i] = with[i] - without[i]
+	}
+	theirs := measured("ms", without)
+	return []row{{
+		What: "what the walls add to the start of a child", Ours: measured("ms", added),
+		Comparison: "the same child supervised, without walls", Theirs: &theirs, Ratio: median(with) / median(without), Target: target{AtMost: 10, Unit: "ms"},
+		Note: fmt.Sprintf("From the order to start /bin/echo to its end, wall clock. With walls the median is %s.", measured("ms", with)),
+	}}, nil
+}
+
+// cpuTime is what this process and its waited-for children have used.
+func cpuTime() (sum time.Duration) {
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var r syscall.Rusage
+		if err := syscall.Getrusage(who, &r); err == nil {
+			sum += time.Duration(r.Utime.Nano() + r.Stime.Nano())
+		}
+	}
+	return sum
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

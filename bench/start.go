@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec" //nolint:depguard // starts the binary under test
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// desk is a small repository without a server.
+func (b *bench) desk(ctx context.Context, name string) (string, error) {
+	dir := filepath.Join(b.dir, name)
+	for i := range 20 {
+		if err := write(filepath.Join(dir, fileName(i)), "text\n"); err != nil {
+			return "", err
+		}
+	}
+	return dir, errors.Join(
+		b.git(ctx, dir, "init", "-q", "-b", "main"), b.git(ctx, dir, "add", "-A"), b.git(ctx, dir, "commit", "-q", "-m", "first"),
+	)
+}
+
+// script writes a fake agent.
+func (b *bench) script(name, body string) (string, error) {
+	path := filepath.Join(b.dir, name)
+	return path, os.WriteFile(path, []byte("#!/bin/sh\n"+body), 0o755)
+}
+
+// start measures from the start of `ralph run` until its agent runs. The agent
+// says so through a FIFO, at which somebody waits.
+func (b *bench) start(ctx context.Context) ([]row, error) {
+	const rounds = 41
+	dir, err := b.desk(ctx, "start")
+	if err != nil {
+		return nil, err
+	}
+	fifo := filepath.Join(dir, ".git", "started") // inside the walls, outside of what is committed
+	if err := syscall.Mkfifo(fifo, 0o666); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(fifo, 0o666); err != nil {
+		return nil, err
+	}
+	r, err := os.OpenFile(fifo, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	heard := bufio.NewReader(r)
+	agent, err := b.script("starts", fmt.Sprintf("echo >%s\necho '<promise>COMPLETE</promise>'\n", fifo))
+	if err != nil {
+		return nil, err
+	}
+	until := func(cmd *exec.Cmd) (float64, error) {
+		began := time.Now()
+		said := make(chan time.Duration, 1)
+		go func() {
+			if _, err := heard.ReadByte(); err == nil {
+				said <- time.Since(began)
+			}
+		}()
+		text, err := cmd.CombinedOutput()
+		if err == nil {
+			select {
+			case t := <-said:
+				return ms(t), nil
+			case <-time.After(time.Second):
+				err = errors.New("the agent never said that it started")
+			}
+		}
+		return 0, fmt.Errorf("%s: %w\n%s", cmd.Path, err, text)
+	}
+	desk := func() (float64, error) { return until(b.run(ctx, dir, agent, "--isolation", "off")) }
+	walled := func() (float64, error) { return until(b.run(ctx, dir, agent, "--isolation", "auto")) }
+	bare := func() (float64, error) { return until(b.command(ctx, dir, agent)) }
+	ours, theirs, err := inTurns(rounds, desk, bare)
+	if err != nil {
+		return nil, err
+	}
+	behind, theirsToo, err := inTurns(rounds/2, walled, bare)
+	if err != nil {
+		return nil, err
+	}
+	direct, directToo := measured("ms", theirs), measured("ms", theirsToo)
+	return []row{
+		{
+			What: "binary start to agent start, `ralph run`", Ours: measured("ms", ours),
+			Comparison: "the same agent started directly", Theirs: &direct, Target: target{AtMost: 25, Unit: "ms"},
+			Note: "The agent is a shell script whose first words go into a FIFO; both sides include the start of the shell. Twenty files, no remote.",
+		},
+		{
+			What: "the same with --isolation auto", Ours: measured("ms", behind),
+			Comparison: "the same agent started directly", Theirs: &directToo,
+		},
+	}, nil
+}
+
+// run is one `ralph run` of one iteration with a text agent.
+func (b *bench) run(ctx context.Context, dir, agent string, more ...string) *exec.Cmd {
+	argv := []string{b.ralph, "run", "--prompt", "Say that you work.", "--agent", "text", "--agent-command", agent, "--max-iterations", "1", "--min-tool-calls", "0"}
+	return b.command(ctx, dir, append(argv, more...)...)
+}
