@@ -169,6 +169,9 @@ func TestPIDOne(t *testing.T) {
 	}
 	err := cmd.Start()
 	if err != nil { // namespaces are refused here: then only the other half can be seen
+		if os.Getpid() == 1 {
+			return // it would end the other tests' children
+		}
 		if err := proc.EndAll(time.Second); err != nil {
 			t.Errorf("EndAll() = %v, want nil where we are not PID 1", err)
 		}
