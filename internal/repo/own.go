@@ -1,0 +1,115 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// adopt decides whether the agent's own commits are published as they are: they
+// stand on the last checkpoint, and hold nothing that may not be published.
+// If not, the parent stays the last checkpoint, and their content becomes part
+// of our commit.
+func (r *Repo) adopt(ctx context.Context, s *snapshot) error {
+	if s.head == r.line.tip {
+		return nil
+	}
+	commits, reason := r.ownCommits(s.head)
+	if reason == "" {
+		var err error
+		if reason, err = r.faults(ctx, commits); err != nil {
+			return err
+		}
+	}
+	if reason != "" {
+		s.notes = append(s.notes, "the agent's own commits are published as one: "+reason)
+		return nil
+	}
+	s.parent, s.own = s.head, len(commits)
+	return nil
+}
+
+const maxOwnCommits = 1000
+
+// ownCommits walks from head down to the last checkpoint. reason says why that
+// cannot be published as it is.
+func (r *Repo) ownCommits(head plumbing.Hash) (list []plumbing.Hash, reason string) {
+	const rewritten = "the history was rewritten, or left the work branch"
+	if head.IsZero() {
+		return nil, rewritten
+	}
+	seen := map[plumbing.Hash]bool{}
+	met := false
+	queue := []plumbing.Hash{head}
+	for len(queue) > 0 {
+		h := queue[0]
+		queue = queue[1:]
+		switch {
+		case h == r.line.tip:
+			met = true
+			continue
+		case seen[h] || r.line.ours[h] || r.server.known[h]:
+			continue
+		case !r.store.has(h):
+			return nil, "they are based on a commit that is not known here"
+		case len(list) == maxOwnCommits:
+			return nil, fmt.Sprintf("they are more than %d", maxOwnCommits)
+		}
+		seen[h] = true
+		c, err := r.store.commit(h)
+		if err != nil || !r.store.sound(h) {
+			return nil, "one of them is damaged"
+		}
+		list = append(list, h)
+		queue = append(queue, c.ParentHashes...)
+	}
+	if !met {
+		return nil, rewritten
+	}
+	return list, ""
+}
+
+// faults says what in the agent's own commits may not be published.
+func (r *Repo) faults(ctx context.Context, commits []plumbing.Hash) (string, error) {
+	var all []change
+	for _, h := range commits {
+		c, err := r.store.commit(h)
+		if err != nil {
+			return "", err
+		}
+		var parent plumbing.Hash
+		if len(c.ParentHashes) > 0 {
+			p, err := r.store.commit(c.ParentHashes[0])
+			if err != nil {
+				return "one of them is damaged", nil
+			}
+			parent = p.TreeHash
+		}
+		changes, err := r.store.diff(parent, c.TreeHash, nil)
+		if errors.Is(err, plumbing.ErrObjectNotFound) {
+			return "one of them is not whole", nil
+		}
+		if err != nil {
+			return clean(err.Error(), 200), nil
+		}
+		for _, ch := range changes {
+			if held, ok := r.line.held[ch.path]; ok && held == ch.new && ch.new != ch.old {
+				return fmt.Sprintf("they hold %q, which was changed before the run", clean(ch.path, 200)), nil
+			}
+		}
+		all = append(all, changes...)
+		if len(all) > maxChanges {
+			return fmt.Sprintf("they change more than %d files", maxChanges), nil
+		}
+	}
+	out, err := r.leftOut(ctx, all)
+	if err != nil {
+		return "", err
+	}
+	if len(out) > 0 {
+		return out[0].String(), nil
+	}
+	return "", nil
+}
