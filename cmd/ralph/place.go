@@ -64,10 +64,12 @@ func (j *job) openWorkspace(ctx context.Context) error {
 		})
 	}
 	name := "session-" + j.started.Format("20060102-150405") + ".log" // 000-09
-	if j.session, err = j.files.Append(name); err != nil {
+	log, err := j.files.Append(name)
+	if err != nil {
 		return invalid(err)
 	}
-	j.afterwards(func() { _ = j.session.Close() })
+	j.session = j.redact.Writer(log)
+	j.afterwards(func() { _ = errors.Join(j.session.Close(), log.Close()) }) // what is lost of a log is lost
 	return nil
 }
 
@@ -366,7 +368,7 @@ func (j *job) checkAgent(ctx context.Context) error {
 		Dir: j.dir(), Env: j.guestEnv(agent.Credentials(j.cfg.Agent)),
 		Limits:  proc.Limits{Time: j.cfg.IterationTimeout, Silence: j.cfg.IdleTimeout, FinishGrace: j.cfg.ResultGrace, OutputBytes: maxAgentOutput},
 		Root:    j.identity.IsZero() && os.Geteuid() == 0,
-		Process: j.children, Log: j.redact.Writer(j.session),
+		Process: j.children, Log: j.session,
 		LookPath: func(name string) (string, error) { return proc.LookPath(name, j.app.environ) },
 	})
 	if err != nil {
