@@ -100,6 +100,15 @@ func (a *app) main() (code int) {
 	return int(done)
 }
 
+// version is the build's, or for a build without one, the version of the action
+// that a workflow asked for.
+func (a *app) version() string {
+	if ref := a.getenv("GITHUB_ACTION_REF"); version == "dev" && ref != "" {
+		return ref
+	}
+	return version
+}
+
 // exit is the code a command ends with.
 type exit int
 

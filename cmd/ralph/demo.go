@@ -205,8 +205,8 @@ func (c demoCmd) tell(a *app, dir, checkout string, forge *demo.Forge, r ralph.R
 	}
 	fmt.Fprintf(&b, `
 Look at
-  %s   the job summary, as GitHub renders it
-  %s   the same as a page for a browser
+  %s   the job summary, in Markdown
+  %s   the same, to open in a browser
   %s   everything, for machines
   %s   the outputs for later steps
   git -C %s log -p --reverse %s

@@ -82,7 +82,7 @@ func invalid(err error) error {
 func (j *job) run(ctx context.Context) ralph.Report {
 	j.started = time.Now()
 	j.report = ralph.Report{
-		Version: version, Started: j.started, Mode: j.cfg.Mode, Task: j.cfg.Prompt, Agent: j.cfg.Agent, Model: j.cfg.Model,
+		Version: j.app.version(), Started: j.started, Mode: j.cfg.Mode, Task: j.cfg.Prompt, Agent: j.cfg.Agent, Model: j.cfg.Model,
 		MaxIterations: j.cfg.MaxIterations, Repository: j.site.Repository, Actor: j.site.Actor, Isolation: string(j.cfg.Isolation),
 		Publication: ralph.Publication{ServerURL: j.site.ServerURL, Branch: j.branch(), Base: j.cfg.Base, PullRequest: ralph.PullRequest{Operation: ralph.OperationNone}},
 	}
@@ -105,7 +105,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 	}
 	for _, s := range before {
 		if err := s.do(ctx); err != nil {
-			j.refuse(ctx, s.name, err)
+			j.refuse(ctx, err)
 			return j.close(ctx)
 		}
 	}
@@ -115,7 +115,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 }
 
 // refuse ends a run whose loop never started.
-func (j *job) refuse(ctx context.Context, name string, err error) {
+func (j *job) refuse(ctx context.Context, err error) {
 	j.report.Outcome, j.report.Reason = ralph.Invalid, err.Error()
 	var s *stopped
 	switch {
@@ -124,8 +124,11 @@ func (j *job) refuse(ctx context.Context, name string, err error) {
 	case errors.As(err, &s):
 		j.report.Outcome = s.outcome
 	}
-	for _, line := range lines(err) {
-		j.out.warn(name + ": " + line)
+	// A desk reads the reason at the end; only several at once need a list.
+	if problems := lines(err); j.runner != nil || len(problems) > 1 {
+		for _, line := range problems {
+			j.out.warn(line)
+		}
 	}
 }
 
@@ -168,7 +171,9 @@ func (j *job) emit(e ralph.Event) {
 	case ralph.EventIterationStart:
 		j.log(report.SessionHeader(e.Iteration, j.cfg.Mode, e.At))
 	case ralph.EventIterationEnd:
-		j.log(report.SessionFooter(*e.Record))
+		if e.Record != nil {
+			j.log(report.SessionFooter(*e.Record))
+		}
 	}
 }
 
@@ -275,21 +280,25 @@ const (
 	lastCall  = 6500 * time.Millisecond
 )
 
-// stateDir is where the private files of a run lie.
-type temp struct{ root, home, tmp, store string }
+// temp is where the private files of a run lie: home, tmp and index are the
+// guest's, store is ours.
+type temp struct{ root, home, tmp, index, store string }
 
-// newTemp makes the private folders: home and tmp for the guest, store for us.
+// newTemp makes the private folders.
 func newTemp(guest sandbox.Identity) (t temp, err error) {
 	if t.root, err = os.MkdirTemp("", "ralph-"); err != nil {
 		return t, err
 	}
-	t.home, t.tmp, t.store = filepath.Join(t.root, "home"), filepath.Join(t.root, "tmp"), filepath.Join(t.root, "store")
-	for _, dir := range []string{t.home, t.tmp, t.store} {
-		err = errors.Join(err, os.Mkdir(dir, 0o700))
+	guests := []*string{&t.home, &t.tmp, &t.index}
+	for i, dir := range append(guests, &t.store) {
+		*dir = filepath.Join(t.root, []string{"home", "tmp", "index", "store"}[i])
+		err = errors.Join(err, os.Mkdir(*dir, 0o700))
 	}
 	err = errors.Join(err, os.Chmod(t.root, 0o711)) // #nosec G302 -- the guest walks through it to its own folders
 	if !guest.IsZero() {
-		err = errors.Join(err, os.Chown(t.home, guest.UID, guest.GID), os.Chown(t.tmp, guest.UID, guest.GID))
+		for _, dir := range guests {
+			err = errors.Join(err, os.Chown(*dir, guest.UID, guest.GID))
+		}
 	}
 	return t, err
 }

@@ -24,6 +24,14 @@ import (
 // openWorkspace takes the workspace for this run alone and decides who the
 // agent is.
 func (j *job) openWorkspace(ctx context.Context) error {
+	notes, err := unhide(j.workspace)
+	if err != nil {
+		return invalid(err)
+	}
+	for _, n := range notes {
+		j.note(n)
+		j.out.say(n)
+	}
 	marker := handoverMarker(j.workspace)
 	id, handOver, err := sandbox.IdentityFor(sandbox.Place{
 		Workspace: j.workspace, Marker: marker, DockerSocket: dockerSocket, Fallback: imageUser(),
@@ -117,7 +125,7 @@ func (j *job) buildWalls(ctx context.Context) error {
 
 	o := proc.Options{Identity: j.identity, Env: []string{"PATH=" + j.app.getenv("PATH")}, SpillDir: t.store, Reaper: true}
 	if j.cfg.Isolation != config.IsolationOff {
-		walls := sandbox.DefaultWalls([]string{j.workspace, t.home, t.tmp}, j.install())
+		walls := sandbox.DefaultWalls([]string{j.workspace, t.home, t.tmp, t.index}, j.install())
 		walls.Strict = j.cfg.Isolation == config.IsolationStrict
 		o.Walls = &walls
 	}
@@ -244,7 +252,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 // openRepository looks at the repository before anything is spent.
 func (j *job) openRepository(ctx context.Context) error {
 	o := repo.Options{
-		Dir: j.dir(), Guest: j, Temp: j.temp.tmp, Store: j.temp.store,
+		Dir: j.dir(), Guest: j, Temp: j.temp.index, Store: j.temp.store,
 		Branch: j.branch(), Base: j.cfg.Base, DefaultBranch: j.fallbackBase(),
 		Committer: repo.Identity(j.committer(ctx)), Author: repo.Identity(j.author(ctx)),
 		Message: j.message, IncludeDirty: j.cfg.IncludeDirty, RunFiles: runFiles(), Clock: time.Now,
@@ -276,25 +284,6 @@ func runFiles() []string {
 		names[i] = rundir.Name + "/" + n
 	}
 	return names
-}
-
-// hideToken takes the checkout's credentials out of the agent's reach until the
-// end of the run.
-func (j *job) hideToken() error {
-	hidden, err := repo.HideToken(j.workspace, j.temp.store)
-	if err != nil {
-		return err
-	}
-	j.atEnd(func() {
-		notes, err := hidden.Restore()
-		for _, n := range notes {
-			j.note(n)
-		}
-		if err != nil {
-			j.out.warn(err.Error())
-		}
-	})
-	return nil
 }
 
 // pushes says whether the branch leaves the machine.

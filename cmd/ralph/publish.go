@@ -46,7 +46,11 @@ func (j *job) publish(ctx context.Context) {
 			j.failed(err)
 		}
 	}
+	j.report.Duration = time.Since(j.started)
 	state := j.repo.State()
+	for _, n := range state.Notes {
+		j.note(n)
+	}
 	p.Branch, p.HeadSHA, p.Pushed = state.Branch, state.HeadSHA, state.Pushed
 	j.report.ExitCode = j.report.Outcome.ExitCode(j.cfg.IncompleteOK)
 	if j.forge == nil || (p.HeadSHA != "" && !p.Pushed) {

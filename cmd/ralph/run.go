@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 // runCmd is the loop at a desk, or in a container without a runner.
 type runCmd struct {
 	kong.Plugins
-	flags config.Flags
+	Verbose bool `short:"V" help:"Show what is in force, and where each value came from."`
+	flags   config.Flags
 }
 
 // Help is shown below the flags.
@@ -46,6 +48,11 @@ func (c *runCmd) Run(a *app, done *exit) error {
 		return nil
 	}
 	redact := secret.NewRedactor(a.secrets(cfg)...)
+	if c.Verbose {
+		for line := range strings.Lines(redact.Text(cfg.Redacted())) {
+			fmt.Fprintf(a.stderr, "[ralph] %s\n", runner.Sanitize([]byte(strings.TrimSuffix(line, "\n")))) // 001-34
+		}
+	}
 	j := &job{app: a, cfg: cfg, redact: redact, workspace: workspace, site: a.deskSite(), out: a.newTerminal(redact)}
 	ctx, cancel := a.signals(j.interrupted)
 	defer cancel()

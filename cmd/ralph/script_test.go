@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -54,6 +55,13 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"forge": forgeCommand, "checkout": checkoutCommand, "actions": actionsCommand, "pulls": pullsCommand, "fault": faultCommand,
 			"branch": branchCommand, "commit": commitCommand, "until": untilCommand, "signal": signalCommand, "repeat": repeatCommand, "alone": aloneCommand,
+			"chown": chownCommand,
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %s", cond)
 		},
 	})
 }
@@ -201,6 +209,18 @@ func branchCommand(ts *testscript.TestScript, neg bool, args []string) {
 func commitCommand(ts *testscript.TestScript, neg bool, args []string) {
 	_, err := theWorld(ts).forge.Commit(owner, name, args[0], "somebody else", map[string]demo.File{args[1]: {Content: args[2]}})
 	ts.Check(err)
+}
+
+// chown DIR: gives a folder, and the way to it, to a user who is not root.
+func chownCommand(ts *testscript.TestScript, neg bool, args []string) {
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, _ os.DirEntry, err error) error {
+		return errors.Join(err, os.Lchown(path, 1001, 1001))
+	}))
+	for dir := ts.MkAbs(args[0]); dir != "/" && dir != os.TempDir(); dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil {
+			ts.Check(os.Chmod(dir, info.Mode().Perm()|0o011))
+		}
+	}
 }
 
 // until FILE [TEXT]: waits for a file, and for a text in it.

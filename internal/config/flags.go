@@ -102,7 +102,7 @@ func fieldTag(in Input) reflect.StructTag {
 func flagHelp(in Input) string {
 	help := strings.ReplaceAll(in.Help, "`", "")
 	if d := in.defaultText(); d != "" {
-		help += " Default: " + d + "."
+		help += " Default: " + strings.TrimSuffix(d, ".") + "."
 	}
 	return help
 }

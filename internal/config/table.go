@@ -84,7 +84,7 @@ func loopRows() []row {
 			Help: "The word inside the completion tag."},
 			func(l *loader, v value) { l.c.Completion.Token = l.token(v) }},
 		{Input{Name: "min-tool-calls", Kind: Count, Default: "1", Max: 1000, Zero: "none needed", Placeholder: "N",
-			Help: "Evidence of work that completion needs: so many tool calls, or a change in the repository."},
+			Help: "Evidence of work that completion needs: so many tool calls, or a change in the repository. From an agent that reports no tool calls, guardrails that ran and passed count, too."},
 			func(l *loader, v value) { l.c.MinToolCalls = int(l.count(v)) }},
 		{Input{Name: "guardrails", Kind: GuardrailList, Max: maxGuardrails, Placeholder: "COMMAND",
 			Help: "Commands that must pass before the work counts as done: one per line, or a YAML list of `command`, `failAction`, `hint`, `timeout`, `when`."},

@@ -16,7 +16,7 @@ const (
 	EventResult                         // the turn is over: Turn
 
 	EventIterationStart // Iteration, Max
-	EventIterationEnd   // Record
+	EventIterationEnd   // Record; nil when nobody was asked
 	EventRetry          // the same iteration is tried again: Text says why, Wait
 	EventGuardrailStart // Text is the command
 	EventGuardrailEnd   // Verdict

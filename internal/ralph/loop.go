@@ -97,8 +97,13 @@ func (r *run) loop(ctx, bounded context.Context) ending {
 		}
 		r.emit(Event{Kind: EventIterationStart, Iteration: n, Max: limit})
 		it, end := r.iterate(ctx, bounded, n)
-		r.report.Iterations = append(r.report.Iterations, it)
-		r.emit(Event{Kind: EventIterationEnd, Iteration: n, Max: limit, Record: &it})
+		record := &it
+		if len(it.Turns) > 0 {
+			r.report.Iterations = append(r.report.Iterations, it)
+		} else {
+			record = nil // nobody was asked: no iteration happened
+		}
+		r.emit(Event{Kind: EventIterationEnd, Iteration: n, Max: limit, Record: record})
 		if end != nil {
 			return *end
 		}

@@ -206,7 +206,7 @@ func TestOutcomes(t *testing.T) {
 		{"an agent that cannot start is invalid", func() (*ralph.Loop, *script, *tree) {
 			a := &script{steps: []step{{err: errors.New("claude: not found")}}}
 			return loop(a, &tree{}), a, nil
-		}, ralph.Invalid, 1, 0, "claude: not found"},
+		}, ralph.Invalid, 0, 0, "claude: not found"},
 		{"usage limit without a reset", func() (*ralph.Loop, *script, *tree) {
 			a := &script{steps: []step{{fail: &ralph.Failure{Kind: ralph.FailureQuota, Message: "limit"}}}}
 			return loop(a, &tree{}), a, nil
@@ -282,7 +282,7 @@ func TestOutcomes(t *testing.T) {
 			l := loop(a, &tree{})
 			l.Prompt = func(ralph.Ask) (ralph.Prompt, error) { return ralph.Prompt{}, errors.New("prompt.md: gone") }
 			return l, a, nil
-		}, ralph.Invalid, 1, 0, "prompt.md: gone"},
+		}, ralph.Invalid, 0, 0, "prompt.md: gone"},
 		{"prompt too long is not tried again and again", func() (*ralph.Loop, *script, *tree) {
 			a := &script{steps: []step{{fail: &ralph.Failure{Kind: ralph.FailureRequest}}}}
 			l := loop(a, &tree{})

@@ -48,6 +48,9 @@ func words(r ralph.Report) string {
 	case ralph.Quota:
 		return "Stopped by the provider's usage limit" + after
 	case ralph.Invalid:
+		if n > 0 {
+			return "Stopped" + after + ": the agent, its key or its prompt cannot be used"
+		}
 		return "Not started: the configuration is not valid"
 	case ralph.PlanMissing:
 		return "Not started: there is no implementation plan"
@@ -140,6 +143,9 @@ func advice(r ralph.Report) string {
 	case ralph.PromptInvalid:
 		return "Put the completion signal into the prompt file."
 	case ralph.Invalid:
+		if len(r.Iterations) > 0 {
+			return "Correct what is named above. " + again + "."
+		}
 		return "Correct the configuration and run again. Nothing was spent."
 	default:
 		return ""
