@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -244,27 +243,6 @@ func TestProblemsAreOneLine(t *testing.T) {
 					t.Errorf("Load(%s = %q) = %q, want one line", in.Name, evil, line)
 				}
 			}
-		}
-	}
-}
-
-func TestCheckBranch(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"ralph/fix-it", "a", "a.b", "feature/ünïcode", "x@y", "a+b=c,d", "v1.2.3", "a%b", strings.Repeat("x", 200)} {
-		if err := config.CheckBranch(name); err != nil {
-			t.Errorf("CheckBranch(%q) = %v, want nil", name, err)
-		}
-	}
-	bad := []string{
-		"", "/", "a/", "/a", "a//b", ".a", "a/.b", "a.lock", "a.lock/b", "a..b", "a.", "a@{b", "@", "HEAD", "-a", "--force",
-		"refs/heads/a", strings.Repeat("0a", 20), strings.Repeat("x", 201), "a\xff", "a\u200bb", "a\u202eb", "a\u2028b",
-	}
-	for _, r := range " \t\n\x00\x7f~^:?*[\\;&|<>()$`'\"!#{}" {
-		bad = append(bad, fmt.Sprintf("a%cb", r))
-	}
-	for _, name := range bad {
-		if config.CheckBranch(name) == nil {
-			t.Errorf("CheckBranch(%q) = nil, want an error", name)
 		}
 	}
 }

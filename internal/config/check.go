@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -77,7 +76,7 @@ func (l *loader) token(v value) string {
 
 func (l *loader) branch(v value) string {
 	name := strings.TrimSpace(v.text)
-	if err := CheckBranch(name); err != nil {
+	if err := ralph.CheckBranch(name); err != nil {
 		l.refuse(v, "%s", err)
 		return ""
 	}
@@ -86,57 +85,11 @@ func (l *loader) branch(v value) string {
 
 func (l *loader) base(v value) string {
 	name := strings.TrimSpace(v.text)
-	if err := checkRef(name); err != nil {
+	if err := ralph.CheckRef(name); err != nil {
 		l.refuse(v, "%s", err)
 		return ""
 	}
 	return name
-}
-
-// CheckBranch says what is wrong with the name of a branch we are to create:
-// git's rules (git-check-ref-format), GitHub's, and no character that means
-// something to a shell, because people paste branch names into one.
-func CheckBranch(name string) error {
-	if i := strings.IndexAny(name, ";&|<>()$`'\"!#{}"); i >= 0 {
-		return fmt.Errorf("the name of a branch cannot hold %q", name[i])
-	}
-	return checkRef(name)
-}
-
-var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-
-// checkRef holds for a branch that exists, too.
-func checkRef(name string) error {
-	for _, r := range name {
-		if r == utf8.RuneError || unicode.Is(unicode.C, r) || unicode.IsSpace(r) || strings.ContainsRune(`~^:?*[\`, r) {
-			return fmt.Errorf("the name of a branch cannot hold %q", r)
-		}
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		switch {
-		case part == "":
-			return errors.New("give the name of a branch without an empty part")
-		case strings.HasPrefix(part, "."):
-			return errors.New("no part of the name of a branch begins with a dot")
-		case strings.HasSuffix(part, ".lock"):
-			return errors.New("no part of the name of a branch ends with .lock")
-		}
-	}
-	switch {
-	case len(name) > 200:
-		return errors.New("give a name of at most 200 bytes")
-	case strings.HasPrefix(name, "-"):
-		return errors.New("the name of a branch does not begin with -")
-	case strings.HasPrefix(name, "refs/"):
-		return errors.New("give the short name, without refs/heads/")
-	case strings.Contains(name, ".."), strings.Contains(name, "@{"):
-		return errors.New(`the name of a branch cannot hold ".." or "@{"`)
-	case strings.HasSuffix(name, "."):
-		return errors.New("the name of a branch does not end with a dot")
-	case name == "@", name == "HEAD", commitID.MatchString(name):
-		return errors.New("that stands for a commit: give the name of a branch")
-	}
-	return nil
 }
 
 var identity = regexp.MustCompile(`^([^<>]*[^<>\s])\s*<([^<>\s]+)>$`)

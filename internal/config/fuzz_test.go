@@ -57,13 +57,3 @@ func FuzzGuardrails(f *testing.F) {
 		}
 	})
 }
-
-func FuzzCheckBranch(f *testing.F) {
-	f.Add("ralph/x")
-	f.Add("a..b")
-	f.Fuzz(func(t *testing.T, name string) {
-		if config.CheckBranch(name) == nil && strings.ContainsAny(name, " ~^:?*[\\;&|<>()$`'\"\x00\n\x7f") {
-			t.Errorf("CheckBranch(%q) = nil", name)
-		}
-	})
-}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/ralph"
 )
 
 // Start is what the run begins with.
@@ -109,8 +111,8 @@ func (r *Repo) findBase(ctx context.Context, adv advertisement) (string, error) 
 	case base == r.opt.Branch:
 		return "", fmt.Errorf("the branch to publish and the base branch are both %q: choose another branch", base)
 	}
-	if err := ValidBranch(base); err != nil {
-		return "", fmt.Errorf("base: %w", err)
+	if err := ralph.CheckRef(base); err != nil {
+		return "", fmt.Errorf("base %q: %w", base, err)
 	}
 	r.start.Base = base
 	if r.remote != nil {

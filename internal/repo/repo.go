@@ -109,8 +109,8 @@ const objectsDir = "objects.git"
 // it. Errors are ErrNotRepository, ErrEmpty, *UnsupportedError,
 // *UnfinishedError, or say what is wrong with an option.
 func Open(ctx context.Context, opt Options) (*Repo, error) {
-	if err := ValidBranch(opt.Branch); err != nil {
-		return nil, err
+	if err := ralph.CheckBranch(opt.Branch); err != nil {
+		return nil, fmt.Errorf("branch %q: %w", opt.Branch, err)
 	}
 	r := &Repo{opt: opt}
 	if opt.Remote != "" {

@@ -11,24 +11,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
-)
 
-func TestValidBranch(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]string{
-		"ralph/fix-it": "", "main": "", "feature/#12": "has a part that starts with '#'", "fix#12": "", "ünï": "", "a.b": "", "a@b": "",
-		"": "empty", "-x": "starts with '-'", "a..b": "'..'", "a b": "' '", "a~1": "'~'", "a^": "'^'", "a:b": "':'", "a?": "'?'", "a*": "'*'", "a[b": "'['", `a\b`: `\\`,
-		"/a": "empty part", "a/": "empty part", "a//b": "empty part", ".a": "starts with '.'", "a/.b": "starts with '.'", "a.lock": ".lock", "a.lock/b": ".lock",
-		"a.": "ends with '.'", "a@{1}": "'@{'", "@": "meaning", "HEAD": "meaning", "a\x01": "control", "a\x7f": "control", "a\u0085": "control", "a\xff": "UTF-8",
-		"$(id)": "'$'", "a`id`": "'`'", "a;b": "';'", "a|b": "'|'", "a&b": "'&'", "a<b": "'<'", "a>b": "'>'", "a'b": "'", `a"b`: `"`, "a(b": "'('", "a{b": "'{'", "a!b": "'!'",
-		"refs/heads/x": "refs/", strings.Repeat("a", 201): "longer",
-	} {
-		err := ValidBranch(name)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("ValidBranch(%q) = %v, want %q", name, err, want)
-		}
-	}
-}
+	"github.com/org/ralph-action/internal/ralph"
+)
 
 func TestBranchSlug(t *testing.T) {
 	t.Parallel()
@@ -55,21 +40,8 @@ func FuzzBranchSlug(f *testing.F) {
 	f.Add("Fix the tests")
 	f.Add("日本")
 	f.Fuzz(func(t *testing.T, s string) {
-		if err := ValidBranch(BranchSlug(s)); err != nil {
-			t.Errorf("ValidBranch(BranchSlug(%q)) = %v, want nil", s, err)
-		}
-	})
-}
-
-func FuzzValidBranch(f *testing.F) {
-	f.Add("ralph/x")
-	f.Add("a.lock")
-	f.Fuzz(func(t *testing.T, s string) {
-		if ValidBranch(s) != nil || strings.ContainsRune(s, 0) {
-			return
-		}
-		if err := exec.Command("git", "check-ref-format", "--branch", s).Run(); err != nil {
-			t.Errorf("ValidBranch(%q) = nil, git refuses it", s)
+		if err := ralph.CheckBranch(BranchSlug(s)); err != nil {
+			t.Errorf("CheckBranch(BranchSlug(%q)) = %v, want nil", s, err)
 		}
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -100,12 +99,9 @@ func isOperation(v string) bool {
 	}, ralph.Operation(v))
 }
 
-// isBranch is narrower than what git allows: nothing that a shell takes for
-// more than a word, because outputs end up in run: lines.
-func isBranch(v string) bool {
-	return utf8.RuneCountInString(v) <= 255 && isName(v, "_", "._/+@#=,-") && path.Clean(v) == v && !strings.Contains(v, "..") &&
-		!strings.HasSuffix(v, ".") && !strings.HasSuffix(v, ".lock")
-}
+// isBranch holds for names that a shell takes for one word, because outputs end
+// up in run: lines.
+func isBranch(v string) bool { return ralph.CheckBranch(v) == nil }
 
 func isPath(v string) bool {
 	return isName(v, "._/", " ._/+@#=,~:-") && path.Clean(v) == v && (path.IsAbs(v) || filepath.IsLocal(v))
