@@ -34,7 +34,7 @@ func (b *bench) script(name, body string) (string, error) {
 // start measures from the start of `ralph run` until its agent runs. The agent
 // says so through a FIFO, at which somebody waits.
 func (b *bench) start(ctx context.Context) ([]row, error) {
-	const rounds = 41
+	const rounds = 21
 	dir, err := b.desk(ctx, "start")
 	if err != nil {
 		return nil, err

@@ -368,7 +368,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"sha256", sha256, "sha256 repositories are not supported", nil},
 		{"reftable", reftable, "reftable repositories are not supported", nil},
 		{"unfinished merge", merging, "MERGE_HEAD", nil},
-		{"bad branch", f.checkout(t, true), `branch name "a..b" contains '..'`, func(o *repo.Options) { o.Branch = "a..b" }},
+		{"bad branch", f.checkout(t, true), `branch "a..b": the name of a branch cannot hold`, func(o *repo.Options) { o.Branch = "a..b" }},
 		{"bad remote", f.checkout(t, true), "not an http or https URL", func(o *repo.Options) { o.Remote = "ext::sh -c x" }},
 		{"remote with credentials", f.checkout(t, true), "holds credentials", func(o *repo.Options) { o.Remote = "https://u:p@example.com/x" }},
 	} {
