@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 	"time"
 
@@ -42,7 +43,10 @@ type Setting struct {
 	Dir     string
 	Env     []string // no secrets in it
 	Files   Files
-	Redact  *secret.Redactor
+	// ToWorkspace leads from Dir to the workspace, for a log file's name that
+	// the agent can open; "" when they are the same.
+	ToWorkspace string
+	Redact      *secret.Redactor
 	// Truncate bounds the output in the feedback, in characters; 0 means
 	// DefaultTruncate.
 	Truncate int
@@ -194,11 +198,15 @@ func (g *guardrail) explain(v *ralph.Verdict, out *capture) {
 	} else {
 		v.Digest = fmt.Sprintf("%s: %d %s", v.Command, v.ExitCode, v.Reason)
 	}
-	v.Message = message(*v, g.spec.Hint, head)
+	log := v.LogFile
+	if log != "" {
+		log = path.Join(g.set.ToWorkspace, log)
+	}
+	v.Message = message(*v, g.spec.Hint, log, head)
 }
 
 // message is the feedback, to the letter. 001-24
-func message(v ralph.Verdict, hint, output string) string {
+func message(v ralph.Verdict, hint, log, output string) string {
 	var b strings.Builder
 	if v.Reason == "" {
 		fmt.Fprintf(&b, "Guardrail %q failed with exit code %d.\n", verbatim(v.Command), v.ExitCode)
@@ -208,8 +216,8 @@ func message(v ralph.Verdict, hint, output string) string {
 	if hint != "" {
 		b.WriteString("Hint: " + hint + "\n")
 	}
-	if v.LogFile != "" {
-		b.WriteString("Output file: " + v.LogFile + "\n")
+	if log != "" {
+		b.WriteString("Output file: " + log + "\n")
 	}
 	b.WriteString("Output (truncated):\n" + output)
 	return b.String()

@@ -127,6 +127,19 @@ func TestLogFiles(t *testing.T) { // 001-20
 	}
 }
 
+func TestLogFileAsTheAgentSeesIt(t *testing.T) {
+	t.Parallel()
+	set := setting(t)
+	set.ToWorkspace = "../.."
+	v := guard.New([]guard.Spec{{Command: "exit 1"}}, set)[0].Check(t.Context(), 1)
+	if want := "\nOutput file: ../../.ralph/guardrail_001_exit_1.log\n"; !strings.Contains(v.Message, want) {
+		t.Errorf("message = %q, want %q in it", v.Message, want)
+	}
+	if want := ".ralph/guardrail_001_exit_1.log"; v.LogFile != want {
+		t.Errorf("log file = %q, want %q", v.LogFile, want)
+	}
+}
+
 func TestDigestTellsFailuresApart(t *testing.T) {
 	t.Parallel()
 	set := setting(t)
