@@ -223,6 +223,13 @@ func TestOutcomes(t *testing.T) {
 			l.Budget.Until = reset(2 * time.Hour)
 			return l, a, nil
 		}, ralph.Quota, 1, 1, "resets at"},
+		{"usage limit whose reset has passed is not asked for in a hurry", func() (*ralph.Loop, *script, *tree) {
+			a := &script{steps: []step{{fail: &ralph.Failure{Kind: ralph.FailureQuota, RetryAt: reset(-time.Hour)}}}}
+			l := loop(a, &tree{})
+			l.Policy.RetryDelay = 2 * time.Second
+			l.Budget.Until = reset(10 * time.Minute)
+			return l, a, nil
+		}, ralph.Deadline, 1, 14, ""},
 		{"cost budget", func() (*ralph.Loop, *script, *tree) {
 			a := &script{steps: []step{{cost: 600_000, tools: 1}}}
 			l := loop(a, &tree{})

@@ -39,11 +39,10 @@ func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *en
 			return detector, nil
 		case give:
 			return detector, r.gaveUp(f, retries)
-		case waitForQuota:
 		case again:
 			retries++
-			delay = min(2*delay, maxRetryDelay)
 		}
+		delay = min(2*delay, maxRetryDelay)
 		r.emit(Event{Kind: EventRetry, Text: failureText(f), Wait: wait, Iteration: it.Number})
 		if !sleep(bounded, wait) {
 			if ctx.Err() != nil {
@@ -117,7 +116,7 @@ func (r *run) after(f *Failure, retries int, delay time.Duration) (step, time.Du
 	case f.Kind == FailureQuota:
 		// Worth waiting for only when the run will still be there.
 		if wait := time.Until(f.RetryAt); !f.RetryAt.IsZero() && !r.Budget.Until.IsZero() && f.RetryAt.Before(r.Budget.Until) {
-			return waitForQuota, max(wait, time.Second)
+			return waitForQuota, max(wait, delay, time.Second) // a reset that has passed and did not help is not asked for in a hurry
 		}
 		return give, 0
 	case r.Policy.OnAgentError == FailOnError:
