@@ -61,7 +61,7 @@ const (
 
 // Run sets the stage, runs the action, and says where everything lies.
 func (c demoCmd) Run(a *app, done *exit) error {
-	dir, err := c.folder()
+	dir, err := c.folder(a.getenv("TMPDIR"))
 	if err != nil {
 		return err
 	}
@@ -90,9 +90,9 @@ func (c demoCmd) Run(a *app, done *exit) error {
 	return c.tell(a, dir, checkout, forge, r)
 }
 
-func (c demoCmd) folder() (string, error) {
+func (c demoCmd) folder(temp string) (string, error) {
 	if c.Keep == "" {
-		return os.MkdirTemp("", "ralph-demo-")
+		return os.MkdirTemp(temp, "ralph-demo-")
 	}
 	if err := os.Mkdir(c.Keep, 0o755); err != nil {
 		return "", err

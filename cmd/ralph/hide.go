@@ -18,7 +18,7 @@ func (j *job) hideToken() error {
 	if err != nil {
 		return err
 	}
-	hidden, err := repo.HideToken(j.workspace, store)
+	hidden, err := repo.HideToken(j.dir(), store) // the repository may lie below the workspace
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ type job struct {
 	start    repo.Start
 	// defaultBranch is the forge's word; empty when it was not asked.
 	defaultBranch string
+	attached      taskFile
 	baseline      []ralph.Verdict
 
 	report  ralph.Report
@@ -84,7 +85,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 	j.report = ralph.Report{
 		Version: j.app.version(), Started: j.started, Mode: j.cfg.Mode, Task: j.cfg.Prompt, Agent: j.cfg.Agent, Model: j.cfg.Model,
 		MaxIterations: j.cfg.MaxIterations, Repository: j.site.Repository, Actor: j.site.Actor, Isolation: string(j.cfg.Isolation),
-		Publication: ralph.Publication{ServerURL: j.site.ServerURL, Branch: j.branch(), Base: j.cfg.Base, PullRequest: ralph.PullRequest{Operation: ralph.OperationNone}},
+		Publication: ralph.Publication{ServerURL: j.site.ServerURL, Base: j.cfg.Base, PullRequest: ralph.PullRequest{Operation: ralph.OperationNone}},
 	}
 	if j.runner != nil {
 		j.report.RunURL = j.runner.RunURL()
@@ -103,9 +104,11 @@ func (j *job) run(ctx context.Context) ralph.Report {
 		{"setup", j.runSetup},
 		{"guardrails on the untouched tree", j.runBaseline},
 	}
+	bounded, cancel := j.bounded(ctx)
+	defer cancel()
 	for _, s := range before {
-		if err := s.do(ctx); err != nil {
-			j.refuse(ctx, err)
+		if err := s.do(bounded); err != nil {
+			j.refuse(ctx, bounded, s.name, err)
 			return j.close(ctx)
 		}
 	}
@@ -114,13 +117,16 @@ func (j *job) run(ctx context.Context) ralph.Report {
 	return j.close(ctx)
 }
 
-// refuse ends a run whose loop never started.
-func (j *job) refuse(ctx context.Context, err error) {
+// refuse ends a run whose loop never started. ctx ends when somebody wants the
+// run to stop, bounded also when its time is over.
+func (j *job) refuse(ctx, bounded context.Context, name string, err error) {
 	j.report.Outcome, j.report.Reason = ralph.Invalid, err.Error()
 	var s *stopped
 	switch {
 	case ctx.Err() != nil:
 		j.report.Outcome, j.report.Reason = ralph.Interrupted, "the run was cancelled before the first iteration"
+	case bounded.Err() != nil:
+		j.report.Outcome, j.report.Reason = ralph.Deadline, "the time of the run (max-duration) was used up before the first iteration: "+name
 	case errors.As(err, &s):
 		j.report.Outcome = s.outcome
 	}
@@ -183,12 +189,24 @@ func (j *job) log(text string) {
 	}
 }
 
-// task is asked for every iteration: a prompt file may be edited meanwhile.
+// taskFile is what a prompt file held.
+type taskFile struct {
+	text string
+	err  error
+}
+
+// task is asked for every iteration: a prompt file may be edited meanwhile. The
+// branch of an earlier run may hold an older task, or none: what the file was
+// when the branch was attached is no edit, and the task read before stands.
 func (j *job) task() (string, error) {
 	if j.cfg.PromptFile == "" {
 		return j.cfg.Prompt, nil
 	}
-	return j.cfg.Task(j.workspace)
+	text, err := j.cfg.Task(j.workspace)
+	if text == j.attached.text && (err == nil) == (j.attached.err == nil) {
+		return j.cfg.Prompt, nil
+	}
+	return text, err
 }
 
 func (j *job) guardrails() []ralph.Guardrail {
@@ -198,7 +216,7 @@ func (j *job) guardrails() []ralph.Guardrail {
 	}
 	return guard.New(specs, guard.Setting{
 		Process: j.children, Dir: j.dir(), Env: j.guestEnv(nil), Files: j.files, Redact: j.redact,
-		OutputBytes: maxOutput, Show: j.out.guest, Tree: j.repo.Tree,
+		OutputBytes: maxOutput, Show: j.out.guest, Tree: j.repo.Tree, ToWorkspace: j.toWorkspace(),
 	})
 }
 
@@ -247,6 +265,16 @@ func (j *job) dir() string {
 	return filepath.Join(j.workspace, filepath.FromSlash(j.cfg.WorkingDirectory))
 }
 
+// toWorkspace leads from where the agent works to the workspace; "" when they
+// are the same.
+func (j *job) toWorkspace() string {
+	way, err := filepath.Rel(j.dir(), j.workspace)
+	if err != nil || way == "." {
+		return ""
+	}
+	return filepath.ToSlash(way)
+}
+
 // undo takes back what was changed for the run, once.
 func undo(list *[]func()) {
 	for _, f := range slices.Backward(*list) {
@@ -264,6 +292,14 @@ func (j *job) until() time.Time {
 		return time.Time{}
 	}
 	return j.started.Add(j.cfg.MaxDuration - min(publishReserve, j.cfg.MaxDuration/5))
+}
+
+// bounded ends with ctx, and when the loop must have ended.
+func (j *job) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if until := j.until(); !until.IsZero() {
+		return context.WithDeadline(ctx, until)
+	}
+	return context.WithCancel(ctx)
 }
 
 const (
@@ -284,9 +320,9 @@ const (
 // guest's, store is ours.
 type temp struct{ root, home, tmp, index, store string }
 
-// newTemp makes the private folders.
-func newTemp(guest sandbox.Identity) (t temp, err error) {
-	if t.root, err = os.MkdirTemp("", "ralph-"); err != nil {
+// newTemp makes the private folders below dir.
+func newTemp(dir string, guest sandbox.Identity) (t temp, err error) {
+	if t.root, err = os.MkdirTemp(dir, "ralph-"); err != nil {
 		return t, err
 	}
 	guests := []*string{&t.home, &t.tmp, &t.index}

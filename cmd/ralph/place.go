@@ -113,7 +113,7 @@ func imageUser() sandbox.Identity {
 
 // buildWalls starts the supervisor all children run under.
 func (j *job) buildWalls(ctx context.Context) error {
-	t, err := newTemp(j.identity)
+	t, err := newTemp(j.tempDir(), j.identity)
 	if err != nil {
 		return invalid(fmt.Errorf("private folder for the run: %w", err))
 	}
@@ -142,13 +142,25 @@ func (j *job) buildWalls(ctx context.Context) error {
 	return nil
 }
 
+// tempDir is TMPDIR as it was before the environment was sealed. A folder of
+// the workspace is the agent's and no place for the owner's store.
+func (j *job) tempDir() string {
+	dir := j.app.getenv("TMPDIR")
+	if rel, err := filepath.Rel(j.workspace, dir); err == nil && filepath.IsLocal(rel) {
+		return ""
+	}
+	return dir
+}
+
 // writeGitConfig gives the agent's own commits an author: its HOME is new.
 func (j *job) writeGitConfig() error {
 	person := j.cfg.Author
 	if person.IsZero() {
 		person = j.cfg.Committer
 	}
-	text := fmt.Sprintf("[user]\n\tname = %q\n\temail = %q\n[safe]\n\tdirectory = *\n[advice]\n\tdetachedHead = false\n", person.Name, person.Email)
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`) // git-config(1) knows fewer escapes than %q writes
+	text := fmt.Sprintf("[user]\n\tname = \"%s\"\n\temail = \"%s\"\n[safe]\n\tdirectory = *\n[advice]\n\tdetachedHead = false\n",
+		quoted.Replace(person.Name), quoted.Replace(person.Email))
 	path := filepath.Join(j.temp.home, ".gitconfig")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return err
@@ -225,18 +237,32 @@ func (j *job) Git(ctx context.Context, c repo.GuestCommand) error {
 	exit, err := j.children.Run(ctx, proc.Command{
 		Argv: append([]string{"git"}, c.Args...), Dir: j.dir(), Env: append(j.guestEnv(nil), c.Env...),
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: &stderr,
-		Limits: proc.Limits{Grace: killGrace},
+		Limits: proc.Limits{Grace: killGrace, Time: j.gitTime()},
 	})
 	switch {
 	case err != nil:
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case exit.Why == proc.TimedOut:
+		return &repo.GuestError{Args: c.Args, ExitCode: -1, Stderr: "it was still running when the time of the run (max-duration) was over"}
 	case exit.Code != 0 || exit.Why != proc.Exited:
 		return &repo.GuestError{Args: c.Args, ExitCode: exit.Code, Stderr: stderr.String()}
 	}
 	return nil
 }
+
+// gitTime is what the run has left for one git command, none when it has no
+// end: a filter the agent planted may hang. Bookkeeping after the end still gets
+// a little.
+func (j *job) gitTime() time.Duration {
+	if j.cfg.MaxDuration == 0 {
+		return 0
+	}
+	return max(time.Until(j.started.Add(j.cfg.MaxDuration)), gitLeast)
+}
+
+const gitLeast = 10 * time.Second
 
 // bounded keeps the first bytes of what is written to it.
 type bounded struct{ bytes.Buffer }
@@ -376,6 +402,7 @@ func (j *job) attachBranch(ctx context.Context) error {
 		return invalid(err)
 	}
 	j.start = start
+	j.attached.text, j.attached.err = j.cfg.Task(j.workspace)
 	j.report.Publication.Base, j.report.Publication.Branch = start.Base, start.Branch
 	for _, n := range start.Notes {
 		j.note(n)

@@ -17,6 +17,11 @@ func (j *job) checkForge(ctx context.Context) error {
 	if j.cfg.Push == config.PushAlways && !j.pushes() && !j.cfg.DryRun {
 		return invalid(errors.New("push is true, but there is nothing to push to: GITHUB_REPOSITORY and a token are needed"))
 	}
+	if j.runner != nil && j.site.Repository != "" && j.cfg.Push == config.PushAuto && !j.cfg.DryRun && !j.cfg.Token.IsSet() {
+		// A secret with a misspelt name is an empty string. The machine and the
+		// work on it are gone after the job.
+		return invalid(errors.New("github-token is empty, so the work could not leave this machine: give a token (by default the job's own is used), or set push: false"))
+	}
 	if !j.pushes() || !j.cfg.PullRequest {
 		return nil
 	}
@@ -37,13 +42,13 @@ func (j *job) checkForge(ctx context.Context) error {
 
 // publish pushes what the checkpoints have not, and makes the pull request. A
 // failure in a later step never undoes an earlier one; each is recorded.
-func (j *job) publish(ctx context.Context) {
-	ctx, cancel := j.publishing(ctx)
+func (j *job) publish(run context.Context) {
+	ctx, cancel := j.publishing(run)
 	defer cancel()
 	p := &j.report.Publication
 	if j.pushes() {
 		if err := j.repo.Push(ctx); err != nil {
-			j.failed(err)
+			j.failed(run, err)
 		}
 	}
 	j.report.Duration = time.Since(j.started)
@@ -56,17 +61,19 @@ func (j *job) publish(ctx context.Context) {
 	if j.forge == nil || (p.HeadSHA != "" && !p.Pushed) {
 		return
 	}
-	j.pullRequest(ctx, p)
+	if err := j.pullRequest(ctx, p); err != nil {
+		j.failed(run, err)
+	}
 }
 
-func (j *job) pullRequest(ctx context.Context, p *ralph.Publication) {
+func (j *job) pullRequest(ctx context.Context, p *ralph.Publication) error {
 	if p.HeadSHA == "" {
 		// Nothing new; an open pull request of an earlier run is still worth a link.
 		if found, err := j.forge.Find(ctx, p.Branch, p.Base); err == nil && found.Number != 0 {
 			p.PullRequest = found
 			p.PullRequest.Operation = ralph.OperationNone
 		}
-		return
+		return nil
 	}
 	done, warnings, err := j.forge.Upsert(ctx, forge.PullRequest{
 		Title: j.title(), Body: j.redact.Text(report.Body(j.public(), j.cfg.Body)), Head: p.Branch, Base: p.Base,
@@ -78,12 +85,12 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication) {
 	}
 	switch {
 	case errors.Is(err, forge.ErrNoCommits):
-		return // the base has gained the same changes: there is nothing to propose
+		return nil // the base has gained the same changes: there is nothing to propose
 	case err != nil:
-		j.failed(err)
-		return
+		return err
 	}
 	p.PullRequest = done
+	return nil
 }
 
 func (j *job) title() string {
@@ -109,11 +116,17 @@ func (j *job) draft() bool {
 }
 
 // failed records a step of publishing that failed for good. Work that could
-// not be published is no success, whatever the loop came to.
-func (j *job) failed(err error) {
+// not be published is no success, whatever the loop came to; nor is it a failure
+// of git when somebody stopped the run meanwhile.
+func (j *job) failed(run context.Context, err error) {
 	j.report.Publication.Errors = append(j.report.Publication.Errors, err.Error())
 	j.out.warn(err.Error())
-	if j.report.Outcome != ralph.Interrupted {
+	switch {
+	case j.report.Outcome == ralph.Interrupted:
+	case run.Err() != nil:
+		j.report.Reason = fmt.Sprintf("%s, but the run was cancelled while it was being published", j.report.Reason)
+		j.report.Outcome = ralph.Interrupted
+	default:
 		j.report.Reason = fmt.Sprintf("%s, but publishing failed: %v", j.report.Reason, err)
 		j.report.Outcome = ralph.GitFailed
 	}
