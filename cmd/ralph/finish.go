@@ -24,6 +24,8 @@ func (j *job) close(context.Context) ralph.Report {
 	return j.report
 }
 
+const reportName = "report.json"
+
 // writeFiles leaves the report in the run directory. What cannot be written is
 // said; it does not change the outcome.
 func (j *job) writeFiles(public ralph.Report) {
@@ -32,7 +34,7 @@ func (j *job) writeFiles(public ralph.Report) {
 		return
 	}
 	for name, render := range map[string]func(ralph.Report) ([]byte, error){
-		"report.json": report.JSON,
+		reportName:    report.JSON,
 		"report.html": report.HTML,
 		"summary.md":  func(r ralph.Report) ([]byte, error) { return []byte(report.Summary(r)), nil },
 	} {
@@ -42,6 +44,8 @@ func (j *job) writeFiles(public ralph.Report) {
 		}
 		if err != nil {
 			j.out.warn(fmt.Sprintf("%s: %v", j.files.Path(name), err))
+		} else if name == reportName {
+			j.written = true
 		}
 	}
 }
@@ -79,8 +83,8 @@ func (j *job) outputs() []output {
 		cost = strconv.FormatFloat(u.Cost.Amount.Dollars(), 'f', -1, 64)
 	}
 	path := ""
-	if j.files != nil {
-		path = j.files.Path("report.json")
+	if j.written {
+		path = j.files.Path(reportName)
 	}
 	return []output{
 		{"status", string(r.Outcome)},

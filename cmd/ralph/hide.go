@@ -28,6 +28,10 @@ func (j *job) hideToken() error {
 			j.note(n)
 		}
 		if err != nil {
+			if store == j.temp.store {
+				j.temp.keep = true // nobody else has them
+				err = fmt.Errorf("%w; the git settings that were hidden for the run are kept in %s: put them back by hand and remove that folder", err, store)
+			}
 			j.note(err.Error())
 			j.out.warn(err.Error())
 			return

@@ -51,6 +51,7 @@ type job struct {
 	baseline      []ralph.Verdict
 
 	report  ralph.Report
+	written bool     // report.json lies in the run directory
 	ends    []func() // undone in reverse order on every way out, before the record is written
 	after   []func() // the same, after the record is written
 	started time.Time
@@ -318,7 +319,20 @@ const (
 
 // temp is where the private files of a run lie: home, tmp and index are the
 // guest's, store is ours.
-type temp struct{ root, home, tmp, index, store string }
+type temp struct {
+	root, home, tmp, index, store string
+	keep                          bool // the store holds what exists nowhere else
+}
+
+func (j *job) removeTemp() {
+	if !j.temp.keep {
+		_ = os.RemoveAll(j.temp.root)
+		return
+	}
+	for _, dir := range []string{j.temp.home, j.temp.tmp, j.temp.index} {
+		_ = os.RemoveAll(dir)
+	}
+}
 
 // newTemp makes the private folders below dir.
 func newTemp(dir string, guest sandbox.Identity) (t temp, err error) {

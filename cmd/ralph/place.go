@@ -47,8 +47,9 @@ func (j *job) openWorkspace(ctx context.Context) error {
 		return invalid(err)
 	}
 	j.identity = id
+	// What lies in a workspace that is handed over goes with it, and comes back.
 	owner := rundir.Owner{UID: -1, GID: -1}
-	if !id.IsZero() {
+	if !id.IsZero() && !handOver {
 		owner = rundir.Owner{UID: id.UID, GID: id.GID}
 	}
 	if j.files, err = rundir.Open(j.workspace, owner); err != nil {
@@ -118,7 +119,7 @@ func (j *job) buildWalls(ctx context.Context) error {
 		return invalid(fmt.Errorf("private folder for the run: %w", err))
 	}
 	j.temp = t
-	j.atEnd(func() { _ = os.RemoveAll(t.root) })
+	j.atEnd(j.removeTemp)
 	if err := j.writeGitConfig(); err != nil {
 		return invalid(err)
 	}
