@@ -18,11 +18,18 @@ func (j *job) hideToken() error {
 	if err != nil {
 		return err
 	}
-	hidden, err := repo.HideToken(j.dir(), store) // the repository may lie below the workspace
+	// The folder stands in one of the agent's: by this handle it is found again
+	// under whatever name the agent gave it.
+	root, err := os.OpenRoot(store)
 	if err != nil {
 		return err
 	}
+	hidden, err := repo.HideToken(j.dir(), store) // the repository may lie below the workspace
+	if err != nil {
+		return errors.Join(err, root.Close())
+	}
 	j.atEnd(func() {
+		defer root.Close()
 		notes, err := hidden.Restore()
 		for _, n := range notes {
 			j.note(n)
@@ -37,10 +44,25 @@ func (j *job) hideToken() error {
 			return
 		}
 		if store != j.temp.store {
+			empty(root)
 			_ = os.Remove(store)
 		}
 	})
 	return nil
+}
+
+// empty removes what a folder holds. A manifest that the agent moved away would
+// be handed to it with the rest of the workspace, one day.
+func empty(root *os.Root) {
+	dir, err := root.Open(".")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		_ = root.RemoveAll(name)
+	}
 }
 
 // tokenStore is where hidden credentials wait. Only what lies in the workspace
