@@ -7,8 +7,9 @@ import (
 	"github.com/org/ralph-action/internal/secret"
 )
 
-// secrets are the values that must never be shown: the forge's token and
-// every variable whose name says that it holds a credential.
+// secrets are the values that must never be shown: the forge's token, every
+// variable whose name says that it holds a credential, and the password in an
+// address (DATABASE_URL, HTTPS_PROXY).
 func (a *app) secrets(cfg config.Config) []secret.String {
 	values := []secret.String{cfg.Token}
 	for _, kv := range a.environ {
@@ -16,8 +17,26 @@ func (a *app) secrets(cfg config.Config) []secret.String {
 		if holdsSecret(name) && len(value) >= minSecret {
 			values = append(values, secret.New(value))
 		}
+		if password := passwordOf(value); len(password) >= minSecret {
+			values = append(values, secret.New(password))
+		}
 	}
 	return values
+}
+
+// passwordOf is the password in an address, as it is written there.
+func passwordOf(address string) string {
+	_, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		return ""
+	}
+	rest, _, _ = strings.Cut(rest, "/")
+	at := strings.LastIndexByte(rest, '@')
+	if at < 0 {
+		return ""
+	}
+	_, password, _ := strings.Cut(rest[:at], ":")
+	return password
 }
 
 // minSecret keeps words such as "true" or "none" in a variable with a telling
