@@ -235,8 +235,12 @@ func (j *job) guestEnv(allow []string) []string {
 // Git runs git as the guest; *job is the repo room's Guest.
 func (j *job) Git(ctx context.Context, c repo.GuestCommand) error {
 	var stderr bounded
+	dir := j.dir()
+	if j.repo != nil {
+		dir = j.workspace // it names the folder itself now, and the agent may have removed its own
+	}
 	exit, err := j.children.Run(ctx, proc.Command{
-		Argv: append([]string{"git"}, c.Args...), Dir: j.dir(), Env: append(j.guestEnv(nil), c.Env...),
+		Argv: append([]string{"git"}, c.Args...), Dir: dir, Env: append(j.guestEnv(nil), c.Env...),
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: &stderr,
 		Limits: proc.Limits{Grace: killGrace, Time: j.gitTime()},
 	})
