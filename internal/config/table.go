@@ -168,7 +168,7 @@ func publishRows() []row {
 			Help: "Publish also what was changed and uncommitted before the run."},
 			func(l *loader, v value) { l.c.IncludeDirty = l.boolean(v) }},
 		{Input{Name: "push", Kind: Choice, Enum: []string{"auto", "true", "false"}, Default: "auto", Placeholder: "WHEN",
-			Help: "Push the branch: `auto` (when there is a repository on a server and a token), `true`, or `false`."},
+			Help: "Push the branch: `auto` (always on a runner; at a desk when GITHUB_REPOSITORY and a token are given), `true`, or `false`."},
 			func(l *loader, v value) { l.c.Push = Push(l.choice(v)) }},
 		{Input{Name: "pull-request", Kind: Choice, Enum: []string{"create", "none"}, Default: "create", Placeholder: "WHAT",
 			Help: "Create or update a pull request, or `none`."},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 )
 
@@ -33,7 +34,9 @@ func (c Config) Task(workspace string) (string, error) {
 }
 
 func readTask(workspace, path string) ([]byte, error) {
-	open := func() (fs.File, error) { return os.Open(path) }
+	// A pipe the agent put there would block an open that waits for a writer.
+	const flags = os.O_RDONLY | syscall.O_NONBLOCK
+	open := func() (fs.File, error) { return os.OpenFile(path, flags, 0) }
 	rel := path
 	if filepath.IsAbs(path) {
 		if r, err := filepath.Rel(workspace, path); err == nil {
@@ -46,7 +49,7 @@ func readTask(workspace, path string) ([]byte, error) {
 			return nil, err
 		}
 		defer root.Close()
-		open = func() (fs.File, error) { return root.Open(rel) }
+		open = func() (fs.File, error) { return root.OpenFile(rel, flags, 0) }
 	}
 	f, err := open()
 	if err != nil {

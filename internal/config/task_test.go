@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/org/ralph-action/internal/config"
@@ -20,8 +21,12 @@ func TestTask(t *testing.T) { // 001-14
 	if err := os.Symlink(outside, filepath.Join(dir, "planted")); err != nil {
 		t.Fatal(err)
 	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct{ file, want, problem string }{
 		{"", "inline", ""},
+		{"pipe", "", "not a file"}, // nobody will ever write to it
 		{"task.md", "task", ""},
 		{filepath.Join(dir, "task.md"), "task", ""},
 		{outside, "secret", ""}, // named by the user on the command line

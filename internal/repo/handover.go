@@ -160,6 +160,22 @@ func (r *Repo) returnIndex() error {
 	return replaceFile(r.gitDir, indexName, io.LimitReader(f, maxIndexBytes), meta)
 }
 
+// exclusions are the pathspecs that keep run files out. git refuses a pathspec
+// that leads through a symbolic link: a link planted where a folder of ours
+// belongs is kept out itself.
+func (r *Repo) exclusions() []string {
+	var specs []string
+	for _, p := range r.runFiles {
+		if dir, _, ok := strings.Cut(strings.TrimPrefix(p, r.prefix), "/"); ok {
+			if info, err := os.Lstat(filepath.Join(r.opt.Dir, dir)); err == nil && !info.IsDir() {
+				p = r.prefix + dir
+			}
+		}
+		specs = append(specs, ":(exclude,top,glob)"+wildcard(p), ":(exclude,top,glob)"+wildcard(p)+"/**")
+	}
+	return specs
+}
+
 // wildcard makes a pattern of a plain path: git add takes an exclusion without
 // a wildcard for a path it was asked to add, and fails when it is ignored.
 func wildcard(path string) string {
@@ -187,9 +203,7 @@ func (r *Repo) stageCopy(ctx context.Context) (tree plumbing.Hash, notes []strin
 		}
 	}
 	args := []string{"add", "-A", "--ignore-errors", "--", ":(top)"}
-	for _, p := range r.runFiles {
-		args = append(args, ":(exclude,top,glob)"+wildcard(p), ":(exclude,top,glob)"+wildcard(p)+"/**")
-	}
+	args = append(args, r.exclusions()...)
 	if err := r.gitEnv(ctx, r.indexEnv(), nil, nil, args...); err != nil {
 		var g *GuestError
 		if !errors.As(err, &g) || g.ExitCode != 1 {

@@ -1,11 +1,15 @@
 package repo
 
-import "context"
+import (
+	"context"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
 
 // Mark takes the tree as it is now for the start of the run. What setup
 // commands and guardrails changed since Begin is no work of the agent: files
-// they made are never published, files they changed only when the agent changes
-// them again.
+// they made or changed are published only when the agent changes them. What a
+// guardrail writes anew every time stays unpublished.
 func (r *Repo) Mark(ctx context.Context) error {
 	tree, _, err := r.stage(ctx)
 	if err != nil || tree == r.line.startTree {
@@ -19,7 +23,7 @@ func (r *Repo) Mark(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.startTree, l.seenTree = tree, tree
+	l.startTree, l.seenTree, l.lastTree = tree, tree, tree
 	l.made = map[string]bool{}
 	for _, ch := range changes {
 		if ch.old == (entry{}) {
@@ -29,6 +33,24 @@ func (r *Repo) Mark(ctx context.Context) error {
 		}
 	}
 	r.note("%d file(s) were made or changed by setup and guardrails before the first iteration, and are not published", len(changes))
+	return nil
+}
+
+// claim takes note of what the agent changed of the files that setup and
+// guardrails had made: they are its work now. Only the first snapshot after a
+// checkpoint is of the agent's doing alone; guardrails ran before a second one.
+func (r *Repo) claim(tree plumbing.Hash) error {
+	l := &r.line
+	if r.last != nil || len(l.made) == 0 || tree == l.lastTree {
+		return nil
+	}
+	changes, err := r.store.diff(l.lastTree, tree, nil)
+	if err != nil {
+		return err
+	}
+	for _, ch := range changes {
+		delete(l.made, ch.path)
+	}
 	return nil
 }
 

@@ -85,7 +85,8 @@ type line struct {
 	tipTree   plumbing.Hash          // what tip holds
 	seenTree  plumbing.Hash          // last staged tree; the store holds it
 	held      map[string]entry       // dirty at the start and not to be published
-	made      map[string]bool        // by setup and guardrails before the first iteration; never published
+	lastTree  plumbing.Hash          // of the last snapshot
+	made      map[string]bool        // by setup and guardrails before the first iteration; published once the agent changed it
 	ours      map[plumbing.Hash]bool // commits that stood at or below tip since the start
 }
 

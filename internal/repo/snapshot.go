@@ -50,6 +50,9 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err := r.adopt(ctx, s); err != nil {
 		return ralph.Change{}, err
 	}
+	if err := r.claim(tree); err != nil {
+		return ralph.Change{}, err
+	}
 	if err := r.choose(ctx, s); err != nil {
 		return ralph.Change{}, err
 	}
@@ -57,7 +60,7 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err != nil {
 		return ralph.Change{}, err
 	}
-	r.last = s
+	r.last, r.line.lastTree = s, tree
 	c := ralph.Change{
 		Head:       head.String(),
 		Tree:       tree.String(),
