@@ -51,6 +51,9 @@ func (a *app) action(show func(*secret.Redactor) printer) ralph.Report {
 		r.Mask(values...)
 		j.out = newActions(r)
 	}
+	if _, err := r.Event(); err != nil { // read before the agent starts, who may own it
+		j.out.warn(err.Error())
+	}
 	ctx, cancel := a.signals(j.interrupted)
 	defer cancel()
 	if cfgErr != nil {
