@@ -28,6 +28,9 @@ const (
 // end of descriptor 3 until that is closed, ends what is left, and returns the
 // process's exit code.
 func InitMain(stderr io.Writer) int {
+	// There is nothing to do at the same time: threads that wake each other
+	// would only cost.
+	runtime.GOMAXPROCS(1)
 	in, err := newInit(stderr)
 	if err != nil {
 		fmt.Fprintln(stderr, "sandbox-init:", err)
