@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -36,12 +37,13 @@ func (p *actions) event(e ralph.Event) {
 			p.usage = p.usage.Add(e.Turn.Usage)
 		}
 	}
-	for _, line := range p.format.Lines(shown(e)) {
-		if foreign(e.Kind) {
-			_, _ = io.WriteString(p.out, line+"\n")
-		} else {
-			p.runner.Line(line)
-		}
+	lines := p.format.Lines(shown(e))
+	if foreign(e.Kind) && len(lines) > 0 {
+		_, _ = io.WriteString(p.out, strings.Join(lines, "\n")+"\n")
+		return
+	}
+	for _, line := range lines {
+		p.runner.Line(line)
 	}
 }
 

@@ -76,8 +76,11 @@ func (t *terminal) event(e ralph.Event) {
 	case e.Kind == ralph.EventResult && e.Turn != nil:
 		t.usage = t.usage.Add(e.Turn.Usage)
 	}
-	for _, line := range t.format.Lines(shown(e)) {
-		t.put(t.redact.Text(line))
+	if lines := t.format.Lines(shown(e)); len(lines) > 0 {
+		for i, line := range lines {
+			lines[i] = t.redact.Text(line)
+		}
+		t.put(strings.Join(lines, "\n"))
 	}
 }
 
@@ -134,10 +137,10 @@ func (t *terminal) finish(r ralph.Report) {
 	_, _ = io.WriteString(t.w, report.Text(r, report.Style{Color: t.color, Emoji: true, Width: t.format.Width}))
 }
 
-// put prints a whole line above the status line. Callers hold mu.
-func (t *terminal) put(line string) {
+// put prints whole lines above the status line. Callers hold mu.
+func (t *terminal) put(lines string) {
 	t.clear()
-	_, _ = io.WriteString(t.w, line+"\n")
+	_, _ = io.WriteString(t.w, lines+"\n")
 }
 
 func (t *terminal) clear() {

@@ -13,7 +13,7 @@ import (
 const cut = " … (line cut)"
 
 // lines is a stream of foreign text on its way to people: redacted, split at
-// every line end the runner knows (\n, \r\n, bare \r), cut, shown line by line.
+// every line end the runner knows (\n, \r\n, bare \r), cut, shown together with the others of the same write.
 //
 // It redacts twice. Before the splitting, because a secret may contain line
 // ends and a cut must not leave half of one; after the sanitizing, because
@@ -23,9 +23,10 @@ type lines struct {
 	redacted io.WriteCloser // writes to split
 	redactor *secret.Redactor
 	line     []byte
-	cr       bool // the last line ended with \r; a \n belongs to it
-	full     bool // the rest of the line is dropped
-	show     func(line []byte)
+	cr       bool               // the last line ended with \r; a \n belongs to it
+	full     bool               // the rest of the line is dropped
+	block    []byte             // lines ready to be shown
+	show     func(lines []byte) // the last one without its end
 	clean    func(line []byte) []byte
 }
 
@@ -48,6 +49,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, _ = l.redacted.Write(p)
+	l.present()
 	return len(p), nil
 }
 
@@ -59,6 +61,7 @@ func (l *lines) Close() error {
 	if len(l.line) > 0 {
 		l.flush()
 	}
+	l.present()
 	return err
 }
 
@@ -107,8 +110,19 @@ func (l *lines) add(part []byte) {
 }
 
 func (l *lines) flush() {
-	l.show(l.redactor.Bytes(l.clean(l.line)))
+	l.block = append(append(l.block, l.redactor.Bytes(l.clean(l.line))...), '\n')
 	l.line = l.line[:0]
+	if len(l.block) > MaxLine {
+		l.present()
+	}
+}
+
+// present shows what is ready, in one go.
+func (l *lines) present() {
+	if len(l.block) > 0 {
+		l.show(l.block[:len(l.block)-1])
+		l.block = l.block[:0]
+	}
 }
 
 type writerFunc func(p []byte)
