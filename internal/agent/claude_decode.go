@@ -13,7 +13,7 @@ import (
 
 const (
 	maxText    = 64 << 10 // of one text event; longer texts come as several
-	maxOutput  = 64 << 10 // of a tool's output in an event
+	maxOutput  = 16 << 10 // of a tool's output in an event; a live log shows less
 	maxName    = 128      // of ids and names
 	maxMessage = 500      // of a failure's message and of progress
 	maxOpen    = 4096     // tool calls, background tasks and todos kept at a time

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -60,7 +62,12 @@ func isTrue(value []byte) bool { return string(value) == "true" }
 func isSet(value []byte) bool { return len(value) > 0 && string(value) != "null" }
 
 // valid copies b into a string, replacing invalid UTF-8.
-func valid(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
+func valid(b []byte) string {
+	if utf8.Valid(b) { // much faster, and nearly always so
+		return string(b)
+	}
+	return strings.ToValidUTF8(string(b), "\uFFFD")
+}
 
 // unescape appends the text behind raw, the inside of a JSON string, to dst
 // until dst holds limit bytes, and returns what of raw is left. It splits
@@ -154,26 +161,43 @@ func hex4(raw []byte) (rune, bool) {
 // measure counts the line ends and the characters of the text behind raw
 // without producing it.
 func measure(raw []byte) (lineEnds, chars int) {
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case c == '\\' && i+1 < len(raw):
-			i++
-			chars++
-			switch raw[i] {
-			case 'n':
-				lineEnds++
-			case 'u':
-				r, ok := hex4(raw[i-1:])
-				if ok {
-					i += 4
-				}
-				if utf16.IsSurrogate(r) && r < 0xDC00 { // its other half is counted
-					chars--
-				}
+	chars = characters(raw)
+	for {
+		n := bytes.IndexByte(raw, '\\')
+		if n < 0 || n+1 == len(raw) {
+			return lineEnds, chars
+		}
+		raw = raw[n:]
+		size := 2
+		switch raw[1] {
+		case 'n':
+			lineEnds++
+		case 'u':
+			r, ok := hex4(raw)
+			if ok {
+				size = 6
 			}
-		case c&0xC0 != 0x80: // not within a UTF-8 sequence
-			chars++
+			if utf16.IsSurrogate(r) && r < 0xDC00 { // its other half is counted
+				chars--
+			}
+		}
+		chars -= characters(raw[:size]) - 1
+		raw = raw[size:]
+	}
+}
+
+// characters counts the bytes that do not continue a UTF-8 sequence, eight at a
+// time: a continuing one has its highest bit set and the next one clear.
+func characters(b []byte) int {
+	n := len(b)
+	for ; len(b) >= 8; b = b[8:] {
+		word := binary.LittleEndian.Uint64(b)
+		n -= bits.OnesCount64(word >> 7 &^ (word >> 6) & 0x0101010101010101)
+	}
+	for _, c := range b {
+		if c&0xC0 == 0x80 {
+			n--
 		}
 	}
-	return lineEnds, chars
+	return n
 }
