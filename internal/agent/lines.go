@@ -7,7 +7,7 @@ const (
 	maxLine = 16 << 20
 	// keepLine is the most that is kept allocated between lines, so that one
 	// giant line does not cost its memory for the rest of the turn.
-	keepLine = 4 << 20
+	keepLine = 2 << 20
 )
 
 // lines splits what is written to it at line feeds. A line within one write is
