@@ -59,7 +59,7 @@ COPY --from=build /out/ralph /usr/local/bin/ralph
 COPY entrypoint.sh /entrypoint.sh
 # auto: the walls the kernel offers, said in the log. strict: all or nothing.
 ENV RALPH_ISOLATION=auto
-WORKDIR /work
+WORKDIR /repo
 # The agent never runs as root: ralph drops to the workspace's owner, or to the
 # user `agent`. The container starts as root because a runner's files belong to
 # a uid that is known only then. There is no init: ralph reaps as PID 1.

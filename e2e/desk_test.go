@@ -34,7 +34,7 @@ type deskRun struct {
 
 func (d deskRun) run(t *testing.T) (string, int) {
 	t.Helper()
-	args := append([]string{"run", "--rm", "--label", "ralph-e2e", "--network", "none", "-v", d.Repo + ":/work"}, d.Flags...)
+	args := append([]string{"run", "--rm", "--label", "ralph-e2e", "--network", "none", "-v", d.Repo + ":/repo"}, d.Flags...)
 	cmd := exec.Command("docker", append(append(args, d.Image), d.Args...)...)
 	log := &logBuffer{}
 	cmd.Stdout, cmd.Stderr = log, log

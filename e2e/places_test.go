@@ -17,7 +17,7 @@ func TestReadOnlyWorkspace(t *testing.T) {
 	log, code := deskRun{
 		Repo: scripts, Image: image(t) + "-slim",
 		Flags: []string{"--mount", "type=bind,source=" + repo + ",target=/place,readonly", "-w", "/place"},
-		Args:  []string{"run", "--prompt", task, "--agent", "text", "--agent-command", "sh /work/agent.sh"},
+		Args:  []string{"run", "--prompt", task, "--agent", "text", "--agent-command", "sh /repo/agent.sh"},
 	}.run(t)
 	if code != 2 || !strings.Contains(log, "read-only") || strings.Contains(log, "the agent was asked") {
 		t.Errorf("ralph run in a read-only workspace = %d, want 2, a message that says read-only, and no agent\n%s", code, log)

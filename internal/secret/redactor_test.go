@@ -302,7 +302,7 @@ func FuzzRedactor(f *testing.F) {
 	f.Add("p%40ss", "a+b/c==", "cCU0MHNz p%2540ss", uint8(9))
 	f.Fuzz(func(t *testing.T, a, b, text string, split uint8) {
 		if strings.Contains(a+b, "*") {
-			t.Skip("a mask may be a part of such a secret")
+			return // a mask may be a part of such a secret
 		}
 		r := redactor(a, b)
 		text += a + text + b
