@@ -159,45 +159,46 @@ func hex4(raw []byte) (rune, bool) {
 }
 
 // measure counts the line ends and the characters of the text behind raw
-// without producing it.
+// without producing it. It looks at eight bytes at a time, and at single ones
+// only where an escape is longer than two bytes or hides a backslash.
 func measure(raw []byte) (lineEnds, chars int) {
-	chars = characters(raw)
-	for {
-		n := bytes.IndexByte(raw, '\\')
-		if n < 0 || n+1 == len(raw) {
-			return lineEnds, chars
+	for len(raw) > 0 {
+		if len(raw) > 8 {
+			word, next := binary.LittleEndian.Uint64(raw), binary.LittleEndian.Uint64(raw[1:])
+			escapes := equal(word, '\\')
+			if escapes&(equal(next, '\\')|equal(next, 'u')) == 0 {
+				lineEnds += bits.OnesCount64(escapes & equal(next, 'n'))
+				// Bytes that continue a UTF-8 sequence are 10xxxxxx.
+				chars += 8 - bits.OnesCount64(escapes) - bits.OnesCount64(word&^(word<<1)&highBits)
+				raw = raw[8:]
+				continue
+			}
 		}
-		raw = raw[n:]
-		size := 2
-		switch raw[1] {
-		case 'n':
-			lineEnds++
-		case 'u':
-			r, ok := hex4(raw)
-			if ok {
+		size := 1
+		switch {
+		case raw[0] == '\\' && len(raw) > 1:
+			size = 2
+			chars++
+			if raw[1] == 'n' {
+				lineEnds++
+			} else if r, ok := hex4(raw); ok {
 				size = 6
+				if utf16.IsSurrogate(r) && r < 0xDC00 { // its other half is counted
+					chars--
+				}
 			}
-			if utf16.IsSurrogate(r) && r < 0xDC00 { // its other half is counted
-				chars--
-			}
+		case raw[0]&0xC0 != 0x80:
+			chars++
 		}
-		chars -= characters(raw[:size]) - 1
 		raw = raw[size:]
 	}
+	return lineEnds, chars
 }
 
-// characters counts the bytes that do not continue a UTF-8 sequence, eight at a
-// time: a continuing one has its highest bit set and the next one clear.
-func characters(b []byte) int {
-	n := len(b)
-	for ; len(b) >= 8; b = b[8:] {
-		word := binary.LittleEndian.Uint64(b)
-		n -= bits.OnesCount64(word >> 7 &^ (word >> 6) & 0x0101010101010101)
-	}
-	for _, c := range b {
-		if c&0xC0 == 0x80 {
-			n--
-		}
-	}
-	return n
+const highBits = 0x8080808080808080 // of eight bytes
+
+// equal sets the highest bit of each of the eight bytes that is c.
+func equal(word uint64, c byte) uint64 {
+	word ^= uint64(c) * 0x0101010101010101
+	return ^(word&^highBits + ^uint64(highBits) | word) & highBits
 }
