@@ -89,7 +89,7 @@ func (a *app) main() (code int) {
 	}
 	ctx, err := parser.Parse(a.args)
 	if err != nil {
-		fmt.Fprintf(a.stderr, "ralph: %s\nTry 'ralph --help'.\n", err)
+		fmt.Fprintf(a.stderr, "ralph: %s\n", misuse(err))
 		return ralph.Invalid.ExitCode(false)
 	}
 	var done exit
@@ -98,6 +98,23 @@ func (a *app) main() (code int) {
 		return ralph.Invalid.ExitCode(false)
 	}
 	return int(done)
+}
+
+// misuse says what is wrong with the command line, and where the right one is
+// explained. kong speaks of tokens where a person would speak of values.
+func misuse(err error) string {
+	text, help := err.Error(), "ralph"
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) && wrong.Context != nil && wrong.Context.Selected() != nil {
+		help += " " + wrong.Context.Selected().Name
+	}
+	if flag, _, ok := strings.Cut(text, ": expected "); ok && strings.HasSuffix(text, "(<EOL>)") {
+		text = flag + " needs a value"
+	}
+	if help == "ralph run" && strings.HasPrefix(text, "unexpected argument") {
+		text, help = text+": it is no command, and a task is given with --prompt", "ralph"
+	}
+	return text + "\nTry '" + help + " --help'."
 }
 
 // version is the build's, or for a build without one, the version of the action

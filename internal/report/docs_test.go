@@ -18,8 +18,8 @@ func TestDocumentation(t *testing.T) {
 	}
 	doc := string(text)
 	for what, example := range map[string]string{
-		"session log":    session(),
-		"commit message": report.CommitMessage(completed().Iterations[1], report.Checkpoint{Run: "42-1", Outcome: ralph.Completed}),
+		"session log":    session("run", "the work was done in 1 iteration"),
+		"commit message": report.CommitMessage(completed().Iterations[1], report.Checkpoint{Run: "42", Outcome: ralph.Completed}),
 		"live log":       strings.Join(toTheLetter, "\n") + "\n",
 	} {
 		if !strings.Contains(doc, "```text\n"+example+"```\n") {

@@ -51,7 +51,7 @@ func words(r ralph.Report) string {
 		if n > 0 {
 			return "Stopped" + after + ": the agent, its key or its prompt cannot be used"
 		}
-		return "Not started: the configuration is not valid"
+		return "Not started: something has to be corrected first"
 	case ralph.PlanMissing:
 		return "Not started: there is no implementation plan"
 	case ralph.PromptInvalid:
@@ -146,7 +146,7 @@ func advice(r ralph.Report) string {
 		if len(r.Iterations) > 0 {
 			return "Correct what is named above. " + again + "."
 		}
-		return "Correct the configuration and run again. Nothing was spent."
+		return "Correct what is named above and run again. Nothing was spent."
 	default:
 		return ""
 	}

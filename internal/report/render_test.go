@@ -23,7 +23,7 @@ func TestTheFirstLineTellsTheOutcome(t *testing.T) {
 		"blocked":        "❌ Blocked after 3 iterations: the work may not be published — $0.04, 6m7s",
 		"quota":          "⏳ Stopped by the provider's usage limit after 2 iterations — at least $0.01, 6m7s",
 		"interrupted":    "🛑 Interrupted after 1 iteration — $0.01, 6m7s",
-		"invalid":        "❌ Not started: the configuration is not valid",
+		"invalid":        "❌ Not started: something has to be corrected first",
 		"plan-missing":   "❌ Not started: there is no implementation plan",
 		"prompt-invalid": "❌ Not started: the prompt never asks for the completion signal",
 		"agent-failed":   "❌ The agent failed after 1 iteration — cost unknown, 6m7s",
