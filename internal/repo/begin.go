@@ -64,7 +64,7 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 		}
 		head = existing
 		r.start.Resumed = true
-	} else if err := r.attach(ctx, head); err != nil {
+	} else if err := r.attachFirst(ctx); err != nil {
 		return Start{}, fmt.Errorf("attach the branch %s: %w", r.opt.Branch, err)
 	}
 	r.start.HeadSHA = head.String()
@@ -89,12 +89,9 @@ func (r *Repo) advertised(ctx context.Context) (advertisement, error) {
 // findBase settles the base branch and returns the branch that is checked out,
 // "" when HEAD is detached.
 func (r *Repo) findBase(ctx context.Context, adv advertisement) (string, error) {
-	checkedOut, err := r.answer(ctx, "symbolic-ref", "-q", "--short", "HEAD")
+	checkedOut, err := r.checkedOut(ctx)
 	if err != nil {
-		if code, ok := exitCode(err); !ok || code != 1 {
-			return "", err
-		}
-		checkedOut = ""
+		return "", err
 	}
 	base := r.opt.Base
 	if base == "" && checkedOut != r.opt.Branch {
@@ -134,6 +131,9 @@ func (r *Repo) findBase(ctx context.Context, adv advertisement) (string, error) 
 
 // ref is the commit of a reference of the workspace; zero when there is none.
 func (r *Repo) ref(ctx context.Context, name string) (plumbing.Hash, error) {
+	if strings.HasPrefix(name, "refs/") && r.noRef(name) {
+		return plumbing.ZeroHash, nil
+	}
 	s, err := r.answer(ctx, "rev-parse", "-q", "--verify", name+"^{commit}")
 	if err != nil {
 		if code, ok := exitCode(err); ok && code == 1 {
@@ -188,14 +188,17 @@ func (r *Repo) findKnown(ctx context.Context, adv advertisement) error {
 // noteDirt stages the tree as it is before the agent starts and remembers what
 // differs from the commit.
 func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
-	tree, notes, err := r.stage(ctx)
-	if err != nil {
-		return err
-	}
-	r.notes = append(r.notes, notes...)
 	c, err := r.store.commit(head)
 	if err != nil {
 		return err
+	}
+	tree := c.TreeHash
+	if !r.clean || head != r.base {
+		var notes []string
+		if tree, notes, err = r.stage(ctx); err != nil {
+			return err
+		}
+		r.notes = append(r.notes, notes...)
 	}
 	l := &r.line
 	l.startHead, l.tip, l.tipTree = head, head, c.TreeHash

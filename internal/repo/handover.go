@@ -21,17 +21,11 @@ const maxIndexBytes = 1 << 30
 // importCommit takes a commit and its trees, without its blobs and its
 // parents, from the guest.
 func (r *Repo) importCommit(ctx context.Context, h plumbing.Hash) error {
+	filter := []string{"--revs", "--filter=blob:none"}
 	if !r.store.has(h) {
-		raw, err := r.out(ctx, nil, "cat-file", "commit", h.String())
-		if err != nil {
+		// A commit that is called shallow is packed without its parents.
+		if err := r.importObjects(ctx, []string{"--shallow " + h.String(), h.String()}, filter...); err != nil {
 			return err
-		}
-		got, err := r.store.write(plumbing.CommitObject, []byte(raw))
-		if err != nil {
-			return err
-		}
-		if got != h {
-			return fmt.Errorf("the workspace gave commit %s for %s", got, h)
 		}
 	}
 	c, err := r.store.commit(h)
@@ -41,7 +35,7 @@ func (r *Repo) importCommit(ctx context.Context, h plumbing.Hash) error {
 	if r.store.has(c.TreeHash) && r.store.whole(c.TreeHash) {
 		return nil
 	}
-	return r.importObjects(ctx, []string{c.TreeHash.String()}, "--revs", "--filter=blob:none")
+	return r.importObjects(ctx, []string{c.TreeHash.String()}, filter...)
 }
 
 // importObjects takes what pack-objects makes of the given revisions into the
@@ -295,6 +289,22 @@ func (r *Repo) graft(commits []plumbing.Hash) error {
 		}
 	}
 	return replaceFile(r.common, "shallow", strings.NewReader(text), meta)
+}
+
+// attachFirst attaches the work branch at the commit that is checked out.
+func (r *Repo) attachFirst(ctx context.Context) error {
+	if !r.clean || r.attached() || !r.noRef("refs/heads/"+r.opt.Branch) {
+		return r.attach(ctx, r.base)
+	}
+	// Branch and HEAD in one command. Without -q, a new branch is all that git
+	// makes; with it, it also writes the index.
+	args := []string{"-c", "branch.autoSetupMerge=false", "-c", "submodule.recurse=false", "checkout", "-b", r.opt.Branch}
+	if r.git(ctx, nil, nil, args...) == nil {
+		if head, err := r.head(ctx); err == nil && head == r.base {
+			return nil
+		}
+	}
+	return r.attach(ctx, r.base) // HEAD had moved, or git says what is wrong
 }
 
 // attach makes the work branch stand at a commit and HEAD point to it.

@@ -69,6 +69,7 @@ type Repo struct {
 	runFiles []string // from the top
 
 	base  plumbing.Hash // HEAD when the repository was opened
+	clean bool          // nothing differed from base then
 	start Start
 
 	line   line
@@ -141,23 +142,20 @@ func (r *Repo) open(ctx context.Context) error {
 	if r.temp, err = os.OpenRoot(r.opt.Temp); err != nil {
 		return err
 	}
-	if err := r.supported(); err != nil {
-		return err
-	}
-	if err := r.findTop(ctx); err != nil {
-		return err
-	}
-	head, err := r.answer(ctx, "rev-parse", "-q", "--verify", "HEAD^{commit}")
+	c, err := r.supported()
 	if err != nil {
-		if code, ok := exitCode(err); ok && code == 1 {
-			return ErrEmpty
-		}
 		return err
 	}
-	if r.base = plumbing.NewHash(head); r.base.String() != head {
-		return &UnsupportedError{What: "sha256"}
+	if err := r.findTop(ctx, c); err != nil {
+		return err
 	}
-	if err := r.unfinished(ctx); err != nil {
+	if err := r.inTheMiddle(); err != nil {
+		return err
+	}
+	if err := r.copyIndex(); err != nil {
+		return err
+	}
+	if err := r.look(ctx); err != nil {
 		return err
 	}
 	dir := filepath.Join(r.opt.Store, objectsDir)
@@ -171,33 +169,41 @@ func (r *Repo) open(ctx context.Context) error {
 }
 
 // supported refuses what go-git cannot carry (gitrepository-layout,
-// extensions).
-func (r *Repo) supported() error {
+// extensions). It returns the repository's configuration.
+func (r *Repo) supported() (gitConfig, error) {
 	b, err := readFile(r.common, "config", maxConfigBytes)
 	if err != nil {
-		return fmt.Errorf("the repository's configuration: %w", err)
+		return gitConfig{}, fmt.Errorf("the repository's configuration: %w", err)
 	}
 	c, err := parseConfig(b)
 	if err != nil {
-		return fmt.Errorf("the repository's configuration: %w", err)
+		return gitConfig{}, fmt.Errorf("the repository's configuration: %w", err)
 	}
 	if f := strings.ToLower(c.value("extensions", "objectformat")); f != "" && f != "sha1" {
-		return &UnsupportedError{What: clean(f, 20)}
+		return gitConfig{}, &UnsupportedError{What: clean(f, 20)}
 	}
 	if f := strings.ToLower(c.value("extensions", "refstorage")); f != "" && f != "files" {
-		return &UnsupportedError{What: clean(f, 20)}
+		return gitConfig{}, &UnsupportedError{What: clean(f, 20)}
+	}
+	return c, nil
+}
+
+func (r *Repo) findTop(ctx context.Context, c gitConfig) error {
+	if !r.topByFiles(c) {
+		if err := r.askTop(ctx); err != nil {
+			return err
+		}
+	}
+	for _, p := range r.opt.RunFiles {
+		r.runFiles = append(r.runFiles, r.prefix+strings.TrimSuffix(p, "/"))
 	}
 	return nil
 }
 
-func (r *Repo) findTop(ctx context.Context) error {
+func (r *Repo) askTop(ctx context.Context) error {
 	s, err := r.out(ctx, nil, "rev-parse", "--show-toplevel", "--show-prefix")
 	if err != nil {
-		var g *GuestError
-		if errors.As(err, &g) && strings.Contains(g.Stderr, "not a git repository") {
-			return ErrNotRepository
-		}
-		return err
+		return notRepository(err)
 	}
 	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 	if len(lines) == 0 || !filepath.IsAbs(lines[0]) {
@@ -210,15 +216,11 @@ func (r *Repo) findTop(ctx context.Context) error {
 	if len(lines) == 2 {
 		r.prefix = lines[1]
 	}
-	for _, p := range r.opt.RunFiles {
-		r.runFiles = append(r.runFiles, r.prefix+strings.TrimSuffix(p, "/"))
-	}
 	return nil
 }
 
-// unfinished copies the index and refuses a work tree in the middle of a merge,
-// a rebase or a conflict.
-func (r *Repo) unfinished(ctx context.Context) error {
+// inTheMiddle refuses a work tree in the middle of a merge or a rebase.
+func (r *Repo) inTheMiddle() error {
 	for _, s := range []struct{ file, what string }{
 		{"MERGE_HEAD", "an unfinished merge (MERGE_HEAD)"},
 		{"CHERRY_PICK_HEAD", "an unfinished cherry-pick (CHERRY_PICK_HEAD)"},
@@ -229,6 +231,15 @@ func (r *Repo) unfinished(ctx context.Context) error {
 		if _, err := r.gitDir.Lstat(s.file); err == nil {
 			return &UnfinishedError{What: s.what}
 		}
+	}
+	return nil
+}
+
+// unfinished copies the index and refuses a work tree in the middle of a merge,
+// a rebase or a conflict.
+func (r *Repo) unfinished(ctx context.Context) error {
+	if err := r.inTheMiddle(); err != nil {
+		return err
 	}
 	if err := r.copyIndex(); err != nil {
 		return err
@@ -242,7 +253,7 @@ func (r *Repo) unfinished(ctx context.Context) error {
 	}
 	first, _, _ := strings.Cut(b.String(), "\x00")
 	_, name, _ := strings.Cut(first, "\t")
-	return &UnfinishedError{What: fmt.Sprintf("an unresolved conflict in %q", clean(name, 200))}
+	return unresolved(name)
 }
 
 // Close releases what Open took. The private store stays on disk.

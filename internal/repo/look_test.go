@@ -1,0 +1,111 @@
+package repo_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/org/ralph-action/internal/repo"
+)
+
+// Every child costs the start of a run; behind walls also the walls.
+func TestCleanDeskAsksLittle(t *testing.T) {
+	t.Parallel()
+	f, _ := workspace(t)
+	for _, packed := range []bool{false, true} {
+		dir := f.checkout(t, false)
+		if packed {
+			git(t, dir, "pack-refs", "--all")
+		}
+		index := read(t, filepath.Join(dir, ".git/index"))
+		r := begin(t, dir, "")
+		asked := make([]string, 0, 3)
+		for _, c := range r.guest.commands {
+			i := slices.IndexFunc(c.Args, func(s string) bool { return s == "status" || s == "pack-objects" || s == "checkout" })
+			if i < 0 {
+				t.Errorf("Begin() asks git %q", c.Args)
+				continue
+			}
+			asked = append(asked, c.Args[i])
+		}
+		equal(t, "commands", asked, []string{"status", "pack-objects", "checkout"})
+		equal(t, "HEAD", git(t, dir, "symbolic-ref", "HEAD"), "refs/heads/ralph/work")
+		equal(t, "commit", git(t, dir, "rev-parse", "HEAD"), r.start.HeadSHA)
+		equal(t, "index", read(t, filepath.Join(dir, ".git/index")), index)
+		if r.start.Base != "main" || len(r.start.Dirty) > 0 {
+			t.Errorf("Begin() = %+v, want base main, nothing dirty", r.start)
+		}
+	}
+}
+
+func TestPackedBranchIsContinued(t *testing.T) {
+	t.Parallel()
+	f, _ := workspace(t)
+	dir := f.checkout(t, false)
+	r := begin(t, dir, "")
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	_, c := r.checkpoint(t)
+	git(t, dir, "checkout", "-q", "main")
+	git(t, dir, "pack-refs", "--all", "--prune")
+	if r = begin(t, dir, ""); !r.start.Resumed || r.start.HeadSHA != c.SHA {
+		t.Errorf("Begin() = %+v, want %s continued", r.start, c.SHA)
+	}
+}
+
+func TestHeadMovesBeforeBegin(t *testing.T) {
+	t.Parallel()
+	f, _ := workspace(t)
+	dir := f.checkout(t, false)
+	r, err := open(t, dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := git(t, dir, "rev-parse", "HEAD")
+	write(t, filepath.Join(dir, "late.txt"), "l\n")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-qm", "late")
+	if r.start, err = r.Begin(t.Context()); err != nil || r.start.HeadSHA != base {
+		t.Errorf("Begin() = %+v, %v, want %s", r.start, err, base)
+	}
+	equal(t, "work branch", git(t, dir, "rev-parse", "ralph/work"), base)
+	equal(t, "late.txt", read(t, filepath.Join(dir, "late.txt")), "l\n")
+}
+
+func TestConflictWithoutMerge(t *testing.T) {
+	t.Parallel()
+	f, _ := workspace(t)
+	dir := f.checkout(t, false)
+	write(t, filepath.Join(dir, "a.txt"), "mine\n")
+	git(t, dir, "stash", "-q")
+	write(t, filepath.Join(dir, "a.txt"), "theirs\n")
+	git(t, dir, "commit", "-qam", "theirs")
+	_, _ = tryGit(dir, "stash", "pop")
+	_, err := open(t, dir, "")
+	if err == nil || err.Error() != (&repo.UnfinishedError{What: `an unresolved conflict in "a.txt"`}).Error() {
+		t.Errorf("Open() = %v, want an unresolved conflict in a.txt", err)
+	}
+}
+
+func TestTopOfTheWorkTree(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	f.seed(t, map[string]string{"a.txt": "a\n"})
+	linked := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(f.checkout(t, false), linked); err != nil {
+		t.Fatal(err)
+	}
+	told := f.checkout(t, false)
+	git(t, told, "config", "core.worktree", told)
+	bare := f.checkout(t, false)
+	git(t, bare, "config", "core.bare", "true")
+	if _, err := open(t, bare, ""); err == nil {
+		t.Error("Open() of a repository that says it is bare = nil, want an error")
+	}
+	for name, dir := range map[string]string{"through a link": linked, "core.worktree": told} {
+		r := begin(t, dir, "")
+		write(t, filepath.Join(dir, "x.txt"), "x\n")
+		_, c := r.checkpoint(t)
+		equal(t, name, files(t, dir, c.SHA), []string{"100644 a.txt", "100644 second.txt", "100644 x.txt"})
+	}
+}
