@@ -231,7 +231,11 @@ func (j *job) runBaseline(ctx context.Context) error {
 			return invalid(err)
 		}
 	}
-	// What setup and guardrails left behind is no work of the agent.
+	if len(j.cfg.Guardrails) == 0 && len(j.cfg.Setup) == 0 && len(j.cfg.AgentCommand) > 0 {
+		return nil // nothing has run in the workspace since it was looked at
+	}
+	// What setup, guardrails and the question for the agent's version left behind
+	// is no work of the agent.
 	return invalid(j.repo.Mark(ctx))
 }
 

@@ -282,10 +282,11 @@ func (b *bounded) Write(p []byte) (int, error) {
 
 // openRepository looks at the repository before anything is spent.
 func (j *job) openRepository(ctx context.Context) error {
+	committer := j.committer(ctx)
 	o := repo.Options{
 		Dir: j.dir(), Guest: j, Temp: j.temp.index, Store: j.temp.store,
 		Branch: j.branch(), Base: j.cfg.Base, DefaultBranch: j.fallbackBase(),
-		Committer: repo.Identity(j.committer(ctx)), Author: repo.Identity(j.author(ctx)),
+		Committer: repo.Identity(committer), Author: repo.Identity(j.author(committer)),
 		Message: j.message, IncludeDirty: j.cfg.IncludeDirty, RunFiles: runFiles(), Clock: time.Now,
 	}
 	if j.pushes() {
@@ -349,13 +350,18 @@ func (j *job) committer(ctx context.Context) config.Person {
 	if j.runner != nil || j.cfg.Sources["committer"] != "default" {
 		return j.cfg.Committer
 	}
+	var out bounded
+	if err := j.Git(ctx, repo.GuestCommand{Args: []string{"config", "-z", "--get-regexp", `^user\.(name|email)$`}, Stdout: &out}); err != nil {
+		return j.cfg.Committer // no identity here, or no repository: the next step says so
+	}
 	var me config.Person
-	for key, value := range map[string]*string{"user.name": &me.Name, "user.email": &me.Email} {
-		var out bounded
-		if err := j.Git(ctx, repo.GuestCommand{Args: []string{"config", key}, Stdout: &out}); err != nil {
-			return j.cfg.Committer // no identity here, or no repository: the next step says so
+	for entry := range strings.SplitSeq(out.String(), "\x00") { // the last word counts
+		switch key, value, _ := strings.Cut(entry, "\n"); key {
+		case "user.name":
+			me.Name = strings.TrimSpace(value)
+		case "user.email":
+			me.Email = strings.TrimSpace(value)
 		}
-		*value = strings.TrimSpace(out.String())
 	}
 	if me.Name == "" || me.Email == "" {
 		return j.cfg.Committer
@@ -363,8 +369,8 @@ func (j *job) committer(ctx context.Context) config.Person {
 	return me
 }
 
-// author is who started the run, where that is known.
-func (j *job) author(ctx context.Context) config.Person {
+// author is who started the run, where that is known, else the committer.
+func (j *job) author(committer config.Person) config.Person {
 	switch {
 	case !j.cfg.Author.IsZero():
 		return j.cfg.Author
@@ -373,7 +379,7 @@ func (j *job) author(ctx context.Context) config.Person {
 	case j.site.Actor != "":
 		return config.Person{Name: j.site.Actor, Email: j.site.Actor + "@users.noreply.github.com"}
 	}
-	return j.committer(ctx)
+	return committer
 }
 
 // cli is the agent and what can be asked of it before it runs.
