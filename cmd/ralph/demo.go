@@ -95,7 +95,7 @@ func (c demoCmd) folder(temp string) (string, error) {
 		return os.MkdirTemp(temp, "ralph-demo-")
 	}
 	if err := os.Mkdir(c.Keep, 0o755); err != nil {
-		return "", err
+		return "", fmt.Errorf("--keep: %w: name a folder that does not exist, in one that does", err)
 	}
 	return filepath.Abs(c.Keep)
 }
@@ -201,15 +201,15 @@ func (c demoCmd) tell(a *app, dir, checkout string, forge *demo.Forge, r ralph.R
 	var b strings.Builder
 	for _, pr := range forge.PullRequests(demoOwner, demoName) {
 		fmt.Fprintf(&b, "\nPull request #%d on the embedded forge: %s\n", pr.Number, pr.Title)
-		fmt.Fprintf(&b, "  %s -> %s, draft: %v, labels: %s\n", pr.Head, pr.Base, pr.Draft, strings.Join(pr.Labels, ", "))
+		fmt.Fprintf(&b, "  %s -> %s, draft: %v, labels: %s\n  The forge ends with this command: its addresses lead nowhere now.\n", pr.Head, pr.Base, pr.Draft, strings.Join(pr.Labels, ", "))
 	}
 	fmt.Fprintf(&b, `
 Look at
-  %s   the job summary, in Markdown
-  %s   the same, to open in a browser
-  %s   everything, for machines
-  %s   the outputs for later steps
-  git -C %s log -p --reverse %s
+  the job summary, in Markdown    %s
+  the same, to open in a browser  %s
+  everything, for machines        %s
+  the outputs for later steps     %s
+  the commits                     git -C %s log -p --reverse %s
 `, filepath.Join(dir, "summary.md"), filepath.Join(checkout, ".ralph", "report.html"), filepath.Join(checkout, ".ralph", "report.json"),
 		filepath.Join(dir, "output"), checkout, r.Publication.Branch)
 	_, err := a.stdout.WriteString(b.String())
