@@ -8,14 +8,19 @@ import (
 
 const pipeSize = 1 << 20 // what a plain user may ask for; the default is 64 KiB
 
-// newPipe returns a pipe whose writing end is ours. The child's end must block:
-// programs do not expect EAGAIN on their standard descriptors.
-func newPipe() (child, ours *os.File, err error) {
+// newPipe returns a pipe whose writing end is ours. Where a write may have to
+// wait, closing our end ends it. The child's end must block: programs do not
+// expect EAGAIN on their standard descriptors.
+func newPipe(wait bool) (child, ours *os.File, err error) {
 	var fd [2]int
 	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC); err != nil {
 		return nil, nil, os.NewSyscallError("pipe", err)
 	}
-	return os.NewFile(uintptr(fd[0]), "|0"), pollable(fd[1], "|1"), nil
+	child = os.NewFile(uintptr(fd[0]), "|0")
+	if !wait { // known to the poller, it would wake a thread for nothing
+		return child, os.NewFile(uintptr(fd[1]), "|1"), nil
+	}
+	return child, pollable(fd[1], "|1"), nil
 }
 
 // newOutputPipe returns a pipe whose reading end is ours, as large as the system

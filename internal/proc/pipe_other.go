@@ -4,6 +4,6 @@ package proc
 
 import "os"
 
-func newPipe() (child, ours *os.File, err error) { return os.Pipe() }
+func newPipe(bool) (child, ours *os.File, err error) { return os.Pipe() }
 
 func newOutputPipe() (ours, child *os.File, err error) { return os.Pipe() }

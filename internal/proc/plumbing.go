@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 )
@@ -50,11 +51,18 @@ func (p *plumbing) input(r io.Reader) (err error) {
 		p.child[0], err = os.Open(os.DevNull)
 		return err
 	}
-	child, ours, err := newPipe()
+	short, ok := r.(*strings.Reader)
+	ok = ok && short.Len() <= pipeRoom
+	child, ours, err := newPipe(!ok)
 	if err != nil {
 		return err
 	}
-	p.child[0], p.feed = child, ours
+	p.child[0] = child
+	if ok {
+		_, err := short.WriteTo(ours)
+		return errors.Join(err, ours.Close())
+	}
+	p.feed = ours
 	p.fed.Go(func() {
 		// EPIPE is a child that does not want more, ErrClosed one that is gone.
 		_, _ = io.Copy(onlyWriter{ours}, r)
@@ -62,6 +70,10 @@ func (p *plumbing) input(r io.Reader) (err error) {
 	})
 	return nil
 }
+
+// pipeRoom fits into every new pipe: what is no longer is written before the
+// child starts, and nobody has to feed it.
+const pipeRoom = 4096
 
 // onlyWriter hides the file's ReadFrom, which may move data in the kernel and
 // then sits in a call that closing the file does not end.
