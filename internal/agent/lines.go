@@ -1,6 +1,9 @@
 package agent
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 const (
 	// maxLine bounds one line of a stream; what is longer is cut and counted.
@@ -50,6 +53,9 @@ func (l *lines) Close() {
 func (l *lines) hold(p []byte) {
 	if room := l.limit - len(l.held); len(p) > room {
 		p, l.cut = p[:room], true
+	}
+	if len(l.held)+len(p) > cap(l.held) { // twice as much: less is thrown away than append would
+		l.held = slices.Grow(l.held, max(len(p), cap(l.held)))
 	}
 	l.held = append(l.held, p...)
 }

@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	chunkSize = 256 << 10
+	chunkSize = 128 << 10
 	minRead   = 32 << 10
-	maxChunks = 8 // 2 MiB wait in memory, the rest in a file
+	maxChunks = 8 // one MiB waits in memory, the rest in a file
 )
 
 // spool is a queue of bytes between a pipe that must never stall and a writer
-// that may. It keeps two MiB in memory and the rest in an unlinked file. Only
+// that may. It keeps a MiB in memory and the rest in an unlinked file. Only
 // when that file cannot be written the pipe has to wait. One goroutine puts
 // (space, commit, close), one takes (next, release).
 type spool struct {
