@@ -34,7 +34,7 @@ help: ## this list
 build: ## the binary, as ./ralph
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o ralph ./cmd/ralph
 
-demo: ## the whole pipeline on this machine, with nothing but Go
+demo: ## the whole pipeline on this machine, with Go and git only
 	$(GO) run ./cmd/ralph demo
 
 test: vet cross ## vet, cross-compile, unit tests with the race detector (Go and git only)

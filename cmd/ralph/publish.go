@@ -58,12 +58,45 @@ func (j *job) publish(run context.Context) {
 	}
 	p.Branch, p.HeadSHA, p.Pushed = state.Branch, state.HeadSHA, state.Pushed
 	j.report.ExitCode = j.report.Outcome.ExitCode(j.cfg.IncompleteOK)
+	if p.HeadSHA != "" && !j.pushes() {
+		j.note(j.stayed(p))
+	}
 	if j.forge == nil || (p.HeadSHA != "" && !p.Pushed) {
 		return
 	}
 	if err := j.pullRequest(ctx, p); err != nil {
 		j.failed(run, err)
 	}
+}
+
+// stayed says where work is that was not to leave the machine, and what would
+// have become of it.
+func (j *job) stayed(p *ralph.Publication) string {
+	where := fmt.Sprintf("The work is on the branch %s, which is checked out here and was not pushed", p.Branch)
+	switch {
+	case j.cfg.DryRun && j.site.Repository != "":
+		where = fmt.Sprintf("Dry run: nothing was pushed. Without dry-run the branch %s would be pushed to %s", p.Branch, j.site.Repository)
+		if j.cfg.PullRequest {
+			state := "ready for review"
+			if j.draft() {
+				state = "a draft"
+			}
+			where += fmt.Sprintf(", with a pull request into %s, %s, titled: %s", p.Base, state, j.title())
+		}
+	case j.cfg.DryRun:
+		where += " (dry run)"
+	case j.cfg.Push == config.PushNever:
+		where += " (push: false)"
+	case j.site.Repository != "":
+		where += " (no token is given: GITHUB_TOKEN)"
+	}
+	if len(j.start.BaseSHA) >= 7 {
+		where += fmt.Sprintf(". To see it: git log -p %s..%s", j.start.BaseSHA[:7], p.Branch)
+	}
+	if j.runner == nil {
+		where += ". The record of the run is " + j.files.Path("report.html")
+	}
+	return where + "."
 }
 
 func (j *job) pullRequest(ctx context.Context, p *ralph.Publication) error {

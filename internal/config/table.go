@@ -47,7 +47,7 @@ func taskRows() []row {
 			Help: "A file with the task, relative to the workspace; UTF-8, at most 16 MiB."},
 			func(l *loader, v value) { l.c.PromptFile, l.c.Prompt = l.promptFile(v) }},
 		{Input{Name: "mode", Kind: Choice, Enum: []string{"run"}, Default: "run", Placeholder: "MODE",
-			Help: "The kind of loop."},
+			Help: "The kind of loop: `run`."},
 			func(l *loader, v value) { l.c.Mode = l.choice(v) }},
 		{Input{Name: "config", Kind: Path, DefaultDoc: DefaultFile + " when it exists", NoFile: true, Placeholder: "FILE",
 			Help: "The configuration file, relative to the workspace. A file named here must exist."},
@@ -99,7 +99,7 @@ func loopRows() []row {
 			Help: "Stop after so many iterations in a row that changed nothing or failed the same way."},
 			func(l *loader, v value) { l.c.StallLimit = int(l.count(v)) }},
 		{Input{Name: "on-incomplete", Kind: Choice, Enum: []string{"fail", "succeed"}, Default: "fail", Placeholder: "POLICY",
-			Help: "The result of a run that stopped at a limit before it was complete."},
+			Help: "The result of a run that stopped at a limit before it was complete: `fail` or `succeed`."},
 			func(l *loader, v value) { l.c.IncompleteOK = l.choice(v) == "succeed" }},
 	}
 }

@@ -22,7 +22,7 @@ func (c Config) Task(workspace string) (string, error) {
 	data, err := readTask(workspace, c.PromptFile)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("prompt file %q: %w", c.PromptFile, err)
+		return "", fmt.Errorf("prompt file %q cannot be read again: %s", c.PromptFile, cause(err))
 	case len(data) > maxPrompt:
 		return "", fmt.Errorf("prompt file %q is larger than %d MiB now", c.PromptFile, maxPrompt>>20)
 	case !utf8.Valid(data):

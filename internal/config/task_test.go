@@ -32,7 +32,7 @@ func TestTask(t *testing.T) { // 001-14
 		{outside, "secret", ""}, // named by the user on the command line
 		{"planted", "", "planted"},
 		{filepath.Join(dir, "planted"), "", "planted"},
-		{"gone", "", "no such file"},
+		{"gone", "", "does not exist"},
 		{"empty", "", "empty now"},
 		{"binary", "", "UTF-8"},
 		{".", "", "not a file"},

@@ -109,7 +109,7 @@ func (r *run) loop(ctx, bounded context.Context) ending {
 		}
 	}
 	// A budget that was used up by the last iteration is no news any more.
-	return ending{MaxIterations, fmt.Sprintf("%d iterations ran and the work is not done", limit)}
+	return ending{MaxIterations, fmt.Sprintf("max-iterations %d is reached and the work is not done", limit)}
 }
 
 // over looks at the limits that hold between two iterations and two attempts.
