@@ -23,7 +23,7 @@ func (s *store) writePack(w io.Writer, hashes []plumbing.Hash) error {
 	}
 	z := zlib.NewWriter(out)
 	for _, h := range hashes {
-		o, err := s.fs.EncodedObject(plumbing.AnyObject, h)
+		o, err := s.object(h)
 		if err != nil {
 			return fmt.Errorf("object %s: %w", h, err)
 		}
