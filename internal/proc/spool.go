@@ -8,11 +8,11 @@ import (
 const (
 	chunkSize = 128 << 10
 	minRead   = 32 << 10
-	maxChunks = 8 // one MiB waits in memory, the rest in a file
+	maxChunks = 4 // half a MiB waits in memory, the rest in a file
 )
 
 // spool is a queue of bytes between a pipe that must never stall and a writer
-// that may. It keeps a MiB in memory and the rest in an unlinked file. Only
+// that may. It keeps half a MiB in memory and the rest in an unlinked file. Only
 // when that file cannot be written the pipe has to wait. One goroutine puts
 // (space, commit, close), one takes (next, release).
 type spool struct {
