@@ -192,8 +192,14 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 	if err != nil {
 		return err
 	}
+	modules, err := r.store.lookup(c.TreeHash, ".gitmodules")
+	if err != nil {
+		return err
+	}
 	tree := c.TreeHash
-	if !r.clean || head != r.base {
+	// A broken submodule, which status passes over, is refused now and not after
+	// the agent has worked.
+	if !r.clean || head != r.base || modules != (entry{}) {
 		var notes []string
 		if tree, notes, err = r.stage(ctx); err != nil {
 			return err

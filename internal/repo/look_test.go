@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/org/ralph-action/internal/repo"
@@ -107,5 +108,22 @@ func TestTopOfTheWorkTree(t *testing.T) {
 		write(t, filepath.Join(dir, "x.txt"), "x\n")
 		_, c := r.checkpoint(t)
 		equal(t, name, files(t, dir, c.SHA), []string{"100644 a.txt", "100644 second.txt", "100644 x.txt"})
+	}
+}
+
+func TestBrokenSubmoduleIsRefused(t *testing.T) {
+	t.Parallel()
+	f, _ := workspace(t)
+	dir := f.checkout(t, false)
+	git(t, dir, "submodule", "--quiet", "add", f.dir, "sub")
+	git(t, dir, "commit", "-qm", "sub")
+	begin(t, dir, "", func(o *repo.Options) { o.Branch = "ralph/first" })
+	write(t, filepath.Join(dir, "sub/.git"), "gitdir: /nowhere\n")
+	r, err := open(t, dir, "")
+	if err == nil {
+		_, err = r.Begin(t.Context())
+	}
+	if err == nil || !strings.Contains(err.Error(), "/nowhere") {
+		t.Errorf("Begin() with a broken submodule = %v, want an error that names it", err)
 	}
 }
