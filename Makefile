@@ -64,7 +64,7 @@ e2e: ## real container, forge and agent CLI; installs what it needs (Debian, roo
 	  $(GO) test -tags e2e -count=1 -timeout $(E2E_TIMEOUT) -parallel 4 -run '$(E2E_RUN)' -v ./e2e
 
 bench: ## measure against the budgets of docs/performance.md
-	$(GO) run ./bench
+	$(GO) run ./cmd/bench
 
 # The slim target is a tag of its own; its layers are those of the full image.
 image: ## the container images, full and slim
@@ -72,10 +72,10 @@ image: ## the container images, full and slim
 	docker build $(IMAGE_ARGS) -t $(IMAGE) .
 
 fmt: ## gofmt everything
-	gofmt -w bench cmd e2e internal
+	gofmt -w cmd e2e internal
 
 clean: ## remove what was built here (the cache of `make e2e` stays)
-	rm -rf ralph dist bench/latest.json
+	rm -rf ralph dist bench
 	$(GO) clean -testcache
 
 $(GOLANGCI):

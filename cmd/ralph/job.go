@@ -142,7 +142,7 @@ func (j *job) refuse(ctx, bounded context.Context, name string, err error) {
 // loop asks the agent until an outcome.
 func (j *job) loop(ctx context.Context) {
 	l := ralph.Loop{
-		Agent:      j.agent,
+		Agent:      lean{j.agent},
 		Workspace:  j.repo,
 		Guardrails: j.guardrails(),
 		Prompt:     prompt.Builder{Task: j.task, Completion: j.cfg.Completion, Count: j.cfg.MaxIterations > 0}.Build,

@@ -230,9 +230,6 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 			r.start.Dirty = append(r.start.Dirty, ch.path)
 		}
 	}
-	if !r.opt.IncludeDirty {
-		r.note("%d file(s) were changed before the run; they stay as they are and are not published, unless the agent changes them", len(changes))
-	}
 	return nil
 }
 

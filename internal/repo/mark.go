@@ -32,7 +32,7 @@ func (r *Repo) Mark(ctx context.Context) error {
 			l.held[ch.path] = ch.new
 		}
 	}
-	r.note("%d file(s) were made or changed by setup and guardrails before the first iteration, and are not published", len(changes))
+	r.note("%d file(s) were made or changed before the first iteration, by setup, guardrails or the agent's check; they are published only when the agent changes them", len(changes))
 	return nil
 }
 

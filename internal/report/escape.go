@@ -40,11 +40,19 @@ func clean(s string) string {
 	}, s)
 }
 
-// isPlain says that s is printable ASCII with \n and \t.
+// isPlain says that s is printable Latin text with \n and \t.
 func isPlain(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; (c < ' ' && c != '\n' && c != '\t') || c > '~' {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= ' ' && c <= '~', c == '\n', c == '\t':
+		case c < utf8.RuneSelf:
 			return false
+		default:
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r <= '\u00A0' || r >= '\u0300' || r == '\u00AD' {
+				return false
+			}
+			i += size - 1
 		}
 	}
 	return true

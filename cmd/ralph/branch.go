@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/rundir"
+)
+
+// openRepository looks at the repository before anything is spent.
+func (j *job) openRepository(ctx context.Context) error {
+	committer := j.committer(ctx)
+	o := repo.Options{
+		Dir: j.dir(), Guest: j, Temp: j.temp.index, Store: j.temp.store,
+		Branch: j.branch(), Base: j.cfg.Base, DefaultBranch: j.fallbackBase(),
+		Committer: repo.Identity(committer), Author: repo.Identity(j.author(committer)),
+		Message: j.message, IncludeDirty: j.cfg.IncludeDirty, RunFiles: runFiles(), Clock: time.Now,
+	}
+	if j.pushes() {
+		o.Remote, o.Token, o.Push = j.site.ServerURL+"/"+j.site.Repository, j.cfg.Token, true
+	}
+	if j.cfg.Isolation != config.IsolationOff {
+		if err := j.hideToken(); err != nil {
+			return invalid(err)
+		}
+	}
+	r, err := repo.Open(ctx, o)
+	if err != nil {
+		return invalid(err)
+	}
+	j.repo = r
+	j.atEnd(func() { _ = r.Close() })
+	if o.Push {
+		return invalid(r.CanPush(ctx))
+	}
+	return nil
+}
+
+// runFiles are the paths that are never committed.
+func runFiles() []string {
+	names := rundir.RunFiles()
+	for i, n := range names {
+		names[i] = rundir.Name + "/" + n
+	}
+	return names
+}
+
+// pushes says whether the branch leaves the machine.
+func (j *job) pushes() bool {
+	return !j.cfg.DryRun && j.cfg.Push != config.PushNever && j.site.Repository != "" && j.cfg.Token.IsSet()
+}
+
+// branch is the branch of the run.
+func (j *job) branch() string {
+	if j.cfg.Branch != "" {
+		return j.cfg.Branch
+	}
+	return repo.BranchSlug(j.cfg.Prompt)
+}
+
+// fallbackBase is the base of a checkout without a branch: the forge's word,
+// else the event's.
+func (j *job) fallbackBase() string {
+	if j.defaultBranch != "" || j.runner == nil {
+		return j.defaultBranch
+	}
+	event, err := j.runner.Event()
+	if err != nil {
+		j.out.warn(err.Error())
+	}
+	return event.DefaultBranch
+}
+
+// committer is who makes our commits: at a desk the person who sits there,
+// unless told otherwise.
+func (j *job) committer(ctx context.Context) config.Person {
+	if j.runner != nil || j.cfg.Sources["committer"] != "default" {
+		return j.cfg.Committer
+	}
+	var out bounded
+	if err := j.Git(ctx, repo.GuestCommand{Args: []string{"config", "-z", "--get-regexp", `^user\.(name|email)$`}, Stdout: &out}); err != nil {
+		return j.cfg.Committer // no identity here, or no repository: the next step says so
+	}
+	var me config.Person
+	for entry := range strings.SplitSeq(out.String(), "\x00") { // the last word counts
+		switch key, value, _ := strings.Cut(entry, "\n"); key {
+		case "user.name":
+			me.Name = strings.TrimSpace(value)
+		case "user.email":
+			me.Email = strings.TrimSpace(value)
+		}
+	}
+	if me.Name == "" || me.Email == "" {
+		return j.cfg.Committer
+	}
+	return me
+}
+
+// author is who started the run, where that is known, else the committer.
+func (j *job) author(committer config.Person) config.Person {
+	switch {
+	case !j.cfg.Author.IsZero():
+		return j.cfg.Author
+	case j.site.Actor != "" && j.site.ActorID != "":
+		return config.Person{Name: j.site.Actor, Email: j.site.ActorID + "+" + j.site.Actor + "@users.noreply.github.com"}
+	case j.site.Actor != "":
+		return config.Person{Name: j.site.Actor, Email: j.site.Actor + "@users.noreply.github.com"}
+	}
+	return committer
+}
+
+// cli is the agent and what can be asked of it before it runs.
+type cli interface {
+	ralph.Agent
+	Check(context.Context) error
+}
+
+func (j *job) checkAgent(ctx context.Context) error {
+	a, err := agent.New(agent.Options{
+		Name: j.cfg.Agent, Command: j.cfg.AgentCommand, Args: j.cfg.AgentArgs, Model: j.cfg.Model,
+		Dir: j.dir(), Env: j.guestEnv(agent.Credentials(j.cfg.Agent)),
+		Limits:  proc.Limits{Time: j.cfg.IterationTimeout, Silence: j.cfg.IdleTimeout, FinishGrace: j.cfg.ResultGrace, OutputBytes: maxAgentOutput},
+		Root:    j.identity.IsZero() && os.Geteuid() == 0,
+		Process: j.children, Log: j.session,
+		LookPath: func(name string) (string, error) { return proc.LookPath(name, j.app.environ) },
+	})
+	if err != nil {
+		return invalid(err)
+	}
+	j.agent = a
+	return invalid(a.Check(ctx))
+}
+
+const maxAgentOutput = 4 << 30 // bytes
+
+// attachBranch brings the workspace to the run's branch.
+func (j *job) attachBranch(ctx context.Context) error {
+	start, err := j.repo.Begin(ctx)
+	if err != nil {
+		return invalid(err)
+	}
+	j.start = start
+	j.attached.text, j.attached.err = j.cfg.Task(j.workspace)
+	j.report.Publication.Base, j.report.Publication.Branch = start.Base, start.Branch
+	for _, n := range start.Notes {
+		j.note(n)
+		j.out.say(n)
+	}
+	if len(start.Dirty) > 0 && !j.cfg.IncludeDirty {
+		n := fmt.Sprintf("Changed before the run, and published only when the agent changes it: %s", listed(start.Dirty))
+		j.note(n)
+		j.out.warn(n)
+	}
+	return nil
+}
+
+// listed names a few of many.
+func listed(names []string) string {
+	const most = 10
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// message is a checkpoint's commit message.
+func (j *job) message(it ralph.Iteration) string {
+	var outcome ralph.Outcome // known in the last commit only, and only when it is good news
+	if it.Marker && it.Rejection == ralph.NotRejected {
+		outcome = ralph.Completed
+	}
+	return report.CommitMessage(it, report.Checkpoint{Template: j.cfg.CommitMessage, Run: j.runID(), Outcome: outcome})
+}
+
+// runID names the run in commit trailers.
+func (j *job) runID() string {
+	if j.site.RunID != "" {
+		return j.site.RunID
+	}
+	return j.started.UTC().Format("20060102T150405Z")
+}
