@@ -69,8 +69,8 @@ func (c *CLI) askVersion(ctx context.Context) (string, error) {
 	case exit.Why == proc.TimedOut:
 		return "", fmt.Errorf("%q did not answer within %v: is the installation whole?", name, versionTimeout)
 	case exit.Why != proc.Exited || exitCode(exit) != 0:
-		said := oneLine(errs.String() + " " + out.String())
-		return "", fmt.Errorf("%q %s: %s: is the installation whole?", name, exitText(exitCode(exit)), said)
+		words := oneLine(errs.String() + " " + out.String())
+		return "", fmt.Errorf("%q %s: is the installation whole?", name, said(exitText(exitCode(exit)), words))
 	}
 	return oneLine(out.String()), nil
 }

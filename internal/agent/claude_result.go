@@ -194,6 +194,14 @@ func (d *claudeDecoder) because(what string) string {
 	return what
 }
 
+// said adds the last words of a program, where it had any.
+func said(what, words string) string {
+	if words == "" {
+		return what
+	}
+	return what + ": " + words
+}
+
 // exitText words an exit code; -1 is a signal.
 func exitText(code int) string {
 	if code < 0 {

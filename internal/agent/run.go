@@ -50,8 +50,8 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 	turn.Started, turn.Duration = started, time.Since(started)
 	turn.ExitCode, turn.OutputBytes = exitCode(exit), exit.OutputBytes
 	if notFound := turn.ExitCode == 126 || turn.ExitCode == 127; notFound && exit.Why == proc.Exited && !d.Done() && turn.Tools == 0 {
-		return ralph.Turn{}, fmt.Errorf("agent %q: cannot be started: exited with code %d: %s; is agent-command right, and installed?",
-			c.o.Name, turn.ExitCode, d.LastWords())
+		return ralph.Turn{}, fmt.Errorf("agent %q: cannot be started: %s; is agent-command right, and installed?",
+			c.o.Name, said(exitText(turn.ExitCode), d.LastWords()))
 	}
 	turn.Failure = c.failure(exit, d)
 	emit(ralph.Event{Kind: ralph.EventResult, At: time.Now(), Turn: &turn})

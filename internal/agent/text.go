@@ -112,7 +112,7 @@ func (d *textDecoder) Done() bool { return false }
 func (d *textDecoder) Failure(exit int) *ralph.Failure {
 	switch {
 	case exit != 0:
-		return &ralph.Failure{Kind: ralph.FailureCrash, Message: clip("the agent "+exitText(exit)+": "+d.LastWords(), maxMessage)}
+		return &ralph.Failure{Kind: ralph.FailureCrash, Message: clip(said("the agent "+exitText(exit), d.LastWords()), maxMessage)}
 	case !d.spoke:
 		return &ralph.Failure{Kind: ralph.FailureEmpty, Message: "the agent exited with code 0 and printed nothing"}
 	}
