@@ -155,6 +155,11 @@ func (j *job) attachBranch(ctx context.Context) error {
 		j.note(n)
 		j.out.say(n)
 	}
+	if j.cfg.Base == "" && strings.HasPrefix(start.Base, "ralph/") {
+		n := fmt.Sprintf("This run starts from %s, the branch of an earlier one, because it was checked out. Check out another branch, or name the base, to start from there.", start.Base)
+		j.note(n)
+		j.out.warn(n)
+	}
 	if len(start.Dirty) > 0 && !j.cfg.IncludeDirty {
 		n := fmt.Sprintf("Changed before the run, and published only when the agent changes it: %s", listed(start.Dirty))
 		j.note(n)
