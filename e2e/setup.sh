@@ -44,6 +44,14 @@ start_docker() {
   docker info >/dev/null 2>&1 && return
   ((EUID == 0)) || die "no Docker engine answers; start one, or run as root"
   rm -f "$cache/dockerd.pid"
+  # An engine that was killed leaves its number behind, which another process
+  # may have by now: dockerd would take that one for itself and refuse to start.
+  local left
+  for left in /run/docker.pid /var/run/docker.pid /run/docker/containerd/containerd.pid; do
+    if [[ -s $left && $(cat "/proc/$(<"$left")/comm" 2>/dev/null) != @(dockerd|containerd) ]]; then
+      rm -f "$left"
+    fi
+  done
   say "starting dockerd"
   setsid dockerd >"$cache/dockerd.log" 2>&1 </dev/null &
   echo $! >"$cache/dockerd.pid"
