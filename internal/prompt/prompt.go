@@ -25,6 +25,9 @@ type Builder struct {
 	// out: the task and the guardrails' messages alone, for prompts that hold a
 	// rule of their own.
 	Bare bool
+	// Variables are put into the task where it names them, see [Expand]. nil: the
+	// task stays as it is.
+	Variables map[string]string
 }
 
 // separator stands between the parts of a prompt. 001-15
@@ -37,6 +40,9 @@ func (b Builder) Build(ask ralph.Ask) (ralph.Prompt, error) {
 	task, err := b.Task()
 	if err != nil {
 		return ralph.Prompt{}, err
+	}
+	if b.Variables != nil {
+		task = Expand(task, b.Variables)
 	}
 	var parts []string
 	add := func(s string) {
@@ -63,12 +69,18 @@ func (b Builder) Build(ask ralph.Ask) (ralph.Prompt, error) {
 			add(v.Message)
 		}
 	}
+	if ask.Undelivered != "" {
+		add("The work could not be committed: " + ask.Undelivered)
+	}
 	if !b.Bare {
 		add(remark(ask, b.Completion))
 		// A task with the marker in it brings a rule of its own.
 		if replaced(ask) || !strings.Contains(task, b.Completion.Marker()) {
 			add(strings.ReplaceAll(rule, "{{marker}}", b.Completion.Marker()))
 		}
+	}
+	if len(parts) == 0 {
+		return ralph.Prompt{}, nil
 	}
 	return ralph.Prompt{Text: strings.Join(parts, separator) + "\n"}, nil
 }

@@ -15,12 +15,15 @@ const (
 	EventProgress                       // a status message: Text
 	EventResult                         // the turn is over: Turn
 
+	EventPrompt         // a turn begins: Text is the prompt, Attempt
 	EventIterationStart // Iteration, Max
 	EventIterationEnd   // Record; nil when nobody was asked
 	EventRetry          // the same iteration is tried again: Text says why, Wait
 	EventGuardrailStart // Text is the command
 	EventGuardrailEnd   // Verdict
 	EventCheckpoint     // Commit
+	EventTaskStart      // an SCM task begins: Text is the command
+	EventTaskEnd        // Task
 	EventNotice         // something a user should know: Text
 	EventWarning        // something a user should act upon: Text
 )
@@ -47,10 +50,12 @@ type Event struct {
 
 	Iteration int // 1-based
 	Max       int // 0: no limit
+	Attempt   int // of EventPrompt, 1-based; 0: the commit message is asked for
 	Wait      time.Duration
 	Record    *Iteration
 	Verdict   *Verdict
 	Commit    *Commit
+	Task      *Task
 }
 
 // TodoStatus is the state of one entry of an agent's task list.

@@ -2,7 +2,6 @@ package ralph
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -18,6 +17,9 @@ type Ask struct {
 	Untouched bool // Failed is the untouched tree's
 	Rejection Rejection
 	Failure   *Failure // of the previous iteration's last turn
+	// Undelivered says why the previous iteration's SCM tasks failed; empty when
+	// they did not. Foreign text.
+	Undelivered string
 }
 
 // Loop asks an agent again and again until the work is done or a limit is
@@ -26,14 +28,29 @@ type Loop struct {
 	Agent      Agent
 	Workspace  Workspace // nil: no snapshots are taken
 	Guardrails []Guardrail
-	// Prompt builds the next prompt. Its error ends the run as invalid.
+	SCM        SCM     // nil: nothing is delivered
+	Mailbox    Mailbox // nil: the agent speaks by its words only
+	// Prompt builds the next prompt. Its error ends the run: as a Refusal says,
+	// else as invalid.
 	Prompt func(Ask) (Prompt, error)
 	Policy Policy
 	Budget Budget
 	// Emit is told everything that happens, from one goroutine at a time; nil
 	// drops it.
 	Emit func(Event)
+	// Stop, once closed, ends the run as Interrupted as soon as the running turn,
+	// guardrail or wait is over by itself. nil: never.
+	Stop <-chan struct{}
 }
+
+// Refusal is an error that decides the outcome.
+type Refusal struct {
+	Outcome Outcome
+	Err     error
+}
+
+func (r *Refusal) Error() string { return r.Err.Error() }
+func (r *Refusal) Unwrap() error { return r.Err }
 
 // Baseline runs the guardrails on the untouched tree, so that what was already
 // red is known. It spends no money.
@@ -56,10 +73,14 @@ func (l *Loop) Run(ctx context.Context, baseline []Verdict) Report {
 	}
 	defer cancel()
 	end := r.loop(ctx, bounded)
+	r.atEnd(ctx)
 
 	r.report.Outcome, r.report.Reason = end.outcome, end.reason
-	if r.unsaved != nil { // whatever was claimed: work that is not committed is not done
-		r.report.Reason = fmt.Sprintf("%s, but the work could not be committed: %v", end.reason, r.unsaved)
+	for _, lost := range []error{r.unsaved, r.undelivered} { // whatever was claimed: work that is not committed is not done
+		if lost == nil {
+			continue
+		}
+		r.report.Reason = fmt.Sprintf("%s, but the work could not be committed: %v", r.report.Reason, lost)
 		if end.outcome != Interrupted {
 			r.report.Outcome = GitFailed
 		}
@@ -84,7 +105,9 @@ type run struct {
 	counts   bool  // the agent reports its tool calls
 	changed  bool  // HEAD or tree differ from the start
 	unsaved  error // the last snapshot or checkpoint failed
-	stall    stall
+	// undelivered is what the last SCM tasks failed with.
+	undelivered error
+	stall       stall
 }
 
 // loop returns the ending. ctx ends when somebody wants the run to stop,
@@ -92,8 +115,14 @@ type run struct {
 func (r *run) loop(ctx, bounded context.Context) ending {
 	limit := r.Policy.MaxIterations
 	for n := 1; limit == 0 || n <= limit; n++ {
+		if n > 1 {
+			r.sleep(bounded, r.Policy.Delay)
+		}
 		if end, over := r.over(ctx, bounded); over {
 			return end
+		}
+		if end := r.alreadyDone(); end != nil {
+			return *end
 		}
 		r.emit(Event{Kind: EventIterationStart, Iteration: n, Max: limit})
 		it, end := r.iterate(ctx, bounded, n)
@@ -118,6 +147,8 @@ func (r *run) over(ctx, bounded context.Context) (ending, bool) {
 	switch {
 	case ctx.Err() != nil:
 		return ending{Interrupted, "the run was cancelled"}, true
+	case r.stopped():
+		return ending{Interrupted, stopReason}, true
 	case bounded.Err() != nil || (!b.Until.IsZero() && !time.Now().Before(b.Until)):
 		return ending{Deadline, "the time of the run (max-duration) is used up"}, true
 	case b.Cost > 0 && r.usage.Cost.Amount >= b.Cost:
@@ -128,8 +159,20 @@ func (r *run) over(ctx, bounded context.Context) (ending, bool) {
 	return ending{}, false
 }
 
-// iterate runs one iteration: turn, guardrails, completion, checkpoint. An
-// ending is returned when the run is over.
+const stopReason = "the run was asked to stop"
+
+// stopped says that Stop is closed.
+func (l *Loop) stopped() bool {
+	select {
+	case <-l.Stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// iterate runs one iteration: turn, guardrails, delivery, completion,
+// checkpoint. An ending is returned when the run is over.
 func (r *run) iterate(ctx, bounded context.Context, n int) (it Iteration, end *ending) {
 	it = Iteration{Number: n, Started: time.Now()}
 	defer func() { it.Duration = time.Since(it.Started) }()
@@ -143,9 +186,18 @@ func (r *run) iterate(ctx, bounded context.Context, n int) (it Iteration, end *e
 		it.Verdicts = append(it.Verdicts, r.check(bounded, n)...)
 	}
 	it.Marker = ok && detector.Found()
-	it.Rejection = r.judge(it, ok)
+	if r.byMail() && end == nil {
+		end = r.readMail(&it)
+	}
+	delivered := true
+	if end == nil && ok && it.Passed() && !r.stopped() {
+		delivered = r.deliver(bounded, &it)
+	}
+	it.Rejection = r.judge(it, ok, delivered)
 	switch {
 	case end != nil:
+	case r.stopped(): // perhaps before every guardrail had its say
+		end = &ending{Interrupted, stopReason}
 	case it.Rejection == NotRejected:
 		end = &ending{Completed, completedReason(n)}
 	case ctx.Err() != nil:
@@ -170,14 +222,17 @@ func completedReason(n int) string {
 	return fmt.Sprintf("the work was done in %d iterations", n)
 }
 
-// judge is the one order of checks: the turn itself, guardrails, evidence,
-// completion. 001-26, 003-09, 004-05
-func (r *run) judge(it Iteration, ok bool) Rejection {
+// judge is the one order of checks: the turn itself, guardrails, delivery,
+// evidence, completion. A mark in the mailbox counts whatever the exit code.
+// 001-26, 002-10, 003-09, 004-05
+func (r *run) judge(it Iteration, ok, delivered bool) Rejection {
 	switch {
-	case !ok:
+	case !ok && (!r.byMail() || !it.Marker):
 		return RejectedTurn
 	case !it.Passed():
 		return RejectedGuardrails
+	case !delivered:
+		return RejectedSCM
 	case !it.Marker:
 		return RejectedNoMarker
 	case !r.worked(it):
@@ -197,82 +252,20 @@ func (r *run) worked(it Iteration) bool {
 	return !r.counts && len(it.Verdicts) > 0
 }
 
-// check runs every guardrail, not only up to the first that fails.
+// check runs every guardrail, not only up to the first that fails. Only a Stop
+// leaves some out.
 func (l *Loop) check(ctx context.Context, n int) []Verdict {
 	verdicts := make([]Verdict, 0, len(l.Guardrails))
 	for _, g := range l.Guardrails {
+		if l.stopped() {
+			break
+		}
 		l.emit(Event{Kind: EventGuardrailStart, Text: g.Name(), Iteration: n})
 		v := g.Check(ctx, n)
 		verdicts = append(verdicts, v)
 		l.emit(Event{Kind: EventGuardrailEnd, Verdict: &v, Iteration: n})
 	}
 	return verdicts
-}
-
-// snapshot looks at the tree. What cannot be looked at cannot be published, so
-// the agent is told as a guardrail would tell it.
-func (r *run) snapshot(ctx context.Context, it *Iteration) state {
-	if r.Workspace == nil {
-		return state{}
-	}
-	change, err := r.Workspace.Snapshot(ctx)
-	if err != nil {
-		r.fail(it, err)
-		return state{}
-	}
-	r.unsaved = nil
-	it.Change = change
-	r.changed = r.changed || change.SinceStart
-	return state{head: change.Head, tree: change.Tree, ok: true, fresh: change.SinceStart}
-}
-
-// fail records a tree that could not be looked at or committed.
-func (r *run) fail(it *Iteration, err error) {
-	r.unsaved = err
-	r.emit(Event{Kind: EventWarning, Text: err.Error(), Iteration: it.Number})
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return
-	}
-	it.Verdicts = append(it.Verdicts, Verdict{
-		Command: "git", ExitCode: -1, Reason: err.Error(), Action: Append, Digest: "git: " + err.Error(),
-		Message: "The repository is in a state that cannot be committed: " + err.Error() + "\nBring it back into order; do not discard your work.",
-	})
-}
-
-func (r *run) checkpoint(ctx context.Context, it *Iteration) {
-	if r.Workspace == nil || !r.Policy.Checkpoint || r.unsaved != nil {
-		return
-	}
-	commit, err := r.Workspace.Checkpoint(ctx, *it)
-	if err != nil {
-		r.unsaved = err
-		r.emit(Event{Kind: EventWarning, Text: err.Error(), Iteration: it.Number})
-		return
-	}
-	it.Commit = commit
-	if commit.SHA != "" {
-		r.emit(Event{Kind: EventCheckpoint, Commit: &commit, Iteration: it.Number})
-	}
-}
-
-// shield gives the work of saving a context that outlives ctx by
-// Policy.Salvage: a cancelled run still commits what it has.
-func (r *run) shield(ctx context.Context) (context.Context, context.CancelFunc) {
-	shielded, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	salvage := r.Policy.Salvage
-	if salvage == 0 {
-		salvage = 5 * time.Second
-	}
-	stop := context.AfterFunc(ctx, func() {
-		t := time.NewTimer(salvage)
-		defer t.Stop()
-		select {
-		case <-t.C:
-			cancel()
-		case <-shielded.Done():
-		}
-	})
-	return shielded, func() { stop(); cancel() }
 }
 
 func (l *Loop) emit(e Event) {

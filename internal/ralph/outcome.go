@@ -57,6 +57,7 @@ const (
 	NotRejected        Rejection = ""
 	RejectedTurn       Rejection = "agent-failed"      // the turn itself went wrong
 	RejectedGuardrails Rejection = "guardrails-failed" // the marker is not looked at
+	RejectedSCM        Rejection = "scm-failed"        // the SCM tasks failed: the work is not committed
 	RejectedNoMarker   Rejection = "no-marker"         // the agent did not claim to be done
 	RejectedNoWork     Rejection = "no-work"           // marker without evidence of work
 )

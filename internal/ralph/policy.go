@@ -9,6 +9,9 @@ type CompletionKind string
 const (
 	CompletionPromise  CompletionKind = "promise"  // <promise>TOKEN</promise>, exact
 	CompletionResponse CompletionKind = "response" // first <response>…</response>, case-insensitive
+	// CompletionDoneFile asks the Mailbox instead of the agent's words, before
+	// the first run and after each, whatever the exit code. 002-05
+	CompletionDoneFile CompletionKind = "done-file"
 )
 
 // Completion is how an agent says that it is done.
@@ -25,6 +28,7 @@ const (
 	RetryOnError    OnAgentError = "retry"    // the same iteration again, at most MaxRetries times, then agent-failed
 	ContinueOnError OnAgentError = "continue" // the next iteration
 	FailOnError     OnAgentError = "fail"     // agent-failed at once
+	RestartOnError  OnAgentError = "restart"  // the next iteration whatever went wrong, a wrong key included
 )
 
 // Policy is what makes one dialect of the loop differ from another.
@@ -39,10 +43,15 @@ type Policy struct {
 	// RetryDelay is the wait before the first retry; it doubles up to a
 	// minute. 0 means no wait.
 	RetryDelay time.Duration
+	// Delay is the pause between two iterations.
+	Delay time.Duration
 	// StallLimit ends the run after so many iterations in a row that changed
 	// nothing, or that failed the same guardrails the same way. 0: never.
 	StallLimit int
 	Checkpoint bool // commit and push after each changed iteration
+	// CheckpointAtEnd commits once, after the last iteration. Only without
+	// Checkpoint.
+	CheckpointAtEnd bool
 	// Salvage bounds the last snapshot and checkpoint of a cancelled run.
 	Salvage time.Duration
 }

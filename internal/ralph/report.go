@@ -11,15 +11,20 @@ type Iteration struct {
 	Verdicts  []Verdict
 	Change    Change
 	Commit    Commit
+	Delivery  Delivery
 	Marker    bool // the completion marker was found
 	Rejection Rejection
 }
 
-// Usage sums the turns, failed ones included.
+// Usage sums the turns, failed ones and the one for the commit message
+// included.
 func (it Iteration) Usage() Usage {
 	var u Usage
 	for _, t := range it.Turns {
 		u = u.Add(t.Usage)
+	}
+	if it.Delivery.Turn != nil {
+		u = u.Add(it.Delivery.Turn.Usage)
 	}
 	return u
 }

@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -17,7 +18,7 @@ func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *en
 		detector := NewDetector(r.Policy.Completion)
 		turn, err := r.turn(bounded, it, attempt, detector)
 		if err != nil {
-			return detector, &ending{Invalid, err.Error()}
+			return detector, refused(err)
 		}
 		it.Turns = append(it.Turns, turn)
 		r.usage = r.usage.Add(turn.Usage)
@@ -25,6 +26,9 @@ func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *en
 		r.counts = r.counts || turn.CountsTools
 		if ctx.Err() != nil {
 			return detector, &ending{Interrupted, "the run was cancelled while the agent worked"}
+		}
+		if r.stopped() {
+			return detector, &ending{Interrupted, stopReason}
 		}
 		f := turn.Failure
 		if f == nil {
@@ -44,7 +48,7 @@ func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *en
 		}
 		delay = min(2*delay, maxRetryDelay)
 		r.emit(Event{Kind: EventRetry, Text: failureText(f), Wait: wait, Iteration: it.Number})
-		if !sleep(bounded, wait) {
+		if !r.sleep(bounded, wait) && !r.stopped() {
 			if ctx.Err() != nil {
 				return detector, &ending{Interrupted, "the run was cancelled before the next attempt"}
 			}
@@ -56,12 +60,22 @@ func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *en
 	}
 }
 
+// refused is the ending an error asks for.
+func refused(err error) *ending {
+	var r *Refusal
+	if errors.As(err, &r) {
+		return &ending{r.Outcome, err.Error()}
+	}
+	return &ending{Invalid, err.Error()}
+}
+
 // turn builds the prompt and asks once.
 func (r *run) turn(ctx context.Context, it *Iteration, attempt int, detector *Detector) (Turn, error) {
 	ask := Ask{Iteration: it.Number, Max: r.Policy.MaxIterations, Attempt: attempt}
 	if n := len(r.report.Iterations); n > 0 {
 		last := r.report.Iterations[n-1]
 		ask.Failed, ask.Rejection, ask.Failure = failed(last.Verdicts), last.Rejection, last.Last().Failure
+		ask.Undelivered = last.Delivery.Error
 	} else {
 		ask.Failed, ask.Untouched = failed(r.baseline), true
 	}
@@ -73,6 +87,7 @@ func (r *run) turn(ctx context.Context, it *Iteration, attempt int, detector *De
 	if r.Budget.Cost > 0 {
 		prompt.CostLeft = r.Budget.Cost - r.usage.Cost.Amount
 	}
+	r.emit(Event{Kind: EventPrompt, Text: prompt.Text, Iteration: it.Number, Attempt: attempt})
 	var todos []Todo
 	turn, err := r.Agent.Run(ctx, prompt, func(e Event) {
 		switch {
@@ -111,6 +126,8 @@ const (
 // after decides what follows a failed turn, and how long to wait before it.
 func (r *run) after(f *Failure, retries int, delay time.Duration) (step, time.Duration) {
 	switch {
+	case r.Policy.OnAgentError == RestartOnError:
+		return goOn, 0
 	case f.Fatal(), f.Kind == FailureBudget:
 		return give, 0
 	case f.Kind == FailureQuota:
@@ -170,8 +187,8 @@ func failureText(f *Failure) string {
 	return f.Kind.String() + ": " + f.Message
 }
 
-// sleep waits unless ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
+// sleep waits unless ctx ends or the run is to stop first.
+func (l *Loop) sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
 	}
@@ -181,6 +198,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-t.C:
 		return true
 	case <-ctx.Done():
+		return false
+	case <-l.Stop:
 		return false
 	}
 }

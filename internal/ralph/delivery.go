@@ -1,0 +1,95 @@
+package ralph
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// SCM commits with the team's own commands once every guardrail passed. 001-28
+type SCM interface {
+	// Deliver runs the tasks in order, up to the first that fails. ask puts a
+	// question to the agent in a turn of its own and returns the agent's words, at
+	// most maxAnswer bytes of them. An error says why the work is not delivered; the
+	// agent is told, so it may quote the output of a task.
+	Deliver(ctx context.Context, it Iteration, ask func(prompt string) (string, error), emit func(Event)) (Delivery, error)
+}
+
+// Delivery is what the SCM tasks of an iteration did.
+type Delivery struct {
+	Turn    *Turn  // the turn that was asked for the commit message; nil: none was
+	Message string // the commit message; foreign text
+	Tasks   []Task
+	Error   string // why not everything was done; empty when it was
+}
+
+// Task is one SCM command that ran.
+type Task struct {
+	Command  string // for people: words joined by spaces, the message as it is
+	ExitCode int    // -1 when a signal ended it or it never started
+	Duration time.Duration
+	Output   string // tail of the output, bounded; foreign text
+}
+
+// maxAnswer bounds what is kept of an answer, in bytes.
+const maxAnswer = 64 << 10
+
+// deliver runs the SCM tasks. It says whether the iteration's work is
+// delivered.
+func (r *run) deliver(ctx context.Context, it *Iteration) bool {
+	if r.SCM == nil {
+		return true
+	}
+	var asked *Turn
+	d, err := r.SCM.Deliver(ctx, *it, func(prompt string) (string, error) {
+		text, turn, err := r.ask(ctx, it.Number, prompt)
+		if turn != nil {
+			asked = turn
+			r.usage = r.usage.Add(turn.Usage)
+		}
+		return text, err
+	}, func(e Event) { e.Iteration = it.Number; r.emit(e) })
+	d.Turn = asked
+	it.Delivery = d
+	if err != nil {
+		it.Delivery.Error = err.Error()
+		r.undelivered = err
+		r.emit(Event{Kind: EventWarning, Text: err.Error(), Iteration: it.Number})
+		return false
+	}
+	r.undelivered = nil
+	return true
+}
+
+// ask puts one question to the agent and collects its words.
+func (r *run) ask(ctx context.Context, n int, question string) (string, *Turn, error) {
+	if b := r.Budget; b.Cost > 0 && r.usage.Cost.Amount >= b.Cost || b.Tokens > 0 && r.usage.Tokens.Total() >= b.Tokens {
+		return "", nil, fmt.Errorf("the budget is spent, so the agent was not asked")
+	}
+	p := Prompt{Text: question + "\n", Iteration: n, Attempt: 1}
+	if r.Budget.Cost > 0 {
+		p.CostLeft = r.Budget.Cost - r.usage.Cost.Amount
+	}
+	r.emit(Event{Kind: EventPrompt, Text: p.Text, Iteration: n})
+	var words strings.Builder
+	message := ""
+	turn, err := r.Agent.Run(ctx, p, func(e Event) {
+		if e.Kind == EventText && !e.Echo && words.Len() < maxAnswer {
+			if e.Message != message && words.Len() > 0 {
+				words.WriteByte('\n')
+			}
+			message = e.Message
+			words.WriteString(e.Text[:min(len(e.Text), maxAnswer-words.Len())])
+		}
+		e.Iteration = n
+		r.emit(e)
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	if turn.Failure != nil {
+		return "", &turn, fmt.Errorf("the agent was asked for a commit message and failed: %s", failureText(turn.Failure))
+	}
+	return strings.ToValidUTF8(words.String(), "\uFFFD"), &turn, nil
+}
