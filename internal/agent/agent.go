@@ -20,8 +20,17 @@ import (
 type Options struct {
 	Name    string   // one of Known
 	Command []string // replaces the CLI and its place on PATH; required for text
-	Args    []string // appended to the CLI's arguments
+	Args    []string // added to the CLI's arguments; see [Modern] for those of older CLIs
 	Model   string   // empty: the CLI's default
+
+	// Exact makes ExactArgs all of the CLI's arguments: nothing is added but
+	// the program, Args and Model are not used, and the prompt goes to stdin.
+	Exact     bool
+	ExactArgs []string
+	// Plain is text mode: the CLI prints its answer only. There is no stream,
+	// no cost and no tool calls. With Exact the arguments must ask for it, and
+	// stdout and stderr are one stream, as with the text agent.
+	Plain bool
 
 	Dir string
 	// Env is the child's whole environment as KEY=VALUE, already reduced to
@@ -38,9 +47,18 @@ type Options struct {
 	// LookPath finds a program the way the child would; nil: no look before
 	// the start.
 	LookPath func(string) (string, error)
-	// TextScanFull makes the text agent's whole output count as its own words,
-	// an echo of the prompt included.
+	// TextScanFull makes the whole output of the text agent, and of others with
+	// Plain, count as its own words, an echo of the prompt included.
 	TextScanFull bool
+	// Scratch is a folder the child can read and write: for a prompt that is
+	// too long for an argument, and for an answer the CLI leaves in a file.
+	// Nothing of ours stays in it. Empty: none; long prompts then fail where
+	// the CLI takes no other.
+	Scratch string
+	// PromptLog gets a prompt before it is asked, to be kept under a name like
+	// prompt_001.txt, whose number is the iteration's. Only codex's are. nil:
+	// none.
+	PromptLog func(name, text string)
 }
 
 // Process starts a child and waits until its whole tree is gone. The output is
