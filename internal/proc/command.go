@@ -35,6 +35,13 @@ type Command struct {
 	Stdout, Stderr io.Writer       // nil: dropped. The same value for both: one pipe, in order
 	Finished       <-chan struct{} // closed by the caller when the child has said its last word; FinishGrace runs from then
 	Limits         Limits
+
+	// Linger is asked, once and from Run's goroutine, when the leader exited by
+	// itself and others of its tree still live: how long they may go on. Nil or
+	// an answer of 0 ends them at once, with Limits.Grace. While they go on,
+	// cancellation and Limits.OutputBytes end them; Time, Silence and
+	// FinishGrace were the leader's. Nothing else is heeded while it thinks.
+	Linger func() time.Duration
 }
 
 // Limits of one child; a zero limit means none.
@@ -68,6 +75,8 @@ type Exit struct {
 	MaxRSS       int64         // bytes, of the largest process; never below the supervisor's own few MiB
 	OutputBytes  int64         // written by the child, dropped bytes included
 	OutputErr    error         // a writer failed, and the child's output was dropped from there on
+	Leftover     bool          // others of the tree lived when the leader exited by itself
+	Outlived     bool          // they were still there when the time of Linger was over, and were ended
 }
 
 // Why tells who ended a child.

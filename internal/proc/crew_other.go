@@ -18,6 +18,7 @@ type crew struct {
 	mu     sync.Mutex
 	group  int // 0: nothing runs
 	grace  time.Duration
+	linger bool
 	kill   *time.Timer
 }
 
@@ -43,7 +44,7 @@ func (c *crew) start(j job, child [3]*os.File) error {
 		return &StartError{Errno: err.(syscall.Errno), Text: fmt.Sprintf("exec %s: %v", j.Path, err)}
 	}
 	c.mu.Lock()
-	c.group, c.grace = pid, j.Grace
+	c.group, c.grace, c.linger = pid, j.Grace, j.Linger
 	c.mu.Unlock()
 	go c.wait(pid)
 	return nil
@@ -60,8 +61,10 @@ func (c *crew) wait(pid int) {
 	e.usage = usage{time.Duration(r.Utime.Nano()), time.Duration(r.Stime.Nano()), int64(r.Maxrss)}
 	if c.groupLives() {
 		c.events <- event{kind: left}
-		c.end(c.grace)
-		for c.groupLives() {
+		if !c.linger {
+			c.end(c.grace)
+		}
+		for c.groupLives() { // nobody tells
 			time.Sleep(5 * time.Millisecond)
 		}
 	}

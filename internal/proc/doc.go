@@ -10,5 +10,8 @@
 // steals the exit statuses os/exec waits for, and because the end of its socket
 // tells it that the owner died, even by SIGKILL.
 //
+// What a child leaves behind when it exits is ended at once, or goes on for as
+// long as Command.Linger says.
+//
 // Elsewhere children are started directly and ended by process group.
 package proc

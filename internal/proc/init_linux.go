@@ -17,12 +17,7 @@ import (
 	"github.com/org/ralph-action/internal/sandbox"
 )
 
-const (
-	linkFD     = 3 // the supervisor's end of the socket
-	orphanTime = 2 * time.Second
-	lookAgain  = 100 * time.Millisecond
-	sweepTime  = time.Second // at a time; between two the socket is listened to
-)
+const linkFD = 3 // the supervisor's end of the socket
 
 // InitMain is the hidden command sandbox-init. It serves the owner at the other
 // end of descriptor 3 until that is closed, ends what is left, and returns the
@@ -54,6 +49,8 @@ type supervised struct {
 	result  syscall.WaitStatus
 	usage   usage
 	grace   time.Duration
+	linger  bool         // who is left may go on until the owner ends it
+	told    bool         // the owner knows that somebody is left
 	asked   map[int]bool // nil: the tree is not being ended
 	killAt  time.Time
 	again   *time.Timer
@@ -186,7 +183,8 @@ func (in *supervised) start(f frame) {
 		err = in.broken
 	}
 	if err == nil {
-		in.usage, in.exited, in.failure, in.grace = usage{}, false, nil, r.Grace
+		in.usage, in.exited, in.told, in.failure = usage{}, false, false, nil
+		in.grace, in.linger = r.Grace, r.Linger
 		in.leader, err = in.fork(r, f.fds)
 	}
 	if err != nil {
@@ -224,8 +222,13 @@ func (in *supervised) collect() {
 	case none:
 		in.finish()
 	case in.exited && in.asked == nil:
-		in.tell(frameLeft, nil)
-		in.endTree(in.grace)
+		if !in.told {
+			in.told = true
+			in.tell(frameLeft, nil)
+		}
+		if !in.linger {
+			in.endTree(in.grace)
+		}
 	case in.asked != nil:
 		terminate(0, in.asked) // the exit of one may have orphaned others
 	}
@@ -233,7 +236,7 @@ func (in *supervised) collect() {
 
 func (in *supervised) reaped(pid int, status syscall.WaitStatus, u syscall.Rusage) {
 	in.usage.add(u)
-	if pid == in.leader {
+	if pid == in.leader && !in.exited { // while others linger its number may come back
 		in.exited, in.result = true, status
 	}
 }
@@ -247,61 +250,6 @@ func (in *supervised) finish() {
 		return
 	}
 	in.tell(frameOver, encodeOver(in.result, in.usage))
-}
-
-// endTree begins the end, or brings it forward.
-func (in *supervised) endTree(grace time.Duration) {
-	at := time.Now().Add(grace)
-	if in.asked != nil {
-		if at.Before(in.killAt) {
-			in.killAt = at
-			in.press()
-		}
-		return
-	}
-	in.killAt, in.asked = at, map[int]bool{}
-	terminate(in.leader, in.asked)
-	in.again.Reset(min(grace, lookAgain))
-}
-
-// press is the end's clock.
-func (in *supervised) press() {
-	if in.asked == nil {
-		return
-	}
-	rest := time.Until(in.killAt)
-	if rest > 0 {
-		terminate(0, in.asked)
-		in.again.Reset(min(rest, lookAgain))
-		return
-	}
-	if !sweep(sweepTime, in.reaped) {
-		in.again.Reset(lookAgain) // the owner loses patience before we do
-		return
-	}
-	if in.pending {
-		in.heard(<-in.status) // it is dead: its pipe has an end
-	}
-	in.finish()
-}
-
-// orphaned ends everything because the owner is gone.
-func (in *supervised) orphaned() {
-	if in.leader == 0 {
-		return
-	}
-	in.endTree(min(in.grace, orphanTime))
-	for in.leader != 0 {
-		select {
-		case <-in.child:
-			in.collect()
-		case s := <-in.status:
-			in.heard(s)
-			in.collect()
-		case <-in.again.C:
-			in.press()
-		}
-	}
 }
 
 func (u *usage) add(r syscall.Rusage) {

@@ -16,7 +16,7 @@ func TestRequestRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, r := range []request{
 		{},
-		{MaxProcs: 7, job: job{Path: "/bin/sh", Argv: []string{"sh", "-c", "", "a\nb\xff"}, Env: []string{"A=", "B-C=d"}, Dir: "/x y", Grace: -time.Second}},
+		{MaxProcs: 7, job: job{Path: "/bin/sh", Argv: []string{"sh", "-c", "", "a\nb\xff"}, Env: []string{"A=", "B-C=d"}, Dir: "/x y", Grace: -time.Second, Linger: true}},
 	} {
 		data, err := r.encode()
 		if err != nil {
@@ -29,7 +29,7 @@ func TestRequestRoundTrip(t *testing.T) {
 	if _, err := (request{job: job{Argv: []string{"a\x00eLD_PRELOAD=x"}}}).encode(); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("encode(NUL) = %v, want %v", err, syscall.EINVAL)
 	}
-	for _, text := range []string{"p/bin", "\x00", "z1\x00", "nx\x00", "gx\x00"} {
+	for _, text := range []string{"p/bin", "\x00", "z1\x00", "nx\x00", "gx\x00", "lx\x00"} {
 		if got, err := parseRequest([]byte(text)); err == nil {
 			t.Errorf("parseRequest(%q) = %+v, want an error", text, got)
 		}
@@ -37,7 +37,7 @@ func TestRequestRoundTrip(t *testing.T) {
 }
 
 func FuzzParseRequest(f *testing.F) {
-	f.Add([]byte("p/bin/sh\x00ash\x00eA=b\x00d/\x00g5\x00n7\x00"))
+	f.Add([]byte("p/bin/sh\x00ash\x00eA=b\x00d/\x00g5\x00n7\x00ltrue\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := parseRequest(data)
 		if err != nil {

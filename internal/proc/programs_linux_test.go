@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -51,6 +54,7 @@ func init() {
 		return sleep()
 	}
 	programs["owner"] = owner
+	programs["restarts"] = restarts
 }
 
 // fuse bounds the programs below, so that a supervisor that fails its test does
@@ -97,6 +101,7 @@ type ownerSpec struct {
 	Slow      time.Duration
 	SkipClose bool
 	EndAll    bool
+	Linger    time.Duration // says on stderr that somebody lingers
 }
 
 type ownerSaid struct {
@@ -140,10 +145,14 @@ func owner(args []string) int {
 	if spec.BlockOn == "" && spec.Slow == 0 {
 		w.echo = os.Stderr
 	}
-	exit, err := s.Run(context.Background(), proc.Command{
+	c := proc.Command{
 		Argv: spec.Argv, Dir: "/", Env: []string{"PATH=/usr/bin:/bin", "OWNER=" + strconv.Itoa(os.Getpid()), quickExit},
 		Stdout: w, Stderr: w, Limits: spec.Limits,
-	})
+	}
+	if spec.Linger > 0 {
+		c.Linger = func() time.Duration { fmt.Fprintln(os.Stderr, "lingers"); return spec.Linger }
+	}
+	exit, err := s.Run(context.Background(), c)
 	said.Exit, said.Output, said.Bytes = exit, w.head.String(), w.n
 	if err != nil {
 		said.Err, said.Lost = err.Error(), errors.Is(err, proc.ErrLost)
@@ -219,4 +228,70 @@ func threadsOf(uid int) (n int) {
 		}
 	}
 	return n
+}
+
+// held is what a process has open.
+type held struct{ Files, Goroutines, Children, InitFiles int }
+
+func holds() held {
+	files, _ := os.ReadDir("/proc/self/fd")
+	h := held{Files: len(files), Goroutines: runtime.NumGoroutine()}
+	lists, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, list := range lists {
+		children, _ := os.ReadFile(list)
+		for pid := range strings.FieldsSeq(string(children)) {
+			h.Children++
+			files, _ := os.ReadDir("/proc/" + pid + "/fd") // empty where we may not look
+			h.InitFiles += len(files)
+		}
+	}
+	return h
+}
+
+// restarts runs a trivial child 100 times, in every way a run plumbs it, and
+// says what it held before and after. The first runs fill pools.
+func restarts([]string) int {
+	s, err := proc.Start(context.Background(), proc.Options{Reaper: true, Env: []string{quickExit}})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	var before, after held
+	for i := range 110 {
+		if i == 10 {
+			before = settled(nil)
+		}
+		c := proc.Command{
+			Argv: []string{"sh", "-c", "cat; echo done >&2; exit 1"}, Dir: "/", Env: []string{"PATH=/usr/bin:/bin"},
+			Stdin: strings.NewReader(strings.Repeat("x", 1+i%2*10_000)), Stdout: io.Discard, Stderr: &strings.Builder{},
+			Limits: proc.Limits{Time: time.Hour, Silence: time.Hour, OutputBytes: 1 << 20},
+			Linger: func() time.Duration { return time.Hour },
+		}
+		if exit, err := s.Run(context.Background(), c); err != nil || exit.Code != 1 {
+			fmt.Printf("%+v %v\n", exit, err)
+			return 1
+		}
+	}
+	after = settled(&before)
+	if err := s.Close(); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	_ = json.NewEncoder(os.Stdout).Encode([]held{before, after})
+	return 0
+}
+
+// settled counts when goroutines that have done their work are gone: when
+// nothing changes any more, or it is as wanted.
+func settled(want *held) held {
+	last := holds()
+	for same := 0; same < 20 && (want == nil || last != *want); {
+		time.Sleep(5 * time.Millisecond)
+		now := holds()
+		same++
+		if now != last {
+			last, same = now, 0
+		}
+	}
+	return last
 }

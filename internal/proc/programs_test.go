@@ -78,7 +78,12 @@ func sleep() int {
 
 // spawn starts another program of this binary with our standard descriptors.
 func spawn(mark, name string, attr *syscall.SysProcAttr, wait bool) {
-	cmd := exec.Command(os.Args[0], "program", name, mark)
+	spawnArgs(attr, wait, name, mark)
+}
+
+// spawnArgs is spawn for a program with more than the mark for arguments.
+func spawnArgs(attr *syscall.SysProcAttr, wait bool, args ...string) {
+	cmd := exec.Command(os.Args[0], append([]string{"program"}, args...)...)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = os.Stdout, os.Stderr, attr
 	if err := cmd.Start(); err != nil {
 		fmt.Println("spawn:", err)
@@ -139,4 +144,47 @@ func init() {
 		spawn(args[0], "ignores-term", &syscall.SysProcAttr{Setsid: true}, false)
 		return 0
 	}
+}
+
+// Children that outlive their leader for a while.
+func init() {
+	programs["leaves-worker"] = func(args []string) int {
+		spawnArgs(nil, false, append([]string{"works"}, args...)...)
+		fmt.Println("leader done")
+		return 5
+	}
+	programs["leaves-daemon"] = func(args []string) int { // setsid, double fork
+		spawnArgs(&syscall.SysProcAttr{Setsid: true}, true, append([]string{"leaves-worker"}, args...)...)
+		fmt.Println("leader done")
+		return 5
+	}
+	programs["leaves-stubborn"] = func(args []string) int {
+		cmd := exec.Command(os.Args[0], "program", "ignores-term", args[0])
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		out, err := cmd.StdoutPipe()
+		if err != nil || cmd.Start() != nil {
+			return 99
+		}
+		if _, err := out.Read(make([]byte, 1)); err != nil { // it is ready
+			return 98
+		}
+		return 5
+	}
+	programs["leaves-flood"] = func(args []string) int {
+		spawnArgs(nil, false, "floods", args[0], "100000000000")
+		return 5
+	}
+	programs["works"] = works
+}
+
+// works waits for the file args[1], says so, and is done.
+func works(args []string) int {
+	for range 10_000 {
+		if _, err := os.Stat(args[1]); err == nil {
+			fmt.Println("work done")
+			return 0
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return 1
 }

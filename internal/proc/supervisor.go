@@ -64,6 +64,9 @@ type job struct {
 	Env   []string
 	Dir   string
 	Grace time.Duration
+
+	// Linger: what the leader leaves behind goes on until the owner ends it.
+	Linger bool
 }
 
 // event is the crew's word on the running job.
@@ -78,7 +81,7 @@ type eventKind int
 
 const (
 	failed eventKind = iota + 1 // it could not be started, and nothing is left of it
-	left                        // it exited, what it started is being ended
+	left                        // it exited, others live: they are being ended, or linger
 	over                        // its tree is gone
 	lost                        // nothing is known any more
 )
@@ -89,6 +92,7 @@ type usage struct {
 }
 
 // Run starts a command and returns when it and everything it started is gone.
+// What outlives the command is ended, at once or when Command.Linger says.
 // An error means that there was no child: it could not be started (then it wraps
 // exec.ErrNotFound, fs.ErrNotExist or fs.ErrPermission where that is the reason),
 // or that the supervisor was lost. A limit that was reached is no error.
@@ -115,9 +119,9 @@ func (s *Supervisor) Run(ctx context.Context, c Command) (Exit, error) {
 	if err != nil {
 		return Exit{}, fmt.Errorf("start %s: %w", c.Argv[0], err)
 	}
-	err = s.crew.start(job{Path: path, Argv: c.Argv, Env: c.Env, Dir: c.Dir, Grace: c.Limits.grace()}, p.child)
+	err = s.crew.start(job{Path: path, Argv: c.Argv, Env: c.Env, Dir: c.Dir, Grace: c.Limits.grace(), Linger: c.Linger != nil}, p.child)
 	p.started()
-	w := watch{crew: s.crew, limits: c.Limits, out: p.out, finished: c.Finished}
+	w := watch{crew: s.crew, limits: c.Limits, linger: c.Linger, out: p.out, finished: c.Finished}
 	if err == nil {
 		err = w.untilOver(ctx)
 	}

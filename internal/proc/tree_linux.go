@@ -3,6 +3,7 @@ package proc
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -86,6 +87,14 @@ func terminate(leader int, asked map[int]bool) {
 			_ = syscall.Kill(pid, syscall.SIGCONT)
 		}
 	}
+}
+
+// groupLives says whether somebody below this process belongs to the group.
+func groupLives(group int) bool {
+	return slices.ContainsFunc(descendants(), func(pid int) bool {
+		got, err := syscall.Getpgid(pid)
+		return err == nil && got == group
+	})
 }
 
 // descendants lists what lives below this process, nearest first. It is a list

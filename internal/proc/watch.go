@@ -10,13 +10,15 @@ import (
 type watch struct {
 	crew     *crew
 	limits   Limits
+	linger   func() time.Duration
 	out      *output
 	finished <-chan struct{}
 
-	exit   Exit
-	gone   bool // the leader exited by itself
-	ending bool
-	belt   *time.Timer
+	exit     Exit
+	gone     bool // the leader exited by itself
+	ending   bool
+	lingered <-chan time.Time // the time of linger is over; nil: nobody lingers
+	belt     *time.Timer
 }
 
 // untilOver returns when the tree is gone. The error is the crew's.
@@ -24,7 +26,7 @@ func (w *watch) untilOver(ctx context.Context) error {
 	var (
 		limit, stop  = timer(w.limits.Time)
 		quiet, stop2 = timer(w.limits.Silence)
-		linger       <-chan time.Time
+		hanging      <-chan time.Time
 		cancelled    = ctx.Done()
 		flooded      = w.out.flooded
 		finished     = w.finished
@@ -35,6 +37,9 @@ func (w *watch) untilOver(ctx context.Context) error {
 	w.belt.Stop()
 	defer w.belt.Stop()
 	for {
+		if w.gone { // these were the leader's
+			limit, quiet, finished, hanging = nil, nil, nil, nil
+		}
 		select {
 		case e := <-w.crew.events:
 			if done, err := w.handle(e); done {
@@ -53,9 +58,12 @@ func (w *watch) untilOver(ctx context.Context) error {
 			w.end(Flooded)
 		case <-finished:
 			finished, quiet = nil, nil
-			linger, _ = timer(w.limits.FinishGrace)
-		case <-linger:
+			hanging, _ = timer(w.limits.FinishGrace)
+		case <-hanging:
 			w.end(Lingered)
+		case <-w.lingered:
+			w.exit.Outlived = !w.ending
+			w.end(Exited)
 		case <-cancelled:
 			cancelled = nil
 			w.end(Cancelled)
@@ -77,8 +85,7 @@ func timer(d time.Duration) (<-chan time.Time, func() bool) {
 func (w *watch) handle(e event) (done bool, err error) {
 	switch e.kind {
 	case left:
-		w.gone = true
-		w.belt.Reset(w.limits.grace() + beltDelay)
+		w.leaderLeft()
 		return false, nil
 	case over:
 		w.exit.Code, w.exit.Signal = -1, 0
@@ -93,6 +100,20 @@ func (w *watch) handle(e event) (done bool, err error) {
 		return true, w.crew.abandon(e.err)
 	}
 	return true, e.err
+}
+
+// leaderLeft lets those who are left linger, when that was asked for.
+func (w *watch) leaderLeft() {
+	w.gone, w.exit.Leftover = true, true
+	switch {
+	case w.ending: // the end is on its way
+	case w.linger == nil: // the crew ends them
+		w.belt.Reset(w.limits.grace() + beltDelay)
+	default:
+		if w.lingered, _ = timer(w.linger()); w.lingered == nil {
+			w.end(Exited)
+		}
+	}
 }
 
 // end asks for the end of the tree, for the first reason there is. A

@@ -115,6 +115,7 @@ func (r request) encode() ([]byte, error) {
 	put('d', r.Dir)
 	put('g', strconv.FormatInt(int64(r.Grace), 10))
 	put('n', strconv.FormatUint(r.MaxProcs, 10))
+	put('l', strconv.FormatBool(r.Linger))
 	put('a', r.Argv...)
 	put('e', r.Env...)
 	if nul {
@@ -139,6 +140,8 @@ func parseRequest(data []byte) (r request, err error) {
 			r.Grace, err = parseDuration(value)
 		case 'n':
 			r.MaxProcs, err = strconv.ParseUint(value, 10, 64)
+		case 'l':
+			r.Linger, err = strconv.ParseBool(value)
 		case 'a':
 			r.Argv = append(r.Argv, value)
 		case 'e':
