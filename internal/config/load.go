@@ -84,6 +84,7 @@ type value struct {
 	node  *yaml.Node // of a list in the file; text is then only for showing
 	line  int        // of the first line of text in the file; 0: unknown
 	path  string     // of the file
+	infer bool       // of agent-command: the agent follows from the program. Of others: implied by another key, so what any layer says outright wins
 }
 
 func (v value) source() string {
