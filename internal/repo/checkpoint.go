@@ -42,17 +42,52 @@ func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit
 	if err != nil {
 		return ralph.Commit{}, err
 	}
-	if r.opt.Push && r.remote != nil {
-		r.server.pending = true
-		if err := r.Push(ctx); err != nil {
-			c.PushError = clean(err.Error(), 500)
-		} else {
-			c.Pushed = true
-			c.SHA = r.server.pushed.String()
-		}
-	}
+	c = r.pushed(ctx, c)
 	r.catchUp(ctx, s)
 	return c, nil
+}
+
+// CheckpointOwn is Checkpoint for a run in which only the agent commits: what it
+// committed itself since the last checkpoint is pushed, and what it left
+// uncommitted stays where it is.
+func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Commit, error) {
+	s := r.last
+	if s == nil {
+		return ralph.Commit{}, errors.New("checkpoint without a snapshot")
+	}
+	r.last = nil
+	if s.parent == r.line.tip {
+		return ralph.Commit{}, nil
+	}
+	before := r.line.tipTree
+	parent, err := r.store.commit(s.parent)
+	if err != nil {
+		return ralph.Commit{}, err
+	}
+	own, _ := r.ownCommits(s.parent)
+	for _, h := range own {
+		r.line.ours[h] = true
+	}
+	r.line.tip, r.line.tipTree = s.parent, parent.TreeHash
+	c, err := r.describe(s, before)
+	if err != nil {
+		return ralph.Commit{}, err
+	}
+	return r.pushed(ctx, c), nil
+}
+
+// pushed pushes the line's tip, when that is wanted.
+func (r *Repo) pushed(ctx context.Context, c ralph.Commit) ralph.Commit {
+	if !r.opt.Push || r.remote == nil {
+		return c
+	}
+	r.server.pending = true
+	if err := r.Push(ctx); err != nil {
+		c.PushError = clean(err.Error(), 500)
+		return c
+	}
+	c.Pushed, c.SHA = true, r.server.pushed.String()
+	return c
 }
 
 // commitSnapshot moves the line to the snapshot. It says whether there was
@@ -93,7 +128,7 @@ func (r *Repo) describe(s *snapshot, before plumbing.Hash) (ralph.Commit, error)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
-	changes, err := r.store.diff(before, s.public, nil)
+	changes, err := r.store.diff(before, r.line.tipTree, nil)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
