@@ -29,6 +29,7 @@ var rooms = map[string]struct {
 	"prompt":  {[]string{"ralph", "secret"}, "feedback is built from verdicts"},
 	"agent":   {[]string{"ralph", "proc", "secret"}, "a CLI's stream becomes events"},
 	"guard":   {[]string{"ralph", "proc", "secret"}, "a command becomes a verdict"},
+	"scm":     {[]string{"ralph", "proc", "secret"}, "the team's own commit commands"},
 	"repo":    {[]string{"ralph", "secret"}, "a tree becomes commits"},
 	"forge":   {[]string{"ralph", "secret"}, "a record becomes a pull request"},
 	"report":  {[]string{"ralph", "secret"}, "a record becomes text"},
