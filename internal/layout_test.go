@@ -23,6 +23,7 @@ var rooms = map[string]struct {
 	"ralph":   {nil, "the domain knows nobody"},
 	"secret":  {nil, "everybody holds secrets"},
 	"rundir":  {nil, "files of ours in the workspace, for whoever writes one"},
+	"taskdir": {nil, "a task folder's signals and message bus; no domain in it"},
 	"sandbox": {nil, "what a child may touch; no domain in it"},
 	"proc":    {[]string{"sandbox"}, "starts children inside the walls"},
 	"config":  {[]string{"ralph", "secret"}, "inputs become policies and secrets"},

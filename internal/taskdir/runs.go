@@ -1,0 +1,97 @@
+package taskdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const maxSameName = 100
+
+// NewRun makes the folder of one run, runs/YYYYMMDD-HHMMSS-NNN with the time in
+// UTC and the number of the attempt, and returns its absolute path. Where that
+// name is taken, -2, -3 and so on follow it.
+func (d *Dir) NewRun(now time.Time, attempt int) (string, error) {
+	if err := d.there(); err != nil {
+		return "", err
+	}
+	runs, err := d.runs()
+	if err != nil {
+		return "", err
+	}
+	defer runs.Close()
+	base := fmt.Sprintf("%s-%03d", now.UTC().Format("20060102-150405"), attempt)
+	name := base
+	for n := 2; ; n++ {
+		err := runs.Mkdir(name, 0o755)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrExist) || n > maxSameName {
+			return "", fmt.Errorf("make %s/%s in task folder %s: %w", runsName, name, d.path, reason(err))
+		}
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
+	if err := d.ownFolder(runs, name); err != nil {
+		return "", err
+	}
+	return filepath.Join(d.path, runsName, name), nil
+}
+
+// runs opens the folder of all runs, and makes it when it is missing.
+func (d *Dir) runs() (*os.Root, error) {
+	err := d.root.Mkdir(runsName, 0o755)
+	if err == nil {
+		err = d.ownFolder(d.root, runsName)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("make %s in task folder %s: %w", runsName, d.path, reason(err))
+	}
+	before, err := d.root.Lstat(runsName)
+	if err == nil && !before.IsDir() {
+		return nil, fmt.Errorf("%s in task folder %s is %s: %w; remove it, the folders of runs stand there", runsName, d.path, kind(before.Mode()), ErrPlanted)
+	}
+	var runs *os.Root
+	if err == nil {
+		runs, err = d.root.OpenRoot(runsName)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s in task folder %s: %w", runsName, d.path, reason(err))
+	}
+	// os.Root follows links that stay inside.
+	if after, err := runs.Stat("."); err != nil || !os.SameFile(before, after) {
+		_ = runs.Close()
+		return nil, fmt.Errorf("%s in task folder %s was replaced while it was opened: %w", runsName, d.path, ErrPlanted)
+	}
+	return runs, nil
+}
+
+// ownFolder gives a folder that was just made to its owner. It goes by the
+// descriptor of a folder, which has no second name.
+func (d *Dir) ownFolder(in *os.Root, name string) error {
+	f, err := openNow(in, name, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s in task folder %s was replaced: %w", name, d.path, ErrPlanted)
+	}
+	return d.own(f)
+}
+
+func kind(mode fs.FileMode) string {
+	switch {
+	case mode.IsRegular():
+		return "a file"
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	default:
+		return "a special file"
+	}
+}
