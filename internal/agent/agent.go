@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/itchyny/gojq"
+
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -59,6 +61,18 @@ type Options struct {
 	// prompt_001.txt, whose number is the iteration's. Only codex's are. nil:
 	// none.
 	PromptLog func(name, text string)
+
+	// Filter is a jq expression for the lines of JSON the CLI prints; the
+	// strings it gives are the agent's words, instead of those of the agent's
+	// own stream. See [CompileFilter]. Empty: none.
+	Filter string
+	// Display is a shell command that gets all the CLI prints, raw, on its
+	// stdin; what it prints goes to DisplayOut, with notes of ours when it is
+	// too slow or ends early. It is foreign text. DisplayProcess runs it, while
+	// Process runs the agent. Empty: none.
+	Display        string
+	DisplayProcess Process
+	DisplayOut     io.Writer
 }
 
 // Process starts a child and waits until its whole tree is gone. The output is
@@ -71,6 +85,7 @@ type Process interface {
 type CLI struct {
 	o       Options
 	format  format
+	filter  *gojq.Code // nil: none
 	version string
 }
 
@@ -155,7 +170,14 @@ func New(o Options) (*CLI, error) {
 			return nil, errors.New("agent-command, agent-args, model: contain a NUL character")
 		}
 	}
-	return &CLI{o: o, format: f}, nil
+	if err := checkDisplay(o); err != nil {
+		return nil, err
+	}
+	filter, err := optionalFilter(o.Filter)
+	if err != nil {
+		return nil, err
+	}
+	return &CLI{o: o, format: f, filter: filter}, nil
 }
 
 // Version is what the CLI called itself in Check; empty before, or when it has

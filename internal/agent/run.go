@@ -22,7 +22,8 @@ import (
 func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
 	started := time.Now()
 	finished := make(chan struct{})
-	d := c.format.decoder(c.o, p, emit, sync.OnceFunc(func() { close(finished) }))
+	show := c.display(ctx)
+	d := show.around(c.decoder(p, emit, sync.OnceFunc(func() { close(finished) })))
 	s := &stream{d: d, log: c.o.Log}
 	stdout, stderr := &pipe{s, d.Stdout}, &pipe{s, d.Stderr}
 	if c.format.merged() {
@@ -40,6 +41,7 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 		Finished: finished,
 	})
 	s.close()
+	show.finish(ctx)
 	if err != nil {
 		if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
 			return ralph.Turn{}, fmt.Errorf("agent %q: %w", c.o.Name, err)

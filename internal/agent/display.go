@@ -1,0 +1,184 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/org/ralph-action/internal/proc"
+)
+
+const (
+	displayQueue = 8 << 20 // bytes that wait for the display filter
+	displayGrace = 5 * time.Second
+	// displayHurry is its grace when the run is cancelled: a runner gives ten
+	// seconds for everything.
+	displayHurry  = time.Second
+	displayOutput = 1 << 30 // bytes it may print in a turn
+	maxStderrLine = 64 << 10
+)
+
+// display is a shell command of the user's that gets what the agent prints,
+// raw, and shows it in its own way. Nobody waits for it: what it does not read
+// in time is dropped, whole lines of it, and it is told how much.
+type display struct {
+	queue  *lineQueue
+	out    *noteWriter
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+func checkDisplay(o Options) error {
+	switch {
+	case o.Display == "":
+		return nil
+	case o.DisplayProcess == nil:
+		return errors.New("display filter: no process runner")
+	case bytes.IndexByte([]byte(o.Display), 0) >= 0:
+		return errors.New("display filter: contains a NUL character")
+	}
+	return nil
+}
+
+// display starts the command; nil when there is none. It has the agent's
+// surroundings without its credentials.
+func (c *CLI) display(ctx context.Context) *display {
+	if c.o.Display == "" {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	out := &noteWriter{w: c.o.DisplayOut}
+	d := &display{queue: newLineQueue(displayQueue, out.slow), out: out, cancel: cancel, done: make(chan struct{})}
+	command := proc.Command{
+		Argv:   []string{"sh", "-c", c.o.Display},
+		Dir:    c.o.Dir,
+		Env:    without(c.o.Env, Credentials(c.o.Name)...),
+		Stdin:  d.queue,
+		Stdout: out, Stderr: out,
+		Limits: proc.Limits{Grace: c.o.Limits.Grace, OutputBytes: displayOutput},
+	}
+	go func() {
+		defer close(d.done)
+		exit, err := c.o.DisplayProcess.Run(ctx, command)
+		left, over := d.queue.leave()
+		switch {
+		case err != nil:
+			out.note(fmt.Sprintf("the display filter cannot be started: %s", oneLine(err.Error())))
+		case left > 0 && exit.Why == proc.Cancelled:
+			out.note(fmt.Sprintf("the display filter did not end in time and was ended; %d bytes it had not read are not shown", left))
+		case exit.Why == proc.Flooded:
+			out.note(fmt.Sprintf("the display filter printed more than %d bytes and was ended", displayOutput))
+		case exit.Why == proc.Cancelled:
+			out.note("the display filter did not end in time and was ended")
+		case left > 0 || !over:
+			out.note("the display filter " + exitText(exitCode(exit)) + " before it had read everything; the rest is not shown")
+		}
+	}()
+	return d
+}
+
+// around makes a decoder's input pass by the display.
+func (d *display) around(inner decoder) decoder {
+	if d == nil {
+		return inner
+	}
+	return &shown{decoder: inner, queue: d.queue}
+}
+
+// finish ends the command's input, and after a grace the command.
+func (d *display) finish(ctx context.Context) {
+	if d == nil {
+		return
+	}
+	d.queue.close()
+	grace := time.NewTimer(displayGrace)
+	defer grace.Stop()
+	cancelled := ctx.Done()
+	for waiting := true; waiting; {
+		select {
+		case <-d.done:
+			waiting = false
+		case <-cancelled:
+			cancelled = nil
+			grace.Reset(displayHurry)
+		case <-grace.C:
+			waiting = false
+		}
+	}
+	d.cancel()
+	<-d.done
+}
+
+// shown passes an agent's output by the display before it is decoded. Both
+// outputs become one, whose lines stay whole: a line of stderr waits for the
+// end of the line that stdout is in.
+type shown struct {
+	decoder
+	queue  *lineQueue
+	within bool // a line of stdout
+	errs   []byte
+}
+
+func (s *shown) Stdout(p []byte) {
+	end := bytes.LastIndexByte(p, '\n') + 1
+	if end > 0 {
+		s.queue.write(p[:end])
+		s.within = false
+		s.pass()
+	}
+	if end < len(p) {
+		s.queue.write(p[end:])
+		s.within = true
+	}
+	s.decoder.Stdout(p)
+}
+
+func (s *shown) Stderr(p []byte) {
+	s.errs = append(s.errs, p...)
+	s.pass()
+	s.decoder.Stderr(p)
+}
+
+func (s *shown) Close() {
+	s.queue.write(s.errs)
+	s.errs = nil
+	s.decoder.Close()
+}
+
+// pass hands on the whole lines of stderr, or more when it is too much to keep.
+func (s *shown) pass() {
+	n := bytes.LastIndexByte(s.errs, '\n') + 1
+	if len(s.errs) > maxStderrLine {
+		n = len(s.errs)
+	} else if s.within {
+		return
+	}
+	s.queue.write(s.errs[:n])
+	s.errs = s.errs[:copy(s.errs, s.errs[n:])]
+}
+
+// noteWriter takes the command's output and our own notes about it. Its errors
+// are dropped: nobody else could read them.
+type noteWriter struct {
+	mu sync.Mutex
+	w  io.Writer // nil: nowhere
+}
+
+func (w *noteWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.w != nil {
+		_, _ = w.w.Write(p)
+	}
+	return len(p), nil
+}
+
+func (w *noteWriter) note(text string) { _, _ = fmt.Fprintf(w, "ralph: %s\n", text) }
+
+func (w *noteWriter) slow(n int64) {
+	w.note(fmt.Sprintf("the display filter is too slow: %d bytes were not shown", n))
+}

@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/itchyny/gojq"
+)
+
+const (
+	maxFilter  = 64 << 10 // of the expression
+	maxOutputs = 64 << 10 // of the filter for one line
+)
+
+var (
+	errFilterTime    = errors.New("it did not come to an end")
+	errFilterMemory  = errors.New("it needs too much memory")
+	errFilterOutputs = fmt.Errorf("more than %d outputs", maxOutputs)
+	errFilterBytes   = fmt.Errorf("more than %d bytes of output", maxLine)
+	errFilterDepth   = fmt.Errorf("an output that nests more than %d deep", maxOutputDepth)
+)
+
+// CompileFilter says what is wrong with a jq expression, and where; nil when
+// it can be an Options.Filter. The language is that of jq 1.8 as gojq has it;
+// there is no environment, no further input and no file: env and $ENV are
+// empty, input, inputs, import and include do not compile.
+func CompileFilter(expr string) error {
+	_, err := compileFilter(expr)
+	return err
+}
+
+// optionalFilter is nil for an empty expression.
+func optionalFilter(expr string) (*gojq.Code, error) {
+	if expr == "" {
+		return nil, nil
+	}
+	code, err := compileFilter(expr)
+	if err != nil {
+		return nil, fmt.Errorf("response filter: %w", err)
+	}
+	return code, nil
+}
+
+func compileFilter(expr string) (*gojq.Code, error) {
+	if len(expr) > maxFilter {
+		return nil, fmt.Errorf("jq expression: %d bytes; at most %d are read", len(expr), maxFilter)
+	}
+	query, err := gojq.Parse(expr)
+	if parse, ok := errors.AsType[*gojq.ParseError](err); ok {
+		return nil, fmt.Errorf("jq expression, %s: %w", position(expr, parse), err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("jq expression: %w", err)
+	}
+	same := func(v any, _ []any) any { return v }
+	code, err := gojq.Compile(query,
+		gojq.WithFunction("debug", 0, 0, same),
+		gojq.WithFunction("stderr", 0, 0, same),
+		gojq.WithFunction("input_filename", 0, 0, func(any, []any) any { return nil }),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("jq expression %s: %w", clip(oneLine(expr), maxName), err)
+	}
+	return code, nil
+}
+
+// position names the place of a parse error: line and character count from 1,
+// and what stands there.
+func position(expr string, err *gojq.ParseError) string {
+	at := min(max(0, err.Offset-len(err.Token)), len(expr))
+	for at < len(expr) && !utf8.RuneStart(expr[at]) {
+		at++
+	}
+	before, rest := expr[:at], oneLine(expr[at:])
+	where := fmt.Sprintf("character %d", utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])+1)
+	if line := strings.Count(before, "\n") + 1; strings.Contains(expr, "\n") {
+		where = fmt.Sprintf("line %d, %s", line, where)
+	}
+	if rest == "" {
+		return where + " (its end)"
+	}
+	return fmt.Sprintf("%s (%q)", where, clip(rest, 40))
+}
+
+// jq runs a compiled expression on one value after the other. Time and memory
+// of each are bounded, as far as the interpreter can be interrupted: between
+// its steps, not within a built-in function.
+type jq struct {
+	code  *gojq.Code
+	guard guard
+}
+
+func newJQ(code *gojq.Code) *jq { return &jq{code: code, guard: newGuard()} }
+
+// errHalt is the expression's own wish to see nothing more.
+var errHalt = errors.New("halted")
+
+// run appends what the expression gives for v to dst, each output as `jq -r`
+// prints it, with a line end. The empty string says nothing and is left out.
+// What came before an error stays. errHalt is the expression's halt.
+func (j *jq) run(dst []byte, v any) (out []byte, err error) {
+	out = dst
+	defer func() {
+		if r := recover(); r != nil { // a fault of the interpreter is a fault of this line
+			err = fmt.Errorf("gojq: %v", r)
+		}
+	}()
+	ctx := j.guard.start()
+	defer j.guard.stop()
+	iter := j.code.RunWithContext(ctx, v)
+	for count := 0; ; count++ {
+		v, ok := iter.Next()
+		if !ok {
+			return out, nil
+		}
+		if err, ok := v.(error); ok {
+			return out, runError(ctx, err)
+		}
+		if count == maxOutputs {
+			return out, errFilterOutputs
+		}
+		end := len(out)
+		switch s, ok := v.(string); {
+		case ok && s == "":
+			continue
+		case ok && len(s) > maxLine:
+			return out, errFilterBytes
+		case ok:
+			out = append(out, s...)
+		default:
+			if out, err = appendJSON(out, v, 0, len(dst)+maxLine); err != nil {
+				return out[:end], err
+			}
+		}
+		if out = append(out, '\n'); len(out)-len(dst) > maxLine {
+			return out[:end], errFilterBytes
+		}
+	}
+}
+
+// runError tells why the interpreter stopped.
+func runError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if halt, ok := errors.AsType[*gojq.HaltError](err); ok {
+		if halt.Value() == nil {
+			return errHalt
+		}
+		return fmt.Errorf("%w: %s", errHalt, oneLine(strings.TrimPrefix(halt.Error(), "halt error: ")))
+	}
+	return errors.New(oneLine(err.Error()))
+}

@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"context"
+	"runtime/metrics"
+	"sync"
+	"time"
+)
+
+const (
+	filterTime   = time.Second // for one line
+	filterMemory = 512 << 20   // by which the heap may grow during one line
+	guardTick    = 20 * time.Millisecond
+)
+
+// guard ends what takes too long or too much memory. It looks every tick, so
+// that the many short jobs cost it nothing but a timer that never fires.
+type guard struct {
+	time   time.Duration
+	memory uint64
+
+	mu      *sync.Mutex
+	timer   *time.Timer
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	running bool
+	started time.Time
+	heap    uint64 // at the first tick; 0: not looked yet
+}
+
+func newGuard() guard { return guard{time: filterTime, memory: filterMemory, mu: &sync.Mutex{}} }
+
+// start begins a job, which has to watch the context.
+func (g *guard) start() context.Context {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ctx == nil || g.ctx.Err() != nil {
+		g.ctx, g.cancel = context.WithCancelCause(context.Background())
+	}
+	g.running, g.started, g.heap = true, time.Now(), 0
+	if g.timer == nil {
+		g.timer = time.AfterFunc(guardTick, g.look)
+	} else {
+		g.timer.Reset(guardTick)
+	}
+	return g.ctx
+}
+
+// stop ends a job.
+func (g *guard) stop() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running = false
+	g.timer.Stop()
+}
+
+func (g *guard) look() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.running {
+		return
+	}
+	heap := heapSize()
+	if g.heap == 0 {
+		g.heap = heap
+	}
+	switch {
+	case time.Since(g.started) > g.time:
+		g.cancel(errFilterTime)
+	case heap > g.heap+g.memory:
+		g.cancel(errFilterMemory)
+	default:
+		g.timer.Reset(guardTick)
+	}
+}
+
+// heapSize is the memory of all objects, garbage that was not collected yet
+// included.
+func heapSize() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return sample[0].Value.Uint64()
+}
