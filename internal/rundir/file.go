@@ -24,7 +24,7 @@ func (d *Dir) Create(name string) (io.WriteCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &file{f: f, name: name}, nil
+	return &file{f: f, path: d.Path(name)}, nil
 }
 
 // WriteFile writes a whole file or, when it fails, leaves what was there.
@@ -38,7 +38,7 @@ func (d *Dir) WriteFile(name string, data []byte) error {
 	if err != nil {
 		return d.unwritable(err)
 	}
-	w := &file{f: f, name: name}
+	w := &file{f: f, path: d.Path(name)}
 	_, err = w.Write(data)
 	if err = errors.Join(err, d.chown(f), w.Close()); err == nil {
 		err = dir.Rename(temp, name)
@@ -65,7 +65,7 @@ func (d *Dir) Append(name string) (io.WriteCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &appender{dir: d, name: name, file: file{f: f, name: name}}, nil
+	return &appender{dir: d, name: name, file: file{f: f, path: d.Path(name)}}, nil
 }
 
 // adopt opens an existing file of ours for appending, or makes a new one where
@@ -92,10 +92,10 @@ func (d *Dir) adopt(name string) (*os.File, error) {
 }
 
 // enter checks the name, which is ours and never the agent's, and opens the
-// run directory.
+// folder.
 func (d *Dir) enter(name string) (*os.Root, error) {
 	if name == "" || name == "." || !filepath.IsLocal(name) || strings.ContainsAny(name, `/\`) {
-		return nil, fmt.Errorf("%q is no file name for %s", name, Name)
+		return nil, fmt.Errorf("%q is no file name for %s", name, d.folder)
 	}
 	return d.open()
 }
@@ -132,20 +132,20 @@ func (d *Dir) temp(dir *os.Root, name string) (*os.File, string, error) {
 // file names itself in errors as the user knows it.
 type file struct {
 	f    *os.File
-	name string
+	path string
 }
 
 func (f *file) Write(p []byte) (int, error) {
 	n, err := f.f.Write(p)
 	if err != nil {
-		return n, fmt.Errorf("write %s/%s: %w", Name, f.name, reason(err))
+		return n, fmt.Errorf("write %s: %w", f.path, reason(err))
 	}
 	return n, nil
 }
 
 func (f *file) Close() error {
 	if err := f.f.Close(); err != nil {
-		return fmt.Errorf("close %s/%s: %w", Name, f.name, reason(err))
+		return fmt.Errorf("close %s: %w", f.path, reason(err))
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func TestDiskFull(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &file{f: f, name: "report.json"}
+	w := &file{f: f, path: ".ralph/report.json"}
 	defer w.Close()
 	_, err = w.Write([]byte("x"))
 	wantError(t, "Write", err, "write .ralph/report.json", "no space left on device")

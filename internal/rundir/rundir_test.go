@@ -73,6 +73,7 @@ func TestGitignoreListsTheRunFilesAndItself(t *testing.T) {
 	for _, p := range append([]string{".gitignore"}, RunFiles()...) {
 		want = append(want, "/"+p)
 	}
+	want = append(want, "/settings.local.json") // one person's own
 	if got := lines[1:]; !strings.HasPrefix(lines[0], "#") || !slices.Equal(got, want) {
 		t.Errorf(".gitignore = %q, want %q", got, want)
 	}
@@ -104,12 +105,12 @@ func TestRunFilesMatchWhatIsWritten(t *testing.T) {
 			return ok
 		})
 	}
-	for _, name := range []string{"report.json", "report.html", "summary.md", "session-20250101-120000.log", "guardrail_001_go-test.log", "guardrail_001_go-test_1.log", "lock", "prompt_001.txt"} {
+	for _, name := range []string{"report.json", "report.html", "summary.md", "session-20250101-120000.log", "guardrail_001_go-test.log", "guardrail_001_go-test_1.log", "lock", "prompt_001.txt", "logs/session-20250101-120000.log"} {
 		if !matches(name) {
 			t.Errorf("RunFiles() does not match %q", name)
 		}
 	}
-	for _, name := range []string{"settings.json", "settings.local.json", "PROMPT.md", ".gitignore"} {
+	for _, name := range []string{"settings.json", "settings.local.json", "config", "prompts", "prompts/build.md", "prompts/session-1.log", "PROMPT.md", ".gitignore"} {
 		if matches(name) {
 			t.Errorf("RunFiles() matches %q, which people keep", name)
 		}
