@@ -37,11 +37,13 @@ type Dir struct {
 }
 
 // RunFiles are the patterns, as gitignore and path.Match read them, of the
-// files in .ralph that are state of a run and must never be committed. Settings
-// and prompts that people keep there are not among them.
+// files and folders in .ralph that are state of a run and must never be
+// committed. Settings and prompts that people keep there are not among them.
+// None has a slash: git takes no exclusion that leads through a folder which the
+// agent has made a symbolic link.
 func RunFiles() []string {
 	return []string{
-		"guardrail_*.log", "handover", "lock", "logs/session-*.log", "prompt_*.txt", "report.html", "report.json",
+		"guardrail_*.log", "handover", "lock", "logs", "prompt_*.txt", "report.html", "report.json",
 		"session-*.log", "summary.md", "tmp-*",
 	}
 }

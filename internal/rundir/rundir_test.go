@@ -98,7 +98,11 @@ func TestRunFilesMatchWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	matches := func(name string) bool {
 		return slices.ContainsFunc(RunFiles(), func(p string) bool {
-			ok, err := path.Match(p, name)
+			if strings.Contains(p, "/") {
+				t.Errorf("RunFiles() has %q: git takes no exclusion below a link planted for its folder", p)
+			}
+			top, _, _ := strings.Cut(name, "/")
+			ok, err := path.Match(p, top)
 			if err != nil {
 				t.Errorf("Match(%q) = %v", p, err)
 			}
