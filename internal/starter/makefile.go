@@ -41,8 +41,8 @@ func makeTargets(text string) []string {
 type makefile struct {
 	recipe  byte            // what recipe lines begin with
 	defines int             // depth of define … endef
-	open    []string        // targets of the last rule, which wait for a recipe
-	real    map[string]bool // targets that do something
+	open    []string        // checks among the targets of the last rule, which wait for a recipe
+	real    map[string]bool // checks that do something
 }
 
 func (m *makefile) line(line string) {
@@ -94,7 +94,11 @@ func (m *makefile) rule(text string) {
 	if outside(prerequisites, "=") >= 0 {
 		return // a variable of the target's
 	}
-	m.open = strings.Fields(names)
+	for name := range strings.FieldsSeq(names) {
+		if slices.Contains(makeChecks[:], name) && !slices.Contains(m.open, name) {
+			m.open = append(m.open, name)
+		}
+	}
 	if strings.TrimSpace(prerequisites) != "" || strings.TrimSpace(recipe) != "" {
 		m.settle()
 	}
@@ -105,6 +109,7 @@ func (m *makefile) settle() {
 	for _, name := range m.open {
 		m.real[name] = true
 	}
+	m.open = nil
 }
 
 // prefix notes a new beginning of recipe lines.
