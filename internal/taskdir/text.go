@@ -24,7 +24,7 @@ func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
-	for back := range min(most, utf8.UTFMax) {
+	for back := range min(most, utf8.UTFMax-1) + 1 {
 		if utf8.RuneStart(text[most-back]) {
 			return text[:most-back]
 		}
