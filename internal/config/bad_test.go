@@ -14,9 +14,9 @@ import (
 func TestBadInputs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, value, want string }{
-		{"mode", "tasks", `input mode: "tasks" is not allowed: give run, the only one there is`},
-		{"agent", "cluade", `input agent: "cluade" is not allowed: give claude or text; did you mean claude?`},
-		{"agent", "gpt-5", `input agent: "gpt-5" is not allowed: give claude or text`},
+		{"mode", "tasks", `input mode: "tasks" is not allowed: give run, plan, build, prompt or supervise`},
+		{"agent", "cluade", `input agent: "cluade" is not allowed: give claude, codex, amp, cline or text; did you mean claude?`},
+		{"agent", "gpt-5", `input agent: "gpt-5" is not allowed: give claude, codex, amp, cline or text`},
 		{"agent", "text", `input agent: text needs agent-command: the program that reads the prompt on stdin and prints its answer`},
 		{"agent-command", "# nothing", ""},
 		{"agent-command", `claude "--x`, `input agent-command: "claude \"--x" is not allowed: it cannot be split as a shell would: a quote is not closed, or it ends with a backslash`},
@@ -45,7 +45,7 @@ func TestBadInputs(t *testing.T) {
 		{"idle-timeout", "1ms", `input idle-timeout: "1ms" is not allowed: give a duration from 1s to 120h (0: no limit)`},
 		{"max-duration", "121h", `input max-duration: "121h" is not allowed: give a duration from 1s to 120h (0: no limit)`},
 		{"result-grace", "2h", `input result-grace: "2h" is not allowed: give a duration from 1s to 1h (0: no limit)`},
-		{"on-agent-error", "retyr", `input on-agent-error: "retyr" is not allowed: give retry, continue or fail; did you mean retry?`},
+		{"on-agent-error", "retyr", `input on-agent-error: "retyr" is not allowed: give retry, continue, fail or restart; did you mean retry?`},
 		{"completion-token", "<b>", `input completion-token: "<b>" is not allowed: give the word that stands inside the tag, without < and >`},
 		{"completion-token", "a\nb", `input completion-token: "a\nb" is not allowed: give one line without a line break`},
 		{"completion-token", strings.Repeat("x", 201), `input completion-token: 201 characters are too many: at most 200`},

@@ -1,9 +1,14 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -123,47 +128,50 @@ func firstControl(s string) string {
 	return ""
 }
 
-// validate checks what involves more than one input, and fills in what depends
-// on another.
-func (l *loader) validate(values map[string]value) {
-	l.validateTask(values)
-	if l.c.Agent == "text" && len(l.c.AgentCommand) == 0 && !l.refused(values["agent-command"]) {
-		l.report(values["agent"].where, "text needs agent-command: the program that reads the prompt on stdin and prints its answer")
-	}
-	if v, ok := values["agent-command"]; ok && len(l.c.AgentCommand) > 0 && strings.TrimSpace(l.c.AgentCommand[0]) == "" {
-		l.refuse(v, "its first word is the program and cannot be empty")
-	}
-	if l.c.Completion.Token == "" && values["completion-token"].text == "" {
-		l.c.Completion.Token = map[ralph.CompletionKind]string{
-			ralph.CompletionPromise:  "COMPLETE",
-			ralph.CompletionResponse: "DONE",
-		}[l.c.Completion.Kind]
-	}
-	if l.c.Branch != "" && l.c.Branch == l.c.Base {
-		l.refuse(values["branch"], "it is also the base: a pull request needs two branches")
-	}
-	for i := range l.c.Guardrails {
-		switch g := &l.c.Guardrails[i]; g.Timeout {
-		case unlimited:
-			g.Timeout = 0
-		case 0:
-			g.Timeout = l.c.GuardrailTimeout
+// taskDir is a folder that need not exist yet.
+func (l *loader) taskDir(v value) string {
+	text := strings.TrimSpace(v.text)
+	name, inside := l.local(text)
+	var st os.FileInfo
+	var err error
+	switch {
+	case inside:
+		st, err = l.root.Stat(name)
+		if l.o.Desk {
+			st, err = os.Stat(filepath.Join(l.o.Dir, name)) // it may lead anywhere
 		}
+	case l.o.Desk:
+		name = filepath.Clean(text)
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(l.o.Dir, name)
+		}
+		st, err = os.Stat(name)
+	default:
+		l.refuse(v, "it is outside the workspace: give a folder relative to it")
+		return ""
 	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		l.report(v.where, "%s cannot be used: %s", l.quote(text), cause(err))
+		return ""
+	case !st.IsDir():
+		l.report(v.where, "%s is not a folder", l.quote(text))
+		return ""
+	}
+	return filepath.ToSlash(name)
+}
+
+// restarts is how often the agent is started; 0 is no "unlimited" here.
+func (l *loader) restarts(v value) {
+	if n, err := strconv.ParseInt(strings.TrimSpace(v.text), 10, 64); err == nil && n <= 0 {
+		l.refuse(v, "%d would never start the agent: give 1 or more", n)
+		return
+	}
+	l.restarted = int(l.count(v))
 }
 
 // refused says that a value was given and already reported.
 func (l *loader) refused(v value) bool {
 	return v.where != "" && slices.ContainsFunc(l.list, func(p Problem) bool { return p.Where == v.where })
-}
-
-func (l *loader) validateTask(values map[string]value) {
-	text, hasText := values["prompt"]
-	file, hasFile := values["prompt-file"]
-	switch {
-	case hasText && hasFile:
-		l.report(text.where, "there are two prompts, %s is the other: give only one of them", file.where)
-	case !hasText && !hasFile:
-		l.report("prompt", "there is nothing to do: give the task as prompt or as prompt-file")
-	}
 }

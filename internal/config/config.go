@@ -10,29 +10,63 @@ import (
 // Config is everything a run was told, validated. Zero durations, MaxCost,
 // MaxTokens, MaxIterations and StallLimit mean no limit.
 type Config struct {
-	Mode string // "run"
+	Mode string // "run", "plan", "build", "prompt" or "supervise"
 
-	Prompt     string // the task, never blank; read from PromptFile when that is set
-	PromptFile string // as given; empty when the prompt was given as text
+	// Prompt is the task, blank in no mode but supervise; read from PromptFile
+	// when that is set.
+	Prompt        string
+	PromptFile    string // as given, or the template below Home; empty when the prompt was given as text
+	BuiltinPrompt bool   // Prompt is one of LoadOptions.Prompts
+	// PromptInvalid says why the prompt of mode prompt can never end the loop:
+	// the run is prompt-invalid. Empty: it can. 000-42
+	PromptInvalid string
 
-	Agent        string   // "claude" or "text"
-	AgentCommand []string // the program and its first arguments; empty: the agent's own default
-	AgentArgs    []string // appended to the agent's arguments
-	Model        string   // empty: the agent's default
+	// Home is where the files of the modes plan, build and prompt lie, relative
+	// to the workspace, slash-separated.
+	Home string
+	// Variables are what a template may name: the shell-style file's, SPECS_DIR,
+	// MODE and PLAN_FILE. nil in the modes run and supervise, whose prompts
+	// stay as they are. 000-12
+	Variables map[string]string
+	PlanFile  string // Home/implementation_plan.md; empty in the modes run and supervise
+	SpecsDir  string // exists in the modes plan and build; empty in run and supervise
 
-	Completion    ralph.Completion
-	MinToolCalls  int
-	MaxIterations int
-	StallLimit    int
-	MaxRetries    int
-	OnAgentError  ralph.OnAgentError
-	MaxCost       ralph.MicroUSD
-	MaxTokens     int64
-	IncompleteOK  bool // on-incomplete: succeed
+	Agent          string   // "claude", "codex", "amp", "cline" or "text"
+	AgentCommand   []string // the program and its first arguments; empty: the agent's own default
+	AgentArgs      []string // appended to the agent's arguments
+	AgentExact     bool     // AgentExactArgs are all arguments of the agent, even when there are none
+	AgentExactArgs []string
+	Model          string // empty: the agent's default
+	OutputFormat   string // "json" or "text"; empty: the agent's own
+	ResponseFilter string // jq expression that picks the agent's own words; empty: the agent's own
+	DisplayFilter  string // shell command that gets the raw output and prints what people see; empty: none
+	Stream         bool   // the agent's output is shown
+
+	Completion     ralph.Completion
+	CompletionRule bool // the prompt says how to end
+	IterationCount bool // the prompt says which iteration it is
+	MinToolCalls   int
+	MaxIterations  int // mode supervise: max-restarts
+	StallLimit     int
+	MaxRetries     int
+	RetryDelay     time.Duration // 0: none
+	Delay          time.Duration // between iterations; 0: none
+	OnAgentError   ralph.OnAgentError
+	TruncateChars  int // of a guardrail's output, in the feedback
+	MaxCost        ralph.MicroUSD
+	MaxTokens      int64
+	IncompleteOK   bool // on-incomplete: succeed
 
 	Guardrails []Guardrail
+	Baseline   bool     // the guardrails run before the first iteration
 	Setup      []string // shell command lines, in order
 	PassEnv    []string // names, sorted, each once
+
+	SCM SCM
+
+	TaskDir          string        // with completion done-file; clean; relative to the workspace unless absolute, which it is at a desk only
+	ChildWaitTimeout time.Duration // 0: no limit
+	PollInterval     time.Duration // of no effect
 
 	GuardrailTimeout time.Duration
 	IterationTimeout time.Duration
@@ -45,6 +79,7 @@ type Config struct {
 	IncludeDirty     bool
 	DryRun           bool
 
+	Commit        Commit
 	Branch        string // empty: derived from the prompt
 	Base          string // empty: the checked-out or the default branch
 	CommitMessage string // empty: one per iteration
@@ -58,6 +93,14 @@ type Config struct {
 	Draft         Draft
 	Token         secret.String
 	Summary       bool
+
+	Display Display
+
+	// Loaded are the files that were read, in rising priority, as people would
+	// name them.
+	Loaded []string
+	// Warnings are what was accepted although it is not right.
+	Warnings []string
 
 	// Sources says for each input where its value came from, in words:
 	// "input max-iterations", "flag --max-iterations",
@@ -75,6 +118,31 @@ type Guardrail struct {
 	Timeout    time.Duration // 0: no limit; already falls back to GuardrailTimeout
 	When       When
 }
+
+// SCM is how a team commits by its own commands. Zero: it does not.
+type SCM struct {
+	Command []string   // the program and its first arguments
+	Tasks   [][]string // the words of each task, never empty
+}
+
+// Display says how progress is printed.
+type Display struct {
+	Emoji              bool
+	Color              string // "auto", "always" or "never"
+	Timestamps         bool
+	MaxLines, MaxChars int // of what a tool printed; 0: all
+}
+
+// Commit says who commits.
+type Commit string
+
+// The values of commit.
+const (
+	CommitEach  Commit = "each-iteration" // we do, after every iteration that changed something
+	CommitAtEnd Commit = "at-end"         // we do, once
+	CommitAgent Commit = "agent"          // the agent or its SCM tasks; in the action we commit what is left at the end
+	CommitOff   Commit = "off"            // nobody
+)
 
 // When says when a guardrail runs.
 type When string

@@ -18,30 +18,6 @@ const (
 	maxPrompt = 16 << 20 // of the task
 )
 
-// file reads the configuration file. The default one may be absent.
-func (l *loader) file() map[string]value {
-	name, where, typed := DefaultFile, DefaultFile, false
-	switch {
-	case strings.TrimSpace(l.o.Flags["config"]) != "":
-		name, where, typed = strings.TrimSpace(l.o.Flags["config"]), "flag --config", true
-	case strings.TrimSpace(l.o.Inputs["config"]) != "":
-		name, where = strings.TrimSpace(l.o.Inputs["config"]), "input config"
-	default:
-		if _, err := l.root.Stat(DefaultFile); errors.Is(err, os.ErrNotExist) {
-			if _, err := l.root.Stat(".github/ralph.yaml"); err == nil {
-				l.report(".github/ralph.yaml", "is not read: call it %s", DefaultFile)
-			}
-			return nil
-		}
-	}
-	data, problem := l.read(name, typed, maxFile)
-	if problem != "" {
-		l.report(where, "%s %s", l.quote(name), problem)
-		return nil
-	}
-	return l.parseFile(visible(name), data)
-}
-
 // read reads a file of text. What it names is a regular file in the workspace,
 // or, when it was typed by a person, anywhere. problem continues a sentence
 // that begins with the path.
@@ -120,11 +96,11 @@ func (l *loader) parseFile(name string, data []byte) map[string]value {
 			continue
 		}
 		if first, twice := lines[in.Name]; twice {
-			l.report(at(key.Line), "%s is given twice: first in line %d", in.Name, first)
+			l.report(at(key.Line), "%s is given twice: first in line %d", key.Value, first)
 			continue
 		}
 		lines[in.Name] = key.Line
-		v := value{from: fromFile, where: at(key.Line) + ": " + in.Name, path: name}
+		v := value{from: fromFile, where: at(key.Line) + ": " + key.Value, path: name, key: key.Value}
 		if l.setting(in, node, &v) {
 			values[in.Name] = v
 		}
@@ -140,7 +116,7 @@ func (l *loader) fileKey(key *yaml.Node, at func(int) string) (Input, bool) {
 	}
 	for _, r := range l.rows {
 		switch {
-		case r.Name != key.Value:
+		case !r.called(key.Value):
 		case r.Kind == Secret:
 			l.report(at(key.Line)+": "+r.Name, "a token does not belong into a file: give it as an input, from a secret")
 			return Input{}, false
@@ -196,9 +172,9 @@ func (l *loader) items(v value) []string {
 		n = resolve(n)
 		switch {
 		case n.Kind != yaml.ScalarNode || n.Tag == "!!null":
-			l.report(fmt.Sprintf("%s:%d: %s", v.path, n.Line, v.in.Name), "each entry of the list must be a text")
+			l.report(fmt.Sprintf("%s:%d: %s", v.path, n.Line, v.called()), "each entry of the list must be a text")
 		case strings.ContainsRune(n.Value, 0):
-			l.report(fmt.Sprintf("%s:%d: %s", v.path, n.Line, v.in.Name), "is binary: give text without NUL bytes")
+			l.report(fmt.Sprintf("%s:%d: %s", v.path, n.Line, v.called()), "is binary: give text without NUL bytes")
 		default:
 			items = append(items, n.Value)
 		}

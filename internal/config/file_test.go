@@ -93,7 +93,7 @@ func TestGoodFile(t *testing.T) {
 func TestWhichFile(t *testing.T) {
 	t.Parallel()
 	outside := workspace(t, map[string]string{"c.yml": "model: outside\n"})
-	dir := workspace(t, map[string]string{".github/ralph.yml": "model: standard\n", "ci/own.yml": "model: own\n", "folder/": ""})
+	dir := workspace(t, map[string]string{".github/ralph.yml": "model: standard\n", "ci/own.yml": "model: own\n", "folder.yml/": ""})
 	if err := os.Symlink(filepath.Join(outside, "c.yml"), filepath.Join(dir, "link.yml")); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestWhichFile(t *testing.T) {
 		{"flag", with("config", "nope.yml"), map[string]string{"config": "ci/own.yml"}, "own", ""},
 		{"flag outside", with(), map[string]string{"config": filepath.Join(outside, "c.yml")}, "outside", ""},
 		{"missing", with(), map[string]string{"config": "nope.yml"}, "", `flag --config: "nope.yml" cannot be read: it does not exist`},
-		{"folder", with("config", "folder"), nil, "", `input config: "folder" is a folder: give a file`},
+		{"folder", with("config", "folder.yml"), nil, "", `input config: "folder.yml" is a folder: give a file`},
 		{"link out", with("config", "link.yml"), nil, "", `input config: "link.yml" cannot be read: path escapes from parent`},
 	} {
 		c, err := config.Load(config.LoadOptions{Dir: dir, Inputs: tt.inputs, Flags: tt.flags})

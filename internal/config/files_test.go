@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/org/ralph-action/internal/config"
 	"gopkg.in/yaml.v3"
+
+	"github.com/org/ralph-action/internal/config"
 )
 
 var update = flag.Bool("update", false, "rewrite the files that follow the table of inputs")

@@ -24,11 +24,13 @@ func NewFlags(defaults map[string]string) Flags {
 			continue
 		}
 		in.Default = cmp.Or(defaults[in.Name], in.Default)
-		fields = append(fields, reflect.StructField{
-			Name: fieldName(in.Name),
-			Type: fieldType(in),
-			Tag:  fieldTag(in),
-		})
+		for _, name := range append([]string{in.Name}, in.Aliases...) {
+			fields = append(fields, reflect.StructField{
+				Name: fieldName(name),
+				Type: fieldType(in),
+				Tag:  fieldTag(in, name),
+			})
+		}
 	}
 	return Flags{reflect.New(reflect.StructOf(fields))}
 }
@@ -37,25 +39,27 @@ func NewFlags(defaults map[string]string) Flags {
 // given stay nil in it.
 func (f Flags) Target() any { return f.target.Interface() }
 
-// Values are the flags that were given, by name, for [LoadOptions]. A flag
-// that was repeated gives one line per time.
+// Values are the flags that were given, by the name that was typed, for
+// [LoadOptions]. A flag that was repeated gives one line per time.
 func (f Flags) Values() map[string]string {
 	values := map[string]string{}
 	for _, in := range Inputs() {
 		if in.NoFlag {
 			continue
 		}
-		field := f.target.Elem().FieldByName(fieldName(in.Name))
-		if field.IsNil() {
-			continue
-		}
-		switch v := field.Interface().(type) {
-		case *string:
-			values[in.Name] = *v
-		case *bool:
-			values[in.Name] = strconv.FormatBool(*v)
-		case []string:
-			values[in.Name] = strings.Join(v, "\n")
+		for _, name := range append([]string{in.Name}, in.Aliases...) {
+			field := f.target.Elem().FieldByName(fieldName(name))
+			if field.IsNil() {
+				continue
+			}
+			switch v := field.Interface().(type) {
+			case *string:
+				values[name] = *v
+			case *bool:
+				values[name] = strconv.FormatBool(*v)
+			case []string:
+				values[name] = strings.Join(v, "\n")
+			}
 		}
 	}
 	return values
@@ -80,9 +84,14 @@ func fieldType(in Input) reflect.Type {
 	}
 }
 
-func fieldTag(in Input) reflect.StructTag {
-	tag := "name:" + strconv.Quote(in.Name) + " help:" + strconv.Quote(flagHelp(in)) + " group:" + strconv.Quote(in.Group)
-	if in.Short != 0 {
+// fieldTag describes the flag to kong. Another name is a flag of its own, which
+// --help does not list: kong's aliases do not tell which name was typed.
+func fieldTag(in Input, name string) reflect.StructTag {
+	tag := "name:" + strconv.Quote(name) + " help:" + strconv.Quote(flagHelp(in)) + " group:" + strconv.Quote(in.Group)
+	switch {
+	case name != in.Name:
+		tag += ` hidden:""`
+	case in.Short != 0:
 		tag += " short:" + strconv.Quote(string(in.Short))
 	}
 	if in.Placeholder != "" {
@@ -103,6 +112,9 @@ func flagHelp(in Input) string {
 	help := strings.ReplaceAll(in.Help, "`", "")
 	if d := in.defaultText(); d != "" {
 		help += " Default: " + strings.TrimSuffix(d, ".") + "."
+	}
+	if len(in.Aliases) > 0 {
+		help += " Also --" + strings.Join(in.Aliases, ", --") + "."
 	}
 	return help
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
 	"github.com/org/ralph-action/internal/config"
 )
 
@@ -43,6 +44,9 @@ func TestFlags(t *testing.T) {
 		{"--labels|a,b|--labels|c", map[string]string{"labels": "a,b\nc"}},
 		{"--push|true|--draft=false", map[string]string{"push": "true", "draft": "false"}},
 		{"--agent-args=--model x", map[string]string{"agent-args": "--model x"}},
+		{"--maximum-iterations|3|--completion-response=OK", map[string]string{"maximum-iterations": "3", "completion-response": "OK"}},
+		{"--agent-exact-args=", map[string]string{"agent-exact-args": ""}},
+		{"--no-stream-agent-output", map[string]string{"stream-agent-output": "false"}},
 		{"--branch=", map[string]string{"branch": ""}},
 	} {
 		var args []string
@@ -68,7 +72,7 @@ func TestFlagsFollowTable(t *testing.T) {
 		if in.Kind == config.Bool {
 			name = "--[no-]" + in.Name
 		}
-		if got := strings.Contains(help, name); got == in.NoFlag {
+		if got := strings.Contains(help, name+" ") || strings.Contains(help, name+"="); got == in.NoFlag {
 			t.Errorf("--help has %s: %v, want %v", name, got, !in.NoFlag)
 		}
 		if !in.NoFlag && !strings.Contains(help, strings.ReplaceAll(in.Help, "`", "")) {

@@ -28,9 +28,9 @@ func (l *loader) guardrails(v value) []Guardrail {
 		case v.from != fromFile:
 			return fmt.Sprintf("%s, line %d", v.where, max(line, 1))
 		case v.node != nil:
-			return fmt.Sprintf("%s:%d: %s", v.path, line, v.in.Name)
+			return fmt.Sprintf("%s:%d: %s", v.path, line, v.called())
 		case v.line > 0:
-			return fmt.Sprintf("%s:%d: %s", v.path, v.line+max(line, 1)-1, v.in.Name)
+			return fmt.Sprintf("%s:%d: %s", v.path, v.line+max(line, 1)-1, v.called())
 		default:
 			return v.where
 		}

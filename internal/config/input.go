@@ -1,5 +1,7 @@
 package config
 
+import "slices"
+
 // Kind is the type of an input's value.
 type Kind string
 
@@ -21,22 +23,28 @@ const (
 	Secret        Kind = "secret"     // never shown
 )
 
-// Input describes one input of the action. It is also a flag of `ralph run`
-// and a key of the configuration file, unless it says otherwise.
+// Input describes one input of the action. It is also a flag of the desk
+// commands and a key of the configuration files, unless it says otherwise.
 type Input struct {
 	Name        string
-	Group       string // what it is about, a heading of --help
-	Short       rune   // of the flag; 0: none
-	Default     string // as a user would type it; empty: none
-	DefaultDoc  string // what an empty Default stands for; empty: nothing
-	Help        string // for a table cell and a line of --help
+	Aliases     []string // other names it is accepted by, everywhere
+	Group       string   // what it is about, a heading of --help
+	Short       rune     // of the flag; 0: none
+	Default     string   // of the action in mode run, as a user would type it; empty: none; see Defaults
+	DefaultDoc  string   // what an empty Default stands for; empty: nothing
+	Help        string   // for a table cell and a line of --help
 	Kind        Kind
 	Enum        []string // Choice only
 	Min, Max    int64    // Count: number; Dollars: micro-dollars; Duration: nanoseconds; Line, Identity: characters; Text: bytes; lists: entries
 	Zero        string   // what 0 means, for Count and Duration; empty: nothing special
 	Placeholder string   // of the flag's value in --help
 	NoFlag      bool     // not a flag: anybody on the machine can read argv
-	NoFile      bool     // not a key of the configuration file
+	NoFile      bool     // not a key of the configuration files
+}
+
+// called says that name is the input's, or another name of it.
+func (in Input) called(name string) bool {
+	return in.Name == name || slices.Contains(in.Aliases, name)
 }
 
 // Inputs are all inputs, in the order in which they are documented.

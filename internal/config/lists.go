@@ -57,6 +57,30 @@ func (l *loader) names(v value) []string {
 	return l.atMost(v, once)
 }
 
+// tasks are the words of each entry, split as a shell would. Other than names
+// they may repeat.
+func (l *loader) tasks(v value) [][]string {
+	var entries []string
+	if v.node != nil {
+		entries = l.items(v)
+	} else {
+		entries = strings.FieldsFunc(v.text, func(r rune) bool { return r == ',' || r == '\n' })
+	}
+	var tasks [][]string
+	for _, entry := range l.atMost(v, entries) {
+		if strings.TrimSpace(entry) == "" {
+			continue
+		}
+		words, err := shlex.Split(entry)
+		if err != nil || len(words) == 0 || words[0] == "" {
+			l.report(v.where, "task %s cannot be split as a shell would: give words such as commit, push or add -A", l.quote(entry))
+			continue
+		}
+		tasks = append(tasks, words)
+	}
+	return tasks
+}
+
 func (l *loader) atMost(v value, list []string) []string {
 	if v.in.Max > 0 && int64(len(list)) > v.in.Max {
 		l.report(v.where, "%d entries are too many: at most %d", len(list), v.in.Max)

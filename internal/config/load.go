@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
+	"path"
 	"slices"
 	"strings"
 
@@ -14,18 +14,34 @@ import (
 )
 
 // LoadOptions are the sources of a configuration. Where several give a value,
-// flags win over inputs, inputs over the file, the file over defaults.
+// flags win over inputs, inputs over files, files over defaults; see [Load].
 type LoadOptions struct {
 	// Dir is the workspace. Paths that come from inputs or the configuration
 	// file cannot leave it, not even through a symbolic link; a path given as
 	// a flag may, because whoever types it can read the file anyway.
 	Dir string
+	// Mode fixes the mode for a desk command; empty: the mode input decides,
+	// as in the action.
+	Mode string
+	// Desk says that this is a desk command: it has other defaults, see
+	// [Defaults], and reads other files.
+	Desk bool
+	// Home is where the files of the modes plan, build and prompt lie (config,
+	// prompts/, implementation_plan.md, logs/), relative to Dir,
+	// slash-separated; empty: ".ralph".
+	Home string
+	// Prompts are the built-in prompts by mode, used when there is no template.
+	Prompts map[string]string
+	// Infer names the agent that a command line starts, "text" for one it does
+	// not know. nil: the program's base name decides.
+	Infer func(command []string) string
 	// Inputs are the action's inputs by their names in action.yml. An empty
 	// value is an input that was not given.
 	Inputs map[string]string
 	// Flags are the flags of the command line by their names, see [Flags].
 	Flags map[string]string
-	// Defaults replace defaults of the table for a command that differs.
+	// Defaults replace defaults for a command that differs, those of [Defaults]
+	// included.
 	Defaults map[string]string
 	// Environment is where the token is looked for (GITHUB_TOKEN, then
 	// GH_TOKEN) when it is not an input, and what pass-env is checked against.
@@ -35,9 +51,16 @@ type LoadOptions struct {
 // Load reads and validates everything. Its error is a [*Problems] that lists
 // all that is wrong; the Config beside it then holds what could be read, with
 // zero values where something could not.
+//
+// The files, in rising priority: in the action in the modes run and supervise
+// .ralph/settings.json (run only), else Home/config, then .github/ralph.yml; at
+// a desk in mode run .github/ralph.yml, .ralph/settings.json and
+// .ralph/settings.local.json, else Home/config. The input or flag config names
+// another file in the place of those of its kind, in every mode.
 func Load(o LoadOptions) (Config, error) {
 	l := &loader{o: o, rows: table(), secrets: tokens(o)}
 	l.c.Sources = map[string]string{}
+	l.c.Home = path.Clean(cmp.Or(o.Home, ".ralph"))
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
 		l.report("workspace", "%s cannot be opened: %s", l.quote(o.Dir), cause(err))
@@ -46,7 +69,8 @@ func Load(o LoadOptions) (Config, error) {
 	defer root.Close()
 	l.root = root
 
-	values := l.merge(l.defaults(), l.environment(), l.file(), l.inputs(), l.flags())
+	values := l.values()
+	l.inferAgent(values)
 	for _, r := range l.rows {
 		v, ok := values[r.Name]
 		if !ok {
@@ -84,8 +108,20 @@ type value struct {
 	node  *yaml.Node // of a list in the file; text is then only for showing
 	line  int        // of the first line of text in the file; 0: unknown
 	path  string     // of the file
-	infer bool       // of agent-command: the agent follows from the program. Of others: implied by another key, so what any layer says outright wins
+	key   string     // what the user called it; empty: in.Name
+	rank  int        // of the layer it came in, to compare
+	kind  fileKind   // of the file
+	// infer says of agent-command that it names the agent, too, above any agent
+	// of a lower layer. Of others that they are implied by another key, so that
+	// what any layer says outright wins.
+	infer bool
 }
+
+// given says that somebody gave the value.
+func (v value) given() bool { return v.from > fromDefault }
+
+// called is the name the user knows the setting by.
+func (v value) called() string { return cmp.Or(v.key, v.in.Name) }
 
 func (v value) source() string {
 	if v.from == fromDefault {
@@ -101,8 +137,12 @@ type loader struct {
 	root    *os.Root
 	secrets []string
 	c       Config
-	list    []Problem
-	more    int // problems beyond maxProblems
+	mode    string // one of modes, also when the input is wrong
+	// variables are those of the shell-style file.
+	variables map[string]string
+	restarted int // max-restarts
+	list      []Problem
+	more      int // problems beyond maxProblems
 }
 
 // report notes a problem. Foreign values among args must have gone through
@@ -155,73 +195,6 @@ func tokens(o LoadOptions) []string {
 	return list
 }
 
-// merge lays later layers over earlier ones. A layer that names the task in
-// one way replaces a task that was named in the other way below it.
-func (l *loader) merge(layers ...map[string]value) map[string]value {
-	merged := map[string]value{}
-	for _, layer := range layers {
-		_, text := layer["prompt"]
-		_, file := layer["prompt-file"]
-		if text || file {
-			delete(merged, "prompt")
-			delete(merged, "prompt-file")
-		}
-		maps.Copy(merged, layer)
-	}
-	return merged
-}
-
-func (l *loader) defaults() map[string]value {
-	values := map[string]value{}
-	for _, r := range l.rows {
-		text := cmp.Or(l.o.Defaults[r.Name], r.Default)
-		if text != "" {
-			values[r.Name] = value{from: fromDefault, where: "default of " + r.Name, text: text}
-		}
-	}
-	return values
-}
-
-func (l *loader) environment() map[string]value {
-	for _, name := range []string{"GITHUB_TOKEN", "GH_TOKEN"} {
-		if text := l.o.Environment[name]; text != "" {
-			return map[string]value{"github-token": {from: fromEnvironment, where: "environment variable " + name, text: text}}
-		}
-	}
-	return nil
-}
-
-func (l *loader) inputs() map[string]value {
-	return l.typed(l.o.Inputs, fromInput, "input ", func(name string) bool {
-		// The runner's own inputs of container actions.
-		return name != "args" && name != "entrypoint"
-	})
-}
-
-func (l *loader) flags() map[string]value {
-	return l.typed(l.o.Flags, fromFlag, "flag --", func(string) bool { return true })
-}
-
-// typed reads a map of texts. Names that known accepts and the table does not
-// have are reported.
-func (l *loader) typed(texts map[string]string, from layer, prefix string, known func(string) bool) map[string]value {
-	values := map[string]value{}
-	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		text := texts[name]
-		if !slices.ContainsFunc(l.rows, func(r row) bool { return r.Name == name }) {
-			if known(name) {
-				l.report(prefix+name, "there is no such %s%s", strings.TrimRight(prefix, " -"), l.suggest(name, func(Input) bool { return true }))
-			}
-			continue
-		}
-		if blank(name, text) {
-			continue
-		}
-		values[name] = value{from: from, where: prefix + name, text: text}
-	}
-	return values
-}
-
 // blank says that a text stands for nothing given. White space counts as
 // nothing except for the task, where it is more likely a mistake.
 func blank(name, text string) bool {
@@ -236,7 +209,7 @@ func (l *loader) suggest(name string, fits func(Input) bool) string {
 	var names []string
 	for _, r := range l.rows {
 		if fits(r.Input) {
-			names = append(names, r.Name)
+			names = append(append(names, r.Name), r.Aliases...)
 		}
 	}
 	return l.didYouMean(name, names)

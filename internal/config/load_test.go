@@ -63,6 +63,9 @@ func TestDefaults(t *testing.T) {
 		Mode: "run", Prompt: "make the tests pass", Agent: "claude",
 		Completion:    ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"},
 		MaxIterations: 10, MinToolCalls: 1, StallLimit: 5, MaxRetries: 3, OnAgentError: ralph.RetryOnError,
+		Home: ".ralph", Stream: true, CompletionRule: true, IterationCount: true, Baseline: true, TruncateChars: 5000, RetryDelay: 2 * time.Second,
+		ChildWaitTimeout: 5 * time.Minute, PollInterval: time.Second, Commit: config.CommitEach,
+		Display:          config.Display{Emoji: true, Color: "auto", MaxLines: 6, MaxChars: 1000},
 		GuardrailTimeout: 10 * time.Minute, IterationTimeout: time.Hour, IdleTimeout: 15 * time.Minute,
 		ResultGrace: 30 * time.Second, MaxDuration: 5*time.Hour + 30*time.Minute,
 		WorkingDirectory: ".", Isolation: config.IsolationAuto,
@@ -94,12 +97,16 @@ func TestEveryInputArrives(t *testing.T) {
 		"agent-args": "--x 'y z'\n--w", "model": "opus", "max-iterations": " 7 ", "completion": "response",
 		"min-tool-calls": "0", "guardrails": "go vet ./...\n\n# slow\n  go test ./... \r\n", "guardrail-timeout": "1m",
 		"iteration-timeout": "90s", "idle-timeout": "0", "result-grace": "5s", "max-duration": "1h30m", "max-retries": "0",
-		"on-agent-error": "continue", "max-cost-usd": "2.5", "max-tokens": "1000000", "stall-limit": "0",
+		"on-agent-error": "continue", "stall-limit": "0",
 		"on-incomplete": "succeed", "working-directory": "./sub//dir/", "setup": "npm ci\n# no\nmake gen", "pass-env": "B, A\nB",
 		"branch": "ralph/x", "base": "release#1", "commit-message": "fix: it\n\nbody", "committer": "C <c@x>",
 		"author": "A B <a@x>", "push": "false", "pull-request": "none", "title": " A title ", "body": "more\nlines",
 		"labels": "a, b c\nd,,a", "draft": "always-true", "github-token": " ghp_secret\n", "summary": "false",
 		"dry-run": "TRUE", "include-dirty": "True", "isolation": "strict",
+		"agent-exact-args": "", "output-format": "TEXT", "response-filter": ".text", "display-filter": "jq -r .x", "stream-agent-output": "false",
+		"completion-rule": "false", "include-iteration-count": "false", "baseline": "false", "output-truncate-chars": "100", "retry-delay": "0", "delay": "1500ms",
+		"child-wait-timeout": "10s", "poll-interval": "2s", "commit": "agent", "scm-command": "git -C x", "scm-tasks": "commit, add -A\npush",
+		"emoji": "false", "color": "never", "timestamps": "true", "max-output-lines": "0", "max-output-chars": "7",
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +118,7 @@ func TestEveryInputArrives(t *testing.T) {
 		Mode: "run", Prompt: "do it\n", PromptFile: "task.md", Agent: "text",
 		AgentCommand: []string{"my-agent", "--sys", "be brief", "a b"}, AgentArgs: []string{"--x", "y z", "--w"},
 		Model: "opus", Completion: ralph.Completion{Kind: ralph.CompletionResponse, Token: "DONE"},
-		MaxIterations: 7, OnAgentError: ralph.ContinueOnError, MaxCost: 2_500_000, MaxTokens: 1_000_000, IncompleteOK: true,
+		MaxIterations: 7, OnAgentError: ralph.ContinueOnError, IncompleteOK: true,
 		Guardrails: []config.Guardrail{
 			{Command: "go vet ./...", FailAction: ralph.Append, Timeout: time.Minute, When: config.Always},
 			{Command: "go test ./...", FailAction: ralph.Append, Timeout: time.Minute, When: config.Always},
@@ -122,7 +129,10 @@ func TestEveryInputArrives(t *testing.T) {
 		Branch: "ralph/x", Base: "release#1", CommitMessage: "fix: it\n\nbody",
 		Committer: config.Person{Name: "C", Email: "c@x"}, Author: config.Person{Name: "A B", Email: "a@x"},
 		Push: config.PushNever, Title: "A title", Body: "more\nlines", Labels: []string{"a", "b c", "d"},
-		Draft: config.DraftAlways, Token: c.Token,
+		Draft: config.DraftAlways, Token: c.Token, Home: ".ralph", OutputFormat: "text", ResponseFilter: ".text", DisplayFilter: "jq -r .x",
+		TruncateChars: 100, Delay: 1500 * time.Millisecond, ChildWaitTimeout: 10 * time.Second, PollInterval: 2 * time.Second,
+		Commit: config.CommitAgent, SCM: config.SCM{Command: []string{"git", "-C", "x"}, Tasks: [][]string{{"commit"}, {"add", "-A"}, {"push"}}},
+		Display: config.Display{Color: "never", Timestamps: true, MaxChars: 7},
 	}
 	if got := plain(c); !reflect.DeepEqual(got, want) {
 		t.Errorf("Load =\n%+v, want\n%+v", got, want)
@@ -139,7 +149,9 @@ func TestSourcesOfEveryInput(t *testing.T) {
 		}
 		switch in.Kind {
 		case config.Path:
-			return map[string]string{"prompt-file": "f", "config": "empty.yml"}[in.Name]
+			return map[string]string{"prompt-file": "f", "config": "empty.yml", "task-dir": "task"}[in.Name]
+		case config.Choice:
+			return in.Enum[0]
 		case config.Identity:
 			return "A <a@b>"
 		case config.Count, config.Dollars:
@@ -153,6 +165,9 @@ func TestSourcesOfEveryInput(t *testing.T) {
 		if in.Name != "prompt" && in.Name != "prompt-file" {
 			base["prompt"] = "go"
 		}
+		maps.Copy(base, map[string]map[string]string{
+			"task-dir": {"completion": "done-file"}, "max-restarts": {"completion": "done-file", "task-dir": "task"}, "scm-tasks": {"scm-command": "git"},
+		}[in.Name])
 		check := func(o config.LoadOptions, want string) {
 			t.Helper()
 			o.Dir = dir

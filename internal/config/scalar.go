@@ -82,7 +82,7 @@ func (l *loader) choice(v value) string {
 func (l *loader) count(v value) int64 {
 	s := strings.TrimSpace(v.text)
 	n, err := strconv.ParseInt(s, 10, 64)
-	if n == 0 && err == nil && v.in.Min > 0 {
+	if n == 0 && err == nil && v.in.Min > 0 && v.in.Default == "" {
 		l.refuse(v, "leave it empty for no limit")
 		return 0
 	}
@@ -149,7 +149,7 @@ func span(s string, in Input) (time.Duration, string) {
 		return 0, fmt.Sprintf("say the unit: %ss, %sm or %sh", s, s, s)
 	case err != nil:
 		return 0, "give a duration such as 90s, 15m or 1h30m" + zeroMeans(in)
-	case d == 0:
+	case d == 0 && in.Zero != "":
 		return 0, ""
 	case d < time.Duration(in.Min) || d > time.Duration(in.Max):
 		return 0, fmt.Sprintf("give a duration from %s to %s%s", short(in.Min), short(in.Max), zeroMeans(in))
@@ -164,7 +164,7 @@ func isNumber(s string) bool {
 
 // short prints whole hours and seconds the way people type them.
 func short(ns int64) string {
-	if ns%hour == 0 {
+	if ns%hour == 0 && ns > 0 {
 		return strconv.FormatInt(ns/hour, 10) + "h"
 	}
 	return time.Duration(ns).String()

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/org/ralph-action/internal/config"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
+
+	"github.com/org/ralph-action/internal/config"
 )
 
 type object = map[string]any

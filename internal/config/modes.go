@@ -1,0 +1,63 @@
+package config
+
+import "maps"
+
+// The modes.
+const (
+	ModeRun       = "run"
+	ModePlan      = "plan"
+	ModeBuild     = "build"
+	ModePrompt    = "prompt"
+	ModeSupervise = "supervise"
+)
+
+func modes() []string { return []string{ModeRun, ModePlan, ModeBuild, ModePrompt, ModeSupervise} }
+
+func agents() []string { return []string{"claude", "codex", "amp", "cline", "text"} }
+
+// templated says that a mode's prompt is a template, with its files below Home.
+func templated(mode string) bool {
+	return mode == ModePlan || mode == ModeBuild || mode == ModePrompt
+}
+
+// Defaults are the defaults of what the mode decides, by input: of a desk
+// command, or of the action. They replace those of the table, which are the
+// action's in mode run; an unknown mode has these, too.
+func Defaults(mode string, desk bool) map[string]string {
+	d := map[string]string{
+		"agent": "claude", "completion": "promise", "completion-rule": "true", "include-iteration-count": "true", "baseline": "true",
+		"min-tool-calls": "1", "max-iterations": "10", "on-agent-error": "retry", "stall-limit": "5", "on-incomplete": "fail",
+		"commit": "each-iteration", "delay": "0", "iteration-timeout": "1h", "idle-timeout": "15m",
+		"max-duration": "5h30m", "isolation": "auto",
+	}
+	dialect := map[string]string{"completion-rule": "false", "include-iteration-count": "false", "min-tool-calls": "0", "baseline": "false"}
+	switch {
+	case templated(mode):
+		maps.Copy(d, dialect)
+		maps.Copy(d, map[string]string{"max-iterations": "0", "on-incomplete": "succeed"})
+		if desk {
+			maps.Copy(d, map[string]string{"stall-limit": "0", "commit": "agent"})
+		}
+	case mode == ModeSupervise:
+		maps.Copy(d, dialect)
+		maps.Copy(d, map[string]string{
+			"agent": "text", "completion": "done-file", "max-iterations": "100", "on-agent-error": "restart", "stall-limit": "0",
+			"delay": "1s", "iteration-timeout": "5m", "idle-timeout": "0",
+		})
+		if desk {
+			d["commit"] = "off"
+		}
+	case desk:
+		maps.Copy(d, dialect)
+		maps.Copy(d, map[string]string{
+			"completion": "response", "on-agent-error": "continue", "stall-limit": "0", "commit": "agent",
+			"iteration-timeout": "0", "idle-timeout": "0",
+		})
+	}
+	if desk {
+		maps.Copy(d, map[string]string{"max-duration": "0", "isolation": "off"})
+	} else {
+		d["baseline"] = "true"
+	}
+	return d
+}

@@ -1,0 +1,96 @@
+package config
+
+import "github.com/org/ralph-action/internal/ralph"
+
+func loopRows() []row {
+	return []row{
+		{Input{Name: "max-iterations", Aliases: []string{"maximum-iterations"}, Short: 'm', Kind: Count, Default: "10", Max: 10_000, Zero: "no limit", Placeholder: "N",
+			Help: "How often the agent is started at most."},
+			func(l *loader, v value) { l.c.MaxIterations = int(l.count(v)) }},
+		{Input{Name: "completion", Kind: Choice, Enum: []string{"promise", "response", "done-file"}, Default: "promise", Placeholder: "KIND",
+			Help: "How the agent says that it is done: `promise` looks for `<promise>TOKEN</promise>`, exactly; `response` compares the first `<response>…</response>`, ignoring case; `done-file` waits for the file DONE in `task-dir`."},
+			func(l *loader, v value) { l.c.Completion.Kind = ralph.CompletionKind(l.choice(v)) }},
+		{Input{Name: "completion-token", Aliases: []string{"completion-response"}, Short: 'c', Kind: Line, Max: 200, DefaultDoc: "COMPLETE for promise, DONE for response", Placeholder: "TOKEN",
+			Help: "The word inside the completion tag."},
+			func(l *loader, v value) { l.c.Completion.Token = l.token(v) }},
+		{Input{Name: "completion-rule", Kind: Bool, Default: "true",
+			Help: "Tell the agent in each prompt how to say that it is done."},
+			func(l *loader, v value) { l.c.CompletionRule = l.boolean(v) }},
+		{Input{Name: "include-iteration-count", Kind: Bool, Default: "true",
+			Help: "Begin each prompt with `Iteration X of Y, Z remaining.` when there is a limit."},
+			func(l *loader, v value) { l.c.IterationCount = l.boolean(v) }},
+		{Input{Name: "min-tool-calls", Kind: Count, Default: "1", Max: 1000, Zero: "none needed", Placeholder: "N",
+			Help: "Evidence of work that completion needs: so many tool calls, or a change in the repository. From an agent that reports no tool calls, guardrails that ran and passed count, too."},
+			func(l *loader, v value) { l.c.MinToolCalls = int(l.count(v)) }},
+		{Input{Name: "guardrails", Kind: GuardrailList, Max: maxGuardrails, Placeholder: "COMMAND",
+			Help: "Commands that must pass before the work counts as done: one per line, or a YAML list of `command`, `failAction`, `hint`, `timeout`, `when`."},
+			func(l *loader, v value) { l.c.Guardrails = l.guardrails(v) }},
+		{Input{Name: "baseline", Kind: Bool, Default: "true",
+			Help: "Run the guardrails once before the first iteration, so that what was already red is known and a guardrail that cannot start is found before anything is spent."},
+			func(l *loader, v value) { l.c.Baseline = l.boolean(v) }},
+		{Input{Name: "output-truncate-chars", Kind: Count, Default: "5000", Min: 1, Max: 10_000_000, Placeholder: "N",
+			Help: "How many characters of what a failed guardrail printed the agent gets to read."},
+			func(l *loader, v value) { l.c.TruncateChars = int(l.count(v)) }},
+		{Input{Name: "on-agent-error", Kind: Choice, Enum: []string{"retry", "continue", "fail", "restart"}, Default: "retry", Placeholder: "POLICY",
+			Help: "After an agent that failed: `retry` the same iteration, `continue` with the next one, `fail`, or `restart` it whatever went wrong."},
+			func(l *loader, v value) { l.c.OnAgentError = ralph.OnAgentError(l.choice(v)) }},
+		{Input{Name: "max-retries", Kind: Count, Default: "3", Max: 100, Zero: "none", Placeholder: "N",
+			Help: "Additional attempts of one iteration with `on-agent-error: retry`."},
+			func(l *loader, v value) { l.c.MaxRetries = int(l.count(v)) }},
+		{Input{Name: "retry-delay", Kind: Duration, Default: "2s", Min: millisecond, Max: hour, Zero: "none", Placeholder: "TIME",
+			Help: "The wait before the first additional attempt; it doubles for each one after it, up to a minute."},
+			func(l *loader, v value) { l.c.RetryDelay = l.duration(v) }},
+		{Input{Name: "delay", Aliases: []string{"restart-delay"}, Kind: Duration, Default: "0", Min: millisecond, Max: 24 * hour, Zero: "none", Placeholder: "TIME",
+			Help: "The pause between two iterations."},
+			func(l *loader, v value) { l.c.Delay = l.duration(v) }},
+		{Input{Name: "stall-limit", Kind: Count, Default: "5", Max: 1000, Zero: "never", Placeholder: "N",
+			Help: "Stop after so many iterations in a row that changed nothing or failed the same way."},
+			func(l *loader, v value) { l.c.StallLimit = int(l.count(v)) }},
+		{Input{Name: "on-incomplete", Kind: Choice, Enum: []string{"fail", "succeed"}, Default: "fail", Placeholder: "POLICY",
+			Help: "The result of a run that stopped at a limit before it was complete: `fail` or `succeed`."},
+			func(l *loader, v value) { l.c.IncompleteOK = l.choice(v) == "succeed" }},
+	}
+}
+
+func superviseRows() []row {
+	return []row{
+		{Input{Name: "task-dir", Kind: Path, Placeholder: "DIR",
+			Help: "The folder of the task, which the agent knows as `$TASK_FOLDER`: the file DONE in it ends the loop with `completion: done-file`. In the action it lies in the workspace."},
+			func(l *loader, v value) { l.c.TaskDir = l.taskDir(v) }},
+		{Input{Name: "max-restarts", Kind: Count, Default: "100", Min: 1, Max: 10_000, Placeholder: "N",
+			Help: "How often the agent is started at most, in mode `supervise` or with `completion: done-file`."},
+			func(l *loader, v value) { l.restarts(v) }},
+		{Input{Name: "child-wait-timeout", Aliases: []string{"wait-timeout"}, Kind: Duration, Default: "5m", Min: millisecond, Max: 120 * hour, Zero: "no limit", Placeholder: "TIME",
+			Help: "Longest wait for what the agent left running when the task is done."},
+			func(l *loader, v value) { l.c.ChildWaitTimeout = l.duration(v) }},
+		{Input{Name: "poll-interval", Kind: Duration, Default: "1s", Min: millisecond, Max: hour, Placeholder: "TIME",
+			Help: "Accepted for compatibility: the end of children is an event here, nothing is polled."},
+			func(l *loader, v value) { l.c.PollInterval = l.duration(v) }},
+	}
+}
+
+func limitRows() []row {
+	return []row{
+		{Input{Name: "max-cost-usd", Kind: Dollars, Min: 1, Max: 1_000_000 * dollar, DefaultDoc: "no limit", Placeholder: "USD",
+			Help: "Stop when the run has cost this much, as the agent reports it."},
+			func(l *loader, v value) { l.c.MaxCost = l.dollars(v) }},
+		{Input{Name: "max-tokens", Kind: Count, Min: 1, Max: 1_000_000_000_000, DefaultDoc: "no limit", Placeholder: "N",
+			Help: "Stop when the run has used this many tokens, read and written."},
+			func(l *loader, v value) { l.c.MaxTokens = l.count(v) }},
+		{Input{Name: "max-duration", Kind: Duration, Default: "5h30m", Min: second, Max: 120 * hour, Zero: "no limit", Placeholder: "TIME",
+			Help: "Wall clock of the whole run. The default leaves time to publish within the six hours GitHub gives a job."},
+			func(l *loader, v value) { l.c.MaxDuration = l.duration(v) }},
+		{Input{Name: "iteration-timeout", Kind: Duration, Default: "1h", Min: second, Max: 120 * hour, Zero: "no limit", Placeholder: "TIME",
+			Help: "Longest run of the agent in one iteration."},
+			func(l *loader, v value) { l.c.IterationTimeout = l.duration(v) }},
+		{Input{Name: "idle-timeout", Kind: Duration, Default: "15m", Min: second, Max: 120 * hour, Zero: "no limit", Placeholder: "TIME",
+			Help: "Longest silence of the agent."},
+			func(l *loader, v value) { l.c.IdleTimeout = l.duration(v) }},
+		{Input{Name: "result-grace", Kind: Duration, Default: "30s", Min: second, Max: hour, Zero: "no limit", Placeholder: "TIME",
+			Help: "How long an agent that has given its final result may take to exit."},
+			func(l *loader, v value) { l.c.ResultGrace = l.duration(v) }},
+		{Input{Name: "guardrail-timeout", Kind: Duration, Default: "10m", Min: second, Max: 120 * hour, Zero: "no limit", Placeholder: "TIME",
+			Help: "Longest run of one guardrail."},
+			func(l *loader, v value) { l.c.GuardrailTimeout = l.duration(v) }},
+	}
+}

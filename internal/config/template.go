@@ -1,0 +1,135 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// validateTask checks that there is one task, and that it says how to end.
+func (l *loader) validateTask(values map[string]value) {
+	if templated(l.mode) {
+		l.declare()
+	}
+	text, hasText := values["prompt"]
+	file, hasFile := values["prompt-file"]
+	switch {
+	case hasText && hasFile:
+		l.report(text.where, "there are two prompts, %s is the other: give only one of them", file.where)
+		return
+	case hasText || hasFile:
+	case l.mode == ModePlan || l.mode == ModeBuild:
+		l.template()
+	case l.mode == ModeSupervise && (l.c.Agent == "text" || l.c.AgentExact):
+		return // the command knows its task
+	}
+	if !hasText && !hasFile && l.c.Prompt == "" && !l.c.BuiltinPrompt && l.c.PromptFile == "" {
+		l.report("prompt", "there is nothing to do: give the task as prompt or as prompt-file")
+		return
+	}
+	l.checkMarker(values)
+}
+
+// template takes the prompt of a mode from its file, or the built-in one.
+func (l *loader) template() {
+	name := path.Join(l.c.Home, "prompts", l.mode+".md")
+	if _, err := l.root.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		l.c.Prompt, l.c.BuiltinPrompt = l.o.Prompts[l.mode], l.o.Prompts[l.mode] != ""
+		return
+	}
+	l.c.PromptFile = name
+	switch data, problem := l.read(name, false, maxPrompt); {
+	case problem != "":
+		l.report(visible(name), "%s %s", l.quote(name), problem)
+	case strings.TrimSpace(string(data)) == "":
+		l.report(visible(name), "it is empty: say what is to be done, or remove the file for the built-in prompt")
+	default:
+		l.c.Prompt = string(data)
+	}
+}
+
+// checkMarker looks whether a prompt tells the agent how to end the loop, where
+// we do not.
+func (l *loader) checkMarker(values map[string]value) {
+	if l.c.Prompt == "" || l.c.CompletionRule || l.mode == ModeSupervise || l.mode == ModeRun && !l.o.Desk || l.c.Completion.Token == "" {
+		return
+	}
+	marker, has := l.c.Completion.Marker(), false
+	switch l.c.Completion.Kind {
+	case ralph.CompletionPromise:
+		has = strings.Contains(l.c.Prompt, marker)
+	case ralph.CompletionResponse:
+		has = strings.Contains(strings.ToLower(l.c.Prompt), strings.ToLower(marker))
+	default:
+		return
+	}
+	if has {
+		return
+	}
+	what := "the prompt"
+	switch {
+	case l.c.BuiltinPrompt:
+		what = "the built-in prompt of mode " + l.mode
+	case l.c.PromptFile != "":
+		what = "prompt file " + l.quote(l.c.PromptFile)
+	}
+	cure := ": tell the agent in it to print that when everything is done, or add " + l.option("completion-rule", "true")
+	if l.mode == ModePrompt {
+		l.c.PromptInvalid = visible(l.scrub(what + " does not contain " + marker + ", so the loop could never end" + cure))
+		return
+	}
+	where := values["prompt"].whereOr(values["prompt-file"].whereOr("prompt"))
+	l.warn(where, what+" does not contain "+marker+", so the agent does not know how to end the loop"+cure)
+}
+
+// declare sets what a template may name.
+func (l *loader) declare() {
+	l.c.PlanFile = path.Join(l.c.Home, "implementation_plan.md")
+	l.c.Variables = maps.Clone(l.variables)
+	if l.c.Variables == nil {
+		l.c.Variables = map[string]string{}
+	}
+	for name, text := range map[string]string{"MODE": l.mode, "PLAN_FILE": l.c.PlanFile} {
+		if _, taken := l.variables[name]; taken {
+			l.warn(name, "its value in the configuration file has no effect: it is "+text+" here")
+		}
+		l.c.Variables[name] = text
+	}
+	l.c.SpecsDir = cmp.Or(strings.TrimSpace(l.variables["SPECS_DIR"]), "specs")
+	l.c.Variables["SPECS_DIR"] = l.c.SpecsDir
+	if l.mode != ModePrompt {
+		l.specs()
+	}
+}
+
+// specs checks that the folder with the specifications is there. 000-08
+func (l *loader) specs() {
+	name, inside := l.local(l.c.SpecsDir)
+	stat := l.root.Stat
+	switch {
+	case inside:
+	case l.o.Desk:
+		stat = os.Stat
+		if name = l.c.SpecsDir; !filepath.IsAbs(name) {
+			name = filepath.Join(l.o.Dir, name)
+		}
+	default:
+		l.report("SPECS_DIR", "%s is outside the workspace: give a folder relative to it", l.quote(l.c.SpecsDir))
+		return
+	}
+	switch st, err := stat(name); {
+	case errors.Is(err, fs.ErrNotExist):
+		l.report("SPECS_DIR", "the folder %s does not exist: make it, or set SPECS_DIR", l.quote(l.c.SpecsDir))
+	case err != nil:
+		l.report("SPECS_DIR", "%s cannot be used: %s", l.quote(l.c.SpecsDir), cause(err))
+	case !st.IsDir():
+		l.report("SPECS_DIR", "%s is not a folder", l.quote(l.c.SpecsDir))
+	}
+}

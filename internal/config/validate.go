@@ -1,0 +1,136 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// validate checks what involves more than one input, and fills in what depends
+// on another.
+func (l *loader) validate(values map[string]value) {
+	if l.c.Completion.Token == "" && values["completion-token"].text == "" {
+		l.c.Completion.Token = map[ralph.CompletionKind]string{
+			ralph.CompletionPromise:  "COMPLETE",
+			ralph.CompletionResponse: "DONE",
+		}[l.c.Completion.Kind]
+	}
+	l.validateTask(values)
+	l.validateAgent(values)
+	l.validateOutput(values)
+	l.validateSupervision(values)
+	l.validateSCM(values)
+	l.validatePublishing(values)
+	for i := range l.c.Guardrails {
+		switch g := &l.c.Guardrails[i]; g.Timeout {
+		case unlimited:
+			g.Timeout = 0
+		case 0:
+			g.Timeout = l.c.GuardrailTimeout
+		}
+	}
+}
+
+// warn notes what is accepted although it is not right.
+func (l *loader) warn(where, text string) {
+	l.c.Warnings = append(l.c.Warnings, visible(l.scrub(where+": "+text)))
+}
+
+// option is how an input is given here, for a sentence.
+func (l *loader) option(name, value string) string {
+	switch {
+	case !l.o.Desk:
+		return name + ": " + value
+	case value == "true":
+		return "--" + name
+	default:
+		return "--" + name + " " + value
+	}
+}
+
+// where is where v was given, or its name when it was not.
+func (v value) whereOr(name string) string {
+	if v.given() {
+		return v.where
+	}
+	return name
+}
+
+func (l *loader) validateAgent(values map[string]value) {
+	command, has := values["agent-command"]
+	if has && len(l.c.AgentCommand) > 0 && strings.TrimSpace(l.c.AgentCommand[0]) == "" {
+		l.refuse(command, "its first word is the program and cannot be empty")
+	}
+	if l.c.Agent == "text" && len(l.c.AgentCommand) == 0 && !l.refused(command) {
+		switch {
+		case templated(l.mode):
+			l.c.AgentCommand = []string{"cline"} // 000-22
+			if !l.c.AgentExact {
+				l.c.AgentExact, l.c.AgentExactArgs = true, append([]string{"--yolo", "--verbose"}, l.c.AgentArgs...)
+				l.c.AgentArgs = nil
+				return
+			}
+		case l.mode == ModeSupervise:
+			l.report("agent-command", "mode supervise needs the command that it starts, and starts again until the task is done")
+		default:
+			l.report(values["agent"].where, "text needs agent-command: the program that reads the prompt on stdin and prints its answer")
+		}
+	}
+	if !l.c.AgentExact {
+		return
+	}
+	exact := values["agent-exact-args"]
+	for _, name := range []string{"agent-args", "model"} {
+		if v, ok := values[name]; ok && v.given() && v.rank >= exact.rank {
+			l.report(v.where, "it has no effect: %s has all of the agent's arguments", exact.where)
+		}
+	}
+	l.c.AgentArgs, l.c.Model = nil, ""
+}
+
+// validateOutput checks that what is limited is reported.
+func (l *loader) validateOutput(values map[string]value) {
+	cause := values["output-format"]
+	if stream, ok := values["stream-agent-output"]; ok && !l.c.Stream && !l.refused(stream) && !cause.given() {
+		l.c.OutputFormat = "text"
+		cause = stream
+	}
+	if l.c.OutputFormat != "text" || l.c.Agent == "text" && l.c.Stream {
+		return
+	}
+	for name, limit := range map[string]bool{"max-cost-usd": l.c.MaxCost > 0, "max-tokens": l.c.MaxTokens > 0} {
+		if limit {
+			l.report(values[name].where, "it cannot be kept: in the agent's text mode (%s) nothing tells cost or tokens; use max-iterations or max-duration, or add %s",
+				cause.where, l.option("output-format", "json"))
+		}
+	}
+}
+
+// validateSupervision checks what belongs to a task folder.
+func (l *loader) validateSupervision(values map[string]value) {
+	byFile := l.c.Completion.Kind == ralph.CompletionDoneFile
+	dir, restarts, iterations := values["task-dir"], values["max-restarts"], values["max-iterations"]
+	switch {
+	case l.c.TaskDir != "" || l.refused(dir):
+	case l.mode == ModeSupervise:
+		l.report("task-dir", "mode supervise needs the folder of the task: the agent puts the file DONE into it")
+	case byFile:
+		l.report(values["completion"].where, "done-file needs task-dir: the folder that the agent puts the file DONE into")
+	}
+	if l.mode != ModeSupervise && !byFile {
+		for _, v := range []value{dir, restarts} {
+			if v.given() {
+				l.report(v.where, "it has no effect here: it belongs to mode supervise, or to completion: done-file")
+			}
+		}
+		return
+	}
+	switch {
+	case restarts.given() && iterations.given() && restarts.rank == iterations.rank:
+		l.report(restarts.where, "it means the same as %s here: give only one of them", iterations.where)
+	case restarts.given() && (!iterations.given() || restarts.rank > iterations.rank),
+		l.mode == ModeSupervise && !iterations.given():
+		l.c.MaxIterations = l.restarted
+		l.c.Sources["max-iterations"] = restarts.source()
+	}
+}
