@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/sandbox"
 )
 
 // patience is a Linger that lets the test know that it was asked.
@@ -195,4 +196,29 @@ func TestOwnerKilledWhileLingering(t *testing.T) {
 	_ = cmd.Process.Signal(syscall.SIGKILL)
 	_ = cmd.Wait()
 	poll(t, "what lingers below a killed owner to be gone", func() bool { return len(marked(mark)) == 0 })
+}
+
+func TestLingerInsideWalls(t *testing.T) {
+	t.Parallel()
+	if abi, reason := sandbox.Available(); abi == 0 {
+		t.Logf("no walls here: %v", reason)
+	}
+	r := newRoom(t)
+	s := start(t, r.options)
+	mark := newMark()
+	ready := filepath.Join(r.work, "ready")
+	c := program("leaves-daemon", mark, ready)
+	var out strings.Builder
+	c.Stdout, c.Stderr = &out, &out
+	c.Linger = func() time.Duration {
+		if err := os.WriteFile(ready, nil, 0o644); err != nil {
+			t.Error(err)
+		}
+		return time.Minute
+	}
+	exit, err := s.Run(t.Context(), c)
+	if err != nil || exit.Code != 5 || !exit.Leftover || exit.Outlived || !strings.Contains(out.String(), "work done\n") {
+		t.Errorf("Run() = %+v, %v, output %q, want the daemon to finish its work", exit, err, out.String())
+	}
+	wantNoSurvivor(t, mark)
 }
