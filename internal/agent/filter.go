@@ -18,8 +18,8 @@ const (
 var (
 	errFilterTime    = errors.New("it did not come to an end")
 	errFilterMemory  = errors.New("it needs too much memory")
-	errFilterOutputs = fmt.Errorf("more than %d outputs", maxOutputs)
-	errFilterBytes   = fmt.Errorf("more than %d bytes of output", maxLine)
+	errFilterOutputs = errors.New("too many outputs")
+	errFilterBytes   = errors.New("too much output")
 	errFilterDepth   = fmt.Errorf("an output that nests more than %d deep", maxOutputDepth)
 )
 
@@ -89,11 +89,15 @@ func position(expr string, err *gojq.ParseError) string {
 // of each are bounded, as far as the interpreter can be interrupted: between
 // its steps, not within a built-in function.
 type jq struct {
-	code  *gojq.Code
-	guard guard
+	code    *gojq.Code
+	guard   guard
+	outputs int // at most, for one value
+	bytes   int // of them
 }
 
-func newJQ(code *gojq.Code) *jq { return &jq{code: code, guard: newGuard()} }
+func newJQ(code *gojq.Code) *jq {
+	return &jq{code: code, guard: newGuard(), outputs: maxOutputs, bytes: maxLine}
+}
 
 // errHalt is the expression's own wish to see nothing more.
 var errHalt = errors.New("halted")
@@ -119,23 +123,23 @@ func (j *jq) run(dst []byte, v any) (out []byte, err error) {
 		if err, ok := v.(error); ok {
 			return out, runError(ctx, err)
 		}
-		if count == maxOutputs {
+		if count == j.outputs {
 			return out, errFilterOutputs
 		}
 		end := len(out)
 		switch s, ok := v.(string); {
 		case ok && s == "":
 			continue
-		case ok && len(s) > maxLine:
+		case ok && len(s) > j.bytes:
 			return out, errFilterBytes
 		case ok:
 			out = append(out, s...)
 		default:
-			if out, err = appendJSON(out, v, 0, len(dst)+maxLine); err != nil {
+			if out, err = appendJSON(out, v, 0, len(dst)+j.bytes); err != nil {
 				return out[:end], err
 			}
 		}
-		if out = append(out, '\n'); len(out)-len(dst) > maxLine {
+		if out = append(out, '\n'); len(out)-len(dst) > j.bytes {
 			return out[:end], errFilterBytes
 		}
 	}

@@ -9,8 +9,9 @@ import (
 
 const (
 	filterTime   = time.Second // for one line
-	filterMemory = 512 << 20   // by which the heap may grow during one line
-	guardTick    = 20 * time.Millisecond
+	filterMemory = 256 << 20   // by which the heap may grow during one line
+	guardTick    = 10 * time.Millisecond
+	guardSample  = 100 * time.Millisecond // how old the size of the heap before a job may be
 )
 
 // guard ends what takes too long or too much memory. It looks every tick, so
@@ -25,7 +26,8 @@ type guard struct {
 	cancel  context.CancelCauseFunc
 	running bool
 	started time.Time
-	heap    uint64 // at the first tick; 0: not looked yet
+	heap    uint64    // before the job
+	sampled time.Time // when heap was
 }
 
 func newGuard() guard { return guard{time: filterTime, memory: filterMemory, mu: &sync.Mutex{}} }
@@ -37,7 +39,10 @@ func (g *guard) start() context.Context {
 	if g.ctx == nil || g.ctx.Err() != nil {
 		g.ctx, g.cancel = context.WithCancelCause(context.Background())
 	}
-	g.running, g.started, g.heap = true, time.Now(), 0
+	g.running, g.started = true, time.Now()
+	if g.started.Sub(g.sampled) > guardSample {
+		g.heap, g.sampled = heapSize(), g.started
+	}
 	if g.timer == nil {
 		g.timer = time.AfterFunc(guardTick, g.look)
 	} else {
@@ -60,15 +65,11 @@ func (g *guard) look() {
 	if !g.running {
 		return
 	}
-	heap := heapSize()
-	if g.heap == 0 {
-		g.heap = heap
-	}
 	switch {
+	case heapSize() > g.heap+g.memory:
+		g.cancel(errFilterMemory)
 	case time.Since(g.started) > g.time:
 		g.cancel(errFilterTime)
-	case heap > g.heap+g.memory:
-		g.cancel(errFilterMemory)
 	default:
 		g.timer.Reset(guardTick)
 	}

@@ -10,13 +10,14 @@ import (
 
 const (
 	maxValues      = 1 << 20 // of one line: a value costs far more memory than its text
+	maxNumber      = 4 << 10 // digits: arithmetic on millions of them takes minutes
 	maxOutputDepth = 1000
 )
 
 // parseJSON makes of a line of JSON what gojq works on: nil, bool, json.Number,
 // string, []any and map[string]any. Numbers stay as they are written. ok is
-// false when the line is anything else, nests deeper than maxDepth or has more
-// than maxValues values.
+// false when the line is anything else, nests deeper than maxDepth, has more
+// than maxValues values or a number of more than maxNumber digits.
 func parseJSON(line []byte) (v any, ok bool) {
 	p := parser{scanner: scanner{b: line}}
 	v = p.next()
@@ -59,7 +60,7 @@ func (p *parser) next() any {
 	case value[0] == 'f':
 		return false
 	case value[0] == 'n':
-	case json.Valid(value):
+	case len(value) <= maxNumber && json.Valid(value):
 		return json.Number(value)
 	default:
 		p.bad = true
