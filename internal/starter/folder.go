@@ -18,6 +18,9 @@ const (
 	localPath    = dirName + "/settings.local.json"
 )
 
+// maxSettings bounds a settings file that is shown, in bytes.
+const maxSettings = 64 << 10
+
 // ErrExists says that a file is there which may not be overwritten.
 var ErrExists = errors.New("exists already")
 
@@ -97,12 +100,12 @@ func (f *Folder) load(name string) (document, error) {
 		return document{}, fmt.Errorf("open %s: %w", name, reason(err))
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxManifest+1))
+	data, err := io.ReadAll(io.LimitReader(file, maxSettings+1))
 	switch {
 	case err != nil:
 		return document{}, fmt.Errorf("read %s: %w", name, reason(err))
-	case len(data) > maxManifest:
-		return document{}, fmt.Errorf("%s is larger than %d bytes", name, maxManifest)
+	case len(data) > maxSettings:
+		return document{}, fmt.Errorf("%s is larger than %d bytes", name, maxSettings)
 	}
 	return parse(name, data)
 }

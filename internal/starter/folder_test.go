@@ -84,7 +84,7 @@ func TestExisting(t *testing.T) {
 		{"broken overlay", []string{file, `{"a":1}`, local, "{,}"}, "{\n  \"a\": 1\n}", false,
 			[]string{".ralph/settings.local.json:1:2: invalid character ',' looking for beginning of object key string"}},
 		{"too deep", []string{file, strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40)}, "", false, []string{".ralph/settings.json:1:161: it nests deeper than 32 levels"}},
-		{"too large", []string{file, `{"a":"` + strings.Repeat("x", 1<<20) + `"}`}, "", false, []string{".ralph/settings.json is larger than 1048576 bytes"}},
+		{"too large", []string{file, `{"a":"` + strings.Repeat("x", 64<<10) + `"}`}, "", false, []string{".ralph/settings.json is larger than 65536 bytes"}},
 		{"secrets", []string{file, `{"apiKey":"abc","env":{"GITHUB_TOKEN":"t","PASSWORD":"","auth":{"user":["u"],"on":true}},"completionToken":"OK","maxTokens":5,
 			"agent":{"command":"API_KEY=k claude","flags":["--api-key","k","--token=t2","--header \"Authorization: Bearer b\"","sk-ant-api03-abcdefghijkl","--model"]},
 			"guardrails":[{"command":"make test","hint":"mend the token parser"}]}`},
