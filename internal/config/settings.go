@@ -1,0 +1,244 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/shlex"
+	"gopkg.in/yaml.v3"
+)
+
+// settingsKey is how an input is called in .ralph/settings.json: its name in
+// camelCase, but for those that have a name of old. A dot leads into an object.
+func settingsKey(input string) string {
+	switch input {
+	case "max-iterations":
+		return "maximumIterations"
+	case "completion-token":
+		return "completionResponse"
+	case "include-iteration-count":
+		return "includeIterationCountInPrompt"
+	case "agent":
+		return "agent.type"
+	case "agent-command":
+		return "agent.command"
+	case "agent-args":
+		return "agent.flags"
+	case "scm-command":
+		return "scm.command"
+	case "scm-tasks":
+		return "scm.tasks"
+	}
+	words := strings.Split(input, "-")
+	for i, w := range words[1:] {
+		words[i+1] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	return strings.Join(words, "")
+}
+
+// parseSettings reads .ralph/settings.json or what lies over it. Objects of
+// two such files merge, because what they hold is a value of its own here;
+// lists and plain values replace each other. null is a value not given.
+func (l *loader) parseSettings(name string, data []byte) map[string]value {
+	s := &settings{loader: l, name: name, values: map[string]value{}}
+	root, bad := readJSON(data, func(key *yaml.Node, first int) {
+		l.report(s.at(key.Line), "%s is given twice: first in line %d", l.quote(key.Value), first)
+	})
+	switch {
+	case bad != nil:
+		l.report(fmt.Sprintf("%s:%d:%d", name, bad.line, bad.column), "not valid JSON: %s", bad.want)
+		return nil
+	case root.Kind != yaml.MappingNode:
+		l.report(s.at(root.Line), "an object with settings is expected, not %s", s.shape(root))
+		return nil
+	}
+	s.object("", root)
+	if token, ok := s.values["completion-token"]; ok {
+		if _, said := s.values["completion"]; !said {
+			s.values["completion"] = value{from: fromFile, where: token.where, path: name, text: "response", infer: true}
+		}
+	}
+	return s.values
+}
+
+// settings collects the values of one settings file.
+type settings struct {
+	*loader
+	name   string
+	values map[string]value
+}
+
+func (s *settings) at(line int) string { return fmt.Sprintf("%s:%d", s.name, max(line, 1)) }
+
+// object takes the settings of an object; prefix is the path to it.
+func (s *settings) object(prefix string, n *yaml.Node) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, val := n.Content[i], n.Content[i+1]
+		name := prefix + key.Value
+		switch {
+		case name == "$schema":
+			// For editors.
+		case s.group(name) && val.Kind == yaml.MappingNode:
+			s.object(name+".", val)
+		case s.group(name) && val.Tag == "!!null":
+		case s.group(name):
+			s.report(s.at(key.Line)+": "+name, "an object is expected, not %s", s.shape(val))
+		default:
+			s.take(name, key.Line, val)
+		}
+	}
+}
+
+// group says that name is an object of settings.
+func (s *settings) group(name string) bool {
+	return slices.ContainsFunc(s.rows, func(r row) bool { return strings.HasPrefix(settingsKey(r.Name), name+".") })
+}
+
+// take takes one value.
+func (s *settings) take(name string, line int, n *yaml.Node) {
+	i := slices.IndexFunc(s.rows, func(r row) bool { return settingsKey(r.Name) == name })
+	if i < 0 {
+		s.report(s.at(line), "unknown key %s%s", s.quote(name), s.nearKey(name))
+		return
+	}
+	in := s.rows[i].Input
+	where := s.at(line) + ": " + name
+	switch {
+	case in.Kind == Secret:
+		s.report(where, "a token does not belong into a file: give it as an input, from a secret")
+	case in.NoFile:
+		s.report(where, "it cannot be set in the file: give it as an input or a flag")
+	case n.Tag == "!!null":
+	case !s.fits(in, n):
+		s.report(where, "%s is expected, not %s", wanted(in), s.shape(n))
+	default:
+		v := value{from: fromFile, where: where, path: s.name, infer: in.Name == "agent-command"}
+		if n.Kind == yaml.SequenceNode {
+			n = s.entries(in, n)
+		}
+		if s.setting(in, n, &v) {
+			v.line = 0 // the line ends of a JSON string are not the file's
+			s.values[in.Name] = v
+		}
+	}
+}
+
+// nearKey names what was probably meant, as the end of a sentence.
+func (s *settings) nearKey(name string) string {
+	var names []string
+	for _, r := range s.rows {
+		if r.NoFile {
+			continue
+		}
+		if kebab(name) == r.Name { // its name elsewhere
+			return "; did you mean " + settingsKey(r.Name) + "?"
+		}
+		names = append(names, settingsKey(r.Name))
+	}
+	return s.didYouMean(name, names)
+}
+
+// fits says that a value has the type of the input.
+func (s *settings) fits(in Input, n *yaml.Node) bool {
+	switch {
+	case in.inSettingsList():
+		return n.Kind == yaml.SequenceNode
+	case in.Kind == Count || in.Kind == Dollars:
+		return n.Tag == "!!int" || n.Tag == "!!float"
+	case in.Kind == Bool:
+		return n.Tag == "!!bool"
+	case in.Kind == Duration:
+		return isDuration(n)
+	case in.Kind == Choice:
+		return n.Tag == "!!str" || n.Tag == "!!bool" && slices.Contains(in.Enum, n.Value)
+	}
+	return n.Tag == "!!str"
+}
+
+// isDuration: 0 needs no unit.
+func isDuration(n *yaml.Node) bool { return n.Tag == "!!str" || n.Tag == "!!int" && n.Value == "0" }
+
+// inSettingsList says that the input is an array in a settings file. Commands
+// are strings there, as they have always been.
+func (in Input) inSettingsList() bool {
+	return in.isList() && !strings.HasSuffix(in.Name, "-command")
+}
+
+// wanted is the type of an input's value in words.
+func wanted(in Input) string {
+	switch {
+	case in.Kind == GuardrailList:
+		return "a list of objects"
+	case in.inSettingsList():
+		return "a list of strings"
+	case in.Kind == Count || in.Kind == Dollars:
+		return "a number"
+	case in.Kind == Bool:
+		return "true or false"
+	case in.Kind == Duration:
+		return `a string such as "15m"`
+	}
+	return "a string"
+}
+
+// shape shows a value that is not what was expected.
+func (s *settings) shape(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		return "an object"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Tag == "!!str":
+		return s.quote(n.Value)
+	}
+	return visible(n.Value[:min(len(n.Value), 40)])
+}
+
+// entries are those entries of a list that have the right type. Words are
+// split as a shell would: "--model opus" is two.
+func (s *settings) entries(in Input, n *yaml.Node) *yaml.Node {
+	list := *n
+	list.Content = nil
+	for _, entry := range n.Content {
+		where := s.at(entry.Line) + ": " + settingsKey(in.Name)
+		switch {
+		case in.Kind == GuardrailList:
+			if s.guardrailFits(entry, where) {
+				list.Content = append(list.Content, entry)
+			}
+		case entry.Tag != "!!str":
+			s.report(where, "each entry must be a string, not %s", s.shape(entry))
+		case in.Kind == Words:
+			words, err := shlex.Split(entry.Value)
+			if err != nil {
+				s.report(where, "%s cannot be split as a shell would: a quote is not closed, or it ends with a backslash", s.quote(entry.Value))
+			}
+			for _, w := range words {
+				list.Content = append(list.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: w, Line: entry.Line})
+			}
+		default:
+			list.Content = append(list.Content, entry)
+		}
+	}
+	return &list
+}
+
+// guardrailFits checks the types within a guardrail; the rest is judged where
+// all guardrails are.
+func (s *settings) guardrailFits(n *yaml.Node, where string) bool {
+	if n.Kind != yaml.MappingNode {
+		s.report(where, "an object is expected, not %s", s.shape(n))
+		return false
+	}
+	ok := true
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, val := n.Content[i], n.Content[i+1]
+		if !slices.Contains(guardrailKeys(), key.Value) || val.Tag == "!!str" || val.Tag == "!!null" && key.Value != "command" || key.Value == "timeout" && isDuration(val) {
+			continue
+		}
+		s.report(s.at(key.Line)+": guardrails", "%s must be a string, not %s", key.Value, s.shape(val))
+		ok = false
+	}
+	return ok
+}

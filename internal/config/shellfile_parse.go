@@ -1,0 +1,321 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+)
+
+const (
+	maxExpanded  = 4 << 20 // bytes of all values of one shell-style file, what they expand to included
+	maxShellName = 100     // bytes of a variable's name
+)
+
+// shellReader reads a file of KEY=VALUE assignments as a POSIX shell would that
+// sources it (XCU 2.2 quoting, 2.6.2 parameter expansion, 2.9.1 assignments).
+// Nothing is run: what a shell would have to run for is a problem. Variables
+// are those of the file itself, above where they are used.
+type shellReader struct {
+	src    string
+	off    int
+	line   int // of off, from 1
+	vars   map[string]string
+	broken map[string]bool // assigned to, with a problem
+	size   int             // of all values so far
+	assign func(assignment)
+	report func(line int, format string, args ...any)
+	quote  func(string) string
+
+	word   strings.Builder // the value being read
+	failed bool            // it has a problem
+	colon  bool            // a ~ here would be a home folder
+	deep   int             // of ${…:-…} in each other
+}
+
+// assignment is one variable that got a value.
+type assignment struct {
+	name, text string
+	line       int  // of the name
+	verbatim   bool // the lines of text are those of the file
+}
+
+const neverRun = "the config is parsed, never run"
+
+var (
+	shellName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
+	shellWord  = regexp.MustCompile(`^[^\s;&|<>()` + "`" + `]+`)
+	shellArray = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\[[^\]\n]*\])\+?=`)
+	spacedOut  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*[ \t]+=`)
+)
+
+// read reads everything.
+func (r *shellReader) read() {
+	r.src = strings.TrimSuffix(strings.ReplaceAll(strings.TrimPrefix(r.src, "\ufeff"), "\r\n", "\n"), "\r")
+	r.line = 1
+	for r.off < len(r.src) {
+		r.statement()
+		if r.off < len(r.src) {
+			r.next() // the line end
+		}
+	}
+}
+
+// next takes one byte.
+func (r *shellReader) next() byte {
+	c := r.src[r.off]
+	r.off++
+	if c == '\n' {
+		r.line++
+	}
+	return c
+}
+
+func (r *shellReader) peek() byte {
+	if r.off < len(r.src) {
+		return r.src[r.off]
+	}
+	return '\n' // the last line may lack its end
+}
+
+func (r *shellReader) rest() string { return r.src[r.off:] }
+
+// blanks skips white space within the line, and line ends after a backslash.
+func (r *shellReader) blanks() {
+	for {
+		switch {
+		case r.peek() == ' ' || r.peek() == '\t':
+			r.off++
+		case strings.HasPrefix(r.rest(), "\\\n"):
+			r.next()
+			r.next()
+		default:
+			return
+		}
+	}
+}
+
+func (r *shellReader) skipLine() {
+	if i := strings.IndexByte(r.rest(), '\n'); i >= 0 {
+		r.off += i
+		return
+	}
+	r.off = len(r.src)
+}
+
+// statement reads a line of assignments, and more lines when a quote spans
+// them. It ends before a line end.
+func (r *shellReader) statement() {
+	exported, bare, empty := false, false, false
+	for first := true; ; first = false {
+		r.blanks()
+		if r.peek() == '#' {
+			r.skipLine()
+		}
+		if r.peek() == '\n' {
+			if bare {
+				r.report(r.line, "export of nothing is not understood: write export NAME=VALUE")
+			}
+			return
+		}
+		bare = false
+		name := shellName.FindString(r.rest())
+		r.off += len(name)
+		switch after := r.peek(); {
+		case first && name == "export" && (after == ' ' || after == '\t' || after == '\n'):
+			exported, bare = true, true
+		case name != "" && after == '=':
+			if len(name) > maxShellName {
+				r.report(r.line, "the name of a variable has %d characters: at most %d", len(name), maxShellName)
+				r.skipLine()
+				return
+			}
+			empty = r.assignment(name)
+		case exported && name != "" && strings.IndexByte(" \t\n", after) >= 0:
+			if _, ok := r.vars[name]; !ok && !r.broken[name] {
+				r.report(r.line, "%s has no value here: write export %s=VALUE", r.quote(name), visible(name[:min(len(name), maxShellName)]))
+			}
+		default:
+			r.off -= len(name)
+			r.stray(empty)
+			r.skipLine()
+			return
+		}
+	}
+}
+
+// stray says what is wrong with a word that is no assignment. empty: the one
+// before it on the line had no value.
+func (r *shellReader) stray(empty bool) {
+	rest := r.rest()
+	name := shellName.FindString(rest)
+	after := rest[len(name):]
+	word := shellWord.FindString(rest)
+	key, _, assigns := strings.Cut(word, "=")
+	switch {
+	case spacedOut.MatchString(rest), empty:
+		r.report(r.line, "no space is allowed around =: write NAME=VALUE, with quotes around a value that has spaces")
+	case name != "" && strings.HasPrefix(after, "+="):
+		r.report(r.line, "+= is not understood: write %s=\"${%s}…\"", visible(name), visible(name))
+	case shellArray.MatchString(rest):
+		r.report(r.line, "arrays are not understood: give one value")
+	case word == "" || name != "" && strings.HasPrefix(after, "("):
+		r.operator()
+	case assigns && !strings.ContainsAny(key, `'"$\`):
+		r.report(r.line, "%s is no name of a variable: give letters, digits and underscores, not beginning with a digit", r.quote(key))
+	default:
+		r.report(r.line, "%s would be a command: %s; NAME=VALUE is expected", r.quote(word), neverRun)
+	}
+}
+
+// operator refuses what is punctuation to a shell.
+func (r *shellReader) operator() {
+	c := r.peek()
+	switch c {
+	case '`':
+		r.report(r.line, "a command in backticks is not allowed: %s", neverRun)
+	case '(':
+		r.report(r.line, "( is not allowed without quotes: %s", neverRun)
+	case '<', '>':
+		r.report(r.line, "%c would redirect: %s; put the value into quotes", c, neverRun)
+	case ';', '&', '|', ')':
+		r.report(r.line, "%c is not allowed without quotes: %s", c, neverRun)
+	default:
+		r.report(r.line, "a function or command is not allowed: %s", neverRun)
+	}
+}
+
+// assignment reads =VALUE of name. It says whether nothing stands after the =.
+func (r *shellReader) assignment(name string) (empty bool) {
+	line := r.line
+	r.off++
+	begin := r.off
+	if r.peek() == '(' {
+		r.report(line, "arrays are not understood: give one value")
+		r.broken[name] = true
+		r.skipLine()
+		return false
+	}
+	r.word.Reset()
+	r.failed, r.colon = false, true
+	r.value()
+	text := r.word.String()
+	if r.size += len(text); r.size > maxExpanded && !r.failed {
+		r.tooMuch()
+	}
+	if r.failed {
+		r.broken[name] = true
+		return false
+	}
+	r.set(assignment{name, text, line, strings.Count(text, "\n") == r.line-line})
+	return r.off == begin
+}
+
+func (r *shellReader) set(a assignment) {
+	r.vars[a.name] = a.text
+	delete(r.broken, a.name)
+	r.assign(a)
+}
+
+// problem notes what is wrong with the value being read.
+func (r *shellReader) problem(format string, args ...any) {
+	r.failed = true
+	r.report(r.line, format, args...)
+}
+
+func (r *shellReader) tooMuch() {
+	r.size = maxExpanded + 1
+	r.problem("the values are larger than %d MiB together", maxExpanded>>20)
+	r.off = len(r.src)
+}
+
+// value reads a value up to white space outside of quotes.
+func (r *shellReader) value() {
+	for {
+		home := r.colon
+		r.colon = false
+		switch c := r.peek(); c {
+		case ' ', '\t', '\n':
+			return
+		case '\'':
+			r.single()
+		case '"':
+			r.double()
+		case '\\':
+			r.next()
+			switch {
+			case r.off == len(r.src):
+				r.problem("the value ends with a backslash: put it into quotes")
+			case r.peek() == '\n':
+				r.next()
+				r.colon = home
+			default:
+				r.word.WriteByte(r.next())
+			}
+		case '$':
+			r.dollar(false, true)
+		case '`', ';', '&', '|', '<', '>', '(', ')':
+			r.failed = true
+			r.operator()
+			r.skipLine()
+		default:
+			if c == '~' && home {
+				r.problem("~ is not expanded: write the folder out, or put it into quotes")
+			}
+			r.colon = c == ':'
+			r.word.WriteByte(r.next())
+		}
+	}
+}
+
+// single reads '…', in which nothing has a meaning.
+func (r *shellReader) single() {
+	line := r.line
+	r.next()
+	for r.off < len(r.src) {
+		c := r.next()
+		if c == '\'' {
+			return
+		}
+		r.word.WriteByte(c)
+	}
+	r.unclosed(line, "'")
+}
+
+// double reads "…".
+func (r *shellReader) double() {
+	line := r.line
+	r.next()
+	for r.off < len(r.src) {
+		switch r.peek() {
+		case '"':
+			r.next()
+			return
+		case '\\':
+			r.next()
+			switch {
+			case r.off == len(r.src):
+			case r.peek() == '\n':
+				r.next()
+			case strings.IndexByte("$`\"\\", r.peek()) >= 0:
+				r.word.WriteByte(r.next())
+			default:
+				r.word.WriteByte('\\')
+			}
+		case '$':
+			r.dollar(true, true)
+		case '`':
+			r.problem("a command in backticks is not allowed: %s; write \\` for the character", neverRun)
+			r.next()
+		default:
+			r.word.WriteByte(r.next())
+		}
+	}
+	r.unclosed(line, `"`)
+}
+
+func (r *shellReader) unclosed(line int, mark string) {
+	if r.size > maxExpanded {
+		return // the rest was not read
+	}
+	r.failed = true
+	r.report(line, "the quote %s that is opened here is never closed", mark)
+}
