@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/itchyny/gojq"
 
@@ -61,6 +63,9 @@ type Options struct {
 	// prompt_001.txt, whose number is the iteration's. Only codex's are. nil:
 	// none.
 	PromptLog func(name, text string)
+	// Linger is asked when the CLI exited and left children behind: how long they
+	// may go on, see proc.Command. nil: they are ended at once.
+	Linger func() time.Duration
 
 	// Filter is a jq expression for the lines of JSON the CLI prints; the
 	// strings it gives are the agent's words, instead of those of the agent's
@@ -73,6 +78,8 @@ type Options struct {
 	Display        string
 	DisplayProcess Process
 	DisplayOut     io.Writer
+
+	answer file // in text mode, of the turn at hand
 }
 
 // Process starts a child and waits until its whole tree is gone. The output is
@@ -86,17 +93,23 @@ type CLI struct {
 	o       Options
 	format  format
 	filter  *gojq.Code // nil: none
+	scratch *os.Root   // nil: none needed, or none there
 	version string
 }
 
 // format is what differs between agents.
 type format interface {
-	// argv is the command line for a prompt, which itself goes to stdin.
+	// argv is the command line for a prompt. It uses the prompt's text only when
+	// ways says that it is an argument.
 	argv(o Options, p ralph.Prompt) []string
 	// environ adds to the child's environment what the CLI needs.
 	environ(o Options) []string
 	// merged says that stdout and stderr are one stream.
-	merged() bool
+	merged(o Options) bool
+	ways() ways
+	// credentials are the variables that hold a key for the agent, the usual
+	// one first, and those that choose and describe its provider.
+	credentials() (keys, providers []string)
 	// ready says what is missing before the CLI can work: credentials.
 	ready(o Options) error
 	decoder(o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder
@@ -112,7 +125,8 @@ type decoder interface {
 	Turn() ralph.Turn
 	// Done says that the CLI said its final result.
 	Done() bool
-	// Failure judges the output and the exit code, -1 for a signal.
+	// Failure judges the output and the exit code as a shell counts it: 128 and
+	// the number for a signal.
 	Failure(exit int) *ralph.Failure
 	// LastWords is the end of what the CLI printed for people, on one line.
 	LastWords() string
@@ -120,7 +134,7 @@ type decoder interface {
 
 // formats are the known agents, sorted by name.
 func formats() ([]string, map[string]format) {
-	known := map[string]format{"claude": claude{}, "text": text{}}
+	known := map[string]format{"amp": amp{}, "claude": claude{}, "cline": cline{}, "codex": codex{}, "text": text{}}
 	names := make([]string, 0, len(known))
 	for name := range known {
 		names = append(names, name)
@@ -140,10 +154,13 @@ func Known() []string {
 // cloud identities (AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS, …) are
 // not among them: they open far more than a model, so they take a pass-env.
 func Credentials(name string) []string {
-	if name != "claude" {
+	_, known := formats()
+	f, ok := known[name]
+	if !ok {
 		return nil
 	}
-	return append(claudeKeys(), claudeProviders()...)
+	keys, providers := f.credentials()
+	return append(keys, providers...)
 }
 
 // New checks the options; an error is for the user to read.
@@ -165,7 +182,10 @@ func New(o Options) (*CLI, error) {
 	if o.Name == "text" && o.Model != "" {
 		return nil, errors.New(`agent "text": model has no effect; write it into agent-command`)
 	}
-	for _, arg := range slices.Concat(o.Command, o.Args, []string{o.Model}) {
+	if o.Name == "amp" && o.Model != "" {
+		return nil, errors.New(`agent "amp": model has no effect: amp chooses it by a mode; give --mode in agent-args`)
+	}
+	for _, arg := range slices.Concat(o.Command, o.Args, o.ExactArgs, []string{o.Model}) {
 		if strings.ContainsRune(arg, 0) {
 			return nil, errors.New("agent-command, agent-args, model: contain a NUL character")
 		}
@@ -177,7 +197,16 @@ func New(o Options) (*CLI, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &CLI{o: o, format: f, filter: filter}, nil
+	w, c := f.ways(), &CLI{o: o, format: f, filter: filter}
+	if o.Scratch != "" && !o.Exact && (w.argument || w.answer && o.Plain) {
+		if c.scratch, err = os.OpenRoot(o.Scratch); err != nil {
+			return nil, fmt.Errorf("agent %q: scratch folder: %w", o.Name, err)
+		}
+	}
+	if o.Plain && o.Name != "text" {
+		c.format = textMode{f}
+	}
+	return c, nil
 }
 
 // Version is what the CLI called itself in Check; empty before, or when it has

@@ -34,7 +34,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		events := 0
-		d := newClaudeDecoder(func(ralph.Event) { events++ }, func() {})
+		d := newClaudeDecoder("claude", func(ralph.Event) { events++ }, func() {})
 		for rest := stream; len(rest) > 0; {
 			n := min(len(rest), 64<<10)
 			d.Stdout(rest[:n])
@@ -53,7 +53,7 @@ func BenchmarkDecodeSmall(b *testing.B) {
 	b.SetBytes(int64(len(stream)))
 	b.ReportAllocs()
 	for b.Loop() {
-		d := newClaudeDecoder(func(ralph.Event) {}, func() {})
+		d := newClaudeDecoder("claude", func(ralph.Event) {}, func() {})
 		for rest := stream; len(rest) > 0; {
 			n := min(len(rest), 64<<10)
 			d.Stdout(rest[:n])

@@ -15,7 +15,7 @@ import (
 // user to read: what, where, and what would be right. No value of a variable
 // is ever in it.
 func (c *CLI) Check(ctx context.Context) error {
-	program := c.format.argv(c.o, promptForArgv())[0]
+	program := command(c.o, c.o.Name)[0]
 	if c.o.LookPath != nil {
 		if _, err := c.o.LookPath(program); err != nil {
 			return fmt.Errorf("agent %q: %q not found: %s", c.o.Name, program, missing(c.o))
@@ -41,7 +41,8 @@ func missing(o Options) string {
 	if len(o.Command) > 0 {
 		return "is agent-command right, and installed?"
 	}
-	return "install it (npm install -g @anthropic-ai/claude-code), use an image that holds it, or set agent-command"
+	packages := map[string]string{"amp": "@sourcegraph/amp", "claude": "@anthropic-ai/claude-code", "cline": "cline", "codex": "@openai/codex"}
+	return "install it (npm install -g " + packages[o.Name] + "), use an image that holds it, or set agent-command"
 }
 
 // versionTimeout is generous: a cold native binary of 200 MB on a slow disk.
@@ -70,7 +71,7 @@ func (c *CLI) askVersion(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("%q did not answer within %v: is the installation whole?", name, versionTimeout)
 	case exit.Why != proc.Exited || exitCode(exit) != 0:
 		words := oneLine(errs.String() + " " + out.String())
-		return "", fmt.Errorf("%q %s: is the installation whole?", name, said(exitText(exitCode(exit)), words))
+		return "", fmt.Errorf("%q %s: is the installation whole?", name, said(ExitText(shellCode(exit)), words))
 	}
 	return oneLine(out.String()), nil
 }

@@ -19,8 +19,8 @@ func TestNewRefuses(t *testing.T) {
 		change func(o *Options)
 		want   string
 	}{
-		{"unknown agent", func(o *Options) { o.Name = "cluade" }, `agent "cluade": unknown; known are claude, text`},
-		{"no agent", func(o *Options) { o.Name = "" }, `agent "": unknown; known are claude, text`},
+		{"unknown agent", func(o *Options) { o.Name = "cluade" }, `agent "cluade": unknown; known are amp, claude, cline, codex, text`},
+		{"no agent", func(o *Options) { o.Name = "" }, `agent "": unknown; known are amp, claude, cline, codex, text`},
 		{"text without a command", func(o *Options) { o.Name, o.Command = "text", nil }, `agent "text": needs agent-command, the command that reads the prompt on stdin`},
 		{"text with a model", func(o *Options) { o.Name, o.Model = "text", "m" }, `agent "text": model has no effect; write it into agent-command`},
 		{"empty program", func(o *Options) { o.Command = []string{"", "x"} }, `agent-command: the program's name is empty`},

@@ -1,10 +1,7 @@
 package agent
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,21 +13,34 @@ import (
 type claude struct{}
 
 // argv asks for one unattended turn with a JSON stream. --verbose is required
-// with it. The permission prompts are bypassed, because nobody is there to
+// with it. What the user's arguments repeat of it is left out. The permission prompts are bypassed, because nobody is there to
 // answer them. --setting-sources user keeps out the repository's own settings,
 // whose hooks would run without a trust question. The budget is soft: claude
 // stops after the request that passed it.
 func (claude) argv(o Options, p ralph.Prompt) []string {
-	argv := append(command(o, "claude"),
-		"-p", "--output-format", "stream-json", "--verbose",
-		"--dangerously-skip-permissions", "--setting-sources", "user")
-	if o.Model != "" {
+	ours := []option{
+		{names: []string{"-p", "--print", "--verbose", "--dangerously-skip-permissions"}},
+		{names: []string{"--output-format"}, value: true},
+	}
+	argv, args := command(o, "claude"), strip(o.Args, ours...)
+	argv = append(argv[:1:1], strip(argv[1:], ours...)...)
+	if o.Plain {
+		args = strip(args, option{names: []string{"--include-partial-messages", "--include-hook-events", "--replay-user-messages"}})
+		argv = append(argv, "-p", "--output-format", "text")
+	} else {
+		argv = append(argv, "-p", "--output-format", "stream-json", "--verbose")
+	}
+	argv = append(argv, "--dangerously-skip-permissions")
+	if !has(args, "--setting-sources") {
+		argv = append(argv, "--setting-sources", "user")
+	}
+	if o.Model != "" && !has(args, "--model") {
 		argv = append(argv, "--model", o.Model)
 	}
-	if p.CostLeft > 0 {
+	if p.CostLeft > 0 && !has(args, "--max-budget-usd") {
 		argv = append(argv, "--max-budget-usd", strconv.FormatFloat(p.CostLeft.Dollars(), 'f', -1, 64))
 	}
-	return append(argv, o.Args...)
+	return append(argv, args...)
 }
 
 // environ turns off what phones home and updates itself, unless the user
@@ -50,14 +60,8 @@ func (claude) environ(o Options) []string {
 	return env
 }
 
-// claudeKeys are the variables that hold a credential for claude alone.
-func claudeKeys() []string {
-	return []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}
-}
-
-// claudeProviders choose and describe the provider.
-func claudeProviders() []string {
-	return []string{
+func (claude) credentials() (keys, providers []string) {
+	return []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, []string{
 		"ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS",
 		"CLAUDE_CODE_USE_BEDROCK", "AWS_BEARER_TOKEN_BEDROCK", "AWS_REGION", "ANTHROPIC_BEDROCK_BASE_URL",
 		"CLAUDE_CODE_USE_VERTEX", "ANTHROPIC_VERTEX_PROJECT_ID", "ANTHROPIC_VERTEX_BASE_URL", "CLOUD_ML_REGION",
@@ -68,10 +72,8 @@ func claudeProviders() []string {
 // ready wants a key, a cloud provider switched on, or a login that claude
 // itself left in its configuration folder.
 func (claude) ready(o Options) error {
-	for _, name := range claudeKeys() {
-		if lookup(o.Env, name) != "" {
-			return nil
-		}
+	if hasKey(o, claude{}) {
+		return nil
 	}
 	for _, name := range []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"} {
 		if lookup(o.Env, name) != "" {
@@ -79,39 +81,25 @@ func (claude) ready(o Options) error {
 		}
 	}
 	dir := lookup(o.Env, "CLAUDE_CONFIG_DIR")
-	if home := lookup(o.Env, "HOME"); dir == "" && home != "" {
-		dir = filepath.Join(home, ".claude")
-	}
 	if dir == "" {
-		return errNoCredentials()
+		dir = inHome(o, ".claude")
 	}
 	// .credentials.json is a login; settings.json may name an apiKeyHelper.
-	for _, name := range []string{".credentials.json", "settings.json"} {
-		_, err := os.Stat(filepath.Join(dir, name))
-		switch {
-		case err == nil:
-			return nil
-		case !errors.Is(err, os.ErrNotExist):
-			return nil // not ours to look at: claude will say
-		}
+	if holds(dir, ".credentials.json", "settings.json") {
+		return nil
 	}
-	return errNoCredentials()
-}
-
-func errNoCredentials() error {
-	keys := claudeKeys()
+	keys, _ := claude{}.credentials()
 	return fmt.Errorf("no credentials: set %s or %s, or log in with claude first; for another provider set CLAUDE_CODE_USE_BEDROCK, CLAUDE_CODE_USE_VERTEX or CLAUDE_CODE_USE_FOUNDRY to 1",
 		strings.Join(keys[:len(keys)-1], ", "), keys[len(keys)-1])
 }
 
-func (claude) merged() bool { return false }
+func (claude) merged(Options) bool { return false }
+
+func (claude) ways() ways { return ways{} }
 
 func (claude) decoder(_ Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
-	return newClaudeDecoder(emit, finished)
+	return newClaudeDecoder("claude", emit, finished)
 }
-
-// promptForArgv stands for any prompt where only the program matters.
-func promptForArgv() ralph.Prompt { return ralph.Prompt{} }
 
 // command is the program with its fixed first arguments, in a slice of its own.
 func command(o Options, program string) []string {

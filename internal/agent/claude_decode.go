@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"bytes"
 	"fmt"
 	"hash/maphash"
 	"math"
@@ -9,15 +8,6 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
-)
-
-const (
-	maxText    = 64 << 10 // of one text event; longer texts come as several
-	maxOutput  = 16 << 10 // of a tool's output in an event; a live log shows less
-	maxName    = 128      // of ids and names
-	maxMessage = 500      // of a failure's message and of progress
-	maxOpen    = 4096     // tool calls, background tasks and todos kept at a time
-	maxBlocks  = 1024     // content blocks of one line; today's CLI prints one
 )
 
 // claudeDecoder turns the stream-json of claude 2.1 (seen: 2.1.197) into
@@ -29,54 +19,34 @@ const (
 // subagent's words, thinking, tool results, replayed prompts) is marked as
 // echo or left out.
 type claudeDecoder struct {
-	emit     func(ralph.Event)
-	finished func() // called when the turn's result is there, perhaps more than once
-
-	out    lines
-	errs   tail
-	turn   ralph.Turn
-	result *claudeResult
+	common
+	result  *claudeResult
+	results int // how many there were
 	// after says that the model said something after the last result: usage is
 	// then a lower bound.
 	after bool
 
-	count   int // lines
-	said    bool
 	seen    [8]uint64 // hashes of the last texts, to know a result that repeats one
 	seed    maphash.Seed
-	open    map[string]string // name of each running tool call by its id
-	agents  map[string]bool   // subagents running in the background by their task id
+	agents  map[string]bool // subagents running in the background by their task id
 	todos   todoList
 	apiErr  string // assistant.error of the last synthetic message
 	errText string // its text
 	quota   bool   // the provider refuses until resets
 	resets  time.Time
-	noise   string // a line that was no JSON
-	scratch []byte
 	blocks  []block // of the line at hand
 }
 
-func newClaudeDecoder(emit func(ralph.Event), finished func()) *claudeDecoder {
-	d := &claudeDecoder{
-		emit: emit, finished: finished,
-		errs: tail{limit: 8 << 10},
-		turn: ralph.Turn{CountsTools: true},
-		seed: maphash.MakeSeed(),
-		open: map[string]string{}, agents: map[string]bool{},
-	}
+// newClaudeDecoder reads the stream of claude, or of a CLI that speaks like it.
+func newClaudeDecoder(name string, emit func(ralph.Event), finished func()) *claudeDecoder {
+	d := &claudeDecoder{common: newCommon(name, emit, finished), seed: maphash.MakeSeed(), agents: map[string]bool{}}
 	d.out = lines{limit: maxLine, line: d.decode}
 	return d
 }
 
-func (d *claudeDecoder) Stdout(p []byte) { _, _ = d.out.Write(p) }
-func (d *claudeDecoder) Stderr(p []byte) { _, _ = d.errs.Write(p) }
-
 func (d *claudeDecoder) decode(b []byte, cut bool) {
-	d.count++
-	if d.count == 1 {
-		b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
-	}
-	if space(b, 0) == len(b) {
+	b, blank := d.next(b)
+	if blank {
 		return
 	}
 	e := envelope{blocks: d.blocks[:0]}
@@ -86,8 +56,8 @@ func (d *claudeDecoder) decode(b []byte, cut bool) {
 	defer clear(d.blocks) // they point into a line that may be a giant
 	kind := str(e.kind, maxName)
 	if cut || s.bad || space(b, s.i) != len(b) {
-		d.turn.Malformed++
-		d.broken(b, kind, e)
+		d.malformed(b, kind)
+		d.broken(kind, e)
 		return
 	}
 	if s := str(e.session, maxName); s != "" {
@@ -112,14 +82,12 @@ func (d *claudeDecoder) decode(b []byte, cut bool) {
 
 // broken shows what a line that was cut or never finished still tells: whose
 // words they were stands behind the words, so none of them is searched.
-func (d *claudeDecoder) broken(b []byte, kind string, e envelope) {
+func (d *claudeDecoder) broken(kind string, e envelope) {
 	switch kind {
 	case "assistant":
 		d.assistant(e, true)
 	case "user":
 		d.user(e, true)
-	case "":
-		d.noise = oneLine(valid(b[:min(len(b), 4*maxMessage)]))
 	}
 }
 
@@ -162,26 +130,13 @@ func (d *claudeDecoder) assistant(e envelope, partial bool) {
 	}
 }
 
-// text emits the text of a string value in pieces of bounded size.
+// text emits a text block and remembers it.
 func (d *claudeDecoder) text(value []byte, message string, echo bool) {
-	raw, _ := inner(value)
-	if len(raw) == 0 {
-		return
-	}
-	if !echo {
-		d.said = true
+	if raw, _ := inner(value); len(raw) > 0 && !echo {
 		copy(d.seen[1:], d.seen[:])
 		d.seen[0] = maphash.Bytes(d.seed, raw)
-		d.turn.FinalText = ""
 	}
-	for len(raw) > 0 {
-		d.scratch, raw = unescape(d.scratch[:0], raw, maxText)
-		s := valid(d.scratch)
-		d.emit(ralph.Event{Kind: ralph.EventText, At: time.Now(), Text: s, Message: message, Echo: echo})
-		if !echo {
-			d.turn.FinalText = last(d.turn.FinalText+s, maxText)
-		}
-	}
+	d.common.text(value, message, echo, false)
 }
 
 func (d *claudeDecoder) user(e envelope, partial bool) {
@@ -189,13 +144,6 @@ func (d *claudeDecoder) user(e envelope, partial bool) {
 		if str(b.kind, maxName) == "tool_result" {
 			d.toolEnd(b, e.toolResult, partial || isSet(e.parent))
 		}
-	}
-}
-
-// progress shows what the CLI itself has to say.
-func (d *claudeDecoder) progress(text string) {
-	if text != "" {
-		d.emit(ralph.Event{Kind: ralph.EventProgress, At: time.Now(), Text: text})
 	}
 }
 

@@ -244,7 +244,7 @@ func TestClaudeToolSummaries(t *testing.T) {
 // parallel: it measures the heap.
 func TestClaudeMemoryIsFlat(t *testing.T) {
 	block := bigStream(8 << 20)
-	d := newClaudeDecoder(func(ralph.Event) {}, func() {})
+	d := newClaudeDecoder("claude", func(ralph.Event) {}, func() {})
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"fmt"
 	"hash/maphash"
 	"math"
 	"strconv"
@@ -24,7 +23,7 @@ type claudeResult struct {
 
 func (d *claudeDecoder) onResult(b []byte, subtype string) {
 	v := fields(b, "is_error", "api_error_status", "terminal_reason", "stop_reason", "result", "errors",
-		"num_turns", "total_cost_usd", "modelUsage")
+		"num_turns", "total_cost_usd", "modelUsage", "usage", "error")
 	r := &claudeResult{
 		subtype:  subtype,
 		isError:  isTrue(v["is_error"]) || strings.HasPrefix(subtype, "error"),
@@ -36,6 +35,9 @@ func (d *claudeDecoder) onResult(b []byte, subtype string) {
 	if errs := (scanner{b: v["errors"]}); r.text == "" && errs.eat('[') {
 		r.text = oneLine(str(errs.value(), 4*maxMessage))
 	}
+	if r.text == "" {
+		r.text = oneLine(str(v["error"], 4*maxMessage)) // amp's
+	}
 	d.result = r
 	d.after = false
 	d.turn.Messages += int(bounded(number(v["num_turns"])))
@@ -43,10 +45,18 @@ func (d *claudeDecoder) onResult(b []byte, subtype string) {
 	if v["total_cost_usd"] != nil {
 		d.turn.Usage.Cost.Amount = max(0, ralph.FromUSD(number(v["total_cost_usd"])))
 	}
-	d.turn.Usage.Tokens.Unknown = v["modelUsage"] == nil
-	if v["modelUsage"] != nil {
+	switch {
+	case v["modelUsage"] != nil: // of the whole run so far
 		d.turn.Usage.Tokens = modelUsage(v["modelUsage"])
+	case v["usage"] != nil: // since the last result
+		if d.results == 0 {
+			d.turn.Usage.Tokens = ralph.Tokens{}
+		}
+		d.turn.Usage.Tokens = d.turn.Usage.Tokens.Add(resultUsage(v["usage"]))
+	default:
+		d.turn.Usage.Tokens.Unknown = true
 	}
+	d.results++
 	if !r.isError {
 		d.resultText(v["result"])
 	}
@@ -82,6 +92,17 @@ func modelUsage(b []byte) (sum ralph.Tokens) {
 	return sum
 }
 
+// resultUsage is the usage of older CLIs and of amp, which have no modelUsage.
+func resultUsage(b []byte) ralph.Tokens {
+	v := fields(b, "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+	return ralph.Tokens{
+		Input:      bounded(number(v["input_tokens"])),
+		Output:     bounded(number(v["output_tokens"])),
+		CacheRead:  bounded(number(v["cache_read_input_tokens"])),
+		CacheWrite: bounded(number(v["cache_creation_input_tokens"])),
+	}
+}
+
 // bounded makes a count of what claims to be one.
 func bounded(f float64) int64 {
 	if math.IsNaN(f) || f < 0 {
@@ -89,9 +110,6 @@ func bounded(f float64) int64 {
 	}
 	return int64(min(f, 1e12))
 }
-
-// Close ends the stream.
-func (d *claudeDecoder) Close() { d.out.Close() }
 
 // Turn is the turn as the stream told it.
 func (d *claudeDecoder) Turn() ralph.Turn {
@@ -106,16 +124,14 @@ func (d *claudeDecoder) Turn() ralph.Turn {
 func (d *claudeDecoder) Done() bool { return d.result != nil }
 
 // Failure is what went wrong by the CLI's own structured word; nil when the
-// turn went well. exit is the exit code, -1 for a signal.
+// turn went well. exit is the exit code as a shell counts it.
 func (d *claudeDecoder) Failure(exit int) *ralph.Failure {
 	r := d.result
 	switch {
 	case r == nil && d.apiErr != "":
 		return d.apiFailure(&claudeResult{text: d.errText})
-	case r == nil && exit == 0:
-		return &ralph.Failure{Kind: ralph.FailureMalformed, Message: d.because("claude exited with code 0 without a final result")}
 	case r == nil:
-		return &ralph.Failure{Kind: ralph.FailureCrash, Message: d.because("claude " + exitText(exit) + " without a final result")}
+		return d.unfinished(exit, d.LastWords())
 	case r.subtype == "error_max_budget_usd":
 		return &ralph.Failure{Kind: ralph.FailureBudget, Message: r.text}
 	case r.subtype == "error_max_turns":
@@ -124,12 +140,8 @@ func (d *claudeDecoder) Failure(exit int) *ralph.Failure {
 		return nil
 	case r.isError:
 		return d.apiFailure(r)
-	case exit != 0:
-		return &ralph.Failure{Kind: ralph.FailureCrash, Message: d.because("claude " + exitText(exit) + " after its final result")}
-	case !d.said && d.turn.Tools == 0:
-		return &ralph.Failure{Kind: ralph.FailureEmpty, Message: "claude ended without a text and without a tool call"}
 	}
-	return nil
+	return d.finishedWell(exit, d.LastWords())
 }
 
 // apiFailure sorts an error result by its status and by assistant.error. The
@@ -138,7 +150,7 @@ func (d *claudeDecoder) Failure(exit int) *ralph.Failure {
 func (d *claudeDecoder) apiFailure(r *claudeResult) *ralph.Failure {
 	f := &ralph.Failure{Kind: ralph.FailureCrash, Message: r.text}
 	if f.Message == "" {
-		f.Message = d.because("claude reported an error without a text")
+		f.Message = d.failure(f.Kind, "reported an error without a text", d.LastWords()).Message
 	}
 	reset, limited := usageLimit(r.text)
 	switch {
@@ -176,36 +188,4 @@ func usageLimit(text string) (reset time.Time, ok bool) {
 		reset = time.Unix(seconds, 0).UTC()
 	}
 	return reset, true
-}
-
-// LastWords is what the CLI printed last on stderr, or a line that was no JSON.
-func (d *claudeDecoder) LastWords() string {
-	if s := oneLine(d.errs.String()); s != "" {
-		return s
-	}
-	return d.noise
-}
-
-// because adds the last words to a reason.
-func (d *claudeDecoder) because(what string) string {
-	if s := d.LastWords(); s != "" {
-		return clip(what+": "+s, maxMessage)
-	}
-	return what
-}
-
-// said adds the last words of a program, where it had any.
-func said(what, words string) string {
-	if words == "" {
-		return what
-	}
-	return what + ": " + words
-}
-
-// exitText words an exit code; -1 is a signal.
-func exitText(code int) string {
-	if code < 0 {
-		return "was ended by a signal"
-	}
-	return fmt.Sprintf("exited with code %d", code)
 }

@@ -1,23 +1,16 @@
 package agent
 
 import (
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
 
 func (d *claudeDecoder) toolStart(b block, echo bool) {
-	id, name := str(b.id, maxName), str(b.name, maxName)
-	if _, running := d.open[id]; running && id != "" {
+	name := str(b.name, maxName)
+	if !d.started(str(b.id, maxName), name, inputSummary(name, b.input), echo) {
 		return
 	}
-	if len(d.open) < maxOpen {
-		d.open[id] = name
-	}
-	d.turn.Tools++
-	d.emit(ralph.Event{Kind: ralph.EventToolStart, At: time.Now(), Tool: name, ToolID: id, Text: inputSummary(name, b.input), Echo: echo})
 	if name == "TodoWrite" && !echo {
 		if d.todos.write(fields(b.input, "todos")["todos"]) {
 			d.emitTodos()
@@ -26,15 +19,8 @@ func (d *claudeDecoder) toolStart(b block, echo bool) {
 }
 
 func (d *claudeDecoder) toolEnd(b block, structured []byte, echo bool) {
-	id := str(b.id, maxName)
-	name := d.open[id]
-	delete(d.open, id)
 	failed := isTrue(b.isErr)
-	if failed {
-		d.turn.ToolErrors++
-	}
-	text, lines, chars := d.output(b.content)
-	d.emit(ralph.Event{Kind: ralph.EventToolEnd, At: time.Now(), Tool: name, ToolID: id, Text: text, Lines: lines, Chars: chars, IsError: failed, Echo: echo})
+	name := d.ended(str(b.id, maxName), d.resultOf(b.content), failed, echo)
 	if !echo && !failed && d.todos.apply(name, structured) {
 		d.emitTodos()
 	}
@@ -44,37 +30,24 @@ func (d *claudeDecoder) emitTodos() {
 	d.emit(ralph.Event{Kind: ralph.EventTodo, At: time.Now(), Todos: d.todos.list()})
 }
 
-// output is the text of a tool result: a string, or a list of text and other
-// blocks. What is longer than an event may be is cut; lines and chars are then
-// how much there was, else 0.
-func (d *claudeDecoder) output(content []byte) (text string, lines, chars int) {
-	d.scratch = d.scratch[:0]
-	var lineEnds, left int // of what was left out
-	add := func(raw []byte) {
-		var rest []byte
-		d.scratch, rest = unescape(d.scratch, raw, maxOutput)
-		l, c := measure(rest)
-		lineEnds, left = lineEnds+l, left+c
+// resultOf is the text of a tool result: a string, or a list of text and other
+// blocks.
+func (d *claudeDecoder) resultOf(content []byte) output {
+	o := d.output()
+	if o.addString(content) {
+		return o
 	}
-	if raw, ok := inner(content); ok {
-		add(raw)
-	} else {
-		for i, b := range scanBlocks(&scanner{b: content}, nil) {
-			if i > 0 {
-				add([]byte(`\n`))
-			}
-			if kind := str(b.kind, maxName); kind != "text" {
-				add([]byte("[" + kind + "]"))
-			} else if raw, ok := inner(b.text); ok {
-				add(raw)
-			}
+	for i, b := range scanBlocks(&scanner{b: content}, nil) {
+		if i > 0 {
+			o.add([]byte(`\n`))
+		}
+		if kind := str(b.kind, maxName); kind != "text" {
+			o.add([]byte("[" + kind + "]"))
+		} else {
+			o.addString(b.text)
 		}
 	}
-	text = valid(d.scratch)
-	if left == 0 {
-		return text, 0, 0
-	}
-	return text, strings.Count(text, "\n") + lineEnds + 1, utf8.RuneCountInString(text) + left
+	return o
 }
 
 // summaryKeys are the inputs that say best what a tool call is about, best

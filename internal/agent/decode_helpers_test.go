@@ -29,7 +29,7 @@ func decodeClaude(stream string, size, exit int) decoded {
 // decodeClaudeLines is decodeClaude with a bound of its own for a line.
 func decodeClaudeLines(stream string, size, exit, limit int) decoded {
 	var got decoded
-	d := newClaudeDecoder(func(e ralph.Event) { got.events = append(got.events, e) }, func() { got.finished++ })
+	d := newClaudeDecoder("claude", func(e ralph.Event) { got.events = append(got.events, e) }, func() { got.finished++ })
 	d.out.limit = limit
 	feed(d, stream, size)
 	got.turn, got.failure, got.done = d.Turn(), d.Failure(exit), d.Done()

@@ -44,10 +44,10 @@ func checkDisplay(o Options) error {
 	return nil
 }
 
-// display starts the command; nil when there is none. It has the agent's
+// display starts the command; nil when there is none, or the run is over. It has the agent's
 // surroundings without its credentials.
 func (c *CLI) display(ctx context.Context) *display {
-	if c.o.Display == "" {
+	if c.o.Display == "" || ctx.Err() != nil {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -75,7 +75,7 @@ func (c *CLI) display(ctx context.Context) *display {
 		case exit.Why == proc.Cancelled:
 			out.note("the display filter did not end in time and was ended")
 		case left > 0 || !over:
-			out.note("the display filter " + exitText(exitCode(exit)) + " before it had read everything; the rest is not shown")
+			out.note("the display filter " + ExitText(exitCode(exit)) + " before it had read everything; the rest is not shown")
 		}
 	}()
 	return d

@@ -169,7 +169,7 @@ func (d *filtered) Failure(exit int) *ralph.Failure {
 	}
 	switch {
 	case exit != 0:
-		return &ralph.Failure{Kind: ralph.FailureCrash, Message: clip(said("the agent "+exitText(exit), d.LastWords()), maxMessage)}
+		return &ralph.Failure{Kind: ralph.FailureCrash, Message: clip(said("the agent "+ExitText(exit), d.LastWords()), maxMessage)}
 	case d.values == 0 && d.noise > 0:
 		return &ralph.Failure{Kind: ralph.FailureMalformed,
 			Message: clip(said("the agent exited with code 0, and no line of its output was JSON", d.LastWords()), maxMessage)}
@@ -199,9 +199,10 @@ func (d *filtered) LastWords() string {
 	return d.lastNoise
 }
 
-// decoder reads one turn: the agent's own, or with a Filter around it.
+// decoder reads one turn: the agent's own, or with a Filter around it. In text
+// mode there is nothing to filter.
 func (c *CLI) decoder(p ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
-	if c.filter == nil {
+	if c.filter == nil || c.o.Plain {
 		return c.format.decoder(c.o, p, emit, finished)
 	}
 	words := text{}.decoder(c.o, p, emit, finished)

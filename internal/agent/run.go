@@ -13,7 +13,8 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 )
 
-// Run asks the agent once. The prompt goes to its stdin, whatever its size.
+// Run asks the agent once. The prompt goes to its stdin, whatever its size, or
+// is an argument where the CLI takes it in no other way.
 // When the agent says its final result, the process gets Limits.FinishGrace to
 // end; what lingers is ended, and the turn counts by its result.
 //
@@ -21,23 +22,32 @@ import (
 // shell in front of it says so with 126 or 127.
 func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
 	started := time.Now()
+	o, q, stdin, done, err := c.handOver(p)
+	defer done()
+	if err != nil {
+		return ralph.Turn{}, err
+	}
+	now := *c // with the options of this turn
+	now.o = o
+	c = &now
 	finished := make(chan struct{})
 	show := c.display(ctx)
 	d := show.around(c.decoder(p, emit, sync.OnceFunc(func() { close(finished) })))
 	s := &stream{d: d, log: c.o.Log}
 	stdout, stderr := &pipe{s, d.Stdout}, &pipe{s, d.Stderr}
-	if c.format.merged() {
+	if c.format.merged(o) {
 		stderr = stdout // one pipe for both keeps the order
 	}
 
 	exit, err := c.o.Process.Run(ctx, proc.Command{
-		Argv:     c.format.argv(c.o, p),
+		Argv:     c.argv(o, q),
 		Dir:      c.o.Dir,
-		Env:      c.format.environ(c.o),
-		Stdin:    strings.NewReader(p.Text),
+		Env:      c.format.environ(o),
+		Stdin:    strings.NewReader(stdin),
 		Stdout:   stdout,
 		Stderr:   stderr,
 		Limits:   c.o.Limits,
+		Linger:   c.o.Linger,
 		Finished: finished,
 	})
 	s.close()
@@ -53,7 +63,7 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 	turn.ExitCode, turn.OutputBytes = exitCode(exit), exit.OutputBytes
 	if notFound := turn.ExitCode == 126 || turn.ExitCode == 127; notFound && exit.Why == proc.Exited && !d.Done() && turn.Tools == 0 {
 		return ralph.Turn{}, fmt.Errorf("agent %q: cannot be started: %s; is agent-command right, and installed?",
-			c.o.Name, said(exitText(turn.ExitCode), d.LastWords()))
+			c.o.Name, said(ExitText(turn.ExitCode), d.LastWords()))
 	}
 	turn.Failure = c.failure(exit, d)
 	emit(ralph.Event{Kind: ralph.EventResult, At: time.Now(), Turn: &turn})
@@ -64,7 +74,7 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 // result stands, whatever ended the process afterwards.
 func (c *CLI) failure(exit proc.Exit, d decoder) *ralph.Failure {
 	if exit.Why == proc.Exited {
-		return d.Failure(exitCode(exit))
+		return d.Failure(shellCode(exit))
 	}
 	if d.Done() {
 		return d.Failure(0)
@@ -79,16 +89,8 @@ func (c *CLI) failure(exit proc.Exit, d decoder) *ralph.Failure {
 	case proc.Cancelled:
 		return &ralph.Failure{Kind: ralph.FailureCancelled, Message: "the run was cancelled"}
 	default:
-		return d.Failure(exitCode(exit))
+		return d.Failure(shellCode(exit))
 	}
-}
-
-// exitCode is the exit code, -1 when a signal ended the process.
-func exitCode(e proc.Exit) int {
-	if e.Signal != 0 {
-		return -1
-	}
-	return e.Code
 }
 
 // stream hands the child's output to the log and to the decoder, one piece at

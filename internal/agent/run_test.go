@@ -89,7 +89,7 @@ func TestRunClaude(t *testing.T) {
 		{name: "result and hangs until the time limit", role: "hang", file: "success_tool", limits: proc.Limits{Time: time.Second}, want: "none", marker: true, exit: -1},
 		{name: "no result and hangs", role: "hang", file: "sigterm_tool", limits: proc.Limits{Time: time.Second}, want: "timeout", message: "iteration-timeout (1s)", exit: -1},
 		{name: "silent", role: "hang", file: "sigterm_tool", limits: proc.Limits{Silence: time.Second}, want: "idle", message: "idle-timeout (1s)", exit: -1},
-		{name: "dies in a line", role: "half", file: "success_tool", want: "crash", message: "signal", exit: -1},
+		{name: "dies in a line", role: "half", file: "success_tool", want: "crash", message: "137 (killed)", exit: -1},
 		{name: "exit 0 without a result", role: "deaf", file: "sigterm_tool", want: "malformed", message: "without a final result"},
 		{name: "floods", role: "flood", file: "sigterm_tool", limits: proc.Limits{OutputBytes: 1 << 20}, want: "output-limit", message: "1048576", exit: -1},
 		{name: "refuses its flags", role: "fail", file: "bad_flag", want: "crash", message: "unknown option '--no-such-flag'", exit: 1},
@@ -152,7 +152,7 @@ func TestRunNotStarted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.Run(t.Context(), ralph.Prompt{Text: "p"}, func(ralph.Event) {}); err == nil || !strings.Contains(err.Error(), "127: sh: 1: claude: not found") {
+		if _, err := a.Run(t.Context(), ralph.Prompt{Text: "p"}, func(ralph.Event) {}); err == nil || !strings.Contains(err.Error(), "127 (not found): sh: 1: claude: not found") {
 			t.Errorf("Run(%s, exit 127) = %v, want an error with its last words", name, err)
 		}
 		o.Command = []string{filepath.Join(t.TempDir(), "absent")}

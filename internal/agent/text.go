@@ -20,7 +20,11 @@ func (text) argv(o Options, _ ralph.Prompt) []string {
 
 func (text) environ(o Options) []string { return without(o.Env, "CLAUDECODE") }
 
-func (text) merged() bool { return true }
+func (text) merged(Options) bool { return true }
+
+func (text) ways() ways { return ways{} }
+
+func (text) credentials() (keys, providers []string) { return nil, nil }
 
 func (text) ready(Options) error { return nil }
 
@@ -109,10 +113,12 @@ func (d *textDecoder) Turn() ralph.Turn {
 // Done is never known of a text agent before it exits.
 func (d *textDecoder) Done() bool { return false }
 
-func (d *textDecoder) Failure(exit int) *ralph.Failure {
+func (d *textDecoder) Failure(exit int) *ralph.Failure { return d.judge(exit, d.LastWords()) }
+
+func (d *textDecoder) judge(exit int, words string) *ralph.Failure {
 	switch {
 	case exit != 0:
-		return &ralph.Failure{Kind: ralph.FailureCrash, Message: clip(said("the agent "+exitText(exit), d.LastWords()), maxMessage)}
+		return &ralph.Failure{Kind: ralph.FailureCrash, Message: clip(said("the agent "+ExitText(exit), words), maxMessage)}
 	case !d.spoke:
 		return &ralph.Failure{Kind: ralph.FailureEmpty, Message: "the agent exited with code 0 and printed nothing"}
 	}
@@ -120,7 +126,10 @@ func (d *textDecoder) Failure(exit int) *ralph.Failure {
 }
 
 // LastWords is the last line that is not blank.
-func (d *textDecoder) LastWords() string {
-	s := strings.TrimSpace(d.final.String())
+func (d *textDecoder) LastWords() string { return lastLine(d.final.String()) }
+
+// lastLine is the last line that is not blank, bounded.
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
 	return oneLine(s[strings.LastIndexByte(s, '\n')+1:])
 }

@@ -1,0 +1,52 @@
+package agent
+
+import (
+	"errors"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// amp is Amp, @sourcegraph/amp 0.0.17. Its server cannot be stood in for, so
+// only its command line and its failures before a login were ever seen; its
+// stream is documented to be that of claude.
+type amp struct{}
+
+// argv asks for one unattended turn. -x takes the prompt from stdin when it
+// stands last.
+func (amp) argv(o Options, _ ralph.Prompt) []string {
+	args := strip(o.Args,
+		option{names: []string{"-x", "--execute", "--dangerously-allow-all"}})
+	argv := command(o, "amp")
+	argv = append(argv[:1:1], strip(argv[1:], option{names: []string{"-x", "--execute", "--dangerously-allow-all", "--stream-json"}})...)
+	if o.Plain {
+		args = strip(args, option{names: []string{"--stream-json", "--stream-json-thinking", "--stream-json-input"}})
+		argv = append(argv, args...)
+	} else {
+		argv = append(argv, strip(args, option{names: []string{"--stream-json"}})...)
+		argv = append(argv, "--stream-json")
+	}
+	return append(argv, "--dangerously-allow-all", "-x")
+}
+
+func (amp) environ(o Options) []string { return without(o.Env, "CLAUDECODE") }
+
+func (amp) credentials() (keys, providers []string) {
+	return []string{"AMP_API_KEY"}, []string{"AMP_URL", "AMP_SETTINGS_FILE"}
+}
+
+// ready wants a key or a login: without them amp waits for a code from a
+// browser.
+func (amp) ready(o Options) error {
+	if hasKey(o, amp{}) || holds(inHome(o, ".local", "share", "amp"), "secrets.json") {
+		return nil
+	}
+	return errors.New("no credentials: set AMP_API_KEY, or log in with amp first")
+}
+
+func (amp) merged(Options) bool { return false }
+
+func (amp) ways() ways { return ways{} }
+
+func (amp) decoder(_ Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
+	return newClaudeDecoder("amp", emit, finished)
+}

@@ -1,0 +1,78 @@
+package agent
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// cline is the Cline CLI, cline 3.0.
+type cline struct{}
+
+// argv asks for one unattended turn; approval of all tools is the CLI's
+// default. The prompt is an argument: cline refuses one that comes on stdin
+// alone. p is what stands there, see [handOver].
+func (cline) argv(o Options, p ralph.Prompt) []string {
+	argv := command(o, "cline")
+	args := strip(o.Args, option{names: []string{"--json"}})
+	argv = append(argv[:1:1], strip(argv[1:], option{names: []string{"--json"}})...)
+	if !o.Plain {
+		argv = append(argv, "--json")
+	}
+	if o.Model != "" && !has(args, "-m", "--model") {
+		argv = append(argv, "-m", o.Model)
+	}
+	return append(append(argv, args...), operand(p.Text))
+}
+
+// operand keeps a prompt from being taken for an option or for a command of
+// the CLI's.
+func operand(prompt string) string {
+	if strings.HasPrefix(prompt, "-") || !strings.ContainsAny(prompt, " \t\n") {
+		return "\n" + prompt
+	}
+	return prompt
+}
+
+// environ turns off what phones home and updates itself, unless the user
+// decided otherwise.
+func (cline) environ(o Options) []string {
+	env := without(o.Env, "CLAUDECODE")
+	for _, name := range []string{"CLINE_NO_AUTO_UPDATE", "CLINE_TELEMETRY_DISABLED"} {
+		if lookup(env, name) == "" {
+			env = append(without(env, name), name+"=1")
+		}
+	}
+	return env
+}
+
+// credentials are of cline itself and of the providers asked for most; a key
+// of another one takes a pass-env.
+func (cline) credentials() (keys, providers []string) {
+	return []string{"CLINE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"},
+		[]string{"CLINE_PROVIDER", "CLINE_MODEL", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_API_BASE_URL"}
+}
+
+// ready refuses only where there is nothing that looks like a key or like a
+// configuration: cline knows a hundred providers.
+func (cline) ready(o Options) error {
+	looksLikeKey := func(kv string) bool {
+		name, value, _ := strings.Cut(kv, "=")
+		return value != "" && (strings.HasSuffix(name, "_API_KEY") || strings.HasSuffix(name, "_TOKEN") || strings.HasPrefix(name, "CLINE_"))
+	}
+	if slices.ContainsFunc(o.Env, looksLikeKey) || has(o.Args, "-k", "--key", "--config", "--data-dir") ||
+		holds(inHome(o), ".cline") {
+		return nil
+	}
+	return errors.New("no credentials: set CLINE_API_KEY or the key of your provider, or configure one with cline auth first")
+}
+
+func (cline) merged(Options) bool { return false }
+
+func (cline) ways() ways { return ways{argument: true} }
+
+func (cline) decoder(_ Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
+	return newClineDecoder(p.Text, emit, finished)
+}

@@ -1,0 +1,125 @@
+package agent
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// codex is OpenAI Codex, @openai/codex 0.169.
+type codex struct{}
+
+// argv asks for one unattended turn with a JSON stream. One switch turns off
+// approvals and codex's own sandbox, whatever its configuration says: what the
+// agent may touch is decided by our walls. It gives way to a sandbox the user
+// asked for. Analytics delay the exit by five seconds where there is no network.
+// The prompt is text on stdin: the name of a file as argument would be the
+// prompt itself.
+func (codex) argv(o Options, _ ralph.Prompt) []string {
+	argv := command(o, "codex")
+	args := o.Args
+	if len(argv) > 1 && isExec(argv[len(argv)-1]) {
+		argv = argv[:len(argv)-1]
+	}
+	if len(args) > 0 && isExec(args[0]) {
+		args = args[1:]
+	}
+	if n := len(args); n > 0 && args[n-1] == "-" {
+		args = args[:n-1]
+	}
+	args = strip(args,
+		option{names: []string{"--json", "--experimental-json", "--skip-git-repo-check"}},
+		option{names: []string{"--dangerously-bypass-approvals-and-sandbox", "--yolo"}})
+	if o.Plain {
+		args = strip(args, option{names: []string{"-o", "--output-last-message"}, value: true})
+	}
+	argv = append(argv, "exec")
+	if !o.Plain {
+		argv = append(argv, "--json")
+	}
+	if !has(args, "-s", "--sandbox", "--approve-for-me") {
+		argv = append(argv, "--dangerously-bypass-approvals-and-sandbox")
+	}
+	argv = append(argv, "--skip-git-repo-check", "-c", "analytics.enabled=false")
+	if o.Model != "" && !has(args, "-m", "--model") {
+		argv = append(argv, "-m", o.Model)
+	}
+	argv = append(argv, args...)
+	if o.Plain && o.answer.path != "" {
+		argv = append(argv, "-o", o.answer.path)
+	}
+	return append(argv, "-")
+}
+
+func isExec(arg string) bool { return arg == "exec" || arg == "e" }
+
+// environ gives codex the key under the name it reads unattended; the usual
+// name is for its login only. A login of its own is left alone.
+func (codex) environ(o Options) []string {
+	env := without(o.Env, "CLAUDECODE")
+	if key := lookup(env, "OPENAI_API_KEY"); key != "" && lookup(env, "CODEX_API_KEY") == "" &&
+		lookup(env, "CODEX_ACCESS_TOKEN") == "" && !holds(codexHome(o), "auth.json") {
+		env = append(without(env, "CODEX_API_KEY"), "CODEX_API_KEY="+key)
+	}
+	return env
+}
+
+func (codex) credentials() (keys, providers []string) {
+	return []string{"CODEX_API_KEY", "OPENAI_API_KEY", "CODEX_ACCESS_TOKEN"},
+		[]string{"OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT"}
+}
+
+// ready wants a key, a login, or a configuration: it may name a provider that
+// needs no key of ours.
+func (codex) ready(o Options) error {
+	if hasKey(o, codex{}) || holds(codexHome(o), "auth.json", "config.toml") {
+		return nil
+	}
+	return errors.New("no credentials: set CODEX_API_KEY or OPENAI_API_KEY, or log in with codex first")
+}
+
+// codexHome is the folder codex keeps its configuration and its login in.
+func codexHome(o Options) string {
+	if dir := lookup(o.Env, "CODEX_HOME"); dir != "" {
+		return dir
+	}
+	return inHome(o, ".codex")
+}
+
+func (codex) merged(Options) bool { return false }
+
+func (codex) ways() ways { return ways{answer: true, logged: true} }
+
+func (codex) decoder(_ Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
+	return newCodexDecoder(emit, finished)
+}
+
+// hasKey says that one of the agent's keys is set.
+func hasKey(o Options, f format) bool {
+	keys, _ := f.credentials()
+	return slices.ContainsFunc(keys, func(name string) bool { return lookup(o.Env, name) != "" })
+}
+
+// inHome is a path below the child's home; empty when it has none.
+func inHome(o Options, path ...string) string {
+	home := lookup(o.Env, "HOME")
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{home}, path...)...)
+}
+
+// holds says that one of the files is in the folder, or that nobody but the CLI
+// can tell.
+func holds(dir string, files ...string) bool {
+	if dir == "" {
+		return false
+	}
+	return slices.ContainsFunc(files, func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return !errors.Is(err, os.ErrNotExist)
+	})
+}

@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+const (
+	// maxArgument bounds a prompt that is an argument; the kernel's own limit
+	// for one is 128 KiB.
+	maxArgument = 100 << 10
+	// maxAnswer bounds the answer read from a file.
+	maxAnswer = 1 << 20
+)
+
+// ways are how a CLI takes a prompt and gives an answer back.
+type ways struct {
+	argument bool // the prompt is an argument; else it comes on stdin
+	answer   bool // in text mode the last message is left in a file
+	logged   bool // prompts are kept
+}
+
+// file is one in the scratch folder. The folder is held open, so that a child
+// cannot put another one in its place; the name is random, and nothing there is
+// followed out of the folder.
+type file struct {
+	root *os.Root // nil: no file
+	name string
+	path string // as the child sees it
+}
+
+func newFile(root *os.Root, dir, kind string) file {
+	name := "ralph-" + kind + "-" + rand.Text() + ".txt"
+	return file{root: root, name: name, path: filepath.Join(dir, name)}
+}
+
+// write makes the file, readable by nobody but us and the folder's owner.
+func (f file) write(text string) error {
+	w, err := f.root.OpenFile(f.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if dir, err := f.root.Stat("."); err == nil {
+		giveTo(w, dir)
+	}
+	_, err = io.WriteString(w, text)
+	if e := w.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// read is what the child left in the file, at most maxAnswer bytes; empty when
+// there is no regular file. It is called when the child is gone.
+func (f file) read() string {
+	if f.root == nil {
+		return ""
+	}
+	before, err := f.root.Lstat(f.name)
+	if err != nil || !before.Mode().IsRegular() {
+		return ""
+	}
+	r, err := f.root.Open(f.name)
+	if err != nil {
+		return ""
+	}
+	defer r.Close()
+	if now, err := r.Stat(); err != nil || !os.SameFile(before, now) {
+		return ""
+	}
+	b, _ := io.ReadAll(io.LimitReader(r, maxAnswer))
+	return valid(b)
+}
+
+func (f file) remove() {
+	if f.root != nil {
+		_ = f.root.Remove(f.name) // it may never have been made
+	}
+}
+
+// handOver prepares how a prompt reaches the CLI: o and q are for its argv, the
+// returned text is for its stdin. done is called when the turn is over.
+func (c *CLI) handOver(p ralph.Prompt) (o Options, q ralph.Prompt, stdin string, done func(), err error) {
+	o, q, done = c.o, p, func() {}
+	w := c.format.ways()
+	if w.logged && o.PromptLog != nil {
+		o.PromptLog(fmt.Sprintf("prompt_%03d.txt", p.Iteration), p.Text)
+	}
+	if o.Exact {
+		return o, q, p.Text, done, nil
+	}
+	if w.answer && o.Plain && c.scratch != nil {
+		o.answer = newFile(c.scratch, o.Scratch, "answer")
+		done = o.answer.remove
+	}
+	if !w.argument {
+		return o, q, p.Text, done, nil
+	}
+	if len(p.Text) <= maxArgument {
+		return o, q, "", done, nil
+	}
+	if c.scratch == nil {
+		return o, q, "", done, fmt.Errorf("agent %q: takes its prompt as an argument, and %d bytes are too long for one (%d) without a folder for a file", o.Name, len(p.Text), maxArgument)
+	}
+	task := newFile(c.scratch, o.Scratch, "task")
+	if err := task.write(p.Text); err != nil {
+		return o, q, "", task.remove, fmt.Errorf("agent %q: prompt: %w", o.Name, err)
+	}
+	q.Text = "Your whole task stands in the file " + task.path + "\nRead all of that file first, then do what it says, as if it stood here."
+	return o, q, "", task.remove, nil
+}
+
+// argv is the command line for what handOver prepared.
+func (c *CLI) argv(o Options, p ralph.Prompt) []string {
+	if o.Exact {
+		return append(command(o, c.o.Name), o.ExactArgs...)
+	}
+	return c.format.argv(o, p)
+}
+
+// Argv is the command line for a prompt, for showing it: where the prompt is an
+// argument it says <prompt>, and <file> for the file an answer is left in.
+func (c *CLI) Argv(p ralph.Prompt) []string {
+	o := c.o
+	if c.scratch != nil && c.format.ways().answer {
+		o.answer.path = "<file>"
+	}
+	if c.format.ways().argument {
+		p.Text = "<the prompt>"
+		argv := c.argv(o, p)
+		for i := range argv {
+			if argv[i] == p.Text {
+				argv[i] = "<prompt>"
+			}
+		}
+		return argv
+	}
+	return c.argv(o, p)
+}
