@@ -160,10 +160,17 @@ func (r *Repo) returnIndex() error {
 func (r *Repo) exclusions() []string {
 	var specs []string
 	for _, p := range r.runFiles {
-		if dir, _, ok := strings.Cut(strings.TrimPrefix(p, r.prefix), "/"); ok {
-			if info, err := os.Lstat(filepath.Join(r.opt.Dir, dir)); err == nil && !info.IsDir() {
-				p = r.prefix + dir
+		rest := strings.TrimPrefix(p, r.prefix)
+		for i := strings.IndexByte(rest, '/'); i > 0; {
+			if info, err := os.Lstat(filepath.Join(r.opt.Dir, rest[:i])); err == nil && !info.IsDir() {
+				p = r.prefix + rest[:i]
+				break
 			}
+			next := strings.IndexByte(rest[i+1:], '/')
+			if next < 0 {
+				break
+			}
+			i += 1 + next
 		}
 		specs = append(specs, ":(exclude,top,glob)"+wildcard(p), ":(exclude,top,glob)"+wildcard(p)+"/**")
 	}

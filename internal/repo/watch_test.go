@@ -136,3 +136,26 @@ func TestCheckpointOwn(t *testing.T) {
 	}
 	equal(t, "log", git(t, f.dir, "log", "--format=%an: %s", "main..ralph/work"), []string{"octo: ralph: iteration", "Agent: agent: one"})
 }
+
+// A link where one of the folders of a run file belongs stops nothing.
+func TestLinkInTheWayToARunFile(t *testing.T) {
+	t.Parallel()
+	for _, link := range []string{"tools", "tools/logs"} {
+		t.Run(link, func(t *testing.T) {
+			t.Parallel()
+			_, dir := workspace(t)
+			r := begin(t, dir, "", func(o *repo.Options) { o.RunFiles = []string{"tools/logs/session-*.log"} })
+			write(t, filepath.Join(dir, "elsewhere/logs/session-1.log"), "x\n")
+			if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, link)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, link)); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(dir, "work.txt"), "work\n")
+			if c := r.snapshot(t); c.Files != 2 {
+				t.Errorf("Snapshot() = %+v, want the two files beside the link", c)
+			}
+		})
+	}
+}
