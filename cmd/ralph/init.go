@@ -46,7 +46,8 @@ go.mod, Cargo.toml and pyproject.toml; nothing of the project is executed.`
 
 // Run writes settings or a preset. Nothing is left behind when it cannot, or
 // when it is interrupted.
-func (c initCmd) Run(a *app, done *exit) error {
+func (c *initCmd) Run(a *app, done *exit) error {
+	c.trim()
 	if problems := c.problems(); len(problems) > 0 {
 		for _, p := range problems {
 			fmt.Fprintln(a.stderr, "ralph:", p)
@@ -83,10 +84,10 @@ func (c initCmd) Run(a *app, done *exit) error {
 }
 
 // interview shows what there is, asks, and writes.
-func (c initCmd) interview(a *app, folder *starter.Folder, found starter.Proposal) error {
+func (c *initCmd) interview(a *app, folder *starter.Folder, found starter.Proposal) error {
 	ctx, cancel := a.signals(func(text string) { fmt.Fprint(a.stderr, "\n"+text) })
 	defer cancel()
-	talk := starter.NewDialogue(ctx, a.stdin, a.stdout)
+	talk := starter.NewDialogue(ctx.Done(), a.stdin, a.stdout)
 	existing, err := folder.Existing()
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func (a *app) show(e starter.Existing) {
 }
 
 // script writes what the flags say. They were checked before.
-func (c initCmd) script(a *app, folder *starter.Folder, found starter.Proposal) error {
+func (c *initCmd) script(a *app, folder *starter.Folder, found starter.Proposal) error {
 	s := starter.Defaults()
 	if s.Agent.Command = c.Agent; c.Agent == "" {
 		s.Agent.Command = found.Agent
@@ -168,7 +169,7 @@ func (c initCmd) script(a *app, folder *starter.Folder, found starter.Proposal) 
 }
 
 // preset writes the files of `ralph plan` and `ralph build`.
-func (c initCmd) preset(a *app, folder *starter.Folder, found starter.Proposal) error {
+func (c *initCmd) preset(a *app, folder *starter.Folder, found starter.Proposal) error {
 	agent := c.Agent
 	if agent == "" {
 		agent = found.Agent
@@ -191,8 +192,18 @@ func (c initCmd) preset(a *app, folder *starter.Folder, found starter.Proposal) 
 	return err
 }
 
+// trim takes the blanks off that an answer would lose, too.
+func (c *initCmd) trim() {
+	for _, text := range []*string{&c.Agent, &c.MaxIterations, &c.CompletionResponse, &c.SCMCommand} {
+		*text = strings.TrimSpace(*text)
+	}
+	for i, command := range c.Guardrail {
+		c.Guardrail[i] = strings.TrimSpace(command)
+	}
+}
+
 // problems lists everything that is wrong with the flags.
-func (c initCmd) problems() []string {
+func (c *initCmd) problems() []string {
 	var list []string
 	wrong := func(flag, value string, err error) {
 		if err != nil {
@@ -229,7 +240,7 @@ func (c initCmd) problems() []string {
 	wrong("--completion-response", c.CompletionResponse, errors.Join(starter.Line(c.CompletionResponse), starter.Completion(c.CompletionResponse)))
 	for _, command := range c.Guardrail {
 		err := starter.Line(command)
-		if strings.TrimSpace(command) == "" {
+		if command == "" {
 			err = errors.New("give a command")
 		}
 		wrong("--guardrail", command, err)

@@ -163,6 +163,7 @@ func (f *Folder) write(name string, data []byte, overwrite bool) (err error) {
 		switch err := f.root.Mkdir(dir, 0o755); {
 		case err == nil:
 			made = append(made, dir)
+			f.give(f.root, dir)
 		case !errors.Is(err, fs.ErrExist):
 			return f.unwritable(dir, err)
 		}
@@ -200,6 +201,7 @@ func (f *Folder) replace(dir *os.Root, name string, data []byte) error {
 	if err != nil {
 		return f.unwritable(name, err)
 	}
+	f.give(dir, temp)
 	_, err = file.Write(data)
 	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
 		err = dir.Rename(temp, path.Base(name))
@@ -209,6 +211,19 @@ func (f *Folder) replace(dir *os.Root, name string, data []byte) error {
 		return f.unwritable(name, err)
 	}
 	return nil
+}
+
+// give hands what root made to the owner of the project, who works on without
+// being root. Where that is refused, it stays root's.
+func (f *Folder) give(dir *os.Root, name string) {
+	if os.Geteuid() != 0 {
+		return
+	}
+	if info, err := f.root.Stat("."); err == nil {
+		if owner, ok := info.Sys().(*syscall.Stat_t); ok {
+			_ = dir.Lchown(name, int(owner.Uid), int(owner.Gid))
+		}
+	}
 }
 
 // unwritable says what a user can do about it.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/org/ralph-action/internal/starter"
@@ -278,6 +279,30 @@ func TestWriteSettingsFails(t *testing.T) {
 	}
 	if got := tree(t, dir); len(got) > 0 {
 		t.Errorf("files %q, want none", got)
+	}
+}
+
+// What root makes in somebody's project is theirs.
+func TestWriteSettingsOwner(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	folder, dir := project(t)
+	if err := os.Chown(dir, 4711, 4712); err != nil {
+		t.Fatal(err)
+	}
+	if err := folder.WriteSettings(starter.Defaults(), false); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".ralph", starter.SettingsPath} {
+		info, err := os.Lstat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if owner := info.Sys().(*syscall.Stat_t); owner.Uid != 4711 || owner.Gid != 4712 {
+			t.Errorf("%s belongs to %d:%d, want 4711:4712", name, owner.Uid, owner.Gid)
+		}
 	}
 }
 

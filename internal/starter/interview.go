@@ -2,7 +2,6 @@ package starter
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,13 +9,13 @@ import (
 	"strings"
 )
 
-// ErrStopped says that the answers ended, or the context did, before the
-// questions.
+// ErrStopped says that the answers ended, or the dialogue was stopped, before
+// the questions.
 var ErrStopped = errors.New("interrupted")
 
 // Dialogue asks questions and reads answers, one line each.
 type Dialogue struct {
-	ctx   context.Context //nolint:containedctx // a dialogue lives within one call of the command
+	stop  <-chan struct{}
 	out   io.Writer
 	lines chan line
 	err   error // of out, and the first only
@@ -32,11 +31,11 @@ const maxLine = 64 << 10
 
 var errLong = fmt.Errorf("that is longer than %d characters", maxText)
 
-// NewDialogue reads answers from in until it or the context ends. A reader that
-// blocks beyond that, as a terminal does, keeps one goroutine until the process
-// ends.
-func NewDialogue(ctx context.Context, in io.Reader, out io.Writer) *Dialogue {
-	d := &Dialogue{ctx: ctx, out: out, lines: make(chan line)}
+// NewDialogue reads answers from in until it ends or stop is closed. A reader
+// that blocks beyond that, as a terminal does, keeps one goroutine until the
+// process ends.
+func NewDialogue(stop <-chan struct{}, in io.Reader, out io.Writer) *Dialogue {
+	d := &Dialogue{stop: stop, out: out, lines: make(chan line)}
 	go func() {
 		defer close(d.lines)
 		r := bufio.NewReaderSize(in, maxLine)
@@ -44,7 +43,7 @@ func NewDialogue(ctx context.Context, in io.Reader, out io.Writer) *Dialogue {
 			l := read(r)
 			select {
 			case d.lines <- l:
-			case <-ctx.Done():
+			case <-stop:
 				return
 			}
 			if l.err != nil && !errors.Is(l.err, errLong) {
@@ -85,10 +84,10 @@ func (d *Dialogue) ask(question string, accept func(answer string) error) error 
 			if ok {
 				answer = l
 			}
-		case <-d.ctx.Done():
+		case <-d.stop:
 		}
 		switch {
-		case d.ctx.Err() != nil:
+		case d.stopped():
 			return ErrStopped
 		case errors.Is(answer.err, errLong):
 			d.say("  " + answer.err.Error() + "\n")
@@ -107,6 +106,15 @@ func (d *Dialogue) ask(question string, accept func(answer string) error) error 
 			return nil
 		}
 		d.say("  " + err.Error() + "\n")
+	}
+}
+
+func (d *Dialogue) stopped() bool {
+	select {
+	case <-d.stop:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -142,7 +142,7 @@ func TestInterview(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			d := starter.NewDialogue(t.Context(), strings.NewReader(strings.Join(tc.answers, "\n")+"\n"), &out)
+			d := starter.NewDialogue(t.Context().Done(), strings.NewReader(strings.Join(tc.answers, "\n")+"\n"), &out)
 			got, err := d.Interview(tc.found)
 			if err != nil {
 				t.Fatalf("Interview: %v after\n%s", err, out.String())
@@ -165,21 +165,21 @@ func TestInterviewEnds(t *testing.T) {
 	t.Parallel()
 	const answers = "claude\n--verbose\n5\nOK\nmake test\nAPPEND\nhint\n\ny\ngit\ncommit\n"
 	for cut := range len(answers) {
-		d := starter.NewDialogue(t.Context(), strings.NewReader(answers[:cut]), io.Discard)
+		d := starter.NewDialogue(t.Context().Done(), strings.NewReader(answers[:cut]), io.Discard)
 		if got, err := d.Interview(starter.Proposal{}); !errors.Is(err, starter.ErrStopped) || !reflect.DeepEqual(got, starter.Settings{}) {
 			t.Errorf("Interview with %q = %+v, %v, want nothing and ErrStopped", answers[:cut], got, err)
 		}
 	}
 }
 
-// The end of the context ends a question that nobody answers. 001-35
+// A stopped dialogue ends a question that nobody answers. 001-35
 func TestInterviewInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	in, keyboard := io.Pipe()
 	defer keyboard.Close()
 	shown := make(chan struct{})
-	d := starter.NewDialogue(ctx, in, writer(func(p []byte) (int, error) {
+	d := starter.NewDialogue(ctx.Done(), in, writer(func(p []byte) (int, error) {
 		if strings.HasPrefix(string(p), "Maximum") {
 			close(shown)
 		}
@@ -203,7 +203,7 @@ func (w writer) Write(p []byte) (int, error) { return w(p) }
 func TestInterviewUnseen(t *testing.T) {
 	t.Parallel()
 	full := errors.New("disk full")
-	d := starter.NewDialogue(t.Context(), strings.NewReader("claude\n"), writer(func([]byte) (int, error) { return 0, full }))
+	d := starter.NewDialogue(t.Context().Done(), strings.NewReader("claude\n"), writer(func([]byte) (int, error) { return 0, full }))
 	if _, err := d.Interview(starter.Proposal{}); !errors.Is(err, full) {
 		t.Errorf("Interview = %v, want the writer's error", err)
 	}
