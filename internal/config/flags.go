@@ -120,7 +120,10 @@ func flagHelp(in Input) string {
 }
 
 func (in Input) defaultText() string {
-	if in.Default != "" {
+	switch {
+	case in.Default == "0" && in.Zero != "":
+		return "0 (" + in.Zero + ")"
+	case in.Default != "":
 		return in.Default
 	}
 	return in.DefaultDoc

@@ -78,7 +78,7 @@ func TestFlagsFollowTable(t *testing.T) {
 		if !in.NoFlag && !strings.Contains(help, strings.ReplaceAll(in.Help, "`", "")) {
 			t.Errorf("--help does not say about %s: %s", in.Name, in.Help)
 		}
-		if in.Default != "" && !in.NoFlag && !strings.Contains(help, "Default: "+strings.TrimSuffix(in.Default, ".")+".") {
+		if in.Default != "" && !in.NoFlag && !strings.Contains(help, "Default: "+strings.TrimSuffix(in.Default, ".")) {
 			t.Errorf("--help does not name the default of %s", in.Name)
 		}
 	}

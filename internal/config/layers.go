@@ -147,6 +147,9 @@ func (l *loader) readFile(f file) (map[string]value, bool) {
 	}
 	for name, v := range values {
 		v.from, v.kind = fromFile, f.kind
+		if v.key == "" {
+			v.key = v.where[strings.LastIndex(v.where, ": ")+len(": "):]
+		}
 		values[name] = v
 	}
 	return values, true

@@ -3,6 +3,7 @@ package config_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +23,7 @@ const durationPattern = `^(0|([0-9]+(\.[0-9]+)?(h|m|s|ms))+)$`
 func schema(t *testing.T) string {
 	t.Helper()
 	properties := object{}
+	exclusive := []object{{"not": object{"type": "object", "properties": object{"prompt": object{"type": "string"}, "prompt-file": object{"type": "string"}}, "required": []string{"prompt", "prompt-file"}}}}
 	for _, in := range config.Inputs() {
 		if in.NoFile {
 			continue
@@ -32,6 +34,13 @@ func schema(t *testing.T) string {
 			p["description"] = p["description"].(string) + " Default: " + in.DefaultDoc
 		}
 		properties[in.Name] = p
+		for _, name := range in.Aliases {
+			alias := maps.Clone(p)
+			alias["description"] = "The same as " + in.Name + "."
+			delete(alias, "default")
+			properties[name] = alias
+			exclusive = append(exclusive, object{"not": object{"type": "object", "required": []string{in.Name, name}}})
+		}
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -44,7 +53,7 @@ func schema(t *testing.T) string {
 		"description":          "The file .github/ralph.yml.",
 		"type":                 []string{"object", "null"},
 		"additionalProperties": false,
-		"not":                  object{"type": "object", "properties": object{"prompt": object{"type": "string"}, "prompt-file": object{"type": "string"}}, "required": []string{"prompt", "prompt-file"}},
+		"allOf":                exclusive,
 		"properties":           properties,
 		"$defs": object{
 			"duration": object{"type": []string{"string", "integer", "null"}, "pattern": durationPattern, "minimum": 0, "maximum": 0},
@@ -98,6 +107,9 @@ func property(in config.Input) object {
 	case config.Duration:
 		delete(p, "type")
 		p["$ref"] = "#/$defs/duration"
+		if in.Zero == "" {
+			p["not"] = object{"enum": []any{0, "0"}}
+		}
 	case config.Choice:
 		delete(p, "type")
 		var values []any
@@ -171,9 +183,12 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 		"agent-args: --foo 'a b'", "agent-args: [--max-turns, 5]", "labels: a, b", "labels: [a, 1]",
 		"guardrails: |\n  a\n  b", "guardrails: [a, {command: b, failAction: prepend, when: changes, timeout: 0}]",
 		"guardrails:\n  - command: a\n    hint:\n    timeout: 1m",
-		"agent: text\nagent-command: [cat]", "author: A <a@b>", "prompt: x", "working-directory: .",
+		"agent: text\nagent-command: [cat]", "maximum-iterations: 3", "restart-delay: 1ms", "mode: prompt\nprompt: x",
+		"commit: off", "scm-command: git\nscm-tasks: [commit, push]", "agent-exact-args: []", "color: never", "author: A <a@b>", "prompt: x", "working-directory: .",
 	}
 	bad := []string{
+		"max-iterations: 3\nmaximum-iterations: 3", "maximum-iterations: x", "poll-interval: 0", "max-restarts: 0", "output-truncate-chars: 0",
+		"commit: never", "delay: 3", "emoji: 1", "completion: both", "color: blue",
 		"- a", "max-iteration: 5", "max-iterations: -1", "max-iterations: 10001", "max-iterations: 1.5", "max-iterations: ten",
 		"max-iterations: [1]", "max-cost-usd: 0", "max-cost-usd: -1", "max-tokens: 0", "idle-timeout: 30", "idle-timeout: soon",
 		"idle-timeout: -1s", "push: maybe", "summary: 1", "mode: tasks", "agent: gpt", "github-token: abcdef", "config: x",

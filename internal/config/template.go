@@ -24,25 +24,23 @@ func (l *loader) validateTask(values map[string]value) {
 	case hasText && hasFile:
 		l.report(text.where, "there are two prompts, %s is the other: give only one of them", file.where)
 		return
-	case hasText || hasFile:
-	case l.mode == ModePlan || l.mode == ModeBuild:
-		l.template()
+	case hasText || hasFile || (l.mode == ModePlan || l.mode == ModeBuild) && l.template():
 	case l.mode == ModeSupervise && (l.c.Agent == "text" || l.c.AgentExact):
-		return // the command knows its task
-	}
-	if !hasText && !hasFile && l.c.Prompt == "" && !l.c.BuiltinPrompt && l.c.PromptFile == "" {
+		// The command knows its task.
+	default:
 		l.report("prompt", "there is nothing to do: give the task as prompt or as prompt-file")
-		return
 	}
 	l.checkMarker(values)
 }
 
-// template takes the prompt of a mode from its file, or the built-in one.
-func (l *loader) template() {
+// template takes the prompt of a mode from its file, or the built-in one. It is
+// false when there is neither.
+func (l *loader) template() bool {
 	name := path.Join(l.c.Home, "prompts", l.mode+".md")
 	if _, err := l.root.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		l.c.Prompt, l.c.BuiltinPrompt = l.o.Prompts[l.mode], l.o.Prompts[l.mode] != ""
-		return
+		l.c.Prompt = l.o.Prompts[l.mode]
+		l.c.BuiltinPrompt = l.c.Prompt != ""
+		return l.c.BuiltinPrompt
 	}
 	l.c.PromptFile = name
 	switch data, problem := l.read(name, false, maxPrompt); {
@@ -53,6 +51,7 @@ func (l *loader) template() {
 	default:
 		l.c.Prompt = string(data)
 	}
+	return true
 }
 
 // checkMarker looks whether a prompt tells the agent how to end the loop, where
@@ -61,17 +60,18 @@ func (l *loader) checkMarker(values map[string]value) {
 	if l.c.Prompt == "" || l.c.CompletionRule || l.mode == ModeSupervise || l.mode == ModeRun && !l.o.Desk || l.c.Completion.Token == "" {
 		return
 	}
-	marker, has := l.c.Completion.Marker(), false
+	marker := l.c.Completion.Marker()
 	switch l.c.Completion.Kind {
+	case ralph.CompletionDoneFile:
+		return
 	case ralph.CompletionPromise:
-		has = strings.Contains(l.c.Prompt, marker)
+		if strings.Contains(l.c.Prompt, marker) {
+			return
+		}
 	case ralph.CompletionResponse:
-		has = strings.Contains(strings.ToLower(l.c.Prompt), strings.ToLower(marker))
-	default:
-		return
-	}
-	if has {
-		return
+		if strings.Contains(strings.ToLower(l.c.Prompt), strings.ToLower(marker)) {
+			return
+		}
 	}
 	what := "the prompt"
 	switch {
@@ -85,7 +85,12 @@ func (l *loader) checkMarker(values map[string]value) {
 		l.c.PromptInvalid = visible(l.scrub(what + " does not contain " + marker + ", so the loop could never end" + cure))
 		return
 	}
-	where := values["prompt"].whereOr(values["prompt-file"].whereOr("prompt"))
+	where := "mode " + l.mode
+	for _, name := range []string{"prompt", "prompt-file"} {
+		if v, ok := values[name]; ok {
+			where = v.where
+		}
+	}
 	l.warn(where, what+" does not contain "+marker+", so the agent does not know how to end the loop"+cure)
 }
 
@@ -96,11 +101,11 @@ func (l *loader) declare() {
 	if l.c.Variables == nil {
 		l.c.Variables = map[string]string{}
 	}
-	for name, text := range map[string]string{"MODE": l.mode, "PLAN_FILE": l.c.PlanFile} {
-		if _, taken := l.variables[name]; taken {
-			l.warn(name, "its value in the configuration file has no effect: it is "+text+" here")
+	for _, own := range [][2]string{{"MODE", l.mode}, {"PLAN_FILE", l.c.PlanFile}} {
+		if _, taken := l.variables[own[0]]; taken {
+			l.warn(own[0], "its value in the configuration file has no effect: it is "+own[1]+" here")
 		}
-		l.c.Variables[name] = text
+		l.c.Variables[own[0]] = own[1]
 	}
 	l.c.SpecsDir = cmp.Or(strings.TrimSpace(l.variables["SPECS_DIR"]), "specs")
 	l.c.Variables["SPECS_DIR"] = l.c.SpecsDir

@@ -48,14 +48,6 @@ func (l *loader) option(name, value string) string {
 	}
 }
 
-// where is where v was given, or its name when it was not.
-func (v value) whereOr(name string) string {
-	if v.given() {
-		return v.where
-	}
-	return name
-}
-
 func (l *loader) validateAgent(values map[string]value) {
 	command, has := values["agent-command"]
 	if has && len(l.c.AgentCommand) > 0 && strings.TrimSpace(l.c.AgentCommand[0]) == "" {
@@ -98,8 +90,8 @@ func (l *loader) validateOutput(values map[string]value) {
 	if l.c.OutputFormat != "text" || l.c.Agent == "text" && l.c.Stream {
 		return
 	}
-	for name, limit := range map[string]bool{"max-cost-usd": l.c.MaxCost > 0, "max-tokens": l.c.MaxTokens > 0} {
-		if limit {
+	for _, name := range []string{"max-cost-usd", "max-tokens"} {
+		if values[name].given() {
 			l.report(values[name].where, "it cannot be kept: in the agent's text mode (%s) nothing tells cost or tokens; use max-iterations or max-duration, or add %s",
 				cause.where, l.option("output-format", "json"))
 		}

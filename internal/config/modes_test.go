@@ -1,0 +1,211 @@
+package config_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// What a mode decides is in force when nobody says otherwise.
+func TestModes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		mode  string
+		desk  bool
+		flags []string
+		want  []string
+	}{
+		{"run", false, nil, []string{
+			"agent claude", "completion promise", "completion-rule true", "include-iteration-count true", "baseline true", "min-tool-calls 1",
+			"max-iterations 10", "on-agent-error retry", "stall-limit 5", "on-incomplete fail", "commit each-iteration", "delay 0",
+			"iteration-timeout 1h", "idle-timeout 15m", "max-duration 5h30m", "isolation auto",
+		}},
+		{"run", true, nil, []string{ // 001-09
+			"agent claude", "completion response", "completion-rule false", "include-iteration-count false", "baseline false", "min-tool-calls 0",
+			"max-iterations 10", "on-agent-error continue", "stall-limit 0", "on-incomplete fail", "commit agent", "delay 0",
+			"iteration-timeout 0", "idle-timeout 0", "max-duration 0", "isolation off",
+		}},
+		{"plan", true, nil, []string{ // 000-31, 000-39
+			"agent claude", "completion promise", "completion-rule false", "include-iteration-count false", "baseline false", "min-tool-calls 0",
+			"max-iterations 0", "on-agent-error retry", "stall-limit 0", "on-incomplete succeed", "commit agent", "delay 0",
+			"iteration-timeout 1h", "idle-timeout 15m", "max-duration 0", "isolation off", "max-retries 3",
+		}},
+		{"build", false, nil, []string{
+			"completion promise", "completion-rule false", "include-iteration-count false", "baseline true", "min-tool-calls 0",
+			"max-iterations 0", "on-agent-error retry", "stall-limit 5", "on-incomplete succeed", "commit each-iteration", "delay 0",
+			"iteration-timeout 1h", "idle-timeout 15m", "max-duration 5h30m", "isolation auto",
+		}},
+		{"prompt", true, []string{"prompt", "x"}, []string{"completion promise", "max-iterations 0", "on-incomplete succeed", "commit agent"}},
+		{"supervise", true, []string{"agent-command", "x", "task-dir", "task"}, []string{ // 002-03
+			"agent text", "completion done-file", "completion-rule false", "include-iteration-count false", "baseline false", "min-tool-calls 0",
+			"max-restarts 100", "on-agent-error restart", "stall-limit 0", "on-incomplete fail", "commit off", "delay 1s",
+			"child-wait-timeout 5m", "poll-interval 1s", "iteration-timeout 5m", "idle-timeout 0", "max-duration 0", "isolation off",
+		}},
+		{"supervise", false, []string{"agent-command", "x", "task-dir", "task"}, []string{
+			"agent text", "completion done-file", "stall-limit 0", "commit each-iteration", "max-duration 5h30m", "isolation auto",
+		}},
+	} {
+		o := config.LoadOptions{
+			Dir: workspace(t, map[string]string{"specs/": ""}), Desk: tt.desk, Prompts: map[string]string{"plan": "plan", "build": "build"},
+			Flags: pairs(tt.flags...), Inputs: map[string]string{},
+		}
+		if tt.desk {
+			o.Mode = tt.mode
+		} else {
+			o.Inputs["mode"] = tt.mode
+		}
+		if tt.mode == "run" {
+			o.Inputs["prompt"] = "go"
+		}
+		c, err := config.Load(o)
+		if err != nil || c.Mode != tt.mode {
+			t.Errorf("Load(%s, desk %v) = mode %q, %v", tt.mode, tt.desk, c.Mode, err)
+			continue
+		}
+		shown := c.Redacted()
+		for _, want := range tt.want {
+			name, text, _ := strings.Cut(want, " ")
+			if !strings.Contains("\n"+shown, "\n"+name+": "+text+" (default)\n") {
+				t.Errorf("Load(%s, desk %v): %s is not the default %s:\n%s", tt.mode, tt.desk, name, text, shown)
+			}
+		}
+	}
+}
+
+func pairs(list ...string) map[string]string {
+	m := map[string]string{}
+	for i := 0; i+1 < len(list); i += 2 {
+		m[list[i]] = list[i+1]
+	}
+	return m
+}
+
+// The table documents the action in mode run; every mode decides the same
+// inputs.
+func TestDefaultsFollowTable(t *testing.T) {
+	t.Parallel()
+	run := config.Defaults("run", false)
+	for _, in := range config.Inputs() {
+		if text, ok := run[in.Name]; ok && text != in.Default {
+			t.Errorf("Defaults(run) has %s = %q, the table %q", in.Name, text, in.Default)
+		}
+	}
+	for _, mode := range []string{"run", "plan", "build", "prompt", "supervise", "nonsense"} {
+		for _, desk := range []bool{false, true} {
+			got := config.Defaults(mode, desk)
+			if want := slices.Sorted(maps.Keys(run)); !slices.Equal(slices.Sorted(maps.Keys(got)), want) {
+				t.Errorf("Defaults(%s, %v) decides %v, want %v", mode, desk, slices.Sorted(maps.Keys(got)), want)
+			}
+		}
+	}
+}
+
+// Every policy can be set by hand in any mode.
+func TestPoliciesByHand(t *testing.T) {
+	t.Parallel()
+	dir := workspace(t, map[string]string{"specs/": ""})
+	flags := pairs("completion", "response", "completion-token", "OK", "on-incomplete", "fail", "min-tool-calls", "2", "commit", "at-end",
+		"on-agent-error", "fail", "max-iterations", "4", "completion-rule", "true", "stall-limit", "3", "task-dir", "task", "agent-command", "x", "agent", "text", "prompt", "go")
+	for _, mode := range []string{"run", "plan", "build", "prompt", "supervise"} {
+		flags := maps.Clone(flags)
+		if mode != "supervise" {
+			delete(flags, "task-dir")
+		}
+		c, err := config.Load(config.LoadOptions{Dir: dir, Mode: mode, Desk: true, Flags: flags})
+		if err != nil {
+			t.Errorf("Load(%s) = %v", mode, err)
+		}
+		if c.Completion != (ralph.Completion{Kind: ralph.CompletionResponse, Token: "OK"}) || c.IncompleteOK || c.MinToolCalls != 2 ||
+			c.Commit != config.CommitAtEnd || c.OnAgentError != ralph.FailOnError || c.MaxIterations != 4 || !c.CompletionRule || c.StallLimit != 3 {
+			t.Errorf("Load(%s) = %+v, want what was given", mode, plain(c))
+		}
+	}
+}
+
+// Which files are read, in which order, and that the higher wins. 001-05, 001-06
+func TestLayers(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		".github/ralph.yml":           "model: yml\nmax-retries: 1\nstall-limit: 1\n",
+		".ralph/settings.json":        `{"model": "settings", "maxRetries": 2, "maximumIterations": 2}`,
+		".ralph/settings.local.json":  `{"model": "local"}`,
+		".ralph/config":               "RALPH_MODEL=shell\nMAX_RETRIES=4\nCUSTOM="of the team"\n",
+		"tools/loop/config":           "RALPH_MODEL=home\n",
+		"specs/":                      "",
+		"other.yml":                   "model: other-yml\n",
+		"other.json":                  `{"model": "other-json"}`,
+		"other.env":                   "RALPH_MODEL=other-shell\n",
+		".ralph/prompts/plan.md":      "plan",
+		"tools/loop/prompts/build.md": "build",
+	}
+	dir := workspace(t, files)
+	for _, tt := range []struct {
+		name   string
+		o      config.LoadOptions
+		loaded string
+		model  string
+		after  int // max-retries
+	}{
+		{"desk run", config.LoadOptions{Mode: "run", Desk: true}, ".github/ralph.yml .ralph/settings.json .ralph/settings.local.json", "local", 2},
+		{"desk plan", config.LoadOptions{Mode: "plan", Desk: true}, ".ralph/config", "shell", 4},
+		{"desk build, another home", config.LoadOptions{Mode: "build", Desk: true, Home: "tools/loop"}, "tools/loop/config", "home", 3},
+		{"desk prompt", config.LoadOptions{Mode: "prompt", Desk: true}, ".ralph/config", "shell", 4},
+		{"desk supervise", config.LoadOptions{Mode: "supervise", Desk: true, Flags: pairs("task-dir", "task", "agent-command", "x")}, "", "", 3},
+		{"action run", config.LoadOptions{}, ".ralph/settings.json .github/ralph.yml", "yml", 1},
+		{"action plan", config.LoadOptions{Inputs: pairs("mode", "Plan")}, ".ralph/config .github/ralph.yml", "yml", 1},
+		{"action supervise", config.LoadOptions{Inputs: pairs("mode", "supervise", "task-dir", "task", "agent-command", "x")}, ".github/ralph.yml", "yml", 1},
+		{"yaml by name", config.LoadOptions{Mode: "plan", Desk: true, Flags: pairs("config", "other.yml")}, "other.yml .ralph/config", "shell", 4},
+		{"yaml by name in the action", config.LoadOptions{Inputs: pairs("config", "other.yml")}, ".ralph/settings.json other.yml", "other-yml", 2},
+		{"settings by name", config.LoadOptions{Mode: "run", Desk: true, Flags: pairs("config", "other.json")}, ".github/ralph.yml other.json", "other-json", 1},
+		{"settings by name in another mode", config.LoadOptions{Mode: "prompt", Desk: true, Flags: pairs("config", "other.json")}, "other.json .ralph/config", "shell", 4},
+		{"shell by name", config.LoadOptions{Mode: "plan", Desk: true, Flags: pairs("config", "other.env")}, "other.env", "other-shell", 3}, // 000-03
+		{"shell by name in mode run", config.LoadOptions{Inputs: pairs("config", "other.env")}, ".ralph/settings.json other.env .github/ralph.yml", "yml", 1},
+		{"flags above all", config.LoadOptions{Mode: "run", Desk: true, Flags: pairs("model", "flag", "max-retries", "9")},
+			".github/ralph.yml .ralph/settings.json .ralph/settings.local.json", "flag", 9},
+	} {
+		o := tt.o
+		o.Dir, o.Prompts = dir, map[string]string{"plan": "built in", "build": "built in"}
+		if o.Flags == nil {
+			o.Flags = map[string]string{}
+		}
+		o.Flags["prompt"] = "go"
+		c, err := config.Load(o)
+		if got := strings.Join(c.Loaded, " "); err != nil || got != tt.loaded || c.Model != tt.model || c.MaxRetries != tt.after {
+			t.Errorf("%s: loaded %q, model %q, max-retries %d, %v; want %q, %q, %d", tt.name, got, c.Model, c.MaxRetries, err, tt.loaded, tt.model, tt.after)
+		}
+	}
+}
+
+// A folder called config is somebody else's; the mode is an input, and a key
+// of .github/ralph.yml in the action.
+func TestWhereTheModeStands(t *testing.T) {
+	t.Parallel()
+	dir := workspace(t, map[string]string{".github/ralph.yml": "mode: build\n", "specs/": "", "config/": "", "bad.json": `{"mode": "plan"}`, "bad.env": "RALPH_MODE=plan\n"})
+	prompts := map[string]string{"build": "built in", "plan": "built in"}
+
+	c, err := config.Load(config.LoadOptions{Dir: dir, Home: ".", Prompts: prompts})
+	if err != nil || c.Mode != "build" || c.Sources["mode"] != ".github/ralph.yml:1: mode" || c.Prompt != "built in" {
+		t.Errorf("Load(action) = mode %q from %q, %v, want build from the file", c.Mode, c.Sources["mode"], err)
+	}
+	c, err = config.Load(config.LoadOptions{Dir: dir, Inputs: pairs("mode", "plan"), Prompts: prompts})
+	if err != nil || c.Mode != "plan" {
+		t.Errorf("Load(input mode) = %q, %v, want plan", c.Mode, err)
+	}
+	c, err = config.Load(config.LoadOptions{Dir: dir, Mode: "run", Desk: true, Flags: pairs("prompt", "go")})
+	if err != nil || c.Mode != "run" || c.Sources["mode"] != "the command" {
+		t.Errorf("Load(desk) = mode %q from %q, %v, want run from the command", c.Mode, c.Sources["mode"], err)
+	}
+	for file, want := range map[string]string{
+		"bad.json": "bad.json:1: mode: it cannot be set here: give it as an input, or in .github/ralph.yml",
+		"bad.env":  "bad.env:1: RALPH_MODE: it cannot be set here: give it as an input, or in .github/ralph.yml",
+	} {
+		_, err := config.Load(config.LoadOptions{Dir: dir, Mode: "run", Desk: true, Flags: pairs("prompt", "go", "config", file)})
+		if err == nil || err.Error() != want {
+			t.Errorf("Load(%s) = %v, want %s", file, err, want)
+		}
+	}
+}
