@@ -68,7 +68,7 @@ func (p *parser) next() any {
 	return nil
 }
 
-// appendJSON appends a value as jq prints it: members sorted, two spaces for
+// appendJSON appends a value as `jq -S` prints it: members sorted, two spaces for
 // each level. It gives up when dst would become longer than limit.
 func appendJSON(dst []byte, v any, depth, limit int) ([]byte, error) {
 	if len(dst) > limit {
