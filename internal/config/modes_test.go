@@ -133,7 +133,7 @@ func TestLayers(t *testing.T) {
 		".github/ralph.yml":           "model: yml\nmax-retries: 1\nstall-limit: 1\n",
 		".ralph/settings.json":        `{"model": "settings", "maxRetries": 2, "maximumIterations": 2}`,
 		".ralph/settings.local.json":  `{"model": "local"}`,
-		".ralph/config":               "RALPH_MODEL=shell\nMAX_RETRIES=4\nCUSTOM="of the team"\n",
+		".ralph/config":               "RALPH_MODEL=shell\nMAX_RETRIES=4\nCUSTOM='of the team'\n",
 		"tools/loop/config":           "RALPH_MODEL=home\n",
 		"specs/":                      "",
 		"other.yml":                   "model: other-yml\n",
