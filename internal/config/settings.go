@@ -56,7 +56,7 @@ func (l *loader) parseSettings(name string, data []byte) map[string]value {
 	s.object("", root)
 	if token, ok := s.values["completion-token"]; ok {
 		if _, said := s.values["completion"]; !said {
-			s.values["completion"] = value{from: fromFile, where: token.where, path: name, text: "response", infer: true}
+			s.values["completion"] = value{from: fromFile, where: token.where, path: name, key: token.key, text: "response", infer: true}
 		}
 	}
 	return s.values
@@ -97,7 +97,9 @@ func (s *settings) group(name string) bool {
 
 // take takes one value.
 func (s *settings) take(name string, line int, n *yaml.Node) {
-	i := slices.IndexFunc(s.rows, func(r row) bool { return settingsKey(r.Name) == name })
+	i := slices.IndexFunc(s.rows, func(r row) bool {
+		return settingsKey(r.Name) == name || slices.ContainsFunc(r.Aliases, func(a string) bool { return settingsKey(a) == name })
+	})
 	if i < 0 {
 		s.report(s.at(line), "unknown key %s%s", s.quote(name), s.nearKey(name))
 		return
@@ -113,11 +115,15 @@ func (s *settings) take(name string, line int, n *yaml.Node) {
 	case !s.fits(in, n):
 		s.report(where, "%s is expected, not %s", wanted(in), s.shape(n))
 	default:
-		v := value{from: fromFile, where: where, path: s.name, infer: in.Name == "agent-command"}
+		v := value{from: fromFile, where: where, path: s.name, key: name, infer: in.Name == "agent-command"}
 		if n.Kind == yaml.SequenceNode {
 			n = s.entries(in, n)
 		}
 		if s.setting(in, n, &v) {
+			if other, twice := s.values[in.Name]; twice {
+				s.report(where, "it means the same as %s, which is given, too: give only one of them", other.called())
+				return
+			}
 			v.line = 0 // the line ends of a JSON string are not the file's
 			s.values[in.Name] = v
 		}

@@ -66,9 +66,13 @@ func (l *loader) parseShell(name string, data []byte) (values map[string]value, 
 		if !ok || blank(in.Name, a.text) {
 			continue
 		}
-		v := value{from: fromFile, where: where, path: name, text: a.text, infer: in.Name == "agent-command"}
+		v := value{from: fromFile, where: where, path: name, key: a.name, text: a.text, infer: in.Name == "agent-command"}
 		if a.verbatim {
 			v.line = a.line
+		}
+		if other, twice := values[in.Name]; twice {
+			l.report(where, "it means the same as %s, which is given, too: give only one of them", other.called())
+			continue
 		}
 		values[in.Name] = v
 	}
@@ -91,7 +95,9 @@ func (l *loader) shellInput(key, where string) (Input, bool) {
 			return Input{}, false
 		case key == name:
 			return r.Input, true
-		case key == shellPrefix+shout(r.Name):
+		case strings.HasPrefix(name, shellPrefix) && slices.ContainsFunc(r.Aliases, func(a string) bool { return key == shellPrefix+shout(a) }):
+			return r.Input, true
+		case strings.HasPrefix(key, shellPrefix) && r.called(kebab(key[len(shellPrefix):])):
 			l.report(where, "it is called %s here", name)
 			return Input{}, false
 		case !r.NoFile && strings.HasPrefix(name, shellPrefix):
@@ -112,7 +118,7 @@ func (l *loader) textPreset(values map[string]value) {
 	}
 	for input, text := range map[string]string{"agent-command": "cline", "agent-exact-args": "--yolo --verbose"} {
 		if _, given := values[input]; !given && slices.ContainsFunc(l.rows, func(r row) bool { return r.Name == input }) {
-			values[input] = value{from: fromFile, where: agent.where, path: agent.path, text: text}
+			values[input] = value{from: fromFile, where: agent.where, path: agent.path, key: agent.key, text: text, infer: input == "agent-command"}
 		}
 	}
 }
