@@ -25,6 +25,7 @@ func Body(r ralph.Report, extra string) string {
 		{"what is left to do", m.left()},
 		{"what was asked", m.asked()},
 		{"iterations", m.table()},
+		{"SCM tasks", m.scm()},
 		{"guardrail failures", m.guardrailFailures()},
 		{"baseline", m.baseline()},
 		{"notes", m.notes()},

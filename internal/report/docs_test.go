@@ -20,11 +20,19 @@ func TestDocumentation(t *testing.T) {
 	for what, example := range map[string]string{
 		"session log":    session("run", "the work was done in 1 iteration"),
 		"commit message": report.CommitMessage(completed().Iterations[1], report.Checkpoint{Run: "42", Outcome: ralph.Completed}),
+		"verbose log":    strings.Join(verboseToTheLetter, "\n") + "\n",
 		"live log":       strings.Join(toTheLetter, "\n") + "\n",
 	} {
 		if !strings.Contains(doc, "```text\n"+example+"```\n") {
 			t.Errorf("docs/report.md lacks the %s:\n%s", what, example)
 		}
+	}
+	var dated strings.Builder
+	for line := range strings.Lines(supervisedToTheLetter) {
+		dated.WriteString("[2026-02-05 10:00:00] " + line)
+	}
+	if !strings.Contains(doc, "```text\n"+dated.String()+"```\n") {
+		t.Errorf("docs/report.md lacks the log of a supervised command:\n%s", dated.String())
 	}
 	for name, r := range samples() {
 		first, _, _ := strings.Cut(report.Text(r, report.Style{Emoji: true}), "\n")
@@ -32,7 +40,7 @@ func TestDocumentation(t *testing.T) {
 		for line := range strings.SplitSeq(doc, "\n") {
 			cells := strings.Split(line, " | ")
 			if len(cells) == 3 && strings.Contains(cells[1], "`"+string(r.Outcome)+"`") {
-				found = strings.HasPrefix(first, strings.TrimPrefix(cells[0], "| "))
+				found = found || strings.HasPrefix(first, strings.TrimPrefix(cells[0], "| "))
 			}
 		}
 		if !found {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,8 +40,8 @@ func newRow(it ralph.Iteration) row {
 	r := row{
 		Number: strconv.Itoa(it.Number),
 		Time:   span(it.Duration),
-		Turns:  turns(it),
-		Tools:  tools(it),
+		Turns:  requests(everyTurn(it)) + retried(len(it.Turns)-1),
+		Tools:  tools(everyTurn(it)),
 		Tokens: tokenPair(u.Tokens),
 		Cost:   u.Cost.String(),
 		Files:  files(it.Change),
@@ -54,11 +55,16 @@ func newRow(it ralph.Iteration) row {
 
 const nothing = "–"
 
-// turns counts the requests to the model; tries of one iteration are told.
-func turns(it ralph.Iteration) string {
-	return requests(it.Turns) + retried(len(it.Turns)-1)
+// everyTurn is every run of the agent in an iteration: its tries, and the
+// question for a commit message.
+func everyTurn(it ralph.Iteration) []ralph.Turn {
+	if it.Delivery.Turn == nil {
+		return it.Turns
+	}
+	return append(slices.Clip(it.Turns), *it.Delivery.Turn)
 }
 
+// requests counts the requests to the model.
 func requests(list []ralph.Turn) string {
 	n := 0
 	for _, t := range list {
@@ -81,10 +87,10 @@ func retried(n int) string {
 	}
 }
 
-func tools(it ralph.Iteration) string {
-	calls, failed := it.Tools()
-	counted := false
-	for _, t := range it.Turns {
+func tools(list []ralph.Turn) string {
+	calls, failed, counted := 0, 0, false
+	for _, t := range list {
+		calls, failed = calls+t.Tools, failed+t.ToolErrors
 		counted = counted || t.CountsTools
 	}
 	switch {
@@ -136,6 +142,8 @@ func result(it ralph.Iteration) (icon, text, detail string) {
 		return "❌", "agent failed", ""
 	case ralph.RejectedGuardrails:
 		return "❌", "guardrails failed", ""
+	case ralph.RejectedSCM:
+		return "❌", "commit failed", it.Delivery.Error
 	case ralph.RejectedNoMarker:
 		return "▫️", "not done yet", ""
 	case ralph.RejectedNoWork:
@@ -158,6 +166,14 @@ func verdictWords(v ralph.Verdict) (text, reason string) {
 	default:
 		return "failed with exit code " + strconv.Itoa(v.ExitCode), ""
 	}
+}
+
+// exitWords is an exit code in words; below 0 there was none.
+func exitWords(code int) string {
+	if code < 0 {
+		return "no exit code"
+	}
+	return "exit code " + strconv.Itoa(code)
 }
 
 // now says what became of a guardrail that was red before the run; empty when
@@ -235,7 +251,7 @@ func models(r ralph.Report) []string {
 	var names []string
 	seen := map[string]bool{"": true}
 	for _, it := range r.Iterations {
-		for _, t := range it.Turns {
+		for _, t := range everyTurn(it) {
 			if !seen[t.Model] {
 				seen[t.Model] = true
 				names = append(names, t.Model)

@@ -20,6 +20,9 @@ type Formatter struct {
 	MaxOutputLines int  // of a tool's or guardrail's output; 0: all, negative: none
 	MaxOutputChars int  // of a tool's or guardrail's output, in runes; 0: all
 	Width          int  // lines of tools and their output are cut there; 0: never
+	// Quiet leaves out what the agent says and does, up to the line that ends its
+	// turn: streamAgentOutput false, or a display filter that shows it. 001-03
+	Quiet bool
 
 	tools map[string]string // by id
 	todos []ralph.Todo      // as shown last
@@ -35,6 +38,12 @@ const lineRunes = 16 << 10
 // Lines renders an event; nothing when there is nothing to see.
 func (f *Formatter) Lines(e ralph.Event) []string {
 	var lines []string
+	switch e.Kind {
+	case ralph.EventText, ralph.EventToolStart, ralph.EventToolEnd, ralph.EventTodo, ralph.EventProgress:
+		if f.Quiet {
+			return nil
+		}
+	}
 	switch e.Kind {
 	case ralph.EventText:
 		lines = f.text(e)

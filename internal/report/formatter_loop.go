@@ -29,6 +29,10 @@ func (f *Formatter) loop(e ralph.Event) []string {
 		return f.verdict(e.Verdict)
 	case ralph.EventCheckpoint:
 		return f.checkpoint(e.Commit)
+	case ralph.EventTaskStart:
+		return []string{f.paint(cyan, f.cut("› SCM task: "+oneLine(e.Text, 500)))}
+	case ralph.EventTaskEnd:
+		return f.task(e.Task)
 	case ralph.EventNotice:
 		return f.marked(plain, f.sign(note), e.Text)
 	case ralph.EventWarning:
@@ -87,6 +91,18 @@ func (f *Formatter) verdict(v *ralph.Verdict) []string {
 		lines = append(lines, f.paint(dim, "     log: "+oneLine(v.LogFile, 300)))
 	}
 	return lines
+}
+
+// task tells how an SCM task ended, with its output when it failed.
+func (f *Formatter) task(t *ralph.Task) []string {
+	if t == nil {
+		return nil
+	}
+	line := fmt.Sprintf("%s (%s, %s)", oneLine(t.Command, 500), exitWords(t.ExitCode), span(t.Duration))
+	if t.ExitCode == 0 {
+		return []string{f.paint(green, f.sign(ok)+" SCM task done: "+line)}
+	}
+	return append([]string{f.paint(red, f.sign(bad)+" SCM task failed: "+line)}, f.output(t.Output)...)
 }
 
 func (f *Formatter) checkpoint(c *ralph.Commit) []string {

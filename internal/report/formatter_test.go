@@ -54,6 +54,77 @@ func bigTurn() *ralph.Turn {
 	}
 }
 
+// 001-40: the same without emoji, with colours and with times.
+func TestFormatterOptionsToTheLetter(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 2, 5, 9, 8, 7, 0, time.UTC)
+	events := []ralph.Event{
+		{Kind: ralph.EventToolStart, Tool: "Read", ToolID: "t1", Text: "/path", At: at},
+		{Kind: ralph.EventToolEnd, ToolID: "t1", Text: "one\ntwo\nthree", At: at},
+		{Kind: ralph.EventToolEnd, Tool: "Bash", Text: "exit 1", IsError: true, At: at},
+		{Kind: ralph.EventTodo, Todos: []ralph.Todo{{Text: "Read the file", Status: ralph.TodoDone}, {Text: "Edit the code"}}, At: at},
+		{Kind: ralph.EventResult, Turn: bigTurn(), At: at},
+	}
+	for name, c := range map[string]struct {
+		f    report.Formatter
+		want []string
+	}{
+		"text markers": {report.Formatter{}, []string{
+			"› Read(/path)", "[OK] Result ← Read (3 lines, 13 chars)", "  ⎿  one", "     two", "     three",
+			"[ERR] Error ← Bash (1 line, 6 chars)", "  ⎿  exit 1",
+			"[TODO] Todo List", "  [x] Read the file", "  [ ] Edit the code", "  [=] Progress: 1/2 (50%)",
+			"[OK] Complete (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 58, errors: 4, time: 6m7s)",
+		}},
+		"times and limits": {report.Formatter{Emoji: true, Timestamp: true, MaxOutputLines: 2, MaxOutputChars: 5}, []string{
+			"[09:08:07] › Read(/path)", "[09:08:07] ✅ Result ← Read (3 lines, 13 chars)", "[09:08:07]   ⎿  one", "[09:08:07]      t", "[09:08:07]      …",
+			"[09:08:07] ❌ Error ← Bash (1 line, 6 chars)", "[09:08:07]   ⎿  exit", "[09:08:07]      …",
+			"[09:08:07] 📋 Todo List", "[09:08:07]   ✅ Read the file", "[09:08:07]   ⏸️ Edit the code", "[09:08:07]   📊 Progress: 1/2 (50%)",
+			"[09:08:07] ✅ Complete (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 58, errors: 4, time: 6m7s)",
+		}},
+		"colours": {report.Formatter{Emoji: true, Color: true, MaxOutputLines: -1}, []string{
+			"\x1b[36m› Read(/path)\x1b[0m", "\x1b[32m✅ Result ← Read (3 lines, 13 chars)\x1b[0m",
+			"\x1b[31m❌ Error ← Bash (1 line, 6 chars)\x1b[0m",
+			"\x1b[1m📋 Todo List\x1b[0m", "\x1b[2m  ✅ Read the file\x1b[0m", "  ⏸️ Edit the code", "  📊 Progress: 1/2 (50%)",
+			"\x1b[32m✅ Complete (cost: $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 58, errors: 4, time: 6m7s)\x1b[0m",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, e := range events {
+				got = append(got, c.f.Lines(e)...)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("Lines() =\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
+
+// 001-03: without the agent's output the loop still tells what happens.
+func TestFormatterQuiet(t *testing.T) {
+	t.Parallel()
+	f := &report.Formatter{Emoji: true, Quiet: true}
+	var got []string
+	for _, e := range []ralph.Event{
+		{Kind: ralph.EventIterationStart, Iteration: 1, Max: 3},
+		{Kind: ralph.EventText, Text: "thinking aloud"},
+		{Kind: ralph.EventToolStart, Tool: "Read", ToolID: "t1", Text: "/path"},
+		{Kind: ralph.EventToolEnd, ToolID: "t1", Text: "one"},
+		{Kind: ralph.EventTodo, Todos: []ralph.Todo{{Text: "a"}}},
+		{Kind: ralph.EventProgress, Text: "session 1"},
+		{Kind: ralph.EventResult, Turn: bigTurn()},
+		{Kind: ralph.EventGuardrailStart, Text: "make lint"},
+		{Kind: ralph.EventWarning, Text: "careful"},
+	} {
+		got = append(got, f.Lines(e)...)
+	}
+	want := []string{"▶ Iteration 1 of 3", toTheLetter[len(toTheLetter)-1], "› Guardrail: make lint", "⚠️ careful"}
+	if !slices.Equal(got, want) {
+		t.Errorf("Lines() = %q, want %q", got, want)
+	}
+}
+
 // 001-25, 001-40
 func TestFormatterLines(t *testing.T) {
 	t.Parallel()
@@ -97,6 +168,12 @@ func TestFormatterLines(t *testing.T) {
 		{"checkpoint", report.Formatter{}, ralph.Event{Kind: ralph.EventCheckpoint, Commit: &ralph.Commit{SHA: sha1, Subject: "ralph: iteration 1", Files: 2, Pushed: true, Own: 1}}, []string{"[GIT] Commit 1f0c2d3 ralph: iteration 1 (2 files, 1 commit of the agent below, pushed)"}},
 		{"checkpoint not pushed", report.Formatter{}, ralph.Event{Kind: ralph.EventCheckpoint, Commit: &ralph.Commit{SHA: sha1, Subject: "s", Files: 1, PushError: "503"}}, []string{"[GIT] Commit 1f0c2d3 s (1 file, not pushed: 503)"}},
 		{"nothing committed", report.Formatter{}, ralph.Event{Kind: ralph.EventCheckpoint, Commit: &ralph.Commit{}}, nil},
+		{"task start", report.Formatter{}, ralph.Event{Kind: ralph.EventTaskStart, Text: "git commit -am Fix\nthe sum"}, []string{"› SCM task: git commit -am Fix the sum"}},
+		{"task done", report.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventTaskEnd, Task: &ralph.Task{Command: "git push", Duration: time.Second, Output: "Everything up-to-date"}}, []string{"✅ SCM task done: git push (exit code 0, 1s)"}},
+		{"task failed", report.Formatter{}, ralph.Event{Kind: ralph.EventTaskEnd, Task: &ralph.Task{Command: "git push", ExitCode: 128, Output: "fatal: no\n"}}, []string{"[ERR] SCM task failed: git push (exit code 128, 0s)", "  ⎿  fatal: no"}},
+		{"task that never started", report.Formatter{}, ralph.Event{Kind: ralph.EventTaskEnd, Task: &ralph.Task{Command: "hg", ExitCode: -1}}, []string{"[ERR] SCM task failed: hg (no exit code, 0s)"}},
+		{"task end without task", report.Formatter{}, ralph.Event{Kind: ralph.EventTaskEnd}, nil},
+		{"prompt", report.Formatter{}, ralph.Event{Kind: ralph.EventPrompt, Text: "do it"}, nil},
 		{"notice", report.Formatter{}, ralph.Event{Kind: ralph.EventNotice, Text: "one\ntwo"}, []string{"[NOTE] one", "       two"}},
 		{"warning", report.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventWarning, Text: "x"}, []string{"⚠️ x"}},
 		{"unknown kind", report.Formatter{}, ralph.Event{Kind: 99, Text: "x"}, nil},
@@ -143,7 +220,7 @@ func TestFormatterForgetsCallsThatNeverEnd(t *testing.T) {
 }
 
 func FuzzFormatter(f *testing.F) {
-	for kind := range 15 {
+	for kind := range 18 {
 		f.Add(kind, nasty, "Bash\n@x", "id", 40)
 	}
 	f.Fuzz(func(t *testing.T, kind int, text, tool, id string, width int) {
@@ -151,9 +228,13 @@ func FuzzFormatter(f *testing.F) {
 		e := ralph.Event{
 			Kind: ralph.EventKind(kind), Text: text, Tool: tool, ToolID: id, Iteration: kind, Max: width,
 			Todos: []ralph.Todo{{Text: text}}, Turn: &ralph.Turn{Failure: &ralph.Failure{Message: text}},
-			Record: &ralph.Iteration{}, Verdict: &ralph.Verdict{Command: text, Output: text, Reason: text}, Commit: &ralph.Commit{SHA: text, Subject: text},
+			Record: &ralph.Iteration{}, Verdict: &ralph.Verdict{Command: text, Output: text, Reason: text}, Commit: &ralph.Commit{SHA: text, Subject: text}, Task: &ralph.Task{Command: text, Output: text, ExitCode: width},
 		}
-		for _, line := range fm.Lines(e) {
+		lines := fm.Lines(e)
+		lines = append(lines, report.Verbose{}.Lines(e)...)
+		lines = append(lines, (&report.Supervise{Max: width}).Lines(e)...)
+		lines = append(lines, (&report.Supervise{}).Ending(ralph.Report{Outcome: ralph.Outcome(tool), Reason: text})...)
+		for _, line := range lines {
 			if i := strings.IndexFunc(line, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f || r == '\u202e' || r == '\u200b' }); i >= 0 {
 				t.Errorf("Lines(%d, %q) = %q has a control character at %d", kind, text, line, i)
 			}

@@ -28,13 +28,19 @@ func words(r ralph.Report) string {
 	n := len(r.Iterations)
 	after := ""
 	if n > 0 {
-		after = " after " + plural(n, "iteration")
+		after = " after " + plural(n, unit(r))
 	}
 	switch r.Outcome {
 	case ralph.Completed:
-		return "Completed in " + plural(n, "iteration")
+		if n == 0 {
+			return "Completed: the task was done before the first " + unit(r)
+		}
+		return "Completed in " + plural(n, unit(r))
 	case ralph.MaxIterations:
-		return fmt.Sprintf("Stopped at the iteration limit (%s), not complete", plural(max(n, r.MaxIterations), "iteration"))
+		if r.Mode == modeSupervise {
+			return fmt.Sprintf("Stopped at the restart limit (%s), not complete", plural(max(n, r.MaxIterations), unit(r)))
+		}
+		return fmt.Sprintf("Stopped at the iteration limit (%s), not complete", plural(max(n, r.MaxIterations), unit(r)))
 	case ralph.OverBudget:
 		return "Stopped by the budget" + budgetWords(r.Budget) + after + ", not complete"
 	case ralph.Deadline:
@@ -49,12 +55,18 @@ func words(r ralph.Report) string {
 		return "Stopped by the provider's usage limit" + after
 	case ralph.Invalid:
 		if n > 0 {
-			return "Stopped" + after + ": the agent, its key or its prompt cannot be used"
+			return "Stopped" + after + ": something has to be corrected first"
 		}
 		return "Not started: something has to be corrected first"
 	case ralph.PlanMissing:
+		if n > 0 {
+			return "Stopped" + after + ": the implementation plan is gone"
+		}
 		return "Not started: there is no implementation plan"
 	case ralph.PromptInvalid:
+		if n > 0 {
+			return "Stopped" + after + ": the prompt no longer asks for the completion signal"
+		}
 		return "Not started: the prompt never asks for the completion signal"
 	case ralph.AgentFailed:
 		return "The agent failed" + after
@@ -65,6 +77,18 @@ func words(r ralph.Report) string {
 	default:
 		return "Ended" + after + " with an outcome this version does not know"
 	}
+}
+
+// modeSupervise is the mode that restarts a command: its iterations are
+// attempts.
+const modeSupervise = "supervise"
+
+// unit is what the mode of a run calls an iteration.
+func unit(r ralph.Report) string {
+	if r.Mode == modeSupervise {
+		return "attempt"
+	}
+	return "iteration"
 }
 
 func budgetWords(b ralph.Budget) string {
@@ -79,7 +103,7 @@ func budgetWords(b ralph.Budget) string {
 func allowed(r ralph.Report) string {
 	var parts []string
 	if r.MaxIterations > 0 {
-		parts = append(parts, plural(r.MaxIterations, "iteration"))
+		parts = append(parts, plural(r.MaxIterations, unit(r)))
 	}
 	return strings.Join(append(parts, budgetParts(r.Budget)...), ", ")
 }
@@ -119,6 +143,9 @@ func advice(r ralph.Report) string {
 	}
 	switch r.Outcome {
 	case ralph.MaxIterations:
+		if r.Mode == modeSupervise {
+			return again + ", or raise max-restarts."
+		}
 		return again + ", or raise max-iterations."
 	case ralph.OverBudget:
 		return again + " with a higher max-cost-usd or max-tokens, or make the task smaller."
@@ -135,9 +162,12 @@ func advice(r ralph.Report) string {
 	case ralph.AgentFailed:
 		return "Look at the error of the last turn: a missing or wrong key, a model name, or an agent CLI that does not start are the usual causes."
 	case ralph.GitFailed:
+		if n := len(r.Iterations); n > 0 && r.Iterations[n-1].Rejection == ralph.RejectedSCM {
+			return "The work is in the workspace. Repair what the SCM task stumbled over, then commit by hand or run it again."
+		}
 		return "See what failed above; nothing that was pushed before is lost."
 	case ralph.Waiting:
-		return "The agent asked for input. Answer it in the prompt and run again."
+		return "Do what the agent waits for, or answer it in the prompt. Then run it again."
 	case ralph.PlanMissing:
 		return "Run 'ralph plan' first."
 	case ralph.PromptInvalid:

@@ -99,6 +99,7 @@ type iteration struct {
 	Verdicts  []verdict  `json:"guardrails"`
 	Change    change     `json:"change"`
 	Commit    *commit    `json:"commit"`
+	Delivery  *delivery  `json:"delivery"`
 }
 
 type turn struct {
@@ -165,6 +166,20 @@ type commit struct {
 	Own       int    `json:"agent_commits"`
 }
 
+type delivery struct {
+	Message string `json:"message"`
+	Turn    *turn  `json:"turn"`
+	Tasks   []task `json:"tasks"`
+	Error   string `json:"error"`
+}
+
+type task struct {
+	Command  string  `json:"command"`
+	ExitCode int     `json:"exit_code"`
+	Duration float64 `json:"duration_seconds"`
+	Output   string  `json:"output"`
+}
+
 type publication struct {
 	Branch      string       `json:"branch"`
 	Base        string       `json:"base"`
@@ -205,67 +220,6 @@ func newDocument(r ralph.Report) document {
 		d.Iterations = append(d.Iterations, newIteration(it))
 	}
 	return d
-}
-
-func newIteration(it ralph.Iteration) iteration {
-	u := it.Usage()
-	n := iteration{
-		Number: it.Number, Started: instant(it.Started), Duration: seconds(it.Duration), Marker: it.Marker,
-		Retries: max(0, len(it.Turns)-1), Cost: newCost(u.Cost), Tokens: newTokens(u.Tokens),
-		Turns: []turn{}, Verdicts: newVerdicts(it.Verdicts),
-		Change: change{
-			Head: it.Change.Head, Tree: it.Change.Tree, Files: it.Change.Files, Insertions: it.Change.Insertions,
-			Deletions: it.Change.Deletions, SinceStart: it.Change.SinceStart, Notes: boundedAll(it.Change.Notes),
-		},
-	}
-	if it.Rejection != ralph.NotRejected {
-		rejection := string(it.Rejection)
-		n.Rejection = &rejection
-	}
-	if c := it.Commit; c.SHA != "" {
-		n.Commit = &commit{SHA: c.SHA, Subject: bounded(c.Subject), Files: c.Files, Pushed: c.Pushed, PushError: bounded(c.PushError), Own: c.Own}
-	}
-	for _, t := range it.Turns {
-		n.Turns = append(n.Turns, newTurn(t))
-	}
-	return n
-}
-
-// newTodos keeps the names of the schema.
-func newTodos(list []ralph.Todo) []todo {
-	names := map[ralph.TodoStatus]string{ralph.TodoPending: "pending", ralph.TodoActive: "active", ralph.TodoDone: "done"}
-	todos := make([]todo, 0, len(list))
-	for _, t := range list {
-		todos = append(todos, todo{bounded(t.Text), names[t.Status]})
-	}
-	return todos
-}
-
-func newTurn(t ralph.Turn) turn {
-	n := turn{
-		Started: instant(t.Started), Duration: seconds(t.Duration), Model: bounded(t.Model), Session: bounded(t.Session),
-		Cost: newCost(t.Usage.Cost), Tokens: newTokens(t.Usage.Tokens), Messages: positive(t.Messages),
-		ExitCode: t.ExitCode, OutputBytes: t.OutputBytes, Unknown: t.Unknown, Malformed: t.Malformed, FinalText: bounded(t.FinalText), Todos: newTodos(t.Todos),
-	}
-	if t.CountsTools || t.Tools > 0 {
-		n.Tools, n.ToolErrors = &t.Tools, &t.ToolErrors
-	}
-	if f := t.Failure; f != nil {
-		n.Failure = &turnFailure{Kind: f.Kind.String(), Message: bounded(f.Message), Fatal: f.Fatal(), RetryAt: instant(f.RetryAt)}
-	}
-	return n
-}
-
-func newVerdicts(list []ralph.Verdict) []verdict {
-	out := make([]verdict, 0, len(list))
-	for _, v := range list {
-		out = append(out, verdict{
-			Command: bounded(v.Command), Passed: v.Passed, ExitCode: v.ExitCode, Reason: bounded(v.Reason), Broken: v.Broken,
-			Action: string(v.Action), Duration: seconds(v.Duration), LogFile: bounded(v.LogFile),
-			Message: bounded(v.Message), Output: boundedEnd(v.Output), Digest: v.Digest,
-		})
-	}
-	return out
 }
 
 func newPublication(p ralph.Publication) publication {

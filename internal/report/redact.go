@@ -32,6 +32,34 @@ func Redacted(r ralph.Report, mask func(string) string) ralph.Report {
 	texts(&r.Notes)
 	texts(&r.Publication.Errors)
 	verdicts(&r.Baseline)
+	turn := func(t *ralph.Turn) {
+		for _, s := range []*string{&t.Model, &t.Session, &t.FinalText} {
+			text(s)
+		}
+		t.Todos = slices.Clone(t.Todos)
+		for i := range t.Todos {
+			text(&t.Todos[i].Text)
+		}
+		if t.Failure != nil {
+			f := *t.Failure
+			text(&f.Message)
+			t.Failure = &f
+		}
+	}
+	delivery := func(d *ralph.Delivery) {
+		text(&d.Message)
+		text(&d.Error)
+		d.Tasks = slices.Clone(d.Tasks)
+		for i := range d.Tasks {
+			text(&d.Tasks[i].Command)
+			text(&d.Tasks[i].Output)
+		}
+		if d.Turn != nil {
+			t := *d.Turn
+			turn(&t)
+			d.Turn = &t
+		}
+	}
 	r.Iterations = slices.Clone(r.Iterations)
 	for i := range r.Iterations {
 		it := &r.Iterations[i]
@@ -41,20 +69,9 @@ func Redacted(r ralph.Report, mask func(string) string) ralph.Report {
 		text(&it.Commit.PushError)
 		it.Turns = slices.Clone(it.Turns)
 		for j := range it.Turns {
-			t := &it.Turns[j]
-			for _, s := range []*string{&t.Model, &t.Session, &t.FinalText} {
-				text(s)
-			}
-			t.Todos = slices.Clone(t.Todos)
-			for k := range t.Todos {
-				text(&t.Todos[k].Text)
-			}
-			if t.Failure != nil {
-				f := *t.Failure
-				text(&f.Message)
-				t.Failure = &f
-			}
+			turn(&it.Turns[j])
 		}
+		delivery(&it.Delivery)
 	}
 	return r
 }

@@ -52,6 +52,12 @@ func remaining(r ralph.Report, limit bounds, w wording) []string {
 		lines = append(lines, line+".")
 	}
 	switch it.Rejection {
+	case ralph.RejectedSCM:
+		text := "The commit failed"
+		if e := it.Delivery.Error; e != "" {
+			text += ": " + w.words(e, limit.line)
+		}
+		lines = append(lines, text)
 	case ralph.RejectedNoMarker:
 		lines = append(lines, "The agent did not say that it was done.")
 	case ralph.RejectedNoWork:

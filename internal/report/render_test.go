@@ -236,6 +236,7 @@ func TestRedacted(t *testing.T) {
 	for _, p := range []*string{
 		&r.Task, &r.Reason, &r.Isolation, &r.Notes[0], &r.Publication.Errors[0], &r.Baseline[0].Output, &r.Iterations[0].Verdicts[0].Command,
 		&r.Iterations[0].Turns[0].FinalText, &r.Iterations[0].Turns[0].Failure.Message, &r.Iterations[0].Turns[0].Todos[0].Text, &r.Iterations[0].Change.Notes[0], &r.Iterations[0].Commit.PushError,
+		&r.Iterations[0].Delivery.Message, &r.Iterations[0].Delivery.Tasks[0].Command, &r.Iterations[0].Delivery.Tasks[0].Output, &r.Iterations[0].Delivery.Error, &r.Iterations[0].Delivery.Turn.FinalText,
 	} {
 		*p = "before " + split + " after"
 	}
@@ -245,11 +246,11 @@ func TestRedacted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []string{string(text), report.Summary(clean), report.Text(clean, report.Style{})} {
-		if strings.Contains(s, secret) || strings.Contains(s, `s3\_cr3t`) || !strings.Contains(s, "before *** after") && !strings.Contains(s, `before \*\*\* after`) {
+		if strings.Contains(s, secret) || strings.Contains(s, split) || strings.Contains(s, `s3\_cr3t`) || !strings.Contains(s, "before *** after") && !strings.Contains(s, `before \*\*\* after`) {
 			t.Errorf("a secret shows, or no mask: %s", s)
 		}
 	}
-	if r.Notes[0] != "before "+split+" after" || r.Iterations[0].Turns[0].Failure.Message != "before "+split+" after" {
+	if r.Iterations[0].Delivery.Tasks[0].Output != "before "+split+" after" || r.Notes[0] != "before "+split+" after" || r.Iterations[0].Turns[0].Failure.Message != "before "+split+" after" {
 		t.Error("Redacted changed the report it was given")
 	}
 }

@@ -25,7 +25,14 @@ func samples() map[string]ralph.Report {
 		"budget":         overBudget(),
 		"deadline":       stopped(ralph.Deadline, "max-duration 30m0s is over"),
 		"stalled":        stopped(ralph.Stalled, "nothing changed in 3 iterations"),
-		"waiting":        stopped(ralph.Waiting, "the agent waits for input"),
+		"waiting":        stopped(ralph.Waiting, "the agent asked not to be started again: Waiting for user input"),
+		"scm":            scmTasks(),
+		"commit-failed":  commitFailed(),
+		"supervised":     supervised(ralph.MaxIterations, 1, "max-iterations 100 is reached and the work is not done"),
+		"supervise-wait": supervised(ralph.Waiting, 0, "the agent asked not to be started again: exit code 42"),
+		"supervise-done": doneBefore(),
+		"plan-gone":      modeChanged(ralph.PlanMissing, "build", "Implementation plan not found. Run 'ralph plan' first."),
+		"prompt-gone":    modeChanged(ralph.PromptInvalid, "prompt", "prompts/x.md does not contain <promise>COMPLETE</promise>"),
 		"blocked":        stopped(ralph.Blocked, "the work changes .github/workflows/ci.yml, a protected path"),
 		"quota":          quota(),
 		"interrupted":    interrupted(),
@@ -185,6 +192,75 @@ func desk() ralph.Report {
 	return r
 }
 
+// scmTasks is a run at a desk whose work the team's own commands committed.
+func scmTasks() ralph.Report {
+	r := desk()
+	question := okTurn(900, 0, 0, 12, 0.0007, "Repair the sum")
+	question.Tools, question.ToolErrors, question.Messages, question.Todos = 0, 0, 1, nil
+	r.Publication = ralph.Publication{}
+	for i := range r.Iterations {
+		r.Iterations[i].Commit = ralph.Commit{}
+	}
+	r.Iterations[1].Delivery = ralph.Delivery{
+		Turn: &question, Message: "Repair the sum",
+		Tasks: []ralph.Task{
+			{Command: "git commit -am Repair the sum", Duration: 120 * time.Millisecond, Output: "[main 9a8b7c6] Repair the sum\n 2 files changed\n"},
+			{Command: "git push", Duration: 1200 * time.Millisecond},
+		},
+	}
+	return r
+}
+
+// commitFailed is the same with a hook that refuses, and before it an agent that
+// gave no message.
+func commitFailed() ralph.Report {
+	r := scmTasks()
+	r.Outcome, r.ExitCode, r.MaxIterations = ralph.GitFailed, 5, 2
+	why := "git commit: exit code 1: lint: calc.go:3: unused variable"
+	r.Reason = "max-iterations 2 is reached and the work is not done, but the work could not be committed: " + why
+	first, second := &r.Iterations[0], &r.Iterations[1]
+	first.Verdicts[1] = ralph.Verdict{Command: "go test ./...", Passed: true}
+	first.Rejection = ralph.RejectedSCM
+	first.Delivery = ralph.Delivery{Turn: second.Delivery.Turn, Error: "git commit: the agent was asked for a commit message and gave none"}
+	second.Marker, second.Rejection = true, ralph.RejectedSCM
+	second.Delivery.Error = why
+	second.Delivery.Tasks = second.Delivery.Tasks[:1]
+	second.Delivery.Tasks[0].ExitCode, second.Delivery.Tasks[0].Output = 1, "lint: calc.go:3: unused variable\n"
+	return r
+}
+
+// supervised is a command that was restarted twice.
+func supervised(o ralph.Outcome, code int, reason string) ralph.Report {
+	r := stopped(o, reason)
+	r.Mode, r.Agent, r.Model, r.ExitCode, r.Budget, r.Baseline = modeSupervise, "text", "", code, ralph.Budget{}, nil
+	r.MaxIterations = 100
+	r.Publication = ralph.Publication{}
+	unknown := ralph.Usage{Cost: ralph.Cost{Unknown: true}, Tokens: ralph.Tokens{Unknown: true}}
+	crash := &ralph.Failure{Kind: ralph.FailureCrash, Message: "exited with code 1: no such model"}
+	for i := range r.Iterations {
+		it := &r.Iterations[i]
+		it.Turns = []ralph.Turn{{Duration: 4 * time.Second, ExitCode: 1, Usage: unknown, Failure: crash}}
+		it.Verdicts, it.Commit, it.Change, it.Rejection = nil, ralph.Commit{}, ralph.Change{}, ralph.RejectedTurn
+	}
+	return r
+}
+
+const modeSupervise = "supervise"
+
+// doneBefore is a task that was done before the command was started.
+func doneBefore() ralph.Report {
+	r := supervised(ralph.Completed, 0, "the task was marked as done before the first iteration")
+	r.Iterations = nil
+	return r
+}
+
+// modeChanged is a run whose file went away after two iterations.
+func modeChanged(o ralph.Outcome, mode, reason string) ralph.Report {
+	r := stopped(o, reason)
+	r.Mode, r.Iterations = mode, r.Iterations[:2]
+	return r
+}
+
 // nasty tries everything that a forge, a browser or a terminal acts upon.
 const nasty = "@octocat fixes #12, closes octo/calc#3 resolves GH-7 ![x](https://evil.example/p.png) [a](javascript:alert(1)) " +
 	"<img src=x onerror=alert(1)> <script>alert(1)</script> </details> </pre> `` ` ``` | **b** _i_ ~~s~~ $x$ www.evil.example https://evil.example/ " +
@@ -206,6 +282,7 @@ func hostile() ralph.Report {
 		it.Turns, it.Verdicts = []ralph.Turn{turn}, []ralph.Verdict{bad, bad}
 		it.Change.Notes = []string{nasty}
 		it.Commit = ralph.Commit{SHA: nasty, Subject: nasty, PushError: nasty}
+		it.Delivery = ralph.Delivery{Turn: &turn, Message: nasty, Tasks: []ralph.Task{{Command: nasty, ExitCode: 1, Output: nasty}, {Command: nasty}}, Error: nasty}
 	}
 	return r
 }
@@ -222,6 +299,10 @@ func huge() ralph.Report {
 		it.Number = n
 		it.Verdicts = []ralph.Verdict{{Command: fmt.Sprintf("check %d %s", n, line), ExitCode: 1, Output: output, Digest: fmt.Sprint(n)}}
 		it.Change.Notes = []string{line}
+		it.Delivery = ralph.Delivery{Message: output, Error: output}
+		for range 50 {
+			it.Delivery.Tasks = append(it.Delivery.Tasks, ralph.Task{Command: output, ExitCode: 1, Output: output})
+		}
 		it.Turns[0].FinalText = output[:64<<10]
 		it.Turns[0].Model = fmt.Sprint("model-", n, line)
 		r.Iterations = append(r.Iterations, it)

@@ -33,7 +33,7 @@ func SessionFooter(it ralph.Iteration) string {
 		}
 	}
 	messages := 0
-	for _, t := range it.Turns {
+	for _, t := range everyTurn(it) {
 		messages += t.Messages
 	}
 	b.WriteString(ruled("-"))
@@ -52,6 +52,9 @@ func SessionFooter(it ralph.Iteration) string {
 	}
 	if n := len(it.Turns) - 1; n > 0 {
 		line("Retries", strconv.Itoa(n))
+	}
+	for _, t := range it.Delivery.Tasks {
+		line("SCM Task", fmt.Sprintf("%s (%s)", oneLine(t.Command, 300), exitWords(t.ExitCode)))
 	}
 	line("Status", sessionStatus(it))
 	b.WriteString(ruled("=") + "\n")
@@ -72,6 +75,12 @@ func sessionStatus(it ralph.Iteration) string {
 	case ralph.RejectedGuardrails:
 		_, failing := guardrails(it.Verdicts)
 		return fmt.Sprintf("success (guardrails failed: %d of %d)", len(failing), len(it.Verdicts))
+	case ralph.RejectedSCM:
+		text := "success (the commit failed"
+		if why := oneLine(it.Delivery.Error, 300); why != "" {
+			text += ": " + why
+		}
+		return text + ")"
 	case ralph.RejectedNoWork:
 		return "success (said to be complete without any work)"
 	}

@@ -42,6 +42,8 @@ func TestSessionStatus(t *testing.T) {
 		{ralph.Iteration{Rejection: ralph.RejectedNoMarker}, "success"},
 		{ralph.Iteration{Rejection: ralph.RejectedNoWork, Marker: true}, "success (said to be complete without any work)"},
 		{ralph.Iteration{Rejection: ralph.RejectedGuardrails, Verdicts: []ralph.Verdict{{}, {Passed: true}}}, "success (guardrails failed: 1 of 2)"},
+		{ralph.Iteration{Rejection: ralph.RejectedSCM, Marker: true, Delivery: ralph.Delivery{Error: "git push: exit code 1:\nno"}}, "success (the commit failed: git push: exit code 1: no)"},
+		{ralph.Iteration{Rejection: ralph.RejectedSCM}, "success (the commit failed)"},
 		{ralph.Iteration{Rejection: ralph.RejectedTurn}, "failed (agent failed)"},
 		{ralph.Iteration{Rejection: ralph.RejectedTurn, Turns: []ralph.Turn{{Failure: crashed}}}, "failed (empty answer: nothing was said)"},
 		{ralph.Iteration{Marker: true, Turns: []ralph.Turn{{Failure: crashed}, {}}}, "success (complete)"},
@@ -57,7 +59,7 @@ func TestSessionLogIsOneLinePerFact(t *testing.T) {
 	t.Parallel()
 	r := hostile()
 	log := report.SessionHeader(1, r.Mode, r.Started) + report.SessionFooter(r.Iterations[0]) + report.SessionSummary(r)
-	if got, want := strings.Count(log, "\n"), 6+11+10; got != want {
+	if got, want := strings.Count(log, "\n"), 6+13+10; got != want {
 		t.Errorf("session log has %d lines, want %d:\n%s", got, want, log)
 	}
 }

@@ -34,6 +34,7 @@ func Summary(r ralph.Report) string {
 		{"what is left to do", m.left()},
 		{"what was asked", m.asked()},
 		{"iterations", m.table()},
+		{"SCM tasks", m.scm()},
 		{"charts", m.charts()},
 		{"guardrail failures", m.guardrailFailures()},
 		{"baseline", m.baseline()},

@@ -76,15 +76,15 @@ func (m markdown) commitCell(it ralph.Iteration) string {
 
 // totals is the row below the table.
 func totals(r ralph.Report) row {
-	var all ralph.Iteration
+	var all []ralph.Turn
 	retries := 0
 	for _, it := range r.Iterations {
-		all.Turns = append(all.Turns, it.Turns...)
+		all = append(all, everyTurn(it)...)
 		retries += max(0, len(it.Turns)-1)
 	}
 	u := r.Usage()
 	return row{
-		Time: span(r.Duration), Turns: requests(all.Turns) + retried(retries), Tools: tools(all),
+		Time: span(r.Duration), Turns: requests(all) + retried(retries), Tools: tools(all),
 		Tokens: tokenPair(u.Tokens), Cost: u.Cost.String(),
 	}
 }

@@ -46,6 +46,13 @@ func Text(r ralph.Report, o Style) string {
 			line(dim, "  "+plural(n, "earlier iteration")+" not shown")
 		}
 	}
+	if tasks := textTasks(f, r); len(tasks) > 0 {
+		b.WriteByte('\n')
+		line(bold, "SCM tasks")
+		for _, text := range tasks {
+			line(plain, text)
+		}
+	}
 	if left := textLeft(r); len(left) > 0 {
 		b.WriteByte('\n')
 		line(bold, "What is left to do")
@@ -189,6 +196,7 @@ func textFacts(r ralph.Report) [][2]string {
 		add("Cost", u.Cost.String()+", tokens "+tokenWords(u.Tokens))
 	}
 	add("Time", span(r.Duration))
+	add("Mode", oneLine(r.Mode, 40))
 	add("Isolation", oneLine(r.Isolation, 300))
 	return facts
 }
