@@ -111,7 +111,7 @@ func (l *loader) validateSupervision(values map[string]value) {
 	}
 	if l.mode != ModeSupervise && !byFile {
 		for _, v := range []value{dir, restarts} {
-			if v.given() {
+			if v.given() && !l.refused(v) {
 				l.report(v.where, "it has no effect here: it belongs to mode supervise, or to completion: done-file")
 			}
 		}

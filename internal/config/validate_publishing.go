@@ -53,7 +53,7 @@ func (l *loader) validatePublishing(values map[string]value) {
 		harmless := map[string]bool{
 			"include-dirty": !l.c.IncludeDirty, "push": l.c.Push != PushAlways, "pull-request": !l.c.PullRequest,
 		}
-		if v.from == fromFlag && !harmless[name] {
+		if v.from == fromFlag && !harmless[name] && !l.refused(v) {
 			l.report(v.where, "nothing is published with commit: %s; add %s", l.c.Commit, l.option("commit", string(CommitEach)))
 		}
 	}
