@@ -136,7 +136,7 @@ func (d *claudeDecoder) text(value []byte, message string, echo bool) {
 		copy(d.seen[1:], d.seen[:])
 		d.seen[0] = maphash.Bytes(d.seed, raw)
 	}
-	d.common.text(value, message, echo, false)
+	d.common.text(value, message, echo)
 }
 
 func (d *claudeDecoder) user(e envelope, partial bool) {

@@ -14,9 +14,12 @@ type clineDecoder struct {
 	common
 	prompt string // says of older CLIs begin with it
 
-	message int  // texts begun
-	pieces  bool // of the text at hand were there
-	saying  bool // the lines are of an older CLI
+	message int    // texts begun
+	held    []byte // of the text at hand
+	isEcho  bool   // of held
+	pieces  bool   // of the text at hand were there
+	more    bool   // a part of it was emitted
+	saying  bool   // the lines are of an older CLI
 	result  *clineResult
 	kind    ralph.FailureKind // of the last error; 0: none
 	fault   string            // its text
@@ -77,15 +80,17 @@ func (d *clineDecoder) event(b []byte, partial, echo bool) {
 	v := fields(b, "type", "contentType", "text", "toolName", "toolCallId", "input", "output", "error", "errorClass",
 		"message", "totalInputTokens", "totalOutputTokens", "totalCacheReadTokens", "totalCacheWriteTokens")
 	content := str(v["contentType"], maxName)
-	switch kind := str(v["type"], maxName); kind + " " + content {
+	kind := str(v["type"], maxName)
+	switch kind + " " + content {
 	case "content_start text", "content_update text":
 		d.piece(v["text"], echo)
 	case "content_end text":
 		if !d.pieces {
 			d.piece(v["text"], echo)
 		}
-		d.pieces = false
+		d.endText()
 	case "content_start tool":
+		d.endText()
 		name := str(v["toolName"], maxName)
 		d.started(str(v["toolCallId"], maxName), name, clineSummary(name, v["input"]), echo)
 	case "content_end tool":
@@ -110,23 +115,51 @@ func (d *clineDecoder) event(b []byte, partial, echo bool) {
 	}
 }
 
-// piece emits a part of the text at hand; parts of one text are one message.
+// piece adds to the text at hand. The pieces are of a few letters, so they are
+// gathered.
 func (d *clineDecoder) piece(value []byte, echo bool) {
 	if !d.pieces {
 		d.message++
+		d.pieces, d.isEcho = true, echo
 	}
-	d.text(value, "text "+strconv.Itoa(d.message), echo, d.pieces)
-	d.pieces = true
+	d.isEcho = d.isEcho || echo
+	for raw, _ := inner(value); len(raw) > 0; {
+		d.held, raw = unescape(d.held, raw, maxText)
+		if len(raw) > 0 {
+			d.flush()
+		}
+	}
+}
+
+func (d *clineDecoder) flush() {
+	if len(d.held) > 0 {
+		d.words(valid(d.held), "text "+strconv.Itoa(d.message), d.isEcho, d.more)
+		d.held, d.more = d.held[:0], true
+	}
+}
+
+// endText emits what is left of the text at hand, one that breaks off too.
+func (d *clineDecoder) endText() {
+	d.flush()
+	d.pieces, d.more = false, false
+}
+
+// Close ends the stream.
+func (d *clineDecoder) Close() {
+	d.common.Close()
+	d.endText()
 }
 
 // fail keeps an error. Some are of a tool, and the run goes on; they count when
 // the run ends with an error.
 func (d *clineDecoder) fail(kind ralph.FailureKind, message []byte) {
+	d.endText()
 	d.kind, d.fault = kind, oneLine(str(message, 4*maxMessage))
 	d.progress(d.fault)
 }
 
 func (d *clineDecoder) onResult(v map[string][]byte) {
+	d.endText()
 	d.result = &clineResult{reason: str(v["finishReason"], maxName), text: oneLine(str(v["text"], 4*maxMessage))}
 	usage := v["aggregateUsage"] // subagents included
 	if !isSet(usage) {
@@ -142,7 +175,7 @@ func (d *clineDecoder) onResult(v map[string][]byte) {
 	d.turn.Messages = int(bounded(number(v["iterations"])))
 	d.turn.Model = str(fields(v["model"], "id")["id"], maxName)
 	if d.result.reason == "completed" && !d.said {
-		d.text(v["text"], "result", false, false)
+		d.text(v["text"], "result", false)
 	}
 	d.finished()
 }
@@ -165,7 +198,7 @@ func (d *clineDecoder) say(v map[string][]byte, partial bool) {
 	case "", "text", "completion_result":
 		d.message++
 		echo := partial || d.prompt != "" && strings.TrimSpace(str(v["text"], len(d.prompt)+maxMessage)) == d.prompt
-		d.text(v["text"], "say "+strconv.Itoa(d.message), echo, false)
+		d.text(v["text"], "say "+strconv.Itoa(d.message), echo)
 	case "tool", "command", "use_mcp_server", "browser_action_launch":
 		id := "line " + strconv.Itoa(d.count) // there is no end to it
 		d.started(id, what, oneLine(str(v["text"], 4*maxMessage)), false)

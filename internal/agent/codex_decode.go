@@ -112,7 +112,7 @@ func (d *codexDecoder) item(event string, b []byte, partial bool) {
 	switch kind {
 	case "agent_message":
 		if completed {
-			d.text(v["text"], d.message(id), partial, false)
+			d.text(v["text"], d.message(id), partial)
 		}
 	case "reasoning", "error":
 		if completed {

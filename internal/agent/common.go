@@ -72,27 +72,27 @@ func (d *common) malformed(b []byte, kind string) {
 	}
 }
 
-// text emits the text of a string value in pieces of bounded size. A text
-// whose message goes on is joined to what came before.
-func (d *common) text(value []byte, message string, echo, goesOn bool) {
+// text emits the text of a string value, a message of its own or a block of
+// one, in pieces of bounded size.
+func (d *common) text(value []byte, message string, echo bool) {
 	raw, _ := inner(value)
-	if len(raw) == 0 {
+	for goesOn := false; len(raw) > 0; goesOn = true {
+		d.scratch, raw = unescape(d.scratch[:0], raw, maxText)
+		d.words(valid(d.scratch), message, echo, goesOn)
+	}
+}
+
+// words emits a text, or more of one that goes on.
+func (d *common) words(s, message string, echo, goesOn bool) {
+	d.emit(ralph.Event{Kind: ralph.EventText, At: time.Now(), Text: s, Message: message, Echo: echo})
+	if echo {
 		return
 	}
-	if !echo {
-		d.said = true
-		if !goesOn {
-			d.turn.FinalText = ""
-		}
+	d.said = true
+	if !goesOn {
+		d.turn.FinalText = ""
 	}
-	for len(raw) > 0 {
-		d.scratch, raw = unescape(d.scratch[:0], raw, maxText)
-		s := valid(d.scratch)
-		d.emit(ralph.Event{Kind: ralph.EventText, At: time.Now(), Text: s, Message: message, Echo: echo})
-		if !echo {
-			d.turn.FinalText = last(d.turn.FinalText+s, maxText)
-		}
-	}
+	d.turn.FinalText = last(d.turn.FinalText+s, maxText)
 }
 
 // progress shows what the CLI itself has to say.
