@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/runner"
@@ -32,7 +33,9 @@ func (a *app) action(show func(*secret.Redactor) printer) ralph.Report {
 	if workspace == "" {
 		workspace, _ = os.Getwd()
 	}
-	cfg, cfgErr := config.Load(config.LoadOptions{Dir: workspace, Inputs: runner.Inputs(a.environ), Environment: a.environment()})
+	cfg, cfgErr := config.Load(config.LoadOptions{
+		Dir: workspace, Inputs: runner.Inputs(a.environ), Environment: a.environment(), Prompts: prompts(), Infer: agent.Infer,
+	})
 	redact := secret.NewRedactor(a.secrets(cfg)...)
 	r, err := runner.New(runner.Options{Getenv: a.getenv, Stdout: a.stdout, Redactor: redact})
 	if err != nil {
@@ -49,7 +52,7 @@ func (a *app) action(show func(*secret.Redactor) printer) ralph.Report {
 			values = append(values, s.Reveal())
 		}
 		r.Mask(values...)
-		j.out = newActions(r)
+		j.out = newActions(r, cfg)
 	}
 	if _, err := r.Event(); err != nil { // read before the agent starts, who may own it
 		j.out.warn(err.Error())

@@ -50,6 +50,11 @@ func (a *app) environment() map[string]string {
 type commands struct {
 	Action    actionCmd        `cmd:"" help:"Run as a GitHub Action: read INPUT_* and GITHUB_*, loop, publish, report."`
 	Run       runCmd           `cmd:"" default:"withargs" help:"Run the agent loop in the current directory (the default command)."`
+	Plan      planCmd          `cmd:"" help:"Loop over the planning prompt until the plan stands."`
+	Build     buildCmd         `cmd:"" help:"Loop over the building prompt until the plan is carried out."`
+	Prompt    promptCmd        `cmd:"" help:"Loop over a prompt file of your own."`
+	Supervise superviseCmd     `cmd:"" help:"Restart a command until its task folder holds a file DONE."`
+	Init      initCmd          `cmd:"" help:"Set a project up: settings for 'ralph run', or files for 'ralph plan' and 'ralph build'."`
 	Demo      demoCmd          `cmd:"" help:"Show the whole pipeline on an embedded example: no key, no network, no Docker."`
 	DemoAgent demoAgentCmd     `cmd:"" hidden:""`
 	Version   versionCmd       `cmd:"" help:"Print the version."`
@@ -71,9 +76,12 @@ func (a *app) main() (code int) {
 		}
 	}()
 	var cli commands
-	flags := config.NewFlags(a.deskDefaults())
-	cli.Run.Plugins = kong.Plugins{flags.Target()}
-	cli.Run.flags = flags
+	for mode, desk := range map[string]*deskFlags{
+		"run": &cli.Run.deskFlags, "plan": &cli.Plan.deskFlags, "build": &cli.Build.deskFlags, "prompt": &cli.Prompt.deskFlags, "supervise": &cli.Supervise.deskFlags,
+	} {
+		desk.flags = config.NewFlags(a.deskDefaults(mode))
+		desk.Plugins = kong.Plugins{desk.flags.Target()}
+	}
 	parser, err := kong.New(&cli,
 		kong.Name("ralph"),
 		kong.Description("Runs a coding agent in a loop, checks every iteration, and says honestly what happened."),
@@ -139,18 +147,40 @@ func (versionCmd) Run(a *app) error {
 // signals ends the context at the first SIGINT or SIGTERM and says so. Later
 // signals are swallowed: what follows the first is bounded and saves the work.
 func (a *app) signals(say func(string)) (context.Context, context.CancelFunc) {
+	ctx, _, cancel := a.patientSignals(say, false)
+	return ctx, cancel
+}
+
+const signalText = "Received signal, shutting down..." // 001-33
+
+// patientSignals is signals for somebody who sits there and waits: with patient,
+// the first signal closes stop, so that the running operation can finish, and
+// only the second ends the context.
+func (a *app) patientSignals(say func(string), patient bool) (ctx context.Context, stop <-chan struct{}, done context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := make(chan os.Signal, 4)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	stopped := make(chan struct{})
 	go func() {
 		select {
 		case <-c:
-			say("Received signal, shutting down...") // 001-33
-			cancel()
 		case <-ctx.Done():
+			return
 		}
+		say(signalText)
+		close(stopped)
+		if patient {
+			say("What is running may finish first; a second signal ends it.")
+			select {
+			case <-c:
+				say(signalText)
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel()
 	}()
-	return ctx, func() { cancel(); signal.Stop(c) }
+	return ctx, stopped, func() { cancel(); signal.Stop(c) }
 }
 
 // self finds this binary by the name it was started with: the hidden commands

@@ -3,27 +3,41 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/rundir"
 )
 
+// publishes says whether we commit, and publish what is committed.
+func (j *job) publishes() bool {
+	switch j.cfg.Commit {
+	case config.CommitOff:
+		return false
+	case config.CommitAgent:
+		return j.runner != nil // there nothing must be lost
+	}
+	return true
+}
+
 // openRepository looks at the repository before anything is spent.
 func (j *job) openRepository(ctx context.Context) error {
+	if !j.publishes() {
+		return j.watchRepository(ctx)
+	}
 	committer := j.committer(ctx)
 	o := repo.Options{
 		Dir: j.dir(), Guest: j, Temp: j.temp.index, Store: j.temp.store,
 		Branch: j.branch(), Base: j.cfg.Base, DefaultBranch: j.fallbackBase(),
 		Committer: repo.Identity(committer), Author: repo.Identity(j.author(committer)),
-		Message: j.message, IncludeDirty: j.cfg.IncludeDirty, RunFiles: runFiles(), Clock: time.Now,
+		Message: j.message, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
 	}
 	if j.pushes() {
 		o.Remote, o.Token, o.Push = j.site.ServerURL+"/"+j.site.Repository, j.cfg.Token, true
@@ -45,11 +59,80 @@ func (j *job) openRepository(ctx context.Context) error {
 	return nil
 }
 
+// watchRepository is openRepository for a run that publishes nothing: it looks
+// only as far as a policy asks for it, and a loop without such a policy needs no
+// repository at all.
+func (j *job) watchRepository(ctx context.Context) error {
+	err := repo.IsRepository(j.dir())
+	if err != nil {
+		if j.cfg.Variables != nil { // 000-06
+			return invalid(err)
+		}
+		if len(j.cfg.SCM.Command) > 0 && filepath.Base(j.cfg.SCM.Command[0]) == "git" {
+			return invalid(fmt.Errorf("the SCM tasks need a repository: %w", err))
+		}
+		return nil
+	}
+	if j.cfg.Isolation != config.IsolationOff {
+		if err := j.hideToken(); err != nil {
+			return invalid(err)
+		}
+	}
+	onChanges := slices.ContainsFunc(j.cfg.Guardrails, func(g config.Guardrail) bool { return g.When == config.OnChanges })
+	if j.cfg.MinToolCalls == 0 && j.cfg.StallLimit == 0 && !onChanges {
+		return nil
+	}
+	w, err := repo.Watch(ctx, repo.Options{Dir: j.dir(), Guest: j, Temp: j.temp.index, RunFiles: j.runFiles()})
+	if err != nil {
+		return invalid(err)
+	}
+	j.watcher = w
+	j.atEnd(func() { _ = w.Close() })
+	return nil
+}
+
+// loopWorkspace is what the loop looks at, and commits to; nil when it need not
+// look.
+func (j *job) loopWorkspace() ralph.Workspace {
+	switch {
+	case j.repo != nil && j.cfg.Commit == config.CommitAgent:
+		return own{j.repo}
+	case j.repo != nil:
+		return j.repo
+	case j.watcher != nil:
+		return j.watcher
+	}
+	return nil
+}
+
+// own is a repository in which only the agent commits while the loop runs.
+type own struct{ *repo.Repo }
+
+func (o own) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit, error) {
+	return o.CheckpointOwn(ctx, it)
+}
+
+// tree identifies the tree as it was seen last; "" when nobody looks.
+func (j *job) tree() string {
+	switch {
+	case j.repo != nil:
+		return j.repo.Tree()
+	case j.watcher != nil:
+		return j.watcher.Tree()
+	}
+	return ""
+}
+
 // runFiles are the paths that are never committed.
-func runFiles() []string {
+func (j *job) runFiles() []string {
 	names := rundir.RunFiles()
 	for i, n := range names {
 		names[i] = rundir.Name + "/" + n
+	}
+	if j.cfg.Variables != nil && j.cfg.Home != rundir.Name {
+		for _, name := range []string{sessionLogs, "tmp-*", ".gitignore"} {
+			names = append(names, path.Join(j.cfg.Home, logsFolder, name))
+		}
 	}
 	return names
 }
@@ -118,32 +201,12 @@ func (j *job) author(committer config.Person) config.Person {
 	return committer
 }
 
-// cli is the agent and what can be asked of it before it runs.
-type cli interface {
-	ralph.Agent
-	Check(context.Context) error
-}
-
-func (j *job) checkAgent(ctx context.Context) error {
-	a, err := agent.New(agent.Options{
-		Name: j.cfg.Agent, Command: j.cfg.AgentCommand, Args: j.cfg.AgentArgs, Model: j.cfg.Model,
-		Dir: j.dir(), Env: j.guestEnv(agent.Credentials(j.cfg.Agent)),
-		Limits:  proc.Limits{Time: j.cfg.IterationTimeout, Silence: j.cfg.IdleTimeout, FinishGrace: j.cfg.ResultGrace, OutputBytes: maxAgentOutput},
-		Root:    j.identity.IsZero() && os.Geteuid() == 0,
-		Process: j.children, Log: j.session,
-		LookPath: func(name string) (string, error) { return proc.LookPath(name, j.app.environ) },
-	})
-	if err != nil {
-		return invalid(err)
-	}
-	j.agent = a
-	return invalid(a.Check(ctx))
-}
-
-const maxAgentOutput = 4 << 30 // bytes
-
 // attachBranch brings the workspace to the run's branch.
 func (j *job) attachBranch(ctx context.Context) error {
+	if j.repo == nil {
+		j.attached.text, j.attached.err = j.cfg.Task(j.workspace)
+		return nil
+	}
 	start, err := j.repo.Begin(ctx)
 	if err != nil {
 		return invalid(err)

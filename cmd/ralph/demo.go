@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/demo"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
@@ -85,9 +86,14 @@ func (c demoCmd) Run(a *app, done *exit) error {
 		return fmt.Errorf("demo: %w", err)
 	}
 	fmt.Fprintf(a.stdout, "A repository with a failing test, a forge and a scripted agent, all in %s.\nThe task: %s\n\n", dir, demo.Task)
-	r := stage.action(func(redact *secret.Redactor) printer { return stage.newTerminal(redact) })
+	r := stage.action(func(redact *secret.Redactor) printer { return stage.newTerminal(redact, stage.stdout, demoDisplay()) })
 	*done = exit(r.ExitCode)
 	return c.tell(a, dir, checkout, forge, r)
+}
+
+// demoDisplay is what a desk shows by default.
+func demoDisplay() config.Config {
+	return config.Config{Stream: true, Display: config.Display{Emoji: true, Color: "auto", MaxLines: 6, MaxChars: 1000}}
 }
 
 func (c demoCmd) folder(temp string) (string, error) {

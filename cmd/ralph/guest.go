@@ -63,15 +63,36 @@ func packageRoot(program string) string {
 }
 
 // guestEnv is the environment of a child: an allow-list, the named variables,
-// and private folders where there are walls.
+// and private folders where there are walls. At a desk without walls, where a
+// child can read the user's files anyway, it is the user's own environment
+// without the forge's tokens.
 func (j *job) guestEnv(allow []string) []string {
 	set := map[string]string{}
+	if j.runner == nil && j.cfg.Isolation == config.IsolationOff {
+		return sandbox.Environment(j.app.environ, j.harmless(), set)
+	}
 	if j.cfg.Isolation != config.IsolationOff {
 		set["HOME"], set["TMPDIR"] = j.temp.home, j.temp.tmp
 	} else if home := j.app.getenv("HOME"); home != "" {
 		set["HOME"] = home
 	}
 	return sandbox.Environment(j.app.environ, append(allow, j.cfg.PassEnv...), set)
+}
+
+// harmless are the names of the variables that hold no token of the forge.
+func (j *job) harmless() []string {
+	var names []string
+	for _, kv := range j.app.environ {
+		name, value, _ := strings.Cut(kv, "=")
+		upper := strings.ToUpper(name)
+		switch {
+		case upper == "GITHUB_TOKEN", upper == "GH_TOKEN", strings.HasPrefix(upper, "ACTIONS_"), strings.HasPrefix(upper, "INPUT_"):
+		case j.cfg.Token.IsSet() && strings.Contains(value, j.cfg.Token.Reveal()):
+		default:
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Git runs git as the guest; *job is the repo room's Guest.

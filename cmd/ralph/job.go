@@ -22,6 +22,7 @@ import (
 	"github.com/org/ralph-action/internal/runner"
 	"github.com/org/ralph-action/internal/sandbox"
 	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/taskdir"
 )
 
 // job is one run of the pipeline, on a runner or on a desk.
@@ -41,14 +42,19 @@ type job struct {
 	identity sandbox.Identity
 	temp     temp
 	children *proc.Supervisor
+	display  *proc.Supervisor // runs the display filter; nil: there is none
 	agent    cli
 	forge    *forge.Client // nil: nothing to publish to
-	repo     *repo.Repo
+	repo     *repo.Repo    // nil: nothing is published
+	watcher  *repo.Watcher // nil: nobody asks whether the workspace changes
 	start    repo.Start
+	tasks    *taskdir.Dir // nil: the agent speaks by its words only
 	// defaultBranch is the forge's word; empty when it was not asked.
 	defaultBranch string
 	attached      taskFile
 	baseline      []ralph.Verdict
+	verbose       *report.Verbose // nil: not asked for
+	halt          <-chan struct{} // closed: what is running may finish, then the run ends; nil: never
 
 	report  ralph.Report
 	written bool     // report.json lies in the run directory
@@ -95,8 +101,9 @@ func (j *job) run(ctx context.Context) ralph.Report {
 	defer undo(&j.ends) // when something panics; close has done it otherwise
 
 	before := []step{
-		{"configuration", func(context.Context) error { return invalid(j.wrong) }},
+		{"configuration", func(context.Context) error { return j.checkConfiguration() }},
 		{"workspace", j.openWorkspace},
+		{"task folder", j.openTaskDir},
 		{"walls", j.buildWalls},
 		{"forge", j.checkForge},
 		{"repository", j.openRepository},
@@ -143,16 +150,25 @@ func (j *job) refuse(ctx, bounded context.Context, name string, err error) {
 func (j *job) loop(ctx context.Context) {
 	l := ralph.Loop{
 		Agent:      lean{j.agent},
-		Workspace:  j.repo,
+		Workspace:  j.loopWorkspace(),
 		Guardrails: j.guardrails(),
-		Prompt:     prompt.Builder{Task: j.task, Completion: j.cfg.Completion, Count: j.cfg.MaxIterations > 0}.Build,
+		SCM:        j.scm(),
+		Prompt: prompt.Builder{
+			Task: j.task, Completion: j.cfg.Completion, Variables: j.cfg.Variables,
+			Count: j.cfg.IterationCount && j.cfg.MaxIterations > 0, Bare: !j.cfg.CompletionRule,
+		}.Build,
 		Policy: ralph.Policy{
 			Completion: j.cfg.Completion, MaxIterations: j.cfg.MaxIterations, MinToolCalls: j.cfg.MinToolCalls,
-			OnAgentError: j.cfg.OnAgentError, MaxRetries: j.cfg.MaxRetries, RetryDelay: retryDelay,
-			StallLimit: j.cfg.StallLimit, Checkpoint: true, Salvage: salvage,
+			OnAgentError: j.cfg.OnAgentError, MaxRetries: j.cfg.MaxRetries, RetryDelay: j.cfg.RetryDelay, Delay: j.cfg.Delay,
+			StallLimit: j.cfg.StallLimit, Salvage: salvage,
+			Checkpoint: j.cfg.Commit != config.CommitAtEnd, CheckpointAtEnd: j.cfg.Commit == config.CommitAtEnd,
 		},
 		Budget: ralph.Budget{Cost: j.cfg.MaxCost, Tokens: j.cfg.MaxTokens, Until: j.until()},
 		Emit:   j.emit,
+		Stop:   j.halt,
+	}
+	if j.tasks != nil {
+		l.Mailbox = mailbox{j.tasks}
 	}
 	r := l.Run(ctx, j.baseline)
 	j.report.Outcome, j.report.Reason = r.Outcome, r.Reason
@@ -164,6 +180,33 @@ func (j *job) loop(ctx context.Context) {
 	}
 }
 
+// checkConfiguration says what is wrong with what was asked for, and what is only
+// unwise.
+func (j *job) checkConfiguration() error {
+	for _, w := range j.cfg.Warnings {
+		j.note(w)
+		j.out.warn(w)
+	}
+	switch {
+	case j.wrong != nil:
+		return invalid(j.wrong)
+	case j.cfg.PromptInvalid != "":
+		return &stopped{ralph.PromptInvalid, errors.New(j.cfg.PromptInvalid)}
+	}
+	return j.checkPlan()
+}
+
+// checkPlan wants a plan before the agent builds. 000-11
+func (j *job) checkPlan() error {
+	if j.cfg.Mode != "build" {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Join(j.workspace, filepath.FromSlash(j.cfg.PlanFile))); err != nil || info.IsDir() {
+		return &stopped{ralph.PlanMissing, errors.New("Implementation plan not found. Run 'ralph plan' first.")} //nolint:staticcheck // the text is a contract
+	}
+	return nil
+}
+
 // note keeps what a user should know, once.
 func (j *job) note(text string) {
 	if !slices.Contains(j.report.Notes, text) {
@@ -173,7 +216,13 @@ func (j *job) note(text string) {
 
 // emit shows an event and writes it into the session log.
 func (j *job) emit(e ralph.Event) {
+	if j.verbose != nil {
+		for _, line := range j.verbose.Lines(e) {
+			j.out.aside(line)
+		}
+	}
 	j.out.event(e)
+	j.post(e)
 	switch e.Kind {
 	case ralph.EventIterationStart:
 		j.log(report.SessionHeader(e.Iteration, j.cfg.Mode, e.At))
@@ -200,6 +249,10 @@ type taskFile struct {
 // branch of an earlier run may hold an older task, or none: what the file was
 // when the branch was attached is no edit, and the task read before stands.
 func (j *job) task() (string, error) {
+	var missing *stopped
+	if err := j.checkPlan(); errors.As(err, &missing) {
+		return "", &ralph.Refusal{Outcome: missing.outcome, Err: missing.err}
+	}
 	if j.cfg.PromptFile == "" {
 		return j.cfg.Prompt, nil
 	}
@@ -217,12 +270,12 @@ func (j *job) guardrails() []ralph.Guardrail {
 	}
 	return guard.New(specs, guard.Setting{
 		Process: j.children, Dir: j.dir(), Env: j.guestEnv(nil), Files: j.files, Redact: j.redact,
-		OutputBytes: maxOutput, Show: j.out.guest, Tree: j.repo.Tree, ToWorkspace: j.toWorkspace(),
+		OutputBytes: maxOutput, Show: j.out.guest, Tree: j.tree, ToWorkspace: j.toWorkspace(), Truncate: j.cfg.TruncateChars,
 	})
 }
 
 func (j *job) runBaseline(ctx context.Context) error {
-	if len(j.cfg.Guardrails) > 0 {
+	if len(j.cfg.Guardrails) > 0 && j.cfg.Baseline {
 		end := j.out.section("Guardrails on the untouched tree")
 		j.baseline = (&ralph.Loop{Guardrails: j.guardrails(), Emit: j.out.event}).Baseline(ctx)
 		end()
@@ -231,8 +284,8 @@ func (j *job) runBaseline(ctx context.Context) error {
 			return invalid(err)
 		}
 	}
-	if len(j.cfg.Guardrails) == 0 && len(j.cfg.Setup) == 0 && len(j.cfg.AgentCommand) > 0 {
-		return nil // nothing has run in the workspace since it was looked at
+	if j.repo == nil || len(j.baseline) == 0 && len(j.cfg.Setup) == 0 && len(j.cfg.AgentCommand) > 0 {
+		return nil // nothing is published, or nothing has run in the workspace since it was looked at
 	}
 	// What setup, guardrails and the question for the agent's version left behind
 	// is no work of the agent.
@@ -308,7 +361,6 @@ func (j *job) bounded(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
 const (
-	retryDelay     = 2 * time.Second
 	publishReserve = 3 * time.Minute  // of max-duration
 	publishLimit   = 10 * time.Minute // when there is no max-duration
 	setupTimeout   = 30 * time.Minute

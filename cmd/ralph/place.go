@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -65,8 +66,11 @@ func (j *job) openWorkspace(ctx context.Context) error {
 			}
 		})
 	}
-	name := "session-" + j.started.Format("20060102-150405") + ".log" // 000-09
-	log, err := j.files.Append(name)
+	logs, err := j.logFolder(owner)
+	if err != nil {
+		return invalid(err)
+	}
+	log, err := logs.Append("session-" + j.started.Format("20060102-150405") + ".log") // 000-09
 	if err != nil {
 		return invalid(err)
 	}
@@ -74,6 +78,24 @@ func (j *job) openWorkspace(ctx context.Context) error {
 	j.afterwards(func() { _ = errors.Join(j.session.Close(), log.Close()) }) // what is lost of a log is lost
 	return nil
 }
+
+// logFolder is where session logs lie: the loops of seed 000 have a folder of
+// their own for them.
+func (j *job) logFolder(owner rundir.Owner) (*rundir.Dir, error) {
+	if j.cfg.Variables == nil {
+		return j.files, nil
+	}
+	logs, err := rundir.OpenFolder(j.workspace, path.Join(j.cfg.Home, logsFolder), []string{sessionLogs, "tmp-*"}, owner)
+	if err == nil {
+		j.afterwards(func() { _ = logs.Close() })
+	}
+	return logs, err
+}
+
+const (
+	logsFolder  = "logs"
+	sessionLogs = "session-*.log"
+)
 
 // handoverMarker is where an unfinished hand-over is remembered: where git does
 // not look.
@@ -119,21 +141,36 @@ func (j *job) buildWalls(ctx context.Context) error {
 
 	o := proc.Options{Identity: j.identity, Env: []string{"PATH=" + j.app.getenv("PATH")}, SpillDir: t.store, Reaper: true}
 	if j.cfg.Isolation != config.IsolationOff {
-		walls := sandbox.DefaultWalls([]string{j.workspace, t.home, t.tmp, t.index}, j.install())
+		open := []string{j.workspace, t.home, t.tmp, t.index}
+		if j.tasks != nil {
+			open = append(open, j.tasks.Path())
+		}
+		walls := sandbox.DefaultWalls(open, j.install())
 		walls.Strict = j.cfg.Isolation == config.IsolationStrict
 		o.Walls = &walls
 	}
 	j.report.Isolation = sandbox.Describe(j.identity, o.Walls, os.Getuid())
 	j.out.say("Isolation: " + j.report.Isolation)
-	if j.children, err = proc.Start(ctx, o); err != nil {
+	if j.children, err = j.startChildren(ctx, o); err != nil || j.cfg.DisplayFilter == "" {
 		return invalid(err)
 	}
+	o.Reaper = false
+	j.display, err = j.startChildren(ctx, o)
+	return invalid(err)
+}
+
+// startChildren starts a supervisor that lives as long as the run.
+func (j *job) startChildren(ctx context.Context, o proc.Options) (*proc.Supervisor, error) {
+	children, err := proc.Start(ctx, o)
+	if err != nil {
+		return nil, err
+	}
 	j.atEnd(func() {
-		if err := j.children.Close(); err != nil {
+		if err := children.Close(); err != nil {
 			j.out.warn(err.Error())
 		}
 	})
-	return nil
+	return children, nil
 }
 
 // tempDir is TMPDIR as it was before the environment was sealed. A folder of

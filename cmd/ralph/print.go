@@ -12,6 +12,7 @@ import (
 type printer interface {
 	event(ralph.Event)
 	say(line string)
+	aside(line string) // for --verbose, on stderr
 	warn(line string)
 	guest() io.WriteCloser             // live output of one setup command or guardrail
 	section(title string) (end func()) // folds what follows, where folding exists

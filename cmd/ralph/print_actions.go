@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/runner"
@@ -21,8 +22,19 @@ type actions struct {
 	usage  ralph.Usage
 }
 
-func newActions(r *runner.Runner) *actions {
-	return &actions{runner: r, out: r.Guest(), start: time.Now(), format: report.Formatter{Emoji: true, Timestamp: true, MaxOutputLines: 40, MaxOutputChars: 4000}}
+// newActions shows more than a desk does, unless told otherwise: nobody watches,
+// and what is not in the log is gone.
+func newActions(r *runner.Runner, cfg config.Config) *actions {
+	for name, set := range map[string]func(){
+		"timestamps":       func() { cfg.Display.Timestamps = true },
+		"max-output-lines": func() { cfg.Display.MaxLines = 40 },
+		"max-output-chars": func() { cfg.Display.MaxChars = 4000 },
+	} {
+		if source := cfg.Sources[name]; source == "" || source == "default" {
+			set()
+		}
+	}
+	return &actions{runner: r, out: r.Guest(), start: time.Now(), format: formatter(cfg, report.Formatter{})}
 }
 
 func (p *actions) event(e ralph.Event) {
@@ -47,6 +59,7 @@ func (p *actions) event(e ralph.Event) {
 	}
 }
 
+func (p *actions) aside(line string)     { p.runner.Line(line) }
 func (p *actions) say(line string)       { p.runner.Line(line) }
 func (p *actions) warn(line string)      { p.runner.Line("⚠️ " + line) }
 func (p *actions) guest() io.WriteCloser { return p.runner.Guest() }

@@ -3,12 +3,14 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/term"
 
+	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/runner"
@@ -21,6 +23,8 @@ type terminal struct {
 	redact *secret.Redactor
 	format report.Formatter
 	color  bool
+	emoji  bool
+	stderr io.Writer
 	tick   *time.Ticker // nil: no status line
 	quit   chan struct{}
 	done   sync.WaitGroup
@@ -37,17 +41,25 @@ type terminal struct {
 // statusEvery is how often the status line is drawn anew.
 const statusEvery = time.Second
 
-// newTerminal prints to a.stdout. NO_COLOR and TERM=dumb are honoured.
-func (a *app) newTerminal(redact *secret.Redactor) *terminal {
-	tty := term.IsTerminal(int(a.stdout.Fd())) && a.getenv("TERM") != "dumb"
+// newTerminal prints to w as cfg wants it. NO_COLOR and TERM=dumb are honoured
+// unless colours are asked for.
+func (a *app) newTerminal(redact *secret.Redactor, w *os.File, cfg config.Config) *terminal {
+	tty := term.IsTerminal(int(w.Fd())) && a.getenv("TERM") != "dumb"
+	color := tty && a.getenv("NO_COLOR") == ""
+	switch cfg.Display.Color {
+	case "always":
+		color = true
+	case "never":
+		color = false
+	}
 	t := &terminal{
-		redact: redact, w: a.stdout, start: time.Now(), color: tty && a.getenv("NO_COLOR") == "",
-		format: report.Formatter{Emoji: true, Color: tty && a.getenv("NO_COLOR") == "", MaxOutputLines: 6, MaxOutputChars: 1000},
+		redact: redact, w: w, stderr: a.stderr, start: time.Now(), color: color, emoji: cfg.Display.Emoji,
+		format: formatter(cfg, report.Formatter{Color: color}),
 	}
 	if !tty {
 		return t
 	}
-	if width, _, err := term.GetSize(int(a.stdout.Fd())); err == nil {
+	if width, _, err := term.GetSize(int(w.Fd())); err == nil {
 		t.format.Width = width
 	}
 	t.tick, t.quit = time.NewTicker(statusEvery), make(chan struct{})
@@ -84,6 +96,15 @@ func (t *terminal) event(e ralph.Event) {
 	}
 }
 
+// formatter completes f by what was asked for. A display filter shows the agent
+// in our place.
+func formatter(cfg config.Config, f report.Formatter) report.Formatter {
+	d := cfg.Display
+	f.Emoji, f.Timestamp, f.MaxOutputLines, f.MaxOutputChars = d.Emoji, d.Timestamps, d.MaxLines, d.MaxChars
+	f.Quiet = !cfg.Stream || cfg.DisplayFilter != ""
+	return f
+}
+
 func (t *terminal) say(line string)  { t.words("", line) }
 func (t *terminal) warn(line string) { t.words("33", line) }
 
@@ -97,6 +118,14 @@ func (t *terminal) words(color, text string) {
 		}
 		t.put(line)
 	}
+}
+
+// aside leaves stdout to what is worth reading.
+func (t *terminal) aside(line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clear()
+	_, _ = fmt.Fprintf(t.stderr, "%s\n", runner.Sanitize([]byte(t.redact.Text(line))))
 }
 
 // section has nothing to fold on a terminal.
@@ -134,7 +163,7 @@ func (t *terminal) finish(r ralph.Report) {
 	defer t.mu.Unlock()
 	t.put("")
 	t.clear()
-	_, _ = io.WriteString(t.w, report.Text(r, report.Style{Color: t.color, Emoji: true, Width: t.format.Width}))
+	_, _ = io.WriteString(t.w, report.Text(r, report.Style{Color: t.color, Emoji: t.emoji, Width: t.format.Width}))
 }
 
 // put prints whole lines above the status line. Callers hold mu.

@@ -14,6 +14,9 @@ import (
 
 // checkForge asks the forge what the token may do, before anything is spent.
 func (j *job) checkForge(ctx context.Context) error {
+	if !j.publishes() {
+		return nil
+	}
 	if j.cfg.Push == config.PushAlways && !j.pushes() && !j.cfg.DryRun {
 		return invalid(errors.New("push is true, but there is nothing to push to: GITHUB_REPOSITORY and a token are needed"))
 	}
@@ -43,9 +46,16 @@ func (j *job) checkForge(ctx context.Context) error {
 // publish pushes what the checkpoints have not, and makes the pull request. A
 // failure in a later step never undoes an earlier one; each is recorded.
 func (j *job) publish(run context.Context) {
+	if j.repo == nil {
+		j.report.Duration = time.Since(j.started)
+		return
+	}
 	ctx, cancel := j.publishing(run)
 	defer cancel()
 	p := &j.report.Publication
+	if j.cfg.Commit == config.CommitAgent {
+		j.commitRest(ctx)
+	}
 	if j.pushes() {
 		if err := j.repo.Push(ctx); err != nil {
 			j.failed(run, err)
@@ -66,6 +76,26 @@ func (j *job) publish(run context.Context) {
 	}
 	if err := j.pullRequest(ctx, p); err != nil {
 		j.failed(run, err)
+	}
+}
+
+// commitRest commits what the agent left uncommitted: it must not be lost.
+func (j *job) commitRest(ctx context.Context) {
+	n := len(j.report.Iterations)
+	if n == 0 {
+		return
+	}
+	last := &j.report.Iterations[n-1]
+	_, err := j.repo.Snapshot(ctx)
+	if err == nil {
+		var c ralph.Commit
+		if c, err = j.repo.Checkpoint(ctx, *last); c.SHA != "" {
+			last.Commit = c
+			j.emit(ralph.Event{Kind: ralph.EventCheckpoint, At: time.Now(), Commit: &c, Iteration: n})
+		}
+	}
+	if err != nil {
+		j.failed(ctx, fmt.Errorf("what the agent left uncommitted could not be committed: %w", err))
 	}
 }
 

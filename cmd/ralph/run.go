@@ -1,72 +1,41 @@
 package main
 
 import (
-	"fmt"
-	"os"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/runner"
-	"github.com/org/ralph-action/internal/secret"
 )
 
 // runCmd is the loop at a desk, or in a container without a runner.
-type runCmd struct {
-	kong.Plugins
-	Verbose bool `short:"V" help:"Show what is in force, and where each value came from."`
-	flags   config.Flags
-}
+type runCmd struct{ deskFlags }
 
 // Help is shown below the flags.
 func (runCmd) Help() string {
 	return `Example:
-  ralph run --prompt "Fix the failing tests" --guardrails "make test" --max-iterations 5
+  ralph run --prompt "Fix the failing tests. Print <response>DONE</response> when they pass." \
+    --guardrails "make test" --maximum-iterations 5
 
-The work is committed on a branch of its own; nothing is pushed unless GITHUB_REPOSITORY and
-GITHUB_TOKEN are set. Every flag is also a key of .github/ralph.yml.`
+Every flag is also a key of .github/ralph.yml, and in camelCase of .ralph/settings.json, which
+'ralph init' writes. The agent or the SCM tasks commit; with --commit each-iteration ralph does, on a
+branch of its own, which is pushed when GITHUB_REPOSITORY and GITHUB_TOKEN are set.`
 }
 
-// Run loads flags and file and runs the pipeline in the current directory.
+// Run loops in the current directory.
 func (c *runCmd) Run(a *app, done *exit) error {
-	workspace, err := os.Getwd()
-	if err != nil {
-		return err
-	}
-	cfg, err := config.Load(config.LoadOptions{
-		Dir: workspace, Flags: c.flags.Values(), Environment: a.environment(), Defaults: a.deskDefaults(),
-	})
-	if err != nil {
-		for _, line := range lines(err) {
-			fmt.Fprintln(a.stderr, "ralph:", line)
-		}
-		*done = exit(ralph.Invalid.ExitCode(false))
-		return nil
-	}
-	redact := secret.NewRedactor(a.secrets(cfg)...)
-	if c.Verbose {
-		for line := range strings.Lines(redact.Text(cfg.Redacted())) {
-			fmt.Fprintf(a.stderr, "[ralph] %s\n", runner.Sanitize([]byte(strings.TrimSuffix(line, "\n")))) // 001-34
-		}
-	}
-	j := &job{app: a, cfg: cfg, redact: redact, workspace: workspace, site: a.deskSite(), out: a.newTerminal(redact)}
-	ctx, cancel := a.signals(j.interrupted)
-	defer cancel()
-	*done = exit(j.run(ctx).ExitCode)
-	return nil
+	return a.desk(desk{mode: "run", flags: c.values(), verbose: c.Verbose}, done)
 }
 
-// deskDefaults are what differs at a desk: no walls, unless the image says so.
-func (a *app) deskDefaults() map[string]string {
-	isolation := a.getenv("RALPH_ISOLATION")
-	if isolation == "" {
-		isolation = string(config.IsolationOff)
+// deskDefaults are what differs at a desk: the mode's own, and no walls unless
+// the image says so.
+func (a *app) deskDefaults(mode string) map[string]string {
+	defaults := config.Defaults(mode, true)
+	defaults["isolation"] = a.getenv("RALPH_ISOLATION")
+	if defaults["isolation"] == "" {
+		defaults["isolation"] = string(config.IsolationOff)
 	}
-	return map[string]string{"isolation": isolation}
+	return defaults
 }
 
 // deskSite is where a desk run publishes to, when it is told.

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+
+	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/rundir"
+	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/starter"
+)
+
+// deskFlags are the flags of every command that loops at a desk.
+type deskFlags struct {
+	kong.Plugins
+	Verbose bool `short:"V" help:"Show what is in force, where each value came from, and each step, on stderr."`
+	flags   config.Flags
+}
+
+func (f deskFlags) values() map[string]string { return f.flags.Values() }
+
+// desk is one loop at a desk.
+type desk struct {
+	mode    string
+	flags   map[string]string
+	verbose bool
+}
+
+// desk loads what was configured and runs the pipeline in the current
+// directory.
+func (a *app) desk(d desk, done *exit) error {
+	workspace, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	home := a.home(workspace)
+	cfg, err := config.Load(config.LoadOptions{
+		Dir: workspace, Flags: d.flags, Environment: a.environment(), Defaults: map[string]string{"isolation": a.deskDefaults(d.mode)["isolation"]},
+		Mode: d.mode, Desk: true, Home: home, Prompts: prompts(), Infer: agent.Infer,
+	})
+	redact := secret.NewRedactor(a.secrets(cfg)...)
+	if d.verbose {
+		for _, name := range cfg.Loaded {
+			fmt.Fprintln(a.stderr, redact.Text(report.LoadingSettings(name)))
+		}
+	}
+	if err != nil {
+		for _, line := range lines(err) {
+			fmt.Fprintln(a.stderr, "ralph:", line)
+		}
+		*done = exit(ralph.Invalid.ExitCode(false))
+		return nil
+	}
+	if d.verbose {
+		for _, line := range report.VerboseLines(cfg.Redacted()) {
+			fmt.Fprintln(a.stderr, redact.Text(line))
+		}
+	}
+	j := &job{app: a, cfg: cfg, redact: redact, workspace: workspace, site: a.deskSite(), out: a.deskPrinter(cfg, redact)}
+	if d.verbose {
+		j.verbose = &report.Verbose{Completion: cfg.Completion, Mask: redact.Text}
+	}
+	patient := d.mode != "supervise" && term.IsTerminal(int(a.stdin.Fd()))
+	ctx, stop, cancel := a.patientSignals(j.interrupted, patient)
+	defer cancel()
+	if patient {
+		j.halt = stop
+	}
+	*done = exit(j.run(ctx).ExitCode)
+	return nil
+}
+
+// deskPrinter prints where people look: the loops of seed 000 keep stdout free
+// and show everything on stderr. 000-24
+func (a *app) deskPrinter(cfg config.Config, redact *secret.Redactor) printer {
+	switch cfg.Mode {
+	case "plan", "build", "prompt":
+		return a.newTerminal(redact, a.stderr, cfg)
+	case "supervise":
+		return a.newSupervisor(redact, cfg)
+	}
+	return a.newTerminal(redact, a.stdout, cfg)
+}
+
+// home is where the files of plan, build and prompt lie, relative to the
+// workspace: beside this binary when that is part of the project, be it through
+// a symbolic link, else in .ralph. 000-04
+func (a *app) home(workspace string) string {
+	self, err := filepath.EvalSymlinks(a.self)
+	if err != nil {
+		return rundir.Name
+	}
+	top, err := filepath.EvalSymlinks(workspace)
+	if err != nil {
+		return rundir.Name
+	}
+	if rel, err := filepath.Rel(top, filepath.Dir(self)); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return rundir.Name
+}
+
+// prompts are the built-in templates by mode.
+func prompts() map[string]string {
+	texts := map[string]string{}
+	for _, mode := range []string{"plan", "build"} {
+		if text, ok := starter.Prompt(mode); ok {
+			texts[mode] = text
+		}
+	}
+	return texts
+}
+
+// planCmd, buildCmd and promptCmd are the loops of seed 000.
+type planCmd struct {
+	deskFlags
+	Iterations string `arg:"" optional:"" name:"max-iterations" help:"How often the agent is started at most; no limit when it is not given."`
+}
+
+type buildCmd struct {
+	deskFlags
+	Iterations string `arg:"" optional:"" name:"max-iterations" help:"How often the agent is started at most; no limit when it is not given."`
+}
+
+type promptCmd struct {
+	deskFlags
+	File       string `arg:"" name:"file" help:"The prompt. It must say that the agent prints <promise>COMPLETE</promise> when it is done."`
+	Iterations string `arg:"" optional:"" name:"max-iterations" help:"How often the agent is started at most; no limit when it is not given."`
+}
+
+const templateHelp = `
+The template is prompts/%[1]s.md and the configuration is config, beside the ralph binary when that lies in the project,
+else in .ralph; 'ralph init --preset ralph-loop' writes both. The agent commits. The session log is in logs/ there.`
+
+// Help is shown below the flags.
+func (planCmd) Help() string {
+	return "Example:\n  ralph plan 5\n" + fmt.Sprintf(templateHelp, "plan")
+}
+
+// Help is shown below the flags.
+func (buildCmd) Help() string {
+	return "Example:\n  ralph build 20\n" + fmt.Sprintf(templateHelp, "build")
+}
+
+// Help is shown below the flags.
+func (promptCmd) Help() string {
+	return `Example:
+  ralph prompt prompts/refactor.md 10
+
+$NAME and ${NAME} are replaced in the prompt: SPECS_DIR, MODE, PLAN_FILE, and what the configuration file defines.`
+}
+
+// Run loops over the planning prompt.
+func (c *planCmd) Run(a *app, done *exit) error {
+	return c.template(a, done, "plan", c.Iterations, nil)
+}
+
+// Run loops over the building prompt.
+func (c *buildCmd) Run(a *app, done *exit) error {
+	return c.template(a, done, "build", c.Iterations, nil)
+}
+
+// Run loops over a prompt file.
+func (c *promptCmd) Run(a *app, done *exit) error {
+	return c.template(a, done, "prompt", c.Iterations, map[string]string{"prompt-file": c.File})
+}
+
+// template is a loop of seed 000: what stands as a word on the command line is
+// the same as the flag of its name.
+func (f deskFlags) template(a *app, done *exit, mode, iterations string, words map[string]string) error {
+	flags := f.values()
+	if iterations != "" {
+		if words == nil {
+			words = map[string]string{}
+		}
+		words["max-iterations"] = iterations
+	}
+	for name := range words {
+		if _, twice := flags[name]; twice {
+			fmt.Fprintf(a.stderr, "ralph: %s is given twice, as a word and as the flag --%s: give only one of them\n", name, name)
+			*done = exit(ralph.Invalid.ExitCode(false))
+			return nil
+		}
+	}
+	maps.Copy(flags, words)
+	return a.desk(desk{mode: mode, flags: flags, verbose: f.Verbose}, done)
+}

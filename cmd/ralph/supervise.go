@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/taskdir"
+)
+
+// superviseCmd is the restart manager of seed 002.
+type superviseCmd struct {
+	deskFlags
+	Command []string `arg:"" optional:"" name:"command" help:"The agent's command, after --."`
+}
+
+// Help is shown below the flags.
+func (superviseCmd) Help() string {
+	return `Example:
+  ralph supervise --task-dir tasks/42 --max-restarts 20 -- claude -p --dangerously-skip-permissions "Work on task 42"
+
+The command is started again whatever its exit code, until the file DONE lies in the task folder. It finds
+the folder in TASK_FOLDER, and a new one for each run in RUN_FOLDER. It is not started again when it exits
+with 42, makes a file WAIT_WITHOUT_RESTART there, or posts a message of the type wait_without_restart.`
+}
+
+// Run restarts the command.
+func (c *superviseCmd) Run(a *app, done *exit) error {
+	flags := c.values()
+	if len(c.Command) > 0 {
+		if _, twice := flags["agent-command"]; twice {
+			fmt.Fprintln(a.stderr, "ralph: the command is given twice, after -- and as the flag --agent-command: give only one of them")
+			*done = exit(ralph.Invalid.ExitCode(false))
+			return nil
+		}
+		flags["agent-command"] = quoted(c.Command)
+	}
+	return a.desk(desk{mode: "supervise", flags: flags, verbose: c.Verbose}, done)
+}
+
+// quoted writes words so that splitting them as a shell would gives them back.
+func quoted(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"
+	}
+	return strings.Join(out, " ")
+}
+
+// openTaskDir opens the folder in which the agent says that it is done.
+func (j *job) openTaskDir(context.Context) error {
+	if j.cfg.TaskDir == "" {
+		return nil
+	}
+	path := j.cfg.TaskDir
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(j.workspace, filepath.FromSlash(path))
+	}
+	owner := taskdir.Owner{UID: -1, GID: -1}
+	if !j.identity.IsZero() {
+		owner = taskdir.Owner{UID: j.identity.UID, GID: j.identity.GID}
+	}
+	tasks, err := taskdir.Open(path, owner)
+	if err != nil {
+		return invalid(err)
+	}
+	j.tasks = tasks
+	j.afterwards(func() { _ = tasks.Close() })
+	return invalid(tasks.Resume())
+}
+
+// mailbox is how the loop looks into the task folder.
+type mailbox struct{ *taskdir.Dir }
+
+func (m mailbox) Waiting(t ralph.Turn) (string, bool) { return m.Dir.Waiting(t.ExitCode) }
+
+// attempts is an agent that is told in which folder it works: a new one for
+// each run.
+type attempts struct {
+	*agent.CLI
+	job     *job
+	options agent.Options
+}
+
+// Run starts the agent with TASK_FOLDER and RUN_FOLDER in its environment. 002-08
+func (s *attempts) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
+	folder, err := s.job.tasks.NewRun(time.Now(), p.Iteration)
+	if err != nil {
+		return ralph.Turn{}, err
+	}
+	o := s.options
+	o.Env = append(append([]string(nil), o.Env...), "TASK_FOLDER="+s.job.tasks.Path(), "RUN_FOLDER="+folder)
+	cli, err := agent.New(o)
+	if err != nil {
+		return ralph.Turn{}, err
+	}
+	turn, err := cli.Run(ctx, p, func(e ralph.Event) {
+		if e.Kind == ralph.EventResult && e.Turn != nil {
+			turn := content(*e.Turn)
+			e.Turn = &turn
+		}
+		emit(e)
+	})
+	return content(turn), err
+}
+
+// content takes silence for no failure: the command says what it has to say in
+// its folder.
+func content(t ralph.Turn) ralph.Turn {
+	if t.Failure != nil && t.Failure.Kind == ralph.FailureEmpty && t.ExitCode == 0 {
+		t.Failure = nil
+	}
+	return t
+}
+
+// linger is how long children of an agent that exited may go on: when the task
+// is done they are waited for, otherwise the next attempt must not meet them.
+// 002-07, 002-14
+func (j *job) linger() time.Duration {
+	if done, err := j.tasks.Done(); err != nil || !done {
+		return 0
+	}
+	if j.cfg.ChildWaitTimeout == 0 {
+		return forever
+	}
+	j.out.say(fmt.Sprintf("DONE is there; waiting up to %s for what the agent started", j.cfg.ChildWaitTimeout))
+	return j.cfg.ChildWaitTimeout
+}
+
+const forever = 1000 * time.Hour
+
+// post tells the message bus what happened. The bus is a courtesy: what cannot
+// be written to it is lost. 002-07, 002-09, 002-10
+func (j *job) post(e ralph.Event) {
+	if j.tasks == nil {
+		return
+	}
+	m := taskdir.Message{At: e.At, Attempt: e.Iteration}
+	switch {
+	case e.Kind == ralph.EventIterationStart:
+		m.Type, m.Body = "RUN_START", fmt.Sprintf("attempt %d started", e.Iteration)
+	case e.Kind == ralph.EventResult && e.Turn != nil && e.Turn.Failure != nil:
+		m.Type, m.Body = taskdir.Warning, "agent failed: "+j.redact.Text(e.Turn.Failure.Message)
+	case e.Kind == ralph.EventResult && e.Turn != nil:
+		m.Type, m.Body = "RUN_STOP", "agent exited with code 0"
+	default:
+		return
+	}
+	_ = j.tasks.Post(m)
+}
+
+// postEnd tells the message bus, and the project's, how it ended.
+func (j *job) postEnd() {
+	if j.tasks == nil || j.report.Outcome == "" {
+		return
+	}
+	now, n := time.Now(), len(j.report.Iterations)
+	m := taskdir.Message{At: now, Attempt: n, Type: taskdir.Error, Body: j.redact.Text(j.report.Reason)}
+	switch j.report.Outcome {
+	case ralph.Completed:
+		m.Type, m.Body = taskdir.Info, doneText
+		_ = j.tasks.Fact(now, fmt.Sprintf("%s, runs: %d", doneText, n))
+	case ralph.Waiting:
+		m.Type, m.Body = "RUN_STOP", "status stopped: "+m.Body
+	case ralph.MaxIterations:
+		m.Body = errMaxRestarts.Error()
+	case ralph.Interrupted:
+		m.Type = "RUN_STOP"
+	}
+	_ = j.tasks.Post(m)
+}
+
+const doneText = "task completed (DONE marker present, no active children)" // 002-07
+
+var errMaxRestarts = errors.New("max restarts exceeded") // 002-09
