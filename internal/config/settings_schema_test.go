@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/org/ralph-action/internal/config"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/org/ralph-action/internal/config"
 )
 
 // settingsExample is a file of the kind people have. 001-08

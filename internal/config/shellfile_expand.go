@@ -22,7 +22,7 @@ func (r *shellReader) dollar(quoted, live bool) {
 	case !quoted && (c == '\'' || c == '"'):
 		r.problem("$%c…%c is not understood: put the text into plain quotes", c, c)
 	default:
-		name := shellName.FindString(r.rest())
+		name := shellName(r.rest())
 		if name == "" {
 			r.add("$", live)
 			return
@@ -36,7 +36,7 @@ func (r *shellReader) dollar(quoted, live bool) {
 func (r *shellReader) variable(name string, live bool) {
 	text, ok := r.vars[name]
 	if !ok && !r.broken[name] && live {
-		r.problem("$%s is not set above in this file, and nothing else is looked at", visible(name[:min(len(name), maxShellName)]))
+		r.problem("$%s is not set above in this file, and nothing else is looked at", r.short(name))
 		return
 	}
 	r.add(text, live)
@@ -58,7 +58,7 @@ func (r *shellReader) add(text string, live bool) {
 func (r *shellReader) braces(quoted, live bool) {
 	line := r.line
 	r.next()
-	name := shellName.FindString(r.rest())
+	name := shellName(r.rest())
 	after := r.rest()[len(name):]
 	switch {
 	case name != "" && strings.HasPrefix(after, "}"):

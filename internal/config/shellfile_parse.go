@@ -1,9 +1,6 @@
 package config
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 const (
 	maxExpanded  = 4 << 20 // bytes of all values of one shell-style file, what they expand to included
@@ -40,12 +37,14 @@ type assignment struct {
 
 const neverRun = "the config is parsed, never run"
 
-var (
-	shellName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*`)
-	shellWord  = regexp.MustCompile(`^[^\s;&|<>()` + "`" + `]+`)
-	shellArray = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\[[^\]\n]*\])\+?=`)
-	spacedOut  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*[ \t]+=`)
-)
+// shellName is the name of a variable that s begins with.
+func shellName(s string) string {
+	i := 0
+	for i < len(s) && (s[i] == '_' || 'a' <= s[i]|0x20 && s[i]|0x20 <= 'z' || i > 0 && '0' <= s[i] && s[i] <= '9') {
+		i++
+	}
+	return s[:i]
+}
 
 // read reads everything.
 func (r *shellReader) read() {
@@ -117,7 +116,7 @@ func (r *shellReader) statement() {
 			return
 		}
 		bare = false
-		name := shellName.FindString(r.rest())
+		name := shellName(r.rest())
 		r.off += len(name)
 		switch after := r.peek(); {
 		case first && name == "export" && (after == ' ' || after == '\t' || after == '\n'):
@@ -131,7 +130,7 @@ func (r *shellReader) statement() {
 			empty = r.assignment(name)
 		case exported && name != "" && strings.IndexByte(" \t\n", after) >= 0:
 			if _, ok := r.vars[name]; !ok && !r.broken[name] {
-				r.report(r.line, "%s has no value here: write export %s=VALUE", r.quote(name), visible(name[:min(len(name), maxShellName)]))
+				r.report(r.line, "%s has no value here: write export %s=VALUE", r.quote(name), r.short(name))
 			}
 		default:
 			r.off -= len(name)
@@ -139,47 +138,6 @@ func (r *shellReader) statement() {
 			r.skipLine()
 			return
 		}
-	}
-}
-
-// stray says what is wrong with a word that is no assignment. empty: the one
-// before it on the line had no value.
-func (r *shellReader) stray(empty bool) {
-	rest := r.rest()
-	name := shellName.FindString(rest)
-	after := rest[len(name):]
-	word := shellWord.FindString(rest)
-	key, _, assigns := strings.Cut(word, "=")
-	switch {
-	case spacedOut.MatchString(rest), empty:
-		r.report(r.line, "no space is allowed around =: write NAME=VALUE, with quotes around a value that has spaces")
-	case name != "" && strings.HasPrefix(after, "+="):
-		r.report(r.line, "+= is not understood: write %s=\"${%s}…\"", visible(name), visible(name))
-	case shellArray.MatchString(rest):
-		r.report(r.line, "arrays are not understood: give one value")
-	case word == "" || name != "" && strings.HasPrefix(after, "("):
-		r.operator()
-	case assigns && !strings.ContainsAny(key, `'"$\`):
-		r.report(r.line, "%s is no name of a variable: give letters, digits and underscores, not beginning with a digit", r.quote(key))
-	default:
-		r.report(r.line, "%s would be a command: %s; NAME=VALUE is expected", r.quote(word), neverRun)
-	}
-}
-
-// operator refuses what is punctuation to a shell.
-func (r *shellReader) operator() {
-	c := r.peek()
-	switch c {
-	case '`':
-		r.report(r.line, "a command in backticks is not allowed: %s", neverRun)
-	case '(':
-		r.report(r.line, "( is not allowed without quotes: %s", neverRun)
-	case '<', '>':
-		r.report(r.line, "%c would redirect: %s; put the value into quotes", c, neverRun)
-	case ';', '&', '|', ')':
-		r.report(r.line, "%c is not allowed without quotes: %s", c, neverRun)
-	default:
-		r.report(r.line, "a function or command is not allowed: %s", neverRun)
 	}
 }
 
