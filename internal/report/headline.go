@@ -71,6 +71,9 @@ func words(r ralph.Report) string {
 	case ralph.AgentFailed:
 		return "The agent failed" + after
 	case ralph.GitFailed:
+		if undelivered(r) {
+			return "The SCM tasks failed" + after
+		}
 		return "Git or the pull request failed" + after
 	case ralph.Interrupted:
 		return "Interrupted" + after
@@ -82,6 +85,12 @@ func words(r ralph.Report) string {
 // modeSupervise is the mode that restarts a command: its iterations are
 // attempts.
 const modeSupervise = "supervise"
+
+// undelivered says that the last iteration's work is not committed.
+func undelivered(r ralph.Report) bool {
+	n := len(r.Iterations)
+	return n > 0 && r.Iterations[n-1].Rejection == ralph.RejectedSCM
+}
 
 // unit is what the mode of a run calls an iteration.
 func unit(r ralph.Report) string {
@@ -162,7 +171,7 @@ func advice(r ralph.Report) string {
 	case ralph.AgentFailed:
 		return "Look at the error of the last turn: a missing or wrong key, a model name, or an agent CLI that does not start are the usual causes."
 	case ralph.GitFailed:
-		if n := len(r.Iterations); n > 0 && r.Iterations[n-1].Rejection == ralph.RejectedSCM {
+		if undelivered(r) {
 			return "The work is in the workspace. Repair what the SCM task stumbled over, then commit by hand or run it again."
 		}
 		return "See what failed above; nothing that was pushed before is lost."

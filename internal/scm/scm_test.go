@@ -6,117 +6,15 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/sandbox"
 	"github.com/org/ralph-action/internal/scm"
-	"github.com/org/ralph-action/internal/secret"
 )
-
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case "sandbox-init":
-			os.Exit(proc.InitMain(os.Stderr))
-		case "sandbox-exec":
-			os.Exit(sandbox.ExecMain(os.Args[2:], os.Environ()))
-		}
-	}
-	os.Exit(m.Run())
-}
-
-// desk is a repository with one commit, its bare origin and a supervisor.
-type desk struct {
-	t   *testing.T
-	dir string
-	scm.Options
-	answer string
-	err    error
-	asked  []string
-	events []ralph.Event
-}
-
-func newDesk(t *testing.T, answer string, tasks ...string) *desk {
-	t.Helper()
-	s, err := proc.Start(t.Context(), proc.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	d := &desk{t: t, dir: t.TempDir(), answer: answer}
-	d.Process, d.Command, d.Dir = s, []string{"git"}, d.dir
-	d.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=1"}
-	d.Redact = secret.NewRedactor(secret.New("hunter2hunter2"))
-	for _, task := range tasks {
-		d.Tasks = append(d.Tasks, strings.Fields(task))
-	}
-	origin := t.TempDir()
-	d.git("init", "--quiet", "--bare", "--initial-branch=main", origin)
-	d.git("init", "--quiet", "--initial-branch=main")
-	d.git("config", "user.name", "Mona")
-	d.git("config", "user.email", "mona@example.com")
-	d.git("remote", "add", "origin", origin)
-	d.write("known.txt", "one\n")
-	d.git("add", "-A")
-	d.git("commit", "--quiet", "-m", "start")
-	d.git("push", "--quiet", "-u", "origin", "main")
-	return d
-}
-
-func (d *desk) git(args ...string) string {
-	d.t.Helper()
-	c := exec.Command("git", args...)
-	c.Dir, c.Env = d.dir, d.Env
-	out, err := c.CombinedOutput()
-	if err != nil {
-		d.t.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-	return string(out)
-}
-
-func (d *desk) write(name, text string) {
-	d.t.Helper()
-	path := filepath.Join(d.dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o700)); err != nil {
-		d.t.Fatal(err)
-	}
-}
-
-func (d *desk) deliver(s ralph.SCM) (ralph.Delivery, error) {
-	return s.Deliver(d.t.Context(), ralph.Iteration{Number: 1}, func(q string) (string, error) {
-		d.asked = append(d.asked, q)
-		return d.answer, d.err
-	}, func(e ralph.Event) { d.events = append(d.events, e) })
-}
-
-func (d *desk) texts(kind ralph.EventKind) []string {
-	var out []string
-	for _, e := range d.events {
-		if e.Kind == kind {
-			out = append(out, e.Text)
-		}
-	}
-	return out
-}
-
-func commands(d ralph.Delivery) []string {
-	var out []string
-	for _, t := range d.Tasks {
-		out = append(out, t.Command)
-	}
-	return out
-}
 
 // 001-28, 001-30: the tasks in order, the question to the letter.
 func TestCommitAndPush(t *testing.T) {
@@ -146,10 +44,6 @@ func TestCommitAndPush(t *testing.T) {
 		t.Errorf("output = %q, live %q; want what git said in both", got.Tasks[0].Output, live.String())
 	}
 }
-
-type nopCloser struct{ io.Writer }
-
-func (nopCloser) Close() error { return nil }
 
 // A message is text, whatever is in it: nothing of it is an option or reaches a
 // shell.
