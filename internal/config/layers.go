@@ -20,7 +20,7 @@ const (
 	shellFile                        // everything else: lines of KEY=VALUE
 )
 
-// The files of seed 001's dialect; the local one belongs to one checkout.
+// The settings of a project, and what one checkout lays over them.
 const (
 	settingsName      = ".ralph/settings.json"
 	settingsLocalName = ".ralph/settings.local.json"
@@ -46,66 +46,78 @@ type file struct {
 	kind  fileKind
 }
 
+// content is what a file said.
+type content struct {
+	name   string
+	values map[string]value
+}
+
 // values are those of all sources, the higher over the lower.
 func (l *loader) values() map[string]value {
-	named, isNamed := l.namedFile()
 	l.mode = cmp.Or(l.o.Mode, ModeRun)
-	read := func(kind fileKind, defaults ...string) (layers []map[string]value, loaded []string) {
-		files := []file{named}
-		if !isNamed || named.kind != kind {
-			files = nil
-			for _, name := range defaults {
-				files = append(files, file{name: name, where: name, kind: kind})
-			}
-		}
-		for _, f := range files {
-			if values, ok := l.readFile(f); ok {
-				layers, loaded = append(layers, values), append(loaded, filepath.ToSlash(visible(l.scrub(f.name))))
-			}
-		}
-		return layers, loaded
-	}
-
-	var ours []string // of the kind of file that this program brought
-	if !l.o.Desk || l.mode == ModeRun {
-		ours = []string{DefaultFile}
-	}
-	files, loaded := read(yamlFile, ours...)
+	files := l.readFiles(yamlFile)
 	inputs, flags := l.inputs(), l.flags()
-	if !l.o.Desk && l.o.Mode == "" {
-		l.mode = l.chosenMode(append(slices.Clone(files), inputs, flags)...)
+	commanded := l.o.Desk || l.o.Mode != ""
+	if !commanded {
+		l.mode = l.chosenMode(files, inputs, flags)
 	}
-
-	var settings, shell []string
-	switch {
-	case templated(l.mode):
-		shell = []string{path.Join(l.c.Home, "config")}
-	case l.mode == ModeRun && l.o.Desk:
-		settings = []string{settingsName, settingsLocalName}
-	case l.mode == ModeRun:
-		settings = []string{settingsName}
-	}
-	dialect, more := read(settingsFile, settings...)
-	rest, evenMore := read(shellFile, shell...)
-	dialect, more = append(dialect, rest...), append(more, evenMore...)
-	for _, values := range dialect {
-		if v, ok := values["mode"]; ok {
+	dialect := slices.Concat(l.readFiles(settingsFile), l.readFiles(shellFile))
+	for _, f := range dialect {
+		if v, ok := f.values["mode"]; ok {
 			l.report(v.where, "it cannot be set here: give it as an input, or in %s", DefaultFile)
-			delete(values, "mode")
+			delete(f.values, "mode")
 		}
 	}
 	if l.o.Desk {
-		files, l.c.Loaded = append(files, dialect...), append(loaded, more...)
+		files = append(files, dialect...)
 	} else {
-		files, l.c.Loaded = append(dialect, files...), append(more, loaded...)
+		files = append(dialect, files...)
 	}
-
-	layers := append([]map[string]value{l.defaults(), l.environment()}, files...)
+	layers := []map[string]value{l.defaults(), l.environment()}
+	for _, f := range files {
+		layers = append(layers, f.values)
+		l.c.Loaded = append(l.c.Loaded, f.name)
+	}
 	values := merge(append(layers, inputs, flags)...)
-	if l.o.Desk || l.o.Mode != "" {
+	if commanded {
 		values["mode"] = value{from: fromFlag, where: "the command", text: l.mode}
 	}
 	return values
+}
+
+// readFiles reads the files of a kind, in rising priority: the one that config
+// names, or the usual ones that exist.
+func (l *loader) readFiles(kind fileKind) []content {
+	var files []file
+	if f, ok := l.namedFile(); ok && f.kind == kind {
+		files = []file{f}
+	} else {
+		for _, name := range l.usualFiles(kind) {
+			files = append(files, file{name: name, where: name, kind: kind})
+		}
+	}
+	var read []content
+	for _, f := range files {
+		if values, ok := l.readFile(f); ok {
+			read = append(read, content{filepath.ToSlash(visible(l.scrub(f.name))), values})
+		}
+	}
+	return read
+}
+
+// usualFiles are the files of a kind that the mode looks for.
+func (l *loader) usualFiles(kind fileKind) []string {
+	switch {
+	case kind == yamlFile && (!l.o.Desk || l.mode == ModeRun):
+		return []string{DefaultFile}
+	case kind == shellFile && templated(l.mode):
+		return []string{path.Join(l.c.Home, "config")}
+	case kind == settingsFile && l.mode == ModeRun && l.o.Desk:
+		return []string{settingsName, settingsLocalName}
+	case kind == settingsFile && l.mode == ModeRun:
+		return []string{settingsName}
+	}
+	return nil
 }
 
 // namedFile is the file that config names.
@@ -156,9 +168,13 @@ func (l *loader) readFile(f file) (map[string]value, bool) {
 }
 
 // chosenMode is the mode that the sources of the action ask for.
-func (l *loader) chosenMode(layers ...map[string]value) string {
+func (l *loader) chosenMode(files []content, inputs, flags map[string]value) string {
 	mode := cmp.Or(l.o.Defaults["mode"], ModeRun)
-	for _, values := range layers {
+	var layers []map[string]value
+	for _, f := range files {
+		layers = append(layers, f.values)
+	}
+	for _, values := range append(layers, inputs, flags) {
 		if v, ok := values["mode"]; ok {
 			mode = strings.ToLower(strings.TrimSpace(v.text))
 		}

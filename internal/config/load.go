@@ -52,11 +52,11 @@ type LoadOptions struct {
 // all that is wrong; the Config beside it then holds what could be read, with
 // zero values where something could not.
 //
-// The files, in rising priority: in the action in the modes run and supervise
-// .ralph/settings.json (run only), else Home/config, then .github/ralph.yml; at
-// a desk in mode run .github/ralph.yml, .ralph/settings.json and
-// .ralph/settings.local.json, else Home/config. The input or flag config names
-// another file in the place of those of its kind, in every mode.
+// The files, in rising priority: in the action .ralph/settings.json (mode run)
+// or Home/config (modes plan, build and prompt), then .github/ralph.yml; at a
+// desk .github/ralph.yml, .ralph/settings.json and .ralph/settings.local.json
+// (mode run), or Home/config (plan, build and prompt). The input or flag config
+// names a file in the place of the usual ones of its kind, in every mode.
 func Load(o LoadOptions) (Config, error) {
 	l := &loader{o: o, rows: table(), secrets: tokens(o)}
 	l.c.Sources = map[string]string{}
