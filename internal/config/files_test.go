@@ -122,8 +122,41 @@ func TestReferenceFollowsTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := between(t, string(data), "inputs", func(string) string { return config.Table() })
+	text = between(t, text, "modes", func(string) string { return modesTable() })
 	text = between(t, text, "outputs", func(string) string { return config.OutputsTable() })
 	follow(t, "docs/configuration.md", text)
+}
+
+// modesTable is what the modes decide, as a Markdown table.
+func modesTable() string {
+	columns := []struct {
+		title string
+		at    map[string]string
+	}{
+		{"action: `run`", config.Defaults("run", false)},
+		{"action: `plan`, `build`, `prompt`", config.Defaults("plan", false)},
+		{"action: `supervise`", config.Defaults("supervise", false)},
+		{"desk: `run`", config.Defaults("run", true)},
+		{"desk: `plan`, `build`, `prompt`", config.Defaults("plan", true)},
+		{"desk: `supervise`", config.Defaults("supervise", true)},
+	}
+	var b strings.Builder
+	b.WriteString("| Input |")
+	for _, c := range columns {
+		b.WriteString(" " + c.title + " |")
+	}
+	b.WriteString("\n|" + strings.Repeat(" --- |", len(columns)+1) + "\n")
+	for _, in := range config.Inputs() {
+		if _, ok := columns[0].at[in.Name]; !ok {
+			continue
+		}
+		b.WriteString("| `" + in.Name + "` |")
+		for _, c := range columns {
+			fmt.Fprintf(&b, " %s |", c.at[in.Name])
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
 }
 
 func TestExampleLoads(t *testing.T) {
