@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -64,6 +65,19 @@ func play(role string) int {
 	case "count":
 		b, _ := io.ReadAll(os.Stdin)
 		fmt.Printf("read %d bytes, args %q, CLAUDECODE=%q\n", len(b), os.Args[1:], os.Getenv("CLAUDECODE"))
+	case "answer": // leaves its answer in the file it is told, as AGENT_ANSWER says
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return answer(os.Getenv("AGENT_ANSWER"))
+	case "task": // prints what it was told, from the file too
+		b, _ := io.ReadAll(os.Stdin)
+		arg := os.Args[len(os.Args)-1]
+		fmt.Printf("stdin %d, argument %d\n", len(b), len(arg))
+		for word := range strings.FieldsSeq(arg) {
+			if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() {
+				task, _ := os.ReadFile(word)
+				fmt.Printf("file of %d bytes, mode %v, ends %q\n", len(task), info.Mode().Perm(), task[len(task)-8:])
+			}
+		}
 	case "both":
 		fmt.Println("one")
 		_, _ = fmt.Fprintln(os.Stderr, "two")
@@ -73,6 +87,33 @@ func play(role string) int {
 		return 127
 	case "broken":
 		_, _ = fmt.Fprintln(os.Stderr, "Error: native binary is missing\nrun npm again")
+		return 1
+	}
+	return 0
+}
+
+func answer(how string) int {
+	const text = "It is done.\nDONE in a file\n"
+	i := slices.Index(os.Args, "-o")
+	if i < 0 {
+		fmt.Println("no -o")
+		return 0
+	}
+	path := os.Args[i+1]
+	fmt.Println("DONE on stdout")
+	_, _ = fmt.Fprintln(os.Stderr, "user\nsay DONE on stderr")
+	switch how {
+	case "file":
+		_ = os.WriteFile(path, []byte(text), 0o644)
+	case "link":
+		_ = os.WriteFile(path+".real", []byte(text), 0o644)
+		_ = os.Symlink(path+".real", path)
+	case "pipe":
+		_ = syscall.Mkfifo(path, 0o644)
+	case "giant":
+		_ = os.WriteFile(path, []byte(strings.Repeat("x", 3<<20)), 0o644)
+	case "fails":
+		_ = os.WriteFile(path, nil, 0o644)
 		return 1
 	}
 	return 0
