@@ -45,6 +45,7 @@ var owners = map[string]struct{ room, why string }{
 	"gopkg.in/yaml.v3":                       {"config", "one reader of configuration"},
 	"github.com/go-git/go-git/v5":            {"repo", "one owner of the branch"},
 	"github.com/google/go-github/v60/github": {"forge", "one client of the forge"},
+	"github.com/itchyny/gojq":                {"agent", "one interpreter of users' expressions"},
 	"github.com/sethvargo/go-githubactions":  {"runner", "one voice to the runner"},
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/rundir"
+	"github.com/org/ralph-action/internal/taskdir"
 )
 
 // publishes says whether we commit, and publish what is committed.
@@ -134,7 +135,7 @@ func (j *job) runFiles() []string {
 			names = append(names, path.Join(j.cfg.Home, logsFolder, name))
 		}
 	}
-	return names
+	return append(names, j.taskFiles()...)
 }
 
 // pushes says whether the branch leaves the machine.
@@ -161,6 +162,28 @@ func (j *job) fallbackBase() string {
 		j.out.warn(err.Error())
 	}
 	return event.DefaultBranch
+}
+
+// taskFiles are the marks, messages and runs in a task folder inside the
+// workspace; what else lies there is work.
+func (j *job) taskFiles() []string {
+	if j.tasks == nil {
+		return nil
+	}
+	top, err := filepath.EvalSymlinks(j.dir())
+	if err != nil {
+		return nil
+	}
+	rel, err := filepath.Rel(top, j.tasks.Path())
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil
+	}
+	rel = filepath.ToSlash(rel)
+	names := []string{path.Join(path.Dir(rel), taskdir.ProjectBus)}
+	for _, name := range taskdir.RunFiles() {
+		names = append(names, path.Join(rel, name))
+	}
+	return names
 }
 
 // committer is who makes our commits: at a desk the person who sits there,

@@ -238,7 +238,7 @@ func TestHelpListsInputs(t *testing.T) {
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
 	commands := map[string]string{"": help(t)}
-	for _, name := range []string{"run", "action", "demo", "version"} {
+	for _, name := range []string{"run", "plan", "build", "prompt", "supervise", "init", "action", "demo", "version"} {
 		commands[name] = help(t, name)
 	}
 	inline := regexp.MustCompile("`(?:\\./)?ralph ([^`]*)`")

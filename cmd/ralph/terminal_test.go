@@ -19,7 +19,7 @@ const deskAgent = `cat > /dev/null
 echo 'I am at it'
 sleep 1.5
 echo work > file
-echo '<promise>COMPLETE</promise>'
+echo '<response>DONE</response>'
 `
 
 // A terminal shows colours and a status line; NO_COLOR and TERM=dumb are

@@ -72,10 +72,10 @@ func (d *Dir) Fact(at time.Time, text string) error {
 	err := d.noAbove
 	if err == nil {
 		item := fmt.Sprintf("- %s %s: %s", at.UTC().Format(time.RFC3339), markdown(filepath.Base(d.path)), markdown(text))
-		err = d.appendLine(d.above, projectName, []byte(item))
+		err = d.appendLine(d.above, ProjectBus, []byte(item))
 	}
 	if err != nil {
-		return fmt.Errorf("write to %s above task folder %s: %w", projectName, d.path, reason(err))
+		return fmt.Errorf("write to %s above task folder %s: %w", ProjectBus, d.path, reason(err))
 	}
 	return nil
 }

@@ -20,9 +20,16 @@ const (
 	rejectedName = "DONE.rejected"
 	waitName     = "WAIT_WITHOUT_RESTART"
 	busName      = "TASK-MESSAGE-BUS.jsonl"
-	projectName  = "PROJECT-MESSAGE-BUS.md" // in the folder above
 	runsName     = "runs"
 )
+
+// ProjectBus is the project's message bus, in the folder above the task's.
+const ProjectBus = "PROJECT-MESSAGE-BUS.md"
+
+// RunFiles are the names in a task folder that are state of its runs and no work.
+func RunFiles() []string {
+	return []string{doneName, rejectedName, waitName, busName, runsName}
+}
 
 // WaitCode is the exit code by which an agent says that it waits.
 const WaitCode = 42
