@@ -6,11 +6,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// SettingsKey and ShellKey are how an input is called in the two formats.
-var (
-	SettingsKey = settingsKey
-	ShellKey    = shellKey
-)
+// SettingsKey is how an input is called in a settings file.
+func SettingsKey(input string) string { return settingsKey(input) }
 
 // Settings are the values of a settings file by input, lists joined by |.
 func Settings(name, text string) (map[string]string, error) {
