@@ -52,7 +52,8 @@ func newDesk(t *testing.T, answer string, tasks ...string) *desk {
 	})
 	d := &desk{t: t, dir: t.TempDir(), answer: answer}
 	d.Process, d.Command, d.Dir = s, []string{"git"}, d.dir
-	d.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=1"}
+	d.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=1",
+		"GIT_AUTHOR_NAME=Mona", "GIT_AUTHOR_EMAIL=mona@example.com", "GIT_COMMITTER_NAME=Mona", "GIT_COMMITTER_EMAIL=mona@example.com"}
 	d.Redact = secret.NewRedactor(secret.New("hunter2hunter2"))
 	for _, task := range tasks {
 		d.Tasks = append(d.Tasks, strings.Fields(task))
@@ -60,8 +61,6 @@ func newDesk(t *testing.T, answer string, tasks ...string) *desk {
 	origin := t.TempDir()
 	d.git("init", "--quiet", "--bare", "--initial-branch=main", origin)
 	d.git("init", "--quiet", "--initial-branch=main")
-	d.git("config", "user.name", "Mona")
-	d.git("config", "user.email", "mona@example.com")
 	d.git("remote", "add", "origin", origin)
 	d.write("known.txt", "one\n")
 	d.git("add", "-A")
