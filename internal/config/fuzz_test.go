@@ -16,10 +16,12 @@ func FuzzFile(f *testing.F) {
 		"", "model: a\n", "guardrails:\n  - command: a\n    hint: b\n", "labels: [a, *b]\n", "a: &a [*a]\n", "? ? ?\n", "{", "- - -",
 		"prompt: |\n  a\n b", "---\n...\n---\n", "x: !!binary aGk=\n", "!!map {}", "%YAML 1.1\n---\na: b", "\ufeffmodel: x", "guardrails: |2\n   - a\n",
 		"guardrails: &g [{command: x}, *g]\n",
+		"mode: supervise\nmax-restarts: 0\n", "mode: plan\nprompt: x\n", "scm-command: git\nscm-tasks: [commit, 'a b']\ncommit: at-end\n",
+		"agent-command: [codex]\nmaximum-iterations: 3\n", "stream-agent-output: false\nmax-tokens: 5\n",
 	} {
 		f.Add(seed)
 	}
-	located := regexp.MustCompile(`^(c\.yml:[0-9]+|prompt)(: |$)`)
+	located := regexp.MustCompile(`^(c\.yml:[0-9]+|prompt|SPECS_DIR|task-dir|agent-command)(: |$)`)
 	f.Fuzz(func(t *testing.T, file string) {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "c.yml"), []byte(file), 0o644); err != nil {

@@ -73,12 +73,16 @@ func (l *loader) values() map[string]value {
 	} else {
 		files = append(dialect, files...)
 	}
-	layers := []map[string]value{l.defaults(), l.environment()}
+	defaults := l.defaults()
+	layers := []map[string]value{defaults, l.environment()}
 	for _, f := range files {
 		layers = append(layers, f.values)
 		l.c.Loaded = append(l.c.Loaded, f.name)
 	}
 	values := merge(append(layers, inputs, flags)...)
+	if c := values["completion"]; c.infer && c.where != values["completion-token"].where {
+		values["completion"] = defaults["completion"] // what it followed from is not in force
+	}
 	if commanded {
 		values["mode"] = value{from: fromFlag, where: "the command", text: l.mode}
 	}
@@ -156,6 +160,7 @@ func (l *loader) readFile(f file) (map[string]value, bool) {
 		values = l.parseSettings(visible(f.name), data)
 	case shellFile:
 		values, l.variables = l.parseShell(visible(f.name), data)
+		dropPreset(values)
 	}
 	for name, v := range values {
 		v.from, v.kind = fromFile, f.kind
@@ -165,6 +170,16 @@ func (l *loader) readFile(f file) (map[string]value, bool) {
 		values[name] = v
 	}
 	return values, true
+}
+
+// dropPreset leaves out what follows from AGENT_TYPE alone: a higher layer may
+// name another agent, or a program. validateAgent fills it in.
+func dropPreset(values map[string]value) {
+	for _, name := range []string{"agent-command", "agent-exact-args"} {
+		if v, ok := values[name]; ok && v.where == values["agent"].where {
+			delete(values, name)
+		}
+	}
 }
 
 // chosenMode is the mode that the sources of the action ask for.

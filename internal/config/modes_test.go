@@ -209,3 +209,27 @@ func TestWhereTheModeStands(t *testing.T) {
 		}
 	}
 }
+
+// completionResponse of the settings says how it is matched, too, unless that
+// is said outright.
+func TestImpliedCompletion(t *testing.T) { // 001-08
+	t.Parallel()
+	for _, tt := range []struct{ yml, inputs, want string }{
+		{"", "", "response FIN"},
+		{"completion: promise", "", "promise FIN"},
+		{"completion-token: X", "", "promise X"},
+		{"", "completion=promise", "promise FIN"},
+		{"", "completion-response=Y", "promise Y"},
+	} {
+		inputs := pairs("prompt", "go")
+		if name, text, ok := strings.Cut(tt.inputs, "="); ok {
+			inputs[name] = text
+		}
+		c, err := config.Load(config.LoadOptions{
+			Dir:    workspace(t, map[string]string{".ralph/settings.json": `{"completionResponse": "FIN"}`, ".github/ralph.yml": tt.yml}),
+			Inputs: inputs})
+		if got := string(c.Completion.Kind) + " " + c.Completion.Token; got != tt.want || err != nil {
+			t.Errorf("Load(%q, %q) = %q, %v, want %q", tt.yml, tt.inputs, got, err, tt.want)
+		}
+	}
+}

@@ -25,6 +25,8 @@ func (l *loader) tooLong(v value) bool {
 		limit = v.in.Max
 	case Line, Identity:
 		size, unit, limit = utf8.RuneCountInString(v.text), "characters", v.in.Max
+	case Words:
+		limit = 1 << 20 // an argument may be a prompt
 	case Secret:
 		return false // it has a check of its own
 	}

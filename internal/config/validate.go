@@ -55,7 +55,7 @@ func (l *loader) validateAgent(values map[string]value) {
 	}
 	if l.c.Agent == "text" && len(l.c.AgentCommand) == 0 && !l.refused(command) {
 		switch {
-		case templated(l.mode):
+		case templated(l.mode), values["agent"].kind == shellFile:
 			l.c.AgentCommand = []string{"cline"} // 000-22
 			if !l.c.AgentExact {
 				l.c.AgentExact, l.c.AgentExactArgs = true, append([]string{"--yolo", "--verbose"}, l.c.AgentArgs...)
