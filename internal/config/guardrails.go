@@ -145,8 +145,10 @@ func guardrailKeys() []string { return []string{"command", "failAction", "hint",
 func (l *loader) guardrailKey(key string, val *yaml.Node, where string, g *Guardrail) bool {
 	empty := val.Tag == "!!null" || strings.TrimSpace(val.Value) == ""
 	switch {
-	case key == "command":
+	case key == "command" && val.Tag != "!!null":
 		return l.command(val.Value, where, g)
+	case key == "command":
+		return l.command("", where, g)
 	case key == "failAction" && !empty:
 		switch a := ralph.FailAction(strings.ToUpper(strings.TrimSpace(val.Value))); a {
 		case ralph.Append, ralph.Prepend, ralph.Replace:

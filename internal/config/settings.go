@@ -114,6 +114,8 @@ func (s *settings) take(name string, line int, n *yaml.Node) {
 	case n.Tag == "!!null":
 	case !s.fits(in, n):
 		s.report(where, "%s is expected, not %s", wanted(in), s.shape(n))
+	case strings.HasSuffix(in.Name, "-command") && strings.TrimSpace(n.Value) == "":
+		s.report(where, "it is empty: name the program, or leave the key out")
 	default:
 		v := value{from: fromFile, where: where, path: s.name, key: name, infer: in.Name == "agent-command"}
 		if n.Kind == yaml.SequenceNode {
