@@ -91,7 +91,7 @@ func TestDesk(t *testing.T) {
 			log, code := deskRun{
 				Repo: repo, Image: image(t) + "-slim",
 				Flags: append([]string{"-v", scripts + ":/opt/desk:ro"}, c.flags...),
-				Args: []string{"run", "--prompt", task, "--agent", "text", "--agent-command", "sh /opt/desk/agent.sh",
+				Args: []string{"run", "--commit", "each-iteration", "--completion", "promise", "--completion-rule", "--prompt", task, "--agent", "text", "--agent-command", "sh /opt/desk/agent.sh",
 					"--guardrails", "sh test.sh", "--max-iterations", "3", "--branch", "ralph/mul"},
 			}.run(t)
 			if code != 0 {

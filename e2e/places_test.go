@@ -50,7 +50,7 @@ echo '<promise>COMPLETE</promise>'
 	log, code := deskRun{
 		Repo: repo, Image: image(t) + "-slim",
 		Flags: []string{"-v", scripts + ":/opt/desk:ro"},
-		Args:  []string{"run", "--prompt", task, "--agent", "text", "--agent-command", "sh /opt/desk/agent.sh", "--max-iterations", "1", "--branch", "ralph/full"},
+		Args:  []string{"run", "--commit", "each-iteration", "--completion", "promise", "--prompt", task, "--agent", "text", "--agent-command", "sh /opt/desk/agent.sh", "--max-iterations", "1", "--branch", "ralph/full"},
 	}.run(t)
 	if code != 5 || !strings.Contains(strings.ToLower(log), "space") {
 		t.Errorf("ralph run on a full disk = %d, want 5 and a message about space\n%s", code, log)

@@ -75,6 +75,7 @@ func (b *bench) start(ctx context.Context) ([]row, error) {
 		}
 		return 0, fmt.Errorf("%s: %w\n%s", cmd.Path, err, text)
 	}
+	commits := func() (float64, error) { return until(b.run(ctx, dir, agent, "--commit", "each-iteration")) }
 	desk := func() (float64, error) { return until(b.run(ctx, dir, agent, "--isolation", "off")) }
 	walled := func() (float64, error) { return until(b.run(ctx, dir, agent, "--isolation", "auto")) }
 	bare := func() (float64, error) { return until(b.command(ctx, dir, agent)) }
@@ -86,12 +87,21 @@ func (b *bench) start(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	direct, directToo := measured("ms", theirs), measured("ms", theirsToo)
+	committing, theirsThen, err := inTurns(rounds/2, commits, bare)
+	if err != nil {
+		return nil, err
+	}
+	direct, directToo, directThen := measured("ms", theirs), measured("ms", theirsToo), measured("ms", theirsThen)
 	return []row{
 		{
 			What: "binary start to agent start, `ralph run`", Ours: measured("ms", ours),
 			Comparison: "the same agent started directly", Theirs: &direct, Target: target{AtMost: 25, Unit: "ms"},
 			Note: "The agent is a shell script whose first words go into a FIFO; both sides include the start of the shell. Twenty files, no remote.",
+		},
+		{
+			What: "the same with --commit each-iteration", Ours: measured("ms", committing),
+			Comparison: "the same agent started directly", Theirs: &directThen,
+			Note: "Looks at the repository and attaches a branch first.",
 		},
 		{
 			What: "the same with --isolation auto", Ours: measured("ms", behind),
