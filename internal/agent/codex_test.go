@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -246,6 +247,36 @@ func TestCodexLongText(t *testing.T) {
 	}
 }
 
+// What the decoders keep does not grow with the stream. This test is not
+// parallel: it measures the heap.
+func TestMemoryIsFlat(t *testing.T) {
+	big := quote(strings.Repeat("all work and no play\n", 50<<10)) // 1 MiB
+	for name, tt := range map[string]struct {
+		d     decoder
+		lines string
+	}{
+		"codex": {newCodexDecoder(func(ralph.Event) {}, func() {}), `{"type":"item.completed","item":{"id":"a","type":"agent_message","text":` + big + `}}` + "\n" +
+			`{"type":"item.completed","item":{"id":"b","type":"command_execution","command":"x","aggregated_output":` + big + `,"exit_code":0}}` + "\n"},
+		"cline": {newClineDecoder("p", func(ralph.Event) {}, func() {}), `{"type":"agent_event","event":{"type":"content_start","contentType":"text","text":` + big + `}}` + "\n" +
+			`{"type":"agent_event","event":{"type":"content_end","contentType":"tool","toolCallId":"b","output":[{"result":` + big + `,"success":true}]}}` + "\n"},
+	} {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for range 32 { // 64 MiB
+			for chunk := range slices.Chunk([]byte(tt.lines), 64<<10) {
+				tt.d.Stdout(chunk)
+			}
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); kept > 6<<20 {
+			t.Errorf("%s: the decoder keeps %d bytes after 64 MiB, want at most 6 MiB", name, kept)
+		}
+		runtime.KeepAlive(tt.d)
+	}
+}
+
 func fuzzDecoder(f *testing.F, names []string, make func(emit func(ralph.Event)) decoder) {
 	for _, name := range names {
 		files, err := filepath.Glob(filepath.Join("testdata", name, "*.ndjson"))
@@ -253,7 +284,7 @@ func fuzzDecoder(f *testing.F, names []string, make func(emit func(ralph.Event))
 			f.Fatal(err)
 		}
 		for i, path := range files {
-			if b, err := os.ReadFile(path); err == nil && i%4 == 0 {
+			if b, err := os.ReadFile(path); err == nil && len(b) < 8<<10 {
 				f.Add(b, uint8(i))
 			}
 		}

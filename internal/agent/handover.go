@@ -4,8 +4,10 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -75,6 +77,14 @@ func (f file) read() string {
 	}
 	b, _ := io.ReadAll(io.LimitReader(r, maxAnswer))
 	return valid(b)
+}
+
+// giveTo makes the folder's owner the file's, who is whom the child runs as.
+// Where that is not allowed we are not root, and the child runs as ourselves.
+func giveTo(f *os.File, dir fs.FileInfo) {
+	if s, ok := dir.Sys().(*syscall.Stat_t); ok {
+		_ = f.Chown(int(s.Uid), int(s.Gid))
+	}
 }
 
 func (f file) remove() {
