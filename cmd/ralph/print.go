@@ -26,6 +26,11 @@ func shown(e ralph.Event) ralph.Event {
 		v.Output = ""
 		e.Verdict = &v
 	}
+	if e.Kind == ralph.EventTaskEnd && e.Task != nil {
+		t := *e.Task
+		t.Output = ""
+		e.Task = &t
+	}
 	return e
 }
 
