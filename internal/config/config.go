@@ -66,7 +66,6 @@ type Config struct {
 
 	TaskDir          string        // with completion done-file; clean; relative to the workspace unless absolute, which it is at a desk only
 	ChildWaitTimeout time.Duration // 0: no limit
-	PollInterval     time.Duration // of no effect
 
 	GuardrailTimeout time.Duration
 	IterationTimeout time.Duration

@@ -64,7 +64,7 @@ func TestDefaults(t *testing.T) {
 		Completion:    ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"},
 		MaxIterations: 10, MinToolCalls: 1, StallLimit: 5, MaxRetries: 3, OnAgentError: ralph.RetryOnError,
 		Home: ".ralph", Stream: true, CompletionRule: true, IterationCount: true, Baseline: true, TruncateChars: 5000, RetryDelay: 2 * time.Second,
-		ChildWaitTimeout: 5 * time.Minute, PollInterval: time.Second, Commit: config.CommitEach,
+		ChildWaitTimeout: 5 * time.Minute, Commit: config.CommitEach,
 		Display:          config.Display{Emoji: true, Color: "auto", MaxLines: 6, MaxChars: 1000},
 		GuardrailTimeout: 10 * time.Minute, IterationTimeout: time.Hour, IdleTimeout: 15 * time.Minute,
 		ResultGrace: 30 * time.Second, MaxDuration: 5*time.Hour + 30*time.Minute,
@@ -130,7 +130,7 @@ func TestEveryInputArrives(t *testing.T) {
 		Committer: config.Person{Name: "C", Email: "c@x"}, Author: config.Person{Name: "A B", Email: "a@x"},
 		Push: config.PushNever, Title: "A title", Body: "more\nlines", Labels: []string{"a", "b c", "d"},
 		Draft: config.DraftAlways, Token: c.Token, Home: ".ralph", OutputFormat: "text", ResponseFilter: ".text", DisplayFilter: "jq -r .x",
-		TruncateChars: 100, Delay: 1500 * time.Millisecond, ChildWaitTimeout: 10 * time.Second, PollInterval: 2 * time.Second,
+		TruncateChars: 100, Delay: 1500 * time.Millisecond, ChildWaitTimeout: 10 * time.Second,
 		Commit: config.CommitAgent, SCM: config.SCM{Command: []string{"git", "-C", "x"}, Tasks: [][]string{{"commit"}, {"add", "-A"}, {"push"}}},
 		Display: config.Display{Color: "never", Timestamps: true, MaxChars: 7},
 	}

@@ -65,7 +65,7 @@ func superviseRows() []row {
 			func(l *loader, v value) { l.c.ChildWaitTimeout = l.duration(v) }},
 		{Input{Name: "poll-interval", Kind: Duration, Default: "1s", Min: millisecond, Max: hour, Placeholder: "TIME",
 			Help: "Accepted for compatibility: the end of children is an event here, nothing is polled."},
-			func(l *loader, v value) { l.c.PollInterval = l.duration(v) }},
+			func(l *loader, v value) { l.duration(v) }},
 	}
 }
 
