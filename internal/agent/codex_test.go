@@ -98,9 +98,9 @@ func recording(t testing.TB, name, which string) string {
 
 // decodeWith feeds a stream to a new decoder in pieces of size bytes; 0 is all
 // at once.
-func decodeWith(stream string, size, exit int, make func(emit func(ralph.Event), finished func()) decoder) decoded {
+func decodeWith(stream string, size, exit int, newDecoder func(emit func(ralph.Event), finished func()) decoder) decoded {
 	var got decoded
-	d := make(func(e ralph.Event) { got.events = append(got.events, e) }, func() { got.finished++ })
+	d := newDecoder(func(e ralph.Event) { got.events = append(got.events, e) }, func() { got.finished++ })
 	feed(d, stream, size)
 	got.turn, got.failure, got.done = d.Turn(), d.Failure(exit), d.Done()
 	return got
@@ -277,7 +277,7 @@ func TestMemoryIsFlat(t *testing.T) {
 	}
 }
 
-func fuzzDecoder(f *testing.F, names []string, make func(emit func(ralph.Event)) decoder) {
+func fuzzDecoder(f *testing.F, names []string, newDecoder func(emit func(ralph.Event)) decoder) {
 	for _, name := range names {
 		files, err := filepath.Glob(filepath.Join("testdata", name, "*.ndjson"))
 		if err != nil {
@@ -291,7 +291,7 @@ func fuzzDecoder(f *testing.F, names []string, make func(emit func(ralph.Event))
 	}
 	f.Fuzz(func(t *testing.T, stream []byte, size uint8) {
 		var events []ralph.Event
-		d := make(func(e ralph.Event) { events = append(events, e) })
+		d := newDecoder(func(e ralph.Event) { events = append(events, e) })
 		for chunk := range slices.Chunk(stream, int(size)+1) {
 			d.Stdout(chunk)
 		}
