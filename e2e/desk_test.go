@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -26,15 +27,16 @@ echo "I am uid $(id -u). <promise>COMPLETE</promise>"
 
 // deskRun is `docker run` by a person, without a runner and without a forge.
 type deskRun struct {
-	Repo  string
-	Image string
-	Flags []string // of docker run
-	Args  []string // of the container
+	Repo    string
+	Image   string
+	Network string   // empty: none
+	Flags   []string // of docker run
+	Args    []string // of the container
 }
 
 func (d deskRun) run(t *testing.T) (string, int) {
 	t.Helper()
-	args := append([]string{"run", "--rm", "--label", "ralph-e2e", "--network", "none", "-v", d.Repo + ":/repo"}, d.Flags...)
+	args := append([]string{"run", "--rm", "--label", "ralph-e2e", "--network", cmp.Or(d.Network, "none"), "-v", d.Repo + ":/repo"}, d.Flags...)
 	cmd := exec.Command("docker", append(append(args, d.Image), d.Args...)...)
 	log := &logBuffer{}
 	cmd.Stdout, cmd.Stderr = log, log
