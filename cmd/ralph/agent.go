@@ -37,9 +37,9 @@ func (j *job) checkAgent(ctx context.Context) error {
 		Scratch:  j.temp.tmp, PromptLog: j.logPrompt, Filter: j.cfg.ResponseFilter,
 	}
 	if j.display != nil {
-		out := j.out.guest()
+		out := j.out.display() // redacts
 		j.atEnd(func() { _ = out.Close() })
-		o.Display, o.DisplayProcess, o.DisplayOut = j.cfg.DisplayFilter, j.display, j.redact.Writer(out)
+		o.Display, o.DisplayProcess, o.DisplayOut = j.cfg.DisplayFilter, j.display, out
 	}
 	if j.tasks != nil {
 		o.Linger = j.linger

@@ -15,6 +15,7 @@ type printer interface {
 	aside(line string) // for --verbose, on stderr
 	warn(line string)
 	guest() io.WriteCloser             // live output of one setup command or guardrail
+	display() io.WriteCloser           // what a display filter makes of the agent's output
 	section(title string) (end func()) // folds what follows, where folding exists
 	finish(ralph.Report)               // the last word
 }

@@ -64,6 +64,8 @@ func (p *actions) say(line string)       { p.runner.Line(line) }
 func (p *actions) warn(line string)      { p.runner.Line("⚠️ " + line) }
 func (p *actions) guest() io.WriteCloser { return p.runner.Guest() }
 
+func (p *actions) display() io.WriteCloser { return p.runner.Guest() }
+
 func (p *actions) section(title string) func() {
 	p.runner.Group(title)
 	return p.runner.EndGroup

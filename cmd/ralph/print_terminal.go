@@ -135,17 +135,26 @@ func (t *terminal) section(title string) func() {
 }
 
 // guest indents what setup commands and guardrails print.
-func (t *terminal) guest() io.WriteCloser { return runner.Terminal(&indented{t}, t.redact) }
+func (t *terminal) guest() io.WriteCloser {
+	return runner.Terminal(&above{t: t, indent: "  │ ", dim: t.color}, t.redact)
+}
 
-// indented gets whole harmless lines.
-type indented struct{ t *terminal }
+// display prints what a display filter made, as it made it.
+func (t *terminal) display() io.WriteCloser { return runner.Terminal(&above{t: t}, t.redact) }
 
-func (w *indented) Write(p []byte) (int, error) {
+// above prints whole harmless lines above the status line.
+type above struct {
+	t      *terminal
+	indent string
+	dim    bool
+}
+
+func (w *above) Write(p []byte) (int, error) {
 	w.t.mu.Lock()
 	defer w.t.mu.Unlock()
 	for line := range strings.Lines(string(p)) {
-		line = "  │ " + strings.TrimSuffix(line, "\n")
-		if w.t.color {
+		line = w.indent + strings.TrimSuffix(line, "\n")
+		if w.dim {
 			line = "\x1b[2m" + line + "\x1b[0m"
 		}
 		w.t.put(line)
