@@ -14,15 +14,12 @@ type amp struct{}
 // argv asks for one unattended turn. -x takes the prompt from stdin when it
 // stands last.
 func (amp) argv(o Options, _ ralph.Prompt) []string {
-	args := strip(o.Args,
-		option{names: []string{"-x", "--execute", "--dangerously-allow-all"}})
-	argv := command(o, "amp")
-	argv = append(argv[:1:1], strip(argv[1:], option{names: []string{"-x", "--execute", "--dangerously-allow-all", "--stream-json"}})...)
+	ours := []option{{names: []string{"-x", "--execute", "--dangerously-allow-all", "--stream-json"}}}
 	if o.Plain {
-		args = strip(args, option{names: []string{"--stream-json", "--stream-json-thinking", "--stream-json-input"}})
-		argv = append(argv, args...)
-	} else {
-		argv = append(argv, strip(args, option{names: []string{"--stream-json"}})...)
+		ours = append(ours, option{names: []string{"--stream-json-thinking", "--stream-json-input"}})
+	}
+	argv := append(program(o, "amp", ours...), strip(o.Args, ours...)...)
+	if !o.Plain {
 		argv = append(argv, "--stream-json")
 	}
 	return append(argv, "--dangerously-allow-all", "-x")

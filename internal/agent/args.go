@@ -31,6 +31,18 @@ func strip(args []string, options ...option) []string {
 	return kept
 }
 
+// program is the command that starts the CLI, without the options behind the
+// CLI's own name; what stands before it, ssh -p 22 host, is another's.
+func program(o Options, name string, options ...option) []string {
+	argv := command(o, name)
+	for i, arg := range argv {
+		if Infer([]string{arg}) == name {
+			return append(argv[:i+1:i+1], strip(argv[i+1:], options...)...)
+		}
+	}
+	return argv
+}
+
 // find says which of the options an argument is.
 func find(arg string, options []option) (o option, joined, found bool) {
 	name, _, joined := strings.Cut(arg, "=")

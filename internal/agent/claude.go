@@ -22,8 +22,7 @@ func (claude) argv(o Options, p ralph.Prompt) []string {
 		{names: []string{"-p", "--print", "--verbose", "--dangerously-skip-permissions"}},
 		{names: []string{"--output-format"}, value: true},
 	}
-	argv, args := command(o, "claude"), strip(o.Args, ours...)
-	argv = append(argv[:1:1], strip(argv[1:], ours...)...)
+	argv, args := program(o, "claude", ours...), strip(o.Args, ours...)
 	if o.Plain {
 		args = strip(args, option{names: []string{"--include-partial-messages", "--include-hook-events", "--replay-user-messages"}})
 		argv = append(argv, "-p", "--output-format", "text")

@@ -15,9 +15,8 @@ type cline struct{}
 // default. The prompt is an argument: cline refuses one that comes on stdin
 // alone. p is what stands there, see [handOver].
 func (cline) argv(o Options, p ralph.Prompt) []string {
-	argv := command(o, "cline")
-	args := strip(o.Args, option{names: []string{"--json"}})
-	argv = append(argv[:1:1], strip(argv[1:], option{names: []string{"--json"}})...)
+	json := option{names: []string{"--json"}}
+	argv, args := program(o, "cline", json), strip(o.Args, json)
 	if !o.Plain {
 		argv = append(argv, "--json")
 	}

@@ -19,8 +19,11 @@ type codex struct{}
 // The prompt is text on stdin: the name of a file as argument would be the
 // prompt itself.
 func (codex) argv(o Options, _ ralph.Prompt) []string {
-	argv := command(o, "codex")
-	args := o.Args
+	ours := []option{{names: []string{"--json", "--experimental-json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--yolo"}}}
+	if o.Plain {
+		ours = append(ours, option{names: []string{"-o", "--output-last-message"}, value: true})
+	}
+	argv, args := program(o, "codex", ours...), strip(o.Args, ours...)
 	if len(argv) > 1 && isExec(argv[len(argv)-1]) {
 		argv = argv[:len(argv)-1]
 	}
@@ -29,12 +32,6 @@ func (codex) argv(o Options, _ ralph.Prompt) []string {
 	}
 	if n := len(args); n > 0 && args[n-1] == "-" {
 		args = args[:n-1]
-	}
-	args = strip(args,
-		option{names: []string{"--json", "--experimental-json", "--skip-git-repo-check"}},
-		option{names: []string{"--dangerously-bypass-approvals-and-sandbox", "--yolo"}})
-	if o.Plain {
-		args = strip(args, option{names: []string{"-o", "--output-last-message"}, value: true})
 	}
 	argv = append(argv, "exec")
 	if !o.Plain {
