@@ -25,6 +25,8 @@ func TestNewRefuses(t *testing.T) {
 		{"text with a model", func(o *Options) { o.Name, o.Model = "text", "m" }, `agent "text": model has no effect; write it into agent-command`},
 		{"empty program", func(o *Options) { o.Command = []string{"", "x"} }, `agent-command: the program's name is empty`},
 		{"NUL", func(o *Options) { o.Args = []string{"a\x00b"} }, `agent-command, agent-args, model: contain a NUL character`},
+		{"amp with a model", func(o *Options) { o.Name, o.Model = "amp", "m" }, `agent "amp": model has no effect: amp chooses it by a mode; give --mode in agent-args`},
+		{"NUL in exact arguments", func(o *Options) { o.Exact, o.ExactArgs = true, []string{"a\x00b"} }, `agent-command, agent-args, model: contain a NUL character`},
 		{"no process", func(o *Options) { o.Process = nil }, `agent: no process runner`},
 	} {
 		o := good
@@ -42,8 +44,10 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	bin := t.TempDir() // holds the test binary as claude
-	if err := os.Symlink(self, filepath.Join(bin, "claude")); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"claude", "codex"} {
+		if err := os.Symlink(self, filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	const version = "2.1.197 (Claude Code)"
 	for _, tt := range []struct {
@@ -58,6 +62,8 @@ func TestCheck(t *testing.T) {
 		{name: "text", agent: "text", role: "broken", command: []string{self}},
 		{name: "missing CLI", agent: "claude", role: "print", env: []string{"ANTHROPIC_API_KEY=sk-secret"},
 			want: `agent "claude": "claude" not found: install it (npm install -g @anthropic-ai/claude-code), use an image that holds it, or set agent-command`},
+		{name: "missing codex", agent: "codex", role: "print", want: `agent "codex": "codex" not found: install it (npm install -g @openai/codex)`},
+		{name: "codex without credentials", agent: "codex", role: "print", env: []string{"PATH=" + bin}, want: `agent "codex": no credentials: set CODEX_API_KEY or OPENAI_API_KEY`},
 		{name: "missing command", agent: "text", role: "print", command: []string{"no-such-agent", "-x"},
 			want: `agent "text": "no-such-agent" not found: is agent-command right, and installed?`},
 		{name: "no credentials", agent: "claude", role: "print", env: []string{"PATH=" + bin},
