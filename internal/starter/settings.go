@@ -16,7 +16,7 @@ import (
 // Schema is where editors find what settings may hold.
 const Schema = "https://raw.githubusercontent.com/org/ralph-action/v1/docs/settings.schema.json"
 
-// Defaults of seed settings. 001-09
+// What settings have that nobody chose. 001-09
 const (
 	DefaultIterations = 10
 	DefaultCompletion = "DONE"
