@@ -57,6 +57,7 @@ func measurements() []measurement {
 		{"loop", (*bench).loop},
 		{"walls", (*bench).walls},
 		{"start", (*bench).start},
+		{"options", (*bench).options},
 		{"stream", (*bench).stream},
 		{"checkpoint", (*bench).checkpoint},
 		{"publish", (*bench).publish},
@@ -68,7 +69,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	out := flags.String("o", filepath.Join("bench", "latest.json"), "write the numbers to `FILE`")
-	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, walls, start, stream, checkpoint, publish, size)")
+	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, walls, start, options, stream, checkpoint, publish, size)")
 	binary := flags.String("ralph", "", "measure this `BINARY` instead of building ./cmd/ralph")
 	limit := flags.Duration("timeout", 6*time.Minute, "give up after this time")
 	if err := flags.Parse(args); err != nil {

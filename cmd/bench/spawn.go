@@ -43,7 +43,7 @@ func (b *bench) loop(ctx context.Context) ([]row, error) {
 		func() (float64, error) {
 			before := cpuTime()
 			for range iterations {
-				if err := bareStart(ctx); err != nil {
+				if err := bareStart(ctx, trivial()); err != nil {
 					return 0, err
 				}
 			}
@@ -109,7 +109,7 @@ func (b *bench) iterate(ctx context.Context, iterations int) (err error) {
 }
 
 // bareStart is what a child costs when nobody cares for it.
-func bareStart(ctx context.Context) error {
+func bareStart(ctx context.Context, argv []string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -118,7 +118,6 @@ func bareStart(ctx context.Context) error {
 		return err
 	}
 	defer null.Close()
-	argv := trivial()
 	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}, Files: []*os.File{null, null, null}})
 	if err != nil {
 		return err

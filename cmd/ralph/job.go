@@ -202,7 +202,7 @@ func (j *job) checkPlan() error {
 		return nil
 	}
 	if info, err := os.Stat(filepath.Join(j.workspace, filepath.FromSlash(j.cfg.PlanFile))); err != nil || info.IsDir() {
-		return &stopped{ralph.PlanMissing, errors.New("Implementation plan not found. Run 'ralph plan' first.")} //nolint:staticcheck // the text is a contract
+		return &stopped{ralph.PlanMissing, errors.New("Implementation plan not found. Run 'ralph plan' first.")} //nolint:revive,staticcheck // the text is a contract
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ type Options struct {
 	Model   string   // empty: the CLI's default
 
 	// Exact makes ExactArgs all of the CLI's arguments: nothing is added but
-	// the program, Args and Model are not used, and the prompt goes to stdin.
+	// the program and, where the CLI takes it no other way, the prompt. Args and
+	// Model are not used.
 	Exact     bool
 	ExactArgs []string
 	// Plain is text mode: the CLI prints its answer only. There is no stream,
@@ -198,7 +199,7 @@ func New(o Options) (*CLI, error) {
 		return nil, err
 	}
 	w, c := f.ways(), &CLI{o: o, format: f, filter: filter}
-	if o.Scratch != "" && !o.Exact && (w.argument || w.answer && o.Plain) {
+	if o.Scratch != "" && (w.argument || w.answer && o.Plain && !o.Exact) {
 		if c.scratch, err = os.OpenRoot(o.Scratch); err != nil {
 			return nil, fmt.Errorf("agent %q: scratch folder: %w", o.Name, err)
 		}

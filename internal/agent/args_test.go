@@ -55,7 +55,7 @@ func TestArgv(t *testing.T) {
 		{name: "cline: text mode", o: Options{Name: "cline", Plain: true, Args: []string{"--json"}}, want: "cline|<prompt>"},
 		{name: "text", o: Options{Name: "text", Command: []string{"cline", "--yolo"}, Args: []string{"--verbose"}}, want: "cline|--yolo|--verbose"},
 		{name: "exact", o: Options{Name: "claude", Exact: true, ExactArgs: []string{"-p", "--x"}, Args: []string{"--y"}, Model: "m"}, want: "claude|-p|--x"},
-		{name: "exact, and none", o: Options{Name: "cline", Exact: true}, want: "cline"},
+		{name: "exact, and none", o: Options{Name: "cline", Exact: true}, want: "cline|<prompt>"},
 		{name: "exact with a command", o: Options{Name: "codex", Exact: true, Command: []string{"/opt/c", "x"}, ExactArgs: []string{"--y"}}, want: "/opt/c|x|--y"},
 	} {
 		o := tt.o

@@ -71,7 +71,7 @@ func (c *CLI) askVersion(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("%q did not answer within %v: is the installation whole?", name, versionTimeout)
 	case exit.Why != proc.Exited || exitCode(exit) != 0:
 		words := oneLine(errs.String() + " " + out.String())
-		return "", fmt.Errorf("%q %s: is the installation whole?", name, said(ExitText(shellCode(exit)), words))
+		return "", fmt.Errorf("%q %s: is the installation whole?", name, said(ExitText(exitCode(exit)), words))
 	}
 	return oneLine(out.String()), nil
 }

@@ -26,16 +26,9 @@ func ExitText(code int) string {
 	return fmt.Sprintf("exited with code %d", code)
 }
 
-// exitCode is the exit code, -1 when a signal ended the process.
+// exitCode is the exit code as a shell counts it: 128 and the signal's number
+// when one ended the process.
 func exitCode(e proc.Exit) int {
-	if e.Signal != 0 {
-		return -1
-	}
-	return e.Code
-}
-
-// shellCode is the exit code as a shell counts it.
-func shellCode(e proc.Exit) int {
 	if e.Signal != 0 {
 		return 128 + int(e.Signal)
 	}

@@ -101,10 +101,7 @@ func (c *CLI) handOver(p ralph.Prompt) (o Options, q ralph.Prompt, stdin string,
 	if w.logged && o.PromptLog != nil {
 		o.PromptLog(fmt.Sprintf("prompt_%03d.txt", p.Iteration), p.Text)
 	}
-	if o.Exact {
-		return o, q, p.Text, done, nil
-	}
-	if w.answer && o.Plain && c.scratch != nil {
+	if w.answer && o.Plain && !o.Exact && c.scratch != nil {
 		o.answer = newFile(c.scratch, o.Scratch, "answer")
 		done = o.answer.remove
 	}
@@ -127,10 +124,14 @@ func (c *CLI) handOver(p ralph.Prompt) (o Options, q ralph.Prompt, stdin string,
 
 // argv is the command line for what handOver prepared.
 func (c *CLI) argv(o Options, p ralph.Prompt) []string {
-	if o.Exact {
-		return append(command(o, c.o.Name), o.ExactArgs...)
+	if !o.Exact {
+		return c.format.argv(o, p)
 	}
-	return c.format.argv(o, p)
+	argv := append(command(o, c.o.Name), o.ExactArgs...)
+	if c.format.ways().argument {
+		argv = append(argv, operand(p.Text))
+	}
+	return argv
 }
 
 // Argv is the command line for a prompt, for showing it: where the prompt is an

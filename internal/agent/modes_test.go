@@ -101,7 +101,7 @@ func TestPromptDelivery(t *testing.T) {
 		{"amp", nil, long, []string{"stdin 153608, argument 2"}},
 		{"cline", nil, "do it all", []string{"stdin 0, argument 9"}},
 		{"cline", nil, long, []string{"stdin 0, argument ", "file of 153608 bytes, mode -rw-------, ends \"the end.\""}},
-		{"cline", func(o *Options) { o.Exact, o.ExactArgs = true, []string{"--x"} }, "do it all", []string{"stdin 9, argument 3"}},
+		{"cline", func(o *Options) { o.Exact, o.ExactArgs = true, []string{"--x"} }, "do it all", []string{"stdin 0, argument 9"}},
 		{"text", nil, "do it all", []string{"stdin 9, "}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

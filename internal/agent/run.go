@@ -74,7 +74,7 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 // result stands, whatever ended the process afterwards.
 func (c *CLI) failure(exit proc.Exit, d decoder) *ralph.Failure {
 	if exit.Why == proc.Exited {
-		return d.Failure(shellCode(exit))
+		return d.Failure(exitCode(exit))
 	}
 	if d.Done() {
 		return d.Failure(0)
@@ -89,7 +89,7 @@ func (c *CLI) failure(exit proc.Exit, d decoder) *ralph.Failure {
 	case proc.Cancelled:
 		return &ralph.Failure{Kind: ralph.FailureCancelled, Message: "the run was cancelled"}
 	default:
-		return d.Failure(shellCode(exit))
+		return d.Failure(exitCode(exit))
 	}
 }
 

@@ -109,18 +109,18 @@ func TestTextPreset(t *testing.T) { // 000-22
 		flags []string
 		want  string
 	}{
-		{"plan", "", []string{"agent", "text"}, "text cline --yolo --verbose"},
-		{"prompt", "", []string{"agent", "text", "agent-exact-args", "-v"}, "text cline -v"},
+		{"plan", "", []string{"agent", "text"}, "cline --yolo --verbose"},
+		{"prompt", "", []string{"agent", "text", "agent-exact-args", "-v"}, "cline -v"},
 		{"plan", "", []string{"agent", "text", "agent-command", "mine"}, "text mine"},
-		{"plan", "AGENT_TYPE=text\n", nil, "text cline --yolo --verbose"},
-		{"plan", "AGENT_TYPE=text\nAGENT_ARGS='-y -v'\n", nil, "text cline -y -v"},
+		{"plan", "AGENT_TYPE=text\n", nil, "cline --yolo --verbose"},
+		{"plan", "AGENT_TYPE=text\nAGENT_ARGS='-y -v'\n", nil, "cline -y -v"},
 		{"plan", "AGENT_TYPE=text\nAGENT_CLI=mine\n", nil, "text mine"},
 		{"plan", "AGENT_TYPE=text\n", []string{"agent", "claude"}, "claude "},
 		{"plan", "AGENT_TYPE=text\n", []string{"agent-command", "mine"}, "text mine"},
-		{"run", "AGENT_TYPE=text\n", []string{"config", ".ralph/config"}, "text cline --yolo --verbose"},
+		{"run", "AGENT_TYPE=text\n", []string{"config", ".ralph/config"}, "cline --yolo --verbose"},
 	} {
 		c, wrong := desk(t, tt.mode, map[string]string{"specs/": "", ".ralph/config": tt.shell}, append(tt.flags, "prompt", "x <promise>COMPLETE</promise>")...)
-		if got := c.Agent + " " + strings.Join(slices.Concat(c.AgentCommand, c.AgentExactArgs), " "); wrong != nil || got != tt.want {
+		if got := c.Agent + " " + strings.Join(slices.Concat(c.AgentCommand, c.AgentArgs, c.AgentExactArgs), " "); wrong != nil || got != tt.want {
 			t.Errorf("Load(%s, %q, %q) starts %q, %q, want %q", tt.mode, tt.shell, tt.flags, got, wrong, tt.want)
 		}
 	}

@@ -160,7 +160,6 @@ func (l *loader) readFile(f file) (map[string]value, bool) {
 		values = l.parseSettings(visible(f.name), data)
 	case shellFile:
 		values, l.variables = l.parseShell(visible(f.name), data)
-		dropPreset(values)
 	}
 	for name, v := range values {
 		v.from, v.kind = fromFile, f.kind
@@ -170,16 +169,6 @@ func (l *loader) readFile(f file) (map[string]value, bool) {
 		values[name] = v
 	}
 	return values, true
-}
-
-// dropPreset leaves out what follows from AGENT_TYPE alone: a higher layer may
-// name another agent, or a program. validateAgent fills it in.
-func dropPreset(values map[string]value) {
-	for _, name := range []string{"agent-command", "agent-exact-args"} {
-		if v, ok := values[name]; ok && v.where == values["agent"].where {
-			delete(values, name)
-		}
-	}
 }
 
 // chosenMode is the mode that the sources of the action ask for.

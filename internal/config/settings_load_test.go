@@ -72,8 +72,8 @@ func TestShellFileLoads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Agent != "text" || !reflect.DeepEqual(c.AgentCommand, []string{"cline"}) || !reflect.DeepEqual(c.AgentExactArgs, []string{"--yolo", "--verbose"}) {
-		t.Errorf("agent %s %q %q, want the text preset", c.Agent, c.AgentCommand, c.AgentExactArgs)
+	if c.Agent != "cline" || c.OutputFormat != "text" || !reflect.DeepEqual(c.AgentArgs, []string{"--yolo", "--verbose"}) {
+		t.Errorf("agent %s %s %q, want the text preset", c.Agent, c.OutputFormat, c.AgentArgs)
 	}
 	if c.MaxRetries != 7 || c.MaxIterations != 0 || c.SpecsDir != "specs" || c.Variables["GREETING"] != "hello specs" {
 		t.Errorf("retries %d, iterations %d, specs %q, variables %q", c.MaxRetries, c.MaxIterations, c.SpecsDir, c.Variables)

@@ -76,7 +76,6 @@ func (l *loader) parseShell(name string, data []byte) (values map[string]value, 
 		}
 		values[in.Name] = v
 	}
-	l.textPreset(values)
 	return values, r.vars
 }
 
@@ -108,17 +107,4 @@ func (l *loader) shellInput(key, where string) (Input, bool) {
 		l.report(where, "there is no such setting%s", l.didYouMean(key, names))
 	}
 	return Input{}, false
-}
-
-// textPreset gives AGENT_TYPE=text the program and arguments it stands for.
-func (l *loader) textPreset(values map[string]value) {
-	agent, ok := values["agent"]
-	if !ok || !strings.EqualFold(strings.TrimSpace(agent.text), "text") {
-		return
-	}
-	for input, text := range map[string]string{"agent-command": "cline", "agent-exact-args": "--yolo --verbose"} {
-		if _, given := values[input]; !given && slices.ContainsFunc(l.rows, func(r row) bool { return r.Name == input }) {
-			values[input] = value{from: fromFile, where: agent.where, path: agent.path, key: agent.key, text: text, infer: input == "agent-command"}
-		}
-	}
 }

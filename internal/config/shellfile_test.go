@@ -247,9 +247,9 @@ func TestShellFileValues(t *testing.T) {
 			map[string]string{"agent-command": "my cli", "agent-exact-args": "-x --json", "output-format": "json", "response-filter": ".a|.b", "display-filter": "cat -v"}},
 		{"000-12 a variable of one's own", "SPECS_DIR=docs\nPROJECT=x\nralph_x=1", map[string]string{}},
 		{"any other input", "RALPH_IDLE_TIMEOUT=5m\nexport RALPH_GUARDRAILS='make lint\nmake test'\n", map[string]string{"idle-timeout": "5m", "guardrails": "make lint\nmake test"}},
-		{"000-22 text", "AGENT_TYPE=text", map[string]string{"agent": "text", "agent-command": "cline", "agent-exact-args": "--yolo --verbose"}},
+		{"000-22 text", "AGENT_TYPE=text", map[string]string{"agent": "text"}},
 		{"000-22 text with an own program", "AGENT_TYPE=text\nAGENT_CLI=my\nAGENT_ARGS=-a", map[string]string{"agent": "text", "agent-command": "my", "agent-exact-args": "-a"}},
-		{"000-22 text with an empty program", "AGENT_TYPE=text\nAGENT_CLI=\nAGENT_ARGS=", map[string]string{"agent": "text", "agent-command": "cline", "agent-exact-args": "--yolo --verbose"}},
+		{"000-22 text with an empty program", "AGENT_TYPE=text\nAGENT_CLI=\nAGENT_ARGS=", map[string]string{"agent": "text"}},
 		{"from a default", "AGENT_TYPE=${TYPE:-amp}\nX=${MAX_RETRIES:=7}", map[string]string{"agent": "amp", "max-retries": "7"}},
 	} {
 		got, _, err := config.Shell("config", tt.file)

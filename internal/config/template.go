@@ -38,7 +38,9 @@ func (l *loader) validateTask(values map[string]value) {
 func (l *loader) template() bool {
 	name := path.Join(l.c.Home, "prompts", l.mode+".md")
 	if _, err := l.root.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		l.c.Prompt = l.o.Prompts[l.mode]
+		// It asks for the usual marker; another one may be wanted.
+		usual := ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"}
+		l.c.Prompt = strings.ReplaceAll(l.o.Prompts[l.mode], usual.Marker(), l.c.Completion.Marker())
 		l.c.BuiltinPrompt = l.c.Prompt != ""
 		return l.c.BuiltinPrompt
 	}

@@ -56,11 +56,9 @@ func (l *loader) validateAgent(values map[string]value) {
 	if l.c.Agent == "text" && len(l.c.AgentCommand) == 0 && !l.refused(command) {
 		switch {
 		case templated(l.mode), values["agent"].kind == shellFile:
-			l.c.AgentCommand = []string{"cline"} // 000-22
+			l.c.Agent, l.c.OutputFormat = "cline", "text" // 000-22
 			if !l.c.AgentExact {
-				l.c.AgentExact, l.c.AgentExactArgs = true, append([]string{"--yolo", "--verbose"}, l.c.AgentArgs...)
-				l.c.AgentArgs = nil
-				return
+				l.c.AgentArgs = append([]string{"--yolo", "--verbose"}, l.c.AgentArgs...)
 			}
 		case l.mode == ModeSupervise:
 			l.report("agent-command", "mode supervise needs the command that it starts, and starts again until the task is done")

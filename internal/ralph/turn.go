@@ -40,7 +40,7 @@ type Turn struct {
 	Messages    int    // requests to the model, as the CLI reports them; 0 when it does not
 	FinalText   string // the last assistant text, at most 64 KiB
 	Todos       []Todo // the agent's own task list as it stood last
-	ExitCode    int    // of the CLI; -1 when a signal ended it
+	ExitCode    int    // of the CLI; 128+N when signal N ended it, -1 when it is not known
 	OutputBytes int64
 	Unknown     int      // events of kinds the decoder does not know
 	Malformed   int      // lines that were cut or no JSON

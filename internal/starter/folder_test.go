@@ -158,7 +158,7 @@ func TestWriteSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{
-  "$schema": "https://raw.githubusercontent.com/org/ralph-action/v1/docs/settings.schema.json",
+  "$schema": "https://raw.githubusercontent.com/org/ralph-action/main/docs/settings.schema.json",
   "maximumIterations": 10,
   "completionResponse": "DONE",
   "outputTruncateChars": 5000,

@@ -14,7 +14,7 @@ import (
 )
 
 // Schema is where editors find what settings may hold.
-const Schema = "https://raw.githubusercontent.com/org/ralph-action/v1/docs/settings.schema.json"
+const Schema = "https://raw.githubusercontent.com/org/ralph-action/main/docs/settings.schema.json"
 
 // What settings have that nobody chose. 001-09
 const (
