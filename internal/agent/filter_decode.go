@@ -117,7 +117,7 @@ func (d *filtered) fail(err error) {
 	switch {
 	case errors.Is(err, errHalt):
 		d.jq = nil
-		if err == errHalt {
+		if errors.Is(err, errHalt) {
 			return
 		}
 		d.failed++

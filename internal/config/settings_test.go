@@ -76,7 +76,7 @@ func TestSettingsProblems(t *testing.T) {
 // All problems are reported at once, and not without end.
 func TestSettingsAllProblems(t *testing.T) {
 	t.Parallel()
-	_, err := config.Settings("s.json", "{\n\"maximumIterations\": true,\n\"modle\": 1,\n\"agent\": {\"flags\": 1}}")
+	_, err := config.Settings("s.json", "{\n\"maximumIterations\": true,\n\"modell\": 1,\n\"agent\": {\"flags\": 1}}")
 	if got := problems(t, err); len(got) != 3 {
 		t.Errorf("three mistakes: %q, want three problems", got)
 	}
