@@ -1,0 +1,90 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The binary is one of Go and kong, and its version is that of the build. 001-01 001-02
+func TestBinary(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("links the binary")
+	}
+	binary := filepath.Join(t.TempDir(), "ralph")
+	run := func(name string, args ...string) string {
+		t.Helper()
+		out, err := exec.Command(name, args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+		}
+		return string(out)
+	}
+	run("go", "build", "-ldflags", "-X main.version=1.2.3", "-o", binary, ".")
+	for _, flag := range []string{"--version", "-v", "version"} {
+		if got := run(binary, flag); got != "1.2.3\n" {
+			t.Errorf("ralph %s = %q, want the version of the build", flag, got)
+		}
+	}
+	if got := run("go", "version", "-m", binary); !strings.Contains(got, "\tpath\tgithub.com/org/ralph-action/cmd/ralph\n") || !strings.Contains(got, "\tdep\tgithub.com/alecthomas/kong\t") {
+		t.Errorf("the binary is not cmd/ralph with kong:\n%s", got)
+	}
+	help := run(binary, "--help")
+	for _, command := range []string{"run", "init", "plan", "build", "prompt", "supervise", "action"} {
+		if !strings.Contains(help, "\n  "+command+" ") {
+			t.Errorf("ralph --help does not name %q\n%s", command, help)
+		}
+	}
+}
+
+// Ctrl+C at a terminal reaches everything in the foreground: ralph alone hears
+// it, what it runs may finish, and a second one ends that. 001-33 001-32
+func TestControlC(t *testing.T) {
+	t.Parallel()
+	const agent = "PATH=/usr/bin:/bin\ncat > /dev/null\ntouch started\nwhile [ ! -f go ]; do sleep 0.05; done\ntouch finished\necho '<response>DONE</response>'\n"
+	for _, tc := range []struct {
+		name     string
+		keys     int
+		finished bool
+	}{
+		{"once", 1, true},
+		{"twice", 2, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := func(name string) string { return filepath.Join(dir, name) }
+			there := func(name string) bool {
+				_, err := os.Stat(file(name))
+				return err == nil
+			}
+			if err := os.WriteFile(file("agent.sh"), []byte(agent), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p := atTerminal(t, dir, nil, "run", "--prompt", "work", "--agent", "text", "--agent-command", "/bin/sh agent.sh")
+			for i := 0; !there("started") && i < 1500; i++ {
+				time.Sleep(20 * time.Millisecond)
+			}
+			for range tc.keys {
+				p.types("\x03")
+				p.waits("Received signal, shutting down...")
+			}
+			if tc.finished {
+				if err := os.WriteFile(file("go"), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			code, screen := p.sees()
+			if code != 130 {
+				t.Errorf("ralph run = %d, want 130\n%s", code, screen)
+			}
+			if there("finished") != tc.finished {
+				t.Errorf("the agent finished: %v, want %v\n%s", there("finished"), tc.finished, screen)
+			}
+		})
+	}
+}
