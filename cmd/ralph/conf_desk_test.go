@@ -88,3 +88,18 @@ func TestControlC(t *testing.T) {
 		})
 	}
 }
+
+// Where there are no process groups ralph does not run, and the documents say
+// what to do instead. 002-20
+func TestWindowsIsSaid(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"README.md", "docs/supervise.md"} {
+		data, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := strings.Join(strings.Fields(string(data)), " "); !strings.Contains(text, "Windows") || !strings.Contains(text, "use WSL2") {
+			t.Errorf("%s does not name WSL2 for people on Windows", name)
+		}
+	}
+}

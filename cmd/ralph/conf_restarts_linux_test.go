@@ -65,7 +65,7 @@ func TestHundredRestarts(t *testing.T) {
 	}
 	const slack = 16 << 10 // kB, for a garbage collector that has not come by yet
 	for _, c := range []struct {
-		what                string
+		what              string
 		early, late, more int
 	}{
 		{"descriptors of ralph", early.fds, late.fds, 1},
