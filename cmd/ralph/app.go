@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -95,7 +96,11 @@ func (a *app) main() (code int) {
 		fmt.Fprintln(a.stderr, "ralph:", err)
 		return ralph.Invalid.ExitCode(false)
 	}
-	ctx, err := parser.Parse(a.args)
+	args := a.args
+	if len(args) > 0 && args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help")
+	}
+	ctx, err := parser.Parse(args)
 	if err != nil {
 		fmt.Fprintf(a.stderr, "ralph: %s\n", misuse(err))
 		return ralph.Invalid.ExitCode(false)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
@@ -12,6 +13,7 @@ import (
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/rundir"
 	"github.com/org/ralph-action/internal/secret"
@@ -31,6 +33,7 @@ func (f deskFlags) values() map[string]string { return f.flags.Values() }
 type desk struct {
 	mode    string
 	flags   map[string]string
+	words   map[string]string // what people call flags that they gave as words, by flag
 	verbose bool
 }
 
@@ -44,7 +47,7 @@ func (a *app) desk(d desk, done *exit) error {
 	home := a.home(workspace)
 	cfg, err := config.Load(config.LoadOptions{
 		Dir: workspace, Flags: d.flags, Environment: a.environment(), Defaults: map[string]string{"isolation": a.deskDefaults(d.mode)["isolation"]},
-		Mode: d.mode, Desk: true, Home: home, Prompts: prompts(), Infer: agent.Infer,
+		Mode: d.mode, Desk: true, Home: home, Prompts: prompts(), Infer: agent.Infer, Words: d.words,
 	})
 	redact := secret.NewRedactor(a.secrets(cfg)...)
 	if d.verbose {
@@ -52,9 +55,16 @@ func (a *app) desk(d desk, done *exit) error {
 			fmt.Fprintln(a.stderr, redact.Text(report.LoadingSettings(name)))
 		}
 	}
-	if err != nil {
-		for _, line := range lines(err) {
+	problems := lines(err)
+	if cfg.Variables != nil { // 000-06
+		problems = append(problems, lines(repo.IsRepository(workspace))...)
+	}
+	if len(problems) > 0 {
+		for _, line := range problems {
 			fmt.Fprintln(a.stderr, "ralph:", line)
+		}
+		if len(d.flags) == 0 && d.mode == "run" {
+			fmt.Fprintln(a.stderr, "Try 'ralph --help'.")
 		}
 		*done = exit(ralph.Invalid.ExitCode(false))
 		return nil
@@ -92,7 +102,8 @@ func (a *app) deskPrinter(cfg config.Config, redact *secret.Redactor) printer {
 
 // home is where the files of plan, build and prompt lie, relative to the
 // workspace: beside this binary when that is part of the project, be it through
-// a symbolic link, else in .ralph. 000-04
+// a symbolic link, else in .ralph. A binary without any such file beside it gives
+// way to a .ralph that has them. 000-04
 func (a *app) home(workspace string) string {
 	self, err := filepath.EvalSymlinks(a.self)
 	if err != nil {
@@ -102,10 +113,22 @@ func (a *app) home(workspace string) string {
 	if err != nil {
 		return rundir.Name
 	}
-	if rel, err := filepath.Rel(top, filepath.Dir(self)); err == nil && filepath.IsLocal(rel) {
-		return filepath.ToSlash(rel)
+	rel, err := filepath.Rel(top, filepath.Dir(self))
+	if err != nil || !filepath.IsLocal(rel) || !inhabited(filepath.Dir(self)) && inhabited(filepath.Join(workspace, rundir.Name)) {
+		return rundir.Name
 	}
-	return rundir.Name
+	return filepath.ToSlash(rel)
+}
+
+// inhabited says that a folder holds the configuration or the prompts of plan
+// and build.
+func inhabited(dir string) bool {
+	for _, name := range []string{"config", "prompts"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // prompts are the built-in templates by mode.
@@ -138,7 +161,8 @@ type promptCmd struct {
 
 const templateHelp = `
 The template is prompts/%[1]s.md and the configuration is config, beside the ralph binary when that lies in the project,
-else in .ralph; 'ralph init --preset ralph-loop' writes both. The agent commits. The session log is in logs/ there.`
+else in .ralph; 'ralph init --preset ralph-loop' writes both. Without a template there is a built-in one. The folder of
+specifications, specs unless the configuration says otherwise, must exist. The agent commits. The session log is in logs/ there.`
 
 // Help is shown below the flags.
 func (planCmd) Help() string {
@@ -183,13 +207,19 @@ func (f deskFlags) template(a *app, done *exit, mode, iterations string, words m
 		}
 		words["max-iterations"] = iterations
 	}
-	for name := range words {
+	for _, name := range slices.Sorted(maps.Keys(words)) {
 		if _, twice := flags[name]; twice {
-			fmt.Fprintf(a.stderr, "ralph: %s is given twice, as a word and as the flag --%s: give only one of them\n", name, name)
+			fmt.Fprintf(a.stderr, "ralph: %q is the word for --%s, which is given, too: give only one of them\n", words[name], name)
 			*done = exit(ralph.Invalid.ExitCode(false))
 			return nil
 		}
 	}
 	maps.Copy(flags, words)
-	return a.desk(desk{mode: mode, flags: flags, verbose: f.Verbose}, done)
+	called := map[string]string{}
+	for name, what := range map[string]string{"prompt-file": "the prompt file", "max-iterations": "the number of iterations"} {
+		if _, given := words[name]; given {
+			called[name] = what
+		}
+	}
+	return a.desk(desk{mode: mode, flags: flags, words: called, verbose: f.Verbose}, done)
 }

@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/term"
 
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/rundir"
 	"github.com/org/ralph-action/internal/runner"
 	"github.com/org/ralph-action/internal/starter"
 )
@@ -70,17 +72,37 @@ func (c *initCmd) Run(a *app, done *exit) error {
 	found := starter.Propose(folder.FS(), func(name string) (string, error) { return proc.LookPath(name, a.environ) })
 	switch {
 	case c.Preset != "":
-		return c.preset(a, folder, found)
+		return errors.Join(c.preset(a, folder, found), ignoreState(dir))
 	case c.Yes:
-		return c.script(a, folder, found)
+		err = c.script(a, folder, found)
+	default:
+		err = c.interview(a, folder, found)
 	}
-	err = c.interview(a, folder, found)
+	if err == nil {
+		err = ignoreState(dir)
+	}
 	if errors.Is(err, starter.ErrStopped) {
 		fmt.Fprintln(a.stderr, "\nralph: interrupted, nothing was written")
 		*done = exit(ralph.Interrupted.ExitCode(false))
 		return nil
 	}
 	return err
+}
+
+// ignoreState keeps the state of runs, and settings.local.json, out of a git
+// add -A that comes before the first run.
+func ignoreState(dir string) error {
+	owner := rundir.Owner{UID: -1, GID: -1}
+	if info, err := os.Stat(dir); err == nil && os.Geteuid() == 0 {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			owner = rundir.Owner{UID: int(st.Uid), GID: int(st.Gid)}
+		}
+	}
+	files, err := rundir.Open(dir, owner)
+	if err != nil {
+		return err
+	}
+	return files.Close()
 }
 
 // interview shows what there is, asks, and writes.

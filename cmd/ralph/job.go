@@ -49,6 +49,7 @@ type job struct {
 	watcher  *repo.Watcher // nil: nobody asks whether the workspace changes
 	start    repo.Start
 	tasks    *taskdir.Dir // nil: the agent speaks by its words only
+	folder   string       // of the last run in it, by name
 	// defaultBranch is the forge's word; empty when it was not asked.
 	defaultBranch string
 	attached      taskFile
@@ -223,6 +224,9 @@ func (j *job) emit(e ralph.Event) {
 	}
 	j.out.event(e)
 	j.post(e)
+	if e.Kind == ralph.EventNotice {
+		j.note(e.Text)
+	}
 	switch e.Kind {
 	case ralph.EventIterationStart:
 		j.log(report.SessionHeader(e.Iteration, j.cfg.Mode, e.At))

@@ -149,8 +149,10 @@ func (j *job) buildWalls(ctx context.Context) error {
 		walls.Strict = j.cfg.Isolation == config.IsolationStrict
 		o.Walls = &walls
 	}
-	j.report.Isolation = sandbox.Describe(j.identity, o.Walls, os.Getuid())
-	j.out.say("Isolation: " + j.report.Isolation)
+	if j.cfg.Isolation != config.IsolationOff {
+		j.report.Isolation = sandbox.Describe(j.identity, o.Walls, os.Getuid())
+		j.out.say("Isolation: " + j.report.Isolation)
+	}
 	if j.children, err = j.startChildren(ctx, o); err != nil || j.cfg.DisplayFilter == "" {
 		return invalid(err)
 	}

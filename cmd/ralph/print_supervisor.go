@@ -19,13 +19,13 @@ type supervisor struct {
 func (a *app) newSupervisor(redact *secret.Redactor, cfg config.Config) *supervisor {
 	return &supervisor{
 		terminal: a.newTerminal(redact, a.stdout, cfg),
-		log:      report.Supervise{Max: cfg.MaxIterations, Timeout: cfg.IterationTimeout},
+		log:      report.Supervise{Max: cfg.MaxIterations, Timeout: cfg.IterationTimeout, Completion: cfg.Completion.Kind},
 	}
 }
 
 func (s *supervisor) event(e ralph.Event) {
 	switch e.Kind {
-	case ralph.EventIterationStart, ralph.EventIterationEnd, ralph.EventResult:
+	case ralph.EventIterationStart, ralph.EventIterationEnd, ralph.EventResult, ralph.EventPrompt:
 		s.lines(s.log.Lines(e))
 	default:
 		s.terminal.event(e)

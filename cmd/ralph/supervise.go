@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -31,16 +30,16 @@ with 42, makes a file WAIT_WITHOUT_RESTART there, or posts a message of the type
 
 // Run restarts the command.
 func (c *superviseCmd) Run(a *app, done *exit) error {
-	flags := c.values()
+	flags, words := c.values(), map[string]string{}
 	if len(c.Command) > 0 {
 		if _, twice := flags["agent-command"]; twice {
 			fmt.Fprintln(a.stderr, "ralph: the command is given twice, after -- and as the flag --agent-command: give only one of them")
 			*done = exit(ralph.Invalid.ExitCode(false))
 			return nil
 		}
-		flags["agent-command"] = quoted(c.Command)
+		flags["agent-command"], words["agent-command"] = quoted(c.Command), "the command after --"
 	}
-	return a.desk(desk{mode: "supervise", flags: flags, verbose: c.Verbose}, done)
+	return a.desk(desk{mode: "supervise", flags: flags, words: words, verbose: c.Verbose}, done)
 }
 
 // quoted writes words so that splitting them as a shell would gives them back.
@@ -93,6 +92,8 @@ func (s *attempts) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 	if err != nil {
 		return ralph.Turn{}, err
 	}
+	s.job.folder = filepath.Base(folder)
+	_ = s.job.tasks.Post(taskdir.Message{At: time.Now(), Type: "RUN_START", Body: fmt.Sprintf("attempt %d started", p.Iteration), Attempt: p.Iteration, Run: s.job.folder})
 	o := s.options
 	o.Env = append(append([]string(nil), o.Env...), "TASK_FOLDER="+s.job.tasks.Path(), "RUN_FOLDER="+folder)
 	cli, err := agent.New(o)
@@ -109,10 +110,12 @@ func (s *attempts) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 	return content(turn), err
 }
 
-// content takes silence for no failure: the command says what it has to say in
-// its folder.
+// content takes silence for no failure, and neither the exit code of an agent
+// that waits: the command says what it has to say in its folder.
 func content(t ralph.Turn) ralph.Turn {
-	if t.Failure != nil && t.Failure.Kind == ralph.FailureEmpty && t.ExitCode == 0 {
+	silent := t.Failure != nil && t.Failure.Kind == ralph.FailureEmpty && t.ExitCode == 0
+	waits := t.Failure != nil && t.Failure.Kind == ralph.FailureCrash && t.ExitCode == taskdir.WaitCode
+	if silent || waits {
 		t.Failure = nil
 	}
 	return t
@@ -134,20 +137,18 @@ func (j *job) linger() time.Duration {
 
 const forever = 1000 * time.Hour
 
-// post tells the message bus what happened. The bus is a courtesy: what cannot
+// post tells the message bus how a run ended. The bus is a courtesy: what cannot
 // be written to it is lost. 002-07, 002-09, 002-10
 func (j *job) post(e ralph.Event) {
 	if j.tasks == nil {
 		return
 	}
-	m := taskdir.Message{At: e.At, Attempt: e.Iteration}
+	m := taskdir.Message{At: e.At, Attempt: e.Iteration, Run: j.folder}
 	switch {
-	case e.Kind == ralph.EventIterationStart:
-		m.Type, m.Body = "RUN_START", fmt.Sprintf("attempt %d started", e.Iteration)
 	case e.Kind == ralph.EventResult && e.Turn != nil && e.Turn.Failure != nil:
-		m.Type, m.Body = taskdir.Warning, "agent failed: "+j.redact.Text(e.Turn.Failure.Message)
+		m.Type, m.Body, m.ExitCode = taskdir.Warning, "agent failed: "+j.redact.Text(e.Turn.Failure.Message), &e.Turn.ExitCode
 	case e.Kind == ralph.EventResult && e.Turn != nil:
-		m.Type, m.Body = "RUN_STOP", "agent exited with code 0"
+		m.Type, m.Body, m.ExitCode = "RUN_STOP", "agent "+agent.ExitText(e.Turn.ExitCode), &e.Turn.ExitCode
 	default:
 		return
 	}
@@ -164,17 +165,21 @@ func (j *job) postEnd() {
 	switch j.report.Outcome {
 	case ralph.Completed:
 		m.Type, m.Body = taskdir.Info, doneText
+		if n > 0 && j.report.Iterations[n-1].Last().Outlived {
+			m.Body = "task completed (DONE marker present, active children ended after the wait)"
+		}
 		_ = j.tasks.Fact(now, fmt.Sprintf("%s, runs: %d", doneText, n))
 	case ralph.Waiting:
 		m.Type, m.Body = "RUN_STOP", "status stopped: "+m.Body
 	case ralph.MaxIterations:
-		m.Body = errMaxRestarts.Error()
+		m.Body = maxRestartsText
 	case ralph.Interrupted:
 		m.Type = "RUN_STOP"
 	}
 	_ = j.tasks.Post(m)
 }
 
-const doneText = "task completed (DONE marker present, no active children)" // 002-07
-
-var errMaxRestarts = errors.New("max restarts exceeded") // 002-09
+const (
+	doneText        = "task completed (DONE marker present, no active children)" // 002-07
+	maxRestartsText = "max restarts exceeded"                                    // 002-09
+)

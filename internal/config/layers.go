@@ -240,7 +240,14 @@ func (l *loader) inputs() map[string]value {
 }
 
 func (l *loader) flags() map[string]value {
-	return l.typed(l.o.Flags, fromFlag, "flag --", func(string) bool { return true })
+	values := l.typed(l.o.Flags, fromFlag, "flag --", func(string) bool { return true })
+	for name, called := range l.o.Words {
+		if v, ok := values[name]; ok {
+			v.where = called
+			values[name] = v
+		}
+	}
+	return values
 }
 
 // typed reads a map of texts. Names that known accepts and the table does not

@@ -40,6 +40,9 @@ type LoadOptions struct {
 	Inputs map[string]string
 	// Flags are the flags of the command line by their names, see [Flags].
 	Flags map[string]string
+	// Words are flags that were given as words of the command line, and what
+	// people call them.
+	Words map[string]string
 	// Defaults replace defaults for a command that differs, those of [Defaults]
 	// included.
 	Defaults map[string]string

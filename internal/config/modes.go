@@ -43,6 +43,7 @@ func Defaults(mode string, desk bool) map[string]string {
 		maps.Copy(d, map[string]string{
 			"agent": "text", "completion": "done-file", "max-iterations": "100", "on-agent-error": "restart", "stall-limit": "0",
 			"delay": "1s", "iteration-timeout": "5m", "idle-timeout": "0",
+			"baseline": "true", // a mark of an earlier run must not complete what the guardrails refuse
 		})
 		if desk {
 			d["commit"] = "off"

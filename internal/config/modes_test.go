@@ -41,7 +41,7 @@ func TestModes(t *testing.T) {
 		}},
 		{"prompt", true, []string{"prompt", "x"}, []string{"completion promise", "max-iterations 0", "on-incomplete succeed", "commit agent"}},
 		{"supervise", true, []string{"agent-command", "x", "task-dir", "task"}, []string{ // 002-03
-			"agent text", "completion done-file", "completion-rule false", "include-iteration-count false", "baseline false", "min-tool-calls 0",
+			"agent text", "completion done-file", "completion-rule false", "include-iteration-count false", "baseline true", "min-tool-calls 0",
 			"max-restarts 100", "on-agent-error restart", "stall-limit 0", "on-incomplete fail", "commit off", "delay 1s",
 			"child-wait-timeout 5m", "poll-interval 1s", "iteration-timeout 5m", "idle-timeout 0", "max-duration 0", "isolation off",
 		}},

@@ -133,7 +133,7 @@ func (l *loader) specs() {
 	}
 	switch st, err := stat(name); {
 	case errors.Is(err, fs.ErrNotExist):
-		l.report("SPECS_DIR", "the folder %s does not exist: make it, or set SPECS_DIR", l.quote(l.c.SpecsDir))
+		l.report("SPECS_DIR", "the folder %s does not exist: make it, set SPECS_DIR, or begin with ralph init --preset ralph-loop", l.quote(l.c.SpecsDir))
 	case err != nil:
 		l.report("SPECS_DIR", "%s cannot be used: %s", l.quote(l.c.SpecsDir), cause(err))
 	case !st.IsDir():

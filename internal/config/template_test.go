@@ -117,13 +117,13 @@ func TestSpecsDir(t *testing.T) { // 000-08
 		action      bool
 		want        string
 	}{
-		{"not there", "", false, `SPECS_DIR: the folder "specs" does not exist: make it, or set SPECS_DIR`},
-		{"empty is the default", "SPECS_DIR=\n", false, `SPECS_DIR: the folder "specs" does not exist: make it, or set SPECS_DIR`},
+		{"not there", "", false, `SPECS_DIR: the folder "specs" does not exist: make it, set SPECS_DIR, or begin with ralph init --preset ralph-loop`},
+		{"empty is the default", "SPECS_DIR=\n", false, `SPECS_DIR: the folder "specs" does not exist: make it, set SPECS_DIR, or begin with ralph init --preset ralph-loop`},
 		{"another", "SPECS_DIR=docs\n", false, ""},
 		{"a file", "SPECS_DIR=file\n", false, `SPECS_DIR: "file" is not a folder`},
 		{"outside at a desk", "SPECS_DIR=" + outside + "\n", false, ""},
 		{"outside in the action", "SPECS_DIR=" + outside + "\n", true, `SPECS_DIR: "` + outside + `" is outside the workspace: give a folder relative to it`},
-		{"up and away", "SPECS_DIR=../gone\n", false, `SPECS_DIR: the folder "../gone" does not exist: make it, or set SPECS_DIR`},
+		{"up and away", "SPECS_DIR=../gone\n", false, `SPECS_DIR: the folder "../gone" does not exist: make it, set SPECS_DIR, or begin with ralph init --preset ralph-loop`},
 	} {
 		dir := workspace(t, map[string]string{"docs/": "", "file": "", ".ralph/config": tt.shell})
 		for _, mode := range []string{"plan", "build"} {

@@ -61,7 +61,11 @@ func (l *loader) validateAgent(values map[string]value) {
 				l.c.AgentArgs = append([]string{"--yolo", "--verbose"}, l.c.AgentArgs...)
 			}
 		case l.mode == ModeSupervise:
-			l.report("agent-command", "mode supervise needs the command that it starts, and starts again until the task is done")
+			where := "agent-command"
+			if l.o.Desk {
+				where = "the command after --"
+			}
+			l.report(where, "mode supervise needs the command that it starts, and starts again until the task is done")
 		default:
 			l.report(values["agent"].where, "text needs agent-command: the program that reads the prompt on stdin and prints its answer")
 		}

@@ -72,7 +72,7 @@ func TestSupervise(t *testing.T) {
 		{"exit 0 is no stop", []step{{}}, &box{done: after(3)}, nil, 100, ralph.Completed, 3, 2 * time.Second, ""},                                  // 002-02, 002-11
 		{"eventual success whatever the exit code", []step{{fail: crash}}, &box{done: after(4)}, nil, 100, ralph.Completed, 4, 3 * time.Second, ""}, // 002-10
 		{"a wrong key restarts, too", []step{{fail: &ralph.Failure{Kind: ralph.FailureAuth}}}, &box{done: after(2)}, nil, 100, ralph.Completed, 2, time.Second, ""},
-		{"max restarts", []step{{fail: crash}}, &box{}, nil, 7, ralph.MaxIterations, 7, 6 * time.Second, "7 is reached"}, // 002-09
+		{"max restarts", []step{{fail: crash}}, &box{}, nil, 7, ralph.MaxIterations, 7, 6 * time.Second, "max restarts exceeded: the agent was started 7 times"}, // 002-09
 		{"waiting", []step{{fail: crash}}, &box{waits: true}, nil, 100, ralph.Waiting, 1, 0, "a person"},                 // 002-16
 		{"done wins over waiting", []step{{}}, &box{waits: true, done: after(1)}, nil, 100, ralph.Completed, 1, 0, ""},
 		{"a folder in its place", []step{{}}, &box{err: errors.New("DONE is a directory")}, nil, 100, ralph.Invalid, 0, 0, "DONE is a directory"}, // 002-06
@@ -152,6 +152,9 @@ func TestStop(t *testing.T) {
 					t.Errorf("Run() = %s after %d turns, %d verdicts and %v, want interrupted after %d, %d and %v",
 						r.Outcome, len(a.asked), len(r.Iterations[0].Verdicts), time.Since(start), tc.turns, tc.verdicts, tc.took)
 				}
+				if got := r.Iterations[0].Rejection; got == ralph.NotRejected {
+					t.Error("the iteration is recorded as done")
+				}
 				if r.Iterations[0].Last().Failure != nil {
 					t.Errorf("the turn was ended: %v", r.Iterations[0].Last().Failure)
 				}
@@ -167,8 +170,8 @@ func TestStopNeverCompletes(t *testing.T) {
 		stop := make(chan struct{})
 		l.Stop = stop
 		time.AfterFunc(time.Second, func() { close(stop) })
-		if r := l.Run(t.Context(), nil); r.Outcome != ralph.Interrupted {
-			t.Errorf("Run() = %s, want interrupted", r.Outcome)
+		if r := l.Run(t.Context(), nil); r.Outcome != ralph.Interrupted || r.Iterations[0].Rejection != ralph.RejectedStopped {
+			t.Errorf("Run() = %s, iteration %s; want interrupted and stopped", r.Outcome, r.Iterations[0].Rejection)
 		}
 	})
 }

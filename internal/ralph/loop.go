@@ -76,17 +76,22 @@ func (l *Loop) Run(ctx context.Context, baseline []Verdict) Report {
 	r.atEnd(ctx)
 
 	r.report.Outcome, r.report.Reason = end.outcome, end.reason
-	for _, lost := range []error{r.unsaved, r.undelivered} { // whatever was claimed: work that is not committed is not done
-		if lost == nil {
-			continue
-		}
-		r.report.Reason = fmt.Sprintf("%s, but the work could not be committed: %v", r.report.Reason, lost)
-		if end.outcome != Interrupted {
-			r.report.Outcome = GitFailed
-		}
-	}
+	// Whatever was claimed: work that is not committed is not done.
+	r.lost(end, "the work could not be committed", r.unsaved)
+	r.lost(end, "the SCM tasks failed", r.undelivered)
 	r.report.Duration = time.Since(r.report.Started)
 	return r.report
+}
+
+// lost turns an ending into a failure of git, unless err is nil.
+func (r *run) lost(end ending, what string, err error) {
+	if err == nil {
+		return
+	}
+	r.report.Reason = fmt.Sprintf("%s, but %s: %v", r.report.Reason, what, err)
+	if end.outcome != Interrupted {
+		r.report.Outcome = GitFailed
+	}
 }
 
 // ending is an outcome with its reason.
@@ -138,6 +143,9 @@ func (r *run) loop(ctx, bounded context.Context) ending {
 		}
 	}
 	// A budget that was used up by the last iteration is no news any more.
+	if r.byMail() {
+		return ending{MaxIterations, fmt.Sprintf("max restarts exceeded: the agent was started %d times, and the task is not marked as done", limit)} // 002-09
+	}
 	return ending{MaxIterations, fmt.Sprintf("max-iterations %d is reached and the work is not done", limit)}
 }
 
@@ -231,6 +239,8 @@ func (r *run) judge(it Iteration, ok, delivered bool) Rejection {
 		return RejectedTurn
 	case !it.Passed():
 		return RejectedGuardrails
+	case len(it.Verdicts) < len(r.Guardrails), r.SCM != nil && r.stopped():
+		return RejectedStopped
 	case !delivered:
 		return RejectedSCM
 	case !it.Marker:

@@ -56,6 +56,7 @@ type Rejection string
 const (
 	NotRejected        Rejection = ""
 	RejectedTurn       Rejection = "agent-failed"      // the turn itself went wrong
+	RejectedStopped    Rejection = "stopped"           // the run was asked to stop before every guardrail had its say
 	RejectedGuardrails Rejection = "guardrails-failed" // the marker is not looked at
 	RejectedSCM        Rejection = "scm-failed"        // the SCM tasks failed: the work is not committed
 	RejectedNoMarker   Rejection = "no-marker"         // the agent did not claim to be done

@@ -42,9 +42,12 @@ type Turn struct {
 	Todos       []Todo // the agent's own task list as it stood last
 	ExitCode    int    // of the CLI; 128+N when signal N ended it, -1 when it is not known
 	OutputBytes int64
-	Unknown     int      // events of kinds the decoder does not know
-	Malformed   int      // lines that were cut or no JSON
-	Failure     *Failure // nil: the turn went well
+	// Outlived says that children of the CLI were waited for, were still there when
+	// that time was over, and were ended.
+	Outlived  bool
+	Unknown   int      // events of kinds the decoder does not know
+	Malformed int      // lines that were cut or no JSON
+	Failure   *Failure // nil: the turn went well
 }
 
 // FailureKind tells why a turn went wrong.

@@ -142,8 +142,10 @@ func result(it ralph.Iteration) (icon, text, detail string) {
 		return "❌", "agent failed", ""
 	case ralph.RejectedGuardrails:
 		return "❌", "guardrails failed", ""
+	case ralph.RejectedStopped:
+		return "🛑", "stopped", ""
 	case ralph.RejectedSCM:
-		return "❌", "commit failed", it.Delivery.Error
+		return "❌", "SCM tasks failed", it.Delivery.Error
 	case ralph.RejectedNoMarker:
 		return "▫️", "not done yet", ""
 	case ralph.RejectedNoWork:

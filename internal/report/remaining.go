@@ -53,12 +53,18 @@ func remaining(r ralph.Report, limit bounds, w wording) []string {
 	}
 	switch it.Rejection {
 	case ralph.RejectedSCM:
-		text := "The commit failed"
+		text := "The SCM tasks failed"
 		if e := it.Delivery.Error; e != "" {
 			text += ": " + w.words(e, limit.line)
 		}
 		lines = append(lines, text)
+	case ralph.RejectedStopped:
+		lines = append(lines, "The run was stopped before every check had its say.")
 	case ralph.RejectedNoMarker:
+		if r.Mode == modeSupervise {
+			lines = append(lines, "The task is not marked as done.")
+			break
+		}
 		lines = append(lines, "The agent did not say that it was done.")
 	case ralph.RejectedNoWork:
 		lines = append(lines, "The agent said that it was done, but there is no sign of work.")

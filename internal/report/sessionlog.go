@@ -75,8 +75,10 @@ func sessionStatus(it ralph.Iteration) string {
 	case ralph.RejectedGuardrails:
 		_, failing := guardrails(it.Verdicts)
 		return fmt.Sprintf("success (guardrails failed: %d of %d)", len(failing), len(it.Verdicts))
+	case ralph.RejectedStopped:
+		return "success (stopped before every check)"
 	case ralph.RejectedSCM:
-		text := "success (the commit failed"
+		text := "success (the SCM tasks failed"
 		if why := oneLine(it.Delivery.Error, 300); why != "" {
 			text += ": " + why
 		}

@@ -14,6 +14,8 @@ import (
 type Supervise struct {
 	Max     int           // attempts; 0: no limit
 	Timeout time.Duration // of one attempt; 0: unknown
+	// Completion is how the agent says that it is done; empty: by the file DONE.
+	Completion ralph.CompletionKind
 
 	asking  bool // the agent is asked for a commit message: that is no attempt
 	attempt int
@@ -52,7 +54,7 @@ func (s *Supervise) Ending(r ralph.Report) []string {
 	lines := s.gaveUp()
 	switch r.Outcome {
 	case ralph.Completed:
-		lines = append(lines, "task completed (DONE marker present, no active children)")
+		lines = append(lines, s.completed(r))
 	case ralph.Waiting:
 		lines = append(lines, "Wait-without-restart signal detected", "Run status: stopped")
 	case ralph.MaxIterations:
@@ -65,6 +67,19 @@ func (s *Supervise) Ending(r ralph.Report) []string {
 		lines = append(lines, fmt.Sprintf("Stopped (%s): %s", oneLine(string(r.Outcome), 40), reason))
 	}
 	return dated(r.Started.Add(r.Duration), lines)
+}
+
+// completed tells how the task was completed, and what became of the children of
+// the last attempt. 002-07
+func (s *Supervise) completed(r ralph.Report) string {
+	n := len(r.Iterations)
+	switch {
+	case s.Completion != "" && s.Completion != ralph.CompletionDoneFile:
+		return "task completed"
+	case n > 0 && r.Iterations[n-1].Last().Outlived:
+		return "task completed (DONE marker present, active children ended after the wait)"
+	}
+	return "task completed (DONE marker present, no active children)"
 }
 
 // turn tells what is certain when an attempt is over. 002-15

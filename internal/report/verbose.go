@@ -153,6 +153,8 @@ func (v Verbose) completion(it ralph.Iteration) string {
 	case ralph.RejectedGuardrails:
 		_, failing := guardrails(it.Verdicts)
 		return fmt.Sprintf("No completion: %d of %s failed", len(failing), plural(len(it.Verdicts), "guardrail"))
+	case ralph.RejectedStopped:
+		return "No completion: the run was stopped"
 	case ralph.RejectedSCM:
 		return "No completion: the SCM tasks failed"
 	case ralph.RejectedNoMarker:
