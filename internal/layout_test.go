@@ -35,6 +35,7 @@ var rooms = map[string]struct {
 	"forge":   {[]string{"ralph", "secret"}, "a record becomes a pull request"},
 	"report":  {[]string{"ralph", "secret"}, "a record becomes text"},
 	"runner":  {[]string{"ralph", "secret"}, "a record becomes outputs"},
+	"tasks":   {[]string{"ralph", "secret"}, "a task list: its schema, its transitions, its story to do next"},
 	"starter": {nil, "what ralph init proposes and writes"},
 	"demo":    {nil, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
 }

@@ -1,0 +1,152 @@
+package tasks
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const archiveName = "ralph-archive"
+
+// ArchiveOptions are the name of an archive and what the next folder begins with.
+type ArchiveOptions struct {
+	Label string // "": the list's branch
+	At    time.Time
+	Rules Rules // for the summary
+}
+
+// Archive moves prd.md, tasks.json and progress.txt into a new folder
+// ralph-archive/<date>-<label>, writes summary.md beside them, and begins anew
+// with the templates. prompt.md stays. The result is the folder's path in the
+// project. When it fails, what was moved is put back.
+func (f *Folder) Archive(o ArchiveOptions) (path string, err error) {
+	fresh, err := f.fresh(InitOptions{At: o.At})
+	if err != nil {
+		return "", err
+	}
+	data, err := f.Tasks()
+	if err != nil {
+		return "", err
+	}
+	list, err := Read(data)
+	if err != nil {
+		return "", fmt.Errorf("%s cannot be summed up: %w", f.Path(TasksName), err)
+	}
+	label := slug(o.Label)
+	if label == "" {
+		label = slug(list.BranchName)
+	}
+	if label == "" {
+		label = "tasks"
+	}
+	from, err := f.enter()
+	if err != nil {
+		return "", err
+	}
+	defer from.Close()
+	names, err := f.movable(from)
+	if err != nil {
+		return "", err
+	}
+	progress, err := f.read(ProgressName, maxText)
+	if err != nil {
+		progress = nil // missing or huge: the summary does without its date
+	}
+	if path, err = f.archiveFolder(o.At.Format(time.DateOnly) + "-" + label); err != nil {
+		return "", err
+	}
+	into, err := f.project.OpenRoot(path)
+	if err != nil {
+		return "", fmt.Errorf("open %s: %w", path, reason(err))
+	}
+	defer into.Close()
+	var moved []string
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, name := range moved {
+			err = errors.Join(err, f.project.Rename(path+"/"+name, f.Path(name)))
+		}
+		err = errors.Join(err, f.project.RemoveAll(path))
+		path = ""
+	}()
+	if err = f.replace(into, "summary.md", list.summary(o, started(progress))); err != nil {
+		return path, err
+	}
+	for _, name := range names {
+		if err = f.project.Rename(f.Path(name), path+"/"+name); err != nil {
+			return path, fmt.Errorf("move %s: %w", f.Path(name), reason(err))
+		}
+		moved = append(moved, name)
+	}
+	for _, name := range []string{PRDName, TasksName, ProgressName} {
+		if err = f.replace(from, name, fresh[name]); err != nil {
+			return path, err
+		}
+	}
+	return path, nil
+}
+
+// movable is the files to move; something else with their name is not moved.
+func (f *Folder) movable(dir *os.Root) (names []string, err error) {
+	for _, name := range []string{PRDName, TasksName, ProgressName} {
+		info, err := dir.Lstat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", f.Path(name), reason(err))
+		case !info.Mode().IsRegular():
+			return nil, fmt.Errorf("%s is %s: it has to be a file of its own", f.Path(name), kindOf(info.Mode()))
+		default:
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// archiveFolder makes a folder that was not there before.
+func (f *Folder) archiveFolder(name string) (path string, err error) {
+	switch err := f.project.Mkdir(archiveName, 0o755); {
+	case err == nil:
+		f.give(f.project, archiveName)
+	case !errors.Is(err, fs.ErrExist):
+		return "", fmt.Errorf("make folder %s: %w", archiveName, reason(err))
+	}
+	if info, err := f.project.Lstat(archiveName); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%s has to be a folder of the project", archiveName)
+	}
+	for n := 1; n < 1000; n++ {
+		path = archiveName + "/" + name
+		if n > 1 {
+			path += "-" + strconv.Itoa(n)
+		}
+		err = f.project.Mkdir(path, 0o755)
+		if err == nil {
+			f.give(f.project, path)
+			return path, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return "", fmt.Errorf("make folder %s: %w", path, reason(err))
+}
+
+// started is the date after "Started:" in progress.txt; "" when there is none.
+func started(progress []byte) string {
+	for line := range strings.Lines(string(progress)) {
+		rest, ok := strings.CutPrefix(strings.TrimSpace(line), "Started:")
+		if !ok {
+			continue
+		}
+		if at, err := time.Parse(time.DateOnly, strings.TrimSpace(rest)); err == nil {
+			return at.Format(time.DateOnly)
+		}
+	}
+	return ""
+}

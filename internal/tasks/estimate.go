@@ -1,0 +1,62 @@
+package tasks
+
+import "fmt"
+
+// Estimate is how many iterations a list will need.
+type Estimate struct {
+	Stories int // not done yet
+	Each    int // iterations per story, as a rule
+	Likely  int
+	// Most is how many it takes when every review but the last asks for
+	// changes. 0: no bound, because the reviews have none.
+	Most int
+}
+
+// Estimate counts what is left to do. A story takes two iterations, a third when
+// its review asks for changes; with a review cap of 5 at most ten.
+func (l *List) Estimate(r Rules) Estimate {
+	e := Estimate{Each: 3}
+	if r.SkipReview {
+		e.Each = 1
+	}
+	for i := range l.Stories {
+		s := &l.Stories[i]
+		if s.done(r) {
+			continue
+		}
+		e.Stories++
+		reviews := max(1, r.ReviewCap-s.ReviewCount)
+		switch {
+		case r.SkipReview:
+			e.Most++
+		case s.Status == NeedsReview:
+			e.Most += 2*reviews - 1
+		default: // one more for the implementation, or for the first fix
+			e.Most += 2 * reviews
+		}
+	}
+	e.Likely = e.Stories * e.Each
+	if r.ReviewCap == 0 && !r.SkipReview {
+		e.Most = 0
+	}
+	return e
+}
+
+// String is the line for people: "5 stories × ~3 iterations each = ~15
+// iterations needed, at most 50".
+func (e Estimate) String() string {
+	s := fmt.Sprintf("%s × ~%s each = ~%s needed", count(e.Stories, "story", "stories"), iterations(e.Each), iterations(e.Likely))
+	if e.Most > 0 {
+		s += fmt.Sprintf(", at most %d", e.Most)
+	}
+	return s
+}
+
+func iterations(n int) string { return count(n, "iteration", "iterations") }
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

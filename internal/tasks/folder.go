@@ -1,0 +1,272 @@
+package tasks
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// DefaultDir is the folder in a project.
+const DefaultDir = "ralph"
+
+// Names of the files in the folder.
+const (
+	PRDName      = "prd.md"
+	TasksName    = "tasks.json"
+	ProgressName = "progress.txt"
+	PromptName   = "prompt.md"
+)
+
+// maxText bounds the other files, in bytes.
+const maxText = 1 << 20
+
+// Folder is a project's folder with its task list. The agent can write to all of
+// it: nothing planted is followed, no open blocks, and what is read is bounded.
+// Its errors are made for the user.
+type Folder struct {
+	project *os.Root
+	path    string // of the project
+	dir     string // of the folder, in the project
+}
+
+// OpenFolder opens a project. dir is the folder, relative to the project or
+// absolute, and has to lie in the project; "" is [DefaultDir]. It may be
+// missing, until something is read.
+func OpenFolder(project, dir string) (*Folder, error) {
+	full, err := filepath.Abs(project)
+	if err == nil {
+		full, err = filepath.EvalSymlinks(full)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("project folder %s: %w", project, reason(err))
+	}
+	if dir == "" {
+		dir = DefaultDir
+	}
+	rel := filepath.Clean(dir)
+	if filepath.IsAbs(rel) {
+		if real, err := filepath.EvalSymlinks(rel); err == nil {
+			rel = real
+		}
+		if rel, err = filepath.Rel(full, rel); err != nil {
+			rel = ".."
+		}
+	}
+	if rel == "." || !filepath.IsLocal(rel) {
+		return nil, fmt.Errorf("folder %s does not lie in the project %s: give one below it", dir, project)
+	}
+	root, err := os.OpenRoot(full)
+	if err != nil {
+		return nil, fmt.Errorf("open project folder %s: %w", project, reason(err))
+	}
+	return &Folder{project: root, path: full, dir: filepath.ToSlash(rel)}, nil
+}
+
+// Close gives the project back.
+func (f *Folder) Close() error { return f.project.Close() }
+
+// Path is where a file of the folder is, in the project.
+func (f *Folder) Path(name string) string { return f.dir + "/" + name }
+
+// Tasks is tasks.json as it is.
+func (f *Folder) Tasks() ([]byte, error) { return f.read(TasksName, maxBytes) }
+
+// Prompt is prompt.md, which belongs to the user: a loop reads it once, before
+// the agent could have edited it.
+func (f *Folder) Prompt() (string, error) {
+	data, err := f.read(PromptName, maxText)
+	return string(data), err
+}
+
+// WriteTasks puts a whole tasks.json in the place of whatever has its name, and
+// makes the folder again when it is gone.
+func (f *Folder) WriteTasks(data []byte) error {
+	dir, err := f.make()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return f.replace(dir, TasksName, data)
+}
+
+func (f *Folder) read(name string, most int) ([]byte, error) {
+	dir, err := f.enter()
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	return f.readIn(dir, name, f.Path(name), most)
+}
+
+// readIn reads a regular file; errors call it shown.
+func (f *Folder) readIn(dir *os.Root, name, shown string, most int) ([]byte, error) {
+	before, err := dir.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is missing: %w", shown, fs.ErrNotExist)
+	} else if err != nil {
+		return nil, fmt.Errorf("read %s: %w", shown, reason(err))
+	}
+	if !before.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is %s: it has to be a file of its own", shown, kindOf(before.Mode()))
+	}
+	file, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", shown, reason(err))
+	}
+	defer file.Close()
+	if !sameFile(file, before) {
+		return nil, fmt.Errorf("%s was replaced while it was opened", shown)
+	}
+	data, err := bounded(file, most)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", shown, reason(err))
+	}
+	return data, nil
+}
+
+func bounded(r io.Reader, most int) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	if err == nil && len(data) > most {
+		return nil, fmt.Errorf("it is larger than %d MiB", most>>20)
+	}
+	return data, err
+}
+
+// enter opens the folder, and not one that a link leads to.
+func (f *Folder) enter() (*os.Root, error) {
+	for part := range ancestors(f.dir) {
+		info, err := f.project.Lstat(part)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("folder %s is missing; make it with: ralph tasks init", f.dir)
+		} else if err != nil {
+			return nil, fmt.Errorf("folder %s: %w", f.dir, reason(err))
+		}
+		if !info.IsDir() {
+			return nil, fmt.Errorf("%s is %s: it has to be a folder of the project", part, kindOf(info.Mode()))
+		}
+	}
+	before, err := f.project.Lstat(f.dir)
+	if err != nil {
+		return nil, fmt.Errorf("folder %s: %w", f.dir, reason(err))
+	}
+	dir, err := f.project.OpenRoot(f.dir)
+	if err != nil {
+		return nil, fmt.Errorf("folder %s: %w", f.dir, reason(err))
+	}
+	if now, err := dir.Stat("."); err != nil || !os.SameFile(before, now) {
+		_ = dir.Close()
+		return nil, fmt.Errorf("folder %s was replaced while it was opened", f.dir)
+	}
+	return dir, nil
+}
+
+// make opens the folder, and makes it where it is missing or a link has its
+// name.
+func (f *Folder) make() (*os.Root, error) {
+	for part := range ancestors(f.dir) {
+		if info, err := f.project.Lstat(part); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			if err := f.project.Remove(part); err != nil {
+				return nil, fmt.Errorf("remove the symbolic link %s: %w", part, reason(err))
+			}
+		}
+		switch err := f.project.Mkdir(part, 0o755); {
+		case err == nil:
+			f.give(f.project, part)
+		case !errors.Is(err, fs.ErrExist):
+			return nil, fmt.Errorf("make folder %s: %w", part, reason(err))
+		}
+	}
+	return f.enter()
+}
+
+// replace puts a whole file in the place of whatever has the name, or leaves
+// everything as it was.
+func (f *Folder) replace(dir *os.Root, name string, data []byte) error {
+	temp := "tmp-" + rand.Text()
+	file, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, reason(err))
+	}
+	f.give(dir, temp)
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = dir.Rename(temp, name)
+		if info, e := dir.Lstat(name); err != nil && e == nil && info.IsDir() {
+			if err = dir.RemoveAll(name); err == nil {
+				err = dir.Rename(temp, name)
+			}
+		}
+	}
+	if err != nil {
+		_ = dir.Remove(temp)
+		return fmt.Errorf("write %s: %w", name, reason(err))
+	}
+	return nil
+}
+
+// give hands what root made to the owner of the project, who works on without
+// being root. Where that is refused, it stays root's.
+func (f *Folder) give(dir *os.Root, name string) {
+	if os.Geteuid() != 0 {
+		return
+	}
+	if info, err := f.project.Stat("."); err == nil {
+		if owner, ok := info.Sys().(*syscall.Stat_t); ok {
+			_ = dir.Lchown(name, int(owner.Uid), int(owner.Gid))
+		}
+	}
+}
+
+// ancestors yields a path's folders and then itself, the topmost first.
+func ancestors(path string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for i := range len(path) {
+			if path[i] == '/' && !yield(path[:i]) {
+				return
+			}
+		}
+		yield(path)
+	}
+}
+
+// reason strips the operation and the path, which our own text names better.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return link.Err
+	}
+	return err
+}
+
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode.IsRegular():
+		return "a file"
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	}
+	return "a special file"
+}
+
+// slug is text as part of a file name: letters, digits, dots, _ and -.
+func slug(s string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < 128 && (r == '_' || r == '.' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z') {
+			return r
+		}
+		return '-'
+	}, cut(s, 100))
+	return strings.Trim(clean, "-.")
+}

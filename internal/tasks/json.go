@@ -1,0 +1,259 @@
+package tasks
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxBytes = 8 << 20 // of tasks.json
+	maxDepth = 32      // arrays and objects in each other
+)
+
+type kind byte
+
+const (
+	null kind = iota + 1
+	boolean
+	number
+	text
+	array
+	object
+)
+
+// node is a JSON value (RFC 8259) that can be written back byte by byte as it
+// was read.
+type node struct {
+	kind  kind
+	at    int    // offset of its first byte
+	raw   string // as written; of an array or object: nothing
+	text  string // the value of a string
+	items []item // of an array or object
+	tail  string // white space before the closing bracket
+}
+
+// item is an element of an array, or a member of an object with its key.
+type item struct {
+	pre   string // white space before it
+	at    int    // offset of the key; of an element: the value's
+	raw   string // the key as written
+	key   string
+	colon string // the colon and the white space around it
+	value node
+	post  string // white space before the comma
+}
+
+// document is a file with one JSON value.
+type document struct {
+	source    string
+	pre, post string // white space around the value
+	root      node
+}
+
+// syntaxError is the first thing that is not JSON.
+type syntaxError struct {
+	at   int
+	want string
+}
+
+type parser struct {
+	s   string
+	off int
+}
+
+// parse reads one JSON text. The problem says where it stops being one.
+func parse(data []byte) (doc *document, bad *Problem) {
+	if len(data) > maxBytes {
+		return nil, &Problem{Kind: Schema, index: -1, Text: "the file is larger than 8 MiB: a task list is not"}
+	}
+	doc = &document{source: string(data)}
+	p := &parser{s: doc.source}
+	defer func() {
+		e := recover()
+		if wrong, ok := e.(syntaxError); ok {
+			line, column := place(p.s, wrong.at)
+			doc, bad = nil, &Problem{Kind: Schema, index: -1, Line: line, Column: column, Text: "it is not valid JSON: " + wrong.want}
+		} else if e != nil {
+			panic(e)
+		}
+	}()
+	for i, r := range p.s {
+		if r == utf8.RuneError {
+			if _, n := utf8.DecodeRuneInString(p.s[i:]); n == 1 {
+				p.off = i
+				p.fail("write it as UTF-8")
+			}
+		}
+	}
+	doc.pre = p.space()
+	doc.root = p.value(0)
+	doc.post = p.space()
+	if p.off < len(p.s) {
+		p.fail("the end of the file is expected")
+	}
+	return doc, nil
+}
+
+func (p *parser) fail(want string) { panic(syntaxError{p.off, want}) }
+
+func (p *parser) space() string {
+	start := p.off
+	for p.off < len(p.s) && strings.IndexByte(" \t\r\n", p.s[p.off]) >= 0 {
+		p.off++
+	}
+	return p.s[start:p.off]
+}
+
+// peek is the next byte; 0 at the end.
+func (p *parser) peek() byte {
+	if p.off == len(p.s) {
+		return 0
+	}
+	return p.s[p.off]
+}
+
+func (p *parser) value(depth int) node {
+	n := node{at: p.off}
+	switch c := p.peek(); {
+	case c == '{' || c == '[':
+		p.container(&n, depth)
+		return n
+	case c == '"':
+		n.kind = text
+		n.raw, n.text = p.text()
+		return n
+	case c == '-' || c >= '0' && c <= '9':
+		n.kind = number
+		p.number()
+	case p.word("true"), p.word("false"):
+		n.kind = boolean
+	case p.word("null"):
+		n.kind = null
+	case p.off == len(p.s):
+		p.fail("the file ends too early, a value is expected")
+	default:
+		p.fail("a value is expected")
+	}
+	n.raw = p.s[n.at:p.off]
+	return n
+}
+
+func (p *parser) word(w string) bool {
+	if !strings.HasPrefix(p.s[p.off:], w) {
+		return false
+	}
+	p.off += len(w)
+	return true
+}
+
+func (p *parser) container(n *node, depth int) {
+	if depth == maxDepth {
+		p.fail("arrays and objects are nested too deeply")
+	}
+	n.kind = array
+	end := byte(']')
+	if p.peek() == '{' {
+		n.kind, end = object, '}'
+	}
+	p.off++
+	for {
+		pre := p.space()
+		if p.peek() == end && len(n.items) == 0 {
+			n.tail = pre
+			p.off++
+			return
+		}
+		it := item{pre: pre, at: p.off}
+		if n.kind == object {
+			if p.peek() != '"' {
+				p.fail("a name in double quotes is expected")
+			}
+			it.raw, it.key = p.text()
+			colon := p.off
+			p.space()
+			if p.peek() != ':' {
+				p.fail("a colon is expected")
+			}
+			p.off++
+			p.space()
+			it.colon = p.s[colon:p.off]
+		}
+		it.value = p.value(depth + 1)
+		after := p.space()
+		switch p.peek() {
+		case ',':
+			it.post = after
+			n.items = append(n.items, it)
+			p.off++
+		case end:
+			n.tail = after
+			n.items = append(n.items, it)
+			p.off++
+			return
+		default:
+			p.fail("a comma or " + string(end) + " is expected")
+		}
+	}
+}
+
+func (p *parser) text() (raw, value string) {
+	start, escaped := p.off, false
+	for p.off++; ; p.off++ {
+		switch c := p.peek(); {
+		case p.off == len(p.s):
+			p.fail("the file ends within a string")
+		case c < ' ':
+			p.fail("a control character in a string has to be escaped")
+		case c == '\\':
+			escaped = true
+			p.off++
+			if p.off == len(p.s) {
+				p.fail("the file ends within a string")
+			}
+		case c == '"':
+			p.off++
+			raw = p.s[start:p.off]
+			if !escaped {
+				return raw, raw[1 : len(raw)-1]
+			}
+			if err := json.Unmarshal([]byte(raw), &value); err != nil {
+				p.off = start
+				p.fail("an escape in this string is not one")
+			}
+			return raw, value
+		}
+	}
+}
+
+func (p *parser) number() {
+	if p.peek() == '-' {
+		p.off++
+	}
+	if p.peek() == '0' {
+		p.off++
+	} else {
+		p.digits()
+	}
+	if p.peek() == '.' {
+		p.off++
+		p.digits()
+	}
+	if c := p.peek(); c == 'e' || c == 'E' {
+		p.off++
+		if c := p.peek(); c == '+' || c == '-' {
+			p.off++
+		}
+		p.digits()
+	}
+}
+
+func (p *parser) digits() {
+	start := p.off
+	for c := p.peek(); c >= '0' && c <= '9'; c = p.peek() {
+		p.off++
+	}
+	if p.off == start {
+		p.fail("a digit is expected")
+	}
+}

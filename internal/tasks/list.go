@@ -1,0 +1,165 @@
+package tasks
+
+// Status is where a story stands in the review cycle.
+type Status string
+
+// The states of a story.
+const (
+	Open             Status = "" // null in the file: not implemented yet
+	NeedsReview      Status = "needs_review"
+	ChangesRequested Status = "changes_requested"
+	Approved         Status = "approved"
+)
+
+// String is the status as JSON shows it, without quotes.
+func (s Status) String() string {
+	if s == Open {
+		return "null"
+	}
+	return string(s)
+}
+
+// Mode is what an iteration is for.
+type Mode string
+
+// The modes of an iteration.
+const (
+	Implement Mode = "implement"
+	Review    Mode = "review"
+	ReviewFix Mode = "review-fix"
+)
+
+// Rules are what a list is held to.
+type Rules struct {
+	// ReviewCap is after how many reviews a story is approved whatever is left
+	// to say. 0: never.
+	ReviewCap int
+	// SkipReview leaves the review cycle out: a story is done when it passes.
+	SkipReview bool
+}
+
+// List is a task list that has the right schema. It is not changed by anything.
+type List struct {
+	Project     string
+	BranchName  string
+	Description string
+	// VerifyCommands are the agent's to edit as the whole file is: who runs
+	// them as checks takes them from the list the run began with.
+	VerifyCommands []string
+	Stories        []Story
+
+	doc     *document
+	stories *node // the array of the stories, in doc
+}
+
+// Story is a user story.
+type Story struct {
+	ID                 string
+	Title              string
+	Description        string
+	AcceptanceCriteria []string
+	Priority           float64 // the lowest number comes first, as in a numbered list
+	Passes             bool
+	Status             Status
+	ReviewCount        int
+	ReviewFeedback     string
+	Notes              string
+	DependsOn          []string
+}
+
+// Bytes is the file that the list was read from.
+func (l *List) Bytes() []byte { return l.doc.bytes() }
+
+// done says that nothing is left to do for a story.
+func (s *Story) done(r Rules) bool {
+	return s.Passes && (r.SkipReview || s.Status == Approved)
+}
+
+// Done says that every story passes and, unless reviews are skipped, is
+// approved.
+func (l *List) Done(r Rules) bool {
+	for i := range l.Stories {
+		if !l.Stories[i].done(r) {
+			return false
+		}
+	}
+	return len(l.Stories) > 0
+}
+
+// Mode is what the next iteration is for: feedback is dealt with before anything
+// is reviewed, and reviews come before new work.
+func (l *List) Mode(r Rules) Mode {
+	mode := Implement
+	for i := range l.Stories {
+		switch {
+		case r.SkipReview:
+			return Implement
+		case l.Stories[i].Status == ChangesRequested:
+			return ReviewFix
+		case l.Stories[i].Status == NeedsReview:
+			mode = Review
+		}
+	}
+	return mode
+}
+
+// Next is the story of the next iteration: of those that its mode is for, and
+// that depend on nothing unfinished, the one with the lowest priority number;
+// among equals the first in the file. Without one, ok is false.
+func (l *List) Next(r Rules) (story Story, ok bool) {
+	mode := l.Mode(r)
+	done := l.finished(r)
+	for i := range l.Stories {
+		s := &l.Stories[i]
+		if (!ok || s.Priority < story.Priority) && s.fits(mode, r) && (mode != Implement || s.ready(done)) {
+			story, ok = *s, true
+		}
+	}
+	return story, ok
+}
+
+// Ready are the stories that are not done and depend on nothing unfinished, in
+// the order of the file.
+func (l *List) Ready(r Rules) []Story {
+	var ready []Story
+	done := l.finished(r)
+	for i := range l.Stories {
+		if s := &l.Stories[i]; !s.done(r) && s.ready(done) {
+			ready = append(ready, *s)
+		}
+	}
+	return ready
+}
+
+// fits says that an iteration of the mode may choose the story.
+func (s *Story) fits(mode Mode, r Rules) bool {
+	switch {
+	case r.SkipReview:
+		return !s.Passes
+	case mode == ReviewFix:
+		return s.Status == ChangesRequested
+	case mode == Review:
+		return s.Status == NeedsReview
+	}
+	return s.Status == Open && !s.Passes
+}
+
+// ready says that everything the story depends on is done.
+func (s *Story) ready(done map[string]bool) bool {
+	for _, id := range s.DependsOn {
+		if !done[id] {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *List) finished(r Rules) map[string]bool {
+	done := make(map[string]bool, len(l.Stories))
+	for i := range l.Stories {
+		if l.Stories[i].done(r) {
+			done[l.Stories[i].ID] = true
+		}
+	}
+	return done
+}

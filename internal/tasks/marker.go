@@ -1,0 +1,58 @@
+package tasks
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// MarkerName is the file in the project that says that a loop is running.
+const MarkerName = ".ralph-active"
+
+// Marker is what .ralph-active says, for people and for the agent's hooks. The
+// agent can write to it, so nothing in it is believed by the loop: only the pid
+// is read back, to find a loop that is still running.
+type Marker struct {
+	At            time.Time // written in UTC, to the second
+	PID           int
+	MaxIterations int
+	Mode          string // "sandbox" or "direct"
+	Snapshot      Snapshot
+}
+
+type markerJSON struct {
+	Timestamp     string                `json:"timestamp"`
+	PID           int                   `json:"pid"`
+	MaxIterations int                   `json:"max_iterations"`
+	Mode          string                `json:"mode"`
+	SkipReview    bool                  `json:"skipReview"`
+	ReviewCap     int                   `json:"reviewCap"`
+	IterationMode Mode                  `json:"iterationMode,omitempty"`
+	Before        map[string]markedJSON `json:"preIterationSnapshot,omitempty"`
+}
+
+type markedJSON struct {
+	Passes      bool    `json:"passes"`
+	Status      *Status `json:"reviewStatus"`
+	ReviewCount int     `json:"reviewCount"`
+}
+
+// Encode is the file.
+func (m Marker) Encode() ([]byte, error) {
+	out := markerJSON{
+		Timestamp: m.At.UTC().Format(time.RFC3339), PID: m.PID, MaxIterations: m.MaxIterations, Mode: m.Mode,
+		SkipReview: m.Snapshot.Rules.SkipReview, ReviewCap: m.Snapshot.Rules.ReviewCap, IterationMode: m.Snapshot.Mode,
+	}
+	if m.Snapshot.Known() {
+		out.Before = make(map[string]markedJSON, len(m.Snapshot.list.Stories))
+		for i := range m.Snapshot.list.Stories {
+			s := &m.Snapshot.list.Stories[i]
+			one := markedJSON{Passes: s.Passes, ReviewCount: s.ReviewCount}
+			if s.Status != Open {
+				one.Status = &s.Status
+			}
+			out.Before[s.ID] = one
+		}
+	}
+	data, err := json.MarshalIndent(out, "", "  ")
+	return append(data, '\n'), err
+}

@@ -1,0 +1,159 @@
+package tasks
+
+import (
+	"slices"
+	"strconv"
+)
+
+// Read reads tasks.json: at most 8 MiB of JSON with the fields that
+// docs/tasks.schema.json describes, ids that are unique, and dependsOn that
+// names existing stories without going in a circle. Unknown fields are kept.
+// The error is a [*Problems] with everything that is wrong; when the text is
+// not JSON, with the first place where it is not.
+func Read(data []byte) (*List, error) {
+	doc, bad := parse(data)
+	if bad != nil {
+		return nil, &Problems{List: []Problem{*bad}}
+	}
+	r := reader{doc: doc, story: storyRules()}
+	l := r.list()
+	if len(r.problems.List) == 0 {
+		r.dependencies(l)
+	}
+	if len(r.problems.List) > 0 {
+		r.places()
+		return nil, &r.problems
+	}
+	return l, nil
+}
+
+type reader struct {
+	doc      *document
+	story    rules
+	problems Problems
+	at       []int // offsets of the problems
+}
+
+func (r *reader) problem(at, index int, id, text string, reset ...string) {
+	if len(r.at) < maxProblems {
+		r.at = append(r.at, at)
+	}
+	r.problems.add(Problem{Kind: Schema, Story: id, Text: text, index: index, reset: reset})
+}
+
+// places gives the problems their lines, and the order of the file.
+func (r *reader) places() {
+	order := make([]int, len(r.problems.List))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return r.at[a] - r.at[b] })
+	sorted := make([]Problem, len(order))
+	for i, from := range order {
+		sorted[i] = r.problems.List[from]
+		sorted[i].Line, sorted[i].Column = place(r.doc.source, r.at[from])
+	}
+	r.problems.List = sorted
+}
+
+func (r *reader) list() *List {
+	l := &List{doc: r.doc}
+	root := &r.doc.root
+	if root.kind != object {
+		r.problem(root.at, -1, "", "the file is "+show(root)+": give an object with project, branchName, description and userStories")
+		return l
+	}
+	found := r.fields(root, listRules(), -1, "", "")
+	l.Project, l.BranchName, l.Description = found[0].text, found[1].text, found[2].text
+	l.VerifyCommands = found[3].texts()
+	l.stories = found[4]
+	if l.stories.kind != array {
+		return l
+	}
+	l.Stories = make([]Story, 0, len(l.stories.items))
+	seen := make(map[string]int, len(l.stories.items))
+	for i := range l.stories.items {
+		r.readStory(l, i, seen)
+	}
+	return l
+}
+
+func (r *reader) readStory(l *List, i int, seen map[string]int) {
+	n := &l.stories.items[i].value
+	where := "userStories[" + strconv.Itoa(i) + "]"
+	if n.kind != object {
+		r.problem(n.at, i, "", where+" is "+show(n)+": give an object")
+		return
+	}
+	var id string
+	if n := n.member(fieldID); n != nil && wantID(n) == "" {
+		id, where = n.text, "Story "+visible(n.text)
+	}
+	found := r.fields(n, r.story, i, visible(id), where)
+	s := Story{
+		ID: id, Title: found[1].text, Description: found[2].text, AcceptanceCriteria: found[3].texts(), Priority: found[4].float(),
+		Passes: found[5].raw == "true", Status: Status(found[6].text), ReviewCount: int(found[7].float()),
+		ReviewFeedback: found[8].text, Notes: found[9].text, DependsOn: found[10].texts(),
+	}
+	if first, twice := seen[id]; id != "" && twice {
+		r.problem(n.at, i, visible(id), where+" is there twice, as userStories["+strconv.Itoa(first)+"] and ["+strconv.Itoa(i)+"]: ids are unique")
+	} else {
+		seen[id] = i
+	}
+	if s.Passes && blank(s.Notes) {
+		r.problem(found[5].at, i, visible(id), where+" has passes=true but its notes are empty: write in notes what was done", fieldNotes)
+	}
+	l.Stories = append(l.Stories, s)
+}
+
+// fields looks up the known fields of an object; what is missing or wrong is a
+// problem, and an empty node.
+func (r *reader) fields(n *node, known rules, index int, id, where string) []*node {
+	found := make([]*node, len(known.list))
+	if where != "" {
+		where += ": "
+	}
+	for i := range n.items {
+		it := &n.items[i]
+		k, ok := known.index[it.key]
+		if !ok {
+			continue
+		}
+		if found[k] != nil {
+			r.problem(it.at, index, id, where+it.key+" is there twice")
+		}
+		found[k] = &it.value
+	}
+	none := &node{}
+	for k, rule := range known.list {
+		switch {
+		case found[k] == nil && rule.required:
+			r.problem(n.at, index, id, where+rule.name+" is missing")
+			found[k] = none
+		case found[k] == nil:
+			found[k] = none
+		default:
+			if want := rule.want(found[k]); want != "" {
+				r.problem(found[k].at, index, id, where+rule.name+" is "+show(found[k])+": "+want)
+				found[k] = none
+			}
+		}
+	}
+	return found
+}
+
+func (n *node) texts() []string {
+	if len(n.items) == 0 {
+		return nil
+	}
+	all := make([]string, len(n.items))
+	for i := range n.items {
+		all[i] = n.items[i].value.text
+	}
+	return all
+}
+
+func (n *node) float() float64 {
+	f, _ := strconv.ParseFloat(n.raw, 64) // checked by wantPriority and wantCount
+	return f
+}

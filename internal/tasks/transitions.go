@@ -1,0 +1,211 @@
+package tasks
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Transitions finds what an iteration of the snapshot's mode may not have
+// changed. With reviews skipped only stories that do not pass are kept from
+// disappearing. Without a snapshot nothing is found.
+func (s Snapshot) Transitions(after *List) []Problem {
+	if !s.Known() {
+		return nil
+	}
+	t := transitions{Snapshot: s, after: after, chosen: -1}
+	if !s.Rules.SkipReview {
+		t.moves()
+	}
+	t.gone()
+	if len(t.found.List) == 0 && s.Mode == Review && !s.Rules.SkipReview && t.chosen < 0 {
+		t.found.add(Problem{Kind: Stuck, index: -1, Story: visible(s.Story.ID), Text: reviewText(visible(s.Story.ID),
+			"review must increment reviewCount and either approve the story or request changes, and no story changed")})
+	}
+	for i := range t.found.List {
+		if p := &t.found.List[i]; p.index >= 0 {
+			p.Line, p.Column = place(after.doc.source, after.stories.items[p.index].value.at)
+		}
+	}
+	return t.found.all()
+}
+
+type transitions struct {
+	Snapshot
+	after  *List
+	chosen int // the one story that moved as the mode has it; -1: none
+	found  Problems
+}
+
+// change is a field of a story that is not what it was.
+type change struct{ field, old, now string }
+
+// changes compares the review fields of a story.
+func (s *Story) changes(was *Story) (all []change) {
+	if s.Passes != was.Passes {
+		all = append(all, change{fieldPasses, strconv.FormatBool(was.Passes), strconv.FormatBool(s.Passes)})
+	}
+	if s.Status != was.Status {
+		all = append(all, change{fieldStatus, was.Status.String(), s.Status.String()})
+	}
+	if s.ReviewCount != was.ReviewCount {
+		all = append(all, change{fieldCount, strconv.Itoa(was.ReviewCount), strconv.Itoa(s.ReviewCount)})
+	}
+	if s.ReviewFeedback != was.ReviewFeedback {
+		all = append(all, change{fieldFeedback, quote(was.ReviewFeedback), quote(s.ReviewFeedback)})
+	}
+	return all
+}
+
+// moves judges every story that is there.
+func (t *transitions) moves() {
+	t.chosen = t.choose()
+	for i := range t.after.Stories {
+		now := &t.after.Stories[i]
+		was, known := t.before(now.ID)
+		if !known {
+			was = &Story{}
+		}
+		changes := now.changes(was)
+		switch {
+		case len(changes) == 0:
+		case !known:
+			t.fresh(i, changes)
+		case t.Mode == Review && i != t.chosen:
+			t.review(i, now, was)
+		case t.Mode == Review:
+		default:
+			t.work(i, changes)
+		}
+	}
+}
+
+// choose finds the one story whose move is the iteration's: the one the
+// iteration was for, or else the first that moved like that.
+func (t *transitions) choose() int {
+	first := -1
+	for i := range t.after.Stories {
+		now := &t.after.Stories[i]
+		was, known := t.before(now.ID)
+		if !known || !t.legal(now, was) {
+			continue
+		}
+		if now.ID == t.Story.ID {
+			return i
+		}
+		if first < 0 {
+			first = i
+		}
+	}
+	return first
+}
+
+// legal says that a story moved as the mode is for. Of implement and review-fix
+// it looks at the status only, because the other fields are judged one by one.
+func (t *transitions) legal(now, was *Story) bool {
+	switch t.Mode {
+	case Implement:
+		return was.Status == Open && now.Status == NeedsReview
+	case ReviewFix:
+		return was.Status == ChangesRequested && now.Status == NeedsReview && now.ReviewFeedback == ""
+	}
+	return t.verdict(now, was) == ""
+}
+
+// fresh is a story that was not there before: it starts at the beginning.
+func (t *transitions) fresh(i int, changes []change) {
+	for _, c := range changes {
+		if c.field == fieldFeedback && !marked(t.after.Stories[i].ReviewFeedback) {
+			continue
+		}
+		t.illegal(i, c, "a new story must start at passes=false, reviewStatus=null and reviewCount=0")
+	}
+}
+
+// work judges a story in implement and review-fix iterations.
+func (t *transitions) work(i int, changes []change) {
+	for _, c := range changes {
+		switch {
+		case i == t.chosen && c.field == fieldStatus:
+		case i == t.chosen && c.field == fieldFeedback && t.Mode == ReviewFix:
+		default:
+			t.illegal(i, c, "")
+		}
+	}
+}
+
+// illegal reports a change with the text of the mode.
+func (t *transitions) illegal(i int, c change, details string) {
+	id := visible(t.after.Stories[i].ID)
+	move := fmt.Sprintf("%s %s → %s.", c.field, c.old, c.now)
+	p := Problem{Kind: Transition, Story: id, index: i, reset: []string{c.field}}
+	switch t.Mode {
+	case Implement:
+		p.Text = fmt.Sprintf("Implement iterations cannot set passes=true or approve stories. Only review iterations may approve. "+
+			"Story %s had illegal transition: %s", id, move)
+	case ReviewFix:
+		p.Text = fmt.Sprintf("Review-fix iterations cannot approve stories. Story %s must go back to needs_review for re-review. "+
+			"Illegal transition: %s", id, move)
+	default:
+		p.Text = reviewText(id, details)
+	}
+	t.found.add(p)
+}
+
+func (t *transitions) review(i int, now, was *Story) {
+	details := t.verdict(now, was)
+	if details == "" {
+		details = "review may only modify one story, and this one reviewed " + visible(t.after.Stories[t.chosen].ID)
+	}
+	id := visible(now.ID)
+	t.found.add(Problem{Kind: Transition, Story: id, index: i, reset: stateFields(), Text: reviewText(id, details)})
+}
+
+func reviewText(id, details string) string {
+	return fmt.Sprintf("Review iteration made illegal transition on story %s: %s.", id, details)
+}
+
+// verdict says what is wrong with a review; "" when it is one. At the cap a
+// story is approved whatever is left to say, and says so.
+func (t *transitions) verdict(now, was *Story) string {
+	approved := now.Status == Approved && now.Passes
+	switch {
+	case was.Status != NeedsReview:
+		return fmt.Sprintf("only a story with reviewStatus needs_review may be reviewed, and this one had %s", was.Status)
+	case now.ReviewCount != was.ReviewCount+1:
+		return fmt.Sprintf("review must increment reviewCount by 1, and it went from %d to %d", was.ReviewCount, now.ReviewCount)
+	case approved && marked(now.ReviewFeedback) && !now.atCap(t.Rules):
+		return fmt.Sprintf("reviewFeedback begins with %s, but reviewCount %d is below the review cap: request changes, or approve without it",
+			CapMark, now.ReviewCount)
+	case approved:
+		return ""
+	case now.Status != ChangesRequested || now.Passes:
+		return fmt.Sprintf("a review ends with approved and passes=true or with changes_requested and passes=false, and this one with %s and passes=%t",
+			now.Status, now.Passes)
+	case blank(now.ReviewFeedback):
+		return "changes_requested needs reviewFeedback that says what has to change"
+	case now.atCap(t.Rules):
+		return fmt.Sprintf("reviewCount %d has reached the review cap of %d: approve the story, with what is left in reviewFeedback after %s",
+			now.ReviewCount, t.Rules.ReviewCap, CapMark)
+	}
+	return ""
+}
+
+// gone finds stories that disappeared before they were done.
+func (t *transitions) gone() {
+	there := make(map[string]bool, len(t.after.Stories))
+	for i := range t.after.Stories {
+		there[t.after.Stories[i].ID] = true
+	}
+	for i := range t.list.Stories {
+		was := &t.list.Stories[i]
+		if was.done(t.Rules) || there[was.ID] {
+			continue
+		}
+		text := "Story %s was removed or renamed, but is not approved. Keep it with its id; what it leaves over can become new stories."
+		if t.Rules.SkipReview {
+			text = "Story %s was removed or renamed, but does not pass. Keep it with its id; what it leaves over can become new stories."
+		}
+		id := visible(was.ID)
+		t.found.add(Problem{Kind: Transition, Story: id, index: -1, Text: fmt.Sprintf(text, id)})
+	}
+}
