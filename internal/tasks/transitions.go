@@ -73,6 +73,10 @@ func (t *transitions) moves() {
 		case t.Mode == Review && i != t.chosen:
 			t.review(i, now, was)
 		case t.Mode == Review:
+		case t.Mode == ReviewFix && i == t.chosen && now.ReviewFeedback != "":
+			// Without its status the feedback would be lost on the next fix.
+			t.illegal(i, change{fieldFeedback, quote(was.ReviewFeedback), quote(now.ReviewFeedback)}, "", stateFields()...)
+			t.work(i, changes)
 		default:
 			t.work(i, changes)
 		}
@@ -106,7 +110,7 @@ func (t *transitions) legal(now, was *Story) bool {
 	case Implement:
 		return was.Status == Open && now.Status == NeedsReview
 	case ReviewFix:
-		return was.Status == ChangesRequested && now.Status == NeedsReview && now.ReviewFeedback == ""
+		return was.Status == ChangesRequested && now.Status == NeedsReview
 	}
 	return t.verdict(now, was) == ""
 }
@@ -133,11 +137,12 @@ func (t *transitions) work(i int, changes []change) {
 	}
 }
 
-// illegal reports a change with the text of the mode.
-func (t *transitions) illegal(i int, c change, details string) {
+// illegal reports a change with the text of the mode. Its field is put back, and
+// so is what is named besides.
+func (t *transitions) illegal(i int, c change, details string, besides ...string) {
 	id := visible(t.after.Stories[i].ID)
 	move := fmt.Sprintf("%s %s → %s.", c.field, c.old, c.now)
-	p := Problem{Kind: Transition, Story: id, index: i, reset: []string{c.field}}
+	p := Problem{Kind: Transition, Story: id, index: i, reset: append(besides, c.field)}
 	switch t.Mode {
 	case Implement:
 		p.Text = fmt.Sprintf("Implement iterations cannot set passes=true or approve stories. Only review iterations may approve. "+
