@@ -31,7 +31,7 @@ func (r *reader) dependencies(l *List) {
 
 func (r *reader) depends(l *List, index int, text string) {
 	at := l.stories.items[index].value.member(fieldDepends).at
-	r.problem(at, index, visible(l.Stories[index].ID), text, fieldDepends)
+	r.problem(at, index, visible(l.Stories[index].ID), text)
 }
 
 // path shows a circle, the long ones cut.

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -58,8 +59,9 @@ type syntaxError struct {
 }
 
 type parser struct {
-	s   string
-	off int
+	s    string
+	off  int
+	open []item // of the arrays and objects that have not ended
 }
 
 // parse reads one JSON text. The problem says where it stops being one.
@@ -78,13 +80,14 @@ func parse(data []byte) (doc *document, bad *Problem) {
 			panic(e)
 		}
 	}()
-	for i, r := range p.s {
-		if r == utf8.RuneError {
-			if _, n := utf8.DecodeRuneInString(p.s[i:]); n == 1 {
+	if !utf8.ValidString(p.s) {
+		for i, r := range p.s {
+			if _, n := utf8.DecodeRuneInString(p.s[i:]); r == utf8.RuneError && n == 1 {
 				p.off = i
-				p.fail("write it as UTF-8")
+				break
 			}
 		}
+		p.fail("write it as UTF-8")
 	}
 	doc.pre = p.space()
 	doc.root = p.value(0)
@@ -157,9 +160,10 @@ func (p *parser) container(n *node, depth int) {
 		n.kind, end = object, '}'
 	}
 	p.off++
+	first := len(p.open)
 	for {
 		pre := p.space()
-		if p.peek() == end && len(n.items) == 0 {
+		if p.peek() == end && len(p.open) == first {
 			n.tail = pre
 			p.off++
 			return
@@ -184,11 +188,12 @@ func (p *parser) container(n *node, depth int) {
 		switch p.peek() {
 		case ',':
 			it.post = after
-			n.items = append(n.items, it)
+			p.open = append(p.open, it)
 			p.off++
 		case end:
 			n.tail = after
-			n.items = append(n.items, it)
+			n.items = slices.Clone(append(p.open, it)[first:])
+			p.open = p.open[:first]
 			p.off++
 			return
 		default:

@@ -1,8 +1,10 @@
 package tasks
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Read reads tasks.json: at most 8 MiB of JSON with the fields that
@@ -31,14 +33,16 @@ type reader struct {
 	doc      *document
 	story    rules
 	problems Problems
-	at       []int // offsets of the problems
+	at       []int   // offsets of the problems
+	found    []*node // of the last object
+	none     node
 }
 
-func (r *reader) problem(at, index int, id, text string, reset ...string) {
+func (r *reader) problem(at, index int, id, text string) {
 	if len(r.at) < maxProblems {
 		r.at = append(r.at, at)
 	}
-	r.problems.add(Problem{Kind: Schema, Story: id, Text: text, index: index, reset: reset})
+	r.problems.add(Problem{Kind: Schema, Story: id, Text: text, index: index})
 }
 
 // places gives the problems their lines, and the order of the file.
@@ -63,7 +67,7 @@ func (r *reader) list() *List {
 		r.problem(root.at, -1, "", "the file is "+show(root)+": give an object with project, branchName, description and userStories")
 		return l
 	}
-	found := r.fields(root, listRules(), -1, "", "")
+	found := r.fields(root, listRules(), -1)
 	l.Project, l.BranchName, l.Description = found[0].text, found[1].text, found[2].text
 	l.VerifyCommands = found[3].texts()
 	l.stories = found[4]
@@ -80,39 +84,33 @@ func (r *reader) list() *List {
 
 func (r *reader) readStory(l *List, i int, seen map[string]int) {
 	n := &l.stories.items[i].value
-	where := "userStories[" + strconv.Itoa(i) + "]"
 	if n.kind != object {
-		r.problem(n.at, i, "", where+" is "+show(n)+": give an object")
+		r.wrong(n.at, n, i, " is "+show(n)+": give an object")
 		return
 	}
-	var id string
-	if n := n.member(fieldID); n != nil && wantID(n) == "" {
-		id, where = n.text, "Story "+visible(n.text)
-	}
-	found := r.fields(n, r.story, i, visible(id), where)
+	found := r.fields(n, r.story, i)
 	s := Story{
-		ID: id, Title: found[1].text, Description: found[2].text, AcceptanceCriteria: found[3].texts(), Priority: found[4].float(),
+		ID: found[0].text, Title: found[1].text, Description: found[2].text, AcceptanceCriteria: found[3].texts(), Priority: found[4].float(),
 		Passes: found[5].raw == "true", Status: Status(found[6].text), ReviewCount: int(found[7].float()),
 		ReviewFeedback: found[8].text, Notes: found[9].text, DependsOn: found[10].texts(),
 	}
-	if first, twice := seen[id]; id != "" && twice {
-		r.problem(n.at, i, visible(id), where+" is there twice, as userStories["+strconv.Itoa(first)+"] and ["+strconv.Itoa(i)+"]: ids are unique")
+	if first, twice := seen[s.ID]; s.ID != "" && twice {
+		r.wrong(n.at, n, i, fmt.Sprintf(" is there twice, as userStories[%d] and [%d]: ids are unique", first, i))
 	} else {
-		seen[id] = i
+		seen[s.ID] = i
 	}
 	if s.Passes && blank(s.Notes) {
-		r.problem(found[5].at, i, visible(id), where+" has passes=true but its notes are empty: write in notes what was done", fieldNotes)
+		r.wrong(found[5].at, n, i, " has passes=true but its notes are empty: write in notes what was done")
 	}
 	l.Stories = append(l.Stories, s)
 }
 
 // fields looks up the known fields of an object; what is missing or wrong is a
-// problem, and an empty node.
-func (r *reader) fields(n *node, known rules, index int, id, where string) []*node {
-	found := make([]*node, len(known.list))
-	if where != "" {
-		where += ": "
-	}
+// problem, and an empty node. The result is good until the next call.
+func (r *reader) fields(n *node, known rules, index int) []*node {
+	r.found = slices.Grow(r.found[:0], len(known.list))[:len(known.list)]
+	found := r.found
+	clear(found)
 	for i := range n.items {
 		it := &n.items[i]
 		k, ok := known.index[it.key]
@@ -120,26 +118,39 @@ func (r *reader) fields(n *node, known rules, index int, id, where string) []*no
 			continue
 		}
 		if found[k] != nil {
-			r.problem(it.at, index, id, where+it.key+" is there twice")
+			r.wrong(it.at, n, index, ": "+it.key+" is there twice")
 		}
 		found[k] = &it.value
 	}
-	none := &node{}
 	for k, rule := range known.list {
 		switch {
 		case found[k] == nil && rule.required:
-			r.problem(n.at, index, id, where+rule.name+" is missing")
-			found[k] = none
+			r.wrong(n.at, n, index, ": "+rule.name+" is missing")
+			found[k] = &r.none
 		case found[k] == nil:
-			found[k] = none
+			found[k] = &r.none
 		default:
 			if want := rule.want(found[k]); want != "" {
-				r.problem(found[k].at, index, id, where+rule.name+" is "+show(found[k])+": "+want)
-				found[k] = none
+				r.wrong(found[k].at, n, index, ": "+rule.name+" is "+show(found[k])+": "+want)
+				found[k] = &r.none
 			}
 		}
 	}
 	return found
+}
+
+// wrong is a problem of a story, which text goes on about, or of the list.
+func (r *reader) wrong(at int, n *node, index int, text string) {
+	if index < 0 {
+		r.problem(at, -1, "", strings.TrimPrefix(text, ": "))
+		return
+	}
+	if id := n.member(fieldID); id != nil && wantID(id) == "" {
+		shown := visible(id.text)
+		r.problem(at, index, shown, "Story "+shown+text)
+		return
+	}
+	r.problem(at, index, "", fmt.Sprintf("userStories[%d]%s", index, text))
 }
 
 func (n *node) texts() []string {

@@ -1,0 +1,94 @@
+package tasks_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/org/ralph-action/internal/tasks"
+)
+
+// long is a list of 10,000 stories, each depending on the one before; all but
+// the last are approved.
+func long(more string) string {
+	stories := make([]string, 10_000)
+	for i := range stories {
+		state, depends := approved, ""
+		if i > 0 {
+			depends = fmt.Sprintf(`"S%d"`, i-1)
+		}
+		if i == len(stories)-1 {
+			state = open
+		}
+		stories[i] = story(fmt.Sprintf("S%d", i), state, `"description": "`+more+`"`, `"dependsOn": [`+depends+`]`)
+	}
+	return file(stories...)
+}
+
+// 10,000 stories are read, chosen from, compared and put back within the time of
+// a keystroke; 5 MB are a task list.
+func TestManyStories(t *testing.T) {
+	t.Parallel()
+	text := long(strings.Repeat("x", 200))
+	if len(text) < 5_000_000 {
+		t.Fatalf("only %d bytes", len(text))
+	}
+	l := read(t, text)
+	left := []byte(strings.Replace(text, `"passes": false`, `"passes": true`, 1))
+	best := map[string]time.Duration{}
+	for range 5 {
+		for name, f := range map[string]func(){
+			"selection": func() {
+				if s, ok := l.Next(reviewed); !ok || s.ID != "S9999" {
+					t.Errorf("next = %s", s.ID)
+				}
+			},
+			"check": func() {
+				if _, problems := tasks.Take(l, reviewed).Verify(left); len(problems) != 2 {
+					t.Errorf("%d problems", len(problems))
+				}
+			},
+			"repair": func() {
+				if r := tasks.Take(l, reviewed).Repair(left); r.Whole || string(r.List.Bytes()) != text {
+					t.Error("not put back")
+				}
+			},
+		} {
+			start := time.Now()
+			f()
+			if d := time.Since(start); best[name] == 0 || d < best[name] {
+				best[name] = d
+			}
+		}
+	}
+	t.Logf("%d bytes: %v", len(text), best)
+	if raceDetector {
+		return
+	}
+	for name, limit := range map[string]time.Duration{"selection": 100, "check": 300, "repair": 2000} {
+		if best[name] > limit*time.Millisecond {
+			t.Errorf("%s took %s", name, best[name])
+		}
+	}
+}
+
+func BenchmarkTenThousandStories(b *testing.B) {
+	text := long("")
+	l := read(b, text)
+	s := tasks.Take(l, reviewed)
+	for name, f := range map[string]func(){
+		"next":   func() { l.Next(reviewed) },
+		"take":   func() { tasks.Take(l, reviewed) },
+		"read":   func() { read(b, text) },
+		"verify": func() { s.Verify([]byte(text)) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				f()
+			}
+		})
+	}
+}
