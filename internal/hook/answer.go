@@ -1,0 +1,68 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Event names a hook as the CLI does.
+type Event string
+
+// The events we answer.
+const (
+	Stop         Event = "Stop"
+	PreToolUse   Event = "PreToolUse"
+	PostToolUse  Event = "PostToolUse"
+	SessionStart Event = "SessionStart"
+)
+
+// Commands lists our names of the events, as in `ralph hook stop`.
+func Commands() map[string]Event {
+	return map[string]Event{
+		"stop": Stop, "pre-tool-use": PreToolUse, "post-tool-use": PostToolUse, "session-start": SessionStart,
+	}
+}
+
+// Answer is what a hook says. The zero value of each event lets the agent go on.
+type Answer struct {
+	Event    Event
+	Refused  bool     // Stop: the agent has to go on; PreToolUse: the tool does not run
+	Reason   string   // why, for the agent to read
+	Context  string   // PostToolUse: what the agent is told besides the tool's output
+	Warnings []string // for standard error; the agent does not see them
+}
+
+// JSON is the answer as the CLI reads it from standard output of a hook that
+// exits 0: one line. An approved stop is {"decision":"approve"}, which claude
+// 2.1.197 takes like no decision at all. A command that is not refused gets {}
+// and no permission, so the user's own permission rules still decide.
+func (a Answer) JSON() []byte {
+	type specific struct {
+		HookEventName            Event  `json:"hookEventName"`
+		PermissionDecision       string `json:"permissionDecision,omitempty"`
+		PermissionDecisionReason string `json:"permissionDecisionReason,omitempty"`
+		AdditionalContext        string `json:"additionalContext,omitempty"`
+	}
+	var out struct {
+		Decision string    `json:"decision,omitempty"`
+		Reason   string    `json:"reason,omitempty"`
+		Specific *specific `json:"hookSpecificOutput,omitempty"`
+	}
+	switch {
+	case a.Event == Stop && a.Refused:
+		out.Decision, out.Reason = "block", a.Reason
+	case a.Event == Stop:
+		out.Decision = "approve"
+	case a.Event == PreToolUse && a.Refused:
+		out.Specific = &specific{HookEventName: a.Event, PermissionDecision: "deny", PermissionDecisionReason: a.Reason}
+	case a.Event == PostToolUse && a.Context != "":
+		out.Specific = &specific{HookEventName: a.Event, AdditionalContext: a.Context}
+	}
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false) // <promise> stays readable in logs
+	if err := encoder.Encode(out); err != nil {
+		return []byte("{}\n") // strings only: cannot be
+	}
+	return line.Bytes()
+}

@@ -1,0 +1,72 @@
+package hook
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+)
+
+// Hook is what is known outside of the CLI's input when it asks. The zero value
+// approves every stop, and watches commands and context all the same.
+type Hook struct {
+	Stop    StopFacts
+	Monitor Monitor
+	Guard   Guard
+}
+
+// Answer reads the input of one event and answers it. It never fails: an input
+// that cannot be used, or a panic in a check, is an approval with a warning.
+func (h Hook) Answer(event Event, stdin io.Reader) (answer Answer) {
+	defer func() {
+		if r := recover(); r != nil {
+			answer = Answer{Event: event, Warnings: []string{clean(fmt.Sprintf("hook %s gave up: %v", event, r), 500)}}
+		}
+	}()
+	in, err := ReadInput(stdin)
+	var warnings []string
+	if err != nil {
+		warnings = append(warnings, clean(err.Error(), 500))
+	}
+	switch {
+	case err != nil && in.SessionID == "":
+		// Nothing to go by.
+		return Answer{Event: event, Warnings: warnings}
+	case in.Event != "" && in.Event != string(event):
+		// SubagentStop ends no session; anything else is a hook wired wrongly.
+		warnings = append(warnings, fmt.Sprintf("hook %s was called for the event %q", event, clean(in.Event, 40)))
+		return Answer{Event: event, Warnings: warnings}
+	}
+	switch event {
+	case Stop:
+		answer = h.Stop.decide(in)
+	case PreToolUse:
+		answer = h.Guard.answer(in)
+	case PostToolUse:
+		answer = h.Monitor.answer(in)
+	case SessionStart:
+		answer = h.Monitor.clear(in)
+	}
+	answer.Event = event
+	answer.Warnings = append(warnings, answer.Warnings...)
+	return answer
+}
+
+// clean makes foreign text fit to stand in one line of ours: at most n runes,
+// nothing that moves a cursor.
+func clean(s string, n int) string {
+	var b strings.Builder
+	count := 0
+	for _, r := range s {
+		if count == n {
+			b.WriteString("…")
+			break
+		}
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+			r = ' '
+		}
+		b.WriteRune(r)
+		count++
+	}
+	return b.String()
+}

@@ -1,0 +1,188 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+const (
+	// tailBytes is how much of a transcript's end one stop reads, and
+	// parseBytes how much of it is decoded, so that a transcript of any length
+	// costs the same. What stands before is not seen.
+	tailBytes  = 8 << 20
+	parseBytes = 4 << 20
+)
+
+// reading is what the main agent said and did in a part of its transcript.
+type reading struct {
+	found   bool   // the promise, in what was said since Session.Said
+	calls   int    // tools called
+	counted bool   // calls is the number, not just a lower bound
+	partial bool   // there was more than a stop reads
+	last    string // text of the last message
+	end     int64  // bytes of the transcript that need not be read again
+}
+
+// entry is a line of a transcript as claude 2.1.197 writes it. One message
+// with several content blocks is several lines with one message id.
+type entry struct {
+	Type        string  `json:"type"`
+	IsSidechain bool    `json:"isSidechain"`
+	Parent      *string `json:"parent_tool_use_id"`
+	IsAPIError  bool    `json:"isApiErrorMessage"`
+	Timestamp   string  `json:"timestamp"`
+	UUID        string  `json:"uuid"`
+	Message     struct {
+		ID      string          `json:"id"`
+		Role    string          `json:"role"`
+		Model   string          `json:"model"`
+		Content json.RawMessage `json:"content"`
+	} `json:"message"`
+}
+
+type block struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+	ID   string `json:"id"`
+}
+
+// look reads what the transcript holds beyond earlier stops, and adds the
+// CLI's own last_assistant_message: the transcript is written behind the CLI's
+// back, and the final message must not be missed. 004-12
+func (s *Session) look(in Input) (reading, error) {
+	read, err := s.transcript(in.TranscriptPath)
+	if in.LastAssistantMessage != "" {
+		d := ralph.NewDetector(ralph.Completion{Kind: ralph.CompletionPromise, Token: s.PromiseToken})
+		d.Write("last", in.LastAssistantMessage)
+		read.found = read.found || d.Found()
+		read.last = in.LastAssistantMessage
+	}
+	return read, err
+}
+
+func (s *Session) transcript(path string) (reading, error) {
+	keep := reading{end: s.Read}
+	if path == "" {
+		return keep, errors.New("the hook input names none")
+	}
+	// Neither a link nor something that blocks, such as a pipe.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return keep, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return keep, err
+	}
+	if !info.Mode().IsRegular() {
+		return keep, fmt.Errorf("%q is no regular file", clean(path, 200))
+	}
+	from, worked := s.Read, s.Began
+	if info.Size() < from { // begun anew: what was counted before is told by its time
+		from, worked = 0, s.Said
+	}
+	partial := info.Size()-from > tailBytes
+	if partial {
+		from = info.Size() - tailBytes
+	}
+	tail := make([]byte, info.Size()-from)
+	n, err := f.ReadAt(tail, from)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return keep, err
+	}
+	tail = tail[:n]
+	if partial {
+		tail = tail[bytes.IndexByte(tail, '\n')+1:]
+	}
+	r := scan(tail, s.PromiseToken, worked, s.Said)
+	r.partial = r.partial || partial
+	r.counted = !r.partial
+	// A last line without its end may still be in the writing.
+	r.end = from + int64(n)
+	if i := bytes.LastIndexByte(tail, '\n'); i+1 < len(tail) && !json.Valid(tail[i+1:]) {
+		r.end -= int64(len(tail) - i - 1)
+	}
+	return r, nil
+}
+
+// scan goes through lines from the last to the first until its budget is used
+// up. Lines that are no JSON, and whatever the main agent did not say itself,
+// are skipped.
+func scan(lines []byte, token string, worked, said time.Time) reading {
+	var r reading
+	type spoken struct{ message, text string }
+	var texts []spoken
+	lastMessage := ""
+	seen := map[string]bool{}
+	budget := parseBytes
+	for len(lines) > 0 {
+		start := bytes.LastIndexByte(lines[:len(lines)-1], '\n') + 1
+		line := lines[start:]
+		lines = lines[:start]
+		if !bytes.Contains(line, []byte(`"assistant"`)) {
+			continue
+		}
+		if budget -= len(line); budget < 0 {
+			r.partial = true
+			break
+		}
+		var e entry
+		if json.Unmarshal(line, &e) != nil || !e.own() {
+			continue
+		}
+		at, _ := time.Parse(time.RFC3339, e.Timestamp)
+		for _, b := range slices.Backward(e.blocks()) {
+			switch {
+			case b.Type == "tool_use" && !before(at, worked) && (b.ID == "" || !seen[b.ID]):
+				seen[b.ID] = true
+				r.calls++
+			case b.Type == "text" && !before(at, said):
+				texts = append(texts, spoken{e.Message.ID, b.Text})
+				if len(texts) == 1 {
+					lastMessage = e.Message.ID
+				}
+				if e.Message.ID == lastMessage {
+					r.last = b.Text + r.last
+				}
+			}
+		}
+	}
+	d := ralph.NewDetector(ralph.Completion{Kind: ralph.CompletionPromise, Token: token})
+	for _, t := range slices.Backward(texts) {
+		d.Write(t.message, t.text)
+	}
+	r.found = d.Found()
+	return r
+}
+
+// own says that the main agent's model wrote this, and not a subagent, the CLI
+// or a replay.
+func (e entry) own() bool {
+	return e.Type == "assistant" && !e.IsSidechain && e.Parent == nil && !e.IsAPIError &&
+		(e.Message.Role == "" || e.Message.Role == "assistant") && e.Message.Model != "<synthetic>"
+}
+
+func (e entry) blocks() []block {
+	var blocks []block
+	if json.Unmarshal(e.Message.Content, &blocks) == nil {
+		return blocks
+	}
+	var text string
+	if json.Unmarshal(e.Message.Content, &text) == nil {
+		return []block{{Type: "text", Text: text}}
+	}
+	return nil
+}
+
+// before is false where one of the times is unknown.
+func before(at, since time.Time) bool { return !at.IsZero() && !since.IsZero() && at.Before(since) }

@@ -1,0 +1,391 @@
+package hook
+
+import (
+	"path"
+	"strings"
+)
+
+// call is one program about to run: wrappers such as sudo and env are off, and
+// variables that the same script sets to fixed text are filled in.
+type call struct {
+	name      string // without its folder
+	args      []arg
+	redirects []redirect
+	source    string // as written
+	cwd       string // empty: unknown
+	input     string // what is known to come on standard input
+	judged    bool   // as part of a pipeline within a group
+}
+
+type arg struct {
+	text string
+	subs []script
+}
+
+// scene is a call with what is around it.
+type scene struct {
+	call
+	walk  *walk
+	stage int      // of the pipeline, from 0
+	pipe  [][]call // every stage's calls
+}
+
+// finding is a command that must not run.
+type finding struct {
+	kind   string
+	why    string
+	source string
+}
+
+// walk goes through a script in the order in which a shell would run it.
+type walk struct {
+	guard Guard
+	start string // where the script begins
+	cwd   string
+	vars  map[string]string
+	depth int
+	calls int
+	found *finding
+	// remotes are the git remotes that the script itself adds or moves.
+	remotes map[string]bool
+}
+
+// maxCalls bounds how many commands of one script are judged.
+const maxCalls = 5000
+
+func (w *walk) run(s script) {
+	for _, p := range s {
+		if w.found != nil || w.calls > maxCalls {
+			return
+		}
+		w.pipeline(p)
+	}
+}
+
+// pipeline judges every call of it and returns them by stage.
+func (w *walk) pipeline(p pipeline) [][]call {
+	stages := make([][]call, len(p))
+	for i, c := range p {
+		var before []call
+		if i > 0 {
+			before = stages[i-1]
+		}
+		if stages[i] = w.flatten(c, before); w.found != nil {
+			return nil
+		}
+	}
+	for i, calls := range stages {
+		for _, c := range calls {
+			if c.judged && len(stages) == 1 {
+				continue
+			}
+			if w.calls++; w.calls > maxCalls || w.judge(scene{call: c, walk: w, stage: i, pipe: stages}) {
+				return nil
+			}
+			w.inner(c)
+		}
+	}
+	if len(stages) == 1 {
+		w.follow(stages[0])
+	}
+	return stages
+}
+
+// judge asks the rules about one call; true: something was found.
+func (w *walk) judge(s scene) bool {
+	for _, r := range rules() {
+		if w.found != nil {
+			break
+		}
+		if why := r.check(s); why != "" {
+			w.found = &finding{kind: r.kind, why: why, source: s.source}
+		}
+	}
+	return w.found != nil
+}
+
+// flatten is every call of one stage: one, or those of a group.
+func (w *walk) flatten(c command, before []call) []call {
+	if c.function != "" && bomb(c.function, c.group) {
+		w.found = &finding{kind: kindForkBomb, why: "a function that starts itself again and again in the background", source: c.source}
+		return nil
+	}
+	var out []call
+	cwd := w.cwd
+	for _, p := range c.group { // a function's body is judged where it is defined
+		for _, calls := range w.pipeline(p) {
+			for _, one := range calls {
+				one.judged = true
+				out = append(out, one)
+			}
+		}
+		if w.found != nil || len(out) > maxCalls {
+			return nil
+		}
+	}
+	switch {
+	case c.function != "":
+		w.cwd, out = cwd, nil
+	case strings.HasPrefix(c.source, "("):
+		w.cwd = cwd
+	}
+	for i := range out {
+		out[i].redirects = append(out[i].redirects[:len(out[i].redirects):len(out[i].redirects)], w.redirects(c.redirects)...)
+	}
+	var args []arg
+	assigning := true
+	for _, word := range c.words {
+		text := w.expand(word.text)
+		if name, value, ok := strings.Cut(text, "="); ok && assigning && name != "" && isName(name) {
+			if !strings.Contains(value, mark) && len(w.vars) < 1000 {
+				w.vars[name] = value
+			} else {
+				delete(w.vars, name)
+			}
+			w.subs(word.subs)
+			continue
+		}
+		assigning = false
+		fields := []string{text}
+		if !word.quoted && text != word.text && strings.ContainsAny(text, " \t\n") {
+			fields = strings.Fields(text) // an unquoted variable is split
+		}
+		for i, f := range fields {
+			a := arg{text: f}
+			if i == 0 {
+				a.subs = word.subs
+			}
+			args = append(args, a)
+		}
+	}
+	if len(args) == 0 && len(c.redirects) == 0 {
+		return out
+	}
+	one := call{args: args, redirects: w.redirects(c.redirects), source: c.source, cwd: w.cwd}
+	for _, r := range one.redirects {
+		if r.op == "<<" || r.op == "<<<" {
+			one.input = r.target.text
+		}
+	}
+	for _, b := range before {
+		if b.name == "echo" || b.name == "printf" {
+			one.input = strings.Join(texts(b.args), " ")
+		}
+	}
+	if len(args) > 0 && c.group == nil {
+		one = unwrap(one, 0)
+	}
+	return append(out, one)
+}
+
+func (w *walk) redirects(list []redirect) []redirect {
+	out := make([]redirect, len(list))
+	for i, r := range list {
+		r.target.text = w.expand(r.target.text)
+		out[i] = r
+	}
+	return out
+}
+
+// subs judges the commands whose output becomes part of a word.
+func (w *walk) subs(list []script) {
+	if w.depth++; w.depth <= maxDepth {
+		for _, s := range list {
+			w.run(s)
+		}
+	}
+	w.depth--
+}
+
+// inner judges the scripts within a call: substitutions, and what a shell, eval
+// or find is given to run.
+func (w *walk) inner(c call) {
+	for _, a := range c.args {
+		w.subs(a.subs)
+	}
+	for _, r := range c.redirects {
+		w.subs(r.target.subs)
+	}
+	var code string
+	switch {
+	case c.name == "eval":
+		code = strings.Join(texts(c.args), " ")
+	case isShell(c.name):
+		for i, a := range c.args {
+			if strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.HasSuffix(a.text, "c") && i+1 < len(c.args) {
+				code = c.args[i+1].text
+				break
+			}
+		}
+		if code == "" && scriptArg(c.args) == "" {
+			code = c.input
+		}
+	case c.name == "find":
+		w.exec(c)
+	}
+	if code == "" || w.found != nil {
+		return
+	}
+	if w.depth++; w.depth <= maxDepth {
+		// Marks of variables go back to what the inner shell will expand.
+		w.run(parse(unmark(code), w.depth))
+	}
+	w.depth--
+}
+
+// exec judges the command of find's -exec.
+func (w *walk) exec(c call) {
+	for i, a := range c.args {
+		switch a.text {
+		case "-exec", "-execdir", "-ok", "-okdir":
+		default:
+			continue
+		}
+		var args []arg
+		for _, b := range c.args[i+1:] {
+			if b.text == ";" || b.text == "+" {
+				break
+			}
+			args = append(args, b)
+		}
+		if len(args) == 0 || w.depth >= maxDepth {
+			continue
+		}
+		w.depth++
+		one := unwrap(call{args: args, source: c.source}, 0)
+		if !w.judge(scene{call: one, walk: w, pipe: [][]call{{one}}}) {
+			w.inner(one)
+		}
+		w.depth--
+	}
+}
+
+// follow keeps track of where the script is and of the remotes it makes.
+func (w *walk) follow(calls []call) {
+	for _, c := range calls {
+		switch c.name {
+		case "cd", "pushd":
+			target := w.guard.home()
+			for _, a := range c.args {
+				if a.text != "--" && (a.text == "-" || !strings.HasPrefix(a.text, "-")) {
+					target = a.text
+					break
+				}
+			}
+			w.cwd = w.resolve(target, w.cwd)
+		case "popd":
+			w.cwd = ""
+		case "git":
+			if g := gitOf(c); g.verb == "remote" && len(g.rest) >= 2 && (g.rest[0] == "add" || g.rest[0] == "set-url") {
+				for _, a := range g.rest[1:] {
+					if !strings.HasPrefix(a, "-") {
+						w.remotes[a] = true
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
+// expand fills in the variables that are known.
+func (w *walk) expand(text string) string {
+	if !strings.Contains(text, mark) {
+		return text
+	}
+	parts := strings.Split(text, mark)
+	var b strings.Builder
+	for i, part := range parts {
+		if i%2 == 0 {
+			b.WriteString(part)
+			continue
+		}
+		value, known := w.vars[part]
+		switch {
+		case part == "HOME":
+			value, known = w.guard.home(), true
+		case part == "PWD" && w.cwd != "":
+			value, known = w.cwd, true
+		}
+		if b.Len() > 1<<16 {
+			return b.String() // x=$x$x…
+		}
+		if known {
+			b.WriteString(value)
+		} else {
+			b.WriteString(mark + part + mark)
+		}
+	}
+	return b.String()
+}
+
+// resolve makes a path absolute and clean; empty: only the shell knows it.
+func (w *walk) resolve(text, cwd string) string {
+	if strings.Contains(text, mark) {
+		return ""
+	}
+	if !path.IsAbs(text) {
+		if cwd == "" {
+			return ""
+		}
+		text = cwd + "/" + text
+	}
+	return path.Clean(text)
+}
+
+// bomb says that a function starts itself more than once, in a pipeline with
+// itself or in the background.
+func bomb(name string, body script) bool {
+	for _, p := range body {
+		own, async := 0, false
+		for _, c := range p {
+			if len(c.words) > 0 && c.words[0].text == name {
+				own++
+				async = async || c.async
+			}
+			if bomb(name, c.group) {
+				return true
+			}
+		}
+		if own > 1 || own == 1 && async {
+			return true
+		}
+	}
+	return false
+}
+
+func isName(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if !letter(s[i]) && (i == 0 || !digit(s[i])) {
+			return i == len(s)-1 && i > 0 && s[i] == '+'
+		}
+	}
+	return s != ""
+}
+
+func texts(args []arg) []string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = a.text
+	}
+	return out
+}
+
+// unmark writes the marks of variables as a shell would have them.
+func unmark(s string) string {
+	if !strings.Contains(s, mark) {
+		return s
+	}
+	var b strings.Builder
+	for i, part := range strings.Split(s, mark) {
+		switch {
+		case i%2 == 0:
+			b.WriteString(part)
+		case part == "(":
+			b.WriteString("$_")
+		default:
+			b.WriteString("${" + part + "}")
+		}
+	}
+	return b.String()
+}
