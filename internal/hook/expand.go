@@ -1,0 +1,136 @@
+package hook
+
+import (
+	"path"
+	"strings"
+)
+
+// follow keeps track of where the script is and of the remotes it makes.
+func (w *walk) follow(calls []call) {
+	for _, c := range calls {
+		switch c.name {
+		case "cd", "pushd":
+			target := w.guard.home()
+			for _, a := range c.args {
+				if a.text != "--" && (a.text == "-" || !strings.HasPrefix(a.text, "-")) {
+					target = a.text
+					break
+				}
+			}
+			w.cwd = w.resolve(target, w.cwd)
+		case "popd":
+			w.cwd = ""
+		case "git":
+			if g := gitOf(c); g.verb == "remote" && len(g.rest) >= 2 && (g.rest[0] == "add" || g.rest[0] == "set-url") {
+				for _, a := range g.rest[1:] {
+					if !strings.HasPrefix(a, "-") {
+						w.remotes[a] = true
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
+// expand fills in the variables that are known.
+func (w *walk) expand(text string) string {
+	if !strings.Contains(text, mark) {
+		return text
+	}
+	parts := strings.Split(text, mark)
+	var b strings.Builder
+	for i, part := range parts {
+		if i%2 == 0 {
+			b.WriteString(part)
+			continue
+		}
+		value, known := w.vars[part]
+		switch {
+		case part == "HOME":
+			value, known = w.guard.home(), true
+		case part == "PWD" && w.cwd != "":
+			value, known = w.cwd, true
+		}
+		if b.Len() > 1<<16 {
+			return b.String() // x=$x$x…
+		}
+		if known {
+			b.WriteString(value)
+		} else {
+			b.WriteString(mark + part + mark)
+		}
+	}
+	return b.String()
+}
+
+// resolve makes a path absolute and clean; empty: only the shell knows it.
+func (w *walk) resolve(text, cwd string) string {
+	if strings.Contains(text, mark) {
+		return ""
+	}
+	if !path.IsAbs(text) {
+		if cwd == "" {
+			return ""
+		}
+		text = cwd + "/" + text
+	}
+	return path.Clean(text)
+}
+
+// bomb says that a function starts itself more than once, in a pipeline with
+// itself or in the background.
+func bomb(name string, body script) bool {
+	for _, p := range body {
+		own, async := 0, false
+		for _, c := range p {
+			if len(c.words) > 0 && c.words[0].text == name {
+				own++
+				async = async || c.async
+			}
+			if bomb(name, c.group) {
+				return true
+			}
+		}
+		if own > 1 || own == 1 && async {
+			return true
+		}
+	}
+	return false
+}
+
+func isName(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if !letter(s[i]) && (i == 0 || !digit(s[i])) {
+			return i == len(s)-1 && i > 0 && s[i] == '+'
+		}
+	}
+	return s != ""
+}
+
+func texts(args []arg) []string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = a.text
+	}
+	return out
+}
+
+// unmark writes the marks of variables as a shell would have them.
+func unmark(s string) string {
+	if !strings.Contains(s, mark) {
+		return s
+	}
+	var b strings.Builder
+	for i, part := range strings.Split(s, mark) {
+		switch {
+		case i%2 == 0:
+			b.WriteString(part)
+		case part == "(":
+			b.WriteString("$_")
+		default:
+			b.WriteString("${" + part + "}")
+		}
+	}
+	return b.String()
+}
