@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,19 +51,7 @@ func (l *Lock) take(data []byte) (done bool, err error) {
 	root := l.folder.project
 	before, err := root.Lstat(MarkerName)
 	if errors.Is(err, fs.ErrNotExist) {
-		f, err := root.OpenFile(MarkerName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-		if errors.Is(err, fs.ErrExist) {
-			return false, nil
-		} else if err != nil {
-			return false, fmt.Errorf("write %s: %w", MarkerName, reason(err))
-		}
-		_, err = f.Write(data)
-		l.wrote, _ = f.Stat()
-		l.folder.give(root, MarkerName)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return false, fmt.Errorf("write %s: %w", MarkerName, reason(err))
-		}
-		return true, nil
+		return l.begin(data)
 	} else if err != nil {
 		return false, fmt.Errorf("%s: %w", MarkerName, reason(err))
 	}
@@ -85,6 +74,28 @@ func (l *Lock) take(data []byte) (done bool, err error) {
 			ErrLocked, pid, before.ModTime().UTC().Format("2006-01-02 15:04:05 UTC"), pid, MarkerName)
 	}
 	return true, l.replace(data)
+}
+
+// begin makes the marker where there is none: whole at once, because a marker
+// without a pid is nobody's.
+func (l *Lock) begin(data []byte) (done bool, err error) {
+	root, temp := l.folder.project, "tmp-"+rand.Text()
+	if err := l.folder.replace(root, temp, data); err != nil {
+		return false, err
+	}
+	err = root.Link(temp, MarkerName)
+	if errors.Is(err, fs.ErrExist) {
+		return false, root.Remove(temp)
+	} else if err != nil {
+		err = root.Rename(temp, MarkerName) // a file system without links
+	} else {
+		err = root.Remove(temp)
+	}
+	if err != nil {
+		return false, fmt.Errorf("write %s: %w", MarkerName, reason(err))
+	}
+	l.wrote, _ = root.Lstat(MarkerName)
+	return true, nil
 }
 
 // Update writes the marker anew, before each iteration.
