@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/proc"
@@ -32,16 +34,17 @@ func (j *job) checkAgent(ctx context.Context) error {
 		Dir: j.dir(), Env: j.agentEnv(),
 		Limits:  proc.Limits{Time: j.cfg.IterationTimeout, Silence: j.cfg.IdleTimeout, FinishGrace: j.cfg.ResultGrace, OutputBytes: maxAgentOutput},
 		Root:    j.identity.IsZero() && os.Geteuid() == 0,
-		Process: j.children, Log: j.session,
-		LookPath: func(name string) (string, error) { return proc.LookPath(name, j.app.environ) },
+		Process: j.children, Mask: j.redact.Writer, Log: j.session,
+		LookPath: j.lookPath,
 		Scratch:  j.temp.tmp, PromptLog: j.logPrompt, Filter: j.cfg.ResponseFilter,
+		TextScanFull: j.cfg.TextScanFull, Merge: j.cfg.Variables != nil,
 	}
 	if j.display != nil {
 		out := j.out.display() // redacts
 		j.atEnd(func() { _ = out.Close() })
 		o.Display, o.DisplayProcess, o.DisplayOut = j.cfg.DisplayFilter, j.display, out
 	}
-	if j.tasks != nil {
+	if j.cfg.TaskDir != "" {
 		o.Linger = j.linger
 	}
 	a, err := agent.New(o)
@@ -49,13 +52,23 @@ func (j *job) checkAgent(ctx context.Context) error {
 		return invalid(err)
 	}
 	j.agent = a
-	if j.tasks != nil {
+	if j.cfg.TaskDir != "" {
 		j.agent = &attempts{CLI: a, job: j, options: o}
 	}
 	if j.verbose != nil {
 		j.out.aside(report.AgentCommand(a.Argv(ralph.Prompt{})...))
 	}
 	return invalid(a.Check(ctx))
+}
+
+// lookPath finds a program as the agent's child would: a path leads from where
+// the agent works, unless a branch or a setup command may still bring it there.
+func (j *job) lookPath(name string) (string, error) {
+	settled := len(j.cfg.Setup) == 0 && !j.publishes()
+	if settled && strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
+		name = filepath.Join(j.dir(), name)
+	}
+	return proc.LookPath(name, j.app.environ)
 }
 
 const maxAgentOutput = 4 << 30 // bytes

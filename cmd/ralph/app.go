@@ -165,16 +165,20 @@ func (a *app) patientSignals(say func(string), patient bool) (ctx context.Contex
 	ctx, cancel := context.WithCancel(context.Background())
 	c := make(chan os.Signal, 4)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		signal.Notify(c, syscall.SIGHUP)
+	}
 	stopped := make(chan struct{})
 	go func() {
+		var first os.Signal
 		select {
-		case <-c:
+		case first = <-c:
 		case <-ctx.Done():
 			return
 		}
 		say(signalText)
 		close(stopped)
-		if patient {
+		if patient && first != syscall.SIGHUP { // nobody is left to send a second one
 			say("What is running may finish first; a second signal ends it.")
 			select {
 			case <-c:

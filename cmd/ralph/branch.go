@@ -69,6 +69,9 @@ func (j *job) watchRepository(ctx context.Context) error {
 		if j.cfg.Variables != nil { // 000-06
 			return invalid(err)
 		}
+		if j.cfg.StallLimit > 0 {
+			return invalid(fmt.Errorf("stall-limit looks at the repository: %w", err))
+		}
 		if len(j.cfg.SCM.Command) > 0 && filepath.Base(j.cfg.SCM.Command[0]) == "git" {
 			return invalid(fmt.Errorf("the SCM tasks need a repository: %w", err))
 		}
@@ -124,18 +127,29 @@ func (j *job) tree() string {
 	return ""
 }
 
-// runFiles are the paths that are never committed.
+// runFiles are the paths that are never committed, absolute.
 func (j *job) runFiles() []string {
-	names := rundir.RunFiles()
-	for i, n := range names {
-		names[i] = rundir.Name + "/" + n
+	top, err := filepath.EvalSymlinks(j.workspace)
+	if err != nil {
+		top = j.workspace
+	}
+	var paths []string
+	for _, name := range rundir.RunFiles() {
+		paths = append(paths, filepath.Join(top, rundir.Name, name))
 	}
 	if j.cfg.Variables != nil && j.cfg.Home != rundir.Name {
 		for _, name := range []string{sessionLogs, "tmp-*", ".gitignore"} {
-			names = append(names, path.Join(j.cfg.Home, logsFolder, name))
+			paths = append(paths, filepath.Join(top, filepath.FromSlash(j.cfg.Home), logsFolder, name))
 		}
 	}
-	return append(names, j.taskFiles()...)
+	// The marks, messages and runs in a task folder; what else lies there is work.
+	if folder := j.taskPath(); folder != "" {
+		paths = append(paths, filepath.Join(filepath.Dir(folder), taskdir.ProjectBus))
+		for _, name := range taskdir.RunFiles() {
+			paths = append(paths, filepath.Join(folder, name))
+		}
+	}
+	return paths
 }
 
 // pushes says whether the branch leaves the machine.
@@ -148,7 +162,18 @@ func (j *job) branch() string {
 	if j.cfg.Branch != "" {
 		return j.cfg.Branch
 	}
+	switch {
+	case j.cfg.Mode == config.ModeSupervise:
+		return repo.BranchSlug("task " + path.Base(filepath.ToSlash(j.cfg.TaskDir)))
+	case j.templated():
+		return repo.BranchSlug(j.cfg.Mode)
+	}
 	return repo.BranchSlug(j.cfg.Prompt)
+}
+
+// templated says that the prompt is the mode's own and no task of somebody's.
+func (j *job) templated() bool {
+	return j.cfg.Mode == config.ModePlan || j.cfg.Mode == config.ModeBuild
 }
 
 // fallbackBase is the base of a checkout without a branch: the forge's word,
@@ -162,28 +187,6 @@ func (j *job) fallbackBase() string {
 		j.out.warn(err.Error())
 	}
 	return event.DefaultBranch
-}
-
-// taskFiles are the marks, messages and runs in a task folder inside the
-// workspace; what else lies there is work.
-func (j *job) taskFiles() []string {
-	if j.tasks == nil {
-		return nil
-	}
-	top, err := filepath.EvalSymlinks(j.dir())
-	if err != nil {
-		return nil
-	}
-	rel, err := filepath.Rel(top, j.tasks.Path())
-	if err != nil || !filepath.IsLocal(rel) {
-		return nil
-	}
-	rel = filepath.ToSlash(rel)
-	names := []string{path.Join(path.Dir(rel), taskdir.ProjectBus)}
-	for _, name := range taskdir.RunFiles() {
-		names = append(names, path.Join(rel, name))
-	}
-	return names
 }
 
 // committer is who makes our commits: at a desk the person who sits there,

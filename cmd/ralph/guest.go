@@ -29,17 +29,19 @@ func (j *job) install() []string {
 		add(dir)
 	}
 	command := j.cfg.AgentCommand
+	// A file the agent of an earlier step may have written opens nothing.
+	named := len(command) == 0 || !j.cfg.CommandFromFile
 	if len(command) == 0 {
 		command = []string{j.cfg.Agent}
 	}
-	if program, err := proc.LookPath(command[0], j.app.environ); err == nil {
+	if program, err := proc.LookPath(command[0], j.app.environ); err == nil && named {
 		add(program)
 		if real, err := filepath.EvalSymlinks(program); err == nil {
 			add(packageRoot(real))
 		}
 	}
 	for _, word := range command[1:] {
-		if filepath.IsAbs(word) {
+		if filepath.IsAbs(word) && named {
 			add(word)
 		}
 	}

@@ -38,7 +38,7 @@ type job struct {
 	stop      lastOrder // when the run was asked to stop
 
 	files    *rundir.Dir
-	session  io.WriteCloser // redacts
+	session  *sessionLog
 	identity sandbox.Identity
 	temp     temp
 	children *proc.Supervisor
@@ -104,19 +104,25 @@ func (j *job) run(ctx context.Context) ralph.Report {
 	before := []step{
 		{"configuration", func(context.Context) error { return j.checkConfiguration() }},
 		{"workspace", j.openWorkspace},
-		{"task folder", j.openTaskDir},
+		{"plan", func(context.Context) error { return j.checkPlanAtDesk() }},
 		{"walls", j.buildWalls},
 		{"forge", j.checkForge},
 		{"repository", j.openRepository},
 		{"agent", j.checkAgent},
 		{"branch", j.attachBranch},
+		{"task folder", func(context.Context) error { return j.openTaskDir() }},
+		{"plan", func(context.Context) error { return j.checkPlan() }},
 		{"setup", j.runSetup},
 		{"guardrails on the untouched tree", j.runBaseline},
 	}
 	bounded, cancel := j.bounded(ctx)
 	defer cancel()
 	for _, s := range before {
-		if err := s.do(bounded); err != nil {
+		err := s.do(bounded)
+		if err == nil && j.halted() {
+			err = errHalted
+		}
+		if err != nil {
 			j.refuse(ctx, bounded, s.name, err)
 			return j.close(ctx)
 		}
@@ -126,13 +132,25 @@ func (j *job) run(ctx context.Context) ralph.Report {
 	return j.close(ctx)
 }
 
+var errHalted = errors.New("the run was asked to stop before the first iteration")
+
+// halted says that the run was asked to stop when what is running is over.
+func (j *job) halted() bool {
+	select {
+	case <-j.halt:
+		return true
+	default:
+		return false
+	}
+}
+
 // refuse ends a run whose loop never started. ctx ends when somebody wants the
 // run to stop, bounded also when its time is over.
 func (j *job) refuse(ctx, bounded context.Context, name string, err error) {
 	j.report.Outcome, j.report.Reason = ralph.Invalid, err.Error()
 	var s *stopped
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, errHalted):
 		j.report.Outcome, j.report.Reason = ralph.Interrupted, "the run was cancelled before the first iteration"
 	case bounded.Err() != nil:
 		j.report.Outcome, j.report.Reason = ralph.Deadline, "the time of the run (max-duration) was used up before the first iteration: "+name
@@ -154,6 +172,7 @@ func (j *job) loop(ctx context.Context) {
 		Workspace:  j.loopWorkspace(),
 		Guardrails: j.guardrails(),
 		SCM:        j.scm(),
+		Ready:      j.ready,
 		Prompt: prompt.Builder{
 			Task: j.task, Completion: j.cfg.Completion, Variables: j.cfg.Variables,
 			Count: j.cfg.IterationCount && j.cfg.MaxIterations > 0, Bare: !j.cfg.CompletionRule,
@@ -169,7 +188,7 @@ func (j *job) loop(ctx context.Context) {
 		Stop:   j.halt,
 	}
 	if j.tasks != nil {
-		l.Mailbox = mailbox{j.tasks}
+		l.Mailbox = mailbox{j.tasks, j.redact.Text}
 	}
 	r := l.Run(ctx, j.baseline)
 	j.report.Outcome, j.report.Reason = r.Outcome, r.Reason
@@ -194,6 +213,15 @@ func (j *job) checkConfiguration() error {
 	case j.cfg.PromptInvalid != "":
 		return &stopped{ralph.PromptInvalid, errors.New(j.cfg.PromptInvalid)}
 	}
+	return nil
+}
+
+// checkPlanAtDesk finds a missing plan before anything else is done, where no
+// branch can bring it.
+func (j *job) checkPlanAtDesk() error {
+	if j.publishes() {
+		return nil
+	}
 	return j.checkPlan()
 }
 
@@ -204,6 +232,15 @@ func (j *job) checkPlan() error {
 	}
 	if info, err := os.Stat(filepath.Join(j.workspace, filepath.FromSlash(j.cfg.PlanFile))); err != nil || info.IsDir() {
 		return &stopped{ralph.PlanMissing, errors.New("Implementation plan not found. Run 'ralph plan' first.")} //nolint:revive,staticcheck // the text is a contract
+	}
+	return nil
+}
+
+// ready is asked before each iteration.
+func (j *job) ready() error {
+	var missing *stopped
+	if err := j.checkPlan(); errors.As(err, &missing) {
+		return &ralph.Refusal{Outcome: missing.outcome, Err: missing.err}
 	}
 	return nil
 }
@@ -234,13 +271,21 @@ func (j *job) emit(e ralph.Event) {
 		if e.Record != nil {
 			j.log(report.SessionFooter(*e.Record))
 		}
+	case ralph.EventRetry: // 000-38
+		j.log(report.SessionRetry(e.Text))
 	}
 }
 
+// log writes lines of ours, which begin on a line of their own. A full disk must
+// not end the run.
 func (j *job) log(text string) {
-	if j.session != nil {
-		_, _ = io.WriteString(j.session, text) // a full disk must not end the run
+	if j.session == nil {
+		return
 	}
+	if j.session.midLine() {
+		text = "\n" + text
+	}
+	_, _ = io.WriteString(j.session, j.redact.Text(text))
 }
 
 // taskFile is what a prompt file held.
@@ -253,10 +298,6 @@ type taskFile struct {
 // branch of an earlier run may hold an older task, or none: what the file was
 // when the branch was attached is no edit, and the task read before stands.
 func (j *job) task() (string, error) {
-	var missing *stopped
-	if err := j.checkPlan(); errors.As(err, &missing) {
-		return "", &ralph.Refusal{Outcome: missing.outcome, Err: missing.err}
-	}
 	if j.cfg.PromptFile == "" {
 		return j.cfg.Prompt, nil
 	}
@@ -274,14 +315,14 @@ func (j *job) guardrails() []ralph.Guardrail {
 	}
 	return guard.New(specs, guard.Setting{
 		Process: j.children, Dir: j.dir(), Env: j.guestEnv(nil), Files: j.files, Redact: j.redact,
-		OutputBytes: maxOutput, Show: j.out.guest, Tree: j.tree, ToWorkspace: j.toWorkspace(), Truncate: j.cfg.TruncateChars,
+		OutputBytes: maxOutput, Show: j.out.guest, Tree: j.tree, ToWorkspace: j.toRunFiles(), Truncate: j.cfg.TruncateChars,
 	})
 }
 
 func (j *job) runBaseline(ctx context.Context) error {
 	if len(j.cfg.Guardrails) > 0 && j.cfg.Baseline {
 		end := j.out.section("Guardrails on the untouched tree")
-		j.baseline = (&ralph.Loop{Guardrails: j.guardrails(), Emit: j.out.event}).Baseline(ctx)
+		j.baseline = (&ralph.Loop{Guardrails: j.guardrails(), Emit: j.emit, Stop: j.halt}).Baseline(ctx)
 		end()
 		j.report.Baseline = j.baseline
 		if err := guard.Broken(j.baseline); err != nil {
@@ -302,6 +343,9 @@ func (j *job) runSetup(ctx context.Context) error {
 	}
 	defer j.out.section("Setup")()
 	for _, command := range j.cfg.Setup {
+		if j.halted() {
+			return errHalted
+		}
 		j.out.say("› " + command)
 		show := j.out.guest()
 		w := j.redact.Writer(show)
@@ -327,10 +371,10 @@ func (j *job) dir() string {
 	return filepath.Join(j.workspace, filepath.FromSlash(j.cfg.WorkingDirectory))
 }
 
-// toWorkspace leads from where the agent works to the workspace; "" when they
-// are the same.
-func (j *job) toWorkspace() string {
-	way, err := filepath.Rel(j.dir(), j.workspace)
+// toRunFiles leads from where the agent works to the folder that holds .ralph;
+// "" when they are the same.
+func (j *job) toRunFiles() string {
+	way, err := filepath.Rel(j.dir(), j.place())
 	if err != nil || way == "." {
 		return ""
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/proc"
@@ -46,7 +48,12 @@ func (j *job) openWorkspace(ctx context.Context) error {
 	if !id.IsZero() && !handOver {
 		owner = rundir.Owner{UID: id.UID, GID: id.GID}
 	}
-	if j.files, err = rundir.Open(j.workspace, owner); err != nil {
+	if !j.publishes() {
+		if err := j.openTaskDir(); err != nil {
+			return err
+		}
+	}
+	if j.files, err = rundir.Open(j.place(), owner); err != nil {
 		return invalid(err)
 	}
 	j.afterwards(func() { _ = j.files.Close() })
@@ -74,9 +81,43 @@ func (j *job) openWorkspace(ctx context.Context) error {
 	if err != nil {
 		return invalid(err)
 	}
-	j.session = j.redact.Writer(log)
-	j.afterwards(func() { _ = errors.Join(j.session.Close(), log.Close()) }) // what is lost of a log is lost
+	j.session = &sessionLog{w: log}
+	j.afterwards(func() { _ = log.Close() }) // what is lost of a log is lost
 	return nil
+}
+
+// place is the folder whose .ralph holds the run's files and its lock. Several
+// tasks of one project may be supervised at a time, each in its own folder.
+func (j *job) place() string {
+	if j.tasks != nil && !j.publishes() {
+		return j.tasks.Path()
+	}
+	return j.workspace
+}
+
+// sessionLog is the record of what the agent printed, with lines of ours between.
+// What is written to it is masked already. It may be written to by many
+// goroutines.
+type sessionLog struct {
+	mu   sync.Mutex
+	w    io.Writer
+	last byte // 0: nothing was written
+}
+
+func (s *sessionLog) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(p) > 0 {
+		s.last = p[len(p)-1]
+	}
+	return s.w.Write(p)
+}
+
+// midLine says that the last line has no end yet.
+func (s *sessionLog) midLine() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last != 0 && s.last != '\n'
 }
 
 // logFolder is where session logs lie: the loops of seed 000 have a folder of
@@ -142,8 +183,8 @@ func (j *job) buildWalls(ctx context.Context) error {
 	o := proc.Options{Identity: j.identity, Env: []string{"PATH=" + j.app.getenv("PATH")}, SpillDir: t.store, Reaper: true}
 	if j.cfg.Isolation != config.IsolationOff {
 		open := []string{j.workspace, t.home, t.tmp, t.index}
-		if j.tasks != nil {
-			open = append(open, j.tasks.Path())
+		if folder := j.taskPath(); folder != "" {
+			open = append(open, folder)
 		}
 		walls := sandbox.DefaultWalls(open, j.install())
 		walls.Strict = j.cfg.Isolation == config.IsolationStrict

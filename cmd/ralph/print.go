@@ -14,6 +14,7 @@ type printer interface {
 	say(line string)
 	aside(line string) // for --verbose, on stderr
 	warn(line string)
+	signal(line string)                // that the run was asked to stop: for people, not for what reads the output
 	guest() io.WriteCloser             // live output of one setup command or guardrail
 	display() io.WriteCloser           // what a display filter makes of the agent's output
 	section(title string) (end func()) // folds what follows, where folding exists

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"time"
 
@@ -19,21 +20,31 @@ type supervisor struct {
 func (a *app) newSupervisor(redact *secret.Redactor, cfg config.Config) *supervisor {
 	return &supervisor{
 		terminal: a.newTerminal(redact, a.stdout, cfg),
-		log:      report.Supervise{Max: cfg.MaxIterations, Timeout: cfg.IterationTimeout, Completion: cfg.Completion.Kind},
+		log:      report.Supervise{Max: cfg.MaxIterations, Timeout: cfg.IterationTimeout, Wait: cfg.ChildWaitTimeout, Completion: cfg.Completion.Kind},
 	}
 }
 
 func (s *supervisor) event(e ralph.Event) {
 	switch e.Kind {
-	case ralph.EventIterationStart, ralph.EventIterationEnd, ralph.EventResult, ralph.EventPrompt:
+	case ralph.EventIterationStart, ralph.EventIterationEnd, ralph.EventResult, ralph.EventPrompt, ralph.EventNext:
 		s.lines(s.log.Lines(e))
 	default:
-		s.terminal.event(e)
+		if !foreign(e.Kind) {
+			s.terminal.event(e)
+			return
+		}
+		// Indented, so that the agent cannot print what looks like our log.
+		out := s.guest()
+		defer out.Close()
+		for _, line := range s.format.Lines(e) {
+			_, _ = io.WriteString(out, line+"\n")
+		}
 	}
 }
 
-func (s *supervisor) say(line string)  { s.terminal.say(stamped(line)) }
-func (s *supervisor) warn(line string) { s.terminal.warn(stamped(line)) }
+func (s *supervisor) say(line string)    { s.terminal.say(stamped(line)) }
+func (s *supervisor) signal(line string) { s.warn(line) } // part of its log
+func (s *supervisor) warn(line string)   { s.terminal.warn(stamped(line)) }
 
 func stamped(line string) string { return time.Now().Format("[2006-01-02 15:04:05] ") + line }
 

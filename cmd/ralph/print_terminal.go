@@ -120,6 +120,8 @@ func (t *terminal) words(color, text string) {
 	}
 }
 
+func (t *terminal) signal(line string) { t.aside(line) }
+
 // aside leaves stdout to what is worth reading.
 func (t *terminal) aside(line string) {
 	t.mu.Lock()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
+	"path/filepath"
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
@@ -157,8 +159,15 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication) error {
 }
 
 func (j *job) title() string {
-	if j.cfg.Title != "" {
+	switch {
+	case j.cfg.Title != "":
 		return j.cfg.Title
+	case j.cfg.Mode == config.ModeSupervise:
+		return j.redact.Text(report.Title(ralph.Report{Task: "task " + path.Base(filepath.ToSlash(j.cfg.TaskDir))}))
+	case j.cfg.Mode == config.ModePlan:
+		return "ralph: plan"
+	case j.cfg.Mode == config.ModeBuild:
+		return "ralph: build"
 	}
 	return j.redact.Text(report.Title(j.public()))
 }

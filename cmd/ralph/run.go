@@ -74,5 +74,5 @@ func (l *lastOrder) at() time.Time {
 // interrupted notes the time, then says what is going on.
 func (j *job) interrupted(text string) {
 	j.stop.set()
-	j.out.warn(text)
+	j.out.signal(text)
 }

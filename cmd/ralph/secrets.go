@@ -8,10 +8,16 @@ import (
 )
 
 // secrets are the values that must never be shown: the forge's token, every
-// variable whose name says that it holds a credential, and the password in an
-// address (DATABASE_URL, HTTPS_PROXY).
+// variable whose name says that it holds a credential, the password in an
+// address (DATABASE_URL, HTTPS_PROXY), and what stands behind such a name in the
+// agent's command line.
 func (a *app) secrets(cfg config.Config) []secret.String {
 	values := []secret.String{cfg.Token}
+	for _, words := range [][]string{cfg.AgentCommand, cfg.AgentArgs, cfg.AgentExactArgs} {
+		for _, value := range flagged(words) {
+			values = append(values, secret.New(value))
+		}
+	}
 	for _, kv := range a.environ {
 		name, value, _ := strings.Cut(kv, "=")
 		if holdsSecret(name) && len(value) >= minSecret {
@@ -19,6 +25,22 @@ func (a *app) secrets(cfg config.Config) []secret.String {
 		}
 		if password := passwordOf(value); len(password) >= minSecret {
 			values = append(values, secret.New(password))
+		}
+	}
+	return values
+}
+
+// flagged are the values of flags and assignments among the words of a command
+// line whose names say that they hold a credential.
+func flagged(words []string) []string {
+	var values []string
+	for i, word := range words {
+		name, value, assigned := strings.Cut(word, "=")
+		if !assigned && strings.HasPrefix(word, "-") && i+1 < len(words) {
+			value = words[i+1]
+		}
+		if holdsSecret(strings.ReplaceAll(strings.TrimLeft(name, "-"), "-", "_")) && len(value) >= minSecret {
+			values = append(values, value)
 		}
 	}
 	return values

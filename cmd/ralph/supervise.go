@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,14 +52,29 @@ func quoted(words []string) string {
 	return strings.Join(out, " ")
 }
 
-// openTaskDir opens the folder in which the agent says that it is done.
-func (j *job) openTaskDir(context.Context) error {
+// taskPath is the task folder, without symbolic links where it exists; "" when
+// there is none.
+func (j *job) taskPath() string {
 	if j.cfg.TaskDir == "" {
-		return nil
+		return ""
 	}
-	path := j.cfg.TaskDir
+	path := filepath.FromSlash(j.cfg.TaskDir)
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(j.workspace, filepath.FromSlash(path))
+		path = filepath.Join(j.workspace, path)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// openTaskDir opens the folder in which the agent says that it is done. The
+// branch of an earlier run may bring another one: it is opened when that is
+// checked out.
+func (j *job) openTaskDir() error {
+	path := j.taskPath()
+	if path == "" || j.tasks != nil {
+		return nil
 	}
 	owner := taskdir.Owner{UID: -1, GID: -1}
 	if !j.identity.IsZero() {
@@ -74,9 +90,22 @@ func (j *job) openTaskDir(context.Context) error {
 }
 
 // mailbox is how the loop looks into the task folder.
-type mailbox struct{ *taskdir.Dir }
+type mailbox struct {
+	*taskdir.Dir
+	mask func(string) string
+}
 
-func (m mailbox) Waiting(t ralph.Turn) (string, bool) { return m.Dir.Waiting(t.ExitCode) }
+const maxWhy = 200 // characters of what an agent waits for
+
+// Waiting masks what the agent says before it is cut.
+func (m mailbox) Waiting(t ralph.Turn) (string, bool) {
+	why, waits := m.Dir.Waiting(t.ExitCode)
+	runes := []rune(m.mask(why))
+	if len(runes) > maxWhy {
+		runes = append(runes[:maxWhy-1], '…')
+	}
+	return string(runes), waits
+}
 
 // attempts is an agent that is told in which folder it works: a new one for
 // each run.
@@ -95,7 +124,10 @@ func (s *attempts) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 	s.job.folder = filepath.Base(folder)
 	_ = s.job.tasks.Post(taskdir.Message{At: time.Now(), Type: "RUN_START", Body: fmt.Sprintf("attempt %d started", p.Iteration), Attempt: p.Iteration, Run: s.job.folder})
 	o := s.options
-	o.Env = append(append([]string(nil), o.Env...), "TASK_FOLDER="+s.job.tasks.Path(), "RUN_FOLDER="+folder)
+	o.Env = slices.DeleteFunc(slices.Clone(o.Env), func(kv string) bool {
+		return strings.HasPrefix(kv, "TASK_FOLDER=") || strings.HasPrefix(kv, "RUN_FOLDER=")
+	})
+	o.Env = append(o.Env, "TASK_FOLDER="+s.job.tasks.Path(), "RUN_FOLDER="+folder)
 	cli, err := agent.New(o)
 	if err != nil {
 		return ralph.Turn{}, err
@@ -107,6 +139,13 @@ func (s *attempts) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 		}
 		emit(e)
 	})
+	if err != nil {
+		// A shell that does not find its last command says the same. The mark beats
+		// every exit code.
+		if done, wrong := s.job.tasks.Done(); wrong == nil && done {
+			return ralph.Turn{ExitCode: -1, Failure: &ralph.Failure{Kind: ralph.FailureCrash, Message: err.Error()}}, nil
+		}
+	}
 	return content(turn), err
 }
 
@@ -168,7 +207,7 @@ func (j *job) postEnd() {
 		if n > 0 && j.report.Iterations[n-1].Last().Outlived {
 			m.Body = "task completed (DONE marker present, active children ended after the wait)"
 		}
-		_ = j.tasks.Fact(now, fmt.Sprintf("%s, runs: %d", doneText, n))
+		_ = j.tasks.Fact(now, fmt.Sprintf("%s, runs: %d", m.Body, n))
 	case ralph.Waiting:
 		m.Type, m.Body = "RUN_STOP", "status stopped: "+m.Body
 	case ralph.MaxIterations:

@@ -46,8 +46,12 @@ type Options struct {
 	Root bool
 
 	Process Process
-	// Log gets a copy of everything the CLI prints, raw. Its errors are
-	// ignored. nil: none.
+	// Mask stands between the CLI and everything else: it takes the secrets out of
+	// what is written to it, before a part of one could be cut off anywhere, and
+	// passes the rest on to w until it is closed. nil: nothing is masked.
+	Mask func(w io.Writer) io.WriteCloser
+	// Log gets a copy of everything the CLI prints, masked and otherwise raw. Its
+	// errors are ignored. nil: none.
 	Log io.Writer
 	// LookPath finds a program the way the child would; nil: no look before
 	// the start.
@@ -55,6 +59,9 @@ type Options struct {
 	// TextScanFull makes the whole output of the text agent, and of others with
 	// Plain, count as its own words, an echo of the prompt included.
 	TextScanFull bool
+	// Merge makes stderr part of the answer in text mode, unless the CLI leaves
+	// the answer in a file. The text agent's is in any case.
+	Merge bool
 	// Scratch is a folder the child can read and write: for a prompt that is
 	// too long for an argument, and for an answer the CLI leaves in a file.
 	// Nothing of ours stays in it. Empty: none; long prompts then fail where

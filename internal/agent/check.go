@@ -2,7 +2,9 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -17,7 +19,10 @@ import (
 func (c *CLI) Check(ctx context.Context) error {
 	program := command(c.o, c.o.Name)[0]
 	if c.o.LookPath != nil {
-		if _, err := c.o.LookPath(program); err != nil {
+		switch _, err := c.o.LookPath(program); {
+		case errors.Is(err, fs.ErrPermission):
+			return fmt.Errorf("agent %q: %q is not executable: give it the permission with chmod +x, or name an interpreter in front of it", c.o.Name, program)
+		case err != nil:
 			return fmt.Errorf("agent %q: %q not found: %s", c.o.Name, program, missing(c.o))
 		}
 	}

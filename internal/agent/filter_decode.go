@@ -117,7 +117,7 @@ func (d *filtered) fail(err error) {
 	switch {
 	case errors.Is(err, errHalt):
 		d.jq = nil
-		if errors.Is(err, errHalt) {
+		if err == errHalt { //nolint:errorlint // wrapped, it brings a message of the filter's
 			return
 		}
 		d.failed++
@@ -157,7 +157,7 @@ func (d *filtered) Done() bool { return d.inner != nil && d.inner.Done() }
 // Failure judges the words by what the filter picked, and all else as the
 // agent's own decoder does.
 func (d *filtered) Failure(exit int) *ralph.Failure {
-	if d.inner != nil {
+	if d.inner != nil && !d.strange() {
 		f := d.inner.Failure(exit)
 		switch {
 		case f != nil && f.Kind != ralph.FailureEmpty:
@@ -180,6 +180,10 @@ func (d *filtered) Failure(exit int) *ralph.Failure {
 	}
 	return d.empty()
 }
+
+// strange says that no line was one of the agent's own stream: another program
+// stands behind its name, or an older one.
+func (d *filtered) strange() bool { return d.values > 0 && d.inner.Turn().Unknown >= d.values }
 
 func (d *filtered) spoke() bool { return d.words.Failure(0) == nil }
 

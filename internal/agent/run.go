@@ -34,7 +34,7 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 	show := c.display(ctx)
 	d := show.around(c.decoder(p, emit, sync.OnceFunc(func() { close(finished) })))
 	s := &stream{d: d, log: c.o.Log}
-	stdout, stderr := &pipe{s, d.Stdout}, &pipe{s, d.Stderr}
+	stdout, stderr := c.masked(&pipe{s, d.Stdout}), c.masked(&pipe{s, d.Stderr})
 	if c.format.merged(o) {
 		stderr = stdout // one pipe for both keeps the order
 	}
@@ -50,6 +50,10 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 		Linger:   c.o.Linger,
 		Finished: finished,
 	})
+	_ = stdout.Close() // flushes into a stream that cannot fail
+	if stderr != stdout {
+		_ = stderr.Close()
+	}
 	s.close()
 	show.finish(ctx)
 	if err != nil {
@@ -62,7 +66,7 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 	turn.Started, turn.Duration = started, time.Since(started)
 	turn.ExitCode, turn.OutputBytes = exitCode(exit), exit.OutputBytes
 	turn.Outlived = exit.Outlived
-	if notFound := turn.ExitCode == 126 || turn.ExitCode == 127; notFound && exit.Why == proc.Exited && !d.Done() && turn.Tools == 0 {
+	if notFound := turn.ExitCode == 126 || turn.ExitCode == 127; notFound && exit.Why == proc.Exited && !d.Done() && turn.Tools == 0 && exit.OutputBytes <= maxComplaint {
 		return ralph.Turn{}, fmt.Errorf("agent %q: cannot be started: %s; is agent-command right, and installed?",
 			c.o.Name, said(ExitText(turn.ExitCode), d.LastWords()))
 	}
@@ -70,6 +74,10 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 	emit(ralph.Event{Kind: ralph.EventResult, At: time.Now(), Turn: &turn})
 	return turn, nil
 }
+
+// maxComplaint is what a shell has to say at most about a program it cannot
+// start, in bytes. Who says more has worked, whatever its last command was.
+const maxComplaint = 1 << 10
 
 // failure joins why the process ended with what the stream said. A final
 // result stands, whatever ended the process afterwards.
@@ -110,6 +118,19 @@ func (s *stream) close() {
 	s.d.Close()
 	s.closed = true
 }
+
+// masked puts the mask in front of a pipe.
+func (c *CLI) masked(p *pipe) io.WriteCloser {
+	if c.o.Mask == nil {
+		return open{p}
+	}
+	return c.o.Mask(p)
+}
+
+// open is a pipe that nothing has to be flushed into.
+type open struct{ io.Writer }
+
+func (open) Close() error { return nil }
 
 // pipe is one of the child's two outputs.
 type pipe struct {

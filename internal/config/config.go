@@ -31,16 +31,19 @@ type Config struct {
 	PlanFile  string // Home/implementation_plan.md; empty in the modes run and supervise
 	SpecsDir  string // exists in the modes plan and build; empty in run and supervise
 
-	Agent          string   // "claude", "codex", "amp", "cline" or "text"
-	AgentCommand   []string // the program and its first arguments; empty: the agent's own default
-	AgentArgs      []string // appended to the agent's arguments
-	AgentExact     bool     // AgentExactArgs are all arguments of the agent, even when there are none
-	AgentExactArgs []string
-	Model          string // empty: the agent's default
-	OutputFormat   string // "json" or "text"; empty: the agent's own
-	ResponseFilter string // jq expression that picks the agent's own words; empty: the agent's own
-	DisplayFilter  string // shell command that gets the raw output and prints what people see; empty: none
-	Stream         bool   // the agent's output is shown
+	Agent        string   // "claude", "codex", "amp", "cline" or "text"
+	AgentCommand []string // the program and its first arguments; empty: the agent's own default
+	// CommandFromFile says that AgentCommand came from a file of the repository.
+	CommandFromFile bool
+	AgentArgs       []string // appended to the agent's arguments
+	AgentExact      bool     // AgentExactArgs are all arguments of the agent, even when there are none
+	AgentExactArgs  []string
+	Model           string // empty: the agent's default
+	OutputFormat    string // "json" or "text"; empty: the agent's own
+	ResponseFilter  string // jq expression that picks the agent's own words; empty: the agent's own
+	DisplayFilter   string // shell command that gets the raw output and prints what people see; empty: none
+	Stream          bool   // the agent's output is shown
+	TextScanFull    bool   // text mode: a copy of the prompt in the output counts as the agent's words
 
 	Completion     ralph.Completion
 	CompletionRule bool // the prompt says how to end

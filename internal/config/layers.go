@@ -83,10 +83,31 @@ func (l *loader) values() map[string]value {
 	if c := values["completion"]; c.infer && c.where != values["completion-token"].where {
 		values["completion"] = defaults["completion"] // what it followed from is not in force
 	}
+	l.distrust(values, defaults)
 	if commanded {
 		values["mode"] = value{from: fromFlag, where: "the command", text: l.mode}
 	}
 	return values
+}
+
+// distrust refuses what a file of the repository must not decide where there are
+// walls: the agent of an earlier step may have written it.
+func (l *loader) distrust(values, defaults map[string]value) {
+	l.c.CommandFromFile = values["agent-command"].from == fromFile
+	level := func(v value) int {
+		return slices.Index([]string{string(IsolationOff), string(IsolationAuto), string(IsolationStrict)}, strings.ToLower(strings.TrimSpace(v.text)))
+	}
+	usual := level(defaults["isolation"])
+	if usual <= 0 {
+		return // no walls to keep
+	}
+	const cure = "the agent may have written the file: give it as an input of the workflow, or as a flag"
+	if v := values["isolation"]; v.from == fromFile && level(v) >= 0 && level(v) < usual {
+		l.report(v.where, "a file can only make it stricter than %s; %s", defaults["isolation"].text, cure)
+	}
+	if v, ok := values["pass-env"]; ok && v.from == fromFile {
+		l.report(v.where, "it cannot be set in a file where there are walls; %s", cure)
+	}
 }
 
 // readFiles reads the files of a kind, in rising priority: the one that config

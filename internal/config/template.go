@@ -98,6 +98,9 @@ func (l *loader) checkMarker(values map[string]value) {
 
 // declare sets what a template may name.
 func (l *loader) declare() {
+	if l.c.WorkingDirectory != "." && l.c.WorkingDirectory != "" && l.mode != ModePrompt {
+		l.report("working-directory", "mode %s works at the top of the workspace, where its plan and its specifications are: leave it out", l.mode)
+	}
 	l.c.PlanFile = path.Join(l.c.Home, "implementation_plan.md")
 	l.c.Variables = maps.Clone(l.variables)
 	if l.c.Variables == nil {

@@ -70,6 +70,9 @@ func (l *loader) validateAgent(values map[string]value) {
 			l.report(values["agent"].where, "text needs agent-command: the program that reads the prompt on stdin and prints its answer")
 		}
 	}
+	if l.c.Agent == "text" && l.c.OutputFormat == "json" && l.c.ResponseFilter == "" {
+		l.report(values["output-format"].where, "json of an agent that is not known needs %s: the jq expression that picks its words", nameLike("response-filter", values["output-format"]))
+	}
 	if !l.c.AgentExact {
 		return
 	}
@@ -127,4 +130,15 @@ func (l *loader) validateSupervision(values map[string]value) {
 		l.c.MaxIterations = l.restarted
 		l.c.Sources["max-iterations"] = restarts.source()
 	}
+}
+
+// nameLike is what an input is called where v was given.
+func nameLike(input string, v value) string {
+	switch v.kind {
+	case shellFile:
+		return shellKey(input)
+	case settingsFile:
+		return settingsKey(input)
+	}
+	return input
 }

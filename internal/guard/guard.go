@@ -68,15 +68,15 @@ func New(specs []Spec, s Setting) []ralph.Guardrail {
 	if s.Truncate == 0 {
 		s.Truncate = DefaultTruncate
 	}
-	seen := map[string]int{}
+	used := map[string]bool{}
 	rails := make([]ralph.Guardrail, 0, len(specs))
 	for _, spec := range specs {
-		slug := Slug(spec.Command)
-		n := seen[slug]
-		seen[slug]++
-		if n > 0 {
-			slug = fmt.Sprintf("%s_%d", slug, n)
+		name := Slug(spec.Command)
+		slug := name
+		for n := 1; used[slug]; n++ {
+			slug = fmt.Sprintf("%s_%d", name, n)
 		}
+		used[slug] = true
 		rails = append(rails, &guardrail{spec: spec, set: s, slug: slug})
 	}
 	return rails

@@ -2,6 +2,7 @@ package ralph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -31,6 +32,9 @@ type Task struct {
 	Duration time.Duration
 	Output   string // tail of the output, bounded; foreign text
 }
+
+// ErrSpent says that the agent was not asked, because the budget is spent.
+var ErrSpent = errors.New("the budget is spent, so the agent was not asked")
 
 // maxAnswer bounds what is kept of an answer, in bytes.
 const maxAnswer = 64 << 10
@@ -65,7 +69,7 @@ func (r *run) deliver(ctx context.Context, it *Iteration) bool {
 // ask puts one question to the agent and collects its words.
 func (r *run) ask(ctx context.Context, n int, question string) (string, *Turn, error) {
 	if b := r.Budget; b.Cost > 0 && r.usage.Cost.Amount >= b.Cost || b.Tokens > 0 && r.usage.Tokens.Total() >= b.Tokens {
-		return "", nil, fmt.Errorf("the budget is spent, so the agent was not asked")
+		return "", nil, ErrSpent
 	}
 	p := Prompt{Text: question + "\n", Iteration: n, Attempt: 1}
 	if r.Budget.Cost > 0 {

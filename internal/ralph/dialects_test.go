@@ -73,7 +73,7 @@ func TestSupervise(t *testing.T) {
 		{"eventual success whatever the exit code", []step{{fail: crash}}, &box{done: after(4)}, nil, 100, ralph.Completed, 4, 3 * time.Second, ""}, // 002-10
 		{"a wrong key restarts, too", []step{{fail: &ralph.Failure{Kind: ralph.FailureAuth}}}, &box{done: after(2)}, nil, 100, ralph.Completed, 2, time.Second, ""},
 		{"max restarts", []step{{fail: crash}}, &box{}, nil, 7, ralph.MaxIterations, 7, 6 * time.Second, "max restarts exceeded: the agent was started 7 times"}, // 002-09
-		{"waiting", []step{{fail: crash}}, &box{waits: true}, nil, 100, ralph.Waiting, 1, 0, "a person"},                 // 002-16
+		{"waiting", []step{{fail: crash}}, &box{waits: true}, nil, 100, ralph.Waiting, 1, 0, "a person"},                                                         // 002-16
 		{"done wins over waiting", []step{{}}, &box{waits: true, done: after(1)}, nil, 100, ralph.Completed, 1, 0, ""},
 		{"a folder in its place", []step{{}}, &box{err: errors.New("DONE is a directory")}, nil, 100, ralph.Invalid, 0, 0, "DONE is a directory"}, // 002-06
 		{"fatal", []step{{err: errors.New("not found")}}, &box{}, nil, 100, ralph.Invalid, 0, 0, "not found"},                                     // 002-18
@@ -95,6 +95,63 @@ func TestSupervise(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Marks count with every policy, and nothing is tried again after one.
+func TestMarksEndRetries(t *testing.T) {
+	crash := &ralph.Failure{Kind: ralph.FailureCrash}
+	for _, tc := range []struct {
+		name   string
+		kind   ralph.CompletionKind
+		step   step
+		box    *box
+		want   ralph.Outcome
+		reason string
+	}{
+		{"done and a crash", ralph.CompletionDoneFile, step{fail: crash}, &box{done: func(n int) bool { return n > 0 }}, ralph.Completed, ""},
+		{"waiting and a crash", ralph.CompletionDoneFile, step{fail: crash}, &box{waits: true}, ralph.Waiting, "a person"},
+		{"waiting where a promise is asked for", ralph.CompletionPromise, step{say: "later", fail: crash}, &box{waits: true}, ralph.Waiting, "a person"},
+		{"a promise beats waiting", ralph.CompletionPromise, step{say: promise}, &box{waits: true}, ralph.Completed, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &script{steps: []step{tc.step}}
+				l := supervised(a, tc.box)
+				l.Policy.Completion = ralph.Completion{Kind: tc.kind, Token: "COMPLETE"}
+				l.Policy.OnAgentError, l.Policy.MaxRetries, l.Policy.RetryDelay = ralph.RetryOnError, 3, time.Second
+				r := l.Run(t.Context(), nil)
+				if r.Outcome != tc.want || !strings.Contains(r.Reason, tc.reason) || len(a.asked) != 1 {
+					t.Errorf("Run() = %s (%s) after %d turns, want %s after 1", r.Outcome, r.Reason, len(a.asked), tc.want)
+				}
+			})
+		})
+	}
+}
+
+// A mark that lies there before a turn is judged by guardrails that run then.
+func TestMarkBeforeATurnIsJudged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lies := true
+		b := &box{done: func(int) bool { return lies }}
+		red := rail{"test", func(int) bool { return false }}
+		l := supervised(&script{steps: []step{{edit: func() { lies = false }}}}, b, red)
+		l.Policy.MaxIterations = 2
+		if r := l.Run(t.Context(), nil); r.Outcome != ralph.MaxIterations || b.withdrawn != 1 {
+			t.Errorf("Run() = %s (%s), withdrawn %d times; want max-iterations and 1", r.Outcome, r.Reason, b.withdrawn)
+		}
+	})
+}
+
+// A delivery is due to an iteration that its mark completes.
+func TestMarkedIterationIsDelivered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		scm := &tasks{fail: []error{nil}}
+		l := supervised(&script{steps: []step{{fail: &ralph.Failure{Kind: ralph.FailureCrash}}, {say: "message"}}}, &box{done: func(n int) bool { return n > 0 }})
+		l.SCM = scm
+		if r := l.Run(t.Context(), nil); r.Outcome != ralph.Completed || scm.calls != 1 {
+			t.Errorf("Run() = %s (%s), %d deliveries; want completed and 1", r.Outcome, r.Reason, scm.calls)
+		}
+	})
 }
 
 // What was red before the first run does not agree with a mark that lies there.

@@ -16,6 +16,7 @@ const (
 	EventResult                         // the turn is over: Turn
 
 	EventPrompt         // a turn begins: Text is the prompt, Attempt
+	EventNext           // another iteration follows the one before: Iteration, Max, Wait
 	EventIterationStart // Iteration, Max
 	EventIterationEnd   // Record; nil when nobody was asked
 	EventRetry          // the same iteration is tried again: Text says why, Wait

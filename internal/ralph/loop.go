@@ -10,7 +10,6 @@ import (
 type Ask struct {
 	Iteration int // 1-based
 	Max       int // 0: no limit
-	Attempt   int // 1-based
 	// Failed holds what the previous iteration's guardrails said, in order; in
 	// the first iteration, what was already red on the untouched tree.
 	Failed    []Verdict
@@ -30,7 +29,10 @@ type Loop struct {
 	Guardrails []Guardrail
 	SCM        SCM     // nil: nothing is delivered
 	Mailbox    Mailbox // nil: the agent speaks by its words only
-	// Prompt builds the next prompt. Its error ends the run: as a Refusal says,
+	// Ready is asked before each iteration; its error ends the run as that of
+	// Prompt does. nil: always.
+	Ready func() error
+	// Prompt builds an iteration's prompt, once for all its attempts. Its error ends the run: as a Refusal says,
 	// else as invalid.
 	Prompt func(Ask) (Prompt, error)
 	Policy Policy
@@ -77,21 +79,21 @@ func (l *Loop) Run(ctx context.Context, baseline []Verdict) Report {
 
 	r.report.Outcome, r.report.Reason = end.outcome, end.reason
 	// Whatever was claimed: work that is not committed is not done.
-	r.lost(end, "the work could not be committed", r.unsaved)
-	r.lost(end, "the SCM tasks failed", r.undelivered)
+	if r.unsaved != nil {
+		r.report.Reason = fmt.Sprintf("%s, but the work could not be committed: %v", r.report.Reason, r.unsaved)
+		if end.outcome != Interrupted {
+			r.report.Outcome = GitFailed
+		}
+	}
+	// SCM tasks leave the work in the workspace, which a desk still has.
+	if r.undelivered != nil {
+		r.report.Reason = fmt.Sprintf("%s, but the SCM tasks failed: %v", r.report.Reason, r.undelivered)
+		if end.outcome != Interrupted && end.outcome != Deadline {
+			r.report.Outcome = GitFailed
+		}
+	}
 	r.report.Duration = time.Since(r.report.Started)
 	return r.report
-}
-
-// lost turns an ending into a failure of git, unless err is nil.
-func (r *run) lost(end ending, what string, err error) {
-	if err == nil {
-		return
-	}
-	r.report.Reason = fmt.Sprintf("%s, but %s: %v", r.report.Reason, what, err)
-	if end.outcome != Interrupted {
-		r.report.Outcome = GitFailed
-	}
 }
 
 // ending is an outcome with its reason.
@@ -112,6 +114,7 @@ type run struct {
 	unsaved  error // the last snapshot or checkpoint failed
 	// undelivered is what the last SCM tasks failed with.
 	undelivered error
+	marks       marks // after the last turn
 	stall       stall
 }
 
@@ -121,19 +124,28 @@ func (r *run) loop(ctx, bounded context.Context) ending {
 	limit := r.Policy.MaxIterations
 	for n := 1; limit == 0 || n <= limit; n++ {
 		if n > 1 {
+			if _, over := r.over(ctx, bounded); !over {
+				r.emit(Event{Kind: EventNext, Iteration: n, Max: limit, Wait: r.Policy.Delay})
+			}
 			r.sleep(bounded, r.Policy.Delay)
 		}
 		if end, over := r.over(ctx, bounded); over {
 			return end
 		}
-		if end := r.alreadyDone(); end != nil {
+		if end := r.alreadyDone(bounded); end != nil {
 			return *end
+		}
+		if r.Ready != nil {
+			if err := r.Ready(); err != nil {
+				return *refused(err)
+			}
 		}
 		r.emit(Event{Kind: EventIterationStart, Iteration: n, Max: limit})
 		it, end := r.iterate(ctx, bounded, n)
 		record := &it
 		if len(it.Turns) > 0 {
 			r.report.Iterations = append(r.report.Iterations, it)
+			r.forget()
 		} else {
 			record = nil // nobody was asked: no iteration happened
 		}
@@ -147,6 +159,21 @@ func (r *run) loop(ctx, bounded context.Context) ending {
 		return ending{MaxIterations, fmt.Sprintf("max restarts exceeded: the agent was started %d times, and the task is not marked as done", limit)} // 002-09
 	}
 	return ending{MaxIterations, fmt.Sprintf("max-iterations %d is reached and the work is not done", limit)}
+}
+
+// lastWords is how many iterations keep what the agent said last.
+const lastWords = 3
+
+// forget lets go of the words of iterations long past: a run may have thousands.
+func (r *run) forget() {
+	if n := len(r.report.Iterations) - 1 - lastWords; n >= 0 {
+		for i := range r.report.Iterations[n].Turns {
+			r.report.Iterations[n].Turns[i].FinalText = ""
+		}
+		if turn := r.report.Iterations[n].Delivery.Turn; turn != nil {
+			turn.FinalText = ""
+		}
+	}
 }
 
 // over looks at the limits that hold between two iterations and two attempts.
@@ -194,9 +221,10 @@ func (r *run) iterate(ctx, bounded context.Context, n int) (it Iteration, end *e
 		it.Verdicts = append(it.Verdicts, r.check(bounded, n)...)
 	}
 	it.Marker = ok && detector.Found()
-	if r.byMail() && end == nil {
-		end = r.readMail(&it)
+	if r.marks.speak() && end == nil && (r.byMail() || !it.Marker) {
+		end = r.answer(&it, r.marks)
 	}
+	ok = ok || it.Marker // a mark counts whatever the exit code
 	delivered := true
 	if end == nil && ok && it.Passed() && !r.stopped() {
 		delivered = r.deliver(bounded, &it)
@@ -231,11 +259,10 @@ func completedReason(n int) string {
 }
 
 // judge is the one order of checks: the turn itself, guardrails, delivery,
-// evidence, completion. A mark in the mailbox counts whatever the exit code.
-// 001-26, 002-10, 003-09, 004-05
+// evidence, completion. 001-26, 002-10, 003-09, 004-05
 func (r *run) judge(it Iteration, ok, delivered bool) Rejection {
 	switch {
-	case !ok && (!r.byMail() || !it.Marker):
+	case !ok:
 		return RejectedTurn
 	case !it.Passed():
 		return RejectedGuardrails

@@ -1,5 +1,7 @@
 package ralph
 
+import "context"
+
 // Mailbox is how an agent speaks other than by its words: marks in its task
 // folder. 002-05, 002-16
 type Mailbox interface {
@@ -12,14 +14,40 @@ type Mailbox interface {
 	Waiting(t Turn) (why string, waits bool)
 }
 
+// marks is what the mailbox held after a turn.
+type marks struct {
+	done  bool
+	waits string // what for; empty: it does not wait
+	err   error
+}
+
+// speak says that the agent left a mark: no retry is called for.
+func (m marks) speak() bool { return m.done || m.waits != "" || m.err != nil }
+
 // byMail says that completion is a mark in the mailbox.
 func (r *run) byMail() bool {
 	return r.Mailbox != nil && r.Policy.Completion.Kind == CompletionDoneFile
 }
 
-// alreadyDone looks for the mark before a turn. Guardrails that were red on the
-// untouched tree do not agree with it.
-func (r *run) alreadyDone() *ending {
+// look empties the mailbox after a turn. Done beats waiting.
+func (r *run) look(t Turn) marks {
+	if r.Mailbox == nil {
+		return marks{}
+	}
+	if r.byMail() {
+		if done, err := r.Mailbox.Done(); done || err != nil {
+			return marks{done: done, err: err}
+		}
+	}
+	if why, waits := r.Mailbox.Waiting(t); waits {
+		return marks{waits: "the agent asked not to be started again: " + why}
+	}
+	return marks{}
+}
+
+// alreadyDone looks for the mark before a turn. Guardrails judge it: those of the
+// untouched tree before the first iteration, where they ran.
+func (r *run) alreadyDone(ctx context.Context) *ending {
 	if !r.byMail() {
 		return nil
 	}
@@ -32,11 +60,11 @@ func (r *run) alreadyDone() *ending {
 	}
 	n := len(r.report.Iterations)
 	verdicts := r.baseline
-	if n > 0 {
-		verdicts = r.report.Iterations[n-1].Verdicts
+	if n > 0 || len(verdicts) < len(r.Guardrails) {
+		verdicts = r.check(ctx, n)
 	}
 	switch {
-	case len(failed(verdicts)) > 0:
+	case len(failed(verdicts)) > 0 || len(verdicts) < len(r.Guardrails):
 		return r.withdraw()
 	case n == 0:
 		return &ending{Completed, "the task was marked as done before the first iteration"}
@@ -44,21 +72,17 @@ func (r *run) alreadyDone() *ending {
 	return &ending{Completed, "the task was marked as done between two iterations"}
 }
 
-// readMail looks for marks after a turn. An agent that waits has said so
+// answer is the ending that marks ask for. An agent that waits has said so
 // whatever the guardrails say.
-func (r *run) readMail(it *Iteration) *ending {
-	done, err := r.Mailbox.Done()
-	if err != nil {
-		return &ending{Invalid, err.Error()}
+func (r *run) answer(it *Iteration, m marks) *ending {
+	switch {
+	case m.err != nil:
+		return &ending{Invalid, m.err.Error()}
+	case m.waits != "":
+		return &ending{Waiting, m.waits}
 	}
-	if it.Marker = done; done {
-		if !it.Passed() {
-			return r.withdraw()
-		}
-		return nil
-	}
-	if why, waits := r.Mailbox.Waiting(it.Last()); waits {
-		return &ending{Waiting, "the agent asked not to be started again: " + why}
+	if it.Marker = m.done; m.done && !it.Passed() {
+		return r.withdraw()
 	}
 	return nil
 }

@@ -14,9 +14,15 @@ const maxRetryDelay = time.Minute
 // or the run is over. The detector has read the last turn's text.
 func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *ending) {
 	delay := r.Policy.RetryDelay
+	r.marks = marks{}
+	prompt, err := r.build(it) // retries have the same one. 000-39
+	if err != nil {
+		return nil, refused(err)
+	}
 	for attempt, retries := 1, 0; ; attempt++ {
 		detector := NewDetector(r.Policy.Completion)
-		turn, err := r.turn(bounded, it, attempt, detector)
+		prompt.Attempt = attempt
+		turn, err := r.turn(bounded, prompt, detector)
 		if err != nil {
 			return detector, refused(err)
 		}
@@ -30,8 +36,9 @@ func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *en
 		if r.stopped() {
 			return detector, &ending{Interrupted, stopReason}
 		}
+		r.marks = r.look(turn)
 		f := turn.Failure
-		if f == nil {
+		if f == nil || r.marks.speak() {
 			return detector, nil
 		}
 		if bounded.Err() != nil {
@@ -69,9 +76,9 @@ func refused(err error) *ending {
 	return &ending{Invalid, err.Error()}
 }
 
-// turn builds the prompt and asks once.
-func (r *run) turn(ctx context.Context, it *Iteration, attempt int, detector *Detector) (Turn, error) {
-	ask := Ask{Iteration: it.Number, Max: r.Policy.MaxIterations, Attempt: attempt}
+// build makes the prompt of an iteration.
+func (r *run) build(it *Iteration) (Prompt, error) {
+	ask := Ask{Iteration: it.Number, Max: r.Policy.MaxIterations}
 	if n := len(r.report.Iterations); n > 0 {
 		last := r.report.Iterations[n-1]
 		ask.Failed, ask.Rejection, ask.Failure = failed(last.Verdicts), last.Rejection, last.Last().Failure
@@ -80,14 +87,16 @@ func (r *run) turn(ctx context.Context, it *Iteration, attempt int, detector *De
 		ask.Failed, ask.Untouched = failed(r.baseline), true
 	}
 	prompt, err := r.Prompt(ask)
-	if err != nil {
-		return Turn{}, err
-	}
-	prompt.Iteration, prompt.Attempt = it.Number, attempt
+	prompt.Iteration = it.Number
+	return prompt, err
+}
+
+// turn asks once.
+func (r *run) turn(ctx context.Context, prompt Prompt, detector *Detector) (Turn, error) {
 	if r.Budget.Cost > 0 {
 		prompt.CostLeft = r.Budget.Cost - r.usage.Cost.Amount
 	}
-	r.emit(Event{Kind: EventPrompt, Text: prompt.Text, Iteration: it.Number, Attempt: attempt})
+	r.emit(Event{Kind: EventPrompt, Text: prompt.Text, Iteration: prompt.Iteration, Attempt: prompt.Attempt})
 	var todos []Todo
 	turn, err := r.Agent.Run(ctx, prompt, func(e Event) {
 		switch {
@@ -96,7 +105,7 @@ func (r *run) turn(ctx context.Context, it *Iteration, attempt int, detector *De
 		case e.Kind == EventTodo:
 			todos = e.Todos
 		}
-		e.Iteration = it.Number
+		e.Iteration = prompt.Iteration
 		r.emit(e)
 	})
 	turn.Todos = todos

@@ -160,13 +160,12 @@ func (r *Repo) returnIndex() error {
 func (r *Repo) exclusions() []string {
 	var specs []string
 	for _, p := range r.runFiles {
-		rest := strings.TrimPrefix(p, r.prefix)
-		for i := strings.IndexByte(rest, '/'); i > 0; {
-			if info, err := os.Lstat(filepath.Join(r.opt.Dir, rest[:i])); err == nil && !info.IsDir() {
-				p = r.prefix + rest[:i]
+		for i := strings.IndexByte(p, '/'); i > 0; {
+			if info, err := os.Lstat(filepath.Join(r.top, p[:i])); err == nil && !info.IsDir() {
+				p = p[:i]
 				break
 			}
-			next := strings.IndexByte(rest[i+1:], '/')
+			next := strings.IndexByte(p[i+1:], '/')
 			if next < 0 {
 				break
 			}

@@ -41,9 +41,9 @@ type Options struct {
 	Message func(ralph.Iteration) string
 	// IncludeDirty publishes what was already changed when the run began.
 	IncludeDirty bool
-	// RunFiles are paths of ralph's own state that are never committed,
-	// relative to Dir, with the wildcards of path.Match. A folder covers
-	// everything below it.
+	// RunFiles are paths of ralph's own state that are never committed, relative
+	// to Dir or absolute, with the wildcards of path.Match. A folder covers everything below it. What lies outside of
+	// the work tree is passed over.
 	RunFiles []string
 
 	Clock func() time.Time
@@ -195,7 +195,15 @@ func (r *Repo) findTop(ctx context.Context, c gitConfig) error {
 		}
 	}
 	for _, p := range r.opt.RunFiles {
-		r.runFiles = append(r.runFiles, r.prefix+strings.TrimSuffix(p, "/"))
+		if p = strings.TrimSuffix(p, "/"); filepath.IsAbs(p) {
+			rel, err := filepath.Rel(r.top, filepath.FromSlash(p))
+			if err != nil || !filepath.IsLocal(rel) {
+				continue
+			}
+			r.runFiles = append(r.runFiles, filepath.ToSlash(rel))
+			continue
+		}
+		r.runFiles = append(r.runFiles, r.prefix+p)
 	}
 	return nil
 }

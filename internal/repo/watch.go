@@ -68,6 +68,10 @@ func (w *Watcher) Tree() string { return w.tree }
 // is the agent's own business here.
 func (w *Watcher) Snapshot(ctx context.Context) (ralph.Change, error) {
 	now, err := w.look(ctx)
+	if err != nil && ctx.Err() == nil {
+		// Nothing was to be committed: whatever the agent did to it, it is a change.
+		return ralph.Change{SinceStart: true, Notes: []string{"the repository cannot be looked at any more: " + clean(err.Error(), 300)}}, nil
+	}
 	if err != nil {
 		return ralph.Change{}, err
 	}

@@ -23,6 +23,12 @@ func SessionHeader(iteration int, mode string, start time.Time) string {
 		ruled("-")
 }
 
+// SessionRetry tells in the session log that an attempt failed and why, and that
+// the iteration goes on. 000-38
+func SessionRetry(why string) string {
+	return "Attempt failed (" + oneLine(why, 500) + "); the iteration is tried again.\n"
+}
+
 // SessionFooter closes an iteration in the session log. Lines whose value the
 // agent did not report are left out.
 func SessionFooter(it ralph.Iteration) string {

@@ -8,12 +8,13 @@ import (
 )
 
 // Supervise renders events as the log of the restart manager, each line with
-// the time of its event before it. What follows an attempt is told when the next
-// one begins: only then it is certain that the agent is restarted. Use one
-// Supervise per run, from one goroutine. 002-12
+// the time of its event before it. That the agent is restarted is told when it
+// is certain, before the delay. Use one Supervise per run, from one goroutine.
+// 002-12
 type Supervise struct {
 	Max     int           // attempts; 0: no limit
 	Timeout time.Duration // of one attempt; 0: unknown
+	Wait    time.Duration // for children of an agent that is done; 0: unknown
 	// Completion is how the agent says that it is done; empty: by the file DONE.
 	Completion ralph.CompletionKind
 
@@ -26,6 +27,8 @@ type Supervise struct {
 func (s *Supervise) Lines(e ralph.Event) []string {
 	var lines []string
 	switch e.Kind {
+	case ralph.EventNext:
+		lines = s.restart(e.Iteration)
 	case ralph.EventIterationStart:
 		lines = append(s.restart(e.Iteration), "Starting agent "+s.of(e.Iteration))
 		s.attempt = e.Iteration
@@ -83,19 +86,26 @@ func (s *Supervise) completed(r ralph.Report) string {
 }
 
 // turn tells what is certain when an attempt is over. 002-15
-func (s *Supervise) turn(t *ralph.Turn) []string {
+func (s *Supervise) turn(t *ralph.Turn) (lines []string) {
 	s.last = t
+	if t.Outlived {
+		after := ""
+		if s.Wait > 0 {
+			after = " after " + s.Wait.String()
+		}
+		lines = append(lines, "Children of the agent were still running"+after+" and were ended")
+	}
 	switch {
 	case succeeded(t):
-		return []string{fmt.Sprintf("Attempt %d: Agent succeeded", s.attempt)}
+		return append(lines, fmt.Sprintf("Attempt %d: Agent succeeded", s.attempt))
 	case t.Failure != nil && t.Failure.Kind == ralph.FailureTimeout:
 		limit := s.Timeout
 		if limit == 0 {
 			limit = t.Duration.Round(time.Second)
 		}
-		return []string{fmt.Sprintf("Agent timeout after %s, killing process group", limit), "Process group killed, treating as failure"}
+		return append(lines, fmt.Sprintf("Agent timeout after %s, killing process group", limit), "Process group killed, treating as failure")
 	}
-	return nil
+	return lines
 }
 
 // restart tells that the attempt before n is followed by n.

@@ -64,7 +64,7 @@ type tasks struct {
 // Deliver runs the tasks up to the first that fails. The agent is asked just
 // before the first commit, and only when git, if it is git, has something to
 // commit.
-func (t *tasks) Deliver(ctx context.Context, _ ralph.Iteration, ask func(prompt string) (string, error), emit func(ralph.Event)) (ralph.Delivery, error) {
+func (t *tasks) Deliver(ctx context.Context, it ralph.Iteration, ask func(prompt string) (string, error), emit func(ralph.Event)) (ralph.Delivery, error) {
 	var d ralph.Delivery
 	for i, words := range t.Tasks {
 		if ctx.Err() != nil {
@@ -83,6 +83,9 @@ func (t *tasks) Deliver(ctx context.Context, _ ralph.Iteration, ask func(prompt 
 			}
 			if d.Message == "" {
 				message, err := t.message(words, ask)
+				if errors.Is(err, ralph.ErrSpent) { // finished work is not left lying for want of a message
+					message, err = fmt.Sprintf("ralph: iteration %d", it.Number), nil
+				}
 				if err != nil {
 					return d, err
 				}

@@ -20,7 +20,8 @@ const (
 	maxLook = 1 << 20  // bytes of the bus that are read at a time
 	maxLine = 64 << 10 // bytes; a longer line is no message
 	maxBody = 8 << 10  // bytes of a message of ours: escaped it stays below maxLine
-	maxWhy  = 200      // runes
+	maxName = 200      // runes of a type or a run's name
+	maxWhy  = 4000     // runes of what an agent waits for
 	maxFact = 500      // runes
 )
 
@@ -54,8 +55,8 @@ type line struct {
 // Post adds a message to the bus, in one write.
 func (d *Dir) Post(m Message) error {
 	text, err := json.Marshal(line{
-		At: m.At.UTC().Format(time.RFC3339Nano), Type: cut(m.Type, maxWhy), Body: cut(m.Body, maxBody),
-		Run: cut(m.Run, maxWhy), Attempt: m.Attempt, ExitCode: m.ExitCode,
+		At: m.At.UTC().Format(time.RFC3339Nano), Type: cut(m.Type, maxName), Body: cut(m.Body, maxBody),
+		Run: cut(m.Run, maxName), Attempt: m.Attempt, ExitCode: m.ExitCode,
 	})
 	if err == nil {
 		err = d.appendLine(d.root, busName, text)

@@ -96,7 +96,7 @@ func TestWaiting(t *testing.T) {
 		{name: "other types", bus: `{"type":"wait"}` + "\n" + `{"type":"WAIT_WITHOUT_RESTART"}` + "\n" + `{"body":"wait_without_restart"}` + "\n" + `{"type":["wait_without_restart"]}`},
 		{name: "malformed", bus: "wait_without_restart\n{\n\x00\xff\n[]\nnull\n\n" + `{"type":"wait_without_restart"`},
 		{name: "malformed around it", bus: "{\n" + wait("x") + "}", why: "x", want: true},
-		{name: "line of 64 KiB", bus: wait(strings.Repeat("y", 65000)), why: strings.Repeat("y", 199) + "…", want: true},
+		{name: "line of 64 KiB", bus: wait(strings.Repeat("y", 65000)), why: strings.Repeat("y", 3999) + "…", want: true},
 		{name: "line over 64 KiB", bus: wait(strings.Repeat("y", 66000)) + "{}\n"},
 		{name: "deep", bus: `{"type":"wait_without_restart","body":` + strings.Repeat("[", 60000) + "\n"},
 		{name: "at the end of very much", bus: strings.Repeat(`{"type":"INFO","body":"noise"}`+"\n", 100_000) + wait("x"), why: "x", want: true},

@@ -43,7 +43,7 @@ func (d *Dir) Withdraw() error {
 }
 
 // Waiting says whether the agent that just exited waits for somebody and must
-// not be restarted, and what for, in one short line: a message of the type
+// not be restarted, and what for, in one line that still has to be masked and cut: a message of the type
 // wait_without_restart that was posted since Open, Resume or the last call, the
 // file WAIT_WITHOUT_RESTART, or the exit code 42. What is wrong with the folder
 // is no signal; Done tells it.
