@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -78,7 +79,8 @@ func (j *job) watchRepository(ctx context.Context) error {
 		return nil
 	}
 	if j.cfg.Isolation != config.IsolationOff {
-		if err := j.hideToken(); err != nil {
+		// The agent and the SCM tasks commit, as the person who sits here.
+		if err := errors.Join(j.writeGitConfig(j.committer(ctx)), j.hideToken()); err != nil {
 			return invalid(err)
 		}
 	}

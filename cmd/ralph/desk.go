@@ -102,8 +102,7 @@ func (a *app) deskPrinter(cfg config.Config, redact *secret.Redactor) printer {
 
 // home is where the files of plan, build and prompt lie, relative to the
 // workspace: beside this binary when that is part of the project, be it through
-// a symbolic link, else in .ralph. A binary without any such file beside it gives
-// way to a .ralph that has them. 000-04
+// a symbolic link, and has them beside it; else in .ralph. 000-04
 func (a *app) home(workspace string) string {
 	self, err := filepath.EvalSymlinks(a.self)
 	if err != nil {
@@ -114,7 +113,7 @@ func (a *app) home(workspace string) string {
 		return rundir.Name
 	}
 	rel, err := filepath.Rel(top, filepath.Dir(self))
-	if err != nil || !filepath.IsLocal(rel) || !inhabited(filepath.Dir(self)) && inhabited(filepath.Join(workspace, rundir.Name)) {
+	if err != nil || !filepath.IsLocal(rel) || !inhabited(filepath.Dir(self)) {
 		return rundir.Name
 	}
 	return filepath.ToSlash(rel)

@@ -12,6 +12,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -88,6 +89,7 @@ func TestReadmeOutcomes(t *testing.T) {
 	readme := read(t, "README.md")
 	for outcome, row := range map[ralph.Outcome]string{
 		ralph.Completed: "0", ralph.MaxIterations: "1, or 0 with `on-incomplete: succeed`", ralph.OverBudget: "1, or 0 with `on-incomplete: succeed`",
+		ralph.Waiting: "0", ralph.PlanMissing: "2", ralph.PromptInvalid: "1",
 		ralph.Deadline: "1, or 0 with `on-incomplete: succeed`", ralph.Stalled: "1, or 0 with `on-incomplete: succeed`", ralph.Quota: "1",
 		ralph.Invalid: "2", ralph.AgentFailed: "4", ralph.GitFailed: "5", ralph.Interrupted: "130",
 	} {
@@ -212,7 +214,10 @@ func accepted(t *testing.T, name string, with map[string]string, minutes int) {
 			t.Fatal(err)
 		}
 	}
-	cfg, err := config.Load(config.LoadOptions{Dir: dir, Inputs: inputs})
+	if err := os.Mkdir(filepath.Join(dir, "specs"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(config.LoadOptions{Dir: dir, Inputs: inputs, Prompts: prompts(), Infer: agent.Infer})
 	if err != nil {
 		t.Errorf("README.md: workflow %q: %v", name, err)
 		return

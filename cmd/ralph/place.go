@@ -176,7 +176,7 @@ func (j *job) buildWalls(ctx context.Context) error {
 	}
 	j.temp = t
 	j.atEnd(j.removeTemp)
-	if err := j.writeGitConfig(); err != nil {
+	if err := j.writeGitConfig(j.cfg.Committer); err != nil {
 		return invalid(err)
 	}
 
@@ -227,10 +227,9 @@ func (j *job) tempDir() string {
 }
 
 // writeGitConfig gives the agent's own commits an author: its HOME is new.
-func (j *job) writeGitConfig() error {
-	person := j.cfg.Author
-	if person.IsZero() {
-		person = j.cfg.Committer
+func (j *job) writeGitConfig(person config.Person) error {
+	if !j.cfg.Author.IsZero() {
+		person = j.cfg.Author
 	}
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`) // git-config(1) knows fewer escapes than %q writes
 	text := fmt.Sprintf("[user]\n\tname = \"%s\"\n\temail = \"%s\"\n[safe]\n\tdirectory = *\n[advice]\n\tdetachedHead = false\n",
