@@ -30,6 +30,9 @@ func (r *reader) dependencies(l *List) {
 }
 
 func (r *reader) depends(l *List, index int, text string) {
+	if r.full() {
+		return
+	}
 	at := l.stories.items[index].value.member(fieldDepends).at
 	r.problem(at, index, visible(l.Stories[index].ID), text)
 }

@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	maxBytes = 8 << 20 // of tasks.json
-	maxDepth = 32      // arrays and objects in each other
+	maxBytes  = 8 << 20 // of tasks.json
+	maxDepth  = 32      // arrays and objects in each other
+	maxValues = 500_000 // each takes some 200 bytes of memory, and 3 in the file
 )
 
 type kind byte
@@ -52,16 +53,25 @@ type document struct {
 	root      node
 }
 
-// syntaxError is the first thing that is not JSON.
+// syntaxError is the first thing that is not JSON, or is too much.
 type syntaxError struct {
-	at   int
-	want string
+	at    int
+	want  string
+	bound bool
+}
+
+func (e syntaxError) text() string {
+	if e.bound {
+		return e.want
+	}
+	return "it is not valid JSON: " + e.want
 }
 
 type parser struct {
 	s    string
 	off  int
 	open []item // of the arrays and objects that have not ended
+	read int    // values
 }
 
 // parse reads one JSON text. The problem says where it stops being one.
@@ -75,7 +85,7 @@ func parse(data []byte) (doc *document, bad *Problem) {
 		e := recover()
 		if wrong, ok := e.(syntaxError); ok {
 			line, column := place(p.s, wrong.at)
-			doc, bad = nil, &Problem{Kind: Schema, index: -1, Line: line, Column: column, Text: "it is not valid JSON: " + wrong.want}
+			doc, bad = nil, &Problem{Kind: Schema, index: -1, Line: line, Column: column, Text: wrong.text()}
 		} else if e != nil {
 			panic(e)
 		}
@@ -98,7 +108,7 @@ func parse(data []byte) (doc *document, bad *Problem) {
 	return doc, nil
 }
 
-func (p *parser) fail(want string) { panic(syntaxError{p.off, want}) }
+func (p *parser) fail(want string) { panic(syntaxError{at: p.off, want: want}) }
 
 func (p *parser) space() string {
 	start := p.off
@@ -117,6 +127,9 @@ func (p *parser) peek() byte {
 }
 
 func (p *parser) value(depth int) node {
+	if p.read++; p.read > maxValues {
+		panic(syntaxError{p.off, "the file has more than 500000 values: a task list has not", true})
+	}
 	n := node{at: p.off}
 	switch c := p.peek(); {
 	case c == '{' || c == '[':
@@ -152,7 +165,7 @@ func (p *parser) word(w string) bool {
 
 func (p *parser) container(n *node, depth int) {
 	if depth == maxDepth {
-		p.fail("arrays and objects are nested too deeply")
+		panic(syntaxError{p.off, "arrays and objects are nested more than 32 deep: in a task list they are not", true})
 	}
 	n.kind = array
 	end := byte(']')

@@ -161,7 +161,7 @@ func (a *agent) rubbish(doc object) {
 func TestNoWayAroundReview(t *testing.T) {
 	t.Parallel()
 	sequences := 1500
-	if testing.Short() {
+	if testing.Short() || raceDetector {
 		sequences = 200
 	}
 	var legal, mended, whole, passed int

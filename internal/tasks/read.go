@@ -38,10 +38,18 @@ type reader struct {
 	none     node
 }
 
-func (r *reader) problem(at, index int, id, text string) {
-	if len(r.at) < maxProblems {
-		r.at = append(r.at, at)
+// full counts a problem that would not be listed: there may be so many that
+// their texts take too long.
+func (r *reader) full() bool {
+	full := len(r.problems.List) == maxProblems
+	if full {
+		r.problems.More++
 	}
+	return full
+}
+
+func (r *reader) problem(at, index int, id, text string) {
+	r.at = append(r.at, at)
 	r.problems.add(Problem{Kind: Schema, Story: id, Text: text, index: index})
 }
 
@@ -141,6 +149,9 @@ func (r *reader) fields(n *node, known rules, index int) []*node {
 
 // wrong is a problem of a story, which text goes on about, or of the list.
 func (r *reader) wrong(at int, n *node, index int, text string) {
+	if r.full() {
+		return
+	}
 	if index < 0 {
 		r.problem(at, -1, "", strings.TrimPrefix(text, ": "))
 		return

@@ -120,7 +120,7 @@ func TestReadAgreesWithSchema(t *testing.T) {
 		{"on itself", change(`["US-002"]`, `["US-001"]`), "20:20: stories depend on each other in a circle: US-001 → US-001", true},
 		{"circle", change(`"notes":"done"`, `"notes":"done","dependsOn":["US-001"]`),
 			"20:20: stories depend on each other in a circle: US-001 → US-002 → US-001", true},
-		{"too deep", change(`1e2`, strings.Repeat("[", 40)+strings.Repeat("]", 40)), "21:48: it is not valid JSON: arrays and objects are nested too deeply", true},
+		{"too deep", change(`1e2`, strings.Repeat("[", 40)+strings.Repeat("]", 40)), "21:48: arrays and objects are nested more than 32 deep: in a task list they are not", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -186,7 +186,8 @@ func TestReadSyntax(t *testing.T) {
 		{"[tru]", "1:2: it is not valid JSON: a value is expected"},
 		{"[\"\xff\"]", "1:3: it is not valid JSON: write it as UTF-8"},
 		{"\ufeff{}", "1:1: it is not valid JSON: a value is expected"},
-		{strings.Repeat("[", 100_000), "1:33: it is not valid JSON: arrays and objects are nested too deeply"},
+		{strings.Repeat("[", 100_000), "1:33: arrays and objects are nested more than 32 deep: in a task list they are not"},
+		{"[" + strings.Repeat("0,", 500_000) + "0]", "1:1000000: the file has more than 500000 values: a task list has not"},
 		{strings.Repeat(" ", 8<<20+1), "the file is larger than 8 MiB: a task list is not"},
 	} {
 		_, err := tasks.Read([]byte(c.text))
@@ -238,7 +239,7 @@ func FuzzRead(f *testing.F) {
 			if !json.Valid(data) {
 				t.Error("it is not JSON")
 			}
-		} else if strings.Contains(err.Error(), "not valid JSON") && json.Valid(data) && utf8.Valid(data) && !strings.Contains(err.Error(), "too deeply") {
+		} else if strings.Contains(err.Error(), "not valid JSON") && json.Valid(data) && utf8.Valid(data) {
 			t.Errorf("it is JSON: %v", err)
 		}
 		r := before.Repair(data)
