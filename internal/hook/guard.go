@@ -39,7 +39,7 @@ func (g Guard) answer(in Input) Answer {
 // agent what is wrong with it and what would be allowed; both are empty
 // otherwise. cwd is where it would run; empty: unknown.
 func (g Guard) Judge(line, cwd string) (kind, reason string) {
-	w := &walk{guard: g, start: cwd, cwd: cwd, vars: map[string]string{}, remotes: map[string]bool{}}
+	w := &walk{guard: g, rules: rules(), start: cwd, cwd: cwd, vars: map[string]string{}, remotes: map[string]bool{}}
 	w.run(parse(line, 0))
 	if w.found == nil {
 		return "", ""

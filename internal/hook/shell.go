@@ -61,6 +61,8 @@ func (p *parser) peek(n int) byte {
 	return 0
 }
 
+func (p *parser) skip(n int) { p.pos = min(p.pos+n, len(p.src)) }
+
 func (p *parser) more() bool { return p.pos < len(p.src) }
 
 // script reads up to the closing byte, or to the end where end is zero.
@@ -128,7 +130,7 @@ func (p *parser) blanks() {
 		case c == ' ' || c == '\t' || c == '\r':
 			p.pos++
 		case c == '\\' && p.peek(1) == '\n':
-			p.pos += 2
+			p.skip(2)
 		case c == '#':
 			for p.more() && p.peek(0) != '\n' {
 				p.pos++
@@ -187,7 +189,7 @@ func (p *parser) command() command {
 		c.words = append(c.words, w)
 	}
 	if p.pos == start {
-		p.pos++
+		p.skip(1)
 	}
 	c.source = strings.TrimSpace(p.src[start:min(p.pos, len(p.src))])
 	return c

@@ -16,10 +16,10 @@ import (
 
 const (
 	// tailBytes is how much of a transcript's end one stop reads, and
-	// parseBytes how much of it is decoded, so that a transcript of any length
-	// costs the same. What stands before is not seen.
-	tailBytes  = 8 << 20
-	parseBytes = 4 << 20
+	// parseBytes how much of it is decoded (one long line may be more), so that
+	// a transcript of any length costs the same. What stands before is not seen.
+	tailBytes  = 4 << 20
+	parseBytes = 1 << 20
 )
 
 // reading is what the main agent said and did in a part of its transcript.
@@ -42,10 +42,10 @@ type entry struct {
 	Timestamp   string  `json:"timestamp"`
 	UUID        string  `json:"uuid"`
 	Message     struct {
-		ID      string          `json:"id"`
-		Role    string          `json:"role"`
-		Model   string          `json:"model"`
-		Content json.RawMessage `json:"content"`
+		ID      string  `json:"id"`
+		Role    string  `json:"role"`
+		Model   string  `json:"model"`
+		Content []block `json:"content"` // a plain string, which users' entries have, counts as none
 	} `json:"message"`
 }
 
@@ -124,7 +124,7 @@ func scan(lines []byte, token string, worked, said time.Time) reading {
 	var texts []spoken
 	lastMessage := ""
 	seen := map[string]bool{}
-	budget := parseBytes
+	budget, decoded := parseBytes, 0
 	for len(lines) > 0 {
 		start := bytes.LastIndexByte(lines[:len(lines)-1], '\n') + 1
 		line := lines[start:]
@@ -132,16 +132,17 @@ func scan(lines []byte, token string, worked, said time.Time) reading {
 		if !bytes.Contains(line, []byte(`"assistant"`)) {
 			continue
 		}
-		if budget -= len(line); budget < 0 {
+		if budget -= len(line); budget < 0 && decoded > 0 {
 			r.partial = true
 			break
 		}
+		decoded++
 		var e entry
-		if json.Unmarshal(line, &e) != nil || !e.own() {
+		if err := json.Unmarshal(line, &e); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) || !e.own() {
 			continue
 		}
 		at, _ := time.Parse(time.RFC3339, e.Timestamp)
-		for _, b := range slices.Backward(e.blocks()) {
+		for _, b := range slices.Backward(e.Message.Content) {
 			switch {
 			case b.Type == "tool_use" && !before(at, worked) && (b.ID == "" || !seen[b.ID]):
 				seen[b.ID] = true
@@ -170,18 +171,6 @@ func scan(lines []byte, token string, worked, said time.Time) reading {
 func (e entry) own() bool {
 	return e.Type == "assistant" && !e.IsSidechain && e.Parent == nil && !e.IsAPIError &&
 		(e.Message.Role == "" || e.Message.Role == "assistant") && e.Message.Model != "<synthetic>"
-}
-
-func (e entry) blocks() []block {
-	var blocks []block
-	if json.Unmarshal(e.Message.Content, &blocks) == nil {
-		return blocks
-	}
-	var text string
-	if json.Unmarshal(e.Message.Content, &text) == nil {
-		return []block{{Type: "text", Text: text}}
-	}
-	return nil
 }
 
 // before is false where one of the times is unknown.

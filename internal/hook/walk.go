@@ -39,6 +39,7 @@ type finding struct {
 // walk goes through a script in the order in which a shell would run it.
 type walk struct {
 	guard Guard
+	rules []rule
 	start string // where the script begins
 	cwd   string
 	vars  map[string]string
@@ -92,7 +93,7 @@ func (w *walk) pipeline(p pipeline) [][]call {
 
 // judge asks the rules about one call; true: something was found.
 func (w *walk) judge(s scene) bool {
-	for _, r := range rules() {
+	for _, r := range w.rules {
 		if w.found != nil {
 			break
 		}

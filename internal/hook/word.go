@@ -21,7 +21,7 @@ func (p *parser) read(w *word) {
 		c := p.peek(0)
 		switch {
 		case (c == '<' || c == '>') && p.peek(1) == '(':
-			p.pos += 2
+			p.skip(2)
 			w.subs = append(w.subs, p.script(')'))
 			w.add(mark + "(" + mark)
 		case strings.IndexByte(" \t\r\n;&|<>)", c) >= 0:
@@ -30,45 +30,45 @@ func (p *parser) read(w *word) {
 			if !bytes.HasSuffix(w.buf, []byte("=")) {
 				return
 			}
-			p.pos++
+			p.skip(1)
 			p.script(')') // an array's elements are no command
 		case c == '\\':
-			p.pos++
+			p.skip(1)
 			if n := p.peek(0); n != '\n' && p.more() {
 				w.buf = append(w.buf, n)
 				w.quoted = true
 			}
-			p.pos++
+			p.skip(1)
 		case c == '\'':
-			p.pos++
-			end := strings.IndexByte(p.src[min(p.pos, len(p.src)):], '\'')
+			p.skip(1)
+			end := strings.IndexByte(p.src[p.pos:], '\'')
 			if end < 0 {
 				end = len(p.src) - p.pos
 			}
 			w.add(p.src[p.pos : p.pos+end])
 			w.quoted = true
-			p.pos += end + 1
+			p.skip(end + 1)
 		case c == '"':
-			p.pos++
+			p.skip(1)
 			w.quoted = true
 			p.double(w, '"')
 		case c == '$' && p.peek(1) == '\'':
-			p.pos += 2
+			p.skip(2)
 			w.quoted = true
 			w.add(p.ansi())
 		case c == '$' && p.peek(1) == '"':
-			p.pos++
+			p.skip(1)
 		case c == '$' || c == '`':
 			p.expansion(w)
 		case c == '~' && p.pos == start:
-			p.pos++
+			p.skip(1)
 			for p.more() && strings.IndexByte(" \t\n/;&|<>()", p.peek(0)) < 0 {
-				p.pos++ // ~user is somebody's home too
+				p.skip(1) // ~user is somebody's home too
 			}
 			w.add(mark + "HOME" + mark)
 		default:
 			w.buf = append(w.buf, c)
-			p.pos++
+			p.skip(1)
 		}
 	}
 }
@@ -82,18 +82,18 @@ func (p *parser) double(w *word, closing byte) {
 		c := p.peek(0)
 		switch {
 		case c == closing && closing != 0:
-			p.pos++
+			p.skip(1)
 			return
 		case c == '\\' && strings.IndexByte("$`\"\\", p.peek(1)) >= 0 && p.peek(1) != 0:
 			w.buf = append(w.buf, p.peek(1))
-			p.pos += 2
+			p.skip(2)
 		case c == '\\' && p.peek(1) == '\n':
-			p.pos += 2
+			p.skip(2)
 		case c == '$' || c == '`':
 			p.expansion(w)
 		default:
 			w.buf = append(w.buf, c)
-			p.pos++
+			p.skip(1)
 		}
 	}
 }
@@ -101,41 +101,41 @@ func (p *parser) double(w *word, closing byte) {
 // expansion reads what begins with $ or a backtick.
 func (p *parser) expansion(w *word) {
 	if p.peek(0) == '`' {
-		p.pos++
+		p.skip(1)
 		var b strings.Builder
 		for p.more() && p.peek(0) != '`' {
 			if p.peek(0) == '\\' && p.pos+1 < len(p.src) {
-				p.pos++
+				p.skip(1)
 			}
 			b.WriteByte(p.peek(0))
-			p.pos++
+			p.skip(1)
 		}
-		p.pos++
+		p.skip(1)
 		if p.depth < maxDepth {
 			w.subs = append(w.subs, parse(b.String(), p.depth+1))
 		}
 		w.add(mark + "(" + mark)
 		return
 	}
-	p.pos++
+	p.skip(1)
 	switch c := p.peek(0); {
 	case c == '(' && p.peek(1) == '(' && p.arithmetic():
 		w.add(mark + "(" + mark)
 	case c == '(':
-		p.pos++
+		p.skip(1)
 		w.subs = append(w.subs, p.script(')'))
 		w.add(mark + "(" + mark)
 	case c == '{':
-		p.pos++
+		p.skip(1)
 		p.parameter(w)
 	case letter(c):
 		start := p.pos
 		for letter(p.peek(0)) || digit(p.peek(0)) {
-			p.pos++
+			p.skip(1)
 		}
 		w.add(mark + p.src[start:p.pos] + mark)
 	case digit(c) || c != 0 && strings.IndexByte("@*#?$!-", c) >= 0:
-		p.pos++
+		p.skip(1)
 		w.add(mark + string([]byte{c}) + mark)
 	default:
 		w.add("$")
@@ -170,18 +170,18 @@ func (p *parser) arithmetic() bool {
 // parameter reads ${NAME…}. Commands within it run as well.
 func (p *parser) parameter(w *word) {
 	for p.peek(0) == '#' || p.peek(0) == '!' {
-		p.pos++
+		p.skip(1)
 	}
 	start := p.pos
 	for letter(p.peek(0)) || digit(p.peek(0)) {
-		p.pos++
+		p.skip(1)
 	}
 	name := p.src[start:p.pos]
 	inner := word{}
 	for p.more() && p.peek(0) != '}' {
 		switch p.peek(0) {
 		case '\\':
-			p.pos += 2
+			p.skip(2)
 		case '$', '`':
 			if p.depth++; p.depth > maxDepth {
 				p.pos = len(p.src)
@@ -190,7 +190,7 @@ func (p *parser) parameter(w *word) {
 			}
 			p.depth--
 		default:
-			p.pos++
+			p.skip(1)
 		}
 	}
 	p.pos = min(p.pos+1, len(p.src))
@@ -203,7 +203,7 @@ func (p *parser) ansi() string {
 	var b []byte
 	for p.more() {
 		c := p.peek(0)
-		p.pos++
+		p.skip(1)
 		if c == '\'' {
 			break
 		}
@@ -212,7 +212,7 @@ func (p *parser) ansi() string {
 			continue
 		}
 		c = p.peek(0)
-		p.pos++
+		p.skip(1)
 		base, most := 0, 0
 		switch c {
 		case 'n':
@@ -224,7 +224,7 @@ func (p *parser) ansi() string {
 		case 'u':
 			base, most = 16, 4
 		case '0', '1', '2', '3', '4', '5', '6', '7':
-			p.pos--
+			p.pos-- // the digit itself
 			base, most = 8, 3
 		}
 		if base == 0 {
@@ -239,7 +239,7 @@ func (p *parser) ansi() string {
 			n++
 		}
 		value, _ := strconv.ParseUint(p.src[p.pos:p.pos+n], base, 32)
-		p.pos += n
+		p.skip(n)
 		if value != 0 {
 			b = utf8.AppendRune(b, rune(value))
 		}
