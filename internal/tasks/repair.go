@@ -56,7 +56,7 @@ func (s Snapshot) mend(data []byte, said []Problem) (list *List, all []Problem, 
 	if stories == nil || stories.kind != array {
 		return nil, said, false
 	}
-	s.shape(doc)
+	said = join(said, s.shape(doc))
 	const rounds = 4
 	for round := range rounds {
 		list, problems := s.Verify(doc.bytes())

@@ -2,8 +2,8 @@ package tasks
 
 // shape makes a file follow the schema, dependencies apart: what is wrong is put
 // back, elements that are no story are left out, and stories that disappeared
-// before they were done stand where they stood.
-func (s Snapshot) shape(doc *document) {
+// before they were done stand where they stood. Those are said.
+func (s Snapshot) shape(doc *document) []Problem {
 	root := &doc.root
 	was := &s.list.doc.root
 	top := listRules()
@@ -32,7 +32,15 @@ func (s Snapshot) shape(doc *document) {
 		}
 	}
 	stories.items = kept
-	s.restore(stories, func(was *Story) bool { return !was.done(s.Rules) })
+	var lost Problems
+	s.restore(stories, func(was *Story) bool {
+		if was.done(s.Rules) {
+			return false
+		}
+		lost.add(s.lost(was))
+		return true
+	})
+	return lost.all()
 }
 
 // follows says that an object has the fields it has to have.

@@ -206,11 +206,16 @@ func (t *transitions) gone() {
 		if was.done(t.Rules) || there[was.ID] {
 			continue
 		}
-		text := "Story %s was removed or renamed, but is not approved. Keep it with its id; what it leaves over can become new stories."
-		if t.Rules.SkipReview {
-			text = "Story %s was removed or renamed, but does not pass. Keep it with its id; what it leaves over can become new stories."
-		}
-		id := visible(was.ID)
-		t.found.add(Problem{Kind: Transition, Story: id, index: -1, Text: fmt.Sprintf(text, id)})
+		t.found.add(t.lost(was))
 	}
+}
+
+// lost is a story that is not done and not there any more.
+func (s Snapshot) lost(was *Story) Problem {
+	text := "Story %s was removed or renamed, but is not approved. Keep it with its id; what it leaves over can become new stories."
+	if s.Rules.SkipReview {
+		text = "Story %s was removed or renamed, but does not pass. Keep it with its id; what it leaves over can become new stories."
+	}
+	id := visible(was.ID)
+	return Problem{Kind: Transition, Story: id, index: -1, Text: fmt.Sprintf(text, id)}
 }
