@@ -160,7 +160,7 @@ func (a *agent) rubbish(doc object) {
 // is not touched. 003-20, 003-21, 003-22
 func TestNoWayAroundReview(t *testing.T) {
 	t.Parallel()
-	sequences := 1500
+	sequences := 600
 	if testing.Short() || raceDetector {
 		sequences = 200
 	}

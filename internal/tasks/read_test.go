@@ -220,7 +220,7 @@ func TestReadManyProblems(t *testing.T) {
 	if !errors.As(err, &all) || len(all.List) != 50 {
 		t.Fatalf("%d problems", len(all.List))
 	}
-	if d := time.Since(start); d > 5*time.Second {
+	if d := time.Since(start); d > time.Minute {
 		t.Errorf("it took %s", d)
 	}
 }
