@@ -52,7 +52,7 @@ func (w *walk) expand(text string) string {
 		case part == "PWD" && w.cwd != "":
 			value, known = w.cwd, true
 		}
-		if b.Len() > 1<<16 {
+		if b.Len() > maxValue {
 			return b.String() // x=$x$x…
 		}
 		if known {

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -45,7 +46,9 @@ func (s scene) deletes(what place, why string) string {
 		targets = s.operands("")
 	case "mv":
 		if all := s.operands("-t -S --target-directory --suffix"); len(all) > 1 {
-			targets = all[:len(all)-1]
+			targets = slices.DeleteFunc(all[:len(all)-1], func(t string) bool {
+				return what == workspace && strings.ContainsAny(t, "*?") // a new folder for everything
+			})
 		}
 	case "find":
 		targets = s.findTargets(what)
@@ -86,7 +89,8 @@ func (s scene) findTargets(what place) []string {
 			if i+1 < len(s.args) && contains([]string{"rm", "/bin/rm", "shred", "unlink"}, s.args[i+1].text) {
 				deletes = true
 			}
-		case contains([]string{"-name", "-iname", "-path", "-ipath", "-regex", "-empty", "-mtime", "-mmin", "-size", "-newer"}, t):
+		case contains([]string{"-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-empty", "-mtime", "-mmin", "-atime", "-amin", "-ctime",
+			"-cmin", "-size", "-newer", "-newermt", "-xtype", "-user", "-group", "-perm", "-inum", "-samefile", "-lname"}, t), t == "l" && i > 0 && s.args[i-1].text == "-type":
 			filtered = true
 		}
 	}

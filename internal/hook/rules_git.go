@@ -3,6 +3,7 @@ package hook
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -194,6 +195,9 @@ var remoteHost = regexp.MustCompile(`(?i)^(?:(?:postgres(?:ql)?|mysql|redis|redi
 // dropping matches SQL that drops what holds all tables.
 var dropping = regexp.MustCompile(`(?i)\b(drop\s+(database|schema)|truncate\s+table|flushall|dropdatabase\(\))`)
 
+// wholeRepo matches the forge's own address of all that a repository is.
+var wholeRepo = regexp.MustCompile(`^/?(repos/[^/]+/[^/]+|orgs/[^/]+)/?$`)
+
 // destroysRemote finds what deletes things that other people use.
 func destroysRemote(s scene) string {
 	all := s.operands("-n --namespace --context --region --profile --project -p -h -U -u -d -P")
@@ -206,8 +210,9 @@ func destroysRemote(s scene) string {
 			return "deletes or closes something on the forge"
 		}
 		for i, a := range s.args {
-			if method := strings.TrimPrefix(a.text, "-X"); is("api") && (a.text == "-XDELETE" || (method == "" || a.text == "--method") && i+1 < len(s.args) && strings.EqualFold(s.args[i+1].text, "DELETE")) {
-				return "deletes something on the forge"
+			del := a.text == "-XDELETE" || a.text == "--method=DELETE" || a.text == "DELETE" && i > 0 && (s.args[i-1].text == "-X" || s.args[i-1].text == "--method")
+			if is("api") && del && slices.ContainsFunc(texts(s.args), wholeRepo.MatchString) {
+				return "deletes a repository or an organisation on the forge"
 			}
 		}
 	case "terraform", "tofu", "pulumi", "cdk", "serverless", "sls", "terragrunt":

@@ -47,19 +47,52 @@ func isNetwork(name string) bool {
 		"gist", "pastebinit", "transfer.sh", "croc", "wormhole", "magic-wormhole"}, name)
 }
 
-var localHost = regexp.MustCompile(`(?i)(^|[^a-z0-9.-])(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?|0\.0\.0\.0|host\.docker\.internal)([:/?]|$)`)
+// httpie matches its short form of this machine's addresses.
+var httpie = regexp.MustCompile(`^:\d*(/|$)`)
 
-func isLocal(text string) bool { return localHost.MatchString(text) }
+var localHost = regexp.MustCompile(`^(localhost|[a-z0-9-]+\.localhost|127\.\d+\.\d+\.\d+|::1|0\.0\.0\.0|host\.docker\.internal)$`)
 
-// local says that a call talks to this very machine, and to no other.
+// hostLike matches an address without a scheme. A file's name may look the same.
+var hostLike = regexp.MustCompile(`(?i)^([a-z0-9-]+\.)+([a-z]{2,}|\d+)(:\d+)?(/|$)`)
+
+// hostOf is the host of an address, with or without scheme, user, port and path.
+func hostOf(text string) string {
+	if _, after, ok := strings.Cut(text, "://"); ok {
+		text = after
+	}
+	if i := strings.IndexAny(text, "/?#"); i >= 0 {
+		text = text[:i]
+	}
+	text = strings.ToLower(text[strings.LastIndexByte(text, '@')+1:])
+	if strings.HasPrefix(text, "::1") {
+		return "::1"
+	}
+	if after, ok := strings.CutPrefix(text, "["); ok {
+		text, _, _ = strings.Cut(after, "]")
+		return text
+	}
+	text, _, _ = strings.Cut(text, ":")
+	return text
+}
+
+// isLocal says that an address is this machine's.
+func isLocal(text string) bool { return localHost.MatchString(hostOf(text)) }
+
+// local says that a call talks to this very machine, or to a service next door
+// whose name has no dot, and to no other.
 func (c call) local() bool {
 	local := false
 	for _, a := range c.args {
+		t := a.text
+		host := hostOf(t)
 		switch {
-		case isLocal(a.text) && !strings.Contains(a.text, "@"):
+		case strings.HasPrefix(t, "-") || strings.HasPrefix(t, "@"):
+		case isLocal(t), httpie.MatchString(t) && (c.name == "http" || c.name == "xh"):
 			local = true
-		case strings.Contains(a.text, "://"):
+		case strings.Contains(t, "://") && (strings.ContainsAny(host, ".:") || strings.Contains(host, mark) || host == ""), hostLike.MatchString(t):
 			return false
+		case strings.Contains(t, "://"):
+			local = true
 		}
 	}
 	return local

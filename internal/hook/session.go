@@ -123,6 +123,7 @@ func (f StopFacts) session(in Input, problems []string) Answer {
 		warnings = append(warnings, clean("transcript: "+err.Error(), 500))
 		if in.LastAssistantMessage == "" {
 			// Nothing at all to judge by: a loop must not go on blindly.
+			f.log(Entry{Iteration: s.Iteration + 1, Promise: "missing", Why: "there is nothing to judge by; the stop was approved"})
 			return Answer{Warnings: append(warnings, "the stop is approved without any evidence")}
 		}
 	}

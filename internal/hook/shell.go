@@ -143,7 +143,7 @@ func (p *parser) blanks() {
 
 func reserved(s string) bool {
 	switch s {
-	case "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "esac", "!", "time", "coproc":
+	case "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "esac", "!", "coproc":
 		return true
 	}
 	return false

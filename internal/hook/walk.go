@@ -50,8 +50,12 @@ type walk struct {
 	remotes map[string]bool
 }
 
-// maxCalls bounds how many commands of one script are judged.
-const maxCalls = 5000
+// maxCalls bounds how many commands of one script are judged, and maxValue the
+// bytes of a variable that is filled in.
+const (
+	maxCalls = 5000
+	maxValue = 16 << 10
+)
 
 func (w *walk) run(s script) {
 	for _, p := range s {
@@ -79,7 +83,7 @@ func (w *walk) pipeline(p pipeline) [][]call {
 			if c.judged && len(stages) == 1 {
 				continue
 			}
-			if w.calls++; w.calls > maxCalls || w.judge(scene{call: c, walk: w, stage: i, pipe: stages}) {
+			if w.calls += 1 + len(c.args)/10; w.calls > maxCalls || w.judge(scene{call: c, walk: w, stage: i, pipe: stages}) {
 				return nil
 			}
 			w.inner(c)
@@ -137,7 +141,7 @@ func (w *walk) flatten(c command, before []call) []call {
 	for _, word := range c.words {
 		text := w.expand(word.text)
 		if name, value, ok := strings.Cut(text, "="); ok && assigning && name != "" && isName(name) {
-			if !strings.Contains(value, mark) && len(w.vars) < 1000 {
+			if !strings.Contains(value, mark) && len(value) <= maxValue && len(w.vars) < 1000 {
 				w.vars[name] = value
 			} else {
 				delete(w.vars, name)
@@ -210,14 +214,14 @@ func (w *walk) inner(c call) {
 	switch {
 	case c.name == "eval":
 		code = strings.Join(texts(c.args), " ")
-	case isShell(c.name):
+	case isShell(c.name) || c.name == "su" || c.name == "runuser":
 		for i, a := range c.args {
 			if strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "--") && strings.HasSuffix(a.text, "c") && i+1 < len(c.args) {
 				code = c.args[i+1].text
 				break
 			}
 		}
-		if code == "" && scriptArg(c.args) == "" {
+		if code == "" && isShell(c.name) && scriptArg(c.args) == "" {
 			code = c.input
 		}
 	case c.name == "find":
@@ -247,6 +251,9 @@ func (w *walk) exec(c call) {
 				break
 			}
 			args = append(args, b)
+		}
+		if w.calls += 1 + len(args)/10; w.calls > maxCalls || w.found != nil {
+			return
 		}
 		if len(args) == 0 || w.depth >= maxDepth {
 			continue
