@@ -189,5 +189,6 @@ func Evasions() []Evasion {
 		{"while :; do nohup sleep 99 & done", "loops that fill the process table look like any loop"},
 		{"ps aux | awk '{print $2}' | xargs kill -9", "numbers that only the shell knows"},
 		{strings.Repeat("$(", maxDepth+1) + "rm -rf /" + strings.Repeat(")", maxDepth+1), "what is nested deeper than twelve levels is not read"},
+		{strings.Repeat("a;", maxCalls+1) + "rm -rf /", "what comes after five thousand commands is not read"},
 	}
 }
