@@ -26,7 +26,7 @@ E2E_RUN        ?= .
 PLATFORMS       = linux/amd64 linux/arm64 darwin/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test vet cross lint e2e bench image fmt clean
+.PHONY: help build demo test race vet cross lint e2e bench image fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,9 +37,16 @@ build: ## the binary, as ./ralph
 demo: ## the whole pipeline on this machine, with Go and git only
 	$(GO) run ./cmd/ralph demo
 
-test: vet cross ## vet, cross-compile, unit tests with the race detector (Go and git only)
+# The scripts of cmd/ralph start hundreds of processes, mostly to wait for them:
+# many at a time, and without the detector, which makes each start three times
+# as dear. `make race` has it.
+test: vet cross ## vet, cross-compile, all tests, the packages' with the race detector (Go and git only)
 	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
-	$(GO) test $(RACE) -shuffle=on ./...
+	$(GO) test $(RACE) -shuffle=on $$($(GO) list ./... | grep -v /cmd/ralph$$)
+	$(GO) test -shuffle=on -parallel 8 ./cmd/ralph
+
+race: ## the tests of the command with the race detector
+	$(GO) test $(RACE) -shuffle=on -parallel 8 ./cmd/ralph
 
 vet:
 	$(GO) vet ./...

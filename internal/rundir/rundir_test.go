@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func open(t *testing.T, workspace string) *Dir {
@@ -383,14 +384,27 @@ func TestLock(t *testing.T) {
 	wantError(t, "Lock() without lock file", err, "another ralph", "is working in this folder")
 
 	release()
-	again, err := second.Lock()
-	if err != nil {
-		t.Fatalf("Lock() after release = %v", err)
-	}
+	again := lockSoon(t, second)
 	again()
-	if _, err := first.Lock(); err != nil {
-		t.Errorf("Lock() after the second release = %v", err)
+	lockSoon(t, first)
+}
+
+// lockSoon takes a lock that was released. A child that another test is starting
+// holds every descriptor of ours until its exec.
+func lockSoon(t *testing.T, d *Dir) (release func()) {
+	t.Helper()
+	for range 200 {
+		release, err := d.Lock()
+		if err == nil {
+			return release
+		}
+		if !errors.Is(err, ErrLocked) {
+			t.Fatalf("Lock() after a release = %v", err)
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
+	t.Fatal("Lock() after a release = still locked")
+	return nil
 }
 
 // holdLock names the variable that makes the test binary a holder of the lock
