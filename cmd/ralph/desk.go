@@ -159,8 +159,8 @@ type promptCmd struct {
 }
 
 const templateHelp = `
-The template is prompts/%[1]s.md and the configuration is config, beside the ralph binary when that lies in the project,
-else in .ralph; 'ralph init --preset ralph-loop' writes both. Without a template there is a built-in one. The folder of
+The template is prompts/%[1]s.md and the configuration is config, beside the ralph binary when that lies in the project
+and has a config or prompts beside it, else in .ralph; 'ralph init --preset ralph-loop' writes both. Without a template there is a built-in one. The folder of
 specifications, specs unless the configuration says otherwise, must exist. The agent commits. The session log is in logs/ there.`
 
 // Help is shown below the flags.

@@ -50,6 +50,7 @@ type job struct {
 	start    repo.Start
 	tasks    *taskdir.Dir // nil: the agent speaks by its words only
 	folder   string       // of the last run in it, by name
+	outside  string       // the task folder, when the run's files lie there and not in the workspace
 	// defaultBranch is the forge's word; empty when it was not asked.
 	defaultBranch string
 	attached      taskFile

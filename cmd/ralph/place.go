@@ -53,11 +53,11 @@ func (j *job) openWorkspace(ctx context.Context) error {
 			return err
 		}
 	}
-	if j.files, err = rundir.Open(j.place(), owner); err != nil {
+	if j.files, err = j.openRunFolder(owner); err != nil {
 		return invalid(err)
 	}
 	j.afterwards(func() { _ = j.files.Close() })
-	release, err := j.files.Lock()
+	release, err := j.lock(owner)
 	if err != nil {
 		return invalid(err)
 	}
@@ -86,11 +86,42 @@ func (j *job) openWorkspace(ctx context.Context) error {
 	return nil
 }
 
-// place is the folder whose .ralph holds the run's files and its lock. Several
-// tasks of one project may be supervised at a time, each in its own folder.
+// openRunFolder opens the .ralph that holds the run's files and its lock. Several
+// tasks of one project may be supervised at a time, each in its own folder; a
+// task folder in the workspace is named from there.
+func (j *job) openRunFolder(owner rundir.Owner) (*rundir.Dir, error) {
+	if j.tasks == nil || j.publishes() {
+		return rundir.Open(j.workspace, owner)
+	}
+	top, err := filepath.EvalSymlinks(j.workspace)
+	if err != nil {
+		return nil, err
+	}
+	rel, err := filepath.Rel(top, j.tasks.Path())
+	if err != nil || !filepath.IsLocal(rel) {
+		j.outside = j.tasks.Path()
+		return rundir.Open(j.tasks.Path(), owner)
+	}
+	return rundir.OpenFolder(j.workspace, path.Join(filepath.ToSlash(rel), rundir.Name), rundir.RunFiles(), owner)
+}
+
+// lock takes the workspace, or the task folder, for this run alone.
+func (j *job) lock(owner rundir.Owner) (release func(), err error) {
+	if j.tasks == nil || j.publishes() {
+		return j.files.Lock()
+	}
+	task, err := rundir.Open(j.tasks.Path(), owner)
+	if err != nil {
+		return nil, err
+	}
+	j.afterwards(func() { _ = task.Close() })
+	return task.Lock()
+}
+
+// place is the folder from which the run's files are named.
 func (j *job) place() string {
-	if j.tasks != nil && !j.publishes() {
-		return j.tasks.Path()
+	if j.outside != "" {
+		return j.outside
 	}
 	return j.workspace
 }

@@ -236,9 +236,9 @@ func untilCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("%s never came", strings.Join(args, " "))
 }
 
-// signal NAME: sends SIGINT, SIGTERM or SIGKILL to the background command.
+// signal NAME: sends SIGINT, SIGTERM, SIGHUP or SIGKILL to the background command.
 func signalCommand(ts *testscript.TestScript, neg bool, args []string) {
-	sig := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[args[0]]
+	sig := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP}[args[0]]
 	for _, c := range ts.BackgroundCmds() {
 		ts.Check(c.Process.Signal(sig))
 	}

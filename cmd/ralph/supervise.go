@@ -204,7 +204,9 @@ func (j *job) postEnd() {
 	switch j.report.Outcome {
 	case ralph.Completed:
 		m.Type, m.Body = taskdir.Info, doneText
-		if n > 0 && j.report.Iterations[n-1].Last().Outlived {
+		if j.cfg.Completion.Kind != ralph.CompletionDoneFile {
+			m.Body = "task completed"
+		} else if n > 0 && j.report.Iterations[n-1].Last().Outlived {
 			m.Body = "task completed (DONE marker present, active children ended after the wait)"
 		}
 		_ = j.tasks.Fact(now, fmt.Sprintf("%s, runs: %d", m.Body, n))

@@ -33,7 +33,8 @@ type Config struct {
 
 	Agent        string   // "claude", "codex", "amp", "cline" or "text"
 	AgentCommand []string // the program and its first arguments; empty: the agent's own default
-	// CommandFromFile says that AgentCommand came from a file of the repository.
+	// CommandFromFile says that AgentCommand came from a file of the repository,
+	// where there are walls unless somebody decides otherwise.
 	CommandFromFile bool
 	AgentArgs       []string // appended to the agent's arguments
 	AgentExact      bool     // AgentExactArgs are all arguments of the agent, even when there are none

@@ -93,7 +93,6 @@ func (l *loader) values() map[string]value {
 // distrust refuses what a file of the repository must not decide where there are
 // walls: the agent of an earlier step may have written it.
 func (l *loader) distrust(values, defaults map[string]value) {
-	l.c.CommandFromFile = values["agent-command"].from == fromFile
 	level := func(v value) int {
 		return slices.Index([]string{string(IsolationOff), string(IsolationAuto), string(IsolationStrict)}, strings.ToLower(strings.TrimSpace(v.text)))
 	}
@@ -101,6 +100,7 @@ func (l *loader) distrust(values, defaults map[string]value) {
 	if usual <= 0 {
 		return // no walls to keep
 	}
+	l.c.CommandFromFile = values["agent-command"].from == fromFile
 	const cure = "the agent may have written the file: give it as an input of the workflow, or as a flag"
 	if v := values["isolation"]; v.from == fromFile && level(v) >= 0 && level(v) < usual {
 		l.report(v.where, "a file can only make it stricter than %s; %s", defaults["isolation"].text, cure)

@@ -134,10 +134,12 @@ func (l *loader) validateSupervision(values map[string]value) {
 
 // nameLike is what an input is called where v was given.
 func nameLike(input string, v value) string {
-	switch v.kind {
-	case shellFile:
+	switch {
+	case v.from == fromFlag:
+		return "--" + input
+	case v.kind == shellFile:
 		return shellKey(input)
-	case settingsFile:
+	case v.kind == settingsFile:
 		return settingsKey(input)
 	}
 	return input

@@ -72,8 +72,8 @@ func TestSupervise(t *testing.T) {
 		{"exit 0 is no stop", []step{{}}, &box{done: after(3)}, nil, 100, ralph.Completed, 3, 2 * time.Second, ""},                                  // 002-02, 002-11
 		{"eventual success whatever the exit code", []step{{fail: crash}}, &box{done: after(4)}, nil, 100, ralph.Completed, 4, 3 * time.Second, ""}, // 002-10
 		{"a wrong key restarts, too", []step{{fail: &ralph.Failure{Kind: ralph.FailureAuth}}}, &box{done: after(2)}, nil, 100, ralph.Completed, 2, time.Second, ""},
-		{"max restarts", []step{{fail: crash}}, &box{}, nil, 7, ralph.MaxIterations, 7, 6 * time.Second, "max restarts exceeded: the agent was started 7 times"}, // 002-09
-		{"waiting", []step{{fail: crash}}, &box{waits: true}, nil, 100, ralph.Waiting, 1, 0, "a person"},                                                         // 002-16
+		{"max restarts", []step{{fail: crash}}, &box{}, nil, 7, ralph.MaxIterations, 7, 6 * time.Second, "max restarts exceeded: the task is not marked as done after 7 of 7"}, // 002-09
+		{"waiting", []step{{fail: crash}}, &box{waits: true}, nil, 100, ralph.Waiting, 1, 0, "a person"},                                                                       // 002-16
 		{"done wins over waiting", []step{{}}, &box{waits: true, done: after(1)}, nil, 100, ralph.Completed, 1, 0, ""},
 		{"a folder in its place", []step{{}}, &box{err: errors.New("DONE is a directory")}, nil, 100, ralph.Invalid, 0, 0, "DONE is a directory"}, // 002-06
 		{"fatal", []step{{err: errors.New("not found")}}, &box{}, nil, 100, ralph.Invalid, 0, 0, "not found"},                                     // 002-18

@@ -87,7 +87,7 @@ func (l *Loop) Run(ctx context.Context, baseline []Verdict) Report {
 	}
 	// SCM tasks leave the work in the workspace, which a desk still has.
 	if r.undelivered != nil {
-		r.report.Reason = fmt.Sprintf("%s, but the SCM tasks failed: %v", r.report.Reason, r.undelivered)
+		r.report.Reason = fmt.Sprintf("%s; the SCM tasks failed: %v", r.report.Reason, r.undelivered)
 		if end.outcome != Interrupted && end.outcome != Deadline {
 			r.report.Outcome = GitFailed
 		}
@@ -156,7 +156,7 @@ func (r *run) loop(ctx, bounded context.Context) ending {
 	}
 	// A budget that was used up by the last iteration is no news any more.
 	if r.byMail() {
-		return ending{MaxIterations, fmt.Sprintf("max restarts exceeded: the agent was started %d times, and the task is not marked as done", limit)} // 002-09
+		return ending{MaxIterations, fmt.Sprintf("max restarts exceeded: the task is not marked as done after %d of %d", limit, limit)} // 002-09
 	}
 	return ending{MaxIterations, fmt.Sprintf("max-iterations %d is reached and the work is not done", limit)}
 }
@@ -229,10 +229,11 @@ func (r *run) iterate(ctx, bounded context.Context, n int) (it Iteration, end *e
 	if end == nil && ok && it.Passed() && !r.stopped() {
 		delivered = r.deliver(bounded, &it)
 	}
-	it.Rejection = r.judge(it, ok, delivered)
+	stopped := r.stopped() // perhaps before every guardrail had its say
+	it.Rejection = r.judge(it, ok, delivered, stopped)
 	switch {
 	case end != nil:
-	case r.stopped(): // perhaps before every guardrail had its say
+	case stopped:
 		end = &ending{Interrupted, stopReason}
 	case it.Rejection == NotRejected:
 		end = &ending{Completed, completedReason(n)}
@@ -260,13 +261,13 @@ func completedReason(n int) string {
 
 // judge is the one order of checks: the turn itself, guardrails, delivery,
 // evidence, completion. 001-26, 002-10, 003-09, 004-05
-func (r *run) judge(it Iteration, ok, delivered bool) Rejection {
+func (r *run) judge(it Iteration, ok, delivered, stopped bool) Rejection {
 	switch {
 	case !ok:
 		return RejectedTurn
 	case !it.Passed():
 		return RejectedGuardrails
-	case len(it.Verdicts) < len(r.Guardrails), r.SCM != nil && r.stopped():
+	case stopped, len(it.Verdicts) < len(r.Guardrails):
 		return RejectedStopped
 	case !delivered:
 		return RejectedSCM

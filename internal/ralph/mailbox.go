@@ -65,6 +65,7 @@ func (r *run) alreadyDone(ctx context.Context) *ending {
 	}
 	switch {
 	case len(failed(verdicts)) > 0 || len(verdicts) < len(r.Guardrails):
+		r.emit(Event{Kind: EventWarning, Text: "The task was marked as done, and guardrails failed: the mark is taken back.", Iteration: n})
 		return r.withdraw()
 	case n == 0:
 		return &ending{Completed, "the task was marked as done before the first iteration"}
