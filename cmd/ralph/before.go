@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/org/ralph-action/internal/guard"
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// checkConfiguration says what is wrong with what was asked for, and what is only
+// unwise.
+func (j *job) checkConfiguration() error {
+	for _, w := range j.cfg.Warnings {
+		j.note(w)
+		j.out.warn(w)
+	}
+	switch {
+	case j.wrong != nil:
+		return invalid(j.wrong)
+	case j.cfg.PromptInvalid != "":
+		return &stopped{ralph.PromptInvalid, errors.New(j.cfg.PromptInvalid)}
+	}
+	return nil
+}
+
+// checkPlanAtDesk finds a missing plan before anything else is done, where no
+// branch can bring it.
+func (j *job) checkPlanAtDesk() error {
+	if j.publishes() {
+		return nil
+	}
+	return j.checkPlan()
+}
+
+// checkPlan wants a plan before the agent builds. 000-11
+func (j *job) checkPlan() error {
+	if j.cfg.Mode != "build" {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Join(j.workspace, filepath.FromSlash(j.cfg.PlanFile))); err != nil || info.IsDir() {
+		return &stopped{ralph.PlanMissing, errors.New("Implementation plan not found. Run 'ralph plan' first.")} //nolint:revive,staticcheck // the text is a contract
+	}
+	return nil
+}
+
+func (j *job) runBaseline(ctx context.Context) error {
+	if len(j.cfg.Guardrails) > 0 && j.cfg.Baseline {
+		end := j.out.section("Guardrails on the untouched tree")
+		j.baseline = (&ralph.Loop{Guardrails: j.guardrails(), Emit: j.emit, Stop: j.halt}).Baseline(ctx)
+		end()
+		j.report.Baseline = j.baseline
+		if err := guard.Broken(j.baseline); err != nil {
+			return invalid(err)
+		}
+	}
+	if j.repo == nil || len(j.baseline) == 0 && len(j.cfg.Setup) == 0 && len(j.cfg.AgentCommand) > 0 {
+		return nil // nothing is published, or nothing has run in the workspace since it was looked at
+	}
+	// What setup, guardrails and the question for the agent's version left behind
+	// is no work of the agent.
+	return invalid(j.repo.Mark(ctx))
+}
+
+func (j *job) runSetup(ctx context.Context) error {
+	if len(j.cfg.Setup) == 0 {
+		return nil
+	}
+	defer j.out.section("Setup")()
+	for _, command := range j.cfg.Setup {
+		if j.halted() {
+			return errHalted
+		}
+		j.out.say("› " + command)
+		show := j.out.guest()
+		w := j.redact.Writer(show)
+		exit, err := j.children.Run(ctx, proc.Command{
+			Argv: []string{"sh", "-c", command}, Dir: j.dir(), Env: j.guestEnv(nil), Stdout: w, Stderr: w,
+			Limits: proc.Limits{Time: setupTimeout, OutputBytes: maxOutput},
+		})
+		_ = errors.Join(w.Close(), show.Close()) // they show; they decide nothing
+		switch {
+		case err != nil:
+			return invalid(fmt.Errorf("setup %q cannot be started: %w", command, err))
+		case exit.Why != proc.Exited:
+			return invalid(fmt.Errorf("setup %q was ended: %s", command, exit.Why))
+		case exit.Code != 0:
+			return invalid(fmt.Errorf("setup %q failed with exit code %d", command, exit.Code))
+		}
+	}
+	return nil
+}

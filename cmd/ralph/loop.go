@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/guard"
+	"github.com/org/ralph-action/internal/prompt"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report"
+)
+
+// loop asks the agent until an outcome.
+func (j *job) loop(ctx context.Context) {
+	l := ralph.Loop{
+		Agent:      lean{j.agent},
+		Workspace:  j.loopWorkspace(),
+		Guardrails: j.guardrails(),
+		SCM:        j.scm(),
+		Ready:      j.ready,
+		Prompt: prompt.Builder{
+			Task: j.task, Completion: j.cfg.Completion, Variables: j.cfg.Variables,
+			Count: j.cfg.IterationCount && j.cfg.MaxIterations > 0, Bare: !j.cfg.CompletionRule,
+		}.Build,
+		Policy: ralph.Policy{
+			Completion: j.cfg.Completion, MaxIterations: j.cfg.MaxIterations, MinToolCalls: j.cfg.MinToolCalls,
+			OnAgentError: j.cfg.OnAgentError, MaxRetries: j.cfg.MaxRetries, RetryDelay: j.cfg.RetryDelay, Delay: j.cfg.Delay,
+			StallLimit: j.cfg.StallLimit, Salvage: salvage,
+			Checkpoint: j.cfg.Commit != config.CommitAtEnd, CheckpointAtEnd: j.cfg.Commit == config.CommitAtEnd,
+		},
+		Budget: ralph.Budget{Cost: j.cfg.MaxCost, Tokens: j.cfg.MaxTokens, Until: j.until()},
+		Emit:   j.emit,
+		Stop:   j.halt,
+	}
+	if j.tasks != nil {
+		l.Mailbox = mailbox{j.tasks, j.redact.Text}
+	}
+	r := l.Run(ctx, j.baseline)
+	j.report.Outcome, j.report.Reason = r.Outcome, r.Reason
+	j.report.Iterations, j.report.Baseline, j.report.Budget = r.Iterations, r.Baseline, r.Budget
+	for _, it := range r.Iterations {
+		for _, note := range it.Change.Notes {
+			j.note(note)
+		}
+	}
+}
+
+// ready is asked before each iteration.
+func (j *job) ready() error {
+	var missing *stopped
+	if err := j.checkPlan(); errors.As(err, &missing) {
+		return &ralph.Refusal{Outcome: missing.outcome, Err: missing.err}
+	}
+	return nil
+}
+
+// note keeps what a user should know, once.
+func (j *job) note(text string) {
+	if !slices.Contains(j.report.Notes, text) {
+		j.report.Notes = append(j.report.Notes, text)
+	}
+}
+
+// emit shows an event and writes it into the session log.
+func (j *job) emit(e ralph.Event) {
+	if j.verbose != nil {
+		for _, line := range j.verbose.Lines(e) {
+			j.out.aside(line)
+		}
+	}
+	j.out.event(e)
+	j.post(e)
+	if e.Kind == ralph.EventNotice {
+		j.note(e.Text)
+	}
+	switch e.Kind {
+	case ralph.EventIterationStart:
+		j.log(report.SessionHeader(e.Iteration, j.cfg.Mode, e.At))
+	case ralph.EventIterationEnd:
+		if e.Record != nil {
+			j.log(report.SessionFooter(*e.Record))
+		}
+	case ralph.EventRetry: // 000-38
+		j.log(report.SessionRetry(e.Text))
+	}
+}
+
+// log writes lines of ours, which begin on a line of their own. A full disk must
+// not end the run.
+func (j *job) log(text string) {
+	if j.session == nil {
+		return
+	}
+	if j.session.midLine() {
+		text = "\n" + text
+	}
+	_, _ = io.WriteString(j.session, j.redact.Text(text))
+}
+
+// taskFile is what a prompt file held.
+type taskFile struct {
+	text string
+	err  error
+}
+
+// task is asked for every iteration: a prompt file may be edited meanwhile. The
+// branch of an earlier run may hold an older task, or none: what the file was
+// when the branch was attached is no edit, and the task read before stands.
+func (j *job) task() (string, error) {
+	if j.cfg.PromptFile == "" {
+		return j.cfg.Prompt, nil
+	}
+	text, err := j.cfg.Task(j.workspace)
+	if text == j.attached.text && (err == nil) == (j.attached.err == nil) {
+		return j.cfg.Prompt, nil
+	}
+	return text, err
+}
+
+func (j *job) guardrails() []ralph.Guardrail {
+	specs := make([]guard.Spec, len(j.cfg.Guardrails))
+	for i, g := range j.cfg.Guardrails {
+		specs[i] = guard.Spec{Command: g.Command, Action: g.FailAction, Hint: g.Hint, Timeout: g.Timeout, OnChanges: g.When == config.OnChanges}
+	}
+	return guard.New(specs, guard.Setting{
+		Process: j.children, Dir: j.dir(), Env: j.guestEnv(nil), Files: j.files, Redact: j.redact,
+		OutputBytes: maxOutput, Show: j.out.guest, Tree: j.tree, ToWorkspace: j.toRunFiles(), Truncate: j.cfg.TruncateChars,
+	})
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/org/ralph-action/internal/sandbox"
+)
+
+// temp is where the private files of a run lie: home, tmp and index are the
+// guest's, store is ours.
+type temp struct {
+	root, home, tmp, index, store string
+	keep                          bool // the store holds what exists nowhere else
+}
+
+func (j *job) removeTemp() {
+	if !j.temp.keep {
+		_ = os.RemoveAll(j.temp.root)
+		return
+	}
+	for _, dir := range []string{j.temp.home, j.temp.tmp, j.temp.index} {
+		_ = os.RemoveAll(dir)
+	}
+}
+
+// newTemp makes the private folders below dir.
+func newTemp(dir string, guest sandbox.Identity) (t temp, err error) {
+	if t.root, err = os.MkdirTemp(dir, "ralph-"); err != nil {
+		return t, err
+	}
+	guests := []*string{&t.home, &t.tmp, &t.index}
+	for i, dir := range append(guests, &t.store) {
+		*dir = filepath.Join(t.root, []string{"home", "tmp", "index", "store"}[i])
+		err = errors.Join(err, os.Mkdir(*dir, 0o700))
+	}
+	err = errors.Join(err, os.Chmod(t.root, 0o711)) // #nosec G302 -- the guest walks through it to its own folders
+	if !guest.IsZero() {
+		for _, dir := range guests {
+			err = errors.Join(err, os.Chown(*dir, guest.UID, guest.GID))
+		}
+	}
+	return t, err
+}
