@@ -88,3 +88,22 @@ func TestAFailingTaskInALoop(t *testing.T) {
 		t.Errorf("the agent was told %q", told)
 	}
 }
+
+// Finished work is not left lying because the budget was spent on it: nobody is
+// asked, and the commit says which iteration it is of.
+func TestSpentBudgetStillCommits(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "", "commit", "push")
+	agent := &writer{desk: d}
+	loop := ralph.Loop{
+		Agent: agent, SCM: scm.New(d.Options), Budget: ralph.Budget{Cost: 10},
+		Prompt: func(ralph.Ask) (ralph.Prompt, error) { return ralph.Prompt{Text: "work"}, nil },
+		Policy: ralph.Policy{Completion: ralph.Completion{Kind: ralph.CompletionResponse, Token: "DONE"}, MaxIterations: 5},
+	}
+	if r := loop.Run(t.Context(), nil); r.Outcome != ralph.Completed || len(agent.asked) != 1 {
+		t.Errorf("Run() = %s (%s), asked %q; want completed, and the work asked for only", r.Outcome, r.Reason, agent.asked)
+	}
+	if log := d.git("log", "--format=%s", "origin/main"); log != "ralph: iteration 1\nstart\n" {
+		t.Errorf("origin has %q, want the work", log)
+	}
+}
