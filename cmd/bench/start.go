@@ -112,6 +112,6 @@ func (b *bench) start(ctx context.Context) ([]row, error) {
 
 // run is one `ralph run` of one iteration with a text agent.
 func (b *bench) run(ctx context.Context, dir, agent string, more ...string) *exec.Cmd {
-	argv := []string{b.ralph, "run", "--prompt", "Say that you work.", "--agent", "text", "--agent-command", agent, "--max-iterations", "1", "--min-tool-calls", "0"}
+	argv := []string{b.ralph, "run", "--prompt", "Say that you work.", "--agent", "text", "--agent-command", agent, "--max-iterations", "1", "--on-incomplete", "succeed"}
 	return b.command(ctx, dir, append(argv, more...)...)
 }

@@ -43,7 +43,7 @@ func (b *bench) stream(ctx context.Context) ([]row, error) {
 		}
 		var ourPeaks, guardPeaks, theirPeaks, ourCPU, theirCPU []float64
 		ours := func() (float64, error) {
-			cmd := b.command(ctx, dir, b.ralph, "run", "--prompt", "Read.", "--agent", "claude", "--agent-command", agent, "--max-iterations", "1", "--isolation", "off")
+			cmd := b.command(ctx, dir, b.ralph, "run", "--prompt", "Read.", "--agent", "claude", "--agent-command", agent, "--max-iterations", "1", "--on-incomplete", "succeed")
 			cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "ANTHROPIC_API_KEY=sk-ant-0123456789abcdef")
 			u, err := watched(cmd, "")
 			ourPeaks, guardPeaks, ourCPU = append(ourPeaks, u.peak), append(guardPeaks, u.childPeak), append(ourCPU, u.cpu.Seconds())

@@ -77,12 +77,11 @@ func (a *app) main() (code int) {
 		}
 	}()
 	var cli commands
-	for mode, desk := range map[string]*deskFlags{
-		"run": &cli.Run.deskFlags, "plan": &cli.Plan.deskFlags, "build": &cli.Build.deskFlags, "prompt": &cli.Prompt.deskFlags, "supervise": &cli.Supervise.deskFlags,
-	} {
-		desk.flags = config.NewFlags(a.deskDefaults(mode))
-		desk.Plugins = kong.Plugins{desk.flags.Target()}
+	args := a.args
+	if len(args) > 0 && args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help")
 	}
+	cli.arm(a, args)
 	parser, err := kong.New(&cli,
 		kong.Name("ralph"),
 		kong.Description("Runs a coding agent in a loop, checks every iteration, and says honestly what happened."),
@@ -96,10 +95,6 @@ func (a *app) main() (code int) {
 		fmt.Fprintln(a.stderr, "ralph:", err)
 		return ralph.Invalid.ExitCode(false)
 	}
-	args := a.args
-	if len(args) > 0 && args[0] == "help" {
-		args = append(slices.Clone(args[1:]), "--help")
-	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
 		fmt.Fprintf(a.stderr, "ralph: %s\n", misuse(err))
@@ -111,6 +106,25 @@ func (a *app) main() (code int) {
 		return ralph.Invalid.ExitCode(false)
 	}
 	return int(done)
+}
+
+// arm gives the table's flags to the command that args choose. There are many,
+// and they are made by reflection: for every command that would take longer than
+// to start the agent.
+func (c *commands) arm(a *app, args []string) {
+	desks := map[string]*deskFlags{
+		"run": &c.Run.deskFlags, "plan": &c.Plan.deskFlags, "build": &c.Build.deskFlags, "prompt": &c.Prompt.deskFlags, "supervise": &c.Supervise.deskFlags,
+	}
+	mode := "run" // the default command, whose flags need no name in front
+	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
+		mode = args[0]
+	}
+	desk, loops := desks[mode]
+	if !loops {
+		return
+	}
+	desk.flags = config.NewFlags(a.deskDefaults(mode))
+	desk.Plugins = kong.Plugins{desk.flags.Target()}
 }
 
 // misuse says what is wrong with the command line, and where the right one is
