@@ -37,16 +37,18 @@ build: ## the binary, as ./ralph
 demo: ## the whole pipeline on this machine, with Go and git only
 	$(GO) run ./cmd/ralph demo
 
-# The scripts of cmd/ralph start hundreds of processes, mostly to wait for them:
-# many at a time, and without the detector, which makes each start three times
-# as dear. `make race` has it.
-test: vet cross ## vet, cross-compile, all tests, the packages' with the race detector (Go and git only)
-	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
-	$(GO) test $(RACE) -shuffle=on $$($(GO) list ./... | grep -v /cmd/ralph$$)
-	$(GO) test -shuffle=on -parallel 8 ./cmd/ralph
+# The detector makes each start of a process three times as dear, and finds
+# nothing where nothing runs at a time: packages of pure logic, and those whose
+# tests mostly start processes, have it in `make race` only.
+PLAIN = /(cmd/ralph|internal/(config|hook|report|scm|tasks))$$
 
-race: ## the tests of the command with the race detector
-	$(GO) test $(RACE) -shuffle=on -parallel 8 ./cmd/ralph
+test: vet cross ## vet, cross-compile, all tests, most with the race detector (Go and git only)
+	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
+	$(GO) test $(RACE) -shuffle=on -parallel 4 $$($(GO) list ./... | grep -Ev '$(PLAIN)')
+	$(GO) test -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
+
+race: ## the other tests with the race detector, too
+	$(GO) test $(RACE) -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
 
 vet:
 	$(GO) vet ./...
