@@ -55,6 +55,10 @@ type commands struct {
 	Build     buildCmd         `cmd:"" help:"Loop over the building prompt until the plan is carried out."`
 	Prompt    promptCmd        `cmd:"" help:"Loop over a prompt file of your own."`
 	Supervise superviseCmd     `cmd:"" help:"Restart a command until its task folder holds a file DONE."`
+	Tasks     tasksCmd         `cmd:"" help:"Task lists whose every story is reviewed with fresh eyes: set up, run, check, archive, split into jobs."`
+	Session   sessionCmd       `cmd:"" help:"Keep one agent session going until it says its promise."`
+	Cancel    cancelCmd        `cmd:"" help:"End the session loop of this project."`
+	Hook      hookCmd          `cmd:"" help:"Answer the hooks of an agent CLI: JSON in, JSON out."`
 	Init      initCmd          `cmd:"" help:"Set a project up: settings for 'ralph run', or files for 'ralph plan' and 'ralph build'."`
 	Demo      demoCmd          `cmd:"" help:"Show the whole pipeline on an embedded example: no key, no network, no Docker."`
 	DemoAgent demoAgentCmd     `cmd:"" hidden:""`

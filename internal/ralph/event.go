@@ -13,6 +13,7 @@ const (
 	EventToolEnd                        // a tool call ended: Tool, ToolID, Text is its output (bounded), IsError
 	EventTodo                           // the agent's own task list: Todos
 	EventProgress                       // a status message: Text
+	EventKept                           // the agent meant to be done, and its stop hook kept it going: Text says why
 	EventResult                         // the turn is over: Turn
 
 	EventPrompt         // a turn begins: Text is the prompt, Attempt

@@ -19,6 +19,13 @@ type Ask struct {
 	// Undelivered says why the previous iteration's SCM tasks failed; empty when
 	// they did not. Foreign text.
 	Undelivered string
+	// Resume is the session of the agent to go on in; empty: a new one.
+	Resume string
+	// Step is what the iteration is for, Settled what became of the one before.
+	// Verdicts is what every guardrail said last.
+	Step     Step
+	Settled  Settlement
+	Verdicts []Verdict
 }
 
 // Loop asks an agent again and again until the work is done or a limit is
@@ -29,6 +36,7 @@ type Loop struct {
 	Guardrails []Guardrail
 	SCM        SCM     // nil: nothing is delivered
 	Mailbox    Mailbox // nil: the agent speaks by its words only
+	Backlog    Backlog // nil: there is one task, and the agent says when it is done
 	// Ready is asked before each iteration; its error ends the run as that of
 	// Prompt does. nil: always.
 	Ready func() error
@@ -114,7 +122,8 @@ type run struct {
 	unsaved  error // the last snapshot or checkpoint failed
 	// undelivered is what the last SCM tasks failed with.
 	undelivered error
-	marks       marks // after the last turn
+	session     string // of the agent, to go on in; empty: the next turn begins one
+	marks       marks  // after the last turn
 	stall       stall
 }
 
@@ -135,13 +144,21 @@ func (r *run) loop(ctx, bounded context.Context) ending {
 		if end := r.alreadyDone(bounded); end != nil {
 			return *end
 		}
+		step, end := r.begin(n)
+		if end == nil {
+			end = r.allDone(step)
+		}
+		if end != nil {
+			return *end
+		}
 		if r.Ready != nil {
 			if err := r.Ready(); err != nil {
 				return *refused(err)
 			}
 		}
 		r.emit(Event{Kind: EventIterationStart, Iteration: n, Max: limit})
-		it, end := r.iterate(ctx, bounded, n)
+		it, end := r.iterate(ctx, bounded, n, step)
+		n += it.Rounds() - min(1, len(it.Turns)) // those that a stop hook began count, too
 		record := &it
 		if len(it.Turns) > 0 {
 			r.report.Iterations = append(r.report.Iterations, it)
@@ -208,17 +225,23 @@ func (l *Loop) stopped() bool {
 
 // iterate runs one iteration: turn, guardrails, delivery, completion,
 // checkpoint. An ending is returned when the run is over.
-func (r *run) iterate(ctx, bounded context.Context, n int) (it Iteration, end *ending) {
-	it = Iteration{Number: n, Started: time.Now()}
+func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iteration, end *ending) {
+	it = Iteration{Number: n, Started: time.Now(), Step: step}
 	defer func() { it.Duration = time.Since(it.Started) }()
 
 	detector, end := r.turns(ctx, bounded, &it)
 	shielded, done := r.shield(ctx)
 	defer done()
+	if wrong := r.settle(&it); end == nil { // a list half written by an agent that was killed is put back, too
+		end = wrong
+	}
 	before := r.snapshot(shielded, &it)
 	ok := len(it.Turns) > 0 && it.Last().Failure == nil
 	if end == nil && (ok || bounded.Err() == nil) {
 		it.Verdicts = append(it.Verdicts, r.check(bounded, n)...)
+		if wrong := r.settle(&it); end == nil {
+			end = wrong
+		}
 	}
 	it.Marker = ok && detector.Found()
 	if r.marks.speak() && end == nil && (r.byMail() || !it.Marker) {
@@ -241,6 +264,8 @@ func (r *run) iterate(ctx, bounded context.Context, n int) (it Iteration, end *e
 		end = &ending{Interrupted, "the run was cancelled"}
 	case bounded.Err() != nil:
 		end = &ending{Deadline, "the time of the run (max-duration) is used up"}
+	case r.stuckFor(it):
+		end = &ending{Stalled, stuckReason(it.Step.Story)}
 	case r.stall.seen(r.Policy.StallLimit, before, it):
 		end = &ending{Stalled, fmt.Sprintf("%d iterations in a row brought nothing new: %s", r.Policy.StallLimit, r.stall.why)}
 	}
@@ -259,8 +284,10 @@ func completedReason(n int) string {
 	return fmt.Sprintf("the work was done in %d iterations", n)
 }
 
-// judge is the one order of checks: the turn itself, guardrails, delivery,
-// evidence, completion. 001-26, 002-10, 003-09, 004-05
+// judge is the one order of checks: the turn itself, guardrails, delivery, the
+// backlog, evidence, completion. A backlog on which everything is done needs no
+// marker, and none makes up for one that is not. 001-26, 002-10, 003-09 … 003-12,
+// 004-05
 func (r *run) judge(it Iteration, ok, delivered, stopped bool) Rejection {
 	switch {
 	case !ok:
@@ -271,6 +298,8 @@ func (r *run) judge(it Iteration, ok, delivered, stopped bool) Rejection {
 		return RejectedStopped
 	case !delivered:
 		return RejectedSCM
+	case r.Backlog != nil:
+		return it.Settled.rejection()
 	case !it.Marker:
 		return RejectedNoMarker
 	case !r.worked(it):

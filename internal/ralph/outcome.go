@@ -54,11 +54,14 @@ type Rejection string
 
 // The rejections, in the order in which they are checked.
 const (
-	NotRejected        Rejection = ""
-	RejectedTurn       Rejection = "agent-failed"      // the turn itself went wrong
-	RejectedStopped    Rejection = "stopped"           // the run was asked to stop before every guardrail had its say
-	RejectedGuardrails Rejection = "guardrails-failed" // the marker is not looked at
-	RejectedSCM        Rejection = "scm-failed"        // the SCM tasks failed: the work is not committed
-	RejectedNoMarker   Rejection = "no-marker"         // the agent did not claim to be done
-	RejectedNoWork     Rejection = "no-work"           // marker without evidence of work
+	NotRejected         Rejection = ""
+	RejectedTurn        Rejection = "agent-failed"       // the turn itself went wrong
+	RejectedStopped     Rejection = "stopped"            // the run was asked to stop before every guardrail had its say
+	RejectedGuardrails  Rejection = "guardrails-failed"  // the marker is not looked at
+	RejectedSCM         Rejection = "scm-failed"         // the SCM tasks failed: the work is not committed
+	RejectedTransition  Rejection = "illegal-transition" // the task list was changed as this iteration may not; it was put back
+	RejectedStuck       Rejection = "stuck"              // a review that reviewed nothing
+	RejectedStoriesLeft Rejection = "stories-left"       // stories are not done
+	RejectedNoMarker    Rejection = "no-marker"          // the agent did not claim to be done
+	RejectedNoWork      Rejection = "no-work"            // marker without evidence of work
 )

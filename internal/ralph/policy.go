@@ -38,6 +38,9 @@ type Policy struct {
 	// MinToolCalls is the evidence a completion marker needs: so many tool
 	// calls in the run, or a changed tree or HEAD. 0 asks for none.
 	MinToolCalls int
+	// Resume goes on in the agent's session of the turn before; otherwise each
+	// turn has a fresh context.
+	Resume       bool
 	OnAgentError OnAgentError
 	MaxRetries   int // additional attempts per iteration
 	// RetryDelay is the wait before the first retry; it doubles up to a

@@ -14,6 +14,18 @@ type Iteration struct {
 	Delivery  Delivery
 	Marker    bool // the completion marker was found
 	Rejection Rejection
+	Step      Step       // zero without a backlog
+	Settled   Settlement // zero without one
+}
+
+// Rounds is how often the agent meant to be done in the iteration: once, and
+// once more for each time its own stop hook kept it going. 004-05
+func (it Iteration) Rounds() int {
+	n := len(it.Turns)
+	if n > 0 {
+		n = 1 + it.Last().Kept
+	}
+	return n
 }
 
 // Usage sums the turns, failed ones and the one for the commit message
@@ -78,6 +90,7 @@ type Report struct {
 
 	Baseline   []Verdict // guardrails on the untouched tree
 	Iterations []Iteration
+	Tasks      TaskList // zero without a backlog
 	Notes      []string // what a user should know: dirty tree at start, walls not in force, …
 	Isolation  string   // what is in force, in one phrase
 

@@ -13,6 +13,8 @@ type Prompt struct {
 	// CostLeft is what the run may still spend, for CLIs that take a budget;
 	// 0 means no limit.
 	CostLeft MicroUSD
+	// Resume is the session of the CLI to go on in; empty: a new one.
+	Resume string
 }
 
 // Agent runs a coding-agent CLI once, with a fresh context.
@@ -44,7 +46,10 @@ type Turn struct {
 	OutputBytes int64
 	// Outlived says that children of the CLI were waited for, were still there when
 	// that time was over, and were ended.
-	Outlived  bool
+	Outlived bool
+	// Kept counts how often the agent meant to be done and its own stop hook kept
+	// it going.
+	Kept      int
 	Unknown   int      // events of kinds the decoder does not know
 	Malformed int      // lines that were cut or no JSON
 	Failure   *Failure // nil: the turn went well

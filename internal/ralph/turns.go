@@ -78,11 +78,12 @@ func refused(err error) *ending {
 
 // build makes the prompt of an iteration.
 func (r *run) build(it *Iteration) (Prompt, error) {
-	ask := Ask{Iteration: it.Number, Max: r.Policy.MaxIterations}
+	ask := Ask{Iteration: it.Number, Max: r.Policy.MaxIterations, Resume: r.session, Step: it.Step, Verdicts: r.baseline}
 	if n := len(r.report.Iterations); n > 0 {
 		last := r.report.Iterations[n-1]
 		ask.Failed, ask.Rejection, ask.Failure = failed(last.Verdicts), last.Rejection, last.Last().Failure
 		ask.Undelivered = last.Delivery.Error
+		ask.Settled, ask.Verdicts = last.Settled, last.Verdicts
 	} else {
 		ask.Failed, ask.Untouched = failed(r.baseline), true
 	}
@@ -98,10 +99,13 @@ func (r *run) turn(ctx context.Context, prompt Prompt, detector *Detector) (Turn
 	}
 	r.emit(Event{Kind: EventPrompt, Text: prompt.Text, Iteration: prompt.Iteration, Attempt: prompt.Attempt})
 	var todos []Todo
+	prompt.Resume = r.session
 	turn, err := r.Agent.Run(ctx, prompt, func(e Event) {
 		switch {
 		case e.Kind == EventText && !e.Echo:
 			detector.Write(e.Message, e.Text)
+		case e.Kind == EventKept: // a promise that was refused is not remembered
+			*detector = *NewDetector(r.Policy.Completion)
 		case e.Kind == EventTodo:
 			todos = e.Todos
 		}
@@ -109,6 +113,12 @@ func (r *run) turn(ctx context.Context, prompt Prompt, detector *Detector) (Turn
 		r.emit(e)
 	})
 	turn.Todos = todos
+	if r.Policy.Resume {
+		// A session that could not be gone on with gives way to a new one.
+		if r.session = turn.Session; turn.Failure != nil && turn.Tools == 0 && turn.FinalText == "" {
+			r.session = ""
+		}
+	}
 	return turn, err
 }
 
