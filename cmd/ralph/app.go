@@ -118,16 +118,20 @@ func (a *app) main() (code int) {
 func (c *commands) arm(a *app, args []string) {
 	desks := map[string]*deskFlags{
 		"run": &c.Run.deskFlags, "plan": &c.Plan.deskFlags, "build": &c.Build.deskFlags, "prompt": &c.Prompt.deskFlags, "supervise": &c.Supervise.deskFlags,
+		"tasks": &c.Tasks.Run.deskFlags, "session": &c.Session.deskFlags,
 	}
 	mode := "run" // the default command, whose flags need no name in front
 	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
 		mode = args[0]
 	}
+	if mode == "tasks" && (len(args) < 2 || args[1] != "run") {
+		return
+	}
 	desk, loops := desks[mode]
 	if !loops {
 		return
 	}
-	desk.flags = config.NewFlags(a.deskDefaults(mode))
+	desk.flags = config.NewFlags(mode, a.deskDefaults(mode))
 	desk.Plugins = kong.Plugins{desk.flags.Target()}
 }
 

@@ -31,9 +31,8 @@ func (c *runCmd) Run(a *app, done *exit) error {
 // the image says so.
 func (a *app) deskDefaults(mode string) map[string]string {
 	defaults := config.Defaults(mode, true)
-	defaults["isolation"] = a.getenv("RALPH_ISOLATION")
-	if defaults["isolation"] == "" {
-		defaults["isolation"] = string(config.IsolationOff)
+	if own := a.getenv("RALPH_ISOLATION"); own != "" {
+		defaults["isolation"] = own
 	}
 	return defaults
 }

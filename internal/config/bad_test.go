@@ -14,7 +14,7 @@ import (
 func TestBadInputs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, value, want string }{
-		{"mode", "tasks", `input mode: "tasks" is not allowed: give run, plan, build, prompt or supervise`},
+		{"mode", "task", `input mode: "task" is not allowed: give run, plan, build, prompt, supervise, tasks or session; did you mean tasks?`},
 		{"agent", "cluade", `input agent: "cluade" is not allowed: give claude, codex, amp, cline or text; did you mean claude?`},
 		{"agent", "gpt-5", `input agent: "gpt-5" is not allowed: give claude, codex, amp, cline or text`},
 		{"agent", "text", `input agent: text needs agent-command: the program that reads the prompt on stdin and prints its answer`},
@@ -81,7 +81,7 @@ func TestBadInputs(t *testing.T) {
 		{"response-filter", ".a\n.b", `input response-filter: ".a\n.b" is not allowed: give one line without a line break`},
 		{"display-filter", strings.Repeat("x", 10_001), `input display-filter: 10001 characters are too many: at most 10000`},
 		{"stream-agent-output", "no", `input stream-agent-output: "no" is not allowed: give true or false`},
-		{"completion", "file", `input completion: "file" is not allowed: give promise, response or done-file`},
+		{"completion", "file", `input completion: "file" is not allowed: give promise, response, done-file or tasks`},
 		{"completion", "done-file", `input completion: done-file needs task-dir: the folder that the agent puts the file DONE into`},
 		{"completion-rule", "on", `input completion-rule: "on" is not allowed: give true or false`},
 		{"output-truncate-chars", "0", `input output-truncate-chars: "0" is not allowed: give a whole number from 1 to 10000000`},

@@ -10,10 +10,10 @@ import (
 // Config is everything a run was told, validated. Zero durations, MaxCost,
 // MaxTokens, MaxIterations and StallLimit mean no limit.
 type Config struct {
-	Mode string // "run", "plan", "build", "prompt" or "supervise"
+	Mode string // "run", "plan", "build", "prompt", "supervise", "tasks" or "session"
 
-	// Prompt is the task, blank in no mode but supervise; read from PromptFile
-	// when that is set.
+	// Prompt is the task, blank in no modes but supervise and tasks, where it
+	// replaces the folder's prompt.md; read from PromptFile when that is set.
 	Prompt        string
 	PromptFile    string // as given, or the template below Home; empty when the prompt was given as text
 	BuiltinPrompt bool   // Prompt is one of LoadOptions.Prompts
@@ -46,20 +46,24 @@ type Config struct {
 	Stream          bool   // the agent's output is shown
 	TextScanFull    bool   // text mode: a copy of the prompt in the output counts as the agent's words
 
-	Completion     ralph.Completion
-	CompletionRule bool // the prompt says how to end
-	IterationCount bool // the prompt says which iteration it is
-	MinToolCalls   int
-	MaxIterations  int // mode supervise: max-restarts
-	StallLimit     int
-	MaxRetries     int
-	RetryDelay     time.Duration // 0: none
-	Delay          time.Duration // between iterations; 0: none
-	OnAgentError   ralph.OnAgentError
-	TruncateChars  int // of a guardrail's output, in the feedback
-	MaxCost        ralph.MicroUSD
-	MaxTokens      int64
-	IncompleteOK   bool // on-incomplete: succeed
+	Completion      ralph.Completion
+	CompletionRule  bool // the prompt says how to end
+	IterationCount  bool // the prompt says which iteration it is
+	MinToolCalls    int
+	AcceptNoWork    bool // a completion without evidence counts
+	Resume          bool // iterations go on in one session of the agent
+	Ultrawork       bool
+	UltraworkPrompt string // empty: ours
+	MaxIterations   int    // mode supervise: max-restarts
+	StallLimit      int
+	MaxRetries      int
+	RetryDelay      time.Duration // 0: none
+	Delay           time.Duration // between iterations; 0: none
+	OnAgentError    ralph.OnAgentError
+	TruncateChars   int // of a guardrail's output, in the feedback
+	MaxCost         ralph.MicroUSD
+	MaxTokens       int64
+	IncompleteOK    bool // on-incomplete: succeed
 
 	Guardrails []Guardrail
 	Baseline   bool     // the guardrails run before the first iteration
@@ -70,6 +74,14 @@ type Config struct {
 
 	TaskDir          string        // with completion done-file; clean; relative to the workspace unless absolute, which it is at a desk only
 	ChildWaitTimeout time.Duration // 0: no limit
+
+	RalphDir    string // of mode tasks: slash-separated, relative to the workspace, clean
+	Story       string // empty: all
+	SkipReview  bool
+	ReviewCap   int    // 0: none
+	AcceptAtCap bool   // approvals at the cap are as good as others
+	ReviewAgent string // empty: Agent
+	ReviewModel string // empty: Model when the agent is the same, else its own
 
 	GuardrailTimeout time.Duration
 	IterationTimeout time.Duration
@@ -188,6 +200,8 @@ const (
 	IsolationAuto   Isolation = "auto"   // what the machine can do
 	IsolationStrict Isolation = "strict" // all of it, or the run is refused
 	IsolationOff    Isolation = "off"
+	// IsolationDocker runs the agent in a Docker Sandbox. At a desk only.
+	IsolationDocker Isolation = "docker-sandbox"
 )
 
 // Person is a commit's author or committer.

@@ -2,7 +2,9 @@ package config
 
 import (
 	"cmp"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,17 +13,23 @@ import (
 // run time: they are made from the table, so that the two cannot differ.
 //
 //	var cli struct { Run struct { kong.Plugins } `cmd:""` }
-//	flags := config.NewFlags(nil)
+//	flags := config.NewFlags("run", nil)
 //	cli.Run.Plugins = kong.Plugins{flags.Target()}
 type Flags struct{ target reflect.Value }
 
-// NewFlags declares the flags; nothing is set. defaults are the command's own,
-// as in [LoadOptions], for the help.
-func NewFlags(defaults map[string]string) Flags {
+// NewFlags declares the flags of a mode's command; nothing is set. defaults are
+// the command's own, as in [LoadOptions], for the help.
+func NewFlags(mode string, defaults map[string]string) Flags {
 	var fields []reflect.StructField
+	own := shorts(mode)
 	for _, in := range Inputs() {
 		if in.NoFlag {
 			continue
+		}
+		if short, ok := own[in.Name]; ok {
+			in.Short = short
+		} else if slices.Contains(slices.Collect(maps.Values(own)), in.Short) {
+			in.Short = 0
 		}
 		in.Default = cmp.Or(defaults[in.Name], in.Default)
 		for _, name := range append([]string{in.Name}, in.Aliases...) {

@@ -71,6 +71,7 @@ func TestDefaults(t *testing.T) {
 		WorkingDirectory: ".", Isolation: config.IsolationAuto,
 		Committer: config.Person{Name: "github-actions[bot]", Email: "41898282+github-actions[bot]@users.noreply.github.com"},
 		Push:      config.PushAuto, PullRequest: true, Draft: config.DraftAuto, Summary: true,
+		RalphDir: "ralph", ReviewCap: 5,
 	}
 	if got := plain(c); !reflect.DeepEqual(got, want) {
 		t.Errorf("Load(prompt) =\n%+v, want\n%+v", got, want)
@@ -132,7 +133,8 @@ func TestEveryInputArrives(t *testing.T) {
 		Draft: config.DraftAlways, Token: c.Token, Home: ".ralph", OutputFormat: "text", ResponseFilter: ".text", DisplayFilter: "jq -r .x",
 		TruncateChars: 100, Delay: 1500 * time.Millisecond, ChildWaitTimeout: 10 * time.Second,
 		Commit: config.CommitAgent, SCM: config.SCM{Command: []string{"git", "-C", "x"}, Tasks: [][]string{{"commit"}, {"add", "-A"}, {"push"}}},
-		Display: config.Display{Color: "never", Timestamps: true, MaxChars: 7},
+		Display:  config.Display{Color: "never", Timestamps: true, MaxChars: 7},
+		RalphDir: "ralph", ReviewCap: 5,
 	}
 	if got := plain(c); !reflect.DeepEqual(got, want) {
 		t.Errorf("Load =\n%+v, want\n%+v", got, want)
@@ -160,12 +162,15 @@ func TestSourcesOfEveryInput(t *testing.T) {
 			return "sample"
 		}
 	}
+	tasks, session := map[string]string{"mode": "tasks"}, map[string]string{"mode": "session"}
 	for _, in := range config.Inputs() {
 		base := map[string]string{}
 		if in.Name != "prompt" && in.Name != "prompt-file" {
 			base["prompt"] = "go"
 		}
 		maps.Copy(base, map[string]map[string]string{
+			"ralph-dir": tasks, "story": tasks, "skip-review": tasks, "review-cap": tasks, "review-cap-policy": tasks, "review-agent": tasks, "review-model": tasks,
+			"ultrawork": session, "ultrawork-prompt": session,
 			"task-dir": {"completion": "done-file"}, "max-restarts": {"completion": "done-file", "task-dir": "task"}, "scm-tasks": {"scm-command": "git"},
 		}[in.Name])
 		check := func(o config.LoadOptions, want string) {

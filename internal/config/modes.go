@@ -9,9 +9,13 @@ const (
 	ModeBuild     = "build"
 	ModePrompt    = "prompt"
 	ModeSupervise = "supervise"
+	ModeTasks     = "tasks"
+	ModeSession   = "session"
 )
 
-func modes() []string { return []string{ModeRun, ModePlan, ModeBuild, ModePrompt, ModeSupervise} }
+func modes() []string {
+	return []string{ModeRun, ModePlan, ModeBuild, ModePrompt, ModeSupervise, ModeTasks, ModeSession}
+}
 
 func agents() []string { return []string{"claude", "codex", "amp", "cline", "text"} }
 
@@ -28,7 +32,7 @@ func Defaults(mode string, desk bool) map[string]string {
 		"agent": "claude", "completion": "promise", "completion-rule": "true", "include-iteration-count": "true", "baseline": "true",
 		"min-tool-calls": "1", "max-iterations": "10", "on-agent-error": "retry", "stall-limit": "5", "on-incomplete": "fail",
 		"commit": "each-iteration", "delay": "0", "iteration-timeout": "1h", "idle-timeout": "15m",
-		"max-duration": "5h30m", "isolation": "auto",
+		"max-duration": "5h30m", "isolation": "auto", "session": "fresh",
 	}
 	dialect := map[string]string{"completion-rule": "false", "include-iteration-count": "false", "min-tool-calls": "0", "baseline": "false"}
 	switch {
@@ -48,6 +52,20 @@ func Defaults(mode string, desk bool) map[string]string {
 		if desk {
 			d["commit"] = "off"
 		}
+	case mode == ModeTasks:
+		maps.Copy(d, dialect)
+		maps.Copy(d, map[string]string{
+			"completion": "tasks", "max-iterations": "15",
+			"baseline": "true", // what was red before is no reason to withdraw an approval
+		})
+		if desk {
+			maps.Copy(d, map[string]string{"stall-limit": "0", "commit": "agent"})
+		}
+	case mode == ModeSession:
+		maps.Copy(d, map[string]string{"session": "resume", "include-iteration-count": "false", "on-agent-error": "continue"})
+		if desk {
+			maps.Copy(d, map[string]string{"stall-limit": "0", "commit": "agent", "iteration-timeout": "0", "idle-timeout": "0", "baseline": "false"})
+		}
 	case desk:
 		maps.Copy(d, dialect)
 		maps.Copy(d, map[string]string{
@@ -57,8 +75,20 @@ func Defaults(mode string, desk bool) map[string]string {
 	}
 	if desk {
 		maps.Copy(d, map[string]string{"max-duration": "0", "isolation": "off"})
+		if mode == ModeTasks {
+			d["isolation"] = "auto" // docker-sandbox where there is one, 003-03
+		}
 	} else {
 		d["baseline"] = "true"
 	}
 	return d
+}
+
+// shorts are the letters of flags that a mode has of its own, and takes from
+// others. 003-02
+func shorts(mode string) map[string]rune {
+	if mode == ModeTasks {
+		return map[string]rune{"max-iterations": 'n', "model": 'm'}
+	}
+	return nil
 }

@@ -48,6 +48,17 @@ func TestModes(t *testing.T) {
 		{"supervise", false, []string{"agent-command", "x", "task-dir", "task"}, []string{
 			"agent text", "completion done-file", "stall-limit 0", "commit each-iteration", "max-duration 5h30m", "isolation auto",
 		}},
+		{"tasks", true, nil, []string{ // 003-01, 003-02, 003-03
+			"agent claude", "completion tasks", "completion-rule false", "include-iteration-count false", "baseline true", "min-tool-calls 0",
+			"max-iterations 15", "on-agent-error retry", "stall-limit 0", "on-incomplete fail", "commit agent", "delay 0", "session fresh",
+			`ralph-dir "ralph"`, "skip-review false", "review-cap 5", "review-cap-policy draft", "max-duration 0", "isolation auto",
+		}},
+		{"tasks", false, nil, []string{"completion tasks", "max-iterations 15", "stall-limit 5", "commit each-iteration", "max-duration 5h30m", "isolation auto"}},
+		{"session", true, []string{"prompt", "x"}, []string{ // 004-01
+			"agent claude", "completion promise", "completion-rule true", "include-iteration-count false", "baseline false", "min-tool-calls 1",
+			"on-promise-no-work reject", "max-iterations 10", "on-agent-error continue", "stall-limit 0", "commit agent", "session resume", "isolation off",
+		}},
+		{"session", false, []string{"prompt", "x"}, []string{"session resume", "stall-limit 5", "commit each-iteration", "isolation auto", "baseline true"}},
 	} {
 		o := config.LoadOptions{
 			Dir: workspace(t, map[string]string{"specs/": ""}), Desk: tt.desk, Prompts: map[string]string{"plan": "plan", "build": "build"},
@@ -94,7 +105,7 @@ func TestDefaultsFollowTable(t *testing.T) {
 			t.Errorf("Defaults(run) has %s = %q, the table %q", in.Name, text, in.Default)
 		}
 	}
-	for _, mode := range []string{"run", "plan", "build", "prompt", "supervise", "nonsense"} {
+	for _, mode := range []string{"run", "plan", "build", "prompt", "supervise", "tasks", "session", "nonsense"} {
 		for _, desk := range []bool{false, true} {
 			got := config.Defaults(mode, desk)
 			if want := slices.Sorted(maps.Keys(run)); !slices.Equal(slices.Sorted(maps.Keys(got)), want) {

@@ -191,7 +191,7 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 		"commit: never", "delay: 3", "emoji: 1", "completion: both", "color: blue",
 		"- a", "max-iteration: 5", "max-iterations: -1", "max-iterations: 10001", "max-iterations: 1.5", "max-iterations: ten",
 		"max-iterations: [1]", "max-cost-usd: 0", "max-cost-usd: -1", "max-tokens: 0", "idle-timeout: 30", "idle-timeout: soon",
-		"idle-timeout: -1s", "push: maybe", "summary: 1", "mode: tasks", "agent: gpt", "github-token: abcdef", "config: x",
+		"idle-timeout: -1s", "push: maybe", "summary: 1", "mode: swarm", "agent: gpt", "github-token: abcdef", "config: x",
 		"guardrails: {command: a}", "guardrails: [{hint: a}]", "guardrails: [{command: a, failaction: APPEND}]",
 		"guardrails: [{command: a, failAction: EXPLODE}]", "guardrails: [{command: a, when: never}]", "guardrails: [[a]]",
 		"guardrails: [{command: a, timeout: 5}]", "guardrails: [{command: ''}]",

@@ -27,6 +27,8 @@ func (l *loader) validateTask(values map[string]value) {
 	case hasText || hasFile || (l.mode == ModePlan || l.mode == ModeBuild) && l.template():
 	case l.mode == ModeSupervise && (l.c.Agent == "text" || l.c.AgentExact):
 		// The command knows its task.
+	case l.mode == ModeTasks:
+		// prompt.md is the folder's.
 	default:
 		l.report("prompt", "there is nothing to do: give the task as prompt or as prompt-file")
 	}
@@ -59,7 +61,7 @@ func (l *loader) template() bool {
 // checkMarker looks whether a prompt tells the agent how to end the loop, where
 // we do not.
 func (l *loader) checkMarker(values map[string]value) {
-	if l.c.Prompt == "" || l.c.CompletionRule || l.mode == ModeSupervise || l.mode == ModeRun && !l.o.Desk || l.c.Completion.Token == "" {
+	if l.c.Prompt == "" || l.c.CompletionRule || l.mode == ModeSupervise || l.mode == ModeTasks || l.mode == ModeRun && !l.o.Desk || l.c.Completion.Token == "" {
 		return
 	}
 	marker := l.c.Completion.Marker()

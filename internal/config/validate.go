@@ -12,6 +12,7 @@ func (l *loader) validate(values map[string]value) {
 	if l.c.Completion.Token == "" && values["completion-token"].text == "" {
 		l.c.Completion.Token = map[ralph.CompletionKind]string{
 			ralph.CompletionPromise:  "COMPLETE",
+			ralph.CompletionTasks:    "COMPLETE",
 			ralph.CompletionResponse: "DONE",
 		}[l.c.Completion.Kind]
 	}
@@ -19,6 +20,9 @@ func (l *loader) validate(values map[string]value) {
 	l.validateAgent(values)
 	l.validateOutput(values)
 	l.validateSupervision(values)
+	l.validateTasks(values)
+	l.validateSession(values)
+	l.validateIsolation(values)
 	l.validateSCM(values)
 	l.validatePublishing(values)
 	for i := range l.c.Guardrails {

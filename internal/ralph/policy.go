@@ -12,6 +12,9 @@ const (
 	// CompletionDoneFile asks the Mailbox instead of the agent's words, before
 	// the first run and after each, whatever the exit code. 002-05
 	CompletionDoneFile CompletionKind = "done-file"
+	// CompletionTasks asks the Backlog; the marker is that of a promise, and
+	// neither needed nor enough. 003-09 … 003-11
+	CompletionTasks CompletionKind = "tasks"
 )
 
 // Completion is how an agent says that it is done.

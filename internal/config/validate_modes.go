@@ -1,0 +1,103 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// ralphDir is the folder of the task list, which is part of the project.
+func (l *loader) ralphDir(v value) string {
+	text := strings.TrimSpace(v.text)
+	name, inside := l.local(text)
+	switch {
+	case !inside:
+		l.refuse(v, "it is outside the workspace: give a folder of the project")
+		return ""
+	case name == ".":
+		l.refuse(v, "it is the workspace itself: give a folder below it")
+		return ""
+	}
+	switch st, err := l.root.Stat(name); {
+	case errors.Is(err, fs.ErrNotExist), err == nil && st.IsDir():
+	case err == nil:
+		l.report(v.where, "%s is not a folder", l.quote(text))
+	default:
+		l.report(v.where, "%s cannot be used: %s", l.quote(text), cause(err))
+	}
+	return path.Clean(filepath.ToSlash(name))
+}
+
+// validateTasks checks what belongs to a task list.
+func (l *loader) validateTasks(values map[string]value) {
+	byList := l.c.Completion.Kind == ralph.CompletionTasks
+	switch v := values["completion"]; {
+	case l.mode == ModeTasks && !byList && v.given() && !l.refused(v):
+		l.report(v.where, "in mode tasks the task list says when the work is done: leave it out")
+	case l.mode != ModeTasks && byList:
+		l.report(v.where, "tasks belongs to mode tasks")
+	}
+	if l.mode == ModeTasks {
+		if dir := values["working-directory"]; l.c.WorkingDirectory != "." && l.c.WorkingDirectory != "" {
+			l.report(dir.where, "mode tasks works at the top of the workspace, from which the task list is named: leave it out")
+		}
+		if l.c.SkipReview {
+			l.idle(values, "it has no effect: there are no reviews with "+l.option("skip-review", "true"), "review-cap", "review-cap-policy", "review-agent", "review-model")
+		}
+		return
+	}
+	l.idle(values, "it has no effect here: it belongs to mode tasks",
+		"ralph-dir", "story", "skip-review", "review-cap", "review-cap-policy", "review-agent", "review-model")
+}
+
+// validateSession checks what belongs to sessions that go on.
+func (l *loader) validateSession(values map[string]value) {
+	if l.c.AcceptNoWork {
+		l.c.MinToolCalls = 0
+	}
+	if l.mode == ModeTasks && l.c.Resume {
+		l.report(values["session"].where, "in mode tasks every iteration has a fresh context, or a review would not be one: leave it out")
+	}
+	if l.mode == ModeSession {
+		switch v := values["completion"]; {
+		case v.given() && l.c.Completion.Kind != ralph.CompletionPromise && !l.refused(v):
+			l.report(v.where, "a session ends with a promise: leave it out")
+		case !l.c.Resume && values["session"].given():
+			l.report(values["session"].where, "mode session is one session that goes on: leave it out")
+		}
+		return
+	}
+	l.idle(values, "it has no effect here: it belongs to mode session", "ultrawork", "ultrawork-prompt")
+}
+
+// idle reports what was typed and has no effect. A file may hold it: it serves
+// several modes.
+func (l *loader) idle(values map[string]value, why string, names ...string) {
+	for _, name := range names {
+		if v := values[name]; v.from >= fromInput && !l.refused(v) {
+			l.report(v.where, "%s", why)
+		}
+	}
+}
+
+// validateIsolation checks what a Docker Sandbox can hold.
+func (l *loader) validateIsolation(values map[string]value) {
+	if l.c.Isolation != IsolationDocker {
+		return
+	}
+	v := values["isolation"]
+	switch {
+	case !l.o.Desk:
+		l.report(v.where, "docker-sandbox is for a desk; in the action the walls are ours: give auto or strict")
+	case l.c.Agent != "claude":
+		l.report(v.where, "a Docker Sandbox runs claude only, and the agent is %s", l.c.Agent)
+	case len(l.c.AgentCommand) > 0:
+		l.report(v.where, "a Docker Sandbox brings its own claude: leave %s out", values["agent-command"].where)
+	case l.c.ReviewAgent != "" && l.c.ReviewAgent != "claude":
+		l.report(values["review-agent"].where, "a Docker Sandbox runs claude only")
+	}
+}
