@@ -120,16 +120,10 @@ func (m Monitor) clear(in Input) Answer {
 	return Answer{}
 }
 
-// path names the state file. The session is foreign text: a name of another
-// form than a UUID's is refused.
+// path names the state file.
 func (m Monitor) path(session string) (string, error) {
-	ok := session != "" && len(session) <= 128
-	for i := 0; ok && i < len(session); i++ {
-		c := session[i]
-		ok = c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '_'
-	}
-	if !ok {
-		return "", fmt.Errorf("session id %q is not made of letters, digits, - and _", clean(session, 60))
+	if err := CheckSessionID(session); err != nil {
+		return "", err
 	}
 	dir := m.Dir
 	if dir == "" {

@@ -17,13 +17,19 @@ type Hook struct {
 
 // Answer reads the input of one event and answers it. It never fails: an input
 // that cannot be used, or a panic in a check, is an approval with a warning.
-func (h Hook) Answer(event Event, stdin io.Reader) (answer Answer) {
+func (h Hook) Answer(event Event, stdin io.Reader) Answer {
+	in, err := ReadInput(stdin)
+	return h.Reply(event, in, err)
+}
+
+// Reply answers an event whose input was read with ReadInput, as it was
+// returned. It fails as little as Answer.
+func (h Hook) Reply(event Event, in Input, err error) (answer Answer) {
 	defer func() {
 		if r := recover(); r != nil {
 			answer = Answer{Event: event, Warnings: []string{clean(fmt.Sprintf("hook %s gave up: %v", event, r), 500)}}
 		}
 	}()
-	in, err := ReadInput(stdin)
 	var warnings []string
 	if err != nil {
 		warnings = append(warnings, clean(err.Error(), 500))

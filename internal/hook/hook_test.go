@@ -71,7 +71,7 @@ func TestBadInputNeverStopsTheAgent(t *testing.T) {
 	session := hook.NewSession("task", "DONE", 5, time.Time{})
 	h := hook.Hook{
 		Monitor: hook.Monitor{Dir: t.TempDir()}, Guard: guard(),
-		Stop: hook.StopFacts{Active: true, Session: &session, Checks: func() []string { panic("no tasks") }},
+		Stop: hook.StopFacts{Active: true, Session: &session, Checks: func() ([]string, []string) { panic("no tasks") }},
 	}
 	for name, in := range map[string]string{
 		"empty": "", "blank": " \n", "garbage": "\x00\xff{", "text": "hello", "array": "[1]", "number": "7", "null": "null",
@@ -164,14 +164,14 @@ func TestStopChecks(t *testing.T) {
 		refuse bool
 		want   []string
 	}{
-		{"003-17 no loop", hook.StopFacts{Checks: func() []string { return []string{problem} }, Uncommitted: dirty}, false, nil},
-		{"clean", hook.StopFacts{Active: true, Checks: func() []string { return nil }, Uncommitted: func() ([]string, error) { return nil, nil }}, false, nil},
+		{"003-17 no loop", hook.StopFacts{Checks: func() ([]string, []string) { return []string{problem}, nil }, Uncommitted: dirty}, false, nil},
+		{"clean", hook.StopFacts{Active: true, Checks: func() ([]string, []string) { return nil, nil }, Uncommitted: func() ([]string, error) { return nil, nil }}, false, nil},
 		{"nothing to check", hook.StopFacts{Active: true}, false, nil},
-		{"003-18 … 22 a check fails", hook.StopFacts{Active: true, Checks: func() []string { return []string{problem} }}, true, []string{problem}},
+		{"003-18 … 22 a check fails", hook.StopFacts{Active: true, Checks: func() ([]string, []string) { return []string{problem}, nil }}, true, []string{problem}},
 		{"003-24 uncommitted", hook.StopFacts{Active: true, Uncommitted: dirty}, true, append(slices.Clone(three), " M main.go", "?? a [2Jb")},
-		{"both are told", hook.StopFacts{Active: true, Checks: func() []string { return []string{problem} }, Uncommitted: dirty}, true, append(slices.Clone(three), problem)},
+		{"both are told", hook.StopFacts{Active: true, Checks: func() ([]string, []string) { return []string{problem}, nil }, Uncommitted: dirty}, true, append(slices.Clone(three), problem)},
 		{"git fails", hook.StopFacts{Active: true, Uncommitted: func() ([]string, error) { return nil, errors.New("no git") }}, false, nil},
-		{"many", hook.StopFacts{Active: true, Checks: func() []string { return slices.Repeat([]string{problem}, 50) }}, true, []string{"30 more"}},
+		{"many", hook.StopFacts{Active: true, Checks: func() ([]string, []string) { return slices.Repeat([]string{problem}, 50), nil }}, true, []string{"30 more"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -199,7 +199,7 @@ func TestStopChecks(t *testing.T) {
 		t.Errorf("warnings = %q, want one about git", answer.Warnings)
 	}
 	// A subagent that stops does not end the session.
-	facts := hook.StopFacts{Active: true, Checks: func() []string { return []string{problem} }}
+	facts := hook.StopFacts{Active: true, Checks: func() ([]string, []string) { return []string{problem}, nil }}
 	if answer := (hook.Hook{Stop: facts}).Answer(hook.Stop, strings.NewReader(recorded(t, "subagent-stop"))); answer.Refused {
 		t.Error("the stop of a subagent was refused")
 	}

@@ -102,3 +102,16 @@ func cut(err error) error {
 	}
 	return err
 }
+
+// CheckSessionID refuses an id of another form than a UUID's: it is foreign
+// text, and becomes part of file names.
+func CheckSessionID(id string) error {
+	ok := id != "" && len(id) <= 128
+	for i := 0; ok && i < len(id); i++ {
+		ok = letter(id[i]) || digit(id[i]) || id[i] == '-'
+	}
+	if !ok {
+		return fmt.Errorf("session id %q is not made of 1 to 128 letters, digits, - and _", clean(id, 60))
+	}
+	return nil
+}

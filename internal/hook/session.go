@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -51,7 +50,13 @@ type Session struct {
 	Said  time.Time `json:"said,omitzero"`
 	// Read is how much of the transcript earlier stops have read, in bytes.
 	Read int64 `json:"read,omitempty"`
+	// Tree tells the working tree as it was when the loop began from any other;
+	// what it is made of is its maker's affair. Empty: unknown.
+	Tree string `json:"tree,omitempty"`
 }
+
+// Over says that the loop has ended: later stops are none of its business.
+func (s *Session) Over() bool { return s.Status == PromiseAccepted || s.Status == MaxIterationsReached }
 
 // NewSession begins a loop with the default evidence.
 func NewSession(task, token string, maxIterations int, began time.Time) Session {
@@ -137,7 +142,7 @@ func (f StopFacts) session(in Input, problems []string) Answer {
 	s.Read, s.Said, s.Status = read.end, f.Now, ""
 
 	entry := Entry{Iteration: s.Iteration, Promise: "missing", Why: "the completion promise was not output"}
-	text := s.missing()
+	text := s.Missing()
 	if s.PromiseSeen {
 		refusal, warning := f.weigh(read, problems)
 		if warning != "" {
@@ -148,7 +153,7 @@ func (f StopFacts) session(in Input, problems []string) Answer {
 			f.log(Entry{Iteration: s.Iteration, Promise: "found", Why: fmt.Sprintf("after %d tool calls", s.ToolCallsThisRun), Status: s.Status})
 			return Answer{Warnings: warnings}
 		}
-		s.Status, text = PromiseRejected, s.rejected()
+		s.Status, text = PromiseRejected, s.Rejected()
 		entry = Entry{Iteration: s.Iteration, Promise: "rejected", Why: refusal, Status: s.Status}
 	}
 	if s.MaxIterations > 0 && s.Iteration >= s.MaxIterations {
@@ -157,10 +162,7 @@ func (f StopFacts) session(in Input, problems []string) Answer {
 		return Answer{Warnings: warnings}
 	}
 	if len(problems) > 0 {
-		text = strings.Join(problems, "\n\n") + "\n\n" + s.task()
-	}
-	if s.Ultrawork != "" {
-		text = s.Ultrawork + "\n\n" + text
+		text = s.Failed(problems)
 	}
 	f.log(entry)
 	return Answer{Refused: true, Reason: text, Warnings: warnings}
@@ -194,16 +196,3 @@ func (f StopFacts) log(e Entry) {
 		f.Log(e)
 	}
 }
-
-// missing is the continuation of 004-06.
-func (s *Session) missing() string {
-	return "You attempted to end the loop, but you did not output the completion promise " + s.PromiseMarker +
-		". Continue working on the original task below. Only output the promise when the task is fully complete. " + s.task()
-}
-
-// rejected is the continuation of 004-07.
-func (s *Session) rejected() string {
-	return "Promise detected, but no tool calls/work were performed; you must actually complete the task before emitting the promise. " + s.task()
-}
-
-func (s *Session) task() string { return "Original task: " + shorten(s.TaskPrompt, maxTask) }

@@ -142,7 +142,7 @@ func TestSessionStop(t *testing.T) {
 		{name: "a bypass in the last allowed run", do: func(a *agent) { a.says(promise) }, change: func(s *hook.Session) { s.MaxIterations = 1 }, status: hook.MaxIterationsReached, log: "iteration 1: promise rejected: bypass: 0 tool calls, 1 needed (MAX_ITERATIONS_REACHED)"},
 		{name: "no limit", do: func(a *agent) { a.says("no") }, change: func(s *hook.Session) { s.MaxIterations = 0; s.Iteration = 900 }, refuse: missing},
 		{name: "004-09 ultrawork", do: func(a *agent) { a.says("no") }, change: func(s *hook.Session) { s.Ultrawork = "ULTRA" }, refuse: "ULTRA\n\n" + missing},
-		{name: "checks outweigh a promise", do: func(a *agent) { a.works(); a.says(promise) }, facts: hook.StopFacts{Active: true, Checks: func() []string { return []string{"Story 1 is bad."} }}, refuse: "Story 1 is bad.\n\nOriginal task: paint the fence", status: hook.PromiseRejected},
+		{name: "checks outweigh a promise", do: func(a *agent) { a.works(); a.says(promise) }, facts: hook.StopFacts{Active: true, Checks: func() ([]string, []string) { return []string{"Story 1 is bad."}, nil }}, refuse: "Story 1 is bad.\n\nOriginal task: paint the fence", status: hook.PromiseRejected},
 		{name: "subagent", do: func(a *agent) {
 			a.line(map[string]any{"isSidechain": true}, map[string]string{"type": "text", "text": promise})
 			a.line(map[string]any{"parent_tool_use_id": "toolu_9"}, map[string]string{"type": "text", "text": promise})
@@ -294,6 +294,78 @@ func TestHugeAndStrangeTranscripts(t *testing.T) {
 		answer := hook.Hook{Stop: hook.StopFacts{Session: &s}}.Answer(hook.Stop, strings.NewReader(input(t, map[string]any{"session_id": "s", "transcript_path": path})))
 		if answer.Refused || len(answer.Warnings) == 0 {
 			t.Errorf("%s: %+v, want an approval and a warning", path, answer)
+		}
+	}
+}
+
+// A loop that begins late in a long session counts what it should: what came
+// before is older than the loop, and need not be read to know that.
+func TestSessionBeginsLate(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.raw(strings.Repeat(strings.Repeat("x", 1<<20)+"\n", 6))
+	a.says("<promise>DONE</promise>")
+	s := hook.NewSession("t", "DONE", 9, a.clock.Add(time.Second))
+	s.Said = s.Began
+	a.clock = a.clock.Add(time.Minute)
+	a.says("<promise>DONE</promise>")
+	answer := a.stops(hook.StopFacts{Session: &s}, "")
+	if !answer.Refused || len(answer.Warnings) > 0 || !strings.HasPrefix(answer.Reason, "Promise detected, but no tool calls/work were performed;") {
+		t.Errorf("answer = %+v, want the bypass rejected without a warning", answer)
+	}
+}
+
+// An accepted or used-up loop has no say in later stops; checks still have.
+func TestSessionIsOver(t *testing.T) {
+	t.Parallel()
+	for _, status := range []hook.Status{hook.PromiseAccepted, hook.MaxIterationsReached} {
+		a := newAgent(t)
+		a.says("no promise")
+		s := hook.NewSession("t", "DONE", 9, time.Time{})
+		s.Status = status
+		if answer := a.stops(hook.StopFacts{Session: &s}, ""); answer.Refused || s.Iteration != 0 {
+			t.Errorf("%s: %+v, %+v", status, answer, s)
+		}
+		checks := func() ([]string, []string) { return []string{"bad"}, []string{"odd"} }
+		if answer := a.stops(hook.StopFacts{Session: &s, Active: true, Checks: checks}, ""); answer.Reason != "bad" || len(answer.Warnings) != 1 {
+			t.Errorf("%s with a failed check: %+v", status, answer)
+		}
+	}
+}
+
+// 004-06, 004-07, 004-09: what sessions that go on by resume are told.
+func TestContinuations(t *testing.T) {
+	t.Parallel()
+	s := hook.NewSession("paint the fence", "DONE", 9, time.Time{})
+	const task = "Original task: paint the fence"
+	for _, prefix := range []string{"", "ULTRA\n\n"} {
+		s.Ultrawork = strings.TrimSpace(prefix)
+		for got, want := range map[string]string{
+			s.Missing(): "You attempted to end the loop, but you did not output the completion promise <promise>DONE</promise>. " +
+				"Continue working on the original task below. Only output the promise when the task is fully complete. " + task,
+			s.Rejected():                   "Promise detected, but no tool calls/work were performed; you must actually complete the task before emitting the promise. " + task,
+			s.Failed([]string{"one", "2"}): "one\n\n2\n\n" + task,
+		} {
+			if got != prefix+want {
+				t.Errorf("continuation = %q, want %q", got, prefix+want)
+			}
+		}
+	}
+}
+
+func TestMentions(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	a.raw("early\n" + strings.Repeat("x", 5<<20))
+	a.says("nonce-1")
+	for text, want := range map[string]bool{"nonce-1": true, "nonce-2": false, "early": false, "": false} {
+		if got, err := hook.Mentions(a.path, text); got != want || err != nil {
+			t.Errorf("Mentions(%q) = %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, path := range []string{"", "/", "/dev/zero", filepath.Join(t.TempDir(), "none")} {
+		if got, err := hook.Mentions(path, "x"); got || err == nil {
+			t.Errorf("Mentions of %q = %v, %v, want an error", path, got, err)
 		}
 	}
 }

@@ -18,8 +18,9 @@ type StopFacts struct {
 	// Active says that .ralph-active exists: a task loop runs here. 003-17
 	Active bool
 	// Checks returns what is wrong with the task list, ready for the agent to
-	// read: schema, invariants, transitions. 003-18 … 003-23
-	Checks func() []string
+	// read: schema, invariants, transitions; and what could not be checked, for
+	// standard error. 003-18 … 003-23
+	Checks func() (problems, warnings []string)
 	// Uncommitted returns the paths with uncommitted changes, as git status
 	// --porcelain prints them. 003-24
 	Uncommitted func() ([]string, error)
@@ -43,7 +44,7 @@ func (f StopFacts) decide(in Input) Answer {
 	if f.Active {
 		problems, warnings = f.check()
 	}
-	if f.Session != nil {
+	if f.Session != nil && !f.Session.Over() {
 		answer := f.session(in, problems)
 		answer.Warnings = append(warnings, answer.Warnings...)
 		return answer
@@ -56,7 +57,10 @@ func (f StopFacts) decide(in Input) Answer {
 
 func (f StopFacts) check() (problems, warnings []string) {
 	if f.Checks != nil {
-		found := f.Checks()
+		found, unchecked := f.Checks()
+		for _, w := range unchecked {
+			warnings = append(warnings, clean(w, 500))
+		}
 		for _, p := range found[:min(len(found), maxProblems)] {
 			problems = append(problems, shorten(p, maxProblem))
 		}

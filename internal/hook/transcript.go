@@ -74,19 +74,11 @@ func (s *Session) transcript(path string) (reading, error) {
 	if path == "" {
 		return keep, errors.New("the hook input names none")
 	}
-	// Neither a link nor something that blocks, such as a pipe.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, info, err := openTranscript(path)
 	if err != nil {
 		return keep, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return keep, err
-	}
-	if !info.Mode().IsRegular() {
-		return keep, fmt.Errorf("%q is no regular file", clean(path, 200))
-	}
 	from, worked := s.Read, s.Began
 	if info.Size() < from { // begun anew: what was counted before is told by its time
 		from, worked = 0, s.Said
@@ -104,8 +96,8 @@ func (s *Session) transcript(path string) (reading, error) {
 	if partial {
 		tail = tail[bytes.IndexByte(tail, '\n')+1:]
 	}
-	r := scan(tail, s.PromiseToken, worked, s.Said)
-	r.partial = r.partial || partial
+	r, whole := scan(tail, s.PromiseToken, worked, s.Said)
+	r.partial = r.partial || partial && !whole
 	r.counted = !r.partial
 	// A last line without its end may still be in the writing.
 	r.end = from + int64(n)
@@ -115,11 +107,45 @@ func (s *Session) transcript(path string) (reading, error) {
 	return r, nil
 }
 
+// openTranscript opens neither a link nor something that blocks, such as a pipe.
+func openTranscript(path string) (*os.File, os.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%q is no regular file", clean(path, 200))
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// Mentions says that the end of a transcript, as much of it as a stop reads,
+// holds a text which nobody could foresee: the session has seen it.
+func Mentions(path, text string) (bool, error) {
+	f, info, err := openTranscript(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	from := max(info.Size()-tailBytes, 0)
+	tail := make([]byte, info.Size()-from)
+	n, err := f.ReadAt(tail, from)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return text != "" && bytes.Contains(tail[:n], []byte(text)), nil
+}
+
 // scan goes through lines from the last to the first until its budget is used
 // up. Lines that are no JSON, and whatever the main agent did not say itself,
-// are skipped.
-func scan(lines []byte, token string, worked, said time.Time) reading {
-	var r reading
+// are skipped. whole says that it met a line which is older than all it looks
+// for: what stands before is older still.
+func scan(lines []byte, token string, worked, said time.Time) (r reading, whole bool) {
 	type spoken struct{ message, text string }
 	var texts []spoken
 	lastMessage := ""
@@ -133,7 +159,7 @@ func scan(lines []byte, token string, worked, said time.Time) reading {
 			continue
 		}
 		if budget -= len(line); budget < 0 && decoded > 0 {
-			r.partial = true
+			r.partial = !whole
 			break
 		}
 		decoded++
@@ -142,6 +168,7 @@ func scan(lines []byte, token string, worked, said time.Time) reading {
 			continue
 		}
 		at, _ := time.Parse(time.RFC3339, e.Timestamp)
+		whole = whole || before(at, worked) && before(at, said)
 		for _, b := range slices.Backward(e.Message.Content) {
 			switch {
 			case b.Type == "tool_use" && !before(at, worked) && (b.ID == "" || !seen[b.ID]):
@@ -163,7 +190,7 @@ func scan(lines []byte, token string, worked, said time.Time) reading {
 		d.Write(t.message, t.text)
 	}
 	r.found = d.Found()
-	return r
+	return r, whole
 }
 
 // own says that the main agent's model wrote this, and not a subagent, the CLI
