@@ -19,29 +19,47 @@ type ArchiveOptions struct {
 	Rules Rules // for the summary
 }
 
+// Archived is what [Folder.Archive] did, with paths in the project.
+type Archived struct {
+	Path    string   // of the archive's folder
+	Changed []string // that folder, and the files that begin anew
+	Figures Figures
+}
+
 // Archive moves prd.md, tasks.json and progress.txt into a new folder
 // ralph-archive/<date>-<label>, writes summary.md beside them, and begins anew
-// with the templates. prompt.md stays. The result is the folder's path in the
-// project. When it fails, what was moved is put back.
-func (f *Folder) Archive(o ArchiveOptions) (path string, err error) {
-	fresh, err := f.fresh(InitOptions{At: o.At})
-	if err != nil {
-		return "", err
-	}
+// with the templates. prompt.md stays. When it fails, what was moved is put
+// back.
+func (f *Folder) Archive(o ArchiveOptions) (Archived, error) {
 	data, err := f.Tasks()
 	if err != nil {
-		return "", err
+		return Archived{}, err
 	}
 	list, err := Read(data)
 	if err != nil {
-		return "", fmt.Errorf("%s cannot be summed up: %w", f.Path(TasksName), err)
+		return Archived{}, fmt.Errorf("%s cannot be summed up: %w", f.Path(TasksName), err)
 	}
 	label := slug(o.Label)
+	if label == "" && o.Label != "" {
+		return Archived{}, fmt.Errorf("label %s has nothing that can stand in the name of a folder: give letters or digits", quote(o.Label))
+	}
 	if label == "" {
 		label = slug(list.BranchName)
 	}
 	if label == "" {
 		label = "tasks"
+	}
+	path, err := f.archive(list, label, o)
+	if err != nil {
+		return Archived{}, err
+	}
+	return Archived{Path: path, Changed: []string{path, f.Path(PRDName), f.Path(TasksName), f.Path(ProgressName)}, Figures: list.Figures(o.Rules)}, nil
+}
+
+func (f *Folder) archive(list *List, label string, o ArchiveOptions) (path string, err error) {
+	fresh, err := f.fresh(InitOptions{At: o.At})
+	if err != nil {
+		return "", err
 	}
 	from, err := f.enter()
 	if err != nil {

@@ -19,10 +19,12 @@ func TestArchive(t *testing.T) {
 	put(t, "my PRD", project, "ralph/prd.md")
 	put(t, "my prompt", project, "ralph/prompt.md")
 	put(t, "# Log\nStarted: 2026-02-27\n", project, "ralph/progress.txt")
-	path, err := f.Archive(tasks.ArchiveOptions{At: noon, Rules: reviewed})
+	done, err := f.Archive(tasks.ArchiveOptions{At: noon, Rules: reviewed})
+	path := done.Path
 	if err != nil || path != "ralph-archive/2026-03-04-ralph-shop" {
 		t.Fatalf("Archive = %s, %v", path, err)
 	}
+	same(t, "changed", done.Changed, []string{path, "ralph/prd.md", "ralph/tasks.json", "ralph/progress.txt"})
 	if slurp(t, project, path, "tasks.json") != list || slurp(t, project, path, "prd.md") != "my PRD" ||
 		!strings.HasPrefix(slurp(t, project, path, "progress.txt"), "# Log") {
 		t.Error("something was not moved as it was")
@@ -36,10 +38,11 @@ func TestArchive(t *testing.T) {
 	}
 	want := `# Shop
 
-- Stories completed: 2 of 3
 - Date: 2026-02-27 to 2026-03-04
 - Branch: ralph/shop
-- Reviews: 6, 2.0 per story, at most 5
+- Stories completed: 2 of 3
+- Reviews: 6, 3.0 per reviewed story, at most 5
+- Approved at the first review: 1 of 2 reviewed stories
 - Stories by number of reviews: 1 with 0, 1 with 1, 1 with 5
 - **Approved at the review cap, have a look:** US\|2
 
@@ -56,8 +59,8 @@ func TestArchive(t *testing.T) {
 	put(t, list, project, "ralph/tasks.json")
 	for _, want := range []string{"ralph-archive/2026-03-04-etc-passwd", "ralph-archive/2026-03-04-etc-passwd-2"} {
 		put(t, list, project, "ralph/tasks.json")
-		if path, err := f.Archive(tasks.ArchiveOptions{At: noon, Label: "../../etc/passwd"}); err != nil || path != want {
-			t.Errorf("Archive = %s, %v, want %s", path, err, want)
+		if done, err := f.Archive(tasks.ArchiveOptions{At: noon, Label: "../../etc/passwd"}); err != nil || done.Path != want {
+			t.Errorf("Archive = %s, %v, want %s", done.Path, err, want)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (l *List) Estimate(r Rules) Estimate {
 	}
 	for i := range l.Stories {
 		s := &l.Stories[i]
-		if s.done(r) {
+		if s.done(r) || !r.covers(s.ID) {
 			continue
 		}
 		e.Stories++

@@ -71,6 +71,9 @@ func OpenFolder(project, dir string) (*Folder, error) {
 // Close gives the project back.
 func (f *Folder) Close() error { return f.project.Close() }
 
+// Dir is where the folder is, in the project.
+func (f *Folder) Dir() string { return f.dir }
+
 // Path is where a file of the folder is, in the project.
 func (f *Folder) Path(name string) string { return f.dir + "/" + name }
 

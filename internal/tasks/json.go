@@ -79,6 +79,11 @@ func parse(data []byte) (doc *document, bad *Problem) {
 	if len(data) > maxBytes {
 		return nil, &Problem{Kind: Schema, index: -1, Text: "the file is larger than 8 MiB: a task list is not"}
 	}
+	return parseAll(data)
+}
+
+// parseAll is parse for data whose size was looked at.
+func parseAll(data []byte) (doc *document, bad *Problem) {
 	doc = &document{source: string(data)}
 	p := &parser{s: doc.source}
 	defer func() {

@@ -36,7 +36,14 @@ type Rules struct {
 	ReviewCap int
 	// SkipReview leaves the review cycle out: a story is done when it passes.
 	SkipReview bool
+	// Only is the one story to work on, by id; "" is all of them. What is next
+	// and what is left is then said of that story, and no other may change state
+	// or disappear.
+	Only string
 }
+
+// covers says that the work is about a story.
+func (r Rules) covers(id string) bool { return r.Only == "" || r.Only == id }
 
 // List is a task list that has the right schema. It is not changed by anything.
 type List struct {
@@ -78,12 +85,18 @@ func (s *Story) done(r Rules) bool {
 // Done says that every story passes and, unless reviews are skipped, is
 // approved.
 func (l *List) Done(r Rules) bool {
+	some := false
 	for i := range l.Stories {
-		if !l.Stories[i].done(r) {
+		s := &l.Stories[i]
+		if !r.covers(s.ID) {
+			continue
+		}
+		if !s.done(r) {
 			return false
 		}
+		some = true
 	}
-	return len(l.Stories) > 0
+	return some
 }
 
 // Mode is what the next iteration is for: feedback is dealt with before anything
@@ -94,6 +107,7 @@ func (l *List) Mode(r Rules) Mode {
 		switch {
 		case r.SkipReview:
 			return Implement
+		case !r.covers(l.Stories[i].ID):
 		case l.Stories[i].Status == ChangesRequested:
 			return ReviewFix
 		case l.Stories[i].Status == NeedsReview:
@@ -111,7 +125,7 @@ func (l *List) Next(r Rules) (story Story, ok bool) {
 	done := l.finished(r)
 	for i := range l.Stories {
 		s := &l.Stories[i]
-		if (!ok || s.Priority < story.Priority) && s.fits(mode, r) && (mode != Implement || s.ready(done)) {
+		if (!ok || s.Priority < story.Priority) && r.covers(s.ID) && s.fits(mode, r) && (mode != Implement || s.ready(done)) {
 			story, ok = *s, true
 		}
 	}
@@ -124,7 +138,7 @@ func (l *List) Ready(r Rules) []Story {
 	var ready []Story
 	done := l.finished(r)
 	for i := range l.Stories {
-		if s := &l.Stories[i]; !s.done(r) && s.ready(done) {
+		if s := &l.Stories[i]; r.covers(s.ID) && !s.done(r) && s.ready(done) {
 			ready = append(ready, *s)
 		}
 	}

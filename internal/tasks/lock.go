@@ -22,13 +22,22 @@ type Lock struct {
 	folder *Folder
 	pid    int
 	wrote  fs.FileInfo // the file as it was last written
+
+	whoever bool // the pid of another marker says nothing
 }
 
 // Lock puts the marker into the project. While the process that a marker names
 // lives, the error wraps [ErrLocked]; what a dead one left behind, or is no
 // marker, is taken over.
-func (f *Folder) Lock(m Marker) (*Lock, error) {
-	l := &Lock{folder: f, pid: m.PID}
+func (f *Folder) Lock(m Marker) (*Lock, error) { return f.lock(m, false) }
+
+// TakeOver is [Folder.Lock] whatever process a marker names: for where that says
+// nothing, as in a container, which counts its own. Who calls it knows in
+// another way that no loop runs.
+func (f *Folder) TakeOver(m Marker) (*Lock, error) { return f.lock(m, true) }
+
+func (f *Folder) lock(m Marker, whoever bool) (*Lock, error) {
+	l := &Lock{folder: f, pid: m.PID, whoever: whoever}
 	data, err := m.Encode()
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", MarkerName, err)
@@ -69,7 +78,7 @@ func (l *Lock) take(data []byte) (done bool, err error) {
 	if now, err := root.Lstat(MarkerName); err != nil || !sameFile(old, now) {
 		return false, nil
 	}
-	if pid := markerPID(old); pid != l.pid && alive(pid) {
+	if pid := markerPID(old); !l.whoever && pid != l.pid && alive(pid) {
 		return false, fmt.Errorf("%w (pid %d, since %s) is running in this project; wait for it to end, or end it. If process %d is something else, remove %s",
 			ErrLocked, pid, before.ModTime().UTC().Format("2006-01-02 15:04:05 UTC"), pid, MarkerName)
 	}

@@ -10,12 +10,14 @@ const MarkerName = ".ralph-active"
 
 // Marker is what .ralph-active says, for people and for the agent's hooks. The
 // agent can write to it, so nothing in it is believed by the loop: only the pid
-// is read back, to find a loop that is still running.
+// is read back, to find a loop that is still running. [DecodeMarker] is for the
+// hooks, whose word is advice.
 type Marker struct {
 	At            time.Time // written in UTC, to the second
 	PID           int
 	MaxIterations int
 	Mode          string // "sandbox" or "direct"
+	Folder        string // of the list, relative to the project; "": not said
 	Snapshot      Snapshot
 }
 
@@ -24,8 +26,10 @@ type markerJSON struct {
 	PID           int                   `json:"pid"`
 	MaxIterations int                   `json:"max_iterations"`
 	Mode          string                `json:"mode"`
+	Folder        string                `json:"ralphDir,omitempty"`
 	SkipReview    bool                  `json:"skipReview"`
 	ReviewCap     int                   `json:"reviewCap"`
+	Story         string                `json:"story,omitempty"`
 	IterationMode Mode                  `json:"iterationMode,omitempty"`
 	Before        map[string]markedJSON `json:"preIterationSnapshot,omitempty"`
 }
@@ -40,9 +44,9 @@ type markedJSON struct {
 func (m Marker) Encode() ([]byte, error) {
 	out := markerJSON{
 		Timestamp: m.At.UTC().Format(time.RFC3339), PID: m.PID, MaxIterations: m.MaxIterations, Mode: m.Mode,
-		SkipReview: m.Snapshot.Rules.SkipReview, ReviewCap: m.Snapshot.Rules.ReviewCap, IterationMode: m.Snapshot.Mode,
+		Folder: m.Folder, Story: m.Snapshot.Rules.Only, SkipReview: m.Snapshot.Rules.SkipReview, ReviewCap: m.Snapshot.Rules.ReviewCap, IterationMode: m.Snapshot.Mode,
 	}
-	if m.Snapshot.Known() {
+	if m.Snapshot.Known() && !m.Snapshot.still {
 		out.Before = make(map[string]markedJSON, len(m.Snapshot.list.Stories))
 		for i := range m.Snapshot.list.Stories {
 			s := &m.Snapshot.list.Stories[i]

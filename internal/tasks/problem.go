@@ -16,6 +16,8 @@ const (
 	Invariant                  // the state of a story contradicts itself
 	Transition                 // the iteration may not have changed that
 	Stuck                      // a review iteration reviewed nothing; there is nothing to put back
+	Naming                     // branchName is no name of a branch
+	Unfinished                 // a warning: somebody should fill that in
 )
 
 // Problem is one thing that is wrong with a task list. Foreign text in it is
@@ -86,13 +88,33 @@ func quote(s string) string {
 }
 
 // visible shows foreign text that reads better without quotes, such as an id.
-func visible(s string) string {
+func visible(s string) string { return printable(cut(s, maxQuote)) }
+
+// printable keeps text on one line, and what cannot be seen out of it.
+func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return unicode.ReplacementChar
 		}
 		return r
-	}, cut(s, maxQuote))
+	}, s)
+}
+
+// some joins the first words of a list as they are to be shown, and says how
+// many are left out.
+func some(all []string, show func(string) string) string {
+	const most = 10
+	var b strings.Builder
+	for i, word := range all[:min(len(all), most)] {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(show(word))
+	}
+	if n := len(all) - most; n > 0 {
+		fmt.Fprintf(&b, " and %d more", n)
+	}
+	return b.String()
 }
 
 // cut is the first runes of s.

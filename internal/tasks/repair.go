@@ -21,10 +21,11 @@ type Repaired struct {
 // Repair puts back what the agent may not have written: the snapshot's values,
 // stories that disappeared, the beginning of a new story. The rest of the file
 // stays byte by byte as the agent wrote it. What cannot be read at all is
-// replaced by the snapshot, which has to be known.
+// replaced by the snapshot, which has to be known. The snapshot of a marker puts
+// nothing back.
 func (s Snapshot) Repair(data []byte) Repaired {
 	list, problems := s.Verify(data)
-	if list != nil && !needsRepair(problems) {
+	if s.brief || list != nil && !needsRepair(problems) {
 		return Repaired{List: list, Problems: problems}
 	}
 	if mended, more, ok := s.mend(data, problems); ok {
@@ -82,15 +83,12 @@ func (s Snapshot) mend(data []byte, said []Problem) (list *List, all []Problem, 
 // every is all problems of a list, also those too many to be listed. What a
 // change made contradictory is gone with the change, so changes come first.
 func (s Snapshot) every(list *List) []Problem {
-	if s.Rules.SkipReview {
-		return nil
-	}
 	t := transitions{Snapshot: s, after: list, chosen: -1}
 	t.found.limit = len(list.Stories) * len(stateFields())
 	t.moves()
 	all := t.found.List
 	for i := range list.Stories {
-		if len(t.found.List) == 0 && list.Stories[i].contradiction(s.Rules) != "" {
+		if len(t.found.List) == 0 && !s.Rules.SkipReview && list.Stories[i].contradiction(s.Rules) != "" {
 			all = append(all, Problem{index: i, reset: stateFields()})
 		}
 	}
@@ -136,5 +134,8 @@ func join(said, more []Problem) []Problem {
 // Restore is [Snapshot.Repair] for a file that cannot be read at all.
 func (s Snapshot) Restore(why error) Repaired {
 	p := Problem{Kind: Schema, index: -1, Text: why.Error()}
+	if s.brief {
+		return Repaired{Problems: []Problem{p}}
+	}
 	return Repaired{List: s.list, Problems: []Problem{p}, Changed: true, Whole: true}
 }

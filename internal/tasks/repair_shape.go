@@ -34,7 +34,7 @@ func (s Snapshot) shape(doc *document) []Problem {
 	stories.items = kept
 	var lost Problems
 	s.restore(stories, func(was *Story) bool {
-		if was.done(s.Rules) {
+		if !s.stays(was) {
 			return false
 		}
 		lost.add(s.lost(was))

@@ -12,23 +12,49 @@ type Snapshot struct {
 
 	list  *List
 	index map[string]int // by id, into list.Stories
+	still bool           // no iteration runs: nothing may move at all
+	brief bool           // read from a marker: list has no document, its stories have a state only, without feedback
 }
 
 // Take keeps a list that passes [List.Check] for comparison.
 func Take(l *List, r Rules) Snapshot {
-	s := Snapshot{Mode: l.Mode(r), Rules: r, list: l, index: make(map[string]int, len(l.Stories))}
+	s := compare(l, r)
+	s.Mode = l.Mode(r)
 	s.Story, _ = l.Next(r)
+	return s
+}
+
+// Between keeps a list for the time when no iteration runs, in which a process
+// that the agent left behind may write to it. No state may change, reviews
+// skipped or not, and no story disappear; stories may be added at the start
+// state, and other text be edited.
+func Between(l *List, r Rules) Snapshot {
+	s := compare(l, r)
+	s.still = true
+	return s
+}
+
+func compare(l *List, r Rules) Snapshot {
+	s := Snapshot{Rules: r, list: l, index: make(map[string]int, len(l.Stories))}
 	for i := range l.Stories {
 		s.index[l.Stories[i].ID] = i
 	}
 	return s
 }
 
+// closed says that some stories, or all, may not be touched by anybody.
+func (s Snapshot) closed() bool { return s.still || s.Rules.Only != "" }
+
 // Known says that there is something to compare with.
 func (s Snapshot) Known() bool { return s.list != nil }
 
-// List is what was kept; nil when nothing was.
-func (s Snapshot) List() *List { return s.list }
+// List is what was kept; nil when nothing was, or only what a marker tells.
+func (s Snapshot) List() *List {
+	if s.brief {
+		return nil
+	}
+	return s.list
+}
 
 // Verify is the one check of what an agent left in tasks.json, for the stop hook
 // and for the loop: schema; when it holds, invariants and transitions. No

@@ -21,37 +21,23 @@ func (l *List) summary(o ArchiveOptions, started string) []byte {
 	if blank(name) {
 		name = "Tasks"
 	}
-	done, reviews, most := 0, 0, 0
-	var capped []string
-	for i := range l.Stories {
-		s := &l.Stories[i]
-		if s.done(o.Rules) {
-			done++
-		}
-		reviews += s.ReviewCount
-		most = max(most, s.ReviewCount)
-		if s.AutoApproved() {
-			capped = append(capped, markdown(s.ID))
-		}
-	}
+	figures := l.Figures(o.Rules)
 	until := o.At.Format(time.DateOnly)
 	if started != "" && started != until {
 		until = started + " to " + until
 	}
-	fmt.Fprintf(&b, "# %s\n\n- Stories completed: %d of %d\n- Date: %s\n", markdown(name), done, len(l.Stories), until)
+	fmt.Fprintf(&b, "# %s\n\n- Date: %s\n", markdown(name), until)
 	if !blank(l.BranchName) {
 		fmt.Fprintf(&b, "- Branch: %s\n", markdown(l.BranchName))
 	}
-	if reviews > 0 {
-		fmt.Fprintf(&b, "- Reviews: %d, %.1f per story, at most %d\n", reviews, float64(reviews)/float64(len(l.Stories)), most)
+	for _, line := range figures.Lines() {
+		fmt.Fprintf(&b, "- %s\n", line)
+	}
+	if figures.Reviews > 0 {
 		fmt.Fprintf(&b, "- Stories by number of reviews: %s\n", l.histogram())
 	}
-	if len(capped) > 0 {
-		more := ""
-		if n := len(capped) - 50; n > 0 {
-			capped, more = capped[:50], fmt.Sprintf(" and %d more", n)
-		}
-		fmt.Fprintf(&b, "- **Approved at the review cap, have a look:** %s%s\n", strings.Join(capped, ", "), more)
+	if len(figures.Capped) > 0 {
+		fmt.Fprintf(&b, "- **Approved at the review cap, have a look:** %s\n", some(figures.Capped, markdown))
 	}
 	b.WriteString("\n| Story | Title | State | Reviews |\n| --- | --- | --- | ---: |\n")
 	for i := range l.Stories[:min(len(l.Stories), maxRows)] {

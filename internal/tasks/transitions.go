@@ -6,19 +6,23 @@ import (
 )
 
 // Transitions finds what an iteration of the snapshot's mode may not have
-// changed. With reviews skipped only stories that do not pass are kept from
+// changed. With reviews skipped the state of the stories that the work is about
+// is their own business, and only those that do not pass are kept from
 // disappearing. Without a snapshot nothing is found.
 func (s Snapshot) Transitions(after *List) []Problem {
 	if !s.Known() {
 		return nil
 	}
 	t := transitions{Snapshot: s, after: after, chosen: -1}
-	if !s.Rules.SkipReview {
-		t.moves()
-	}
+	t.moves()
 	t.gone()
-	if len(t.found.List) == 0 && s.Mode == Review && !s.Rules.SkipReview && t.chosen < 0 {
-		t.found.add(Problem{Kind: Stuck, index: -1, Story: visible(s.Story.ID), Text: reviewText(visible(s.Story.ID),
+	if len(t.found.List) == 0 && s.Mode == Review && !s.still && t.chosen < 0 {
+		id := visible(s.Story.ID)
+		if s.brief {
+			next, _ := after.Next(s.Rules)
+			id = visible(next.ID)
+		}
+		t.found.add(Problem{Kind: Stuck, index: -1, Story: id, Text: reviewText(id,
 			"review must increment reviewCount and either approve the story or request changes, and no story changed")})
 	}
 	for i := range t.found.List {
@@ -39,8 +43,9 @@ type transitions struct {
 // change is a field of a story that is not what it was.
 type change struct{ field, old, now string }
 
-// changes compares the review fields of a story.
-func (s *Story) changes(was *Story) (all []change) {
+// changes compares the review fields of a story, and its feedback if that is
+// known of before.
+func (s *Story) changes(was *Story, feedback bool) (all []change) {
 	if s.Passes != was.Passes {
 		all = append(all, change{fieldPasses, strconv.FormatBool(was.Passes), strconv.FormatBool(s.Passes)})
 	}
@@ -50,7 +55,7 @@ func (s *Story) changes(was *Story) (all []change) {
 	if s.ReviewCount != was.ReviewCount {
 		all = append(all, change{fieldCount, strconv.Itoa(was.ReviewCount), strconv.Itoa(s.ReviewCount)})
 	}
-	if s.ReviewFeedback != was.ReviewFeedback {
+	if feedback && s.ReviewFeedback != was.ReviewFeedback {
 		all = append(all, change{fieldFeedback, quote(was.ReviewFeedback), quote(s.ReviewFeedback)})
 	}
 	return all
@@ -58,6 +63,9 @@ func (s *Story) changes(was *Story) (all []change) {
 
 // moves judges every story that is there.
 func (t *transitions) moves() {
+	if t.Rules.SkipReview && !t.closed() {
+		return
+	}
 	t.chosen = t.choose()
 	for i := range t.after.Stories {
 		now := &t.after.Stories[i]
@@ -65,9 +73,10 @@ func (t *transitions) moves() {
 		if !known {
 			was = &Story{}
 		}
-		changes := now.changes(was)
+		changes := now.changes(was, !t.brief || !known)
 		switch {
 		case len(changes) == 0:
+		case t.Rules.SkipReview && !t.still && t.Rules.covers(now.ID):
 		case !known:
 			t.fresh(i, changes)
 		case t.Mode == Review && i != t.chosen:
@@ -75,7 +84,11 @@ func (t *transitions) moves() {
 		case t.Mode == Review:
 		case t.Mode == ReviewFix && i == t.chosen && now.ReviewFeedback != "":
 			// Without its status the feedback would be lost on the next fix.
-			t.illegal(i, change{fieldFeedback, quote(was.ReviewFeedback), quote(now.ReviewFeedback)}, "", stateFields()...)
+			old := quote(was.ReviewFeedback)
+			if t.brief {
+				old = "what was requested"
+			}
+			t.illegal(i, change{fieldFeedback, old, quote(now.ReviewFeedback)}, "", stateFields()...)
 			t.work(i, changes)
 		default:
 			t.work(i, changes)
@@ -87,10 +100,13 @@ func (t *transitions) moves() {
 // iteration was for, or else the first that moved like that.
 func (t *transitions) choose() int {
 	first := -1
+	if t.still || t.Rules.SkipReview {
+		return first
+	}
 	for i := range t.after.Stories {
 		now := &t.after.Stories[i]
 		was, known := t.before(now.ID)
-		if !known || !t.legal(now, was) {
+		if !known || !t.Rules.covers(now.ID) || !t.legal(now, was) {
 			continue
 		}
 		if now.ID == t.Story.ID {
@@ -143,11 +159,15 @@ func (t *transitions) illegal(i int, c change, details string, besides ...string
 	id := visible(t.after.Stories[i].ID)
 	move := fmt.Sprintf("%s %s → %s.", c.field, c.old, c.now)
 	p := Problem{Kind: Transition, Story: id, index: i, reset: append(besides, c.field)}
-	switch t.Mode {
-	case Implement:
+	switch {
+	case t.still:
+		p.Text = fmt.Sprintf("No story may change state between two iterations. Story %s had illegal transition: %s", id, move)
+	case t.Rules.SkipReview:
+		p.Text = fmt.Sprintf("This run works on story %s only. Story %s had illegal transition: %s", visible(t.Rules.Only), id, move)
+	case t.Mode == Implement:
 		p.Text = fmt.Sprintf("Implement iterations cannot set passes=true or approve stories. Only review iterations may approve. "+
 			"Story %s had illegal transition: %s", id, move)
-	case ReviewFix:
+	case t.Mode == ReviewFix:
 		p.Text = fmt.Sprintf("Review-fix iterations cannot approve stories. Story %s must go back to needs_review for re-review. "+
 			"Illegal transition: %s", id, move)
 	default:
@@ -158,7 +178,11 @@ func (t *transitions) illegal(i int, c change, details string, besides ...string
 
 func (t *transitions) review(i int, now, was *Story) {
 	details := t.verdict(now, was)
-	if details == "" {
+	switch {
+	case details != "":
+	case t.chosen < 0:
+		details = "this run works on story " + visible(t.Rules.Only) + " only"
+	default:
 		details = "review may only modify one story, and this one reviewed " + visible(t.after.Stories[t.chosen].ID)
 	}
 	id := visible(now.ID)
@@ -195,7 +219,8 @@ func (t *transitions) verdict(now, was *Story) string {
 	return ""
 }
 
-// gone finds stories that disappeared before they were done.
+// gone finds stories that disappeared and may not: before they were done, or
+// where nobody else may touch them.
 func (t *transitions) gone() {
 	there := make(map[string]bool, len(t.after.Stories))
 	for i := range t.after.Stories {
@@ -203,17 +228,24 @@ func (t *transitions) gone() {
 	}
 	for i := range t.list.Stories {
 		was := &t.list.Stories[i]
-		if was.done(t.Rules) || there[was.ID] {
-			continue
+		if !there[was.ID] && t.stays(was) {
+			t.found.add(t.lost(was))
 		}
-		t.found.add(t.lost(was))
 	}
 }
 
-// lost is a story that is not done and not there any more.
+// stays says that a story of the snapshot may not be removed.
+func (s Snapshot) stays(was *Story) bool { return s.closed() || !was.done(s.Rules) }
+
+// lost is a story that may not be removed and is not there any more.
 func (s Snapshot) lost(was *Story) Problem {
 	text := "Story %s was removed or renamed, but is not approved. Keep it with its id; what it leaves over can become new stories."
-	if s.Rules.SkipReview {
+	switch {
+	case was.done(s.Rules) && s.still:
+		text = "Story %s was removed or renamed between two iterations. Keep it with its id."
+	case was.done(s.Rules):
+		text = "Story %s was removed or renamed, and this run works on one story only. Keep it with its id."
+	case s.Rules.SkipReview:
 		text = "Story %s was removed or renamed, but does not pass. Keep it with its id; what it leaves over can become new stories."
 	}
 	id := visible(was.ID)

@@ -1,0 +1,92 @@
+package tasks
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// templateBranch is the branch in the template of tasks.json.
+const templateBranch = "ralph/feature-name"
+
+// Lint finds what [Read] lets pass and a person should still know: a branchName
+// that is no name of a branch, acceptance criteria without words, a template
+// that nobody filled in. It looks as far as it gets at files that Read refuses,
+// too, in the order of the file.
+func Lint(data []byte) []Problem {
+	doc, bad := parse(data)
+	if bad != nil || doc.root.kind != object {
+		return nil
+	}
+	var found Problems
+	say := func(k Kind, at int, id, text string) {
+		p := Problem{Kind: k, Story: id, Text: text, index: -1}
+		if len(found.List) < maxProblems {
+			p.Line, p.Column = place(doc.source, at)
+		}
+		found.add(p)
+	}
+	if n := doc.root.member("branchName"); n != nil && n.kind == text {
+		if err := ralph.CheckBranch(n.text); err != nil {
+			say(Naming, n.at, "", "branchName "+quote(n.text)+" is no name of a branch: "+err.Error())
+		}
+	}
+	if untouched(doc) {
+		say(Unfinished, doc.root.at, "", "the template is not filled in yet: say in project, branchName and userStories what is to be done")
+		return found.all()
+	}
+	stories := doc.root.member(fieldStories)
+	if n := doc.root.member("branchName"); n != nil && n.text == templateBranch {
+		say(Unfinished, n.at, "", "branchName is still "+templateBranch+", as in the template: give the branch of this work")
+	}
+	if stories == nil || stories.kind != array {
+		return found.all()
+	}
+	for i := range stories.items {
+		n := &stories.items[i].value
+		id, criteria := n.member(fieldID), n.member("acceptanceCriteria")
+		if id == nil || wantID(id) != "" || criteria == nil {
+			continue
+		}
+		shown := visible(id.text)
+		for k := range criteria.items {
+			if c := &criteria.items[k].value; criteria.kind == array && c.kind == text && blank(c.text) {
+				say(Unfinished, c.at, shown, "Story "+shown+" has an acceptance criterion without words: say what can be checked")
+			}
+		}
+		if title := n.member("title"); title != nil && title.kind == text && blank(title.text) {
+			say(Unfinished, title.at, shown, "Story "+shown+" has no title: it is what commits are named after")
+		}
+	}
+	return found.all()
+}
+
+// untouched says that a list is the template, its branch apart.
+func untouched(doc *document) bool {
+	data, err := templates.ReadFile("templates/" + TasksName)
+	if err != nil {
+		return false
+	}
+	template, bad := parse(data)
+	return bad == nil && bytes.Equal(anyBranch(doc), anyBranch(template))
+}
+
+// anyBranch is a document without white space and its branch. It leaves the
+// document as it is.
+func anyBranch(doc *document) []byte {
+	var b bytes.Buffer
+	var write func(n *node)
+	write = func(n *node) {
+		b.WriteByte(byte(n.kind))
+		for i := range n.items {
+			b.WriteString(n.items[i].raw)
+			if n.items[i].key != "branchName" {
+				write(&n.items[i].value)
+			}
+		}
+		b.WriteString(strings.TrimSpace(n.raw))
+	}
+	write(&doc.root)
+	return b.Bytes()
+}
