@@ -39,6 +39,8 @@ var rooms = map[string]struct {
 	"hook":    {[]string{"ralph", "secret"}, "answers to the agent CLI's hooks"},
 	"starter": {nil, "what ralph init proposes and writes"},
 	"demo":    {nil, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
+
+	"dockersandbox": {[]string{"proc"}, "an agent's room in docker's own virtual machine; no domain in it"},
 }
 
 // owners lists the packages that only one room may import.
