@@ -43,8 +43,8 @@ type Dir struct {
 // agent has made a symbolic link.
 func RunFiles() []string {
 	return []string{
-		"guardrail_*.log", "handover", "lock", "logs", "prompt_*.txt", "report.html", "report.json",
-		"session-*.log", "summary.md", "tmp-*",
+		"cancel", "guardrail_*.log", "handover", "lock", "logs", "prompt_*.txt", "report.html", "report.json",
+		"session-*.log", "sessions", "summary.md", "tmp-*",
 	}
 }
 

@@ -110,7 +110,7 @@ func TestRunFilesMatchWhatIsWritten(t *testing.T) {
 			return ok
 		})
 	}
-	for _, name := range []string{"report.json", "report.html", "summary.md", "session-20250101-120000.log", "guardrail_001_go-test.log", "guardrail_001_go-test_1.log", "lock", "prompt_001.txt", "logs/session-20250101-120000.log"} {
+	for _, name := range []string{"report.json", "report.html", "summary.md", "session-20250101-120000.log", "guardrail_001_go-test.log", "guardrail_001_go-test_1.log", "lock", "prompt_001.txt", "logs/session-20250101-120000.log", "cancel", "sessions", "sessions/af18e15f.json"} {
 		if !matches(name) {
 			t.Errorf("RunFiles() does not match %q", name)
 		}
