@@ -8,6 +8,12 @@ import (
 // MarkerName is the file in the project that says that a loop is running.
 const MarkerName = ".ralph-active"
 
+// Who commits the work of an iteration.
+const (
+	ByAgent = "agent"
+	ByRalph = "ralph"
+)
+
 // Marker is what .ralph-active says, for people and for the agent's hooks. The
 // agent can write to it, so nothing in it is believed by the loop: only the pid
 // is read back, to find a loop that is still running. [DecodeMarker] is for the
@@ -17,7 +23,8 @@ type Marker struct {
 	PID           int
 	MaxIterations int
 	Mode          string // "sandbox" or "direct"
-	Folder        string // of the list, relative to the project; "": not said
+	Folder        string // of the list, as [Folder.Dir] has it; "": not said
+	Commits       string // who commits an iteration's work: [ByAgent] or [ByRalph]; "": not said
 	Snapshot      Snapshot
 }
 
@@ -27,6 +34,7 @@ type markerJSON struct {
 	MaxIterations int                   `json:"max_iterations"`
 	Mode          string                `json:"mode"`
 	Folder        string                `json:"ralphDir,omitempty"`
+	Commits       string                `json:"commits,omitempty"`
 	SkipReview    bool                  `json:"skipReview"`
 	ReviewCap     int                   `json:"reviewCap"`
 	Story         string                `json:"story,omitempty"`
@@ -44,7 +52,8 @@ type markedJSON struct {
 func (m Marker) Encode() ([]byte, error) {
 	out := markerJSON{
 		Timestamp: m.At.UTC().Format(time.RFC3339), PID: m.PID, MaxIterations: m.MaxIterations, Mode: m.Mode,
-		Folder: m.Folder, Story: m.Snapshot.Rules.Only, SkipReview: m.Snapshot.Rules.SkipReview, ReviewCap: m.Snapshot.Rules.ReviewCap, IterationMode: m.Snapshot.Mode,
+		Folder: m.Folder, Commits: m.Commits, SkipReview: m.Snapshot.Rules.SkipReview, ReviewCap: m.Snapshot.Rules.ReviewCap,
+		Story: m.Snapshot.Rules.Only, IterationMode: m.Snapshot.Mode,
 	}
 	if m.Snapshot.Known() && !m.Snapshot.still {
 		out.Before = make(map[string]markedJSON, len(m.Snapshot.list.Stories))

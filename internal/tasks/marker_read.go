@@ -12,8 +12,9 @@ import (
 // Marked is what a marker says. The agent can write to the marker, so this is
 // advice for its hooks, and the loop compares with what it holds itself.
 type Marked struct {
-	PID    int    // 0: not said
-	Folder string // of the list, clean and below the project; "": not said
+	PID     int    // 0: not said
+	Folder  string // of the list, clean and below the project; "": not said
+	Commits string // [ByAgent], [ByRalph]; "": not said
 
 	// Snapshot has Rules, and works with Verify and Transitions. It knows of each
 	// story its passes, reviewStatus and reviewCount only: what feedback became
@@ -56,7 +57,7 @@ const (
 func markerRules() rules {
 	return newRules(
 		rule{"pid", false, wantPID}, rule{"ralphDir", false, wantFolder}, rule{"skipReview", false, wantBool},
-		rule{"reviewCap", false, wantCount}, rule{"story", false, wantID}, rule{fieldMode, false, wantMode}, rule{fieldBefore, false, wantObject},
+		rule{"reviewCap", false, wantCount}, rule{"story", false, wantID}, rule{fieldMode, false, wantMode}, rule{fieldBefore, false, wantObject}, rule{"commits", false, wantWho},
 	)
 }
 
@@ -74,6 +75,7 @@ func (r *reader) marked() (m Marked, err error) {
 	if found[1].text != "" {
 		m.Folder = path.Clean(found[1].text)
 	}
+	m.Commits = found[7].text
 	rules := Rules{SkipReview: found[2].raw == "true", ReviewCap: int(found[3].float()), Only: found[4].text}
 	mode, before := Mode(found[5].text), found[6]
 	m.Snapshot = Snapshot{Rules: rules}
@@ -146,6 +148,13 @@ func wantMode(n *node) string {
 		}
 	}
 	return `give "implement", "review" or "review-fix"`
+}
+
+func wantWho(n *node) string {
+	if n.kind == text && (n.text == ByAgent || n.text == ByRalph) {
+		return ""
+	}
+	return `give "agent" or "ralph"`
 }
 
 // wantFolder is a path below the project.
