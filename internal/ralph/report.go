@@ -109,6 +109,16 @@ func (r Report) Usage() Usage {
 	return u
 }
 
+// Rounds is how often the agent meant to be done in the run: at least once in
+// an iteration. Limits count these. 004-05
+func (r Report) Rounds() int {
+	n := 0
+	for _, it := range r.Iterations {
+		n += max(1, it.Rounds())
+	}
+	return n
+}
+
 // Operation says what happened to the pull request.
 type Operation string
 
