@@ -7,11 +7,17 @@ import "github.com/org/ralph-action/internal/ralph"
 func Headline(r ralph.Report) string { return headline(r) }
 
 // Announcement is what an annotation says below the headline: why the run
-// ended so, what could not be published, and what a person can do next.
+// ended so, how many stories are done, what could not be published, and what a person can do next.
 func Announcement(r ralph.Report) string {
 	var parts []string
 	if reason := oneLine(r.Reason, 1000); reason != "" && r.Outcome != ralph.Completed {
 		parts = append(parts, reason)
+	}
+	if hasTasks(r) {
+		parts = append(parts, storyCount(r.Tasks)+".")
+	}
+	if text := autoWords(r, plainWords{}); text != "" {
+		parts = append(parts, text)
 	}
 	for _, e := range r.Publication.Errors {
 		parts = append(parts, oneLine(e, 1000))

@@ -17,14 +17,16 @@ const extraBytes = 20_000
 // sections. extra is Markdown of the owner's (the body input, "Fixes #12"),
 // stands first and is taken as it is.
 func Body(r ralph.Report, extra string) string {
-	m := markdown{r, bounds{prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 200}}
+	m := markdown{r, bounds{prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 200, stories: 60, storyBytes: 12_000}}
 	return assemble(bodyBytes, []section{
 		{"description", ownText(extra)},
 		{"outcome", m.outcome("### ")},
 		{"publication errors", m.errors()},
 		{"what is left to do", m.left()},
+		{"stories", m.storyTable()},
 		{"what was asked", m.asked()},
 		{"iterations", m.table()},
+		{"what was put back", m.putBack()},
 		{"SCM tasks", m.scm()},
 		{"guardrail failures", m.guardrailFailures()},
 		{"baseline", m.baseline()},

@@ -15,7 +15,7 @@ type series struct {
 	Title  string
 	Unit   string
 	Colour string // of the bars in a Mermaid chart, readable on light and dark
-	First  int    // number of the first iteration
+	Labels []int  // numbers of the iterations
 	Values []float64
 	Max    float64 // top of the axis, never 0
 	Steps  int     // parts of the axis that give round numbers
@@ -32,7 +32,7 @@ func timeSeries(r ralph.Report, points int) (s series, ok bool) {
 	for _, it := range its {
 		longest = max(longest, it.Duration)
 	}
-	s = series{Title: "Time per iteration", Unit: "seconds", Colour: "#3d7ecf", First: its[0].Number}
+	s = series{Title: "Time per iteration", Unit: "seconds", Colour: "#3d7ecf"}
 	unit := time.Second
 	switch {
 	case longest >= 3*time.Hour:
@@ -41,7 +41,7 @@ func timeSeries(r ralph.Report, points int) (s series, ok bool) {
 		s.Unit, unit = "minutes", time.Minute
 	}
 	for _, it := range its {
-		s.add(float64(it.Duration) / float64(unit))
+		s.add(it.Number, float64(it.Duration)/float64(unit))
 	}
 	return s.scaled(), true
 }
@@ -64,18 +64,21 @@ func costSeries(r ralph.Report, points int) (s series, ok bool) {
 	if highest == 0 {
 		return series{}, false
 	}
-	s = series{Title: "Cost per iteration", Unit: "US dollars", Colour: "#c7762b", First: its[0].Number}
+	s = series{Title: "Cost per iteration", Unit: "US dollars", Colour: "#c7762b"}
 	unit := ralph.USD
 	if highest < ralph.USD {
 		s.Unit, unit = "US cents", ralph.USD/100
 	}
 	for _, it := range its {
-		s.add(float64(it.Usage().Cost.Amount) / float64(unit))
+		s.add(it.Number, float64(it.Usage().Cost.Amount)/float64(unit))
 	}
 	return s.scaled(), true
 }
 
-func (s *series) add(v float64) { s.Values = append(s.Values, math.Round(max(0, v)*1000)/1000) }
+func (s *series) add(number int, v float64) {
+	s.Labels = append(s.Labels, number)
+	s.Values = append(s.Values, math.Round(max(0, v)*1000)/1000)
+}
 
 // scaled ends the axis at a round number above the highest value, one of those
 // for which Mermaid draws so few ticks that their labels do not overlap.
@@ -133,14 +136,14 @@ func (s series) mermaid() string {
 	labels := make([]string, len(s.Values))
 	for i, v := range s.Values {
 		values[i] = number(v)
-		labels[i] = strconv.Itoa(s.First + i)
+		labels[i] = strconv.Itoa(s.Labels[i])
 	}
 	axis, shape := "["+strings.Join(labels, ", ")+"]", "bar"
 	if len(labels) > 25 {
 		// Labels of their own would overlap, and on an axis of numbers
 		// Mermaid draws bars as wide as the distance of its ticks.
 		shape = "line"
-		axis = fmt.Sprintf("%d --> %d", s.First, s.First+len(s.Values)-1)
+		axis = fmt.Sprintf("%d --> %d", s.Labels[0], s.Labels[len(s.Labels)-1])
 	}
 	return fmt.Sprintf(mermaidChart, s.Colour, s.Title, s.Unit, axis, number(math.Round(s.Max*1000)/1000), shape, strings.Join(values, ", "))
 }

@@ -20,6 +20,7 @@ var (
 // Failing and Error only.
 type row struct {
 	Number     string
+	Rounds     string // of a session that was kept going; else empty
 	Time       string
 	Turns      string
 	Tools      string
@@ -38,7 +39,8 @@ type row struct {
 func newRow(it ralph.Iteration) row {
 	u := it.Usage()
 	r := row{
-		Number: strconv.Itoa(it.Number),
+		Number: iterationNumber(it),
+		Rounds: roundWords(it),
 		Time:   span(it.Duration),
 		Turns:  requests(everyTurn(it)) + retried(len(it.Turns)-1),
 		Tools:  tools(everyTurn(it)),
@@ -125,34 +127,6 @@ func guardrails(verdicts []ralph.Verdict) (text string, failing []string) {
 		mark = "❌"
 	}
 	return fmt.Sprintf("%s %d/%d", mark, len(verdicts)-len(failing), len(verdicts)), failing
-}
-
-// result says what an iteration came to; detail is foreign text.
-func result(it ralph.Iteration) (icon, text, detail string) {
-	if f := it.Last().Failure; f != nil {
-		return "❌", strings.ReplaceAll(f.Kind.String(), "-", " "), f.Message
-	}
-	switch it.Rejection {
-	case ralph.NotRejected:
-		if it.Marker {
-			return "✅", "done", ""
-		}
-		return "▫️", "went on", ""
-	case ralph.RejectedTurn:
-		return "❌", "agent failed", ""
-	case ralph.RejectedGuardrails:
-		return "❌", "guardrails failed", ""
-	case ralph.RejectedStopped:
-		return "🛑", "stopped", ""
-	case ralph.RejectedSCM:
-		return "❌", "SCM tasks failed", it.Delivery.Error
-	case ralph.RejectedNoMarker:
-		return "▫️", "not done yet", ""
-	case ralph.RejectedNoWork:
-		return "⚠️", "said done, no work", ""
-	default:
-		return "▫️", "went on", ""
-	}
 }
 
 // verdictWords says how a guardrail failed: "failed with exit code 1" or

@@ -23,6 +23,12 @@ func (f *Formatter) loop(e ralph.Event) []string {
 			line += ": " + why
 		}
 		return []string{f.paint(yellow, f.sign(retry)+" "+line)}
+	case ralph.EventKept:
+		line := "Kept going"
+		if why := oneLine(e.Text, 500); why != "" {
+			line += ": " + why
+		}
+		return []string{f.paint(yellow, f.sign(retry)+" "+line)}
 	case ralph.EventGuardrailStart:
 		return []string{f.paint(cyan, f.cut("› Guardrail: "+oneLine(e.Text, 500)))}
 	case ralph.EventGuardrailEnd:
@@ -56,6 +62,12 @@ func (f *Formatter) iterationEnd(it *ralph.Iteration) []string {
 	}
 	r := newRow(*it)
 	facts := []string{r.Result, r.Time, costWords(it.Usage().Cost)}
+	if step := stepWords(*it, true); step != "" {
+		facts = append([]string{step}, facts...)
+	}
+	if r.Rounds != "" {
+		facts = append(facts, r.Rounds)
+	}
 	if it.Change.Files > 0 {
 		facts = append(facts, plural(it.Change.Files, "file")+strings.TrimPrefix(r.Files, fmt.Sprint(it.Change.Files)))
 	}

@@ -25,13 +25,16 @@ func icon(o ralph.Outcome) string {
 
 // words says in one clause how the run ended.
 func words(r ralph.Report) string {
-	n := len(r.Iterations)
+	n := r.Rounds()
 	after := ""
 	if n > 0 {
 		after = " after " + plural(n, unit(r))
 	}
 	switch r.Outcome {
 	case ralph.Completed:
+		if n == 0 && hasTasks(r) {
+			return "Completed: every story was done before the first " + unit(r)
+		}
 		if n == 0 {
 			return "Completed: the task was done before the first " + unit(r)
 		}

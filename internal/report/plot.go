@@ -40,16 +40,16 @@ func (s series) plot(class string) plot {
 		p.Grid = append(p.Grid, gridLine{y(v), number(math.Round(v*100) / 100)})
 	}
 	slot := inner / float64(len(s.Values))
-	every := 1 + len(s.Values)*max(3, utf8.RuneCountInString(fmt.Sprint(s.First+len(s.Values))))/60
+	every := 1 + len(s.Values)*max(3, utf8.RuneCountInString(fmt.Sprint(s.Labels[len(s.Labels)-1]+1)))/60
 	for i, v := range s.Values {
 		x := float64(left) + slot*float64(i)
 		w := min(slot*0.72, 56)
 		p.Bars = append(p.Bars, bar{
 			X: round1(x + (slot-w)/2), Y: y(v), Width: round1(max(w, 1)), Height: round1(base - y(v)),
-			Tip: fmt.Sprintf("Iteration %d: %s %s", s.First+i, number(v), s.Unit),
+			Tip: fmt.Sprintf("Iteration %d: %s %s", s.Labels[i], number(v), s.Unit),
 		})
 		if i%every == 0 {
-			p.Ticks = append(p.Ticks, tick{round1(x + slot/2), fmt.Sprint(s.First + i)})
+			p.Ticks = append(p.Ticks, tick{round1(x + slot/2), fmt.Sprint(s.Labels[i])})
 		}
 	}
 	return p

@@ -30,6 +30,15 @@ func Redacted(r ralph.Report, mask func(string) string) ralph.Report {
 		text(s)
 	}
 	texts(&r.Notes)
+	text(&r.Tasks.File)
+	text(&r.Tasks.Project)
+	r.Tasks.Stories = slices.Clone(r.Tasks.Stories)
+	for i := range r.Tasks.Stories {
+		s := &r.Tasks.Stories[i]
+		text(&s.ID)
+		text(&s.Title)
+		text(&s.Feedback)
+	}
 	texts(&r.Publication.Errors)
 	verdicts(&r.Baseline)
 	turn := func(t *ralph.Turn) {
@@ -65,6 +74,9 @@ func Redacted(r ralph.Report, mask func(string) string) ralph.Report {
 		it := &r.Iterations[i]
 		verdicts(&it.Verdicts)
 		texts(&it.Change.Notes)
+		text(&it.Step.Story)
+		text(&it.Step.Title)
+		texts(&it.Settled.Problems)
 		text(&it.Commit.Subject)
 		text(&it.Commit.PushError)
 		it.Turns = slices.Clone(it.Turns)

@@ -60,6 +60,10 @@ func remaining(r ralph.Report, limit bounds, w wording) []string {
 		lines = append(lines, text)
 	case ralph.RejectedStopped:
 		lines = append(lines, "The run was stopped before every check had its say.")
+	case ralph.RejectedTransition:
+		lines = append(lines, "The last iteration changed the task list as it may not; it was put back.")
+	case ralph.RejectedStuck:
+		lines = append(lines, "The last review decided nothing.")
 	case ralph.RejectedNoMarker:
 		if r.Mode == modeSupervise {
 			lines = append(lines, "The task is not marked as done.")
@@ -69,19 +73,28 @@ func remaining(r ralph.Report, limit bounds, w wording) []string {
 	case ralph.RejectedNoWork:
 		lines = append(lines, "The agent said that it was done, but there is no sign of work.")
 	}
-	open := 0
-	for _, todo := range it.Last().Todos {
-		if todo.Status == ralph.TodoDone {
-			continue
-		}
-		if open++; open > limit.list {
-			lines = append(lines, "…and more of the agent's own list.")
-			break
-		}
-		lines = append(lines, "Open in the agent's own list: "+w.words(todo.Text, limit.line))
+	if hasTasks(r) {
+		lines = append(lines, unfinished(r.Tasks, limit, w)...)
+	} else {
+		lines = append(lines, todos(it.Last().Todos, limit, w)...)
 	}
 	if e := it.Commit.PushError; e != "" && !r.Publication.Pushed {
 		lines = append(lines, "The last commit could not be pushed: "+w.words(e, limit.line))
+	}
+	return lines
+}
+
+// todos tells what is open in the agent's own list.
+func todos(list []ralph.Todo, limit bounds, w wording) []string {
+	var lines []string
+	for _, todo := range list {
+		if todo.Status == ralph.TodoDone {
+			continue
+		}
+		if len(lines) == limit.list {
+			return append(lines, "…and more of the agent's own list.")
+		}
+		lines = append(lines, "Open in the agent's own list: "+w.words(todo.Text, limit.line))
 	}
 	return lines
 }

@@ -15,10 +15,20 @@ func ruled(c string) string { return strings.Repeat(c, rule) + "\n" }
 
 // SessionHeader opens an iteration in the session log.
 func SessionHeader(iteration int, mode string, start time.Time) string {
+	return SessionStepHeader(iteration, mode, ralph.Step{}, start)
+}
+
+// SessionStepHeader opens an iteration on a task list in the session log.
+func SessionStepHeader(iteration int, mode string, step ralph.Step, start time.Time) string {
+	about := ""
+	if title := StepTitle(step); title != "" {
+		about = "Step: " + title + "\n"
+	}
 	return ruled("=") +
 		fmt.Sprintf("ITERATION %d\n", iteration) +
 		ruled("=") +
 		"Mode: " + oneLine(mode, 100) + "\n" +
+		about +
 		"Start Time: " + stamp(start) + "\n" +
 		ruled("-")
 }
@@ -28,6 +38,8 @@ func SessionHeader(iteration int, mode string, start time.Time) string {
 func SessionRetry(why string) string {
 	return "Attempt failed (" + oneLine(why, 500) + "); the iteration is tried again.\n"
 }
+
+const sessionProblems = 20 // told of one iteration
 
 // SessionFooter closes an iteration in the session log. Lines whose value the
 // agent did not report are left out.
@@ -59,6 +71,16 @@ func SessionFooter(it ralph.Iteration) string {
 	if n := len(it.Turns) - 1; n > 0 {
 		line("Retries", strconv.Itoa(n))
 	}
+	line("Step", stepWords(it, true))
+	for _, p := range it.Settled.Problems[:min(sessionProblems, len(it.Settled.Problems))] {
+		line("Put Back", oneLine(p, 500))
+	}
+	if n := len(it.Settled.Problems) - sessionProblems; n > 0 {
+		line("Put Back", fmt.Sprintf("and %d more", n))
+	}
+	if n := it.Rounds(); n > 1 {
+		line("Session Rounds", strconv.Itoa(n))
+	}
 	for _, t := range it.Delivery.Tasks {
 		line("SCM Task", fmt.Sprintf("%s (%s)", oneLine(t.Command, 300), exitWords(t.ExitCode)))
 	}
@@ -89,10 +111,16 @@ func sessionStatus(it ralph.Iteration) string {
 			text += ": " + why
 		}
 		return text + ")"
+	case ralph.RejectedTransition:
+		return "success (changes to the task list were put back)"
+	case ralph.RejectedStuck:
+		return "success (the review decided nothing)"
+	case ralph.RejectedStoriesLeft:
+		return "success (" + stories(it.Settled.Left) + " left)"
 	case ralph.RejectedNoWork:
 		return "success (said to be complete without any work)"
 	}
-	if it.Marker && it.Rejection == ralph.NotRejected {
+	if (it.Marker || it.Settled.Done) && it.Rejection == ralph.NotRejected {
 		return "success (complete)"
 	}
 	return "success"
@@ -114,13 +142,21 @@ func SessionSummary(r ralph.Report) string {
 	if text := oneLine(r.Reason, 500); text != "" {
 		reason += ": " + text
 	}
+	about := ""
+	if hasTasks(r) {
+		about = "Stories: " + storyCount(r.Tasks) + "\n"
+	}
+	if status := SessionStatus(r); status != "" {
+		about += "Session Status: " + status + "\n"
+	}
 	return ruled("=") +
 		"SESSION SUMMARY\n" +
 		ruled("=") +
-		fmt.Sprintf("Total Iterations: %d\n", len(r.Iterations)) +
-		fmt.Sprintf("Successful: %d\n", len(r.Iterations)-failed) +
+		fmt.Sprintf("Total Iterations: %d\n", r.Rounds()) +
+		fmt.Sprintf("Successful: %d\n", r.Rounds()-failed) +
 		fmt.Sprintf("Failed: %d\n", failed) +
 		"Total Duration: " + span(r.Duration) + "\n" +
+		about +
 		"Exit Reason: " + reason + "\n" +
 		fmt.Sprintf("Exit Code: %d\n", r.ExitCode) +
 		ruled("=")

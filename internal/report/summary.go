@@ -22,18 +22,23 @@ type bounds struct {
 	final    int // runes of the agent's last words
 	list     int // notes, errors, baseline failures
 	line     int // runes of one line of foreign text
+	stories  int // rows of the stories, those that need a look first
+	// storyBytes bounds these rows, and half of it the reviews folded below them.
+	storyBytes int
 }
 
 // Summary is the job summary in GitHub-flavoured Markdown, always below 1 MiB.
 // The outcome stands in the first line.
 func Summary(r ralph.Report) string {
-	m := markdown{r, bounds{prompt: 4000, rows: 200, points: 100, failures: 40, output: 8000, final: 6000, list: 50, line: 500}}
+	m := markdown{r, bounds{prompt: 4000, rows: 200, points: 100, failures: 40, output: 8000, final: 6000, list: 50, line: 500, stories: 200, storyBytes: 200 << 10}}
 	return assemble(summaryBytes, []section{
 		{"outcome", m.outcome("## ")},
 		{"publication errors", m.errors()},
 		{"what is left to do", m.left()},
+		{"stories", m.storyTable()},
 		{"what was asked", m.asked()},
 		{"iterations", m.table()},
+		{"what was put back", m.putBack()},
 		{"SCM tasks", m.scm()},
 		{"charts", m.charts()},
 		{"guardrail failures", m.guardrailFailures()},
@@ -66,6 +71,9 @@ func (m markdown) outcome(mark string) string {
 func (m markdown) links() []string {
 	p := m.Publication
 	var facts []string
+	if status := SessionStatus(m.Report); status != "" {
+		facts = append(facts, "**Session** `"+status+"` after "+plural(m.Rounds(), "round"))
+	}
 	if pr := p.PullRequest; pr.Number > 0 {
 		state := ""
 		switch pr.Operation {

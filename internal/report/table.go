@@ -15,16 +15,25 @@ func (m markdown) table() string {
 	shown := newest(m.Iterations, m.rows)
 	var b strings.Builder
 	b.WriteString("### Iterations\n\n")
-	b.WriteString("| # | Result | Time | Turns | Tools | Tokens in / out | Cost | Files | Commit |\n")
-	b.WriteString("|--:|:--|--:|--:|--:|--:|--:|:--|:--|\n")
+	title, rule, none := "", "", ""
+	steps := anyStep(m.Iterations)
+	if steps {
+		title, rule, none = " Step |", ":--|", " |"
+	}
+	b.WriteString("| # |" + title + " Result | Time | Turns | Tools | Tokens in / out | Cost | Files | Commit |\n")
+	b.WriteString("|--:|" + rule + ":--|--:|--:|--:|--:|--:|:--|:--|\n")
 	for _, it := range shown {
 		r := newRow(it)
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n",
-			r.Number, m.resultCell(r), r.Time, unbroken(r.Turns), unbroken(r.Tools), unbroken(r.Tokens), unbroken(r.Cost), unbroken(r.Files), m.commitCell(it))
+		step := ""
+		if steps {
+			step = " " + inline(stepWords(it, m.Tasks.SkipReview), 80) + " |"
+		}
+		fmt.Fprintf(&b, "| %s |%s %s | %s | %s | %s | %s | %s | %s | %s |\n",
+			r.Number, step, m.resultCell(r), r.Time, unbroken(r.Turns), unbroken(r.Tools), unbroken(r.Tokens), unbroken(r.Cost), unbroken(r.Files), m.commitCell(it))
 	}
 	total := totals(m.Report)
-	fmt.Fprintf(&b, "| | **Total** | **%s** | **%s** | **%s** | **%s** | **%s** | | |\n",
-		total.Time, unbroken(total.Turns), unbroken(total.Tools), unbroken(total.Tokens), unbroken(total.Cost))
+	fmt.Fprintf(&b, "| |%s **Total** | **%s** | **%s** | **%s** | **%s** | **%s** | | |\n",
+		none, total.Time, unbroken(total.Turns), unbroken(total.Tools), unbroken(total.Tokens), unbroken(total.Cost))
 	if n := len(m.Iterations) - len(shown); n > 0 {
 		fmt.Fprintf(&b, "\n_The first %s are left out here; report.json has them all._\n", plural(n, "iteration"))
 	}
@@ -40,6 +49,9 @@ func (m markdown) resultCell(r row) string {
 	text := r.Icon + "\u00a0" + unbroken(r.Result)
 	if r.Error != "" {
 		text += ": " + inline(r.Error, 80)
+	}
+	if r.Rounds != "" {
+		text += "<br>" + unbroken(r.Rounds)
 	}
 	if r.Guardrails != nothing {
 		checks := unbroken(r.Guardrails + " guardrails")

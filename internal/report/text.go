@@ -33,9 +33,20 @@ func Text(r ralph.Report, o Style) string {
 	if r.Reason != "" && r.Outcome != ralph.Completed {
 		prose(plain, "  ", oneLine(r.Reason, 1000))
 	}
+	if hasTasks(r) {
+		b.WriteByte('\n')
+		line(bold, "Stories")
+		prose(plain, "  ", storyCount(r.Tasks)+". "+reviewWords(r.Tasks))
+		if text := autoWords(r, plainWords{}); text != "" {
+			prose(yellow, "  "+f.sign(warn)+" ", text)
+		}
+		for _, text := range textStories(f, r.Tasks) {
+			line(plain, text)
+		}
+	}
 	if len(r.Iterations) > 0 {
 		b.WriteByte('\n')
-		for i, text := range textTable(f, newest(r.Iterations, textRows)) {
+		for i, text := range textTable(f, r) {
 			if i == 0 {
 				line(dim, text)
 				continue
@@ -110,20 +121,33 @@ func outcomeMark(f *Formatter, o ralph.Outcome) (string, style) {
 	return mark, colour
 }
 
-// textTable lays the iterations out in columns.
-func textTable(f *Formatter, its []ralph.Iteration) []string {
+// textTable lays the newest iterations out in columns, with one for the steps
+// where there are any.
+func textTable(f *Formatter, r ralph.Report) []string {
 	table := [][]string{{"#", "time", "turns", "tools", "tokens in / out", "cost", "files", "guardrails", "commit", "result"}}
-	for _, it := range its {
-		r := newRow(it)
-		checks := r.Guardrails
+	steps := anyStep(r.Iterations)
+	if steps {
+		table[0] = append(table[0], "step")
+	}
+	for _, it := range newest(r.Iterations, textRows) {
+		words := newRow(it)
+		checks := words.Guardrails
 		if !f.Emoji {
 			checks = strings.NewReplacer("✅ ", "ok ", "❌ ", "failed ").Replace(checks)
 		}
-		short := r.SHA
+		short := words.SHA
 		if short == "" {
 			short = nothing
 		}
-		table = append(table, []string{r.Number, r.Time, r.Turns, r.Tools, r.Tokens, r.Cost, r.Files, checks, short, r.Result})
+		result := words.Result
+		if words.Rounds != "" {
+			result += ", " + words.Rounds
+		}
+		cells := []string{words.Number, words.Time, words.Turns, words.Tools, words.Tokens, words.Cost, words.Files, checks, short, result}
+		if steps {
+			cells = append(cells, stepWords(it, r.Tasks.SkipReview))
+		}
+		table = append(table, cells)
 	}
 	widths := make([]int, len(table[0]))
 	for _, cells := range table {
@@ -172,6 +196,9 @@ func textFacts(r ralph.Report) [][2]string {
 		if value != "" {
 			facts = append(facts, [2]string{name, value})
 		}
+	}
+	if status := SessionStatus(r); status != "" {
+		add("Session", status+" after "+plural(r.Rounds(), "round"))
 	}
 	p := r.Publication
 	if pr := p.PullRequest; pr.Number > 0 {

@@ -40,6 +40,8 @@ func (v Verbose) Lines(e ralph.Event) []string {
 		}
 	case ralph.EventRetry:
 		return VerboseLines(fmt.Sprintf("Trying again in %s: %s", operation(e.Wait), oneLine(e.Text, 500)))
+	case ralph.EventKept:
+		return VerboseLines("Kept going: " + oneLine(e.Text, 500))
 	case ralph.EventGuardrailStart:
 		return VerboseLines("Running guardrail: " + oneLine(e.Text, 500))
 	case ralph.EventGuardrailEnd:
@@ -54,7 +56,7 @@ func (v Verbose) Lines(e ralph.Event) []string {
 		}
 	case ralph.EventIterationEnd:
 		if e.Record != nil {
-			return VerboseLines(v.completion(*e.Record) + "\n" + timing(*e.Record))
+			return VerboseLines(settled(*e.Record) + v.completion(*e.Record) + "\n" + timing(*e.Record))
 		}
 	}
 	return nil
@@ -157,6 +159,12 @@ func (v Verbose) completion(it ralph.Iteration) string {
 		return "No completion: the run was stopped"
 	case ralph.RejectedSCM:
 		return "No completion: the SCM tasks failed"
+	case ralph.RejectedTransition:
+		return "No completion: the task list was changed as the step does not allow"
+	case ralph.RejectedStuck:
+		return "No completion: the review decided nothing"
+	case ralph.RejectedStoriesLeft:
+		return "No completion: " + stories(it.Settled.Left) + " left"
 	case ralph.RejectedNoMarker:
 		return "No completion: " + marker + " was not found"
 	case ralph.RejectedNoWork:
@@ -174,8 +182,26 @@ func (v Verbose) marker() string {
 		return "<response>" + token + "</response>"
 	case ralph.CompletionDoneFile:
 		return "the file DONE"
+	case ralph.CompletionTasks:
+		return "every story is done"
 	}
 	return "the completion marker"
+}
+
+// settled tells what an iteration was for, what it wrote that it may not, and how
+// long its session went on; empty without a task list and a kept-going session.
+func settled(it ralph.Iteration) string {
+	text := ""
+	if words := stepWords(it, true); words != "" {
+		text = "Step: " + words + "\n"
+	}
+	for _, p := range it.Settled.Problems[:min(sessionProblems, len(it.Settled.Problems))] {
+		text += "Put back: " + oneLine(p, 500) + "\n"
+	}
+	if n := it.Rounds(); n > 1 {
+		text += fmt.Sprintf("The session went on for %d rounds\n", n)
+	}
+	return text
 }
 
 // timing tells where the time of an iteration went.
