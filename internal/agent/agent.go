@@ -37,6 +37,16 @@ type Options struct {
 	// stdout and stderr are one stream, as with the text agent.
 	Plain bool
 
+	// Argument makes the prompt an argument, for a claude whose stdin does not
+	// reach it: in docker sandbox run NAME -- …. Prompts of more than 100 KiB are
+	// then refused.
+	Argument bool
+	// Hooks are shell commands claude runs at its events Stop, PreToolUse (of
+	// Bash), PostToolUse and SessionStart. They go into its arguments, together
+	// with the user's own --settings, and into no file. Ignored by other agents,
+	// see [HasHooks], and with Exact.
+	Hooks map[string]string
+
 	Dir string
 	// Env is the child's whole environment as KEY=VALUE, already reduced to
 	// what the agent may see. The agent's own switches are added to it.
@@ -87,7 +97,8 @@ type Options struct {
 	DisplayProcess Process
 	DisplayOut     io.Writer
 
-	answer file // in text mode, of the turn at hand
+	answer   file   // in text mode, of the turn at hand
+	settings string // of claude, with the hooks; empty: the user's, if any
 }
 
 // Process starts a child and waits until its whole tree is gone. The output is
@@ -103,6 +114,7 @@ type CLI struct {
 	filter  *gojq.Code // nil: none
 	scratch *os.Root   // nil: none needed, or none there
 	version string
+	totals  *totals // of sessions
 }
 
 // format is what differs between agents.
@@ -110,11 +122,15 @@ type format interface {
 	// argv is the command line for a prompt. It uses the prompt's text only when
 	// ways says that it is an argument.
 	argv(o Options, p ralph.Prompt) []string
+	// resumed adds to a command line what makes it go on in a session; argv[:n]
+	// stands before the user's arguments, in which it may not. An argv whose
+	// user chose a session stays as it is.
+	resumed(argv []string, n int, session string) []string
 	// environ adds to the child's environment what the CLI needs.
 	environ(o Options) []string
 	// merged says that stdout and stderr are one stream.
 	merged(o Options) bool
-	ways() ways
+	ways(o Options) ways
 	// credentials are the variables that hold a key for the agent, the usual
 	// one first, and those that choose and describe its provider.
 	credentials() (keys, providers []string)
@@ -198,6 +214,10 @@ func New(o Options) (*CLI, error) {
 			return nil, errors.New("agent-command, agent-args, model: contain a NUL character")
 		}
 	}
+	w := f.ways(o)
+	if o.Argument && !w.argument {
+		return nil, fmt.Errorf("agent %q: its prompt cannot be an argument", o.Name)
+	}
 	if err := checkDisplay(o); err != nil {
 		return nil, err
 	}
@@ -205,8 +225,13 @@ func New(o Options) (*CLI, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, c := f.ways(), &CLI{o: o, format: f, filter: filter}
-	if o.Scratch != "" && (w.argument || w.answer && o.Plain && !o.Exact) {
+	if len(o.Hooks) > 0 && HasHooks(o.Name) && !o.Exact {
+		if o.settings, err = hookSettings(o); err != nil {
+			return nil, err
+		}
+	}
+	c := &CLI{o: o, format: f, filter: filter, totals: &totals{of: map[string]ralph.Tokens{}}}
+	if o.Scratch != "" && (w.argument && !w.inline || w.answer && o.Plain && !o.Exact) {
 		if c.scratch, err = os.OpenRoot(o.Scratch); err != nil {
 			return nil, fmt.Errorf("agent %q: scratch folder: %w", o.Name, err)
 		}

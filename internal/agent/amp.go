@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -13,16 +14,28 @@ type amp struct{}
 
 // argv asks for one unattended turn. -x takes the prompt from stdin when it
 // stands last.
-func (amp) argv(o Options, _ ralph.Prompt) []string {
+func (amp) argv(o Options, p ralph.Prompt) []string {
 	ours := []option{{names: []string{"-x", "--execute", "--dangerously-allow-all", "--stream-json"}}}
 	if o.Plain {
 		ours = append(ours, option{names: []string{"--stream-json-thinking", "--stream-json-input"}})
 	}
-	argv := append(program(o, "amp", ours...), strip(o.Args, ours...)...)
+	argv, args := program(o, "amp", ours...), strip(o.Args, ours...)
+	n := len(argv)
+	argv = append(argv, args...)
 	if !o.Plain {
 		argv = append(argv, "--stream-json")
 	}
-	return append(argv, "--dangerously-allow-all", "-x")
+	return amp{}.resumed(append(argv, "--dangerously-allow-all", "-x"), n, p.Resume)
+}
+
+// resumed takes the words of amp's own --help and of programs that drive it;
+// no session was ever seen.
+func (amp) resumed(argv []string, n int, session string) []string {
+	own := func(arg string) bool { return slices.Contains([]string{"threads", "thread", "t", "last"}, arg) }
+	if session == "" || slices.ContainsFunc(argv[n:], own) {
+		return argv
+	}
+	return slices.Insert(argv, n, "threads", "continue", session)
 }
 
 func (amp) environ(o Options) []string { return without(o.Env, "CLAUDECODE") }
@@ -42,7 +55,7 @@ func (amp) ready(o Options) error {
 
 func (amp) merged(Options) bool { return false }
 
-func (amp) ways() ways { return ways{} }
+func (amp) ways(Options) ways { return ways{resume: true} }
 
 func (amp) decoder(_ Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	return newClaudeDecoder("amp", emit, finished)

@@ -13,21 +13,31 @@ import (
 type claude struct{}
 
 // argv asks for one unattended turn with a JSON stream. --verbose is required
-// with it. What the user's arguments repeat of it is left out. The permission prompts are bypassed, because nobody is there to
-// answer them. --setting-sources user keeps out the repository's own settings,
-// whose hooks would run without a trust question. The budget is soft: claude
+// with it. What the user's arguments repeat of it is left out. The permission
+// prompts are bypassed, because nobody is there to answer them. --setting-sources user keeps out the repository's own settings,
+// whose hooks would run without a trust question; those of --settings run. The budget is soft: claude
 // stops after the request that passed it.
-func (claude) argv(o Options, p ralph.Prompt) []string {
+//
+// A prompt that is an argument stands right behind -p, where no option with a
+// list of values can take it for one of them.
+func (c claude) argv(o Options, p ralph.Prompt) []string {
 	ours := []option{
 		{names: []string{"-p", "--print", "--verbose", "--dangerously-skip-permissions"}},
 		{names: []string{"--output-format"}, value: true},
 	}
+	if o.settings != "" {
+		ours = append(ours, option{names: []string{"--settings"}, value: true})
+	}
 	argv, args := program(o, "claude", ours...), strip(o.Args, ours...)
+	argv = append(argv, "-p")
+	if o.Argument {
+		argv = append(argv, operand(p.Text))
+	}
 	if o.Plain {
 		args = strip(args, option{names: []string{"--include-partial-messages", "--include-hook-events", "--replay-user-messages"}})
-		argv = append(argv, "-p", "--output-format", "text")
+		argv = append(argv, "--output-format", "text")
 	} else {
-		argv = append(argv, "-p", "--output-format", "stream-json", "--verbose")
+		argv = append(argv, "--output-format", "stream-json", "--verbose")
 	}
 	argv = append(argv, "--dangerously-skip-permissions")
 	if !has(args, "--setting-sources") {
@@ -39,8 +49,30 @@ func (claude) argv(o Options, p ralph.Prompt) []string {
 	if p.CostLeft > 0 && !has(args, "--max-budget-usd") {
 		argv = append(argv, "--max-budget-usd", strconv.FormatFloat(p.CostLeft.Dollars(), 'f', -1, 64))
 	}
-	return append(argv, args...)
+	if o.settings != "" {
+		argv = append(argv, "--settings", o.settings)
+	}
+	return c.resumed(append(argv, args...), len(argv), p.Resume)
 }
+
+// resumed leaves out a --session-id, which claude refuses beside --resume.
+func (claude) resumed(argv []string, n int, session string) []string {
+	args := argv[n:]
+	if session == "" || has(args, "-r", "--resume", "-c", "--continue", "--from-pr", "--no-session-persistence") {
+		return argv
+	}
+	args = strip(args, option{names: []string{"--session-id"}, value: true})
+	end := slices.Index(args, "--")
+	if end < 0 {
+		end = len(args)
+	}
+	return append(argv[:n:n], slices.Insert(args, end, "--resume", session)...)
+}
+
+// stopCap bounds how often in a row claude lets a stop hook keep it going; by
+// itself it allows eight times. (2.1.197, 2.1.329: 0 and less are no bound, what
+// is no number is eight.) Our hook has a bound of its own.
+const stopCap = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 
 // environ turns off what phones home and updates itself, unless the user
 // decided otherwise, and lets claude bypass permissions as root, which it
@@ -52,6 +84,9 @@ func (claude) environ(o Options) []string {
 		if lookup(env, name) == "" {
 			env = append(without(env, name), name+"=1")
 		}
+	}
+	if lookup(env, stopCap) == "" && o.Hooks["Stop"] != "" && !o.Exact {
+		env = append(without(env, stopCap), stopCap+"=1000000")
 	}
 	if o.Root {
 		env = append(without(env, "IS_SANDBOX"), "IS_SANDBOX=1")
@@ -94,7 +129,9 @@ func (claude) ready(o Options) error {
 
 func (claude) merged(Options) bool { return false }
 
-func (claude) ways() ways { return ways{} }
+func (claude) ways(o Options) ways {
+	return ways{argument: o.Argument, inline: true, flag: "-p", resume: true}
+}
 
 func (claude) decoder(_ Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	return newClaudeDecoder("claude", emit, finished)

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -21,7 +22,8 @@ import (
 type claudeDecoder struct {
 	common
 	result  *claudeResult
-	results int // how many there were
+	results int         // how many there were
+	before  ralph.Usage // of the session, before this turn
 	// after says that the model said something after the last result: usage is
 	// then a lower bound.
 	after bool
@@ -140,11 +142,42 @@ func (d *claudeDecoder) text(value []byte, message string, echo bool) {
 }
 
 func (d *claudeDecoder) user(e envelope, partial bool) {
+	if !partial && !isSet(e.parent) && !isTrue(e.replay) && string(e.synthetic) != "false" {
+		d.kept(e)
+	}
 	for _, b := range e.blocks {
 		if str(b.kind, maxName) == "tool_result" {
 			d.toolEnd(b, e.toolResult, partial || isSet(e.parent))
 		}
 	}
+}
+
+// kept reports that a stop hook kept claude going: what the hook said comes
+// back as a message of the user's, which begins with fixed words. When there were
+// too many in a row the last one is reported, too, and claude ends none the
+// less.
+func (d *claudeDecoder) kept(e envelope) {
+	why, ok := stopFeedback(e.content)
+	for i := 0; i < len(e.blocks) && !ok; i++ {
+		if b := e.blocks[i]; string(b.kind) == `"text"` {
+			why, ok = stopFeedback(b.text)
+		}
+	}
+	if !ok {
+		return
+	}
+	d.turn.Kept++
+	d.emit(ralph.Event{Kind: ralph.EventKept, At: time.Now(), Text: why})
+}
+
+// stopFeedback is the beginning of what a stop hook said, on one line.
+func stopFeedback(value []byte) (why string, ok bool) {
+	const words = "Stop hook feedback:"
+	if raw, _ := inner(value); len(raw) < len(words) {
+		return "", false
+	}
+	why, ok = strings.CutPrefix(str(value, 4*maxMessage), words)
+	return oneLine(why), ok
 }
 
 func (d *claudeDecoder) system(b []byte, subtype string) {

@@ -23,7 +23,7 @@ type claudeResult struct {
 
 func (d *claudeDecoder) onResult(b []byte, subtype string) {
 	v := fields(b, "is_error", "api_error_status", "terminal_reason", "stop_reason", "result", "errors",
-		"num_turns", "total_cost_usd", "modelUsage", "usage", "error")
+		"num_turns", "total_cost_usd", "modelUsage", "model_usage_since_last_result", "usage", "error")
 	r := &claudeResult{
 		subtype:  subtype,
 		isError:  isTrue(v["is_error"]) || strings.HasPrefix(subtype, "error"),
@@ -41,13 +41,18 @@ func (d *claudeDecoder) onResult(b []byte, subtype string) {
 	d.result = r
 	d.after = false
 	d.turn.Messages += int(bounded(number(v["num_turns"])))
+	cost := max(0, ralph.FromUSD(number(v["total_cost_usd"])))
+	if now := v["model_usage_since_last_result"]; now != nil && d.results == 0 {
+		d.before = earlier(v["modelUsage"], now, cost)
+	}
 	d.turn.Usage.Cost.Unknown = v["total_cost_usd"] == nil
 	if v["total_cost_usd"] != nil {
-		d.turn.Usage.Cost.Amount = max(0, ralph.FromUSD(number(v["total_cost_usd"])))
+		d.turn.Usage.Cost.Amount = max(0, cost-d.before.Cost.Amount)
 	}
 	switch {
 	case v["modelUsage"] != nil: // of the whole run so far
-		d.turn.Usage.Tokens = modelUsage(v["modelUsage"])
+		all, _ := modelUsage(v["modelUsage"])
+		d.turn.Usage.Tokens = less(all, d.before.Tokens)
 	case v["usage"] != nil: // since the last result
 		if d.results == 0 {
 			d.turn.Usage.Tokens = ralph.Tokens{}
@@ -78,10 +83,32 @@ func (d *claudeDecoder) resultText(value []byte) {
 	d.text(value, "result "+strconv.Itoa(d.count), false)
 }
 
-// modelUsage sums the tokens of all models; result.usage leaves out subagents.
-func modelUsage(b []byte) (sum ralph.Tokens) {
+// earlier is what a session had used before this turn. Of a session that is gone
+// on in, newer CLIs (seen: 2.1.329, not 2.1.197) count cost and modelUsage from
+// its very beginning; the same CLIs say what belongs to a result alone.
+func earlier(all, now []byte, cost ralph.MicroUSD) ralph.Usage {
+	total, _ := modelUsage(all)
+	tokens, usd := modelUsage(now)
+	before := ralph.Usage{Tokens: less(total, tokens)}
+	if before.Tokens != (ralph.Tokens{}) {
+		before.Cost.Amount = max(0, cost-ralph.FromUSD(usd))
+	}
+	return before
+}
+
+// less is a without b, never less than nothing.
+func less(a, b ralph.Tokens) ralph.Tokens {
+	a.Input, a.Output = max(0, a.Input-b.Input), max(0, a.Output-b.Output)
+	a.CacheRead, a.CacheWrite = max(0, a.CacheRead-b.CacheRead), max(0, a.CacheWrite-b.CacheWrite)
+	return a
+}
+
+// modelUsage sums the tokens and the cost of all models; result.usage leaves
+// out subagents.
+func modelUsage(b []byte) (sum ralph.Tokens, usd float64) {
 	members(b, func(_, model []byte) {
-		v := fields(model, "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
+		v := fields(model, "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "costUSD")
+		usd += max(0, number(v["costUSD"]))
 		sum = sum.Add(ralph.Tokens{
 			Input:      bounded(number(v["inputTokens"])),
 			Output:     bounded(number(v["outputTokens"])),
@@ -89,7 +116,7 @@ func modelUsage(b []byte) (sum ralph.Tokens) {
 			CacheWrite: bounded(number(v["cacheCreationInputTokens"])),
 		})
 	})
-	return sum
+	return sum, usd
 }
 
 // resultUsage is the usage of older CLIs and of amp, which have no modelUsage.

@@ -2,9 +2,10 @@ package agent
 
 // envelope is what the decoder needs of one line.
 type envelope struct {
-	kind, subtype, session, parent, err, toolResult []byte
+	kind, subtype, session, parent, err, toolResult, replay, synthetic []byte
 
 	id, model []byte // of the message
+	content   []byte // of the message, when it is no list
 	blocks    []block
 }
 
@@ -29,8 +30,12 @@ func (e *envelope) scan(s *scanner) {
 			e.err = s.value()
 		case "tool_use_result":
 			e.toolResult = s.value()
+		case "isReplay":
+			e.replay = s.value()
+		case "isSynthetic":
+			e.synthetic = s.value()
 		case "message":
-			e.id, e.model, e.blocks = nil, nil, e.blocks[:0]
+			e.id, e.model, e.content, e.blocks = nil, nil, nil, e.blocks[:0]
 			if s.at('{') {
 				e.scanMessage(s)
 				return
@@ -50,7 +55,11 @@ func (e *envelope) scanMessage(s *scanner) {
 		case "model":
 			e.model = s.value()
 		case "content":
-			e.blocks = scanBlocks(s, e.blocks[:0])
+			if s.at('"') {
+				e.content, e.blocks = s.value(), e.blocks[:0]
+				return
+			}
+			e.content, e.blocks = nil, scanBlocks(s, e.blocks[:0])
 		default:
 			s.value()
 		}

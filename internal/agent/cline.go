@@ -70,7 +70,9 @@ func (cline) ready(o Options) error {
 
 func (cline) merged(Options) bool { return false }
 
-func (cline) ways() ways { return ways{argument: true} }
+func (cline) resumed(argv []string, _ int, _ string) []string { return argv }
+
+func (cline) ways(Options) ways { return ways{argument: true} }
 
 func (cline) decoder(_ Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	return newClineDecoder(p.Text, emit, finished)

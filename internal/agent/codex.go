@@ -18,7 +18,7 @@ type codex struct{}
 // asked for. Analytics delay the exit by five seconds where there is no network.
 // The prompt is text on stdin: the name of a file as argument would be the
 // prompt itself.
-func (codex) argv(o Options, _ ralph.Prompt) []string {
+func (codex) argv(o Options, p ralph.Prompt) []string {
 	ours := []option{{names: []string{"--json", "--experimental-json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--yolo"}}}
 	if o.Plain {
 		ours = append(ours, option{names: []string{"-o", "--output-last-message"}, value: true})
@@ -48,7 +48,20 @@ func (codex) argv(o Options, _ ralph.Prompt) []string {
 	if o.Plain && o.answer.path != "" {
 		argv = append(argv, "-o", o.answer.path)
 	}
-	return append(argv, "-")
+	return codex{}.resumed(append(argv, "-"), 0, p.Resume)
+}
+
+// resumed puts the subcommand behind the options of exec, because resume has
+// fewer of its own; those it has are the same to codex in either place.
+func (codex) resumed(argv []string, _ int, session string) []string {
+	own := func(arg string) bool { return slices.Contains([]string{"resume", "fork"}, arg) }
+	if session == "" || !slices.ContainsFunc(argv, isExec) || slices.ContainsFunc(argv, own) {
+		return argv
+	}
+	if n := len(argv); argv[n-1] == "-" {
+		argv = argv[:n-1]
+	}
+	return append(argv, "resume", session, "-")
 }
 
 func isExec(arg string) bool { return arg == "exec" || arg == "e" }
@@ -88,7 +101,9 @@ func codexHome(o Options) string {
 
 func (codex) merged(Options) bool { return false }
 
-func (codex) ways() ways { return ways{answer: true, logged: true} }
+func (codex) ways(Options) ways {
+	return ways{answer: true, logged: true, resume: true, totals: true}
+}
 
 func (codex) decoder(_ Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	return newCodexDecoder(emit, finished)

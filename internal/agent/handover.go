@@ -22,9 +22,13 @@ const (
 
 // ways are how a CLI takes a prompt and gives an answer back.
 type ways struct {
-	argument bool // the prompt is an argument; else it comes on stdin
-	answer   bool // in text mode the last message is left in a file
-	logged   bool // prompts are kept
+	argument bool   // the prompt is an argument; else it comes on stdin
+	inline   bool   // … and no file can stand in for a long one
+	flag     string // … and stands behind this one among exact arguments
+	answer   bool   // in text mode the last message is left in a file
+	logged   bool   // prompts are kept
+	resume   bool   // the CLI goes on in an earlier session
+	totals   bool   // the tokens reported are those of the session so far
 }
 
 // file is one in the scratch folder. The folder is held open, so that a child
@@ -97,7 +101,7 @@ func (f file) remove() {
 // returned text is for its stdin. done is called when the turn is over.
 func (c *CLI) handOver(p ralph.Prompt) (o Options, q ralph.Prompt, stdin string, done func(), err error) {
 	o, q, done = c.o, p, func() {}
-	w := c.format.ways()
+	w := c.format.ways(o)
 	if w.logged && o.PromptLog != nil {
 		o.PromptLog(fmt.Sprintf("prompt_%03d.txt", p.Iteration), p.Text)
 	}
@@ -110,6 +114,9 @@ func (c *CLI) handOver(p ralph.Prompt) (o Options, q ralph.Prompt, stdin string,
 	}
 	if len(p.Text) <= maxArgument {
 		return o, q, "", done, nil
+	}
+	if w.inline {
+		return o, q, "", done, fmt.Errorf("agent %q: its prompt is an argument, and %d bytes are too long for one (%d)", o.Name, len(p.Text), maxArgument)
 	}
 	if c.scratch == nil {
 		return o, q, "", done, fmt.Errorf("agent %q: takes its prompt as an argument, and %d bytes are too long for one (%d) without a folder for a file", o.Name, len(p.Text), maxArgument)
@@ -124,11 +131,20 @@ func (c *CLI) handOver(p ralph.Prompt) (o Options, q ralph.Prompt, stdin string,
 
 // argv is the command line for what handOver prepared.
 func (c *CLI) argv(o Options, p ralph.Prompt) []string {
+	w := c.format.ways(o)
+	if !w.resume || !resumable(p.Resume) {
+		p.Resume = ""
+	}
 	if !o.Exact {
 		return c.format.argv(o, p)
 	}
-	argv := append(command(o, c.o.Name), o.ExactArgs...)
-	if c.format.ways().argument {
+	argv := command(o, c.o.Name)
+	n := len(argv)
+	argv = c.format.resumed(append(argv, o.ExactArgs...), n, p.Resume)
+	if w.argument && w.flag != "" {
+		argv = append(argv, w.flag)
+	}
+	if w.argument {
 		argv = append(argv, operand(p.Text))
 	}
 	return argv
@@ -138,10 +154,10 @@ func (c *CLI) argv(o Options, p ralph.Prompt) []string {
 // argument it says <prompt>, and <file> for the file an answer is left in.
 func (c *CLI) Argv(p ralph.Prompt) []string {
 	o := c.o
-	if c.scratch != nil && c.format.ways().answer {
+	if c.scratch != nil && c.format.ways(o).answer {
 		o.answer.path = "<file>"
 	}
-	if c.format.ways().argument {
+	if c.format.ways(o).argument {
 		p.Text = "<the prompt>"
 		argv := c.argv(o, p)
 		for i := range argv {

@@ -66,6 +66,9 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 	turn.Started, turn.Duration = started, time.Since(started)
 	turn.ExitCode, turn.OutputBytes = exitCode(exit), exit.OutputBytes
 	turn.Outlived = exit.Outlived
+	if c.format.ways(o).totals {
+		turn.Usage.Tokens = c.totals.since(turn.Session, turn.Usage.Tokens)
+	}
 	if notFound := turn.ExitCode == 126 || turn.ExitCode == 127; notFound && exit.Why == proc.Exited && !d.Done() && turn.Tools == 0 && exit.OutputBytes <= maxComplaint {
 		return ralph.Turn{}, fmt.Errorf("agent %q: cannot be started: %s; is agent-command right, and installed?",
 			c.o.Name, said(ExitText(turn.ExitCode), d.LastWords()))

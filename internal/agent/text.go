@@ -22,7 +22,9 @@ func (text) environ(o Options) []string { return without(o.Env, "CLAUDECODE") }
 
 func (text) merged(Options) bool { return true }
 
-func (text) ways() ways { return ways{} }
+func (text) resumed(argv []string, _ int, _ string) []string { return argv }
+
+func (text) ways(Options) ways { return ways{} }
 
 func (text) credentials() (keys, providers []string) { return nil, nil }
 

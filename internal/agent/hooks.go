@@ -1,0 +1,168 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// maxSettings bounds a settings file of the user's, in bytes.
+const maxSettings = 1 << 20
+
+// HasHooks says that the agent's CLI runs Options.Hooks.
+func HasHooks(name string) bool { return name == "claude" }
+
+// hookMatcher is which tools an event's hook is for; ok says whether the event
+// is one we install a hook for.
+func hookMatcher(event string) (matcher string, ok bool) {
+	switch event {
+	case "PreToolUse":
+		return "Bash", true
+	case "PostToolUse":
+		return ".*", true
+	case "SessionStart", "Stop":
+		return "", true
+	}
+	return "", false
+}
+
+// hookGroup is an entry of an event in claude's settings.
+type hookGroup struct {
+	Matcher string        `json:"matcher,omitempty"`
+	Hooks   []hookCommand `json:"hooks"`
+}
+
+type hookCommand struct {
+	Type    string `json:"type"`
+	Command string `json:"command"`
+}
+
+// hookSettings is the value of claude's --settings: the hooks, and what the
+// user's own --settings hold. They have to be one, because of several --settings
+// claude (seen: 2.1.197, 2.1.329) takes the last and drops the others without a
+// word. Hooks of the user's own for the same event stay, in front of ours.
+func hookSettings(o Options) (string, error) {
+	args := slices.Concat(behind(o, "claude"), o.Args)
+	if off := []string{"--bare", "--safe-mode"}; has(args, off...) {
+		return "", errors.New("agent-args: --bare and --safe-mode turn off the hooks this run needs; leave them out")
+	}
+	settings, err := ownSettings(o.Dir, args)
+	if err != nil {
+		return "", err
+	}
+	var off bool
+	if raw := settings["disableAllHooks"]; raw != nil && json.Unmarshal(raw, &off) == nil && off {
+		return "", errors.New("agent-args: --settings: disableAllHooks turns off the hooks this run needs; leave it out")
+	}
+	hooks := map[string][]json.RawMessage{}
+	if raw := settings["hooks"]; raw != nil {
+		if err := json.Unmarshal(raw, &hooks); err != nil || hooks == nil {
+			return "", errors.New(`agent-args: --settings: "hooks" must be an object with a list for each event`)
+		}
+	}
+	for event, command := range o.Hooks {
+		matcher, ok := hookMatcher(event)
+		if !ok || command == "" {
+			return "", fmt.Errorf("agent: no hook %q with the command %q", event, command)
+		}
+		group, err := plainJSON(hookGroup{matcher, []hookCommand{{"command", command}}})
+		if err != nil {
+			return "", err
+		}
+		hooks[event] = append(hooks[event], group)
+	}
+	if settings["hooks"], err = plainJSON(hooks); err != nil {
+		return "", err
+	}
+	all, err := plainJSON(settings)
+	if err == nil && len(all) > maxArgument {
+		return "", fmt.Errorf("agent-args: --settings: with the hooks they are %d bytes, which are too long for an argument (%d)", len(all), maxArgument)
+	}
+	return string(all), err
+}
+
+// behind is what stands behind the CLI's own name in the user's command.
+func behind(o Options, name string) []string {
+	for i, arg := range o.Command {
+		if Infer([]string{arg}) == name {
+			return o.Command[i+1:]
+		}
+	}
+	return nil
+}
+
+// ownSettings are the user's: JSON, or a file that holds it, relative to dir.
+func ownSettings(dir string, args []string) (map[string]json.RawMessage, error) {
+	settings := map[string]json.RawMessage{}
+	if !has(args, "--settings") {
+		return settings, nil
+	}
+	const want = "must be a JSON object or a file that holds one"
+	text := strings.TrimSpace(value(args, "--settings"))
+	if text == "" {
+		return nil, errors.New("agent-args: --settings: is empty; it " + want)
+	}
+	b, from := []byte(text), ""
+	if text[0] != '{' {
+		var err error
+		if b, err = readSettings(dir, text); err != nil {
+			return nil, fmt.Errorf("agent-args: --settings: %w; it %s", err, want)
+		}
+		from = fmt.Sprintf(" %q", clip(text, maxName))
+	}
+	if err := json.Unmarshal(b, &settings); err != nil || settings == nil {
+		return nil, fmt.Errorf("agent-args: --settings%s: is no JSON object; it %s", from, want)
+	}
+	return settings, nil
+}
+
+// readSettings reads a regular file. A path below dir stays there: dir is the
+// workspace, whose links may lead anywhere.
+func readSettings(dir, path string) ([]byte, error) {
+	const flags = os.O_RDONLY | syscall.O_NONBLOCK // a pipe has nobody on its other end
+	abs := path
+	if !filepath.IsAbs(abs) {
+		abs = filepath.Join(dir, path)
+	}
+	var f *os.File
+	rel, err := filepath.Rel(dir, abs)
+	if err == nil && filepath.IsLocal(rel) {
+		var root *os.Root
+		if root, err = os.OpenRoot(dir); err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		f, err = root.OpenFile(rel, flags, 0)
+	} else {
+		f, err = os.OpenFile(abs, flags, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	switch info, err := f.Stat(); {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%q is no regular file", clip(path, maxName))
+	case info.Size() > maxSettings:
+		return nil, fmt.Errorf("%q has more than %d bytes", clip(path, maxName), maxSettings)
+	}
+	return io.ReadAll(io.LimitReader(f, maxSettings))
+}
+
+// plainJSON is compact JSON with <, > and & as they are: it is shown, too.
+func plainJSON(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
+}

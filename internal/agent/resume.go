@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// CanResume says that the agent's CLI can go on in an earlier session, with
+// ralph.Prompt.Resume. cline has an option for it, which 3.0 refuses together
+// with --json, and its stream does not tell the session's id.
+func CanResume(name string) bool {
+	_, known := formats()
+	f, ok := known[name]
+	return ok && f.ways(Options{}).resume
+}
+
+// CanResume says why this agent, with its arguments, can not go on in an
+// earlier session; nil when it can. The error is for a user to read.
+func (c *CLI) CanResume() error {
+	some, none := ralph.Prompt{Resume: "some"}, ralph.Prompt{}
+	switch {
+	case !c.format.ways(c.o).resume:
+		return fmt.Errorf("agent %q: cannot go on in a session; agents that can are claude, codex and amp", c.o.Name)
+	case c.o.Plain:
+		return fmt.Errorf("agent %q: cannot go on in a session in text mode, which does not tell the session's id", c.o.Name)
+	case slices.Equal(c.argv(c.o, some), c.argv(c.o, none)):
+		return errors.New("agent-args: they choose the session themselves, or leave no place for one; leave out their own --resume, --continue, resume or threads")
+	}
+	return nil
+}
+
+// resumable says that a session's id, which is foreign text, may stand in a
+// command line. Those of today's CLIs are UUIDs, amp's with a "T-" in front.
+func resumable(id string) bool {
+	if id == "" || len(id) > maxName || id[0] == '-' {
+		return false
+	}
+	for _, c := range []byte(id) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// totals are the tokens of whole sessions, for CLIs that report those of the
+// session instead of the turn's.
+type totals struct {
+	mu sync.Mutex
+	of map[string]ralph.Tokens
+}
+
+// since is what a session has used since the turn before, and remembers what
+// it has used now. Of a session that is new here it is all, also when it began
+// elsewhere.
+func (t *totals) since(session string, now ralph.Tokens) ralph.Tokens {
+	if session == "" || now.Unknown {
+		return now
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before, known := t.of[session]
+	if known || len(t.of) < maxOpen {
+		t.of[session] = now
+	}
+	if now.Input < before.Input || now.Output < before.Output || now.CacheRead < before.CacheRead || now.CacheWrite < before.CacheWrite {
+		return now // the CLI began to count anew
+	}
+	return less(now, before)
+}
