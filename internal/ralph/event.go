@@ -18,7 +18,7 @@ const (
 
 	EventPrompt         // a turn begins: Text is the prompt, Attempt
 	EventNext           // another iteration follows the one before: Iteration, Max, Wait
-	EventIterationStart // Iteration, Max
+	EventIterationStart // Iteration, Max, Step
 	EventIterationEnd   // Record; nil when nobody was asked
 	EventRetry          // the same iteration is tried again: Text says why, Wait
 	EventGuardrailStart // Text is the command
@@ -52,6 +52,7 @@ type Event struct {
 
 	Iteration int // 1-based
 	Max       int // 0: no limit
+	Step      Step
 	Attempt   int // of EventPrompt, 1-based; 0: the commit message is asked for
 	Wait      time.Duration
 	Record    *Iteration

@@ -156,7 +156,7 @@ func (r *run) loop(ctx, bounded context.Context) ending {
 				return *refused(err)
 			}
 		}
-		r.emit(Event{Kind: EventIterationStart, Iteration: n, Max: limit})
+		r.emit(Event{Kind: EventIterationStart, Iteration: n, Max: limit, Step: step})
 		it, end := r.iterate(ctx, bounded, n, step)
 		n += it.Rounds() - min(1, len(it.Turns)) // those that a stop hook began count, too
 		record := &it
