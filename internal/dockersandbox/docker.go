@@ -31,6 +31,14 @@ type answer struct {
 	stdout, stderr string
 }
 
+// said is the end of what docker told people: most is on stderr.
+func (a answer) said() string {
+	if strings.TrimSpace(a.stderr) != "" {
+		return a.stderr
+	}
+	return a.stdout[max(0, len(a.stdout)-stderrBytes):]
+}
+
 // ask runs docker in the project. The error is the context's, or docker could
 // not be started.
 func (v *VM) ask(ctx context.Context, c call) (answer, error) {
@@ -95,9 +103,10 @@ const remedy = "a Docker Desktop with the `docker sandbox` command is needed (4.
 // docker tells its reasons by text alone: exit code 1 is for all of them. The
 // texts are those of docker 20.10 and 28, and of Docker Desktop 4.50 to 4.65.
 func obstacle(a answer) string {
-	said := a.stderr + "\n" + a.stdout
+	said := a.said()
+	lower := strings.ToLower(said)
 	has := func(texts ...string) bool {
-		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(said), text) })
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(lower, text) })
 	}
 	switch {
 	case a.exit.Why == proc.TimedOut:
@@ -127,10 +136,7 @@ type refusal struct {
 }
 
 func (r *refusal) Error() string {
-	said := r.stderr
-	if strings.TrimSpace(said) == "" {
-		said = r.stdout[max(0, len(r.stdout)-stderrBytes):]
-	}
+	said := r.said()
 	text := fmt.Sprintf("%s %s failed (%s): %s", r.command, r.vm, ending(r.exit, r.within), quote(said))
 	switch {
 	case r.exit.Why == proc.TimedOut:
@@ -146,7 +152,7 @@ func (r *refusal) Error() string {
 
 // alreadyStopped goes by docker's words: no exit code tells it.
 func (r *refusal) alreadyStopped() bool {
-	said := strings.ToLower(r.stderr + r.stdout)
+	said := strings.ToLower(r.said())
 	return r.exit.Why == proc.Exited && (strings.Contains(said, "not running") || strings.Contains(said, "already stopped")) &&
 		!strings.Contains(said, "daemon") && !strings.Contains(said, "docker desktop")
 }

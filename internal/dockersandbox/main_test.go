@@ -111,17 +111,8 @@ func newDesk(t *testing.T, project string) *desk {
 		t.Fatal(err)
 	}
 	d.put(t, "table", "VM ID  NAME  STATUS  WORKSPACE\ndef456ghi  "+dockersandbox.Name(d.project)+"2  stopped  /some/.../"+dockersandbox.Name(d.project)+"\n")
-	s, err := proc.Start(t.Context(), proc.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	d.o = dockersandbox.Options{
-		Process: s, Project: d.project, Home: d.home,
+		Process: &processes{t: t}, Project: d.project, Home: d.home,
 		Env: []string{"PATH=" + filepath.Join(d.fake, "bin") + ":/usr/bin:/bin", "HOME=" + d.home, "FAKE=" + d.fake},
 		Say: func(line string) {
 			d.mu.Lock()
@@ -130,6 +121,29 @@ func newDesk(t *testing.T, project string) *desk {
 		},
 	}
 	return d
+}
+
+// processes starts its supervisor when there is something to run: most of the
+// time of a test goes there.
+type processes struct {
+	t *testing.T
+	s *proc.Supervisor
+}
+
+func (p *processes) Run(ctx context.Context, c proc.Command) (proc.Exit, error) {
+	if p.s == nil {
+		s, err := proc.Start(p.t.Context(), proc.Options{Env: []string{"GORACE=atexit_sleep_ms=0"}}) // it ends a second sooner
+		if err != nil {
+			return proc.Exit{}, err
+		}
+		p.t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				p.t.Error(err)
+			}
+		})
+		p.s = s
+	}
+	return p.s.Run(ctx, c)
 }
 
 func (d *desk) put(t *testing.T, name, text string) {

@@ -25,6 +25,7 @@ func TestState(t *testing.T) { // 003-03
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t, "app")
+			d.o.Process = &canned{}
 			state := filepath.Join(d.home, ".dclaude_state")
 			file := filepath.Join(state, ".claude.json")
 			if tc.before != "-" {
@@ -91,6 +92,8 @@ func TestPlantedState(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t, "app")
+			docker := &canned{}
+			d.o.Process = docker
 			victim := t.TempDir()
 			if err := os.WriteFile(filepath.Join(victim, "file"), []byte("mine"), 0o640); err != nil {
 				t.Fatal(err)
@@ -108,7 +111,9 @@ func TestPlantedState(t *testing.T) {
 			if names, err := os.ReadDir(victim); err != nil || len(names) != 1 {
 				t.Errorf("a folder outside holds %v (%v), want one file", names, err)
 			}
-			wantCalls(t, d.calls(t), []string{"sandbox", "ls"})
+			if len(docker.got) != 1 {
+				t.Errorf("docker was called %d times, want once, for the list", len(docker.got))
+			}
 		})
 	}
 	t.Run("the home is a link", func(t *testing.T) { // the sandbox knows it by its real path
