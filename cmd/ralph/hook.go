@@ -23,7 +23,7 @@ const hookPatience = 5 * time.Second
 // the parser of flags, because a hook that exits with 2 stops the agent: whatever
 // is wrong, it exits with 0.
 type hookCmd struct {
-	Words []string `arg:"" optional:"" passthrough:"" name:"event" help:"stop, pre-tool-use, post-tool-use or session-start; stop takes --session FILE."`
+	Words []string `arg:"" optional:"" passthrough:"" name:"event" help:"stop, pre-tool-use, post-tool-use, session-start or user-prompt-expansion; stop takes --session FILE."`
 }
 
 // Help is shown below the flags.
@@ -63,6 +63,8 @@ func (a *app) hook(words []string) (answer hook.Answer) {
 	switch event {
 	case hook.Stop:
 		return a.hookStop(in, err, file)
+	case hook.UserPromptExpansion:
+		return a.hookSlash(in, err)
 	case hook.PreToolUse:
 		workspace := findProject(a.startFolders(in.CWD)).dir
 		return hook.Hook{Guard: hook.Guard{Home: a.getenv("HOME"), Workspace: workspace}}.Reply(event, in, err)

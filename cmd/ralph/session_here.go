@@ -40,21 +40,30 @@ type hereOptions struct {
 	Project         string // empty: where we are
 }
 
-// beginHere writes the state of the loop into the project, where the stop hook
-// finds it, and prints what the agent has to know. Several sessions of a project
+// beginHere begins a loop and prints what the agent has to know.
+func (a *app) beginHere(o hereOptions) error {
+	text, err := a.beginLoop(o)
+	if err == nil {
+		fmt.Fprintln(a.stdout, text)
+	}
+	return err
+}
+
+// beginLoop writes the state of the loop into the project, where the stop hook
+// finds it, and returns what the agent has to know. Several sessions of a project
 // have a loop each.
 //
 // claude sets CLAUDE_CODE_SESSION_ID for its commands since 2.1.197 at the
 // latest. Where nobody says the id, the text has a word in it that nobody could
 // foresee, and the session whose transcript holds that word is the one.
-func (a *app) beginHere(o hereOptions) error {
+func (a *app) beginLoop(o hereOptions) (string, error) {
 	starts := a.startFolders("")
 	if o.Project != "" {
 		starts = []string{o.Project}
 	}
 	p := findProject(starts)
 	if p.dir == "" {
-		return fmt.Errorf("the project %s is no folder", o.Project)
+		return "", fmt.Errorf("the project %s is no folder", o.Project)
 	}
 	id := o.SessionID
 	if id == "" {
@@ -65,11 +74,11 @@ func (a *app) beginHere(o hereOptions) error {
 		nonce = rand.Text()
 		name = unclaimed + nonce
 	} else if err := hook.CheckSessionID(id); err != nil {
-		return err
+		return "", err
 	}
 	dir, err := rundir.OpenFolder(p.dir, rundir.Name+"/"+sessionsFolder, []string{"*"}, rundir.Owner{UID: -1, GID: -1})
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { _ = dir.Close() }()
 	prune(filepath.Join(p.dir, rundir.Name, sessionsFolder))
@@ -82,24 +91,24 @@ func (a *app) beginHere(o hereOptions) error {
 	s.Tree, _ = a.treeMark(context.Background(), p) // without it, tool calls alone are evidence
 	data, err := s.Encode()
 	if err != nil {
-		return err
+		return "", err
 	}
 	before, err := openState(context.Background(), filepath.Join(p.dir, filepath.FromSlash(dir.Path(name+stateSuffix))))
 	if err == nil {
 		before.close()
 	}
 	if err := dir.WriteFile(name+stateSuffix, append(data, '\n')); err != nil {
-		return err
+		return "", err
 	}
+	text := s.Start()
 	if before != nil {
-		fmt.Fprintf(a.stdout, "This replaces the loop that ran in this session, after %d iterations. Its task was: %.200q\n\n",
-			before.session.Iteration, before.session.TaskPrompt)
+		text = fmt.Sprintf("This replaces the loop that ran in this session, after %d iterations. Its task was: %.200q\n\n%s",
+			before.session.Iteration, before.session.TaskPrompt, text)
 	}
-	fmt.Fprintln(a.stdout, s.Start())
 	if nonce != "" {
-		fmt.Fprintln(a.stdout, "\nThis loop is known as "+nonce+".")
+		text += "\n\nThis loop is known as " + nonce + "."
 	}
-	return nil
+	return text, nil
 }
 
 // claimState finds the loop of a session in its project. A loop that began

@@ -14,21 +14,25 @@ const (
 	PreToolUse   Event = "PreToolUse"
 	PostToolUse  Event = "PostToolUse"
 	SessionStart Event = "SessionStart"
+	// UserPromptExpansion comes when a person typed a slash command, before
+	// anything is asked of the model.
+	UserPromptExpansion Event = "UserPromptExpansion"
 )
 
 // Commands lists our names of the events, as in `ralph hook stop`.
 func Commands() map[string]Event {
 	return map[string]Event{
 		"stop": Stop, "pre-tool-use": PreToolUse, "post-tool-use": PostToolUse, "session-start": SessionStart,
+		"user-prompt-expansion": UserPromptExpansion,
 	}
 }
 
 // Answer is what a hook says. The zero value of each event lets the agent go on.
 type Answer struct {
 	Event    Event
-	Refused  bool     // Stop: the agent has to go on; PreToolUse: the tool does not run
-	Reason   string   // why, for the agent to read
-	Context  string   // PostToolUse: what the agent is told besides the tool's output
+	Refused  bool     // Stop: the agent has to go on; PreToolUse: the tool does not run; UserPromptExpansion: neither does the command
+	Reason   string   // why, for the agent to read; of UserPromptExpansion, for the person
+	Context  string   // PostToolUse, UserPromptExpansion: what the agent is told besides the tool's output or the command
 	Warnings []string // for standard error; the agent does not see them
 }
 
@@ -49,13 +53,13 @@ func (a Answer) JSON() []byte {
 		Specific *specific `json:"hookSpecificOutput,omitempty"`
 	}
 	switch {
-	case a.Event == Stop && a.Refused:
+	case a.Refused && (a.Event == Stop || a.Event == UserPromptExpansion):
 		out.Decision, out.Reason = "block", a.Reason
 	case a.Event == Stop:
 		out.Decision = "approve"
 	case a.Event == PreToolUse && a.Refused:
 		out.Specific = &specific{HookEventName: a.Event, PermissionDecision: "deny", PermissionDecisionReason: a.Reason}
-	case a.Event == PostToolUse && a.Context != "":
+	case a.Context != "" && (a.Event == PostToolUse || a.Event == UserPromptExpansion):
 		out.Specific = &specific{HookEventName: a.Event, AdditionalContext: a.Context}
 	}
 	var line bytes.Buffer

@@ -32,6 +32,8 @@ type Input struct {
 	Command              string // of the Bash tool
 	Source               string // SessionStart: startup, resume, clear, compact
 	AgentID              string // set inside a subagent
+	CommandName          string // UserPromptExpansion: without the slash, after the plugin's name and a colon
+	CommandArgs          string // what was typed after it, to the letter
 }
 
 // ReadInput reads one JSON object and nothing after it. A field of an
@@ -67,6 +69,7 @@ func (in *Input) decode(d *json.Decoder) error {
 		"session_id": &in.SessionID, "transcript_path": &in.TranscriptPath, "cwd": &in.CWD,
 		"hook_event_name": &in.Event, "last_assistant_message": &in.LastAssistantMessage,
 		"tool_name": &in.ToolName, "source": &in.Source, "agent_id": &in.AgentID,
+		"command_name": &in.CommandName, "command_args": &in.CommandArgs,
 	}
 	for d.More() {
 		key, err := d.Token()
