@@ -113,6 +113,9 @@ func TestClaudeTranscripts(t *testing.T) {
 			if got.turn.Malformed != want.NotJSON || got.turn.Unknown != 0 {
 				t.Errorf("Malformed, Unknown = %d, %d, want %d, 0", got.turn.Malformed, got.turn.Unknown, want.NotJSON)
 			}
+			if n := recordedKept()[want.Case]; got.turn.Kept != n || got.count(ralph.EventKept) != n {
+				t.Errorf("Kept = %d, with %d events, want %d", got.turn.Kept, got.count(ralph.EventKept), n)
+			}
 			if g := got.says(marker); g != want.Marker {
 				t.Errorf("marker in the agent's own text = %v, want %v", g, want.Marker)
 			}

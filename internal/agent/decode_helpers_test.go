@@ -88,7 +88,7 @@ func (d decoded) count(kind ralph.EventKind) int {
 func (d decoded) render() string {
 	names := map[ralph.EventKind]string{
 		ralph.EventText: "text", ralph.EventToolStart: "start", ralph.EventToolEnd: "end",
-		ralph.EventTodo: "todo", ralph.EventProgress: "progress",
+		ralph.EventTodo: "todo", ralph.EventProgress: "progress", ralph.EventKept: "kept",
 	}
 	var b strings.Builder
 	for _, e := range d.events {
