@@ -28,17 +28,16 @@ const (
 // was read.
 type node struct {
 	kind  kind
-	at    int    // offset of its first byte
-	raw   string // as written; of an array or object: nothing
+	at    uint32 // offset of its first byte
+	raw   string // as written; of an array or object: white space before the closing bracket
 	text  string // the value of a string
 	items []item // of an array or object
-	tail  string // white space before the closing bracket
 }
 
 // item is an element of an array, or a member of an object with its key.
 type item struct {
 	pre   string // white space before it
-	at    int    // offset of the key; of an element: the value's
+	at    uint32 // offset of the key; of an element: the value's
 	raw   string // the key as written
 	key   string
 	colon string // the colon and the white space around it
@@ -89,7 +88,7 @@ func parseAll(data []byte) (doc *document, bad *Problem) {
 	defer func() {
 		e := recover()
 		if wrong, ok := e.(syntaxError); ok {
-			line, column := place(p.s, wrong.at)
+			line, column := place(p.s, uint32(wrong.at))
 			doc, bad = nil, &Problem{Kind: Schema, index: -1, Line: line, Column: column, Text: wrong.text()}
 		} else if e != nil {
 			panic(e)
@@ -117,7 +116,7 @@ func (p *parser) fail(want string) { panic(syntaxError{at: p.off, want: want}) }
 
 func (p *parser) space() string {
 	start := p.off
-	for p.off < len(p.s) && strings.IndexByte(" \t\r\n", p.s[p.off]) >= 0 {
+	for p.off < len(p.s) && (p.s[p.off] == ' ' || p.s[p.off] == '\n' || p.s[p.off] == '\t' || p.s[p.off] == '\r') {
 		p.off++
 	}
 	return p.s[start:p.off]
@@ -135,7 +134,7 @@ func (p *parser) value(depth int) node {
 	if p.read++; p.read > maxValues {
 		panic(syntaxError{p.off, "the file has more than 500000 values: a task list has not", true})
 	}
-	n := node{at: p.off}
+	n := node{at: uint32(p.off)} // at most maxMarker
 	switch c := p.peek(); {
 	case c == '{' || c == '[':
 		p.container(&n, depth)
@@ -182,11 +181,11 @@ func (p *parser) container(n *node, depth int) {
 	for {
 		pre := p.space()
 		if p.peek() == end && len(p.open) == first {
-			n.tail = pre
+			n.raw = pre
 			p.off++
 			return
 		}
-		it := item{pre: pre, at: p.off}
+		it := item{pre: pre, at: uint32(p.off)}
 		if n.kind == object {
 			if p.peek() != '"' {
 				p.fail("a name in double quotes is expected")
@@ -209,8 +208,9 @@ func (p *parser) container(n *node, depth int) {
 			p.open = append(p.open, it)
 			p.off++
 		case end:
-			n.tail = after
-			n.items = slices.Clone(append(p.open, it)[first:])
+			n.raw = after
+			p.open = append(p.open, it)
+			n.items = slices.Clone(p.open[first:])
 			p.open = p.open[:first]
 			p.off++
 			return
@@ -220,9 +220,12 @@ func (p *parser) container(n *node, depth int) {
 	}
 }
 
-func (p *parser) text() (raw, value string) {
+func (p *parser) text() (raw, text string) {
 	start, escaped := p.off, false
 	for p.off++; ; p.off++ {
+		for p.off < len(p.s) && plain(p.s[p.off]) {
+			p.off++
+		}
 		switch c := p.peek(); {
 		case p.off == len(p.s):
 			p.fail("the file ends within a string")
@@ -240,6 +243,7 @@ func (p *parser) text() (raw, value string) {
 			if !escaped {
 				return raw, raw[1 : len(raw)-1]
 			}
+			var value string
 			if err := json.Unmarshal([]byte(raw), &value); err != nil {
 				p.off = start
 				p.fail("an escape in this string is not one")
@@ -248,6 +252,9 @@ func (p *parser) text() (raw, value string) {
 		}
 	}
 }
+
+// plain says that a byte of a string stands for itself.
+func plain(c byte) bool { return c >= ' ' && c != '"' && c != '\\' }
 
 func (p *parser) number() {
 	if p.peek() == '-' {

@@ -9,8 +9,8 @@ import (
 )
 
 // place is where an offset is, counted from 1; the column counts characters.
-func place(s string, at int) (line, column int) {
-	before := s[:min(at, len(s))]
+func place(s string, at uint32) (line, column int) {
+	before := s[:min(int(at), len(s))]
 	start := strings.LastIndexByte(before, '\n') + 1
 	return strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[start:]) + 1
 }
@@ -48,7 +48,7 @@ func (n *node) write(b *bytes.Buffer) {
 			b.WriteString(it.post)
 		}
 	}
-	b.WriteString(n.tail)
+	b.WriteString(n.raw)
 	b.WriteByte(brackets[1])
 }
 

@@ -20,7 +20,7 @@ func Lint(data []byte) []Problem {
 		return nil
 	}
 	var found Problems
-	say := func(k Kind, at int, id, text string) {
+	say := func(k Kind, at uint32, id, text string) {
 		p := Problem{Kind: k, Story: id, Text: text, index: -1}
 		if len(found.List) < maxProblems {
 			p.Line, p.Column = place(doc.source, at)

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -33,8 +34,8 @@ type reader struct {
 	doc      *document
 	story    rules
 	problems Problems
-	at       []int   // offsets of the problems
-	found    []*node // of the last object
+	at       []uint32 // offsets of the problems
+	found    []*node  // of the last object
 	none     node
 }
 
@@ -48,7 +49,7 @@ func (r *reader) full() bool {
 	return full
 }
 
-func (r *reader) problem(at, index int, id, text string) {
+func (r *reader) problem(at uint32, index int, id, text string) {
 	r.at = append(r.at, at)
 	r.problems.add(Problem{Kind: Schema, Story: id, Text: text, index: index})
 }
@@ -59,7 +60,7 @@ func (r *reader) places() {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return r.at[a] - r.at[b] })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.at[a], r.at[b]) })
 	sorted := make([]Problem, len(order))
 	for i, from := range order {
 		sorted[i] = r.problems.List[from]
@@ -148,7 +149,7 @@ func (r *reader) fields(n *node, known rules, index int) []*node {
 }
 
 // wrong is a problem of a story, which text goes on about, or of the list.
-func (r *reader) wrong(at int, n *node, index int, text string) {
+func (r *reader) wrong(at uint32, n *node, index int, text string) {
 	if r.full() {
 		return
 	}

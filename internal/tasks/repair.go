@@ -28,7 +28,7 @@ func (s Snapshot) Repair(data []byte) Repaired {
 	if s.brief || list != nil && !needsRepair(problems) {
 		return Repaired{List: list, Problems: problems}
 	}
-	if mended, more, ok := s.mend(data, problems); ok {
+	if mended, more, ok := s.mend(data, list, problems); ok {
 		return Repaired{List: mended, Problems: more, Changed: true}
 	}
 	return Repaired{List: s.list, Problems: problems, Changed: true, Whole: true}
@@ -47,14 +47,11 @@ func schemaProblems(err error) []Problem {
 }
 
 // mend works in rounds, because a problem can hide others: first the shape of
-// the file, then what the stories say. said grows by what comes to light.
-func (s Snapshot) mend(data []byte, said []Problem) (list *List, all []Problem, ok bool) {
-	doc, bad := parse(data)
-	if bad != nil || doc.root.kind != object {
-		return nil, said, false
-	}
-	stories := doc.root.member(fieldStories)
-	if stories == nil || stories.kind != array {
+// the file, then what the stories say. left is the list that the file is, if its
+// shape is right. said grows by what comes to light.
+func (s Snapshot) mend(data []byte, left *List, said []Problem) (list *List, all []Problem, ok bool) {
+	doc, ok := s.begin(data, left)
+	if !ok {
 		return nil, said, false
 	}
 	said = join(said, s.shape(doc))
@@ -72,12 +69,30 @@ func (s Snapshot) mend(data []byte, said []Problem) (list *List, all []Problem, 
 			s.depends(doc)
 			continue
 		}
-		doc = list.doc
-		for _, p := range s.every(list) {
-			s.putBack(list, p)
-		}
+		doc = s.undo(list)
 	}
 	return nil, said, false
+}
+
+// begin is the file to mend. Without a list of stories there is none.
+func (s Snapshot) begin(data []byte, left *List) (doc *document, ok bool) {
+	if left != nil {
+		return s.undo(left), true
+	}
+	doc, bad := parse(data)
+	if bad != nil || doc.root.kind != object {
+		return nil, false
+	}
+	stories := doc.root.member(fieldStories)
+	return doc, stories != nil && stories.kind == array
+}
+
+// undo puts the states of stories back, in the list's own document.
+func (s Snapshot) undo(list *List) *document {
+	for _, p := range s.every(list) {
+		s.putBack(list, p)
+	}
+	return list.doc
 }
 
 // every is all problems of a list, also those too many to be listed. What a

@@ -133,7 +133,7 @@ func (s Snapshot) restore(stories *node, wanted func(*Story) bool) {
 		for i := range stories.items {
 			stories.items[i].pre = was.items[0].pre
 		}
-		stories.tail = was.tail
+		stories.raw = was.raw
 	}
 }
 
