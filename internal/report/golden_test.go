@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
 )
 
@@ -13,7 +14,7 @@ var update = flag.Bool("update", false, "write testdata/*.golden")
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	full := map[string]bool{"completed": true, "max-iterations": true, "quota": true, "hostile": true, "scm": true, "commit-failed": true, "supervised": true}
+	full := map[string]bool{"completed": true, "max-iterations": true, "quota": true, "hostile": true, "scm": true, "commit-failed": true, "supervised": true, "tasks": true, "tasks-cap": true, "tasks-skip": true, "tasks-hostile": true, "session": true}
 	for name, r := range samples() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -34,7 +35,10 @@ func TestGolden(t *testing.T) {
 			}
 			golden(t, name+".json", string(file))
 			log := report.SessionHeader(1, r.Mode, r.Started)
-			for _, it := range r.Iterations {
+			for i, it := range r.Iterations {
+				if i > 0 && it.Step != (ralph.Step{}) {
+					log += report.SessionStepHeader(it.Number, r.Mode, it.Step, it.Started)
+				}
 				log += report.SessionFooter(it)
 			}
 			golden(t, name+".log", log+report.SessionSummary(r))

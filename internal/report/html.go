@@ -15,7 +15,7 @@ var pageTemplate string
 
 // pageBounds is roomy: a page on disk has no limit but what a browser likes.
 func pageBounds() bounds {
-	return bounds{prompt: 20_000, rows: 1000, points: 120, failures: 100, output: 20_000, final: 20_000, list: 100, line: 1000}
+	return bounds{prompt: 20_000, rows: 1000, points: 120, failures: 100, output: 20_000, final: 20_000, list: 100, line: 1000, stories: 1000, storyBytes: 2 << 20}
 }
 
 // HTML is a page of its own with the same facts as the summary: no script,
@@ -39,10 +39,15 @@ type page struct {
 	Facts                       []fact
 	Errors, Left, Notes         []string
 	OpenURL                     string
+	Stories                     *pageStories
 	Task, Final                 string
+	Steps                       bool
 	Rows                        []pageRow
 	Earlier                     int
 	Total                       row
+	PutBack                     []putBack
+	PutBackTitle, PutBackWords  string
+	EarlierPutBack              int
 	Deliveries                  []pageDelivery
 	EarlierDeliveries           int
 	Charts                      []plot
@@ -57,6 +62,7 @@ type fact struct{ Name, Text, URL string }
 
 type pageRow struct {
 	row
+	Step string
 	URL  string
 	More string
 }
@@ -88,10 +94,13 @@ func newPage(r ralph.Report) page {
 	} else {
 		p.Final = text
 	}
+	p.Stories = newPageStories(r, limit)
+	p.putBack(r, limit)
 	shown := newest(r.Iterations, limit.rows)
+	p.Steps = anyStep(r.Iterations)
 	p.Earlier = len(r.Iterations) - len(shown)
 	for _, it := range shown {
-		pr := pageRow{row: newRow(it)}
+		pr := pageRow{row: newRow(it), Step: stepWords(it, r.Tasks.SkipReview)}
 		if it.Commit.Pushed || r.Publication.Pushed {
 			pr.URL = commitURL(r, it.Commit.SHA)
 		}
@@ -221,6 +230,9 @@ func pageFacts(r ralph.Report) []fact {
 		facts = append(facts, fact{"Cost", u.Cost.String(), ""}, fact{"Tokens", tokenWords(u.Tokens), ""})
 	}
 	facts = append(facts, fact{"Time", span(r.Duration), ""})
+	if status := SessionStatus(r); status != "" {
+		facts = append(facts, fact{"Session", status + " after " + plural(r.Rounds(), "round"), ""})
+	}
 	return facts
 }
 

@@ -58,6 +58,9 @@ type document struct {
 	Tokens   tokens     `json:"tokens"`
 	Limits   limits     `json:"limits"`
 
+	Tasks   *taskList `json:"tasks,omitempty"`
+	Session *session  `json:"session,omitempty"`
+
 	Baseline    []verdict   `json:"baseline"`
 	Iterations  []iteration `json:"iterations"`
 	Publication publication `json:"publication"`
@@ -100,6 +103,10 @@ type iteration struct {
 	Change    change     `json:"change"`
 	Commit    *commit    `json:"commit"`
 	Delivery  *delivery  `json:"delivery"`
+	// What only some modes have is left out elsewhere.
+	Rounds  int         `json:"rounds,omitempty"`
+	Step    *step       `json:"step,omitempty"`
+	Settled *settlement `json:"settled,omitempty"`
 }
 
 type turn struct {
@@ -119,6 +126,7 @@ type turn struct {
 	FinalText   string       `json:"final_text"`
 	Todos       []todo       `json:"todos"`
 	Failure     *turnFailure `json:"failure"`
+	Kept        int          `json:"kept,omitempty"`
 }
 
 type todo struct {
@@ -211,7 +219,7 @@ func newDocument(r ralph.Report) document {
 			Tokens: positive(r.Budget.Tokens), Until: instant(r.Budget.Until),
 		},
 		Baseline: newVerdicts(r.Baseline), Iterations: []iteration{}, Notes: boundedAll(r.Notes),
-		Publication: newPublication(r.Publication),
+		Publication: newPublication(r.Publication), Tasks: newTaskList(r), Session: newSession(r),
 	}
 	if !r.Started.IsZero() {
 		d.Ended = instant(r.Started.Add(r.Duration))

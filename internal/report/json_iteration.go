@@ -24,6 +24,10 @@ func newIteration(it ralph.Iteration) iteration {
 		n.Turns = append(n.Turns, newTurn(t))
 	}
 	n.Delivery = newDelivery(it.Delivery)
+	n.Step, n.Settled = newStep(it)
+	if rounds := it.Rounds(); rounds > 1 {
+		n.Rounds = rounds
+	}
 	return n
 }
 
@@ -42,6 +46,7 @@ func newTurn(t ralph.Turn) turn {
 		Started: instant(t.Started), Duration: seconds(t.Duration), Model: bounded(t.Model), Session: bounded(t.Session),
 		Cost: newCost(t.Usage.Cost), Tokens: newTokens(t.Usage.Tokens), Messages: positive(t.Messages),
 		ExitCode: t.ExitCode, OutputBytes: t.OutputBytes, Unknown: t.Unknown, Malformed: t.Malformed, FinalText: bounded(t.FinalText), Todos: newTodos(t.Todos),
+		Kept: t.Kept,
 	}
 	if t.CountsTools || t.Tools > 0 {
 		n.Tools, n.ToolErrors = &t.Tools, &t.ToolErrors

@@ -44,6 +44,13 @@ func samples() map[string]ralph.Report {
 		"unknown-costs":  unknownCosts(),
 		"desk":           desk(),
 		"hostile":        hostile(),
+		"tasks":          tasksRun(),
+		"tasks-cap":      capReached(),
+		"tasks-skip":     reviewsSkipped(),
+		"tasks-many":     manyStories(300),
+		"tasks-hostile":  hostileTasks(),
+		"session":        sessionRun(ralph.Completed, "the work was done in 4 iterations"),
+		"session-limit":  sessionRun(ralph.MaxIterations, "max-iterations 4 is reached and the work is not done"),
 	}
 }
 

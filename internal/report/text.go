@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -121,13 +122,13 @@ func outcomeMark(f *Formatter, o ralph.Outcome) (string, style) {
 	return mark, colour
 }
 
-// textTable lays the newest iterations out in columns, with one for the steps
-// where there are any.
+// textTable lays the newest iterations out in columns. Where there are steps,
+// they and what they came to take the room of less important columns.
 func textTable(f *Formatter, r ralph.Report) []string {
 	table := [][]string{{"#", "time", "turns", "tools", "tokens in / out", "cost", "files", "guardrails", "commit", "result"}}
 	steps := anyStep(r.Iterations)
 	if steps {
-		table[0] = append(table[0], "step")
+		table[0] = []string{"#", "time", "turns", "tools", "cost", "guardrails", "commit", "step", "result"}
 	}
 	for _, it := range newest(r.Iterations, textRows) {
 		words := newRow(it)
@@ -139,13 +140,9 @@ func textTable(f *Formatter, r ralph.Report) []string {
 		if short == "" {
 			short = nothing
 		}
-		result := words.Result
-		if words.Rounds != "" {
-			result += ", " + words.Rounds
-		}
-		cells := []string{words.Number, words.Time, words.Turns, words.Tools, words.Tokens, words.Cost, words.Files, checks, short, result}
+		cells := []string{words.Number, words.Time, words.Turns, words.Tools, words.Tokens, words.Cost, words.Files, checks, short, words.Result}
 		if steps {
-			cells = append(cells, stepWords(it, r.Tasks.SkipReview))
+			cells = []string{words.Number, words.Time, words.Turns, words.Tools, words.Cost, checks, short, stepWords(it, r.Tasks.SkipReview), words.Result}
 		}
 		table = append(table, cells)
 	}
@@ -155,12 +152,13 @@ func textTable(f *Formatter, r ralph.Report) []string {
 			widths[i] = max(widths[i], columns(c))
 		}
 	}
+	right := 1 + slices.Index(table[0], "cost") // columns of numbers
 	lines := make([]string, 0, len(table))
 	for _, cells := range table {
 		var b strings.Builder
 		for i, c := range cells {
 			pad := strings.Repeat(" ", widths[i]-columns(c))
-			if i < 6 {
+			if i < right {
 				b.WriteString("  " + pad + c)
 			} else {
 				b.WriteString("  " + c + pad)
