@@ -43,10 +43,28 @@ func TestFirstRun(t *testing.T) { // 003-03
 				!strings.Contains(string(config), "email = ralph@localhost") || !strings.Contains(string(config), "name = Ralph Loop") {
 				t.Errorf(".gitconfig = %q (%v), want the loop's name and e-mail", config, err)
 			}
-			if len(d.said) != 1 || !strings.Contains(d.said[0], "making the docker sandbox "+name) {
-				t.Errorf("said %q, want that a sandbox is made", d.said)
+			if len(d.said) != 2 || !strings.Contains(d.said[0], "making the docker sandbox "+name) || !strings.Contains(d.said[1], "run once: docker sandbox run "+name+", then /login") {
+				t.Errorf("said %q, want that a sandbox is made, and how to sign in", d.said)
 			}
 		})
+	}
+}
+
+func TestSignedIn(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "app")
+	agent := filepath.Join(d.home, ".dclaude_state", ".claude")
+	if err := os.MkdirAll(agent, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(agent, ".credentials.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.vm(t).Prepare(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(d.said) != 1 || strings.Contains(d.said[0], "/login") {
+		t.Errorf("said %q, want nothing about signing in", d.said)
 	}
 }
 

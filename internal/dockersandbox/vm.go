@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -78,7 +80,8 @@ func (v *VM) Available(ctx context.Context) (ok bool, why string, err error) {
 // Prepare makes the sandbox ready to run the agent: the folder that keeps the
 // agent signed in, and the sandbox with its links to it. A sandbox of an earlier
 // run is stopped, so that it sees the project as it is now; the next command in
-// it starts it. One that could not be made ready is removed again.
+// it starts it. One that could not be made ready is removed again. Nobody else
+// may use the sandbox meanwhile.
 func (v *VM) Prepare(ctx context.Context) error {
 	known, why, err := v.list(ctx)
 	switch {
@@ -102,11 +105,19 @@ func (v *VM) Prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return v.create(ctx, state)
+	if err := v.create(ctx, state); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(state, agentDir, ".credentials.json")); errors.Is(err, fs.ErrNotExist) {
+		v.say("nobody is signed in to the agent in docker sandboxes yet; unless Docker Desktop has an API key for it, run once: docker sandbox run %s, then /login and /exit", v.name)
+	}
+	return nil
 }
 
 // Command is the program to run in the agent's place; the agent's own arguments
-// follow it. It needs no terminal. The agent gets none of the environment.
+// follow it, the prompt among them: docker documents no input for run. Nothing
+// of the environment reaches the agent, and Docker's image makes it ask no
+// permissions.
 func (v *VM) Command() []string { return []string{"docker", "sandbox", "run", v.name, "--"} }
 
 // store takes a file's content to the end before it touches the file: docker
@@ -138,7 +149,7 @@ func (v *VM) Write(ctx context.Context, path string, data []byte) error {
 		return fmt.Errorf("write %q in the docker sandbox: it must be a file below the project %q", path, v.o.Project)
 	}
 	full = filepath.Join(v.o.Project, rel)
-	// Without -i the command inside has no input.
+	// Without -i the command inside gets 0 bytes of input.
 	c := call{within: execTime, stdin: bytes.NewReader(data),
 		args: []string{"exec", "-i", v.name, "sh", "-c", store, "sh", full, strconv.Itoa(len(data))}}
 	if err := v.do(ctx, c); err != nil {
