@@ -1,16 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/scm"
+	"github.com/org/ralph-action/internal/tasks"
 )
 
 // cli is the agent and what can be asked of it before it runs.
@@ -20,24 +24,22 @@ type cli interface {
 	Argv(ralph.Prompt) []string
 }
 
-// checkAgent finds out before anything is spent whether the agent can work.
+// checkAgent finds out before anything is spent whether the agents can work.
 func (j *job) checkAgent(ctx context.Context) error {
+	if j.cfg.Resume && !agent.CanResume(j.cfg.Agent) {
+		return invalid(fmt.Errorf("agent %q cannot go on in a session of its own, which session: resume asks for", j.cfg.Agent))
+	}
 	args, warnings := agent.Modern(j.cfg.Agent, j.cfg.AgentArgs)
 	exact, more := agent.Modern(j.cfg.Agent, j.cfg.AgentExactArgs)
 	for _, w := range append(warnings, more...) {
 		j.note(w)
 		j.out.warn(w)
 	}
-	o := agent.Options{
-		Name: j.cfg.Agent, Command: j.cfg.AgentCommand, Args: args, Model: j.cfg.Model,
-		Exact: j.cfg.AgentExact, ExactArgs: exact, Plain: j.cfg.OutputFormat == "text",
-		Dir: j.dir(), Env: j.agentEnv(),
-		Limits:  proc.Limits{Time: j.cfg.IterationTimeout, Silence: j.cfg.IdleTimeout, FinishGrace: j.cfg.ResultGrace, OutputBytes: maxAgentOutput},
-		Root:    j.identity.IsZero() && os.Geteuid() == 0,
-		Process: j.children, Mask: j.redact.Writer, Log: j.session,
-		LookPath: j.lookPath,
-		Scratch:  j.temp.tmp, PromptLog: j.logPrompt, Filter: j.cfg.ResponseFilter,
-		TextScanFull: j.cfg.TextScanFull, Merge: j.cfg.Variables != nil,
+	o := j.agentOptions(j.cfg.Agent, j.cfg.Model)
+	o.Command, o.Args, o.Exact, o.ExactArgs = j.cfg.AgentCommand, args, j.cfg.AgentExact, exact
+	o.Plain, o.Filter, o.TextScanFull = j.cfg.OutputFormat == "text", j.cfg.ResponseFilter, j.cfg.TextScanFull
+	if j.box != nil {
+		o.Command, o.Argument = j.box.Command(), true
 	}
 	if j.display != nil {
 		out := j.out.display() // redacts
@@ -52,13 +54,74 @@ func (j *job) checkAgent(ctx context.Context) error {
 		return invalid(err)
 	}
 	j.agent = a
-	if j.cfg.TaskDir != "" {
+	switch {
+	case j.cfg.TaskDir != "":
 		j.agent = &attempts{CLI: a, job: j, options: o}
+	case j.cfg.Mode == config.ModeSession && len(o.Hooks) > 0:
+		j.agent = &sessions{cli: a, job: j}
 	}
 	if j.verbose != nil {
 		j.out.aside(report.AgentCommand(a.Argv(ralph.Prompt{})...))
 	}
-	return invalid(a.Check(ctx))
+	if err := a.Check(ctx); err != nil {
+		return invalid(err)
+	}
+	return invalid(j.checkReviewer(ctx, o))
+}
+
+// checkReviewer is checkAgent for the agent that reviews, where that is another
+// or has another model.
+func (j *job) checkReviewer(ctx context.Context, o agent.Options) error {
+	if j.backlog == nil || j.cfg.ReviewAgent == "" && j.cfg.ReviewModel == "" {
+		return nil
+	}
+	if name := cmp.Or(j.cfg.ReviewAgent, j.cfg.Agent); name != j.cfg.Agent {
+		o = j.agentOptions(name, j.cfg.ReviewModel)
+	} else {
+		o.Model = cmp.Or(j.cfg.ReviewModel, j.cfg.Model)
+	}
+	reviewer, err := agent.New(o)
+	if err != nil {
+		return fmt.Errorf("review-agent: %w", err)
+	}
+	if err := reviewer.Check(ctx); err != nil {
+		return fmt.Errorf("review-agent: %w", err)
+	}
+	j.note("Reviews by " + strings.TrimSpace(o.Name+" "+o.Model) + ".")
+	j.agent = &pair{cli: j.agent, reviewer: reviewer, backlog: j.backlog}
+	return nil
+}
+
+// pair is an agent that works, and another that reviews.
+type pair struct {
+	cli
+	reviewer ralph.Agent
+	backlog  *backlog
+}
+
+// Run asks the one that the step is for.
+func (p *pair) Run(ctx context.Context, q ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
+	if p.backlog.step.Mode == string(tasks.Review) {
+		return p.reviewer.Run(ctx, q, emit)
+	}
+	return p.cli.Run(ctx, q, emit)
+}
+
+// agentOptions are what every agent of the run has in common.
+func (j *job) agentOptions(name, model string) agent.Options {
+	o := agent.Options{
+		Name: name, Model: model, Dir: j.dir(), Env: j.agentEnv(name),
+		Limits:  proc.Limits{Time: j.cfg.IterationTimeout, Silence: j.cfg.IdleTimeout, FinishGrace: j.cfg.ResultGrace, OutputBytes: maxAgentOutput},
+		Root:    j.identity.IsZero() && os.Geteuid() == 0,
+		Process: j.children, Mask: j.redact.Writer, Log: j.session,
+		LookPath: j.lookPath,
+		Scratch:  j.temp.tmp, PromptLog: j.logPrompt, Merge: j.cfg.Variables != nil,
+		Hooks: j.hooks(name),
+	}
+	if len(o.Hooks) > 0 { // a plugin of the user's leaves them to us
+		o.Env = append(o.Env, "RALPH_HOOKS=1")
+	}
+	return o
 }
 
 // lookPath finds a program as the agent's child would: a path leads from where
@@ -75,7 +138,7 @@ const maxAgentOutput = 4 << 30 // bytes
 
 // agentEnv is the agent's environment: what every child sees, and the agent's
 // own credentials.
-func (j *job) agentEnv() []string { return j.guestEnv(agent.Credentials(j.cfg.Agent)) }
+func (j *job) agentEnv(name string) []string { return j.guestEnv(agent.Credentials(name)) }
 
 // logPrompt keeps a prompt in the run directory. 001-13
 func (j *job) logPrompt(name, text string) {

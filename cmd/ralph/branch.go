@@ -16,6 +16,7 @@ import (
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/rundir"
 	"github.com/org/ralph-action/internal/taskdir"
+	"github.com/org/ralph-action/internal/tasks"
 )
 
 // publishes says whether we commit, and publish what is committed.
@@ -144,6 +145,9 @@ func (j *job) runFiles() []string {
 			paths = append(paths, filepath.Join(top, filepath.FromSlash(j.cfg.Home), logsFolder, name))
 		}
 	}
+	if j.backlog != nil {
+		paths = append(paths, filepath.Join(top, tasks.MarkerName))
+	}
 	// The marks, messages and runs in a task folder; what else lies there is work.
 	if folder := j.taskPath(); folder != "" {
 		paths = append(paths, filepath.Join(filepath.Dir(folder), taskdir.ProjectBus))
@@ -165,6 +169,10 @@ func (j *job) branch() string {
 		return j.cfg.Branch
 	}
 	switch {
+	case j.backlog != nil && j.backlog.branch != "":
+		return j.backlog.branch
+	case j.backlog != nil:
+		return repo.BranchSlug("tasks " + j.report.Task)
 	case j.cfg.Mode == config.ModeSupervise:
 		return repo.BranchSlug("task " + path.Base(filepath.ToSlash(j.cfg.TaskDir)))
 	case j.templated():

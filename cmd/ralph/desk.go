@@ -32,6 +32,7 @@ func (f deskFlags) values() map[string]string { return f.flags.Values() }
 // desk is one loop at a desk.
 type desk struct {
 	mode    string
+	dir     string // the workspace; empty: the current directory
 	flags   map[string]string
 	words   map[string]string // what people call flags that they gave as words, by flag
 	verbose bool
@@ -40,7 +41,7 @@ type desk struct {
 // desk loads what was configured and runs the pipeline in the current
 // directory.
 func (a *app) desk(d desk, done *exit) error {
-	workspace, err := os.Getwd()
+	workspace, err := filepath.Abs(d.dir) // of "": the current directory
 	if err != nil {
 		return err
 	}
@@ -75,6 +76,9 @@ func (a *app) desk(d desk, done *exit) error {
 		}
 	}
 	j := &job{app: a, cfg: cfg, redact: redact, workspace: workspace, site: a.deskSite(), out: a.deskPrinter(cfg, redact)}
+	if j.wantBox = a.wantsBox(cfg); j.wantBox != "" {
+		j.cfg.Isolation = config.IsolationOff // there are no walls of ours
+	}
 	if d.verbose {
 		j.verbose = &report.Verbose{Completion: cfg.Completion, Mask: redact.Text}
 	}

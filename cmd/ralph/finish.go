@@ -90,7 +90,7 @@ func (j *job) outputs() []output {
 	return []output{
 		{"status", string(r.Outcome)},
 		{"completed", strconv.FormatBool(r.Outcome == ralph.Completed)},
-		{"iterations", strconv.Itoa(len(r.Iterations))},
+		{"iterations", strconv.Itoa(r.Rounds())},
 		{"cost-usd", cost},
 		{"input-tokens", number(u.Tokens.In(), !u.Tokens.Unknown)},
 		{"output-tokens", number(u.Tokens.Output, !u.Tokens.Unknown)},

@@ -40,6 +40,17 @@ func (j *job) install() []string {
 			add(packageRoot(real))
 		}
 	}
+	if j.cfg.ReviewAgent != "" {
+		if program, err := proc.LookPath(j.cfg.ReviewAgent, j.app.environ); err == nil {
+			add(program)
+			if real, err := filepath.EvalSymlinks(program); err == nil {
+				add(packageRoot(real))
+			}
+		}
+	}
+	if j.cfg.Mode == config.ModeTasks || j.cfg.Mode == config.ModeSession {
+		add(j.app.self) // the agent's hooks are commands of ours
+	}
 	for _, word := range command[1:] {
 		if filepath.IsAbs(word) && named {
 			add(word)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/dockersandbox"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
@@ -43,9 +44,12 @@ type job struct {
 	repo     *repo.Repo    // nil: nothing is published
 	watcher  *repo.Watcher // nil: nobody asks whether the workspace changes
 	start    repo.Start
-	tasks    *taskdir.Dir // nil: the agent speaks by its words only
-	folder   string       // of the last run in it, by name
-	outside  string       // the task folder, when the run's files lie there and not in the workspace
+	tasks    *taskdir.Dir      // nil: the agent speaks by its words only
+	backlog  *backlog          // nil: there is no task list
+	box      *dockersandbox.VM // nil: the agent runs on this machine
+	wantBox  config.Isolation  // docker-sandbox: it has to; auto: it may run in one; empty: neither
+	folder   string            // of the last run in it, by name
+	outside  string            // the task folder, when the run's files lie there and not in the workspace
 	// defaultBranch is the forge's word; empty when it was not asked.
 	defaultBranch string
 	attached      taskFile
@@ -94,12 +98,16 @@ func (j *job) run(ctx context.Context) ralph.Report {
 	if j.runner != nil {
 		j.report.RunURL = j.runner.RunURL()
 	}
+	ctx, cancelRun := context.WithCancel(ctx)
+	defer cancelRun()
 	defer undo(&j.after)
 	defer undo(&j.ends) // when something panics; close has done it otherwise
 
 	before := []step{
 		{"configuration", func(context.Context) error { return j.checkConfiguration() }},
+		{"task list", func(context.Context) error { return j.readTaskList() }},
 		{"workspace", j.openWorkspace},
+		{"cancel", func(context.Context) error { j.watchCancel(ctx, cancelRun); return nil }},
 		{"plan", func(context.Context) error { return j.checkPlanAtDesk() }},
 		{"walls", j.buildWalls},
 		{"forge", j.checkForge},
@@ -107,6 +115,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 		{"agent", j.checkAgent},
 		{"branch", j.attachBranch},
 		{"task folder", func(context.Context) error { return j.openTaskDir() }},
+		{"task list", func(context.Context) error { return j.openTaskList() }},
 		{"plan", func(context.Context) error { return j.checkPlan() }},
 		{"setup", j.runSetup},
 		{"guardrails on the untouched tree", j.runBaseline},

@@ -21,13 +21,10 @@ func (j *job) loop(ctx context.Context) {
 		Guardrails: j.guardrails(),
 		SCM:        j.scm(),
 		Ready:      j.ready,
-		Prompt: prompt.Builder{
-			Task: j.task, Completion: j.cfg.Completion, Variables: j.cfg.Variables,
-			Count: j.cfg.IterationCount && j.cfg.MaxIterations > 0, Bare: !j.cfg.CompletionRule,
-		}.Build,
+		Prompt:     j.prompts(),
 		Policy: ralph.Policy{
 			Completion: j.cfg.Completion, MaxIterations: j.cfg.MaxIterations, MinToolCalls: j.cfg.MinToolCalls,
-			OnAgentError: j.cfg.OnAgentError, MaxRetries: j.cfg.MaxRetries, RetryDelay: j.cfg.RetryDelay, Delay: j.cfg.Delay,
+			Resume: j.cfg.Resume, OnAgentError: j.cfg.OnAgentError, MaxRetries: j.cfg.MaxRetries, RetryDelay: j.cfg.RetryDelay, Delay: j.cfg.Delay,
 			StallLimit: j.cfg.StallLimit, Salvage: salvage,
 			Checkpoint: j.cfg.Commit != config.CommitAtEnd, CheckpointAtEnd: j.cfg.Commit == config.CommitAtEnd,
 		},
@@ -38,7 +35,11 @@ func (j *job) loop(ctx context.Context) {
 	if j.tasks != nil {
 		l.Mailbox = mailbox{j.tasks, j.redact.Text}
 	}
+	if j.backlog != nil {
+		l.Backlog = j.backlog
+	}
 	r := l.Run(ctx, j.baseline)
+	j.report.Tasks = j.backlog.report()
 	j.report.Outcome, j.report.Reason = r.Outcome, r.Reason
 	j.report.Iterations, j.report.Baseline, j.report.Budget = r.Iterations, r.Baseline, r.Budget
 	for _, it := range r.Iterations {
@@ -46,6 +47,20 @@ func (j *job) loop(ctx context.Context) {
 			j.note(note)
 		}
 	}
+}
+
+// prompts builds what the agent is asked.
+func (j *job) prompts() func(ralph.Ask) (ralph.Prompt, error) {
+	switch {
+	case j.backlog != nil:
+		return j.backlog.ask
+	case j.cfg.Mode == config.ModeSession:
+		return j.askSession
+	}
+	return prompt.Builder{
+		Task: j.task, Completion: j.cfg.Completion, Variables: j.cfg.Variables,
+		Count: j.cfg.IterationCount && j.cfg.MaxIterations > 0, Bare: !j.cfg.CompletionRule,
+	}.Build
 }
 
 // ready is asked before each iteration.

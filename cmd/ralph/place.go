@@ -225,8 +225,11 @@ func (j *job) buildWalls(ctx context.Context) error {
 		j.report.Isolation = sandbox.Describe(j.identity, o.Walls, os.Getuid())
 		j.out.say("Isolation: " + j.report.Isolation)
 	}
-	if j.children, err = j.startChildren(ctx, o); err != nil || j.cfg.DisplayFilter == "" {
+	if j.children, err = j.startChildren(ctx, o); err != nil {
 		return invalid(err)
+	}
+	if err := j.openBox(ctx); err != nil || j.cfg.DisplayFilter == "" {
+		return err
 	}
 	o.Reaper = false
 	j.display, err = j.startChildren(ctx, o)

@@ -39,7 +39,7 @@ func shown(e ralph.Event) ralph.Event {
 // foreign says that an event's text is somebody else's.
 func foreign(k ralph.EventKind) bool {
 	switch k {
-	case ralph.EventText, ralph.EventToolStart, ralph.EventToolEnd, ralph.EventTodo, ralph.EventProgress, ralph.EventResult:
+	case ralph.EventText, ralph.EventToolStart, ralph.EventToolEnd, ralph.EventTodo, ralph.EventProgress, ralph.EventKept, ralph.EventResult:
 		return true
 	}
 	return false

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/org/ralph-action/internal/prompt"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/tasks"
+)
+
+// ask builds the prompt of an iteration: prompt.md, and what this iteration needs
+// to know besides.
+func (b *backlog) ask(ask ralph.Ask) (ralph.Prompt, error) {
+	values := tasks.Values{Iteration: ask.Iteration, MaxIterations: ask.Max, Dir: b.job.cfg.RalphDir, Snapshot: b.snapshot}
+	parts := []string{strings.TrimRight(values.Expand(b.prompt), "\n")}
+	if back := append(append([]string(nil), ask.Settled.Problems...), b.between...); len(back) > 0 {
+		parts = append(parts, "## What was put back\n\nThe task list was changed in ways that were not allowed. This was undone:\n\n- "+strings.Join(oneLines(back), "\n- "))
+	}
+	switch {
+	case ask.Settled.Stuck:
+		parts = append(parts, "The review before this one changed nothing in the task list. Decide: approve the story, or request changes.")
+	case ask.Step.Done:
+		parts = append(parts, "Every story is done, but the checks below fail. Add a story that says what is missing, in the way of the others. It is implemented and reviewed like them.")
+	case ask.Rejection == ralph.RejectedTurn && ask.Failure != nil:
+		parts = append(parts, fmt.Sprintf("The previous iteration ended early (%s). What it changed is still in place: look at it first, then continue.", ask.Failure.Kind))
+	}
+	if ask.Step.Mode == string(tasks.Review) {
+		parts = append(parts, b.material(ask))
+	}
+	text := strings.Join(parts, "\n\n")
+	return prompt.Builder{Task: func() (string, error) { return text, nil }, Completion: b.job.cfg.Completion, Bare: true}.Build(ask)
+}
+
+// oneLines keeps each text on one line.
+func oneLines(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, s := range texts {
+		out[i] = strings.Join(strings.Fields(s), " ")
+	}
+	return out
+}
+
+const (
+	maxDiff    = 48 << 10 // bytes of a story's changes in a prompt
+	maxCommits = 50       // of a story
+)
+
+// material is what a reviewer gets to see: what was asked for, what was done, and
+// what the checks say. Nothing the implementer said is among it.
+func (b *backlog) material(ask ralph.Ask) string {
+	var m strings.Builder
+	s := b.snapshot.Story
+	fmt.Fprintf(&m, "## What to review\n\nStory %s: %s\n", s.ID, strings.Join(strings.Fields(s.Title), " "))
+	if text := strings.TrimSpace(s.Description); text != "" {
+		fmt.Fprintf(&m, "\n%s\n", text)
+	}
+	m.WriteString("\nAcceptance criteria:\n\n")
+	for _, c := range s.AcceptanceCriteria {
+		fmt.Fprintf(&m, "- %s\n", strings.Join(strings.Fields(c), " "))
+	}
+	if len(ask.Verdicts) > 0 {
+		m.WriteString("\nThe checks after the last change, which you judge and do not mend:\n\n")
+		for _, v := range ask.Verdicts {
+			what := "passed"
+			if !v.Passed {
+				what = fmt.Sprintf("failed (exit code %d)", v.ExitCode)
+			}
+			fmt.Fprintf(&m, "- `%s`: %s\n", strings.Join(strings.Fields(v.Command), " "), what)
+		}
+	}
+	m.WriteString("\n" + b.changes(s.ID))
+	return m.String()
+}
+
+// changes shows the commits of a story, and what is not committed.
+func (b *backlog) changes(id string) string {
+	commits := b.commits(id)
+	without := []string{"--", ".", ":(exclude)" + b.job.cfg.RalphDir}
+	plain := []string{"--no-ext-diff", "--no-textconv", "--no-color"}
+	var text, how string
+	switch {
+	case len(commits) > 0:
+		args := append([]string{"show", "--format=commit %h %s", "--stat", "--patch"}, plain...)
+		text = b.job.gitText(maxDiff, append(append(args, commits...), without...)...)
+		how = "git show " + strings.Join(commits, " ")
+	case b.began[id] != "":
+		args := append([]string{"diff", "--stat", "--patch"}, plain...)
+		text = b.job.gitText(maxDiff, append(append(args, b.began[id]), without...)...)
+		how = "git diff " + b.began[id]
+	}
+	open := b.job.gitText(maxDiff, append([]string{"status", "--porcelain"}, without...)...)
+	var out strings.Builder
+	switch {
+	case strings.TrimSpace(text) != "":
+		fence := strings.Repeat("`", longest(text)+3)
+		fmt.Fprintf(&out, "Its changes (`%s`):\n\n%sdiff\n%s\n%s\n", how, fence, strings.TrimRight(text, "\n"), fence)
+		if len(text) >= maxDiff {
+			out.WriteString("\nThis is cut: read the rest with that command.\n")
+		}
+	default:
+		out.WriteString("No commit names this story: find its changes with `git log` and `git diff`.\n")
+	}
+	if strings.TrimSpace(open) != "" {
+		fmt.Fprintf(&out, "\nNot committed yet:\n\n```\n%s\n```\n", strings.ReplaceAll(strings.TrimRight(open, "\n"), "```", "'''"))
+	}
+	return out.String()
+}
+
+// longest is the longest run of backquotes in a text.
+func longest(text string) (n int) {
+	run := 0
+	for _, r := range text {
+		if run++; r != '`' {
+			run = 0
+		}
+		n = max(n, run)
+	}
+	return n
+}
+
+// commits are those that name the story, the oldest first, without reviews.
+func (b *backlog) commits(id string) (all []string) {
+	const format = "%h%x00%s%x00"
+	fields := strings.Split(b.job.gitText(1<<20, "log", "-n", "1000", "--format="+format), "\x00")
+	for i := 0; i+1 < len(fields) && len(all) < maxCommits; i += 2 {
+		hash, subject := strings.TrimSpace(fields[i]), fields[i+1]
+		if strings.Contains(subject, "["+id+"]") && !strings.HasPrefix(subject, "review:") {
+			all = append([]string{hash}, all...)
+		}
+	}
+	return all
+}
+
+// head is the commit that is checked out; "" when there is none.
+func (j *job) head() string {
+	return strings.TrimSpace(j.gitText(200, "rev-parse", "--verify", "--quiet", "HEAD"))
+}
+
+// gitText asks the repository as the agent's user, at most for a while. What it
+// cannot answer is empty.
+func (j *job) gitText(most int, args ...string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), gitLeast)
+	defer cancel()
+	out := head{most: most}
+	if err := j.Git(ctx, repo.GuestCommand{Args: args, Stdout: &out}); err != nil && out.Len() == 0 {
+		return ""
+	}
+	return strings.ToValidUTF8(out.String(), "\uFFFD")
+}
+
+// head keeps the beginning of what is written to it.
+type head struct {
+	strings.Builder
+	most int
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	if room := h.most - h.Len(); room > 0 {
+		h.Builder.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/dockersandbox"
+)
+
+// boxDelay is the pause in which files written in a Docker Sandbox arrive here.
+// 003-13
+const boxDelay = 2 * time.Second
+
+// wantsBox says how much a Docker Sandbox is wanted: it has to be one, it may be
+// one, or (empty) neither. 003-02, 003-03
+func (a *app) wantsBox(cfg config.Config) config.Isolation {
+	switch {
+	case cfg.Isolation == config.IsolationDocker:
+		return config.IsolationDocker
+	case cfg.Isolation == config.IsolationAuto && cfg.Mode == config.ModeTasks && a.getenv("RALPH_ISOLATION") == "":
+		return config.IsolationAuto
+	}
+	return ""
+}
+
+// openBox makes the Docker Sandbox ready in which the agent runs. Where it only
+// may be one, the agent runs directly when there is none, and the run says so.
+func (j *job) openBox(ctx context.Context) error {
+	if j.wantBox == "" {
+		return nil
+	}
+	forced := j.wantBox == config.IsolationDocker
+	err := j.tryBox(ctx)
+	switch {
+	case err == nil:
+		j.report.Isolation = "Docker Sandbox " + dockersandbox.Name(j.workspace)
+		j.out.say("Isolation: " + j.report.Isolation)
+		if j.cfg.Sources["delay"] == "default" {
+			j.cfg.Delay = boxDelay
+		}
+	case forced || ctx.Err() != nil:
+		return invalid(fmt.Errorf("isolation: docker-sandbox: %w", err))
+	default:
+		n := fmt.Sprintf("The agent runs directly on this machine, without walls: %v", err)
+		j.note(n)
+		j.out.say(n)
+	}
+	return nil
+}
+
+func (j *job) tryBox(ctx context.Context) error {
+	if j.cfg.Agent != "claude" || len(j.cfg.AgentCommand) > 0 || j.cfg.ReviewAgent != "" && j.cfg.ReviewAgent != "claude" {
+		return errors.New("a Docker Sandbox brings its own claude, and another agent is asked for")
+	}
+	box, err := dockersandbox.New(dockersandbox.Options{
+		Process: j.children, Project: j.workspace, Home: j.app.getenv("HOME"), Env: j.guestEnv(nil), Say: j.out.say,
+	})
+	if err != nil {
+		return err
+	}
+	ok, why, err := box.Available(ctx)
+	if err == nil && !ok {
+		err = errors.New(why)
+	}
+	if err == nil {
+		err = box.Prepare(ctx)
+	}
+	if err == nil {
+		j.box = box
+	}
+	return err
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/hook"
+	"github.com/org/ralph-action/internal/prompt"
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// hooks are the commands an agent's CLI asks while it works, by event; nil when
+// it has no hooks or they would be of no use. They advise: what the loop itself
+// sees decides.
+func (j *job) hooks(name string) map[string]string {
+	if j.cfg.Mode != config.ModeTasks && j.cfg.Mode != config.ModeSession || !agent.HasHooks(name) || j.cfg.AgentExact || j.box != nil {
+		return nil
+	}
+	ours := quoted([]string{j.app.self}) + " hook "
+	hooks := map[string]string{string(hook.Stop): ours + "stop"}
+	if j.cfg.Mode == config.ModeSession {
+		hooks[string(hook.Stop)] += " --session " + quoted([]string{j.sessionState()})
+	}
+	hooks[string(hook.PostToolUse)] = ours + "post-tool-use"
+	hooks[string(hook.SessionStart)] = ours + "session-start"
+	if j.cfg.Isolation == config.IsolationOff { // 003-04
+		hooks[string(hook.PreToolUse)] = ours + "pre-tool-use"
+	}
+	return hooks
+}
+
+// sessionState is the file in which the stop hook keeps count. It lies in a
+// private folder of the agent's, who may write anything into it: only the hook
+// believes it.
+func (j *job) sessionState() string { return filepath.Join(j.temp.tmp, "ralph-session.json") }
+
+// sessions is an agent whose stop hook keeps it going. Without hooks the loop
+// resumes its session instead.
+type sessions struct {
+	cli
+	job   *job
+	tools int // called in earlier turns
+}
+
+// Run hands the hook what is left of the loop, and asks.
+func (s *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
+	j := s.job
+	limit := 0
+	if most := j.cfg.MaxIterations; most > 0 {
+		limit = most - p.Iteration + 1
+	}
+	state := newSession(j.cfg, limit)
+	state.ToolCallsThisRun = s.tools
+	data, err := state.Encode()
+	if err == nil {
+		err = j.giveGuest(j.sessionState(), data)
+	}
+	if err != nil {
+		return ralph.Turn{}, fmt.Errorf("state of the session: %w", err)
+	}
+	turn, err := s.cli.Run(ctx, p, emit)
+	s.tools += turn.Tools
+	return turn, err
+}
+
+// giveGuest writes a file that is the agent's.
+func (j *job) giveGuest(path string, data []byte) error {
+	_ = os.Remove(path) // the agent may have put anything there
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if !j.identity.IsZero() && err == nil {
+		err = f.Chown(j.identity.UID, j.identity.GID)
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// askSession is what a session is told: the task and the rule at its beginning,
+// and why it goes on after that. 004-03, 004-06, 004-07
+func (j *job) askSession(ask ralph.Ask) (ralph.Prompt, error) {
+	s := newSession(j.cfg, 0)
+	text := s.Start()
+	if ask.Iteration > 1 {
+		switch ask.Rejection {
+		case ralph.RejectedNoMarker:
+			text = s.Missing()
+		case ralph.RejectedNoWork:
+			text = s.Rejected()
+		case ralph.RejectedTurn:
+			text = s.Failed([]string{"The session ended early. What you changed is still in place: look at it first, then go on."})
+		case ralph.RejectedGuardrails:
+			text = s.Failed([]string{"These checks have to pass before the task counts as done, whatever was claimed; they are named below. Mend the cause; do not weaken the checks."})
+		}
+		if ask.Resume == "" { // a session of its own has to be told the rule
+			text += "\n\n" + s.Start()
+		}
+	}
+	return prompt.Builder{Task: func() (string, error) { return text, nil }, Completion: j.cfg.Completion, Bare: true}.Build(ask)
+}
