@@ -205,6 +205,7 @@ func wantCalls(t *testing.T, got [][]string, want ...[]string) {
 // commands.
 type canned struct {
 	exit           proc.Exit
+	exits          map[string]proc.Exit // of some subcommands
 	err            error
 	stdout, stderr string
 	got            []proc.Command
@@ -221,6 +222,9 @@ func (c *canned) Run(_ context.Context, cmd proc.Command) (proc.Exit, error) {
 				return proc.Exit{}, err
 			}
 		}
+	}
+	if exit, ok := c.exits[cmd.Argv[2]]; ok {
+		return exit, c.err
 	}
 	return c.exit, c.err
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/dockersandbox"
+	"github.com/org/ralph-action/internal/proc"
 )
 
 // hardName is a folder that only careful quoting gets through a shell.
@@ -199,6 +200,27 @@ func TestHalfMade(t *testing.T) {
 			t.Errorf("the last call is %q, want %q", got, want)
 		}
 	})
+	for _, tc := range []struct {
+		name string
+		exit proc.Exit
+		want string
+	}{
+		{"it takes too long", proc.Exit{Code: -1, Why: proc.TimedOut}, "failed (not done within 15m0s): (nothing); start Docker Desktop, or restart it"},
+		{"docker is killed", proc.Exit{Code: -1, Signal: 9, Why: proc.Exited}, "failed (ended by signal 9): (nothing)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, "app")
+			docker := &canned{exits: map[string]proc.Exit{"create": tc.exit}}
+			d.o.Process = docker
+			if err := d.vm(t).Prepare(t.Context()); err == nil || !strings.HasSuffix(err.Error(), tc.want) {
+				t.Errorf("Prepare() = %v, want an error that ends with %q", err, tc.want)
+			}
+			if last := docker.got[len(docker.got)-1].Argv; last[2] != "rm" {
+				t.Errorf("the last call is %q, want what is half made removed", last)
+			}
+		})
+	}
 	t.Run("cannot be removed", func(t *testing.T) {
 		t.Parallel()
 		d := newDesk(t, "app")

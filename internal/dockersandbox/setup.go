@@ -35,8 +35,8 @@ func (v *VM) create(ctx context.Context, state string) error {
 	v.say("making the docker sandbox %s; the first time, docker fetches an image, which can take minutes", v.name)
 	err := v.do(ctx, call{within: createTime, args: []string{"create", "--name", v.name, "claude", v.o.Project, state}})
 	if err != nil {
-		// One that docker refused may be somebody else's.
-		if refused := (*refusal)(nil); !errors.As(err, &refused) || refused.exit.Why != proc.Exited {
+		// One that docker itself refused to make may be somebody else's.
+		if refused := (*refusal)(nil); !errors.As(err, &refused) || refused.exit.Why != proc.Exited || refused.exit.Code < 0 {
 			v.remove(ctx)
 		}
 		return err
