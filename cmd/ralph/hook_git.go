@@ -74,6 +74,10 @@ func (a *app) treeMark(ctx context.Context, p project) (string, error) {
 // gitStatus runs git status -z with a format. It takes no lock and starts
 // neither the watcher nor the hooks that a repository may name.
 func (a *app) gitStatus(ctx context.Context, project string, format ...string) ([]byte, error) {
+	env := gitEnvironment(a.environ)
+	if _, err := proc.LookPath("git", env); err != nil {
+		return nil, err
+	}
 	children, err := proc.Start(ctx, proc.Options{SpillDir: a.getenv("TMPDIR")})
 	if err != nil {
 		return nil, err
@@ -86,7 +90,7 @@ func (a *app) gitStatus(ctx context.Context, project string, format ...string) (
 	}
 	var out, complaints bytes.Buffer
 	exit, err := children.Run(ctx, proc.Command{
-		Argv: argv, Dir: project, Env: gitEnvironment(a.environ), Stdout: &out, Stderr: &complaints,
+		Argv: argv, Dir: project, Env: env, Stdout: &out, Stderr: &complaints,
 		Limits: proc.Limits{Time: gitTime, Grace: 100 * time.Millisecond, OutputBytes: maxStatus},
 	})
 	switch {
