@@ -40,7 +40,7 @@ func newActions(r *runner.Runner, cfg config.Config) *actions {
 func (p *actions) event(e ralph.Event) {
 	switch e.Kind {
 	case ralph.EventIterationStart:
-		p.runner.Group(fmt.Sprintf("%s · %s · %s", report.IterationTitle(e.Iteration, e.Max), time.Since(p.start).Round(time.Second), p.usage.Cost))
+		p.runner.Group(fmt.Sprintf("%s · %s · %s", report.StartTitle(e), time.Since(p.start).Round(time.Second), p.usage.Cost))
 		return
 	case ralph.EventIterationEnd:
 		p.runner.EndGroup()

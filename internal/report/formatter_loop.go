@@ -11,7 +11,7 @@ import (
 func (f *Formatter) loop(e ralph.Event) []string {
 	switch e.Kind {
 	case ralph.EventIterationStart:
-		return []string{f.paint(bold, f.sign(begin)+" "+IterationTitle(e.Iteration, e.Max))}
+		return []string{f.paint(bold, f.sign(begin)+" "+StartTitle(e))}
 	case ralph.EventIterationEnd:
 		return f.iterationEnd(e.Record)
 	case ralph.EventRetry:

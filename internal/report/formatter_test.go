@@ -158,6 +158,7 @@ func TestFormatterLines(t *testing.T) {
 		{"failed turn", report.Formatter{}, ralph.Event{Kind: ralph.EventResult, Turn: &ralph.Turn{Failure: &ralph.Failure{Kind: ralph.FailureTimeout, Message: "after 5m0s"}}}, []string{"[ERR] Failed: timeout: after 5m0s (cost: $0.00, tokens: 0 in / 0 out, time: 0s)"}},
 		{"result without turn", report.Formatter{}, ralph.Event{Kind: ralph.EventResult}, nil},
 		{"iteration", report.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventIterationStart, Iteration: 2, Max: 10}, []string{"▶ Iteration 2 of 10"}},
+		{"iteration of a story", report.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventIterationStart, Iteration: 2, Max: 10, Step: ralph.Step{Mode: "review", Story: "US-001"}}, []string{"▶ Iteration 2 of 10: review US-001"}},
 		{"iteration without limit", report.Formatter{}, ralph.Event{Kind: ralph.EventIterationStart, Iteration: 2}, []string{"> Iteration 2"}},
 		{"iteration end", report.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventIterationEnd, Record: &it}, []string{"■ Iteration 3: guardrails failed, 2m0s, $0.01, 1 file (+2 −1), guardrails 1/2"}},
 		{"retry", report.Formatter{}, ralph.Event{Kind: ralph.EventRetry, Text: "529 overloaded", Wait: 2 * time.Second}, []string{"[RETRY] Trying again in 2s: 529 overloaded"}},
