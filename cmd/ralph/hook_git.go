@@ -56,12 +56,16 @@ func (a *app) treeMark(ctx context.Context, p project) (string, error) {
 	}
 	sum := sha256.New()
 	for i, line := range strings.Split(string(out), "\x00") {
-		if strings.HasPrefix(line, "# ") && !strings.HasPrefix(line, "# branch.oid") {
+		head := strings.HasPrefix(line, "# ")
+		if line == "" || head && !strings.HasPrefix(line, "# branch.oid") {
 			continue
 		}
 		fmt.Fprintf(sum, "%s\x00", line)
+		if head {
+			continue
+		}
 		_, path, _ := strings.Cut(line, " ")
-		if fields := strings.SplitN(line, " ", 9); line != "" && line[0] == '1' && len(fields) == 9 {
+		if fields := strings.SplitN(line, " ", 9); line[0] == '1' && len(fields) == 9 {
 			path = fields[8]
 		}
 		if info, err := os.Lstat(filepath.Join(p.top(), path)); err == nil && i < 10_000 {

@@ -119,7 +119,8 @@ func claimState(ctx context.Context, p project, in hook.Input) (*state, error) {
 		return nil, fs.ErrNotExist
 	}
 	var problems []error
-	for _, top := range p.above {
+	// A command of the agent's may have run elsewhere than the hook does.
+	for _, top := range append(p.above, findProject([]string{in.CWD}).above...) {
 		dir, ok := statesIn(top)
 		if !ok {
 			continue
