@@ -39,7 +39,7 @@ func stepName(s ralph.Step) string {
 	case s.Story == "":
 		return "no story left"
 	}
-	return oneLine(s.Mode+" "+s.Story, storyRunes)
+	return oneLine(s.Mode, 20) + " " + oneLine(s.Story, storyRunes)
 }
 
 // stepWords is the step and what became of it: "review US-001: approved".

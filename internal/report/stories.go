@@ -222,7 +222,7 @@ func textStories(f *Formatter, t ralph.TaskList) []string {
 		lines = append(lines, strings.TrimRight(fmt.Sprintf("  %s  %-*s  %-*s  %s%s", mark, ids, oneLine(s.ID, storyRunes), states, state, reviews, oneLine(s.Title, 100)), " "))
 	}
 	if n := len(t.Stories) - len(shown); n > 0 {
-		lines = append(lines, "  and "+stories(n)+" more")
+		lines = append(lines, "  …and "+stories(n)+" more")
 	}
 	return lines
 }

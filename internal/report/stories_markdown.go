@@ -36,10 +36,15 @@ func (m markdown) storyTable() string {
 		shown = byNeed(shown)
 		rows = m.storyRows(shown)
 	}
+	id := 0
+	for _, s := range shown[:len(rows)] {
+		id = max(id, utf8.RuneCountInString(oneLine(s.ID, storyRunes)))
+	}
+	b.WriteString("\n| " + widened("Story", id) + " |")
 	if t.SkipReview {
-		b.WriteString("\n| Story | Title | State | Iterations |\n|:--|:--|:--|--:|\n")
+		b.WriteString(" Title | State | Iterations |\n|:--|:--|:--|--:|\n")
 	} else {
-		b.WriteString("\n| Story | Title | State | Reviews | Iterations | The last review |\n|:--|:--|:--|--:|--:|:--|\n")
+		b.WriteString(" Title | State | Reviews | Iterations | The last review |\n|:--|:--|:--|--:|--:|:--|\n")
 	}
 	b.WriteString(strings.Join(rows, ""))
 	if n := len(shown) - len(rows); n > 0 {

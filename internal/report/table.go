@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -16,11 +17,12 @@ func (m markdown) table() string {
 	var b strings.Builder
 	b.WriteString("### Iterations\n\n")
 	title, rule, none := "", "", ""
-	steps := anyStep(m.Iterations)
+	steps, cell := anyStep(m.Iterations), unbroken
 	if steps {
-		title, rule, none = " Step |", ":--|", " |"
+		title, rule, none = " "+widened("Step", stepRunes(shown))+" |", ":--|", " |"
+		cell = func(s string) string { return s } // makes room for it
 	}
-	b.WriteString("| # |" + title + " Result | Time | Turns | Tools | Tokens in / out | Cost | Files | Commit |\n")
+	b.WriteString("| # |" + title + " Result | Time | Turns | Tools | " + cell("Tokens in / out") + " | Cost | Files | Commit |\n")
 	b.WriteString("|--:|" + rule + ":--|--:|--:|--:|--:|--:|:--|:--|\n")
 	for _, it := range shown {
 		r := newRow(it)
@@ -29,15 +31,32 @@ func (m markdown) table() string {
 			step = " " + inline(stepWords(it, m.Tasks.SkipReview), 80) + " |"
 		}
 		fmt.Fprintf(&b, "| %s |%s %s | %s | %s | %s | %s | %s | %s | %s |\n",
-			r.Number, step, m.resultCell(r), r.Time, unbroken(r.Turns), unbroken(r.Tools), unbroken(r.Tokens), unbroken(r.Cost), unbroken(r.Files), m.commitCell(it))
+			r.Number, step, m.resultCell(r), r.Time, unbroken(r.Turns), cell(r.Tools), cell(r.Tokens), unbroken(r.Cost), cell(r.Files), m.commitCell(it))
 	}
 	total := totals(m.Report)
 	fmt.Fprintf(&b, "| |%s **Total** | **%s** | **%s** | **%s** | **%s** | **%s** | | |\n",
-		none, total.Time, unbroken(total.Turns), unbroken(total.Tools), unbroken(total.Tokens), unbroken(total.Cost))
+		none, total.Time, unbroken(total.Turns), cell(total.Tools), cell(total.Tokens), unbroken(total.Cost))
 	if n := len(m.Iterations) - len(shown); n > 0 {
 		fmt.Fprintf(&b, "\n_The first %s are left out here; report.json has them all._\n", plural(n, "iteration"))
 	}
 	return b.String()
+}
+
+// widened is the title of a column that is as wide as a text of n runes, for
+// texts that would else be broken at a hyphen. Invisible characters in the text
+// itself would be copied with it.
+func widened(title string, n int) string {
+	missing := min(n, 20) - utf8.RuneCountInString(title)
+	return title + strings.Repeat("\u00a0", max(0, missing*8/5+1)) // narrower than a letter
+}
+
+// stepRunes is the length of the longest name of a step.
+func stepRunes(list []ralph.Iteration) int {
+	n := 0
+	for _, it := range list {
+		n = max(n, utf8.RuneCountInString(stepName(it.Step)))
+	}
+	return n
 }
 
 // unbroken keeps a number and what belongs to it on one line of a cell.

@@ -128,7 +128,7 @@ func textTable(f *Formatter, r ralph.Report) []string {
 	table := [][]string{{"#", "time", "turns", "tools", "tokens in / out", "cost", "files", "guardrails", "commit", "result"}}
 	steps := anyStep(r.Iterations)
 	if steps {
-		table[0] = []string{"#", "time", "turns", "tools", "cost", "guardrails", "commit", "step", "result"}
+		table[0] = []string{"#", "time", "cost", "guardrails", "commit", "step", "result"}
 	}
 	for _, it := range newest(r.Iterations, textRows) {
 		words := newRow(it)
@@ -142,7 +142,7 @@ func textTable(f *Formatter, r ralph.Report) []string {
 		}
 		cells := []string{words.Number, words.Time, words.Turns, words.Tools, words.Tokens, words.Cost, words.Files, checks, short, words.Result}
 		if steps {
-			cells = []string{words.Number, words.Time, words.Turns, words.Tools, words.Cost, checks, short, stepWords(it, r.Tasks.SkipReview), words.Result}
+			cells = []string{words.Number, words.Time, words.Cost, checks, short, stepWords(it, r.Tasks.SkipReview), words.Result}
 		}
 		table = append(table, cells)
 	}
