@@ -137,7 +137,9 @@ func TestTemplates(t *testing.T) {
 	}
 	for _, want := range []string{"iteration 2 of 9", "mode **review**", "**US-7**", "<promise>COMPLETE</promise>", tasks.CapMark,
 		"`feat: [US-7] - Title of US-7`", "`review: [US-7] - approved`", "`review: [US-7] - changes requested`", "`fix: [US-7] - address review feedback`",
-		"One story per iteration", "never sets `passes`", "Never weaken", "read-only", "A review mends nothing", "leaves nothing of the feedback out"} {
+		"One story per iteration", "never sets `passes`", "Never weaken", "read-only", "A review mends nothing", "leaves nothing of the feedback out",
+		"Below this text there may be sections", "verifyCommands", "git diff", "git log", "Codebase Patterns", "progress.txt", "`dependsOn`", "CLAUDE.md",
+		"If you are stuck", "does no harm"} {
 		if !strings.Contains(prompt, want) {
 			t.Errorf("prompt.md does not say %s", want)
 		}
