@@ -28,8 +28,8 @@ func (amp) argv(o Options, p ralph.Prompt) []string {
 	return amp{}.resumed(append(argv, "--dangerously-allow-all", "-x"), n, p.Resume)
 }
 
-// resumed takes the words of amp's own --help and of programs that drive it;
-// no session was ever seen.
+// resumed takes the words of amp's own --help. 0.0.1790142911 accepts them with
+// the rest; a session that goes on was never seen.
 func (amp) resumed(argv []string, n int, session string) []string {
 	own := func(arg string) bool { return slices.Contains([]string{"threads", "thread", "t", "last"}, arg) }
 	if session == "" || slices.ContainsFunc(argv[n:], own) {

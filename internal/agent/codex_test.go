@@ -301,6 +301,10 @@ func fuzzDecoder(f *testing.F, names []string, newDecoder func(emit func(ralph.E
 		if u.Cost.Amount < 0 || u.Tokens.Input < 0 || u.Tokens.Output < 0 || u.Tokens.CacheRead < 0 || turn.ToolErrors > max(turn.Tools, len(events)) {
 			t.Errorf("Turn() = %+v", turn)
 		}
+		kept := slices.DeleteFunc(slices.Clone(events), func(e ralph.Event) bool { return e.Kind != ralph.EventKept })
+		if turn.Kept != len(kept) {
+			t.Errorf("Kept = %d, with %d events", turn.Kept, len(kept))
+		}
 		for _, e := range events {
 			if len(e.Text) > maxText || strings.ToValidUTF8(e.Text, "") != e.Text || len(e.Tool) > 8*maxName || len(e.Todos) > maxOpen {
 				t.Errorf("event %+v is not bounded or not valid", e)
