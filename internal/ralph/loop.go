@@ -158,7 +158,7 @@ func (r *run) loop(ctx, bounded context.Context) ending {
 		}
 		r.emit(Event{Kind: EventIterationStart, Iteration: n, Max: limit, Step: step})
 		it, end := r.iterate(ctx, bounded, n, step)
-		n += it.Rounds() - min(1, len(it.Turns)) // those that a stop hook began count, too
+		n += it.Kept
 		record := &it
 		if len(it.Turns) > 0 {
 			r.report.Iterations = append(r.report.Iterations, it)
@@ -230,6 +230,9 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	defer func() { it.Duration = time.Since(it.Started) }()
 
 	detector, end := r.turns(ctx, bounded, &it)
+	if r.Policy.Resume {
+		it.Kept = it.Last().Kept
+	}
 	shielded, done := r.shield(ctx)
 	defer done()
 	if wrong := r.settle(&it); end == nil { // a list half written by an agent that was killed is put back, too

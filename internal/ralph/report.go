@@ -16,16 +16,18 @@ type Iteration struct {
 	Rejection Rejection
 	Step      Step       // zero without a backlog
 	Settled   Settlement // zero without one
+	// Kept counts the iterations that the agent's own stop hook began within this
+	// one, where the session goes on; elsewhere a stop hook begins none.
+	Kept int
 }
 
-// Rounds is how often the agent meant to be done in the iteration: once, and
-// once more for each time its own stop hook kept it going. 004-05
+// Rounds is how many iterations this one counts as: those that its stop hook
+// began included. 0 when nobody was asked. 004-05
 func (it Iteration) Rounds() int {
-	n := len(it.Turns)
-	if n > 0 {
-		n = 1 + it.Last().Kept
+	if len(it.Turns) == 0 {
+		return 0
 	}
-	return n
+	return 1 + it.Kept
 }
 
 // Usage sums the turns, failed ones and the one for the commit message

@@ -126,7 +126,7 @@ func sessionRun(o ralph.Outcome, reason string) ralph.Report {
 	r.Mode, r.Outcome, r.Reason, r.ExitCode, r.MaxIterations = "session", o, reason, o.ExitCode(false), 4
 	r.Iterations = r.Iterations[1:]
 	it := &r.Iterations[0]
-	it.Number, it.Turns[0].Kept = 1, 3
+	it.Number, it.Kept, it.Turns[0].Kept = 1, 3, 3
 	if o != ralph.Completed {
 		it.Marker, it.Rejection = false, ralph.RejectedNoMarker
 	}
