@@ -2,7 +2,6 @@ package tasks_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math/rand"
 	"slices"
@@ -11,149 +10,6 @@ import (
 
 	"github.com/org/ralph-action/internal/tasks"
 )
-
-// agent writes what comes to its mind: good work, cheating and rubbish.
-type agent struct {
-	r    *rand.Rand
-	made int
-}
-
-type object = map[string]any
-
-func (a *agent) pick(all ...any) any { return all[a.r.Intn(len(all))] }
-
-// write is what it leaves of a list.
-func (a *agent) write(t *testing.T, before []byte, mode tasks.Mode, id string) []byte {
-	doc := unmarshal(t, before).(object)
-	stories := doc["userStories"].([]any)
-	if a.r.Intn(3) > 0 {
-		a.work(stories, mode, id)
-	}
-	for range a.r.Intn(4) {
-		stories = a.cheat(stories)
-	}
-	doc["userStories"] = stories
-	if a.r.Intn(12) == 0 {
-		a.rubbish(doc)
-	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetIndent("", a.pick("", " ", "\t").(string))
-	if err := enc.Encode(doc); err != nil {
-		t.Fatal(err)
-	}
-	data := out.Bytes()
-	switch a.r.Intn(40) {
-	case 0: // killed while it wrote
-		return data[:a.r.Intn(len(data))]
-	case 1:
-		return append(data, data...)
-	case 2:
-		return bytes.Replace(data, []byte(`"passes"`), []byte(`"passes": true, "passes"`), 1+a.r.Intn(2))
-	case 3:
-		return bytes.ReplaceAll(data, []byte(`"passes": false`), []byte(`"passes": false, "passes": true`))
-	case 4:
-		return bytes.ReplaceAll(data, []byte(`"id"`), []byte(`"\u0069d"`))
-	case 5:
-		data[a.r.Intn(len(data))] = byte(a.r.Intn(256))
-	}
-	return data
-}
-
-// work is what the mode is for, mostly done right.
-func (a *agent) work(stories []any, mode tasks.Mode, id string) {
-	for _, one := range stories {
-		s := one.(object)
-		if s["id"] != id {
-			continue
-		}
-		switch mode {
-		case tasks.Implement:
-			s["reviewStatus"], s["notes"] = "needs_review", a.pick("done", "done", "done", "")
-		case tasks.ReviewFix:
-			s["reviewStatus"], s["reviewFeedback"] = "needs_review", ""
-		case tasks.Review:
-			s["reviewCount"] = s["reviewCount"].(float64) + 1
-			if a.r.Intn(2) == 0 {
-				s["reviewStatus"], s["passes"] = "approved", true
-			} else {
-				s["reviewStatus"], s["reviewFeedback"] = "changes_requested", "more"
-			}
-		}
-	}
-}
-
-func (a *agent) cheat(stories []any) []any {
-	if len(stories) == 0 {
-		return append(stories, a.fresh())
-	}
-	i := a.r.Intn(len(stories))
-	s, ok := stories[i].(object)
-	if !ok {
-		return stories
-	}
-	switch a.r.Intn(13) {
-	case 0:
-		return slices.Delete(slices.Clone(stories), i, i+1)
-	case 1:
-		s["id"] = a.id()
-	case 2:
-		twin := object{}
-		for k, v := range s {
-			twin[k] = v
-		}
-		a.state(twin)
-		return append(slices.Clone(stories), twin)
-	case 3, 4:
-		return append(slices.Clone(stories), a.fresh())
-	case 5:
-		return append(slices.Clone(stories), a.pick(nil, 1, "x", []any{}, object{}))
-	case 6:
-		a.r.Shuffle(len(stories), func(i, j int) { stories[i], stories[j] = stories[j], stories[i] })
-	case 7:
-		s[a.pick("id", "title", "passes", "priority", "acceptanceCriteria", "reviewStatus", "reviewCount", "reviewFeedback", "notes", "dependsOn", "x").(string)] =
-			a.pick(nil, 1, -1, 1.5, "x", true, []any{}, []any{"A1"}, object{}, "approved")
-	case 8:
-		delete(s, a.pick("id", "passes", "reviewStatus", "reviewCount", "notes", "reviewFeedback", "acceptanceCriteria").(string))
-	case 9:
-		s["dependsOn"] = []any{a.id(), a.id()}
-	case 10:
-		s["passes"], s["reviewStatus"], s["notes"] = true, "approved", "trust me"
-	case 11:
-		s["passes"], s["reviewStatus"], s["reviewCount"] = true, "approved", a.pick(1, 2, 5, 6, 7)
-	default:
-		a.state(s)
-	}
-	return stories
-}
-
-func (a *agent) id() string { return fmt.Sprintf("A%d", a.r.Intn(6)) }
-
-func (a *agent) state(s object) {
-	s["passes"] = a.pick(true, false)
-	s["reviewStatus"] = a.pick(nil, "needs_review", "changes_requested", "approved")
-	s["reviewCount"] = a.pick(0, 1, 2, 3)
-	s["reviewFeedback"] = a.pick("", "x", tasks.CapMark)
-}
-
-func (a *agent) fresh() object {
-	a.made++
-	s := object{"id": a.pick(a.id(), fmt.Sprintf("N%d", a.made)), "title": "new", "acceptanceCriteria": []any{"x"}, "priority": a.r.Intn(4),
-		"passes": false, "reviewStatus": nil, "reviewCount": 0, "reviewFeedback": "", "notes": "n"}
-	if a.r.Intn(2) == 0 {
-		a.state(s)
-	}
-	return s
-}
-
-func (a *agent) rubbish(doc object) {
-	key := a.pick("project", "branchName", "description", "verifyCommands", "userStories").(string)
-	if a.r.Intn(2) == 0 {
-		delete(doc, key)
-		return
-	}
-	doc[key] = a.pick(nil, 1, "x", []any{}, []any{1}, object{})
-}
 
 // No sequence of writes makes a story pass without a legal review; what is put
 // back is legal; no story that is not done is lost; and what was legal already
@@ -167,7 +23,7 @@ func TestNoWayAroundReview(t *testing.T) {
 	var legal, mended, whole, passed int
 	for seed := range sequences {
 		a := &agent{r: rand.New(rand.NewSource(int64(seed)))}
-		rules := tasks.Rules{ReviewCap: a.r.Intn(4)}
+		rules := tasks.Rules{ReviewCap: a.r.Intn(4), Only: a.pick("", "", "A1", "A2", "A4").(string)}
 		l := read(t, file(story("A1", open), story("A2", open, `"dependsOn": ["A1"]`), story("A3", open, `"extra": {"x": [1, 2]}`), story("A4", open)))
 		for step := range 12 {
 			s := tasks.Take(l, rules)
@@ -175,7 +31,7 @@ func TestNoWayAroundReview(t *testing.T) {
 			r := s.Repair(left)
 			fail := func(format string, args ...any) {
 				t.Helper()
-				t.Fatalf("seed %d, step %d, mode %s, cap %d: %s\nbefore %s\nleft %s\nrepaired %s\nproblems %q", seed, step, s.Mode, rules.ReviewCap,
+				t.Fatalf("seed %d, step %d, mode %s, rules %+v: %s\nbefore %s\nleft %s\nrepaired %s\nproblems %q", seed, step, s.Mode, rules,
 					fmt.Sprintf(format, args...), l.Bytes(), left, r.List.Bytes(), texts(r.Problems))
 			}
 			_, before := s.Verify(left)
@@ -192,6 +48,23 @@ func TestNoWayAroundReview(t *testing.T) {
 				fail("changed without a word")
 			}
 			oracle(l, r.List, s.Mode, rules, fail)
+			hook(t, s, left, fail)
+			if a.r.Intn(3) == 0 {
+				before, after := r.List, s.Withdraw(r.List, "make test").List
+				oracle(l, after, s.Mode, rules, fail)
+				for i, story := range after.Stories {
+					if story.Passes != before.Stories[i].Passes && (s.Mode != tasks.Review || story.Passes) {
+						fail("%s was withdrawn", story.ID)
+					}
+				}
+				r.List = after
+			}
+			if a.r.Intn(4) == 0 { // a process that was left behind
+				between := tasks.Between(r.List, rules)
+				left := between.Repair(a.write(t, r.List.Bytes(), s.Mode, s.Story.ID)).List
+				oracle(r.List, left, "", rules, fail)
+				r.List = left
+			}
 			switch {
 			case r.Whole:
 				whole++
@@ -214,7 +87,35 @@ func TestNoWayAroundReview(t *testing.T) {
 	}
 }
 
-// oracle says in its own words what an iteration may have done.
+// hook says that the stop hook, which has only what a marker tells, finds what
+// the loop finds, feedback apart, and nothing else.
+func hook(t *testing.T, s tasks.Snapshot, left []byte, fail func(string, ...any)) {
+	after, loop := s.Verify(left)
+	_, hook := decode(t, tasks.Marker{At: noon, Snapshot: s}).Snapshot.Verify(left)
+	switch {
+	case len(loop) == 0 && len(hook) > 0:
+		fail("only the hook says %q", texts(hook))
+	case len(hook) > 0 || len(loop) == 0:
+		return
+	}
+	now := map[string]tasks.Story{}
+	for _, s := range after.Stories {
+		now[s.ID] = s
+	}
+	moved := map[string]bool{}
+	for _, was := range s.List().Stories {
+		s := now[was.ID]
+		moved[was.ID] = s.Passes != was.Passes || s.Status != was.Status || s.ReviewCount != was.ReviewCount
+	}
+	for _, p := range loop {
+		if moved[p.Story] && !strings.Contains(p.Text, "reviewFeedback") {
+			fail("the hook does not say %s", p.Text)
+		}
+	}
+}
+
+// oracle says in its own words what an iteration may have done. The mode "" is
+// the time between two of them.
 func oracle(before, after *tasks.List, mode tasks.Mode, rules tasks.Rules, fail func(string, ...any)) {
 	was := map[string]tasks.Story{}
 	for _, s := range before.Stories {
@@ -237,6 +138,9 @@ func oracle(before, after *tasks.List, mode tasks.Mode, rules tasks.Rules, fail 
 			continue
 		}
 		moved++
+		if rules.Only != "" && s.ID != rules.Only {
+			fail("%s moved, and the work is about %s", s.ID, rules.Only)
+		}
 		to := fmt.Sprintf("%s: %s to %s", mode, old.Status, s.Status)
 		ways := []string{"implement: null to needs_review", "review: needs_review to approved", "review: needs_review to changes_requested",
 			"review-fix: changes_requested to needs_review"}
@@ -258,8 +162,49 @@ func oracle(before, after *tasks.List, mode tasks.Mode, rules tasks.Rules, fail 
 		fail("%d stories moved", moved)
 	}
 	for id, s := range was {
-		if !s.Passes {
+		if !s.Passes || mode == "" || rules.Only != "" {
 			fail("%s is lost", id)
 		}
+	}
+}
+
+// Without reviews, too, only the story that the work is about may change.
+func TestOnlyWithoutReview(t *testing.T) {
+	t.Parallel()
+	sequences := 100
+	if raceDetector {
+		sequences = 30
+	}
+	passed := 0
+	for seed := range sequences {
+		a := &agent{r: rand.New(rand.NewSource(int64(seed)))}
+		rules := tasks.Rules{SkipReview: true, Only: "A2"}
+		l := read(t, file(story("A1", `true null 0 ""`), story("A2", open), story("A3", open), story("A4", approved)))
+		for range 12 {
+			s := tasks.Take(l, rules)
+			r := s.Repair(a.write(t, l.Bytes(), s.Mode, s.Story.ID))
+			now := map[string]tasks.Story{}
+			for _, story := range r.List.Stories {
+				now[story.ID] = story
+			}
+			for _, was := range l.Stories {
+				s, there := now[was.ID]
+				if was.ID != rules.Only && (s.Passes != was.Passes || s.Status != was.Status || s.ReviewCount != was.ReviewCount || s.ReviewFeedback != was.ReviewFeedback) || !there {
+					t.Fatalf("seed %d: %+v became %+v", seed, was, s)
+				}
+				delete(now, was.ID)
+			}
+			for id, s := range now {
+				if s.Passes || s.Status != tasks.Open || s.ReviewCount != 0 {
+					t.Fatalf("seed %d: %s is new and begins in the middle", seed, id)
+				}
+			}
+			if l = r.List; l.Done(rules) {
+				passed++
+			}
+		}
+	}
+	if passed == 0 {
+		t.Error("the story never passed")
 	}
 }
