@@ -107,7 +107,7 @@ func manyStories(n int) ralph.Report {
 // hostileTasks is hostile with a task list that is, too.
 func hostileTasks() ralph.Report {
 	r := tasksRun()
-	r.Tasks.File, r.Tasks.Project = nasty, nasty
+	r.Tasks.File, r.Tasks.Project, r.Publication.PullRequest.Number = nasty, nasty, 3
 	for i := range r.Tasks.Stories {
 		s := &r.Tasks.Stories[i]
 		s.ID, s.Title, s.Feedback = nasty, nasty, nasty+strings.Repeat("\n"+nasty, 3)

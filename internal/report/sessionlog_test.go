@@ -63,4 +63,9 @@ func TestSessionLogIsOneLinePerFact(t *testing.T) {
 	if got, want := strings.Count(log, "\n"), 6+13+10; got != want {
 		t.Errorf("session log has %d lines, want %d:\n%s", got, want, log)
 	}
+	it := hostileTasks().Iterations[0]
+	log = report.SessionStepHeader(1, "tasks", it.Step, start) + report.SessionFooter(it)
+	if got, want := strings.Count(log, "\n"), 7+13; got != want {
+		t.Errorf("session log of a story has %d lines, want %d:\n%s", got, want, log)
+	}
 }

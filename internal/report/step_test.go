@@ -1,0 +1,288 @@
+package report_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report"
+)
+
+// 003-26
+func TestCommitMessagesOfSteps(t *testing.T) {
+	t.Parallel()
+	subject := func(mode, status string, edit func(*ralph.Iteration, *report.Checkpoint)) string {
+		it := ralph.Iteration{Number: 3, Step: ralph.Step{Mode: mode, Story: "US-001", Title: "Add login"}, Settled: ralph.Settlement{Status: status}}
+		var c report.Checkpoint
+		if edit != nil {
+			edit(&it, &c)
+		}
+		line, rest, _ := strings.Cut(report.CommitMessage(it, c), "\n")
+		if it.Step.Story != "" && !strings.Contains(rest, "\nRalph-Iteration: 3\nRalph-Story: ") {
+			t.Errorf("CommitMessage() = %q and %q, want the trailers", line, rest)
+		}
+		return line
+	}
+	for _, c := range []struct {
+		mode, status string
+		edit         func(*ralph.Iteration, *report.Checkpoint)
+		want         string
+	}{
+		{"implement", "needs_review", nil, "feat: [US-001] - Add login"},
+		{"implement", "", nil, "chore: [US-001] - work in progress"},
+		{"implement", "", func(_ *ralph.Iteration, c *report.Checkpoint) { c.StoryDone = true }, "feat: [US-001] - Add login"},
+		{"implement", "", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Settled.Done = true }, "feat: [US-001] - Add login"},
+		{"review", "approved", nil, "review: [US-001] - approved"},
+		{"review", "changes_requested", nil, "review: [US-001] - changes requested"},
+		{"review", "needs_review", nil, "chore: [US-001] - review without a verdict"},
+		{"review", "", nil, "chore: [US-001] - review without a verdict"},
+		{"review-fix", "needs_review", nil, "fix: [US-001] - address review feedback"},
+		{"review-fix", "changes_requested", nil, "fix: [US-001] - address review feedback"},
+		{"implement", "", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Step.Story, it.Step.Done = "", true }, "chore: work after the last story"},
+		{"implement", "needs_review", func(_ *ralph.Iteration, c *report.Checkpoint) { c.Template = "mine: all of it" }, "mine: all of it"},
+		{"implement", "needs_review", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Step.Title = " \n\x00" }, "feat: [US-001]"},
+		{"implement", "needs_review", func(it *ralph.Iteration, _ *report.Checkpoint) {
+			it.Step.Title = "Add\x1b[31m login\r\n\nRalph-Cost-USD: 0\nfixes #7 for @octocat \u202e"
+		}, "feat: [US-001] - Add login Ralph-Cost-USD: 0 fixes #\u200d7 for @\u200doctocat"},
+		{"implement", "needs_review", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Step.Title = strings.Repeat("word ", 200_000) }, "feat: [US-001] - " + strings.TrimSpace(strings.Repeat("word ", 16)) + "…"},
+		{"implement", "needs_review", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Step.Title = strings.Repeat("ü", 200) }, "feat: [US-001] - " + strings.Repeat("ü", 82) + "…"},
+	} {
+		if got := subject(c.mode, c.status, c.edit); got != c.want {
+			t.Errorf("subject of %s, %q = %q, want %q", c.mode, c.status, got, c.want)
+		}
+	}
+	hostile := func(it *ralph.Iteration, _ *report.Checkpoint) {
+		it.Step.Story, it.Step.Title = strings.Repeat("@#1]\n", 1000), strings.Repeat("@", 1<<20)
+	}
+	for _, mode := range []string{"implement", "review", "review-fix"} {
+		for _, status := range []string{"", "needs_review", "approved"} {
+			if got := subject(mode, status, hostile); utf8.RuneCountInString(got) > 100 {
+				t.Errorf("subject of %s, %q has %d characters, want at most 100: %q", mode, status, utf8.RuneCountInString(got), got)
+			}
+		}
+	}
+	it := tasksRun().Iterations[3]
+	want := "review: [US-002] - approved\n\nRalph-Run: 42\nRalph-Iteration: 4\nRalph-Story: US-002\nRalph-Cost-USD: 0.0123\n"
+	if got := report.CommitMessage(it, report.Checkpoint{Run: "42"}); got != want {
+		t.Errorf("CommitMessage() = %q, want %q", got, want)
+	}
+}
+
+func TestStepTitle(t *testing.T) {
+	t.Parallel()
+	for want, s := range map[string]ralph.Step{
+		"":                             {},
+		"no story left":                {Mode: "implement", Done: true},
+		"implement US-001":             {Mode: "implement", Story: "US-001"},
+		"review-fix US-001: Add login": {Mode: "review-fix", Story: "US-001", Title: "Add\nlogin"},
+	} {
+		if got := report.StepTitle(s); got != want {
+			t.Errorf("StepTitle(%+v) = %q, want %q", s, got, want)
+		}
+	}
+}
+
+// What a list came to is told as it happens and in the log of the session.
+func TestStepsInTheLogs(t *testing.T) {
+	t.Parallel()
+	r := tasksRun()
+	f := &report.Formatter{}
+	v := report.Verbose{Completion: ralph.Completion{Kind: ralph.CompletionTasks, Token: "COMPLETE"}}
+	end := func(it ralph.Iteration) ralph.Event {
+		return ralph.Event{Kind: ralph.EventIterationEnd, Iteration: it.Number, Record: &it}
+	}
+	if got, want := f.Lines(end(r.Iterations[1])), []string{"= Iteration 2: review US-002: changes requested, 4 stories left, 50s, $0.01, 1 file (+2 −1), guardrails 1/1"}; !slices.Equal(got, want) {
+		t.Errorf("Lines(review) = %q, want %q", got, want)
+	}
+	problem := r.Iterations[0].Settled.Problems[0]
+	if got, want := v.Lines(end(r.Iterations[0])), []string{
+		"[ralph] Step: implement US-002", "[ralph] Put back: " + problem, "[ralph] No completion: the task list was changed as the step does not allow",
+		"[ralph] Iteration 1 took 40.0s (agent 20.0s, guardrails 0.0s)",
+	}; !slices.Equal(got, want) {
+		t.Errorf("verbose Lines(put back) = %q, want %q", got, want)
+	}
+	for rejection, want := range map[ralph.Rejection][2]string{
+		ralph.RejectedTransition:  {"No completion: the task list was changed as the step does not allow", "success (changes to the task list were put back)"},
+		ralph.RejectedStuck:       {"No completion: the review decided nothing", "success (the review decided nothing)"},
+		ralph.RejectedStoriesLeft: {"No completion: 1 story left", "success (1 story left)"},
+		ralph.NotRejected:         {"Completion detected: every story is done", "success (complete)"},
+	} {
+		it := ralph.Iteration{Number: 1, Rejection: rejection, Settled: ralph.Settlement{Left: 1, Done: rejection == ralph.NotRejected}}
+		if got := v.Lines(end(it)); !slices.Contains(got, "[ralph] "+want[0]) {
+			t.Errorf("verbose Lines(%q) = %q, want %q", rejection, got, want[0])
+		}
+		if got := report.SessionFooter(it); !strings.Contains(got, "Status: "+want[1]+"\n") {
+			t.Errorf("SessionFooter(%q) = %s, want %q", rejection, got, want[1])
+		}
+	}
+	if got := report.SessionStepHeader(2, "tasks", r.Iterations[1].Step, start); !strings.Contains(got, "Mode: tasks\nStep: review US-002: Divide two numbers\nStart Time: ") {
+		t.Errorf("SessionStepHeader() = %s", got)
+	}
+	footer := report.SessionFooter(r.Iterations[0])
+	if !strings.Contains(footer, "\nStep: implement US-002\nPut Back: "+problem+"\nStatus: ") {
+		t.Errorf("SessionFooter(put back) = %s", footer)
+	}
+	if got := report.SessionSummary(r); !strings.Contains(got, "\nStories: 2 of 5 stories are done\n") {
+		t.Errorf("SessionSummary() = %s", got)
+	}
+	stuck := tasksRun()
+	stuck.Iterations[5].Rejection = ralph.RejectedStuck
+	if s := report.Summary(stuck); !strings.Contains(s, "- The last review decided nothing.") || !strings.Contains(s, "reviewed\u00a0nothing") {
+		t.Errorf("Summary(stuck):\n%s", s)
+	}
+	stuck.Iterations[5].Rejection = ralph.RejectedTransition
+	if s := report.Summary(stuck); !strings.Contains(s, "- The last iteration changed the task list as it may not; it was put back.") {
+		t.Errorf("Summary(put back):\n%s", s)
+	}
+}
+
+// 004-05, 004-11, 004-12: a session counts its rounds and ends with the names of
+// its first description.
+func TestSessionRounds(t *testing.T) {
+	t.Parallel()
+	done, limit := sessionRun(ralph.Completed, "done"), sessionRun(ralph.MaxIterations, "max-iterations 4 is reached and the work is not done")
+	for _, c := range []struct {
+		r            ralph.Report
+		status, head string
+	}{
+		{done, "PROMISE_ACCEPTED", "Completed in 4 iterations"},
+		{limit, "MAX_ITERATIONS_REACHED", "Stopped at the iteration limit (4 iterations), not complete"},
+		{sessionRun(ralph.OverBudget, "spent"), "", "Stopped by the budget ($5.00) after 4 iterations, not complete"},
+	} {
+		if got := report.SessionStatus(c.r); got != c.status {
+			t.Errorf("SessionStatus(%s) = %q, want %q", c.r.Outcome, got, c.status)
+		}
+		texts := renderings(t, c.r)
+		texts["Headline"] = report.Headline(c.r)
+		for what, text := range texts {
+			if !strings.Contains(text, c.head) || what != "Headline" && !strings.Contains(text, "1–4") {
+				t.Errorf("%s of %s lacks %q or its rounds:\n%s", what, c.r.Outcome, c.head, text)
+			}
+			if what != "Headline" && c.status != "" && !strings.Contains(text, c.status) {
+				t.Errorf("%s lacks %s:\n%s", what, c.status, text)
+			}
+		}
+		if log := report.SessionSummary(c.r); !strings.Contains(log, "Total Iterations: 4\nSuccessful: 4\n") || (c.status != "") != strings.Contains(log, "Session Status: "+c.status+"\n") {
+			t.Errorf("SessionSummary(%s) = %s", c.r.Outcome, log)
+		}
+	}
+	if log := report.SessionFooter(done.Iterations[0]); !strings.Contains(log, "\nSession Rounds: 4\n") {
+		t.Errorf("SessionFooter() = %s", log)
+	}
+	other := completed()
+	if other.Mode = "run"; report.SessionStatus(other) != "" || other.Rounds() != 2 {
+		t.Errorf("SessionStatus(run) = %q, Rounds() = %d, want none and 2", report.SessionStatus(other), other.Rounds())
+	}
+	why := ralph.Event{Kind: ralph.EventKept, Text: "the promise was\nnot found\x1b[2J", At: time.Date(2026, 2, 5, 9, 8, 7, 0, time.UTC)}
+	for _, quiet := range []bool{false, true} {
+		f := &report.Formatter{Timestamp: true, Quiet: quiet}
+		if got, want := f.Lines(why), []string{"[09:08:07] [RETRY] Kept going: the promise was not found"}; !slices.Equal(got, want) {
+			t.Errorf("Lines(kept) = %q, want %q", got, want)
+		}
+	}
+	var v report.Verbose
+	if got, want := v.Lines(why), []string{"[ralph] Kept going: the promise was not found"}; !slices.Equal(got, want) {
+		t.Errorf("verbose Lines(kept) = %q, want %q", got, want)
+	}
+	if got, want := (&report.Formatter{}).Lines(ralph.Event{Kind: ralph.EventKept}), []string{"[RETRY] Kept going"}; !slices.Equal(got, want) {
+		t.Errorf("Lines(kept) = %q, want %q", got, want)
+	}
+}
+
+// Iterations whose numbers count on from the last round have these in charts.
+func TestChartsOfRounds(t *testing.T) {
+	t.Parallel()
+	r := sessionRun(ralph.Completed, "done")
+	next := completed().Iterations[1]
+	next.Number = 5
+	r.Iterations = append(r.Iterations, next)
+	if s := report.Summary(r); !strings.Contains(s, "x-axis [1, 5]\n") || !strings.Contains(s, "| 5 |") {
+		t.Errorf("Summary:\n%s", s)
+	}
+}
+
+func TestJSONOfTasksAndSessions(t *testing.T) {
+	t.Parallel()
+	var doc struct {
+		Tasks *struct {
+			Done         int
+			AutoApproved int `json:"auto_approved"`
+			Stories      []struct {
+				ID       string
+				Status   *string `json:"review_status"`
+				Feedback string
+			}
+		}
+		Session *struct {
+			Status string
+			Rounds int
+		}
+		Iterations []struct {
+			Rounds  int
+			Step    *struct{ Mode, Story string }
+			Settled *struct{ Problems []string }
+			Turns   []struct{ Kept int }
+		}
+	}
+	read := func(r ralph.Report) {
+		t.Helper()
+		doc.Tasks, doc.Session, doc.Iterations = nil, nil, nil
+		text, err := report.JSON(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &doc); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read(capReached())
+	if doc.Session != nil || doc.Tasks == nil || doc.Tasks.Done != 5 || doc.Tasks.AutoApproved != 1 || *doc.Tasks.Stories[2].Status != "approved" || !strings.HasPrefix(doc.Tasks.Stories[2].Feedback, "[AUTO-APPROVED AT CAP] ") {
+		t.Errorf("tasks = %+v", doc.Tasks)
+	}
+	if it := doc.Iterations[0]; it.Step == nil || it.Step.Mode != "implement" || it.Step.Story != "US-002" || len(it.Settled.Problems) != 1 || it.Rounds != 0 {
+		t.Errorf("iterations[0] = %+v", it)
+	}
+	read(sessionRun(ralph.Completed, "done"))
+	if doc.Tasks != nil || doc.Session == nil || doc.Session.Status != "PROMISE_ACCEPTED" || doc.Session.Rounds != 4 || doc.Iterations[0].Rounds != 4 || doc.Iterations[0].Turns[0].Kept != 3 || doc.Iterations[0].Step != nil {
+		t.Errorf("session = %+v, %+v", doc.Session, doc.Iterations)
+	}
+	read(completed())
+	if doc.Tasks != nil || doc.Session != nil || doc.Iterations[0].Step != nil {
+		t.Errorf("a run without a list has %+v, %+v", doc.Tasks, doc.Session)
+	}
+}
+
+// Everything foreign of a task list goes through the mask.
+func TestRedactedTasks(t *testing.T) {
+	t.Parallel()
+	r := tasksRun()
+	it, s := &r.Iterations[0], &r.Tasks.Stories[0]
+	texts := []*string{&r.Tasks.File, &r.Tasks.Project, &s.ID, &s.Title, &s.Feedback, &it.Step.Story, &it.Step.Title, &it.Settled.Problems[0]}
+	for _, p := range texts {
+		*p = "before s3_c\u200br3t after"
+	}
+	clean := report.Redacted(r, func(s string) string { return strings.ReplaceAll(s, "s3_cr3t", "***") })
+	file, err := report.JSON(clean)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := renderings(t, clean)
+	all["JSON"], all["SessionFooter"], all["CommitMessage"] = string(file), report.SessionFooter(clean.Iterations[0]), report.CommitMessage(clean.Iterations[0], report.Checkpoint{})
+	for what, text := range all {
+		if strings.Contains(text, "s3") || strings.Contains(text, "cr3t") {
+			t.Errorf("%s shows a secret:\n%s", what, text)
+		}
+	}
+	if n := strings.Count(string(file), "before *** after"); n != len(texts) {
+		t.Errorf("JSON has %d masked texts, want %d", n, len(texts))
+	}
+	for i, p := range texts {
+		if *p != "before s3_c\u200br3t after" {
+			t.Errorf("Redacted changed text %d of the report it was given", i)
+		}
+	}
+}
