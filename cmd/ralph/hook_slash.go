@@ -87,17 +87,9 @@ func (a *app) beginTyped(in hook.Input, ultrawork bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	o := hereOptions{
-		Task: cfg.Prompt, Token: cfg.Completion.Token, MaxIterations: cfg.MaxIterations, MinToolCalls: cfg.MinToolCalls, SessionID: in.SessionID,
-	}
-	if cfg.AcceptNoWork {
-		o.OnPromiseNoWork = hook.Accept
-	}
-	if cfg.Ultrawork {
-		o.Ultrawork = hook.UltraworkPrompt
-		if cfg.UltraworkPrompt != "" {
-			o.Ultrawork = cfg.UltraworkPrompt
-		}
-	}
-	return a.beginLoop(o)
+	s := newSession(cfg, cfg.MaxIterations)
+	return a.beginLoop(hereOptions{
+		Task: s.TaskPrompt, Token: s.PromiseToken, MaxIterations: s.MaxIterations, MinToolCalls: s.MinToolCalls,
+		OnPromiseNoWork: s.OnPromiseNoWork, Ultrawork: s.Ultrawork, SessionID: in.SessionID,
+	})
 }
