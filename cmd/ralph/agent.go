@@ -26,9 +26,6 @@ type cli interface {
 
 // checkAgent finds out before anything is spent whether the agents can work.
 func (j *job) checkAgent(ctx context.Context) error {
-	if j.cfg.Resume && !agent.CanResume(j.cfg.Agent) {
-		return invalid(fmt.Errorf("agent %q cannot go on in a session of its own, which session: resume asks for", j.cfg.Agent))
-	}
 	args, warnings := agent.Modern(j.cfg.Agent, j.cfg.AgentArgs)
 	exact, more := agent.Modern(j.cfg.Agent, j.cfg.AgentExactArgs)
 	for _, w := range append(warnings, more...) {
@@ -52,6 +49,11 @@ func (j *job) checkAgent(ctx context.Context) error {
 	a, err := agent.New(o)
 	if err != nil {
 		return invalid(err)
+	}
+	if j.cfg.Resume {
+		if err := a.CanResume(); err != nil {
+			return invalid(fmt.Errorf("session: resume: %w", err))
+		}
 	}
 	j.agent = a
 	switch {
@@ -121,6 +123,9 @@ func (j *job) agentOptions(name, model string) agent.Options {
 	if len(o.Hooks) > 0 { // a plugin of the user's leaves them to us
 		o.Env = append(o.Env, "RALPH_HOOKS=1")
 	}
+	if j.backlog != nil && len(o.Hooks) > 0 {
+		o.Env = append(o.Env, stopCap)
+	}
 	return o
 }
 
@@ -133,6 +138,10 @@ func (j *job) lookPath(name string) (string, error) {
 	}
 	return proc.LookPath(name, j.app.environ)
 }
+
+// stopCap bounds how often the stop hook of a task list keeps an agent going that
+// does not listen. The loop puts the list back and goes on.
+const stopCap = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=5"
 
 const maxAgentOutput = 4 << 30 // bytes
 
