@@ -20,7 +20,7 @@ var (
 // Failing and Error only.
 type row struct {
 	Number     string
-	Rounds     string // of a session that was kept going; else empty
+	Rounds     string // of an agent that its stop hook kept going; else empty
 	Time       string
 	Turns      string
 	Tools      string

@@ -17,12 +17,29 @@ func iterationNumber(it ralph.Iteration) string {
 	return strconv.Itoa(it.Number)
 }
 
-// roundWords is "4 rounds"; empty for an iteration whose session did not go on.
+// roundWords is "4 rounds", or "kept going once" where a stop hook begins no
+// iterations; empty when no stop hook had to.
 func roundWords(it ralph.Iteration) string {
 	if n := it.Rounds(); n > 1 {
 		return plural(n, "round")
 	}
-	return ""
+	switch n := kept(it); n {
+	case 0:
+		return ""
+	case 1:
+		return "kept going once"
+	default:
+		return fmt.Sprintf("kept going %d times", n)
+	}
+}
+
+// kept counts how often a stop hook kept the agent going.
+func kept(it ralph.Iteration) int {
+	n := 0
+	for _, t := range it.Turns {
+		n += t.Kept
+	}
+	return n
 }
 
 // result says what an iteration came to; detail is foreign text.

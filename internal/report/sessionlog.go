@@ -21,7 +21,7 @@ func SessionHeader(iteration int, mode string, start time.Time) string {
 // SessionStepHeader opens an iteration on a task list in the session log.
 func SessionStepHeader(iteration int, mode string, step ralph.Step, start time.Time) string {
 	about := ""
-	if title := StepTitle(step); title != "" {
+	if title := stepTitle(step); title != "" {
 		about = "Step: " + title + "\n"
 	}
 	return ruled("=") +
@@ -80,6 +80,8 @@ func SessionFooter(it ralph.Iteration) string {
 	}
 	if n := it.Rounds(); n > 1 {
 		line("Session Rounds", strconv.Itoa(n))
+	} else if n := kept(it); n > 0 {
+		line("Kept Going", strconv.Itoa(n))
 	}
 	for _, t := range it.Delivery.Tasks {
 		line("SCM Task", fmt.Sprintf("%s (%s)", oneLine(t.Command, 300), exitWords(t.ExitCode)))

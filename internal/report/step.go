@@ -71,9 +71,9 @@ func stepWords(it ralph.Iteration, unreviewed bool) string {
 	return text
 }
 
-// StepTitle names the step of an iteration with its story's title, in one line;
+// stepTitle names the step of an iteration with its story's title, in one line;
 // empty without a task list. Foreign text.
-func StepTitle(s ralph.Step) string {
+func stepTitle(s ralph.Step) string {
 	text := stepName(s)
 	if title := oneLine(s.Title, 100); title != "" && s.Story != "" {
 		text += ": " + title

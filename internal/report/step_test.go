@@ -72,16 +72,48 @@ func TestCommitMessagesOfSteps(t *testing.T) {
 	}
 }
 
-func TestStepTitle(t *testing.T) {
+// An iteration says at its beginning what it is for.
+func TestStepsWhereTheyBegin(t *testing.T) {
 	t.Parallel()
-	for want, s := range map[string]ralph.Step{
-		"":                             {},
-		"no story left":                {Mode: "implement", Done: true},
-		"implement US-001":             {Mode: "implement", Story: "US-001"},
-		"review-fix US-001: Add login": {Mode: "review-fix", Story: "US-001", Title: "Add\nlogin"},
+	var v report.Verbose
+	for _, c := range []struct {
+		step ralph.Step
+		want string
+	}{
+		{ralph.Step{}, ""},
+		{ralph.Step{Mode: "implement", Done: true}, "no story left"},
+		{ralph.Step{Mode: "implement", Story: "US-001"}, "implement US-001"},
+		{ralph.Step{Mode: "review-fix", Story: "US-001", Title: "Add\nlogin"}, "review-fix US-001: Add login"},
 	} {
-		if got := report.StepTitle(s); got != want {
-			t.Errorf("StepTitle(%+v) = %q, want %q", s, got, want)
+		line, log := "[ralph] Iteration 2/10 starting", "Mode: tasks\n"
+		if c.want != "" {
+			line, log = line+": "+c.want, log+"Step: "+c.want+"\n"
+		}
+		if got := v.Lines(ralph.Event{Kind: ralph.EventIterationStart, Iteration: 2, Max: 10, Step: c.step}); !slices.Equal(got, []string{line}) {
+			t.Errorf("verbose Lines(%+v) = %q, want %q", c.step, got, line)
+		}
+		if got := report.SessionStepHeader(2, "tasks", c.step, start); !strings.Contains(got, log+"Start Time: ") {
+			t.Errorf("SessionStepHeader(%+v) = %s, want %q", c.step, got, log)
+		}
+	}
+}
+
+// A stop hook that begins no iterations, as that of a task list, is told, too.
+func TestKeptGoing(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{0: "", 1: "kept going once", 3: "kept going 3 times"} {
+		r := tasksRun()
+		it := &r.Iterations[0]
+		it.Turns[0].Kept = n
+		lines := (&report.Formatter{}).Lines(ralph.Event{Kind: ralph.EventIterationEnd, Record: it})
+		texts := map[string]string{"Summary": strings.ReplaceAll(report.Summary(r), "\u00a0", " "), "live log": strings.Join(lines, "\n")}
+		for what, text := range texts {
+			if n > 0 && !strings.Contains(text, want) || n == 0 && strings.Contains(text, "kept going") {
+				t.Errorf("%s of an agent kept going %d times: %s", what, n, text)
+			}
+		}
+		if log := report.SessionFooter(*it); strings.Contains(log, "Kept Going: ") != (n > 0) || strings.Contains(log, "Rounds") {
+			t.Errorf("SessionFooter of an agent kept going %d times: %s", n, log)
 		}
 	}
 }
@@ -118,9 +150,6 @@ func TestStepsInTheLogs(t *testing.T) {
 		if got := report.SessionFooter(it); !strings.Contains(got, "Status: "+want[1]+"\n") {
 			t.Errorf("SessionFooter(%q) = %s, want %q", rejection, got, want[1])
 		}
-	}
-	if got := report.SessionStepHeader(2, "tasks", r.Iterations[1].Step, start); !strings.Contains(got, "Mode: tasks\nStep: review US-002: Divide two numbers\nStart Time: ") {
-		t.Errorf("SessionStepHeader() = %s", got)
 	}
 	footer := report.SessionFooter(r.Iterations[0])
 	if !strings.Contains(footer, "\nStep: implement US-002\nPut Back: "+problem+"\nStatus: ") {

@@ -45,7 +45,8 @@ func newPageStories(r ralph.Report, limit bounds) *pageStories {
 			ID: oneLine(s.ID, storyRunes), Title: oneLine(s.Title, 200), Icon: icon, State: state, Auto: s.AutoApproved,
 			Reviews: times(s.Reviews), Iterations: times(s.Iterations), Said: oneLine(feedback(s), feedbackRunes),
 		}
-		if text, cut := head(feedback(s), limit.output); strings.HasSuffix(row.Said, "…") && len(text) <= room {
+		if strings.HasSuffix(row.Said, "…") && room > 0 {
+			text, cut := head(feedback(s), limit.output)
 			row.More = marked(text, cut)
 			room -= len(text)
 		}

@@ -28,10 +28,14 @@ const (
 func (v Verbose) Lines(e ralph.Event) []string {
 	switch e.Kind {
 	case ralph.EventIterationStart:
+		text := fmt.Sprintf("Iteration %d starting", e.Iteration)
 		if e.Max > 0 {
-			return VerboseLines(fmt.Sprintf("Iteration %d/%d starting", e.Iteration, e.Max))
+			text = fmt.Sprintf("Iteration %d/%d starting", e.Iteration, e.Max)
 		}
-		return VerboseLines(fmt.Sprintf("Iteration %d starting", e.Iteration))
+		if step := stepTitle(e.Step); step != "" {
+			text += ": " + step
+		}
+		return VerboseLines(text)
 	case ralph.EventPrompt:
 		return VerboseLines(v.prompt(e))
 	case ralph.EventResult:
