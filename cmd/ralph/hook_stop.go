@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"time"
@@ -41,14 +42,19 @@ func (a *app) hookStop(in hook.Input, readErr error, file string) hook.Answer {
 	defer s.close()
 	facts.Session = &s.session
 	facts.Changed = func() (bool, error) { return a.treeChanged(ctx, p, s.session.Tree) }
+	var last hook.Entry
 	facts.Log = func(e hook.Entry) {
+		last = e
 		if err := s.log(e); err != nil {
 			warnings = append(warnings, "the log of the session loop: "+err.Error())
 		}
 	}
 	answer := hook.Hook{Stop: facts}.Reply(hook.Stop, in, readErr)
 	if s.session.Over() && file == "" {
-		err = s.remove() // nobody waits for its status
+		err = s.remove() // nobody waits for its status but the person in front of the session
+		if last.Status != "" {
+			answer.Message = fmt.Sprintf("ralph: the loop ended at iteration %d with %s: %s", last.Iteration, last.Status, last.Why)
+		}
 	} else {
 		var there bool
 		if there, err = s.save(); !there {

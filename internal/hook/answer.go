@@ -33,6 +33,7 @@ type Answer struct {
 	Refused  bool     // Stop: the agent has to go on; PreToolUse: the tool does not run; UserPromptExpansion: neither does the command
 	Reason   string   // why, for the agent to read; of UserPromptExpansion, for the person
 	Context  string   // PostToolUse, UserPromptExpansion: what the agent is told besides the tool's output or the command
+	Message  string   // shown to the person by the CLI; the agent does not see it. An approval only
 	Warnings []string // for standard error; the agent does not see them
 }
 
@@ -49,6 +50,7 @@ func (a Answer) JSON() []byte {
 	}
 	var out struct {
 		Decision string    `json:"decision,omitempty"`
+		Message  string    `json:"systemMessage,omitempty"`
 		Reason   string    `json:"reason,omitempty"`
 		Specific *specific `json:"hookSpecificOutput,omitempty"`
 	}
@@ -56,7 +58,7 @@ func (a Answer) JSON() []byte {
 	case a.Refused && (a.Event == Stop || a.Event == UserPromptExpansion):
 		out.Decision, out.Reason = "block", a.Reason
 	case a.Event == Stop:
-		out.Decision = "approve"
+		out.Decision, out.Message = "approve", a.Message
 	case a.Event == PreToolUse && a.Refused:
 		out.Specific = &specific{HookEventName: a.Event, PermissionDecision: "deny", PermissionDecisionReason: a.Reason}
 	case a.Context != "" && (a.Event == PostToolUse || a.Event == UserPromptExpansion):
