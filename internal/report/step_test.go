@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"encoding/json"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,10 @@ import (
 // 003-26
 func TestCommitMessagesOfSteps(t *testing.T) {
 	t.Parallel()
+	doc, err := os.ReadFile("../../docs/report.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	subject := func(mode, status string, edit func(*ralph.Iteration, *report.Checkpoint)) string {
 		it := ralph.Iteration{Number: 3, Step: ralph.Step{Mode: mode, Story: "US-001", Title: "Add login"}, Settled: ralph.Settlement{Status: status}}
 		var c report.Checkpoint
@@ -53,6 +58,9 @@ func TestCommitMessagesOfSteps(t *testing.T) {
 	} {
 		if got := subject(c.mode, c.status, c.edit); got != c.want {
 			t.Errorf("subject of %s, %q = %q, want %q", c.mode, c.status, got, c.want)
+		}
+		if c.edit == nil && !strings.Contains(string(doc), "`"+c.want+"`") {
+			t.Errorf("docs/report.md lacks `%s`", c.want)
 		}
 	}
 	hostile := func(it *ralph.Iteration, _ *report.Checkpoint) {
