@@ -86,7 +86,7 @@ func TestWithdraw(t *testing.T) {
 		s    tasks.Snapshot
 		left string
 	}{
-		"changes requested": {s, file(story("A", `false "changes_requested" 5 "x"`), story("B", open))},
+		"changes requested": {snapshot(t, reviewed, story("A", waiting)), file(story("A", rejected))},
 		"nothing reviewed":  {s, file(story("A", waiting4), story("B", open))},
 		"implement":         {snapshot(t, reviewed, story("A", open)), file(story("A", waiting))},
 		"no snapshot":       {tasks.Snapshot{Rules: reviewed}, file(story("A", approved))},

@@ -55,7 +55,7 @@ func (m Marker) Encode() ([]byte, error) {
 		Folder: m.Folder, Commits: m.Commits, SkipReview: m.Snapshot.Rules.SkipReview, ReviewCap: m.Snapshot.Rules.ReviewCap,
 		Story: m.Snapshot.Rules.Only, IterationMode: m.Snapshot.Mode,
 	}
-	if m.Snapshot.Known() && !m.Snapshot.still {
+	if m.Snapshot.Known() {
 		out.Before = make(map[string]markedJSON, len(m.Snapshot.list.Stories))
 		for i := range m.Snapshot.list.Stories {
 			s := &m.Snapshot.list.Stories[i]

@@ -97,6 +97,11 @@ func TestPartialMarker(t *testing.T) {
 			t.Errorf("%s: %v", text, problems)
 		}
 	}
+	// Between two iterations there is nothing to compare with: it is rewritten
+	// before the next.
+	if m := decode(t, tasks.Marker{At: noon, Snapshot: tasks.Between(read(t, file(story("A", open))), reviewed)}); !m.Partial || m.Snapshot.Rules != reviewed {
+		t.Errorf("between: %+v", m)
+	}
 	m := decode(t, tasks.Marker{At: noon, Snapshot: snapshot(t, unreviewed, story("A", open))})
 	if _, problems := m.Snapshot.Verify(bad); len(problems) > 0 || m.Partial {
 		t.Errorf("reviews skipped: %v", problems)
