@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -148,7 +149,6 @@ func Mentions(path, text string) (bool, error) {
 func scan(lines []byte, token string, worked, said time.Time) (r reading, whole bool) {
 	type spoken struct{ message, text string }
 	var texts []spoken
-	lastMessage := ""
 	seen := map[string]bool{}
 	budget, decoded := parseBytes, 0
 	for len(lines) > 0 {
@@ -176,19 +176,18 @@ func scan(lines []byte, token string, worked, said time.Time) (r reading, whole 
 				r.calls++
 			case b.Type == "text" && !before(at, said):
 				texts = append(texts, spoken{e.Message.ID, b.Text})
-				if len(texts) == 1 {
-					lastMessage = e.Message.ID
-				}
-				if e.Message.ID == lastMessage {
-					r.last = b.Text + r.last
-				}
 			}
 		}
 	}
 	d := ralph.NewDetector(ralph.Completion{Kind: ralph.CompletionPromise, Token: token})
+	var last strings.Builder
 	for _, t := range slices.Backward(texts) {
 		d.Write(t.message, t.text)
+		if t.message == texts[0].message {
+			last.WriteString(t.text)
+		}
 	}
+	r.last = last.String()
 	r.found = d.Found()
 	return r, whole
 }
