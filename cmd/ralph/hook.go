@@ -66,8 +66,9 @@ func (a *app) hook(words []string) (answer hook.Answer) {
 	case hook.UserPromptExpansion:
 		return a.hookSlash(in, err)
 	case hook.PreToolUse:
-		workspace := findProject(a.startFolders(in.CWD)).dir
-		return hook.Hook{Guard: hook.Guard{Home: a.getenv("HOME"), Workspace: workspace}}.Reply(event, in, err)
+		p := findProject(a.startFolders(in.CWD))
+		guard := hook.Guard{Home: a.getenv("HOME"), Workspace: p.dir, Loop: a.loops(p, in.SessionID)}
+		return hook.Hook{Guard: guard}.Reply(event, in, err)
 	}
 	window, odd := hook.ParseWindow(a.getenv("CLAUDE_CONTEXT_WINDOW"))
 	answer = hook.Hook{Monitor: hook.Monitor{Window: window}}.Reply(event, in, err)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/org/ralph-action/internal/hook"
+	"github.com/org/ralph-action/internal/rundir"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
@@ -72,6 +74,23 @@ func findProject(starts []string) project {
 		p.dir = top
 	}
 	return p
+}
+
+// loops says that a loop keeps the agent at work: one of ours started it, a task
+// list is worked through, or its session has a loop.
+func (a *app) loops(p project, session string) bool {
+	if p.active || a.getenv("RALPH_HOOKS") != "" {
+		return true
+	}
+	if hook.CheckSessionID(session) != nil {
+		return false
+	}
+	for _, dir := range p.above {
+		if info, err := os.Lstat(filepath.Join(dir, rundir.Name, sessionsFolder, session+stateSuffix)); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
 }
 
 // ours says that something has the name in a folder, and that it was put there

@@ -56,7 +56,7 @@ func TestRecordedInputs(t *testing.T) {
 	}
 	in, err := hook.ReadInput(strings.NewReader(recorded(t, "stop-again")))
 	want := hook.Input{
-		SessionID: "af18e15f-0386-4077-8572-9fb483c4c9ef", CWD: "/github/workspace", Event: "Stop", StopHookActive: true,
+		SessionID: "af18e15f-0386-4077-8572-9fb483c4c9ef", CWD: "/github/workspace", Event: "Stop", StopHookActive: true, PermissionMode: "bypassPermissions",
 		TranscriptPath:       "/home/agent/.claude/projects/-github-workspace/af18e15f-0386-4077-8572-9fb483c4c9ef.jsonl",
 		LastAssistantMessage: "Second stop. <promise>COMPLETE</promise>",
 	}

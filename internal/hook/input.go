@@ -32,6 +32,7 @@ type Input struct {
 	Command              string // of the Bash tool
 	Source               string // SessionStart: startup, resume, clear, compact
 	AgentID              string // set inside a subagent
+	PermissionMode       string // default, plan, acceptEdits, auto, dontAsk, bypassPermissions
 	CommandName          string // UserPromptExpansion: without the slash, after the plugin's name and a colon
 	CommandArgs          string // what was typed after it, to the letter
 }
@@ -69,7 +70,7 @@ func (in *Input) decode(d *json.Decoder) error {
 		"session_id": &in.SessionID, "transcript_path": &in.TranscriptPath, "cwd": &in.CWD,
 		"hook_event_name": &in.Event, "last_assistant_message": &in.LastAssistantMessage,
 		"tool_name": &in.ToolName, "source": &in.Source, "agent_id": &in.AgentID,
-		"command_name": &in.CommandName, "command_args": &in.CommandArgs,
+		"permission_mode": &in.PermissionMode, "command_name": &in.CommandName, "command_args": &in.CommandArgs,
 	}
 	for d.More() {
 		key, err := d.Token()
