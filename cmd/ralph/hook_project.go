@@ -134,5 +134,10 @@ func readOpen(f *os.File, most int64) ([]byte, error) {
 	case info.Size() > most:
 		return nil, fmt.Errorf("%s is larger than %d MiB", filepath.Base(f.Name()), most>>20)
 	}
-	return io.ReadAll(io.LimitReader(f, most))
+	data := make([]byte, info.Size())
+	n, err := io.ReadFull(f, data)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // it became shorter
+		err = nil
+	}
+	return data[:n], err
 }

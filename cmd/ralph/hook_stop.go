@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -86,27 +85,21 @@ func (a *app) treeChanged(ctx context.Context, p project, before string) (bool, 
 // taskFacts is what a stop of a task loop is judged by. The marker lies where
 // the agent can write: what it says is advice, and the loop looks for itself.
 func (a *app) taskFacts(ctx context.Context, p project, facts *hook.StopFacts) {
-	data, readErr := readPlain(filepath.Join(p.dir, tasks.MarkerName), maxMarker)
-	var who struct {
-		Commits string `json:"commits"` // "ralph" or "agent"; empty: agent
+	var marked tasks.Marked
+	data, err := readPlain(filepath.Join(p.dir, tasks.MarkerName), maxMarker)
+	if err == nil {
+		marked, err = tasks.DecodeMarker(data)
 	}
-	_ = json.Unmarshal(data, &who) // what is wrong with it is said by the check
 	facts.Checks = func() (problems, warnings []string) {
-		var marked tasks.Marked
-		err := readErr
-		if err == nil {
-			marked, err = tasks.DecodeMarker(data)
-		}
 		if err != nil {
 			warnings = append(warnings, err.Error())
-			marked = tasks.Marked{}
 		}
 		if !marked.Snapshot.Known() { // 003-23
 			warnings = append(warnings, tasks.MarkerName+" holds no snapshot of the stories: transitions are not checked, invariants are")
 		}
-		return append(problems, checkTasks(p.dir, marked)...), warnings
+		return checkTasks(p.dir, marked), warnings
 	}
-	if who.Commits != "ralph" {
+	if marked.Commits != tasks.ByRalph {
 		facts.Uncommitted = func() ([]string, error) { return a.uncommitted(ctx, p.dir) }
 	}
 }
