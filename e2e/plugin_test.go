@@ -107,10 +107,11 @@ func TestPluginInstalls(t *testing.T) {
 }
 
 // /ralph-loop: a first stop is refused, a second one with the promise is let
-// through; no shell reads the task. 004-01, 004-03, 004-06
+// through; no shell reads the task, and the agent cannot cancel it. 004-01, 004-03, 004-06
 func TestPluginLoop(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, script(
+		bash("ralph cancel"),
 		bash("echo work >>work.txt"),
 		answer{Text: "I am done."},
 		answer{Text: "Now really: <promise>ALL DONE</promise>"},
@@ -118,22 +119,29 @@ func TestPluginLoop(t *testing.T) {
 	w := newWitness(t, m)
 	s := newAgentSession(t, w.URL)
 	const nasty = "Do it: $(touch /repo/oops) `touch /repo/oops` the user's \\\"thing\\\"; touch /repo/oops\nEOF\ntouch /repo/oops"
-	log, code := s.say(t, `/ralph:ralph-loop "`+nasty+`" --max-iterations 5 --completion-promise "ALL DONE"`, "--session-id", sessionID, "--dangerously-skip-permissions")
+	log, code := s.say(t, `/ralph:ralph-loop "`+nasty+`" --max-iterations 5 --completion-promise "ALL DONE"`,
+		"--session-id", sessionID, "--dangerously-skip-permissions", "--include-hook-events")
 	seen := w.requests()
-	if code != 0 || len(seen) != 3 {
-		t.Fatalf("the loop = %d after %d questions, want 0 after 3\n%s", code, len(seen), log)
+	if code != 0 || len(seen) != 4 {
+		t.Fatalf("the loop = %d after %d questions, want 0 after 4\n%s", code, len(seen), log)
+	}
+	if !strings.Contains(seen[1], "only the person may end it") {
+		t.Errorf("the agent could cancel its loop\n%s", log)
 	}
 	if first := seen[0]; !strings.Contains(first, `output the exact marker\n<promise>ALL DONE</promise>`) && !strings.Contains(first, `output the exact marker\n\u003cpromise\u003eALL DONE`) {
 		t.Errorf("the first request does not hold the rule:\n%s", first)
 	}
-	if strings.Contains(seen[1], "You attempted to end the loop") || !strings.Contains(seen[2], "You attempted to end the loop") {
+	if strings.Contains(seen[2], "You attempted to end the loop") || !strings.Contains(seen[3], "You attempted to end the loop") {
 		t.Errorf("the stop without the promise was not refused, or something else was\n%s", log)
 	}
-	if last := m.questions()[2].Last; !strings.Contains(last, "Original task: Do it: $(touch /repo/oops) `touch /repo/oops` the user's \"thing\"; touch /repo/oops\nEOF\ntouch /repo/oops") {
+	if last := m.questions()[3].Last; !strings.Contains(last, "Original task: Do it: $(touch /repo/oops) `touch /repo/oops` the user's \"thing\"; touch /repo/oops\nEOF\ntouch /repo/oops") {
 		t.Errorf("the continuation does not repeat the task to the letter:\n%s", last)
 	}
 	if _, err := os.Stat(filepath.Join(s.Repo, "oops")); err == nil {
 		t.Error("a shell read the task")
+	}
+	if !strings.Contains(log, "ralph: the loop ended at iteration 2 with PROMISE_ACCEPTED") {
+		t.Errorf("the person is not told how the loop ended\n%s", log)
 	}
 	if left := s.states(t); len(left) != 0 {
 		t.Errorf("the loop is over and left %q", left)
