@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ stop --session FILE answers for the session loop whose state is in FILE. Without
 
 // Run answers one event.
 func (c *hookCmd) Run(a *app) error {
+	debug.SetGCPercent(400) // a short life, and what is read in it is bounded
 	answer := a.hook(c.Words)
 	for _, w := range answer.Warnings {
 		fmt.Fprintln(a.stderr, "ralph hook:", w)
