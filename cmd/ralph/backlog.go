@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,7 +34,11 @@ type backlog struct {
 	worked   map[string]int    // iterations by story
 	began    map[string]string // HEAD before a story's first iteration
 	looks    int               // at the list, since the iteration began
-	green    map[string]bool   // guardrails that have passed once
+	head     string            // when the iteration began
+	mended   map[string]bool   // stories whose review was withdrawn because it changed code
+	// unseen says that something was changed after the last story was approved.
+	unseen bool
+	green  map[string]bool // guardrails that have passed once
 }
 
 // readTaskList looks at the task list before anything else is done: its branch is
@@ -50,7 +55,7 @@ func (j *job) readTaskList() error {
 	j.afterwards(func() { _ = folder.Close() })
 	b := &backlog{
 		job: j, folder: folder, rules: tasks.Rules{ReviewCap: j.cfg.ReviewCap, SkipReview: j.cfg.SkipReview, Only: j.cfg.Story},
-		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{},
+		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{}, mended: map[string]bool{},
 	}
 	list, err := b.read()
 	if b.prompt = j.cfg.Prompt; b.prompt == "" {
@@ -201,10 +206,11 @@ func (b *backlog) Begin(iteration, _ int) (ralph.Step, error) {
 		b.job.out.warn(err.Error()) // it is for people and hooks; nothing of ours depends on it
 	}
 	b.step = ralph.Step{Mode: string(b.snapshot.Mode), Story: b.snapshot.Story.ID, Title: b.snapshot.Story.Title, Done: b.list.Done(b.rules)}
+	b.head = b.job.head()
 	if id := b.step.Story; id != "" {
 		b.worked[id]++
 		if _, known := b.began[id]; !known && b.step.Mode != string(tasks.Review) {
-			b.began[id] = b.job.head()
+			b.began[id] = b.head
 		}
 	}
 	return b.step, nil
@@ -249,7 +255,68 @@ func (b *backlog) Settle(it ralph.Iteration) (ralph.Settlement, error) {
 	if err != nil {
 		return ralph.Settlement{}, err
 	}
-	return b.settlement(it, said)
+	more, err := b.freshEyes()
+	if err != nil {
+		return ralph.Settlement{}, err
+	}
+	return b.settlement(it, append(said, more...))
+}
+
+// freshEyes looks for work that no review will see. A review that changed code
+// and approved it has looked at its own work: it does not count, once. Where it
+// happens again, running the checks changes files, and the run says so.
+func (b *backlog) freshEyes() (said []string, _ error) {
+	review := b.snapshot.Mode == tasks.Review && !b.rules.SkipReview
+	if !review && !b.step.Done || b.looks > 1 {
+		return nil, nil
+	}
+	files := b.changed()
+	if files == "" {
+		return nil, nil
+	}
+	if b.step.Done {
+		b.unseen = true
+		b.job.note("After the last story was approved, more was changed, and no review has seen it: " + files)
+		return nil, nil
+	}
+	r := b.snapshot.Withdraw(b.list, "")
+	if !r.Changed {
+		return nil, nil
+	}
+	id := b.step.Story
+	if b.mended[id] {
+		b.job.note(fmt.Sprintf("The review that approved story %s also changed files: %s", oneLine(id), files))
+		return nil, nil
+	}
+	b.mended[id] = true
+	for i := range r.Problems {
+		r.Problems[i].Text = fmt.Sprintf("The review approved story %s and changed files itself: %s. A review mends nothing; with these changes in it the story is to be reviewed again.", oneLine(id), files)
+	}
+	return b.accept(r)
+}
+
+// changed lists the files that differ from when the iteration began, committed or
+// not, besides the task list and notes for agents; empty also when there is no
+// repository. What was not there before does not count: checks leave such things.
+func (b *backlog) changed() string {
+	if b.head == "" {
+		return ""
+	}
+	out := b.job.gitText(64<<10, "diff", "--name-only", "--no-ext-diff", "-z", b.head, "--", ".",
+		":(exclude)"+b.job.cfg.RalphDir, ":(exclude,glob)**/CLAUDE.md", ":(exclude,glob)**/AGENTS.md", ":(exclude).claude")
+	files := strings.FieldsFunc(out, func(r rune) bool { return r == 0 })
+	for i := range files {
+		files[i] = oneLine(files[i])
+	}
+	return listed(files)
+}
+
+// oneLine makes a foreign name fit to stand in a sentence.
+func oneLine(s string) string {
+	if quoted := strconv.Quote(s); quoted != `"`+s+`"` || len(s) > 200 {
+		return quoted[:min(len(quoted), 200)]
+	}
+	return s
 }
 
 // settlement is what the iteration came to. A review that approves what the
@@ -265,6 +332,7 @@ func (b *backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlemen
 		}
 		withdrawn = r.Changed
 	}
+	withdrawn = withdrawn || b.mended[b.step.Story]
 	for _, v := range it.Verdicts {
 		b.green[v.Command] = b.green[v.Command] || v.Passed
 	}
@@ -326,4 +394,12 @@ func (b *backlog) report() ralph.TaskList {
 		t.Stories[i].Iterations = b.worked[t.Stories[i].ID]
 	}
 	return t
+}
+
+// done says that a story is done as the list stands now.
+func (b *backlog) done(id string) bool {
+	if b == nil || b.list == nil {
+		return false
+	}
+	return slices.ContainsFunc(b.list.Report(b.rules), func(s ralph.Story) bool { return s.ID == id && s.Done })
 }

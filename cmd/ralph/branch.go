@@ -282,7 +282,9 @@ func (j *job) message(it ralph.Iteration) string {
 	if it.Marker && it.Rejection == ralph.NotRejected {
 		outcome = ralph.Completed
 	}
-	return report.CommitMessage(it, report.Checkpoint{Template: j.cfg.CommitMessage, Run: j.runID(), Outcome: outcome})
+	return report.CommitMessage(it, report.Checkpoint{
+		Template: j.cfg.CommitMessage, Run: j.runID(), Outcome: outcome, StoryDone: j.backlog.done(it.Step.Story),
+	})
 }
 
 // runID names the run in commit trailers.

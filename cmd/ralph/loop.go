@@ -93,7 +93,7 @@ func (j *job) emit(e ralph.Event) {
 	}
 	switch e.Kind {
 	case ralph.EventIterationStart:
-		j.log(report.SessionHeader(e.Iteration, j.cfg.Mode, e.At))
+		j.log(report.SessionStepHeader(e.Iteration, j.cfg.Mode, e.Step, e.At))
 	case ralph.EventIterationEnd:
 		if e.Record != nil {
 			j.log(report.SessionFooter(*e.Record))
