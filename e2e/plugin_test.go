@@ -302,3 +302,31 @@ func TestPluginWithoutRalph(t *testing.T) {
 		t.Errorf("nobody says that ralph is missing\n%s", log)
 	}
 }
+
+// Who has the plugin installed and runs `ralph session` has its hooks once: the
+// plugin keeps quiet beside those that ralph wires itself.
+func TestPluginBesideSession(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, script(
+		bash("echo work >>work.txt"),
+		answer{Text: "I am done."},
+		answer{Text: "Now really: <promise>DONE</promise>"},
+	))
+	w := newWitness(t, m)
+	s := newAgentSession(t, w.URL)
+	s.Args = []string{"/bin/sh", "-ec", `
+		claude plugin marketplace add /market
+		claude plugin install ralph@ralph-action
+		ralph session "Do it" --completion-promise DONE --max-iterations 5 --isolation off`}
+	log, code := s.run(t)
+	seen := w.requests()
+	if code != 0 || len(seen) != 3 || !strings.Contains(log, "PROMISE_ACCEPTED") {
+		t.Fatalf("ralph session = %d after %d questions, want 0 after 3 and an accepted promise\n%s", code, len(seen), log)
+	}
+	if !strings.Contains(seen[0], "ralph:ralph-plan") {
+		t.Errorf("the plugin was not loaded\n%s", log)
+	}
+	if got := strings.Count(seen[2], "Stop hook feedback:"); got != 1 {
+		t.Errorf("the stop was refused %d times, want once\n%s", got, log)
+	}
+}
