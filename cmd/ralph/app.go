@@ -141,7 +141,7 @@ func misuse(err error) string {
 	text, help := err.Error(), "ralph"
 	var wrong *kong.ParseError
 	if errors.As(err, &wrong) && wrong.Context != nil && wrong.Context.Selected() != nil {
-		help += " " + wrong.Context.Selected().Name
+		help = strings.TrimSpace(wrong.Context.Selected().FullPath())
 	}
 	if flag, _, ok := strings.Cut(text, ": expected "); ok && strings.HasSuffix(text, "(<EOL>)") {
 		text = flag + " needs a value"

@@ -167,7 +167,7 @@ func (j *job) openTaskList() error {
 func (b *backlog) marker(s tasks.Snapshot) tasks.Marker {
 	m := tasks.Marker{
 		At: time.Now(), PID: os.Getpid(), MaxIterations: b.job.cfg.MaxIterations, Mode: "direct", Snapshot: s,
-		Folder: b.job.cfg.RalphDir, Commits: tasks.ByAgent,
+		Folder: b.folder.Dir(), Commits: tasks.ByAgent,
 	}
 	if !s.Known() {
 		m.Snapshot.Rules = b.rules
@@ -206,6 +206,13 @@ func (b *backlog) Begin(iteration, _ int) (ralph.Step, error) {
 		b.job.out.warn(err.Error()) // it is for people and hooks; nothing of ours depends on it
 	}
 	b.step = ralph.Step{Mode: string(b.snapshot.Mode), Story: b.snapshot.Story.ID, Title: b.snapshot.Story.Title, Done: b.list.Done(b.rules)}
+	if b.step.Story == "" && !b.step.Done {
+		why := b.list.CheckOnly(b.rules)
+		if why == nil {
+			why = errors.New("no story is ready, and some are not done")
+		}
+		return b.step, &ralph.Refusal{Outcome: ralph.Stalled, Err: why}
+	}
 	b.head = b.job.head()
 	if id := b.step.Story; id != "" {
 		b.worked[id]++
