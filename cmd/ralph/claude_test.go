@@ -56,10 +56,10 @@ func (c *fakeClaude) run(args []string) error {
 	}
 	resumed := false
 	for i, arg := range args {
-		switch {
-		case arg == "--resume":
+		switch arg {
+		case "--resume":
 			c.id, resumed = args[i+1], true
-		case arg == "--settings":
+		case "--settings":
 			if err := json.Unmarshal([]byte(args[i+1]), &c.settings); err != nil {
 				return err
 			}
