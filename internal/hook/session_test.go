@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/org/ralph-action/internal/hook"
@@ -368,4 +369,26 @@ func TestMentions(t *testing.T) {
 			t.Errorf("Mentions of %q = %v, %v, want an error", path, got, err)
 		}
 	}
+}
+
+// A transcript that is behind the final message gets a moment to catch up
+// before the promise is called a bypass.
+func TestSessionWaitsForTheTranscript(t *testing.T) {
+	t.Parallel()
+	const promise = "<promise>DONE</promise>"
+	a := newAgent(t)
+	a.says("at it")
+	late := *a
+	synctest.Test(t, func(t *testing.T) {
+		s := hook.NewSession("t", "DONE", 9, time.Time{})
+		go func() {
+			time.Sleep(100 * time.Millisecond) // as the CLI does
+			late.works()
+			late.says(promise)
+		}()
+		answer := a.stops(hook.StopFacts{Session: &s}, promise)
+		if answer.Refused || s.Status != hook.PromiseAccepted || s.ToolCallsThisRun != 1 {
+			t.Errorf("answer = %+v, %+v, want the promise accepted for its work", answer, s)
+		}
+	})
 }

@@ -21,6 +21,10 @@ const (
 	// a transcript of any length costs the same. What stands before is not seen.
 	tailBytes  = 4 << 20
 	parseBytes = 1 << 20
+
+	// claude 2.1.197 writes its transcript every 100 ms.
+	catchUp  = 25 * time.Millisecond
+	catchUps = 12
 )
 
 // reading is what the main agent said and did in a part of its transcript.
@@ -59,14 +63,27 @@ type block struct {
 // look reads what the transcript holds beyond earlier stops, and adds the
 // CLI's own last_assistant_message: the transcript is written behind the CLI's
 // back, and the final message must not be missed. 004-12
+//
+// Before a promise is called a bypass, the transcript gets a moment to hold the
+// message that made it: what was called before stands before it.
 func (s *Session) look(in Input) (reading, error) {
 	read, err := s.transcript(in.TranscriptPath)
-	if in.LastAssistantMessage != "" {
-		d := ralph.NewDetector(ralph.Completion{Kind: ralph.CompletionPromise, Token: s.PromiseToken})
-		d.Write("last", in.LastAssistantMessage)
-		read.found = read.found || d.Found()
-		read.last = in.LastAssistantMessage
+	if in.LastAssistantMessage == "" {
+		return read, err
 	}
+	d := ralph.NewDetector(ralph.Completion{Kind: ralph.CompletionPromise, Token: s.PromiseToken})
+	d.Write("last", in.LastAssistantMessage)
+	promised := d.Found()
+	for range catchUps {
+		if err != nil || !promised || s.ToolCallsThisRun+read.calls >= s.MinToolCalls ||
+			strings.Contains(read.last, strings.TrimSpace(in.LastAssistantMessage)) {
+			break
+		}
+		time.Sleep(catchUp)
+		read, err = s.transcript(in.TranscriptPath)
+	}
+	read.found = read.found || promised
+	read.last = in.LastAssistantMessage
 	return read, err
 }
 
