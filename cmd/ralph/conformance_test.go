@@ -18,7 +18,7 @@ func promises() []string {
 	for _, dialect := range []struct {
 		number string
 		rows   int
-	}{{"000", 43}, {"001", 44}, {"002", 21}} {
+	}{{"000", 43}, {"001", 44}, {"002", 21}, {"003", 34}, {"004", 13}} {
 		for row := 1; row <= dialect.rows; row++ {
 			id := fmt.Sprintf("%s-%02d", dialect.number, row)
 			ids = append(ids, id)
