@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
@@ -62,9 +63,47 @@ func (s *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 	if err != nil {
 		return ralph.Turn{}, fmt.Errorf("state of the session: %w", err)
 	}
-	turn, err := s.cli.Run(ctx, p, emit)
+	stops := 0
+	turn, err := s.cli.Run(ctx, p, func(e ralph.Event) {
+		if e.Kind == ralph.EventKept {
+			e.Text = keptBy(p.Iteration+stops, e.Text).String()
+			stops++
+		}
+		emit(e)
+	})
 	s.tools += turn.Tools
 	return turn, err
+}
+
+// keptBy is what the log says of a stop that the hook blocked, by its words. 004-11
+func keptBy(n int, words string) hook.Entry {
+	e := hook.Entry{Iteration: n, Promise: "missing", Why: "the completion promise was not output"}
+	switch {
+	case strings.Contains(words, "Promise detected, but no tool calls/work were performed"):
+		e.Promise, e.Why, e.Status = "rejected", "bypass: no tool calls or work", hook.PromiseRejected
+	case !strings.Contains(words, "You attempted to end the loop"):
+		e.Why = words
+	}
+	return e
+}
+
+// lastStop is what the log says of the stop that ended an iteration. 004-11
+func lastStop(it ralph.Iteration) hook.Entry {
+	e := hook.Entry{Iteration: it.Number + it.Kept, Promise: "missing", Why: "the completion promise was not output"}
+	switch it.Rejection {
+	case ralph.NotRejected:
+		e.Promise, e.Why, e.Status = "found", "the work is done", hook.PromiseAccepted
+	case ralph.RejectedNoWork:
+		e.Promise, e.Why, e.Status = "rejected", "bypass: no tool calls or work", hook.PromiseRejected
+	case ralph.RejectedTurn:
+		e.Why = "the agent failed"
+	case ralph.RejectedGuardrails:
+		e.Why = "guardrails failed"
+		if it.Marker {
+			e.Promise, e.Status = "rejected", hook.PromiseRejected
+		}
+	}
+	return e
 }
 
 // giveGuest writes a file that is the agent's.

@@ -94,7 +94,12 @@ func (j *job) emit(e ralph.Event) {
 	switch e.Kind {
 	case ralph.EventIterationStart:
 		j.log(report.SessionStepHeader(e.Iteration, j.cfg.Mode, e.Step, e.At))
+	case ralph.EventKept:
+		j.log(e.Text + "\n")
 	case ralph.EventIterationEnd:
+		if e.Record != nil && j.cfg.Mode == config.ModeSession {
+			j.log(lastStop(*e.Record).String() + "\n")
+		}
 		if e.Record != nil {
 			j.log(report.SessionFooter(*e.Record))
 		}
