@@ -23,6 +23,8 @@ const (
 	// unclaimed begins the name of a state whose session is not known yet. No
 	// session id has a dot.
 	unclaimed = "new."
+	// knownAs stands before the word that an unclaimed loop is known by.
+	knownAs = "This loop is known as "
 	// stateAge is how long a state is kept that nobody comes back to.
 	stateAge = 30 * 24 * time.Hour
 	// maxStates bounds how many are looked at.
@@ -106,7 +108,7 @@ func (a *app) beginLoop(o hereOptions) (string, error) {
 			before.session.Iteration, before.session.TaskPrompt, text)
 	}
 	if nonce != "" {
-		text += "\n\nThis loop is known as " + nonce + "."
+		text += "\n\n" + knownAs + nonce + "."
 	}
 	return text, nil
 }
@@ -128,10 +130,10 @@ func claimState(ctx context.Context, p project, in hook.Input) (*state, error) {
 		path := filepath.Join(dir, in.SessionID+stateSuffix)
 		for _, name := range stateNames(dir) {
 			nonce, isNew := strings.CutPrefix(name, unclaimed)
-			if !isNew {
+			if !isNew || len(nonce) != len(rand.Text()) { // a repository may bring files with names of its own
 				continue
 			}
-			if seen, err := hook.Mentions(in.TranscriptPath, nonce); err == nil && seen {
+			if seen, err := hook.Mentions(in.TranscriptPath, knownAs+nonce+"."); err == nil && seen {
 				if err := os.Rename(filepath.Join(dir, name+stateSuffix), path); err != nil {
 					problems = append(problems, err)
 				}
