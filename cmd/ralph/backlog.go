@@ -26,6 +26,7 @@ type backlog struct {
 	rules  tasks.Rules
 	prompt string // prompt.md as it was before the agent could edit it
 	branch string
+	asked  map[string]tasks.Story // by id, as people wrote them
 
 	list     *tasks.List    // legal, and what the file holds; nil before the first iteration
 	snapshot tasks.Snapshot // as it was before the iteration at hand
@@ -81,6 +82,10 @@ func (j *job) readTaskList() error {
 				Command: command, FailAction: ralph.Append, Timeout: j.cfg.GuardrailTimeout, When: config.Always,
 			})
 		}
+	}
+	b.asked = make(map[string]tasks.Story, len(list.Stories))
+	for _, s := range list.Stories {
+		b.asked[s.ID] = s
 	}
 	j.report.Task = list.Description
 	if j.report.Task == "" {
@@ -399,6 +404,15 @@ func (b *backlog) report() ralph.TaskList {
 	}
 	for i := range t.Stories {
 		t.Stories[i].Iterations = b.worked[t.Stories[i].ID]
+	}
+	var other []string
+	for _, s := range b.list.Stories {
+		if was, known := b.asked[s.ID]; known && !slices.Equal(was.AcceptanceCriteria, s.AcceptanceCriteria) {
+			other = append(other, oneLine(s.ID))
+		}
+	}
+	if len(other) > 0 {
+		b.job.note("The agent changed the acceptance criteria of " + listed(other) + ": compare them with what was asked for.")
 	}
 	return t
 }

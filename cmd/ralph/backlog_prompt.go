@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/prompt"
@@ -60,6 +61,12 @@ func (b *backlog) material(ask ralph.Ask) string {
 	m.WriteString("\nAcceptance criteria:\n\n")
 	for _, c := range s.AcceptanceCriteria {
 		fmt.Fprintf(&m, "- %s\n", strings.Join(strings.Fields(c), " "))
+	}
+	if was, known := b.asked[s.ID]; known && !slices.Equal(was.AcceptanceCriteria, s.AcceptanceCriteria) {
+		m.WriteString("\nThese are not the criteria that were asked for; they were changed since. Judge by what was asked for, unless the change is right:\n\n")
+		for _, c := range was.AcceptanceCriteria {
+			fmt.Fprintf(&m, "- %s\n", strings.Join(strings.Fields(c), " "))
+		}
 	}
 	if len(ask.Verdicts) > 0 {
 		m.WriteString("\nThe checks after the last change, which you judge and do not mend:\n\n")
