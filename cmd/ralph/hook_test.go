@@ -129,6 +129,32 @@ func TestHookBadInput(t *testing.T) {
 	}
 }
 
+// Input that never comes, and a standard output or input that is closed, hold
+// nobody up.
+func TestHookStreams(t *testing.T) {
+	t.Parallel()
+	silent, keep, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = silent.Close(), keep.Close() })
+	for name, line := range map[string]string{
+		"input never comes": `exec ralph hook stop`, "input is closed": `exec ralph hook stop <&-`,
+		"output is closed": `exec ralph hook stop </dev/null >&-`, "everything is closed": `exec ralph hook stop <&- >&- 2>&-`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := exec.Command("sh", "-c", line)
+			c.Dir, c.Stdin = t.TempDir(), silent
+			began := time.Now()
+			out, err := c.Output()
+			if err != nil || strings.Contains(line, ">&-") == (string(out) == approve) {
+				t.Errorf("%s = %q, %v after %s", line, out, err, time.Since(began))
+			}
+		})
+	}
+}
+
 // A forged marker of any kind does no more than have the list checked.
 func TestHookForgedMarker(t *testing.T) {
 	t.Parallel()
