@@ -114,12 +114,25 @@ func (r *run) turn(ctx context.Context, prompt Prompt, detector *Detector) (Turn
 	})
 	turn.Todos = todos
 	if r.Policy.Resume {
-		// A session that could not be gone on with gives way to a new one.
-		if r.session = turn.Session; turn.Failure != nil && turn.Tools == 0 && turn.FinalText == "" {
-			r.session = ""
-		}
+		r.session = goesOn(r.session, turn)
 	}
 	return turn, err
+}
+
+// goesOn is the session that the next turn goes on in. One that broke off with a
+// provider's error is still there; one that could not be gone on with gives way
+// to a new one.
+func goesOn(session string, t Turn) string {
+	if t.Failure != nil && t.Tools == 0 && t.FinalText == "" {
+		switch t.Failure.Kind {
+		case FailureCrash, FailureMalformed, FailureRequest, FailureEmpty:
+			return ""
+		}
+	}
+	if t.Session != "" {
+		return t.Session
+	}
+	return session
 }
 
 func failed(verdicts []Verdict) []Verdict {
