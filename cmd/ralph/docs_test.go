@@ -181,7 +181,7 @@ func TestReadmeWorkflows(t *testing.T) {
 					if step.Env["ANTHROPIC_API_KEY"] == "" {
 						t.Errorf("README.md: workflow %q hands no key over", w.Name)
 					}
-					accepted(t, w.Name, step.With, job.Minutes)
+					accepted(t, "README.md", w.Name, step.With, job.Minutes)
 				}
 			}
 			if !checkedOut || !ran || job.RunsOn == "" {
@@ -196,14 +196,52 @@ func TestReadmeWorkflows(t *testing.T) {
 	}
 }
 
+// The workflows of the other documents hand to the action what it accepts.
+func TestDocumentedWorkflows(t *testing.T) {
+	t.Parallel()
+	var action struct{ Inputs map[string]any }
+	if err := yaml.Unmarshal([]byte(read(t, "action.yml")), &action); err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range []string{"docs/tasks.md", "docs/session.md"} {
+		used := 0
+		for _, block := range blocks(read(t, document), "yaml") {
+			if !regexp.MustCompile(`(?m)^jobs:$`).MatchString(block) {
+				continue // a part of one
+			}
+			var w workflow
+			if err := yaml.Unmarshal([]byte(block), &w); err != nil {
+				t.Errorf("%s: %v in\n%s", document, err, block)
+			}
+			for _, job := range w.Jobs {
+				for _, step := range job.Steps {
+					if uses, _, _ := strings.Cut(step.Uses, "@"); uses != "org/ralph-action" {
+						continue
+					}
+					used++
+					for input := range step.With {
+						if action.Inputs[input] == nil {
+							t.Errorf("%s: workflow %q gives the input %q, which action.yml does not have", document, w.Name, input)
+						}
+					}
+					accepted(t, document, w.Name, step.With, job.Minutes)
+				}
+			}
+		}
+		if used == 0 {
+			t.Errorf("%s has no workflow with the action", document)
+		}
+	}
+}
+
 // accepted loads the inputs as the action does, in a workspace that has the
 // prompt file, and wants the job to outlive the run.
-func accepted(t *testing.T, name string, with map[string]string, minutes int) {
+func accepted(t *testing.T, document, name string, with map[string]string, minutes int) {
 	t.Helper()
 	dir := t.TempDir()
 	inputs := map[string]string{}
 	for input, value := range with {
-		inputs[input] = regexp.MustCompile(`\$\{\{.*?\}\}`).ReplaceAllString(value, "an expression")
+		inputs[input] = regexp.MustCompile(`\$\{\{.*?\}\}`).ReplaceAllString(value, "expression")
 	}
 	if file := inputs["prompt-file"]; file != "" {
 		path := filepath.Join(dir, file)
@@ -219,11 +257,11 @@ func accepted(t *testing.T, name string, with map[string]string, minutes int) {
 	}
 	cfg, err := config.Load(config.LoadOptions{Dir: dir, Inputs: inputs, Prompts: prompts(), Infer: agent.Infer})
 	if err != nil {
-		t.Errorf("README.md: workflow %q: %v", name, err)
+		t.Errorf("%s: workflow %q: %v", document, name, err)
 		return
 	}
 	if cfg.MaxDuration.Minutes() >= float64(minutes) {
-		t.Errorf("README.md: workflow %q: timeout-minutes %d is not above max-duration %s", name, minutes, cfg.MaxDuration)
+		t.Errorf("%s: workflow %q: timeout-minutes %d is not above max-duration %s", document, name, minutes, cfg.MaxDuration)
 	}
 }
 
@@ -243,8 +281,11 @@ func TestHelpListsInputs(t *testing.T) {
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
 	commands := map[string]string{"": help(t)}
-	for _, name := range []string{"run", "plan", "build", "prompt", "supervise", "init", "action", "demo", "version"} {
-		commands[name] = help(t, name)
+	for _, name := range []string{
+		"run", "plan", "build", "prompt", "supervise", "tasks", "tasks init", "tasks run", "tasks check", "tasks archive", "tasks matrix",
+		"session", "cancel", "hook", "init", "action", "demo", "version",
+	} {
+		commands[name] = help(t, strings.Fields(name)...)
 	}
 	inline := regexp.MustCompile("`(?:\\./)?ralph ([^`]*)`")
 	started := regexp.MustCompile(`(?:^|[\s/])ralph(?:-action)?\s+([a-z].*)$`)
@@ -265,6 +306,9 @@ func TestDocumentedCommands(t *testing.T) {
 			command, rest, _ := strings.Cut(line, " ")
 			if strings.HasPrefix(command, "sandbox-") {
 				continue // hidden, for ralph itself
+			}
+			if word, more, _ := strings.Cut(rest, " "); command == "tasks" && word != "" { // a command of its own
+				command, rest = command+" "+word, more
 			}
 			if commands[command] == "" {
 				t.Errorf("%s shows `ralph %s`: there is no command %q", name, line, command)
@@ -312,6 +356,17 @@ func TestDocumentedLinks(t *testing.T) {
 			if u.Fragment != "" && !slices.Contains(headings(texts[target]), u.Fragment) {
 				t.Errorf("%s links to %s: no such heading in %s", name, m[1], target)
 			}
+		}
+	}
+}
+
+// Nobody finds a document that nothing leads to: the README names each.
+func TestDocumentedPages(t *testing.T) {
+	t.Parallel()
+	readme := read(t, "README.md")
+	for name := range documents(t) {
+		if name != "README.md" && !strings.Contains(readme, "]("+name+")") {
+			t.Errorf("README.md has no link to %s", name)
 		}
 	}
 }
