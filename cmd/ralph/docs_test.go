@@ -300,7 +300,7 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 		}
 		for _, m := range inline.FindAllStringSubmatch(text, -1) {
-			lines = append(lines, m[1])
+			lines = append(lines, strings.Join(strings.Fields(m[1]), " ")) // it may be broken over two lines
 		}
 		for _, line := range lines {
 			command, rest, _ := strings.Cut(line, " ")
