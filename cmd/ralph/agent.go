@@ -163,7 +163,7 @@ func (j *job) scm() ralph.SCM {
 		return nil
 	}
 	return scm.New(scm.Options{
-		Process: j.children, Command: j.cfg.SCM.Command, Tasks: j.cfg.SCM.Tasks,
+		Process: j.guests(), Command: j.cfg.SCM.Command, Tasks: j.cfg.SCM.Tasks,
 		Dir: j.dir(), Env: j.guestEnv(nil), Redact: j.redact, Show: j.out.guest, OutputBytes: maxOutput,
 	})
 }

@@ -31,16 +31,16 @@ type backlog struct {
 	began    map[string]string // HEAD before a story's first iteration
 	looks    int               // at the list, since the iteration began
 	head     string            // when the iteration began
-	mended   map[string]bool   // stories whose review was withdrawn because it changed code
-	// unseen says that something was changed after the last story was approved.
-	unseen bool
-	green  map[string]bool // guardrails that have passed once
+	work     string            // the work as the iteration found it
+	withdrew bool              // an approval of the iteration at hand
+	unseen   string            // what was changed after the last story was approved; empty: nothing
+	green    map[string]bool   // guardrails that have passed once
 }
 
 // Begin keeps the list and says what the iteration is for. What changed since the
 // last one was not the agent's to change: it does not run.
 func (b *backlog) Begin(iteration, _ int) (ralph.Step, error) {
-	b.between, b.looks = nil, 0
+	b.between, b.looks, b.withdrew = nil, 0, false
 	if iteration == 1 {
 		for _, v := range b.job.baseline {
 			b.green[v.Command] = v.Passed
@@ -61,8 +61,10 @@ func (b *backlog) Begin(iteration, _ int) (ralph.Step, error) {
 	if err := b.lock.Update(b.marker(b.snapshot)); err != nil {
 		b.job.out.warn(err.Error()) // it is for people and hooks; nothing of ours depends on it
 	}
-	b.step = ralph.Step{Mode: string(b.snapshot.Mode), Story: b.snapshot.Story.ID, Title: b.snapshot.Story.Title, Done: b.list.Done(b.rules)}
-	if b.step.Story == "" && !b.step.Done {
+	b.step = ralph.Step{Mode: string(b.snapshot.Mode), Story: b.snapshot.Story.ID, Title: b.snapshot.Story.Title}
+	over := b.list.Done(b.rules)
+	b.step.Done = over && b.unseen == ""
+	if b.step.Story == "" && !over {
 		why := b.list.CheckOnly(b.rules)
 		if why == nil {
 			why = errors.New("no story is ready, and some are not done")
@@ -70,6 +72,7 @@ func (b *backlog) Begin(iteration, _ int) (ralph.Step, error) {
 		return b.step, &ralph.Refusal{Outcome: ralph.Stalled, Err: why}
 	}
 	b.head = b.job.head()
+	b.work = b.look()
 	if id := b.step.Story; id != "" {
 		b.worked[id]++
 		if _, known := b.began[id]; !known && b.step.Mode != string(tasks.Review) {
@@ -111,18 +114,24 @@ func (b *backlog) accept(r tasks.Repaired) (said []string, _ error) {
 func (b *backlog) Settle(it ralph.Iteration) (ralph.Settlement, error) {
 	b.looks++
 	data, err := b.folder.Tasks()
-	if err == nil && b.looks > 1 && bytes.Equal(data, b.list.Bytes()) { // the guardrails left it alone
-		return b.settlement(it, nil)
+	if b.looks > 1 { // guardrails run code of the agent's, and nothing in them moves a story
+		var said []string
+		if err != nil || !bytes.Equal(data, b.list.Bytes()) {
+			if said, err = b.repair(tasks.Between(b.list, b.rules), data, err); err != nil {
+				return ralph.Settlement{}, err
+			}
+		}
+		more, err := b.freshEyes()
+		if err != nil {
+			return ralph.Settlement{}, err
+		}
+		return b.settlement(it, append(said, more...))
 	}
 	said, err := b.repair(b.snapshot, data, err)
 	if err != nil {
 		return ralph.Settlement{}, err
 	}
-	more, err := b.freshEyes()
-	if err != nil {
-		return ralph.Settlement{}, err
-	}
-	return b.settlement(it, append(said, more...))
+	return b.settlement(it, said)
 }
 
 // write puts the list back, also where the agent sees it.

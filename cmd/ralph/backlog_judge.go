@@ -2,60 +2,102 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
-// freshEyes looks for work that no review will see. A review that changed code
-// and approved it has looked at its own work: it does not count, once. Where it
-// happens again, running the checks changes files, and the run says so.
+// freshEyes looks for work that no review has seen. An approval does not count
+// when files changed while the review went on: it has not looked at what it
+// approved. Nor does work after the last approval.
 func (b *backlog) freshEyes() (said []string, _ error) {
 	review := b.snapshot.Mode == tasks.Review && !b.rules.SkipReview
-	if !review && !b.step.Done || b.looks > 1 {
+	over := b.step.Story == "" && !b.rules.SkipReview
+	if !review && !over {
 		return nil, nil
 	}
-	files := b.changed()
+	files := listed(b.changed())
 	if files == "" {
 		return nil, nil
 	}
-	if b.step.Done {
-		b.unseen = true
-		b.job.note("After the last story was approved, more was changed, and no review has seen it: " + files)
+	if over {
+		b.unseen = files
 		return nil, nil
 	}
-	r := b.snapshot.Withdraw(b.list, "")
+	return b.withdraw("", fmt.Sprintf("The review approved story %s, and files changed meanwhile: %s. A review mends nothing, and running the checks leaves nothing behind that git knows: "+
+		"undo that, or with these changes in it the story is to be reviewed again.", oneLine(b.step.Story), files))
+}
+
+// withdraw takes the approval of the iteration at hand back; text, when there is
+// one, says why in the place of the room's own words.
+func (b *backlog) withdraw(why, text string) (said []string, _ error) {
+	r := b.snapshot.Withdraw(b.list, why)
 	if !r.Changed {
 		return nil, nil
 	}
-	id := b.step.Story
-	if b.mended[id] {
-		b.job.note(fmt.Sprintf("The review that approved story %s also changed files: %s", oneLine(id), files))
-		return nil, nil
-	}
-	b.mended[id] = true
+	b.withdrew = true
 	for i := range r.Problems {
-		r.Problems[i].Text = fmt.Sprintf("The review approved story %s and changed files itself: %s. A review mends nothing; with these changes in it the story is to be reviewed again.", oneLine(id), files)
+		if text != "" {
+			r.Problems[i].Text = text
+		}
 	}
 	return b.accept(r)
 }
 
-// changed lists the files that differ from when the iteration began, committed or
-// not, besides the task list and notes for agents; empty also when there is no
-// repository. What was not there before does not count: checks leave such things.
-func (b *backlog) changed() string {
-	if b.head == "" {
-		return ""
+// look identifies the work as it was seen last; "" where nobody looks.
+func (b *backlog) look() string {
+	switch {
+	case b.job.repo != nil:
+		return b.job.repo.Seen()
+	case b.job.watcher != nil:
+		return b.job.watcher.Seen()
 	}
-	out := b.job.gitText(64<<10, "diff", "--name-only", "--no-ext-diff", "-z", b.head, "--", ".",
-		":(exclude)"+b.job.cfg.RalphDir, ":(exclude,glob)**/CLAUDE.md", ":(exclude,glob)**/AGENTS.md", ":(exclude).claude")
-	files := strings.FieldsFunc(out, func(r rune) bool { return r == 0 })
-	for i := range files {
-		files[i] = oneLine(files[i])
+	return ""
+}
+
+// changed lists the files that changed since the iteration began, committed or
+// not, besides the task list and notes for agents; none where nobody looks.
+func (b *backlog) changed() []string {
+	var all []string
+	switch now := b.look(); {
+	case now == b.work:
+		return nil
+	case b.job.repo != nil:
+		paths, err := b.job.repo.Changed(b.work)
+		if err != nil {
+			return []string{oneLine(err.Error())}
+		}
+		all = paths
+	default:
+		all = nulls(b.job.gitText(1<<20, "diff", "--name-only", "--no-ext-diff", "--no-renames", "-z", b.work, now))
 	}
-	return listed(files)
+	var files []string
+	for _, path := range all {
+		if !b.besides(path) {
+			files = append(files, oneLine(path))
+		}
+	}
+	return files
+}
+
+// besides says that a file is none of the work: the list, the log of the
+// iterations, and what agents note for each other.
+func (b *backlog) besides(path string) bool {
+	base := path[strings.LastIndexByte(path, '/')+1:]
+	return slices.Contains(b.own(), path) || path == tasks.MarkerName || base == "CLAUDE.md" || base == "AGENTS.md" || strings.HasPrefix(path, ".claude/rules/")
+}
+
+// own are the files of the folder that every iteration writes.
+func (b *backlog) own() []string {
+	return []string{b.folder.Path(tasks.TasksName), b.folder.Path(tasks.ProgressName)}
+}
+
+func nulls(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == 0 })
 }
 
 // oneLine makes a foreign name fit to stand in a sentence.
@@ -67,28 +109,32 @@ func oneLine(s string) string {
 }
 
 // settlement is what the iteration came to. A review that approves what the
-// checks refuse does not count, unless they were red before anybody did anything.
+// checks refuse does not count, unless they were red before anybody did anything;
+// nor does an approval in the list that is not the reviewer's word.
 func (b *backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlement, error) {
-	withdrawn := false
-	if red := b.broke(it.Verdicts); len(red) > 0 && b.snapshot.Mode == tasks.Review {
-		r := b.snapshot.Withdraw(b.list, strings.Join(red, ", "))
-		more, err := b.accept(r)
-		said = append(said, more...)
-		if err != nil {
+	if b.snapshot.Mode == tasks.Review {
+		red := b.broke(it.Verdicts)
+		var more []string
+		var err error
+		switch {
+		case len(red) > 0:
+			more, err = b.withdraw(strings.Join(red, ", "), "")
+		case verdict(it.Last().FinalText) == "changes requested":
+			more, err = b.withdraw("", fmt.Sprintf("The list says that story %s is approved, and the reviewer said that it is not. It is to be reviewed again.", oneLine(b.step.Story)))
+		}
+		if said = append(said, more...); err != nil {
 			return ralph.Settlement{}, err
 		}
-		withdrawn = r.Changed
 	}
-	withdrawn = withdrawn || b.mended[b.step.Story]
 	for _, v := range it.Verdicts {
 		b.green[v.Command] = b.green[v.Command] || v.Passed
 	}
-	s := ralph.Settlement{Problems: said, Done: b.list.Done(b.rules)}
+	s := ralph.Settlement{Problems: said, Stuck: b.withdrew}
 	for _, p := range b.snapshot.Transitions(b.list) {
-		if p.Kind != tasks.Stuck || withdrawn {
+		if p.Kind != tasks.Stuck {
 			continue
 		}
-		if s.Stuck = true; b.looks > 1 {
+		if s.Stuck = true; b.looks > 1 && !b.withdrew {
 			s.Problems = append(s.Problems, b.folder.Path(tasks.TasksName)+": "+p.Text)
 		}
 	}
@@ -100,8 +146,34 @@ func (b *backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlemen
 			s.Left++
 		}
 	}
+	if b.snapshot.Mode == tasks.Review && s.Status == string(tasks.Approved) && b.looks > 1 {
+		b.unseen = "" // this review saw it
+	}
+	over := b.list.Done(b.rules)
+	s.Done = over && b.unseen == ""
+	s.Stuck = s.Stuck || over && b.step.Story == "" && b.looks > 1 // no story was added
 	return s, nil
 }
+
+// verdict is the reviewer's decision in its own words, where it said one as it
+// was told: nothing that runs beside it can forge those.
+func verdict(words string) string {
+	i := strings.LastIndex(words, openVerdict)
+	if i < 0 {
+		return ""
+	}
+	words = words[i+len(openVerdict):]
+	end := strings.Index(words, closeVerdict)
+	if end < 0 {
+		return ""
+	}
+	return strings.ToLower(strings.Join(strings.FieldsFunc(words[:end], func(r rune) bool { return r == '_' || r == '-' || unicode.IsSpace(r) }), " "))
+}
+
+const (
+	openVerdict  = "<verdict>"
+	closeVerdict = "</verdict>"
+)
 
 // broke names the guardrails that fail and have passed before.
 func (b *backlog) broke(verdicts []ralph.Verdict) (red []string) {

@@ -25,9 +25,10 @@ func (j *job) readTaskList() error {
 		return invalid(err)
 	}
 	j.afterwards(func() { _ = folder.Close() })
+	j.atEnd(func() { j.backlog.seal() }) // when every child is gone
 	b := &backlog{
 		job: j, folder: folder, rules: tasks.Rules{ReviewCap: j.cfg.ReviewCap, SkipReview: j.cfg.SkipReview, Only: j.cfg.Story},
-		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{}, mended: map[string]bool{},
+		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{},
 	}
 	list, err := b.read()
 	if b.prompt = j.cfg.Prompt; b.prompt == "" {
@@ -122,7 +123,7 @@ func (j *job) openTaskList() error {
 		return invalid(err)
 	}
 	j.atEnd(func() {
-		if err := b.lock.Release(); err != nil {
+		if err := b.lock.Clear(); err != nil {
 			j.out.warn(err.Error())
 		}
 	})

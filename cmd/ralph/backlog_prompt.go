@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/org/ralph-action/internal/prompt"
@@ -21,15 +22,17 @@ func (b *backlog) ask(ask ralph.Ask) (ralph.Prompt, error) {
 		parts = append(parts, "## What was put back\n\nThe task list was changed in ways that were not allowed. This was undone:\n\n- "+strings.Join(oneLines(back), "\n- "))
 	}
 	switch {
-	case ask.Settled.Stuck:
-		parts = append(parts, "The review before this one changed nothing in the task list. Decide: approve the story, or request changes.")
+	case b.unseen != "":
+		parts = append(parts, "Every story is approved, and more was changed since, which no review has seen: "+b.unseen+". Add a story that says what it is for, in the way of the others, and change nothing else. It is reviewed like them.")
 	case ask.Step.Done:
-		parts = append(parts, "Every story is done, but the checks below fail. Add a story that says what is missing, in the way of the others. It is implemented and reviewed like them.")
+		parts = append(parts, "Every story is done, but the checks below fail. Add a story that says what is missing, in the way of the others, and change nothing else. It is implemented and reviewed like them.")
+	case ask.Settled.Stuck && ask.Settled.Status == string(tasks.NeedsReview):
+		parts = append(parts, "The review before this one came to no verdict that counts. Decide: approve the story, or request changes.")
 	case ask.Rejection == ralph.RejectedTurn && ask.Failure != nil:
 		parts = append(parts, fmt.Sprintf("The previous iteration ended early (%s). What it changed is still in place: look at it first, then continue.", ask.Failure.Kind))
 	}
 	if ask.Step.Mode == string(tasks.Review) {
-		parts = append(parts, b.material(ask))
+		parts = append(parts, b.job.redact.Text(b.material(ask)))
 	}
 	text := strings.Join(parts, "\n\n")
 	return prompt.Builder{Task: func() (string, error) { return text, nil }, Completion: b.job.cfg.Completion, Bare: true}.Build(ask)
@@ -55,8 +58,8 @@ func (b *backlog) material(ask ralph.Ask) string {
 	var m strings.Builder
 	s := b.snapshot.Story
 	fmt.Fprintf(&m, "## What to review\n\nStory %s: %s\n", s.ID, strings.Join(strings.Fields(s.Title), " "))
-	if text := strings.TrimSpace(s.Description); text != "" {
-		fmt.Fprintf(&m, "\n%s\n", text)
+	if text := strings.TrimSpace(s.Description); text != "" { // quoted: others wrote it
+		fmt.Fprintf(&m, "\n> %s\n", strings.ReplaceAll(text, "\n", "\n> "))
 	}
 	m.WriteString("\nAcceptance criteria:\n\n")
 	for _, c := range s.AcceptanceCriteria {
@@ -79,41 +82,75 @@ func (b *backlog) material(ask ralph.Ask) string {
 		}
 	}
 	m.WriteString("\n" + b.changes(s.ID))
+	m.WriteString("\nWrite your decision into the task list as described above, and end your last message with it, too: " +
+		openVerdict + "approved" + closeVerdict + " or " + openVerdict + "changes requested" + closeVerdict + ".\n")
 	return m.String()
 }
 
-// changes shows the commits of a story, and what is not committed.
+// changes shows what was done for a story: everything since it was begun, because
+// the loop works on one at a time; of one that was begun in an earlier run,
+// everything since the first commit that names it.
 func (b *backlog) changes(id string) string {
-	commits := b.commits(id)
-	without := []string{"--", ".", ":(exclude)" + b.job.cfg.RalphDir}
-	plain := []string{"--no-ext-diff", "--no-textconv", "--no-color"}
-	var text, how string
-	switch {
-	case len(commits) > 0:
-		args := append([]string{"show", "--format=commit %h %s", "--stat", "--patch"}, plain...)
-		text = b.job.gitText(maxDiff, append(append(args, commits...), without...)...)
-		how = "git show " + strings.Join(commits, " ")
-	case b.began[id] != "":
-		args := append([]string{"diff", "--stat", "--patch"}, plain...)
-		text = b.job.gitText(maxDiff, append(append(args, b.began[id]), without...)...)
-		how = "git diff " + b.began[id]
-	}
-	open := b.job.gitText(maxDiff, append([]string{"status", "--porcelain"}, without...)...)
-	var out strings.Builder
-	switch {
-	case strings.TrimSpace(text) != "":
-		fence := strings.Repeat("`", longest(text)+3)
-		fmt.Fprintf(&out, "Its changes (`%s`):\n\n%sdiff\n%s\n%s\n", how, fence, strings.TrimRight(text, "\n"), fence)
-		if len(text) >= maxDiff {
-			out.WriteString("\nThis is cut: read the rest with that command.\n")
+	from := b.began[id]
+	if from == "" {
+		if named := b.commits(id); len(named) > 0 {
+			from = b.job.gitText(200, "rev-parse", "--verify", "--quiet", named[0]+"^")
 		}
-	default:
-		out.WriteString("No commit names this story: find its changes with `git log` and `git diff`.\n")
 	}
-	if strings.TrimSpace(open) != "" {
-		fmt.Fprintf(&out, "\nNot committed yet:\n\n```\n%s\n```\n", strings.ReplaceAll(strings.TrimRight(open, "\n"), "```", "'''"))
+	from = strings.TrimSpace(from)
+	if from == "" {
+		return "No commit names this story: find its changes with `git log` and `git diff`.\n"
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "Its changes (`git diff %s HEAD`):\n\n", from)
+	for _, c := range nulls(b.job.gitText(1<<16, "log", "--reverse", "-n", strconv.Itoa(maxCommits), "--format=%h %s%x00", from+"..HEAD")) {
+		if c = strings.Join(strings.Fields(c), " "); c != "" {
+			fmt.Fprintf(&out, "- commit %s\n", c)
+		}
+	}
+	b.diff(&out, from, "HEAD")
+	if strings.TrimSpace(b.job.gitText(200, append([]string{"diff", "--name-only", "HEAD"}, b.without()...)...)) != "" {
+		out.WriteString("\nNot committed yet (`git diff HEAD`):\n")
+		b.diff(&out, "HEAD")
+	}
+	if files := nulls(b.job.gitText(1<<20, "ls-files", "--others", "--exclude-standard", "-z")); len(files) > 0 {
+		for i := range files {
+			files[i] = oneLine(files[i])
+		}
+		fmt.Fprintf(&out, "\nFiles that git does not know yet: %s\n", listed(files))
 	}
 	return out.String()
+}
+
+// without leaves out of a diff what every iteration writes.
+func (b *backlog) without() []string {
+	spec := []string{"--", "."}
+	for _, path := range b.own() {
+		spec = append(spec, ":(top,exclude,literal)"+path)
+	}
+	return spec
+}
+
+// diff shows a diff, and names what git does not show of it.
+func (b *backlog) diff(out *strings.Builder, revs ...string) {
+	args := func(more ...string) []string {
+		return slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color"}, more, revs, b.without())
+	}
+	text := b.job.gitText(maxDiff, args("--stat", "--patch")...)
+	fence := strings.Repeat("`", longest(text)+3)
+	fmt.Fprintf(out, "\n%sdiff\n%s\n%s\n", fence, strings.TrimRight(text, "\n"), fence)
+	if len(text) >= maxDiff {
+		out.WriteString("\nThis is cut: read the rest with that command.\n")
+	}
+	var hidden []string
+	for _, line := range nulls(b.job.gitText(1<<20, args("--numstat", "-z")...)) {
+		if path, binary := strings.CutPrefix(line, "-\t-\t"); binary {
+			hidden = append(hidden, oneLine(path))
+		}
+	}
+	if len(hidden) > 0 {
+		fmt.Fprintf(out, "\nGit takes these for binary and does not show them; read them: %s\n", listed(hidden))
+	}
 }
 
 // longest is the longest run of backquotes in a text.
@@ -152,7 +189,11 @@ func (j *job) gitText(most int, args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), gitLeast)
 	defer cancel()
 	out := head{most: most}
-	if err := j.Git(ctx, repo.GuestCommand{Args: args, Stdout: &out}); err != nil && out.Len() == 0 {
+	args = append([]string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=false"}, args...)
+	// No replaced objects, no fetching, no program for signatures: what is shown
+	// is what is there.
+	env := []string{"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0"}
+	if err := j.Git(ctx, repo.GuestCommand{Args: args, Env: env, Stdout: &out}); err != nil && out.Len() == 0 {
 		return ""
 	}
 	return strings.ToValidUTF8(out.String(), "\uFFFD")

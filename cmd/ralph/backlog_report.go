@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"slices"
 
+	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/tasks"
 )
@@ -25,6 +28,12 @@ func (b *backlog) report() ralph.TaskList {
 			other = append(other, oneLine(s.ID))
 		}
 	}
+	if (b.job.repo == nil || b.job.cfg.Commit == config.CommitAgent) && b.overclaimed() {
+		b.job.note(fmt.Sprintf("The last commit says of a story that it is done, which it is not. What counts lies in %s: commit that before anybody clones this.", b.folder.Path(tasks.TasksName)))
+	}
+	if now, err := b.folder.Prompt(); b.job.cfg.Prompt == "" && (err != nil || now != b.prompt) {
+		b.job.note(b.folder.Path(tasks.PromptName) + " changed during the run. It tells every iteration of the next one what to do: look at it.")
+	}
 	if len(other) > 0 {
 		b.job.note("The agent changed the acceptance criteria of " + listed(other) + ": compare them with what was asked for.")
 	}
@@ -37,4 +46,43 @@ func (b *backlog) done(id string) bool {
 		return false
 	}
 	return slices.ContainsFunc(b.list.Report(b.rules), func(s ralph.Story) bool { return s.ID == id && s.Done })
+}
+
+// pinned is the list as it counts, for what is committed: git on the agent's side
+// may be made to stage another one.
+func (b *backlog) pinned() map[string][]byte {
+	if b == nil || b.list == nil {
+		return nil
+	}
+	return map[string][]byte{b.folder.Path(tasks.TasksName): b.list.Bytes()}
+}
+
+// seal leaves the list in the folder as it counts: git, run for us after the last
+// look, may run what the agent planted.
+func (b *backlog) seal() {
+	if b == nil || b.list == nil || b.step == (ralph.Step{}) {
+		return
+	}
+	data, err := b.folder.Tasks()
+	if err != nil || !bytes.Equal(data, b.list.Bytes()) {
+		said, err := b.repair(tasks.Between(b.list, b.rules), data, err)
+		if err != nil {
+			said = append(said, err.Error())
+		}
+		for _, p := range said {
+			b.job.note(p)
+			b.job.out.warn(p)
+		}
+	}
+}
+
+// overclaimed says that the agent committed a list in which a story is done that
+// is not: a clone of that commit would believe it.
+func (b *backlog) overclaimed() bool {
+	const most = 16 << 20 // bytes
+	committed, err := tasks.Read([]byte(b.job.gitText(most, "show", "HEAD:./"+b.folder.Path(tasks.TasksName))))
+	if err != nil {
+		return false // none, or one that no run takes
+	}
+	return slices.ContainsFunc(committed.Report(b.rules), func(s ralph.Story) bool { return s.Done && !b.done(s.ID) })
 }

@@ -78,7 +78,7 @@ func (j *job) runSetup(ctx context.Context) error {
 		j.out.say("› " + command)
 		show := j.out.guest()
 		w := j.redact.Writer(show)
-		exit, err := j.children.Run(ctx, proc.Command{
+		exit, err := j.guests().Run(ctx, proc.Command{
 			Argv: []string{"sh", "-c", command}, Dir: j.dir(), Env: j.guestEnv(nil), Stdout: w, Stderr: w,
 			Limits: proc.Limits{Time: setupTimeout, OutputBytes: maxOutput},
 		})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/dockersandbox"
+	"github.com/org/ralph-action/internal/proc"
 )
 
 // boxDelay is the pause in which files written in a Docker Sandbox arrive here.
@@ -72,4 +73,25 @@ func (j *job) tryBox(ctx context.Context) error {
 		j.box = box
 	}
 	return err
+}
+
+// guests runs the commands that may run what the agent wrote: guardrails, setup
+// and git. They belong where the agent is.
+func (j *job) guests() dockersandbox.Process {
+	if j.box == nil {
+		return j.children
+	}
+	return boxed{j.children, j.box}
+}
+
+// boxed runs commands inside a Docker Sandbox.
+type boxed struct {
+	dockersandbox.Process
+	box *dockersandbox.VM
+}
+
+// Run starts the command there.
+func (b boxed) Run(ctx context.Context, c proc.Command) (proc.Exit, error) {
+	c.Argv = b.box.Exec(c.Dir, c.Argv...)
+	return b.Process.Run(ctx, c)
 }

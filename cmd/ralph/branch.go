@@ -41,6 +41,7 @@ func (j *job) openRepository(ctx context.Context) error {
 		Branch: j.branch(), Base: j.cfg.Base, DefaultBranch: j.fallbackBase(),
 		Committer: repo.Identity(committer), Author: repo.Identity(j.author(committer)),
 		Message: j.message, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
+		Pinned: j.backlog.pinned,
 	}
 	if j.pushes() {
 		o.Remote, o.Token, o.Push = j.site.ServerURL+"/"+j.site.Repository, j.cfg.Token, true
@@ -86,8 +87,8 @@ func (j *job) watchRepository(ctx context.Context) error {
 		}
 	}
 	onChanges := slices.ContainsFunc(j.cfg.Guardrails, func(g config.Guardrail) bool { return g.When == config.OnChanges })
-	if j.cfg.MinToolCalls == 0 && j.cfg.StallLimit == 0 && !onChanges {
-		return nil
+	if j.cfg.MinToolCalls == 0 && j.cfg.StallLimit == 0 && !onChanges && j.backlog == nil || j.box != nil {
+		return nil // with a task list, what a review changes is of interest
 	}
 	w, err := repo.Watch(ctx, repo.Options{Dir: j.dir(), Guest: j, Temp: j.temp.index, RunFiles: j.runFiles()})
 	if err != nil {
@@ -282,9 +283,9 @@ func (j *job) message(it ralph.Iteration) string {
 	if it.Marker && it.Rejection == ralph.NotRejected {
 		outcome = ralph.Completed
 	}
-	return report.CommitMessage(it, report.Checkpoint{
+	return j.redact.Text(report.CommitMessage(it, report.Checkpoint{
 		Template: j.cfg.CommitMessage, Run: j.runID(), Outcome: outcome, StoryDone: j.backlog.done(it.Step.Story),
-	})
+	}))
 }
 
 // runID names the run in commit trailers.

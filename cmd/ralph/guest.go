@@ -115,7 +115,7 @@ func (j *job) Git(ctx context.Context, c repo.GuestCommand) error {
 	if j.repo != nil {
 		dir = j.workspace // it names the folder itself now, and the agent may have removed its own
 	}
-	exit, err := j.children.Run(ctx, proc.Command{
+	exit, err := j.guests().Run(ctx, proc.Command{
 		Argv: append([]string{"git"}, c.Args...), Dir: dir, Env: append(j.guestEnv(nil), c.Env...),
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: &stderr,
 		Limits: proc.Limits{Grace: killGrace, Time: j.gitTime()},

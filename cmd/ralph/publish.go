@@ -184,8 +184,7 @@ func (j *job) draft() bool {
 	case config.DraftNever:
 		return false
 	}
-	return j.report.Outcome != ralph.Completed || j.report.Tasks.AutoApproved() > 0 && !j.cfg.AcceptAtCap ||
-		j.backlog != nil && j.backlog.unseen
+	return j.report.Outcome != ralph.Completed || j.report.Tasks.AutoApproved() > 0 && !j.cfg.AcceptAtCap
 }
 
 // failed records a step of publishing that failed for good. Work that could

@@ -26,6 +26,7 @@ func TestBadModes(t *testing.T) {
 		{"tasks", pairs("ralph-dir", "../x"), `flag --ralph-dir: "../x" is not allowed: it is outside the workspace: give a folder of the project`},
 		{"tasks", pairs("ralph-dir", "."), `flag --ralph-dir: "." is not allowed: it is the workspace itself: give a folder below it`},
 		{"tasks", pairs("ralph-dir", "file"), `flag --ralph-dir: "file" is not a folder`},
+		{"tasks", pairs("scm-command", "git", "scm-tasks", "commit"), "flag --scm-tasks: in mode tasks the agent commits, or ralph does with --commit each-iteration: leave them out"},
 		{"tasks", pairs("working-directory", "sub"), "flag --working-directory: mode tasks works at the top of the workspace, from which the task list is named: leave it out"},
 		{"tasks", pairs("review-cap", "-1"), `flag --review-cap: "-1" is not allowed: give a whole number from 0 to 100 (0: no cap)`},
 		{"tasks", pairs("review-agent", "claud"), `flag --review-agent: "claud" is not allowed: give claude, codex, amp or cline; did you mean claude?`},

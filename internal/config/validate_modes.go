@@ -46,6 +46,9 @@ func (l *loader) validateTasks(values map[string]value) {
 		if dir := values["working-directory"]; l.c.WorkingDirectory != "." && l.c.WorkingDirectory != "" {
 			l.report(dir.where, "mode tasks works at the top of the workspace, from which the task list is named: leave it out")
 		}
+		if len(l.c.SCM.Tasks) > 0 {
+			l.report(values["scm-tasks"].where, "in mode tasks the agent commits, or ralph does with %s: leave them out", l.option("commit", string(CommitEach)))
+		}
 		if l.c.SkipReview {
 			l.idle(values, "it has no effect: there are no reviews with "+l.option("skip-review", "true"), "review-cap", "review-cap-policy", "review-agent", "review-model")
 		}
@@ -94,6 +97,8 @@ func (l *loader) validateIsolation(values map[string]value) {
 	switch {
 	case !l.o.Desk:
 		l.report(v.where, "docker-sandbox is for a desk; in the action the walls are ours: give auto or strict")
+	case l.c.Commit == CommitEach || l.c.Commit == CommitAtEnd, l.c.StallLimit > 0, l.c.MinToolCalls > 0 && l.mode != ModeSession:
+		l.report(v.where, "what happens in a Docker Sandbox is not looked at from here: it needs %s, no stall-limit and no min-tool-calls", l.option("commit", string(CommitAgent)))
 	case l.c.Agent != "claude":
 		l.report(v.where, "a Docker Sandbox runs claude only, and the agent is %s", l.c.Agent)
 	case len(l.c.AgentCommand) > 0:

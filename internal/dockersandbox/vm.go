@@ -120,6 +120,12 @@ func (v *VM) Prepare(ctx context.Context) error {
 // permissions.
 func (v *VM) Command() []string { return []string{"docker", "sandbox", "run", v.name, "--"} }
 
+// Exec is the command that runs argv inside the sandbox, in a folder of the
+// project. Of the environment nothing arrives there.
+func (v *VM) Exec(dir string, argv ...string) []string {
+	return append([]string{"docker", "sandbox", "exec", "-i", v.name, "sh", "-c", `cd "$1" && shift && exec "$@"`, "sh", dir}, argv...)
+}
+
 // store takes a file's content to the end before it touches the file: docker
 // hands over what it got, without an error, when it dies in between.
 const store = `t=$(mktemp) || exit

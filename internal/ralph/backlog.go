@@ -11,7 +11,8 @@ type Backlog interface {
 	// Settle compares the list with what Begin kept and puts back what the
 	// iteration was not allowed to write. It is asked after the turn and, because
 	// guardrails run the agent's code, again after them; then it.Verdicts is
-	// complete. An error ends the run as that of Begin does.
+	// complete, and the workspace's last snapshot is of now. An error ends the run
+	// as that of Begin does.
 	Settle(it Iteration) (Settlement, error)
 }
 
@@ -31,7 +32,7 @@ type Settlement struct {
 	// Problems is what was put back, for the agent and for people to read. Foreign
 	// text in it is escaped and cut.
 	Problems []string
-	Stuck    bool // a review that reviewed nothing
+	Stuck    bool // a review that came to no verdict that counts
 	Done     bool // every story is done
 	Left     int  // stories that are not
 }
@@ -70,7 +71,7 @@ func (t TaskList) AutoApproved() int {
 	return n
 }
 
-// stuckLimit is how many reviews in a row may review nothing.
+// stuckLimit is how many reviews in a row may come to no verdict that counts.
 const stuckLimit = 3
 
 // begin asks the backlog what the iteration is for. An ending is returned when
@@ -128,7 +129,7 @@ func (r *run) settle(it *Iteration) *ending {
 	return nil
 }
 
-// stuckFor counts the iterations in a row that were reviews of nothing, it
+// stuckFor counts the iterations in a row that came to no verdict that counts, it
 // included, and says whether that is enough.
 func (r *run) stuckFor(it Iteration) bool {
 	if !it.Settled.Stuck {
@@ -142,7 +143,10 @@ func (r *run) stuckFor(it Iteration) bool {
 }
 
 func stuckReason(story string) string {
-	return fmt.Sprintf("%d review iterations in a row reviewed nothing; the story to review was %s", stuckLimit, story)
+	if story == "" {
+		return fmt.Sprintf("%d iterations in a row added no story for what is left, though every story is done", stuckLimit)
+	}
+	return fmt.Sprintf("%d iterations in a row came to no verdict that counts; the story to review was %s", stuckLimit, story)
 }
 
 // rejection says why the list is no completion.

@@ -242,6 +242,9 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	ok := len(it.Turns) > 0 && it.Last().Failure == nil
 	if end == nil && (ok || bounded.Err() == nil) {
 		it.Verdicts = append(it.Verdicts, r.check(bounded, n)...)
+		if r.Backlog != nil && len(it.Verdicts) > 0 && before.ok {
+			r.snapshot(shielded, &it) // the backlog judges what the guardrails left, too
+		}
 		if wrong := r.settle(&it); end == nil {
 			end = wrong
 		}

@@ -195,6 +195,7 @@ func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
 		if r.line.tip != s.parent {
 			objects = append(objects, r.line.tip)
 		}
+		objects = append(objects, s.pinned...)
 		if _, err := r.store.diff(s.tree, s.public, func(h plumbing.Hash) { objects = append(objects, h) }); err != nil {
 			return err
 		}
@@ -206,7 +207,13 @@ func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
 		}
 	}
 	if s.tree != s.public {
-		if err := r.gitEnv(ctx, r.indexEnv(), nil, nil, "read-tree", "-m", s.public.String()); err != nil {
+		err := r.gitEnv(ctx, r.indexEnv(), nil, nil, "read-tree", "-m", s.public.String())
+		if _, refused := exitCode(err); refused {
+			// The index has flags that keep git from looking (skip-worktree and the
+			// like): a new one has none.
+			err = r.gitEnv(ctx, r.indexEnv(), nil, nil, "read-tree", s.public.String())
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -46,6 +46,12 @@ type Options struct {
 	// the work tree is passed over.
 	RunFiles []string
 
+	// Pinned are files whose content is decided by the caller at each snapshot,
+	// whatever the guest staged: by path, relative to Dir and slash-separated. A
+	// path that neither the last checkpoint nor the guest's tree holds stays out.
+	// nil: none.
+	Pinned func() map[string][]byte
+
 	Clock func() time.Time
 	// Transport carries the requests to Remote; nil: one that honours the
 	// proxy variables and SSL_CERT_FILE.
@@ -85,6 +91,7 @@ type line struct {
 	tip       plumbing.Hash          // last checkpoint, or the start
 	tipTree   plumbing.Hash          // what tip holds
 	seenTree  plumbing.Hash          // last staged tree; the store holds it
+	public    plumbing.Hash          // of the last snapshot; zero before the first
 	held      map[string]entry       // dirty at the start and not to be published
 	lastTree  plumbing.Hash          // of the last snapshot
 	made      map[string]bool        // by setup and guardrails before the first iteration; published once the agent changed it

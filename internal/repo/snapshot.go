@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -21,6 +22,7 @@ type snapshot struct {
 	public plumbing.Hash // the tree to publish
 	own    int           // commits of the agent's own between the last checkpoint and parent
 	notes  []string
+	pinned []plumbing.Hash // blobs of ours in public that the guest may lack
 }
 
 // Snapshot stages and imports the work tree as it is now. *UnfinishedError
@@ -60,7 +62,7 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err != nil {
 		return ralph.Change{}, err
 	}
-	r.last, r.line.lastTree = s, tree
+	r.last, r.line.lastTree, r.line.public = s, tree, s.public
 	c := ralph.Change{
 		Head:       head.String(),
 		Tree:       tree.String(),
@@ -125,6 +127,45 @@ func (r *Repo) choose(ctx context.Context, s *snapshot) error {
 			back[ch.path] = ch.old
 		}
 	}
+	if err := r.pin(s, back); err != nil {
+		return err
+	}
 	s.public, err = r.store.edit(s.tree, back)
 	return err
+}
+
+// pin puts the caller's own content among what replaces the guest's.
+func (r *Repo) pin(s *snapshot, set map[string]entry) error {
+	if r.opt.Pinned == nil {
+		return nil
+	}
+	for path, content := range r.opt.Pinned() {
+		path = r.prefix + path
+		was, err := r.store.lookup(r.line.tipTree, path)
+		if err != nil {
+			return err
+		}
+		now, err := r.store.lookup(s.tree, path)
+		if err != nil {
+			return err
+		}
+		if was == (entry{}) && now == (entry{}) {
+			continue
+		}
+		hash, err := r.store.write(plumbing.BlobObject, content)
+		if err != nil {
+			return err
+		}
+		e := entry{mode: filemode.Regular, hash: hash}
+		if now.mode == filemode.Executable {
+			e.mode = now.mode
+		}
+		if e != now {
+			set[path] = e
+			s.pinned = append(s.pinned, hash)
+		} else {
+			delete(set, path)
+		}
+	}
+	return nil
 }

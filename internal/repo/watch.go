@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -63,6 +64,10 @@ func (w *Watcher) Close() error { return w.r.Close() }
 
 // Tree is the id of the tree of the last snapshot; empty before the first.
 func (w *Watcher) Tree() string { return w.tree }
+
+// Seen is the id of the tree as it was seen last: by a snapshot, or when the run
+// began.
+func (w *Watcher) Seen() string { return cmp.Or(w.tree, w.start.Tree) }
 
 // Snapshot says what the tree is now. Files are not counted. A merge in progress
 // is the agent's own business here.

@@ -88,7 +88,7 @@ func (f *Folder) Prompt() (string, error) {
 }
 
 // WriteTasks puts a whole tasks.json in the place of whatever has its name, and
-// makes the folder again when it is gone.
+// makes the folder again when it is gone or something else has its name.
 func (f *Folder) WriteTasks(data []byte) error {
 	dir, err := f.make()
 	if err != nil {
@@ -173,10 +173,12 @@ func (f *Folder) enter() (*os.Root, error) {
 // name.
 func (f *Folder) make() (*os.Root, error) {
 	for part := range ancestors(f.dir) {
-		if info, err := f.project.Lstat(part); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			if err := f.project.Remove(part); err != nil {
-				return nil, fmt.Errorf("remove the symbolic link %s: %w", part, reason(err))
+		if info, err := f.project.Lstat(part); err == nil && !info.IsDir() {
+			if err := f.setAside(part, info.Mode()); err != nil {
+				return nil, err
 			}
+		} else if err == nil && info.Mode().Perm()&0o700 != 0o700 {
+			_ = f.project.Chmod(part, info.Mode().Perm()|0o700) // whose it is not, finds out below
 		}
 		switch err := f.project.Mkdir(part, 0o755); {
 		case err == nil:
@@ -186,6 +188,21 @@ func (f *Folder) make() (*os.Root, error) {
 		}
 	}
 	return f.enter()
+}
+
+// setAside makes room for a folder of the path: a link is removed, anything else
+// keeps its content under another name.
+func (f *Folder) setAside(part string, mode fs.FileMode) error {
+	if mode&fs.ModeSymlink != 0 {
+		if err := f.project.Remove(part); err != nil {
+			return fmt.Errorf("remove the symbolic link %s: %w", part, reason(err))
+		}
+		return nil
+	}
+	if err := f.project.Rename(part, part+".replaced"); err != nil {
+		return fmt.Errorf("%s is %s, and cannot be moved to %s.replaced: %w", part, kindOf(mode), part, reason(err))
+	}
+	return nil
 }
 
 // replace puts a whole file in the place of whatever has the name, or leaves

@@ -148,6 +148,23 @@ func (l *Lock) Release() error {
 	return nil
 }
 
+// Clear is [Lock.Release] for who knows in another way that no other loop runs in
+// the project: a marker that the agent put there is removed, too.
+func (l *Lock) Clear() error {
+	root := l.folder.project
+	if err := l.Release(); err != nil {
+		return err
+	}
+	info, err := root.Lstat(MarkerName)
+	if err != nil || info.IsDir() {
+		return nil
+	}
+	if err := root.Remove(MarkerName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", MarkerName, reason(err))
+	}
+	return nil
+}
+
 // markerPID is the process a marker names; 0 when it names none.
 func markerPID(f *os.File) int {
 	data, err := bounded(f, maxMarker)
