@@ -91,6 +91,8 @@ func (b *backlog) repair(s tasks.Snapshot, data []byte, err error) (said []strin
 	} else {
 		r = s.Repair(data)
 	}
+	setup := s.Setup(r.List)
+	r.List, r.Changed, r.Problems = setup.List, r.Changed || setup.Changed, append(r.Problems, setup.Problems...)
 	return b.accept(r)
 }
 
