@@ -20,21 +20,25 @@ type backlog struct {
 	lock   *tasks.Lock
 	rules  tasks.Rules
 	prompt string // prompt.md as it was before the agent could edit it
+	prd    string // prd.md likewise; empty: there was none
 	branch string
 	asked  map[string]tasks.Story // by id, as people wrote them
 
-	list     *tasks.List    // legal, and what the file holds; nil before the first iteration
-	snapshot tasks.Snapshot // as it was before the iteration at hand
-	step     ralph.Step
-	between  []string          // what was put back since the iteration before
-	worked   map[string]int    // iterations by story
-	began    map[string]string // HEAD before a story's first iteration
-	looks    int               // at the list, since the iteration began
-	head     string            // when the iteration began
-	work     string            // the work as the iteration found it
-	withdrew bool              // an approval of the iteration at hand
-	unseen   string            // what was changed after the last story was approved; empty: nothing
-	green    map[string]bool   // guardrails that have passed once
+	list      *tasks.List    // legal, and what the file holds; nil before the first iteration
+	snapshot  tasks.Snapshot // as it was before the iteration at hand
+	step      ralph.Step
+	between   []string          // what was put back since the iteration before
+	worked    map[string]int    // iterations by story
+	began     map[string]string // HEAD before a story's first iteration
+	looks     int               // at the list, since the iteration began
+	head      string            // when the iteration began
+	work      string            // the work as the iteration found it
+	withdrew  bool              // an approval of the iteration at hand
+	left      map[string]string // what changed while a story's review was withdrawn
+	behind    bool              // the base's list has stories that this one has not
+	artifacts bool              // an approval counts though files changed meanwhile
+	unseen    string            // what was changed after the last story was approved; empty: nothing
+	green     map[string]bool   // guardrails that have passed once
 }
 
 // Begin keeps the list and says what the iteration is for. What changed since the
@@ -110,6 +114,16 @@ func (b *backlog) accept(r tasks.Repaired) (said []string, _ error) {
 	}
 	b.list = r.List
 	return said, nil
+}
+
+// Again puts back the state of every story as Begin kept it.
+func (b *backlog) Again() error {
+	data, err := b.folder.Tasks()
+	if err == nil && bytes.Equal(data, b.list.Bytes()) {
+		return nil
+	}
+	_, err = b.repair(tasks.Between(b.list, b.rules), data, err)
+	return err
 }
 
 // Settle puts back what the iteration was not allowed to write.

@@ -28,6 +28,13 @@ func (b *backlog) freshEyes() (said []string, _ error) {
 		b.unseen = files
 		return nil, nil
 	}
+	if id := b.step.Story; b.left[id] == files && b.list.Done(tasks.Rules{Only: id}) {
+		// The same again: that is what running the checks leaves behind.
+		b.artifacts = true
+		b.job.note(fmt.Sprintf("While story %s was reviewed, these files changed, each time anew; no review has seen how: %s. If running the checks writes them, have git ignore them.", oneLine(id), files))
+		return nil, nil
+	}
+	b.left[b.step.Story] = files
 	return b.withdraw("", fmt.Sprintf("The review approved story %s, and files changed meanwhile: %s. A review mends nothing, and running the checks leaves nothing behind that git knows: "+
 		"undo that, or with these changes in it the story is to be reviewed again.", oneLine(b.step.Story), files))
 }
@@ -113,10 +120,12 @@ func oneLine(s string) string {
 // nor does an approval in the list that is not the reviewer's word.
 func (b *backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlement, error) {
 	if b.snapshot.Mode == tasks.Review {
-		red := b.broke(it.Verdicts)
+		red, failure := b.broke(it.Verdicts), it.Last().Failure
 		var more []string
 		var err error
 		switch {
+		case failure != nil:
+			more, err = b.withdraw("", fmt.Sprintf("The review that approved story %s failed (%s): it does not count, and the story is to be reviewed again.", oneLine(b.step.Story), failure.Kind))
 		case len(red) > 0:
 			more, err = b.withdraw(strings.Join(red, ", "), "")
 		case verdict(it.Last().FinalText) == "changes requested":
@@ -142,7 +151,7 @@ func (b *backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlemen
 		if story.ID == b.step.Story {
 			s.Status = story.Status
 		}
-		if !story.Done {
+		if !story.Done && (b.rules.Only == "" || b.rules.Only == story.ID) {
 			s.Left++
 		}
 	}

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
@@ -28,15 +32,14 @@ func (j *job) readTaskList() error {
 	j.atEnd(func() { j.backlog.seal() }) // when every child is gone
 	b := &backlog{
 		job: j, folder: folder, rules: tasks.Rules{ReviewCap: j.cfg.ReviewCap, SkipReview: j.cfg.SkipReview, Only: j.cfg.Story},
-		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{},
+		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{}, left: map[string]string{},
 	}
 	list, err := b.read()
-	if b.prompt = j.cfg.Prompt; b.prompt == "" {
-		text, wrong := folder.Prompt()
-		if wrong == nil && strings.TrimSpace(text) == "" {
-			wrong = fmt.Errorf("%s is empty: say in it what an iteration does, or restore it with: ralph tasks init", folder.Path(tasks.PromptName))
-		}
-		b.prompt = text
+	wrong := b.readPrompt()
+	switch {
+	case err == nil || wrong != nil && err.Error() == wrong.Error(): // the folder is missing: said once
+		err = wrong
+	default:
 		err = errors.Join(err, wrong)
 	}
 	if err != nil {
@@ -67,9 +70,32 @@ func (j *job) readTaskList() error {
 	return nil
 }
 
+// readPrompt keeps what every iteration is told, and what is wanted, as they are
+// before the agent could edit them.
+func (b *backlog) readPrompt() error {
+	if prd, err := b.folder.PRD(); err == nil {
+		b.prd = prd
+	}
+	if b.prompt = b.job.cfg.Prompt; b.prompt != "" {
+		return nil
+	}
+	text, err := b.folder.Prompt()
+	b.prompt = text
+	switch name := b.folder.Path(tasks.PromptName); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w; make it with: ralph tasks init, which leaves the others as they are", err)
+	case err == nil && strings.TrimSpace(text) == "":
+		return fmt.Errorf("%s is empty: say in it what an iteration does, or remove it and make it anew with: ralph tasks init", name)
+	}
+	return err
+}
+
 // read is the list as it lies there, which has to be legal.
 func (b *backlog) read() (*tasks.List, error) {
 	data, err := b.folder.Tasks()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; make it with: ralph tasks init, which leaves the others as they are", err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +117,7 @@ func (b *backlog) read() (*tasks.List, error) {
 			problems = append(problems, p.String())
 		}
 		if err := list.CheckOnly(b.rules); err != nil {
-			problems = append(problems, err.Error())
+			problems = append(problems, " "+err.Error())
 		}
 	}
 	for i, p := range problems {
@@ -114,7 +140,11 @@ func (j *job) openTaskList() error {
 	if err != nil {
 		return invalid(err)
 	}
+	if err := b.killed(list); err != nil {
+		return invalid(err)
+	}
 	b.list = list
+	b.compare()
 	take := b.folder.Lock
 	if j.runner != nil { // a pid of another container means nothing here, and the workspace is ours alone
 		take = b.folder.TakeOver
@@ -156,4 +186,75 @@ func (b *backlog) marker(s tasks.Snapshot) tasks.Marker {
 		m.Commits = tasks.ByRalph
 	}
 	return m
+}
+
+// killed looks at what a loop left behind that was killed: what its last
+// iteration wrote was never judged. The marker is not believed; it can only make
+// this stricter.
+func (b *backlog) killed(list *tasks.List) error {
+	if b.job.runner != nil {
+		return nil // the workspace is new
+	}
+	data, err := b.folder.Marker()
+	if err != nil {
+		return nil
+	}
+	marked, err := tasks.DecodeMarker(data)
+	if err != nil || !marked.Snapshot.Known() || marked.PID == os.Getpid() {
+		return nil
+	}
+	var said []string
+	for _, p := range marked.Snapshot.Transitions(list) {
+		if p.Kind == tasks.Transition {
+			said = append(said, b.folder.Path(tasks.TasksName)+": "+p.Text)
+		}
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	return fmt.Errorf("a loop was killed here, and what its agent had written was never judged:\n%s\nput that right, or remove %s to take it as it is", strings.Join(said, "\n"), tasks.MarkerName)
+}
+
+// compare looks for stories that people have added to the base's list since the
+// branch began, and for reviews beyond the cap.
+func (b *backlog) compare() {
+	there := map[string]bool{}
+	most := 0
+	for _, s := range b.list.Stories {
+		there[s.ID] = true
+		if s.Status != tasks.Approved {
+			most = max(most, s.ReviewCount)
+		}
+	}
+	var others []string
+	for id := range b.asked {
+		if !there[id] {
+			others = append(others, oneLine(id))
+		}
+	}
+	if len(others) > 0 {
+		slices.Sort(others)
+		b.behind = true
+		n := fmt.Sprintf("The task list of the base has stories that the one of this branch has not: %s. They are not worked on; merge the base into the branch, or close its pull request.", listed(others))
+		b.job.note(n)
+		b.job.out.warn(n)
+	}
+	if b.rules.ReviewCap > 0 && most > b.rules.ReviewCap {
+		b.job.note(fmt.Sprintf("review-cap %d is below the %d reviews that a story has had already; %d is used.", b.rules.ReviewCap, most, most))
+		b.rules.ReviewCap = most
+	}
+}
+
+// ignoreMarker has git ignore the marker in this clone, as 'ralph tasks init' has
+// it in the project: an agent that commits everything would commit it.
+func (j *job) ignoreMarker(ctx context.Context) {
+	if j.backlog == nil || j.box != nil || repo.IsRepository(j.dir()) != nil {
+		return
+	}
+	const script = `git check-ignore -q "$1" && exit
+f=$(git rev-parse --git-path info/exclude) && mkdir -p "${f%/*}" && echo "/$1" >> "$f"`
+	_, _ = j.children.Run(ctx, proc.Command{
+		Argv: []string{"sh", "-c", script, "sh", tasks.MarkerName}, Dir: j.dir(), Env: append(j.guestEnv(nil), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"),
+		Limits: proc.Limits{Grace: killGrace, Time: gitLeast},
+	}) // when it cannot be ignored, it is left out of what we publish all the same
 }

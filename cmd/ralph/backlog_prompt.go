@@ -27,7 +27,13 @@ func (b *backlog) ask(ask ralph.Ask) (ralph.Prompt, error) {
 	case ask.Step.Done:
 		parts = append(parts, "Every story is done, but the checks below fail. Add a story that says what is missing, in the way of the others, and change nothing else. It is implemented and reviewed like them.")
 	case ask.Settled.Stuck && ask.Settled.Status == string(tasks.NeedsReview):
-		parts = append(parts, "The review before this one came to no verdict that counts. Decide: approve the story, or request changes.")
+		text := "The review before this one came to no verdict that counts. Decide: approve the story, or request changes."
+		if most := b.rules.ReviewCap; most > 0 && b.snapshot.Story.ReviewCount+1 >= most {
+			text = "The review before this one came to no verdict that counts. This story has no more reviews than this: approve it, and if something is left to say, begin reviewFeedback with " + tasks.CapMark + "."
+		}
+		parts = append(parts, text)
+	case ask.Rejection == ralph.RejectedStoriesLeft && ask.Claimed:
+		parts = append(parts, "The iteration before this one said that everything is done. It is not: the task list says what is left.")
 	case ask.Rejection == ralph.RejectedTurn && ask.Failure != nil:
 		parts = append(parts, fmt.Sprintf("The previous iteration ended early (%s). What it changed is still in place: look at it first, then continue.", ask.Failure.Kind))
 	}

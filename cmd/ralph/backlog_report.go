@@ -31,6 +31,14 @@ func (b *backlog) report() ralph.TaskList {
 	if (b.job.repo == nil || b.job.cfg.Commit == config.CommitAgent) && b.overclaimed() {
 		b.job.note(fmt.Sprintf("The last commit says of a story that it is done, which it is not. What counts lies in %s: commit that before anybody clones this.", b.folder.Path(tasks.TasksName)))
 	}
+	if now, err := b.folder.PRD(); b.prd != "" && (err != nil || now != b.prd) {
+		b.job.note(b.folder.Path(tasks.PRDName) + " changed during the run, though no iteration may change what is wanted: look at it.")
+	}
+	if b.job.cfg.Commit == config.CommitAgent && b.job.box == nil {
+		if open := nulls(b.job.gitText(1<<20, "status", "--porcelain", "-z")); len(open) > 0 {
+			b.job.note(fmt.Sprintf("The agent left changes that are not committed: %d files.", len(open)))
+		}
+	}
 	if now, err := b.folder.Prompt(); b.job.cfg.Prompt == "" && (err != nil || now != b.prompt) {
 		b.job.note(b.folder.Path(tasks.PromptName) + " changed during the run. It tells every iteration of the next one what to do: look at it.")
 	}

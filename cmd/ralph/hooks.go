@@ -63,14 +63,22 @@ func (s *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 	if err != nil {
 		return ralph.Turn{}, fmt.Errorf("state of the session: %w", err)
 	}
+	// The hook's count is the agent's to forge; this one is not.
+	turning, end := context.WithCancel(ctx)
+	defer end()
 	stops := 0
-	turn, err := s.cli.Run(ctx, p, func(e ralph.Event) {
+	turn, err := s.cli.Run(turning, p, func(e ralph.Event) {
 		if e.Kind == ralph.EventKept {
 			e.Text = keptBy(p.Iteration+stops, e.Text).String()
-			stops++
+			if stops++; limit > 0 && stops >= limit {
+				end()
+			}
 		}
 		emit(e)
 	})
+	if limit > 0 && stops >= limit && ctx.Err() == nil {
+		turn.Failure, turn.Kept = nil, limit-1
+	}
 	s.tools += turn.Tools
 	return turn, err
 }

@@ -115,7 +115,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 		{"agent", j.checkAgent},
 		{"branch", j.attachBranch},
 		{"task folder", func(context.Context) error { return j.openTaskDir() }},
-		{"task list", func(context.Context) error { return j.openTaskList() }},
+		{"task list", func(ctx context.Context) error { j.ignoreMarker(ctx); return j.openTaskList() }},
 		{"plan", func(context.Context) error { return j.checkPlan() }},
 		{"setup", j.runSetup},
 		{"guardrails on the untouched tree", j.runBaseline},

@@ -184,7 +184,8 @@ func (j *job) draft() bool {
 	case config.DraftNever:
 		return false
 	}
-	return j.report.Outcome != ralph.Completed || j.report.Tasks.AutoApproved() > 0 && !j.cfg.AcceptAtCap
+	return j.report.Outcome != ralph.Completed || j.report.Tasks.AutoApproved() > 0 && !j.cfg.AcceptAtCap ||
+		j.backlog != nil && (j.backlog.artifacts || j.backlog.behind)
 }
 
 // failed records a step of publishing that failed for good. Work that could

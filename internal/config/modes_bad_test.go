@@ -22,7 +22,7 @@ func TestBadModes(t *testing.T) {
 		{"run", pairs("isolation", "docker-sandbox", "agent-command", "claude --x"), "flag --isolation: a Docker Sandbox brings its own claude: leave flag --agent-command out"},
 		{"tasks", pairs("completion", "promise"), "flag --completion: in mode tasks the task list says when the work is done: leave it out"},
 		{"tasks", pairs("session", "resume"), "flag --session: in mode tasks every iteration has a fresh context, or a review would not be one: leave it out"},
-		{"tasks", pairs("skip-review", "true", "review-cap", "3"), "flag --review-cap: it has no effect: there are no reviews with --skip-review"},
+		{"tasks", pairs("skip-review", "true", "review-model", "opus"), "flag --review-model: it has no effect: there are no reviews with --skip-review"},
 		{"tasks", pairs("ralph-dir", "../x"), `flag --ralph-dir: "../x" is not allowed: it is outside the workspace: give a folder of the project`},
 		{"tasks", pairs("ralph-dir", "."), `flag --ralph-dir: "." is not allowed: it is the workspace itself: give a folder below it`},
 		{"tasks", pairs("ralph-dir", "file"), `flag --ralph-dir: "file" is not a folder`},

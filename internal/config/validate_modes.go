@@ -50,7 +50,7 @@ func (l *loader) validateTasks(values map[string]value) {
 			l.report(values["scm-tasks"].where, "in mode tasks the agent commits, or ralph does with %s: leave them out", l.option("commit", string(CommitEach)))
 		}
 		if l.c.SkipReview {
-			l.idle(values, "it has no effect: there are no reviews with "+l.option("skip-review", "true"), "review-cap", "review-cap-policy", "review-agent", "review-model")
+			l.idle(values, "it has no effect: there are no reviews with "+l.option("skip-review", "true"), "review-agent", "review-model")
 		}
 		return
 	}

@@ -14,6 +14,9 @@ type Backlog interface {
 	// complete, and the workspace's last snapshot is of now. An error ends the run
 	// as that of Begin does.
 	Settle(it Iteration) (Settlement, error)
+	// Again puts every story back to how Begin kept it: the turn failed, and is
+	// tried again.
+	Again() error
 }
 
 // Step is what an iteration on a Backlog is for.
@@ -160,4 +163,11 @@ func (s Settlement) rejection() Rejection {
 		return RejectedTransition
 	}
 	return RejectedStoriesLeft
+}
+
+func storiesLeft(n int) string {
+	if n == 1 {
+		return "1 story is"
+	}
+	return fmt.Sprintf("%d stories are", n)
 }

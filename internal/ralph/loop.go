@@ -26,6 +26,7 @@ type Ask struct {
 	Step     Step
 	Settled  Settlement
 	Verdicts []Verdict
+	Claimed  bool // the previous iteration said that everything is done
 }
 
 // Loop asks an agent again and again until the work is done or a limit is
@@ -260,6 +261,9 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	}
 	stopped := r.stopped() // perhaps before every guardrail had its say
 	it.Rejection = r.judge(it, ok, delivered, stopped)
+	if it.Marker && it.Rejection == RejectedStoriesLeft { // 003-11
+		r.emit(Event{Kind: EventWarning, Iteration: n, Text: fmt.Sprintf("The agent says that everything is done, and the task list does not: %s left.", storiesLeft(it.Settled.Left))})
+	}
 	switch {
 	case end != nil:
 	case stopped:

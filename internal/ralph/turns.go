@@ -64,6 +64,11 @@ func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *en
 		if end, over := r.over(ctx, bounded); over {
 			return detector, &end
 		}
+		if r.Backlog != nil {
+			if err := r.Backlog.Again(); err != nil {
+				return detector, refused(err)
+			}
+		}
 	}
 }
 
@@ -83,7 +88,7 @@ func (r *run) build(it *Iteration) (Prompt, error) {
 		last := r.report.Iterations[n-1]
 		ask.Failed, ask.Rejection, ask.Failure = failed(last.Verdicts), last.Rejection, last.Last().Failure
 		ask.Undelivered = last.Delivery.Error
-		ask.Settled, ask.Verdicts = last.Settled, last.Verdicts
+		ask.Settled, ask.Verdicts, ask.Claimed = last.Settled, last.Verdicts, last.Marker
 	} else {
 		ask.Failed, ask.Untouched = failed(r.baseline), true
 	}

@@ -73,7 +73,7 @@ func storyCount(t ralph.TaskList) string {
 		}
 	}
 	are := "are"
-	if done == 1 {
+	if done == 1 || len(t.Stories) == 1 {
 		are = "is"
 	}
 	text := fmt.Sprintf("%d of %s %s done", done, stories(len(t.Stories)), are)

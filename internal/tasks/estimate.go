@@ -36,6 +36,10 @@ func (l *List) Estimate(r Rules) Estimate {
 		}
 	}
 	e.Likely = e.Stories * e.Each
+	if most := e.Most; r.ReviewCap > 0 && !r.SkipReview && most < e.Likely {
+		e.Likely = most
+		e.Each = (most + e.Stories - 1) / max(1, e.Stories)
+	}
 	if r.ReviewCap == 0 && !r.SkipReview {
 		e.Most = 0
 	}

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -32,9 +33,9 @@ func (v Values) value(name string) (string, bool) {
 	case "MODE":
 		return string(v.Snapshot.Mode), true
 	case "STORY_ID":
-		return visible(v.Snapshot.Story.ID), true
+		return cmp.Or(visible(v.Snapshot.Story.ID), "none"), true
 	case "STORY_TITLE":
-		return visible(v.Snapshot.Story.Title), true
+		return cmp.Or(visible(v.Snapshot.Story.Title), "every story is done"), true
 	case "REVIEW_CAP":
 		return limit(v.Snapshot.Rules.ReviewCap), true
 	case "SKIP_REVIEW":

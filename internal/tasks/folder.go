@@ -111,7 +111,7 @@ func (f *Folder) read(name string, most int) ([]byte, error) {
 func (f *Folder) readIn(dir *os.Root, name, shown string, most int) ([]byte, error) {
 	before, err := dir.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is missing: %w", shown, fs.ErrNotExist)
+		return nil, &missing{shown}
 	} else if err != nil {
 		return nil, fmt.Errorf("read %s: %w", shown, reason(err))
 	}
@@ -146,7 +146,11 @@ func (f *Folder) enter() (*os.Root, error) {
 	for part := range ancestors(f.dir) {
 		info, err := f.project.Lstat(part)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("folder %s is missing; make it with: ralph tasks init", f.dir)
+			how := "ralph tasks init"
+			if f.dir != DefaultDir {
+				how += " --ralph-dir " + f.dir
+			}
+			return nil, fmt.Errorf("folder %s is missing; make it with: %s", f.dir, how)
 		} else if err != nil {
 			return nil, fmt.Errorf("folder %s: %w", f.dir, reason(err))
 		}
@@ -289,4 +293,22 @@ func slug(s string) string {
 		return '-'
 	}, cut(s, 100))
 	return strings.Trim(clean, "-.")
+}
+
+// missing says that a file of the folder is not there; it is an fs.ErrNotExist.
+type missing struct{ shown string }
+
+func (m *missing) Error() string { return m.shown + " is missing" }
+
+func (m *missing) Is(target error) bool { return target == fs.ErrNotExist }
+
+// Marker is what .ralph-active says now; an fs.ErrNotExist when there is none.
+func (f *Folder) Marker() ([]byte, error) {
+	return f.readIn(f.project, MarkerName, MarkerName, maxMarker)
+}
+
+// PRD is prd.md as it is.
+func (f *Folder) PRD() (string, error) {
+	data, err := f.read(PRDName, maxText)
+	return string(data), err
 }

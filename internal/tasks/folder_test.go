@@ -156,7 +156,7 @@ func TestPlantedTasks(t *testing.T) {
 		plant func(project, path string) error
 		want  string
 	}{
-		{"missing", func(_, path string) error { return os.Remove(path) }, "ralph/tasks.json is missing: file does not exist"},
+		{"missing", func(_, path string) error { return os.Remove(path) }, "ralph/tasks.json is missing"},
 		{"a link elsewhere", func(project, path string) error {
 			return errors.Join(os.Remove(path), os.Symlink(filepath.Join(project, "..", "secret"), path))
 		}, "ralph/tasks.json is a symbolic link: it has to be a file of its own"},

@@ -124,11 +124,21 @@ func (t *transitions) choose() int {
 func (t *transitions) legal(now, was *Story) bool {
 	switch t.Mode {
 	case Implement:
-		return was.Status == Open && now.Status == NeedsReview
+		return was.Status == Open && now.Status == NeedsReview && t.free(was)
 	case ReviewFix:
 		return was.Status == ChangesRequested && now.Status == NeedsReview
 	}
 	return t.verdict(now, was) == ""
+}
+
+// free says that a story depended on nothing unfinished.
+func (t *transitions) free(was *Story) bool {
+	for _, id := range was.DependsOn {
+		if other, known := t.before(id); known && !other.done(t.Rules) {
+			return false
+		}
+	}
+	return true
 }
 
 // fresh is a story that was not there before: it starts at the beginning.
