@@ -85,7 +85,7 @@ func TestTasksCycle(t *testing.T) {
 		bash("echo 'mul() { echo $(($1 * $2)); }' >>calc.sh && "+edit("fix: [US-001] - address review feedback", "reviewStatus", `"needs_review"`, "reviewFeedback", `""`)),
 		answer{Text: "Mended."},
 		bash(edit("review: [US-001] - approved", "reviewStatus", `"approved"`, "reviewCount", "2", "passes", "true")),
-		answer{Text: "<promise>COMPLETE</promise>"},
+		answer{Text: "<verdict>approved</verdict> <promise>COMPLETE</promise>"},
 	))
 	log, code := tasksRun(t, repo, m)
 	if code != 0 || !strings.Contains(log, "Completed in 4 iterations") {
@@ -155,7 +155,7 @@ func TestTasksCapAndDeletion(t *testing.T) {
 		bash("echo x >>calc.sh && "+edit("feat: [US-001] - Add mul", "reviewStatus", `"needs_review"`, "notes", `"mul is there"`)),
 		answer{Text: "Done."},
 		bash(edit("review: [US-001] - approved", "reviewStatus", `"approved"`, "reviewCount", "1", "passes", "true", "reviewFeedback", `"[AUTO-APPROVED AT CAP] it is slow"`)),
-		answer{Text: "<promise>COMPLETE</promise>"},
+		answer{Text: "<verdict>approved</verdict> <promise>COMPLETE</promise>"},
 	))
 	log, code := tasksRun(t, repo, m, "--review-cap", "1")
 	if code != 0 || !strings.Contains(strings.ToLower(log), "auto-approved") {

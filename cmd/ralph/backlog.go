@@ -37,6 +37,7 @@ type backlog struct {
 	left      map[string]string // what changed while a story's review was withdrawn
 	behind    bool              // the base's list has stories that this one has not
 	artifacts bool              // an approval counts though files changed meanwhile
+	since     string            // HEAD before what unseen names
 	unseen    string            // what was changed after the last story was approved; empty: nothing
 	green     map[string]bool   // guardrails that have passed once
 }
@@ -81,6 +82,9 @@ func (b *backlog) Begin(iteration, _ int) (ralph.Step, error) {
 		b.worked[id]++
 		if _, known := b.began[id]; !known && b.step.Mode != string(tasks.Review) {
 			b.began[id] = b.head
+			if b.unseen != "" { // it has to account for that
+				b.began[id] = b.since
+			}
 		}
 	}
 	return b.step, nil

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/tasks"
@@ -25,6 +24,9 @@ func (b *backlog) freshEyes() (said []string, _ error) {
 		return nil, nil
 	}
 	if over {
+		if b.unseen == "" {
+			b.since = b.head
+		}
 		b.unseen = files
 		return nil, nil
 	}
@@ -128,8 +130,9 @@ func (b *backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlemen
 			more, err = b.withdraw("", fmt.Sprintf("The review that approved story %s failed (%s): it does not count, and the story is to be reviewed again.", oneLine(b.step.Story), failure.Kind))
 		case len(red) > 0:
 			more, err = b.withdraw(strings.Join(red, ", "), "")
-		case verdict(it.Last().FinalText) == "changes requested":
-			more, err = b.withdraw("", fmt.Sprintf("The list says that story %s is approved, and the reviewer said that it is not. It is to be reviewed again.", oneLine(b.step.Story)))
+		case !approves(it.Last().FinalText):
+			more, err = b.withdraw("", fmt.Sprintf("The list says that story %s is approved, and the last message of the reviewer does not: it has to end with %s. It is to be reviewed again.",
+				oneLine(b.step.Story), approval))
 		}
 		if said = append(said, more...); err != nil {
 			return ralph.Settlement{}, err
@@ -164,24 +167,28 @@ func (b *backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlemen
 	return s, nil
 }
 
-// verdict is the reviewer's decision in its own words, where it said one as it
-// was told: nothing that runs beside it can forge those.
-func verdict(words string) string {
-	i := strings.LastIndex(words, openVerdict)
-	if i < 0 {
-		return ""
+// approves says that a reviewer's last message is an approval in its own words:
+// every verdict in it is one. What runs beside it, such as the tests it starts,
+// can write into the list.
+func approves(words string) bool {
+	found := 0
+	for rest := words; ; found++ {
+		i := strings.Index(rest, openVerdict)
+		if i < 0 {
+			return found > 0
+		}
+		rest = rest[i+len(openVerdict):]
+		end := strings.Index(rest, closeVerdict)
+		if end < 0 || !strings.EqualFold(strings.TrimSpace(rest[:end]), "approved") {
+			return false
+		}
 	}
-	words = words[i+len(openVerdict):]
-	end := strings.Index(words, closeVerdict)
-	if end < 0 {
-		return ""
-	}
-	return strings.ToLower(strings.Join(strings.FieldsFunc(words[:end], func(r rune) bool { return r == '_' || r == '-' || unicode.IsSpace(r) }), " "))
 }
 
 const (
 	openVerdict  = "<verdict>"
 	closeVerdict = "</verdict>"
+	approval     = openVerdict + "approved" + closeVerdict
 )
 
 // broke names the guardrails that fail and have passed before.

@@ -71,11 +71,17 @@ func (b *backlog) material(ask ralph.Ask) string {
 	for _, c := range s.AcceptanceCriteria {
 		fmt.Fprintf(&m, "- %s\n", strings.Join(strings.Fields(c), " "))
 	}
-	if was, known := b.asked[s.ID]; known && !slices.Equal(was.AcceptanceCriteria, s.AcceptanceCriteria) {
-		m.WriteString("\nThese are not the criteria that were asked for; they were changed since. Judge by what was asked for, unless the change is right:\n\n")
+	if was, known := b.asked[s.ID]; known && !same(was, s) {
+		fmt.Fprintf(&m, "\nThat is not what was asked for; it was changed since. Judge by what was asked for, unless the change is right:\n\n%s\n", strings.Join(strings.Fields(was.Title), " "))
+		if text := strings.TrimSpace(was.Description); text != "" {
+			fmt.Fprintf(&m, "\n> %s\n\n", strings.ReplaceAll(text, "\n", "\n> "))
+		}
 		for _, c := range was.AcceptanceCriteria {
 			fmt.Fprintf(&m, "- %s\n", strings.Join(strings.Fields(c), " "))
 		}
+	}
+	if prd, err := b.folder.PRD(); b.prd != "" && (err != nil || prd != b.prd) {
+		fmt.Fprintf(&m, "\n%s was changed since this run began, which no iteration may do: see git for what it said.\n", b.folder.Path(tasks.PRDName))
 	}
 	if len(ask.Verdicts) > 0 {
 		m.WriteString("\nThe checks after the last change, which you judge and do not mend:\n\n")
@@ -89,7 +95,7 @@ func (b *backlog) material(ask ralph.Ask) string {
 	}
 	m.WriteString("\n" + b.changes(s.ID))
 	m.WriteString("\nWrite your decision into the task list as described above, and end your last message with it, too: " +
-		openVerdict + "approved" + closeVerdict + " or " + openVerdict + "changes requested" + closeVerdict + ".\n")
+		approval + " or " + openVerdict + "changes requested" + closeVerdict + ". An approval without these words does not count, nor does one with both.\n")
 	return m.String()
 }
 
@@ -100,7 +106,7 @@ func (b *backlog) changes(id string) string {
 	from := b.began[id]
 	if from == "" {
 		if named := b.commits(id); len(named) > 0 {
-			from = b.job.gitText(200, "rev-parse", "--verify", "--quiet", named[0]+"^")
+			from = b.job.gitText(200, "rev-parse", "--verify", "--quiet", b.first(named[0])+"^")
 		}
 	}
 	from = strings.TrimSpace(from)
@@ -126,6 +132,36 @@ func (b *backlog) changes(id string) string {
 		fmt.Fprintf(&out, "\nFiles that git does not know yet: %s\n", listed(files))
 	}
 	return out.String()
+}
+
+// first is the oldest of the agent's own commits right below one of ours: they
+// belong to the same iteration, whatever they call themselves. Where we do not
+// commit, a commit stands for itself.
+func (b *backlog) first(commit string) string {
+	if b.job.repo == nil {
+		return commit
+	}
+	const format = "%h %(trailers:key=Ralph-Run,valueonly,separator=%x2C)%x00"
+	base := b.job.start.BaseSHA
+	for _, name := range []string{"refs/remotes/origin/" + b.job.start.Base, "refs/heads/" + b.job.start.Base} {
+		if at := strings.TrimSpace(b.job.gitText(200, "rev-parse", "--verify", "--quiet", name)); at != "" {
+			base = at
+		}
+	}
+	below := nulls(b.job.gitText(1<<16, "log", "-n", strconv.Itoa(maxCommits), "--first-parent", "--format="+format, base+".."+commit+"^"))
+	for _, line := range below {
+		hash, run, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if hash == "" || strings.TrimSpace(run) != "" {
+			break
+		}
+		commit = hash
+	}
+	return commit
+}
+
+// same says that a story asks for what it asked for.
+func same(a, b tasks.Story) bool {
+	return a.Title == b.Title && a.Description == b.Description && slices.Equal(a.AcceptanceCriteria, b.AcceptanceCriteria)
 }
 
 // without leaves out of a diff what every iteration writes.

@@ -24,7 +24,7 @@ func (b *backlog) report() ralph.TaskList {
 	}
 	var other []string
 	for _, s := range b.list.Stories {
-		if was, known := b.asked[s.ID]; known && !slices.Equal(was.AcceptanceCriteria, s.AcceptanceCriteria) {
+		if was, known := b.asked[s.ID]; known && !same(was, s) {
 			other = append(other, oneLine(s.ID))
 		}
 	}
@@ -43,7 +43,7 @@ func (b *backlog) report() ralph.TaskList {
 		b.job.note(b.folder.Path(tasks.PromptName) + " changed during the run. It tells every iteration of the next one what to do: look at it.")
 	}
 	if len(other) > 0 {
-		b.job.note("The agent changed the acceptance criteria of " + listed(other) + ": compare them with what was asked for.")
+		b.job.note("The agent changed what is asked for in " + listed(other) + ": compare it with what you wrote.")
 	}
 	return t
 }

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 )
 
 // storyMain is a command of the scripts: what an agent does to a task list.
+//
+// An agent that prints plain text says its verdict by it, too.
 //
 //	story FILE ID get FIELD | FILE ID delete | FILE add JSON | FILE ID FIELD JSON …
 func storyMain() {
@@ -53,6 +56,9 @@ func story(args []string) error {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			stories[i].(map[string]any)[args[0]] = value
+			if args[0] == "reviewStatus" && (value == "approved" || value == "changes_requested") {
+				fmt.Printf("<verdict>%s</verdict>\n", strings.ReplaceAll(value.(string), "_", " ")) // as a reviewer would say it
+			}
 		}
 	}
 	list["userStories"] = stories

@@ -105,6 +105,11 @@ func (l *loader) distrust(values, defaults map[string]value) {
 	if v := values["isolation"]; v.from == fromFile && level(v) >= 0 && level(v) < usual {
 		l.report(v.where, "a file can only make it stricter than %s; %s", defaults["isolation"].text, cure)
 	}
+	for name, loose := range map[string]string{"skip-review": "true", "review-cap-policy": "accept"} {
+		if v := values[name]; v.from == fromFile && strings.EqualFold(strings.TrimSpace(v.text), loose) {
+			l.report(v.where, "a file cannot loosen the reviews where there are walls; %s", cure)
+		}
+	}
 	if v, ok := values["pass-env"]; ok && v.from == fromFile {
 		l.report(v.where, "it cannot be set in a file where there are walls; %s", cure)
 	}
