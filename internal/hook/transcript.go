@@ -64,8 +64,9 @@ type block struct {
 // CLI's own last_assistant_message: the transcript is written behind the CLI's
 // back, and the final message must not be missed. 004-12
 //
-// Before a promise is called a bypass, the transcript gets a moment to hold the
-// message that made it: what was called before stands before it.
+// Before a promise is called missing or a bypass, the transcript gets a moment to
+// hold the last message: what the CLI hands over is only its last block, and what
+// was called stands before it.
 func (s *Session) look(in Input) (reading, error) {
 	read, err := s.transcript(in.TranscriptPath)
 	if in.LastAssistantMessage == "" {
@@ -75,8 +76,8 @@ func (s *Session) look(in Input) (reading, error) {
 	d.Write("last", in.LastAssistantMessage)
 	promised := d.Found()
 	for range catchUps {
-		if err != nil || !promised || s.ToolCallsThisRun+read.calls >= s.MinToolCalls ||
-			strings.Contains(read.last, strings.TrimSpace(in.LastAssistantMessage)) {
+		worked := s.ToolCallsThisRun+read.calls >= s.MinToolCalls
+		if err != nil || (promised || read.found) && worked || strings.Contains(read.last, strings.TrimSpace(in.LastAssistantMessage)) {
 			break
 		}
 		time.Sleep(catchUp)
@@ -97,9 +98,12 @@ func (s *Session) transcript(path string) (reading, error) {
 		return keep, err
 	}
 	defer f.Close()
-	from, worked := s.Read, s.Began
-	if info.Size() < from { // begun anew: what was counted before is told by its time
+	from, worked, said := s.Read, s.Began, s.Said
+	switch {
+	case info.Size() < from: // begun anew: what was counted before is told by its time
 		from, worked = 0, s.Said
+	case from > 0 && s.Status != PromiseRejected:
+		said = time.Time{} // what was not there yet was not searched, however old it is
 	}
 	partial := info.Size()-from > tailBytes
 	if partial {
@@ -114,7 +118,7 @@ func (s *Session) transcript(path string) (reading, error) {
 	if partial {
 		tail = tail[bytes.IndexByte(tail, '\n')+1:]
 	}
-	r, whole := scan(tail, s.PromiseToken, worked, s.Said)
+	r, whole := scan(tail, s.PromiseToken, worked, said)
 	r.partial = r.partial || partial && !whole
 	r.counted = !r.partial
 	// A last line without its end may still be in the writing.
