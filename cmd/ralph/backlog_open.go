@@ -145,6 +145,7 @@ func (j *job) openTaskList() error {
 	}
 	b.list = list
 	b.compare()
+	b.advise()
 	take := b.folder.Lock
 	if j.runner != nil { // a pid of another container means nothing here, and the workspace is ours alone
 		take = b.folder.TakeOver
@@ -213,6 +214,23 @@ func (b *backlog) killed(list *tasks.List) error {
 		return nil
 	}
 	return fmt.Errorf("a loop was killed here, and what its agent had written was never judged:\n%s\nput that right, or remove %s to take it as it is", strings.Join(said, "\n"), tasks.MarkerName)
+}
+
+// advise says what is accepted although it is not right.
+func (b *backlog) advise() {
+	for _, p := range tasks.Lint(b.list.Bytes()) {
+		if p.Kind == tasks.Unfinished {
+			n := b.folder.Path(tasks.TasksName) + ":" + p.String()
+			b.job.note(n)
+			b.job.out.warn(n)
+		}
+	}
+	if b.job.publishes() || b.branch == "" || b.job.box != nil {
+		return
+	}
+	if at := strings.TrimSpace(b.job.gitText(300, "symbolic-ref", "--quiet", "--short", "HEAD")); at != "" && at != b.branch {
+		b.job.out.say(fmt.Sprintf("The agent commits on %s; branchName of the task list is %s.", oneLine(at), oneLine(b.branch)))
+	}
 }
 
 // compare looks for stories that people have added to the base's list since the

@@ -45,16 +45,25 @@ func (j *job) openBox(ctx context.Context) error {
 	case forced || ctx.Err() != nil:
 		return invalid(fmt.Errorf("isolation: docker-sandbox: %w", err))
 	default:
-		n := fmt.Sprintf("The agent runs directly on this machine, without walls: %v", err)
+		n := "The agent runs directly on this machine, without walls."
+		if !errors.Is(err, errNoBox) {
+			n = fmt.Sprintf("The agent runs directly on this machine, without walls: %v", err)
+		}
 		j.note(n)
 		j.out.say(n)
 	}
 	return nil
 }
 
+// errNoBox says that nobody would look for a Docker Sandbox.
+var errNoBox = errors.New("a Docker Sandbox brings its own claude, and another agent is asked for")
+
 func (j *job) tryBox(ctx context.Context) error {
-	if j.cfg.Agent != "claude" || len(j.cfg.AgentCommand) > 0 || j.cfg.ReviewAgent != "" && j.cfg.ReviewAgent != "claude" {
-		return errors.New("a Docker Sandbox brings its own claude, and another agent is asked for")
+	switch {
+	case j.cfg.Agent != "claude", len(j.cfg.AgentCommand) > 0, j.cfg.ReviewAgent != "" && j.cfg.ReviewAgent != "claude":
+		return errNoBox
+	case j.cfg.Commit == config.CommitEach, j.cfg.Commit == config.CommitAtEnd, j.cfg.StallLimit > 0, j.cfg.MinToolCalls > 0:
+		return errors.New("what happens in a Docker Sandbox is not looked at from here, and commit, stall-limit or min-tool-calls ask for it")
 	}
 	box, err := dockersandbox.New(dockersandbox.Options{
 		Process: j.children, Project: j.workspace, Home: j.app.getenv("HOME"), Env: j.guestEnv(nil), Say: j.out.say,

@@ -41,6 +41,10 @@ stop --session FILE answers for the session loop whose state is in FILE. Without
 
 // Run answers one event.
 func (c *hookCmd) Run(a *app) error {
+	if slices.Contains(c.Words, "--help") || slices.Contains(c.Words, "-h") {
+		_, err := fmt.Fprintln(a.stdout, c.Help())
+		return err
+	}
 	debug.SetGCPercent(400) // a short life, and what is read in it is bounded
 	answer := a.hook(c.Words)
 	for _, w := range answer.Warnings {

@@ -70,14 +70,14 @@ func (s *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 	turn, err := s.cli.Run(turning, p, func(e ralph.Event) {
 		if e.Kind == ralph.EventKept {
 			e.Text = keptBy(p.Iteration+stops, e.Text).String()
-			if stops++; limit > 0 && stops >= limit {
+			if stops++; limit > 0 && stops >= limit || j.halted() { // what was running has finished
 				end()
 			}
 		}
 		emit(e)
 	})
-	if limit > 0 && stops >= limit && ctx.Err() == nil {
-		turn.Failure, turn.Kept = nil, limit-1
+	if turning.Err() != nil && ctx.Err() == nil {
+		turn.Failure, turn.Kept = nil, stops-1
 	}
 	s.tools += turn.Tools
 	return turn, err

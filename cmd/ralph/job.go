@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
@@ -163,10 +164,14 @@ func (j *job) refuse(ctx, bounded context.Context, name string, err error) {
 		j.report.Outcome = s.outcome
 	}
 	// A desk reads the reason at the end; only several at once need a list.
-	if problems := lines(err); j.runner != nil || len(problems) > 1 {
+	problems := lines(err)
+	if j.runner != nil || len(problems) > 1 {
 		for _, line := range problems {
 			j.out.warn(line)
 		}
+	}
+	if j.runner == nil && len(problems) > 1 && j.report.Reason == err.Error() {
+		j.report.Reason = fmt.Sprintf("%s (and %d more, named above)", problems[0], len(problems)-1)
 	}
 }
 

@@ -44,6 +44,9 @@ func (c *tasksArchiveCmd) Run(a *app, done *exit) error {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "archived to %s\n", c.shown(archived.Path))
+	if archived.Figures.Done < archived.Figures.Stories {
+		fmt.Fprintln(a.stderr, "ralph: the list was not finished; to go on with it, move it back")
+	}
 	for _, line := range archived.Figures.Lines() {
 		fmt.Fprintln(a.stdout, line)
 	}

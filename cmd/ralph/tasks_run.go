@@ -27,7 +27,7 @@ tasks init' makes the folder, 'ralph tasks check' checks the list.
 The agent commits, on the branch that is checked out; with --commit each-iteration ralph does, on branchName of
 the list. A run that is started again goes on where the list stands.
 
-Exit code: 0 every story is done; 1 a limit was reached, or reviews decided nothing; 2 the list, a flag or the
+Exit code: 0 every story is done; 1 a limit was reached, or no review came to a verdict that counts; 2 the list, a flag or the
 agent is wrong, or another loop runs; 4 the agent failed; 5 a commit failed; 130 ended by a signal or 'ralph cancel'.`
 }
 

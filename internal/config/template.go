@@ -30,7 +30,11 @@ func (l *loader) validateTask(values map[string]value) {
 	case l.mode == ModeTasks:
 		// prompt.md is the folder's.
 	default:
-		l.report("prompt", "there is nothing to do: give the task as prompt or as prompt-file")
+		how := "prompt or as prompt-file"
+		if l.mode == ModeSession && l.o.Desk {
+			how = "a word: ralph session \"Make the tests pass\", or with --prompt-file"
+		}
+		l.report("prompt", "there is nothing to do: give the task as %s", how)
 	}
 	l.checkMarker(values)
 }

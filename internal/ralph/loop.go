@@ -269,7 +269,7 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	case stopped:
 		end = &ending{Interrupted, stopReason}
 	case it.Rejection == NotRejected:
-		end = &ending{Completed, completedReason(n)}
+		end = &ending{Completed, completedReason(n + it.Kept)}
 	case ctx.Err() != nil:
 		end = &ending{Interrupted, "the run was cancelled"}
 	case bounded.Err() != nil:

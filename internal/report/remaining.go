@@ -63,7 +63,7 @@ func remaining(r ralph.Report, limit bounds, w wording) []string {
 	case ralph.RejectedTransition:
 		lines = append(lines, "The last iteration changed the task list as it may not; it was put back.")
 	case ralph.RejectedStuck:
-		lines = append(lines, "The last review decided nothing.")
+		lines = append(lines, "The last review came to no verdict that counts.")
 	case ralph.RejectedNoMarker:
 		if r.Mode == modeSupervise {
 			lines = append(lines, "The task is not marked as done.")

@@ -64,7 +64,7 @@ func result(it ralph.Iteration) (icon, text, detail string) {
 	case ralph.RejectedTransition:
 		return "⚠️", "changes put back", ""
 	case ralph.RejectedStuck:
-		return "⚠️", "reviewed nothing", ""
+		return "⚠️", "no verdict that counts", ""
 	case ralph.RejectedStoriesLeft:
 		return "▫️", stories(it.Settled.Left) + " left", ""
 	case ralph.RejectedNoMarker:

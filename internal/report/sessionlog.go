@@ -116,7 +116,7 @@ func sessionStatus(it ralph.Iteration) string {
 	case ralph.RejectedTransition:
 		return "success (changes to the task list were put back)"
 	case ralph.RejectedStuck:
-		return "success (the review decided nothing)"
+		return "success (the review came to no verdict that counts)"
 	case ralph.RejectedStoriesLeft:
 		return "success (" + stories(it.Settled.Left) + " left)"
 	case ralph.RejectedNoWork:

@@ -146,7 +146,7 @@ func TestStepsInTheLogs(t *testing.T) {
 	}
 	for rejection, want := range map[ralph.Rejection][2]string{
 		ralph.RejectedTransition:  {"No completion: the task list was changed as the step does not allow", "success (changes to the task list were put back)"},
-		ralph.RejectedStuck:       {"No completion: the review decided nothing", "success (the review decided nothing)"},
+		ralph.RejectedStuck:       {"No completion: the review came to no verdict that counts", "success (the review came to no verdict that counts)"},
 		ralph.RejectedStoriesLeft: {"No completion: 1 story left", "success (1 story left)"},
 		ralph.NotRejected:         {"Completion detected: every story is done", "success (complete)"},
 	} {
@@ -167,7 +167,7 @@ func TestStepsInTheLogs(t *testing.T) {
 	}
 	stuck := tasksRun()
 	stuck.Iterations[5].Rejection = ralph.RejectedStuck
-	if s := report.Summary(stuck); !strings.Contains(s, "- The last review decided nothing.") || !strings.Contains(s, "reviewed\u00a0nothing") {
+	if s := report.Summary(stuck); !strings.Contains(s, "- The last review came to no verdict that counts.") || !strings.Contains(s, "no\u00a0verdict\u00a0that\u00a0counts") {
 		t.Errorf("Summary(stuck):\n%s", s)
 	}
 	stuck.Iterations[5].Rejection = ralph.RejectedTransition

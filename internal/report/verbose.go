@@ -166,7 +166,7 @@ func (v Verbose) completion(it ralph.Iteration) string {
 	case ralph.RejectedTransition:
 		return "No completion: the task list was changed as the step does not allow"
 	case ralph.RejectedStuck:
-		return "No completion: the review decided nothing"
+		return "No completion: the review came to no verdict that counts"
 	case ralph.RejectedStoriesLeft:
 		return "No completion: " + stories(it.Settled.Left) + " left"
 	case ralph.RejectedNoMarker:

@@ -41,7 +41,7 @@ func (s Snapshot) Setup(l *List) Repaired {
 	}
 	for _, name := range fields {
 		r.Problems = append(r.Problems, Problem{Kind: Transition, index: -1,
-			Text: fmt.Sprintf("%s belongs to the people who set the list up: an iteration cannot change it.", name)})
+			Text: fmt.Sprintf("%s is for the people who set the list up: an iteration cannot change it.", name)})
 	}
 	return r
 }

@@ -39,7 +39,7 @@ func TestSetup(t *testing.T) {
 			if r.Changed != (tc.want != "") || r.List.BranchName != was.BranchName || !slices.Equal(r.List.VerifyCommands, was.VerifyCommands) {
 				t.Errorf("Setup() = changed %v, branch %q, checks %q", r.Changed, r.List.BranchName, r.List.VerifyCommands)
 			}
-			if tc.want != "" && (len(r.Problems) != 1 || !strings.HasPrefix(r.Problems[0].Text, tc.want+" belongs to the people")) {
+			if tc.want != "" && (len(r.Problems) != 1 || !strings.HasPrefix(r.Problems[0].Text, tc.want+" is for the people")) {
 				t.Errorf("Setup() says %v, want that of %s", r.Problems, tc.want)
 			}
 			if _, problems := tasks.Take(was, rules).Verify(r.List.Bytes()); len(problems) > 0 {
