@@ -55,7 +55,7 @@ func (s *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 		limit = most - p.Iteration + 1
 	}
 	state := newSession(j.cfg, limit)
-	state.ToolCallsThisRun = s.tools
+	state.ToolCallsThisRun, state.Said = s.tools, state.Began // a promise of an earlier process is not remembered
 	data, err := state.Encode()
 	if err == nil {
 		err = j.giveGuest(j.sessionState(), data)
@@ -105,6 +105,10 @@ func lastStop(it ralph.Iteration) hook.Entry {
 		e.Promise, e.Why, e.Status = "rejected", "bypass: no tool calls or work", hook.PromiseRejected
 	case ralph.RejectedTurn:
 		e.Why = "the agent failed"
+	case ralph.RejectedStopped:
+		if e.Why = "the run was asked to stop"; it.Marker {
+			e.Promise = "found"
+		}
 	case ralph.RejectedGuardrails:
 		e.Why = "guardrails failed"
 		if it.Marker {
