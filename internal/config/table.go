@@ -45,7 +45,7 @@ func table() []row {
 func taskRows() []row {
 	return []row{
 		{Input{Name: "prompt", Short: 'p', Kind: Text, Max: maxPrompt, Placeholder: "TEXT",
-			Help: "The task, as text. Give this or `prompt-file`."},
+			Help: "The task, as text. Give this or `prompt-file`; in mode `tasks` neither is needed, and either stands instead of prompt.md."},
 			func(l *loader, v value) { l.c.Prompt = l.prompt(v) }},
 		{Input{Name: "prompt-file", Short: 'f', Kind: Path, Placeholder: "FILE",
 			Help: "A file with the task, relative to the workspace; UTF-8, at most 16 MiB."},
