@@ -68,6 +68,7 @@ type block struct {
 // hold the last message: what the CLI hands over is only its last block, and what
 // was called stands before it.
 func (s *Session) look(in Input) (reading, error) {
+	seen := size(in.TranscriptPath)
 	read, err := s.transcript(in.TranscriptPath)
 	if in.LastAssistantMessage == "" {
 		return read, err
@@ -81,11 +82,23 @@ func (s *Session) look(in Input) (reading, error) {
 			break
 		}
 		time.Sleep(catchUp)
-		read, err = s.transcript(in.TranscriptPath)
+		if now := size(in.TranscriptPath); now != seen {
+			seen = now
+			read, err = s.transcript(in.TranscriptPath)
+		}
 	}
 	read.found = read.found || promised
 	read.last = in.LastAssistantMessage
 	return read, err
+}
+
+// size is that of a file, in bytes; -1 when there is none.
+func size(path string) int64 {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return -1
+	}
+	return info.Size()
 }
 
 func (s *Session) transcript(path string) (reading, error) {
