@@ -47,6 +47,8 @@ type sessions struct {
 	tools int // called in earlier turns
 }
 
+const maxHookTask = 256 << 10 // bytes of the task in the hook's state
+
 // Run hands the hook what is left of the loop, and asks.
 func (s *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
 	j := s.job
@@ -55,6 +57,9 @@ func (s *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 		limit = most - p.Iteration + 1
 	}
 	state := newSession(j.cfg, limit)
+	if len(state.TaskPrompt) > maxHookTask { // the loop has all of it; a continuation repeats its beginning
+		state.TaskPrompt = strings.ToValidUTF8(state.TaskPrompt[:maxHookTask], "") + "…"
+	}
 	state.ToolCallsThisRun, state.Said = s.tools, state.Began // a promise of an earlier process is not remembered
 	data, err := state.Encode()
 	if err == nil {
@@ -88,7 +93,7 @@ func keptBy(n int, words string) hook.Entry {
 	e := hook.Entry{Iteration: n, Promise: "missing", Why: "the completion promise was not output"}
 	switch {
 	case strings.Contains(words, "Promise detected, but no tool calls/work were performed"):
-		e.Promise, e.Why, e.Status = "rejected", "bypass: no tool calls or work", hook.PromiseRejected
+		e.Promise, e.Why, e.Status = "rejected", "bypass: less work than min-tool-calls asks for", hook.PromiseRejected
 	case !strings.Contains(words, "You attempted to end the loop"):
 		e.Why = words
 	}
@@ -102,7 +107,7 @@ func lastStop(it ralph.Iteration) hook.Entry {
 	case ralph.NotRejected:
 		e.Promise, e.Why, e.Status = "found", "the work is done", hook.PromiseAccepted
 	case ralph.RejectedNoWork:
-		e.Promise, e.Why, e.Status = "rejected", "bypass: no tool calls or work", hook.PromiseRejected
+		e.Promise, e.Why, e.Status = "rejected", "bypass: less work than min-tool-calls asks for", hook.PromiseRejected
 	case ralph.RejectedTurn:
 		e.Why = "the agent failed"
 	case ralph.RejectedStopped:

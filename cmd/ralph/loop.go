@@ -23,7 +23,7 @@ func (j *job) loop(ctx context.Context) {
 		Ready:      j.ready,
 		Prompt:     j.prompts(),
 		Policy: ralph.Policy{
-			Completion: j.cfg.Completion, MaxIterations: j.cfg.MaxIterations, MinToolCalls: j.cfg.MinToolCalls,
+			Completion: j.cfg.Completion, MaxIterations: j.cfg.MaxIterations, MinToolCalls: j.cfg.MinToolCalls, CallsOnly: j.cfg.Mode == config.ModeSession,
 			Resume: j.cfg.Resume, OnAgentError: j.cfg.OnAgentError, MaxRetries: j.cfg.MaxRetries, RetryDelay: j.cfg.RetryDelay, Delay: j.cfg.Delay,
 			StallLimit: j.cfg.StallLimit, Salvage: salvage,
 			Checkpoint: j.cfg.Commit != config.CommitAtEnd, CheckpointAtEnd: j.cfg.Commit == config.CommitAtEnd,

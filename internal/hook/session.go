@@ -150,7 +150,11 @@ func (f StopFacts) session(in Input, problems []string) Answer {
 		}
 		if refusal == "" {
 			s.Status = PromiseAccepted
-			f.log(Entry{Iteration: s.Iteration, Promise: "found", Why: fmt.Sprintf("after %d tool calls", s.ToolCallsThisRun), Status: s.Status})
+			why := fmt.Sprintf("after %d tool calls", s.ToolCallsThisRun)
+			if s.ToolCallsThisRun < s.MinToolCalls && s.OnPromiseNoWork != Accept {
+				why = "the tree has changed"
+			}
+			f.log(Entry{Iteration: s.Iteration, Promise: "found", Why: why, Status: s.Status})
 			return Answer{Warnings: warnings}
 		}
 		s.Status, text = PromiseRejected, s.Rejected()

@@ -323,7 +323,11 @@ func (r *run) judge(it Iteration, ok, delivered, stopped bool) Rejection {
 // tool calls, guardrails that ran and passed. 004-07, 004-08
 func (r *run) worked(it Iteration) bool {
 	switch {
-	case r.Policy.MinToolCalls == 0, r.tools >= r.Policy.MinToolCalls, r.changed:
+	case r.Policy.MinToolCalls == 0, r.tools >= r.Policy.MinToolCalls:
+		return true
+	case r.Policy.CallsOnly && r.counts:
+		return false
+	case r.changed:
 		return true
 	}
 	return !r.counts && len(it.Verdicts) > 0

@@ -41,6 +41,9 @@ type Policy struct {
 	// MinToolCalls is the evidence a completion marker needs: so many tool
 	// calls in the run, or a changed tree or HEAD. 0 asks for none.
 	MinToolCalls int
+	// CallsOnly lets a changed tree or HEAD be evidence only from agents that do
+	// not report their tool calls. 004-07, 004-08
+	CallsOnly bool
 	// Resume goes on in the agent's session of the turn before; otherwise each
 	// turn has a fresh context.
 	Resume       bool
