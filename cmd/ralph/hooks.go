@@ -75,8 +75,9 @@ func (s *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 	turn, err := s.cli.Run(turning, p, func(e ralph.Event) {
 		if e.Kind == ralph.EventKept {
 			e.Text = keptBy(p.Iteration+stops, e.Text).String()
-			if stops++; limit > 0 && stops >= limit || j.halted() { // what was running has finished
-				end()
+			if stops++; limit > 0 && stops >= limit || j.halted() {
+				end() // what was running has finished; it was no stop to go on from
+				return
 			}
 		}
 		emit(e)

@@ -182,6 +182,9 @@ func (r *run) after(f *Failure, retries int, delay time.Duration) (step, time.Du
 		}
 		return goOn, 0
 	case r.Policy.OnAgentError == ContinueOnError && f.Kind != FailureAPI:
+		if r.Policy.Resume && r.failedInARow() >= r.Policy.MaxRetries {
+			return give, 0 // no fresh context to hope for
+		}
 		return goOn, 0
 	case retries < r.Policy.MaxRetries:
 		return again, delay
