@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,9 +63,9 @@ func (j *job) readTaskList() error {
 	for _, s := range list.Stories {
 		b.asked[s.ID] = s
 	}
-	j.report.Task = list.Description
-	if j.report.Task == "" {
-		j.report.Task = list.Project
+	j.report.Task = cmp.Or(list.Description, list.Project)
+	if one, known := b.asked[j.cfg.Story]; known { // parallel jobs are told apart by it
+		j.report.Task = one.ID + ": " + cmp.Or(one.Title, j.report.Task)
 	}
 	j.backlog = b
 	return nil
