@@ -132,8 +132,7 @@ func (l *Lock) Release() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	// A new file may have the old one's inode.
-	ours := err == nil && l.wrote != nil && os.SameFile(now, l.wrote) && now.Size() == l.wrote.Size() && now.ModTime().Equal(l.wrote.ModTime())
+	ours := err == nil && l.wrote != nil && os.SameFile(now, l.wrote)
 	if !ours && err == nil && now.Mode().IsRegular() {
 		if f, err := root.OpenFile(MarkerName, os.O_RDONLY|syscall.O_NONBLOCK, 0); err == nil {
 			ours = markerPID(f) == l.pid
