@@ -13,6 +13,7 @@ const (
 	EventToolEnd                        // a tool call ended: Tool, ToolID, Text is its output (bounded), IsError
 	EventTodo                           // the agent's own task list: Todos
 	EventProgress                       // a status message: Text
+	EventUsage                          // what the turn has used so far, at least: Models, Usage
 	EventKept                           // the agent meant to be done, and its stop hook kept it going: Text says why
 	EventResult                         // the turn is over: Turn
 
@@ -49,6 +50,11 @@ type Event struct {
 	Echo  bool
 	Todos []Todo
 	Turn  *Turn
+	// Models is what each model of the turn has used since it began, and Usage the
+	// sum, priced; both are lower bounds, because the CLI has not said its last
+	// word.
+	Models []ModelUsage
+	Usage  *Usage
 
 	Iteration int // 1-based
 	Max       int // 0: no limit

@@ -49,6 +49,14 @@ type Loop struct {
 	// Emit is told everything that happens, from one goroutine at a time; nil
 	// drops it.
 	Emit func(Event)
+	// TakeOver is asked before a failed turn ends the run or makes it wait for a
+	// usage limit: true says that from now on another agent stands behind Agent,
+	// and why is told to people. The iteration is tried again with it. nil: there is
+	// no other.
+	TakeOver func(f *Failure) (why string, ok bool)
+	// Jitter spreads the wait before a retry, so that many runs that failed
+	// together do not come back together. nil: none.
+	Jitter func(time.Duration) time.Duration
 	// Stop, once closed, ends the run as Interrupted as soon as the running turn,
 	// guardrail or wait is over by itself. nil: never.
 	Stop <-chan struct{}

@@ -35,26 +35,34 @@ func (m MicroUSD) String() string {
 
 // Cost is money spent. The zero value is a known cost of nothing; Unknown says
 // that at least one part of it was never reported, so Amount is a lower bound.
+// Estimated says that at least one part was computed from tokens and a table of
+// prices, not reported by the CLI.
 type Cost struct {
-	Amount  MicroUSD
-	Unknown bool
+	Amount    MicroUSD
+	Unknown   bool
+	Estimated bool
 }
 
-// Add sums two costs; a sum with an unknown part is unknown.
+// Add sums two costs; a sum with an unknown part is unknown, one with an
+// estimated part estimated.
 func (c Cost) Add(d Cost) Cost {
-	return Cost{Amount: c.Amount + d.Amount, Unknown: c.Unknown || d.Unknown}
+	return Cost{Amount: c.Amount + d.Amount, Unknown: c.Unknown || d.Unknown, Estimated: c.Estimated || d.Estimated}
 }
 
-// String never shows an unknown cost as nothing: "$1.20", "unknown" or
-// "at least $1.20".
+// String never shows an unknown cost as nothing: "$1.20", "about $1.20",
+// "unknown", "at least $1.20" or "at least about $1.20".
 func (c Cost) String() string {
+	text := c.Amount.String()
+	if c.Estimated {
+		text = "about " + text
+	}
 	switch {
 	case !c.Unknown:
-		return c.Amount.String()
+		return text
 	case c.Amount == 0:
 		return "unknown"
 	default:
-		return "at least " + c.Amount.String()
+		return "at least " + text
 	}
 }
 
@@ -89,6 +97,12 @@ func (t Tokens) Total() int64 { return t.In() + t.Output }
 type Usage struct {
 	Cost   Cost
 	Tokens Tokens
+}
+
+// ModelUsage is what one model of a turn consumed.
+type ModelUsage struct {
+	Model string // as the CLI calls it
+	Usage Usage
 }
 
 // Add sums two usages.

@@ -52,6 +52,9 @@ type Policy struct {
 	// RetryDelay is the wait before the first retry; it doubles up to a
 	// minute. 0 means no wait.
 	RetryDelay time.Duration
+	// QuotaWait bounds the wait for a usage limit that says when it resets. 0: the
+	// run ends instead.
+	QuotaWait time.Duration
 	// Delay is the pause between two iterations.
 	Delay time.Duration
 	// StallLimit ends the run after so many iterations in a row that changed

@@ -29,9 +29,13 @@ type Agent interface {
 
 // Turn is one run of an agent CLI.
 type Turn struct {
-	Started    time.Time
-	Duration   time.Duration
-	Usage      Usage
+	Started  time.Time
+	Duration time.Duration
+	Usage    Usage
+	// Models is Usage by model, sorted by name, where the CLI tells them apart;
+	// else nil.
+	Models     []ModelUsage
+	Agent      string // the name of the agent that was asked
 	Model      string // as the CLI reports it; empty when it does not
 	Session    string // the CLI's session id; empty when it has none
 	Tools      int    // tool calls begun
