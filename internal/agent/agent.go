@@ -26,6 +26,26 @@ type Options struct {
 	Command []string // replaces the CLI and its place on PATH; required for text
 	Args    []string // added to the CLI's arguments; see [Modern] for those of older CLIs
 	Model   string   // empty: the CLI's default
+	Effort  string   // how hard the model thinks, in the CLI's own word; empty: its default
+
+	// Provider and BaseURL say whose model it is and where it answers; empty: the
+	// CLI's own. What each CLI knows stands in its file.
+	Provider, BaseURL string
+	// System is added to the CLI's own system prompt. Where there is no way to,
+	// it stands at the beginning of each prompt.
+	System string
+	// MCP is a JSON object with the member mcpServers, as claude's --mcp-config
+	// takes it, and Settings one in the CLI's own format. They reach the CLI in
+	// files of ours, or in its arguments; the user's files stay as they are.
+	MCP, Settings string
+	// Filters are jq expressions by what they find in a line of the CLI's output, and
+	// Delivery is how it takes the prompt: "stdin", "argument" or "file". Of the
+	// custom agent only.
+	Filters  map[string]string
+	Delivery string
+	// Price is what tokens cost; unknown for a model nobody has a price for. It
+	// is asked where the CLI reports tokens and no cost. nil: no price is known.
+	Price func(model string, t ralph.Tokens) ralph.Cost
 
 	// Exact makes ExactArgs all of the CLI's arguments: nothing is added but
 	// the program and, where the CLI takes it no other way, the prompt. Args and
@@ -97,8 +117,10 @@ type Options struct {
 	DisplayProcess Process
 	DisplayOut     io.Writer
 
-	answer   file   // in text mode, of the turn at hand
-	settings string // of claude, with the hooks; empty: the user's, if any
+	answer   file              // in text mode, of the turn at hand
+	extra    map[string]string // paths of the extras of the turn at hand by their names
+	giveUp   func()            // of the turn at hand, see [decoder]; nil: none
+	settings string            // of claude, with the hooks; empty: the user's, if any
 }
 
 // Process starts a child and waits until its whole tree is gone. The output is
@@ -112,7 +134,8 @@ type CLI struct {
 	o       Options
 	format  format
 	filter  *gojq.Code // nil: none
-	scratch *os.Root   // nil: none needed, or none there
+	extras  []extra
+	scratch *os.Root // nil: none needed, or none there
 	version string
 	totals  *totals // of sessions
 }
@@ -136,10 +159,25 @@ type format interface {
 	credentials() (keys, providers []string)
 	// ready says what is missing before the CLI can work: credentials.
 	ready(o Options) error
+	// extras are the files the CLI gets for each turn, out of System, MCP and
+	// Settings; argv and environ find their paths in o.extra, which lacks them
+	// when a command line is only shown. An error says which option the CLI cannot
+	// take, or what is wrong with it, and what would be right.
+	extras(o Options) ([]extra, error)
 	decoder(o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder
 }
 
-// decoder reads one turn. It is called from one goroutine at a time.
+// extra is a file a CLI gets in its scratch folder for a turn, readable by its
+// user only.
+type extra struct {
+	name string // such as "mcp.json": letters, digits, dashes and dots
+	text string
+}
+
+// decoder reads one turn. It is called from one goroutine at a time. When the
+// stream shows that the turn is lost whatever the CLI still tries (a wrong key, a
+// request that is repeated for ever), it calls o.giveUp, which ends the CLI;
+// Failure is then asked as ever, and says what was lost.
 type decoder interface {
 	Stdout(p []byte)
 	Stderr(p []byte)
@@ -158,7 +196,10 @@ type decoder interface {
 
 // formats are the known agents, sorted by name.
 func formats() ([]string, map[string]format) {
-	known := map[string]format{"amp": amp{}, "claude": claude{}, "cline": cline{}, "codex": codex{}, "text": text{}}
+	known := map[string]format{
+		"amp": amp{}, "claude": claude{}, "cline": cline{}, "codex": codex{}, "copilot": copilot{},
+		"custom": custom{}, "gemini": gemini{}, "opencode": opencode{}, "text": text{},
+	}
 	names := make([]string, 0, len(known))
 	for name := range known {
 		names = append(names, name)
@@ -221,6 +262,13 @@ func New(o Options) (*CLI, error) {
 	if err := checkDisplay(o); err != nil {
 		return nil, err
 	}
+	extras, err := f.extras(o)
+	if err != nil {
+		return nil, fmt.Errorf("agent %q: %w", o.Name, err)
+	}
+	if len(extras) > 0 && o.Scratch == "" {
+		return nil, fmt.Errorf("agent %q: mcp-config, agent-settings and append-system-prompt need a folder for files", o.Name)
+	}
 	filter, err := optionalFilter(o.Filter)
 	if err != nil {
 		return nil, err
@@ -230,8 +278,8 @@ func New(o Options) (*CLI, error) {
 			return nil, err
 		}
 	}
-	c := &CLI{o: o, format: f, filter: filter, totals: &totals{of: map[string]ralph.Tokens{}}}
-	if o.Scratch != "" && (w.argument && !w.inline || w.answer && o.Plain && !o.Exact) {
+	c := &CLI{o: o, format: f, filter: filter, extras: extras, totals: &totals{of: map[string]ralph.Tokens{}}}
+	if o.Scratch != "" && (len(extras) > 0 || w.argument && !w.inline || w.answer && o.Plain && !o.Exact) {
 		if c.scratch, err = os.OpenRoot(o.Scratch); err != nil {
 			return nil, fmt.Errorf("agent %q: scratch folder: %w", o.Name, err)
 		}

@@ -53,6 +53,8 @@ func (amp) ready(o Options) error {
 	return errors.New("no credentials: set AMP_API_KEY, or log in with amp first")
 }
 
+func (amp) extras(Options) ([]extra, error) { return nil, nil }
+
 func (amp) merged(Options) bool { return false }
 
 func (amp) ways(Options) ways { return ways{resume: true} }

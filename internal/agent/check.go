@@ -46,8 +46,8 @@ func missing(o Options) string {
 	if len(o.Command) > 0 {
 		return "is agent-command right, and installed?"
 	}
-	packages := map[string]string{"amp": "@sourcegraph/amp", "claude": "@anthropic-ai/claude-code", "cline": "cline", "codex": "@openai/codex"}
-	return "install it (npm install -g " + packages[o.Name] + "), use an image that holds it, or set agent-command"
+	p, _ := PackageOf(o.Name)
+	return "install it (npm install -g " + p.Name + "), have it installed with agent-install: auto, use an image that holds it, or set agent-command"
 }
 
 // versionTimeout is generous: a cold native binary of 200 MB on a slow disk.

@@ -19,8 +19,8 @@ func TestNewRefuses(t *testing.T) {
 		change func(o *Options)
 		want   string
 	}{
-		{"unknown agent", func(o *Options) { o.Name = "cluade" }, `agent "cluade": unknown; known are amp, claude, cline, codex, text`},
-		{"no agent", func(o *Options) { o.Name = "" }, `agent "": unknown; known are amp, claude, cline, codex, text`},
+		{"unknown agent", func(o *Options) { o.Name = "cluade" }, `agent "cluade": unknown; known are amp, claude, cline, codex, copilot, custom, gemini, opencode, text`},
+		{"no agent", func(o *Options) { o.Name = "" }, `agent "": unknown; known are amp, claude, cline, codex, copilot, custom, gemini, opencode, text`},
 		{"text without a command", func(o *Options) { o.Name, o.Command = "text", nil }, `agent "text": needs agent-command, the command that reads the prompt on stdin`},
 		{"text with a model", func(o *Options) { o.Name, o.Model = "text", "m" }, `agent "text": model has no effect; write it into agent-command`},
 		{"empty program", func(o *Options) { o.Command = []string{"", "x"} }, `agent-command: the program's name is empty`},
@@ -61,7 +61,7 @@ func TestCheck(t *testing.T) {
 		{name: "a command of the user's own", agent: "claude", role: "broken", command: []string{self}},
 		{name: "text", agent: "text", role: "broken", command: []string{self}},
 		{name: "missing CLI", agent: "claude", role: "print", env: []string{"ANTHROPIC_API_KEY=sk-secret"},
-			want: `agent "claude": "claude" not found: install it (npm install -g @anthropic-ai/claude-code), use an image that holds it, or set agent-command`},
+			want: `agent "claude": "claude" not found: install it (npm install -g @anthropic-ai/claude-code), have it installed with agent-install: auto, use an image that holds it, or set agent-command`},
 		{name: "missing codex", agent: "codex", role: "print", want: `agent "codex": "codex" not found: install it (npm install -g @openai/codex)`},
 		{name: "codex without credentials", agent: "codex", role: "print", env: []string{"PATH=" + bin}, want: `agent "codex": no credentials: set CODEX_API_KEY or OPENAI_API_KEY`},
 		{name: "missing command", agent: "text", role: "print", command: []string{"no-such-agent", "-x"},

@@ -127,6 +127,8 @@ func (claude) ready(o Options) error {
 		strings.Join(keys[:len(keys)-1], ", "), keys[len(keys)-1])
 }
 
+func (claude) extras(Options) ([]extra, error) { return nil, nil }
+
 func (claude) merged(Options) bool { return false }
 
 func (claude) ways(o Options) ways {

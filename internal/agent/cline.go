@@ -68,6 +68,8 @@ func (cline) ready(o Options) error {
 	return errors.New("no credentials: set CLINE_API_KEY or the key of your provider, or configure one with cline auth first")
 }
 
+func (cline) extras(Options) ([]extra, error) { return nil, nil }
+
 func (cline) merged(Options) bool { return false }
 
 func (cline) resumed(argv []string, _ int, _ string) []string { return argv }

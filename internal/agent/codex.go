@@ -99,6 +99,8 @@ func codexHome(o Options) string {
 	return inHome(o, ".codex")
 }
 
+func (codex) extras(Options) ([]extra, error) { return nil, nil }
+
 func (codex) merged(Options) bool { return false }
 
 func (codex) ways(Options) ways {

@@ -102,6 +102,12 @@ func (d *common) progress(text string) {
 	}
 }
 
+// usage reports what the turn has used so far, by model: at least that much. A
+// model's cost is unknown unless the CLI told it.
+func (d *common) usage(models ...ralph.ModelUsage) {
+	d.emit(ralph.Event{Kind: ralph.EventUsage, At: time.Now(), Models: models})
+}
+
 // started reports a tool call, unless the one with this id runs already.
 func (d *common) started(id, name, summary string, echo bool) bool {
 	if _, running := d.open[id]; running && id != "" {

@@ -29,6 +29,7 @@ type ways struct {
 	logged   bool   // prompts are kept
 	resume   bool   // the CLI goes on in an earlier session
 	totals   bool   // the tokens reported are those of the session so far
+	system   bool   // the CLI takes Options.System itself
 }
 
 // file is one in the scratch folder. The folder is held open, so that a child
@@ -41,7 +42,7 @@ type file struct {
 }
 
 func newFile(root *os.Root, dir, kind string) file {
-	name := "ralph-" + kind + "-" + rand.Text() + ".txt"
+	name := "ralph-" + rand.Text() + "-" + kind
 	return file{root: root, name: name, path: filepath.Join(dir, name)}
 }
 
@@ -100,14 +101,35 @@ func (f file) remove() {
 // handOver prepares how a prompt reaches the CLI: o and q are for its argv, the
 // returned text is for its stdin. done is called when the turn is over.
 func (c *CLI) handOver(p ralph.Prompt) (o Options, q ralph.Prompt, stdin string, done func(), err error) {
-	o, q, done = c.o, p, func() {}
+	o = c.o
+	var files []file
+	done = func() {
+		for _, f := range files {
+			f.remove()
+		}
+	}
 	w := c.format.ways(o)
+	if o.System != "" && !w.system {
+		p.Text = o.System + "\n\n" + p.Text
+	}
+	q = p
 	if w.logged && o.PromptLog != nil {
 		o.PromptLog(fmt.Sprintf("prompt_%03d.txt", p.Iteration), p.Text)
 	}
+	if len(c.extras) > 0 {
+		o.extra = make(map[string]string, len(c.extras))
+	}
+	for _, e := range c.extras {
+		f := newFile(c.scratch, o.Scratch, e.name)
+		files = append(files, f)
+		if err := f.write(e.text); err != nil {
+			return o, q, "", done, fmt.Errorf("agent %q: %s: %w", o.Name, e.name, err)
+		}
+		o.extra[e.name] = f.path
+	}
 	if w.answer && o.Plain && !o.Exact && c.scratch != nil {
-		o.answer = newFile(c.scratch, o.Scratch, "answer")
-		done = o.answer.remove
+		o.answer = newFile(c.scratch, o.Scratch, "answer.txt")
+		files = append(files, o.answer)
 	}
 	if !w.argument {
 		return o, q, p.Text, done, nil
@@ -121,12 +143,13 @@ func (c *CLI) handOver(p ralph.Prompt) (o Options, q ralph.Prompt, stdin string,
 	if c.scratch == nil {
 		return o, q, "", done, fmt.Errorf("agent %q: takes its prompt as an argument, and %d bytes are too long for one (%d) without a folder for a file", o.Name, len(p.Text), maxArgument)
 	}
-	task := newFile(c.scratch, o.Scratch, "task")
+	task := newFile(c.scratch, o.Scratch, "task.txt")
+	files = append(files, task)
 	if err := task.write(p.Text); err != nil {
-		return o, q, "", task.remove, fmt.Errorf("agent %q: prompt: %w", o.Name, err)
+		return o, q, "", done, fmt.Errorf("agent %q: prompt: %w", o.Name, err)
 	}
 	q.Text = "Your whole task stands in the file " + task.path + "\nRead all of that file first, then do what it says, as if it stood here."
-	return o, q, "", task.remove, nil
+	return o, q, "", done, nil
 }
 
 // argv is the command line for what handOver prepared.

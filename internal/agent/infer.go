@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Infer names the agent behind a command by its program: "claude", "codex",
-// "amp" or "cline" with or without a folder, or "text" for anything else.
+// Infer names the agent behind a command by its program: one of [Known]
+// with or without a folder, or "text" for anything else.
 func Infer(command []string) string {
 	if len(command) == 0 {
 		return "text"
 	}
 	name := path.Base(strings.ReplaceAll(command[0], `\`, "/"))
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".cmd")
-	if names, _ := formats(); name != "text" && slices.Contains(names, name) {
+	if names, _ := formats(); name != "text" && name != "custom" && slices.Contains(names, name) {
 		return name
 	}
 	return "text"

@@ -27,11 +27,16 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 	if err != nil {
 		return ralph.Turn{}, err
 	}
+	outer := ctx
+	ctx, o.giveUp = context.WithCancel(ctx)
+	defer o.giveUp()
 	now := *c // with the options of this turn
 	now.o = o
 	c = &now
+	m := &meter{o: o}
+	emit = m.watch(emit)
 	finished := make(chan struct{})
-	show := c.display(ctx)
+	show := c.display(outer)
 	d := show.around(c.decoder(p, emit, sync.OnceFunc(func() { close(finished) })))
 	s := &stream{d: d, log: c.o.Log}
 	stdout, stderr := c.masked(&pipe{s, d.Stdout}), c.masked(&pipe{s, d.Stderr})
@@ -55,7 +60,7 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 		_ = stderr.Close()
 	}
 	s.close()
-	show.finish(ctx)
+	show.finish(outer)
 	if err != nil {
 		if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
 			return ralph.Turn{}, fmt.Errorf("agent %q: %w", c.o.Name, err)
@@ -63,17 +68,19 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 		exit.Why, exit.Code = proc.Cancelled, -1
 	}
 	turn := d.Turn()
+	turn.Agent = c.o.Name
 	turn.Started, turn.Duration = started, time.Since(started)
 	turn.ExitCode, turn.OutputBytes = exitCode(exit), exit.OutputBytes
 	turn.Outlived = exit.Outlived
 	if c.format.ways(o).totals {
 		turn.Usage.Tokens = c.totals.since(turn.Session, turn.Usage.Tokens)
 	}
+	m.settle(&turn)
 	if notFound := turn.ExitCode == 126 || turn.ExitCode == 127; notFound && exit.Why == proc.Exited && !d.Done() && turn.Tools == 0 && exit.OutputBytes <= maxComplaint {
 		return ralph.Turn{}, fmt.Errorf("agent %q: cannot be started: %s; is agent-command right, and installed?",
 			c.o.Name, said(ExitText(turn.ExitCode), d.LastWords()))
 	}
-	turn.Failure = c.failure(exit, d)
+	turn.Failure = c.failure(exit, d, outer.Err() == nil)
 	emit(ralph.Event{Kind: ralph.EventResult, At: time.Now(), Turn: &turn})
 	return turn, nil
 }
@@ -83,9 +90,10 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 const maxComplaint = 1 << 10
 
 // failure joins why the process ended with what the stream said. A final
-// result stands, whatever ended the process afterwards.
-func (c *CLI) failure(exit proc.Exit, d decoder) *ralph.Failure {
-	if exit.Why == proc.Exited {
+// result stands, whatever ended the process afterwards; lost says that the one
+// who cancelled can only have been the decoder.
+func (c *CLI) failure(exit proc.Exit, d decoder, lost bool) *ralph.Failure {
+	if exit.Why == proc.Exited || exit.Why == proc.Cancelled && lost {
 		return d.Failure(exitCode(exit))
 	}
 	if d.Done() {

@@ -20,6 +20,10 @@ func (text) argv(o Options, _ ralph.Prompt) []string {
 
 func (text) environ(o Options) []string { return without(o.Env, "CLAUDECODE") }
 
+func (text) extras(o Options) ([]extra, error) {
+	return nil, refuseExtras(o, "write them into agent-command")
+}
+
 func (text) merged(Options) bool { return true }
 
 func (text) resumed(argv []string, _ int, _ string) []string { return argv }

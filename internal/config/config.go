@@ -31,7 +31,7 @@ type Config struct {
 	PlanFile  string // Home/implementation_plan.md; empty in the modes run and supervise
 	SpecsDir  string // exists in the modes plan and build; empty in run and supervise
 
-	Agent        string   // "claude", "codex", "amp", "cline" or "text"
+	Agent        string   // one of the table's
 	AgentCommand []string // the program and its first arguments; empty: the agent's own default
 	// CommandFromFile says that AgentCommand came from a file of the repository,
 	// where there are walls unless somebody decides otherwise.
@@ -40,11 +40,24 @@ type Config struct {
 	AgentExact      bool     // AgentExactArgs are all arguments of the agent, even when there are none
 	AgentExactArgs  []string
 	Model           string // empty: the agent's default
-	OutputFormat    string // "json" or "text"; empty: the agent's own
-	ResponseFilter  string // jq expression that picks the agent's own words; empty: the agent's own
-	DisplayFilter   string // shell command that gets the raw output and prints what people see; empty: none
-	Stream          bool   // the agent's output is shown
-	TextScanFull    bool   // text mode: a copy of the prompt in the output counts as the agent's words
+	Effort          string // empty: the agent's default
+	FallbackAgent   string // empty: none, unless FallbackModel is set: then Agent
+	FallbackModel   string // empty: the fallback agent's default
+	AgentVersion    string // of the CLI; "latest"; empty: any
+	AgentInstall    bool   // a CLI that is missing is installed
+	Provider        string // empty: the agent's own
+	BaseURL         string // of the provider's API; empty: its own
+	APIKey          secret.String
+	System          string            // added to the system prompt
+	MCP             string            // a JSON object with mcpServers; empty: none
+	AgentSettings   string            // a JSON object; empty: none
+	AgentPrompt     string            // "stdin", "argument" or "file", of agent custom
+	AgentFilters    map[string]string // jq expressions by name, of agent custom
+	OutputFormat    string            // "json" or "text"; empty: the agent's own
+	ResponseFilter  string            // jq expression that picks the agent's own words; empty: the agent's own
+	DisplayFilter   string            // shell command that gets the raw output and prints what people see; empty: none
+	Stream          bool              // the agent's output is shown
+	TextScanFull    bool              // text mode: a copy of the prompt in the output counts as the agent's words
 
 	Completion      ralph.Completion
 	CompletionRule  bool // the prompt says how to end
@@ -62,6 +75,8 @@ type Config struct {
 	OnAgentError    ralph.OnAgentError
 	TruncateChars   int // of a guardrail's output, in the feedback
 	MaxCost         ralph.MicroUSD
+	Pricing         string        // a JSON table of prices that goes above ours; empty: none
+	QuotaWait       time.Duration // 0: none
 	MaxTokens       int64
 	IncompleteOK    bool // on-incomplete: succeed
 

@@ -183,7 +183,7 @@ func (l *loader) scrub(s string) string {
 func tokens(o LoadOptions) []string {
 	var list []string
 	for _, t := range []string{
-		o.Inputs["github-token"], o.Flags["github-token"],
+		o.Inputs["github-token"], o.Flags["github-token"], o.Inputs["api-key"],
 		o.Environment["GITHUB_TOKEN"], o.Environment["GH_TOKEN"],
 	} {
 		// A token pasted with something around it is refused, and still not shown.

@@ -17,7 +17,12 @@ func modes() []string {
 	return []string{ModeRun, ModePlan, ModeBuild, ModePrompt, ModeSupervise, ModeTasks, ModeSession}
 }
 
-func agents() []string { return []string{"claude", "codex", "amp", "cline", "text"} }
+func agents() []string { return append(clis(), "custom", "text") }
+
+// clis are the agents that are somebody's CLI.
+func clis() []string {
+	return []string{"claude", "codex", "gemini", "opencode", "copilot", "amp", "cline"}
+}
 
 // templated says that a mode's prompt is a template, with its files below Home.
 func templated(mode string) bool {
@@ -32,7 +37,7 @@ func Defaults(mode string, desk bool) map[string]string {
 		"agent": "claude", "completion": "promise", "completion-rule": "true", "include-iteration-count": "true", "baseline": "true",
 		"min-tool-calls": "1", "max-iterations": "10", "on-agent-error": "retry", "stall-limit": "5", "on-incomplete": "fail",
 		"commit": "each-iteration", "delay": "0", "iteration-timeout": "1h", "idle-timeout": "15m",
-		"max-duration": "5h30m", "isolation": "auto", "session": "fresh",
+		"max-duration": "5h30m", "isolation": "auto", "session": "fresh", "agent-install": "auto",
 	}
 	dialect := map[string]string{"completion-rule": "false", "include-iteration-count": "false", "min-tool-calls": "0", "baseline": "false"}
 	switch {
@@ -74,7 +79,7 @@ func Defaults(mode string, desk bool) map[string]string {
 		})
 	}
 	if desk {
-		maps.Copy(d, map[string]string{"max-duration": "0", "isolation": "off"})
+		maps.Copy(d, map[string]string{"max-duration": "0", "isolation": "off", "agent-install": "never"})
 		if mode == ModeTasks {
 			d["isolation"] = "auto" // docker-sandbox where there is one, 003-03
 		}

@@ -18,6 +18,7 @@ func (l *loader) validate(values map[string]value) {
 	}
 	l.validateTask(values)
 	l.validateAgent(values)
+	l.validateAgentOptions(values)
 	l.validateOutput(values)
 	l.validateSupervision(values)
 	l.validateTasks(values)
@@ -81,12 +82,12 @@ func (l *loader) validateAgent(values map[string]value) {
 		return
 	}
 	exact := values["agent-exact-args"]
-	for _, name := range []string{"agent-args", "model"} {
+	for _, name := range []string{"agent-args", "model", "effort", "append-system-prompt", "mcp-config", "agent-settings", "provider", "base-url"} {
 		if v, ok := values[name]; ok && v.given() && v.rank >= exact.rank {
 			l.report(v.where, "it has no effect: %s has all of the agent's arguments", exact.where)
 		}
 	}
-	l.c.AgentArgs, l.c.Model = nil, ""
+	l.c.AgentArgs, l.c.Model, l.c.Effort, l.c.System, l.c.MCP, l.c.AgentSettings, l.c.Provider, l.c.BaseURL = nil, "", "", "", "", "", "", ""
 }
 
 // validateOutput checks that what is limited is reported.

@@ -1,0 +1,4 @@
+package agent
+
+// custom is any CLI, described by options.
+type custom struct{ text }

@@ -1,0 +1,136 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+var (
+	wordPattern    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	versionPattern = regexp.MustCompile(`^(latest|[0-9]+(\.[0-9]+)*([-+][A-Za-z0-9.-]+)?)$`)
+)
+
+// word is one word that can be no option and no path.
+func (l *loader) word(v value) string {
+	s := l.line(v)
+	if s != "" && !wordPattern.MatchString(s) {
+		l.refuse(v, "give one word of letters, digits, dots and dashes")
+		return ""
+	}
+	return s
+}
+
+// version is an exact version of an npm package, or the newest one.
+func (l *loader) version(v value) string {
+	s := strings.TrimPrefix(l.line(v), "v")
+	if s != "" && !versionPattern.MatchString(s) {
+		l.refuse(v, "give an exact version such as 2.1.329, or latest")
+		return ""
+	}
+	return s
+}
+
+// address is the URL of an API. A password in it would stand in command lines.
+func (l *loader) address(v value) string {
+	s := l.line(v)
+	if s == "" {
+		return ""
+	}
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		l.refuse(v, "give an address such as https://models.example.com/v1")
+	case u.User != nil:
+		l.report(v.where, "it holds a name or a password: give the key in api-key")
+	default:
+		if u.Scheme == "http" && !loopback(u.Hostname()) {
+			l.warn(v.where, "the agent's key and the code travel in the clear: give an address with https")
+		}
+		return s
+	}
+	return ""
+}
+
+func loopback(host string) bool {
+	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
+}
+
+// inlineOrFile is a text, or what the file holds whose name stands behind the
+// prefix.
+func (l *loader) inlineOrFile(v value, prefix string) string {
+	name, named := strings.CutPrefix(strings.TrimSpace(v.text), prefix)
+	if !named {
+		return v.text
+	}
+	return l.fileText(v, name)
+}
+
+// fileText reads a text file that a setting names.
+func (l *loader) fileText(v value, name string) string {
+	name = strings.TrimSpace(name)
+	data, problem := l.read(name, v.from == fromFlag, v.in.Max)
+	switch {
+	case problem != "":
+		l.report(v.where, "%s %s", l.quote(name), problem)
+	case strings.TrimSpace(string(data)) == "":
+		l.report(v.where, "%s is empty", l.quote(name))
+	default:
+		return string(data)
+	}
+	return ""
+}
+
+// object is a JSON object, given as it is or as the name of a file.
+func (l *loader) object(v value) string {
+	s := strings.TrimSpace(v.text)
+	if s == "" {
+		return ""
+	}
+	what := "it"
+	if !strings.HasPrefix(s, "{") {
+		name := strings.TrimPrefix(s, "@")
+		what = l.quote(name)
+		if s = strings.TrimSpace(l.fileText(v, name)); s == "" {
+			return ""
+		}
+	}
+	var any map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(s), &any); err != nil {
+		l.report(v.where, "%s is no JSON object: %s", what, l.scrub(jsonCause(s, err)))
+		return ""
+	}
+	return s
+}
+
+// filters are lines of NAME: JQ.
+func (l *loader) filters(v value) map[string]string {
+	filters := map[string]string{}
+	for _, line := range l.lines(v) {
+		name, expression, ok := strings.Cut(line, ":")
+		name, expression = strings.TrimSpace(name), strings.TrimSpace(expression)
+		switch _, twice := filters[name]; {
+		case !ok || !wordPattern.MatchString(name) || expression == "":
+			l.report(v.where, "%s is not allowed: give one NAME: JQ per line, such as text: select(.type==\"text\") | .text", l.quote(line))
+		case twice:
+			l.report(v.where, "%s is there twice", l.quote(name))
+		default:
+			filters[name] = expression
+		}
+	}
+	return filters
+}
+
+// jsonCause says where a JSON text is wrong.
+func jsonCause(text string, err error) string {
+	var offset int64
+	switch e := err.(type) {
+	case *json.SyntaxError:
+		offset = e.Offset
+	case *json.UnmarshalTypeError:
+		offset = e.Offset
+	}
+	return fmt.Sprintf("line %d: %v", 1+strings.Count(text[:min(int(offset), len(text))], "\n"), err)
+}

@@ -1,0 +1,54 @@
+package config
+
+import "slices"
+
+// validateAgentOptions checks what belongs to some agents only.
+func (l *loader) validateAgentOptions(values map[string]value) {
+	ofTheirOwn := l.c.Agent == "text" || l.c.Agent == "custom"
+	useless := func(name, why string) {
+		if v := values[name]; v.given() && !l.refused(v) {
+			l.report(v.where, "it has no effect: %s", why)
+		}
+	}
+	if l.c.Agent == "custom" {
+		if command := values["agent-command"]; len(l.c.AgentCommand) == 0 && !l.refused(command) {
+			l.report(values["agent"].where, "custom needs agent-command: the program that is the agent")
+		}
+		if filters := values["agent-filters"]; len(l.c.AgentFilters) == 0 && !l.refused(filters) && l.c.ResponseFilter == "" {
+			l.report(values["agent"].where, "custom needs agent-filters: at least what finds its words, such as text: select(.type==\"text\") | .text")
+		}
+	} else {
+		useless("agent-prompt", "it belongs to agent custom")
+		useless("agent-filters", "they belong to agent custom")
+	}
+	switch {
+	case ofTheirOwn:
+		for _, name := range []string{"effort", "provider", "base-url", "mcp-config", "agent-settings"} {
+			useless(name, "write it into agent-command")
+		}
+		useless("agent-version", "the program of agent-command is yours")
+		useless("api-key", "name the agent's variable in pass-env, and set it in env")
+	case len(l.c.AgentCommand) > 0:
+		useless("agent-version", "agent-command names the program")
+	case l.c.AgentVersion != "" && !l.c.AgentInstall && l.c.AgentVersion == "latest":
+		l.report(values["agent-version"].where, "latest is not looked for with agent-install: never")
+	}
+	l.validateFallback(values)
+}
+
+func (l *loader) validateFallback(values map[string]value) {
+	name, model := values["fallback-agent"], values["fallback-model"]
+	switch {
+	case l.c.FallbackAgent == "" && l.c.FallbackModel == "":
+	case l.c.FallbackAgent == "" && !slices.Contains(clis(), l.c.Agent):
+		l.report(model.where, "it needs fallback-agent: %s is no agent that takes a model", l.c.Agent)
+	case (l.c.FallbackAgent == "" || l.c.FallbackAgent == l.c.Agent) && l.c.FallbackModel == l.c.Model && len(l.c.AgentCommand) == 0:
+		if !l.refused(name) && !l.refused(model) {
+			where := name.where
+			if l.c.FallbackAgent == "" {
+				where = model.where
+			}
+			l.report(where, "it is the same as what it would take over from: give another agent or another model")
+		}
+	}
+}
