@@ -107,7 +107,7 @@ func loop(agent *script, w *tree, rails ...ralph.Guardrail) *ralph.Loop {
 		},
 		Policy: ralph.Policy{
 			Completion:    ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"},
-			MaxIterations: 5, MinToolCalls: 1, OnAgentError: ralph.RetryOnError, MaxRetries: 3, RetryDelay: time.Second, Checkpoint: true,
+			MaxIterations: 5, MinToolCalls: 1, OnAgentError: ralph.RetryOnError, MaxRetries: 3, RetryDelay: time.Second, QuotaWait: 24 * time.Hour, Checkpoint: true,
 		},
 	}
 	if w != nil {

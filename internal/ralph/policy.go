@@ -1,6 +1,9 @@
 package ralph
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // CompletionKind names a completion detector.
 type CompletionKind string
@@ -75,4 +78,15 @@ type Budget struct {
 	// Until is when the loop must have ended; what comes after it (publishing)
 	// is not the loop's.
 	Until time.Time
+}
+
+// passed says in words which bound a usage is beyond; empty: none.
+func (b Budget) passed(u Usage) string {
+	switch {
+	case b.Cost > 0 && u.Cost.Amount > b.Cost:
+		return fmt.Sprintf("max-cost-usd %s was passed (%s)", b.Cost, u.Cost)
+	case b.Tokens > 0 && u.Tokens.Total() > b.Tokens:
+		return fmt.Sprintf("max-tokens %d was passed (%d)", b.Tokens, u.Tokens.Total())
+	}
+	return ""
 }

@@ -22,12 +22,15 @@ type Iteration struct {
 }
 
 // Rounds is how many iterations this one counts as: those that its stop hook
-// began included. 0 when nobody was asked. 004-05
+// began included. 0 when nobody was asked, or when all that came back was a usage
+// limit. 004-05
 func (it Iteration) Rounds() int {
-	if len(it.Turns) == 0 {
-		return 0
+	for _, t := range it.Turns {
+		if t.Failure == nil || t.Failure.Kind != FailureQuota || t.Tools > 0 || t.FinalText != "" {
+			return 1 + it.Kept
+		}
 	}
-	return 1 + it.Kept
+	return 0
 }
 
 // Usage sums the turns, failed ones and the one for the commit message
@@ -111,12 +114,16 @@ func (r Report) Usage() Usage {
 	return u
 }
 
-// Rounds is how often the agent meant to be done in the run: at least once in
-// an iteration. Limits count these. 004-05
+// Rounds is how often the agent meant to be done in the run: once in an
+// iteration, and as often as its stop hook kept it going; not in one that met
+// the usage limit only. Limits count these. 004-05
 func (r Report) Rounds() int {
 	n := 0
 	for _, it := range r.Iterations {
-		n += max(1, it.Rounds())
+		if len(it.Turns) == 0 {
+			n++
+		}
+		n += it.Rounds()
 	}
 	return n
 }

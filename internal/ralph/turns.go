@@ -45,6 +45,10 @@ func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *en
 			return detector, &ending{Deadline, "the time of the run (max-duration) was used up while the agent worked"}
 		}
 		next, wait := r.after(f, retries, delay)
+		text, fresh := failureText(f), r.takenOver(f, next, it.Number)
+		if fresh {
+			next, wait = again, 0
+		}
 		switch next {
 		case goOn:
 			return detector, nil
@@ -52,9 +56,15 @@ func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *en
 			return detector, r.gaveUp(f, retries)
 		case again:
 			retries++
+		case waitForQuota:
+			text = quotaText(f)
 		}
 		delay = min(2*delay, maxRetryDelay)
-		r.emit(Event{Kind: EventRetry, Text: failureText(f), Wait: wait, Iteration: it.Number})
+		if fresh {
+			retries, delay = 0, r.Policy.RetryDelay
+		}
+		wait = r.jitter(wait)
+		r.emit(Event{Kind: EventRetry, Text: text, Wait: wait, Iteration: it.Number})
 		if !r.sleep(bounded, wait) && !r.stopped() {
 			if ctx.Err() != nil {
 				return detector, &ending{Interrupted, "the run was cancelled before the next attempt"}
@@ -105,6 +115,9 @@ func (r *run) turn(ctx context.Context, prompt Prompt, detector *Detector) (Turn
 	r.emit(Event{Kind: EventPrompt, Text: prompt.Text, Iteration: prompt.Iteration, Attempt: prompt.Attempt})
 	var todos []Todo
 	prompt.Resume = r.session
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	spent := "" // what the stream showed to be over the budget
 	turn, err := r.Agent.Run(ctx, prompt, func(e Event) {
 		switch {
 		case e.Kind == EventText && !e.Echo:
@@ -113,11 +126,18 @@ func (r *run) turn(ctx context.Context, prompt Prompt, detector *Detector) (Turn
 			*detector = *NewDetector(r.Policy.Completion)
 		case e.Kind == EventTodo:
 			todos = e.Todos
+		case e.Kind == EventUsage && e.Usage != nil && spent == "":
+			if spent = r.Budget.passed(r.usage.Add(*e.Usage)); spent != "" {
+				end()
+			}
 		}
 		e.Iteration = prompt.Iteration
 		r.emit(e)
 	})
 	turn.Todos = todos
+	if spent != "" && turn.Failure != nil {
+		turn.Failure = &Failure{Kind: FailureBudget, Message: spent + " while the agent worked, so it was ended"}
+	}
 	if r.Policy.Resume {
 		r.session = goesOn(r.session, turn)
 	}
@@ -163,15 +183,14 @@ const (
 // after decides what follows a failed turn, and how long to wait before it.
 func (r *run) after(f *Failure, retries int, delay time.Duration) (step, time.Duration) {
 	switch {
+	case f.Kind == FailureQuota && r.outlasts(f.RetryAt):
+		// A reset that has passed and did not help is not asked for in a hurry.
+		return waitForQuota, max(time.Until(f.RetryAt), delay, time.Second)
+	case f.Kind == FailureBudget:
+		return give, 0
 	case r.Policy.OnAgentError == RestartOnError:
 		return goOn, 0
-	case f.Fatal(), f.Kind == FailureBudget:
-		return give, 0
-	case f.Kind == FailureQuota:
-		// Worth waiting for only when the run will still be there.
-		if wait := time.Until(f.RetryAt); !f.RetryAt.IsZero() && !r.Budget.Until.IsZero() && f.RetryAt.Before(r.Budget.Until) {
-			return waitForQuota, max(wait, delay, time.Second) // a reset that has passed and did not help is not asked for in a hurry
-		}
+	case f.Fatal(), f.Kind == FailureQuota:
 		return give, 0
 	case r.Policy.OnAgentError == FailOnError:
 		return give, 0
@@ -194,6 +213,41 @@ func (r *run) after(f *Failure, retries int, delay time.Duration) (step, time.Du
 	return give, 0
 }
 
+// outlasts says that a usage limit is worth waiting for: it says when it resets,
+// nobody minds to wait that long, and the run will still be there.
+func (r *run) outlasts(reset time.Time) bool {
+	return !reset.IsZero() && time.Until(reset) <= r.Policy.QuotaWait && r.Policy.QuotaWait > 0 &&
+		(r.Budget.Until.IsZero() || reset.Before(r.Budget.Until))
+}
+
+// takenOver hands the work to another agent when this one met its usage limit,
+// or when what follows its failure is the end of the run, or one more iteration
+// after several that failed.
+func (r *run) takenOver(f *Failure, next step, iteration int) bool {
+	switch {
+	case r.TakeOver == nil, f.Fatal(), f.Kind == FailureBudget, f.Kind == FailureCancelled:
+		return false
+	case f.Kind == FailureQuota, next == give:
+	case next == goOn && r.failedInARow() >= r.Policy.MaxRetries:
+	default:
+		return false
+	}
+	why, ok := r.TakeOver(f)
+	if ok {
+		r.session = "" // it is the other one's
+		r.emit(Event{Kind: EventNotice, Text: why, Iteration: iteration})
+	}
+	return ok
+}
+
+// jitter makes a wait longer by a little.
+func (l *Loop) jitter(wait time.Duration) time.Duration {
+	if l.Jitter == nil || wait <= 0 {
+		return wait
+	}
+	return wait + l.Jitter(wait)
+}
+
 // failedInARow counts the iterations before this one whose turn failed.
 func (r *run) failedInARow() int {
 	n := 0
@@ -208,10 +262,8 @@ func (r *run) gaveUp(f *Failure, retries int) *ending {
 	switch {
 	case f.Fatal():
 		return &ending{Invalid, text}
-	case f.Kind == FailureQuota && !f.RetryAt.IsZero():
-		return &ending{Quota, fmt.Sprintf("%s; the limit resets at %s", text, f.RetryAt.UTC().Format(time.RFC3339))}
 	case f.Kind == FailureQuota:
-		return &ending{Quota, text}
+		return &ending{Quota, quotaText(f)}
 	case f.Kind == FailureBudget:
 		return &ending{OverBudget, text}
 	case retries > 0:
@@ -225,6 +277,14 @@ func failureText(f *Failure) string {
 		return f.Kind.String()
 	}
 	return f.Kind.String() + ": " + f.Message
+}
+
+// quotaText says when a usage limit resets, where it is known.
+func quotaText(f *Failure) string {
+	if f.RetryAt.IsZero() {
+		return failureText(f)
+	}
+	return fmt.Sprintf("%s; the limit resets at %s", failureText(f), f.RetryAt.UTC().Format(time.RFC3339))
 }
 
 // sleep waits unless ctx ends or the run is to stop first.
