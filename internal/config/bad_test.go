@@ -15,8 +15,8 @@ func TestBadInputs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, value, want string }{
 		{"mode", "task", `input mode: "task" is not allowed: give run, plan, build, prompt, supervise, tasks or session; did you mean tasks?`},
-		{"agent", "cluade", `input agent: "cluade" is not allowed: give claude, codex, amp, cline or text; did you mean claude?`},
-		{"agent", "gpt-5", `input agent: "gpt-5" is not allowed: give claude, codex, amp, cline or text`},
+		{"agent", "cluade", `input agent: "cluade" is not allowed: give claude, codex, gemini, opencode, copilot, amp, cline, custom or text; did you mean claude?`},
+		{"agent", "gpt-5", `input agent: "gpt-5" is not allowed: give claude, codex, gemini, opencode, copilot, amp, cline, custom or text`},
 		{"agent", "text", `input agent: text needs agent-command: the program that reads the prompt on stdin and prints its answer`},
 		{"agent-command", "# nothing", ""},
 		{"agent-command", `claude "--x`, `input agent-command: "claude \"--x" is not allowed: it cannot be split as a shell would: a quote is not closed, or it ends with a backslash`},

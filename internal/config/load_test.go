@@ -71,7 +71,7 @@ func TestDefaults(t *testing.T) {
 		WorkingDirectory: ".", Isolation: config.IsolationAuto,
 		Committer: config.Person{Name: "github-actions[bot]", Email: "41898282+github-actions[bot]@users.noreply.github.com"},
 		Push:      config.PushAuto, PullRequest: true, Draft: config.DraftAuto, Summary: true,
-		RalphDir: "ralph", ReviewCap: 5,
+		RalphDir: "ralph", ReviewCap: 5, AgentInstall: true, AgentPrompt: "stdin", QuotaWait: 6 * time.Hour,
 	}
 	if got := plain(c); !reflect.DeepEqual(got, want) {
 		t.Errorf("Load(prompt) =\n%+v, want\n%+v", got, want)
@@ -108,6 +108,7 @@ func TestEveryInputArrives(t *testing.T) {
 		"completion-rule": "false", "include-iteration-count": "false", "baseline": "false", "output-truncate-chars": "100", "retry-delay": "0", "delay": "1500ms",
 		"child-wait-timeout": "10s", "poll-interval": "2s", "commit": "agent", "scm-command": "git -C x", "scm-tasks": "commit, add -A\npush",
 		"emoji": "false", "color": "never", "timestamps": "true", "max-output-lines": "0", "max-output-chars": "7",
+		"quota-wait": "1m", "pricing": ` {"models": {}} `, "append-system-prompt": "be\nbrief", "fallback-agent": "codex", "fallback-model": "m",
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +135,8 @@ func TestEveryInputArrives(t *testing.T) {
 		TruncateChars: 100, Delay: 1500 * time.Millisecond, ChildWaitTimeout: 10 * time.Second,
 		Commit: config.CommitAgent, SCM: config.SCM{Command: []string{"git", "-C", "x"}, Tasks: [][]string{{"commit"}, {"add", "-A"}, {"push"}}},
 		Display:  config.Display{Color: "never", Timestamps: true, MaxChars: 7},
-		RalphDir: "ralph", ReviewCap: 5,
+		RalphDir: "ralph", ReviewCap: 5, AgentInstall: true, AgentPrompt: "stdin", QuotaWait: time.Minute,
+		Pricing: `{"models": {}}`, System: "be\nbrief", FallbackAgent: "codex", FallbackModel: "m",
 	}
 	if got := plain(c); !reflect.DeepEqual(got, want) {
 		t.Errorf("Load =\n%+v, want\n%+v", got, want)
@@ -144,8 +146,20 @@ func TestEveryInputArrives(t *testing.T) {
 // Every row of the table can be set from every source it claims.
 func TestSourcesOfEveryInput(t *testing.T) {
 	t.Parallel()
-	dir := workspace(t, map[string]string{"f": "text", "empty.yml": ""})
+	dir := workspace(t, map[string]string{"f": "text", "empty.yml": "", "o.json": "{}"})
 	sample := func(in config.Input) string {
+		switch in.Name {
+		case "mcp-config", "agent-settings", "pricing":
+			return "o.json"
+		case "append-system-prompt":
+			return "'@f'"
+		case "base-url":
+			return "https://models.example.com/v1"
+		case "agent-version":
+			return "1.2.3"
+		case "agent-filters":
+			return "'text: .x'"
+		}
 		if in.Default != "" {
 			return in.Default
 		}
@@ -163,13 +177,18 @@ func TestSourcesOfEveryInput(t *testing.T) {
 		}
 	}
 	tasks, session := map[string]string{"mode": "tasks"}, map[string]string{"mode": "session"}
+	custom := map[string]string{"agent": "custom", "agent-command": "x", "response-filter": ".x"}
 	for _, in := range config.Inputs() {
 		base := map[string]string{}
+		if in.Name == "fallback-agent" {
+			base["model"] = "m"
+		}
 		if in.Name != "prompt" && in.Name != "prompt-file" {
 			base["prompt"] = "go"
 		}
 		maps.Copy(base, map[string]map[string]string{
 			"ralph-dir": tasks, "story": tasks, "skip-review": tasks, "review-cap": tasks, "review-cap-policy": tasks, "review-agent": tasks, "review-model": tasks,
+			"agent-prompt": custom, "agent-filters": custom,
 			"ultrawork": session, "ultrawork-prompt": session,
 			"task-dir": {"completion": "done-file"}, "max-restarts": {"completion": "done-file", "task-dir": "task"}, "scm-tasks": {"scm-command": "git"},
 		}[in.Name])
@@ -185,9 +204,10 @@ func TestSourcesOfEveryInput(t *testing.T) {
 			}
 		}
 		set := maps.Clone(base)
-		set[in.Name] = sample(in)
+		given := strings.Trim(sample(in), "'")
+		set[in.Name] = given
 		check(config.LoadOptions{Inputs: set}, "input "+in.Name)
-		check(config.LoadOptions{Inputs: base, Flags: map[string]string{in.Name: sample(in)}}, "flag --"+in.Name)
+		check(config.LoadOptions{Inputs: base, Flags: map[string]string{in.Name: given}}, "flag --"+in.Name)
 		if !in.NoFile {
 			file := filepath.Join(t.TempDir(), "c.yml")
 			if err := os.WriteFile(file, []byte(in.Name+": "+sample(in)+"\n"), 0o644); err != nil {

@@ -84,7 +84,7 @@ func TestShellFileLoads(t *testing.T) {
 	}
 	_, err = load("SPECS_DIR=specs\nAGENT_TYPE=gpt\nRALPH_GUARDRAILS='make lint\ncommand: x\n'\n", nil)
 	want := []string{
-		`.ralph/config:2: AGENT_TYPE: "gpt" is not allowed: give claude, codex, amp, cline or text`, // 000-17
+		`.ralph/config:2: AGENT_TYPE: "gpt" is not allowed: give claude, codex, gemini, opencode, copilot, amp, cline, custom or text`, // 000-17
 		".ralph/config:4: RALPH_GUARDRAILS: \"command: x\" looks like YAML without a list: begin each guardrail with `- command: …`",
 	}
 	if got := problems(t, err); !reflect.DeepEqual(got, want) {
