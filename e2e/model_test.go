@@ -6,42 +6,55 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 )
 
-// answer is what the model says to one request.
+// answer is what the model says to one request, in whatever protocol it came.
 type answer struct {
 	Text  string
-	Tool  string // a tool to call, with Input, after the text
+	Tool  string // a tool to call, with Input, after the text; see bash
 	Input map[string]any
 
-	Status int // an HTTP failure instead, with a provider's error of this Kind
-	Kind   string
-	Hang   bool // begin the answer and never end it
+	Status int               // an HTTP failure instead, with a provider's error of this Kind
+	Kind   string            // the error's type or code
+	Error  map[string]any    // more members of the error
+	Header map[string]string // more headers of the failure
+	Hang   bool              // begin the answer and never end it
 
-	id string // of the tool call
+	id   string // of the tool call
+	free string // what Tool takes instead of Input, when it takes no JSON
 }
+
+// shell stands for the tool that runs commands, which has a name of its own in
+// each CLI.
+const shell = "a shell"
 
 // bash is an answer that runs a command.
 func bash(command string) answer {
-	return answer{Tool: "Bash", Input: map[string]any{"command": command, "description": "work"}}
+	return answer{Tool: shell, Input: map[string]any{"command": command}}
 }
 
 // question is one request to the model.
 type question struct {
 	Number int    // 1-based, among those with tools
 	Key    string // the API key it came with
-	Text   string // of all user messages
+	Model  string
+	Text   string // of all user messages, tool results included
+	Said   string // of all messages of the model itself
 	Last   string // of the last message, tool results included
+	Body   string // as it was sent: hooks and settings speak in other places, too
 }
 
-// model speaks the part of Anthropic's Messages API that Claude's CLI uses.
+// model speaks as much of each provider's API as the CLIs use: Messages
+// (claude), Responses (codex), chat completions (opencode) and Gemini's.
 type model struct {
-	URL    string
+	URL    string // without a path, as claude and gemini take it
 	answer func(question) answer
 
 	mu   sync.Mutex
@@ -73,63 +86,113 @@ func (m *model) questions() []question {
 	return append([]question(nil), m.seen...)
 }
 
+// bodies are the requests so far, as they were sent.
+func (m *model) bodies() []string {
+	var list []string
+	for _, q := range m.questions() {
+		list = append(list, q.Body)
+	}
+	return list
+}
+
+type object map[string]any
+
+// request is what the protocols have in common.
+type request struct {
+	Model    string
+	Stream   bool
+	Tools    []string
+	Messages []message
+}
+
+// message has the role "user", "assistant" or another one; what a tool gave back
+// is a user's.
+type message struct{ Role, Text string }
+
+// event is one of a stream; the name may be empty.
+type event struct {
+	Name string
+	Data any
+}
+
+// protocol is one provider's API.
+type protocol interface {
+	// read understands a request; path is that of the URL.
+	read(path string, body []byte) (request, error)
+	// stream is an answer for a client that streams, whole for one that does not.
+	stream(a answer, model string) []event
+	whole(a answer, model string) any
+	// failure is the body of an HTTP failure.
+	failure(a answer) any
+}
+
+// protocolOf chooses by the path; nil: nobody's.
+func protocolOf(path string) protocol {
+	switch {
+	case strings.HasSuffix(path, "/v1/messages"):
+		return messages{}
+	case strings.HasSuffix(path, "/responses"):
+		return responses{}
+	case strings.HasSuffix(path, "/chat/completions"):
+		return chat{}
+	case strings.HasSuffix(path, "enerateContent"):
+		return gemini{}
+	}
+	return nil
+}
+
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, "/v1/messages") {
+	switch { // what the CLIs ask on the side
+	case strings.HasSuffix(r.URL.Path, "/count_tokens"):
+		fmt.Fprint(w, `{"input_tokens":10}`)
+		return
+	case strings.HasSuffix(r.URL.Path, ":countTokens"):
+		fmt.Fprint(w, `{"totalTokens":10}`)
+		return
+	}
+	p := protocolOf(r.URL.Path)
+	if r.Method != http.MethodPost || p == nil {
 		http.NotFound(w, r)
 		return
 	}
-	var in struct {
-		Model    string
-		Stream   bool
-		Tools    []json.RawMessage
-		Messages []struct {
-			Role    string
-			Content json.RawMessage
-		}
-	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
+	var in request
 	if err == nil {
-		err = json.Unmarshal(body, &in)
+		in, err = p.read(r.URL.Path, body)
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	if strings.HasSuffix(r.URL.Path, "/count_tokens") {
-		fmt.Fprint(w, `{"input_tokens":10}`)
-		return
-	}
-	a := answer{Text: "a title"} // what the CLI asks on the side has no tools
+	a := answer{Text: "a title"} // such questions have no tools
 	if len(in.Tools) > 0 {
-		q := question{Key: r.Header.Get("X-Api-Key")}
-		for _, msg := range in.Messages {
-			q.Last = flatten(msg.Content)
-			if msg.Role == "user" {
-				q.Text += q.Last + "\n"
-			}
-		}
-		m.mu.Lock()
-		q.Number = len(m.seen) + 1
-		m.seen = append(m.seen, q)
-		a = m.answer(q)
-		a.id = fmt.Sprintf("toolu_%04d", q.Number)
-		m.mu.Unlock()
+		a = m.ask(in, keyOf(r.Header), string(body))
 	}
 	if a.Status != 0 {
 		w.Header().Set("Content-Type", "application/json")
+		for name, value := range a.Header {
+			w.Header().Set(name, value)
+		}
 		w.WriteHeader(a.Status)
-		_ = json.NewEncoder(w).Encode(object{"type": "error", "error": object{"type": a.Kind, "message": "scripted"}})
+		_ = json.NewEncoder(w).Encode(p.failure(a))
 		return
 	}
-	events := a.events(in.Model)
 	if !in.Stream {
-		_ = json.NewEncoder(w).Encode(a.whole(in.Model))
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(p.whole(a, in.Model))
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	for i, e := range events {
-		b, _ := json.Marshal(e)
-		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e["type"], b)
+	for i, e := range p.stream(a, in.Model) {
+		if e.Name != "" {
+			fmt.Fprintf(w, "event: %s\n", e.Name)
+		}
+		data, isText := e.Data.(string)
+		if !isText {
+			b, _ := json.Marshal(e.Data)
+			data = string(b)
+		}
+		fmt.Fprintf(w, "data: %s\n\n", data)
 		w.(http.Flusher).Flush()
 		if a.Hang && i == 0 {
 			<-r.Context().Done()
@@ -138,60 +201,79 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-type object map[string]any
-
-func (a answer) stop() string {
-	if a.Tool != "" {
-		return "tool_use"
-	}
-	return "end_turn"
-}
-
-// events is the answer as the stream of events that platform.claude.com
-// documents under "Streaming messages".
-func (a answer) events(name string) []object {
-	e := []object{{"type": "message_start", "message": object{
-		"id": "msg_1", "type": "message", "role": "assistant", "model": name, "content": []any{},
-		"stop_reason": nil, "stop_sequence": nil,
-		"usage": object{"input_tokens": 1000, "output_tokens": 1, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0},
-	}}}
-	index := 0
-	block := func(content object, deltas ...object) {
-		e = append(e, object{"type": "content_block_start", "index": index, "content_block": content})
-		for _, d := range deltas {
-			e = append(e, object{"type": "content_block_delta", "index": index, "delta": d})
+// ask notes the question and gives the script's answer, with the tool the CLI has.
+func (m *model) ask(in request, key, body string) answer {
+	q := question{Key: key, Model: in.Model, Body: body}
+	for _, msg := range in.Messages {
+		q.Last = msg.Text
+		switch msg.Role {
+		case "user":
+			q.Text += msg.Text + "\n"
+		case "assistant":
+			q.Said += msg.Text + "\n"
 		}
-		e = append(e, object{"type": "content_block_stop", "index": index})
-		index++
 	}
-	if a.Text != "" {
-		half := len(a.Text) / 2
-		block(object{"type": "text", "text": ""},
-			object{"type": "text_delta", "text": a.Text[:half]}, object{"type": "text_delta", "text": a.Text[half:]})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	q.Number = len(m.seen) + 1
+	m.seen = append(m.seen, q)
+	a := m.answer(q)
+	a.id = fmt.Sprintf("toolu_%04d", q.Number)
+	if a.Tool == shell {
+		a.Tool, a.Input, a.free = shellCall(in.Tools, a.Input["command"].(string))
 	}
-	if a.Tool != "" {
-		input, _ := json.Marshal(a.Input)
-		block(object{"type": "tool_use", "id": a.id, "name": a.Tool, "input": object{}},
-			object{"type": "input_json_delta", "partial_json": string(input)})
-	}
-	return append(e,
-		object{"type": "message_delta", "delta": object{"stop_reason": a.stop(), "stop_sequence": nil}, "usage": object{"output_tokens": 50}},
-		object{"type": "message_stop"})
+	return a
 }
 
-// whole is the answer for a client that does not stream.
-func (a answer) whole(name string) object {
-	content := []object{{"type": "text", "text": a.Text}}
-	if a.Tool != "" {
-		content = append(content, object{"type": "tool_use", "id": a.id, "name": a.Tool, "input": a.Input})
+// shellCall runs a command by the tool the CLI offers for it.
+func shellCall(tools []string, command string) (tool string, input map[string]any, free string) {
+	ways := map[string]map[string]any{
+		"Bash":              {"command": command, "description": "work"},  // claude
+		"exec_command":      {"cmd": command},                             // codex
+		"run_shell_command": {"command": command},                         // gemini
+		"bash":              {"command": command, "description": "work"},  // opencode, copilot
+		"run_commands":      {"commands": []string{command}},              // cline
+		"shell":             {"command": []string{"bash", "-c", command}}, // older codex
 	}
-	return object{
-		"id": "msg_1", "type": "message", "role": "assistant", "model": name, "content": content, "stop_reason": a.stop(),
-		"usage": object{"input_tokens": 1000, "output_tokens": 50},
+	for _, name := range tools {
+		if input, ok := ways[name]; ok {
+			return name, input, ""
+		}
 	}
+	// Models of codex since GPT-6 call tools from JavaScript.
+	if slices.Contains(tools, "exec") {
+		b, _ := json.Marshal(command)
+		return "exec", nil, "text(await tools.exec_command({cmd: " + string(b) + "}))"
+	}
+	return "no tool of " + strings.Join(tools, ", ") + " runs a command", nil, ""
 }
 
-// flatten is the text in a message's content: a string, or a list of blocks.
+// keyOf is the key in any of the headers providers take it in.
+func keyOf(h http.Header) string {
+	for _, name := range []string{"X-Api-Key", "X-Goog-Api-Key", "Api-Key"} {
+		if key := h.Get(name); key != "" {
+			return key
+		}
+	}
+	return strings.TrimPrefix(h.Get("Authorization"), "Bearer ")
+}
+
+// complaint is an error object of a provider, with what the script adds.
+func (a answer) complaint(members object) object {
+	maps.Copy(members, a.Error)
+	return members
+}
+
+// halves are a text as it streams.
+func halves(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text[:len(text)/2], text[len(text)/2:]}
+}
+
+// flatten is the text in a message's content: a string, or a list of blocks,
+// which may hold more of either.
 func flatten(content json.RawMessage) string {
 	var s string
 	if json.Unmarshal(content, &s) == nil {

@@ -116,12 +116,11 @@ func TestPluginLoop(t *testing.T) {
 		answer{Text: "I am done."},
 		answer{Text: "Now really: <promise>ALL DONE</promise>"},
 	))
-	w := newWitness(t, m)
-	s := newAgentSession(t, w.URL)
+	s := newAgentSession(t, m.URL)
 	const nasty = "Do it: $(touch /repo/oops) `touch /repo/oops` the user's \\\"thing\\\"; touch /repo/oops\nEOF\ntouch /repo/oops"
 	log, code := s.say(t, `/ralph:ralph-loop "`+nasty+`" --max-iterations 5 --completion-promise "ALL DONE"`,
 		"--session-id", sessionID, "--dangerously-skip-permissions", "--include-hook-events")
-	seen := w.requests()
+	seen := m.bodies()
 	if code != 0 || len(seen) != 4 {
 		t.Fatalf("the loop = %d after %d questions, want 0 after 4\n%s", code, len(seen), log)
 	}
@@ -209,11 +208,10 @@ func TestPluginCancel(t *testing.T) {
 func TestPluginContextAlert(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, script(bash("echo one"), bash("echo two"), answer{Text: "Done."}))
-	w := newWitness(t, m)
-	s := newAgentSession(t, w.URL)
+	s := newAgentSession(t, m.URL)
 	s.Env = []string{"CLAUDE_CONTEXT_WINDOW=100"}
 	log, code := s.say(t, "Say one and two", "--dangerously-skip-permissions")
-	seen := w.requests()
+	seen := m.bodies()
 	if code != 0 || len(seen) != 3 {
 		t.Fatalf("the session = %d after %d questions, want 0 after 3\n%s", code, len(seen), log)
 	}
@@ -263,10 +261,9 @@ func TestPluginTaskLoop(t *testing.T) {
 func TestPluginPlan(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, script(answer{Text: "Run ralph tasks init first."}))
-	w := newWitness(t, m)
-	s := newAgentSession(t, w.URL)
+	s := newAgentSession(t, m.URL)
 	log, code := s.say(t, "/ralph:ralph-plan a calculator")
-	seen := w.requests()
+	seen := m.bodies()
 	if code != 0 || len(seen) != 1 {
 		t.Fatalf("the session = %d after %d questions, want 0 after 1\n%s", code, len(seen), log)
 	}
@@ -277,7 +274,7 @@ func TestPluginPlan(t *testing.T) {
 	}
 	s.say(t, "Hello")
 	for _, want := range []string{"ralph:ralph-plan", "plan this feature for ralph"} {
-		if seen := w.requests(); len(seen) != 2 || !strings.Contains(seen[1], want) {
+		if seen := m.bodies(); len(seen) != 2 || !strings.Contains(seen[1], want) {
 			t.Errorf("another prompt does not offer %q", want)
 		}
 	}
@@ -312,14 +309,13 @@ func TestPluginBesideSession(t *testing.T) {
 		answer{Text: "I am done."},
 		answer{Text: "Now really: <promise>DONE</promise>"},
 	))
-	w := newWitness(t, m)
-	s := newAgentSession(t, w.URL)
+	s := newAgentSession(t, m.URL)
 	s.Args = []string{"/bin/sh", "-ec", `
 		claude plugin marketplace add /market
 		claude plugin install ralph@ralph-action
 		ralph session "Do it" --completion-promise DONE --max-iterations 5 --isolation off`}
 	log, code := s.run(t)
-	seen := w.requests()
+	seen := m.bodies()
 	if code != 0 || len(seen) != 3 || !strings.Contains(log, "PROMISE_ACCEPTED") {
 		t.Fatalf("ralph session = %d after %d questions, want 0 after 3 and an accepted promise\n%s", code, len(seen), log)
 	}
