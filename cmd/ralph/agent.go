@@ -3,9 +3,11 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent"
@@ -17,14 +19,14 @@ import (
 	"github.com/org/ralph-action/internal/tasks"
 )
 
-// cli is the agent and what can be asked of it before it runs.
+// cli is an agent, and its command line for people.
 type cli interface {
 	ralph.Agent
-	Check(context.Context) error
 	Argv(ralph.Prompt) []string
 }
 
-// checkAgent finds out before anything is spent whether the agents can work.
+// checkAgent finds out before anything is spent whether the agents can work: the
+// one that works, the one that would take over from it, and the one that reviews.
 func (j *job) checkAgent(ctx context.Context) error {
 	args, warnings := agent.Modern(j.cfg.Agent, j.cfg.AgentArgs)
 	exact, more := agent.Modern(j.cfg.Agent, j.cfg.AgentExactArgs)
@@ -35,7 +37,12 @@ func (j *job) checkAgent(ctx context.Context) error {
 	o := j.agentOptions(j.cfg.Agent, j.cfg.Model)
 	o.Command, o.Args, o.Exact, o.ExactArgs = j.cfg.AgentCommand, args, j.cfg.AgentExact, exact
 	o.Plain, o.Filter, o.TextScanFull = j.cfg.OutputFormat == "text", j.cfg.ResponseFilter, j.cfg.TextScanFull
+	o.Effort, o.Provider, o.BaseURL, o.Settings = j.cfg.Effort, j.cfg.Provider, j.cfg.BaseURL, j.cfg.AgentSettings
+	o.Filters, o.Delivery = j.cfg.AgentFilters, j.cfg.AgentPrompt
 	if j.box != nil {
+		if o.System+o.MCP+o.Settings != "" {
+			return invalid(errors.New("append-system-prompt, mcp-config, agent-settings: they are files, which an agent in a Docker Sandbox does not see; give them in agent-args as they are"))
+		}
 		o.Command, o.Argument = j.box.Command(), true
 	}
 	if j.display != nil {
@@ -43,71 +50,123 @@ func (j *job) checkAgent(ctx context.Context) error {
 		j.atEnd(func() { _ = out.Close() })
 		o.Display, o.DisplayProcess, o.DisplayOut = j.cfg.DisplayFilter, j.display, out
 	}
+	a, err := j.newAgent(ctx, o)
+	if err != nil {
+		return invalid(err)
+	}
+	if j.verbose != nil {
+		j.out.aside(report.AgentCommand(a.Argv(ralph.Prompt{})...))
+	}
+	worker := &relay{cli: a, name: agentName(o)}
+	if err := j.checkFallback(ctx, o, worker); err != nil {
+		return invalid(fmt.Errorf("%s: %w", j.fallbackInput(), err))
+	}
+	j.agent = worker
+	return invalid(j.checkReviewer(ctx, o, worker))
+}
+
+// newAgent is an agent that can work, with what the mode puts around it.
+func (j *job) newAgent(ctx context.Context, o agent.Options) (cli, error) {
 	if j.cfg.TaskDir != "" {
 		o.Linger = j.linger
 	}
 	a, err := agent.New(o)
 	if err != nil {
-		return invalid(err)
+		return nil, err
 	}
 	if j.cfg.Resume {
 		if err := a.CanResume(); err != nil {
-			return invalid(fmt.Errorf("session: resume: %w", err))
+			return nil, fmt.Errorf("session: resume: %w", err)
 		}
 	}
-	j.agent = a
+	if err := a.Check(ctx); err != nil {
+		return nil, err
+	}
+	if err := j.checkVersion(o, a.Version()); err != nil {
+		return nil, err
+	}
 	switch {
 	case j.cfg.TaskDir != "":
-		j.agent = &attempts{CLI: a, job: j, options: o}
+		return &attempts{CLI: a, job: j, options: o}, nil
 	case j.cfg.Mode == config.ModeSession && len(o.Hooks) > 0:
-		j.agent = &sessions{cli: a, job: j}
+		return &sessions{cli: a, job: j}, nil
 	}
-	if j.verbose != nil {
-		j.out.aside(report.AgentCommand(a.Argv(ralph.Prompt{})...))
+	return a, nil
+}
+
+// checkVersion compares what the CLI calls itself with what was asked for.
+func (j *job) checkVersion(o agent.Options, version string) error {
+	want := j.cfg.AgentVersion
+	if o.Name != j.cfg.Agent || want == "" || want == "latest" || len(o.Command) > 0 || slices.Contains(strings.FieldsFunc(version, notOfVersion), want) {
+		return nil
 	}
-	if err := a.Check(ctx); err != nil {
-		return invalid(err)
+	return fmt.Errorf("agent-version: %s is asked for, and the %s that is installed calls itself %q: leave agent-version out, or set agent-install: auto", want, o.Name, version)
+}
+
+func notOfVersion(r rune) bool {
+	return r != '.' && r != '-' && r != '+' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+}
+
+// other is an agent of another name or with another model than the one that
+// works: what was said about that one only holds for the same CLI.
+func (j *job) other(o agent.Options, name, model string) agent.Options {
+	if name == o.Name {
+		o.Model = model
+		return o
 	}
-	return invalid(j.checkReviewer(ctx, o))
+	return j.agentOptions(name, model)
 }
 
 // checkReviewer is checkAgent for the agent that reviews, where that is another
 // or has another model.
-func (j *job) checkReviewer(ctx context.Context, o agent.Options) error {
+func (j *job) checkReviewer(ctx context.Context, o agent.Options, worker *relay) error {
 	if j.backlog == nil || j.cfg.ReviewAgent == "" && j.cfg.ReviewModel == "" {
 		return nil
 	}
-	if name := cmp.Or(j.cfg.ReviewAgent, j.cfg.Agent); name != j.cfg.Agent {
-		o = j.agentOptions(name, j.cfg.ReviewModel)
-	} else {
-		o.Model = cmp.Or(j.cfg.ReviewModel, j.cfg.Model)
+	name, model := cmp.Or(j.cfg.ReviewAgent, j.cfg.Agent), j.cfg.ReviewModel
+	if name == j.cfg.Agent {
+		model = cmp.Or(model, j.cfg.Model)
 	}
-	reviewer, err := agent.New(o)
+	o = j.other(o, name, model)
+	reviewer, err := j.newAgent(ctx, o)
 	if err != nil {
 		return fmt.Errorf("review-agent: %w", err)
 	}
-	if err := reviewer.Check(ctx); err != nil {
-		return fmt.Errorf("review-agent: %w", err)
-	}
-	j.note("Reviews by " + strings.TrimSpace(o.Name+" "+o.Model) + ".")
-	j.agent = &pair{cli: j.agent, reviewer: reviewer, backlog: j.backlog}
+	j.note("Reviews by " + agentName(o) + ".")
+	j.agent = &pair{relay: worker, reviewer: &relay{cli: reviewer, name: agentName(o), next: worker.next, nextName: worker.nextName}, backlog: j.backlog}
 	return nil
 }
 
+// crew are the agents of a run: who works, and who would take over.
+type crew interface {
+	ralph.Agent
+	takeOver(f *ralph.Failure) (why string, ok bool)
+}
+
+// agentName is an agent for people: its name and its model.
+func agentName(o agent.Options) string { return strings.TrimSpace(o.Name + " " + o.Model) }
+
 // pair is an agent that works, and another that reviews.
 type pair struct {
-	cli
-	reviewer ralph.Agent
+	*relay
+	reviewer *relay
 	backlog  *backlog
+}
+
+// turn is the one that the step is for.
+func (p *pair) turn() *relay {
+	if p.backlog.step.Mode == string(tasks.Review) {
+		return p.reviewer
+	}
+	return p.relay
 }
 
 // Run asks the one that the step is for.
 func (p *pair) Run(ctx context.Context, q ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
-	if p.backlog.step.Mode == string(tasks.Review) {
-		return p.reviewer.Run(ctx, q, emit)
-	}
-	return p.cli.Run(ctx, q, emit)
+	return p.turn().Run(ctx, q, emit)
 }
+
+func (p *pair) takeOver(f *ralph.Failure) (string, bool) { return p.turn().takeOver(f) }
 
 // agentOptions are what every agent of the run has in common.
 func (j *job) agentOptions(name, model string) agent.Options {
@@ -118,6 +177,7 @@ func (j *job) agentOptions(name, model string) agent.Options {
 		Process: j.children, Mask: j.redact.Writer, Log: j.session,
 		LookPath: j.lookPath,
 		Scratch:  j.temp.tmp, PromptLog: j.logPrompt, Merge: j.cfg.Variables != nil,
+		System: j.cfg.System, MCP: j.cfg.MCP, Price: j.price,
 		Hooks: j.hooks(name),
 	}
 	if len(o.Hooks) > 0 { // a plugin of the user's leaves them to us
@@ -147,7 +207,16 @@ const maxAgentOutput = 4 << 30 // bytes
 
 // agentEnv is the agent's environment: what every child sees, and the agent's
 // own credentials.
-func (j *job) agentEnv(name string) []string { return j.guestEnv(agent.Credentials(name)) }
+func (j *job) agentEnv(name string) []string {
+	allow := agent.Credentials(name)
+	env := j.guestEnv(allow)
+	if name != j.cfg.Agent || !j.cfg.APIKey.IsSet() || len(allow) == 0 {
+		return env
+	}
+	key := allow[0] + "="
+	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, key) })
+	return append(env, key+j.cfg.APIKey.Reveal())
+}
 
 // logPrompt keeps a prompt in the run directory. 001-13
 func (j *job) logPrompt(name, text string) {

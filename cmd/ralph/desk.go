@@ -47,7 +47,7 @@ func (a *app) desk(d desk, done *exit) error {
 	}
 	home := a.home(workspace)
 	cfg, err := config.Load(config.LoadOptions{
-		Dir: workspace, Flags: d.flags, Environment: a.environment(), Defaults: map[string]string{"isolation": a.deskDefaults(d.mode)["isolation"]},
+		Dir: workspace, Flags: d.flags, Environment: a.environment(), Defaults: a.placeDefaults(d.mode),
 		Mode: d.mode, Desk: true, Home: home, Prompts: prompts(), Infer: agent.Infer, Words: d.words,
 	})
 	redact := secret.NewRedactor(a.secrets(cfg)...)
@@ -90,6 +90,12 @@ func (a *app) desk(d desk, done *exit) error {
 	}
 	*done = exit(j.run(ctx).ExitCode)
 	return nil
+}
+
+// placeDefaults are the defaults that the place decides, not the mode.
+func (a *app) placeDefaults(mode string) map[string]string {
+	all := a.deskDefaults(mode)
+	return map[string]string{"isolation": all["isolation"], "agent-install": all["agent-install"]}
 }
 
 // deskPrinter prints where people look: the loops of seed 000 keep stdout free

@@ -40,7 +40,7 @@ type job struct {
 	temp     temp
 	children *proc.Supervisor
 	display  *proc.Supervisor // runs the display filter; nil: there is none
-	agent    cli
+	agent    crew
 	forge    *forge.Client // nil: nothing to publish to
 	repo     *repo.Repo    // nil: nothing is published
 	watcher  *repo.Watcher // nil: nobody asks whether the workspace changes

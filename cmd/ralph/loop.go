@@ -25,12 +25,13 @@ func (j *job) loop(ctx context.Context) {
 		Policy: ralph.Policy{
 			Completion: j.cfg.Completion, MaxIterations: j.cfg.MaxIterations, MinToolCalls: j.cfg.MinToolCalls, CallsOnly: j.cfg.Mode == config.ModeSession,
 			Resume: j.cfg.Resume, OnAgentError: j.cfg.OnAgentError, MaxRetries: j.cfg.MaxRetries, RetryDelay: j.cfg.RetryDelay, Delay: j.cfg.Delay,
-			StallLimit: j.cfg.StallLimit, Salvage: salvage,
+			StallLimit: j.cfg.StallLimit, QuotaWait: j.cfg.QuotaWait, Salvage: salvage,
 			Checkpoint: j.cfg.Commit != config.CommitAtEnd, CheckpointAtEnd: j.cfg.Commit == config.CommitAtEnd,
 		},
 		Budget: ralph.Budget{Cost: j.cfg.MaxCost, Tokens: j.cfg.MaxTokens, Until: j.until()},
 		Emit:   j.emit,
 		Stop:   j.halt,
+		Jitter: jitter, TakeOver: j.agent.takeOver,
 	}
 	if j.tasks != nil {
 		l.Mailbox = mailbox{j.tasks, j.redact.Text}

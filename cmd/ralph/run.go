@@ -32,7 +32,7 @@ func (c *runCmd) Run(a *app, done *exit) error {
 func (a *app) deskDefaults(mode string) map[string]string {
 	defaults := config.Defaults(mode, true)
 	if own := a.getenv("RALPH_ISOLATION"); own != "" {
-		defaults["isolation"] = own
+		defaults["isolation"], defaults["agent-install"] = own, "auto" // we are in the image
 	}
 	return defaults
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/org/ralph-action/internal/config"
@@ -12,7 +13,12 @@ import (
 // address (DATABASE_URL, HTTPS_PROXY), and what stands behind such a name in the
 // agent's command line.
 func (a *app) secrets(cfg config.Config) []secret.String {
-	values := []secret.String{cfg.Token}
+	values := []secret.String{cfg.Token, cfg.APIKey}
+	for _, text := range []string{cfg.MCP, cfg.AgentSettings} {
+		for _, value := range inObject(text) {
+			values = append(values, secret.New(value))
+		}
+	}
 	for _, words := range [][]string{cfg.AgentCommand, cfg.AgentArgs, cfg.AgentExactArgs} {
 		for _, value := range flagged(words) {
 			values = append(values, secret.New(value))
@@ -28,6 +34,49 @@ func (a *app) secrets(cfg config.Config) []secret.String {
 		}
 	}
 	return values
+}
+
+// inObject are the strings of a JSON text that stand behind names which say that
+// they hold a credential: the environment and the headers of MCP servers, for
+// example.
+func inObject(text string) []string {
+	var root any
+	if text == "" || json.Unmarshal([]byte(text), &root) != nil {
+		return nil
+	}
+	var values []string
+	var walk func(name string, v any)
+	walk = func(name string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for key, member := range v {
+				walk(key, member)
+			}
+		case []any:
+			for _, member := range v {
+				walk(name, member)
+			}
+		case string:
+			name = strings.ReplaceAll(name, "-", "_")
+			for _, scheme := range []string{"Bearer ", "Basic ", "token "} {
+				v = strings.TrimPrefix(v, scheme)
+			}
+			if (strings.EqualFold(name, "Authorization") || holdsSecret(name)) && len(v) >= minSecret && !strings.HasPrefix(v, "$") {
+				values = append(values, v)
+			}
+			values = append(values, passwords(v)...)
+		}
+	}
+	walk("", root)
+	return values
+}
+
+// passwords is the password of an address that is long enough to be hidden.
+func passwords(address string) []string {
+	if p := passwordOf(address); len(p) >= minSecret {
+		return []string{p}
+	}
+	return nil
 }
 
 // flagged are the values of flags and assignments among the words of a command
@@ -66,7 +115,7 @@ func passwordOf(address string) string {
 const minSecret = 8
 
 // holdsSecret judges a variable by its name. The action's inputs are ours to
-// know: the token is the only secret among them.
+// know: those of them that are secrets are in the configuration.
 func holdsSecret(name string) bool {
 	name = strings.ToUpper(name)
 	if strings.HasPrefix(name, "INPUT_") || strings.HasSuffix(name, "_URL") || strings.HasSuffix(name, "_FILE") || strings.HasSuffix(name, "_PATH") {

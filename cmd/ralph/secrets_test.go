@@ -24,3 +24,19 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("secrets() = %q, want %q", got, want)
 	}
 }
+
+// What MCP servers are given to log in with is shown nowhere.
+func TestSecretsOfServers(t *testing.T) {
+	t.Parallel()
+	got := inObject(`{"mcpServers": {
+		"a": {"command": "npx", "args": ["-y", "postgres://app:pass-word-1@db/app"], "env": {"API_TOKEN": "token-0123", "MODE": "production", "OTHER_KEY": "${OTHER_KEY}"}},
+		"b": {"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer bearer-0123", "X-Api-Key": "key-012345", "Accept": "application/json"}}
+	}}`)
+	slices.Sort(got)
+	if want := []string{"bearer-0123", "key-012345", "pass-word-1", "token-0123"}; !slices.Equal(got, want) {
+		t.Errorf("inObject() = %q, want %q", got, want)
+	}
+	if got := inObject(`{"half": `); got != nil {
+		t.Errorf("inObject(half) = %q", got)
+	}
+}
