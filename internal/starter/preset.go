@@ -24,8 +24,9 @@ func Prompt(mode string) (string, bool) {
 // PresetName is the one preset there is.
 const PresetName = "ralph-loop"
 
-// PresetAgents are the values of AGENT_TYPE. 000-17
-func PresetAgents() []string { return []string{"amp", "claude", "cline", "codex", "text"} }
+// PresetAgents are the values of AGENT_TYPE: those of the agents that are CLIs, and
+// text. 000-17
+func PresetAgents() []string { return append(Agents(), "text") }
 
 // specsDir is the folder of specifications that the preset names.
 const specsDir = "specs"

@@ -13,7 +13,9 @@ type Proposal struct {
 }
 
 // Agents are the commands that are looked for, in this order.
-func Agents() []string { return []string{"claude", "codex", "amp", "cline"} }
+func Agents() []string {
+	return []string{"claude", "codex", "gemini", "opencode", "copilot", "amp", "cline"}
+}
 
 // maxManifest bounds what is read of one file, in bytes.
 const maxManifest = 1 << 20
