@@ -36,6 +36,7 @@ var rooms = map[string]struct {
 	"report":  {[]string{"ralph", "secret"}, "a record becomes text"},
 	"runner":  {[]string{"ralph", "secret"}, "a record becomes outputs"},
 	"tasks":   {[]string{"ralph", "secret"}, "a task list: its schema, its transitions, its story to do next"},
+	"price":   {[]string{"ralph"}, "tokens of a model become an estimate of their cost"},
 	"hook":    {[]string{"ralph", "secret"}, "answers to the agent CLI's hooks"},
 	"starter": {nil, "what ralph init proposes and writes"},
 	"demo":    {nil, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},

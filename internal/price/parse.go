@@ -1,0 +1,263 @@
+package price
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The bounds of a table.
+const (
+	maxBytes    = 1 << 20
+	maxModels   = 2000
+	maxAliases  = 20
+	maxAmount   = 1_000_000_000_000 // a million dollars per million tokens
+	minAmount   = 1000              // below it dollars were meant
+	maxProblems = 20
+)
+
+// Parse reads a table, which docs/pricing.md describes: JSON, at most 1 MiB and
+// 2000 models. The error names everything that is wrong, at most 20 problems, a
+// line each, with the model it belongs to and what would be right.
+func Parse(text []byte) (Table, error) {
+	if len(text) > maxBytes {
+		return Table{}, fmt.Errorf("the table of prices has %d bytes; at most %d are read", len(text), maxBytes)
+	}
+	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
+		return Table{}, fmt.Errorf("the table of prices is no JSON: line %d: %w", line(text, err), err)
+	}
+	p := parser{table: Table{names: map[string]model{}}}
+	p.document(text)
+	if len(p.problems) == 0 {
+		return p.table, nil
+	}
+	if n := len(p.problems) - maxProblems; n > 0 {
+		p.problems = append(p.problems[:maxProblems], fmt.Errorf("and %d more", n))
+	}
+	return Table{}, errors.Join(p.problems...)
+}
+
+// line is where JSON is broken, 1-based.
+func line(text []byte, err error) int {
+	var s *json.SyntaxError
+	if !errors.As(err, &s) {
+		return 1
+	}
+	return 1 + bytes.Count(text[:min(int(s.Offset), len(text))], []byte("\n"))
+}
+
+type parser struct {
+	table    Table
+	problems []error
+}
+
+// wrong notes a problem; where is empty for the table itself.
+func (p *parser) wrong(where, format string, args ...any) {
+	if where != "" {
+		where += ": "
+	}
+	p.problems = append(p.problems, errors.New(where+fmt.Sprintf(format, args...)))
+}
+
+func (p *parser) document(text []byte) {
+	const shape = `a table of prices is an object with "models"`
+	fields, ok := members(text)
+	if !ok {
+		p.wrong("", "%s", shape)
+		return
+	}
+	found := false
+	for _, f := range p.known("", fields, "date", "source", "models") {
+		switch f.name {
+		case "date":
+			p.table.date = p.date("date", f.value)
+		case "source":
+			if json.Unmarshal(f.value, new([]string)) != nil {
+				p.wrong("source", "write a list of texts")
+			}
+		case "models":
+			found = true
+			p.models(f.value)
+		}
+	}
+	if !found {
+		p.wrong("", "%s", shape)
+	}
+}
+
+func (p *parser) models(value []byte) {
+	list, ok := members(value)
+	switch {
+	case !ok:
+		p.wrong("models", "write an object with a model's name before its prices")
+		return
+	case len(list) > maxModels:
+		p.wrong("models", "there are %d; at most %d are read", len(list), maxModels)
+		return
+	}
+	slices.SortStableFunc(list, func(a, b member) int { return cmp.Compare(a.name, b.name) })
+	for _, f := range list {
+		if !p.named(f.name) {
+			continue
+		}
+		if _, twice := p.table.names[f.name]; twice {
+			p.wrong(shown(f.name), "stands there twice")
+			continue
+		}
+		p.table.names[f.name] = model{id: f.name} // before any alias
+	}
+	for _, f := range list {
+		if m, ok := p.table.names[f.name]; ok {
+			p.model(m.id, f.value)
+		}
+	}
+}
+
+func (p *parser) model(id string, value []byte) {
+	where := shown(id)
+	fields, ok := members(value)
+	if !ok {
+		p.wrong(where, `write an object with "input" and "output"`)
+		return
+	}
+	m := model{id: id}
+	var aliases []string
+	fields = p.known(where, fields, "input", "output", "cacheRead", "cacheWrite", "above", "aliases", "then")
+	m.rates = p.rates(where, fields)
+	for _, f := range fields {
+		switch f.name {
+		case "above":
+			m.above = p.size(where+".above", f.value)
+		case "aliases":
+			aliases = p.aliases(where+".aliases", f.value)
+		case "then":
+			m.from, m.then = p.change(where+".then", f.value)
+		}
+	}
+	p.table.names[id] = m
+	for _, alias := range aliases {
+		if other, taken := p.table.names[alias]; taken {
+			p.wrong(where+".aliases", "%s is a name of %s already", shown(alias), shown(other.id))
+			continue
+		}
+		p.table.names[alias] = m
+	}
+}
+
+// rates reads the four prices among the fields of an object.
+func (p *parser) rates(where string, fields []member) rates {
+	r := rates{unpriced, unpriced, unpriced, unpriced}
+	given := map[string]bool{}
+	for _, f := range fields {
+		var at *int64
+		switch f.name {
+		case "input":
+			at = &r.input
+		case "output":
+			at = &r.output
+		case "cacheRead":
+			at = &r.cacheRead
+		case "cacheWrite":
+			at = &r.cacheWrite
+		default:
+			continue
+		}
+		given[f.name] = true
+		n, problem := amount(string(f.value))
+		if problem != "" {
+			p.wrong(where+"."+f.name, "%s", problem)
+		}
+		*at = n
+	}
+	for _, name := range []string{"input", "output"} {
+		if !given[name] {
+			p.wrong(where, "%s is missing: whole micro-dollars per million tokens, 1250000 for $1.25", name)
+		}
+	}
+	return r
+}
+
+// change reads prices that hold from a day on.
+func (p *parser) change(where string, value []byte) (from string, r rates) {
+	fields, ok := members(value)
+	if !ok {
+		p.wrong(where, `write an object with "from", "input" and "output"`)
+		return "", rates{}
+	}
+	fields = p.known(where, fields, "from", "input", "output", "cacheRead", "cacheWrite")
+	for _, f := range fields {
+		if f.name == "from" {
+			from = p.date(where+".from", f.value)
+		}
+	}
+	if from == "" && !slices.ContainsFunc(fields, func(f member) bool { return f.name == "from" }) {
+		p.wrong(where, "from is missing: the day, as 2026-12-31")
+	}
+	return from, p.rates(where, fields)
+}
+
+func (p *parser) date(where string, value []byte) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		if _, err := time.Parse(time.DateOnly, text); err == nil {
+			return text
+		}
+	}
+	p.wrong(where, "%s is no day; write it as 2026-12-31", excerpt(string(value)))
+	return ""
+}
+
+func (p *parser) size(where string, value []byte) int64 {
+	var n int64
+	if json.Unmarshal(value, &n) != nil || n < 1 || n > maxAmount {
+		p.wrong(where, "%s is no number of tokens; write a whole number above 0, 200000 for instance", excerpt(string(value)))
+		return 0
+	}
+	return n
+}
+
+func (p *parser) aliases(where string, value []byte) []string {
+	var list []string
+	if json.Unmarshal(value, &list) != nil || len(list) > maxAliases {
+		p.wrong(where, "write a list of at most %d names", maxAliases)
+		return nil
+	}
+	return slices.DeleteFunc(list, func(name string) bool { return !p.named(name) })
+}
+
+// named says that a text can be the name of a model.
+func (p *parser) named(name string) bool {
+	if name != "" && len(name) <= maxName && strings.IndexFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) < 0 {
+		return true
+	}
+	p.wrong(shown(name), "is no name of a model: 1 to %d visible ASCII characters", maxName)
+	return false
+}
+
+// known drops the fields that are not among the names, or that stand there
+// twice, and says so.
+func (p *parser) known(where string, fields []member, names ...string) []member {
+	var out []member
+	seen := map[string]bool{}
+	for _, f := range fields {
+		switch {
+		case !slices.Contains(names, f.name):
+			hint := "one of " + strings.Join(names, ", ")
+			if near := nearest(f.name, names); near != "" {
+				hint = fmt.Sprintf("did you mean %q?", near)
+			}
+			p.wrong(where, "unknown key %s (%s)", shown(f.name), hint)
+		case seen[f.name]:
+			p.wrong(where, "%s stands there twice", f.name)
+		default:
+			seen[f.name] = true
+			out = append(out, f)
+		}
+	}
+	return out
+}
