@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -72,29 +71,29 @@ func mainJob() func(question) answer {
 	)
 }
 
-// withClaude makes the step talk to the scripted model.
-func (j *job) withClaude(m *model) {
-	j.Env["ANTHROPIC_API_KEY"] = apiKey
-	j.Env["ANTHROPIC_BASE_URL"] = m.URL
-	j.Env["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"
-	j.Env["DISABLE_TELEMETRY"] = "1"
-	j.Inputs["agent"] = "claude"
-	j.Inputs["pass-env"] = "ANTHROPIC_BASE_URL\nCLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC\nDISABLE_TELEMETRY"
-}
-
-// The main job, on what each actions/checkout leaves.
+// The main job with each agent of the image, on what each actions/checkout leaves.
 func TestAction(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		version checkout
-	}{{"checkout v4, on the branch", checkoutV4}, {"checkout v6, detached", checkoutV6}} {
+		name     string
+		agent    func(*job, *model)
+		version  checkout
+		unpriced bool
+	}{
+		{"checkout v4, on the branch", (*job).withClaude, checkoutV4, false},
+		{"checkout v6, detached", (*job).withClaude, checkoutV6, false},
+		{"codex", (*job).withCodex, checkoutV6, false},
+		{"codex, a model without a price", func(j *job, m *model) {
+			j.withCodex(m)
+			j.Inputs["model"] = "gpt-of-ours"
+		}, checkoutV4, true},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := forge(t)
 			r := g.newRepository(t, program)
 			r.newLabel(t, "ralph")
 			m := newModel(t, mainJob())
 			j := newJob(t, r, "", c.version)
-			j.withClaude(m)
+			c.agent(j, m)
 			j.Inputs["prompt"] = task
 			j.Inputs["guardrails"] = "sh test.sh"
 			j.Inputs["max-iterations"] = "5"
@@ -106,11 +105,11 @@ func TestAction(t *testing.T) {
 				t.Fatalf("exit code = %d, want 0", res.Code)
 			}
 			checkConversation(t, m)
-			checkOutputs(t, r, res)
+			checkOutputs(t, r, res, c.unpriced)
 			checkPull(t, r, res)
 			checkCommits(t, r, "ralph/mul")
 			checkSummary(t, res)
-			checkReport(t, j, res)
+			checkReport(t, j, res, c.unpriced)
 			checkWorkspace(t, j)
 			checkSecrets(t, j, m, res)
 			checkProcesses(t, "4241")
@@ -144,7 +143,7 @@ func checkConversation(t *testing.T, m *model) {
 
 var sha = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
-func checkOutputs(t *testing.T, r *repository, res result) {
+func checkOutputs(t *testing.T, r *repository, res result, unpriced bool) {
 	t.Helper()
 	for name, want := range map[string]string{
 		"status": "completed", "completed": "true", "iterations": "2", "branch": "ralph/mul",
@@ -159,6 +158,12 @@ func checkOutputs(t *testing.T, r *repository, res result) {
 		t.Errorf("output head-sha = %q, want a commit id", res.Outputs["head-sha"])
 	}
 	for _, name := range []string{"cost-usd", "input-tokens", "output-tokens", "duration-seconds"} {
+		if name == "cost-usd" && unpriced {
+			if got := res.Outputs[name]; got != "" {
+				t.Errorf("output %s = %q, want nothing: nobody knows it", name, got)
+			}
+			continue
+		}
 		if n, err := strconv.ParseFloat(res.Outputs[name], 64); err != nil || n <= 0 {
 			t.Errorf("output %s = %q, want a number above 0", name, res.Outputs[name])
 		}
@@ -221,18 +226,23 @@ func checkSummary(t *testing.T, res result) {
 	}
 }
 
-func checkReport(t *testing.T, j *job, res result) {
+func checkReport(t *testing.T, j *job, res result, unpriced bool) {
 	t.Helper()
-	var report struct {
-		Outcome    string
-		Iterations []json.RawMessage
-	}
-	text := readFile(t, filepath.Join(j.Workspace, filepath.FromSlash(res.Outputs["report-path"])))
-	if err := json.Unmarshal([]byte(text), &report); err != nil {
-		t.Fatal(err)
-	}
+	report := j.report(t, res)
 	if report.Outcome != "completed" || len(report.Iterations) != 2 {
 		t.Errorf("report: outcome %q with %d iterations, want completed with 2", report.Outcome, len(report.Iterations))
+	}
+	sessions := map[string]bool{}
+	for i, iteration := range report.Iterations {
+		for _, turn := range iteration.Turns {
+			sessions[turn.Session] = true
+			if !turn.Tokens.Known || turn.Tokens.Output == 0 || (turn.Cost.MicroUSD == nil) != unpriced {
+				t.Errorf("report: iteration %d: tokens %+v, cost %+v; want tokens, and a cost: %t", i+1, turn.Tokens, turn.Cost, !unpriced)
+			}
+		}
+	}
+	if delete(sessions, ""); len(sessions) != 2 {
+		t.Errorf("report: sessions %v, want one of each iteration", sessions)
 	}
 	logs, err := filepath.Glob(filepath.Join(j.Workspace, ".ralph", "guardrail_001_sh_test_sh*.log"))
 	if err != nil || len(logs) == 0 {

@@ -152,6 +152,10 @@ func (j *job) environ(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	for name, input := range action.Inputs {
+		if name != "github-token" && strings.Contains(input.Default, "github.token") {
+			t.Errorf("action.yml: without a value, input %s is the job's token", name)
+			input.Default = ""
+		}
 		env[inputVariable(name)] = strings.ReplaceAll(input.Default, "${{ github.token }}", j.Repo.Token)
 	}
 	for name, value := range j.Inputs {
