@@ -103,7 +103,8 @@ func FuzzParse(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(embedded)
+	f.Add(embedded[:len(embedded)/8])
+	base := price.Default()
 	for _, text := range []string{own, `{}`, `{"models":{"m":{"input":-1.5e300,"output":"\ud800","above":1,"aliases":["m",""],"then":{"from":"2026-01-01"}}}}`, `{"models":{"":null}}`, "\xff"} {
 		f.Add([]byte(text))
 	}
@@ -115,7 +116,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if got := price.Default().Over(table).Cost("gpt-5.5", ralph.Tokens{Input: 1 << 62, Output: 1 << 62}); got.Amount < 0 || got.Unknown && !got.Estimated {
+		if got := base.Over(table).Cost("gpt-5.5", ralph.Tokens{Input: 1 << 62, Output: 1 << 62}); got.Amount < 0 || got.Unknown && !got.Estimated {
 			t.Errorf("Cost() = %+v", got)
 		}
 	})
