@@ -1,4 +1,204 @@
 package agent
 
-// copilot is the GitHub Copilot CLI, @github/copilot 1.0.
-type copilot struct{ text }
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// copilot is the GitHub Copilot CLI, @github/copilot 1.0 (tested: 1.0.102). Its
+// options are those of its --help, its variables those of `copilot help
+// environment` and `copilot help providers`.
+type copilot struct{}
+
+const (
+	copilotMCP   = "mcp.json"
+	copilotUsage = "usage.json"
+)
+
+// argv asks for one unattended turn, with the prompt on stdin. --allow-all gives
+// way to permissions the user chose; what takes permissions away goes with it. What
+// the turn used stands in a file only: 1.0.102 leaves it out of its stream.
+func (c copilot) argv(o Options, p ralph.Prompt) []string {
+	ours := []option{
+		{names: []string{"--allow-all", "--yolo", "--no-ask-user", "--no-auto-update", "--disable-client-telemetry", "-s", "--silent"}},
+		{names: []string{"--output-format", "-p", "--prompt"}, value: true},
+	}
+	argv, args := program(o, "copilot", ours...), strip(o.Args, ours...)
+	if o.Plain {
+		argv = append(argv, "-s")
+	} else {
+		argv = append(argv, "--output-format", "json")
+	}
+	if !has(args, "--allow-all-tools", "--allow-all-paths", "--allow-all-urls", "--allow-tool", "--allow-url", "--assisted-approval") {
+		argv = append(argv, "--allow-all")
+	}
+	argv = append(argv, "--no-ask-user", "--no-auto-update", "--disable-client-telemetry")
+	if o.Model != "" && !has(args, "--model") {
+		argv = append(argv, "--model", o.Model)
+	}
+	if o.Effort != "" && !has(args, "--reasoning-effort", "--effort") {
+		argv = append(argv, "--reasoning-effort", o.Effort)
+	}
+	if path := o.extra[copilotMCP]; path != "" {
+		argv = append(argv, "--additional-mcp-config", "@"+path)
+	}
+	if path := o.extra[copilotUsage]; path != "" {
+		argv = append(argv, "--usage-output-file", path)
+	}
+	return c.resumed(append(argv, args...), len(argv), p.Resume)
+}
+
+// resumed leaves out a --session-id, which is another way to say the same.
+func (copilot) resumed(argv []string, n int, session string) []string {
+	args := argv[n:]
+	if session == "" || has(args, "-r", "--resume", "--continue", "--connect") {
+		return argv
+	}
+	args = strip(args, option{names: []string{"--session-id"}, value: true})
+	end := slices.Index(args, "--")
+	if end < 0 {
+		end = len(args)
+	}
+	return append(argv[:n:n], slices.Insert(args, end, "--resume="+session)...)
+}
+
+// environ turns off what updates the CLI, and names the provider the options
+// name. GitHub itself is none of them: it is what copilot asks
+// where no other is named.
+func (copilot) environ(o Options) []string {
+	env := without(o.Env, "CLAUDECODE")
+	set := func(name, value string) { env = append(without(env, name), name+"="+value) }
+	if lookup(env, "COPILOT_AUTO_UPDATE") == "" {
+		set("COPILOT_AUTO_UPDATE", "false")
+	}
+	if o.Provider == "github" {
+		return without(env, "COPILOT_PROVIDER_TYPE", "COPILOT_PROVIDER_BASE_URL")
+	}
+	if o.Provider != "" {
+		set("COPILOT_PROVIDER_TYPE", o.Provider)
+	}
+	switch usual := copilotProviders()[o.Provider]; {
+	case o.BaseURL != "":
+		set("COPILOT_PROVIDER_BASE_URL", o.BaseURL)
+	case usual != "" && lookup(env, "COPILOT_PROVIDER_BASE_URL") == "":
+		set("COPILOT_PROVIDER_BASE_URL", usual)
+	}
+	return env
+}
+
+// copilotProviders are the values of provider with the address of each where
+// there is a usual one.
+func copilotProviders() map[string]string {
+	return map[string]string{
+		"github": "", "azure": "",
+		"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com",
+	}
+}
+
+// credentials are copilot's own variables only. It would take GH_TOKEN and
+// GITHUB_TOKEN as well, but those are the forge's: what can push or open pull
+// requests stays with us, and is never handed to an agent because it happens to
+// be set. The token of COPILOT_GITHUB_TOKEN needs the permission Copilot Requests
+// and nothing else.
+func (copilot) credentials() (keys, providers []string) {
+	return []string{"COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BEARER_TOKEN"}, []string{
+		"COPILOT_PROVIDER_BASE_URL", "COPILOT_PROVIDER_TYPE", "COPILOT_PROVIDER_API_KEY_COMMAND", "COPILOT_PROVIDER_WIRE_API",
+		"COPILOT_PROVIDER_TRANSPORT", "COPILOT_PROVIDER_AZURE_API_VERSION", "COPILOT_PROVIDER_HEADERS",
+		"COPILOT_PROVIDER_MODEL_ID", "COPILOT_PROVIDER_WIRE_MODEL", "COPILOT_PROVIDER_MAX_PROMPT_TOKENS", "COPILOT_PROVIDER_MAX_OUTPUT_TOKENS",
+		"COPILOT_MODEL", "COPILOT_OFFLINE", "COPILOT_GH_HOST",
+	}
+}
+
+// ready wants a token, a login, or a provider of the user's own, which may
+// need no key but needs a model.
+func (c copilot) ready(o Options) error {
+	env := c.environ(o)
+	given := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return lookup(env, name) != "" })
+	}
+	if given("COPILOT_PROVIDER_BASE_URL") {
+		switch {
+		case o.Model == "" && !has(o.Args, "--model") && !given("COPILOT_MODEL", "COPILOT_PROVIDER_MODEL_ID"):
+			return errors.New("no model: a provider other than GitHub needs one: set model, or COPILOT_MODEL")
+		case copilotProviders()[o.Provider] == lookup(env, "COPILOT_PROVIDER_BASE_URL") &&
+			!given("COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_API_KEY_COMMAND", "COPILOT_PROVIDER_BEARER_TOKEN", "COPILOT_PROVIDER_HEADERS"):
+			return errors.New("no credentials: set COPILOT_PROVIDER_API_KEY to the key of the provider")
+		}
+		return nil
+	}
+	home := lookup(env, "COPILOT_HOME")
+	if home == "" {
+		home = inHome(o, ".copilot")
+	}
+	if given("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN") || holds(home, "config.json") || holds(inHome(o, ".config", "gh"), "hosts.yml") {
+		return nil
+	}
+	return errors.New("no credentials: set COPILOT_GITHUB_TOKEN to a fine-grained token with the permission Copilot Requests (the job's own GITHUB_TOKEN and classic tokens will not do), " +
+		"or COPILOT_PROVIDER_BASE_URL, COPILOT_PROVIDER_API_KEY and COPILOT_MODEL for a provider of your own")
+}
+
+// extras are the MCP servers, which copilot takes in claude's form, and an empty
+// file it writes what it used into. System is none of them: copilot reads
+// *.instructions.md from folders in COPILOT_CUSTOM_INSTRUCTIONS_DIRS and below,
+// where an agent's own files are also, so it stands before the prompt.
+func (copilot) extras(o Options) ([]extra, error) {
+	levels := []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
+	address, known := copilotProviders()[o.Provider]
+	switch {
+	case o.Effort != "" && !slices.Contains(levels, o.Effort):
+		return nil, fmt.Errorf("effort %q: copilot knows %s", clip(o.Effort, maxName), strings.Join(levels, ", "))
+	case o.Provider != "" && !known:
+		return nil, fmt.Errorf("provider %q: copilot knows github, openai (any endpoint that is compatible), azure and anthropic", clip(o.Provider, maxName))
+	case o.Provider == "github" && o.BaseURL != "":
+		return nil, errors.New("base-url has no effect with provider github; set COPILOT_GH_HOST for another host")
+	case o.Provider == "azure" && address == "" && o.BaseURL == "" && lookup(o.Env, "COPILOT_PROVIDER_BASE_URL") == "":
+		return nil, errors.New("provider azure: needs base-url, such as https://RESOURCE.openai.azure.com")
+	case o.Settings != "":
+		return nil, errors.New("agent-settings has no effect: copilot has no settings of one run; give its options in agent-args")
+	}
+	var all []extra
+	if o.MCP != "" {
+		s := scanner{b: fields([]byte(o.MCP), "mcpServers")["mcpServers"]}
+		if !s.at('{') {
+			return nil, errors.New(`mcp-config: must be a JSON object with the member "mcpServers", which is one too`)
+		}
+		all = append(all, extra{copilotMCP, o.MCP})
+	}
+	own := slices.Concat(behind(o, "copilot"), o.Args)
+	if !o.Plain && !o.Exact && o.Scratch != "" && !has(own, "--usage-output-file") {
+		all = append(all, extra{name: copilotUsage})
+	}
+	return all, nil
+}
+
+func (copilot) merged(Options) bool { return false }
+
+func (copilot) ways(Options) ways { return ways{resume: true, totals: true} }
+
+func (copilot) decoder(o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
+	d := newCopilotDecoder(emit, finished)
+	d.lost = o.giveUp
+	d.used = func() string { return leftIn(o.Scratch, o.extra[copilotUsage]) }
+	d.goesOn = p.Resume != "" || has(o.Args, "-r", "--resume", "--continue", "--session-id", "--connect")
+	return d
+}
+
+// leftIn is what the CLI left in one of our files in the scratch folder; see
+// [file.read].
+func leftIn(scratch, path string) string {
+	if scratch == "" || path == "" {
+		return ""
+	}
+	root, err := os.OpenRoot(scratch)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	return file{root: root, name: filepath.Base(path)}.read()
+}

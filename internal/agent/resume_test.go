@@ -61,6 +61,8 @@ func TestResumeArgv(t *testing.T) {
 		{"amp: the user chose", Options{Name: "amp", Args: []string{"threads", "continue", "T-1"}},
 			"amp|threads|continue|T-1|--stream-json|--dangerously-allow-all|-x"},
 		{"amp: exact", Options{Name: "amp", Exact: true, ExactArgs: []string{"-x", "--stream-json"}}, "amp|threads|continue|ID|-x|--stream-json"},
+		{"copilot: exact", Options{Name: "copilot", Exact: true, ExactArgs: []string{"--yolo"}}, "copilot|--yolo|--resume=ID"},
+		{"copilot: the user chose", Options{Name: "copilot", Exact: true, ExactArgs: []string{"--continue"}}, "copilot|--continue"},
 		{"cline", Options{Name: "cline"}, "cline|--json|<prompt>"},
 		{"text", Options{Name: "text", Command: []string{"x"}}, "x"},
 	} {
@@ -90,7 +92,7 @@ func TestResumeArgv(t *testing.T) {
 func TestCanResume(t *testing.T) {
 	t.Parallel()
 	for _, name := range append(Known(), "", "other") {
-		if got, want := CanResume(name), slices.Contains([]string{"amp", "claude", "codex"}, name); got != want {
+		if got, want := CanResume(name), slices.Contains([]string{"amp", "claude", "codex", "copilot"}, name); got != want {
 			t.Errorf("CanResume(%q) = %v, want %v", name, got, want)
 		}
 	}

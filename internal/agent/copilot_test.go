@@ -1,0 +1,444 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+func decodeCopilot(stream string, size, exit int) decoded {
+	return decodeWith(stream, size, exit, func(emit func(ralph.Event), finished func()) decoder { return newCopilotDecoder(emit, finished) })
+}
+
+func TestCopilotTranscripts(t *testing.T) {
+	t.Parallel()
+	each(t, "copilot", decodeCopilot, map[string]ralph.FailureKind{
+		"api_400_invalid":    ralph.FailureRequest,
+		"api_400_too_long":   ralph.FailureRequest,
+		"api_401":            ralph.FailureAuth,
+		"api_402":            ralph.FailureQuota,
+		"api_403":            ralph.FailureAuth,
+		"api_404_model":      ralph.FailureModel,
+		"api_429":            ralph.FailureAPI,
+		"api_429_quota":      ralph.FailureQuota,
+		"api_429_user_limit": ralph.FailureQuota,
+		"api_500":            ralph.FailureAPI,
+		"api_refused":        ralph.FailureAPI,
+		"bad_flag":           ralph.FailureCrash,
+		"empty_answer":       ralph.FailureEmpty,
+		"killed_message":     ralph.FailureCrash,
+		"killed_output":      ralph.FailureCrash,
+		"no_login":           ralph.FailureCrash,
+		"prompt_too_long":    ralph.FailureRequest,
+		"sigterm_tool":       ralph.FailureCrash,
+		"stream_cut":         ralph.FailureAPI,
+	}, func(t *testing.T, got decoded, want ending) {
+		if u := got.turn.Usage; !u.Cost.Unknown || !u.Tokens.Unknown {
+			t.Errorf("Usage = %+v, want it unknown: the stream does not tell it", u)
+		}
+		if got.done != (len(want.SessionIDs) > 0) {
+			t.Errorf("Done = %v, want %v", got.done, len(want.SessionIDs) > 0)
+		}
+		if strings.Count(got.render(), "text echo") == 0 && len(got.events) > 0 {
+			t.Error("the prompt did not come back as an echo")
+		}
+	})
+}
+
+func TestCopilotEvents(t *testing.T) {
+	t.Parallel()
+	golden(t, "copilot", decodeCopilot, "success_tool", "tool_error", "echo_marker", "file_edit", "subagent", "parallel", "todo", "mcp",
+		"thinking_marker", "long_output", "api_401", "api_429_once", "killed_message", "killed_output", "unicode")
+}
+
+func TestCopilotLines(t *testing.T) {
+	t.Parallel()
+	say := func(text string) string {
+		return `{"type":"assistant.message","data":{"messageId":"m","model":"gpt-5","content":` + quote(text) + `,"toolRequests":[]}}` + "\n"
+	}
+	fails := func(data string) string {
+		return `{"type":"session.error","data":{"message":"it failed",` + data + `}}` + "\n" + `{"type":"result","sessionId":"s","exitCode":1}` + "\n"
+	}
+	const end = `{"type":"result","sessionId":"s","exitCode":0,"usage":{"premiumRequests":1}}` + "\n"
+	for _, tt := range []struct {
+		name, stream string
+		exit         int
+		says         bool
+		unknown      int
+		failure      string
+	}{
+		{name: "keys in another order", stream: strings.Replace(`{"data":{"content":"X"},"type":"assistant.message"}`, "X", marker, 1) + "\r\n" + end, says: true, failure: "none"},
+		{name: "a subagent's", stream: strings.Replace(say(marker), `"type"`, `"agentId":"a","type"`, 1) + say("x") + end, failure: "none"},
+		{name: "a phase of thinking", stream: strings.Replace(say(marker), `"model"`, `"phase":"thinking","model"`, 1) + say("x") + end, failure: "none"},
+		{name: "the prompt", stream: `{"type":"user.message","data":{"content":` + quote(marker) + `}}` + "\n" + say("x") + end, failure: "none"},
+		{name: "kinds of the future", stream: `{"type":"assistant.dream"}` + "\n" + `{"type":"weather"}` + "\n" + `{"type":"session.mood","data":{}}` + "\n" + say("x") + end, unknown: 2, failure: "none"},
+		{name: "an error it recovered from", stream: strings.Split(fails(`"errorType":"query","statusCode":500`), "\n")[0] + "\n" + say("x") + end, failure: "none"},
+		{name: "a subagent's error", stream: strings.Replace(strings.Split(fails(`"statusCode":401`), "\n")[0], `"type"`, `"agentId":"a","type"`, 1) + "\n" + strings.Replace(end, `:0,`, `:1,`, 1), exit: 1, failure: "crash"},
+		{name: "well, but the program failed", stream: say("x") + end, exit: 3, failure: "crash"},
+		{name: "nothing said", stream: end, failure: "empty-answer"},
+		{name: "nothing", stream: "", failure: "malformed"},
+		// Errors of GitHub's own models, by the schema; none of them was seen.
+		{name: "quota", stream: fails(`"errorType":"quota","errorCode":"quota_exceeded","statusCode":402`), exit: 1, failure: "quota"},
+		{name: "quota without a status", stream: fails(`"errorType":"quota"`), exit: 1, failure: "quota"},
+		{name: "a user's weekly limit", stream: fails(`"errorType":"rate_limit","errorCode":"user_weekly_rate_limited","statusCode":429`), exit: 1, failure: "quota"},
+		{name: "too fast", stream: fails(`"errorType":"rate_limit","errorCode":"rate_limited","statusCode":429`), exit: 1, failure: "api-error"},
+		{name: "authorization", stream: fails(`"errorType":"authorization"`), exit: 1, failure: "authentication"},
+		{name: "a model that is not allowed", stream: fails(`"errorType":"query","errorCode":"model_not_supported","statusCode":400`), exit: 1, failure: "model"},
+		{name: "context", stream: fails(`"errorType":"context_limit","statusCode":413`), exit: 1, failure: "request"},
+		{name: "policy", stream: fails(`"errorType":"policy"`), exit: 1, failure: "request"},
+		{name: "a gateway's 400", stream: `{"type":"model.call_failure","data":{"statusCode":400,"badRequestKind":"bodyless"}}` + "\n" + fails(`"errorType":"query","statusCode":400`), exit: 1, failure: "api-error"},
+		{name: "overloaded", stream: fails(`"errorType":"query","statusCode":529`), exit: 1, failure: "api-error"},
+	} {
+		got := decodeCopilot(tt.stream, 3, tt.exit)
+		if got.says(marker) != tt.says || kind(got.failure) != tt.failure || got.turn.Unknown != tt.unknown {
+			t.Errorf("%s: says = %v, Unknown = %d, Failure(%d) = %+v, want %v, %d, %s", tt.name, got.says(marker), got.turn.Unknown, tt.exit, got.failure, tt.says, tt.unknown, tt.failure)
+		}
+	}
+}
+
+// Who is to log in is told with what.
+func TestCopilotAuthMessage(t *testing.T) {
+	t.Parallel()
+	for stream, want := range map[string]string{
+		recording(t, "copilot", "api_401"): "COPILOT_PROVIDER_API_KEY",
+		`{"type":"session.error","data":{"errorType":"authentication","message":"Bad credentials","statusCode":401}}` + "\n" + `{"type":"result","sessionId":"s","exitCode":1}`: "COPILOT_GITHUB_TOKEN",
+	} {
+		if f := decodeCopilot(stream, 0, 1).failure; f == nil || f.Kind != ralph.FailureAuth || !strings.Contains(f.Message, want) {
+			t.Errorf("Failure = %+v, want it to name %s", f, want)
+		}
+	}
+	d := newCopilotDecoder(func(ralph.Event) {}, func() {})
+	d.Stderr([]byte("Error: No authentication information found.\n\nCopilot can be authenticated with GitHub using an OAuth Token"))
+	d.Close()
+	if f := d.Failure(1); f == nil || f.Kind != ralph.FailureAuth || !strings.Contains(f.Message, "COPILOT_GITHUB_TOKEN") {
+		t.Errorf("Failure without a login = %+v, want it to name COPILOT_GITHUB_TOKEN", f)
+	}
+}
+
+// A limit's reset comes from the quotas that are used up.
+func TestCopilotReset(t *testing.T) {
+	t.Parallel()
+	const stream = `{"type":"model.call_failure","data":{"statusCode":402,"quotaSnapshots":{` +
+		`"chat":{"remainingPercentage":50,"resetDate":"2027-03-01T00:00:00Z"},` +
+		`"premium_interactions":{"remainingPercentage":0,"hasQuota":false,"resetDate":"2026-12-01T00:00:00.000Z"}}}}` + "\n" +
+		`{"type":"session.error","data":{"errorType":"quota","message":"used up","statusCode":402}}` + "\n" + `{"type":"result","sessionId":"s","exitCode":1}`
+	f := decodeCopilot(stream, 0, 1).failure
+	if want := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC); f == nil || !f.RetryAt.Equal(want) {
+		t.Errorf("Failure = %+v, want it to be over at %v", f, want)
+	}
+}
+
+// What is hopeless is ended, and judged by what it met.
+func TestCopilotGivesUp(t *testing.T) {
+	t.Parallel()
+	const refused = `{"type":"model.call_failure","data":{"errorMessage":"connection refused"}}` + "\n"
+	const quota = `{"type":"model.call_failure","data":{"statusCode":429,"errorCode":"insufficient_quota","errorMessage":"{\"message\":\"No money left\"}"}}` + "\n"
+	for _, tt := range []struct {
+		name, stream string
+		lost         bool
+		failure      string
+	}{
+		{"six failed calls", strings.Repeat(refused, 6), false, "crash"},
+		{"failures for ever", strings.Repeat(refused, maxFailedCalls), true, "api-error"},
+		{"failures between answers", strings.Repeat(strings.Repeat(refused, 6)+`{"type":"model.call_final_result","data":{"result":"success"}}`+"\n", 9), false, "crash"},
+		{"no money", quota, true, "quota"},
+		{"a subagent's", strings.Replace(quota, `"type"`, `"agentId":"a","type"`, 1), false, "crash"},
+	} {
+		lost := false
+		got := decodeWith(tt.stream, 0, 137, func(emit func(ralph.Event), finished func()) decoder {
+			d := newCopilotDecoder(emit, finished)
+			d.lost = func() { lost = true }
+			return d
+		})
+		if lost != tt.lost || kind(got.failure) != tt.failure {
+			t.Errorf("%s: given up = %v, Failure = %+v, want %v, %s", tt.name, lost, got.failure, tt.lost, tt.failure)
+		}
+	}
+}
+
+// What a turn used stands in the file copilot leaves.
+func TestCopilotUsage(t *testing.T) {
+	t.Parallel()
+	read := func(name string) string {
+		b, err := os.ReadFile(filepath.Join("testdata", "copilot", name+".usage.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	sonnet := `{"requests":{"count":3},"usage":{"inputTokens":100,"outputTokens":7,"cacheReadTokens":60,"cacheWriteTokens":30}}`
+	credits := `{"totalNanoAiu":2500000000,"aiCreditsStatus":"complete","modelMetrics":{"gpt":` + sonnet + `,"claude":` + sonnet + `}}`
+	unknown := ralph.Cost{Unknown: true}
+	for _, tt := range []struct {
+		name, left string
+		goesOn     bool
+		usage      ralph.Usage
+		models     string
+		messages   int
+	}{
+		{"two requests", read("resume.1"), false, ralph.Usage{Cost: unknown, Tokens: ralph.Tokens{Input: 400, CacheRead: 1600, Output: 100}}, "mock-model", 2},
+		{"a session that goes on", read("resume.2"), true, ralph.Usage{Cost: unknown, Tokens: ralph.Tokens{Input: 800, CacheRead: 3200, Output: 200}}, "", 0},
+		{"a subagent's included", read("subagent"), false, ralph.Usage{Cost: unknown, Tokens: ralph.Tokens{Input: 800, CacheRead: 3200, Output: 200}}, "mock-model", 4},
+		{"anthropic counts otherwise, copilot does not", read("anthropic"), false, ralph.Usage{Cost: unknown, Tokens: ralph.Tokens{Input: 2000, CacheRead: 1600, CacheWrite: 200, Output: 100}}, "mock-model", 2},
+		{"AI credits", credits, false, ralph.Usage{Cost: ralph.Cost{Amount: 25_000}, Tokens: ralph.Tokens{Input: 20, CacheRead: 120, CacheWrite: 60, Output: 14}}, "claude gpt", 6},
+		{"AI credits of a part", strings.Replace(credits, "complete", "partial", 1), false, ralph.Usage{Cost: unknown, Tokens: ralph.Tokens{Input: 20, CacheRead: 120, CacheWrite: 60, Output: 14}}, "claude gpt", 6},
+		{"nothing was asked", read("api_400_invalid"), false, ralph.Usage{Cost: unknown, Tokens: ralph.Tokens{Unknown: true}}, "", 0},
+		{"cut", credits[:len(credits)-20], false, ralph.Usage{Cost: unknown, Tokens: ralph.Tokens{Unknown: true}}, "", 0},
+		{"no file", "", false, ralph.Usage{Cost: unknown, Tokens: ralph.Tokens{Unknown: true}}, "", 0},
+	} {
+		got := decodeWith("", 0, 0, func(emit func(ralph.Event), finished func()) decoder {
+			d := newCopilotDecoder(emit, finished)
+			d.used, d.goesOn = func() string { return tt.left }, tt.goesOn
+			return d
+		})
+		var models []string
+		for _, m := range got.turn.Models {
+			models = append(models, m.Model)
+		}
+		if got.turn.Usage != tt.usage || strings.Join(models, " ") != tt.models || got.turn.Messages != tt.messages {
+			t.Errorf("%s: usage = %+v of %q in %d requests, want %+v of %q in %d", tt.name, got.turn.Usage, models, got.turn.Messages, tt.usage, tt.models, tt.messages)
+		}
+	}
+}
+
+// While a turn runs its output tokens are known, where the messages tell them.
+func TestCopilotRunningUsage(t *testing.T) {
+	t.Parallel()
+	const say = `{"type":"assistant.message","data":{"messageId":"m","model":"gpt","content":"x","outputTokens":40}}` + "\n"
+	got := decodeCopilot(say+strings.Replace(say, "gpt", "mini", 1)+say, 0, 0)
+	var last []ralph.ModelUsage
+	for _, e := range got.events {
+		if e.Kind == ralph.EventUsage {
+			last = e.Models
+		}
+	}
+	if len(last) != 2 || last[0].Usage.Tokens.Output != 80 || last[1].Usage.Tokens.Output != 40 || !last[0].Usage.Tokens.Unknown {
+		t.Errorf("usage so far = %+v, want at least 80 and 40 written", last)
+	}
+}
+
+func TestCopilotArgv(t *testing.T) {
+	t.Parallel()
+	const ours = "--allow-all|--no-ask-user|--no-auto-update|--disable-client-telemetry"
+	for _, tt := range []struct {
+		name string
+		o    Options
+		want string
+	}{
+		{"plain and simple", Options{}, "copilot|--output-format|json|" + ours},
+		{"text mode", Options{Plain: true, Args: []string{"--output-format=json"}}, "copilot|-s|" + ours},
+		{"model and effort", Options{Model: "gpt-5.4", Effort: "high"}, "copilot|--output-format|json|" + ours + "|--model|gpt-5.4|--reasoning-effort|high"},
+		{"the user's own win", Options{Model: "m", Effort: "high", Args: []string{"--model=x", "--effort", "low"}}, "copilot|--output-format|json|" + ours + "|--model=x|--effort|low"},
+		{"repeated", Options{Args: []string{"-p", "do it", "--yolo", "--allow-all", "-s", "--output-format", "text", "--no-ask-user", "--add-dir", "/x"}}, "copilot|--output-format|json|" + ours + "|--add-dir|/x"},
+		{"the user's permissions", Options{Args: []string{"--allow-all-tools", "--deny-tool", "shell(git push)"}}, "copilot|--output-format|json|--no-ask-user|--no-auto-update|--disable-client-telemetry|--allow-all-tools|--deny-tool|shell(git push)"},
+		{"what is denied", Options{Args: []string{"--deny-tool=shell"}}, "copilot|--output-format|json|" + ours + "|--deny-tool=shell"},
+		{"files", Options{extra: map[string]string{"mcp.json": "/t/m", "usage.json": "/t/u"}}, "copilot|--output-format|json|" + ours + "|--additional-mcp-config|@/t/m|--usage-output-file|/t/u"},
+		{"behind another program", Options{Command: []string{"npx", "copilot", "--yolo"}}, "npx|copilot|--output-format|json|" + ours},
+	} {
+		if got := strings.Join(copilot{}.argv(tt.o, ralph.Prompt{Text: "p"}), "|"); got != tt.want {
+			t.Errorf("%s: argv =\n%s\nwant\n%s", tt.name, got, tt.want)
+		}
+	}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "|--resume=S"},
+		{[]string{"--session-id", "x", "--", "y"}, "|--resume=S|--|y"},
+		{[]string{"--continue"}, "|--continue"},
+	} {
+		got := strings.Join(copilot{}.argv(Options{Args: tt.args}, ralph.Prompt{Resume: "S"}), "|")
+		if want := "copilot|--output-format|json|" + ours + tt.want; got != want {
+			t.Errorf("argv of a session with %q =\n%s\nwant\n%s", tt.args, got, want)
+		}
+	}
+}
+
+func TestCopilotEnviron(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, env string
+		o         Options
+		want      string
+	}{
+		{"alone", "CLAUDECODE=1 A=b", Options{}, "A=b COPILOT_AUTO_UPDATE=false"},
+		{"the user's", "COPILOT_AUTO_UPDATE=true", Options{}, "COPILOT_AUTO_UPDATE=true"},
+		{"a compatible endpoint", "COPILOT_AUTO_UPDATE=0", Options{BaseURL: "http://x/v1"}, "COPILOT_AUTO_UPDATE=0 COPILOT_PROVIDER_BASE_URL=http://x/v1"},
+		{"openai", "COPILOT_AUTO_UPDATE=0", Options{Provider: "openai"}, "COPILOT_AUTO_UPDATE=0 COPILOT_PROVIDER_TYPE=openai COPILOT_PROVIDER_BASE_URL=https://api.openai.com/v1"},
+		{"anthropic elsewhere", "COPILOT_AUTO_UPDATE=0 COPILOT_PROVIDER_BASE_URL=http://y", Options{Provider: "anthropic"}, "COPILOT_AUTO_UPDATE=0 COPILOT_PROVIDER_BASE_URL=http://y COPILOT_PROVIDER_TYPE=anthropic"},
+		{"azure", "COPILOT_AUTO_UPDATE=0 COPILOT_PROVIDER_BASE_URL=http://y", Options{Provider: "azure", BaseURL: "https://r"}, "COPILOT_AUTO_UPDATE=0 COPILOT_PROVIDER_TYPE=azure COPILOT_PROVIDER_BASE_URL=https://r"},
+		{"github", "COPILOT_AUTO_UPDATE=0 COPILOT_PROVIDER_BASE_URL=http://y COPILOT_PROVIDER_TYPE=azure", Options{Provider: "github"}, "COPILOT_AUTO_UPDATE=0"},
+	} {
+		tt.o.Env = strings.Fields(tt.env)
+		if got := strings.Join(copilot{}.environ(tt.o), " "); got != tt.want {
+			t.Errorf("%s: environ = %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// The forge's tokens are never handed over because they happen to be set.
+func TestCopilotCredentials(t *testing.T) {
+	t.Parallel()
+	got := Credentials("copilot")
+	if slices.ContainsFunc(got, func(name string) bool { return !strings.HasPrefix(name, "COPILOT_") }) || got[0] != "COPILOT_GITHUB_TOKEN" {
+		t.Errorf("Credentials(copilot) = %q, want COPILOT_GITHUB_TOKEN first, and only copilot's own", got)
+	}
+}
+
+func TestCopilotReady(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(home, ".copilot"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".copilot", "config.json"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		env  string
+		o    Options
+		want string // a part of the error; empty: none
+	}{
+		{"HOME=" + t.TempDir(), Options{}, "set COPILOT_GITHUB_TOKEN"},
+		{"HOME=" + home, Options{}, ""},
+		{"COPILOT_HOME=" + home + "/.copilot", Options{}, ""},
+		{"COPILOT_GITHUB_TOKEN=t", Options{}, ""},
+		{"COPILOT_PROVIDER_BASE_URL=http://x", Options{}, "set model, or COPILOT_MODEL"},
+		{"COPILOT_PROVIDER_BASE_URL=http://x COPILOT_MODEL=m", Options{}, ""},
+		{"", Options{BaseURL: "http://x", Args: []string{"--model=m"}}, ""},
+		{"", Options{Provider: "openai", Model: "m"}, "set COPILOT_PROVIDER_API_KEY"},
+		{"COPILOT_PROVIDER_API_KEY=k", Options{Provider: "anthropic", Model: "m"}, ""},
+		{"COPILOT_PROVIDER_BASE_URL=http://x COPILOT_MODEL=m", Options{Provider: "github"}, "set COPILOT_GITHUB_TOKEN"},
+	} {
+		tt.o.Env = strings.Fields(tt.env)
+		if err := (copilot{}).ready(tt.o); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("ready(%s, %+v) = %v, want %q", tt.env, tt.o, err, tt.want)
+		}
+	}
+}
+
+func TestCopilotExtras(t *testing.T) {
+	t.Parallel()
+	const servers = `{"mcpServers":{"a":{"command":"x"}}}`
+	for _, tt := range []struct {
+		name  string
+		o     Options
+		files string
+		want  string // a part of the error
+	}{
+		{"usage", Options{Scratch: "/t"}, "usage.json", ""},
+		{"no folder", Options{}, "", ""},
+		{"servers", Options{Scratch: "/t", MCP: servers}, "mcp.json usage.json", ""},
+		{"servers in text mode", Options{Scratch: "/t", MCP: servers, Plain: true}, "mcp.json", ""},
+		{"the user's own file", Options{Scratch: "/t", Args: []string{"--usage-output-file=/x"}}, "", ""},
+		{"no servers", Options{Scratch: "/t", MCP: `{"servers":{}}`}, "", `the member "mcpServers"`},
+		{"settings", Options{Settings: "{}"}, "", "agent-settings has no effect"},
+		{"effort", Options{Effort: "huge"}, "", `effort "huge": copilot knows none, minimal, low`},
+		{"provider", Options{Provider: "bedrock"}, "", `provider "bedrock": copilot knows github`},
+		{"azure", Options{Provider: "azure"}, "", "needs base-url"},
+		{"github elsewhere", Options{Provider: "github", BaseURL: "x"}, "", "COPILOT_GH_HOST"},
+	} {
+		files, err := copilot{}.extras(tt.o)
+		var names []string
+		for _, f := range files {
+			names = append(names, f.name)
+		}
+		if strings.Join(names, " ") != tt.files || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: extras = %q, %v, want %q, %q", tt.name, names, err, tt.files, tt.want)
+		}
+	}
+}
+
+// The file of the usage is there for the CLI, is read, and goes; tokens of a
+// session that goes on are the turn's.
+func TestCopilotRun(t *testing.T) {
+	t.Parallel()
+	o := Options{Name: "copilot", Scratch: t.TempDir(), System: "Be kind."}
+	p := &leaver{printer: printer{streams: []string{recording(t, "copilot", "resume.1"), recording(t, "copilot", "resume.2")}}}
+	for _, name := range []string{"resume.1", "resume.2"} {
+		b, err := os.ReadFile(filepath.Join("testdata", "copilot", name+".usage.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.left = append(p.left, b)
+	}
+	o.Process = p
+	c, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := ralph.Tokens{Input: 400, CacheRead: 1600, Output: 100}
+	session := ""
+	for range 2 {
+		turn, err := c.Run(t.Context(), ralph.Prompt{Text: "do it", Resume: session}, func(ralph.Event) {})
+		if err != nil || turn.Failure != nil {
+			t.Fatalf("Run = %+v, %v", turn, err)
+		}
+		if turn.Usage.Tokens != want {
+			t.Errorf("tokens = %+v, want %+v", turn.Usage.Tokens, want)
+		}
+		session = turn.Session
+	}
+	if !slices.Contains(p.argv[1], "--resume="+session) || p.stdin[0] != "Be kind.\n\ndo it" {
+		t.Errorf("started %q with %q", p.argv, p.stdin)
+	}
+	if left, err := os.ReadDir(o.Scratch); err != nil || len(left) > 0 {
+		t.Errorf("the folder holds %v, %v", left, err)
+	}
+}
+
+func FuzzCopilot(f *testing.F) {
+	fuzzDecoder(f, []string{"copilot"}, func(emit func(ralph.Event)) decoder {
+		d := newCopilotDecoder(emit, func() {})
+		d.used = func() string { return `{"modelMetrics":{"m":{"usage":{"inputTokens":1}}}}` }
+		return d
+	})
+}
+
+func FuzzCopilotUsage(f *testing.F) {
+	f.Add([]byte(`{"modelMetrics":{"m":{"usage":{"inputTokens":1,"outputTokens":-5,"cacheReadTokens":1e300}}},"totalNanoAiu":1e300,"aiCreditsStatus":"complete"}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		d := newCopilotDecoder(func(ralph.Event) {}, func() {})
+		d.metrics(b)
+		if u := d.turn.Usage; u.Cost.Amount < 0 || u.Tokens.Input < 0 || u.Tokens.Output < 0 || len(d.turn.Models) > maxModels {
+			t.Errorf("usage = %+v of %d models", u, len(d.turn.Models))
+		}
+	})
+}
+
+// BenchmarkCopilot decodes 100 MB of lines of about a megabyte.
+func BenchmarkCopilot(b *testing.B) {
+	code, err := json.Marshal(strings.Repeat("\tif err := run(ctx, \"name\"); err != nil { // größer\n\t\treturn fmt.Errorf(\"run: %w\", err)\n\t}\n", 1<<20/100))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var stream bytes.Buffer
+	for i := 0; stream.Len() < 100<<20; i++ {
+		fmt.Fprintf(&stream, `{"type":"assistant.message","data":{"messageId":"m%d","model":"m","content":"Reading.","toolRequests":[{"toolCallId":"t%d"}]}}`+"\n", i, i)
+		fmt.Fprintf(&stream, `{"type":"tool.execution_start","data":{"toolCallId":"t%d","toolName":"view","arguments":{"path":"/w/f.go"}}}`+"\n", i)
+		fmt.Fprintf(&stream, `{"type":"tool.execution_complete","data":{"toolCallId":"t%d","success":true,"result":{"content":%s,"detailedContent":"x"}}}`+"\n", i, code)
+	}
+	stream.WriteString(`{"type":"result","sessionId":"s","exitCode":0}` + "\n")
+	b.SetBytes(int64(stream.Len()))
+	b.ReportAllocs()
+	for b.Loop() {
+		d := newCopilotDecoder(func(ralph.Event) {}, func() {})
+		for rest := stream.Bytes(); len(rest) > 0; {
+			n := min(len(rest), 64<<10)
+			d.Stdout(rest[:n])
+			rest = rest[n:]
+		}
+		d.Close()
+		if f := d.Failure(0); f != nil {
+			b.Fatal(f)
+		}
+	}
+}
