@@ -82,6 +82,7 @@ type Report struct {
 	Task    string // the prompt as the user gave it
 	Agent   string
 	Model   string // as asked for; the turns hold what the CLI reported
+	Prices  string // date of the table of prices that estimated a part of the cost; empty: none
 
 	Started  time.Time
 	Duration time.Duration
