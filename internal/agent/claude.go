@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +24,7 @@ func (c claude) argv(o Options, p ralph.Prompt) []string {
 		{names: []string{"-p", "--print", "--verbose", "--dangerously-skip-permissions"}},
 		{names: []string{"--output-format"}, value: true},
 	}
-	if o.settings != "" {
+	if o.settings != "" || o.Settings != "" {
 		ours = append(ours, option{names: []string{"--settings"}, value: true})
 	}
 	argv, args := program(o, "claude", ours...), strip(o.Args, ours...)
@@ -46,12 +45,13 @@ func (c claude) argv(o Options, p ralph.Prompt) []string {
 	if o.Model != "" && !has(args, "--model") {
 		argv = append(argv, "--model", o.Model)
 	}
+	if o.Effort != "" && !has(args, "--effort") {
+		argv = append(argv, "--effort", o.Effort)
+	}
 	if p.CostLeft > 0 && !has(args, "--max-budget-usd") {
 		argv = append(argv, "--max-budget-usd", strconv.FormatFloat(p.CostLeft.Dollars(), 'f', -1, 64))
 	}
-	if o.settings != "" {
-		argv = append(argv, "--settings", o.settings)
-	}
+	argv = append(argv, claudeExtras(o)...)
 	return c.resumed(append(argv, args...), len(argv), p.Resume)
 }
 
@@ -79,7 +79,7 @@ const stopCap = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 // refuses outside of a sandbox. CLAUDECODE is gone: a claude that finds it
 // takes itself for nested and refuses to start.
 func (claude) environ(o Options) []string {
-	env := without(o.Env, "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
+	env := claudeProvided(o, without(o.Env, "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"))
 	for _, name := range []string{"DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"} {
 		if lookup(env, name) == "" {
 			env = append(without(env, name), name+"=1")
@@ -94,49 +94,16 @@ func (claude) environ(o Options) []string {
 	return env
 }
 
-func (claude) credentials() (keys, providers []string) {
-	return []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, []string{
-		"ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS",
-		"CLAUDE_CODE_USE_BEDROCK", "AWS_BEARER_TOKEN_BEDROCK", "AWS_REGION", "ANTHROPIC_BEDROCK_BASE_URL",
-		"CLAUDE_CODE_USE_VERTEX", "ANTHROPIC_VERTEX_PROJECT_ID", "ANTHROPIC_VERTEX_BASE_URL", "CLOUD_ML_REGION",
-		"CLAUDE_CODE_USE_FOUNDRY", "ANTHROPIC_FOUNDRY_API_KEY", "ANTHROPIC_FOUNDRY_RESOURCE", "ANTHROPIC_FOUNDRY_BASE_URL",
-	}
-}
-
-// ready wants a key, a cloud provider switched on, or a login that claude
-// itself left in its configuration folder.
-func (claude) ready(o Options) error {
-	if hasKey(o, claude{}) {
-		return nil
-	}
-	for _, name := range []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"} {
-		if lookup(o.Env, name) != "" {
-			return nil
-		}
-	}
-	dir := lookup(o.Env, "CLAUDE_CONFIG_DIR")
-	if dir == "" {
-		dir = inHome(o, ".claude")
-	}
-	// .credentials.json is a login; settings.json may name an apiKeyHelper.
-	if holds(dir, ".credentials.json", "settings.json") {
-		return nil
-	}
-	keys, _ := claude{}.credentials()
-	return fmt.Errorf("no credentials: set %s or %s, or log in with claude first; for another provider set CLAUDE_CODE_USE_BEDROCK, CLAUDE_CODE_USE_VERTEX or CLAUDE_CODE_USE_FOUNDRY to 1",
-		strings.Join(keys[:len(keys)-1], ", "), keys[len(keys)-1])
-}
-
-func (claude) extras(Options) ([]extra, error) { return nil, nil }
-
 func (claude) merged(Options) bool { return false }
 
 func (claude) ways(o Options) ways {
-	return ways{argument: o.Argument, inline: true, flag: "-p", resume: true}
+	return ways{argument: o.Argument, inline: true, flag: "-p", resume: true, system: !o.Exact}
 }
 
-func (claude) decoder(_ Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
-	return newClaudeDecoder("claude", emit, finished)
+func (claude) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
+	d := newClaudeDecoder("claude", emit, finished)
+	d.giveUp, d.hints = o.giveUp, hints{key: claudeKey(o), model: o.Model}
+	return d
 }
 
 // command is the program with its fixed first arguments, in a slice of its own.

@@ -22,8 +22,10 @@ import (
 type claudeDecoder struct {
 	common
 	result  *claudeResult
-	results int         // how many there were
-	before  ralph.Usage // of the session, before this turn
+	results int                // how many there were
+	before  ralph.Usage        // of the session, before this turn
+	models  []ralph.ModelUsage // … by model
+	spent   spending
 	// after says that the model said something after the last result: usage is
 	// then a lower bound.
 	after bool
@@ -102,6 +104,7 @@ func (d *claudeDecoder) assistant(e envelope, partial bool) {
 	echo := partial || isSet(e.parent)
 	if !partial && !synthetic {
 		d.after = true
+		defer d.spend(e)
 	}
 	if !echo { // a subagent's error is not the turn's, and an answer ends one
 		d.apiErr, d.errText = str(e.err, maxName), ""
@@ -194,6 +197,7 @@ func (d *claudeDecoder) system(b []byte, subtype string) {
 		wait := time.Duration(min(number(v["retry_delay_ms"]), 1e9)) * time.Millisecond
 		d.progress(fmt.Sprintf("API error (%s), retry %d of %d in %v", what,
 			int(number(v["attempt"])), int(number(v["max_retries"])), wait.Round(100*time.Millisecond)))
+		d.retry(int(bounded(number(v["attempt"]))), int(bounded(number(v["error_status"]))), what)
 	case "model_fallback":
 		d.turn.Model = str(v["fallback_model"], maxName)
 		d.progress(oneLine(str(v["content"], 4*maxMessage)))
@@ -213,6 +217,29 @@ func (d *claudeDecoder) system(b []byte, subtype string) {
 		delete(d.agents, str(v["task_id"], maxName))
 		d.progress(oneLine(str(v["summary"], 4*maxMessage)))
 	}
+}
+
+// retry gives up what no retry helps: a key or a model that was refused twice,
+// because with the second attempt claude has renewed what it can renew (a login, a
+// cloud's token, the key of an apiKeyHelper); and a usage limit that is said to
+// last until a time, which claude would sleep for. Without this a 401 takes ten
+// attempts and three minutes.
+func (d *claudeDecoder) retry(attempt, status int, what string) {
+	f := &ralph.Failure{Message: clip(fmt.Sprintf("%s: the API refused the request, twice (%s)", d.name, what), maxMessage)}
+	switch {
+	case status == 429 && d.quota:
+		f.Kind, f.RetryAt = ralph.FailureQuota, d.resets
+		f.Message = d.name + ": the usage limit is reached"
+	case attempt < 2:
+		return
+	case status == 401 || status == 403:
+		f.Kind = ralph.FailureAuth
+	case status == 404:
+		f.Kind = ralph.FailureModel
+	default:
+		return
+	}
+	d.lose(d.hinted(f))
 }
 
 // rateLimit notes the provider's structured word about a usage limit.

@@ -43,7 +43,7 @@ func (d *claudeDecoder) onResult(b []byte, subtype string) {
 	d.turn.Messages += int(bounded(number(v["num_turns"])))
 	cost := max(0, ralph.FromUSD(number(v["total_cost_usd"])))
 	if now := v["model_usage_since_last_result"]; now != nil && d.results == 0 {
-		d.before = earlier(v["modelUsage"], now, cost)
+		d.before, d.models = earlier(v["modelUsage"], now, cost)
 	}
 	d.turn.Usage.Cost.Unknown = v["total_cost_usd"] == nil
 	if v["total_cost_usd"] != nil {
@@ -51,8 +51,9 @@ func (d *claudeDecoder) onResult(b []byte, subtype string) {
 	}
 	switch {
 	case v["modelUsage"] != nil: // of the whole run so far
-		all, _ := modelUsage(v["modelUsage"])
-		d.turn.Usage.Tokens = less(all, d.before.Tokens)
+		all := modelUsage(v["modelUsage"])
+		d.turn.Usage.Tokens = less(sum(all).Tokens, d.before.Tokens)
+		d.turn.Models = lessModels(all, d.models)
 	case v["usage"] != nil: // since the last result
 		if d.results == 0 {
 			d.turn.Usage.Tokens = ralph.Tokens{}
@@ -65,6 +66,7 @@ func (d *claudeDecoder) onResult(b []byte, subtype string) {
 	if !r.isError {
 		d.resultText(v["result"])
 	}
+	d.told()
 	if len(d.agents) == 0 {
 		d.finished()
 	}
@@ -81,42 +83,6 @@ func (d *claudeDecoder) resultText(value []byte) {
 		}
 	}
 	d.text(value, "result "+strconv.Itoa(d.count), false)
-}
-
-// earlier is what a session had used before this turn. Of a session that is gone
-// on in, newer CLIs (seen: 2.1.329, not 2.1.197) count cost and modelUsage from
-// its very beginning; the same CLIs say what belongs to a result alone.
-func earlier(all, now []byte, cost ralph.MicroUSD) ralph.Usage {
-	total, _ := modelUsage(all)
-	tokens, usd := modelUsage(now)
-	before := ralph.Usage{Tokens: less(total, tokens)}
-	if before.Tokens != (ralph.Tokens{}) {
-		before.Cost.Amount = max(0, cost-ralph.FromUSD(usd))
-	}
-	return before
-}
-
-// less is a without b, never less than nothing.
-func less(a, b ralph.Tokens) ralph.Tokens {
-	a.Input, a.Output = max(0, a.Input-b.Input), max(0, a.Output-b.Output)
-	a.CacheRead, a.CacheWrite = max(0, a.CacheRead-b.CacheRead), max(0, a.CacheWrite-b.CacheWrite)
-	return a
-}
-
-// modelUsage sums the tokens and the cost of all models; result.usage leaves
-// out subagents.
-func modelUsage(b []byte) (sum ralph.Tokens, usd float64) {
-	members(b, func(_, model []byte) {
-		v := fields(model, "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "costUSD")
-		usd += max(0, number(v["costUSD"]))
-		sum = sum.Add(ralph.Tokens{
-			Input:      bounded(number(v["inputTokens"])),
-			Output:     bounded(number(v["outputTokens"])),
-			CacheRead:  bounded(number(v["cacheReadInputTokens"])),
-			CacheWrite: bounded(number(v["cacheCreationInputTokens"])),
-		})
-	})
-	return sum, usd
 }
 
 // resultUsage is the usage of older CLIs and of amp, which have no modelUsage.
@@ -142,7 +108,7 @@ func bounded(f float64) int64 {
 func (d *claudeDecoder) Turn() ralph.Turn {
 	t := d.turn
 	if d.result == nil || d.after { // the rest was never reported
-		t.Usage.Cost.Unknown, t.Usage.Tokens.Unknown = true, true
+		t.Usage.Cost.Unknown, t.Usage.Tokens.Unknown, t.Models = true, true, nil
 	}
 	return t
 }
@@ -155,6 +121,8 @@ func (d *claudeDecoder) Done() bool { return d.result != nil }
 func (d *claudeDecoder) Failure(exit int) *ralph.Failure {
 	r := d.result
 	switch {
+	case r == nil && d.lost != nil:
+		return d.lost
 	case r == nil && d.apiErr != "":
 		return d.apiFailure(&claudeResult{text: d.errText})
 	case r == nil:
@@ -201,7 +169,7 @@ func (d *claudeDecoder) apiFailure(r *claudeResult) *ralph.Failure {
 	case d.apiErr != "": // server_error, overloaded, max_output_tokens, unknown, and what comes
 		f.Kind = ralph.FailureAPI
 	}
-	return f
+	return d.hinted(f)
 }
 
 // usageLimit reads the error text "Claude AI usage limit reached|1749924000"

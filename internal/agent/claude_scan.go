@@ -5,6 +5,7 @@ type envelope struct {
 	kind, subtype, session, parent, err, toolResult, replay, synthetic []byte
 
 	id, model []byte // of the message
+	usage     []byte // of the message, when it began
 	content   []byte // of the message, when it is no list
 	blocks    []block
 }
@@ -35,7 +36,7 @@ func (e *envelope) scan(s *scanner) {
 		case "isSynthetic":
 			e.synthetic = s.value()
 		case "message":
-			e.id, e.model, e.content, e.blocks = nil, nil, nil, e.blocks[:0]
+			e.id, e.model, e.usage, e.content, e.blocks = nil, nil, nil, nil, e.blocks[:0]
 			if s.at('{') {
 				e.scanMessage(s)
 				return
@@ -54,6 +55,8 @@ func (e *envelope) scanMessage(s *scanner) {
 			e.id = s.value()
 		case "model":
 			e.model = s.value()
+		case "usage":
+			e.usage = s.value()
 		case "content":
 			if s.at('"') {
 				e.content, e.blocks = s.value(), e.blocks[:0]

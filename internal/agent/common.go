@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -24,6 +25,10 @@ type common struct {
 	name     string // of the CLI, in messages
 	emit     func(ralph.Event)
 	finished func() // called when the turn's result is there, perhaps more than once
+
+	giveUp func()         // see [decoder]; nil: nobody to tell
+	hints  hints          // for messages
+	lost   *ralph.Failure // why the turn was given up; nil: it was not
 
 	out     lines
 	errs    tail
@@ -206,6 +211,41 @@ func (d *common) finishedWell(exit int, words string) *ralph.Failure {
 		return d.failure(ralph.FailureEmpty, "ended without a text and without a tool call", "")
 	}
 	return nil
+}
+
+// hints are what a user may have got wrong.
+type hints struct {
+	key   string // the variable a refused key came from
+	model string // the model that was asked for
+}
+
+// lose gives the turn up, unless that has been done.
+func (d *common) lose(f *ralph.Failure) {
+	if d.lost != nil {
+		return
+	}
+	d.lost = f
+	if d.giveUp != nil {
+		d.giveUp()
+	}
+}
+
+// hinted adds to a fatal failure what to look at. The words of the CLI give way
+// to it.
+func (d *common) hinted(f *ralph.Failure) *ralph.Failure {
+	var hint string
+	switch {
+	case f.Kind == ralph.FailureAuth && d.hints.key != "":
+		hint = "; is the key right that is in " + d.hints.key + " (or in api-key), and may it use this model?"
+	case f.Kind == ralph.FailureModel && d.hints.model != "":
+		hint = fmt.Sprintf("; is the model right? It is %q", clip(d.hints.model, maxName))
+	case f.Kind == ralph.FailureModel:
+		hint = "; is the model right? It is the CLI's default"
+	}
+	if hint != "" && !strings.HasSuffix(f.Message, hint) {
+		f.Message = clip(f.Message, maxMessage-len(hint)) + hint
+	}
+	return f
 }
 
 // failure says what the CLI did, and its last words.

@@ -89,6 +89,7 @@ func (d decoded) render() string {
 	names := map[ralph.EventKind]string{
 		ralph.EventText: "text", ralph.EventToolStart: "start", ralph.EventToolEnd: "end",
 		ralph.EventTodo: "todo", ralph.EventProgress: "progress", ralph.EventKept: "kept",
+		ralph.EventUsage: "usage",
 	}
 	var b strings.Builder
 	for _, e := range d.events {
@@ -104,7 +105,12 @@ func (d decoded) render() string {
 				fmt.Fprintf(&b, " %s", s)
 			}
 		}
-		if e.Kind == ralph.EventTodo {
+		if e.Kind == ralph.EventUsage {
+			for _, m := range e.Models {
+				u := m.Usage
+				fmt.Fprintf(&b, " %q %d+%d+%d/%d %s;", m.Model, u.Tokens.Input, u.Tokens.CacheRead, u.Tokens.CacheWrite, u.Tokens.Output, u.Cost)
+			}
+		} else if e.Kind == ralph.EventTodo {
 			for _, t := range e.Todos {
 				fmt.Fprintf(&b, " %d:%s;", t.Status, t.Text)
 			}

@@ -45,47 +45,93 @@ type hookCommand struct {
 }
 
 // hookSettings is the value of claude's --settings: the hooks, and what the
-// user's own --settings hold. They have to be one, because of several --settings
-// claude (seen: 2.1.197, 2.1.329) takes the last and drops the others without a
-// word. Hooks of the user's own for the same event stay, in front of ours.
+// user's own --settings hold. With agent-settings all of it stands in a file, see
+// [claude.extras], and the value is empty.
 func hookSettings(o Options) (string, error) {
+	if o.Settings != "" {
+		return "", nil
+	}
+	all, err := allSettings(o)
+	if err == nil && len(all) > maxArgument {
+		return "", fmt.Errorf("agent-args: --settings: with the hooks they are %d bytes, which are too long for an argument (%d)", len(all), maxArgument)
+	}
+	return all, err
+}
+
+// allSettings are agent-settings, above them the user's own --settings, and the
+// hooks. They have to be one, because of several --settings claude (seen: 2.1.197,
+// 2.1.329) takes the last and drops the others without a word. Hooks of the
+// user's own for the same event stay, in front of ours.
+func allSettings(o Options) (string, error) {
 	args := slices.Concat(behind(o, "claude"), o.Args)
-	if off := []string{"--bare", "--safe-mode"}; has(args, off...) {
+	if off := []string{"--bare", "--safe-mode"}; len(o.Hooks) > 0 && has(args, off...) {
 		return "", errors.New("agent-args: --bare and --safe-mode turn off the hooks this run needs; leave them out")
 	}
 	settings, err := ownSettings(o.Dir, args)
 	if err != nil {
 		return "", err
 	}
-	var off bool
-	if raw := settings["disableAllHooks"]; raw != nil && json.Unmarshal(raw, &off) == nil && off {
-		return "", errors.New("agent-args: --settings: disableAllHooks turns off the hooks this run needs; leave it out")
+	if err := hooksOn(o, "agent-args: --settings", settings); err != nil {
+		return "", err
 	}
-	hooks := map[string][]json.RawMessage{}
-	if raw := settings["hooks"]; raw != nil {
-		if err := json.Unmarshal(raw, &hooks); err != nil || hooks == nil {
-			return "", errors.New(`agent-args: --settings: "hooks" must be an object with a list for each event`)
-		}
-	}
-	for event, command := range o.Hooks {
-		matcher, ok := hookMatcher(event)
-		if !ok || command == "" {
-			return "", fmt.Errorf("agent: no hook %q with the command %q", event, command)
-		}
-		group, err := plainJSON(hookGroup{matcher, []hookCommand{{"command", command}}})
+	if o.Settings != "" {
+		below, err := jsonObject("agent-settings", o.Settings)
 		if err != nil {
 			return "", err
 		}
-		hooks[event] = append(hooks[event], group)
+		if err := hooksOn(o, "agent-settings", below); err != nil {
+			return "", err
+		}
+		if settings, err = merge(below, settings); err != nil {
+			return "", fmt.Errorf("agent-settings: %w", err)
+		}
 	}
-	if settings["hooks"], err = plainJSON(hooks); err != nil {
-		return "", err
+	if len(o.Hooks) > 0 {
+		if settings["hooks"], err = addHooks(settings["hooks"], o.Hooks); err != nil {
+			return "", err
+		}
 	}
 	all, err := plainJSON(settings)
-	if err == nil && len(all) > maxArgument {
-		return "", fmt.Errorf("agent-args: --settings: with the hooks they are %d bytes, which are too long for an argument (%d)", len(all), maxArgument)
-	}
 	return string(all), err
+}
+
+// hooksOn refuses settings that turn off the hooks of this run, or whose own are
+// in a form ours cannot be added to.
+func hooksOn(o Options, from string, settings map[string]json.RawMessage) error {
+	if len(o.Hooks) == 0 {
+		return nil
+	}
+	var off bool
+	if raw := settings["disableAllHooks"]; raw != nil && json.Unmarshal(raw, &off) == nil && off {
+		return fmt.Errorf("%s: disableAllHooks turns off the hooks this run needs; leave it out", from)
+	}
+	var hooks map[string][]json.RawMessage
+	if raw := settings["hooks"]; raw != nil && (json.Unmarshal(raw, &hooks) != nil || hooks == nil) {
+		return fmt.Errorf(`%s: "hooks" must be an object with a list for each event`, from)
+	}
+	return nil
+}
+
+// addHooks puts our hooks behind the user's own, which [hooksOn] has looked at.
+func addHooks(own json.RawMessage, ours map[string]string) (json.RawMessage, error) {
+	hooks := map[string][]json.RawMessage{}
+	if own != nil {
+		if err := json.Unmarshal(own, &hooks); err != nil {
+			return nil, err
+		}
+	}
+	for event, command := range ours {
+		matcher, ok := hookMatcher(event)
+		if !ok || command == "" {
+			return nil, fmt.Errorf("agent: no hook %q with the command %q", event, command)
+		}
+		group, err := plainJSON(hookGroup{matcher, []hookCommand{{"command", command}}})
+		if err != nil {
+			return nil, err
+		}
+		hooks[event] = append(hooks[event], group)
+	}
+	return plainJSON(hooks)
 }
 
 // behind is what stands behind the CLI's own name in the user's command.

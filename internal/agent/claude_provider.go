@@ -1,0 +1,129 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// claudeProvider is whose API claude asks: its switch, which is a variable, the
+// variable with the address, and the one with the key.
+type claudeProvider struct{ name, on, url, key string }
+
+// claudeProviders are those claude 2.1 knows.
+func claudeProviders() []claudeProvider {
+	return []claudeProvider{
+		{"anthropic", "", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"},
+		{"bedrock", "CLAUDE_CODE_USE_BEDROCK", "ANTHROPIC_BEDROCK_BASE_URL", "AWS_BEARER_TOKEN_BEDROCK"},
+		{"vertex", "CLAUDE_CODE_USE_VERTEX", "ANTHROPIC_VERTEX_BASE_URL", "GOOGLE_APPLICATION_CREDENTIALS"},
+		{"foundry", "CLAUDE_CODE_USE_FOUNDRY", "ANTHROPIC_FOUNDRY_BASE_URL", "ANTHROPIC_FOUNDRY_API_KEY"},
+	}
+}
+
+func claudeProviderKnown(o Options) error {
+	var names []string
+	for _, p := range claudeProviders() {
+		names = append(names, p.name)
+	}
+	return oneOf("provider", o.Provider, names...)
+}
+
+// providerOf is the one chosen, by name or by a switch in the environment.
+func providerOf(o Options) claudeProvider {
+	known := claudeProviders()
+	for _, p := range known {
+		if o.Provider == p.name || o.Provider == "" && p.on != "" && isOn(lookup(o.Env, p.on)) {
+			return p
+		}
+	}
+	return known[0]
+}
+
+// isOn says that a switch of claude's is on.
+func isOn(value string) bool {
+	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(value))
+}
+
+// claudeProvided is env with the provider and the address of the options. A
+// provider that is named turns the others off.
+func claudeProvided(o Options, env []string) []string {
+	if o.Exact {
+		return env
+	}
+	chosen := providerOf(o)
+	if o.Provider != "" {
+		for _, p := range claudeProviders() {
+			if p.on != "" {
+				env = without(env, p.on)
+			}
+		}
+		if chosen.on != "" {
+			env = append(env, chosen.on+"=1")
+		}
+	}
+	if o.BaseURL != "" {
+		env = append(without(env, chosen.url), chosen.url+"="+o.BaseURL)
+	}
+	return env
+}
+
+func (claude) credentials() (keys, providers []string) {
+	return []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, []string{
+		"ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS",
+		"CLAUDE_CODE_USE_BEDROCK", "AWS_BEARER_TOKEN_BEDROCK", "AWS_REGION", "ANTHROPIC_BEDROCK_BASE_URL",
+		"CLAUDE_CODE_USE_VERTEX", "ANTHROPIC_VERTEX_PROJECT_ID", "ANTHROPIC_VERTEX_BASE_URL", "CLOUD_ML_REGION",
+		"CLAUDE_CODE_USE_FOUNDRY", "ANTHROPIC_FOUNDRY_API_KEY", "ANTHROPIC_FOUNDRY_RESOURCE", "ANTHROPIC_FOUNDRY_BASE_URL",
+	}
+}
+
+// claudeKey is the variable a refused key most likely came from: one that is
+// set, of the provider chosen.
+func claudeKey(o Options) string {
+	p := providerOf(o)
+	if p.on != "" {
+		return p.key
+	}
+	keys, _ := claude{}.credentials()
+	return firstSet(o, keys)
+}
+
+// firstSet is the first of the variables that has a value; else the first.
+func firstSet(o Options, names []string) string {
+	if i := slices.IndexFunc(names, func(name string) bool { return lookup(o.Env, name) != "" }); i >= 0 {
+		return names[i]
+	}
+	return names[0]
+}
+
+// ready wants a key, a cloud provider switched on, or a login that claude
+// itself left in its configuration folder.
+func (claude) ready(o Options) error {
+	if hasKey(o, claude{}) && o.Provider == "" {
+		return nil
+	}
+	switch p := providerOf(o); {
+	case p.name == "foundry" && o.BaseURL == "" && lookup(o.Env, "ANTHROPIC_FOUNDRY_RESOURCE") == "" && lookup(o.Env, p.url) == "":
+		return errors.New("provider foundry: set ANTHROPIC_FOUNDRY_RESOURCE to the resource's name, or base-url to its address")
+	case p.on != "": // the keys of a cloud come from many places
+		return nil
+	case hasKey(o, claude{}):
+		return nil
+	}
+	for _, p := range claudeProviders() {
+		if o.Provider == "" && p.on != "" && lookup(o.Env, p.on) != "" {
+			return nil
+		}
+	}
+	dir := lookup(o.Env, "CLAUDE_CONFIG_DIR")
+	if dir == "" {
+		dir = inHome(o, ".claude")
+	}
+	// .credentials.json is a login; settings.json may name an apiKeyHelper.
+	if holds(dir, ".credentials.json", "settings.json") {
+		return nil
+	}
+	keys, _ := claude{}.credentials()
+	return fmt.Errorf("no credentials: set %s or %s, or log in with claude first; for another provider set CLAUDE_CODE_USE_BEDROCK, CLAUDE_CODE_USE_VERTEX or CLAUDE_CODE_USE_FOUNDRY to 1",
+		strings.Join(keys[:len(keys)-1], ", "), keys[len(keys)-1])
+}
