@@ -26,6 +26,7 @@ func Body(r ralph.Report, extra string) string {
 		{"stories", m.storyTable()},
 		{"what was asked", m.asked()},
 		{"iterations", m.table()},
+		{"agents and models", m.workers()},
 		{"what was put back", m.putBack()},
 		{"SCM tasks", m.scm()},
 		{"guardrail failures", m.guardrailFailures()},

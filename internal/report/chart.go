@@ -65,6 +65,9 @@ func costSeries(r ralph.Report, points int) (s series, ok bool) {
 		return series{}, false
 	}
 	s = series{Title: "Cost per iteration", Unit: "US dollars", Colour: "#c7762b"}
+	if r.Usage().Cost.Estimated {
+		s.Title += ", estimated"
+	}
 	unit := ralph.USD
 	if highest < ralph.USD {
 		s.Unit, unit = "US cents", ralph.USD/100
@@ -158,7 +161,7 @@ func (m markdown) charts() string {
 		return text + "\n" + c.mermaid()
 	}
 	if m.Usage().Cost.Unknown {
-		text += "\n_Cost is not drawn: not every iteration reported it._\n"
+		text += "\n_Cost is not drawn: it is not known of every iteration._\n"
 	}
 	return text
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -15,10 +16,7 @@ func (f *Formatter) loop(e ralph.Event) []string {
 	case ralph.EventIterationEnd:
 		return f.iterationEnd(e.Record)
 	case ralph.EventRetry:
-		line := "Trying again"
-		if e.Wait > 0 {
-			line += " in " + span(e.Wait)
-		}
+		line := retryWords(e, span)
 		if why := oneLine(e.Text, 500); why != "" {
 			line += ": " + why
 		}
@@ -46,6 +44,28 @@ func (f *Formatter) loop(e ralph.Event) []string {
 	default:
 		return nil
 	}
+}
+
+// longWait is what a person wants to know the end of: no back-off is as long.
+const longWait = 2 * time.Minute
+
+// retryWords tells when the agent is asked again: "Trying again in 2s", or
+// "Waiting 2h13m, until 18:00 UTC".
+func retryWords(e ralph.Event, length func(time.Duration) string) string {
+	switch {
+	case e.Wait <= 0:
+		return "Trying again"
+	case e.Wait < longWait:
+		return "Trying again in " + length(e.Wait)
+	case e.At.IsZero():
+		return "Waiting " + span(e.Wait)
+	}
+	from, until := e.At.UTC(), e.At.Add(e.Wait).UTC().Round(time.Minute)
+	format := "15:04 UTC"
+	if from.Format(time.DateOnly) != until.Format(time.DateOnly) {
+		format = "2006-01-02 15:04 UTC"
+	}
+	return "Waiting " + span(e.Wait) + ", until " + until.Format(format)
 }
 
 // IterationTitle names an iteration: "Iteration 2 of 10".

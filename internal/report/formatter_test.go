@@ -54,6 +54,12 @@ func bigTurn() *ralph.Turn {
 	}
 }
 
+func estimatedTurn(unknown bool) *ralph.Turn {
+	t := bigTurn()
+	t.Usage.Cost.Estimated, t.Usage.Cost.Unknown = true, unknown
+	return t
+}
+
 // 001-40: the same without emoji, with colours and with times.
 func TestFormatterOptionsToTheLetter(t *testing.T) {
 	t.Parallel()
@@ -162,6 +168,14 @@ func TestFormatterLines(t *testing.T) {
 		{"iteration without limit", report.Formatter{}, ralph.Event{Kind: ralph.EventIterationStart, Iteration: 2}, []string{"> Iteration 2"}},
 		{"iteration end", report.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventIterationEnd, Record: &it}, []string{"■ Iteration 3: guardrails failed, 2m0s, $0.01, 1 file (+2 −1), guardrails 1/2"}},
 		{"retry", report.Formatter{}, ralph.Event{Kind: ralph.EventRetry, Text: "529 overloaded", Wait: 2 * time.Second}, []string{"[RETRY] Trying again in 2s: 529 overloaded"}},
+		{"wait for a usage limit", report.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventRetry, At: at, Text: "quota: limit reached; the limit resets at 2026-02-05T11:21:00Z", Wait: 2*time.Hour + 13*time.Minute + 4*time.Second}, []string{"🔁 Waiting 2h13m, until 11:21 UTC: quota: limit reached; the limit resets at 2026-02-05T11:21:00Z"}},
+		{"wait over midnight", report.Formatter{}, ralph.Event{Kind: ralph.EventRetry, At: at.In(time.FixedZone("", -5*3600)), Wait: 15 * time.Hour}, []string{"[RETRY] Waiting 15h0m, until 2026-02-06 00:08 UTC"}},
+		{"wait of a back-off", report.Formatter{}, ralph.Event{Kind: ralph.EventRetry, At: at, Wait: 70 * time.Second}, []string{"[RETRY] Trying again in 1m10s"}},
+		{"wait at an unknown time", report.Formatter{}, ralph.Event{Kind: ralph.EventRetry, Wait: time.Hour}, []string{"[RETRY] Waiting 1h0m"}},
+		{"no wait", report.Formatter{}, ralph.Event{Kind: ralph.EventRetry, Text: "quota"}, []string{"[RETRY] Trying again: quota"}},
+		{"usage so far", report.Formatter{}, ralph.Event{Kind: ralph.EventUsage, Text: "x", Usage: &ralph.Usage{Cost: ralph.Cost{Amount: 5}}, Models: []ralph.ModelUsage{{Model: "m"}}}, nil},
+		{"estimated cost", report.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventResult, Turn: estimatedTurn(false)}, []string{"✅ Complete (cost: about $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 58, errors: 4, time: 6m7s)"}},
+		{"estimated cost, a lower bound", report.Formatter{Emoji: true}, ralph.Event{Kind: ralph.EventResult, Turn: estimatedTurn(true)}, []string{"✅ Complete (cost: at least about $5.76, tokens: 1.2M in (850K cached) / 45K out, tools: 58, errors: 4, time: 6m7s)"}},
 		{"guardrail start", report.Formatter{}, ralph.Event{Kind: ralph.EventGuardrailStart, Text: "go test ./..."}, []string{"› Guardrail: go test ./..."}},
 		{"guardrail passed", report.Formatter{}, ralph.Event{Kind: ralph.EventGuardrailEnd, Verdict: &ralph.Verdict{Command: "go vet", Passed: true, Duration: time.Second}}, []string{"[OK] Guardrail passed: go vet (exit code 0, 1s)"}},
 		{"guardrail failed", report.Formatter{}, ralph.Event{Kind: ralph.EventGuardrailEnd, Verdict: &ralph.Verdict{Command: "go vet", ExitCode: 2, Duration: time.Second, Action: ralph.Append, Output: "x.go:1", LogFile: ".ralph/g.log"}}, []string{"[ERR] Guardrail failed: go vet (exit code 2, 1s, action APPEND)", "  ⎿  x.go:1", "     log: .ralph/g.log"}},

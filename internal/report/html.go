@@ -45,6 +45,9 @@ type page struct {
 	Rows                        []pageRow
 	Earlier                     int
 	Total                       row
+	Prices                      string
+	Workers                     []workerRow
+	MoreWorkers                 int
 	PutBack                     []putBack
 	PutBackTitle, PutBackWords  string
 	EarlierPutBack              int
@@ -88,6 +91,8 @@ func newPage(r ralph.Report) page {
 	if len(r.Publication.Errors) > 0 && r.Publication.PullRequest.Number == 0 {
 		p.OpenURL = compareURL(r, true)
 	}
+	p.Prices = priceNote(r)
+	p.Workers, p.MoreWorkers = workerRows(r)
 	p.Task = marked(head(r.Task, limit.prompt))
 	if text, cut := tail(finalText(r), limit.final); cut {
 		p.Final = "…" + text
@@ -248,11 +253,16 @@ func pageFooter(r ralph.Report, limit bounds) []string {
 	}
 	add("mode ", r.Mode)
 	names := models(r)
-	agent := r.Agent
+	list := agentNames(r)
+	agent := strings.Join(list[:min(5, len(list))], ", ")
 	if len(names) > 0 {
 		agent += " (" + strings.Join(names[:min(5, len(names))], ", ") + ")"
 	}
-	add("agent ", agent)
+	if len(list) > 1 {
+		add("agents ", agent)
+	} else {
+		add("agent ", agent)
+	}
 	add("started by ", r.Actor)
 	add("isolation: ", r.Isolation)
 	add("allowed: ", allowed(r))

@@ -44,6 +44,7 @@ type document struct {
 	Mode       string   `json:"mode"`
 	Task       string   `json:"task"`
 	Agent      string   `json:"agent"`
+	AgentsUsed []string `json:"agents_used"`
 	Model      string   `json:"model"`
 	ModelsUsed []string `json:"models_used"`
 	Isolation  string   `json:"isolation"`
@@ -55,6 +56,7 @@ type document struct {
 	Ended    *time.Time `json:"ended"`
 	Duration float64    `json:"duration_seconds"`
 	Cost     cost       `json:"cost"`
+	Prices   *string    `json:"prices_of"`
 	Tokens   tokens     `json:"tokens"`
 	Limits   limits     `json:"limits"`
 
@@ -72,21 +74,6 @@ type limits struct {
 	CostMicroUSD  *int64     `json:"cost_micro_usd"`
 	Tokens        *int64     `json:"tokens"`
 	Until         *time.Time `json:"until"`
-}
-
-type cost struct {
-	MicroUSD *int64   `json:"micro_usd"`
-	USD      *float64 `json:"usd"`
-	// AtLeast is what is known of a cost that is not known as a whole.
-	AtLeast *int64 `json:"at_least_micro_usd"`
-}
-
-type tokens struct {
-	Known      bool   `json:"known"`
-	Input      *int64 `json:"input"`
-	CacheRead  *int64 `json:"cache_read"`
-	CacheWrite *int64 `json:"cache_write"`
-	Output     *int64 `json:"output"`
 }
 
 type iteration struct {
@@ -112,7 +99,9 @@ type iteration struct {
 type turn struct {
 	Started     *time.Time   `json:"started"`
 	Duration    float64      `json:"duration_seconds"`
+	Agent       string       `json:"agent"`
 	Model       string       `json:"model"`
+	Models      []modelUsage `json:"models"`
 	Session     string       `json:"session"`
 	Cost        cost         `json:"cost"`
 	Tokens      tokens       `json:"tokens"`
@@ -212,7 +201,7 @@ func newDocument(r ralph.Report) document {
 		Outcome: r.Outcome, Completed: r.Outcome == ralph.Completed, Headline: headline(r),
 		Reason: bounded(r.Reason), Advice: advice(r), ExitCode: r.ExitCode,
 		Mode: r.Mode, Task: strings.ToValidUTF8(r.Task, "\uFFFD"), Agent: bounded(r.Agent), Model: bounded(r.Model),
-		ModelsUsed: boundedAll(models(r)), Isolation: bounded(r.Isolation), Repository: r.Repository, RunURL: r.RunURL, Actor: r.Actor,
+		AgentsUsed: boundedAll(agents(r)), ModelsUsed: boundedAll(models(r)), Isolation: bounded(r.Isolation), Repository: r.Repository, RunURL: r.RunURL, Actor: r.Actor,
 		Started: instant(r.Started), Duration: seconds(r.Duration), Cost: newCost(u.Cost), Tokens: newTokens(u.Tokens),
 		Limits: limits{
 			MaxIterations: positive(r.MaxIterations), CostMicroUSD: positive(int64(r.Budget.Cost)),
@@ -220,6 +209,10 @@ func newDocument(r ralph.Report) document {
 		},
 		Baseline: newVerdicts(r.Baseline), Iterations: []iteration{}, Notes: boundedAll(r.Notes),
 		Publication: newPublication(r.Publication), Tasks: newTaskList(r), Session: newSession(r),
+	}
+	if u.Cost.Estimated && r.Prices != "" {
+		prices := bounded(r.Prices)
+		d.Prices = &prices
 	}
 	if !r.Started.IsZero() {
 		d.Ended = instant(r.Started.Add(r.Duration))
@@ -239,22 +232,6 @@ func newPublication(p ralph.Publication) publication {
 		n.PullRequest = &pullRequest{Number: pr.Number, URL: pr.URL, Draft: pr.Draft, Operation: string(pr.Operation)}
 	}
 	return n
-}
-
-func newCost(c ralph.Cost) cost {
-	amount := int64(c.Amount)
-	if c.Unknown {
-		return cost{AtLeast: &amount}
-	}
-	usd := c.Amount.Dollars()
-	return cost{MicroUSD: &amount, USD: &usd}
-}
-
-func newTokens(t ralph.Tokens) tokens {
-	if t.Unknown && t.Total() == 0 {
-		return tokens{}
-	}
-	return tokens{Known: !t.Unknown, Input: &t.Input, CacheRead: &t.CacheRead, CacheWrite: &t.CacheWrite, Output: &t.Output}
 }
 
 // positive is nil for a value whose zero means "none" or "not reported".

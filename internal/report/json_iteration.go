@@ -46,7 +46,7 @@ func newTurn(t ralph.Turn) turn {
 		Started: instant(t.Started), Duration: seconds(t.Duration), Model: bounded(t.Model), Session: bounded(t.Session),
 		Cost: newCost(t.Usage.Cost), Tokens: newTokens(t.Usage.Tokens), Messages: positive(t.Messages),
 		ExitCode: t.ExitCode, OutputBytes: t.OutputBytes, Unknown: t.Unknown, Malformed: t.Malformed, FinalText: bounded(t.FinalText), Todos: newTodos(t.Todos),
-		Kept: t.Kept,
+		Kept: t.Kept, Agent: bounded(t.Agent), Models: newModels(t.Models),
 	}
 	if t.CountsTools || t.Tools > 0 {
 		n.Tools, n.ToolErrors = &t.Tools, &t.ToolErrors

@@ -26,7 +26,7 @@ func Redacted(r ralph.Report, mask func(string) string) ralph.Report {
 			}
 		}
 	}
-	for _, s := range []*string{&r.Task, &r.Agent, &r.Model, &r.Reason, &r.Isolation, &r.Actor, &r.RunURL, &r.Publication.Branch, &r.Publication.Base, &r.Publication.PullRequest.URL} {
+	for _, s := range []*string{&r.Task, &r.Agent, &r.Model, &r.Prices, &r.Reason, &r.Isolation, &r.Actor, &r.RunURL, &r.Publication.Branch, &r.Publication.Base, &r.Publication.PullRequest.URL} {
 		text(s)
 	}
 	texts(&r.Notes)
@@ -42,8 +42,12 @@ func Redacted(r ralph.Report, mask func(string) string) ralph.Report {
 	texts(&r.Publication.Errors)
 	verdicts(&r.Baseline)
 	turn := func(t *ralph.Turn) {
-		for _, s := range []*string{&t.Model, &t.Session, &t.FinalText} {
+		for _, s := range []*string{&t.Agent, &t.Model, &t.Session, &t.FinalText} {
 			text(s)
+		}
+		t.Models = slices.Clone(t.Models)
+		for i := range t.Models {
+			text(&t.Models[i].Model)
 		}
 		t.Todos = slices.Clone(t.Todos)
 		for i := range t.Todos {

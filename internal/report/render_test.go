@@ -21,7 +21,7 @@ func TestTheFirstLineTellsTheOutcome(t *testing.T) {
 		"stalled":        "⚠️ Stopped: no progress after 3 iterations, not complete — $0.04, 6m7s",
 		"waiting":        "⏳ Waiting for a person after 3 iterations — $0.04, 6m7s",
 		"blocked":        "❌ Blocked after 3 iterations: the work may not be published — $0.04, 6m7s",
-		"quota":          "⏳ Stopped by the provider's usage limit after 2 iterations — at least $0.01, 6m7s",
+		"quota":          "⏳ Stopped by the provider's usage limit after 1 iteration — at least $0.01, 6m7s",
 		"interrupted":    "🛑 Interrupted after 1 iteration — $0.01, 6m7s",
 		"invalid":        "❌ Not started: something has to be corrected first",
 		"plan-missing":   "❌ Not started: there is no implementation plan",
@@ -66,7 +66,7 @@ func TestUnknownCostIsNeverNothing(t *testing.T) {
 			t.Errorf("%s shows an unknown cost as nothing:\n%s", what, text)
 		}
 	}
-	if s := report.Summary(r); !strings.Contains(s, "Cost is not drawn: not every iteration reported it.") {
+	if s := report.Summary(r); !strings.Contains(s, "Cost is not drawn: it is not known of every iteration.") {
 		t.Errorf("Summary does not say why there is no chart of costs:\n%s", s)
 	}
 }
@@ -239,6 +239,7 @@ func TestRedacted(t *testing.T) {
 	for _, p := range []*string{
 		&r.Task, &r.Reason, &r.Isolation, &r.Notes[0], &r.Publication.Errors[0], &r.Baseline[0].Output, &r.Iterations[0].Verdicts[0].Command,
 		&r.Iterations[0].Turns[0].FinalText, &r.Iterations[0].Turns[0].Failure.Message, &r.Iterations[0].Turns[0].Todos[0].Text, &r.Iterations[0].Change.Notes[0], &r.Iterations[0].Commit.PushError,
+		&r.Iterations[0].Turns[0].Agent, &r.Iterations[0].Turns[0].Models[0].Model, &r.Prices,
 		&r.Iterations[0].Delivery.Message, &r.Iterations[0].Delivery.Tasks[0].Command, &r.Iterations[0].Delivery.Tasks[0].Output, &r.Iterations[0].Delivery.Error, &r.Iterations[0].Delivery.Turn.FinalText,
 	} {
 		*p = "before " + split + " after"
@@ -253,7 +254,7 @@ func TestRedacted(t *testing.T) {
 			t.Errorf("a secret shows, or no mask: %s", s)
 		}
 	}
-	if r.Iterations[0].Delivery.Tasks[0].Output != "before "+split+" after" || r.Notes[0] != "before "+split+" after" || r.Iterations[0].Turns[0].Failure.Message != "before "+split+" after" {
+	if r.Iterations[0].Delivery.Tasks[0].Output != "before "+split+" after" || r.Notes[0] != "before "+split+" after" || r.Iterations[0].Turns[0].Models[0].Model != "before "+split+" after" || r.Iterations[0].Turns[0].Failure.Message != "before "+split+" after" {
 		t.Error("Redacted changed the report it was given")
 	}
 }

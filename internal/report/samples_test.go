@@ -43,6 +43,8 @@ func samples() map[string]ralph.Report {
 		"git-failed":     gitFailed(),
 		"unknown-costs":  unknownCosts(),
 		"desk":           desk(),
+		"fallback":       tookOver(),
+		"estimated":      estimated(),
 		"hostile":        hostile(),
 		"tasks":          tasksRun(),
 		"tasks-cap":      capReached(),
@@ -188,6 +190,39 @@ func unknownCosts() ralph.Report {
 	return r
 }
 
+// tookOver is a run that another agent ended, whose cost is estimated.
+func tookOver() ralph.Report {
+	r := completed()
+	r.Prices, r.Notes = "2026-01-31", []string{"codex (gpt-6.1-sol) takes over from claude, which met its usage limit until 2026-02-05T15:00:00Z"}
+	first := &r.Iterations[0].Turns[0]
+	first.Agent = "claude"
+	first.Models = []ralph.ModelUsage{
+		{Model: "claude-haiku-5-5", Usage: ralph.Usage{Cost: ralph.Cost{Amount: 300}, Tokens: ralph.Tokens{Input: 2_300, Output: 140}}},
+		{Model: "claude-sonnet-4-5", Usage: ralph.Usage{Cost: ralph.Cost{Amount: 12_000}, Tokens: ralph.Tokens{Input: 10_000, CacheRead: 8_100, CacheWrite: 1_900, Output: 500}}},
+	}
+	second := &r.Iterations[1].Turns[0]
+	second.Agent, second.Model, second.Session = "codex", "gpt-6.1-sol", "0199-c0de"
+	second.Usage.Cost = ralph.Cost{Amount: 26_800, Estimated: true}
+	limit := ralph.Turn{
+		Started: start, Duration: 2 * time.Second, Agent: "claude", ExitCode: 1, Usage: ralph.Usage{Cost: ralph.Cost{}, Tokens: ralph.Tokens{}},
+		Failure: &ralph.Failure{Kind: ralph.FailureQuota, Message: "usage limit reached", RetryAt: start.Add(5 * time.Hour)},
+	}
+	r.Iterations[1].Turns = []ralph.Turn{limit, *second}
+	return r
+}
+
+// estimated is a run whose cost is a lower bound computed from tokens.
+func estimated() ralph.Report {
+	r := completed()
+	r.Agent, r.Model, r.Prices = "codex", "", "2026-01-31"
+	for i := range r.Iterations {
+		t := &r.Iterations[i].Turns[0]
+		t.Agent, t.Model = "codex", "gpt-6.1-sol"
+		t.Usage.Cost = ralph.Cost{Amount: 600_000, Estimated: true, Unknown: i == 1}
+	}
+	return r
+}
+
 func desk() ralph.Report {
 	r := completed()
 	r.Repository, r.RunURL, r.Actor = "", "", ""
@@ -276,7 +311,9 @@ const nasty = "@octocat fixes #12, closes octo/calc#3 resolves GH-7 ![x](https:/
 func hostile() ralph.Report {
 	r := gitFailed()
 	turn := okTurn(1, 2, 3, 4, 0.5, nasty)
-	turn.Model, turn.Session = nasty, nasty
+	turn.Model, turn.Session, turn.Agent, r.Prices = nasty, nasty, nasty, nasty
+	turn.Models = []ralph.ModelUsage{{Model: nasty, Usage: turn.Usage}, {Model: "y", Usage: turn.Usage}}
+	turn.Usage.Cost.Estimated = true
 	turn.Failure = &ralph.Failure{Kind: ralph.FailureCrash, Message: nasty}
 	bad := ralph.Verdict{Command: nasty, ExitCode: 1, Reason: nasty, LogFile: nasty, Message: nasty, Output: nasty, Action: ralph.Append, Digest: "d"}
 	r.Task, r.Agent, r.Model, r.Reason, r.Isolation, r.Actor, r.Mode, r.Version = nasty, nasty, nasty, nasty, nasty, nasty, nasty, nasty
@@ -312,6 +349,7 @@ func huge() ralph.Report {
 		}
 		it.Turns[0].FinalText = output[:64<<10]
 		it.Turns[0].Model = fmt.Sprint("model-", n, line)
+		it.Turns[0].Agent = fmt.Sprint("agent-", n, line)
 		r.Iterations = append(r.Iterations, it)
 	}
 	for n := range 200 {

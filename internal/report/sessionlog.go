@@ -136,7 +136,8 @@ func failedTurn(it ralph.Iteration) bool {
 func SessionSummary(r ralph.Report) string {
 	failed := 0
 	for _, it := range r.Iterations {
-		if failedTurn(it) {
+		// What met a usage limit and nothing else is no iteration.
+		if failedTurn(it) && (it.Rounds() > 0 || len(it.Turns) == 0) {
 			failed++
 		}
 	}

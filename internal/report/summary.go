@@ -38,6 +38,7 @@ func Summary(r ralph.Report) string {
 		{"stories", m.storyTable()},
 		{"what was asked", m.asked()},
 		{"iterations", m.table()},
+		{"agents and models", m.workers()},
 		{"what was put back", m.putBack()},
 		{"SCM tasks", m.scm()},
 		{"charts", m.charts()},
@@ -197,8 +198,15 @@ func (m markdown) footer() string {
 	if m.Mode != "" {
 		facts = append(facts, "mode "+code(m.Mode, 40))
 	}
-	if m.Agent != "" {
-		agent := "agent " + code(m.Agent, 80)
+	if list := agentNames(m.Report); len(list) > 0 {
+		agent := "agent "
+		if len(list) > 1 {
+			agent = "agents "
+		}
+		for i := range list {
+			list[i] = code(list[i], 80)
+		}
+		agent += strings.Join(list[:min(len(list), 5)], ", ")
 		if names := models(m.Report); len(names) > 0 {
 			for i := range names {
 				names[i] = code(names[i], 80)

@@ -40,6 +40,9 @@ func (s *Supervise) Lines(e ralph.Event) []string {
 		}
 	case ralph.EventRetry:
 		lines = s.restart(s.attempt)
+		if e.Wait >= longWait {
+			lines = append(lines, retryWords(e, span)+": "+oneLine(e.Text, 500))
+		}
 	case ralph.EventIterationEnd:
 		if e.Record != nil && e.Record.Marker && !e.Record.Passed() {
 			lines = append(lines, "DONE is taken back: guardrails failed")

@@ -36,6 +36,9 @@ func (m markdown) table() string {
 	total := totals(m.Report)
 	fmt.Fprintf(&b, "| |%s **Total** | **%s** | **%s** | **%s** | **%s** | **%s** | | |\n",
 		none, total.Time, unbroken(total.Turns), cell(total.Tools), cell(total.Tokens), unbroken(total.Cost))
+	if note := priceNote(m.Report); note != "" {
+		b.WriteString("\n<sub>" + inline(note, m.line) + "</sub>\n")
+	}
 	if n := len(m.Iterations) - len(shown); n > 0 {
 		fmt.Fprintf(&b, "\n_The first %s are left out here; report.json has them all._\n", plural(n, "iteration"))
 	}

@@ -219,6 +219,17 @@ func textFacts(r ralph.Report) [][2]string {
 	u := r.Usage()
 	if len(r.Iterations) > 0 {
 		add("Cost", u.Cost.String()+", tokens "+tokenWords(u.Tokens))
+		add("", priceNote(r))
+	}
+	if rows, more := workerRows(r); len(rows) > 0 {
+		name := "Agents"
+		for _, w := range rows {
+			add(name, fmt.Sprintf("%s, %s: %s in %s, tokens %s", w.Agent, w.Model, w.Cost, plural(w.Iterations, "iteration"), w.Tokens))
+			name = ""
+		}
+		if more > 0 {
+			add("", fmt.Sprintf("and %d more", more))
+		}
 	}
 	add("Time", span(r.Duration))
 	add("Mode", oneLine(r.Mode, 40))

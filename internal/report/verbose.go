@@ -43,7 +43,7 @@ func (v Verbose) Lines(e ralph.Event) []string {
 			return VerboseLines("Agent " + v.turn(*e.Turn))
 		}
 	case ralph.EventRetry:
-		return VerboseLines(fmt.Sprintf("Trying again in %s: %s", operation(e.Wait), oneLine(e.Text, 500)))
+		return VerboseLines(retryWords(e, operation) + ": " + oneLine(e.Text, 500))
 	case ralph.EventKept:
 		return VerboseLines("Kept going: " + oneLine(e.Text, 500))
 	case ralph.EventGuardrailStart:

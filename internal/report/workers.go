@@ -1,0 +1,166 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// worker is what one model of one agent did in a run. The names are foreign
+// text.
+type worker struct {
+	Agent, Model string
+	Iterations   int
+	Usage        ralph.Usage
+}
+
+// workers tells agents and models apart, in the order of first use. Turns that
+// broke off before the model was known count for the agent's only one; where it
+// had several, they are left out when they used nothing.
+func workers(r ralph.Report) []worker {
+	var list []worker
+	last := map[[2]string]int{} // the iteration that a worker was counted in
+	add := func(iteration int, agent string, u ralph.ModelUsage) {
+		key := [2]string{agent, u.Model}
+		at := slices.IndexFunc(list, func(w worker) bool { return w.Agent == agent && w.Model == u.Model })
+		if at < 0 {
+			list, at = append(list, worker{Agent: agent, Model: u.Model}), len(list)
+		}
+		if last[key] != iteration {
+			last[key] = iteration
+			list[at].Iterations++
+		}
+		list[at].Usage = list[at].Usage.Add(u.Usage)
+	}
+	only := onlyModels(r)
+	for i, it := range r.Iterations {
+		for _, t := range everyTurn(it) {
+			agent := cmp.Or(t.Agent, r.Agent)
+			for _, u := range modelsOf(t, only[agent]) {
+				add(i+1, agent, u)
+			}
+		}
+	}
+	named := map[string]bool{}
+	for _, w := range list {
+		named[w.Agent] = named[w.Agent] || w.Model != ""
+	}
+	return slices.DeleteFunc(list, func(w worker) bool {
+		return named[w.Agent] && w.Model == "" && w.Usage.Cost.Amount == 0 && w.Usage.Tokens.Total() == 0
+	})
+}
+
+// modelsOf is what a turn used, by model.
+func modelsOf(t ralph.Turn, only string) []ralph.ModelUsage {
+	switch len(t.Models) {
+	case 0:
+		return []ralph.ModelUsage{{Model: cmp.Or(t.Model, only), Usage: t.Usage}}
+	case 1:
+		return []ralph.ModelUsage{{Model: t.Models[0].Model, Usage: t.Usage}}
+	}
+	return t.Models
+}
+
+// onlyModels is the model of each agent that named no other one.
+func onlyModels(r ralph.Report) map[string]string {
+	named := map[string][]string{}
+	for _, it := range r.Iterations {
+		for _, t := range everyTurn(it) {
+			for _, u := range modelsOf(t, "") {
+				if agent := cmp.Or(t.Agent, r.Agent); u.Model != "" && !slices.Contains(named[agent], u.Model) {
+					named[agent] = append(named[agent], u.Model)
+				}
+			}
+		}
+	}
+	only := map[string]string{}
+	for agent, models := range named {
+		if len(models) == 1 {
+			only[agent] = models[0]
+		}
+	}
+	return only
+}
+
+// agents names the agents that worked, in the order of first use. Foreign text.
+func agents(r ralph.Report) []string {
+	names := []string{}
+	for _, it := range r.Iterations {
+		for _, t := range everyTurn(it) {
+			if name := cmp.Or(t.Agent, r.Agent); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// agentNames is agents, or the one that was asked for where none worked.
+func agentNames(r ralph.Report) []string {
+	if names := agents(r); len(names) > 0 || r.Agent == "" {
+		return names
+	}
+	return []string{r.Agent}
+}
+
+const maxWorkers = 20 // in a table
+
+// workerRow is a worker in words; Agent and Model are foreign text.
+type workerRow struct {
+	Agent, Model string
+	Iterations   int
+	Tokens, Cost string
+}
+
+// workerRows is nothing unless several agents or models worked. more counts
+// those that are left out.
+func workerRows(r ralph.Report) (rows []workerRow, more int) {
+	list := workers(r)
+	if len(list) < 2 {
+		return nil, 0
+	}
+	for _, w := range list[:min(maxWorkers, len(list))] {
+		rows = append(rows, workerRow{
+			Agent: cmp.Or(oneLine(w.Agent, 80), nothing), Model: cmp.Or(oneLine(w.Model, 80), nothing),
+			Iterations: w.Iterations, Tokens: tokenPair(w.Usage.Tokens), Cost: w.Usage.Cost.String(),
+		})
+	}
+	return rows, len(list) - len(rows)
+}
+
+func (m markdown) workers() string {
+	rows, more := workerRows(m.Report)
+	if len(rows) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("### Agents and models\n\n| Agent | Model | Iterations | Tokens in / out | Cost |\n|:--|:--|--:|--:|--:|\n")
+	for _, w := range rows {
+		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", tableCode(w.Agent), tableCode(w.Model), w.Iterations, unbroken(w.Tokens), unbroken(w.Cost))
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "\n_%d more are left out here; report.json has them all._\n", more)
+	}
+	return b.String()
+}
+
+func tableCode(s string) string {
+	if s == nothing {
+		return s
+	}
+	return code(s, 80)
+}
+
+// priceNote says what an estimated cost rests on; empty when none is.
+func priceNote(r ralph.Report) string {
+	switch {
+	case !r.Usage().Cost.Estimated:
+		return ""
+	case r.Prices == "":
+		return "Costs are estimated from list prices; tokens as the CLI reports them."
+	}
+	return "Prices of " + oneLine(r.Prices, 40) + "; tokens as the CLI reports them."
+}
