@@ -2,6 +2,8 @@ package agent
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"slices"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -19,9 +21,18 @@ func (amp) argv(o Options, p ralph.Prompt) []string {
 	if o.Plain {
 		ours = append(ours, option{names: []string{"--stream-json-thinking", "--stream-json-input"}})
 	}
+	if o.Settings != "" {
+		ours = append(ours, option{names: []string{"--settings-file"}, value: true})
+	}
 	argv, args := program(o, "amp", ours...), strip(o.Args, ours...)
 	n := len(argv)
 	argv = append(argv, args...)
+	if o.MCP != "" {
+		argv = append(argv, "--mcp-config", o.path(ampMCP))
+	}
+	if o.Settings != "" {
+		argv = append(argv, "--settings-file", o.path(ampSettings))
+	}
 	if !o.Plain {
 		argv = append(argv, "--stream-json")
 	}
@@ -38,7 +49,13 @@ func (amp) resumed(argv []string, n int, session string) []string {
 	return slices.Insert(argv, n, "threads", "continue", session)
 }
 
-func (amp) environ(o Options) []string { return without(o.Env, "CLAUDECODE") }
+func (amp) environ(o Options) []string {
+	env := without(o.Env, "CLAUDECODE")
+	if o.BaseURL != "" && !o.Exact {
+		env = append(without(env, "AMP_URL"), "AMP_URL="+o.BaseURL)
+	}
+	return env
+}
 
 func (amp) credentials() (keys, providers []string) {
 	return []string{"AMP_API_KEY"}, []string{"AMP_URL", "AMP_SETTINGS_FILE"}
@@ -53,12 +70,80 @@ func (amp) ready(o Options) error {
 	return errors.New("no credentials: set AMP_API_KEY, or log in with amp first")
 }
 
-func (amp) extras(Options) ([]extra, error) { return nil, nil }
+// Names of amp's extra files.
+const (
+	ampMCP      = "mcp.json"
+	ampSettings = "settings.json"
+)
+
+// extras are files. --mcp-config takes the servers without a mcpServers around
+// them (tried: 0.0.1790142911), and goes before those of the user's settings.
+// --settings-file takes the place of the user's file, so what stands there comes
+// along, below agent-settings.
+func (amp) extras(o Options) (files []extra, err error) {
+	if o.Exact {
+		return nil, nil
+	}
+	err = errors.Join(
+		refuse("effort", o.Effort, "amp chooses model and effort by a mode; give --mode low, medium, high or ultra in agent-args"),
+		refuse("provider", o.Provider, "amp asks its own server only; base-url is its address"))
+	if err != nil {
+		return nil, err
+	}
+	if o.MCP != "" {
+		servers, err := mcpMembers(o)
+		if err != nil {
+			return nil, err
+		}
+		text, err := plainJSON(servers)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, extra{ampMCP, string(text)})
+	}
+	if o.Settings != "" {
+		text, err := ampAllSettings(o)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, extra{ampSettings, text})
+	}
+	return files, nil
+}
+
+// ampAllSettings are agent-settings above those of the user's file.
+func ampAllSettings(o Options) (string, error) {
+	settings, err := jsonObject("agent-settings", o.Settings)
+	if err != nil {
+		return "", err
+	}
+	path := firstOf(value(o.Args, "--settings-file"), lookup(o.Env, "AMP_SETTINGS_FILE"), inHome(o, ".config", "amp", "settings.json"))
+	if path != "" {
+		b, err := readSettings(o.Dir, path)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+		case err != nil:
+			return "", fmt.Errorf("agent-settings: amp's own settings: %w", err)
+		default:
+			own, err := jsonObject("settings of amp", string(b))
+			if err != nil {
+				return "", fmt.Errorf("agent-settings: amp's own settings %q are no plain JSON object, so nothing can be added to them; take out the comments", clip(path, maxName))
+			}
+			if settings, err = merge(own, settings); err != nil {
+				return "", fmt.Errorf("agent-settings: %w", err)
+			}
+		}
+	}
+	text, err := plainJSON(settings)
+	return string(text), err
+}
 
 func (amp) merged(Options) bool { return false }
 
 func (amp) ways(Options) ways { return ways{resume: true} }
 
-func (amp) decoder(_ Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
-	return newClaudeDecoder("amp", emit, finished)
+func (amp) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
+	d := newClaudeDecoder("amp", emit, finished)
+	d.giveUp, d.hints = o.giveUp, hints{key: "AMP_API_KEY"}
+	return d
 }

@@ -20,8 +20,14 @@ func (cline) argv(o Options, p ralph.Prompt) []string {
 	if !o.Plain {
 		argv = append(argv, "--json")
 	}
+	if o.Provider != "" && !has(args, "-P", "--provider") {
+		argv = append(argv, "-P", o.Provider)
+	}
 	if o.Model != "" && !has(args, "-m", "--model") {
 		argv = append(argv, "-m", o.Model)
+	}
+	if o.Effort != "" && !has(args, "--thinking") {
+		argv = append(argv, "--thinking", o.Effort)
 	}
 	return append(append(argv, args...), operand(p.Text))
 }
@@ -43,6 +49,12 @@ func (cline) environ(o Options) []string {
 		if lookup(env, name) == "" {
 			env = append(without(env, name), name+"=1")
 		}
+	}
+	if path := o.extra[clineMCP]; path != "" {
+		env = append(without(env, "CLINE_MCP_SETTINGS_PATH"), "CLINE_MCP_SETTINGS_PATH="+path)
+	}
+	if o.BaseURL != "" && !o.Exact {
+		env = append(without(env, "CLINE_API_BASE_URL"), "CLINE_API_BASE_URL="+o.BaseURL)
 	}
 	return env
 }
@@ -68,7 +80,31 @@ func (cline) ready(o Options) error {
 	return errors.New("no credentials: set CLINE_API_KEY or the key of your provider, or configure one with cline auth first")
 }
 
-func (cline) extras(Options) ([]extra, error) { return nil, nil }
+const clineMCP = "mcp.json"
+
+// extras are a file that takes the place of ~/.cline's own MCP settings for the
+// turn (tried: 3.0.65). The address of a provider stands in ~/.cline, which
+// cline auth writes; only cline's own provider takes one from a variable.
+func (cline) extras(o Options) (files []extra, err error) {
+	if o.Exact {
+		return nil, nil
+	}
+	elsewhere := ""
+	if p := firstOf(value(o.Args, "-P", "--provider"), o.Provider, lookup(o.Env, "CLINE_PROVIDER")); p != "" && p != "cline" {
+		elsewhere = o.BaseURL
+	}
+	err = errors.Join(
+		oneOf("effort", o.Effort, "none", "low", "medium", "high", "xhigh"),
+		refuse("base-url", elsewhere, "cline takes the address of another provider than its own from its configuration; run cline auth --baseurl URL before"),
+		refuseExtras(Options{Settings: o.Settings}, "write a setup step that runs cline config or cline auth"))
+	if err != nil || o.MCP == "" {
+		return nil, err
+	}
+	if _, err := mcpMembers(o); err != nil {
+		return nil, err
+	}
+	return []extra{{clineMCP, o.MCP}}, nil
+}
 
 func (cline) merged(Options) bool { return false }
 
@@ -76,6 +112,9 @@ func (cline) resumed(argv []string, _ int, _ string) []string { return argv }
 
 func (cline) ways(Options) ways { return ways{argument: true} }
 
-func (cline) decoder(_ Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
-	return newClineDecoder(p.Text, emit, finished)
+func (cline) decoder(o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
+	d := newClineDecoder(p.Text, emit, finished)
+	keys, _ := cline{}.credentials()
+	d.giveUp, d.hints = o.giveUp, hints{key: firstSet(o, keys), model: o.Model}
+	return d
 }

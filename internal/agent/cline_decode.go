@@ -78,7 +78,7 @@ func (d *clineDecoder) decode(b []byte, cut bool) {
 
 func (d *clineDecoder) event(b []byte, partial, echo bool) {
 	v := fields(b, "type", "contentType", "text", "toolName", "toolCallId", "input", "output", "error", "errorClass",
-		"message", "totalInputTokens", "totalOutputTokens", "totalCacheReadTokens", "totalCacheWriteTokens")
+		"message", "totalInputTokens", "totalOutputTokens", "totalCacheReadTokens", "totalCacheWriteTokens", "totalCost")
 	content := str(v["contentType"], maxName)
 	kind := str(v["type"], maxName)
 	switch kind + " " + content {
@@ -100,9 +100,9 @@ func (d *clineDecoder) event(b []byte, partial, echo bool) {
 	case "notice ":
 		d.progress(oneLine(str(v["message"], 4*maxMessage)))
 	case "usage ":
-		// What is known when the run ends before its result.
-		d.turn.Usage.Tokens = clineTokens(v["totalInputTokens"], v["totalOutputTokens"], v["totalCacheReadTokens"], v["totalCacheWriteTokens"])
-		d.turn.Usage.Tokens.Unknown = true
+		if !echo { // a subagent's comes with the result
+			d.used(v)
+		}
 	case "error ":
 		e := fields(v["error"], "name", "message")
 		d.fail(clineFailure(str(v["errorClass"], maxName), str(e["name"], maxName)), e["message"])
@@ -180,6 +180,19 @@ func (d *clineDecoder) onResult(v map[string][]byte) {
 	d.finished()
 }
 
+// used takes what the run has used so far, which is known when it ends before its
+// result.
+func (d *clineDecoder) used(v map[string][]byte) {
+	u := ralph.Usage{Cost: ralph.Cost{Unknown: true}}
+	u.Tokens = clineTokens(v["totalInputTokens"], v["totalOutputTokens"], v["totalCacheReadTokens"], v["totalCacheWriteTokens"])
+	if cost := max(0, ralph.FromUSD(number(v["totalCost"]))); cost > 0 {
+		u.Cost = ralph.Cost{Amount: cost}
+	}
+	d.usage(ralph.ModelUsage{Model: d.hints.model, Usage: u})
+	d.turn.Usage.Tokens = u.Tokens
+	d.turn.Usage.Tokens.Unknown = true
+}
+
 // clineTokens counts tokens; cline's input holds those of the cache.
 func clineTokens(input, output, read, written []byte) ralph.Tokens {
 	t := ralph.Tokens{Output: bounded(number(output)), CacheRead: bounded(number(read)), CacheWrite: bounded(number(written))}
@@ -237,7 +250,7 @@ func (d *clineDecoder) Failure(exit int) *ralph.Failure {
 		if kind == 0 {
 			kind = ralph.FailureAPI
 		}
-		return &ralph.Failure{Kind: kind, Message: firstOf(r.text, d.fault, "cline reported an error without a text")}
+		return d.hinted(&ralph.Failure{Kind: kind, Message: firstOf(r.text, d.fault, "cline reported an error without a text")})
 	case r.reason == "aborted":
 		return d.failure(ralph.FailureCrash, "aborted the run", firstOf(d.fault, r.text))
 	}

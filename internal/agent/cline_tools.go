@@ -7,8 +7,12 @@ import "strings"
 func (d *clineDecoder) resultOf(b []byte) (o output, failed bool) {
 	o = d.output()
 	one := func(b []byte) {
-		v := fields(b, "result", "error", "success")
-		failed = failed || isSet(v["success"]) && !isTrue(v["success"]) || isSet(v["error"])
+		v := fields(b, "result", "error", "success", "content", "isError")
+		failed = failed || isSet(v["success"]) && !isTrue(v["success"]) || isSet(v["error"]) || isTrue(v["isError"])
+		for _, b := range scanBlocks(&scanner{b: v["content"]}, nil) { // an MCP server's
+			o.addLine()
+			o.addString(b.text)
+		}
 		if raw, ok := inner(v["result"]); ok && len(raw) > 0 {
 			o.addLine()
 			o.add(raw)

@@ -41,6 +41,10 @@ func (codex) argv(o Options, p ralph.Prompt) []string {
 		argv = append(argv, "--dangerously-bypass-approvals-and-sandbox")
 	}
 	argv = append(argv, "--skip-git-repo-check", "-c", "analytics.enabled=false")
+	overrides, _ := codexOverrides(o) // New has seen the error
+	for _, value := range overrides {
+		argv = append(argv, "-c", value)
+	}
 	if o.Model != "" && !has(args, "-m", "--model") {
 		argv = append(argv, "-m", o.Model)
 	}
@@ -74,21 +78,11 @@ func (codex) environ(o Options) []string {
 		lookup(env, "CODEX_ACCESS_TOKEN") == "" && !holds(codexHome(o), "auth.json") {
 		env = append(without(env, "CODEX_API_KEY"), "CODEX_API_KEY="+key)
 	}
-	return env
-}
-
-func (codex) credentials() (keys, providers []string) {
-	return []string{"CODEX_API_KEY", "OPENAI_API_KEY", "CODEX_ACCESS_TOKEN"},
-		[]string{"OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT"}
-}
-
-// ready wants a key, a login, or a configuration: it may name a provider that
-// needs no key of ours.
-func (codex) ready(o Options) error {
-	if hasKey(o, codex{}) || holds(codexHome(o), "auth.json", "config.toml") {
-		return nil
+	if !o.Exact {
+		servers, _ := codexServers(o) // New has seen the error
+		env = append(env, servers.env...)
 	}
-	return errors.New("no credentials: set CODEX_API_KEY or OPENAI_API_KEY, or log in with codex first")
+	return env
 }
 
 // codexHome is the folder codex keeps its configuration and its login in.
@@ -99,16 +93,16 @@ func codexHome(o Options) string {
 	return inHome(o, ".codex")
 }
 
-func (codex) extras(Options) ([]extra, error) { return nil, nil }
-
 func (codex) merged(Options) bool { return false }
 
-func (codex) ways(Options) ways {
-	return ways{answer: true, logged: true, resume: true, totals: true}
+func (codex) ways(o Options) ways {
+	return ways{answer: true, logged: true, resume: true, totals: true, system: !o.Exact}
 }
 
-func (codex) decoder(_ Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
-	return newCodexDecoder(emit, finished)
+func (codex) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
+	d := newCodexDecoder(emit, finished)
+	d.giveUp, d.hints = o.giveUp, hints{key: codexKey(o), model: o.Model}
+	return d
 }
 
 // hasKey says that one of the agent's keys is set.

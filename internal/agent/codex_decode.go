@@ -16,6 +16,7 @@ type codexDecoder struct {
 	done   bool   // a turn.completed or turn.failed was there
 	failed string // message of turn.failed
 	last   string // message of the last error, fatal or not
+	waits  int    // for the network, in a row
 }
 
 func newCodexDecoder(emit func(ralph.Event), finished func()) *codexDecoder {
@@ -59,6 +60,9 @@ func (d *codexDecoder) decode(b []byte, cut bool) {
 		}
 		return
 	}
+	if kind != "error" {
+		d.waits = 0
+	}
 	switch kind {
 	case "thread.started":
 		d.turn.Session = str(l.thread, maxName)
@@ -80,6 +84,7 @@ func (d *codexDecoder) decode(b []byte, cut bool) {
 	case "error": // most of them announce another attempt
 		d.last = oneLine(str(l.message, 4*maxMessage))
 		d.progress(d.last)
+		d.retry(d.last)
 	default:
 		d.turn.Unknown++
 	}
@@ -236,35 +241,11 @@ func (d *codexDecoder) LastWords() string {
 func (d *codexDecoder) Failure(exit int) *ralph.Failure {
 	switch {
 	case d.failed != "":
-		return &ralph.Failure{Kind: codexFailure(d.failed), Message: d.failed}
+		return d.hinted(&ralph.Failure{Kind: codexFailure(d.failed), Message: d.failed})
+	case !d.done && d.lost != nil:
+		return d.lost
 	case !d.done:
 		return d.unfinished(exit, d.LastWords())
 	}
 	return d.finishedWell(exit, d.LastWords())
-}
-
-// codexFailure sorts the message of turn.failed, which has no code: codex 0.169
-// gives the status in a form of its own, and a few failures as whole sentences
-// of its own. Anything else may pass.
-func codexFailure(message string) ralph.FailureKind {
-	status := 0
-	for _, form := range []string{"unexpected status ", "exceeded retry limit, last status: "} {
-		if rest, ok := strings.CutPrefix(message, form); ok && len(rest) >= 3 {
-			status, _ = strconv.Atoi(rest[:3])
-		}
-	}
-	begins := func(s string) bool { return strings.HasPrefix(message, s) }
-	switch {
-	case status == 401 || status == 403 || begins("Missing environment variable: "):
-		return ralph.FailureAuth
-	case status == 404:
-		return ralph.FailureModel
-	case begins("Quota exceeded. Check your plan and billing details."), begins("You’ve hit your usage limit."), begins("You've hit your usage limit."):
-		return ralph.FailureQuota
-	case begins("Codex ran out of room in the model's context window."):
-		return ralph.FailureRequest
-	case status >= 400 && status < 500 && status != 408 && status != 409 && status != 429:
-		return ralph.FailureRequest
-	}
-	return ralph.FailureAPI
 }

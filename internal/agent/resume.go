@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -24,7 +25,8 @@ func (c *CLI) CanResume() error {
 	some, none := ralph.Prompt{Resume: "some"}, ralph.Prompt{}
 	switch {
 	case !c.format.ways(c.o).resume:
-		return fmt.Errorf("agent %q: cannot go on in a session; agents that can are claude, codex and amp", c.o.Name)
+		names := slices.DeleteFunc(Known(), func(name string) bool { return !CanResume(name) })
+		return fmt.Errorf("agent %q: cannot go on in a session; agents that can are %s", c.o.Name, strings.Join(names, ", "))
 	case c.o.Plain:
 		return fmt.Errorf("agent %q: cannot go on in a session in text mode, which does not tell the session's id", c.o.Name)
 	case slices.Equal(c.argv(c.o, some), c.argv(c.o, none)):

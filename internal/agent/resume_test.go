@@ -92,12 +92,12 @@ func TestResumeArgv(t *testing.T) {
 func TestCanResume(t *testing.T) {
 	t.Parallel()
 	for _, name := range append(Known(), "", "other") {
-		if got, want := CanResume(name), slices.Contains([]string{"amp", "claude", "codex", "copilot"}, name); got != want {
+		if got, want := CanResume(name), slices.Contains([]string{"amp", "claude", "codex", "copilot", "gemini", "opencode"}, name); got != want {
 			t.Errorf("CanResume(%q) = %v, want %v", name, got, want)
 		}
 	}
 	for name, want := range map[string]string{
-		"claude": "in text mode", "cline": "agents that can are claude, codex and amp", "text": "agents that can are",
+		"claude": "in text mode", "cline": "agents that can are amp, claude, codex", "text": "agents that can are",
 	} {
 		c, err := New(Options{Name: name, Command: []string{"x"}, Plain: true, Process: noProcess{}})
 		if err != nil {

@@ -1,0 +1,65 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+)
+
+// extras are the scripts that start MCP servers. The other options go into the
+// command line, as overrides of the configuration.
+func (codex) extras(o Options) ([]extra, error) {
+	if o.Exact {
+		return nil, nil
+	}
+	if _, err := codexOverrides(o); err != nil {
+		return nil, err
+	}
+	m, err := codexServers(o)
+	return m.files, err
+}
+
+// codexOverrides are the values of -c for the options, the user's settings last:
+// of two for the same key codex takes the later. They do not touch the user's
+// own config.toml, and go before it. developer_instructions are a message behind
+// codex's own system prompt; those of config.toml give way.
+func codexOverrides(o Options) ([]string, error) {
+	var all []string
+	if o.Effort != "" {
+		if !bareKey(o.Effort) {
+			return nil, fmt.Errorf("effort %q: must be a word, such as minimal, low, medium, high or xhigh", clip(o.Effort, maxName))
+		}
+		all = append(all, "model_reasoning_effort="+tomlString(o.Effort))
+	}
+	if o.System != "" {
+		all = append(all, "developer_instructions="+tomlString(o.System))
+	}
+	provider, err := codexProvider(o)
+	if err != nil {
+		return nil, err
+	}
+	servers, err := codexServers(o)
+	if err != nil {
+		return nil, err
+	}
+	all = append(append(all, provider...), servers.overrides...)
+	if o.Settings != "" {
+		settings, err := jsonObject("agent-settings", o.Settings)
+		if err != nil {
+			return nil, err
+		}
+		if settings["developer_instructions"] != nil && o.System != "" {
+			return nil, errors.New("agent-settings: developer_instructions are what append-system-prompt is to codex; leave one of them out")
+		}
+		paths, err := tomlPaths("", settings)
+		if err != nil {
+			return nil, fmt.Errorf("agent-settings: %w", err)
+		}
+		all = append(all, paths...)
+	}
+	for _, value := range all {
+		if len(value) > maxArgument {
+			return nil, fmt.Errorf("codex takes %q as an argument, and %d bytes are too long for one (%d)", clip(value, 40), len(value), maxArgument)
+		}
+	}
+	return all, nil
+}
