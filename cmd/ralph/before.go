@@ -21,11 +21,11 @@ func (j *job) checkConfiguration() error {
 	}
 	switch {
 	case j.wrong != nil:
-		return invalid(j.wrong)
+		return invalid(errors.Join(j.wrong, j.readPrices()))
 	case j.cfg.PromptInvalid != "":
 		return &stopped{ralph.PromptInvalid, errors.New(j.cfg.PromptInvalid)}
 	}
-	return nil
+	return invalid(j.readPrices())
 }
 
 // checkPlanAtDesk finds a missing plan before anything else is done, where no

@@ -55,6 +55,7 @@ type job struct {
 	defaultBranch string
 	attached      taskFile
 	baseline      []ralph.Verdict
+	prices        prices
 	verbose       *report.Verbose // nil: not asked for
 	halt          <-chan struct{} // closed: what is running may finish, then the run ends; nil: never
 
@@ -110,6 +111,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 		{"workspace", j.openWorkspace},
 		{"cancel", func(context.Context) error { j.watchCancel(ctx, cancelRun); return nil }},
 		{"plan", func(context.Context) error { return j.checkPlanAtDesk() }},
+		{"agent's program", j.installAgents},
 		{"walls", j.buildWalls},
 		{"marker", func(ctx context.Context) error { j.ignoreMarker(ctx); return nil }}, // before git's settings are watched
 		{"forge", j.checkForge},

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/install"
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/sandbox"
+)
+
+// installAgents installs the CLIs that are missing, or of another version than
+// was asked for, before the walls are built through which the agent may read
+// them and not write them.
+func (j *job) installAgents(ctx context.Context) error {
+	if j.wantBox == config.IsolationDocker {
+		return nil // it brings its own
+	}
+	var names []string
+	if len(j.cfg.AgentCommand) == 0 {
+		names = append(names, j.cfg.Agent)
+	}
+	for _, name := range append(names, j.cfg.FallbackAgent, j.cfg.ReviewAgent) {
+		if slices.Contains(names, name) && name != j.cfg.Agent {
+			continue
+		}
+		names = append(names, name)
+		if err := j.installAgent(ctx, name); err != nil {
+			return invalid(fmt.Errorf("agent %q: %w", name, err))
+		}
+	}
+	return nil
+}
+
+func (j *job) installAgent(ctx context.Context, name string) error {
+	from, ok := agent.PackageOf(name)
+	if !ok || !j.cfg.AgentInstall {
+		return nil
+	}
+	asked := ""
+	if name == j.cfg.Agent {
+		asked = j.cfg.AgentVersion
+	}
+	p := install.Package{Name: from.Name, Program: from.Program, Version: from.Version}
+	if asked != "" {
+		p.Version = asked
+	}
+	if program, err := proc.LookPath(p.Program, j.app.environ); err == nil && (asked == "" || asked == packageVersion(program)) {
+		return nil
+	}
+	root, err := j.agentsFolder()
+	if err != nil {
+		return err
+	}
+	show := j.out.guest()
+	log := j.redact.Writer(show)
+	in, err := install.Install(ctx, install.Options{
+		Start: j.installer, Root: root, Owner: install.Owner(j.identity), Env: sandbox.Environment(j.app.environ, npmVariables(j.app.environ), nil),
+		Say: j.out.say, Log: log, Fold: j.out.section,
+	}, p)
+	_ = errors.Join(log.Close(), show.Close()) // they show; they decide nothing
+	if err != nil {
+		return fmt.Errorf("%w; install it into the image or on the machine yourself, or set agent-install: never", err)
+	}
+	j.useProgram(in.Bin)
+	if in.Fresh {
+		j.out.say(fmt.Sprintf("Installed %s %s into %s", name, in.Version, in.Dir))
+	}
+	return nil
+}
+
+// useProgram puts a folder in front of PATH, for the run.
+func (j *job) useProgram(bin string) {
+	a := *j.app
+	a.environ = slices.Clone(a.environ)
+	path := bin
+	if old := a.getenv("PATH"); old != "" {
+		path += string(filepath.ListSeparator) + old
+	}
+	a.environ = slices.DeleteFunc(a.environ, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
+	a.environ = append(a.environ, "PATH="+path)
+	j.app = &a
+}
+
+// installer starts what npm runs under: the agent's user, inside walls in which
+// only dir can be written.
+func (j *job) installer(ctx context.Context, dir string) (install.Process, func() error, error) {
+	o := proc.Options{Identity: j.identity, Env: []string{"PATH=" + j.app.getenv("PATH")}, Reaper: true}
+	if j.cfg.Isolation != config.IsolationOff {
+		walls := sandbox.DefaultWalls([]string{dir}, filepath.SplitList(j.app.getenv("PATH")))
+		walls.Strict = j.cfg.Isolation == config.IsolationStrict
+		o.Walls = &walls
+	}
+	children, err := proc.Start(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return children, children.Close, nil
+}
+
+// agentsFolder is where installed CLIs are kept from run to run: below the
+// step's HOME, which a workflow can cache, or the user's cache folder.
+func (j *job) agentsFolder() (string, error) {
+	base := j.app.getenv("XDG_CACHE_HOME")
+	if home := j.app.getenv("HOME"); base == "" && home != "" {
+		base = filepath.Join(home, ".cache")
+	}
+	dir := filepath.Join(base, "ralph", "agents")
+	if rel, err := filepath.Rel(j.workspace, dir); !filepath.IsAbs(dir) || err == nil && filepath.IsLocal(rel) {
+		return "", errors.New("there is no place to install it: set HOME or XDG_CACHE_HOME to a folder outside of the workspace, which is the agent's")
+	}
+	return dir, nil
+}
+
+// npmVariables are the names of the variables that configure npm.
+func npmVariables(environ []string) []string {
+	var names []string
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if lower := strings.ToLower(name); strings.HasPrefix(lower, "npm_config_") && !strings.Contains(lower, "auth") && !strings.Contains(lower, "password") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// packageVersion is the version of the npm package a program belongs to; empty
+// when it belongs to none.
+func packageVersion(program string) string {
+	real, err := filepath.EvalSymlinks(program)
+	if err != nil {
+		return ""
+	}
+	root := packageRoot(real)
+	if root == real {
+		return ""
+	}
+	data, err := os.ReadFile(filepath.Join(root, "package.json"))
+	var manifest struct{ Version string }
+	if err != nil || json.Unmarshal(data, &manifest) != nil {
+		return ""
+	}
+	return manifest.Version
+}
