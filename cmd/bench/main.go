@@ -71,7 +71,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	out := flags.String("o", filepath.Join("bench", "latest.json"), "write the numbers to `FILE`")
 	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, walls, start, options, stream, checkpoint, publish, size)")
 	binary := flags.String("ralph", "", "measure this `BINARY` instead of building ./cmd/ralph")
-	limit := flags.Duration("timeout", 6*time.Minute, "give up after this time")
+	limit := flags.Duration("timeout", 10*time.Minute, "give up after this time")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}
