@@ -35,6 +35,7 @@ var rooms = map[string]struct {
 	"forge":   {[]string{"ralph", "secret"}, "a record becomes a pull request"},
 	"report":  {[]string{"ralph", "secret"}, "a record becomes text"},
 	"runner":  {[]string{"ralph", "secret"}, "a record becomes outputs"},
+	"install": {[]string{"proc"}, "npm runs as a guest; no domain in it"},
 	"tasks":   {[]string{"ralph", "secret"}, "a task list: its schema, its transitions, its story to do next"},
 	"price":   {[]string{"ralph"}, "tokens of a model become an estimate of their cost"},
 	"hook":    {[]string{"ralph", "secret"}, "answers to the agent CLI's hooks"},

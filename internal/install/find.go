@@ -1,0 +1,200 @@
+package install
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	stampName  = "ralph-install.json"
+	stampLimit = 64 << 10 // bytes
+	binFolder  = "bin"
+)
+
+// stamp is written last, by us: a folder without it is not whole.
+type stamp struct {
+	Package   string    `json:"package"`
+	Version   string    `json:"version"`
+	Program   string    `json:"program"`
+	Integrity string    `json:"integrity"`
+	Platform  string    `json:"platform"` // GOOS/GOARCH
+	Files     int       `json:"files"`    // but for the stamp
+	Bytes     int64     `json:"bytes"`
+	Installed time.Time `json:"installed"`
+}
+
+// Find looks for a whole installation, one that a cache restored included. A
+// version that is not exact finds the newest one. It changes nothing. What is
+// broken, partial, of another platform or not ours counts as not found; the error
+// is for a root that cannot be read.
+func Find(root string, p Package) (Installed, bool, error) {
+	if err := p.check(); err != nil {
+		return Installed{}, false, err
+	}
+	if exactForm.MatchString(p.Version) {
+		in, ok := whole(root, p)
+		return in, ok, nil
+	}
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Installed{}, false, nil
+	} else if err != nil {
+		return Installed{}, false, fmt.Errorf("look for installed agents: %w", err)
+	}
+	var best Installed
+	for _, e := range entries {
+		version, ours := strings.CutPrefix(e.Name(), p.folder(""))
+		if !ours || !exactForm.MatchString(version) || best.Dir != "" && compare(version, best.Version) <= 0 {
+			continue
+		}
+		if in, ok := whole(root, Package{p.Name, p.Program, version}); ok {
+			best = in
+		}
+	}
+	return best, best.Dir != "", nil
+}
+
+// folder is the name of the folder of a version. A plus stands for the slash of
+// a scope: no name has one.
+func (p Package) folder(version string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(p.Name, "@"), "/", "+") + "@" + version
+}
+
+// whole says whether the folder of an exact version holds all that its stamp
+// speaks of.
+func whole(root string, p Package) (Installed, bool) {
+	dir := filepath.Join(root, p.folder(p.Version))
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return Installed{}, false
+	}
+	s, err := readStamp(dir)
+	if err != nil || s.Package != p.Name || s.Version != p.Version || s.Platform != platform() || !strings.HasPrefix(s.Integrity, "sha512-") {
+		return Installed{}, false
+	}
+	program, err := programIn(dir, p)
+	if err != nil {
+		return Installed{}, false
+	}
+	files, bytes, err := measure(dir)
+	if err != nil || files < s.Files || bytes < s.Bytes { // more: a CLI may keep something beside itself
+		return Installed{}, false
+	}
+	return Installed{
+		Dir: dir, Bin: filepath.Join(dir, binFolder), Program: program,
+		Version: p.Version, Integrity: s.Integrity, Files: files, Bytes: bytes,
+	}, true
+}
+
+// programIn is the path of the program, which leads to a file of the
+// installation that may be executed.
+func programIn(dir string, p Package) (string, error) {
+	program := filepath.Join(dir, binFolder, p.Program)
+	top, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(program)
+	if err != nil {
+		return "", err
+	}
+	if rel, err := filepath.Rel(top, real); err != nil || !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("%s leads out of the installation", p.Program)
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+		return "", fmt.Errorf("%s is no program", p.Program)
+	}
+	return program, nil
+}
+
+// measure counts files and links, and the bytes of files, of one with several
+// names once. The stamp does not count.
+func measure(dir string) (files int, bytes int64, err error) {
+	own := filepath.Join(dir, stampName)
+	seen := map[uint64]bool{} // by inode: an installation is on one file system
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path == own {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		files++
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Nlink > 1 {
+			if seen[st.Ino] {
+				return nil
+			}
+			seen[st.Ino] = true
+		}
+		if info.Mode().IsRegular() {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	return files, bytes, err
+}
+
+func platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
+
+func readStamp(dir string) (s stamp, err error) {
+	data, err := readBounded(filepath.Join(dir, stampName), stampLimit)
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(data, &s)
+}
+
+func writeStamp(dir string, p Package, integrity string) error {
+	s := stamp{
+		Package: p.Name, Version: p.Version, Program: p.Program, Integrity: integrity,
+		Platform: platform(), Installed: time.Now().UTC().Truncate(time.Second),
+	}
+	var err error
+	if s.Files, s.Bytes, err = measure(dir); err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, stampName)
+	if err := os.RemoveAll(path); err != nil { // the package's scripts may have put something there
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(data, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// readBounded reads a regular file of at most limit bytes.
+func readBounded(path string, limit int64) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, fmt.Errorf("%s is no file of at most %d bytes", path, limit)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, limit))
+}

@@ -1,0 +1,243 @@
+// Package install puts an agent's CLI from npm into a folder of its own, as a
+// guest: npm and the package's scripts run where the caller's walls let them
+// write in one folder only, never in the workspace. What they leave is checked,
+// taken out of the agent's hands, stamped, and moved to its place in one step.
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/org/ralph-action/internal/proc"
+)
+
+// Package is a CLI at the npm registry.
+type Package struct {
+	Name    string // as npm knows it, @scope/name included
+	Program string // what it puts on PATH
+	Version string // exact, or a tag of the registry such as latest
+}
+
+// Process runs a child; *proc.Supervisor does.
+type Process interface {
+	Run(ctx context.Context, c proc.Command) (proc.Exit, error)
+}
+
+// Owner is the user and group children run as; the zero value is our own.
+type Owner struct{ UID, GID int }
+
+// Options is how and where to install.
+type Options struct {
+	// Start makes what runs npm, node and the new program: as Owner, inside walls
+	// in which nothing but dir can be written. End is called before anything in dir
+	// is trusted, and must leave no process behind.
+	Start func(ctx context.Context, dir string) (p Process, end func() error, err error)
+	// Root holds all installations: an absolute path outside of the workspace,
+	// which Owner can walk to. It is made when it is missing.
+	Root  string
+	Owner Owner
+	// Env is what children see, without secrets: PATH, proxies, trust stores, and
+	// what Variables names. HOME, TMPDIR and npm's cache are replaced.
+	Env  []string
+	Say  func(string)                    // one line for people; nil: nothing is said
+	Log  io.Writer                       // all that npm prints; foreign text, unmasked; nil: dropped
+	Fold func(title string) (end func()) // opens what folds away what Log shows; nil: nothing does
+
+	Time  time.Duration // of it all; 0: 10 minutes
+	Pause time.Duration // before the second of three attempts, fourfold before the third; 0: 2 s
+}
+
+// Installed is a whole installation.
+type Installed struct {
+	Dir       string // of this package in this version alone
+	Bin       string // the folder for PATH; nothing but Program is in it
+	Program   string // the path of the program
+	Version   string
+	Integrity string // npm's checksum of the package, sha512-...
+	Files     int    // below Dir, links included
+	Bytes     int64  // of the files
+	Fresh     bool   // it was installed just now
+}
+
+const (
+	timeLimit   = 10 * time.Minute
+	versionTime = time.Minute // for PROGRAM --version: a cold binary of 400 MB on a slow disk
+)
+
+// The names npm allows for new packages, and the versions and tags that may
+// become a part of a path.
+var (
+	nameForm    = regexp.MustCompile(`^(@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*$`)
+	exactForm   = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+	tagForm     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*$`)
+	programForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
+)
+
+func (p Package) String() string { return p.Name + "@" + p.Version }
+
+func (p Package) check() error {
+	switch {
+	case len(p.Name) > 214 || !nameForm.MatchString(p.Name):
+		return fmt.Errorf("%q is no name of an npm package", p.Name)
+	case len(p.Program) > 64 || !programForm.MatchString(p.Program):
+		return fmt.Errorf("%q is no name of a program", p.Program)
+	case len(p.Version) > 64 || !exactForm.MatchString(p.Version) && !tagForm.MatchString(p.Version):
+		return fmt.Errorf("%q is no version of %s: give an exact one like 1.2.3, or latest", p.Version, p.Name)
+	}
+	return nil
+}
+
+// Install returns the installation of p, which it makes when there is no whole
+// one. A tag is looked up at the registry each time; when that cannot be asked,
+// the newest installed version is used, and that is said. Several processes may
+// install the same at a time.
+//
+// As root, the installation becomes root's and unwritable for everybody else, one
+// that was found too: an agent must not be able to change what the next run
+// starts. Without root, Say names what others could change.
+//
+// An error that npm reported is a *Failure.
+func Install(ctx context.Context, o Options, p Package) (Installed, error) {
+	if err := p.check(); err != nil {
+		return Installed{}, err
+	}
+	if !filepath.IsAbs(o.Root) {
+		return Installed{}, fmt.Errorf("the folder for installed agents, %q, has to be an absolute path", o.Root)
+	}
+	if o.Time == 0 {
+		o.Time = timeLimit
+	}
+	tooLong := fmt.Errorf("install %s: not done within %v", p, o.Time)
+	ctx, cancel := context.WithTimeoutCause(ctx, o.Time, tooLong)
+	defer cancel()
+	in, err := o.install(ctx, p)
+	if err != nil && ctx.Err() != nil {
+		return Installed{}, context.Cause(ctx)
+	}
+	return in, err
+}
+
+func (o Options) install(ctx context.Context, p Package) (Installed, error) {
+	if err := o.openRoot(); err != nil {
+		return Installed{}, err
+	}
+	exact := exactForm.MatchString(p.Version)
+	if exact {
+		if in, ok, err := Find(o.Root, p); err != nil || ok {
+			return o.trusted(in, err)
+		}
+	}
+	s, err := o.newStage(p)
+	if err != nil {
+		return Installed{}, err
+	}
+	defer s.remove()
+	meta, err := s.prepare(ctx)
+	if err != nil {
+		newest, ok, findErr := Find(o.Root, p)
+		if exact || !ok || findErr != nil || ctx.Err() != nil {
+			return Installed{}, err
+		}
+		o.say(fmt.Sprintf("Which version of %s is %s could not be found out; the newest that is installed, %s, is used: %s", p.Name, p.Version, newest.Version, firstLine(err)))
+		return o.trusted(newest, nil)
+	}
+	if !exact {
+		o.say(fmt.Sprintf("%s of %s is %s.", p.Version, p.Name, meta.Version))
+		s.pkg.Version = meta.Version
+		if in, ok, err := Find(o.Root, s.pkg); err != nil || ok {
+			return o.trusted(in, err)
+		}
+	}
+	return s.install(ctx, meta)
+}
+
+// install fills the stage and moves it to its place.
+func (s *stage) install(ctx context.Context, meta metadata) (Installed, error) {
+	if err := s.checkEngines(ctx, meta); err != nil {
+		return Installed{}, err
+	}
+	if err := s.npmInstall(ctx); err != nil {
+		return Installed{}, err
+	}
+	integrity, err := lockedIntegrity(s.tree, s.pkg)
+	if err == nil && meta.Integrity != "" && meta.Integrity != integrity {
+		err = fmt.Errorf("%s: the registry names the checksum %s, and what was installed has %s", s.pkg, meta.Integrity, integrity)
+	}
+	if err == nil {
+		err = linkProgram(s.tree, s.pkg)
+	}
+	if err == nil {
+		err = s.checkProgram(ctx)
+	}
+	if err == nil {
+		err = s.end()
+	}
+	if err != nil {
+		return Installed{}, err
+	}
+	// From here on nobody but us is in the folder.
+	if err := s.takeOver(); err != nil {
+		return Installed{}, err
+	}
+	if err := writeStamp(s.tree, s.pkg, integrity); err != nil {
+		return Installed{}, fmt.Errorf("stamp %s: %w", s.pkg, err)
+	}
+	return s.place()
+}
+
+// checkProgram starts the program. npm may be configured not to run install
+// scripts, and then a CLI may have no binary: the package's own is run by hand.
+func (s *stage) checkProgram(ctx context.Context) error {
+	first := s.askVersion(ctx)
+	if first == nil || ctx.Err() != nil {
+		return first
+	}
+	script, ok := installScript(s.tree, s.pkg)
+	if !ok {
+		return first
+	}
+	s.o.say(fmt.Sprintf("%s does not start yet; its install script (%s) is run by hand.", s.pkg.Program, script))
+	a, err := s.run(ctx, packageDir(s.tree, s.pkg), s.o.Time, "node", script)
+	if err != nil {
+		return err
+	}
+	if err := s.askVersion(ctx); err != nil {
+		return errors.Join(err, a.failed(s.pkg, "its install script "+script))
+	}
+	return nil
+}
+
+func (s *stage) askVersion(ctx context.Context) error {
+	a, err := s.run(ctx, s.tree, versionTime, filepath.Join(s.tree, binFolder, s.pkg.Program), "--version")
+	if err != nil {
+		return fmt.Errorf("%s was installed, and its %s cannot be started: %w", s.pkg, s.pkg.Program, err)
+	}
+	return a.failed(s.pkg, s.pkg.Program+" --version")
+}
+
+func (o Options) say(text string) {
+	if o.Say != nil {
+		o.Say(text)
+	}
+}
+
+func (o Options) fold(title string) func() {
+	if o.Fold == nil {
+		return func() {}
+	}
+	return o.Fold(title)
+}
+
+func (o Options) isOther() bool { return o.Owner != Owner{} && os.Geteuid() == 0 }
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}

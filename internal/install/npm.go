@@ -1,0 +1,255 @@
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/org/ralph-action/internal/proc"
+)
+
+const (
+	attempts    = 3
+	firstPause  = 2 * time.Second
+	viewTime    = 2 * time.Minute
+	answerBytes = 1 << 20  // of an answer that is read
+	outputBytes = 64 << 20 // npm prints a page; a script of a package could print for ever
+)
+
+// metadata is what the registry says of a version.
+type metadata struct {
+	Version   string            `json:"version"`
+	Engines   map[string]string `json:"-"`
+	Integrity string            `json:"dist.integrity"`
+	Bin       programs          `json:"bin"`
+}
+
+// prepare looks for npm, starts the guest and asks the registry.
+func (s *stage) prepare(ctx context.Context) (metadata, error) {
+	for _, program := range []string{"npm", "node"} {
+		if _, err := proc.LookPath(program, s.o.Env); err != nil {
+			return metadata{}, fmt.Errorf("%s is needed to install %s, and %s is not on PATH: install Node.js, which brings npm (in a workflow actions/setup-node does, the full image has both), or install %s yourself",
+				program, s.pkg.Name, program, s.pkg.Program)
+		}
+	}
+	if err := s.start(ctx); err != nil {
+		return metadata{}, err
+	}
+	var m metadata
+	err := s.retried(ctx, func() (err error) {
+		m, err = s.view(ctx)
+		return err
+	})
+	return m, err
+}
+
+func (s *stage) view(ctx context.Context) (m metadata, err error) {
+	a, err := s.npm(ctx, viewTime, "view", s.pkg.String(), "version", "engines", "dist.integrity", "bin", "--json")
+	if err == nil {
+		err = a.failed(s.pkg, "npm view")
+	}
+	if err != nil {
+		return m, err
+	}
+	var engines struct {
+		Engines map[string]string `json:"engines"` // old packages have a list
+	}
+	if err := json.Unmarshal([]byte(a.stdout), &m); err != nil || !exactForm.MatchString(m.Version) || len(m.Version) > 64 {
+		return m, fmt.Errorf("npm view %s gave no version: %.200q", s.pkg, a.stdout)
+	}
+	if json.Unmarshal([]byte(a.stdout), &engines) == nil {
+		m.Engines = engines.Engines
+	}
+	return m, nil
+}
+
+// npmInstall fetches the package. Each attempt begins with an empty folder.
+func (s *stage) npmInstall(ctx context.Context) error {
+	defer s.o.fold("Installing " + s.pkg.String())()
+	return s.retried(ctx, func() error {
+		if err := s.empty(); err != nil {
+			return folderError(s.o.Root, err)
+		}
+		// Whatever a configuration of the machine says: into this folder, with the
+		// parts for this platform, its programs and a lock file.
+		a, err := s.npm(ctx, s.o.Time, "install", s.pkg.String(), "--prefix", s.tree, "--global=false",
+			"--omit=dev", "--include=optional", "--include=prod", "--package-lock=true", "--ignore-scripts=false", "--bin-links=true",
+			"--install-strategy=hoisted", "--dry-run=false", "--package-lock-only=false", "--save-exact", "--loglevel=notice")
+		if err != nil {
+			return err
+		}
+		return a.failed(s.pkg, "npm install")
+	})
+}
+
+func (s *stage) npm(ctx context.Context, within time.Duration, args ...string) (answer, error) {
+	args = append([]string{"npm"}, args...)
+	return s.run(ctx, s.tree, within, append(args, "--no-audit", "--no-fund", "--no-update-notifier", "--no-progress")...)
+}
+
+// answer is how a command ended.
+type answer struct {
+	exit   proc.Exit
+	stdout string
+	heard  *listener
+}
+
+// run starts a command as the guest, in a folder of the stage. The error means
+// that it was not started, or that ctx is over.
+func (s *stage) run(ctx context.Context, dir string, within time.Duration, argv ...string) (answer, error) {
+	a := answer{heard: &listener{}}
+	stdout, log := &head{limit: answerBytes}, &shared{w: s.o.Log}
+	outLines, errLines := &lines{to: a.heard}, &lines{to: a.heard}
+	exit, err := s.p.Run(ctx, proc.Command{
+		Argv: argv, Dir: dir, Env: s.environment(),
+		Stdout: io.MultiWriter(stdout, outLines, log), Stderr: io.MultiWriter(errLines, log),
+		Limits: proc.Limits{Time: within, OutputBytes: outputBytes},
+	})
+	outLines.flush()
+	errLines.flush()
+	a.exit, a.stdout = exit, string(stdout.bytes)
+	if ctx.Err() != nil {
+		return a, context.Cause(ctx)
+	}
+	return a, err
+}
+
+// environment is what a child sees. npm's configuration comes from the names of
+// Variables alone: a prefix of the user's would send the package elsewhere, and
+// an .npmrc could hold a token.
+func (s *stage) environment() []string {
+	env := slices.DeleteFunc(slices.Clone(s.o.Env), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return name == "HOME" || name == "TMPDIR" || name == "NODE_OPTIONS" || name == "NODE_PATH" || strings.HasPrefix(name, "XDG_") ||
+			isNpm(name) && !counts(name)
+	})
+	own := []string{
+		"HOME=" + filepath.Join(s.work, "home"), "TMPDIR=" + filepath.Join(s.work, "tmp"),
+		"npm_config_cache=" + filepath.Join(s.work, "cache"),
+		"npm_config_userconfig=" + filepath.Join(s.work, "home", ".npmrc"),
+	}
+	// npm's own two retries wait for up to a minute each, and ours come on top.
+	for name, value := range map[string]string{"npm_config_fetch_retries": "1", "npm_config_fetch_retry_mintimeout": "1000"} {
+		if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(strings.ToLower(kv), name+"=") }) {
+			own = append(own, name+"="+value)
+		}
+	}
+	slices.Sort(own)
+	return append(env, own...)
+}
+
+// Variables are the names in environ that say where npm finds a registry and how
+// it gets there, the credentials of a registry included.
+func Variables(environ []string) []string {
+	var names []string
+	for _, kv := range environ {
+		if name, _, _ := strings.Cut(kv, "="); counts(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func isNpm(name string) bool { return strings.HasPrefix(strings.ToLower(name), "npm_config_") }
+
+func counts(name string) bool {
+	if !isNpm(name) {
+		return false
+	}
+	key := name[len("npm_config_"):]
+	if strings.HasPrefix(key, "//") || strings.HasPrefix(key, "@") { // of one registry, of one scope
+		return true
+	}
+	switch strings.ToLower(strings.ReplaceAll(key, "-", "_")) {
+	case "registry", "proxy", "https_proxy", "http_proxy", "noproxy", "cafile", "ca", "strict_ssl", "maxsockets",
+		"fetch_retries", "fetch_retry_factor", "fetch_retry_mintimeout", "fetch_retry_maxtimeout", "fetch_timeout":
+		return true
+	}
+	return false
+}
+
+// Reads are the paths beyond the system's that npm and node need to read: where
+// they are installed, and the trust stores that the environment names.
+func Reads(env []string) []string {
+	var paths []string
+	for _, program := range []string{"npm", "node"} {
+		found, err := proc.LookPath(program, env)
+		if err != nil {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(found); err == nil {
+			// .../lib/node_modules/npm/bin/npm-cli.js, .../bin/node
+			paths = append(paths, filepath.Dir(filepath.Dir(real)))
+		}
+	}
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		switch strings.ToLower(name) {
+		case "node_extra_ca_certs", "ssl_cert_file", "ssl_cert_dir", "npm_config_cafile":
+			if _, err := os.Stat(value); err == nil && filepath.IsAbs(value) {
+				paths = append(paths, value)
+			}
+		}
+	}
+	return slices.Compact(paths)
+}
+
+// retried tries again what failed for a reason that passes.
+func (s *stage) retried(ctx context.Context, do func() error) error {
+	pause := s.o.Pause
+	if pause == 0 {
+		pause = firstPause
+	}
+	for n := 1; ; n++ {
+		err := do()
+		f := (*Failure)(nil)
+		if err == nil || n == attempts || !errors.As(err, &f) || !f.passes {
+			return err
+		}
+		wait := pause + rand.N(pause/2+1)
+		s.o.say(fmt.Sprintf("%s (attempt %d of %d); trying again in %v", firstLine(err), n, attempts, wait.Round(time.Millisecond)))
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(wait):
+		}
+		pause *= 4
+	}
+}
+
+// head keeps the first bytes of what is written to it.
+type head struct {
+	bytes []byte
+	limit int
+}
+
+func (h *head) Write(p []byte) (int, error) {
+	h.bytes = append(h.bytes, p[:min(len(p), max(0, h.limit-len(h.bytes)))]...)
+	return len(p), nil
+}
+
+// shared is written to from both streams. A log that cannot be written is no
+// reason to lose an answer.
+type shared struct {
+	mu  sync.Mutex
+	w   io.Writer // nil: dropped
+	err error
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.w != nil && s.err == nil {
+		_, s.err = s.w.Write(p)
+	}
+	return len(p), nil
+}

@@ -1,0 +1,82 @@
+package install
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// trusted makes an installation that was found safe to start, as far as we can,
+// and says what we cannot.
+func (o Options) trusted(in Installed, err error) (Installed, error) {
+	if err != nil {
+		return in, err
+	}
+	note, err := secure(in.Dir)
+	if err != nil {
+		return Installed{}, fmt.Errorf("make %s ours: %w", in.Dir, err)
+	}
+	if note != "" {
+		o.say(note)
+	}
+	return in, nil
+}
+
+// secure takes a tree out of other users' hands. Root owns all of it afterwards,
+// and nobody else can write in it; that goes from the top down, so that whatever
+// is looked at can no longer be exchanged. Somebody else takes away the rights of
+// others from their own files; note says what others can still change.
+func secure(dir string) (note string, err error) {
+	root, uid := os.Geteuid() == 0, os.Geteuid()
+	loose, example := 0, ""
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if root {
+			return own(path)
+		}
+		info, err := os.Lstat(path)
+		if err != nil || info.Mode()&fs.ModeSymlink != 0 {
+			return err
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		theirs := ok && int(st.Uid) != uid && st.Uid != 0
+		if info.Mode()&0o022 != 0 && !theirs {
+			theirs = os.Chmod(path, info.Mode().Perm()&^0o022) != nil // #nosec G122 -- whoever could exchange it is who we are
+		}
+		if theirs {
+			if loose++; example == "" {
+				example = path
+			}
+		}
+		return nil
+	})
+	if loose > 0 {
+		note = fmt.Sprintf("Others than we could change %d files of the installed agent, among them %s. Whoever can write there decides what the agent does.", loose, example)
+	}
+	return note, err
+}
+
+// own makes one file root's, readable for all and writable for nobody else.
+// Links are changed themselves, never followed.
+func own(path string) error {
+	if err := os.Lchown(path, 0, 0); err != nil {
+		return err
+	}
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSymlink != 0 {
+		return err
+	}
+	if !info.IsDir() && !info.Mode().IsRegular() {
+		return errors.New(path + " is neither a file nor a folder nor a link")
+	}
+	mine := info.Mode().Perm() & 0o700
+	if info.IsDir() {
+		mine = 0o700
+	}
+	return os.Chmod(path, mine|(mine>>3|mine>>6)&^0o022)
+}
