@@ -146,6 +146,15 @@ func TestRoot(t *testing.T) {
 	l.o.Root = filepath.Join(l.fake, "node-version", "x")
 	_, err = l.install(tool)
 	wantError(t, err, "agents cannot be installed into", "not a directory")
+	if os.Geteuid() == 0 {
+		closed := filepath.Join(l.dir, "closed")
+		if err := os.Mkdir(closed, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		l.o.Root = filepath.Join(closed, "agents")
+		_, err = l.install(tool)
+		wantError(t, err, "the agent's user (uid 1001) may not enter "+closed+" (drwx------)")
+	}
 	if _, err := os.Stat("/proc/self/nope"); err != nil && os.IsNotExist(err) {
 		l.o.Root = "/proc/self/nope"
 		_, err = l.install(tool)

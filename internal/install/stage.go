@@ -47,6 +47,11 @@ func (o Options) openRoot() error {
 	if err != nil {
 		return folderError(o.Root, err)
 	}
+	if o.isOther() {
+		if err := reachable(o.Root, o.Owner); err != nil {
+			return err
+		}
+	}
 	var left []*stage
 	err = o.locked(func() error {
 		entries, err := os.ReadDir(o.Root)
@@ -68,6 +73,31 @@ func (o Options) openRoot() error {
 		s.remove()
 	}
 	return err
+}
+
+// reachable says which folder on the way is closed to the guest: npm would only
+// say that it has no access.
+func reachable(root string, who Owner) error {
+	for dir := root; ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return folderError(root, err)
+		}
+		st, ok := info.Sys().(*syscall.Stat_t)
+		open := info.Mode()&0o001 != 0
+		switch {
+		case ok && int(st.Uid) == who.UID:
+			open = info.Mode()&0o100 != 0
+		case ok && int(st.Gid) == who.GID:
+			open = info.Mode()&0o010 != 0
+		}
+		if !open {
+			return fmt.Errorf("agents cannot be installed into %s: the agent's user (uid %d) may not enter %s (%v); choose a folder that it can reach", root, who.UID, dir, info.Mode())
+		}
+		if dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
 }
 
 // onlyAgents keeps us from taking a folder that has another purpose.
