@@ -27,11 +27,15 @@ RUN go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=${VERSION
 
 FROM ${NODE_IMAGE} AS agents
 ARG CLAUDE_VERSION=2.1.329
+ARG CODEX_VERSION=0.169.0
 # npm may be configured not to run install scripts, and then the CLI has no
 # native binary: its version is asked for, and the script run by hand if need be.
 RUN npm install --global --no-audit --no-fund --no-update-notifier "@anthropic-ai/claude-code@${CLAUDE_VERSION}" \
  && { claude --version >/dev/null 2>&1 || node "$(npm root --global)/@anthropic-ai/claude-code/install.cjs"; } \
  && claude --version | grep -F "${CLAUDE_VERSION}"
+# The binary of codex comes as a package for this platform; there is no script.
+RUN npm install --global --no-audit --no-fund --no-update-notifier "@openai/codex@${CODEX_VERSION}" \
+ && codex --version | grep -F "${CODEX_VERSION}"
 
 # --- slim: git, bash, certificates, ralph ----------------------------------
 
@@ -83,6 +87,7 @@ COPY --from=agents /usr/local/bin/node /usr/local/bin/node
 COPY --from=agents /usr/local/lib/node_modules /usr/local/lib/node_modules
 RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \
  && ln -s ../lib/node_modules/npm/bin/npx-cli.js /usr/local/bin/npx \
- && node -e 'const p="/usr/local/lib/node_modules/@anthropic-ai/claude-code",b=require(p+"/package.json").bin;require("fs").symlinkSync(p+"/"+(b.claude??b),"/usr/local/bin/claude")' \
- && node --version && npm --version && claude --version \
+ && node -e 'for (const [n, k] of [["claude", "@anthropic-ai/claude-code"], ["codex", "@openai/codex"]]) { const p="/usr/local/lib/node_modules/"+k, b=require(p+"/package.json").bin; require("fs").symlinkSync(p+"/"+(b[n]??b), "/usr/local/bin/"+n) }' \
+ && node --version && npm --version \
+ && su agent -c 'export HOME=/tmp/home && mkdir "$HOME" && claude --version && codex --version' \
  && rm -rf /root/.npm /root/.cache /root/.claude* /tmp/*
