@@ -107,6 +107,15 @@ var errHalt = errors.New("halted")
 // What came before an error stays. errHalt is the expression's halt.
 func (j *jq) run(dst []byte, v any) (out []byte, err error) {
 	out = dst
+	err = j.each(v, func(v any) (err error) {
+		out, err = j.add(out, v, len(dst)+j.bytes)
+		return err
+	})
+	return out, err
+}
+
+// each calls yield for each output, up to its first error or the expression's.
+func (j *jq) each(v any, yield func(v any) error) (err error) {
 	defer func() {
 		if r := recover(); r != nil { // a fault of the interpreter is a fault of this line
 			err = fmt.Errorf("gojq: %v", r)
@@ -118,31 +127,41 @@ func (j *jq) run(dst []byte, v any) (out []byte, err error) {
 	for count := 0; ; count++ {
 		v, ok := iter.Next()
 		if !ok {
-			return out, nil
+			return nil
 		}
 		if err, ok := v.(error); ok {
-			return out, runError(ctx, err)
+			return runError(ctx, err)
 		}
 		if count == j.outputs {
-			return out, errFilterOutputs
+			return errFilterOutputs
 		}
-		end := len(out)
-		switch s, ok := v.(string); {
-		case ok && s == "":
-			continue
-		case ok && len(s) > j.bytes:
-			return out, errFilterBytes
-		case ok:
-			out = append(out, s...)
-		default:
-			if out, err = appendJSON(out, v, 0, len(dst)+j.bytes); err != nil {
-				return out[:end], err
-			}
-		}
-		if out = append(out, '\n'); len(out)-len(dst) > j.bytes {
-			return out[:end], errFilterBytes
+		if err := yield(v); err != nil {
+			return err
 		}
 	}
+}
+
+// add appends an output with a line end, unless out would become longer than
+// limit.
+func (j *jq) add(out []byte, v any, limit int) ([]byte, error) {
+	end := len(out)
+	switch s, ok := v.(string); {
+	case ok && s == "":
+		return out, nil
+	case ok && len(s) > j.bytes:
+		return out, errFilterBytes
+	case ok:
+		out = append(out, s...)
+	default:
+		var err error
+		if out, err = appendJSON(out, v, 0, limit); err != nil {
+			return out[:end], err
+		}
+	}
+	if out = append(out, '\n'); len(out) > limit {
+		return out[:end], errFilterBytes
+	}
+	return out, nil
 }
 
 // runError tells why the interpreter stopped.

@@ -25,22 +25,30 @@ const maxEndless = 3
 // where there is one: tools, usage, session, failures.
 type filtered struct {
 	emit  func(ralph.Event)
-	inner decoder // nil: none
-	words decoder // of the filter's output
-	jq    *jq     // nil: left out, or halted
+	inner decoder     // nil: none
+	words decoder     // of the filter's output
+	pick  func(v any) // takes what is wanted from a line
+	sieve             // of the words
 
 	out, errs lines
 	line      int // of both outputs
 	values    int // lines that were JSON
 	noise     int // lines that were not
-	failed    int // lines the filter failed on
-	endless   int // lines it was stopped on
 	lastNoise string
 	texts     []byte
 }
 
+// sieve is one of the user's expressions, and how it went in a turn.
+type sieve struct {
+	what    string // for messages
+	jq      *jq    // nil: left out, or halted
+	failed  int    // lines it failed on
+	endless int    // lines it was stopped on
+}
+
 func newFiltered(code *gojq.Code, inner, words decoder, emit func(ralph.Event)) *filtered {
-	d := &filtered{emit: emit, inner: inner, words: words, jq: newJQ(code)}
+	d := &filtered{emit: emit, inner: inner, words: words, sieve: sieve{what: "the response filter", jq: newJQ(code)}}
+	d.pick = d.pickWords
 	d.out = lines{limit: maxLine, line: d.filter}
 	d.errs = lines{limit: maxLine, line: d.filter}
 	return d
@@ -75,8 +83,12 @@ func (d *filtered) Close() {
 	if d.inner != nil {
 		d.inner.Close()
 	}
-	if d.failed > 1 {
-		d.tell(ralph.EventNotice, fmt.Sprintf("the response filter failed on %d of %d lines of JSON", d.failed, d.values))
+	d.summarize(&d.sieve)
+}
+
+func (d *filtered) summarize(s *sieve) {
+	if s.failed > 1 {
+		d.tell(ralph.EventNotice, fmt.Sprintf("%s failed on %d of %d lines of JSON", s.what, s.failed, d.values))
 	}
 }
 
@@ -95,6 +107,10 @@ func (d *filtered) filter(line []byte, cut bool) {
 		return
 	}
 	d.values++
+	d.pick(v)
+}
+
+func (d *filtered) pickWords(v any) {
 	if d.jq == nil {
 		return
 	}
@@ -107,31 +123,35 @@ func (d *filtered) filter(line []byte, cut bool) {
 		d.texts = nil
 	}
 	if err != nil {
-		d.fail(err)
+		d.fail(&d.sieve, err)
 	}
 }
 
-// fail counts, and tells of the first failure and of what ends the filtering.
-func (d *filtered) fail(err error) {
-	what := fmt.Sprintf("the response filter failed on line %d of the agent's output: %v", d.line, err)
+// fail counts, and tells of an expression's first failure and of its end.
+func (d *filtered) fail(s *sieve, err error) {
+	what := fmt.Sprintf("%s failed on line %d of the agent's output: %v", s.what, d.line, err)
 	switch {
 	case errors.Is(err, errHalt):
-		d.jq = nil
+		s.jq = nil
 		if err == errHalt { //nolint:errorlint // wrapped, it brings a message of the filter's
 			return
 		}
-		d.failed++
+		s.failed++
 		d.tell(ralph.EventWarning, what)
 		return
 	case errors.Is(err, errFilterTime), errors.Is(err, errFilterMemory):
-		d.endless++
+		s.endless++
 	}
-	d.failed++
+	s.failed++
 	switch {
-	case d.endless == maxEndless:
-		d.jq = nil
-		d.tell(ralph.EventWarning, what+"; the rest of this turn is not filtered, and has no words")
-	case d.failed == 1:
+	case s.endless == maxEndless:
+		s.jq = nil
+		rest := "; the rest of this turn does without it"
+		if s == &d.sieve {
+			rest = "; the rest of this turn is not filtered, and has no words"
+		}
+		d.tell(ralph.EventWarning, what+rest)
+	case s.failed == 1:
 		d.tell(ralph.EventWarning, what)
 	}
 }
@@ -167,6 +187,11 @@ func (d *filtered) Failure(exit int) *ralph.Failure {
 		}
 		return d.empty()
 	}
+	return d.judge(exit)
+}
+
+// judge goes by the exit code and the words alone.
+func (d *filtered) judge(exit int) *ralph.Failure {
 	switch {
 	case exit != 0:
 		return &ralph.Failure{Kind: ralph.FailureCrash, Message: clip(said("the agent "+ExitText(exit), d.LastWords()), maxMessage)}
@@ -188,7 +213,7 @@ func (d *filtered) strange() bool { return d.values > 0 && d.inner.Turn().Unknow
 func (d *filtered) spoke() bool { return d.words.Failure(0) == nil }
 
 func (d *filtered) empty() *ralph.Failure {
-	message := fmt.Sprintf("the response filter picked no text from %d lines of JSON", d.values)
+	message := fmt.Sprintf("%s picked no text from %d lines of JSON", d.what, d.values)
 	if d.failed > 0 {
 		message += fmt.Sprintf(", and failed on %d of them", d.failed)
 	}
@@ -206,6 +231,13 @@ func (d *filtered) LastWords() string {
 // decoder reads one turn: the agent's own, or with a Filter around it. In text
 // mode there is nothing to filter.
 func (c *CLI) decoder(p ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
+	format := c.format
+	if mode, ok := format.(textMode); ok {
+		format = mode.format
+	}
+	if custom, ok := format.(custom); ok { // its filters know of no text mode
+		return custom.decoder(c.o, p, emit, finished)
+	}
 	if c.filter == nil || c.o.Plain {
 		return c.format.decoder(c.o, p, emit, finished)
 	}

@@ -24,6 +24,7 @@ const (
 type ways struct {
 	argument bool   // the prompt is an argument; else it comes on stdin
 	inline   bool   // … and no file can stand in for a long one
+	file     bool   // … and is the path of a file that holds the prompt
 	flag     string // … and stands behind this one among exact arguments
 	answer   bool   // in text mode the last message is left in a file
 	logged   bool   // prompts are kept
@@ -134,11 +135,14 @@ func (c *CLI) handOver(p ralph.Prompt) (o Options, q ralph.Prompt, stdin string,
 	if !w.argument {
 		return o, q, p.Text, done, nil
 	}
-	if len(p.Text) <= maxArgument {
+	if len(p.Text) <= maxArgument && !w.file {
 		return o, q, "", done, nil
 	}
 	if w.inline {
 		return o, q, "", done, fmt.Errorf("agent %q: its prompt is an argument, and %d bytes are too long for one (%d)", o.Name, len(p.Text), maxArgument)
+	}
+	if c.scratch == nil && w.file {
+		return o, q, "", done, fmt.Errorf("agent %q: takes its prompt in a file, and there is no folder for one", o.Name)
 	}
 	if c.scratch == nil {
 		return o, q, "", done, fmt.Errorf("agent %q: takes its prompt as an argument, and %d bytes are too long for one (%d) without a folder for a file", o.Name, len(p.Text), maxArgument)
@@ -147,6 +151,10 @@ func (c *CLI) handOver(p ralph.Prompt) (o Options, q ralph.Prompt, stdin string,
 	files = append(files, task)
 	if err := task.write(p.Text); err != nil {
 		return o, q, "", done, fmt.Errorf("agent %q: prompt: %w", o.Name, err)
+	}
+	if w.file {
+		q.Text = task.path
+		return o, q, "", done, nil
 	}
 	q.Text = "Your whole task stands in the file " + task.path + "\nRead all of that file first, then do what it says, as if it stood here."
 	return o, q, "", done, nil
@@ -167,7 +175,10 @@ func (c *CLI) argv(o Options, p ralph.Prompt) []string {
 	if w.argument && w.flag != "" {
 		argv = append(argv, w.flag)
 	}
-	if w.argument {
+	switch {
+	case w.file:
+		argv = append(argv, p.Text)
+	case w.argument:
 		argv = append(argv, operand(p.Text))
 	}
 	return argv

@@ -39,11 +39,15 @@ func player(t *testing.T, name, role, file string) Options {
 			t.Fatal(err)
 		}
 	}
-	return Options{
+	o := Options{
 		Name: name, Command: []string{self}, Dir: t.TempDir(), Process: s,
 		Env:    []string{"PATH=/usr/bin:/bin", "AGENT_ROLE=" + role, "AGENT_FILE=" + path, "CLAUDECODE=1", quick},
 		Limits: proc.Limits{Time: 60 * time.Second, Grace: 100 * time.Millisecond},
 	}
+	if name == "custom" {
+		o.Filters = map[string]string{"text": ".text"}
+	}
+	return o
 }
 
 func run(t *testing.T, ctx context.Context, o Options, prompt string) decoded {
