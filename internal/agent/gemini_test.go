@@ -10,7 +10,9 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 )
 
-func decodeGemini(stream string, size, exit int) decoded { return decodeGeminiWith(stream, "", size, exit) }
+func decodeGemini(stream string, size, exit int) decoded {
+	return decodeGeminiWith(stream, "", size, exit)
+}
 
 // decodeGeminiWith has stderr as well, which comes behind everything else.
 func decodeGeminiWith(stream, stderr string, size, exit int) decoded {
@@ -49,7 +51,6 @@ func complaints(t *testing.T, name, which string) string {
 	return string(b)
 }
 
-// 005-gemini-transcripts
 func TestGeminiTranscripts(t *testing.T) {
 	t.Parallel()
 	failures := map[string]ralph.FailureKind{
@@ -77,7 +78,9 @@ func TestGeminiTranscripts(t *testing.T) {
 	for _, name := range []string{"api_404_model", "api_429_daily", "api_429_hour"} {
 		stderr[recording(t, "gemini", name)] = complaints(t, "gemini", name)
 	}
-	decode := func(stream string, size, exit int) decoded { return decodeGeminiWith(stream, stderr[stream], size, exit) }
+	decode := func(stream string, size, exit int) decoded {
+		return decodeGeminiWith(stream, stderr[stream], size, exit)
+	}
 	each(t, "gemini", decode, failures, func(t *testing.T, got decoded, want ending) {
 		tokens := ralph.Tokens{Unknown: true}
 		for _, end := range want.Ends {

@@ -1,0 +1,94 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// opencodeConfig is the configuration of a run; empty: none is needed. Names in
+// {env:NAME} are replaced by the CLI.
+func opencodeConfig(o Options) (string, error) {
+	all := map[string]any{}
+	if provider := opencodeProvider(o); o.BaseURL != "" {
+		p := map[string]any{"options": map[string]any{"baseURL": o.BaseURL}}
+		if provider == opencodeCompatible {
+			p["npm"], p["name"] = "@ai-sdk/openai-compatible", provider
+			p["options"] = map[string]any{"baseURL": o.BaseURL, "apiKey": "{env:OPENAI_API_KEY}"}
+			model := map[string]any{}
+			if o.Effort != "" { // of this provider's models no variant is known
+				model["reasoning"] = true
+				model["variants"] = map[string]any{o.Effort: map[string]any{"reasoningEffort": o.Effort}}
+			}
+			p["models"] = map[string]any{strings.TrimPrefix(o.Model, provider+"/"): model}
+		}
+		all["provider"] = map[string]any{provider: p}
+	}
+	if o.Settings != "" {
+		settings, err := settingsOf(o.Settings)
+		if err != nil {
+			return "", fmt.Errorf("agent-settings: %w; it is what opencode has in its opencode.json", err)
+		}
+		overlay(all, settings)
+	}
+	servers, err := serversOf(o.MCP)
+	if err != nil {
+		return "", err
+	}
+	for name, server := range servers {
+		overlay(all, map[string]any{"mcp": map[string]any{name: opencodeServer(server)}})
+	}
+	if o.System != "" {
+		theirs, _ := all["instructions"].([]any)
+		all["instructions"] = append(theirs, o.extra["system.md"])
+	}
+	if len(all) == 0 {
+		return "", nil
+	}
+	b, err := json.Marshal(all)
+	return string(b), err
+}
+
+// opencodeServer turns an entry of mcpServers into one of opencode's mcp.
+func opencodeServer(server map[string]any) map[string]any {
+	out := map[string]any{"enabled": true}
+	url := server["url"]
+	if url == nil {
+		url = server["httpUrl"]
+	}
+	if url != nil {
+		out["type"], out["url"] = "remote", url
+		if headers, ok := server["headers"]; ok {
+			out["headers"] = expansions(headers)
+		}
+		return out
+	}
+	args, _ := server["args"].([]any)
+	out["type"], out["command"] = "local", expansions(append([]any{server["command"]}, args...))
+	if env, ok := server["env"]; ok {
+		out["environment"] = expansions(env)
+	}
+	return out
+}
+
+// expansions turns ${NAME} in strings into opencode's {env:NAME}.
+func expansions(v any) any {
+	switch v := v.(type) {
+	case string:
+		return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`).ReplaceAllString(v, "{env:$1}")
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = expansions(v[i])
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key := range v {
+			out[key] = expansions(v[key])
+		}
+		return out
+	}
+	return v
+}
