@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,9 +39,6 @@ func (j *job) checkAgent(ctx context.Context) error {
 	o.Effort, o.Provider, o.BaseURL, o.Settings = j.cfg.Effort, j.cfg.Provider, j.cfg.BaseURL, j.cfg.AgentSettings
 	o.Filters, o.Delivery = j.cfg.AgentFilters, j.cfg.AgentPrompt
 	if j.box != nil {
-		if o.System+o.MCP+o.Settings != "" {
-			return invalid(errors.New("append-system-prompt, mcp-config, agent-settings: they are files, which an agent in a Docker Sandbox does not see; give them in agent-args as they are"))
-		}
 		o.Command, o.Argument = j.box.Command(), true
 	}
 	if j.display != nil {

@@ -80,7 +80,7 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 		return ralph.Turn{}, fmt.Errorf("agent %q: cannot be started: %s; is agent-command right, and installed?",
 			c.o.Name, said(ExitText(turn.ExitCode), d.LastWords()))
 	}
-	turn.Failure = c.failure(exit, d, outer.Err() == nil)
+	turn.Failure = c.failure(outer, exit, d)
 	emit(ralph.Event{Kind: ralph.EventResult, At: time.Now(), Turn: &turn})
 	return turn, nil
 }
@@ -90,10 +90,10 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 const maxComplaint = 1 << 10
 
 // failure joins why the process ended with what the stream said. A final
-// result stands, whatever ended the process afterwards; lost says that the one
-// who cancelled can only have been the decoder.
-func (c *CLI) failure(exit proc.Exit, d decoder, lost bool) *ralph.Failure {
-	if exit.Why == proc.Exited || exit.Why == proc.Cancelled && lost {
+// result stands, whatever ended the process afterwards. Where it was cancelled and
+// ctx goes on, the decoder gave the turn up.
+func (c *CLI) failure(ctx context.Context, exit proc.Exit, d decoder) *ralph.Failure {
+	if exit.Why == proc.Exited || exit.Why == proc.Cancelled && ctx.Err() == nil {
 		return d.Failure(exitCode(exit))
 	}
 	if d.Done() {
@@ -107,6 +107,9 @@ func (c *CLI) failure(exit proc.Exit, d decoder, lost bool) *ralph.Failure {
 	case proc.Flooded:
 		return &ralph.Failure{Kind: ralph.FailureFlood, Message: fmt.Sprintf("more than %d bytes of output", c.o.Limits.OutputBytes)}
 	case proc.Cancelled:
+		if ended := (*ralph.Ended)(nil); errors.As(context.Cause(ctx), &ended) {
+			return &ended.Failure
+		}
 		return &ralph.Failure{Kind: ralph.FailureCancelled, Message: "the run was cancelled"}
 	default:
 		return d.Failure(exitCode(exit))

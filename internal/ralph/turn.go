@@ -27,6 +27,11 @@ type Agent interface {
 	Run(ctx context.Context, p Prompt, emit func(Event)) (Turn, error)
 }
 
+// Ended is why the loop ended a turn: the cause of the context of [Agent].Run.
+type Ended struct{ Failure Failure }
+
+func (e *Ended) Error() string { return failureText(&e.Failure) }
+
 // Turn is one run of an agent CLI.
 type Turn struct {
 	Started  time.Time

@@ -115,9 +115,9 @@ func (r *run) turn(ctx context.Context, prompt Prompt, detector *Detector) (Turn
 	r.emit(Event{Kind: EventPrompt, Text: prompt.Text, Iteration: prompt.Iteration, Attempt: prompt.Attempt})
 	var todos []Todo
 	prompt.Resume = r.session
-	ctx, end := context.WithCancel(ctx)
-	defer end()
-	spent := "" // what the stream showed to be over the budget
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var ended *Ended // the stream showed that the budget is spent
 	turn, err := r.Agent.Run(ctx, prompt, func(e Event) {
 		switch {
 		case e.Kind == EventText && !e.Echo:
@@ -126,17 +126,18 @@ func (r *run) turn(ctx context.Context, prompt Prompt, detector *Detector) (Turn
 			*detector = *NewDetector(r.Policy.Completion)
 		case e.Kind == EventTodo:
 			todos = e.Todos
-		case e.Kind == EventUsage && e.Usage != nil && spent == "":
-			if spent = r.Budget.passed(r.usage.Add(*e.Usage)); spent != "" {
-				end()
+		case e.Kind == EventUsage && e.Usage != nil && ended == nil:
+			if spent := r.Budget.passed(r.usage.Add(*e.Usage)); spent != "" {
+				ended = &Ended{Failure{Kind: FailureBudget, Message: spent + " while the agent worked, so it was ended"}}
+				end(ended)
 			}
 		}
 		e.Iteration = prompt.Iteration
 		r.emit(e)
 	})
 	turn.Todos = todos
-	if spent != "" && turn.Failure != nil {
-		turn.Failure = &Failure{Kind: FailureBudget, Message: spent + " while the agent worked, so it was ended"}
+	if ended != nil && turn.Failure != nil {
+		turn.Failure = &ended.Failure
 	}
 	if r.Policy.Resume {
 		r.session = goesOn(r.session, turn)
