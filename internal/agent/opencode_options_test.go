@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+func TestOpencodeArgv(t *testing.T) {
+	t.Parallel()
+	const usual = "opencode|run|--format|json|--print-logs|--log-level|ERROR|--auto"
+	for _, tt := range []struct {
+		name   string
+		o      Options
+		resume string
+		want   string
+	}{
+		{"bare", Options{}, "", usual},
+		{"a model", Options{Model: "anthropic/claude-sonnet-5"}, "", usual + "|-m|anthropic/claude-sonnet-5"},
+		{"a provider", Options{Provider: "openrouter", Model: "anthropic/claude-sonnet-5"}, "", usual + "|-m|openrouter/anthropic/claude-sonnet-5"},
+		{"a provider named twice", Options{Provider: "openai", Model: "openai/gpt-6"}, "", usual + "|-m|openai/gpt-6"},
+		{"an endpoint", Options{BaseURL: "http://x/v1", Model: "m"}, "", usual + "|-m|openai-compatible/m"},
+		{"an endpoint of a provider's", Options{BaseURL: "http://x/v1", Model: "openai/m"}, "", usual + "|-m|openai/m"},
+		{"an effort", Options{Effort: "high"}, "", usual + "|--variant|high"},
+		{"the user's", Options{Model: "a/b", Effort: "high", Args: []string{"run", "--model=c/d", "--variant", "low", "--log-level", "DEBUG"}}, "", "opencode|run|--format|json|--print-logs|--auto|--model=c/d|--variant|low|--log-level|DEBUG"},
+		{"what repeats ours", Options{Args: []string{"--auto", "--format", "default", "--print-logs", "--agent", "build"}}, "", usual + "|--agent|build"},
+		{"without bypass", Options{Args: []string{"--auto=false"}}, "", strings.TrimSuffix(usual, "|--auto") + "|--auto=false"},
+		{"text mode", Options{Plain: true}, "", "opencode|run|--auto"},
+		{"another command", Options{Command: []string{"npx", "opencode", "run"}}, "", "npx|" + usual},
+		{"resumed", Options{Args: []string{"--agent", "build"}}, "ses_1", usual + "|--agent|build|-s|ses_1"},
+		{"before the message", Options{Args: []string{"--", "also this"}}, "ses_1", usual + "|-s|ses_1|--|also this"},
+		{"the user resumes", Options{Args: []string{"--continue"}}, "ses_1", usual + "|--continue"},
+		{"exact", Options{Exact: true, ExactArgs: []string{"run", "--format", "json"}}, "ses_1", "opencode|run|--format|json|-s|ses_1"},
+		{"exact, another command", Options{Exact: true, ExactArgs: []string{"serve"}}, "ses_1", "opencode|serve"},
+	} {
+		tt.o.Name = "opencode"
+		c := &CLI{o: tt.o, format: opencode{}}
+		if got := strings.Join(c.argv(tt.o, ralph.Prompt{Text: "p", Resume: tt.resume}), "|"); got != tt.want {
+			t.Errorf("%s: argv =\n%s\nwant\n%s", tt.name, got, tt.want)
+		}
+	}
+}
+
+// What is asked for reaches the CLI in a variable, and the system prompt in a
+// file; neither the user's files nor the repository's change.
+func TestOpencodeConfig(t *testing.T) {
+	t.Parallel()
+	const quiet = "OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_SHARE=1 OPENCODE_DISABLE_LSP_DOWNLOAD=1"
+	const mcp = `{"mcpServers":{"a":{"command":"x","args":["-k","${KEY}"],"env":{"V":"${W}x"}},"b":{"type":"http","url":"http://x","headers":{"H":"${T}"}}}}`
+	for _, tt := range []struct {
+		name string
+		o    Options
+		want string // the configuration, or an error; empty: none
+	}{
+		{"nothing", Options{}, ""},
+		{"a model alone", Options{Model: "openai/m", Effort: "high"}, ""},
+		{"an endpoint", Options{Provider: "openai-compatible", BaseURL: "http://x/v1", Model: "org/m"},
+			`{"provider":{"openai-compatible":{"models":{"org/m":{}},"name":"openai-compatible","npm":"@ai-sdk/openai-compatible","options":{"apiKey":"{env:OPENAI_API_KEY}","baseURL":"http://x/v1"}}}}`},
+		{"an endpoint with an effort", Options{BaseURL: "http://x/v1", Model: "m", Effort: "low"},
+			`"models":{"m":{"reasoning":true,"variants":{"low":{"reasoningEffort":"low"}}}}`},
+		{"an endpoint of a provider's", Options{Provider: "anthropic", BaseURL: "http://x/v1", Model: "m"}, `{"provider":{"anthropic":{"options":{"baseURL":"http://x/v1"}}}}`},
+		{"servers", Options{MCP: mcp}, `{"mcp":{"a":{"command":["x","-k","{env:KEY}"],"enabled":true,"environment":{"V":"{env:W}x"},"type":"local"},"b":{"enabled":true,"headers":{"H":"{env:T}"},"type":"remote","url":"http://x"}}}`},
+		{"settings", Options{Settings: `{"instructions":["a.md"],"x":1.50}`, System: "Be brief.", extra: map[string]string{"system.md": "/s/f"}}, `{"instructions":["a.md","/s/f"],"x":1.50}`},
+		{"no settings", Options{Settings: "x"}, "agent-settings: is no JSON object"},
+		{"no servers", Options{MCP: "{}"}, `mcp-config: has no object "mcpServers"`},
+		{"no endpoint", Options{Provider: "openai-compatible", Model: "m"}, `provider "openai-compatible": needs base-url`},
+		{"no model", Options{Provider: "openai"}, "provider, base-url: need model"},
+		{"no name", Options{Provider: "open ai", Model: "m"}, `provider "open ai": is no name of one`},
+		{"too long", Options{Settings: `{"x":"` + strings.Repeat("y", 200<<10) + `"}`}, "are too long for opencode"},
+		{"a configuration of the user's", Options{Settings: "{}", MCP: mcp, Env: []string{"OPENCODE_CONFIG_CONTENT={}"}}, "OPENCODE_CONFIG_CONTENT is set"},
+	} {
+		extras, err := opencode{}.extras(tt.o)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		} else {
+			env := strings.Join(opencode{}.environ(tt.o), " ")
+			if !strings.HasPrefix(env, quiet) {
+				t.Errorf("%s: environ = %s, want %s", tt.name, env, quiet)
+			}
+			got = strings.TrimPrefix(strings.TrimPrefix(env, quiet), " OPENCODE_CONFIG_CONTENT=")
+		}
+		if tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %s, want %s", tt.name, clip(got, 400), tt.want)
+		}
+		if want := tt.o.System != ""; (len(extras) == 1 && extras[0].text == tt.o.System) != want {
+			t.Errorf("%s: extras = %v", tt.name, extras)
+		}
+	}
+	got := strings.Join(opencode{}.environ(Options{Env: []string{"CLAUDECODE=1", "OPENCODE_DISABLE_SHARE=0", "OPENCODE_CONFIG_CONTENT={}"}}), " ")
+	if want := "OPENCODE_DISABLE_SHARE=0 OPENCODE_CONFIG_CONTENT={} OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_LSP_DOWNLOAD=1"; got != want {
+		t.Errorf("environ = %s, want %s", got, want)
+	}
+}
+
+func TestOpencodeReady(t *testing.T) {
+	t.Parallel()
+	login, config := t.TempDir(), t.TempDir()
+	writeFile(t, login+"/.local/share/opencode/auth.json", "{}")
+	writeFile(t, config+"/.config/opencode/opencode.json", "{}")
+	for _, tt := range []struct {
+		name string
+		env  string
+		o    Options
+		want bool
+	}{
+		{"nothing", "HOME=" + t.TempDir(), Options{}, false},
+		{"an empty key", "OPENAI_API_KEY=", Options{}, false},
+		{"a key", "OPENAI_API_KEY=k", Options{}, true},
+		{"another's key", "CEREBRAS_API_KEY=k", Options{}, true},
+		{"a login", "HOME=" + login, Options{}, true},
+		{"a configuration", "HOME=" + config, Options{}, true},
+		{"an endpoint", "", Options{BaseURL: "http://x", Model: "m"}, true},
+		{"settings", "", Options{Settings: "{}"}, true},
+		{"its own models", "", Options{Model: "opencode/big-pickle"}, true},
+	} {
+		tt.o.Env = strings.Fields(tt.env)
+		if err := (opencode{}).ready(tt.o); (err == nil) != tt.want || err != nil && !strings.Contains(err.Error(), "ANTHROPIC_API_KEY") {
+			t.Errorf("%s: ready = %v, want ready = %v", tt.name, err, tt.want)
+		}
+	}
+	keys, _ := opencode{}.credentials()
+	for model, want := range map[string]string{"anthropic/x": "ANTHROPIC_API_KEY", "openai-compatible/y/z": "OPENAI_API_KEY", "google/x": "GEMINI_API_KEY"} {
+		if got := opencodeKeys(model); got != want || !slices.Contains(keys, got) {
+			t.Errorf("opencodeKeys(%s) = %s, want %s", model, got, want)
+		}
+	}
+}
