@@ -107,7 +107,11 @@ func (d *copilotDecoder) other(kind string, l copilotLine, sub bool) {
 			d.callFailed(l.data)
 		}
 	case "model.call_final_result":
-		if !sub && str(fields(l.data, "result")["result"], maxName) == "success" {
+		if str(fields(l.data, "result")["result"], maxName) != "success" {
+			return
+		}
+		d.turn.Messages++
+		if !sub {
 			d.failed = 0
 		}
 	case "session.error":
@@ -169,7 +173,7 @@ func (d *copilotDecoder) message(data []byte, sub, partial bool) {
 	model := str(v["model"], maxName)
 	if !sub {
 		requests := scanner{b: v["toolRequests"]}
-		d.empty = len(raw) == 0 && !(requests.eat('[') && !requests.at(']'))
+		d.empty = len(raw) == 0 && (!requests.eat('[') || requests.at(']'))
 		if model != "" {
 			d.turn.Model = model
 		}

@@ -27,15 +27,12 @@ func (d *copilotDecoder) Close() {
 func (d *copilotDecoder) metrics(b []byte) {
 	v := fields(b, "modelMetrics", "totalNanoAiu", "aiCreditsStatus")
 	var models []ralph.ModelUsage
-	requests := int64(0)
 	whole := members(v["modelMetrics"], func(name, metric []byte) {
-		m := fields(metric, "usage", "requests")
-		u := fields(m["usage"], "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+		u := fields(fields(metric, "usage")["usage"], "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
 		t := ralph.Tokens{
 			Output: bounded(number(u["outputTokens"])), CacheRead: bounded(number(u["cacheReadTokens"])), CacheWrite: bounded(number(u["cacheWriteTokens"])),
 		}
 		t.Input = max(0, bounded(number(u["inputTokens"]))-t.CacheRead-t.CacheWrite)
-		requests += bounded(number(fields(m["requests"], "count")["count"]))
 		if len(models) < maxModels {
 			models = append(models, ralph.ModelUsage{Model: plain(name, maxName), Usage: ralph.Usage{Cost: ralph.Cost{Unknown: true}, Tokens: t}})
 		}
@@ -51,7 +48,7 @@ func (d *copilotDecoder) metrics(b []byte) {
 	if d.goesOn {
 		return // the turn's part of the rest is not known
 	}
-	d.turn.Models, d.turn.Messages = models, int(bounded(float64(requests)))
+	d.turn.Models = models
 	if str(v["aiCreditsStatus"], maxName) == "complete" {
 		d.turn.Usage.Cost = ralph.Cost{Amount: max(0, ralph.FromUSD(number(v["totalNanoAiu"])/nanoCreditsPerUSD))}
 	}
