@@ -241,7 +241,7 @@ func (d *codexDecoder) LastWords() string {
 func (d *codexDecoder) Failure(exit int) *ralph.Failure {
 	switch {
 	case d.failed != "":
-		return d.hinted(&ralph.Failure{Kind: codexFailure(d.failed), Message: d.failed})
+		return d.hinted(&ralph.Failure{Kind: codexFailure(d.failed), Message: codexMessage(d.failed)})
 	case !d.done && d.lost != nil:
 		return d.lost
 	case !d.done:

@@ -49,10 +49,18 @@ func codexStatus(message string) int {
 
 // codexFailure sorts the message of turn.failed, which has no code: codex 0.169
 // gives the status in a form of its own, and a few failures as whole sentences
-// of its own. Of a model that does not exist it passes on the provider's sentence
-// alone; OpenAI's is known. Anything else may pass.
+// of its own. Of a 400 it passes on the body, which is JSON; of a model that does
+// not exist the provider's sentence alone, of which OpenAI's is known. Anything
+// else may pass.
 func codexFailure(message string) ralph.FailureKind {
 	status := codexStatus(message)
+	if members([]byte(message), func(_, _ []byte) {}) {
+		e := fields(fields([]byte(message), "error")["error"], "code", "type")
+		if str(e["code"], maxName) == "model_not_found" || str(e["type"], maxName) == "not_found_error" {
+			return ralph.FailureModel
+		}
+		return ralph.FailureRequest
+	}
 	begins := func(s string) bool { return strings.HasPrefix(message, s) }
 	switch {
 	case status == 401 || status == 403 || begins("Missing environment variable: "):
@@ -67,4 +75,10 @@ func codexFailure(message string) ralph.FailureKind {
 		return ralph.FailureRequest
 	}
 	return ralph.FailureAPI
+}
+
+// codexMessage is what a message says that is a whole body.
+func codexMessage(message string) string {
+	v := fields([]byte(message), "error", "detail")
+	return firstOf(oneLine(str(fields(v["error"], "message")["message"], 4*maxMessage)), oneLine(str(v["detail"], 4*maxMessage)), message)
 }

@@ -236,11 +236,11 @@ func (d *common) hinted(f *ralph.Failure) *ralph.Failure {
 	var hint string
 	switch {
 	case f.Kind == ralph.FailureAuth && d.hints.key != "":
-		hint = "; is the key right that is in " + d.hints.key + " (or in api-key), and may it use this model?"
+		hint = "; is the key right in " + d.hints.key + " (input api-key), and may it use the model?"
 	case f.Kind == ralph.FailureModel && d.hints.model != "":
-		hint = fmt.Sprintf("; is the model right? It is %q", clip(d.hints.model, maxName))
+		hint = fmt.Sprintf("; is the input model right? it is %q", clip(d.hints.model, maxName))
 	case f.Kind == ralph.FailureModel:
-		hint = "; is the model right? It is the CLI's default"
+		hint = "; name another one in the input model: this is the CLI's default"
 	}
 	if hint != "" && !strings.HasSuffix(f.Message, hint) {
 		f.Message = clip(f.Message, maxMessage-len(hint)) + hint
