@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -45,11 +44,11 @@ func (c copilot) argv(o Options, p ralph.Prompt) []string {
 	if o.Effort != "" && !has(args, "--reasoning-effort", "--effort") {
 		argv = append(argv, "--reasoning-effort", o.Effort)
 	}
-	if path := o.extra[copilotMCP]; path != "" {
-		argv = append(argv, "--additional-mcp-config", "@"+path)
+	if o.MCP != "" {
+		argv = append(argv, "--additional-mcp-config", "@"+o.path(copilotMCP))
 	}
-	if path := o.extra[copilotUsage]; path != "" {
-		argv = append(argv, "--usage-output-file", path)
+	if copilotLeaves(o) {
+		argv = append(argv, "--usage-output-file", o.path(copilotUsage))
 	}
 	return c.resumed(append(argv, args...), len(argv), p.Resume)
 }
@@ -148,33 +147,37 @@ func (c copilot) ready(o Options) error {
 // *.instructions.md from folders in COPILOT_CUSTOM_INSTRUCTIONS_DIRS and below,
 // where an agent's own files are also, so it stands before the prompt.
 func (copilot) extras(o Options) ([]extra, error) {
-	levels := []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 	address, known := copilotProviders()[o.Provider]
 	switch {
-	case o.Effort != "" && !slices.Contains(levels, o.Effort):
-		return nil, fmt.Errorf("effort %q: copilot knows %s", clip(o.Effort, maxName), strings.Join(levels, ", "))
 	case o.Provider != "" && !known:
 		return nil, fmt.Errorf("provider %q: copilot knows github, openai (any endpoint that is compatible), azure and anthropic", clip(o.Provider, maxName))
 	case o.Provider == "github" && o.BaseURL != "":
 		return nil, errors.New("base-url has no effect with provider github; set COPILOT_GH_HOST for another host")
 	case o.Provider == "azure" && address == "" && o.BaseURL == "" && lookup(o.Env, "COPILOT_PROVIDER_BASE_URL") == "":
 		return nil, errors.New("provider azure: needs base-url, such as https://RESOURCE.openai.azure.com")
-	case o.Settings != "":
-		return nil, errors.New("agent-settings has no effect: copilot has no settings of one run; give its options in agent-args")
+	}
+	if err := errors.Join(
+		oneOf("effort", o.Effort, "none", "minimal", "low", "medium", "high", "xhigh", "max"),
+		refuse("agent-settings", o.Settings, "copilot has no settings of one run; give its options in agent-args"),
+	); err != nil {
+		return nil, err
 	}
 	var all []extra
 	if o.MCP != "" {
-		s := scanner{b: fields([]byte(o.MCP), "mcpServers")["mcpServers"]}
-		if !s.at('{') {
-			return nil, errors.New(`mcp-config: must be a JSON object with the member "mcpServers", which is one too`)
+		if _, err := mcpMembers(o); err != nil {
+			return nil, err
 		}
 		all = append(all, extra{copilotMCP, o.MCP})
 	}
-	own := slices.Concat(behind(o, "copilot"), o.Args)
-	if !o.Plain && !o.Exact && o.Scratch != "" && !has(own, "--usage-output-file") {
+	if copilotLeaves(o) {
 		all = append(all, extra{name: copilotUsage})
 	}
 	return all, nil
+}
+
+// copilotLeaves says that the CLI is told to leave what it used in our file.
+func copilotLeaves(o Options) bool {
+	return !o.Plain && !o.Exact && o.Scratch != "" && !has(slices.Concat(behind(o, "copilot"), o.Args), "--usage-output-file")
 }
 
 func (copilot) merged(Options) bool { return false }
@@ -183,7 +186,10 @@ func (copilot) ways(Options) ways { return ways{resume: true, totals: true} }
 
 func (copilot) decoder(o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	d := newCopilotDecoder(emit, finished)
-	d.lost = o.giveUp
+	d.giveUp, d.hints = o.giveUp, hints{key: "COPILOT_GITHUB_TOKEN", model: o.Model}
+	if env := (copilot{}).environ(o); lookup(env, "COPILOT_PROVIDER_BASE_URL") != "" {
+		d.hints.key = firstSet(o, []string{"COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BEARER_TOKEN", "COPILOT_PROVIDER_API_KEY_COMMAND"})
+	}
 	d.used = func() string { return leftIn(o.Scratch, o.extra[copilotUsage]) }
 	d.goesOn = p.Resume != "" || has(o.Args, "-r", "--resume", "--continue", "--session-id", "--connect")
 	return d

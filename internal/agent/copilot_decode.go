@@ -15,7 +15,6 @@ import (
 // an agentId are a subagent's: shown, not searched.
 type copilotDecoder struct {
 	common
-	lost   func()        // ends the CLI; nil: nobody is there to
 	used   func() string // what the CLI wrote of its usage; nil: nothing
 	goesOn bool          // the session is older than the turn
 
@@ -247,8 +246,8 @@ func (d *copilotDecoder) callFailed(data []byte) {
 		bodyless: str(v["badRequestKind"], maxName) == "bodyless",
 		resets:   copilotReset(v["quotaSnapshots"]),
 	}
-	if d.lost != nil && (d.failed >= maxFailedCalls || d.call.code == "insufficient_quota") {
-		d.lost()
+	if d.failed >= maxFailedCalls || d.call.code == "insufficient_quota" {
+		d.lose(d.judge(&copilotFault{message: d.call.message, status: d.call.status}))
 	}
 }
 

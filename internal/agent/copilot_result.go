@@ -63,27 +63,26 @@ func (d *copilotDecoder) Done() bool { return d.done }
 // Failure is what went wrong by copilot's own word; nil when the turn went
 // well. An error it recovered from does not count.
 func (d *copilotDecoder) Failure(exit int) *ralph.Failure {
-	f := d.fault
 	switch {
 	case d.done && d.code == 0:
 		return d.finishedWell(exit, d.LastWords())
-	case f == nil && !d.done && d.failed > 0 && (d.failed >= maxFailedCalls || d.call.code == "insufficient_quota"):
-		f = &copilotFault{message: d.call.message, status: d.call.status}
-	case f == nil && d.done:
+	case d.lost != nil:
+		return d.lost
+	case d.fault != nil:
+		return d.judge(d.fault)
+	case d.done:
 		return d.failure(ralph.FailureCrash, fmt.Sprintf("ended with the code %d and no error", d.code), d.LastWords())
-	case f == nil:
-		return d.unstarted(exit)
 	}
+	return d.unstarted(exit)
+}
+
+// judge words an error.
+func (d *copilotDecoder) judge(f *copilotFault) *ralph.Failure {
 	failure := &ralph.Failure{Kind: d.kind(f), Message: firstOf(f.message, "copilot reported an error without a text")}
-	switch failure.Kind {
-	case ralph.FailureAuth:
-		if !strings.Contains(failure.Message, "COPILOT_PROVIDER_") {
-			failure.Message = clip("is COPILOT_GITHUB_TOKEN a valid fine-grained token with the permission Copilot Requests? copilot says: "+failure.Message, maxMessage)
-		}
-	case ralph.FailureQuota:
+	if failure.Kind == ralph.FailureQuota {
 		failure.RetryAt = d.call.resets
 	}
-	return failure
+	return d.hinted(failure)
 }
 
 // unstarted judges a turn without a result. Without a login there is not one
@@ -91,7 +90,7 @@ func (d *copilotDecoder) Failure(exit int) *ralph.Failure {
 func (d *copilotDecoder) unstarted(exit int) *ralph.Failure {
 	words := d.LastWords()
 	if d.count == 0 && exit != 0 && strings.HasPrefix(words, "Error: No authentication information found.") {
-		return d.failure(ralph.FailureAuth, "found no credentials", "set COPILOT_GITHUB_TOKEN, or COPILOT_PROVIDER_BASE_URL and COPILOT_PROVIDER_API_KEY for a provider of your own")
+		return d.hinted(d.failure(ralph.FailureAuth, "found no credentials", ""))
 	}
 	return d.unfinished(exit, words)
 }

@@ -107,22 +107,27 @@ func TestCopilotLines(t *testing.T) {
 	}
 }
 
-// Who is to log in is told with what.
-func TestCopilotAuthMessage(t *testing.T) {
+// Who is to log in is told with what, and who named a model that it is wrong.
+func TestCopilotHints(t *testing.T) {
 	t.Parallel()
-	for stream, want := range map[string]string{
-		recording(t, "copilot", "api_401"): "COPILOT_PROVIDER_API_KEY",
-		`{"type":"session.error","data":{"errorType":"authentication","message":"Bad credentials","statusCode":401}}` + "\n" + `{"type":"result","sessionId":"s","exitCode":1}`: "COPILOT_GITHUB_TOKEN",
+	const github = `{"type":"session.error","data":{"errorType":"authentication","message":"Bad credentials","statusCode":401}}` + "\n" + `{"type":"result","sessionId":"s","exitCode":1}`
+	for _, tt := range []struct {
+		name, stdout, stderr string
+		o                    Options
+		want                 string
+	}{
+		{"a provider's key", recording(t, "copilot", "api_401"), "", Options{BaseURL: "http://x"}, "is the key right in COPILOT_PROVIDER_API_KEY"},
+		{"a bearer token", recording(t, "copilot", "api_403"), "", Options{BaseURL: "http://x", Env: []string{"COPILOT_PROVIDER_BEARER_TOKEN=t"}}, "is the key right in COPILOT_PROVIDER_BEARER_TOKEN"},
+		{"GitHub's", github, "", Options{}, "is the key right in COPILOT_GITHUB_TOKEN"},
+		{"no login", "", "Error: No authentication information found.\n\nCopilot can be authenticated", Options{}, "copilot found no credentials; is the key right in COPILOT_GITHUB_TOKEN"},
+		{"a model", recording(t, "copilot", "api_404_model"), "", Options{Model: "gpt-0"}, `it is "gpt-0"`},
 	} {
-		if f := decodeCopilot(stream, 0, 1).failure; f == nil || f.Kind != ralph.FailureAuth || !strings.Contains(f.Message, want) {
-			t.Errorf("Failure = %+v, want it to name %s", f, want)
+		d := copilot{}.decoder(tt.o, ralph.Prompt{}, func(ralph.Event) {}, func() {})
+		d.Stderr([]byte(tt.stderr))
+		feed(d, tt.stdout, 0)
+		if f := d.Failure(1); f == nil || !f.Fatal() || !strings.Contains(f.Message, tt.want) {
+			t.Errorf("%s: Failure(1) = %+v, want it to say %q", tt.name, f, tt.want)
 		}
-	}
-	d := newCopilotDecoder(func(ralph.Event) {}, func() {})
-	d.Stderr([]byte("Error: No authentication information found.\n\nCopilot can be authenticated with GitHub using an OAuth Token"))
-	d.Close()
-	if f := d.Failure(1); f == nil || f.Kind != ralph.FailureAuth || !strings.Contains(f.Message, "COPILOT_GITHUB_TOKEN") {
-		t.Errorf("Failure without a login = %+v, want it to name COPILOT_GITHUB_TOKEN", f)
 	}
 }
 
@@ -158,7 +163,7 @@ func TestCopilotGivesUp(t *testing.T) {
 		lost := false
 		got := decodeWith(tt.stream, 0, 137, func(emit func(ralph.Event), finished func()) decoder {
 			d := newCopilotDecoder(emit, finished)
-			d.lost = func() { lost = true }
+			d.giveUp = func() { lost = true }
 			return d
 		})
 		if lost != tt.lost || kind(got.failure) != tt.failure {
@@ -242,7 +247,7 @@ func TestCopilotArgv(t *testing.T) {
 		{"repeated", Options{Args: []string{"-p", "do it", "--yolo", "--allow-all", "-s", "--output-format", "text", "--no-ask-user", "--add-dir", "/x"}}, "copilot|--output-format|json|" + ours + "|--add-dir|/x"},
 		{"the user's permissions", Options{Args: []string{"--allow-all-tools", "--deny-tool", "shell(git push)"}}, "copilot|--output-format|json|--no-ask-user|--no-auto-update|--disable-client-telemetry|--allow-all-tools|--deny-tool|shell(git push)"},
 		{"what is denied", Options{Args: []string{"--deny-tool=shell"}}, "copilot|--output-format|json|" + ours + "|--deny-tool=shell"},
-		{"files", Options{extra: map[string]string{"mcp.json": "/t/m", "usage.json": "/t/u"}}, "copilot|--output-format|json|" + ours + "|--additional-mcp-config|@/t/m|--usage-output-file|/t/u"},
+		{"files", Options{MCP: "{}", Scratch: "/t", extra: map[string]string{"mcp.json": "/t/m", "usage.json": "/t/u"}}, "copilot|--output-format|json|" + ours + "|--additional-mcp-config|@/t/m|--usage-output-file|/t/u"},
 		{"behind another program", Options{Command: []string{"npx", "copilot", "--yolo"}}, "npx|copilot|--output-format|json|" + ours},
 	} {
 		if got := strings.Join(copilot{}.argv(tt.o, ralph.Prompt{Text: "p"}), "|"); got != tt.want {
@@ -341,9 +346,9 @@ func TestCopilotExtras(t *testing.T) {
 		{"servers", Options{Scratch: "/t", MCP: servers}, "mcp.json usage.json", ""},
 		{"servers in text mode", Options{Scratch: "/t", MCP: servers, Plain: true}, "mcp.json", ""},
 		{"the user's own file", Options{Scratch: "/t", Args: []string{"--usage-output-file=/x"}}, "", ""},
-		{"no servers", Options{Scratch: "/t", MCP: `{"servers":{}}`}, "", `the member "mcpServers"`},
+		{"no servers", Options{Scratch: "/t", MCP: `{"servers":{}}`}, "", `whose member "mcpServers"`},
 		{"settings", Options{Settings: "{}"}, "", "agent-settings has no effect"},
-		{"effort", Options{Effort: "huge"}, "", `effort "huge": copilot knows none, minimal, low`},
+		{"effort", Options{Effort: "huge"}, "", `effort "huge": unknown; known are none, minimal, low`},
 		{"provider", Options{Provider: "bedrock"}, "", `provider "bedrock": copilot knows github`},
 		{"azure", Options{Provider: "azure"}, "", "needs base-url"},
 		{"github elsewhere", Options{Provider: "github", BaseURL: "x"}, "", "COPILOT_GH_HOST"},

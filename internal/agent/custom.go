@@ -52,15 +52,12 @@ func (c custom) extras(o Options) ([]extra, error) {
 	if o.Delivery == "file" && o.Scratch == "" {
 		return nil, errors.New("agent-prompt: file needs a folder for files")
 	}
-	if o.Model != "" {
-		return nil, errors.New("model has no effect; write it into agent-args, and into the filter model if its tokens are to be priced")
-	}
-	for name, value := range map[string]string{"effort": o.Effort, "provider": o.Provider, "base-url": o.BaseURL} {
-		if value != "" {
-			return nil, fmt.Errorf("%s has no effect; write it into agent-args or the environment", name)
-		}
-	}
-	if err := refuseExtras(o, "write them into agent-args"); err != nil {
+	const instead = "write it into agent-args"
+	if err := errors.Join(
+		refuse("model", o.Model, instead+", and into the filter model if its tokens are to be priced"),
+		refuse("effort", o.Effort, instead), refuse("provider", o.Provider, instead), refuse("base-url", o.BaseURL, instead),
+		refuse("mcp-config", o.MCP, instead), refuse("agent-settings", o.Settings, instead),
+	); err != nil {
 		return nil, err
 	}
 	_, err := c.compile(o)

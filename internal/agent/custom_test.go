@@ -281,7 +281,7 @@ func TestCustomRefuses(t *testing.T) {
 		{"a file and no folder", func(o *Options) { o.Delivery = "file" }, "needs a folder"},
 		{"model", func(o *Options) { o.Model = "m" }, "model has no effect"},
 		{"effort", func(o *Options) { o.Effort = "high" }, "effort has no effect"},
-		{"servers", func(o *Options) { o.MCP = "{}" }, "mcp-config has no effect; write them into agent-args"},
+		{"servers", func(o *Options) { o.MCP = "{}" }, "mcp-config has no effect: write it into agent-args"},
 	} {
 		o := Options{Name: "custom", Command: []string{"acme"}, Filters: named("text: .text"), Process: noProcess{}}
 		tt.change(&o)
