@@ -105,16 +105,17 @@ func (d decoded) render() string {
 				fmt.Fprintf(&b, " %s", s)
 			}
 		}
-		if e.Kind == ralph.EventUsage {
+		switch e.Kind {
+		case ralph.EventUsage:
 			for _, m := range e.Models {
 				u := m.Usage
 				fmt.Fprintf(&b, " %q %d+%d+%d/%d %s;", m.Model, u.Tokens.Input, u.Tokens.CacheRead, u.Tokens.CacheWrite, u.Tokens.Output, u.Cost)
 			}
-		} else if e.Kind == ralph.EventTodo {
+		case ralph.EventTodo:
 			for _, t := range e.Todos {
 				fmt.Fprintf(&b, " %d:%s;", t.Status, t.Text)
 			}
-		} else {
+		default:
 			fmt.Fprintf(&b, " %q", e.Text)
 		}
 		fmt.Fprintln(&b)
