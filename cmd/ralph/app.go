@@ -59,6 +59,7 @@ type commands struct {
 	Session   sessionCmd       `cmd:"" help:"Keep one agent session going until it says its promise."`
 	Cancel    cancelCmd        `cmd:"" help:"End the session loop of this project."`
 	Hook      hookCmd          `cmd:"" help:"Answer the hooks of an agent CLI: JSON in, JSON out."`
+	Doctor    doctorCmd        `cmd:"" help:"Check what a run needs: agent, credentials, sandbox, git, token; say what to do about it."`
 	Init      initCmd          `cmd:"" help:"Set a project up: settings for 'ralph run', or files for 'ralph plan' and 'ralph build'."`
 	Demo      demoCmd          `cmd:"" help:"Show the whole pipeline on an embedded example: no key, no network, no Docker."`
 	DemoAgent demoAgentCmd     `cmd:"" hidden:""`
@@ -118,7 +119,7 @@ func (a *app) main() (code int) {
 func (c *commands) arm(a *app, args []string) {
 	desks := map[string]*deskFlags{
 		"run": &c.Run.deskFlags, "plan": &c.Plan.deskFlags, "build": &c.Build.deskFlags, "prompt": &c.Prompt.deskFlags, "supervise": &c.Supervise.deskFlags,
-		"tasks": &c.Tasks.Run.deskFlags, "session": &c.Session.deskFlags,
+		"tasks": &c.Tasks.Run.deskFlags, "session": &c.Session.deskFlags, "doctor": &c.Doctor.deskFlags,
 	}
 	mode := "run" // the default command, whose flags need no name in front
 	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
@@ -130,6 +131,9 @@ func (c *commands) arm(a *app, args []string) {
 	desk, loops := desks[mode]
 	if !loops {
 		return
+	}
+	if mode == "doctor" {
+		mode = config.ModeRun // it looks at what that would do
 	}
 	desk.flags = config.NewFlags(mode, a.deskDefaults(mode))
 	desk.Plugins = kong.Plugins{desk.flags.Target()}

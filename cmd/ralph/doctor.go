@@ -1,0 +1,174 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/secret"
+)
+
+// doctorCmd looks at all that `ralph run` would need, and runs nothing of the
+// workspace.
+type doctorCmd struct {
+	deskFlags
+	Offline bool `help:"Ask no forge and reach for no model: nothing leaves this machine."`
+	JSON    bool `name:"json" help:"Print the table as JSON."`
+}
+
+// Help is shown below the flags.
+func (doctorCmd) Help() string {
+	return `Examples:
+  ralph doctor
+  ralph doctor --agent codex --guardrails "make test"
+  ralph doctor --json --offline | jq -r '.checks[] | select(.status == "FAIL") | .advice'
+
+It reads the same flags and files as 'ralph run', and says for each red line what to do about it. Nothing is spent,
+nothing is written into the workspace, no program of the workspace is run, and no value of a secret is shown. The exit
+code is 0 when nothing is red, else 2.`
+}
+
+// status is how a check came out.
+type status string
+
+const (
+	statusOK   status = "OK"
+	statusWarn status = "WARN" // a run would start, and may not do what was meant
+	statusFail status = "FAIL" // a run would be refused, or fail
+	statusSkip status = "skip" // not looked at; found says why
+)
+
+// finding is one line of the table.
+type finding struct {
+	Check  string `json:"check"`
+	Status status `json:"status"`
+	Found  string `json:"found"`
+	Advice string `json:"advice,omitempty"` // what to do about it
+}
+
+// doctor is a job that never starts. Its children run as those of a run would,
+// but can write nowhere in the workspace.
+type doctor struct {
+	*job
+	offline bool
+	tools   *proc.Supervisor // for programs of ours, such as git: always inside walls, where there are any
+	rows    []finding
+	extra   []string // what is wrong with the room for children
+}
+
+const doctorTime = 2 * time.Minute // for everything: each check has a limit of its own
+
+// Run checks and prints.
+func (c *doctorCmd) Run(a *app, done *exit) error {
+	workspace, err := filepath.Abs("")
+	if err != nil {
+		return err
+	}
+	cfg, loadErr := config.Load(config.LoadOptions{
+		Dir: workspace, Flags: c.values(), Environment: a.environment(), Mode: config.ModeRun, Desk: true, Home: a.home(workspace),
+		Defaults: map[string]string{"isolation": a.deskDefaults(config.ModeRun)["isolation"], "prompt": "none: nothing is asked of an agent"},
+		Prompts:  prompts(), Infer: agent.Infer,
+	})
+	redact := secret.NewRedactor(a.secrets(cfg)...)
+	d := &doctor{offline: c.Offline, job: &job{app: a, cfg: cfg, site: a.deskSite(), redact: redact, workspace: workspace, started: time.Now()}}
+	if d.wantBox = a.wantsBox(cfg); d.wantBox != "" || cfg.Isolation == "" {
+		d.cfg.Isolation = config.IsolationOff
+	}
+	defer undo(&d.after)
+	defer undo(&d.ends)
+	ctx, cancel := context.WithTimeout(context.Background(), doctorTime)
+	defer cancel()
+	ctx, stop := stoppable(ctx)
+	defer stop()
+	d.check(ctx, loadErr)
+	if ctx.Err() != nil {
+		fmt.Fprintln(a.stderr, "ralph: stopped before everything was looked at")
+		*done = exit(ralph.Interrupted.ExitCode(false))
+		return nil
+	}
+	for i, row := range d.rows {
+		d.rows[i].Found, d.rows[i].Advice = clean(redact, row.Found), clean(redact, row.Advice)
+	}
+	if slices.ContainsFunc(d.rows, func(f finding) bool { return f.Status == statusFail }) {
+		*done = exit(ralph.Invalid.ExitCode(false))
+	}
+	if c.JSON {
+		return d.printJSON()
+	}
+	tty := term.IsTerminal(int(a.stdout.Fd())) && a.getenv("TERM") != "dumb"
+	color := tty && a.getenv("NO_COLOR") == ""
+	switch cfg.Display.Color {
+	case "always":
+		color = true
+	case "never":
+		color = false
+	}
+	_, err = a.stdout.WriteString(doctorTable(d.rows, color))
+	return err
+}
+
+// check makes all lines of the table, in the order in which they are shown.
+func (d *doctor) check(ctx context.Context, loadErr error) {
+	d.add("ralph", statusOK, fmt.Sprintf("%s, %s", d.app.version(), platformName()), "")
+	d.checkConfig(loadErr)
+	if err := d.openRoom(ctx); err != nil {
+		d.add("children", statusFail, err.Error(), "ralph needs a temporary folder it can write (TMPDIR) and, on Linux, a /proc of its own")
+		return
+	}
+	d.checkGit(ctx)
+	for _, name := range d.agents() {
+		d.checkCLI(ctx, name)
+	}
+	d.checkSandbox(ctx)
+	d.checkCommands()
+	d.checkToken(ctx)
+	d.checkNetwork(ctx)
+	d.checkDisk()
+}
+
+// agents are those a run would ask, each once.
+func (d *doctor) agents() []string {
+	var names []string
+	for _, name := range []string{d.cfg.Agent, d.cfg.FallbackAgent, d.cfg.ReviewAgent} {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (d *doctor) add(check string, s status, found, advice string) {
+	d.rows = append(d.rows, finding{check, s, found, advice})
+}
+
+// worst is the status of the whole table.
+func worst(rows []finding) status {
+	order := []status{statusOK, statusWarn, statusFail}
+	at := 0
+	for _, row := range rows {
+		at = max(at, slices.Index(order, row.Status))
+	}
+	return order[at]
+}
+
+func (d *doctor) printJSON() error {
+	e := json.NewEncoder(d.app.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(struct {
+		Version string    `json:"version"`
+		Agent   string    `json:"agent"`
+		Status  status    `json:"status"`
+		Checks  []finding `json:"checks"`
+	}{d.app.version(), cmp.Or(d.cfg.Agent, "unknown"), worst(d.rows), d.rows})
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/dockersandbox"
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/sandbox"
+)
+
+// openRoom starts what children run under: as a run would, and with a workspace
+// that can only be read.
+func (d *doctor) openRoom(ctx context.Context) (err error) {
+	if d.cfg.Isolation != config.IsolationOff {
+		id, _, err := sandbox.IdentityFor(sandbox.Place{
+			Workspace: d.workspace, Marker: handoverMarker(d.workspace), DockerSocket: dockerSocket, Fallback: imageUser(),
+		})
+		if err != nil {
+			d.extra = append(d.extra, err.Error())
+		}
+		d.identity = id
+	}
+	if d.temp, err = newTemp(d.tempDir(), d.identity); err != nil {
+		return fmt.Errorf("private folder: %w", err)
+	}
+	d.atEnd(d.removeTemp)
+	walls := sandbox.DefaultWalls([]string{d.temp.home, d.temp.tmp}, append(d.install(), d.workspace))
+	o := proc.Options{Identity: d.identity, Env: []string{"PATH=" + d.app.getenv("PATH")}, SpillDir: d.temp.store, Walls: &walls}
+	start := func() (*proc.Supervisor, error) {
+		s, err := proc.Start(ctx, o)
+		if err == nil {
+			d.atEnd(func() { _ = s.Close() })
+		}
+		return s, err
+	}
+	if d.tools, err = start(); err != nil {
+		return err
+	}
+	if d.cfg.Isolation == config.IsolationOff {
+		o.Walls = nil
+	}
+	d.children, err = start()
+	return err
+}
+
+// ask starts a program and returns the first line it prints, or why there is
+// none.
+func (d *doctor) ask(ctx context.Context, s *proc.Supervisor, dir string, argv ...string) (string, error) {
+	var stdout, stderr bounded
+	exit, err := s.Run(ctx, proc.Command{
+		Argv: argv, Dir: dir, Env: append(d.guestEnv(nil), "GIT_OPTIONAL_LOCKS=0"), Stdout: &stdout, Stderr: &stderr,
+		Limits: proc.Limits{Time: 30 * time.Second, OutputBytes: maxOutput},
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case exit.Why != proc.Exited || exit.Code != 0:
+		return "", fmt.Errorf("%s: exit code %d, %s: %.200s", strings.Join(argv, " "), exit.Code, exit.Why, strings.TrimSpace(stderr.String()+" "+stdout.String()))
+	}
+	return strings.TrimSpace(stdout.String()), nil
+}
+
+// checkSandbox says who the agent would be and what it could touch.
+func (d *doctor) checkSandbox(ctx context.Context) {
+	abi, why := sandbox.Available()
+	walls := sandbox.DefaultWalls([]string{d.workspace, d.temp.home, d.temp.tmp, d.temp.index}, nil)
+	says := sandbox.Describe(d.identity, &walls, os.Getuid())
+	switch {
+	case d.wantBox != "":
+		d.checkBox(ctx)
+	case d.cfg.Isolation == config.IsolationOff && abi > 1:
+		d.add("isolation", statusOK, fmt.Sprintf("off: the agent runs as you (uid %d), without walls; Landlock ABI %d is there for --isolation auto", os.Getuid(), abi), "")
+	case d.cfg.Isolation == config.IsolationOff:
+		d.add("isolation", statusOK, fmt.Sprintf("off: the agent runs as you (uid %d), without walls; there could be none here: %s", os.Getuid(), why), "")
+	case len(d.extra) > 0 && d.cfg.Isolation == config.IsolationStrict:
+		d.add("isolation", statusFail, strings.Join(d.extra, "; "), "give the workspace to another user than root, or make a user named agent, as the image has one")
+	case len(d.extra) > 0:
+		d.add("isolation", statusWarn, strings.Join(d.extra, "; ")+"; "+says, "give the workspace to another user than root, or make a user named agent, as the image has one")
+	case abi == 0 && d.cfg.Isolation == config.IsolationStrict:
+		d.add("isolation", statusFail, says, "isolation: strict needs Linux 5.19 or later with Landlock; use another machine, or isolation: auto")
+	case abi == 0:
+		d.add("isolation", statusWarn, says, "the agent could read and write whatever its user can; a Linux 5.19 or later with Landlock has file walls")
+	default:
+		d.add("isolation", statusOK, says, "")
+	}
+}
+
+// checkBox asks whether there is a Docker Sandbox. None is made.
+func (d *doctor) checkBox(ctx context.Context) {
+	box, err := dockersandbox.New(dockersandbox.Options{
+		Process: d.children, Project: d.workspace, Home: d.app.getenv("HOME"), Env: d.guestEnv(nil),
+	})
+	why := ""
+	if err == nil {
+		var ok bool
+		if ok, why, err = box.Available(ctx); ok {
+			d.add("isolation", statusOK, "Docker Sandbox "+dockersandbox.Name(d.workspace)+" can be used", "")
+			return
+		}
+	}
+	if err != nil {
+		why = err.Error()
+	}
+	if d.wantBox == config.IsolationDocker {
+		d.add("isolation", statusFail, "there is no Docker Sandbox: "+why, "install or start Docker Desktop, or set another --isolation")
+		return
+	}
+	d.add("isolation", statusWarn, "the agent would run without walls: "+why, "")
+}
+
+const (
+	diskFull = 200 << 20 // bytes: not even a log has room for long
+	diskLow  = 2 << 30   // bytes: an agent's CLI takes up to half a GB
+)
+
+// checkDisk looks at the room for the run's own files and for the work.
+func (d *doctor) checkDisk() {
+	for _, place := range []struct{ name, dir string }{{"disk: workspace", d.workspace}, {"disk: temp", filepath.Dir(d.temp.root)}} {
+		var fs unix.Statfs_t
+		if err := unix.Statfs(place.dir, &fs); err != nil {
+			d.add(place.name, statusWarn, err.Error(), "")
+			continue
+		}
+		free := int64(fs.Bavail) * int64(fs.Bsize) //nolint:unconvert // the types differ between systems
+		found := fmt.Sprintf("%.1f GB free in %s", float64(free)/1e9, place.dir)
+		switch {
+		case free < diskFull:
+			d.add(place.name, statusFail, found, "make room")
+		case free < diskLow:
+			d.add(place.name, statusWarn, found, "make room: a CLI that is installed needs half a GB, a build more")
+		default:
+			d.add(place.name, statusOK, found, "")
+		}
+	}
+}
+
+// inWorkspace says that a program is the agent's to change.
+func (d *doctor) inWorkspace(program string) bool {
+	top, err := filepath.EvalSymlinks(d.workspace)
+	if err != nil {
+		return false
+	}
+	for _, path := range []string{program, realPath(program)} {
+		if rel, err := filepath.Rel(top, path); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+func realPath(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return path
+	}
+	return real
+}
