@@ -121,6 +121,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 func (d *doctor) check(ctx context.Context, loadErr error) {
 	d.add("ralph", statusOK, fmt.Sprintf("%s, %s", d.app.version(), platformName()), "")
 	d.checkConfig(loadErr)
+	d.useInstalled()
 	if err := d.openRoom(ctx); err != nil {
 		d.add("children", statusFail, err.Error(), "ralph needs a temporary folder it can write (TMPDIR) and, on Linux, a /proc of its own")
 		return

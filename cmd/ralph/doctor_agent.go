@@ -67,8 +67,34 @@ func (d *doctor) checkCLI(ctx context.Context, name string) {
 	}
 }
 
-// findCLI looks for the program on PATH, and then where a run would have
-// installed it.
+// useInstalled puts what an earlier run installed on PATH, as a run does before
+// it builds its walls.
+func (d *doctor) useInstalled() {
+	root, err := d.agentsFolder()
+	if err != nil || !d.cfg.AgentInstall {
+		return
+	}
+	for _, name := range d.agents() {
+		from, ok := agent.PackageOf(name)
+		if _, err := proc.LookPath(from.Program, d.app.environ); !ok || err == nil {
+			continue
+		}
+		if in, ok, err := install.Find(root, d.wanted(name, from)); err == nil && ok {
+			d.useProgram(in.Bin)
+		}
+	}
+}
+
+// wanted is the package a run would install.
+func (d *doctor) wanted(name string, from agent.Package) install.Package {
+	p := install.Package(from)
+	if name == d.cfg.Agent && d.cfg.AgentVersion != "" {
+		p.Version = d.cfg.AgentVersion
+	}
+	return p
+}
+
+// findCLI looks for the program, and says what a run would do without it.
 func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 	path, err := proc.LookPath(from.Program, d.app.environ)
 	if err == nil && d.inWorkspace(path) {
@@ -79,10 +105,6 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 		d.add(title, statusOK, path, "")
 		return true
 	}
-	p := install.Package(from)
-	if name == d.cfg.Agent && d.cfg.AgentVersion != "" {
-		p.Version = d.cfg.AgentVersion
-	}
 	root, rootErr := d.agentsFolder()
 	if !d.cfg.AgentInstall || rootErr != nil {
 		advice := "npm install -g " + from.Name + "@" + from.Version + ", or agent-install: auto, or the image that holds it, or agent-command"
@@ -92,11 +114,6 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 		d.add(title, statusFail, from.Program+" is not on PATH", advice)
 		return false
 	}
-	if in, ok, err := install.Find(root, p); err == nil && ok {
-		d.useProgram(in.Bin)
-		d.add(title, statusOK, "installed by an earlier run: "+in.Program, "")
-		return true
-	}
 	for _, need := range []string{"npm", "node"} {
 		if _, err := proc.LookPath(need, d.app.environ); err != nil {
 			d.add(title, statusFail, fmt.Sprintf("%s is not on PATH, and without %s a run cannot install it", from.Program, need),
@@ -104,7 +121,7 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 			return false
 		}
 	}
-	d.add(title, statusWarn, fmt.Sprintf("%s is not on PATH; a run would install %s from npm into %s", from.Program, p, root), "")
+	d.add(title, statusWarn, fmt.Sprintf("%s is not on PATH; a run would install %s from npm into %s", from.Program, d.wanted(name, from), root), "")
 	return false
 }
 

@@ -15,7 +15,7 @@ import (
 
 const (
 	doctorWidth = 100  // columns
-	doctorText  = 1500 // characters of one cell
+	doctorText  = 600 // characters of one cell
 )
 
 // doctorTable is one table for people: status, check, what was found; below a
