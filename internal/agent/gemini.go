@@ -192,6 +192,11 @@ func (gemini) merged(Options) bool { return false }
 
 func (gemini) ways(Options) ways { return ways{resume: true} }
 
-func (gemini) decoder(_ Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
-	return newGeminiDecoder(emit, finished)
+func (gemini) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
+	d := newGeminiDecoder(emit, finished)
+	d.giveUp, d.hints = o.giveUp, hints{key: "GEMINI_API_KEY", model: o.Model}
+	if geminiAuth(o) == authVertex {
+		d.hints.key = firstSet(o, []string{"GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"})
+	}
+	return d
 }

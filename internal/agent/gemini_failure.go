@@ -52,7 +52,7 @@ func (d *geminiDecoder) Failure(exit int) *ralph.Failure {
 	r := d.result
 	switch {
 	case r == nil && exit == 41:
-		return d.auth(said("gemini found no way to log in", d.LastWords()))
+		return d.hinted(d.failure(ralph.FailureAuth, "found no way to log in", d.LastWords()))
 	case r == nil:
 		return d.unfinished(exit, d.LastWords())
 	case !r.failed:
@@ -73,20 +73,11 @@ func (d *geminiDecoder) Failure(exit int) *ralph.Failure {
 		class = d.report.class
 	}
 	message := firstOf(e.message, d.fault, "gemini reported an error without a text")
-	kind := geminiFailure(class, e)
-	if kind == ralph.FailureAuth {
-		return d.auth(message)
-	}
-	f := &ralph.Failure{Kind: kind, Message: message}
-	if kind == ralph.FailureQuota && d.report.delay > 0 {
+	f := &ralph.Failure{Kind: geminiFailure(class, e), Message: message}
+	if f.Kind == ralph.FailureQuota && d.report.delay > 0 && !r.at.IsZero() {
 		f.RetryAt = r.at.Add(d.report.delay)
 	}
-	return f
-}
-
-// auth names the variables that hold a key.
-func (d *geminiDecoder) auth(message string) *ralph.Failure {
-	return &ralph.Failure{Kind: ralph.FailureAuth, Message: message + " (set GEMINI_API_KEY, or for Vertex AI GOOGLE_API_KEY)"}
+	return d.hinted(f)
 }
 
 // apiError is an error as a provider words it.

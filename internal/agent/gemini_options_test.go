@@ -116,7 +116,7 @@ func TestGeminiSettings(t *testing.T) {
 		{"a level", Options{Model: "gemini-3-pro", Effort: "low"}, "HOME=" + empty, `"modelConfigs":{"customOverrides":[{"match":{"model":"chat-base-3"},"modelConfig":{"generateContentConfig":{"thinkingConfig":{"thinkingLevel":"LOW"}}}},{"match":{"model":"gemini-3-pro"},"modelConfig":{"generateContentConfig":{"thinkingConfig":{"thinkingLevel":"LOW"}}}}]}`},
 		{"a budget", Options{Effort: "1024"}, "HOME=" + empty, `"modelConfigs":{"customOverrides":[{"match":{"model":"chat-base-2.5"},"modelConfig":{"generateContentConfig":{"thinkingConfig":{"thinkingBudget":1024}}}}]}`},
 		{"a level for a model of budgets", Options{Model: "gemini-2.5-pro", Effort: "low"}, "", "Gemini 2.5 models take a number of tokens"},
-		{"a budget for a model of levels", Options{Model: "gemini-3-pro", Effort: "1024"}, "", "Gemini 3 models take one of minimal, low, medium, high"},
+		{"a budget for a model of levels", Options{Model: "gemini-3-pro", Effort: "1024"}, "", "models from Gemini 3 on take one of minimal, low, medium, high"},
 		{"an effort of another's", Options{Effort: "xhigh"}, "", "gemini takes one of minimal, low, medium, high"},
 		{"another provider", Options{Provider: "bedrock"}, "", `provider "bedrock": unknown; gemini knows gemini (with GEMINI_API_KEY) and vertex`},
 		{"no settings", Options{Settings: "[]"}, "", "agent-settings: is no JSON object"},

@@ -78,8 +78,8 @@ func geminiEffort(all map[string]any, o Options) error {
 	switch tokens, err := strconv.Atoi(o.Effort); {
 	case err == nil && tokens >= -1:
 		family, thinking = "chat-base-2.5", map[string]any{"thinkingBudget": tokens}
-		if strings.HasPrefix(o.Model, "gemini-3") {
-			return fmt.Errorf("effort %d: Gemini 3 models take one of %s", tokens, strings.Join(levels, ", "))
+		if strings.HasPrefix(o.Model, "gemini-") && !strings.HasPrefix(o.Model, "gemini-2") {
+			return fmt.Errorf("effort %d: models from Gemini 3 on take one of %s", tokens, strings.Join(levels, ", "))
 		}
 	case !slices.Contains(levels, o.Effort):
 		return fmt.Errorf("effort %q: gemini takes one of %s, or for Gemini 2.5 models a number of tokens to think with (-1: as many as the model likes)", clip(o.Effort, maxName), strings.Join(levels, ", "))

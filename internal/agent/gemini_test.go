@@ -17,7 +17,8 @@ func decodeGemini(stream string, size, exit int) decoded {
 // decodeGeminiWith has stderr as well, which comes behind everything else.
 func decodeGeminiWith(stream, stderr string, size, exit int) decoded {
 	return decodeWith(stream, size, exit, func(emit func(ralph.Event), finished func()) decoder {
-		d := newGeminiDecoder(emit, finished)
+		o := Options{Name: "gemini", Model: "gemini-nope"}
+		d := gemini{}.decoder(o, ralph.Prompt{}, emit, finished)
 		return &withStderr{decoder: d, stderr: stderr, size: size}
 	})
 }
@@ -118,13 +119,13 @@ func TestGeminiFailures(t *testing.T) {
 		exit          int
 		retryAt       time.Time
 	}{
-		{name: "api_400_key", exit: 144, message: "API key not valid. Please pass a valid API key. (set GEMINI_API_KEY, or for Vertex AI GOOGLE_API_KEY)"},
-		{name: "api_401", exit: 145, message: "Incorrect API key provided (set GEMINI_API_KEY, or for Vertex AI GOOGLE_API_KEY)"},
-		{name: "api_404_model", exit: 1, message: "models/gemini-nope is not found for API version v1beta, or is not supported for generateContent."},
+		{name: "api_400_key", exit: 144, message: "API key not valid. Please pass a valid API key.; is the key right in GEMINI_API_KEY (input api-key), and may it use the model?"},
+		{name: "api_401", exit: 145, message: "Incorrect API key provided; is the key right in GEMINI_API_KEY (input api-key), and may it use the model?"},
+		{name: "api_404_model", exit: 1, message: "models/gemini-nope is not found for API version v1beta, or is not supported for generateContent.; is the input model right? it is \"gemini-nope\""},
 		{name: "api_429_daily", exit: 173, message: "You have exhausted your daily quota on this model."},
 		{name: "api_429_hour", exit: 173, message: "You exceeded your current quota. Suggested retry after 3600s.", retryAt: time.Date(2026, 11, 22, 3, 53, 2, 594e6, time.UTC)},
 		{name: "stream_cut", exit: 1, message: "terminated"},
-		{name: "no_key", exit: 41, message: "gemini found no way to log in: When using Gemini API, you must specify the GEMINI_API_KEY environment variable. Update your environment and try again (no reload needed if using .env)! (set GEMINI_API_KEY, or for Vertex AI GOOGLE_API_KEY)"},
+		{name: "no_key", exit: 41, message: "gemini found no way to log in: When using Gemini API, you must specify the GEMINI_API_KEY environment variable. Update your environment and try again (no reload needed if using .env)!; is the key right in GEMINI_API_KEY (input api-key), and may it use the model?"},
 		{name: "no_prompt", exit: 42, message: "gemini exited with code 42 without a final result: No input provided via stdin. Input can be provided by piping data into gemini or using the --prompt option."},
 		{name: "empty_answer", exit: 0, message: "The model returned an empty response with no text or thoughts. This may be a transient API issue; please try again."},
 	} {

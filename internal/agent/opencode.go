@@ -98,8 +98,7 @@ func opencodeKeys(model string) string {
 	}[provider]; ok {
 		return key
 	}
-	keys, _ := opencode{}.credentials()
-	return strings.Join(keys, ", ")
+	return "the variable of its provider"
 }
 
 // ready refuses only where there is nothing that looks like a key or like a

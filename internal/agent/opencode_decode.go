@@ -13,8 +13,7 @@ import (
 // says that the last one was the last.
 type opencodeDecoder struct {
 	common
-	model  string // as it was asked for
-	giveUp func()
+	model string // as it was asked for
 
 	// held is the text that ended last. When the CLI compacts a session, the
 	// summary comes as if it were the agent's words, and only the line behind it
@@ -24,22 +23,23 @@ type opencodeDecoder struct {
 	isEcho  bool   // of held
 	holds   bool
 
-	steps    int    // finished
-	running  bool   // a step began and has not ended
-	reason   string // why the last one ended
-	idle     bool   // nothing came behind it
-	sum      ralph.Usage
-	free     bool // a step with tokens cost nothing: the model's price is not known
-	others   bool // subagents were at work
-	lost     int  // requests in a row that were too long
-	err      *opencodeError
-	answered bool // a step ended behind err
-	overcame bool // there was an error, and the session went on
-	log      opencodeLog
+	steps     int    // finished
+	running   bool   // a step began and has not ended
+	reason    string // why the last one ended
+	idle      bool   // nothing came behind it
+	sum       ralph.Usage
+	free      bool // a step with tokens cost nothing: the model's price is not known
+	others    bool // subagents were at work
+	overflows int  // requests in a row that were too long
+	err       *opencodeError
+	answered  bool // a step ended behind err
+	overcame  bool // there was an error, and the session went on
+	log       opencodeLog
 }
 
 func newOpencodeDecoder(o Options, emit func(ralph.Event), finished func()) *opencodeDecoder {
-	d := &opencodeDecoder{common: newCommon("opencode", emit, finished), model: opencodeModel(o), giveUp: o.giveUp}
+	d := &opencodeDecoder{common: newCommon("opencode", emit, finished), model: opencodeModel(o)}
+	d.giveUp, d.hints = o.giveUp, hints{key: opencodeKeys(d.model), model: o.Model}
 	d.out = lines{limit: maxLine, line: d.decode}
 	d.log.lines = lines{limit: 8 * maxMessage, line: d.complaint}
 	return d

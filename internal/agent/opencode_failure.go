@@ -56,7 +56,7 @@ func (d *opencodeDecoder) fail(b []byte, at float64) {
 		e.code = "usage_limit_reached"
 	}
 	if d.answered {
-		d.lost = 0
+		d.overflows = 0
 	}
 	d.err, d.running, d.answered = e, false, false
 	d.progress(firstOf(e.message, e.name))
@@ -65,8 +65,8 @@ func (d *opencodeDecoder) fail(b []byte, at float64) {
 	}
 	// The CLI makes the session shorter and asks again, for ever when that is of
 	// no use.
-	if d.lost++; d.lost > 1 && d.giveUp != nil {
-		d.giveUp()
+	if d.overflows++; d.overflows > 1 {
+		d.lose(d.judge(e))
 	}
 }
 
@@ -81,6 +81,8 @@ func (d *opencodeDecoder) settle() {
 // well. It exits with 1 also when it got over an error.
 func (d *opencodeDecoder) Failure(exit int) *ralph.Failure {
 	switch {
+	case d.lost != nil:
+		return d.lost
 	case d.err != nil:
 		return d.judge(d.err)
 	case d.steps == 0 || d.running:
@@ -102,10 +104,8 @@ func (d *opencodeDecoder) judge(e *opencodeError) *ralph.Failure {
 		f.Kind = ralph.FailureModel
 	case f.Kind == ralph.FailureQuota:
 		f.RetryAt = e.resets
-	case f.Kind == ralph.FailureAuth:
-		f.Message += " (set the key of the provider: " + opencodeKeys(d.model) + ")"
 	}
-	return f
+	return d.hinted(f)
 }
 
 // opencodeFailure sorts an error by its name, its status and the provider's

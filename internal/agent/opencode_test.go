@@ -17,7 +17,7 @@ func decodeOpencode(stream string, size, exit int) decoded {
 
 func decodeOpencodeWith(stream, stderr string, size, exit int) decoded {
 	return decodeWith(stream, size, exit, func(emit func(ralph.Event), finished func()) decoder {
-		d := newOpencodeDecoder(Options{Model: "mock/mock-model"}, emit, finished)
+		d := newOpencodeDecoder(Options{Model: "openai-compatible/nope"}, emit, finished)
 		return &withStderr{decoder: d, stderr: stderr, size: size}
 	})
 }
@@ -206,7 +206,7 @@ func TestOpencodeLog(t *testing.T) {
 		t.Errorf("failure = %+v, events %s, want %q", got.failure, got.render(), want)
 	}
 	got = decodeOpencodeWith(recording(t, "opencode", "unknown_model"), complaints(t, "opencode", "unknown_model"), 0, 1)
-	if f := got.failure; f == nil || f.Message != "ProviderModelNotFoundError: Model not found: openai-compatible/nope." {
+	if f := got.failure; f == nil || f.Message != "ProviderModelNotFoundError: Model not found: openai-compatible/nope.; is the input model right? it is \"openai-compatible/nope\"" {
 		t.Errorf("failure = %+v, want what the log says", f)
 	}
 	got = decodeOpencodeWith("", complaints(t, "opencode", "no_prompt"), 0, 1)
