@@ -63,6 +63,25 @@ func Find(root string, p Package) (Installed, bool, error) {
 	return best, best.Dir != "", nil
 }
 
+// Of is the folder of the installation that a file lies in, links resolved: the
+// program needs all of it, because what it depends on lies beside its package. ok
+// is false for what was installed otherwise.
+func Of(program string) (dir string, ok bool) {
+	real, err := filepath.EvalSymlinks(program)
+	if err != nil {
+		return "", false
+	}
+	for dir = filepath.Dir(real); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if !strings.Contains(filepath.Base(dir), "@") {
+			continue
+		}
+		if s, err := readStamp(dir); err == nil && filepath.Base(dir) == (Package{Name: s.Package}).folder(s.Version) {
+			return dir, true
+		}
+	}
+	return "", false
+}
+
 // folder is the name of the folder of a version. A plus stands for the slash of
 // a scope: no name has one.
 func (p Package) folder(version string) string {

@@ -34,6 +34,12 @@ func TestInstall(t *testing.T) {
 	if log := l.log.String(); !strings.Contains(log, "npm notice fetching @acme/tool@1.2.3") || !strings.Contains(log, "1.2.3 (Tool)") {
 		t.Errorf("log = %q, want all that was printed", log)
 	}
+	if of, ok := install.Of(in.Program); !ok || of != dir {
+		t.Errorf("Of(%s) = %q, %v, want %q", in.Program, of, ok, dir)
+	}
+	if of, ok := install.Of("/bin/sh"); ok {
+		t.Errorf("Of(/bin/sh) = %q, want none", of)
+	}
 	again := l.mustInstall(tool)
 	if again.Fresh || again.Dir != in.Dir || l.calls("npm view")+l.calls("npm install") != 2 {
 		t.Errorf("Install() again = %+v, want the same without npm:\n%s", again, l.read("log/calls"))
@@ -143,6 +149,23 @@ func TestTakenOver(t *testing.T) {
 	check()
 	if info, err := os.Stat("/etc/passwd"); err != nil || info.Mode().Perm() != 0o644 {
 		t.Errorf("/etc/passwd: %v, %v: a link was followed", info.Mode(), err)
+	}
+}
+
+// Without root, what others could write is taken from them.
+func TestLoose(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("needs another user than root")
+	}
+	l := newLab(t)
+	in := l.mustInstall(tool)
+	if err := os.Chmod(filepath.Join(in.Dir, "package-lock.json"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	l.mustInstall(tool)
+	if info, err := os.Stat(filepath.Join(in.Dir, "package-lock.json")); err != nil || info.Mode().Perm() != 0o644 {
+		t.Errorf("the file is %v, %v, want it unwritable for others", info.Mode(), err)
 	}
 }
 
