@@ -102,7 +102,7 @@ func (claude) ways(o Options) ways {
 
 func (claude) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	d := newClaudeDecoder("claude", emit, finished)
-	d.giveUp, d.hints = o.giveUp, hints{key: claudeKey(o), model: o.Model}
+	d.giveUp, d.hints = o.giveUp, hintsOf(o, claudeKey(o))
 	return d
 }
 

@@ -24,8 +24,9 @@ type codexServer struct {
 }
 
 // codexMCP is mcp-config for codex 0.169, which takes servers in its
-// configuration only: as -c mcp_servers.NAME={…}, which takes the place of a
-// server the user's own configuration has under that name.
+// configuration only: as -c mcp_servers.NAME={…}. Of a server the user's own
+// configuration has under that name, the other keys stay (tried: one of the other
+// kind there is an error of codex that says so).
 //
 // No secret of env or headers is in a command line. A server that is a program is
 // started by a shell script, an extra file that sets its variables: codex would

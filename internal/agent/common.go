@@ -216,7 +216,26 @@ func (d *common) finishedWell(exit int, words string) *ralph.Failure {
 // hints are what a user may have got wrong.
 type hints struct {
 	key   string // the variable a refused key came from
+	unset bool   // nothing is in it: a login of the CLI's own was refused
 	model string // the model that was asked for
+}
+
+// hintsOf are those for the options of an agent whose key is in a variable.
+func hintsOf(o Options, key string) hints {
+	return hints{key: key, unset: lookup(o.Env, key) == "", model: o.Model}
+}
+
+// login says what to look at when a login was refused.
+func (h hints) login() string {
+	switch {
+	case h.key == "":
+		return ""
+	case strings.HasSuffix(h.key, "_CREDENTIALS"):
+		return "; is the login right in " + h.key + ", and may it use the model?"
+	case h.unset:
+		return "; there is no key in " + h.key + " (input api-key), so what the CLI found elsewhere was refused"
+	}
+	return "; is the key right in " + h.key + " (input api-key), and may it use the model?"
 }
 
 // lose gives the turn up, unless that has been done.
@@ -235,8 +254,8 @@ func (d *common) lose(f *ralph.Failure) {
 func (d *common) hinted(f *ralph.Failure) *ralph.Failure {
 	var hint string
 	switch {
-	case f.Kind == ralph.FailureAuth && d.hints.key != "":
-		hint = "; is the key right in " + d.hints.key + " (input api-key), and may it use the model?"
+	case f.Kind == ralph.FailureAuth:
+		hint = d.hints.login()
 	case f.Kind == ralph.FailureModel && d.hints.model != "":
 		hint = fmt.Sprintf("; is the input model right? it is %q", clip(d.hints.model, maxName))
 	case f.Kind == ralph.FailureModel:
