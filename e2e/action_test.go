@@ -40,8 +40,9 @@ git config --get-regexp '.*' ; git fetch origin main && echo fetched-with-a-toke
 // escape leaves a process behind that the end of the agent does not reach.
 func escape(seconds string) string { return "(setsid nohup sleep " + seconds + " >/dev/null 2>&1 &)" }
 
-// survivors counts what escape left, from inside the container.
-const survivors = `n=0; for p in /proc/[0-9]*/cmdline; do tr '\0' ' ' <"$p" 2>/dev/null | grep -q '^sleep 424' && n=$((n+1)); done; echo "survivors=$n"`
+// survivors counts what escape left, from inside the container. It substitutes no
+// command, which gemini refuses.
+const survivors = `for p in /proc/[0-9]*/cmdline; do tr '\0' ' ' <"$p" 2>/dev/null; echo; done | grep -c '^sleep 424' | sed 's/^/survivors=/'`
 
 // checkProcesses looks for what escape left, from outside, where every
 // container's processes are seen.
@@ -88,33 +89,45 @@ func TestAction(t *testing.T) {
 		}, checkoutV4, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			g := forge(t)
-			r := g.newRepository(t, program)
-			r.newLabel(t, "ralph")
-			m := newModel(t, mainJob())
-			j := newJob(t, r, "", c.version)
-			c.agent(j, m)
-			j.Inputs["prompt"] = task
-			j.Inputs["guardrails"] = "sh test.sh"
-			j.Inputs["max-iterations"] = "5"
-			j.Inputs["branch"] = "ralph/mul"
-			j.Inputs["title"] = "Add mul"
-			j.Inputs["labels"] = "ralph"
-			res := j.run(t, 3*time.Minute)
-			if res.Code != 0 {
-				t.Fatalf("exit code = %d, want 0", res.Code)
-			}
-			checkConversation(t, m)
-			checkOutputs(t, r, res, c.unpriced)
-			checkPull(t, r, res)
-			checkCommits(t, r, "ralph/mul")
-			checkSummary(t, res)
-			checkReport(t, j, res, c.unpriced)
-			checkWorkspace(t, j)
-			checkSecrets(t, j, m, res)
+			doMainJob(t, newMainJob(t, c.version), c.agent, c.unpriced)
 			checkProcesses(t, "4241")
 		})
 	}
+}
+
+// newMainJob is a step whose inputs say all but the agent.
+func newMainJob(t *testing.T, version checkout) *job {
+	t.Helper()
+	r := forge(t).newRepository(t, program)
+	r.newLabel(t, "ralph")
+	j := newJob(t, r, "", version)
+	j.Inputs["prompt"] = task
+	j.Inputs["guardrails"] = "sh test.sh"
+	j.Inputs["max-iterations"] = "5"
+	j.Inputs["branch"] = "ralph/mul"
+	j.Inputs["title"] = "Add mul"
+	j.Inputs["labels"] = "ralph"
+	return j
+}
+
+// doMainJob runs the step with an agent, and looks at everything.
+func doMainJob(t *testing.T, j *job, agent func(*job, *model), unpriced bool) result {
+	t.Helper()
+	m := newModel(t, mainJob())
+	agent(j, m)
+	res := j.run(t, 3*time.Minute)
+	if res.Code != 0 {
+		t.Fatalf("exit code = %d, want 0", res.Code)
+	}
+	checkConversation(t, m)
+	checkOutputs(t, j.Repo, res, unpriced)
+	checkPull(t, j.Repo, res)
+	checkCommits(t, j.Repo, "ralph/mul")
+	checkSummary(t, res)
+	checkReport(t, j, res, unpriced)
+	checkWorkspace(t, j)
+	checkSecrets(t, j, m, res)
+	return res
 }
 
 func checkConversation(t *testing.T, m *model) {
@@ -310,8 +323,8 @@ func checkSecrets(t *testing.T, j *job, m *model, res result) {
 	for name, value := range res.Outputs {
 		places["output "+name] = value
 	}
-	for _, path := range files(t, j.Workspace, j.commands, filepath.Join(j.Temp, "_github_home")) {
-		if path != filepath.Join(j.Workspace, ".git", "config") {
+	for _, path := range files(t, j.Workspace, j.commands, j.Home) {
+		if path != filepath.Join(j.Workspace, ".git", "config") && !strings.HasPrefix(path, filepath.Join(j.Home, installed)) {
 			places[path] = readFile(t, path)
 		}
 	}

@@ -47,9 +47,11 @@ type job struct {
 	Server string            // GITHUB_SERVER_URL; empty: the forge's own
 
 	Temp      string // RUNNER_TEMP
+	Home      string // below Temp, unless it is another job's that a cache brought
 	Workspace string
-	commands  string // _runner_file_commands
-	config    string // .git/config as checkout left it
+	Mounts    []string // more of them, for docker run
+	commands  string   // _runner_file_commands
+	config    string   // .git/config as checkout left it
 }
 
 // newJob checks the repository out, shallow, as the version does.
@@ -63,8 +65,8 @@ func newJob(t *testing.T, r *repository, server string, version checkout) *job {
 		Repo: r, Server: server, Inputs: map[string]string{}, Env: map[string]string{},
 		Temp: filepath.Join(root, "_temp"), Workspace: filepath.Join(root, "work", "work"),
 	}
-	j.commands = filepath.Join(j.Temp, "_runner_file_commands")
-	for _, dir := range []string{j.Workspace, j.commands, filepath.Join(j.Temp, "_github_home"), filepath.Join(j.Temp, "_github_workflow")} {
+	j.commands, j.Home = filepath.Join(j.Temp, "_runner_file_commands"), filepath.Join(j.Temp, "_github_home")
+	for _, dir := range []string{j.Workspace, j.commands, j.Home, filepath.Join(j.Temp, "_github_workflow")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -207,14 +209,14 @@ func (j *job) start(t *testing.T) *step {
 		args = append(args, "-e", name)
 		environ = append(environ, name+"="+env[name])
 	}
-	for _, mount := range []string{
+	for _, mount := range append([]string{
 		"/var/run/docker.sock:/var/run/docker.sock",
 		j.Temp + ":/github/runner_temp",
-		filepath.Join(j.Temp, "_github_home") + ":/github/home",
+		j.Home + ":/github/home",
 		filepath.Join(j.Temp, "_github_workflow") + ":/github/workflow",
 		j.commands + ":/github/file_commands",
 		j.Workspace + ":/github/workspace",
-	} {
+	}, j.Mounts...) {
 		args = append(args, "-v", mount)
 	}
 	s.cmd = exec.Command("docker", append(args, image(t))...)
