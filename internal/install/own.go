@@ -62,14 +62,22 @@ func secure(dir string) (note string, err error) {
 }
 
 // own makes one file root's, readable for all and writable for nobody else.
-// Links are changed themselves, never followed.
+// Links are changed themselves, never followed. What is so already is left alone.
 func own(path string) error {
-	if err := os.Lchown(path, 0, 0); err != nil {
+	info, err := os.Lstat(path)
+	if err != nil {
 		return err
 	}
-	info, err := os.Lstat(path)
-	if err != nil || info.Mode()&fs.ModeSymlink != 0 {
-		return err
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 0 || st.Gid != 0 {
+		if err := os.Lchown(path, 0, 0); err != nil {
+			return err
+		}
+		if info, err = os.Lstat(path); err != nil { // the bits for set-uid are gone
+			return err
+		}
+	}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return nil
 	}
 	if !info.IsDir() && !info.Mode().IsRegular() {
 		return errors.New(path + " is neither a file nor a folder nor a link")
@@ -78,5 +86,9 @@ func own(path string) error {
 	if info.IsDir() {
 		mine = 0o700
 	}
-	return os.Chmod(path, mine|(mine>>3|mine>>6)&^0o022)
+	mine |= (mine>>3 | mine>>6) &^ 0o022
+	if info.Mode()&(fs.ModePerm|fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) == mine {
+		return nil
+	}
+	return os.Chmod(path, mine)
 }
