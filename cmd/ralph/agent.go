@@ -46,6 +46,9 @@ func (j *job) checkAgent(ctx context.Context) error {
 		j.atEnd(func() { _ = out.Close() })
 		o.Display, o.DisplayProcess, o.DisplayOut = j.cfg.DisplayFilter, j.display, out
 	}
+	if err := j.withKey(&o); err != nil {
+		return invalid(fmt.Errorf("agent %q: %w", o.Name, err))
+	}
 	a, err := j.newAgent(ctx, o)
 	if err != nil {
 		return invalid(err)
@@ -203,15 +206,20 @@ const maxAgentOutput = 4 << 30 // bytes
 
 // agentEnv is the agent's environment: what every child sees, and the agent's
 // own credentials.
-func (j *job) agentEnv(name string) []string {
-	allow := agent.Credentials(name)
-	env := j.guestEnv(allow)
-	if name != j.cfg.Agent || !j.cfg.APIKey.IsSet() || len(allow) == 0 {
-		return env
+func (j *job) agentEnv(name string) []string { return j.guestEnv(agent.Credentials(name)) }
+
+// withKey puts the key that was given as an input where the agent looks for it.
+func (j *job) withKey(o *agent.Options) error {
+	if !j.cfg.APIKey.IsSet() {
+		return nil
 	}
-	key := allow[0] + "="
-	env = slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, key) })
-	return append(env, key+j.cfg.APIKey.Reveal())
+	name, err := agent.KeyVariable(*o)
+	if err != nil || name == "" {
+		return err
+	}
+	o.Env = slices.DeleteFunc(slices.Clone(o.Env), func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+	o.Env = append(o.Env, name+"="+j.cfg.APIKey.Reveal())
+	return nil
 }
 
 // logPrompt keeps a prompt in the run directory. 001-13

@@ -36,7 +36,7 @@ func (m *meter) sum(models []ralph.ModelUsage) ralph.Usage {
 // settle completes the usage of a turn that is over: a turn that was cut off
 // used at least what its stream showed, and tokens without a cost are priced.
 func (m *meter) settle(t *ralph.Turn) {
-	if u := &t.Usage; u.Tokens.Unknown && m.last != nil {
+	if u := &t.Usage; u.Tokens.Unknown && u.Cost.Unknown && m.last != nil {
 		*u = *m.last
 		u.Cost.Unknown, u.Tokens.Unknown = true, true
 		return
