@@ -16,10 +16,11 @@ import (
 const subscription = "sk-ant-oat01-e2e-0123456789abcdefghijklmnop"
 
 // codexAtDesk are the flags of a container, and of ralph, for a codex that talks
-// to the scripted model.
+// to the scripted model, under the name of its own default model, which calls
+// tools from JavaScript.
 func codexAtDesk(m *model) (flags, args []string) {
 	return []string{"-e", "OPENAI_API_KEY=" + apiKey},
-		[]string{"--agent", "codex", "--model", "gpt-5.5", "--provider", "responses", "--base-url", m.URL + "/v1"}
+		[]string{"--agent", "codex", "--provider", "responses", "--base-url", m.URL + "/v1"}
 }
 
 // limited is how a plan's usage limit looks to claude.
@@ -171,6 +172,9 @@ func TestResume(t *testing.T) {
 			}
 			if strings.Contains(qs[0].Said, remembered) || !strings.Contains(qs[2].Said, remembered) {
 				t.Errorf("the second iteration knows %q of the first, want %q", qs[2].Said, remembered)
+			}
+			if got := readFile(t, filepath.Join(repo, "one.txt")) + readFile(t, filepath.Join(repo, "two.txt")); got != "one\ntwo\n" {
+				t.Errorf("the agent's files hold %q, want its work", got)
 			}
 			r := readRecord(t, filepath.Join(repo, ".ralph", "report.json"))
 			if len(r.Iterations) != 2 {

@@ -180,8 +180,9 @@ func TestImage(t *testing.T) {
 			t.Errorf("%s: leftovers of the build: %s", name, got)
 		}
 	}
-	if got := inside(full, "node --version && npm --version >/dev/null && claude --version"); !strings.HasPrefix(got, "v") || !strings.Contains(got, "Claude Code") {
-		t.Errorf("%s: node and claude = %q", full, got)
+	if got := inside(full, "node --version && npm --version >/dev/null && claude --version && codex --version"); !strings.HasPrefix(got, "v") ||
+		!strings.Contains(got, "Claude Code") || !strings.Contains(got, "codex-cli") {
+		t.Errorf("%s: node, claude and codex = %q", full, got)
 	}
 	var size int
 	if _, err := fmt.Sscan(inspect(slim, "{{.Size}}"), &size); err != nil {
