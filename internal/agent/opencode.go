@@ -62,10 +62,15 @@ func (opencode) resumed(argv []string, n int, session string) []string {
 
 // environ turns off updates, sharing and downloads, unless the user decided
 // otherwise, and adds the configuration of this run, which counts more than that
-// of the user and of the repository.
+// of the user and of the repository. Where the user has no plugins, none are
+// loaded: those of the repository would run without a question.
 func (opencode) environ(o Options) []string {
 	env := without(o.Env, "CLAUDECODE")
-	for _, name := range []string{"OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_SHARE", "OPENCODE_DISABLE_LSP_DOWNLOAD"} {
+	off := []string{"OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_SHARE", "OPENCODE_DISABLE_LSP_DOWNLOAD"}
+	if !opencodePlugins(o) {
+		off = append(off, "OPENCODE_PURE")
+	}
+	for _, name := range off {
 		if lookup(env, name) == "" {
 			env = append(without(env, name), name+"=1")
 		}

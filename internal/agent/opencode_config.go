@@ -3,6 +3,8 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -48,6 +50,25 @@ func opencodeConfig(o Options) (string, error) {
 	}
 	b, err := json.Marshal(all)
 	return string(b), err
+}
+
+// opencodePlugins says that the user has plugins, in the settings or at home.
+// The CLI itself leaves an empty configuration in a new home.
+func opencodePlugins(o Options) bool {
+	const setting = `"plugin"`
+	dir := inHome(o, ".config", "opencode")
+	if strings.Contains(o.Settings, setting) || holds(dir, "plugin", "plugins") {
+		return true
+	}
+	for _, name := range []string{"config.json", "opencode.json", "opencode.jsonc"} {
+		if dir == "" {
+			break
+		}
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil && strings.Contains(string(b), setting) { // #nosec G304 -- the user's own
+			return true
+		}
+	}
+	return false
 }
 
 // opencodeServer turns an entry of mcpServers into one of opencode's mcp.

@@ -47,7 +47,7 @@ func TestOpencodeArgv(t *testing.T) {
 // file; neither the user's files nor the repository's change.
 func TestOpencodeConfig(t *testing.T) {
 	t.Parallel()
-	const quiet = "OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_SHARE=1 OPENCODE_DISABLE_LSP_DOWNLOAD=1"
+	const quiet = "OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_SHARE=1 OPENCODE_DISABLE_LSP_DOWNLOAD=1 OPENCODE_PURE=1"
 	const mcp = `{"mcpServers":{"a":{"command":"x","args":["-k","${KEY}"],"env":{"V":"${W}x"}},"b":{"type":"http","url":"http://x","headers":{"H":"${T}"}}}}`
 	for _, tt := range []struct {
 		name string
@@ -90,8 +90,34 @@ func TestOpencodeConfig(t *testing.T) {
 		}
 	}
 	got := strings.Join(opencode{}.environ(Options{Env: []string{"CLAUDECODE=1", "OPENCODE_DISABLE_SHARE=0", "OPENCODE_CONFIG_CONTENT={}"}}), " ")
-	if want := "OPENCODE_DISABLE_SHARE=0 OPENCODE_CONFIG_CONTENT={} OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_LSP_DOWNLOAD=1"; got != want {
+	if want := "OPENCODE_DISABLE_SHARE=0 OPENCODE_CONFIG_CONTENT={} OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_LSP_DOWNLOAD=1 OPENCODE_PURE=1"; got != want {
 		t.Errorf("environ = %s, want %s", got, want)
+	}
+}
+
+// Plugins of the repository run where the user has plugins of their own, and
+// else not: the CLI cannot tell them apart.
+func TestOpencodePlugins(t *testing.T) {
+	t.Parallel()
+	empty, own, file := t.TempDir(), t.TempDir(), t.TempDir()
+	writeFile(t, empty+"/.config/opencode/opencode.jsonc", `{"$schema":"https://opencode.ai/config.json"}`)
+	writeFile(t, own+"/.config/opencode/opencode.json", `{"plugin":["x"]}`)
+	writeFile(t, file+"/.config/opencode/plugin/x.js", "")
+	for _, tt := range []struct {
+		name, env, settings string
+		want                bool
+	}{
+		{"a new home", "HOME=" + t.TempDir(), "", false},
+		{"a home with an empty configuration", "HOME=" + empty, "", false},
+		{"a home with a configuration", "HOME=" + own, "", true},
+		{"a home with a plugin", "HOME=" + file, "", true},
+		{"in the settings", "", `{"plugin":["x"]}`, true},
+		{"the user's word", "OPENCODE_PURE=0", "", true},
+	} {
+		env := opencode{}.environ(Options{Env: strings.Fields(tt.env), Settings: tt.settings})
+		if got := lookup(env, "OPENCODE_PURE") != "1"; got != tt.want {
+			t.Errorf("%s: plugins = %v, want %v", tt.name, got, tt.want)
+		}
 	}
 }
 
