@@ -194,9 +194,10 @@ func (gemini) ways(Options) ways { return ways{resume: true} }
 
 func (gemini) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	d := newGeminiDecoder(emit, finished)
-	d.giveUp, d.hints = o.giveUp, hints{key: "GEMINI_API_KEY", model: o.Model}
+	key := "GEMINI_API_KEY"
 	if geminiAuth(o) == authVertex {
-		d.hints.key = firstSet(o, []string{"GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"})
+		key = firstSet(o, []string{"GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"})
 	}
+	d.giveUp, d.hints = o.giveUp, hintsOf(o, key)
 	return d
 }

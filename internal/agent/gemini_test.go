@@ -17,7 +17,7 @@ func decodeGemini(stream string, size, exit int) decoded {
 // decodeGeminiWith has stderr as well, which comes behind everything else.
 func decodeGeminiWith(stream, stderr string, size, exit int) decoded {
 	return decodeWith(stream, size, exit, func(emit func(ralph.Event), finished func()) decoder {
-		o := Options{Name: "gemini", Model: "gemini-nope"}
+		o := Options{Name: "gemini", Model: "gemini-nope", Env: []string{"GEMINI_API_KEY=k"}}
 		d := gemini{}.decoder(o, ralph.Prompt{}, emit, finished)
 		return &withStderr{decoder: d, stderr: stderr, size: size}
 	})
