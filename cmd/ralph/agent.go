@@ -205,8 +205,21 @@ const stopCap = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=5"
 const maxAgentOutput = 4 << 30 // bytes
 
 // agentEnv is the agent's environment: what every child sees, and the agent's
-// own credentials.
-func (j *job) agentEnv(name string) []string { return j.guestEnv(agent.Credentials(name)) }
+// own credentials. The forge's token is none of them, under whatever name.
+func (j *job) agentEnv(name string) []string {
+	allow := slices.DeleteFunc(agent.Credentials(name), func(variable string) bool {
+		holds := j.cfg.Token.IsSet() && strings.Contains(j.app.getenv(variable), j.cfg.Token.Reveal())
+		if holds {
+			n := variable + " holds the token of the forge, which no agent gets: give the agent a key of its own."
+			if !slices.Contains(j.report.Notes, n) {
+				j.note(n)
+				j.out.warn(n)
+			}
+		}
+		return holds
+	})
+	return j.guestEnv(allow)
+}
 
 // withKey puts the key that was given as an input where the agent looks for it.
 func (j *job) withKey(o *agent.Options) error {

@@ -35,7 +35,16 @@ func (d *doctor) checkCLI(ctx context.Context, name string) {
 		o.Exact = d.cfg.AgentExact
 		o.ExactArgs, _ = agent.Modern(name, d.cfg.AgentExactArgs)
 	}
-	a, err := agent.New(o)
+	err := error(nil)
+	if name == d.cfg.Agent {
+		o.Effort, o.Provider, o.BaseURL, o.Settings = d.cfg.Effort, d.cfg.Provider, d.cfg.BaseURL, d.cfg.AgentSettings
+		o.Filters, o.Delivery = d.cfg.AgentFilters, d.cfg.AgentPrompt
+		err = d.withKey(&o)
+	}
+	var a *agent.CLI
+	if err == nil {
+		a, err = agent.New(o)
+	}
 	if err != nil {
 		d.add(title("agent"), statusFail, err.Error(), "correct the option, or choose another agent")
 		return

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	doctorWidth = 100  // columns
+	doctorWidth = 100 // columns
 	doctorText  = 600 // characters of one cell
 )
 

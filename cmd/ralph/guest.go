@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/install"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/sandbox"
@@ -28,26 +29,30 @@ func (j *job) install() []string {
 	for _, dir := range slices.Clone(paths) {
 		add(dir)
 	}
-	command := j.cfg.AgentCommand
-	// A file the agent of an earlier step may have written opens nothing.
-	named := len(command) == 0 || !j.cfg.CommandFromFile
-	if len(command) == 0 {
-		command = []string{j.cfg.Agent}
-	}
-	if program, err := proc.LookPath(command[0], j.app.environ); err == nil && named {
+	open := func(name string) {
+		program, err := proc.LookPath(name, j.app.environ)
+		if name == "" || err != nil {
+			return
+		}
 		add(program)
+		if dir, ok := install.Of(program); ok {
+			add(dir)
+		}
 		if real, err := filepath.EvalSymlinks(program); err == nil {
 			add(packageRoot(real))
 		}
 	}
-	if j.cfg.ReviewAgent != "" {
-		if program, err := proc.LookPath(j.cfg.ReviewAgent, j.app.environ); err == nil {
-			add(program)
-			if real, err := filepath.EvalSymlinks(program); err == nil {
-				add(packageRoot(real))
-			}
-		}
+	command := j.cfg.AgentCommand
+	if len(command) == 0 {
+		command = []string{j.cfg.Agent}
 	}
+	// A file the agent of an earlier step may have written opens nothing.
+	named := len(j.cfg.AgentCommand) == 0 || !j.cfg.CommandFromFile
+	if named {
+		open(command[0])
+	}
+	open(j.cfg.FallbackAgent)
+	open(j.cfg.ReviewAgent)
 	if j.cfg.Mode == config.ModeTasks || j.cfg.Mode == config.ModeSession {
 		add(j.app.self) // the agent's hooks are commands of ours
 	}

@@ -63,7 +63,7 @@ func (j *job) installAgent(ctx context.Context, name string) error {
 	show := j.out.guest()
 	log := j.redact.Writer(show)
 	in, err := install.Install(ctx, install.Options{
-		Start: j.installer, Root: root, Owner: install.Owner(j.identity), Env: sandbox.Environment(j.app.environ, npmVariables(j.app.environ), nil),
+		Start: j.installer, Root: root, Owner: install.Owner(j.identity), Env: sandbox.Environment(j.app.environ, install.Variables(j.app.environ), nil),
 		Say: j.out.say, Log: log, Fold: j.out.section,
 	}, p)
 	_ = errors.Join(log.Close(), show.Close()) // they show; they decide nothing
@@ -95,7 +95,7 @@ func (j *job) useProgram(bin string) {
 func (j *job) installer(ctx context.Context, dir string) (install.Process, func() error, error) {
 	o := proc.Options{Identity: j.identity, Env: []string{"PATH=" + j.app.getenv("PATH")}, Reaper: true}
 	if j.cfg.Isolation != config.IsolationOff {
-		walls := sandbox.DefaultWalls([]string{dir}, filepath.SplitList(j.app.getenv("PATH")))
+		walls := sandbox.DefaultWalls([]string{dir}, append(filepath.SplitList(j.app.getenv("PATH")), install.Reads(j.app.environ)...))
 		walls.Strict = j.cfg.Isolation == config.IsolationStrict
 		o.Walls = &walls
 	}
@@ -118,18 +118,6 @@ func (j *job) agentsFolder() (string, error) {
 		return "", errors.New("there is no place to install it: set HOME or XDG_CACHE_HOME to a folder outside of the workspace, which is the agent's")
 	}
 	return dir, nil
-}
-
-// npmVariables are the names of the variables that configure npm.
-func npmVariables(environ []string) []string {
-	var names []string
-	for _, kv := range environ {
-		name, _, _ := strings.Cut(kv, "=")
-		if lower := strings.ToLower(name); strings.HasPrefix(lower, "npm_config_") && !strings.Contains(lower, "auth") && !strings.Contains(lower, "password") {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // packageVersion is the version of the npm package a program belongs to; empty

@@ -29,6 +29,14 @@ func (a *app) secrets(cfg config.Config) []secret.String {
 		if holdsSecret(name) && len(value) >= minSecret {
 			values = append(values, secret.New(value))
 		}
+		if strings.HasSuffix(name, "_HEADERS") {
+			for _, line := range strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == ',' }) {
+				header, value, _ := strings.Cut(line, ":")
+				if v := credential(strings.TrimSpace(header), strings.TrimSpace(value)); v != "" {
+					values = append(values, secret.New(v))
+				}
+			}
+		}
 		if password := passwordOf(value); len(password) >= minSecret {
 			values = append(values, secret.New(password))
 		}
@@ -57,18 +65,27 @@ func inObject(text string) []string {
 				walk(name, member)
 			}
 		case string:
-			name = strings.ReplaceAll(name, "-", "_")
-			for _, scheme := range []string{"Bearer ", "Basic ", "token "} {
-				v = strings.TrimPrefix(v, scheme)
-			}
-			if (strings.EqualFold(name, "Authorization") || holdsSecret(name)) && len(v) >= minSecret && !strings.HasPrefix(v, "$") {
-				values = append(values, v)
+			if c := credential(name, v); c != "" {
+				values = append(values, c)
 			}
 			values = append(values, passwords(v)...)
 		}
 	}
 	walk("", root)
 	return values
+}
+
+// credential is the part of a header or a setting that has to be hidden, where its
+// name says that it holds a credential; else empty.
+func credential(name, value string) string {
+	for _, scheme := range []string{"Bearer ", "Basic ", "token "} {
+		value = strings.TrimPrefix(value, scheme)
+	}
+	name = strings.ReplaceAll(name, "-", "_")
+	if (strings.EqualFold(name, "Authorization") || holdsSecret(name)) && len(value) >= minSecret && !strings.HasPrefix(value, "$") {
+		return value
+	}
+	return ""
 }
 
 // passwords is the password of an address that is long enough to be hidden.

@@ -13,6 +13,7 @@ func TestSecrets(t *testing.T) {
 		"MY_TOKEN=token-0123", "AWS_SECRET_ACCESS_KEY=aws-0123456", "SHORT_TOKEN=true",
 		"INPUT_COMPLETION-TOKEN=COMPLETE", "TOKEN_FILE=/run/secrets/token", "HOME=/home/somebody",
 		"DATABASE_URL=postgres://app:p%40ss:word1@db:5432/app?x=y@z", "HTTPS_PROXY=http://proxy:3128", "DOCS_URL=https://somebody@example.com/a:b@c",
+		"ANTHROPIC_CUSTOM_HEADERS=X-Team: platform-team\nAuthorization: Bearer header-0123",
 	}}
 	var got []string
 	for _, s := range a.secrets(config.Config{}) {
@@ -20,7 +21,7 @@ func TestSecrets(t *testing.T) {
 			got = append(got, s.Reveal())
 		}
 	}
-	if want := []string{"token-0123", "aws-0123456", "p%40ss:word1"}; !slices.Equal(got, want) {
+	if want := []string{"token-0123", "aws-0123456", "p%40ss:word1", "header-0123"}; !slices.Equal(got, want) {
 		t.Errorf("secrets() = %q, want %q", got, want)
 	}
 }

@@ -71,6 +71,8 @@ func claudeProvided(o Options, env []string) []string {
 func (claude) credentials() (keys, providers []string) {
 	return []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, []string{
 		"ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS",
+		"ANTHROPIC_FEDERATION_RULE_ID", "ANTHROPIC_ORGANIZATION_ID", "ANTHROPIC_SERVICE_ACCOUNT_ID", "ANTHROPIC_WORKSPACE_ID", "ANTHROPIC_SCOPE",
+		"ANTHROPIC_IDENTITY_TOKEN", "ANTHROPIC_IDENTITY_TOKEN_FILE", "CLAUDE_CODE_SKIP_BEDROCK_AUTH", "CLAUDE_CODE_SKIP_VERTEX_AUTH", "CLAUDE_CODE_SKIP_FOUNDRY_AUTH",
 		"CLAUDE_CODE_USE_BEDROCK", "AWS_BEARER_TOKEN_BEDROCK", "AWS_REGION", "ANTHROPIC_BEDROCK_BASE_URL",
 		"CLAUDE_CODE_USE_VERTEX", "ANTHROPIC_VERTEX_PROJECT_ID", "ANTHROPIC_VERTEX_BASE_URL", "CLOUD_ML_REGION",
 		"CLAUDE_CODE_USE_FOUNDRY", "ANTHROPIC_FOUNDRY_API_KEY", "ANTHROPIC_FOUNDRY_RESOURCE", "ANTHROPIC_FOUNDRY_BASE_URL",
@@ -96,8 +98,15 @@ func firstSet(o Options, names []string) string {
 	return names[0]
 }
 
-// ready wants a key, a cloud provider switched on, or a login that claude
-// itself left in its configuration folder.
+// federated says that a workload's identity is to be exchanged for a key, by
+// the variables that the CLIs of Anthropic and of OpenAI read.
+func federated(o Options, vendor string) bool {
+	return lookup(o.Env, vendor+"_FEDERATION_RULE_ID") != "" &&
+		(lookup(o.Env, vendor+"_IDENTITY_TOKEN") != "" || lookup(o.Env, vendor+"_IDENTITY_TOKEN_FILE") != "")
+}
+
+// ready wants a key, the identity of a workload, a cloud provider switched on, or
+// a login that claude itself left in its configuration folder.
 func (claude) ready(o Options) error {
 	if hasKey(o, claude{}) && o.Provider == "" {
 		return nil
@@ -107,7 +116,7 @@ func (claude) ready(o Options) error {
 		return errors.New("provider foundry: set ANTHROPIC_FOUNDRY_RESOURCE to the resource's name, or base-url to its address")
 	case p.on != "": // the keys of a cloud come from many places
 		return nil
-	case hasKey(o, claude{}):
+	case hasKey(o, claude{}), federated(o, "ANTHROPIC"):
 		return nil
 	}
 	for _, p := range claudeProviders() {

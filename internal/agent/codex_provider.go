@@ -61,7 +61,10 @@ const azureKey = "AZURE_OPENAI_API_KEY"
 
 func (codex) credentials() (keys, providers []string) {
 	return []string{"CODEX_API_KEY", "OPENAI_API_KEY", "CODEX_ACCESS_TOKEN", azureKey},
-		[]string{"OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT"}
+		[]string{
+			"OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT", "CODEX_CA_CERTIFICATE",
+			"OPENAI_FEDERATION_RULE_ID", "OPENAI_IDENTITY_TOKEN_FILE", "OPENAI_WORKLOAD_IDENTITY_CONTEXT",
+		}
 }
 
 // codexKeys are the variables with a key of the provider, the first one best.
@@ -76,7 +79,7 @@ func codexKeys(o Options) []string {
 // codexKey is the variable with the key, or where it would be.
 func codexKey(o Options) string { return firstSet(o, codexKeys(o)) }
 
-// ready wants a key, a login, or a configuration: it may name a provider that
+// ready wants a key, the identity of a workload, a login, or a configuration: it may name a provider that
 // needs no key of ours. An endpoint of the user's own may need none.
 func (codex) ready(o Options) error {
 	set := func(name string) bool { return lookup(o.Env, name) != "" }
@@ -86,7 +89,7 @@ func (codex) ready(o Options) error {
 	if o.Provider == "azure" {
 		return fmt.Errorf("no credentials: set %s", azureKey)
 	}
-	if holds(codexHome(o), "auth.json", "config.toml") {
+	if federated(o, "OPENAI") || holds(codexHome(o), "auth.json", "config.toml") {
 		return nil
 	}
 	return errors.New("no credentials: set CODEX_API_KEY or OPENAI_API_KEY, or log in with codex first")

@@ -11,7 +11,7 @@ type Package struct {
 // whatever the user says (text, custom).
 func PackageOf(name string) (p Package, ok bool) {
 	p, ok = map[string]Package{
-		"amp":      {"@sourcegraph/amp", "amp", "0.0.1790142911"},
+		"amp":      {"@sourcegraph/amp", "amp", "0.0.1790142911-g7618fb"},
 		"claude":   {"@anthropic-ai/claude-code", "claude", "2.1.329"},
 		"cline":    {"cline", "cline", "3.0.65"},
 		"codex":    {"@openai/codex", "codex", "0.169.0"},

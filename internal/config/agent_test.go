@@ -39,6 +39,7 @@ func TestBadAgentOptions(t *testing.T) {
 		{"an address without a scheme", with("base-url", "models.example.com"), `input base-url: "models.example.com" is not allowed: give an address such as https://models.example.com/v1`},
 		{"a password in an address", with("base-url", "https://me:secret-word@models.example.com"), "input base-url: it holds a name or a password: give the key in api-key"},
 		{"a key with white space", with("api-key", "sk one"), "input api-key: the token holds white space"},
+		{"the forge's token as a key", with("api-key", "ghs_0123456789", "github-token", "ghs_0123456789"), "input api-key: it is the forge's token, which no agent gets: give the key of the agent's provider"},
 		{"no JSON", with("mcp-config", "{servers}"), "input mcp-config: it is no JSON object: line 1: invalid character"},
 		{"a list", with("mcp-config", "list.json"), `input mcp-config: "list.json" is no JSON object: line 1: json: cannot unmarshal array`},
 		{"half an object", with("agent-settings", "half.json"), `input agent-settings: "half.json" is no JSON object: line 2: unexpected end of JSON input`},
@@ -82,6 +83,11 @@ func TestAgentOptions(t *testing.T) {
 	}
 	if len(c.Warnings) > 0 {
 		t.Errorf("warnings %q", c.Warnings)
+	}
+	if _, err = config.Load(config.LoadOptions{
+		Dir: dir, Inputs: with("api-key", "sk-some-key", "pass-env", "MY_KEY"), Environment: map[string]string{"MY_KEY": "sk-some-key"},
+	}); err != nil {
+		t.Errorf("a key that is a variable, too: %v", err)
 	}
 	c, err = config.Load(config.LoadOptions{Dir: dir, Inputs: with("base-url", "http://models.example.com")})
 	if err != nil || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "travel in the clear") {

@@ -129,5 +129,5 @@ func (l *loader) envNames(v value) []string {
 }
 
 func (l *loader) holdsToken(s string) bool {
-	return slices.ContainsFunc(l.secrets, func(t string) bool { return strings.Contains(s, t) })
+	return slices.ContainsFunc(l.tokens, func(t string) bool { return strings.Contains(s, t) })
 }

@@ -61,7 +61,7 @@ type LoadOptions struct {
 // (mode run), or Home/config (plan, build and prompt). The input or flag config
 // names a file in the place of the usual ones of its kind, in every mode.
 func Load(o LoadOptions) (Config, error) {
-	l := &loader{o: o, rows: table(), secrets: tokens(o)}
+	l := &loader{o: o, rows: table(), tokens: forgeTokens(o), secrets: parts(append(forgeTokens(o), o.Inputs["api-key"]))}
 	l.c.Sources = map[string]string{}
 	l.c.Home = path.Clean(cmp.Or(o.Home, ".ralph"))
 	root, err := os.OpenRoot(o.Dir)
@@ -138,7 +138,8 @@ type loader struct {
 	o       LoadOptions
 	rows    []row
 	root    *os.Root
-	secrets []string
+	secrets []string // no message shows them
+	tokens  []string // those of the forge
 	c       Config
 	mode    string // one of modes, also when the input is wrong
 	// variables are those of the shell-style file.
@@ -178,14 +179,19 @@ func (l *loader) scrub(s string) string {
 	return s
 }
 
-// tokens are the values that no message may show. Very short ones are left
-// out: replacing them would spoil every message and protect nothing.
-func tokens(o LoadOptions) []string {
-	var list []string
-	for _, t := range []string{
-		o.Inputs["github-token"], o.Flags["github-token"], o.Inputs["api-key"],
+// forgeTokens are the tokens that no agent may see.
+func forgeTokens(o LoadOptions) []string {
+	return parts([]string{
+		o.Inputs["github-token"], o.Flags["github-token"],
 		o.Environment["GITHUB_TOKEN"], o.Environment["GH_TOKEN"],
-	} {
+	})
+}
+
+// parts are values that no message may show, with their words. Very short ones
+// are left out: replacing them would spoil every message and protect nothing.
+func parts(values []string) []string {
+	var list []string
+	for _, t := range values {
 		// A token pasted with something around it is refused, and still not shown.
 		for _, part := range append(strings.Fields(t), t) {
 			if len(part) >= 4 {

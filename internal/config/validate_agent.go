@@ -21,6 +21,9 @@ func (l *loader) validateAgentOptions(values map[string]value) {
 		useless("agent-prompt", "it belongs to agent custom")
 		useless("agent-filters", "they belong to agent custom")
 	}
+	if key := values["api-key"]; key.given() && l.holdsToken(key.text) {
+		l.report(key.where, "it is the forge's token, which no agent gets: give the key of the agent's provider")
+	}
 	switch {
 	case ofTheirOwn:
 		for _, name := range []string{"effort", "provider", "base-url", "mcp-config", "agent-settings"} {

@@ -124,7 +124,7 @@ func (o Options) locked(do func() error) error {
 
 // take opens a file and locks it until it is closed, or this process ends.
 func take(path string, how int) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644) // #nosec G302 -- empty, and a cache of the folder has to read it
 	if err != nil {
 		return nil, err
 	}
