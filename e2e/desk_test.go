@@ -29,9 +29,10 @@ echo "I am uid $(id -u). <promise>COMPLETE</promise>"
 type deskRun struct {
 	Repo    string
 	Image   string
-	Network string   // empty: none
-	Flags   []string // of docker run
-	Args    []string // of the container
+	Network string        // empty: none
+	Flags   []string      // of docker run
+	Args    []string      // of the container
+	Limit   time.Duration // zero: two minutes
 }
 
 func (d deskRun) run(t *testing.T) (string, int) {
@@ -40,7 +41,7 @@ func (d deskRun) run(t *testing.T) (string, int) {
 	cmd := exec.Command("docker", append(append(args, d.Image), d.Args...)...)
 	log := &logBuffer{}
 	cmd.Stdout, cmd.Stderr = log, log
-	err := runFor(cmd, 2*time.Minute)
+	err := runFor(cmd, cmp.Or(d.Limit, 2*time.Minute))
 	if cmd.ProcessState == nil {
 		t.Fatal(err)
 	}

@@ -93,6 +93,7 @@ func TestInstallAtDesk(t *testing.T) {
 		Repo: repo, Image: image(t), Network: "host",
 		Flags: []string{"-v", sharedTempDir(t) + ":/cache", "-e", "XDG_CACHE_HOME=/cache", "-v", hostStore + ":" + hostStore + ":ro", "-e", "NODE_EXTRA_CA_CERTS=" + hostStore, "-e", "OPENAI_API_KEY=" + apiKey},
 		Args:  []string{"run", "--prompt", task, "--completion", "promise", "--agent", "opencode", "--model", "gpt-5.5", "--base-url", m.URL + "/v1", "--guardrails", "sh test.sh"},
+		Limit: 5 * time.Minute, // npm's, and opencode takes seconds to start where nothing else runs
 	}.run(t)
 	r := readRecord(t, filepath.Join(repo, ".ralph", "report.json"))
 	if code != 0 || r.Outcome != "completed" || len(r.Iterations) != 1 || !strings.Contains(log, "Installed opencode ") {

@@ -53,23 +53,27 @@ type measurement struct {
 }
 
 func measurements() []measurement {
-	return []measurement{
+	list := []measurement{
 		{"loop", (*bench).loop},
 		{"walls", (*bench).walls},
 		{"start", (*bench).start},
 		{"options", (*bench).options},
-		{"stream", (*bench).stream},
+	}
+	for _, f := range streamFormats() {
+		list = append(list, measurement{"stream/" + f.agent, func(b *bench, ctx context.Context) ([]row, error) { return b.stream(ctx, f) }})
+	}
+	return append(list, []measurement{
 		{"checkpoint", (*bench).checkpoint},
 		{"publish", (*bench).publish},
 		{"size", (*bench).size},
-	}
+	}...)
 }
 
 func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	out := flags.String("o", filepath.Join("bench", "latest.json"), "write the numbers to `FILE`")
-	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, walls, start, options, stream, checkpoint, publish, size)")
+	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, walls, start, options, stream/AGENT, checkpoint, publish, size)")
 	binary := flags.String("ralph", "", "measure this `BINARY` instead of building ./cmd/ralph")
 	limit := flags.Duration("timeout", 10*time.Minute, "give up after this time")
 	if err := flags.Parse(args); err != nil {

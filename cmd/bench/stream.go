@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec" //nolint:depguard // looks for jq
@@ -12,33 +11,15 @@ import (
 
 const streamBytes = 100 << 20
 
-// stream compares the whole binary, with an agent that prints 100 MB of its JSON,
-// with jq that reads the same file: for each agent with lines of a megabyte and
-// with lines of 2 KB.
-func (b *bench) stream(ctx context.Context) ([]row, error) {
-	dir, err := b.desk(ctx, "stream")
+// stream compares the whole binary, with an agent that prints 100 MB of its
+// JSON, with jq that reads the same file. It gives a row of the speed for each
+// length of lines, and one of the larger peak of memory.
+func (b *bench) stream(ctx context.Context, f streamFormat) ([]row, error) {
+	const rounds = 3
+	dir, err := b.desk(ctx, "stream-"+f.agent)
 	if err != nil {
 		return nil, err
 	}
-	var rows []row
-	var errs []error
-	for _, f := range streamFormats() {
-		more, err := b.streamOf(ctx, dir, f)
-		rows = append(rows, more...)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", f.agent, err))
-		}
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	return rows, errors.Join(errs...)
-}
-
-// streamOf gives a row of the speed for each length of lines, and one of the
-// larger peak of memory.
-func (b *bench) streamOf(ctx context.Context, dir string, f streamFormat) ([]row, error) {
-	const rounds = 3
 	jq, lookErr := exec.LookPath("jq")
 	file := filepath.Join(b.dir, "stream.ndjson")
 	defer func() { _ = os.Remove(file) }()
