@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -126,11 +127,13 @@ func (l *loader) filters(v value) map[string]string {
 // jsonCause says where a JSON text is wrong.
 func jsonCause(text string, err error) string {
 	var offset int64
-	switch e := err.(type) {
-	case *json.SyntaxError:
-		offset = e.Offset
-	case *json.UnmarshalTypeError:
-		offset = e.Offset
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		offset = syntax.Offset
+	case errors.As(err, &kind):
+		offset = kind.Offset
 	}
 	return fmt.Sprintf("line %d: %v", 1+strings.Count(text[:min(int(offset), len(text))], "\n"), err)
 }
