@@ -223,7 +223,7 @@ func TestDocumentedWorkflows(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(read(t, "action.yml")), &action); err != nil {
 		t.Fatal(err)
 	}
-	for _, document := range []string{"docs/tasks.md", "docs/session.md"} {
+	for _, document := range []string{"docs/tasks.md", "docs/session.md", "docs/agents.md", "docs/install.md"} {
 		used := 0
 		for _, block := range blocks(read(t, document), "yaml") {
 			if !regexp.MustCompile(`(?m)^jobs:$`).MatchString(block) {
@@ -303,7 +303,7 @@ func TestDocumentedCommands(t *testing.T) {
 	commands := map[string]string{"": help(t)}
 	for _, name := range []string{
 		"run", "plan", "build", "prompt", "supervise", "tasks", "tasks init", "tasks run", "tasks check", "tasks archive", "tasks matrix",
-		"session", "cancel", "hook", "init", "action", "demo", "version",
+		"session", "cancel", "hook", "init", "doctor", "action", "demo", "version",
 	} {
 		commands[name] = help(t, strings.Fields(name)...)
 	}
