@@ -115,7 +115,7 @@ func doMainJob(t *testing.T, j *job, agent func(*job, *model), unpriced bool) re
 	t.Helper()
 	m := newModel(t, mainJob())
 	agent(j, m)
-	res := j.run(t, 3*time.Minute)
+	res := j.run(t, 5*time.Minute)
 	if res.Code != 0 {
 		t.Fatalf("exit code = %d, want 0", res.Code)
 	}
