@@ -401,6 +401,83 @@ func headings(text string) []string {
 	return list
 }
 
+// The versions that are installed stand where people look for them, and are those
+// of the image.
+func TestDocumentedVersions(t *testing.T) {
+	t.Parallel()
+	dockerfile := read(t, "Dockerfile")
+	for _, document := range []string{"docs/agents.md", "docs/install.md"} {
+		text, rows := read(t, document), 0
+		for _, name := range agent.Known() {
+			from, ok := agent.PackageOf(name)
+			if !ok {
+				continue
+			}
+			rows++
+			if row := "| `" + name + "` | `" + from.Name + "` | " + from.Version + " |"; !strings.Contains(text, "\n"+row) {
+				t.Errorf("%s lacks the row %s", document, row)
+			}
+		}
+		if got := len(regexp.MustCompile("(?m)^\\| `[a-z]+` \\| `@?[a-z/-]+` \\| [0-9]").FindAllString(text, -1)); got != rows {
+			t.Errorf("%s has %d rows of agents with their versions, want %d", document, got, rows)
+		}
+	}
+	for variable, name := range map[string]string{"CLAUDE_VERSION": "claude", "CODEX_VERSION": "codex"} {
+		from, _ := agent.PackageOf(name)
+		if !strings.Contains(dockerfile, "\nARG "+variable+"="+from.Version+"\n") {
+			t.Errorf("Dockerfile: ARG %s is not %s", variable, from.Version)
+		}
+	}
+}
+
+// Every agent has a column in the tables of what agents can do, a section, and a
+// place among the credentials, which name each variable it is handed.
+func TestDocumentedAgents(t *testing.T) {
+	t.Parallel()
+	doc, readme := read(t, "docs/agents.md"), read(t, "README.md")
+	_, credentials, _ := strings.Cut(doc, "\n## Credentials\n")
+	credentials, _, _ = strings.Cut(credentials, "\n## ")
+	var headers []string
+	for line := range strings.Lines(doc) {
+		if strings.HasPrefix(line, "| | `claude` | `codex` |") {
+			headers = append(headers, line)
+		}
+	}
+	if len(headers) == 0 {
+		t.Fatal("docs/agents.md: no table with a column for each agent")
+	}
+	for _, name := range agent.Known() {
+		for _, header := range headers {
+			if !strings.Contains(header, "`"+name+"`") {
+				t.Errorf("docs/agents.md: no column for %s in the table %s", name, header)
+			}
+		}
+		if !strings.Contains(doc, "\n## "+name+"\n") {
+			t.Errorf("docs/agents.md: no section about %s", name)
+		}
+		if !regexp.MustCompile("(?m)^\\|.*`" + name + "`").MatchString(credentials) {
+			t.Errorf("docs/agents.md: no credentials of %s", name)
+		}
+		for _, variable := range agent.Credentials(name) {
+			if !strings.Contains(credentials, "`"+variable+"`") {
+				t.Errorf("docs/agents.md does not name %s, which %s is handed", variable, name)
+			}
+		}
+		if !strings.Contains(readme, "\n| `"+name+"` |") {
+			t.Errorf("README.md: no row about the agent %s", name)
+		}
+	}
+	for _, m := range regexp.MustCompile("`([A-Z][A-Z_]*_[A-Z_]+)`").FindAllStringSubmatch(credentials, -1) {
+		handed := func(name string) bool { return slices.Contains(agent.Credentials(name), m[1]) }
+		told := []string{ // the credentials no agent gets by itself, and where CLIs keep their logins
+			"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME",
+		}
+		if !slices.ContainsFunc(agent.Known(), handed) && !slices.Contains(told, m[1]) {
+			t.Errorf("docs/agents.md names %s among the credentials, which no agent is handed", m[1])
+		}
+	}
+}
+
 // Every module that is required directly stands in the list with its reason,
 // and nothing else does.
 func TestDocumentedDependencies(t *testing.T) {
