@@ -54,7 +54,7 @@ RUN printf 'path-exclude=%s\n' \
       > /etc/dpkg/dpkg.cfg.d/ralph-slim \
  && apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends bash ca-certificates git \
- && rm -rf /etc/dpkg/dpkg.cfg.d/ralph-slim /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old \
+ && rm -rf /etc/dpkg/dpkg.cfg.d/ralph-slim /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/* \
       /var/log/apt /var/log/dpkg.log /var/log/alternatives.log \
  && groupadd --gid 10001 agent \
  && useradd --uid 10001 --gid agent --create-home --home-dir /home/agent --shell /bin/bash agent \

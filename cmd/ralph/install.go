@@ -107,17 +107,27 @@ func (j *job) installer(ctx context.Context, dir string) (install.Process, func(
 }
 
 // agentsFolder is where installed CLIs are kept from run to run: below the
-// step's HOME, which a workflow can cache, or the user's cache folder.
+// step's HOME, which a workflow can cache, or the user's cache folder. In a container
+// at a desk the HOME of root is closed to the agent: there it is /var/cache.
 func (j *job) agentsFolder() (string, error) {
 	base := j.app.getenv("XDG_CACHE_HOME")
 	if home := j.app.getenv("HOME"); base == "" && home != "" {
 		base = filepath.Join(home, ".cache")
+		if !j.identity.IsZero() && closed(home) {
+			base = "/var/cache" // of root, who made the agent another user
+		}
 	}
 	dir := filepath.Join(base, "ralph", "agents")
 	if rel, err := filepath.Rel(j.workspace, dir); !filepath.IsAbs(dir) || err == nil && filepath.IsLocal(rel) {
 		return "", errors.New("there is no place to install it: set HOME or XDG_CACHE_HOME to a folder outside of the workspace, which is the agent's")
 	}
 	return dir, nil
+}
+
+// closed says that only its owner and group may enter a folder.
+func closed(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && info.Mode().Perm()&0o001 == 0
 }
 
 // packageVersion is the version of the npm package a program belongs to; empty

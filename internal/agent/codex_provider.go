@@ -21,10 +21,11 @@ func codexProvider(o Options) ([]string, error) {
 		return nil, err
 	}
 	if o.Provider != "azure" && o.Provider != "responses" {
-		if o.BaseURL == "" {
+		url := firstOf(o.BaseURL, lookup(o.Env, "OPENAI_BASE_URL")) // 0.169 does not read the variable
+		if url == "" {
 			return nil, nil
 		}
-		return []string{"openai_base_url=" + tomlString(o.BaseURL)}, nil
+		return []string{"openai_base_url=" + tomlString(url)}, nil
 	}
 	if o.BaseURL == "" {
 		return nil, fmt.Errorf("provider %s: needs base-url, such as %s", o.Provider, map[string]string{

@@ -98,7 +98,10 @@ func (d *copilotDecoder) decode(b []byte, cut bool) {
 
 func (d *copilotDecoder) other(kind string, l copilotLine, sub bool) {
 	switch kind {
-	case "user.message": // ours, or a subagent's task
+	case "user.message":
+		if !sub {
+			return // the prompt, which the CLI repeats and everybody knows
+		}
 		v := fields(l.data, "content", "messageId")
 		d.text(v["content"], str(v["messageId"], maxName), true)
 	case "model.call_failure":

@@ -109,8 +109,7 @@ func (d *geminiDecoder) decode(b []byte, cut bool) {
 	switch kind {
 	case "init":
 		d.turn.Session, d.turn.Model = str(l.session, maxName), str(l.model, maxName)
-	case "message": // the prompt, as the CLI repeats it
-		d.text(l.content, "line "+strconv.Itoa(d.count), true)
+	case "message": // the prompt, which the CLI repeats and everybody knows
 	case "tool_use":
 		d.toolStart(l)
 	case "tool_result":

@@ -41,6 +41,10 @@ func (m *meter) settle(t *ralph.Turn) {
 		u.Cost.Unknown, u.Tokens.Unknown = true, true
 		return
 	}
+	if t.Usage.Tokens.Unknown && t.Usage.Cost.Unknown && turnedAway(t) {
+		t.Usage = ralph.Usage{}
+		return
+	}
 	if !t.Usage.Cost.Unknown || t.Usage.Tokens.Unknown {
 		return
 	}
@@ -70,4 +74,17 @@ func (m *meter) price(model string, u ralph.Usage) ralph.Cost {
 		return u.Cost
 	}
 	return m.o.Price(model, u.Tokens)
+}
+
+// turnedAway says that the provider turned the turn away before it did anything: no
+// model read or wrote, so it used nothing.
+func turnedAway(t *ralph.Turn) bool {
+	if t.Failure == nil || t.Tools > 0 || t.FinalText != "" {
+		return false
+	}
+	switch t.Failure.Kind {
+	case ralph.FailureQuota, ralph.FailureAuth, ralph.FailureModel:
+		return true
+	}
+	return false
 }

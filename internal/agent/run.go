@@ -75,12 +75,12 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 	if c.format.ways(o).totals {
 		turn.Usage.Tokens = c.totals.since(turn.Session, turn.Usage.Tokens)
 	}
-	m.settle(&turn)
 	if notFound := turn.ExitCode == 126 || turn.ExitCode == 127; notFound && exit.Why == proc.Exited && !d.Done() && turn.Tools == 0 && exit.OutputBytes <= maxComplaint {
 		return ralph.Turn{}, fmt.Errorf("agent %q: cannot be started: %s; is agent-command right, and installed?",
 			c.o.Name, said(ExitText(turn.ExitCode), d.LastWords()))
 	}
 	turn.Failure = c.failure(outer, exit, d)
+	m.settle(&turn)
 	emit(ralph.Event{Kind: ralph.EventResult, At: time.Now(), Turn: &turn})
 	return turn, nil
 }
