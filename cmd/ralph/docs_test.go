@@ -478,6 +478,32 @@ func TestDocumentedAgents(t *testing.T) {
 	}
 }
 
+// What is promised of agents has tests that exist. These rows have no numbers.
+func TestConformanceOfAgents(t *testing.T) {
+	t.Parallel()
+	_, rows, _ := strings.Cut(read(t, conformance), "\n## Agents\n")
+	named := regexp.MustCompile("`([^`]*\\.(?:txtar|go:[A-Za-z0-9]+))`")
+	count := 0
+	for line := range strings.Lines(rows) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| What is promised |") || strings.HasPrefix(line, "| --- |") {
+			continue
+		}
+		tests := named.FindAllStringSubmatch(line, -1)
+		if count++; len(tests) == 0 {
+			t.Errorf("%s: no test in the row %s", conformance, line)
+		}
+		for _, m := range tests {
+			path, function, inGo := strings.Cut(m[1], ":")
+			if text := read(t, path); inGo && !strings.Contains(text, "\nfunc "+function+"(t *testing.T)") {
+				t.Errorf("%s: %s has no test %s", conformance, path, function)
+			}
+		}
+	}
+	if count == 0 {
+		t.Errorf("%s has no rows about agents", conformance)
+	}
+}
+
 // Every module that is required directly stands in the list with its reason,
 // and nothing else does.
 func TestDocumentedDependencies(t *testing.T) {
