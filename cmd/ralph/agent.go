@@ -56,6 +56,11 @@ func (j *job) checkAgent(ctx context.Context) error {
 	if j.verbose != nil {
 		j.out.aside(report.AgentCommand(a.Argv(ralph.Prompt{})...))
 	}
+	if o.Name == "codex" && o.Model == "" && j.cfg.MaxCost > 0 && len(o.Command) == 0 {
+		n := "max-cost-usd cannot stop codex without model: its output does not say which model it used, so its tokens have no price. Name one, or give max-tokens."
+		j.note(n)
+		j.out.warn(n)
+	}
 	worker := &relay{cli: a, name: agentName(o)}
 	if err := j.checkFallback(ctx, o, worker); err != nil {
 		return invalid(fmt.Errorf("%s: %w", j.fallbackInput(), err))

@@ -58,9 +58,12 @@ func (j *job) openBox(ctx context.Context) error {
 // errNoBox says that nobody would look for a Docker Sandbox.
 var errNoBox = errors.New("a Docker Sandbox brings its own claude, and another agent is asked for")
 
+// another says that an agent is asked for that a Docker Sandbox does not bring.
+func another(name string) bool { return name != "" && name != "claude" }
+
 func (j *job) tryBox(ctx context.Context) error {
 	switch {
-	case j.cfg.Agent != "claude", len(j.cfg.AgentCommand) > 0, j.cfg.ReviewAgent != "" && j.cfg.ReviewAgent != "claude":
+	case j.cfg.Agent != "claude", len(j.cfg.AgentCommand) > 0, another(j.cfg.ReviewAgent), another(j.cfg.FallbackAgent):
 		return errNoBox
 	case j.cfg.Commit == config.CommitEach, j.cfg.Commit == config.CommitAtEnd, j.cfg.StallLimit > 0, j.cfg.MinToolCalls > 0:
 		return errors.New("what happens in a Docker Sandbox is not looked at from here, and commit, stall-limit or min-tool-calls ask for it")

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/config"
@@ -28,6 +30,11 @@ func (a *app) secrets(cfg config.Config) []secret.String {
 		name, value, _ := strings.Cut(kv, "=")
 		if holdsSecret(name) && len(value) >= minSecret {
 			values = append(values, secret.New(value))
+		}
+		if strings.HasPrefix(strings.TrimSpace(value), "{") {
+			for _, v := range inObject(value) {
+				values = append(values, secret.New(v))
+			}
 		}
 		if strings.HasSuffix(name, "_HEADERS") {
 			for _, line := range strings.FieldsFunc(value, func(r rune) bool { return r == '\n' || r == ',' }) {
@@ -61,9 +68,14 @@ func inObject(text string) []string {
 				walk(key, member)
 			}
 		case []any:
+			var words []string
 			for _, member := range v {
 				walk(name, member)
+				if word, ok := member.(string); ok {
+					words = append(words, word)
+				}
 			}
+			values = append(values, flagged(words)...)
 		case string:
 			if c := credential(name, v); c != "" {
 				values = append(values, c)
@@ -82,18 +94,32 @@ func credential(name, value string) string {
 		value = strings.TrimPrefix(value, scheme)
 	}
 	name = strings.ReplaceAll(name, "-", "_")
-	if (strings.EqualFold(name, "Authorization") || holdsSecret(name)) && len(value) >= minSecret && !strings.HasPrefix(value, "$") {
+	plain := slices.Contains([]string{"authorization", "key", "token", "secret", "access", "refresh", "password"}, strings.ToLower(name))
+	if (plain || holdsSecret(name)) && len(value) >= minSecret && !strings.HasPrefix(value, "$") {
 		return value
 	}
 	return ""
 }
 
-// passwords is the password of an address that is long enough to be hidden.
+// passwords are the password of an address and what its query gives to log in
+// with, where they are long enough to be hidden.
 func passwords(address string) []string {
+	var values []string
 	if p := passwordOf(address); len(p) >= minSecret {
-		return []string{p}
+		values = append(values, p)
 	}
-	return nil
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return values
+	}
+	for name, all := range u.Query() {
+		for _, v := range all {
+			if c := credential(name, v); c != "" {
+				values = append(values, c)
+			}
+		}
+	}
+	return values
 }
 
 // flagged are the values of flags and assignments among the words of a command

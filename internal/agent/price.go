@@ -28,7 +28,7 @@ func (m *meter) sum(models []ralph.ModelUsage) ralph.Usage {
 		if u.Usage.Cost.Unknown {
 			u.Usage.Cost = m.price(u.Model, u.Usage)
 		}
-		sum = sum.Add(u.Usage)
+		sum = sum.Add(sane(u.Usage))
 	}
 	return sum
 }
@@ -36,6 +36,7 @@ func (m *meter) sum(models []ralph.ModelUsage) ralph.Usage {
 // settle completes the usage of a turn that is over: a turn that was cut off
 // used at least what its stream showed, and tokens without a cost are priced.
 func (m *meter) settle(t *ralph.Turn) {
+	t.Usage = sane(t.Usage)
 	if u := &t.Usage; u.Tokens.Unknown && u.Cost.Unknown && m.last != nil {
 		*u = *m.last
 		u.Cost.Unknown, u.Tokens.Unknown = true, true
@@ -66,6 +67,20 @@ func (m *meter) settle(t *ralph.Turn) {
 		cost = cost.Add(u.Usage.Cost)
 	}
 	t.Usage.Cost = cost
+}
+
+// sane is a usage without numbers below zero, which would give a budget back what
+// was spent: what they stand for is not known.
+func sane(u ralph.Usage) ralph.Usage {
+	if u.Cost.Amount < 0 {
+		u.Cost.Amount, u.Cost.Unknown = 0, true
+	}
+	for _, n := range []*int64{&u.Tokens.Input, &u.Tokens.CacheRead, &u.Tokens.CacheWrite, &u.Tokens.Output} {
+		if *n < 0 {
+			*n, u.Tokens.Unknown = 0, true
+		}
+	}
+	return u
 }
 
 // price is what a model's tokens cost, or what is known of it.

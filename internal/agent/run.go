@@ -80,6 +80,9 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 			c.o.Name, said(ExitText(turn.ExitCode), d.LastWords()))
 	}
 	turn.Failure = c.failure(outer, exit, d)
+	if f := turn.Failure; f != nil && (f.RetryAt.UTC().Year() < 2000 || f.RetryAt.UTC().Year() > 9999) {
+		f.RetryAt = time.Time{} // no date that anything could be done with
+	}
 	m.settle(&turn)
 	emit(ralph.Event{Kind: ralph.EventResult, At: time.Now(), Turn: &turn})
 	return turn, nil

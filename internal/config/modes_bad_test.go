@@ -31,6 +31,7 @@ func TestBadModes(t *testing.T) {
 		{"tasks", pairs("review-cap", "-1"), `flag --review-cap: "-1" is not allowed: give a whole number from 0 to 100 (0: no cap)`},
 		{"tasks", pairs("review-agent", "claud"), `flag --review-agent: "claud" is not allowed: give claude, codex, gemini, opencode, copilot, amp or cline; did you mean claude?`},
 		{"tasks", pairs("isolation", "docker-sandbox", "review-agent", "codex"), "flag --review-agent: a Docker Sandbox runs claude only"},
+		{"tasks", pairs("isolation", "docker-sandbox", "fallback-agent", "codex"), "flag --fallback-agent: a Docker Sandbox runs claude only"},
 		{"session", pairs("completion", "response"), "flag --completion: a session ends with a promise: leave it out"},
 		{"session", pairs("session", "fresh"), "flag --session: mode session is one session that goes on: leave it out"},
 	} {

@@ -24,6 +24,11 @@ func (l *loader) validateAgentOptions(values map[string]value) {
 	if key := values["api-key"]; key.given() && l.holdsToken(key.text) {
 		l.report(key.where, "it is the forge's token, which no agent gets: give the key of the agent's provider")
 	}
+	for name, text := range map[string]string{"mcp-config": l.c.MCP, "agent-settings": l.c.AgentSettings, "append-system-prompt": l.c.System} {
+		if l.holdsToken(text) {
+			l.report(values[name].where, "%s holds the forge's token, which no agent gets: give it a token of its own, with the rights it needs", name)
+		}
+	}
 	switch {
 	case ofTheirOwn:
 		for _, name := range []string{"effort", "provider", "base-url", "mcp-config", "agent-settings"} {

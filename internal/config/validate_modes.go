@@ -105,5 +105,7 @@ func (l *loader) validateIsolation(values map[string]value) {
 		l.report(v.where, "a Docker Sandbox brings its own claude: leave %s out", values["agent-command"].where)
 	case l.c.ReviewAgent != "" && l.c.ReviewAgent != "claude":
 		l.report(values["review-agent"].where, "a Docker Sandbox runs claude only")
+	case l.c.FallbackAgent != "" && l.c.FallbackAgent != "claude":
+		l.report(values["fallback-agent"].where, "a Docker Sandbox runs claude only")
 	}
 }

@@ -229,7 +229,7 @@ func TestOutcomes(t *testing.T) {
 			l.Policy.RetryDelay = 2 * time.Second
 			l.Budget.Until = reset(10 * time.Minute)
 			return l, a, nil
-		}, ralph.Deadline, 1, 14, ""},
+		}, ralph.Quota, 1, 6, ""},
 		{"cost budget", func() (*ralph.Loop, *script, *tree) {
 			a := &script{steps: []step{{cost: 600_000, tools: 1}}}
 			l := loop(a, &tree{})

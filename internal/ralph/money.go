@@ -46,7 +46,7 @@ type Cost struct {
 // Add sums two costs; a sum with an unknown part is unknown, one with an
 // estimated part estimated.
 func (c Cost) Add(d Cost) Cost {
-	return Cost{Amount: c.Amount + d.Amount, Unknown: c.Unknown || d.Unknown, Estimated: c.Estimated || d.Estimated}
+	return Cost{Amount: MicroUSD(plus(int64(c.Amount), int64(d.Amount))), Unknown: c.Unknown || d.Unknown, Estimated: c.Estimated || d.Estimated}
 }
 
 // String never shows an unknown cost as nothing: "$1.20", "about $1.20",
@@ -76,22 +76,31 @@ type Tokens struct {
 	Unknown    bool
 }
 
+// plus is a sum that stops at the largest number there is: what a stream claims
+// to have cost may be anything.
+func plus(a, b int64) int64 {
+	if a > 0 && b > math.MaxInt64-a {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
 // Add sums two counts; a sum with an unknown part is unknown.
 func (t Tokens) Add(u Tokens) Tokens {
 	return Tokens{
-		Input:      t.Input + u.Input,
-		CacheRead:  t.CacheRead + u.CacheRead,
-		CacheWrite: t.CacheWrite + u.CacheWrite,
-		Output:     t.Output + u.Output,
+		Input:      plus(t.Input, u.Input),
+		CacheRead:  plus(t.CacheRead, u.CacheRead),
+		CacheWrite: plus(t.CacheWrite, u.CacheWrite),
+		Output:     plus(t.Output, u.Output),
 		Unknown:    t.Unknown || u.Unknown,
 	}
 }
 
 // In is everything the model read, cached or not.
-func (t Tokens) In() int64 { return t.Input + t.CacheRead + t.CacheWrite }
+func (t Tokens) In() int64 { return plus(plus(t.Input, t.CacheRead), t.CacheWrite) }
 
 // Total is everything the model read and wrote.
-func (t Tokens) Total() int64 { return t.In() + t.Output }
+func (t Tokens) Total() int64 { return plus(t.In(), t.Output) }
 
 // Usage is what a turn, an iteration or a run consumed.
 type Usage struct {

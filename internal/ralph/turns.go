@@ -7,6 +7,10 @@ import (
 	"time"
 )
 
+// maxLimits is how often in a row a usage limit is waited for, in vain: a reset
+// that passes and does not help is none.
+const maxLimits = 5
+
 // maxRetryDelay bounds the doubling wait between attempts.
 const maxRetryDelay = time.Minute
 
@@ -19,6 +23,7 @@ func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *en
 	if err != nil {
 		return nil, refused(err)
 	}
+	limits := 0 // usage limits met in a row
 	for attempt, retries := 1, 0; ; attempt++ {
 		detector := NewDetector(r.Policy.Completion)
 		prompt.Attempt = attempt
@@ -45,6 +50,11 @@ func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *en
 			return detector, &ending{Deadline, "the time of the run (max-duration) was used up while the agent worked"}
 		}
 		next, wait := r.after(f, retries, delay)
+		if limits++; next != waitForQuota {
+			limits = 0
+		} else if limits > maxLimits {
+			next = give
+		}
 		text, fresh := failureText(f), r.takenOver(f, next, it.Number)
 		if fresh {
 			next, wait = again, 0
