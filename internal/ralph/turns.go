@@ -53,7 +53,9 @@ func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *en
 		if limits++; next != waitForQuota {
 			limits = 0
 		} else if limits > maxLimits {
-			next = give
+			if next = give; r.Policy.OnAgentError == RestartOnError {
+				next = goOn
+			}
 		}
 		text, fresh := failureText(f), r.takenOver(f, next, it.Number)
 		if fresh {
@@ -71,7 +73,7 @@ func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *en
 		}
 		delay = min(2*delay, maxRetryDelay)
 		if fresh {
-			retries, delay = 0, r.Policy.RetryDelay
+			retries, limits, delay = 0, 0, r.Policy.RetryDelay
 		}
 		wait = r.jitter(wait)
 		r.emit(Event{Kind: EventRetry, Text: text, Wait: wait, Iteration: it.Number})

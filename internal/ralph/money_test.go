@@ -1,0 +1,20 @@
+package ralph_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// What a stream claims to have cost may be anything; a sum of it is never less.
+func TestSumsDoNotOverflow(t *testing.T) {
+	t.Parallel()
+	most := ralph.Usage{Cost: ralph.Cost{Amount: math.MaxInt64}, Tokens: ralph.Tokens{Input: math.MaxInt64, CacheRead: math.MaxInt64, CacheWrite: math.MaxInt64, Output: math.MaxInt64}}
+	if sum := most.Add(most); sum != most || sum.Tokens.In() != math.MaxInt64 || sum.Tokens.Total() != math.MaxInt64 {
+		t.Errorf("the sum of the largest usages = %+v, want the largest", sum)
+	}
+	if sum := most.Add(ralph.Usage{}); sum != most {
+		t.Errorf("the largest and nothing = %+v", sum)
+	}
+}
