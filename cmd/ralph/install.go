@@ -63,7 +63,7 @@ func (j *job) installAgent(ctx context.Context, name string) error {
 	show := j.out.guest()
 	log := j.redact.Writer(show)
 	in, err := install.Install(ctx, install.Options{
-		Start: j.installer, Root: root, Owner: install.Owner(j.identity), Env: sandbox.Environment(j.app.environ, install.Variables(j.app.environ), nil),
+		Start: j.installer, Root: root, Owner: install.Owner(j.identity), Workspace: j.workspace, Env: sandbox.Environment(j.app.environ, install.Variables(j.app.environ), nil),
 		Say: j.out.say, Log: log, Fold: j.out.section,
 	}, p)
 	_ = errors.Join(log.Close(), show.Close()) // they show; they decide nothing
@@ -93,9 +93,10 @@ func (j *job) useProgram(bin string) {
 // installer starts what npm runs under: the agent's user, inside walls in which
 // only dir can be written.
 func (j *job) installer(ctx context.Context, dir string) (install.Process, func() error, error) {
-	o := proc.Options{Identity: j.identity, Env: []string{"PATH=" + j.app.getenv("PATH")}, Reaper: true}
+	path := install.PathOutside(j.app.getenv("PATH"), j.workspace)
+	o := proc.Options{Identity: j.identity, Env: []string{"PATH=" + path}, Reaper: true}
 	if j.cfg.Isolation != config.IsolationOff {
-		walls := sandbox.DefaultWalls([]string{dir}, append(filepath.SplitList(j.app.getenv("PATH")), install.Reads(j.app.environ)...))
+		walls := sandbox.DefaultWalls([]string{dir}, append(filepath.SplitList(path), install.Reads(j.app.environ)...))
 		walls.Strict = j.cfg.Isolation == config.IsolationStrict
 		o.Walls = &walls
 	}

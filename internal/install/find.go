@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -169,14 +168,16 @@ func measure(dir string) (files int, bytes int64, err error) {
 func platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
 
 func readStamp(dir string) (s stamp, err error) {
-	data, err := readBounded(filepath.Join(dir, stampName), stampLimit)
+	f, err := os.OpenFile(filepath.Join(dir, stampName), openFlags, 0)
+	data, err := bounded(f, err, stampLimit)
 	if err != nil {
 		return s, err
 	}
 	return s, json.Unmarshal(data, &s)
 }
 
-func writeStamp(dir string, p Package, integrity string) error {
+// writeStamp writes it into an open tree, which lies at dir.
+func writeStamp(root *os.Root, dir string, p Package, integrity string) error {
 	s := stamp{
 		Package: p.Name, Version: p.Version, Program: p.Program, Integrity: integrity,
 		Platform: platform(), Installed: time.Now().UTC().Truncate(time.Second),
@@ -189,31 +190,13 @@ func writeStamp(dir string, p Package, integrity string) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, stampName)
-	if err := os.RemoveAll(path); err != nil { // the package's scripts may have put something there
+	if err := root.RemoveAll(stampName); err != nil { // the package's scripts may have put something there
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := root.OpenFile(stampName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(append(data, '\n'))
 	return errors.Join(err, f.Close())
-}
-
-// readBounded reads a regular file of at most limit bytes.
-func readBounded(path string, limit int64) ([]byte, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > limit {
-		return nil, fmt.Errorf("%s is no file of at most %d bytes", path, limit)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, limit))
 }

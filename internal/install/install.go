@@ -43,6 +43,9 @@ type Options struct {
 	// which Owner can walk to. It is made when it is missing.
 	Root  string
 	Owner Owner
+	// Workspace is where an agent can write: an npm or a node from there is refused,
+	// and children see no PATH that leads there. Empty: there is none.
+	Workspace string
 	// Env is what children see, without secrets: PATH, proxies, trust stores, and
 	// what Variables names. HOME, TMPDIR and npm's cache are replaced.
 	Env  []string
@@ -118,44 +121,57 @@ func Install(ctx context.Context, o Options, p Package) (Installed, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Time, tooLong)
 	defer cancel()
 	in, err := o.install(ctx, p)
-	if err != nil && ctx.Err() != nil {
+	if err != nil && ctx.Err() != nil && !errors.Is(err, errHeld) {
 		return Installed{}, context.Cause(ctx)
 	}
 	return in, err
 }
 
 func (o Options) install(ctx context.Context, p Package) (Installed, error) {
-	if err := o.openRoot(); err != nil {
-		return Installed{}, err
-	}
 	exact := exactForm.MatchString(p.Version)
 	if exact {
-		if in, ok, err := Find(o.Root, p); err != nil || ok {
-			return o.trusted(in, err)
+		if in, ok, err := o.found(p); err != nil || ok {
+			return in, err
 		}
 	}
-	s, err := o.newStage(p)
+	s, meta, err := o.ask(ctx, p)
 	if err != nil {
-		return Installed{}, err
-	}
-	defer s.remove()
-	meta, err := s.prepare(ctx)
-	if err != nil {
-		newest, ok, findErr := Find(o.Root, p)
-		if exact || !ok || findErr != nil || ctx.Err() != nil {
+		if exact || ctx.Err() != nil {
+			return Installed{}, err
+		}
+		newest, ok, findErr := o.found(p)
+		if !ok || findErr != nil {
 			return Installed{}, err
 		}
 		o.say(fmt.Sprintf("Which version of %s is %s could not be found out; the newest that is installed, %s, is used: %s", p.Name, p.Version, newest.Version, firstLine(err)))
-		return o.trusted(newest, nil)
+		return newest, nil
 	}
+	defer s.remove()
 	if !exact {
 		o.say(fmt.Sprintf("%s of %s is %s.", p.Version, p.Name, meta.Version))
 		s.pkg.Version = meta.Version
-		if in, ok, err := Find(o.Root, s.pkg); err != nil || ok {
-			return o.trusted(in, err)
+		if in, ok, err := o.found(s.pkg); err != nil || ok {
+			return in, err
 		}
 	}
 	return s.install(ctx, meta)
+}
+
+// ask makes a stage and asks the registry from there.
+func (o Options) ask(ctx context.Context, p Package) (*stage, metadata, error) {
+	if err := o.openRoot(ctx); err != nil {
+		return nil, metadata{}, err
+	}
+	s, err := o.newStage(ctx, p)
+	if err != nil {
+		return nil, metadata{}, err
+	}
+	meta, err := s.prepare(ctx)
+	if err != nil {
+		s.remove()
+		return nil, metadata{}, err
+	}
+	return s, meta, nil
 }
 
 // install fills the stage and moves it to its place.
@@ -166,12 +182,15 @@ func (s *stage) install(ctx context.Context, meta metadata) (Installed, error) {
 	if err := s.npmInstall(ctx); err != nil {
 		return Installed{}, err
 	}
-	integrity, err := lockedIntegrity(s.tree, s.pkg)
+	if err := s.checkTree(); err != nil {
+		return Installed{}, err
+	}
+	integrity, err := lockedIntegrity(s.root, s.pkg)
 	if err == nil && meta.Integrity != "" && meta.Integrity != integrity {
 		err = fmt.Errorf("%s: the registry names the checksum %s, and what was installed has %s", s.pkg, meta.Integrity, integrity)
 	}
 	if err == nil {
-		err = linkProgram(s.tree, s.pkg)
+		err = linkProgram(s.root, s.pkg)
 	}
 	if err == nil {
 		err = s.checkProgram(ctx)
@@ -186,10 +205,10 @@ func (s *stage) install(ctx context.Context, meta metadata) (Installed, error) {
 	if err := s.takeOver(); err != nil {
 		return Installed{}, err
 	}
-	if err := writeStamp(s.tree, s.pkg, integrity); err != nil {
+	if err := writeStamp(s.root, s.tree, s.pkg, integrity); err != nil {
 		return Installed{}, fmt.Errorf("stamp %s: %w", s.pkg, err)
 	}
-	return s.place()
+	return s.place(ctx)
 }
 
 // checkProgram starts the program. npm may be configured not to run install
@@ -199,7 +218,7 @@ func (s *stage) checkProgram(ctx context.Context) error {
 	if first == nil || ctx.Err() != nil {
 		return first
 	}
-	script, ok := installScript(s.tree, s.pkg)
+	script, ok := installScript(s.root, s.pkg)
 	if !ok {
 		return first
 	}

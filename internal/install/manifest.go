@@ -57,8 +57,9 @@ func (b programs) of(p Package) (file string, ok bool) {
 	return file, ok
 }
 
-func readManifest(tree string, p Package) (m manifest, err error) {
-	data, err := readBounded(filepath.Join(packageDir(tree, p), "package.json"), manifestLimit)
+func readManifest(root *os.Root, p Package) (m manifest, err error) {
+	f, err := root.OpenFile(filepath.Join(packageDir("", p), "package.json"), openFlags, 0)
+	data, err := bounded(f, err, manifestLimit)
 	if err == nil {
 		err = json.Unmarshal(data, &m)
 	}
@@ -70,8 +71,8 @@ func readManifest(tree string, p Package) (m manifest, err error) {
 
 // linkProgram makes bin/PROGRAM, a link to the package's own file: the folder
 // goes on PATH, and npm's folder of links holds what its dependencies bring, too.
-func linkProgram(tree string, p Package) error {
-	m, err := readManifest(tree, p)
+func linkProgram(root *os.Root, p Package) error {
+	m, err := readManifest(root, p)
 	if err != nil {
 		return err
 	}
@@ -86,14 +87,13 @@ func linkProgram(tree string, p Package) error {
 	if file = filepath.Clean(filepath.FromSlash(file)); !filepath.IsLocal(file) {
 		return fmt.Errorf("%s names a file outside of itself as %q: %.200q", p, p.Program, file)
 	}
-	bin := filepath.Join(tree, binFolder)
-	err = os.RemoveAll(bin)
+	err = root.RemoveAll(binFolder)
 	if err == nil {
-		err = os.Mkdir(bin, 0o755)
+		err = root.Mkdir(binFolder, 0o755)
 	}
 	if err == nil {
 		target := filepath.Join("..", "node_modules", filepath.FromSlash(p.Name), file)
-		err = os.Symlink(target, filepath.Join(bin, p.Program))
+		err = root.Symlink(target, filepath.Join(binFolder, p.Program))
 	}
 	if err != nil {
 		return fmt.Errorf("link %s: %w", p.Program, err)
@@ -106,8 +106,8 @@ func linkProgram(tree string, p Package) error {
 var scriptForm = regexp.MustCompile(`^node\s+(?:\./)?([A-Za-z0-9_][A-Za-z0-9_./-]*\.[cm]?js)(?:\s*\|\|\s*true)?$`)
 
 // installScript is the file of the package that its install script runs.
-func installScript(tree string, p Package) (file string, ok bool) {
-	m, err := readManifest(tree, p)
+func installScript(root *os.Root, p Package) (file string, ok bool) {
+	m, err := readManifest(root, p)
 	if err != nil {
 		return "", false
 	}
@@ -133,8 +133,9 @@ type locked struct {
 
 // lockedIntegrity is npm's checksum of the package. The error says which package
 // has none: it did not come from a registry that vouches for it.
-func lockedIntegrity(tree string, p Package) (string, error) {
-	data, err := readBounded(filepath.Join(tree, "package-lock.json"), lockLimit)
+func lockedIntegrity(root *os.Root, p Package) (string, error) {
+	f, err := root.OpenFile("package-lock.json", openFlags, 0)
+	data, err := bounded(f, err, lockLimit)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s: npm left no package-lock.json, so that no checksum was compared; npm 7 or later writes one", p)
 	} else if err != nil {

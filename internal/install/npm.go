@@ -36,9 +36,14 @@ type metadata struct {
 // prepare looks for npm, starts the guest and asks the registry.
 func (s *stage) prepare(ctx context.Context) (metadata, error) {
 	for _, program := range []string{"npm", "node"} {
-		if _, err := proc.LookPath(program, s.o.Env); err != nil {
+		path, err := proc.LookPath(program, s.o.Env)
+		if err != nil {
 			return metadata{}, fmt.Errorf("%s is needed to install %s, and %s is not on PATH: install Node.js, which brings npm (in a workflow actions/setup-node does, the full image has both), or install %s yourself",
 				program, s.pkg.Name, program, s.pkg.Program)
+		}
+		if leadsThrough(path, s.o.Workspace) {
+			return metadata{}, fmt.Errorf("%s is needed to install %s, and the %s on PATH lies in the workspace: %s; what an agent can change is not trusted with that: take the folder off PATH, or put one with another %s before it",
+				program, s.pkg.Name, program, path, program)
 		}
 	}
 	if err := s.start(ctx); err != nil {
@@ -132,6 +137,11 @@ func (s *stage) environment() []string {
 		return name == "HOME" || name == "TMPDIR" || name == "NODE_OPTIONS" || name == "NODE_PATH" || strings.HasPrefix(name, "XDG_") ||
 			isNpm(name) && !counts(name)
 	})
+	for i, kv := range env {
+		if path, ok := strings.CutPrefix(kv, "PATH="); ok {
+			env[i] = "PATH=" + PathOutside(path, s.o.Workspace)
+		}
+	}
 	own := []string{
 		"HOME=" + filepath.Join(s.work, "home"), "TMPDIR=" + filepath.Join(s.work, "tmp"),
 		"npm_config_cache=" + filepath.Join(s.work, "cache"),

@@ -9,6 +9,26 @@ import (
 	"syscall"
 )
 
+// found is a whole installation that is there already, made safe to start.
+// Nothing has to be written for one that is root's or ours: the root may be
+// somebody else's, or read-only.
+func (o Options) found(p Package) (in Installed, ok bool, err error) {
+	if in, ok, err = Find(o.Root, p); err != nil || !ok {
+		return in, ok, err
+	}
+	if os.Geteuid() == 0 {
+		if err := o.ownRoot(); err != nil {
+			return Installed{}, false, err
+		}
+		if in, ok, err = Find(o.Root, p); err != nil || !ok { // it was perhaps not ours when we looked
+			return in, ok, err
+		}
+	}
+	o.tidy()
+	in, err = o.trusted(in, nil)
+	return in, err == nil, err
+}
+
 // trusted makes an installation that was found safe to start, as far as we can,
 // and says what we cannot.
 func (o Options) trusted(in Installed, err error) (Installed, error) {
@@ -37,7 +57,13 @@ func secure(dir string) (note string, err error) {
 			return err
 		}
 		if root {
-			return own(path)
+			if err := own(path); !errors.Is(err, syscall.EROFS) {
+				return err
+			}
+			if loose++; example == "" { // for whoever else has this file system, and can write it
+				example = path
+			}
+			return nil
 		}
 		info, err := os.Lstat(path)
 		if err != nil || info.Mode()&fs.ModeSymlink != 0 {

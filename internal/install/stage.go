@@ -9,14 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
-const (
-	lockName    = ".lock"
-	stagePrefix = ".stage-"
-)
+const stagePrefix = ".stage-"
 
 // stage is a folder below the root in which one installation is made:
 //
@@ -29,50 +24,75 @@ type stage struct {
 	dir  string
 	work string
 	tree string
+	root *os.Root // the tree, wherever its name leads
 	lock *os.File
 	p    Process
 	stop func() error // nil: nothing runs
 }
 
-// openRoot makes the root and removes what killed runs left in it. As root it is
-// ours alone to write.
-func (o Options) openRoot() error {
-	err := os.MkdirAll(o.Root, 0o755)
-	if err == nil {
-		err = onlyAgents(o.Root)
-	}
-	if err == nil && os.Geteuid() == 0 {
-		err = own(o.Root)
-	}
-	if err != nil {
+// openRoot makes the root and removes what killed runs left in it.
+func (o Options) openRoot(ctx context.Context) error {
+	if err := os.MkdirAll(o.Root, 0o755); err != nil {
 		return folderError(o.Root, err)
 	}
-	if o.isOther() {
-		if err := reachable(o.Root, o.Owner); err != nil {
-			return err
-		}
+	if err := o.ownRoot(); err != nil {
+		return err
 	}
 	var left []*stage
-	err = o.locked(func() error {
-		entries, err := os.ReadDir(o.Root)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if !strings.HasPrefix(e.Name(), stagePrefix) || !e.IsDir() {
-				continue
-			}
-			s := &stage{dir: filepath.Join(o.Root, e.Name())}
-			if s.lock, err = take(filepath.Join(s.dir, "lock"), unix.LOCK_NB); err == nil {
-				left = append(left, s)
-			}
-		}
-		return nil
+	err := o.locked(ctx, func() (err error) {
+		left, err = o.leftovers()
+		return err
 	})
 	for _, s := range left {
 		s.remove()
 	}
 	return err
+}
+
+// ownRoot makes sure that the root has no other purpose, that it is ours alone to
+// write when we are root, and that the guest can walk to it.
+func (o Options) ownRoot() error {
+	err := onlyAgents(o.Root)
+	if err == nil && os.Geteuid() == 0 {
+		err = own(o.Root)
+	}
+	if err != nil && !errors.Is(err, syscall.EROFS) { // nobody here can write it, then; we say so when we have to
+		return folderError(o.Root, err)
+	}
+	if o.isOther() {
+		return reachable(o.Root, o.Owner)
+	}
+	return nil
+}
+
+// leftovers are the stages of processes that are gone. It is called with the
+// root locked: a new stage is locked a moment after it is made.
+func (o Options) leftovers() (left []*stage, err error) {
+	entries, err := os.ReadDir(o.Root)
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), stagePrefix) || !e.IsDir() {
+			continue
+		}
+		s := &stage{dir: filepath.Join(o.Root, e.Name())}
+		if lock, err := take(filepath.Join(s.dir, "lock")); err == nil {
+			s.lock = lock
+			left = append(left, s)
+		}
+	}
+	return left, err
+}
+
+// tidy removes leftovers where that can be done at once; nothing depends on it.
+func (o Options) tidy() {
+	lock, err := take(filepath.Join(o.Root, lockName))
+	if err != nil {
+		return
+	}
+	left, _ := o.leftovers()
+	_ = lock.Close()
+	for _, s := range left {
+		s.remove()
+	}
 }
 
 // reachable says which folder on the way is closed to the guest: npm would only
@@ -111,43 +131,13 @@ func onlyAgents(root string) error {
 	return err
 }
 
-// locked does what must not meet another process that does the same. It takes
-// moments: nothing is fetched, copied or removed meanwhile.
-func (o Options) locked(do func() error) error {
-	f, err := take(filepath.Join(o.Root, lockName), 0)
-	if err != nil {
-		return folderError(o.Root, err)
-	}
-	defer f.Close()
-	return do()
-}
-
-// take opens a file and locks it until it is closed, or this process ends.
-func take(path string, how int) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644) // #nosec G302 -- empty, and a cache of the folder has to read it
-	if err != nil {
-		return nil, err
-	}
-	for {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|how)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
-	}
-	return f, nil
-}
-
-func (o Options) newStage(p Package) (*stage, error) {
+func (o Options) newStage(ctx context.Context, p Package) (*stage, error) {
 	s := &stage{o: o, pkg: p}
-	err := o.locked(func() (err error) {
+	err := o.locked(ctx, func() (err error) {
 		if s.dir, err = os.MkdirTemp(o.Root, stagePrefix); err != nil {
 			return err
 		}
-		s.lock, err = take(filepath.Join(s.dir, "lock"), unix.LOCK_NB)
+		s.lock, err = take(filepath.Join(s.dir, "lock"))
 		return err
 	})
 	s.work = filepath.Join(s.dir, "work")
@@ -155,9 +145,18 @@ func (o Options) newStage(p Package) (*stage, error) {
 	if err == nil {
 		err = os.Chmod(s.dir, 0o711) // the guest walks through it
 	}
-	for _, dir := range []string{s.work, filepath.Join(s.work, "home"), filepath.Join(s.work, "tmp"), s.tree} {
+	// work is given away last: until then nobody can exchange what is in it.
+	for _, dir := range []string{s.work, filepath.Join(s.work, "home"), filepath.Join(s.work, "tmp")} {
 		if err == nil {
-			err = s.mkdir(dir)
+			err = os.Mkdir(dir, 0o755)
+		}
+	}
+	if err == nil {
+		err = s.makeTree()
+	}
+	for _, dir := range []string{filepath.Join(s.work, "home"), filepath.Join(s.work, "tmp"), s.work} {
+		if err == nil {
+			err = s.give(dir)
 		}
 	}
 	if err != nil {
@@ -167,24 +166,12 @@ func (o Options) newStage(p Package) (*stage, error) {
 	return s, nil
 }
 
-// mkdir makes a folder of the guest's.
-func (s *stage) mkdir(dir string) error {
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		return err
-	}
+// give makes a folder the guest's.
+func (s *stage) give(dir string) error {
 	if s.o.isOther() {
 		return os.Lchown(dir, s.o.Owner.UID, s.o.Owner.GID)
 	}
 	return nil
-}
-
-// empty makes the tree anew.
-func (s *stage) empty() error {
-	err := os.RemoveAll(s.tree)
-	if err == nil {
-		err = s.mkdir(s.tree)
-	}
-	return err
 }
 
 func (s *stage) start(ctx context.Context) (err error) {
@@ -204,6 +191,9 @@ func (s *stage) end() error {
 
 func (s *stage) remove() {
 	_ = s.end()
+	if s.root != nil {
+		_ = s.root.Close()
+	}
 	if s.dir != "" {
 		_ = os.RemoveAll(s.dir)
 	}
@@ -212,24 +202,12 @@ func (s *stage) remove() {
 	}
 }
 
-// takeOver makes the tree ours: first the folder around it, so that its name
-// stays what it is.
-func (s *stage) takeOver() error {
-	if os.Geteuid() == 0 {
-		if err := own(s.work); err != nil {
-			return err
-		}
-	}
-	_, err := secure(s.tree)
-	return err
-}
-
 // place moves the tree to its place. Another process may have been faster; then
 // its installation counts. What is there and not whole makes way.
-func (s *stage) place() (in Installed, err error) {
+func (s *stage) place(ctx context.Context) (in Installed, err error) {
 	final := filepath.Join(s.o.Root, s.pkg.folder(s.pkg.Version))
 	fresh := true
-	err = s.o.locked(func() error {
+	err = s.o.locked(ctx, func() error {
 		if _, ok := whole(s.o.Root, s.pkg); ok {
 			fresh = false
 			return nil
