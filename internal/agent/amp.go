@@ -119,7 +119,11 @@ func ampAllSettings(o Options) (string, error) {
 	}
 	path := firstOf(value(o.Args, "--settings-file"), lookup(o.Env, "AMP_SETTINGS_FILE"), inHome(o, ".config", "amp", "settings.json"))
 	if path != "" {
-		b, err := readSettings(o.Dir, path)
+		read := readSettings
+		if home := lookup(o.Env, "HOME"); inside(home, path) && !inside(o.Dir, path) {
+			read = func(string, string) ([]byte, error) { return readConfig(o, path) }
+		}
+		b, err := read(o.Dir, path)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
 		case err != nil:

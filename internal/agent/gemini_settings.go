@@ -5,22 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// maxConfig bounds a user's settings file, in bytes.
-const maxConfig = 1 << 20
-
 // geminiConfig is the CLI's settings.json: what the user has in the home, what
 // keeps the CLI quiet, and over it what was asked for.
 func geminiConfig(o Options) (string, error) {
 	all := map[string]any{}
 	path := filepath.Join(geminiFolder(o), geminiSettings)
-	if b, err := os.ReadFile(path); err == nil && len(b) <= maxConfig {
+	if b, err := readConfig(o, path); err == nil {
 		if all, err = settingsOf(string(b)); err != nil {
 			return "", fmt.Errorf("%s: %w; comments cannot be kept beside settings of a run", path, err)
 		}

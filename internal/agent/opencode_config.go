@@ -3,7 +3,6 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -64,7 +63,7 @@ func opencodePlugins(o Options) bool {
 		if dir == "" {
 			break
 		}
-		if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil && strings.Contains(string(b), setting) { // #nosec G304 -- the user's own
+		if b, err := readConfig(o, filepath.Join(dir, name)); err == nil && strings.Contains(string(b), setting) {
 			return true
 		}
 	}

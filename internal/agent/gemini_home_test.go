@@ -1,0 +1,92 @@
+package agent
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/org/ralph-action/internal/proc"
+)
+
+type never struct{}
+
+func (never) Run(context.Context, proc.Command) (proc.Exit, error) { return proc.Exit{}, nil }
+
+// What an agent leaves in the home that was made for the run neither holds the
+// owner up nor is anything of the owner's copied out of it.
+func TestHomeOfTheRun(t *testing.T) {
+	t.Parallel()
+	outside := filepath.Join(t.TempDir(), "secret.json")
+	writeFile(t, outside, `{"plugin":["SECRET"]}`)
+	large := strings.Repeat(" ", maxConfig) + `{"plugin":["SECRET"]}`
+	for _, tt := range []struct {
+		name  string
+		plant func(path string) error
+	}{
+		{"a pipe", func(path string) error { return syscall.Mkfifo(path, 0o600) }},
+		{"a link to a pipe", func(path string) error {
+			pipe := filepath.Join(filepath.Dir(path), "pipe")
+			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+				return err
+			}
+			return os.Symlink("pipe", path)
+		}},
+		{"a device", func(path string) error { return os.Symlink("/dev/zero", path) }},
+		{"a link out of it", func(path string) error { return os.Symlink(outside, path) }},
+		{"a folder", func(path string) error { return os.Mkdir(path, 0o700) }},
+		{"a long file", func(path string) error { return os.WriteFile(path, []byte(large), 0o600) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			run := t.TempDir()
+			home, scratch := filepath.Join(run, "home"), filepath.Join(run, "tmp")
+			for _, path := range []string{".gemini/settings.json", ".config/opencode/config.json", ".config/amp/settings.json"} {
+				path = filepath.Join(home, path)
+				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := tt.plant(path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Mkdir(scratch, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			o := Options{Env: []string{"HOME=" + home, "GEMINI_API_KEY=k"}, Scratch: scratch, Process: never{}}
+			if opencodePlugins(o) {
+				t.Error("opencode's plugins were found")
+			}
+			o.Effort = "low"
+			if text, err := geminiConfig(o); err != nil || strings.Contains(text, "SECRET") {
+				t.Errorf("gemini's settings = %s, %v", text, err)
+			}
+			o.Effort, o.Name, o.Settings = "", "amp", `{"a":1}`
+			if _, err := New(o); err == nil || !strings.Contains(err.Error(), "amp's own settings") {
+				t.Errorf("New(amp) = %v", err)
+			}
+		})
+	}
+}
+
+// A user may keep the settings elsewhere, and link to them.
+func TestHomeOfTheUser(t *testing.T) {
+	t.Parallel()
+	kept := filepath.Join(t.TempDir(), "dotfiles")
+	home := filepath.Join(t.TempDir(), "me")
+	for _, dir := range []string{kept, home} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeFile(t, filepath.Join(kept, "settings.json"), `{"theme":"dark"}`)
+	if err := os.Symlink(kept, filepath.Join(home, ".gemini")); err != nil {
+		t.Fatal(err)
+	}
+	text, err := geminiConfig(Options{Env: []string{"HOME=" + home}, Scratch: t.TempDir()})
+	if err != nil || !strings.Contains(text, `"theme": "dark"`) {
+		t.Errorf("gemini's settings = %s, %v", text, err)
+	}
+}
