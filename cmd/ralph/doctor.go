@@ -63,8 +63,17 @@ type doctor struct {
 	offline bool
 	tools   *proc.Supervisor // for programs of ours, such as git: always inside walls, where there are any
 	rows    []finding
+	says    *remarks
 	extra   []string // what is wrong with the room for children
 }
+
+// remarks is a printer that keeps what a run would warn of, and has no other use.
+type remarks struct {
+	printer // nil
+	all     []string
+}
+
+func (r *remarks) warn(line string) { r.all = append(r.all, line) }
 
 const doctorTime = 2 * time.Minute // for everything: each check has a limit of its own
 
@@ -80,7 +89,8 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 		Prompts:  prompts(), Infer: agent.Infer,
 	})
 	redact := secret.NewRedactor(a.secrets(cfg)...)
-	d := &doctor{offline: c.Offline, job: &job{app: a, cfg: cfg, site: a.deskSite(), redact: redact, workspace: workspace, started: time.Now()}}
+	says := &remarks{}
+	d := &doctor{says: says, offline: c.Offline, job: &job{app: a, cfg: cfg, out: says, site: a.deskSite(), redact: redact, workspace: workspace, started: time.Now()}}
 	if d.wantBox = a.wantsBox(cfg); d.wantBox != "" || cfg.Isolation == "" {
 		d.cfg.Isolation = config.IsolationOff
 	}
@@ -127,9 +137,7 @@ func (d *doctor) check(ctx context.Context, loadErr error) {
 		return
 	}
 	d.checkGit(ctx)
-	for _, name := range d.agents() {
-		d.checkCLI(ctx, name)
-	}
+	d.checkCrew(ctx)
 	d.checkSandbox(ctx)
 	d.checkCommands()
 	d.checkToken(ctx)

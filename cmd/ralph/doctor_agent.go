@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent"
@@ -11,69 +13,146 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 )
 
-// checkCLI looks at one agent: its program, its version, its credentials, what it
-// can do.
-func (d *doctor) checkCLI(ctx context.Context, name string) {
+// member is an agent that a run would ask.
+type member struct {
+	input string // that asked for it; empty: agent
+	o     agent.Options
+}
+
+// wrong is what the run would say.
+func (m member) wrong(err error) string {
+	if m.input != "" {
+		return m.input + ": " + err.Error()
+	}
+	return err.Error()
+}
+
+// worker is the agent that works, with all that was said about it, and what is
+// out of date in that.
+func (j *job) worker() (o agent.Options, outdated []string, err error) {
+	args, outdated := agent.Modern(j.cfg.Agent, j.cfg.AgentArgs)
+	exact, more := agent.Modern(j.cfg.Agent, j.cfg.AgentExactArgs)
+	o = j.agentOptions(j.cfg.Agent, j.cfg.Model)
+	o.Command, o.Args, o.Exact, o.ExactArgs = j.cfg.AgentCommand, args, j.cfg.AgentExact, exact
+	o.Plain, o.Filter, o.TextScanFull = j.cfg.OutputFormat == "text", j.cfg.ResponseFilter, j.cfg.TextScanFull
+	o.Effort, o.Provider, o.BaseURL, o.Settings = j.cfg.Effort, j.cfg.Provider, j.cfg.BaseURL, j.cfg.AgentSettings
+	o.Filters, o.Delivery = j.cfg.AgentFilters, j.cfg.AgentPrompt
+	if err := j.withKey(&o); err != nil {
+		return o, nil, fmt.Errorf("agent %q: %w", o.Name, err)
+	}
+	return o, append(outdated, more...), nil
+}
+
+// checkCrew looks at the agent that works, the one that would take over from it,
+// and the one that reviews.
+func (d *doctor) checkCrew(ctx context.Context) {
+	if d.cfg.Agent == "" {
+		return
+	}
+	o, outdated, err := d.worker()
+	if err != nil {
+		d.add("agent: "+d.cfg.Agent, statusFail, err.Error(), "")
+		return
+	}
+	crew := []member{{o: o}}
+	if d.cfg.FallbackAgent != "" || d.cfg.FallbackModel != "" {
+		crew = append(crew, member{d.fallbackInput(), d.other(o, cmp.Or(d.cfg.FallbackAgent, d.cfg.Agent), d.cfg.FallbackModel)})
+	}
+	if d.cfg.ReviewAgent != "" || d.cfg.ReviewModel != "" {
+		name, model := cmp.Or(d.cfg.ReviewAgent, d.cfg.Agent), d.cfg.ReviewModel
+		if name == d.cfg.Agent {
+			model = cmp.Or(model, d.cfg.Model)
+		}
+		crew = append(crew, member{"review-agent", d.other(o, name, model)})
+	}
+	for i, m := range crew {
+		again := slices.ContainsFunc(crew[:i], func(other member) bool { return other.o.Name == m.o.Name })
+		d.checkCLI(ctx, m, again)
+	}
+	for _, line := range append(outdated, d.says.all...) {
+		d.add("agent: "+d.cfg.Agent, statusWarn, line, "")
+	}
+}
+
+// checkCLI looks at one agent: its options, its program, its version, its
+// credentials, what it can do. Of a CLI that was looked at before only what is
+// wrong with this use of it is shown.
+func (d *doctor) checkCLI(ctx context.Context, m member, again bool) {
+	name := m.o.Name
 	title := func(what string) string { return what + ": " + name }
-	own := name == d.cfg.Agent && len(d.cfg.AgentCommand) > 0
+	a, err := agent.New(m.o)
+	if err != nil {
+		d.add(title("agent"), statusFail, m.wrong(err), "correct the option, or choose another agent")
+		return
+	}
+	if d.cfg.Resume {
+		if err := a.CanResume(); err != nil {
+			d.add(title("session"), statusFail, m.wrong(fmt.Errorf("session: resume: %w", err)), "set session: fresh")
+		}
+	}
 	from, packaged := agent.PackageOf(name)
-	if !own && packaged && !d.findCLI(title("agent"), name, from) {
+	switch {
+	case len(m.o.Command) > 0:
+		d.checkCommand(ctx, m, a, again)
+	case packaged && again && !d.starts(from.Program):
+		return
+	case packaged && !again && !d.findCLI(title("agent"), name, from):
 		d.checkCredentials(title("credentials"), name, nil)
 		return
-	}
-	model := d.cfg.Model
-	if name != d.cfg.Agent {
-		model = ""
-	}
-	o := d.agentOptions(name, model)
-	o.Dir = d.temp.tmp // nothing of the workspace is looked at by the CLI
-	if own {
-		o.Command = d.cfg.AgentCommand
-	}
-	if name == d.cfg.Agent {
-		o.Args, _ = agent.Modern(name, d.cfg.AgentArgs)
-		o.Exact = d.cfg.AgentExact
-		o.ExactArgs, _ = agent.Modern(name, d.cfg.AgentExactArgs)
-	}
-	err := error(nil)
-	if name == d.cfg.Agent {
-		o.Effort, o.Provider, o.BaseURL, o.Settings = d.cfg.Effort, d.cfg.Provider, d.cfg.BaseURL, d.cfg.AgentSettings
-		o.Filters, o.Delivery = d.cfg.AgentFilters, d.cfg.AgentPrompt
-		err = d.withKey(&o)
-	}
-	var a *agent.CLI
-	if err == nil {
-		a, err = agent.New(o)
-	}
-	if err != nil {
-		d.add(title("agent"), statusFail, err.Error(), "correct the option, or choose another agent")
+	case !d.checkStart(ctx, m, from, again):
 		return
 	}
-	if own {
-		if path, err := d.lookPath(d.cfg.AgentCommand[0]); err != nil {
-			d.add(title("agent"), statusFail, fmt.Sprintf("agent-command: %q is not found", d.cfg.AgentCommand[0]), "is agent-command right, and installed?")
-		} else {
-			d.add(title("agent"), statusOK, "agent-command: "+path+"; a command of your own is not started", "")
-		}
-	} else {
+	if !again {
+		d.add(title("abilities"), statusOK, d.abilities(name, a), "")
+	}
+}
+
+// checkCommand looks for a command of the user's.
+func (d *doctor) checkCommand(ctx context.Context, m member, a *agent.CLI, again bool) {
+	title := "agent: " + m.o.Name
+	if err := a.Check(ctx); err != nil {
+		d.add(title, statusFail, m.wrong(err), "")
+		return
+	}
+	if !again {
+		path, _ := d.lookPath(m.o.Command[0])
+		d.add(title, statusOK, "agent-command: "+path+"; a command of your own is not started", "")
+	}
+}
+
+// checkStart asks a CLI for its version, where it finds nothing of the workspace.
+func (d *doctor) checkStart(ctx context.Context, m member, from agent.Package, again bool) bool {
+	title := func(what string) string { return what + ": " + m.o.Name }
+	o := m.o
+	o.Dir, o.Env = d.temp.tmp, d.outside(o.Env)
+	a, err := agent.New(o)
+	version := ""
+	if err == nil {
 		err = a.Check(ctx)
-		version := a.Version()
+		version = a.Version()
+	}
+	if again {
 		if err != nil {
-			version, _ = d.ask(ctx, d.children, d.temp.tmp, from.Program, "--version")
+			d.add(title("agent"), statusFail, m.wrong(err), "")
 		}
-		if version == "" {
-			d.add(title("version"), statusFail, fmt.Sprint(err), "install the CLI anew: npm install -g "+from.Name+"@"+from.Version)
-			return
-		}
-		d.checkVersion(title("version"), version, from)
-		d.checkCredentials(title("credentials"), name, err)
+		return err == nil
 	}
-	d.add(title("abilities"), statusOK, d.abilities(name, a), "")
-	if d.cfg.Resume && name == d.cfg.Agent {
-		if err := a.CanResume(); err != nil {
-			d.add(title("session"), statusFail, "session: resume: "+err.Error(), "set session: fresh")
-		}
+	if err != nil {
+		version, _ = d.ask(ctx, d.children, d.temp.tmp, o.Env, from.Program, "--version")
 	}
+	if version == "" {
+		d.add(title("version"), statusFail, fmt.Sprint(err), "install the CLI anew: npm install -g "+from.Name+"@"+from.Version)
+		return false
+	}
+	d.checkTested(title("version"), version, m, from)
+	d.checkCredentials(title("credentials"), m.o.Name, err)
+	return true
+}
+
+// starts says that a program is found outside of the workspace.
+func (d *doctor) starts(program string) bool {
+	path, err := proc.LookPath(program, d.app.environ)
+	return err == nil && !d.inWorkspace(path)
 }
 
 // useInstalled puts what an earlier run installed on PATH, as a run does before
@@ -85,7 +164,7 @@ func (d *doctor) useInstalled() {
 	}
 	for _, name := range d.agents() {
 		from, ok := agent.PackageOf(name)
-		if _, err := proc.LookPath(from.Program, d.app.environ); !ok || err == nil {
+		if !ok || !d.missing(name, from) {
 			continue
 		}
 		if in, ok, err := install.Find(root, d.wanted(name, from)); err == nil && ok {
@@ -94,11 +173,22 @@ func (d *doctor) useInstalled() {
 	}
 }
 
+// missing says that a CLI is not on PATH, or not in the version that was asked
+// for.
+func (j *job) missing(name string, from agent.Package) bool {
+	program, err := proc.LookPath(from.Program, j.app.environ)
+	asked := ""
+	if name == j.cfg.Agent {
+		asked = j.cfg.AgentVersion
+	}
+	return err != nil || asked != "" && asked != packageVersion(program)
+}
+
 // wanted is the package a run would install.
-func (d *doctor) wanted(name string, from agent.Package) install.Package {
+func (j *job) wanted(name string, from agent.Package) install.Package {
 	p := install.Package(from)
-	if name == d.cfg.Agent && d.cfg.AgentVersion != "" {
-		p.Version = d.cfg.AgentVersion
+	if name == j.cfg.Agent && j.cfg.AgentVersion != "" {
+		p.Version = j.cfg.AgentVersion
 	}
 	return p
 }
@@ -110,39 +200,55 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 		d.add(title, statusWarn, "in the workspace, where the agent can change it, so it is not started here: "+path, "install it elsewhere: npm install -g "+from.Name)
 		return false
 	}
-	if err == nil {
+	found = err == nil
+	if found && !(d.cfg.AgentInstall && d.missing(name, from)) {
 		d.add(title, statusOK, path, "")
 		return true
 	}
+	state := from.Program + " is not on PATH"
+	if found {
+		state = path + " is not " + d.wanted(name, from).Version
+	}
 	root, rootErr := d.agentsFolder()
 	if !d.cfg.AgentInstall || rootErr != nil {
-		advice := "npm install -g " + from.Name + "@" + from.Version + ", or agent-install: auto, or the image that holds it, or agent-command"
+		advice := "npm install -g " + d.wanted(name, from).Name + "@" + d.wanted(name, from).Version + ", or agent-install: auto, or the image that holds it, or agent-command"
 		if rootErr != nil {
 			advice += "; " + rootErr.Error()
 		}
-		d.add(title, statusFail, from.Program+" is not on PATH", advice)
-		return false
+		d.add(title, statusFail, state, advice)
+		return found
 	}
 	for _, need := range []string{"npm", "node"} {
 		if _, err := proc.LookPath(need, d.app.environ); err != nil {
-			d.add(title, statusFail, fmt.Sprintf("%s is not on PATH, and without %s a run cannot install it", from.Program, need),
+			d.add(title, statusFail, fmt.Sprintf("%s, and without %s a run cannot install it", state, need),
 				"install Node.js, which brings npm (in a workflow: actions/setup-node), or use the full image")
-			return false
+			return found
 		}
+	}
+	if found {
+		d.add(title, statusOK, path, "")
+		return true
 	}
 	d.add(title, statusWarn, fmt.Sprintf("%s is not on PATH; a run would install %s from npm into %s", from.Program, d.wanted(name, from), root), "")
 	return false
 }
 
-func (d *doctor) checkVersion(title, version string, from agent.Package) {
-	switch {
-	case strings.Contains(version, from.Version):
-		d.add(title, statusOK, version+", which was tested", "")
-	case d.cfg.AgentVersion != "" && !strings.Contains(version, d.cfg.AgentVersion) && d.cfg.AgentInstall:
-		d.add(title, statusOK, version+"; a run would install "+d.cfg.AgentVersion, "")
-	default:
-		d.add(title, statusWarn, version+"; tested was "+from.Version, "if it misbehaves: agent-version: "+from.Version)
+// checkTested compares the version with the one that was asked for, as a run
+// does, and with the one that was tested.
+func (d *doctor) checkTested(title, version string, m member, from agent.Package) {
+	if d.cfg.AgentInstall && d.missing(m.o.Name, from) {
+		d.add(title, statusOK, version+"; a run would install "+d.wanted(m.o.Name, from).Version, "")
+		return
 	}
+	if err := d.checkVersion(m.o, version); err != nil {
+		d.add(title, statusFail, m.wrong(err), "")
+		return
+	}
+	if !strings.Contains(version, from.Version) {
+		d.add(title, statusWarn, version+"; tested was "+from.Version, "if it misbehaves: agent-version: "+from.Version)
+		return
+	}
+	d.add(title, statusOK, version+", which was tested", "")
 }
 
 // checkCredentials names the variables that are set, never what is in them. The

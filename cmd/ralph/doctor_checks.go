@@ -17,6 +17,7 @@ import (
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/sandbox"
 )
 
 // checkConfig lists what is wrong with what was configured, one line each.
@@ -25,7 +26,8 @@ func (d *doctor) checkConfig(err error) {
 	if len(d.cfg.Loaded) > 0 {
 		from = "read " + strings.Join(d.cfg.Loaded, ", ")
 	}
-	for _, problem := range lines(err) {
+	prices := d.readPrices()
+	for _, problem := range slices.Concat(lines(err), lines(prices)) {
 		d.add("configuration", statusFail, problem, "correct it where it stands")
 	}
 	for _, warning := range d.cfg.Warnings {
@@ -34,13 +36,18 @@ func (d *doctor) checkConfig(err error) {
 		}
 		d.add("configuration", statusWarn, warning, "")
 	}
-	if err == nil {
+	if d.cfg.PromptInvalid != "" {
+		d.add("configuration", statusFail, d.cfg.PromptInvalid, "")
+		return
+	}
+	if err == nil && prices == nil {
 		d.add("configuration", statusOK, from, "")
 	}
 }
 
-// checkGit looks at git and the repository. Nothing of the repository is run: no
-// hook, no monitor.
+// checkGit looks at git and the repository. Nothing of the repository is run: git
+// is asked for its references alone, because to compare the files it may start
+// filters that the repository's configuration names. It sees no credentials.
 func (d *doctor) checkGit(ctx context.Context) {
 	program, err := proc.LookPath("git", d.app.environ)
 	if err != nil {
@@ -51,11 +58,13 @@ func (d *doctor) checkGit(ctx context.Context) {
 		d.add("git", statusFail, program+" lies in the workspace, and is not started", "take the workspace out of PATH")
 		return
 	}
+	env := d.outside(append(sandbox.Environment(d.app.environ, nil, map[string]string{"HOME": d.temp.home}),
+		"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none"))
 	git := func(args ...string) (string, error) {
-		args = append([]string{"git", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}, args...)
-		return d.ask(ctx, d.tools, d.workspace, args...)
+		args = append([]string{"git", "--no-pager", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}, args...)
+		return d.ask(ctx, d.tools, d.workspace, env, args...)
 	}
-	says, err := d.ask(ctx, d.tools, d.temp.tmp, "git", "--version")
+	says, err := d.ask(ctx, d.tools, d.temp.tmp, env, "git", "--version")
 	if err != nil {
 		d.add("git", statusFail, err.Error(), "install git anew")
 		return
@@ -82,29 +91,12 @@ func (d *doctor) checkGit(ctx context.Context) {
 		d.add("repository", bad, "on "+branch+", which has no commit yet", "make a first commit")
 		return
 	}
-	found, advice, s := "on "+branch, "", statusOK
+	found := "on " + branch
 	if shallow, err := git("rev-parse", "--is-shallow-repository"); err == nil && shallow == "true" {
 		found += ", shallow"
 	}
-	changed, err := git("status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=all")
-	count := fmt.Sprint(len(strings.Split(changed, "\n")))
-	if len(changed) > gitEnough {
-		count = "many"
-	}
-	switch {
-	case err != nil:
-		s, found, advice = statusWarn, found+"; "+err.Error(), "does `git status` work here?"
-	case changed == "":
-		found += ", clean"
-	case d.publishes() && !d.cfg.IncludeDirty:
-		s, found, advice = statusWarn, found+", changes that are not committed: "+count, "commit or stash them, or set include-dirty: true"
-	default:
-		found += ", changes that are not committed: " + count
-	}
-	d.add("repository", s, found, advice)
+	d.add("repository", statusOK, found, "")
 }
-
-const gitEnough = 8000 // bytes: what is kept of an answer ends soon after
 
 // checkCommands looks for the programs that guardrails, setup and SCM tasks
 // begin with. A shell's own words and what setup may bring are let through.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,10 +54,10 @@ func (d *doctor) openRoom(ctx context.Context) (err error) {
 
 // ask starts a program and returns the first line it prints, or why there is
 // none.
-func (d *doctor) ask(ctx context.Context, s *proc.Supervisor, dir string, argv ...string) (string, error) {
+func (d *doctor) ask(ctx context.Context, s *proc.Supervisor, dir string, env []string, argv ...string) (string, error) {
 	var stdout, stderr bounded
 	exit, err := s.Run(ctx, proc.Command{
-		Argv: argv, Dir: dir, Env: append(d.guestEnv(nil), "GIT_OPTIONAL_LOCKS=0"), Stdout: &stdout, Stderr: &stderr,
+		Argv: argv, Dir: dir, Env: env, Stdout: &stdout, Stderr: &stderr,
 		Limits: proc.Limits{Time: 30 * time.Second, OutputBytes: maxOutput},
 	})
 	switch {
@@ -140,6 +141,19 @@ func (d *doctor) checkDisk() {
 			d.add(place.name, statusOK, found, "")
 		}
 	}
+}
+
+// outside is an environment with those folders of PATH alone that are not in the
+// workspace: the interpreter of a program is looked for there, too.
+func (d *doctor) outside(env []string) []string {
+	out := slices.Clone(env)
+	for i, kv := range out {
+		if list, ok := strings.CutPrefix(kv, "PATH="); ok {
+			dirs := slices.DeleteFunc(filepath.SplitList(list), func(dir string) bool { return !filepath.IsAbs(dir) || d.inWorkspace(dir) })
+			out[i] = "PATH=" + strings.Join(dirs, string(filepath.ListSeparator))
+		}
+	}
+	return out
 }
 
 // inWorkspace says that a program is the agent's to change.
