@@ -137,7 +137,7 @@ func (j *job) checkReviewer(ctx context.Context, o agent.Options, worker *relay)
 		return fmt.Errorf("review-agent: %w", err)
 	}
 	j.note("Reviews by " + agentName(o) + ".")
-	j.agent = &pair{relay: worker, reviewer: &relay{cli: reviewer, name: agentName(o), next: worker.next, nextName: worker.nextName}, backlog: j.backlog}
+	j.agent = &pair{relay: worker, reviewer: &relay{cli: j.apart(reviewer, o, "review", true), name: agentName(o), next: worker.next, nextName: worker.nextName}, backlog: j.backlog}
 	return nil
 }
 

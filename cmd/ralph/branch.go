@@ -82,7 +82,7 @@ func (j *job) watchRepository(ctx context.Context) error {
 	}
 	if j.cfg.Isolation != config.IsolationOff {
 		// The agent and the SCM tasks commit, as the person who sits here.
-		if err := errors.Join(j.writeGitConfig(j.committer(ctx)), j.hideToken()); err != nil {
+		if err := errors.Join(j.writeGitConfig(j.temp.home, j.committer(ctx)), j.hideToken()); err != nil {
 			return invalid(err)
 		}
 	}

@@ -51,7 +51,7 @@ func (j *job) checkFallback(ctx context.Context, o agent.Options, worker *relay)
 	if err != nil {
 		return err
 	}
-	worker.next, worker.nextName = next, agentName(o)
+	worker.next, worker.nextName = j.apart(next, o, "fallback", false), agentName(o)
 	return nil
 }
 

@@ -37,6 +37,7 @@ type job struct {
 	files    *rundir.Dir
 	session  *sessionLog
 	identity sandbox.Identity
+	person   config.Person // whose name the agent's own commits carry
 	temp     temp
 	children *proc.Supervisor
 	display  *proc.Supervisor // runs the display filter; nil: there is none

@@ -207,7 +207,7 @@ func (j *job) buildWalls(ctx context.Context) error {
 	}
 	j.temp = t
 	j.atEnd(j.removeTemp)
-	if err := j.writeGitConfig(j.cfg.Committer); err != nil {
+	if err := j.writeGitConfig(t.home, j.cfg.Committer); err != nil {
 		return invalid(err)
 	}
 
@@ -261,14 +261,15 @@ func (j *job) tempDir() string {
 }
 
 // writeGitConfig gives the agent's own commits an author: its HOME is new.
-func (j *job) writeGitConfig(person config.Person) error {
+func (j *job) writeGitConfig(home string, person config.Person) error {
+	j.person = person
 	if !j.cfg.Author.IsZero() {
 		person = j.cfg.Author
 	}
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`) // git-config(1) knows fewer escapes than %q writes
 	text := fmt.Sprintf("[user]\n\tname = \"%s\"\n\temail = \"%s\"\n[safe]\n\tdirectory = *\n[advice]\n\tdetachedHead = false\n",
 		quoted.Replace(person.Name), quoted.Replace(person.Email))
-	path := filepath.Join(j.temp.home, ".gitconfig")
+	path := filepath.Join(home, ".gitconfig")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return err
 	}

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/itchyny/gojq"
-
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -133,7 +131,7 @@ type Process interface {
 type CLI struct {
 	o       Options
 	format  format
-	filter  *gojq.Code // nil: none
+	filter  *filterCode // nil: none
 	extras  []extra
 	scratch *os.Root // nil: none needed, or none there
 	version string

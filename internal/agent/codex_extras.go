@@ -25,8 +25,10 @@ func (codex) extras(o Options) ([]extra, error) {
 func codexOverrides(o Options) ([]string, error) {
 	var all []string
 	if o.Effort != "" {
-		if !bareKey(o.Effort) {
-			return nil, fmt.Errorf("effort %q: must be a word, such as minimal, low, medium, high or xhigh", clip(o.Effort, maxName))
+		// 0.169 passes every word on; what the model does not know is refused late, or
+		// taken for medium.
+		if err := oneOf("effort", o.Effort, "none", "minimal", "low", "medium", "high", "xhigh"); err != nil {
+			return nil, err
 		}
 		all = append(all, "model_reasoning_effort="+tomlString(o.Effort))
 	}

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itchyny/gojq"
-
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -65,9 +63,9 @@ func (c custom) extras(o Options) ([]extra, error) {
 }
 
 // compile is the code of each filter. All that is wrong with them is told at once.
-func (custom) compile(o Options) (map[string]*gojq.Code, error) {
+func (custom) compile(o Options) (map[string]*filterCode, error) {
 	var errs []error
-	codes := make(map[string]*gojq.Code, len(o.Filters))
+	codes := make(map[string]*filterCode, len(o.Filters))
 	names := make([]string, 0, len(o.Filters))
 	for name := range o.Filters {
 		names = append(names, name)

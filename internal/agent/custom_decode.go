@@ -3,8 +3,6 @@ package agent
 import (
 	"errors"
 
-	"github.com/itchyny/gojq"
-
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -41,7 +39,7 @@ type call struct{ id, name string }
 
 // newCustomDecoder reads a turn with the code of each filter by its name; that
 // of text has to be there.
-func newCustomDecoder(codes map[string]*gojq.Code, o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) *filtered {
+func newCustomDecoder(codes map[string]*filterCode, o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) *filtered {
 	words := text{}.decoder(o, p, emit, finished)
 	t := &customTurn{common: newCommon("the agent", emit, finished), amounts: map[string]float64{}}
 	t.lines = newFiltered(codes["text"], t, words, emit)

@@ -191,7 +191,7 @@ func TestOptionsRefused(t *testing.T) {
 		{Options{Name: "claude", System: "x", Args: []string{"--append-system-prompt", "y"}}, "leave one of them out"},
 		{Options{Name: "claude", Argument: true, System: strings.Repeat("x", maxArgument+1)}, "append-system-prompt: its 102401 bytes are too long"},
 		{Options{Name: "claude", Argument: true, Settings: "{}", Args: []string{"--settings", "x.json"}}, "leave one of them out"},
-		{Options{Name: "codex", Effort: "very high"}, `effort "very high": must be a word, such as minimal, low`},
+		{Options{Name: "codex", Effort: "very high"}, `effort "very high": unknown; known are none, minimal, low`},
 		{Options{Name: "codex", Provider: "bedrock"}, `provider "bedrock": unknown; known are openai, azure, responses`},
 		{Options{Name: "codex", Provider: "azure"}, `provider azure: needs base-url, such as https://NAME.openai.azure.com/openai/v1`},
 		{Options{Name: "codex", Provider: "responses", BaseURL: "gateway"}, "base-url: must be an address such as"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -20,6 +21,7 @@ var (
 	errFilterMemory  = errors.New("it needs too much memory")
 	errFilterOutputs = errors.New("too many outputs")
 	errFilterBytes   = errors.New("too much output")
+	errFilterRegex   = fmt.Errorf("more than %d KiB of text, too much for a regular expression", maxExpression>>10)
 	errFilterDepth   = fmt.Errorf("an output that nests more than %d deep", maxOutputDepth)
 )
 
@@ -33,7 +35,7 @@ func CompileFilter(expr string) error {
 }
 
 // optionalFilter is nil for an empty expression.
-func optionalFilter(expr string) (*gojq.Code, error) {
+func optionalFilter(expr string) (*filterCode, error) {
 	if expr == "" {
 		return nil, nil
 	}
@@ -44,7 +46,7 @@ func optionalFilter(expr string) (*gojq.Code, error) {
 	return code, nil
 }
 
-func compileFilter(expr string) (*gojq.Code, error) {
+func compileFilter(expr string) (*filterCode, error) {
 	if len(expr) > maxFilter {
 		return nil, fmt.Errorf("jq expression: %d bytes; at most %d are read", len(expr), maxFilter)
 	}
@@ -64,7 +66,43 @@ func compileFilter(expr string) (*gojq.Code, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jq expression %s: %w", clip(oneLine(expr), maxName), err)
 	}
-	return code, nil
+	return &filterCode{Code: code, regex: expressions.MatchString(expr)}, nil
+}
+
+// filterCode is a compiled expression.
+type filterCode struct {
+	*gojq.Code
+	regex bool // it looks for regular expressions
+}
+
+// expressions are the functions of jq that look for all matches in a text. What
+// gojq needs for that grows with the square of the text, and cannot be stopped.
+var expressions = regexp.MustCompile(`\b_?(match|capture|scan|splits?|sub|gsub)\b`)
+
+// maxExpression bounds the texts of a line, in bytes, when they are looked through
+// for regular expressions.
+const maxExpression = 32 << 10
+
+// textSize is how many bytes of text a value holds, counted up to the limit.
+func textSize(v any, limit int) int {
+	n := 0
+	switch v := v.(type) {
+	case string:
+		n = len(v)
+	case []any:
+		for _, member := range v {
+			if n += textSize(member, limit-n); n > limit {
+				break
+			}
+		}
+	case map[string]any:
+		for _, member := range v {
+			if n += textSize(member, limit-n); n > limit {
+				break
+			}
+		}
+	}
+	return n
 }
 
 // position names the place of a parse error: line and character count from 1,
@@ -89,13 +127,13 @@ func position(expr string, err *gojq.ParseError) string {
 // of each are bounded, as far as the interpreter can be interrupted: between
 // its steps, not within a built-in function.
 type jq struct {
-	code    *gojq.Code
+	code    *filterCode
 	guard   guard
 	outputs int // at most, for one value
 	bytes   int // of them
 }
 
-func newJQ(code *gojq.Code) *jq {
+func newJQ(code *filterCode) *jq {
 	return &jq{code: code, guard: newGuard(), outputs: maxOutputs, bytes: maxLine}
 }
 
@@ -121,6 +159,9 @@ func (j *jq) each(v any, yield func(v any) error) (err error) {
 			err = fmt.Errorf("gojq: %v", r)
 		}
 	}()
+	if j.code.regex && textSize(v, maxExpression) > maxExpression {
+		return errFilterRegex
+	}
 	ctx := j.guard.start()
 	defer j.guard.stop()
 	iter := j.code.RunWithContext(ctx, v)

@@ -7,12 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itchyny/gojq"
-
 	"github.com/org/ralph-action/internal/ralph"
 )
 
-func mustCompile(t testing.TB, expr string) *gojq.Code {
+func mustCompile(t testing.TB, expr string) *filterCode {
 	t.Helper()
 	code, err := compileFilter(expr)
 	if err != nil {

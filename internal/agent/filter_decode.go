@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/itchyny/gojq"
-
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -46,7 +44,7 @@ type sieve struct {
 	endless int    // lines it was stopped on
 }
 
-func newFiltered(code *gojq.Code, inner, words decoder, emit func(ralph.Event)) *filtered {
+func newFiltered(code *filterCode, inner, words decoder, emit func(ralph.Event)) *filtered {
 	d := &filtered{emit: emit, inner: inner, words: words, sieve: sieve{what: "the response filter", jq: newJQ(code)}}
 	d.pick = d.pickWords
 	d.out = lines{limit: maxLine, line: d.filter}

@@ -69,6 +69,9 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 	}
 	turn := d.Turn()
 	turn.Agent = c.o.Name
+	if turn.Model == "" && !c.o.Exact {
+		turn.Model = c.o.Model
+	}
 	turn.Started, turn.Duration = started, time.Since(started)
 	turn.ExitCode, turn.OutputBytes = exitCode(exit), exit.OutputBytes
 	turn.Outlived = exit.Outlived

@@ -41,7 +41,7 @@ type Turn struct {
 	// else nil.
 	Models     []ModelUsage
 	Agent      string // the name of the agent that was asked
-	Model      string // as the CLI reports it; empty when it does not
+	Model      string // as the CLI reports it, else as asked for; empty when nobody says
 	Session    string // the CLI's session id; empty when it has none
 	Tools      int    // tool calls begun
 	ToolErrors int    // tool calls that failed

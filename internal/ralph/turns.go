@@ -140,7 +140,7 @@ func (r *run) turn(ctx context.Context, prompt Prompt, detector *Detector) (Turn
 			todos = e.Todos
 		case e.Kind == EventUsage && e.Usage != nil && ended == nil:
 			if spent := r.Budget.passed(r.usage.Add(*e.Usage)); spent != "" {
-				ended = &Ended{Failure{Kind: FailureBudget, Message: spent + " while the agent worked, so it was ended"}}
+				ended = &Ended{Failure{Kind: FailureBudget, Message: spent + whileWorking}}
 				end(ended)
 			}
 		}
@@ -150,12 +150,17 @@ func (r *run) turn(ctx context.Context, prompt Prompt, detector *Detector) (Turn
 	turn.Todos = todos
 	if ended != nil && turn.Failure != nil {
 		turn.Failure = &ended.Failure
+		if spent := r.Budget.passed(r.usage.Add(turn.Usage)); spent != "" { // it knows more now
+			turn.Failure = &Failure{Kind: FailureBudget, Message: spent + whileWorking}
+		}
 	}
 	if r.Policy.Resume {
 		r.session = goesOn(r.session, turn)
 	}
 	return turn, err
 }
+
+const whileWorking = " while the agent worked, so it was ended"
 
 // goesOn is the session that the next turn goes on in. One that broke off with a
 // provider's error is still there; one that could not be gone on with gives way
