@@ -42,7 +42,7 @@ func (s *stage) prepare(ctx context.Context) (metadata, error) {
 				program, s.pkg.Name, program, s.pkg.Program)
 		}
 		if leadsThrough(path, s.o.Workspace) {
-			return metadata{}, fmt.Errorf("%s is needed to install %s, and the %s on PATH lies in the workspace: %s; what an agent can change is not trusted with that: take the folder off PATH, or put one with another %s before it",
+			return metadata{}, fmt.Errorf("%s is needed to install %s, and the %s on PATH lies in the workspace: %s, where an agent can change it: take that folder off PATH, or put one with another %s before it",
 				program, s.pkg.Name, program, path, program)
 		}
 	}
