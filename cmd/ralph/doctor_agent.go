@@ -140,8 +140,8 @@ func (d *doctor) checkStart(ctx context.Context, m member, from agent.Package, a
 	if err != nil {
 		version, _ = d.ask(ctx, d.children, d.temp.tmp, o.Env, from.Program, "--version")
 	}
-	if version == "" {
-		d.add(title("version"), statusFail, fmt.Sprint(err), "install the CLI anew: npm install -g "+from.Name+"@"+from.Version)
+	if version == "" && err != nil {
+		d.add(title("version"), statusFail, m.wrong(err), "install the CLI anew: npm install -g "+from.Name+"@"+from.Version)
 		return false
 	}
 	d.checkTested(title("version"), version, m, from)
@@ -201,7 +201,7 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 		return false
 	}
 	found = err == nil
-	if found && !(d.cfg.AgentInstall && d.missing(name, from)) {
+	if found && (!d.cfg.AgentInstall || !d.missing(name, from)) {
 		d.add(title, statusOK, path, "")
 		return true
 	}
@@ -236,8 +236,9 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 // checkTested compares the version with the one that was asked for, as a run
 // does, and with the one that was tested.
 func (d *doctor) checkTested(title, version string, m member, from agent.Package) {
+	said := cmp.Or(version, "it does not say")
 	if d.cfg.AgentInstall && d.missing(m.o.Name, from) {
-		d.add(title, statusOK, version+"; a run would install "+d.wanted(m.o.Name, from).Version, "")
+		d.add(title, statusOK, said+"; a run would install "+d.wanted(m.o.Name, from).Version, "")
 		return
 	}
 	if err := d.checkVersion(m.o, version); err != nil {
@@ -245,10 +246,10 @@ func (d *doctor) checkTested(title, version string, m member, from agent.Package
 		return
 	}
 	if !strings.Contains(version, from.Version) {
-		d.add(title, statusWarn, version+"; tested was "+from.Version, "if it misbehaves: agent-version: "+from.Version)
+		d.add(title, statusWarn, said+"; tested was "+from.Version, "if it misbehaves: agent-version: "+from.Version)
 		return
 	}
-	d.add(title, statusOK, version+", which was tested", "")
+	d.add(title, statusOK, said+", which was tested", "")
 }
 
 // checkCredentials names the variables that are set, never what is in them. The
