@@ -25,7 +25,7 @@ func readConfig(o Options, path string) ([]byte, error) {
 	}
 	var f *os.File
 	var err error
-	if ownHome(home, o.Scratch) {
+	if ownHome(o, home) {
 		f, err = os.OpenFile(path, flags, 0) // #nosec G304 -- the user's own
 	} else {
 		f, err = openBelow(home, path, flags)
@@ -59,10 +59,10 @@ func openBelow(dir, path string, flags int) (*os.File, error) {
 	return f, errors.Join(err, root.Close())
 }
 
-// ownHome says that a home is the user's who we are, and none that was made for
-// the run, beside its scratch folder.
-func ownHome(home, scratch string) bool {
-	if scratch != "" && filepath.Dir(filepath.Clean(home)) == filepath.Dir(filepath.Clean(scratch)) {
+// ownHome says that a home is the user's who we are. Where one was made for the
+// child, so was its folder for temporary files, in which ours lie, too.
+func ownHome(o Options, home string) bool {
+	if o.Scratch != "" && filepath.Clean(lookup(o.Env, "TMPDIR")) == filepath.Clean(o.Scratch) {
 		return false
 	}
 	info, err := os.Stat(home)

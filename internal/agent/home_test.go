@@ -55,7 +55,7 @@ func TestHomeOfTheRun(t *testing.T) {
 			if err := os.Mkdir(scratch, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			o := Options{Env: []string{"HOME=" + home, "GEMINI_API_KEY=k"}, Scratch: scratch, Process: never{}}
+			o := Options{Env: []string{"HOME=" + home, "TMPDIR=" + scratch, "GEMINI_API_KEY=k"}, Scratch: scratch, Process: never{}}
 			if opencodePlugins(o) {
 				t.Error("opencode's plugins were found")
 			}
