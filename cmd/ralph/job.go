@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
@@ -168,14 +169,20 @@ func (j *job) refuse(ctx, bounded context.Context, name string, err error) {
 		j.report.Outcome = s.outcome
 	}
 	// A desk reads the reason at the end; only several at once need a list.
-	problems := lines(err)
-	if j.runner != nil || len(problems) > 1 {
-		for _, line := range problems {
+	said := lines(err)
+	problems := 0
+	for _, line := range said {
+		if !strings.HasPrefix(line, "  ") { // else it belongs to the one before
+			problems++
+		}
+	}
+	if j.runner != nil || problems > 1 {
+		for _, line := range said {
 			j.out.warn(line)
 		}
 	}
-	if j.runner == nil && len(problems) > 1 && j.report.Reason == err.Error() {
-		j.report.Reason = fmt.Sprintf("%s (and %d more, named above)", problems[0], len(problems)-1)
+	if j.runner == nil && problems > 1 && j.report.Reason == err.Error() {
+		j.report.Reason = fmt.Sprintf("%s (and %d more, named above)", said[0], problems-1)
 	}
 }
 

@@ -133,6 +133,6 @@ func (claude) ready(o Options) error {
 		return nil
 	}
 	keys, _ := claude{}.credentials()
-	return fmt.Errorf("no credentials: set %s or %s (input api-key), or log in with claude first; for another provider set CLAUDE_CODE_USE_BEDROCK, CLAUDE_CODE_USE_VERTEX or CLAUDE_CODE_USE_FOUNDRY to 1",
+	return fmt.Errorf("no credentials: set %s or %s (input api-key), or, where there are no walls, log in with claude first; for another provider set CLAUDE_CODE_USE_BEDROCK, CLAUDE_CODE_USE_VERTEX or CLAUDE_CODE_USE_FOUNDRY to 1",
 		strings.Join(keys[:len(keys)-1], ", "), keys[len(keys)-1])
 }

@@ -105,7 +105,7 @@ func (d *clineDecoder) event(b []byte, partial, echo bool) {
 		}
 	case "error ":
 		e := fields(v["error"], "name", "message")
-		d.fail(clineFailure(str(v["errorClass"], maxName), str(e["name"], maxName)), e["message"])
+		d.fail(clineFailure(str(v["errorClass"], maxName), str(e["name"], maxName), str(e["message"], maxMessage)), e["message"])
 	default:
 		switch {
 		case strings.HasPrefix(kind, "content_"): // reasoning, and what else there may be
@@ -257,11 +257,14 @@ func (d *clineDecoder) Failure(exit int) *ralph.Failure {
 	return d.finishedWell(exit, d.LastWords())
 }
 
-// clineFailure sorts an error by its class and its name.
-func clineFailure(class, name string) ralph.FailureKind {
+// clineFailure sorts an error by its class and its name. For a model that does
+// not exist there is neither.
+func clineFailure(class, name, message string) ralph.FailureKind {
 	switch {
 	case class == "auth":
 		return ralph.FailureAuth
+	case class == "unknown" && noSuchModel(message):
+		return ralph.FailureModel
 	case name == "ContextWindowOverflowError":
 		return ralph.FailureRequest
 	}

@@ -65,7 +65,7 @@ func codexFailure(message string) ralph.FailureKind {
 	switch {
 	case status == 401 || status == 403 || begins("Missing environment variable: "):
 		return ralph.FailureAuth
-	case status == 404 || begins("The model `") && strings.HasSuffix(message, "` does not exist or you do not have access to it."):
+	case status == 404 || noSuchModel(message):
 		return ralph.FailureModel
 	case begins("Quota exceeded. Check your plan and billing details."), begins("You’ve hit your usage limit."), begins("You've hit your usage limit."):
 		return ralph.FailureQuota
@@ -81,4 +81,10 @@ func codexFailure(message string) ralph.FailureKind {
 func codexMessage(message string) string {
 	v := fields([]byte(message), "error", "detail")
 	return firstOf(oneLine(str(fields(v["error"], "message")["message"], 4*maxMessage)), oneLine(str(v["detail"], 4*maxMessage)), message)
+}
+
+// noSuchModel says that a message is OpenAI's whole sentence about a model it
+// does not have, which it sends without a code of its own in some places.
+func noSuchModel(message string) bool {
+	return strings.HasPrefix(message, "The model `") && strings.HasSuffix(message, "` does not exist or you do not have access to it.")
 }

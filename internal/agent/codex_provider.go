@@ -93,5 +93,5 @@ func (codex) ready(o Options) error {
 	if federated(o, "OPENAI") || holds(codexHome(o), "auth.json", "config.toml") {
 		return nil
 	}
-	return errors.New("no credentials: set CODEX_API_KEY or OPENAI_API_KEY (input api-key), or log in with codex first")
+	return errors.New("no credentials: set CODEX_API_KEY or OPENAI_API_KEY (input api-key), or, where there are no walls, log in with codex first")
 }
