@@ -27,17 +27,14 @@ type cli interface {
 // checkAgent finds out before anything is spent whether the agents can work: the
 // one that works, the one that would take over from it, and the one that reviews.
 func (j *job) checkAgent(ctx context.Context) error {
-	args, warnings := agent.Modern(j.cfg.Agent, j.cfg.AgentArgs)
-	exact, more := agent.Modern(j.cfg.Agent, j.cfg.AgentExactArgs)
-	for _, w := range append(warnings, more...) {
+	o, outdated, err := j.worker()
+	if err != nil {
+		return invalid(err)
+	}
+	for _, w := range outdated {
 		j.note(w)
 		j.out.warn(w)
 	}
-	o := j.agentOptions(j.cfg.Agent, j.cfg.Model)
-	o.Command, o.Args, o.Exact, o.ExactArgs = j.cfg.AgentCommand, args, j.cfg.AgentExact, exact
-	o.Plain, o.Filter, o.TextScanFull = j.cfg.OutputFormat == "text", j.cfg.ResponseFilter, j.cfg.TextScanFull
-	o.Effort, o.Provider, o.BaseURL, o.Settings = j.cfg.Effort, j.cfg.Provider, j.cfg.BaseURL, j.cfg.AgentSettings
-	o.Filters, o.Delivery = j.cfg.AgentFilters, j.cfg.AgentPrompt
 	if j.box != nil {
 		o.Command, o.Argument = j.box.Command(), true
 	}
@@ -45,9 +42,6 @@ func (j *job) checkAgent(ctx context.Context) error {
 		out := j.out.display() // redacts
 		j.atEnd(func() { _ = out.Close() })
 		o.Display, o.DisplayProcess, o.DisplayOut = j.cfg.DisplayFilter, j.display, out
-	}
-	if err := j.withKey(&o); err != nil {
-		return invalid(fmt.Errorf("agent %q: %w", o.Name, err))
 	}
 	a, err := j.newAgent(ctx, o)
 	if err != nil {
@@ -67,6 +61,42 @@ func (j *job) checkAgent(ctx context.Context) error {
 	}
 	j.agent = worker
 	return invalid(j.checkReviewer(ctx, o, worker))
+}
+
+// worker is the agent that works, with all that was said about it, and what is
+// out of date in that.
+func (j *job) worker() (o agent.Options, outdated []string, err error) {
+	args, outdated := agent.Modern(j.cfg.Agent, j.cfg.AgentArgs)
+	exact, more := agent.Modern(j.cfg.Agent, j.cfg.AgentExactArgs)
+	o = j.agentOptions(j.cfg.Agent, j.cfg.Model)
+	o.Command, o.Args, o.Exact, o.ExactArgs = j.cfg.AgentCommand, args, j.cfg.AgentExact, exact
+	o.Plain, o.Filter, o.TextScanFull = j.cfg.OutputFormat == "text", j.cfg.ResponseFilter, j.cfg.TextScanFull
+	o.Effort, o.Provider, o.BaseURL, o.Settings = j.cfg.Effort, j.cfg.Provider, j.cfg.BaseURL, j.cfg.AgentSettings
+	o.Filters, o.Delivery = j.cfg.AgentFilters, j.cfg.AgentPrompt
+	if err := j.withKey(&o); err != nil {
+		return o, nil, fmt.Errorf("agent %q: %w", o.Name, err)
+	}
+	return o, append(outdated, more...), nil
+}
+
+// fallback is the agent that would take over; ok is false when there is none.
+func (j *job) fallback(o agent.Options) (next agent.Options, ok bool) {
+	if j.cfg.FallbackAgent == "" && j.cfg.FallbackModel == "" {
+		return o, false
+	}
+	return j.other(o, cmp.Or(j.cfg.FallbackAgent, j.cfg.Agent), j.cfg.FallbackModel), true
+}
+
+// reviewer is the agent that reviews; ok is false when that is the one that works.
+func (j *job) reviewer(o agent.Options) (reviewer agent.Options, ok bool) {
+	if j.cfg.ReviewAgent == "" && j.cfg.ReviewModel == "" {
+		return o, false
+	}
+	name, model := cmp.Or(j.cfg.ReviewAgent, j.cfg.Agent), j.cfg.ReviewModel
+	if name == j.cfg.Agent {
+		model = cmp.Or(model, j.cfg.Model)
+	}
+	return j.other(o, name, model), true
 }
 
 // newAgent is an agent that can work, with what the mode puts around it.
@@ -124,14 +154,10 @@ func (j *job) other(o agent.Options, name, model string) agent.Options {
 // checkReviewer is checkAgent for the agent that reviews, where that is another
 // or has another model.
 func (j *job) checkReviewer(ctx context.Context, o agent.Options, worker *relay) error {
-	if j.backlog == nil || j.cfg.ReviewAgent == "" && j.cfg.ReviewModel == "" {
+	o, ok := j.reviewer(o)
+	if !ok || j.backlog == nil {
 		return nil
 	}
-	name, model := cmp.Or(j.cfg.ReviewAgent, j.cfg.Agent), j.cfg.ReviewModel
-	if name == j.cfg.Agent {
-		model = cmp.Or(model, j.cfg.Model)
-	}
-	o = j.other(o, name, model)
 	reviewer, err := j.newAgent(ctx, o)
 	if err != nil {
 		return fmt.Errorf("review-agent: %w", err)

@@ -83,9 +83,11 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	if err != nil {
 		return err
 	}
+	defaults := a.placeDefaults(config.ModeRun)
+	defaults["prompt"] = "none: nothing is asked of an agent"
 	cfg, loadErr := config.Load(config.LoadOptions{
 		Dir: workspace, Flags: c.values(), Environment: a.environment(), Mode: config.ModeRun, Desk: true, Home: a.home(workspace),
-		Defaults: map[string]string{"isolation": a.deskDefaults(config.ModeRun)["isolation"], "prompt": "none: nothing is asked of an agent"},
+		Defaults: defaults,
 		Prompts:  prompts(), Infer: agent.Infer,
 	})
 	redact := secret.NewRedactor(a.secrets(cfg)...)
@@ -143,17 +145,6 @@ func (d *doctor) check(ctx context.Context, loadErr error) {
 	d.checkToken(ctx)
 	d.checkNetwork(ctx)
 	d.checkDisk()
-}
-
-// agents are those a run would ask, each once.
-func (d *doctor) agents() []string {
-	var names []string
-	for _, name := range []string{d.cfg.Agent, d.cfg.FallbackAgent, d.cfg.ReviewAgent} {
-		if name != "" && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 func (d *doctor) add(check string, s status, found, advice string) {

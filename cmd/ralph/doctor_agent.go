@@ -27,22 +27,6 @@ func (m member) wrong(err error) string {
 	return err.Error()
 }
 
-// worker is the agent that works, with all that was said about it, and what is
-// out of date in that.
-func (j *job) worker() (o agent.Options, outdated []string, err error) {
-	args, outdated := agent.Modern(j.cfg.Agent, j.cfg.AgentArgs)
-	exact, more := agent.Modern(j.cfg.Agent, j.cfg.AgentExactArgs)
-	o = j.agentOptions(j.cfg.Agent, j.cfg.Model)
-	o.Command, o.Args, o.Exact, o.ExactArgs = j.cfg.AgentCommand, args, j.cfg.AgentExact, exact
-	o.Plain, o.Filter, o.TextScanFull = j.cfg.OutputFormat == "text", j.cfg.ResponseFilter, j.cfg.TextScanFull
-	o.Effort, o.Provider, o.BaseURL, o.Settings = j.cfg.Effort, j.cfg.Provider, j.cfg.BaseURL, j.cfg.AgentSettings
-	o.Filters, o.Delivery = j.cfg.AgentFilters, j.cfg.AgentPrompt
-	if err := j.withKey(&o); err != nil {
-		return o, nil, fmt.Errorf("agent %q: %w", o.Name, err)
-	}
-	return o, append(outdated, more...), nil
-}
-
 // checkCrew looks at the agent that works, the one that would take over from it,
 // and the one that reviews.
 func (d *doctor) checkCrew(ctx context.Context) {
@@ -55,15 +39,11 @@ func (d *doctor) checkCrew(ctx context.Context) {
 		return
 	}
 	crew := []member{{o: o}}
-	if d.cfg.FallbackAgent != "" || d.cfg.FallbackModel != "" {
-		crew = append(crew, member{d.fallbackInput(), d.other(o, cmp.Or(d.cfg.FallbackAgent, d.cfg.Agent), d.cfg.FallbackModel)})
+	if next, ok := d.fallback(o); ok {
+		crew = append(crew, member{d.fallbackInput(), next})
 	}
-	if d.cfg.ReviewAgent != "" || d.cfg.ReviewModel != "" {
-		name, model := cmp.Or(d.cfg.ReviewAgent, d.cfg.Agent), d.cfg.ReviewModel
-		if name == d.cfg.Agent {
-			model = cmp.Or(model, d.cfg.Model)
-		}
-		crew = append(crew, member{"review-agent", d.other(o, name, model)})
+	if reviewer, ok := d.reviewer(o); ok {
+		crew = append(crew, member{"review-agent", reviewer})
 	}
 	for i, m := range crew {
 		again := slices.ContainsFunc(crew[:i], func(other member) bool { return other.o.Name == m.o.Name })
@@ -171,26 +151,6 @@ func (d *doctor) useInstalled() {
 			d.useProgram(in.Bin)
 		}
 	}
-}
-
-// missing says that a CLI is not on PATH, or not in the version that was asked
-// for.
-func (j *job) missing(name string, from agent.Package) bool {
-	program, err := proc.LookPath(from.Program, j.app.environ)
-	asked := ""
-	if name == j.cfg.Agent {
-		asked = j.cfg.AgentVersion
-	}
-	return err != nil || asked != "" && asked != packageVersion(program)
-}
-
-// wanted is the package a run would install.
-func (j *job) wanted(name string, from agent.Package) install.Package {
-	p := install.Package(from)
-	if name == j.cfg.Agent && j.cfg.AgentVersion != "" {
-		p.Version = j.cfg.AgentVersion
-	}
-	return p
 }
 
 // findCLI looks for the program, and says what a run would do without it.

@@ -43,10 +43,10 @@ func (r *relay) takeOver(f *ralph.Failure) (why string, ok bool) {
 
 // checkFallback is checkAgent for the agent that would take over.
 func (j *job) checkFallback(ctx context.Context, o agent.Options, worker *relay) error {
-	if j.cfg.FallbackAgent == "" && j.cfg.FallbackModel == "" {
+	o, ok := j.fallback(o)
+	if !ok {
 		return nil
 	}
-	o = j.other(o, cmp.Or(j.cfg.FallbackAgent, j.cfg.Agent), j.cfg.FallbackModel)
 	next, err := j.newAgent(ctx, o)
 	if err != nil {
 		return err

@@ -24,15 +24,7 @@ func (j *job) installAgents(ctx context.Context) error {
 	if j.wantBox == config.IsolationDocker {
 		return nil // it brings its own
 	}
-	var names []string
-	if len(j.cfg.AgentCommand) == 0 {
-		names = append(names, j.cfg.Agent)
-	}
-	for _, name := range append(names, j.cfg.FallbackAgent, j.cfg.ReviewAgent) {
-		if slices.Contains(names, name) && name != j.cfg.Agent {
-			continue
-		}
-		names = append(names, name)
+	for _, name := range j.agents() {
 		if err := j.installAgent(ctx, name); err != nil {
 			return invalid(fmt.Errorf("agent %q: %w", name, err))
 		}
@@ -40,20 +32,25 @@ func (j *job) installAgents(ctx context.Context) error {
 	return nil
 }
 
+// agents are the names of the agents a run asks, each once; without the one that
+// is a command of the user's.
+func (j *job) agents() []string {
+	var names []string
+	for _, name := range []string{j.cfg.Agent, j.cfg.FallbackAgent, j.cfg.ReviewAgent} {
+		own := name == j.cfg.Agent && len(j.cfg.AgentCommand) > 0
+		if name != "" && !own && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 func (j *job) installAgent(ctx context.Context, name string) error {
 	from, ok := agent.PackageOf(name)
 	if !ok || !j.cfg.AgentInstall {
 		return nil
 	}
-	asked := ""
-	if name == j.cfg.Agent {
-		asked = j.cfg.AgentVersion
-	}
-	p := install.Package{Name: from.Name, Program: from.Program, Version: from.Version}
-	if asked != "" {
-		p.Version = asked
-	}
-	if program, err := proc.LookPath(p.Program, j.app.environ); err == nil && (asked == "" || asked == packageVersion(program)) {
+	if !j.missing(name, from) {
 		return nil
 	}
 	root, err := j.agentsFolder()
@@ -65,7 +62,7 @@ func (j *job) installAgent(ctx context.Context, name string) error {
 	in, err := install.Install(ctx, install.Options{
 		Start: j.installer, Root: root, Owner: install.Owner(j.identity), Workspace: j.workspace, Env: sandbox.Environment(j.app.environ, install.Variables(j.app.environ), nil),
 		Say: j.out.say, Log: log, Fold: j.out.section,
-	}, p)
+	}, j.wanted(name, from))
 	_ = errors.Join(log.Close(), show.Close()) // they show; they decide nothing
 	if err != nil {
 		return fmt.Errorf("%w; install it into the image or on the machine yourself, or set agent-install: never", err)
@@ -75,6 +72,26 @@ func (j *job) installAgent(ctx context.Context, name string) error {
 		j.out.say(fmt.Sprintf("Installed %s %s into %s", name, in.Version, in.Dir))
 	}
 	return nil
+}
+
+// missing says that a CLI is not on PATH, or not in the version that was asked
+// for.
+func (j *job) missing(name string, from agent.Package) bool {
+	program, err := proc.LookPath(from.Program, j.app.environ)
+	asked := ""
+	if name == j.cfg.Agent {
+		asked = j.cfg.AgentVersion
+	}
+	return err != nil || asked != "" && asked != packageVersion(program)
+}
+
+// wanted is the package a run would install.
+func (j *job) wanted(name string, from agent.Package) install.Package {
+	p := install.Package(from)
+	if name == j.cfg.Agent && j.cfg.AgentVersion != "" {
+		p.Version = j.cfg.AgentVersion
+	}
+	return p
 }
 
 // useProgram puts a folder in front of PATH, for the run.

@@ -73,7 +73,7 @@ func (f file) read() string {
 	if err != nil || !before.Mode().IsRegular() {
 		return ""
 	}
-	r, err := f.root.Open(f.name)
+	r, err := f.root.OpenFile(f.name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe by now
 	if err != nil {
 		return ""
 	}

@@ -181,6 +181,9 @@ func readSettings(dir, path string) ([]byte, error) {
 	rel, err := filepath.Rel(dir, abs)
 	if err == nil && filepath.IsLocal(rel) {
 		var root *os.Root
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() { // a pipe in its place would hold us
+			return nil, fmt.Errorf("%q is no folder", clip(dir, maxName))
+		}
 		if root, err = os.OpenRoot(dir); err != nil {
 			return nil, err
 		}
