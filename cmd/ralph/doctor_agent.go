@@ -179,7 +179,10 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 		return found
 	}
 	for _, need := range []string{"npm", "node"} {
-		if _, err := proc.LookPath(need, d.app.environ); err != nil {
+		if path, err := proc.LookPath(need, d.app.environ); err == nil && d.inWorkspace(path) {
+			d.add(title, statusFail, fmt.Sprintf("%s, and the %s on PATH lies in the workspace, so a run refuses to install with it", state, need), "take the workspace's folders out of PATH")
+			return false
+		} else if err != nil {
 			d.add(title, statusFail, fmt.Sprintf("%s, and without %s a run cannot install it", state, need),
 				"install Node.js, which brings npm (in a workflow: actions/setup-node), or use the full image")
 			return found
@@ -250,6 +253,8 @@ func (d *doctor) abilities(name string, a *agent.CLI) string {
 	budget := "budgets stop it as its stream tells what was used, and between iterations"
 	if len(a.Argv(ralph.Prompt{CostLeft: 1_000_000})) > len(a.Argv(ralph.Prompt{})) {
 		budget = "it is told what is left of the budget"
+	} else if slices.Contains([]string{"codex", "copilot", "gemini", "text"}, name) {
+		budget = "budgets are looked at between iterations"
 	}
 	return strings.Join([]string{yes(a.CanResume() == nil, "resuming of sessions"), yes(agent.HasHooks(name), "hooks"), budget}, ", ")
 }
