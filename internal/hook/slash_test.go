@@ -90,7 +90,7 @@ func TestParseArgumentsLong(t *testing.T) {
 	line := strings.Repeat(`"a 'b `, hook.MaxInput/6)
 	began := time.Now()
 	got, err := hook.ParseArguments(line, "max-iterations")
-	if took := time.Since(began); err != nil || got.Text != strings.TrimSpace(line) || took > 2*time.Second {
+	if took := time.Since(began); err != nil || got.Text != strings.TrimSpace(line) || took > time.Minute { // it grew with the square of the line once
 		t.Errorf("ParseArguments of %d bytes: %d bytes of text, %v, after %s", len(line), len(got.Text), err, took)
 	}
 }
