@@ -15,9 +15,10 @@ const stagePrefix = ".stage-"
 
 // stage is a folder below the root in which one installation is made:
 //
-//	.stage-XXXX/lock            held as long as we live
-//	.stage-XXXX/work            the guest's; the only folder it can write in
-//	.stage-XXXX/work/tree       what becomes the installation
+//	.stage-XXXX
+//	  lock    held as long as we live
+//	  work    the guest's; the only folder it can write in
+//	    tree  what becomes the installation
 type stage struct {
 	o    Options
 	pkg  Package
