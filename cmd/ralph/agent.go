@@ -163,7 +163,11 @@ func (j *job) checkReviewer(ctx context.Context, o agent.Options, worker *relay)
 		return fmt.Errorf("review-agent: %w", err)
 	}
 	j.note("Reviews by " + agentName(o) + ".")
-	j.agent = &pair{relay: worker, reviewer: &relay{cli: j.apart(reviewer, o, "review", true), name: agentName(o), next: worker.next, nextName: worker.nextName}, backlog: j.backlog}
+	r := &relay{cli: j.apart(reviewer, o, "review", true), name: agentName(o)}
+	if r.name != worker.nextName { // else it would take over from itself
+		r.next, r.nextName = worker.next, worker.nextName
+	}
+	j.agent = &pair{relay: worker, reviewer: r, backlog: j.backlog}
 	return nil
 }
 

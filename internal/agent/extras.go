@@ -9,16 +9,10 @@ import (
 	"strings"
 )
 
-// refuseExtras is for a CLI that has no way to take MCP servers or settings.
-// what is used instead.
+// refuseExtras is for a CLI that has no way to take MCP servers or settings;
+// instead is what is used for them.
 func refuseExtras(o Options, instead string) error {
-	var errs []error
-	for _, e := range []struct{ name, text string }{{"mcp-config", o.MCP}, {"agent-settings", o.Settings}} {
-		if e.text != "" {
-			errs = append(errs, fmt.Errorf("%s has no effect; %s", e.name, instead))
-		}
-	}
-	return errors.Join(errs...)
+	return errors.Join(refuse("mcp-config", o.MCP, instead), refuse("agent-settings", o.Settings, instead))
 }
 
 // refuse says that an option has no effect, and what is used instead; nil when

@@ -210,7 +210,7 @@ func TestOptionsRefused(t *testing.T) {
 		{Options{Name: "amp", Provider: "openai"}, "provider has no effect: amp asks its own server only; base-url is its address"},
 		{Options{Name: "amp", Settings: "{"}, "agent-settings: is no JSON object"},
 		{Options{Name: "cline", Effort: "max"}, `effort "max": unknown; known are none, low, medium, high, xhigh`},
-		{Options{Name: "cline", Settings: "{}"}, "agent-settings has no effect; write a setup step"},
+		{Options{Name: "cline", Settings: "{}"}, "agent-settings has no effect: write a setup step"},
 		{Options{Name: "cline", Provider: "anthropic", BaseURL: "https://x"}, "base-url has no effect: cline takes the address of another provider"},
 		{Options{Name: "cline", Args: []string{"-P", "groq"}, BaseURL: "https://x"}, "base-url has no effect"},
 	} {

@@ -120,11 +120,11 @@ func TestGeminiSettings(t *testing.T) {
 		{"an effort of another's", Options{Effort: "xhigh"}, "", "gemini takes one of minimal, low, medium, high"},
 		{"another provider", Options{Provider: "bedrock"}, "", `provider "bedrock": unknown; gemini knows gemini (with GEMINI_API_KEY) and vertex`},
 		{"no settings", Options{Settings: "[]"}, "", "agent-settings: is no JSON object"},
-		{"no servers", Options{MCP: `{"servers":{}}`}, "", `mcp-config: has no object "mcpServers"`},
+		{"no servers", Options{MCP: `{"servers":{}}`}, "", `mcp-config: must be a JSON object whose member "mcpServers"`},
 		{"a server of nothing", Options{MCP: `{"mcpServers":{"a":{}}}`}, "", `the server "a" has neither "command" nor "url"`},
 		{"settings with comments", Options{Settings: "{}"}, "HOME=" + noted, "comments cannot be kept"},
 		{"a home of the user's", Options{Settings: "{}"}, "GEMINI_CLI_HOME=/x", "GEMINI_CLI_HOME is set"},
-		{"exact", Options{Exact: true, Settings: "{}"}, "", "agent-settings has no effect; with exact arguments"},
+		{"exact", Options{Exact: true, Settings: "{}"}, "", "agent-settings has no effect: with exact arguments"},
 	} {
 		tt.o.Name, tt.o.Env, tt.o.Scratch = "gemini", strings.Fields(tt.env), t.TempDir()
 		extras, err := gemini{}.extras(tt.o)

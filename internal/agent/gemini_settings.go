@@ -1,10 +1,10 @@
 package agent
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -44,7 +44,7 @@ func geminiConfig(o Options) (string, error) {
 	if err := geminiEffort(all, o); err != nil {
 		return "", err
 	}
-	servers, err := serversOf(o.MCP)
+	servers, err := serversOf(o)
 	if err != nil {
 		return "", err
 	}
@@ -126,28 +126,30 @@ func overlay(dst, src map[string]any) {
 	}
 }
 
-// serversOf reads an mcp-config: {"mcpServers": {name: {command, args, env} or
-// {type, url, headers}}}. Empty: none.
-func serversOf(text string) (map[string]map[string]any, error) {
-	if text == "" {
+// serversOf are the members of an mcp-config, {command, args, env} or {type, url,
+// headers} by name. Without one there are none.
+func serversOf(o Options) (map[string]map[string]any, error) {
+	if o.MCP == "" {
 		return nil, nil
 	}
-	var config struct {
-		Servers map[string]map[string]any `json:"mcpServers"`
+	members, err := mcpMembers(o)
+	if err != nil {
+		return nil, err
 	}
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.UseNumber()
-	if err := d.Decode(&config); err != nil || config.Servers == nil {
-		return nil, errors.New(`mcp-config: has no object "mcpServers", such as {"mcpServers": {"name": {"command": "…", "args": []}}}`)
-	}
-	for name, server := range config.Servers {
+	servers := make(map[string]map[string]any, len(members))
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		server, err := settingsOf(string(members[name]))
+		if err != nil {
+			return nil, fmt.Errorf("mcp-config: the server %q %w", clip(name, maxName), err)
+		}
 		command, _ := server["command"].(string)
 		url, _ := server["url"].(string)
 		if command == "" && url == "" && server["httpUrl"] == nil {
 			return nil, fmt.Errorf(`mcp-config: the server %q has neither "command" nor "url"`, clip(name, maxName))
 		}
+		servers[name] = server
 	}
-	return config.Servers, nil
+	return servers, nil
 }
 
 func anyMap(m map[string]map[string]any) map[string]any {

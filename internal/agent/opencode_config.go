@@ -33,7 +33,7 @@ func opencodeConfig(o Options) (string, error) {
 		}
 		overlay(all, settings)
 	}
-	servers, err := serversOf(o.MCP)
+	servers, err := serversOf(o)
 	if err != nil {
 		return "", err
 	}

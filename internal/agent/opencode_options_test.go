@@ -64,7 +64,7 @@ func TestOpencodeConfig(t *testing.T) {
 		{"servers", Options{MCP: mcp}, `{"mcp":{"a":{"command":["x","-k","{env:KEY}"],"enabled":true,"environment":{"V":"{env:W}x"},"type":"local"},"b":{"enabled":true,"headers":{"H":"{env:T}"},"type":"remote","url":"http://x"}}}`},
 		{"settings", Options{Settings: `{"instructions":["a.md"],"x":1.50}`, System: "Be brief.", extra: map[string]string{"system.md": "/s/f"}}, `{"instructions":["a.md","/s/f"],"x":1.50}`},
 		{"no settings", Options{Settings: "x"}, "agent-settings: is no JSON object"},
-		{"no servers", Options{MCP: "{}"}, `mcp-config: has no object "mcpServers"`},
+		{"no servers", Options{MCP: "{}"}, `mcp-config: must be a JSON object whose member "mcpServers"`},
 		{"no endpoint", Options{Provider: "openai-compatible", Model: "m"}, `provider "openai-compatible": needs base-url`},
 		{"no model", Options{Provider: "openai"}, "provider, base-url: need model"},
 		{"no name", Options{Provider: "open ai", Model: "m"}, `provider "open ai": is no name of one`},
