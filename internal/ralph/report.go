@@ -100,6 +100,10 @@ type Report struct {
 	Notes      []string // what a user should know: dirty tree at start, walls not in force, …
 	Isolation  string   // what is in force, in one phrase
 
+	// History is that of the branch before this run; the zero History when it
+	// begins here.
+	History History
+
 	Repository  string // owner/name; empty on a desk
 	RunURL      string // of the workflow run; empty on a desk
 	Actor       string
@@ -146,11 +150,48 @@ type Publication struct {
 	Base    string
 	HeadSHA string // tip of the branch; empty when nothing was committed
 	Pushed  bool
+	// Fork is the repository the branch lies in, owner/name, when it is not that
+	// of the pull request.
+	Fork string
+	// Signed says that the forge made the commits and signed them, Verified that
+	// it calls each of them verified.
+	Signed, Verified bool
 	// ServerURL is the forge's web address, for links; empty on a desk.
 	ServerURL   string
 	PullRequest PullRequest
+	Issue       int    // number of the issue the run came from; 0: none
+	Comment     string // address of the comment that tells of the run; empty: none
+	Checks      Checks // of the pushed commit; zero when nobody waited for them
+	Steps       []PublishStep
 	Errors      []string // what failed for good, each with what to do about it
 }
+
+// PublishStep is one thing that publishing did or could not do, in order.
+type PublishStep struct {
+	Name   string // "push", "pull request", "labels", …
+	Done   bool
+	Detail string // what was done, or why it could not be; one line, may quote foreign text
+}
+
+// Checks is what the forge's checks say of a commit.
+type Checks struct {
+	SHA    string
+	State  ChecksState // empty: nobody waited
+	Passed int
+	Failed []string // names, in order
+	Left   []string // names of those that had not finished
+}
+
+// ChecksState sums up the checks of a commit.
+type ChecksState string
+
+// The states of checks.
+const (
+	ChecksPassed  ChecksState = "passed"
+	ChecksFailed  ChecksState = "failed"
+	ChecksPending ChecksState = "pending" // not finished in time
+	ChecksNone    ChecksState = "none"    // none was started
+)
 
 // PullRequest is the pull request of the run's branch.
 type PullRequest struct {
@@ -158,4 +199,10 @@ type PullRequest struct {
 	URL       string
 	Draft     bool
 	Operation Operation
+	// Foreign says that somebody else described it: its title, body and state are
+	// left alone, and the record of the run is a comment below it.
+	Foreign bool
+	// AutoMerge says that the forge was asked to merge it once its requirements
+	// are met.
+	AutoMerge bool
 }
