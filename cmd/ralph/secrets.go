@@ -15,7 +15,7 @@ import (
 // address (DATABASE_URL, HTTPS_PROXY), and what stands behind such a name in the
 // agent's command line.
 func (a *app) secrets(cfg config.Config) []secret.String {
-	values := []secret.String{cfg.Token, cfg.APIKey}
+	values := []secret.String{cfg.Token, cfg.CIToken, cfg.APIKey}
 	for _, text := range []string{cfg.MCP, cfg.AgentSettings} {
 		for _, value := range inObject(text) {
 			values = append(values, secret.New(value))

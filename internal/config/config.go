@@ -124,6 +124,28 @@ type Config struct {
 	Token         secret.String
 	Summary       bool
 
+	AddPaths     []string      // git pathspecs, relative to WorkingDirectory; empty: everything
+	Squash       bool          // one commit, at the end
+	Signoff      bool          // of the committer, in our commits
+	SignCommits  bool          // the forge makes the commits, and signs them
+	BranchSuffix BranchSuffix  // empty: none
+	UpdateBase   UpdateBase    // empty: none
+	DeleteBranch bool          // on the forge, when it has nothing that the base has not
+	PushToFork   string        // owner/name; empty: the repository itself
+	CIToken      secret.String // pushes instead of Token, so that workflows start
+
+	Assignees, Reviewers []string
+	TeamReviewers        []string // without their organization
+	Milestone            int      // its number; 0: none
+	MaintainersCanModify bool     // of a fork's branch
+	WaitForCI            bool
+	CITimeout            time.Duration
+	AutoMerge            bool        // the forge is asked to merge once its requirements are met
+	MergeMethod          MergeMethod // empty: the forge's default
+	MaxTotalCost         ralph.MicroUSD
+
+	Trigger Trigger
+
 	Display Display
 
 	// Loaded are the files that were read, in rising priority, as people would
@@ -205,6 +227,54 @@ const (
 	DraftNew    Draft = "true"        // when it is created; an existing one keeps its state
 	DraftAlways Draft = "always-true" // put back to draft on every update
 	DraftNever  Draft = "false"
+)
+
+// BranchSuffix says what is appended to the name of the branch.
+type BranchSuffix string
+
+// The values of branch-suffix.
+const (
+	SuffixRandom    BranchSuffix = "random"
+	SuffixTimestamp BranchSuffix = "timestamp"
+	SuffixCommit    BranchSuffix = "short-commit-hash"
+)
+
+// UpdateBase says how a branch is brought up to a base that has moved.
+type UpdateBase string
+
+// The values of update-base.
+const (
+	UpdateMerge  UpdateBase = "merge"
+	UpdateRebase UpdateBase = "rebase"
+)
+
+// MergeMethod says how the forge merges by itself.
+type MergeMethod string
+
+// The values of merge-method.
+const (
+	MergeCommit MergeMethod = "merge"
+	MergeSquash MergeMethod = "squash"
+	MergeRebase MergeMethod = "rebase"
+)
+
+// Trigger says what becomes of the event that started the run.
+type Trigger struct {
+	Command   string   // begins a line of a comment that starts a run
+	Label     string   // starts a run on an issue or a pull request
+	AllowBots []string // logins of bots whose texts and commands count
+	Use       UseEvent
+	Comment   bool // tell of the run in a comment, where it came from an issue or a pull request
+}
+
+// UseEvent says whether the event's text becomes part of the prompt.
+type UseEvent string
+
+// The values of use-event.
+const (
+	EventAuto   UseEvent = "auto" // when there is no other prompt
+	EventAlways UseEvent = "always"
+	EventNever  UseEvent = "never"
 )
 
 // Isolation says how much the walls around the agent are insisted upon.

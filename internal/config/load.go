@@ -46,6 +46,9 @@ type LoadOptions struct {
 	// Defaults replace defaults for a command that differs, those of [Defaults]
 	// included.
 	Defaults map[string]string
+	// Event says that the event that started the run brings a task, so that no
+	// prompt is needed.
+	Event bool
 	// Environment is where the token is looked for (GITHUB_TOKEN, then
 	// GH_TOKEN) when it is not an input, and what pass-env is checked against.
 	Environment map[string]string
@@ -182,7 +185,7 @@ func (l *loader) scrub(s string) string {
 // forgeTokens are the tokens that no agent may see.
 func forgeTokens(o LoadOptions) []string {
 	return parts([]string{
-		o.Inputs["github-token"], o.Flags["github-token"],
+		o.Inputs["github-token"], o.Flags["github-token"], o.Inputs["ci-token"], o.Inputs["branch-token"],
 		o.Environment["GITHUB_TOKEN"], o.Environment["GH_TOKEN"],
 	})
 }

@@ -72,6 +72,8 @@ func TestDefaults(t *testing.T) {
 		Committer: config.Person{Name: "github-actions[bot]", Email: "41898282+github-actions[bot]@users.noreply.github.com"},
 		Push:      config.PushAuto, PullRequest: true, Draft: config.DraftAuto, Summary: true,
 		RalphDir: "ralph", ReviewCap: 5, AgentInstall: true, AgentPrompt: "stdin", QuotaWait: 6 * time.Hour,
+		MaintainersCanModify: true, CITimeout: time.Hour,
+		Trigger: config.Trigger{Command: "/ralph", Label: "ralph", Use: config.EventAuto, Comment: true},
 	}
 	if got := plain(c); !reflect.DeepEqual(got, want) {
 		t.Errorf("Load(prompt) =\n%+v, want\n%+v", got, want)
@@ -109,6 +111,10 @@ func TestEveryInputArrives(t *testing.T) {
 		"child-wait-timeout": "10s", "poll-interval": "2s", "commit": "agent", "scm-command": "git -C x", "scm-tasks": "commit, add -A\npush",
 		"emoji": "false", "color": "never", "timestamps": "true", "max-output-lines": "0", "max-output-chars": "7",
 		"quota-wait": "1m", "pricing": ` {"models": {}} `, "append-system-prompt": "be\nbrief", "fallback-agent": "codex", "fallback-model": "m",
+		"add-paths": "src, :!docs\n*.go", "branch-suffix": "random", "update-base": "merge", "delete-branch": "true", "push-to-fork": "bot/repo",
+		"signoff": "true", "sign-commits": "true", "assignees": "@a, b", "reviewers": "b-c", "team-reviewers": "octo/y,x\norg/x", "milestone": "3",
+		"maintainer-can-modify": "false", "wait-for-ci": "true", "ci-timeout": "5m", "merge": "auto", "merge-method": "squash",
+		"max-total-cost-usd": "", "use-event": "never", "trigger-command": "/go", "trigger-label": "go on", "allow-bots": "renovate[bot]", "issue-comment": "false",
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -116,6 +122,10 @@ func TestEveryInputArrives(t *testing.T) {
 	if got := c.Token.Reveal(); got != "ghp_secret" {
 		t.Errorf("Token = %q, want ghp_secret", got)
 	}
+	if len(c.Warnings) == 0 {
+		t.Error("no warnings, want those about what has no effect")
+	}
+	c.Warnings = nil
 	want := config.Config{
 		Mode: "run", Prompt: "do it\n", PromptFile: "task.md", Agent: "text",
 		AgentCommand: []string{"my-agent", "--sys", "be brief", "a b"}, AgentArgs: []string{"--x", "y z", "--w"},
@@ -137,6 +147,10 @@ func TestEveryInputArrives(t *testing.T) {
 		Display:  config.Display{Color: "never", Timestamps: true, MaxChars: 7},
 		RalphDir: "ralph", ReviewCap: 5, AgentInstall: true, AgentPrompt: "stdin", QuotaWait: time.Minute,
 		Pricing: `{"models": {}}`, System: "be\nbrief", FallbackAgent: "codex", FallbackModel: "m",
+		AddPaths: []string{"src", ":!docs", "*.go"}, BranchSuffix: config.SuffixRandom, UpdateBase: config.UpdateMerge, DeleteBranch: true, PushToFork: "bot/repo",
+		Signoff: true, SignCommits: true, Assignees: []string{"a", "b"}, Reviewers: []string{"b-c"}, TeamReviewers: []string{"x", "y"}, Milestone: 3,
+		WaitForCI: true, CITimeout: 5 * time.Minute, AutoMerge: true, MergeMethod: config.MergeSquash,
+		Trigger: config.Trigger{Command: "/go", Label: "go on", AllowBots: []string{"renovate[bot]"}, Use: config.EventNever},
 	}
 	if got := plain(c); !reflect.DeepEqual(got, want) {
 		t.Errorf("Load =\n%+v, want\n%+v", got, want)
@@ -157,6 +171,8 @@ func TestSourcesOfEveryInput(t *testing.T) {
 			return "https://models.example.com/v1"
 		case "agent-version":
 			return "1.2.3"
+		case "push-to-fork":
+			return "octo/hello"
 		case "agent-filters":
 			return "'text: .x'"
 		}
@@ -165,7 +181,7 @@ func TestSourcesOfEveryInput(t *testing.T) {
 		}
 		switch in.Kind {
 		case config.Path:
-			return map[string]string{"prompt-file": "f", "config": "empty.yml", "task-dir": "task"}[in.Name]
+			return map[string]string{"prompt-file": "f", "body-path": "f", "config": "empty.yml", "task-dir": "task"}[in.Name]
 		case config.Choice:
 			return in.Enum[0]
 		case config.Identity:

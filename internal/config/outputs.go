@@ -18,7 +18,11 @@ func Outputs() []Output {
 		{"head-sha", "The last commit of the branch; empty when nothing was committed."},
 		{"pull-request-number", "The number of the pull request; empty when there is none."},
 		{"pull-request-url", "The address of the pull request; empty when there is none."},
-		{"pull-request-operation", "What happened to the pull request: `created`, `updated` or `none`."},
+		{"pull-request-operation", "What happened to the pull request: `created`, `updated`, `closed` or `none`."},
+		{"pull-request-head-sha", "The commit the pull request proposes; empty when there is no pull request."},
+		{"pull-request-branch", "The branch of the pull request; empty when there is none."},
+		{"pull-request-commits-verified", "`true` when the forge signed every commit of this run and calls it verified, else `false`."},
+		{"checks", "What the checks of the pushed commit came to with `wait-for-ci`: `passed`, `failed`, `pending` or `none`; empty when nobody waited."},
 		{"report-path", "The report as JSON, relative to the workspace."},
 	}
 }

@@ -32,6 +32,8 @@ func table() []row {
 		{"Limits", limitRows()},
 		{"Machine", placeRows()},
 		{"Publishing", publishRows()},
+		{"Pull request", pullRows()},
+		{"Trigger", triggerRows()},
 		{"Display", displayRows()},
 	} {
 		for _, r := range g.rows {

@@ -27,6 +27,8 @@ func (l *loader) validateTask(values map[string]value) {
 	case hasText || hasFile || (l.mode == ModePlan || l.mode == ModeBuild) && l.template():
 	case l.mode == ModeSupervise && (l.c.Agent == "text" || l.c.AgentExact):
 		// The command knows its task.
+	case l.o.Event && l.mode == ModeRun && l.c.Trigger.Use != EventNever:
+		// The event is the task.
 	case l.mode == ModeTasks:
 		// prompt.md is the folder's.
 	default:

@@ -43,18 +43,76 @@ func (l *loader) validatePublishing(values map[string]value) {
 	if l.c.Branch != "" && l.c.Branch == l.c.Base {
 		l.refuse(values["branch"], "it is also the base: a pull request needs two branches")
 	}
+	l.validateCommits(values)
+	l.validatePullRequest(values)
 	if !l.o.Desk || l.c.Commit != CommitAgent && l.c.Commit != CommitOff {
 		return
 	}
 	for _, name := range []string{
 		"branch", "base", "commit-message", "committer", "author", "include-dirty", "push", "pull-request", "title", "body", "labels", "draft",
+		"add-paths", "squash", "branch-suffix", "update-base", "delete-branch", "push-to-fork", "signoff", "sign-commits", "body-path",
+		"assignees", "reviewers", "team-reviewers", "milestone", "wait-for-ci", "merge",
 	} {
 		v := values[name]
 		harmless := map[string]bool{
 			"include-dirty": !l.c.IncludeDirty, "push": l.c.Push != PushAlways, "pull-request": !l.c.PullRequest,
+			"squash": !l.c.Squash, "branch-suffix": l.c.BranchSuffix == "", "update-base": l.c.UpdateBase == "", "delete-branch": !l.c.DeleteBranch,
+			"signoff": !l.c.Signoff, "sign-commits": !l.c.SignCommits, "milestone": l.c.Milestone == 0, "wait-for-ci": !l.c.WaitForCI, "merge": !l.c.AutoMerge,
 		}
 		if v.from == fromFlag && !harmless[name] && !l.refused(v) {
 			l.report(v.where, "nothing is published with commit: %s; add %s", l.c.Commit, l.option("commit", string(CommitEach)))
 		}
+	}
+}
+
+// validateCommits checks what is said about our commits.
+func (l *loader) validateCommits(values map[string]value) {
+	commit, squash := values["commit"], values["squash"]
+	if l.c.Squash {
+		switch {
+		case l.c.Commit == CommitAtEnd:
+		case l.c.Commit == CommitEach && (!commit.given() || commit.rank < squash.rank):
+			l.c.Commit = CommitAtEnd
+			l.c.Sources["commit"] = squash.source()
+		case !l.refused(squash):
+			l.report(squash.where, "it means one commit of ours at the end, and %s says otherwise: leave one of them out", commit.where)
+		}
+	}
+	if !l.c.SignCommits {
+		return
+	}
+	for _, name := range []string{"author", "committer"} {
+		if v := values[name]; v.given() {
+			l.warn(v.where, "it has no effect with sign-commits: the forge signs only what is its own")
+		}
+	}
+	if l.c.UpdateBase == UpdateRebase {
+		l.report(values["sign-commits"].where, "the forge makes commits on top of others only: with it use update-base: merge")
+	}
+}
+
+// validatePullRequest checks what is said about the pull request.
+func (l *loader) validatePullRequest(values map[string]value) {
+	if body, file := values["body"], values["body-path"]; body.given() && file.given() && body.rank == file.rank && !l.refused(file) {
+		l.warn(body.where, "it has no effect: "+file.where+" beats it")
+	}
+	none := ""
+	switch {
+	case l.c.Push == PushNever:
+		none = "nothing is pushed with " + l.option("push", "false")
+	case !l.c.PullRequest:
+		none = "there is no pull request with " + l.option("pull-request", "none")
+	default:
+		return
+	}
+	for _, name := range []string{"wait-for-ci", "merge", "assignees", "reviewers", "team-reviewers", "milestone", "push-to-fork", "delete-branch"} {
+		v := values[name]
+		if !v.given() || v.text == "false" || v.text == "none" || v.text == "0" || l.refused(v) {
+			continue
+		}
+		if !l.c.PullRequest && l.c.Push != PushNever && (name == "push-to-fork" || name == "delete-branch" || name == "wait-for-ci") {
+			continue
+		}
+		l.warn(v.where, "it has no effect: "+none)
 	}
 }

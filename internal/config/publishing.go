@@ -1,0 +1,94 @@
+package config
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// unlessNone is one of the input's values, "" for none.
+func (l *loader) unlessNone(v value) string {
+	if c := l.choice(v); c != "none" {
+		return c
+	}
+	return ""
+}
+
+// pathspecs are checked by git itself later; here only that they can be handed
+// over.
+func (l *loader) pathspecs(v value) []string {
+	list := l.names(v)
+	for _, p := range list {
+		if bad := firstControl(p); bad != "" {
+			l.report(v.where, "pathspec %s is not allowed: it holds %s", l.quote(p), bad)
+		}
+	}
+	return list
+}
+
+var repositoryName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?/[A-Za-z0-9._-]{1,100}$`)
+
+// repository is owner/name.
+func (l *loader) repository(v value) string {
+	s := strings.TrimSpace(v.text)
+	_, name, _ := strings.Cut(s, "/")
+	if !repositoryName.MatchString(s) || strings.Trim(name, ".") == "" {
+		l.refuse(v, "give owner/name, such as octo-org/hello")
+		return ""
+	}
+	return s
+}
+
+// A login is what GitHub takes for one, and Gitea: letters, digits, hyphens,
+// underscores and dots. Apps have "[bot]" behind theirs.
+var loginPattern = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9_])?(?:\[bot\])?$`)
+
+// logins are names of accounts. A leading @ is what people paste.
+func (l *loader) logins(v value) []string {
+	list := l.names(v)
+	for i, n := range list {
+		list[i] = strings.TrimPrefix(n, "@")
+		if !loginPattern.MatchString(list[i]) {
+			l.report(v.where, "%s is no name of an account: give logins, separated by commas", l.quote(n))
+		}
+	}
+	return list
+}
+
+var teamPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$`)
+
+// teams are slugs; the organization before one is dropped.
+func (l *loader) teams(v value) []string {
+	list := l.names(v)
+	for i, n := range list {
+		slug := strings.TrimPrefix(n, "@")
+		if _, after, ok := strings.Cut(slug, "/"); ok {
+			slug = after
+		}
+		if !teamPattern.MatchString(slug) {
+			l.report(v.where, "%s is no slug of a team: give it as the team's address has it, such as backend or octo-org/backend", l.quote(n))
+		}
+		list[i] = slug
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// slashCommand is a word that begins a line of a comment.
+func (l *loader) slashCommand(v value) string {
+	s := l.line(v)
+	if strings.ContainsAny(s, " \t<>`") {
+		l.refuse(v, "give one word such as /ralph")
+		return ""
+	}
+	return s
+}
+
+// bodyFile is the text of a file, which beats the body.
+func (l *loader) bodyFile(v value) string {
+	v.in.Max = maxBody
+	return l.fileText(v, v.text)
+}
+
+// maxBody bounds the owner's part of the pull request's body, in bytes.
+const maxBody = 32 << 10
