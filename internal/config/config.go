@@ -113,6 +113,7 @@ type Config struct {
 	Branch        string // empty: derived from the prompt
 	Base          string // empty: the checked-out or the default branch
 	CommitMessage string // empty: one per iteration
+	AskMessage    bool   // of the agent
 	Committer     Person
 	Author        Person // zero: the actor of the run, else the committer
 	Push          Push

@@ -49,14 +49,14 @@ func (l *loader) validatePublishing(values map[string]value) {
 		return
 	}
 	for _, name := range []string{
-		"branch", "base", "commit-message", "committer", "author", "include-dirty", "push", "pull-request", "title", "body", "labels", "draft",
+		"branch", "base", "commit-message", "ask-commit-message", "committer", "author", "include-dirty", "push", "pull-request", "title", "body", "labels", "draft",
 		"add-paths", "squash", "branch-suffix", "update-base", "delete-branch", "push-to-fork", "signoff", "sign-commits", "body-path",
 		"assignees", "reviewers", "team-reviewers", "milestone", "wait-for-ci", "merge",
 	} {
 		v := values[name]
 		harmless := map[string]bool{
 			"include-dirty": !l.c.IncludeDirty, "push": l.c.Push != PushAlways, "pull-request": !l.c.PullRequest,
-			"squash": !l.c.Squash, "branch-suffix": l.c.BranchSuffix == "", "update-base": l.c.UpdateBase == "", "delete-branch": !l.c.DeleteBranch,
+			"ask-commit-message": !l.c.AskMessage, "squash": !l.c.Squash, "branch-suffix": l.c.BranchSuffix == "", "update-base": l.c.UpdateBase == "", "delete-branch": !l.c.DeleteBranch,
 			"signoff": !l.c.Signoff, "sign-commits": !l.c.SignCommits, "milestone": l.c.Milestone == 0, "wait-for-ci": !l.c.WaitForCI, "merge": !l.c.AutoMerge,
 		}
 		if v.from == fromFlag && !harmless[name] && !l.refused(v) {
@@ -77,6 +77,10 @@ func (l *loader) validateCommits(values map[string]value) {
 		case !l.refused(squash):
 			l.report(squash.where, "it means one commit of ours at the end, and %s says otherwise: leave one of them out", commit.where)
 		}
+	}
+	if ask := values["ask-commit-message"]; l.c.AskMessage && l.c.CommitMessage != "" {
+		l.warn(ask.where, "it has no effect: "+values["commit-message"].where+" is the message")
+		l.c.AskMessage = false
 	}
 	if !l.c.SignCommits {
 		return

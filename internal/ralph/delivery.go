@@ -68,13 +68,11 @@ func (r *run) deliver(ctx context.Context, it *Iteration) bool {
 
 // ask puts one question to the agent and collects its words.
 func (r *run) ask(ctx context.Context, n int, question string) (string, *Turn, error) {
-	if b := r.Budget; b.Cost > 0 && r.usage.Cost.Amount >= b.Cost || b.Tokens > 0 && r.usage.Tokens.Total() >= b.Tokens {
+	if r.Budget.spent(r.usage) != "" {
 		return "", nil, ErrSpent
 	}
 	p := Prompt{Text: question + "\n", Iteration: n, Attempt: 1}
-	if r.Budget.Cost > 0 {
-		p.CostLeft = r.Budget.Cost - r.usage.Cost.Amount
-	}
+	p.CostLeft = r.Budget.left(r.usage.Cost.Amount)
 	r.emit(Event{Kind: EventPrompt, Text: p.Text, Iteration: n})
 	var words strings.Builder
 	message := ""

@@ -57,6 +57,13 @@ type Loop struct {
 	// Jitter spreads the wait before a retry, so that many runs that failed
 	// together do not come back together. nil: none.
 	Jitter func(time.Duration) time.Duration
+	// Describe asks the agent for the message of each of our commits; nil: nobody is
+	// asked.
+	Describe *Describe
+	// Accept has the last word on an iteration that completed the run, after its
+	// work is committed and pushed: the forge's checks. Failed verdicts are the next
+	// iteration's feedback; a Refusal ends the run. nil: what completed is accepted.
+	Accept func(ctx context.Context, it Iteration) ([]Verdict, *Refusal)
 	// Stop, once closed, ends the run as Interrupted as soon as the running turn,
 	// guardrail or wait is over by itself. nil: never.
 	Stop <-chan struct{}
@@ -212,10 +219,9 @@ func (r *run) over(ctx, bounded context.Context) (ending, bool) {
 		return ending{Interrupted, stopReason}, true
 	case bounded.Err() != nil || (!b.Until.IsZero() && !time.Now().Before(b.Until)):
 		return ending{Deadline, "the time of the run (max-duration) is used up"}, true
-	case b.Cost > 0 && r.usage.Cost.Amount >= b.Cost:
-		return ending{OverBudget, fmt.Sprintf("%s of max-cost-usd %s are spent", r.usage.Cost, b.Cost)}, true
-	case b.Tokens > 0 && r.usage.Tokens.Total() >= b.Tokens:
-		return ending{OverBudget, fmt.Sprintf("%d of max-tokens %d are used", r.usage.Tokens.Total(), b.Tokens)}, true
+	}
+	if spent := b.spent(r.usage); spent != "" {
+		return ending{OverBudget, spent}, true
 	}
 	return ending{}, false
 }
@@ -290,7 +296,11 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	if len(it.Verdicts) > 0 && before.ok {
 		r.snapshot(shielded, &it) // guardrails may have formatted or generated files
 	}
+	r.describe(bounded, &it, end)
 	r.checkpoint(shielded, &it)
+	if end != nil && end.outcome == Completed && r.Accept != nil {
+		end = r.accept(shielded, bounded, &it, end)
+	}
 	r.stall.settle(it)
 	return it, end
 }

@@ -63,5 +63,6 @@ const (
 	RejectedStuck       Rejection = "stuck"              // a review that reviewed nothing
 	RejectedStoriesLeft Rejection = "stories-left"       // stories are not done
 	RejectedNoMarker    Rejection = "no-marker"          // the agent did not claim to be done
+	RejectedChecks      Rejection = "checks-failed"      // the forge's checks of the pushed commit failed
 	RejectedNoWork      Rejection = "no-work"            // marker without evidence of work
 )

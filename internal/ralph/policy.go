@@ -75,9 +75,40 @@ type Policy struct {
 type Budget struct {
 	Cost   MicroUSD
 	Tokens int64
+	// Total bounds what all runs on the branch may spend together, of which
+	// earlier ones have spent Before.
+	Total, Before MicroUSD
 	// Until is when the loop must have ended; what comes after it (publishing)
 	// is not the loop's.
 	Until time.Time
+}
+
+// left is what may still be spent after spent, for CLIs that take a budget: 0
+// when there is no bound, and never 0 or less when there is one.
+func (b Budget) left(spent MicroUSD) MicroUSD {
+	var left MicroUSD
+	if b.Cost > 0 {
+		left = max(b.Cost-spent, 1)
+	}
+	if total := max(b.Total-b.Before-spent, 1); b.Total > 0 && (left == 0 || total < left) {
+		left = total
+	}
+	return left
+}
+
+// spent says in words which bound a usage has reached; empty: none.
+func (b Budget) spent(u Usage) string {
+	switch {
+	case b.Cost > 0 && u.Cost.Amount >= b.Cost:
+		return fmt.Sprintf("%s of max-cost-usd %s are spent", u.Cost, b.Cost)
+	case b.Total > 0 && b.Before+u.Cost.Amount >= b.Total && b.Before > 0:
+		return fmt.Sprintf("%s of max-total-cost-usd %s are spent on this branch, %s of them before this run", b.Before+u.Cost.Amount, b.Total, b.Before)
+	case b.Total > 0 && u.Cost.Amount >= b.Total:
+		return fmt.Sprintf("%s of max-total-cost-usd %s are spent on this branch", u.Cost, b.Total)
+	case b.Tokens > 0 && u.Tokens.Total() >= b.Tokens:
+		return fmt.Sprintf("%d of max-tokens %d are used", u.Tokens.Total(), b.Tokens)
+	}
+	return ""
 }
 
 // passed says in words which bound a usage is beyond; empty: none.
@@ -85,6 +116,8 @@ func (b Budget) passed(u Usage) string {
 	switch {
 	case b.Cost > 0 && u.Cost.Amount > b.Cost:
 		return fmt.Sprintf("max-cost-usd %s was passed (%s)", b.Cost, u.Cost)
+	case b.Total > 0 && b.Before+u.Cost.Amount > b.Total:
+		return fmt.Sprintf("max-total-cost-usd %s was passed (%s on this branch)", b.Total, b.Before+u.Cost.Amount)
 	case b.Tokens > 0 && u.Tokens.Total() > b.Tokens:
 		return fmt.Sprintf("max-tokens %d was passed (%d)", b.Tokens, u.Tokens.Total())
 	}

@@ -121,9 +121,7 @@ func (r *run) build(it *Iteration) (Prompt, error) {
 
 // turn asks once.
 func (r *run) turn(ctx context.Context, prompt Prompt, detector *Detector) (Turn, error) {
-	if r.Budget.Cost > 0 {
-		prompt.CostLeft = r.Budget.Cost - r.usage.Cost.Amount
-	}
+	prompt.CostLeft = r.Budget.left(r.usage.Cost.Amount)
 	r.emit(Event{Kind: EventPrompt, Text: prompt.Text, Iteration: prompt.Iteration, Attempt: prompt.Attempt})
 	var todos []Todo
 	prompt.Resume = r.session
