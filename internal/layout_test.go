@@ -40,6 +40,7 @@ var rooms = map[string]struct {
 	"price":   {[]string{"ralph"}, "tokens of a model become an estimate of their cost"},
 	"hook":    {[]string{"ralph", "secret"}, "answers to the agent CLI's hooks"},
 	"starter": {nil, "what ralph init proposes and writes"},
+	"openapi": {nil, "what tests check against GitHub's description; imported by tests only"},
 	"demo":    {nil, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
 
 	"dockersandbox": {[]string{"proc"}, "an agent's room in docker's own virtual machine; no domain in it"},
@@ -51,6 +52,7 @@ var owners = map[string]struct{ room, why string }{
 	"gopkg.in/yaml.v3":                       {"config", "one reader of configuration"},
 	"github.com/go-git/go-git/v5":            {"repo", "one owner of the branch"},
 	"github.com/google/go-github/v60/github": {"forge", "one client of the forge"},
+	"github.com/getkin/kin-openapi":          {"openapi", "a library of tests, kept out of the binary"},
 	"github.com/itchyny/gojq":                {"agent", "one interpreter of users' expressions"},
 	"github.com/sethvargo/go-githubactions":  {"runner", "one voice to the runner"},
 }
