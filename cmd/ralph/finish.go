@@ -83,6 +83,13 @@ func (j *job) outputs() []output {
 	if !u.Cost.Unknown {
 		cost = strconv.FormatFloat(u.Cost.Amount.Dollars(), 'f', -1, 64)
 	}
+	proposed := p.PullRequest.Number != 0
+	only := func(known bool, v string) string {
+		if !known {
+			return ""
+		}
+		return v
+	}
 	path := ""
 	if j.written {
 		path = j.files.Path(reportName)
@@ -100,6 +107,10 @@ func (j *job) outputs() []output {
 		{"pull-request-number", number(int64(p.PullRequest.Number), p.PullRequest.Number != 0)},
 		{"pull-request-url", p.PullRequest.URL},
 		{"pull-request-operation", string(p.PullRequest.Operation)},
+		{"pull-request-head-sha", only(proposed, p.HeadSHA)},
+		{"pull-request-branch", only(proposed, p.Branch)},
+		{"pull-request-commits-verified", strconv.FormatBool(p.Verified)},
+		{"checks", string(p.Checks.State)},
 		{"report-path", path},
 	}
 }

@@ -7,7 +7,7 @@ type Output struct{ Name, Help string }
 // Outputs are all outputs, in the order in which they are documented.
 func Outputs() []Output {
 	return []Output{
-		{"status", "How the run ended: `completed`, `max-iterations`, `budget`, `deadline`, `stalled`, `quota`, `blocked`, `waiting`, `invalid`, `plan-missing`, `prompt-invalid`, `agent-failed`, `git-failed` or `interrupted`."},
+		{"status", "How the run ended: `completed`, `max-iterations`, `budget`, `deadline`, `stalled`, `quota`, `blocked`, `waiting`, `invalid`, `plan-missing`, `prompt-invalid`, `agent-failed`, `git-failed`, `interrupted` or `skipped`."},
 		{"completed", "`true` when the agent said that it is done and every guardrail passed, else `false`."},
 		{"iterations", "How many iterations ran."},
 		{"cost-usd", "What the run cost in dollars, estimated from the tokens where the agent does not report it; empty when it is not known."},

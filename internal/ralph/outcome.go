@@ -20,6 +20,7 @@ const (
 	AgentFailed   Outcome = "agent-failed"   // retries used up
 	GitFailed     Outcome = "git-failed"     // commit, push or pull request failed for good
 	Interrupted   Outcome = "interrupted"    // SIGINT or SIGTERM
+	Skipped       Outcome = "skipped"        // the event that started the run asks for nothing
 )
 
 // ExitCode is the process exit code of the outcome. incompleteOK is
@@ -27,7 +28,7 @@ const (
 // failed.
 func (o Outcome) ExitCode(incompleteOK bool) int {
 	switch o {
-	case Completed, Waiting:
+	case Completed, Waiting, Skipped:
 		return 0
 	case MaxIterations, OverBudget, Deadline, Stalled:
 		if incompleteOK {

@@ -39,8 +39,9 @@ func (r *Runner) SetOutput(name, value string) error {
 // OutputNames lists the names SetOutput takes, sorted.
 func OutputNames() []string {
 	return []string{
-		"branch", "completed", "cost-usd", "duration-seconds", "head-sha",
-		"input-tokens", "iterations", "output-tokens", "pull-request-number",
+		"branch", "checks", "completed", "cost-usd", "duration-seconds", "head-sha",
+		"input-tokens", "iterations", "output-tokens", "pull-request-branch", "pull-request-commits-verified",
+		"pull-request-head-sha", "pull-request-number",
 		"pull-request-operation", "pull-request-url", "report-path", "status",
 	}
 }
@@ -50,7 +51,9 @@ func outputs(name string) (valid func(string) bool, ok bool) {
 	switch name {
 	case "status":
 		return isStatus, true
-	case "completed":
+	case "checks":
+		return isChecks, true
+	case "completed", "pull-request-commits-verified":
 		return func(v string) bool { return v == "true" || v == "false" }, true
 	case "iterations", "pull-request-number":
 		return integer.MatchString, true
@@ -60,9 +63,9 @@ func outputs(name string) (valid func(string) bool, ok bool) {
 		return orUnknown(decimal), true
 	case "duration-seconds":
 		return decimal.MatchString, true
-	case "branch":
+	case "branch", "pull-request-branch":
 		return isBranch, true
-	case "head-sha":
+	case "head-sha", "pull-request-head-sha":
 		return sha.MatchString, true
 	case "pull-request-url":
 		return isURL, true
@@ -89,8 +92,14 @@ func isStatus(v string) bool {
 	return slices.Contains([]ralph.Outcome{
 		ralph.Completed, ralph.MaxIterations, ralph.OverBudget, ralph.Deadline, ralph.Stalled,
 		ralph.Waiting, ralph.Blocked, ralph.Quota, ralph.Invalid, ralph.PlanMissing,
-		ralph.PromptInvalid, ralph.AgentFailed, ralph.GitFailed, ralph.Interrupted,
+		ralph.PromptInvalid, ralph.AgentFailed, ralph.GitFailed, ralph.Interrupted, ralph.Skipped,
 	}, ralph.Outcome(v))
+}
+
+func isChecks(v string) bool {
+	return slices.Contains([]ralph.ChecksState{
+		ralph.ChecksPassed, ralph.ChecksFailed, ralph.ChecksPending, ralph.ChecksNone,
+	}, ralph.ChecksState(v))
 }
 
 func isOperation(v string) bool {
