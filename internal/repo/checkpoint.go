@@ -29,7 +29,7 @@ func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit
 		return ralph.Commit{}, errors.New("checkpoint without a snapshot")
 	}
 	r.last = nil
-	before := r.line.tipTree
+	was, before := r.line.tip, r.line.tipTree
 	moved, err := r.commitSnapshot(s, it)
 	if err != nil {
 		return ralph.Commit{}, err
@@ -43,7 +43,11 @@ func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit
 		return ralph.Commit{}, err
 	}
 	c = r.pushed(ctx, c)
+	s.public = r.line.tipTree // the server may have refused a part
 	r.catchUp(ctx, s)
+	if r.line.tip == was {
+		return ralph.Commit{PushError: c.PushError}, nil
+	}
 	return c, nil
 }
 
@@ -73,7 +77,13 @@ func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Comm
 	if err != nil {
 		return ralph.Commit{}, err
 	}
-	return r.pushed(ctx, c), nil
+	tip := r.line.tip
+	c = r.pushed(ctx, c)
+	if r.line.tip != tip {
+		s.public = r.line.tipTree
+		r.catchUp(ctx, s)
+	}
+	return c, nil
 }
 
 // pushed pushes the line's tip, when that is wanted.
@@ -85,6 +95,9 @@ func (r *Repo) pushed(ctx context.Context, c ralph.Commit) ralph.Commit {
 	if err := r.Push(ctx); err != nil {
 		c.PushError = clean(err.Error(), 500)
 		return c
+	}
+	if r.server.pushed.IsZero() {
+		return c // nothing was left to push
 	}
 	c.Pushed, c.SHA = true, r.server.pushed.String()
 	return c
@@ -195,7 +208,7 @@ func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
 		if r.line.tip != s.parent {
 			objects = append(objects, r.line.tip)
 		}
-		objects = append(objects, s.pinned...)
+		objects = append(append(objects, s.pinned...), r.line.remade...)
 		if _, err := r.store.diff(s.tree, s.public, func(h plumbing.Hash) { objects = append(objects, h) }); err != nil {
 			return err
 		}
@@ -205,6 +218,7 @@ func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
 		if err := r.handBack(ctx, objects); err != nil {
 			return err
 		}
+		r.line.remade = nil
 	}
 	if s.tree != s.public {
 		err := r.gitEnv(ctx, r.indexEnv(), nil, nil, "read-tree", "-m", s.public.String())

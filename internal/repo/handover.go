@@ -154,11 +154,11 @@ func (r *Repo) returnIndex() error {
 	return replaceFile(r.gitDir, indexName, io.LimitReader(f, maxIndexBytes), meta)
 }
 
-// exclusions are the pathspecs that keep run files out. git refuses a pathspec
+// exclusions are the pathspecs that keep run files and credentials out. git refuses a pathspec
 // that leads through a symbolic link: a link planted where a folder of ours
 // belongs is kept out itself.
 func (r *Repo) exclusions() []string {
-	var specs []string
+	specs := []string{":(exclude,top,glob)**/" + credentialFiles}
 	for _, p := range r.runFiles {
 		for i := strings.IndexByte(p, '/'); i > 0; {
 			if info, err := os.Lstat(filepath.Join(r.top, p[:i])); err == nil && !info.IsDir() {

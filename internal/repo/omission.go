@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,17 +34,23 @@ func (o omission) String() string {
 
 // leftOut finds the changes that may not be published.
 func (r *Repo) leftOut(ctx context.Context, changes []change) ([]omission, error) {
-	var links, names, special, large, state omission
+	var links, names, special, large, state, keys, workflows omission
 	links.reason = "a repository inside the work tree, which a commit would only point to; remove its .git folder to publish its files"
 	names.reason = "the name holds control characters"
 	special.reason = "git hosts refuse the name, which another system reads as git's own"
 	state.reason = "ralph's own state"
+	keys.reason = credentialsReason
+	workflows.reason = workflowsReason
 	large.reason = fmt.Sprintf("larger than %d MB, which the forge does not take; use Git LFS or ignore it", maxBlobBytes>>20)
 	var rest []change
 	for _, ch := range changes {
 		switch {
 		case r.isRunFile(ch.path):
 			state.changes = append(state.changes, ch)
+		case r.isCredentials(ch.path) && ch.new != (entry{}):
+			keys.changes = append(keys.changes, ch)
+		case r.opt.NoWorkflows && isWorkflow(ch.path):
+			workflows.changes = append(workflows.changes, ch)
 		case ch.new.isGitlink() && !ch.old.isGitlink():
 			links.changes = append(links.changes, ch)
 		case ch.new != (entry{}) && hasControl(ch.path):
@@ -57,13 +65,45 @@ func (r *Repo) leftOut(ctx context.Context, changes []change) ([]omission, error
 	if large.changes, err = r.oversized(ctx, rest); err != nil {
 		return nil, err
 	}
-	all := []omission{links, names, special, large, state}
+	all := []omission{links, names, special, large, state, keys, workflows}
 	filtered, err := r.unfiltered(ctx, rest)
 	if err != nil {
 		return nil, err
 	}
 	all = append(all, filtered...)
 	return slices.DeleteFunc(all, func(o omission) bool { return len(o.changes) == 0 }), nil
+}
+
+// credentialFiles is what google-github-actions/auth calls the files it writes
+// into the workspace (its README asks to ignore them).
+const credentialFiles = "gha-creds-*.json"
+
+const credentialsReason = "credentials that an earlier step left here (google-github-actions/auth)"
+
+// noteCredentials names such files at the top of the work tree, once. They are
+// never staged.
+func (r *Repo) noteCredentials(s *snapshot) {
+	if r.line.keys {
+		return
+	}
+	var found omission
+	found.reason = credentialsReason
+	list, _ := os.ReadDir(r.top)
+	for _, e := range list {
+		if r.isCredentials(e.Name()) {
+			found.changes = append(found.changes, change{path: e.Name()})
+		}
+	}
+	if len(found.changes) > 0 {
+		r.line.keys = true
+		s.notes = append(s.notes, found.String())
+	}
+}
+
+// isCredentials says that a path holds what an earlier step signed in with.
+func (r *Repo) isCredentials(p string) bool {
+	ok, err := path.Match(credentialFiles, path.Base(p))
+	return ok && err == nil
 }
 
 func hasControl(s string) bool {

@@ -10,10 +10,10 @@ import (
 
 // adopt decides whether the agent's own commits are published as they are: they
 // stand on the last checkpoint, and hold nothing that may not be published.
-// If not, the parent stays the last checkpoint, and their content becomes part
-// of our commit.
+// If not, or when one commit is wanted (Options.Squash), the parent stays the
+// last checkpoint, and their content becomes part of our commit.
 func (r *Repo) adopt(ctx context.Context, s *snapshot) error {
-	if s.head == r.line.tip {
+	if s.head == r.line.tip || r.opt.Squash {
 		return nil
 	}
 	commits, reason := r.ownCommits(s.head)
@@ -103,6 +103,13 @@ func (r *Repo) faults(ctx context.Context, commits []plumbing.Hash) (string, err
 		if len(all) > maxChanges {
 			return fmt.Sprintf("they change more than %d files", maxChanges), nil
 		}
+	}
+	_, aside, err := r.within(ctx, all)
+	if err != nil {
+		return "", err
+	}
+	if len(aside) > 0 {
+		return fmt.Sprintf("they change %q, which add-paths does not name", clean(aside[0].path, 200)), nil
 	}
 	out, err := r.leftOut(ctx, all)
 	if err != nil {

@@ -29,13 +29,17 @@ func (r *Repo) Push(ctx context.Context) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, pushTime, fmt.Errorf("no answer within %s", pushTime))
 		defer cancel()
 	}
-	for attempt := 1; ; attempt++ {
+	if err := r.uploadLarge(ctx); err != nil {
+		return fmt.Errorf("push %s: %w", r.server.branch, err)
+	}
+	for attempt := 1; r.server.pending; attempt++ {
 		err := r.remote.retry(ctx, func() error { return r.pushOnce(ctx) })
 		var conflict *conflictError
 		switch {
 		case err == nil:
 			r.server.pending = false
 			return nil
+		case r.withoutWorkflows(err):
 		case errors.As(err, &conflict):
 			r.sidestep(fmt.Sprintf("somebody else changed %q on it too", clean(conflict.path, 200)))
 		case errors.Is(err, ErrNotFastForward) && attempt == pushAttempts:
@@ -45,6 +49,7 @@ func (r *Repo) Push(ctx context.Context) error {
 			return fmt.Errorf("push %s: %w", r.server.branch, err)
 		}
 	}
+	return nil // nothing was left to push
 }
 
 // sidestep leaves the work on a branch of its own.

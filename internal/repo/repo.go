@@ -46,6 +46,17 @@ type Options struct {
 	// the work tree is passed over.
 	RunFiles []string
 
+	// AddPaths are pathspecs, as `git add -- …` takes them in Dir, magic included.
+	// Only changes below them are committed; everything else stays as it is in the
+	// work tree. None: everything.
+	AddPaths []string
+	// Squash takes over none of the agent's own commits: their content becomes
+	// part of ours. With one Checkpoint at the end there is one commit.
+	Squash bool
+	// NoWorkflows leaves changes below .github/workflows out: the token may not
+	// make them, so that a server would refuse the whole push.
+	NoWorkflows bool
+
 	// Pinned are files whose content is decided by the caller at each snapshot,
 	// whatever the guest staged: by path, relative to Dir and slash-separated. A
 	// path that neither the last checkpoint nor the guest's tree holds stays out.
@@ -73,6 +84,7 @@ type Repo struct {
 	store    *store
 	remote   *remote
 	runFiles []string // from the top
+	paths    []string // pathspecs from the top; none: everything
 
 	base  plumbing.Hash // HEAD when the repository was opened
 	clean bool          // nothing differed from base then
@@ -96,6 +108,8 @@ type line struct {
 	lastTree  plumbing.Hash          // of the last snapshot
 	made      map[string]bool        // by setup and guardrails before the first iteration; published once the agent changed it
 	ours      map[plumbing.Hash]bool // commits that stood at or below tip since the start
+	keys      bool                   // credentials of earlier steps were named
+	remade    []plumbing.Hash        // objects of ours that the workspace lacks, of commits made anew
 }
 
 // server is what is known of the branch on the server.
@@ -157,6 +171,9 @@ func (r *Repo) open(ctx context.Context) error {
 		return err
 	}
 	if err := r.inTheMiddle(); err != nil {
+		return err
+	}
+	if err := r.openPaths(ctx); err != nil {
 		return err
 	}
 	if err := r.copyIndex(); err != nil {

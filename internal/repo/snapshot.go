@@ -32,7 +32,8 @@ type snapshot struct {
 // What may not be published is left out, with a note that names it: new
 // repositories inside the work tree, files over 100 MB, files whose attributes
 // ask for a filter that is not configured (git would store the raw content in
-// silence), names with control characters, and ralph's own state.
+// silence), names with control characters, credentials of earlier steps, what
+// Options.AddPaths does not name, and ralph's own state.
 func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err := r.unfinished(ctx); err != nil {
 		return ralph.Change{}, err
@@ -46,6 +47,7 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 		return ralph.Change{}, err
 	}
 	s := &snapshot{head: head, tree: tree, parent: r.line.tip, notes: notes}
+	r.noteCredentials(s)
 	if err := r.importSnapshot(ctx, s); err != nil {
 		return ralph.Change{}, err
 	}
@@ -81,7 +83,7 @@ func (r *Repo) importSnapshot(ctx context.Context, s *snapshot) error {
 	if s.tree != r.line.seenTree && s.tree != r.line.tipTree {
 		revs = append(revs, s.tree.String())
 	}
-	if s.head != r.line.tip && !s.head.IsZero() && !r.store.has(s.head) {
+	if s.head != r.line.tip && !s.head.IsZero() && !r.opt.Squash && !r.store.has(s.head) {
 		revs = append(revs, s.head.String(), "^"+r.line.tip.String())
 	}
 	if len(revs) == 0 {
@@ -111,11 +113,25 @@ func (r *Repo) choose(ctx context.Context, s *snapshot) error {
 	if err != nil {
 		return err
 	}
+	back := map[string]entry{}
+	changes, aside, err := r.within(ctx, changes)
+	if err != nil {
+		return err
+	}
+	outside := omission{reason: "add-paths does not name it; it stays in the work tree as it is"}
+	for _, ch := range aside {
+		back[ch.path] = ch.old
+		if held, ok := r.line.held[ch.path]; !r.line.made[ch.path] && (!ok || held != ch.new) {
+			outside.changes = append(outside.changes, ch)
+		}
+	}
+	if len(outside.changes) > 0 {
+		s.notes = append(s.notes, outside.String())
+	}
 	out, err := r.leftOut(ctx, changes)
 	if err != nil {
 		return err
 	}
-	back := map[string]entry{}
 	for _, ch := range changes {
 		if held, ok := r.line.held[ch.path]; r.line.made[ch.path] || ok && held == ch.new {
 			back[ch.path] = ch.old

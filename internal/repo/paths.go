@@ -1,0 +1,166 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	// maxSpecBytes bounds Options.AddPaths, which travels in an argument list.
+	maxSpecBytes = 64 << 10
+	// pathsIndexName is a scratch index inside Options.Temp that holds nothing but
+	// the paths to be matched.
+	pathsIndexName = "paths-index"
+)
+
+// openPaths checks Options.AddPaths with git itself and makes them independent
+// of the folder they are written for, which the agent may remove.
+func (r *Repo) openPaths(ctx context.Context) error {
+	specs := r.opt.AddPaths
+	if len(specs) == 0 {
+		return nil
+	}
+	size := 0
+	for _, s := range specs {
+		size += len(s) + 1
+		if s == "" || s == ":" || strings.ContainsAny(s, "\x00\n") {
+			return fmt.Errorf("add-paths: %q is no pathspec: write paths as for git add, one a line", clean(s, 100))
+		}
+	}
+	if size > maxSpecBytes {
+		return fmt.Errorf("add-paths has %d bytes, more than %d: use folders or wildcards", size, maxSpecBytes)
+	}
+	args := append([]string{"-C", filepath.Join(r.top, r.prefix), "ls-files", "-z", "--"}, specs...)
+	err := r.gitEnv(ctx, []string{"GIT_INDEX_FILE=" + filepath.Join(r.opt.Temp, "no-index")}, nil, nil, args...)
+	var g *GuestError
+	if errors.As(err, &g) {
+		return fmt.Errorf("add-paths: %s", strings.TrimPrefix(clean(g.Stderr, 400), "fatal: "))
+	}
+	if err != nil {
+		return err
+	}
+	positive := false
+	for _, s := range specs {
+		spec, exclude := fromTop(r.prefix, s)
+		positive = positive || !exclude
+		r.paths = append(r.paths, spec)
+	}
+	if !positive { // as git add has it
+		r.paths = append(r.paths, ":(top)")
+	}
+	return nil
+}
+
+// fromTop is a pathspec (gitglossary) that means from the top of the work tree
+// what spec means in the folder prefix, which ends in a slash or is empty.
+// exclude says that it takes paths away.
+func fromTop(prefix, spec string) (top string, exclude bool) {
+	var magic []string
+	rest := spec
+	switch long, isLong := strings.CutPrefix(spec, ":("); {
+	case isLong:
+		words, after, _ := strings.Cut(long, ")")
+		rest = after
+		if words != "" {
+			magic = strings.Split(words, ",")
+		}
+	case strings.HasPrefix(spec, ":"):
+		rest = spec[1:]
+		for rest != "" && strings.ContainsRune("/!^", rune(rest[0])) {
+			magic = append(magic, map[byte]string{'/': "top", '!': "exclude", '^': "exclude"}[rest[0]])
+			rest = rest[1:]
+		}
+		rest = strings.TrimPrefix(rest, ":")
+	}
+	exclude = slices.Contains(magic, "exclude")
+	if slices.Contains(magic, "top") || prefix == "" || path.IsAbs(rest) {
+		return spec, exclude
+	}
+	if !slices.Contains(magic, "literal") {
+		prefix = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(prefix)
+	}
+	folder := rest == "" || rest == "." || strings.HasSuffix(rest, "/")
+	if rest = path.Join(prefix, rest); folder {
+		rest += "/"
+	}
+	if rest == "./" {
+		rest = ""
+	}
+	return ":(" + strings.Join(append(magic, "top"), ",") + ")" + rest, exclude
+}
+
+// within parts changes into those Options.AddPaths names and the others. The
+// matching is git's own, on a scratch index that holds the paths alone: what was
+// there in stage 1, what is there in stage 2, so that a file and a folder of the
+// same name have room.
+func (r *Repo) within(ctx context.Context, changes []change) (in, out []change, err error) {
+	if len(r.paths) == 0 || len(changes) == 0 {
+		return changes, nil, nil
+	}
+	var info strings.Builder
+	for _, ch := range changes {
+		for i, e := range []entry{ch.old, ch.new} {
+			if e != (entry{}) {
+				fmt.Fprintf(&info, "%o %s %d\t%s\x00", uint32(e.mode), e.hash, i+1, ch.path)
+			}
+		}
+	}
+	if err := r.temp.Remove(pathsIndexName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	env := []string{"GIT_INDEX_FILE=" + filepath.Join(r.opt.Temp, pathsIndexName)}
+	err = r.gitEnv(ctx, env, strings.NewReader(info.String()), nil,
+		"-c", "core.protectNTFS=false", "-c", "core.protectHFS=false", "update-index", "-z", "--index-info")
+	if err != nil {
+		return nil, nil, fmt.Errorf("add-paths: %w", err)
+	}
+	b := &bounded{left: guestOutputBytes}
+	if err := r.gitEnv(ctx, env, nil, b, append([]string{"ls-files", "-z", "--"}, r.paths...)...); err != nil {
+		return nil, nil, fmt.Errorf("add-paths: %w", err)
+	}
+	named := map[string]bool{}
+	for p := range strings.SplitSeq(b.String(), "\x00") {
+		named[p] = true
+	}
+	gaveWay := displaced(changes, named)
+	for _, ch := range changes {
+		if named[ch.path] || gaveWay[ch.path] {
+			in = append(in, ch)
+		} else {
+			out = append(out, ch)
+		}
+	}
+	return in, out, nil
+}
+
+// displaced finds what a named path cannot stand beside: the file where it needs
+// a folder, and what lay in the folder where it is a file.
+func displaced(changes []change, named map[string]bool) map[string]bool {
+	folders, files := map[string]bool{}, map[string]bool{}
+	for _, ch := range changes {
+		if !named[ch.path] || ch.new == (entry{}) {
+			continue
+		}
+		files[ch.path] = true
+		for p := path.Dir(ch.path); p != "."; p = path.Dir(p) {
+			folders[p] = true
+		}
+	}
+	gone := map[string]bool{}
+	for _, ch := range changes {
+		if ch.new != (entry{}) {
+			continue
+		}
+		gone[ch.path] = folders[ch.path]
+		for p := path.Dir(ch.path); p != "."; p = path.Dir(p) {
+			gone[ch.path] = gone[ch.path] || files[p]
+		}
+	}
+	return gone
+}

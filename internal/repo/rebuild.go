@@ -1,0 +1,100 @@
+package repo
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+)
+
+// unpublished lists the commits of the line that are not on the server, newest
+// first, by their first parents.
+func (r *Repo) unpublished() ([]plumbing.Hash, error) {
+	var list []plumbing.Hash
+	for h := r.line.tip; h != r.server.synced; {
+		c, err := r.store.commit(h)
+		if err != nil {
+			return nil, err
+		}
+		if len(c.ParentHashes) == 0 || h == r.line.startHead {
+			return nil, fmt.Errorf("no way from %s down to %s", r.line.tip, r.server.synced)
+		}
+		list = append(list, h)
+		h = c.ParentHashes[0]
+	}
+	return list, nil
+}
+
+// withdraw makes the unpublished commits anew without the changes that unwanted
+// picks: same author, committer, message and order. A commit of which nothing is
+// left disappears. It returns what was taken out; the work tree keeps it. The
+// workspace's branch follows when the checkpoint is handed back.
+func (r *Repo) withdraw(unwanted func(change) bool) ([]change, error) {
+	chain, err := r.unpublished()
+	if err != nil {
+		return nil, err
+	}
+	base, err := r.store.commit(r.server.synced)
+	if err != nil {
+		return nil, err
+	}
+	taken := map[string]change{}
+	var made []plumbing.Hash
+	tip, tipTree := r.server.synced, base.TreeHash
+	for _, h := range slices.Backward(chain) {
+		c, err := r.store.commit(h)
+		if err != nil {
+			return nil, err
+		}
+		parent, err := r.store.commit(c.ParentHashes[0])
+		if err != nil {
+			return nil, err
+		}
+		changes, err := r.store.diff(base.TreeHash, c.TreeHash, nil)
+		if err != nil {
+			return nil, err
+		}
+		back := map[string]entry{}
+		for _, ch := range changes {
+			if unwanted(ch) {
+				back[ch.path], taken[ch.path] = ch.old, ch
+			}
+		}
+		tree, err := r.store.edit(c.TreeHash, back)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case tree == c.TreeHash && tip == c.ParentHashes[0]:
+			tip, tipTree = h, tree
+			continue
+		case tree == tipTree && c.TreeHash != parent.TreeHash:
+			continue
+		}
+		if tip, err = r.store.writeCommit(&object.Commit{
+			Author: c.Author, Committer: c.Committer, Message: c.Message,
+			TreeHash: tree, ParentHashes: []plumbing.Hash{tip},
+		}); err != nil {
+			return nil, err
+		}
+		tipTree = tree
+		r.line.ours[tip] = true
+		made = append(made, tip)
+		if _, err := r.store.diff(c.TreeHash, tree, func(t plumbing.Hash) { made = append(made, t) }); err != nil {
+			return nil, err
+		}
+	}
+	r.line.tip, r.line.tipTree = tip, tipTree
+	r.line.remade = append(r.line.remade, made...)
+	if tip == r.server.synced {
+		r.server.pending = false
+	}
+	list := make([]change, 0, len(taken))
+	for _, ch := range taken {
+		list = append(list, ch)
+	}
+	slices.SortFunc(list, func(a, b change) int { return cmp.Compare(a.path, b.path) })
+	return list, nil
+}

@@ -1,0 +1,33 @@
+package repo
+
+import (
+	"errors"
+	"strings"
+)
+
+// workflowsDir is where GitHub keeps workflow files. A push that changes one of
+// them is refused as a whole to a token without the right to.
+const workflowsDir = ".github/workflows"
+
+const workflowsReason = "the token may not change workflow files: GITHUB_TOKEN never can; pass a token with " + permWorkflows +
+	" (GitHub App) or the workflow scope (personal access token) as github-token"
+
+func isWorkflow(path string) bool {
+	return path == workflowsDir || strings.HasPrefix(path, workflowsDir+"/")
+}
+
+// withoutWorkflows takes the workflow files out of what is to be pushed, when
+// that is what the server refused. It says whether another try makes sense.
+func (r *Repo) withoutWorkflows(refused error) bool {
+	var p *PermissionError
+	if !errors.As(refused, &p) || p.Permission != permWorkflows || r.opt.NoWorkflows {
+		return false
+	}
+	r.opt.NoWorkflows = true
+	taken, err := r.withdraw(func(ch change) bool { return isWorkflow(ch.path) })
+	if err != nil || len(taken) == 0 {
+		return false // they stand in commits that were here before the run
+	}
+	r.notes = append(r.notes, omission{reason: workflowsReason, changes: taken}.String())
+	return true
+}
