@@ -1,11 +1,7 @@
 package runner
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -115,93 +111,4 @@ func (r *Runner) RunURL() string {
 		url += "/attempts/" + c.RunAttempt
 	}
 	return url
-}
-
-// Event is what ralph needs of the event that started the run. All of it is
-// foreign text.
-type Event struct {
-	DefaultBranch string       // of the repository; empty for events that do not say
-	PullRequest   *PullRequest // nil when the event has none
-}
-
-// PullRequest is the pull request an event is about.
-type PullRequest struct {
-	Number  int
-	HeadRef string
-	HeadSHA string
-	BaseRef string
-	// Fork says that the head lies in another repository, or in one that is
-	// gone.
-	Fork bool
-}
-
-// maxEvent bounds the event file; GitHub's own limit for payloads is 25 MB.
-const maxEvent = 32 << 20
-
-// Event reads the event file. Call it once before the agent starts, which may
-// own the file: later calls give the first answer. Without an event the answer
-// is the zero Event.
-func (r *Runner) Event() (Event, error) { return r.event() }
-
-func (r *Runner) readEvent() (Event, error) {
-	path := r.getenv("GITHUB_EVENT_PATH")
-	if path == "" {
-		return Event{}, nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return Event{}, fmt.Errorf("the runner's event file (GITHUB_EVENT_PATH) cannot be read: %w", err)
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return Event{}, errors.Join(fmt.Errorf("the runner's event file %s (GITHUB_EVENT_PATH) is not a file", path), err)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxEvent+1))
-	if err != nil {
-		return Event{}, fmt.Errorf("the runner's event file (GITHUB_EVENT_PATH) cannot be read: %w", err)
-	}
-	if len(data) > maxEvent {
-		return Event{}, fmt.Errorf("the runner's event file %s (GITHUB_EVENT_PATH) is larger than %d MiB", path, maxEvent>>20)
-	}
-	event, err := parseEvent(data)
-	if err != nil {
-		return Event{}, fmt.Errorf("the runner's event file %s (GITHUB_EVENT_PATH) is not an event: %w", path, err)
-	}
-	return event, nil
-}
-
-func parseEvent(data []byte) (Event, error) {
-	type repository struct {
-		FullName      string `json:"full_name"`
-		DefaultBranch string `json:"default_branch"`
-	}
-	type side struct {
-		Ref  string      `json:"ref"`
-		SHA  string      `json:"sha"`
-		Repo *repository `json:"repo"`
-	}
-	var payload *struct {
-		Repository  repository `json:"repository"`
-		PullRequest *struct {
-			Number int  `json:"number"`
-			Head   side `json:"head"`
-			Base   side `json:"base"`
-		} `json:"pull_request"`
-	}
-	if err := json.Unmarshal(data, &payload); err != nil {
-		return Event{}, err
-	}
-	if payload == nil {
-		return Event{}, errors.New("it is null")
-	}
-	event := Event{DefaultBranch: payload.Repository.DefaultBranch}
-	if pr := payload.PullRequest; pr != nil {
-		same := pr.Head.Repo != nil && pr.Base.Repo != nil && pr.Head.Repo.FullName != "" &&
-			strings.EqualFold(pr.Head.Repo.FullName, pr.Base.Repo.FullName)
-		event.PullRequest = &PullRequest{
-			Number: pr.Number, HeadRef: pr.Head.Ref, HeadSHA: pr.Head.SHA, BaseRef: pr.Base.Ref,
-			Fork: !same,
-		}
-	}
-	return event, nil
 }

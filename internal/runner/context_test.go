@@ -3,9 +3,6 @@ package runner
 import (
 	"bytes"
 	"maps"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -57,88 +54,4 @@ func TestContext(t *testing.T) {
 	if garbage.RunID != "" || garbage.RunNumber != "" || garbage.Repository != "octo/hello" {
 		t.Errorf("Context() of garbage = %+v, want no numbers and the rest", garbage)
 	}
-}
-
-func TestEvent(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name, text string
-		want       Event
-	}{
-		{"push", `{"repository": {"full_name": "o/r", "default_branch": "trunk"}}`, Event{DefaultBranch: "trunk"}},
-		{"schedule says little", `{"schedule": "0 3 * * *"}`, Event{}},
-		{"own pull request", `{"repository":{"default_branch":"main"},"pull_request":{"number":7,"head":{"ref":"fix","sha":"abc","repo":{"full_name":"o/r","fork":true}},"base":{"ref":"main","repo":{"full_name":"O/r"}}}}`,
-			Event{DefaultBranch: "main", PullRequest: &PullRequest{Number: 7, HeadRef: "fix", HeadSHA: "abc", BaseRef: "main"}}},
-		{"pull request of a fork", `{"pull_request":{"number":7,"head":{"ref":"main","repo":{"full_name":"evil/r"}},"base":{"ref":"main","repo":{"full_name":"o/r"}}}}`,
-			Event{PullRequest: &PullRequest{Number: 7, HeadRef: "main", BaseRef: "main", Fork: true}}},
-		{"pull request of a deleted fork", `{"pull_request":{"number":7,"head":{"ref":"x","repo":null},"base":{"ref":"main","repo":{"full_name":"o/r"}}}}`,
-			Event{PullRequest: &PullRequest{Number: 7, HeadRef: "x", BaseRef: "main", Fork: true}}},
-		{"names missing", `{"pull_request":{"head":{"repo":{}},"base":{"repo":{}}}}`, Event{PullRequest: &PullRequest{Fork: true}}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), "event.json")
-			if err := os.WriteFile(path, []byte(tt.text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			r := connect(t, &bytes.Buffer{}, "GITHUB_EVENT_PATH", path)
-			got, err := r.Event()
-			if err != nil {
-				t.Fatalf("Event() = %v", err)
-			}
-			pr, want := got.PullRequest, tt.want.PullRequest
-			if got.DefaultBranch != tt.want.DefaultBranch || (pr == nil) != (want == nil) || pr != nil && *pr != *want {
-				t.Errorf("Event() = %+v %+v, want %+v %+v", got, pr, tt.want, want)
-			}
-			// The agent may own the file.
-			if err := os.WriteFile(path, []byte(`{"repository":{"default_branch":"evil"}}`), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			if again, err := r.Event(); err != nil || again != got {
-				t.Errorf("second Event() = %+v, %v, want the first answer", again, err)
-			}
-		})
-	}
-}
-
-func TestEventErrors(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	huge := write("huge.json", "")
-	if err := os.Truncate(huge, maxEvent+1); err != nil {
-		t.Fatal(err)
-	}
-	for path, word := range map[string]string{
-		filepath.Join(dir, "missing.json"): "no such file",
-		dir:                                "is not a file",
-		write("empty.json", ""):            "is not an event",
-		write("garbage.json", "\x00\xffnot JSON"):    "is not an event",
-		write("null.json", "null"):                   "is not an event: it is null",
-		write("list.json", "[1]"):                    "is not an event",
-		write("type.json", `{"repository":"o/r"}`):   "is not an event",
-		write("cut.json", `{"repository":{"defa`):    "is not an event",
-		write("deep.json", strings.Repeat("[", 1e5)): "is not an event",
-		huge: "is larger than 32 MiB",
-	} {
-		_, err := connect(t, &bytes.Buffer{}, "GITHUB_EVENT_PATH", path).Event()
-		wantError(t, "Event() of "+filepath.Base(path), err, "event file", "GITHUB_EVENT_PATH", word)
-	}
-}
-
-func FuzzEvent(f *testing.F) {
-	f.Add([]byte(`{"repository":{"default_branch":"main"},"pull_request":{"number":1,"head":{"repo":null}}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		event, err := parseEvent(data)
-		if err != nil && event != (Event{}) {
-			t.Errorf("parseEvent(%q) = %+v with the error %v, want nothing", data, event, err)
-		}
-	})
 }

@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -60,7 +61,7 @@ func TestWithoutRunner(t *testing.T) {
 		t.Error("SetOutput(status, great) = nil, want an error also without a file")
 	}
 	event, err := r.Event()
-	if event != (Event{}) || err != nil {
+	if !reflect.DeepEqual(event, Event{}) || err != nil {
 		t.Errorf("Event() = %v, %v, want nothing", event, err)
 	}
 	if got := r.RunURL(); got != "" {

@@ -1,0 +1,49 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/org/ralph-action/internal/trigger"
+)
+
+// Event is what ralph needs of the event that started the run. All of it is
+// foreign text.
+type Event = trigger.Event
+
+// maxEvent bounds the event file; GitHub's own limit for payloads is 25 MB.
+const maxEvent = 32 << 20
+
+// Event reads the event file. Call it once before the agent starts, which may
+// own the file: later calls give the first answer. Without an event file the
+// answer has at most a name.
+func (r *Runner) Event() (Event, error) { return r.event() }
+
+func (r *Runner) readEvent() (Event, error) {
+	name, path := r.getenv("GITHUB_EVENT_NAME"), r.getenv("GITHUB_EVENT_PATH")
+	if path == "" {
+		return Event{Name: name}, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return Event{}, fmt.Errorf("the runner's event file (GITHUB_EVENT_PATH) cannot be read: %w", err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return Event{}, errors.Join(fmt.Errorf("the runner's event file %s (GITHUB_EVENT_PATH) is not a file", path), err)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxEvent+1))
+	if err != nil {
+		return Event{}, fmt.Errorf("the runner's event file (GITHUB_EVENT_PATH) cannot be read: %w", err)
+	}
+	if len(data) > maxEvent {
+		return Event{}, fmt.Errorf("the runner's event file %s (GITHUB_EVENT_PATH) is larger than %d MiB", path, maxEvent>>20)
+	}
+	event, err := parseEvent(name, data)
+	if err != nil {
+		return Event{}, fmt.Errorf("the runner's event file %s (GITHUB_EVENT_PATH) is not an event: %w", path, err)
+	}
+	return event, nil
+}
