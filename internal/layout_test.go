@@ -44,6 +44,8 @@ var rooms = map[string]struct {
 	"openapi": {nil, "what tests check against GitHub's description; imported by tests only"},
 	"demo":    {nil, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
 
+	"forgetest": {[]string{"demo", "openapi"}, "GitHub for tests, on the demo's git and checked by GitHub's own description; tests alone import it"},
+
 	"dockersandbox": {[]string{"proc"}, "an agent's room in docker's own virtual machine; no domain in it"},
 }
 
@@ -56,6 +58,33 @@ var owners = map[string]struct{ room, why string }{
 	"github.com/getkin/kin-openapi":          {"openapi", "a library of tests, kept out of the binary"},
 	"github.com/itchyny/gojq":                {"agent", "one interpreter of users' expressions"},
 	"github.com/sethvargo/go-githubactions":  {"runner", "one voice to the runner"},
+}
+
+// testSupport lists the packages for tests: what is theirs alone is not in the
+// binary, and may start git as a test may.
+var testSupport = []string{"forgetest", "openapi"}
+
+func TestProgramsHaveNoTestSupport(t *testing.T) {
+	t.Parallel()
+	err := filepath.WalkDir("../cmd", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			room, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module)
+			if ours && slices.Contains(testSupport, room) {
+				t.Errorf("%s imports %s, which is for tests", path, room)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestImports(t *testing.T) {
@@ -86,7 +115,7 @@ func TestImports(t *testing.T) {
 				t.Errorf("%s imports %s, but %s may import %v: %s", path, ours, room, rule.may, rule.why)
 			}
 			for owned, by := range owners {
-				if (imported == owned || strings.HasPrefix(imported, owned+"/")) && room != by.room {
+				if (imported == owned || strings.HasPrefix(imported, owned+"/")) && room != by.room && !slices.Contains(testSupport, room) {
 					t.Errorf("%s imports %s, which only %s may: %s", path, imported, by.room, by.why)
 				}
 			}
