@@ -73,6 +73,7 @@ func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Comm
 		r.line.ours[h] = true
 	}
 	r.line.tip, r.line.tipTree = s.parent, parent.TreeHash
+	r.needs(s.large)
 	c, err := r.describe(s, before)
 	if err != nil {
 		return ralph.Commit{}, err
@@ -133,6 +134,7 @@ func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
 	}
 	r.line.ours[tip] = true
 	r.line.tip, r.line.tipTree = tip, s.public
+	r.needs(s.large)
 	return true, nil
 }
 

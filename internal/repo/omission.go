@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -10,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
@@ -21,10 +19,11 @@ type omission struct {
 }
 
 func (o omission) String() string {
+	changes := slices.CompactFunc(slices.Clone(o.changes), func(a, b change) bool { return a.path == b.path })
 	var names []string
-	for i, ch := range o.changes {
+	for i, ch := range changes {
 		if i == 5 {
-			names = append(names, fmt.Sprintf("and %d more", len(o.changes)-i))
+			names = append(names, fmt.Sprintf("and %d more", len(changes)-i))
 			break
 		}
 		names = append(names, strconv.QuoteToGraphic(ch.path))
@@ -32,8 +31,9 @@ func (o omission) String() string {
 	return "not published: " + clean(strings.Join(names, ", "), 1000) + ": " + o.reason
 }
 
-// leftOut finds the changes that may not be published.
-func (r *Repo) leftOut(ctx context.Context, changes []change) ([]omission, error) {
+// leftOut finds the changes that may not be published. Of those that may, the
+// snapshot takes note of what Git LFS keeps.
+func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]omission, error) {
 	var links, names, special, large, state, keys, workflows omission
 	links.reason = "a repository inside the work tree, which a commit would only point to; remove its .git folder to publish its files"
 	names.reason = "the name holds control characters"
@@ -66,11 +66,16 @@ func (r *Repo) leftOut(ctx context.Context, changes []change) ([]omission, error
 		return nil, err
 	}
 	all := []omission{links, names, special, large, state, keys, workflows}
-	filtered, err := r.unfiltered(ctx, rest)
+	filtered, kept, err := r.unfiltered(ctx, rest)
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, filtered...)
+	lost, err := r.dangling(ctx, kept)
+	if err != nil {
+		return nil, err
+	}
+	s.large = append(s.large, kept...)
+	all = append(append(all, filtered...), lost...)
 	return slices.DeleteFunc(all, func(o omission) bool { return len(o.changes) == 0 }), nil
 }
 
@@ -178,8 +183,53 @@ func (r *Repo) oversized(ctx context.Context, changes []change) ([]change, error
 }
 
 // unfiltered finds changed files whose attributes name a filter that is not
-// configured. An LFS pointer is what the filter would have made.
-func (r *Repo) unfiltered(ctx context.Context, changes []change) ([]omission, error) {
+// configured, and those that stand for a file of Git LFS.
+func (r *Repo) unfiltered(ctx context.Context, changes []change) (list []omission, kept []largeFile, err error) {
+	filters, err := r.filters(ctx, changes)
+	if err != nil {
+		return nil, nil, err
+	}
+	configured := map[string]bool{}
+	add := func(ch change, reason string) {
+		i := slices.IndexFunc(list, func(o omission) bool { return o.reason == reason })
+		if i < 0 {
+			list, i = append(list, omission{reason: reason}), len(list)
+		}
+		list[i].changes = append(list[i].changes, ch)
+	}
+	for _, ch := range changes {
+		name := filters[ch.path]
+		switch {
+		case name == "" || name == "unspecified" || name == "unset" || name == "set", ch.new.hash == ch.old.hash, ch.new.mode == filemode.Symlink:
+			continue
+		case isLFS(name):
+			p, size, ok := r.pointerOf(ch.new.hash)
+			if ok {
+				kept = append(kept, largeFile{pointer: p, path: ch.path, blob: ch.new.hash})
+			}
+			if ok || size == 0 {
+				continue // git-lfs leaves an empty file as it is
+			}
+		}
+		ok, asked := configured[name]
+		if !asked {
+			if ok, err = r.filterConfigured(ctx, name); err != nil {
+				return nil, nil, err
+			}
+			configured[name] = ok
+		}
+		switch {
+		case !ok:
+			add(ch, fmt.Sprintf("its attributes ask for the filter %q, which is not configured here, so the raw content would be committed; set the filter up (for LFS: git lfs install) before the run", clean(name, 60)))
+		case isLFS(name):
+			add(ch, "Git LFS is to keep it, and git-lfs made no pointer of it, so the raw content would be committed; check that git-lfs runs for the agent's user")
+		}
+	}
+	return list, kept, nil
+}
+
+// filters are the filters that the attributes of changed files name, by path.
+func (r *Repo) filters(ctx context.Context, changes []change) (map[string]string, error) {
 	if len(changes) == 0 {
 		return nil, nil
 	}
@@ -187,8 +237,13 @@ func (r *Repo) unfiltered(ctx context.Context, changes []change) ([]omission, er
 	for _, ch := range changes {
 		in.WriteString(ch.path + "\x00")
 	}
+	return r.attributes(ctx, in.String())
+}
+
+// attributes is the value of the attribute filter of paths that end in NUL each.
+func (r *Repo) attributes(ctx context.Context, paths string) (map[string]string, error) {
 	b := &bounded{left: guestOutputBytes}
-	if err := r.gitEnv(ctx, r.indexEnv(), strings.NewReader(in.String()), b, "check-attr", "-z", "--stdin", "filter"); err != nil {
+	if err := r.gitEnv(ctx, r.indexEnv(), strings.NewReader(paths), b, "check-attr", "-z", "--stdin", "filter"); err != nil {
 		return nil, err
 	}
 	f := strings.Split(b.String(), "\x00")
@@ -196,32 +251,7 @@ func (r *Repo) unfiltered(ctx context.Context, changes []change) ([]omission, er
 	for i := 0; i+2 < len(f); i += 3 {
 		byPath[f[i]] = f[i+2]
 	}
-	configured := map[string]bool{}
-	var list []omission
-	for _, ch := range changes {
-		name := byPath[ch.path]
-		if name == "" || name == "unspecified" || name == "unset" || name == "set" || ch.new.mode.IsFile() && name == "lfs" && r.isPointer(ch.new.hash) {
-			continue
-		}
-		ok, asked := configured[name]
-		if !asked {
-			var err error
-			if ok, err = r.filterConfigured(ctx, name); err != nil {
-				return nil, err
-			}
-			configured[name] = ok
-		}
-		if ok {
-			continue
-		}
-		reason := fmt.Sprintf("its attributes ask for the filter %q, which is not configured here, so the raw content would be committed; set the filter up (for LFS: git lfs install) before the run", clean(name, 60))
-		i := slices.IndexFunc(list, func(o omission) bool { return o.reason == reason })
-		if i < 0 {
-			list, i = append(list, omission{reason: reason}), len(list)
-		}
-		list[i].changes = append(list[i].changes, ch)
-	}
-	return list, nil
+	return byPath, nil
 }
 
 func (r *Repo) filterConfigured(ctx context.Context, name string) (bool, error) {
@@ -235,15 +265,4 @@ func (r *Repo) filterConfigured(ctx context.Context, name string) (bool, error) 
 		}
 	}
 	return false, nil
-}
-
-// isPointer says that a blob is a Git LFS pointer (git-lfs spec: at most 1024
-// bytes, version first).
-func (r *Repo) isPointer(h plumbing.Hash) bool {
-	o, err := r.store.fs.EncodedObject(plumbing.BlobObject, h)
-	if err != nil || o.Size() > 1024 {
-		return false
-	}
-	b, err := readObject(o, 1024)
-	return err == nil && bytes.HasPrefix(b, []byte("version https://git-lfs.github.com/spec/"))
 }

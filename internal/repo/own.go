@@ -19,12 +19,13 @@ func (r *Repo) adopt(ctx context.Context, s *snapshot) error {
 	commits, reason := r.ownCommits(s.head)
 	if reason == "" {
 		var err error
-		if reason, err = r.faults(ctx, commits); err != nil {
+		if reason, err = r.faults(ctx, s, commits); err != nil {
 			return err
 		}
 	}
 	if reason != "" {
 		s.notes = append(s.notes, "the agent's own commits are published as one: "+reason)
+		s.large = nil
 		return nil
 	}
 	s.parent, s.own = s.head, len(commits)
@@ -72,7 +73,7 @@ func (r *Repo) ownCommits(head plumbing.Hash) (list []plumbing.Hash, reason stri
 }
 
 // faults says what in the agent's own commits may not be published.
-func (r *Repo) faults(ctx context.Context, commits []plumbing.Hash) (string, error) {
+func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash) (string, error) {
 	var all []change
 	for _, h := range commits {
 		c, err := r.store.commit(h)
@@ -111,7 +112,7 @@ func (r *Repo) faults(ctx context.Context, commits []plumbing.Hash) (string, err
 	if len(aside) > 0 {
 		return fmt.Sprintf("they change %q, which add-paths does not name", clean(aside[0].path, 200)), nil
 	}
-	out, err := r.leftOut(ctx, all)
+	out, err := r.leftOut(ctx, s, all)
 	if err != nil {
 		return "", err
 	}

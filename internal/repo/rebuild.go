@@ -3,6 +3,7 @@ package repo
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -40,7 +41,7 @@ func (r *Repo) withdraw(unwanted func(change) bool) ([]change, error) {
 	if err != nil {
 		return nil, err
 	}
-	taken := map[string]change{}
+	taken := map[change]bool{}
 	var made []plumbing.Hash
 	tip, tipTree := r.server.synced, base.TreeHash
 	for _, h := range slices.Backward(chain) {
@@ -59,7 +60,7 @@ func (r *Repo) withdraw(unwanted func(change) bool) ([]change, error) {
 		back := map[string]entry{}
 		for _, ch := range changes {
 			if unwanted(ch) {
-				back[ch.path], taken[ch.path] = ch.old, ch
+				back[ch.path], taken[ch] = ch.old, true
 			}
 		}
 		tree, err := r.store.edit(c.TreeHash, back)
@@ -91,10 +92,5 @@ func (r *Repo) withdraw(unwanted func(change) bool) ([]change, error) {
 	if tip == r.server.synced {
 		r.server.pending = false
 	}
-	list := make([]change, 0, len(taken))
-	for _, ch := range taken {
-		list = append(list, ch)
-	}
-	slices.SortFunc(list, func(a, b change) int { return cmp.Compare(a.path, b.path) })
-	return list, nil
+	return slices.SortedFunc(maps.Keys(taken), func(a, b change) int { return cmp.Compare(a.path, b.path) }), nil
 }

@@ -92,6 +92,7 @@ type Repo struct {
 
 	line   line
 	server server
+	large  largeFiles
 	last   *snapshot // not yet checked out of; nil: none taken
 	notes  []string
 }
@@ -135,7 +136,7 @@ func Open(ctx context.Context, opt Options) (*Repo, error) {
 	if err := ralph.CheckBranch(opt.Branch); err != nil {
 		return nil, fmt.Errorf("branch %q: %w", opt.Branch, err)
 	}
-	r := &Repo{opt: opt}
+	r := &Repo{opt: opt, large: newLargeFiles()}
 	if opt.Remote != "" {
 		var err error
 		if r.remote, err = newRemote(opt.Remote, opt.Token, opt.Transport, opt.RetryDelay); err != nil {

@@ -22,6 +22,7 @@ type snapshot struct {
 	public plumbing.Hash // the tree to publish
 	own    int           // commits of the agent's own between the last checkpoint and parent
 	notes  []string
+	large  []largeFile     // what Git LFS keeps of it, that is new
 	pinned []plumbing.Hash // blobs of ours in public that the guest may lack
 }
 
@@ -128,7 +129,7 @@ func (r *Repo) choose(ctx context.Context, s *snapshot) error {
 	if len(outside.changes) > 0 {
 		s.notes = append(s.notes, outside.String())
 	}
-	out, err := r.leftOut(ctx, changes)
+	out, err := r.leftOut(ctx, s, changes)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,277 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// maxAttributeBytes bounds a file of attributes we read; git's own bound.
+const maxAttributeBytes = 100 << 20
+
+// probe is a pointer: the filter of git-lfs hands it through and stores nothing.
+const probe = "version https://git-lfs.github.com/spec/v1\n" +
+	"oid sha256:5e7e1d6a8a8c86d8d22e4a4c2f5b1d0c9e4b8f4a9c7de4c57ab7d4d4f6b5a3c1\nsize 5\n"
+
+// probeName is a name that the probe's own attributes give to Git LFS.
+const probeName = "ralph-lfs-probe"
+
+// CheckLFS refuses, before anything is spent, a run that could change files of
+// Git LFS and not publish them: the guest's git must run git-lfs, and the server
+// must take objects when the run pushes. Call it when setup is done, before
+// the agent starts. A repository without such files, and one whose files
+// Options.AddPaths does not name, costs no process. The error is a *LFSError, or
+// says what the guest's git said.
+func (r *Repo) CheckLFS(ctx context.Context) error {
+	if !r.usesLFS() {
+		return nil
+	}
+	if touched, err := r.touchesLFS(ctx); !touched || err != nil {
+		return err
+	}
+	const setUp = "install git-lfs in the image or in setup and run git lfs install there, or leave these files out with add-paths (. and :(exclude,attr:filter=lfs))"
+	ok, err := r.filterConfigured(ctx, "lfs")
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return &LFSError{What: "the filter lfs is not configured for the agent's user, so their raw content would be committed: " + setUp}
+	}
+	if err := r.probeFilter(ctx); err != nil {
+		return &LFSError{What: "git-lfs does not run for the agent's user, so their raw content would be committed: " + setUp, Err: err}
+	}
+	if r.remote == nil || !r.opt.Push {
+		return nil
+	}
+	return r.probeServer(ctx)
+}
+
+// usesLFS looks at the attributes in the work tree, going by the index.
+func (r *Repo) usesLFS() bool {
+	if b, err := readFile(r.common, "info/attributes", maxAttributeBytes); err == nil && mentionsLFS(b) {
+		return true
+	}
+	index, err := readFile(r.gitDir, indexName, maxIndexBytes)
+	if err != nil {
+		return false
+	}
+	files := attributeFiles(index)
+	if len(files) == 0 {
+		return false
+	}
+	top, err := os.OpenRoot(r.top)
+	if err != nil {
+		return false
+	}
+	defer top.Close()
+	return slices.ContainsFunc(files, func(name string) bool {
+		b, err := readFile(top, filepath.FromSlash(name), maxAttributeBytes)
+		return err == nil && mentionsLFS(b)
+	})
+}
+
+const attributesName = ".gitattributes"
+
+// attributeFiles lists the tracked files of attributes that an index names
+// (gitformat-index, versions 2 to 4). What cannot be read names none.
+func attributeFiles(index []byte) []string {
+	if len(index) < 12 || string(index[:4]) != "DIRC" {
+		return nil
+	}
+	version, count := binary.BigEndian.Uint32(index[4:]), binary.BigEndian.Uint32(index[8:])
+	if version < 2 || version > 4 || version < 4 && !bytes.Contains(index, []byte(attributesName)) {
+		return nil
+	}
+	const head = 62 // stat, object id, flags
+	var names []string
+	var last []byte
+	at := 12
+	for range count {
+		if len(index) < at+head {
+			return names
+		}
+		start := at
+		flags := binary.BigEndian.Uint16(index[at+60:])
+		at += head
+		if version > 2 && flags&0x4000 != 0 {
+			at += 2
+		}
+		keep := 0
+		if version == 4 {
+			strip, n := offsetVarint(index[min(at, len(index)):])
+			if n == 0 || strip > len(last) {
+				return names
+			}
+			at, keep = at+n, len(last)-strip
+		}
+		if at >= len(index) {
+			return names
+		}
+		end := bytes.IndexByte(index[at:], 0)
+		if end < 0 {
+			return names
+		}
+		name := index[at : at+end]
+		if version == 4 {
+			last = append(last[:keep:keep], name...)
+			name, at = last, at+end+1
+		} else {
+			at = start + (at+end-start+8)/8*8
+		}
+		if bytes.HasSuffix(name, []byte(attributesName)) && path.Base(string(name)) == attributesName {
+			names = append(names, string(name))
+		}
+	}
+	return names
+}
+
+// offsetVarint is the number a version 4 index takes from the end of the last
+// name, and its length in bytes; 0 when it is cut.
+func offsetVarint(b []byte) (value, n int) {
+	for i, c := range b {
+		if i > 4 {
+			return 0, 0
+		}
+		if i > 0 {
+			value++
+		}
+		value = value<<7 | int(c&0x7f)
+		if c&0x80 == 0 {
+			return value, i + 1
+		}
+	}
+	return 0, 0
+}
+
+// touchesLFS says that a change of the run could be one of Git LFS: without
+// add-paths each could, else there is such a file that it names.
+func (r *Repo) touchesLFS(ctx context.Context) (bool, error) {
+	if len(r.paths) == 0 {
+		return true, nil
+	}
+	if err := r.copyIndex(); err != nil {
+		return false, err
+	}
+	b := &bounded{left: guestOutputBytes}
+	if err := r.gitEnv(ctx, r.indexEnv(), nil, b, append([]string{"ls-files", "-z", "--"}, r.paths...)...); err != nil {
+		return false, err
+	}
+	if b.Len() == 0 {
+		return false, nil
+	}
+	byPath, err := r.attributes(ctx, b.String())
+	if err != nil {
+		return false, err
+	}
+	for _, filter := range byPath {
+		if isLFS(filter) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// probeFilter lets the guest's git clean a pointer, as it would a file.
+func (r *Repo) probeFilter(ctx context.Context) error {
+	meta := fileMeta{Mode: 0o644, UID: -1, GID: -1}
+	if d, err := r.temp.Stat("."); err == nil {
+		m := metaOf(d)
+		meta.UID, meta.GID = m.UID, m.GID
+	}
+	const name = "lfs-attributes"
+	if err := replaceFile(r.temp, name, strings.NewReader(probeName+" filter=lfs -text\n"), meta); err != nil {
+		return err
+	}
+	b := &bounded{left: guestOutputBytes}
+	err := r.git(ctx, strings.NewReader(probe), b, "-c", "core.attributesFile="+filepath.Join(r.opt.Temp, name), "-c", "filter.lfs.required=true",
+		"hash-object", "--stdin", "--path="+probeName)
+	var g *GuestError
+	switch {
+	case errors.As(err, &g):
+		return errors.New(clean(g.Stderr, 300))
+	case err != nil:
+		return err
+	case strings.TrimSpace(b.String()) != plumbing.ComputeHash(plumbing.BlobObject, []byte(probe)).String():
+		return errors.New("the filter makes something else of a pointer")
+	}
+	return nil
+}
+
+// probeServer asks to upload an object, and does not send it.
+func (r *Repo) probeServer(ctx context.Context) error {
+	if err := r.sameLFS(ctx); err != nil {
+		return err
+	}
+	p, _ := parsePointer([]byte(probe))
+	answers, err := r.lfsServer().batch(ctx, []largeFile{{pointer: p}})
+	if err == nil {
+		if a := answers[p.oid]; a.Error != nil {
+			err = &lfsStatusError{status: a.Error.Code, text: clean(a.Error.Message, 300)}
+		}
+	}
+	var s *lfsStatusError
+	if !errors.As(err, &s) {
+		return err
+	}
+	const orElse = "; or leave these files out with add-paths (. and :(exclude,attr:filter=lfs)), or set push: false"
+	switch s.status {
+	case http.StatusNotFound, http.StatusNotImplemented, http.StatusOK, http.StatusMethodNotAllowed:
+		return &LFSError{What: "the server takes none: switch Git LFS on there" + orElse, Err: err}
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return &LFSError{What: "the token may not send files to the server: give it " + permContents + ", or look at the account's LFS quota" + orElse, Err: err}
+	}
+	return &LFSError{What: "the server does not take files" + orElse, Err: err}
+}
+
+// sameLFS refuses a repository whose files are kept by a server other than its
+// own: our token is not for that one.
+func (r *Repo) sameLFS(ctx context.Context) error {
+	top, err := os.OpenRoot(r.top)
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	b, err := readFile(top, ".lfsconfig", maxConfigBytes)
+	if err != nil {
+		return nil
+	}
+	c, err := parseConfig(b)
+	if err != nil {
+		return nil // git-lfs cannot read it either
+	}
+	for _, v := range c.vars {
+		if v.key != "url" && v.key != "pushurl" && v.key != "lfsurl" && v.key != "lfspushurl" || v.section != "lfs" && v.section != "remote" {
+			continue
+		}
+		if strings.TrimSuffix(v.value, "/") != r.lfsServer().address() {
+			return &LFSError{What: "keeps them on another server (.lfsconfig: " + clean(v.value, 200) + "), which ralph does not send files to: leave these files out with add-paths (. and :(exclude,attr:filter=lfs)), or set push: false"}
+		}
+	}
+	return nil
+}
+
+// LFSError says why a run that may change files of Git LFS could not publish
+// them.
+type LFSError struct {
+	What string // what is in the way, and what would be right
+	Err  error  // may be nil
+}
+
+func (e *LFSError) Error() string {
+	s := "this repository keeps files with Git LFS, and " + e.What
+	if e.Err != nil {
+		s += " (" + clean(e.Err.Error(), 400) + ")"
+	}
+	return s
+}
+
+func (e *LFSError) Unwrap() error { return e.Err }

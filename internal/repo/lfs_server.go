@@ -1,0 +1,321 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+const (
+	lfsMedia = "application/vnd.git-lfs+json"
+	// lfsBatch is how many objects git-lfs itself puts into one request.
+	lfsBatch = 100
+	// lfsAtOnce is how many objects are sent at the same time.
+	lfsAtOnce = 4
+	// maxBatchBytes bounds the server's answer to one request.
+	maxBatchBytes = 8 << 20
+)
+
+func chunks(files []largeFile) iter.Seq[[]largeFile] { return slices.Chunk(files, lfsBatch) }
+
+// lfsServer speaks the Git LFS batch API and its basic transfers with the server
+// of the push (git-lfs docs/api/batch.md, basic-transfers.md).
+type lfsServer struct {
+	remote *remote
+	ref    string // the branch that is to hold the objects
+}
+
+func (r *Repo) lfsServer() lfsServer {
+	return lfsServer{remote: r.remote, ref: "refs/heads/" + r.State().Branch}
+}
+
+// address is the server's address for LFS (docs/api/server-discovery.md).
+func (s lfsServer) address() string {
+	u := *s.remote.url
+	if !strings.HasSuffix(u.Path, ".git") {
+		u.Path += ".git"
+	}
+	return u.String() + "/info/lfs"
+}
+
+// lfsAnswer is what the server says of one object.
+type lfsAnswer struct {
+	OID           string `json:"oid"`
+	Authenticated bool   `json:"authenticated"`
+	Actions       struct {
+		Upload *lfsAction `json:"upload"`
+		Verify *lfsAction `json:"verify"`
+	} `json:"actions"`
+	Error *struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+type lfsAction struct {
+	Href   string            `json:"href"`
+	Header map[string]string `json:"header"`
+}
+
+// lfsStatusError is an answer of an LFS server that another try does not change.
+type lfsStatusError struct {
+	status int
+	text   string // foreign, cleaned
+}
+
+func (e *lfsStatusError) Error() string {
+	s := fmt.Sprintf("the LFS server answers %d", e.status)
+	if t := http.StatusText(e.status); t != "" {
+		s += " " + t
+	}
+	if e.text != "" {
+		s += ": " + e.text
+	}
+	return s
+}
+
+// batch asks to upload objects. An object of which the answer says neither
+// actions nor an error is on the server already.
+func (s lfsServer) batch(ctx context.Context, files []largeFile) (map[string]lfsAnswer, error) {
+	type object struct {
+		OID  string `json:"oid"`
+		Size int64  `json:"size"`
+	}
+	ask := struct {
+		Operation string            `json:"operation"`
+		Transfers []string          `json:"transfers"`
+		Ref       map[string]string `json:"ref"`
+		Objects   []object          `json:"objects"`
+	}{Operation: "upload", Transfers: []string{"basic"}, Ref: map[string]string{"name": s.ref}}
+	for _, f := range files {
+		ask.Objects = append(ask.Objects, object{f.oid, f.size})
+	}
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Transfer string      `json:"transfer"`
+		Objects  []lfsAnswer `json:"objects"`
+	}
+	err = s.remote.retry(ctx, func() error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.address()+"/objects/batch", bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Accept", lfsMedia)
+		req.Header.Set("Content-Type", lfsMedia)
+		s.sign(req)
+		return s.do(req, func(rd io.Reader) error {
+			if err := json.NewDecoder(io.LimitReader(rd, maxBatchBytes)).Decode(&answer); err != nil {
+				return &lfsStatusError{status: http.StatusOK, text: "not the answer of a Git LFS server"}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if answer.Transfer != "" && answer.Transfer != "basic" {
+		return nil, fmt.Errorf("the LFS server wants the transfer %q, and only basic was offered", clean(answer.Transfer, 60))
+	}
+	byOID := map[string]lfsAnswer{}
+	for _, a := range answer.Objects {
+		byOID[a.OID] = a
+	}
+	return byOID, nil
+}
+
+// upload sends one object, as the server's answer says.
+func (s lfsServer) upload(ctx context.Context, f largeFile, a lfsAnswer, open func(pointer) (*os.File, error)) error {
+	if a.Error != nil {
+		return &lfsStatusError{status: a.Error.Code, text: clean(a.Error.Message, 300)}
+	}
+	if a.Actions.Upload == nil {
+		return nil
+	}
+	err := s.remote.retry(ctx, func() error {
+		file, err := open(f.pointer)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		content := &verified{r: file, sum: sha256.New(), left: f.size, oid: f.oid}
+		req, err := s.request(ctx, http.MethodPut, *a.Actions.Upload, a.Authenticated, content)
+		if err != nil {
+			return err
+		}
+		if req.ContentLength = f.size; f.size == 0 {
+			req.Body = http.NoBody
+		}
+		if header(a.Actions.Upload.Header, "Transfer-Encoding") == "chunked" {
+			req.ContentLength = -1
+		}
+		if req.Header.Get("Content-Type") == "" {
+			req.Header.Set("Content-Type", "application/octet-stream")
+		}
+		err = s.do(req, nil)
+		if fault := content.fault(); fault != nil {
+			return fault // the network's error is that the body ended early
+		}
+		return err
+	})
+	if err != nil || a.Actions.Verify == nil {
+		return err
+	}
+	body, err := json.Marshal(map[string]any{"oid": f.oid, "size": f.size})
+	if err != nil {
+		return err
+	}
+	return s.remote.retry(ctx, func() error {
+		req, err := s.request(ctx, http.MethodPost, *a.Actions.Verify, a.Authenticated, bytes.NewReader(body))
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Accept", lfsMedia)
+		req.Header.Set("Content-Type", lfsMedia)
+		return s.do(req, nil)
+	})
+}
+
+// request carries out an action: with the headers the server gave for it, and
+// with our token only to the git server itself.
+func (s lfsServer) request(ctx context.Context, method string, a lfsAction, authenticated bool, body io.Reader) (*http.Request, error) {
+	u, err := url.Parse(a.Href)
+	home := s.remote.url
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+		return nil, fmt.Errorf("the LFS server names %q, which is no address to send a file to", clean(a.Href, 100))
+	case home.Scheme == "https" && u.Scheme != "https":
+		return nil, fmt.Errorf("the LFS server asks to send files to %s unencrypted", clean(u.Host, 100))
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
+	if err != nil {
+		return nil, err
+	}
+	for k, v := range a.Header {
+		switch http.CanonicalHeaderKey(k) {
+		case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Expect":
+		default:
+			req.Header.Set(k, v)
+		}
+	}
+	if !authenticated && req.Header.Get("Authorization") == "" && u.Scheme == home.Scheme && u.Host == home.Host {
+		s.sign(req)
+	}
+	return req, nil
+}
+
+func header(h map[string]string, name string) string {
+	for k, v := range h {
+		if strings.EqualFold(k, name) {
+			return strings.ToLower(v)
+		}
+	}
+	return ""
+}
+
+// sign adds the token of the push.
+func (s lfsServer) sign(req *http.Request) {
+	if t := s.remote.token; t.IsSet() {
+		req.SetBasicAuth("x-access-token", t.Reveal())
+	}
+}
+
+// do sends a request and reads a good answer. Errors are transient, or final.
+func (s lfsServer) do(req *http.Request, read func(io.Reader) error) error {
+	ctx := req.Context()
+	req.Header.Set("User-Agent", "git-lfs/3 ("+agentName+")")
+	res, err := s.remote.client.Do(req)
+	if err != nil {
+		var ue *url.Error
+		if errors.As(err, &ue) {
+			err = ue.Err // an address may carry a signature
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: %w", req.URL.Host, context.Cause(ctx))
+		}
+		return &transientError{err: fmt.Errorf("%s: %w", clean(req.URL.Host, 100), err)}
+	}
+	defer res.Body.Close()
+	if res.StatusCode >= 200 && res.StatusCode < 300 {
+		if read == nil {
+			_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxErrorBytes))
+			return nil
+		}
+		return read(res.Body)
+	}
+	text, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
+	var said struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(text, &said) != nil {
+		said.Message = ""
+	}
+	final := &lfsStatusError{status: res.StatusCode, text: clean(said.Message, 300)}
+	wait, limited := retryAfter(res.Header)
+	switch code := res.StatusCode; {
+	case code == http.StatusNotImplemented, code == http.StatusInsufficientStorage, code == 509: // bandwidth
+		return final
+	case code >= 500, code == http.StatusTooManyRequests, code == http.StatusForbidden && limited, code == http.StatusRequestTimeout:
+		return &transientError{err: final, wait: wait}
+	}
+	return final
+}
+
+// verified reads an object and keeps its last bytes back when they do not make
+// the content it is named by, so that nobody receives all of it.
+type verified struct {
+	r    io.Reader
+	sum  hash.Hash
+	left int64
+	oid  string
+
+	mu  sync.Mutex // a request's body is read on while its answer is
+	err error      // not the network's
+}
+
+func (v *verified) fault() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.err
+}
+
+func (v *verified) Read(p []byte) (int, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.err != nil {
+		return 0, v.err
+	}
+	if v.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := v.r.Read(p[:min(int64(len(p)), v.left)])
+	v.sum.Write(p[:n])
+	v.left -= int64(n)
+	switch {
+	case v.left == 0 && hex.EncodeToString(v.sum.Sum(nil)) != v.oid:
+		v.err = errors.New("its object in .git/lfs is not the content it is named by")
+	case v.left > 0 && errors.Is(err, io.EOF):
+		v.err = errors.New("its object in .git/lfs was cut short")
+	case err != nil && !errors.Is(err, io.EOF):
+		v.err = err
+	}
+	if v.err != nil {
+		return 0, v.err
+	}
+	return n, nil
+}

@@ -1,0 +1,123 @@
+package repo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// uploadLarge brings what Git LFS keeps outside of the commits to the server,
+// before a branch points to it. It may use half of the time there is. Files
+// whose object does not arrive are taken out of the commits, and the rest is
+// pushed: one that may arrive later is published with a later checkpoint.
+func (r *Repo) uploadLarge(ctx context.Context) error {
+	if err := r.earlier(); err != nil {
+		return err
+	}
+	if len(r.large.need) == 0 {
+		return nil
+	}
+	files := slices.SortedFunc(maps.Values(r.large.need), func(a, b largeFile) int { return cmp.Compare(a.path, b.path) })
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if end, ok := ctx.Deadline(); ok {
+		limited, cancel = context.WithTimeoutCause(ctx, time.Until(end)/2, errors.New("no time left for large files"))
+	}
+	defer cancel()
+	failed := r.sendLarge(limited, files)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if len(failed) == 0 {
+		return nil
+	}
+	blobs := map[plumbing.Hash]bool{}
+	for _, f := range files {
+		if failed[f.oid] != nil {
+			blobs[f.blob] = true
+		}
+	}
+	taken, err := r.withdraw(func(ch change) bool { return blobs[ch.new.hash] })
+	if err != nil {
+		return errors.Join(append(slices.Collect(maps.Values(failed)), err)...)
+	}
+	byReason := map[string]*omission{}
+	for _, ch := range taken {
+		delete(blobs, ch.new.hash)
+		p, _, _ := r.pointerOf(ch.new.hash)
+		reason := "Git LFS did not take it: " + clean(failed[p.oid].Error(), 400)
+		if byReason[reason] == nil {
+			byReason[reason] = &omission{reason: reason}
+		}
+		byReason[reason].changes = append(byReason[reason].changes, ch)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
+		r.notes = append(r.notes, byReason[reason].String())
+	}
+	if len(blobs) > 0 {
+		// They stand in commits that were made here before the run.
+		return errors.Join(slices.Collect(maps.Values(failed))...)
+	}
+	for oid, err := range failed {
+		delete(r.large.need, oid)
+		if final(err) {
+			r.large.refused[oid] = "Git LFS did not take it: " + clean(err.Error(), 400)
+		}
+	}
+	return nil
+}
+
+// final says that another try with the same object cannot end better.
+func final(err error) bool {
+	var s *lfsStatusError
+	var t *transientError
+	return errors.As(err, &s) && !errors.As(err, &t) && s.status < 500 &&
+		s.status != http.StatusTooManyRequests && s.status != http.StatusRequestTimeout
+}
+
+// sendLarge uploads objects, a few at once, and returns what became of those
+// that did not arrive, by their oid.
+func (r *Repo) sendLarge(ctx context.Context, files []largeFile) map[string]error {
+	server := r.lfsServer()
+	failed := map[string]error{}
+	for chunk := range chunks(files) {
+		answers, err := server.batch(ctx, chunk)
+		if err != nil {
+			for _, f := range chunk {
+				failed[f.oid] = err
+			}
+			continue
+		}
+		var wg sync.WaitGroup
+		results := make([]error, len(chunk))
+		slots := make(chan struct{}, lfsAtOnce)
+		for i, f := range chunk {
+			slots <- struct{}{}
+			wg.Go(func() {
+				defer func() { <-slots }()
+				a, ok := answers[f.oid]
+				if !ok {
+					results[i] = errors.New("the LFS server did not say where to send it")
+					return
+				}
+				results[i] = server.upload(ctx, f, a, r.openObject)
+			})
+		}
+		wg.Wait()
+		for i, f := range chunk {
+			if results[i] != nil {
+				failed[f.oid] = results[i]
+				continue
+			}
+			r.large.there[f.oid] = true
+			delete(r.large.need, f.oid)
+		}
+	}
+	return failed
+}
