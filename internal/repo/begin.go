@@ -17,36 +17,52 @@ type Start struct {
 	Base    string // branch the pull request goes to
 	BaseSHA string // commit that was checked out
 	Branch  string
-	HeadSHA string // commit the work starts from; differs from BaseSHA when Resumed
-	Resumed bool   // the branch existed with commits of its own and is continued
-	// Messages are those of the commits that are on the branch and not in what
-	// was checked out, newest first, bounded: an earlier run's trailers. Foreign
-	// text.
+	HeadSHA string // commit the work starts from; differs from BaseSHA when Resumed, Restarted or Updated
+	Resumed bool   // the branch existed with changes of its own and is continued
+	// Restarted says that the branch existed, and that all it changed is in the
+	// base already (a squash merge): the work starts again from the base.
+	Restarted bool
+	// Updated says that the base was merged into the branch, or the branch
+	// rebased (Options.UpdateBase). HeadSHA is the result.
+	Updated bool
+	// Conflict is a file that branch and base both changed, for which reason the
+	// branch was not updated. Foreign text.
+	Conflict string
+	// Messages are those of the branch's commits that the base does not have,
+	// newest first, at most 1,000 of at most 4 KiB: an earlier run's trailers.
+	// Foreign text. Cut says that there are more.
 	Messages []string
+	Cut      bool
 	Dirty    []string // files changed before the run, sorted, at most 100
 	Notes    []string
 }
 
 const (
-	maxListed   = 100
-	maxLocal    = 1000 // commits of the checkout that the server may lack
-	maxMessages = 200
+	maxListed = 100
+	maxLocal  = 1000 // commits of the checkout that the server may lack
 )
 
-// Begin attaches the work branch and notes the state of the tree. The branch
-// on the server, if it has commits that are not in what is checked out, is
-// fetched and checked out; a branch that is contained in it (merged) starts
-// again from what is checked out, which is a fast-forward for it.
+// Begin attaches the work branch and notes the state of the tree.
+//
+//   - A branch that is not on the server starts from what is checked out.
+//   - One whose changes are not in the base is fetched and continued.
+//   - One that was merged starts again from what is checked out, which is a
+//     fast-forward for it.
+//   - One whose changes the base has, though not its commits (a squash merge),
+//     starts again from the base, below a merge commit that keeps a push a
+//     fast-forward.
+//
+// Without a remote the branch in the workspace takes the place of the server's.
 func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	r.start = Start{Branch: r.opt.Branch, BaseSHA: r.base.String()}
-	r.server = server{branch: r.opt.Branch, known: map[plumbing.Hash]bool{r.base: true}}
+	r.server = server{branch: r.opt.Branch, known: map[plumbing.Hash]bool{r.base: true}, synced: r.base}
 	r.line = line{held: map[string]entry{}, ours: map[plumbing.Hash]bool{}}
 
 	adv, err := r.advertised(ctx)
 	if err != nil {
 		return Start{}, err
 	}
-	checkedOut, err := r.findBase(ctx, adv)
+	checkedOut, err := r.findBase(ctx)
 	if err != nil {
 		return Start{}, err
 	}
@@ -55,26 +71,63 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 			return Start{}, err
 		}
 	}
-	head := r.base
-	if existing, err := r.existing(ctx, adv, checkedOut); err != nil {
+	head, err := r.startFrom(ctx, adv, checkedOut)
+	if err != nil {
 		return Start{}, err
-	} else if !existing.IsZero() {
-		if err := r.resume(ctx, existing); err != nil {
-			return Start{}, err
-		}
-		head = existing
-		r.start.Resumed = true
-	} else if err := r.attachFirst(ctx); err != nil {
-		return Start{}, fmt.Errorf("attach the branch %s: %w", r.opt.Branch, err)
 	}
 	r.start.HeadSHA = head.String()
+	synced := r.server.synced
 	if err := r.noteDirt(ctx, head); err != nil {
 		return Start{}, err
+	}
+	if r.start.Restarted || r.server.aside || r.start.Updated && r.opt.UpdateBase == UpdateMerge {
+		r.server.synced = synced // what the line starts with is published too
+	}
+	if r.start.Updated && r.opt.Push && !r.server.tip.IsZero() {
+		r.line.updated, r.server.pending = true, true
 	}
 	r.start.Notes = slices.Clone(r.notes)
 	return r.start, nil
 }
 
+// startFrom finds the commit the work starts from, and brings the workspace to
+// it.
+func (r *Repo) startFrom(ctx context.Context, adv advertisement, checkedOut string) (plumbing.Hash, error) {
+	b, err := r.existing(ctx, adv)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	head := b.tip
+	if b.tip.IsZero() || b.in {
+		head = r.base
+	}
+	if b.tip.IsZero() {
+		err = r.stepAside(ctx, checkedOut)
+	} else {
+		head, err = r.goOn(ctx, b.tip, head)
+	}
+	if err == nil {
+		head, err = r.update(ctx, b.tip, head)
+	}
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	if r.remote != nil {
+		if err := r.keepLocal(ctx, b.local, head); err != nil {
+			return plumbing.ZeroHash, err
+		}
+	}
+	if head != r.base {
+		return head, r.resume(ctx, head)
+	}
+	if err := r.attachFirst(ctx); err != nil {
+		return head, fmt.Errorf("attach the branch %s: %w", r.opt.Branch, err)
+	}
+	return head, nil
+}
+
+// advertised reads the branches of the branch's server, and of the base's when
+// that is another one.
 func (r *Repo) advertised(ctx context.Context) (advertisement, error) {
 	if r.remote == nil {
 		return advertisement{}, nil
@@ -83,12 +136,19 @@ func (r *Repo) advertised(ctx context.Context) (advertisement, error) {
 	if err != nil {
 		return adv, fmt.Errorf("read the branches of %s: %w", r.remote.url.Redacted(), err)
 	}
+	if r.baseRemote == nil {
+		r.offer = adv
+		return adv, nil
+	}
+	if r.offer, err = r.baseRemote.refs(ctx, uploadPack); err != nil {
+		return adv, fmt.Errorf("read the branches of %s: %w", r.baseRemote.url.Redacted(), err)
+	}
 	return adv, nil
 }
 
 // findBase settles the base branch and returns the branch that is checked out,
 // "" when HEAD is detached.
-func (r *Repo) findBase(ctx context.Context, adv advertisement) (string, error) {
+func (r *Repo) findBase(ctx context.Context) (string, error) {
 	checkedOut, err := r.checkedOut(ctx)
 	if err != nil {
 		return "", err
@@ -102,10 +162,12 @@ func (r *Repo) findBase(ctx context.Context, adv advertisement) (string, error) 
 	}
 	switch {
 	case base == "" && r.remote == nil:
-		return checkedOut, nil // a desk that goes on with its work branch needs none
+		// A desk that goes on with its work branch needs none.
+		r.baseTip, err = r.likelyBase(ctx)
+		return checkedOut, err
 	case base == "":
 		return "", errors.New("no branch is checked out and the repository's default branch is not known: name the base branch (input base)")
-	case base == r.opt.Branch:
+	case base == r.opt.Branch && r.baseRemote == nil:
 		return "", fmt.Errorf("the branch to publish and the base branch are both %q: choose another branch", base)
 	}
 	if err := ralph.CheckRef(base); err != nil {
@@ -113,20 +175,50 @@ func (r *Repo) findBase(ctx context.Context, adv advertisement) (string, error) 
 	}
 	r.start.Base = base
 	if r.remote != nil {
-		if adv.branch(base).IsZero() {
-			return "", fmt.Errorf("the base branch %q does not exist on %s", base, r.remote.url.Redacted())
+		if r.baseTip = r.offer.branch(base); r.baseTip.IsZero() {
+			from := r.remote
+			if r.baseRemote != nil {
+				from = r.baseRemote
+			}
+			return "", fmt.Errorf("the base branch %q does not exist on %s", base, from.url.Redacted())
 		}
 		return checkedOut, nil
 	}
-	if r.opt.Base == "" {
+	if checkedOut == base {
+		r.baseTip = r.base
 		return checkedOut, nil
 	}
-	for _, ref := range []string{"refs/heads/", "refs/remotes/origin/"} {
-		if h, err := r.ref(ctx, ref+base); err != nil || !h.IsZero() {
-			return checkedOut, err
-		}
+	if r.baseTip, err = r.localBase(ctx, base); err != nil || !r.baseTip.IsZero() || r.opt.Base == "" {
+		return checkedOut, err
 	}
 	return "", fmt.Errorf("the base branch %q does not exist here", base)
+}
+
+// localBase is a base branch as the workspace knows it; zero when it does not.
+func (r *Repo) localBase(ctx context.Context, base string) (plumbing.Hash, error) {
+	for _, ref := range []string{"refs/heads/", "refs/remotes/origin/"} {
+		if h, err := r.ref(ctx, ref+base); err != nil || !h.IsZero() {
+			return h, err
+		}
+	}
+	return plumbing.ZeroHash, nil
+}
+
+// likelyBase guesses where the branch that is checked out began; zero when there
+// is nothing to go by.
+func (r *Repo) likelyBase(ctx context.Context) (plumbing.Hash, error) {
+	if h, err := r.ref(ctx, "refs/remotes/origin/HEAD"); err != nil || !h.IsZero() {
+		return h, err
+	}
+	for _, name := range []string{"main", "master"} {
+		if name == r.opt.Branch {
+			continue
+		}
+		if h, err := r.localBase(ctx, name); err != nil || !h.IsZero() {
+			return h, err
+		}
+	}
+	return plumbing.ZeroHash, nil
 }
 
 // ref is the commit of a reference of the workspace; zero when there is none.
@@ -142,47 +234,6 @@ func (r *Repo) ref(ctx context.Context, name string) (plumbing.Hash, error) {
 		return plumbing.ZeroHash, err
 	}
 	return parseHash(s)
-}
-
-// findKnown finds what the server has of the checked-out history: commits made
-// here before the run (a step that committed) have to be published too. What
-// the remote-tracking branches and the server's own branches reach is known; a
-// history that meets none of them was cloned without any and is taken as
-// known.
-func (r *Repo) findKnown(ctx context.Context, adv advertisement) error {
-	var in strings.Builder
-	for _, h := range adv.refs {
-		fmt.Fprintf(&in, "^%s\n", h)
-	}
-	fmt.Fprintln(&in, r.base)
-	s, err := r.out(ctx, strings.NewReader(in.String()), "rev-list", "--boundary", "--ignore-missing", fmt.Sprintf("--max-count=%d", maxLocal+1), "--stdin", "--not", "--remotes")
-	if err != nil {
-		return err
-	}
-	var local int
-	var edge []plumbing.Hash
-	for l := range strings.Lines(s) {
-		l = strings.TrimSpace(l)
-		if b, ok := strings.CutPrefix(l, "-"); ok {
-			edge = append(edge, plumbing.NewHash(b))
-		} else {
-			local++
-		}
-	}
-	if local == 0 || local > maxLocal || len(edge) == 0 {
-		return nil
-	}
-	r.note("%d commit(s) made here before the run are not on the server and are published with it", local)
-	r.server.known = map[plumbing.Hash]bool{}
-	revs := []string{r.base.String()}
-	for _, h := range edge {
-		if err := r.importCommit(ctx, h); err != nil {
-			return err
-		}
-		r.server.known[h] = true
-		revs = append(revs, "^"+h.String())
-	}
-	return r.importObjects(ctx, revs, "--revs", "--filter=blob:limit="+blobLimit)
 }
 
 // noteDirt stages the tree as it is before the agent starts and remembers what

@@ -1,9 +1,15 @@
 package repo
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"math/big"
 	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // slugBytes is the length of the readable part of a default branch name.
@@ -46,4 +52,40 @@ func BranchSlug(prompt string) string {
 		slug += "-" + hex.EncodeToString(sum[:3])
 	}
 	return "ralph/" + slug
+}
+
+// Kinds of suffixes of a branch name.
+const (
+	SuffixRandom    = "random"            // seven letters and digits
+	SuffixTimestamp = "timestamp"         // seconds since 1970
+	SuffixCommit    = "short-commit-hash" // seven digits of the commit that is checked out
+)
+
+// Suffix is a branch name with a suffix of its own, as create-pull-request
+// makes it (its README, input branch-suffix). No kind leaves the name as it is.
+// checkedOut is a full commit id. Another kind is an error.
+func Suffix(branch, kind string, at time.Time, checkedOut string) (string, error) {
+	switch kind {
+	case "":
+		return branch, nil
+	case SuffixRandom:
+		const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+		name := []byte(branch + "-")
+		for range 7 {
+			n, err := rand.Int(rand.Reader, big.NewInt(int64(len(letters))))
+			if err != nil {
+				return "", err
+			}
+			name = append(name, letters[n.Int64()])
+		}
+		return string(name), nil
+	case SuffixTimestamp:
+		return fmt.Sprintf("%s-%d", branch, at.Unix()), nil
+	case SuffixCommit:
+		if !plumbing.IsHash(checkedOut) {
+			return "", fmt.Errorf("branch-suffix %s: the checked-out commit is not known", kind)
+		}
+		return branch + "-" + checkedOut[:7], nil
+	}
+	return "", fmt.Errorf("branch-suffix %q: it is %s, %s or %s", clean(kind, 40), SuffixRandom, SuffixTimestamp, SuffixCommit)
 }

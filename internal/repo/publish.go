@@ -5,15 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// pushAttempts is how often a push is built anew on a branch somebody else
-// moved, before the work goes to a branch of its own.
-const pushAttempts = 4
+// pushAttempts is how often a push is built anew on a branch that somebody else
+// moves, before the work goes to a branch of its own. The time of the context
+// usually ends first.
+const pushAttempts = 200
 
 // Push brings the branch on the server to the last checkpoint, if it is not
 // there already. Errors: *PermissionError, *RejectedError, or what the network
@@ -29,27 +32,37 @@ func (r *Repo) Push(ctx context.Context) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, pushTime, fmt.Errorf("no answer within %s", pushTime))
 		defer cancel()
 	}
-	if err := r.uploadLarge(ctx); err != nil {
-		return fmt.Errorf("push %s: %w", r.server.branch, err)
-	}
-	for attempt := 1; r.server.pending; attempt++ {
+	for attempt := 1; ; attempt++ {
 		err := r.remote.retry(ctx, func() error { return r.pushOnce(ctx) })
 		var conflict *conflictError
 		switch {
 		case err == nil:
 			r.server.pending = false
 			return nil
-		case r.withoutWorkflows(err):
+		case errors.As(err, &conflict) && r.server.aside && r.server.tip.IsZero():
+			r.comeBack(conflict.path)
 		case errors.As(err, &conflict):
 			r.sidestep(fmt.Sprintf("somebody else changed %q on it too", clean(conflict.path, 200)))
 		case errors.Is(err, ErrNotFastForward) && attempt == pushAttempts:
 			r.sidestep("it kept moving")
-		case errors.Is(err, ErrNotFastForward) && attempt < 2*pushAttempts:
+		case errors.Is(err, ErrNotFastForward) && attempt < pushAttempts && r.takeTurn(ctx, attempt):
 		default:
 			return fmt.Errorf("push %s: %w", r.server.branch, err)
 		}
 	}
-	return nil // nothing was left to push
+}
+
+// takeTurn waits, so that many who push to one branch do not meet again. It says
+// whether there is time left for another attempt.
+func (r *Repo) takeTurn(ctx context.Context, attempt int) bool {
+	timer := time.NewTimer(rand.N(r.remote.delay * time.Duration(min(attempt, 8))))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
 }
 
 // sidestep leaves the work on a branch of its own.
@@ -72,6 +85,9 @@ func (r *Repo) pushOnce(ctx context.Context) error {
 	adv, err := r.remote.refs(ctx, receivePack)
 	if err != nil {
 		return err
+	}
+	if b := adv.branch(r.start.Base); r.baseRemote == nil && r.start.Base != "" {
+		r.baseTip = b
 	}
 	old := adv.branch(r.server.branch)
 	if err := r.buildOn(ctx, old); err != nil {
@@ -142,9 +158,9 @@ func (r *Repo) fetchForeign(ctx context.Context, tip plumbing.Hash) error {
 	for h := range r.server.known {
 		have = append(have, h)
 	}
-	slices.SortFunc(have, func(a, b plumbing.Hash) int { return slices.Compare(a[:], b[:]) })
-	for _, depth := range []int{0, 1} {
-		if err := r.remote.fetchOnce(ctx, adv, tip, have, depth, f); err != nil {
+	for _, want := range []wanted{{have: have}, {depth: 1}} {
+		want.tips = []plumbing.Hash{tip}
+		if err := r.remote.fetchOnce(ctx, adv, want, f); err != nil {
 			return err
 		}
 		if _, err := r.store.importPack(f, false); err != nil {
@@ -154,13 +170,6 @@ func (r *Repo) fetchForeign(ctx context.Context, tip plumbing.Hash) error {
 		if err == nil && r.store.whole(c.TreeHash) {
 			r.server.known[tip] = true
 			return nil
-		}
-		have = nil
-		if err := f.Truncate(0); err != nil {
-			return err
-		}
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return err
 		}
 	}
 	return fmt.Errorf("the server did not send all of %s", tip)
@@ -183,40 +192,65 @@ func (r *Repo) replay(onto plumbing.Hash) (plumbing.Hash, error) {
 	for h := r.line.tip; h != r.server.synced; {
 		c, err := r.store.commit(h)
 		if err != nil {
-			return plumbing.ZeroHash, err
+			return plumbing.ZeroHash, fmt.Errorf("no way from %s down to %s: %w", r.line.tip, r.server.synced, err)
 		}
 		chain = append(chain, c)
-		if len(c.ParentHashes) == 0 || h == r.line.startHead {
+		if len(c.ParentHashes) == 0 || r.server.known[h] {
 			return plumbing.ZeroHash, fmt.Errorf("no way from %s down to %s", r.line.tip, r.server.synced)
 		}
 		h = c.ParentHashes[0]
 	}
+	made, err := r.graftOn(chain, onto, false)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	if len(made) == 0 {
+		return onto, nil
+	}
+	return made[len(made)-1], nil
+}
+
+// graftOn makes the commits of a chain, newest first, anew on top of onto, and
+// returns the new ones, oldest first. The merge a line starts with keeps its
+// other parents, which the server has. empty keeps commits that were empty from
+// the beginning.
+func (r *Repo) graftOn(chain []*object.Commit, onto plumbing.Hash, empty bool) ([]plumbing.Hash, error) {
+	var made []plumbing.Hash
 	for _, c := range slices.Backward(chain) {
-		parent, err := r.store.commit(c.ParentHashes[0])
-		if err != nil {
-			return plumbing.ZeroHash, err
+		var was plumbing.Hash
+		if len(c.ParentHashes) > 0 {
+			parent, err := r.store.commit(c.ParentHashes[0])
+			if err != nil {
+				return nil, err
+			}
+			was = parent.TreeHash
 		}
 		base, err := r.store.commit(onto)
 		if err != nil {
-			return plumbing.ZeroHash, err
+			return nil, err
 		}
-		tree, conflict, err := r.store.merge(parent.TreeHash, c.TreeHash, base.TreeHash)
+		tree, conflict, err := r.store.merge(was, c.TreeHash, base.TreeHash)
 		if err != nil {
-			return plumbing.ZeroHash, err
+			return nil, err
 		}
 		if conflict != "" {
-			return plumbing.ZeroHash, &conflictError{path: conflict}
+			return nil, &conflictError{path: conflict}
 		}
-		if tree == base.TreeHash {
+		parents := []plumbing.Hash{onto}
+		if c.Hash == r.line.startHead {
+			parents = append(parents, c.ParentHashes[1:]...)
+		}
+		if tree == base.TreeHash && len(parents) == 1 && !(empty && c.TreeHash == was) {
 			continue
 		}
 		onto, err = r.store.writeCommit(&object.Commit{
 			Author: c.Author, Committer: c.Committer, Message: c.Message,
-			TreeHash: tree, ParentHashes: []plumbing.Hash{onto},
+			TreeHash: tree, ParentHashes: parents,
 		})
 		if err != nil {
-			return plumbing.ZeroHash, err
+			return nil, err
 		}
+		made = append(made, onto)
 	}
-	return onto, nil
+	return made, nil
 }

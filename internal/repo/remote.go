@@ -39,6 +39,7 @@ const (
 type remote struct {
 	url    *url.URL
 	token  secret.String
+	push   secret.String // for pushing alone; not set: token
 	client *http.Client
 	delay  time.Duration
 }
@@ -126,8 +127,12 @@ func (r *remote) do(ctx context.Context, method, path, service string, body io.R
 		req.Header.Set("Content-Type", "application/x-"+service+"-request")
 		req.Header.Set("Accept", "application/x-"+service+"-result")
 	}
-	if r.token.IsSet() {
-		req.SetBasicAuth("x-access-token", r.token.Reveal())
+	token := r.token
+	if service == receivePack && r.push.IsSet() {
+		token = r.push
+	}
+	if token.IsSet() {
+		req.SetBasicAuth("x-access-token", token.Reveal())
 	}
 	res, err := r.client.Do(req)
 	if err != nil {

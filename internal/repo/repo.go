@@ -19,6 +19,16 @@ import (
 // Identity is the author or committer of a commit.
 type Identity struct{ Name, Email string }
 
+// Update is what becomes of a branch whose base has moved.
+type Update string
+
+// Values of Update.
+const (
+	UpdateNone   Update = ""       // it stays where it is
+	UpdateMerge  Update = "merge"  // the base is merged into it
+	UpdateRebase Update = "rebase" // its commits, all of them ours, are put on top of the base
+)
+
 // Options say what to publish and how.
 type Options struct {
 	Dir   string // workspace; a folder inside the work tree will do
@@ -29,12 +39,23 @@ type Options struct {
 	// everything the guest sees. Its sub-folder "objects.git" is emptied.
 	Store string
 
-	Remote        string // http or https URL; empty: nothing leaves the machine
-	Token         secret.String
+	Remote string // where the branch is, as an http or https URL; empty: nothing leaves the machine
+	Token  secret.String
+	// PushToken is used for pushing alone; not set: Token.
+	PushToken secret.String
+	// BaseRemote is where the base is when the branch lives in a fork of it;
+	// empty: Remote. BaseToken reads it, and goes nowhere else.
+	BaseRemote    string
+	BaseToken     secret.String
 	Branch        string // to publish
 	Base          string // of the pull request; empty: the checked-out branch
 	DefaultBranch string // the base when no branch is checked out
 	Push          bool   // push each checkpoint; needs Remote
+	// UpdateBase says what becomes of a branch whose base has moved.
+	UpdateBase Update
+	// BranchSuffix, one of the kinds of Suffix, is put behind Branch; Start tells
+	// the name that came of it.
+	BranchSuffix string
 
 	Committer, Author Identity
 	// Message renders a checkpoint's message, trailers included.
@@ -75,20 +96,28 @@ type Options struct {
 // Repo is the owner's view of a workspace and its branch. Its methods are
 // called one at a time.
 type Repo struct {
-	opt      Options
-	top      string // of the work tree, as the guest names it
-	prefix   string // of Dir below top, with a trailing slash; empty at the top
-	gitDir   *os.Root
-	common   *os.Root
-	temp     *os.Root
-	store    *store
-	remote   *remote
-	runFiles []string // from the top
-	paths    []string // pathspecs from the top; none: everything
+	opt    Options
+	top    string // of the work tree, as the guest names it
+	prefix string // of Dir below top, with a trailing slash; empty at the top
+	gitDir *os.Root
+	common *os.Root
+	temp   *os.Root
+	store  *store
+	remote *remote
+	// baseRemote is where the base is; nil: it is at remote.
+	baseRemote *remote
+	runFiles   []string // from the top
+	paths      []string // pathspecs from the top; none: everything
 
-	base  plumbing.Hash // HEAD when the repository was opened
-	clean bool          // nothing differed from base then
-	start Start
+	base    plumbing.Hash // HEAD when the repository was opened
+	clean   bool          // nothing differed from base then
+	start   Start
+	baseTip plumbing.Hash // of the base branch, as known last; zero: not known
+
+	offer    advertisement             // of the server the base is read from
+	spans    map[[2]plumbing.Hash]span // asked before
+	apart    map[plumbing.Hash]bool    // commits of the store that the workspace may lack
+	upstream map[plumbing.Hash]bool    // commits the base's server has; nil when there is but one server
 
 	line   line
 	server server
@@ -109,6 +138,7 @@ type line struct {
 	lastTree  plumbing.Hash          // of the last snapshot
 	made      map[string]bool        // by setup and guardrails before the first iteration; published once the agent changed it
 	ours      map[plumbing.Hash]bool // commits that stood at or below tip since the start
+	updated   bool                   // startHead is a new commit that is to be published by itself
 	keys      bool                   // credentials of earlier steps were named
 	remade    []plumbing.Hash        // objects of ours that the workspace lacks, of commits made anew
 }
@@ -121,6 +151,7 @@ type server struct {
 	// commits since synced are replayed on.
 	onto    plumbing.Hash
 	synced  plumbing.Hash
+	aside   bool                   // onto is the base, and what is checked out is another branch
 	known   map[plumbing.Hash]bool // commits the server has, trees included
 	pending bool                   // a push is still to be done
 	pushed  plumbing.Hash          // last tip that arrived; zero: none in this run
@@ -136,18 +167,36 @@ func Open(ctx context.Context, opt Options) (*Repo, error) {
 	if err := ralph.CheckBranch(opt.Branch); err != nil {
 		return nil, fmt.Errorf("branch %q: %w", opt.Branch, err)
 	}
-	r := &Repo{opt: opt, large: newLargeFiles()}
-	if opt.Remote != "" {
-		var err error
-		if r.remote, err = newRemote(opt.Remote, opt.Token, opt.Transport, opt.RetryDelay); err != nil {
-			return nil, err
-		}
+	r := &Repo{opt: opt, large: newLargeFiles(), apart: map[plumbing.Hash]bool{}}
+	if err := r.connect(); err != nil {
+		return nil, err
 	}
-	err := r.open(ctx)
-	if err != nil {
+	if err := r.open(ctx); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
+}
+
+// connect prepares the remotes.
+func (r *Repo) connect() (err error) {
+	opt := r.opt
+	switch opt.UpdateBase {
+	case UpdateNone, UpdateMerge, UpdateRebase:
+	default:
+		return fmt.Errorf("update-base %q: it is merge, rebase, or none", clean(string(opt.UpdateBase), 40))
+	}
+	if opt.Remote == "" {
+		return nil
+	}
+	if r.remote, err = newRemote(opt.Remote, opt.Token, opt.Transport, opt.RetryDelay); err != nil {
+		return err
+	}
+	r.remote.push = opt.PushToken
+	if opt.BaseRemote == "" || opt.BaseRemote == opt.Remote {
+		return nil
+	}
+	r.baseRemote, err = newRemote(opt.BaseRemote, opt.BaseToken, opt.Transport, opt.RetryDelay)
+	return err
 }
 
 func (r *Repo) open(ctx context.Context) error {
@@ -181,6 +230,9 @@ func (r *Repo) open(ctx context.Context) error {
 		return err
 	}
 	if err := r.look(ctx); err != nil {
+		return err
+	}
+	if r.opt.Branch, err = Suffix(r.opt.Branch, r.opt.BranchSuffix, r.now(), r.base.String()); err != nil {
 		return err
 	}
 	dir := filepath.Join(r.opt.Store, objectsDir)
@@ -308,7 +360,10 @@ type State struct {
 	Branch  string // the one published to
 	HeadSHA string // its tip; empty when this run committed nothing
 	Pushed  bool   // the tip is on the server
-	Notes   []string
+	// Tip is the branch's commit on the server as it is known, whoever made it;
+	// empty when it is not there.
+	Tip   string
+	Notes []string
 }
 
 // State says what has become of the branch so far.
@@ -317,14 +372,24 @@ func (r *Repo) State() State {
 	if s.Branch == "" {
 		s.Branch = r.opt.Branch
 	}
+	if !r.server.tip.IsZero() {
+		s.Tip = r.server.tip.String()
+	}
 	switch {
-	case r.line.tip == r.line.startHead:
+	case r.line.tip == r.line.startHead && !r.line.updated:
 	case r.opt.Push && !r.server.pending && !r.server.pushed.IsZero():
 		s.HeadSHA, s.Pushed = r.server.pushed.String(), true
 	default:
 		s.HeadSHA = r.line.tip.String()
 	}
 	return s
+}
+
+func (r *Repo) now() time.Time {
+	if r.opt.Clock == nil {
+		return time.Now()
+	}
+	return r.opt.Clock()
 }
 
 func (r *Repo) note(format string, args ...any) {

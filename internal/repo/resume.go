@@ -5,43 +5,54 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// existing finds the branch where it already is: on the server, or on a desk in
-// the workspace. It returns its tip when it has to be continued, zero when
-// there is none or the checkout contains it.
-func (r *Repo) existing(ctx context.Context, adv advertisement, checkedOut string) (plumbing.Hash, error) {
+// found is the branch where it already is.
+type found struct {
+	local plumbing.Hash // in the workspace
+	tip   plumbing.Hash // to go on from, on the server or at a desk in the workspace; zero: there is none
+	in    bool          // the checkout contains tip
+}
+
+// existing finds the branch on the server, or on a desk in the workspace, and
+// brings it into both.
+func (r *Repo) existing(ctx context.Context, adv advertisement) (found, error) {
 	local, err := r.ref(ctx, "refs/heads/"+r.opt.Branch)
 	if err != nil {
-		return plumbing.ZeroHash, err
+		return found{}, err
 	}
+	b := found{local: local}
 	if r.remote == nil {
-		if local.IsZero() || checkedOut == r.opt.Branch {
-			return plumbing.ZeroHash, nil
+		b.tip = local
+		if local.IsZero() {
+			return b, nil
 		}
-		in, err := r.contains(ctx, r.base, local)
-		if in || err != nil {
-			return plumbing.ZeroHash, err
+		if b.in, err = r.contains(ctx, r.base, local); b.in || err != nil {
+			return b, err
 		}
-		return local, r.collect(ctx, local)
+		return b, r.importCommit(ctx, local)
 	}
-	tip := adv.branch(r.opt.Branch)
-	r.server.tip, r.server.synced = tip, r.base
-	if !tip.IsZero() {
-		in, err := r.fetchBranch(ctx, adv, tip)
+	b.tip = adv.branch(r.opt.Branch)
+	r.server.tip = b.tip
+	if b.tip.IsZero() {
+		return b, nil
+	}
+	if b.in, err = r.bring(ctx, r.remote, adv, b.tip, r.server.known); err != nil {
+		return b, fmt.Errorf("fetch the branch %s: %w", r.opt.Branch, err)
+	}
+	if !b.in && len(r.server.known) == 1 && r.server.known[r.base] {
+		// All that came is what the branch has and the checkout has not.
+		sp, err := r.store.walk([]plumbing.Hash{b.tip}, func(h plumbing.Hash) bool { return h == r.base })
 		if err != nil {
-			return plumbing.ZeroHash, fmt.Errorf("fetch the branch %s: %w", r.opt.Branch, err)
+			return b, err
 		}
-		r.server.known[tip] = r.server.known[tip] || r.store.has(tip)
-		if in {
-			tip = plumbing.ZeroHash
-		}
+		r.remember(b.tip, r.base, sp)
 	}
-	return tip, r.keepLocal(ctx, local, tip)
+	r.server.known[b.tip] = r.server.known[b.tip] || r.store.has(b.tip)
+	return b, nil
 }
 
 // contains says that old is an ancestor of (or the same as) tip. Commits the
@@ -50,7 +61,7 @@ func (r *Repo) contains(ctx context.Context, tip, old plumbing.Hash) (bool, erro
 	if tip == old {
 		return true, nil
 	}
-	err := r.git(ctx, nil, nil, "merge-base", "--is-ancestor", old.String(), tip.String())
+	err := r.gitEnv(ctx, []string{"GIT_NO_LAZY_FETCH=1"}, nil, nil, "merge-base", "--is-ancestor", old.String(), tip.String())
 	if _, ok := exitCode(err); ok {
 		return false, nil
 	}
@@ -59,13 +70,9 @@ func (r *Repo) contains(ctx context.Context, tip, old plumbing.Hash) (bool, erro
 
 // keepLocal gives a branch of the same name in the workspace, when the run
 // would leave its commits without a name, a reference of its own.
-func (r *Repo) keepLocal(ctx context.Context, local, tip plumbing.Hash) error {
+func (r *Repo) keepLocal(ctx context.Context, local, next plumbing.Hash) error {
 	if local.IsZero() {
 		return nil
-	}
-	next := tip
-	if next.IsZero() {
-		next = r.base
 	}
 	in, err := r.contains(ctx, next, local)
 	if in || err != nil {
@@ -79,9 +86,10 @@ func (r *Repo) keepLocal(ctx context.Context, local, tip plumbing.Hash) error {
 	return nil
 }
 
-// fetchBranch brings the server's branch into the store and the workspace.
-// contained says that the checkout has all of it already.
-func (r *Repo) fetchBranch(ctx context.Context, adv advertisement, tip plumbing.Hash) (contained bool, err error) {
+// bring takes a commit of a server into the store and the workspace, with all
+// that is needed to check it out. contained says that the checkout has all of
+// it already.
+func (r *Repo) bring(ctx context.Context, from *remote, adv advertisement, tip plumbing.Hash, known map[plumbing.Hash]bool) (contained bool, err error) {
 	if in, err := r.contains(ctx, r.base, tip); in || err != nil {
 		return in, err
 	}
@@ -90,39 +98,43 @@ func (r *Repo) fetchBranch(ctx context.Context, adv advertisement, tip plumbing.
 		return false, err
 	}
 	defer discard(f)
-	have := make([]plumbing.Hash, 0, len(r.server.known))
-	for h := range r.server.known {
+	have := make([]plumbing.Hash, 0, len(known))
+	for h := range known {
 		have = append(have, h)
 	}
-	if err := r.remote.fetch(ctx, adv, tip, have, 0, f); err != nil {
+	if err := from.fetch(ctx, adv, wanted{tips: []plumbing.Hash{tip}, have: have}, f); err != nil {
 		return false, err
 	}
 	n, err := r.store.importPack(f, false)
 	if err != nil {
 		return false, err
 	}
-	_, shallowErr := r.common.Lstat("shallow")
-	shallow := shallowErr == nil
 	if n == 0 && !r.store.has(tip) {
 		// Nothing was sent: the tip is below a commit we said we have.
 		return true, nil
 	}
-	if err := r.collectFetched(tip); err != nil {
-		return false, err
-	}
-	if shallow && !r.complete(tip) {
-		// The branch began at a commit this shallow clone does not have.
-		if err := r.remote.fetch(ctx, adv, tip, nil, 1, f); err != nil {
+	_, shallowErr := r.common.Lstat("shallow")
+	shallow := shallowErr == nil
+	switch {
+	case (shallow || r.partial()) && !r.complete(tip):
+		// The branch began at a commit this clone does not hold.
+		if err := from.fetch(ctx, adv, wanted{tips: []plumbing.Hash{tip}, depth: 1}, f); err != nil {
 			return false, err
 		}
 		if _, err := r.store.importPack(f, false); err != nil {
 			return false, err
 		}
-		if err := r.graft([]plumbing.Hash{tip}); err != nil {
+		if shallow {
+			if err := r.graft([]plumbing.Hash{tip}); err != nil {
+				return false, err
+			}
+		}
+	case shallow:
+		edges, err := r.edges(ctx, tip)
+		if err != nil {
 			return false, err
 		}
-	} else if shallow {
-		if err := r.graft(r.edges(tip)); err != nil {
+		if err := r.graft(edges); err != nil {
 			return false, err
 		}
 	}
@@ -132,52 +144,45 @@ func (r *Repo) fetchBranch(ctx context.Context, adv advertisement, tip plumbing.
 	return false, r.importCommit(ctx, tip)
 }
 
-// newCommits lists the commits of the store from tip down to known ones.
-func (r *Repo) newCommits(tip plumbing.Hash, limit int) []plumbing.Hash {
-	var list []plumbing.Hash
-	seen := map[plumbing.Hash]bool{}
-	queue := []plumbing.Hash{tip}
-	for len(queue) > 0 && len(list) < limit {
-		h := queue[0]
-		queue = queue[1:]
-		if seen[h] || h == r.base || r.server.known[h] {
-			continue
-		}
-		seen[h] = true
-		c, err := r.store.commit(h)
-		if err != nil {
-			continue
-		}
-		list = append(list, h)
-		queue = append(queue, c.ParentHashes...)
+// partial says that the clone leaves objects out that it means to fetch when
+// they are needed (partial-clone(5)): it has no token to do so.
+func (r *Repo) partial() bool {
+	c, err := r.supported()
+	if err != nil {
+		return true
 	}
-	return list
-}
-
-func (r *Repo) collectFetched(tip plumbing.Hash) error {
-	for _, h := range r.newCommits(tip, maxMessages) {
-		c, err := r.store.commit(h)
-		if err != nil {
-			return err
+	for _, v := range c.vars {
+		if v.section == "extensions" && v.key == "partialclone" || v.section == "remote" && v.key == "promisor" && v.value != "false" {
+			return true
 		}
-		r.start.Messages = append(r.start.Messages, c.Message[:min(len(c.Message), 4096)])
 	}
-	return nil
+	return false
 }
 
 // edges are the fetched commits with a parent this workspace does not have.
-func (r *Repo) edges(tip plumbing.Hash) []plumbing.Hash {
+func (r *Repo) edges(ctx context.Context, tip plumbing.Hash) ([]plumbing.Hash, error) {
+	sp, err := r.store.walk([]plumbing.Hash{tip}, func(h plumbing.Hash) bool { return h == r.base || r.apart[h] })
+	if err != nil {
+		return nil, err
+	}
+	lack := map[plumbing.Hash]bool{}
+	for _, h := range sp.edges {
+		lack[h] = h != r.base && !r.inGuest(ctx, h)
+	}
 	var list []plumbing.Hash
-	for _, h := range r.newCommits(tip, maxLocal) {
+	for h := range sp.own {
 		c, err := r.store.commit(h)
 		if err != nil {
-			continue
+			return nil, err
 		}
-		if slices.ContainsFunc(c.ParentHashes, func(p plumbing.Hash) bool { return !r.store.has(p) }) {
-			list = append(list, h)
+		for _, p := range c.ParentHashes {
+			if lack[p] || !sp.own[p] && !r.store.has(p) && !r.inGuest(ctx, p) {
+				list = append(list, h)
+				break
+			}
 		}
 	}
-	return list
+	return sortedHashes(list), nil
 }
 
 // complete says that the store and the checkout together hold every file of a
@@ -201,27 +206,6 @@ func (r *Repo) complete(tip plumbing.Hash) bool {
 		}
 	}
 	return true
-}
-
-// collect imports a branch of the workspace that is to be continued.
-func (r *Repo) collect(ctx context.Context, tip plumbing.Hash) error {
-	s, err := r.out(ctx, nil, "rev-list", fmt.Sprintf("--max-count=%d", maxMessages), tip.String(), "^"+r.base.String())
-	if err != nil {
-		return err
-	}
-	for l := range strings.Lines(s) {
-		raw, err := r.out(ctx, nil, "cat-file", "commit", strings.TrimSpace(l))
-		if err != nil {
-			return err
-		}
-		if _, err := r.store.write(plumbing.CommitObject, []byte(raw)); err != nil {
-			return err
-		}
-	}
-	if err := r.collectFetched(tip); err != nil {
-		return err
-	}
-	return r.importCommit(ctx, tip)
 }
 
 // resume checks the branch out at tip, which the workspace has. Files that were

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/format/pktline"
@@ -16,34 +17,44 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 )
 
-// fetch asks for one commit and receives the pack into f. have are commits we
-// hold completely; depth 1 leaves the commit's parents out.
-func (r *remote) fetch(ctx context.Context, adv advertisement, want plumbing.Hash, have []plumbing.Hash, depth int, f *os.File) error {
-	return r.retry(ctx, func() error {
-		if err := f.Truncate(0); err != nil {
-			return err
-		}
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-		return r.fetchOnce(ctx, adv, want, have, depth, f)
-	})
+// wanted says what to fetch.
+type wanted struct {
+	tips []plumbing.Hash
+	have []plumbing.Hash // commits we hold, with all they stand on but what shallow says
+	// shallow are commits of have whose parents we lack.
+	shallow []plumbing.Hash
+	depth   int          // 1 leaves the parents out; 0 is all that have does not reach
+	filter  packp.Filter // where the server can; else everything comes
 }
 
-func (r *remote) fetchOnce(ctx context.Context, adv advertisement, want plumbing.Hash, have []plumbing.Hash, depth int, f *os.File) error {
+// fetch receives what is wanted as a pack into f.
+func (r *remote) fetch(ctx context.Context, adv advertisement, want wanted, f *os.File) error {
+	return r.retry(ctx, func() error { return r.fetchOnce(ctx, adv, want, f) })
+}
+
+func (r *remote) fetchOnce(ctx context.Context, adv advertisement, want wanted, f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
 	req := packp.NewUploadPackRequest()
-	req.Wants = []plumbing.Hash{want}
-	req.Haves = have
+	req.Wants, req.Haves, req.Shallows = slices.Clone(want.tips), sortedHashes(want.have), slices.Clone(want.shallow)
+	if want.filter != "" && adv.caps.Supports(capability.Filter) {
+		req.Filter = want.filter
+		_ = req.Capabilities.Set(capability.Filter)
+	}
 	for _, c := range []capability.Capability{capability.OFSDelta, capability.Sideband64k, capability.NoProgress} {
 		if adv.caps.Supports(c) {
 			_ = req.Capabilities.Set(c)
 		}
 	}
-	if depth > 0 {
+	if want.depth > 0 {
 		if !adv.caps.Supports(capability.Shallow) {
 			return errors.New("the server cannot send a single commit (no shallow capability)")
 		}
-		req.Depth = packp.DepthCommits(depth)
+		req.Depth = packp.DepthCommits(want.depth)
 		_ = req.Capabilities.Set(capability.Shallow)
 	}
 	var body bytes.Buffer
@@ -79,6 +90,13 @@ func (r *remote) fetchOnce(ctx context.Context, adv advertisement, want plumbing
 	return nil
 }
 
+// sortedHashes puts hashes in order, each once.
+func sortedHashes(list []plumbing.Hash) []plumbing.Hash {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b plumbing.Hash) int { return bytes.Compare(a[:], b[:]) })
+	return slices.Compact(list)
+}
+
 // cut says that a connection broke in the middle: worth another try, unless
 // it was us.
 func cut(ctx context.Context, what string, err error) error {
@@ -89,7 +107,8 @@ func cut(ctx context.Context, what string, err error) error {
 }
 
 // send pushes one commit: the branch moves from old (zero: it is created) to
-// commit, or nothing happens. The pack is streamed. A transient error may hide
+// commit (zero: it is deleted, without a pack), or nothing happens. The pack is
+// streamed. A transient error may hide
 // a push that arrived.
 func (r *remote) send(ctx context.Context, adv advertisement, branch string, old, commit plumbing.Hash, pack func(io.Writer) error) error {
 	if !adv.caps.Supports(capability.ReportStatus) {
@@ -97,6 +116,12 @@ func (r *remote) send(ctx context.Context, adv advertisement, branch string, old
 	}
 	req := packp.NewReferenceUpdateRequest()
 	_ = req.Capabilities.Set(capability.ReportStatus)
+	if commit.IsZero() {
+		if !adv.caps.Supports(capability.DeleteRefs) {
+			return errors.New("the server does not let branches be deleted over git")
+		}
+		_ = req.Capabilities.Set(capability.DeleteRefs)
+	}
 	side := adv.caps.Supports(capability.Sideband64k)
 	if side {
 		_ = req.Capabilities.Set(capability.Sideband64k)
@@ -107,7 +132,7 @@ func (r *remote) send(ctx context.Context, adv advertisement, branch string, old
 	packed := make(chan error, 1)
 	go func() {
 		err := req.Encode(pw)
-		if err == nil {
+		if err == nil && pack != nil {
 			err = pack(pw)
 		}
 		pw.CloseWithError(err)

@@ -1,0 +1,189 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+)
+
+// restartTrailer names, in a merge commit of ours, the parent whose tree it
+// holds: from there on the branch starts again, and what its other parent held
+// is the base's already.
+const restartTrailer = "Ralph-Restart"
+
+// ralphRun is the trailer that names the run a commit was made by.
+var ralphRun = regexp.MustCompile(`(?m)^Ralph-Run: \S`)
+
+// restarts says that a commit starts the branch again from its second parent.
+func restarts(c *object.Commit) bool {
+	if len(c.ParentHashes) != 2 {
+		return false
+	}
+	lines := strings.Split(strings.TrimRight(c.Message, "\n"), "\n")
+	return lines[len(lines)-1] == restartTrailer+": "+c.ParentHashes[1].String()
+}
+
+// whole makes sure that the store holds a commit with all folders of its tree:
+// from the workspace, else from the server the base is read from.
+func (r *Repo) whole(ctx context.Context, h plumbing.Hash) (*object.Commit, error) {
+	if c, err := r.store.commit(h); err == nil && r.store.has(c.TreeHash) && r.store.whole(c.TreeHash) {
+		return c, nil
+	}
+	if r.remote == nil || r.inGuest(ctx, h) {
+		if err := r.importCommit(ctx, h); err == nil || r.remote == nil {
+			if err != nil {
+				return nil, err
+			}
+			return r.store.commit(h)
+		}
+	}
+	from, adv, err := r.source(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.take(ctx, from, adv, r.alone(h)); err != nil {
+		return nil, fmt.Errorf("fetch the commit %s: %w", h, err)
+	}
+	r.apart[h] = true
+	c, err := r.store.commit(h)
+	if err != nil {
+		return nil, err
+	}
+	if !r.store.whole(c.TreeHash) {
+		return nil, fmt.Errorf("the server did not send all of %s", h)
+	}
+	return c, nil
+}
+
+// alone asks for one commit without its parents: what the checkout does not
+// hold of it, where the server has the checkout too.
+func (r *Repo) alone(h plumbing.Hash) wanted {
+	w := wanted{tips: []plumbing.Hash{h}, depth: 1}
+	if r.server.known[r.base] {
+		w.have, w.shallow = []plumbing.Hash{r.base}, []plumbing.Hash{r.base}
+	} else {
+		w.filter = packp.FilterBlobNone()
+	}
+	return w
+}
+
+// take fetches into the store, and only there.
+func (r *Repo) take(ctx context.Context, from *remote, adv advertisement, w wanted) error {
+	f, err := r.store.spool()
+	if err != nil {
+		return err
+	}
+	defer discard(f)
+	if err := from.fetch(ctx, adv, w, f); err != nil {
+		return err
+	}
+	_, err = r.store.importPack(f, false)
+	return err
+}
+
+// inGuest says that the workspace has a commit and its tree.
+func (r *Repo) inGuest(ctx context.Context, h plumbing.Hash) bool {
+	return r.gitEnv(ctx, []string{"GIT_NO_LAZY_FETCH=1"}, nil, nil, "cat-file", "-e", h.String()+"^{tree}") == nil
+}
+
+// differs says whether tip has changes that base lacks. What the base gained
+// in another way, as by a squash merge, is none. When the two cannot be
+// compared it says yes.
+func (r *Repo) differs(ctx context.Context, tip, base plumbing.Hash) (bool, error) {
+	sp, err := r.span(ctx, tip, base)
+	if err != nil {
+		return true, err
+	}
+	if len(sp.own) == 0 {
+		return false, nil
+	}
+	fork, err := r.mergeBase(ctx, tip, base)
+	switch {
+	case errors.Is(err, errCrossed):
+		return true, nil
+	case err != nil:
+		return true, err
+	}
+	trees, err := r.trees(ctx, fork, tip, base)
+	if err != nil {
+		return true, err
+	}
+	return r.adds(ctx, trees[0], trees[1], trees[2])
+}
+
+// trees are those of some commits; the zero commit has the zero tree.
+func (r *Repo) trees(ctx context.Context, commits ...plumbing.Hash) ([]plumbing.Hash, error) {
+	var list []plumbing.Hash
+	for _, h := range commits {
+		if h.IsZero() {
+			list = append(list, h)
+			continue
+		}
+		c, err := r.whole(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c.TreeHash)
+	}
+	return list, nil
+}
+
+// adds says whether merging what changed from one tree to another would change
+// a third.
+func (r *Repo) adds(ctx context.Context, from, to, onto plumbing.Hash) (bool, error) {
+	changes, err := r.store.diff(from, to, nil)
+	if err != nil {
+		return true, err
+	}
+	for _, c := range changes {
+		there, err := r.store.lookup(onto, c.path)
+		if err != nil {
+			return true, err
+		}
+		if there != c.new {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// restart makes the commit at which a branch starts again whose changes the
+// base has: it stands on the branch, so that a push only ever adds, and on the
+// commit to start from, whose tree it holds. It is published with the first
+// new work and not before.
+func (r *Repo) restart(tip, from plumbing.Hash) (plumbing.Hash, error) {
+	c, err := r.store.commit(from)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	now := r.opt.Clock()
+	return r.store.writeCommit(&object.Commit{
+		Author: signature(r.opt.Committer, now), Committer: signature(r.opt.Committer, now),
+		Message: fmt.Sprintf("ralph: start again from %s\n\nAll changes of this branch were in %s already.\n\n%s: %s\n",
+			r.start.Base, r.start.Base, restartTrailer, from),
+		TreeHash: c.TreeHash, ParentHashes: []plumbing.Hash{tip, from},
+	})
+}
+
+// handCommit gives the workspace a commit of ours and the folders it may lack.
+func (r *Repo) handCommit(ctx context.Context, h plumbing.Hash, than plumbing.Hash) error {
+	c, err := r.store.commit(h)
+	if err != nil {
+		return err
+	}
+	was, err := r.store.commit(than)
+	if err != nil {
+		return err
+	}
+	objects := []plumbing.Hash{h}
+	if _, err := r.store.diff(was.TreeHash, c.TreeHash, func(t plumbing.Hash) { objects = append(objects, t) }); err != nil {
+		return err
+	}
+	return r.handBack(ctx, objects)
+}

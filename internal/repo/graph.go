@@ -1,0 +1,324 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+)
+
+const (
+	maxMessages     = 1000    // commits whose messages are kept
+	maxMessageBytes = 4096    // of one of them
+	maxWalk         = 200_000 // commits of one walk
+)
+
+// span is what one commit has that another one lacks.
+type span struct {
+	commits []note                 // at most maxMessages, newest first
+	own     map[plumbing.Hash]bool // all of them
+	edges   []plumbing.Hash        // what they stand on and the other one has
+	cut     bool                   // commits are more than are kept
+}
+
+// note is a commit as it is remembered.
+type note struct {
+	hash    plumbing.Hash
+	message string // bounded
+	at      time.Time
+	by      Identity // the committer
+}
+
+var errLongHistory = fmt.Errorf("more than %d commits", maxWalk)
+
+// walk follows the commits of a store down from some, to those stop knows and
+// those the store does not have: the edges. Below a commit that started the
+// branch again it goes on with the base alone: what was there before is history.
+func (s *store) walk(from []plumbing.Hash, stop func(plumbing.Hash) bool) (span, error) {
+	sp := span{own: map[plumbing.Hash]bool{}}
+	edge := map[plumbing.Hash]bool{}
+	queue := slices.Clone(from)
+	for len(queue) > 0 {
+		h := queue[0]
+		queue = queue[1:]
+		if sp.own[h] || edge[h] {
+			continue
+		}
+		var c *object.Commit
+		if !stop(h) && s.has(h) {
+			var err error
+			if c, err = s.commit(h); err != nil {
+				return sp, err
+			}
+		}
+		if c == nil {
+			edge[h] = true
+			sp.edges = append(sp.edges, h)
+			continue
+		}
+		if len(sp.own) == maxWalk {
+			return sp, errLongHistory
+		}
+		sp.own[h] = true
+		sp.commits = append(sp.commits, note{
+			hash: h, message: c.Message[:min(len(c.Message), maxMessageBytes)],
+			at: c.Committer.When, by: Identity{Name: c.Committer.Name, Email: c.Committer.Email},
+		})
+		if restarts(c) {
+			queue = append(queue, c.ParentHashes[1])
+			continue
+		}
+		queue = append(queue, c.ParentHashes...)
+	}
+	slices.SortStableFunc(sp.commits, func(a, b note) int { return b.at.Compare(a.at) })
+	if len(sp.commits) > maxMessages {
+		sp.commits, sp.cut = sp.commits[:maxMessages], true
+	}
+	return sp, nil
+}
+
+// span is what tip has and base lacks. Where the workspace and the store cannot
+// tell, the server is asked.
+func (r *Repo) span(ctx context.Context, tip, base plumbing.Hash) (span, error) {
+	if tip == base {
+		return span{edges: []plumbing.Hash{base}}, nil
+	}
+	key := [2]plumbing.Hash{tip, base}
+	if sp, ok := r.spans[key]; ok {
+		return sp, nil
+	}
+	sp, err := r.askSpan(ctx, tip, base)
+	if err == nil {
+		r.remember(tip, base, sp)
+	}
+	return sp, err
+}
+
+func (r *Repo) remember(tip, base plumbing.Hash, sp span) {
+	if r.spans == nil {
+		r.spans = map[[2]plumbing.Hash]span{}
+	}
+	r.spans[[2]plumbing.Hash{tip, base}] = sp
+}
+
+func (r *Repo) askSpan(ctx context.Context, tip, base plumbing.Hash) (span, error) {
+	if r.remote == nil {
+		return r.guestSpan(ctx, tip, base)
+	}
+	// What only we have, down to what the server has.
+	there := r.server.known
+	if r.baseRemote != nil {
+		there = r.upstream
+	}
+	local, err := r.store.walk([]plumbing.Hash{tip}, func(h plumbing.Hash) bool { return h == base || there[h] })
+	if err != nil {
+		return span{}, err
+	}
+	var ask []plumbing.Hash
+	var met bool
+	for _, h := range local.edges {
+		if h != base {
+			ask = append(ask, h)
+		} else {
+			met = true
+		}
+	}
+	if len(ask) == 0 {
+		return local, nil
+	}
+	below, err := r.between(ctx, ask, base)
+	if err != nil {
+		return span{}, err
+	}
+	return local.join(below, met, base), nil
+}
+
+// join adds what lies below a walk's edges.
+func (sp span) join(below span, met bool, base plumbing.Hash) span {
+	if sp.own == nil {
+		sp.own = map[plumbing.Hash]bool{}
+	}
+	for h := range below.own {
+		sp.own[h] = true
+	}
+	sp.commits = append(sp.commits, below.commits...)
+	sp.cut = sp.cut || below.cut
+	if len(sp.commits) > maxMessages {
+		sp.commits, sp.cut = sp.commits[:maxMessages], true
+	}
+	sp.edges = slices.Clone(below.edges)
+	if met && !slices.Contains(sp.edges, base) {
+		sp.edges = append(sp.edges, base)
+	}
+	return sp
+}
+
+// between asks the server what some commits of its own have that base lacks:
+// the commits alone, where it can leave out the rest.
+func (r *Repo) between(ctx context.Context, tips []plumbing.Hash, base plumbing.Hash) (span, error) {
+	from, adv, err := r.source(ctx)
+	if err != nil {
+		return span{}, err
+	}
+	var sp span
+	err = r.scratch(ctx, from, adv, wanted{tips: tips, have: []plumbing.Hash{base}, filter: packp.FilterTreeDepth(0)}, func(s *store) error {
+		sp, err = s.walk(tips, func(h plumbing.Hash) bool { return h == base })
+		return err
+	})
+	return sp, err
+}
+
+// source is where the base is read.
+func (r *Repo) source(ctx context.Context) (*remote, advertisement, error) {
+	from := r.remote
+	if r.baseRemote != nil {
+		from = r.baseRemote
+	}
+	if r.offer.caps != nil {
+		return from, r.offer, nil
+	}
+	adv, err := from.refs(ctx, uploadPack)
+	if err == nil {
+		r.offer = adv
+	}
+	return from, adv, err
+}
+
+// scratch fetches into a store of its own, which is gone afterwards: only what
+// the server sent is in it.
+func (r *Repo) scratch(ctx context.Context, from *remote, adv advertisement, want wanted, use func(*store) error) error {
+	dir := filepath.Join(r.opt.Store, "graph.git")
+	if err := clearStore(dir); err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	s, err := openStore(dir)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	f, err := s.spool()
+	if err != nil {
+		return err
+	}
+	defer discard(f)
+	if err := from.fetch(ctx, adv, want, f); err != nil {
+		return err
+	}
+	if _, err := s.importPack(f, false); err != nil {
+		return err
+	}
+	return use(s)
+}
+
+// guestSpan asks the workspace, which at a desk has all there is.
+func (r *Repo) guestSpan(ctx context.Context, tip, base plumbing.Hash) (span, error) {
+	args := []string{"rev-list", "--boundary", fmt.Sprintf("--max-count=%d", maxWalk), tip.String()}
+	if !base.IsZero() {
+		args = append(args, "^"+base.String())
+	}
+	s, err := r.out(ctx, nil, args...)
+	if err != nil {
+		return span{}, err
+	}
+	all := span{own: map[plumbing.Hash]bool{}}
+	var list []string
+	for l := range strings.Lines(s) {
+		l = strings.TrimSpace(l)
+		if b, ok := strings.CutPrefix(l, "-"); ok {
+			all.edges = append(all.edges, plumbing.NewHash(b))
+			continue
+		}
+		all.own[plumbing.NewHash(l)] = true
+		if list = append(list, l); len(list) > maxMessages {
+			list, all.cut = list[:maxMessages], true
+		}
+	}
+	if len(list) == 0 {
+		return all, nil
+	}
+	// The commits alone, to read their messages.
+	if err := r.importObjects(ctx, list); err != nil {
+		return all, err
+	}
+	sp, err := r.store.walk([]plumbing.Hash{tip}, func(h plumbing.Hash) bool { return !all.own[h] })
+	if err != nil {
+		return all, err
+	}
+	sp.cut = sp.cut || all.cut
+	if !sp.cut {
+		return sp, nil
+	}
+	sp.own, sp.edges = all.own, all.edges
+	return sp, nil
+}
+
+var errCrossed = errors.New("the two have been merged into each other more than once")
+
+// mergeBase is the commit at which tip left base; zero when they have no
+// history in common. errCrossed says that there is more than one.
+func (r *Repo) mergeBase(ctx context.Context, tip, base plumbing.Hash) (plumbing.Hash, error) {
+	sp, err := r.span(ctx, tip, base)
+	switch {
+	case err != nil:
+		return plumbing.ZeroHash, err
+	case len(sp.edges) == 0:
+		return plumbing.ZeroHash, nil
+	case len(sp.edges) == 1:
+		return sp.edges[0], nil
+	case slices.Contains(sp.edges, base):
+		return base, nil
+	case r.remote == nil:
+		s, err := r.answer(ctx, "merge-base", "--all", tip.String(), base.String())
+		if err != nil {
+			return plumbing.ZeroHash, err
+		}
+		if strings.Contains(s, "\n") {
+			return plumbing.ZeroHash, errCrossed
+		}
+		return parseHash(s)
+	}
+	return r.newest(ctx, sp.edges)
+}
+
+// newest is the one of several commits that contains all others.
+func (r *Repo) newest(ctx context.Context, list []plumbing.Hash) (plumbing.Hash, error) {
+	from, adv, err := r.source(ctx)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	var best plumbing.Hash
+	var at time.Time
+	err = r.scratch(ctx, from, adv, wanted{tips: list, depth: 1, filter: packp.FilterTreeDepth(0)}, func(s *store) error {
+		for _, h := range list {
+			c, err := s.commit(h)
+			if err != nil {
+				return err
+			}
+			if best.IsZero() || c.Committer.When.After(at) {
+				best, at = h, c.Committer.When
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	others := slices.DeleteFunc(slices.Clone(list), func(h plumbing.Hash) bool { return h == best })
+	sp, err := r.between(ctx, others, best)
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	if len(sp.own) > 0 {
+		return plumbing.ZeroHash, errCrossed
+	}
+	return best, nil
+}

@@ -1,0 +1,110 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// maxHaves bounds the branches of a fork that are named to the base's server.
+const maxHaves = 2000
+
+// findKnown finds what the server has of the checked-out history: commits made
+// here before the run (a step that committed) have to be published too. What
+// the remote-tracking branches and the server's own branches reach is known; a
+// history that meets none of them was cloned without any and is taken as
+// known.
+//
+// In a fork this is said of the base's repository, and findFork of the fork.
+func (r *Repo) findKnown(ctx context.Context, adv advertisement) error {
+	if err := r.findLocal(ctx, r.offer); err != nil || r.baseRemote == nil {
+		return err
+	}
+	return r.findFork(ctx, adv)
+}
+
+func (r *Repo) findLocal(ctx context.Context, adv advertisement) error {
+	var in strings.Builder
+	for _, h := range adv.refs {
+		fmt.Fprintf(&in, "^%s\n", h)
+	}
+	fmt.Fprintln(&in, r.base)
+	s, err := r.out(ctx, strings.NewReader(in.String()), "rev-list", "--boundary", "--ignore-missing", fmt.Sprintf("--max-count=%d", maxLocal+1), "--stdin", "--not", "--remotes")
+	if err != nil {
+		return err
+	}
+	var local int
+	var edge []plumbing.Hash
+	for l := range strings.Lines(s) {
+		l = strings.TrimSpace(l)
+		if b, ok := strings.CutPrefix(l, "-"); ok {
+			edge = append(edge, plumbing.NewHash(b))
+		} else {
+			local++
+		}
+	}
+	if local == 0 || local > maxLocal || len(edge) == 0 {
+		return nil
+	}
+	r.note("%d commit(s) made here before the run are not on the server and are published with it", local)
+	r.server.known = map[plumbing.Hash]bool{}
+	revs := []string{r.base.String()}
+	for _, h := range edge {
+		if err := r.importCommit(ctx, h); err != nil {
+			return err
+		}
+		r.server.known[h] = true
+		revs = append(revs, "^"+h.String())
+	}
+	return r.importObjects(ctx, revs, "--revs", "--filter=blob:limit="+blobLimit)
+}
+
+// findFork finds what a fork lacks of the history that its branch will stand
+// on, and takes it from the base's server: the push has to bring it along.
+func (r *Repo) findFork(ctx context.Context, adv advertisement) error {
+	r.upstream = r.server.known
+	r.server.known = map[plumbing.Hash]bool{}
+	there := map[plumbing.Hash]bool{}
+	var have []plumbing.Hash
+	for _, h := range adv.refs {
+		there[h] = true
+		have = append(have, h)
+	}
+	if have = sortedHashes(have); len(have) > maxHaves {
+		have = have[:maxHaves]
+	}
+	if h := adv.branch(r.start.Base); !h.IsZero() {
+		have = append(have, h)
+	}
+	var want []plumbing.Hash
+	for h := range r.upstream {
+		if there[h] {
+			r.server.known[h] = true
+		} else {
+			want = append(want, h)
+		}
+	}
+	if len(want) == 0 {
+		return nil
+	}
+	if err := r.take(ctx, r.baseRemote, r.offer, wanted{tips: want, have: have}); err != nil {
+		return fmt.Errorf("fetch what the fork lacks from %s: %w", r.baseRemote.url.Redacted(), err)
+	}
+	sp, err := r.store.walk(want, func(h plumbing.Hash) bool { return there[h] })
+	if err != nil {
+		return err
+	}
+	for h := range sp.own {
+		r.upstream[h], r.apart[h] = true, true
+	}
+	for _, h := range sp.edges {
+		// The push compares with its folders.
+		if _, err := r.whole(ctx, h); err != nil {
+			return err
+		}
+		r.server.known[h], r.upstream[h] = true, true
+	}
+	return nil
+}
