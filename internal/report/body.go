@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -13,19 +14,33 @@ const bodyBytes = 65_000
 // extraBytes is the most that the owner's text may take of it.
 const extraBytes = 20_000
 
+// BodyOptions is what the pull request's body needs beyond the record.
+type BodyOptions struct {
+	// Extra is Markdown of the owner's (the body input), taken as it is; it stands
+	// above the record.
+	Extra string
+	// Marker is the first line, by which the body is known as ours: an HTML
+	// comment. Empty: none.
+	Marker string
+	Closes int // the issue that merging closes; 0: none
+}
+
 // Body is the pull request's body: at most 65,536 characters, cut between
-// sections. extra is Markdown of the owner's (the body input, "Fixes #12"),
-// stands first and is taken as it is.
-func Body(r ralph.Report, extra string) string {
-	m := markdown{r, bounds{prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 200, stories: 60, storyBytes: 12_000}}
+// sections.
+func Body(r ralph.Report, o BodyOptions) string {
+	m := markdown{r, bounds{prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 200, stories: 60, storyBytes: 12_000, runs: 10}}
 	return assemble(bodyBytes, []section{
-		{"description", ownText(extra)},
+		{"marker", o.Marker},
+		{"description", ownText(o.Extra)},
+		{"issue", closing(o.Closes)},
 		{"outcome", m.outcome("### ")},
 		{"publication errors", m.errors()},
 		{"what is left to do", m.left()},
+		{"checks", m.checks()},
 		{"stories", m.storyTable()},
 		{"what was asked", m.asked()},
 		{"iterations", m.table()},
+		{"history of the branch", m.history()},
 		{"agents and models", m.workers()},
 		{"what was put back", m.putBack()},
 		{"SCM tasks", m.scm()},
@@ -38,18 +53,58 @@ func Body(r ralph.Report, extra string) string {
 	})
 }
 
-// ownText bounds the owner's text at the end of a paragraph.
+// closing is the line by which merging closes an issue.
+func closing(issue int) string {
+	if issue <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("Fixes #%d", issue)
+}
+
+// ownText bounds the owner's text at the end of a paragraph, and ends what it
+// leaves open, so that the record below it is not swallowed.
 func ownText(s string) string {
 	s = strings.ToValidUTF8(strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\x00", ""), "\uFFFD")
-	if len(s) <= extraBytes {
-		return s
+	if len(s) > extraBytes {
+		s = s[:extraBytes]
+		for !utf8.ValidString(s) {
+			s = s[:len(s)-1]
+		}
+		if i := strings.LastIndex(s, "\n\n"); i > 0 {
+			s = s[:i]
+		}
+		s += unended(s) + "\n\n…"
 	}
-	s = s[:extraBytes]
-	for !utf8.ValidString(s) {
-		s = s[:len(s)-1]
+	return s + unended(s)
+}
+
+// unended is what ends a code block or an HTML comment that s leaves open.
+func unended(s string) string {
+	fence, comment := "", false
+	for line := range strings.SplitSeq(s, "\n") {
+		text := strings.TrimLeft(line, " ")
+		if comment {
+			comment = !strings.Contains(line, "-->")
+			continue
+		}
+		mark := text[:len(text)-len(strings.TrimLeft(text, text[:min(1, len(text))]))]
+		switch {
+		case len(line)-len(text) > 3: // indented code
+		case fence != "":
+			if strings.HasPrefix(mark, fence) && strings.TrimSpace(text[len(mark):]) == "" {
+				fence = ""
+			}
+		case len(mark) >= 3 && (mark[0] == '~' || mark[0] == '`' && !strings.Contains(text[len(mark):], "`")):
+			fence = mark
+		default:
+			comment = strings.HasPrefix(text, "<!--") && !strings.Contains(text, "-->")
+		}
 	}
-	if i := strings.LastIndex(s, "\n\n"); i > 0 {
-		s = s[:i]
+	switch {
+	case fence != "":
+		return "\n" + fence
+	case comment:
+		return "\n-->"
 	}
-	return s + "\n\n…"
+	return ""
 }

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -12,67 +14,122 @@ import (
 // Checkpoint is what the message of a checkpoint commit needs beyond its
 // iteration.
 type Checkpoint struct {
-	// Template is the owner's commit-message; empty: "ralph: iteration N", or what
-	// the iteration's step came to.
+	// Template is the owner's commit-message; empty: what the agent said when it
+	// was asked for one, else what the iteration's step came to, else "ralph:
+	// iteration N".
 	Template string
-	Run      string        // identifies the run; empty: no trailer
-	Outcome  ralph.Outcome // empty while the run goes on
+	Run      string // identifies the run; empty: no trailer
+	Before   int    // iterations that earlier runs on the branch counted
+	// Cost is what was spent since this run's previous checkpoint, so that the
+	// sum over its checkpoints is the cost of the run.
+	Cost    ralph.Cost
+	Outcome ralph.Outcome // empty while the run goes on
 	// StoryDone says that the step's story is done, which a list without reviews
 	// tells by nothing that an iteration records.
 	StoryDone bool
+	Signoff   string // "Name <email>" of who signs the commit off; empty: nobody
 }
 
-// The trailers of a checkpoint: the run's memory on the branch.
-const (
-	TrailerRun       = "Ralph-Run"
-	TrailerIteration = "Ralph-Iteration"
-	TrailerStory     = "Ralph-Story"
-	TrailerCost      = "Ralph-Cost-USD"
-	TrailerOutcome   = "Ralph-Outcome"
-)
+// trailerRunes bounds the value of a trailer.
+const trailerRunes = 200
 
-var trailerLine = regexp.MustCompile(`^[A-Za-z0-9-]+: \S`)
-
-// CommitMessage is the message of an iteration's checkpoint commit. A trailer
-// of ours inside the template is dropped, so that the last paragraph is the
-// only place where one can stand. An unknown cost has no trailer.
+// CommitMessage is the message of an iteration's checkpoint commit. Trailers
+// join those that the template ends in, as git interpret-trailers adds them. A
+// trailer of ours inside the template is dropped, so that there is none but
+// ours. A cost of which nothing is known has no trailer. The sign-off is the
+// last line, as git commit --signoff puts it, unless the template ends in
+// trailers that hold it.
 func CommitMessage(it ralph.Iteration, c Checkpoint) string {
-	var lines []string
-	for line := range strings.SplitSeq(clean(c.Template), "\n") {
-		line = strings.TrimRight(line, " \t")
-		if name, _, is := strings.Cut(line, ":"); is && strings.HasPrefix(strings.ToLower(strings.TrimSpace(name)), "ralph-") {
-			continue
-		}
-		lines = append(lines, line)
-	}
-	subject := strings.TrimSpace(strings.Join(lines, "\n"))
-	if subject == "" && stepped(it) {
-		subject = stepSubject(it, c.StoryDone)
-	}
-	if subject == "" {
-		subject = fmt.Sprintf("ralph: iteration %d", it.Number)
-	}
+	number := c.Before + it.Number + it.Kept
+	subject := subject(it, c, number)
 	var b strings.Builder
 	b.WriteString(subject + "\n")
-	if !endsInTrailers(subject) {
+	block := trailerBlock(subject)
+	if len(block) == 0 {
 		b.WriteByte('\n')
 	}
 	trailer := func(name, value string) {
-		if value = oneLine(value, 200); value != "" {
+		if value = oneLine(value, trailerRunes); value != "" {
 			b.WriteString(name + ": " + value + "\n")
 		}
 	}
 	trailer(TrailerRun, c.Run)
-	trailer(TrailerIteration, fmt.Sprint(it.Number))
+	trailer(TrailerIteration, strconv.Itoa(number))
 	trailer(TrailerStory, it.Step.Story)
-	if cost := it.Usage().Cost; !cost.Unknown {
-		trailer(TrailerCost, dollars(cost.Amount))
+	switch {
+	case !c.Cost.Unknown:
+		trailer(TrailerCost, dollars(c.Cost.Amount))
+	case c.Cost.Amount > 0:
+		trailer(TrailerAtLeast, dollars(c.Cost.Amount))
+	}
+	if c.Cost.Estimated && c.Cost.Amount > 0 {
+		trailer(TrailerEstimated, "true")
 	}
 	trailer(TrailerOutcome, string(c.Outcome))
+	if who := oneLine(c.Signoff, 1000); who != "" && !slices.Contains(block, trailerSignoff+": "+who) {
+		b.WriteString(trailerSignoff + ": " + who + "\n")
+	}
 	return b.String()
 }
 
+// subject is what stands above our trailers.
+func subject(it ralph.Iteration, c Checkpoint, number int) string {
+	var lines []string
+	for line := range strings.SplitSeq(clean(c.Template), "\n") {
+		if !isOurs(line) {
+			lines = append(lines, strings.TrimRight(line, " \t"))
+		}
+	}
+	text := strings.TrimSpace(strings.Join(lines, "\n"))
+	switch described := described(it.Delivery.Message); {
+	case text != "":
+		return text
+	case described != "":
+		return described
+	case stepped(it):
+		return stepSubject(it, c.StoryDone)
+	default:
+		return fmt.Sprintf("ralph: iteration %d", number)
+	}
+}
+
 const subjectRunes = 100
+
+// describedBytes bounds what the agent says of a commit.
+const describedBytes = 4000
+
+var skipsChecks = regexp.MustCompile(`(?i)\[(skip ci|ci skip|no ci|skip actions|actions skip)\]`)
+
+// described is the agent's own message for a commit: foreign, so it refers to
+// nobody and nothing, keeps no checks from running, and ends in no trailers,
+// with which it could sign off for a person.
+func described(message string) string {
+	message, cut := head(message, describedBytes)
+	if i := strings.LastIndexByte(message, '\n'); cut && i > 0 {
+		message = message[:i]
+	}
+	lines := strings.Split(strings.TrimSpace(message), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " \t")
+	}
+	lines[0] = shorten(lines[0], subjectRunes)
+	if len(lines) > 1 && lines[1] != "" {
+		lines = slices.Insert(lines, 1, "")
+	}
+	lines = slices.DeleteFunc(lines, isOurs)
+	for len(lines) > 0 {
+		block := trailerBlock(strings.Join(lines, "\n"))
+		if len(block) == 0 {
+			break
+		}
+		lines = lines[:len(lines)-len(block)]
+		for len(lines) > 0 && lines[len(lines)-1] == "" {
+			lines = lines[:len(lines)-1]
+		}
+	}
+	text := skipsChecks.ReplaceAllStringFunc(strings.Join(lines, "\n"), func(s string) string { return "[" + joiner + s[1:] })
+	return strings.TrimSpace(defuse(text))
+}
 
 // stepSubject is the subject of an iteration on a task list. 003-26
 func stepSubject(it ralph.Iteration, done bool) string {
@@ -103,21 +160,6 @@ func stepSubject(it ralph.Iteration, done bool) string {
 	}
 	subject += " - "
 	return subject + shorten(title, subjectRunes-utf8.RuneCountInString(subject))
-}
-
-// endsInTrailers says that the last paragraph, which is not the subject,
-// consists of trailers (Signed-off-by and the like) that ours must join.
-func endsInTrailers(message string) bool {
-	i := strings.LastIndex(message, "\n\n")
-	if i < 0 {
-		return false
-	}
-	for line := range strings.SplitSeq(message[i+2:], "\n") {
-		if !trailerLine.MatchString(line) {
-			return false
-		}
-	}
-	return true
 }
 
 // dollars is the exact amount without a sign, for machines: 0.0123.

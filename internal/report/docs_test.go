@@ -19,7 +19,7 @@ func TestDocumentation(t *testing.T) {
 	doc := string(text)
 	for what, example := range map[string]string{
 		"session log":    session("run", "the work was done in 1 iteration"),
-		"commit message": report.CommitMessage(completed().Iterations[1], report.Checkpoint{Run: "42", Outcome: ralph.Completed}),
+		"commit message": report.CommitMessage(completed().Iterations[1], report.Checkpoint{Run: "42", Cost: ralph.Cost{Amount: 15_100}, Outcome: ralph.Completed}),
 		"verbose log":    strings.Join(verboseToTheLetter, "\n") + "\n",
 		"live log":       strings.Join(toTheLetter, "\n") + "\n",
 	} {

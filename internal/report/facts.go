@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -12,7 +13,7 @@ import (
 )
 
 var (
-	repositoryName = regexp.MustCompile(`^[A-Za-z0-9._-]+/[A-Za-z0-9._-]+$`)
+	repositoryName = regexp.MustCompile(`^[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*/[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*$`)
 	commitID       = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 )
 
@@ -177,19 +178,23 @@ func sha(id string) string {
 }
 
 // web is the repository's address on the forge, or empty.
-func web(r ralph.Report) string {
+func web(r ralph.Report) string { return webOf(r, r.Repository) }
+
+func webOf(r ralph.Report, repository string) string {
 	server := strings.TrimRight(r.Publication.ServerURL, "/")
-	if server == "" || !repositoryName.MatchString(r.Repository) || webAddress(server) == "" {
+	if server == "" || !repositoryName.MatchString(repository) || webAddress(server) == "" {
 		return ""
 	}
-	return webAddress(server) + "/" + r.Repository
+	return webAddress(server) + "/" + repository
 }
 
+// commitURL leads to a commit in the repository that the branch lies in.
 func commitURL(r ralph.Report, id string) string {
-	if web(r) == "" || !commitID.MatchString(id) {
+	home := webOf(r, cmp.Or(r.Publication.Fork, r.Repository))
+	if home == "" || !commitID.MatchString(id) {
 		return ""
 	}
-	return web(r) + "/commit/" + id
+	return home + "/commit/" + id
 }
 
 // compareURL shows what the branch holds against its base; with open it leads
@@ -199,7 +204,18 @@ func compareURL(r ralph.Report, open bool) string {
 	if web(r) == "" || p.Base == "" || p.Branch == "" || !p.Pushed {
 		return ""
 	}
-	address := web(r) + "/compare/" + refPath(p.Base) + "..." + refPath(p.Branch)
+	head := refPath(p.Branch)
+	if p.Fork != "" {
+		if !repositoryName.MatchString(p.Fork) {
+			return ""
+		}
+		owner, name, _ := strings.Cut(p.Fork, "/")
+		if !strings.HasSuffix(r.Repository, "/"+name) {
+			owner += ":" + name // two forks of one owner have other names
+		}
+		head = owner + ":" + head
+	}
+	address := web(r) + "/compare/" + refPath(p.Base) + "..." + head
 	if open {
 		address += "?expand=1&title=" + url.QueryEscape(Title(r))
 	}

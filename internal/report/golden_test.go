@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write testdata/*.golden")
 
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	full := map[string]bool{"completed": true, "max-iterations": true, "quota": true, "hostile": true, "scm": true, "commit-failed": true, "supervised": true, "tasks": true, "tasks-cap": true, "tasks-skip": true, "tasks-hostile": true, "session": true, "fallback": true}
+	full := map[string]bool{"completed": true, "max-iterations": true, "quota": true, "hostile": true, "scm": true, "commit-failed": true, "supervised": true, "tasks": true, "tasks-cap": true, "tasks-skip": true, "tasks-hostile": true, "session": true, "fallback": true, "history": true, "half-published": true}
 	for name, r := range samples() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -22,7 +22,8 @@ func TestGolden(t *testing.T) {
 			if !full[name] {
 				return
 			}
-			golden(t, name+".body.md", report.Body(r, "Fixes #7"))
+			golden(t, name+".body.md", report.Body(r, report.BodyOptions{Extra: "Reviewed weekly.", Marker: marker, Closes: 7}))
+			golden(t, name+".comment.md", report.Comment(r, report.CommentOptions{Marker: marker}))
 			golden(t, name+".txt", report.Text(r, report.Style{Emoji: true, Width: 100}))
 			page, err := report.HTML(r)
 			if err != nil {

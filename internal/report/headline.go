@@ -125,6 +125,9 @@ func budgetParts(b ralph.Budget) []string {
 	if b.Cost > 0 {
 		parts = append(parts, b.Cost.String())
 	}
+	if b.Total > 0 {
+		parts = append(parts, b.Total.String()+" for the branch")
+	}
 	if b.Tokens > 0 {
 		parts = append(parts, count(b.Tokens)+" tokens")
 	}
@@ -160,7 +163,7 @@ func advice(r ralph.Report) string {
 		}
 		return again + ", or raise max-iterations."
 	case ralph.OverBudget:
-		return again + " with a higher max-cost-usd or max-tokens, or make the task smaller."
+		return again + " with a higher max-cost-usd, max-total-cost-usd or max-tokens, or make the task smaller."
 	case ralph.Deadline:
 		return again + ", or raise max-duration (and the job's timeout-minutes with it)."
 	case ralph.Stalled:

@@ -15,7 +15,7 @@ var pageTemplate string
 
 // pageBounds is roomy: a page on disk has no limit but what a browser likes.
 func pageBounds() bounds {
-	return bounds{prompt: 20_000, rows: 1000, points: 120, failures: 100, output: 20_000, final: 20_000, list: 100, line: 1000, stories: 1000, storyBytes: 2 << 20}
+	return bounds{prompt: 20_000, rows: 1000, points: 120, failures: 100, output: 20_000, final: 20_000, list: 100, line: 1000, stories: 1000, storyBytes: 2 << 20, runs: 1000}
 }
 
 // HTML is a page of its own with the same facts as the summary: no script,
@@ -42,6 +42,10 @@ type page struct {
 	Stories                     *pageStories
 	Task, Final                 string
 	Steps                       bool
+	Past                        *pageHistory
+	Checks                      *pageChecks
+	Published                   []pageStep
+	Unpublished                 bool
 	Rows                        []pageRow
 	Earlier                     int
 	Total                       row
@@ -100,6 +104,8 @@ func newPage(r ralph.Report) page {
 		p.Final = text
 	}
 	p.Stories = newPageStories(r, limit)
+	p.Past, p.Checks = newPageHistory(r, limit), newPageChecks(r, limit)
+	p.Published, p.Unpublished = pageSteps(r, limit), unpublished(r.Publication)
 	p.putBack(r, limit)
 	shown := newest(r.Iterations, limit.rows)
 	p.Steps = anyStep(r.Iterations)
@@ -207,14 +213,13 @@ func pageFacts(r ralph.Report) []fact {
 	var facts []fact
 	p := r.Publication
 	if pr := p.PullRequest; pr.Number > 0 {
-		text := fmt.Sprintf("#%d", pr.Number)
-		if pr.Draft {
-			text += " (draft)"
-		}
-		facts = append(facts, fact{"Pull request", text, webAddress(pr.URL)})
+		facts = append(facts, fact{"Pull request", fmt.Sprintf("#%d", pr.Number) + pullWords(pr), webAddress(pr.URL)})
 	}
 	if p.Branch != "" {
 		text := oneLine(p.Branch, 200)
+		if p.Fork != "" {
+			text += " in " + oneLine(p.Fork, 200)
+		}
 		if p.Base != "" {
 			text += " → " + oneLine(p.Base, 200)
 		}
@@ -222,10 +227,16 @@ func pageFacts(r ralph.Report) []fact {
 	}
 	if n := commits(r); n > 0 {
 		text := plural(n, "commit")
-		if !p.Pushed {
-			text += " (not pushed)"
+		if words := commitWords(p); words != "" {
+			text += " (" + words + ")"
 		}
 		facts = append(facts, fact{"Work", text, compareURL(r, false)})
+	}
+	if p.Issue > 0 {
+		facts = append(facts, fact{"Issue", fmt.Sprintf("#%d", p.Issue), issueURL(r)})
+	}
+	if address := webAddress(p.Comment); address != "" {
+		facts = append(facts, fact{"Told in", "comment", address})
 	}
 	if address := webAddress(r.RunURL); address != "" {
 		facts = append(facts, fact{"Log", "workflow run", address})
@@ -233,6 +244,9 @@ func pageFacts(r ralph.Report) []fact {
 	if len(r.Iterations) > 0 {
 		u := r.Usage()
 		facts = append(facts, fact{"Cost", u.Cost.String(), ""}, fact{"Tokens", tokenWords(u.Tokens), ""})
+	}
+	if text := branchCostWords(r); text != "" {
+		facts = append(facts, fact{"Cost of the branch", text, ""})
 	}
 	facts = append(facts, fact{"Time", span(r.Duration), ""})
 	if status := SessionStatus(r); status != "" {

@@ -65,6 +65,7 @@ type document struct {
 
 	Baseline    []verdict   `json:"baseline"`
 	Iterations  []iteration `json:"iterations"`
+	History     *branch     `json:"history"`
 	Publication publication `json:"publication"`
 	Notes       []string    `json:"notes"`
 }
@@ -72,6 +73,7 @@ type document struct {
 type limits struct {
 	MaxIterations *int       `json:"max_iterations"`
 	CostMicroUSD  *int64     `json:"cost_micro_usd"`
+	TotalMicroUSD *int64     `json:"total_cost_micro_usd"`
 	Tokens        *int64     `json:"tokens"`
 	Until         *time.Time `json:"until"`
 }
@@ -177,23 +179,6 @@ type task struct {
 	Output   string  `json:"output"`
 }
 
-type publication struct {
-	Branch      string       `json:"branch"`
-	Base        string       `json:"base"`
-	HeadSHA     string       `json:"head_sha"`
-	Pushed      bool         `json:"pushed"`
-	ServerURL   string       `json:"server_url"`
-	PullRequest *pullRequest `json:"pull_request"`
-	Errors      []string     `json:"errors"`
-}
-
-type pullRequest struct {
-	Number    int    `json:"number"`
-	URL       string `json:"url"`
-	Draft     bool   `json:"draft"`
-	Operation string `json:"operation"`
-}
-
 func newDocument(r ralph.Report) document {
 	u := r.Usage()
 	d := document{
@@ -205,10 +190,10 @@ func newDocument(r ralph.Report) document {
 		Started: instant(r.Started), Duration: seconds(r.Duration), Cost: newCost(u.Cost), Tokens: newTokens(u.Tokens),
 		Limits: limits{
 			MaxIterations: positive(r.MaxIterations), CostMicroUSD: positive(int64(r.Budget.Cost)),
-			Tokens: positive(r.Budget.Tokens), Until: instant(r.Budget.Until),
+			TotalMicroUSD: positive(int64(r.Budget.Total)), Tokens: positive(r.Budget.Tokens), Until: instant(r.Budget.Until),
 		},
 		Baseline: newVerdicts(r.Baseline), Iterations: []iteration{}, Notes: boundedAll(r.Notes),
-		Publication: newPublication(r.Publication), Tasks: newTaskList(r), Session: newSession(r),
+		History: newBranch(r), Publication: newPublication(r.Publication), Tasks: newTaskList(r), Session: newSession(r),
 	}
 	if u.Cost.Estimated && r.Prices != "" {
 		prices := bounded(r.Prices)
@@ -221,17 +206,6 @@ func newDocument(r ralph.Report) document {
 		d.Iterations = append(d.Iterations, newIteration(it))
 	}
 	return d
-}
-
-func newPublication(p ralph.Publication) publication {
-	n := publication{
-		Branch: bounded(p.Branch), Base: bounded(p.Base), HeadSHA: p.HeadSHA, Pushed: p.Pushed,
-		ServerURL: p.ServerURL, Errors: boundedAll(p.Errors),
-	}
-	if pr := p.PullRequest; pr.Number > 0 || (pr.Operation != "" && pr.Operation != ralph.OperationNone) {
-		n.PullRequest = &pullRequest{Number: pr.Number, URL: pr.URL, Draft: pr.Draft, Operation: string(pr.Operation)}
-	}
-	return n
 }
 
 // positive is nil for a value whose zero means "none" or "not reported".

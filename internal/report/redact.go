@@ -26,7 +26,7 @@ func Redacted(r ralph.Report, mask func(string) string) ralph.Report {
 			}
 		}
 	}
-	for _, s := range []*string{&r.Task, &r.Agent, &r.Model, &r.Prices, &r.Reason, &r.Isolation, &r.Actor, &r.RunURL, &r.Publication.Branch, &r.Publication.Base, &r.Publication.PullRequest.URL} {
+	for _, s := range []*string{&r.Task, &r.Agent, &r.Model, &r.Prices, &r.Reason, &r.Isolation, &r.Actor, &r.RunURL, &r.Publication.Branch, &r.Publication.Base, &r.Publication.PullRequest.URL, &r.Publication.Fork, &r.Publication.Comment} {
 		text(s)
 	}
 	texts(&r.Notes)
@@ -40,6 +40,17 @@ func Redacted(r ralph.Report, mask func(string) string) ralph.Report {
 		text(&s.Feedback)
 	}
 	texts(&r.Publication.Errors)
+	texts(&r.Publication.Checks.Failed)
+	texts(&r.Publication.Checks.Left)
+	r.Publication.Steps = slices.Clone(r.Publication.Steps)
+	for i := range r.Publication.Steps {
+		text(&r.Publication.Steps[i].Name)
+		text(&r.Publication.Steps[i].Detail)
+	}
+	r.History.Runs = slices.Clone(r.History.Runs)
+	for i := range r.History.Runs {
+		text(&r.History.Runs[i].Run)
+	}
 	verdicts(&r.Baseline)
 	turn := func(t *ralph.Turn) {
 		for _, s := range []*string{&t.Agent, &t.Model, &t.Session, &t.FinalText} {

@@ -70,6 +70,8 @@ func remaining(r ralph.Report, limit bounds, w wording) []string {
 			break
 		}
 		lines = append(lines, "The agent did not say that it was done.")
+	case ralph.RejectedChecks:
+		lines = append(lines, "The checks of the pushed commit failed.")
 	case ralph.RejectedNoWork:
 		lines = append(lines, "The agent said that it was done, but there is no sign of work.")
 	}

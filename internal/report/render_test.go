@@ -35,7 +35,7 @@ func TestTheFirstLineTellsTheOutcome(t *testing.T) {
 		if !ok {
 			continue
 		}
-		for what, text := range map[string]string{"Summary": report.Summary(r), "Body": report.Body(r, ""), "Text": report.Text(r, report.Style{Emoji: true})} {
+		for what, text := range map[string]string{"Summary": report.Summary(r), "Body": report.Body(r, report.BodyOptions{}), "Text": report.Text(r, report.Style{Emoji: true})} {
 			first, _, _ := strings.Cut(text, "\n")
 			if first = strings.TrimLeft(first, "# "); first != line {
 				t.Errorf("%s(%s) begins %q, want %q", what, name, first, line)
@@ -59,8 +59,8 @@ func TestUnknownCostIsNeverNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, text := range map[string]string{
-		"Summary": report.Summary(r), "Body": report.Body(r, ""), "HTML": string(page), "Text": report.Text(r, report.Style{}),
-		"SessionFooter": report.SessionFooter(r.Iterations[0]), "CommitMessage": report.CommitMessage(r.Iterations[0], report.Checkpoint{}),
+		"Summary": report.Summary(r), "Body": report.Body(r, report.BodyOptions{}), "HTML": string(page), "Text": report.Text(r, report.Style{}),
+		"SessionFooter": report.SessionFooter(r.Iterations[0]), "CommitMessage": report.CommitMessage(r.Iterations[0], report.Checkpoint{Cost: r.Usage().Cost}),
 	} {
 		if strings.Contains(text, "$0") || strings.Contains(text, "Cost-USD") || strings.Contains(text, "Cost per iteration") {
 			t.Errorf("%s shows an unknown cost as nothing:\n%s", what, text)
@@ -78,7 +78,7 @@ func TestBounds(t *testing.T) {
 	if len(summary) >= 1<<20 {
 		t.Errorf("Summary has %d bytes, want less than 1 MiB", len(summary))
 	}
-	body := report.Body(r, "Fixes #1\n\n"+strings.Repeat("word ", 20_000))
+	body := report.Body(r, report.BodyOptions{Extra: "First.\n\n" + strings.Repeat("wörd ", 20_000), Marker: marker, Closes: 1})
 	if n := utf8.RuneCountInString(body); n > 65_536 {
 		t.Errorf("Body has %d characters, want at most 65536", n)
 	}
@@ -95,8 +95,8 @@ func TestBounds(t *testing.T) {
 			t.Errorf("%s has %d details, not all closed", what, n)
 		}
 	}
-	if !strings.HasPrefix(body, "Fixes #1\n") {
-		t.Errorf("Body begins %q, want the owner's text", body[:20])
+	if !strings.HasPrefix(body, marker+"\n\nFirst.\n\n…\n") || !strings.Contains(body, "\nFixes #1\n") {
+		t.Errorf("Body begins %q, want the marker, the owner's text and what it closes", body[:200])
 	}
 	page, err := report.HTML(r)
 	if err != nil || len(page) > 8<<20 {
@@ -118,7 +118,7 @@ func TestBodyLeavesOutWholeSections(t *testing.T) {
 	for i := range r.Iterations {
 		r.Iterations[i].Verdicts[0].Output = wide
 	}
-	body := report.Body(r, strings.Repeat("x", 23_000))
+	body := report.Body(r, report.BodyOptions{Extra: strings.Repeat("x", 23_000)})
 	if len(body) > 65_536 || !strings.Contains(body, "Left out for length: ") {
 		t.Errorf("Body has %d bytes and ends %q, want it to name what was left out", len(body), body[len(body)-200:])
 	}
@@ -149,8 +149,9 @@ func TestMarkdownIsDefused(t *testing.T) {
 	links := regexp.MustCompile(`\]\(https?://[^()\s]*\)`)
 	ours := regexp.MustCompile(`</?(details|summary|code|sub|b|br)>`)
 	for what, text := range map[string]string{
-		"Summary": report.Summary(hostile()), "Body": report.Body(hostile(), ""),
-		"Summary of stories": report.Summary(hostileTasks()), "Body of stories": report.Body(hostileTasks(), ""),
+		"Summary": report.Summary(hostile()), "Body": report.Body(hostile(), report.BodyOptions{}),
+		"Comment": report.Comment(hostile(), report.CommentOptions{}), "Comment of a run that goes on": report.Comment(goesOn(hostile()), report.CommentOptions{Iteration: 3}),
+		"Summary of stories": report.Summary(hostileTasks()), "Body of stories": report.Body(hostileTasks(), report.BodyOptions{}),
 	} {
 		text = strings.ReplaceAll(text, "\\`", "") // an escaped backtick opens nothing
 		text = ours.ReplaceAllString(spans.ReplaceAllString(fences.ReplaceAllString(text, ""), ""), "")
@@ -189,29 +190,6 @@ func TestTitle(t *testing.T) {
 	}
 }
 
-func TestCommitMessage(t *testing.T) {
-	t.Parallel()
-	it := completed().Iterations[1]
-	unknown := unknownCosts().Iterations[0]
-	for name, c := range map[string]struct {
-		it   ralph.Iteration
-		at   report.Checkpoint
-		want string
-	}{
-		"default":         {it, report.Checkpoint{Run: "42-1"}, "ralph: iteration 2\n\nRalph-Run: 42-1\nRalph-Iteration: 2\nRalph-Cost-USD: 0.0151\n"},
-		"outcome":         {it, report.Checkpoint{Run: "42-1", Outcome: ralph.Completed}, "ralph: iteration 2\n\nRalph-Run: 42-1\nRalph-Iteration: 2\nRalph-Cost-USD: 0.0151\nRalph-Outcome: completed\n"},
-		"unknown cost":    {unknown, report.Checkpoint{}, "ralph: iteration 1\n\nRalph-Iteration: 1\n"},
-		"template":        {unknown, report.Checkpoint{Template: "calc: repair\n\nThe why.\n"}, "calc: repair\n\nThe why.\n\nRalph-Iteration: 1\n"},
-		"own trailers":    {unknown, report.Checkpoint{Template: "calc: repair\n\nSigned-off-by: M <m@x.example>"}, "calc: repair\n\nSigned-off-by: M <m@x.example>\nRalph-Iteration: 1\n"},
-		"forged trailers": {unknown, report.Checkpoint{Template: "x\n\nRalph-Cost-USD: -9\nralph-run : 1\r\n Ralph-Iteration: 7"}, "x\n\nRalph-Iteration: 1\n"},
-		"control":         {unknown, report.Checkpoint{Template: "a\x00\x1b[31mb", Run: "1\nRalph-Cost-USD: 0"}, "ab\n\nRalph-Run: 1 Ralph-Cost-USD: 0\nRalph-Iteration: 1\n"},
-	} {
-		if got := report.CommitMessage(c.it, c.at); got != c.want {
-			t.Errorf("%s: CommitMessage() = %q, want %q", name, got, c.want)
-		}
-	}
-}
-
 func TestGitFailureOffersTheNextStep(t *testing.T) {
 	t.Parallel()
 	s := report.Summary(gitFailed())
@@ -239,6 +217,7 @@ func TestRedacted(t *testing.T) {
 	for _, p := range []*string{
 		&r.Task, &r.Reason, &r.Isolation, &r.Notes[0], &r.Publication.Errors[0], &r.Baseline[0].Output, &r.Iterations[0].Verdicts[0].Command,
 		&r.Iterations[0].Turns[0].FinalText, &r.Iterations[0].Turns[0].Failure.Message, &r.Iterations[0].Turns[0].Todos[0].Text, &r.Iterations[0].Change.Notes[0], &r.Iterations[0].Commit.PushError,
+		&r.Publication.Fork, &r.Publication.Checks.Failed[0], &r.Publication.Checks.Left[0], &r.Publication.Steps[0].Name, &r.Publication.Steps[1].Detail, &r.History.Runs[0].Run,
 		&r.Iterations[0].Turns[0].Agent, &r.Iterations[0].Turns[0].Models[0].Model, &r.Prices,
 		&r.Iterations[0].Delivery.Message, &r.Iterations[0].Delivery.Tasks[0].Command, &r.Iterations[0].Delivery.Tasks[0].Output, &r.Iterations[0].Delivery.Error, &r.Iterations[0].Delivery.Turn.FinalText,
 	} {
@@ -254,7 +233,7 @@ func TestRedacted(t *testing.T) {
 			t.Errorf("a secret shows, or no mask: %s", s)
 		}
 	}
-	if r.Iterations[0].Delivery.Tasks[0].Output != "before "+split+" after" || r.Notes[0] != "before "+split+" after" || r.Iterations[0].Turns[0].Models[0].Model != "before "+split+" after" || r.Iterations[0].Turns[0].Failure.Message != "before "+split+" after" {
+	if r.Iterations[0].Delivery.Tasks[0].Output != "before "+split+" after" || r.Publication.Steps[0].Name != "before "+split+" after" || r.History.Runs[0].Run != "before "+split+" after" || r.Notes[0] != "before "+split+" after" || r.Iterations[0].Turns[0].Models[0].Model != "before "+split+" after" || r.Iterations[0].Turns[0].Failure.Message != "before "+split+" after" {
 		t.Error("Redacted changed the report it was given")
 	}
 }

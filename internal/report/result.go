@@ -69,6 +69,8 @@ func result(it ralph.Iteration) (icon, text, detail string) {
 		return "▫️", stories(it.Settled.Left) + " left", ""
 	case ralph.RejectedNoMarker:
 		return "▫️", "not done yet", ""
+	case ralph.RejectedChecks:
+		return "❌", "checks failed", ""
 	case ralph.RejectedNoWork:
 		return "⚠️", "said done, no work", ""
 	default:

@@ -12,6 +12,8 @@ import (
 var start = time.Date(2026, 2, 5, 10, 0, 0, 0, time.UTC)
 
 const (
+	marker = "<!-- ralph-action -->"
+
 	sha1 = "1f0c2d3e4b5a69788796a5b4c3d2e1f001234567"
 	sha2 = "9a8b7c6d5e4f30213243546576879809aabbccdd"
 	tree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -51,6 +53,8 @@ func samples() map[string]ralph.Report {
 		"tasks-skip":     reviewsSkipped(),
 		"tasks-many":     manyStories(300),
 		"tasks-hostile":  hostileTasks(),
+		"history":        continuedRun(),
+		"half-published": halfPublished(),
 		"session":        sessionRun(ralph.Completed, "the work was done in 4 iterations"),
 		"session-limit":  sessionRun(ralph.MaxIterations, "max-iterations 4 is reached and the work is not done"),
 	}
@@ -321,6 +325,11 @@ func hostile() ralph.Report {
 	r.Notes, r.Baseline = []string{nasty}, []ralph.Verdict{bad}
 	r.Publication.Branch, r.Publication.Base, r.Publication.Errors = nasty, nasty, []string{nasty}
 	r.Publication.PullRequest = ralph.PullRequest{Number: 3, URL: "javascript:alert(1)", Operation: ralph.Operation(nasty)}
+	p := &r.Publication
+	p.Fork, p.Comment, p.Issue = nasty, "https://example.com/"+nasty, 3
+	p.Checks = ralph.Checks{SHA: nasty, State: ralph.ChecksFailed, Failed: []string{nasty}, Left: []string{nasty}}
+	p.Steps = []ralph.PublishStep{{Name: nasty, Detail: nasty}, {Name: nasty, Done: true, Detail: nasty}}
+	r.History.Runs = []ralph.Past{{Run: nasty, Iterations: 1, Commits: 1, Outcome: ralph.Outcome(nasty)}}
 	for i := range r.Iterations {
 		it := &r.Iterations[i]
 		it.Turns, it.Verdicts = []ralph.Turn{turn}, []ralph.Verdict{bad, bad}
@@ -361,6 +370,12 @@ func huge() ralph.Report {
 		r.Publication.Errors = append(r.Publication.Errors, output)
 	}
 	r.Reason, r.Isolation = output, output
+	for n := range 1000 {
+		r.History.Runs = append(r.History.Runs, ralph.Past{Run: fmt.Sprint(n, line), Iterations: 3, Commits: 2, Cost: ralph.Cost{Amount: ralph.USD}})
+		r.Publication.Steps = append(r.Publication.Steps, ralph.PublishStep{Name: line, Detail: output})
+		r.Publication.Checks.Failed = append(r.Publication.Checks.Failed, output)
+	}
+	r.Publication.Checks.State = ralph.ChecksFailed
 	return r
 }
 

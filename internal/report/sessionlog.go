@@ -119,6 +119,8 @@ func sessionStatus(it ralph.Iteration) string {
 		return "success (the review came to no verdict that counts)"
 	case ralph.RejectedStoriesLeft:
 		return "success (" + stories(it.Settled.Left) + " left)"
+	case ralph.RejectedChecks:
+		return "success (the checks of the pushed commit failed)"
 	case ralph.RejectedNoWork:
 		return "success (said to be complete without any work)"
 	}

@@ -74,7 +74,7 @@ func TestCommitMessagesOfSteps(t *testing.T) {
 	}
 	it := tasksRun().Iterations[3]
 	want := "review: [US-002] - approved\n\nRalph-Run: 42\nRalph-Iteration: 4\nRalph-Story: US-002\nRalph-Cost-USD: 0.0123\n"
-	if got := report.CommitMessage(it, report.Checkpoint{Run: "42"}); got != want {
+	if got := report.CommitMessage(it, report.Checkpoint{Run: "42", Cost: it.Usage().Cost}); got != want {
 		t.Errorf("CommitMessage() = %q, want %q", got, want)
 	}
 }

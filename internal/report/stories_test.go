@@ -17,7 +17,7 @@ func renderings(t *testing.T, r ralph.Report) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]string{"Summary": report.Summary(r), "Body": report.Body(r, ""), "HTML": string(page), "Text": report.Text(r, report.Style{})}
+	return map[string]string{"Summary": report.Summary(r), "Body": report.Body(r, report.BodyOptions{}), "HTML": string(page), "Text": report.Text(r, report.Style{})}
 }
 
 // 003-08, 003-21, 003-22: every state of the review cycle is told in words.
@@ -117,7 +117,7 @@ func TestManyStoriesAreCut(t *testing.T) {
 	if strings.Index(s, "| US-151 |") > strings.Index(s, "| US-002 |") || strings.Index(s, "| US-002 |") > strings.Index(s, "| US-001 |") || strings.Contains(s, "| US-150 |") {
 		t.Error("Summary of 300 stories: want the unfinished ones first, then the one approved automatically, then the others as far as there is room")
 	}
-	if b := report.Body(manyStories(300), ""); !strings.Contains(b, "| US-151 |") || !strings.Contains(b, "_…and 240 stories more;") {
+	if b := report.Body(manyStories(300), report.BodyOptions{}); !strings.Contains(b, "| US-151 |") || !strings.Contains(b, "_…and 240 stories more;") {
 		t.Errorf("Body of 300 stories:\n%s", b)
 	}
 }

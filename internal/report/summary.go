@@ -23,6 +23,7 @@ type bounds struct {
 	list     int // notes, errors, baseline failures
 	line     int // runes of one line of foreign text
 	stories  int // rows of the stories, those that need a look first
+	runs     int // rows of earlier runs on the branch, at least 1
 	// storyBytes bounds these rows, and half of it the reviews folded below them.
 	storyBytes int
 }
@@ -30,14 +31,17 @@ type bounds struct {
 // Summary is the job summary in GitHub-flavoured Markdown, always below 1 MiB.
 // The outcome stands in the first line.
 func Summary(r ralph.Report) string {
-	m := markdown{r, bounds{prompt: 4000, rows: 200, points: 100, failures: 40, output: 8000, final: 6000, list: 50, line: 500, stories: 200, storyBytes: 200 << 10}}
+	m := markdown{r, bounds{prompt: 4000, rows: 200, points: 100, failures: 40, output: 8000, final: 6000, list: 50, line: 500, stories: 200, storyBytes: 200 << 10, runs: 50}}
 	return assemble(summaryBytes, []section{
 		{"outcome", m.outcome("## ")},
 		{"publication errors", m.errors()},
+		{"steps of publishing", m.steps(false)},
 		{"what is left to do", m.left()},
+		{"checks", m.checks()},
 		{"stories", m.storyTable()},
 		{"what was asked", m.asked()},
 		{"iterations", m.table()},
+		{"history of the branch", m.history()},
 		{"agents and models", m.workers()},
 		{"what was put back", m.putBack()},
 		{"SCM tasks", m.scm()},
@@ -46,6 +50,7 @@ func Summary(r ralph.Report) string {
 		{"baseline", m.baseline()},
 		{"the agent's last words", m.final()},
 		{"notes", m.notes()},
+		{"steps of publishing", m.steps(true)},
 		{"footer", m.footer()},
 	})
 }
@@ -76,21 +81,13 @@ func (m markdown) links() []string {
 		facts = append(facts, "**Session** `"+status+"` after "+plural(m.Rounds(), "round"))
 	}
 	if pr := p.PullRequest; pr.Number > 0 {
-		state := ""
-		switch pr.Operation {
-		case ralph.OperationCreated, ralph.OperationUpdated, ralph.OperationClosed:
-			state = string(pr.Operation)
-		}
-		if pr.Draft {
-			state = strings.TrimPrefix(state+", draft", ", ")
-		}
-		if state != "" {
-			state = " (" + state + ")"
-		}
-		facts = append(facts, "**Pull request** "+link(fmt.Sprintf("#%d", pr.Number), pr.URL)+state)
+		facts = append(facts, "**Pull request** "+link(fmt.Sprintf("#%d", pr.Number), pr.URL)+pullWords(pr))
 	}
 	if p.Branch != "" {
 		name := "**Branch** " + code(p.Branch, m.line)
+		if p.Fork != "" {
+			name += " in " + code(p.Fork, m.line)
+		}
 		if p.Base != "" {
 			name += " → " + code(p.Base, m.line)
 		}
@@ -98,10 +95,19 @@ func (m markdown) links() []string {
 	}
 	if n := commits(m.Report); n > 0 {
 		text := link(plural(n, "commit"), compareURL(m.Report, false))
-		if !p.Pushed {
-			text += " (not pushed)"
+		if words := commitWords(p); words != "" {
+			text += " (" + words + ")"
 		}
 		facts = append(facts, text)
+	}
+	if p.Issue > 0 {
+		text := "**Issue** " + link(fmt.Sprintf("#%d", p.Issue), issueURL(m.Report))
+		if webAddress(p.Comment) != "" {
+			text += " (" + link("comment", p.Comment) + ")"
+		}
+		facts = append(facts, text)
+	} else if webAddress(p.Comment) != "" {
+		facts = append(facts, link("comment", p.Comment))
 	}
 	if m.RunURL != "" && webAddress(m.RunURL) != "" {
 		facts = append(facts, link("log of this run", m.RunURL))

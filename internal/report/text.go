@@ -76,6 +76,18 @@ func Text(r ralph.Report, o Style) string {
 	for _, fact := range textFacts(r) {
 		b.WriteString(fmt.Sprintf("%-13s %s", fact[0], fact[1]) + "\n")
 	}
+	if unpublished(r.Publication) {
+		for _, s := range r.Publication.Steps[:min(publishSteps, len(r.Publication.Steps))] {
+			mark, colour, text := ok, plain, oneLine(s.Name, 80)
+			if !s.Done {
+				mark, colour = bad, red
+			}
+			if detail := oneLine(s.Detail, 500); detail != "" {
+				text += ": " + detail
+			}
+			prose(colour, f.sign(mark)+" ", text)
+		}
+	}
 	for _, text := range plainLines(r.Publication.Errors, bounds{list: 20, line: 1000}) {
 		prose(red, f.sign(bad)+" ", text)
 	}
@@ -200,11 +212,7 @@ func textFacts(r ralph.Report) [][2]string {
 	}
 	p := r.Publication
 	if pr := p.PullRequest; pr.Number > 0 {
-		text := fmt.Sprintf("#%d", pr.Number)
-		if pr.Draft {
-			text += " (draft)"
-		}
-		add("Pull request", text+" "+oneLine(pr.URL, 500))
+		add("Pull request", fmt.Sprintf("#%d", pr.Number)+pullWords(pr)+" "+oneLine(pr.URL, 500))
 	}
 	if p.Branch != "" {
 		text := oneLine(p.Branch, 200)
@@ -214,12 +222,24 @@ func textFacts(r ralph.Report) [][2]string {
 		if p.Pushed {
 			text += ", pushed"
 		}
+		if p.Fork != "" {
+			text += " to " + oneLine(p.Fork, 200)
+		}
+		if words := commitWords(p); p.Pushed && words != "" {
+			text += ", " + words
+		}
 		add("Branch", text)
 	}
 	u := r.Usage()
 	if len(r.Iterations) > 0 {
 		add("Cost", u.Cost.String()+", tokens "+tokenWords(u.Tokens))
 		add("", priceNote(r))
+	}
+	if text := branchCostWords(r); text != "" {
+		add("The branch", text+", "+plural(r.History.Iterations()+lastNumber(r), "iteration")+" in "+plural(len(r.History.Runs)+1, "run"))
+	}
+	if _, text := checksWords(p.Checks); text != "" {
+		add("Checks", text)
 	}
 	if rows, more := workerRows(r); len(rows) > 0 {
 		name := "Agents"

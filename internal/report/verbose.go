@@ -171,6 +171,8 @@ func (v Verbose) completion(it ralph.Iteration) string {
 		return "No completion: " + stories(it.Settled.Left) + " left"
 	case ralph.RejectedNoMarker:
 		return "No completion: " + marker + " was not found"
+	case ralph.RejectedChecks:
+		return "No completion: the checks of the pushed commit failed"
 	case ralph.RejectedNoWork:
 		return "No completion: " + marker + " was found, but no sign of work"
 	}

@@ -51,7 +51,7 @@ func TestAgentsAndModels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for what, text := range map[string]string{"Summary": report.Summary(r), "Body": report.Body(r, ""), "HTML": string(page)} {
+		for what, text := range map[string]string{"Summary": report.Summary(r), "Body": report.Body(r, report.BodyOptions{}), "HTML": string(page)} {
 			if got := strings.Contains(text, "Agents and models"); got != several {
 				t.Errorf("%s(%s) has a table of agents and models: %t, want %t", what, name, got, several)
 			}
@@ -113,7 +113,7 @@ func TestEstimatedCosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for what, text := range map[string]string{"Summary": report.Summary(c.r), "Body": report.Body(c.r, ""), "HTML": string(page), "Text": report.Text(c.r, report.Style{})} {
+		for what, text := range map[string]string{"Summary": report.Summary(c.r), "Body": report.Body(c.r, report.BodyOptions{}), "HTML": string(page), "Text": report.Text(c.r, report.Style{})} {
 			if !strings.Contains(text, " — "+c.cost+", ") {
 				t.Errorf("%s: %s does not begin with a cost of %q", c.name, what, c.cost)
 			}

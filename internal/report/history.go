@@ -1,0 +1,185 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// past is an earlier run on the branch in words. Run is foreign text.
+type past struct {
+	Run, URL   string
+	Iterations string // "4–6"
+	Cost       string
+	Outcome    string
+	Commits    string
+}
+
+// branchRows are the earlier runs, oldest first, at most limit of them: when
+// there are more, the oldest are summed up in the first row.
+func branchRows(r ralph.Report, limit int) []past {
+	runs := r.History.Runs
+	var rows []past
+	count := 0
+	add := func(name string, p ralph.Past, cut bool) {
+		row := past{
+			Run: name, URL: runURL(r, p.Run), Iterations: numbers(count, p.Iterations), Cost: p.Cost.String(),
+			Outcome: pastOutcome(p.Outcome), Commits: fmt.Sprint(p.Commits),
+		}
+		if cut {
+			row.URL, row.Outcome, row.Commits = "", nothing, nothing
+		}
+		count += p.Iterations
+		rows = append(rows, row)
+	}
+	if more := len(runs) - limit; more > 0 {
+		var sum ralph.Past
+		for _, p := range runs[:more+1] {
+			sum.Iterations += p.Iterations
+			sum.Commits += p.Commits
+			sum.Cost = sum.Cost.Add(p.Cost)
+		}
+		add(plural(more+1, "run")+" before", sum, false)
+		rows[0].URL, rows[0].Outcome = "", nothing
+		runs = runs[more+1:]
+	}
+	for _, p := range runs {
+		add(cmp.Or(oneLine(p.Run, 40), "not read"), p, p.Run == "")
+	}
+	return rows
+}
+
+// numbers are those of n iterations after before others.
+func numbers(before, n int) string {
+	switch n {
+	case 0:
+		return nothing
+	case 1:
+		return fmt.Sprint(before + 1)
+	}
+	return fmt.Sprintf("%d–%d", before+1, before+n)
+}
+
+// pastOutcome is what the last checkpoint of a run tells: nothing but success
+// is known when it is made.
+func pastOutcome(o ralph.Outcome) string {
+	switch {
+	case o == ralph.Completed:
+		return "✅ completed"
+	case known(o):
+		return icon(o) + " " + strings.ReplaceAll(string(o), "-", " ")
+	}
+	return "not complete"
+}
+
+// runURL is the address of another workflow run, made after that of this one.
+func runURL(r ralph.Report, id string) string {
+	dir, own := path.Split(r.RunURL)
+	if len(id) > 20 || !digits(id) || !digits(own) || webAddress(r.RunURL) == "" {
+		return ""
+	}
+	return webAddress(dir + id)
+}
+
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// branchCost is what all runs on the branch cost, this one included.
+func branchCost(r ralph.Report) ralph.Cost { return r.History.Cost().Add(r.Usage().Cost) }
+
+// branchCostWords is the cost of the branch and what it may cost; empty when
+// the branch begins with this run and has no budget.
+func branchCostWords(r ralph.Report) string {
+	text := branchCost(r).String()
+	if total := r.Budget.Total; total > 0 {
+		return fmt.Sprintf("%s of %s (max-total-cost-usd)", text, total)
+	}
+	if !continued(r) {
+		return ""
+	}
+	return text
+}
+
+// continued says that earlier runs worked on the branch.
+func continued(r ralph.Report) bool { return len(r.History.Runs) > 0 || r.History.Cut }
+
+// countsOn says which iterations of the branch those of this run are, as its
+// commits count them; empty when they are the first.
+func countsOn(r ralph.Report) string {
+	before, n := r.History.Iterations(), lastNumber(r)
+	if before == 0 || n == 0 {
+		return ""
+	}
+	if n == 1 {
+		return fmt.Sprintf("Iteration 1 of this run is %d of the branch, as its commit counts.", before+1)
+	}
+	return fmt.Sprintf("Iterations %s of this run are %s of the branch, as its commits count.", numbers(0, n), numbers(before, n))
+}
+
+// lastNumber is that of the run's last iteration.
+func lastNumber(r ralph.Report) int {
+	if len(r.Iterations) == 0 {
+		return 0
+	}
+	it := r.Iterations[len(r.Iterations)-1]
+	return it.Number + it.Kept
+}
+
+// history is a table of the runs on the branch, this one last.
+func (m markdown) history() string {
+	if !continued(m.Report) {
+		if text := branchCostWords(m.Report); text != "" {
+			return "Cost of the branch: **" + text + "**.\n"
+		}
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("### History of the branch\n\n| Run | Iterations | Cost | Outcome | Commits |\n|:--|:--|--:|:--|--:|\n")
+	for _, row := range branchRows(m.Report, m.runs) {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", link(inline(row.Run, 40), row.URL), row.Iterations, unbroken(row.Cost), unbroken(row.Outcome), row.Commits)
+	}
+	now, all := thisRun(m.Report)
+	fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", link("this run", m.RunURL), now.Iterations, unbroken(now.Cost), unbroken(now.Outcome), now.Commits)
+	fmt.Fprintf(&b, "| **Total** | **%s** | **%s** | | **%s** |\n", all.Iterations, unbroken(all.Cost), all.Commits)
+	if m.Budget.Total > 0 {
+		b.WriteString("\nCost of the branch: **" + branchCostWords(m.Report) + "**.\n")
+	}
+	if text := countsOn(m.Report); text != "" {
+		b.WriteString("\n<sub>" + text + "</sub>\n")
+	}
+	if m.History.Cut {
+		b.WriteString("\n_The branch has older commits that were not read: the totals are lower bounds._\n")
+	}
+	return b.String()
+}
+
+// thisRun is the row of this run, and that of all of them.
+func thisRun(r ralph.Report) (now, all past) {
+	before, n := r.History.Iterations(), lastNumber(r)
+	mine := checkpoints(r)
+	now = past{
+		Iterations: numbers(before, n), Cost: r.Usage().Cost.String(), Commits: fmt.Sprint(mine),
+		Outcome: pastOutcome(r.Outcome),
+	}
+	for _, p := range r.History.Runs {
+		mine += p.Commits
+	}
+	all = past{Iterations: fmt.Sprint(before + n), Cost: branchCost(r).String(), Commits: fmt.Sprint(mine)}
+	if r.History.Cut {
+		all.Commits = "≥\u00a0" + all.Commits
+	}
+	return now, all
+}
+
+// checkpoints counts the commits of ours in this run.
+func checkpoints(r ralph.Report) int {
+	n := 0
+	for _, it := range r.Iterations {
+		if it.Commit.SHA != "" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,163 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// pullWords says in brackets what became of a pull request; empty when there
+// is nothing to say.
+func pullWords(pr ralph.PullRequest) string {
+	var words []string
+	switch pr.Operation {
+	case ralph.OperationCreated, ralph.OperationUpdated, ralph.OperationClosed:
+		words = append(words, string(pr.Operation))
+	}
+	if pr.Draft {
+		words = append(words, "draft")
+	}
+	if pr.AutoMerge {
+		words = append(words, "auto-merge is on")
+	}
+	if pr.Foreign {
+		words = append(words, "described by somebody else: the record is a comment")
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(words, ", ") + ")"
+}
+
+// commitWords says what became of the commits.
+func commitWords(p ralph.Publication) string {
+	switch {
+	case !p.Pushed:
+		return "not pushed"
+	case p.Signed && p.Verified:
+		return "signed by the forge, verified"
+	case p.Signed:
+		return "signed by the forge, not verified"
+	}
+	return ""
+}
+
+func issueURL(r ralph.Report) string {
+	if web(r) == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s/issues/%d", web(r), r.Publication.Issue)
+}
+
+// unpublished says that a step of publishing could not be done.
+func unpublished(p ralph.Publication) bool {
+	for _, s := range p.Steps {
+		if !s.Done {
+			return true
+		}
+	}
+	return false
+}
+
+func stepIcon(s ralph.PublishStep) string {
+	if s.Done {
+		return "✅"
+	}
+	return "❌"
+}
+
+const publishSteps = 40 // that are shown
+
+// steps tells what publishing did and what it could not do, in order. When all
+// went well they are folded, and stand elsewhere.
+func (m markdown) steps(folded bool) string {
+	all := m.Publication.Steps
+	if len(all) == 0 || unpublished(m.Publication) == folded {
+		return ""
+	}
+	var lines []string
+	for i, s := range all {
+		if i == publishSteps {
+			lines = append(lines, fmt.Sprintf("…and %d more; report.json has them all.", len(all)-i))
+			break
+		}
+		line := stepIcon(s) + " " + inline(s.Name, 80)
+		if s.Detail != "" {
+			line += ": " + inline(s.Detail, m.line)
+		}
+		lines = append(lines, line)
+	}
+	if folded {
+		return details(fmt.Sprintf("What was published: %s, none failed", plural(len(all), "step")), bullets(lines))
+	}
+	return "### What was published, and what was not\n\n" + bullets(lines)
+}
+
+// checksWords sums up the forge's checks; empty when nobody waited for them.
+func checksWords(c ralph.Checks) (icon, text string) {
+	switch c.State {
+	case "":
+		return "", ""
+	case ralph.ChecksPassed:
+		return "✅", plural(c.Passed, "check") + " passed"
+	case ralph.ChecksNone:
+		return "⚠️", "No check was started"
+	}
+	var parts []string
+	if n := len(c.Failed); n > 0 {
+		parts = append(parts, plural(n, "check")+" failed")
+	}
+	if c.Passed > 0 {
+		parts = append(parts, fmt.Sprintf("%d passed", c.Passed))
+	}
+	if n := len(c.Left); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d had not finished in time", n))
+	}
+	icon = "⏳"
+	if c.State == ralph.ChecksFailed || len(c.Failed) > 0 {
+		icon = "❌"
+	}
+	switch {
+	case len(parts) > 0:
+		return icon, strings.Join(parts, ", ")
+	case c.State == ralph.ChecksFailed:
+		return icon, "The checks failed"
+	}
+	return icon, "The checks had not finished in time"
+}
+
+// checkNames are the checks that need a look, at most limit of them.
+func checkNames(c ralph.Checks, limit bounds, w wording) []string {
+	var lines []string
+	all := len(c.Failed) + len(c.Left)
+	add := func(names []string, words string) {
+		for _, name := range names {
+			if len(lines) < limit.list {
+				lines = append(lines, w.code(name, min(100, limit.line))+" "+words)
+			}
+		}
+	}
+	add(c.Failed, "failed")
+	add(c.Left, "had not finished")
+	if more := all - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("…and %d more; report.json has them all.", more))
+	}
+	return lines
+}
+
+func (m markdown) checks() string {
+	c := m.Publication.Checks
+	icon, text := checksWords(c)
+	if text == "" {
+		return ""
+	}
+	if short := sha(c.SHA); short != "" {
+		text += " (" + link("`"+short+"`", commitURL(m.Report, c.SHA)) + ")"
+	}
+	out := "### Checks\n\n" + icon + " " + text + ".\n"
+	if names := checkNames(c, m.bounds, markdownWords{}); len(names) > 0 {
+		out += "\n" + bullets(names)
+	}
+	return out
+}
