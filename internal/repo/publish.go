@@ -32,13 +32,17 @@ func (r *Repo) Push(ctx context.Context) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, pushTime, fmt.Errorf("no answer within %s", pushTime))
 		defer cancel()
 	}
-	for attempt := 1; ; attempt++ {
+	if err := r.uploadLarge(ctx); err != nil {
+		return fmt.Errorf("push %s: %w", r.server.branch, err)
+	}
+	for attempt := 1; r.server.pending; attempt++ { // what a server refuses is taken out, and nothing may be left
 		err := r.remote.retry(ctx, func() error { return r.pushOnce(ctx) })
 		var conflict *conflictError
 		switch {
 		case err == nil:
 			r.server.pending = false
 			return nil
+		case r.withoutWorkflows(err):
 		case errors.As(err, &conflict) && r.server.aside && r.server.tip.IsZero():
 			r.comeBack(conflict.path)
 		case errors.As(err, &conflict):
@@ -50,6 +54,7 @@ func (r *Repo) Push(ctx context.Context) error {
 			return fmt.Errorf("push %s: %w", r.server.branch, err)
 		}
 	}
+	return nil
 }
 
 // takeTurn waits, so that many who push to one branch do not meet again. It says
