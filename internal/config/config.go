@@ -141,8 +141,9 @@ type Config struct {
 	MaintainersCanModify bool     // of a fork's branch
 	WaitForCI            bool
 	CITimeout            time.Duration
-	AutoMerge            bool        // the forge is asked to merge once its requirements are met
-	MergeMethod          MergeMethod // empty: the forge's default
+	CIStart              time.Duration // how long checks have to appear; 0: no time
+	AutoMerge            bool          // the forge is asked to merge once its requirements are met
+	MergeMethod          MergeMethod   // empty: the forge's default
 	MaxTotalCost         ralph.MicroUSD
 
 	Trigger Trigger

@@ -72,7 +72,7 @@ func TestDefaults(t *testing.T) {
 		Committer: config.Person{Name: "github-actions[bot]", Email: "41898282+github-actions[bot]@users.noreply.github.com"},
 		Push:      config.PushAuto, PullRequest: true, Draft: config.DraftAuto, Summary: true,
 		RalphDir: "ralph", ReviewCap: 5, AgentInstall: true, AgentPrompt: "stdin", QuotaWait: 6 * time.Hour,
-		MaintainersCanModify: true, CITimeout: time.Hour,
+		MaintainersCanModify: true, CITimeout: time.Hour, CIStart: 2 * time.Minute,
 		Trigger: config.Trigger{Command: "/ralph", Label: "ralph", Use: config.EventAuto, Comment: true},
 	}
 	if got := plain(c); !reflect.DeepEqual(got, want) {
@@ -113,7 +113,7 @@ func TestEveryInputArrives(t *testing.T) {
 		"quota-wait": "1m", "pricing": ` {"models": {}} `, "append-system-prompt": "be\nbrief", "fallback-agent": "codex", "fallback-model": "m",
 		"add-paths": "src, :!docs\n*.go", "branch-suffix": "random", "update-base": "merge", "delete-branch": "true", "push-to-fork": "bot/repo",
 		"signoff": "true", "sign-commits": "true", "assignees": "@a, b", "reviewers": "b-c", "team-reviewers": "octo/y,x\norg/x", "milestone": "3",
-		"maintainer-can-modify": "false", "wait-for-ci": "true", "ci-timeout": "5m", "merge": "auto", "merge-method": "squash",
+		"maintainer-can-modify": "false", "wait-for-ci": "true", "ci-timeout": "5m", "ci-start-timeout": "0", "merge": "auto", "merge-method": "squash",
 		"max-total-cost-usd": "", "use-event": "never", "trigger-command": "/go", "trigger-label": "go on", "allow-bots": "renovate[bot]", "issue-comment": "false",
 	}})
 	if err != nil {

@@ -17,7 +17,10 @@ var rule string
 // Builder builds prompts. Task is asked again for every iteration, so that a
 // prompt file can be edited while the run goes on.
 type Builder struct {
-	Task       func() (string, error)
+	Task func() (string, error)
+	// Data is what the event that started the run says, below the task: foreign
+	// text, which is never looked at for a rule of its own. Empty: nothing.
+	Data       string
 	Completion ralph.Completion
 	// Count puts "Iteration X of Y, Z remaining." in front. 001-16
 	Count bool
@@ -63,6 +66,7 @@ func (b Builder) Build(ask ralph.Ask) (ralph.Prompt, error) {
 	}
 	if !replaced(ask) {
 		add(task)
+		add(b.Data)
 	}
 	for _, v := range ask.Failed {
 		if v.Action != ralph.Prepend {
