@@ -8,11 +8,22 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
 //go:embed examples.json
 var examplesJSON []byte
+
+// stored are the examples by operation, and "request" or status. They are never
+// changed.
+var stored = sync.OnceValues(func() (map[string]map[string]json.RawMessage, error) {
+	var all map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(examplesJSON, &all); err != nil {
+		return nil, fmt.Errorf("examples.json: %w", err)
+	}
+	return all, nil
+})
 
 // Example is GitHub's own example of an answer, for a test server to put its
 // values into; of a list it is the first element. operation is a method and a
@@ -20,9 +31,9 @@ var examplesJSON []byte
 // what it gets.
 func Example(t testing.TB, operation string, status int) map[string]any {
 	t.Helper()
-	var all map[string]map[string]json.RawMessage
-	if err := json.Unmarshal(examplesJSON, &all); err != nil {
-		t.Fatalf("examples.json: %v", err)
+	all, err := stored()
+	if err != nil {
+		t.Fatal(err)
 	}
 	raw := all[operation][strconv.Itoa(status)]
 	if raw == nil {
@@ -42,12 +53,12 @@ func Example(t testing.TB, operation string, status int) map[string]any {
 // examples lists all of GitHub's examples of answers, each with the example of
 // its request, sorted.
 func (d *Description) examples() ([]Exchange, error) {
-	var stored map[string]map[string]json.RawMessage
-	if err := json.Unmarshal(examplesJSON, &stored); err != nil {
-		return nil, fmt.Errorf("examples.json: %w", err)
+	byOperation, err := stored()
+	if err != nil {
+		return nil, err
 	}
 	var all []Exchange
-	for _, key := range slices.Sorted(maps.Keys(stored)) {
+	for _, key := range slices.Sorted(maps.Keys(byOperation)) {
 		method, path, _ := strings.Cut(key, " ")
 		i := slices.IndexFunc(d.paths, func(one template) bool { return one.path == path })
 		if i < 0 || d.paths[i].operations[method] == nil {
@@ -60,9 +71,9 @@ func (d *Description) examples() ([]Exchange, error) {
 			}
 			path = strings.Replace(path, "{"+ref.Value.Name+"}", value, 1)
 		}
-		for _, name := range slices.Sorted(maps.Keys(stored[key])) {
+		for _, name := range slices.Sorted(maps.Keys(byOperation[key])) {
 			if status, err := strconv.Atoi(name); err == nil {
-				all = append(all, Exchange{Method: method, Path: path, Request: stored[key]["request"], Status: status, Answer: stored[key][name]})
+				all = append(all, Exchange{Method: method, Path: path, Request: byOperation[key]["request"], Status: status, Answer: byOperation[key][name]})
 			}
 		}
 	}

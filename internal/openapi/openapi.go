@@ -47,6 +47,12 @@ func read() (*Description, error) {
 		}
 		ref.Value.Required = slices.DeleteFunc(ref.Value.Required, func(name string) bool { return slices.Contains(names, name) })
 	}
+	// GitHub sets these two itself, says its documentation of check suites and
+	// of GraphQL's CheckConclusionState; the enums leave them out.
+	for _, schema := range []string{"check-run", "job"} {
+		conclusion := document.Components.Schemas[schema].Value.Properties["conclusion"].Value
+		conclusion.Enum = append(conclusion.Enum, "stale", "startup_failure")
+	}
 	d := &Description{roots: map[string]bool{}}
 	for path, item := range document.Paths.Map() {
 		one := newTemplate(path, item)

@@ -1,0 +1,256 @@
+package forge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/go-github/v60/github"
+)
+
+const (
+	// maxCheckPages bounds each list of a look: 1,000 entries, which is also where
+	// GitHub stops.
+	maxCheckPages = 10
+	// maxCheckName bounds the name of a check, in characters.
+	maxCheckName = 100
+)
+
+// checkLook reads the checks of one commit, again and again. It is used by one
+// goroutine.
+type checkLook struct {
+	c   *Client
+	sha string
+	o   CheckOptions
+	// kept are the answers of earlier looks by address; the forge says whether
+	// they still hold, which costs nothing.
+	kept  map[string]keptPage
+	notes []string
+	// suites are those of which a check is left out.
+	suites map[int64]bool
+	// What the forge does not have, or not for this token, is asked for once.
+	noCheckRuns, noWorkflows bool
+}
+
+type keptPage struct {
+	tag  string
+	body []byte
+	next int
+}
+
+// outageError is a failure of the forge that may pass.
+type outageError struct{ error }
+
+func (e *outageError) Unwrap() error { return e.error }
+
+func (c *Client) newLook(sha string, o CheckOptions) *checkLook {
+	return &checkLook{c: c, sha: sha, o: o, kept: map[string]keptPage{}, suites: map[int64]bool{}}
+}
+
+func (l *checkLook) take(ctx context.Context) (Checks, error) {
+	statuses, err := l.statuses(ctx)
+	if err != nil {
+		return Checks{}, err
+	}
+	runs, err := l.checkRuns(ctx)
+	if err != nil {
+		return Checks{}, err
+	}
+	k := sumChecks(l.sha, append(slices.Clone(runs), statuses...), slices.Clone(l.notes))
+	if len(k.Left) > 0 || l.noWorkflows {
+		return k, nil
+	}
+	// Jobs that wait for other jobs have no check run yet, and a workflow that
+	// cannot start has none at all: only its run tells.
+	runs, err = l.withWorkflows(ctx, runs)
+	if err != nil {
+		return Checks{}, err
+	}
+	return sumChecks(l.sha, append(runs, statuses...), slices.Clone(l.notes)), nil
+}
+
+// get reads one page, and says which one is the next; 0: none.
+func (l *checkLook) get(ctx context.Context, path string, out any) (int, error) {
+	req, err := l.c.api.NewRequest(http.MethodGet, path, nil)
+	if err != nil {
+		return 0, err
+	}
+	before, have := l.kept[path]
+	if have {
+		req.Header.Set("If-None-Match", before.tag)
+	}
+	var body bytes.Buffer
+	resp, err := l.c.api.Do(ctx, req, &body)
+	if have && status(err) == http.StatusNotModified {
+		return before.next, json.Unmarshal(before.body, out)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if err := json.Unmarshal(body.Bytes(), out); err != nil {
+		return 0, err
+	}
+	delete(l.kept, path)
+	if tag := resp.Header.Get("ETag"); tag != "" {
+		l.kept[path] = keptPage{tag, body.Bytes(), resp.NextPage}
+	}
+	return resp.NextPage, nil
+}
+
+// explain marks the failures that may pass.
+func (l *checkLook) explain(operation, permission string, err error) error {
+	explained := l.c.explain(operation+" of "+l.sha[:7], permission, err)
+	var gaveUp *gaveUpError
+	if errors.As(err, &gaveUp) {
+		return &outageError{explained}
+	}
+	return explained
+}
+
+func (l *checkLook) statuses(ctx context.Context) ([]finding, error) {
+	var all []finding
+	seen := map[string]bool{}
+	for page := 1; page <= maxCheckPages; page++ {
+		var answer struct {
+			Total    int `json:"total_count"`
+			Statuses []struct {
+				Context     string `json:"context"`
+				State       string `json:"state"`
+				Status      string `json:"status"` // Gitea's name for it
+				Description string `json:"description"`
+				TargetURL   string `json:"target_url"`
+			} `json:"statuses"`
+		}
+		next, err := l.get(ctx, l.c.path("/commits/%s/status?per_page=100&page=%d", l.sha, page), &answer)
+		if err != nil {
+			return nil, l.explain("read the statuses", "statuses: read", err)
+		}
+		for _, status := range answer.Statuses {
+			name := l.name(status.Context)
+			if seen[status.Context] || l.ignored(name, status.TargetURL) {
+				continue // the newest of each comes first
+			}
+			seen[status.Context] = true
+			state := status.State
+			if state == "" {
+				state = status.Status
+			}
+			all = append(all, finding{
+				Failure:  Failure{Name: name, Conclusion: l.c.transport.clean(state), URL: webAddress(status.TargetURL), text: status.Description},
+				standing: statusStands(state),
+			})
+		}
+		if len(answer.Statuses) == 0 || next == 0 && page*100 >= answer.Total {
+			break
+		}
+	}
+	return all, nil
+}
+
+var jobPattern = regexp.MustCompile(`/actions/runs/([0-9]{1,18})(?:/jobs?/([0-9]{1,18}))?(?:[/?#]|$)`)
+
+// checkRuns is empty on forges without them.
+func (l *checkLook) checkRuns(ctx context.Context) ([]finding, error) {
+	if l.noCheckRuns {
+		return nil, nil
+	}
+	type key struct {
+		app, suite int64
+		name       string
+	}
+	newest := map[key]*github.CheckRun{}
+	for page := 1; page <= maxCheckPages; page++ {
+		var answer github.ListCheckRunsResults
+		next, err := l.get(ctx, l.c.path("/commits/%s/check-runs?filter=latest&per_page=100&page=%d", l.sha, page), &answer)
+		if status(err) == http.StatusNotFound && page == 1 {
+			// The statuses of the same commit were there: a forge like Gitea.
+			l.noCheckRuns, l.noWorkflows = true, true
+			return nil, nil
+		}
+		if err != nil {
+			return nil, l.explain("read the check runs", "checks: read", err)
+		}
+		for _, run := range answer.CheckRuns {
+			if run == nil {
+				continue
+			}
+			k := key{run.GetApp().GetID(), run.GetCheckSuite().GetID(), run.GetName()}
+			if before := newest[k]; before == nil || before.GetID() < run.GetID() {
+				newest[k] = run
+			}
+		}
+		if next == 0 || len(answer.CheckRuns) == 0 {
+			break
+		}
+	}
+	var all []finding
+	for _, run := range newest {
+		name := l.name(run.GetName())
+		if l.ignored(name, run.GetDetailsURL()) {
+			l.suites[run.GetCheckSuite().GetID()] = true
+			continue
+		}
+		all = append(all, l.checkRun(name, run))
+	}
+	slices.SortFunc(all, func(a, b finding) int { return int(a.check - b.check) })
+	return all, nil
+}
+
+func (l *checkLook) checkRun(name string, run *github.CheckRun) finding {
+	check := finding{
+		Failure: Failure{
+			Name: name, Conclusion: l.c.transport.clean(run.GetConclusion()), URL: webAddress(run.GetHTMLURL()),
+			check: run.GetID(), annotations: run.GetOutput().GetAnnotationsCount() > 0,
+			text: strings.Join([]string{run.GetOutput().GetTitle(), run.GetOutput().GetSummary(), run.GetOutput().GetText()}, "\n\n"),
+		},
+		standing: stands(run.GetStatus(), run.GetConclusion()),
+		suite:    run.GetCheckSuite().GetID(),
+	}
+	if run.GetApp().GetSlug() == "github-actions" {
+		check.job = run.GetID() // GitHub gives both the same id; the address is what is promised
+		if found := jobPattern.FindStringSubmatch(run.GetDetailsURL()); found != nil && found[2] != "" {
+			check.job = digits(found[2])
+		}
+	}
+	return check
+}
+
+// ignored says that a check is left out: by name, or as a part of our own run.
+func (l *checkLook) ignored(name, address string) bool {
+	if slices.ContainsFunc(l.o.Ignore, func(one string) bool { return strings.EqualFold(one, name) }) {
+		return true
+	}
+	found := jobPattern.FindStringSubmatch(address)
+	return found != nil && l.o.RunID != 0 && digits(found[1]) == l.o.RunID
+}
+
+func digits(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64) // the pattern admits nothing else
+	return n
+}
+
+// name bounds what a check is called; one without a name has a number at least.
+func (l *checkLook) name(raw string) string {
+	name := l.c.transport.clean(raw)
+	if runes := []rune(name); len(runes) > maxCheckName {
+		name = string(runes[:maxCheckName-1]) + "…"
+	}
+	if name == "" {
+		return "(no name)"
+	}
+	return name
+}
+
+// note is said once.
+func (l *checkLook) note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(l.notes, text) {
+		l.notes = append(l.notes, text)
+	}
+}

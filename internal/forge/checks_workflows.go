@@ -1,0 +1,115 @@
+package forge
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/google/go-github/v60/github"
+)
+
+// withWorkflows completes the check runs by the workflow runs on the commit:
+//
+//   - of one workflow and event only the newest run counts, so that a run that a
+//     newer one cancelled is no failure;
+//   - a run that has not finished is a check that has not finished;
+//   - a run that failed without a check run (its file is not valid, or it waits
+//     for approval) is a check that failed.
+//
+// The run of a check that is left out says nothing of its own. A token that may not read them gets the check runs as they are, and a note.
+func (l *checkLook) withWorkflows(ctx context.Context, runs []finding) ([]finding, error) {
+	workflows, err := l.workflows(ctx)
+	var refused *PermissionError
+	if errors.As(err, &refused) {
+		l.noWorkflows = true
+		l.note("whether jobs of workflows are still to start cannot be seen: github-token lacks actions: read")
+		return runs, nil
+	}
+	if err != nil || l.noWorkflows {
+		return runs, err
+	}
+
+	type key struct {
+		workflow int64
+		event    string
+	}
+	newest := map[key]int64{}
+	for _, run := range workflows {
+		k := key{run.GetWorkflowID(), run.GetEvent()}
+		newest[k] = max(newest[k], run.GetID())
+	}
+	bySuite, count := map[int64]*github.WorkflowRun{}, map[string]int{}
+	for _, run := range workflows {
+		bySuite[run.GetCheckSuiteID()] = run
+	}
+	runs = slices.DeleteFunc(runs, func(check finding) bool {
+		run := bySuite[check.suite]
+		return run != nil && newest[key{run.GetWorkflowID(), run.GetEvent()}] != run.GetID()
+	})
+	told := map[int64]bool{} // suites whose failure a check run tells
+	for _, check := range runs {
+		count[check.Name]++
+		told[check.suite] = told[check.suite] || check.standing == hasFailed
+	}
+	for i, check := range runs {
+		if run := bySuite[check.suite]; run != nil && count[check.Name] > 1 {
+			runs[i].Name = l.name(run.GetName() + " / " + check.Name)
+		}
+	}
+	for _, run := range workflows {
+		stand := stands(run.GetStatus(), run.GetConclusion())
+		if newest[key{run.GetWorkflowID(), run.GetEvent()}] != run.GetID() || run.GetID() == l.o.RunID || l.suites[run.GetCheckSuiteID()] ||
+			stand == hasPassed || stand == hasFailed && told[run.GetCheckSuiteID()] {
+			continue
+		}
+		name := l.name("workflow " + run.GetName())
+		if l.ignored(name, "") {
+			continue
+		}
+		conclusion := l.c.transport.clean(run.GetConclusion())
+		text := "The workflow ended without a failed job: " + conclusion + "."
+		if conclusion == "startup_failure" || conclusion == "failure" {
+			text += " Its file may not be valid."
+		}
+		runs = append(runs, finding{
+			Failure:  Failure{Name: name, Conclusion: conclusion, URL: webAddress(run.GetHTMLURL()), text: text},
+			standing: stand,
+		})
+	}
+	return runs, nil
+}
+
+func (l *checkLook) workflows(ctx context.Context) ([]*github.WorkflowRun, error) {
+	var all []*github.WorkflowRun
+	for page := 1; page <= maxCheckPages; page++ {
+		var answer github.WorkflowRuns
+		next, err := l.get(ctx, l.c.path("/actions/runs?head_sha=%s&per_page=100&page=%d", l.sha, page), &answer)
+		if status(err) == http.StatusNotFound {
+			l.noWorkflows = true // a forge without workflows, or one that hides them
+			return nil, nil
+		}
+		if err != nil {
+			return nil, l.explain("read the workflow runs", "actions: read", err)
+		}
+		for _, run := range answer.WorkflowRuns {
+			if run != nil && run.GetHeadSHA() == l.sha {
+				all = append(all, run)
+			}
+		}
+		if next == 0 || len(answer.WorkflowRuns) == 0 {
+			break
+		}
+	}
+	return all, nil
+}
+
+// webAddress is an address of the web, or "".
+func webAddress(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || len(raw) > 2000 {
+		return ""
+	}
+	return u.String()
+}

@@ -1,0 +1,165 @@
+package forge
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxLogLine bounds one line of a log, in bytes; the rest of it is left out.
+	maxLogLine = 1000
+	// afterError is how many lines after an error belong to it.
+	afterError = 5
+)
+
+// excerpt takes a log as it comes and keeps what matters of it, in bounded
+// memory: what leads to the first and to the last error, or else its end. Jobs
+// go on after their failure: the end of a log is about cleaning up.
+type excerpt struct {
+	max   int // bytes
+	line  []byte
+	long  bool // the line is beyond maxLogLine
+	cr    bool // the last byte was a carriage return
+	lines []string
+	size  int // bytes of lines
+
+	after       int // lines that still belong to an error
+	first, last string
+}
+
+// Write implements io.Writer; it never fails.
+func (e *excerpt) Write(p []byte) (int, error) {
+	for _, b := range p {
+		switch {
+		case b == '\n' && e.cr:
+			e.cr = false // of one line end
+			continue
+		case b == '\n', b == '\r':
+			e.endLine()
+		case len(e.line) < maxLogLine:
+			e.line = append(e.line, b)
+		default:
+			e.long = true
+		}
+		e.cr = b == '\r'
+	}
+	return len(p), nil
+}
+
+func (e *excerpt) endLine() {
+	text, isError, ok := cleanLogLine(string(e.line))
+	if e.long {
+		text += " …"
+	}
+	e.line, e.long = e.line[:0], false
+	if !ok {
+		return
+	}
+	e.lines = append(e.lines, text)
+	e.size += len(text) + 1
+	for e.size > e.max && len(e.lines) > 1 {
+		e.size -= len(e.lines[0]) + 1
+		e.lines = e.lines[1:]
+	}
+	switch {
+	case isError:
+		e.after = afterError
+	case e.after > 0:
+		if e.after--; e.after == 0 {
+			e.close()
+		}
+	}
+}
+
+// close ends the lines around an error.
+func (e *excerpt) close() {
+	text := strings.Join(e.lines, "\n")
+	if e.first == "" {
+		e.first = text
+	} else {
+		e.last = text
+	}
+	e.lines, e.size, e.after = nil, 0, 0
+}
+
+// String is what was kept, at most max bytes. It ends the log.
+func (e *excerpt) String() string {
+	if len(e.line) > 0 {
+		e.endLine()
+	}
+	if e.after > 0 {
+		e.close()
+	}
+	const gap = "\n…\n"
+	switch {
+	case e.first == "":
+		return lastBytes(strings.Join(e.lines, "\n"), e.max)
+	case e.last == "":
+		return lastBytes(e.first, e.max)
+	}
+	half := max((e.max-len(gap))/2, 0)
+	last := lastBytes(e.last, max(half, e.max-len(gap)-len(e.first)))
+	return lastBytes(e.first, e.max-len(gap)-len(last)) + gap + last
+}
+
+// lastBytes cuts a text to its last n bytes, at a line's beginning where there
+// is one.
+func lastBytes(text string, n int) string {
+	text = strings.TrimSpace(text)
+	if len(text) <= n {
+		return text
+	}
+	text = text[len(text)-max(n, 0):]
+	if _, rest, found := strings.Cut(text, "\n"); found {
+		return strings.TrimSpace(rest)
+	}
+	for len(text) > 0 && !utf8.RuneStart(text[0]) {
+		text = text[1:]
+	}
+	return text
+}
+
+var (
+	// The runner puts the time before every line of a log that is downloaded.
+	logTimePattern = regexp.MustCompile(`^\x{feff}?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z ?`)
+	// CSI sequences (colours), OSC sequences (links, titles), and the short ones.
+	logEscapePattern = regexp.MustCompile(`\x1b(\[[0-9;:<=>?]{0,32}[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[ -/]*[0-~])`)
+	logMarkerPattern = regexp.MustCompile(`^##\[([a-z]+)\]`)
+)
+
+// cleanLogLine takes the time, colours, the runner's markers and what cannot be
+// seen out of a line. ok is false for a line that says nothing. The markers are
+// those of actions/runner's logs: group, endgroup, error, warning, notice,
+// debug, command, section.
+func cleanLogLine(line string) (text string, isError, ok bool) {
+	line = logTimePattern.ReplaceAllString(line, "")
+	line = logEscapePattern.ReplaceAllString(line, "")
+	marker := ""
+	if found := logMarkerPattern.FindStringSubmatch(line); found != nil {
+		marker, line = found[1], line[len(found[0]):]
+	}
+	line = strings.TrimRight(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return r
+		case r == utf8.RuneError, !unicode.IsPrint(r): // no format characters either: bidi, zero width, tags
+			return -1
+		}
+		return r
+	}, line), " \t")
+	switch marker {
+	case "endgroup", "debug":
+		return "", false, false
+	case "error":
+		return "Error: " + line, true, true
+	case "warning":
+		return "Warning: " + line, false, true
+	case "notice":
+		return "Notice: " + line, false, true
+	case "command":
+		return "$ " + line, false, true
+	}
+	return line, false, line != "" || marker == ""
+}

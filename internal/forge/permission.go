@@ -1,0 +1,104 @@
+package forge
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// Permission is what somebody may do in the repository; each includes those
+// before it.
+type Permission int
+
+// The permissions, from least to most.
+const (
+	PermissionNone Permission = iota
+	PermissionRead
+	PermissionTriage
+	PermissionWrite
+	PermissionMaintain
+	PermissionAdmin
+)
+
+// String is GitHub's word for it.
+func (p Permission) String() string {
+	switch p {
+	case PermissionRead:
+		return "read"
+	case PermissionTriage:
+		return "triage"
+	case PermissionWrite:
+		return "write"
+	case PermissionMaintain:
+		return "maintain"
+	case PermissionAdmin:
+		return "admin"
+	}
+	return "none"
+}
+
+// CanWrite says that somebody may push.
+func (p Permission) CanWrite() bool { return p >= PermissionWrite }
+
+// userPattern admits the logins of GitHub (letters, digits and hyphens; an
+// underscore in those an enterprise manages; [bot] behind those of Apps) and of
+// Gitea (a dot, too), and nothing that would change the address it stands in.
+var userPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}(\[bot\])?$`)
+
+// Permission asks what a user may do. A user the forge does not know, or who is
+// no collaborator of a private repository, may do nothing, which is no error;
+// anybody may read a public one. A role of an organization's own counts as the
+// one it is based on. An error says what the token needs for the question.
+//
+// An App is no user on GitHub: whatever it may do, the answer is none or read.
+func (c *Client) Permission(ctx context.Context, user string) (Permission, error) {
+	if !userPattern.MatchString(user) {
+		return PermissionNone, fmt.Errorf("read the permission of a user in %s: %q is no login: want letters, digits and hyphens, such as octocat or dependabot[bot]", c.where(), c.transport.clean(user))
+	}
+	var answer struct {
+		Permission string `json:"permission"`
+		Role       string `json:"role_name"`
+		User       *struct {
+			Login string `json:"login"`
+		} `json:"user"`
+	}
+	operation := fmt.Sprintf("read the permission of %s", user)
+	err := c.call(ctx, http.MethodGet, c.path("/collaborators/%s/permission", url.PathEscape(user)), nil, &answer)
+	switch {
+	case status(err) == http.StatusNotFound:
+		return PermissionNone, nil
+	case err != nil:
+		return PermissionNone, c.explain(operation, "contents: write (only who may push is told what others may do)", err)
+	case answer.User != nil && !strings.EqualFold(answer.User.Login, user):
+		return PermissionNone, fmt.Errorf("%s in %s: the answer is about %q", operation, c.where(), c.transport.clean(answer.User.Login))
+	}
+	return permissionOf(answer.Permission, strings.ToLower(answer.Role)), nil
+}
+
+// permissionOf reads an answer. The permission is the base of the role, in the
+// words of before there were roles: maintain is write and triage is read. owner
+// is Gitea's.
+func permissionOf(permission, role string) Permission {
+	switch permission {
+	case "admin", "owner":
+		return PermissionAdmin
+	case "maintain":
+		return PermissionMaintain
+	case "write":
+		if role == "maintain" {
+			return PermissionMaintain
+		}
+		return PermissionWrite
+	case "triage":
+		return PermissionTriage
+	case "read":
+		if role == "triage" {
+			return PermissionTriage
+		}
+		return PermissionRead
+	}
+	return PermissionNone
+}

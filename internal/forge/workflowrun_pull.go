@@ -1,0 +1,53 @@
+package forge
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/google/go-github/v60/github"
+)
+
+// Pull is a pull request as an event's reader needs it. Refs are the forge's own
+// words, still to be validated by who uses them.
+type Pull struct {
+	Number  int
+	Title   string // one line, foreign
+	URL     string
+	Open    bool
+	Draft   bool
+	HeadRef string // branch, in HeadRepository
+	HeadSHA string
+	// HeadRepository is where the head lies, owner/name; empty when it is gone.
+	HeadRepository string
+	Fork           bool // HeadRepository is not this repository
+	BaseRef        string
+	Author         string // login
+	AuthorIsBot    bool
+	// Association is how GitHub relates the author to the repository: OWNER,
+	// MEMBER, COLLABORATOR, CONTRIBUTOR, … It is no permission.
+	Association string
+}
+
+// Pull reads a pull request. It costs one call.
+func (c *Client) Pull(ctx context.Context, number int) (Pull, error) {
+	operation := fmt.Sprintf("read pull request #%d", number)
+	var found github.PullRequest
+	if err := c.call(ctx, http.MethodGet, c.path("/pulls/%d", number), nil, &found); err != nil {
+		return Pull{}, c.explain(operation, "pull-requests: read", err)
+	}
+	head, base := found.GetHead(), found.GetBase()
+	if found.GetNumber() != number || !shaPattern.MatchString(head.GetSHA()) || head.GetRef() == "" || base.GetRef() == "" {
+		return Pull{}, fmt.Errorf("%s in %s: the answer is not what the API promises", operation, c.where())
+	}
+	return Pull{
+		Number: number, Title: oneLine(c.transport.clean(found.GetTitle())), URL: c.link(&found),
+		Open: found.GetState() == "open", Draft: found.GetDraft(),
+		HeadRef: head.GetRef(), HeadSHA: head.GetSHA(), HeadRepository: head.GetRepo().GetFullName(), Fork: !c.isHere(head.GetRepo()),
+		BaseRef: base.GetRef(), Author: c.transport.clean(found.GetUser().GetLogin()),
+		AuthorIsBot: found.GetUser().GetType() == "Bot", Association: c.transport.clean(found.GetAuthorAssociation()),
+	}, nil
+}
+
+func equalFold(a, b string) bool { return a != "" && strings.EqualFold(a, b) }
