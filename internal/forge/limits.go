@@ -2,11 +2,14 @@ package forge
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"mime"
 	"net"
 	"net/http"
 	"strconv"
@@ -16,9 +19,20 @@ import (
 
 // verdict is what to do about one attempt.
 type verdict struct {
-	retry bool
-	wait  time.Duration
-	why   string
+	retry  bool
+	wait   time.Duration
+	why    string
+	limit  bool // a rate limit: nothing has failed
+	page   bool // a web page where an answer belongs
+	unsure bool // the request may have been carried out
+}
+
+// most is how many attempts there are.
+func (v verdict) most() int {
+	if v.page {
+		return pageAttempts
+	}
+	return maxAttempts
 }
 
 // permanentError is a failure below HTTP that no retry can change.
@@ -28,34 +42,82 @@ func (e permanentError) Unwrap() error { return e.error }
 
 // judge says whether to try again. The rules are those of GitHub's "Best
 // practices for using the REST API" and "Rate limits for the REST API".
-func (t *transport) judge(req *http.Request, resp *http.Response, err error, attempt int) verdict {
-	backoff := jitter(t.backoff << (attempt - 1))
+func (t *transport) judge(req *http.Request, resp *http.Response, err error, so tries) verdict {
+	backoff := jitter(t.backoff << so.faults)
 	if err != nil {
 		if permanent(err) {
 			return verdict{}
 		}
-		return verdict{retry: true, wait: backoff, why: t.clean(err.Error())}
+		return verdict{retry: true, wait: backoff, why: t.clean(err.Error()), unsure: !unsent(err)}
 	}
 	defer hideLimits(resp)
 	body := peek(resp)
+	page := webPage(resp)
 	why := "answered " + strconv.Itoa(resp.StatusCode)
+	if page {
+		why += " with a web page"
+	}
 	switch status := resp.StatusCode; {
 	case status == http.StatusTooManyRequests, status == http.StatusForbidden && limited(resp, body):
-		wait, stated := retryAfter(resp.Header)
-		if !stated {
-			// A secondary limit without a hint: at least a minute.
-			wait = jitter(time.Minute) + time.Minute/2
-		}
-		return verdict{retry: true, wait: wait, why: fmt.Sprintf("rate limit (%d)", status)}
+		return verdict{retry: true, limit: true, wait: t.limitWait(req.Context(), resp.Header, so.limits), why: fmt.Sprintf("rate limit (%d)", status)}
 	case status >= 500 && status != http.StatusNotImplemented && status != http.StatusHTTPVersionNotSupported:
 		if wait, stated := retryAfter(resp.Header); stated {
 			backoff = max(backoff, wait)
 		}
-		return verdict{retry: true, wait: backoff, why: why}
+		return verdict{retry: true, wait: backoff, why: why, unsure: true}
+	case page && status < 300:
+		return verdict{retry: true, wait: backoff, page: true, unsure: true,
+			why: why + ", which is not what the API promises (a proxy, a sign-in or a maintenance page; or GITHUB_API_URL is not the address of the API)"}
 	case mayPass(status, body, req.URL.String() == t.graphQL):
 		return verdict{retry: true, wait: backoff, why: why + ", the forge does not see the new branch or pull request yet"}
 	}
 	return verdict{}
+}
+
+// webPage says that an answer is meant for people. The API answers in JSON, and
+// logs are plain text.
+func webPage(resp *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return kind == "text/html"
+}
+
+const (
+	// unstatedWait is the wait for a secondary limit that does not say how long.
+	unstatedWait = time.Minute
+	// maxDoublings bounds how waits grow while the limit lasts: to 64 times the
+	// backoff, or an hour.
+	maxDoublings = 6
+	// maxSpread bounds what is added to a wait.
+	maxSpread = time.Minute
+)
+
+// limitWait is how long to wait for a rate limit that was met for the nth time
+// (from 0). It is never less than what the forge asks for, and up to a half
+// more, so that the many that wait for one limit do not come back together;
+// the more is cut when there is little time left.
+func (t *transport) limitWait(ctx context.Context, h http.Header, n int) time.Duration {
+	n = min(n, maxDoublings)
+	wait, stated := retryAfter(h)
+	if stated {
+		wait = max(wait, t.backoff<<n)
+	} else {
+		wait = unstatedWait << n
+	}
+	if wait > maxWait { // nobody will wait that long
+		return wait
+	}
+	more := time.Duration(rand.Int64N(int64(min(wait/2, maxSpread)) + 1)) //nolint:gosec // no secret hangs on it
+	if until, ok := ctx.Deadline(); ok {
+		more = min(more, max(time.Until(until)-wait, 0)/2)
+	}
+	return wait + more
+}
+
+// unsent says that a request never reached the forge.
+func unsent(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &dns)
 }
 
 // permanent says that sending the request again can change nothing: a name

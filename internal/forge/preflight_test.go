@@ -66,7 +66,7 @@ func TestPreflightErrors(t *testing.T) {
 			t.Parallel()
 			l := newLab(t)
 			if test.do != nil {
-				l.fault("GET", test.path, 1, test.do)
+				l.fault("GET", test.path, -1, test.do)
 			}
 			_, err := l.client.Preflight(t.Context(), test.base)
 			checkError(t, "Preflight", err, test.wants...)

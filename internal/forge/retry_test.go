@@ -29,7 +29,7 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 		{"500", answer(500, `{}`), 4, "answered 500"},
 		{"502 without JSON", answer(502, `<html>`), 1, "answered 502"},
 		{"503 with Retry-After", answer(503, ``, "Retry-After", "0"), 1, "answered 503"},
-		{"429 with Retry-After", answer(429, `{}`, "Retry-After", "1"), 1, "rate limit (429); trying again in 1s"},
+		{"429 with Retry-After", answer(429, `{}`, "Retry-After", "1"), 1, "rate limit (429); trying again in 1."},
 		{"429 with a date", answer(429, `{}`, "Retry-After", "Thu, 01 Jan 2026 00:00:00 GMT"), 1, "rate limit (429)"},
 		{"403 secondary", answer(403, `{"message":"You have exceeded a secondary rate limit.","documentation_url":"https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`, "Retry-After", "0"), 2, "rate limit (403)"},
 		{"403 primary", answer(403, `{"message":"API rate limit exceeded"}`, "X-RateLimit-Limit", "1000", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", soon()), 1, "rate limit (403)"},

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -20,15 +21,30 @@ const (
 	// maxAnswer bounds the body of an answer. A pull request is some 20 KiB and
 	// its body; a page has 100.
 	maxAnswer = 16 << 20
-	// maxAttempts is how often one request is sent when the forge fails.
+	// maxAttempts is how often one request is sent when the forge fails. Waits
+	// for rate limits are no attempts.
 	maxAttempts = 5
-	// maxWait is the longest wait for a rate limit; GitHub's window is an hour.
+	// pageAttempts is the same for web pages in place of answers: one of a
+	// maintenance passes, one of a wrong address does not.
+	pageAttempts = 3
+	// maxWait is the longest wait a rate limit may ask for, and, for a context
+	// without a deadline, the sum of such waits; GitHub's window is an hour.
 	maxWait = time.Hour
+	// slowest is the rate, in bytes a second, at which a request's body may still
+	// go out: a large one gets so much more time.
+	slowest = 256 << 10
 )
 
 // transport sends every request with the token, reads the whole answer, and
 // tries again what may pass. It stands below go-github, which therefore sees
-// final answers only.
+// final answers only. It may be used by several goroutines at a time.
+//
+// A request that is sent again may have been carried out before: the answer got
+// lost, or stood behind a 502. Reading, PATCH, PUT and DELETE can bear it, and
+// so can the POSTs whose second answer says that the thing is there (a pull
+// request, a reference), that add to a set (labels, assignees, reviewers) or
+// that store an object of git's. A POST that would make a second thing (a
+// comment) is sent by callOnce.
 type transport struct {
 	next    http.RoundTripper
 	token   secret.String
@@ -37,6 +53,9 @@ type transport struct {
 	log     func(string)
 	timeout time.Duration
 	backoff time.Duration
+	pace    pace
+
+	logging sync.Mutex // log is called by one goroutine at a time
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -48,9 +67,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		defer req.Body.Close() // each attempt gets a copy of its own
 	}
 	ctx := req.Context()
-	for attempt := 1; ; attempt++ {
+	var so tries
+	for {
+		if req.Method == http.MethodPost && req.URL.String() != t.graphQL {
+			if err := t.pace.wait(ctx); err != nil {
+				return nil, err
+			}
+		}
 		resp, err := t.attempt(req)
-		again := t.judge(req, resp, err, attempt)
+		again := t.judge(req, resp, err, so)
 		if err == nil && !again.retry {
 			return resp, nil
 		}
@@ -60,21 +85,39 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if !again.retry {
 			return nil, err
 		}
-		if reason := t.cannotWait(ctx, again, attempt); reason != "" {
+		if again.unsure && sentOnce(ctx) {
+			return nil, &lostError{why: again.why}
+		}
+		if reason := t.cannotWait(ctx, again, so); reason != "" {
 			return nil, &gaveUpError{last: again.why, reason: reason}
 		}
-		t.say(fmt.Sprintf("%s %s: %s; trying again in %s (attempt %d of %d)",
-			req.Method, req.URL.Path, again.why, again.wait.Round(10*time.Millisecond), attempt+1, maxAttempts))
+		count := ""
+		if again.limit {
+			so.limits, so.waited = so.limits+1, so.waited+again.wait
+		} else {
+			so.faults++
+			count = fmt.Sprintf(" (attempt %d of %d)", so.faults+1, again.most())
+		}
+		t.say(fmt.Sprintf("%s %s: %s; trying again in %s%s",
+			req.Method, req.URL.Path, again.why, again.wait.Round(10*time.Millisecond), count))
 		if err := sleep(ctx, again.wait); err != nil {
 			return nil, fmt.Errorf("%s, and then the run was cancelled: %w", again.why, err)
 		}
 	}
 }
 
+// tries is what has become of one request so far.
+type tries struct {
+	faults int           // attempts that failed
+	limits int           // answers that said to wait
+	waited time.Duration // for limits
+}
+
 // attempt sends the request once and reads the answer to its end, both within
 // the timeout, so that a server that hangs in either ends.
 func (t *transport) attempt(req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithTimeoutCause(req.Context(), t.timeout, fmt.Errorf("no answer within %s", t.timeout))
+	timeout := t.timeout + time.Duration(max(req.ContentLength, 0)/slowest)*time.Second
+	ctx, cancel := context.WithTimeoutCause(req.Context(), timeout, fmt.Errorf("no answer within %s", timeout))
 	defer cancel()
 	once := req.Clone(ctx)
 	if req.GetBody != nil {
@@ -112,21 +155,25 @@ func cause(ctx context.Context, err error) error {
 }
 
 // cannotWait says why there is no further attempt; "" when there is one.
-func (t *transport) cannotWait(ctx context.Context, v verdict, attempt int) string {
-	if attempt >= maxAttempts {
-		return fmt.Sprintf("tried %d times", attempt)
-	}
-	if v.wait > maxWait {
+func (t *transport) cannotWait(ctx context.Context, v verdict, so tries) string {
+	until, bounded := ctx.Deadline()
+	switch {
+	case !v.limit && so.faults+1 >= v.most():
+		return fmt.Sprintf("tried %d times", so.faults+1)
+	case v.wait > maxWait+maxSpread:
 		return fmt.Sprintf("it asks to wait %s", v.wait.Round(time.Second))
-	}
-	if until, ok := ctx.Deadline(); ok && time.Until(until) <= v.wait {
+	case bounded && time.Until(until) <= v.wait:
 		return fmt.Sprintf("the next attempt is due in %s, which is beyond the time left", v.wait.Round(10*time.Millisecond))
+	case !bounded && so.waited+v.wait > maxWait+maxSpread:
+		return fmt.Sprintf("waited %s for it already", so.waited.Round(time.Second))
 	}
 	return ""
 }
 
 func (t *transport) say(line string) {
 	if t.log != nil {
+		t.logging.Lock()
+		defer t.logging.Unlock()
 		t.log(t.clean(line))
 	}
 }
@@ -158,6 +205,30 @@ func (t *transport) clean(text string) string {
 type gaveUpError struct{ last, reason string }
 
 func (e *gaveUpError) Error() string { return e.last + "; " + e.reason }
+
+// lostError is a request whose answer got lost: it may have been carried out,
+// and must not be sent again before somebody looked.
+type lostError struct{ why string }
+
+func (e *lostError) Error() string { return e.why + "; whether it was done is not known" }
+
+type onceKey struct{}
+
+func sentOnce(ctx context.Context) bool { return ctx.Value(onceKey{}) != nil }
+
+// callOnce is call for a POST that the forge would do a second time (a comment).
+// It is not sent again once it may have arrived: the error says lost then, and
+// the caller looks whether the thing is there. What the forge refused, or never
+// got, is tried again as usual.
+func (c *Client) callOnce(ctx context.Context, method, path string, in, out any) error {
+	return c.call(context.WithValue(ctx, onceKey{}, true), method, path, in, out)
+}
+
+// lost says that nobody knows whether a request of callOnce was carried out.
+func lost(err error) bool {
+	var e *lostError
+	return errors.As(err, &e)
+}
 
 // jitter spreads waits over 0.5 to 1.5 of d, so that many jobs hit by one
 // outage do not come back together.
