@@ -28,6 +28,9 @@ func Comment(r ralph.Report, o CommentOptions) string {
 	p.Issue, p.Comment, p.PullRequest.Foreign = 0, "", false // the reader is there
 	m := markdown{r, bounds{rows: 5, list: 8, line: 200, runs: 1}}
 	if r.Outcome == "" {
+		for _, it := range r.Iterations {
+			m.Publication.Pushed = m.Publication.Pushed || it.Commit.Pushed
+		}
 		return assemble(commentBytes, []section{
 			{"marker", o.Marker},
 			{"progress", m.progress(o.Iteration)},

@@ -41,10 +41,10 @@ const trailerRunes = 200
 // trailers that hold it.
 func CommitMessage(it ralph.Iteration, c Checkpoint) string {
 	number := c.Before + it.Number + it.Kept
-	subject := subject(it, c, number)
+	text := subject(it, c, number)
 	var b strings.Builder
-	b.WriteString(subject + "\n")
-	block := trailerBlock(subject)
+	b.WriteString(text + "\n")
+	block := trailerBlock(text)
 	if len(block) == 0 {
 		b.WriteByte('\n')
 	}

@@ -46,7 +46,7 @@ func TestReadHistory(t *testing.T) {
 				{Run: "A", Iterations: 3, Commits: 3, Cost: paid(1_750_000)}, {Run: "B", Iterations: 2, Commits: 2, Cost: paid(2_000_001), Outcome: ralph.Completed},
 			}},
 		},
-		"iterations without a commit": {
+		"one commit for a run": {
 			messages: commits(checkpoint("A", 3, "1"), checkpoint("B", 6, "1")),
 			want:     ralph.History{Runs: []ralph.Past{{Run: "A", Iterations: 3, Commits: 1, Cost: paid(1_000_000)}, {Run: "B", Iterations: 3, Commits: 1, Cost: paid(1_000_000)}}},
 		},
@@ -55,6 +55,10 @@ func TestReadHistory(t *testing.T) {
 			want: ralph.History{Runs: []ralph.Past{
 				{Run: "A", Iterations: 2, Commits: 2, Cost: paid(2_000_000)}, {Run: "B", Iterations: 3, Commits: 3, Cost: paid(3_000_000)}, {Run: "C", Iterations: 1, Commits: 1, Cost: paid(1_000_000)},
 			}},
+		},
+		"a run again under its name": {
+			messages: commits(checkpoint("A", 1, "1"), checkpoint("A", 2, "1", done), checkpoint("A", 3, "1")),
+			want:     ralph.History{Runs: []ralph.Past{{Run: "A", Iterations: 3, Commits: 3, Cost: paid(3_000_000)}}},
 		},
 		"at the same time": {
 			messages: commits(checkpoint("Z", 3, "0"), checkpoint("A", 4, "0"), checkpoint("B", 4, "0"), checkpoint("A", 5, "0"), checkpoint("B", 5, "0"), checkpoint("A", 6, "0")),

@@ -22,7 +22,7 @@ func pullWords(pr ralph.PullRequest) string {
 		words = append(words, "auto-merge is on")
 	}
 	if pr.Foreign {
-		words = append(words, "described by somebody else: the record is a comment")
+		words = append(words, "described by somebody else")
 	}
 	if len(words) == 0 {
 		return ""

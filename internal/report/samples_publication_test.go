@@ -61,7 +61,7 @@ func running() ralph.Report {
 	r := goesOn(maxIterations())
 	r.Iterations = r.Iterations[:2]
 	r.Publication.PullRequest = ralph.PullRequest{}
-	r.Publication.Issue = 7
+	r.Publication.Issue, r.Publication.Pushed = 7, false // known at the end
 	r.History = continuedRun().History
 	return r
 }
