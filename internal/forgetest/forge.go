@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -97,13 +96,12 @@ func New(t testing.TB, o Options) *Forge {
 
 func start(t testing.TB, o Options) *Forge {
 	t.Helper()
-	dir := filepath.Join(o.Dir, "git")
-	git, err := demo.NewForge(dir, gitToken)
+	git, err := demo.NewForge(o.Dir, gitToken)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := &Forge{
-		git: git, dir: dir, logs: newLogServer(), examples: examples(t), moved: map[string]*Repository{},
+		git: git, dir: o.Dir, logs: newLogServer(), examples: examples(t), moved: map[string]*Repository{},
 		tokens: map[string]*Token{}, users: map[string]*user{}, nextID: 1000,
 	}
 	if o.Limits != nil {
@@ -116,9 +114,10 @@ func start(t testing.TB, o Options) *Forge {
 	return f
 }
 
-// APIURL, GraphQLURL are what a runner has in GITHUB_API_URL and
-// GITHUB_GRAPHQL_URL.
-func (f *Forge) APIURL() string     { return f.URL + "/api/v3" }
+// APIURL is what a runner has in GITHUB_API_URL.
+func (f *Forge) APIURL() string { return f.URL + "/api/v3" }
+
+// GraphQLURL is what a runner has in GITHUB_GRAPHQL_URL.
 func (f *Forge) GraphQLURL() string { return f.URL + "/api/graphql" }
 
 // Fault makes the next requests that match be answered by do instead; times

@@ -40,16 +40,30 @@ func runGit(dir string, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// heads are the branches and their tips.
+// heads are the branches and their tips. They are read as git's files backend
+// writes them, because they are asked for after every write.
 func (r *Repository) heads() map[string]string {
-	out, err := r.git("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/")
 	tips := map[string]string{}
+	const prefix = "refs/heads/"
+	packed, err := os.ReadFile(filepath.Join(r.dir(), "packed-refs"))
 	if err == nil {
-		for line := range strings.Lines(out) {
-			sha, ref, _ := strings.Cut(strings.TrimSpace(line), " ")
-			tips[strings.TrimPrefix(ref, "refs/heads/")] = sha
+		for line := range strings.Lines(string(packed)) {
+			if sha, ref, ok := strings.Cut(strings.TrimSpace(line), " "); ok && strings.HasPrefix(ref, prefix) {
+				tips[strings.TrimPrefix(ref, prefix)] = sha
+			}
 		}
 	}
+	root := filepath.Join(r.dir(), "refs", "heads")
+	_ = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, ".lock") {
+			return nil //nolint:nilerr // it went away meanwhile
+		}
+		if sha, err := os.ReadFile(path); err == nil && len(sha) >= 40 {
+			name, _ := filepath.Rel(root, path) // it lies below
+			tips[filepath.ToSlash(name)] = string(sha[:40])
+		}
+		return nil
+	})
 	return tips
 }
 

@@ -2,6 +2,7 @@ package forgetest
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/org/ralph-action/internal/demo"
 )
@@ -85,4 +86,22 @@ func (r *Repository) Tree(branch string) string {
 		return ""
 	}
 	return out
+}
+
+// Files lists a branch's files with their modes, as "100644 path", sorted.
+func (r *Repository) Files(branch string) []string {
+	out, err := r.git("-c", "core.quotePath=false", "ls-tree", "-r", "--format=%(objectmode) %(path)", "refs/heads/"+branch)
+	if err != nil || out == "" {
+		return nil
+	}
+	return strings.Split(out, "\n")
+}
+
+// Content is a file of a branch; empty when there is none.
+func (r *Repository) Content(branch, path string) string {
+	out, err := r.gitRaw("cat-file", "blob", "refs/heads/"+branch+":"+path)
+	if err != nil {
+		return ""
+	}
+	return string(out)
 }

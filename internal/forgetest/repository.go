@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,7 +39,6 @@ type Repository struct {
 	statuses    map[string][]Status
 	runs        []*run
 	ci          func(sha string) []Check
-	comments    int64
 	tips        map[string]string // as the last write left them
 }
 
@@ -102,11 +102,10 @@ func (r *Repository) Commit(branch, message string, files map[string]demo.File) 
 
 // Branch is the tip of a branch; empty when there is none.
 func (r *Repository) Branch(branch string) string {
-	out, err := r.git("rev-parse", "-q", "--verify", "refs/heads/"+branch)
-	if err != nil {
-		return ""
+	if sha, err := os.ReadFile(filepath.Join(r.dir(), "refs", "heads", filepath.FromSlash(branch))); err == nil && len(sha) >= 40 {
+		return string(sha[:40])
 	}
-	return out
+	return r.heads()[branch]
 }
 
 // Branches are all branches, sorted.
