@@ -39,7 +39,7 @@ func clean(raw string, limit int) cleaned {
 	text = c.comments(text)
 	text = c.definitions(text)
 	text = shorten(text)
-	text = strings.TrimSpace(text)
+	text = strings.TrimRight(blank.ReplaceAllString(text, ""), " \t\n")
 	if len(text) > limit {
 		kept := strings.ToValidUTF8(text[:limit], "")
 		c.cut, text = c.cut+len(text)-len(kept), kept
@@ -47,6 +47,9 @@ func clean(raw string, limit int) cleaned {
 	c.text = text
 	return c
 }
+
+// blank is empty lines at the beginning: what is indented below them is code.
+var blank = regexp.MustCompile(`\A(?:[ \t]*\n)+`)
 
 var (
 	stamp = regexp.MustCompile(`(?m)^\x{FEFF}?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,18}Z `)
@@ -213,7 +216,7 @@ func (c *cleaned) comments(text string) string {
 
 // definition is a link definition that leads nowhere and only carries text,
 // such as [//]: # (text), which no page shows.
-var definition = regexp.MustCompile(`(?m)^[ >]{0,8}\[[^\]\n]{1,999}\]:[ \t]*\n?[ \t]*(?:<[ ]*>|#[^\s]{0,99})[ \t]*\n?[ \t]*(?:"[^"]*"|'[^']*'|\([^()]*\))[ \t]*$`)
+var definition = regexp.MustCompile(`(?m)^[ >]{0,8}\[[^\]\n]+\]:[ \t]*\n?[ \t]*(?:<[ ]*>|#\S*)[ \t]*\n?[ \t]*(?:"[^"]*"|'[^']*'|\([^()]*\))[ \t]*$`)
 
 func (c *cleaned) definitions(text string) string {
 	if !strings.Contains(text, "]:") {

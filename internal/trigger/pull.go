@@ -67,7 +67,7 @@ type Pull struct {
 
 // WithPull completes a decision that NeedsPull. The error is a refusal.
 func (d Decision) WithPull(p Pull) (Decision, error) {
-	d.Needs = Nothing
+	d.Needs = NeedsNothing
 	n := d.PullRequest
 	if p.HeadRepository == "" || !strings.EqualFold(p.HeadRepository, d.event.Repository) {
 		where := "a repository that is gone"

@@ -86,9 +86,9 @@ type Decision struct {
 type Needs int
 
 const (
-	Nothing      Needs = iota
+	NeedsNothing Needs = iota
 	NeedsPull          // the pull request with the number PullRequest: WithPull
-	NeedsRunLogs       // the failed jobs of the run RunID: WithRun
+	NeedsRun           // the failed jobs of the run RunID: WithRun
 )
 
 // Check is somebody whose permission has to be write or more.
@@ -128,7 +128,7 @@ func Decide(e Event, s Settings) (Decision, error) {
 	switch e.Name {
 	case "issues":
 		return d.issue()
-	case "issue_comment":
+	case "issue_comment", "pull_request_comment": // the latter is Gitea's
 		return d.comment()
 	case "pull_request", "pull_request_target":
 		return d.pull()

@@ -58,7 +58,7 @@ func (d Decision) workflow() (Decision, error) {
 		return Decision{}, err
 	}
 	d.Why = fmt.Sprintf("Started by the workflow %s, which failed on %s", name, word(w.HeadBranch))
-	d.HeadSHA, d.RunID, d.Needs = w.HeadSHA, w.ID, NeedsRunLogs
+	d.HeadSHA, d.RunID, d.Needs = w.HeadSHA, w.ID, NeedsRun
 	return d, nil
 }
 
@@ -89,13 +89,13 @@ type Job struct {
 	Log        string // or its end; any size
 }
 
-// WithRun completes a decision that NeedsRunLogs. Jobs that did not fail are
+// WithRun completes a decision that NeedsRun. Jobs that did not fail are
 // left out. No job at all means that the logs could not be had.
 func (d Decision) WithRun(jobs []Job) (Decision, error) {
-	if d.Needs != NeedsRunLogs {
+	if d.Needs != NeedsRun {
 		return Decision{}, errors.New("the decision does not wait for a run")
 	}
-	d.Needs = Nothing
+	d.Needs = NeedsNothing
 	w := d.event.WorkflowRun
 	name := clean(w.Name, maxName).line()
 	d.asks = asks{
