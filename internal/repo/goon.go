@@ -80,7 +80,7 @@ func (r *Repo) fromBase(ctx context.Context) (plumbing.Hash, error) {
 	if r.baseRemote != nil {
 		known = r.upstream
 	}
-	in, err := r.bring(ctx, from, adv, r.baseTip, known)
+	in, _, err := r.bring(ctx, from, adv, r.baseTip, known)
 	if err != nil {
 		return plumbing.ZeroHash, fmt.Errorf("fetch the base branch %s: %w", r.start.Base, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -40,15 +41,12 @@ func (r *Repo) existing(ctx context.Context, adv advertisement) (found, error) {
 	if b.tip.IsZero() {
 		return b, nil
 	}
-	if b.in, err = r.bring(ctx, r.remote, adv, b.tip, r.server.known); err != nil {
+	var sp span
+	if b.in, sp, err = r.bring(ctx, r.remote, adv, b.tip, r.server.known); err != nil {
 		return b, fmt.Errorf("fetch the branch %s: %w", r.opt.Branch, err)
 	}
 	if !b.in && len(r.server.known) == 1 && r.server.known[r.base] {
 		// All that came is what the branch has and the checkout has not.
-		sp, err := r.store.walk([]plumbing.Hash{b.tip}, func(h plumbing.Hash) bool { return h == r.base })
-		if err != nil {
-			return b, err
-		}
 		r.remember(b.tip, r.base, sp)
 	}
 	r.server.known[b.tip] = r.server.known[b.tip] || r.store.has(b.tip)
@@ -88,14 +86,14 @@ func (r *Repo) keepLocal(ctx context.Context, local, next plumbing.Hash) error {
 
 // bring takes a commit of a server into the store and the workspace, with all
 // that is needed to check it out. contained says that the checkout has all of
-// it already.
-func (r *Repo) bring(ctx context.Context, from *remote, adv advertisement, tip plumbing.Hash, known map[plumbing.Hash]bool) (contained bool, err error) {
+// it already; else came are the commits that came.
+func (r *Repo) bring(ctx context.Context, from *remote, adv advertisement, tip plumbing.Hash, known map[plumbing.Hash]bool) (contained bool, came span, err error) {
 	if in, err := r.contains(ctx, r.base, tip); in || err != nil {
-		return in, err
+		return in, came, err
 	}
 	f, err := r.store.spool()
 	if err != nil {
-		return false, err
+		return false, came, err
 	}
 	defer discard(f)
 	have := make([]plumbing.Hash, 0, len(known))
@@ -103,45 +101,64 @@ func (r *Repo) bring(ctx context.Context, from *remote, adv advertisement, tip p
 		have = append(have, h)
 	}
 	if err := from.fetch(ctx, adv, wanted{tips: []plumbing.Hash{tip}, have: have}, f); err != nil {
-		return false, err
+		return false, came, err
 	}
 	n, err := r.store.importPack(f, false)
 	if err != nil {
-		return false, err
+		return false, came, err
 	}
 	if n == 0 && !r.store.has(tip) {
 		// Nothing was sent: the tip is below a commit we said we have.
-		return true, nil
+		return true, came, nil
 	}
-	_, shallowErr := r.common.Lstat("shallow")
-	shallow := shallowErr == nil
-	switch {
-	case (shallow || r.partial()) && !r.complete(tip):
-		// The branch began at a commit this clone does not hold.
-		if err := from.fetch(ctx, adv, wanted{tips: []plumbing.Hash{tip}, depth: 1}, f); err != nil {
-			return false, err
-		}
-		if _, err := r.store.importPack(f, false); err != nil {
-			return false, err
-		}
-		if shallow {
-			if err := r.graft([]plumbing.Hash{tip}); err != nil {
-				return false, err
-			}
-		}
-	case shallow:
-		edges, err := r.edges(ctx, tip)
-		if err != nil {
-			return false, err
-		}
-		if err := r.graft(edges); err != nil {
-			return false, err
-		}
+	if came, err = r.fresh(tip); err != nil {
+		return false, came, err
+	}
+	if err := r.fill(ctx, from, adv, tip, known, f); err != nil {
+		return false, came, err
 	}
 	if err := r.handFile(ctx, f); err != nil {
-		return false, err
+		return false, came, err
 	}
-	return false, r.importCommit(ctx, tip)
+	return false, came, r.importCommit(ctx, tip)
+}
+
+// fresh are the commits of the store from tip down to what is checked out, and
+// to those that the workspace may lack.
+func (r *Repo) fresh(tip plumbing.Hash) (span, error) {
+	return r.store.walk([]plumbing.Hash{tip}, func(h plumbing.Hash) bool { return h == r.base || r.apart[h] })
+}
+
+// fill fetches into f what a clone that does not hold everything needs besides,
+// and tells a shallow one where its history ends.
+func (r *Repo) fill(ctx context.Context, from *remote, adv advertisement, tip plumbing.Hash, known map[plumbing.Hash]bool, f *os.File) error {
+	_, err := r.common.Lstat("shallow")
+	shallow := err == nil
+	if !shallow && !r.partial() {
+		return nil
+	}
+	if ok, most := r.complete(tip); !ok {
+		// The branch began at a commit this clone does not hold, and counts on
+		// its files.
+		w := wanted{tips: []plumbing.Hash{tip}, depth: 1}
+		if known[r.base] {
+			w = wanted{tips: w.tips, have: []plumbing.Hash{r.base}, shallow: []plumbing.Hash{r.base}, depth: most}
+		}
+		if err := from.fetch(ctx, adv, w, f); err != nil {
+			return err
+		}
+		if _, err := r.store.importPack(f, false); err != nil {
+			return err
+		}
+	}
+	if !shallow {
+		return nil
+	}
+	edges, err := r.edges(ctx, tip)
+	if err != nil {
+		return err
+	}
+	return r.graft(edges)
 }
 
 // partial says that the clone leaves objects out that it means to fetch when
@@ -161,7 +178,7 @@ func (r *Repo) partial() bool {
 
 // edges are the fetched commits with a parent this workspace does not have.
 func (r *Repo) edges(ctx context.Context, tip plumbing.Hash) ([]plumbing.Hash, error) {
-	sp, err := r.store.walk([]plumbing.Hash{tip}, func(h plumbing.Hash) bool { return h == r.base || r.apart[h] })
+	sp, err := r.fresh(tip)
 	if err != nil {
 		return nil, err
 	}
@@ -186,26 +203,34 @@ func (r *Repo) edges(ctx context.Context, tip plumbing.Hash) ([]plumbing.Hash, e
 }
 
 // complete says that the store and the checkout together hold every file of a
-// fetched commit.
-func (r *Repo) complete(tip plumbing.Hash) bool {
-	c, err := r.store.commit(tip)
-	if err != nil {
-		return false
-	}
+// fetched commit, and of the commits that came with it; most is their number, at
+// most maxLocal and at least 1.
+func (r *Repo) complete(tip plumbing.Hash) (ok bool, most int) {
 	b, err := r.store.commit(r.base)
 	if err != nil {
-		return false
+		return false, 1
 	}
-	changes, err := r.store.diff(b.TreeHash, c.TreeHash, nil)
-	if err != nil {
-		return false
+	sp, err := r.fresh(tip)
+	if err != nil || len(sp.own) > maxLocal {
+		return false, 1
 	}
-	for _, ch := range changes {
-		if ch.new.isBlob() && !r.store.has(ch.new.hash) {
-			return false
+	most = max(1, len(sp.own))
+	for h := range sp.own {
+		c, err := r.store.commit(h)
+		if err != nil {
+			return false, most
+		}
+		changes, err := r.store.diff(b.TreeHash, c.TreeHash, nil)
+		if err != nil {
+			return false, most
+		}
+		for _, ch := range changes {
+			if ch.new.isBlob() && !r.store.has(ch.new.hash) {
+				return false, most
+			}
 		}
 	}
-	return true
+	return true, most
 }
 
 // resume checks the branch out at tip, which the workspace has. Files that were
