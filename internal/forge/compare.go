@@ -13,7 +13,7 @@ const maxCompare = 4000
 // CompareURL is a link that opens the forge's form for this pull request, with
 // title, labels and as much of the body filled in as fits a link.
 func (c *Client) CompareURL(want PullRequest) string {
-	link := c.serverURL.JoinPath(c.owner, c.name, "compare").String() + "/" + escapeBranch(want.Base) + "..." + escapeBranch(want.Head)
+	link := c.serverURL.JoinPath(c.owner, c.name, "compare").String() + "/" + escapeBranch(want.Base) + "..." + c.compareFork(want.HeadRepository) + escapeBranch(want.Head)
 	query := url.Values{"quick_pull": {"1"}}
 	if title := oneLine(want.Title); title != "" {
 		query.Set("title", title)
@@ -28,14 +28,31 @@ func (c *Client) CompareURL(want PullRequest) string {
 		}
 		return link + "?" + full.Encode()
 	}
-	body := []rune(want.Body)
+	// With the marker in front: who opens it by the link gives it to later runs.
+	var body []rune
+	if text := strings.TrimPrefix(strings.ReplaceAll(want.Body, Marker, ""), "\n"); text != "" {
+		body = []rune(Marker + "\n" + text)
+	}
 	for len(body) > 0 && len(withBody(body)) > maxCompare {
 		body = body[:min(len(body)/2, maxCompare)]
 	}
-	if len(body) == 0 {
+	if len(body) <= len(Marker) {
 		return link + "?" + query.Encode()
 	}
 	return withBody(body)
+}
+
+// compareFork names the fork of a branch: by its owner, and where its name is
+// another, by that, too.
+func (c *Client) compareFork(repository string) string {
+	owner, name, ok := strings.Cut(repository, "/")
+	switch {
+	case !ok || strings.EqualFold(repository, c.repository()):
+		return ""
+	case strings.EqualFold(name, c.name):
+		return url.PathEscape(owner) + ":"
+	}
+	return url.PathEscape(owner) + ":" + url.PathEscape(name) + ":"
 }
 
 func escapeBranch(branch string) string {

@@ -3,7 +3,6 @@ package forge
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/google/go-github/v60/github"
@@ -64,36 +63,16 @@ func (c *Client) convert(ctx context.Context, have *github.PullRequest, draft bo
 	}
 	// Found out by others the hard way: the mutations ask for contents, too.
 	const permission = "contents: write and pull-requests: write"
-	if c.graphQLURL == "" {
-		return fmt.Errorf("%s in %s: the forge has no GraphQL API: set GITHUB_GRAPHQL_URL, or do it by hand", operation, c.where())
+	query := "mutation($id: ID!) { " + mutation + "(input: {pullRequestId: $id}) { pullRequest { isDraft } } }"
+	var data map[string]struct {
+		PullRequest struct {
+			IsDraft *bool `json:"isDraft"`
+		} `json:"pullRequest"`
 	}
-	question := map[string]any{
-		"query":     "mutation($id: ID!) { " + mutation + "(input: {pullRequestId: $id}) { pullRequest { isDraft } } }",
-		"variables": map[string]string{"id": have.GetNodeID()},
+	if err := c.graphQL(ctx, query, map[string]any{"id": have.GetNodeID()}, &data); err != nil {
+		return c.explainGraphQL(operation, permission, err)
 	}
-	var answer struct {
-		Data map[string]struct {
-			PullRequest struct {
-				IsDraft *bool `json:"isDraft"`
-			} `json:"pullRequest"`
-		} `json:"data"`
-		Errors []struct {
-			Type    string `json:"type"`
-			Message string `json:"message"`
-		} `json:"errors"`
-	}
-	if err := c.call(ctx, http.MethodPost, c.graphQLURL, question, &answer); err != nil {
-		return c.explain(operation, permission, err)
-	}
-	if len(answer.Errors) > 0 {
-		first := answer.Errors[0]
-		said := c.transport.clean(first.Message)
-		if first.Type == "FORBIDDEN" {
-			return &PermissionError{Operation: operation + " in " + c.where(), Permission: permission, Message: said}
-		}
-		return fmt.Errorf("%s in %s: the forge refused it: %s", operation, c.where(), said)
-	}
-	if is := answer.Data[mutation].PullRequest.IsDraft; is == nil || *is != draft {
+	if is := data[mutation].PullRequest.IsDraft; is == nil || *is != draft {
 		return fmt.Errorf("%s in %s: the forge took it and changed nothing: do it by hand", operation, c.where())
 	}
 	return nil

@@ -85,7 +85,7 @@ func TestDraftCannotBeConverted(t *testing.T) {
 			}
 			checkError(t, "warning", errors.New(warnings[0]), append(test.wants, "convert pull request #1 to a draft in octo/greet")...)
 			on := l.PullRequests("octo", "greet")[0]
-			if on.Title != "WIP: Fix greet" || on.Body != want.Body {
+			if on.Title != "WIP: Fix greet" || on.Body != forge.Marker+"\n"+want.Body {
 				t.Errorf("PullRequests() = %+v, want WIP: in the title and the body kept", on)
 			}
 

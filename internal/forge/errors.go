@@ -1,6 +1,8 @@
 package forge
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +32,9 @@ type PermissionError struct {
 // link stands there without what it fills in.
 func (e *PermissionError) Error() string {
 	text := fmt.Sprintf("%s: not permitted (the forge says %q): ", e.Operation, e.Message)
+	if e.Message == "" {
+		text = e.Operation + ": not permitted: "
+	}
 	if e.Setting != "" {
 		text += e.Setting
 	} else {
@@ -117,14 +122,23 @@ func message(body []byte) string {
 func (c *Client) explain(operation, permission string, err error) error {
 	operation += " in " + c.where()
 	said := c.said(err)
-	switch code := status(err); code {
+	code := status(err)
+	if code != 0 && said == "" && bytes.HasPrefix(bytes.TrimSpace(refused(err).body), []byte("<")) {
+		return fmt.Errorf("%s: a web page was answered (%d): see whether a proxy or a sign-in stands before the API, and whether GITHUB_API_URL is its address", operation, code)
+	}
+	switch code {
 	case 0:
 		return c.explainTransport(operation, err)
 	case http.StatusUnauthorized:
-		return fmt.Errorf("%s: the token was refused (401 %s): github-token must be a valid token that has not expired", operation, said)
+		return fmt.Errorf("%s: the token was refused (401 %s): github-token must be a valid token that has not expired%s", operation, said, c.lifetime())
 	case http.StatusForbidden:
-		if actionsMayNotOpen(said) {
+		switch {
+		case actionsMayNotOpen(said):
 			return &PermissionError{Operation: operation, Message: said, Setting: c.actionsSetting()}
+		case locked(said):
+			return fmt.Errorf("%s: the conversation is locked (the forge says %q): unlock it, or give a token that may write there", operation, said)
+		case archived(said):
+			return fmt.Errorf("%s: the repository was archived (the forge says %q): unarchive it, and run again", operation, said)
 		}
 		if accepted := acceptedPermissions(refused(err).header); accepted != "" {
 			permission = accepted
@@ -132,12 +146,50 @@ func (c *Client) explain(operation, permission string, err error) error {
 		return &PermissionError{Operation: operation, Message: said, Permission: permission}
 	case http.StatusNotFound:
 		return fmt.Errorf("%s: not found (404): check the name; a token that may not see it gets the same answer and needs %s", operation, permission)
+	case http.StatusGone:
+		return fmt.Errorf("%s: it is not there any more, or issues are turned off in the repository (410 %s)", operation, said)
 	case http.StatusUnprocessableEntity, http.StatusConflict:
-		return fmt.Errorf("%s: the forge refused it (%d): %s", operation, code, said)
+		return fmt.Errorf("%s: the forge refused it (%d): %s", operation, code, cmp.Or(said, "it gives no reason"))
+	case http.StatusLocked, http.StatusUnavailableForLegalReasons:
+		return fmt.Errorf("%s: the repository is archived or locked (%d %s)", operation, code, said)
 	default:
 		return fmt.Errorf("%s: the forge answered %d %s", operation, code, said)
 	}
 }
+
+// explainCreate is explain for a pull request that could not be created: it
+// names the branch that is missing.
+func (c *Client) explainCreate(operation string, want PullRequest, err error) error {
+	full := c.explain(operation, "pull-requests: write", err)
+	if status(err) != http.StatusUnprocessableEntity {
+		return full
+	}
+	said := c.said(err)
+	switch {
+	case strings.Contains(said, "base invalid"):
+		return fmt.Errorf("%w: the base branch %q is not there any more: restore it, or name another", full, want.Base)
+	case strings.Contains(said, "head invalid"), strings.Contains(said, "head_repo invalid"):
+		if want.HeadRepository != "" {
+			return fmt.Errorf("%w: %s has no branch %q, or is no fork of %s that the token may see", full, want.HeadRepository, want.Head, c.repository())
+		}
+		return fmt.Errorf("%w: the branch %q is not there any more", full, want.Head)
+	}
+	return full
+}
+
+// lifetime says how long an installation's token lives, when it is one.
+func (c *Client) lifetime() string {
+	if i := c.Identity(); i.Kind == TokenInstallation && i.JobToken() != Yes {
+		return "; an App's token is valid for one hour, GITHUB_TOKEN until the job ends"
+	}
+	return ""
+}
+
+// locked recognises a conversation in which only some may write.
+func locked(said string) bool { return strings.Contains(said, "is locked") }
+
+// archived recognises a repository that was archived meanwhile.
+func archived(said string) bool { return strings.Contains(said, "was archived") }
 
 func (c *Client) explainTransport(operation string, err error) error {
 	var gaveUp *gaveUpError
@@ -213,6 +265,12 @@ func (c *Client) noCommits(err error) bool {
 	said := c.said(err)
 	return status(err) == http.StatusUnprocessableEntity &&
 		(strings.Contains(said, "No commits between") || strings.Contains(said, "no changes between"))
+}
+
+// noCollaboration recognises that the token may not let maintainers push to the
+// fork, because it may not itself.
+func (c *Client) noCollaboration(err error) bool {
+	return status(err) == http.StatusUnprocessableEntity && strings.Contains(c.said(err), "Fork collab can't be granted")
 }
 
 // noDrafts recognises a repository whose plan has no drafts.

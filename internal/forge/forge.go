@@ -1,5 +1,5 @@
 // Package forge talks to the forge's API: what the token may do, pull requests,
-// drafts and labels. GitHub, GitHub Enterprise Server and forges with a
+// their drafts, labels and people, comments. GitHub, GitHub Enterprise Server and forges with a
 // compatible API (Gitea, Forgejo) are served by the same code. It is the only
 // user of go-github.
 //
@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/go-github/v60/github"
@@ -42,8 +43,8 @@ type Options struct {
 	Backoff time.Duration
 }
 
-// Client talks to one repository. Its methods may be called from one goroutine
-// at a time.
+// Client talks to one repository. Its methods may be called from several
+// goroutines at a time.
 type Client struct {
 	api        *github.Client
 	apiURL     *url.URL
@@ -53,6 +54,13 @@ type Client struct {
 	name       string
 	token      secret.String
 	transport  *transport
+	backoff    time.Duration
+
+	mu      sync.Mutex
+	login   string         // who the token acts as; empty: not known
+	asked   bool           // the forge was asked for it
+	nodes   map[int]string // GraphQL ids of the pull requests that were seen
+	network string         // full name of the root of the repository's forks; empty: not known
 }
 
 var repositoryPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
@@ -75,14 +83,15 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 
-	c := &Client{apiURL: api, serverURL: server, owner: owner, name: name, token: o.Token}
+	c := &Client{apiURL: api, serverURL: server, owner: owner, name: name, token: o.Token, nodes: map[int]string{}}
+	c.backoff = cmp.Or(o.Backoff, time.Second)
 	c.transport = &transport{
 		next:    o.Transport,
 		token:   o.Token,
 		origins: map[string]bool{origin(api): true},
 		log:     o.Log,
 		timeout: cmp.Or(o.RequestTimeout, 30*time.Second),
-		backoff: cmp.Or(o.Backoff, time.Second),
+		backoff: c.backoff,
 	}
 	if c.transport.next == nil {
 		c.transport.next = http.DefaultTransport
@@ -129,13 +138,22 @@ func (c *Client) path(format string, args ...any) string {
 
 // call sends one request and decodes the answer into out, which may be nil.
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
-	req, err := c.api.NewRequest(method, path, in)
-	if err != nil {
-		return err
-	}
-	_, err = c.api.Do(ctx, req, out)
+	_, err := c.exchange(ctx, method, path, in, out)
 	return err
 }
 
+// exchange is call for those who need more of the answer than its body: the
+// next page, a header. The response is nil when there was none.
+func (c *Client) exchange(ctx context.Context, method, path string, in, out any) (*github.Response, error) {
+	req, err := c.api.NewRequest(method, path, in)
+	if err != nil {
+		return nil, err
+	}
+	return c.api.Do(ctx, req, out)
+}
+
+// repository is owner/name.
+func (c *Client) repository() string { return c.owner + "/" + c.name }
+
 // where names the repository in errors.
-func (c *Client) where() string { return c.owner + "/" + c.name + " at " + c.apiURL.Host }
+func (c *Client) where() string { return c.repository() + " at " + c.apiURL.Host }

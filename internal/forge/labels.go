@@ -10,35 +10,38 @@ import (
 	"github.com/google/go-github/v60/github"
 )
 
-// addLabels adds labels and removes none. What fails is a warning.
-func (c *Client) addLabels(ctx context.Context, number int, labels []string) []string {
-	var wanted []string
+// addLabels adds labels and removes none; it makes no call when they are all
+// there. What fails is a warning.
+func (c *Client) addLabels(ctx context.Context, have *github.PullRequest, labels []string) []string {
+	var wanted, missing []string
 	for _, label := range labels {
 		label = strings.TrimSpace(label)
-		if label != "" && !slices.ContainsFunc(wanted, func(have string) bool { return strings.EqualFold(have, label) }) {
-			wanted = append(wanted, label)
+		if label == "" || contains(wanted, label) {
+			continue
+		}
+		wanted = append(wanted, label)
+		if !hasLabel(have.Labels, label) {
+			missing = append(missing, label)
 		}
 	}
-	if len(wanted) == 0 {
+	if len(missing) == 0 {
 		return nil
 	}
+	operation := fmt.Sprintf("add labels to #%d", have.GetNumber())
 	// The object form: GitHub takes a bare array as well, Gitea does not.
-	request := struct {
-		Labels []string `json:"labels"`
-	}{wanted}
+	request := map[string][]string{"labels": missing}
 	var now []*github.Label
-	if err := c.call(ctx, http.MethodPost, c.path("/issues/%d/labels", number), request, &now); err != nil {
-		return []string{c.explain(fmt.Sprintf("add labels to #%d", number), "pull-requests: write (or issues: write)", err).Error()}
+	if err := c.call(ctx, http.MethodPost, c.path("/issues/%d/labels", have.GetNumber()), request, &now); err != nil {
+		return []string{c.explain(operation, "pull-requests: write (or issues: write)", err).Error()}
 	}
 	// GitHub creates a label that does not exist; Gitea leaves it out without a word.
-	var missing []string
-	for _, label := range wanted {
-		if !slices.ContainsFunc(now, func(have *github.Label) bool { return strings.EqualFold(have.GetName(), label) }) {
-			missing = append(missing, fmt.Sprintf("%q", label))
-		}
-	}
+	missing = slices.DeleteFunc(missing, func(label string) bool { return hasLabel(now, label) })
 	if len(missing) > 0 {
-		return []string{fmt.Sprintf("add labels to #%d in %s: not added: %s: create them in the repository first", number, c.where(), strings.Join(missing, ", "))}
+		return []string{fmt.Sprintf("%s in %s: not added: %s: create them in the repository first", operation, c.where(), quoted(missing))}
 	}
 	return nil
+}
+
+func hasLabel(list []*github.Label, name string) bool {
+	return slices.ContainsFunc(list, func(have *github.Label) bool { return strings.EqualFold(have.GetName(), name) })
 }

@@ -1,11 +1,13 @@
 package forge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/google/go-github/v60/github"
 )
@@ -18,31 +20,128 @@ type Facts struct {
 	// CanPush counts only when CanPushKnown: an installation token, such as
 	// GITHUB_TOKEN, is not told what it may do.
 	CanPush, CanPushKnown bool
+
+	Token  Identity
+	Scopes string // of a classic or OAuth token, "a, b"; empty: none, or not known
+	// Workflows says whether the token may push changes of .github/workflows. An
+	// App's and a fine-grained token do not tell.
+	Workflows Answer
+	// AutoMerge says whether the repository allows it. Those who may not push are
+	// not told.
+	AutoMerge Answer
 }
 
 // Preflight finds out, before anything is spent, that the repository can be
-// reached, that the base branch exists (empty: the default branch) and that
-// the token may push, as far as the forge tells. It costs two calls, three
-// when the answer seems to deny pushing.
+// reached under this name, that the base branch exists (empty: the default
+// branch) and that the token may push, as far as the forge tells. It costs two
+// calls; a third for the token of an installation, which may be GITHUB_TOKEN, and
+// one when the answer seems to deny pushing.
 func (c *Client) Preflight(ctx context.Context, base string) (Facts, error) {
-	var repository github.Repository
-	if err := c.call(ctx, http.MethodGet, c.path(""), nil, &repository); err != nil {
-		return Facts{}, c.explain("read the repository", "contents: read", err)
+	repository, facts, err := c.readRepository(ctx)
+	if err != nil {
+		return Facts{}, err
 	}
-	facts := Facts{DefaultBranch: repository.GetDefaultBranch(), Base: base, Private: repository.GetPrivate()}
-	if facts.Base == "" {
-		facts.Base = facts.DefaultBranch
-	}
+	facts.Base = cmp.Or(base, facts.DefaultBranch)
 	if facts.Base == "" {
 		return facts, fmt.Errorf("base: %s has no default branch: push a first commit, or name the base branch", c.where())
-	}
-	if repository.GetArchived() || repository.GetDisabled() {
-		return facts, fmt.Errorf("push to %s: the repository is archived or disabled, so nothing can be published: unarchive it, or run with push: false", c.where())
 	}
 	if err := c.checkPush(ctx, repository.Permissions, &facts); err != nil {
 		return facts, err
 	}
-	return facts, c.checkBase(ctx, facts)
+	if err := c.checkBase(ctx, facts); err != nil {
+		return facts, err
+	}
+	if facts.Token.Kind == TokenInstallation && c.graphQLURL != "" {
+		facts.Token = c.Identify(ctx)
+		if facts.Token.JobToken() == Yes {
+			facts.Workflows = No // GITHUB_TOKEN cannot be given the permission
+		}
+	}
+	return facts, nil
+}
+
+// readRepository asks for the repository and refuses one to which nothing can be
+// pushed.
+func (c *Client) readRepository(ctx context.Context) (*github.Repository, Facts, error) {
+	repository := new(github.Repository)
+	resp, err := c.exchange(ctx, http.MethodGet, c.path(""), nil, repository)
+	if err != nil {
+		return nil, Facts{}, c.explain("read the repository", "contents: read", err)
+	}
+	now := c.transport.clean(repository.GetFullName())
+	switch {
+	case now != "" && !strings.EqualFold(now, c.repository()):
+		return nil, Facts{}, fmt.Errorf("the repository %s is now called %s: use that name", c.where(), now)
+	case repository.GetArchived() || repository.GetDisabled():
+		return nil, Facts{}, fmt.Errorf("push to %s: the repository is archived or disabled, so nothing can be published: unarchive it, or run with push: false", c.where())
+	}
+	c.mu.Lock()
+	c.network = cmp.Or(repository.GetSource().GetFullName(), repository.GetParent().GetFullName(), repository.GetFullName())
+	c.mu.Unlock()
+	facts := Facts{DefaultBranch: repository.GetDefaultBranch(), Private: repository.GetPrivate(), Token: c.Identity()}
+	if list, stated := scopes(facts.Token.Kind, resp.Header); stated {
+		if facts.Token.Kind == TokenUnknown {
+			facts.Token.Kind = TokenClassic // made before there were prefixes
+		}
+		facts.Scopes = c.transport.clean(strings.Join(list, ", "))
+		facts.Workflows = answerOf(contains(list, "workflow"))
+	}
+	if repository.AllowAutoMerge != nil {
+		facts.AutoMerge = answerOf(*repository.AllowAutoMerge)
+	}
+	return repository, facts, nil
+}
+
+// CheckFork finds out, before anything is spent, that pull requests can go from a
+// fork into this repository, and that the fork's token may push to it, as far as
+// the forge tells. fork is a client for the fork, with the token that pushes.
+// Forks of forks and siblings will do. It costs one call, two when the answer
+// seems to deny pushing, and one more when this repository was not looked at
+// before.
+func (c *Client) CheckFork(ctx context.Context, fork *Client) error {
+	if strings.EqualFold(fork.repository(), c.repository()) {
+		return fmt.Errorf("push-to-fork: %s is the repository itself: leave it empty, or name a fork", c.where())
+	}
+	repository, facts, err := fork.readRepository(ctx)
+	if err != nil {
+		return fmt.Errorf("push-to-fork: %w", err)
+	}
+	if c.root() == "" {
+		if _, _, err := c.readRepository(ctx); err != nil {
+			return err
+		}
+	}
+	if c.root() == "" || !strings.EqualFold(fork.root(), c.root()) {
+		return fmt.Errorf("push-to-fork: %s is no fork of %s: a pull request needs one", fork.where(), c.repository())
+	}
+	if err := fork.checkPush(ctx, repository.Permissions, &facts); err != nil {
+		return fmt.Errorf("push-to-fork: %w", err)
+	}
+	return nil
+}
+
+// root is the full name of the root of the repository's forks.
+func (c *Client) root() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.network
+}
+
+// CheckMilestone finds out that a milestone exists, before anything is spent. It
+// costs one call.
+func (c *Client) CheckMilestone(ctx context.Context, number int) error {
+	err := c.call(ctx, http.MethodGet, c.path("/milestones/%d", number), nil, nil)
+	switch status(err) {
+	case http.StatusNotFound:
+		return fmt.Errorf("milestone: %s has no milestone %d: give the number at the end of its address (%s), or leave it out; a token that may not see it gets the same answer and needs issues: read",
+			c.where(), number, c.serverURL.JoinPath(c.owner, c.name, "milestones"))
+	case http.StatusForbidden:
+		return nil // who may not read it may still set it; if not, that is a warning
+	}
+	if err != nil {
+		return c.explain(fmt.Sprintf("read milestone %d", number), "issues: read", err)
+	}
+	return nil
 }
 
 // checkPush reads the permissions of the repository's answer. They are those

@@ -19,13 +19,13 @@ func TestPreflight(t *testing.T) {
 	l.commit(t, "octo", "release/1.0-#2%", "three")
 	for _, test := range []struct{ base, want string }{{"", "main"}, {"main", "main"}, {"release/1.0-#2%", "release/1.0-#2%"}} {
 		got, err := l.client.Preflight(t.Context(), test.base)
-		want := forge.Facts{DefaultBranch: "main", Base: test.want, Private: true, CanPush: true, CanPushKnown: true}
+		want := forge.Facts{DefaultBranch: "main", Base: test.want, Private: true, CanPush: true, CanPushKnown: true, Token: forge.Identity{Kind: forge.TokenInstallation}}
 		if err != nil || got != want {
 			t.Errorf("Preflight(%q) = %+v, %v, want %+v", test.base, got, err, want)
 		}
 	}
 	for _, call := range l.Calls() {
-		if !strings.HasPrefix(call, "GET /api/v3/repos/octo/greet") {
+		if !strings.HasPrefix(call, "GET /api/v3/repos/octo/greet") && call != "POST /api/graphql" {
 			t.Errorf("Preflight called %q", call)
 		}
 	}
@@ -123,16 +123,12 @@ func TestRedirects(t *testing.T) {
 	l.fault("POST", "/repos/old/greet/pulls", -1, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, pullsPath, http.StatusMovedPermanently)
 	})
-	l.fault("GET", "/repos/old/greet/branches/main", -1, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, repositoryPath+"/branches/main", http.StatusMovedPermanently)
-	})
 	moved, err := forge.New(forge.Options{APIURL: l.url + "/api/v3", ServerURL: l.url, Repository: "old/greet", Token: secret.New(token), Backoff: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := moved.Preflight(t.Context(), "main"); err != nil {
-		t.Errorf("Preflight(moved repository) = %v, want nil", err)
-	}
+	_, err = moved.Preflight(t.Context(), "main")
+	checkError(t, "Preflight", err, "the repository old/greet", "is now called octo/greet: use that name")
 	checkError(t, "ProbePullRequest", moved.ProbePullRequest(t.Context(), "main"), "turn a write into a read", "new name")
 }
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-github/v60/github"
@@ -15,166 +15,240 @@ import (
 )
 
 const (
-	// maxBody is GitHub's limit for the body of a pull request, in characters.
+	// Marker stands in the body of every pull request of ours and is not shown. One
+	// without it was described by somebody else.
+	Marker = "<!-- ralph-action -->"
+	// RecordMarker begins the comment that holds the record of the last run below
+	// a pull request that somebody else described.
+	RecordMarker = "<!-- ralph-action record -->"
+
+	// maxBody is GitHub's limit for the body of a pull request or comment, in
+	// characters.
 	maxBody = 65536
 	// maxTitle leaves room for a draft's prefix below the 255 of Gitea and the
 	// 256 of GitHub.
 	maxTitle = 250
-	// maxPages bounds the search for an open pull request: 10,000 on GitHub.
-	maxPages = 100
 )
 
 // PullRequest is what a pull request should be.
 type PullRequest struct {
 	Title string // one line; longer than 250 characters is cut
-	Body  string // at most 65,536 characters
-	Head  string // branch of this repository
-	Base  string // branch
-	Draft bool
+	// Body is at most 65,536 characters, Marker included; a longer one is cut. It is
+	// put in front when it is missing.
+	Body string
+	// Record is the comment below a pull request that somebody else described;
+	// empty: Body.
+	Record string
+	Head   string // branch
+	// HeadRepository is the fork the branch lies in, owner/name; empty: the
+	// repository itself.
+	HeadRepository string
+	Base           string // branch
+	Draft          bool
 	// NewDraft applies Draft to a pull request that is created only: an existing
 	// one stays draft or ready as it is.
 	NewDraft bool
-	Labels   []string // added, never removed
+	// MaintainerCanModify lets those who may write to the repository push to the
+	// fork's branch. It counts for a new pull request from a fork.
+	MaintainerCanModify bool
+
+	Labels        []string // added, never removed
+	Assignees     []string // added
+	Reviewers     []string // asked, unless they are already
+	TeamReviewers []string // the same; an org/ in front is left out
+	Milestone     int      // its number; 0: none is set
+}
+
+func (p PullRequest) way() branches { return branches{p.Head, p.Base, p.HeadRepository} }
+
+// from names the head in errors and in requests.
+func (p PullRequest) from() string {
+	if owner, _, ok := strings.Cut(p.HeadRepository, "/"); ok {
+		return owner + ":" + p.Head
+	}
+	return p.Head
 }
 
 // Upsert creates the pull request, or updates title and body of the open one
-// with the same head and base, and brings draft state and labels to what is
-// wanted. Failures of the last two are warnings, each with what to do. An
-// error means that there is no pull request, or an old one that was not
-// updated: *PermissionError, ErrNoCommits, or another.
+// with the same head and base, and brings draft state, labels, people and
+// milestone to what is wanted. When somebody else described the open one, its
+// title, body and draft state are left alone, and the record of the run becomes a
+// comment below it, updated in place. Failures after the first of these steps are
+// warnings, each with what to do. An error means that there is no pull request, or
+// an old one that was not updated: *PermissionError, ErrNoCommits, or another.
 func (c *Client) Upsert(ctx context.Context, want PullRequest) (ralph.PullRequest, []string, error) {
-	want.Title = oneLine(want.Title)
-	if err := check(want); err != nil {
+	want, warnings, err := c.clean(want)
+	if err != nil {
 		return ralph.PullRequest{}, nil, err
 	}
-	have, err := c.find(ctx, want.Head, want.Base)
+	have, err := c.find(ctx, want.way())
 	if err != nil {
-		return ralph.PullRequest{}, nil, c.withCompare(err, want)
+		return ralph.PullRequest{}, warnings, c.withCompare(err, want)
 	}
 	operation := ralph.OperationUpdated
-	var warnings []string
 	if have == nil {
-		have, operation, warnings, err = c.create(ctx, want)
-	} else {
+		var more []string
+		have, operation, more, err = c.create(ctx, &want)
+		warnings = append(warnings, more...)
+	}
+	theirs := err == nil && foreign(have)
+	if err == nil && operation == ralph.OperationUpdated && !theirs {
 		have, err = c.update(ctx, have, want)
 	}
 	if err != nil {
 		return ralph.PullRequest{}, warnings, c.withCompare(err, want)
 	}
-	if want.NewDraft && operation == ralph.OperationUpdated {
-		want.Draft = have.GetDraft()
+	if theirs {
+		if _, err := c.Comment(ctx, have.GetNumber(), RecordMarker, want.Record, CommentRef{}); err != nil {
+			warnings = append(warnings, err.Error())
+		}
+	} else {
+		if want.NewDraft && operation == ralph.OperationUpdated {
+			want.Draft = have.GetDraft()
+		}
+		var more []string
+		have, more = c.matchDraft(ctx, have, want)
+		warnings = append(warnings, more...)
 	}
-	have, more := c.matchDraft(ctx, have, want)
-	warnings = append(warnings, more...)
-	warnings = append(warnings, c.addLabels(ctx, have.GetNumber(), want.Labels)...)
-	return c.record(have, operation), warnings, nil
+	warnings = append(warnings, c.addLabels(ctx, have, want.Labels)...)
+	warnings = append(warnings, c.addPeople(ctx, have, want)...)
+	done := c.record(have, operation)
+	done.Foreign = theirs
+	return done, warnings, nil
 }
 
-// Find is the open pull request with this head and base; its Number is 0 when
-// there is none.
-func (c *Client) Find(ctx context.Context, head, base string) (ralph.PullRequest, error) {
-	have, err := c.find(ctx, head, base)
-	if err != nil || have == nil {
-		return ralph.PullRequest{Operation: ralph.OperationNone}, err
-	}
-	return c.record(have, ralph.OperationNone), nil
+// foreign says that somebody else described a pull request. Nobody described one
+// with an empty body.
+func foreign(p *github.PullRequest) bool {
+	return strings.TrimSpace(p.GetBody()) != "" && !strings.Contains(p.GetBody(), Marker)
 }
 
-func check(want PullRequest) error {
+// Close closes a pull request whose branch was deleted. One that the forge closed
+// by itself stays as it is.
+func (c *Client) Close(ctx context.Context, pr ralph.PullRequest) (ralph.PullRequest, error) {
+	now := new(github.PullRequest)
+	change := map[string]string{"state": "closed"}
+	err := c.call(ctx, http.MethodPatch, c.path("/pulls/%d", pr.Number), change, now)
+	switch {
+	case err != nil:
+		return pr, c.explain(fmt.Sprintf("close pull request #%d", pr.Number), "pull-requests: write", err)
+	case now.GetState() != "closed":
+		return pr, fmt.Errorf("close pull request #%d in %s: the forge took it and left it open: close it by hand", pr.Number, c.where())
+	}
+	pr.Operation = ralph.OperationClosed
+	return pr, nil
+}
+
+// clean makes a request of what is wanted, or says why it cannot be one.
+func (c *Client) clean(want PullRequest) (PullRequest, []string, error) {
+	if strings.EqualFold(want.HeadRepository, c.repository()) {
+		want.HeadRepository = ""
+	}
+	want.Title = oneLine(want.Title)
 	switch {
 	case want.Title == "":
-		return errors.New("title: the pull request needs one")
+		return want, nil, errors.New("title: the pull request needs one")
 	case want.Head == "" || want.Base == "":
-		return errors.New("the pull request needs a head and a base branch")
-	case want.Head == want.Base:
-		return fmt.Errorf("branch %q is its own base: a pull request needs two branches", want.Head)
+		return want, nil, errors.New("the pull request needs a head and a base branch")
+	case want.HeadRepository != "" && !repositoryPattern.MatchString(want.HeadRepository):
+		return want, nil, fmt.Errorf("the branch's repository is %q: want owner/name", want.HeadRepository)
+	case want.Head == want.Base && want.HeadRepository == "":
+		return want, nil, fmt.Errorf("branch %q is its own base: a pull request needs two branches", want.Head)
 	}
+	if want.Record == "" {
+		want.Record = want.Body
+	}
+	var warnings []string
 	if n := utf8.RuneCountInString(want.Body); n > maxBody {
-		return fmt.Errorf("body: %d characters, and the forge takes at most %d", n, maxBody)
+		warnings = append(warnings, fmt.Sprintf("body: %d characters, and the forge takes at most %d: the end was cut off", n, maxBody))
 	}
-	return nil
+	want.Body = marked(Marker, want.Body)
+	return want, warnings, nil
 }
 
-// find pages through the open pull requests. GitHub filters by head owner and
-// branch, which two forks of one owner share, and other forges do not filter
-// at all: so each is compared in full.
-func (c *Client) find(ctx context.Context, head, base string) (*github.PullRequest, error) {
-	query := url.Values{"state": {"open"}, "head": {c.owner + ":" + head}, "base": {base}, "per_page": {"100"}}
-	for page := 1; page <= maxPages; page++ {
-		query.Set("page", fmt.Sprint(page))
-		req, err := c.api.NewRequest(http.MethodGet, c.path("/pulls?%s", query.Encode()), nil)
-		if err != nil {
-			return nil, err
-		}
-		var list []*github.PullRequest
-		resp, err := c.api.Do(ctx, req, &list)
-		if err != nil {
-			return nil, c.explain("look for an open pull request", "pull-requests: read", err)
-		}
-		for _, one := range list {
-			if one != nil && one.GetNumber() > 0 && sameBranches(one, head, base) {
-				return one, nil
-			}
-		}
-		if resp.NextPage == 0 || len(list) == 0 {
-			return nil, nil //nolint:nilnil // none is an answer, not an error
-		}
+// marked is a body that holds the marker and fits.
+func marked(marker, body string) string {
+	body = strings.ReplaceAll(strings.ToValidUTF8(body, "\uFFFD"), "\x00", "")
+	if !strings.Contains(body, marker) {
+		body = marker + "\n" + body
 	}
-	return nil, fmt.Errorf("look for an open pull request in %s: gave up after %d pages", c.where(), maxPages)
-}
-
-// sameBranches says that a pull request goes from head to base inside one
-// repository. A fork that was deleted has no repository any more.
-func sameBranches(p *github.PullRequest, head, base string) bool {
-	from, to := p.GetHead(), p.GetBase()
-	if p.GetState() != "open" || from.GetRef() != head || to.GetRef() != base || from.Repo == nil || to.Repo == nil {
-		return false
+	if utf8.RuneCountInString(body) <= maxBody {
+		return body
 	}
-	if from.Repo.GetID() != 0 && to.Repo.GetID() != 0 {
-		return from.Repo.GetID() == to.Repo.GetID()
+	const end = "\n\n… (cut)\n"
+	cut := string([]rune(body)[:maxBody-utf8.RuneCountInString(end)]) + end
+	if strings.Contains(cut, marker) {
+		return cut
 	}
-	return strings.EqualFold(from.Repo.GetFullName(), to.Repo.GetFullName()) && from.Repo.GetFullName() != ""
+	return marked(marker, marker+"\n"+cut)
 }
 
 // create opens the pull request. One that appeared since it was looked for is
-// updated; when it is word for word ours, it is our own, whose answer was lost.
-func (c *Client) create(ctx context.Context, want PullRequest) (*github.PullRequest, ralph.Operation, []string, error) {
-	have, err := c.post(ctx, want, want.Title, want.Draft)
+// handed back to be updated; when it is word for word ours, it is our own, whose
+// answer was lost.
+func (c *Client) create(ctx context.Context, want *PullRequest) (*github.PullRequest, ralph.Operation, []string, error) {
 	var warnings []string
+	have, err := c.post(ctx, *want)
 	if c.noDrafts(err) {
 		warnings = append(warnings, fmt.Sprintf("%s has no draft pull requests (its plan lacks them): the title says %q instead", c.where(), strings.TrimSpace(draftPrefix)))
-		want.Title = draftTitle(want.Title)
-		have, err = c.post(ctx, want, want.Title, false)
-		have.NodeID = nil // so that nobody tries to convert it
+		want.Title, want.Draft = draftTitle(want.Title), false
+		have, err = c.post(ctx, *want)
 	}
+	if want.HeadRepository != "" && want.MaintainerCanModify && c.noCollaboration(err) {
+		warnings = append(warnings, fmt.Sprintf("those who maintain %s cannot push to the branch: github-token may not write to %s and so may not allow it; with maintainer-can-modify: false nobody tries", c.repository(), want.HeadRepository))
+		want.MaintainerCanModify = false
+		have, err = c.post(ctx, *want)
+	}
+	operation := fmt.Sprintf("create the pull request %s -> %s", want.from(), want.Base)
 	switch {
 	case err == nil:
+		c.opened(have.GetUser().GetLogin())
 		return have, ralph.OperationCreated, warnings, nil
 	case c.noCommits(err):
-		return nil, ralph.OperationNone, warnings, fmt.Errorf("create the pull request %s -> %s in %s: %w", want.Head, want.Base, c.where(), ErrNoCommits)
+		return nil, ralph.OperationNone, warnings, fmt.Errorf("%s in %s: %w", operation, c.where(), ErrNoCommits)
 	case !c.alreadyExists(err):
-		return nil, ralph.OperationNone, warnings, c.explain(fmt.Sprintf("create the pull request %s -> %s", want.Head, want.Base), "pull-requests: write", err)
+		return nil, ralph.OperationNone, warnings, c.explainCreate(operation, *want, err)
 	}
-	have, findErr := c.find(ctx, want.Head, want.Base)
+	have, findErr := c.findAgain(ctx, want.way())
 	switch {
 	case findErr != nil:
 		return nil, ralph.OperationNone, warnings, findErr
 	case have == nil:
-		return nil, ralph.OperationNone, warnings, c.explain(fmt.Sprintf("create the pull request %s -> %s", want.Head, want.Base), "pull-requests: write", err)
+		return nil, ralph.OperationNone, warnings, c.explainCreate(operation, *want, err)
 	case have.GetTitle() == want.Title && have.GetBody() == want.Body:
 		return have, ralph.OperationCreated, warnings, nil
 	}
-	have, err = c.update(ctx, have, want)
-	return have, ralph.OperationUpdated, warnings, err
+	return have, ralph.OperationUpdated, warnings, nil
 }
 
-func (c *Client) post(ctx context.Context, want PullRequest, title string, draft bool) (*github.PullRequest, error) {
+// findAgain is find for one that exists by the forge's own word: lists may be
+// some seconds behind.
+func (c *Client) findAgain(ctx context.Context, way branches) (*github.PullRequest, error) {
+	for try := 0; ; try++ {
+		have, err := c.find(ctx, way)
+		if err != nil || have != nil || try == 3 {
+			return have, err
+		}
+		if err := sleep(ctx, jitter(c.backoff<<try)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (c *Client) post(ctx context.Context, want PullRequest) (*github.PullRequest, error) {
+	head := want.from()
+	request := github.NewPullRequest{Title: &want.Title, Body: &want.Body, Head: &head, Base: &want.Base, Draft: &want.Draft}
+	if want.HeadRepository != "" {
+		// Forks of one owner are told apart by it; forges without it take the owner.
+		request.HeadRepo, request.MaintainerCanModify = &want.HeadRepository, &want.MaintainerCanModify
+	}
 	have := new(github.PullRequest)
-	err := c.call(ctx, http.MethodPost, c.path("/pulls"), github.NewPullRequest{
-		Title: &title, Body: &want.Body, Head: &want.Head, Base: &want.Base, Draft: &draft,
-	}, have)
+	err := c.call(ctx, http.MethodPost, c.path("/pulls"), request, have)
 	if err == nil && have.GetNumber() <= 0 {
 		err = errors.New("the answer names no pull request")
+	}
+	if err == nil {
+		c.remember(have)
 	}
 	return have, err
 }
@@ -204,22 +278,14 @@ func (c *Client) patch(ctx context.Context, have *github.PullRequest, title stri
 	return now, nil
 }
 
-func (c *Client) record(p *github.PullRequest, operation ralph.Operation) ralph.PullRequest {
-	return ralph.PullRequest{Number: p.GetNumber(), URL: c.link(p), Draft: p.GetDraft(), Operation: operation}
-}
-
-// link is the web address of a pull request: the forge's own when it lies on
-// the forge, else the one GitHub would use.
-func (c *Client) link(p *github.PullRequest) string {
-	u, err := url.Parse(p.GetHTMLURL())
-	if err == nil && origin(u) == origin(c.serverURL) && u.User == nil {
-		return u.String()
-	}
-	return c.serverURL.JoinPath(c.owner, c.name, "pull", fmt.Sprint(p.GetNumber())).String()
-}
-
 // oneLine makes one line of a title and cuts it to what forges take.
 func oneLine(title string) string {
+	title = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(title, "\uFFFD"))
 	title = strings.Join(strings.Fields(title), " ")
 	if runes := []rune(title); len(runes) > maxTitle {
 		return strings.TrimSpace(string(runes[:maxTitle-1])) + "…"

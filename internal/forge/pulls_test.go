@@ -30,7 +30,7 @@ func TestUpsertCreatesThenUpdates(t *testing.T) {
 		t.Fatalf("Upsert(again) = %+v, %q, %v, want #1 updated", got, warnings, err)
 	}
 	on := l.PullRequests("octo", "greet")
-	if len(on) != 1 || on[0].Title != "Fix greet again" || on[0].Body != "New body." || !slices.Equal(on[0].Labels, []string{"ralph", "night"}) {
+	if len(on) != 1 || on[0].Title != "Fix greet again" || on[0].Body != forge.Marker+"\nNew body." || !slices.Equal(on[0].Labels, []string{"ralph", "night"}) {
 		t.Errorf("PullRequests() = %+v", on)
 	}
 
@@ -118,7 +118,7 @@ func TestUpsertIsNotConfused(t *testing.T) {
 func TestUpsertRace(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
-	l.request(t, "POST", pullsPath, `{"title":"theirs","body":"b","head":"ralph/x","base":"main"}`)
+	l.request(t, "POST", pullsPath, `{"title":"theirs","body":"<!-- ralph-action -->b","head":"ralph/x","base":"main"}`)
 	l.fault("GET", "/pulls", 1, answer(200, `[]`))
 	got, warnings, err := l.client.Upsert(t.Context(), wanted())
 	if err != nil || len(warnings) > 0 || got.Number != 1 || got.Operation != ralph.OperationUpdated {
@@ -158,7 +158,6 @@ func TestUpsertErrors(t *testing.T) {
 		{name: "no title", change: func(p *forge.PullRequest) { p.Title = " \n" }, wants: []string{"title"}},
 		{name: "no head", change: func(p *forge.PullRequest) { p.Head = "" }, wants: []string{"head"}},
 		{name: "own base", change: func(p *forge.PullRequest) { p.Head = "main" }, wants: []string{`"main"`, "own base"}},
-		{name: "long body", change: func(p *forge.PullRequest) { p.Body = strings.Repeat("é", 65537) }, wants: []string{"body: 65537 characters", "65536"}},
 		{name: "no branch", change: func(p *forge.PullRequest) { p.Head = "nothing" }, wants: []string{"create the pull request nothing -> main in octo/greet", "422", "head invalid"}},
 		{name: "odd errors", method: "POST", do: answer(422, `{"message":"Validation Failed","errors":"spam"}`), wants: []string{"Validation Failed: spam"}},
 		{name: "exists and is hidden", method: "POST", do: answer(422, `{"message":"Validation Failed","errors":[{"message":"A pull request already exists for octo:ralph/x."}]}`), wants: []string{"already exists"}},

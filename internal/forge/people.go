@@ -1,0 +1,236 @@
+package forge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-github/v60/github"
+)
+
+// addPeople asks for reviews, assigns, and sets the milestone. What is there
+// already costs no call; what fails is a warning.
+func (c *Client) addPeople(ctx context.Context, have *github.PullRequest, want PullRequest) []string {
+	warnings := c.requestReviews(ctx, have, want.Reviewers, want.TeamReviewers)
+	warnings = append(warnings, c.assign(ctx, have, want.Assignees)...)
+	return append(warnings, c.setMilestone(ctx, have, want.Milestone)...)
+}
+
+// reviewPermission is what asking for reviews takes.
+const reviewPermission = "pull-requests: write"
+
+// oneLimit bounds the question for one reviewer after that for all was waited
+// for in vain.
+const oneLimit = 5 * time.Second
+
+// request is who is asked for a review, as the API names them.
+type request struct {
+	Users []string `json:"reviewers,omitempty"`
+	Teams []string `json:"team_reviewers,omitempty"`
+}
+
+// requestReviews asks all at once. The forge asks nobody when one of them cannot
+// be asked, so then each is asked alone.
+func (c *Client) requestReviews(ctx context.Context, have *github.PullRequest, users, teams []string) []string {
+	var all request
+	var warnings []string
+	operation := fmt.Sprintf("ask for reviews of #%d", have.GetNumber())
+	for _, user := range names(users) {
+		switch {
+		case strings.EqualFold(user, have.GetUser().GetLogin()):
+			warnings = append(warnings, fmt.Sprintf("%s in %s: %q is not asked: who opened a pull request cannot review it; leave the name out of reviewers, or let another token open it", operation, c.where(), user))
+		case !hasLogin(have.RequestedReviewers, user):
+			all.Users = append(all.Users, user)
+		}
+	}
+	for _, team := range names(teams) {
+		team = team[strings.LastIndex(team, "/")+1:]
+		if team != "" && !hasTeam(have.RequestedTeams, team) && !contains(all.Teams, team) {
+			all.Teams = append(all.Teams, team)
+		}
+	}
+	if len(all.Users)+len(all.Teams) == 0 {
+		return warnings
+	}
+	now, err := c.ask(ctx, have.GetNumber(), all)
+	if err == nil {
+		return append(warnings, c.notAsked(operation, now, all)...)
+	}
+	code := status(err)
+	one := code == http.StatusUnprocessableEntity || code == http.StatusNotFound || isGaveUp(err) // may be about one of them
+	if !one || len(all.Users)+len(all.Teams) == 1 || ctx.Err() != nil {
+		return append(warnings, c.explainReview(operation, all, err))
+	}
+	var each []request
+	for _, user := range all.Users {
+		each = append(each, request{Users: []string{user}})
+	}
+	for _, team := range all.Teams {
+		each = append(each, request{Teams: []string{team}})
+	}
+	for _, single := range each {
+		oneCtx, cancel := ctx, context.CancelFunc(func() {})
+		if isGaveUp(err) {
+			oneCtx, cancel = context.WithTimeout(ctx, oneLimit)
+		}
+		_, err := c.ask(oneCtx, have.GetNumber(), single)
+		cancel()
+		if err != nil {
+			warnings = append(warnings, c.explainReview(operation, single, err))
+		}
+	}
+	return warnings
+}
+
+// ask sends one request. The pull request is nil where the forge answers with
+// something else (Gitea, with the reviews).
+func (c *Client) ask(ctx context.Context, number int, who request) (*github.PullRequest, error) {
+	var raw json.RawMessage
+	if err := c.call(ctx, http.MethodPost, c.path("/pulls/%d/requested_reviewers", number), who, &raw); err != nil {
+		return nil, err
+	}
+	now := new(github.PullRequest)
+	if json.Unmarshal(raw, now) != nil || now.GetNumber() == 0 {
+		return nil, nil //nolint:nilnil // another form of success
+	}
+	return now, nil
+}
+
+// notAsked names whom the forge left out without a word.
+func (c *Client) notAsked(operation string, now *github.PullRequest, all request) []string {
+	if now == nil {
+		return nil
+	}
+	var missing []string
+	for _, user := range all.Users {
+		if !hasLogin(now.RequestedReviewers, user) {
+			missing = append(missing, fmt.Sprintf("%q", user))
+		}
+	}
+	for _, team := range all.Teams {
+		if !hasTeam(now.RequestedTeams, team) {
+			missing = append(missing, fmt.Sprintf("team %q", team))
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s in %s: the forge took it and did not ask %s: see whether they have access to the repository", operation, c.where(), strings.Join(missing, ", "))}
+}
+
+// explainReview says who was not asked, why, and what would be right. Who may
+// see no team gets "Could not resolve to a node", for ever.
+func (c *Client) explainReview(operation string, who request, err error) string {
+	var list []string
+	for _, user := range who.Users {
+		list = append(list, fmt.Sprintf("%q", user))
+	}
+	for _, team := range who.Teams {
+		list = append(list, fmt.Sprintf("team %q", team))
+	}
+	permission := reviewPermission
+	if len(who.Teams) > 0 {
+		permission += " and, for a team, the organization's members: read"
+	}
+	text := c.explain(operation+" by "+strings.Join(list, ", "), permission, err).Error()
+	if len(who.Teams) > 0 && (isGaveUp(err) || status(err) == http.StatusUnprocessableEntity || status(err) == http.StatusNotFound) {
+		text += "; a team needs access to the repository, and a token that may see it: an App's with members: read or a classic one with repo and read:org, not GITHUB_TOKEN"
+	}
+	return text
+}
+
+func isGaveUp(err error) bool {
+	var gaveUp *gaveUpError
+	return errors.As(err, &gaveUp)
+}
+
+// assign adds assignees.
+func (c *Client) assign(ctx context.Context, have *github.PullRequest, assignees []string) []string {
+	var missing []string
+	for _, one := range names(assignees) {
+		if !hasLogin(have.Assignees, one) {
+			missing = append(missing, one)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	operation := fmt.Sprintf("assign %s to #%d", strings.Join(missing, ", "), have.GetNumber())
+	method, path, request := http.MethodPost, c.path("/issues/%d/assignees", have.GetNumber()), missing
+	if draftsByTitle(have) {
+		// A forge of Gitea's kind: only the whole list can be set.
+		method, path = http.MethodPatch, c.path("/issues/%d", have.GetNumber())
+		for _, one := range have.Assignees {
+			request = append(request, one.GetLogin())
+		}
+	}
+	now := new(github.Issue)
+	if err := c.call(ctx, method, path, map[string][]string{"assignees": request}, now); err != nil {
+		return []string{c.explain(operation, "pull-requests: write (or issues: write)", err).Error()}
+	}
+	missing = slices.DeleteFunc(missing, func(one string) bool { return hasLogin(now.Assignees, one) })
+	if len(missing) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s in %s: the forge took it and did not assign %s: they need access to the repository, the token push access, and ten is the most", operation, c.where(), quoted(missing))}
+}
+
+// setMilestone sets the milestone by its number.
+func (c *Client) setMilestone(ctx context.Context, have *github.PullRequest, number int) []string {
+	if number <= 0 || isMilestone(have.Milestone, number) {
+		return nil
+	}
+	operation := fmt.Sprintf("set milestone %d on #%d", number, have.GetNumber())
+	now := new(github.Issue)
+	if err := c.call(ctx, http.MethodPatch, c.path("/issues/%d", have.GetNumber()), map[string]int{"milestone": number}, now); err != nil {
+		return []string{c.explain(operation, "issues: write (or pull-requests: write)", err).Error()}
+	}
+	if !isMilestone(now.Milestone, number) {
+		return []string{fmt.Sprintf("%s in %s: the forge took it and did not set it: the token needs push access, and the milestone must be there", operation, c.where())}
+	}
+	return nil
+}
+
+// isMilestone compares GitHub's numbers, and the ids of forges without numbers.
+func isMilestone(m *github.Milestone, number int) bool {
+	return m != nil && (m.GetNumber() == number || m.Number == nil && m.GetID() == int64(number))
+}
+
+// names are logins without blanks, @ and doubles.
+func names(list []string) []string {
+	var clean []string
+	for _, one := range list {
+		one = strings.TrimPrefix(strings.TrimSpace(one), "@")
+		if one != "" && !contains(clean, one) {
+			clean = append(clean, one)
+		}
+	}
+	return clean
+}
+
+func contains(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(have string) bool { return strings.EqualFold(have, name) })
+}
+
+func hasLogin(users []*github.User, login string) bool {
+	return slices.ContainsFunc(users, func(u *github.User) bool { return strings.EqualFold(u.GetLogin(), login) })
+}
+
+func hasTeam(teams []*github.Team, slug string) bool {
+	return slices.ContainsFunc(teams, func(t *github.Team) bool {
+		return strings.EqualFold(t.GetSlug(), slug) || strings.EqualFold(t.GetName(), slug)
+	})
+}
+
+func quoted(list []string) string {
+	text := make([]string, 0, len(list))
+	for _, one := range list {
+		text = append(text, fmt.Sprintf("%q", one))
+	}
+	return strings.Join(text, ", ")
+}
