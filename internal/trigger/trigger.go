@@ -72,8 +72,9 @@ type Decision struct {
 
 	Check []Check // who has to be allowed to write to the repository
 	Needs Needs
-	// RunID is the run that WithRun wants to know about.
-	RunID int64
+	// RunID and RunAttempt are the run that WithRun wants to know about.
+	RunID      int64
+	RunAttempt int // 0: the server does not count them
 
 	Notes []string // what was done to the text; one line each, for the log and the record
 

@@ -58,7 +58,7 @@ func (d Decision) workflow() (Decision, error) {
 		return Decision{}, err
 	}
 	d.Why = fmt.Sprintf("Started by the workflow %s, which failed on %s", name, word(w.HeadBranch))
-	d.HeadSHA, d.RunID, d.Needs = w.HeadSHA, w.ID, NeedsRun
+	d.HeadSHA, d.RunID, d.RunAttempt, d.Needs = w.HeadSHA, w.ID, w.Attempt, NeedsRun
 	return d, nil
 }
 
