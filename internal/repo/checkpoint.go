@@ -203,6 +203,9 @@ func (r *Repo) attached() bool {
 }
 
 func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
+	if err := r.inTheMiddle(); err != nil {
+		return err // a later iteration began it; another branch and index would spoil it
+	}
 	if r.line.tip != s.head {
 		// What the guest lacks: our commit, and the folders of a tree that is
 		// not the staged one.

@@ -38,21 +38,35 @@ func (r *Repo) CheckLFS(ctx context.Context) error {
 	if touched, err := r.touchesLFS(ctx); !touched || err != nil {
 		return err
 	}
-	const setUp = "install git-lfs in the image or in setup and run git lfs install there, or leave these files out with add-paths (. and :(exclude,attr:filter=lfs))"
 	ok, err := r.filterConfigured(ctx, "lfs")
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return &LFSError{What: "the filter lfs is not configured for the agent's user, so their raw content would be committed: " + setUp}
+		return &LFSError{What: "the filter lfs is not configured for the agent's user, so their raw content would be committed: " + lfsSetUp}
 	}
 	if err := r.probeFilter(ctx); err != nil {
-		return &LFSError{What: "git-lfs does not run for the agent's user, so their raw content would be committed: " + setUp, Err: err}
+		return &LFSError{What: "git-lfs does not run for the agent's user, so their raw content would be committed: " + lfsSetUp, Err: err}
 	}
 	if r.remote == nil || !r.opt.Push {
 		return nil
 	}
 	return r.probeServer(ctx)
+}
+
+const lfsSetUp = "install git-lfs in the image or in setup and run git lfs install there, or leave these files out with add-paths (. and :(exclude,attr:filter=lfs))"
+
+// filterTrouble names the error of a git that could not even compare files: a
+// checkout with lfs: true writes the filter into the repository's configuration,
+// and here there may be no git-lfs to run it.
+func (r *Repo) filterTrouble(ctx context.Context, err error) error {
+	if _, ran := exitCode(err); !ran || !r.usesLFS() {
+		return err
+	}
+	if perr := r.probeFilter(ctx); perr != nil {
+		return &LFSError{What: "git-lfs does not run for the agent's user: install it in the image", Err: perr}
+	}
+	return err
 }
 
 // usesLFS looks at the attributes in the work tree, going by the index.

@@ -230,7 +230,11 @@ func header(h map[string]string, name string) string {
 
 // sign adds the token of the push.
 func (s lfsServer) sign(req *http.Request) {
-	if t := s.remote.token; t.IsSet() {
+	t := s.remote.token
+	if s.remote.push.IsSet() {
+		t = s.remote.push
+	}
+	if t.IsSet() {
 		req.SetBasicAuth("x-access-token", t.Reveal())
 	}
 }

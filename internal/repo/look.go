@@ -49,7 +49,7 @@ func (r *Repo) look(ctx context.Context) error {
 	b := &bounded{left: guestOutputBytes}
 	err := r.gitEnv(ctx, append(r.indexEnv(), "GIT_OPTIONAL_LOCKS=0"), nil, b, append(args, r.exclusions()...)...)
 	if err != nil {
-		return notRepository(err)
+		return r.filterTrouble(ctx, notRepository(err))
 	}
 	head, conflict, clean := parseStatus(b.Bytes())
 	switch {

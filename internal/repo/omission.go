@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
@@ -29,6 +30,10 @@ func (o omission) String() string {
 		names = append(names, strconv.QuoteToGraphic(ch.path))
 	}
 	return "not published: " + clean(strings.Join(names, ", "), 1000) + ": " + o.reason
+}
+
+func (o omission) has(blob plumbing.Hash) bool {
+	return slices.ContainsFunc(o.changes, func(ch change) bool { return ch.new.hash == blob })
 }
 
 // leftOut finds the changes that may not be published. Of those that may, the
@@ -74,7 +79,11 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]om
 	if err != nil {
 		return nil, err
 	}
-	s.large = append(s.large, kept...)
+	for _, f := range kept {
+		if !slices.ContainsFunc(lost, func(o omission) bool { return o.has(f.blob) }) {
+			s.large = append(s.large, f)
+		}
+	}
 	all = append(append(all, filtered...), lost...)
 	return slices.DeleteFunc(all, func(o omission) bool { return len(o.changes) == 0 }), nil
 }
