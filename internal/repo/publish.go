@@ -94,6 +94,9 @@ func (r *Repo) pushOnce(ctx context.Context) error {
 	if b := adv.branch(r.start.Base); r.baseRemote == nil && r.start.Base != "" {
 		r.baseTip = b
 	}
+	if r.opt.Signer != nil {
+		return r.pushSigned(ctx, adv)
+	}
 	old := adv.branch(r.server.branch)
 	if err := r.buildOn(ctx, old); err != nil {
 		return err

@@ -51,6 +51,9 @@ type Options struct {
 	Base          string // of the pull request; empty: the checked-out branch
 	DefaultBranch string // the base when no branch is checked out
 	Push          bool   // push each checkpoint; needs Remote
+	// Signer has the forge make, and sign, the commits that are pushed; nil: they
+	// are pushed as they are. The workspace keeps its own, unsigned.
+	Signer Signer
 	// UpdateBase says what becomes of a branch whose base has moved.
 	UpdateBase Update
 	// BranchSuffix, one of the kinds of Suffix, is put behind Branch; Start tells
@@ -122,6 +125,8 @@ type Repo struct {
 	line   line
 	server server
 	large  largeFiles
+
+	signing signing
 	last   *snapshot // not yet checked out of; nil: none taken
 	notes  []string
 }
@@ -168,6 +173,7 @@ func Open(ctx context.Context, opt Options) (*Repo, error) {
 		return nil, fmt.Errorf("branch %q: %w", opt.Branch, err)
 	}
 	r := &Repo{opt: opt, large: newLargeFiles(), apart: map[plumbing.Hash]bool{}}
+	r.signing = signing{made: map[plumbing.Hash]plumbing.Hash{}, sent: map[plumbing.Hash]bool{}}
 	if err := r.connect(); err != nil {
 		return nil, err
 	}
@@ -184,6 +190,9 @@ func (r *Repo) connect() (err error) {
 	case UpdateNone, UpdateMerge, UpdateRebase:
 	default:
 		return fmt.Errorf("update-base %q: it is merge, rebase, or none", clean(string(opt.UpdateBase), 40))
+	}
+	if opt.Signer != nil && opt.UpdateBase == UpdateRebase {
+		return errors.New("update-base: rebase needs a push, and with sign-commits the forge's API moves the branch, only ever forward: use merge")
 	}
 	if opt.Remote == "" {
 		return nil
@@ -360,6 +369,9 @@ type State struct {
 	Branch  string // the one published to
 	HeadSHA string // its tip; empty when this run committed nothing
 	Pushed  bool   // the tip is on the server
+	// Signed says that the forge made the commits of this run that are on the
+	// server, Verified that it calls each of them verified.
+	Signed, Verified bool
 	// Tip is the branch's commit on the server as it is known, whoever made it;
 	// empty when it is not there.
 	Tip   string
@@ -372,6 +384,7 @@ func (r *Repo) State() State {
 	if s.Branch == "" {
 		s.Branch = r.opt.Branch
 	}
+	s.Signed, s.Verified = r.signing.commits > 0, r.signing.verified()
 	if !r.server.tip.IsZero() {
 		s.Tip = r.server.tip.String()
 	}

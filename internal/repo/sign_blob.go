@@ -1,0 +1,96 @@
+package repo
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"unicode/utf8"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+const (
+	// maxSignedBytes is what GitHub's API takes as one file: 41,820,160 bytes
+	// passed and 40 MiB were refused, whatever the encoding (measured by others;
+	// its documentation speaks of 100 MB).
+	maxSignedBytes = 41_800_000
+	// heldBytes is the size up to which a blob is read into memory.
+	heldBytes = 1 << 20
+)
+
+// withdrawUnsignable takes out of the line what the API cannot carry: a push
+// that fails each time would lose everything else, too.
+func (r *Repo) withdrawUnsignable() error {
+	chain, err := r.unpublished()
+	if err != nil || len(chain) == 0 {
+		return nil //nolint:nilerr // such a line holds commits of before the run, and is judged file by file
+	}
+	large := omission{reason: fmt.Sprintf("larger than %d MB, which the forge's API does not take; use Git LFS, ignore it, or set sign-commits to false", maxSignedBytes/1_000_000)}
+	named := omission{reason: "the name is not UTF-8, which the forge's API does not take; rename it, or set sign-commits to false"}
+	taken, err := r.withdraw(func(ch change) bool { return ch.new != (entry{}) && (r.tooLarge(ch) || !utf8.ValidString(ch.path)) })
+	if err != nil || len(taken) == 0 {
+		return err
+	}
+	for _, ch := range taken {
+		if utf8.ValidString(ch.path) {
+			large.changes = append(large.changes, ch)
+		} else {
+			named.changes = append(named.changes, ch)
+		}
+	}
+	for _, o := range []omission{large, named} {
+		if len(o.changes) > 0 {
+			r.notes = append(r.notes, o.String())
+		}
+	}
+	return nil
+}
+
+func (r *Repo) tooLarge(ch change) bool {
+	if !ch.new.isBlob() || !r.store.has(ch.new.hash) {
+		return false
+	}
+	size, err := r.store.fs.EncodedObjectSize(ch.new.hash)
+	return err == nil && size > maxSignedBytes
+}
+
+// openBlob reads a blob. The store serves one goroutine at a time: a small blob
+// is read at once, a large one copied to a file.
+func (r *Repo) openBlob(h plumbing.Hash) (io.ReadCloser, error) {
+	r.signing.reading.Lock()
+	defer r.signing.reading.Unlock()
+	o, err := r.store.object(h)
+	if err != nil {
+		return nil, fmt.Errorf("object %s: %w", h, err)
+	}
+	if o.Size() <= heldBytes {
+		b, err := readObject(o, heldBytes)
+		return io.NopCloser(bytes.NewReader(b)), err
+	}
+	rd, err := o.Reader()
+	if err != nil {
+		return nil, fmt.Errorf("object %s: %w", h, err)
+	}
+	defer rd.Close()
+	f, err := os.CreateTemp(r.store.dir, "outgoing-*.blob")
+	if err != nil {
+		return nil, err
+	}
+	if _, err = io.Copy(f, rd); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		discard(f)
+		return nil, fmt.Errorf("object %s: %w", h, err)
+	}
+	return spooled{f}, nil
+}
+
+// spooled is a temporary file that goes away when it is closed.
+type spooled struct{ *os.File }
+
+func (s spooled) Close() error {
+	discard(s.File)
+	return nil
+}
