@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/org/ralph-action/internal/demo"
+	"github.com/org/ralph-action/internal/forgetest"
 )
 
 func TestMain(m *testing.M) {
@@ -38,6 +37,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
+			e.Values[testKey{}] = e.T()
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
 			e.Setenv("TMPDIR", filepath.Join(e.WorkDir, "tmp"))
 			e.Setenv("GIT_CONFIG_NOSYSTEM", "1")
@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"forge": forgeCommand, "checkout": checkoutCommand, "actions": actionsCommand, "pulls": pullsCommand, "fault": faultCommand,
 			"branch": branchCommand, "commit": commitCommand, "until": untilCommand, "signal": signalCommand, "repeat": repeatCommand, "alone": aloneCommand,
-			"chown": chownCommand,
+			"chown": chownCommand, "github": githubCommand,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -69,12 +69,16 @@ func TestScripts(t *testing.T) {
 
 // world is what a script's forge consists of.
 type world struct {
-	forge *demo.Forge
+	forge *forgetest.Forge
+	repo  *forgetest.Repository
 	url   string
 	token string
 }
 
 const owner, name = "octo", "work"
+
+// testKey is where a script keeps its *testing.T.
+type testKey struct{}
 
 // worlds are the forges of the scripts that run, by working folder.
 var worlds sync.Map
@@ -87,16 +91,27 @@ func theWorld(ts *testscript.TestScript) *world {
 	return w.(*world)
 }
 
-// forge DIR: serves a repository whose main branch holds DIR's files.
+// forge DIR: serves a repository whose main branch holds DIR's files. Every
+// request is checked against GitHub's own description of its API.
 func forgeCommand(ts *testscript.TestScript, neg bool, args []string) {
 	w := &world{token: "ghs_0123456789abcdefghijklmnopqrstuvwxyz"}
 	var err error
-	w.forge, err = demo.NewForge(ts.MkAbs("forge"), w.token)
+	w.forge = forgetest.New(ts.Value(testKey{}).(testing.TB), forgetest.Options{Dir: ts.MkAbs("forge")})
+	w.forge.AddToken(forgetest.Token{Value: w.token})
+	w.repo, err = w.forge.NewRepository(owner, name)
 	ts.Check(err)
-	_, err = w.forge.CreateRepository(context.Background(), owner, name, "main")
+	_, err = w.repo.Commit("main", "first", readFiles(ts, args[0]))
 	ts.Check(err)
+	w.url = w.forge.URL
+	ts.Setenv("FORGE", w.url)
+	ts.Setenv("TOKEN", w.token)
+	worlds.Store(ts.Getenv("WORK"), w)
+}
+
+// readFiles is the tree of a folder; *.sh are executable.
+func readFiles(ts *testscript.TestScript, dir string) map[string]demo.File {
 	files := map[string]demo.File{}
-	root := ts.MkAbs(args[0])
+	root := ts.MkAbs(dir)
 	ts.Check(filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -106,14 +121,7 @@ func forgeCommand(ts *testscript.TestScript, neg bool, args []string) {
 		files[filepath.ToSlash(rel)] = demo.File{Content: string(data), Executable: strings.HasSuffix(path, ".sh")}
 		return err
 	}))
-	_, err = w.forge.Commit(owner, name, "main", "first", files)
-	ts.Check(err)
-	server := httptest.NewServer(w.forge)
-	ts.Defer(server.Close)
-	w.url = server.URL
-	ts.Setenv("FORGE", w.url)
-	ts.Setenv("TOKEN", w.token)
-	worlds.Store(ts.Getenv("WORK"), w)
+	return files
 }
 
 // checkout DIR [BRANCH]: what actions/checkout leaves: shallow, with the token
@@ -165,8 +173,10 @@ func actionsCommand(ts *testscript.TestScript, neg bool, args []string) {
 // pulls: the pull requests of the forge, to the file pulls.txt.
 func pullsCommand(ts *testscript.TestScript, neg bool, args []string) {
 	var b strings.Builder
-	for _, p := range theWorld(ts).forge.PullRequests(owner, name) {
+	for _, p := range theWorld(ts).repo.Pulls() {
 		fmt.Fprintf(&b, "#%d %s -> %s state=%s draft=%v labels=%s\ntitle: %s\n", p.Number, p.Head, p.Base, p.State, p.Draft, strings.Join(p.Labels, ","), p.Title)
+		fmt.Fprintf(&b, "author=%s milestone=%d assignees=%s reviewers=%s teams=%s auto-merge=%s merged=%v\n", p.Author, p.Milestone,
+			strings.Join(p.Assignees, ","), strings.Join(p.Reviewers, ","), strings.Join(p.Teams, ","), p.AutoMerge, p.Merged)
 		for _, c := range p.Commits {
 			fmt.Fprintf(&b, "commit: %s | %s\n", c.Subject, c.Author)
 		}
@@ -201,14 +211,14 @@ func faultCommand(ts *testscript.TestScript, neg bool, args []string) {
 
 // branch NAME: the branch exists on the forge.
 func branchCommand(ts *testscript.TestScript, neg bool, args []string) {
-	if exists := theWorld(ts).forge.Branch(owner, name, args[0]) != ""; exists == neg {
+	if exists := theWorld(ts).repo.Branch(args[0]) != ""; exists == neg {
 		ts.Fatalf("branch %s exists: %v", args[0], exists)
 	}
 }
 
 // commit BRANCH FILE CONTENT: somebody else pushes a tree of one file.
 func commitCommand(ts *testscript.TestScript, neg bool, args []string) {
-	_, err := theWorld(ts).forge.Commit(owner, name, args[0], "somebody else", map[string]demo.File{args[1]: {Content: args[2]}})
+	_, err := theWorld(ts).repo.Commit(args[0], "somebody else", map[string]demo.File{args[1]: {Content: args[2]}})
 	ts.Check(err)
 }
 

@@ -244,3 +244,15 @@ var repositoryURLs = map[string]string{
 func (f *Forge) getRepository(c *call) {
 	c.answer(http.StatusOK, c.repo.json(c.base, c.token))
 }
+
+// Calls are the calls of the API so far, as "METHOD /path status".
+func (r *Repository) Calls() []string {
+	var list []string
+	for _, c := range r.forge.APICalls() {
+		list = append(list, c.String())
+	}
+	return list
+}
+
+// Forge is where the repository lies.
+func (r *Repository) Forge() *Forge { return r.forge }
