@@ -1,0 +1,285 @@
+package repo_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/secret"
+)
+
+// only refuses everybody but the holder of one token, for one service or all.
+func (f *forge) only(allowed func(token string, push bool) bool) {
+	f.setFault(func(w http.ResponseWriter, req *http.Request) bool {
+		_, pass, _ := req.BasicAuth()
+		push := strings.Contains(req.URL.String(), "git-receive-pack")
+		if !allowed(pass, push) {
+			http.Error(w, "no", http.StatusForbidden)
+			return true
+		}
+		f.serve(w, req)
+		return true
+	})
+}
+
+func TestPushToken(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	f.only(func(pass string, push bool) bool { return push == (pass == "ci") })
+	r := begin(t, dir, f.url, func(o *repo.Options) { o.PushToken = secret.New("ci") })
+	if err := r.CanPush(t.Context()); err != nil {
+		t.Errorf("CanPush() = %v", err)
+	}
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	r.pushed(t, f)
+	// What somebody else pushed is read with the other one.
+	somebody(t, f, "y.txt", "y\n")
+	write(t, filepath.Join(dir, "z.txt"), "z\n")
+	r.pushed(t, f)
+}
+
+// The token expires in the middle of the run.
+func TestTokenExpires(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	r := begin(t, dir, f.url)
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	r.pushed(t, f)
+	f.setFault(func(w http.ResponseWriter, req *http.Request) bool {
+		http.Error(w, "expired", http.StatusUnauthorized)
+		return true
+	})
+	write(t, filepath.Join(dir, "y.txt"), "y\n")
+	_, c := r.checkpoint(t)
+	if c.Pushed || !strings.Contains(c.PushError, "expired") {
+		t.Errorf("Checkpoint() = %+v, want an error that names the token", c)
+	}
+	equal(t, "kept in the workspace", git(t, dir, "show", "ralph/work:y.txt"), "y")
+	if s := r.State(); s.Pushed || s.HeadSHA != c.SHA {
+		t.Errorf("State() = %+v, want the commit, not pushed", s)
+	}
+}
+
+// The repository is renamed while the run is under way.
+func TestRenamedMeanwhile(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	var renamed bool
+	var mu sync.Mutex
+	f.setFault(func(w http.ResponseWriter, req *http.Request) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		if strings.HasPrefix(req.URL.Path, "/moved/") {
+			req.URL.Path = strings.Replace(req.URL.Path, "/moved/", "/owner/", 1)
+			f.serve(w, req)
+			return true
+		}
+		if renamed {
+			http.Redirect(w, req, strings.Replace(req.URL.String(), "/owner/", "/moved/", 1), http.StatusMovedPermanently)
+		}
+		return renamed
+	})
+	r := begin(t, dir, f.url)
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	r.pushed(t, f)
+	mu.Lock()
+	renamed = true
+	mu.Unlock()
+	write(t, filepath.Join(dir, "y.txt"), "y\n")
+	r.pushed(t, f)
+}
+
+func TestPushToFork(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, kind string
+		behind     int  // commits of the base that the fork lacks
+		own        bool // the fork's main has a commit of its own
+	}{
+		{"in step, shallow", "shallow", 0, false},
+		{"in step, full", "full", 0, false},
+		{"behind, shallow", "shallow", 2, false},
+		{"behind, full", "full", 2, false},
+		{"behind, without blobs", "blob:none", 2, false},
+		{"with commits of its own, shallow", "shallow", 1, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newForge(t)
+			seed := f.seed(t, map[string]string{"a.txt": "a\n", "dir/b.txt": "b\n"})
+			fork := newForge(t)
+			git(t, seed, "push", "-q", fork.dir, "main")
+			if tt.own {
+				side := t.TempDir()
+				git(t, side, "clone", "-q", fork.dir, "x")
+				write(t, filepath.Join(side, "x/fork.txt"), "f\n")
+				git(t, filepath.Join(side, "x"), "add", "-A")
+				git(t, filepath.Join(side, "x"), "commit", "-qm", "the fork's own")
+				git(t, filepath.Join(side, "x"), "push", "-q", "origin", "main")
+			}
+			for i := range tt.behind {
+				onMain(t, seed, fmt.Sprintf("dir/m%d.txt", i), "m\n")
+			}
+			f.only(func(pass string, push bool) bool { return pass == "base" && !push })
+			fork.only(func(pass string, push bool) bool { return pass == "fork" })
+			into := func(o *repo.Options) {
+				o.Remote, o.Token = fork.url, secret.New("fork")
+				o.BaseRemote, o.BaseToken = f.url, secret.New("base")
+			}
+			dir := f.clone(t, tt.kind)
+			r := begin(t, dir, fork.url, into)
+			if r.start.Base != "main" || r.start.Resumed {
+				t.Errorf("Begin() = %+v, want a new branch", r.start)
+			}
+			if err := r.CanPush(t.Context()); err != nil {
+				t.Errorf("CanPush() = %v", err)
+			}
+			write(t, filepath.Join(dir, "x.txt"), "x\n")
+			r.pushed(t, fork)
+			ahead(t, r, true)
+			if out, err := tryGit(f.dir, "rev-parse", "-q", "--verify", "ralph/work"); err == nil {
+				t.Errorf("the base's repository has the branch at %s", out)
+			}
+			// The next night goes on with it, whatever happened to the base.
+			onMain(t, seed, "later.txt", "l\n")
+			dir = f.clone(t, tt.kind)
+			r = begin(t, dir, fork.url, into)
+			if !r.start.Resumed || len(r.start.Messages) != 1 {
+				t.Errorf("second night: Begin() = %+v, want resumed with one message", r.start)
+			}
+			write(t, filepath.Join(dir, "y.txt"), "y\n")
+			r.pushed(t, fork)
+			equal(t, "y.txt", git(t, fork.dir, "show", "ralph/work:y.txt"), "y")
+			// Merged in one commit, the branch starts again.
+			git(t, seed, "fetch", "-q", fork.dir, "ralph/work")
+			git(t, seed, "merge", "-q", "--squash", "FETCH_HEAD")
+			git(t, seed, "commit", "-qm", "squashed")
+			git(t, seed, "push", "-q", "origin", "main")
+			dir = f.clone(t, tt.kind)
+			r = begin(t, dir, fork.url, into)
+			if !r.start.Restarted {
+				t.Errorf("third night: Begin() = %+v, want a new start", r.start)
+			}
+			write(t, filepath.Join(dir, "z.txt"), "z\n")
+			r.pushed(t, fork)
+			if err := r.DeleteBranch(t.Context()); !errors.Is(err, repo.ErrHasChanges) {
+				t.Errorf("DeleteBranch() = %v, want it refused", err)
+			}
+		})
+	}
+}
+
+// A branch of the same name as the base is one of the fork's.
+func TestForkBranchNamedAsBase(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	seed := f.seed(t, map[string]string{"a.txt": "a\n"})
+	fork := newForge(t)
+	git(t, seed, "push", "-q", fork.dir, "main:other")
+	dir := f.checkout(t, true)
+	r := begin(t, dir, fork.url, func(o *repo.Options) {
+		o.BaseRemote, o.BaseToken, o.Branch = f.url, secret.New(token), "main"
+	})
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	r.pushed(t, fork)
+}
+
+func TestDeleteBranch(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	seed := f.seed(t, map[string]string{"a.txt": "a\n"})
+	first := f.night(t, "shallow", "x.txt", "x\n")
+	if err := first.DeleteBranch(t.Context()); !errors.Is(err, repo.ErrHasChanges) {
+		t.Errorf("DeleteBranch() with changes = %v, want ErrHasChanges", err)
+	}
+	squash(t, seed)
+	r := begin(t, f.checkout(t, true), f.url)
+	theirs := somebody(t, f, "late.txt", "l\n")
+	if err := r.DeleteBranch(t.Context()); !errors.Is(err, repo.ErrNotFastForward) {
+		t.Errorf("DeleteBranch() of a branch that moved = %v, want ErrNotFastForward", err)
+	}
+	equal(t, "branch", git(t, f.dir, "rev-parse", "ralph/work"), theirs)
+	onMain(t, seed, "late.txt", "l\n")
+	r = begin(t, f.checkout(t, true), f.url)
+	if err := r.DeleteBranch(t.Context()); err != nil {
+		t.Errorf("DeleteBranch() = %v", err)
+	}
+	if out, err := tryGit(f.dir, "rev-parse", "-q", "--verify", "refs/heads/ralph/work"); err == nil {
+		t.Errorf("the branch is still at %s", out)
+	}
+	if s := r.State(); s.Tip != "" {
+		t.Errorf("State() = %+v, want no tip", s)
+	}
+	if err := r.DeleteBranch(t.Context()); err != nil {
+		t.Errorf("DeleteBranch() again = %v", err)
+	}
+	ahead(t, r, false)
+}
+
+// 32 runs push to one branch at once, and all of their work is on it.
+func TestManyPushToOneBranch(t *testing.T) {
+	t.Parallel()
+	const runs = 32
+	f := newForge(t)
+	f.seed(t, map[string]string{"a.txt": "a\n"})
+	all := make([]*run, runs)
+	for i := range all {
+		dir := f.checkout(t, true)
+		all[i] = begin(t, dir, f.url, func(o *repo.Options) { o.RetryDelay = 20 * time.Millisecond })
+		write(t, filepath.Join(dir, fmt.Sprintf("run%d.txt", i)), "r\n")
+		all[i].snapshot(t)
+	}
+	var wg sync.WaitGroup
+	for i, r := range all {
+		wg.Go(func() {
+			c, err := r.Checkpoint(t.Context(), ralph.Iteration{Number: 1})
+			if err != nil || !c.Pushed || r.State().Branch != "ralph/work" {
+				t.Errorf("run %d: Checkpoint() = %+v, %v, %+v, want it on the branch", i, c, err, r.State())
+			}
+		})
+	}
+	wg.Wait()
+	equal(t, "commits", git(t, f.dir, "rev-list", "--count", "main..ralph/work"), fmt.Sprint(runs))
+	if got := len(files(t, f.dir, "ralph/work")); got != runs+2 {
+		t.Errorf("files on the branch = %d, want %d", got, runs+2)
+	}
+	equal(t, "branches", git(t, f.dir, "for-each-ref", "--format=%(refname:short)", "refs/heads"), []string{"main", "ralph/work"})
+	git(t, f.dir, "fsck", "--strict", "--no-dangling")
+}
+
+func TestSuffix(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1569322532, 0)
+	commit := strings.Repeat("ab12", 10)
+	for _, tt := range []struct{ kind, commit, want string }{
+		{"", "", "ralph/x"},
+		{"timestamp", "", "ralph/x-1569322532"},
+		{"short-commit-hash", commit, "ralph/x-ab12ab1"},
+	} {
+		if got, err := repo.Suffix("ralph/x", tt.kind, at, tt.commit); err != nil || got != tt.want {
+			t.Errorf("Suffix(%q) = %q, %v, want %q", tt.kind, got, err, tt.want)
+		}
+	}
+	a, err := repo.Suffix("x", "random", at, "")
+	b, _ := repo.Suffix("x", "random", at, "")
+	if err != nil || a == b || len(a) != len("x-")+7 || strings.Trim(a[2:], "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+		t.Errorf("Suffix(random) = %q, %q, %v, want seven letters or digits, others each time", a, b, err)
+	}
+	for _, kind := range []string{"sha", "short-commit-hash"} {
+		if _, err := repo.Suffix("x", kind, at, ""); err == nil || !strings.Contains(err.Error(), kind) {
+			t.Errorf("Suffix(%q) = %v, want an error that names it", kind, err)
+		}
+	}
+	f, dir := workspace(t)
+	r := begin(t, dir, f.url, func(o *repo.Options) { o.BranchSuffix = repo.SuffixCommit })
+	equal(t, "Start.Branch", r.start.Branch, "ralph/work-"+git(t, f.dir, "rev-parse", "main")[:7])
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	r.pushed(t, f)
+}
