@@ -14,7 +14,8 @@ import (
 const (
 	maxRaw   = 1 << 20  // of a text as it came; what is beyond is not looked at
 	maxBody  = 64 << 10 // of a body, a comment, a prompt
-	maxTitle = 256
+	maxTitle = 1 << 10
+	maxShown = 256      // of a title that is shown on one line
 	maxLog   = 16 << 10 // of the end of a job's log
 	maxRun   = 32       // backticks in a row; more are cut to these
 )
@@ -94,11 +95,11 @@ func (c cleaned) end() string {
 	return fmt.Sprintf("[… %d bytes before this are left out]\n%s", c.cut, c.text)
 }
 
-// line is the first line of the text, at most maxTitle bytes of it.
+// line is the first line of the text, at most maxShown bytes of it.
 func (c cleaned) line() string {
 	line, _, _ := strings.Cut(c.text, "\n")
-	if len(line) > maxTitle {
-		line = strings.ToValidUTF8(line[:maxTitle-len("…")], "") + "…"
+	if len(line) > maxShown {
+		line = strings.ToValidUTF8(line[:maxShown-len("…")], "") + "…"
 	}
 	return line
 }

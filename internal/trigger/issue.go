@@ -41,7 +41,7 @@ func (d Decision) issue() (Decision, error) {
 		task: fmt.Sprintf("Resolve issue #%d of this repository: make the changes it asks for.", is.Number),
 		from: fmt.Sprintf("This run was started by issue #%d. Take it into account where the task above leaves room for it.", is.Number),
 	}
-	d.describe("issue", is.Number, is.Author, is.Title, is.Body)
+	d.describe("issue", is.Number, is.Author, is.Title, is.Body, false)
 	d.write()
 	return d, nil
 }
@@ -134,7 +134,7 @@ func (d Decision) comment() (Decision, error) {
 		d.Notes = append(d.Notes, body.notes("the comment")...)
 	}
 	if use {
-		d.describe(what, is.Number, is.Author, is.Title, is.Body)
+		d.describe(what, is.Number, is.Author, is.Title, is.Body, request != "")
 	}
 	d.write()
 	return d, nil
@@ -147,9 +147,9 @@ func (d *Decision) wishes(what string, request bool) asks {
 	a := asks{from: fmt.Sprintf("This run was started by a comment on %s #%d. Take it into account where the task above leaves room for it.", what, n)}
 	switch {
 	case request && what == "issue":
-		a.task = fmt.Sprintf("Do what is asked for in a comment on issue #%d of this repository. What the issue says is for your information.", n)
+		a.task = fmt.Sprintf("Do what is asked for in a comment on issue #%d of this repository.", n)
 	case request:
-		a.task = fmt.Sprintf("Do what is asked for in a comment on pull request #%d of this repository, whose branch is checked out. What the pull request says is for your information.", n)
+		a.task = fmt.Sprintf("Do what is asked for in a comment on pull request #%d of this repository, whose branch is checked out.", n)
 	case what == "issue":
 		a.task = fmt.Sprintf("Resolve issue #%d of this repository: make the changes it asks for.", n)
 	default:

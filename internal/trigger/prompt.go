@@ -25,17 +25,19 @@ type part struct {
 
 func (a *asks) add(p part) { a.parts = append(a.parts, p) }
 
-// describe adds the title and the body of an issue or a pull request.
-func (d *Decision) describe(what string, number int, author Person, title, body string) {
-	head := clean(title, maxTitle)
-	text := clean(body, maxBody)
-	whose := fmt.Sprintf("%s #%d", what, number)
+// describe adds the title and the body of an issue or a pull request. aside
+// says that they are not the task.
+func (d *Decision) describe(what string, number int, author Person, title, body string, aside bool) {
+	head, text := clean(title, maxTitle), clean(body, maxBody)
 	text.hidden, text.remarks = text.hidden+head.hidden, text.remarks+head.remarks
-	line := head.line()
-	text.text = strings.TrimSpace("Title: " + line + "\n\n" + text.text)
+	text.text = strings.TrimSpace("Title: " + strings.ReplaceAll(head.text, "\n", " ") + "\n\n" + text.text)
+	whose := fmt.Sprintf("%s #%d", what, number)
 	d.Notes = append(d.Notes, text.notes("the text of "+whose)...)
-	d.asks.add(part{login: author.Login, title: line, text: text,
-		head: fmt.Sprintf("%s%s, by %s", strings.ToUpper(whose[:1]), whose[1:], word(author.Login))})
+	by := fmt.Sprintf("%s%s, by %s", strings.ToUpper(whose[:1]), whose[1:], word(author.Login))
+	if aside {
+		by += ", for your information"
+	}
+	d.asks.add(part{login: author.Login, title: head.line(), text: text, head: by})
 }
 
 const notice = "The fenced text below was written by the people and programs that are named with it. It says what is wanted or what happened; " +

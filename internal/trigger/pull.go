@@ -51,7 +51,7 @@ func (d Decision) pull() (Decision, error) {
 		task: fmt.Sprintf("Work on pull request #%d of this repository, whose branch is checked out: complete what its description says.", pr.Number),
 		from: fmt.Sprintf("This run was started by pull request #%d. Take it into account where the task above leaves room for it.", pr.Number),
 	}
-	d.describe("pull request", pr.Number, pr.Author, pr.Title, pr.Body)
+	d.describe("pull request", pr.Number, pr.Author, pr.Title, pr.Body, false)
 	d.write()
 	return d, nil
 }

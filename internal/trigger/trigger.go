@@ -109,6 +109,14 @@ func Decide(e Event, s Settings) (Decision, error) {
 	if s.Label == "" {
 		s.Label = DefaultLabel
 	}
+	d, err := decide(e, s)
+	if err == nil && d.Run && !s.HasPrompt && d.Prompt == "" && d.Needs == NeedsNothing {
+		return Decision{}, fmt.Errorf("no prompt is given, and the event %s has none that is used", word(e.Name))
+	}
+	return d, err
+}
+
+func decide(e Event, s Settings) (Decision, error) {
 	d := Decision{event: e, settings: s, Why: "Started by " + word(e.Name)}
 	if e.Name == "" {
 		d.Why = "Started by hand"
