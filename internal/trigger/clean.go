@@ -12,8 +12,8 @@ import (
 // Bounds of texts, in bytes after cleaning. GitHub's own limit for the body of
 // an issue is 65,536 characters.
 const (
-	maxRaw   = 1 << 20  // of a text as it came; what is beyond is not looked at
-	maxBody  = 64 << 10 // of a body, a comment, a prompt
+	maxRaw   = 256 << 10 // of a text as it came; what is beyond is not looked at
+	maxBody  = 64 << 10  // of a body, a comment, a prompt
 	maxTitle = 1 << 10
 	maxShown = 256      // of a title that is shown on one line
 	maxLog   = 16 << 10 // of the end of a job's log
