@@ -1,0 +1,287 @@
+package forge_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/org/ralph-action/internal/demo"
+	"github.com/org/ralph-action/internal/forge"
+	"github.com/org/ralph-action/internal/forgetest"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/secret"
+)
+
+// hub is a GitHub that checks every request against GitHub's own description,
+// with octo/greet, whose branch ralph/x is one commit ahead of main.
+type hub struct {
+	*forgetest.Forge
+	repo   *forgetest.Repository
+	client *forge.Client
+}
+
+// jobToken and personalToken are tokens of the hub.
+const (
+	jobToken      = "ghs_jobtoken0123456789"
+	appToken      = "ghs_apptoken0123456789"
+	personalToken = "ghp_personal0123456789"
+)
+
+func newHub(t *testing.T, token string) *hub {
+	t.Helper()
+	f := forgetest.New(t, forgetest.Options{})
+	f.AddToken(forgetest.Token{Value: jobToken})
+	f.AddToken(forgetest.Token{Value: appToken, Login: "night-shift[bot]"})
+	f.AddToken(forgetest.Token{Value: personalToken, Login: "maria"})
+	f.AddUser("mallory")
+	repo, err := f.NewRepository("octo", "greet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo.SetPermission("maria", "write")
+	repo.SetPermission("ann", "write")
+	repo.SetPermission("bob", "read")
+	repo.AddTeam("core")
+	repo.AddMilestone(3, "v1")
+	h := &hub{Forge: f, repo: repo}
+	h.commit(t, repo, "main", "one")
+	h.commit(t, repo, "ralph/x", "two")
+	h.client = h.as(t, token, "octo/greet")
+	h.Fault(func(r *http.Request) bool {
+		return strings.HasSuffix(r.URL.Path, "/graphql") && strings.Contains(string(forgetest.Body(r)), "viewer")
+	}, -1, func(w http.ResponseWriter, r *http.Request) {
+		login := map[string]string{jobToken: "github-actions[bot]", appToken: "night-shift[bot]", personalToken: "maria"}[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
+		answer(200, `{"data":{"viewer":{"login":"`+login+`"}}}`, "Content-Type", "application/json")(w, r)
+	})
+	return h
+}
+
+func (h *hub) commit(t *testing.T, repo *forgetest.Repository, branch, content string) string {
+	t.Helper()
+	sha, err := repo.Commit(branch, "Set "+content, map[string]demo.File{"a.txt": {Content: content}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sha
+}
+
+func (h *hub) as(t *testing.T, token, repository string) *forge.Client {
+	t.Helper()
+	client, err := forge.New(forge.Options{
+		APIURL: h.APIURL(), ServerURL: h.URL, GraphQLURL: h.GraphQLURL(), Repository: repository,
+		Token: secret.New(token), UserAgent: "test", Backoff: time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// on answers the next calls of a method to a path with this ending.
+func (h *hub) on(method, ending string, times int, do http.HandlerFunc) {
+	h.Fault(func(r *http.Request) bool { return r.Method == method && strings.HasSuffix(r.URL.Path, ending) }, times, do)
+}
+
+func jsonAnswer(status int, body string) http.HandlerFunc {
+	return answer(status, body, "Content-Type", "application/json")
+}
+
+// called counts the calls of a method to a path with this ending.
+func (h *hub) called(method, ending string) int {
+	n := 0
+	for _, c := range h.APICalls() {
+		if c.Method == method && strings.HasSuffix(c.Path, ending) {
+			n++
+		}
+	}
+	return n
+}
+
+func everything() forge.PullRequest {
+	return forge.PullRequest{
+		Title: "Fix greet", Body: "It is fixed.\n", Head: "ralph/x", Base: "main",
+		Labels: []string{"ralph", "night"}, Assignees: []string{"ann"}, Reviewers: []string{"@ann", "bob", "ann"}, TeamReviewers: []string{"octo/core"}, Milestone: 3,
+	}
+}
+
+func TestPeople(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, appToken)
+	for step := range 2 {
+		h.Reset()
+		done, warnings, err := h.client.Upsert(t.Context(), everything())
+		if err != nil || len(warnings) > 0 || done.Number != 1 {
+			t.Fatalf("step %d: Upsert() = %+v, %q, %v", step, done, warnings, err)
+		}
+		pr := h.repo.Pulls()[0]
+		if !slices.Equal(pr.Labels, []string{"ralph", "night"}) || !slices.Equal(pr.Assignees, []string{"ann"}) || !slices.Equal(pr.Reviewers, []string{"ann", "bob"}) || !slices.Equal(pr.Teams, []string{"core"}) || pr.Milestone != 3 {
+			t.Errorf("step %d: the pull request is %+v", step, pr)
+		}
+		// Once all is there, only title and body are set anew.
+		if calls, want := h.APICalls(), []int{6, 2}[step]; len(calls) != want {
+			t.Errorf("step %d: %d calls, want %d: %v", step, len(calls), want, calls)
+		}
+	}
+}
+
+// Who can be asked is asked; the rest is named, with what is missing. The pull
+// request is never lost.
+func TestPeopleNeverLoseThePullRequest(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		token  string
+		change func(*forge.PullRequest)
+		fault  func(*hub)
+		asked  []string // and teams, in the end
+		wants  []string // one for each warning
+	}{
+		{
+			name: "one is no collaborator", token: appToken, change: func(p *forge.PullRequest) { p.Reviewers = []string{"ann", "mallory"}; p.TeamReviewers = nil }, asked: []string{"ann"},
+			wants: []string{`ask for reviews of #1 by "mallory" in octo/greet at HOST: the forge refused it (422): Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a collaborator of the octo/greet repository.`},
+		},
+		{
+			name: "the author", token: personalToken, change: func(p *forge.PullRequest) { p.Reviewers = []string{"maria", "ann"} }, asked: []string{"ann", "core"},
+			wants: []string{`ask for reviews of #1 in octo/greet at HOST: "maria" is not asked: who opened a pull request cannot review it; leave the name out of reviewers, or let another token open it`},
+		},
+		{
+			name: "a team and GITHUB_TOKEN", token: jobToken, change: func(p *forge.PullRequest) { p.Reviewers = []string{"ann"} }, asked: []string{"ann"},
+			wants: []string{`a team needs access to the repository, and a token that may see it: an App's with members: read or a classic one with repo and read:org, not GITHUB_TOKEN`},
+		},
+		{
+			name: "reviews forbidden", token: appToken, fault: func(h *hub) {
+				h.on("POST", "/requested_reviewers", -1, jsonAnswer(403, `{"message":"Resource not accessible by integration"}`))
+			},
+			wants: []string{`ask for reviews of #1 by "ann", "bob", team "core" in octo/greet at HOST: not permitted (the forge says "Resource not accessible by integration"): github-token lacks pull-requests: write and, for a team, the organization's members: read: add it to the workflow's permissions, or to the token`},
+		},
+		{
+			name: "assignee dropped without a word", token: appToken, change: func(p *forge.PullRequest) { p.Assignees = []string{"mallory", "ann"} }, asked: []string{"ann", "bob", "core"},
+			wants: []string{`assign mallory, ann to #1 in octo/greet at HOST: the forge took it and did not assign "mallory": they need access to the repository, the token push access, and ten is the most`},
+		},
+		{
+			name: "assigning forbidden", token: appToken, fault: func(h *hub) {
+				h.on("POST", "/assignees", -1, jsonAnswer(403, `{"message":"Resource not accessible by integration"}`))
+			}, asked: []string{"ann", "bob", "core"},
+			wants: []string{`assign ann to #1 in octo/greet at HOST: not permitted (the forge says "Resource not accessible by integration"): github-token lacks pull-requests: write (or issues: write): add it to the workflow's permissions, or to the token`},
+		},
+		{
+			name: "no such milestone", token: appToken, change: func(p *forge.PullRequest) { p.Milestone = 99 }, asked: []string{"ann", "bob", "core"},
+			wants: []string{`set milestone 99 on #1 in octo/greet at HOST: the forge refused it (422): Validation Failed: milestone invalid`},
+		},
+		{
+			name: "milestone forbidden", token: appToken, fault: func(h *hub) { h.on("PATCH", "/issues/1", -1, jsonAnswer(403, `{"message":"no"}`)) }, asked: []string{"ann", "bob", "core"},
+			wants: []string{`github-token lacks issues: write (or pull-requests: write)`},
+		},
+		{
+			name: "not known yet", token: appToken, fault: func(h *hub) {
+				h.on("POST", "/requested_reviewers", 2, jsonAnswer(422, `{"message":"Could not resolve to a node with the global id of 'PR_kwDO'."}`))
+			}, asked: []string{"ann", "bob", "core"},
+		},
+		{
+			name: "nothing but failures", token: appToken, fault: func(h *hub) {
+				h.on("POST", "/requested_reviewers", -1, jsonAnswer(501, `{"message":"never"}`))
+				h.on("POST", "/assignees", -1, jsonAnswer(501, `{"message":"never"}`))
+				h.on("PATCH", "/issues/1", -1, jsonAnswer(501, `{"message":"never"}`))
+				h.on("POST", "/labels", -1, jsonAnswer(501, `{"message":"never"}`))
+			},
+			wants: []string{"add labels to #1", "ask for reviews of #1", "assign ann to #1", "set milestone 3 on #1"},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHub(t, test.token)
+			want := everything()
+			if test.change != nil {
+				test.change(&want)
+			}
+			if test.fault != nil {
+				test.fault(h)
+			}
+			done, warnings, err := h.client.Upsert(t.Context(), want)
+			if err != nil || done.Number != 1 || done.Operation != ralph.OperationCreated || len(warnings) != len(test.wants) {
+				t.Fatalf("Upsert() = %+v, %q, %v, want #1 and %d warnings", done, warnings, err, len(test.wants))
+			}
+			host := strings.TrimPrefix(h.URL, "http://")
+			for i, warning := range warnings {
+				if !strings.Contains(strings.ReplaceAll(warning, host, "HOST"), test.wants[i]) {
+					t.Errorf("warning %d = %q, want %q", i, warning, test.wants[i])
+				}
+			}
+			pr := h.repo.Pulls()[0]
+			if got := append(slices.Clone(pr.Reviewers), pr.Teams...); !slices.Equal(got, test.asked) {
+				t.Errorf("asked = %q, want %q", got, test.asked)
+			}
+		})
+	}
+}
+
+// A forge of Gitea's kind: assignees are set with the issue, reviewers are
+// answered with reviews, milestones have ids.
+func TestPeopleOfGitea(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	plain := func(body string) http.HandlerFunc { return answer(201, body) }
+	l.fault("POST", "/pulls", 1, plain(`{"number":7,"title":"Fix greet","user":{"login":"ralph"},"assignees":[{"login":"zoe"}]}`))
+	l.fault("POST", "/requested_reviewers", 1, plain(`[{"id":1,"user":{"login":"ann"},"state":"REQUEST_REVIEW"}]`))
+	var sent []string
+	l.fault("PATCH", "/issues/7", 2, func(w http.ResponseWriter, r *http.Request) {
+		raw := make([]byte, 200)
+		n, _ := r.Body.Read(raw)
+		sent = append(sent, strings.TrimSpace(string(raw[:n])))
+		plain(`{"number":7,"assignees":[{"login":"zoe"},{"login":"ann"}],"milestone":{"id":3}}`)(w, r)
+	})
+	want := everything()
+	want.Labels, want.TeamReviewers, want.Reviewers = nil, nil, []string{"ann"}
+	done, warnings, err := l.client.Upsert(t.Context(), want)
+	if err != nil || len(warnings) > 0 || done.Number != 7 {
+		t.Errorf("Upsert() = %+v, %q, %v", done, warnings, err)
+	}
+	if want := []string{`{"assignees":["ann","zoe"]}`, `{"milestone":3}`}; !slices.Equal(sent, want) {
+		t.Errorf("sent %q, want %q", sent, want)
+	}
+}
+
+// A clean run costs at most 12 calls: pre-flight, publishing, labels, people,
+// milestone and auto-merge.
+func TestCleanRunCostsAtMostTwelve(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, jobToken)
+	ctx := t.Context()
+	h.on("GET", "/milestones/3", -1, jsonAnswer(200, `{"number":3,"title":"v1","state":"open"}`))
+	for _, one := range []struct {
+		name string
+		most int
+		add  func(*testing.T, *forge.PullRequest)
+	}{
+		{"created", 12, func(*testing.T, *forge.PullRequest) {}},
+		{"updated", 8, func(*testing.T, *forge.PullRequest) {}},
+		{"updated, to a draft", 9, func(_ *testing.T, p *forge.PullRequest) { p.Draft = true }},
+	} {
+		h.Reset()
+		want := everything()
+		want.TeamReviewers = nil
+		one.add(t, &want)
+		facts, err := h.client.Preflight(ctx, "main")
+		if err != nil || facts.Workflows != forge.No || facts.Token.Login != "github-actions[bot]" || facts.AutoMerge != forge.Yes {
+			t.Errorf("Preflight() = %+v, %v", facts, err)
+		}
+		if err := h.client.ProbePullRequest(ctx, "main"); err != nil {
+			t.Error(err)
+		}
+		if err := h.client.CheckMilestone(ctx, 3); err != nil {
+			t.Error(err)
+		}
+		done, warnings, err := h.client.Upsert(ctx, want)
+		if err != nil || len(warnings) > 0 {
+			t.Fatalf("%s: Upsert() = %+v, %q, %v", one.name, done, warnings, err)
+		}
+		if done, err = h.client.AutoMerge(ctx, done, "SQUASH"); err != nil || !done.AutoMerge {
+			t.Errorf("%s: AutoMerge() = %+v, %v", one.name, done, err)
+		}
+		if calls := h.APICalls(); len(calls) > one.most {
+			t.Errorf("%s: %d calls, want at most %d: %v", one.name, len(calls), one.most, calls)
+		}
+	}
+}
