@@ -28,61 +28,6 @@ type route struct {
 	do      func(*call)
 }
 
-func (f *Forge) table() []route {
-	return []route{
-		{"= GET /user", "", f.getUser},
-		{"= GET /users/{login}", "", f.getUserByName},
-		{"= GET /installation/repositories", "", f.installation},
-		{"= GET /rate_limit", "", f.rateLimit},
-		{"= POST /graphql", "", f.graphQL},
-		{"= GET /meta", "", f.meta},
-		{"GET ", "", f.getRepository},
-		{"GET /branches/{branch...}", "contents:read", f.getBranch},
-		{"GET /git/ref/{ref...}", "contents:read", f.getRef},
-		{"GET /git/matching-refs/{ref...}", "contents:read", f.matchingRefs},
-		{"POST /git/refs", "contents:write", f.createRef},
-		{"PATCH /git/refs/{ref...}", "contents:write", f.updateRef},
-		{"DELETE /git/refs/{ref...}", "contents:write", f.deleteRef},
-		{"POST /git/blobs", "contents:write", f.createBlob},
-		{"GET /git/blobs/{sha}", "contents:read", f.getBlob},
-		{"POST /git/trees", "contents:write", f.createTree},
-		{"GET /git/trees/{sha}", "contents:read", f.getTree},
-		{"POST /git/commits", "contents:write", f.createCommit},
-		{"GET /git/commits/{sha}", "contents:read", f.getGitCommit},
-		{"GET /commits/{ref}", "contents:read", f.getCommit},
-		{"GET /compare/{range...}", "contents:read", f.compare},
-		{"GET /pulls", "pull-requests:read", f.listPulls},
-		{"POST /pulls", "pull-requests:write", f.createPull},
-		{"GET /pulls/{number}", "pull-requests:read", withPull(f.getPull)},
-		{"PATCH /pulls/{number}", "pull-requests:write", withPull(f.updatePull)},
-		{"GET /pulls/{number}/commits", "pull-requests:read", withPull(f.pullCommits)},
-		{"POST /pulls/{number}/requested_reviewers", "pull-requests:write", withPull(f.requestReviewers)},
-		{"GET /pulls/{number}/requested_reviewers", "pull-requests:read", withPull(f.requestedReviewers)},
-		{"GET /issues/{number}", "issues:read", withIssue(f.getIssue)},
-		{"PATCH /issues/{number}", "issues:write", withIssue(f.updateIssue)},
-		{"GET /issues/{number}/labels", "issues:read", withIssue(f.getLabels)},
-		{"POST /issues/{number}/labels", "issues:write", withIssue(f.addLabels)},
-		{"POST /issues/{number}/assignees", "issues:write", withIssue(f.addAssignees)},
-		{"GET /issues/{number}/comments", "issues:read", withIssue(f.listComments)},
-		{"POST /issues/{number}/comments", "issues:write", withIssue(f.createComment)},
-		{"GET /issues/comments/{id}", "issues:read", f.getComment},
-		{"PATCH /issues/comments/{id}", "issues:write", f.updateComment},
-		{"DELETE /issues/comments/{id}", "issues:write", f.deleteComment},
-		{"GET /milestones", "issues:read", f.listMilestones},
-		{"POST /issues/{number}/reactions", "issues:write", withIssue(f.react)},
-		{"POST /issues/comments/{id}/reactions", "issues:write", f.react},
-		{"GET /collaborators/{login}", "", f.isCollaborator},
-		{"GET /collaborators/{login}/permission", "", f.getPermission},
-		{"GET /commits/{ref}/check-runs", "checks:read", f.checkRuns},
-		{"GET /commits/{ref}/status", "statuses:read", f.combinedStatus},
-		{"GET /actions/runs", "actions:read", f.listRuns},
-		{"GET /actions/runs/{id}", "actions:read", f.getRun},
-		{"GET /actions/runs/{id}/jobs", "actions:read", f.runJobs},
-		{"GET /actions/jobs/{id}", "actions:read", f.getJob},
-		{"GET /actions/jobs/{id}/logs", "actions:read", f.jobLogs},
-	}
-}
-
 // match says that a path is the route's, and sets the names in it. Go's own
 // ServeMux refuses two patterns that GitHub has: /issues/comments/{id} and
 // /issues/{number}/labels.

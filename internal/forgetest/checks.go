@@ -3,9 +3,7 @@ package forgetest
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"strings"
-	"sync"
+	"slices"
 )
 
 // Check is one check run of a commit; with Workflow it belongs to a job of
@@ -174,10 +172,7 @@ func (f *Forge) combinedStatus(c *call) {
 		s := latest[name]
 		failed = failed || s.State == "failure" || s.State == "error"
 		pending = pending || s.State == "pending"
-		list = append(list, map[string]any{
-			"url": c.base + "/status", "avatar_url": c.base + "/avatar", "id": len(list) + 1, "node_id": "S_1", "state": s.State, "description": s.Description,
-			"target_url": nil, "context": s.Context, "created_at": stamp, "updated_at": stamp,
-		})
+		list = append(list, c.statusJSON(len(list)+1, s))
 	}
 	switch {
 	case failed:
@@ -191,166 +186,32 @@ func (f *Forge) combinedStatus(c *call) {
 	})
 }
 
-func (c *call) runJSON(one *run) map[string]any {
-	out := c.f.example("GET /repos/{owner}/{repo}/actions/runs/{run_id}", http.StatusOK)
-	name, status, conclusion, attempt := "CI", "completed", "success", 1
-	for _, j := range one.jobs {
-		if j.check.Workflow != "" {
-			name = j.check.Workflow
-		}
-		attempt = max(attempt, j.check.Attempt)
-		if j.check.Status != "completed" {
-			status, conclusion = "in_progress", ""
-		} else if j.check.Conclusion != "success" && conclusion == "success" {
-			conclusion = j.check.Conclusion
-		}
-	}
-	out["id"], out["name"], out["head_sha"], out["event"], out["status"], out["conclusion"] = one.id, name, one.sha, one.event, status, orNull(conclusion)
-	out["run_attempt"], out["pull_requests"], out["repository"] = attempt, []any{}, c.repo.json(c.base, nil)
-	out["head_branch"] = orNull(c.repo.branchOf(one.sha))
-	out["html_url"] = fmt.Sprintf("%s/actions/runs/%d", c.repo.URL(), one.id)
-	out["jobs_url"] = fmt.Sprintf("%s/api/v3/repos/%s/actions/runs/%d/jobs", c.base, c.repo.FullName(), one.id)
-	return out
-}
-
-func (r *Repository) branchOf(sha string) string {
-	heads := r.heads()
-	for _, name := range r.Branches() {
-		if heads[name] == sha {
-			return name
-		}
-	}
-	return ""
-}
-
-func (f *Forge) listRuns(c *call) {
-	query := c.r.URL.Query()
-	list := []map[string]any{}
-	for _, one := range c.repo.runs {
-		if sha := query.Get("head_sha"); sha == "" || sha == one.sha {
-			list = append(list, c.runJSON(one))
-		}
-	}
-	c.answer(http.StatusOK, map[string]any{"total_count": len(list), "workflow_runs": page(c, list)})
-}
-
-// run finds the run of a path; nil: it refused.
-func (c *call) run() *run {
-	for _, one := range c.repo.runs {
-		if fmt.Sprint(one.id) == c.r.PathValue("id") {
-			return one
-		}
-	}
-	c.refuse(http.StatusNotFound, "Not Found")
-	return nil
-}
-
-func (f *Forge) getRun(c *call) {
-	if one := c.run(); one != nil {
-		c.answer(http.StatusOK, c.runJSON(one))
-	}
-}
-
-func (c *call) jobJSON(j *job) map[string]any {
-	out := c.f.example("GET /repos/{owner}/{repo}/actions/jobs/{job_id}", http.StatusOK)
-	out["id"], out["run_id"], out["name"], out["head_sha"], out["status"], out["conclusion"] = j.id, j.run.id, j.check.Name, j.run.sha, j.check.Status, orNull(j.check.Conclusion)
-	out["run_attempt"], out["workflow_name"] = max(j.check.Attempt, 1), orNull(j.check.Workflow)
-	out["html_url"] = fmt.Sprintf("%s/actions/runs/%d/job/%d", c.repo.URL(), j.run.id, j.id)
-	out["steps"] = []map[string]any{{"name": "Run tests", "number": 1, "status": j.check.Status, "conclusion": orNull(j.check.Conclusion), "started_at": stamp, "completed_at": stamp}}
-	return out
-}
-
-func (f *Forge) runJobs(c *call) {
-	one := c.run()
-	if one == nil {
-		return
-	}
-	list := []map[string]any{}
-	for _, j := range one.jobs {
-		list = append(list, c.jobJSON(j))
-	}
-	c.answer(http.StatusOK, map[string]any{"total_count": len(list), "jobs": page(c, list)})
-}
-
-// job finds the job of a path; nil: it refused.
-func (c *call) job() *job {
+func (f *Forge) getCheckRun(c *call) {
 	for _, one := range c.repo.runs {
 		for _, j := range one.jobs {
 			if fmt.Sprint(j.id) == c.r.PathValue("id") {
-				return j
+				c.answer(http.StatusOK, c.checkRun(j, one.sha))
+				return
 			}
 		}
 	}
 	c.refuse(http.StatusNotFound, "Not Found")
-	return nil
 }
 
-func (f *Forge) getJob(c *call) {
-	if j := c.job(); j != nil {
-		c.answer(http.StatusOK, c.jobJSON(j))
+// annotations are what a check says of single lines; it says nothing here.
+func (f *Forge) annotations(c *call) { c.answer(http.StatusOK, []any{}) }
+
+func (f *Forge) listStatuses(c *call) {
+	list := []map[string]any{}
+	for _, s := range slices.Backward(c.repo.statuses[c.repo.resolve(c.r.PathValue("ref"))]) {
+		list = append(list, c.statusJSON(len(list)+1, s))
 	}
+	c.answer(http.StatusOK, page(c, list))
 }
 
-// jobLogs sends the client to another server, which must not see the token.
-func (f *Forge) jobLogs(c *call) {
-	j := c.job()
-	if j == nil {
-		return
+func (c *call) statusJSON(id int, s Status) map[string]any {
+	return map[string]any{
+		"url": c.base + "/status", "avatar_url": c.base + "/avatar", "id": id, "node_id": "S_1", "state": s.State, "description": s.Description,
+		"target_url": nil, "context": s.Context, "created_at": stamp, "updated_at": stamp, "creator": c.f.userLocked(actionsBot).json(c.base),
 	}
-	if j.check.Status != "completed" {
-		c.refuse(http.StatusNotFound, "Not Found")
-		return
-	}
-	c.w.Header().Set("Location", f.logs.add(j.id, j.check.Log))
-	c.w.WriteHeader(http.StatusFound)
-}
-
-// LogServer is where logs lie: another host than the forge, as GitHub's are in a
-// store that takes signed addresses.
-type LogServer struct {
-	server *httptest.Server
-
-	mu     sync.Mutex
-	logs   map[string]string
-	tokens []string
-	asked  int
-}
-
-func newLogServer() *LogServer {
-	l := &LogServer{logs: map[string]string{}}
-	l.server = httptest.NewServer(l)
-	return l
-}
-
-func (l *LogServer) add(id int64, text string) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	path := fmt.Sprintf("/logs/%d.txt", id)
-	l.logs[path] = text
-	return l.server.URL + path + "?sig=x"
-}
-
-// ServeHTTP serves one log.
-func (l *LogServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	l.mu.Lock()
-	l.asked++
-	if have := r.Header.Get("Authorization"); have != "" {
-		l.tokens = append(l.tokens, have)
-	}
-	text, ok := l.logs[r.URL.Path]
-	l.mu.Unlock()
-	if !ok {
-		http.NotFound(w, r)
-		return
-	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = strings.NewReader(text).WriteTo(w) // a client that went away cannot be told
-}
-
-// Logs says how many logs were fetched, and the Authorization headers that came
-// along, of which there must be none.
-func (f *Forge) Logs() (fetched int, tokens []string) {
-	f.logs.mu.Lock()
-	defer f.logs.mu.Unlock()
-	return f.logs.asked, f.logs.tokens
 }

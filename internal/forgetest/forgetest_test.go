@@ -174,7 +174,7 @@ func TestQuestions(t *testing.T) {
 		repo + "/issues/1": 200, repo + "/issues/2": 404, repo + "/issues/1/comments": 200, repo + "/issues/1/labels": 200, repo + "/milestones": 200,
 		repo + "/issues/comments/" + fmt.Sprint(id): 200, repo + "/collaborators/alice/permission": 200, repo + "/collaborators/carol/permission": 200,
 		repo + "/collaborators/nobody/permission": 404, "/users/alice": 200, "/installation/repositories": 200, "/user": 403, "/rate_limit": 200,
-		repo + "/commits/main/check-runs": 200, repo + "/commits/main/status": 200, repo + "/actions/runs": 200, "/repos/octo/none": 404,
+		repo + "/commits/main/check-runs": 200, repo + "/commits/main/pulls": 200, repo + "/commits/main/statuses": 200, repo + "/branches": 200, repo + "/commits": 200, repo + "/milestones/9": 404, repo + "/commits/main/status": 200, repo + "/actions/runs": 200, "/repos/octo/none": 404,
 	} {
 		if status, out := w.ask(token, "GET", path, nil); status != want {
 			t.Errorf("GET %s = %d %v, want %d", path, status, out, want)

@@ -13,7 +13,7 @@ var (
 	mergeMethod = regexp.MustCompile(`\b(MERGE|SQUASH|REBASE)\b`)
 )
 
-// graphQL knows the mutations of pull requests that the REST API lacks. The id
+// graphQL knows who asks, and the mutations of pull requests that the REST API lacks. The id
 // is found wherever it stands: in the query or in a variable.
 func (f *Forge) graphQL(c *call) {
 	var in struct {
@@ -21,6 +21,10 @@ func (f *Forge) graphQL(c *call) {
 		Variables json.RawMessage
 	}
 	if !c.read(&in) {
+		return
+	}
+	if strings.Contains(in.Query, "viewer") {
+		c.answer(http.StatusOK, map[string]any{"data": map[string]any{"viewer": map[string]any{"login": c.token.Login}}})
 		return
 	}
 	all := in.Query + " " + string(in.Variables)

@@ -285,3 +285,16 @@ func union(have, more []string) []string {
 	}
 	return have
 }
+
+// pullsOfCommit lists the open pull requests that have a commit, and the one that
+// brought it into the default branch.
+func (f *Forge) pullsOfCommit(c *call) {
+	sha := c.repo.resolve(c.r.PathValue("ref"))
+	list := []map[string]any{}
+	for _, one := range c.repo.issues {
+		if p := one.pull; p != nil && (p.headSHA == sha || p.merged == sha) {
+			list = append(list, c.pullJSON(one, true))
+		}
+	}
+	c.answer(http.StatusOK, page(c, list))
+}

@@ -214,3 +214,35 @@ func (f *Forge) deleteRef(c *call) {
 	}
 	c.w.WriteHeader(http.StatusNoContent)
 }
+
+func (f *Forge) listBranches(c *call) {
+	list := []map[string]any{}
+	heads := c.repo.heads()
+	for _, name := range c.repo.Branches() {
+		list = append(list, map[string]any{
+			"name": name, "protected": slices.Contains(c.repo.protected, name),
+			"commit": map[string]any{"sha": heads[name], "url": c.base + "/api/v3/repos/" + c.repo.FullName() + "/commits/" + heads[name]},
+		})
+	}
+	c.answer(http.StatusOK, page(c, list))
+}
+
+func (f *Forge) listCommits(c *call) {
+	name := c.r.URL.Query().Get("sha")
+	if name == "" {
+		name = c.repo.DefaultBranch
+	}
+	out, err := c.repo.git("rev-list", "--max-count=1000", c.repo.resolve(name))
+	if err != nil {
+		c.refuse(http.StatusNotFound, "Not Found")
+		return
+	}
+	list := []map[string]any{}
+	for _, sha := range page(c, strings.Fields(out)) {
+		list = append(list, c.fullCommit(sha))
+	}
+	c.answer(http.StatusOK, list)
+}
+
+// branchRules are those of rulesets; there are none.
+func (f *Forge) branchRules(c *call) { c.answer(http.StatusOK, []any{}) }

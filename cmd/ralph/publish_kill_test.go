@@ -1,0 +1,46 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/org/ralph-action/internal/forgetest"
+)
+
+// Killed with SIGKILL before or after a step of publishing that others see, and
+// run again, a run leaves what it leaves undisturbed: nothing twice, nothing
+// missing. Here every other moment of the plain run; all moments of all runs are
+// in e2e.
+func TestKilledAtEveryStep(t *testing.T) {
+	t.Parallel()
+	plain := forgetest.Scenarios(program(t))[0]
+	forgetest.KillAtEveryStep(t, plain, func(m forgetest.Moment) bool { return (m.Write%2 == 0) == m.After })
+}
+
+// A whole run costs at most twelve calls of the API when nothing goes wrong.
+func TestCallsOfACleanRun(t *testing.T) {
+	t.Parallel()
+	a := forgetest.Scenarios(program(t))[0].Make(t)
+	res, err := a.Run(t.Context(), t.TempDir())
+	if err != nil || res.Code != 0 {
+		t.Fatalf("exit code %d, %v\n%s", res.Code, err, res.Log)
+	}
+	calls := a.Repo.Calls()
+	if len(calls) > 12 {
+		t.Errorf("%d calls, want at most 12: %v", len(calls), calls)
+	}
+	p := a.Repo.Pulls()
+	if len(p) != 1 || len(p[0].Labels) != 2 || len(p[0].Reviewers) != 2 || len(p[0].Assignees) != 1 || p[0].Milestone != 3 {
+		t.Errorf("pull requests = %+v, want one with labels, reviewers, assignee and milestone", p)
+	}
+}
+
+// program is this test binary, which is ralph under that name.
+func program(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

@@ -1,0 +1,33 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/org/ralph-action/internal/forgetest"
+)
+
+// build makes the program, for tests that start it without an image.
+func build(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ralph")
+	if out, err := exec.Command("go", "build", "-o", path, "../cmd/ralph").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return path
+}
+
+// Killed with SIGKILL before or after any step of publishing that others see, and
+// run again as a new job, every kind of run leaves what it leaves undisturbed:
+// nothing twice, nothing missing.
+func TestKilledAtEveryStep(t *testing.T) {
+	for _, s := range forgetest.Scenarios(build(t)) {
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			forgetest.KillAtEveryStep(t, s, func(forgetest.Moment) bool { return true })
+		})
+	}
+}
