@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -31,11 +32,13 @@ type ci struct {
 	statuses  []map[string]any
 	workflows []map[string]any
 	jobs      []map[string]any
-	notes     []map[string]any                 // annotations
-	answers   map[string]http.HandlerFunc      // by method and path; they come first
-	files     map[string]http.HandlerFunc      // of the server of logs, by path
-	calls     []string                         // method, path and status of each request
-	foreign   []*http.Request                  // those to other hosts than the API
+	notes     []map[string]any                  // annotations
+	answers   map[string]http.HandlerFunc       // by method and path; they come first
+	files     map[string]http.HandlerFunc       // of the server of logs, by path
+	calls     []string                          // method, path and status of each request
+	foreign   []*http.Request                   // those to other hosts than the API
+	stream    func(*http.Request) io.ReadCloser // body of every answer of the server of logs; nil: files
+	client    *forge.Client
 	examples  map[string]func() map[string]any // by operation
 }
 
@@ -67,6 +70,9 @@ func newCI(t *testing.T, change ...func(*forge.Options)) (*ci, *forge.Client) {
 			f.mu.Lock()
 			f.foreign = append(f.foreign, r)
 			f.mu.Unlock()
+			if f.stream != nil {
+				return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: f.stream(r), Request: r}, nil
+			}
 			if file := f.files[r.URL.Path]; file != nil {
 				file(w, r)
 			} else {
@@ -81,8 +87,25 @@ func newCI(t *testing.T, change ...func(*forge.Options)) (*ci, *forge.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.client = client
 	return f, client
 }
+
+// newClient talks to a forge of a single function.
+func newClient(t *testing.T, forgery roundTripper) *forge.Client {
+	t.Helper()
+	client, err := forge.New(forge.Options{
+		APIURL: "https://api.test", ServerURL: "https://github.test", Repository: "octo/greet", Token: secret.New(token), Transport: forgery, Backoff: time.Nanosecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// withoutDescription is for answers that GitHub's description does not know, and
+// other forges.
+func withoutDescription(o *forge.Options) { o.APIURL = "https://gitea.test/api/v1" }
 
 type roundTripper func(*http.Request) (*http.Response, error)
 

@@ -104,11 +104,12 @@ func (l *checkLook) get(ctx context.Context, path string, out any) (int, error) 
 	return resp.NextPage, nil
 }
 
-// explain marks the failures that may pass.
+// explain marks the failures that may pass: the forge is down, or does not know
+// a commit yet that was pushed a moment ago (404, 422).
 func (l *checkLook) explain(operation, permission string, err error) error {
 	explained := l.c.explain(operation+" of "+l.sha[:7], permission, err)
 	var gaveUp *gaveUpError
-	if errors.As(err, &gaveUp) {
+	if code := status(err); errors.As(err, &gaveUp) || code == http.StatusNotFound || code == http.StatusUnprocessableEntity {
 		return &outageError{explained}
 	}
 	return explained

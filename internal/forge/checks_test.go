@@ -135,7 +135,7 @@ func TestChecksManyPages(t *testing.T) {
 // Gitea has statuses, under another name, and nothing else.
 func TestChecksOnGitea(t *testing.T) {
 	t.Parallel()
-	f, client := newCI(t, func(o *forge.Options) { o.APIURL = "https://gitea.test/api/v1" })
+	f, client := newCI(t, withoutDescription)
 	state := "success"
 	f.answers["GET /api/v1/repos/octo/greet/commits/"+headSHA+"/status"] = func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"state":"pending","total_count":3,"statuses":[{"id":1,"status":%q,"context":"a"},{"status":"warning","context":"b"},{"status":"skipped","context":"c"}]}`, state)
@@ -177,7 +177,7 @@ func TestChecksRefused(t *testing.T) {
 			}
 			_, err := client.Checks(t.Context(), test.sha, forge.CheckOptions{})
 			checkError(t, "Checks", err, test.wants...)
-			_, err = client.WaitChecks(t.Context(), test.sha, forge.CheckOptions{Grace: time.Hour})
+			_, err = client.WaitChecks(t.Context(), test.sha, forge.CheckOptions{Grace: time.Hour, Poll: time.Millisecond})
 			checkError(t, "WaitChecks", err, test.wants...)
 		})
 	}
@@ -324,6 +324,69 @@ func TestWaitChecksEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A commit that was pushed a moment ago may not be known yet.
+func TestWaitChecksOfANewCommit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f, client := newCI(t)
+		f.status(t, "", "")
+		path := "GET /repos/octo/greet/commits/" + headSHA
+		f.answers[path+"/status"] = answer(404, `{"message":"Not Found"}`)
+		f.answers[path+"/check-runs"] = answer(422, `{"message":"No commit found for SHA: `+headSHA+`"}`)
+		time.AfterFunc(5*time.Second, func() { f.set(func() { delete(f.answers, path+"/status") }) })
+		time.AfterFunc(20*time.Second, func() {
+			f.set(func() {
+				delete(f.answers, path+"/check-runs")
+				f.checkRuns = []map[string]any{f.run(t, 11, "a", "success")}
+			})
+		})
+		if got, err := client.WaitChecks(t.Context(), headSHA, forge.CheckOptions{}); err != nil || got.State != ralph.ChecksPassed {
+			t.Errorf("WaitChecks() = %+v, %v, want passed", got, err)
+		}
+	})
+}
+
+// Whatever the forge answers: an end, clean lines, no token, nobody's rights.
+func FuzzLooks(f *testing.F) {
+	f.Add(200, `{"total_count":1,"check_runs":[{"id":1,"name":"a","status":"completed","conclusion":"failure","details_url":"https://h/actions/runs/1/job/2","app":{"slug":"github-actions"}}],"statuses":[{"context":"a","state":"failure"}],"workflow_runs":[null,{"id":1,"head_sha":"`+headSHA+`"}]}`)
+	f.Add(200, `{"permission":"admin","role_name":"admin","user":{"login":"octocat"}}`)
+	f.Add(200, `{"id":77,"number":5,"head_sha":"`+headSHA+`","jobs":[null,{"status":"completed","steps":[null]}],"head":{"ref":"x","sha":"`+headSHA+`"},"base":{"ref":"y"}}`)
+	f.Add(302, `https://logs.test/\u202e`)
+	f.Add(404, `{"message":"`+token+`\u001b"}`)
+	f.Fuzz(func(t *testing.T, status int, body string) {
+		if status < 100 || status > 999 {
+			return
+		}
+		client := newClient(t, func(r *http.Request) (*http.Response, error) {
+			return answers{status, http.Header{"Location": {body}}, body}.RoundTrip(r)
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		checks, err := client.Checks(ctx, headSHA, forge.CheckOptions{})
+		lines := append([]string{text(err)}, slices.Concat(checks.Failed, checks.Left, checks.Notes)...)
+		for _, log := range client.FailedLogs(ctx, checks) {
+			lines = append(lines, log.Name, log.Conclusion, log.Missing, strings.ReplaceAll(strings.ReplaceAll(log.Tail, "\n", " "), "\t", " "))
+		}
+		run, err := client.FailedRun(ctx, 77)
+		lines = append(lines, text(err), run.Name, run.Conclusion, run.Event)
+		for _, job := range run.Jobs {
+			lines = append(lines, job.Name, job.Step, job.Missing)
+		}
+		pull, err := client.Pull(ctx, 5)
+		lines = append(lines, text(err), pull.Title, pull.Author, pull.Association)
+		permission, err := client.Permission(ctx, "octocat")
+		lines = append(lines, text(err))
+		if permission.CanWrite() && !strings.Contains(body, "admin") && !strings.Contains(body, "owner") && !strings.Contains(body, "write") && !strings.Contains(body, "maintain") && !strings.Contains(body, "\\u") {
+			t.Errorf("%d %q let octocat write", status, body)
+		}
+		for _, line := range lines {
+			if strings.Contains(line, token) || strings.ContainsAny(line, "\n\r\x00\x1b\u202e") || len(line) > 16<<10 {
+				t.Errorf("%d %q gave %q", status, body, line)
+			}
+		}
+	})
 }
 
 // A forge that is down for a while does not end the wait; one that stays down does.

@@ -20,7 +20,7 @@ const (
 	maxLog = 8 << 10
 	// maxLogRead bounds how much of a log is read, and maxLogTime how long.
 	maxLogRead = 256 << 20
-	maxLogTime = 2 * time.Minute
+	maxLogTime = time.Minute
 	// logAttempts is how often a log is asked for: for some seconds after a job's
 	// end it may not be there.
 	logAttempts = 3
