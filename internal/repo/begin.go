@@ -62,6 +62,7 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	if err != nil {
 		return Start{}, err
 	}
+	r.server.reads = adv
 	checkedOut, err := r.findBase(ctx)
 	if err != nil {
 		return Start{}, err

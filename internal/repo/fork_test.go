@@ -232,7 +232,7 @@ func TestManyPushToOneBranch(t *testing.T) {
 	all := make([]*run, runs)
 	for i := range all {
 		dir := f.checkout(t, true)
-		all[i] = begin(t, dir, f.url, func(o *repo.Options) { o.RetryDelay = 20 * time.Millisecond })
+		all[i] = begin(t, dir, f.url, func(o *repo.Options) { o.RetryDelay = 100 * time.Millisecond })
 		write(t, filepath.Join(dir, fmt.Sprintf("run%d.txt", i)), "r\n")
 		all[i].snapshot(t)
 	}

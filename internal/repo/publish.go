@@ -60,7 +60,7 @@ func (r *Repo) Push(ctx context.Context) error {
 // takeTurn waits, so that many who push to one branch do not meet again. It says
 // whether there is time left for another attempt.
 func (r *Repo) takeTurn(ctx context.Context, attempt int) bool {
-	timer := time.NewTimer(rand.N(r.remote.delay * time.Duration(min(attempt, 8))))
+	timer := time.NewTimer(rand.N(min(r.remote.delay<<min(attempt, 5), maxDelay)))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -153,10 +153,6 @@ func (r *Repo) buildOn(ctx context.Context, old plumbing.Hash) error {
 // its whole tree (the new commits may reuse folders of a history we do not
 // have) it is fetched once more, by itself.
 func (r *Repo) fetchForeign(ctx context.Context, tip plumbing.Hash) error {
-	adv, err := r.remote.refs(ctx, uploadPack)
-	if err != nil {
-		return err
-	}
 	f, err := r.store.spool()
 	if err != nil {
 		return err
@@ -168,7 +164,7 @@ func (r *Repo) fetchForeign(ctx context.Context, tip plumbing.Hash) error {
 	}
 	for _, want := range []wanted{{have: have}, {depth: 1}} {
 		want.tips = []plumbing.Hash{tip}
-		if err := r.remote.fetchOnce(ctx, adv, want, f); err != nil {
+		if err := r.remote.fetchOnce(ctx, r.server.reads, want, f); err != nil {
 			return err
 		}
 		if _, err := r.store.importPack(f, false); err != nil {

@@ -127,8 +127,8 @@ type Repo struct {
 	large  largeFiles
 
 	signing signing
-	last   *snapshot // not yet checked out of; nil: none taken
-	notes  []string
+	last    *snapshot // not yet checked out of; nil: none taken
+	notes   []string
 }
 
 // line is the work branch in the workspace.
@@ -157,6 +157,7 @@ type server struct {
 	onto    plumbing.Hash
 	synced  plumbing.Hash
 	aside   bool                   // onto is the base, and what is checked out is another branch
+	reads   advertisement          // what it offers to readers, as Begin saw it
 	known   map[plumbing.Hash]bool // commits the server has, trees included
 	pending bool                   // a push is still to be done
 	pushed  plumbing.Hash          // last tip that arrived; zero: none in this run
