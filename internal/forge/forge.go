@@ -57,7 +57,8 @@ type Client struct {
 	backoff    time.Duration
 
 	mu      sync.Mutex
-	login   string         // who the token acts as; empty: not known
+	kind    TokenKind      // of the token, as far as it is known
+	login   string         // who it acts as; empty: not known
 	asked   bool           // the forge was asked for it
 	nodes   map[int]string // GraphQL ids of the pull requests that were seen
 	network string         // full name of the root of the repository's forks; empty: not known
@@ -83,7 +84,7 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 
-	c := &Client{apiURL: api, serverURL: server, owner: owner, name: name, token: o.Token, nodes: map[int]string{}}
+	c := &Client{apiURL: api, serverURL: server, owner: owner, name: name, token: o.Token, kind: KindOf(o.Token), nodes: map[int]string{}}
 	c.backoff = cmp.Or(o.Backoff, time.Second)
 	c.transport = &transport{
 		next:    o.Transport,

@@ -75,14 +75,15 @@ func (c *Client) readRepository(ctx context.Context) (*github.Repository, Facts,
 	case repository.GetArchived() || repository.GetDisabled():
 		return nil, Facts{}, fmt.Errorf("push to %s: the repository is archived or disabled, so nothing can be published: unarchive it, or run with push: false", c.where())
 	}
+	list, stated := scopes(c.Identity().Kind, resp.Header)
 	c.mu.Lock()
 	c.network = cmp.Or(repository.GetSource().GetFullName(), repository.GetParent().GetFullName(), repository.GetFullName())
+	if stated && c.kind == TokenUnknown {
+		c.kind = TokenClassic // made before there were prefixes
+	}
 	c.mu.Unlock()
 	facts := Facts{DefaultBranch: repository.GetDefaultBranch(), Private: repository.GetPrivate(), Token: c.Identity()}
-	if list, stated := scopes(facts.Token.Kind, resp.Header); stated {
-		if facts.Token.Kind == TokenUnknown {
-			facts.Token.Kind = TokenClassic // made before there were prefixes
-		}
+	if stated {
 		facts.Scopes = c.transport.clean(strings.Join(list, ", "))
 		facts.Workflows = answerOf(contains(list, "workflow"))
 	}

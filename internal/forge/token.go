@@ -126,11 +126,11 @@ func (c *Client) Identify(ctx context.Context) Identity {
 func (c *Client) Identity() Identity {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return Identity{KindOf(c.token), c.login}
+	return Identity{c.kind, c.login}
 }
 
 func (c *Client) askLogin(ctx context.Context) string {
-	kind := KindOf(c.token)
+	kind := c.Identity().Kind
 	if kind != TokenInstallation {
 		var user struct {
 			Login string `json:"login"`
@@ -186,7 +186,7 @@ func (c *Client) WhoStartsCI(push, open Identity, did ralph.Operation) string {
 		approve = "; those on pull_request wait in the pull request until somebody with write access approves them"
 	}
 	switch {
-	case push.Kind == TokenUnknown && push.Login == "":
+	case push.Kind == TokenUnknown:
 		return ""
 	case byPush == Unknown:
 		return "Workflows start for an App's token; if it is the job's GITHUB_TOKEN that pushed, none starts by itself: then give ci-token, an App's or a personal token used for the push alone."
