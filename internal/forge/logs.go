@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -129,21 +130,20 @@ func (c *Client) tryJobLog(ctx context.Context, job int64) (text string, again b
 	operation := fmt.Sprintf("read the log of job %d", job)
 	path := c.path("/actions/jobs/%d/logs", job)
 	for range 3 { // a repository that was renamed is one step away
-		resp, err := c.unfollowed(ctx, path)
+		found, err := c.unfollowed(ctx, path)
 		if err != nil {
 			return "", status(err) == http.StatusNotFound, c.explain(operation, "actions: read", err)
 		}
-		location, locationErr := resp.Location()
 		switch {
-		case resp.StatusCode < http.StatusMultipleChoices: // Gitea sends it at once
-			return readLog(resp.Body), false, nil
-		case locationErr != nil:
-			return "", false, fmt.Errorf("%s in %s: the forge answered %d, and not where the log is", operation, c.where(), resp.StatusCode)
-		case moved(resp.StatusCode) && origin(location) == origin(c.apiURL):
-			path = location.String()
+		case found.status < http.StatusMultipleChoices: // Gitea sends it at once
+			return readLog(bytes.NewReader(found.body)), false, nil
+		case found.location == nil:
+			return "", false, fmt.Errorf("%s in %s: the forge answered %d, and not where the log is", operation, c.where(), found.status)
+		case moved(found.status) && origin(found.location) == origin(c.apiURL):
+			path = found.location.String()
 			continue
 		}
-		text, again, err := c.download(ctx, location)
+		text, again, err := c.download(ctx, found.location)
 		if err != nil {
 			return text, again, fmt.Errorf("%s in %s: %w", operation, c.where(), err)
 		}
@@ -157,20 +157,32 @@ func moved(status int) bool {
 	return status == http.StatusMovedPermanently || status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
 }
 
+// logPlace is an answer that is no failure.
+type logPlace struct {
+	status   int
+	location *url.URL // nil: none
+	body     []byte
+}
+
 // unfollowed is a GET whose redirect is an answer.
-func (c *Client) unfollowed(ctx context.Context, path string) (*http.Response, error) {
+func (c *Client) unfollowed(ctx context.Context, path string) (logPlace, error) {
 	req, err := c.api.NewRequest(http.MethodGet, path, nil)
 	if err != nil {
-		return nil, err
+		return logPlace{}, err
 	}
 	resp, err := c.transport.RoundTrip(req.WithContext(ctx))
 	if err != nil {
-		return nil, err
+		return logPlace{}, err
 	}
+	defer resp.Body.Close() // it is in memory
 	if resp.StatusCode >= http.StatusBadRequest {
-		return nil, github.CheckResponse(resp)
+		return logPlace{}, github.CheckResponse(resp)
 	}
-	return resp, nil // its body is in memory
+	location, err := resp.Location()
+	if err != nil {
+		location = nil
+	}
+	return logPlace{resp.StatusCode, location, peek(resp)}, nil
 }
 
 // download reads a log from where it lies, without the token. Neither errors nor
