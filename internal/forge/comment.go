@@ -94,8 +94,8 @@ func (c *Client) FindComment(ctx context.Context, issue int, marker string) (Com
 	if !markerPattern.MatchString(marker) {
 		return CommentRef{}, fmt.Errorf("the marker of a comment is %q: want an HTML comment of one line", marker)
 	}
-	last := 1
-	for read, page := 0, 1; read < maxCommentPages && page > 0; read++ {
+	page := 1
+	for range maxCommentPages {
 		var list []*github.IssueComment
 		resp, err := c.exchange(ctx, http.MethodGet, c.path("/issues/%d/comments?page=%d&per_page=100", issue, page), nil, &list)
 		if err != nil {
@@ -106,15 +106,13 @@ func (c *Client) FindComment(ctx context.Context, issue int, marker string) (Com
 				return c.commentRef(one, issue), nil
 			}
 		}
+		// They come oldest first: after the first page, from the newest backwards.
 		if page == 1 {
-			if last = resp.LastPage; last <= 1 {
-				break
-			}
-			page = last // from the newest backwards
+			page = resp.LastPage
 		} else {
 			page--
 		}
-		if page == 1 {
+		if page <= 1 {
 			break
 		}
 	}

@@ -88,17 +88,6 @@ func jsonAnswer(status int, body string) http.HandlerFunc {
 	return answer(status, body, "Content-Type", "application/json")
 }
 
-// called counts the calls of a method to a path with this ending.
-func (h *hub) called(method, ending string) int {
-	n := 0
-	for _, c := range h.APICalls() {
-		if c.Method == method && strings.HasSuffix(c.Path, ending) {
-			n++
-		}
-	}
-	return n
-}
-
 func everything() forge.PullRequest {
 	return forge.PullRequest{
 		Title: "Fix greet", Body: "It is fixed.\n", Head: "ralph/x", Base: "main",
