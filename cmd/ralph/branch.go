@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
@@ -36,15 +38,30 @@ func (j *job) openRepository(ctx context.Context) error {
 		return j.watchRepository(ctx)
 	}
 	committer := j.committer(ctx)
+	if j.cfg.Signoff {
+		j.signoff = committer.String()
+	}
+	branch, err := j.settleBranch(ctx)
+	if err != nil {
+		return invalid(err)
+	}
 	o := repo.Options{
 		Dir: j.dir(), Guest: j, Temp: j.temp.index, Store: j.temp.store,
-		Branch: j.branch(), Base: j.cfg.Base, DefaultBranch: j.fallbackBase(),
+		Branch: branch, Base: j.base(), DefaultBranch: j.fallbackBase(), UpdateBase: repo.Update(j.cfg.UpdateBase),
+		AddPaths: j.cfg.AddPaths, Squash: j.cfg.Squash, NoWorkflows: j.noWorkflows(),
 		Committer: repo.Identity(committer), Author: repo.Identity(j.author(committer)),
 		Message: j.message, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
 		Pinned: j.backlog.pinned,
 	}
 	if j.pushes() {
-		o.Remote, o.Token, o.Push = j.site.ServerURL+"/"+j.site.Repository, j.cfg.Token, true
+		o.Remote, o.Token, o.PushToken, o.Push = j.site.ServerURL+"/"+j.site.Repository, j.cfg.Token, j.cfg.CIToken, true
+		if j.cfg.PushToFork != "" {
+			o.BaseRemote, o.BaseToken = o.Remote, o.Token
+			o.Remote = j.site.ServerURL + "/" + j.cfg.PushToFork
+			if j.cfg.CIToken.IsSet() {
+				o.Token = j.cfg.CIToken
+			}
+		}
 	}
 	if j.cfg.Isolation != config.IsolationOff {
 		if err := j.hideToken(); err != nil {
@@ -58,9 +75,46 @@ func (j *job) openRepository(ctx context.Context) error {
 	j.repo = r
 	j.atEnd(func() { _ = r.Close() })
 	if o.Push {
-		return invalid(r.CanPush(ctx))
+		return invalid(errors.Join(r.CanPush(ctx), r.CheckLFS(ctx)))
 	}
 	return nil
+}
+
+// noWorkflows says that the token that pushes may not change workflow files.
+func (j *job) noWorkflows() bool {
+	if j.cfg.CIToken.IsSet() {
+		return false // it is not known before the push
+	}
+	return j.facts.Workflows == forge.No
+}
+
+// settleBranch is the branch of the run with its suffix.
+func (j *job) settleBranch(ctx context.Context) (string, error) {
+	j.named = j.branch()
+	if j.cfg.BranchSuffix == "" || j.decision.Existing && j.cfg.Branch == "" {
+		return j.named, nil
+	}
+	var out bounded
+	commit := ""
+	if j.cfg.BranchSuffix == config.SuffixCommit {
+		if err := j.Git(ctx, repo.GuestCommand{Args: []string{"rev-parse", "--verify", "HEAD"}, Stdout: &out}); err != nil {
+			return "", err
+		}
+		commit = strings.TrimSpace(out.String())
+	}
+	name, err := repo.Suffix(j.named, string(j.cfg.BranchSuffix), time.Now(), commit)
+	if err == nil {
+		j.named = name
+	}
+	return j.named, err
+}
+
+// base is the branch that the work is proposed to; empty: the checked-out one.
+func (j *job) base() string {
+	if j.cfg.Base == "" && j.cfg.Branch == "" {
+		return j.decision.Base
+	}
+	return j.cfg.Base
 }
 
 // watchRepository is openRepository for a run that publishes nothing: it looks
@@ -166,10 +220,13 @@ func (j *job) pushes() bool {
 
 // branch is the branch of the run.
 func (j *job) branch() string {
-	if j.cfg.Branch != "" {
-		return j.cfg.Branch
-	}
 	switch {
+	case j.named != "":
+		return j.named
+	case j.cfg.Branch != "":
+		return j.cfg.Branch
+	case j.decision.Branch != "":
+		return j.decision.Branch
 	case j.backlog != nil && j.backlog.branch != "":
 		return j.backlog.branch
 	case j.backlog != nil:
@@ -179,7 +236,7 @@ func (j *job) branch() string {
 	case j.templated():
 		return repo.BranchSlug(j.cfg.Mode)
 	}
-	return repo.BranchSlug(j.cfg.Prompt)
+	return repo.BranchSlug(cmp.Or(j.cfg.Prompt, j.decision.Prompt))
 }
 
 // templated says that the prompt is the mode's own and no task of somebody's.
@@ -260,6 +317,7 @@ func (j *job) attachBranch(ctx context.Context) error {
 		j.note(n)
 		j.out.warn(n)
 	}
+	j.report.History = report.ReadHistory(start.Messages, start.Cut)
 	if len(start.Dirty) > 0 && !j.cfg.IncludeDirty {
 		n := fmt.Sprintf("Changed before the run, and published only when the agent changes it: %s", listed(start.Dirty))
 		j.note(n)
@@ -280,11 +338,12 @@ func listed(names []string) string {
 // message is a checkpoint's commit message.
 func (j *job) message(it ralph.Iteration) string {
 	var outcome ralph.Outcome // known in the last commit only, and only when it is good news
-	if it.Marker && it.Rejection == ralph.NotRejected {
+	if it.Marker && it.Rejection == ralph.NotRejected && !j.cfg.WaitForCI { // the checks have the last word
 		outcome = ralph.Completed
 	}
 	return j.redact.Text(report.CommitMessage(it, report.Checkpoint{
 		Template: j.cfg.CommitMessage, Run: j.runID(), Outcome: outcome, StoryDone: j.backlog.done(it.Step.Story),
+		Before: j.report.History.Iterations(), Cost: j.ledger.untold(it), Signoff: j.signoff,
 	}))
 }
 

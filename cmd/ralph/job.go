@@ -21,6 +21,7 @@ import (
 	"github.com/org/ralph-action/internal/sandbox"
 	"github.com/org/ralph-action/internal/secret"
 	"github.com/org/ralph-action/internal/taskdir"
+	"github.com/org/ralph-action/internal/trigger"
 )
 
 // job is one run of the pipeline, on a runner or on a desk.
@@ -43,7 +44,18 @@ type job struct {
 	children *proc.Supervisor
 	display  *proc.Supervisor // runs the display filter; nil: there is none
 	agent    crew
-	forge    *forge.Client // nil: nothing to publish to
+	forge    *forge.Client // makes the pull request; nil: there will be none
+	api      *forge.Client // see client
+	pusher   *forge.Client // has the token that pushes; nil: nobody asked for it
+	facts    forge.Facts   // what the forge said before anything was spent
+	decision trigger.Decision
+	telling  *telling          // nil: nobody is told while the run goes on
+	comment  forge.CommentRef  // what it writes
+	seen     []ralph.Iteration // that ended
+	ledger   ledger
+	proposed bool          // the pull request was made before the end, for its checks
+	signoff  string        // who signs our commits off; empty: nobody
+	named    string        // the branch, once its suffix is settled
 	repo     *repo.Repo    // nil: nothing is published
 	watcher  *repo.Watcher // nil: nobody asks whether the workspace changes
 	start    repo.Start
@@ -109,6 +121,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 
 	before := []step{
 		{"configuration", func(context.Context) error { return j.checkConfiguration() }},
+		{"event", j.decide},
 		{"task list", func(context.Context) error { return j.readTaskList() }},
 		{"workspace", j.openWorkspace},
 		{"cancel", func(context.Context) error { j.watchCancel(ctx, cancelRun); return nil }},
@@ -120,6 +133,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 		{"repository", j.openRepository},
 		{"agent", j.checkAgent},
 		{"branch", j.attachBranch},
+		{"comment", j.tellAbout},
 		{"task folder", func(context.Context) error { return j.openTaskDir() }},
 		{"task list", func(context.Context) error { return j.openTaskList() }},
 		{"plan", func(context.Context) error { return j.checkPlan() }},

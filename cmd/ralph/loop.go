@@ -11,6 +11,7 @@ import (
 	"github.com/org/ralph-action/internal/prompt"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/scm"
 )
 
 // loop asks the agent until an outcome.
@@ -28,7 +29,10 @@ func (j *job) loop(ctx context.Context) {
 			StallLimit: j.cfg.StallLimit, QuotaWait: j.cfg.QuotaWait, Salvage: salvage,
 			Checkpoint: j.cfg.Commit != config.CommitAtEnd, CheckpointAtEnd: j.cfg.Commit == config.CommitAtEnd,
 		},
-		Budget: ralph.Budget{Cost: j.cfg.MaxCost, Tokens: j.cfg.MaxTokens, Until: j.until()},
+		Budget: ralph.Budget{
+			Cost: j.cfg.MaxCost, Tokens: j.cfg.MaxTokens, Until: j.until(),
+			Total: j.cfg.MaxTotalCost, Before: j.report.History.Cost().Amount,
+		},
 		Emit:   j.emit,
 		Stop:   j.halt,
 		Jitter: jitter, TakeOver: j.agent.takeOver,
@@ -38,6 +42,12 @@ func (j *job) loop(ctx context.Context) {
 	}
 	if j.backlog != nil {
 		l.Backlog = j.backlog
+	}
+	if j.cfg.AskMessage {
+		l.Describe = &ralph.Describe{Question: scm.Question, Read: func(answer string) string { return scm.Message(answer, j.redact) }}
+	}
+	if j.cfg.WaitForCI && j.pushes() && j.repo != nil {
+		l.Accept = j.accept
 	}
 	r := l.Run(ctx, j.baseline)
 	j.report.Tasks = j.backlog.report()
@@ -59,7 +69,7 @@ func (j *job) prompts() func(ralph.Ask) (ralph.Prompt, error) {
 		return j.askSession
 	}
 	return prompt.Builder{
-		Task: j.task, Completion: j.cfg.Completion, Variables: j.cfg.Variables,
+		Task: j.task, Data: j.decision.Prompt, Completion: j.cfg.Completion, Variables: j.cfg.Variables,
 		Count: j.cfg.IterationCount && j.cfg.MaxIterations > 0, Bare: !j.cfg.CompletionRule,
 	}.Build
 }
@@ -92,6 +102,7 @@ func (j *job) emit(e ralph.Event) {
 	if e.Kind == ralph.EventNotice {
 		j.note(e.Text)
 	}
+	j.keepBooks(e)
 	switch e.Kind {
 	case ralph.EventIterationStart:
 		j.log(report.SessionStepHeader(e.Iteration, j.cfg.Mode, e.Step, e.At))
@@ -106,6 +117,26 @@ func (j *job) emit(e ralph.Event) {
 		}
 	case ralph.EventRetry: // 000-38
 		j.log(report.SessionRetry(e.Text))
+	}
+}
+
+// keepBooks notes what the commits and the comment tell.
+func (j *job) keepBooks(e ralph.Event) {
+	switch {
+	case e.Kind == ralph.EventCheckpoint:
+		j.ledger.committed(e.Iteration)
+		return
+	case e.Kind == ralph.EventIterationEnd && e.Record != nil:
+		j.ledger.ended(*e.Record)
+		if j.telling == nil && !j.cfg.WaitForCI {
+			return
+		}
+		j.seen = append(j.seen, *e.Record)
+	case e.Kind != ralph.EventIterationStart:
+		return
+	}
+	if j.telling != nil {
+		j.telling.say(j.progress(e.Iteration))
 	}
 }
 

@@ -1,20 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
 )
 
-// checkForge asks the forge what the token may do, before anything is spent.
+// checkForge asks the forge what the tokens may do, before anything is spent.
 func (j *job) checkForge(ctx context.Context) error {
 	if !j.publishes() {
 		return nil
@@ -27,22 +30,52 @@ func (j *job) checkForge(ctx context.Context) error {
 		// work on it are gone after the job.
 		return invalid(errors.New("github-token is empty, so the work could not leave this machine: give a token (by default the job's own is used), or set push: false"))
 	}
-	if !j.pushes() || !j.cfg.PullRequest {
+	if !j.pushes() || !j.cfg.PullRequest && !j.cfg.WaitForCI && !j.cfg.SignCommits && j.cfg.PushToFork == "" {
 		return nil
 	}
-	client, err := forge.New(forge.Options{
-		APIURL: j.site.APIURL, ServerURL: j.site.ServerURL, GraphQLURL: j.site.GraphQLURL, Repository: j.site.Repository,
-		Token: j.cfg.Token, UserAgent: "ralph-action/" + version, Log: j.out.say,
-	})
+	client, err := j.client()
 	if err != nil {
 		return invalid(err)
 	}
-	facts, err := client.Preflight(ctx, j.cfg.Base)
+	facts, err := client.Preflight(ctx, j.base())
 	if err != nil {
 		return invalid(err)
 	}
-	j.forge, j.defaultBranch = client, facts.DefaultBranch
+	j.facts, j.defaultBranch = facts, facts.DefaultBranch
+	if err := j.checkPushing(ctx, client); err != nil {
+		return invalid(err)
+	}
+	if !j.cfg.PullRequest {
+		return nil
+	}
+	j.forge = client
+	if j.cfg.Milestone > 0 {
+		if err := client.CheckMilestone(ctx, j.cfg.Milestone); err != nil {
+			return invalid(err)
+		}
+	}
+	if j.cfg.AutoMerge && facts.AutoMerge == forge.No {
+		return invalid(fmt.Errorf("merge: auto: the repository does not allow auto-merge: turn it on under Settings > General > Pull Requests, or leave merge out"))
+	}
 	return invalid(client.ProbePullRequest(ctx, facts.Base))
+}
+
+// checkPushing looks at the token that pushes, where it is not the one that
+// opens pull requests, and at the fork.
+func (j *job) checkPushing(ctx context.Context, client *forge.Client) error {
+	j.pusher = client
+	if j.cfg.PushToFork == "" && !j.cfg.CIToken.IsSet() {
+		return nil
+	}
+	pusher, err := j.connect(cmp.Or(j.cfg.PushToFork, j.site.Repository), true)
+	if err != nil {
+		return err
+	}
+	j.pusher = pusher
+	if j.cfg.PushToFork != "" {
+		return client.CheckFork(ctx, pusher)
+	}
+	return nil
 }
 
 // publish pushes what the checkpoints have not, and makes the pull request. A
@@ -60,6 +93,7 @@ func (j *job) publish(run context.Context) {
 	}
 	if j.pushes() {
 		if err := j.repo.Push(ctx); err != nil {
+			j.couldNot("push", err)
 			j.failed(run, err)
 		}
 	}
@@ -68,17 +102,36 @@ func (j *job) publish(run context.Context) {
 	for _, n := range state.Notes {
 		j.note(n)
 	}
-	p.Branch, p.HeadSHA, p.Pushed = state.Branch, state.HeadSHA, state.Pushed
+	p.Branch, p.HeadSHA, p.Pushed, p.Fork = state.Branch, state.HeadSHA, state.Pushed, j.cfg.PushToFork
+	if p.Pushed {
+		j.did("push", p.Branch)
+	}
 	j.report.ExitCode = j.report.Outcome.ExitCode(j.cfg.IncompleteOK)
 	if p.HeadSHA != "" && !j.pushes() {
 		j.note(j.stayed(p))
 	}
-	if j.forge == nil || (p.HeadSHA != "" && !p.Pushed) {
-		return
+	if j.pushes() && (p.HeadSHA == "" || p.Pushed) {
+		if deleted := j.cleanUp(ctx, state); !deleted && j.forge != nil {
+			if err := j.pullRequest(ctx, p, state); err != nil {
+				j.couldNot("pull request", err)
+				j.failed(run, err)
+			}
+		}
 	}
-	if err := j.pullRequest(ctx, p); err != nil {
-		j.failed(run, err)
-	}
+	j.tellEnd(ctx)
+}
+
+// did and couldNot record a step of publishing.
+func (j *job) did(name, detail string) {
+	j.step(ralph.PublishStep{Name: name, Done: true, Detail: detail})
+}
+
+func (j *job) couldNot(name string, err error) {
+	j.step(ralph.PublishStep{Name: name, Detail: err.Error()})
+}
+
+func (j *job) step(s ralph.PublishStep) {
+	j.report.Publication.Steps = append(j.report.Publication.Steps, s)
 }
 
 // commitRest commits what the agent left uncommitted: it must not be lost.
@@ -131,20 +184,19 @@ func (j *job) stayed(p *ralph.Publication) string {
 	return where + "."
 }
 
-func (j *job) pullRequest(ctx context.Context, p *ralph.Publication) error {
-	if p.HeadSHA == "" {
-		// Nothing new; an open pull request of an earlier run is still worth a link.
-		if found, err := j.forge.Find(ctx, p.Branch, p.Base); err == nil && found.Number != 0 {
-			p.PullRequest = found
-			p.PullRequest.Operation = ralph.OperationNone
+// pullRequest brings the pull request to what the run came to.
+func (j *job) pullRequest(ctx context.Context, p *ralph.Publication, state repo.State) error {
+	if p.HeadSHA == "" && !j.proposed {
+		due, err := j.due(ctx, p, state)
+		if err != nil || !due {
+			return err
 		}
-		return nil
 	}
-	done, warnings, err := j.forge.Upsert(ctx, forge.PullRequest{
-		Title: j.title(), Body: j.redact.Text(report.Body(j.public(), j.cfg.Body)), Head: p.Branch, Base: p.Base,
-		Draft: j.draft(), NewDraft: j.cfg.Draft == config.DraftNew, Labels: j.cfg.Labels,
-	})
+	j.whoStartsCI(ralph.OperationCreated) // said before the body is written
+	created := j.report.Publication.PullRequest.Operation
+	done, warnings, err := j.forge.Upsert(ctx, j.proposal(j.report, p.Branch))
 	for _, w := range warnings {
+		j.couldNot("pull request", errors.New(w))
 		j.note(w)
 		j.out.warn(w)
 	}
@@ -154,14 +206,109 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication) error {
 	case err != nil:
 		return err
 	}
+	if j.proposed && created == ralph.OperationCreated {
+		done.Operation = created // by this run, a moment ago
+	}
 	p.PullRequest = done
+	j.did("pull request", fmt.Sprintf("#%d %s", done.Number, done.Operation))
+	j.autoMerge(ctx, p)
 	return nil
+}
+
+// due says whether a branch that this run added nothing to needs a pull request:
+// one that an earlier run pushed, and was ended before it could make one. An open
+// one is worth a link.
+func (j *job) due(ctx context.Context, p *ralph.Publication, state repo.State) (bool, error) {
+	found, err := j.forge.Look(ctx, p.Branch, p.Base, p.Fork)
+	if err != nil {
+		return false, err
+	}
+	if found.Open.Number != 0 {
+		p.PullRequest = found.Open
+		p.PullRequest.Operation = ralph.OperationNone
+		return false, nil
+	}
+	return j.start.Resumed && found.Due(state.Tip), nil
+}
+
+// proposal is the pull request as it should be.
+func (j *job) proposal(r ralph.Report, branch string) forge.PullRequest {
+	public := report.Redacted(r, j.redact.Text)
+	return forge.PullRequest{
+		Title: j.title(), Head: branch, Base: r.Publication.Base, HeadRepository: j.cfg.PushToFork,
+		Body:   j.redact.Text(report.Body(public, report.BodyOptions{Extra: j.cfg.Body, Marker: forge.Marker, Closes: j.decision.Issue})),
+		Record: j.redact.Text(report.Comment(public, report.CommentOptions{Marker: forge.RecordMarker})),
+		Draft:  j.draft(), NewDraft: j.cfg.Draft == config.DraftNew, MaintainerCanModify: j.cfg.MaintainersCanModify,
+		Labels: j.cfg.Labels, Assignees: j.cfg.Assignees, Reviewers: j.cfg.Reviewers, TeamReviewers: j.cfg.TeamReviewers, Milestone: j.cfg.Milestone,
+	}
+}
+
+// whoStartsCI notes which workflows start for what is published.
+func (j *job) whoStartsCI(did ralph.Operation) {
+	push := j.forge.Identity()
+	if j.cfg.CIToken.IsSet() {
+		push = forge.Identity{Kind: forge.KindOf(j.cfg.CIToken)}
+	}
+	if text := j.forge.WhoStartsCI(push, j.forge.Identity(), did); text != "" {
+		j.note(text)
+	}
+}
+
+// autoMerge asks the forge to merge a pull request that is ready. ralph itself
+// never does.
+func (j *job) autoMerge(ctx context.Context, p *ralph.Publication) {
+	if !j.cfg.AutoMerge || j.report.Outcome != ralph.Completed || p.PullRequest.Draft {
+		return
+	}
+	done, err := j.forge.AutoMerge(ctx, p.PullRequest, strings.ToUpper(string(j.cfg.MergeMethod)))
+	if err != nil {
+		j.couldNot("auto-merge", err)
+		j.note(err.Error())
+		j.out.warn(err.Error())
+		return
+	}
+	p.PullRequest = done
+	j.did("auto-merge", "asked for")
+}
+
+// cleanUp deletes a branch that has nothing the base has not, where that is
+// wanted, and closes its pull request.
+func (j *job) cleanUp(ctx context.Context, state repo.State) bool {
+	p := &j.report.Publication
+	if !j.cfg.DeleteBranch || p.HeadSHA != "" || state.Tip == "" || j.start.Resumed {
+		return false
+	}
+	if err := j.repo.DeleteBranch(ctx); err != nil {
+		j.couldNot("delete the branch", err)
+		j.note(err.Error())
+		j.out.warn(err.Error())
+		return false
+	}
+	j.did("delete the branch", p.Branch)
+	if j.forge == nil {
+		return true
+	}
+	found, err := j.forge.Look(ctx, p.Branch, p.Base, p.Fork)
+	if err == nil && found.Open.Number != 0 {
+		found.Open, err = j.forge.Close(ctx, found.Open)
+	}
+	switch {
+	case err != nil:
+		j.couldNot("close the pull request", err)
+		j.out.warn(err.Error())
+	case found.Open.Number != 0:
+		p.PullRequest = found.Open
+		j.did("close the pull request", fmt.Sprintf("#%d", found.Open.Number))
+	}
+	return true
 }
 
 func (j *job) title() string {
 	switch {
 	case j.cfg.Title != "":
 		return j.cfg.Title
+	case j.decision.Title != "":
+		return j.redact.Text(report.Title(ralph.Report{Task: j.decision.Title}))
 	case j.cfg.Mode == config.ModeSupervise:
 		return j.redact.Text(report.Title(ralph.Report{Task: "task " + path.Base(filepath.ToSlash(j.cfg.TaskDir))}))
 	case j.cfg.Mode == config.ModePlan:

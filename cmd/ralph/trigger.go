@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/forge"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/runner"
+	"github.com/org/ralph-action/internal/trigger"
+)
+
+// bringsTask says that an event may bring a task, so that no prompt is needed.
+func bringsTask(e runner.Event) bool {
+	switch e.Name {
+	case "issues", "issue_comment", "pull_request", "pull_request_target", "workflow_run":
+		return true
+	case "workflow_dispatch":
+		return strings.TrimSpace(e.Inputs["prompt"]) != ""
+	case "repository_dispatch":
+		return strings.TrimSpace(e.ClientPrompt) != ""
+	}
+	return false
+}
+
+// decide finds out what the event that started the run means for it, and whether
+// those who caused it may. Nothing has been spent by then, nor written.
+func (j *job) decide(ctx context.Context) error {
+	if j.runner == nil {
+		return nil
+	}
+	event, err := j.runner.Event()
+	if err != nil {
+		j.out.warn(err.Error())
+	}
+	t := j.cfg.Trigger
+	d, err := trigger.Decide(event, trigger.Settings{
+		Command: t.Command, Label: t.Label, AllowBots: t.AllowBots, Use: trigger.Use(t.Use),
+		HasPrompt: j.cfg.Prompt != "" || j.cfg.PromptFile != "" || j.cfg.Mode != config.ModeRun,
+	})
+	switch {
+	case err != nil:
+		return invalid(err)
+	case !d.Run:
+		return &stopped{ralph.Skipped, errors.New(d.Why)}
+	}
+	if d, err = j.complete(ctx, d); err != nil {
+		return err
+	}
+	j.decision = d
+	for _, n := range d.Notes {
+		j.note(n)
+		j.out.say(n)
+	}
+	if d.Prompt == "" && j.cfg.Prompt == "" && j.cfg.PromptFile == "" && j.cfg.Mode == config.ModeRun {
+		return invalid(fmt.Errorf("%s: the event brings no task: give one as prompt or as prompt-file", d.Why))
+	}
+	if bringsTask(event) {
+		j.out.say(d.Why)
+	}
+	j.report.Task = d.Below(j.cfg.Prompt)
+	j.report.Publication.Issue = d.Issue
+	if j.cfg.Mode == config.ModeSession {
+		j.cfg.Prompt = j.report.Task
+	}
+	return nil
+}
+
+// complete asks the forge for what a decision needs to know.
+func (j *job) complete(ctx context.Context, d trigger.Decision) (trigger.Decision, error) {
+	if len(d.Check) == 0 && d.Needs == trigger.NeedsNothing {
+		return d, nil
+	}
+	if !j.cfg.Token.IsSet() {
+		return d, invalid(fmt.Errorf("%s: whether that is allowed has to be asked of the forge: give github-token", d.Why))
+	}
+	client, err := j.client()
+	if err != nil {
+		return d, invalid(err)
+	}
+	if d, err = allowed(ctx, client, d); err != nil {
+		return d, err
+	}
+	switch d.Needs {
+	case trigger.NeedsPull:
+		pull, err := client.Pull(ctx, d.PullRequest)
+		if err != nil {
+			return d, invalid(err)
+		}
+		state := "closed"
+		if pull.Open {
+			state = "open"
+		}
+		d, err = d.WithPull(trigger.Pull{
+			State: state, HeadRef: pull.HeadRef, HeadSHA: pull.HeadSHA, HeadRepository: pull.HeadRepository, BaseRef: pull.BaseRef,
+		})
+		return d, invalid(err)
+	case trigger.NeedsRun:
+		run, err := client.FailedRun(ctx, d.RunID)
+		if err != nil {
+			j.note("The logs of the failed workflow could not be read: " + err.Error())
+			j.out.warn(err.Error())
+		}
+		var jobs []trigger.Job
+		for _, one := range run.Jobs {
+			jobs = append(jobs, trigger.Job{Name: one.Name, Conclusion: one.Conclusion, Log: j.redact.Text(one.Tail)})
+		}
+		d, err = d.WithRun(jobs)
+		return d, invalid(err)
+	}
+	return d, nil
+}
+
+// allowed asks whether those who caused the run, and those whose words it uses,
+// may write to the repository. Who may not and asked for the run is no failure of
+// the repository's: strangers could turn its runs red otherwise.
+func allowed(ctx context.Context, client *forge.Client, d trigger.Decision) (trigger.Decision, error) {
+	for i, c := range d.Check {
+		has, err := client.Permission(ctx, c.Login)
+		switch {
+		case err != nil:
+			return d, invalid(err)
+		case has.CanWrite():
+		case c.Optional:
+			d = d.Without(c.Login)
+		case i == 0:
+			return d, &stopped{ralph.Skipped, fmt.Errorf("%s, %s, may not write to the repository (%s): nothing is done", c.Login, c.Who, has)}
+		default:
+			return d, invalid(fmt.Errorf("%s, %s, may not write to the repository (%s): their words do not become a prompt; say what is to be done in a comment of your own, or give a prompt", c.Login, c.Who, has))
+		}
+	}
+	return d, nil
+}
+
+// client is the forge's API, once it is needed.
+func (j *job) client() (*forge.Client, error) {
+	if j.api != nil {
+		return j.api, nil
+	}
+	client, err := j.connect(j.site.Repository, false)
+	if err == nil {
+		j.api = client
+	}
+	return client, err
+}
+
+// connect makes a client of a repository; pushing says whether it has the token
+// that pushes.
+func (j *job) connect(repository string, pushing bool) (*forge.Client, error) {
+	token := j.cfg.Token
+	if pushing && j.cfg.CIToken.IsSet() {
+		token = j.cfg.CIToken
+	}
+	return forge.New(forge.Options{
+		APIURL: j.site.APIURL, ServerURL: j.site.ServerURL, GraphQLURL: j.site.GraphQLURL, Repository: repository,
+		Token: token, UserAgent: "ralph-action/" + version, Log: j.out.say,
+	})
+}
+
+// tellAbout begins to keep the comment up to date that tells of the run where it
+// came from.
+func (j *job) tellAbout(ctx context.Context) error {
+	if !j.cfg.Trigger.Comment || j.decision.CommentOn == 0 || !j.pushes() {
+		return nil
+	}
+	client, err := j.client()
+	if err != nil {
+		return invalid(err)
+	}
+	j.telling = tell(ctx, func(ctx context.Context, text string) error {
+		ref, err := client.Comment(ctx, j.decision.CommentOn, forge.RecordMarker, text, j.comment)
+		if ref.ID != 0 {
+			j.comment = ref
+		}
+		return err
+	}, func(err error) { j.out.warn(err.Error()) })
+	j.atEnd(j.telling.end) // a run that ends in another way
+	j.telling.say(j.progress(0))
+	return nil
+}
+
+// progress is what the comment says while the run goes on.
+func (j *job) progress(iteration int) string {
+	r := j.report
+	r.Iterations = j.seen
+	r.Duration = time.Since(j.started)
+	return j.redact.Text(report.Comment(report.Redacted(r, j.redact.Text), report.CommentOptions{Marker: forge.RecordMarker, Iteration: iteration}))
+}
+
+// tellEnd says in the comment how the run ended. Below a pull request that
+// somebody else described the record stands there already.
+func (j *job) tellEnd(ctx context.Context) {
+	if j.telling == nil {
+		return
+	}
+	j.telling.end()
+	text := j.redact.Text(report.Comment(j.public(), report.CommentOptions{Marker: forge.RecordMarker}))
+	ref, err := j.api.Comment(ctx, j.decision.CommentOn, forge.RecordMarker, text, j.comment)
+	if err != nil {
+		j.couldNot("comment", err)
+		j.note(err.Error())
+		j.out.warn(err.Error())
+		return
+	}
+	j.did("comment", fmt.Sprintf("on #%d", j.decision.CommentOn))
+	j.report.Publication.Comment = ref.URL
+}
+
+// runNumber is the id of the workflow run; 0 outside of one.
+func (j *job) runNumber() int64 {
+	id, err := strconv.ParseInt(j.site.RunID, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}
