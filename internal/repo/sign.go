@@ -192,12 +192,15 @@ func (r *Repo) onTop(adv advertisement, c *object.Commit, tip, base plumbing.Has
 	if err != nil {
 		return nil, base, err
 	}
-	tree, conflict, err := r.store.merge(parent.TreeHash, c.TreeHash, base)
-	switch {
-	case err != nil:
-		return nil, base, err
-	case conflict != "":
-		return nil, base, &conflictError{path: conflict}
+	tree := c.TreeHash
+	if parent.TreeHash != base {
+		var conflict string
+		if tree, conflict, err = r.store.merge(parent.TreeHash, c.TreeHash, base); err != nil {
+			return nil, base, err
+		}
+		if conflict != "" {
+			return nil, base, &conflictError{path: conflict}
+		}
 	}
 	want := &SignCommit{Message: c.Message, Parents: []string{tip.String()}, Base: base.String(), Tree: tree.String()}
 	for _, p := range c.ParentHashes[1:] {
