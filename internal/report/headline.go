@@ -18,6 +18,8 @@ func icon(o ralph.Outcome) string {
 		return "⚠️"
 	case ralph.Interrupted:
 		return "🛑"
+	case ralph.Skipped:
+		return "⏭️"
 	default:
 		return "❌"
 	}
@@ -52,7 +54,12 @@ func words(r ralph.Report) string {
 		return "Stopped: no progress" + after + ", not complete"
 	case ralph.Waiting:
 		return "Waiting for a person" + after
+	case ralph.Skipped:
+		return "Nothing to do"
 	case ralph.Blocked:
+		if r.Publication.Checks.State == ralph.ChecksFailed {
+			return "Blocked" + after + ": checks that no change can mend did not pass"
+		}
 		return "Blocked" + after + ": the work may not be published"
 	case ralph.Quota:
 		return "Stopped by the provider's usage limit" + after
@@ -172,7 +179,12 @@ func advice(r ralph.Report) string {
 		return "This is a limit of your plan with the model provider, not a failure of the task. " + again + " when the limit has been reset."
 	case ralph.Interrupted:
 		return again + "."
+	case ralph.Skipped:
+		return ""
 	case ralph.Blocked:
+		if r.Publication.Checks.State == ralph.ChecksFailed {
+			return "Start the checks again, or approve what they wait for. " + again + " then."
+		}
 		return "Look at what was refused, and publish it by hand if it is right."
 	case ralph.AgentFailed:
 		return "Look at the error of the last turn: a missing or wrong key, a model name, or an agent CLI that does not start are the usual causes."

@@ -77,7 +77,8 @@ func pastOutcome(o ralph.Outcome) string {
 
 // runURL is the address of another workflow run, made after that of this one.
 func runURL(r ralph.Report, id string) string {
-	dir, own := path.Split(r.RunURL)
+	address, _, _ := strings.Cut(r.RunURL, "/attempts/")
+	dir, own := path.Split(address)
 	if len(id) > 20 || !digits(id) || !digits(own) || webAddress(r.RunURL) == "" {
 		return ""
 	}

@@ -26,6 +26,7 @@ func TestTheFirstLineTellsTheOutcome(t *testing.T) {
 		"invalid":        "❌ Not started: something has to be corrected first",
 		"plan-missing":   "❌ Not started: there is no implementation plan",
 		"prompt-invalid": "❌ Not started: the prompt never asks for the completion signal",
+		"skipped":        "⏭️ Nothing to do",
 		"agent-failed":   "❌ The agent failed after 1 iteration — cost unknown, 6m7s",
 		"git-failed":     "❌ Git or the pull request failed after 2 iterations — $0.03, 41s",
 		"unknown-costs":  "✅ Completed in 2 iterations — cost unknown, 41s",

@@ -41,6 +41,7 @@ func samples() map[string]ralph.Report {
 		"invalid":        invalid(),
 		"plan-missing":   notStarted(ralph.PlanMissing, 2, "Implementation plan not found. Run 'ralph plan' first."),
 		"prompt-invalid": notStarted(ralph.PromptInvalid, 1, "prompts/x.md does not contain <promise>COMPLETE</promise>"),
+		"skipped":        notStarted(ralph.Skipped, 0, "issue #3 got the label \"bug\": a run is started by \"ralph\""),
 		"agent-failed":   agentFailed(),
 		"git-failed":     gitFailed(),
 		"unknown-costs":  unknownCosts(),

@@ -125,7 +125,7 @@ func outcomeMark(f *Formatter, o ralph.Outcome) (string, style) {
 	switch o {
 	case ralph.Completed:
 		colour, mark = green, f.sign(ok)
-	case ralph.MaxIterations, ralph.OverBudget, ralph.Deadline, ralph.Stalled, ralph.Waiting, ralph.Quota, ralph.Interrupted:
+	case ralph.MaxIterations, ralph.OverBudget, ralph.Deadline, ralph.Stalled, ralph.Waiting, ralph.Quota, ralph.Interrupted, ralph.Skipped:
 		colour, mark = yellow, f.sign(warn)
 	}
 	if f.Emoji {
