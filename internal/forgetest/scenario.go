@@ -44,7 +44,7 @@ func Place(t testing.TB, agent string, o Options) (*Repository, string) {
 // first is the plain one; program is ralph's binary.
 func Scenarios(program string) []Scenario {
 	inputs := map[string]string{
-		"prompt": "Do both halves", "agent": "text", "agent-command": "sh agent.sh", "branch": "ralph/work",
+		"prompt": "Do both halves", "agent": "text", "agent-command": "sh agent.sh", "branch": "ralph/work", "guardrails": "test -e two",
 		"labels": "night,ralph", "reviewers": "ann,bob", "assignees": "carol", "milestone": "3",
 	}
 	with := func(more map[string]string) map[string]string {
@@ -69,7 +69,7 @@ func Scenarios(program string) []Scenario {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			a.Repo.NewPull("github-actions[bot]", "ralph/work", "main", "ralph: Do both halves", "### Not complete")
+			a.Repo.SetDraft(a.Repo.NewPull(actionsBot, "ralph/work", "main", "ralph: Do both halves", "<!-- ralph-action -->\n### Not complete"))
 			return a
 		}, True: onePull},
 		{Name: "somebody's pull request", Make: func(t testing.TB) Action {

@@ -144,6 +144,15 @@ func (r *Repository) NewPull(author, head, base, title, body string) int {
 	}}).number
 }
 
+// SetDraft makes a pull request a draft.
+func (r *Repository) SetDraft(number int) {
+	r.forge.mu.Lock()
+	defer r.forge.mu.Unlock()
+	if one, err := r.pullLocked(number); err == nil {
+		one.pull.draft = true
+	}
+}
+
 // NewForkPull opens a pull request from a fork.
 func (r *Repository) NewForkPull(fork *Repository, author, head, base, title, body string) int {
 	number := r.NewPull(author, head, base, title, body)
