@@ -62,6 +62,9 @@ func (j *job) openRepository(ctx context.Context) error {
 				o.Token = j.cfg.CIToken
 			}
 		}
+		if j.cfg.SignCommits {
+			o.Signer = j.pusher
+		}
 	}
 	if j.cfg.Isolation != config.IsolationOff {
 		if err := j.hideToken(); err != nil {

@@ -64,16 +64,19 @@ func (j *job) checkForge(ctx context.Context) error {
 // opens pull requests, and at the fork.
 func (j *job) checkPushing(ctx context.Context, client *forge.Client) error {
 	j.pusher = client
-	if j.cfg.PushToFork == "" && !j.cfg.CIToken.IsSet() {
-		return nil
+	if j.cfg.PushToFork != "" || j.cfg.CIToken.IsSet() {
+		var err error
+		if j.pusher, err = j.connect(cmp.Or(j.cfg.PushToFork, j.site.Repository), true); err != nil {
+			return err
+		}
 	}
-	pusher, err := j.connect(cmp.Or(j.cfg.PushToFork, j.site.Repository), true)
-	if err != nil {
-		return err
-	}
-	j.pusher = pusher
 	if j.cfg.PushToFork != "" {
-		return client.CheckFork(ctx, pusher)
+		if err := client.CheckFork(ctx, j.pusher); err != nil {
+			return err
+		}
+	}
+	if j.cfg.SignCommits {
+		return j.pusher.ProbeSigning(ctx)
 	}
 	return nil
 }
@@ -103,6 +106,7 @@ func (j *job) publish(run context.Context) {
 		j.note(n)
 	}
 	p.Branch, p.HeadSHA, p.Pushed, p.Fork = state.Branch, state.HeadSHA, state.Pushed, j.cfg.PushToFork
+	p.Signed, p.Verified = state.Signed, state.Verified
 	if p.Pushed {
 		j.did("push", p.Branch)
 	}
