@@ -149,6 +149,13 @@ func isGaveUp(err error) bool {
 	return errors.As(err, &gaveUp)
 }
 
+// asIssue is what the two ways of changing an issue answer, as far as it is
+// looked at: the rest differs between forges.
+type asIssue struct {
+	Assignees []*github.User    `json:"assignees"`
+	Milestone *github.Milestone `json:"milestone"`
+}
+
 // assign adds assignees.
 func (c *Client) assign(ctx context.Context, have *github.PullRequest, assignees []string) []string {
 	var missing []string
@@ -161,23 +168,39 @@ func (c *Client) assign(ctx context.Context, have *github.PullRequest, assignees
 		return nil
 	}
 	operation := fmt.Sprintf("assign %s to #%d", strings.Join(missing, ", "), have.GetNumber())
-	method, path, request := http.MethodPost, c.path("/issues/%d/assignees", have.GetNumber()), missing
+	now := new(asIssue)
+	var err error
 	if draftsByTitle(have) {
-		// A forge of Gitea's kind: only the whole list can be set.
-		method, path = http.MethodPatch, c.path("/issues/%d", have.GetNumber())
-		for _, one := range have.Assignees {
-			request = append(request, one.GetLogin())
-		}
+		err = c.assignAll(ctx, have, missing, now)
+	} else {
+		err = c.call(ctx, http.MethodPost, c.path("/issues/%d/assignees", have.GetNumber()), map[string][]string{"assignees": missing}, now)
 	}
-	now := new(github.Issue)
-	if err := c.call(ctx, method, path, map[string][]string{"assignees": request}, now); err != nil {
+	if err != nil {
 		return []string{c.explain(operation, "pull-requests: write (or issues: write)", err).Error()}
 	}
 	missing = slices.DeleteFunc(missing, func(one string) bool { return hasLogin(now.Assignees, one) })
 	if len(missing) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s in %s: the forge took it and did not assign %s: they need access to the repository, the token push access, and ten is the most", operation, c.where(), quoted(missing))}
+	return []string{fmt.Sprintf("%s in %s: the forge did not assign %s: they need access to the repository, the token push access, and ten is the most", operation, c.where(), quoted(missing))}
+}
+
+// assignAll is assign on a forge of Gitea's kind, where only the whole list can
+// be set, and one name that it does not know fails all of them (with status 500):
+// so it is asked first who can be assigned.
+func (c *Client) assignAll(ctx context.Context, have *github.PullRequest, missing []string, now *asIssue) error {
+	var possible []*github.User
+	all := slices.Clone(missing)
+	if c.call(ctx, http.MethodGet, c.path("/assignees"), nil, &possible) == nil {
+		all = slices.DeleteFunc(all, func(one string) bool { return !hasLogin(possible, one) })
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	for _, one := range have.Assignees {
+		all = append(all, one.GetLogin())
+	}
+	return c.call(ctx, http.MethodPatch, c.path("/issues/%d", have.GetNumber()), map[string][]string{"assignees": all}, now)
 }
 
 // setMilestone sets the milestone by its number.
@@ -186,7 +209,7 @@ func (c *Client) setMilestone(ctx context.Context, have *github.PullRequest, num
 		return nil
 	}
 	operation := fmt.Sprintf("set milestone %d on #%d", number, have.GetNumber())
-	now := new(github.Issue)
+	now := new(asIssue)
 	if err := c.call(ctx, http.MethodPatch, c.path("/issues/%d", have.GetNumber()), map[string]int{"milestone": number}, now); err != nil {
 		return []string{c.explain(operation, "issues: write (or pull-requests: write)", err).Error()}
 	}

@@ -1,6 +1,7 @@
 package forge_test
 
 import (
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -147,7 +148,7 @@ func TestPeopleNeverLoseThePullRequest(t *testing.T) {
 		},
 		{
 			name: "assignee dropped without a word", token: appToken, change: func(p *forge.PullRequest) { p.Assignees = []string{"mallory", "ann"} }, asked: []string{"ann", "bob", "core"},
-			wants: []string{`assign mallory, ann to #1 in octo/greet at HOST: the forge took it and did not assign "mallory": they need access to the repository, the token push access, and ten is the most`},
+			wants: []string{`assign mallory, ann to #1 in octo/greet at HOST: the forge did not assign "mallory": they need access to the repository, the token push access, and ten is the most`},
 		},
 		{
 			name: "assigning forbidden", token: appToken, fault: func(h *hub) {
@@ -214,17 +215,17 @@ func TestPeopleOfGitea(t *testing.T) {
 	plain := func(body string) http.HandlerFunc { return answer(201, body) }
 	l.fault("POST", "/pulls", 1, plain(`{"number":7,"title":"Fix greet","user":{"login":"ralph"},"assignees":[{"login":"zoe"}]}`))
 	l.fault("POST", "/requested_reviewers", 1, plain(`[{"id":1,"user":{"login":"ann"},"state":"REQUEST_REVIEW"}]`))
+	l.fault("GET", "/assignees", 1, answer(200, `[{"login":"octo"},{"login":"ann"},{"login":"zoe"}]`))
 	var sent []string
 	l.fault("PATCH", "/issues/7", 2, func(w http.ResponseWriter, r *http.Request) {
-		raw := make([]byte, 200)
-		n, _ := r.Body.Read(raw)
-		sent = append(sent, strings.TrimSpace(string(raw[:n])))
-		plain(`{"number":7,"assignees":[{"login":"zoe"},{"login":"ann"}],"milestone":{"id":3}}`)(w, r)
+		raw, _ := io.ReadAll(r.Body)
+		sent = append(sent, strings.TrimSpace(string(raw)))
+		plain(`{"number":7,"repository":{"id":1,"owner":"octo"},"assignees":[{"login":"zoe"},{"login":"ann"}],"milestone":{"id":3}}`)(w, r)
 	})
 	want := everything()
-	want.Labels, want.TeamReviewers, want.Reviewers = nil, nil, []string{"ann"}
+	want.Labels, want.TeamReviewers, want.Reviewers, want.Assignees = nil, nil, []string{"ann"}, []string{"ann", "ghost"}
 	done, warnings, err := l.client.Upsert(t.Context(), want)
-	if err != nil || len(warnings) > 0 || done.Number != 7 {
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], `the forge did not assign "ghost"`) || done.Number != 7 {
 		t.Errorf("Upsert() = %+v, %q, %v", done, warnings, err)
 	}
 	if want := []string{`{"assignees":["ann","zoe"]}`, `{"milestone":3}`}; !slices.Equal(sent, want) {
