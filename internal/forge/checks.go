@@ -17,7 +17,7 @@ const (
 	// maxPoll is the longest time between two looks at the checks, before jitter.
 	maxPoll = time.Minute
 	// maxOutages is how many looks in a row may fail, each with its own retries.
-	maxOutages = 3
+	maxOutages = 5
 	// lastLook is the time a look needs when the context is about to end.
 	lastLook = 5 * time.Second
 )
@@ -58,6 +58,9 @@ type CheckOptions struct {
 	// RunID is the workflow run we are a part of: its checks are left out, because
 	// they cannot finish before we do. 0: none.
 	RunID int64
+	// Workflow is the name of that run's workflow. Another run of it that a
+	// concurrency group holds back is left out: it may be held by ours. Empty: none.
+	Workflow string
 	// Ignore are names of checks that are left out, in any case.
 	Ignore []string
 

@@ -1,14 +1,11 @@
 package forge_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/org/ralph-action/internal/forge"
@@ -183,6 +180,25 @@ func TestChecksRefused(t *testing.T) {
 	}
 }
 
+// A run that a concurrency group holds back until ours has ended is not waited
+// for; one of another workflow is.
+func TestChecksThatWaitForUs(t *testing.T) {
+	t.Parallel()
+	f, client := newCI(t)
+	f.checkRuns, f.statuses = []map[string]any{f.run(t, 11, "test", "success")}, []map[string]any{f.status(t, "lint", "success")}
+	held := f.workflow(t, 90, 9, "Ralph", "queued")
+	held["status"] = "pending"
+	f.workflows = []map[string]any{held}
+	got, err := client.Checks(t.Context(), headSHA, forge.CheckOptions{RunID: ownRun, Workflow: "Ralph"})
+	if err != nil || got.State != ralph.ChecksPassed || len(got.Notes) != 1 {
+		t.Errorf("Checks() = %+v, %v, want passed and a note", got, err)
+	}
+	got, err = client.Checks(t.Context(), headSHA, forge.CheckOptions{RunID: ownRun, Workflow: "Other"})
+	if err != nil || !slices.Equal(got.Left, []string{"workflow Ralph"}) {
+		t.Errorf("Checks(another workflow) = %+v, %v, want it left", got, err)
+	}
+}
+
 // Without the right to see workflow runs the checks that are there count.
 func TestChecksWithoutWorkflows(t *testing.T) {
 	t.Parallel()
@@ -193,231 +209,5 @@ func TestChecksWithoutWorkflows(t *testing.T) {
 	got, err := client.Checks(t.Context(), headSHA, forge.CheckOptions{})
 	if err != nil || got.State != ralph.ChecksPassed || len(got.Notes) != 1 || !strings.Contains(got.Notes[0], "actions: read") {
 		t.Errorf("Checks() = %+v, %v, want passed and a note", got, err)
-	}
-}
-
-// A run of CI from the push to its end: nothing, a job, a second that waits for
-// the first, the end.
-func TestWaitChecks(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f, client := newCI(t)
-		f.status(t, "", "")
-		script := []func(){
-			func() { f.workflows = []map[string]any{f.workflow(t, 77, 7, "CI", "queued")} },
-			func() {
-				f.checkRuns = []map[string]any{f.run(t, 11, "lint", "in_progress")}
-				f.workflows[0]["status"] = "in_progress"
-			},
-			func() { f.checkRuns[0] = f.run(t, 11, "lint", "success") },
-			func() { f.checkRuns = append(f.checkRuns, f.run(t, 12, "test", "in_progress")) },
-			func() {
-				f.checkRuns[1] = f.run(t, 12, "test", "failure")
-				f.workflows[0] = f.workflow(t, 77, 7, "CI", "failure")
-			},
-		}
-		go func() {
-			for _, change := range script {
-				time.Sleep(2 * time.Minute)
-				f.set(change)
-			}
-		}()
-		var lines []string
-		started := time.Now()
-		got, err := client.WaitChecks(t.Context(), headSHA, forge.CheckOptions{Grace: 3 * time.Minute, Progress: func(line string) { lines = append(lines, line) }})
-		if err != nil || got.State != ralph.ChecksFailed || got.Passed != 1 || !slices.Equal(got.Failed, []string{"test"}) {
-			t.Errorf("WaitChecks() = %+v, %v, want test failed", got, err)
-		}
-		if took := time.Since(started); took < 10*time.Minute || took > 12*time.Minute {
-			t.Errorf("WaitChecks took %s, want little more than the 10 minutes of CI", took)
-		}
-		want := []string{
-			"no check has started yet",
-			"0 of 1 checks have finished; waiting for workflow CI",
-			"0 of 1 checks have finished; waiting for lint",
-			"1 of 2 checks have finished; waiting for workflow CI",
-			"1 of 2 checks have finished; waiting for test",
-		}
-		if !slices.Equal(lines, want) {
-			t.Errorf("progress = %q, want %q", lines, want)
-		}
-		// Most looks found nothing new, and cost no rate limit.
-		path := "GET /repos/octo/greet/commits/" + headSHA
-		if changed, same := f.count(path+"/check-runs 200"), f.count(path+"/check-runs 304"); changed > 5 || same < 5 {
-			t.Errorf("%d new answers and %d unchanged ones, want at most 5 new", changed, same)
-		}
-	})
-}
-
-// How long nothing, and how long a success, is waited for.
-func TestWaitChecksGrace(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		name   string
-		first  string // status at once; "": none
-		later  string // another after a minute
-		grace  time.Duration
-		want   ralph.ChecksState
-		within time.Duration
-	}{
-		{"nothing ever", "", "", 2 * time.Minute, ralph.ChecksNone, 125 * time.Second},
-		{"no grace", "", "", 0, ralph.ChecksNone, 0},
-		{"a late one", "success", "failure", 2 * time.Minute, ralph.ChecksFailed, 100 * time.Second},
-		{"no late one", "success", "", 2 * time.Minute, ralph.ChecksPassed, 125 * time.Second},
-		{"a failure is not waited out", "failure", "", time.Hour, ralph.ChecksFailed, 0},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				f, client := newCI(t)
-				f.status(t, "", "")
-				if test.first != "" {
-					f.statuses = append(f.statuses, f.status(t, "first", test.first))
-				}
-				if test.later != "" {
-					go func() {
-						time.Sleep(time.Minute)
-						f.set(func() { f.statuses = append(f.statuses, f.status(t, "later", test.later)) })
-					}()
-				}
-				started := time.Now()
-				got, err := client.WaitChecks(t.Context(), headSHA, forge.CheckOptions{Grace: test.grace})
-				if took := time.Since(started); err != nil || got.State != test.want || took > test.within {
-					t.Errorf("WaitChecks() = %+v, %v after %s, want %s within %s", got, err, took, test.want, test.within)
-				}
-			})
-		})
-	}
-}
-
-// Time that is over is an answer; a cancelled run is an error.
-func TestWaitChecksEnds(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		name  string
-		state string
-		want  ralph.ChecksState
-		err   error
-	}{
-		{"late", "in_progress", ralph.ChecksPending, nil},
-		{"late with a failure", "failure", ralph.ChecksFailed, nil},
-		{"cancelled", "in_progress", ralph.ChecksPending, context.Canceled},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				f, client := newCI(t)
-				f.status(t, "", "")
-				f.checkRuns = []map[string]any{f.run(t, 11, "a", test.state), f.run(t, 12, "b", "in_progress")}
-				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
-				defer cancel()
-				if test.err != nil {
-					time.AfterFunc(5*time.Minute, cancel)
-				}
-				got, err := client.WaitChecks(ctx, headSHA, forge.CheckOptions{})
-				if !errors.Is(err, test.err) || got.State != test.want || !slices.Contains(got.Left, "b") {
-					t.Errorf("WaitChecks() = %+v, %v, want %s with b left, %v", got, err, test.want, test.err)
-				}
-				if n := f.count("GET"); test.err == nil && (n < 30 || n > 200) {
-					t.Errorf("%d requests in 30 minutes, want two about every minute", n)
-				}
-			})
-		})
-	}
-}
-
-// A commit that was pushed a moment ago may not be known yet.
-func TestWaitChecksOfANewCommit(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f, client := newCI(t)
-		f.status(t, "", "")
-		path := "GET /repos/octo/greet/commits/" + headSHA
-		f.answers[path+"/status"] = answer(404, `{"message":"Not Found"}`)
-		f.answers[path+"/check-runs"] = answer(422, `{"message":"No commit found for SHA: `+headSHA+`"}`)
-		time.AfterFunc(5*time.Second, func() { f.set(func() { delete(f.answers, path+"/status") }) })
-		time.AfterFunc(20*time.Second, func() {
-			f.set(func() {
-				delete(f.answers, path+"/check-runs")
-				f.checkRuns = []map[string]any{f.run(t, 11, "a", "success")}
-			})
-		})
-		if got, err := client.WaitChecks(t.Context(), headSHA, forge.CheckOptions{}); err != nil || got.State != ralph.ChecksPassed {
-			t.Errorf("WaitChecks() = %+v, %v, want passed", got, err)
-		}
-	})
-}
-
-// Whatever the forge answers: an end, clean lines, no token, nobody's rights.
-func FuzzLooks(f *testing.F) {
-	f.Add(200, `{"total_count":1,"check_runs":[{"id":1,"name":"a","status":"completed","conclusion":"failure","details_url":"https://h/actions/runs/1/job/2","app":{"slug":"github-actions"}}],"statuses":[{"context":"a","state":"failure"}],"workflow_runs":[null,{"id":1,"head_sha":"`+headSHA+`"}]}`)
-	f.Add(200, `{"permission":"admin","role_name":"admin","user":{"login":"octocat"}}`)
-	f.Add(200, `{"id":77,"number":5,"head_sha":"`+headSHA+`","jobs":[null,{"status":"completed","steps":[null]}],"head":{"ref":"x","sha":"`+headSHA+`"},"base":{"ref":"y"}}`)
-	f.Add(302, `https://logs.test/\u202e`)
-	f.Add(404, `{"message":"`+token+`\u001b"}`)
-	f.Fuzz(func(t *testing.T, status int, body string) {
-		if status < 100 || status > 999 {
-			return
-		}
-		client := newClient(t, func(r *http.Request) (*http.Response, error) {
-			return answers{status, http.Header{"Location": {body}}, body}.RoundTrip(r)
-		})
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		checks, err := client.Checks(ctx, headSHA, forge.CheckOptions{})
-		lines := append([]string{text(err)}, slices.Concat(checks.Failed, checks.Left, checks.Notes)...)
-		for _, log := range client.FailedLogs(ctx, checks) {
-			lines = append(lines, log.Name, log.Conclusion, log.Missing, strings.ReplaceAll(strings.ReplaceAll(log.Tail, "\n", " "), "\t", " "))
-		}
-		run, err := client.FailedRun(ctx, 77)
-		lines = append(lines, text(err), run.Name, run.Conclusion, run.Event)
-		for _, job := range run.Jobs {
-			lines = append(lines, job.Name, job.Step, job.Missing)
-		}
-		pull, err := client.Pull(ctx, 5)
-		lines = append(lines, text(err), pull.Title, pull.Author, pull.Association)
-		permission, err := client.Permission(ctx, "octocat")
-		lines = append(lines, text(err))
-		if permission.CanWrite() && !strings.Contains(body, "admin") && !strings.Contains(body, "owner") && !strings.Contains(body, "write") && !strings.Contains(body, "maintain") && !strings.Contains(body, "\\u") {
-			t.Errorf("%d %q let octocat write", status, body)
-		}
-		for _, line := range lines {
-			if strings.Contains(line, token) || strings.ContainsAny(line, "\n\r\x00\x1b\u202e") || len(line) > 16<<10 {
-				t.Errorf("%d %q gave %q", status, body, line)
-			}
-		}
-	})
-}
-
-// A forge that is down for a while does not end the wait; one that stays down does.
-func TestWaitChecksOutage(t *testing.T) {
-	t.Parallel()
-	for name, long := range map[string]bool{"passes": false, "stays": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				f, client := newCI(t)
-				f.status(t, "", "")
-				f.checkRuns = []map[string]any{f.run(t, 11, "a", "in_progress")}
-				path := "GET /repos/octo/greet/commits/" + headSHA + "/check-runs"
-				time.AfterFunc(time.Minute, func() { f.set(func() { f.answers[path] = answer(502, `<html>`) }) })
-				time.AfterFunc(2*time.Minute, func() {
-					f.set(func() {
-						f.checkRuns[0] = f.run(t, 11, "a", "success")
-						if !long {
-							delete(f.answers, path)
-						}
-					})
-				})
-				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-				defer cancel()
-				got, err := client.WaitChecks(ctx, headSHA, forge.CheckOptions{})
-				if long {
-					checkError(t, "WaitChecks", err, "502", "d6fde92")
-				} else if err != nil || got.State != ralph.ChecksPassed {
-					t.Errorf("WaitChecks() = %+v, %v, want passed", got, err)
-				}
-			})
-		})
 	}
 }

@@ -64,6 +64,10 @@ func (l *checkLook) withWorkflows(ctx context.Context, runs []finding) ([]findin
 			stand == hasPassed || stand == hasFailed && told[run.GetCheckSuiteID()] {
 			continue
 		}
+		if l.o.Workflow != "" && run.GetName() == l.o.Workflow && run.GetStatus() == "pending" {
+			l.note("another run of this workflow waits for its turn, and is not waited for: it may be this run's turn it waits for")
+			continue
+		}
 		name := l.name("workflow " + run.GetName())
 		if l.ignored(name, "") {
 			continue

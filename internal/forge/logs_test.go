@@ -8,8 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/openapi"
@@ -299,53 +297,4 @@ func TestFailedLogsAreFew(t *testing.T) {
 	if logs := client.FailedLogs(t.Context(), look(t, f)); len(logs) != 8 || len(f.foreign) != 8 {
 		t.Errorf("%d logs, %d downloads, want 8", len(logs), len(f.foreign))
 	}
-}
-
-// Whatever a job writes: little, printable, and never the token.
-func FuzzLog(f *testing.F) {
-	f.Add(stamped("##[error]a", "##[group]b", "\x1b[31mc\x1b[0m", "\x1b]0;t\x07d"), 1)
-	f.Add("\r\r\n\n\x1b[", 3)
-	f.Add("##[error]##[error]\u202e\ufeff\xff\xfe", 2)
-	f.Add(stamped("a", "b", "##[error]c", "1", "2", "3", "4", "5", "6", "7", "##[error]d"), 7)
-	f.Fuzz(func(t *testing.T, log string, size int) {
-		server := roundTripper(func(r *http.Request) (*http.Response, error) {
-			resp := &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {"https://logs.test/1"}}, Request: r, Body: http.NoBody}
-			switch {
-			case r.URL.Host == "logs.test":
-				resp.StatusCode, resp.Body = http.StatusOK, io.NopCloser(&pieces{log, max(size, 1)})
-			case strings.HasSuffix(r.URL.Path, "/jobs"):
-				resp.StatusCode, resp.Body = http.StatusOK, io.NopCloser(strings.NewReader(`{"jobs":[{"id":1,"name":"a","status":"completed","conclusion":"failure"}]}`))
-			case strings.HasSuffix(r.URL.Path, "/runs/77"):
-				resp.StatusCode, resp.Body = http.StatusOK, io.NopCloser(strings.NewReader(`{"id":77,"head_sha":"`+headSHA+`"}`))
-			case strings.HasSuffix(r.URL.Path, "/annotations"):
-				resp.StatusCode, resp.Body = http.StatusOK, io.NopCloser(strings.NewReader(`[]`))
-			}
-			return resp, nil
-		})
-		client := newClient(t, server)
-		run, err := client.FailedRun(t.Context(), 77)
-		if err != nil || len(run.Jobs) != 1 {
-			t.Fatalf("FailedRun() = %+v, %v", run, err)
-		}
-		tail := run.Jobs[0].Tail
-		bad := strings.IndexFunc(tail, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) })
-		if len(tail) > 8<<10 || !utf8.ValidString(tail) || bad >= 0 || strings.Contains(tail, token) {
-			t.Errorf("log %.200q gave %d bytes, %.200q", log, len(tail), tail)
-		}
-	})
-}
-
-// pieces is text that comes a few bytes at a time.
-type pieces struct {
-	rest string
-	size int
-}
-
-func (p *pieces) Read(into []byte) (int, error) {
-	if p.rest == "" {
-		return 0, io.EOF
-	}
-	n := copy(into[:min(p.size, len(into))], p.rest)
-	p.rest = p.rest[n:]
-	return n, nil
 }

@@ -71,7 +71,7 @@ func (c *Client) Permission(ctx context.Context, user string) (Permission, error
 	case status(err) == http.StatusNotFound:
 		return PermissionNone, nil
 	case err != nil:
-		return PermissionNone, c.explain(operation, "contents: write (only who may push is told what others may do)", err)
+		return PermissionNone, c.explain(operation, "contents: write (only who may push is told what others may do; on Gitea, who administers the repository)", err)
 	case answer.User != nil && !strings.EqualFold(answer.User.Login, user):
 		return PermissionNone, fmt.Errorf("%s in %s: the answer is about %q", operation, c.where(), c.transport.clean(answer.User.Login))
 	}
