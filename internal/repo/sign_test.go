@@ -328,7 +328,12 @@ func TestSignedCrashAndAgain(t *testing.T) {
 				f, dir := workspace(t)
 				d := newGitData(t, f)
 				var dead atomic.Bool
-				d.lose = func(at string) bool { return (at == op && done) || dead.Load() }
+				d.lose = func(at string) bool {
+					if at == op && done {
+						dead.Store(true)
+					}
+					return dead.Load()
+				}
 				d.before = func(at string) {
 					if at == op && !done || dead.Load() {
 						dead.Store(true)
@@ -344,7 +349,9 @@ func TestSignedCrashAndAgain(t *testing.T) {
 				if _, c := r.checkpoint(t); c.Pushed {
 					t.Fatalf("Checkpoint() = %+v, want it not pushed", c)
 				}
+				d.mu.Lock()
 				d.lose, d.before = nil, nil
+				d.mu.Unlock()
 				again := f.checkout(t, true)
 				r = begin(t, again, f.url, d.option(t))
 				work(again)
