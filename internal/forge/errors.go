@@ -161,11 +161,12 @@ func (c *Client) explain(operation, permission string, err error) error {
 // names the branch that is missing.
 func (c *Client) explainCreate(operation string, want PullRequest, err error) error {
 	full := c.explain(operation, "pull-requests: write", err)
-	if status(err) != http.StatusUnprocessableEntity {
-		return full
-	}
 	said := c.said(err)
 	switch {
+	case status(err) == http.StatusNotFound: // Gitea's answer
+		return fmt.Errorf("%w; or one of the branches is not there any more", full)
+	case status(err) != http.StatusUnprocessableEntity:
+		return full
 	case strings.Contains(said, "base invalid"):
 		return fmt.Errorf("%w: the base branch %q is not there any more: restore it, or name another", full, want.Base)
 	case strings.Contains(said, "head invalid"), strings.Contains(said, "head_repo invalid"):

@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/forge"
+	"github.com/org/ralph-action/internal/secret"
 )
 
 // What users read when a pull request cannot be made or updated, word for word.
@@ -32,7 +34,7 @@ func TestWhatUsersRead(t *testing.T) {
 		{"the setting", func(_ *testing.T, h *hub) { h.repo.MayNotOpen = true },
 			create + `not permitted (the forge says "GitHub Actions is not permitted to create or approve pull requests."): turn on "Allow GitHub Actions to create and approve pull requests" under Settings > Actions > General > Workflow permissions (URL/octo/greet/settings/actions), where it is greyed out first in the organization's settings; or give github-token a personal or App token` + byHand},
 		{"404", func(_ *testing.T, h *hub) { h.on("POST", "/pulls", -1, jsonAnswer(404, `{"message":"Not Found"}`)) },
-			create + "not found (404): check the name; a token that may not see it gets the same answer and needs pull-requests: write"},
+			create + "not found (404): check the name; a token that may not see it gets the same answer and needs pull-requests: write; or one of the branches is not there any more"},
 		{"a sign-in page", func(_ *testing.T, h *hub) {
 			h.on("POST", "/pulls", -1, answer(403, "<!DOCTYPE html><html><title>Sign in</title></html>", "Content-Type", "text/html"))
 		}, create + "a web page was answered (403): see whether a proxy or a sign-in stands before the API, and whether GITHUB_API_URL is its address"},
@@ -147,6 +149,58 @@ func TestOddWords(t *testing.T) {
 	want.HeadRepository = "no repository"
 	_, _, err := h.client.Upsert(t.Context(), want)
 	checkError(t, "Upsert", err, `the branch's repository is "no repository": want owner/name`)
+}
+
+// Whatever a forge answers: an end in time, clean lines, no token, nothing of a
+// stranger's taken over.
+func FuzzPublishing(f *testing.F) {
+	f.Add(200, `{"number":1,"state":"open","node_id":"x","body":"theirs","user":{"login":"`+token+`"},"requested_reviewers":[null],"assignees":[null],"labels":[null],"milestone":{"number":3}}`, "repo, workflow")
+	f.Add(200, `[{"number":1,"state":"closed","head":{"ref":"ralph/x","repo":{"full_name":"me/greet"}},"base":{"ref":"main","repo":null}},null,{"id":5,"body":"<!-- ralph-action run -->","user":null}]`, "")
+	f.Add(200, `{"data":{"viewer":{"login":"\u001b[31m"},"enablePullRequestAutoMerge":null},"errors":[{"type":"FORBIDDEN","message":"\u202e"}]}`, "")
+	f.Add(200, `{"data":[]}`, "\u202e")
+	f.Add(422, `{"message":"Validation Failed","errors":[{"field":"base","code":"invalid"},{"message":"Fork collab can't be granted"}]}`, "")
+	f.Add(403, `{"message":"is locked\u0000"}`, "")
+	f.Add(410, `<html>`, "")
+	f.Fuzz(func(t *testing.T, status int, body, scopes string) {
+		if status < 100 || status > 999 {
+			return // no HTTP status
+		}
+		header := http.Header{"X-Oauth-Scopes": {scopes}, "Link": {"<http://forge.test/?page=2>; rel=\"next\", <http://forge.test/?page=9>; rel=\"last\""}}
+		at := func(repository string) *forge.Client {
+			client, err := forge.New(forge.Options{
+				APIURL: "http://forge.test/api", ServerURL: "http://forge.test", GraphQLURL: "http://forge.test/graphql", Repository: repository,
+				Token: secret.New(token), Transport: answers{status, header, body}, Backoff: time.Nanosecond,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return client
+		}
+		client := at("octo/greet")
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		var lines []string
+		facts, err := client.Preflight(ctx, "main")
+		lines = append(lines, text(err), facts.Scopes, facts.Token.String(), text(client.CheckMilestone(ctx, 3)), text(client.CheckFork(ctx, at("me/greet"))))
+		found, err := client.Look(ctx, "ralph/x", "main", "me/greet")
+		lines = append(lines, text(err), found.Open.URL, found.Closed.URL)
+		want := everything()
+		want.HeadRepository, want.MaintainerCanModify = "me/greet", true
+		done, warnings, err := client.Upsert(ctx, want)
+		lines = append(append(lines, text(err), done.URL), warnings...)
+		done.Number = 1
+		_, err = client.AutoMerge(ctx, done, "SQUASH")
+		lines = append(lines, text(err))
+		_, err = client.Close(ctx, done)
+		lines = append(lines, text(err))
+		ref, err := client.Comment(ctx, 1, runMarker, body, forge.CommentRef{})
+		lines = append(lines, text(err), ref.URL, client.WhoStartsCI(client.Identity(), client.Identity(), done.Operation))
+		for _, line := range lines {
+			if strings.Contains(line, token) || strings.ContainsAny(line, "\n\r\x00\x1b\u202e") || len(line) > 8000 {
+				t.Errorf("%d %q gave %q", status, body, line)
+			}
+		}
+	})
 }
 
 // The pull request appeared meanwhile, and the list is behind.
