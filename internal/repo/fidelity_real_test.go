@@ -3,7 +3,6 @@ package repo_test
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -127,11 +126,7 @@ func TestPublishedAsByGit(t *testing.T) {
 			}
 		}, []string{"100644 many/0/0.txt", "100644 many/0/999.txt"}},
 		{"39 MB in one file", func(t *testing.T, dir string) {
-			b := make([]byte, 39<<20)
-			_, _ = rand.NewChaCha8([32]byte{}).Read(b)
-			if err := os.WriteFile(dir+"/big.dat", b, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			write(t, dir+"/big.dat", strings.Repeat("thirteen bytes\x00\n", 39<<20/16+1)[:39<<20])
 		}, []string{"100644 big.dat"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

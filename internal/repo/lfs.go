@@ -6,9 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,21 +137,6 @@ func (r *Repo) dangling(ctx context.Context, files []largeFile) ([]omission, err
 
 const danglingReason = "a Git LFS pointer without its file: the object is neither in .git/lfs here nor on the server; write the file itself, git-lfs makes the pointer"
 
-// hasObject says that the workspace holds an object, going by its size. The
-// content is looked at when it is sent.
-func (r *Repo) hasObject(p pointer) bool {
-	f, info, err := openRegular(r.common, objectPath(p.oid))
-	if err != nil {
-		return false
-	}
-	return errors.Join(f.Close()) == nil && info.Size() == p.size
-}
-
-// objectPath is where git-lfs keeps an object, below the git folder.
-func objectPath(oid string) string {
-	return "lfs/objects/" + oid[:2] + "/" + oid[2:4] + "/" + oid
-}
-
 // notInStart drops the pointers that were in the tree before the run, under
 // whatever name: a file that moved needs no object here.
 func (r *Repo) notInStart(files []largeFile) ([]largeFile, error) {
@@ -274,21 +257,6 @@ func (r *Repo) earlier() error {
 		}
 	}
 	return nil
-}
-
-// openObject opens an object of the workspace. The agent can write there: no
-// link is followed, and the content is checked while it is sent.
-func (r *Repo) openObject(p pointer) (*os.File, error) {
-	f, info, err := openRegular(r.common, objectPath(p.oid))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, errors.New("its object is gone from .git/lfs")
-	case err != nil:
-		return nil, err
-	case info.Size() != p.size:
-		return nil, errors.Join(fmt.Errorf("its object in .git/lfs has %d bytes and not %d", info.Size(), p.size), f.Close())
-	}
-	return f, nil
 }
 
 // isLFS says that attributes ask for Git LFS.

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"iter"
 	"net/http"
@@ -16,7 +14,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 )
 
 const (
@@ -278,48 +275,4 @@ func (s lfsServer) do(req *http.Request, read func(io.Reader) error) error {
 		return &transientError{err: final, wait: wait}
 	}
 	return final
-}
-
-// verified reads an object and keeps its last bytes back when they do not make
-// the content it is named by, so that nobody receives all of it.
-type verified struct {
-	r    io.Reader
-	sum  hash.Hash
-	left int64
-	oid  string
-
-	mu  sync.Mutex // a request's body is read on while its answer is
-	err error      // not the network's
-}
-
-func (v *verified) fault() error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.err
-}
-
-func (v *verified) Read(p []byte) (int, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.err != nil {
-		return 0, v.err
-	}
-	if v.left == 0 {
-		return 0, io.EOF
-	}
-	n, err := v.r.Read(p[:min(int64(len(p)), v.left)])
-	v.sum.Write(p[:n])
-	v.left -= int64(n)
-	switch {
-	case v.left == 0 && hex.EncodeToString(v.sum.Sum(nil)) != v.oid:
-		v.err = errors.New("its object in .git/lfs is not the content it is named by")
-	case v.left > 0 && errors.Is(err, io.EOF):
-		v.err = errors.New("its object in .git/lfs was cut short")
-	case err != nil && !errors.Is(err, io.EOF):
-		v.err = err
-	}
-	if v.err != nil {
-		return 0, v.err
-	}
-	return n, nil
 }

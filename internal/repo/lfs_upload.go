@@ -6,7 +6,9 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -58,7 +60,7 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 		byReason[reason].changes = append(byReason[reason].changes, ch)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
-		r.notes = append(r.notes, byReason[reason].String())
+		r.noteOnce(byReason[reason].String())
 	}
 	if len(blobs) > 0 {
 		// They stand in commits that were made here before the run.
@@ -121,3 +123,45 @@ func (r *Repo) sendLarge(ctx context.Context, files []largeFile) map[string]erro
 	}
 	return failed
 }
+
+// noteOnce is for what may happen with each push.
+func (r *Repo) noteOnce(text string) {
+	if !slices.Contains(r.notes, text) {
+		r.notes = append(r.notes, text)
+	}
+}
+
+// objectIDs finds LFS objects as GitHub names them in its refusal of a push.
+var objectIDs = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
+
+// withoutUnknown is withoutRefused for pointers whose objects the server lacks
+// (GitHub: GH008), whatever the attributes say of the files.
+func (r *Repo) withoutUnknown(refused error) bool {
+	var e *RejectedError
+	if !errors.As(refused, &e) || !strings.Contains(e.Remote+e.Reason, "unknown Git LFS object") {
+		return false
+	}
+	named := map[string]bool{}
+	for _, id := range objectIDs.FindAllString(e.Remote+" "+e.Reason, -1) {
+		named[id] = true
+	}
+	all := strings.Contains(e.Remote, "...") // it names the first three
+	taken, err := r.withdraw(func(ch change) bool {
+		if !ch.new.isBlob() {
+			return false
+		}
+		p, _, ok := r.pointerOf(ch.new.hash)
+		return ok && (named[p.oid] || all && !r.large.there[p.oid])
+	})
+	if err != nil || len(taken) == 0 {
+		return false
+	}
+	for _, ch := range taken {
+		p, _, _ := r.pointerOf(ch.new.hash)
+		r.large.refused[p.oid] = unknownReason
+	}
+	r.noteOnce(omission{reason: unknownReason, changes: taken}.String())
+	return true
+}
+
+const unknownReason = "the server refuses a Git LFS pointer whose object it does not have"

@@ -70,7 +70,17 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]om
 	if large.changes, err = r.oversized(ctx, rest); err != nil {
 		return nil, err
 	}
-	all := []omission{links, names, special, large, state, keys, workflows}
+	unknown := omission{reason: unknownReason}
+	if len(r.large.refused) > 0 {
+		rest = slices.DeleteFunc(rest, func(ch change) bool {
+			p, _, ok := r.pointerOf(ch.new.hash)
+			if ok = ok && r.large.refused[p.oid] == unknownReason; ok {
+				unknown.changes = append(unknown.changes, ch)
+			}
+			return ok
+		})
+	}
+	all := []omission{unknown, links, names, special, large, state, keys, workflows}
 	filtered, kept, err := r.unfiltered(ctx, rest)
 	if err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func (r *Repo) Push(ctx context.Context) error {
 		case err == nil:
 			r.server.pending = false
 			return nil
-		case r.withoutWorkflows(err):
+		case r.withoutRefused(err):
 		case errors.As(err, &conflict) && r.server.aside && r.server.tip.IsZero():
 			r.comeBack(conflict.path)
 		case errors.As(err, &conflict):

@@ -16,8 +16,13 @@ func isWorkflow(path string) bool {
 	return path == workflowsDir || strings.HasPrefix(path, workflowsDir+"/")
 }
 
-// withoutWorkflows takes the workflow files out of what is to be pushed, when
-// that is what the server refused. It says whether another try makes sense.
+// withoutRefused takes out of what is to be pushed what the server refused a push
+// for, and could do without. It says whether another try makes sense.
+func (r *Repo) withoutRefused(err error) bool {
+	return r.withoutWorkflows(err) || r.withoutUnknown(err)
+}
+
+// withoutWorkflows is withoutRefused for workflow files.
 func (r *Repo) withoutWorkflows(refused error) bool {
 	var p *PermissionError
 	if !errors.As(refused, &p) || p.Permission != permWorkflows || r.opt.NoWorkflows {
@@ -28,6 +33,6 @@ func (r *Repo) withoutWorkflows(refused error) bool {
 	if err != nil || len(taken) == 0 {
 		return false // they stand in commits that were here before the run
 	}
-	r.notes = append(r.notes, omission{reason: workflowsReason, changes: taken}.String())
+	r.noteOnce(omission{reason: workflowsReason, changes: taken}.String())
 	return true
 }

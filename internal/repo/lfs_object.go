@@ -1,0 +1,86 @@
+package repo
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+)
+
+// hasObject says that the workspace holds an object, going by its size. The
+// content is looked at when it is sent.
+func (r *Repo) hasObject(p pointer) bool {
+	f, info, err := openRegular(r.common, objectPath(p.oid))
+	if err != nil {
+		return false
+	}
+	return errors.Join(f.Close()) == nil && info.Size() == p.size
+}
+
+// objectPath is where git-lfs keeps an object, below the git folder.
+func objectPath(oid string) string {
+	return "lfs/objects/" + oid[:2] + "/" + oid[2:4] + "/" + oid
+}
+
+// openObject opens an object of the workspace. The agent can write there: no
+// link is followed, and the content is checked while it is sent.
+func (r *Repo) openObject(p pointer) (*os.File, error) {
+	f, info, err := openRegular(r.common, objectPath(p.oid))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("its object is gone from .git/lfs")
+	case err != nil:
+		return nil, err
+	case info.Size() != p.size:
+		return nil, errors.Join(fmt.Errorf("its object in .git/lfs has %d bytes and not %d", info.Size(), p.size), f.Close())
+	}
+	return f, nil
+}
+
+// verified reads an object and keeps its last bytes back when they do not make
+// the content it is named by, so that nobody receives all of it.
+type verified struct {
+	r    io.Reader
+	sum  hash.Hash
+	left int64
+	oid  string
+
+	mu  sync.Mutex // a request's body is read on while its answer is
+	err error      // not the network's
+}
+
+func (v *verified) fault() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.err
+}
+
+func (v *verified) Read(p []byte) (int, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.err != nil {
+		return 0, v.err
+	}
+	if v.left == 0 {
+		return 0, io.EOF
+	}
+	n, err := v.r.Read(p[:min(int64(len(p)), v.left)])
+	v.sum.Write(p[:n])
+	v.left -= int64(n)
+	switch {
+	case v.left == 0 && hex.EncodeToString(v.sum.Sum(nil)) != v.oid:
+		v.err = errors.New("its object in .git/lfs is not the content it is named by")
+	case v.left > 0 && errors.Is(err, io.EOF):
+		v.err = errors.New("its object in .git/lfs was cut short")
+	case err != nil && !errors.Is(err, io.EOF):
+		v.err = err
+	}
+	if v.err != nil {
+		return 0, v.err
+	}
+	return n, nil
+}
