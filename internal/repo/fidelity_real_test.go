@@ -258,3 +258,27 @@ func TestCredentialsStayHere(t *testing.T) {
 		})
 	}
 }
+
+// A repository in a sub-folder of another one (checkout with a path): the outer
+// one is not touched.
+func TestRepositoryInASubFolder(t *testing.T) {
+	t.Parallel()
+	f, outer := workspace(t)
+	inner := newForge(t)
+	inner.seed(t, map[string]string{"i.txt": "i\n", "docs/i.md": "i\n"})
+	dir := filepath.Join(outer, "checked/out")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(dir), 0o755), os.Rename(inner.checkout(t, false), dir)); err != nil {
+		t.Fatal(err)
+	}
+	before := git(t, outer, "status", "--porcelain", "-uall")
+	r := begin(t, filepath.Join(dir, "docs"), inner.url, addPaths("."))
+	write(t, filepath.Join(dir, "docs/new.md"), "new\n")
+	write(t, filepath.Join(dir, "aside.txt"), "aside\n")
+	write(t, filepath.Join(outer, "a.txt"), "not ours\n")
+	_, c := r.pushed(t, inner)
+	equal(t, "files", files(t, inner.dir, c.SHA), []string{"100644 docs/i.md", "100644 docs/new.md", "100644 i.txt", "100644 second.txt"})
+	equal(t, "outer", git(t, outer, "status", "--porcelain", "-uall"), " M a.txt\n"+before)
+	if _, err := tryGit(f.dir, "rev-parse", "-q", "--verify", "ralph/work"); err == nil {
+		t.Error("the outer repository's server has a branch of ours")
+	}
+}

@@ -1,6 +1,7 @@
 package repo_test
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -29,8 +30,10 @@ type lfsForge struct {
 	batch   int  // status of every batch request; 0: 200
 	put     func(oid string) int
 	verify  int
-	object  string // error of each object
-	atHome  bool   // objects are sent to the git server
+	object  string        // error of each object
+	atHome  bool          // objects are sent to the git server
+	hold    chan struct{} // a transfer waits for it; nil: none does
+	pusher  string        // the token batch requests need; empty: the usual
 }
 
 func oidOf(content string) string {
@@ -86,7 +89,7 @@ func (l *lfsForge) answer(w http.ResponseWriter, r *http.Request) {
 	user, pass, _ := r.BasicAuth()
 	w.Header().Set("Content-Type", "application/vnd.git-lfs+json")
 	switch {
-	case user != "x-access-token" || pass != token:
+	case user != "x-access-token" || pass != cmp.Or(l.pusher, token):
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	case l.batch != 0:
@@ -121,6 +124,13 @@ func (l *lfsForge) answer(w http.ResponseWriter, r *http.Request) {
 
 func (l *lfsForge) transfer(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
+	if l.hold != nil {
+		select {
+		case <-l.hold:
+		case <-r.Context().Done():
+		}
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, pass, _ := r.BasicAuth()

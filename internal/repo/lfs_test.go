@@ -1,12 +1,18 @@
 package repo_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/secret"
 )
 
 func TestLFSObjectsArriveFirst(t *testing.T) {
@@ -238,5 +244,62 @@ done
 				t.Errorf("%d pushes, notes %q; want one refused push and the files named", got, change.Notes)
 			}
 		})
+	}
+}
+
+// A file that takes longer than half of the time there is does not keep the rest
+// from arriving: a cancelled run has seconds.
+func TestLFSLeavesTimeForTheRest(t *testing.T) {
+	t.Parallel()
+	l, dir := lfsWorkspace(t, true)
+	r := begin(t, dir, l.url)
+	wait := make(chan struct{})
+	t.Cleanup(func() { close(wait) })
+	l.hold = wait
+	write(t, filepath.Join(dir, "slow.bin"), "slow")
+	write(t, filepath.Join(dir, "b.txt"), "b\n")
+	r.snapshot(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+	defer cancel()
+	c, err := r.Checkpoint(ctx, ralph.Iteration{Number: 1})
+	if err != nil || !c.Pushed {
+		t.Fatalf("Checkpoint() = %+v, %v, want a push in time", c, err)
+	}
+	if got := files(t, l.dir, c.SHA); !slices.Contains(got, "100644 b.txt") || slices.Contains(got, "100644 slow.bin") {
+		t.Errorf("files = %q, want b.txt and no slow.bin", got)
+	}
+	if !hasNote(r.State().Notes, `"slow.bin": Git LFS did not take it: `) || !hasNote(r.State().Notes, "no time left for large files") {
+		t.Errorf("notes = %q, want the file named", r.State().Notes)
+	}
+}
+
+// The token for pushing is the one that sends objects.
+func TestLFSWithThePushToken(t *testing.T) {
+	t.Parallel()
+	l, dir := lfsWorkspace(t, true)
+	l.pusher = "ghs_forPushingAlone"
+	r := begin(t, dir, l.url, func(o *repo.Options) { o.PushToken = secret.New(l.pusher) })
+	if err := r.CheckLFS(t.Context()); err != nil {
+		t.Errorf("CheckLFS() = %v", err)
+	}
+	write(t, filepath.Join(dir, "x.bin"), "x")
+	r.checkpoint(t)
+	if !l.has("x") {
+		t.Errorf("the server has no object; notes %q", r.State().Notes)
+	}
+}
+
+// Objects of commits that were made here before the run go with them.
+func TestLFSBeforeTheRun(t *testing.T) {
+	t.Parallel()
+	l, dir := lfsWorkspace(t, true)
+	write(t, filepath.Join(dir, "before.bin"), "before")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-qm", "before")
+	r := begin(t, dir, l.url)
+	write(t, filepath.Join(dir, "b.txt"), "b\n")
+	r.pushed(t, l.forge)
+	if !l.has("before") {
+		t.Error("the server lacks the object of before.bin")
 	}
 }
