@@ -33,8 +33,10 @@ func (a *app) action(show func(*secret.Redactor) printer) ralph.Report {
 	if workspace == "" {
 		workspace, _ = os.Getwd()
 	}
+	event, eventErr := runner.ReadEvent(a.getenv)
 	cfg, cfgErr := config.Load(config.LoadOptions{
 		Dir: workspace, Inputs: runner.Inputs(a.environ), Environment: a.environment(), Prompts: prompts(), Infer: agent.Infer,
+		Event: bringsTask(event),
 	})
 	redact := secret.NewRedactor(a.secrets(cfg)...)
 	r, err := runner.New(runner.Options{Getenv: a.getenv, Stdout: a.stdout, Redactor: redact})
@@ -43,7 +45,7 @@ func (a *app) action(show func(*secret.Redactor) printer) ralph.Report {
 		return ralph.Report{Outcome: ralph.Invalid, ExitCode: ralph.Invalid.ExitCode(false)}
 	}
 	defer r.Close()
-	j := &job{app: a, cfg: cfg, redact: redact, workspace: workspace, runner: r, site: r.Context()}
+	j := &job{app: a, cfg: cfg, redact: redact, workspace: workspace, runner: r, site: r.Context(), event: event}
 	if show != nil {
 		j.out = show(redact)
 	} else {
@@ -54,8 +56,8 @@ func (a *app) action(show func(*secret.Redactor) printer) ralph.Report {
 		r.Mask(values...)
 		j.out = newActions(r, cfg)
 	}
-	if _, err := r.Event(); err != nil { // read before the agent starts, who may own it
-		j.out.warn(err.Error())
+	if eventErr != nil {
+		j.out.warn(eventErr.Error())
 	}
 	ctx, cancel := a.signals(j.interrupted)
 	defer cancel()

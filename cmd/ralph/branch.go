@@ -253,11 +253,7 @@ func (j *job) fallbackBase() string {
 	if j.defaultBranch != "" || j.runner == nil {
 		return j.defaultBranch
 	}
-	event, err := j.runner.Event()
-	if err != nil {
-		j.out.warn(err.Error())
-	}
-	return event.DefaultBranch
+	return j.event.DefaultBranch
 }
 
 // committer is who makes our commits: at a desk the person who sits there,
@@ -340,7 +336,7 @@ func listed(names []string) string {
 
 // message is a checkpoint's commit message.
 func (j *job) message(it ralph.Iteration) string {
-	var outcome ralph.Outcome // known in the last commit only, and only when it is good news
+	var outcome ralph.Outcome                                               // known in the last commit only, and only when it is good news
 	if it.Marker && it.Rejection == ralph.NotRejected && !j.cfg.WaitForCI { // the checks have the last word
 		outcome = ralph.Completed
 	}

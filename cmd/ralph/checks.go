@@ -64,7 +64,9 @@ func (j *job) judgeChecks(ctx context.Context, client *forge.Client, checks forg
 	case err != nil:
 		return refuse(ralph.GitFailed, err)
 	case checks.State == ralph.ChecksNone:
-		j.note(fmt.Sprintf("No check was started for %s within %s: nothing but the guardrails has looked at the work.", short, j.cfg.CIStart))
+		n := fmt.Sprintf("No check was started for %s within %s: nothing but the guardrails has looked at the work.", short, j.cfg.CIStart)
+		j.note(n)
+		j.out.warn(n)
 		return nil
 	case checks.State == ralph.ChecksPassed:
 		return nil

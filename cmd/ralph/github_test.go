@@ -23,6 +23,7 @@ import (
 //	lock NUMBER                 open AUTHOR HEAD BASE TITLE BODY
 //	merge NUMBER                squash-merge NUMBER     close NUMBER
 //	delete-branch NAME          tree BRANCH DIR         check NAME CONCLUSION LOG
+//	check-second NAME LOG       no-checks
 //	run BRANCH EVENT NAME CONCLUSION LOG                event FILE
 //
 // What can be seen afterwards, in a file: comments NUMBER (comments.txt), calls
@@ -59,7 +60,15 @@ func githubCommand(ts *testscript.TestScript, neg bool, args []string) {
 			w.repo.SetCI(func(string, int) []forgetest.Check { return []forgetest.Check{checkOf(a)} })
 			return nil
 		},
-		"run":      func(a []string) error { w.repo.NewRun(w.repo.Branch(a[0]), a[1], checkOf(a[2:])); return nil },
+		"check-second": func(a []string) error { w.repo.SetCI(secondPasses(a)); return nil },
+		"no-checks": func([]string) error {
+			w.repo.SetCI(func(string, int) []forgetest.Check { return nil })
+			return nil
+		},
+		"run": func(a []string) error {
+			ts.Setenv("RUN", strconv.FormatInt(w.repo.NewRun(w.repo.Branch(a[0]), a[1], checkOf(a[2:])), 10))
+			return nil
+		},
 		"event":    func(a []string) error { return writeEvent(ts, a[0]) },
 		"comments": func(a []string) error { return writeLines(ts, "comments.txt", said(w.repo.Comments(number(ts, a[0])))) },
 		"calls":    func([]string) error { return writeLines(ts, "calls.txt", calls(w.forge)) },
@@ -95,8 +104,26 @@ func tokenOf(a []string) forgetest.Token {
 	return t
 }
 
+// secondPasses fails for the first commit that is asked about, with a log, and
+// passes for all others: NAME LOG.
+func secondPasses(a []string) func(string, int) []forgetest.Check {
+	first := ""
+	return func(sha string, _ int) []forgetest.Check {
+		if first == "" {
+			first = sha
+		}
+		if sha == first {
+			return []forgetest.Check{checkOf([]string{a[0], "failure", a[1]})}
+		}
+		return []forgetest.Check{checkOf([]string{a[0], "success", ""})}
+	}
+}
+
 // checkOf is a finished check of the workflow CI: NAME CONCLUSION LOG.
 func checkOf(a []string) forgetest.Check {
+	if a[1] == "pending" {
+		return forgetest.Check{Name: a[0], Workflow: "CI", Status: "in_progress"}
+	}
 	return forgetest.Check{Name: a[0], Workflow: "CI", Status: "completed", Conclusion: a[1], Log: strings.ReplaceAll(a[2], `\n`, "\n")}
 }
 
@@ -104,7 +131,7 @@ func checkOf(a []string) forgetest.Check {
 // added to it.
 func writeEvent(ts *testscript.TestScript, file string) error {
 	var event map[string]any
-	if err := json.Unmarshal([]byte(ts.ReadFile(file)), &event); err != nil {
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(ts.ReadFile(file), `"$RUN"`, ts.Getenv("RUN"))), &event); err != nil {
 		return err
 	}
 	event["repository"] = map[string]any{"default_branch": "main", "full_name": owner + "/" + name}

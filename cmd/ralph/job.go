@@ -48,6 +48,7 @@ type job struct {
 	api      *forge.Client // see client
 	pusher   *forge.Client // has the token that pushes; nil: nobody asked for it
 	facts    forge.Facts   // what the forge said before anything was spent
+	event    runner.Event  // that started the run
 	decision trigger.Decision
 	telling  *telling          // nil: nobody is told while the run goes on
 	comment  forge.CommentRef  // what it writes

@@ -35,12 +35,8 @@ func (j *job) decide(ctx context.Context) error {
 	if j.runner == nil {
 		return nil
 	}
-	event, err := j.runner.Event()
-	if err != nil {
-		j.out.warn(err.Error())
-	}
 	t := j.cfg.Trigger
-	d, err := trigger.Decide(event, trigger.Settings{
+	d, err := trigger.Decide(j.event, trigger.Settings{
 		Command: t.Command, Label: t.Label, AllowBots: t.AllowBots, Use: trigger.Use(t.Use),
 		HasPrompt: j.cfg.Prompt != "" || j.cfg.PromptFile != "" || j.cfg.Mode != config.ModeRun,
 	})
@@ -61,7 +57,7 @@ func (j *job) decide(ctx context.Context) error {
 	if d.Prompt == "" && j.cfg.Prompt == "" && j.cfg.PromptFile == "" && j.cfg.Mode == config.ModeRun {
 		return invalid(fmt.Errorf("%s: the event brings no task: give one as prompt or as prompt-file", d.Why))
 	}
-	if bringsTask(event) {
+	if bringsTask(j.event) {
 		j.out.say(d.Why)
 	}
 	j.report.Task = d.Below(j.cfg.Prompt)

@@ -16,13 +16,10 @@ type Event = trigger.Event
 // maxEvent bounds the event file; GitHub's own limit for payloads is 25 MB.
 const maxEvent = 32 << 20
 
-// Event reads the event file. Call it once before the agent starts, which may
-// own the file: later calls give the first answer. Without an event file the
-// answer has at most a name.
-func (r *Runner) Event() (Event, error) { return r.event() }
-
-func (r *Runner) readEvent() (Event, error) {
-	name, path := r.getenv("GITHUB_EVENT_NAME"), r.getenv("GITHUB_EVENT_PATH")
+// ReadEvent reads the event file. Call it before the agent starts, which may own
+// the file. Without an event file the answer has at most a name.
+func ReadEvent(getenv func(string) string) (Event, error) {
+	name, path := getenv("GITHUB_EVENT_NAME"), getenv("GITHUB_EVENT_PATH")
 	if path == "" {
 		return Event{Name: name}, nil
 	}

@@ -46,8 +46,6 @@ type Runner struct {
 
 	outputs *commandFile // nil: the runner takes none
 	summary *commandFile
-
-	event func() (Event, error)
 }
 
 // Detect says that an Actions runner started us.
@@ -63,7 +61,6 @@ func New(o Options) (*Runner, error) {
 	}
 	r := &Runner{getenv: o.Getenv, redactor: o.Redactor, out: &output{w: o.Stdout}}
 	r.action = githubactions.New(githubactions.WithWriter(r.out), githubactions.WithGetenv(o.Getenv))
-	r.event = sync.OnceValues(r.readEvent)
 	var err error
 	if r.outputs, err = openCommandFile("GITHUB_OUTPUT", o.Getenv); err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package runner
 import (
 	"bytes"
 	"errors"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -59,10 +58,6 @@ func TestWithoutRunner(t *testing.T) {
 	}
 	if err := r.SetOutput("status", "great"); err == nil {
 		t.Error("SetOutput(status, great) = nil, want an error also without a file")
-	}
-	event, err := r.Event()
-	if !reflect.DeepEqual(event, Event{}) || err != nil {
-		t.Errorf("Event() = %v, %v, want nothing", event, err)
 	}
 	if got := r.RunURL(); got != "" {
 		t.Errorf("RunURL() = %q, want none", got)
