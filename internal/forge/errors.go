@@ -137,6 +137,8 @@ func (c *Client) explain(operation, permission string, err error) error {
 			return &PermissionError{Operation: operation, Message: said, Setting: c.actionsSetting()}
 		case locked(said):
 			return fmt.Errorf("%s: the conversation is locked (the forge says %q): unlock it, or give a token that may write there", operation, said)
+		case strings.HasPrefix(refused(err).header.Get("X-GitHub-SSO"), "required"):
+			return fmt.Errorf("%s: the organization wants single sign-on (the forge says %q): authorize the token for it, under Settings > Developer settings of its owner", operation, said)
 		case archived(said):
 			return fmt.Errorf("%s: the repository was archived (the forge says %q): unarchive it, and run again", operation, said)
 		}

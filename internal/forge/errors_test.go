@@ -31,6 +31,9 @@ func TestWhatUsersRead(t *testing.T) {
 		}, create + `not permitted (the forge says "Resource not accessible by integration"): github-token lacks pull-requests: write: add it to the workflow's permissions, or to the token` + byHand},
 		{"403 without a word", func(_ *testing.T, h *hub) { h.on("POST", "/pulls", -1, jsonAnswer(403, `{}`)) },
 			create + `not permitted: github-token lacks pull-requests: write: add it to the workflow's permissions, or to the token` + byHand},
+		{"single sign-on", func(_ *testing.T, h *hub) {
+			h.on("POST", "/pulls", -1, answer(403, `{"message":"Resource protected by organization SAML enforcement. You must grant your OAuth token access to this organization."}`, "X-GitHub-SSO", "required; url=https://github.com/orgs/octo/sso?authorization_request=x"))
+		}, create + `the organization wants single sign-on (the forge says "Resource protected by organization SAML enforcement. You must grant your OAuth token access to this organization."): authorize the token for it, under Settings > Developer settings of its owner`},
 		{"the setting", func(_ *testing.T, h *hub) { h.repo.MayNotOpen = true },
 			create + `not permitted (the forge says "GitHub Actions is not permitted to create or approve pull requests."): turn on "Allow GitHub Actions to create and approve pull requests" under Settings > Actions > General > Workflow permissions (URL/octo/greet/settings/actions), where it is greyed out first in the organization's settings; or give github-token a personal or App token` + byHand},
 		{"404", func(_ *testing.T, h *hub) { h.on("POST", "/pulls", -1, jsonAnswer(404, `{"message":"Not Found"}`)) },

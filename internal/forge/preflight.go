@@ -86,11 +86,30 @@ func (c *Client) readRepository(ctx context.Context) (*github.Repository, Facts,
 	if stated {
 		facts.Scopes = c.transport.clean(strings.Join(list, ", "))
 		facts.Workflows = answerOf(contains(list, "workflow"))
+		if err := c.checkScopes(list, facts.Private); err != nil {
+			return nil, facts, err
+		}
 	}
 	if repository.AllowAutoMerge != nil {
 		facts.AutoMerge = answerOf(*repository.AllowAutoMerge)
 	}
 	return repository, facts, nil
+}
+
+// checkScopes refuses a classic token without the scope that pushing takes. The
+// permissions of the answer are those of its owner, whatever the scopes.
+func (c *Client) checkScopes(list []string, private bool) error {
+	if contains(list, "repo") || contains(list, "public_repo") && !private {
+		return nil
+	}
+	has, lacks := "no scopes", "repo"
+	if len(list) > 0 {
+		has = "the scopes " + c.transport.clean(strings.Join(list, ", "))
+	}
+	if !private {
+		lacks += " (public_repo will do for a public repository)"
+	}
+	return fmt.Errorf("push to %s: not permitted: github-token has %s and lacks %s: give it the scope, or give another token", c.where(), has, lacks)
 }
 
 // CheckFork finds out, before anything is spent, that pull requests can go from a

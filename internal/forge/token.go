@@ -17,6 +17,7 @@ type TokenKind string
 const (
 	TokenUnknown      TokenKind = ""             // another forge's, or made before there were prefixes
 	TokenInstallation TokenKind = "installation" // the job's GITHUB_TOKEN, or a GitHub App's
+	TokenApp          TokenKind = "app"          // the latter, as is known by other means than its beginning
 	TokenClassic      TokenKind = "classic"      // personal, with scopes
 	TokenFineGrained  TokenKind = "fine-grained" // personal, with permissions
 	TokenOAuth        TokenKind = "oauth"        // an OAuth App's, for a person; with scopes
@@ -87,7 +88,7 @@ func (i Identity) String() string {
 	switch {
 	case i.JobToken() == Yes:
 		return "the job's GITHUB_TOKEN"
-	case i.Kind == TokenInstallation:
+	case i.Kind == TokenInstallation, i.Kind == TokenApp:
 		return "an App's token" + of
 	case i.Kind == TokenClassic, i.Kind == TokenFineGrained:
 		return "a personal token" + of
@@ -95,6 +96,20 @@ func (i Identity) String() string {
 		return "an App's token for a person" + of
 	}
 	return "a token" + of
+}
+
+// Pusher is who pushes with ci-token, or, when that is not set, with the
+// client's own token. It asks nobody: a job has one GITHUB_TOKEN, so when the
+// client has it, another installation's token is an App's.
+func (c *Client) Pusher(ciToken secret.String) Identity {
+	own, kind := c.Identity(), KindOf(ciToken)
+	switch {
+	case !ciToken.IsSet() || ciToken.Reveal() == c.token.Reveal():
+		return own
+	case kind == TokenInstallation && own.JobToken() == Yes:
+		return Identity{Kind: TokenApp}
+	}
+	return Identity{Kind: kind}
 }
 
 // identifyLimit bounds the question who the token acts as: nothing hangs on it.

@@ -34,9 +34,9 @@ func TestWorkflowRight(t *testing.T) {
 		kind        forge.TokenKind
 	}{
 		{"classic with it", "ghp_0123456789", ptr("repo, workflow"), "", forge.Yes, "repo, workflow", forge.TokenClassic},
+		{"classic, public only", "ghp_0123456789", ptr("public_repo, workflow"), "", forge.Yes, "public_repo, workflow", forge.TokenClassic},
 		{"classic without", "ghp_0123456789", ptr("repo, read:org"), "", forge.No, "repo, read:org", forge.TokenClassic},
-		{"classic with none", "ghp_0123456789", ptr(""), "", forge.No, "", forge.TokenClassic},
-		{"of old", "0123456789abcdef0123456789abcdef01234567", ptr("workflow"), "", forge.Yes, "workflow", forge.TokenClassic},
+		{"of old", "0123456789abcdef0123456789abcdef01234567", ptr("repo, workflow"), "", forge.Yes, "repo, workflow", forge.TokenClassic},
 		{"another forge's", "0123456789abcdef0123456789abcdef01234567", nil, "", forge.Unknown, "", forge.TokenUnknown},
 		{"OAuth", "gho_0123456789", ptr("repo"), "", forge.No, "repo", forge.TokenOAuth},
 		{"fine-grained", "github_pat_0123456789", ptr(""), "", forge.Unknown, "", forge.TokenFineGrained},
@@ -59,6 +59,23 @@ func TestWorkflowRight(t *testing.T) {
 				t.Errorf("Preflight() = %+v, %v, want workflows %v, scopes %q, kind %q", got, err, test.want, test.wantScopes, test.kind)
 			}
 		})
+	}
+}
+
+// A classic token may do what its scopes say, whatever its owner may.
+func TestMissingScope(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ scopes, private, want string }{
+		{"read:org", "false", "github-token has the scopes read:org and lacks repo (public_repo will do for a public repository)"},
+		{"", "false", "github-token has no scopes and lacks repo (public_repo will do for a public repository)"},
+		{"public_repo", "true", "github-token has the scopes public_repo and lacks repo"},
+	} {
+		l := newLab(t, func(o *forge.Options) { o.Token = secret.New("ghp_0123456789") })
+		l.fault("GET", repositoryPath, 1, answer(200, `{"default_branch":"main","full_name":"octo/greet","private":`+test.private+`,"permissions":{"push":true,"pull":true}}`, "X-OAuth-Scopes", test.scopes))
+		_, err := l.client.Preflight(t.Context(), "main")
+		if want := "push to octo/greet at " + strings.TrimPrefix(l.url, "http://") + ": not permitted: " + test.want + ": give it the scope, or give another token"; text(err) != want {
+			t.Errorf("Preflight(scopes %q) = %v, want %s", test.scopes, err, want)
+		}
 	}
 }
 
@@ -99,6 +116,31 @@ func TestWhoStartsCI(t *testing.T) {
 				t.Errorf("WhoStartsCI() = %q,\nwant %q", got, test.want)
 			}
 		})
+	}
+}
+
+func TestPusher(t *testing.T) {
+	t.Parallel()
+	h := newHub(t, jobToken)
+	h.client.Identify(t.Context())
+	app := h.as(t, appToken, "octo/greet")
+	for _, test := range []struct {
+		name   string
+		client *forge.Client
+		ci     string
+		want   string
+		job    forge.Answer
+	}{
+		{"no ci-token", h.client, "", "the job's GITHUB_TOKEN", forge.Yes},
+		{"the same", h.client, jobToken, "the job's GITHUB_TOKEN", forge.Yes},
+		{"an App's", h.client, appToken, "an App's token", forge.No},
+		{"a person's", h.client, personalToken, "a personal token", forge.No},
+		{"not known which", app, jobToken, "an App's token", forge.Unknown},
+	} {
+		got := test.client.Pusher(secret.New(test.ci))
+		if got.String() != test.want || got.JobToken() != test.job {
+			t.Errorf("%s: Pusher() = %v, %v, want %s, %v", test.name, got, got.JobToken(), test.want, test.job)
+		}
 	}
 }
 
