@@ -35,7 +35,8 @@ func (r *Repo) whole(ctx context.Context, h plumbing.Hash) (*object.Commit, erro
 	if c, err := r.store.commit(h); err == nil && r.store.has(c.TreeHash) && r.store.whole(c.TreeHash) {
 		return c, nil
 	}
-	if r.remote == nil || r.inGuest(ctx, h) {
+	// A partial clone has no files to merge.
+	if r.remote == nil || !r.partial() && r.inGuest(ctx, h) {
 		if err := r.importCommit(ctx, h); err == nil || r.remote == nil {
 			if err != nil {
 				return nil, err
@@ -146,7 +147,10 @@ func (r *Repo) adds(ctx context.Context, from, to, onto plumbing.Hash) (bool, er
 		if err != nil {
 			return true, err
 		}
-		if there != c.new {
+		if there == c.new {
+			continue
+		}
+		if merged, ok := r.mergeFile(ctx, c.old, c.new, there); !ok || merged != there {
 			return true, nil
 		}
 	}
@@ -182,8 +186,14 @@ func (r *Repo) handCommit(ctx context.Context, h plumbing.Hash, than plumbing.Ha
 		return err
 	}
 	objects := []plumbing.Hash{h}
-	if _, err := r.store.diff(was.TreeHash, c.TreeHash, func(t plumbing.Hash) { objects = append(objects, t) }); err != nil {
+	changes, err := r.store.diff(was.TreeHash, c.TreeHash, func(t plumbing.Hash) { objects = append(objects, t) })
+	if err != nil {
 		return err
+	}
+	for _, ch := range changes {
+		if r.blended[ch.new.hash] {
+			objects = append(objects, ch.new.hash)
+		}
 	}
 	return r.handBack(ctx, objects)
 }

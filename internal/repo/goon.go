@@ -180,7 +180,7 @@ func (r *Repo) update(ctx context.Context, tip, head plumbing.Hash) (plumbing.Ha
 	if r.opt.UpdateBase == UpdateRebase {
 		return r.rebase(ctx, sp, head)
 	}
-	tree, conflict, err := r.store.merge(trees[0], trees[1], trees[2])
+	tree, conflict, err := r.merge(ctx, trees[0], trees[1], trees[2])
 	if err != nil || conflict != "" {
 		return r.unmerged(head, conflict, err)
 	}
@@ -256,7 +256,7 @@ func (r *Repo) rebase(ctx context.Context, sp span, head plumbing.Hash) (plumbin
 		}
 		h = c.ParentHashes[0]
 	}
-	made, err := r.graftOn(chain, r.baseTip, true)
+	made, err := r.graftOn(ctx, chain, r.baseTip, true)
 	var conflict *conflictError
 	if errors.As(err, &conflict) {
 		return r.unmerged(head, conflict.path, nil)

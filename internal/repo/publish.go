@@ -101,7 +101,7 @@ func (r *Repo) pushOnce(ctx context.Context) error {
 	if err := r.buildOn(ctx, old); err != nil {
 		return err
 	}
-	tip, err := r.publicTip()
+	tip, err := r.publicTip(ctx)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (r *Repo) buildOn(ctx context.Context, old plumbing.Hash) error {
 	if err := r.fetchForeign(ctx, old); err != nil {
 		return fmt.Errorf("fetch what somebody else pushed: %w", err)
 	}
-	if tip, err := r.replay(old); err == nil && tip == old {
+	if tip, err := r.replay(ctx, old); err == nil && tip == old {
 		// Replaying is repeatable: this is our own last push, or holds it.
 		r.server.synced = r.line.tip
 	}
@@ -181,17 +181,17 @@ func (r *Repo) fetchForeign(ctx context.Context, tip plumbing.Hash) error {
 
 // publicTip is what to push: the line itself, or its new commits replayed on
 // somebody else's.
-func (r *Repo) publicTip() (plumbing.Hash, error) {
+func (r *Repo) publicTip(ctx context.Context) (plumbing.Hash, error) {
 	if r.server.onto.IsZero() {
 		return r.line.tip, nil
 	}
-	return r.replay(r.server.onto)
+	return r.replay(ctx, r.server.onto)
 }
 
 // replay puts our commits since the last push on top of onto: same author,
 // committer and message. A merge becomes one commit with what it brought; a
 // commit that brings nothing new disappears.
-func (r *Repo) replay(onto plumbing.Hash) (plumbing.Hash, error) {
+func (r *Repo) replay(ctx context.Context, onto plumbing.Hash) (plumbing.Hash, error) {
 	var chain []*object.Commit
 	for h := r.line.tip; h != r.server.synced; {
 		c, err := r.store.commit(h)
@@ -204,7 +204,7 @@ func (r *Repo) replay(onto plumbing.Hash) (plumbing.Hash, error) {
 		}
 		h = c.ParentHashes[0]
 	}
-	made, err := r.graftOn(chain, onto, false)
+	made, err := r.graftOn(ctx, chain, onto, false)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
@@ -218,7 +218,7 @@ func (r *Repo) replay(onto plumbing.Hash) (plumbing.Hash, error) {
 // returns the new ones, oldest first. The merge a line starts with keeps its
 // other parents, which the server has. empty keeps commits that were empty from
 // the beginning.
-func (r *Repo) graftOn(chain []*object.Commit, onto plumbing.Hash, empty bool) ([]plumbing.Hash, error) {
+func (r *Repo) graftOn(ctx context.Context, chain []*object.Commit, onto plumbing.Hash, empty bool) ([]plumbing.Hash, error) {
 	var made []plumbing.Hash
 	for _, c := range slices.Backward(chain) {
 		var was plumbing.Hash
@@ -233,7 +233,7 @@ func (r *Repo) graftOn(chain []*object.Commit, onto plumbing.Hash, empty bool) (
 		if err != nil {
 			return nil, err
 		}
-		tree, conflict, err := r.store.merge(was, c.TreeHash, base.TreeHash)
+		tree, conflict, err := r.merge(ctx, was, c.TreeHash, base.TreeHash)
 		if err != nil {
 			return nil, err
 		}

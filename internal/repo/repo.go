@@ -120,6 +120,7 @@ type Repo struct {
 	offer    advertisement             // of the server the base is read from
 	spans    map[[2]plumbing.Hash]span // asked before
 	apart    map[plumbing.Hash]bool    // commits of the store that the workspace may lack
+	blended  map[plumbing.Hash]bool    // files of ours in which the lines of two sides were merged
 	upstream map[plumbing.Hash]bool    // commits the base's server has; nil when there is but one server
 
 	line   line
@@ -173,7 +174,7 @@ func Open(ctx context.Context, opt Options) (*Repo, error) {
 	if err := ralph.CheckBranch(opt.Branch); err != nil {
 		return nil, fmt.Errorf("branch %q: %w", opt.Branch, err)
 	}
-	r := &Repo{opt: opt, large: newLargeFiles(), apart: map[plumbing.Hash]bool{}}
+	r := &Repo{opt: opt, large: newLargeFiles(), apart: map[plumbing.Hash]bool{}, blended: map[plumbing.Hash]bool{}}
 	r.signing = signing{made: map[plumbing.Hash]plumbing.Hash{}, sent: map[plumbing.Hash]bool{}}
 	if err := r.connect(); err != nil {
 		return nil, err
@@ -194,6 +195,9 @@ func (r *Repo) connect() (err error) {
 	}
 	if opt.Signer != nil && opt.UpdateBase == UpdateRebase {
 		return errors.New("update-base: rebase needs a push, and with sign-commits the forge's API moves the branch, only ever forward: use merge")
+	}
+	if opt.UpdateBase == UpdateRebase && opt.Signer != nil {
+		return errors.New("update-base: rebase rewrites commits, which cannot be done with sign-commits: use merge")
 	}
 	if opt.Remote == "" {
 		return nil

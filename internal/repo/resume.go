@@ -137,7 +137,8 @@ func (r *Repo) fill(ctx context.Context, from *remote, adv advertisement, tip pl
 	if !shallow && !r.partial() {
 		return nil
 	}
-	if ok, most := r.complete(tip); !ok {
+	// What was fetched for a comparison only is not in the workspace.
+	if ok, most := r.complete(tip); !ok || len(r.apart) > 0 {
 		// The branch began at a commit this clone does not hold, and counts on
 		// its files.
 		w := wanted{tips: []plumbing.Hash{tip}, depth: 1}

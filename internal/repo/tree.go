@@ -284,6 +284,12 @@ func values(m map[string]entry) []entry {
 // merge brings what changed from base to ours into theirs, path by path. A
 // path both sides changed differently is a conflict; its name is returned.
 func (s *store) merge(base, ours, theirs plumbing.Hash) (tree plumbing.Hash, conflict string, err error) {
+	return s.mergeWith(base, ours, theirs, nil)
+}
+
+// mergeWith is merge with a function for a path both sides changed differently,
+// which is false where it is a conflict.
+func (s *store) mergeWith(base, ours, theirs plumbing.Hash, file func(was, ours, theirs entry) (entry, bool)) (tree plumbing.Hash, conflict string, err error) {
 	mine, err := s.diff(base, ours, nil)
 	if err != nil {
 		return plumbing.ZeroHash, "", err
@@ -295,7 +301,15 @@ func (s *store) merge(base, ours, theirs plumbing.Hash) (tree plumbing.Hash, con
 			return plumbing.ZeroHash, "", err
 		}
 		if there != c.old && there != c.new {
-			return plumbing.ZeroHash, c.path, nil
+			merged, ok := entry{}, false
+			if file != nil {
+				merged, ok = file(c.old, c.new, there)
+			}
+			if !ok {
+				return plumbing.ZeroHash, c.path, nil
+			}
+			set[c.path] = merged
+			continue
 		}
 		if p, err := s.blockedBy(base, theirs, c); p != "" || err != nil {
 			return plumbing.ZeroHash, p, err
