@@ -69,7 +69,7 @@ func (t *transport) judge(req *http.Request, resp *http.Response, err error, so 
 		return verdict{retry: true, wait: backoff, page: true, unsure: true,
 			why: why + ", which is not what the API promises (a proxy, a sign-in or a maintenance page; or GITHUB_API_URL is not the address of the API)"}
 	case mayPass(status, body, req.URL.String() == t.graphQL):
-		return verdict{retry: true, wait: backoff, why: why + ", the forge does not see the new branch or pull request yet"}
+		return verdict{retry: true, wait: backoff, why: why + ", the forge does not see the new branch, object or pull request yet"}
 	}
 	return verdict{}
 }
@@ -179,7 +179,10 @@ func mayPass(status int, body []byte, graphQL bool) bool {
 	if status != http.StatusUnprocessableEntity && (!graphQL || status != http.StatusOK) {
 		return false
 	}
-	for _, text := range []string{"Could not resolve to a node", "Head sha can't be blank", "Head ref must be a branch"} {
+	for _, text := range []string{
+		"Could not resolve to a node", "Head sha can't be blank", "Head ref must be a branch",
+		"Object does not exist", "Tree SHA does not exist", "Parent SHA does not exist",
+	} {
 		if bytes.Contains(body, []byte(text)) {
 			return true
 		}

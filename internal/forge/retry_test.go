@@ -48,6 +48,7 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}, 1, "unexpected EOF"},
 		{"branch unknown yet", answer(422, `{"message":"Validation Failed","errors":[{"message":"Head sha can't be blank"},{"message":"Head ref must be a branch"}]}`), 1, "does not see the new branch"},
+		{"object unknown yet", answer(422, `{"message":"Object does not exist"}`), 1, "object or pull request yet"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

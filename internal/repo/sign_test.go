@@ -2,7 +2,9 @@ package repo_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -446,12 +448,14 @@ func TestSignedLargeFile(t *testing.T) {
 	f, dir := workspace(t)
 	d := newGitData(t, f)
 	r := begin(t, dir, f.url, d.option(t))
-	b := make([]byte, 39_000_000)
-	_, _ = rand.NewChaCha8([32]byte{1}).Read(b)
-	if err := os.WriteFile(filepath.Join(dir, "big.bin"), b, 0o644); err != nil {
+	big, err := os.Create(filepath.Join(dir, "big.bin"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	b = nil
+	_, err = io.CopyN(big, rand.NewChaCha8([32]byte{1}), 39_000_000)
+	if err := errors.Join(err, big.Close()); err != nil {
+		t.Fatal(err)
+	}
 	r.snapshot(t)
 	runtime.GC()
 	var before, peak runtime.MemStats
