@@ -158,7 +158,7 @@ func (r *Repo) returnIndex() error {
 // that leads through a symbolic link: a link planted where a folder of ours
 // belongs is kept out itself.
 func (r *Repo) exclusions() []string {
-	specs := []string{":(exclude,top,glob)**/" + credentialFiles}
+	specs := []string{":(exclude,top,glob)**/" + signInFiles}
 	for _, p := range r.runFiles {
 		for i := strings.IndexByte(p, '/'); i > 0; {
 			if info, err := os.Lstat(filepath.Join(r.top, p[:i])); err == nil && !info.IsDir() {

@@ -98,9 +98,9 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]om
 	return slices.DeleteFunc(all, func(o omission) bool { return len(o.changes) == 0 }), nil
 }
 
-// credentialFiles is what google-github-actions/auth calls the files it writes
+// signInFiles is what google-github-actions/auth calls the files it writes
 // into the workspace (its README asks to ignore them).
-const credentialFiles = "gha-creds-*.json"
+const signInFiles = "gha-creds-*.json"
 
 const credentialsReason = "credentials that an earlier step left here (google-github-actions/auth)"
 
@@ -126,7 +126,7 @@ func (r *Repo) noteCredentials(s *snapshot) {
 
 // isCredentials says that a path holds what an earlier step signed in with.
 func (r *Repo) isCredentials(p string) bool {
-	ok, err := path.Match(credentialFiles, path.Base(p))
+	ok, err := path.Match(signInFiles, path.Base(p))
 	return ok && err == nil
 }
 

@@ -30,8 +30,9 @@ func (r *Repo) unpublished() ([]plumbing.Hash, error) {
 
 // withdraw makes the unpublished commits anew without the changes that unwanted
 // picks: same author, committer, message and order. A commit of which nothing is
-// left disappears. It returns what was taken out; the work tree keeps it. The
-// workspace's branch follows when the checkpoint is handed back.
+// left disappears. Of a merge only the parents stay that the server has, and what
+// came from there is not taken out. It returns what was taken out; the work tree
+// keeps it. The workspace's branch follows when the checkpoint is handed back.
 func (r *Repo) withdraw(unwanted func(change) bool) ([]change, error) {
 	chain, err := r.unpublished()
 	if err != nil {
@@ -42,7 +43,7 @@ func (r *Repo) withdraw(unwanted func(change) bool) ([]change, error) {
 		return nil, err
 	}
 	taken := map[change]bool{}
-	var made []plumbing.Hash
+	var made, merged []plumbing.Hash
 	tip, tipTree := r.server.synced, base.TreeHash
 	for _, h := range slices.Backward(chain) {
 		c, err := r.store.commit(h)
@@ -57,9 +58,15 @@ func (r *Repo) withdraw(unwanted func(change) bool) ([]change, error) {
 		if err != nil {
 			return nil, err
 		}
+		parents := []plumbing.Hash{tip}
+		for _, p := range c.ParentHashes[1:] {
+			if m, err := r.store.commit(p); err == nil && r.server.known[p] {
+				parents, merged = append(parents, p), append(merged, m.TreeHash)
+			}
+		}
 		back := map[string]entry{}
 		for _, ch := range changes {
-			if unwanted(ch) {
+			if unwanted(ch) && !r.heldBy(merged, ch) {
 				back[ch.path], taken[ch] = ch.old, true
 			}
 		}
@@ -68,15 +75,15 @@ func (r *Repo) withdraw(unwanted func(change) bool) ([]change, error) {
 			return nil, err
 		}
 		switch {
-		case tree == c.TreeHash && tip == c.ParentHashes[0]:
+		case tree == c.TreeHash && tip == c.ParentHashes[0] && len(parents) == len(c.ParentHashes):
 			tip, tipTree = h, tree
 			continue
-		case tree == tipTree && c.TreeHash != parent.TreeHash:
+		case tree == tipTree && c.TreeHash != parent.TreeHash && len(parents) == 1:
 			continue
 		}
 		if tip, err = r.store.writeCommit(&object.Commit{
 			Author: c.Author, Committer: c.Committer, Message: c.Message,
-			TreeHash: tree, ParentHashes: []plumbing.Hash{tip},
+			TreeHash: tree, ParentHashes: parents,
 		}); err != nil {
 			return nil, err
 		}
@@ -93,4 +100,12 @@ func (r *Repo) withdraw(unwanted func(change) bool) ([]change, error) {
 		r.server.pending = false
 	}
 	return slices.SortedFunc(maps.Keys(taken), func(a, b change) int { return cmp.Compare(a.path, b.path) }), nil
+}
+
+// heldBy says that a change is one of these trees' own.
+func (r *Repo) heldBy(trees []plumbing.Hash, ch change) bool {
+	return slices.ContainsFunc(trees, func(tree plumbing.Hash) bool {
+		e, err := r.store.lookup(tree, ch.path)
+		return err == nil && e == ch.new
+	})
 }

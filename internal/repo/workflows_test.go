@@ -98,6 +98,29 @@ func (f *forge) pushes() int {
 	return f.posts
 }
 
+// A branch the agent merged is no way in.
+func TestWorkflowFilesOfAMergedBranch(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	f.noWorkflows(t)
+	r := begin(t, dir, f.url)
+	git(t, dir, "checkout", "-q", "-b", "side")
+	write(t, filepath.Join(dir, ".github/workflows/ci.yml"), "ci\n")
+	write(t, filepath.Join(dir, "side.txt"), "side\n")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-qm", "agent: side")
+	git(t, dir, "checkout", "-q", "ralph/work")
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-qm", "agent: x")
+	git(t, dir, "merge", "-q", "--no-ff", "-m", "agent: merge", "side")
+	git(t, dir, "rm", "-q", "--cached", ".github/workflows/ci.yml")
+	git(t, dir, "commit", "-qm", "agent: not that")
+	_, c := r.pushed(t, f)
+	equal(t, "files", files(t, f.dir, c.SHA), []string{"100644 a.txt", "100644 second.txt", "100644 side.txt", "100644 x.txt"})
+	equal(t, "log", git(t, f.dir, "log", "--format=%s", "main..ralph/work"), "agent: merge\nagent: x")
+}
+
 // With nothing else to publish there is no branch, and no failure.
 func TestOnlyWorkflowFiles(t *testing.T) {
 	t.Parallel()
