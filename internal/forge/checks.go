@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/go-github/v60/github"
+
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -211,7 +213,18 @@ func statusStands(state string) standing {
 type finding struct {
 	Failure
 	standing standing
-	suite    int64
+	origin   checkOrigin
+}
+
+// checkOrigin is what a check run belongs to.
+type checkOrigin struct{ run, suite int64 } // ids; 0: none that is known
+
+// is says that a check run is of this workflow run.
+func (o checkOrigin) is(run *github.WorkflowRun) bool {
+	if o.run != 0 {
+		return o.run == run.GetID()
+	}
+	return o.suite != 0 && o.suite == run.GetCheckSuiteID()
 }
 
 // sumChecks makes the answer of all checks.

@@ -207,6 +207,13 @@ func (f *ci) run(t *testing.T, id int, name, state string) map[string]any {
 	return run
 }
 
+// in moves a check run to another workflow run and its suite.
+func in(run map[string]any, workflow, suite int) map[string]any {
+	run["details_url"] = fmt.Sprintf("https://github.test/octo/greet/actions/runs/%d/job/%v", workflow, run["id"])
+	run["check_suite"] = map[string]any{"id": suite}
+	return run
+}
+
 func (f *ci) status(t *testing.T, name, state string) map[string]any {
 	t.Helper()
 	combined := openapi.Example(t, "GET /repos/{owner}/{repo}/commits/{ref}/status", 200)

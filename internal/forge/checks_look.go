@@ -33,8 +33,8 @@ type checkLook struct {
 	// they still hold, which costs nothing.
 	kept  map[string]keptPage
 	notes []string
-	// suites are those of which a check is left out.
-	suites map[int64]bool
+	// leftOut is where checks that are left out belong.
+	leftOut []checkOrigin
 	// What the forge does not have, or not for this token, is asked for once.
 	noCheckRuns, noWorkflows bool
 }
@@ -51,7 +51,7 @@ type outageError struct{ error }
 func (e *outageError) Unwrap() error { return e.error }
 
 func (c *Client) newLook(sha string, o CheckOptions) *checkLook {
-	return &checkLook{c: c, sha: sha, o: o, kept: map[string]keptPage{}, suites: map[int64]bool{}}
+	return &checkLook{c: c, sha: sha, o: o, kept: map[string]keptPage{}}
 }
 
 func (l *checkLook) take(ctx context.Context) (Checks, error) {
@@ -192,13 +192,14 @@ func (l *checkLook) checkRuns(ctx context.Context) ([]finding, error) {
 		}
 	}
 	var all []finding
+	l.leftOut = nil
 	for _, run := range newest {
-		name := l.name(run.GetName())
-		if l.ignored(name, run.GetDetailsURL()) {
-			l.suites[run.GetCheckSuite().GetID()] = true
+		check := l.checkRun(l.name(run.GetName()), run)
+		if l.ignored(check.Name, run.GetDetailsURL()) {
+			l.leftOut = append(l.leftOut, check.origin)
 			continue
 		}
-		all = append(all, l.checkRun(name, run))
+		all = append(all, check)
 	}
 	slices.SortFunc(all, func(a, b finding) int { return int(a.check - b.check) })
 	return all, nil
@@ -212,12 +213,15 @@ func (l *checkLook) checkRun(name string, run *github.CheckRun) finding {
 			text: strings.Join([]string{run.GetOutput().GetTitle(), run.GetOutput().GetSummary(), run.GetOutput().GetText()}, "\n\n"),
 		},
 		standing: stands(run.GetStatus(), run.GetConclusion()),
-		suite:    run.GetCheckSuite().GetID(),
+		origin:   checkOrigin{suite: run.GetCheckSuite().GetID()},
 	}
 	if run.GetApp().GetSlug() == "github-actions" {
 		check.job = run.GetID() // GitHub gives both the same id; the address is what is promised
-		if found := jobPattern.FindStringSubmatch(run.GetDetailsURL()); found != nil && found[2] != "" {
-			check.job = digits(found[2])
+		if found := jobPattern.FindStringSubmatch(run.GetDetailsURL()); found != nil {
+			check.origin.run = digits(found[1])
+			if found[2] != "" {
+				check.job = digits(found[2])
+			}
 		}
 	}
 	return check

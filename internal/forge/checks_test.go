@@ -80,10 +80,8 @@ func TestChecksThatDoNotCount(t *testing.T) {
 	t.Parallel()
 	f, client := newCI(t)
 	again := f.run(t, 12, "test", "success")
-	ours := f.run(t, 13, "ralph", "in_progress")
-	ours["details_url"], ours["check_suite"] = fmt.Sprintf("https://github.test/octo/greet/actions/runs/%d/job/13", ownRun), map[string]any{"id": 9}
-	cancelled := f.run(t, 14, "test", "cancelled")
-	cancelled["check_suite"] = map[string]any{"id": 6}
+	ours := in(f.run(t, 13, "ralph", "in_progress"), ownRun, 9)
+	cancelled := in(f.run(t, 14, "test", "cancelled"), 76, 6)
 	f.checkRuns = []map[string]any{f.run(t, 11, "test", "failure"), again, ours, cancelled, f.run(t, 15, "Flaky", "failure")}
 	f.statuses = []map[string]any{f.status(t, "lint", "success"), f.status(t, "lint", "failure"), f.status(t, "flaky", "failure")}
 	f.workflows = []map[string]any{f.workflow(t, 77, 7, "CI", "failure"), f.workflow(t, 76, 6, "CI", "cancelled"), f.workflow(t, ownRun, 9, "Ralph", "in_progress")}
@@ -103,8 +101,7 @@ func TestChecksThatDoNotCount(t *testing.T) {
 func TestChecksOfOneName(t *testing.T) {
 	t.Parallel()
 	f, client := newCI(t)
-	other := f.run(t, 12, "build", "failure")
-	other["check_suite"] = map[string]any{"id": 8}
+	other := in(f.run(t, 12, "build", "failure"), 78, 8)
 	f.status(t, "", "")
 	f.checkRuns = []map[string]any{f.run(t, 11, "build", "success"), other}
 	f.workflows = []map[string]any{f.workflow(t, 77, 7, "Linux", "success"), f.workflow(t, 78, 8, "Mac", "failure")}

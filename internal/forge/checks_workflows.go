@@ -35,33 +35,40 @@ func (l *checkLook) withWorkflows(ctx context.Context, runs []finding) ([]findin
 		workflow int64
 		event    string
 	}
+	of := func(run *github.WorkflowRun) key { return key{run.GetWorkflowID(), run.GetEvent()} }
 	newest := map[key]int64{}
 	for _, run := range workflows {
-		k := key{run.GetWorkflowID(), run.GetEvent()}
-		newest[k] = max(newest[k], run.GetID())
+		newest[of(run)] = max(newest[of(run)], run.GetID())
 	}
-	bySuite, count := map[int64]*github.WorkflowRun{}, map[string]int{}
-	for _, run := range workflows {
-		bySuite[run.GetCheckSuiteID()] = run
+	runOf := func(check finding) *github.WorkflowRun {
+		if i := slices.IndexFunc(workflows, check.origin.is); i >= 0 {
+			return workflows[i]
+		}
+		return nil
 	}
 	runs = slices.DeleteFunc(runs, func(check finding) bool {
-		run := bySuite[check.suite]
-		return run != nil && newest[key{run.GetWorkflowID(), run.GetEvent()}] != run.GetID()
+		run := runOf(check)
+		return run != nil && newest[of(run)] != run.GetID()
 	})
-	told := map[int64]bool{} // suites whose failure a check run tells
+	count := map[string]int{}
 	for _, check := range runs {
 		count[check.Name]++
-		told[check.suite] = told[check.suite] || check.standing == hasFailed
 	}
+	told := map[int64]bool{} // workflow runs whose failure a check run tells
 	for i, check := range runs {
-		if run := bySuite[check.suite]; run != nil && count[check.Name] > 1 {
+		run := runOf(check)
+		if run == nil {
+			continue
+		}
+		told[run.GetID()] = told[run.GetID()] || check.standing == hasFailed
+		if count[check.Name] > 1 {
 			runs[i].Name = l.name(run.GetName() + " / " + check.Name)
 		}
 	}
 	for _, run := range workflows {
 		stand := stands(run.GetStatus(), run.GetConclusion())
-		if newest[key{run.GetWorkflowID(), run.GetEvent()}] != run.GetID() || run.GetID() == l.o.RunID || l.suites[run.GetCheckSuiteID()] ||
-			stand == hasPassed || stand == hasFailed && told[run.GetCheckSuiteID()] {
+		if newest[of(run)] != run.GetID() || run.GetID() == l.o.RunID || stand == hasPassed || stand == hasFailed && told[run.GetID()] ||
+			slices.ContainsFunc(l.leftOut, func(o checkOrigin) bool { return o.is(run) }) {
 			continue
 		}
 		if l.o.Workflow != "" && run.GetName() == l.o.Workflow && run.GetStatus() == "pending" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/google/go-github/v60/github"
 )
@@ -58,7 +59,7 @@ func (c *Client) FailedRun(ctx context.Context, id int64) (Run, error) {
 		ID: id, Name: l.name(found.GetName()), Event: c.transport.clean(found.GetEvent()), Conclusion: c.transport.clean(found.GetConclusion()),
 		URL: webAddress(found.GetHTMLURL()), HeadSHA: found.GetHeadSHA(), HeadBranch: found.GetHeadBranch(),
 		HeadRepository: found.GetHeadRepository().GetFullName(), Attempt: found.GetRunAttempt(),
-		Fork: !c.isHere(found.GetHeadRepository()),
+		Fork: isFork(found.GetHeadRepository(), found.GetRepository()),
 	}
 	jobs, err := c.failedJobs(ctx, id)
 	if err != nil {
@@ -82,9 +83,14 @@ func (c *Client) FailedRun(ctx context.Context, id int64) (Run, error) {
 	return run, nil
 }
 
-// isHere says that a repository is the client's. One that was deleted is not.
-func (c *Client) isHere(r *github.Repository) bool {
-	return r != nil && equalFold(r.GetFullName(), c.owner+"/"+c.name)
+// isFork says that a head is not from the repository it is compared with, both
+// as one answer of the forge has them: names change. A repository that is gone
+// is a fork.
+func isFork(head, base *github.Repository) bool {
+	if head.GetID() != 0 && base.GetID() != 0 {
+		return head.GetID() != base.GetID()
+	}
+	return head.GetFullName() == "" || !strings.EqualFold(head.GetFullName(), base.GetFullName())
 }
 
 func (c *Client) failedJobs(ctx context.Context, run int64) ([]*github.WorkflowJob, error) {

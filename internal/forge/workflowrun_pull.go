@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/google/go-github/v60/github"
 )
@@ -44,10 +43,8 @@ func (c *Client) Pull(ctx context.Context, number int) (Pull, error) {
 	return Pull{
 		Number: number, Title: oneLine(c.transport.clean(found.GetTitle())), URL: c.link(&found),
 		Open: found.GetState() == "open", Draft: found.GetDraft(),
-		HeadRef: head.GetRef(), HeadSHA: head.GetSHA(), HeadRepository: head.GetRepo().GetFullName(), Fork: !c.isHere(head.GetRepo()),
+		HeadRef: head.GetRef(), HeadSHA: head.GetSHA(), HeadRepository: head.GetRepo().GetFullName(), Fork: isFork(head.GetRepo(), base.GetRepo()),
 		BaseRef: base.GetRef(), Author: c.transport.clean(found.GetUser().GetLogin()),
 		AuthorIsBot: found.GetUser().GetType() == "Bot", Association: c.transport.clean(found.GetAuthorAssociation()),
 	}, nil
 }
-
-func equalFold(a, b string) bool { return a != "" && strings.EqualFold(a, b) }

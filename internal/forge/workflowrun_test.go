@@ -34,7 +34,7 @@ func TestFailedRun(t *testing.T) {
 	f, client := newCI(t)
 	run := f.workflow(t, 77, 7, "CI", "failure")
 	run["head_branch"], run["run_attempt"], run["event"] = "ralph/x", 2, "pull_request"
-	run["head_repository"].(map[string]any)["full_name"] = "Octo/Greet"
+	run["head_repository"] = run["repository"]
 	f.withRun(run)
 	for i := range 120 {
 		f.jobs = append(f.jobs, f.job(t, 100+i, fmt.Sprintf("ok %d", i), "success"))
@@ -68,7 +68,7 @@ func TestFailedRunOfAFork(t *testing.T) {
 			if repository == nil {
 				run["head_repository"] = nil
 			} else {
-				run["head_repository"].(map[string]any)["full_name"] = repository
+				run["head_repository"].(map[string]any)["full_name"], run["head_repository"].(map[string]any)["id"] = repository, 1
 			}
 			f.answers["GET /api/v1/repos/octo/greet/actions/runs/77"] = func(w http.ResponseWriter, r *http.Request) { f.send(w, r, run) }
 			f.answers["GET /api/v1/repos/octo/greet/actions/runs/77/jobs"] = answer(200, `{"total_count":0,"jobs":[]}`)
@@ -126,8 +126,15 @@ func TestPull(t *testing.T) {
 		fork   bool
 	}{
 		{"own branch", func(map[string]any, map[string]any) {}, false},
-		{"another case", func(_, head map[string]any) { head["repo"].(map[string]any)["full_name"] = "OCTO/Greet" }, false},
-		{"fork", func(_, head map[string]any) { head["repo"].(map[string]any)["full_name"] = "mallory/greet" }, true},
+		{"renamed since", func(_, head map[string]any) { head["repo"].(map[string]any)["full_name"] = "octo/hello" }, false},
+		{"fork", func(_, head map[string]any) { head["repo"].(map[string]any)["id"] = 2 }, true},
+		{"no ids", func(pull, head map[string]any) {
+			head["repo"].(map[string]any)["id"], pull["base"].(map[string]any)["repo"].(map[string]any)["id"] = 0, 0
+			pull["base"].(map[string]any)["repo"].(map[string]any)["full_name"] = "OCTO/greet"
+		}, false},
+		{"fork without an id", func(_, head map[string]any) {
+			head["repo"].(map[string]any)["id"], head["repo"].(map[string]any)["full_name"] = 0, "mallory/greet"
+		}, true},
 		{"fork that is gone", func(_, head map[string]any) { head["repo"] = nil }, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -139,7 +146,11 @@ func TestPull(t *testing.T) {
 			})
 			pull := openapi.Example(t, "GET /repos/{owner}/{repo}/pulls/{pull_number}", 200)
 			head := pull["head"].(map[string]any)
-			head["repo"].(map[string]any)["full_name"], head["ref"], head["sha"] = "octo/greet", "feature/ü#1", headSHA
+			head["ref"], head["sha"] = "feature/ü#1", headSHA
+			for _, side := range []string{"head", "base"} {
+				repo := pull[side].(map[string]any)["repo"].(map[string]any)
+				repo["full_name"], repo["id"] = "octo/greet", 1
+			}
 			pull["number"], pull["title"], pull["draft"], pull["state"], pull["author_association"] = 5, "A\n\x1b[31mtitle", true, "open", "MEMBER"
 			pull["base"].(map[string]any)["ref"] = "main"
 			pull["user"].(map[string]any)["login"], pull["user"].(map[string]any)["type"] = "renovate[bot]", "Bot"
