@@ -12,6 +12,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 )
 
+// Update is what becomes of a branch whose base has moved.
+type Update string
+
+// Values of Update.
+const (
+	UpdateNone   Update = ""       // it stays where it is
+	UpdateMerge  Update = "merge"  // the base is merged into it
+	UpdateRebase Update = "rebase" // its commits, all of them ours, are put on top of the base
+)
+
 // restartTrailer names, in a merge commit of ours, the parent whose tree it
 // holds: from there on the branch starts again, and what its other parent held
 // is the base's already.

@@ -48,18 +48,23 @@ type PermissionError struct {
 	Status     int    // HTTP status; 0 when the server said it in its report
 	Permission string // "contents: write" or "workflows: write"
 	Path       string // the workflow file, when the server named one
+	Pushing    bool   // it is a token for pushing alone, and not the run's own
 }
 
 func (e *PermissionError) Error() string {
+	input := "github-token"
+	if e.Pushing {
+		input = "ci-token"
+	}
 	switch {
 	case e.Permission == permWorkflows:
 		path := e.Path
 		if path == "" {
 			path = "a file below .github/workflows"
 		}
-		return fmt.Sprintf("the token may not change %s: GITHUB_TOKEN never can; pass a token with %s (GitHub App) or the workflow scope (personal access token) as github-token", path, permWorkflows)
+		return fmt.Sprintf("the token may not change %s: GITHUB_TOKEN never can; pass a token with %s (GitHub App) or the workflow scope (personal access token) as %s", path, permWorkflows, input)
 	case e.Status == 401:
-		return "the server does not accept the token (401): check the github-token input; it may have expired"
+		return "the server does not accept the token (401): check the " + input + " input; it may have expired"
 	case e.Status == 404:
 		return "the repository does not exist or the token cannot see it (404): check the repository's name and give the token " + permContents
 	case e.Permission == permRead:

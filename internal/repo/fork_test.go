@@ -39,6 +39,15 @@ func TestPushToken(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "x.txt"), "x\n")
 	r.pushed(t, f)
+	// The error names the input the token came from.
+	f.setFault(func(w http.ResponseWriter, req *http.Request) bool {
+		http.Error(w, "expired", http.StatusUnauthorized)
+		return true
+	})
+	if err := r.CanPush(t.Context()); err == nil || !strings.Contains(err.Error(), "ci-token") {
+		t.Errorf("CanPush() with an expired token = %v, want ci-token named", err)
+	}
+	f.only(func(pass string, push bool) bool { return push == (pass == "ci") })
 	// What somebody else pushed is read with the other one.
 	somebody(t, f, "y.txt", "y\n")
 	write(t, filepath.Join(dir, "z.txt"), "z\n")

@@ -339,3 +339,36 @@ func TestMessagesOfTheBranch(t *testing.T) {
 	r = begin(t, seed, "")
 	equal(t, "Messages at a desk on main", sorted(r.start.Messages), sorted(want))
 }
+
+// What the pre-flight asks of the server: the branches, and the branch where
+// there is one. Only when the base has moved since the branch left it, the
+// commit at which it did.
+func TestRequestsOfBegin(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	seed := f.seed(t, map[string]string{"a.txt": "a\n"})
+	requests := func(dir string) int {
+		t.Helper()
+		f.mu.Lock()
+		before := len(f.tokens)
+		f.mu.Unlock()
+		begin(t, dir, f.url)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return len(f.tokens) - before
+	}
+	if got := requests(f.checkout(t, true)); got != 1 {
+		t.Errorf("a new branch: %d requests, want 1", got)
+	}
+	f.night(t, "shallow", "x.txt", "x\n")
+	if got := requests(f.checkout(t, true)); got != 2 {
+		t.Errorf("a branch that goes on: %d requests, want 2", got)
+	}
+	onMain(t, seed, "m.txt", "m\n")
+	if got := requests(f.checkout(t, true)); got != 3 {
+		t.Errorf("a branch whose base has moved: %d requests, want 3", got)
+	}
+	if got := requests(f.clone(t, "full")); got != 2 {
+		t.Errorf("a branch whose base has moved, in a full clone: %d requests, want 2", got)
+	}
+}

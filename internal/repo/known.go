@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -10,6 +11,34 @@ import (
 
 // maxHaves bounds the branches of a fork that are named to the base's server.
 const maxHaves = 2000
+
+// connect prepares the remotes.
+func (r *Repo) connect() (err error) {
+	opt := r.opt
+	switch opt.UpdateBase {
+	case UpdateNone, UpdateMerge, UpdateRebase:
+	default:
+		return fmt.Errorf("update-base %q: it is merge, rebase, or none", clean(string(opt.UpdateBase), 40))
+	}
+	if opt.Signer != nil && opt.UpdateBase == UpdateRebase {
+		return errors.New("update-base: rebase needs a push, and with sign-commits the forge's API moves the branch, only ever forward: use merge")
+	}
+	if opt.UpdateBase == UpdateRebase && opt.Signer != nil {
+		return errors.New("update-base: rebase rewrites commits, which cannot be done with sign-commits: use merge")
+	}
+	if opt.Remote == "" {
+		return nil
+	}
+	if r.remote, err = newRemote(opt.Remote, opt.Token, opt.Transport, opt.RetryDelay); err != nil {
+		return err
+	}
+	r.remote.push = opt.PushToken
+	if opt.BaseRemote == "" || opt.BaseRemote == opt.Remote {
+		return nil
+	}
+	r.baseRemote, err = newRemote(opt.BaseRemote, opt.BaseToken, opt.Transport, opt.RetryDelay)
+	return err
+}
 
 // findKnown finds what the server has of the checked-out history: commits made
 // here before the run (a step that committed) have to be published too. What

@@ -244,7 +244,7 @@ func (r *Repo) graftOn(ctx context.Context, chain []*object.Commit, onto plumbin
 		if c.Hash == r.line.startHead {
 			parents = append(parents, c.ParentHashes[1:]...)
 		}
-		if tree == base.TreeHash && len(parents) == 1 && !(empty && c.TreeHash == was) {
+		if tree == base.TreeHash && len(parents) == 1 && (!empty || c.TreeHash != was) {
 			continue
 		}
 		onto, err = r.store.writeCommit(&object.Commit{

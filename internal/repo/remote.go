@@ -150,7 +150,12 @@ func (r *remote) do(ctx context.Context, method, path, service string, body io.R
 	}
 	defer res.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
-	return nil, statusError(res, service, string(text))
+	err = statusError(res, service, string(text))
+	var p *PermissionError
+	if errors.As(err, &p) {
+		p.Pushing = service == receivePack && r.push.IsSet()
+	}
+	return nil, err
 }
 
 func statusError(res *http.Response, service, text string) error {

@@ -19,16 +19,6 @@ import (
 // Identity is the author or committer of a commit.
 type Identity struct{ Name, Email string }
 
-// Update is what becomes of a branch whose base has moved.
-type Update string
-
-// Values of Update.
-const (
-	UpdateNone   Update = ""       // it stays where it is
-	UpdateMerge  Update = "merge"  // the base is merged into it
-	UpdateRebase Update = "rebase" // its commits, all of them ours, are put on top of the base
-)
-
 // Options say what to publish and how.
 type Options struct {
 	Dir   string // workspace; a folder inside the work tree will do
@@ -183,34 +173,6 @@ func Open(ctx context.Context, opt Options) (*Repo, error) {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
-}
-
-// connect prepares the remotes.
-func (r *Repo) connect() (err error) {
-	opt := r.opt
-	switch opt.UpdateBase {
-	case UpdateNone, UpdateMerge, UpdateRebase:
-	default:
-		return fmt.Errorf("update-base %q: it is merge, rebase, or none", clean(string(opt.UpdateBase), 40))
-	}
-	if opt.Signer != nil && opt.UpdateBase == UpdateRebase {
-		return errors.New("update-base: rebase needs a push, and with sign-commits the forge's API moves the branch, only ever forward: use merge")
-	}
-	if opt.UpdateBase == UpdateRebase && opt.Signer != nil {
-		return errors.New("update-base: rebase rewrites commits, which cannot be done with sign-commits: use merge")
-	}
-	if opt.Remote == "" {
-		return nil
-	}
-	if r.remote, err = newRemote(opt.Remote, opt.Token, opt.Transport, opt.RetryDelay); err != nil {
-		return err
-	}
-	r.remote.push = opt.PushToken
-	if opt.BaseRemote == "" || opt.BaseRemote == opt.Remote {
-		return nil
-	}
-	r.baseRemote, err = newRemote(opt.BaseRemote, opt.BaseToken, opt.Transport, opt.RetryDelay)
-	return err
 }
 
 func (r *Repo) open(ctx context.Context) error {
