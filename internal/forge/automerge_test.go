@@ -18,19 +18,19 @@ func TestAutoMerge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.Reset()
+		h.sent.reset()
 		done, err = h.client.AutoMerge(t.Context(), done, method)
-		if err != nil || !done.AutoMerge || h.repo.Pulls()[0].AutoMerge != want || len(h.APICalls()) != 1 {
-			t.Errorf("AutoMerge(%q) = %+v, %v in %v; on the forge %q, want %q", method, done, err, h.APICalls(), h.repo.Pulls()[0].AutoMerge, want)
+		if err != nil || !done.AutoMerge || h.repo.Pulls()[0].AutoMerge != want || len(h.sent.calls) != 1 {
+			t.Errorf("AutoMerge(%q) = %+v, %v in %v; on the forge %q, want %q", method, done, err, h.sent.calls, h.repo.Pulls()[0].AutoMerge, want)
 		}
 		// It was asked already, and another run sees that.
 		found, err := h.as(t, jobToken, "octo/greet").Find(t.Context(), "ralph/x", "main")
 		if err != nil || !found.AutoMerge {
 			t.Errorf("Find() = %+v, %v, want auto-merge on", found, err)
 		}
-		h.Reset()
-		if _, err := h.client.AutoMerge(t.Context(), found, method); err != nil || len(h.APICalls()) != 0 {
-			t.Errorf("AutoMerge(on) = %v in %v, want no call", err, h.APICalls())
+		h.sent.reset()
+		if _, err := h.client.AutoMerge(t.Context(), found, method); err != nil || len(h.sent.calls) != 0 {
+			t.Errorf("AutoMerge(on) = %v in %v, want no call", err, h.sent.calls)
 		}
 		if h.repo.Pulls()[0].Merged {
 			t.Errorf("it was merged")

@@ -25,10 +25,10 @@ func TestComment(t *testing.T) {
 	if err != nil || first.ID == 0 || first.URL != fmt.Sprintf("%s/octo/greet/issues/%d#issuecomment-%d", h.URL, issue, first.ID) {
 		t.Fatalf("Comment(new) = %+v, %v", first, err)
 	}
-	h.Reset()
+	h.sent.reset()
 	second, err := h.client.Comment(ctx, issue, runMarker, runMarker+"\nStill working.", first)
-	if err != nil || second != first || len(h.APICalls()) != 1 {
-		t.Errorf("Comment(have) = %+v, %v in %v, want %+v in one call", second, err, h.APICalls(), first)
+	if err != nil || second != first || len(h.sent.calls) != 1 {
+		t.Errorf("Comment(have) = %+v, %v in %v, want %+v in one call", second, err, h.sent.calls, first)
 	}
 	// Another run knows nothing of it.
 	third, err := h.as(t, jobToken, "octo/greet").Comment(ctx, issue, runMarker, "Done.", forge.CommentRef{})
@@ -132,10 +132,10 @@ func TestCommentAmongMany(t *testing.T) {
 	if body := comments[250].Body; utf8.RuneCountInString(body) != 65536 || !strings.HasPrefix(body, runMarker+"\né") || !strings.HasSuffix(body, "é\n\n… (cut)\n") {
 		t.Errorf("the comment has %d characters", utf8.RuneCountInString(body))
 	}
-	h.Reset()
+	h.sent.reset()
 	found, err := h.client.FindComment(t.Context(), issue, runMarker)
-	if err != nil || found != ref || len(h.APICalls()) != 2 {
-		t.Errorf("FindComment() = %+v, %v in %v, want %+v in two calls", found, err, h.APICalls(), ref)
+	if err != nil || found != ref || len(h.sent.calls) != 2 {
+		t.Errorf("FindComment() = %+v, %v in %v, want %+v in two calls", found, err, h.sent.calls, ref)
 	}
 	_, err = h.client.FindComment(t.Context(), issue, "ralph --> x")
 	checkError(t, "FindComment", err, `the marker of a comment is "ralph --> x": want an HTML comment of one line`)

@@ -90,7 +90,7 @@ func TestWhatThePreflightSays(t *testing.T) {
 	}{
 		{"renamed", func(h *hub) { h.repo.Rename("hello") }, preflight, "the repository octo/greet at HOST is now called octo/hello: use that name"},
 		{"archived", func(h *hub) { h.repo.Archive() }, preflight, "push to octo/greet at HOST: the repository is archived or disabled, so nothing can be published: unarchive it, or run with push: false"},
-		{"no milestone", func(h *hub) { h.on("GET", "/milestones/9", 1, jsonAnswer(404, `{"message":"Not Found"}`)) },
+		{"no milestone", func(*hub) {},
 			func(ctx context.Context, h *hub) error { return h.client.CheckMilestone(ctx, 9) },
 			"milestone: octo/greet at HOST has no milestone 9: give the number at the end of its address (URL/octo/greet/milestones), or leave it out; a token that may not see it gets the same answer and needs issues: read"},
 		{"a milestone that may not be read", func(h *hub) { h.on("GET", "/milestones/9", 1, jsonAnswer(403, `{"message":"no"}`)) },

@@ -37,6 +37,8 @@ func (c *Client) Find(ctx context.Context, head, base string) (ralph.PullRequest
 type Found struct {
 	Open   ralph.PullRequest // Number 0: none is open
 	Closed ClosedPullRequest // the newest one when none is open; Number 0: none
+
+	have *github.PullRequest // the open one
 }
 
 // ClosedPullRequest is one that was closed or merged.
@@ -65,7 +67,7 @@ func (c *Client) Look(ctx context.Context, head, base, headRepository string) (F
 	all, err := c.pulls(ctx, "all", way, lookPages, func(p *github.PullRequest) bool {
 		switch {
 		case p.GetState() == "open":
-			found.Open, found.Closed = c.record(p, ralph.OperationNone), ClosedPullRequest{}
+			found.set(c, p)
 			return true
 		case found.Closed.Number == 0:
 			found.Closed = ClosedPullRequest{Number: p.GetNumber(), URL: c.link(p), HeadSHA: p.GetHead().GetSHA(), Merged: p.GetMerged() || p.MergedAt != nil}
@@ -77,9 +79,13 @@ func (c *Client) Look(ctx context.Context, head, base, headRepository string) (F
 	}
 	open, err := c.find(ctx, way)
 	if err == nil && open != nil {
-		found.Open, found.Closed = c.record(open, ralph.OperationNone), ClosedPullRequest{}
+		found.set(c, open)
 	}
 	return found, err
+}
+
+func (f *Found) set(c *Client, open *github.PullRequest) {
+	f.Open, f.Closed, f.have = c.record(open, ralph.OperationNone), ClosedPullRequest{}, open
 }
 
 // find pages through the open pull requests.

@@ -18,12 +18,12 @@ func TestLook(t *testing.T) {
 	tip := h.repo.Branch("ralph/x")
 	look := func(what string, open, closed int, merged, due bool) {
 		t.Helper()
-		h.Reset()
+		h.sent.reset()
 		found, err := h.client.Look(ctx, "ralph/x", "main", "")
 		if err != nil || found.Open.Number != open || found.Closed.Number != closed || found.Closed.Merged != merged || found.Due(h.repo.Branch("ralph/x")) != due {
 			t.Errorf("%s: Look() = %+v, %v; due %v; want open #%d, closed #%d, merged %v, due %v", what, found, err, found.Due(tip), open, closed, merged, due)
 		}
-		if calls := h.APICalls(); len(calls) != 1 {
+		if calls := h.sent.calls; len(calls) != 1 {
 			t.Errorf("%s: %d calls, want 1: %v", what, len(calls), calls)
 		}
 	}

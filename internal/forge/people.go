@@ -21,6 +21,32 @@ func (c *Client) addPeople(ctx context.Context, have *github.PullRequest, want P
 	return append(warnings, c.setMilestone(ctx, have, want.Milestone)...)
 }
 
+// Complete adds the labels, people and milestone that an open pull request lacks,
+// as when a run was ended right after it had made one. Title, body and draft
+// state are left alone, and who has reviewed is not asked again. It costs nothing
+// when all is there, and one call to see who has reviewed. What fails is a
+// warning.
+func (c *Client) Complete(ctx context.Context, found Found, want PullRequest) []string {
+	have := found.have
+	if have == nil {
+		return nil
+	}
+	unasked := func(user string) bool { return !hasLogin(have.RequestedReviewers, user) }
+	if slices.ContainsFunc(names(want.Reviewers), unasked) || len(have.RequestedTeams) == 0 && len(want.TeamReviewers) > 0 {
+		var reviews []*github.PullRequestReview
+		if err := c.call(ctx, http.MethodGet, c.path("/pulls/%d/reviews?per_page=100", have.GetNumber()), nil, &reviews); err != nil {
+			return []string{c.explain(fmt.Sprintf("read the reviews of #%d", have.GetNumber()), "pull-requests: read", err).Error()}
+		}
+		want.Reviewers = slices.DeleteFunc(names(want.Reviewers), func(user string) bool {
+			return slices.ContainsFunc(reviews, func(r *github.PullRequestReview) bool { return strings.EqualFold(r.GetUser().GetLogin(), user) })
+		})
+		if len(reviews) > 0 {
+			want.TeamReviewers = nil // a review does not say for which team it was
+		}
+	}
+	return append(c.addLabels(ctx, have, want.Labels), c.addPeople(ctx, have, want)...)
+}
+
 // reviewPermission is what asking for reviews takes.
 const reviewPermission = "pull-requests: write"
 

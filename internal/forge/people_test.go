@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,7 +22,23 @@ type hub struct {
 	*forgetest.Forge
 	repo   *forgetest.Repository
 	client *forge.Client
+	sent   *sent
 }
+
+// sent lists the requests of a hub's clients, the answered and the faulty.
+type sent struct {
+	mu    sync.Mutex
+	calls []string
+}
+
+func (s *sent) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.mu.Lock()
+	s.calls = append(s.calls, r.Method+" "+r.URL.Path)
+	s.mu.Unlock()
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func (s *sent) reset() { s.mu.Lock(); s.calls = nil; s.mu.Unlock() }
 
 // jobToken and personalToken are tokens of the hub.
 const (
@@ -46,16 +63,10 @@ func newHub(t *testing.T, token string) *hub {
 	repo.SetPermission("bob", "read")
 	repo.AddTeam("core")
 	repo.AddMilestone(3, "v1")
-	h := &hub{Forge: f, repo: repo}
+	h := &hub{Forge: f, repo: repo, sent: new(sent)}
 	h.commit(t, repo, "main", "one")
 	h.commit(t, repo, "ralph/x", "two")
 	h.client = h.as(t, token, "octo/greet")
-	h.Fault(func(r *http.Request) bool {
-		return strings.HasSuffix(r.URL.Path, "/graphql") && strings.Contains(string(forgetest.Body(r)), "viewer")
-	}, -1, func(w http.ResponseWriter, r *http.Request) {
-		login := map[string]string{jobToken: "github-actions[bot]", appToken: "night-shift[bot]", personalToken: "maria"}[strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")]
-		answer(200, `{"data":{"viewer":{"login":"`+login+`"}}}`, "Content-Type", "application/json")(w, r)
-	})
 	return h
 }
 
@@ -72,7 +83,7 @@ func (h *hub) as(t *testing.T, token, repository string) *forge.Client {
 	t.Helper()
 	client, err := forge.New(forge.Options{
 		APIURL: h.APIURL(), ServerURL: h.URL, GraphQLURL: h.GraphQLURL(), Repository: repository,
-		Token: secret.New(token), UserAgent: "test", Backoff: time.Millisecond,
+		Token: secret.New(token), UserAgent: "test", Backoff: time.Millisecond, Transport: h.sent,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +111,7 @@ func TestPeople(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, appToken)
 	for step := range 2 {
-		h.Reset()
+		h.sent.reset()
 		done, warnings, err := h.client.Upsert(t.Context(), everything())
 		if err != nil || len(warnings) > 0 || done.Number != 1 {
 			t.Fatalf("step %d: Upsert() = %+v, %q, %v", step, done, warnings, err)
@@ -110,7 +121,7 @@ func TestPeople(t *testing.T) {
 			t.Errorf("step %d: the pull request is %+v", step, pr)
 		}
 		// Once all is there, only title and body are set anew.
-		if calls, want := h.APICalls(), []int{6, 2}[step]; len(calls) != want {
+		if calls, want := h.sent.calls, []int{6, 2}[step]; len(calls) != want {
 			t.Errorf("step %d: %d calls, want %d: %v", step, len(calls), want, calls)
 		}
 	}
@@ -207,6 +218,54 @@ func TestPeopleNeverLoseThePullRequest(t *testing.T) {
 	}
 }
 
+// A run was ended right after it had made the pull request: the next one, which
+// finds nothing to do, brings what is missing, and asks nobody twice.
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		until func(*forge.PullRequest) // what was done before the end
+		calls int
+	}{
+		{"nothing but the pull request", func(p *forge.PullRequest) { *p = wanted(); p.Labels = nil }, 6},
+		{"labels", func(p *forge.PullRequest) { p.Reviewers, p.TeamReviewers, p.Assignees, p.Milestone = nil, nil, nil, 0 }, 5},
+		{"all but the milestone", func(p *forge.PullRequest) { p.Milestone = 0 }, 2},
+		{"all", func(*forge.PullRequest) {}, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHub(t, appToken)
+			h.on("GET", "/pulls/1/reviews", -1, jsonAnswer(200, `[{"id":1,"user":{"login":"bob"},"state":"APPROVED"}]`))
+			want := everything()
+			want.TeamReviewers = nil
+			before := want
+			test.until(&before)
+			if _, warnings, err := h.client.Upsert(t.Context(), before); err != nil || len(warnings) > 0 {
+				t.Fatal(warnings, err)
+			}
+			h.sent.reset()
+			next := h.as(t, appToken, "octo/greet")
+			found, err := next.Look(t.Context(), "ralph/x", "main", "")
+			if warnings := next.Complete(t.Context(), found, want); err != nil || len(warnings) > 0 {
+				t.Errorf("Complete() = %q, %v", warnings, err)
+			}
+			pr := h.repo.Pulls()[0]
+			if len(pr.Labels) != 2 || !slices.Equal(pr.Assignees, []string{"ann"}) || pr.Reviewers[0] != "ann" || pr.Milestone != 3 {
+				t.Errorf("the pull request is %+v", pr)
+			}
+			if slices.Contains(pr.Reviewers, "bob") != slices.Contains(before.Reviewers, "bob") {
+				t.Errorf("asked = %q: who has reviewed was asked again", pr.Reviewers)
+			}
+			if calls := h.sent.calls; len(calls) != test.calls {
+				t.Errorf("%d calls, want %d: %v", len(calls), test.calls, calls)
+			}
+		})
+	}
+	if warnings := newHub(t, appToken).client.Complete(t.Context(), forge.Found{}, everything()); warnings != nil {
+		t.Errorf("Complete(none) = %q", warnings)
+	}
+}
+
 // A forge of Gitea's kind: assignees are set with the issue, reviewers are
 // answered with reviews, milestones have ids.
 func TestPeopleOfGitea(t *testing.T) {
@@ -239,17 +298,16 @@ func TestCleanRunCostsAtMostTwelve(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, jobToken)
 	ctx := t.Context()
-	h.on("GET", "/milestones/3", -1, jsonAnswer(200, `{"number":3,"title":"v1","state":"open"}`))
 	for _, one := range []struct {
 		name string
 		most int
 		add  func(*testing.T, *forge.PullRequest)
 	}{
 		{"created", 12, func(*testing.T, *forge.PullRequest) {}},
-		{"updated", 8, func(*testing.T, *forge.PullRequest) {}},
-		{"updated, to a draft", 9, func(_ *testing.T, p *forge.PullRequest) { p.Draft = true }},
+		{"updated", 7, func(*testing.T, *forge.PullRequest) {}},
+		{"updated, to a draft", 8, func(_ *testing.T, p *forge.PullRequest) { p.Draft = true }},
 	} {
-		h.Reset()
+		h.sent.reset()
 		want := everything()
 		want.TeamReviewers = nil
 		one.add(t, &want)
@@ -270,7 +328,7 @@ func TestCleanRunCostsAtMostTwelve(t *testing.T) {
 		if done, err = h.client.AutoMerge(ctx, done, "SQUASH"); err != nil || !done.AutoMerge {
 			t.Errorf("%s: AutoMerge() = %+v, %v", one.name, done, err)
 		}
-		if calls := h.APICalls(); len(calls) > one.most {
+		if calls := h.sent.calls; len(calls) > one.most {
 			t.Errorf("%s: %d calls, want at most %d: %v", one.name, len(calls), one.most, calls)
 		}
 	}
