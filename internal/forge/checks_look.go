@@ -2,6 +2,7 @@ package forge
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -134,7 +135,7 @@ func (l *checkLook) statuses(ctx context.Context) ([]finding, error) {
 			return nil, l.explain("read the statuses", "statuses: read", err)
 		}
 		for _, status := range answer.Statuses {
-			name := l.name(status.Context)
+			name := l.c.checkName(status.Context)
 			if seen[status.Context] || l.ignored(name, status.TargetURL) {
 				continue // the newest of each comes first
 			}
@@ -194,14 +195,14 @@ func (l *checkLook) checkRuns(ctx context.Context) ([]finding, error) {
 	var all []finding
 	l.leftOut = nil
 	for _, run := range newest {
-		check := l.checkRun(l.name(run.GetName()), run)
+		check := l.checkRun(l.c.checkName(run.GetName()), run)
 		if l.ignored(check.Name, run.GetDetailsURL()) {
 			l.leftOut = append(l.leftOut, check.origin)
 			continue
 		}
 		all = append(all, check)
 	}
-	slices.SortFunc(all, func(a, b finding) int { return int(a.check - b.check) })
+	slices.SortFunc(all, func(a, b finding) int { return cmp.Compare(a.check, b.check) })
 	return all, nil
 }
 
@@ -241,9 +242,9 @@ func digits(text string) int64 {
 	return n
 }
 
-// name bounds what a check is called; one without a name has a number at least.
-func (l *checkLook) name(raw string) string {
-	name := l.c.transport.clean(raw)
+// checkName bounds what a check is called; one without a name says so.
+func (c *Client) checkName(raw string) string {
+	name := c.transport.clean(raw)
 	if runes := []rune(name); len(runes) > maxCheckName {
 		name = string(runes[:maxCheckName-1]) + "…"
 	}

@@ -62,7 +62,7 @@ func (l *checkLook) withWorkflows(ctx context.Context, runs []finding) ([]findin
 		}
 		told[run.GetID()] = told[run.GetID()] || check.standing == hasFailed
 		if count[check.Name] > 1 {
-			runs[i].Name = l.name(run.GetName() + " / " + check.Name)
+			runs[i].Name = l.c.checkName(run.GetName() + " / " + check.Name)
 		}
 	}
 	for _, run := range workflows {
@@ -75,7 +75,7 @@ func (l *checkLook) withWorkflows(ctx context.Context, runs []finding) ([]findin
 			l.note("another run of this workflow waits for its turn, and is not waited for: it may be this run's turn it waits for")
 			continue
 		}
-		name := l.name("workflow " + run.GetName())
+		name := l.c.checkName("workflow " + run.GetName())
 		if l.ignored(name, "") {
 			continue
 		}

@@ -54,9 +54,8 @@ func (c *Client) FailedRun(ctx context.Context, id int64) (Run, error) {
 	if !shaPattern.MatchString(found.GetHeadSHA()) {
 		return Run{}, fmt.Errorf("%s in %s: the answer names no commit", operation, c.where())
 	}
-	l := c.newLook(found.GetHeadSHA(), CheckOptions{})
 	run := Run{
-		ID: id, Name: l.name(found.GetName()), Event: c.transport.clean(found.GetEvent()), Conclusion: c.transport.clean(found.GetConclusion()),
+		ID: id, Name: c.checkName(found.GetName()), Event: c.transport.clean(found.GetEvent()), Conclusion: c.transport.clean(found.GetConclusion()),
 		URL: webAddress(found.GetHTMLURL()), HeadSHA: found.GetHeadSHA(), HeadBranch: found.GetHeadBranch(),
 		HeadRepository: found.GetHeadRepository().GetFullName(), Attempt: found.GetRunAttempt(),
 		Fork: isFork(found.GetHeadRepository(), found.GetRepository()),
@@ -71,13 +70,13 @@ func (c *Client) FailedRun(ctx context.Context, id int64) (Run, error) {
 			continue
 		}
 		failure := Failure{
-			Name: l.name(job.GetName()), Conclusion: c.transport.clean(job.GetConclusion()), URL: webAddress(job.GetHTMLURL()),
+			Name: c.checkName(job.GetName()), Conclusion: c.transport.clean(job.GetConclusion()), URL: webAddress(job.GetHTMLURL()),
 			job: job.GetID(), check: job.GetID(), annotations: true,
 		}
 		log := c.failedLog(ctx, failure)
 		run.Jobs = append(run.Jobs, FailedJob{
 			Name: log.Name, Conclusion: log.Conclusion, URL: log.URL, Tail: log.Tail, Missing: log.Missing,
-			Step: l.failedStep(job),
+			Step: c.failedStep(job),
 		})
 	}
 	return run, nil
@@ -117,10 +116,10 @@ func (c *Client) failedJobs(ctx context.Context, run int64) ([]*github.WorkflowJ
 	return all, nil
 }
 
-func (l *checkLook) failedStep(job *github.WorkflowJob) string {
+func (c *Client) failedStep(job *github.WorkflowJob) string {
 	for _, step := range job.Steps {
 		if step != nil && stands(step.GetStatus(), step.GetConclusion()) == hasFailed {
-			return l.name(step.GetName())
+			return c.checkName(step.GetName())
 		}
 	}
 	return ""
