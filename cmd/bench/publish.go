@@ -19,10 +19,11 @@ import (
 	"github.com/org/ralph-action/internal/secret"
 )
 
-// big and small are the repositories of the last rows.
+// big, medium and small are the repositories of the last rows.
 const (
-	big, bigFiles     = "big", 50_000
-	small, smallFiles = "small", 200
+	big, bigFiles       = "big", 50_000
+	medium, mediumFiles = "medium", 10_000
+	small, smallFiles   = "small", 200
 )
 
 // open makes a repository ready for a run, with a supervised guest.
@@ -149,7 +150,7 @@ func (b *bench) publish(ctx context.Context) ([]row, error) {
 		name   string
 		files  int
 		rounds int
-	}{{small, smallFiles, 9}, {big, bigFiles, 5}} {
+	}{{small, smallFiles, 9}, {medium, mediumFiles, 7}, {big, bigFiles, 5}} {
 		more, err := b.publishRow(ctx, c.name, c.files, c.rounds)
 		if err != nil {
 			return rows, err
