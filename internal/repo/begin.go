@@ -114,7 +114,11 @@ func (r *Repo) startFrom(ctx context.Context, adv advertisement, checkedOut stri
 		return plumbing.ZeroHash, err
 	}
 	if r.remote != nil {
-		if err := r.keepLocal(ctx, b.local, head); err != nil {
+		next := head
+		if r.start.Updated && r.opt.UpdateBase == UpdateRebase && !b.tip.IsZero() {
+			next = b.tip // what the server has is rewritten on purpose
+		}
+		if err := r.keepLocal(ctx, b.local, next); err != nil {
 			return plumbing.ZeroHash, err
 		}
 	}

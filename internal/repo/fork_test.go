@@ -292,3 +292,32 @@ func TestSuffix(t *testing.T) {
 	write(t, filepath.Join(dir, "x.txt"), "x\n")
 	r.pushed(t, f)
 }
+
+// The branch of the fork stands on commits that the base's server never saw: it
+// is continued, and nobody waits for an answer that cannot come.
+func TestForkBranchOfItsOwnHistory(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	seed := f.seed(t, map[string]string{"a.txt": "a\n"})
+	fork := newForge(t)
+	git(t, seed, "push", "-q", fork.dir, "main")
+	git(t, seed, "checkout", "-q", "-b", "ralph/work")
+	for i := range 3 {
+		write(t, filepath.Join(seed, fmt.Sprintf("f%d.txt", i)), "f\n")
+		git(t, seed, "add", "-A")
+		git(t, seed, "commit", "-qm", "the fork's own")
+	}
+	git(t, seed, "push", "-q", fork.dir, "ralph/work", "ralph/work~1:refs/heads/main")
+	git(t, seed, "checkout", "-q", "main")
+	onMain(t, seed, "m.txt", "m\n")
+	dir := f.checkout(t, true)
+	r := begin(t, dir, fork.url, func(o *repo.Options) {
+		o.BaseRemote, o.BaseToken, o.RetryDelay = f.url, secret.New(token), time.Hour
+	})
+	if !r.start.Resumed {
+		t.Errorf("Begin() = %+v, want resumed", r.start)
+	}
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	r.pushed(t, fork)
+	ahead(t, r, true)
+}

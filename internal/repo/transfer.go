@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -72,8 +73,12 @@ func (r *remote) fetchOnce(ctx context.Context, adv advertisement, want wanted, 
 		return err
 	}
 	defer res.Body.Close()
+	answer := bufio.NewReader(res.Body)
+	if err := refused(answer); err != nil {
+		return err
+	}
 	up := packp.NewUploadPackResponse(req)
-	if err := up.Decode(res.Body); err != nil {
+	if err := up.Decode(io.NopCloser(answer)); err != nil {
 		return cut(ctx, "read the server's answer to a fetch", err)
 	}
 	var rd io.Reader = up
@@ -88,6 +93,17 @@ func (r *remote) fetchOnce(ctx context.Context, adv advertisement, want wanted, 
 		return fmt.Errorf("fetch: more than %d bytes", int64(maxPackBytes))
 	}
 	return nil
+}
+
+// refused reads the line with which a server refuses a fetch, as of a commit it
+// does not have (gitprotocol-pack, error-line). Trying again would not help.
+func refused(answer *bufio.Reader) error {
+	head, _ := answer.Peek(8)
+	if len(head) < 8 || string(head[4:]) != "ERR " {
+		return nil
+	}
+	line, _ := io.ReadAll(io.LimitReader(answer, maxErrorBytes))
+	return fmt.Errorf("the server refuses the fetch: %s", clean(string(line[8:]), 200))
 }
 
 // sortedHashes puts hashes in order, each once.
