@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -23,13 +24,32 @@ const (
 // that fails each time would lose everything else, too.
 func (r *Repo) withdrawUnsignable() error {
 	chain, err := r.unpublished()
-	if err != nil || len(chain) == 0 {
+	if err != nil {
 		return nil //nolint:nilerr // such a line holds commits of before the run, and is judged file by file
+	}
+	found := false
+	for _, h := range chain {
+		c, err := r.store.commit(h)
+		if err != nil {
+			return err
+		}
+		parent, err := r.store.commit(c.ParentHashes[0])
+		if err != nil {
+			return err
+		}
+		changes, err := r.store.diff(parent.TreeHash, c.TreeHash, nil)
+		if err != nil {
+			return err
+		}
+		found = found || slices.ContainsFunc(changes, r.unsignable)
+	}
+	if !found {
+		return nil // withdraw would make merges anew
 	}
 	large := omission{reason: fmt.Sprintf("larger than %d MB, which the forge's API does not take; use Git LFS, ignore it, or set sign-commits to false", maxSignedBytes/1_000_000)}
 	named := omission{reason: "the name is not UTF-8, which the forge's API does not take; rename it, or set sign-commits to false"}
-	taken, err := r.withdraw(func(ch change) bool { return ch.new != (entry{}) && (r.tooLarge(ch) || !utf8.ValidString(ch.path)) })
-	if err != nil || len(taken) == 0 {
+	taken, err := r.withdraw(r.unsignable)
+	if err != nil {
 		return err
 	}
 	for _, ch := range taken {
@@ -45,6 +65,12 @@ func (r *Repo) withdrawUnsignable() error {
 		}
 	}
 	return nil
+}
+
+// unsignable says that the API cannot carry a change. A name that is not UTF-8
+// cannot even be removed.
+func (r *Repo) unsignable(ch change) bool {
+	return !utf8.ValidString(ch.path) || r.tooLarge(ch)
 }
 
 func (r *Repo) tooLarge(ch change) bool {

@@ -492,3 +492,30 @@ func TestSignedRebaseIsRefused(t *testing.T) {
 		t.Errorf("Open() = %v, want it refused", err)
 	}
 }
+
+// A later run goes on with the branch, and brings the base into it by a merge
+// that the forge signs with both parents.
+func TestSignedBranchIsContinued(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	d := newGitData(t, f)
+	r := begin(t, dir, f.url, d.option(t))
+	write(t, filepath.Join(dir, "one.txt"), "1\n")
+	_, first := r.pushed(t, f)
+	somewhere := t.TempDir()
+	git(t, somewhere, "clone", "-q", "-b", "main", f.dir, "x")
+	somewhere = filepath.Join(somewhere, "x")
+	write(t, filepath.Join(somewhere, "moved.txt"), "m\n")
+	git(t, somewhere, "add", "-A")
+	git(t, somewhere, "commit", "-qm", "the base moves")
+	git(t, somewhere, "push", "-q", "origin", "main")
+
+	again := f.checkout(t, true)
+	r = begin(t, again, f.url, d.option(t), func(o *repo.Options) { o.UpdateBase = repo.UpdateMerge })
+	write(t, filepath.Join(again, "two.txt"), "2\n")
+	_, c := r.pushed(t, f)
+	equal(t, "log", git(t, f.dir, "log", "--first-parent", "--format=%cn %s", "main.."+c.SHA),
+		[]string{"GitHub ralph: iteration", "GitHub Merge branch 'main' into ralph/work", "GitHub ralph: iteration"})
+	equal(t, "merge", git(t, f.dir, "log", "-1", "--format=%P", c.SHA+"^"), first.SHA+" "+git(t, f.dir, "rev-parse", "main"))
+	sameTree(t, r, f, c.SHA)
+}
