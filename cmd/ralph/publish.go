@@ -199,11 +199,7 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication, state repo.
 	j.whoStartsCI(ralph.OperationCreated) // said before the body is written
 	created := j.report.Publication.PullRequest.Operation
 	done, warnings, err := j.forge.Upsert(ctx, j.proposal(j.report, p.Branch))
-	for _, w := range warnings {
-		j.couldNot("pull request", errors.New(w))
-		j.note(w)
-		j.out.warn(w)
-	}
+	j.warned(warnings)
 	switch {
 	case errors.Is(err, forge.ErrNoCommits):
 		return nil // the base has gained the same changes: there is nothing to propose
@@ -219,6 +215,15 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication, state repo.
 	return nil
 }
 
+// warned records what a pull request could not be given.
+func (j *job) warned(warnings []string) {
+	for _, w := range warnings {
+		j.couldNot("pull request", errors.New(w))
+		j.note(w)
+		j.out.warn(w)
+	}
+}
+
 // due says whether a branch that this run added nothing to needs a pull request:
 // one that an earlier run pushed, and was ended before it could make one. An open
 // one is worth a link.
@@ -230,6 +235,8 @@ func (j *job) due(ctx context.Context, p *ralph.Publication, state repo.State) (
 	if found.Open.Number != 0 {
 		p.PullRequest = found.Open
 		p.PullRequest.Operation = ralph.OperationNone
+		// A run that was killed may have left it without labels and people.
+		j.warned(j.forge.Complete(ctx, found, j.proposal(j.report, p.Branch)))
 		return false, nil
 	}
 	return j.start.Resumed && found.Due(state.Tip), nil
@@ -249,11 +256,7 @@ func (j *job) proposal(r ralph.Report, branch string) forge.PullRequest {
 
 // whoStartsCI notes which workflows start for what is published.
 func (j *job) whoStartsCI(did ralph.Operation) {
-	push := j.forge.Identity()
-	if j.cfg.CIToken.IsSet() {
-		push = forge.Identity{Kind: forge.KindOf(j.cfg.CIToken)}
-	}
-	if text := j.forge.WhoStartsCI(push, j.forge.Identity(), did); text != "" {
+	if text := j.forge.WhoStartsCI(j.forge.Pusher(j.cfg.CIToken), j.forge.Identity(), did); text != "" {
 		j.note(text)
 	}
 }
@@ -282,6 +285,14 @@ func (j *job) cleanUp(ctx context.Context, state repo.State) bool {
 	if !j.cfg.DeleteBranch || p.HeadSHA != "" || state.Tip == "" || j.start.Resumed {
 		return false
 	}
+	var found forge.Found
+	if j.forge != nil { // before the branch is gone: the forge closes the pull request with it
+		var err error
+		if found, err = j.forge.Look(ctx, p.Branch, p.Base, p.Fork); err != nil {
+			j.warned([]string{err.Error()})
+			return false
+		}
+	}
 	if err := j.repo.DeleteBranch(ctx); err != nil {
 		j.couldNot("delete the branch", err)
 		j.note(err.Error())
@@ -289,21 +300,16 @@ func (j *job) cleanUp(ctx context.Context, state repo.State) bool {
 		return false
 	}
 	j.did("delete the branch", p.Branch)
-	if j.forge == nil {
+	if found.Open.Number == 0 {
 		return true
 	}
-	found, err := j.forge.Look(ctx, p.Branch, p.Base, p.Fork)
-	if err == nil && found.Open.Number != 0 {
-		found.Open, err = j.forge.Close(ctx, found.Open)
+	closed, err := j.forge.Close(ctx, found.Open)
+	p.PullRequest = closed
+	if err != nil {
+		j.warned([]string{err.Error()})
+		return true
 	}
-	switch {
-	case err != nil:
-		j.couldNot("close the pull request", err)
-		j.out.warn(err.Error())
-	case found.Open.Number != 0:
-		p.PullRequest = found.Open
-		j.did("close the pull request", fmt.Sprintf("#%d", found.Open.Number))
-	}
+	j.did("close the pull request", fmt.Sprintf("#%d", closed.Number))
 	return true
 }
 
