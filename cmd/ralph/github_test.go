@@ -20,6 +20,7 @@ import (
 //	rename NAME                 not-permitted           no-drafts
 //	milestone NUMBER TITLE      team SLUG               fork OWNER NAME
 //	issue AUTHOR TITLE BODY [LABEL…]                    comment NUMBER AUTHOR TEXT
+//	review NUMBER LOGIN STATE
 //	lock NUMBER                 open AUTHOR HEAD BASE TITLE BODY
 //	merge NUMBER                squash-merge NUMBER     close NUMBER
 //	delete-branch NAME          tree BRANCH DIR         check NAME CONCLUSION LOG
@@ -46,6 +47,7 @@ func githubCommand(ts *testscript.TestScript, neg bool, args []string) {
 		"fork":          func(a []string) error { _, err := w.repo.Fork(a[0], a[1]); return err },
 		"issue":         func(a []string) error { w.repo.NewIssue(a[0], a[1], a[2], a[3:]...); return nil },
 		"comment":       func(a []string) error { w.repo.NewComment(number(ts, a[0]), a[1], a[2]); return nil },
+		"review":        func(a []string) error { return w.repo.Review(number(ts, a[0]), a[1], a[2]) },
 		"lock":          func(a []string) error { w.repo.Lock(number(ts, a[0])); return nil },
 		"open":          func(a []string) error { w.repo.NewPull(a[0], a[1], a[2], a[3], a[4]); return nil },
 		"merge":         func(a []string) error { _, err := w.repo.Merge(number(ts, a[0])); return err },

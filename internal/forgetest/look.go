@@ -44,7 +44,7 @@ func (r *Repository) Pulls() []PullRequest {
 			Number: one.number, Title: one.title, Body: one.body, State: one.state, Author: one.author.login,
 			Head: p.head, HeadRepository: p.headRepo.FullName(), HeadSHA: p.headSHA, Base: p.base,
 			Draft: p.draft, Locked: one.locked, Merged: p.merged != "", MaintainerCanModify: p.mayEdit, AutoMerge: p.auto,
-			Labels: slices.Clone(one.labels), Assignees: slices.Clone(one.assignees), Reviewers: slices.Clone(p.reviews), Teams: slices.Clone(p.teams),
+			Labels: slices.Clone(one.labels), Assignees: slices.Clone(one.assignees), Reviewers: slices.Clone(p.asked), Teams: slices.Clone(p.teams),
 			Milestone: one.milestone, Comments: one.said(), Commits: r.between(r.Branch(p.base), p.headSHA),
 		})
 	}

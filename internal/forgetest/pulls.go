@@ -17,8 +17,9 @@ type pull struct {
 	base     string
 	draft    bool
 	mayEdit  bool
-	merged   string // the commit it came in with; empty: not merged
-	reviews  []string
+	merged   string   // the commit it came in with; empty: not merged
+	asked    []string // for a review
+	reviews  []review
 	teams    []string
 	auto     string // the method of auto-merge; empty: off
 }
@@ -53,7 +54,7 @@ func (c *call) pullJSON(one *issue, simple bool) map[string]any {
 	c.common(out, one)
 	out["node_id"], out["draft"], out["issue_url"] = c.repo.node(one), p.draft, fmt.Sprintf("%s/api/v3/repos/%s/issues/%d", c.base, c.repo.FullName(), one.number)
 	out["head"], out["base"] = c.side(p.headRepo, p.head, p.headSHA), c.side(c.repo, p.base, c.repo.Branch(p.base))
-	out["requested_reviewers"], out["requested_teams"] = c.users(p.reviews), c.teams(p.teams)
+	out["requested_reviewers"], out["requested_teams"] = c.users(p.asked), c.teams(p.teams)
 	out["merged_at"], out["merge_commit_sha"], out["auto_merge"] = nil, nil, nil
 	if p.auto != "" {
 		out["auto_merge"] = map[string]any{"enabled_by": c.f.userLocked(c.token.Login).json(c.base), "merge_method": p.auto, "commit_title": one.title, "commit_message": ""}
@@ -232,58 +233,6 @@ func (f *Forge) pullCommits(c *call) {
 		list = append(list, c.fullCommit(one.SHA))
 	}
 	c.answer(http.StatusOK, page(c, list))
-}
-
-func (f *Forge) requestedReviewers(c *call) {
-	p := c.issue.pull
-	c.answer(http.StatusOK, map[string]any{"users": c.users(p.reviews), "teams": c.teams(p.teams)})
-}
-
-func (f *Forge) requestReviewers(c *call) {
-	var in struct {
-		Reviewers []string
-		Teams     []string `json:"team_reviewers"`
-	}
-	if !c.read(&in) {
-		return
-	}
-	p := c.issue.pull
-	if len(in.Teams) > 0 && c.token.app() && c.token.Login == actionsBot { // it does not see an organization's teams
-		c.refuse(http.StatusUnprocessableEntity, "Could not resolve to a node with the global id of 'T_kwDO'.")
-		return
-	}
-	for _, login := range in.Reviewers {
-		switch {
-		case strings.EqualFold(login, c.issue.author.login):
-			c.refuse(http.StatusUnprocessableEntity, "Review cannot be requested from pull request author.")
-			return
-		case !c.repo.collaborator(login):
-			c.notCollaborator()
-			return
-		}
-	}
-	for _, slug := range in.Teams {
-		if !slices.Contains(c.repo.teams, slug) {
-			c.notCollaborator()
-			return
-		}
-	}
-	p.reviews = union(p.reviews, in.Reviewers)
-	p.teams = union(p.teams, in.Teams)
-	c.answer(http.StatusCreated, c.pullJSON(c.issue, true))
-}
-
-func (c *call) notCollaborator() {
-	c.refuse(http.StatusUnprocessableEntity, fmt.Sprintf("Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a collaborator of the %s repository.", c.repo.FullName()))
-}
-
-func union(have, more []string) []string {
-	for _, one := range more {
-		if !slices.ContainsFunc(have, func(h string) bool { return strings.EqualFold(h, one) }) {
-			have = append(have, one)
-		}
-	}
-	return have
 }
 
 // pullsOfCommit lists the open pull requests that have a commit, and the one that

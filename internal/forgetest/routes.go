@@ -30,6 +30,7 @@ func (f *Forge) table() []route {
 		{"GET /pulls/{number}/commits", "pull-requests:read", withPull(f.pullCommits)},
 		{"POST /pulls/{number}/requested_reviewers", "pull-requests:write", withPull(f.requestReviewers)},
 		{"GET /pulls/{number}/requested_reviewers", "pull-requests:read", withPull(f.requestedReviewers)},
+		{"GET /pulls/{number}/reviews", "pull-requests:read", withPull(f.listReviews)},
 		{"GET /issues/{number}", "issues:read", withIssue(f.getIssue)},
 		{"PATCH /issues/{number}", "issues:write", withIssue(f.updateIssue)},
 		{"GET /issues/{number}/labels", "issues:read", withIssue(f.getLabels)},
