@@ -1,6 +1,7 @@
 package forge
 
 import (
+	"bytes"
 	"regexp"
 	"strings"
 	"unicode"
@@ -16,14 +17,15 @@ const (
 
 // excerpt takes a log as it comes and keeps what matters of it, in bounded
 // memory: what leads to the first and to the last error, or else its end. Jobs
-// go on after their failure: the end of a log is about cleaning up.
+// go on after their failure: the end of a log is about cleaning up. Lines are
+// cleaned when they are known to stay: most of a log does not.
 type excerpt struct {
 	max   int // bytes
 	line  []byte
-	long  bool // the line is beyond maxLogLine
-	cr    bool // the last byte was a carriage return
-	lines []string
-	size  int // bytes of lines
+	long  bool     // the line is beyond maxLogLine
+	cr    bool     // the last byte was a carriage return
+	lines []string // as they came
+	size  int      // bytes of lines
 
 	after       int // lines that still belong to an error
 	first, last string
@@ -31,57 +33,79 @@ type excerpt struct {
 
 // Write implements io.Writer; it never fails.
 func (e *excerpt) Write(p []byte) (int, error) {
-	for _, b := range p {
-		switch {
-		case b == '\n' && e.cr:
-			e.cr = false // of one line end
-			continue
-		case b == '\n', b == '\r':
-			e.endLine()
-		case len(e.line) < maxLogLine:
-			e.line = append(e.line, b)
-		default:
-			e.long = true
+	n := len(p)
+	for len(p) > 0 {
+		if e.cr && p[0] == '\n' {
+			p = p[1:] // of one line end
 		}
-		e.cr = b == '\r'
+		e.cr = false
+		end := bytes.IndexAny(p, "\r\n")
+		if end < 0 {
+			e.add(p)
+			break
+		}
+		e.add(p[:end])
+		e.endLine()
+		e.cr = p[end] == '\r'
+		p = p[end+1:]
 	}
-	return len(p), nil
+	return n, nil
+}
+
+// add takes a piece of a line.
+func (e *excerpt) add(piece []byte) {
+	room := maxLogLine - len(e.line)
+	if len(piece) > room {
+		piece, e.long = piece[:room], true
+	}
+	e.line = append(e.line, piece...)
 }
 
 func (e *excerpt) endLine() {
-	text, isError, ok := cleanLogLine(string(e.line))
+	line := string(e.line)
 	if e.long {
-		text += " …"
+		line += " …"
 	}
 	e.line, e.long = e.line[:0], false
-	if !ok {
-		return
-	}
-	e.lines = append(e.lines, text)
-	e.size += len(text) + 1
-	for e.size > e.max && len(e.lines) > 1 {
+	e.lines = append(e.lines, line)
+	e.size += len(line) + 1
+	// Twice as much, because cleaning makes lines shorter.
+	for e.size > 2*e.max && len(e.lines) > 1 {
 		e.size -= len(e.lines[0]) + 1
 		e.lines = e.lines[1:]
 	}
-	switch {
-	case isError:
-		e.after = afterError
-	case e.after > 0:
-		if e.after--; e.after == 0 {
-			e.close()
+	if e.after > 0 {
+		e.after--
+	}
+	if strings.Contains(line, "##[error]") {
+		if _, isError, _ := cleanLogLine(line); isError {
+			e.after = afterError + 1
 		}
+	}
+	if e.after == 1 {
+		e.close()
 	}
 }
 
 // close ends the lines around an error.
 func (e *excerpt) close() {
-	text := strings.Join(e.lines, "\n")
-	if e.first == "" {
+	if text := e.clean(); e.first == "" {
 		e.first = text
 	} else {
 		e.last = text
 	}
 	e.lines, e.size, e.after = nil, 0, 0
+}
+
+// clean is the lines that are kept, as people read them.
+func (e *excerpt) clean() string {
+	var lines []string
+	for _, line := range e.lines {
+		if text, _, ok := cleanLogLine(line); ok {
+			lines = append(lines, text)
+		}
+	}
+	return lastBytes(strings.Join(lines, "\n"), e.max)
 }
 
 // String is what was kept, at most max bytes. It ends the log.
@@ -95,7 +119,7 @@ func (e *excerpt) String() string {
 	const gap = "\n…\n"
 	switch {
 	case e.first == "":
-		return lastBytes(strings.Join(e.lines, "\n"), e.max)
+		return e.clean()
 	case e.last == "":
 		return lastBytes(e.first, e.max)
 	}
