@@ -50,7 +50,8 @@ ROOT_URL = http://127.0.0.1:%[2]d/
 STATIC_ROOT_PATH = %[1]s
 OFFLINE_MODE = true
 DISABLE_SSH = true
-LFS_START_SERVER = false
+LFS_START_SERVER = true
+LFS_JWT_SECRET = ZTJlLWxvb3BiYWNrLW9ubHktMDEyMzQ1Njc4OWFiY2Q
 [database]
 DB_TYPE = sqlite3
 PATH = %[1]s/gitea.db
@@ -60,6 +61,8 @@ INSTALL_LOCK = true
 DISABLE_REGISTRATION = true
 [repository]
 DEFAULT_BRANCH = main
+[webhook]
+ALLOWED_HOST_LIST = loopback
 [cron]
 ENABLED = false
 [log]
@@ -151,6 +154,11 @@ func newGitea() (*gitea, error) {
 
 // call asks the API as the owner; in and out are JSON, each may be nil.
 func (g *gitea) call(method, path string, in, out any) (int, error) {
+	return g.callAs("token "+g.Token, method, path, in, out)
+}
+
+// callAs is call with another Authorization.
+func (g *gitea) callAs(authorization, method, path string, in, out any) (int, error) {
 	var body io.Reader
 	if in != nil {
 		b, err := json.Marshal(in)
@@ -163,7 +171,7 @@ func (g *gitea) call(method, path string, in, out any) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	req.Header.Set("Authorization", "token "+g.Token)
+	req.Header.Set("Authorization", authorization)
 	req.Header.Set("Content-Type", "application/json")
 	client := http.Client{Timeout: 30 * time.Second}
 	res, err := client.Do(req)
