@@ -61,6 +61,9 @@ func Scenarios(program string) []Scenario {
 		{Name: "plain", Make: func(t testing.TB) Action { return action(t, nil) }, True: onePull},
 		{Name: "signed", Make: func(t testing.TB) Action { return action(t, map[string]string{"sign-commits": "true"}) }, True: onePull},
 		{Name: "squashed", Make: func(t testing.TB) Action { return action(t, map[string]string{"squash": "true"}) }, True: onePull},
+		{Name: "auto-merge", Make: func(t testing.TB) Action {
+			return action(t, map[string]string{"merge": "auto", "labels": "", "reviewers": "", "assignees": "", "milestone": "0"})
+		}, True: onePull},
 		{Name: "update", Make: func(t testing.TB) Action {
 			// An earlier night left a first half and a draft.
 			a := action(t, nil)
