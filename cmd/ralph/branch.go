@@ -41,14 +41,11 @@ func (j *job) openRepository(ctx context.Context) error {
 	if j.cfg.Signoff {
 		j.signoff = committer.String()
 	}
-	branch, err := j.settleBranch(ctx)
-	if err != nil {
-		return invalid(err)
-	}
 	o := repo.Options{
 		Dir: j.dir(), Guest: j, Temp: j.temp.index, Store: j.temp.store,
-		Branch: branch, Base: j.base(), DefaultBranch: j.fallbackBase(), UpdateBase: repo.Update(j.cfg.UpdateBase),
+		Branch: j.branch(), BranchSuffix: j.suffix(), Base: j.base(), DefaultBranch: j.fallbackBase(), UpdateBase: repo.Update(j.cfg.UpdateBase),
 		AddPaths: j.cfg.AddPaths, Squash: j.cfg.Squash, NoWorkflows: j.noWorkflows(),
+		Continue:  j.decision.Existing && j.cfg.Branch == "",
 		Committer: repo.Identity(committer), Author: repo.Identity(j.author(committer)),
 		Message: j.message, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
 		Pinned: j.backlog.pinned,
@@ -83,33 +80,21 @@ func (j *job) openRepository(ctx context.Context) error {
 	return nil
 }
 
+// suffix is what is put behind the name of the branch; the branch of somebody's
+// pull request keeps its own.
+func (j *job) suffix() string {
+	if j.decision.Existing && j.cfg.Branch == "" {
+		return ""
+	}
+	return string(j.cfg.BranchSuffix)
+}
+
 // noWorkflows says that the token that pushes may not change workflow files.
 func (j *job) noWorkflows() bool {
 	if j.cfg.CIToken.IsSet() {
 		return false // it is not known before the push
 	}
 	return j.facts.Workflows == forge.No
-}
-
-// settleBranch is the branch of the run with its suffix.
-func (j *job) settleBranch(ctx context.Context) (string, error) {
-	j.named = j.branch()
-	if j.cfg.BranchSuffix == "" || j.decision.Existing && j.cfg.Branch == "" {
-		return j.named, nil
-	}
-	var out bounded
-	commit := ""
-	if j.cfg.BranchSuffix == config.SuffixCommit {
-		if err := j.Git(ctx, repo.GuestCommand{Args: []string{"rev-parse", "--verify", "HEAD"}, Stdout: &out}); err != nil {
-			return "", err
-		}
-		commit = strings.TrimSpace(out.String())
-	}
-	name, err := repo.Suffix(j.named, string(j.cfg.BranchSuffix), time.Now(), commit)
-	if err == nil {
-		j.named = name
-	}
-	return j.named, err
 }
 
 // base is the branch that the work is proposed to; empty: the checked-out one.
@@ -224,8 +209,6 @@ func (j *job) pushes() bool {
 // branch is the branch of the run.
 func (j *job) branch() string {
 	switch {
-	case j.named != "":
-		return j.named
 	case j.cfg.Branch != "":
 		return j.cfg.Branch
 	case j.decision.Branch != "":
@@ -310,6 +293,9 @@ func (j *job) attachBranch(ctx context.Context) error {
 	for _, n := range start.Notes {
 		j.note(n)
 		j.out.say(n)
+	}
+	if start.Conflict != "" {
+		j.conflict = fmt.Sprintf("This branch, %s, could not be brought up to its base %s, because both changed %q. Merge the base into it and resolve that, where the task allows it.", start.Branch, start.Base, start.Conflict)
 	}
 	if j.cfg.Base == "" && strings.HasPrefix(start.Base, "ralph/") {
 		n := fmt.Sprintf("This run starts from %s, the branch of an earlier one, because it was checked out. Check out another branch, or name the base, to start from there.", start.Base)

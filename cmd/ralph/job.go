@@ -56,7 +56,7 @@ type job struct {
 	ledger   ledger
 	proposed bool          // the pull request was made before the end, for its checks
 	signoff  string        // who signs our commits off; empty: nobody
-	named    string        // the branch, once its suffix is settled
+	conflict string        // why the branch is not up to its base, for the agent; empty: it is
 	repo     *repo.Repo    // nil: nothing is published
 	watcher  *repo.Watcher // nil: nobody asks whether the workspace changes
 	start    repo.Start

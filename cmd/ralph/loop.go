@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/guard"
@@ -69,7 +70,7 @@ func (j *job) prompts() func(ralph.Ask) (ralph.Prompt, error) {
 		return j.askSession
 	}
 	return prompt.Builder{
-		Task: j.task, Data: j.decision.Prompt, Completion: j.cfg.Completion, Variables: j.cfg.Variables,
+		Task: j.task, Data: strings.TrimSpace(j.decision.Prompt + "\n\n" + j.conflict), Completion: j.cfg.Completion, Variables: j.cfg.Variables,
 		Count: j.cfg.IterationCount && j.cfg.MaxIterations > 0, Bare: !j.cfg.CompletionRule,
 	}.Build
 }

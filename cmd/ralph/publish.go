@@ -190,6 +190,16 @@ func (j *job) stayed(p *ralph.Publication) string {
 
 // pullRequest brings the pull request to what the run came to.
 func (j *job) pullRequest(ctx context.Context, p *ralph.Publication, state repo.State) error {
+	ahead, err := j.repo.Ahead(ctx)
+	switch {
+	case errors.Is(err, repo.ErrBaseGone):
+		return fmt.Errorf("there is nothing to make a pull request against: %w: %s; the work is on %s", err, p.Base, p.Branch)
+	case err != nil:
+		j.note("The branch could not be compared with its base: " + err.Error())
+	case !ahead:
+		p.PullRequest, err = j.open(ctx, p)
+		return err // the base has the same changes: there is nothing to propose
+	}
 	if p.HeadSHA == "" && !j.proposed {
 		due, err := j.due(ctx, p, state)
 		if err != nil || !due {
@@ -213,6 +223,16 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication, state repo.
 	j.did("pull request", fmt.Sprintf("#%d %s", done.Number, done.Operation))
 	j.autoMerge(ctx, p)
 	return nil
+}
+
+// open is the open pull request of the branch, which is worth a link.
+func (j *job) open(ctx context.Context, p *ralph.Publication) (ralph.PullRequest, error) {
+	found, err := j.forge.Look(ctx, p.Branch, p.Base, p.Fork)
+	if found.Open.Number == 0 {
+		return ralph.PullRequest{Operation: ralph.OperationNone}, err
+	}
+	found.Open.Operation = ralph.OperationNone
+	return found.Open, err
 }
 
 // warned records what a pull request could not be given.
@@ -282,7 +302,10 @@ func (j *job) autoMerge(ctx context.Context, p *ralph.Publication) {
 // wanted, and closes its pull request.
 func (j *job) cleanUp(ctx context.Context, state repo.State) bool {
 	p := &j.report.Publication
-	if !j.cfg.DeleteBranch || p.HeadSHA != "" || state.Tip == "" || j.start.Resumed {
+	if !j.cfg.DeleteBranch || state.Tip == "" {
+		return false
+	}
+	if ahead, err := j.repo.Ahead(ctx); ahead || err != nil {
 		return false
 	}
 	var found forge.Found

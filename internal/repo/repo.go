@@ -44,6 +44,9 @@ type Options struct {
 	// Signer has the forge make, and sign, the commits that are pushed; nil: they
 	// are pushed as they are. The workspace keeps its own, unsigned.
 	Signer Signer
+	// Continue goes on from the branch itself where what is checked out contains
+	// it, as the merge does that is checked out for a pull request.
+	Continue bool
 	// UpdateBase says what becomes of a branch whose base has moved.
 	UpdateBase Update
 	// BranchSuffix, one of the kinds of Suffix, is put behind Branch; Start tells

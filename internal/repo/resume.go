@@ -50,7 +50,41 @@ func (r *Repo) existing(ctx context.Context, adv advertisement) (found, error) {
 		r.remember(b.tip, r.base, sp)
 	}
 	r.server.known[b.tip] = r.server.known[b.tip] || r.store.has(b.tip)
+	if b.in && r.opt.Continue && b.tip != r.base {
+		b.in = false
+		if err := r.dig(ctx, adv, b.tip); err != nil {
+			return b, fmt.Errorf("fetch the branch %s: %w", r.opt.Branch, err)
+		}
+	}
 	return b, nil
+}
+
+// dig brings a commit into store and workspace that lies below what is checked
+// out, as the head of a pull request below its merge: a shallow clone does not
+// have it.
+func (r *Repo) dig(ctx context.Context, adv advertisement, tip plumbing.Hash) error {
+	if r.inGuest(ctx, tip) {
+		return r.importCommit(ctx, tip)
+	}
+	f, err := r.store.spool()
+	if err != nil {
+		return err
+	}
+	defer discard(f)
+	if err := r.remote.fetch(ctx, adv, wanted{tips: []plumbing.Hash{tip}, depth: 1}, f); err != nil {
+		return err
+	}
+	if _, err := r.store.importPack(f, false); err != nil {
+		return err
+	}
+	r.server.known[tip] = true
+	if err := r.graft([]plumbing.Hash{tip}); err != nil {
+		return err
+	}
+	if err := r.handFile(ctx, f); err != nil {
+		return err
+	}
+	return r.importCommit(ctx, tip)
 }
 
 // contains says that old is an ancestor of (or the same as) tip. Commits the
