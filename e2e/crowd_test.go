@@ -21,7 +21,7 @@ func TestCrowd(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 9*time.Minute)
 			defer cancel()
-			r, all := forgetest.NewCrowd(t, build(t), c.runs, c.pulls == c.runs, forgetest.Options{Limits: forgetest.GitHubLimits(240)})
+			r, all := forgetest.NewCrowd(t, build(t), c.runs, c.pulls == c.runs, forgetest.Options{Limits: forgetest.GitHubLimits(20)})
 			started := time.Now()
 			results, problems := forgetest.Crowd(ctx, t.TempDir(), all)
 			failed := 0
