@@ -11,8 +11,9 @@ import (
 )
 
 // 256 runs at once against GitHub's documented limits, each on a branch of its
-// own; and 32 on one branch. The clock of the limits runs 240 times as fast: a
-// minute of GitHub's is a quarter of a second, an hour fifteen.
+// own; and 32 on one branch. The clock of the limits runs 20 times as fast, so that
+// an hour's requests are used up: a minute of GitHub's is three seconds, an hour
+// three minutes.
 func TestCrowd(t *testing.T) {
 	for _, c := range []struct {
 		name        string
