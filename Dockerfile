@@ -43,7 +43,7 @@ FROM ${BASE_IMAGE} AS slim
 # git's Perl programs, its servers and Perl's library are 60 MB that nothing
 # here calls. dpkg leaves them out, so that its records stay true and
 # `apt-get install --reinstall git perl-modules-5.36 libperl5.36` without this
-# file brings them back.
+# file brings them back. The package holds git itself twice.
 RUN printf 'path-exclude=%s\n' \
       '/usr/share/doc/*' '/usr/share/man/*' '/usr/share/locale/*' '/usr/share/gitweb/*' \
       '/usr/share/perl/5*' '/usr/share/perl5/*' '/usr/lib/*/libperl.so*' '/usr/lib/*/perl/5*' \
@@ -56,6 +56,7 @@ RUN printf 'path-exclude=%s\n' \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends bash ca-certificates git \
  && rm -rf /etc/dpkg/dpkg.cfg.d/ralph-slim /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/* \
       /var/log/apt /var/log/dpkg.log /var/log/alternatives.log \
+ && cmp /usr/bin/git /usr/lib/git-core/git && ln -sf ../../bin/git /usr/lib/git-core/git \
  && groupadd --gid 10001 agent \
  && useradd --uid 10001 --gid agent --create-home --home-dir /home/agent --shell /bin/bash agent \
  && git --version
@@ -83,6 +84,11 @@ LABEL org.opencontainers.image.title="ralph-action" \
 # --- full: slim, Node and the agents' CLIs ---------------------------------
 
 FROM slim AS full
+# Debian's package configures the filter for all users.
+RUN apt-get update \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends git-lfs \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/* /var/log/apt /var/log/dpkg.log \
+ && git lfs version && git config --system filter.lfs.clean
 COPY --from=agents /usr/local/bin/node /usr/local/bin/node
 COPY --from=agents /usr/local/lib/node_modules /usr/local/lib/node_modules
 RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm \

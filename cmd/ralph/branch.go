@@ -75,9 +75,18 @@ func (j *job) openRepository(ctx context.Context) error {
 	j.repo = r
 	j.atEnd(func() { _ = r.Close() })
 	if o.Push {
-		return invalid(errors.Join(r.CanPush(ctx), r.CheckLFS(ctx)))
+		return invalid(r.CanPush(ctx))
 	}
 	return nil
+}
+
+// checkLargeFiles finds out whether files of Git LFS can be published, once setup
+// had its chance to install it.
+func (j *job) checkLargeFiles(ctx context.Context) error {
+	if j.repo == nil {
+		return nil
+	}
+	return invalid(j.repo.CheckLFS(ctx))
 }
 
 // suffix is what is put behind the name of the branch; the branch of somebody's

@@ -139,6 +139,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 		{"task list", func(context.Context) error { return j.openTaskList() }},
 		{"plan", func(context.Context) error { return j.checkPlan() }},
 		{"setup", j.runSetup},
+		{"large files", j.checkLargeFiles},
 		{"guardrails on the untouched tree", j.runBaseline},
 	}
 	bounded, cancel := j.bounded(ctx)

@@ -63,7 +63,12 @@ func (r *run) atEnd(ctx context.Context) {
 	if n := len(r.report.Iterations); r.Policy.CheckpointAtEnd && n > 0 {
 		shielded, done := r.shield(ctx)
 		defer done()
+		was := r.unsaved
+		r.unsaved = nil // what an earlier snapshot found is still there to commit
 		r.commit(shielded, &r.report.Iterations[n-1])
+		if was != nil {
+			r.unsaved = was
+		}
 	}
 }
 
