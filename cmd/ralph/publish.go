@@ -220,6 +220,10 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication, state repo.
 		done.Operation = created // by this run, a moment ago
 	}
 	p.PullRequest = done
+	if done.Foreign && done.Number == j.decision.CommentOn && j.telling != nil {
+		j.telling.end() // the record is the comment
+		j.telling, p.Comment = nil, done.URL
+	}
 	j.did("pull request", fmt.Sprintf("#%d %s", done.Number, done.Operation))
 	j.autoMerge(ctx, p)
 	return nil
@@ -255,11 +259,22 @@ func (j *job) due(ctx context.Context, p *ralph.Publication, state repo.State) (
 	if found.Open.Number != 0 {
 		p.PullRequest = found.Open
 		p.PullRequest.Operation = ralph.OperationNone
+		if j.start.Resumed && j.lastIsOurs() && j.report.Outcome == ralph.Completed && found.Stale(state.Tip, j.draft()) {
+			return true, nil
+		}
 		// A run that was killed may have left it without labels and people.
 		j.warned(j.forge.Complete(ctx, found, j.proposal(j.report, p.Branch)))
+		if j.start.Resumed && j.lastIsOurs() {
+			j.autoMerge(ctx, p)
+		}
 		return false, nil
 	}
 	return j.start.Resumed && found.Due(state.Tip), nil
+}
+
+// lastIsOurs says that the last commit of the branch is a checkpoint of a run.
+func (j *job) lastIsOurs() bool {
+	return len(j.start.Messages) > 0 && len(report.ReadHistory(j.start.Messages[:1], true).Runs) > 0
 }
 
 // proposal is the pull request as it should be.

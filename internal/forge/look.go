@@ -58,6 +58,14 @@ func (f Found) Due(tip string) bool {
 	return f.Open.Number == 0 && tip != "" && (f.Closed.Number == 0 || f.Closed.HeadSHA != tip)
 }
 
+// Stale says that the open pull request is ours and does not tell of tip, the last
+// commit of ours on its branch, or is a draft still although the work is complete:
+// the run that pushed it was ended before it came to that.
+func (f Found) Stale(tip string, draft bool) bool {
+	p := f.have
+	return p != nil && !foreign(p) && (len(tip) >= 7 && !strings.Contains(p.GetBody(), tip[:7]) || p.GetDraft() && !draft)
+}
+
 // Look finds the pull requests of a branch, open or closed. headRepository is
 // the fork it lies in, owner/name; empty: this repository. It costs one call,
 // where the forge filters and there are less than a hundred.

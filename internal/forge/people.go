@@ -31,11 +31,14 @@ func (c *Client) Complete(ctx context.Context, found Found, want PullRequest) []
 	if have == nil {
 		return nil
 	}
+	var warnings []string
 	unasked := func(user string) bool { return !hasLogin(have.RequestedReviewers, user) }
 	if slices.ContainsFunc(names(want.Reviewers), unasked) || len(have.RequestedTeams) == 0 && len(want.TeamReviewers) > 0 {
 		var reviews []*github.PullRequestReview
 		if err := c.call(ctx, http.MethodGet, c.path("/pulls/%d/reviews?per_page=100", have.GetNumber()), nil, &reviews); err != nil {
-			return []string{c.explain(fmt.Sprintf("read the reviews of #%d", have.GetNumber()), "pull-requests: read", err).Error()}
+			// Who has reviewed is not asked again: nobody is, then.
+			want.Reviewers, want.TeamReviewers = nil, nil
+			warnings = append(warnings, c.explain(fmt.Sprintf("read the reviews of #%d", have.GetNumber()), "pull-requests: read", err).Error())
 		}
 		want.Reviewers = slices.DeleteFunc(names(want.Reviewers), func(user string) bool {
 			return slices.ContainsFunc(reviews, func(r *github.PullRequestReview) bool { return strings.EqualFold(r.GetUser().GetLogin(), user) })
@@ -44,7 +47,7 @@ func (c *Client) Complete(ctx context.Context, found Found, want PullRequest) []
 			want.TeamReviewers = nil // a review does not say for which team it was
 		}
 	}
-	return append(c.addLabels(ctx, have, want.Labels), c.addPeople(ctx, have, want)...)
+	return append(append(warnings, c.addLabels(ctx, have, want.Labels)...), c.addPeople(ctx, have, want)...)
 }
 
 // reviewPermission is what asking for reviews takes.
