@@ -33,6 +33,7 @@ missing_packages() {
   local want=()
   have docker && { have dockerd || docker info >/dev/null 2>&1; } || want+=(docker.io iptables)
   have git || want+=(git)
+  have git-lfs || want+=(git-lfs)
   have node && have npm || want+=(nodejs npm)
   ((${#want[@]} == 0)) || packages "${want[@]}"
   have go || die "Go is missing: install the version of go.mod"
