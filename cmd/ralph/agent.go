@@ -15,6 +15,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/scm"
+	"github.com/org/ralph-action/internal/secret"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
@@ -243,7 +244,7 @@ const maxAgentOutput = 4 << 30 // bytes
 // own credentials. The forge's token is none of them, under whatever name.
 func (j *job) agentEnv(name string) []string {
 	allow := slices.DeleteFunc(agent.Credentials(name), func(variable string) bool {
-		holds := j.cfg.Token.IsSet() && strings.Contains(j.app.getenv(variable), j.cfg.Token.Reveal())
+		holds := j.holdsToken(j.app.getenv(variable))
 		if holds {
 			n := variable + " holds the token of the forge, which no agent gets: give the agent a key of its own."
 			if !slices.Contains(j.report.Notes, n) {
@@ -254,6 +255,16 @@ func (j *job) agentEnv(name string) []string {
 		return holds
 	})
 	return j.guestEnv(allow)
+}
+
+// holdsToken says that a text holds a token of the forge.
+func (j *job) holdsToken(text string) bool {
+	for _, token := range []secret.String{j.cfg.Token, j.cfg.CIToken} {
+		if token.IsSet() && strings.Contains(text, token.Reveal()) {
+			return true
+		}
+	}
+	return false
 }
 
 // withKey puts the key that was given as an input where the agent looks for it.

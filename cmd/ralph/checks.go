@@ -39,7 +39,7 @@ func (j *job) accept(ctx context.Context, it ralph.Iteration) ([]ralph.Verdict, 
 	j.emit(ralph.Event{Kind: ralph.EventGuardrailStart, At: started, Text: checksName, Iteration: it.Number})
 	waiting, cancel := context.WithTimeout(ctx, j.cfg.CITimeout)
 	defer cancel()
-	checks, err := client.WaitChecks(waiting, sha, forge.CheckOptions{RunID: j.runNumber(), Grace: j.cfg.CIStart, Poll: poll(j.cfg.CIStart), Progress: j.out.say})
+	checks, err := client.WaitChecks(waiting, sha, forge.CheckOptions{RunID: j.runNumber(), Workflow: j.site.Workflow, Grace: j.cfg.CIStart, Poll: poll(j.cfg.CIStart), Progress: j.out.say})
 	j.report.Publication.Checks = checks.Checks
 	for _, n := range checks.Notes {
 		j.note(n)

@@ -111,7 +111,7 @@ func TestReadmeOutcomes(t *testing.T) {
 		ralph.Completed: "0", ralph.MaxIterations: "1, or 0 with `on-incomplete: succeed`", ralph.OverBudget: "1, or 0 with `on-incomplete: succeed`",
 		ralph.Waiting: "0", ralph.PlanMissing: "2", ralph.PromptInvalid: "1",
 		ralph.Deadline: "1, or 0 with `on-incomplete: succeed`", ralph.Stalled: "1, or 0 with `on-incomplete: succeed`", ralph.Quota: "1",
-		ralph.Invalid: "2", ralph.AgentFailed: "4", ralph.GitFailed: "5", ralph.Interrupted: "130",
+		ralph.Blocked: "1", ralph.Skipped: "0", ralph.Invalid: "2", ralph.AgentFailed: "4", ralph.GitFailed: "5", ralph.Interrupted: "130",
 	} {
 		strict, forgiving, _ := strings.Cut(row, ", or ")
 		if want := codes(outcome); want[0] != strict || forgiving == "" && want[0] != want[1] || forgiving != "" && !strings.HasPrefix(forgiving, want[1]+" ") {
@@ -223,7 +223,7 @@ func TestDocumentedWorkflows(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(read(t, "action.yml")), &action); err != nil {
 		t.Fatal(err)
 	}
-	for _, document := range []string{"docs/tasks.md", "docs/session.md", "docs/agents.md", "docs/install.md"} {
+	for _, document := range []string{"docs/tasks.md", "docs/session.md", "docs/agents.md", "docs/install.md", "docs/publishing.md"} {
 		used := 0
 		for _, block := range blocks(read(t, document), "yaml") {
 			if !regexp.MustCompile(`(?m)^jobs:$`).MatchString(block) {
@@ -275,7 +275,9 @@ func accepted(t *testing.T, document, name string, with map[string]string, minut
 	if err := os.Mkdir(filepath.Join(dir, "specs"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load(config.LoadOptions{Dir: dir, Inputs: inputs, Prompts: prompts(), Infer: agent.Infer})
+	cfg, err := config.Load(config.LoadOptions{Dir: dir, Inputs: inputs, Prompts: prompts(), Infer: agent.Infer,
+		Event: with["prompt"] == "" && with["prompt-file"] == "",
+	})
 	if err != nil {
 		t.Errorf("%s: workflow %q: %v", document, name, err)
 		return

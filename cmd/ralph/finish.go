@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -107,7 +108,7 @@ func (j *job) outputs() []output {
 		{"pull-request-number", number(int64(p.PullRequest.Number), p.PullRequest.Number != 0)},
 		{"pull-request-url", p.PullRequest.URL},
 		{"pull-request-operation", string(p.PullRequest.Operation)},
-		{"pull-request-head-sha", only(proposed, p.HeadSHA)},
+		{"pull-request-head-sha", only(proposed, cmp.Or(p.HeadSHA, p.Tip))},
 		{"pull-request-branch", only(proposed, p.Branch)},
 		{"pull-request-commits-verified", strconv.FormatBool(p.Verified)},
 		{"checks", string(p.Checks.State)},

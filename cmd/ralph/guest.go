@@ -105,7 +105,7 @@ func (j *job) harmless() []string {
 		upper := strings.ToUpper(name)
 		switch {
 		case upper == "GITHUB_TOKEN", upper == "GH_TOKEN", strings.HasPrefix(upper, "ACTIONS_"), strings.HasPrefix(upper, "INPUT_"):
-		case j.cfg.Token.IsSet() && strings.Contains(value, j.cfg.Token.Reveal()):
+		case j.holdsToken(value):
 		default:
 			names = append(names, name)
 		}

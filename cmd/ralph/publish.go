@@ -106,7 +106,7 @@ func (j *job) publish(run context.Context) {
 		j.note(n)
 	}
 	p.Branch, p.HeadSHA, p.Pushed, p.Fork = state.Branch, state.HeadSHA, state.Pushed, j.cfg.PushToFork
-	p.Signed, p.Verified = state.Signed, state.Verified
+	p.Signed, p.Verified, p.Tip = state.Signed, state.Verified, state.Tip
 	if p.Pushed {
 		j.did("push", p.Branch)
 	}
@@ -206,7 +206,7 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication, state repo.
 			return err
 		}
 	}
-	j.whoStartsCI(ralph.OperationCreated) // said before the body is written
+	j.whoStartsCI() // said before the body is written
 	created := j.report.Publication.PullRequest.Operation
 	done, warnings, err := j.forge.Upsert(ctx, j.proposal(j.report, p.Branch))
 	j.warned(warnings)
@@ -290,7 +290,11 @@ func (j *job) proposal(r ralph.Report, branch string) forge.PullRequest {
 }
 
 // whoStartsCI notes which workflows start for what is published.
-func (j *job) whoStartsCI(did ralph.Operation) {
+func (j *job) whoStartsCI() {
+	did := ralph.OperationCreated
+	if j.start.Resumed {
+		did = ralph.OperationUpdated // most probably: a branch with work has its pull request
+	}
 	if text := j.forge.WhoStartsCI(j.forge.Pusher(j.cfg.CIToken), j.forge.Identity(), did); text != "" {
 		j.note(text)
 	}

@@ -117,7 +117,7 @@ func (j *job) complete(ctx context.Context, d trigger.Decision) (trigger.Decisio
 // may write to the repository. Who may not and asked for the run is no failure of
 // the repository's: strangers could turn its runs red otherwise.
 func allowed(ctx context.Context, client *forge.Client, d trigger.Decision) (trigger.Decision, error) {
-	for i, c := range d.Check {
+	for _, c := range d.Check {
 		has, err := client.Permission(ctx, c.Login)
 		switch {
 		case err != nil:
@@ -125,7 +125,7 @@ func allowed(ctx context.Context, client *forge.Client, d trigger.Decision) (tri
 		case has.CanWrite():
 		case c.Optional:
 			d = d.Without(c.Login)
-		case i == 0:
+		case c.Asked:
 			return d, &stopped{ralph.Skipped, fmt.Errorf("%s, %s, may not write to the repository (%s): nothing is done", c.Login, c.Who, has)}
 		default:
 			return d, invalid(fmt.Errorf("%s, %s, may not write to the repository (%s): their words do not become a prompt; say what is to be done in a comment of your own, or give a prompt", c.Login, c.Who, has))

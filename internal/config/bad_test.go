@@ -73,7 +73,7 @@ func TestBadInputs(t *testing.T) {
 		{"title", "a\u202eb", `input title: "a\u202eb" is not allowed: give one line without the invisible character U+202E`},
 		{"title", "a\u2028b", `input title: "a\u2028b" is not allowed: give one line without the control character U+2028`},
 		{"title", "a\x1b[31m", `input title: "a\x1b[31m" is not allowed: give one line without the control character U+001B`},
-		{"title", strings.Repeat("x", 257), `input title: 257 characters are too many: at most 256`},
+		{"title", strings.Repeat("x", 257), `input title: 257 characters are too many: at most 250`},
 		{"committer", "nobody", `input committer: "nobody" is not allowed: give Name <email>`},
 		{"committer", "<a@b>", `input committer: "<a@b>" is not allowed: give Name <email>`},
 		{"author", "A <a@b> <c@d>", `input author: "A <a@b> <c@d>" is not allowed: give Name <email>`},
@@ -261,7 +261,7 @@ func TestProblemsShowNoSecret(t *testing.T) {
 		Inputs:      with("github-token", token, "pass-env", "OTHER, MINE"),
 		Environment: map[string]string{"MINE": "Bearer " + token, "OTHER": "x"},
 	})
-	if want := `input pass-env: "MINE" is not allowed: it holds the same token as github-token`; err == nil || err.Error() != want {
+	if want := `input pass-env: "MINE" is not allowed: it holds a token of the forge`; err == nil || err.Error() != want {
 		t.Errorf("Load(pass-env of the token) = %v, want %s", err, want)
 	}
 }

@@ -110,8 +110,11 @@ func (l *loader) distrust(values, defaults map[string]value) {
 			l.report(v.where, "a file cannot loosen the reviews where there are walls; %s", cure)
 		}
 	}
-	if v, ok := values["pass-env"]; ok && v.from == fromFile {
-		l.report(v.where, "it cannot be set in a file where there are walls; %s", cure)
+	// Who may ask for a run, where it goes, and whether anybody looks at it.
+	for _, name := range []string{"pass-env", "allow-bots", "push-to-fork", "merge"} {
+		if v, ok := values[name]; ok && v.from == fromFile {
+			l.report(v.where, "it cannot be set in a file where there are walls; %s", cure)
+		}
 	}
 }
 

@@ -120,7 +120,7 @@ func (l *loader) envNames(v value) []string {
 		case upper == "GITHUB_TOKEN" || upper == "GH_TOKEN" || strings.HasPrefix(upper, "ACTIONS_") || strings.HasPrefix(upper, "INPUT_"):
 			l.report(v.where, "%s is not allowed: the agent never sees the tokens of the workflow", l.quote(n))
 		case l.holdsToken(l.o.Environment[n]):
-			l.report(v.where, "%s is not allowed: it holds the same token as github-token", l.quote(n))
+			l.report(v.where, "%s is not allowed: it holds a token of the forge", l.quote(n))
 		case upper == "HOME" || upper == "TMPDIR":
 			l.report(v.where, "%s is not allowed: the agent has its own", l.quote(n))
 		}

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // unlessNone is one of the input's values, "" for none.
@@ -17,13 +18,38 @@ func (l *loader) unlessNone(v value) string {
 // pathspecs are checked by git itself later; here only that they can be handed
 // over.
 func (l *loader) pathspecs(v value) []string {
+	if v.node == nil {
+		v.text = outsideParentheses(v.text)
+	}
 	list := l.names(v)
+	for i, p := range list {
+		list[i] = strings.ReplaceAll(p, "\x1f", ",")
+	}
 	for _, p := range list {
 		if bad := firstControl(p); bad != "" {
 			l.report(v.where, "pathspec %s is not allowed: it holds %s", l.quote(p), bad)
 		}
 	}
 	return list
+}
+
+// outsideParentheses hides the commas that do not separate pathspecs but the words
+// of one's magic, as in :(exclude,glob)docs/**.
+func outsideParentheses(s string) string {
+	inside := false
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '(':
+			inside = true
+		case r == ')', r == '\n':
+			inside = false
+		case r == ',' && inside:
+			return '\x1f'
+		case r == '\x1f':
+			return utf8.RuneError // is no part of a name, and refused as one
+		}
+		return r
+	}, s)
 }
 
 var repositoryName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?/[A-Za-z0-9._-]{1,100}$`)
@@ -91,4 +117,4 @@ func (l *loader) bodyFile(v value) string {
 }
 
 // maxBody bounds the owner's part of the pull request's body, in bytes.
-const maxBody = 32 << 10
+const maxBody = 20_000

@@ -2,7 +2,7 @@ package config
 
 func pullRows() []row {
 	return []row{
-		{Input{Name: "title", Kind: Line, Max: 256, DefaultDoc: "the first words of the prompt, or the mode", Placeholder: "TEXT",
+		{Input{Name: "title", Kind: Line, Max: 250, DefaultDoc: "the first words of the prompt, or the mode", Placeholder: "TEXT",
 			Help: "The title of the pull request."},
 			func(l *loader, v value) { l.c.Title = l.line(v) }},
 		{Input{Name: "body", Kind: Text, Max: maxBody, Placeholder: "TEXT",
@@ -59,7 +59,7 @@ func triggerRows() []row {
 			Help: "The word that begins the line of a comment which starts a run."},
 			func(l *loader, v value) { l.c.Trigger.Command = l.slashCommand(v) }},
 		{Input{Name: "trigger-label", Kind: Line, Max: 50, Default: "ralph", Placeholder: "LABEL",
-			Help: "The label that starts a run on an issue."},
+			Help: "The label that starts a run on an issue or a pull request."},
 			func(l *loader, v value) { l.c.Trigger.Label = l.line(v) }},
 		{Input{Name: "allow-bots", Kind: Names, Max: 50, Placeholder: "LOGIN",
 			Help: "Bots whose texts and commands count, such as `renovate[bot]`. Of people, those count who may write to the repository."},

@@ -78,6 +78,9 @@ func (l *loader) validateCommits(values map[string]value) {
 			l.report(squash.where, "it means one commit of ours at the end, and %s says otherwise: leave one of them out", commit.where)
 		}
 	}
+	if use := values["use-event"]; l.c.Trigger.Use == EventAlways && l.mode == ModeTasks {
+		l.warn(use.where, "it has no effect in mode tasks: the task list is the task")
+	}
 	if ask := values["ask-commit-message"]; l.c.AskMessage && l.c.CommitMessage != "" {
 		l.warn(ask.where, "it has no effect: "+values["commit-message"].where+" is the message")
 		l.c.AskMessage = false

@@ -12,7 +12,7 @@ const (
 	Deadline      Outcome = "deadline"       // max-duration reached
 	Stalled       Outcome = "stalled"        // no progress for stall-limit iterations
 	Waiting       Outcome = "waiting"        // the agent asked to wait for a person
-	Blocked       Outcome = "blocked"        // work exists but may not be published
+	Blocked       Outcome = "blocked"        // work exists, and something that only a person can move stands in its way
 	Quota         Outcome = "quota"          // the provider's usage limit
 	Invalid       Outcome = "invalid"        // wrong configuration, missing agent CLI
 	PlanMissing   Outcome = "plan-missing"   // build mode without a plan

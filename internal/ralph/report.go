@@ -150,6 +150,9 @@ type Publication struct {
 	Base    string
 	HeadSHA string // tip of the branch; empty when nothing was committed
 	Pushed  bool
+	// Tip is the branch's commit on the forge, whoever made it; empty when it is
+	// not there, or not known.
+	Tip string
 	// Fork is the repository the branch lies in, owner/name, when it is not that
 	// of the pull request.
 	Fork string

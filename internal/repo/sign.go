@@ -89,7 +89,7 @@ func (r *Repo) pushSigned(ctx context.Context, adv advertisement) error {
 	}
 	tree := at.TreeHash
 	for _, c := range slices.Backward(chain) {
-		want, to, err := r.onTop(adv, c, tip, tree)
+		want, to, err := r.onTop(ctx, adv, c, tip, tree)
 		if err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func (r *Repo) onServer(adv advertisement, h plumbing.Hash) bool {
 // onTop describes a commit of the line on top of another one, whose tree is
 // base. A merge keeps its other parents when the server has them, and is one
 // commit with what it brought when not. nil: it brings nothing.
-func (r *Repo) onTop(adv advertisement, c *object.Commit, tip, base plumbing.Hash) (*SignCommit, plumbing.Hash, error) {
+func (r *Repo) onTop(ctx context.Context, adv advertisement, c *object.Commit, tip, base plumbing.Hash) (*SignCommit, plumbing.Hash, error) {
 	parent, err := r.store.commit(c.ParentHashes[0])
 	if err != nil {
 		return nil, base, err
@@ -195,7 +195,7 @@ func (r *Repo) onTop(adv advertisement, c *object.Commit, tip, base plumbing.Has
 	tree := c.TreeHash
 	if parent.TreeHash != base {
 		var conflict string
-		if tree, conflict, err = r.store.merge(parent.TreeHash, c.TreeHash, base); err != nil {
+		if tree, conflict, err = r.merge(ctx, parent.TreeHash, c.TreeHash, base); err != nil {
 			return nil, base, err
 		}
 		if conflict != "" {

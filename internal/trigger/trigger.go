@@ -99,6 +99,8 @@ type Check struct {
 	// Optional says that the run can do without his text: Without(Login) makes a
 	// decision that does not use it. Otherwise the run is refused.
 	Optional bool
+	// Asked says that he asked for the run. Otherwise his words are used.
+	Asked bool
 }
 
 // Decide decides. The error is a refusal, in words for the owner.
@@ -217,7 +219,7 @@ func (d *Decision) ask(p Person, who string) error {
 		}
 		return nil
 	}
-	d.check(Check{Login: p.Login, Who: who})
+	d.check(Check{Login: p.Login, Who: who, Asked: true})
 	return nil
 }
 
@@ -250,6 +252,7 @@ func (d *Decision) check(c Check) {
 		return
 	}
 	d.Check[i].Optional = d.Check[i].Optional && c.Optional
+	d.Check[i].Asked = d.Check[i].Asked || c.Asked
 }
 
 // bot says that an account is no person's. An unknown kind is none, and so is a
