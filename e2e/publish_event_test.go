@@ -41,7 +41,7 @@ func (r *repository) listen(t *testing.T) *events {
 	s := httptest.NewServer(e)
 	t.Cleanup(s.Close)
 	if _, err := r.call(http.MethodPost, "/repos/"+r.Name+"/hooks", map[string]any{
-		"type": "gitea", "active": true, "events": []string{"issues", "issue_label", "issue_comment"},
+		"type": "gitea", "active": true, "events": []string{"issues", "issue_label", "issue_comment", "pull_request_comment"},
 		"config": map[string]string{"url": s.URL, "content_type": "json"},
 	}, nil); err != nil {
 		t.Fatal(err)
