@@ -248,44 +248,6 @@ func (j *job) fallbackBase() string {
 	return j.event.DefaultBranch
 }
 
-// committer is who makes our commits: at a desk the person who sits there,
-// unless told otherwise.
-func (j *job) committer(ctx context.Context) config.Person {
-	if j.runner != nil || j.cfg.Sources["committer"] != "default" {
-		return j.cfg.Committer
-	}
-	var out bounded
-	if err := j.Git(ctx, repo.GuestCommand{Args: []string{"config", "-z", "--get-regexp", `^user\.(name|email)$`}, Stdout: &out}); err != nil {
-		return j.cfg.Committer // no identity here, or no repository: the next step says so
-	}
-	var me config.Person
-	for entry := range strings.SplitSeq(out.String(), "\x00") { // the last word counts
-		switch key, value, _ := strings.Cut(entry, "\n"); key {
-		case "user.name":
-			me.Name = strings.TrimSpace(value)
-		case "user.email":
-			me.Email = strings.TrimSpace(value)
-		}
-	}
-	if me.Name == "" || me.Email == "" {
-		return j.cfg.Committer
-	}
-	return me
-}
-
-// author is who started the run, where that is known, else the committer.
-func (j *job) author(committer config.Person) config.Person {
-	switch {
-	case !j.cfg.Author.IsZero():
-		return j.cfg.Author
-	case j.site.Actor != "" && j.site.ActorID != "":
-		return config.Person{Name: j.site.Actor, Email: j.site.ActorID + "+" + j.site.Actor + "@users.noreply.github.com"}
-	case j.site.Actor != "":
-		return config.Person{Name: j.site.Actor, Email: j.site.Actor + "@users.noreply.github.com"}
-	}
-	return committer
-}
-
 // attachBranch brings the workspace to the run's branch.
 func (j *job) attachBranch(ctx context.Context) error {
 	if j.repo == nil {
@@ -327,24 +289,4 @@ func listed(names []string) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-}
-
-// message is a checkpoint's commit message.
-func (j *job) message(it ralph.Iteration) string {
-	var outcome ralph.Outcome                                               // known in the last commit only, and only when it is good news
-	if it.Marker && it.Rejection == ralph.NotRejected && !j.cfg.WaitForCI { // the checks have the last word
-		outcome = ralph.Completed
-	}
-	return j.redact.Text(report.CommitMessage(it, report.Checkpoint{
-		Template: j.cfg.CommitMessage, Run: j.runID(), Outcome: outcome, StoryDone: j.backlog.done(it.Step.Story),
-		Before: j.report.History.Iterations(), Cost: j.ledger.untold(it), Signoff: j.signoff,
-	}))
-}
-
-// runID names the run in commit trailers.
-func (j *job) runID() string {
-	if j.site.RunID != "" {
-		return j.site.RunID
-	}
-	return j.started.UTC().Format("20060102T150405Z")
 }

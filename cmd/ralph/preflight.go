@@ -1,0 +1,75 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/forge"
+)
+
+// checkForge asks the forge what the tokens may do, before anything is spent.
+func (j *job) checkForge(ctx context.Context) error {
+	if !j.publishes() {
+		return nil
+	}
+	if j.cfg.Push == config.PushAlways && !j.pushes() && !j.cfg.DryRun {
+		return invalid(errors.New("push is true, but there is nothing to push to: GITHUB_REPOSITORY and a token are needed"))
+	}
+	if j.runner != nil && j.site.Repository != "" && j.cfg.Push == config.PushAuto && !j.cfg.DryRun && !j.cfg.Token.IsSet() {
+		// A secret with a misspelt name is an empty string. The machine and the
+		// work on it are gone after the job.
+		return invalid(errors.New("github-token is empty, so the work could not leave this machine: give a token (by default the job's own is used), or set push: false"))
+	}
+	if !j.pushes() || !j.cfg.PullRequest && !j.cfg.WaitForCI && !j.cfg.SignCommits && j.cfg.PushToFork == "" {
+		return nil
+	}
+	client, err := j.client()
+	if err != nil {
+		return invalid(err)
+	}
+	facts, err := client.Preflight(ctx, j.base())
+	if err != nil {
+		return invalid(err)
+	}
+	j.facts, j.defaultBranch = facts, facts.DefaultBranch
+	if err := j.checkPushing(ctx, client); err != nil {
+		return invalid(err)
+	}
+	if !j.cfg.PullRequest {
+		return nil
+	}
+	j.forge = client
+	if j.cfg.Milestone > 0 {
+		if err := client.CheckMilestone(ctx, j.cfg.Milestone); err != nil {
+			return invalid(err)
+		}
+	}
+	if j.cfg.AutoMerge && facts.AutoMerge == forge.No {
+		return invalid(fmt.Errorf("merge: auto: the repository does not allow auto-merge: turn it on under Settings > General > Pull Requests, or leave merge out"))
+	}
+	return invalid(client.ProbePullRequest(ctx, facts.Base))
+}
+
+// checkPushing looks at the token that pushes, where it is not the one that
+// opens pull requests, and at the fork.
+func (j *job) checkPushing(ctx context.Context, client *forge.Client) error {
+	j.pusher = client
+	if j.cfg.PushToFork != "" || j.cfg.CIToken.IsSet() {
+		var err error
+		if j.pusher, err = j.connect(cmp.Or(j.cfg.PushToFork, j.site.Repository), true); err != nil {
+			return err
+		}
+	}
+	if j.cfg.PushToFork != "" {
+		if err := client.CheckFork(ctx, j.pusher); err != nil {
+			return err
+		}
+	}
+	if j.cfg.SignCommits {
+		return j.pusher.ProbeSigning(ctx)
+	}
+	return nil
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/forge"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/report"
+)
+
+// pullRequest brings the pull request to what the run came to.
+func (j *job) pullRequest(ctx context.Context, p *ralph.Publication, state repo.State) error {
+	ahead, err := j.repo.Ahead(ctx)
+	switch {
+	case errors.Is(err, repo.ErrBaseGone):
+		return fmt.Errorf("there is nothing to make a pull request against: %w; the work is on %s", err, p.Branch)
+	case err != nil:
+		j.note("The branch could not be compared with its base: " + err.Error())
+	case !ahead:
+		p.PullRequest, err = j.open(ctx, p)
+		return err // the base has the same changes: there is nothing to propose
+	}
+	if p.HeadSHA == "" && !j.proposed {
+		due, err := j.due(ctx, p, state)
+		if err != nil || !due {
+			return err
+		}
+	}
+	j.whoStartsCI() // said before the body is written
+	created := j.report.Publication.PullRequest.Operation
+	done, warnings, err := j.forge.Upsert(ctx, j.proposal(j.report, p.Branch))
+	j.warned(warnings)
+	switch {
+	case errors.Is(err, forge.ErrNoCommits):
+		return nil // the base has gained the same changes: there is nothing to propose
+	case err != nil:
+		return err
+	}
+	if j.proposed && created == ralph.OperationCreated {
+		done.Operation = created // by this run, a moment ago
+	}
+	p.PullRequest = done
+	if done.Foreign && done.Number == j.decision.CommentOn && j.telling != nil {
+		j.telling.end() // the record is the comment
+		j.telling, p.Comment = nil, done.URL
+	}
+	j.did("pull request", fmt.Sprintf("#%d %s", done.Number, done.Operation))
+	j.autoMerge(ctx, p)
+	return nil
+}
+
+// open is the open pull request of the branch, which is worth a link.
+func (j *job) open(ctx context.Context, p *ralph.Publication) (ralph.PullRequest, error) {
+	found, err := j.forge.Look(ctx, p.Branch, p.Base, p.Fork)
+	if found.Open.Number == 0 {
+		return ralph.PullRequest{Operation: ralph.OperationNone}, err
+	}
+	found.Open.Operation = ralph.OperationNone
+	return found.Open, err
+}
+
+// warned records what a pull request could not be given.
+func (j *job) warned(warnings []string) {
+	for _, w := range warnings {
+		j.couldNot("pull request", errors.New(w))
+		j.note(w)
+		j.out.warn(w)
+	}
+}
+
+// due says whether a branch that this run added nothing to needs a pull request:
+// one that an earlier run pushed, and was ended before it could make one. An open
+// one is worth a link.
+func (j *job) due(ctx context.Context, p *ralph.Publication, state repo.State) (bool, error) {
+	found, err := j.forge.Look(ctx, p.Branch, p.Base, p.Fork)
+	if err != nil {
+		return false, err
+	}
+	if found.Open.Number != 0 {
+		p.PullRequest = found.Open
+		p.PullRequest.Operation = ralph.OperationNone
+		if j.start.Resumed && j.lastIsOurs() && j.report.Outcome == ralph.Completed && found.Stale(state.Tip, j.draft()) {
+			return true, nil
+		}
+		// A run that was killed may have left it without labels and people.
+		j.warned(j.forge.Complete(ctx, found, j.proposal(j.report, p.Branch)))
+		if j.start.Resumed && j.lastIsOurs() {
+			j.autoMerge(ctx, p)
+		}
+		return false, nil
+	}
+	return j.start.Resumed && found.Due(state.Tip), nil
+}
+
+// lastIsOurs says that the last commit of the branch is a checkpoint of a run.
+func (j *job) lastIsOurs() bool {
+	return len(j.start.Messages) > 0 && len(report.ReadHistory(j.start.Messages[:1], true).Runs) > 0
+}
+
+// proposal is the pull request as it should be.
+func (j *job) proposal(r ralph.Report, branch string) forge.PullRequest {
+	public := report.Redacted(r, j.redact.Text)
+	return forge.PullRequest{
+		Title: j.title(), Head: branch, Base: r.Publication.Base, HeadRepository: j.cfg.PushToFork,
+		Body:   j.redact.Text(report.Body(public, report.BodyOptions{Extra: j.cfg.Body, Marker: forge.Marker, Closes: j.decision.Issue})),
+		Record: j.redact.Text(report.Comment(public, report.CommentOptions{Marker: forge.RecordMarker})),
+		Draft:  j.draft(), NewDraft: j.cfg.Draft == config.DraftNew, MaintainerCanModify: j.cfg.MaintainersCanModify,
+		Labels: j.cfg.Labels, Assignees: j.cfg.Assignees, Reviewers: j.cfg.Reviewers, TeamReviewers: j.cfg.TeamReviewers, Milestone: j.cfg.Milestone,
+	}
+}
+
+// whoStartsCI notes which workflows start for what is published.
+func (j *job) whoStartsCI() {
+	did := ralph.OperationCreated
+	if j.start.Resumed {
+		did = ralph.OperationUpdated // most probably: a branch with work has its pull request
+	}
+	if text := j.forge.WhoStartsCI(j.forge.Pusher(j.cfg.CIToken), j.forge.Identity(), did); text != "" {
+		j.note(text)
+	}
+}
+
+// autoMerge asks the forge to merge a pull request that is ready. ralph itself
+// never does.
+func (j *job) autoMerge(ctx context.Context, p *ralph.Publication) {
+	if !j.cfg.AutoMerge || j.report.Outcome != ralph.Completed || p.PullRequest.Draft {
+		return
+	}
+	done, err := j.forge.AutoMerge(ctx, p.PullRequest, strings.ToUpper(string(j.cfg.MergeMethod)))
+	if err != nil {
+		j.couldNot("auto-merge", err)
+		j.note(err.Error())
+		j.out.warn(err.Error())
+		return
+	}
+	p.PullRequest = done
+	j.did("auto-merge", "asked for")
+}
+
+// cleanUp deletes a branch that has nothing the base has not, where that is
+// wanted, and closes its pull request.
+func (j *job) cleanUp(ctx context.Context, state repo.State) bool {
+	p := &j.report.Publication
+	if !j.cfg.DeleteBranch || state.Tip == "" {
+		return false
+	}
+	if ahead, err := j.repo.Ahead(ctx); ahead || err != nil {
+		return false
+	}
+	var found forge.Found
+	if j.forge != nil { // before the branch is gone: the forge closes the pull request with it
+		var err error
+		if found, err = j.forge.Look(ctx, p.Branch, p.Base, p.Fork); err != nil {
+			j.warned([]string{err.Error()})
+			return false
+		}
+	}
+	if err := j.repo.DeleteBranch(ctx); err != nil {
+		j.couldNot("delete the branch", err)
+		j.note(err.Error())
+		j.out.warn(err.Error())
+		return false
+	}
+	j.did("delete the branch", p.Branch)
+	if found.Open.Number == 0 {
+		return true
+	}
+	closed, err := j.forge.Close(ctx, found.Open)
+	p.PullRequest = closed
+	if err != nil {
+		j.warned([]string{err.Error()})
+		return true
+	}
+	j.did("close the pull request", fmt.Sprintf("#%d", closed.Number))
+	return true
+}
+
+func (j *job) title() string {
+	switch {
+	case j.cfg.Title != "":
+		return j.cfg.Title
+	case j.decision.Title != "":
+		return j.redact.Text(report.Title(ralph.Report{Task: j.decision.Title}))
+	case j.cfg.Mode == config.ModeSupervise:
+		return j.redact.Text(report.Title(ralph.Report{Task: "task " + path.Base(filepath.ToSlash(j.cfg.TaskDir))}))
+	case j.cfg.Mode == config.ModePlan:
+		return "ralph: plan"
+	case j.cfg.Mode == config.ModeBuild:
+		return "ralph: build"
+	}
+	return j.redact.Text(report.Title(j.public()))
+}
+
+// draft follows the outcome unless the user decided.
+func (j *job) draft() bool {
+	switch j.cfg.Draft {
+	case config.DraftAlways, config.DraftNew:
+		return true
+	case config.DraftNever:
+		return false
+	}
+	return j.report.Outcome != ralph.Completed || j.report.Tasks.AutoApproved() > 0 && !j.cfg.AcceptAtCap ||
+		j.backlog != nil && (j.backlog.artifacts || j.backlog.behind)
+}

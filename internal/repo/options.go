@@ -1,0 +1,79 @@
+package repo
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/secret"
+)
+
+// Options say what to publish and how.
+type Options struct {
+	Dir   string // workspace; a folder inside the work tree will do
+	Guest Guest
+	// Temp is a private folder the guest may write, for its copy of the index.
+	Temp string
+	// Store is a folder only the owner may read and write, outside of
+	// everything the guest sees. Its sub-folder "objects.git" is emptied.
+	Store string
+
+	Remote string // where the branch is, as an http or https URL; empty: nothing leaves the machine
+	Token  secret.String
+	// PushToken is used for pushing alone; not set: Token.
+	PushToken secret.String
+	// BaseRemote is where the base is when the branch lives in a fork of it;
+	// empty: Remote. BaseToken reads it, and goes nowhere else.
+	BaseRemote    string
+	BaseToken     secret.String
+	Branch        string // to publish
+	Base          string // of the pull request; empty: the checked-out branch
+	DefaultBranch string // the base when no branch is checked out
+	Push          bool   // push each checkpoint; needs Remote
+	// Signer has the forge make, and sign, the commits that are pushed; nil: they
+	// are pushed as they are. The workspace keeps its own, unsigned.
+	Signer Signer
+	// Continue goes on from the branch itself where what is checked out contains
+	// it, as the merge does that is checked out for a pull request.
+	Continue bool
+	// UpdateBase says what becomes of a branch whose base has moved.
+	UpdateBase Update
+	// BranchSuffix, one of the kinds of Suffix, is put behind Branch; Start tells
+	// the name that came of it.
+	BranchSuffix string
+
+	Committer, Author Identity
+	// Message renders a checkpoint's message, trailers included.
+	Message func(ralph.Iteration) string
+	// IncludeDirty publishes what was already changed when the run began.
+	IncludeDirty bool
+	// RunFiles are paths of ralph's own state that are never committed, relative
+	// to Dir or absolute, with the wildcards of path.Match. A folder covers everything below it. What lies outside of
+	// the work tree is passed over.
+	RunFiles []string
+
+	// AddPaths are pathspecs, as `git add -- …` takes them in Dir, magic included.
+	// Only changes below them are committed; everything else stays as it is in the
+	// work tree. None: everything.
+	AddPaths []string
+	// Squash takes over none of the agent's own commits: their content becomes
+	// part of ours. With one Checkpoint at the end there is one commit.
+	Squash bool
+	// NoWorkflows leaves changes below .github/workflows out: the token may not
+	// make them, so that a server would refuse the whole push.
+	NoWorkflows bool
+
+	// Pinned are files whose content is decided by the caller at each snapshot,
+	// whatever the guest staged: by path, relative to Dir and slash-separated. A
+	// path that neither the last checkpoint nor the guest's tree holds stays out.
+	// nil: none.
+	Pinned func() map[string][]byte
+
+	Clock func() time.Time
+	// Transport carries the requests to Remote; nil: one that honours the
+	// proxy variables and SSL_CERT_FILE.
+	Transport http.RoundTripper
+	// RetryDelay is the first wait before a request is tried again; it doubles.
+	// 0 means half a second.
+	RetryDelay time.Duration
+}
