@@ -53,11 +53,19 @@ func (l *loader) read(name string, typed bool, limit int64) (data []byte, proble
 	case err != nil:
 		return nil, "cannot be read: " + cause(err)
 	case int64(len(data)) > limit:
-		return nil, fmt.Sprintf("is larger than %d MiB", limit>>20)
+		return nil, "is larger than " + size(limit)
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
 		return nil, "is binary: give UTF-8 text without NUL bytes"
 	}
 	return data, ""
+}
+
+// size is a bound in words.
+func size(bytes int64) string {
+	if bytes >= 1<<20 {
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
 }
 
 // local makes a path relative to the workspace. An absolute path may point

@@ -22,13 +22,14 @@ func TestPublishingTogether(t *testing.T) {
 		{"the forge signs its own", with("sign-commits", "true", "author", "A <a@b>"), "", "input author: it has no effect with sign-commits"},
 		{"the forge does not rebase", with("sign-commits", "true", "update-base", "rebase"), "input sign-commits: the forge makes commits on top of others only", ""},
 		{"the file beats the text", with("body", "x", "body-path", "f"), "", "input body: it has no effect: input body-path beats it"},
+		{"a file that is too long", with("body-path", "long"), `input body-path: "long" is larger than 20000 bytes`, ""},
 		{"nobody to review nothing", with("pull-request", "none", "reviewers", "a"), "", "input reviewers: it has no effect: there is no pull request with pull-request: none"},
 		{"no checks without a push", with("push", "false", "wait-for-ci", "true"), "", "input wait-for-ci: it has no effect: nothing is pushed with push: false"},
 		{"checks without a pull request", with("pull-request", "none", "wait-for-ci", "true"), "", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			c, err := config.Load(config.LoadOptions{Dir: workspace(t, map[string]string{"f": "text"}), Inputs: tc.inputs})
+			c, err := config.Load(config.LoadOptions{Dir: workspace(t, map[string]string{"f": "text", "long": strings.Repeat("long ", 5000)}), Inputs: tc.inputs})
 			if tc.problem == "" && err != nil || tc.problem != "" && (err == nil || !strings.Contains(err.Error(), tc.problem)) {
 				t.Fatalf("Load = %v, want %q", err, tc.problem)
 			}

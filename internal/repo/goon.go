@@ -200,6 +200,7 @@ func (r *Repo) update(ctx context.Context, tip, head plumbing.Hash) (plumbing.Ha
 	if r.server.tip == tip && !tip.IsZero() {
 		r.server.synced = tip
 	}
+	r.note("%s has moved: it is merged into the branch %s", r.start.Base, r.opt.Branch)
 	return r.updated(merge, r.handCommit(ctx, merge, head))
 }
 
@@ -274,5 +275,6 @@ func (r *Repo) rebase(ctx context.Context, sp span, head plumbing.Hash) (plumbin
 		}
 		from = h
 	}
+	r.note("%s has moved: the %d commit(s) of the branch %s are put on top of it, and replace those on the server", r.start.Base, len(made), r.opt.Branch)
 	return r.updated(from, nil)
 }

@@ -63,6 +63,9 @@ func TestBaseMoved(t *testing.T) {
 			}
 			equal(t, "status", git(t, dir, "status", "--porcelain"), "")
 			b := "b\n"
+			if notes := strings.Join(r.start.Notes, "\n"); strings.Contains(notes, "main has moved: ") != (tt.how != repo.UpdateNone) {
+				t.Errorf("Begin() notes %q, want the update told", notes)
+			}
 			if tt.how != repo.UpdateNone {
 				b = "b2\n"
 			}

@@ -1,6 +1,10 @@
 package report
 
-import "github.com/org/ralph-action/internal/ralph"
+import (
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
 
 // Headline is the outcome in one line, as it stands on top of the summary,
 // without an icon.
@@ -20,7 +24,9 @@ func Announcement(r ralph.Report) string {
 		parts = append(parts, text)
 	}
 	for _, e := range r.Publication.Errors {
-		parts = append(parts, oneLine(e, 1000))
+		if e = oneLine(e, 1000); !strings.Contains(strings.Join(parts, "\n"), e) { // the reason may have named it
+			parts = append(parts, e)
+		}
 	}
 	if a := advice(r); a != "" {
 		parts = append(parts, a)

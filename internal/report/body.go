@@ -28,7 +28,7 @@ type BodyOptions struct {
 // Body is the pull request's body: at most 65,536 characters, cut between
 // sections.
 func Body(r ralph.Report, o BodyOptions) string {
-	m := markdown{r, bounds{prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 200, stories: 60, storyBytes: 12_000, runs: 10}}
+	m := markdown{r, bounds{prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 300, stories: 60, storyBytes: 12_000, runs: 10}}
 	return assemble(bodyBytes, []section{
 		{"marker", o.Marker},
 		{"description", ownText(o.Extra)},

@@ -26,7 +26,7 @@ type CommentOptions struct {
 func Comment(r ralph.Report, o CommentOptions) string {
 	p := &r.Publication
 	p.Issue, p.Comment, p.PullRequest.Foreign = 0, "", false // the reader is there
-	m := markdown{r, bounds{rows: 5, list: 8, line: 200, runs: 1}}
+	m := markdown{r, bounds{rows: 5, list: 8, line: 300, runs: 1}}
 	if r.Outcome == "" {
 		for _, it := range r.Iterations {
 			m.Publication.Pushed = m.Publication.Pushed || it.Commit.Pushed

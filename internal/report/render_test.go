@@ -320,6 +320,10 @@ func TestAnnouncement(t *testing.T) {
 	if got := report.Announcement(r); got != want {
 		t.Errorf("Announcement(git-failed) = %q, want %q", got, want)
 	}
+	r.Reason = "the work was done in 2 iterations, but publishing failed: " + r.Publication.Errors[0]
+	if got := report.Announcement(r); strings.Count(got, r.Publication.Errors[0]) != 1 {
+		t.Errorf("Announcement(git-failed) = %q, want the failure once", got)
+	}
 	if got, want := report.Announcement(completed()), "Pull request: https://github.com/octo/calc/pull/12"; got != want {
 		t.Errorf("Announcement(completed) = %q, want %q", got, want)
 	}
