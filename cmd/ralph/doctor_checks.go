@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/sandbox"
@@ -181,10 +180,7 @@ func (d *doctor) checkToken(ctx context.Context) {
 		d.add("token", statusSkip, "there is one; what it may do is not asked for (--offline)", "")
 		return
 	}
-	client, err := forge.New(forge.Options{
-		APIURL: d.site.APIURL, ServerURL: d.site.ServerURL, GraphQLURL: d.site.GraphQLURL, Repository: d.site.Repository,
-		Token: d.cfg.Token, UserAgent: "ralph-action/" + version, RequestTimeout: 10 * time.Second,
-	})
+	client, err := d.forge(d.site.Repository)
 	if err != nil {
 		d.add("token", statusFail, err.Error(), "")
 		return
@@ -199,12 +195,13 @@ func (d *doctor) checkToken(ctx context.Context) {
 		push = "reads, and the forge does not tell an installation's token whether it may push (contents: write)"
 	}
 	d.add("token", statusOK, fmt.Sprintf("%s: %s; default branch %s", d.site.Repository, push, facts.DefaultBranch), "")
+	d.checkPublishing(ctx, client, facts)
 	if err := client.ProbePullRequest(ctx, facts.Base); err != nil {
 		s := statusFail
 		if !d.cfg.PullRequest {
 			s = statusWarn
 		}
-		d.add("pull requests", s, err.Error(), "give the token pull-requests: write, or set pull-request: false")
+		d.add("pull requests", s, err.Error(), "give the token pull-requests: write, or set pull-request: none")
 		return
 	}
 	d.add("pull requests", statusOK, "the token may open them, as far as the forge tells", "")
