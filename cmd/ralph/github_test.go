@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strconv"
@@ -26,6 +27,7 @@ import (
 //	delete-branch NAME          tree BRANCH DIR         check NAME CONCLUSION LOG
 //	check-second NAME LOG       no-checks
 //	run BRANCH EVENT NAME CONCLUSION LOG                event FILE
+//	web-page METHOD PATH-PART TIMES
 //
 // What can be seen afterwards, in a file: comments NUMBER (comments.txt), calls
 // (calls.txt, those of the API), files BRANCH (files.txt, mode and path),
@@ -72,6 +74,7 @@ func githubCommand(ts *testscript.TestScript, neg bool, args []string) {
 			return nil
 		},
 		"event":    func(a []string) error { return writeEvent(ts, a[0]) },
+		"web-page": func(a []string) error { webPage(w.forge, a[0], a[1], number(ts, a[2])); return nil },
 		"comments": func(a []string) error { return writeLines(ts, "comments.txt", said(w.repo.Comments(number(ts, a[0])))) },
 		"calls":    func([]string) error { return writeLines(ts, "calls.txt", calls(w.forge)) },
 		"files":    func(a []string) error { return writeLines(ts, "files.txt", w.repo.Files(a[0])) },
@@ -142,6 +145,16 @@ func writeEvent(ts *testscript.TestScript, file string) error {
 		return err
 	}
 	return os.WriteFile(ts.MkAbs("runner/event.json"), data, 0o644)
+}
+
+// webPage answers calls with a page for people, as a proxy in front of a forge
+// that is down does.
+func webPage(f *forgetest.Forge, method, part string, times int) {
+	f.Fault(func(r *http.Request) bool { return r.Method == method && strings.Contains(r.URL.Path, part) }, times,
+		func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			fmt.Fprint(w, "<!DOCTYPE html><title>Down for maintenance</title>")
+		})
 }
 
 func said(list []forgetest.Comment) []string {
