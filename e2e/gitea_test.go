@@ -55,6 +55,11 @@ LFS_JWT_SECRET = ZTJlLWxvb3BiYWNrLW9ubHktMDEyMzQ1Njc4OWFiY2Q
 [database]
 DB_TYPE = sqlite3
 PATH = %[1]s/gitea.db
+SQLITE_JOURNAL_MODE = WAL
+[indexer]
+ISSUE_INDEXER_TYPE = db
+[git.config]
+core.fsync = none
 [security]
 INSTALL_LOCK = true
 [service]
