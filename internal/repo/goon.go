@@ -217,7 +217,7 @@ func (r *Repo) unmerged(head plumbing.Hash, conflict string, err error) (plumbin
 		return head, err
 	}
 	r.start.Conflict = conflict
-	r.note("%s is not brought into the branch %s: both changed %q; do it by hand", r.start.Base, r.opt.Branch, clean(conflict, 200))
+	r.note("%s is not brought into the branch %s: both changed %q; the agent is told, and may merge it", r.start.Base, r.opt.Branch, clean(conflict, 200))
 	return head, nil
 }
 

@@ -142,6 +142,9 @@ func (r *Repo) open(ctx context.Context) error {
 	if r.opt.Branch, err = Suffix(r.opt.Branch, r.opt.BranchSuffix, r.now(), r.base.String()); err != nil {
 		return err
 	}
+	if err := ralph.CheckBranch(r.opt.Branch); err != nil { // it is longer now
+		return fmt.Errorf("branch %q with its suffix: %w", r.opt.Branch, err)
+	}
 	dir := filepath.Join(r.opt.Store, objectsDir)
 	if err := clearStore(dir); err != nil {
 		return err
