@@ -155,6 +155,8 @@ func TestPublishDeleteBranch(t *testing.T) {
 // What the inputs say about the branch's name and the commits is true on the forge.
 func TestPublishCommits(t *testing.T) {
 	t.Parallel()
+	shared := forge(t).newRepository(t, program)
+	once := "cat >/dev/null\nmkdir wanted; echo 1 >wanted/one; echo x >other" + done
 	agent := "cat >/dev/null\nif [ ! -e wanted/one ]; then mkdir wanted; echo 1 >wanted/one; echo x >other; echo Half of it.; exit; fi\necho 2 >wanted/two" + done
 	for _, c := range []struct {
 		name     string
@@ -164,24 +166,30 @@ func TestPublishCommits(t *testing.T) {
 		files    []string // beside the program's
 		trailer  string
 	}{
-		{"branch-suffix random", map[string]string{"branch-suffix": "random"}, `^ralph/mul-[0-9a-z]{6,}$`, []string{"ralph: iteration 1", "ralph: iteration 2"}, []string{"other", "wanted/one", "wanted/two"}, ""},
-		{"branch-suffix timestamp", map[string]string{"branch-suffix": "timestamp"}, `^ralph/mul-[0-9]{10,}$`, []string{"ralph: iteration 1", "ralph: iteration 2"}, []string{"other", "wanted/one", "wanted/two"}, ""},
-		{"branch-suffix short-commit-hash", map[string]string{"branch-suffix": "short-commit-hash"}, `^ralph/mul-BASE7$`, []string{"ralph: iteration 1", "ralph: iteration 2"}, []string{"other", "wanted/one", "wanted/two"}, ""},
-		{"add-paths", map[string]string{"add-paths": "wanted"}, `^ralph/mul$`, []string{"ralph: iteration 1", "ralph: iteration 2"}, []string{"wanted/one", "wanted/two"}, ""},
-		{"signoff", map[string]string{"signoff": "true", "committer": "Ann Bot <ann@example.com>"}, `^ralph/mul$`, []string{"ralph: iteration 1", "ralph: iteration 2"}, []string{"other", "wanted/one", "wanted/two"},
+		{"branch-suffix random", map[string]string{"branch-suffix": "random"}, `^ralph/NAME-[0-9a-z]{6,}$`, []string{"ralph: iteration 1"}, []string{"other", "wanted/one"}, ""},
+		{"branch-suffix timestamp", map[string]string{"branch-suffix": "timestamp"}, `^ralph/NAME-[0-9]{10,}$`, []string{"ralph: iteration 1"}, []string{"other", "wanted/one"}, ""},
+		{"branch-suffix short-commit-hash", map[string]string{"branch-suffix": "short-commit-hash"}, `^ralph/NAME-BASE7$`, []string{"ralph: iteration 1"}, []string{"other", "wanted/one"}, ""},
+		{"add-paths", map[string]string{"add-paths": "wanted"}, `^ralph/NAME$`, []string{"ralph: iteration 1", "ralph: iteration 2"}, []string{"wanted/one", "wanted/two"}, ""},
+		{"signoff", map[string]string{"signoff": "true", "committer": "Ann Bot <ann@example.com>"}, `^ralph/NAME$`, []string{"ralph: iteration 1", "ralph: iteration 2"}, []string{"other", "wanted/one", "wanted/two"},
 			"Ann Bot <ann@example.com>"},
-		{"squash", map[string]string{"squash": "true", "commit-message": "Add mul"}, `^ralph/mul$`, []string{"Add mul"}, []string{"other", "wanted/one", "wanted/two"}, ""},
+		{"squash", map[string]string{"squash": "true", "commit-message": "Add mul"}, `^ralph/NAME$`, []string{"Add mul"}, []string{"other", "wanted/one", "wanted/two"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := forge(t).newRepository(t, program)
-			j := newNight(t, r, agent)
+			r := shared.view(t)
+			script := agent
+			if c.inputs["branch-suffix"] != "" {
+				script = once
+			}
+			j := newNight(t, r, script)
+			name := strings.ReplaceAll(c.name, " ", "-")
+			j.Inputs["branch"] = "ralph/" + name
 			for name, value := range c.inputs {
 				j.Inputs[name] = value
 			}
 			res := j.must(t, 0, "completed")
 			branch := res.Outputs["branch"]
-			pattern := strings.ReplaceAll(c.branch, "BASE7", r.Base[:7])
+			pattern := strings.NewReplacer("BASE7", r.Base[:7], "NAME", name).Replace(c.branch)
 			if !regexp.MustCompile(pattern).MatchString(branch) {
 				t.Fatalf("branch = %q, want %s", branch, pattern)
 			}
@@ -203,7 +211,7 @@ func TestPublishCommits(t *testing.T) {
 					t.Errorf("other in the workspace = %q, want it as it was", got)
 				}
 			}
-			if ps := r.pulls(t); len(ps) != 1 || ps[0].Head.Ref != branch || ps[0].Head.SHA != res.Outputs["head-sha"] {
+			if ps := r.pullsOf(t, branch); len(ps) != 1 || ps[0].Head.SHA != res.Outputs["head-sha"] {
 				t.Errorf("pull requests = %+v, want one from %s", ps, branch)
 			}
 		})

@@ -60,7 +60,8 @@ esac` + done
 // is complete once they pass. Gitea has statuses and no check runs.
 func TestPublishWaitForCI(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
+	shared := forge(t).newRepository(t, program)
+	for i, c := range []struct {
 		name          string
 		first, second string // the state of "test"
 		code          int
@@ -70,26 +71,28 @@ func TestPublishWaitForCI(t *testing.T) {
 		draft         bool
 		says          []string
 	}{
-		{"failure, then success", "failure", "success", 0, "completed", 2, "fixed", false, []string{"test"}},
-		{"error, then a warning", "error", "warning", 0, "completed", 2, "fixed", false, []string{"test"}},
+		{"error, then success", "error", "success", 0, "completed", 2, "fixed", false, []string{"test"}},
 		{"success at once", "success", "", 0, "completed", 1, "broken", false, nil},
 		{"failure for ever", "failure", "failure", 1, "max-iterations", 2, "fixed", true, []string{"test"}},
 		{"never finished", "pending", "", 1, "deadline", 1, "broken", true, []string{"have not finished within", "test"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := forge(t).newRepository(t, program)
-			seen := r.watchCI(t, "ralph/mul", func(n int, sha string) error {
+			r := shared.view(t)
+			branch := fmt.Sprintf("ralph/mul-%d", i)
+			seen := r.watchCI(t, branch, func(n int, sha string) error {
 				state, text := c.first, "3 of 7 tests failed"
 				if n > 1 {
 					state, text = c.second, "4 of 7 tests failed"
 				}
-				if err := r.status(sha, "lint", "success", "clean"); err != nil {
+				if err := r.status(sha, "lint", "warning", "long lines"); err != nil {
 					return err
 				}
 				return r.status(sha, "test", state, text)
 			})
 			j := newNight(t, r, mends)
+			j.Inputs["branch"] = branch
+			j.Env["GITHUB_RUN_ID"] = fmt.Sprint(60 + i) // the statuses are those of a commit, whose id it is a part of
 			j.Inputs["wait-for-ci"], j.Inputs["ci-start-timeout"], j.Inputs["max-iterations"] = "true", "8s", "2"
 			if c.first == "pending" {
 				j.Inputs["ci-timeout"] = "10s"
@@ -98,15 +101,14 @@ func TestPublishWaitForCI(t *testing.T) {
 			if got := seen(); len(got) != c.commits {
 				t.Errorf("the CI saw %q, want %d commits", got, c.commits)
 			}
-			if got := r.content(t, "ralph/mul", "mul.txt"); got != c.content {
+			if got := r.content(t, branch, "mul.txt"); got != c.content {
 				t.Errorf("mul.txt = %q, want %s", got, c.content)
 			}
-			ps := r.pulls(t)
+			ps := r.pullsOf(t, branch)
 			if len(ps) != 1 || ps[0].Draft != c.draft {
 				t.Errorf("pull requests = %+v, want one, a draft: %t", ps, c.draft)
 			}
 			wants(t, "summary", res.Summary, c.says...)
-			t.Logf("%s: outputs %s", res.Took, fmt.Sprint(res.Outputs["checks"], " ", res.Outputs["pull-request-operation"]))
 		})
 	}
 }

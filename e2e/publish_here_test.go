@@ -227,6 +227,21 @@ func (r *repository) moveBase(t *testing.T, name, text string) {
 	r.Base = r.pushFile(t, r.Seed, "main", name, text)
 }
 
+// view is the same repository with a work tree of its own, for tests that run at
+// the same time, each on its branch.
+func (r *repository) view(t *testing.T) *repository {
+	t.Helper()
+	v := &repository{gitea: r.gitea, Name: r.Name, Seed: t.TempDir(), Base: r.Base}
+	git(t, v.Seed, "init", "-q")
+	return v
+}
+
+// pullsOf are the pull requests of a branch.
+func (r *repository) pullsOf(t *testing.T, branch string) []pull {
+	t.Helper()
+	return slices.DeleteFunc(r.pulls(t), func(p pull) bool { return p.Head.Ref != branch })
+}
+
 // tree lists the files of a branch on the forge.
 func (r *repository) tree(t *testing.T, branch string) []string {
 	t.Helper()
