@@ -31,8 +31,17 @@ func Announcement(r ralph.Report) string {
 	if a := advice(r); a != "" {
 		parts = append(parts, a)
 	}
-	if url := r.Publication.PullRequest.URL; url != "" {
-		parts = append(parts, "Pull request: "+oneLine(url, 500))
+	p := r.Publication
+	switch branch := oneLine(p.Branch, 200); {
+	case p.PullRequest.URL != "":
+		parts = append(parts, "Pull request: "+oneLine(p.PullRequest.URL, 500))
+	case p.HeadSHA == "" && r.Outcome == ralph.Completed:
+		parts = append(parts, "Nothing was published: the run committed nothing.")
+	case p.HeadSHA == "" || branch == "":
+	case p.Pushed:
+		parts = append(parts, "Branch: "+branch)
+	default:
+		parts = append(parts, "Branch: "+branch+", not pushed")
 	}
 	text := ""
 	for _, p := range parts {

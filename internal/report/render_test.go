@@ -316,10 +316,25 @@ func TestAnnouncement(t *testing.T) {
 	if got, want := report.Headline(r), "Git or the pull request failed after 2 iterations — $0.03, 41s"; got != want {
 		t.Errorf("Headline(git-failed) = %q, want %q", got, want)
 	}
-	want := "the pull request could not be made\n" + r.Publication.Errors[0] + "\nSee what failed above; nothing that was pushed before is lost."
+	want := "the pull request could not be made\n" + r.Publication.Errors[0] + "\nSee what failed above; nothing that was pushed before is lost.\nBranch: " + r.Publication.Branch
 	if got := report.Announcement(r); got != want {
 		t.Errorf("Announcement(git-failed) = %q, want %q", got, want)
 	}
+	r = completed()
+	for _, tt := range []struct {
+		name, want string
+		p          ralph.Publication
+	}{
+		{"a branch alone", "Branch: ralph/x", ralph.Publication{Branch: "ralph/x", HeadSHA: "abc", Pushed: true}},
+		{"a dry run", "Branch: ralph/x, not pushed", ralph.Publication{Branch: "ralph/x", HeadSHA: "abc"}},
+		{"no change", "Nothing was published: the run committed nothing.", ralph.Publication{Branch: "ralph/x"}},
+	} {
+		r.Publication = tt.p
+		if got := report.Announcement(r); got != tt.want {
+			t.Errorf("Announcement(%s) = %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	r = gitFailed()
 	r.Reason = "the work was done in 2 iterations, but publishing failed: " + r.Publication.Errors[0]
 	if got := report.Announcement(r); strings.Count(got, r.Publication.Errors[0]) != 1 {
 		t.Errorf("Announcement(git-failed) = %q, want the failure once", got)
