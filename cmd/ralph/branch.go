@@ -47,7 +47,7 @@ func (j *job) openRepository(ctx context.Context) error {
 		AddPaths: j.cfg.AddPaths, Squash: j.cfg.Squash, NoWorkflows: j.noWorkflows(),
 		Continue:  j.decision.Existing && j.cfg.Branch == "",
 		Committer: repo.Identity(committer), Author: repo.Identity(j.author(committer)),
-		Message: j.message, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
+		Message: j.message, Forged: report.Forged, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
 		Pinned: j.backlog.pinned,
 	}
 	if j.pushes() {

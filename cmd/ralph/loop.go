@@ -125,7 +125,9 @@ func (j *job) emit(e ralph.Event) {
 func (j *job) keepBooks(e ralph.Event) {
 	switch {
 	case e.Kind == ralph.EventCheckpoint:
-		j.ledger.committed(e.Iteration)
+		if e.Commit != nil && e.Commit.Ours {
+			j.ledger.committed(e.Iteration)
+		}
 		return
 	case e.Kind == ralph.EventIterationEnd && e.Record != nil:
 		j.ledger.ended(*e.Record)

@@ -41,6 +41,9 @@ type Commit struct {
 	PushError string
 	// Own counts commits of the agent's own that stand below this one and are new.
 	Own int
+	// Ours says that the commit's message is the checkpoint's; without it the
+	// commit is one of the agent's.
+	Ours bool
 }
 
 // FailAction says where a failed guardrail's message goes in the next prompt.

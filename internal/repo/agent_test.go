@@ -49,16 +49,64 @@ func TestAgentsOwnCommitsAreKept(t *testing.T) {
 	equal(t, "HEAD", git(t, dir, "symbolic-ref", "HEAD"), "refs/heads/ralph/work")
 	equal(t, "status", git(t, dir, "status", "--porcelain"), "")
 
-	// Nothing left uncommitted: no commit of ours.
+	// Nothing left uncommitted: ours tells of the iteration, and changes nothing.
 	git(t, dir, "commit", "-q", "--allow-empty", "-m", "agent: empty")
 	write(t, filepath.Join(dir, "four.txt"), "4\n")
 	git(t, dir, "add", "-A")
 	git(t, dir, "commit", "-qm", "agent: four")
+	four := git(t, dir, "rev-parse", "HEAD")
 	_, c = r.pushed(t, f)
-	if c.Own != 2 || c.SHA != git(t, dir, "rev-parse", "HEAD") || c.Subject != "agent: four" {
-		t.Errorf("Checkpoint() = %+v, want the agent's two commits as they are", c)
+	if c.Own != 2 || c.Subject != "ralph: iteration" || !c.Ours {
+		t.Errorf("Checkpoint() = %+v, want one of ours on the agent's two commits", c)
 	}
+	equal(t, "below", git(t, f.dir, "rev-parse", c.SHA+"^", c.SHA+"^{tree}"), git(t, f.dir, "rev-parse", four, four+"^{tree}"))
+	equal(t, "HEAD", git(t, dir, "rev-parse", "HEAD"), c.SHA)
 	git(t, f.dir, "merge-base", "--is-ancestor", own, c.SHA)
+	if _, c = r.checkpoint(t); c.SHA != "" {
+		t.Errorf("Checkpoint() = %+v without anything new, want none", c)
+	}
+}
+
+// Where only the agent commits, one commit of ours at the end tells of it all.
+func TestOnlyTheAgentCommits(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	r := begin(t, dir, f.url)
+	var own string
+	for range 2 {
+		git(t, dir, "commit", "-q", "--allow-empty", "-m", "agent")
+		own = git(t, dir, "rev-parse", "HEAD")
+		r.snapshot(t)
+		c, err := r.CheckpointOwn(t.Context(), ralph.Iteration{Number: 1})
+		if err != nil || c.SHA != own || c.Ours {
+			t.Errorf("CheckpointOwn() = %+v, %v, want the agent's %s", c, err, own)
+		}
+	}
+	_, c := r.pushed(t, f)
+	if !c.Ours || git(t, f.dir, "rev-parse", c.SHA+"^") != own {
+		t.Errorf("Checkpoint() = %+v, want ours on %s", c, own)
+	}
+	if _, c = r.checkpoint(t); c.SHA != "" {
+		t.Errorf("Checkpoint() = %+v without anything new, want none", c)
+	}
+}
+
+// A message of the agent's own that looks like ours is not published.
+func TestAgentForgesMessages(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	r := begin(t, dir, f.url, func(o *repo.Options) {
+		o.Forged = func(m string) bool { return strings.Contains(m, "Ralph-Run: 4242") }
+	})
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-qm", "agent: x\n\nRalph-Run: 4242")
+	change, c := r.pushed(t, f)
+	if c.Own != 0 || !c.Ours || !hasNote(change.Notes, "published as one") {
+		t.Errorf("Checkpoint() = %+v, notes %q, want one commit of ours, and a note", c, change.Notes)
+	}
+	equal(t, "log", git(t, f.dir, "log", "--format=%s", "main.."+c.SHA), []string{"ralph: iteration"})
+	equal(t, "x.txt", git(t, f.dir, "show", c.SHA+":x.txt"), "x")
 }
 
 func TestAgentRewritesHistory(t *testing.T) {

@@ -21,8 +21,10 @@ const (
 )
 
 // Checkpoint commits the last snapshot on the work branch, pushes it, and moves
-// the workspace's branch and index there. A push that failed is told in the
-// Commit and tried again with the next one.
+// the workspace's branch and index there. Its message is the record of what was
+// done: on top of new commits of the agent's own it stands in a commit of ours even
+// where that changes nothing. A push that failed is told in the Commit and tried
+// again with the next one.
 func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit, error) {
 	s := r.last
 	if s == nil {
@@ -42,6 +44,7 @@ func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit
 	if err != nil {
 		return ralph.Commit{}, err
 	}
+	c.Ours = true
 	c = r.pushed(ctx, c)
 	s.public = r.line.tipTree // the server may have refused a part
 	r.catchUp(ctx, s)
@@ -53,7 +56,8 @@ func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit
 
 // CheckpointOwn is Checkpoint for a run in which only the agent commits: what it
 // committed itself since the last checkpoint is pushed, and what it left
-// uncommitted stays where it is.
+// uncommitted stays where it is. No commit of ours is made, so that no message
+// tells of the iterations: the Checkpoint that ends such a run makes up for it.
 func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Commit, error) {
 	s := r.last
 	if s == nil {
@@ -72,7 +76,7 @@ func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Comm
 	for _, h := range own {
 		r.line.ours[h] = true
 	}
-	r.line.tip, r.line.tipTree = s.parent, parent.TreeHash
+	r.line.tip, r.line.tipTree, r.line.untold = s.parent, parent.TreeHash, true
 	r.needs(s.large)
 	c, err := r.describe(s, before)
 	if err != nil {
@@ -112,7 +116,7 @@ func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
 		return false, err
 	}
 	tip := s.parent
-	if s.public != parent.TreeHash {
+	if s.public != parent.TreeHash || s.own > 0 || r.line.untold {
 		now := r.opt.Clock()
 		tip, err = r.store.writeCommit(&object.Commit{
 			Author:       signature(r.opt.Author, now),
@@ -133,7 +137,7 @@ func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
 		r.line.ours[h] = true
 	}
 	r.line.ours[tip] = true
-	r.line.tip, r.line.tipTree = tip, s.public
+	r.line.tip, r.line.tipTree, r.line.untold = tip, s.public, false
 	r.needs(s.large)
 	return true, nil
 }

@@ -205,8 +205,10 @@ func TestOwnCommitsAsByGit(t *testing.T) {
 	f, dir := workspace(t)
 	r := begin(t, dir, f.url)
 	git(t, dir, "commit", "-q", "--allow-empty", "-m", "agent: empty")
+	empty := git(t, dir, "rev-parse", "HEAD")
 	_, c := r.pushed(t, f)
-	equal(t, "empty", c.SHA, git(t, dir, "rev-parse", "HEAD"))
+	equal(t, "HEAD", c.SHA, git(t, dir, "rev-parse", "HEAD"))
+	equal(t, "empty", git(t, f.dir, "rev-parse", c.SHA+"^"), empty)
 	git(t, dir, "checkout", "-q", "-b", "side")
 	write(t, filepath.Join(dir, "side.txt"), "s\n")
 	git(t, dir, "add", "-A")
@@ -219,7 +221,7 @@ func TestOwnCommitsAsByGit(t *testing.T) {
 	git(t, dir, "commit", "-q", "--allow-empty", "--allow-empty-message", "-m", "")
 	want := git(t, dir, "rev-list", "HEAD")
 	_, c = r.pushed(t, f)
-	equal(t, "commits", git(t, f.dir, "rev-list", c.SHA, "^main"), strings.Split(want, "\n")[:strings.Count(want, "\n")])
+	equal(t, "commits", git(t, f.dir, "rev-list", c.SHA+"^", "^main"), strings.Split(want, "\n")[:strings.Count(want, "\n")])
 }
 
 // What google-github-actions/auth leaves in the workspace is never staged, is

@@ -257,7 +257,7 @@ func (r *Repo) rebase(ctx context.Context, sp span, head plumbing.Hash) (plumbin
 		}
 		h = c.ParentHashes[0]
 	}
-	made, err := r.graftOn(ctx, chain, r.baseTip, true)
+	made, err := r.graftOn(ctx, chain, r.baseTip)
 	var conflict *conflictError
 	if errors.As(err, &conflict) {
 		return r.unmerged(head, conflict.path, nil)

@@ -45,6 +45,10 @@ type Options struct {
 	Committer, Author Identity
 	// Message renders a checkpoint's message, trailers included.
 	Message func(ralph.Iteration) string
+	// Forged says that a message of the agent's own could be taken for one of
+	// Message's: such commits become part of ours, their messages are dropped.
+	// nil: none can.
+	Forged func(message string) bool
 	// IncludeDirty publishes what was already changed when the run began.
 	IncludeDirty bool
 	// RunFiles are paths of ralph's own state that are never committed, relative

@@ -80,6 +80,9 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 		if err != nil {
 			return "", err
 		}
+		if restarts(c) || r.opt.Forged != nil && r.opt.Forged(c.Message) {
+			return "their messages tell of a run as only checkpoints may", nil
+		}
 		var parent plumbing.Hash
 		if len(c.ParentHashes) > 0 {
 			p, err := r.store.commit(c.ParentHashes[0])

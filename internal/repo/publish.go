@@ -190,7 +190,8 @@ func (r *Repo) publicTip(ctx context.Context) (plumbing.Hash, error) {
 
 // replay puts our commits since the last push on top of onto: same author,
 // committer and message. A merge becomes one commit with what it brought; a
-// commit that brings nothing new disappears.
+// commit of which nothing is left disappears, and one that was empty stays: its
+// message is the record of a run.
 func (r *Repo) replay(ctx context.Context, onto plumbing.Hash) (plumbing.Hash, error) {
 	var chain []*object.Commit
 	for h := r.line.tip; h != r.server.synced; {
@@ -204,7 +205,7 @@ func (r *Repo) replay(ctx context.Context, onto plumbing.Hash) (plumbing.Hash, e
 		}
 		h = c.ParentHashes[0]
 	}
-	made, err := r.graftOn(ctx, chain, onto, false)
+	made, err := r.graftOn(ctx, chain, onto)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
@@ -216,9 +217,9 @@ func (r *Repo) replay(ctx context.Context, onto plumbing.Hash) (plumbing.Hash, e
 
 // graftOn makes the commits of a chain, newest first, anew on top of onto, and
 // returns the new ones, oldest first. The merge a line starts with keeps its
-// other parents, which the server has. empty keeps commits that were empty from
-// the beginning.
-func (r *Repo) graftOn(ctx context.Context, chain []*object.Commit, onto plumbing.Hash, empty bool) ([]plumbing.Hash, error) {
+// other parents, which the server has. Commits that were empty from the beginning
+// are kept.
+func (r *Repo) graftOn(ctx context.Context, chain []*object.Commit, onto plumbing.Hash) ([]plumbing.Hash, error) {
 	var made []plumbing.Hash
 	for _, c := range slices.Backward(chain) {
 		var was plumbing.Hash
@@ -244,7 +245,7 @@ func (r *Repo) graftOn(ctx context.Context, chain []*object.Commit, onto plumbin
 		if c.Hash == r.line.startHead {
 			parents = append(parents, c.ParentHashes[1:]...)
 		}
-		if tree == base.TreeHash && len(parents) == 1 && (!empty || c.TreeHash != was) {
+		if tree == base.TreeHash && len(parents) == 1 && c.TreeHash != was {
 			continue
 		}
 		onto, err = r.store.writeCommit(&object.Commit{

