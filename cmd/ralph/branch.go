@@ -108,7 +108,7 @@ func (j *job) noWorkflows() bool {
 
 // base is the branch that the work is proposed to; empty: the checked-out one.
 func (j *job) base() string {
-	if j.cfg.Base == "" && j.cfg.Branch == "" {
+	if j.cfg.Branch == "" && (j.decision.Existing || j.cfg.Base == "") {
 		return j.decision.Base
 	}
 	return j.cfg.Base
@@ -264,6 +264,11 @@ func (j *job) attachBranch(ctx context.Context) error {
 	for _, n := range start.Notes {
 		j.note(n)
 		j.out.say(n)
+	}
+	if h := j.report.History; j.cfg.MaxTotalCost > 0 && h.Cost().Unknown {
+		n := fmt.Sprintf("What earlier runs on the branch cost is not wholly known: %s of it count for max-total-cost-usd.", h.Cost().Amount)
+		j.note(n)
+		j.out.warn(n)
 	}
 	if start.Conflict != "" {
 		j.conflict = fmt.Sprintf("This branch, %s, could not be brought up to its base %s, because both changed %q. Merge the base into it and resolve that, where the task allows it.", start.Branch, start.Base, start.Conflict)

@@ -20,6 +20,11 @@ const checksName = "checks of the forge"
 // forge's: what fails goes back to the agent. What has not finished in time is no
 // success, and nothing an agent could mend.
 func (j *job) accept(ctx context.Context, it ralph.Iteration) ([]ralph.Verdict, *ralph.Refusal) {
+	if j.cfg.Commit == config.CommitAgent {
+		if err := j.commitLeft(ctx, &it); err != nil {
+			return nil, &ralph.Refusal{Outcome: ralph.GitFailed, Err: err}
+		}
+	}
 	if err := j.repo.Push(ctx); err != nil {
 		return nil, &ralph.Refusal{Outcome: ralph.GitFailed, Err: err}
 	}

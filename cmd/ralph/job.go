@@ -135,6 +135,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 		{"agent", j.checkAgent},
 		{"branch", j.attachBranch},
 		{"comment", j.tellAbout},
+		{"pull request", j.holdBack},
 		{"task folder", func(context.Context) error { return j.openTaskDir() }},
 		{"task list", func(context.Context) error { return j.openTaskList() }},
 		{"plan", func(context.Context) error { return j.checkPlan() }},
@@ -151,6 +152,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 		}
 		if err != nil {
 			j.refuse(ctx, bounded, s.name, err)
+			j.tellRefusal(ctx)
 			return j.close(ctx)
 		}
 	}

@@ -27,6 +27,15 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication, state repo.
 		p.PullRequest, err = j.open(ctx, p)
 		return err // the base has the same changes: there is nothing to propose
 	}
+	if j.decision.Existing && j.cfg.Branch == "" {
+		if p.PullRequest, err = j.open(ctx, p); err != nil {
+			return err
+		}
+		if p.PullRequest.Number == 0 {
+			j.note(fmt.Sprintf("Pull request #%d was closed meanwhile: the work is on its branch %s, and no other is opened.", j.decision.PullRequest, p.Branch))
+			return nil
+		}
+	}
 	if p.HeadSHA == "" && !j.proposed {
 		due, err := j.due(ctx, p, state)
 		if err != nil || !due {
@@ -48,7 +57,7 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication, state repo.
 	}
 	p.PullRequest = done
 	if done.Foreign && done.Number == j.decision.CommentOn && j.telling != nil {
-		j.telling.end() // the record is the comment
+		j.telling.end(ctx) // the record is the comment
 		j.telling, p.Comment = nil, done.URL
 	}
 	j.did("pull request", fmt.Sprintf("#%d %s", done.Number, done.Operation))
@@ -106,6 +115,7 @@ func (j *job) lastIsOurs() bool {
 
 // proposal is the pull request as it should be.
 func (j *job) proposal(r ralph.Report, branch string) forge.PullRequest {
+	r.Publication.PullRequest.Draft = j.draft() // as it is about to be
 	public := report.Redacted(r, j.redact.Text)
 	return forge.PullRequest{
 		Title: j.title(), Head: branch, Base: r.Publication.Base, HeadRepository: j.cfg.PushToFork,
@@ -130,7 +140,11 @@ func (j *job) whoStartsCI() {
 // autoMerge asks the forge to merge a pull request that is ready. ralph itself
 // never does.
 func (j *job) autoMerge(ctx context.Context, p *ralph.Publication) {
-	if !j.cfg.AutoMerge || j.report.Outcome != ralph.Completed || p.PullRequest.Draft {
+	switch {
+	case !j.cfg.AutoMerge || j.report.Outcome != ralph.Completed || p.PullRequest.Draft:
+		return
+	case p.PullRequest.Foreign || j.decision.Existing:
+		j.note(fmt.Sprintf("Auto-merge was not asked for: pull request #%d is somebody else's.", p.PullRequest.Number))
 		return
 	}
 	done, err := j.forge.AutoMerge(ctx, p.PullRequest, strings.ToUpper(string(j.cfg.MergeMethod)))
@@ -144,11 +158,28 @@ func (j *job) autoMerge(ctx context.Context, p *ralph.Publication) {
 	j.did("auto-merge", "asked for")
 }
 
+// holdBack makes a pull request of ours a draft again before work on its branch
+// goes on, where the forge may merge it by itself: what is half done must not be
+// merged, least of all when this run dies.
+func (j *job) holdBack(ctx context.Context) error {
+	if !j.cfg.AutoMerge || !j.start.Resumed || j.forge == nil || j.cfg.Draft == config.DraftNew {
+		return nil
+	}
+	found, err := j.forge.Look(ctx, j.start.Branch, j.start.Base, j.cfg.PushToFork)
+	if err == nil {
+		err = j.forge.Hold(ctx, found)
+	}
+	if err != nil {
+		return invalid(fmt.Errorf("the pull request may be merged by itself while work on it goes on, and could not be made a draft: %w", err))
+	}
+	return nil
+}
+
 // cleanUp deletes a branch that has nothing the base has not, where that is
 // wanted, and closes its pull request.
 func (j *job) cleanUp(ctx context.Context, state repo.State) bool {
 	p := &j.report.Publication
-	if !j.cfg.DeleteBranch || state.Tip == "" {
+	if !j.cfg.DeleteBranch || state.Tip == "" || j.decision.Existing {
 		return false
 	}
 	if ahead, err := j.repo.Ahead(ctx); ahead || err != nil {

@@ -13,12 +13,14 @@ import (
 // publish pushes what the checkpoints have not, and makes the pull request. A
 // failure in a later step never undoes an earlier one; each is recorded.
 func (j *job) publish(run context.Context) {
-	if j.repo == nil {
-		j.report.Duration = time.Since(j.started)
-		return
-	}
 	ctx, cancel := j.publishing(run)
 	defer cancel()
+	j.budgetKept()
+	if j.repo == nil {
+		j.report.Duration = time.Since(j.started)
+		j.tellEnd(ctx)
+		return
+	}
 	p := &j.report.Publication
 	if j.cfg.Commit == config.CommitAgent {
 		j.commitRest(ctx)
@@ -36,6 +38,10 @@ func (j *job) publish(run context.Context) {
 	}
 	p.Branch, p.HeadSHA, p.Pushed, p.Fork = state.Branch, state.HeadSHA, state.Pushed, j.cfg.PushToFork
 	p.Signed, p.Verified, p.Tip = state.Signed, state.Verified, state.Tip
+	if tip := p.Tip; j.cfg.WaitForCI && j.report.Outcome == ralph.Completed && tip != "" && p.Checks.SHA != tip {
+		j.report.Outcome = ralph.Blocked
+		j.report.Reason += fmt.Sprintf(", but %s was pushed and its checks were not looked at", tip[:7])
+	}
 	if p.Pushed {
 		j.did("push", p.Branch)
 	}
@@ -54,6 +60,16 @@ func (j *job) publish(run context.Context) {
 	j.tellEnd(ctx)
 }
 
+// budgetKept says so when a budget could not be kept.
+func (j *job) budgetKept() {
+	if !j.report.Usage().Cost.Unknown || j.cfg.MaxCost == 0 && j.cfg.MaxTotalCost == 0 {
+		return
+	}
+	n := "A part of what this run cost is not known, so what it may cost (max-cost-usd, max-total-cost-usd) could not be watched over."
+	j.note(n)
+	j.out.warn(n)
+}
+
 // did and couldNot record a step of publishing.
 func (j *job) did(name, detail string) {
 	j.step(ralph.PublishStep{Name: name, Done: true, Detail: detail})
@@ -67,24 +83,30 @@ func (j *job) step(s ralph.PublishStep) {
 	j.report.Publication.Steps = append(j.report.Publication.Steps, s)
 }
 
-// commitRest commits what the agent left uncommitted: it must not be lost.
+// commitRest commits what the agent left uncommitted: it must not be lost. Where
+// it left nothing, the commit is empty: its trailers are what later runs on the
+// branch know of this one.
 func (j *job) commitRest(ctx context.Context) {
-	n := len(j.report.Iterations)
-	if n == 0 {
-		return
+	if n := len(j.report.Iterations); n > 0 {
+		if err := j.commitLeft(ctx, &j.report.Iterations[n-1]); err != nil {
+			j.failed(ctx, err)
+		}
 	}
-	last := &j.report.Iterations[n-1]
+}
+
+func (j *job) commitLeft(ctx context.Context, it *ralph.Iteration) error {
 	_, err := j.repo.Snapshot(ctx)
 	if err == nil {
 		var c ralph.Commit
-		if c, err = j.repo.Checkpoint(ctx, *last); c.SHA != "" {
-			last.Commit = c
-			j.emit(ralph.Event{Kind: ralph.EventCheckpoint, At: time.Now(), Commit: &c, Iteration: n})
+		if c, err = j.repo.Checkpoint(ctx, *it); c.SHA != "" {
+			it.Commit = c
+			j.emit(ralph.Event{Kind: ralph.EventCheckpoint, At: time.Now(), Commit: &c, Iteration: it.Number})
 		}
 	}
 	if err != nil {
-		j.failed(ctx, fmt.Errorf("what the agent left uncommitted could not be committed: %w", err))
+		return fmt.Errorf("what the agent left uncommitted could not be committed: %w", err)
 	}
+	return nil
 }
 
 // stayed says where work is that was not to leave the machine, and what would

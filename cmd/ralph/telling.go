@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -11,6 +12,8 @@ type telling struct {
 	post   func(ctx context.Context, text string) error
 	failed func(error) // told of the first failure only
 	latest chan string // holds at most one text
+	quit   chan struct{}
+	once   sync.Once
 	stop   context.CancelFunc
 	ended  chan struct{}
 }
@@ -19,10 +22,13 @@ type telling struct {
 // and people do not read faster.
 const tellingPause = 20 * time.Second
 
+// tellingPatience is how long an update that is under way may go on at the end.
+const tellingPatience = 3 * time.Second
+
 // tell starts to keep a comment up to date.
 func tell(ctx context.Context, post func(ctx context.Context, text string) error, failed func(error)) *telling {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	t := &telling{post: post, failed: failed, latest: make(chan string, 1), stop: stop, ended: make(chan struct{})}
+	t := &telling{post: post, failed: failed, latest: make(chan string, 1), quit: make(chan struct{}), stop: stop, ended: make(chan struct{})}
 	go t.loop(ctx)
 	return t
 }
@@ -43,8 +49,23 @@ func (t *telling) say(text string) {
 }
 
 // end stops the updates: when it returns none is under way. What was not posted
-// by then never is.
-func (t *telling) end() {
+// by then never is. One that is under way may end by itself for a moment, as long
+// as ctx lasts: cut off, it might arrive later.
+func (t *telling) end(ctx context.Context) {
+	t.once.Do(func() { close(t.quit) })
+	patience := time.NewTimer(tellingPatience)
+	defer patience.Stop()
+	select {
+	case <-t.ended:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	t.cut()
+}
+
+// cut is end without any patience.
+func (t *telling) cut() {
+	t.once.Do(func() { close(t.quit) })
 	t.stop()
 	<-t.ended
 }
@@ -54,7 +75,7 @@ func (t *telling) loop(ctx context.Context) {
 	said := false
 	for {
 		select {
-		case <-ctx.Done():
+		case <-t.quit:
 			return
 		case text := <-t.latest:
 			if err := t.post(ctx, text); err != nil && ctx.Err() == nil && !said {
@@ -64,7 +85,7 @@ func (t *telling) loop(ctx context.Context) {
 		}
 		pause := time.NewTimer(tellingPause)
 		select {
-		case <-ctx.Done():
+		case <-t.quit:
 			pause.Stop()
 			return
 		case <-pause.C:

@@ -34,7 +34,7 @@ func TestTelling(t *testing.T) {
 		tl.say("4")
 		synctest.Wait()
 		tl.say("never")
-		tl.end()
+		tl.end(t.Context())
 		if want := []string{"1", "3", "4"}; !slices.Equal(posted, want) {
 			t.Errorf("posted %q, want %q", posted, want)
 		}

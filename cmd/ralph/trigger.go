@@ -60,10 +60,29 @@ func (j *job) decide(ctx context.Context) error {
 	if bringsTask(j.event) {
 		j.out.say(d.Why)
 	}
+	if err := j.fits(d); err != nil {
+		return invalid(err)
+	}
 	j.report.Task = d.Below(j.cfg.Prompt)
 	j.report.Publication.Issue = d.Issue
 	if j.cfg.Mode == config.ModeSession {
 		j.cfg.Prompt = j.report.Task
+	}
+	return nil
+}
+
+// fits refuses what does not go with work on somebody's pull request.
+func (j *job) fits(d trigger.Decision) error {
+	if !d.Existing || j.cfg.Branch != "" {
+		return nil
+	}
+	if j.cfg.PushToFork != "" {
+		return fmt.Errorf("push-to-fork does not go with work on pull request #%d, whose branch %s lies in the repository itself: leave it out, or give a branch", d.PullRequest, d.Branch)
+	}
+	if j.cfg.Base != "" && j.cfg.Base != d.Base {
+		n := fmt.Sprintf("The base stays %s, that of pull request #%d: base is not looked at.", d.Base, d.PullRequest)
+		j.note(n)
+		j.out.say(n)
 	}
 	return nil
 }
@@ -176,7 +195,7 @@ func (j *job) tellAbout(ctx context.Context) error {
 		}
 		return err
 	}, func(err error) { j.out.warn(err.Error()) })
-	j.atEnd(j.telling.end) // a run that ends in another way
+	j.atEnd(j.telling.cut) // a run that ends in another way
 	j.telling.say(j.progress(0))
 	return nil
 }
@@ -189,13 +208,27 @@ func (j *job) progress(iteration int) string {
 	return j.redact.Text(report.Comment(report.Redacted(r, j.redact.Text), report.CommentOptions{Marker: forge.RecordMarker, Iteration: iteration}))
 }
 
+// tellRefusal says in the comment that the run ended before its first iteration.
+func (j *job) tellRefusal(run context.Context) {
+	if j.telling == nil {
+		return
+	}
+	ctx, cancel := j.publishing(run)
+	defer cancel()
+	j.tellEnd(ctx)
+}
+
 // tellEnd says in the comment how the run ended. Below a pull request that
 // somebody else described the record stands there already.
 func (j *job) tellEnd(ctx context.Context) {
 	if j.telling == nil {
 		return
 	}
-	j.telling.end()
+	if j.interruptedNow() {
+		j.telling.cut()
+	} else {
+		j.telling.end(ctx)
+	}
 	text := j.redact.Text(report.Comment(j.public(), report.CommentOptions{Marker: forge.RecordMarker}))
 	ref, err := j.api.Comment(ctx, j.decision.CommentOn, forge.RecordMarker, text, j.comment)
 	if err != nil {

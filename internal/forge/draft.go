@@ -2,6 +2,7 @@ package forge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -74,6 +75,19 @@ func (c *Client) convert(ctx context.Context, have *github.PullRequest, draft bo
 	}
 	if is := data[mutation].PullRequest.IsDraft; is == nil || *is != draft {
 		return fmt.Errorf("%s in %s: the forge took it and changed nothing: do it by hand", operation, c.where())
+	}
+	return nil
+}
+
+// Hold makes the open pull request a draft, if it is ours and none: a draft is
+// never merged, whatever the forge was asked for. It costs one call, or none.
+func (c *Client) Hold(ctx context.Context, found Found) error {
+	if found.have == nil || foreign(found.have) || found.have.GetDraft() {
+		return nil
+	}
+	have, warnings := c.matchDraft(ctx, found.have, PullRequest{Title: found.have.GetTitle(), Draft: true})
+	if !have.GetDraft() && draftTitle(have.GetTitle()) != have.GetTitle() {
+		return errors.New(strings.Join(warnings, "; "))
 	}
 	return nil
 }

@@ -32,13 +32,21 @@ func (r *run) describe(ctx context.Context, it *Iteration, end *ending) {
 }
 
 // accept asks whether what completed the run may count. What must be published
-// first is committed by then.
-func (r *run) accept(shielded, bounded context.Context, it *Iteration, end *ending) *ending {
+// first is committed by then. What nobody could look at is no success.
+func (r *run) accept(ctx, shielded, bounded context.Context, it *Iteration, end *ending) *ending {
 	if r.Policy.CheckpointAtEnd {
 		r.commit(shielded, it)
 	}
-	if r.unsaved != nil || bounded.Err() != nil || r.stopped() {
+	r.judged = true
+	switch {
+	case r.unsaved != nil:
 		return end
+	case ctx.Err() != nil:
+		return &ending{Interrupted, "the run was cancelled before the checks of the forge were looked at"}
+	case r.stopped():
+		return &ending{Interrupted, stopReason}
+	case bounded.Err() != nil:
+		return &ending{Deadline, "the time of the run (max-duration) is used up, and the checks of the forge were not looked at"}
 	}
 	verdicts, refusal := r.Accept(bounded, *it)
 	it.Verdicts = append(it.Verdicts, verdicts...)
@@ -48,6 +56,24 @@ func (r *run) accept(shielded, bounded context.Context, it *Iteration, end *endi
 	if it.Passed() {
 		return end
 	}
-	it.Rejection = RejectedChecks
+	it.Rejection, r.judged = RejectedChecks, false
+	if r.byMail() {
+		return r.withdraw() // else the mark would end the next iteration
+	}
 	return nil
+}
+
+// lastWord asks about a run that was complete before anybody was asked to work.
+func (r *run) lastWord(ctx, bounded context.Context, end ending) ending {
+	if end.outcome != Completed || r.Accept == nil || r.judged {
+		return end
+	}
+	var none Iteration
+	if n := len(r.report.Iterations); n > 0 {
+		none.Number = r.report.Iterations[n-1].Number
+	}
+	if judged := r.accept(ctx, ctx, bounded, &none, &end); judged != nil {
+		return *judged
+	}
+	return ending{Blocked, "everything was done before, and the checks of the forge fail"}
 }

@@ -100,6 +100,7 @@ func (l *Loop) Run(ctx context.Context, baseline []Verdict) Report {
 	defer cancel()
 	end := r.loop(ctx, bounded)
 	r.atEnd(ctx)
+	end = r.lastWord(ctx, bounded, end)
 
 	r.report.Outcome, r.report.Reason = end.outcome, end.reason
 	// Whatever was claimed: work that is not committed is not done.
@@ -140,6 +141,7 @@ type run struct {
 	undelivered error
 	session     string // of the agent, to go on in; empty: the next turn begins one
 	marks       marks  // after the last turn
+	judged      bool   // Accept was asked about the last iteration
 	stall       stall
 }
 
@@ -299,7 +301,7 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	r.describe(bounded, &it, end)
 	r.checkpoint(shielded, &it)
 	if end != nil && end.outcome == Completed && r.Accept != nil {
-		end = r.accept(shielded, bounded, &it, end)
+		end = r.accept(ctx, shielded, bounded, &it, end)
 	}
 	r.stall.settle(it)
 	return it, end
