@@ -24,7 +24,7 @@ const (
 type cleaned struct {
 	text    string
 	hidden  int // characters that cannot be seen
-	remarks int // HTML comments, and link definitions that lead nowhere
+	remarks int // HTML comments and the like, definitions that nothing refers to
 	cut     int // bytes that were left out
 }
 
@@ -38,7 +38,7 @@ func clean(raw string, limit int) cleaned {
 	text := c.visible(raw)
 	text = c.entities(text)
 	text = c.comments(text)
-	text = c.definitions(text)
+	text = c.markup(c.footnotes(c.definitions(text)))
 	text = shorten(text)
 	text = strings.TrimRight(blank.ReplaceAllString(text, ""), " \t\n")
 	if len(text) > limit {
@@ -154,8 +154,8 @@ func presented(r rune) bool {
 }
 
 // invisible says that a character is not seen, or moves others about: controls,
-// formats (zero width, directions, tags), selectors of variants, fillers, and
-// those without a meaning of their own.
+// formats (zero width, directions, tags), selectors of variants, fillers, blanks,
+// and those without a meaning of their own.
 func invisible(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -164,6 +164,8 @@ func invisible(r rune) bool {
 		return true
 	case r < 0x7f:
 		return false
+	case r == '\u2800' || r == '\U0001D159': // signs without ink: empty Braille, the head of no note
+		return true
 	}
 	return unicode.In(r, unicode.Cc, unicode.Co, unicode.Cs, unicode.Variation_Selector,
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point) ||
@@ -171,7 +173,7 @@ func invisible(r rune) bool {
 		r >= 0xE0000 && r <= 0xE0FFF
 }
 
-var entity = regexp.MustCompile(`&(?:#[xX][0-9a-fA-F]{1,8}|#[0-9]{1,8}|ZeroWidthSpace|NegativeThinSpace|NegativeMediumSpace|NegativeThickSpace|NegativeVeryThinSpace|NoBreak|shy|zwj|zwnj|lrm|rlm|InvisibleTimes|InvisibleComma|ApplyFunction|af|it|ic);`)
+var entity = regexp.MustCompile(`&(?:#[xX][0-9a-fA-F]{1,8};?|#[0-9]{1,8};?|(?:ZeroWidthSpace|NegativeThinSpace|NegativeMediumSpace|NegativeThickSpace|NegativeVeryThinSpace|NoBreak|shy|zwj|zwnj|lrm|rlm|InvisibleTimes|InvisibleComma|ApplyFunction|af|it|ic);)`)
 
 // entities takes out what a page shows as a character that is not seen.
 func (c *cleaned) entities(text string) string {
@@ -213,20 +215,6 @@ func (c *cleaned) comments(text string) string {
 			return b.String()
 		}
 	}
-}
-
-// definition is a link definition that leads nowhere and only carries text,
-// such as [//]: # (text), which no page shows.
-var definition = regexp.MustCompile(`(?m)^[ >]{0,8}\[[^\]\n]+\]:[ \t]*\n?[ \t]*(?:<[ ]*>|#\S*)[ \t]*\n?[ \t]*(?:"[^"]*"|'[^']*'|\([^()]*\))[ \t]*$`)
-
-func (c *cleaned) definitions(text string) string {
-	if !strings.Contains(text, "]:") {
-		return text
-	}
-	return definition.ReplaceAllStringFunc(text, func(string) string {
-		c.remarks++
-		return ""
-	})
 }
 
 // shorten cuts long rows of backticks, which would make the fence around them

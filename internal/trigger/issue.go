@@ -14,8 +14,7 @@ func (d Decision) issue() (Decision, error) {
 	labels := setsLabel(e.Action)
 	switch {
 	case !labels && !d.uses():
-		d.Run = true
-		return d, nil
+		return d.owners()
 	case !labels && !d.settings.HasPrompt:
 		return nothing("issues (%s): an issue starts a run when it gets the label %q", word(e.Action), d.settings.Label)
 	case is == nil || is.Number <= 0:
@@ -23,18 +22,18 @@ func (d Decision) issue() (Decision, error) {
 	case labels && !d.labelled(is.Labels):
 		return nothing("issue #%d got the label %s: a run is started by %q", is.Number, quoted(e.Label), d.settings.Label)
 	}
-	if err := open("issue", is.Number, is.State, is.Locked); err != nil {
-		return Decision{}, err
-	}
 	d.Run, d.CommentOn = true, is.Number
 	if err := d.startedBy(fmt.Sprintf("issue #%d", is.Number), labels); err != nil {
 		return Decision{}, err
+	}
+	if err := open("issue", is.Number, is.State, is.Locked); err != nil {
+		return d.refused(err)
 	}
 	if !d.uses() {
 		return d, nil
 	}
 	if _, err := d.quotes(is.Author, fmt.Sprintf("the author of issue #%d", is.Number), false); err != nil {
-		return Decision{}, err
+		return d.refused(err)
 	}
 	d.Issue, d.Branch = is.Number, "ralph/issue-"+strconv.Itoa(is.Number)
 	d.asks = asks{
@@ -103,16 +102,16 @@ func (d Decision) comment() (Decision, error) {
 	case !asked:
 		return nothing("the comment on %s #%d has no line that begins with %s", what, is.Number, command)
 	}
-	if err := open(what, is.Number, is.State, is.Locked); err != nil {
-		return Decision{}, err
-	}
 	d.Run, d.CommentOn, d.CommentID = true, is.Number, e.Comment.ID
 	d.Why = fmt.Sprintf("Started by %s in a comment of %s on %s #%d", command, word(e.Comment.Author.Login), what, is.Number)
 	if err := d.ask(e.Comment.Author, "who wrote the comment"); err != nil {
 		return Decision{}, err
 	}
 	if err := d.ask(e.Sender, "who sent it"); err != nil {
-		return Decision{}, err
+		return d.refused(err)
+	}
+	if err := open(what, is.Number, is.State, is.Locked); err != nil {
+		return d.refused(err)
 	}
 	if is.IsPullRequest { // whose head has to be known, whatever becomes of the text
 		d.PullRequest, d.Needs = is.Number, NeedsPull
@@ -124,7 +123,7 @@ func (d Decision) comment() (Decision, error) {
 	}
 	use, err := d.quotes(is.Author, fmt.Sprintf("the author of %s #%d", what, is.Number), request != "")
 	if err != nil {
-		return Decision{}, err
+		return d.refused(err)
 	}
 	d.asks = d.wishes(what, request != "")
 	if request != "" {

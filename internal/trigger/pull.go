@@ -13,38 +13,36 @@ func (d Decision) pull() (Decision, error) {
 		if d.uses() {
 			return Decision{}, fmt.Errorf("the event %s has no pull request", word(e.Name))
 		}
-		d.Run = true
-		return d, nil
+		return d.owners()
 	}
 	labels, opens := setsLabel(e.Action), e.Action == "opened" || e.Action == "reopened" || e.Action == "ready_for_review"
 	switch {
 	case labels && !d.labelled(pr.Labels):
 		return nothing("pull request #%d got the label %s: a run is started by %q", pr.Number, quoted(e.Label), d.settings.Label)
+	case !labels && e.Action != "closed" && (strings.HasPrefix(pr.HeadRef, "ralph/") || strings.Contains(pr.Body, ownMark)):
+		return nothing("pull request #%d (%s) is ralph's own: give it the label %q, or write %s in a comment", pr.Number, word(e.Action), d.settings.Label, d.settings.Command)
 	case !labels && !d.uses():
-		d.Run = true
-		return d, nil
+		return d.owners()
 	case !labels && !opens && !d.settings.HasPrompt:
 		return nothing("%s (%s): a pull request starts a run when it is opened, or gets the label %q", word(e.Name), word(e.Action), d.settings.Label)
-	case !labels && (strings.HasPrefix(pr.HeadRef, "ralph/") || strings.Contains(pr.Body, ownMark)):
-		return nothing("pull request #%d (%s) is ralph's own: give it the label %q, or write %s in a comment", pr.Number, word(e.Action), d.settings.Label, d.settings.Command)
-	case !labels && bot(e.Sender) && !d.allowed(e.Sender.Login):
+	case !labels && bot(e.Sender) && !d.allowed(e.Sender):
 		return nothing("pull request #%d (%s): %s is a bot that allow-bots does not name", pr.Number, word(e.Action), word(e.Sender.Login))
-	}
-	if err := open("pull request", pr.Number, pr.State, pr.Locked); err != nil {
-		return Decision{}, err
 	}
 	d.Run, d.CommentOn = true, pr.Number
 	if err := d.startedBy(fmt.Sprintf("pull request #%d", pr.Number), labels); err != nil {
 		return Decision{}, err
 	}
+	if err := open("pull request", pr.Number, pr.State, pr.Locked); err != nil {
+		return d.refused(err)
+	}
 	if !d.uses() {
 		return d, nil
 	}
-	if _, err := d.quotes(pr.Author, fmt.Sprintf("the author of pull request #%d", pr.Number), false); err != nil {
-		return Decision{}, err
-	}
 	if err := d.onto(pr.Number, pr.HeadRef, pr.BaseRef); err != nil {
-		return Decision{}, err
+		return d.refused(err)
+	}
+	if _, err := d.quotes(pr.Author, fmt.Sprintf("the author of pull request #%d", pr.Number), false); err != nil {
+		return d.refused(err)
 	}
 	d.HeadSHA = pr.HeadSHA
 	d.asks = asks{

@@ -11,6 +11,7 @@ import (
 func TestNothingToDo(t *testing.T) {
 	t.Parallel()
 	own := trigger.Settings{HasPrompt: true}
+	never := trigger.Settings{HasPrompt: true, Use: trigger.UseNever}
 	tests := []struct {
 		name  string
 		event trigger.Event
@@ -44,6 +45,13 @@ func TestNothingToDo(t *testing.T) {
 		{"our own commit failed", failed(func(w *trigger.WorkflowRun) {
 			w.HeadMessage = "ralph: iteration 2\n\nRalph-Run: 42\nRalph-Iteration: 2\n"
 		}), trigger.Settings{}, "wait-for-ci"},
+		{"our own commit failed, with a prompt of the owner's", failed(func(w *trigger.WorkflowRun) { w.HeadMessage = "x\n\nRalph-Run: 42\n" }), own, "ralph's own"},
+		{"a workflow of a fork failed", failed(func(w *trigger.WorkflowRun) { w.HeadRepository = "stranger/hello" }), trigger.Settings{}, "ran on a head in stranger/hello"},
+		{"a workflow of a fork failed, with a prompt of the owner's", failed(func(w *trigger.WorkflowRun) { w.HeadRepository = "stranger/hello" }), own, "ran on a head in stranger/hello"},
+		{"a workflow of a fork that is gone, the event not used", failed(func(w *trigger.WorkflowRun) { w.HeadRepository = "" }), never, "a repository that is gone"},
+		{"our own push to our own pull request, with a prompt of the owner's", pulled("pull_request", "synchronize", func(e *trigger.Event) { e.PullRequest.HeadRef = "ralph/diary" }), own, "ralph's own"},
+		{"our own pull request on another branch, with a prompt of the owner's", pulled("pull_request", "opened", func(e *trigger.Event) { e.PullRequest.Body = "x\n<!-- ralph-action -->" }), own, "ralph's own"},
+		{"a bot opens an issue, with a prompt of the owner's", event("issues", "opened", func(e *trigger.Event) { e.Sender = renovate }), own, "renovate[bot] is a bot"},
 		{"a bot's commit failed", failed(func(w *trigger.WorkflowRun) { w.Actor = renovate }), trigger.Settings{}, "renovate[bot], who caused the failed run"},
 	}
 	for _, tt := range tests {
@@ -72,12 +80,15 @@ func TestRefused(t *testing.T) {
 		{"pull_request_target, fork that is gone", pulled("pull_request_target", "opened", fork, func(e *trigger.Event) { e.PullRequest.HeadRepository = "" }), never, "a repository that is gone"},
 		{"pull_request, fork", pulled("pull_request", "opened", fork), never, "heads in the repository itself only"},
 		{"review, fork", pulled("pull_request_review", "submitted", fork), never, "heads in the repository itself only"},
-		{"workflow_run, fork", failed(func(w *trigger.WorkflowRun) { w.HeadRepository = "stranger/hello" }), trigger.Settings{}, "ran on a head in stranger/hello"},
-		{"workflow_run, fork, prompt of the owner's", failed(func(w *trigger.WorkflowRun) { w.HeadRepository = "" }), never, "a repository that is gone"},
 		{"label by a bot", labelled(func(e *trigger.Event) { e.Sender = renovate }), trigger.Settings{AllowBots: []string{"other[bot]", ""}}, "renovate[bot], who set the label, is a bot: name it in allow-bots"},
 		{"label by a bot, prompt of the owner's", labelled(func(e *trigger.Event) { e.Sender = renovate }), trigger.Settings{HasPrompt: true}, "allow-bots"},
 		{"label by a bot without a type", labelled(func(e *trigger.Event) { e.Sender = trigger.Person{Login: "x[bot]"} }), trigger.Settings{}, "allow-bots"},
 		{"label by an app with the name of a person", labelled(func(e *trigger.Event) { e.Sender = trigger.Person{Login: "mona", Type: "Bot"} }), trigger.Settings{}, "allow-bots"},
+		{"label by an organization with the name of a bot", labelled(func(e *trigger.Event) { e.Sender = trigger.Person{Login: "renovate", Type: "Organization"} }), trigger.Settings{AllowBots: []string{"renovate[bot]"}}, "renovate, who set the label, is of the type Organization"},
+		{"issue by an organization with the name of a bot", labelled(func(e *trigger.Event) { e.Issue.Author = trigger.Person{Login: "renovate", Type: "Organization"} }), trigger.Settings{AllowBots: []string{"renovate"}}, "the author of issue #12, renovate, is of the type Organization"},
+		{"issue by an account of an unknown type", labelled(func(e *trigger.Event) { e.Issue.Author = trigger.Person{Login: "renovate[bot]", Type: "Mannequin"} }), trigger.Settings{AllowBots: []string{"renovate"}}, "of the type Mannequin"},
+		{"command sent by a bot for a person", said("/ralph fix it", func(e *trigger.Event) { e.Sender = renovate }), trigger.Settings{}, "renovate[bot], who sent it, is a bot"},
+		{"something else by nobody, prompt of the owner's", event("issues", "opened", func(e *trigger.Event) { e.Sender = trigger.Person{} }), trigger.Settings{HasPrompt: true}, "nobody can be asked"},
 		{"label by nobody", labelled(func(e *trigger.Event) { e.Sender = trigger.Person{} }), trigger.Settings{}, "nobody can be asked"},
 		{"issue by a bot", labelled(func(e *trigger.Event) { e.Issue.Author = renovate }), trigger.Settings{}, "the author of issue #12, renovate[bot], is a bot"},
 		{"issue by an account that is gone", labelled(func(e *trigger.Event) { e.Issue.Author = trigger.Person{} }), trigger.Settings{}, "an account that is gone"},
@@ -105,8 +116,44 @@ func TestRefused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got, err := trigger.Decide(tt.event, tt.s)
-			if err == nil || !strings.Contains(err.Error(), tt.words) || got.Run || got.Prompt != "" {
+			if err == nil && got.Run && len(got.Check) > 0 { // when those may write who asked
+				err, got.Run = got.Refuse, false
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.words) || got.Run || got.Prompt != "" || got.Branch != "" {
 				t.Errorf("Decide() = %+v, %v, want a refusal with %q", got, err, tt.words)
+			}
+		})
+	}
+}
+
+// A refusal on which a stranger could turn runs red stands behind the question
+// whether who asked may.
+func TestRefusedOfThoseWhoMay(t *testing.T) {
+	t.Parallel()
+	closed := func(e *trigger.Event) {
+		e.Comment.Author, e.Sender, e.Issue.State = stranger, stranger, "closed"
+	}
+	tests := []struct {
+		name  string
+		event trigger.Event
+		s     trigger.Settings
+	}{
+		{"command on a closed issue", said("/ralph do it", closed), trigger.Settings{}},
+		{"command on a closed pull request", said("/ralph do it", onPull, closed), trigger.Settings{}},
+		{"command on a closed issue, prompt of the owner's", said("/ralph", closed), trigger.Settings{HasPrompt: true}},
+		{"command on a locked issue", said("/ralph", closed, func(e *trigger.Event) { e.Issue.State, e.Issue.Locked = "open", true }), trigger.Settings{}},
+		{"command on a bot's issue", said("/ralph", closed, func(e *trigger.Event) { e.Issue.State, e.Issue.Author = "open", renovate }), trigger.Settings{}},
+		{"command on an issue of an account that is gone", said("/ralph", closed, func(e *trigger.Event) { e.Issue.State, e.Issue.Author = "open", trigger.Person{} }), trigger.Settings{}},
+		{"label on a closed issue", labelled(func(e *trigger.Event) { e.Sender, e.Issue.State = stranger, "closed" }), trigger.Settings{}},
+		{"label on a pull request from the default branch", pulled("pull_request", "labeled", func(e *trigger.Event) { e.Sender, e.PullRequest.HeadRef = stranger, "main" }), trigger.Settings{}},
+		{"branch of a run that git does not take", failed(func(w *trigger.WorkflowRun) { w.HeadBranch, w.PullRequests, w.Actor = "a b", nil, stranger }), trigger.Settings{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := trigger.Decide(tt.event, tt.s)
+			if err != nil || got.Refuse == nil || !got.Run || got.Prompt != "" || got.Needs != trigger.NeedsNothing || len(got.Check) == 0 || got.Check[0].Login != "stranger" || !got.Check[0].Asked {
+				t.Errorf("Decide() = %+v, %v, want a refusal once the stranger is known to be allowed to ask", got, err)
 			}
 		})
 	}

@@ -11,7 +11,6 @@ package trigger
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -71,7 +70,11 @@ type Decision struct {
 	CommentID int64
 
 	Check []Check // who has to be allowed to write to the repository
-	Needs Needs
+	// Refuse is why the run is refused when all of Check may write; nothing else
+	// of the decision counts then. When one of them may not, nothing is to do:
+	// those who may not ask cannot turn a run red either.
+	Refuse error
+	Needs  Needs
 	// RunID and RunAttempt are the run that WithRun wants to know about.
 	RunID      int64
 	RunAttempt int // 0: the server does not count them
@@ -103,7 +106,7 @@ type Check struct {
 	Asked bool
 }
 
-// Decide decides. The error is a refusal, in words for the owner.
+// Decide decides. The error is a refusal, in words for the owner, whoever asked.
 func Decide(e Event, s Settings) (Decision, error) {
 	if s.Command == "" {
 		s.Command = DefaultCommand
@@ -112,7 +115,7 @@ func Decide(e Event, s Settings) (Decision, error) {
 		s.Label = DefaultLabel
 	}
 	d, err := decide(e, s)
-	if err == nil && d.Run && !s.HasPrompt && d.Prompt == "" && d.Needs == NeedsNothing {
+	if err == nil && d.Run && d.Refuse == nil && !s.HasPrompt && d.Prompt == "" && d.Needs == NeedsNothing {
 		return Decision{}, fmt.Errorf("no prompt is given, and the event %s has none that is used", word(e.Name))
 	}
 	return d, err
@@ -150,8 +153,7 @@ func decide(e Event, s Settings) (Decision, error) {
 	case "repository_dispatch":
 		return d.dispatched(e.ClientPrompt, "the prompt in its client_payload"), nil
 	}
-	d.Run = true
-	return d, nil
+	return d.owners()
 }
 
 // Below puts the event's text below the owner's prompt.
@@ -206,65 +208,6 @@ func (e Event) noFork() error {
 
 func fork(number int, where string) error {
 	return fmt.Errorf("the head of pull request #%d lies in %s: ralph runs on heads in the repository itself only, because it pushes to them and starts what lies there", number, where)
-}
-
-// ask adds somebody who asked for the run.
-func (d *Decision) ask(p Person, who string) error {
-	if p.Login == "" {
-		return fmt.Errorf("the event does not say %s: nobody can be asked for permission", who)
-	}
-	if bot(p) {
-		if !d.allowed(p.Login) {
-			return fmt.Errorf("%s, %s, is a bot: name it in allow-bots if it may start ralph", word(p.Login), who)
-		}
-		return nil
-	}
-	d.check(Check{Login: p.Login, Who: who, Asked: true})
-	return nil
-}
-
-// quotes says whether a text of somebody's can be used. Without the text there
-// has to be something else to do, else its absence is a refusal.
-func (d *Decision) quotes(p Person, who string, optional bool) (bool, error) {
-	switch {
-	case p.Login == "" && optional:
-		d.Notes = append(d.Notes, fmt.Sprintf("What %s wrote is left out: the account is gone", who))
-		return false, nil
-	case p.Login == "":
-		return false, fmt.Errorf("%s is an account that is gone: nobody can be asked for permission", who)
-	case bot(p) && d.allowed(p.Login):
-		return true, nil
-	case bot(p) && optional:
-		d.Notes = append(d.Notes, fmt.Sprintf("What %s, %s, wrote is left out: a bot that allow-bots does not name", who, word(p.Login)))
-		return false, nil
-	case bot(p):
-		return false, fmt.Errorf("%s, %s, is a bot: name it in allow-bots if its texts may be used, or say what is to do after the command", who, word(p.Login))
-	}
-	d.check(Check{Login: p.Login, Who: who, Optional: optional})
-	return true, nil
-}
-
-// check adds a check, once for each account.
-func (d *Decision) check(c Check) {
-	i := slices.IndexFunc(d.Check, func(o Check) bool { return strings.EqualFold(o.Login, c.Login) })
-	if i < 0 {
-		d.Check = append(d.Check, c)
-		return
-	}
-	d.Check[i].Optional = d.Check[i].Optional && c.Optional
-	d.Check[i].Asked = d.Check[i].Asked || c.Asked
-}
-
-// bot says that an account is no person's. An unknown kind is none, and so is a
-// name that only bots of GitHub have; neither makes anybody trusted.
-func bot(p Person) bool {
-	return p.Type != "" && p.Type != "User" || strings.HasSuffix(strings.ToLower(p.Login), "[bot]")
-}
-
-// allowed says whether the owner named a bot.
-func (d *Decision) allowed(login string) bool {
-	bare := func(s string) string { return strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), "[bot]") }
-	return slices.ContainsFunc(d.settings.AllowBots, func(name string) bool { return bare(name) != "" && bare(name) == bare(login) })
 }
 
 // onto sets the branch of a pull request as the one that is worked on.

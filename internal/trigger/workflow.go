@@ -30,32 +30,42 @@ func (d Decision) workflow() (Decision, error) {
 		if w.HeadRepository != "" {
 			where = word(w.HeadRepository)
 		}
-		return Decision{}, fmt.Errorf("the workflow %s ran on a head in %s: ralph runs on heads in the repository itself only, because it pushes to them and starts what lies there", name, where)
+		return nothing("the workflow %s ran on a head in %s: ralph runs on heads in the repository itself only, because it pushes to them and starts what lies there", name, where)
 	}
 	d.Run = true
-	if !d.uses() {
+	if d.settings.Use == UseNever {
 		return d, nil
 	}
 	if ours(w.HeadMessage) {
-		return nothing("the workflow %s failed on a commit of ralph's own: wait-for-ci: true lets a run answer the checks of its own commits", name)
+		return nothing("the workflow %s ran on a commit of ralph's own: wait-for-ci: true lets a run answer the checks of its own commits", name)
+	}
+	if !d.uses() && !anybodys(w.Event) {
+		return d, nil
+	}
+	which := "the failed run"
+	if !d.uses() {
+		which = "its run"
 	}
 	people := []struct {
 		Person
 		who string
-	}{{w.Actor, "who caused the failed run"}, {w.Triggering, "who started the failed run"}, {e.Sender, "who sent the event"}}
+	}{{w.Actor, "who caused " + which}, {w.Triggering, "who started " + which}, {e.Sender, "who sent the event"}}
 	for _, p := range people {
-		if bot(p.Person) && !d.allowed(p.Login) {
+		if bot(p.Person) && !d.allowed(p.Person) {
 			return nothing("%s, %s of %s, is a bot that allow-bots does not name", word(p.Login), p.who, name)
 		}
 		if p.Login == "" && p.who != people[0].who { // older servers tell one of them
 			continue
 		}
 		if err := d.ask(p.Person, p.who); err != nil {
-			return Decision{}, err
+			return d.refused(err)
 		}
 	}
+	if !d.uses() {
+		return d, nil
+	}
 	if err := d.at(w); err != nil {
-		return Decision{}, err
+		return d.refused(err)
 	}
 	d.Why = fmt.Sprintf("Started by the workflow %s, which failed on %s", name, word(w.HeadBranch))
 	d.HeadSHA, d.RunID, d.RunAttempt, d.Needs = w.HeadSHA, w.ID, w.Attempt, NeedsRun
