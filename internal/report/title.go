@@ -9,8 +9,8 @@ import (
 const titleRunes = 72
 
 // Title is the pull request's title: the first line of the task in plain
-// words, at most 72 characters, with mentions and references defused because a
-// squash merge makes it a commit message.
+// words, at most 72 characters, with mentions, references and words that keep
+// checks from running defused because a squash merge makes it a commit message.
 func Title(r ralph.Report) string {
 	text, _ := head(r.Task, 4096)
 	for line := range strings.SplitSeq(text, "\n") {
@@ -18,7 +18,8 @@ func Title(r ralph.Report) string {
 		if line == "" {
 			continue
 		}
-		return "ralph: " + shorten(defuse(strings.Join(strings.Fields(line), " ")), titleRunes-len("ralph: "))
+		line = skipsChecks.ReplaceAllStringFunc(strings.Join(strings.Fields(line), " "), func(s string) string { return "[" + joiner + s[1:] })
+		return "ralph: " + shorten(defuse(line), titleRunes-len("ralph: "))
 	}
 	return "ralph: unattended work"
 }
