@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -148,5 +150,78 @@ func TestAskedForTheMessage(t *testing.T) {
 	}
 	if w.checkpoints[1].Delivery.Message != "" || len(notices) != 1 || !strings.Contains(notices[0], "overloaded") {
 		t.Errorf("message %q, notices %q", w.checkpoints[1].Delivery.Message, notices)
+	}
+}
+
+// slowTree takes its time to commit.
+type slowTree struct {
+	tree
+	commits func()
+}
+
+func (w *slowTree) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit, error) {
+	w.commits()
+	return w.tree.Checkpoint(ctx, it)
+}
+
+// When the time is over, or somebody stops the run, after the push and before
+// anybody looked at the checks, the run is not complete.
+func TestChecksNobodyLookedAt(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name    string
+		until   time.Duration // 0: no end
+		cancels bool
+		outcome ralph.Outcome
+	}{
+		{"the time is over", time.Second, false, ralph.Deadline},
+		{"cancelled", 0, true, ralph.Interrupted},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				w := &slowTree{commits: func() {
+					time.Sleep(2 * time.Second)
+					if tc.cancels {
+						cancel()
+					}
+				}}
+				l := loop(&script{steps: []step{{say: promise, tools: 1, edit: func() { w.edits++ }}}}, nil)
+				l.Workspace = w
+				if tc.until > 0 {
+					l.Budget.Until = time.Now().Add(tc.until)
+				}
+				l.Accept = func(context.Context, ralph.Iteration) ([]ralph.Verdict, *ralph.Refusal) {
+					t.Error("the checks were asked")
+					return nil, nil
+				}
+				if r := l.Run(ctx, nil); r.Outcome != tc.outcome {
+					t.Errorf("outcome = %s (%s), want %s", r.Outcome, r.Reason, tc.outcome)
+				}
+			})
+		})
+	}
+}
+
+// A task that was done before anybody was asked is judged, too; nobody can mend it.
+func TestChecksOfWhatWasDoneBefore(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name    string
+		verdict ralph.Verdict
+		outcome ralph.Outcome
+	}{
+		{"green", ralph.Verdict{Command: "ci", Passed: true}, ralph.Completed},
+		{"red", ralph.Verdict{Command: "ci"}, ralph.Blocked},
+	} {
+		l := loop(&script{steps: []step{{say: "not asked"}}}, &tree{})
+		l.Policy.Completion.Kind = ralph.CompletionDoneFile
+		l.Mailbox = &box{done: func(int) bool { return true }}
+		l.Accept = checks(tc.verdict)
+		if r := l.Run(t.Context(), nil); r.Outcome != tc.outcome {
+			t.Errorf("%s: outcome = %s (%s), want %s", tc.name, r.Outcome, r.Reason, tc.outcome)
+		}
 	}
 }
