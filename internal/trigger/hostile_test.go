@@ -181,6 +181,8 @@ func TestLongText(t *testing.T) {
 		"footnotes":        "a" + strings.Repeat("\n[^a]: b", 1<<16),
 		"instructions":     "a" + strings.Repeat("<?x?>", 1<<16),
 		"code":             "a" + strings.Repeat("`<?x?>` ``", 1<<15),
+		"rows":             strings.Repeat(" ` `` ```", 1<<15) + "<?",
+		"titles":           "a" + strings.Repeat("\n[a]: b\n(x", 1<<15) + strings.Repeat("\n[a]: b\n\"x", 1<<15),
 		"brackets":         "a" + strings.Repeat("[", 1<<20),
 		"hidden":           "a" + strings.Repeat("\u200b", 1<<18),
 		"ten megabytes":    strings.Repeat("x", 10<<20),
