@@ -150,7 +150,7 @@ func allowed(ctx context.Context, client *forge.Client, d trigger.Decision) (tri
 			return d, invalid(fmt.Errorf("%s, %s, may not write to the repository (%s): their words do not become a prompt; say what is to be done in a comment of your own, or give a prompt", c.Login, c.Who, has))
 		}
 	}
-	return d, nil
+	return d, invalid(d.Refuse)
 }
 
 // client is the forge's API, once it is needed.
