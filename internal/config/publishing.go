@@ -52,7 +52,7 @@ func outsideParentheses(s string) string {
 	}, s)
 }
 
-var repositoryName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?/[A-Za-z0-9._-]{1,100}$`)
+var repositoryName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?/[A-Za-z0-9._-]{1,100}$`)
 
 // repository is owner/name.
 func (l *loader) repository(v value) string {

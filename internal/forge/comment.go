@@ -127,8 +127,13 @@ func (c *Client) ours(ctx context.Context, user *github.User) bool {
 	if strings.EqualFold(user.GetType(), "Bot") || user.GetID() == giteaActions {
 		return true
 	}
-	login := c.Identify(ctx).Login
-	return login != "" && strings.EqualFold(login, user.GetLogin())
+	if login := c.Identify(ctx).Login; login != "" {
+		return strings.EqualFold(login, user.GetLogin())
+	}
+	// A token of Gitea's without read:user does not tell whose it is. Who may write
+	// here is no stranger.
+	may, err := c.Permission(ctx, user.GetLogin())
+	return err == nil && may.CanWrite()
 }
 
 func (c *Client) commentRef(one *github.IssueComment, issue int) CommentRef {

@@ -62,6 +62,7 @@ type Client struct {
 	asked   bool           // the forge was asked for it
 	nodes   map[int]string // GraphQL ids of the pull requests that were seen
 	network string         // full name of the root of the repository's forks; empty: not known
+	parent  string         // full name of what the repository is a fork of; empty: none, or not known
 }
 
 var repositoryPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)

@@ -77,6 +77,7 @@ func (c *Client) readRepository(ctx context.Context) (*github.Repository, Facts,
 	}
 	list, stated := scopes(c.Identity().Kind, resp.Header)
 	c.mu.Lock()
+	c.parent = repository.GetParent().GetFullName()
 	c.network = cmp.Or(repository.GetSource().GetFullName(), repository.GetParent().GetFullName(), repository.GetFullName())
 	if stated && c.kind == TokenUnknown {
 		c.kind = TokenClassic // made before there were prefixes
@@ -131,7 +132,8 @@ func (c *Client) CheckFork(ctx context.Context, fork *Client) error {
 			return err
 		}
 	}
-	if c.root() == "" || !strings.EqualFold(fork.root(), c.root()) {
+	// Gitea names the parent and not the root.
+	if !strings.EqualFold(fork.parent, c.repository()) && (c.root() == "" || !strings.EqualFold(fork.root(), c.root())) {
 		return fmt.Errorf("push-to-fork: %s is no fork of %s: a pull request needs one", fork.where(), c.repository())
 	}
 	if err := fork.checkPush(ctx, repository.Permissions, &facts); err != nil {

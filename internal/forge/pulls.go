@@ -93,6 +93,9 @@ func (c *Client) Upsert(ctx context.Context, want PullRequest) (ralph.PullReques
 	}
 	theirs := err == nil && foreign(have)
 	if err == nil && operation == ralph.OperationUpdated && !theirs {
+		if want.NewDraft {
+			want.Draft = have.GetDraft() // before the title, which says it on some forges
+		}
 		have, err = c.update(ctx, have, want)
 	}
 	if err != nil {
@@ -103,9 +106,6 @@ func (c *Client) Upsert(ctx context.Context, want PullRequest) (ralph.PullReques
 			warnings = append(warnings, err.Error())
 		}
 	} else {
-		if want.NewDraft && operation == ralph.OperationUpdated {
-			want.Draft = have.GetDraft()
-		}
 		var more []string
 		have, more = c.matchDraft(ctx, have, want)
 		warnings = append(warnings, more...)
@@ -246,6 +246,9 @@ func (c *Client) post(ctx context.Context, want PullRequest) (*github.PullReques
 	err := c.call(ctx, http.MethodPost, c.path("/pulls"), request, have)
 	if err == nil && have.GetNumber() <= 0 {
 		err = errors.New("the answer names no pull request")
+	}
+	if took := have.GetHead().GetRepo().GetFullName(); err == nil && want.HeadRepository != "" && took != "" && !strings.EqualFold(took, want.HeadRepository) {
+		err = fmt.Errorf("the forge made #%d from %s, another fork of the same owner: close it, and name that fork or remove it", have.GetNumber(), c.transport.clean(took))
 	}
 	if err == nil {
 		c.remember(have)

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -48,6 +49,7 @@ type PermissionError struct {
 	Status     int    // HTTP status; 0 when the server said it in its report
 	Permission string // "contents: write" or "workflows: write"
 	Path       string // the workflow file, when the server named one
+	Repository string // owner/name that was asked; empty: not known
 	Pushing    bool   // it is a token for pushing alone, and not the run's own
 }
 
@@ -69,6 +71,8 @@ func (e *PermissionError) Error() string {
 		return "the repository does not exist or the token cannot see it (404): check the repository's name and give the token " + permContents
 	case e.Permission == permRead:
 		return fmt.Sprintf("the token may not read the repository (%d): add \"permissions: contents: read\" to the job", e.Status)
+	case e.Pushing:
+		return fmt.Sprintf("the token given as %s may not push to %s (%d): it needs %s there, and its owner the right to push", input, cmp.Or(clean(e.Repository, 200), "the repository"), e.Status, permContents)
 	default:
 		return fmt.Sprintf("the token may not push (%d): add \"permissions: %s\" to the job, or allow it under Settings > Actions > General > Workflow permissions > Read and write permissions", e.Status, permContents)
 	}

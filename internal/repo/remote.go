@@ -153,7 +153,7 @@ func (r *remote) do(ctx context.Context, method, path, service string, body io.R
 	err = statusError(res, service, string(text))
 	var p *PermissionError
 	if errors.As(err, &p) {
-		p.Pushing = service == receivePack && r.push.IsSet()
+		p.Pushing, p.Repository = service == receivePack && r.push.IsSet(), strings.Trim(r.url.Path, "/")
 	}
 	return nil, err
 }

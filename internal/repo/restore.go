@@ -96,7 +96,7 @@ func (f guardFolder) restore(root *os.Root) (changed []string, err error) {
 		if err != nil {
 			return changed, err
 		}
-		if !same {
+		if !same && !file.markedByLFS(root) {
 			note(file.Name)
 		}
 		if !same || file.Left != nil {
@@ -121,6 +121,21 @@ func (f guardFolder) restore(root *os.Root) (changed []string, err error) {
 		}
 	}
 	return changed, nil
+}
+
+// lfsMark is what git-lfs writes into the configuration of a repository when it
+// first runs there.
+const lfsMark = "[lfs]\n\trepositoryformatversion = 0\n"
+
+// markedByLFS says that a file differs in nothing but that. It is put back, and
+// nobody did it.
+func (f guardFile) markedByLFS(root *os.Root) bool {
+	want := f.Content
+	if f.Left != nil {
+		want = f.Left
+	}
+	got, err := readFile(root, f.Name, maxGuardedBytes)
+	return err == nil && f.Kind == kindFile && path.Base(f.Name) == "config" && bytes.Equal(bytes.Replace(got, []byte(lfsMark), nil, 1), want)
 }
 
 // topName is the guarded entry a file below it belongs to.

@@ -12,10 +12,13 @@ import (
 // (docs.github.com, "Webhook events and payloads"; shapes as in
 // @octokit/webhooks-schemas 7.6.1), and what Gitea 1.24 names otherwise.
 type payload struct {
-	Action      string       `json:"action"`
-	Sender      *account     `json:"sender"`
-	Repository  repository   `json:"repository"`
-	Label       *label       `json:"label"`
+	Action     string     `json:"action"`
+	Sender     *account   `json:"sender"`
+	Repository repository `json:"repository"`
+	Label      *label     `json:"label"`
+	Changes    *struct {
+		Added []label `json:"added_labels"` // Gitea 1.26, with label_updated; null when labels were taken away only
+	} `json:"changes"`
 	Issue       *issue       `json:"issue"`
 	IsPull      bool         `json:"is_pull"` // Gitea, with a comment
 	Comment     *comment     `json:"comment"`
@@ -117,6 +120,9 @@ func parseEvent(name string, data []byte) (Event, error) {
 	}
 	if p.Label != nil {
 		e.Label = p.Label.Name
+	}
+	if p.Changes != nil {
+		e.Added = append([]string{}, names(p.Changes.Added)...)
 	}
 	if is := p.Issue; is != nil {
 		e.Issue = &trigger.Issue{

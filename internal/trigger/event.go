@@ -13,7 +13,8 @@ type Event struct {
 	Repository    string // owner/name
 	DefaultBranch string
 
-	Label       string // that was set or taken away; Gitea does not say which
+	Label       string   // that was set or taken away; Gitea names it in Added, or not at all
+	Added       []string // labels that were set; nil where the event does not say (all but newer Giteas)
 	Issue       *Issue
 	Comment     *Comment
 	PullRequest *PullRequest

@@ -63,6 +63,9 @@ func setsLabel(action string) bool { return action == "labeled" || action == "la
 // labelled says whether the label that starts a run was set. Where the event
 // does not say which one was set, the issue has to have it.
 func (d *Decision) labelled(now []string) bool {
+	if d.event.Added != nil && d.event.Action == "label_updated" {
+		now = d.event.Added
+	}
 	if d.event.Label != "" || d.event.Action == "labeled" && len(now) == 0 {
 		return strings.EqualFold(d.event.Label, d.settings.Label)
 	}
