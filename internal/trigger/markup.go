@@ -99,8 +99,8 @@ func (b *blocks) bare(line string) int {
 		case rest[0] == '`':
 			row := rest[:len(rest)-len(strings.TrimLeft(rest, "`"))]
 			i += len(row) - 1
-			if end := -1; sure {
-				end = closing(rest[len(row):], row)
+			if sure {
+				end := closing(rest[len(row):], row)
 				b.doubt = end < 0
 				i += max(end, 0)
 			}
