@@ -22,6 +22,8 @@ func TestNothingToDo(t *testing.T) {
 		{"another label, with a prompt of the owner's", labelled(func(e *trigger.Event) { e.Label = "bug" }), own, `started by "ralph"`},
 		{"a label that is not named", labelled(func(e *trigger.Event) { e.Label, e.Issue.Labels = "", nil }), trigger.Settings{}, "got the label"},
 		{"Gitea: other labels", labelled(func(e *trigger.Event) { e.Action, e.Label, e.Issue.Labels = "label_updated", "", []string{"bug"} }), trigger.Settings{}, "got the label"},
+		{"Gitea: another label is set", labelled(func(e *trigger.Event) { e.Action, e.Label, e.Added = "label_updated", "", []string{"bug"} }), trigger.Settings{}, "got the label"},
+		{"Gitea: a label is taken away", labelled(func(e *trigger.Event) { e.Action, e.Label, e.Added = "label_updated", "", []string{} }), trigger.Settings{}, "got the label"},
 		{"an issue is opened with the label", labelled(func(e *trigger.Event) { e.Action, e.Label = "opened", "" }), trigger.Settings{}, "when it gets the label"},
 		{"the label is taken away", labelled(func(e *trigger.Event) { e.Action = "unlabeled" }), trigger.Settings{}, "when it gets the label"},
 		{"an issue is edited", labelled(func(e *trigger.Event) { e.Action = "edited" }), trigger.Settings{}, "when it gets the label"},
