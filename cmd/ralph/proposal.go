@@ -23,9 +23,12 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication, state repo.
 		return fmt.Errorf("there is nothing to make a pull request against: %w; the work is on %s", err, p.Branch)
 	case err != nil:
 		j.note("The branch could not be compared with its base: " + err.Error())
-	case !ahead:
+	case !ahead: // the base has the same changes, or the work was undone
+		if p.HeadSHA != "" && !j.cfg.DeleteBranch {
+			j.note(fmt.Sprintf("%s has nothing that %s lacks: there is nothing to propose. With delete-branch: true it would be deleted.", p.Branch, p.Base))
+		}
 		p.PullRequest, err = j.open(ctx, p)
-		return err // the base has the same changes: there is nothing to propose
+		return err
 	}
 	if j.decision.Existing && j.cfg.Branch == "" {
 		if p.PullRequest, err = j.open(ctx, p); err != nil {
@@ -141,7 +144,7 @@ func (j *job) whoStartsCI() {
 // never does.
 func (j *job) autoMerge(ctx context.Context, p *ralph.Publication) {
 	switch {
-	case !j.cfg.AutoMerge || j.report.Outcome != ralph.Completed || p.PullRequest.Draft:
+	case !j.cfg.AutoMerge || j.report.Outcome != ralph.Completed || p.PullRequest.Draft || j.draft():
 		return
 	case p.PullRequest.Foreign || j.decision.Existing:
 		j.note(fmt.Sprintf("Auto-merge was not asked for: pull request #%d is somebody else's.", p.PullRequest.Number))

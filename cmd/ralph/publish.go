@@ -99,6 +99,9 @@ func (j *job) commitLeft(ctx context.Context, it *ralph.Iteration) error {
 	if err == nil {
 		var c ralph.Commit
 		if c, err = j.repo.Checkpoint(ctx, *it); c.SHA != "" {
+			if it.Commit.SHA != "" {
+				c.Own += it.Commit.Own + 1
+			}
 			it.Commit = c
 			j.emit(ralph.Event{Kind: ralph.EventCheckpoint, At: time.Now(), Commit: &c, Iteration: it.Number})
 		}

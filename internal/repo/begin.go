@@ -63,6 +63,9 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 		return Start{}, err
 	}
 	r.server.reads = adv
+	if other := adv.inTheWay(r.opt.Branch); other != "" {
+		return Start{}, fmt.Errorf("branch %q: %q exists on the server, and no branch can lie below the name of another: choose another name, or delete that branch", r.opt.Branch, other)
+	}
 	checkedOut, err := r.findBase(ctx)
 	if err != nil {
 		return Start{}, err

@@ -18,6 +18,10 @@ import (
 // usually ends first.
 const pushAttempts = 200
 
+// pushStuck is how often a branch may be refused as moved although it is where it
+// was: that is no race, but a rule of the server's.
+const pushStuck = 6
+
 // Push brings the branch on the server to the last checkpoint, if it is not
 // there already. Errors: *PermissionError, *RejectedError, or what the network
 // said. A branch that moved meanwhile is no error: our commits are replayed on
@@ -35,9 +39,14 @@ func (r *Repo) Push(ctx context.Context) error {
 	if err := r.uploadLarge(ctx); err != nil {
 		return fmt.Errorf("push %s: %w", r.server.branch, err)
 	}
+	var seen plumbing.Hash
+	stuck := 0 // attempts in a row that found the branch where it was
 	for attempt := 1; r.server.pending; attempt++ { // what a server refuses is taken out, and nothing may be left
 		err := r.remote.retry(ctx, func() error { return r.pushOnce(ctx) })
 		var conflict *conflictError
+		if stuck++; r.server.tip != seen {
+			seen, stuck = r.server.tip, 0
+		}
 		switch {
 		case err == nil:
 			r.server.pending = false
@@ -49,7 +58,7 @@ func (r *Repo) Push(ctx context.Context) error {
 			r.sidestep(fmt.Sprintf("somebody else changed %q on it too", clean(conflict.path, 200)))
 		case errors.Is(err, ErrNotFastForward) && attempt == pushAttempts:
 			r.sidestep("it kept moving")
-		case errors.Is(err, ErrNotFastForward) && attempt < pushAttempts && r.takeTurn(ctx, attempt):
+		case errors.Is(err, ErrNotFastForward) && stuck < pushStuck && attempt < pushAttempts && r.takeTurn(ctx, attempt):
 		default:
 			return fmt.Errorf("push %s: %w", r.server.branch, err)
 		}

@@ -89,6 +89,18 @@ type advertisement struct {
 
 func (a advertisement) branch(name string) plumbing.Hash { return a.refs["refs/heads/"+name] }
 
+// inTheWay is a branch whose name lies above or below another one, which git's
+// servers refuse; empty: there is none.
+func (a advertisement) inTheWay(branch string) string {
+	for ref := range a.refs {
+		other, ok := strings.CutPrefix(ref, "refs/heads/")
+		if ok && (strings.HasPrefix(other, branch+"/") || strings.HasPrefix(branch, other+"/")) {
+			return clean(other, 200)
+		}
+	}
+	return ""
+}
+
 // refs asks for the advertisement of a service; the receive-pack one also
 // proves that the token may push.
 func (r *remote) refs(ctx context.Context, service string) (advertisement, error) {
