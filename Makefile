@@ -47,12 +47,13 @@ test: vet cross ## vet, cross-compile, all tests, most with the race detector (G
 	$(GO) test $(RACE) -shuffle=on -parallel 4 $$($(GO) list ./... | grep -Ev '$(PLAIN)')
 	$(GO) test -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
 
-race: ## the other tests with the race detector, too
-	$(GO) test $(RACE) -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
+race: ## the other tests with the race detector, too, and all of their long cases
+	$(GO) test $(RACE) -tags long -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
 
 vet:
 	$(GO) vet ./...
 	$(GO) vet -tags e2e ./e2e
+	$(GO) vet -tags long ./internal/repo
 
 cross:
 	@for p in $(PLATFORMS); do \
@@ -63,7 +64,7 @@ cross:
 lint: $(GOLANGCI) $(ACTIONLINT) ## gofmt, golangci-lint, actionlint
 	@out=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l); \
 	  if [ -n "$$out" ]; then echo "gofmt: run 'make fmt' for"; echo "$$out"; exit 1; fi
-	$(GOLANGCI) run --build-tags e2e ./...
+	$(GOLANGCI) run --build-tags e2e,long ./...
 	$(ACTIONLINT) -color
 
 e2e: ## real container, forge and agent CLI; installs what it needs (Debian, root)

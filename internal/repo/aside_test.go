@@ -62,6 +62,7 @@ func TestCheckedOutIsNotTheBase(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
+				leave(t, name, "full on a branch", "blob:none detached")
 				f := newForge(t)
 				seed := f.seed(t, map[string]string{"a.txt": "a\n", "dir/b.txt": "b\n"})
 				tip := f.develop(t, seed, "dir/d.txt", "d\n")

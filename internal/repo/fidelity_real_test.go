@@ -131,6 +131,7 @@ func TestPublishedAsByGit(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			leave(t, tt.name, "1,000 files", "39 MB in one file")
 			dir := f.checkout(t, true)
 			ours, theirs := fmt.Sprintf("ralph/%d", i), fmt.Sprintf("by-git/%d", i)
 			r := begin(t, dir, f.url, func(o *repo.Options) { o.Branch = ours })

@@ -121,6 +121,7 @@ func TestPushToFork(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			leave(t, tt.name, "in step, full", "behind, full", "in step, shallow")
 			f := newForge(t)
 			seed := f.seed(t, map[string]string{"a.txt": "a\n", "dir/b.txt": "b\n"})
 			fork := newForge(t)
@@ -232,10 +233,13 @@ func TestDeleteBranch(t *testing.T) {
 	ahead(t, r, false)
 }
 
-// 32 runs push to one branch at once, and all of their work is on it.
+// Many runs push to one branch at once, and all of their work is on it.
 func TestManyPushToOneBranch(t *testing.T) {
 	t.Parallel()
-	const runs = 32
+	runs := 8
+	if long {
+		runs = 32
+	}
 	f := newForge(t)
 	f.seed(t, map[string]string{"a.txt": "a\n"})
 	all := make([]*run, runs)

@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
-	"net/http/cgi"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -101,107 +98,6 @@ func read(t testing.TB, path string) string {
 	return string(b)
 }
 
-// forge is a bare repository behind git's own HTTP server.
-type forge struct {
-	dir string // of the bare repository
-	url string
-
-	serve func(w http.ResponseWriter, r *http.Request) // git itself
-
-	mu     sync.Mutex
-	fault  func(w http.ResponseWriter, r *http.Request) bool // true: answered
-	posts  int
-	tokens []string
-}
-
-func newForge(t testing.TB) *forge {
-	t.Helper()
-	top := t.TempDir()
-	f := &forge{dir: filepath.Join(top, "owner", "name.git")}
-	git(t, top, "init", "-q", "--bare", "--template=", "-b", "main", f.dir)
-	git(t, f.dir, "config", "http.receivepack", "true")
-	git(t, f.dir, "config", "receive.fsckObjects", "true")
-	backend := strings.TrimSpace(git(t, top, "--exec-path")) + "/git-http-backend"
-	h := &cgi.Handler{
-		Path: backend,
-		Env: []string{
-			"GIT_PROJECT_ROOT=" + top, "GIT_TEST_FSYNC=0", "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1", "HOME=/nonexistent",
-			"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*", "REMOTE_USER=someone",
-		},
-	}
-	f.serve = func(w http.ResponseWriter, r *http.Request) {
-		// CGI knows no chunked bodies.
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			return
-		}
-		r.Body, r.ContentLength, r.TransferEncoding = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
-		h.ServeHTTP(w, r)
-	}
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		f.mu.Lock()
-		fault := f.fault
-		_, pass, _ := r.BasicAuth()
-		f.tokens = append(f.tokens, pass)
-		if r.Method == http.MethodPost {
-			f.posts++
-		}
-		f.mu.Unlock()
-		if fault != nil && fault(w, r) {
-			return
-		}
-		if pass != token {
-			w.Header().Set("WWW-Authenticate", "Basic")
-			http.Error(w, "no", http.StatusUnauthorized)
-			return
-		}
-		f.serve(w, r)
-	}))
-	t.Cleanup(srv.Close)
-	f.url = srv.URL + "/owner/name.git"
-	return f
-}
-
-func (f *forge) setFault(fault func(w http.ResponseWriter, r *http.Request) bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.fault = fault
-}
-
-// seed fills the forge with a first commit and returns a clone to push more
-// from.
-func (f *forge) seed(t testing.TB, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	git(t, dir, "init", "-q", "--template=", "-b", "main")
-	for name, content := range files {
-		write(t, filepath.Join(dir, name), content)
-	}
-	git(t, dir, "add", "-A", "-f")
-	git(t, dir, "commit", "-q", "-m", "first")
-	write(t, filepath.Join(dir, "second.txt"), "second\n")
-	git(t, dir, "add", "-A")
-	git(t, dir, "commit", "-q", "-m", "second")
-	git(t, dir, "remote", "add", "origin", f.dir)
-	git(t, dir, "push", "-q", "origin", "main")
-	return dir
-}
-
-// checkout is what actions/checkout leaves: shallow, detached or on a branch.
-func (f *forge) checkout(t testing.TB, detached bool) string {
-	t.Helper()
-	dir := t.TempDir()
-	git(t, dir, "init", "-q", "-b", "main")
-	git(t, dir, "remote", "add", "origin", f.url)
-	git(t, dir, "fetch", "-q", "--depth=1", "--no-tags", "file://"+f.dir, "+main:refs/remotes/origin/main")
-	if detached {
-		git(t, dir, "checkout", "-q", "--detach", "refs/remotes/origin/main")
-	} else {
-		git(t, dir, "checkout", "-q", "-B", "main", "refs/remotes/origin/main")
-	}
-	return dir
-}
-
 // run is a repository opened for a run.
 type run struct {
 	*repo.Repo
@@ -281,10 +177,12 @@ func (r *run) pushed(t testing.TB, f *forge) (ralph.Change, ralph.Commit) {
 	if !c.Pushed || c.SHA == "" {
 		t.Fatalf("Checkpoint() = %+v, want a pushed commit; notes %q", c, r.State().Notes)
 	}
-	if got := git(t, f.dir, "rev-parse", "refs/heads/"+r.State().Branch); got != c.SHA {
+	if got := strings.TrimSpace(read(t, filepath.Join(f.dir, "refs/heads", r.State().Branch))); got != c.SHA {
 		t.Fatalf("server's %s = %s, want %s", r.State().Branch, got, c.SHA)
 	}
-	git(t, f.dir, "fsck", "--strict", "--no-dangling")
+	if long { // the server has looked at what arrived
+		git(t, f.dir, "fsck", "--strict", "--no-dangling")
+	}
 	return change, c
 }
 
@@ -300,6 +198,15 @@ func files(t testing.TB, dir, rev string) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// leave skips a cell of a matrix, one that the others make likely, unless the run
+// is a long one.
+func leave(t *testing.T, name string, cells ...string) {
+	t.Helper()
+	if !long && slices.Contains(cells, name) {
+		t.Skip("needs the tag long")
+	}
 }
 
 func equal(t testing.TB, what string, got, want any) {

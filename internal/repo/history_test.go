@@ -97,6 +97,7 @@ func TestSquashMergedBranch(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			leave(t, tt.name, "shallow, main moved", "full, main moved", "without blobs, main moved")
 			f := newForge(t)
 			seed := f.seed(t, map[string]string{"a.txt": "a\n", "keep/old.txt": "old\n", "keep/deep/er.txt": "e\n"})
 			f.night(t, "shallow", "keep/night1.txt", "1\n")
@@ -281,7 +282,7 @@ func TestNothingToPropose(t *testing.T) {
 	ahead(t, r, false)
 	git(t, dir, "commit", "-q", "--allow-empty", "-m", "agent: empty")
 	_, c := r.pushed(t, f)
-	equal(t, "subject", git(t, f.dir, "log", "-1", "--format=%s", c.SHA), "agent: empty")
+	equal(t, "subject", git(t, f.dir, "log", "-1", "--format=%s", c.SHA+"^"), "agent: empty")
 	ahead(t, r, false)
 	write(t, filepath.Join(dir, "x.txt"), "x\n")
 	r.pushed(t, f)

@@ -109,7 +109,7 @@ func TestLFSRefused(t *testing.T) {
 			git(t, dir, "add", "d.txt", "own.bin")
 			git(t, dir, "commit", "-qm", "agent: own")
 			r.pushed(t, l.forge)
-			equal(t, "log", git(t, l.dir, "log", "-1", "--format=%an: %s", "ralph/work"), "Agent: agent: own")
+			equal(t, "log", git(t, l.dir, "log", "-1", "--format=%an: %s", "ralph/work^"), "Agent: agent: own")
 			if got := git(t, l.dir, "ls-tree", "-r", "--name-only", "ralph/work"); strings.Contains(got, "own.bin") || !strings.Contains(got, "d.txt") {
 				t.Errorf("files = %q, want d.txt and no own.bin", got)
 			}

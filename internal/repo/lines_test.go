@@ -15,6 +15,7 @@ func TestSameFileOtherLines(t *testing.T) {
 	for _, kind := range clones {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
+			leave(t, kind, "full", "blob:none")
 			f := newForge(t)
 			seed := f.seed(t, map[string]string{"a.txt": five, "dir/b.txt": "b\n"})
 			f.night(t, "shallow", "a.txt", "one\n2\n3\n4\n5\n", says("x\n\nRalph-Run: 1\n"))

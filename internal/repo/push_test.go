@@ -90,7 +90,7 @@ func TestBranchKeepsMoving(t *testing.T) {
 	r := begin(t, dir, f.url)
 	write(t, filepath.Join(dir, "one.txt"), "1\n")
 	r.pushed(t, f)
-	const moves = 7
+	const moves = 3
 	var n atomic.Int32
 	f.setFault(func(w http.ResponseWriter, req *http.Request) bool {
 		if strings.HasSuffix(req.URL.Path, "/git-receive-pack") && n.Add(1) <= moves {

@@ -30,7 +30,8 @@ func (r *Repo) unpublished() ([]plumbing.Hash, error) {
 
 // withdraw makes the unpublished commits anew without the changes that unwanted
 // picks: same author, committer, message and order. A commit of which nothing is
-// left disappears. Of a merge only the parents stay that the server has, and what
+// left disappears, but for the last one where others stay below it: its message
+// tells of them. Of a merge only the parents stay that the server has, and what
 // came from there is not taken out. It returns what was taken out; the work tree
 // keeps it. The workspace's branch follows when the checkpoint is handed back.
 func (r *Repo) withdraw(unwanted func(change) bool) ([]change, error) {
@@ -78,7 +79,7 @@ func (r *Repo) withdraw(unwanted func(change) bool) ([]change, error) {
 		case tree == c.TreeHash && tip == c.ParentHashes[0] && len(parents) == len(c.ParentHashes):
 			tip, tipTree = h, tree
 			continue
-		case tree == tipTree && c.TreeHash != parent.TreeHash && len(parents) == 1:
+		case tree == tipTree && c.TreeHash != parent.TreeHash && len(parents) == 1 && (h != r.line.tip || tip == r.server.synced):
 			continue
 		}
 		if tip, err = r.store.writeCommit(&object.Commit{

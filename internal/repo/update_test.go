@@ -208,6 +208,7 @@ func TestMergedMainBefore(t *testing.T) {
 	for _, kind := range []string{"shallow", "full"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
+			leave(t, kind, "full")
 			f := newForge(t)
 			seed := f.seed(t, map[string]string{"a.txt": "a\n"})
 			f.night(t, "shallow", "x.txt", "x\n")

@@ -1,0 +1,5 @@
+//go:build long
+
+package repo_test
+
+const long = true
