@@ -118,7 +118,7 @@ func TestWorkflowFilesOfAMergedBranch(t *testing.T) {
 	git(t, dir, "commit", "-qm", "agent: not that")
 	_, c := r.pushed(t, f)
 	equal(t, "files", files(t, f.dir, c.SHA), []string{"100644 a.txt", "100644 second.txt", "100644 side.txt", "100644 x.txt"})
-	equal(t, "log", git(t, f.dir, "log", "--format=%s", "main..ralph/work"), "agent: merge\nagent: x")
+	equal(t, "log", git(t, f.dir, "log", "--format=%s", "main..ralph/work"), "ralph: iteration\nagent: merge\nagent: x")
 }
 
 // With nothing else to publish there is no branch, and no failure.
