@@ -43,8 +43,8 @@ func TestPublishOtherLabel(t *testing.T) {
 		changes map[string]any
 		status  string
 	}{
-		"ralph is added":   {map[string]any{"added_labels": []any{map[string]any{"name": "ralph"}}, "removed_labels": []any{}}, "completed"},
-		"another is added": {map[string]any{"added_labels": []any{map[string]any{"name": "bug"}}, "removed_labels": []any{}}, "skipped"},
+		"ralph is added":        {map[string]any{"added_labels": []any{map[string]any{"name": "ralph"}}, "removed_labels": []any{}}, "completed"},
+		"another is added":      {map[string]any{"added_labels": []any{map[string]any{"name": "bug"}}, "removed_labels": []any{}}, "skipped"},
 		"another is taken away": {map[string]any{"added_labels": nil, "removed_labels": []any{map[string]any{"name": "bug"}}}, "skipped"},
 	} {
 		payload["changes"] = c.changes

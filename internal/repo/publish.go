@@ -40,7 +40,7 @@ func (r *Repo) Push(ctx context.Context) error {
 		return fmt.Errorf("push %s: %w", r.server.branch, err)
 	}
 	var seen plumbing.Hash
-	stuck := 0 // attempts in a row that found the branch where it was
+	stuck := 0                                      // attempts in a row that found the branch where it was
 	for attempt := 1; r.server.pending; attempt++ { // what a server refuses is taken out, and nothing may be left
 		err := r.remote.retry(ctx, func() error { return r.pushOnce(ctx) })
 		var conflict *conflictError
