@@ -11,9 +11,9 @@ import (
 )
 
 // 256 runs at once against GitHub's documented limits, each on a branch of its
-// own; and 32 on one branch. The clock of the limits runs 20 times as fast, so that
-// an hour's requests are used up: a minute of GitHub's is three seconds, an hour
-// three minutes.
+// own; and 32 on one branch. The clock of the limits runs 40 times as fast, so that
+// an hour's requests are used up: a minute of GitHub's is a second and a half, an hour
+// a minute and a half.
 func TestCrowd(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -22,7 +22,7 @@ func TestCrowd(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 9*time.Minute)
 			defer cancel()
-			r, all := forgetest.NewCrowd(t, build(t), c.runs, c.pulls == c.runs, forgetest.Options{Limits: forgetest.GitHubLimits(20)})
+			r, all := forgetest.NewCrowd(t, build(t), c.runs, c.pulls == c.runs, forgetest.Options{Limits: forgetest.GitHubLimits(40)})
 			started := time.Now()
 			results, problems := forgetest.Crowd(ctx, t.TempDir(), all)
 			failed := 0
