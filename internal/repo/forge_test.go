@@ -98,10 +98,9 @@ func backend(t testing.TB, top string) http.HandlerFunc {
 // less for each request.
 func smart(top string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		at, service, offer := strings.Cut(r.URL.Path, "/info/refs")
-		if offer {
-			service = r.URL.Query().Get("service")
-		} else {
+		at, _, offer := strings.Cut(r.URL.Path, "/info/refs")
+		service := r.URL.Query().Get("service")
+		if !offer {
 			slash := strings.LastIndexByte(at, '/')
 			at, service = at[:slash], at[slash+1:]
 		}
