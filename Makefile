@@ -53,7 +53,7 @@ race: ## the other tests with the race detector, too, and all of their long case
 vet:
 	$(GO) vet ./...
 	$(GO) vet -tags e2e ./e2e
-	$(GO) vet -tags long ./internal/repo
+	$(GO) vet -tags long ./internal/repo ./cmd/ralph
 
 cross:
 	@for p in $(PLATFORMS); do \

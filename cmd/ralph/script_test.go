@@ -31,9 +31,12 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the real binary, with fake agents, against a real git server
 // and pull-request API. Every promise a user can see is one script.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { scripts(t, "testdata/script") }
+
+func scripts(t *testing.T, dir string) {
+	t.Helper()
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
