@@ -21,7 +21,7 @@ RACE = $(if $(shell command -v "$$($(GO) env CC)" 2>/dev/null),-race)
 IMAGE          ?= ralph-action
 IMAGE_ARGS     ?= --build-arg VERSION=$(VERSION) --build-arg REVISION=$(REVISION) --build-arg CREATED=$(CREATED)
 E2E_IMAGE       = ralph-action:e2e
-E2E_TIMEOUT    ?= 20m
+E2E_TIMEOUT    ?= 40m
 E2E_RUN        ?= .
 PLATFORMS       = linux/amd64 linux/arm64 darwin/arm64
 

@@ -20,7 +20,7 @@ func TestCrowd(t *testing.T) {
 		runs, pulls int
 	}{{"256 branches", 256, 256}, {"one branch", 32, 1}} {
 		t.Run(c.name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 9*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 			defer cancel()
 			r, all := forgetest.NewCrowd(t, build(t), c.runs, c.pulls == c.runs, forgetest.Options{Limits: forgetest.GitHubLimits(40)})
 			started := time.Now()
