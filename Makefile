@@ -45,10 +45,10 @@ PLAIN = /(cmd/ralph|internal/(agent|config|hook|install|repo|report|scm|tasks))$
 test: vet cross ## vet, cross-compile, all tests, most with the race detector (Go and git only)
 	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
 	$(GO) test $(RACE) -shuffle=on -parallel 4 $$($(GO) list ./... | grep -Ev '$(PLAIN)')
-	$(GO) test -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
+	$(GO) test -timeout 20m -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
 
 race: ## the other tests with the race detector, too, and all of their long cases
-	$(GO) test $(RACE) -tags long -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
+	$(GO) test $(RACE) -timeout 25m -tags long -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
 
 vet:
 	$(GO) vet ./...
