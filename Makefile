@@ -48,7 +48,7 @@ test: vet cross ## vet, cross-compile, all tests, most with the race detector (G
 	$(GO) test -timeout 20m -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
 
 race: ## the other tests with the race detector, too, and all of their long cases
-	$(GO) test $(RACE) -timeout 25m -tags long -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
+	$(GO) test $(RACE) -timeout 25m -tags long -shuffle=on -parallel 4 $$($(GO) list ./... | grep -E '$(PLAIN)')
 
 vet:
 	$(GO) vet ./...
