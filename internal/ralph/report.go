@@ -99,6 +99,9 @@ type Report struct {
 	Tasks      TaskList // zero without a backlog
 	Notes      []string // what a user should know: dirty tree at start, walls not in force, …
 	Isolation  string   // what is in force, in one phrase
+	// Findings are those of the last look at the work, the gravest first.
+	Findings []Finding
+	Network  []Refused // what the walls refused on the network, the most frequent first
 
 	// History is that of the branch before this run; the zero History when it
 	// begins here.

@@ -29,6 +29,8 @@ type Change struct {
 	// SinceStart says that HEAD or the tree differs from the start of the run.
 	SinceStart bool
 	Notes      []string // what a reviewer should know, e.g. a file that could not be published
+	// Findings are about all that the run would publish, not about this iteration alone.
+	Findings []Finding
 }
 
 // Commit is a checkpoint on the run's branch.

@@ -1,0 +1,52 @@
+package ralph
+
+// Finding is something in the work that may not be published as it is, or that
+// people should know before they merge it.
+type Finding struct {
+	Kind     FindingKind
+	Severity Severity
+	// Path is relative to the top of the repository; empty when it is not about a
+	// file. Foreign text.
+	Path string
+	Line int // 1-based; 0: not known, or the whole of it
+	// Where says what else than a file it is about: "the message of commit
+	// 1a2b3c4", "the name of the branch"; empty for files.
+	Where string
+	Rule  string // that found it: "github-pat", ".github/workflows/**", "t.Skip"; never what was found
+	// Text says in one line what is wrong and what would be right. It never quotes a
+	// secret.
+	Text string
+}
+
+// FindingKind groups findings for people.
+type FindingKind string
+
+// The kinds of findings.
+const (
+	FindingSecret      FindingKind = "secret"        // a known secret, or something in a known token's format
+	FindingProtected   FindingKind = "protected"     // a path that only people may change
+	FindingSize        FindingKind = "size"          // more files or bytes than a run may change
+	FindingLink        FindingKind = "link"          // a link that leaves the tree, or a repository in it
+	FindingTests       FindingKind = "tests"         // tests deleted, skipped or weakened
+	FindingChecks      FindingKind = "checks"        // configuration of tests and linters changed
+	FindingAgentConfig FindingKind = "agent-config"  // what agents read of a repository was changed
+	FindingUnknown     FindingKind = "not-looked-at" // it could not be looked at: too large, or binary
+)
+
+// Severity says what a finding means for publishing.
+type Severity string
+
+// The severities, the gravest first.
+const (
+	Block Severity = "block" // nothing that holds it leaves the machine
+	Draft Severity = "draft" // it is published, and the pull request stays a draft
+	Flag  Severity = "flag"  // it is published, and the pull request names it
+)
+
+// Refused are the network addresses that the walls refused, each once.
+type Refused struct {
+	// Address is host:port of what was asked for, or the path of a socket. Foreign text.
+	Address string
+	Count   int
+	Reason  string // "not in allowed-hosts", "an address of a private network", …
+}
