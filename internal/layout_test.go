@@ -40,6 +40,7 @@ var rooms = map[string]struct {
 	"price":   {[]string{"ralph"}, "tokens of a model become an estimate of their cost"},
 	"trigger": {[]string{"ralph"}, "what started the run, and what of it becomes a prompt; pure"},
 	"hook":    {[]string{"ralph", "secret"}, "answers to the agent CLI's hooks"},
+	"weaken":  {[]string{"ralph"}, "what of a change makes tests and checks say less; pure"},
 	"starter": {nil, "what ralph init proposes and writes"},
 	"openapi": {nil, "what tests check against GitHub's description; imported by tests only"},
 	"demo":    {nil, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
