@@ -157,6 +157,8 @@ type format interface {
 	credentials() (keys, providers []string)
 	// ready says what is missing before the CLI can work: credentials.
 	ready(o Options) error
+	// hosts are the patterns of [Hosts] for the provider and its login.
+	hosts(o Options) []string
 	// extras are the files the CLI gets for each turn, out of System, MCP and
 	// Settings; argv and environ find their paths in o.extra, which lacks them
 	// when a command line is only shown. An error says which option the CLI cannot

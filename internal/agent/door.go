@@ -1,0 +1,77 @@
+package agent
+
+import (
+	"net/url"
+	"strings"
+)
+
+// Door says how an agent's key can stay with the owner: the CLI asks a server of
+// ours on loopback, over plain HTTP, with a placeholder for a key, and that
+// server asks Upstream with the key.
+type Door struct {
+	// Upstream is the address of the API, without a slash at its end. A request for
+	// /path at the door is one for Upstream + /path; its query stays.
+	Upstream string
+	// Header holds the key, behind Scheme and a space where Scheme is not empty:
+	// "x-api-key", or "Authorization" with "Bearer". The placeholder comes in the same
+	// form. Nothing else in a request is the key.
+	Header, Scheme string
+	// Paths are those below Upstream that the key is good for: a request's path is
+	// one of them, or goes on behind one with "/" or ":". They leave out what a model
+	// needs not: files, keys, an organization.
+	Paths []string
+	// KeyVariable holds the key in [Options.Env].
+	KeyVariable string
+	// WebSocket says that the CLI may ask for one, with the key in the headers of
+	// its handshake.
+	WebSocket bool
+}
+
+// KeyDoor is how the agent's key can stay with the owner. ok is false where the
+// key has to be in the agent's environment: the CLI signs its requests or takes
+// no address, its command line or its program is the user's, no key is set, or
+// what the CLI does with an address of ours was never seen.
+func KeyDoor(o Options) (d Door, ok bool) {
+	_, known := formats()
+	f, found := known[o.Name].(doored)
+	if !found || o.Exact {
+		return Door{}, false
+	}
+	if d, ok = f.door(o); !ok || lookup(o.Env, d.KeyVariable) == "" {
+		return Door{}, false
+	}
+	u, err := url.Parse(d.Upstream)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" {
+		return Door{}, false
+	}
+	d.Upstream = strings.TrimRight(d.Upstream, "/")
+	return d, true
+}
+
+// doored is a format whose CLI takes an address and a key.
+type doored interface {
+	format
+	// door is the door of the options. Whether the key is set is for the caller to
+	// look at.
+	door(o Options) (Door, bool)
+	// through adds to options that lead through the door already what else the CLI
+	// has to be told; upstream is the address behind the door.
+	through(o Options, upstream string) Options
+}
+
+// ThroughDoor are the options of an agent whose key stays with the owner: it asks
+// at address, which is http://127.0.0.1:PORT with or without a path, and has
+// placeholder for a key. All other keys of the agent are taken out of its
+// environment. Without a [KeyDoor] the options stay as they are.
+func (o Options) ThroughDoor(address, placeholder string) Options {
+	d, ok := KeyDoor(o)
+	if !ok {
+		return o
+	}
+	_, known := formats()
+	f, _ := known[o.Name].(doored)
+	keys, _ := f.credentials()
+	o.Env = append(without(o.Env, append(keys, d.KeyVariable)...), d.KeyVariable+"="+placeholder)
+	o.BaseURL = strings.TrimRight(address, "/")
+	return f.through(o, d.Upstream)
+}

@@ -1,0 +1,100 @@
+package agent
+
+import "strings"
+
+// Addresses of Anthropic's API and of what claude 2.1.329 renews a login at.
+const (
+	anthropicAPI   = "https://api.anthropic.com"
+	anthropicLogin = "https://platform.claude.com"
+)
+
+// claudeAssume makes claude treat an address of ours as Anthropic's own. Without
+// it (2.1.329) it leaves out what another server may not know: see docs/agents.md.
+const claudeAssume = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL"
+
+// door is for Anthropic's API, or one that is compatible, and for the keys that
+// are sent as they are. claude takes ANTHROPIC_AUTH_TOKEN before the others, and
+// a key before the token of a subscription.
+func (claude) door(o Options) (Door, bool) {
+	p := providerOf(o)
+	d := Door{Header: "Authorization", Scheme: "Bearer", Paths: []string{"/v1/messages", "/v1/models"}, KeyVariable: p.key}
+	switch p.name {
+	case "anthropic":
+		d.Upstream = firstOf(o.BaseURL, lookup(o.Env, p.url), anthropicAPI)
+		d.KeyVariable = firstSet(o, []string{"ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"})
+		if d.KeyVariable == "ANTHROPIC_API_KEY" {
+			d.Header, d.Scheme = "x-api-key", ""
+		}
+	default:
+		return Door{}, false
+	}
+	return d, true
+}
+
+func (claude) through(o Options, upstream string) Options {
+	if upstream == anthropicAPI {
+		o.Env = append(without(o.Env, claudeAssume), claudeAssume+"=1")
+	}
+	return o
+}
+
+// hosts: regions as claude and the libraries of the clouds read them. The hosts of
+// identities are those a workload's identity is exchanged at.
+func (claude) hosts(o Options) []string {
+	p := providerOf(o)
+	address := firstOf(o.BaseURL, lookup(o.Env, p.url))
+	switch p.name {
+	case "bedrock":
+		region := firstOf(label(lookup(o.Env, "AWS_REGION")), label(lookup(o.Env, "AWS_DEFAULT_REGION")), "us-east-1")
+		domain := "amazonaws.com"
+		if strings.HasPrefix(region, "cn-") {
+			domain += ".cn"
+		}
+		if address != "" {
+			return hostsOf(address, "https://sts."+region+"."+domain)
+		}
+		return []string{"bedrock-runtime." + region + "." + domain, "bedrock." + region + "." + domain, "sts." + region + "." + domain}
+	case "vertex":
+		return append(vertexHosts(o, firstOf(label(lookup(o.Env, "CLOUD_ML_REGION")), "us-east5")), hostsOf(address)...)
+	case "foundry":
+		var login []string
+		if lookup(o.Env, p.key) == "" {
+			login = []string{"login.microsoftonline.com"}
+		}
+		if resource := label(lookup(o.Env, "ANTHROPIC_FOUNDRY_RESOURCE")); address == "" && resource != "" {
+			return append(login, resource+".services.ai.azure.com")
+		}
+		return append(login, hostsOf(address)...)
+	}
+	hosts := hostsOf(firstOf(address, anthropicAPI))
+	if !hasKey(o, claude{}) && !federated(o, "ANTHROPIC") { // a login in the home is renewed
+		hosts = append(hosts, hostsOf(anthropicLogin)...)
+	}
+	return hosts
+}
+
+// vertexHosts are those of Google's models in a region, and of the identity of a
+// workload.
+func vertexHosts(o Options, region string) []string {
+	hosts := []string{"aiplatform.googleapis.com", "oauth2.googleapis.com"}
+	switch region {
+	case "", "global":
+	case "us", "eu":
+		hosts = append(hosts, "aiplatform."+region+".rep.googleapis.com")
+	default:
+		hosts = append(hosts, region+"-aiplatform.googleapis.com")
+	}
+	if lookup(o.Env, "GOOGLE_APPLICATION_CREDENTIALS") != "" {
+		hosts = append(hosts, "sts.googleapis.com", "iamcredentials.googleapis.com", "*.actions.githubusercontent.com")
+	}
+	return hosts
+}
+
+// label is a text that can stand between the dots of a host's name; empty for any
+// other.
+func label(s string) string {
+	if len(s) > 63 || strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != "" {
+		return ""
+	}
+	return strings.ToLower(s)
+}
