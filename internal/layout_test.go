@@ -41,6 +41,7 @@ var rooms = map[string]struct {
 	"trigger": {[]string{"ralph"}, "what started the run, and what of it becomes a prompt; pure"},
 	"hook":    {[]string{"ralph", "secret"}, "answers to the agent CLI's hooks"},
 	"weaken":  {[]string{"ralph"}, "what of a change makes tests and checks say less; pure"},
+	"leak":    {[]string{"ralph", "secret"}, "what must not be published, found in it; pure"},
 	"starter": {nil, "what ralph init proposes and writes"},
 	"openapi": {nil, "what tests check against GitHub's description; imported by tests only"},
 	"demo":    {nil, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
@@ -58,6 +59,8 @@ var owners = map[string]struct{ room, why string }{
 	"github.com/google/go-github/v60/github": {"forge", "one client of the forge"},
 	"github.com/getkin/kin-openapi":          {"openapi", "a library of tests, kept out of the binary"},
 	"github.com/itchyny/gojq":                {"agent", "one interpreter of users' expressions"},
+	"github.com/zricethezav/gitleaks/v8":     {"leak", "one reader of its rules"},
+	"github.com/pelletier/go-toml/v2":        {"leak", "reads the rules of gitleaks; configuration is YAML"},
 	"github.com/sethvargo/go-githubactions":  {"runner", "one voice to the runner"},
 }
 
