@@ -104,6 +104,20 @@ type Config struct {
 	ResultGrace      time.Duration
 	MaxDuration      time.Duration
 
+	AllowedHosts []string // as given; see hosts.Parse
+	DefaultHosts bool     // registries and the forge may be reached
+	KeyProxy     bool     // the provider's key stays with the owner, where that can be
+	MaxMemory    int64    // bytes; 0: no limit
+	MaxProcesses int      // 0: what proc thinks right
+	MinFreeDisk  int64    // bytes; 0: not watched
+
+	ProtectedPaths  []string // patterns of a .gitignore; "default" is expanded
+	ProtectedPolicy ContentPolicy
+	SecretScan      ContentPolicy // of what looks like a token
+	SecretScanAllow []string      // patterns of a .gitignore
+	MaxChangedFiles int           // 0: no limit
+	MaxChangedBytes int64         // 0: no limit
+
 	WorkingDirectory string // relative to the workspace, slash-separated, clean; "." is the workspace
 	Isolation        Isolation
 	IncludeDirty     bool

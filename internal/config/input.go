@@ -14,6 +14,7 @@ const (
 	Count         Kind = "number"     // a whole number
 	Dollars       Kind = "dollars"    // up to six decimals
 	Duration      Kind = "duration"   // Go syntax; everything but 0 has a unit
+	Size          Kind = "size"       // of bytes; everything but 0 has a unit
 	Choice        Kind = "choice"     // one of Enum
 	Words         Kind = "words"      // split as a shell would
 	Lines         Kind = "lines"      // one each; blank lines and # comments are skipped
@@ -35,8 +36,8 @@ type Input struct {
 	Help        string   // for a table cell and a line of --help
 	Kind        Kind
 	Enum        []string // Choice only
-	Min, Max    int64    // Count: number; Dollars: micro-dollars; Duration: nanoseconds; Line, Identity: characters; Text: bytes; lists: entries
-	Zero        string   // what 0 means, for Count and Duration; empty: nothing special
+	Min, Max    int64    // Count: number; Dollars: micro-dollars; Duration: nanoseconds; Size: bytes; Line, Identity: characters; Text: bytes; lists: entries
+	Zero        string   // what 0 means, for Count, Duration and Size; empty: nothing special
 	Placeholder string   // of the flag's value in --help
 	NoFlag      bool     // not a flag: anybody on the machine can read argv
 	NoFile      bool     // not a key of the configuration files

@@ -110,8 +110,13 @@ func (l *loader) distrust(values, defaults map[string]value) {
 			l.report(v.where, "a file cannot loosen the reviews where there are walls; %s", cure)
 		}
 	}
-	// Who may ask for a run, where it goes, and whether anybody looks at it.
-	for _, name := range []string{"pass-env", "allow-bots", "push-to-fork", "merge"} {
+	// Who may ask for a run, where it goes, whether anybody looks at it, and what
+	// holds the agent: where its key is sent, what it reaches, what it may change.
+	for _, name := range []string{
+		"pass-env", "allow-bots", "push-to-fork", "merge",
+		"base-url", "allowed-hosts", "key-proxy", "max-memory", "max-processes", "min-free-disk",
+		"protected-paths", "protected-paths-policy", "secret-scan", "secret-scan-allow", "max-changed-files", "max-changed-bytes",
+	} {
 		if v, ok := values[name]; ok && v.from == fromFile {
 			l.report(v.where, "it cannot be set in a file where there are walls; %s", cure)
 		}

@@ -73,7 +73,10 @@ func TestDefaults(t *testing.T) {
 		Push:      config.PushAuto, PullRequest: true, Draft: config.DraftAuto, Summary: true,
 		RalphDir: "ralph", ReviewCap: 5, AgentInstall: true, AgentPrompt: "stdin", QuotaWait: 6 * time.Hour,
 		MaintainersCanModify: true, CITimeout: time.Hour, CIStart: 2 * time.Minute,
-		Trigger: config.Trigger{Command: "/ralph", Label: "ralph", Use: config.EventAuto, Comment: true},
+		Trigger:      config.Trigger{Command: "/ralph", Label: "ralph", Use: config.EventAuto, Comment: true},
+		DefaultHosts: true, KeyProxy: true, MinFreeDisk: 200_000_000,
+		ProtectedPaths: []string{"default"}, ProtectedPolicy: config.ContentBlock, SecretScan: config.ContentBlock,
+		MaxChangedFiles: 2000, MaxChangedBytes: 100_000_000,
 	}
 	if got := plain(c); !reflect.DeepEqual(got, want) {
 		t.Errorf("Load(prompt) =\n%+v, want\n%+v", got, want)
@@ -115,6 +118,9 @@ func TestEveryInputArrives(t *testing.T) {
 		"signoff": "true", "sign-commits": "true", "assignees": "@a, b", "reviewers": "b-c", "team-reviewers": "octo/y,x\norg/x", "milestone": "3",
 		"maintainer-can-modify": "false", "wait-for-ci": "true", "ci-timeout": "5m", "ci-start-timeout": "0", "merge": "auto", "merge-method": "squash",
 		"max-total-cost-usd": "", "use-event": "never", "trigger-command": "/go", "trigger-label": "go on", "allow-bots": "renovate[bot]", "issue-comment": "false",
+		"allowed-hosts": "example.com, *.example.org:8080\ntcp://db:5432", "default-hosts": "false", "key-proxy": "off", "max-memory": "1.5GiB", "max-processes": "100",
+		"min-free-disk": "0", "protected-paths": "default, /deploy/\n*.pem", "protected-paths-policy": "draft", "secret-scan": "off", "secret-scan-allow": "testdata/",
+		"max-changed-files": "0", "max-changed-bytes": "5 mb",
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -151,6 +157,9 @@ func TestEveryInputArrives(t *testing.T) {
 		Signoff: true, SignCommits: true, Assignees: []string{"a", "b"}, Reviewers: []string{"b-c"}, TeamReviewers: []string{"x", "y"}, Milestone: 3,
 		WaitForCI: true, CITimeout: 5 * time.Minute, AutoMerge: true, MergeMethod: config.MergeSquash,
 		Trigger: config.Trigger{Command: "/go", Label: "go on", AllowBots: []string{"renovate[bot]"}, Use: config.EventNever},
+		AllowedHosts: []string{"example.com", "*.example.org:8080", "tcp://db:5432"}, MaxMemory: 3 << 29, MaxProcesses: 100,
+		ProtectedPaths: []string{"default", "/deploy/", "*.pem"}, ProtectedPolicy: config.ContentDraft, SecretScan: config.ContentOff, SecretScanAllow: []string{"testdata/"},
+		MaxChangedBytes: 5_000_000,
 	}
 	if got := plain(c); !reflect.DeepEqual(got, want) {
 		t.Errorf("Load =\n%+v, want\n%+v", got, want)
@@ -173,6 +182,8 @@ func TestSourcesOfEveryInput(t *testing.T) {
 			return "1.2.3"
 		case "push-to-fork":
 			return "octo/hello"
+		case "max-processes":
+			return "100"
 		case "agent-filters":
 			return "'text: .x'"
 		}

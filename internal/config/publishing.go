@@ -118,3 +118,19 @@ func (l *loader) bodyFile(v value) string {
 
 // maxBody bounds the owner's part of the pull request's body, in bytes.
 const maxBody = 20_000
+
+// patterns are those of a .gitignore.
+func (l *loader) patterns(v value) []string {
+	list := l.names(v)
+	for _, p := range list {
+		switch bad := firstControl(p); {
+		case bad != "":
+			l.report(v.where, "pattern %s is not allowed: it holds %s", l.quote(p), bad)
+		case strings.Trim(p, "!/ ") == "":
+			l.report(v.where, "pattern %s names nothing: give a path such as .github/ or *.pem", l.quote(p))
+		case len(p) > 1000:
+			l.report(v.where, "pattern %s… is too long: at most 1000 bytes", l.quote(p[:60]))
+		}
+	}
+	return list
+}

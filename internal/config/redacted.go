@@ -14,7 +14,7 @@ func show(v value) setting {
 	switch v.in.Kind {
 	case Secret:
 		text = "***"
-	case Choice, Count, Dollars, Duration, Bool:
+	case Choice, Count, Dollars, Duration, Size, Bool:
 		text = visible(text)
 	default:
 		text = quote(text)

@@ -19,6 +19,8 @@ type object = map[string]any
 
 const durationPattern = `^(0|([0-9]+(\.[0-9]+)?(h|m|s|ms))+)$`
 
+const sizePattern = `^(0|[0-9]+(\.[0-9]+)? ?([KkMmGgTt][Ii]?[Bb]))$`
+
 // schema is the JSON Schema of the configuration file as the table has it.
 func schema(t *testing.T) string {
 	t.Helper()
@@ -57,6 +59,7 @@ func schema(t *testing.T) string {
 		"properties":           properties,
 		"$defs": object{
 			"duration": object{"type": []string{"string", "integer", "null"}, "pattern": durationPattern, "minimum": 0, "maximum": 0},
+			"size":     object{"type": []string{"string", "integer", "null"}, "pattern": sizePattern, "minimum": 0, "maximum": 0},
 			"texts": object{
 				"type":  []string{"string", "number", "boolean", "array", "null"},
 				"items": object{"type": []string{"string", "number", "boolean"}},
@@ -107,6 +110,12 @@ func property(in config.Input) object {
 	case config.Duration:
 		delete(p, "type")
 		p["$ref"] = "#/$defs/duration"
+		if in.Zero == "" {
+			p["not"] = object{"enum": []any{0, "0"}}
+		}
+	case config.Size:
+		delete(p, "type")
+		p["$ref"] = "#/$defs/size"
 		if in.Zero == "" {
 			p["not"] = object{"enum": []any{0, "0"}}
 		}

@@ -156,16 +156,16 @@ func (s *settings) fits(in Input, n *yaml.Node) bool {
 		return n.Tag == "!!int" || n.Tag == "!!float"
 	case in.Kind == Bool:
 		return n.Tag == "!!bool"
-	case in.Kind == Duration:
-		return isDuration(n)
+	case in.Kind == Duration || in.Kind == Size:
+		return isSpan(n)
 	case in.Kind == Choice:
 		return n.Tag == "!!str" || n.Tag == "!!bool" && slices.Contains(in.Enum, n.Value)
 	}
 	return n.Tag == "!!str"
 }
 
-// isDuration: 0 needs no unit.
-func isDuration(n *yaml.Node) bool { return n.Tag == "!!str" || n.Tag == "!!int" && n.Value == "0" }
+// isSpan: 0 needs no unit.
+func isSpan(n *yaml.Node) bool { return n.Tag == "!!str" || n.Tag == "!!int" && n.Value == "0" }
 
 // inSettingsList says that the input is an array in a settings file. Commands
 // are strings there, as they have always been.
@@ -186,6 +186,8 @@ func wanted(in Input) string {
 		return "true or false"
 	case in.Kind == Duration:
 		return `a string such as "15m"`
+	case in.Kind == Size:
+		return `a string such as "500MB"`
 	}
 	return "a string"
 }
@@ -242,7 +244,7 @@ func (s *settings) guardrailFits(n *yaml.Node, where string) bool {
 	ok := true
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, val := n.Content[i], n.Content[i+1]
-		if !slices.Contains(guardrailKeys(), key.Value) || val.Tag == "!!str" || val.Tag == "!!null" && key.Value != "command" || key.Value == "timeout" && isDuration(val) {
+		if !slices.Contains(guardrailKeys(), key.Value) || val.Tag == "!!str" || val.Tag == "!!null" && key.Value != "command" || key.Value == "timeout" && isSpan(val) {
 			continue
 		}
 		s.report(s.at(key.Line)+": guardrails", "%s must be a string, not %s", key.Value, s.shape(val))

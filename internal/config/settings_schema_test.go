@@ -67,6 +67,7 @@ func settingsSchema(t *testing.T) string {
 		"properties":           properties,
 		"$defs": object{
 			"duration": object{"type": []string{"string", "integer", "null"}, "pattern": durationPattern, "minimum": 0, "maximum": 0},
+			"size":     object{"type": []string{"string", "integer", "null"}, "pattern": sizePattern, "minimum": 0, "maximum": 0},
 			"guardrail": object{
 				"type": "object", "additionalProperties": false, "required": []string{"command"},
 				"properties": object{
@@ -101,6 +102,8 @@ func settingsProperty(in config.Input) object {
 		return object{"type": []string{"number", "null"}, "exclusiveMinimum": 0, "maximum": in.Max / 1_000_000}
 	case config.Duration:
 		return object{"$ref": "#/$defs/duration"}
+	case config.Size:
+		return object{"$ref": "#/$defs/size"}
 	case config.Choice:
 		values := []any{}
 		for _, e := range in.Enum {

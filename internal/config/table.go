@@ -31,6 +31,8 @@ func table() []row {
 		{"Task list", tasksRows()},
 		{"Limits", limitRows()},
 		{"Machine", placeRows()},
+		{"Containment", wallRows()},
+		{"Content", contentRows()},
 		{"Publishing", publishRows()},
 		{"Pull request", pullRows()},
 		{"Trigger", triggerRows()},

@@ -8,12 +8,6 @@ func placeRows() []row {
 		{Input{Name: "setup", Kind: Lines, Max: 100, Placeholder: "COMMAND",
 			Help: "Command lines that run once before the first iteration, as the agent's user."},
 			func(l *loader, v value) { l.c.Setup = l.lines(v) }},
-		{Input{Name: "pass-env", Kind: Names, Max: 100, Placeholder: "NAME",
-			Help: "Environment variables that the agent, the guardrails and `setup` may see, by name."},
-			func(l *loader, v value) { l.c.PassEnv = l.envNames(v) }},
-		{Input{Name: "isolation", Kind: Choice, Enum: []string{"auto", "strict", "off", "docker-sandbox"}, Default: "auto", Placeholder: "LEVEL",
-			Help: "The walls around the agent: `auto` (what the machine can do), `strict` (all, or the run is refused), `off`, or, for claude at a desk, `docker-sandbox`."},
-			func(l *loader, v value) { l.c.Isolation = Isolation(l.choice(v)) }},
 	}
 }
 

@@ -53,6 +53,8 @@ func (in Input) bounds() string {
 		return fmt.Sprintf("Above 0, at most %d.", in.Max/dollar)
 	case Duration:
 		low, high = short(in.Min), short(in.Max)
+	case Size:
+		low, high = bytesText(in.Min), bytesText(in.Max)
 	default:
 		return ""
 	}

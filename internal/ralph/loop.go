@@ -110,6 +110,12 @@ func (l *Loop) Run(ctx context.Context, baseline []Verdict) Report {
 			r.report.Outcome = GitFailed
 		}
 	}
+	if r.withheld != "" {
+		r.report.Reason = fmt.Sprintf("%s; what is in the workspace may not be published: %s", r.report.Reason, r.withheld)
+		if end.outcome.yields() {
+			r.report.Outcome = Blocked
+		}
+	}
 	// SCM tasks leave the work in the workspace, which a desk still has.
 	if r.undelivered != nil {
 		r.report.Reason = fmt.Sprintf("%s; the SCM tasks failed: %v", r.report.Reason, r.undelivered)
@@ -137,6 +143,8 @@ type run struct {
 	counts   bool  // the agent reports its tool calls
 	changed  bool  // HEAD or tree differ from the start
 	unsaved  error // the last snapshot or checkpoint failed
+	// withheld says why the last snapshot may not be published; empty: it may.
+	withheld string
 	// undelivered is what the last SCM tasks failed with.
 	undelivered error
 	session     string // of the agent, to go on in; empty: the next turn begins one
@@ -297,6 +305,12 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	}
 	if len(it.Verdicts) > 0 && before.ok {
 		r.snapshot(shielded, &it) // guardrails may have formatted or generated files
+	}
+	if r.withheld != "" && end != nil && end.outcome == Completed { // it is the guardrails' doing
+		it.Rejection, end = RejectedGuardrails, nil
+		if bounded.Err() != nil {
+			end = &ending{Deadline, "the time of the run (max-duration) is used up"}
+		}
 	}
 	r.describe(bounded, &it, end)
 	r.checkpoint(shielded, &it)

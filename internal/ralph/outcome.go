@@ -67,3 +67,13 @@ const (
 	RejectedChecks      Rejection = "checks-failed"      // the forge's checks of the pushed commit failed
 	RejectedNoWork      Rejection = "no-work"            // marker without evidence of work
 )
+
+// yields says that work which may not be published is the more important news:
+// the run itself did not fail.
+func (o Outcome) yields() bool {
+	switch o {
+	case Completed, MaxIterations, OverBudget, Deadline, Stalled, Waiting, Blocked, Quota:
+		return true
+	}
+	return false
+}

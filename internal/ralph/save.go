@@ -19,6 +19,7 @@ func (r *run) snapshot(ctx context.Context, it *Iteration) state {
 	}
 	r.unsaved = nil
 	it.Change = change
+	r.withhold(it, change.Findings)
 	r.changed = r.changed || change.SinceStart
 	return state{head: change.Head, tree: change.Tree, ok: true, fresh: change.SinceStart}
 }
@@ -43,7 +44,7 @@ func (r *run) checkpoint(ctx context.Context, it *Iteration) {
 }
 
 func (r *run) commit(ctx context.Context, it *Iteration) {
-	if r.Workspace == nil || r.unsaved != nil {
+	if r.Workspace == nil || r.unsaved != nil || r.withheld != "" {
 		return
 	}
 	commit, err := r.Workspace.Checkpoint(ctx, *it)

@@ -82,11 +82,14 @@ const (
 	FailureRequest                          // the request can never succeed (prompt too long, refusal)
 	FailureBudget                           // the CLI stopped at the budget it was given
 	FailureCancelled                        // the context ended
+	FailureMemory                           // it used more memory than it may
+	FailureDisk                             // the disk is nearly full
+	FailureDenied                           // the network walls refuse the provider's own address
 )
 
 // String names the kind as reports print it.
 func (k FailureKind) String() string {
-	names := [...]string{"", "crash", "timeout", "idle", "output-limit", "malformed", "empty-answer", "api-error", "quota", "authentication", "model", "request", "budget", "cancelled"}
+	names := [...]string{"", "crash", "timeout", "idle", "output-limit", "malformed", "empty-answer", "api-error", "quota", "authentication", "model", "request", "budget", "cancelled", "out-of-memory", "disk-full", "network-refused"}
 	if k < 1 || int(k) >= len(names) {
 		return "unknown"
 	}
@@ -102,5 +105,5 @@ type Failure struct {
 
 // Fatal says that no retry can help.
 func (f *Failure) Fatal() bool {
-	return f.Kind == FailureAuth || f.Kind == FailureModel
+	return f.Kind == FailureAuth || f.Kind == FailureModel || f.Kind == FailureDenied
 }
