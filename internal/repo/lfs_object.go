@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -51,6 +52,10 @@ type verified struct {
 
 	mu  sync.Mutex // a request's body is read on while its answer is
 	err error      // not the network's
+}
+
+func newVerified(file io.Reader, p pointer) *verified {
+	return &verified{r: file, sum: sha256.New(), left: p.size, oid: p.oid}
 }
 
 func (v *verified) fault() error {

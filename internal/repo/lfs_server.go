@@ -3,7 +3,6 @@ package repo
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -150,7 +149,7 @@ func (s lfsServer) upload(ctx context.Context, f largeFile, a lfsAnswer, open fu
 			return err
 		}
 		defer file.Close()
-		content := &verified{r: file, sum: sha256.New(), left: f.size, oid: f.oid}
+		content := newVerified(file, f.pointer)
 		req, err := s.request(ctx, http.MethodPut, *a.Actions.Upload, a.Authenticated, content)
 		if err != nil {
 			return err

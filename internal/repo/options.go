@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -66,6 +67,14 @@ type Options struct {
 	// NoWorkflows leaves changes below .github/workflows out: the token may not
 	// make them, so that a server would refuse the whole push.
 	NoWorkflows bool
+
+	// Inspect looks at what may be published, at each snapshot, and before a push at
+	// what no snapshot has shown. What it finds comes with Change.Findings; while a
+	// finding of the severity Block is among them, nothing is committed or pushed
+	// (*BlockedError). An error is one of our own machinery. With it, links that
+	// leave the tree are found, too. It is not told of what it has seen before without
+	// objecting, but in Run and Total. nil: nothing is looked at.
+	Inspect func(ctx context.Context, in Inspection) ([]ralph.Finding, error)
 
 	// Pinned are files whose content is decided by the caller at each snapshot,
 	// whatever the guest staged: by path, relative to Dir and slash-separated. A

@@ -1,0 +1,194 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+)
+
+// Inspection is what somebody has to look at before it may leave the machine.
+// All names and texts in it are foreign.
+type Inspection struct {
+	// Since is what would be published for the first time: where the tree to
+	// publish differs from the last checkpoint, and where each commit of the
+	// agent's own differs from its first parent, so that what is committed and
+	// removed again is seen. Sorted by path; the snapshot's own before those of commits.
+	Since []Changed
+	// Run is the whole of the run: where the tree to publish differs from the commit
+	// the run began with. Sorted by path.
+	Run []Changed
+	// Total is what a pull request would show: where the tree to publish differs from
+	// the commit at which the branch left its base, earlier runs and other people's
+	// commits on the branch included. It is Run when that commit is not known.
+	Total []Changed
+	// Messages are those of commits that would be published for the first time.
+	Messages []Message
+	Branch   string // that is published to
+	// Last says that this is the gate before a push: Since and Messages hold what no
+	// snapshot has shown (commits made here before the run, our own messages, files whose
+	// lines were merged with somebody else's); Run and Total are empty.
+	Last bool
+}
+
+// Message is what a commit says besides its tree and its parents.
+type Message struct {
+	Commit string // id
+	// Text is author, committer, every other header and the message, as git stores them;
+	// at most 1 MB.
+	Text string
+}
+
+// Mode is what kind of thing a tree holds under a name, as git writes it. The
+// zero Mode is nothing.
+type Mode uint32
+
+// The modes that a tree can hold under the name of something changed.
+const (
+	ModeNone       Mode = 0
+	ModeFile       Mode = 0o100644
+	ModeExecutable Mode = 0o100755
+	ModeLink       Mode = 0o120000 // the content is where it leads
+	ModeRepository Mode = 0o160000 // a commit of another repository; it has no content
+)
+
+// Changed is a path, never a folder, at which two trees differ.
+type Changed struct {
+	Path string // from the top, slash-separated
+	// From is where the same content was before, when it is nowhere else now: the file
+	// was moved and is unchanged. Old is then what was there. Empty for all else.
+	From             string
+	OldMode, NewMode Mode
+	// Commit is the agent's own commit that holds it; empty: the tree to publish.
+	Commit string
+	// OldID and NewID are object ids; the same id is the same content. Empty: there is
+	// nothing.
+	OldID, NewID string
+	// OldSize and NewSize are bytes; -1 when they are not known without asking for the
+	// content. NewSize is always known in Since.
+	OldSize, NewSize int64
+
+	r        *Repo
+	old, new plumbing.Hash
+}
+
+// ErrNoContent is a content that cannot be had: a repository in the tree, or an
+// old version that the workspace has lost and the server does not send.
+var ErrNoContent = errors.New("no content")
+
+// Old is what stood there before; nil when nothing did. The content has at most
+// 100 MB and is the one OldID names, whatever the agent did to the workspace.
+// Not to be called after the inspection has returned.
+func (c Changed) Old(ctx context.Context) ([]byte, error) {
+	return c.r.contentOf(ctx, c.OldMode, c.old)
+}
+
+// New is what stands there now, as Old says. Of a file that Git LFS keeps it is
+// the pointer.
+func (c Changed) New(ctx context.Context) ([]byte, error) {
+	return c.r.contentOf(ctx, c.NewMode, c.new)
+}
+
+// Large is the file behind a pointer of Git LFS, which is published with it. ok is
+// false for all else, and for objects that are not here: they are not sent. The
+// reader ends with an error when the content is not the one that the pointer
+// names.
+func (c Changed) Large() (content io.ReadCloser, size int64, ok bool) {
+	if c.NewMode != ModeFile && c.NewMode != ModeExecutable {
+		return nil, 0, false
+	}
+	p, _, isPointer := c.r.pointerOf(c.new)
+	if !isPointer {
+		return nil, 0, false
+	}
+	f, err := c.r.openObject(p)
+	if err != nil {
+		return nil, 0, false
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{newVerified(f, p), f}, p.size, true
+}
+
+// contentOf reads a blob: the store keeps new ones, the others are the
+// workspace's and checked by their id.
+func (r *Repo) contentOf(ctx context.Context, mode Mode, h plumbing.Hash) ([]byte, error) {
+	switch mode {
+	case ModeNone:
+		return nil, nil
+	case ModeRepository:
+		return nil, fmt.Errorf("%w: %s is a commit of another repository", ErrNoContent, h)
+	}
+	if err := r.blob(ctx, h); err != nil {
+		return nil, err
+	}
+	o, err := r.store.fs.EncodedObject(plumbing.BlobObject, h)
+	if err != nil {
+		return nil, fmt.Errorf("blob %s: %w", h, err)
+	}
+	return readObject(o, maxBlobBytes)
+}
+
+// blob makes sure that the store holds a blob.
+func (r *Repo) blob(ctx context.Context, h plumbing.Hash) error {
+	if r.store.has(h) {
+		return nil
+	}
+	if err := r.importObjects(ctx, []string{h.String()}); err == nil && r.store.has(h) {
+		return nil
+	}
+	if r.remote != nil {
+		if from, adv, err := r.source(ctx); err == nil && r.take(ctx, from, adv, wanted{tips: []plumbing.Hash{h}}) == nil && r.store.has(h) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: neither the workspace nor the server has %s", ErrNoContent, h)
+}
+
+// changed describes a change for an inspection.
+func (r *Repo) changed(ch change, commit plumbing.Hash) Changed {
+	c := Changed{
+		Path: ch.path, OldMode: modeOf(ch.old), NewMode: modeOf(ch.new),
+		OldSize: r.sizeOf(ch.old), NewSize: r.sizeOf(ch.new),
+		r: r, old: ch.old.hash, new: ch.new.hash,
+	}
+	if c.OldMode != ModeNone {
+		c.OldID = ch.old.hash.String()
+	}
+	if c.NewMode != ModeNone {
+		c.NewID = ch.new.hash.String()
+	}
+	if !commit.IsZero() {
+		c.Commit = commit.String()
+	}
+	return c
+}
+
+func modeOf(e entry) Mode {
+	switch e.mode {
+	case filemode.Regular:
+		return ModeFile
+	case filemode.Executable:
+		return ModeExecutable
+	case filemode.Symlink:
+		return ModeLink
+	case filemode.Submodule:
+		return ModeRepository
+	}
+	return ModeNone
+}
+
+func (r *Repo) sizeOf(e entry) int64 {
+	if !e.isBlob() {
+		return 0
+	}
+	n, err := r.store.fs.EncodedObjectSize(e.hash)
+	if err != nil {
+		return -1
+	}
+	return n
+}
