@@ -28,7 +28,7 @@ var rooms = map[string]struct {
 	"hosts":   {nil, "which addresses a pattern means; pure, for configuration, agents and the proxy"},
 	"egress":  {[]string{"hosts", "secret"}, "the way out: a proxy of ours, the door that adds a key; no domain in it"},
 	"proc":    {[]string{"sandbox"}, "starts children inside the walls"},
-	"config":  {[]string{"ralph", "secret"}, "inputs become policies and secrets"},
+	"config":  {[]string{"ralph", "secret", "hosts"}, "inputs become policies, secrets and lists of hosts"},
 	"prompt":  {[]string{"ralph", "secret"}, "feedback is built from verdicts"},
 	"agent":   {[]string{"ralph", "proc", "secret"}, "a CLI's stream becomes events"},
 	"guard":   {[]string{"ralph", "proc", "secret"}, "a command becomes a verdict"},

@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"github.com/org/ralph-action/internal/hosts"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/secret"
 )
@@ -104,12 +105,12 @@ type Config struct {
 	ResultGrace      time.Duration
 	MaxDuration      time.Duration
 
-	AllowedHosts []string // as given; see hosts.Parse
-	DefaultHosts bool     // registries and the forge may be reached
-	KeyProxy     bool     // the provider's key stays with the owner, where that can be
-	MaxMemory    int64    // bytes; 0: no limit
-	MaxProcesses int      // 0: what proc thinks right
-	MinFreeDisk  int64    // bytes; 0: not watched
+	AllowedHosts hosts.List // besides those that are allowed anyway
+	DefaultHosts bool       // registries and the forge may be reached
+	KeyProxy     bool       // the provider's key stays with the owner, where that can be
+	MaxMemory    int64      // bytes; 0: no limit
+	MaxProcesses int        // 0: what proc thinks right
+	MinFreeDisk  int64      // bytes; 0: not watched
 
 	ProtectedPaths  []string // patterns of a .gitignore; "default" is expanded
 	ProtectedPolicy ContentPolicy

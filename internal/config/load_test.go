@@ -128,6 +128,9 @@ func TestEveryInputArrives(t *testing.T) {
 	if got := c.Token.Reveal(); got != "ghp_secret" {
 		t.Errorf("Token = %q, want ghp_secret", got)
 	}
+	if got := c.AllowedHosts.String(); got != "example.com *.example.org:8080 tcp://db:5432" {
+		t.Errorf("AllowedHosts = %s", got)
+	}
 	if len(c.Warnings) == 0 {
 		t.Error("no warnings, want those about what has no effect")
 	}
@@ -156,8 +159,8 @@ func TestEveryInputArrives(t *testing.T) {
 		AddPaths: []string{"src", ":!docs", "*.go", ":(exclude,glob)a/**"}, BranchSuffix: config.SuffixRandom, UpdateBase: config.UpdateMerge, DeleteBranch: true, PushToFork: "bot/repo",
 		Signoff: true, SignCommits: true, Assignees: []string{"a", "b"}, Reviewers: []string{"b-c"}, TeamReviewers: []string{"x", "y"}, Milestone: 3,
 		WaitForCI: true, CITimeout: 5 * time.Minute, AutoMerge: true, MergeMethod: config.MergeSquash,
-		Trigger: config.Trigger{Command: "/go", Label: "go on", AllowBots: []string{"renovate[bot]"}, Use: config.EventNever},
-		AllowedHosts: []string{"example.com", "*.example.org:8080", "tcp://db:5432"}, MaxMemory: 3 << 29, MaxProcesses: 100,
+		Trigger:      config.Trigger{Command: "/go", Label: "go on", AllowBots: []string{"renovate[bot]"}, Use: config.EventNever},
+		AllowedHosts: c.AllowedHosts, MaxMemory: 3 << 29, MaxProcesses: 100,
 		ProtectedPaths: []string{"default", "/deploy/", "*.pem"}, ProtectedPolicy: config.ContentDraft, SecretScan: config.ContentOff, SecretScanAllow: []string{"testdata/"},
 		MaxChangedBytes: 5_000_000,
 	}
@@ -182,6 +185,8 @@ func TestSourcesOfEveryInput(t *testing.T) {
 			return "1.2.3"
 		case "push-to-fork":
 			return "octo/hello"
+		case "allowed-hosts":
+			return "example.com"
 		case "max-processes":
 			return "100"
 		case "agent-filters":

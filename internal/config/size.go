@@ -50,6 +50,3 @@ func cutSuffixFold(s, suffix string) (string, bool) {
 	}
 	return s, false
 }
-
-// hosts are entries of allowed-hosts.
-func (l *loader) hosts(v value) []string { return l.names(v) }

@@ -1,6 +1,11 @@
 package config
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/org/ralph-action/internal/hosts"
+)
 
 const (
 	kilobyte = int64(1000)
@@ -72,6 +77,18 @@ const (
 	ContentAllow ContentPolicy = "allow"
 	ContentOff   ContentPolicy = "off"
 )
+
+// hosts are entries of allowed-hosts.
+func (l *loader) hosts(v value) hosts.List {
+	list, err := hosts.ParseList(l.names(v))
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			l.report(v.where, "%s", strings.TrimSpace(line))
+		}
+		return nil
+	}
+	return list
+}
 
 // units are what sizes are written with, the longest first.
 func units() []struct {
