@@ -19,6 +19,16 @@ type Options struct {
 	Env      []string         // environment of the supervisor itself, never of a child; no secrets
 	SpillDir string           // where output waits that its writer is too slow for; empty: /tmp
 
+	// Refused is told of every connection the walls refused, each address and
+	// reason once for a child and 256 of them at most; from one goroutine at a
+	// time, and before Run returns unless it takes longer than a second.
+	Refused func(address, reason string)
+
+	Memory    int64    // bytes of resident memory a tree may have together; 0: no limit
+	FreeDisk  int64    // bytes that must stay free where DiskPaths lie; 0: not watched
+	DiskPaths []string // paths the guest can reach, on the file systems that are watched
+	FileSize  int64    // bytes of one file a child writes; 0: no limit
+
 	// Reaper makes this process a sub-reaper too, so that the children of a
 	// supervisor that was killed fall to it and are ended here. Only for a
 	// process that starts nothing but this one Supervisor: the others would be
@@ -83,12 +93,14 @@ type Exit struct {
 type Why int
 
 const (
-	Exited    Why = iota // itself
-	TimedOut             // Limits.Time
-	Silent               // Limits.Silence
-	Flooded              // Limits.OutputBytes
-	Lingered             // Limits.FinishGrace: it had finished and did not exit
-	Cancelled            // the context
+	Exited     Why = iota // itself
+	TimedOut              // Limits.Time
+	Silent                // Limits.Silence
+	Flooded               // Limits.OutputBytes
+	Lingered              // Limits.FinishGrace: it had finished and did not exit
+	Cancelled             // the context
+	OverMemory            // Options.Memory
+	DiskFull              // Options.FreeDisk
 )
 
 func (w Why) String() string {
@@ -105,6 +117,10 @@ func (w Why) String() string {
 		return "lingered"
 	case Cancelled:
 		return "cancelled"
+	case OverMemory:
+		return "over its memory limit"
+	case DiskFull:
+		return "disk full"
 	}
 	return "unknown"
 }

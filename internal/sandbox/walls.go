@@ -4,18 +4,30 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strconv"
 )
 
-// Walls are the files a child reaches; everything else is refused. A path that
-// does not exist is skipped. A directory stands for all that lies below it.
+// Walls are the files and addresses a child reaches; everything else is refused.
+// A path that does not exist is skipped. A directory stands for all that lies
+// below it.
 type Walls struct {
 	ReadOnly  []string // read and execute
 	ReadWrite []string // everything, moves between directories included
 	Devices   []string // read, write and device control
+	Network   *Network // nil: the network is open
 	Strict    bool     // refuse to start a child that cannot be walled in; else it starts without
+}
+
+// Network are the addresses a child reaches; everything else is refused: other
+// hosts, names (there is no UDP), and what listened on loopback before the child
+// started. Servers that the child starts itself are its own to reach.
+type Network struct {
+	Proxies []netip.AddrPort // servers of ours on loopback
+	Ports   []uint16         // of loopback, although something listened there before
+	Sockets []string         // folders below which unix sockets may be reached
 }
 
 // DefaultWalls lets a child run installed programs, read the machine's
