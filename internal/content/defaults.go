@@ -1,0 +1,96 @@
+package content
+
+import "slices"
+
+// Protected are the paths that only people may change where nothing else is
+// asked for: whoever changes one of them runs programs elsewhere, decides who has to agree, or
+// gives the next agent rights.
+func Protected() []string {
+	return slices.Concat(
+		[]string{
+			// Run with the secrets of the repository, as soon as they are pushed.
+			".github/workflows/", ".github/actions/", ".gitea/workflows/", ".forgejo/workflows/",
+			// What everybody who uses the repository as an action runs.
+			"action.yml", "action.yaml",
+			// Who has to agree to a change; it has three places and one counts.
+			"CODEOWNERS",
+			// Where submodules come from: git fetches and checks out from there.
+			".gitmodules",
+		},
+		ralphConfig(), programConfig(), hooks(),
+		[]string{
+			// Editors run these when the folder is opened.
+			"**/.vscode/settings.json", "**/.vscode/tasks.json", "**/.vscode/launch.json", "**/.vscode/mcp.json",
+			".devcontainer/", ".devcontainer.json",
+		},
+	)
+}
+
+// AgentConfig are the paths that agents, their CLIs and ralph read of a
+// repository: rights, servers, hooks, and the prose that tells agents what to do.
+func AgentConfig() []string {
+	return slices.Concat(ralphConfig(), programConfig(), hooks(), prose(), []string{
+		// gemini and others read variables from it: addresses that keys are sent to.
+		".env",
+	})
+}
+
+// ralphConfig are the files that decide what a run does: guardrails, providers,
+// limits. They may lie in a folder that is not the top.
+func ralphConfig() []string {
+	return []string{
+		"**/.github/ralph.yml", "**/.github/ralph.yaml",
+		"**/.ralph/settings.json", "**/.ralph/settings.local.json", "**/.ralph/config",
+	}
+}
+
+// programConfig are the files by which CLIs of agents start programs (hooks,
+// MCP servers, plugins) or are allowed something. Prose in them is left out.
+func programConfig() []string {
+	return []string{
+		// Settings, hooks, and agents, commands and skills that name the tools they are
+		// allowed; rules and memory are prose.
+		".claude/", "!**/.claude/rules/", "!**/.claude/CLAUDE.md",
+		".mcp.json",
+		".codex/", "!**/.codex/AGENTS.md",
+		".gemini/", "!**/.gemini/GEMINI.md",
+		".opencode/", "opencode.json", "opencode.jsonc", "!**/.opencode/AGENTS.md",
+		"**/.github/copilot/", "**/.github/mcp.json", "**/.github/hooks/", "**/.github/agents/", ".copilot/",
+		".cursor/", "!**/.cursor/rules/",
+		".cline/", ".amp/", ".aider.conf.yml", ".windsurf/", "!**/.windsurf/rules/", ".kiro/", "!**/.kiro/steering/",
+	}
+}
+
+// hooks are the folders and files from which git's hooks are set up.
+func hooks() []string {
+	return []string{
+		".husky/", ".githooks/", "/.hooks/", ".lefthook/",
+		"lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", "lefthook-local.yml", ".lefthook-local.yml",
+		".pre-commit-config.yaml", ".pre-commit-hooks.yaml",
+	}
+}
+
+// prose is what agents read as instructions. It is often the task itself, so it
+// is not protected.
+func prose() []string {
+	return []string{
+		"AGENTS.md", "AGENTS.override.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "WARP.md",
+		"**/.claude/rules/", "**/.cursor/rules/", "**/.windsurf/rules/", "**/.kiro/steering/",
+		".cursorrules", ".clinerules", ".windsurfrules", ".goosehints",
+		"**/.github/copilot-instructions.md", "**/.github/instructions/", "**/.github/prompts/",
+	}
+}
+
+// agentFiles are AgentConfig, ready to match.
+func agentFiles() Patterns {
+	p, _ := Parse(AgentConfig()) // a test has parsed them
+	return p
+}
+
+// attributeFiles hide files from a diff (-diff, linguist-generated) and name
+// filters; they start no program that a clone has not set up itself, and Git LFS is
+// set up by one, so they are not protected.
+func attributeFiles() Patterns {
+	p, _ := Parse([]string{".gitattributes"})
+	return p
+}
