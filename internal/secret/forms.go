@@ -3,9 +3,13 @@ package secret
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"html"
 	"net/url"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -16,14 +20,19 @@ const (
 	// minLine is the length from which a line of a multi-line value is a form
 	// of its own, because logs are read by line.
 	minLine = 8
+	// maxHex is the length up to which a value is looked for in hex: tools wrap
+	// longer ones, and every stream is held back by what may become a form.
+	maxHex = 256
 )
 
-// forms lists the shapes in which a value turns up in output: itself, as JSON,
-// in URLs, in base64 alone or embedded in something longer, and line by line.
-func forms(value string) []string {
+// forms lists the shapes in which tools print a value: itself, as JSON, in URLs,
+// in HTML, quoted by a shell, in hex, in base64 alone or embedded in something
+// longer, and line by line. What only somebody would write who wants to get
+// around a mask (every byte escaped, reversed, in pieces) is not among them.
+func forms(value string, byLine bool) []string {
 	value = strings.TrimSpace(value)
 	all := append(escaped(value), encoded(value)...)
-	if strings.ContainsAny(value, "\r\n") {
+	if byLine && strings.ContainsAny(value, "\r\n") {
 		for line := range strings.FieldsFuncSeq(value, isLineEnd) {
 			if line = strings.TrimSpace(line); len(line) >= minLine {
 				all = append(all, escaped(line)...)
@@ -41,7 +50,8 @@ func forms(value string) []string {
 
 func isLineEnd(r rune) bool { return r == '\n' || r == '\r' }
 
-// escaped is the value and what JSON encoders and URL escapers make of it.
+// escaped is the value and what JSON encoders, URL escapers, HTML templates and
+// shells make of it.
 func escaped(value string) []string {
 	query, path := url.QueryEscape(value), url.PathEscape(value)
 	component := strings.ReplaceAll(query, "+", "%20") // JavaScript's encodeURIComponent
@@ -50,9 +60,54 @@ func escaped(value string) []string {
 		once := jsonEscape(value, false)
 		all = append(all, once, jsonEscape(value, true),
 			jsonEscape(once, false), // JSON in JSON: tool output inside an agent's stream
-			strings.ReplaceAll(once, "/", `\/`))
+			strings.ReplaceAll(once, "/", `\/`),
+			asciiJSON(once))
 	}
-	return all
+	return append(append(all, quoted(value)...), inHTML(value)...)
+}
+
+// quoted is the inside of the value's shell word: as sh -x and tools of Unix
+// close and open the quotes around a single quote ('it'\''s'), as Python's
+// shlex does ('it'"'"'s'), and as printf %q of bash writes it (it\'s).
+func quoted(value string) []string {
+	var backslashed strings.Builder
+	for i := range len(value) {
+		if strings.IndexByte(" !\"#$&'()*,;<>?[\\]^`{|}", value[i]) >= 0 {
+			backslashed.WriteByte('\\')
+		}
+		backslashed.WriteByte(value[i])
+	}
+	return []string{
+		strings.ReplaceAll(value, "'", `'\''`),
+		strings.ReplaceAll(value, "'", `'"'"'`),
+		strings.ReplaceAll(strings.ReplaceAll(value, `\`, `\\`), "'", `\'`), // repr() of Python and JavaScript
+		backslashed.String(),
+	}
+}
+
+// inHTML is the value as Go's html/template and html.escape of Python and PHP
+// write it.
+func inHTML(value string) []string {
+	escaped := html.EscapeString(value)
+	named := strings.ReplaceAll(escaped, "&#34;", "&quot;")
+	return []string{escaped, named, strings.ReplaceAll(named, "&#39;", "&#x27;"), strings.ReplaceAll(named, "&#39;", "&#039;")}
+}
+
+// asciiJSON escapes what is not ASCII, as Python's json.dumps does.
+func asciiJSON(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r < utf8.RuneSelf:
+			b.WriteByte(byte(r))
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
 
 // jsonEscape is the inside of the value's JSON string; html escapes <, > and &
@@ -79,11 +134,15 @@ func lowerHex(s string) string {
 	return string(b)
 }
 
-// encoded is the value in base64, whole and as the part that stays the same
+// encoded is the value in hex and in base64, whole and as the part that stays the same
 // wherever the value stands inside a longer text ("user:token"): the
 // characters that no neighbouring byte has a bit in.
 func encoded(value string) []string {
 	var all []string
+	if len(value) <= maxHex {
+		digits := hex.EncodeToString([]byte(value))
+		all = append(all, digits, strings.ToUpper(digits))
+	}
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		whole := enc.EncodeToString([]byte(value))
 		all = append(all, whole, strings.TrimRight(whole, "="))

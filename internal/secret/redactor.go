@@ -31,7 +31,13 @@ type Redactor struct {
 }
 
 // NewRedactor learns the forms of the given values. Absent ones are skipped.
-func NewRedactor(secrets ...String) *Redactor {
+func NewRedactor(secrets ...String) *Redactor { return newRedactor(secrets, true) }
+
+// NewFinder is a Redactor that looks for values of several lines as a whole
+// only: a line of a key file may be one that every such file has.
+func NewFinder(secrets ...String) *Redactor { return newRedactor(secrets, false) }
+
+func newRedactor(secrets []String, byLine bool) *Redactor {
 	var all []string
 	short := 0
 	for _, s := range secrets {
@@ -40,7 +46,7 @@ func NewRedactor(secrets ...String) *Redactor {
 		case len(strings.TrimSpace(value)) < minValue:
 			short++
 		default:
-			all = append(all, forms(value)...)
+			all = append(all, forms(value, byLine)...)
 		}
 	}
 	r := withForms(all)
@@ -138,6 +144,19 @@ func pair(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
 
 // span is a covered part of a text, from inclusive to exclusive.
 type span struct{ from, to int }
+
+// Find is where forms stand in a text that is complete: offsets of bytes, from
+// inclusive to exclusive, in order of their beginning. They may overlap.
+func (r *Redactor) Find(text []byte) [][2]int {
+	if r == nil || len(r.forms) == 0 {
+		return nil
+	}
+	var found [][2]int
+	for _, s := range find(r, text, nil) {
+		found = append(found, [2]int{s.from, s.to})
+	}
+	return found
+}
 
 // find appends where forms stand in the text, in order of their beginning.
 func find[T string | []byte](r *Redactor, text T, spans []span) []span {

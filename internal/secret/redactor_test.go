@@ -157,6 +157,46 @@ func TestRedactorFindsEncodedForms(t *testing.T) {
 	}
 }
 
+// What tools of the shell, of Python and of HTML print, found whole and split
+// at every byte.
+func TestRedactorFindsWhatToolsPrint(t *testing.T) {
+	t.Parallel()
+	const value = `it's "p$ss" <w\rd> für`
+	r := redactor(value)
+	for _, tt := range []struct{ name, text string }{
+		{"xxd -p", "697427732022702473732220" + "3c775c72643e2066c3bc72"},
+		{"hex in capitals", "697427732022702473732220" + "3C775C72643E2066C3BC72"},
+		{"sh -x", `it'\''s "p$ss" <w\rd> für`},
+		{"shlex.quote", `it'"'"'s "p$ss" <w\rd> für`},
+		{"printf %q", `it\'s\ \"p\$ss\"\ \<w\\rd\>\ für`},
+		{"repr", `it\'s "p$ss" <w\\rd> für`},
+		{"json.dumps", `it's \"p$ss\" <w\\rd> f\u00fcr`},
+		{"html/template", `it&#39;s &#34;p$ss&#34; &lt;w\rd&gt; für`},
+		{"html.escape of Python", `it&#x27;s &quot;p$ss&quot; &lt;w\rd&gt; für`},
+		{"htmlspecialchars", `it&#039;s &quot;p$ss&quot; &lt;w\rd&gt; für`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			every(t, r, "< "+tt.text+" >", "< *** >")
+		})
+	}
+}
+
+func TestFinderKeepsLinesTogether(t *testing.T) {
+	t.Parallel()
+	const key = "-----BEGIN KEY-----\nMIIEvQIBADANBg\n-----END KEY-----"
+	f := NewFinder(New(key))
+	if got := f.Find([]byte("-----BEGIN KEY-----\nother\n")); len(got) != 0 {
+		t.Errorf("Find(header) = %v, want nothing", got)
+	}
+	if got := f.Find([]byte("k=" + key)); len(got) != 1 || got[0] != [2]int{2, 2 + len(key)} {
+		t.Errorf("Find(key) = %v, want the key", got)
+	}
+	if got := (*Redactor)(nil).Find([]byte("x")); got != nil {
+		t.Errorf("nil: Find = %v", got)
+	}
+}
+
 func asJSON(t *testing.T, v string, html bool) string {
 	t.Helper()
 	var b strings.Builder
