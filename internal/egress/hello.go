@@ -1,0 +1,104 @@
+package egress
+
+import (
+	"bytes"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/org/ralph-action/internal/hosts"
+)
+
+// readHello reads the first bytes a guest sends through a tunnel, and gives them
+// when they may go on. A TLS handshake that names a host (SNI) has to name the
+// one the tunnel leads to, or another that is allowed on its port: else a server
+// that many hosts share could be asked for one that is refused. A handshake
+// without a name passes, as does one whose real name is encrypted (ECH) behind an
+// allowed one, which cannot be told from the noise that browsers send in its
+// place. What is no TLS passes.
+func (p *Proxy) readHello(client net.Conn, early []byte, t target) ([]byte, error) {
+	tape := &tape{src: io.MultiReader(bytes.NewReader(bytes.Clone(early)), client)}
+	first := make([]byte, 1)
+	if _, err := io.ReadFull(tape, first); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, nil // the copying that follows sees it again
+		}
+		return nil, err
+	}
+	if first[0] < 20 || first[0] > 24 { // the types of TLS records
+		return tape.all, nil
+	}
+	name, err := serverName(client, tape)
+	reason := badHandshake
+	if err == nil {
+		if p.mayName(name, t) {
+			return tape.all, nil
+		}
+		reason = otherName
+		p.refusals.add(clean(name)+" behind "+t.String(), reason)
+	} else {
+		var network *net.OpError
+		if errors.As(err, &network) && network.Op == "read" || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, err
+		}
+		p.refusals.add(t.String(), reason)
+	}
+	_, _ = client.Write([]byte{21, 3, 3, 0, 2, 2, 112}) // a fatal alert: unrecognized_name
+	return nil, &refusal{reason}
+}
+
+func (p *Proxy) mayName(name string, t target) bool {
+	if name == "" {
+		return true
+	}
+	if host, err := hosts.Canonical(name); err == nil && host == t.host {
+		return true
+	}
+	allowed, _ := p.way.list.Match(name, t.port)
+	return allowed
+}
+
+// serverName lets the standard library read the ClientHello, over as many records
+// as it has.
+func serverName(conn net.Conn, tape *tape) (name string, err error) {
+	seen := errors.New("seen")
+	tape.again = tape.all
+	config := &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		name = hello.ServerName
+		return nil, seen
+	}}
+	if err = tls.Server(&playback{conn, tape}, config).Handshake(); errors.Is(err, seen) {
+		return name, nil
+	}
+	return "", err
+}
+
+// tape keeps what was read, at most a ClientHello of the length that crypto/tls
+// bounds.
+type tape struct {
+	src   io.Reader
+	all   []byte
+	again []byte // read once more, before the rest
+}
+
+func (t *tape) Read(b []byte) (int, error) {
+	if len(t.again) > 0 {
+		n := copy(b, t.again)
+		t.again = t.again[n:]
+		return n, nil
+	}
+	n, err := t.src.Read(b)
+	t.all = append(t.all, b[:n]...)
+	return n, err
+}
+
+// playback is a connection that is only listened to.
+type playback struct {
+	net.Conn
+	tape *tape
+}
+
+func (p *playback) Read(b []byte) (int, error)  { return p.tape.Read(b) }
+func (p *playback) Write(b []byte) (int, error) { return len(b), nil }
+func (p *playback) Close() error                { return nil }
