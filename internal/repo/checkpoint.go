@@ -24,13 +24,18 @@ const (
 // the workspace's branch and index there. Its message is the record of what was
 // done: on top of new commits of the agent's own it stands in a commit of ours even
 // where that changes nothing. A push that failed is told in the Commit and tried
-// again with the next one.
+// again with the next one. While the snapshot holds what blocks, the error is a
+// *BlockedError, and the snapshot stays.
 func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit, error) {
 	s := r.last
 	if s == nil {
 		return ralph.Commit{}, errors.New("checkpoint without a snapshot")
 	}
+	if err := blocked(s.findings); err != nil {
+		return ralph.Commit{}, err
+	}
 	r.last = nil
+	r.published(s)
 	was, before := r.line.tip, r.line.tipTree
 	moved, err := r.commitSnapshot(s, it)
 	if err != nil {
@@ -63,7 +68,11 @@ func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Comm
 	if s == nil {
 		return ralph.Commit{}, errors.New("checkpoint without a snapshot")
 	}
+	if err := blocked(s.findings); err != nil {
+		return ralph.Commit{}, err
+	}
 	r.last = nil
+	r.published(s)
 	if s.parent == r.line.tip {
 		return ralph.Commit{}, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"regexp"
@@ -25,6 +26,11 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 	}
 	if len(r.large.need) == 0 {
 		return nil
+	}
+	for _, f := range r.large.need {
+		if r.opt.Inspect != nil && !r.insp.blobs[f.blob] {
+			return fmt.Errorf("%q: its large file was not inspected", clean(f.path, 200))
+		}
 	}
 	files := slices.SortedFunc(maps.Values(r.large.need), func(a, b largeFile) int { return cmp.Compare(a.path, b.path) })
 	limited, cancel := ctx, context.CancelFunc(func() {})

@@ -139,19 +139,24 @@ func hasControl(s string) bool {
 // link (git's verify_path and fsck, CVE-2014-9390, CVE-2018-11235).
 func refusedName(ch change) bool {
 	for part := range strings.SplitSeq(ch.path, "/") {
-		visible := strings.Map(func(c rune) rune {
-			if c >= 0x200c && c <= 0x200f || c >= 0x202a && c <= 0x202e || c >= 0x206a && c <= 0x206f || c == 0xfeff {
-				return -1
-			}
-			return c
-		}, part)
-		ntfs, _, _ := strings.Cut(strings.TrimRight(part, " ."), ":")
-		ntfs = strings.TrimRight(ntfs, " .")
-		if strings.EqualFold(visible, ".git") || strings.EqualFold(ntfs, ".git") || strings.EqualFold(ntfs, "git~1") {
+		if gitName(part) {
 			return true
 		}
 	}
 	return ch.new.mode == filemode.Symlink && strings.EqualFold(ch.path, ".gitmodules")
+}
+
+// gitName says that HFS+ or NTFS take a name for .git, or that it is that.
+func gitName(part string) bool {
+	visible := strings.Map(func(c rune) rune {
+		if c >= 0x200c && c <= 0x200f || c >= 0x202a && c <= 0x202e || c >= 0x206a && c <= 0x206f || c == 0xfeff {
+			return -1
+		}
+		return c
+	}, part)
+	ntfs, _, _ := strings.Cut(strings.TrimRight(part, " ."), ":")
+	ntfs = strings.TrimRight(ntfs, " .")
+	return strings.EqualFold(visible, ".git") || strings.EqualFold(ntfs, ".git") || strings.EqualFold(ntfs, "git~1")
 }
 
 // oversized finds the changes whose blob the guest left out of its pack for

@@ -72,8 +72,8 @@ type Options struct {
 	// what no snapshot has shown. What it finds comes with Change.Findings; while a
 	// finding of the severity Block is among them, nothing is committed or pushed
 	// (*BlockedError). An error is one of our own machinery. With it, links that
-	// leave the tree are found, too. It is not told of what it has seen before without
-	// objecting, but in Run and Total. nil: nothing is looked at.
+	// leave the tree are found, too. The same content comes again, by the same id, until
+	// it is published. nil: nothing is looked at.
 	Inspect func(ctx context.Context, in Inspection) ([]ralph.Finding, error)
 
 	// Pinned are files whose content is decided by the caller at each snapshot,

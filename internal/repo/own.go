@@ -28,7 +28,7 @@ func (r *Repo) adopt(ctx context.Context, s *snapshot) error {
 		s.large = nil
 		return nil
 	}
-	s.parent, s.own = s.head, len(commits)
+	s.parent, s.own, s.commits = s.head, len(commits), commits
 	return nil
 }
 
@@ -62,6 +62,9 @@ func (r *Repo) ownCommits(head plumbing.Hash) (list []plumbing.Hash, reason stri
 		c, err := r.store.commit(h)
 		if err != nil || !r.store.sound(h) {
 			return nil, "one of them is damaged"
+		}
+		if text, err := r.store.messageText(h); err != nil || len(text) > maxMessageText {
+			return nil, "the message of one of them is too long"
 		}
 		list = append(list, h)
 		queue = append(queue, c.ParentHashes...)

@@ -36,6 +36,9 @@ func (r *Repo) Push(ctx context.Context) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, pushTime, fmt.Errorf("no answer within %s", pushTime))
 		defer cancel()
 	}
+	if err := r.gate(ctx, r.line.tip, r.onServerNow); err != nil {
+		return fmt.Errorf("push %s: %w", r.server.branch, err)
+	}
 	if err := r.uploadLarge(ctx); err != nil {
 		return fmt.Errorf("push %s: %w", r.server.branch, err)
 	}
@@ -64,6 +67,12 @@ func (r *Repo) Push(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// onServerNow says that the server has a commit, as far as is known before it is
+// asked again.
+func (r *Repo) onServerNow(h plumbing.Hash) bool {
+	return h == r.server.tip || r.server.known[h]
 }
 
 // takeTurn waits, so that many who push to one branch do not meet again. It says
@@ -116,6 +125,9 @@ func (r *Repo) pushOnce(ctx context.Context) error {
 	}
 	if tip != old {
 		have := func(h plumbing.Hash) bool { return h == old || r.server.known[h] }
+		if err := r.gate(ctx, tip, have); err != nil {
+			return err
+		}
 		objects, err := r.store.missing(tip, have)
 		if err != nil {
 			return err

@@ -49,6 +49,7 @@ type Repo struct {
 	large  largeFiles
 
 	signing signing
+	insp    inspected
 	last    *snapshot // not yet checked out of; nil: none taken
 	notes   []string
 }
@@ -97,6 +98,7 @@ func Open(ctx context.Context, opt Options) (*Repo, error) {
 		return nil, fmt.Errorf("branch %q: %w", opt.Branch, err)
 	}
 	r := &Repo{opt: opt, large: newLargeFiles(), apart: map[plumbing.Hash]bool{}, blended: map[plumbing.Hash]bool{}}
+	r.insp = newInspected()
 	r.signing = signing{made: map[plumbing.Hash]plumbing.Hash{}, sent: map[plumbing.Hash]bool{}}
 	if err := r.connect(); err != nil {
 		return nil, err
@@ -278,11 +280,14 @@ type State struct {
 	// empty when it is not there.
 	Tip   string
 	Notes []string
+	// Blocked is what the gate before a push objected to; nil when it did not. What a
+	// snapshot found comes with the snapshot.
+	Blocked []ralph.Finding
 }
 
 // State says what has become of the branch so far.
 func (r *Repo) State() State {
-	s := State{Branch: r.server.branch, Notes: r.notes}
+	s := State{Branch: r.server.branch, Notes: r.notes, Blocked: r.insp.refused}
 	if s.Branch == "" {
 		s.Branch = r.opt.Branch
 	}

@@ -215,6 +215,9 @@ func (r *Repo) onTop(ctx context.Context, adv advertisement, c *object.Commit, t
 	if err != nil {
 		return nil, base, err
 	}
+	if err := r.judge(ctx, slices.Clone(changes), nil); err != nil {
+		return nil, base, err
+	}
 	before := map[plumbing.Hash]bool{}
 	for _, ch := range changes {
 		before[ch.old.hash] = true

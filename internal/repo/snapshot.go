@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -16,14 +17,16 @@ var blobLimit = strconv.Itoa(maxBlobBytes + 1)
 
 // snapshot is the tree as it was staged, and what of it may be published.
 type snapshot struct {
-	head   plumbing.Hash // of the workspace
-	tree   plumbing.Hash // as staged
-	parent plumbing.Hash // of our commit: the last checkpoint or the agent's last commit
-	public plumbing.Hash // the tree to publish
-	own    int           // commits of the agent's own between the last checkpoint and parent
-	notes  []string
-	large  []largeFile     // what Git LFS keeps of it, that is new
-	pinned []plumbing.Hash // blobs of ours in public that the guest may lack
+	head     plumbing.Hash // of the workspace
+	tree     plumbing.Hash // as staged
+	parent   plumbing.Hash // of our commit: the last checkpoint or the agent's last commit
+	public   plumbing.Hash // the tree to publish
+	own      int           // commits of the agent's own between the last checkpoint and parent
+	notes    []string
+	large    []largeFile     // what Git LFS keeps of it, that is new
+	pinned   []plumbing.Hash // blobs of ours in public that the guest may lack
+	commits  []plumbing.Hash // the agent's own that are published as they are
+	findings []ralph.Finding
 }
 
 // Snapshot stages and imports the work tree as it is now. *UnfinishedError
@@ -35,6 +38,10 @@ type snapshot struct {
 // ask for a filter that is not configured (git would store the raw content in
 // silence), names with control characters, credentials of earlier steps, what
 // Options.AddPaths does not name, and ralph's own state.
+//
+// A new repository inside the work tree is left out and not refused: people make
+// them without meaning to (a tool that is cloned, a test's fixture), the files stay where
+// they are, and the rest of the work is published.
 func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err := r.unfinished(ctx); err != nil {
 		return ralph.Change{}, err
@@ -65,6 +72,9 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err != nil {
 		return ralph.Change{}, err
 	}
+	if s.findings, err = r.inspect(ctx, s, changes); err != nil {
+		return ralph.Change{}, fmt.Errorf("look at what would be published: %w", err)
+	}
 	r.last, r.line.lastTree, r.line.public = s, tree, s.public
 	c := ralph.Change{
 		Head:       head.String(),
@@ -72,6 +82,7 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 		Files:      len(changes),
 		SinceStart: head != r.line.startHead || tree != r.line.startTree,
 		Notes:      s.notes,
+		Findings:   s.findings,
 	}
 	c.Insertions, c.Deletions = r.count(ctx, changes)
 	return c, nil

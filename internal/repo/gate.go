@@ -1,0 +1,158 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// gate is the last look before a push: what goes out with a commit, below it
+// down to what the server has, was inspected, or is inspected now. The error is a
+// *BlockedError when something may not go.
+func (r *Repo) gate(ctx context.Context, tip plumbing.Hash, have func(plumbing.Hash) bool) error {
+	if r.opt.Inspect == nil {
+		return nil
+	}
+	there := have
+	have = func(h plumbing.Hash) bool { return there(h) || r.upstream[h] || r.insp.theirs[h] }
+	var changes []change
+	var messages []Message
+	seen := map[plumbing.Hash]bool{}
+	queue := []plumbing.Hash{tip}
+	for len(queue) > 0 {
+		h := queue[0]
+		queue = queue[1:]
+		if seen[h] || have(h) {
+			continue
+		}
+		seen[h] = true
+		c, err := r.store.commit(h)
+		if err != nil {
+			return err
+		}
+		list, err := r.store.changesOf(c)
+		if err != nil {
+			return err
+		}
+		for _, ch := range list {
+			if !r.there(c, ch, have) {
+				changes = append(changes, ch)
+			}
+		}
+		text, err := r.store.messageText(h)
+		if err != nil {
+			return err
+		}
+		messages = append(messages, Message{Commit: h.String(), Text: text})
+		queue = append(queue, c.ParentHashes...)
+	}
+	return r.judge(ctx, changes, messages)
+}
+
+// there says that a merge has something from a parent that the server has.
+func (r *Repo) there(c *object.Commit, ch change, have func(plumbing.Hash) bool) bool {
+	for _, p := range c.ParentHashes[min(1, len(c.ParentHashes)):] {
+		if !have(p) {
+			continue
+		}
+		parent, err := r.store.commit(p)
+		if err != nil {
+			continue
+		}
+		if e, err := r.store.lookup(parent.TreeHash, ch.path); err == nil && e == ch.new {
+			return true
+		}
+	}
+	return false
+}
+
+// judge inspects what no snapshot has shown. Nothing can be said about what goes
+// away.
+func (r *Repo) judge(ctx context.Context, changes []change, messages []Message) error {
+	if r.opt.Inspect == nil {
+		return nil
+	}
+	changes = slices.DeleteFunc(changes, func(ch change) bool {
+		return ch.new == (entry{}) || r.insp.entries[placed{ch.path, ch.new}]
+	})
+	messages = slices.DeleteFunc(messages, func(m Message) bool { return r.insp.texts[sha256.Sum256([]byte(m.Text))] })
+	for _, ch := range changes {
+		if !ch.new.isBlob() || !r.store.has(ch.new.hash) {
+			continue // nothing of it is sent
+		}
+		if _, err := r.store.fs.EncodedObject(plumbing.BlobObject, ch.new.hash); err != nil {
+			return fmt.Errorf("%q is no file: %w", clean(ch.path, 200), err)
+		}
+	}
+	if len(changes) == 0 && len(messages) == 0 {
+		return nil
+	}
+	found, err := r.opt.Inspect(ctx, Inspection{
+		Since: r.describeAll(changes, plumbing.ZeroHash), Messages: messages, Branch: r.server.branch, Last: true,
+	})
+	if err != nil {
+		return err
+	}
+	if err := blocked(found); err != nil {
+		r.insp.refused = found
+		return err
+	}
+	r.insp.refused = nil
+	r.insp.pass(changes, messages)
+	for _, f := range found {
+		r.keep(f)
+	}
+	return nil
+}
+
+// keep remembers a finding that no later look at the tree would bring back.
+func (r *Repo) keep(f ralph.Finding) {
+	if !slices.Contains(r.insp.kept, f) {
+		r.insp.kept = append(r.insp.kept, f)
+	}
+}
+
+// published keeps what was found about the commits of a snapshot.
+func (r *Repo) published(s *snapshot) {
+	for _, f := range s.findings {
+		if f.Where != "" && f.Severity != ralph.Block {
+			r.keep(f)
+		}
+	}
+}
+
+// changesOf is where a commit differs from its first parent, which is what a push
+// of it sends.
+func (s *store) changesOf(c *object.Commit) ([]change, error) {
+	var parent plumbing.Hash
+	if len(c.ParentHashes) > 0 {
+		p, err := s.commit(c.ParentHashes[0])
+		if err != nil {
+			return nil, err
+		}
+		parent = p.TreeHash
+	}
+	return s.diff(parent, c.TreeHash, nil)
+}
+
+// messageText is a commit without its tree and its parents.
+func (s *store) messageText(h plumbing.Hash) (string, error) {
+	b, err := s.read(plumbing.CommitObject, h)
+	if err != nil {
+		return "", err
+	}
+	if len(b) > maxMessageText {
+		return "", fmt.Errorf("the commit %s has a message of more than %d bytes", h, maxMessageText)
+	}
+	for bytes.HasPrefix(b, []byte("tree ")) || bytes.HasPrefix(b, []byte("parent ")) {
+		_, b, _ = bytes.Cut(b, []byte("\n"))
+	}
+	return string(b), nil
+}

@@ -1,0 +1,258 @@
+package repo
+
+import (
+	"context"
+	"crypto/sha256"
+	"slices"
+
+	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// maxMessageText bounds what a commit of the agent's own says: bigger ones are
+// not taken over.
+const maxMessageText = 1 << 20
+
+// inspected is what has been looked at and may leave the machine.
+type inspected struct {
+	entries map[placed]bool
+	blobs   map[plumbing.Hash]bool
+	texts   map[[sha256.Size]byte]bool
+
+	theirs   map[plumbing.Hash]bool // commits of the base that the agent merged
+	fork     plumbing.Hash          // where the branch left its base; zero: not asked for yet
+	base     plumbing.Hash          // tree of the base's tip; zero: not asked for, or not to be had
+	asked    plumbing.Hash          // the tip base was asked for
+	last     [3]plumbing.Hash
+	findings []ralph.Finding // of last
+	kept     []ralph.Finding // about commits that are published
+	refused  []ralph.Finding // by the gate before a push
+}
+
+// placed is something under a name.
+type placed struct {
+	path string
+	entry
+}
+
+func newInspected() inspected {
+	return inspected{entries: map[placed]bool{}, blobs: map[plumbing.Hash]bool{}, texts: map[[sha256.Size]byte]bool{}}
+}
+
+func (i *inspected) pass(changes []change, messages []Message) {
+	for _, ch := range changes {
+		i.entries[placed{ch.path, ch.new}] = true
+		i.blobs[ch.new.hash] = true
+	}
+	for _, m := range messages {
+		i.texts[sha256.Sum256([]byte(m.Text))] = true
+	}
+}
+
+// inspect lets the caller look at a snapshot, and looks at links itself. What
+// nobody objects to may be published from then on.
+func (r *Repo) inspect(ctx context.Context, s *snapshot, changes []change) ([]ralph.Finding, error) {
+	if r.opt.Inspect == nil {
+		return nil, nil
+	}
+	key := [3]plumbing.Hash{s.public, s.parent, r.line.tip}
+	if key == r.insp.last {
+		return r.insp.findings, nil
+	}
+	in := Inspection{Branch: r.State().Branch}
+	found, all, err := r.since(ctx, s, changes, &in)
+	if err != nil {
+		return nil, err
+	}
+	if in.Run, in.Total, err = r.runAndTotal(ctx, s); err != nil {
+		return nil, err
+	}
+	more, err := r.opt.Inspect(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, more...)
+	if blocked(found) == nil {
+		r.insp.pass(all, in.Messages)
+	}
+	for _, f := range r.insp.kept {
+		if !slices.Contains(found, f) {
+			found = append(found, f)
+		}
+	}
+	r.insp.last, r.insp.findings = key, found
+	return found, nil
+}
+
+// since fills in what would be published for the first time.
+func (r *Repo) since(ctx context.Context, s *snapshot, changes []change, in *Inspection) (found []ralph.Finding, all []change, err error) {
+	told := make(map[change]bool, len(changes))
+	take := func(list []change, tree, commit plumbing.Hash) error {
+		links, err := r.links(ctx, list, tree, commit)
+		if err != nil {
+			return err
+		}
+		found = append(found, links...)
+		all = append(all, list...)
+		list = slices.DeleteFunc(slices.Clone(list), func(ch change) bool {
+			was := told[ch]
+			told[ch] = true
+			return was || r.inBase(ctx, ch)
+		})
+		in.Since = append(in.Since, r.describeAll(list, commit)...)
+		return nil
+	}
+	if err := take(changes, s.public, plumbing.ZeroHash); err != nil {
+		return nil, nil, err
+	}
+	if err := r.findTheirs(ctx, s.commits); err != nil {
+		return nil, nil, err
+	}
+	for _, h := range s.commits {
+		if r.insp.theirs[h] {
+			continue
+		}
+		c, err := r.store.commit(h)
+		if err != nil {
+			return nil, nil, err
+		}
+		list, err := r.store.changesOf(c)
+		if err != nil {
+			return nil, nil, err
+		}
+		if err := take(list, c.TreeHash, h); err != nil {
+			return nil, nil, err
+		}
+		text, err := r.store.messageText(h)
+		if err != nil {
+			return nil, nil, err
+		}
+		in.Messages = append(in.Messages, Message{Commit: h.String(), Text: text})
+	}
+	return found, all, nil
+}
+
+// findTheirs finds which commits are not the agent's but the base's, when it
+// merged something.
+func (r *Repo) findTheirs(ctx context.Context, commits []plumbing.Hash) error {
+	if r.remote == nil || r.baseTip.IsZero() || r.baseTip == r.line.startHead {
+		return nil // the workspace alone would say so
+	}
+	merged := false
+	for _, h := range commits {
+		c, err := r.store.commit(h)
+		if err != nil {
+			return err
+		}
+		merged = merged || len(c.ParentHashes) > 1
+	}
+	if !merged {
+		return nil
+	}
+	sp, err := r.span(ctx, r.baseTip, r.line.startHead)
+	if err != nil {
+		return nil //nolint:nilerr // they are inspected as if they were the agent's
+	}
+	r.insp.theirs = sp.own
+	return nil
+}
+
+// runAndTotal are the run's changes and those a pull request would show.
+func (r *Repo) runAndTotal(ctx context.Context, s *snapshot) (run, total []Changed, err error) {
+	list := func(from plumbing.Hash) ([]Changed, error) {
+		c, err := r.store.commit(from)
+		if err != nil {
+			return nil, err
+		}
+		changes, err := r.store.diff(c.TreeHash, s.public, nil)
+		if err != nil {
+			return nil, err
+		}
+		changes = slices.DeleteFunc(changes, func(ch change) bool { return r.inBase(ctx, ch) })
+		return r.describeAll(changes, plumbing.ZeroHash), nil
+	}
+	if run, err = list(r.line.startHead); err != nil {
+		return nil, nil, err
+	}
+	fork := r.fork(ctx)
+	if fork == r.line.startHead {
+		return run, run, nil
+	}
+	total, err = list(fork)
+	return run, total, err
+}
+
+// fork is the commit at which the branch left its base, as far as it can be
+// known; else the one the run began with.
+func (r *Repo) fork(ctx context.Context) plumbing.Hash {
+	if !r.insp.fork.IsZero() {
+		return r.insp.fork
+	}
+	r.insp.fork = r.line.startHead
+	if !r.start.Resumed && !r.start.Updated || r.baseTip.IsZero() {
+		return r.insp.fork
+	}
+	h, err := r.mergeBase(ctx, r.line.startHead, r.baseTip)
+	if err == nil && !h.IsZero() {
+		if _, err = r.whole(ctx, h); err == nil {
+			r.insp.fork = h
+		}
+	}
+	if err != nil {
+		r.note("what the branch %s holds besides this run could not be compared with %s, and is not inspected: %s", r.opt.Branch, r.start.Base, clean(err.Error(), 300))
+	}
+	return r.insp.fork
+}
+
+// inBase says that a change only makes a path what it is in the base, which has
+// moved: the agent merged it, and it is published there.
+func (r *Repo) inBase(ctx context.Context, ch change) bool {
+	if r.baseTip.IsZero() || r.baseTip == r.line.startHead || r.baseTip == r.base {
+		return false
+	}
+	if r.insp.asked != r.baseTip {
+		r.insp.asked, r.insp.base = r.baseTip, plumbing.ZeroHash
+		if c, err := r.whole(ctx, r.baseTip); err == nil {
+			r.insp.base = c.TreeHash
+		}
+	}
+	if r.insp.base.IsZero() {
+		return false
+	}
+	now, err := r.store.lookup(r.insp.base, ch.path)
+	if err != nil || now != ch.new {
+		return false
+	}
+	if ch.new != (entry{}) {
+		return true
+	}
+	// It is gone there, too: did the base ever have it?
+	c, err := r.store.commit(r.fork(ctx))
+	if err != nil {
+		return false
+	}
+	was, err := r.store.lookup(c.TreeHash, ch.path)
+	return err == nil && was == ch.old
+}
+
+// describeAll describes changes, and finds files that were only moved.
+func (r *Repo) describeAll(changes []change, commit plumbing.Hash) []Changed {
+	gone := map[plumbing.Hash][]change{}
+	for _, ch := range changes {
+		if ch.new == (entry{}) && ch.old.isBlob() {
+			gone[ch.old.hash] = append(gone[ch.old.hash], ch)
+		}
+	}
+	list := make([]Changed, 0, len(changes))
+	for _, ch := range changes {
+		c := r.changed(ch, commit)
+		if from := gone[ch.new.hash]; ch.old == (entry{}) && len(from) > 0 {
+			gone[ch.new.hash] = from[1:]
+			was := r.changed(change{path: ch.path, old: from[0].old, new: ch.new}, commit)
+			was.From, c = from[0].path, was
+		}
+		list = append(list, c)
+	}
+	return list
+}

@@ -1,0 +1,149 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+const (
+	maxLinkBytes = 4096 // PATH_MAX
+	maxLinkSteps = 40   // as the kernel follows
+)
+
+// links judges symbolic links that are new or lead elsewhere now: they stay
+// within the tree, whoever checks it out and wherever. What the base had is not judged.
+// A submodule that points to another commit is named; a new repository in the work tree
+// never gets here (leftOut).
+func (r *Repo) links(ctx context.Context, changes []change, tree, commit plumbing.Hash) ([]ralph.Finding, error) {
+	var found []ralph.Finding
+	where := ""
+	if !commit.IsZero() {
+		where = "commit " + commit.String()[:7]
+	}
+	for _, ch := range changes {
+		f := ralph.Finding{Kind: ralph.FindingLink, Severity: ralph.Block, Path: ch.path, Where: where}
+		switch {
+		case ch.new.isGitlink() && ch.old.isGitlink():
+			f.Severity, f.Rule = ralph.Flag, "submodule"
+			f.Text = fmt.Sprintf("the submodule points to another commit (%s): see that it is on a branch of its repository before this is merged", ch.new.hash.String()[:7])
+		case ch.new.mode == filemode.Symlink && (ch.old.mode != filemode.Symlink || ch.old.hash != ch.new.hash):
+			why, err := r.leaves(ctx, tree, ch)
+			if err != nil {
+				return nil, err
+			}
+			if why == "" {
+				continue
+			}
+			f.Rule = "link"
+			f.Text = "a symbolic link that " + why + ": make it relative, to something in the repository, or leave it out"
+		default:
+			continue
+		}
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+// leaves says how a link leads out of the tree; empty: it does not.
+func (r *Repo) leaves(ctx context.Context, tree plumbing.Hash, ch change) (string, error) {
+	target, err := r.linkTarget(ctx, ch.new.hash)
+	if err != nil {
+		return "cannot be read", nil //nolint:nilerr // it is the finding
+	}
+	targets := []string{target}
+	if strings.Contains(target, `\`) {
+		targets = append(targets, strings.ReplaceAll(target, `\`, "/")) // as Windows reads it
+	}
+	for _, t := range targets {
+		why, err := r.follow(ctx, tree, ch.path, t)
+		if why != "" || err != nil {
+			return why, err
+		}
+	}
+	return "", nil
+}
+
+// follow walks a link as the kernel would. What does not exist is walked by its
+// name.
+func (r *Repo) follow(ctx context.Context, tree plumbing.Hash, name, target string) (string, error) {
+	if why := oddTarget(target); why != "" {
+		return why, nil
+	}
+	at := strings.Split(name, "/")
+	at = at[:len(at)-1]
+	rest := strings.Split(target, "/")
+	through := ""
+	for steps := 0; len(rest) > 0; {
+		part := rest[0]
+		rest = rest[1:]
+		switch {
+		case part == "" || part == ".":
+			continue
+		case part == "..":
+			if len(at) == 0 {
+				return "leads out of the repository" + through, nil
+			}
+			at = at[:len(at)-1]
+			continue
+		case gitName(part):
+			return "leads into git's own folder" + through, nil
+		}
+		at = append(slices.Clip(at), part)
+		e, err := r.store.lookup(tree, strings.Join(at, "/"))
+		if err != nil {
+			return "", err
+		}
+		if e.mode != filemode.Symlink {
+			continue
+		}
+		if steps++; steps > maxLinkSteps {
+			return "", nil // nobody can follow it
+		}
+		next, err := r.linkTarget(ctx, e.hash)
+		if err != nil {
+			return "cannot be followed", nil //nolint:nilerr // it is the finding
+		}
+		through = fmt.Sprintf(", through %q", clean(strings.Join(at, "/"), 200))
+		if why := oddTarget(next); why != "" {
+			return why + through, nil
+		}
+		at, rest = at[:len(at)-1], append(strings.Split(next, "/"), rest...)
+	}
+	return "", nil
+}
+
+// oddTarget says what is wrong with where a link leads, by itself.
+func oddTarget(target string) string {
+	switch {
+	case target == "":
+		return "leads nowhere"
+	case len(target) > maxLinkBytes:
+		return fmt.Sprintf("has a target of more than %d bytes", maxLinkBytes)
+	case strings.ContainsRune(target, 0):
+		return "has a target that holds a NUL"
+	case strings.HasPrefix(target, "/"):
+		return "leads to a place on the machine (an absolute path)"
+	case len(target) > 1 && target[1] == ':' && isAlpha(target[0]):
+		return "leads to a place on the machine (a drive of Windows)"
+	}
+	return ""
+}
+
+func (r *Repo) linkTarget(ctx context.Context, h plumbing.Hash) (string, error) {
+	if err := r.blob(ctx, h); err != nil {
+		return "", err
+	}
+	o, err := r.store.fs.EncodedObject(plumbing.BlobObject, h)
+	if err != nil {
+		return "", err
+	}
+	b, err := readObject(o, 1<<20)
+	return string(b), err
+}
