@@ -1,6 +1,14 @@
 package weaken
 
-import "github.com/org/ralph-action/internal/ralph"
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"unicode"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
 
 // File is a file of a change, with its content before and after.
 type File struct {
@@ -22,12 +30,139 @@ type Options struct {
 	Base func(path string) []byte
 }
 
-// Look lists what in a change makes tests and checks say less: findings of the
-// kinds tests, checks, agent-config and not-looked-at, all of severity Flag, the
-// gravest first, at most MaxFindings.
-func Look(files []File, o Options) []ralph.Finding {
-	return nil
+// Bounds of what Look returns: of one rule no more than maxOfRule, and all in
+// all no more than MaxFindings.
+const (
+	MaxFindings = 200
+	maxOfRule   = 25
+)
+
+// The ranks, the gravest first.
+const (
+	rankGuardrail = iota
+	rankDeleted
+	rankOnly
+	rankRemoved
+	rankSilenced // a check that cannot fail any more
+	rankSkipped
+	rankEmptied
+	rankThreshold
+	rankFewer
+	rankConfig
+	rankAgent
+	rankSuppressed
+	rankRecorded
+	rankNewSkipped
+	rankUnknown
+)
+
+// look is one look at a change.
+type look struct {
+	files     []File
+	options   Options
+	languages languages
+	found     []ranked
+	count     map[string]int
+	more      map[string]ranked // the last that is not told by itself, by rule
+	patterns  map[string]*regexp.Regexp
+	softeners []softener
 }
 
-// MaxFindings bounds what Look returns.
-const MaxFindings = 200
+type ranked struct {
+	rank int
+	ralph.Finding
+}
+
+// Look lists what in a change makes tests and checks say less: findings of the
+// kinds tests, checks, agent-config and not-looked-at, all of severity Flag, the
+// gravest first, at most MaxFindings. Paths are as the change has them: foreign
+// text. Texts are one line of printable characters, and quote no more of a file
+// than names of tests, of keys and of commands, cut at 80 bytes.
+func Look(files []File, o Options) []ralph.Finding {
+	k := &look{options: o, languages: newLanguages(), count: map[string]int{}, more: map[string]ranked{}, patterns: map[string]*regexp.Regexp{}, softeners: softeners()}
+	large := 0
+	var first string
+	for _, f := range files {
+		was := f.Path
+		if f.From != "" {
+			was = f.From
+		}
+		text := f.Old
+		if f.Added {
+			text = f.New
+		}
+		if foreignPlace(was, text) && foreignPlace(f.Path, text) {
+			continue
+		}
+		if len(f.Old) > maxFile || len(f.New) > maxFile {
+			if large++; large == 1 {
+				first = f.Path
+			}
+			continue
+		}
+		k.files = append(k.files, f)
+	}
+	if large > 0 {
+		k.add(rankUnknown, ralph.FindingUnknown, first, 0, "too large", fmt.Sprintf("%s of more than 1 MiB not looked at for weakened tests", plural(large, "file")))
+	}
+	k.guardrails()
+	k.tests()
+	k.config()
+	k.suppressed()
+	k.recorded()
+	return k.list()
+}
+
+func (k *look) add(rank int, kind ralph.FindingKind, path string, line int, rule, text string) {
+	id := fmt.Sprint(rank, "\x00", rule)
+	k.count[id]++
+	f := ranked{rank, ralph.Finding{Kind: kind, Severity: ralph.Flag, Path: path, Line: line, Rule: rule, Text: text}}
+	if k.count[id] > maxOfRule {
+		k.more[id] = f
+		return
+	}
+	k.found = append(k.found, f)
+}
+
+// list sorts what was found, and sums up what is too much of one kind.
+func (k *look) list() []ralph.Finding {
+	for id, f := range k.more {
+		f.Path, f.Line = "", 0
+		f.Text = fmt.Sprintf("and %d more of this kind", k.count[id]-maxOfRule)
+		k.found = append(k.found, f)
+	}
+	slices.SortStableFunc(k.found, func(a, b ranked) int {
+		end := func(f ranked) int { // sums come last
+			if f.Path == "" {
+				return 1
+			}
+			return 0
+		}
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(end(a), end(b)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Text, b.Text))
+	})
+	var out []ralph.Finding
+	for _, f := range slices.CompactFunc(k.found, func(a, b ranked) bool { return a == b }) {
+		if len(out) == MaxFindings {
+			break
+		}
+		out = append(out, f.Finding)
+	}
+	return out
+}
+
+// recorded counts the recorded results that were written anew.
+func (k *look) recorded() {
+	n, first := 0, ""
+	for _, f := range k.files {
+		if !f.Added && (recorded(f.Path) || f.From != "" && recorded(f.From)) && (f.Deleted || string(f.Old) != string(f.New)) {
+			if n++; n == 1 {
+				first = f.Path
+			}
+		}
+	}
+	if n > 0 {
+		k.add(rankRecorded, ralph.FindingTests, first, 0, "recorded results", plural(n, "file")+" of recorded results (snapshots, golden files) changed: what tests compare with is what the run wrote")
+	}
+}
+
+func printable(r rune) bool { return unicode.IsPrint(r) && !unicode.Is(unicode.Cf, r) }

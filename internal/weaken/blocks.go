@@ -1,0 +1,94 @@
+package weaken
+
+import (
+	"bytes"
+	"strings"
+)
+
+// target is one of a Makefile, a justfile or a Taskfile.
+type target struct {
+	text  string
+	order int
+}
+
+// blocks takes a Makefile and its kin apart: the text of each target, its
+// first line included; what belongs to none is that of "".
+func blocks(name string, text []byte) map[string]target {
+	out := map[string]target{}
+	yaml := strings.HasPrefix(name, "Taskfile")
+	current, inTasks, indent := []string{""}, false, -1
+	put := func(line []byte) {
+		for _, t := range current {
+			was, ok := out[t]
+			if !ok {
+				was.order = len(out)
+			}
+			if len(was.text) < maxBody {
+				was.text += string(line) + "\n"
+			}
+			out[t] = was
+		}
+	}
+	for line := range bytes.Lines(text[:min(len(text), maxFile)]) {
+		line = bytes.TrimRight(line, " \t\r\n")
+		trimmed := bytes.TrimLeft(line, " \t")
+		if len(trimmed) == 0 || trimmed[0] == '#' {
+			continue
+		}
+		depth := len(line) - len(trimmed)
+		head, rest, colon := bytes.Cut(trimmed, []byte(":"))
+		if yaml {
+			if depth == 0 {
+				inTasks, current, indent = string(head) == "tasks", []string{""}, -1
+			} else if inTasks && colon && (indent < 0 || depth == indent) {
+				indent, current = depth, []string{strings.Trim(string(head), `"' `)}
+			}
+			put(trimmed)
+			continue
+		}
+		if depth == 0 {
+			current = []string{""}
+			if colon && !bytes.HasPrefix(rest, []byte("=")) && !bytes.ContainsAny(head, "=?+!") {
+				if names := strings.Fields(strings.TrimPrefix(string(head), "@")); len(names) > 0 && names[0] != ".PHONY" {
+					if current = names[:min(len(names), 20)]; !strings.HasPrefix(name, "M") && !strings.HasPrefix(name, "m") && !strings.HasPrefix(name, "G") {
+						current = names[:1] // just: the others are parameters
+					}
+				}
+			}
+			if len(head) > 0 && strings.HasPrefix(string(head), ".PHONY") {
+				continue
+			}
+		}
+		put(line)
+	}
+	return out
+}
+
+// first is the target that stands first.
+func first(list map[string]target) string {
+	best, at := "", -1
+	for name, t := range list {
+		if name != "" && !strings.HasPrefix(name, ".") && (at < 0 || t.order < at) {
+			best, at = name, t.order
+		}
+	}
+	return best
+}
+
+// targets keeps of a Makefile and its kin the targets that are checks by their
+// name, and what belongs to none.
+func targets(name string) func([]byte) string {
+	return func(text []byte) string {
+		if name == "Rakefile" || name == "noxfile.py" {
+			return string(bytes.TrimSpace(text))
+		}
+		var b strings.Builder
+		list := blocks(name, text)
+		for _, goal := range sorted(list) {
+			if checkName(goal) {
+				b.WriteString(list[goal].text)
+			}
+		}
+		return b.String()
+	}
+}

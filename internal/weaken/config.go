@@ -1,0 +1,279 @@
+package weaken
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// configuration is what a file configures; empty when it configures no check.
+// part is what of the file does, nil: all of it.
+func (k *look) configuration(name string) (what string, part func([]byte) string) {
+	base := path.Base(name)
+	dir := "/" + path.Dir(name) + "/"
+	switch base {
+	case "pyproject.toml":
+		return "tests, linters and type checkers", sections(re(`^\[+\s*tool\.(?:pytest|ruff|mypy|coverage|pylint|flake8|black|isort|pyright|basedpyright|tox|nox|hatch\.envs|poe|taskipy|bandit|ty)\b`))
+	case "setup.cfg", "tox.ini":
+		return "tests, linters and type checkers", sections(re(`^\[\s*(?:tool:pytest|pytest|flake8|mypy|coverage|pylint|pycodestyle|pydocstyle|isort|testenv|tox|bandit)\b`))
+	case "Cargo.toml":
+		return "lints and tests", sections(re(`^\[+\s*(?:workspace\.)?(?:lints|test|profile\.test|lib|package\.metadata)\b`))
+	case "package.json":
+		return "tests and linters", packageChecks
+	case "composer.json", "deno.json", "deno.jsonc":
+		return "tests and linters", packageChecks
+	case "mix.exs":
+		return "tests", lines(re(`test_coverage|threshold|warnings_as_errors|elixirc_options|aliases|precommit|\btest\b|credo|dialyzer`))
+	case "pom.xml":
+		return "tests and linters", lines(re(`(?i)skip|surefire|failsafe|jacoco|checkstyle|spotbugs|pmd|exclude|minimum|failOn|testFailureIgnore|haltOn`))
+	case "build.gradle", "build.gradle.kts", "gradle.properties":
+		return "tests and linters", lines(re(`(?i)\btest\b|useJUnit|ignoreFailures|jacoco|checkstyle|detekt|ktlint|spotbugs|exclude|minimum|allWarningsAsErrors|Werror|abortOnError|\benabled\s*=`))
+	case "Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", "Taskfile.yml", "Taskfile.yaml", "Rakefile", "noxfile.py":
+		return "tests and checks", targets(base)
+	case ".rspec", "phpunit.xml", "phpunit.xml.dist", "pytest.ini", ".pytest.ini", "conftest.py", "karma.conf.js", "wdio.conf.js", "xunit.runner.json", "nextest.toml", "testng.xml", ".runsettings", "test.runsettings", "TestConfig.cmake", "CTestCustom.cmake", "cucumber.js", "cucumber.yml":
+		return "tests", nil
+	case ".nycrc", ".nycrc.json", ".c8rc.json", ".coveragerc", "codecov.yml", ".codecov.yml", "codecov.yaml", ".codecov.yaml", ".simplecov", "coveralls.yml", ".coveralls.yml", "tarpaulin.toml", ".tarpaulin.toml", "coverlet.runsettings", ".testcoverage.yml":
+		return "coverage", nil
+	case "mypy.ini", ".mypy.ini", "pyrightconfig.json", "dialyzer.ignore-warnings", ".dialyzer_ignore.exs", "psalm.xml", "psalm.xml.dist", "phpstan.neon", "phpstan.neon.dist", "phpstan-baseline.neon", ".flowconfig", "Steepfile", "sorbet/config", "py.typed":
+		return "type checkers", nil
+	case ".flake8", ".pylintrc", "pylintrc", "ruff.toml", ".ruff.toml", ".rubocop.yml", ".rubocop_todo.yml", "biome.json", "biome.jsonc", ".oxlintrc.json", "tslint.json", ".eslintignore", ".stylelintrc.json", ".stylelintrc", "clippy.toml", ".clippy.toml", ".credo.exs", ".swiftlint.yml", ".clang-tidy", "detekt.yml", "checkstyle.xml", "pmd.xml", "spotbugs-exclude.xml", "ruleset.xml", ".phpcs.xml", "phpcs.xml", "phpcs.xml.dist", ".php-cs-fixer.php", ".php-cs-fixer.dist.php", "rector.php", ".shellcheckrc", ".hadolint.yaml", ".yamllint", ".yamllint.yml", ".markdownlint.json", ".ansible-lint", "staticcheck.conf", "revive.toml", ".semgrepignore", ".bandit", "deptry.toml", "knip.json", ".dependency-cruiser.js", ".importlinter", "cspell.json", ".gitleaks.toml", ".gitleaksignore", ".trivyignore", ".snyk", ".globalconfig", "StyleCop.json", "stylecop.json", "sonar-project.properties", ".sonarcloud.properties", "qodana.yaml", ".codeclimate.yml", "trunk.yaml", ".reek.yml", "lint.xml", "lint-baseline.xml":
+		return "linters", nil
+	case ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", ".lintstagedrc", ".lintstagedrc.json", "lint-staged.config.js", ".overcommit.yml", ".huskyrc":
+		return "checks before a commit", nil
+	case ".gitlab-ci.yml", "azure-pipelines.yml", "Jenkinsfile", ".travis.yml", "appveyor.yml", ".drone.yml", "bitbucket-pipelines.yml", "cloudbuild.yaml", ".cirrus.yml", ".woodpecker.yml", "buildspec.yml":
+		return "the CI", nil
+	}
+	switch {
+	case strings.HasPrefix(base, "tsconfig") && strings.HasSuffix(base, ".json"), base == "jsconfig.json":
+		return "the type checker", strictness
+	case k.match(`^(?:jest|vitest|vite|playwright|cypress|ava|wdio|karma|mocha|nightwatch|web-test-runner|cucumber)\.(?:config|conf|workspace|setup)\b.*\.(?:[cm]?[jt]s|json)$|^\.mocharc\b|^jest\.setup\.|^vitest\.(?:workspace|setup)`, base):
+		if strings.HasPrefix(base, "vite.") {
+			return "tests", lines(re(`\btest\b|coverage|exclude|include|threshold|passWithNoTests|retry`))
+		}
+		return "tests", nil
+	case k.match(`^\.eslintrc\b|^eslint\.config\.|^\.golangci\.|^\.stylelintrc|^stylelint\.config|^\.oxlintrc|^\.jshintrc|^\.prettierrc`, base):
+		return "linters", nil
+	case k.match(`\.(?:cs|fs|vb)proj$|^Directory\.Build\.(?:props|targets)$`, base):
+		return "the compiler and tests", lines(re(`(?i)TreatWarningsAsErrors|NoWarn|WarningLevel|Nullable|AnalysisLevel|AnalysisMode|EnforceCodeStyle|RunAnalyzers|IsTestProject|Threshold|WarningsNotAsErrors|Compile Remove`))
+	case base == "CMakeLists.txt":
+		return "tests", lines(re(`(?i)add_test|enable_testing|gtest_discover|catch_discover|-Werror|WILL_FAIL|DISABLED|set_tests_properties|EXCLUDE`))
+	case strings.Contains(dir, "/.github/workflows/"), strings.Contains(dir, "/.github/actions/"), strings.Contains(dir, "/.circleci/"), strings.Contains(dir, "/.buildkite/"), strings.Contains(dir, "/.gitea/workflows/"), strings.Contains(dir, "/.forgejo/workflows/"):
+		return "the CI", nil
+	case strings.Contains(dir, "/.husky/"):
+		return "checks before a commit", nil
+	}
+	return "", nil
+}
+
+// match compiles a pattern once for all files.
+func (k *look) match(pattern, s string) bool {
+	if k.patterns[pattern] == nil {
+		k.patterns[pattern] = re(pattern)
+	}
+	return k.patterns[pattern].MatchString(s)
+}
+
+// config tells changed configuration of tests and linters, and what agents read
+// of a repository.
+func (k *look) config() {
+	for _, f := range k.files {
+		was := f.Path
+		if f.From != "" {
+			was = f.From
+		}
+		if agentConfig(was) || agentConfig(f.Path) {
+			k.add(rankAgent, ralph.FindingAgentConfig, f.Path, 0, "agent configuration", "what agents read of this repository was "+verb(f)+": it steers every later run of an agent")
+		}
+		what, part := k.configuration(was)
+		if what == "" {
+			what, part = k.configuration(f.Path)
+		}
+		script := what == "" && isScript(f.Path, f.New)
+		if what == "" && !script {
+			continue
+		}
+		told := k.softened(f, script)
+		if what == "" || told || !f.Added && !f.Deleted && f.From == "" && same(part, f.Old, f.New) || (f.Added || f.Deleted) && part != nil && part(f.Old) == part(f.New) {
+			continue
+		}
+		k.add(rankConfig, ralph.FindingChecks, f.Path, 0, base(was), "the configuration of "+what+" was "+verb(f))
+	}
+}
+
+func base(name string) string {
+	name = path.Base(name)
+	return name[:min(len(name), 60)]
+}
+
+func verb(f File) string {
+	switch {
+	case f.Deleted:
+		return "deleted"
+	case f.Added:
+		return "added"
+	case f.From != "" && f.From != f.Path:
+		return "moved"
+	}
+	return "changed"
+}
+
+func same(part func([]byte) string, old, now []byte) bool {
+	if part == nil {
+		return bytes.Equal(bytes.TrimSpace(old), bytes.TrimSpace(now))
+	}
+	return part(old) == part(now)
+}
+
+// agentConfig says that agent CLIs read a file by its name.
+func agentConfig(name string) bool {
+	for part := range strings.SplitSeq(path.Dir(name), "/") {
+		switch part {
+		case ".claude", ".codex", ".gemini", ".cursor", ".opencode", ".amp", ".cline", ".clinerules", ".roo", ".windsurf", ".agents", ".continue", ".kiro", ".junie", ".goose", ".qwen", ".copilot":
+			return true
+		}
+	}
+	switch path.Base(name) {
+	case "CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "AGENT.md", "GEMINI.md", "QWEN.md", ".mcp.json", "mcp.json", ".cursorrules", ".windsurfrules", ".clinerules", ".roorules", "opencode.json", "opencode.jsonc", ".aider.conf.yml", ".goosehints", "copilot-instructions.md", ".geminiignore", ".aiexclude":
+		return true
+	}
+	return strings.HasSuffix(name, ".instructions.md") || strings.HasPrefix(name, ".github/prompts/") || strings.HasPrefix(name, ".github/agents/")
+}
+
+// sections keeps of an INI or TOML file the sections whose heading matches.
+func sections(heading *regexp.Regexp) func([]byte) string {
+	return func(text []byte) string {
+		var b strings.Builder
+		in := false
+		for _, line := range linesOf(text) {
+			if line[0] == '[' && bytes.HasSuffix(bytes.TrimSpace(bytes.SplitN(line, []byte("#"), 2)[0]), []byte("]")) && bytes.IndexByte(line, '=') < 0 {
+				in = heading.Match(line)
+			}
+			if in && line[0] != '#' && line[0] != ';' {
+				b.Write(line)
+				b.WriteByte('\n')
+			}
+		}
+		return b.String()
+	}
+}
+
+// lines keeps the lines that match.
+func lines(re *regexp.Regexp) func([]byte) string {
+	return func(text []byte) string {
+		var b strings.Builder
+		for _, line := range linesOf(text) {
+			if re.Match(line) {
+				b.Write(line)
+				b.WriteByte('\n')
+			}
+		}
+		return b.String()
+	}
+}
+
+// checkName says that a script, a target or an environment is a check by its
+// name.
+func checkName(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"test", "lint", "check", "verify", "validate", "ci", "cover", "typecheck", "types", "tsc", "e2e", "spec", "qa", "audit", "analy", "format", "fmt", "vet", "build"}, func(w string) bool {
+		if w == "ci" {
+			return name == "ci" || strings.HasPrefix(name, "ci:") || strings.HasPrefix(name, "ci-")
+		}
+		return strings.Contains(name, w)
+	})
+}
+
+// packageChecks keeps of a package.json or composer.json what tests and linters
+// read: scripts that are checks by their name, and their configuration.
+func packageChecks(text []byte) string {
+	var doc map[string]any
+	if json.Unmarshal(text, &doc) != nil {
+		return string(text)
+	}
+	kept := map[string]any{}
+	for _, key := range []string{"jest", "vitest", "mocha", "ava", "nyc", "c8", "tap", "xo", "eslintConfig", "eslintIgnore", "stylelint", "lint-staged", "husky", "simple-git-hooks", "pre-commit", "lint", "test", "standard", "wireit"} {
+		if v, ok := doc[key]; ok {
+			kept[key] = v
+		}
+	}
+	for _, key := range []string{"scripts", "tasks"} {
+		scripts, _ := doc[key].(map[string]any)
+		for name, v := range scripts {
+			if checkName(name) {
+				kept[key+" "+name] = v
+			}
+		}
+	}
+	out, _ := json.Marshal(kept) // maps are sorted
+	return string(out)
+}
+
+// strictness keeps of a tsconfig what makes the checker say more or less.
+func strictness(text []byte) string {
+	var doc map[string]any
+	if json.Unmarshal(lax(text), &doc) != nil {
+		return string(text)
+	}
+	kept := map[string]any{}
+	for _, key := range []string{"extends", "include", "exclude", "files"} {
+		kept[key] = doc[key]
+	}
+	options, _ := doc["compilerOptions"].(map[string]any)
+	for name, v := range options {
+		if strings.HasPrefix(name, "no") || strings.HasPrefix(name, "strict") || strings.HasPrefix(name, "allow") || slices.Contains([]string{"skipLibCheck", "checkJs", "alwaysStrict", "exactOptionalPropertyTypes", "useUnknownInCatchVariables", "isolatedModules", "types"}, name) {
+			kept[name] = v
+		}
+	}
+	out, _ := json.Marshal(kept)
+	return string(out)
+}
+
+// lax makes JSON of JSON with comments and commas at the end of lists.
+func lax(text []byte) []byte {
+	s := lex(text, lexis{line: []string{"//"}, block: slashes, quotes: []quote{doubleQuote}})
+	out := uncommented(s)
+	for i, c := range s.code {
+		if c == ',' {
+			if n := s.skip(i + 1); n < len(s.code) && (s.code[n] == '}' || s.code[n] == ']') {
+				out[i] = ' '
+			}
+		}
+	}
+	return out
+}
+
+// changedScripts are the names of the scripts of a package.json that differ.
+func changedScripts(old, now []byte) []string {
+	read := func(text []byte) map[string]any {
+		var doc struct {
+			Scripts map[string]any `json:"scripts"`
+		}
+		_ = json.Unmarshal(text, &doc) // what cannot be read has no scripts
+		return doc.Scripts
+	}
+	a, b := read(old), read(now)
+	var names []string
+	for name, v := range a {
+		if w, ok := b[name]; !ok || !reflect.DeepEqual(v, w) {
+			names = append(names, name)
+		}
+	}
+	for name := range b {
+		if _, ok := a[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func threshold(name string, was, is float64) string {
+	return fmt.Sprintf("the threshold %s was lowered from %g to %g", shown(name), was, is)
+}

@@ -1,0 +1,255 @@
+package weaken
+
+import "bytes"
+
+// lexis is how a language writes comments and strings.
+type lexis struct {
+	line   []string    // what begins a comment to the end of the line
+	block  [][2]string // what begins and ends a comment of many lines
+	quotes []quote     // longer ones first
+	regex  bool        // /…/ is a string where a value may stand
+	rust   bool        // ' may begin a lifetime, r#"…"# a string
+	word   bool        // a comment of one character begins a word, as in a shell
+}
+
+// quote is a kind of string.
+type quote struct {
+	open, end string
+	raw       bool // a backslash is a backslash
+	many      bool // goes on over line ends
+}
+
+// source is a text, taken apart. All three have the same length and line ends.
+type source struct {
+	text     []byte
+	code     []byte // comments and the insides of strings are blank
+	comments []byte // everything but comments is blank
+	match    []int32
+	starts   []int32 // of the lines
+}
+
+// maxRegex is how long a regular expression in a text may be.
+const maxRegex = 1000
+
+// lex takes a text apart, in one pass and time linear in its length. Where it
+// is wrong about a language, it recovers at the next line end.
+func lex(text []byte, l lexis) *source {
+	s := &source{text: text, code: bytes.Clone(text), comments: blanked(text)}
+	for i := 0; i < len(text); {
+		switch n, end := l.comment(text, i), 0; {
+		case n > 0:
+			copy(s.comments[i:i+n], text[i:i+n])
+			blank(s.code[i : i+n])
+			i += n
+			continue
+		default:
+			var inner int
+			if inner, end = l.str(text, i); end > i {
+				last := min(end, len(text))
+				blank(s.code[min(inner, last):max(min(inner, last), last-1)])
+				i = last
+				continue
+			}
+		}
+		i++
+	}
+	s.starts = append(s.starts, 0)
+	for i, c := range text {
+		if c == '\n' {
+			s.starts = append(s.starts, int32(i+1))
+		}
+	}
+	s.brackets()
+	return s
+}
+
+// comment is the length of the comment that begins at i; 0 when there is none.
+func (l lexis) comment(text []byte, i int) int {
+	for _, b := range l.block {
+		if !has(text, i, b[0]) || b[0] == "=begin" && i > 0 && text[i-1] != '\n' {
+			continue
+		}
+		if n := bytes.Index(text[i+len(b[0]):], []byte(b[1])); n >= 0 {
+			return len(b[0]) + n + len(b[1])
+		}
+		return len(text) - i
+	}
+	for _, mark := range l.line {
+		if !has(text, i, mark) || l.word && i > 0 && !isSpace(text[i-1]) && text[i-1] != ';' || mark == "#" && has(text, i, "#[") && len(l.line) > 1 {
+			continue
+		}
+		if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
+			return n
+		}
+		return len(text) - i
+	}
+	return 0
+}
+
+// str gives where the inside of the string begins that opens at i, and where
+// it is over; end is i when none opens.
+func (l lexis) str(text []byte, i int) (inner, end int) {
+	c := text[i]
+	if l.rust {
+		if c == '\'' {
+			switch {
+			case has(text, i+1, `\`):
+				if n := bytes.IndexByte(text[i+2:min(len(text), i+14)], '\''); n >= 0 {
+					return i + 1, i + 3 + n
+				}
+			default:
+				for n := 2; n <= 5; n++ {
+					if has(text, i+n, "'") && (n == 2 || text[i+1] >= 0x80) {
+						return i + 1, i + n + 1
+					}
+				}
+			}
+			return i, i
+		}
+		if c == 'r' && (has(text, i+1, `"`) || has(text, i+1, "#")) && (i == 0 || !isWord(text[i-1])) {
+			n := i + 1
+			for n < len(text) && text[n] == '#' {
+				n++
+			}
+			if has(text, n, `"`) {
+				closing := append([]byte{'"'}, text[i+1:n]...)
+				if e := bytes.Index(text[n+1:], closing); e >= 0 {
+					return n + 1, n + 1 + e + len(closing)
+				}
+				return n + 1, len(text)
+			}
+		}
+	}
+	if l.regex && c == '/' && valueMayStand(text, i) {
+		class := false
+		for n := i + 1; n < min(len(text), i+maxRegex) && text[n] != '\n'; n++ {
+			switch text[n] {
+			case '\\':
+				n++
+			case '[':
+				class = true
+			case ']':
+				class = false
+			case '/':
+				if !class {
+					return i + 1, n + 1
+				}
+			}
+		}
+		return i, i
+	}
+	for _, q := range l.quotes {
+		if !has(text, i, q.open) {
+			continue
+		}
+		inner = i + len(q.open)
+		for n := inner; n < len(text); n++ {
+			switch {
+			case text[n] == '\\' && !q.raw:
+				n++
+			case text[n] == '\n' && !q.many:
+				return inner, n
+			case has(text, n, q.end):
+				blankEnd := n + len(q.end)
+				return inner, blankEnd
+			}
+		}
+		return inner, len(text)
+	}
+	return i, i
+}
+
+// valueMayStand says that a slash at i begins a regular expression, by what
+// stands before it.
+func valueMayStand(text []byte, i int) bool {
+	if has(text, i, "//") || has(text, i, "/*") {
+		return false
+	}
+	for n := i - 1; n >= 0 && n > i-100; n-- {
+		switch c := text[n]; {
+		case c == ' ' || c == '\t':
+			continue
+		case bytes.IndexByte([]byte("(,=:[!&|?{};\n"), c) >= 0:
+			return true
+		default:
+			return bytes.HasSuffix(text[:n+1], []byte("return"))
+		}
+	}
+	return true
+}
+
+// brackets finds for each opening bracket its closing one.
+func (s *source) brackets() {
+	s.match = make([]int32, len(s.code))
+	var open []int32
+	for i, c := range s.code {
+		switch c {
+		case '(', '[', '{':
+			open = append(open, int32(i))
+		case ')', ']', '}':
+			for len(open) > 0 {
+				at := open[len(open)-1]
+				open = open[:len(open)-1]
+				if partner(s.code[at]) == c {
+					s.match[at] = int32(i)
+					break
+				}
+			}
+		}
+	}
+}
+
+func partner(c byte) byte {
+	switch c {
+	case '(':
+		return ')'
+	case '[':
+		return ']'
+	}
+	return '}'
+}
+
+// closing is where the bracket at i is closed; -1 when it is not.
+func (s *source) closing(i int) int {
+	if i < len(s.match) && s.match[i] > 0 {
+		return int(s.match[i])
+	}
+	return -1
+}
+
+// lineOf is the 1-based line of a place.
+func (s *source) lineOf(at int) int {
+	low, high := 0, len(s.starts)
+	for low < high {
+		if mid := (low + high) / 2; int(s.starts[mid]) <= at {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return max(1, low)
+}
+
+func blank(text []byte) {
+	for i, c := range text {
+		if c != '\n' {
+			text[i] = ' '
+		}
+	}
+}
+
+func blanked(text []byte) []byte {
+	out := bytes.Clone(text)
+	blank(out)
+	return out
+}
+
+func has(text []byte, i int, s string) bool {
+	return i >= 0 && i+len(s) <= len(text) && string(text[i:i+len(s)]) == s
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
+}

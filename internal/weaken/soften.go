@@ -1,0 +1,112 @@
+package weaken
+
+import (
+	"bytes"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// checkTool finds what runs tests and checks in a line of a script.
+const checkTool = `(?i)\b(?:\w*tests?|lint\w*|check\w*|vet|tsc|mypy|ruff|flake8|pylint|eslint|jest|vitest|mocha|pytest|tox|cargo|go (?:test|vet)|golangci\S*|rspec|rubocop|phpunit|phpstan|gradlew?|mvnw?|dotnet|ctest|bats|make|npm|pnpm|yarn|clippy)\b`
+
+// isScript says that a file is a program for a shell, or a list of commands.
+func isScript(name string, text []byte) bool {
+	switch path.Ext(name) {
+	case ".sh", ".bash", ".zsh", ".mk":
+		return true
+	}
+	first, _, _ := bytes.Cut(text[:min(len(text), 200)], []byte("\n"))
+	return bytes.HasPrefix(first, []byte("#!")) && bytes.HasSuffix(bytes.TrimSpace(first), []byte("sh"))
+}
+
+// softened tells what lets a check pass that found something, and thresholds
+// that were lowered; told says that there was something.
+func (k *look) softened(f File, script bool) (told bool) {
+	if f.Deleted {
+		return false
+	}
+	had := map[string]int{}
+	for _, line := range linesOf(f.Old) {
+		had[string(line)]++
+	}
+	n := 0
+	for line := range bytes.Lines(f.New) {
+		n++
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 || len(line) > 4000 || line[0] == '#' || bytes.HasPrefix(line, []byte("//")) {
+			continue
+		}
+		if had[string(line)] > 0 {
+			had[string(line)]--
+			continue
+		}
+		for _, s := range k.softeners {
+			if s.files != "" && !k.match(s.files, path.Base(f.Path)) || !s.re.Match(line) || (s.tool || script) && !k.match(checkTool, string(line)) {
+				continue
+			}
+			told = true
+			k.add(rankSilenced, ralph.FindingChecks, f.Path, n, s.rule, s.text)
+			break
+		}
+	}
+	return k.lowered(f) || told
+}
+
+type softener struct {
+	rule, text string
+	tool       bool // only on a line that starts a tool for checks
+	re         *regexp.Regexp
+	files      string // pattern of the names it is for; empty: all
+}
+
+func softeners() []softener {
+	const pass = "a check cannot fail here any more"
+	return []softener{
+		{"|| true", pass, true, re(`\|\|\s*(?:true|:|exit 0|echo\b|/bin/true)`), ""},
+		{"; true", pass, true, re(`;\s*(?:true|:|exit 0)\s*["']?,?\s*$`), ""},
+		{"- before a command", pass, true, re(`^-\s*@?(?:npm|yarn|pnpm|go|cargo|pytest|python|mvn|\./|golangci|eslint|ruff|tox|make|\$\()`), ""},
+		{"continue-on-error", "a step may fail without anybody hearing of it", false, re(`\bcontinue-on-error:\s*(?:true|["']?\$\{\{)|\ballow_failure:\s*true|\bcontinueOnError:\s*true|\bcatchError\b|\bfast_finish\b`), ""},
+		{"switched off", "a step is switched off", false, re(`^-?\s*if:\s*(?:\$\{\{\s*)?false\b|\bwhen:\s*never\b`), ""},
+		{"passWithNoTests", "a run without a single test passes", false, re(`--?pass-?[wW]ith-?[nN]o-?[tT]ests\b|\bpassWithNoTests["']?\s*[:=]\s*true|--no-tests=pass`), ""},
+		{"ignore failures", "failures of tests or checks are ignored", false, re(`(?i)-DskipTests\b|-Dmaven\.test\.skip|testFailureIgnore>\s*true|<skipTests>\s*true|<skip>\s*true|\bignoreFailures\s*=\s*true|\bfailOnError\s*[=:]\s*false|failOnViolation>\s*false|haltOnFailure\s*=\s*false|\babortOnError\s*=?\s*false|--exit-zero\b|--no-error-on-unmatched|--exit-code[= ]0\b|--issues-exit-code[= ]0\b|\bset \+e\b|--no-verify\b|--continue-on-collection-errors|--suppress-no-test-exit-code|\bfailFast:\s*false.*\|\||--passthru-exit|-x test\b|--skip[- ]tests?\b|--force-exit\b`), ""},
+		{"tests left out", "tests are left out", true, re(`--deselect\b|--ignore(?:-glob)?[= ]\S*tests?|\btestPathIgnorePatterns\b.*\[\s*["'](?:[^n]|n[^o])|--testPathIgnorePatterns\b|--skip\s+\w|-k\s+["']?not\b|-m\s+["']not\b|--exclude-tag\w*\b|-skip[= ]\S`), ""},
+		{"strictness", "the type checker is told to say less", false, re(`"(?:strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|noFallthrough\w+|exactOptionalPropertyTypes|checkJs)"\s*:\s*false|"skipLibCheck"\s*:\s*true|^(?:strict|disallow_\w+|check_untyped_defs|warn_\w+)\s*=\s*(?i:false)\b|^(?:ignore_errors|ignore_missing_imports)\s*=\s*(?i:true)\b|"typeCheckingMode"\s*:\s*"(?:off|basic)"`), `^[tj]sconfig|mypy|pyproject|setup\.cfg|pyright`},
+		{"rule switched off", "a rule of the linter is switched off or is a warning only", false, re(`^["']?@?[\w/@-]+["']?\s*:\s*\[?\s*["'](?:off|warn)["']|^["']?[a-z@][\w/@-]*["']?\s*:\s*\[?\s*0\s*[,\]]?$|^Enabled:\s*false\b|"(?:enabled|recommended)"\s*:\s*false`), `eslint|biome|oxlint|stylelint|rubocop|package\.json|tslint`},
+	}
+}
+
+// lowered tells the numbers that had to be reached and are lower now.
+func (k *look) lowered(f File) (told bool) {
+	if f.Added || f.Deleted {
+		return false
+	}
+	pair := re(`(?i)["']?\b(fail[_-]under|fail-?under|branches|functions|lines|statements|regions|minimum(?:_coverage)?|minimumCoverage|coverage[_-]?threshold\w*|threshold\w*|target|min_coverage|covered-?ratio|min-?coverage|cov-fail-under|fail-under-\w+|check-coverage|total|package|file|level)\b["']?\s*(?:[:=]>?\s*|\s+|>\s*)["']?(\d{1,3}(?:\.\d+)?)\b`)
+	find := func(text []byte) map[string][]float64 {
+		out := map[string][]float64{}
+		for _, m := range pair.FindAllSubmatch(text, maxCases) {
+			n, err := strconv.ParseFloat(string(m[2]), 64)
+			if err == nil {
+				key := strings.ToLower(string(m[1]))
+				out[key] = append(out[key], n)
+			}
+		}
+		return out
+	}
+	if !k.match(`(?i)cover|nyc|\bc8|istanbul|fail.?under|threshold|phpstan|\bcov\b`, f.Path+"\n"+string(f.Old)) {
+		return false
+	}
+	was, is := find(f.Old), find(f.New)
+	for _, key := range sorted(was) {
+		for i, n := range was[key] {
+			if len(is[key]) == len(was[key]) && is[key][i] < n {
+				told = true
+				k.add(rankThreshold, ralph.FindingChecks, f.Path, 0, "threshold lowered", threshold(key, n, is[key][i]))
+			}
+		}
+	}
+	return told
+}
