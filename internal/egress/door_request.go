@@ -64,11 +64,18 @@ func withoutKeys(query string) (string, error) {
 		if err != nil || strings.Contains(part, ";") {
 			return "", errors.New("the query has more than one reading")
 		}
-		if name = strings.ToLower(name); name != "key" && !credential(name) {
+		if !credentialParameter(name) {
 			kept = append(kept, part)
 		}
 	}
 	return strings.Join(kept, "&"), nil
+}
+
+func credentialParameter(name string) bool {
+	return slices.Contains([]string{
+		"key", "api-key", "apikey", "x-api-key", "x-goog-api-key", "subscription-key", "token", "access-token", "auth-token", "oauth-token", "id-token",
+		"authorization", "secret", "client-secret", "password",
+	}, strings.ReplaceAll(strings.ToLower(name), "_", "-"))
 }
 
 // removeCredentials takes out every field by which an account could be chosen:

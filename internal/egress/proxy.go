@@ -44,6 +44,9 @@ type Options struct {
 	// Idle is how long nothing may move on a connection, an hour when 0. There is
 	// no limit on how long one lasts.
 	Idle time.Duration
+	// HeaderTime is how long a guest may take to send the head of a request, 10
+	// seconds when 0.
+	HeaderTime time.Duration
 
 	// Lookup resolves a name; nil is the system's way.
 	Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
@@ -78,6 +81,9 @@ func Start(ctx context.Context, o Options) (*Proxy, error) {
 	if o.Idle <= 0 {
 		o.Idle = defaultIdle
 	}
+	if o.HeaderTime <= 0 {
+		o.HeaderTime = headerTime
+	}
 	listener, err := listen(ctx, 0)
 	if err != nil {
 		return nil, fmt.Errorf("egress proxy: %w", err)
@@ -94,7 +100,7 @@ func Start(ctx context.Context, o Options) (*Proxy, error) {
 	p.server = &http.Server{
 		Handler:           http.HandlerFunc(p.serve),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ReadHeaderTimeout: headerTime,
+		ReadHeaderTimeout: o.HeaderTime,
 		IdleTimeout:       keepIdle,
 		MaxHeaderBytes:    headerBytes,
 		ErrorLog:          log.New(io.Discard, "", 0), // what guests do wrong is no news
