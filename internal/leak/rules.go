@@ -2,6 +2,7 @@ package leak
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/zricethezav/gitleaks/v8/config"
@@ -46,4 +47,33 @@ func gitleaksRules() (ruleFile, error) {
 		return ruleFile{}, fmt.Errorf("rules of gitleaks: %w", err)
 	}
 	return file, nil
+}
+
+func newFormats() *formats {
+	file, err := gitleaksRules()
+	if err != nil {
+		panic(err) // a part of this program, and tested
+	}
+	f := &formats{global: newAllow(file.Allowlist)}
+	byWord := map[string][]*rule{}
+	var texts []string
+	for _, spec := range file.Rules {
+		r := newRule(spec)
+		if spec.Regex == "" {
+			f.byPath = append(f.byPath, r)
+			continue
+		}
+		for _, w := range spec.Keywords {
+			w = strings.ToLower(w)
+			if byWord[w] == nil {
+				texts = append(texts, w)
+			}
+			byWord[w] = append(byWord[w], r)
+		}
+	}
+	f.words = newWords(texts)
+	for _, w := range texts {
+		f.rules = append(f.rules, byWord[w])
+	}
+	return f
 }

@@ -1,0 +1,259 @@
+package leak
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/bzip2"
+	"compress/gzip"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/hex"
+	"io"
+	"sort"
+)
+
+// Limits of what is unpacked. What lies behind them is not searched.
+const (
+	maxDepth    = 4        // codes within codes
+	maxUnpacked = 64 << 20 // bytes out of archives, for each file
+	maxMember   = 16 << 20 // bytes of one member of an archive
+	maxMembers  = 2000     // of one archive
+	minRun      = 24       // characters of base64 or hex in a row that are decoded
+	batch       = 1 << 20  // bytes of decoded runs that are searched at once
+)
+
+// layer is what was decoded out of a content: several runs in a row, or a
+// member of an archive.
+type layer struct {
+	data  []byte
+	marks []mark
+	how   string
+}
+
+// mark says from which part of the outermost content the data from here on
+// comes.
+type mark struct{ at, from, to int }
+
+// origin is the part of the outermost content behind an offset of the data.
+func (l *layer) origin(at int) (from, to int) {
+	i := sort.Search(len(l.marks), func(i int) bool { return l.marks[i].at > at }) - 1
+	return l.marks[max(i, 0)].from, l.marks[max(i, 0)].to
+}
+
+// unpacker decodes a content, layer by layer.
+type unpacker struct {
+	left  int // bytes that may still come out of archives
+	visit func(*layer)
+}
+
+// unpack calls visit for each layer within a content, not for the content
+// itself.
+func unpack(content []byte, visit func(*layer)) {
+	u := unpacker{left: maxUnpacked, visit: visit}
+	u.archive(content, 0, len(content), "", maxDepth)
+	u.runs(&layer{data: content}, maxDepth)
+}
+
+// runs decodes the base64 and hex in a layer.
+func (u *unpacker) runs(l *layer, depth int) {
+	if depth == 0 {
+		return
+	}
+	next := layer{how: join(l.how, "encoded")}
+	flush := func() {
+		if len(next.data) > 0 {
+			u.visit(&next)
+			u.runs(&next, depth-1)
+		}
+		next.data, next.marks = nil, nil
+	}
+	var clean []byte
+	for at := 0; ; {
+		from, to := nextRun(l.data, at)
+		if from < 0 {
+			break
+		}
+		at = to
+		from0, to0 := from, to
+		if l.marks != nil {
+			from0, to0 = l.origin(from)
+		}
+		clean = cleanRun(clean[:0], l.data[from:to])
+		before := len(next.data)
+		next.data = decodeRun(next.data, clean)
+		if len(next.data) == before {
+			continue
+		}
+		next.marks = append(next.marks, mark{before, from0, to0})
+		u.archive(next.data[before:], from0, to0, next.how, depth-1)
+		next.data = append(next.data, '\n')
+		if len(next.data) >= batch {
+			flush()
+		}
+	}
+	flush()
+}
+
+// nextRun is the next run of at least minRun characters of base64, from
+// inclusive to exclusive; -1 when there is none. A line break with blanks
+// before the next characters does not end a run.
+func nextRun(data []byte, at int) (from, to int) {
+	for i := at + minRun - 1; i < len(data); i += minRun {
+		if !isBase64(data[i]) {
+			continue
+		}
+		from = i
+		for from > at && isBase64(data[from-1]) {
+			from--
+		}
+		to = i + 1
+		for to < len(data) && isBase64(data[to]) {
+			to++
+		}
+		if to-from < minRun {
+			i = max(i, to-1)
+			continue
+		}
+		for {
+			next := pastBreak(data, to)
+			end := next
+			for end < len(data) && isBase64(data[end]) {
+				end++
+			}
+			if next == to || end == next {
+				return from, to
+			}
+			to = end
+		}
+	}
+	return -1, -1
+}
+
+// pastBreak is the offset behind a line break and what may indent or quote the
+// next line; at itself when there is no break.
+func pastBreak(data []byte, at int) int {
+	i := at
+	for i < len(data) && i < at+32 {
+		switch data[i] {
+		case ' ', '\t', '\r', '\n', '"', '\'', '+', ',', '#', '*', '>', '=':
+			i++
+			continue
+		}
+		break
+	}
+	if bytes.IndexByte(data[at:i], '\n') < 0 {
+		return at
+	}
+	return i
+}
+
+func isBase64(b byte) bool { return isAlnum(b) || b == '+' || b == '/' || b == '-' || b == '_' }
+
+// cleanRun appends the characters of a run in the standard alphabet.
+func cleanRun(dst, run []byte) []byte {
+	broken := false
+	for _, b := range run {
+		switch {
+		case isAlnum(b) || b == '/' || b == '+' && !broken:
+			dst = append(dst, b)
+		case b == '-':
+			dst = append(dst, '+')
+		case b == '_':
+			dst = append(dst, '/')
+		}
+		if b == '\n' {
+			broken = true
+		} else if isAlnum(b) {
+			broken = false
+		}
+	}
+	return dst
+}
+
+// decodeRun appends what a run stands for, where it may stand for something:
+// names and words have no digits or capitals.
+func decodeRun(dst, run []byte) []byte {
+	digits, upper, lower, others := 0, 0, 0, 0
+	for _, b := range run {
+		switch {
+		case b-'0' < 10:
+			digits++
+		case b-'A' < 26:
+			upper++
+		case b-'a' < 26:
+			lower++
+		}
+		if _, ok := hexDigit(b); !ok {
+			others++
+		}
+	}
+	switch {
+	case others == 0 && digits > 0:
+		run = run[:len(run)&^1]
+		out := append(dst, make([]byte, len(run)/2)...)
+		_, _ = hex.Decode(out[len(dst):], run) // cannot fail: hex digits, an even number of them
+		return out
+	case upper == 0 || lower == 0:
+		return dst
+	}
+	if len(run)%4 == 1 {
+		run = run[:len(run)-1]
+	}
+	out := append(dst, make([]byte, base64.RawStdEncoding.DecodedLen(len(run)))...)
+	n, _ := base64.RawStdEncoding.Decode(out[len(dst):], run) // what came before an error counts
+	return out[:len(dst)+n]
+}
+
+// archive visits what a compressed content or an archive holds. A tar needs no
+// unpacking: its members lie in it as they are.
+func (u *unpacker) archive(data []byte, from, to int, how string, depth int) {
+	if depth <= 0 || len(data) < 8 || u.left <= 0 {
+		return
+	}
+	var r io.Reader
+	var err error
+	switch {
+	case data[0] == 0x1f && data[1] == 0x8b:
+		r, err = gzip.NewReader(bytes.NewReader(data))
+	case data[0] == 0x78 && (int(data[0])<<8|int(data[1]))%31 == 0:
+		r, err = zlib.NewReader(bytes.NewReader(data))
+	case string(data[:3]) == "BZh":
+		r = bzip2.NewReader(bytes.NewReader(data))
+	case string(data[:4]) == "PK\x03\x04":
+		u.zip(data, from, to, how, depth)
+		return
+	default:
+		return
+	}
+	if err == nil {
+		u.member(r, from, to, how, depth)
+	}
+}
+
+func (u *unpacker) zip(data []byte, from, to int, how string, depth int) {
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return
+	}
+	for _, f := range archive.File[:min(len(archive.File), maxMembers)] {
+		r, err := f.Open()
+		if err != nil {
+			continue
+		}
+		u.member(r, from, to, how, depth)
+		_ = r.Close()
+	}
+}
+
+// member visits what a reader gives; a broken end does not hide the beginning.
+func (u *unpacker) member(r io.Reader, from, to int, how string, depth int) {
+	data, _ := io.ReadAll(io.LimitReader(r, int64(min(u.left, maxMember))))
+	u.left -= len(data)
+	if len(data) == 0 {
+		return
+	}
+	l := &layer{data: data, marks: []mark{{0, from, to}}, how: join(how, "packed")}
+	u.visit(l)
+	u.archive(data, from, to, l.how, depth-1)
+	u.runs(l, depth-1)
+}
