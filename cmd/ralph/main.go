@@ -19,13 +19,8 @@ func main() { os.Exit(start()) }
 // start is the way into every command. Hidden commands come first: they must
 // not do what the owner does before it knows its own command line.
 func start() int {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case "sandbox-init":
-			return proc.InitMain(os.Stderr)
-		case "sandbox-exec":
-			return sandbox.ExecMain(os.Args[2:], os.Environ())
-		}
+	if len(os.Args) > 1 && os.Args[1] == "sandbox-init" {
+		return proc.InitMain(os.Stderr)
 	}
 	// From here on nobody can read the environment out of /proc.
 	environ, err := sandbox.Seal(os.Environ())

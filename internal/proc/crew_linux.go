@@ -11,12 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/org/ralph-action/internal/sandbox"
 )
 
 // crew is the owner's side of one sandbox-init.
@@ -28,6 +27,8 @@ type crew struct {
 	complain *tailBuffer   // its standard error
 	maxProcs uint64
 	reaper   bool
+	refused  *refusals // nil: nobody wants to know
+	unwalled atomic.Pointer[string]
 }
 
 func newCrew(o Options) (*crew, error) {
@@ -55,6 +56,7 @@ func newCrew(o Options) (*crew, error) {
 		complain: &tailBuffer{},
 		maxProcs: o.MaxProcs,
 		reaper:   o.Reaper,
+		refused:  newRefusals(o.Refused),
 	}
 	if o.Reaper {
 		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
@@ -70,11 +72,12 @@ func newCrew(o Options) (*crew, error) {
 		return nil, err
 	}
 	go func() { _ = c.cmd.Wait(); close(c.exited) }()
-	if o.Walls != nil {
-		spec := sandbox.Spec{Walls: *o.Walls, MaxProcs: o.MaxProcs}
-		if err := send(c.conn, frameWalls, spec.Encode()); err != nil {
-			return nil, errors.Join(err, c.close())
-		}
+	body, err := setup{o.Walls, o.Memory, o.FreeDisk, o.DiskPaths, o.FileSize}.encode()
+	if err == nil {
+		err = send(c.conn, frameSetup, body)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.close())
 	}
 	go c.read()
 	return c, nil
@@ -120,6 +123,7 @@ func startUnprivileged(cmd *exec.Cmd) error {
 }
 
 func (c *crew) read() {
+	defer c.refused.close()
 	for {
 		f, err := receive(c.conn)
 		if err != nil {
@@ -127,8 +131,18 @@ func (c *crew) read() {
 			return
 		}
 		switch f.kind {
+		case frameOpen:
+			reason := string(f.body)
+			c.unwalled.Store(&reason)
+		case frameRefused:
+			address, reason, _ := strings.Cut(string(f.body), "\x00")
+			c.refused.add(address, reason)
+		case frameLimit:
+			if why, err := strconv.Atoi(string(f.body)); err == nil {
+				c.events <- event{kind: limited, why: Why(why)}
+			}
 		case frameFailed:
-			c.events <- event{kind: failed, err: startError(f.body)}
+			c.events <- event{kind: failed, err: parseFailed(f.body)}
 		case frameLeft:
 			c.events <- event{kind: left}
 		case frameOver:
@@ -136,18 +150,18 @@ func (c *crew) read() {
 			if err != nil {
 				e = event{kind: lost, err: fmt.Errorf("%w: it says %q", ErrLost, f.body)}
 			}
+			c.refused.flush()
 			c.events <- e
 		}
 	}
 }
 
-// startError rebuilds an error of the other side, so that errors.Is works.
-func startError(body []byte) error {
-	failure, _ := sandbox.ParseFailure(body)
-	if failure.Errno == 0 {
-		return errors.New(failure.Text)
+// openNetwork is why there is no network wall although it was asked for.
+func (c *crew) openNetwork() string {
+	if reason := c.unwalled.Load(); reason != nil {
+		return *reason
 	}
-	return &StartError{Errno: failure.Errno, Text: failure.Text}
+	return ""
 }
 
 func (c *crew) start(j job, child [3]*os.File) error {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/org/ralph-action/internal/sandbox"
 )
 
 // crew starts children itself and ends them by process group: who leaves the
@@ -20,6 +22,8 @@ type crew struct {
 	grace  time.Duration
 	linger bool
 	kill   *time.Timer
+
+	unwalled string
 }
 
 func newCrew(o Options) (*crew, error) {
@@ -29,7 +33,11 @@ func newCrew(o Options) (*crew, error) {
 	if o.Walls != nil && o.Walls.Strict {
 		return nil, fmt.Errorf("isolation is strict, but there are no file walls outside Linux")
 	}
-	return &crew{events: make(chan event, 4)}, nil
+	c := &crew{events: make(chan event, 4)}
+	if o.Walls != nil && o.Walls.Network != nil {
+		_, c.unwalled = sandbox.NetworkAvailable()
+	}
+	return c, nil
 }
 
 func (c *crew) start(j job, child [3]*os.File) error {
@@ -102,6 +110,8 @@ func (c *crew) killGroup() {
 		_ = syscall.Kill(-c.group, syscall.SIGKILL)
 	}
 }
+
+func (c *crew) openNetwork() string { return c.unwalled }
 
 func (c *crew) abandon(reason error) error {
 	c.killGroup()

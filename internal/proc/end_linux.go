@@ -42,9 +42,6 @@ func (in *supervised) press() {
 		in.again.Reset(lookAgain) // the owner loses patience before we do
 		return
 	}
-	if in.pending {
-		in.heard(<-in.status) // it is dead: its pipe has an end
-	}
 	in.finish()
 }
 
@@ -58,9 +55,7 @@ func (in *supervised) orphaned() {
 		select {
 		case <-in.child:
 			in.collect()
-		case s := <-in.status:
-			in.heard(s)
-			in.collect()
+		case <-in.refused: // nobody to tell
 		case <-in.again.C:
 			in.press()
 		}

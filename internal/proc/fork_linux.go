@@ -1,11 +1,16 @@
 package proc
 
 import (
-	"io"
+	"bytes"
+	"fmt"
 	"os"
+	"strconv"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/org/ralph-action/internal/sandbox"
 )
 
 // fork starts the leader of a tree in a session of its own.
@@ -16,10 +21,56 @@ func (in *supervised) fork(r request, fds []int) (pid int, err error) {
 		Files: []uintptr{uintptr(fds[0]), uintptr(fds[1]), uintptr(fds[2])},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	}
-	if in.walls != nil {
-		return in.forkWalled(r, attr)
+	if in.walls == nil {
+		return forkLimited(r, &attr)
 	}
-	return forkLimited(r, &attr)
+	reserveThreads() // a walled start uses one up
+	in.gate, err = sandbox.Behind(*in.walls, func() (err error) {
+		pid, err = forkLimited(r, &attr)
+		return err
+	})
+	if err == nil && in.gate != nil {
+		in.serveGate()
+	}
+	return pid, err
+}
+
+// gateTime is how long a gate may take to see that all who could ask are gone.
+const gateTime = time.Second
+
+func (in *supervised) serveGate() {
+	in.served = make(chan struct{})
+	go func(gate *sandbox.Gate, served chan<- struct{}) {
+		defer close(served)
+		gate.Serve(func(address, reason string) {
+			select {
+			case in.refused <- []byte(address + "\x00" + reason):
+			default: // the gate tells less for a child than there is room for
+			}
+		})
+	}(in.gate, in.served)
+}
+
+// closeGate is called when nobody is left who could ask. What was refused is told
+// before the end is.
+func (in *supervised) closeGate() {
+	if in.gate == nil {
+		return
+	}
+	in.gate.Close()
+	select {
+	case <-in.served:
+	case <-time.After(gateTime):
+	}
+	in.gate = nil
+	for {
+		select {
+		case body := <-in.refused:
+			in.tell(frameRefused, body)
+		default:
+			return
+		}
+	}
 }
 
 // spareThreads is how many more threads than the children the supervisor may
@@ -36,6 +87,9 @@ func forkLimited(r request, attr *syscall.ProcAttr) (int, error) {
 		return 0, os.NewSyscallError("getrlimit", err)
 	}
 	limit := min(r.MaxProcs, own.Max)
+	if own.Max < unix.RLIM_INFINITY && limit > own.Max-min(spareThreads, own.Max/2) {
+		limit = own.Max - min(spareThreads, own.Max/2) // there is no more room above it
+	}
 	own.Max = min(own.Max, max(limit+spareThreads, limit))
 	own.Cur = min(own.Cur, own.Max)
 	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: own.Max}); err != nil {
@@ -60,28 +114,40 @@ func explain(err error, r request) error {
 	return err
 }
 
-// forkWalled starts sandbox-exec, which puts up the walls and becomes the child.
-// Whether it did is known when it closes its status pipe.
-func (in *supervised) forkWalled(r request, attr syscall.ProcAttr) (int, error) {
-	var status [2]int
-	if err := unix.Pipe2(status[:], unix.O_CLOEXEC); err != nil {
-		return 0, os.NewSyscallError("pipe", err)
+// preyScore is what the kernel's out-of-memory killer adds for the agent's side,
+// in thousandths of the machine's memory: it is to take that before the owner.
+const preyScore = 500
+
+// becomePrey raises the score of this process and of all it starts. It has to
+// come before the process hides itself: then the file is root's.
+func becomePrey() {
+	const path = "/proc/self/oom_score_adj"
+	data, err := os.ReadFile(path)
+	if n, errN := strconv.Atoi(string(bytes.TrimSpace(data))); err == nil && errN == nil && n < preyScore {
+		_ = os.WriteFile(path, strconv.AppendInt(nil, preyScore, 10), 0)
 	}
-	attr.Files = append(attr.Files, in.walls.Fd(), uintptr(status[1]))
-	// The path is sandbox-exec's first argument, argv[0] its second.
-	argv := append([]string{"ralph", "sandbox-exec", r.Path}, r.Argv...)
-	pid, err := syscall.ForkExec("/proc/self/exe", argv, &attr)
-	_ = unix.Close(status[1])
-	if err != nil {
-		_ = unix.Close(status[0])
-		return 0, explain(err, r)
+}
+
+// limitFiles bounds what this process and all it starts may write: no core
+// dumps, and no file larger than size; 0: as large as it was.
+func limitFiles(size int64) error {
+	if err := lower(unix.RLIMIT_CORE, 0); err != nil {
+		return fmt.Errorf("limit core dumps: %w", err)
 	}
-	in.pending = true
-	f := os.NewFile(uintptr(status[0]), "status")
-	go func() {
-		data, _ := io.ReadAll(io.LimitReader(f, 4096))
-		_ = f.Close()
-		in.status <- data
-	}()
-	return pid, nil
+	if size <= 0 {
+		return nil
+	}
+	if err := lower(unix.RLIMIT_FSIZE, uint64(size)); err != nil {
+		return fmt.Errorf("limit the size of files: %w", err)
+	}
+	return nil
+}
+
+func lower(resource int, to uint64) error {
+	var old unix.Rlimit
+	if err := unix.Getrlimit(resource, &old); err != nil {
+		return err
+	}
+	to = min(to, old.Max)
+	return unix.Setrlimit(resource, &unix.Rlimit{Cur: to, Max: to})
 }

@@ -22,7 +22,12 @@ const linkFD = 3 // the supervisor's end of the socket
 // InitMain is the hidden command sandbox-init. It serves the owner at the other
 // end of descriptor 3 until that is closed, ends what is left, and returns the
 // process's exit code.
+//
+// With the arguments "probe PORT" it is the child of sandbox.NetworkAvailable.
 func InitMain(stderr io.Writer) int {
+	if len(os.Args) == 4 && os.Args[2] == "probe" {
+		return sandbox.Probe(os.Args[3])
+	}
 	// There is nothing to do at the same time: threads that wake each other
 	// would only cost.
 	runtime.GOMAXPROCS(1)
@@ -40,9 +45,9 @@ type supervised struct {
 	conn   *net.UnixConn
 	frames chan frame // closed when the owner is gone
 	child  chan os.Signal
-	status chan []byte // what sandbox-exec had to say
-	walls  *os.File    // the Spec; nil: none
-	broken error       // the walls could not be kept: nothing starts
+	walls  *sandbox.Walls // nil: none
+	meter  *meter         // nil: nothing is measured
+	broken error          // the walls or limits cannot be kept: nothing starts
 
 	leader  int // 0: nothing runs
 	exited  bool
@@ -54,13 +59,15 @@ type supervised struct {
 	asked   map[int]bool // nil: the tree is not being ended
 	killAt  time.Time
 	again   *time.Timer
-	pending bool // sandbox-exec has not become the child yet
-	failure *sandbox.Failure
+	gate    *sandbox.Gate // nil: the network is open
+	served  chan struct{} // closed when the gate is
+	refused chan []byte   // frames of the gate's
 }
 
 func newInit(stderr io.Writer) (*supervised, error) {
-	// Before anything else: the agent has the same user, and the environments of
-	// all children pass through this process.
+	becomePrey()
+	// Before anything else that matters: the agent has the same user, and the
+	// environments of all children pass through this process.
 	if err := sandbox.Undumpable(); err != nil {
 		return nil, err
 	}
@@ -76,11 +83,11 @@ func newInit(stderr io.Writer) (*supervised, error) {
 		return nil, errors.New("it is started by ralph only")
 	}
 	in := &supervised{
-		conn:   conn,
-		frames: make(chan frame, 1),
-		child:  make(chan os.Signal, 1),
-		status: make(chan []byte, 1),
-		again:  time.NewTimer(0),
+		conn:    conn,
+		frames:  make(chan frame, 1),
+		child:   make(chan os.Signal, 1),
+		again:   time.NewTimer(0),
+		refused: make(chan []byte, refusalQueue),
 	}
 	in.again.Stop()
 	signal.Notify(in.child, syscall.SIGCHLD)
@@ -137,9 +144,10 @@ func (in *supervised) serve() {
 			in.obey(f)
 		case <-in.child:
 			in.collect()
-		case s := <-in.status:
-			in.heard(s)
-			in.collect()
+		case body := <-in.refused:
+			in.tell(frameRefused, body)
+		case <-in.meter.ticks():
+			in.measure()
 		case <-in.again.C:
 			in.press()
 		}
@@ -148,8 +156,8 @@ func (in *supervised) serve() {
 
 func (in *supervised) obey(f frame) {
 	switch f.kind {
-	case frameWalls:
-		in.setWalls(f.body)
+	case frameSetup:
+		in.broken = in.setUp(f.body)
 	case frameStart:
 		in.start(f)
 		for _, fd := range f.fds {
@@ -162,16 +170,33 @@ func (in *supervised) obey(f frame) {
 	}
 }
 
-func (in *supervised) setWalls(spec []byte) {
-	fd, err := unix.MemfdCreate("walls", unix.MFD_CLOEXEC)
-	if err == nil {
-		f := os.NewFile(uintptr(fd), "walls")
-		if _, err = f.Write(spec); err == nil {
-			in.walls = f
-			return
-		}
+// setUp takes what all children have in common. Its error must never mean: start
+// them without.
+func (in *supervised) setUp(body []byte) error {
+	s, err := parseSetup(body)
+	if err != nil {
+		return err
 	}
-	in.broken = fmt.Errorf("file walls: %w", err) // must never mean: start without them
+	in.walls = s.Walls
+	if in.meter, err = newMeter(s); err != nil {
+		return err
+	}
+	if err := limitFiles(s.FileSize); err != nil {
+		return err
+	}
+	if in.walls == nil || in.walls.Network == nil {
+		return nil
+	}
+	ok, reason := sandbox.NetworkAvailable()
+	switch {
+	case ok:
+		return nil
+	case in.walls.Strict:
+		return fmt.Errorf("isolation is strict, but there is no network wall: %s", reason)
+	}
+	in.walls.Network = nil
+	in.tell(frameOpen, []byte(reason))
+	return nil
 }
 
 func (in *supervised) start(f frame) {
@@ -183,14 +208,16 @@ func (in *supervised) start(f frame) {
 		err = in.broken
 	}
 	if err == nil {
-		in.usage, in.exited, in.told, in.failure = usage{}, false, false, nil
+		in.usage, in.exited, in.told = usage{}, false, false
 		in.grace, in.linger = r.Grace, r.Linger
 		in.leader, err = in.fork(r, f.fds)
 	}
 	if err != nil {
 		in.leader = 0
 		in.fail(err)
+		return
 	}
+	in.meter.start()
 }
 
 func (in *supervised) fail(err error) {
@@ -203,22 +230,11 @@ func (in *supervised) tell(kind byte, body []byte) {
 	_ = send(in.conn, kind, body) // if the owner is gone, reading says so
 }
 
-// heard takes what sandbox-exec said: nothing when it became the child.
-func (in *supervised) heard(status []byte) {
-	in.pending = false
-	if len(status) == 0 && in.asked != nil {
-		return // we ended it ourselves
-	}
-	if failure, ok := sandbox.ParseFailure(status); ok {
-		in.failure = &failure
-	}
-}
-
 // collect reaps, and says what that means for the command.
 func (in *supervised) collect() {
 	none := reap(in.reaped)
 	switch {
-	case in.leader == 0 || in.pending:
+	case in.leader == 0:
 	case none:
 		in.finish()
 	case in.exited && in.asked == nil:
@@ -241,14 +257,27 @@ func (in *supervised) reaped(pid int, status syscall.WaitStatus, u syscall.Rusag
 	}
 }
 
+// measure ends a tree that uses more than it may.
+func (in *supervised) measure() {
+	if in.leader == 0 || in.asked != nil {
+		return
+	}
+	switch why := in.meter.over(); why {
+	case OverMemory:
+		in.tell(frameLimit, fmt.Append(nil, int(why)))
+		in.endTree(0)
+	case DiskFull:
+		in.tell(frameLimit, fmt.Append(nil, int(why)))
+		in.endTree(min(in.grace, diskGrace))
+	}
+}
+
 // finish is called when wait4 has proved that the tree is gone.
 func (in *supervised) finish() {
 	in.again.Stop()
+	in.meter.stop()
 	in.leader, in.asked = 0, nil
-	if in.failure != nil {
-		in.tell(frameFailed, fmt.Appendf(nil, "%d %s", int(in.failure.Errno), in.failure.Text))
-		return
-	}
+	in.closeGate()
 	in.tell(frameOver, encodeOver(in.result, in.usage))
 }
 

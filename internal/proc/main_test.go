@@ -29,8 +29,6 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case "sandbox-init":
 			os.Exit(proc.InitMain(os.Stderr))
-		case "sandbox-exec":
-			os.Exit(sandbox.ExecMain(os.Args[2:], os.Environ()))
 		case "program":
 			os.Exit(programs[os.Args[2]](os.Args[3:]))
 		}

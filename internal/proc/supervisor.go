@@ -57,6 +57,10 @@ func (s *Supervisor) Close() error {
 	return s.crew.close()
 }
 
+// OpenNetwork is why there is no network wall although Walls.Network asks for
+// one; empty: it holds, or was not asked for. It is known when a Run has returned.
+func (s *Supervisor) OpenNetwork() string { return s.crew.openNetwork() }
+
 // job is what the crew needs to know of a Command.
 type job struct {
 	Path  string
@@ -73,6 +77,7 @@ type job struct {
 type event struct {
 	kind   eventKind
 	err    error // failed, lost
+	why    Why   // limited
 	status syscall.WaitStatus
 	usage  usage
 }
@@ -80,10 +85,11 @@ type event struct {
 type eventKind int
 
 const (
-	failed eventKind = iota + 1 // it could not be started, and nothing is left of it
-	left                        // it exited, others live: they are being ended, or linger
-	over                        // its tree is gone
-	lost                        // nothing is known any more
+	failed  eventKind = iota + 1 // it could not be started, and nothing is left of it
+	limited                      // it used more than it may, and is being ended
+	left                         // it exited, others live: they are being ended, or linger
+	over                         // its tree is gone
+	lost                         // nothing is known any more
 )
 
 type usage struct {

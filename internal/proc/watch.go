@@ -84,6 +84,9 @@ func timer(d time.Duration) (<-chan time.Time, func() bool) {
 
 func (w *watch) handle(e event) (done bool, err error) {
 	switch e.kind {
+	case limited:
+		w.limited(e.why)
+		return false, nil
 	case left:
 		w.leaderLeft()
 		return false, nil
@@ -114,6 +117,20 @@ func (w *watch) leaderLeft() {
 			w.end(Exited)
 		}
 	}
+}
+
+// limited notes that the crew ends the tree because of what it uses together.
+func (w *watch) limited(why Why) {
+	switch {
+	case w.ending:
+		return
+	case w.gone:
+		w.exit.Outlived = true
+	default:
+		w.exit.Why = why
+	}
+	w.ending = true
+	w.belt.Reset(w.limits.grace() + beltDelay)
 }
 
 // end asks for the end of the tree, for the first reason there is. A

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -17,12 +18,15 @@ import (
 // The owner and sandbox-init talk in frames: a letter, a length of four bytes,
 // and that many bytes. Descriptors travel with the first byte.
 const (
-	frameWalls  = 'W' // to init: the sandbox.Spec of all children
-	frameStart  = 'S' // to init: a job, with the child's three descriptors
-	frameEnd    = 'E' // to init: the grace to end the tree with
-	frameFailed = 'F' // to the owner: why the child could not be started
-	frameLeft   = 'L' // to the owner: the child exited, others are left
-	frameOver   = 'O' // to the owner: the tree is gone
+	frameSetup   = 'U' // to init: what all children have in common
+	frameStart   = 'S' // to init: a job, with the child's three descriptors
+	frameEnd     = 'E' // to init: the grace to end the tree with
+	frameOpen    = 'N' // to the owner: why there is no network wall
+	frameFailed  = 'F' // to the owner: why the child could not be started
+	frameRefused = 'R' // to the owner: an address, a NUL, and why it is refused
+	frameLimit   = 'B' // to the owner: the Why of a tree that is being ended
+	frameLeft    = 'L' // to the owner: the child exited, others are left
+	frameOver    = 'O' // to the owner: the tree is gone
 
 	headerSize = 5
 	maxFrame   = 64 << 20
@@ -91,47 +95,69 @@ func descriptors(rights []byte) (fds []int) {
 	return fds
 }
 
-// request is a job on the wire. It is written as entries of a letter, a value
-// and a NUL, which no argument of an exec can contain.
+// entries are how requests are written: a letter, a value and a NUL, which no
+// argument of an exec and no path can contain.
+type entries struct {
+	b   bytes.Buffer
+	nul bool
+}
+
+var errNUL = fmt.Errorf("NUL byte in an argument, a path or the environment: %w", syscall.EINVAL)
+
+func (e *entries) put(kind byte, values ...string) {
+	for _, v := range values {
+		e.nul = e.nul || strings.IndexByte(v, 0) >= 0
+		e.b.WriteByte(kind)
+		e.b.WriteString(v)
+		e.b.WriteByte(0)
+	}
+}
+
+func (e *entries) bytes() ([]byte, error) {
+	if e.nul {
+		return nil, errNUL
+	}
+	return e.b.Bytes(), nil
+}
+
+// eachEntry reads what entries wrote and refuses everything else.
+func eachEntry(data []byte, f func(kind byte, value string) error) error {
+	for len(data) > 0 {
+		entry, rest, ok := bytes.Cut(data, []byte{0})
+		if !ok || len(entry) == 0 {
+			return errors.New("request: cut short")
+		}
+		if err := f(entry[0], string(entry[1:])); err != nil {
+			return fmt.Errorf("request: entry %q: %w", entry[0], err)
+		}
+		data = rest
+	}
+	return nil
+}
+
+var errUnknown = errors.New("unknown")
+
+// request is a job on the wire.
 type request struct {
 	job
 	MaxProcs uint64
 }
 
-var errNUL = fmt.Errorf("NUL byte in an argument or the environment: %w", syscall.EINVAL)
-
 func (r request) encode() ([]byte, error) {
-	var b bytes.Buffer
-	nul := false
-	put := func(kind byte, values ...string) {
-		for _, v := range values {
-			nul = nul || bytes.IndexByte([]byte(v), 0) >= 0
-			b.WriteByte(kind)
-			b.WriteString(v)
-			b.WriteByte(0)
-		}
-	}
-	put('p', r.Path)
-	put('d', r.Dir)
-	put('g', strconv.FormatInt(int64(r.Grace), 10))
-	put('n', strconv.FormatUint(r.MaxProcs, 10))
-	put('l', strconv.FormatBool(r.Linger))
-	put('a', r.Argv...)
-	put('e', r.Env...)
-	if nul {
-		return nil, errNUL
-	}
-	return b.Bytes(), nil
+	var e entries
+	e.put('p', r.Path)
+	e.put('d', r.Dir)
+	e.put('g', strconv.FormatInt(int64(r.Grace), 10))
+	e.put('n', strconv.FormatUint(r.MaxProcs, 10))
+	e.put('l', strconv.FormatBool(r.Linger))
+	e.put('a', r.Argv...)
+	e.put('e', r.Env...)
+	return e.bytes()
 }
 
 func parseRequest(data []byte) (r request, err error) {
-	for len(data) > 0 {
-		entry, rest, ok := bytes.Cut(data, []byte{0})
-		if !ok || len(entry) == 0 {
-			return request{}, errors.New("request: cut short")
-		}
-		value := string(entry[1:])
-		switch entry[0] {
+	err = eachEntry(data, func(kind byte, value string) (err error) {
+		switch kind {
 		case 'p':
 			r.Path = value
 		case 'd':
@@ -147,12 +173,12 @@ func parseRequest(data []byte) (r request, err error) {
 		case 'e':
 			r.Env = append(r.Env, value)
 		default:
-			err = fmt.Errorf("request: unknown entry %q", entry[0])
+			err = errUnknown
 		}
-		if err != nil {
-			return request{}, err
-		}
-		data = rest
+		return err
+	})
+	if err != nil {
+		return request{}, err
 	}
 	return r, nil
 }
@@ -171,4 +197,13 @@ func parseOver(body []byte) (e event, err error) {
 	e.kind = over
 	_, err = fmt.Sscanf(string(body), "%d %d %d %d", &e.status, &e.usage.user, &e.usage.system, &e.usage.maxRSS)
 	return e, err
+}
+
+// parseFailed reads why a child could not be started, so that errors.Is works.
+func parseFailed(body []byte) error {
+	number, text, _ := strings.Cut(string(body), " ")
+	if n, err := strconv.Atoi(number); err == nil && n > 0 {
+		return &StartError{Errno: syscall.Errno(n), Text: text}
+	}
+	return errors.New(text)
 }

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -39,38 +38,6 @@ func FuzzEnvironmentBounds(f *testing.F) {
 		start, end, err := environmentBounds(stat)
 		if err == nil && start > end {
 			t.Errorf("environmentBounds(%q) = %d, %d", stat, start, end)
-		}
-	})
-}
-
-func TestParseFailure(t *testing.T) {
-	t.Parallel()
-	died := Failure{Text: "sandbox-exec ended before it became the child"}
-	for _, tc := range []struct {
-		data string
-		want Failure
-		ok   bool
-	}{
-		{"+", died, false}, // the child runs
-		{"", died, true},
-		{"+2 exec /x: no such file", Failure{syscall.ENOENT, "exec /x: no such file"}, true},
-		{"0 file walls: no", Failure{0, "file walls: no"}, true},
-		{"panic: x", Failure{0, "panic: x"}, true},
-		{"-1 x", Failure{0, "-1 x"}, true},
-	} {
-		got, ok := ParseFailure([]byte(tc.data))
-		if got != tc.want || ok != tc.ok {
-			t.Errorf("ParseFailure(%q) = %+v, %v, want %+v, %v", tc.data, got, ok, tc.want, tc.ok)
-		}
-	}
-}
-
-func FuzzParseFailure(f *testing.F) {
-	f.Add([]byte("+2 exec /x: no such file"))
-	f.Add([]byte("+"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if _, ok := ParseFailure(data); ok == (string(data) == "+") {
-			t.Errorf("ParseFailure(%q) = %v", data, ok)
 		}
 	})
 }

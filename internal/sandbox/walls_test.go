@@ -1,50 +1,11 @@
 package sandbox_test
 
 import (
-	"reflect"
 	"slices"
 	"testing"
 
 	"github.com/org/ralph-action/internal/sandbox"
 )
-
-func TestSpecRoundTrip(t *testing.T) {
-	t.Parallel()
-	for _, s := range []sandbox.Spec{
-		{},
-		{MaxProcs: 1 << 60},
-		{Walls: sandbox.Walls{ReadOnly: []string{"/usr", "/a b\n\xff"}, ReadWrite: []string{""}, Devices: []string{"/dev/null"}, Strict: true}, MaxProcs: 7},
-		{Walls: sandbox.DefaultWalls([]string{"/work"}, []string{"/opt/agent"})},
-	} {
-		got, err := sandbox.ParseSpec(s.Encode())
-		if err != nil || !reflect.DeepEqual(got, s) {
-			t.Errorf("ParseSpec(Encode(%+v)) = %+v, %v", s, got, err)
-		}
-	}
-}
-
-func TestParseSpecRefuses(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"r/usr", "\x00", "x/usr\x00", "n-1\x00", "nmany\x00", "r/usr\x00w"} {
-		if got, err := sandbox.ParseSpec([]byte(text)); err == nil {
-			t.Errorf("ParseSpec(%q) = %+v, want an error", text, got)
-		}
-	}
-}
-
-func FuzzParseSpec(f *testing.F) {
-	f.Add(sandbox.Spec{Walls: sandbox.DefaultWalls([]string{"/w"}, nil), MaxProcs: 5}.Encode())
-	f.Add([]byte("s\x00n1\x00"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		s, err := sandbox.ParseSpec(data)
-		if err != nil {
-			return
-		}
-		if again, err := sandbox.ParseSpec(s.Encode()); err != nil || !reflect.DeepEqual(again, s) {
-			t.Errorf("ParseSpec(Encode(%+v)) = %+v, %v", s, again, err)
-		}
-	})
-}
 
 func TestDefaultWallsKeepTheRunnersFilesOut(t *testing.T) {
 	t.Parallel()

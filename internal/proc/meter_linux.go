@@ -1,0 +1,135 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	meterTick = 200 * time.Millisecond
+	diskGrace = time.Second // for a tree that fills the disk: every second counts
+)
+
+// meter watches what the tree uses together.
+type meter struct {
+	memory   int64
+	freeDisk int64
+	disks    []int // open directories; they stay when their names go
+	tick     *time.Ticker
+}
+
+// newMeter opens what is watched; nil watches nothing.
+func newMeter(s setup) (*meter, error) {
+	m := &meter{memory: s.Memory, freeDisk: s.FreeDisk}
+	if m.freeDisk > 0 {
+		for _, path := range s.DiskPaths {
+			fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+			if err != nil {
+				return nil, fmt.Errorf("watch the free space of %s: %w", path, err)
+			}
+			m.disks = append(m.disks, fd)
+		}
+	}
+	if m.memory <= 0 && len(m.disks) == 0 {
+		return nil, nil
+	}
+	m.tick = time.NewTicker(meterTick)
+	m.tick.Stop()
+	return m, nil
+}
+
+// ticks is when to look; nil never.
+func (m *meter) ticks() <-chan time.Time {
+	if m == nil {
+		return nil
+	}
+	return m.tick.C
+}
+
+func (m *meter) start() {
+	if m != nil {
+		m.tick.Reset(meterTick)
+	}
+}
+
+func (m *meter) stop() {
+	if m != nil {
+		m.tick.Stop()
+	}
+}
+
+// over is the limit that has been passed; Exited is none.
+func (m *meter) over() Why {
+	switch {
+	case m.memory > 0 && treeMemory(m.memory) > m.memory:
+		return OverMemory
+	case m.diskFull():
+		return DiskFull
+	}
+	return Exited
+}
+
+func (m *meter) diskFull() bool {
+	for _, fd := range m.disks {
+		var st unix.Statfs_t
+		if unix.Fstatfs(fd, &st) == nil && st.Blocks > 0 && int64(st.Bavail)*st.Bsize < m.freeDisk {
+			return true
+		}
+	}
+	return false
+}
+
+// treeMemory is what the descendants hold. What they share counts for each, until
+// that is more than the limit: then it is looked at closely, which takes longer.
+func treeMemory(limit int64) (sum int64) {
+	list := descendants()
+	for _, pid := range list {
+		sum += resident(pid)
+	}
+	if sum <= limit {
+		return sum
+	}
+	sum = 0
+	for _, pid := range list {
+		sum += proportional(pid)
+	}
+	return sum
+}
+
+// resident is the second number of proc_pid_statm(5), in bytes.
+func resident(pid int) int64 {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	fields := bytes.Fields(data)
+	if err != nil || len(fields) < 2 {
+		return 0 // it has ended
+	}
+	pages, err := strconv.ParseInt(string(fields[1]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}
+
+// proportional is the process's part of what it shares, and all of the rest:
+// "Pss:" of proc_pid_smaps(5). A process that hides it counts in full.
+func proportional(pid int) int64 {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
+	if err != nil {
+		return resident(pid)
+	}
+	_, rest, found := bytes.Cut(data, []byte("\nPss:"))
+	fields := bytes.Fields(rest)
+	if !found || len(fields) == 0 {
+		return resident(pid)
+	}
+	kib, err := strconv.ParseInt(string(fields[0]), 10, 64)
+	if err != nil {
+		return resident(pid)
+	}
+	return kib << 10
+}

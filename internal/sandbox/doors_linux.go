@@ -1,0 +1,110 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// doors are a Network at the moment a child starts.
+type doors struct {
+	proxies map[netip.AddrPort]bool
+	ports   map[uint16]bool // opened by name
+	taken   map[uint16]bool // somebody listened there before
+	folders []folder
+}
+
+// folder is one of Network.Sockets. What it holds is looked up below the opened
+// root, so that no link leads out of it.
+type folder struct {
+	names []string // absolute: as it was given, and without links
+	root  *os.Root
+}
+
+// nameService is open to nobody: a resolver on loopback carries names, and with
+// them anything, to the outside.
+const nameService = 53
+
+func openDoors(n Network) (*doors, error) {
+	taken, err := listening()
+	if err != nil {
+		return nil, err
+	}
+	d := &doors{proxies: map[netip.AddrPort]bool{}, ports: map[uint16]bool{}, taken: taken}
+	for _, p := range n.Proxies {
+		d.proxies[netip.AddrPortFrom(p.Addr().Unmap(), p.Port())] = true
+	}
+	for _, p := range n.Ports {
+		d.ports[p] = true
+	}
+	for _, path := range n.Sockets {
+		if err := d.openFolder(path); err != nil {
+			d.close()
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func (d *doors) openFolder(path string) error {
+	if !filepath.IsAbs(path) {
+		return fmt.Errorf("folder for sockets %q is not absolute", path)
+	}
+	root, err := os.OpenRoot(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.ENOTDIR) {
+		return nil // the child reaches no socket there either
+	}
+	if err != nil {
+		return fmt.Errorf("folder for sockets: %w", err)
+	}
+	f := folder{names: []string{filepath.Clean(path)}, root: root}
+	if real, err := filepath.EvalSymlinks(path); err == nil && real != f.names[0] {
+		f.names = append(f.names, real)
+	}
+	d.folders = append(d.folders, f)
+	return nil
+}
+
+func (d *doors) close() {
+	for _, f := range d.folders {
+		_ = f.root.Close()
+	}
+}
+
+// closed is why the address is out of reach; "" when it is not.
+func (d *doors) closed(to netip.AddrPort) (reason string) {
+	switch port := to.Port(); {
+	case d.proxies[to]:
+		return ""
+	case !to.Addr().IsLoopback():
+		return "not through the proxy"
+	case port == nameService:
+		return "name service"
+	case d.taken[port] && !d.ports[port]:
+		return "it listened before the program started"
+	}
+	return ""
+}
+
+// socket opens what lies at the absolute path, without following a link out of
+// the folders. inside is false when the path is in none of them.
+func (d *doors) socket(path string) (f *os.File, inside bool, err error) {
+	path = filepath.Clean(path)
+	for _, folder := range d.folders {
+		for _, name := range folder.names {
+			below, ok := strings.CutPrefix(path, strings.TrimSuffix(name, "/")+"/")
+			if !ok {
+				continue
+			}
+			f, err := folder.root.OpenFile(below, unix.O_PATH|unix.O_NOFOLLOW, 0)
+			return f, true, err
+		}
+	}
+	return nil, false, nil
+}

@@ -1,0 +1,189 @@
+package sandbox
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The filter is classic BPF over struct seccomp_data, linux/seccomp.h: system
+// call number, architecture, instruction pointer, and six arguments of 64 bits,
+// of which the low half is what the kernel takes where it wants an int.
+const (
+	offNumber = 0
+	offArch   = 4
+	offArgs   = 16
+
+	x32Bit   = 0x40000000 // amd64: the same architecture, other numbers
+	typeMask = 0xf        // SOCK_TYPE_MASK: the rest of socket's type are flags
+
+	resultAllow  = uint32(unix.SECCOMP_RET_ALLOW)
+	resultNotify = uint32(unix.SECCOMP_RET_USER_NOTIF)
+)
+
+// refusedCalls are the system calls with which a child would get around the
+// walls, or at the kernel behind them, and what they answer. No tool that
+// builds, tests or debugs needs one of them.
+var refusedCalls = []struct {
+	errno unix.Errno
+	calls []uint32
+}{
+	// As if the kernel had none: programs have another way then.
+	{unix.ENOSYS, []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}},
+	{unix.EPERM, []uint32{
+		unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN,
+		unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
+		unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD,
+		unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
+		unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_PIDFD_GETFD,
+	}},
+}
+
+// architecture is what the kernel calls the one this program is built for; 0
+// where there is no filter for it.
+func architecture() uint32 {
+	switch runtime.GOARCH {
+	case "amd64":
+		return unix.AUDIT_ARCH_X86_64
+	case "arm64":
+		return unix.AUDIT_ARCH_AARCH64
+	}
+	return 0
+}
+
+// networkFilter is the program that leaves a child TCP, unix streams and the
+// kernel's list of interfaces, and has every connect asked for.
+func networkFilter(arch uint32) []unix.SockFilter {
+	var p []unix.SockFilter
+	add := func(parts ...[]unix.SockFilter) {
+		for _, part := range parts {
+			p = append(p, part...)
+		}
+	}
+	nosys := refuse(unix.ENOSYS)
+	add(load(offArch), unless(arch, nosys), load(offNumber))
+	if arch == unix.AUDIT_ARCH_X86_64 {
+		add(whenBits(x32Bit, nosys))
+	}
+	add(
+		when(unix.SYS_CONNECT, give(resultNotify)),
+		when(unix.SYS_SOCKET, socketRules()),
+		when(unix.SYS_SOCKETPAIR, arg(0), unless(unix.AF_UNIX, refuse(unix.EAFNOSUPPORT)), streamOnly()),
+		// TCP fast open names its target in the call that sends.
+		when(unix.SYS_SENDTO, noFastOpen(3)),
+		when(unix.SYS_SENDMSG, noFastOpen(2)),
+		when(unix.SYS_SENDMMSG, noFastOpen(3)),
+	)
+	for _, group := range refusedCalls {
+		for _, call := range group.calls {
+			add(when(call, refuse(group.errno)))
+		}
+	}
+	add(give(resultAllow))
+	return p
+}
+
+// socketRules: a datagram names its target in the call that sends it, which no
+// filter can read, so there are none. The errors are those of a kernel without
+// the protocol, so that programs fall back.
+func socketRules() []unix.SockFilter {
+	tcp := join(
+		arg(1), mask(typeMask), unless(unix.SOCK_STREAM, refuse(unix.EACCES)),
+		arg(2), when(0, give(resultAllow)), when(unix.IPPROTO_TCP, give(resultAllow)),
+		refuse(unix.EPROTONOSUPPORT),
+	)
+	return join(
+		arg(0),
+		when(unix.AF_UNIX, streamOnly()),
+		when(unix.AF_INET, tcp),
+		when(unix.AF_INET6, tcp),
+		unless(unix.AF_NETLINK, refuse(unix.EAFNOSUPPORT)),
+		arg(2), when(unix.NETLINK_ROUTE, give(resultAllow)),
+		refuse(unix.EPROTONOSUPPORT),
+	)
+}
+
+func streamOnly() []unix.SockFilter {
+	return join(
+		arg(1), mask(typeMask),
+		when(unix.SOCK_STREAM, give(resultAllow)), when(unix.SOCK_SEQPACKET, give(resultAllow)),
+		refuse(unix.EACCES),
+	)
+}
+
+func noFastOpen(flags int) []unix.SockFilter {
+	return join(arg(flags), whenBits(unix.MSG_FASTOPEN, refuse(unix.EOPNOTSUPP)), give(resultAllow))
+}
+
+func join(parts ...[]unix.SockFilter) (p []unix.SockFilter) {
+	for _, part := range parts {
+		p = append(p, part...)
+	}
+	return p
+}
+
+func statement(code uint16, k uint32) []unix.SockFilter {
+	return []unix.SockFilter{{Code: code, K: k}}
+}
+
+func load(offset uint32) []unix.SockFilter {
+	return statement(unix.BPF_LD|unix.BPF_W|unix.BPF_ABS, offset)
+}
+
+// arg loads the low half of an argument; both architectures are little-endian.
+func arg(n int) []unix.SockFilter { return load(offArgs + 8*uint32(n)) }
+
+func mask(bits uint32) []unix.SockFilter {
+	return statement(unix.BPF_ALU|unix.BPF_AND|unix.BPF_K, bits)
+}
+
+func give(result uint32) []unix.SockFilter { return statement(unix.BPF_RET|unix.BPF_K, result) }
+
+func refuse(errno unix.Errno) []unix.SockFilter {
+	return give(unix.SECCOMP_RET_ERRNO | uint32(errno))
+}
+
+// when, unless and whenBits run a body, which has to end in a result unless it
+// may fall through, depending on what is loaded.
+func when(value uint32, body ...[]unix.SockFilter) []unix.SockFilter {
+	b := join(body...)
+	return join([]unix.SockFilter{{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: jump(b), K: value}}, b)
+}
+
+func unless(value uint32, body []unix.SockFilter) []unix.SockFilter {
+	return join([]unix.SockFilter{{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: jump(body), K: value}}, body)
+}
+
+func whenBits(bits uint32, body []unix.SockFilter) []unix.SockFilter {
+	return join([]unix.SockFilter{{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jf: jump(body), K: bits}}, body)
+}
+
+// jump is how far it is past the body. The bodies are ours, and short.
+func jump(body []unix.SockFilter) uint8 {
+	if len(body) > 255 {
+		panic(fmt.Sprintf("seccomp filter: a jump over %d instructions", len(body)))
+	}
+	return uint8(len(body))
+}
+
+// installFilter puts the filter on the calling thread, for good and for every
+// program it executes, and returns where its questions arrive. The thread needs
+// no_new_privs.
+func installFilter(p []unix.SockFilter) (listener int, err error) {
+	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
+	// From Linux 5.19 on a signal does not take back a question that has been
+	// read, else Go's own signals would ask everything twice.
+	for _, flags := range []uintptr{unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER} {
+		fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+		if errno == 0 {
+			return int(fd), nil
+		}
+		err = errno
+		if errno != unix.EINVAL {
+			break
+		}
+	}
+	return -1, err
+}

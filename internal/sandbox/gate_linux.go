@@ -1,0 +1,256 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The structures of linux/seccomp.h for SECCOMP_RET_USER_NOTIF.
+type (
+	notification struct {
+		id            uint64
+		thread, flags uint32
+		number        int32
+		arch          uint32
+		instruction   uint64
+		args          [6]uint64
+	}
+	response struct {
+		id    uint64
+		value int64
+		errno int32 // negative
+		flags uint32
+	}
+	addition struct {
+		id              uint64
+		flags           uint32
+		from, to, extra uint32
+	}
+)
+
+const (
+	maxWaiting = 2048 // connects that wait for their servers at a time
+	maxTold    = 256  // refused addresses that are told, for a child
+	maxMade    = 1024 // connections that a second connect is answered for
+)
+
+// Gate answers the connects of one child and of everything it starts.
+type Gate struct {
+	listener *os.File
+	raw      syscall.RawConn
+	doors    *doors
+	refused  func(address, reason string)
+	told     map[[2]string]bool
+	waiting  chan struct{} // holds a token for each connect that waits
+
+	mu    sync.Mutex // of what follows, and of descriptors on their way: they take a thread
+	made  map[string]bool
+	order []string // of made, oldest first
+}
+
+func newGate(listener int, d *doors) (*Gate, error) {
+	if err := unix.SetNonblock(listener, true); err != nil {
+		_ = unix.Close(listener)
+		return nil, err
+	}
+	g := &Gate{
+		listener: os.NewFile(uintptr(listener), "connects"),
+		doors:    d,
+		told:     map[[2]string]bool{},
+		waiting:  make(chan struct{}, maxWaiting),
+		made:     map[string]bool{},
+	}
+	var err error
+	if g.raw, err = g.listener.SyscallConn(); err != nil {
+		_ = g.listener.Close()
+		return nil, err
+	}
+	return g, nil
+}
+
+// Behind calls fork on a thread that wears the walls, so that the child wears
+// them, and nobody else does. The gate is the child's way to the network: Serve
+// it. It is nil when the network is open, or the child was not started. An error
+// of fork's comes back as it is, one of the walls has no errno.
+func Behind(w Walls, fork func() error) (*Gate, error) {
+	abi, reason := Available()
+	if abi == 0 && w.Strict {
+		return nil, fmt.Errorf("isolation is strict, but there are no file walls: %s", reason)
+	}
+	files := func() error {
+		if abi == 0 {
+			return nil
+		}
+		if err := confine(w, abi); err != nil {
+			return fmt.Errorf("file walls: %s", err) // its errno is not the child's
+		}
+		return nil
+	}
+	if w.Network == nil {
+		return nil, onThread(func() error {
+			if err := noNewPrivileges(); err != nil {
+				return err
+			}
+			if err := files(); err != nil {
+				return err
+			}
+			return fork()
+		})
+	}
+	d, err := openDoors(*w.Network)
+	if err != nil {
+		return nil, fmt.Errorf("network wall: %s", err)
+	}
+	g, err := behindGate(d, files, fork)
+	if err != nil {
+		d.close()
+	}
+	return g, err
+}
+
+// behindGate is Behind with a network wall and whatever files puts up.
+func behindGate(d *doors, files, fork func() error) (g *Gate, err error) {
+	err = onThread(func() error {
+		if err := noNewPrivileges(); err != nil {
+			return err
+		}
+		if err := files(); err != nil {
+			return err
+		}
+		listener, err := installFilter(networkFilter(architecture()))
+		if err != nil {
+			return fmt.Errorf("network wall: %s", explainFilter(err))
+		}
+		if g, err = newGate(listener, d); err != nil {
+			return fmt.Errorf("network wall: %s", err)
+		}
+		if err := fork(); err != nil {
+			_ = g.listener.Close()
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// onThread runs f on a thread that ends with it and that nothing else ever runs
+// on: what f does to the thread is inherited by what it forks, and by nobody
+// else. Never the first thread, which cannot end and stands for the process.
+func onThread(f func() error) error {
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		if unix.Gettid() == unix.Getpid() {
+			done <- onThread(f) // another one, while this is held
+			runtime.UnlockOSThread()
+			return
+		}
+		done <- f()
+	}()
+	return <-done
+}
+
+func noNewPrivileges() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no new privileges: %s", err)
+	}
+	return nil
+}
+
+// Serve answers until the last one that could ask is gone, or Close. refused is
+// called from this goroutine.
+func (g *Gate) Serve(refused func(address, reason string)) {
+	g.refused = refused
+	defer g.doors.close()
+	defer g.listener.Close()
+	for {
+		n, err := g.receive()
+		if err != nil {
+			return
+		}
+		if n.thread != 0 { // else it is out of our sight, in another PID namespace
+			g.answer(&n)
+		} else {
+			g.reply(n.id, unix.EACCES)
+		}
+	}
+}
+
+// Close ends Serve. Whoever asks after it is told that there is no connect.
+func (g *Gate) Close() { _ = g.listener.Close() }
+
+// receive waits for a question. Reading one that was taken back meanwhile would
+// wait for the next, with a thread: so it never reads before poll says so.
+func (g *Gate) receive() (n notification, err error) {
+	for {
+		var got error
+		err := g.raw.Read(func(fd uintptr) bool {
+			poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+			if _, got = unix.Poll(poll, 0); got != nil {
+				return true
+			}
+			switch events := poll[0].Revents; {
+			case events&unix.POLLIN != 0:
+				n = notification{}
+				got = control(fd, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n))
+				return true
+			case events != 0:
+				got = os.ErrClosed
+				return true
+			}
+			return false
+		})
+		switch {
+		case err != nil:
+			return n, err
+		case got == nil:
+			return n, nil
+		case errors.Is(got, unix.ENOENT) || errors.Is(got, unix.EINTR): // taken back
+		default:
+			return n, got
+		}
+	}
+}
+
+// valid says whether the question still waits for its answer.
+func (g *Gate) valid(id uint64) bool {
+	return g.control(unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&id)) == nil
+}
+
+// reply is the result of the caller's connect; 0 is success. The error says that
+// nobody waits for it any more.
+func (g *Gate) reply(id uint64, errno unix.Errno) error {
+	r := response{id: id, errno: -int32(errno)}
+	return g.control(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))
+}
+
+// control keeps the listener open while it is used.
+func (g *Gate) control(request uintptr, arg unsafe.Pointer) (err error) {
+	if closed := g.raw.Control(func(fd uintptr) { err = control(fd, request, arg) }); closed != nil {
+		return closed
+	}
+	return err
+}
+
+func control(fd, request uintptr, arg unsafe.Pointer) error {
+	for {
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, request, uintptr(arg))
+		switch errno {
+		case 0:
+			return nil
+		case unix.EINTR:
+		default:
+			return errno
+		}
+	}
+}
