@@ -18,7 +18,9 @@ import (
 // allowed one, which cannot be told from the noise that browsers send in its
 // place. What is no TLS passes.
 func (p *Proxy) readHello(client net.Conn, early []byte, t target) ([]byte, error) {
-	tape := &tape{src: io.MultiReader(bytes.NewReader(bytes.Clone(early)), client)}
+	rest := bytes.NewReader(early)
+	tape := &tape{src: io.MultiReader(rest, client)}
+	all := func() []byte { return append(tape.all, early[len(early)-rest.Len():]...) }
 	first := make([]byte, 1)
 	if _, err := io.ReadFull(tape, first); err != nil {
 		if errors.Is(err, io.EOF) {
@@ -27,20 +29,19 @@ func (p *Proxy) readHello(client net.Conn, early []byte, t target) ([]byte, erro
 		return nil, err
 	}
 	if first[0] < 20 || first[0] > 24 { // the types of TLS records
-		return tape.all, nil
+		return all(), nil
 	}
 	name, err := serverName(client, tape)
 	reason := badHandshake
 	if err == nil {
 		if p.mayName(name, t) {
-			return tape.all, nil
+			return all(), nil
 		}
 		reason = otherName
 		p.refusals.add(clean(name)+" behind "+t.String(), reason)
 	} else {
-		var network *net.OpError
-		if errors.As(err, &network) && network.Op == "read" || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, err
+		if tape.err != nil { // the guest left, or was too slow
+			return nil, tape.err
 		}
 		p.refusals.add(t.String(), reason)
 	}
@@ -80,6 +81,7 @@ type tape struct {
 	src   io.Reader
 	all   []byte
 	again []byte // read once more, before the rest
+	err   error  // of src
 }
 
 func (t *tape) Read(b []byte) (int, error) {
@@ -90,6 +92,7 @@ func (t *tape) Read(b []byte) (int, error) {
 	}
 	n, err := t.src.Read(b)
 	t.all = append(t.all, b[:n]...)
+	t.err = err
 	return n, err
 }
 

@@ -115,6 +115,7 @@ func relay(w http.ResponseWriter, response *http.Response, body io.Writer, buffe
 	}
 	removeHops(response.Header)
 	h := w.Header()
+	h["Content-Type"], h["Date"] = nil, nil // else the standard library's
 	for name, values := range response.Header {
 		h[name] = values
 	}

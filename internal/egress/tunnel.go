@@ -41,7 +41,7 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer p.open.remove(client)
-	early, _ := buffered.Reader.Peek(buffered.Reader.Buffered())
+	early, _ := buffered.Reader.Peek(buffered.Reader.Buffered()) // nobody reads there any more
 	if _, err := io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
