@@ -87,8 +87,8 @@ func (r *Repo) judge(ctx context.Context, changes []change, messages []Message) 
 		if !ch.new.isBlob() || !r.store.has(ch.new.hash) {
 			continue // nothing of it is sent
 		}
-		if _, err := r.store.fs.EncodedObject(plumbing.BlobObject, ch.new.hash); err != nil {
-			return fmt.Errorf("%q is no file: %w", clean(ch.path, 200), err)
+		if !r.store.isBlob(ch.new.hash) {
+			return fmt.Errorf("%q is no file but another object of git's", clean(ch.path, 200))
 		}
 	}
 	if len(changes) == 0 && len(messages) == 0 {
@@ -139,7 +139,12 @@ func (s *store) changesOf(c *object.Commit) ([]change, error) {
 		}
 		parent = p.TreeHash
 	}
-	return s.diff(parent, c.TreeHash, nil)
+	empty := false
+	changes, err := s.diff(parent, c.TreeHash, func(h plumbing.Hash) { empty = empty || h == emptyTree && h != c.TreeHash })
+	if empty { // its name would be in no change
+		return nil, fmt.Errorf("the commit %s holds an empty folder, which git never makes", c.Hash)
+	}
+	return changes, err
 }
 
 // messageText is a commit without its tree and its parents.

@@ -89,17 +89,17 @@ func (r *Repo) inspect(ctx context.Context, s *snapshot, changes []change) ([]ra
 func (r *Repo) since(ctx context.Context, s *snapshot, changes []change, in *Inspection) (found []ralph.Finding, all []change, err error) {
 	told := make(map[change]bool, len(changes))
 	take := func(list []change, tree, commit plumbing.Hash) error {
-		links, err := r.links(ctx, list, tree, commit)
-		if err != nil {
-			return err
-		}
-		found = append(found, links...)
 		all = append(all, list...)
 		list = slices.DeleteFunc(slices.Clone(list), func(ch change) bool {
 			was := told[ch]
 			told[ch] = true
 			return was || r.inBase(ctx, ch)
 		})
+		links, err := r.links(ctx, list, tree, commit)
+		if err != nil {
+			return err
+		}
+		found = append(found, links...)
 		in.Since = append(in.Since, r.describeAll(list, commit)...)
 		return nil
 	}

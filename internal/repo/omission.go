@@ -39,11 +39,12 @@ func (o omission) has(blob plumbing.Hash) bool {
 // leftOut finds the changes that may not be published. Of those that may, the
 // snapshot takes note of what Git LFS keeps.
 func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]omission, error) {
-	var links, names, special, large, state, keys, workflows omission
+	var links, names, special, large, state, keys, workflows, crafted omission
 	links.reason = "a repository inside the work tree, which a commit would only point to; remove its .git folder to publish its files"
 	names.reason = "the name holds control characters"
 	special.reason = "git hosts refuse the name, which another system reads as git's own"
 	state.reason = "ralph's own state"
+	crafted.reason = "its content is no file but another object of git's, which git never makes"
 	keys.reason = credentialsReason
 	workflows.reason = workflowsReason
 	large.reason = fmt.Sprintf("larger than %d MB, which the forge does not take; use Git LFS or ignore it", maxBlobBytes>>20)
@@ -62,6 +63,8 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]om
 			names.changes = append(names.changes, ch)
 		case ch.new != (entry{}) && refusedName(ch):
 			special.changes = append(special.changes, ch)
+		case ch.new.isBlob() && r.store.has(ch.new.hash) && !r.store.isBlob(ch.new.hash):
+			crafted.changes = append(crafted.changes, ch)
 		case ch.new.isBlob():
 			rest = append(rest, ch)
 		}
@@ -80,7 +83,7 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]om
 			return ok
 		})
 	}
-	all := []omission{unknown, links, names, special, large, state, keys, workflows}
+	all := []omission{unknown, links, names, special, large, state, keys, workflows, crafted}
 	filtered, kept, err := r.unfiltered(ctx, rest)
 	if err != nil {
 		return nil, err

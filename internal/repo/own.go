@@ -94,7 +94,11 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 			}
 			parent = p.TreeHash
 		}
-		changes, err := r.store.diff(parent, c.TreeHash, nil)
+		empty := false
+		changes, err := r.store.diff(parent, c.TreeHash, func(h plumbing.Hash) { empty = empty || h == emptyTree && h != c.TreeHash })
+		if empty {
+			return "one of them holds an empty folder, which git never makes", nil
+		}
 		if errors.Is(err, plumbing.ErrObjectNotFound) {
 			return "one of them is not whole", nil
 		}

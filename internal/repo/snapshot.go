@@ -72,20 +72,21 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err != nil {
 		return ralph.Change{}, err
 	}
+	insertions, deletions := r.count(ctx, changes) // it fetches what an inspection may ask for
 	if s.findings, err = r.inspect(ctx, s, changes); err != nil {
 		return ralph.Change{}, fmt.Errorf("look at what would be published: %w", err)
 	}
 	r.last, r.line.lastTree, r.line.public = s, tree, s.public
-	c := ralph.Change{
+	return ralph.Change{
 		Head:       head.String(),
 		Tree:       tree.String(),
 		Files:      len(changes),
 		SinceStart: head != r.line.startHead || tree != r.line.startTree,
+		Insertions: insertions,
+		Deletions:  deletions,
 		Notes:      s.notes,
 		Findings:   s.findings,
-	}
-	c.Insertions, c.Deletions = r.count(ctx, changes)
-	return c, nil
+	}, nil
 }
 
 // importSnapshot takes over what the store does not have yet: the staged tree

@@ -53,6 +53,12 @@ func (s *store) has(h plumbing.Hash) bool {
 	return h == emptyTree || s.fs.HasEncodedObject(h) == nil
 }
 
+// isBlob says that an object of the store is a blob.
+func (s *store) isBlob(h plumbing.Hash) bool {
+	_, err := s.fs.EncodedObject(plumbing.BlobObject, h)
+	return err == nil
+}
+
 // object returns any object. The empty tree is nowhere stored.
 func (s *store) object(h plumbing.Hash) (plumbing.EncodedObject, error) {
 	if h == emptyTree {
