@@ -212,3 +212,12 @@ func web(t testing.TB, h http.HandlerFunc) string {
 }
 
 func builtin(entries ...string) hosts.List { return hosts.Builtin(entries...) }
+
+type ctx = context.Context
+
+func withCancel(t *testing.T) (context.Context, context.CancelFunc) {
+	t.Helper()
+	c, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	return c, cancel
+}

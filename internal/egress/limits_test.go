@@ -1,0 +1,248 @@
+package egress_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/org/ralph-action/internal/egress"
+	"github.com/org/ralph-action/internal/hosts"
+)
+
+func TestManyConnections(t *testing.T) {
+	t.Parallel()
+	const many = 512
+	w := newWorld()
+	w.put("a.example", publicAddress, 443, echo(t))
+	p := w.start(t, egress.Options{}, "a.example")
+	all := make([]net.Conn, many)
+	var opened sync.WaitGroup
+	for i := range all {
+		opened.Go(func() { all[i] = connect(t, p, "a.example:443") })
+	}
+	opened.Wait()
+	for i, c := range all {
+		fmt.Fprintf(c, "%06d", i)
+	}
+	for i, c := range all {
+		got := make([]byte, 6)
+		if _, err := io.ReadFull(c, got); err != nil || string(got) != fmt.Sprintf("%06d", i) {
+			t.Fatalf("connection %d: %q, %v", i, got, err)
+		}
+	}
+	// one more waits until another ends
+	more := guest(t, p.Address())
+	io.WriteString(more, "CONNECT a.example:443 HTTP/1.1\r\nHost: x\r\n\r\n")
+	_ = more.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+	if n, err := more.Read(make([]byte, 1)); err == nil {
+		t.Errorf("connection %d was served beside the others: %d bytes", many+1, n)
+	}
+	all[0].Close()
+	_ = more.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.ReadFull(more, make([]byte, 12)); err != nil {
+		t.Errorf("connection %d when another had ended: %v", many+1, err)
+	}
+}
+
+// Who sends nothing, or a byte now and then, is sent away.
+func TestSlowHead(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	p := w.start(t, egress.Options{HeaderTime: 300 * time.Millisecond, Connections: 2}, "a.example")
+	silent, slow := guest(t, p.Address()), guest(t, p.Address())
+	go func() {
+		for {
+			if _, err := io.WriteString(slow, "X"); err != nil {
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	for name, c := range map[string]net.Conn{"silent": silent, "slow": slow} {
+		if _, err := io.ReadAll(c); err != nil {
+			if network, ok := err.(net.Error); ok && network.Timeout() {
+				t.Errorf("the %s guest still has its place", name)
+			}
+		}
+	}
+	if status, _ := ask(t, p.Address(), "CONNECT b.example:443 HTTP/1.1\r\nHost: x\r\n\r\n"); status != 403 {
+		t.Errorf("behind them: %d, want 403", status)
+	}
+}
+
+func TestHeadTooLarge(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	p := w.start(t, egress.Options{}, "a.example")
+	c := guest(t, p.Address())
+	go func() {
+		io.WriteString(c, "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nX: ")
+		io.Copy(c, strings.NewReader(strings.Repeat("x", 1<<20)))
+	}()
+	answer := make([]byte, 12)
+	if _, err := io.ReadFull(c, answer); err == nil && string(answer) != "HTTP/1.1 431" {
+		t.Errorf("a head of 1 MiB: %q, want 431", answer)
+	}
+}
+
+// When the proxy closes, every connection ends, whatever it was doing, and so do
+// all goroutines.
+func TestCloseEndsEverything(t *testing.T) { //nolint:paralleltest // it counts goroutines
+	w := newWorld()
+	hang := make(chan struct{})
+	w.put("a.example", publicAddress, 443, echo(t))
+	w.put("a.example", publicAddress, 80, listen(t, func(c net.Conn) { <-hang }))
+	defer close(hang)
+	list, err := hosts.ParseList([]string{"*.example"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := egress.Start(t.Context(), egress.Options{Hosts: list, Lookup: w.lookup, Dial: func(c ctx, network, address string) (net.Conn, error) {
+		if strings.HasSuffix(address, ":444") { // a server that does not answer
+			<-c.Done()
+			return nil, c.Err()
+		}
+		return w.dial(c, network, address)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := []net.Conn{
+		guest(t, p.Address()),
+		connect(t, p, "a.example:443"),
+		guest(t, p.Address()),
+		guest(t, p.Address()),
+		guest(t, p.Address()),
+	}
+	io.WriteString(waiting[2], "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n")
+	io.WriteString(waiting[3], "CONNECT a.example:444 HTTP/1.1\r\nHost: a.example\r\n\r\n")
+	io.WriteString(waiting[4], "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nContent-Length: 100\r\n\r\nnot all")
+	eventually(t, "both requests at the server, the dead one tried", func() bool {
+		n := 0
+		for _, address := range w.went() {
+			if strings.HasSuffix(address, ":80") {
+				n++
+			}
+		}
+		return n == 2
+	})
+	p.Close()
+	for i, c := range waiting {
+		if _, err := io.ReadAll(c); err != nil {
+			if network, ok := err.(net.Error); ok && network.Timeout() {
+				t.Errorf("connection %d is still open", i)
+			}
+		}
+	}
+	if _, err := net.Dial("tcp", p.Address()); err == nil {
+		t.Error("the port is still open")
+	}
+	eventually(t, "no goroutine of a proxy left", func() bool { return stacks("egress.(*Proxy)")+stacks("egress.join") == 0 })
+	p.Close() // again is no harm
+}
+
+func TestContextEndsTheProxy(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.put("a.example", publicAddress, 443, echo(t))
+	list, _ := hosts.ParseList([]string{"a.example"})
+	c, cancel := withCancel(t)
+	p, err := egress.Start(c, egress.Options{Hosts: list, Lookup: w.lookup, Dial: w.dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := connect(t, p, "a.example:443")
+	cancel()
+	if _, err := io.ReadAll(conn); err != nil {
+		if network, ok := err.(net.Error); ok && network.Timeout() {
+			t.Error("the tunnel outlived the context")
+		}
+	}
+	p.Close()
+}
+
+func TestEnv(t *testing.T) {
+	t.Parallel()
+	p := newWorld().start(t, egress.Options{})
+	env := p.Env()
+	address := "http://" + p.Address()
+	if !strings.HasPrefix(p.Address(), "127.0.0.1:") || len(p.Ports()) != 1 || p.Address() != fmt.Sprintf("127.0.0.1:%d", p.Ports()[0]) {
+		t.Errorf("Address() = %q, Ports() = %v", p.Address(), p.Ports())
+	}
+	for _, want := range []string{
+		"HTTP_PROXY=" + address, "HTTPS_PROXY=" + address, "ALL_PROXY=" + address, "http_proxy=" + address, "https_proxy=" + address,
+		"all_proxy=" + address, "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1", "NODE_USE_ENV_PROXY=1",
+	} {
+		if !strings.Contains("\n"+strings.Join(env, "\n")+"\n", "\n"+want+"\n") {
+			t.Errorf("Env() = %q, want %q in it", env, want)
+		}
+	}
+}
+
+func TestForwards(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	port := freePort(t)
+	w.put("db.internal", "10.0.0.7", port, echo(t))
+	p := w.start(t, egress.Options{}, fmt.Sprintf("tcp://db.internal:%d", port), "tcp://localhost:6379")
+	if ports := p.Ports(); len(ports) != 3 || ports[1] != port || ports[2] != 6379 {
+		t.Errorf("Ports() = %v, want its own, %d and 6379", ports, port)
+	}
+	c := guest(t, fmt.Sprintf("127.0.0.1:%d", port))
+	io.WriteString(c, "select 1")
+	c.CloseWrite()
+	if got, err := io.ReadAll(c); string(got) != "select 1" {
+		t.Errorf("through the port: %q, %v", got, err)
+	}
+	if went := w.went(); len(went) != 1 || went[0] != fmt.Sprintf("10.0.0.7:%d", port) {
+		t.Errorf("connections to %v, want one to the server", went)
+	}
+}
+
+func TestForwardOfAnAddressThatMayNotBe(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	port := freePort(t)
+	w.put("db.internal", "169.254.169.254", port, echo(t))
+	p := w.start(t, egress.Options{}, fmt.Sprintf("tcp://db.internal:%d", port))
+	c := guest(t, fmt.Sprintf("127.0.0.1:%d", port))
+	if got, _ := io.ReadAll(c); len(got) > 0 || len(w.went()) > 0 {
+		t.Errorf("got %q, connections to %v", got, w.went())
+	}
+	if list := p.Refusals(); len(list) != 1 || list[0].Address != fmt.Sprintf("tcp://db.internal:%d", port) {
+		t.Errorf("Refusals() = %v, want the server", list)
+	}
+}
+
+func TestForwardPortTaken(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	port := l.Addr().(*net.TCPAddr).Port
+	list, _ := hosts.ParseList([]string{fmt.Sprintf("tcp://db.internal:%d", port)})
+	p, err := egress.Start(t.Context(), egress.Options{Hosts: list})
+	if err == nil {
+		p.Close()
+		t.Fatal("Start with a port that is taken: no error")
+	}
+	if want := fmt.Sprintf("allowed-hosts: tcp://db.internal:%d needs port %d of 127.0.0.1", port, port); !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
