@@ -65,6 +65,7 @@ func StartDoor(ctx context.Context, o DoorOptions) (*Door, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("key door: %w", err)
 	}
+	o.Scheme = strings.TrimSpace(o.Scheme)
 	if o.Placeholder == "" {
 		o.Placeholder = "ralph-" + rand.Text()
 	}
@@ -216,7 +217,7 @@ func (d *Door) send(w http.ResponseWriter, r *http.Request, u *url.URL) {
 // because the key may be in the body, too; cookies are the owner's.
 func (d *Door) redact(response *http.Response) {
 	for name, values := range response.Header {
-		if clean := d.redactor.Text(name); clean != name {
+		if strings.Contains(strings.ToLower(name), strings.ToLower(d.o.Key.Reveal())) { // names lose their case on the way
 			delete(response.Header, name)
 			continue
 		}

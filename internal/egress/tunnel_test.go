@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/tls"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -176,7 +175,7 @@ func TestMixedAddresses(t *testing.T) {
 func TestServerName(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.Config.ErrorLog = quiet()
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	w := newWorld()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -221,3 +222,5 @@ func withCancel(t *testing.T) (context.Context, context.CancelFunc) {
 	t.Cleanup(cancel)
 	return c, cancel
 }
+
+func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
