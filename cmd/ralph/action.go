@@ -34,10 +34,11 @@ func (a *app) action(show func(*secret.Redactor) printer) ralph.Report {
 		workspace, _ = os.Getwd()
 	}
 	event, eventErr := runner.ReadEvent(a.getenv)
-	cfg, cfgErr := config.Load(config.LoadOptions{
+	sources := config.LoadOptions{
 		Dir: workspace, Inputs: runner.Inputs(a.environ), Environment: a.environment(), Prompts: prompts(), Infer: agent.Infer,
 		Event: bringsTask(event),
-	})
+	}
+	cfg, cfgErr := config.Load(sources)
 	redact := secret.NewRedactor(a.secrets(cfg)...)
 	r, err := runner.New(runner.Options{Getenv: a.getenv, Stdout: a.stdout, Redactor: redact})
 	if err != nil {
@@ -45,7 +46,7 @@ func (a *app) action(show func(*secret.Redactor) printer) ralph.Report {
 		return ralph.Report{Outcome: ralph.Invalid, ExitCode: ralph.Invalid.ExitCode(false)}
 	}
 	defer r.Close()
-	j := &job{app: a, cfg: cfg, redact: redact, workspace: workspace, runner: r, site: r.Context(), event: event}
+	j := &job{app: a, cfg: cfg, redact: redact, workspace: workspace, runner: r, site: r.Context(), event: event, sources: sources}
 	if show != nil {
 		j.out = show(redact)
 	} else {

@@ -36,6 +36,7 @@ func (j *job) checkAgent(ctx context.Context) error {
 		j.note(w)
 		j.out.warn(w)
 	}
+	o = j.throughDoor(o)
 	if j.box != nil {
 		o.Command, o.Argument = j.box.Command(), true
 	}
@@ -56,7 +57,7 @@ func (j *job) checkAgent(ctx context.Context) error {
 		j.note(n)
 		j.out.warn(n)
 	}
-	worker := &relay{cli: a, name: agentName(o)}
+	worker := &relay{cli: a, name: agentName(o), options: o, network: j.network}
 	if err := j.checkFallback(ctx, o, worker); err != nil {
 		return invalid(fmt.Errorf("%s: %w", j.fallbackInput(), err))
 	}
@@ -159,14 +160,15 @@ func (j *job) checkReviewer(ctx context.Context, o agent.Options, worker *relay)
 	if !ok || j.backlog == nil {
 		return nil
 	}
+	o = j.throughDoor(o)
 	reviewer, err := j.newAgent(ctx, o)
 	if err != nil {
 		return fmt.Errorf("review-agent: %w", err)
 	}
 	j.note("Reviews by " + agentName(o) + ".")
-	r := &relay{cli: j.apart(reviewer, o, "review", true), name: agentName(o)}
+	r := &relay{cli: j.apart(reviewer, o, "review", true), name: agentName(o), options: o, network: j.network}
 	if r.name != worker.nextName { // else it would take over from itself
-		r.next, r.nextName = worker.next, worker.nextName
+		r.next, r.nextName, r.nextOptions = worker.next, worker.nextName, worker.nextOptions
 	}
 	j.agent = &pair{relay: worker, reviewer: r, backlog: j.backlog}
 	return nil

@@ -19,9 +19,11 @@ func (j *job) checkConfiguration() error {
 		j.note(w)
 		j.out.warn(w)
 	}
-	switch {
-	case j.wrong != nil:
-		return invalid(errors.Join(j.wrong, j.readPrices()))
+	var err error
+	j.inspect, err = newInspector(j.cfg, j.app.secrets(j.cfg))
+	switch wrong := errors.Join(j.wrong, err); {
+	case wrong != nil:
+		return invalid(errors.Join(wrong, j.readPrices()))
 	case j.cfg.PromptInvalid != "":
 		return &stopped{ralph.PromptInvalid, errors.New(j.cfg.PromptInvalid)}
 	}

@@ -48,7 +48,7 @@ func (j *job) openRepository(ctx context.Context) error {
 		Continue:  j.decision.Existing && j.cfg.Branch == "",
 		Committer: repo.Identity(committer), Author: repo.Identity(j.author(committer)),
 		Message: j.message, Forged: report.Forged, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
-		Pinned: j.backlog.pinned,
+		Pinned: j.backlog.pinned, Inspect: j.inspect.look,
 	}
 	if j.pushes() {
 		o.Remote, o.Token, o.PushToken, o.Push = j.site.ServerURL+"/"+j.site.Repository, j.cfg.Token, j.cfg.CIToken, true

@@ -54,6 +54,7 @@ func (j *job) message(it ralph.Iteration) string {
 	if it.Marker && it.Rejection == ralph.NotRejected && !j.cfg.WaitForCI { // the checks have the last word
 		outcome = ralph.Completed
 	}
+	it.Delivery.Message = j.masked(it.Delivery.Message)
 	return j.redact.Text(report.CommitMessage(it, report.Checkpoint{
 		Template: j.cfg.CommitMessage, Run: j.runID(), Outcome: outcome, StoryDone: j.backlog.done(it.Step.Story),
 		Before: j.report.History.Iterations(), Cost: j.ledger.untold(it), Signoff: j.signoff,

@@ -16,13 +16,22 @@ import (
 type relay struct {
 	cli
 	name     string // for people
-	next     cli    // nil: nobody, or it has
+	options  agent.Options
+	network  *network // what its turns are refused; nil: nothing
+	next     cli      // nil: nobody, or it has
 	nextName string
+	// nextOptions are those of next.
+	nextOptions agent.Options
 }
 
 // Run asks the one whose turn it is.
 func (r *relay) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
-	return r.cli.Run(ctx, p, emit)
+	before := r.network.counts()
+	turn, err := r.cli.Run(ctx, p, emit)
+	if turn.Failure != nil {
+		turn.Failure = agent.Denied(turn.Failure, r.network.since(before), r.options)
+	}
+	return turn, err
 }
 
 // takeOver hands over, once, and says why.
@@ -37,7 +46,7 @@ func (r *relay) takeOver(f *ralph.Failure) (why string, ok bool) {
 			why += " until " + f.RetryAt.UTC().Format(time.RFC3339)
 		}
 	}
-	r.cli, r.name, r.next = r.next, r.nextName, nil
+	r.cli, r.name, r.options, r.next = r.next, r.nextName, r.nextOptions, nil
 	return why, true
 }
 
@@ -47,11 +56,12 @@ func (j *job) checkFallback(ctx context.Context, o agent.Options, worker *relay)
 	if !ok {
 		return nil
 	}
+	o = j.throughDoor(o)
 	next, err := j.newAgent(ctx, o)
 	if err != nil {
 		return err
 	}
-	worker.next, worker.nextName = j.apart(next, o, "fallback", false), agentName(o)
+	worker.next, worker.nextName, worker.nextOptions = j.apart(next, o, "fallback", false), agentName(o), o
 	return nil
 }
 

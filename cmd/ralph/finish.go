@@ -18,6 +18,7 @@ func (j *job) close(context.Context) ralph.Report {
 	undo(&j.ends)
 	j.report.Duration = time.Since(j.started)
 	j.report.ExitCode = j.report.Outcome.ExitCode(j.cfg.IncompleteOK)
+	j.tellNetwork()
 	public := j.public()
 	j.postEnd()
 	j.writeFiles(public)

@@ -94,6 +94,10 @@ func (j *job) guestEnv(allow []string) []string {
 	} else if home := j.app.getenv("HOME"); home != "" {
 		set["HOME"] = home
 	}
+	for _, kv := range j.network.env() {
+		name, value, _ := strings.Cut(kv, "=")
+		set[name] = value
+	}
 	return sandbox.Environment(j.app.environ, append(allow, j.cfg.PassEnv...), set)
 }
 

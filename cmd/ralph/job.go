@@ -32,9 +32,10 @@ type job struct {
 	runner    *runner.Runner // nil on a desk
 	out       printer
 	redact    *secret.Redactor
-	workspace string    // absolute
-	wrong     error     // what is wrong with the configuration
-	stop      lastOrder // when the run was asked to stop
+	workspace string             // absolute
+	wrong     error              // what is wrong with the configuration
+	sources   config.LoadOptions // of the configuration, on a runner
+	stop      lastOrder          // when the run was asked to stop
 
 	files    *rundir.Dir
 	session  *sessionLog
@@ -54,6 +55,8 @@ type job struct {
 	comment  forge.CommentRef  // what it writes
 	seen     []ralph.Iteration // that ended
 	ledger   ledger
+	network  *network      // nil: open
+	inspect  *inspector    // looks at what is about to be published
 	proposed bool          // the pull request was made before the end, for its checks
 	signoff  string        // who signs our commits off; empty: nobody
 	conflict string        // why the branch is not up to its base, for the agent; empty: it is
@@ -121,6 +124,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 	defer undo(&j.ends) // when something panics; close has done it otherwise
 
 	before := []step{
+		{"configuration of the base", j.followBase},
 		{"configuration", func(context.Context) error { return j.checkConfiguration() }},
 		{"event", j.decide},
 		{"task list", func(context.Context) error { return j.readTaskList() }},
@@ -128,6 +132,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 		{"cancel", func(context.Context) error { j.watchCancel(ctx, cancelRun); return nil }},
 		{"plan", func(context.Context) error { return j.checkPlanAtDesk() }},
 		{"agent's program", j.installAgents},
+		{"network", j.openNetwork},
 		{"walls", j.buildWalls},
 		{"marker", func(ctx context.Context) error { j.ignoreMarker(ctx); return nil }}, // before git's settings are watched
 		{"forge", j.checkForge},

@@ -51,7 +51,7 @@ func (j *job) loop(ctx context.Context) {
 		l.Accept = j.accept
 	}
 	r := l.Run(ctx, j.baseline)
-	j.report.Tasks = j.backlog.report()
+	j.report.Tasks, j.report.Findings = j.backlog.report(), r.Findings
 	j.report.Outcome, j.report.Reason = r.Outcome, r.Reason
 	j.report.Iterations, j.report.Baseline, j.report.Budget = r.Iterations, r.Baseline, r.Budget
 	for _, it := range r.Iterations {

@@ -219,7 +219,13 @@ func (j *job) buildWalls(ctx context.Context) error {
 		}
 		walls := sandbox.DefaultWalls(open, j.install())
 		walls.Strict = j.cfg.Isolation == config.IsolationStrict
+		walls.Network = j.network.walls(open)
 		o.Walls = &walls
+		o.Memory, o.FreeDisk, o.DiskPaths = j.cfg.MaxMemory, j.cfg.MinFreeDisk, open
+		o.Refused = j.network.refuse
+	}
+	if j.cfg.MaxProcesses > 0 {
+		o.MaxProcs = uint64(j.cfg.MaxProcesses)
 	}
 	if j.cfg.Isolation != config.IsolationOff {
 		j.report.Isolation = sandbox.Describe(j.identity, o.Walls, os.Getuid())

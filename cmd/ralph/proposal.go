@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/config"
@@ -119,7 +120,7 @@ func (j *job) lastIsOurs() bool {
 // proposal is the pull request as it should be.
 func (j *job) proposal(r ralph.Report, branch string) forge.PullRequest {
 	r.Publication.PullRequest.Draft = j.draft() // as it is about to be
-	public := report.Redacted(r, j.redact.Text)
+	public := report.Redacted(r, j.masked)
 	return forge.PullRequest{
 		Title: j.title(), Head: branch, Base: r.Publication.Base, HeadRepository: j.cfg.PushToFork,
 		Body:   j.redact.Text(report.Body(public, report.BodyOptions{Extra: j.cfg.Body, Marker: forge.Marker, Closes: j.decision.Issue})),
@@ -221,19 +222,22 @@ func (j *job) title() string {
 	case j.cfg.Title != "":
 		return j.cfg.Title
 	case j.decision.Title != "":
-		return j.redact.Text(report.Title(ralph.Report{Task: j.decision.Title}))
+		return j.masked(report.Title(ralph.Report{Task: j.decision.Title}))
 	case j.cfg.Mode == config.ModeSupervise:
-		return j.redact.Text(report.Title(ralph.Report{Task: "task " + path.Base(filepath.ToSlash(j.cfg.TaskDir))}))
+		return j.masked(report.Title(ralph.Report{Task: "task " + path.Base(filepath.ToSlash(j.cfg.TaskDir))}))
 	case j.cfg.Mode == config.ModePlan:
 		return "ralph: plan"
 	case j.cfg.Mode == config.ModeBuild:
 		return "ralph: build"
 	}
-	return j.redact.Text(report.Title(j.public()))
+	return j.masked(report.Title(j.public()))
 }
 
 // draft follows the outcome unless the user decided.
 func (j *job) draft() bool {
+	if j.toDecide() {
+		return true
+	}
 	switch j.cfg.Draft {
 	case config.DraftAlways, config.DraftNew:
 		return true
@@ -242,4 +246,10 @@ func (j *job) draft() bool {
 	}
 	return j.report.Outcome != ralph.Completed || j.report.Tasks.AutoApproved() > 0 && !j.cfg.AcceptAtCap ||
 		j.backlog != nil && (j.backlog.artifacts || j.backlog.behind)
+}
+
+// toDecide says that the work holds something a person has to decide about before
+// it is merged, whatever draft says.
+func (j *job) toDecide() bool {
+	return slices.ContainsFunc(j.report.Findings, func(f ralph.Finding) bool { return f.Severity != ralph.Flag })
 }

@@ -16,6 +16,7 @@ func (j *job) publish(run context.Context) {
 	ctx, cancel := j.publishing(run)
 	defer cancel()
 	j.budgetKept()
+	j.tellNetwork()
 	if j.repo == nil {
 		j.report.Duration = time.Since(j.started)
 		j.tellEnd(ctx)
@@ -25,6 +26,7 @@ func (j *job) publish(run context.Context) {
 	if j.cfg.Commit == config.CommitAgent {
 		j.commitRest(ctx)
 	}
+	j.keepUnpublished(ctx)
 	if j.pushes() {
 		if err := j.repo.Push(ctx); err != nil {
 			j.couldNot("push", err)
@@ -95,7 +97,12 @@ func (j *job) commitRest(ctx context.Context) {
 }
 
 func (j *job) commitLeft(ctx context.Context, it *ralph.Iteration) error {
-	_, err := j.repo.Snapshot(ctx)
+	change, err := j.repo.Snapshot(ctx)
+	j.report.Findings = change.Findings
+	if why := ralph.Blocking(change.Findings); err == nil && why != "" {
+		j.withhold(why)
+		return nil
+	}
 	if err == nil {
 		var c ralph.Commit
 		if c, err = j.repo.Checkpoint(ctx, *it); c.SHA != "" {
@@ -110,6 +117,14 @@ func (j *job) commitLeft(ctx context.Context, it *ralph.Iteration) error {
 		return fmt.Errorf("what the agent left uncommitted could not be committed: %w", err)
 	}
 	return nil
+}
+
+// withhold ends a run whose last work may not be published.
+func (j *job) withhold(why string) {
+	j.report.Reason += "; what is in the workspace may not be published: " + why
+	if j.report.Outcome.Yields() {
+		j.report.Outcome = ralph.Blocked
+	}
 }
 
 // stayed says where work is that was not to leave the machine, and what would
@@ -144,7 +159,7 @@ func (j *job) stayed(p *ralph.Publication) string {
 
 // public is the record as others may see it. Secrets are taken out before
 // anything is rendered: escaped text hides them from a redactor.
-func (j *job) public() ralph.Report { return report.Redacted(j.report, j.redact.Text) }
+func (j *job) public() ralph.Report { return report.Redacted(j.report, j.masked) }
 
 // failed records a step of publishing that failed for good. Work that could
 // not be published is no success, whatever the loop came to; nor is it a failure

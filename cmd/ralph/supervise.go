@@ -134,7 +134,7 @@ func (s *attempts) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 	}
 	turn, err := cli.Run(ctx, p, func(e ralph.Event) {
 		if e.Kind == ralph.EventResult && e.Turn != nil {
-			turn := content(*e.Turn)
+			turn := spoken(*e.Turn)
 			e.Turn = &turn
 		}
 		emit(e)
@@ -146,12 +146,12 @@ func (s *attempts) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 			return ralph.Turn{ExitCode: -1, Failure: &ralph.Failure{Kind: ralph.FailureCrash, Message: err.Error()}}, nil
 		}
 	}
-	return content(turn), err
+	return spoken(turn), err
 }
 
-// content takes silence for no failure, and neither the exit code of an agent
+// spoken takes silence for no failure, and neither the exit code of an agent
 // that waits: the command says what it has to say in its folder.
-func content(t ralph.Turn) ralph.Turn {
+func spoken(t ralph.Turn) ralph.Turn {
 	silent := t.Failure != nil && t.Failure.Kind == ralph.FailureEmpty && t.ExitCode == 0
 	waits := t.Failure != nil && t.Failure.Kind == ralph.FailureCrash && t.ExitCode == taskdir.WaitCode
 	if silent || waits {

@@ -205,7 +205,7 @@ func (j *job) progress(iteration int) string {
 	r := j.report
 	r.Iterations = j.seen
 	r.Duration = time.Since(j.started)
-	return j.redact.Text(report.Comment(report.Redacted(r, j.redact.Text), report.CommentOptions{Marker: forge.RecordMarker, Iteration: iteration}))
+	return j.redact.Text(report.Comment(report.Redacted(r, j.masked), report.CommentOptions{Marker: forge.RecordMarker, Iteration: iteration}))
 }
 
 // tellRefusal says in the comment that the run ended before its first iteration.

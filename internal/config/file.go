@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -33,6 +34,9 @@ func (l *loader) read(name string, typed bool, limit int64) (data []byte, proble
 		if !ok {
 			return nil, "is outside the workspace: give a path relative to it"
 		}
+		if instead, ok := l.o.Instead[path.Clean(filepath.ToSlash(name))]; ok {
+			return ofBase(instead, limit)
+		}
 		name = local
 	}
 	switch st, err := info(name); { // before opening: a pipe would block
@@ -49,9 +53,15 @@ func (l *loader) read(name string, typed bool, limit int64) (data []byte, proble
 	}
 	defer f.Close()
 	data, err = io.ReadAll(io.LimitReader(f, limit+1))
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, "cannot be read: " + cause(err)
+	}
+	return checked(data, limit)
+}
+
+// checked is the text of a file, or what is wrong with it.
+func checked(data []byte, limit int64) ([]byte, string) {
+	switch {
 	case int64(len(data)) > limit:
 		return nil, "is larger than " + size(limit)
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
@@ -235,4 +245,12 @@ func yamlError(err error) (line int, text string) {
 		return line, text
 	}
 	return 1, text
+}
+
+// ofBase is a file whose content was given.
+func ofBase(data []byte, limit int64) ([]byte, string) {
+	if data == nil {
+		return nil, "cannot be read: the base of the pull request has no file of that name"
+	}
+	return checked(data, limit)
 }

@@ -22,7 +22,7 @@ const (
 
 // The settings of a project, and what one checkout lays over them.
 const (
-	settingsName      = ".ralph/settings.json"
+	SettingsFile      = ".ralph/settings.json"
 	settingsLocalName = ".ralph/settings.local.json"
 )
 
@@ -151,9 +151,9 @@ func (l *loader) usualFiles(kind fileKind) []string {
 	case kind == shellFile && templated(l.mode):
 		return []string{path.Join(l.c.Home, "config")}
 	case kind == settingsFile && l.mode == ModeRun && l.o.Desk:
-		return []string{settingsName, settingsLocalName}
+		return []string{SettingsFile, settingsLocalName}
 	case kind == settingsFile && l.mode == ModeRun:
-		return []string{settingsName}
+		return []string{SettingsFile}
 	}
 	return nil
 }
@@ -172,7 +172,13 @@ func (l *loader) namedFile() (file, bool) {
 
 // readFile reads a configuration file. It is false when there is none.
 func (l *loader) readFile(f file) (map[string]value, bool) {
-	if !f.named {
+	instead, replaced := l.o.Instead[path.Clean(filepath.ToSlash(f.name))]
+	replaced = replaced && !f.typed
+	switch {
+	case replaced && instead == nil && !f.named:
+		return nil, false
+	case replaced:
+	case !f.named:
 		st, err := l.root.Stat(f.name)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && st.IsDir() && f.kind == shellFile {
 			if _, err := l.root.Stat(".github/ralph.yaml"); err == nil && f.name == DefaultFile {

@@ -49,6 +49,10 @@ type LoadOptions struct {
 	// Event says that the event that started the run brings a task, so that no
 	// prompt is needed.
 	Event bool
+	// Instead are files of the workspace, by their clean names with slashes, whose
+	// content is taken from here and not from Dir; nil: there is none of that name.
+	// For runs on a branch whose configuration is not to be followed.
+	Instead map[string][]byte
 	// Environment is where the token is looked for (GITHUB_TOKEN, then
 	// GH_TOKEN) when it is not an input, and what pass-env is checked against.
 	Environment map[string]string

@@ -10,6 +10,7 @@ func (f *Forge) table() []route {
 		{"= GET /meta", "", f.meta},
 		{"GET ", "", f.getRepository},
 		{"GET /branches/{branch...}", "contents:read", f.getBranch},
+		{"GET /contents/{path...}", "contents:read", f.getContents},
 		{"GET /git/ref/{ref...}", "contents:read", f.getRef},
 		{"GET /git/matching-refs/{ref...}", "contents:read", f.matchingRefs},
 		{"POST /git/refs", "contents:write", f.createRef},

@@ -68,9 +68,9 @@ const (
 	RejectedNoWork      Rejection = "no-work"            // marker without evidence of work
 )
 
-// yields says that work which may not be published is the more important news:
+// Yields says that work which may not be published is the more important news:
 // the run itself did not fail.
-func (o Outcome) yields() bool {
+func (o Outcome) Yields() bool {
 	switch o {
 	case Completed, MaxIterations, OverBudget, Deadline, Stalled, Waiting, Blocked, Quota:
 		return true

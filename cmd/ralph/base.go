@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/org/ralph-action/internal/config"
+)
+
+// followBase takes the configuration of a run on a pull request from its base:
+// what is checked out is the pull request's own, and who wrote that would decide
+// what judges it.
+func (j *job) followBase(ctx context.Context) error {
+	pull := j.event.PullRequest
+	if j.runner == nil || j.event.Name != "pull_request" || pull == nil || pull.BaseRef == "" || !j.cfg.Token.IsSet() || j.cfg.Isolation == config.IsolationOff {
+		return nil
+	}
+	client, err := j.client()
+	if err != nil {
+		return invalid(err)
+	}
+	instead := map[string][]byte{}
+	var changed []string
+	for _, name := range j.configFiles() {
+		base, ok, err := client.File(ctx, name, pull.BaseRef)
+		if err != nil {
+			return invalid(err)
+		}
+		if !ok {
+			base = nil
+		}
+		here, err := os.ReadFile(filepath.Join(j.workspace, filepath.FromSlash(name)))
+		if ok == (err == nil) && bytes.Equal(base, here) {
+			continue
+		}
+		instead[name] = base
+		changed = append(changed, name)
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	j.sources.Instead = instead
+	j.cfg, j.wrong = config.Load(j.sources)
+	n := fmt.Sprintf("The pull request changes the configuration of ralph (%s): this run follows that of its base, %s.", strings.Join(changed, ", "), pull.BaseRef)
+	j.note(n)
+	j.out.say(n)
+	return nil
+}
+
+// configFiles are the files of the workspace that configure a run, whether they
+// are there or not.
+func (j *job) configFiles() []string {
+	names := []string{config.DefaultFile, config.SettingsFile}
+	if j.cfg.Variables != nil {
+		names = append(names, path.Join(j.cfg.Home, "config"))
+	}
+	for _, name := range j.cfg.Loaded {
+		if filepath.IsLocal(name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

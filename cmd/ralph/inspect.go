@@ -1,0 +1,273 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/content"
+	"github.com/org/ralph-action/internal/leak"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/weaken"
+)
+
+// inspector looks at what is about to be published.
+type inspector struct {
+	policy   content.Policy
+	scanner  *leak.Scanner
+	formats  ralph.Severity // of what only looks like a secret
+	options  weaken.Options
+	scanned  map[edit][]leak.Hit // what a scan found
+	versions map[string][]byte   // small contents by id, for what looks at all of the work
+	kept     int64               // bytes in versions
+}
+
+// edit are the ids of a file's content before and after, and its path.
+type edit struct{ old, new, path string }
+
+// newInspector says what is wrong with the patterns of the configuration.
+func newInspector(cfg config.Config, known []secret.String) (*inspector, error) {
+	in := &inspector{scanned: map[edit][]leak.Hit{}, versions: map[string][]byte{}}
+	var protected []string
+	for _, p := range cfg.ProtectedPaths {
+		if p == "default" {
+			protected = append(protected, content.Protected()...)
+			continue
+		}
+		protected = append(protected, p)
+	}
+	patterns, errPaths := content.Parse(protected)
+	in.policy = content.Policy{
+		Protected: patterns, OnProtected: severity(cfg.ProtectedPolicy),
+		MaxFiles: cfg.MaxChangedFiles, MaxBytes: cfg.MaxChangedBytes,
+	}
+	in.formats = severity(cfg.SecretScan)
+	scanner, err := leak.New(leak.Options{
+		Known: known, Formats: cfg.SecretScan != config.ContentOff,
+		Allow: cfg.SecretScanAllow,
+	})
+	in.scanner = scanner
+	for _, g := range cfg.Guardrails {
+		in.options.Guardrails = append(in.options.Guardrails, g.Command)
+	}
+	if errPaths != nil {
+		errPaths = fmt.Errorf("protected-paths: %w", errPaths)
+	}
+	if err != nil {
+		err = fmt.Errorf("secret-scan-allow: %w", err)
+	}
+	return in, errors.Join(errPaths, err)
+}
+
+func severity(p config.ContentPolicy) ralph.Severity {
+	switch p {
+	case config.ContentBlock:
+		return ralph.Block
+	case config.ContentDraft:
+		return ralph.Draft
+	case config.ContentAllow:
+		return ralph.Flag
+	}
+	return ""
+}
+
+// look judges the work before it is committed, and what would leave the machine
+// with it.
+func (in *inspector) look(ctx context.Context, at repo.Inspection) ([]ralph.Finding, error) {
+	var found []ralph.Finding
+	for _, c := range at.Since {
+		hits, err := in.leaks(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, hits...)
+	}
+	for _, m := range at.Messages {
+		found = append(found, in.words("the message of commit "+short(m.Commit), m.Text)...)
+	}
+	found = append(found, in.words("the name of the branch", at.Branch)...)
+	if at.Last {
+		return append(found, in.policy.Judge(content.Work{Since: files(at.Since)})...), nil
+	}
+	found = append(found, in.policy.Judge(content.Work{Total: files(at.Total), Run: files(at.Run), Since: files(at.Since)})...)
+	weak, err := in.weakened(ctx, at.Total)
+	if err != nil {
+		return nil, err
+	}
+	return sorted(append(found, weak...)), nil
+}
+
+// leaks are the secrets in a file that would be published, and in its name.
+func (in *inspector) leaks(ctx context.Context, c repo.Changed) ([]ralph.Finding, error) {
+	where := ""
+	if c.Commit != "" {
+		where = "in commit " + short(c.Commit)
+	}
+	found := in.texts(in.scanner.Text(c.Path), "", "the name of a file "+where)
+	if c.NewMode == repo.ModeNone || c.NewMode == repo.ModeRepository {
+		return found, nil
+	}
+	key := edit{c.OldID, c.NewID, c.Path}
+	hits, known := in.scanned[key]
+	if !known {
+		now, err := c.New(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("look for secrets in %s: %w", c.Path, err)
+		}
+		before, err := c.Old(ctx)
+		if err != nil && !errors.Is(err, repo.ErrNoContent) {
+			return nil, fmt.Errorf("look for secrets in %s: %w", c.Path, err)
+		}
+		hits = in.scanner.File(c.Path, before, now)
+		large, err := in.largeFile(c)
+		if err != nil {
+			return nil, fmt.Errorf("look for secrets in %s: %w", c.Path, err)
+		}
+		hits = append(hits, large...)
+		in.scanned[key] = hits
+	}
+	return append(found, in.texts(hits, c.Path, where)...), nil
+}
+
+// maxLarge is how much of a file that Git LFS keeps is looked at.
+const maxLarge = 100 << 20
+
+// largeFile looks at what Git LFS publishes beside a pointer.
+func (in *inspector) largeFile(c repo.Changed) ([]leak.Hit, error) {
+	r, _, ok := c.Large()
+	if !ok {
+		return nil, nil
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, maxLarge))
+	if err != nil {
+		return nil, err
+	}
+	return in.scanner.File(c.Path, nil, data), nil
+}
+
+// words are the secrets in a text that is no file.
+func (in *inspector) words(where, text string) []ralph.Finding {
+	return in.texts(in.scanner.Text(text), "", where)
+}
+
+// texts are hits as findings. A file's name is not repeated where it is the secret.
+func (in *inspector) texts(hits []leak.Hit, path, where string) []ralph.Finding {
+	var found []ralph.Finding
+	for _, h := range hits {
+		grave := in.formats
+		if h.Rule == leak.KnownRule {
+			grave = ralph.Block
+		}
+		found = append(found, ralph.Finding{
+			Kind: ralph.FindingSecret, Severity: grave, Path: path, Line: h.Line, Where: where, Rule: h.Rule, Text: h.Text,
+		})
+	}
+	return found
+}
+
+// What looks at the whole work reads small files only, and remembers them.
+const (
+	maxVersion  = 1 << 20
+	maxVersions = 64 << 20
+)
+
+// weakened finds out whether tests and checks say less than before.
+func (in *inspector) weakened(ctx context.Context, total []repo.Changed) ([]ralph.Finding, error) {
+	list := make([]weaken.File, 0, len(total))
+	for _, c := range total {
+		f := weaken.File{Path: c.Path, From: c.From, Deleted: c.NewMode == repo.ModeNone, Added: c.OldMode == repo.ModeNone && c.From == ""}
+		var err error
+		if f.Old, err = in.version(ctx, c.OldID, c.OldSize, c.Old); err != nil {
+			return nil, err
+		}
+		if f.New, err = in.version(ctx, c.NewID, c.NewSize, c.New); err != nil {
+			return nil, err
+		}
+		list = append(list, f)
+	}
+	return weaken.Look(list, in.options), nil
+}
+
+func (in *inspector) version(ctx context.Context, id string, size int64, read func(context.Context) ([]byte, error)) ([]byte, error) {
+	if id == "" || size > maxVersion {
+		return nil, nil
+	}
+	if data, ok := in.versions[id]; ok {
+		return data, nil
+	}
+	data, err := read(ctx)
+	if errors.Is(err, repo.ErrNoContent) {
+		return nil, nil
+	}
+	if err != nil || len(data) > maxVersion || in.kept > maxVersions {
+		return nil, err
+	}
+	in.versions[id] = data
+	in.kept += int64(len(data))
+	return data, nil
+}
+
+// files are what a policy judges.
+func files(changes []repo.Changed) []content.File {
+	list := make([]content.File, len(changes))
+	for i, c := range changes {
+		list[i] = content.File{Path: c.Path, From: c.From, OldMode: uint32(c.OldMode), NewMode: uint32(c.NewMode), Size: c.NewSize, Commit: c.Commit}
+	}
+	return list
+}
+
+// sorted puts the gravest first, and drops what was found twice.
+func sorted(found []ralph.Finding) []ralph.Finding {
+	grave := []ralph.Severity{ralph.Block, ralph.Draft, ralph.Flag}
+	slices.SortStableFunc(found, func(a, b ralph.Finding) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(grave, a.Severity), slices.Index(grave, b.Severity)),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
+	})
+	return slices.Compact(found)
+}
+
+// short is a commit id for people.
+func short(id string) string { return id[:min(7, len(id))] }
+
+// masked is a text for others: secrets of the run are blotted out, and so is what
+// looks like one of a known kind.
+func (j *job) masked(text string) string {
+	text = j.redact.Text(text)
+	if j.inspect == nil {
+		return text
+	}
+	return string(j.inspect.scanner.Mask([]byte(text)))
+}
+
+// keepUnpublished writes down what may not be published, with secrets blotted
+// out, so that the work is not lost with the machine.
+func (j *job) keepUnpublished(ctx context.Context) {
+	if ralph.Blocking(j.report.Findings) == "" || j.repo == nil {
+		return
+	}
+	var patch bytes.Buffer
+	if err := j.repo.Patch(ctx, &patch, maxPatch); err != nil {
+		j.out.warn("What was not published could not be written down: " + err.Error())
+		return
+	}
+	if err := j.files.WriteFile(unpublished, []byte(j.masked(patch.String()))); err != nil {
+		j.out.warn(err.Error())
+		return
+	}
+	j.note("What was not published is in " + strconv.Quote(j.files.Path(unpublished)) + ", as a patch with the secrets blotted out, and in the workspace as it is. Keep it as an artifact of the job where it matters.")
+}
+
+const (
+	unpublished = "unpublished.patch"
+	maxPatch    = 16 << 20
+)
