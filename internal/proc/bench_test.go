@@ -40,6 +40,11 @@ func BenchmarkSpawn(b *testing.B) {
 		walls := sandbox.DefaultWalls([]string{base}, nil)
 		benchRun(b, discard, proc.Options{Identity: guest(), Walls: &walls})
 	})
+	b.Run("walled, network too", func(b *testing.B) {
+		walls := sandbox.DefaultWalls([]string{base}, nil)
+		walls.Network, walls.Strict = &sandbox.Network{Sockets: []string{base}}, true
+		benchRun(b, discard, proc.Options{Identity: guest(), Walls: &walls})
+	})
 }
 
 func benchRun(b *testing.B, discard io.Writer, o proc.Options) {

@@ -92,19 +92,37 @@ func (d *doors) closed(to netip.AddrPort) (reason string) {
 	return ""
 }
 
-// socket opens what lies at the absolute path, without following a link out of
-// the folders. inside is false when the path is in none of them.
+// maxLinks bounds the links to a socket that are followed, one to the next.
+const maxLinks = 8
+
+// socket opens what lies at the absolute path; a link leads nowhere but to
+// another path in the folders. inside is false when the path is in none of them.
 func (d *doors) socket(path string) (f *os.File, inside bool, err error) {
-	path = filepath.Clean(path)
-	for _, folder := range d.folders {
-		for _, name := range folder.names {
-			below, ok := strings.CutPrefix(path, strings.TrimSuffix(name, "/")+"/")
-			if !ok {
-				continue
-			}
-			f, err := folder.root.OpenFile(below, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	for range maxLinks {
+		folder, below := d.folder(filepath.Clean(path))
+		if folder == nil {
+			return nil, false, nil
+		}
+		target, err := folder.root.Readlink(below)
+		if err != nil { // no link, or none we may follow
+			f, err := folder.root.OpenFile(below, unix.O_PATH, 0)
 			return f, true, err
 		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(path), target)
+		}
+		path = target
 	}
-	return nil, false, nil
+	return nil, true, unix.ELOOP
+}
+
+func (d *doors) folder(path string) (f *folder, below string) {
+	for i, folder := range d.folders {
+		for _, name := range folder.names {
+			if below, ok := strings.CutPrefix(path, strings.TrimSuffix(name, "/")+"/"); ok {
+				return &d.folders[i], below
+			}
+		}
+	}
+	return nil, ""
 }

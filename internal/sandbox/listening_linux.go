@@ -23,6 +23,15 @@ const (
 
 // listening are the ports something listens on, on whatever address.
 func listening() (map[uint16]bool, error) {
+	if ports, err := listeningBySocket(); err == nil {
+		return ports, nil
+	}
+	return listeningByTable() // a kernel without that protocol, or a profile that refuses it
+}
+
+// listeningByTable reads all there is of TCP, for which the kernel goes through
+// a table that on large machines takes it milliseconds.
+func listeningByTable() (map[uint16]bool, error) {
 	ports := map[uint16]bool{}
 	err := eachTCP(func(s tcpSocket) bool {
 		if s.state == stateListen {
