@@ -151,7 +151,8 @@ func parseTarget(text string, fallback int) (Rule, error) {
 
 // splitPort divides at the port, which is fallback when there is none.
 func splitPort(text string, fallback int) (host string, port int, err error) {
-	host, number, found := text, "", false
+	var number string
+	var found bool
 	if rest, bracket := strings.CutPrefix(text, "["); bracket {
 		inside, after, closed := strings.Cut(rest, "]")
 		if addr, err := netip.ParseAddr(inside); !closed || err != nil || !addr.Is6() {
