@@ -50,7 +50,7 @@ func (l *language) cases(s *source) []testCase {
 				if i := strings.Index(name, `", "[`); i > 0 { // tags of Catch2 are no part of a name
 					name = name[:i+1]
 				}
-				add(strings.ReplaceAll(name, "DISABLED_", ""), m[0], end+1)
+				add(strings.Trim(strings.ReplaceAll(name, "DISABLED_", ""), `"`), m[0], end+1)
 			}
 		}
 	}
@@ -191,7 +191,12 @@ func (l *language) bodyEnd(s *source, c *testCase, next int, ends []int32) int {
 	for i := c.begin; i < min(next, c.begin+furthest); i++ {
 		switch s.code[i] {
 		case '{':
-			if end := s.closing(i); end > 0 {
+			end := s.closing(i)
+			if end > 0 && bytes.HasSuffix(bytes.TrimRight(s.code[c.begin:i], " \t\n"), []byte(",")) { // options
+				i = end
+				continue
+			}
+			if end > 0 {
 				return end + 1
 			}
 			return next

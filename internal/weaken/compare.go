@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"sort"
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -18,6 +19,7 @@ type tested struct {
 	after    []testCase
 	is       bool // it is a file of tests after the change
 	bodies   map[string]bool
+	told     map[string]bool // names of tests of which something was said
 }
 
 // tests compares the tests of all files of a change.
@@ -41,7 +43,7 @@ func (k *look) tests() {
 		if lang == nil || !lang.inline && !k.isTest(was) && !k.isTest(f.Path) {
 			continue
 		}
-		t := tested{file: f, lang: lang, is: !f.Deleted && (lang.inline || k.isTest(f.Path))}
+		t := tested{file: f, lang: lang, told: map[string]bool{}, is: !f.Deleted && (lang.inline || k.isTest(f.Path))}
 		if !f.Added {
 			t.old = lex(f.Old, lang.lexis)
 			t.before = lang.cases(t.old)
@@ -87,7 +89,7 @@ func elsewhere(all []tested) (fresh, moved map[string]bool) {
 			if !names[c.name] {
 				moved[t.lang.name+"\x00"+c.name] = true
 			}
-			if body := t.now.text[c.begin:c.end]; !bodies[string(body)] {
+			if body := t.now.text[c.begin:c.end]; !names[c.name] || !bodies[string(body)] {
 				tokens(body, fresh)
 				tokens([]byte(c.name), fresh)
 			}
@@ -179,11 +181,15 @@ func (k *look) silenced(t *tested) {
 		for _, at := range fresh(m.re, t, m.text) {
 			line := t.now.lineOf(at)
 			i := owner(t.after, at)
+			if strings.HasPrefix(m.rule, "->") { // stands behind its test
+				i = sort.Search(len(t.after), func(i int) bool { return t.after[i].at > at }) - 1
+			}
 			if i < 0 {
 				k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
 				continue
 			}
 			c := t.after[i]
+			t.told[c.name] = true
 			switch {
 			case !before[c.name] && !t.wasMoved(c):
 				k.add(rankNewSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the new test "+shown(c.name)+" is skipped from the beginning")

@@ -32,7 +32,7 @@ func (k *look) emptied(t *tested) {
 		}
 		delete(before, c.name)
 		old, now := t.old.code[was.begin:was.end], t.now.code[c.begin:c.end]
-		if bytes.Equal(t.old.text[was.begin:was.end], t.now.text[c.begin:c.end]) || nested(t.after, i) {
+		if bytes.Equal(t.old.text[was.begin:was.end], t.now.text[c.begin:c.end]) || nested(t.after, i) || t.told[c.name] {
 			continue
 		}
 		if line, ok := l.endsEarly(now); ok {
@@ -63,9 +63,10 @@ func (k *look) emptied(t *tested) {
 	k.rows(t)
 }
 
-// in names the test a place is in.
+// in names the test a place is in, and marks it as told.
 func (t *tested) in(at int) string {
 	if i := owner(t.after, at); i >= 0 && t.after[i].at <= at {
+		t.told[t.after[i].name] = true
 		return " of the test " + shown(t.after[i].name)
 	}
 	return ""

@@ -3,6 +3,7 @@ package weaken
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -38,28 +39,35 @@ type mark struct {
 	text bool // it stands in strings, too; else in code alone
 }
 
-// languages are those whose tests are read. They are made for each look,
-// because regular expressions cost milliseconds at every start of the binary.
-type languages struct {
-	byExt map[string]*language
-}
+// languages are those whose tests are read. One is made when the first file of
+// it is met, because its regular expressions cost milliseconds.
+type languages map[string]*language
 
-func newLanguages() languages {
-	l := languages{byExt: map[string]*language{}}
-	for ext, make := range map[string]func() *language{
+// of is the language of a file, nil where it is not known.
+func (l languages) of(name string) *language {
+	ext := strings.ToLower(path.Ext(name))
+	if made, ok := l[ext]; ok {
+		return made
+	}
+	var makes func() *language
+	var kin string
+	for exts, f := range map[string]func() *language{
 		".go": golang, ".js .jsx .ts .tsx .mjs .cjs .mts .cts .vue .svelte": javascript, ".py": python, ".java .kt .kts .groovy .scala": java, ".cs": csharp,
 		".rs": rust, ".rb": ruby, ".php": php, ".ex .exs": elixir, ".swift": swift, ".c .cc .cpp .cxx .h .hh .hpp .m .mm": cpp, ".bats .sh .bash": shell,
 	} {
-		made := make()
-		for e := range strings.FieldsSeq(ext) {
-			l.byExt[e] = made
+		if slices.Contains(strings.Fields(exts), ext) {
+			makes, kin = f, exts
 		}
 	}
-	return l
+	if makes == nil {
+		return nil
+	}
+	made := makes()
+	for e := range strings.FieldsSeq(kin) {
+		l[e] = made
+	}
+	return made
 }
-
-// of is the language of a file, nil where it is not known.
-func (l languages) of(name string) *language { return l.byExt[strings.ToLower(path.Ext(name))] }
 
 func re(s string) *regexp.Regexp { return regexp.MustCompile(s) }
 

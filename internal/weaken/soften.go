@@ -29,6 +29,9 @@ func (k *look) softened(f File, script bool) (told bool) {
 	if f.Deleted {
 		return false
 	}
+	if k.softeners == nil {
+		k.softeners = softeners()
+	}
 	had := map[string]int{}
 	for _, line := range linesOf(f.Old) {
 		had[string(line)]++

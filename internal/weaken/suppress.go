@@ -2,6 +2,7 @@ package weaken
 
 import (
 	"regexp"
+	"slices"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -47,6 +48,9 @@ func suppressions() []suppression {
 // suppressed tells what silences a tool in the code and did not before. What
 // only moved between the files of the change is nothing new.
 func (k *look) suppressed() {
+	if !slices.ContainsFunc(k.files, func(f File) bool { return k.languages.of(f.Path) != nil }) {
+		return
+	}
 	list := suppressions()
 	type place struct {
 		path string

@@ -79,8 +79,8 @@ type ranked struct {
 // text. Texts are one line of printable characters, and quote no more of a file
 // than names of tests, of keys and of commands, cut at 80 bytes.
 func Look(files []File, o Options) []ralph.Finding {
-	k := &look{options: o, languages: newLanguages(), count: map[string]int{}, more: map[string]ranked{}, patterns: map[string]*regexp.Regexp{}, softeners: softeners()}
-	large := 0
+	k := &look{options: o, languages: languages{}, count: map[string]int{}, more: map[string]ranked{}, patterns: map[string]*regexp.Regexp{}}
+	large, room := 0, maxTotal
 	var first string
 	for _, f := range files {
 		was := f.Path
@@ -94,16 +94,18 @@ func Look(files []File, o Options) []ralph.Finding {
 		if foreignPlace(was, text) && foreignPlace(f.Path, text) {
 			continue
 		}
-		if len(f.Old) > maxFile || len(f.New) > maxFile {
+		size := len(f.Old) + len(f.New)
+		if len(f.Old) > maxFile || len(f.New) > maxFile || size > room {
 			if large++; large == 1 {
 				first = f.Path
 			}
 			continue
 		}
+		room -= size
 		k.files = append(k.files, f)
 	}
 	if large > 0 {
-		k.add(rankUnknown, ralph.FindingUnknown, first, 0, "too large", fmt.Sprintf("%s of more than 1 MiB not looked at for weakened tests", plural(large, "file")))
+		k.add(rankUnknown, ralph.FindingUnknown, first, 0, "too large", were(large)+" not looked at for weakened tests: more than 1 MiB, or 8 MiB together")
 	}
 	k.guardrails()
 	k.tests()
@@ -163,6 +165,13 @@ func (k *look) recorded() {
 	if n > 0 {
 		k.add(rankRecorded, ralph.FindingTests, first, 0, "recorded results", plural(n, "file")+" of recorded results (snapshots, golden files) changed: what tests compare with is what the run wrote")
 	}
+}
+
+func were(files int) string {
+	if files == 1 {
+		return "1 file was"
+	}
+	return plural(files, "file") + " were"
 }
 
 func printable(r rune) bool { return unicode.IsPrint(r) && !unicode.Is(unicode.Cf, r) }

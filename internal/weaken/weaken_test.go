@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -177,8 +178,21 @@ func TestNoChange(t *testing.T) {
 func TestLargeFilesAreNotLookedAt(t *testing.T) {
 	t.Parallel()
 	got := weaken.Look([]weaken.File{{Path: "big_test.go", Old: bytes.Repeat([]byte("a"), 1<<20+1), New: []byte("package a")}, {Path: "ok_test.go", Added: true, New: []byte("package a")}}, weaken.Options{})
-	if len(got) != 1 || got[0].Kind != ralph.FindingUnknown || got[0].Path != "big_test.go" || !strings.Contains(got[0].Text, "1 file of more than 1 MiB") {
+	if len(got) != 1 || got[0].Kind != ralph.FindingUnknown || got[0].Path != "big_test.go" || !strings.Contains(got[0].Text, "1 file was not looked at") {
 		t.Errorf("Look = %+v, want one finding of a file that was not looked at", got)
+	}
+}
+
+// All files together are bounded, too.
+func TestManyLargeFiles(t *testing.T) {
+	t.Parallel()
+	var files []weaken.File
+	for n := range 40 {
+		files = append(files, weaken.File{Path: fmt.Sprint(n, ".txt"), Added: true, New: bytes.Repeat([]byte("a"), 1<<20)})
+	}
+	got := weaken.Look(files, weaken.Options{})
+	if len(got) != 1 || got[0].Path != "8.txt" || !strings.Contains(got[0].Text, "32 files") {
+		t.Errorf("Look = %+v, want 32 files that were not looked at", got)
 	}
 }
 
@@ -191,6 +205,26 @@ func TestFindingsAreBounded(t *testing.T) {
 	got := weaken.Look(files, weaken.Options{})
 	if len(got) != 26 || got[25].Path != "" || got[25].Text != "and 375 more of this kind" {
 		t.Errorf("Look gives %d findings, the last %+v; want 25 and a sum", len(got), got[len(got)-1])
+	}
+}
+
+// However a file is made, a look at it ends soon.
+func TestHostileFilesEndSoon(t *testing.T) {
+	t.Parallel()
+	const size = 32 << 10
+	fill := func(s string) []byte { return bytes.Repeat([]byte(s), size/len(s)) }
+	for path, parts := range map[string][]string{
+		"a.test.js": {"it('a',()=>{", "it.skip('a')\n", "test.each([", "{[(", "/a", "`${"}, "a_test.go": {"func TestA(t *testing.T) {\n", "\tt.Skip()\n", "{1, 2},\n", "// nolint "},
+		"ATest.java": {"@Test ", "@Test @Disabled(", "\""}, "tests/a.rs": {"#[test]", "r#\"", "'"}, "test_a.py": {" def test_a():\n", "    "}, "a_spec.rb": {"it 'a' do\n"},
+		"a_test.cc": {"TEST(a, b) {"}, "Makefile": {"a:\n\tb\n", "all: all\n\tmake all\n", "x || true\n"}, "tsconfig.json": {"{\"a\":", "//"},
+	} {
+		for _, part := range parts {
+			started := time.Now()
+			weaken.Look([]weaken.File{{Path: path, Old: fill(part), New: fill("x" + part)}}, weaken.Options{Guardrails: []string{"make all", "npm test", "task a"}})
+			if d := time.Since(started); d > 10*time.Second {
+				t.Errorf("Look at %s of %q took %v", path, part, d)
+			}
+		}
 	}
 }
 
