@@ -31,9 +31,9 @@ func BenchmarkPublish(b *testing.B) {
 			write(b, filepath.Join(dir, fmt.Sprintf("d%02d/e%02d/f%04d.txt", k%50, k/50%20, k)), fmt.Sprintf("changed %d %d\n", round, time.Now().UnixNano()))
 		}
 	}
-	b.Run("ralph", func(b *testing.B) {
+	publish := func(b *testing.B, change func(dir string, round int), options ...optionFunc) {
 		dir := f.checkout(b, true)
-		r := begin(b, dir, f.url)
+		r := begin(b, dir, f.url, options...)
 		for round := 0; b.Loop(); round++ {
 			b.StopTimer()
 			change(dir, round)
@@ -46,7 +46,9 @@ func BenchmarkPublish(b *testing.B) {
 				b.Fatalf("Checkpoint() = %+v, %v, want it pushed", c, err)
 			}
 		}
-	})
+	}
+	b.Run("ralph", func(b *testing.B) { publish(b, change) })
+	b.Run("inspected", func(b *testing.B) { publish(b, change, newInspector().option) })
 	b.Run("git", func(b *testing.B) {
 		dir := f.checkout(b, true)
 		git(b, dir, "checkout", "-q", "-b", "plain")

@@ -50,6 +50,7 @@ type Repo struct {
 
 	signing signing
 	insp    inspected
+	over    overlay
 	last    *snapshot // not yet checked out of; nil: none taken
 	notes   []string
 }

@@ -1,0 +1,90 @@
+package repo_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What a patch holds, git apply brings back.
+func TestPatchAppliesWithGit(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	long := strings.Repeat("line\nand another\n", 200)
+	f.seed(t, map[string]string{
+		"a.txt": "a\n", "long.txt": long, "gone.txt": "gone\n", "empty.txt": "", "run.sh": "x\n", "no-end.txt": "one\ntwo", "to-link": "x\n", "bin": "a\x00b",
+	})
+	dir := f.checkout(t, true)
+	r := begin(t, dir, f.url)
+	write(t, filepath.Join(dir, "published.txt"), "1\n")
+	_, c := r.pushed(t, f)
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var random strings.Builder
+	for l := range strings.Lines(long) {
+		switch rnd.IntN(12) {
+		case 0:
+		case 1:
+			fmt.Fprintf(&random, "new %d\n", rnd.Int())
+		default:
+			random.WriteString(l)
+		}
+	}
+	write(t, filepath.Join(dir, "long.txt"), random.String())
+	write(t, filepath.Join(dir, "a.txt"), "b\n")
+	write(t, filepath.Join(dir, "new/deep.txt"), "new\n")
+	write(t, filepath.Join(dir, "nothing.txt"), "")
+	write(t, filepath.Join(dir, "empty.txt"), "full\n")
+	write(t, filepath.Join(dir, "no-end.txt"), "one\n2")
+	write(t, filepath.Join(dir, "odd \"na\\me\" ü"), "x\n")
+	write(t, filepath.Join(dir, "blank "), "x\n")
+	for _, name := range []string{"gone.txt", "to-link"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	symlink(t, "a.txt", filepath.Join(dir, "to-link"))
+	if err := os.Chmod(filepath.Join(dir, "run.sh"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "bin"), "b\x00c")
+	r.snapshot(t)
+	var b strings.Builder
+	if err := r.Patch(t.Context(), &b, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(b.String(), "# not in this patch: bin: not text, 3 bytes\n") {
+		t.Errorf("Patch() begins %.100q, want bin named", b.String())
+	}
+	other := filepath.Join(t.TempDir(), "other")
+	git(t, filepath.Dir(other), "clone", "-q", f.dir, other)
+	git(t, other, "checkout", "-q", c.SHA)
+	patch := filepath.Join(t.TempDir(), "patch")
+	write(t, patch, b.String())
+	git(t, other, "apply", "--index", patch)
+	write(t, filepath.Join(other, "bin"), "b\x00c")
+	git(t, other, "add", "-A")
+	git(t, dir, "add", "-A")
+	equal(t, "tree", git(t, other, "write-tree"), git(t, dir, "write-tree"))
+}
+
+func TestPatchIsBounded(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	r := begin(t, dir, f.url)
+	var b strings.Builder
+	if err := r.Patch(t.Context(), &b, 1000); err != nil || b.Len() != 0 {
+		t.Errorf("Patch() before a snapshot = %q, %v, want nothing", b.String(), err)
+	}
+	write(t, filepath.Join(dir, "large.txt"), strings.Repeat("x\n", 2000))
+	write(t, filepath.Join(dir, "small.txt"), "x\n")
+	r.snapshot(t)
+	if err := r.Patch(t.Context(), &b, 1000); err != nil || b.Len() > 2000 {
+		t.Errorf("Patch() = %d bytes, %v, want few", b.Len(), err)
+	}
+	if s := b.String(); !strings.Contains(s, "# not in this patch: large.txt: too long\n") || !strings.Contains(s, "+++ b/small.txt\n@@ -0,0 +1,1 @@\n+x\n") {
+		t.Errorf("Patch() = %q, want large.txt named and small.txt whole", s)
+	}
+}
