@@ -297,7 +297,7 @@ func TestDoorStreams(t *testing.T) {
 	})
 	r, _ := http.NewRequest("POST", d.URL()+"/v1/messages", nil)
 	r.Header.Set("x-api-key", placeholder)
-	response, err := (&http.Client{Timeout: 20 * time.Second}).Do(r)
+	response, err := (&http.Client{Timeout: 60 * time.Second}).Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/org/ralph-action/internal/hosts"
 )
 
+// firstBytes is what most handshakes fit into.
+const firstBytes = 4 << 10
+
 // readHello reads the first bytes a guest sends through a tunnel, and gives them
 // when they may go on. A TLS handshake that names a host (SNI) has to name the
 // one the tunnel leads to, or another that is allowed on its port: else a server
@@ -21,8 +24,8 @@ func (p *Proxy) readHello(client net.Conn, early []byte, t target) ([]byte, erro
 	rest := bytes.NewReader(early)
 	tape := &tape{src: io.MultiReader(rest, client)}
 	all := func() []byte { return append(tape.all, early[len(early)-rest.Len():]...) }
-	first := make([]byte, 1)
-	if _, err := io.ReadFull(tape, first); err != nil {
+	first := make([]byte, firstBytes)
+	if n, err := tape.Read(first); n == 0 {
 		if errors.Is(err, io.EOF) {
 			return nil, nil // the copying that follows sees it again
 		}

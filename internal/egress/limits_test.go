@@ -42,7 +42,7 @@ func TestManyConnections(t *testing.T) {
 		t.Errorf("connection %d was served beside the others: %d bytes", many+1, n)
 	}
 	all[0].Close()
-	_ = more.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = more.SetReadDeadline(time.Now().Add(60 * time.Second))
 	if _, err := io.ReadFull(more, make([]byte, 12)); err != nil {
 		t.Errorf("connection %d when another had ended: %v", many+1, err)
 	}

@@ -143,7 +143,7 @@ func guest(t testing.TB, address string) *net.TCPConn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = c.SetDeadline(time.Now().Add(60 * time.Second))
 	return c.(*net.TCPConn)
 }
 
@@ -179,7 +179,7 @@ func connect(t testing.TB, p *egress.Proxy, authority string) *net.TCPConn {
 
 // client is an HTTP client that goes through the proxy.
 func client(p *egress.Proxy) *http.Client {
-	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Address()}), DisableKeepAlives: true}, Timeout: 20 * time.Second}
+	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Address()}), DisableKeepAlives: true}, Timeout: 60 * time.Second}
 }
 
 // eventually polls.
