@@ -19,19 +19,13 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/proc"
-	"github.com/org/ralph-action/internal/sandbox"
 )
 
 func main() { os.Exit(start()) } //nolint:forbidigo // this is main
 
 func start() int {
-	if len(os.Args) > 1 { // the supervisor's hidden commands, as in cmd/ralph
-		switch os.Args[1] {
-		case "sandbox-init":
-			return proc.InitMain(os.Stderr)
-		case "sandbox-exec":
-			return sandbox.ExecMain(os.Args[2:], os.Environ()) //nolint:forbidigo // this is main
-		}
+	if len(os.Args) > 1 && os.Args[1] == "sandbox-init" { // the supervisor's hidden command, as in cmd/ralph
+		return proc.InitMain(os.Stderr)
 	}
 	return run(os.Args[1:], os.Stdout, os.Stderr)
 }
@@ -56,6 +50,7 @@ func measurements() []measurement {
 	list := []measurement{
 		{"loop", (*bench).loop},
 		{"walls", (*bench).walls},
+		{"proxy", (*bench).proxy},
 		{"start", (*bench).start},
 		{"options", (*bench).options},
 	}
@@ -73,7 +68,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	out := flags.String("o", filepath.Join("bench", "latest.json"), "write the numbers to `FILE`")
-	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, walls, start, options, stream/AGENT, checkpoint, publish, size)")
+	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, walls, proxy, start, options, stream/AGENT, checkpoint, publish, size)")
 	binary := flags.String("ralph", "", "measure this `BINARY` instead of building ./cmd/ralph")
 	limit := flags.Duration("timeout", 10*time.Minute, "give up after this time")
 	if err := flags.Parse(args); err != nil {

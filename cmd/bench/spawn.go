@@ -21,7 +21,6 @@ import (
 	"github.com/org/ralph-action/internal/report"
 	_ "github.com/org/ralph-action/internal/rundir"
 	_ "github.com/org/ralph-action/internal/runner"
-	"github.com/org/ralph-action/internal/sandbox"
 	"github.com/org/ralph-action/internal/secret"
 )
 
@@ -124,53 +123,6 @@ func bareStart(ctx context.Context, argv []string) error {
 	}
 	_, err = p.Wait()
 	return err
-}
-
-// walls compares a supervised child behind the walls with one without. Walls
-// are put up by starting this binary once more, so it links all packages of
-// the product: what they do at their start counts.
-func (b *bench) walls(ctx context.Context) ([]row, error) {
-	const rounds = 150
-	guest := sandbox.Identity{}
-	if os.Geteuid() == 0 {
-		guest = sandbox.Identity{UID: 1001, GID: 1001} // walls are part of a change of user
-	}
-	spec := sandbox.DefaultWalls([]string{b.dir}, nil)
-	spec.Strict = true // no walls, no measurement
-	walled, err := proc.Start(ctx, proc.Options{Identity: guest, Walls: &spec, SpillDir: b.dir})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = walled.Close() }()
-	open, err := proc.Start(ctx, proc.Options{SpillDir: b.dir})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = open.Close() }()
-	child := func(s *proc.Supervisor) func() (float64, error) {
-		return func() (float64, error) {
-			began := time.Now()
-			exit, err := s.Run(ctx, proc.Command{Argv: trivial(), Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}, Stdout: io.Discard})
-			if err == nil && exit.Code != 0 {
-				err = fmt.Errorf("a child behind walls ended with %d", exit.Code)
-			}
-			return ms(time.Since(began)), err
-		}
-	}
-	with, without, err := inTurns(rounds, child(walled), child(open))
-	if err != nil {
-		return nil, err
-	}
-	added := make([]float64, len(with))
-	for i := range with {
-		added[i] = with[i] - without[i]
-	}
-	theirs := measured("ms", without)
-	return []row{{
-		What: "what the walls add to the start of a child", Ours: measured("ms", added),
-		Comparison: "the same child supervised, without walls", Theirs: &theirs, Ratio: median(with) / median(without), Target: target{AtMost: 10, Unit: "ms"},
-		Note: fmt.Sprintf("From the order to start /bin/echo to its end, wall clock. With walls the median is %s.", measured("ms", with)),
-	}}, nil
 }
 
 // cpuTime is what this process and its waited-for children have used.

@@ -10,19 +10,13 @@ import (
 	"testing"
 
 	"github.com/org/ralph-action/internal/proc"
-	"github.com/org/ralph-action/internal/sandbox"
 )
 
 // TestMain serves the supervisor's hidden commands and the agents the tests
 // start: this binary under another name.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case "sandbox-init":
-			os.Exit(proc.InitMain(os.Stderr))
-		case "sandbox-exec":
-			os.Exit(sandbox.ExecMain(os.Args[2:], os.Environ()))
-		}
+	if len(os.Args) > 1 && os.Args[1] == "sandbox-init" {
+		os.Exit(proc.InitMain(os.Stderr))
 	}
 	if role := os.Getenv("AGENT_ROLE"); role != "" {
 		os.Exit(play(role))

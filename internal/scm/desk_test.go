@@ -11,19 +11,13 @@ import (
 
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/sandbox"
 	"github.com/org/ralph-action/internal/scm"
 	"github.com/org/ralph-action/internal/secret"
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case "sandbox-init":
-			os.Exit(proc.InitMain(os.Stderr))
-		case "sandbox-exec":
-			os.Exit(sandbox.ExecMain(os.Args[2:], os.Environ()))
-		}
+	if len(os.Args) > 1 && os.Args[1] == "sandbox-init" {
+		os.Exit(proc.InitMain(os.Stderr))
 	}
 	os.Exit(m.Run())
 }
