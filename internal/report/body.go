@@ -28,7 +28,7 @@ type BodyOptions struct {
 // Body is the pull request's body: at most 65,536 characters, cut between
 // sections.
 func Body(r ralph.Report, o BodyOptions) string {
-	m := markdown{r, bounds{prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 300, stories: 60, storyBytes: 12_000, runs: 10}}
+	m := markdown{r, bounds{prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 300, stories: 60, storyBytes: 12_000, runs: 10, findings: 50, network: 10}}
 	return assemble(bodyBytes, []section{
 		{"marker", o.Marker},
 		{"description", ownText(o.Extra)},
@@ -36,6 +36,7 @@ func Body(r ralph.Report, o BodyOptions) string {
 		{"outcome", m.outcome("### ")},
 		{"publication errors", m.errors()},
 		{"what is left to do", m.left()},
+		{"findings", m.findings()},
 		{"checks", m.checks()},
 		{"stories", m.storyTable()},
 		{"what was asked", m.asked()},
@@ -46,6 +47,7 @@ func Body(r ralph.Report, o BodyOptions) string {
 		{"SCM tasks", m.scm()},
 		{"guardrail failures", m.guardrailFailures()},
 		{"baseline", m.baseline()},
+		{"refused addresses", m.network()},
 		{"notes", m.notes()},
 		{"charts", m.charts()},
 		{"the agent's last words", m.final()},

@@ -26,7 +26,7 @@ type CommentOptions struct {
 func Comment(r ralph.Report, o CommentOptions) string {
 	p := &r.Publication
 	p.Issue, p.Comment, p.PullRequest.Foreign = 0, "", false // the reader is there
-	m := markdown{r, bounds{rows: 5, list: 8, line: 300, runs: 1}}
+	m := markdown{r, bounds{rows: 5, list: 8, line: 300, runs: 1, findings: 10}}
 	if r.Outcome == "" {
 		for _, it := range r.Iterations {
 			m.Publication.Pushed = m.Publication.Pushed || it.Commit.Pushed
@@ -42,6 +42,7 @@ func Comment(r ralph.Report, o CommentOptions) string {
 		{"marker", o.Marker},
 		{"outcome", m.outcome("### ")},
 		{"publication errors", m.errors()},
+		{"findings", m.findings()},
 		{"checks", m.checks()},
 		{"what is left to do", m.left()},
 		{"footer", m.commentFooter()},

@@ -60,6 +60,9 @@ func words(r ralph.Report) string {
 		if r.Publication.Checks.State == ralph.ChecksFailed {
 			return "Blocked" + after + ": checks that no change can mend did not pass"
 		}
+		if what := blockedWords(r); what != "" {
+			return "Blocked" + after + ": " + what
+		}
 		return "Blocked" + after + ": the work may not be published"
 	case ralph.Quota:
 		return "Stopped by the provider's usage limit" + after
@@ -184,6 +187,11 @@ func advice(r ralph.Report) string {
 	case ralph.Blocked:
 		if r.Publication.Checks.State == ralph.ChecksFailed {
 			return "Start the checks again, or approve what they wait for. " + again + " then."
+		}
+		for _, f := range r.Findings {
+			if f.Severity == ralph.Block && f.Kind == ralph.FindingSecret {
+				return "Nothing of it was published. Take the secret out of the work, revoke it if it is real, and run it again."
+			}
 		}
 		return "Look at what was refused, and publish it by hand if it is right."
 	case ralph.AgentFailed:

@@ -15,7 +15,7 @@ var pageTemplate string
 
 // pageBounds is roomy: a page on disk has no limit but what a browser likes.
 func pageBounds() bounds {
-	return bounds{prompt: 20_000, rows: 1000, points: 120, failures: 100, output: 20_000, final: 20_000, list: 100, line: 1000, stories: 1000, storyBytes: 2 << 20, runs: 1000}
+	return bounds{prompt: 20_000, rows: 1000, points: 120, failures: 100, output: 20_000, final: 20_000, list: 100, line: 1000, stories: 1000, storyBytes: 2 << 20, runs: 1000, findings: 1000, network: 500}
 }
 
 // HTML is a page of its own with the same facts as the summary: no script,
@@ -62,6 +62,11 @@ type page struct {
 	Failures                    []pageFailure
 	MoreFailures                int
 	Baseline                    []pageFailure
+	Findings                    []pageFindings
+	MoreFindings                int
+	Network                     []pageRefused
+	MoreNetwork                 int
+	NetworkHint                 string
 	Footer                      []string
 }
 
@@ -151,6 +156,9 @@ func newPage(r ralph.Report) page {
 			p.Baseline = append(p.Baseline, pf)
 		}
 	}
+	p.Findings, p.MoreFindings = newPageFindings(r, limit)
+	p.Network, p.MoreNetwork = pageNetwork(r, limit)
+	p.NetworkHint = networkHint
 	p.Footer = pageFooter(r, limit)
 	return p
 }

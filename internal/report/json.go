@@ -67,6 +67,8 @@ type document struct {
 	Iterations  []iteration `json:"iterations"`
 	History     *branch     `json:"history"`
 	Publication publication `json:"publication"`
+	Findings    []finding   `json:"findings"`
+	Network     []refused   `json:"network"`
 	Notes       []string    `json:"notes"`
 }
 
@@ -193,7 +195,7 @@ func newDocument(r ralph.Report) document {
 			TotalMicroUSD: positive(int64(r.Budget.Total)), Tokens: positive(r.Budget.Tokens), Until: instant(r.Budget.Until),
 		},
 		Baseline: newVerdicts(r.Baseline), Iterations: []iteration{}, Notes: boundedAll(r.Notes),
-		History: newBranch(r), Publication: newPublication(r.Publication), Tasks: newTaskList(r), Session: newSession(r),
+		History: newBranch(r), Publication: newPublication(r.Publication), Findings: newFindings(r.Findings), Network: newNetwork(r.Network), Tasks: newTaskList(r), Session: newSession(r),
 	}
 	if u.Cost.Estimated && r.Prices != "" {
 		prices := bounded(r.Prices)

@@ -30,6 +30,18 @@ func Redacted(r ralph.Report, mask func(string) string) ralph.Report {
 		text(s)
 	}
 	texts(&r.Notes)
+	r.Findings = slices.Clone(r.Findings)
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		for _, s := range []*string{&f.Path, &f.Where, &f.Rule, &f.Text} {
+			text(s)
+		}
+	}
+	r.Network = slices.Clone(r.Network)
+	for i := range r.Network {
+		text(&r.Network[i].Address)
+		text(&r.Network[i].Reason)
+	}
 	text(&r.Tasks.File)
 	text(&r.Tasks.Project)
 	r.Tasks.Stories = slices.Clone(r.Tasks.Stories)

@@ -21,10 +21,10 @@ func (plainWords) code(s string, limit int) string  { return "'" + oneLine(s, li
 // remaining says why the last iteration was not the end.
 func remaining(r ralph.Report, limit bounds, w wording) []string {
 	if len(r.Iterations) == 0 {
-		return nil
+		return blockers(r, limit, w)
 	}
 	it := r.Iterations[len(r.Iterations)-1]
-	var lines []string
+	lines := blockers(r, limit, w)
 	if f := it.Last().Failure; f != nil {
 		text := "The last turn went wrong: " + w.words(f.Kind.String(), limit.line)
 		if f.Message != "" {

@@ -56,6 +56,8 @@ func samples() map[string]ralph.Report {
 		"tasks-hostile":  hostileTasks(),
 		"history":        continuedRun(),
 		"half-published": halfPublished(),
+		"blocked-secret": blockedBySecret(),
+		"flagged":        flagged(),
 		"session":        sessionRun(ralph.Completed, "the work was done in 4 iterations"),
 		"session-limit":  sessionRun(ralph.MaxIterations, "max-iterations 4 is reached and the work is not done"),
 	}
@@ -323,6 +325,11 @@ func hostile() ralph.Report {
 	bad := ralph.Verdict{Command: nasty, ExitCode: 1, Reason: nasty, LogFile: nasty, Message: nasty, Output: nasty, Action: ralph.Append, Digest: "d"}
 	r.Task, r.Agent, r.Model, r.Reason, r.Isolation, r.Actor, r.Mode, r.Version = nasty, nasty, nasty, nasty, nasty, nasty, nasty, nasty
 	r.Repository, r.RunURL = nasty, "https://example.com/\")<script>|"+nasty
+	r.Findings = []ralph.Finding{
+		{Kind: ralph.FindingSecret, Severity: ralph.Block, Path: nasty, Line: 3, Where: nasty, Rule: nasty, Text: nasty},
+		{Kind: ralph.FindingKind(nasty), Severity: ralph.Severity(nasty), Where: nasty, Rule: nasty, Text: nasty},
+	}
+	r.Network = []ralph.Refused{{Address: nasty, Count: 3, Reason: nasty}}
 	r.Notes, r.Baseline = []string{nasty}, []ralph.Verdict{bad}
 	r.Publication.Branch, r.Publication.Base, r.Publication.Errors = nasty, nasty, []string{nasty}
 	r.Publication.PullRequest = ralph.PullRequest{Number: 3, URL: "javascript:alert(1)", Operation: ralph.Operation(nasty)}

@@ -42,9 +42,10 @@ func TestJSONFollowsItsSchema(t *testing.T) {
 	s := schema(t)
 	all := samples()
 	all["empty"] = ralph.Report{Outcome: ralph.Invalid}
-	delete(all, "hostile") // its pull request operation is no operation; see below
+	delete(all, "hostile") // its pull request operation is no operation, its finding of no kind; see below
 	h := hostile()
 	h.Publication.PullRequest.Operation = ralph.OperationCreated
+	h.Findings[1].Kind, h.Findings[1].Severity = ralph.FindingTests, ralph.Flag
 	all["hostile"] = h
 	seen := map[ralph.Outcome]bool{}
 	for name, r := range all {

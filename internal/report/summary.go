@@ -24,6 +24,8 @@ type bounds struct {
 	line     int // runes of one line of foreign text
 	stories  int // rows of the stories, those that need a look first
 	runs     int // rows of earlier runs on the branch, at least 1
+	findings int // of all kinds together
+	network  int // refused addresses
 	// storyBytes bounds these rows, and half of it the reviews folded below them.
 	storyBytes int
 }
@@ -31,12 +33,13 @@ type bounds struct {
 // Summary is the job summary in GitHub-flavoured Markdown, always below 1 MiB.
 // The outcome stands in the first line.
 func Summary(r ralph.Report) string {
-	m := markdown{r, bounds{prompt: 4000, rows: 200, points: 100, failures: 40, output: 8000, final: 6000, list: 50, line: 500, stories: 200, storyBytes: 200 << 10, runs: 50}}
+	m := markdown{r, bounds{prompt: 4000, rows: 200, points: 100, failures: 40, output: 8000, final: 6000, list: 50, line: 500, stories: 200, storyBytes: 200 << 10, runs: 50, findings: 200, network: 50}}
 	return assemble(summaryBytes, []section{
 		{"outcome", m.outcome("## ")},
 		{"publication errors", m.errors()},
 		{"steps of publishing", m.steps(false)},
 		{"what is left to do", m.left()},
+		{"findings", m.findings()},
 		{"checks", m.checks()},
 		{"stories", m.storyTable()},
 		{"what was asked", m.asked()},
@@ -49,6 +52,7 @@ func Summary(r ralph.Report) string {
 		{"guardrail failures", m.guardrailFailures()},
 		{"baseline", m.baseline()},
 		{"the agent's last words", m.final()},
+		{"refused addresses", m.network()},
 		{"notes", m.notes()},
 		{"steps of publishing", m.steps(true)},
 		{"footer", m.footer()},

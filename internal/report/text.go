@@ -65,6 +65,21 @@ func Text(r ralph.Report, o Style) string {
 			line(plain, text)
 		}
 	}
+	if list := textFindings(f, r); len(list) > 0 {
+		b.WriteByte('\n')
+		line(bold, "Findings")
+		for _, text := range list {
+			prose(plain, "  ", text)
+		}
+	}
+	if list := textNetwork(r); len(list) > 0 {
+		b.WriteByte('\n')
+		line(bold, "Network: refused addresses")
+		for _, text := range list {
+			prose(plain, "  ", text)
+		}
+		prose(dim, "  ", networkHint)
+	}
 	if left := textLeft(r); len(left) > 0 {
 		b.WriteByte('\n')
 		line(bold, "What is left to do")

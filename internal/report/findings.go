@@ -1,0 +1,239 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// findingGroup is the findings of one severity and kind, in the order in which
+// they were given.
+type findingGroup struct {
+	Severity ralph.Severity
+	Kind     ralph.FindingKind
+	List     []ralph.Finding
+}
+
+// findingGroups sorts findings: what blocks first, then what keeps the pull
+// request a draft, then what to look at.
+func findingGroups(r ralph.Report) []findingGroup {
+	severities := []ralph.Severity{ralph.Block, ralph.Draft, ralph.Flag}
+	kinds := []ralph.FindingKind{
+		ralph.FindingSecret, ralph.FindingProtected, ralph.FindingLink, ralph.FindingSize, ralph.FindingTests,
+		ralph.FindingChecks, ralph.FindingAgentConfig, ralph.FindingUnknown,
+	}
+	var groups []findingGroup
+	for _, f := range r.Findings {
+		i := slices.IndexFunc(groups, func(g findingGroup) bool { return g.Severity == f.Severity && g.Kind == f.Kind })
+		if i < 0 {
+			i, groups = len(groups), append(groups, findingGroup{Severity: f.Severity, Kind: f.Kind})
+		}
+		groups[i].List = append(groups[i].List, f)
+	}
+	slices.SortStableFunc(groups, func(a, b findingGroup) int {
+		return cmp.Or(cmp.Compare(rank(severities, a.Severity), rank(severities, b.Severity)), cmp.Compare(rank(kinds, a.Kind), rank(kinds, b.Kind)))
+	})
+	return groups
+}
+
+// rank is the place of v in list; what is not in it comes last.
+func rank[T comparable](list []T, v T) int {
+	if i := slices.Index(list, v); i >= 0 {
+		return i
+	}
+	return len(list)
+}
+
+// severityWords is the heading of a severity.
+func severityWords(s ralph.Severity) (icon, text string) {
+	switch s {
+	case ralph.Block:
+		return "⛔", "What stands in the way of publishing"
+	case ralph.Draft:
+		return "⚠️", "Why the pull request is a draft"
+	}
+	return "👀", "Look at these before you merge"
+}
+
+// kindWords names a kind of findings.
+func kindWords(k ralph.FindingKind) string {
+	switch k {
+	case ralph.FindingSecret:
+		return "Secrets"
+	case ralph.FindingProtected:
+		return "Protected paths"
+	case ralph.FindingLink:
+		return "Links and nested repositories"
+	case ralph.FindingSize:
+		return "Size"
+	case ralph.FindingTests:
+		return "Tests"
+	case ralph.FindingChecks:
+		return "Checks"
+	case ralph.FindingAgentConfig:
+		return "Agent configuration"
+	case ralph.FindingUnknown:
+		return "Not looked at"
+	}
+	return "Others"
+}
+
+// todo says what a person does about findings of a kind that are not only
+// flagged; empty when their own text says it all.
+func (g findingGroup) todo() string {
+	if g.Severity == ralph.Flag {
+		return ""
+	}
+	switch g.Kind {
+	case ralph.FindingSecret:
+		return "Take it out of the work, and revoke it if it is real: the agent has seen it. What only looks like one can be allowed in the settings."
+	case ralph.FindingProtected:
+		return "Only people change these. Make the change by hand if it is right, or allow the path in the settings."
+	case ralph.FindingLink:
+		return "Replace it by a file, or by a link that stays in the repository."
+	case ralph.FindingSize:
+		return "Make the task smaller, keep built files out of git, or raise the limit."
+	}
+	return ""
+}
+
+// place says where a finding is, path and line or what else; foreign text.
+func place(f ralph.Finding) string {
+	switch {
+	case f.Path == "":
+		return f.Where
+	case f.Line > 0:
+		return fmt.Sprintf("%s:%d", oneLine(f.Path, placeRunes), f.Line)
+	}
+	return f.Path
+}
+
+const placeRunes = 200
+
+// findings tells what was found in the work, bounded over all groups.
+func (m markdown) findings() string {
+	groups := findingGroups(m.Report)
+	var b strings.Builder
+	left, severity := m.bounds.findings, ralph.Severity("")
+	for i, g := range groups {
+		if i == 0 || g.Severity != severity {
+			severity = g.Severity
+			icon, text := severityWords(severity)
+			b.WriteString("### " + icon + " " + text + "\n\n")
+		}
+		if left == 0 {
+			continue
+		}
+		b.WriteString("**" + kindWords(g.Kind) + "**")
+		if text := g.todo(); text != "" {
+			b.WriteString(": " + text)
+		}
+		b.WriteString("\n\n")
+		for _, f := range g.List[:min(left, len(g.List))] {
+			b.WriteString("- " + m.finding(f) + "\n")
+		}
+		b.WriteByte('\n')
+		left -= min(left, len(g.List))
+	}
+	if more := len(m.Findings) - m.bounds.findings; more > 0 {
+		fmt.Fprintf(&b, "…and %d more; report.json has them all.\n", more)
+	}
+	return b.String()
+}
+
+// finding is one in a line: where, what, and which rule found it.
+func (m markdown) finding(f ralph.Finding) string {
+	var parts []string
+	if at := place(f); at != "" {
+		if f.Path == "" {
+			parts = append(parts, inline(at, placeRunes))
+		} else {
+			parts = append(parts, code(at, placeRunes+10))
+		}
+	}
+	if f.Text != "" {
+		parts = append(parts, inline(f.Text, m.line))
+	}
+	line := strings.Join(parts, ": ")
+	if f.Rule != "" {
+		line += " (" + code(f.Rule, 80) + ")"
+	}
+	return line
+}
+
+// plainFinding is finding without markup.
+func plainFinding(f ralph.Finding, limit int) string {
+	var parts []string
+	if at := oneLine(place(f), placeRunes+10); at != "" {
+		parts = append(parts, at)
+	}
+	if text := oneLine(f.Text, limit); text != "" {
+		parts = append(parts, text)
+	}
+	line := strings.Join(parts, ": ")
+	if rule := oneLine(f.Rule, 80); rule != "" {
+		line += " (" + rule + ")"
+	}
+	return line
+}
+
+// blockedWords says in one clause what blocks the work, by kind and never by
+// content; empty when no finding does.
+func blockedWords(r ralph.Report) string {
+	var parts []string
+	for _, g := range findingGroups(r) {
+		if g.Severity == ralph.Block {
+			parts = append(parts, blockedBy(g.Kind, len(g.List)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func blockedBy(k ralph.FindingKind, n int) string {
+	switch k {
+	case ralph.FindingSecret:
+		if n == 1 {
+			return "a secret is in the work"
+		}
+		return fmt.Sprintf("secrets are in the work (%d places)", n)
+	case ralph.FindingProtected:
+		return plural(n, "protected path") + " changed"
+	case ralph.FindingLink:
+		return plural(n, "link") + " or nested repositories that lead out of it"
+	case ralph.FindingSize:
+		return "the change is too large"
+	case ralph.FindingUnknown:
+		return plural(n, "file") + " could not be looked at"
+	}
+	return plural(n, "finding") + " that may not be published"
+}
+
+// blockers are the lines that say where and what blocks, at most limit.list.
+func blockers(r ralph.Report, limit bounds, w wording) []string {
+	var lines []string
+	all := 0
+	for _, g := range findingGroups(r) {
+		if g.Severity != ralph.Block {
+			continue
+		}
+		for _, f := range g.List {
+			if all++; all > limit.list {
+				continue
+			}
+			line := kindWords(g.Kind)
+			if at := place(f); at != "" && f.Path != "" {
+				line += " in " + w.code(at, placeRunes+10)
+			} else if at != "" {
+				line += " in " + w.words(at, placeRunes)
+			}
+			lines = append(lines, line+".")
+		}
+	}
+	if all > limit.list {
+		lines = append(lines, fmt.Sprintf("…and %d more.", all-limit.list))
+	}
+	return lines
+}
