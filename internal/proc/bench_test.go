@@ -3,6 +3,8 @@ package proc_test
 import (
 	"io"
 	"os/exec"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -45,6 +47,36 @@ func BenchmarkSpawn(b *testing.B) {
 		walls.Network, walls.Strict = &sandbox.Network{Sockets: []string{base}}, true
 		benchRun(b, discard, proc.Options{Identity: guest(), Walls: &walls})
 	})
+}
+
+// BenchmarkConnect is a connect of a guest's to a server of its own and back,
+// without the network wall and with it.
+func BenchmarkConnect(b *testing.B) {
+	for _, walled := range []bool{false, true} {
+		b.Run(map[bool]string{false: "open", true: "walled"}[walled], func(b *testing.B) {
+			walls := sandbox.DefaultWalls([]string{base}, []string{binary})
+			if walled {
+				walls.Network, walls.Strict = &sandbox.Network{}, true
+			}
+			s, err := proc.Start(b.Context(), proc.Options{Identity: guest(), Walls: &walls, Env: []string{quickExit}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			const rounds = 2000
+			for b.Loop() {
+				var out strings.Builder
+				c := program("network-bench", "x", strconv.Itoa(rounds))
+				c.Stdout = &out
+				exit, err := s.Run(b.Context(), c)
+				took, errN := strconv.ParseFloat(strings.TrimSpace(out.String()), 64)
+				if err != nil || errN != nil || exit.Code != 0 {
+					b.Fatal(exit, err, out.String())
+				}
+				b.ReportMetric(took/rounds, "us/connect")
+			}
+		})
+	}
 }
 
 func benchRun(b *testing.B, discard io.Writer, o proc.Options) {

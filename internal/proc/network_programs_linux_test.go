@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -57,6 +58,23 @@ func init() {
 		if cmd.Run() != nil {
 			return 1
 		}
+		return 0
+	}
+	programs["network-bench"] = func(args []string) int {
+		to, stop, err := local()
+		if err != nil {
+			return 1
+		}
+		defer stop()
+		rounds, _ := strconv.Atoi(args[1])
+		sa, _ := sockaddr(to)
+		begin := time.Now()
+		for range rounds {
+			if err := connectNew(unix.AF_INET, sa); err != nil {
+				return 1
+			}
+		}
+		fmt.Println(time.Since(begin).Microseconds())
 		return 0
 	}
 	programs["network-floods"] = func([]string) int {

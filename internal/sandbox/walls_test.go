@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"net/netip"
 	"slices"
 	"testing"
 
@@ -36,5 +37,20 @@ func TestDescribe(t *testing.T) {
 	}
 	if got := sandbox.Describe(id, &sandbox.Walls{}, 0); len(got) < len("no file walls, uid 1001") {
 		t.Errorf("Describe(walls) = %q, want what is in force", got)
+	}
+	open, closed := &sandbox.Walls{}, &sandbox.Walls{Network: &sandbox.Network{}}
+	proxied := &sandbox.Walls{Network: &sandbox.Network{Proxies: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:1")}}}
+	wantClosed, wantProxied := ", no network", ", network through the proxy only"
+	if ok, reason := sandbox.NetworkAvailable(); !ok {
+		wantClosed = ", network open (" + reason + ")"
+		wantProxied = wantClosed
+	}
+	for _, tc := range []struct {
+		walls *sandbox.Walls
+		want  string
+	}{{open, ""}, {closed, wantClosed}, {proxied, wantProxied}} {
+		if got, want := sandbox.Describe(id, tc.walls, 0), sandbox.Describe(id, open, 0)+tc.want; got != want {
+			t.Errorf("Describe(%+v) = %q, want %q", tc.walls, got, want)
+		}
 	}
 }

@@ -1,0 +1,95 @@
+package sandbox
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// run is what the kernel would make of the filter: classic BPF, as far as it is
+// used. data holds the words of struct seccomp_data.
+func run(t *testing.T, program []unix.SockFilter, data [16]uint32) (result uint32) {
+	t.Helper()
+	var a uint32
+	for pc := 0; pc < len(program); pc++ {
+		i := program[pc]
+		jump := func(yes bool) {
+			if yes {
+				pc += int(i.Jt)
+			} else {
+				pc += int(i.Jf)
+			}
+		}
+		switch i.Code {
+		case unix.BPF_LD | unix.BPF_W | unix.BPF_ABS:
+			a = data[i.K/4]
+		case unix.BPF_ALU | unix.BPF_AND | unix.BPF_K:
+			a &= i.K
+		case unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K:
+			jump(a == i.K)
+		case unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K:
+			jump(a&i.K != 0)
+		case unix.BPF_RET | unix.BPF_K:
+			return i.K
+		default:
+			t.Fatalf("instruction %d: code %#x", pc, i.Code)
+		}
+	}
+	t.Fatal("the filter has no result")
+	return 0
+}
+
+func TestFilter(t *testing.T) {
+	t.Parallel()
+	refused := func(e unix.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(e) }
+	const high = 0xdeadbeef // the half of an argument the kernel drops
+	for _, arch := range []uint32{unix.AUDIT_ARCH_X86_64, unix.AUDIT_ARCH_AARCH64} {
+		program := networkFilter(arch)
+		for _, tc := range []struct {
+			name   string
+			arch   uint32
+			number uint32
+			args   [4]uint32
+			want   uint32
+		}{
+			{"read", arch, unix.SYS_READ, [4]uint32{}, resultAllow},
+			{"connect", arch, unix.SYS_CONNECT, [4]uint32{}, resultNotify},
+			{"TCP", arch, unix.SYS_SOCKET, [4]uint32{unix.AF_INET, unix.SOCK_STREAM, 0}, resultAllow},
+			{"TCP, flags", arch, unix.SYS_SOCKET, [4]uint32{unix.AF_INET6, unix.SOCK_STREAM | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK, unix.IPPROTO_TCP}, resultAllow},
+			{"UDP", arch, unix.SYS_SOCKET, [4]uint32{unix.AF_INET, unix.SOCK_DGRAM, 0}, refused(unix.EACCES)},
+			{"packet, the old way", arch, unix.SYS_SOCKET, [4]uint32{unix.AF_INET, unix.SOCK_PACKET, 0}, refused(unix.EACCES)},
+			{"no protocol", arch, unix.SYS_SOCKET, [4]uint32{unix.AF_INET, unix.SOCK_STREAM, ^uint32(0)}, refused(unix.EPROTONOSUPPORT)},
+			{"MPTCP", arch, unix.SYS_SOCKET, [4]uint32{unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_MPTCP}, refused(unix.EPROTONOSUPPORT)},
+			{"unix", arch, unix.SYS_SOCKET, [4]uint32{unix.AF_UNIX, unix.SOCK_SEQPACKET, 0}, resultAllow},
+			{"unix datagram", arch, unix.SYS_SOCKET, [4]uint32{unix.AF_UNIX, unix.SOCK_DGRAM, 0}, refused(unix.EACCES)},
+			{"pair", arch, unix.SYS_SOCKETPAIR, [4]uint32{unix.AF_UNIX, unix.SOCK_STREAM, 0}, resultAllow},
+			{"pair of datagrams", arch, unix.SYS_SOCKETPAIR, [4]uint32{unix.AF_UNIX, unix.SOCK_DGRAM, 0}, refused(unix.EACCES)},
+			{"netlink", arch, unix.SYS_SOCKET, [4]uint32{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_ROUTE}, resultAllow},
+			{"netlink, netfilter", arch, unix.SYS_SOCKET, [4]uint32{unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_NETFILTER}, refused(unix.EPROTONOSUPPORT)},
+			{"vsock", arch, unix.SYS_SOCKET, [4]uint32{unix.AF_VSOCK, unix.SOCK_STREAM, 0}, refused(unix.EAFNOSUPPORT)},
+			{"sendto", arch, unix.SYS_SENDTO, [4]uint32{3, 0, 0, unix.MSG_NOSIGNAL}, resultAllow},
+			{"sendto, fast open", arch, unix.SYS_SENDTO, [4]uint32{3, 0, 0, unix.MSG_FASTOPEN | unix.MSG_NOSIGNAL}, refused(unix.EOPNOTSUPP)},
+			{"sendmsg, fast open", arch, unix.SYS_SENDMSG, [4]uint32{3, 0, unix.MSG_FASTOPEN}, refused(unix.EOPNOTSUPP)},
+			{"sendmmsg, fast open", arch, unix.SYS_SENDMMSG, [4]uint32{3, 0, 1, unix.MSG_FASTOPEN}, refused(unix.EOPNOTSUPP)},
+			{"io_uring", arch, unix.SYS_IO_URING_ENTER, [4]uint32{}, refused(unix.ENOSYS)},
+			{"bpf", arch, unix.SYS_BPF, [4]uint32{}, refused(unix.EPERM)},
+			{"ptrace", arch, unix.SYS_PTRACE, [4]uint32{}, resultAllow},
+			{"i386", unix.AUDIT_ARCH_I386, unix.SYS_READ, [4]uint32{}, refused(unix.ENOSYS)},
+			{"arm", unix.AUDIT_ARCH_ARM, unix.SYS_CONNECT, [4]uint32{}, refused(unix.ENOSYS)},
+			{"the other one", unix.AUDIT_ARCH_X86_64 ^ unix.AUDIT_ARCH_AARCH64 ^ arch, unix.SYS_CONNECT, [4]uint32{}, refused(unix.ENOSYS)},
+		} {
+			data := [16]uint32{offNumber / 4: tc.number, offArch / 4: tc.arch}
+			for i, v := range tc.args {
+				data[offArgs/4+2*i], data[offArgs/4+2*i+1] = v, high
+			}
+			if got := run(t, program, data); got != tc.want {
+				t.Errorf("architecture %#x, %s = %#x, want %#x", arch, tc.name, got, tc.want)
+			}
+		}
+		if arch == unix.AUDIT_ARCH_X86_64 {
+			if got := run(t, program, [16]uint32{x32Bit | unix.SYS_CONNECT, arch}); got != refused(unix.ENOSYS) {
+				t.Errorf("x32 = %#x, want ENOSYS", got)
+			}
+		}
+	}
+}
