@@ -26,9 +26,11 @@ type rule struct {
 	// allows before the word.
 	assigned bool
 	reach    int // bytes before and after a word that belong to a match
-	re       func() *regexp.Regexp
-	path     func() *regexp.Regexp
-	allows   []allow
+	// follows says cheaply that what comes behind a word may belong to a match.
+	follows func(content []byte, at int) bool
+	re      func() *regexp.Regexp
+	path    func() *regexp.Regexp
+	allows  []allow
 }
 
 // match is a secret in a content: offsets of bytes.
@@ -45,13 +47,13 @@ func newRule(spec ruleSpec) *rule {
 	} else if rest, ok := strings.CutPrefix(expr, `[\w.-]{0,50}?(?i:[\w.-]{0,50}?(`); ok {
 		r.assigned, expr = true, `\A(?:(?i:(`+rest+`)`
 	} else if rest, ok := strings.CutSuffix(expr, gitleaksEnd); ok {
-		expr = rest + `(?:\W|\z)` // a token in <a>, in (b) or before a comma is one, too
+		expr = rest + `(?:[\x60'"\s;,:)>\]}<&|@]|\\[nr]|\z)` // a token in <a>, in (b) or before a comma is one, too
 	}
 	if tree, err := syntax.Parse(expr, syntax.Perl); err == nil {
 		r.reach = longest(tree)
 	}
-	if r.ID == "private-key" {
-		r.reach = maxKey
+	if r.assigned {
+		r.follows = assignment
 	}
 	r.re = compiled(expr)
 	r.path = compiled(spec.Path)
@@ -64,12 +66,9 @@ func newRule(spec ruleSpec) *rule {
 // gitleaksEnd is what gitleaks wants behind most tokens.
 const gitleaksEnd = `(?:[\x60'"\s;]|\\[nr]|$)`
 
-// maxReach is the longest match that is looked for when an expression has no
-// bound, and maxKey the longest private key, in bytes.
-const (
-	maxReach = 2048
-	maxKey   = 8192
-)
+// maxReach is the longest match, in bytes, that is looked for when an expression
+// has no bound.
+const maxReach = 2048
 
 // compiled compiles when first asked; nil for no expression. The expressions
 // are constants of this program.
@@ -107,28 +106,36 @@ func longest(re *syntax.Regexp) int {
 	return min(n, maxReach)
 }
 
-// find gives the secrets in a content, in order.
-func (f *formats) find(path string, content []byte) []match {
-	var all []match
+// find gives the secrets in a content, in order. all is false when there was
+// more to try than maxWork.
+func (f *formats) find(path string, content []byte) (found []match, all bool) {
 	done := map[*rule]int{} // words up to here have been tried
+	work := 0
 	f.words.each(content, func(word, end int) {
 		for _, r := range f.rules[word] {
-			if end <= done[r] || len(all) >= maxMatches {
-				continue
-			}
-			if !r.assigned {
-				all, done[r] = f.around(r, path, content, end, all)
-			} else if assignment(content, end) {
-				all, done[r] = f.at(r, path, content, end-len(f.words.texts[word]), all)
+			switch {
+			case end <= done[r] || len(found) >= maxMatches || work > maxWork:
+			case r.path != nil && !r.path().MatchString(path):
+				done[r] = len(content)
+			case r.follows != nil && !r.follows(content, end):
+			case r.assigned:
+				work += assignedWork
+				found, done[r] = f.at(r, path, content, end-len(f.words.texts[word]), found)
+			default:
+				work += 5 * r.reach
+				found, done[r] = f.around(r, path, content, end, found)
 			}
 		}
 	})
-	slices.SortStableFunc(all, func(a, b match) int { return cmp.Compare(a.from, b.from) })
-	return all
+	slices.SortStableFunc(found, func(a, b match) int { return cmp.Compare(a.from, b.from) })
+	return found, work <= maxWork
 }
 
-// maxMatches bounds what is remembered of one content.
-const maxMatches = 1000
+const (
+	maxMatches   = 1000    // what is remembered of one content
+	maxWork      = 4 << 20 // bytes of one content that are given to expressions, which take up to a microsecond for each
+	assignedWork = 64      // bytes that count for an assignment: most are no match from the first ones on
+)
 
 // assignment says that a value is given to the name that ends here: blanks and
 // the rest of the name, quotes, an operator, and at least eight characters of a
@@ -149,6 +156,37 @@ func assignment(content []byte, at int) bool {
 		i++
 	}
 	return i-from >= 8
+}
+
+// token says that at least n characters of a token come next.
+func token(n int) func([]byte, int) bool {
+	return func(content []byte, at int) bool {
+		if at+n > len(content) {
+			return false
+		}
+		for _, b := range content[at : at+n] {
+			if !isBase64(b) && b != '.' && b != '=' && b != '\\' {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// userInfo says that a colon and then an @ follow before the address's host ends.
+func userInfo(content []byte, at int) bool {
+	colon := false
+	for _, b := range content[at:min(len(content), at+400)] {
+		switch {
+		case b == ':':
+			colon = true
+		case b == '@':
+			return colon
+		case b <= ' ' || b == '/' || b == '"' || b == '\'' || b == '<' || b == '>' || b == '`':
+			return false
+		}
+	}
+	return false
 }
 
 // at tries a rule of an assignment where its word begins. It gives the matches

@@ -75,7 +75,7 @@ func parts(value string) []string {
 		for text != "" {
 			p := text[:min(len(text), part)]
 			text = text[len(p):]
-			if random(shown(p)) {
+			if random(p) {
 				all = append(all, p)
 			}
 		}
@@ -95,19 +95,20 @@ func tellsEnough(text string) bool {
 	case digits > 0:
 		return upper+lower > 0
 	}
-	return len(text) >= 16 && upper > 1 && lower > 1
+	return len(text) >= 16 && upper >= 4 && lower >= 4 // no two words in capitals
 }
 
-// random says that a text is no prose and no code: so that a part of it can be
-// looked for by itself.
-func random(text string) bool {
+// random says that a text is no prose and no code: so that it can be looked for
+// by itself.
+func random(line string) bool {
+	text := shown(line)
 	digits, upper, lower := count(text)
 	if len(text) < 16 || digits < 2 || upper+lower < 2 || entropy(text) < 3 {
 		return false
 	}
 	run, longest := 0, 0
-	for i := range len(text) {
-		if text[i] < 'a' {
+	for _, r := range line {
+		if r < 'a' || r > 'z' {
 			run = 0
 			continue
 		}

@@ -85,9 +85,6 @@ func (f *formats) judge(r *rule, path string, content []byte, base int, groups [
 	if r.Entropy > 0 && entropy(string(secret)) <= r.Entropy {
 		return 0, 0, false
 	}
-	if r.path != nil && !r.path().MatchString(path) {
-		return 0, 0, false
-	}
 	for r.assigned && from > 0 && from > base+groups[0]-50 && (isWord(content[from-1]) || content[from-1] == '.' || content[from-1] == '-') {
 		from-- // what gitleaks takes into the match before the word
 	}

@@ -56,8 +56,13 @@ type Hit struct {
 	Text string // what it is, in a few words: "a secret of this run, in base64"
 }
 
-// KnownRule is the Rule of a hit on one of Options.Known.
-const KnownRule = "known-value"
+const (
+	// KnownRule is the Rule of a hit on one of Options.Known.
+	KnownRule = "known-value"
+	// UnsearchedRule is the Rule of a content, other than ordinary code, in
+	// which formats cannot be looked for in a reasonable time.
+	UnsearchedRule = "not-searched"
+)
 
 // New says which glob is wrong; it compiles no rules.
 func New(o Options) (*Scanner, error) {

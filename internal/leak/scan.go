@@ -125,7 +125,11 @@ func (s *Scanner) layer(path string, l *layer, formats bool) []finding {
 	if formats {
 		f := s.formats()
 		data := narrow(l.data)
-		for _, m := range f.find(path, data) {
+		matches, all := f.find(path, data)
+		if !all {
+			add(0, len(l.data), finding{rule: UnsearchedRule, text: "too much that looks like the beginning of a secret"})
+		}
+		for _, m := range matches {
 			from, to := m.from, m.to
 			if len(data) != len(l.data) { // offsets of UTF-16 are twice as large
 				from, to = 2*from, min(2*to, len(l.data))
