@@ -1,0 +1,139 @@
+package proc_test
+
+import (
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/org/ralph-action/internal/proc"
+)
+
+func init() {
+	programs["hogs"] = func(args []string) int { // args[1] MiB, in args[2] processes
+		signal.Ignore(syscall.SIGTERM)
+		n, _ := strconv.Atoi(args[1])
+		if k, _ := strconv.Atoi(args[2]); k > 1 {
+			spawnArgs(&syscall.SysProcAttr{Setsid: true}, false, "hogs", args[0], args[1], strconv.Itoa(k-1))
+		}
+		memory := make([]byte, n<<20)
+		for i := 0; i < len(memory); i += 4096 {
+			memory[i] = 1
+		}
+		code := sleep()
+		runtime.KeepAlive(memory)
+		return code
+	}
+	programs["shares"] = func(args []string) int { // one mapping, in args[2] processes
+		n, _ := strconv.Atoi(args[1])
+		f, err := os.OpenFile(args[3], os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return 1
+		}
+		memory, err := unix.Mmap(int(f.Fd()), 0, n<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		if err != nil || f.Truncate(int64(n)<<20) != nil {
+			return 1
+		}
+		for i := 0; i < len(memory); i += 4096 {
+			memory[i] = 1
+		}
+		if k, _ := strconv.Atoi(args[2]); k > 1 {
+			spawnArgs(nil, true, "shares", args[0], args[1], strconv.Itoa(k-1), args[3])
+		} else {
+			time.Sleep(time.Second)
+		}
+		runtime.KeepAlive(memory)
+		return 0
+	}
+}
+
+func TestMemoryOfTheTree(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, mib, processes string
+		limit                int64
+	}{
+		{"one process", "96", "1", 64 << 20},
+		{"three together", "40", "3", 96 << 20},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			mark := newMark()
+			c := program("hogs", mark, tc.mib, tc.processes)
+			c.Limits = proc.Limits{Time: time.Minute, Grace: time.Hour}
+			s := start(t, proc.Options{Identity: guest(), Memory: tc.limit})
+			exit, err := s.Run(t.Context(), c)
+			if err != nil || exit.Why != proc.OverMemory || exit.Signal != syscall.SIGKILL {
+				t.Errorf("Run() = %+v, %v, want killed, over its memory limit", exit, err)
+			}
+			wantNoSurvivor(t, mark)
+			if exit, err := s.Run(t.Context(), shell("exit 3")); err != nil || exit.Why != proc.Exited || exit.Code != 3 {
+				t.Errorf("Run() after it = %+v, %v, want code 3", exit, err)
+			}
+		})
+	}
+}
+
+// TestSharedMemoryCountsOnce: what processes share is there once.
+func TestSharedMemoryCountsOnce(t *testing.T) {
+	t.Parallel()
+	c := program("shares", newMark(), "48", "4", filepath.Join(place(t, "shares"), "memory"))
+	limit := int64(160 << 20)
+	if raceEnabled {
+		limit = 1 << 30 // the detector's own shadow
+	}
+	exit, err := start(t, proc.Options{Identity: guest(), Memory: limit}).Run(t.Context(), c)
+	if err != nil || exit.Why != proc.Exited || exit.Code != 0 {
+		t.Errorf("Run() = %+v, %v, want code 0", exit, err)
+	}
+}
+
+func TestDiskFull(t *testing.T) {
+	t.Parallel()
+	dir := place(t, "disk")
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	mark := newMark()
+	o := proc.Options{Identity: guest(), DiskPaths: []string{dir}, FreeDisk: int64(st.Blocks)*st.Bsize + 1}
+	exit, err := start(t, o).Run(t.Context(), program("sleeps", mark))
+	if err != nil || exit.Why != proc.DiskFull {
+		t.Errorf("Run() = %+v, %v, want disk full", exit, err)
+	}
+	wantNoSurvivor(t, mark)
+	o.FreeDisk = 1
+	if exit, err := start(t, o).Run(t.Context(), shell("sleep 0.5; exit 3")); err != nil || exit.Code != 3 {
+		t.Errorf("Run() with room = %+v, %v, want code 3", exit, err)
+	}
+	o.DiskPaths = []string{filepath.Join(dir, "missing")}
+	if _, err := start(t, o).Run(t.Context(), shell("exit 3")); err == nil || !strings.Contains(err.Error(), "missing") {
+		t.Errorf("Run() with a path that cannot be watched = %v, want an error that names it", err)
+	}
+}
+
+func TestLimitsOfEachProcess(t *testing.T) {
+	t.Parallel()
+	dir := place(t, "files")
+	c := shell("ulimit -c; cat /proc/self/oom_score_adj; trap '' XFSZ; head -c 200000 /dev/zero > " + dir + "/large 2>/dev/null; wc -c < " + dir + "/large")
+	var out strings.Builder
+	c.Stdout = &out
+	exit, err := start(t, proc.Options{Identity: guest(), FileSize: 100_000}).Run(t.Context(), c)
+	if err != nil || exit.Code != 0 {
+		t.Fatalf("Run() = %+v, %v, it said %q", exit, err, out.String())
+	}
+	fields := strings.Fields(out.String())
+	if len(fields) != 3 || fields[0] != "0" || fields[2] != "100000" {
+		t.Errorf("core dump size, score and file size = %q, want 0, …, 100000", fields)
+	}
+	if score, err := strconv.Atoi(fields[1]); err != nil || score < 500 {
+		t.Errorf("out-of-memory score = %q, want 500 or more", fields[1])
+	}
+}
