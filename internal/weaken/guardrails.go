@@ -16,7 +16,7 @@ func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m))
 // files of the change.
 func (k *look) guardrails() {
 	for _, command := range k.options.Guardrails {
-		g := &leads{look: k, seen: map[string]bool{}, found: map[string]string{}}
+		g := &leads{look: k, seen: map[string]bool{}, found: map[string]string{}, parts: map[string][2]map[string]target{}}
 		g.command(command, ".", 0)
 		for _, name := range sorted(g.found) {
 			k.add(rankGuardrail, ralph.FindingChecks, name, 0, "guardrail", "the guardrail "+shown(command)+" is defined in a file that the run changed"+g.found[name])
@@ -29,6 +29,8 @@ type leads struct {
 	*look
 	seen  map[string]bool
 	found map[string]string // paths of changed files, and what of them it is
+	tools int               // that were followed
+	parts map[string][2]map[string]target
 }
 
 // Bounds of following: depth of scripts that start scripts, and commands.
@@ -66,6 +68,13 @@ func (g *leads) command(command, dir string, depth int) {
 		}
 		if _, value, ok := strings.Cut(word, "="); ok && g.file(path.Join(dir, value)) {
 			g.script(path.Join(dir, value), depth)
+		}
+		if g.tools > maxCommands {
+			return
+		}
+		switch path.Base(word) {
+		case "npm", "pnpm", "yarn", "bun", "composer", "make", "gmake", "just", "task", "go-task":
+			g.tools++
 		}
 		switch path.Base(word) {
 		case "npm", "pnpm", "yarn", "bun":
@@ -239,18 +248,24 @@ func (g *leads) block(files, goals []string, dir string, depth int) {
 		if old == nil && now == nil {
 			continue
 		}
-		a, b := blocks(path.Base(file), old), blocks(path.Base(file), now)
+		parts, ok := g.parts[file]
+		if !ok {
+			parts = [2]map[string]target{blocks(path.Base(file), old), blocks(path.Base(file), now)}
+			g.parts[file] = parts
+		}
+		a, b := parts[0], parts[1]
 		if len(goals) == 0 {
 			goals = []string{first(a), first(b), "default"}
 		}
-		todo, done := append([]string{""}, goals...), map[string]bool{}
-		for len(todo) > 0 && len(done) < maxCommands {
+		todo := append([]string{""}, goals...)
+		for len(todo) > 0 && len(g.seen) < 2*maxCommands {
 			goal := todo[0]
 			todo = todo[1:]
-			if done[goal] {
+			if id := "target\x00" + file + "\x00" + goal; g.seen[id] {
 				continue
+			} else {
+				g.seen[id] = true
 			}
-			done[goal] = true
 			for _, text := range []string{a[goal].text, b[goal].text} {
 				head, _, _ := strings.Cut(text, "\n")
 				if _, needs, ok := strings.Cut(head, ":"); ok && goal != "" {
