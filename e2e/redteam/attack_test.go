@@ -1,0 +1,63 @@
+package redteam
+
+// Attack is one row of the table.
+type Attack struct {
+	ID    string // unique; in every packet, file and process of the attack
+	Tries string // what it tries
+	Wall  string // what should hold
+	In    string // the room it happens in, see rooms
+
+	// Plant is a script of sh that prepares the attack in iteration 1; it has to
+	// succeed. Script is the attack: 0 when it got what it wanted, 77 when the
+	// machine cannot show it. It runs in iteration 1, or, behind a Plant, in
+	// iteration 2. Both run in the workspace, as the agent.
+	Plant, Script string
+	Undo          string // at the start of the next iteration, in rooms with one for each attack
+	Seconds       int    // longest time of a script; 0: 8
+
+	// Seen are what success would leave outside; any of them is a hole.
+	Seen []sign
+
+	// Probe shows, in the same run and behind the same walls, that the trick works
+	// where the wall has no part: 0 when it did. It takes the place of the control.
+	Probe string
+	// Always says why no run can be without the wall: then the attack counts as
+	// held without a control that succeeded.
+	Always string
+	// Engine says what else refuses the attack where the control cannot do it
+	// either: then it is not shown.
+	Engine string
+}
+
+// sign looks for one trace of success after the run; empty: there is none.
+type sign func(w *world, a Attack) string
+
+// Result is what became of an attack.
+type Result string
+
+// The results.
+const (
+	Held     Result = "held"
+	Open     Result = "OPEN"      // a hole: the test fails
+	NoProof  Result = "no proof"  // it failed without the wall, too: the attack is broken
+	NotShown Result = "not shown" // this kernel or engine cannot show it
+)
+
+// row is a line of the table.
+type row struct {
+	Attack
+	Result Result
+	Why    string // evidence, reason, or how it was shown to be an attack
+}
+
+// attacks are all of them, in the order of the table.
+func attacks() []Attack {
+	var all []Attack
+	for _, list := range [][]Attack{
+		processAttacks(), privilegeAttacks(), fileAttacks(), runnerFileAttacks(), logAttacks(), linkAttacks(), leaverAttacks(), limitAttacks(),
+		networkAttacks(), proxyAttacks(), doorAttacks(), gitAttacks(), contentAttacks(), leakAttacks(), wordAttacks(), loopAttacks(),
+	} {
+		all = append(all, list...)
+	}
+	return all
+}

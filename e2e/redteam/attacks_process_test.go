@@ -1,0 +1,105 @@
+package redteam
+
+// The walls, by the names docs/security.md explains.
+const (
+	wallUser       = "another user, no groups, no_new_privs"
+	wallSeal       = "sealed owner: environment wiped, not dumpable"
+	wallEnv        = "list of variables"
+	wallArgv       = "no secret in arguments"
+	wallLandlock   = "file walls"
+	wallScope      = "file walls: scope of signals and traces"
+	wallSeccomp    = "system call filter"
+	wallNetwork    = "network wall: calls decided by the supervisor"
+	wallProxy      = "proxy: names, ports and addresses"
+	wallDoor       = "key proxy"
+	wallOpened     = "runner files opened before, checked after"
+	wallDefuse     = "log: prefix, line ends, ##[, stop-commands"
+	wallMask       = "masks in every text"
+	wallOwnGit     = "git runs as the guest, objects come as a pack"
+	wallRestore    = "configuration of git put back"
+	wallHidden     = "checkout's token taken out"
+	wallRoot       = "paths in the workspace follow no link"
+	wallSupervisor = "supervisor ends the tree"
+	wallLimits     = "limits"
+	wallPaths      = "protected paths"
+	wallTree       = "checks of the tree: links, repositories, names"
+	wallLeak       = "leak scan"
+	wallEscape     = "foreign text escaped"
+	wallJudge      = "the owner judges, by its own memory and the stream"
+	wallHome       = "a HOME and TMPDIR of the run's own"
+	wallBase       = "what agents read comes from the base, or is told"
+)
+
+const grepCanary = `grep -aE 'ghs_redteam|rt-canary|Z2hzX3JlZHRlYW'`
+
+func processAttacks() []Attack {
+	return []Attack{
+		{ID: "env-own", In: "inside", Wall: wallEnv, Tries: "read the job's secrets in its own environment", Script: `env | ` + grepCanary},
+		{ID: "env-owner", In: "inside", Wall: wallSeal, Tries: "read /proc/1/environ", Script: `tr '\0' '\n' </proc/1/environ | ` + grepCanary},
+		{ID: "env-all", In: "inside", Wall: wallSeal, Tries: "read /proc/*/environ of everybody", Script: `cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' | ` + grepCanary},
+		{ID: "env-threads", In: "inside", Wall: wallSeal, Tries: "read /proc/*/task/*/environ", Script: `cat /proc/[0-9]*/task/*/environ 2>/dev/null | tr '\0' '\n' | ` + grepCanary},
+		{ID: "argv-all", In: "inside", Wall: wallArgv, Tries: "read secrets in everybody's arguments", Script: `cat /proc/[0-9]*/cmdline | tr '\0' '\n' | grep -v grep | ` + grepCanary},
+		{ID: "mem-owner", In: "inside", Wall: wallSeal, Tries: "read /proc/1/mem", Script: `$RT mem 1`},
+		{ID: "mem-supervisor", In: "inside", Wall: wallScope, Tries: "read the supervisor's /proc/PID/mem", Script: `$RT mem supervisor`},
+		{ID: "maps-owner", In: "inside", Wall: wallSeal, Tries: "read /proc/1/maps", Script: `grep -q rw /proc/1/maps`},
+		{ID: "vmread-owner", In: "inside", Wall: wallSeal, Tries: "process_vm_readv from the owner", Script: `$RT vmread 1`},
+		{ID: "vmread-supervisor", In: "inside", Wall: wallScope, Tries: "process_vm_readv from the supervisor", Script: `$RT vmread supervisor`},
+		{ID: "ptrace-owner", In: "inside", Wall: wallSeal, Tries: "ptrace the owner", Script: `$RT ptrace 1`},
+		{ID: "ptrace-supervisor", In: "inside", Wall: wallScope, Tries: "ptrace the supervisor", Script: `$RT ptrace supervisor`},
+		{ID: "pidfd-owner", In: "inside", Wall: wallSeal, Tries: "take a descriptor of the owner by pidfd_getfd", Script: `$RT pidfd 1`},
+		{ID: "pidfd-supervisor", In: "inside", Wall: wallScope, Tries: "take a descriptor of the supervisor by pidfd_getfd", Script: `$RT pidfd supervisor`},
+		{ID: "fd-owner", In: "inside", Wall: wallSeal, Tries: "re-open the owner's descriptors through /proc", Script: `readlink /proc/1/fd/1`},
+		{ID: "fd-supervisor", In: "inside", Wall: wallScope, Tries: "re-open the supervisor's descriptors through /proc", Script: `readlink /proc/$($RT above)/fd/1`},
+		{ID: "root-owner", In: "inside", Wall: wallSeal, Tries: "read the event through /proc/1/root", Script: `cat /proc/1/root/github/workflow/event.json`},
+		{ID: "root-self", In: "inside", Wall: wallLandlock, Tries: "read the event through /proc/self/root", Script: `cat /proc/self/root/github/workflow/event.json`},
+		{ID: "syscall-owner", In: "inside", Wall: wallSeal, Tries: "read /proc/1/auxv, stack and syscall", Script: `cat /proc/1/auxv >/dev/null && cat /proc/1/syscall`},
+		{ID: "oom-owner", In: "inside", Wall: wallUser, Tries: "make the kernel prefer the owner when memory is short", Script: `cat /proc/1/oom_score_adj >/dev/null && echo 500 >/proc/1/oom_score_adj`},
+		{ID: "oom-supervisor", In: "inside", Wall: wallLandlock, Tries: "make the kernel prefer the supervisor when memory is short", Script: `echo 500 >/proc/$($RT above)/oom_score_adj`},
+		{ID: "signal-owner", In: "inside", Wall: wallUser, Tries: "send a signal to the owner", Script: `$RT signal 1`},
+		{ID: "signal-supervisor", In: "inside", Wall: wallScope, Tries: "send a signal to the supervisor", Script: `$RT signal supervisor`},
+		{ID: "prlimit-supervisor", In: "inside", Wall: wallSeccomp, Tries: "set limits of the supervisor, whose end is then the kernel's work", Script: `$RT limit supervisor`},
+		{ID: "prlimit-owner", In: "inside", Wall: wallUser, Tries: "set limits of the owner", Script: `$RT limit 1`},
+		{ID: "sched-owner", In: "inside", Wall: wallUser, Tries: "take the owner's processor time", Script: `$RT idle 1`},
+	}
+}
+
+const profile = "the engine's own profile refuses it to root, too"
+
+func privilegeAttacks() []Attack {
+	sys := func(name, wall, tries, engine string) Attack {
+		return Attack{ID: "sys-" + name, In: "inside", Wall: wall, Tries: tries, Script: "$RT sys " + name, Engine: engine}
+	}
+	return []Attack{
+		{ID: "setuid-su", In: "inside", Wall: wallUser, Tries: "become root by su, a setuid program", Script: `su root -c 'cat /github/workflow/event.json' </dev/null`},
+		{ID: "groups", In: "inside", Wall: wallUser, Tries: "be in the group of the engine's socket, or root's", Script: `id -G | tr ' ' '\n' | grep -qx 0`},
+		{ID: "write-usr", In: "inside", Wall: wallLandlock, Tries: "put a program into a folder on PATH", Script: `printf '#!/bin/sh\n' >/usr/local/bin/redteam-$RT_ID`},
+		{ID: "write-git", In: "inside", Wall: wallLandlock, Tries: "replace the git that later turns start", Script: `cp -p /usr/bin/git /usr/bin/git.rt && mv /usr/bin/git.rt /usr/bin/git`},
+		{ID: "write-ralph", In: "inside", Wall: wallLandlock, Tries: "replace ralph itself", Script: `cp -p /usr/local/bin/ralph /usr/local/bin/ralph.rt && mv /usr/local/bin/ralph.rt /usr/local/bin/ralph`},
+		{ID: "write-opt", In: "inside", Wall: wallLandlock, Tries: "write to /opt, where agents are installed", Script: `mkdir /opt/redteam-$RT_ID`},
+		{ID: "write-preload", In: "inside", Wall: wallLandlock, Tries: "load a library into every program by /etc/ld.so.preload", Script: `: >>/etc/ld.so.preload`},
+		{ID: "write-profile", In: "inside", Wall: wallLandlock, Tries: "configure git for everybody in /etc/gitconfig", Script: `printf '[redteam]\n\ta = b\n' >>/etc/gitconfig`},
+		{ID: "write-home", In: "inside", Wall: wallLandlock, Tries: "leave configuration in the image's home folders", Script: `: >>/home/agent/.bashrc || : >>/root/.bashrc`},
+		{ID: "write-passwd", In: "inside", Wall: wallLandlock, Tries: "add a user without a password", Script: `echo 'rt::0:0::/:/bin/sh' >>/etc/passwd`},
+		{ID: "device-node", In: "inside", Wall: wallUser, Tries: "make a device of the machine's disk", Script: `$RT sys mknod`},
+		{ID: "device-mem", In: "inside", Wall: wallLandlock, Tries: "read the kernel's log and memory", Script: `head -c1 /dev/kmsg >/dev/null || head -c1 /dev/mem >/dev/null`, Engine: "the engine gives these devices to nobody"},
+		{ID: "sysctl", In: "inside", Wall: wallLandlock, Tries: "write to /proc/sys", Script: `echo 1 >/proc/sys/kernel/core_uses_pid`, Engine: "the engine mounts it read-only"},
+		sys("caps", wallUser, "have a capability", ""),
+		sys("setuid", wallUser, "setresuid to root", ""),
+		sys("chroot", wallUser, "chroot", ""),
+		sys("userns", wallSeccomp, "make a user namespace, in which it is root", profile),
+		sys("mountns", wallUser, "make a mount namespace", profile),
+		sys("netns", wallUser, "make a network namespace", profile),
+		sys("mount", wallUser, "mount a file system", profile),
+		sys("setns", wallUser, "enter the owner's namespaces", profile),
+		sys("bpf", wallSeccomp, "bpf", profile),
+		sys("perf", wallSeccomp, "perf_event_open", profile),
+		sys("userfaultfd", wallSeccomp, "userfaultfd", profile),
+		sys("keyctl", wallSeccomp, "read the session's keyring", profile),
+		sys("open_by_handle", wallUser, "open files by handle, past the mounts", profile),
+		sys("module", wallUser, "load a kernel module", profile),
+		sys("reboot", wallUser, "reboot", profile),
+		sys("sethostname", wallUser, "rename the machine", profile),
+		sys("nofile", wallUser, "lift its own limit of processes", profile),
+		sys("ioprio", wallUser, "raise its own priority", profile),
+	}
+}

@@ -1,0 +1,237 @@
+//go:build e2e && linux
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// pid reads a process number; "supervisor" is the process above this one that
+// belongs to the run, "child" one that was made for the purpose.
+func pid(word string) (int, error) {
+	switch word {
+	case "supervisor":
+		return findSupervisor()
+	case "self":
+		return os.Getpid(), nil
+	}
+	return strconv.Atoi(word)
+}
+
+// findSupervisor goes up from this process until the parent is process 1.
+func findSupervisor() (int, error) {
+	p := os.Getpid()
+	for range 50 {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p))
+		if err != nil {
+			return 0, err
+		}
+		_, after, _ := strings.Cut(string(data), ") ")
+		parent, err := strconv.Atoi(strings.Fields(after)[1])
+		if err != nil {
+			return 0, err
+		}
+		if parent <= 1 {
+			return p, nil
+		}
+		p = parent
+	}
+	return 0, errors.New("no supervisor above")
+}
+
+type span struct{ from, to uint64 }
+
+// maps are the writable memory areas of a process.
+func maps(pid int) ([]span, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return nil, err
+	}
+	var list []span
+	for line := range strings.Lines(string(data)) {
+		var s span
+		var mode string
+		if _, err := fmt.Sscanf(line, "%x-%x %s", &s.from, &s.to, &mode); err == nil && strings.HasPrefix(mode, "rw") {
+			list = append(list, s)
+		}
+	}
+	if len(list) == 0 {
+		return nil, errors.New("no maps to be seen")
+	}
+	return list, nil
+}
+
+// readMemory reads /proc/PID/mem.
+func readMemory(args []string) error {
+	p, err := pid(rest(args, 0, "1"))
+	if err != nil {
+		return err
+	}
+	list, err := maps(p)
+	if err != nil {
+		return err
+	}
+	mem, err := os.Open(fmt.Sprintf("/proc/%d/mem", p))
+	if err != nil {
+		return err
+	}
+	defer mem.Close()
+	return look(list, func(at uint64, buf []byte) (int, error) {
+		n, err := mem.ReadAt(buf, int64(at))
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return n, err
+	})
+}
+
+// vmRead reads by process_vm_readv, which needs no file.
+func vmRead(args []string) error {
+	p, err := pid(rest(args, 0, "1"))
+	if err != nil {
+		return err
+	}
+	list, err := maps(p)
+	if err != nil {
+		// Where the map cannot be read, the addresses of a Go program are guessed.
+		list = []span{{0xc000000000, 0xc000400000}, {0x400000, 0x401000}}
+	}
+	return look(list, func(at uint64, buf []byte) (int, error) {
+		local := []unix.Iovec{{Base: &buf[0]}}
+		local[0].SetLen(len(buf))
+		remote := []unix.RemoteIovec{{Base: uintptr(at), Len: len(buf)}}
+		return unix.ProcessVMReadv(p, local, remote, 0)
+	})
+}
+
+// look reads the areas and prints what looks like the canaries; it succeeds when
+// anything could be read.
+func look(list []span, read func(uint64, []byte) (int, error)) error {
+	var last error
+	total := 0
+	for _, s := range list {
+		buf := make([]byte, min(s.to-s.from, 8<<20))
+		n, err := read(s.from, buf)
+		if err != nil {
+			last = err
+			continue
+		}
+		total += n
+		for _, sign := range []string{"ghs_redteam", "rt-canary-"} {
+			if i := bytes.Index(buf[:n], []byte(sign)); i >= 0 {
+				fmt.Printf("found: %q\n", buf[i:min(i+60, n)])
+			}
+		}
+	}
+	fmt.Printf("%d bytes read\n", total)
+	if total == 0 {
+		return fmt.Errorf("nothing could be read: %w", last)
+	}
+	return nil
+}
+
+// attach seizes a process with ptrace, and lets it go.
+func attach(args []string) error {
+	p, err := pid(rest(args, 0, "1"))
+	if err != nil {
+		return err
+	}
+	runtime.LockOSThread()
+	if err := unix.PtraceSeize(p); err != nil {
+		return err
+	}
+	fmt.Println("seized", p)
+	return nil
+}
+
+// stealDescriptor duplicates the descriptors of another process.
+func stealDescriptor(args []string) error {
+	p, err := pid(rest(args, 0, "1"))
+	if err != nil {
+		return err
+	}
+	pidfd, err := unix.PidfdOpen(p, 0)
+	if errors.Is(err, unix.ENOSYS) {
+		return fmt.Errorf("%w: pidfd_open: %w", errCannot, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(pidfd)
+	var last error
+	for fd := range 20 {
+		got, err := unix.PidfdGetfd(pidfd, fd, 0)
+		if err == nil {
+			fmt.Println("descriptor", fd, "of", p, "is ours as", got)
+			return nil
+		}
+		last = err
+	}
+	return last
+}
+
+// signalTo sends a signal that harms nobody: whether it may be sent is the same
+// question as for one that does.
+func signalTo(args []string) error {
+	p, err := pid(rest(args, 0, "1"))
+	if err != nil {
+		return err
+	}
+	return unix.Kill(p, unix.SIGURG)
+}
+
+// limitOther sets a limit of another process to what it is.
+func limitOther(args []string) error {
+	p, err := pid(rest(args, 0, "supervisor"))
+	if err != nil {
+		return err
+	}
+	var old unix.Rlimit
+	if err := unix.Prlimit(p, unix.RLIMIT_CPU, nil, &old); err != nil {
+		return err
+	}
+	return unix.Prlimit(p, unix.RLIMIT_CPU, &old, nil)
+}
+
+// idleOther asks for the least of processor time for another process.
+func idleOther(args []string) error {
+	p, err := pid(rest(args, 0, "supervisor"))
+	if err != nil {
+		return err
+	}
+	return unix.SchedSetAttr(p, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
+}
+
+// above prints the number of the process at the top.
+func above([]string) error {
+	p, err := findSupervisor()
+	if err == nil {
+		fmt.Println(p)
+	}
+	return err
+}
+
+// survive makes processes that mean to outlive everything; they carry their name
+// as argument, and end by themselves after a while.
+func survive(args []string) error {
+	name := rest(args, 1, "redteam-survivor")
+	if rest(args, 0, "") == "stay" {
+		runtime.LockOSThread()
+		signalIgnore()
+		_ = unix.Prctl(unix.PR_SET_NAME, uintptr(unsafe.Pointer(&[]byte("sh\x00")[0])), 0, 0, 0)
+		time.Sleep(150 * time.Second)
+		return nil
+	}
+	return daemonize(rest(args, 0, "setsid"), name)
+}

@@ -1,0 +1,188 @@
+//go:build e2e
+
+package redteam
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestRedteam runs every attack and prints the table. A hole and an attack that
+// proves nothing are failures.
+func TestRedteam(t *testing.T) {
+	k := newKit(t)
+	var mu sync.Mutex
+	rows := map[string]row{}
+	defer func() { table(t, rows) }()
+	t.Run("rooms", func(t *testing.T) {
+		for _, r := range rooms() {
+			var list []Attack
+			for _, a := range attacks() {
+				if a.In == r.name {
+					list = append(list, a)
+				}
+			}
+			groups := [][]Attack{list}
+			if r.own {
+				groups = nil
+				for _, a := range list {
+					groups = append(groups, []Attack{a})
+				}
+			}
+			for _, group := range groups {
+				if len(group) == 0 {
+					continue
+				}
+				name := r.name
+				if r.own {
+					name += "/" + group[0].ID
+				}
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					walled, control := r.enter(t, k, group, false), r.enter(t, k, group, true)
+					keep(t, walled, control)
+					mu.Lock()
+					defer mu.Unlock()
+					for _, a := range group {
+						rows[a.ID] = judge(a, walled, control)
+					}
+				})
+			}
+		}
+	})
+}
+
+// judge says what became of an attack.
+func judge(a Attack, walled, control *world) row {
+	r := row{Attack: a, Result: Held}
+	got, why, ran := success(a, walled)
+	reached, _, _ := success(a, control)
+	deed := control.Deeds[a.ID]
+	switch {
+	case got:
+		r.Result, r.Why = Open, why
+	case !ran:
+		r.Result, r.Why = NoProof, "it did not run: "+why
+	case reached:
+		r.Why = "it succeeds without the wall"
+	case a.Probe != "" && walled.Probes[a.ID].Code == 0:
+		r.Why = "the trick works where the wall has no part"
+	case a.Engine != "":
+		r.Result, r.Why = NotShown, a.Engine+": "+lastLine(deed.Output)
+	case deed.Code == 77:
+		r.Result, r.Why = NotShown, lastLine(deed.Output)
+	case a.Always != "":
+		r.Why = a.Always
+	default:
+		r.Result, r.Why = NoProof, fmt.Sprintf("without the wall: exit code %d, %q", deed.Code, lastLine(deed.Output+control.Plants[a.ID].Output))
+	}
+	return r
+}
+
+// success says whether an attack got what it wanted, and whether it ran at all.
+func success(a Attack, w *world) (got bool, why string, ran bool) {
+	for _, s := range a.Seen {
+		if why := s(w, a); why != "" {
+			return true, why, true
+		}
+	}
+	deed, did := w.Deeds[a.ID]
+	plant, planted := w.Plants[a.ID]
+	if found := loot(deed.Output + plant.Output); found != "" {
+		return true, found, true
+	}
+	if a.Plant != "" && (!planted || plant.Code != 0) {
+		return false, "its preparation failed: " + lastLine(plant.Output), false
+	}
+	switch {
+	case a.Script == "":
+		return false, "", planted
+	case !did:
+		return false, "there is no word of it; the run ended with " + fmt.Sprint(w.Code), false
+	case len(a.Seen) > 0 && strings.Contains(a.Script, "$RT_CONTROL"): // what is seen outside decides
+		return false, "", true
+	}
+	return deed.Code == 0, "it says: " + lastLine(deed.Output), true
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	s = s[strings.LastIndexByte(s, '\n')+1:]
+	if len(s) > 160 {
+		s = s[:160] + "…"
+	}
+	return s
+}
+
+// table prints the result and keeps it as redteam.md.
+func table(t *testing.T, rows map[string]row) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("| Attack | Wall that held | Result |\n| --- | --- | --- |\n")
+	totals := map[Result]int{}
+	for _, a := range attacks() {
+		r, ok := rows[a.ID]
+		if !ok {
+			r = row{Attack: a, Result: NoProof, Why: "it was not run"}
+		}
+		totals[r.Result]++
+		wall := a.Wall
+		if r.Result != Held {
+			wall = "(" + wall + ")"
+		}
+		result := string(r.Result)
+		if r.Why != "" {
+			result += ": " + r.Why
+		}
+		fmt.Fprintf(&b, "| `%s` %s | %s | %s |\n", a.ID, cell(a.Tries), cell(wall), cell(result))
+		if r.Result == Open || r.Result == NoProof {
+			t.Errorf("%s (%s): %s: %s", a.ID, a.Tries, r.Result, r.Why)
+		}
+	}
+	fmt.Fprintf(&b, "\n%d attacks: %d held / %d open / %d no proof / %d not shown\n", len(attacks()), totals[Held], totals[Open], totals[NoProof], totals[NotShown])
+	fmt.Println(b.String())
+	dir := os.Getenv("RALPH_REDTEAM_DIR")
+	if dir == "" {
+		return
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "redteam.md"), []byte("# Attacks\n\n"+b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cell keeps a text within one cell.
+func cell(s string) string {
+	return strings.NewReplacer("|", "\\|", "\n", " ", "\r", " ", "<", "&lt;").Replace(strings.ToValidUTF8(s, "?"))
+}
+
+// keep writes the logs down for whoever has to look.
+func keep(t *testing.T, worlds ...*world) {
+	t.Helper()
+	dir := os.Getenv("RALPH_REDTEAM_DIR")
+	if dir == "" {
+		return
+	}
+	for _, w := range worlds {
+		var b strings.Builder
+		fmt.Fprintf(&b, "exit code %d\n%.200000s\n", w.Code, w.Log)
+		for _, deeds := range []map[string]Deed{w.Plants, w.Deeds, w.Probes} {
+			for id, d := range deeds {
+				fmt.Fprintf(&b, "--- %s: code %d, %d ms\n%.2000s\n", id, d.Code, d.Millis, d.Output)
+			}
+		}
+		for _, c := range w.Contacts {
+			fmt.Fprintf(&b, "contact %s %.500q\n", c.Where, c.Data)
+		}
+		for _, r := range w.Requests {
+			fmt.Fprintf(&b, "forge %s %s %.200q\n", r.Method, r.Path, r.Body)
+		}
+		writeFiles(t, dir, map[string]string{w.Name + ".log": b.String()})
+	}
+}

@@ -1,0 +1,232 @@
+package redteam
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// world is what a run left: the runner's folders, what the canary saw, what the
+// forge got. It is filled by the runs, which need a container.
+type world struct {
+	Control bool
+	Name    string // of the run; in every mark
+
+	Workspace, Temp, Home, Commands, Workflow, Net string // folders on this machine
+
+	Code     int
+	Log      string
+	Deeds    map[string]Deed   // by attack, of the scripts
+	Plants   map[string]Deed   // by attack
+	Probes   map[string]Deed   // by attack
+	Before   map[string]string // files of the runner and their content, before the run
+	Contacts []Contact
+	Requests []request // to the forge
+	Objects  string    // all git objects of the forge's repository, one after the other
+	Pulls    string    // titles, bodies and comments of its pull requests
+	Left     []string  // command lines of processes that outlived the run
+}
+
+// request is one that the forge got.
+type request struct{ Method, Path, Authorization, Body string }
+
+// Contact is something that reached the canary.
+type Contact struct{ Where, Data string }
+
+// Deed is what became of a script.
+type Deed struct {
+	ID     string
+	Code   int
+	Output string
+	Millis int64
+}
+
+// canaries are the secrets of the run, by name. None of them means anything.
+func canaries() map[string]string {
+	return map[string]string{
+		"the forge's token":           "ghs_redteam0Canary1Canary2Canary3Canary4",
+		"the runtime token":           "rt-canary-runtime-5c1d7b9a",
+		"the id token":                "rt-canary-idtoken-9f3e2d1c",
+		"the job's event":             "rt-canary-event-1a2b3c4d",
+		"another step's file":         "rt-canary-otherstep-7788aa",
+		"another step's home":         "rt-canary-home-66cc33dd",
+		"a secret of the step":        "rt-canary-stepsecret-ab12cd34",
+		"the provider's key":          "sk-ant-api03-rt-canary-provider-key-0011223344556677",
+		"the engine's answer":         "rt-canary-engine-socket",
+		"checkout's token, in base64": "eC1hY2Nlc3MtdG9rZW46Z2hzX3JlZHRlYW0wQ2FuYXJ5MUNhbmFyeTJDYW5hcnkzQ2FuYXJ5NA==",
+	}
+}
+
+// loot names a canary that stands in a text; empty: none.
+func loot(text string) string {
+	for name, value := range canaries() {
+		if strings.Contains(text, value) {
+			return name + " is in its hands"
+		}
+	}
+	return ""
+}
+
+// mark is what packets and files of the attack hold.
+func (w *world) mark(a Attack) string { return "RT:" + a.ID + ":" + w.Name + ";" }
+
+// arrived is a packet of the attack at the canary.
+func arrived(w *world, a Attack) string {
+	for _, c := range w.Contacts {
+		if strings.Contains(c.Data, w.mark(a)) {
+			return "it arrived: " + c.Where
+		}
+	}
+	return ""
+}
+
+// asked is a question for a name, at the canary's resolver.
+func asked(name string) sign {
+	return func(w *world, _ Attack) string {
+		for _, c := range w.Contacts {
+			if c.Where == "dns" && strings.Contains(c.Data, name) {
+				return "the resolver was asked for " + c.Data
+			}
+		}
+		return ""
+	}
+}
+
+// spilled is a canary in what arrived from the attack.
+func spilled(w *world, a Attack) string {
+	for _, c := range w.Contacts {
+		if found := loot(c.Data); found != "" && strings.Contains(c.Data, a.ID) {
+			return found + ", at " + c.Where
+		}
+	}
+	return ""
+}
+
+// trapped is the file that a trap of git's leaves when it is not behind the file
+// walls.
+func trapped(w *world, a Attack) string {
+	if data, err := os.ReadFile(filepath.Join(w.Temp, "trap-"+a.ID)); err == nil {
+		return "it ran outside of the walls: " + strings.TrimSpace(string(data))
+	}
+	return ""
+}
+
+// changed is a file of the runner's that holds the attack's mark.
+func changed(w *world, a Attack) string {
+	for path := range w.Before {
+		data, err := os.ReadFile(path)
+		switch {
+		case err != nil:
+			return filepath.Base(path) + " is gone"
+		case strings.Contains(string(data), "RT_"+a.ID):
+			return filepath.Base(path) + " was written"
+		}
+	}
+	return ""
+}
+
+// strayed is a file outside of the workspace that was not there before and
+// bears the attack's name, or holds it.
+func strayed(w *world, a Attack) string {
+	found := ""
+	for _, dir := range []string{w.Temp, w.Home} {
+		_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() || found != "" {
+				return nil
+			}
+			data, err := os.ReadFile(path)
+			if strings.Contains(path, a.ID) || err == nil && strings.Contains(string(data), "RT_"+a.ID) {
+				found = "written: " + strings.TrimPrefix(path, filepath.Dir(w.Temp))
+			}
+			return nil
+		})
+	}
+	return found
+}
+
+// survives is a process of the attack that outlived the run.
+func survives(w *world, a Attack) string {
+	for _, line := range w.Left {
+		if strings.Contains(line, "redteam-"+a.ID+"-"+w.Name) {
+			return "it outlived the run"
+		}
+	}
+	return ""
+}
+
+// published is the attack's mark in what the forge keeps as git.
+func published(w *world, a Attack) string {
+	if strings.Contains(w.Objects, "RT-MARK-"+a.ID) {
+		return "it is on the forge"
+	}
+	return ""
+}
+
+// told is a text in pull requests, their comments, the summary or the outputs.
+func told(text string) sign {
+	return func(w *world, _ Attack) string {
+		for where, said := range w.texts() {
+			if strings.Contains(said, text) {
+				return "it stands in " + where
+			}
+		}
+		return ""
+	}
+}
+
+// texts are what people and the forge read of a run.
+func (w *world) texts() map[string]string {
+	all := map[string]string{"the pull request": w.Pulls}
+	for _, name := range []string{"step_summary_1", "set_output_1"} {
+		data, _ := os.ReadFile(filepath.Join(w.Commands, name))
+		all[name] = string(data)
+	}
+	return all
+}
+
+// logged is a text in the log.
+func logged(text string) sign {
+	return func(w *world, _ Attack) string {
+		if strings.Contains(w.Log, text) {
+			return "it stands in the log"
+		}
+		return ""
+	}
+}
+
+// obeyed is a command of the attack's that a runner would carry out.
+func obeyed(w *world, a Attack) string {
+	for _, c := range runnerCommands(w.Log) {
+		if strings.Contains(c, "RT_"+a.ID) {
+			return "the runner obeys: " + c
+		}
+	}
+	return ""
+}
+
+// ended is a run that an attack brought to another end than it should have.
+func ended(code int) sign {
+	return func(w *world, _ Attack) string {
+		if w.Code != code {
+			return "the run ended with another exit code than it should have"
+		}
+		return ""
+	}
+}
+
+// read is a JSON file of one value on each line.
+func readLines[T any](path string) []T {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	var all []T
+	for line := range strings.Lines(string(data)) {
+		var v T
+		if json.Unmarshal([]byte(line), &v) == nil {
+			all = append(all, v)
+		}
+	}
+	return all
+}
