@@ -99,6 +99,10 @@ type Options struct {
 	// prompt_001.txt, whose number is the iteration's. Only codex's are. nil:
 	// none.
 	PromptLog func(name, text string)
+	// Refused are the addresses (host:port) that the network walls refused since a
+	// time. It is asked when a turn failed, and while the CLI says that it tries again:
+	// a turn that needs one of them is given up, see [Denied]. nil: no walls.
+	Refused func(since time.Time) []string
 	// Linger is asked when the CLI exited and left children behind: how long they
 	// may go on, see proc.Command. nil: they are ended at once.
 	Linger func() time.Duration
@@ -118,6 +122,7 @@ type Options struct {
 	answer   file              // in text mode, of the turn at hand
 	extra    map[string]string // paths of the extras of the turn at hand by their names
 	giveUp   func()            // of the turn at hand, see [decoder]; nil: none
+	denied   func() bool       // of the turn at hand: the walls refused what it needs; nil: no walls
 	settings string            // of claude, with the hooks; empty: the user's, if any
 }
 

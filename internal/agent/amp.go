@@ -148,6 +148,6 @@ func (amp) ways(Options) ways { return ways{resume: true} }
 
 func (amp) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	d := newClaudeDecoder("amp", emit, finished)
-	d.giveUp, d.hints = o.giveUp, hintsOf(o, "AMP_API_KEY")
+	d.giveUp, d.denied, d.hints = o.giveUp, o.denied, hintsOf(o, "AMP_API_KEY")
 	return d
 }

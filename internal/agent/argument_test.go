@@ -21,11 +21,11 @@ func TestDirectMode(t *testing.T) {
 		argv  string // joined by "|"
 		stdin string
 	}{
-		{"as an argument", Options{Argument: true}, "claude|-p|Do the next story.|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user", ""},
-		{"with a model", Options{Argument: true, Model: "opus", Plain: true}, "claude|-p|Do the next story.|--output-format|text|--dangerously-skip-permissions|--setting-sources|user|--model|opus", ""},
-		{"on stdin", Options{Model: "opus"}, "claude|-p|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--model|opus", prompt},
+		{"as an argument", Options{Argument: true}, "claude|-p|Do the next story.|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--add-dir=.", ""},
+		{"with a model", Options{Argument: true, Model: "opus", Plain: true}, "claude|-p|Do the next story.|--output-format|text|--dangerously-skip-permissions|--setting-sources|user|--add-dir=.|--model|opus", ""},
+		{"on stdin", Options{Model: "opus"}, "claude|-p|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--add-dir=.|--model|opus", prompt},
 		{"in a docker sandbox", Options{Argument: true, Command: []string{"docker", "sandbox", "run", "ralph-_w", "--"}},
-			"docker|sandbox|run|ralph-_w|--|-p|Do the next story.|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user", ""},
+			"docker|sandbox|run|ralph-_w|--|-p|Do the next story.|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--add-dir=.", ""},
 		{"exact", Options{Argument: true, Exact: true, ExactArgs: []string{"--allowedTools", "Bash"}}, "claude|--allowedTools|Bash|-p|Do the next story.", ""},
 	} {
 		p := &printer{streams: []string{transcript(t, "text_only")}}

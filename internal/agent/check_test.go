@@ -140,7 +140,7 @@ func TestClaudeReady(t *testing.T) {
 
 func TestClaudeArgv(t *testing.T) {
 	t.Parallel()
-	fixed := "-p --output-format stream-json --verbose --dangerously-skip-permissions --setting-sources user"
+	fixed := "-p --output-format stream-json --verbose --dangerously-skip-permissions --setting-sources user --add-dir=."
 	for _, tt := range []struct {
 		o    Options
 		p    ralph.Prompt
@@ -160,11 +160,11 @@ func TestClaudeArgv(t *testing.T) {
 func TestClaudeEnviron(t *testing.T) {
 	t.Parallel()
 	given := []string{"PATH=/bin", "CLAUDECODE=1", "DISABLE_TELEMETRY=0", "IS_SANDBOX=0"}
-	want := "PATH=/bin DISABLE_TELEMETRY=0 IS_SANDBOX=0 DISABLE_ERROR_REPORTING=1 DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"
+	want := "PATH=/bin DISABLE_TELEMETRY=0 IS_SANDBOX=0 DISABLE_ERROR_REPORTING=1 DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD=1"
 	if got := strings.Join(claude{}.environ(Options{Env: given}), " "); got != want {
 		t.Errorf("environ() = %s, want %s", got, want)
 	}
-	if got := (claude{}).environ(Options{Env: given, Root: true}); lookup(got, "IS_SANDBOX") != "1" || len(got) != 6 {
+	if got := (claude{}).environ(Options{Env: given, Root: true}); lookup(got, "IS_SANDBOX") != "1" || len(got) != 7 {
 		t.Errorf("environ(root) = %q, want IS_SANDBOX=1 once", got)
 	}
 	if strings.Join(given, " ") != "PATH=/bin CLAUDECODE=1 DISABLE_TELEMETRY=0 IS_SANDBOX=0" {

@@ -14,8 +14,9 @@ type claude struct{}
 // argv asks for one unattended turn with a JSON stream. --verbose is required
 // with it. What the user's arguments repeat of it is left out. The permission
 // prompts are bypassed, because nobody is there to answer them. --setting-sources user keeps out the repository's own settings,
-// whose hooks would run without a trust question; those of --settings run. The budget is soft: claude
-// stops after the request that passed it.
+// whose hooks would run without a trust question; those of --settings run. With them it keeps out CLAUDE.md,
+// which --add-dir brings back (2.1.329): CLAUDE.md, .claude/CLAUDE.md and .claude/rules, and no program. The
+// budget is soft: claude stops after the request that passed it.
 //
 // A prompt that is an argument stands right behind -p, where no option with a
 // list of values can take it for one of them.
@@ -40,7 +41,7 @@ func (c claude) argv(o Options, p ralph.Prompt) []string {
 	}
 	argv = append(argv, "--dangerously-skip-permissions")
 	if !has(args, "--setting-sources") {
-		argv = append(argv, "--setting-sources", "user")
+		argv = append(argv, "--setting-sources", "user", "--add-dir=.")
 	}
 	if o.Model != "" && !has(args, "--model") {
 		argv = append(argv, "--model", o.Model)
@@ -74,6 +75,9 @@ func (claude) resumed(argv []string, n int, session string) []string {
 // is no number is eight.) Our hook has a bound of its own.
 const stopCap = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 
+// claudeProse makes claude read CLAUDE.md in the folders of --add-dir.
+const claudeProse = "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD"
+
 // environ turns off what phones home and updates itself, unless the user
 // decided otherwise, and lets claude bypass permissions as root, which it
 // refuses outside of a sandbox. CLAUDECODE is gone: a claude that finds it
@@ -84,6 +88,9 @@ func (claude) environ(o Options) []string {
 		if lookup(env, name) == "" {
 			env = append(without(env, name), name+"=1")
 		}
+	}
+	if !o.Exact && lookup(env, claudeProse) == "" {
+		env = append(without(env, claudeProse), claudeProse+"=1")
 	}
 	if lookup(env, stopCap) == "" && o.Hooks["Stop"] != "" && !o.Exact {
 		env = append(without(env, stopCap), stopCap+"=1000000")
@@ -102,7 +109,7 @@ func (claude) ways(o Options) ways {
 
 func (claude) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	d := newClaudeDecoder("claude", emit, finished)
-	d.giveUp, d.hints = o.giveUp, hintsOf(o, claudeKey(o))
+	d.giveUp, d.denied, d.hints = o.giveUp, o.denied, hintsOf(o, claudeKey(o))
 	return d
 }
 

@@ -225,6 +225,9 @@ func (d *claudeDecoder) system(b []byte, subtype string) {
 // last until a time, which claude would sleep for. Without this a 401 takes ten
 // attempts and three minutes.
 func (d *claudeDecoder) retry(attempt, status int, what string) {
+	if d.refused(what); d.lost != nil {
+		return
+	}
 	f := &ralph.Failure{Message: clip(fmt.Sprintf("%s: the API refused the request, twice (%s)", d.name, what), maxMessage)}
 	switch {
 	case status == 429 && d.quota:

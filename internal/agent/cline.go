@@ -115,6 +115,6 @@ func (cline) ways(Options) ways { return ways{argument: true} }
 func (cline) decoder(o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	d := newClineDecoder(p.Text, emit, finished)
 	keys, _ := cline{}.credentials()
-	d.giveUp, d.hints = o.giveUp, hintsOf(o, firstSet(o, keys))
+	d.giveUp, d.denied, d.hints = o.giveUp, o.denied, hintsOf(o, firstSet(o, keys))
 	return d
 }

@@ -101,7 +101,7 @@ func (codex) ways(o Options) ways {
 
 func (codex) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	d := newCodexDecoder(emit, finished)
-	d.giveUp, d.hints = o.giveUp, hintsOf(o, codexKey(o))
+	d.giveUp, d.denied, d.hints = o.giveUp, o.denied, hintsOf(o, codexKey(o))
 	return d
 }
 

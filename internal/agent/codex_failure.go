@@ -21,6 +21,9 @@ func (d *codexDecoder) retry(message string) {
 	if !ok {
 		return
 	}
+	if d.refused(message); d.lost != nil {
+		return
+	}
 	if strings.HasPrefix(rest, "waiting for network") {
 		if d.waits++; d.waits >= maxWaits {
 			d.lose(&ralph.Failure{Kind: ralph.FailureAPI, Message: clip("codex found no way to its API, again and again: "+rest, maxMessage)})

@@ -27,6 +27,7 @@ type common struct {
 	finished func() // called when the turn's result is there, perhaps more than once
 
 	giveUp func()         // see [decoder]; nil: nobody to tell
+	denied func() bool    // see [Options]; nil: no walls
 	hints  hints          // for messages
 	lost   *ralph.Failure // why the turn was given up; nil: it was not
 
@@ -246,6 +247,14 @@ func (d *common) lose(f *ralph.Failure) {
 	d.lost = f
 	if d.giveUp != nil {
 		d.giveUp()
+	}
+}
+
+// refused gives the turn up where the network walls refused what it needs; what
+// is what the CLI said about it.
+func (d *common) refused(what string) {
+	if d.denied != nil && d.denied() {
+		d.lose(d.failure(ralph.FailureAPI, "found no way to its API", what))
 	}
 }
 

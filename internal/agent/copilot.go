@@ -186,7 +186,7 @@ func (copilot) ways(Options) ways { return ways{resume: true, totals: true} }
 
 func (copilot) decoder(o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	d := newCopilotDecoder(emit, finished)
-	d.giveUp, d.hints = o.giveUp, hints{key: "COPILOT_GITHUB_TOKEN", model: o.Model}
+	d.giveUp, d.denied, d.hints = o.giveUp, o.denied, hints{key: "COPILOT_GITHUB_TOKEN", model: o.Model}
 	if env := (copilot{}).environ(o); lookup(env, "COPILOT_PROVIDER_BASE_URL") != "" {
 		d.hints.key = firstSet(o, []string{"COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BEARER_TOKEN", "COPILOT_PROVIDER_API_KEY_COMMAND"})
 	}

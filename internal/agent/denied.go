@@ -18,16 +18,29 @@ func Denied(f *ralph.Failure, refused []string, o Options) *ralph.Failure {
 		ralph.FailureCrash, ralph.FailureMalformed, ralph.FailureEmpty, ralph.FailureTimeout, ralph.FailureIdle}, f.Kind) {
 		return f
 	}
-	needed := Hosts(o)
-	for _, address := range refused {
-		if !slices.ContainsFunc(needed, func(pattern string) bool { return matches(pattern, address) }) {
-			continue
-		}
-		host := strings.TrimSuffix(address, ":443")
-		return &ralph.Failure{Kind: ralph.FailureAuth, Message: clip("the network wall refused "+clip(oneLine(address), maxName)+
-			", which "+o.Name+" needs: add "+clip(oneLine(host), maxName)+" to allowed-hosts", maxMessage)}
+	address := deniedHost(refused, o)
+	if address == "" || f.Kind == ralph.FailureAuth && strings.HasPrefix(address, opencodeList+":") {
+		return f
 	}
-	return f
+	host := strings.TrimSuffix(address, ":443")
+	return &ralph.Failure{Kind: ralph.FailureAuth, Message: clip("the network wall refused "+address+
+		", which "+o.Name+" needs: add "+host+" to allowed-hosts", maxMessage)}
+}
+
+// deniedHost is the first of the refused addresses that the agent needs; empty:
+// none. Foreign text that is safe to show.
+func deniedHost(refused []string, o Options) string {
+	if len(refused) == 0 {
+		return ""
+	}
+	needed := Hosts(o)
+	i := slices.IndexFunc(refused, func(address string) bool {
+		return slices.ContainsFunc(needed, func(pattern string) bool { return matches(pattern, address) })
+	})
+	if i < 0 {
+		return ""
+	}
+	return clip(oneLine(refused[i]), maxName)
 }
 
 // matches says that an address (host:port) is one of a pattern of [Hosts].

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -22,8 +23,9 @@ type Door struct {
 	Paths []string
 	// KeyVariable holds the key in [Options.Env].
 	KeyVariable string
-	// WebSocket says that the CLI may ask for one, with the key in the headers of
-	// its handshake.
+	// WebSocket says that the CLI tries one first, with the key in the headers of its
+	// handshake. One that is answered with 426 makes it go on without at once (seen:
+	// codex 0.169.0); any other refusal takes it seven seconds.
 	WebSocket bool
 }
 
@@ -34,7 +36,7 @@ type Door struct {
 func KeyDoor(o Options) (d Door, ok bool) {
 	_, known := formats()
 	f, found := known[o.Name].(doored)
-	if !found || o.Exact {
+	if !found || o.Exact || o.Argument || leadsElsewhere(o) {
 		return Door{}, false
 	}
 	if d, ok = f.door(o); !ok || lookup(o.Env, d.KeyVariable) == "" {
@@ -55,8 +57,8 @@ type doored interface {
 	// look at.
 	door(o Options) (Door, bool)
 	// through adds to options that lead through the door already what else the CLI
-	// has to be told; upstream is the address behind the door.
-	through(o Options, upstream string) Options
+	// has to be told.
+	through(o Options) Options
 }
 
 // ThroughDoor are the options of an agent whose key stays with the owner: it asks
@@ -73,5 +75,22 @@ func (o Options) ThroughDoor(address, placeholder string) Options {
 	keys, _ := f.credentials()
 	o.Env = append(without(o.Env, append(keys, d.KeyVariable)...), d.KeyVariable+"="+placeholder)
 	o.BaseURL = strings.TrimRight(address, "/")
-	return f.through(o, d.Upstream)
+	return f.through(o)
+}
+
+// leadsElsewhere says that the user's own arguments or settings may name another
+// address, key or provider than the options do, which the CLI would prefer.
+func leadsElsewhere(o Options) bool {
+	given := strings.Join(slices.Concat(behind(o, o.Name), o.Args, []string{o.Settings}), "\n")
+	for _, word := range map[string][]string{
+		"claude":   {"apiKeyHelper", "_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_"},
+		"codex":    {"model_provider", "base_url", "profile", "--oss", "-p\n", "forced_login_method"},
+		"gemini":   {"selectedType"},
+		"opencode": {"baseURL", "apiKey", "--model", "-m\n", "--attach"},
+	}[o.Name] {
+		if strings.Contains(given, word) {
+			return true
+		}
+	}
+	return false
 }

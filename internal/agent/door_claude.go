@@ -1,6 +1,9 @@
 package agent
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Addresses of Anthropic's API and of what claude 2.1.329 renews a login at.
 const (
@@ -8,32 +11,42 @@ const (
 	anthropicLogin = "https://platform.claude.com"
 )
 
-// claudeAssume makes claude treat an address of ours as Anthropic's own. Without
-// it (2.1.329) it leaves out what another server may not know: see docs/agents.md.
-const claudeAssume = "_CLAUDE_CODE_ASSUME_FIRST_PARTY_BASE_URL"
-
 // door is for Anthropic's API, or one that is compatible, and for the keys that
-// are sent as they are. claude takes ANTHROPIC_AUTH_TOKEN before the others, and
-// a key before the token of a subscription.
+// are sent as they are. Of several keys the first of [claude.credentials] is used,
+// and the others are taken out.
 func (claude) door(o Options) (Door, bool) {
 	p := providerOf(o)
-	d := Door{Header: "Authorization", Scheme: "Bearer", Paths: []string{"/v1/messages", "/v1/models"}, KeyVariable: p.key}
-	switch p.name {
-	case "anthropic":
-		d.Upstream = firstOf(o.BaseURL, lookup(o.Env, p.url), anthropicAPI)
-		d.KeyVariable = firstSet(o, []string{"ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"})
-		if d.KeyVariable == "ANTHROPIC_API_KEY" {
-			d.Header, d.Scheme = "x-api-key", ""
-		}
-	default:
+	if p.name != "anthropic" {
 		return Door{}, false
+	}
+	d := Door{
+		Upstream: firstOf(o.BaseURL, lookup(o.Env, p.url), anthropicAPI), Header: "Authorization", Scheme: "Bearer",
+		Paths: []string{"/v1/messages", "/v1/models"}, KeyVariable: claudeKey(o),
+	}
+	if d.KeyVariable == p.key {
+		d.Header, d.Scheme = "x-api-key", ""
 	}
 	return d, true
 }
 
-func (claude) through(o Options, upstream string) Options {
-	if upstream == anthropicAPI {
-		o.Env = append(without(o.Env, claudeAssume), claudeAssume+"=1")
+// through turns off that WebFetch asks api.anthropic.com about each host first
+// (2.1.329): it does so at that very address, which is none of [Hosts] then, and
+// fails without an answer. Which hosts may be asked is for our walls to say.
+func (claude) through(o Options) Options {
+	const name = "skipWebFetchPreflight"
+	if o.Argument || o.Scratch == "" {
+		return o
+	}
+	settings := map[string]json.RawMessage{}
+	if o.Settings != "" {
+		var err error
+		if settings, err = jsonObject("agent-settings", o.Settings); err != nil || settings[name] != nil {
+			return o // New says what is wrong
+		}
+	}
+	settings[name] = json.RawMessage("true")
+	if text, err := plainJSON(settings); err == nil {
+		o.Settings = string(text)
 	}
 	return o
 }

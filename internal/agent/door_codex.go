@@ -17,6 +17,8 @@ func (codex) door(o Options) (Door, bool) {
 		d.KeyVariable = azureKey
 		d.Upstream = azureAddress(o.BaseURL)
 	case o.Provider == "responses":
+	case o.Provider == "" && holds(codexHome(o), "config.toml"):
+		return Door{}, false // which may name another provider
 	case d.KeyVariable == "OPENAI_API_KEY" && (lookup(o.Env, "CODEX_ACCESS_TOKEN") != "" || holds(codexHome(o), "auth.json")):
 		return Door{}, false // codex uses its login
 	default:
@@ -25,7 +27,7 @@ func (codex) door(o Options) (Door, bool) {
 	return d, true
 }
 
-func (codex) through(o Options, _ string) Options { return o }
+func (codex) through(o Options) Options { return o }
 
 // azureAddress completes an address of azure as [codexProvider] does.
 func azureAddress(base string) string {

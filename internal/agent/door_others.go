@@ -1,9 +1,25 @@
 package agent
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // googleAPI is the address of Gemini's API.
 const googleAPI = "https://generativelanguage.googleapis.com"
+
+// door is for a key of Gemini's API.
+func (gemini) door(o Options) (Door, bool) {
+	if geminiAuth(o) != authKey || lookup(o.Env, "GEMINI_CLI_HOME") != "" || lookup(o.Env, "GEMINI_API_KEY_AUTH_MECHANISM") != "" {
+		return Door{}, false
+	}
+	return Door{
+		Upstream: firstOf(o.BaseURL, lookup(o.Env, "GOOGLE_GEMINI_BASE_URL"), googleAPI), Header: "x-goog-api-key",
+		Paths: []string{"/v1beta/models", "/v1/models", "/v1alpha/models"}, KeyVariable: "GEMINI_API_KEY",
+	}, o.Scratch != ""
+}
+
+func (gemini) through(o Options) Options { return o }
 
 // hosts: with a login of Google's the models answer elsewhere.
 func (gemini) hosts(o Options) []string {
@@ -19,33 +35,47 @@ func (gemini) hosts(o Options) []string {
 	return []string{"cloudcode-pa.googleapis.com", "oauth2.googleapis.com"}
 }
 
-// modelAPI is where the models of a provider answer, and how its key is sent.
-type modelAPI struct{ address, header, scheme string }
-
-// modelAPIs are those of providers that opencode and cline have in common.
-func modelAPIs() map[string]modelAPI {
-	return map[string]modelAPI{
-		"anthropic":  {"https://api.anthropic.com/v1", "x-api-key", ""},
-		"openai":     {openaiAPI, "Authorization", "Bearer"},
-		"openrouter": {"https://openrouter.ai/api/v1", "Authorization", "Bearer"},
-		"deepseek":   {"https://api.deepseek.com", "Authorization", "Bearer"},
-		"groq":       {"https://api.groq.com/openai/v1", "Authorization", "Bearer"},
-		"mistral":    {"https://api.mistral.ai/v1", "Authorization", "Bearer"},
-		"xai":        {"https://api.x.ai/v1", "Authorization", "Bearer"},
-		"opencode":   {"https://opencode.ai/zen/v1", "Authorization", "Bearer"},
-		"google":     {googleAPI + "/v1beta", "x-goog-api-key", ""},
-		"gemini":     {googleAPI + "/v1beta", "x-goog-api-key", ""},
+// modelAPIs are where the models of providers answer that opencode and cline have
+// in common.
+func modelAPIs() map[string]string {
+	return map[string]string{
+		"anthropic": anthropicAPI + "/v1", "openai": openaiAPI, "openrouter": "https://openrouter.ai/api/v1",
+		"deepseek": "https://api.deepseek.com", "groq": "https://api.groq.com/openai/v1", "mistral": "https://api.mistral.ai/v1",
+		"xai": "https://api.x.ai/v1", "opencode": "https://opencode.ai/zen/v1", "google": googleAPI, "gemini": googleAPI,
 	}
 }
 
-// hosts: models.dev is asked for the list of models.
-func (opencode) hosts(o Options) []string {
-	hosts := []string{"models.dev"}
+// door is for the providers it was tried with (opencode 1.18.33): each takes an
+// address in the configuration, and the key from its variable.
+func (opencode) door(o Options) (Door, bool) {
 	provider := opencodeProvider(o)
-	switch api, ok := modelAPIs()[provider]; {
+	if o.Model == "" || lookup(o.Env, "OPENCODE_CONFIG_CONTENT") != "" || lookup(o.Env, "OPENCODE_AUTH_CONTENT") != "" ||
+		!slices.Contains([]string{"anthropic", "openai", "openrouter", "groq", opencodeCompatible}, provider) {
+		return Door{}, false
+	}
+	d := Door{
+		Upstream: firstOf(o.BaseURL, modelAPIs()[provider]), Header: "Authorization", Scheme: "Bearer",
+		Paths: []string{"/chat/completions", "/responses", "/models"}, KeyVariable: opencodeKeys(provider + "/"),
+	}
+	if provider == "anthropic" {
+		d.Header, d.Scheme, d.Paths = "x-api-key", "", []string{"/messages", "/models"}
+	}
+	return d, d.Upstream != ""
+}
+
+func (opencode) through(o Options) Options { return o }
+
+// opencodeList is the host opencode asks for the list of models; without it, it
+// knows those of the day it was built.
+const opencodeList = "models.opencode.ai"
+
+func (opencode) hosts(o Options) []string {
+	hosts := []string{opencodeList}
+	provider := opencodeProvider(o)
+	switch address, ok := modelAPIs()[provider]; {
 	case o.BaseURL != "":
 	case ok:
-		hosts = append(hosts, hostsOf(api.address)...)
+		hosts = append(hosts, hostsOf(address)...)
 	case provider == "azure":
 		if resource := label(lookup(o.Env, "AZURE_RESOURCE_NAME")); resource != "" {
 			hosts = append(hosts, resource+".openai.azure.com")
@@ -57,15 +87,45 @@ func (opencode) hosts(o Options) []string {
 	case provider == "github-copilot":
 		hosts = append(hosts, "api.github.com", "*.githubcopilot.com")
 	case provider == "":
-		for name, api := range modelAPIs() {
-			if lookup(o.Env, opencodeKeys(name+"/")) != "" {
-				hosts = append(hosts, hostsOf(api.address)...)
+		for name, address := range modelAPIs() {
+			if name == "opencode" || lookup(o.Env, opencodeKeys(name+"/")) != "" {
+				hosts = append(hosts, hostsOf(address)...)
 			}
 		}
-		hosts = append(hosts, hostsOf(modelAPIs()["opencode"].address)...)
 	}
 	return hosts
 }
+
+// door is for a provider other than GitHub, whose token is exchanged for others.
+func (copilot) door(o Options) (Door, bool) {
+	env := (copilot{}).environ(o)
+	kind := firstOf(lookup(env, "COPILOT_PROVIDER_TYPE"), "openai")
+	d := Door{
+		Upstream: lookup(env, "COPILOT_PROVIDER_BASE_URL"), Header: "Authorization", Scheme: "Bearer",
+		Paths: []string{"/chat/completions", "/responses", "/models"}, KeyVariable: "COPILOT_PROVIDER_API_KEY",
+	}
+	if lookup(env, "COPILOT_PROVIDER_BEARER_TOKEN") != "" {
+		d.KeyVariable = "COPILOT_PROVIDER_BEARER_TOKEN"
+	}
+	switch kind {
+	case "openai":
+	case "anthropic":
+		d.Paths = []string{"/v1/messages", "/v1/models"}
+		if d.KeyVariable == "COPILOT_PROVIDER_API_KEY" {
+			d.Header, d.Scheme = "x-api-key", ""
+		}
+	case "azure":
+		d.Paths = []string{"/openai"}
+		if d.KeyVariable == "COPILOT_PROVIDER_API_KEY" {
+			d.Header, d.Scheme = "api-key", ""
+		}
+	default:
+		return Door{}, false
+	}
+	return d, d.Upstream != "" && lookup(env, "COPILOT_PROVIDER_API_KEY_COMMAND") == "" && lookup(env, "COPILOT_PROVIDER_TRANSPORT") == ""
+}
+
+func (copilot) through(o Options) Options { return o }
 
 // hosts: a provider of the user's own is all that is asked then.
 func (copilot) hosts(o Options) []string {
@@ -88,9 +148,9 @@ func (amp) hosts(o Options) []string {
 
 func (cline) hosts(o Options) []string {
 	provider := firstOf(value(o.Args, "-P", "--provider"), o.Provider, lookup(o.Env, "CLINE_PROVIDER"), "cline")
-	switch api, ok := modelAPIs()[strings.TrimSuffix(provider, "-native")]; {
+	switch address, ok := modelAPIs()[strings.TrimSuffix(provider, "-native")]; {
 	case ok:
-		return hostsOf(api.address)
+		return hostsOf(address)
 	case provider == "cline":
 		return hostsOf(firstOf(o.BaseURL, lookup(o.Env, "CLINE_API_BASE_URL"), "https://api.cline.bot"))
 	}

@@ -63,7 +63,7 @@ func TestOptionsTogether(t *testing.T) {
 		{
 			name: "claude",
 			o:    all(Options{Name: "claude", Model: "m", Effort: "xhigh", Provider: "bedrock", BaseURL: "https://b.example.com", Settings: `{"env":{"A":"b"}}`}),
-			argv: "claude|-p|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--model|m|--effort|xhigh|--max-budget-usd|0.5" +
+			argv: "claude|-p|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--add-dir=.|--model|m|--effort|xhigh|--max-budget-usd|0.5" +
 				"|--mcp-config=/scratch/mcp.json|--append-system-prompt-file|/scratch/system.txt|--settings|/scratch/settings.json|--more|--resume|ID",
 			env:   "CLAUDE_CODE_USE_BEDROCK=1|ANTHROPIC_BEDROCK_BASE_URL=https://b.example.com",
 			files: map[string]string{"mcp.json": servers, "system.txt": "Be \"kind\".\nAlways.", "settings.json": `{"env":{"A":"b"}}`},
@@ -71,14 +71,14 @@ func TestOptionsTogether(t *testing.T) {
 		{
 			name: "claude in text mode",
 			o:    all(Options{Name: "claude", Plain: true, Effort: "low"}),
-			argv: "claude|-p|--output-format|text|--dangerously-skip-permissions|--setting-sources|user|--effort|low|--max-budget-usd|0.5" +
+			argv: "claude|-p|--output-format|text|--dangerously-skip-permissions|--setting-sources|user|--add-dir=.|--effort|low|--max-budget-usd|0.5" +
 				"|--mcp-config=/scratch/mcp.json|--append-system-prompt-file|/scratch/system.txt|--more|--resume|ID",
 			files: map[string]string{"mcp.json": servers, "system.txt": "Be \"kind\".\nAlways."},
 		},
 		{
 			name: "claude whose prompt is an argument has no files",
 			o:    all(Options{Name: "claude", Argument: true, Settings: `{"env":{"A":"b"}}`}),
-			argv: "claude|-p|do it|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--max-budget-usd|0.5" +
+			argv: "claude|-p|do it|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--add-dir=.|--max-budget-usd|0.5" +
 				"|--mcp-config=" + servers + "|--append-system-prompt|Be \"kind\".\nAlways.|--settings|{\"env\":{\"A\":\"b\"}}|--more|--resume|ID",
 		},
 		{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -19,13 +20,34 @@ const (
 	geminiHome     = "gemini-home"
 )
 
+// geminiTrust says that the folder may be trusted. It is not set, and the switch
+// --skip-trust is used instead: 0.61 reads it when the repository's settings have
+// been judged. So .gemini/settings.json of a folder nobody trusted is left out, with
+// its MCP servers, hooks and commands, while --yolo works.
+const geminiTrust = "GEMINI_CLI_TRUST_WORKSPACE"
+
+// geminiPinned are variables that say where requests and keys go. A .env of the
+// repository, which 0.61 reads, sets what is not set; an empty one is.
+func geminiPinned() []string {
+	return []string{
+		"GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "CODE_ASSIST_ENDPOINT", "GEMINI_CLI_CUSTOM_HEADERS",
+		"GEMINI_API_KEY_AUTH_MECHANISM", "GOOGLE_GENAI_API_VERSION", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA",
+		"GOOGLE_API_KEY", "GEMINI_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_ACCESS_TOKEN",
+		"GEMINI_TELEMETRY_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT",
+		"GEMINI_CLI_SYSTEM_SETTINGS_PATH", "GEMINI_CLI_SYSTEM_DEFAULTS_PATH", "GEMINI_SYSTEM_MD", "GEMINI_WRITE_SYSTEM_MD", "GEMINI_SANDBOX",
+		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+		"NODE_OPTIONS", "NODE_EXTRA_CA_CERTS", "NODE_TLS_REJECT_UNAUTHORIZED", "NODE_USE_ENV_PROXY",
+	}
+}
+
 // geminiStart makes a home for the CLI and starts it. $1 is the home, $2 our
 // settings; the rest is the command. The CLI reads settings from the home alone:
 // those of the system count only in folders of root's, and those of the
 // workspace are the repository's. Everything else the user has in ~/.gemini (a
 // login, sessions) is linked into it, so nothing of the user's is changed and
-// sessions outlive the turn.
-const geminiStart = `d=$1/.gemini s=$2; shift 2
+// sessions outlive the turn. The home is made anew for each turn.
+const geminiStart = `h=$1 d=$1/.gemini s=$2; shift 2
+rm -rf "$h" || exit
 mkdir -p "$d" "${HOME:-$d}/.gemini/tmp" || exit
 for f in "${HOME:-$d}"/.gemini/* "${HOME:-$d}"/.gemini/.[!.]*; do
 	case ${f##*/} in settings.json) ;; *) [ ! -e "$f" ] || ln -sfn "$f" "$d/${f##*/}" || exit ;; esac
@@ -77,14 +99,12 @@ func (gemini) resumed(argv []string, n int, session string) []string {
 	return append(argv[:n:n], slices.Insert(args, end, "--resume", session)...)
 }
 
-// environ turns off telemetry and trusts the workspace, unless the user decided
-// otherwise, and says where the models answer.
+// environ turns off telemetry, unless the user decided otherwise, says where the
+// models answer, and leaves nothing of that to a .env of the repository.
 func (gemini) environ(o Options) []string {
 	env := without(o.Env, "CLAUDECODE")
-	for _, kv := range [][2]string{{"GEMINI_TELEMETRY_ENABLED", "false"}, {"GEMINI_CLI_TRUST_WORKSPACE", "true"}} {
-		if lookup(env, kv[0]) == "" {
-			env = append(without(env, kv[0]), kv[0]+"="+kv[1])
-		}
+	if name := "GEMINI_TELEMETRY_ENABLED"; lookup(env, name) == "" {
+		env = append(without(env, name), name+"=false")
 	}
 	const vertex, base = "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GEMINI_BASE_URL"
 	url := base
@@ -102,6 +122,14 @@ func (gemini) environ(o Options) []string {
 	}
 	if o.extra[geminiSettings] != "" && !o.Exact {
 		env = append(without(env, "GEMINI_CLI_HOME"), "GEMINI_CLI_HOME="+filepath.Join(o.Scratch, geminiHome))
+	}
+	if o.Exact || lookup(env, geminiTrust) == "true" { // the user trusts the folder
+		return env
+	}
+	for _, name := range geminiPinned() {
+		if !slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }) {
+			env = append(env, name+"=")
+		}
 	}
 	return env
 }
@@ -198,6 +226,6 @@ func (gemini) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finishe
 	if geminiAuth(o) == authVertex {
 		key = firstSet(o, []string{"GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"})
 	}
-	d.giveUp, d.hints = o.giveUp, hintsOf(o, key)
+	d.giveUp, d.denied, d.hints = o.giveUp, o.denied, hintsOf(o, key)
 	return d
 }

@@ -46,7 +46,7 @@ func TestGeminiArgv(t *testing.T) {
 
 func TestGeminiEnviron(t *testing.T) {
 	t.Parallel()
-	const quiet = " GEMINI_TELEMETRY_ENABLED=false GEMINI_CLI_TRUST_WORKSPACE=true"
+	const quiet = " GEMINI_TELEMETRY_ENABLED=false"
 	for _, tt := range []struct {
 		name string
 		o    Options
@@ -62,7 +62,8 @@ func TestGeminiEnviron(t *testing.T) {
 		{"a home", Options{Scratch: "/s", extra: map[string]string{"settings.json": "/s/f"}}, "A=b", "A=b" + quiet + " GEMINI_CLI_HOME=/s/gemini-home"},
 	} {
 		tt.o.Env = strings.Fields(tt.env)
-		if got := strings.Join(gemini{}.environ(tt.o), " "); got != tt.want {
+		given := slices.DeleteFunc(gemini{}.environ(tt.o), func(kv string) bool { return strings.HasSuffix(kv, "=") })
+		if got := strings.Join(given, " "); got != tt.want {
 			t.Errorf("%s: environ = %s, want %s", tt.name, got, tt.want)
 		}
 	}
@@ -105,11 +106,11 @@ func TestGeminiSettings(t *testing.T) {
 		env  string
 		want string // settings, or an error; empty: no file
 	}{
-		{"a new home", Options{}, "GEMINI_API_KEY=k HOME=" + empty, `"security":{"auth":{"selectedType":"gemini-api-key"}}`},
+		{"a new home", Options{}, "GEMINI_API_KEY=k HOME=" + empty, `"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":true}}`},
 		{"quiet", Options{}, "HOME=" + empty, `"privacy":{"usageStatisticsEnabled":false}`},
 		{"nothing asked, the user's own", Options{}, "GEMINI_API_KEY=k HOME=" + own, ""},
 		{"a base URL needs a way to log in", Options{}, "GEMINI_API_KEY=k GOOGLE_GEMINI_BASE_URL=http://x HOME=" + empty, `"selectedType":"gemini-api-key"`},
-		{"the user's own way", Options{Settings: "{}"}, "GEMINI_API_KEY=k HOME=" + own, `{"general":{"enableAutoUpdate":false,"enableAutoUpdateNotification":false},"model":{"maxSessionTurns":9007199254740993},"privacy":{"usageStatisticsEnabled":true},"security":{"auth":{"selectedType":"oauth-personal"}}}`},
+		{"the user's own way", Options{Settings: "{}"}, "GEMINI_API_KEY=k HOME=" + own, `{"advanced":{"ignoreLocalEnv":true},"general":{"enableAutoUpdate":false,"enableAutoUpdateNotification":false},"model":{"maxSessionTurns":9007199254740993},"privacy":{"usageStatisticsEnabled":true},"security":{"auth":{"selectedType":"oauth-personal"},"folderTrust":{"enabled":true}}}`},
 		{"a provider", Options{Provider: "vertex"}, "HOME=" + own, `"selectedType":"vertex-ai"`},
 		{"settings", Options{Settings: `{"model":{"maxSessionTurns":3}}`}, "HOME=" + own, `"model":{"maxSessionTurns":3}`},
 		{"servers", Options{MCP: mcp}, "HOME=" + empty, `"mcpServers":{"a":{"args":["${Y}"],"command":"x"},"b":{"headers":{"H":"v"},"type":"http","url":"http://x"}}`},
@@ -162,7 +163,7 @@ func TestGeminiHome(t *testing.T) {
 	writeFile(t, filepath.Join(home, ".gemini", ".env"), "X=1")
 	writeFile(t, filepath.Join(scratch, "ours"), "ours")
 	program := filepath.Join(scratch, "gemini")
-	writeFile(t, program, "#!/bin/sh\nd=$GEMINI_CLI_HOME/.gemini\ncat $PWD/../none 2>/dev/null; cat \"$d/settings.json\" \"$d/oauth_creds.json\" \"$d/.env\"; echo session > \"$d/tmp/s\"; echo \" $*\"; cat\n")
+	writeFile(t, program, "#!/bin/sh\nd=$GEMINI_CLI_HOME/.gemini\ncat $PWD/../none 2>/dev/null; cat \"$d/settings.json\" \"$d/oauth_creds.json\" \"$d/.env\"; echo session > \"$d/tmp/s\"; [ ! -e \"$d/planted\" ] || echo planted; echo x > \"$d/planted\"; echo x > \"$d/../.env\"; echo \" $*\"; cat\n")
 	if err := os.Chmod(program, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +171,7 @@ func TestGeminiHome(t *testing.T) {
 		Name: "gemini", Command: []string{program}, Args: []string{"-e", "x y"}, Scratch: scratch,
 		Env: []string{"HOME=" + home, "PATH=/usr/bin:/bin"}, extra: map[string]string{"settings.json": filepath.Join(scratch, "ours")},
 	}
-	for range 2 { // also over what the turn before left
+	for range 2 { // and nothing of what the turn before left counts
 		argv := gemini{}.argv(o, ralph.Prompt{})
 		cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...) // #nosec G204 -- a test's own
 		cmd.Env, cmd.Stdin = gemini{}.environ(o), strings.NewReader("the prompt")

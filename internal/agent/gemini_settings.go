@@ -24,6 +24,9 @@ func geminiConfig(o Options) (string, error) {
 	quiet := map[string]any{
 		"general": map[string]any{"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
 		"privacy": map[string]any{"usageStatisticsEnabled": false},
+		// The repository's .env is not read, and neither are its settings, see geminiTrust.
+		"advanced": map[string]any{"ignoreLocalEnv": true},
+		"security": map[string]any{"folderTrust": map[string]any{"enabled": true}},
 	}
 	auth := map[string]any{"security": map[string]any{"auth": map[string]any{"selectedType": geminiAuth(o)}}}
 	if geminiAuth(o) != "" && o.Provider == "" {

@@ -60,13 +60,17 @@ func (opencode) resumed(argv []string, n int, session string) []string {
 	return append(argv[:n:n], slices.Insert(slices.Clone(args), end, "-s", session)...)
 }
 
-// environ turns off updates, sharing and downloads, unless the user decided
-// otherwise, and adds the configuration of this run, which counts more than that
-// of the user and of the repository. Where the user has no plugins, none are
-// loaded: those of the repository would run without a question.
+// opencodeAlone keeps out the repository's configuration: opencode.json and
+// .opencode, with their MCP servers, tools, agents, commands and addresses. 1.18.33
+// runs its plugins all the same, whatever is set.
+const opencodeAlone = "OPENCODE_DISABLE_PROJECT_CONFIG"
+
+// environ turns off updates, sharing, downloads and the repository's configuration,
+// unless the user decided otherwise, and adds the configuration of this run, which
+// counts more than that of the user.
 func (opencode) environ(o Options) []string {
 	env := without(o.Env, "CLAUDECODE")
-	off := []string{"OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_SHARE", "OPENCODE_DISABLE_LSP_DOWNLOAD"}
+	off := []string{"OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_SHARE", "OPENCODE_DISABLE_LSP_DOWNLOAD", opencodeAlone}
 	if !opencodePlugins(o) {
 		off = append(off, "OPENCODE_PURE")
 	}
@@ -75,7 +79,7 @@ func (opencode) environ(o Options) []string {
 			env = append(without(env, name), name+"=1")
 		}
 	}
-	if config, err := opencodeConfig(o); err == nil && config != "" {
+	if config, err := opencodeConfig(o); err == nil && config != "" && (opencodeAsked(o) || lookup(env, "OPENCODE_CONFIG_CONTENT") == "") {
 		env = append(without(env, "OPENCODE_CONFIG_CONTENT"), "OPENCODE_CONFIG_CONTENT="+config)
 	}
 	return env
@@ -163,7 +167,7 @@ func (opencode) extras(o Options) ([]extra, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case config != "" && lookup(o.Env, "OPENCODE_CONFIG_CONTENT") != "":
+	case opencodeAsked(o) && lookup(o.Env, "OPENCODE_CONFIG_CONTENT") != "":
 		return nil, errors.New("OPENCODE_CONFIG_CONTENT is set: mcp-config, agent-settings, append-system-prompt, provider and base-url have no effect; write them there, or give its text as agent-settings")
 	case len(config) > maxArgument:
 		return nil, fmt.Errorf("agent-settings, mcp-config: %d bytes are too long for opencode (%d); put them into opencode.json", len(config), maxArgument)

@@ -40,15 +40,41 @@ func opencodeConfig(o Options) (string, error) {
 	for name, server := range servers {
 		overlay(all, map[string]any{"mcp": map[string]any{name: opencodeServer(server)}})
 	}
+	instructions, _ := all["instructions"].([]any)
+	if prose := opencodeProse(o); prose != "" {
+		instructions = append(instructions, prose)
+	}
 	if o.System != "" {
-		theirs, _ := all["instructions"].([]any)
-		all["instructions"] = append(theirs, o.extra["system.md"])
+		instructions = append(instructions, o.extra["system.md"])
+	}
+	if len(instructions) > 0 {
+		all["instructions"] = instructions
 	}
 	if len(all) == 0 {
 		return "", nil
 	}
 	b, err := json.Marshal(all)
 	return string(b), err
+}
+
+// opencodeAsked says that the run has something for the configuration.
+func opencodeAsked(o Options) bool {
+	return o.BaseURL != "" || o.Settings != "" || o.MCP != "" || o.System != ""
+}
+
+// opencodeProse is the repository's own word to agents, which [opencodeAlone] keeps
+// out with the rest: the first file of these that is there, as the CLI itself looks
+// for them. Empty: none, or the CLI reads it.
+func opencodeProse(o Options) string {
+	if off := lookup(o.Env, opencodeAlone); o.Dir == "" || off != "" && !isOn(off) {
+		return ""
+	}
+	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
+		if holds(o.Dir, name) {
+			return filepath.Join(o.Dir, name)
+		}
+	}
+	return ""
 }
 
 // opencodePlugins says that the user has plugins, in the settings or at home.

@@ -47,7 +47,7 @@ func TestOpencodeArgv(t *testing.T) {
 // file; neither the user's files nor the repository's change.
 func TestOpencodeConfig(t *testing.T) {
 	t.Parallel()
-	const quiet = "OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_SHARE=1 OPENCODE_DISABLE_LSP_DOWNLOAD=1 OPENCODE_PURE=1"
+	const quiet = "OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_SHARE=1 OPENCODE_DISABLE_LSP_DOWNLOAD=1 OPENCODE_DISABLE_PROJECT_CONFIG=1 OPENCODE_PURE=1"
 	const mcp = `{"mcpServers":{"a":{"command":"x","args":["-k","${KEY}"],"env":{"V":"${W}x"}},"b":{"type":"http","url":"http://x","headers":{"H":"${T}"}}}}`
 	for _, tt := range []struct {
 		name string
@@ -90,7 +90,7 @@ func TestOpencodeConfig(t *testing.T) {
 		}
 	}
 	got := strings.Join(opencode{}.environ(Options{Env: []string{"CLAUDECODE=1", "OPENCODE_DISABLE_SHARE=0", "OPENCODE_CONFIG_CONTENT={}"}}), " ")
-	if want := "OPENCODE_DISABLE_SHARE=0 OPENCODE_CONFIG_CONTENT={} OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_LSP_DOWNLOAD=1 OPENCODE_PURE=1"; got != want {
+	if want := "OPENCODE_DISABLE_SHARE=0 OPENCODE_CONFIG_CONTENT={} OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_LSP_DOWNLOAD=1 OPENCODE_DISABLE_PROJECT_CONFIG=1 OPENCODE_PURE=1"; got != want {
 		t.Errorf("environ = %s, want %s", got, want)
 	}
 }

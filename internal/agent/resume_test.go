@@ -41,11 +41,11 @@ func TestResumeArgv(t *testing.T) {
 		want string // arguments joined by "|", with ID for the session
 	}{
 		{"claude", Options{Name: "claude", Args: []string{"--effort", "high"}},
-			"claude|-p|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--effort|high|--resume|ID"},
+			"claude|-p|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--add-dir=.|--effort|high|--resume|ID"},
 		{"claude: a session id of the user's is for the first turn", Options{Name: "claude", Args: []string{"--session-id", "x", "--effort", "high", "--", "y"}},
-			"claude|-p|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--effort|high|--resume|ID|--|y"},
+			"claude|-p|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--add-dir=.|--effort|high|--resume|ID|--|y"},
 		{"claude: the user chose", Options{Name: "claude", Args: []string{"--continue"}},
-			"claude|-p|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--continue"},
+			"claude|-p|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--add-dir=.|--continue"},
 		{"claude: exact", Options{Name: "claude", Exact: true, ExactArgs: []string{"-p", "--x"}}, "claude|-p|--x|--resume|ID"},
 		{"codex", Options{Name: "codex", Model: "m", Args: []string{"-s", "workspace-write"}},
 			"codex|exec|--json|--skip-git-repo-check|-c|analytics.enabled=false|-m|m|-s|workspace-write|resume|ID|-"},

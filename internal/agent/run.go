@@ -30,6 +30,9 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 	outer := ctx
 	ctx, o.giveUp = context.WithCancel(ctx)
 	defer o.giveUp()
+	if c.o.Refused != nil {
+		o.denied = func() bool { return deniedHost(c.o.Refused(started), c.o) != "" }
+	}
 	now := *c // with the options of this turn
 	now.o = o
 	c = &now
@@ -83,6 +86,9 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 			c.o.Name, said(ExitText(turn.ExitCode), d.LastWords()))
 	}
 	turn.Failure = c.failure(outer, exit, d)
+	if c.o.Refused != nil {
+		turn.Failure = Denied(turn.Failure, c.o.Refused(started), c.o)
+	}
 	if f := turn.Failure; f != nil && (f.RetryAt.UTC().Year() < 2000 || f.RetryAt.UTC().Year() > 9999) {
 		f.RetryAt = time.Time{} // no date that anything could be done with
 	}
