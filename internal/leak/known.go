@@ -84,7 +84,11 @@ func (k *known) index() {
 	}
 }
 
-func (k *known) hash(g uint64) uint64 { return g * 0x9E3779B97F4A7C15 >> k.shift }
+// factor is Knuth's, of the golden ratio: the upper bits of a product with it are
+// well mixed.
+const factor = 0x9E3779B97F4A7C15
+
+func (k *known) hash(g uint64) uint64 { return g * factor >> k.shift }
 
 // maxSightings bounds what is remembered of one content.
 const maxSightings = 1000
@@ -131,7 +135,7 @@ func (s *search) run(content []byte) {
 		return
 	}
 	v := view{src: content}
-	buf := make([]byte, 0, window+k.longest)
+	buf := make([]byte, 0, min(window, len(content))+k.longest)
 	base := 0 // position in the view where buf begins
 	for {
 		buf = v.read(buf, k.class)
@@ -141,10 +145,16 @@ func (s *search) run(content []byte) {
 			last = len(buf) - k.longest // and all of a form that begins there
 		}
 		i := 0
-		for ; i <= last; i++ {
-			g := binary.LittleEndian.Uint64(buf[i:])
-			if h := k.hash(g); k.filter[h/64]&(1<<(h%64)) != 0 {
-				s.look(g, buf, i, base)
+		if last >= 0 {
+			// The gram at i, moved on by a byte each time.
+			g, next := binary.LittleEndian.Uint64(buf)<<8, buf[gram-1:]
+			filter, shift := k.filter, k.shift&63
+			for ; i <= last && i < len(next); i++ {
+				g = g>>8 | uint64(next[i])<<56
+				h := g * factor >> shift
+				if filter[h/64]&(1<<(h%64)) != 0 {
+					s.look(g, buf, i, base)
+				}
 			}
 		}
 		if done {

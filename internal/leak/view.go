@@ -7,8 +7,10 @@ package leak
 // them.
 type view struct {
 	src []byte
-	at  int  // next byte of src
-	qp  bool // the last unit was an escape of quoted-printable
+	at  int // next byte of src
+	// qp: the last escape was one of quoted-printable, and ended at ends.
+	qp   bool
+	ends int
 }
 
 const (
@@ -38,25 +40,30 @@ func isAlnum(b byte) bool {
 // read appends what the view shows until dst is full or the source ends.
 func (v *view) read(dst []byte, class *[256]byte) []byte {
 	src, i := v.src, v.at
-	for i < len(src) && len(dst) < cap(dst) {
+	n, dst := len(dst), dst[:cap(dst)]
+	for i < len(src) && n < len(dst) {
 		b := src[i]
-		switch class[b] {
-		case keep:
-			dst = append(dst, b)
+		if class[b] == keep {
+			dst[n] = b
+			n++
 			i++
-			v.qp = false
-		case skip:
+			continue
+		}
+		if class[b] == skip {
 			i++
-		default:
-			var shown byte
-			shown, i = v.escape(i)
-			if isAlnum(shown) {
-				dst = append(dst, shown)
-			}
+			continue
+		}
+		v.qp = v.qp && v.ends == i
+		var shown byte
+		shown, i = v.escape(i)
+		v.ends = i
+		if isAlnum(shown) {
+			dst[n] = shown
+			n++
 		}
 	}
 	v.at = i
-	return dst
+	return dst[:n]
 }
 
 // escape reads what begins at a special byte: the byte it stands for, 0 for
@@ -243,9 +250,11 @@ func offsets(src []byte, positions []int) []int {
 			continue
 		}
 		if class[b] == keep {
-			one[0], v.at, v.qp = b, from+1, false
+			one[0], v.at = b, from+1
 		} else {
+			v.qp = v.qp && v.ends == from
 			one[0], v.at = v.escape(from)
+			v.ends = v.at
 			if !isAlnum(one[0]) {
 				continue
 			}
