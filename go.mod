@@ -15,6 +15,7 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/sethvargo/go-githubactions v1.3.1
+	github.com/yuin/goldmark v1.8.2
 	github.com/zricethezav/gitleaks/v8 v8.30.0
 	golang.org/x/net v0.57.0
 	golang.org/x/sys v0.49.0

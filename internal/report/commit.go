@@ -48,14 +48,14 @@ func CommitMessage(it ralph.Iteration, c Checkpoint) string {
 	if len(block) == 0 {
 		b.WriteByte('\n')
 	}
-	trailer := func(name, value string) {
-		if value = oneLine(value, trailerRunes); value != "" {
+	trailer := func(name, value string) { // value is clean; cleaning it again would undo quiet
+		if value != "" {
 			b.WriteString(name + ": " + value + "\n")
 		}
 	}
-	trailer(TrailerRun, c.Run)
+	trailer(TrailerRun, oneLine(c.Run, trailerRunes))
 	trailer(TrailerIteration, strconv.Itoa(number))
-	trailer(TrailerStory, it.Step.Story)
+	trailer(TrailerStory, quiet(oneLine(it.Step.Story, trailerRunes)))
 	switch {
 	case !c.Cost.Unknown:
 		trailer(TrailerCost, dollars(c.Cost.Amount))
@@ -65,7 +65,7 @@ func CommitMessage(it ralph.Iteration, c Checkpoint) string {
 	if c.Cost.Estimated && c.Cost.Amount > 0 {
 		trailer(TrailerEstimated, "true")
 	}
-	trailer(TrailerOutcome, string(c.Outcome))
+	trailer(TrailerOutcome, oneLine(string(c.Outcome), trailerRunes))
 	if who := oneLine(c.Signoff, 1000); who != "" && !slices.Contains(block, trailerSignoff+": "+who) {
 		b.WriteString(trailerSignoff + ": " + who + "\n")
 	}
@@ -98,7 +98,15 @@ const subjectRunes = 100
 // describedBytes bounds what the agent says of a commit.
 const describedBytes = 4000
 
-var skipsChecks = regexp.MustCompile(`(?i)\[(skip ci|ci skip|no ci|skip actions|actions skip)\]`)
+// skipsChecks finds the words in a message that keep checks from running: those
+// of GitHub, and of other CIs that watch a repository (Azure's is the last).
+var skipsChecks = regexp.MustCompile(`(?i)\[\s*(?:(?:skip|no)[ _-]+[\w -]{1,30}|[\w]{1,30}[ _-]+skip)\s*\]|\*\*\*NO_CI\*\*\*`)
+
+// quiet is foreign text of a commit's message: it refers to nobody and nothing,
+// and keeps no checks from running.
+func quiet(s string) string {
+	return defuse(skipsChecks.ReplaceAllStringFunc(s, func(s string) string { return s[:1] + joiner + s[1:] }))
+}
 
 // described is the agent's own message for a commit: foreign, so it refers to
 // nobody and nothing, keeps no checks from running, and ends in no trailers,
@@ -116,7 +124,7 @@ func described(message string) string {
 	if len(lines) > 1 && lines[1] != "" {
 		lines = slices.Insert(lines, 1, "")
 	}
-	lines = slices.DeleteFunc(lines, isOurs)
+	lines = slices.DeleteFunc(lines, func(line string) bool { return isOurs(line) || speaksFor(line) })
 	for len(lines) > 0 {
 		block := trailerBlock(strings.Join(lines, "\n"))
 		if len(block) == 0 {
@@ -127,8 +135,7 @@ func described(message string) string {
 			lines = lines[:len(lines)-1]
 		}
 	}
-	text := skipsChecks.ReplaceAllStringFunc(strings.Join(lines, "\n"), func(s string) string { return "[" + joiner + s[1:] })
-	return strings.TrimSpace(defuse(text))
+	return strings.TrimSpace(quiet(strings.Join(lines, "\n")))
 }
 
 // stepSubject is the subject of an iteration on a task list. 003-26
@@ -136,7 +143,7 @@ func stepSubject(it ralph.Iteration, done bool) string {
 	if it.Step.Story == "" {
 		return "chore: work after the last story"
 	}
-	story, _ := firstRunes(defuse(oneLine(it.Step.Story, storyRunes)), storyRunes)
+	story, _ := firstRunes(quiet(oneLine(it.Step.Story, storyRunes)), storyRunes)
 	story = " [" + story + "]"
 	switch it.Step.Mode {
 	case stepReview:
@@ -154,7 +161,7 @@ func stepSubject(it ralph.Iteration, done bool) string {
 		return "chore:" + story + " - work in progress"
 	}
 	subject := "feat:" + story
-	title := defuse(oneLine(it.Step.Title, subjectRunes))
+	title := quiet(oneLine(it.Step.Title, subjectRunes))
 	if title == "" {
 		return subject
 	}

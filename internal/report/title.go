@@ -18,8 +18,7 @@ func Title(r ralph.Report) string {
 		if line == "" {
 			continue
 		}
-		line = skipsChecks.ReplaceAllStringFunc(strings.Join(strings.Fields(line), " "), func(s string) string { return "[" + joiner + s[1:] })
-		return "ralph: " + shorten(defuse(line), titleRunes-len("ralph: "))
+		return "ralph: " + shorten(quiet(strings.Join(strings.Fields(line), " ")), titleRunes-len("ralph: "))
 	}
 	return "ralph: unattended work"
 }

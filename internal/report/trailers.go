@@ -41,6 +41,15 @@ func isOurs(line string) bool {
 	return false
 }
 
+// speaksFor says that a line is a trailer by which a message would speak for a
+// person, or tell the forge not to check the commit, wherever it stands: forges
+// do not agree on where the trailers of a message end.
+func speaksFor(line string) bool {
+	name, _, is := strings.Cut(line, ":")
+	name = strings.ToLower(strings.TrimSpace(name))
+	return is && (name == "skip-checks" || name == "request-checks" || strings.HasSuffix(name, "-by") && !strings.Contains(name, " "))
+}
+
 // trailerBlock is the lines of the trailers that a message ends in; none when
 // its last paragraph is its subject or prose. The rule is that of git (2.39,
 // trailer.c): every line is a trailer or continues one, or one of them is
