@@ -274,7 +274,7 @@ func (c gitConfig) withoutSecrets() []byte {
 	for _, v := range c.vars {
 		if v.carriesSecret() {
 			cuts = append(cuts, cut{v.start, v.end, ""})
-		} else if u, ok := withoutUser(v.value); ok && (v.key == "url" || v.key == "pushurl") {
+		} else if u, ok := withoutUser(v.value); ok {
 			cuts = append(cuts, cut{v.valueStart, v.valueEnd, quoteValue(u)})
 		}
 	}
@@ -302,10 +302,17 @@ func (v variable) carriesSecret() bool {
 	switch {
 	case v.secretSection():
 		return true
-	case v.section == "http":
-		return v.key == "extraheader" || v.key == "cookiefile"
-	case v.section == "core":
-		return v.key == "sshcommand" || v.key == "askpass"
+	case v.section == "http" && (v.key == "extraheader" || v.key == "cookiefile"):
+		return true
+	case v.section == "core" && v.key == "sshcommand":
+		return true
+	}
+	// core.askPass, sendemail.smtpPass, imap.pass, github.token and what tools of all
+	// kinds keep here.
+	for _, word := range []string{"pass", "token", "secret", "apikey", "authorization"} {
+		if strings.Contains(v.key, word) {
+			return true
+		}
 	}
 	return false
 }

@@ -44,8 +44,11 @@ type guardState struct {
 
 // guardFolder is one git folder: the repository's, and one of each submodule.
 type guardFolder struct {
-	Path  string
+	Path  string // without links
 	Files []guardFile
+	// Pointer says that it is a work tree, of which only the file .git is guarded
+	// that names its git folder.
+	Pointer bool `json:",omitempty"`
 }
 
 // guardFile is a file, link or folder as it was. Kind is "" when nothing was
@@ -114,14 +117,26 @@ func (h *Hidden) hide(at layout) error {
 		return err
 	}
 	var size int
-	for _, dir := range append(folders, modules...) {
+	folders = append(folders, modules...)
+	trees := workTrees(modules)
+	if at.pointer {
+		trees = append(trees, at.top)
+	}
+	for i, dir := range append(folders, trees...) {
+		if dir, err = filepath.EvalSymlinks(dir); err != nil {
+			return err
+		}
 		root, err := os.OpenRoot(dir)
 		if err != nil {
 			return err
 		}
 		h.roots = append(h.roots, root)
-		f := guardFolder{Path: dir}
-		for _, name := range guarded {
+		f := guardFolder{Path: dir, Pointer: i >= len(folders)}
+		names := guarded
+		if f.Pointer {
+			names = []string{".git"}
+		}
+		for _, name := range names {
 			if err := recordAll(root, name, &f.Files, &size); err != nil {
 				return fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
 			}
@@ -213,6 +228,33 @@ func moduleFolders(common string) ([]string, error) {
 		return nil
 	})
 	return list, err
+}
+
+// workTrees are the folders of submodules that are checked out, each with a file
+// .git that names its git folder: whoever replaces that file decides which
+// configuration a git command below the top reads.
+func workTrees(modules []string) []string {
+	var list []string
+	for _, dir := range modules {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			continue
+		}
+		b, err := readFile(root, "config", maxConfigBytes)
+		_ = root.Close()
+		if err != nil {
+			continue
+		}
+		c, err := parseConfig(b)
+		if err != nil || c.value("core", "worktree") == "" {
+			continue
+		}
+		tree := resolve(dir, filepath.FromSlash(c.value("core", "worktree")))
+		if info, err := os.Lstat(filepath.Join(tree, ".git")); err == nil && info.Mode().IsRegular() {
+			list = append(list, tree)
+		}
+	}
+	return list
 }
 
 func isGitFolder(p string) bool {

@@ -67,6 +67,8 @@ func (r *Repo) gitEnv(ctx context.Context, env []string, stdin io.Reader, stdout
 		// The answers must not depend on a watcher the agent may have left,
 		// and a hook of the user's must not run for our bookkeeping.
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
+		// Written by the agent, the commit graph would say what is an ancestor of what.
+		"-c", "core.commitGraph=false",
 		"-c", "core.safecrlf=false", "-c", "gc.auto=0", "-c", "advice.addEmbeddedRepo=false",
 	}
 	if r.top != "" {
@@ -88,7 +90,7 @@ func (r *Repo) gitEnv(ctx context.Context, env []string, stdin io.Reader, stdout
 func baseEnv() []string {
 	return []string{
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*",
-		"GIT_TERMINAL_PROMPT=0", "GIT_LFS_SKIP_SMUDGE=1", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C",
+		"GIT_TERMINAL_PROMPT=0", "GIT_LFS_SKIP_SMUDGE=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE=/dev/null", "LC_ALL=C",
 	}
 }
 

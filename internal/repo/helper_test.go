@@ -227,3 +227,5 @@ func toStrings(v any) []string {
 		panic("equal compares strings")
 	}
 }
+
+func iteration(n int) ralph.Iteration { return ralph.Iteration{Number: n} }

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,8 +12,10 @@ import (
 // layout is where a work tree keeps its git folder. common differs from git in
 // a linked work tree only.
 type layout struct {
-	git    string
-	common string
+	top     string
+	git     string
+	common  string
+	pointer bool // top holds a file that names git
 }
 
 // locate finds the git folder above dir by looking at files, without running
@@ -28,16 +31,35 @@ func locate(dir string) (layout, error) {
 			return layout{}, err
 		}
 		if git != "" {
-			l := layout{git: git, common: git}
-			if b, err := os.ReadFile(filepath.Join(git, "commondir")); err == nil {
-				l.common = resolve(git, strings.TrimSpace(string(b)))
-			}
-			return l, nil
+			l := layout{top: top, git: git, common: git, pointer: git != filepath.Join(top, ".git")}
+			return l, l.findCommon()
 		}
 		if top == filepath.Dir(top) {
 			return layout{}, ErrNotRepository
 		}
 	}
+}
+
+// findCommon finds what linked work trees share (gitrepository-layout,
+// commondir). A git folder that lies in its work tree shares nothing: git never
+// puts such a file there, and one that an agent left would lead us anywhere.
+func (l *layout) findCommon() error {
+	root, err := os.OpenRoot(l.git)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	b, err := readFile(root, "commondir", 64<<10)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !l.pointer:
+		return fmt.Errorf("%s: git makes no such file in a folder .git: remove it, or check the repository out again", filepath.Join(l.git, "commondir"))
+	}
+	l.common = resolve(l.git, strings.TrimSpace(string(b)))
+	return nil
 }
 
 // gitFolder is the git folder of a work tree: its .git, or where its .git file

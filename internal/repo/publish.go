@@ -128,6 +128,9 @@ func (r *Repo) pushOnce(ctx context.Context) error {
 		if err := r.gate(ctx, tip, have); err != nil {
 			return err
 		}
+		if ok, err := r.standsOn(ctx, tip, old); !ok || err != nil {
+			return errors.Join(err, notOn(ok, r.server.branch))
+		}
 		objects, err := r.store.missing(tip, have)
 		if err != nil {
 			return err

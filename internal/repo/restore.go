@@ -27,6 +27,12 @@ func (h *Hidden) Restore() (notes []string, err error) {
 		if note != "" {
 			notes = append(notes, note)
 		}
+		if err != nil && f.Pointer {
+			if !errors.Is(err, fs.ErrNotExist) {
+				notes = append(notes, err.Error())
+			}
+			continue
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -53,9 +59,16 @@ func (h *Hidden) Restore() (notes []string, err error) {
 
 // inPlace is the folder that stands at path now. It is the one that was there
 // before, or a new one in its place, which needs the same care: later git
-// commands would find it. A link is not followed.
+// commands would find it. No link is followed, at the end of the path or above it: the
+// agent would choose where we write.
 func inPlace(root *os.Root, path string) (*os.Root, string, error) {
 	now, err := os.Lstat(path)
+	if real, rerr := filepath.EvalSymlinks(path); err == nil && now.IsDir() && (rerr != nil || real != path) {
+		if root != nil {
+			_ = root.Close()
+		}
+		return nil, "", fmt.Errorf("%s stands behind a link now: check the repository out again before you run git in it", path)
+	}
 	if root != nil {
 		was, serr := root.Stat(".")
 		if err == nil && serr == nil && os.SameFile(now, was) {
@@ -65,7 +78,7 @@ func inPlace(root *os.Root, path string) (*os.Root, string, error) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, "", fmt.Errorf("the git folder %s is gone: check the repository out again", path)
+		return nil, "", fmt.Errorf("the git folder %s is gone: check the repository out again (%w)", path, fs.ErrNotExist)
 	case err != nil:
 		return nil, "", err
 	case !now.IsDir():

@@ -1,0 +1,466 @@
+package repo_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"crypto/sha1" // git's own
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/org/ralph-action/internal/repo"
+)
+
+// forge a loose object: any content under the name of another.
+func doctor(t *testing.T, dir, id, kind string, change func(content string) string) {
+	t.Helper()
+	content := change(git(t, dir, "cat-file", kind, id) + "\n")
+	packs, _ := filepath.Glob(filepath.Join(dir, ".git/objects/pack/*.pack"))
+	for _, p := range packs {
+		moved := filepath.Join(t.TempDir(), "pack")
+		if err := os.Rename(p, moved); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(moved)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := &hostGuest{dir: dir}
+		if err := g.Git(t.Context(), repo.GuestCommand{Args: []string{"unpack-objects", "-q"}, Stdin: f}); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		_ = os.Remove(strings.TrimSuffix(p, ".pack") + ".idx")
+	}
+	var b bytes.Buffer
+	z := zlib.NewWriter(&b)
+	_, _ = fmt.Fprintf(z, "%s %d\x00%s", kind, len(content), content)
+	z.Close()
+	file := filepath.Join(dir, ".git/objects", id[:2], id[2:])
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, b.Bytes(), 0o444); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An agent of an earlier run wrote into the objects of a workspace that is kept: a
+// commit of the base seems to stand on what is on the branch. Somebody else's
+// commits there are not lost.
+func TestDoctoredAncestorsLoseNothing(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		act  func(t *testing.T, dir, below, theirs string)
+	}{
+		{"object under a false name", func(t *testing.T, dir, below, theirs string) {
+			doctor(t, dir, below, "commit", func(c string) string {
+				tree, rest, _ := strings.Cut(c, "\n")
+				return tree + "\nparent " + theirs + "\n" + rest[strings.Index(rest, "author "):]
+			})
+		}},
+		{"graft", func(t *testing.T, dir, below, theirs string) {
+			write(t, filepath.Join(dir, ".git/info/grafts"), below+" "+theirs+"\n")
+		}},
+		{"replacement", func(t *testing.T, dir, below, theirs string) {
+			git(t, dir, "replace", "--graft", below, theirs)
+		}},
+		{"commit graph", func(t *testing.T, dir, below, theirs string) {
+			git(t, dir, "replace", "--graft", below, theirs)
+			git(t, dir, "-c", "core.useReplaceRefs=true", "commit-graph", "write", "--reachable")
+			forgeCommitGraph(t, dir, below, theirs)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := newForge(t)
+			seed := f.seed(t, map[string]string{"a.txt": "a\n"})
+			for _, name := range []string{"b.txt", "c.txt"} {
+				write(t, filepath.Join(seed, name), "x\n")
+				commitAll(t, seed, name)
+			}
+			git(t, seed, "push", "-q", "origin", "HEAD:main")
+			git(t, seed, "checkout", "-q", "-b", "ralph/work", "HEAD~2")
+			write(t, filepath.Join(seed, "theirs.txt"), "theirs\n")
+			theirs := commitAll(t, seed, "somebody's work")
+			git(t, seed, "push", "-q", "origin", "ralph/work")
+			dir := filepath.Join(t.TempDir(), "work")
+			git(t, filepath.Dir(dir), "clone", "-q", f.dir, dir)
+			tt.act(t, dir, git(t, dir, "rev-parse", "HEAD~1"), theirs)
+
+			r, err := open(t, dir, f.url)
+			if err == nil {
+				_, err = r.Begin(t.Context())
+			}
+			if err == nil {
+				write(t, filepath.Join(dir, "x.txt"), "x\n")
+				_, c := r.checkpoint(t)
+				t.Logf("Checkpoint() = %+v, notes %q", c, r.State().Notes)
+			} else {
+				t.Logf("it fails closed: %v", err)
+			}
+			if out, err := tryGit(f.dir, "merge-base", "--is-ancestor", theirs, "ralph/work"); err != nil {
+				t.Errorf("somebody's commit is not on the branch any more: %s\n%s", out, git(t, f.dir, "log", "--oneline", "--graph", "--all"))
+			}
+		})
+	}
+}
+
+// forgeCommitGraph makes the commit graph say that a commit has another parent
+// (gitformat-commit-graph: CDAT holds 36 bytes for each commit, the first parent's
+// place at 20).
+func forgeCommitGraph(t *testing.T, dir, commit, parent string) {
+	t.Helper()
+	file := filepath.Join(dir, ".git/objects/info/commit-graph")
+	b := []byte(read(t, file))
+	chunks := map[string]int{}
+	for i := range int(b[6]) {
+		at := 8 + 12*i
+		chunks[string(b[at:at+4])] = int(b[at+8])<<24 | int(b[at+9])<<16 | int(b[at+10])<<8 | int(b[at+11])
+	}
+	n := int(b[chunks["OIDF"]+255*4+2])<<8 | int(b[chunks["OIDF"]+255*4+3])
+	place := func(id string) int {
+		for i := range n {
+			if fmt.Sprintf("%x", b[chunks["OIDL"]+20*i:chunks["OIDL"]+20*i+20]) == id {
+				return i
+			}
+		}
+		t.Fatalf("%s is not in the commit graph", id)
+		return 0
+	}
+	at := chunks["CDAT"] + 36*place(commit)
+	to := place(parent)
+	b[at+20], b[at+21], b[at+22], b[at+23] = 0, 0, byte(to>>8), byte(to)
+	b[at+28], b[at+29], b[at+30] = 0, 0, 0x10 // a generation above all others
+	sum := sha1.Sum(b[:len(b)-20])
+	copy(b[len(b)-20:], sum[:])
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, b, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "replace", "-d", commit)
+}
+
+// What the base holds is what its id says: a doctored tree or blob of it in the
+// workspace never becomes part of what is published.
+func TestDoctoredBaseObjects(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"blob", "tree"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			f := newForge(t)
+			f.seed(t, map[string]string{"a.txt": "a\n", "d/b.txt": "b\n"})
+			dir := f.checkout(t, true)
+			i := newInspector()
+			r := begin(t, dir, f.url, i.option)
+			evil := raw(t, dir, "blob", "evil\n")
+			if kind == "blob" {
+				doctor(t, dir, git(t, dir, "rev-parse", "HEAD:d/b.txt"), "blob", func(string) string { return "evil\n" })
+			} else {
+				id := make([]byte, 20)
+				_, _ = fmt.Sscanf(evil, "%x", &id)
+				doctor(t, dir, git(t, dir, "rev-parse", "HEAD:d"), "tree", func(string) string { return "100644 b.txt\x00" + string(id) })
+			}
+			write(t, filepath.Join(dir, "d/c.txt"), "c\n")
+			if c, err := r.Snapshot(t.Context()); err == nil {
+				_, _ = r.Checkpoint(t.Context(), iteration(1))
+				t.Logf("Snapshot() = %+v", c)
+			}
+			if out, err := tryGit(f.dir, "show", "ralph/work:d/b.txt"); err == nil && out != "b" && !i.ids[evil] {
+				t.Errorf("d/b.txt on the branch = %q, and nobody saw it", out)
+			}
+		})
+	}
+}
+
+// Links on the way to a git folder lead nowhere: what was hidden is written into
+// no place that the agent chose.
+func TestRestoreFollowsNoLinks(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	inner := f.seed(t, map[string]string{"i.txt": "i\n"})
+	g := newForge(t)
+	top := g.seed(t, map[string]string{"a.txt": "a\n"})
+	git(t, top, "submodule", "add", "-q", inner, "deep/sub")
+	commitAll(t, top, "module")
+	for _, tt := range []struct {
+		name string
+		act  func(dir, victim string) error
+		want string // of the error or a note
+	}{
+		{"folder of modules", func(dir, victim string) error {
+			return errors.Join(os.Rename(filepath.Join(dir, ".git/modules"), filepath.Join(dir, "away")), os.MkdirAll(filepath.Join(victim, "deep/sub/hooks"), 0o755),
+				os.Symlink(victim, filepath.Join(dir, ".git/modules")))
+		}, "behind a link"},
+		{"a module", func(dir, victim string) error {
+			return errors.Join(os.Rename(filepath.Join(dir, ".git/modules/deep/sub"), filepath.Join(dir, "away")), os.Mkdir(filepath.Join(victim, "hooks"), 0o755),
+				os.Symlink(victim, filepath.Join(dir, ".git/modules/deep/sub")))
+		}, "no longer a folder"},
+		{"the whole", func(dir, victim string) error {
+			return errors.Join(os.Rename(dir, dir+"-away"), os.MkdirAll(filepath.Join(victim, ".git/hooks"), 0o755), os.Symlink(victim, dir))
+		}, "behind a link"},
+		{"work tree of a module", func(dir, victim string) error {
+			return errors.Join(os.Rename(filepath.Join(dir, "deep"), filepath.Join(dir, "away")), os.Mkdir(filepath.Join(victim, "sub"), 0o755), os.Symlink(victim, filepath.Join(dir, "deep")))
+		}, "behind a link"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "work")
+			git(t, filepath.Dir(dir), "clone", "-q", "--recurse-submodules", top, dir)
+			asCheckout(t, dir, 5)
+			git(t, filepath.Join(dir, "deep/sub"), "config", "http.https://github.com/.extraheader", token)
+			h, err := repo.HideToken(dir, t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			victim := t.TempDir()
+			if err := tt.act(dir, victim); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(victim, "precious"), "precious\n")
+			before := treeText(t, victim)
+			notes, err := h.Restore()
+			if !strings.Contains(fmt.Sprint(err, notes), tt.want) {
+				t.Errorf("Restore() = %q, %v, want %q", notes, err, tt.want)
+			}
+			equal(t, "the victim", treeText(t, victim), before)
+		})
+	}
+}
+
+// A file .git names the git folder of a submodule or a linked work tree: it leads
+// there again afterwards.
+func TestPointersToGitFolders(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	inner := f.seed(t, map[string]string{"i.txt": "i\n"})
+	g := newForge(t)
+	top := g.seed(t, map[string]string{"a.txt": "a\n"})
+	git(t, top, "submodule", "add", "-q", inner, "deep/sub")
+	commitAll(t, top, "module")
+	clone := func(t *testing.T) (dir, pointer string) {
+		dir = filepath.Join(t.TempDir(), "work")
+		git(t, filepath.Dir(dir), "clone", "-q", "--recurse-submodules", top, dir)
+		return dir, filepath.Join(dir, "deep/sub/.git")
+	}
+	linked := func(t *testing.T) (dir, pointer string) {
+		main, _ := clone(t)
+		dir = filepath.Join(t.TempDir(), "linked")
+		git(t, main, "worktree", "add", "-q", "--detach", dir)
+		return dir, filepath.Join(dir, ".git")
+	}
+	evil := func(t *testing.T, at string) {
+		git(t, t.TempDir(), "init", "-q", at)
+		write(t, filepath.Join(at, ".git/hooks/post-checkout"), "evil")
+	}
+	for _, tt := range []struct {
+		name string
+		make func(t *testing.T) (dir, pointer string)
+		act  func(t *testing.T, pointer string) error
+	}{
+		{"module, another folder", clone, func(t *testing.T, p string) error {
+			at := t.TempDir()
+			evil(t, at)
+			return os.WriteFile(p, []byte("gitdir: "+at+"/.git\n"), 0o644)
+		}},
+		{"module, a folder instead", clone, func(t *testing.T, p string) error {
+			err := os.Remove(p)
+			evil(t, filepath.Dir(p))
+			return err
+		}},
+		{"module, a link instead", clone, func(t *testing.T, p string) error {
+			at := t.TempDir()
+			evil(t, at)
+			return errors.Join(os.Remove(p), os.Symlink(at+"/.git", p))
+		}},
+		{"linked work tree, another folder", linked, func(t *testing.T, p string) error {
+			at := t.TempDir()
+			evil(t, at)
+			return os.WriteFile(p, []byte("gitdir: "+at+"/.git\n"), 0o644)
+		}},
+		{"linked work tree, a folder instead", linked, func(t *testing.T, p string) error {
+			err := os.Remove(p)
+			evil(t, filepath.Dir(p))
+			return err
+		}},
+		{"gone", clone, func(_ *testing.T, p string) error { return os.Remove(p) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir, pointer := tt.make(t)
+			before := read(t, pointer)
+			h, err := repo.HideToken(dir, t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tt.act(t, pointer); err != nil {
+				t.Fatal(err)
+			}
+			notes, err := h.Restore()
+			if err != nil || !hasNote(notes, pointer+" was changed") {
+				t.Errorf("Restore() = %q, %v, want a note on %s", notes, err, pointer)
+			}
+			equal(t, "pointer", read(t, pointer), before)
+		})
+	}
+	t.Run("the module is gone", func(t *testing.T) {
+		t.Parallel()
+		dir, _ := clone(t)
+		h, err := repo.HideToken(dir, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		git(t, dir, "rm", "-q", "-f", "deep/sub")
+		if notes, err := h.Restore(); err != nil || hasNote(notes, "deep/sub/.git") {
+			t.Errorf("Restore() = %q, %v, want nothing said of a module that was removed", notes, err)
+		}
+	})
+}
+
+// What an agent of an earlier run left in a git folder leads nowhere and hangs
+// nobody.
+func TestPlantedCommondir(t *testing.T) {
+	t.Parallel()
+	for name, plant := range map[string]func(file string) error{
+		"a path": func(file string) error { return os.WriteFile(file, []byte("/elsewhere\n"), 0o600) },
+		"a pipe": func(file string) error { return syscall.Mkfifo(file, 0o600) },
+		"a link": func(file string) error { return os.Symlink("/etc/hostname", file) },
+	} {
+		_, dir := workspace(t)
+		if err := plant(filepath.Join(dir, ".git/commondir")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := repo.HideToken(dir, t.TempDir()); err == nil || !strings.Contains(err.Error(), "commondir") {
+			t.Errorf("%s: HideToken() = %v, want it refused", name, err)
+		}
+	}
+}
+
+// Whatever in the configuration holds a credential or fetches one is hidden, and
+// comes back byte by byte.
+func TestEveryKindOfCredentialIsHidden(t *testing.T) {
+	t.Parallel()
+	for _, lines := range []string{
+		"[http \"https://github.com/\"]\n\textraheader = AUTHORIZATION: basic SECRET\n",
+		"[HTTP]\n\tExtraHeader = a: SECRET\n",
+		"[http]\n\tcookieFile = /SECRET\n",
+		"[http]\n\tproxy = http://me:SECRET@proxy:8080\n",
+		"[credential]\n\thelper = !echo password=SECRET\n",
+		"[credential \"https://github.com\"]\n\tusername = SECRET\n",
+		"[core]\n\tsshCommand = ssh -i /SECRET\n",
+		"[core]\n\taskPass = /SECRET\n",
+		"[include]\n\tpath = /SECRET\n",
+		"[includeIf \"gitdir:/github/workspace/.git\"]\n\tpath = /SECRET\n",
+		"[remote \"origin\"]\n\tpushurl = https://x:SECRET@github.com/a/b\n",
+		"[lfs]\n\turl = https://x:SECRET@github.com/a/b.git/info/lfs\n",
+		"[url \"https://x:SECRET@github.com/\"]\n\tinsteadOf = https://github.com/\n",
+		"[url \"https://github.com/\"]\n\tinsteadOf = https://x:SECRET@github.com/\n",
+		"[sendemail]\n\tsmtpPass = SECRET\n",
+		"[github]\n\toauth-token = SECRET\n",
+		"[submodule \"s\"]\n\turl = \"https://x:SECRET@github.com/s\"\n",
+		"[http]\n\textraheader = a: \\\nSECRET\n",
+	} {
+		_, dir := workspace(t)
+		file := filepath.Join(dir, ".git/config")
+		before := read(t, file) + lines + "[user]\n\tname = kept\n"
+		write(t, file, before)
+		h, err := repo.HideToken(dir, t.TempDir())
+		if err != nil {
+			t.Fatalf("%q: %v", lines, err)
+		}
+		if s := read(t, file); strings.Contains(s, "SECRET") || !strings.Contains(s, "name = kept") {
+			t.Errorf("the agent sees %q", s)
+		}
+		if out, err := tryGit(dir, "status", "--porcelain"); err != nil {
+			t.Errorf("%q: git status: %s", lines, out)
+		}
+		if notes, err := h.Restore(); err != nil || len(notes) > 0 {
+			t.Errorf("%q: Restore() = %q, %v", lines, notes, err)
+		}
+		equal(t, "config", read(t, file), before)
+	}
+}
+
+// A repository that is planted in the work tree, and in the index as a submodule,
+// is in the index no more after a checkpoint: a later git status does not go there.
+func TestPlantedRepositoryLeavesTheIndex(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	r := begin(t, dir, f.url)
+	log := filepath.Join(t.TempDir(), "log")
+	nested := filepath.Join(dir, "nested")
+	write(t, filepath.Join(nested, "n.txt"), "n\n")
+	git(t, nested, "init", "-q")
+	commitAll(t, nested, "inside")
+	git(t, dir, "-c", "advice.addEmbeddedRepo=false", "add", "nested")
+	git(t, nested, "config", "core.fsmonitor", "echo outside=$RALPH_TEST_INSIDE >>"+log+"; false")
+	r.checkpoint(t)
+	if s := git(t, dir, "ls-files", "-s", "nested"); s != "" {
+		t.Errorf("the index holds %q", s)
+	}
+	_ = os.Remove(log)
+	git(t, dir, "status", "--porcelain")
+	if b, err := os.ReadFile(log); err == nil {
+		t.Errorf("git status ran a program of the planted repository: %s", b)
+	}
+}
+
+// The repository changes its kind while the agent works.
+func TestGitFolderIsSwappedMidRun(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		act  func(dir string) error
+	}{
+		{"a file in its place", func(dir string) error {
+			return errors.Join(os.Rename(filepath.Join(dir, ".git"), filepath.Join(dir, ".was")), os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: .was\n"), 0o600))
+		}},
+		{"a link in its place", func(dir string) error {
+			return errors.Join(os.Rename(filepath.Join(dir, ".git"), filepath.Join(dir, ".was")), os.Symlink(".was", filepath.Join(dir, ".git")))
+		}},
+		{"HEAD is a pipe", func(dir string) error {
+			return errors.Join(os.Remove(filepath.Join(dir, ".git/HEAD")), syscall.Mkfifo(filepath.Join(dir, ".git/HEAD"), 0o600))
+		}},
+		{"the index is a link", func(dir string) error {
+			return errors.Join(os.Remove(filepath.Join(dir, ".git/index")), os.Symlink("/etc/passwd", filepath.Join(dir, ".git/index")))
+		}},
+		{"packed-refs leads elsewhere", func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, ".git/packed-refs"), []byte("0123456789012345678901234567890123456789 refs/heads/ralph/work\n"), 0o600)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f, dir := workspace(t)
+			i := newInspector()
+			r := begin(t, dir, f.url, i.option)
+			r.guest.env = append(r.guest.env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+			if err := tt.act(dir); err != nil {
+				t.Fatal(err)
+			}
+			write(t, filepath.Join(dir, "x.txt"), "x\n")
+			if tt.name == "HEAD is a pipe" {
+				// git itself would wait for it: only the owner's side is asked.
+				if _, err := repo.HideToken(dir, t.TempDir()); err != nil {
+					t.Logf("HideToken() = %v", err)
+				}
+				return
+			}
+			if _, err := r.Snapshot(t.Context()); err != nil {
+				t.Logf("it fails closed: %v", err)
+				return
+			}
+			_, _ = r.Checkpoint(t.Context(), iteration(1))
+			if out, err := tryGit(f.dir, "rev-parse", "-q", "--verify", "refs/heads/ralph/work"); err == nil {
+				i.arrived(t, f.dir, "main")
+				equal(t, "x.txt", git(t, f.dir, "show", out+":x.txt"), "x")
+			}
+		})
+	}
+}
