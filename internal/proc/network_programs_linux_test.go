@@ -325,6 +325,12 @@ func attempts(s netSpec) map[string]func() error {
 		"local, nonblocking": localNonblocking,
 		"local, go":          localGo,
 		"local, refused":     localRefused,
+		"local, watched":     localWatched,
+		"local, bound":       localBound,
+		"local, many open":   localManyOpen,
+		"local, free port":   localFreePort,
+		"local, options":     localOptions,
+		"unix: bound":        func() error { return boundUnix(s.Folder+"/own", s.Inside) },
 	}
 	if runtime.GOARCH == "amd64" {
 		a["x32"] = call(0x40000000 | unix.SYS_SOCKET)
@@ -483,6 +489,188 @@ func localRefused() error {
 		return fmt.Errorf("connect: %w", err)
 	}
 	return writable(fd)
+}
+
+// localWatched is watched by epoll before it is connected.
+func localWatched() error {
+	to, stop, err := local()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	sa, _ := sockaddr(to)
+	fd := tcpSocket(unix.SOCK_NONBLOCK)
+	defer unix.Close(fd)
+	ep, err := unix.EpollCreate1(0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(ep)
+	watch := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLET, Fd: int32(fd)}
+	if err := unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, fd, &watch); err != nil {
+		return err
+	}
+	if err := unix.Connect(fd, sa); !errors.Is(err, unix.EINPROGRESS) {
+		return fmt.Errorf("connect: %w", err)
+	}
+	if err := waitFor(ep, unix.EPOLLOUT); err != nil {
+		return err
+	}
+	if _, err := unix.Write(fd, []byte{7}); err != nil {
+		return err
+	}
+	return waitFor(ep, unix.EPOLLIN)
+}
+
+func waitFor(ep int, event uint32) error {
+	for range 1000 {
+		var events [1]unix.EpollEvent
+		n, err := unix.EpollWait(ep, events[:], 10_000)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil || n == 0 {
+			return fmt.Errorf("epoll: %d, %w", n, err)
+		}
+		if events[0].Events&unix.EPOLLHUP == 0 && events[0].Events&event != 0 { // before the connect it is hung up
+			return nil
+		}
+	}
+	return unix.ETIME
+}
+
+// localBound connects sockets that are bound, which lose that.
+func localBound() error {
+	to, stop, err := local()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	sa, _ := sockaddr(to)
+	for _, flags := range []int{0, unix.SOCK_NONBLOCK | unix.SOCK_CLOEXEC} {
+		fd := tcpSocket(flags)
+		defer unix.Close(fd)
+		if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+			return err
+		}
+		if err := unix.Connect(fd, sa); err != nil && (flags == 0 || !errors.Is(err, unix.EINPROGRESS)) {
+			return err
+		}
+		if err := writable(fd); err != nil {
+			return err
+		}
+		if got, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0); err != nil || got&unix.O_NONBLOCK != flags&unix.O_NONBLOCK {
+			return fmt.Errorf("its flags are %#x, %w", got, err)
+		}
+		if got, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil || got&unix.FD_CLOEXEC != flags/unix.SOCK_CLOEXEC&1 {
+			return fmt.Errorf("its descriptor's flags are %#x, %w", got, err)
+		}
+		if err := unix.SetNonblock(fd, false); err != nil {
+			return err
+		}
+		if err := echoed(fd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// localManyOpen has more sockets than the gate holds on to.
+func localManyOpen() error {
+	to, stop, err := local()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	sa, _ := sockaddr(to)
+	var fds []int
+	defer func() {
+		for _, fd := range fds {
+			_ = unix.Close(fd)
+		}
+	}()
+	for range 700 {
+		fds = append(fds, tcpSocket(unix.SOCK_CLOEXEC))
+	}
+	for _, fd := range []int{fds[0], fds[699]} {
+		if err := unix.Connect(fd, sa); err != nil {
+			return err
+		}
+		if err := echoed(fd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// localFreePort looks for a port that is free, as servers in tests do, and
+// listens there: nobody else holds on to it.
+func localFreePort() error {
+	for range 2 {
+		fd := tcpSocket(0)
+		if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+			return err
+		}
+		name, err := unix.Getsockname(fd)
+		if err != nil {
+			return err
+		}
+		_ = unix.Close(fd)
+		fd = tcpSocket(0) // it would be taken
+		if err := errors.Join(unix.Bind(fd, name), unix.Listen(fd, 1), unix.Close(fd)); err != nil {
+			return err
+		}
+	}
+	fd := tcpSocket(0) // without bind
+	if err := unix.Listen(fd, 1); err != nil {
+		return err
+	}
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		return err
+	}
+	_ = unix.Close(fd)
+	if err := connectNew(unix.AF_INET, name); !errors.Is(err, unix.ECONNREFUSED) {
+		return fmt.Errorf("a listener that is closed: %w", err)
+	}
+	return nil
+}
+
+// localOptions keep their values over the connect.
+func localOptions() error {
+	to, stop, err := local()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	sa, _ := sockaddr(to)
+	fd := tcpSocket(0)
+	defer unix.Close(fd)
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, 17); err != nil {
+		return err
+	}
+	if err := unix.Connect(fd, sa); err != nil {
+		return err
+	}
+	if n, err := unix.GetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_KEEPINTVL); err != nil || n != 17 {
+		return fmt.Errorf("TCP_KEEPINTVL is %d, %w", n, err)
+	}
+	return echoed(fd)
+}
+
+func boundUnix(own, to string) error {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: own}); err != nil {
+		return err
+	}
+	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: to}); err != nil {
+		return err
+	}
+	return echoed(fd)
 }
 
 // networkRace rewrites the address while it is being connected to.

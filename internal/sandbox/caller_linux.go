@@ -16,11 +16,12 @@ import (
 type caller struct {
 	thread   int
 	fd       int32
-	protocol string // "TCP", "TCPv6", "UNIX-STREAM", "UNIX", …
 	inode    string
-	nonblock bool
-	cloexec  bool
 	to       address
+	own      int    // the gate's hold on the same socket; -1: none
+	protocol string // "TCP", "TCPv6", "UNIX-STREAM", "UNIX", …
+	nonblock bool
+	cloexec  bool // known only without own
 }
 
 // unreadable says that the walls, not the caller, are why there is no answer.
@@ -31,33 +32,50 @@ func (u unreadable) Error() string { return u.err.Error() }
 // readCaller takes the arguments of connect(2). The error is the caller's errno
 // or unreadable.
 func readCaller(n *notification) (c caller, err error) {
-	c.thread, c.fd = int(n.thread), int32(uint32(n.args[0]))
-	dir := "/proc/" + strconv.Itoa(c.thread)
-	link, err := os.Readlink(fmt.Sprintf("%s/fd/%d", dir, c.fd))
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return c, unix.EBADF
-	case err != nil:
-		return c, unreadable{fmt.Errorf("its descriptors cannot be read: %w", err)}
+	c = caller{thread: int(n.thread), fd: int32(uint32(n.args[0])), own: -1}
+	notSocket := c.look()
+	if notSocket != nil && !errors.Is(notSocket, unix.ENOTSOCK) {
+		return c, notSocket
 	}
 	if c.to, err = readAddress(c.thread, n.args[1], int32(uint32(n.args[2]))); err != nil {
 		return c, err
 	}
+	return c, notSocket
+}
+
+func (c *caller) path(of string) string {
+	return fmt.Sprintf("/proc/%d/%s/%d", c.thread, of, c.fd)
+}
+
+// look finds the socket behind the descriptor.
+func (c *caller) look() error {
+	link, err := os.Readlink(c.path("fd"))
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return unix.EBADF
+	case err != nil:
+		return unreadable{fmt.Errorf("its descriptors cannot be read: %w", err)}
+	}
 	inode, ok := strings.CutPrefix(link, "socket:[")
 	if !ok {
-		return c, unix.ENOTSOCK
+		return unix.ENOTSOCK
 	}
 	c.inode = strings.TrimSuffix(inode, "]")
-	if err := c.readFlags(dir); err != nil {
-		return c, unreadable{err}
+	return nil
+}
+
+// describe looks at a socket that is not the gate's.
+func (c *caller) describe() error {
+	if err := c.readFlags(); err != nil {
+		return unreadable{err}
 	}
 	var name [32]byte
-	size, err := unix.Getxattr(fmt.Sprintf("%s/fd/%d", dir, c.fd), "system.sockprotoname", name[:])
+	size, err := unix.Getxattr(c.path("fd"), "system.sockprotoname", name[:])
 	if err != nil {
-		return c, unreadable{fmt.Errorf("the kind of its socket: %w", err)}
+		return unreadable{fmt.Errorf("the kind of its socket: %w", err)}
 	}
 	c.protocol = strings.TrimRight(string(name[:size]), "\x00")
-	return c, nil
+	return nil
 }
 
 // readAddress copies the address, once.
@@ -85,8 +103,8 @@ func readAddress(thread int, from uint64, size int32) (address, error) {
 }
 
 // readFlags reads the octal "flags:" of proc_pid_fdinfo(5).
-func (c *caller) readFlags(dir string) error {
-	info, err := os.ReadFile(fmt.Sprintf("%s/fdinfo/%d", dir, c.fd))
+func (c *caller) readFlags() error {
+	info, err := os.ReadFile(c.path("fdinfo"))
 	if err != nil {
 		return fmt.Errorf("the flags of its descriptor: %w", err)
 	}

@@ -21,10 +21,15 @@ const (
 // answer decides one connect and sees to its answer, without waiting for it.
 func (g *Gate) answer(n *notification) {
 	c, err := readCaller(n)
+	if err == nil {
+		err = g.own(&c)
+	}
 	if !g.valid(n.id) {
+		g.putBack(c)
 		return
 	}
 	if err != nil {
+		g.putBack(c)
 		var errno unix.Errno
 		if errors.As(err, new(unreadable)) || !errors.As(err, &errno) {
 			g.refuse(n.id, "connect", err.Error(), unix.EACCES)
@@ -33,25 +38,51 @@ func (g *Gate) answer(n *notification) {
 		_ = g.reply(n.id, errno)
 		return
 	}
-	if errno, known := g.again(c.inode); known {
-		_ = g.reply(n.id, errno)
-		return
+	if c.own < 0 {
+		if errno, known := g.again(c.inode); known {
+			_ = g.reply(n.id, errno)
+			return
+		}
 	}
+	g.connect(n.id, c)
+}
+
+// own finds the gate's hold on the caller's socket, or else what there is to know
+// to replace it.
+func (g *Gate) own(c *caller) error {
+	s, ok := g.kept.take(c.inode)
+	if !ok {
+		return c.describe()
+	}
+	flags, err := unix.FcntlInt(uintptr(s.fd), unix.F_GETFL, 0)
+	c.own, c.protocol, c.nonblock = s.fd, s.protocol, flags&unix.O_NONBLOCK != 0
+	return err
+}
+
+// putBack keeps the hold on a socket that was not connected.
+func (g *Gate) putBack(c caller) {
+	if c.own >= 0 {
+		g.kept.putBack(c.inode, madeSocket{c.own, c.protocol})
+	}
+}
+
+// connect decides by the kind of socket.
+func (g *Gate) connect(id uint64, c caller) {
 	switch {
-	case c.to.family == unix.AF_UNSPEC:
-		_ = g.reply(n.id, unix.EAFNOSUPPORT) // of what we connected nothing is taken apart
 	case c.protocol == "TCP" && c.to.family == unix.AF_INET:
-		g.tcp(n.id, c, unix.AF_INET)
+		g.tcp(id, c, unix.AF_INET)
 	case c.protocol == "TCPv6" && c.to.family == unix.AF_INET6:
-		g.tcp(n.id, c, unix.AF_INET6)
+		g.tcp(id, c, unix.AF_INET6)
 	case (c.protocol == "UNIX-STREAM" || c.protocol == "UNIX") && c.to.family == unix.AF_UNIX:
-		g.unix(n.id, c)
-	case c.protocol == "TCP" || c.protocol == "TCPv6":
-		_ = g.reply(n.id, unix.EAFNOSUPPORT)
+		g.unix(id, c)
+	case c.protocol == "TCP" || c.protocol == "TCPv6": // AF_UNSPEC too: nothing is taken apart
+		g.putBack(c)
+		_ = g.reply(id, unix.EAFNOSUPPORT)
 	case c.protocol == "UNIX-STREAM" || c.protocol == "UNIX":
-		_ = g.reply(n.id, unix.EINVAL)
+		g.putBack(c)
+		_ = g.reply(id, unix.EINVAL)
 	default:
-		g.refuse(n.id, "connect", "a socket of the kind "+strconv.QuoteToASCII(c.protocol), unix.EACCES)
+		g.refuse(id, "connect", "a socket of the kind "+strconv.QuoteToASCII(c.protocol), unix.EACCES)
 	}
 }
 
@@ -92,38 +123,42 @@ func (g *Gate) again(inode string) (errno unix.Errno, known bool) {
 func (g *Gate) tcp(id uint64, c caller, family int) {
 	to := c.to.direct()
 	if reason := g.doors.closed(to); reason != "" {
+		g.putBack(c)
 		g.refuse(id, to.String(), reason, unix.EACCES)
 		return
 	}
-	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
+	fd, err := c.socket(family, unix.SOCK_STREAM)
 	if err != nil {
 		_ = g.reply(id, number(err))
 		return
 	}
-	// The options of the caller's socket are lost. These are what most set.
-	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
-	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1)
-	err = unix.Connect(fd, c.to.sockaddr(family))
-	switch {
-	case errors.Is(err, unix.EINPROGRESS) && c.nonblock:
-		g.install(id, c, fd, unix.EINPROGRESS)
-	case errors.Is(err, unix.EINPROGRESS):
-		if done, errno := connected(fd); done {
-			g.finish(id, c, fd, errno)
+	if c.own < 0 { // the options of the caller's socket are lost; these are what most set
+		_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1)
+	}
+	errno := number(unix.Connect(fd, c.to.sockaddr(family)))
+	if errno == unix.EINPROGRESS && !c.nonblock {
+		done := false
+		if done, errno = connected(fd); !done {
+			g.await(id, c, fd, func() { g.awaitTCP(id, c, fd) })
 			return
 		}
-		g.await(id, fd, func() { g.awaitTCP(id, c, fd) })
-		return
-	default:
-		g.finish(id, c, fd, number(err))
-		return
 	}
-	_ = unix.Close(fd)
+	g.finish(id, c, fd, errno)
+}
+
+// socket is the one that is connected: the caller's own, or one for its place. It
+// does not block.
+func (c *caller) socket(family, kind int) (fd int, err error) {
+	if c.own >= 0 {
+		return c.own, unix.SetNonblock(c.own, true)
+	}
+	return unix.Socket(family, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 }
 
 // await has somebody wait for the end of a connect, if there are not too many
 // already.
-func (g *Gate) await(id uint64, fd int, wait func()) {
+func (g *Gate) await(id uint64, c caller, fd int, wait func()) {
 	select {
 	case g.waiting <- struct{}{}:
 		go func() {
@@ -131,8 +166,7 @@ func (g *Gate) await(id uint64, fd int, wait func()) {
 			wait()
 		}()
 	default:
-		_ = unix.Close(fd)
-		_ = g.reply(id, unix.EAGAIN)
+		g.finish(id, c, fd, unix.EAGAIN)
 	}
 }
 
@@ -141,28 +175,18 @@ func (g *Gate) awaitTCP(id uint64, c caller, fd int) {
 	f := os.NewFile(uintptr(fd), "connect")
 	defer f.Close()
 	raw, err := f.SyscallConn()
-	if err != nil {
-		_ = g.reply(id, unix.EAGAIN)
-		return
-	}
-	for {
-		if err := f.SetWriteDeadline(time.Now().Add(lookAgain)); err != nil {
-			_ = g.reply(id, unix.EAGAIN)
-			return
+	for err == nil {
+		if err = f.SetWriteDeadline(time.Now().Add(lookAgain)); err != nil {
+			break
 		}
 		done, errno := false, unix.Errno(0)
 		_ = raw.Write(func(uintptr) bool { done, errno = connected(fd); return done })
-		switch {
-		case done && errno == 0:
-			g.install(id, c, fd, 0)
-			return
-		case done:
-			_ = g.reply(id, errno)
-			return
-		case !g.valid(id):
+		if done || !g.valid(id) {
+			g.give(id, c, fd, errno)
 			return
 		}
 	}
+	g.give(id, c, fd, unix.EAGAIN)
 }
 
 // connected says whether a connect is over, and how.
@@ -178,33 +202,38 @@ func connected(fd int) (done bool, errno unix.Errno) {
 	return true, unix.Errno(value)
 }
 
-// finish gives the caller the connected socket, or the error, and forgets it.
+// finish is give, and forgets the socket.
 func (g *Gate) finish(id uint64, c caller, fd int, errno unix.Errno) {
-	if errno == 0 {
-		g.install(id, c, fd, 0)
-	} else {
-		_ = g.reply(id, errno)
-	}
+	g.give(id, c, fd, errno)
 	_ = unix.Close(fd)
 }
 
-// install puts the socket in the place of the caller's own, and answers.
-func (g *Gate) install(id uint64, c caller, fd int, errno unix.Errno) {
+// give puts the socket in the place of the caller's own, if it is not that
+// already, and answers.
+func (g *Gate) give(id uint64, c caller, fd int, errno unix.Errno) {
+	lives := errno == 0 || errno == unix.EINPROGRESS
+	if c.own >= 0 || lives {
+		if err := unix.SetNonblock(fd, c.nonblock); err != nil {
+			errno, lives = number(err), false
+		}
+	}
 	var st unix.Stat_t
-	if err := errors.Join(unix.Fstat(fd, &st), unix.SetNonblock(fd, c.nonblock)); err != nil {
-		_ = g.reply(id, unix.EAGAIN)
+	if !lives || unix.Fstat(fd, &st) != nil {
+		_ = g.reply(id, errno)
 		return
 	}
 	inode := strconv.FormatUint(st.Ino, 10)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	a := addition{id: id, flags: unix.SECCOMP_ADDFD_FLAG_SETFD, from: uint32(fd), to: uint32(c.fd)}
-	if c.cloexec {
-		a.extra = unix.O_CLOEXEC
-	}
-	if err := g.control(unix.SECCOMP_IOCTL_NOTIF_ADDFD, unsafe.Pointer(&a)); err != nil {
-		_ = g.reply(id, number(err))
-		return
+	if c.own < 0 {
+		a := addition{id: id, flags: unix.SECCOMP_ADDFD_FLAG_SETFD, from: uint32(fd), to: uint32(c.fd)}
+		if c.cloexec {
+			a.extra = unix.O_CLOEXEC
+		}
+		if err := g.control(unix.SECCOMP_IOCTL_NOTIF_ADDFD, unsafe.Pointer(&a)); err != nil {
+			_ = g.reply(id, number(err))
+			return
+		}
 	}
 	g.remember(inode)
 	if err := g.reply(id, errno); err == nil && errno == 0 {
@@ -223,79 +252,79 @@ func (g *Gate) remember(inode string) {
 
 // unix connects to a unix socket.
 func (g *Gate) unix(id uint64, c caller) {
+	refuse := func(name, reason string) {
+		g.putBack(c)
+		g.refuse(id, "unix:"+printable(name), reason, unix.EACCES)
+	}
 	if c.to.abstract {
-		g.refuse(id, "unix:@"+printable(c.to.path), "no abstract sockets", unix.EACCES)
+		refuse("@"+c.to.path, "no abstract sockets")
 		return
 	}
 	path, err := c.absolute(c.to.path)
 	if err != nil {
+		g.putBack(c)
 		_ = g.reply(id, unix.EACCES)
 		return
 	}
 	socket, inside, err := g.doors.socket(path)
 	switch {
 	case inside && err == nil:
-		defer socket.Close()
-		g.unixTo(id, c, fmt.Sprintf("/proc/self/fd/%d", socket.Fd()))
+		g.unixTo(id, c, socket)
 	case inside && number(err) != unix.EIO:
+		g.putBack(c)
 		_ = g.reply(id, number(err))
 	case inside: // an error of os.Root's own
-		g.refuse(id, "unix:"+printable(path), "a link leads out of the folders with sockets", unix.EACCES)
+		refuse(path, "a link leads out of the folders with sockets")
 	default:
 		// Most programs ask for sockets that are nowhere: that is no news.
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			g.putBack(c)
 			_ = g.reply(id, unix.ENOENT)
 			return
 		}
-		g.refuse(id, "unix:"+printable(path), "outside of the folders with sockets", unix.EACCES)
+		refuse(path, "outside of the folders with sockets")
 	}
 }
 
-// unixTo tries the kinds the caller's socket may be of: before Linux 5.15 they
-// have one name, and later that of a stream has its own.
-func (g *Gate) unixTo(id uint64, c caller, path string) {
-	kinds := []int{unix.SOCK_STREAM}
+// unixTo connects to the open socket, and closes it. Of a socket that is not the
+// gate's it tries both kinds it may be of: before Linux 5.15 they have one name.
+func (g *Gate) unixTo(id uint64, c caller, socket *os.File) {
+	to := &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d", socket.Fd())}
+	kind := unix.SOCK_STREAM
 	if c.protocol == "UNIX" {
-		kinds = []int{unix.SOCK_SEQPACKET, unix.SOCK_STREAM}
+		kind = unix.SOCK_SEQPACKET
 	}
-	errno := unix.EPROTOTYPE
-	for _, kind := range kinds {
-		fd, err := unix.Socket(unix.AF_UNIX, kind|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
-		if err != nil {
-			errno = number(err)
-			break
-		}
-		to := &unix.SockaddrUnix{Name: path}
-		errno = number(unix.Connect(fd, to))
-		switch {
-		case errno == unix.EPROTOTYPE:
-			_ = unix.Close(fd)
-			continue
-		case errno == unix.EAGAIN && !c.nonblock:
-			again, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
-			if err != nil {
-				g.finish(id, c, fd, number(err))
-				return
-			}
-			g.await(id, fd, func() { defer unix.Close(again); g.awaitUnix(id, c, fd, again) })
-			return
-		}
-		g.finish(id, c, fd, errno)
+	fd, err := c.socket(unix.AF_UNIX, kind)
+	if err != nil {
+		_ = socket.Close()
+		_ = g.reply(id, number(err))
 		return
 	}
-	_ = g.reply(id, errno)
+	errno := number(unix.Connect(fd, to))
+	if errno == unix.EPROTOTYPE && c.own < 0 && kind == unix.SOCK_SEQPACKET {
+		_ = unix.Close(fd)
+		if fd, err = c.socket(unix.AF_UNIX, unix.SOCK_STREAM); err == nil {
+			err = unix.Connect(fd, to)
+		}
+		errno = number(err)
+	}
+	if errno == unix.EAGAIN && !c.nonblock {
+		g.await(id, c, fd, func() { defer socket.Close(); g.awaitUnix(id, c, fd, to) })
+		return
+	}
+	_ = socket.Close()
+	g.finish(id, c, fd, errno)
 }
 
 // awaitUnix tries again until the server's backlog has room.
-func (g *Gate) awaitUnix(id uint64, c caller, fd, socket int) {
-	to := &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d", socket)}
+func (g *Gate) awaitUnix(id uint64, c caller, fd int, to unix.Sockaddr) {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
 		time.Sleep(pause)
-		if !g.valid(id) {
-			_ = unix.Close(fd)
-			return
+		errno := unix.EAGAIN
+		if g.valid(id) {
+			errno = number(unix.Connect(fd, to))
 		}
-		if errno := number(unix.Connect(fd, to)); errno != unix.EAGAIN {
+		if errno != unix.EAGAIN || !g.valid(id) {
 			g.finish(id, c, fd, errno)
 			return
 		}

@@ -54,7 +54,8 @@ func architecture() uint32 {
 }
 
 // networkFilter is the program that leaves a child TCP, unix streams and the
-// kernel's list of interfaces, and has every connect asked for.
+// kernel's list of interfaces, and has every connect asked for. The sockets are
+// made by the gate, and bind and listen end its interest in one.
 func networkFilter(arch uint32) []unix.SockFilter {
 	var p []unix.SockFilter
 	add := func(parts ...[]unix.SockFilter) {
@@ -70,7 +71,9 @@ func networkFilter(arch uint32) []unix.SockFilter {
 	add(
 		when(unix.SYS_CONNECT, give(resultNotify)),
 		when(unix.SYS_SOCKET, socketRules()),
-		when(unix.SYS_SOCKETPAIR, arg(0), unless(unix.AF_UNIX, refuse(unix.EAFNOSUPPORT)), streamOnly()),
+		when(unix.SYS_BIND, give(resultNotify)),
+		when(unix.SYS_LISTEN, give(resultNotify)),
+		when(unix.SYS_SOCKETPAIR, arg(0), unless(unix.AF_UNIX, refuse(unix.EAFNOSUPPORT)), streamOnly(resultAllow)),
 		// TCP fast open names its target in the call that sends.
 		when(unix.SYS_SENDTO, noFastOpen(3)),
 		when(unix.SYS_SENDMSG, noFastOpen(2)),
@@ -91,12 +94,12 @@ func networkFilter(arch uint32) []unix.SockFilter {
 func socketRules() []unix.SockFilter {
 	tcp := join(
 		arg(1), mask(typeMask), unless(unix.SOCK_STREAM, refuse(unix.EACCES)),
-		arg(2), when(0, give(resultAllow)), when(unix.IPPROTO_TCP, give(resultAllow)),
+		arg(2), when(0, give(resultNotify)), when(unix.IPPROTO_TCP, give(resultNotify)),
 		refuse(unix.EPROTONOSUPPORT),
 	)
 	return join(
 		arg(0),
-		when(unix.AF_UNIX, streamOnly()),
+		when(unix.AF_UNIX, streamOnly(resultNotify)),
 		when(unix.AF_INET, tcp),
 		when(unix.AF_INET6, tcp),
 		unless(unix.AF_NETLINK, refuse(unix.EAFNOSUPPORT)),
@@ -105,10 +108,10 @@ func socketRules() []unix.SockFilter {
 	)
 }
 
-func streamOnly() []unix.SockFilter {
+func streamOnly(result uint32) []unix.SockFilter {
 	return join(
 		arg(1), mask(typeMask),
-		when(unix.SOCK_STREAM, give(resultAllow)), when(unix.SOCK_SEQPACKET, give(resultAllow)),
+		when(unix.SOCK_STREAM, give(result)), when(unix.SOCK_SEQPACKET, give(result)),
 		refuse(unix.EACCES),
 	)
 }

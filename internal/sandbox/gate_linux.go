@@ -49,6 +49,7 @@ type Gate struct {
 	refused  func(address, reason string)
 	told     map[[2]string]bool
 	waiting  chan struct{} // holds a token for each connect that waits
+	kept     kept
 
 	mu    sync.Mutex // of what follows, and of descriptors on their way: they take a thread
 	made  map[string]bool
@@ -65,6 +66,7 @@ func newGate(listener int, d *doors) (*Gate, error) {
 		doors:    d,
 		told:     map[[2]string]bool{},
 		waiting:  make(chan struct{}, maxWaiting),
+		kept:     kept{byInode: map[string]madeSocket{}},
 		made:     map[string]bool{},
 	}
 	var err error
@@ -173,15 +175,21 @@ func (g *Gate) Serve(refused func(address, reason string)) {
 	g.refused = refused
 	defer g.doors.close()
 	defer g.listener.Close()
+	defer g.kept.close()
 	for {
 		n, err := g.receive()
 		if err != nil {
 			return
 		}
-		if n.thread != 0 { // else it is out of our sight, in another PID namespace
+		switch {
+		case n.thread == 0: // out of our sight, in another PID namespace
+			_ = g.reply(n.id, unix.EACCES)
+		case n.number == unix.SYS_SOCKET:
+			g.create(&n)
+		case n.number == unix.SYS_CONNECT:
 			g.answer(&n)
-		} else {
-			g.reply(n.id, unix.EACCES)
+		default:
+			g.release(&n)
 		}
 	}
 }
