@@ -12,11 +12,11 @@ type reach int
 
 const (
 	public       reach = iota
-	privateReach       // another machine nearby: RFC 1918, unique local, shared (CGNAT), benchmarks
+	privateReach       // another machine nearby: RFC 1918, unique local, shared (CGNAT), reserved
 	thisMachine        // loopback, and the machine's own addresses
 	linkReach          // the same cable
 	cloudReach         // a metadata service
-	nowhere            // multicast, broadcast, unspecified, reserved
+	nowhere            // multicast, broadcast, unspecified
 )
 
 // where says how far an address is away. own are the machine's addresses.
@@ -69,9 +69,11 @@ func specialRanges() []specialRange {
 		return all
 	}
 	return slices.Concat(
-		ranges(privateReach, "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "198.18.0.0/15", "fc00::/7", "fec0::/10"),
-		ranges(nowhere, "0.0.0.0/8", "192.0.0.0/24", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "192.88.99.0/24", "240.0.0.0/4",
-			"100::/64", "2001:2::/48", "2001:10::/28", "2001:20::/28", "2001:db8::/32", "3fff::/20", "5f00::/16", "64:ff9b:1::/48"),
+		ranges(nowhere, "0.0.0.0/8", "255.255.255.255/32", "64:ff9b:1::/48"),
+		ranges(privateReach, "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7", "fec0::/10",
+			// nobody's on the Internet, so that networks use them among themselves
+			"198.18.0.0/15", "192.0.0.0/24", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "192.88.99.0/24", "240.0.0.0/4",
+			"100::/64", "2001:2::/48", "2001:10::/28", "2001:20::/28", "2001:db8::/32", "3fff::/20", "5f00::/16"),
 	)
 }
 

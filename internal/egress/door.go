@@ -126,18 +126,21 @@ func doorTransport(proxy func(*url.URL) (*url.URL, error)) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}
 	dialer.SetMultipathTCP(false)
 	t := &http.Transport{
-		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    headerTime,
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+		DialContext:         dialer.DialContext,
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: headerTime,
+		ForceAttemptHTTP2:   true,
+		HTTP2: &http.HTTP2Config{
+			SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second,
+			MaxReceiveBufferPerStream: 1 << 20, MaxReceiveBufferPerConnection: 32 << 20, // what a guest that does not read can make us hold
+		},
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    16,
 		IdleConnTimeout:        90 * time.Second,
-		MaxResponseHeaderBytes: 1 << 20,
+		MaxResponseHeaderBytes: answerHeadBytes,
 	}
 	if proxy != nil {
-		t.Proxy = func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }
+		t.Proxy = func(r *http.Request) (*url.URL, error) { return readable(proxy)(r.URL) }
 	}
 	return t
 }

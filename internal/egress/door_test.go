@@ -327,6 +327,10 @@ func TestDoorFailures(t *testing.T) {
 			t.Errorf("%s: %d %q, want 502", name, status, body)
 		}
 	}
+	unreadable := door(t, egress.DoorOptions{Upstream: down, Proxy: egress.Environment(environment(map[string]string{"HTTP_PROXY": "http://user:hunter22@[::1"}))}, nil)
+	if status, body, _ := knock(t, unreadable, "GET", "/", map[string]string{"x-api-key": placeholder}); status != http.StatusBadGateway || strings.Contains(body, "hunter22") {
+		t.Errorf("an unreadable proxy: %d %q", status, body)
+	}
 	d := door(t, egress.DoorOptions{Transport: failing{}, Upstream: down}, nil)
 	if _, body, _ := knock(t, d, "GET", "/", map[string]string{"x-api-key": placeholder}); strings.Contains(body, realKey) {
 		t.Errorf("an error tells the key: %q", body)

@@ -157,8 +157,8 @@ func TestAddresses(t *testing.T) {
 		{"2606:2800:220:1:200:5efe:7f00:1", named, "this machine"}, // ISATAP
 		{"::ffff:0:7f00:1", named, "this machine"},                 // translated
 		{"0.0.0.0", never, "no server"}, {"::", never, "no server"}, {"0.1.2.3", never, "no server"}, {"255.255.255.255", never, "no server"},
-		{"224.0.0.1", never, "no server"}, {"239.255.255.250", never, "no server"}, {"ff02::1", never, "no server"}, {"240.0.0.1", never, "no server"},
-		{"192.0.2.1", never, "no server"}, {"2001:db8::1", never, "no server"}, {"64:ff9b:1::1", never, "no server"}, {"64:ff9b::", never, "no server"},
+		{"224.0.0.1", never, "no server"}, {"239.255.255.250", never, "no server"}, {"ff02::1", never, "no server"}, {"240.0.0.1", named, "private"},
+		{"192.0.2.1", named, "private"}, {"203.0.113.1", named, "private"}, {"2001:db8::1", named, "private"}, {"64:ff9b:1::1", never, "no server"}, {"64:ff9b::", never, "no server"},
 	}
 	for _, c := range cases {
 		t.Run(c.address, func(t *testing.T) {

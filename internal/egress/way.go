@@ -19,6 +19,8 @@ const (
 	dialTime   = 20 * time.Second
 	// maxAddresses bounds how many addresses of a name are tried.
 	maxAddresses = 8
+	// answerHeadBytes bounds the head of a server's answer, which may be a guest's friend.
+	answerHeadBytes = 256 << 10
 )
 
 // way decides where a guest may go, and goes there.
@@ -62,11 +64,19 @@ func (w *way) upstream(u *url.URL) (*url.URL, error) {
 	if w.proxy == nil {
 		return nil, nil
 	}
-	proxy, err := w.proxy(u)
-	if err != nil {
-		return nil, errors.New("the address of the machine's own proxy cannot be read") // the error may quote its password
+	return readable(w.proxy)(u)
+}
+
+// readable takes out of a function's error what it may quote: the password in
+// the address of the machine's own proxy.
+func readable(proxy func(*url.URL) (*url.URL, error)) func(*url.URL) (*url.URL, error) {
+	return func(u *url.URL) (*url.URL, error) {
+		found, err := proxy(u)
+		if err != nil {
+			return nil, errors.New("the address of the machine's own proxy cannot be read")
+		}
+		return found, nil
 	}
-	return proxy, nil
 }
 
 // decide says by name, and by address where one was given, whether a guest may
@@ -207,7 +217,7 @@ func (w *way) transport(chained bool, idle time.Duration) *http.Transport {
 		MaxIdleConnsPerHost:    16,
 		IdleConnTimeout:        30 * time.Second,
 		TLSHandshakeTimeout:    headerTime, // of a machine's proxy that is reached by https
-		MaxResponseHeaderBytes: 1 << 20,
+		MaxResponseHeaderBytes: answerHeadBytes,
 	}
 	connect := w.connectTo
 	if chained {
