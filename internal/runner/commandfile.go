@@ -12,10 +12,12 @@ import (
 )
 
 // ErrChanged says that somebody else wrote to a file that is ours for the
-// length of the step.
+// length of the step, or put another one in its place. It is as it should be
+// again.
 var ErrChanged = errors.New("changed by something else than ralph")
 
-// ErrReplaced says that another file stands where the runner will read.
+// ErrReplaced says that another file stands where the runner will read, and
+// that ours could not be put back.
 var ErrReplaced = errors.New("replaced by something else than ralph")
 
 // commandFile is a file through which the runner takes outputs or a summary. On
@@ -29,6 +31,7 @@ type commandFile struct {
 	mu   sync.Mutex
 	f    *os.File
 	text []byte // everything that should be in the file
+	was  os.FileInfo
 }
 
 // maxBefore bounds what may stand in a command file before ralph starts; the
@@ -66,7 +69,7 @@ func openCommandFile(variable string, getenv func(string) string) (*commandFile,
 		_ = f.Close()
 		return nil, fmt.Errorf("%s names a file that cannot be used: %s: %w", variable, path, err)
 	}
-	return &commandFile{variable: variable, path: path, f: f, text: text}, nil
+	return &commandFile{variable: variable, path: path, f: f, text: text, was: info}, nil
 }
 
 // append adds text with one write. What somebody else wrote is removed first,
@@ -78,6 +81,10 @@ func (c *commandFile) append(text []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	changed, err := c.check()
+	if errors.Is(err, ErrReplaced) {
+		err = c.putBack(err)
+		changed = err == nil
+	}
 	if err != nil {
 		return err
 	}
@@ -122,7 +129,13 @@ func (c *commandFile) check() (changed bool, err error) {
 	if err != nil || !os.SameFile(ours, there) {
 		return false, fmt.Errorf("the file of %s was %w: nothing is written to it", c.variable, ErrReplaced)
 	}
-	if ours.Size() != int64(len(c.text)) {
+	if ours.Mode() != c.was.Mode() { // the runner could not read it
+		if err := c.f.Chmod(c.was.Mode().Perm()); err != nil {
+			return false, fmt.Errorf("%s: %w", c.variable, err)
+		}
+		changed = true
+	}
+	if changed || ours.Size() != int64(len(c.text)) {
 		return true, nil
 	}
 	now := make([]byte, len(c.text))
@@ -132,9 +145,53 @@ func (c *commandFile) check() (changed bool, err error) {
 	return !bytes.Equal(now, c.text), nil
 }
 
+// putBack takes away what stands in the file's place, which the runner would
+// read, and makes the file anew, empty. A folder is not taken away, unless it is
+// empty. Without it the error is replaced.
+func (c *commandFile) putBack(replaced error) error {
+	if err := os.Remove(c.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(replaced, err)
+	}
+	f, err := os.OpenFile(c.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return errors.Join(replaced, err)
+	}
+	info, err := f.Stat()
+	now, _ := infoOwner(info)
+	if owner, ok := infoOwner(c.was); err == nil && ok && now != owner {
+		err = f.Chown(int(owner[0]), int(owner[1]))
+	}
+	if err == nil {
+		err = f.Chmod(c.was.Mode().Perm())
+	}
+	if err != nil {
+		_ = f.Close()
+		_ = os.Remove(c.path)
+		return errors.Join(replaced, err)
+	}
+	_ = c.f.Close() // nobody reads that one any more
+	c.f = f
+	return nil
+}
+
+// infoOwner is the user and group of a file.
+func infoOwner(info os.FileInfo) (owner [2]uint32, ok bool) {
+	if info == nil {
+		return owner, false
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if ok {
+		owner = [2]uint32{s.Uid, s.Gid}
+	}
+	return owner, ok
+}
+
+// close looks at the file for the last time: what was added since the last write
+// is removed, and told.
 func (c *commandFile) close() error {
 	if c == nil {
 		return nil
 	}
-	return c.f.Close()
+	err := c.append(nil)
+	return errors.Join(err, c.f.Close())
 }

@@ -124,13 +124,27 @@ func TestOutputFileIsWatched(t *testing.T) {
 		}, ErrChanged},
 		{"renamed over", func(path string) error {
 			return errors.Join(os.WriteFile(path+".new", []byte("evil=1\n"), 0o644), os.Rename(path+".new", path))
-		}, ErrReplaced},
+		}, ErrChanged},
 		{"link in its place", func(path string) error {
 			return errors.Join(os.Rename(path, path+".old"), os.Symlink(path+".old", path))
-		}, ErrReplaced},
-		{"deleted", os.Remove, ErrReplaced},
+		}, ErrChanged},
+		{"link to nothing in its place", func(path string) error {
+			return errors.Join(os.Remove(path), os.Symlink(path+".nothing", path))
+		}, ErrChanged},
+		{"hard link in its place", func(path string) error {
+			return errors.Join(os.WriteFile(path+".other", []byte("evil=1\n"), 0o644), os.Remove(path), os.Link(path+".other", path))
+		}, ErrChanged},
+		{"deleted", os.Remove, ErrChanged},
+		{"made unreadable", func(path string) error { return os.Chmod(path, 0) }, ErrChanged},
+		{"unreadable and grown", func(path string) error { return errors.Join(grow(path), os.Chmod(path, 0o200)) }, ErrChanged},
 		{"pipe in its place", func(path string) error {
 			return errors.Join(os.Remove(path), syscall.Mkfifo(path, 0o644))
+		}, ErrChanged},
+		{"empty folder in its place", func(path string) error {
+			return errors.Join(os.Remove(path), os.Mkdir(path, 0o755))
+		}, ErrChanged},
+		{"folder in its place", func(path string) error {
+			return errors.Join(os.Remove(path), os.MkdirAll(filepath.Join(path, "x"), 0o755))
 		}, ErrReplaced},
 	}
 	for _, tt := range tests {
@@ -152,12 +166,122 @@ func TestOutputFileIsWatched(t *testing.T) {
 			if err := r.SetOutput("completed", "true"); err != nil {
 				t.Errorf("second SetOutput = %v, want nil", err)
 			}
+			if info, err := os.Lstat(path); err != nil || info.Mode() != 0o644 {
+				t.Errorf("the file is %v, %v; want the mode it had", info, err)
+			}
 			want := []entry{{"earlier", "1"}, {"iterations", "3"}, {"completed", "true"}}
 			if got, ok := entries(content(t, path)); !ok || !slices.Equal(got, want) {
 				t.Errorf("the runner reads %q (%v), want %q", got, ok, want)
 			}
 		})
 	}
+}
+
+// A link's target is never written to.
+func TestLinkIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	r, path := withFile(t, "GITHUB_OUTPUT", "")
+	target := filepath.Join(t.TempDir(), "target")
+	if err := errors.Join(os.WriteFile(target, []byte("precious"), 0o644), os.Remove(path), os.Symlink(target, path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.SetOutput("completed", "true"); !errors.Is(err, ErrChanged) {
+		t.Errorf("SetOutput = %v, want %v", err, ErrChanged)
+	}
+	if got := content(t, target); got != "precious" {
+		t.Errorf("the target of the link holds %q", got)
+	}
+	if got, ok := entries(content(t, path)); !ok || !slices.Equal(got, []entry{{"completed", "true"}}) {
+		t.Errorf("the runner reads %q", got)
+	}
+}
+
+// What the agent left in the files is gone at the end, also where nothing was
+// written after it.
+func TestFilesAreCheckedAtTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, variable := range []string{"GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"} {
+		r, path := withFile(t, variable, "earlier=1\n")
+		if err := os.WriteFile(path, []byte("status=completed\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Close(); !errors.Is(err, ErrChanged) {
+			t.Errorf("Close = %v, want %v", err, ErrChanged)
+		}
+		if got := content(t, path); got != "earlier=1\n" {
+			t.Errorf("%s holds %q after Close", variable, got)
+		}
+	}
+}
+
+// GITHUB_ENV and GITHUB_PATH belong to nobody here: not opened, not written.
+func TestEnvAndPathAreNeverWritten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	names := []string{"GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE"}
+	var variables []string
+	for _, name := range append(names, "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY") {
+		variables = append(variables, name, filepath.Join(dir, name))
+	}
+	var log bytes.Buffer
+	r := connect(t, &log, variables...)
+	err := errors.Join(r.SetOutput("status", "completed"), r.Summary("text"))
+	w := r.Guest()
+	_, _ = w.Write([]byte("::set-env name=A::b\n::add-path::/evil\n::save-state name=a::b\n##[set-env name=A]b\n"))
+	r.Mask("some secret value")
+	r.Group("a")
+	r.EndGroup()
+	r.Error("a", "::set-env name=A::b")
+	if err = errors.Join(err, w.Close(), r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the file of %s exists: %v", name, err)
+		}
+	}
+	for _, c := range (&parser{}).obeyed(log.String()) {
+		if !slices.Contains([]string{"add-mask", "group", "endgroup", "error"}, c.name) {
+			t.Errorf("the runner obeys %q", c)
+		}
+	}
+}
+
+// A file that takes nothing is an error, never a panic, and no half entry.
+func TestFilesThatTakeNothing(t *testing.T) {
+	t.Parallel()
+	for _, variable := range []string{"GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"} {
+		r, path := withFile(t, variable, "earlier=1\n")
+		file := r.outputs
+		if variable == "GITHUB_STEP_SUMMARY" {
+			file = r.summary
+		}
+		good, readOnly := file.f, openToRead(t, path)
+		file.f = readOnly
+		err := r.SetOutput("completed", "true")
+		if variable == "GITHUB_STEP_SUMMARY" {
+			err = r.Summary("text")
+		}
+		if err == nil || !strings.Contains(err.Error(), variable) || errors.Is(err, ErrChanged) {
+			t.Errorf("writing %s to a file that takes nothing = %v, want an error that names it", variable, err)
+		}
+		if got := content(t, path); got != "earlier=1\n" {
+			t.Errorf("%s holds %q", variable, got)
+		}
+		file.f = good
+		if err := errors.Join(readOnly.Close(), r.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func openToRead(t *testing.T, path string) *os.File {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 func TestCommandFilesThatCannotBeUsed(t *testing.T) {

@@ -72,7 +72,9 @@ func New(o Options) (*Runner, error) {
 	return r, nil
 }
 
-// Close ends the stopping of commands and closes the files.
+// Close ends the stopping of commands and closes the files, once the agent is
+// dead. Its error is as SetOutput's, for what was done to a file after the last
+// write.
 func (r *Runner) Close() error {
 	r.command(func() {})
 	return errors.Join(r.outputs.close(), r.summary.close())
