@@ -6,8 +6,9 @@ import (
 	"unicode"
 )
 
-// parsed is a line that the runner takes for a command.
-type parsed struct{ name, data string }
+// parsed is a line that the runner takes for a command. props are its
+// properties as the runner reads them, "key=value" in order.
+type parsed struct{ name, data, props string }
 
 // parser reads a log as actions/runner 2.336 does (ActionCommand.cs,
 // ActionCommandManager.cs), with two simplifications that make it stricter:
@@ -18,7 +19,8 @@ type parser struct{ stop string }
 var (
 	lineEnd    = regexp.MustCompile(`\r\n|\n|\r`)
 	bracketed  = regexp.MustCompile(`##\[([^\]]+)\](.*)`)
-	unescapers = strings.NewReplacer("%0D", "\r", "%0A", "\n", "%3A", ":", "%2C", ",", "%25", "%")
+	unescapers = strings.NewReplacer("%0D", "\r", "%0A", "\n", "%25", "%")
+	properties = strings.NewReplacer("%0D", "\r", "%0A", "\n", "%3A", ":", "%2C", ",", "%25", "%")
 )
 
 // obeyed lists the commands that the runner carries out.
@@ -50,14 +52,20 @@ func parseLine(line string) (parsed, bool) {
 	}, strings.ToValidUTF8(line, "\uFFFD"))
 	if rest, ok := strings.CutPrefix(strings.TrimLeftFunc(line, unicode.IsSpace), "::"); ok {
 		if head, data, ok := strings.Cut(rest, "::"); ok {
-			if name, _, _ := strings.Cut(head, " "); name != "" {
-				return parsed{strings.ToLower(name), unescapers.Replace(data)}, true
+			if name, list, _ := strings.Cut(head, " "); name != "" {
+				var props []string
+				for pair := range strings.SplitSeq(list, ",") { // empty ones are dropped
+					if key, value, ok := strings.Cut(strings.TrimSpace(pair), "="); ok && key != "" && value != "" {
+						props = append(props, key+"="+properties.Replace(value))
+					}
+				}
+				return parsed{strings.ToLower(name), unescapers.Replace(data), strings.Join(props, ";")}, true
 			}
 		}
 	}
 	if m := bracketed.FindStringSubmatch(line); m != nil {
 		name, _, _ := strings.Cut(m[1], " ")
-		return parsed{strings.ToLower(name), m[2]}, true
+		return parsed{name: strings.ToLower(name), data: m[2]}, true
 	}
 	return parsed{}, false
 }

@@ -99,6 +99,76 @@ func TestCommandsAreEscaped(t *testing.T) {
 	}
 }
 
+// A title is one property and nothing of it is another: no file, no line, no
+// end of the command.
+func TestTitlesAreOneProperty(t *testing.T) {
+	t.Parallel()
+	for _, title := range []string{
+		"plain", "a,file=/etc/passwd,line=1", "a::evil", "50%, 100%", "%2Cfile=x", "%3A%3A", "%0A::error::x", "%250A", "a=b,c=d", "::", ",", ":", "%", "a\n::error file=x::y", "a\r::error::y",
+	} {
+		for name, issue := range map[string]func(*Runner, string, string){"notice": (*Runner).Notice, "warning": (*Runner).Warning, "error": (*Runner).Error} {
+			var log bytes.Buffer
+			issue(connect(t, &log), title, "text: "+title)
+			want := "title=" + strings.TrimLeft(strings.Join(strings.Fields(title), " "), " ")
+			got := (&parser{}).obeyed(log.String())
+			if len(got) != 1 || got[0].name != name {
+				t.Errorf("%s of %q is obeyed as %q, want one command", name, title, got)
+				continue
+			}
+			if props := strings.ReplaceAll(got[0].props, "title=│ ", "title="); props != want {
+				t.Errorf("%s of %q has the properties %q, want %q", name, title, props, want)
+			}
+		}
+	}
+}
+
+func FuzzAnnotations(f *testing.F) {
+	f.Add("a,file=x", "b\n::error::c")
+	f.Add("%0A", "%250A##[x]y")
+	f.Fuzz(func(t *testing.T, title, message string) {
+		var log bytes.Buffer
+		r := connect(t, &log)
+		r.Error(title, message)
+		got := (&parser{}).obeyed(log.String())
+		if len(got) != 1 || got[0].name != "error" || strings.Count(got[0].props, "title=") != strings.Count(got[0].props, "=") && !strings.Contains(title, "=") {
+			t.Errorf("Error(%q, %q) is obeyed as %q", title, message, got)
+		}
+	})
+}
+
+// Every way of writing a mask: one command a line, and nothing that would hide
+// ordinary text.
+func TestMasksOfManyLines(t *testing.T) {
+	t.Parallel()
+	for _, value := range []string{
+		"-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END KEY-----\n", "line one of it\r\nline two of it", "bare return\rsecond part", "50%0Aof::it,all", "::stop-commands::abcdefgh", "##[error]abcdefgh", "  leading and trailing  ", "with \x1b[31m an escape",
+	} {
+		var log bytes.Buffer
+		connect(t, &log).Mask(value)
+		got := (&parser{}).obeyed(log.String())
+		if len(got) == 0 {
+			t.Errorf("Mask(%q) masks nothing", value)
+		}
+		for _, c := range got {
+			if c.name != "add-mask" || strings.ContainsAny(c.data, "\r\n") || len(strings.TrimSpace(c.data)) < 4 {
+				t.Errorf("Mask(%q) is obeyed as %q", value, c)
+			}
+		}
+		if lines := lineEnd.Split(strings.TrimSuffix(log.String(), "\n"), -1); len(lines) != len(got) {
+			t.Errorf("Mask(%q) prints %d lines for %d masks, the others stand in the log:\n%s", value, len(lines), len(got), log.String())
+		}
+		for _, line := range lineEnd.Split(value, -1) {
+			found := len(line) < 8
+			for _, c := range got {
+				found = found || c.data == line || strings.Contains(line, c.data)
+			}
+			if !found {
+				t.Errorf("Mask(%q) does not mask its line %q", value, line)
+			}
+		}
+	}
+}
+
 func TestAnnotationsAreBounded(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
