@@ -119,6 +119,7 @@ type Options struct {
 	DisplayProcess Process
 	DisplayOut     io.Writer
 
+	doored   bool              // by ThroughDoor
 	answer   file              // in text mode, of the turn at hand
 	extra    map[string]string // paths of the extras of the turn at hand by their names
 	giveUp   func()            // of the turn at hand, see [decoder]; nil: none

@@ -32,11 +32,12 @@ type Door struct {
 // KeyDoor is how the agent's key can stay with the owner. ok is false where the
 // key has to be in the agent's environment: the CLI signs its requests or takes
 // no address, its command line or its program is the user's, no key is set, or
-// what the CLI does with an address of ours was never seen.
+// what the CLI does with an address of ours was never seen. Options that lead
+// through a door already have no other.
 func KeyDoor(o Options) (d Door, ok bool) {
 	_, known := formats()
 	f, found := known[o.Name].(doored)
-	if !found || o.Exact || o.Argument || leadsElsewhere(o) {
+	if !found || o.doored || o.Exact || o.Argument || leadsElsewhere(o) {
 		return Door{}, false
 	}
 	if d, ok = f.door(o); !ok || lookup(o.Env, d.KeyVariable) == "" {
@@ -74,7 +75,7 @@ func (o Options) ThroughDoor(address, placeholder string) Options {
 	f, _ := known[o.Name].(doored)
 	keys, _ := f.credentials()
 	o.Env = append(without(o.Env, append(keys, d.KeyVariable)...), d.KeyVariable+"="+placeholder)
-	o.BaseURL = strings.TrimRight(address, "/")
+	o.BaseURL, o.doored = strings.TrimRight(address, "/"), true
 	return f.through(o)
 }
 

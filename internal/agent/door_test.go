@@ -64,6 +64,9 @@ func TestThroughDoor(t *testing.T) {
 			t.Errorf("%s: the key is good for every path: %q", tt.name, paths)
 		}
 		o := tt.o.ThroughDoor(address+"/", placeholder)
+		if d, ok := KeyDoor(o); ok {
+			t.Errorf("%s: a door behind the door: %+v", tt.name, d)
+		}
 		c, err := New(o)
 		if err != nil {
 			t.Errorf("%s: New behind the door: %v", tt.name, err)
