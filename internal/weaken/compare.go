@@ -3,7 +3,6 @@ package weaken
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"sort"
 	"strings"
 
@@ -242,72 +241,6 @@ func (t *tested) conditional(at int, c testCase) bool {
 		return bytes.HasPrefix(above, []byte("if ")) || bytes.HasPrefix(above, []byte("unless "))
 	}
 	return depth > 1
-}
-
-// fresh lists where a pattern stands in the new text, as often as it stands
-// there more often than in the old; lines that were there before are not it.
-func fresh(re *regexp.Regexp, t *tested, inText bool) []int {
-	find := func(s *source) [][]int {
-		if s == nil {
-			return nil
-		}
-		if inText {
-			return re.FindAllIndex(uncommented(s), maxCases)
-		}
-		if t.lang.name == "shell" || t.lang.name == "go" { // what their comments say counts
-			if list := re.FindAllIndex(s.comments, maxCases); len(list) > 0 && re.String() != "" {
-				return append(re.FindAllIndex(s.code, maxCases), directives(s, list)...)
-			}
-		}
-		return re.FindAllIndex(s.code, maxCases)
-	}
-	was, is := find(t.old), find(t.now)
-	more := len(is) - len(was)
-	if more <= 0 {
-		return nil
-	}
-	lines := map[string]int{}
-	for _, m := range was {
-		lines[key(t.old, m)]++
-	}
-	var out []int
-	for _, m := range is {
-		k := key(t.now, m)
-		if lines[k] > 0 {
-			lines[k]--
-			continue
-		}
-		if len(out) < more {
-			at := m[0]
-			for at < m[1]-1 && !isWord(t.now.code[at]) && t.now.code[at] != '@' && t.now.code[at] != '#' && t.now.code[at] != '[' {
-				at++
-			}
-			out = append(out, at)
-		}
-	}
-	return out
-}
-
-// directives are the matches in comments that tools obey: those that begin a
-// comment at the beginning of a line.
-func directives(s *source, list [][]int) [][]int {
-	var out [][]int
-	for _, m := range list {
-		if start := int(s.starts[s.lineOf(m[0])-1]); bytes.HasPrefix(s.text[start:], []byte("//go:build")) || bytes.HasPrefix(s.text[start:], []byte("# bats test_tags")) {
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
-// key is the line in which a match ends.
-func key(s *source, m []int) string {
-	line := s.lineOf(max(m[0], m[1]-1)) - 1
-	start, end := int(s.starts[line]), len(s.text)
-	if line+1 < len(s.starts) {
-		end = int(s.starts[line+1])
-	}
-	return string(bytes.TrimSpace(s.text[start:min(end, start+200)]))
 }
 
 func plural(n int, word string) string {

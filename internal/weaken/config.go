@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -107,9 +106,9 @@ func (k *look) config() {
 	}
 }
 
+// base is the last part of a path, fit to be shown.
 func base(name string) string {
-	name = path.Base(name)
-	return name[:min(len(name), 60)]
+	return strings.Trim(shown(path.Base(name)), "'")
 }
 
 func verb(f File) string {
@@ -247,31 +246,6 @@ func lax(text []byte) []byte {
 		}
 	}
 	return out
-}
-
-// changedScripts are the names of the scripts of a package.json that differ.
-func changedScripts(old, now []byte) []string {
-	read := func(text []byte) map[string]any {
-		var doc struct {
-			Scripts map[string]any `json:"scripts"`
-		}
-		_ = json.Unmarshal(text, &doc) // what cannot be read has no scripts
-		return doc.Scripts
-	}
-	a, b := read(old), read(now)
-	var names []string
-	for name, v := range a {
-		if w, ok := b[name]; !ok || !reflect.DeepEqual(v, w) {
-			names = append(names, name)
-		}
-	}
-	for name := range b {
-		if _, ok := a[name]; !ok {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 func threshold(name string, was, is float64) string {

@@ -261,11 +261,11 @@ func (g *leads) block(files, goals []string, dir string, depth int) {
 		for len(todo) > 0 && len(g.seen) < 2*maxCommands {
 			goal := todo[0]
 			todo = todo[1:]
-			if id := "target\x00" + file + "\x00" + goal; g.seen[id] {
+			id := "target\x00" + file + "\x00" + goal
+			if g.seen[id] {
 				continue
-			} else {
-				g.seen[id] = true
 			}
+			g.seen[id] = true
 			for _, text := range []string{a[goal].text, b[goal].text} {
 				head, _, _ := strings.Cut(text, "\n")
 				if _, needs, ok := strings.Cut(head, ":"); ok && goal != "" {
