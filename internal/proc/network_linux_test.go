@@ -140,6 +140,7 @@ func TestNetworkWall(t *testing.T) {
 		"packet": "EAFNOSUPPORT", "vsock": "EAFNOSUPPORT", "alg": "EAFNOSUPPORT",
 		"netlink: routes": "ok", "netlink: sock_diag": "EPROTONOSUPPORT", "netlink: audit": "EPROTONOSUPPORT", "interfaces": "ok",
 		"fast open: sendto": "ENOTSUP", "fast open: sendmsg": "ENOTSUP", "fast open: sendmmsg": "ENOTSUP",
+		"fast open: by connect": "EPERM", "route: of an option": "EPERM", "route: of an option, IPv6": "EPERM", "route: by a device": "EPERM",
 		"unix: inside": "ok", "unix: seqpacket": "ok", "unix: relative": "ok", "unix: pair": "ok", "unix: link inside": "ok", "unix: near link": "ok", "unix: loop": "ELOOP",
 		"unix: missing": "ENOENT", "unix: missing outside": "ENOENT",
 		"unix: address of TCP": "EINVAL", "tcp: address of unix": "EAFNOSUPPORT", "tcp: address of IPv6": "EAFNOSUPPORT",

@@ -270,11 +270,7 @@ func attempts(s netSpec) map[string]func() error {
 		},
 		"fast open: by connect": func() error {
 			fd := tcpSocket(0)
-			if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_FASTOPEN_CONNECT, 1); err != nil {
-				return unix.EACCES // it is not to be had at all
-			}
-			sa, _ := sockaddr(s.Forbidden)
-			return unix.Connect(fd, sa)
+			return unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_FASTOPEN_CONNECT, 1)
 		},
 		"unix: inside":          func() error { return dialUnix(unix.SOCK_STREAM, s.Inside) },
 		"unix: seqpacket":       func() error { return dialUnix(unix.SOCK_SEQPACKET, s.Seqpacket) },
@@ -330,7 +326,20 @@ func attempts(s netSpec) map[string]func() error {
 		"local, many open":   localManyOpen,
 		"local, free port":   localFreePort,
 		"local, options":     localOptions,
-		"unix: bound":        func() error { return boundUnix(s.Folder+"/own", s.Inside) },
+		"route: of an option": func() error { // loose source route by way of 192.0.2.1
+			return unix.SetsockoptString(tcpSocket(0), unix.IPPROTO_IP, unix.IP_OPTIONS, "\x01\x83\x07\x04\xc0\x00\x02\x01")
+		},
+		"route: of an option, IPv6": func() error {
+			fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_STREAM, 0)
+			if err != nil {
+				return err
+			}
+			return unix.SetsockoptString(fd, unix.IPPROTO_IPV6, unix.IPV6_RTHDR, strings.Repeat("\x00", 24))
+		},
+		"route: by a device": func() error {
+			return unix.SetsockoptString(tcpSocket(0), unix.SOL_SOCKET, unix.SO_BINDTODEVICE, "lo")
+		},
+		"unix: bound": func() error { return boundUnix(s.Folder+"/own", s.Inside) },
 	}
 	if runtime.GOARCH == "amd64" {
 		a["x32"] = call(0x40000000 | unix.SYS_SOCKET)

@@ -41,6 +41,20 @@ var refusedCalls = []struct {
 	}},
 }
 
+// refusedOptions are the socket options with which a connection that is allowed
+// would leave by another way than the one it was allowed for: source routes send
+// its packets to the first stop of the route, whatever the address, on one that
+// is established, too. Fast open leaves the connect to a later call.
+var refusedOptions = []struct {
+	level uint32
+	names []uint32
+}{
+	{unix.SOL_SOCKET, []uint32{unix.SO_BINDTODEVICE, unix.SO_BINDTOIFINDEX}},
+	{unix.IPPROTO_IP, []uint32{unix.IP_OPTIONS, unix.IP_UNICAST_IF}},
+	{unix.IPPROTO_IPV6, []uint32{unix.IPV6_RTHDR, unix.IPV6_2292RTHDR, unix.IPV6_2292PKTOPTIONS, unix.IPV6_UNICAST_IF}},
+	{unix.IPPROTO_TCP, []uint32{unix.TCP_FASTOPEN_CONNECT}},
+}
+
 // architecture is what the kernel calls the one this program is built for; 0
 // where there is no filter for it.
 func architecture() uint32 {
@@ -74,6 +88,7 @@ func networkFilter(arch uint32) []unix.SockFilter {
 		when(unix.SYS_BIND, give(resultNotify)),
 		when(unix.SYS_LISTEN, give(resultNotify)),
 		when(unix.SYS_SOCKETPAIR, arg(0), unless(unix.AF_UNIX, refuse(unix.EAFNOSUPPORT)), streamOnly(resultAllow)),
+		when(unix.SYS_SETSOCKOPT, optionRules()),
 		// TCP fast open names its target in the call that sends.
 		when(unix.SYS_SENDTO, noFastOpen(3)),
 		when(unix.SYS_SENDMSG, noFastOpen(2)),
@@ -114,6 +129,18 @@ func streamOnly(result uint32) []unix.SockFilter {
 		when(unix.SOCK_STREAM, give(result)), when(unix.SOCK_SEQPACKET, give(result)),
 		refuse(unix.EACCES),
 	)
+}
+
+func optionRules() []unix.SockFilter {
+	rules := arg(1)
+	for _, group := range refusedOptions {
+		names := arg(2)
+		for _, name := range group.names {
+			names = join(names, when(name, refuse(unix.EPERM)))
+		}
+		rules = join(rules, when(group.level, names, give(resultAllow)))
+	}
+	return join(rules, give(resultAllow))
 }
 
 func noFastOpen(flags int) []unix.SockFilter {
