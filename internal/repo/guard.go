@@ -18,7 +18,7 @@ import (
 // put back as they were.
 var guarded = []string{
 	"config", "config.worktree", "commondir", "gitdir", "hooks",
-	"info/attributes", "info/exclude", "info/grafts",
+	"info/attributes", "info/exclude", "info/grafts", "refs/replace",
 	"objects/info/alternates", "objects/info/http-alternates",
 }
 

@@ -20,6 +20,7 @@ type inspected struct {
 	blobs   map[plumbing.Hash]bool
 	texts   map[[sha256.Size]byte]bool
 
+	merged   bool                   // the agent may have merged something
 	theirs   map[plumbing.Hash]bool // commits of the base that the agent merged
 	fork     plumbing.Hash          // where the branch left its base; zero: not asked for yet
 	base     plumbing.Hash          // tree of the base's tip; zero: not asked for, or not to be had
@@ -103,10 +104,13 @@ func (r *Repo) since(ctx context.Context, s *snapshot, changes []change, in *Ins
 		in.Since = append(in.Since, r.describeAll(list, commit)...)
 		return nil
 	}
-	if err := take(changes, s.public, plumbing.ZeroHash); err != nil {
-		return nil, nil, err
+	if s.head != r.line.tip && s.parent != s.head {
+		r.insp.merged = true // its commits are published as one, and nobody looked at them
 	}
 	if err := r.findTheirs(ctx, s.commits); err != nil {
+		return nil, nil, err
+	}
+	if err := take(changes, s.public, plumbing.ZeroHash); err != nil {
 		return nil, nil, err
 	}
 	for _, h := range s.commits {
@@ -136,9 +140,6 @@ func (r *Repo) since(ctx context.Context, s *snapshot, changes []change, in *Ins
 // findTheirs finds which commits are not the agent's but the base's, when it
 // merged something.
 func (r *Repo) findTheirs(ctx context.Context, commits []plumbing.Hash) error {
-	if r.remote == nil || r.baseTip.IsZero() || r.baseTip == r.line.startHead {
-		return nil // the workspace alone would say so
-	}
 	merged := false
 	for _, h := range commits {
 		c, err := r.store.commit(h)
@@ -149,6 +150,10 @@ func (r *Repo) findTheirs(ctx context.Context, commits []plumbing.Hash) error {
 	}
 	if !merged {
 		return nil
+	}
+	r.insp.merged = true
+	if r.remote == nil || r.baseTip.IsZero() || r.baseTip == r.line.startHead {
+		return nil // the workspace alone would say so
 	}
 	sp, err := r.span(ctx, r.baseTip, r.line.startHead)
 	if err != nil {
@@ -208,7 +213,7 @@ func (r *Repo) fork(ctx context.Context) plumbing.Hash {
 // inBase says that a change only makes a path what it is in the base, which has
 // moved: the agent merged it, and it is published there.
 func (r *Repo) inBase(ctx context.Context, ch change) bool {
-	if r.baseTip.IsZero() || r.baseTip == r.line.startHead || r.baseTip == r.base {
+	if !r.insp.merged || r.baseTip.IsZero() || r.baseTip == r.line.startHead || r.baseTip == r.base {
 		return false
 	}
 	if r.insp.asked != r.baseTip {

@@ -18,17 +18,12 @@ func (r *Repo) standsOn(ctx context.Context, tip, old plumbing.Hash) (bool, erro
 	if old.IsZero() || r.opt.UpdateBase == UpdateRebase && r.start.Updated && r.server.pushed.IsZero() {
 		return true, nil
 	}
-	sp, err := r.store.walk([]plumbing.Hash{tip}, func(h plumbing.Hash) bool { return h == old || r.server.known[h] })
-	if err != nil {
-		return false, err
+	met, edges, err := r.store.reaches([]plumbing.Hash{tip}, old, r.server.known)
+	if met || err != nil {
+		return met, err
 	}
-	if slices.Contains(sp.edges, old) {
-		return true, nil
-	}
-	met := false
-	err = r.scratch(ctx, r.remote, r.server.reads, wanted{tips: sp.edges, have: []plumbing.Hash{old}, filter: packp.FilterTreeDepth(0)}, func(s *store) error {
-		below, err := s.walk(sp.edges, func(h plumbing.Hash) bool { return h == old })
-		met = slices.Contains(below.edges, old)
+	err = r.scratch(ctx, r.remote, r.server.reads, wanted{tips: edges, have: []plumbing.Hash{old}, filter: packp.FilterTreeDepth(0)}, func(s *store) error {
+		met, _, err = s.reaches(edges, old, nil)
 		return err
 	})
 	if err == nil {
@@ -38,12 +33,42 @@ func (r *Repo) standsOn(ctx context.Context, tip, old plumbing.Hash) (bool, erro
 		return false, err
 	}
 	// A server that does not show single commits: the workspace's word is all there is.
-	for _, h := range sp.edges {
+	for _, h := range edges {
 		if in, err := r.contains(ctx, h, old); in || err != nil {
 			return in, err
 		}
 	}
 	return false, nil
+}
+
+// reaches looks for a commit among some and those they stand on, down to those
+// that stop holds and those the store lacks: the edges.
+func (s *store) reaches(from []plumbing.Hash, goal plumbing.Hash, stop map[plumbing.Hash]bool) (met bool, edges []plumbing.Hash, err error) {
+	seen := map[plumbing.Hash]bool{}
+	queue := slices.Clone(from)
+	for len(queue) > 0 {
+		h := queue[0]
+		queue = queue[1:]
+		switch {
+		case h == goal:
+			return true, nil, nil
+		case seen[h]:
+			continue
+		case len(seen) == maxWalk:
+			return false, nil, errLongHistory
+		}
+		seen[h] = true
+		if stop[h] || !s.has(h) {
+			edges = append(edges, h)
+			continue
+		}
+		c, err := s.commit(h)
+		if err != nil {
+			return false, nil, err
+		}
+		queue = append(queue, c.ParentHashes...)
+	}
+	return false, edges, nil
 }
 
 func notOn(ok bool, branch string) error {

@@ -1,0 +1,128 @@
+package repo_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
+)
+
+// paths are the changed paths of an inspection's lists.
+func paths(list []repo.Changed) []string {
+	var names []string
+	for _, c := range list {
+		name := c.Path
+		if c.Commit != "" {
+			name += " in a commit"
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// An earlier run's work is part of what the pull request shows, and not of what
+// this run changed.
+func TestRunAndTotal(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"checkout of the base", "checkout of the branch", "shallow"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			f, dir := workspace(t)
+			r := begin(t, dir, f.url)
+			write(t, filepath.Join(dir, "earlier.txt"), "1\n")
+			r.pushed(t, f)
+			again := filepath.Join(t.TempDir(), "again")
+			switch kind {
+			case "shallow":
+				git(t, filepath.Dir(again), "clone", "-q", "--depth=1", "file://"+f.dir, again)
+			case "checkout of the branch":
+				git(t, filepath.Dir(again), "clone", "-q", "-b", "ralph/work", f.dir, again)
+			default:
+				git(t, filepath.Dir(again), "clone", "-q", f.dir, again)
+			}
+			i := newInspector()
+			r = begin(t, again, f.url, i.option, func(o *repo.Options) { o.Base = "main" })
+			write(t, filepath.Join(again, "now.txt"), "1\n")
+			r.pushed(t, f)
+			write(t, filepath.Join(again, "later.txt"), "1\n")
+			r.snapshot(t)
+			in := i.calls[len(i.calls)-1]
+			equal(t, "Since", paths(in.Since), []string{"later.txt"})
+			equal(t, "Run", paths(in.Run), []string{"later.txt", "now.txt"})
+			equal(t, "Total", paths(in.Total), []string{"earlier.txt", "later.txt", "now.txt"})
+			for _, c := range in.Total {
+				if b, err := c.New(t.Context()); err != nil || string(b) != "1\n" {
+					t.Errorf("%s: New() = %q, %v", c.Path, b, err)
+				}
+			}
+		})
+	}
+}
+
+// What the base gained meanwhile is published there: an agent that merges it is
+// not asked about it, and an evil merge is.
+func TestAgentMergesTheBase(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	i := newInspector()
+	r := begin(t, dir, f.url, i.option)
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	r.pushed(t, f)
+	seed := filepath.Join(t.TempDir(), "seed")
+	git(t, filepath.Dir(seed), "clone", "-q", f.dir, seed)
+	git(t, seed, "rm", "-q", "second.txt")
+	write(t, filepath.Join(seed, "base.txt"), marker)
+	commitAll(t, seed, "the base's own "+marker)
+	git(t, seed, "push", "-q", "origin", "HEAD:main")
+	write(t, filepath.Join(dir, "y.txt"), "y\n")
+	r.pushed(t, f) // the push sees the base
+	git(t, dir, "fetch", "-q", f.dir, "main")
+	git(t, dir, "merge", "-q", "-m", "merge", "FETCH_HEAD")
+	change, c := r.pushed(t, f)
+	if len(change.Findings) != 0 || c.Own != 2 {
+		t.Errorf("Findings = %v of %+v, want none", change.Findings, c)
+	}
+	equal(t, "Since", paths(i.calls[len(i.calls)-1].Since), []string(nil))
+
+	write(t, filepath.Join(dir, "z.txt"), "z\n")
+	commitAll(t, dir, "z")
+	git(t, dir, "checkout", "-q", "-b", "side", "HEAD~1")
+	write(t, filepath.Join(dir, "side.txt"), "side\n")
+	commitAll(t, dir, "side")
+	git(t, dir, "checkout", "-q", "ralph/work")
+	git(t, dir, "merge", "-q", "--no-commit", "side")
+	write(t, filepath.Join(dir, "a.txt"), marker)
+	commitAll(t, dir, "evil merge")
+	if change := r.snapshot(t); len(change.Findings) == 0 {
+		t.Error("the evil merge was not found")
+	}
+}
+
+// What was found in a commit that is published is told to the end; what blocks is not
+// taken for told.
+func TestFindingsInCommitsAreKept(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	flag := func(_ context.Context, in repo.Inspection) (found []ralph.Finding, err error) {
+		for _, c := range in.Since {
+			if c.Path == "x.txt" && c.Commit != "" {
+				found = append(found, ralph.Finding{Kind: ralph.FindingSecret, Severity: ralph.Draft, Path: c.Path, Where: "commit " + c.Commit[:7]})
+			}
+		}
+		return found, nil
+	}
+	r := begin(t, dir, f.url, func(o *repo.Options) { o.Inspect = flag })
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	commitAll(t, dir, "one")
+	git(t, dir, "rm", "-q", "x.txt")
+	commitAll(t, dir, "two")
+	first, _ := r.pushed(t, f)
+	write(t, filepath.Join(dir, "y.txt"), "y\n")
+	second, _ := r.pushed(t, f)
+	if fmt.Sprint(first.Findings) != fmt.Sprint(second.Findings) || len(second.Findings) == 0 {
+		t.Errorf("Findings = %v, then %v, want the same", first.Findings, second.Findings)
+	}
+}
