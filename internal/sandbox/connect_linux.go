@@ -2,21 +2,15 @@ package sandbox
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"strconv"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-const (
-	lookAgain  = 250 * time.Millisecond // whether a caller that waits still lives
-	firstRetry = time.Millisecond       // of a unix socket whose backlog is full
-	lastRetry  = 100 * time.Millisecond
-)
+// lookAgain is how often it is asked whether a caller that waits still lives.
+const lookAgain = 250 * time.Millisecond
 
 // answer decides one connect and sees to its answer, without waiting for it.
 func (g *Gate) answer(n *notification) {
@@ -93,30 +87,6 @@ func (g *Gate) refuse(id uint64, address, reason string, errno unix.Errno) {
 		g.told[key] = true
 		g.refused(address, reason)
 	}
-}
-
-// again is the answer to a second connect of what we have connected already: a
-// program's way to ask how the first one went, or the first one again after a
-// signal. known is false for every other socket.
-func (g *Gate) again(inode string) (errno unix.Errno, known bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	knows, known := g.made[inode]
-	if !known {
-		return 0, false
-	}
-	if knows {
-		return unix.EISCONN, true
-	}
-	switch state, err := tcpState(inode); {
-	case err != nil || state == stateSynSent:
-		return unix.EALREADY, true
-	case state == "": // it came to nothing
-		delete(g.made, inode)
-		return 0, false
-	}
-	g.made[inode] = true
-	return 0, true
 }
 
 // tcp connects by TCP.
@@ -202,135 +172,6 @@ func connected(fd int) (done bool, errno unix.Errno) {
 	return true, unix.Errno(value)
 }
 
-// finish is give, and forgets the socket.
-func (g *Gate) finish(id uint64, c caller, fd int, errno unix.Errno) {
-	g.give(id, c, fd, errno)
-	_ = unix.Close(fd)
-}
-
-// give puts the socket in the place of the caller's own, if it is not that
-// already, and answers.
-func (g *Gate) give(id uint64, c caller, fd int, errno unix.Errno) {
-	lives := errno == 0 || errno == unix.EINPROGRESS
-	if c.own >= 0 || lives {
-		if err := unix.SetNonblock(fd, c.nonblock); err != nil {
-			errno, lives = number(err), false
-		}
-	}
-	var st unix.Stat_t
-	if !lives || unix.Fstat(fd, &st) != nil {
-		_ = g.reply(id, errno)
-		return
-	}
-	inode := strconv.FormatUint(st.Ino, 10)
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if c.own < 0 {
-		a := addition{id: id, flags: unix.SECCOMP_ADDFD_FLAG_SETFD, from: uint32(fd), to: uint32(c.fd)}
-		if c.cloexec {
-			a.extra = unix.O_CLOEXEC
-		}
-		if err := g.control(unix.SECCOMP_IOCTL_NOTIF_ADDFD, unsafe.Pointer(&a)); err != nil {
-			_ = g.reply(id, number(err))
-			return
-		}
-	}
-	g.remember(inode)
-	if err := g.reply(id, errno); err == nil && errno == 0 {
-		g.made[inode] = true
-	}
-}
-
-func (g *Gate) remember(inode string) {
-	if len(g.order) == maxMade {
-		delete(g.made, g.order[0])
-		g.order = g.order[1:]
-	}
-	g.made[inode] = false
-	g.order = append(g.order, inode)
-}
-
-// unix connects to a unix socket.
-func (g *Gate) unix(id uint64, c caller) {
-	refuse := func(name, reason string) {
-		g.putBack(c)
-		g.refuse(id, "unix:"+printable(name), reason, unix.EACCES)
-	}
-	if c.to.abstract {
-		refuse("@"+c.to.path, "no abstract sockets")
-		return
-	}
-	path, err := c.absolute(c.to.path)
-	if err != nil {
-		g.putBack(c)
-		_ = g.reply(id, unix.EACCES)
-		return
-	}
-	socket, inside, err := g.doors.socket(path)
-	switch {
-	case inside && err == nil:
-		g.unixTo(id, c, socket)
-	case inside && number(err) != unix.EIO:
-		g.putBack(c)
-		_ = g.reply(id, number(err))
-	case inside: // an error of os.Root's own
-		refuse(path, "a link leads out of the folders with sockets")
-	default:
-		// Most programs ask for sockets that are nowhere: that is no news.
-		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-			g.putBack(c)
-			_ = g.reply(id, unix.ENOENT)
-			return
-		}
-		refuse(path, "outside of the folders with sockets")
-	}
-}
-
-// unixTo connects to the open socket, and closes it. Of a socket that is not the
-// gate's it tries both kinds it may be of: before Linux 5.15 they have one name.
-func (g *Gate) unixTo(id uint64, c caller, socket *os.File) {
-	to := &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d", socket.Fd())}
-	kind := unix.SOCK_STREAM
-	if c.protocol == "UNIX" {
-		kind = unix.SOCK_SEQPACKET
-	}
-	fd, err := c.socket(unix.AF_UNIX, kind)
-	if err != nil {
-		_ = socket.Close()
-		_ = g.reply(id, number(err))
-		return
-	}
-	errno := number(unix.Connect(fd, to))
-	if errno == unix.EPROTOTYPE && c.own < 0 && kind == unix.SOCK_SEQPACKET {
-		_ = unix.Close(fd)
-		if fd, err = c.socket(unix.AF_UNIX, unix.SOCK_STREAM); err == nil {
-			err = unix.Connect(fd, to)
-		}
-		errno = number(err)
-	}
-	if errno == unix.EAGAIN && !c.nonblock {
-		g.await(id, c, fd, func() { defer socket.Close(); g.awaitUnix(id, c, fd, to) })
-		return
-	}
-	_ = socket.Close()
-	g.finish(id, c, fd, errno)
-}
-
-// awaitUnix tries again until the server's backlog has room.
-func (g *Gate) awaitUnix(id uint64, c caller, fd int, to unix.Sockaddr) {
-	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
-		time.Sleep(pause)
-		errno := unix.EAGAIN
-		if g.valid(id) {
-			errno = number(unix.Connect(fd, to))
-		}
-		if errno != unix.EAGAIN || !g.valid(id) {
-			g.finish(id, c, fd, errno)
-			return
-		}
-	}
-}
-
 // number is the errno of an error; 0 is nil's.
 func number(err error) unix.Errno {
 	var errno unix.Errno
@@ -338,10 +179,4 @@ func number(err error) unix.Errno {
 		return unix.EIO
 	}
 	return errno
-}
-
-// printable is a path of the caller's for people.
-func printable(path string) string {
-	quoted := strconv.QuoteToGraphic(path)
-	return quoted[1 : len(quoted)-1]
 }

@@ -23,36 +23,45 @@ const (
 	resultNotify = uint32(unix.SECCOMP_RET_USER_NOTIF)
 )
 
+type (
+	refusedGroup struct {
+		errno unix.Errno
+		calls []uint32
+	}
+	optionGroup struct {
+		level uint32
+		names []uint32
+	}
+)
+
 // refusedCalls are the system calls with which a child would get around the
 // walls, or at the kernel behind them, and what they answer. No tool that
 // builds, tests or debugs needs one of them.
-var refusedCalls = []struct {
-	errno unix.Errno
-	calls []uint32
-}{
-	// As if the kernel had none: programs have another way then.
-	{unix.ENOSYS, []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}},
-	{unix.EPERM, []uint32{
-		unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN,
-		unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
-		unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD,
-		unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
-		unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_PIDFD_GETFD,
-	}},
+func refusedCalls() []refusedGroup {
+	return []refusedGroup{
+		// As if the kernel had none: programs have another way then.
+		{unix.ENOSYS, []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}},
+		{unix.EPERM, []uint32{
+			unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN,
+			unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
+			unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD,
+			unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
+			unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_PIDFD_GETFD,
+		}},
+	}
 }
 
 // refusedOptions are the socket options with which a connection that is allowed
 // would leave by another way than the one it was allowed for: source routes send
 // its packets to the first stop of the route, whatever the address, on one that
 // is established, too. Fast open leaves the connect to a later call.
-var refusedOptions = []struct {
-	level uint32
-	names []uint32
-}{
-	{unix.SOL_SOCKET, []uint32{unix.SO_BINDTODEVICE, unix.SO_BINDTOIFINDEX}},
-	{unix.IPPROTO_IP, []uint32{unix.IP_OPTIONS, unix.IP_UNICAST_IF}},
-	{unix.IPPROTO_IPV6, []uint32{unix.IPV6_RTHDR, unix.IPV6_2292RTHDR, unix.IPV6_2292PKTOPTIONS, unix.IPV6_UNICAST_IF}},
-	{unix.IPPROTO_TCP, []uint32{unix.TCP_FASTOPEN_CONNECT}},
+func refusedOptions() []optionGroup {
+	return []optionGroup{
+		{unix.SOL_SOCKET, []uint32{unix.SO_BINDTODEVICE, unix.SO_BINDTOIFINDEX}},
+		{unix.IPPROTO_IP, []uint32{unix.IP_OPTIONS, unix.IP_UNICAST_IF}},
+		{unix.IPPROTO_IPV6, []uint32{unix.IPV6_RTHDR, unix.IPV6_2292RTHDR, unix.IPV6_2292PKTOPTIONS, unix.IPV6_UNICAST_IF}},
+		{unix.IPPROTO_TCP, []uint32{unix.TCP_FASTOPEN_CONNECT}},
+	}
 }
 
 // architecture is what the kernel calls the one this program is built for; 0
@@ -94,7 +103,7 @@ func networkFilter(arch uint32) []unix.SockFilter {
 		when(unix.SYS_SENDMSG, noFastOpen(2)),
 		when(unix.SYS_SENDMMSG, noFastOpen(3)),
 	)
-	for _, group := range refusedCalls {
+	for _, group := range refusedCalls() {
 		for _, call := range group.calls {
 			add(when(call, refuse(group.errno)))
 		}
@@ -133,7 +142,7 @@ func streamOnly(result uint32) []unix.SockFilter {
 
 func optionRules() []unix.SockFilter {
 	rules := arg(1)
-	for _, group := range refusedOptions {
+	for _, group := range refusedOptions() {
 		names := arg(2)
 		for _, name := range group.names {
 			names = join(names, when(name, refuse(unix.EPERM)))
