@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -115,7 +116,12 @@ func TestChainFailures(t *testing.T) {
 	})
 	garbage := listen(t, func(c net.Conn) { io.WriteString(c, "SSH-2.0-x\r\n\r\n"); io.Copy(io.Discard, c) })
 	gone := listen(t, func(net.Conn) {})
+	signed := httptest.NewUnstartedServer(http.NotFoundHandler())
+	signed.Config.ErrorLog = quiet()
+	signed.StartTLS()
+	t.Cleanup(signed.Close)
 	cases := []struct{ name, proxy, says string }{
+		{"a certificate nobody signed", "https://user:hunter22@" + signed.Listener.Addr().String(), "machine's own proxy"},
 		{"a wrong password", "http://user:hunter22@" + co.address, "answers 407"},
 		{"an answer without end", "http://user:hunter22@" + endless, "no end"},
 		{"no HTTP", "http://user:hunter22@" + garbage, "does not answer in HTTP"},

@@ -2,10 +2,14 @@ package egress
 
 import (
 	"bufio"
+	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -113,4 +117,27 @@ func FuzzPath(f *testing.F) {
 			t.Fatalf("%q goes to %v", path, u)
 		}
 	})
+}
+
+// A repository of any size is looked at for a bounded time.
+func TestListIsBounded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i := range 40 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	left, seen := 25, 0
+	for range 2 {
+		list(root, ".", &left, func(string, fs.FileMode) { seen++ })
+	}
+	if seen != 25 || left != 0 {
+		t.Errorf("%d entries seen, %d left, want 25 and 0", seen, left)
+	}
 }
