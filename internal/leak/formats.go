@@ -133,7 +133,7 @@ func (f *formats) find(path string, content []byte) (found []match, all bool) {
 
 const (
 	maxMatches   = 1000    // what is remembered of one content
-	maxWork      = 4 << 20 // bytes of one content that are given to expressions, which take up to a microsecond for each
+	maxWork      = 2 << 20 // bytes of one content that are given to expressions, which take up to a microsecond for each
 	assignedWork = 64      // bytes that count for an assignment: most are no match from the first ones on
 )
 
