@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -11,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/content"
+	"github.com/org/ralph-action/internal/repo"
 )
 
 // followBase takes the configuration of a run on a pull request from its base:
@@ -66,4 +69,40 @@ func (j *job) configFiles() []string {
 		}
 	}
 	return names
+}
+
+// overlayBase puts the base's version of what agents read of a repository into
+// the work tree, where a run works on somebody's pull request: what is checked
+// out there tells the agent what to start, and whom to believe.
+func (j *job) overlayBase(ctx context.Context) error {
+	if j.repo == nil || j.runner == nil || j.cfg.Isolation == config.IsolationOff || !j.decision.Existing {
+		return nil
+	}
+	agents, err := content.Parse(content.AgentConfig())
+	if err != nil {
+		return err
+	}
+	changed, err := j.repo.Overlay(ctx, func(path string) bool { return agents.Match(path) != "" })
+	if errors.Is(err, repo.ErrNoBase) {
+		return nil
+	}
+	if err != nil {
+		return invalid(fmt.Errorf("take what agents read from the base: %w", err))
+	}
+	j.atEnd(func() {
+		kept, err := j.repo.RestoreOverlay()
+		if err != nil {
+			j.out.warn("What agents read could not be put back to what the pull request has: " + err.Error())
+		}
+		if len(kept) > 0 {
+			j.note("The agent changed what the run had taken from the base: " + listed(kept))
+		}
+	})
+	if len(changed) == 0 {
+		return nil
+	}
+	n := fmt.Sprintf("The pull request changes what agents read of a repository; for this run the agent found the version of the base, %s: %s", j.start.Base, listed(changed))
+	j.note(n)
+	j.out.say(n)
+	return nil
 }

@@ -139,6 +139,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 		{"repository", j.openRepository},
 		{"agent", j.checkAgent},
 		{"branch", j.attachBranch},
+		{"configuration of agents", j.overlayBase},
 		{"comment", j.tellAbout},
 		{"pull request", j.holdBack},
 		{"task folder", func(context.Context) error { return j.openTaskDir() }},
