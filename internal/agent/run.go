@@ -118,6 +118,10 @@ func (c *CLI) failure(ctx context.Context, exit proc.Exit, d decoder) *ralph.Fai
 		return &ralph.Failure{Kind: ralph.FailureIdle, Message: fmt.Sprintf("no output for idle-timeout (%v)", c.o.Limits.Silence)}
 	case proc.Flooded:
 		return &ralph.Failure{Kind: ralph.FailureFlood, Message: fmt.Sprintf("more than %d bytes of output", c.o.Limits.OutputBytes)}
+	case proc.OverMemory:
+		return &ralph.Failure{Kind: ralph.FailureMemory, Message: "it used more memory than max-memory allows"}
+	case proc.DiskFull:
+		return &ralph.Failure{Kind: ralph.FailureDisk, Message: "the disk is nearly full (min-free-disk)"}
 	case proc.Cancelled:
 		if ended := (*ralph.Ended)(nil); errors.As(context.Cause(ctx), &ended) {
 			return &ended.Failure

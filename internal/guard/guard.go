@@ -177,6 +177,10 @@ func (g *guardrail) reason(exit proc.Exit) string {
 		return fmt.Sprintf("timed out after %s", g.spec.Timeout)
 	case proc.Flooded:
 		return fmt.Sprintf("printed more than %d bytes", g.set.OutputBytes)
+	case proc.OverMemory:
+		return "used more memory than max-memory allows"
+	case proc.DiskFull:
+		return "ended: the disk is nearly full (min-free-disk)"
 	case proc.Cancelled:
 		return "cancelled"
 	}

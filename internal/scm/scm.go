@@ -167,6 +167,10 @@ func (t *tasks) reason(exit proc.Exit) string {
 		return fmt.Sprintf("timed out after %s", t.Timeout)
 	case proc.Flooded:
 		return fmt.Sprintf("printed more than %d bytes", t.OutputBytes)
+	case proc.OverMemory:
+		return "used more memory than max-memory allows"
+	case proc.DiskFull:
+		return "ended: the disk is nearly full (min-free-disk)"
 	case proc.Cancelled:
 		return "cancelled"
 	}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/org/ralph-action/internal/egress"
+	"github.com/org/ralph-action/internal/hosts"
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/sandbox"
+)
+
+// supervisors are one with all walls and one without any, ended by done.
+func (b *bench) supervisors(ctx context.Context) (walled, open *proc.Supervisor, done func(), err error) {
+	guest := sandbox.Identity{}
+	if os.Geteuid() == 0 {
+		guest = sandbox.Identity{UID: 1001, GID: 1001} // walls are part of a change of user
+	}
+	walls := sandbox.DefaultWalls([]string{b.dir}, nil)
+	walls.Strict = true // no walls, no measurement
+	walls.Network = &sandbox.Network{Proxies: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:9")}}
+	if walled, err = proc.Start(ctx, proc.Options{Identity: guest, Walls: &walls, SpillDir: b.dir}); err != nil {
+		return nil, nil, nil, err
+	}
+	if open, err = proc.Start(ctx, proc.Options{SpillDir: b.dir}); err != nil {
+		_ = walled.Close()
+		return nil, nil, nil, err
+	}
+	return walled, open, func() { _ = walled.Close(); _ = open.Close() }, nil
+}
+
+// child is the wall clock of a child, in milliseconds.
+func child(ctx context.Context, s *proc.Supervisor, argv ...string) func() (float64, error) {
+	return func() (float64, error) {
+		began := time.Now()
+		exit, err := s.Run(ctx, proc.Command{Argv: argv, Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}, Stdout: io.Discard})
+		if err == nil && exit.Code != 0 {
+			err = fmt.Errorf("%s ended with %d", argv[0], exit.Code)
+		}
+		return ms(time.Since(began)), err
+	}
+}
+
+// walls compares supervised children behind the walls with those without.
+func (b *bench) walls(ctx context.Context) ([]row, error) {
+	walled, open, done, err := b.supervisors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	with, without, err := inTurns(150, child(ctx, walled, trivial()...), child(ctx, open, trivial()...))
+	if err != nil {
+		return nil, err
+	}
+	added := make([]float64, len(with))
+	for i := range with {
+		added[i] = with[i] - without[i]
+	}
+	theirs := measured("ms", without)
+	rows := []row{{
+		What: "what the walls add to the start of a child", Ours: measured("ms", added),
+		Comparison: "the same child supervised, without walls", Theirs: &theirs, Ratio: median(with) / median(without), Target: target{AtMost: 5, Unit: "ms"},
+		Note: fmt.Sprintf("File walls, system calls and network. From the order to start /bin/echo to its end, wall clock. With walls the median is %s.", measured("ms", with)),
+	}}
+	const output = "head -c 100000000 /dev/zero"
+	with, without, err = inTurns(15, child(ctx, walled, "/bin/sh", "-c", output), child(ctx, open, "/bin/sh", "-c", output))
+	if err != nil {
+		return rows, err
+	}
+	bare := measured("ms", without)
+	return append(rows, row{
+		What: "100 MB of output from behind the walls", Ours: measured("ms", with),
+		Comparison: "the same without walls", Theirs: &bare, Ratio: median(with) / median(without), Target: target{AtMost: 1.05, Ratio: true},
+	}), nil
+}
+
+// proxy compares a download through the proxy with one that goes straight to the
+// server.
+func (b *bench) proxy(ctx context.Context) ([]row, error) {
+	const size = 100_000_000
+	piece := make([]byte, 64<<10)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for sent := 0; sent < size; sent += len(piece) {
+			if _, err := w.Write(piece[:min(len(piece), size-sent)]); err != nil {
+				return
+			}
+		}
+	})}
+	go func() { _ = server.Serve(listener) }()
+	defer server.Close()
+	rule, err := hosts.Parse(listener.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	p, err := egress.Start(ctx, egress.Options{Hosts: hosts.List{rule}})
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	address := "http://" + listener.Addr().String() + "/"
+	tunnel := func(ctx context.Context, _, to string) (net.Conn, error) { return connect(ctx, p.Address(), to) }
+	var rows []row
+	for _, way := range []struct {
+		what      string
+		transport *http.Transport
+	}{
+		{"a download of 100 MB through a tunnel of the proxy", &http.Transport{DialContext: tunnel}},
+		{"the same as a plain request to the proxy", &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: p.Address()})}},
+	} {
+		through, straight := &http.Client{Transport: way.transport}, &http.Client{Transport: &http.Transport{}}
+		ours, theirs, err := inTurns(15, download(ctx, through, address), download(ctx, straight, address))
+		if err != nil {
+			return rows, err
+		}
+		beside := measured("ms", theirs)
+		rows = append(rows, row{
+			What: way.what, Ours: measured("ms", ours), Comparison: "straight to the server", Theirs: &beside,
+			Ratio: median(ours) / median(theirs), Target: target{AtMost: 1.1, Ratio: true},
+			Note: "Over loopback, where nothing else takes time: a copy in between is all there is to see.",
+		})
+		way.transport.CloseIdleConnections()
+	}
+	return rows, nil
+}
+
+// connect asks the proxy for a tunnel.
+func connect(ctx context.Context, proxy, to string) (net.Conn, error) {
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", proxy)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", to, to); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	answer := make([]byte, 0, 256)
+	one := make([]byte, 1) // not a byte of the tunnel itself
+	for len(answer) < 4 || string(answer[len(answer)-4:]) != "\r\n\r\n" {
+		if _, err := io.ReadFull(c, one); err != nil {
+			_ = c.Close()
+			return nil, err
+		}
+		answer = append(answer, one[0])
+	}
+	if len(answer) < 12 || string(answer[9:12]) != "200" {
+		_ = c.Close()
+		return nil, fmt.Errorf("the proxy says %.80q", answer)
+	}
+	return c, nil
+}
+
+// download is the time it takes, in milliseconds.
+func download(ctx context.Context, client *http.Client, address string) func() (float64, error) {
+	return func() (float64, error) {
+		began := time.Now()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		if err != nil {
+			return 0, err
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return 0, err
+		}
+		defer resp.Body.Close()
+		n, err := io.Copy(io.Discard, resp.Body)
+		if err == nil && (resp.StatusCode != http.StatusOK || n != 100_000_000) {
+			err = fmt.Errorf("%s, %d bytes", resp.Status, n)
+		}
+		return ms(time.Since(began)), err
+	}
+}
