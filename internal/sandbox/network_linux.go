@@ -14,8 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// probeTime is how long a probe may take on a machine that is busy.
-const probeTime = 10 * time.Second
+const (
+	probeTime  = 10 * time.Second // on a machine that is busy
+	acceptTime = 2 * time.Second // of a connection that is there
+)
 
 // NetworkAvailable tries the network wall on a child of its own, which is this
 // binary with the arguments "sandbox-init probe PORT". When it cannot be had
@@ -96,13 +98,17 @@ func probe() error {
 	go func() { // it ends by itself, or is ended
 		timer := time.AfterFunc(probeTime, func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
 		defer timer.Stop()
-		for {
-			if _, err := syscall.Wait4(pid, nil, 0, nil); err != syscall.EINTR {
-				break
-			}
+		var status syscall.WaitStatus
+		_, err := syscall.Wait4(pid, &status, 0, nil)
+		for err == syscall.EINTR {
+			_, err = syscall.Wait4(pid, &status, 0, nil)
 		}
 		g.Close()
-		_ = l.Close()
+		if err != nil || status.ExitStatus() == 0 {
+			_ = l.(*net.TCPListener).SetDeadline(time.Now().Add(acceptTime)) // it may wait to be accepted
+		} else {
+			_ = l.Close()
+		}
 	}()
 	connected := false
 	if c, err := l.Accept(); err == nil {
