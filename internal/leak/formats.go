@@ -107,14 +107,14 @@ func longest(re *syntax.Regexp) int {
 }
 
 // find gives the secrets in a content, in order. all is false when there was
-// more to try than maxWork.
+// more to try than maxWork and half of the content allow.
 func (f *formats) find(path string, content []byte) (found []match, all bool) {
 	done := map[*rule]int{} // words up to here have been tried
-	work := 0
+	work, most := 0, maxWork+len(content)/2
 	f.words.each(content, func(word, end int) {
 		for _, r := range f.rules[word] {
 			switch {
-			case end <= done[r] || len(found) >= maxMatches || work > maxWork:
+			case end <= done[r] || len(found) >= maxMatches || work > most:
 			case r.path != nil && !r.path().MatchString(path):
 				done[r] = len(content)
 			case r.follows != nil && !r.follows(content, end):
@@ -128,7 +128,7 @@ func (f *formats) find(path string, content []byte) (found []match, all bool) {
 		}
 	})
 	slices.SortStableFunc(found, func(a, b match) int { return cmp.Compare(a.from, b.from) })
-	return found, work <= maxWork
+	return found, work <= most
 }
 
 const (
