@@ -99,10 +99,11 @@ type Options struct {
 	// prompt_001.txt, whose number is the iteration's. Only codex's are. nil:
 	// none.
 	PromptLog func(name, text string)
-	// Refused are the addresses (host:port) that the network walls refused since a
-	// time. It is asked when a turn failed, and while the CLI says that it tries again:
-	// a turn that needs one of them is given up, see [Denied]. nil: no walls.
-	Refused func(since time.Time) []string
+	// Refused is called when a turn begins. What it returns gives the addresses
+	// (host:port) that the network walls have refused since; that is called when the
+	// turn failed, and while the CLI says that it tries again. A turn that needs one of
+	// them is given up, see [Denied]. nil: no walls.
+	Refused func() func() []string
 	// Linger is asked when the CLI exited and left children behind: how long they
 	// may go on, see proc.Command. nil: they are ended at once.
 	Linger func() time.Duration

@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
@@ -46,6 +45,21 @@ func TestDenied(t *testing.T) {
 	}
 }
 
+// gemini 0.61.0 says on stderr that it tries again, for minutes.
+func TestGeminiRefusedByTheWall(t *testing.T) {
+	t.Parallel()
+	ended := false
+	d := gemini{}.decoder(Options{giveUp: func() { ended = true }, denied: func() bool { return true }}, ralph.Prompt{}, func(ralph.Event) {}, func() {})
+	d.Stderr([]byte("YOLO mode is enabled. All tool calls will be automatically approved.\n"))
+	if ended {
+		t.Fatal("given up before there was trouble")
+	}
+	d.Stderr([]byte("Attempt 1 failed. Retrying with backoff... Error: exception TypeError: fetch failed sending request\n"))
+	if !ended {
+		t.Error("not given up")
+	}
+}
+
 // recorded is a CLI that prints what was recorded, line after line, until it is
 // ended; lines is how far it came.
 type recorded struct {
@@ -79,11 +93,11 @@ func TestRefusedByTheWall(t *testing.T) {
 	} {
 		run := func(refused ...string) (ralph.Turn, int) {
 			p := &recorded{file: tt.file}
-			c, err := New(Options{Name: tt.name, Env: []string{tt.key}, Process: p, Refused: func(since time.Time) []string {
-				if since.IsZero() || time.Since(since) > time.Minute {
-					t.Errorf("%s: asked for what was refused since %v", tt.name, since)
+			c, err := New(Options{Name: tt.name, Env: []string{tt.key}, Process: p, Refused: func() func() []string {
+				if p.lines > 0 {
+					t.Errorf("%s: what is refused is counted from line %d on", tt.name, p.lines)
 				}
-				return refused
+				return func() []string { return refused }
 			}})
 			if err != nil {
 				t.Fatal(err)

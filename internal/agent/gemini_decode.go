@@ -249,5 +249,6 @@ func (d *geminiDecoder) complaint(b []byte, _ bool) {
 	_, _ = d.errs.Write(append(b[:len(b):len(b)], '\n'))
 	if retry, rest, ok := strings.Cut(line, " Retrying "); ok && strings.HasPrefix(retry, "Attempt ") && rest != "" {
 		d.progress(oneLine(retry))
+		d.refused(retry)
 	}
 }

@@ -30,8 +30,10 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 	outer := ctx
 	ctx, o.giveUp = context.WithCancel(ctx)
 	defer o.giveUp()
+	refused := func() []string { return nil }
 	if c.o.Refused != nil {
-		o.denied = func() bool { return deniedHost(c.o.Refused(started), c.o) != "" }
+		refused = c.o.Refused()
+		o.denied = func() bool { return deniedHost(refused(), o) != "" }
 	}
 	now := *c // with the options of this turn
 	now.o = o
@@ -86,9 +88,7 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 			c.o.Name, said(ExitText(turn.ExitCode), d.LastWords()))
 	}
 	turn.Failure = c.failure(outer, exit, d)
-	if c.o.Refused != nil {
-		turn.Failure = Denied(turn.Failure, c.o.Refused(started), c.o)
-	}
+	turn.Failure = Denied(turn.Failure, refused(), o)
 	if f := turn.Failure; f != nil && (f.RetryAt.UTC().Year() < 2000 || f.RetryAt.UTC().Year() > 9999) {
 		f.RetryAt = time.Time{} // no date that anything could be done with
 	}
