@@ -10,8 +10,8 @@ import (
 )
 
 // Options is what all children of one Supervisor have in common. The binary
-// that calls Start must serve the hidden commands: with first argument
-// sandbox-init it is InitMain, with sandbox-exec it is sandbox.ExecMain.
+// that calls Start must serve the hidden command: with first argument
+// sandbox-init it is InitMain.
 type Options struct {
 	Identity sandbox.Identity // zero: our own user and groups; else without supplementary groups
 	Walls    *sandbox.Walls   // nil: none
@@ -24,6 +24,8 @@ type Options struct {
 	// time, and before Run returns unless it takes longer than a second.
 	Refused func(address, reason string)
 
+	// Linux only. A tree that passes the first two is ended, at once or within a
+	// second; they are looked at five times a second.
 	Memory    int64    // bytes of resident memory a tree may have together; 0: no limit
 	FreeDisk  int64    // bytes that must stay free where DiskPaths lie; 0: not watched
 	DiskPaths []string // paths the guest can reach, on the file systems that are watched

@@ -148,7 +148,7 @@ func TestNetworkWall(t *testing.T) {
 		"connect: closed": "EBADF", "connect: negative": "EBADF", "connect: unspecified": "EAFNOSUPPORT", "connect: a pipe": "ENOTSOCK",
 		"io_uring": "ENOSYS", "bpf": "EPERM", "userfaultfd": "EPERM", "perf": "EPERM", "keys": "EPERM", "file handles": "EPERM", "pidfd_getfd": "EPERM",
 		"local, blocking": "ok", "local, nonblocking": "ok", "local, go": "ok", "local, refused": "ECONNREFUSED",
-		"local, watched": "ok", "local, bound": "ok", "local, many open": "ok", "local, free port": "ok", "local, options": "ok", "unix: bound": "ok",
+		"local, watched": "ok", "local, bound": "ok", "local, many open": "ok", "local, free port": "ok", "local, options": "ok", "local, signals": "ok", "unix: bound": "ok",
 		"x32": "ENOSYS",
 	}
 	for name, got := range said {

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -326,6 +327,7 @@ func attempts(s netSpec) map[string]func() error {
 		"local, many open":   localManyOpen,
 		"local, free port":   localFreePort,
 		"local, options":     localOptions,
+		"local, signals":     localSignals,
 		"route: of an option": func() error { // loose source route by way of 192.0.2.1
 			return unix.SetsockoptString(tcpSocket(0), unix.IPPROTO_IP, unix.IP_OPTIONS, "\x01\x83\x07\x04\xc0\x00\x02\x01")
 		},
@@ -665,6 +667,31 @@ func localOptions() error {
 		return fmt.Errorf("TCP_KEEPINTVL is %d, %w", n, err)
 	}
 	return echoed(fd)
+}
+
+// localSignals connects while a clock keeps interrupting.
+func localSignals() error {
+	to, stop, err := local()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	alarms := make(chan os.Signal, 1)
+	signal.Notify(alarms, syscall.SIGALRM)
+	defer signal.Stop(alarms)
+	every := unix.Timeval{Usec: 500}
+	if _, err := unix.Setitimer(unix.ITIMER_REAL, unix.Itimerval{Interval: every, Value: every}); err != nil {
+		return err
+	}
+	defer func() { _, _ = unix.Setitimer(unix.ITIMER_REAL, unix.Itimerval{}) }()
+	for range 300 {
+		c, err := net.Dial("tcp", to.String())
+		if err != nil {
+			return err
+		}
+		_ = c.Close()
+	}
+	return nil
 }
 
 func boundUnix(own, to string) error {

@@ -242,6 +242,26 @@ func (g *Gate) reply(id uint64, errno unix.Errno) error {
 	return g.control(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))
 }
 
+// add gives the caller a descriptor, one at a time. A signal while the kernel
+// waits for the caller to take it would have an addition with an answer count as
+// answered, with 0 for a descriptor (seccomp_notify_addfd in Linux 6.18), so
+// there is none: those of the runtime and of children come later.
+func (g *Gate) add(a *addition) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all, before unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i] = ^all.Val[i]
+	}
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &all, &before); err != nil {
+		return err
+	}
+	err := g.control(unix.SECCOMP_IOCTL_NOTIF_ADDFD, unsafe.Pointer(a))
+	return errors.Join(err, unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil))
+}
+
 // control keeps the listener open while it is used.
 func (g *Gate) control(request uintptr, arg unsafe.Pointer) (err error) {
 	if closed := g.raw.Control(func(fd uintptr) { err = control(fd, request, arg) }); closed != nil {

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"strconv"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,18 +27,18 @@ func (g *Gate) give(id uint64, c caller, fd int, errno unix.Errno) {
 		return
 	}
 	inode := strconv.FormatUint(st.Ino, 10)
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	if c.own < 0 {
 		a := addition{id: id, flags: unix.SECCOMP_ADDFD_FLAG_SETFD, from: uint32(fd), to: uint32(c.fd)}
 		if c.cloexec {
 			a.extra = unix.O_CLOEXEC
 		}
-		if err := g.control(unix.SECCOMP_IOCTL_NOTIF_ADDFD, unsafe.Pointer(&a)); err != nil {
+		if err := g.add(&a); err != nil {
 			_ = g.reply(id, number(err))
 			return
 		}
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.remember(inode)
 	if err := g.reply(id, errno); err == nil && errno == 0 {
 		g.made[inode] = true

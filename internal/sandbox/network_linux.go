@@ -16,7 +16,7 @@ import (
 
 const (
 	probeTime  = 10 * time.Second // on a machine that is busy
-	acceptTime = 2 * time.Second // of a connection that is there
+	acceptTime = 2 * time.Second  // of a connection that is there
 )
 
 // NetworkAvailable tries the network wall on a child of its own, which is this

@@ -79,9 +79,7 @@ func (g *Gate) create(n *notification) {
 		return
 	}
 	a := addition{id: n.id, flags: unix.SECCOMP_ADDFD_FLAG_SEND, from: uint32(fd), extra: uint32(kind) & unix.O_CLOEXEC}
-	g.mu.Lock()
-	err = g.control(unix.SECCOMP_IOCTL_NOTIF_ADDFD, unsafe.Pointer(&a))
-	g.mu.Unlock()
+	err = g.add(&a)
 	var st unix.Stat_t
 	if err == nil && unix.Fstat(fd, &st) == nil {
 		g.kept.keep(strconv.FormatUint(st.Ino, 10), madeSocket{fd, protocolName(family, kind)})
