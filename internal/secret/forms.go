@@ -67,7 +67,7 @@ func escaped(value string) []string {
 }
 
 // quoted is the inside of the value's shell word: as sh -x and tools of Unix
-// close and open the quotes around a single quote ('it'\''s'), as Python's
+// close and open the quotes around a single quote ('it'\”s'), as Python's
 // shlex does ('it'"'"'s'), and as printf %q of bash writes it (it\'s).
 func quoted(value string) []string {
 	var backslashed strings.Builder
