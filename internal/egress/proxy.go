@@ -190,7 +190,9 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 func (p *Proxy) refuse(w http.ResponseWriter, address string, err error) {
 	var no *refusal
 	if errors.As(err, &no) {
-		p.refusals.add(address, no.reason)
+		if no.reason != badRequest { // that names no address
+			p.refusals.add(address, no.reason)
+		}
 		answer(w, no.status(), fmt.Sprintf("%s: %s", clean(address), no.reason))
 		return
 	}

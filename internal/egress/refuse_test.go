@@ -253,13 +253,14 @@ func TestRefusalsAreBounded(t *testing.T) {
 	for i := range asked {
 		ask(t, p.Address(), fmt.Sprintf("CONNECT h%d.example:443 HTTP/1.1\r\nHost: x\r\n\r\n", i))
 	}
-	ask(t, p.Address(), "GET /\x1b[31m::error::\xe2\x80\xae HTTP/1.1\r\nHost: x\r\n\r\n")
+	ask(t, p.Address(), "GET http://\xe2\x80\xae::error::/ HTTP/1.1\r\nHost: x\r\n\r\n")
+	ask(t, p.Address(), "GET /no-address HTTP/1.1\r\nHost: x\r\n\r\n")
 	ask(t, p.Address(), "CONNECT "+strings.Repeat("a", 5000)+":443 HTTP/1.1\r\nHost: x\r\n\r\n")
 	list := p.Refusals()
 	sum := 0
 	for _, r := range list {
 		sum += r.Count
-		if len(r.Address) > 270 || strings.ContainsAny(r.Address, "\x1b\u202e\n") {
+		if len(r.Address) > 270 || r.Address == "/no-address" || strings.ContainsAny(r.Address, "\x1b\u202e\n") {
 			t.Errorf("an address of %d bytes: %q", len(r.Address), r.Address)
 		}
 	}
