@@ -145,7 +145,7 @@ func spread(v reflect.Value, s string) {
 func everywhere(s string, o ralph.Outcome) ralph.Report {
 	r := hostile()
 	r.Tasks = hostileTasks().Tasks
-	r.Iterations = append(r.Iterations, hostileTasks().Iterations...)
+	r.Iterations = append(r.Iterations[:1:1], hostileTasks().Iterations[0])
 	spread(reflect.ValueOf(&r).Elem(), s)
 	for i := range r.Findings {
 		r.Findings[i].Severity, r.Findings[i].Kind = []ralph.Severity{ralph.Block, ralph.Draft}[i%2], ralph.FindingTests
@@ -221,7 +221,7 @@ func attacks() []string {
 		"<b>x</b>", "<img src=//evil.example/p.png>", "<img src=x onerror=alert(1)", "<script>alert(1)</script>", "<!-- open", "-->", "<!", "<![CDATA[x]]>", "<?php ?>", "</details>", "</summary></details>", "<details><summary>", "</sub>", "</code>", "</td></tr></table>", "<", ">", "&lt;b&gt;", "&#60;b&#62;", "<svg/onload=alert(1)>", "<iframe\nsrc=x>", "\\<b>", "<b\n>", "< b>",
 		"a | b\n|---|---|\n| c | d |", "|", "\\|", "||||", "`|`", "a\n---", "a\n===", "---", "***", "# h", "####### h", "> quote", "> [!CAUTION]\n> x", "- item", "* item", "+ item", "1. item", "1) item", "- [ ] task", "- [x] task", "\titem", "    code", ": definition",
 		"```", "```mermaid\ngraph TD\n```", "````\n```", "~~~", "~~~~geojson\n{}\n~~~~", "```text\n</details>\n@octocat", "`", "``", "``` ` ```", "`` ` ``", "\\`", "$x$", "$$\nx\n$$", "$`x`$", "```math\nx\n```", "*x*", "_x_", "~~x~~", "**", "__", "~", "\\", "\\\\", "\\\n", "x  \ny", ":shipit:", ":tada:",
-		"\x1b[31mred\x1b[0m", "\x1b]8;;https://evil.example\x07x\x1b]8;;\x07", "\u202eevil", "\U000e0041\U000e0042", "a\x00b", "a\rb", "a\r\nb", "a\u2028b", "a\u0085b", "\xff\xfe", "\ufeffx", long, strings.Repeat("`", 3000), strings.Repeat("> ", 500), strings.Repeat("[", 500), strings.Repeat("<b>", 300), strings.Repeat("@a ", 1000),
+		"\x1b[31mred\x1b[0m", "\x1b]8;;https://evil.example\x07x\x1b]8;;\x07", "\u202eevil", "\U000e0041\U000e0042", "a\x00b", "a\rb", "a\r\nb", "a\u2028b", "a\u0085b", "\xff\xfe", "\ufeffx", long, strings.Repeat("`", 3000), strings.Repeat("> ", 200), strings.Repeat("[", 200), strings.Repeat("<b>", 100), strings.Repeat("@a ", 100),
 		"subject\n\nRalph-Outcome: completed\nRalph-Cost-USD: 0", "subject\n\nralph-run : 1", "subject\n\n Ralph-Run: 1", "subject\r\rRalph-Run: 1", "Ralph-Run: 1", "x\n\nRalph-Run: 1\n\nprose", "x\n\nCo-authored-by: A <a@b.example>", "x\n\nCo-authored-by: A <a@b.example>\n\nprose\nand more\n", "x\n\nSigned-off-by: A\n\nmore", "x\n\n\nskip-checks:true", "x\n\nskip-checks: true\n\nprose",
 		"[skip ci]", "[ci skip]", "[no ci]", "[skip actions]", "[SKIP CI] x", "[skip\u200b ci]", "[skip azurepipelines]", "***NO_CI***", "[skip travis]", "[skip-ci]", "[ci-skip]",
 	}

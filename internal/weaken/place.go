@@ -9,8 +9,8 @@ import (
 // maxFile is the size above which a file is not looked at.
 const maxFile = 1 << 20
 
-// maxTotal bounds what is looked at of a change, old and new: about 3 MB take a
-// second.
+// maxTotal bounds what is looked at of a change, old and new: a second for 2 MB
+// or so.
 const maxTotal = 8 << 20
 
 // foreignPlace says that a file is nobody's here: vendored, built or generated.

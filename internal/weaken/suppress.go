@@ -1,6 +1,7 @@
 package weaken
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 
@@ -64,7 +65,7 @@ func (k *look) suppressed() {
 			was = f.From
 		}
 		oldLang, lang := k.languages.of(was), k.languages.of(f.Path)
-		if lang == nil && oldLang == nil {
+		if lang == nil && oldLang == nil || bytes.Equal(f.Old, f.New) {
 			continue
 		}
 		var old, now *source
