@@ -66,9 +66,9 @@ func escaped(value string) []string {
 	return append(append(all, quoted(value)...), inHTML(value)...)
 }
 
-// quoted is the inside of the value's shell word: as sh -x and tools of Unix
-// close and open the quotes around a single quote ('it'\”s'), as Python's
-// shlex does ('it'"'"'s'), and as printf %q of bash writes it (it\'s).
+// quoted is the inside of the value's shell word: as sh -x closes the quotes
+// around a single quote and escapes it, as Python's shlex does with double
+// quotes, and as printf %q of bash writes it; and of a literal of Python's repr.
 func quoted(value string) []string {
 	var backslashed strings.Builder
 	for i := range len(value) {
@@ -80,7 +80,7 @@ func quoted(value string) []string {
 	return []string{
 		strings.ReplaceAll(value, "'", `'\''`),
 		strings.ReplaceAll(value, "'", `'"'"'`),
-		strings.ReplaceAll(strings.ReplaceAll(value, `\`, `\\`), "'", `\'`), // repr() of Python and JavaScript
+		strings.ReplaceAll(strings.ReplaceAll(value, `\`, `\\`), "'", `\'`),
 		backslashed.String(),
 	}
 }
