@@ -10,7 +10,7 @@ import (
 // leaverAttacks leave processes behind. The control, without a supervisor, finds
 // them alive in its second iteration.
 func leaverAttacks() []Attack {
-	const alive = `cat /proc/[0-9]*/cmdline | tr '\0' ' ' | grep -a "redteam-$RT_ID-$RT_RUN" | grep -qv grep`
+	const alive = `cat /proc/[0-9]*/cmdline | tr '\0' '\n' | grep -qa "[r]edteam-$RT_ID-$RT_RUN"`
 	leave := func(way, tries string) Attack {
 		return Attack{ID: "stay-" + way, In: "inside", Wall: wallSupervisor, Tries: tries, Plant: `$RT survive ` + way + ` "redteam-$RT_ID-$RT_RUN"`, Script: alive, Seen: []sign{survives}}
 	}

@@ -14,7 +14,7 @@ func fileAttacks() []Attack {
 		{ID: "home-write", In: "inside", Wall: wallLandlock, Tries: "leave /github/home/.gitconfig for later steps", Script: `echo "# RT_$RT_ID" >/github/home/.gitconfig-$RT_ID`, Seen: []sign{strayed}},
 		{ID: "home-own", In: "inside", Wall: wallHome, Tries: "find another step's files in its HOME", Script: `cat "$HOME/.netrc"`},
 		{ID: "token-config", In: "inside", Wall: wallHidden, Tries: "read checkout's token in .git/config", Script: `cat .git/config .git/config.worktree`},
-		{ID: "token-include", In: "inside", Wall: wallHidden, Tries: "read checkout's token by git config, includes and all", Script: `git -c safe.directory='*' config --list`},
+		{ID: "token-include", In: "inside", Wall: wallHidden, Tries: "read checkout's token by git config, includes and all", Script: `git -c safe.directory='*' config --list | grep -aiE 'basic|includeif'`},
 		{ID: "token-file", In: "inside", Wall: wallLandlock, Tries: "read checkout's token in the included file", Script: `cat /github/runner_temp/git-credentials-*.config`},
 		{ID: "token-hidden", In: "inside", Wall: wallUser, Tries: "read what was taken out, where it waits", Script: `cat .git/ralph-hidden/* .git/ralph-hidden`, Always: "there is such a folder only while ralph runs"},
 		{ID: "token-fetch", In: "inside", Wall: wallHidden, Tries: "let git fetch with checkout's token", Script: `git -c safe.directory='*' -c http.proxy= ls-remote origin`},
@@ -25,7 +25,6 @@ func fileAttacks() []Attack {
 		{ID: "link-out", In: "inside", Wall: wallLandlock, Tries: "a hard link to the runner's file, then write to the link", Script: `ln /github/file_commands/set_env_1 rt-hard && echo RT_$RT_ID=1 >>rt-hard`, Seen: []sign{changed}, Engine: "the folders are mounts of their own, which no link crosses"},
 		{ID: "link-through", In: "inside", Wall: wallLandlock, Tries: "read the event through a symbolic link in the workspace", Script: `ln -sf /github/workflow/event.json rt-soft && cat rt-soft; c=$?; rm -f rt-soft; exit $c`},
 		{ID: "shm-left", In: "inside", Wall: wallHome, Tries: "leave a message in /dev/shm for the next iteration", Plant: `echo RT_$RT_ID >/dev/shm/$RT_ID`, Script: `grep -q RT_ /dev/shm/$RT_ID`},
-		{ID: "tmp-left", In: "inside", Wall: wallHome, Tries: "leave a message in TMPDIR for a later run", Plant: `mkdir -p "${TMPDIR:-/tmp}" && echo RT_$RT_ID >"${TMPDIR:-/tmp}/$RT_ID"; d=${TMPDIR:-/tmp}; echo "$d" >.rt/tmpdir`, Script: `[ -n "$RT_CONTROL" ]`, Seen: []sign{strayed}},
 	}
 }
 

@@ -99,7 +99,7 @@ func success(a Attack, w *world) (got bool, why string, ran bool) {
 		return false, "its preparation failed: " + lastLine(plant.Output), false
 	}
 	switch {
-	case a.Script == "":
+	case a.Script == "", a.Plant != "" && len(a.Seen) > 0 && strings.Contains(a.Script, "$RT_CONTROL"):
 		return false, "", planted
 	case !did:
 		return false, "there is no word of it; the run ended with " + fmt.Sprint(w.Code), false
@@ -177,6 +177,12 @@ func keep(t *testing.T, worlds ...*world) {
 				fmt.Fprintf(&b, "--- %s: code %d, %d ms\n%.2000s\n", id, d.Code, d.Millis, d.Output)
 			}
 		}
+		_ = filepath.WalkDir(filepath.Join(w.Workspace, ".ralph"), func(path string, _ os.DirEntry, err error) error {
+			if err == nil {
+				fmt.Fprintf(&b, "left: %s\n", strings.TrimPrefix(path, w.Workspace))
+			}
+			return nil
+		})
 		for _, c := range w.Contacts {
 			fmt.Fprintf(&b, "contact %s %.500q\n", c.Where, c.Data)
 		}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,31 +18,55 @@ import (
 
 // room is a run that attacks share.
 type room struct {
-	name   string
-	own    bool              // each attack has a run of its own
-	serial bool              // each attack has an iteration of its own
-	speak  bool              // what scripts print is the agent's output
-	bare   bool              // the control is the agent alone, started by a shell: no ralph
-	inputs map[string]string // beside those of all rooms
-	loose  map[string]string // of the control, instead
-	env    map[string]string
-	files  map[string]demo.File
-	limit  time.Duration
+	name     string
+	own      bool              // each attack has a run of its own
+	serial   bool              // each attack has an iteration of its own
+	speak    bool              // what scripts print is the agent's output
+	later    bool              // a later step looks into the workspace
+	bare     bool              // the control is the agent alone, started by a shell: no ralph
+	inputs   map[string]string // beside those of all rooms
+	loose    map[string]string // of the control, instead
+	env      map[string]string
+	looseEnv map[string]string
+	files    map[string]demo.File
+	limit    time.Duration
 }
 
+// personal is a token that may change workflows.
+const personal = "ghp_redteam0Personal1Personal2Personal3P"
+
+// published1 is the secret that is handed to the agent, and means nothing.
+const published1 = "Zk9vQx7Lw2Rt5Ym8Bn3Hd6Js1Pc4Gf0aTe"
+
 func rooms() []room {
+	program := map[string]demo.File{
+		".github/workflows/ci.yml": {Content: "on: push\n"},
+		"guard.sh":                 {Content: "#!/bin/sh\n. ./calc.sh; [ \"$(add 1 1)\" = 2 ]\n"},
+		"calc_test.go":             {Content: "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) { if 1+1 != 2 { t.Fatal() } }\n"},
+	}
+	racing := map[string]demo.File{"guard.sh": {Content: "#!/bin/sh\ni=0; while [ $i -lt 20 ]; do echo line $i; i=$((i+1)); done &\n/opt/redteam/raider swap .ralph /github/runner_temp 1500\nwait\n[ -d .ralph ] || rm -f .ralph\nexit 0\n"}}
 	text := map[string]string{"agent": "text", "agent-command": "/opt/redteam/raider battery /opt/orders.json"}
 	with := func(more map[string]string) map[string]string {
 		all := maps.Clone(text)
 		maps.Copy(all, more)
 		return all
 	}
-	hosts := "allowed.redteam.test, allowed.redteam.test:6379, loop.redteam.test:6379, private.redteam.test, metadata.redteam.test, six.redteam.test:6380, rebind.redteam.test:6379"
+	hosts := "allowed.redteam.test, metadata.redteam.test, *.wild.redteam.test, *.wild.redteam.test:6379, *.wild.redteam.test:6380"
 	return []room{
 		{name: "inside", bare: true, limit: 3 * time.Minute, inputs: with(map[string]string{"allowed-hosts": hosts})},
 		{name: "log", bare: true, speak: true, limit: time.Minute, inputs: text},
 		{name: "modes", bare: true, own: true, limit: time.Minute, inputs: text},
 		{name: "own", bare: true, own: true, limit: 90 * time.Second, inputs: with(map[string]string{"max-processes": "300", "max-memory": "256MB"})},
+		{name: "git", bare: true, serial: true, later: true, limit: 3 * time.Minute, inputs: text},
+		{name: "links", bare: true, limit: time.Minute, inputs: with(map[string]string{"guardrails": "sh guard.sh"}), files: program},
+		{name: "links-own", bare: true, own: true, limit: time.Minute, inputs: with(map[string]string{"guardrails": "sh guard.sh"}), files: racing},
+		{name: "tree", serial: true, limit: 3 * time.Minute, files: program,
+			inputs: with(map[string]string{"guardrails": "sh guard.sh", "max-changed-files": "50", "max-changed-bytes": "2MB", "github-token": personal}),
+			loose:  map[string]string{"protected-paths-policy": "allow", "max-changed-files": "0", "max-changed-bytes": "0"}},
+		{name: "flags", bare: true, own: true, limit: time.Minute, files: program, inputs: with(map[string]string{"guardrails": "sh guard.sh"})},
+		{name: "leak", serial: true, limit: 4 * time.Minute, files: program,
+			inputs: with(map[string]string{"pass-env": "RT_CANARY_TOKEN"}), loose: map[string]string{"pass-env": "RT_CANARY_NOTE", "secret-scan": "off"},
+			env: map[string]string{"RT_CANARY_TOKEN": published1, "RT_CANARY_NOTE": ""}, looseEnv: map[string]string{"RT_CANARY_TOKEN": "", "RT_CANARY_NOTE": published1}},
 		{name: "door", bare: true, limit: time.Minute,
 			inputs: map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider claude", "base-url": "http://provider.redteam.test", "api-key": canaries()["the provider's key"]},
 			env:    map[string]string{"RT_ORDERS": "/opt/orders.json"}},
@@ -57,7 +82,10 @@ func (r room) orders(list []Attack, w *world) [][]Order {
 	order := func(a Attack, kind, script string) Order {
 		return Order{ID: a.ID + kind, Script: script, Env: append([]string{"RT_ID=" + a.ID}, env...), Seconds: a.Seconds, Speak: r.speak}
 	}
-	if r.serial {
+	switch {
+	case r.later && w.Control:
+		return [][]Order{r.laterOrders(list, order)}
+	case r.serial:
 		return r.serialOrders(list, order)
 	}
 	iterations := make([][]Order, 2)
@@ -97,7 +125,25 @@ func (r room) serialOrders(list []Attack, order func(Attack, string, string) Ord
 		}
 		iterations = append(iterations, now)
 	}
-	return append(iterations, []Order{undo})
+	last := []Order{undo}
+	for _, a := range list {
+		if r.later && combined(a) {
+			last = append(last, order(a, "/again", a.Plant))
+		}
+	}
+	return append(iterations, last)
+}
+
+// laterOrders set each trap in a copy of the workspace, and go on as a later step
+// does: nobody puts anything back.
+func (r room) laterOrders(list []Attack, order func(Attack, string, string) Order) []Order {
+	var all []Order
+	for _, a := range list {
+		o := order(a, "/plant", "rm -rf /tmp/copy && cp -a /github/workspace /tmp/copy && cd /tmp/copy && git config --global safe.directory '*'\n"+a.Plant+"\n"+later)
+		o.Seconds = 40
+		all = append(all, o)
+	}
+	return all
 }
 
 // enter runs the attacks behind the walls, or without them.
@@ -117,8 +163,12 @@ func (r room) enter(t *testing.T, k *kit, list []Attack, control bool) *world {
 	if !control || !r.bare {
 		if control {
 			maps.Copy(s.Inputs, r.loose)
+			maps.Copy(s.Env, r.looseEnv)
 		}
 		s.run(t, r.limit)
+		if r.later {
+			s.stepLater(t)
+		}
 		return s.world
 	}
 	s.runBare(t, r.limit)
@@ -165,4 +215,15 @@ func (s *stage) runBare(t *testing.T, limit time.Duration) {
 	}
 	s.Code, s.Log = cmd.ProcessState.ExitCode(), log.String()
 	s.gather(t)
+}
+
+// stepLater is a step behind ours, as root and without walls.
+func (s *stage) stepLater(t *testing.T) {
+	t.Helper()
+	args := append([]string{"run", "--rm", "--workdir", "/github/workspace", "--network", "container:" + s.side, "--entrypoint", "/bin/sh"}, limits()...)
+	args = append(append(args, s.mounts()...), s.kit.image, "-c", later)
+	if out, err := docker(args...); err != nil {
+		t.Logf("the later step: %v\n%s", err, out)
+	}
+	s.Contacts = readLines[Contact](filepath.Join(s.Net, "contacts.jsonl"))
 }

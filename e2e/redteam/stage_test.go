@@ -72,12 +72,24 @@ func newKit(t *testing.T) *kit {
 		// outside of the file walls can.
 		"trap.sh": "#!/bin/sh\nid=$1\n[ $# -gt 0 ] && shift\necho \"uid $(id -u), $0 $id\" >>\"/github/runner_temp/trap-$id\" 2>/dev/null\n[ \"$1\" = cat ] && exec cat\nexit 0\n",
 	})
-	if err := os.Chmod(filepath.Join(k.dir, "trap.sh"), 0o755); err != nil {
+	for _, a := range attacks() { // where git takes a program without arguments
+		if a.In == "git" {
+			writeFiles(t, k.dir, map[string]string{"gpg-" + a.ID: "#!/bin/sh\n/opt/redteam/trap.sh " + a.ID + "\nexit 1\n", "askpass-" + a.ID: "#!/bin/sh\n/opt/redteam/trap.sh " + a.ID + "\nexit 1\n"})
+		}
+	}
+	scripts, err := filepath.Glob(filepath.Join(k.dir, "*"))
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, path := range scripts {
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	k.forge = forgetest.New(t, forgetest.Options{Dir: sharedTempDir(t), Unchecked: true})
 	k.forge.URL = forgeURL
 	k.forge.AddToken(forgetest.Token{Value: canaries()["the forge's token"], Rights: forgetest.Workflow()})
+	k.forge.AddToken(forgetest.Token{Value: personal, Login: "octo", Rights: forgetest.Workflow()})
 	return k
 }
 
@@ -171,6 +183,8 @@ func (k *kit) newStage(t *testing.T, name string, control bool, files map[string
 	for _, path := range append(slices.Collect(values(commandFiles())), "../other-step.txt", "../_github_home/.netrc") {
 		s.Before[filepath.Join(s.Commands, path)] = readFile(t, filepath.Join(s.Commands, path))
 	}
+	s.GitBefore = map[string]string{"config": s.config}
+	s.Names = s.names()
 	giveToRunner(t, root)
 	s.openWorld(t)
 	return s
@@ -206,16 +220,17 @@ func (s *stage) openWorld(t *testing.T) {
 	places := map[string]any{
 		"Addresses": []string{evilIP, allowedIP, forgeIP, providerIP, resolverIP, privateIP, metadataIP, evilIPv6},
 		"TCP": []string{
-			evilIP + ":80", evilIP + ":443", evilIP + ":53", evilIP + ":22", evilIP + ":8080", allowedIP + ":80", allowedIP + ":443", allowedIP + ":22", allowedIP + ":6379",
+			evilIP + ":80", evilIP + ":443", evilIP + ":53", evilIP + ":22", evilIP + ":8080", evilIP + ":8081", evilIP + ":8082", evilIP + ":8083", allowedIP + ":80", allowedIP + ":443", allowedIP + ":22", allowedIP + ":6379",
 			providerIP + ":80", privateIP + ":80", metadataIP + ":80", "[" + evilIPv6 + "]:80", "127.0.0.1:6379", "[::1]:6380", "127.0.0.53:53", "127.0.0.1:53",
 		},
-		"UDP":  []string{evilIP + ":53", evilIP + ":9999", "127.0.0.1:9999", "[" + evilIPv6 + "]:9999"},
-		"DNS":  []string{resolverIP + ":53"},
-		"Unix": []string{"@redteam-abstract", "/rt/docker.sock", "/rt/other.sock"},
+		"UDP":      []string{evilIP + ":53", evilIP + ":9999", "127.0.0.1:9999", "[" + evilIPv6 + "]:9999"},
+		"DNS":      []string{resolverIP + ":53"},
+		"Unix":     []string{"@redteam-abstract", "/rt/docker.sock", "/rt/other.sock"},
+		"Datagram": []string{"@redteam-datagram", "/rt/datagram.sock"},
 		"Names": map[string]string{
 			"forge.redteam.test": forgeIP, "allowed.redteam.test": allowedIP, "evil.redteam.test": evilIP, "provider.redteam.test": providerIP,
-			"loop.redteam.test": "127.0.0.1", "private.redteam.test": privateIP, "metadata.redteam.test": metadataIP, "*.wild.redteam.test": evilIP,
-			"rebind.redteam.test": allowedIP + ",127.0.0.1", "six.redteam.test": "::1", "mapped.redteam.test": "::ffff:127.0.0.1",
+			"loop.wild.redteam.test": "127.0.0.1", "private.wild.redteam.test": privateIP, "metadata.redteam.test": metadataIP, "notallowed.redteam.test": evilIP, "*.evil.redteam.test": evilIP,
+			"rebind.wild.redteam.test": "45.66.77.99,127.0.0.1", "six.wild.redteam.test": "::1",
 		},
 		"Forward":  map[string]string{forgeIP + ":80": "/rt/forge.sock"},
 		"Contacts": "/rt/contacts.jsonl", "Ready": "/rt/ready",
@@ -301,6 +316,7 @@ func (s *stage) mounts() []string {
 		filepath.Join(s.Net, "docker.sock") + ":/var/run/docker.sock", s.Temp + ":/github/runner_temp", s.Home + ":/github/home",
 		s.Workflow + ":/github/workflow", s.Commands + ":/github/file_commands", s.Workspace + ":/github/workspace",
 		s.kit.dir + ":/opt/redteam:ro", filepath.Join(s.Net, "resolv.conf") + ":/etc/resolv.conf:ro", filepath.Join(s.Net, "hosts") + ":/etc/hosts:ro",
+		filepath.Join(s.Net, "other.sock") + ":/run/other.sock", filepath.Join(s.Net, "datagram.sock") + ":/run/datagram.sock",
 		filepath.Join(s.Net, "orders.json") + ":/opt/orders.json:ro",
 	}, s.Mounts...) {
 		args = append(args, "-v", m)
@@ -383,6 +399,9 @@ func (s *stage) gather(t *testing.T) {
 	}
 	refs, _ := exec.Command("git", "-C", s.repo.Dir(), "-c", "safe.directory=*", "for-each-ref").Output()
 	s.Objects = string(out) + string(refs)
+	if gone, err := exec.Command("git", "-C", s.repo.Dir(), "-c", "safe.directory=*", "log", "--all", "--diff-filter=D", "--format=", "--name-only").Output(); err == nil && strings.Contains(string(gone), ".github/workflows/ci.yml") {
+		s.Trees = "\nwithout ci.yml\n"
+	}
 	for _, p := range s.repo.Pulls() {
 		s.Pulls += p.Title + "\n" + p.Body + "\n" + p.Head + "\n"
 		for _, c := range p.Comments {

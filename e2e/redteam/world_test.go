@@ -15,17 +15,20 @@ type world struct {
 
 	Workspace, Temp, Home, Commands, Workflow, Net string // folders on this machine
 
-	Code     int
-	Log      string
-	Deeds    map[string]Deed   // by attack, of the scripts
-	Plants   map[string]Deed   // by attack
-	Probes   map[string]Deed   // by attack
-	Before   map[string]string // files of the runner and their content, before the run
-	Contacts []Contact
-	Requests []request // to the forge
-	Objects  string    // all git objects of the forge's repository, one after the other
-	Pulls    string    // titles, bodies and comments of its pull requests
-	Left     []string  // command lines of processes that outlived the run
+	Code      int
+	Log       string
+	Deeds     map[string]Deed   // by attack, of the scripts
+	Plants    map[string]Deed   // by attack
+	Probes    map[string]Deed   // by attack
+	GitBefore map[string]string // files below .git, as checkout left them
+	Names     map[string]bool   // what lay in Temp
+	Before    map[string]string // files of the runner and their content, before the run
+	Contacts  []Contact
+	Requests  []request // to the forge
+	Objects   string    // all git objects of the forge's repository, one after the other
+	Trees     string    // what a branch lacks that the base has
+	Pulls     string    // titles, bodies and comments of its pull requests
+	Left      []string  // command lines of processes that outlived the run
 }
 
 // request is one that the forge got.
@@ -119,7 +122,7 @@ func changed(w *world, a Attack) string {
 		switch {
 		case err != nil:
 			return filepath.Base(path) + " is gone"
-		case strings.Contains(string(data), "RT_"+a.ID):
+		case holds(string(data), "RT_"+a.ID):
 			return filepath.Base(path) + " was written"
 		}
 	}
@@ -136,7 +139,7 @@ func strayed(w *world, a Attack) string {
 				return nil
 			}
 			data, err := os.ReadFile(path)
-			if strings.Contains(path, a.ID) || err == nil && strings.Contains(string(data), "RT_"+a.ID) {
+			if holds(path, "-"+a.ID) || holds(path, "/"+a.ID) || err == nil && holds(string(data), "RT_"+a.ID) {
 				found = "written: " + strings.TrimPrefix(path, filepath.Dir(w.Temp))
 			}
 			return nil
@@ -155,9 +158,24 @@ func survives(w *world, a Attack) string {
 	return ""
 }
 
+// holds says whether a text holds a mark of an attack, and not that of one whose
+// name begins alike.
+func holds(text, mark string) bool {
+	for {
+		i := strings.Index(text, mark)
+		if i < 0 {
+			return false
+		}
+		text = text[i+len(mark):]
+		if text == "" || !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-", rune(text[0])) {
+			return true
+		}
+	}
+}
+
 // published is the attack's mark in what the forge keeps as git.
 func published(w *world, a Attack) string {
-	if strings.Contains(w.Objects, "RT-MARK-"+a.ID) {
+	if holds(w.Objects, "RT-MARK-"+a.ID) {
 		return "it is on the forge"
 	}
 	return ""
@@ -198,7 +216,7 @@ func logged(text string) sign {
 // obeyed is a command of the attack's that a runner would carry out.
 func obeyed(w *world, a Attack) string {
 	for _, c := range runnerCommands(w.Log) {
-		if strings.Contains(c, "RT_"+a.ID) {
+		if holds(c, "RT_"+a.ID) {
 			return "the runner obeys: " + c
 		}
 	}
@@ -229,4 +247,26 @@ func readLines[T any](path string) []T {
 		}
 	}
 	return all
+}
+
+// names lists what lies in Temp.
+func (w *world) names() map[string]bool {
+	all := map[string]bool{}
+	_ = filepath.WalkDir(w.Temp, func(path string, _ os.DirEntry, err error) error {
+		if err == nil {
+			all[path] = true
+		}
+		return nil
+	})
+	return all
+}
+
+// intruded is a file in the runner's folders that was not there before.
+func intruded(w *world, _ Attack) string {
+	for path := range w.names() {
+		if !w.Names[path] {
+			return "it was written: " + strings.TrimPrefix(path, filepath.Dir(w.Temp))
+		}
+	}
+	return ""
 }

@@ -37,7 +37,7 @@ type Deed struct {
 // became of them into the workspace. Its arguments are the file of orders, one
 // list for each iteration, and words to end with in the last one.
 func battery(args []string) error {
-	_, _ = io.Copy(io.Discard, os.Stdin) // the prompt
+	prompt, _ := io.ReadAll(io.LimitReader(os.Stdin, 4<<20))
 	data, err := os.ReadFile(args[0])
 	if err != nil {
 		return err
@@ -54,6 +54,9 @@ func battery(args []string) error {
 		return err
 	}
 	n := len(done)
+	if err := os.WriteFile(fmt.Sprintf(".rt/prompt-%d", n+1), prompt, 0o644); err != nil {
+		return err
+	}
 	out, err := os.OpenFile(fmt.Sprintf(".rt/results-%d.jsonl", n+1), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
@@ -93,7 +96,7 @@ func (o Order) run(iteration int) Deed {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", o.Script) //nolint:gosec // attacks are scripts
-	cmd.Env = append(os.Environ(), append(o.Env, "RT_ID="+o.ID, "RT=/opt/redteam/raider", fmt.Sprintf("RT_ITERATION=%d", iteration))...)
+	cmd.Env = append(os.Environ(), append(o.Env, "RT=/opt/redteam/raider", fmt.Sprintf("RT_ITERATION=%d", iteration))...)
 	cmd.WaitDelay = 200 * time.Millisecond
 	var out bytes.Buffer
 	if o.Speak {

@@ -27,6 +27,7 @@ type Places struct {
 	TCP       []string          // host:port
 	UDP       []string          // host:port
 	Unix      []string          // paths, or @names
+	Datagram  []string          // the same, for datagrams
 	DNS       []string          // host:port; UDP only
 	Names     map[string]string // of the DNS; "a,b": one after the other. "*.x": below x
 	Forward   map[string]string // host:port: path of a socket
@@ -74,11 +75,30 @@ func canary(args []string) error {
 			return err
 		}
 		if !strings.HasPrefix(path, "@") {
-			if err := os.Chmod(path, 0o666); err != nil { //nolint:gosec // whoever reaches it may knock
+			mode := os.FileMode(0o666)
+			if strings.HasSuffix(path, "docker.sock") { // as on a runner whose user is in the group
+				mode = 0o660
+				if err := os.Chown(path, 0, 1001); err != nil {
+					return err
+				}
+			}
+			if err := os.Chmod(path, mode); err != nil {
 				return err
 			}
 		}
 		go w.accept(l, "unix "+path)
+	}
+	for _, path := range p.Datagram {
+		c, err := net.ListenPacket("unixgram", path)
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(path, "@") {
+			if err := os.Chmod(path, 0o666); err != nil { //nolint:gosec // whoever reaches it may knock
+				return err
+			}
+		}
+		go w.receive(c, path, p)
 	}
 	for _, at := range append(append([]string(nil), p.UDP...), p.DNS...) {
 		c, err := net.ListenPacket("udp", at)
@@ -146,7 +166,7 @@ func (w *watcher) receive(c net.PacketConn, at string, p Places) {
 		if err != nil {
 			return
 		}
-		w.note("udp "+at, buf[:n])
+		w.note(c.LocalAddr().Network()+" "+at, buf[:n])
 		if answer := w.resolve(buf[:n], p.Names); answer != nil {
 			_, _ = c.WriteTo(answer, from)
 		}
