@@ -141,6 +141,7 @@ func (d *doctor) check(ctx context.Context, loadErr error) {
 	d.checkGit(ctx)
 	d.checkCrew(ctx)
 	d.checkSandbox(ctx)
+	d.checkReach()
 	d.checkCommands()
 	d.checkToken(ctx)
 	d.checkNetwork(ctx)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/dockersandbox"
 	"github.com/org/ralph-action/internal/proc"
@@ -91,6 +93,33 @@ func (d *doctor) checkSandbox(ctx context.Context) {
 		d.add("isolation", statusWarn, says, "the agent could read and write whatever its user can; a Linux 5.19 or later with Landlock has file walls")
 	default:
 		d.add("isolation", statusOK, says, "")
+	}
+}
+
+// checkReach says whom the agent could reach, and where its key would be.
+func (d *doctor) checkReach() {
+	if !d.walled() || d.wantBox != "" {
+		return
+	}
+	if d.cfg.AllowedHosts.Open() {
+		d.add("hosts", statusWarn, "open: allowed-hosts is *", "name the hosts instead, where that can be done")
+		return
+	}
+	all, err := d.everyAgent()
+	if err != nil {
+		return // said about the agent
+	}
+	found := "reached may be " + cmp.Or(briefly(d.reachable(all)), "no host")
+	if _, door := agent.KeyDoor(all[0]); door && d.cfg.KeyProxy {
+		found += "; the key stays with ralph"
+	}
+	switch ok, reason := sandbox.NetworkAvailable(); {
+	case ok:
+		d.add("hosts", statusOK, found, "")
+	case d.cfg.Isolation == config.IsolationStrict:
+		d.add("hosts", statusFail, "there is no network wall: "+reason, "isolation: strict needs Linux 5.9 or later, and no profile that refuses seccomp's notifications")
+	default:
+		d.add("hosts", statusWarn, "programs are only asked to use our proxy ("+reason+"): "+found, "Linux 5.9 or later has a network wall, unless a profile refuses it")
 	}
 }
 

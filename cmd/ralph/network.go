@@ -83,20 +83,18 @@ func (j *job) everyAgent() ([]agent.Options, error) {
 	return all, nil
 }
 
-// openProxy starts the proxy through which guests reach the hosts they may.
-func (j *job) openProxy(ctx context.Context, n *network, all []agent.Options) error {
+// reachable are the hosts that guests may reach. An agent with a key door asks
+// there, and only at what else it was told to ask.
+func (j *job) reachable(all []agent.Options) hosts.List {
 	list := slices.Clone(j.cfg.AllowedHosts)
 	for _, o := range all {
 		plain := o
 		plain.BaseURL, plain.MCP, plain.Settings, plain.Env = "", "", "", nil
-		ours := agent.Hosts(plain)
-		if _, ok := n.doors[doorKey(o)]; ok {
-			ours = nil // it asks at the door
-		}
-		list = append(list, hosts.Builtin(ours...)...)
-		n.ports = append(n.ports, loopbackPorts(o)...)
-		if _, ok := n.doors[doorKey(o)]; ok {
-			o.BaseURL, o.Env = "", nil // only what else it was told to ask
+		_, door := agent.KeyDoor(o)
+		if door = door && j.cfg.KeyProxy; door {
+			o.BaseURL, o.Env = "", nil
+		} else {
+			list = append(list, hosts.Builtin(agent.Hosts(plain)...)...)
 		}
 		for _, host := range agent.Hosts(o) { // written by a person, who may mean a private address
 			if rule, err := hosts.Parse(host); err == nil && !slices.Contains(agent.Hosts(plain), host) {
@@ -111,6 +109,15 @@ func (j *job) openProxy(ctx context.Context, n *network, all []agent.Options) er
 			_ = root.Close()
 		}
 	}
+	return list
+}
+
+// openProxy starts the proxy through which guests reach the hosts they may.
+func (j *job) openProxy(ctx context.Context, n *network, all []agent.Options) error {
+	list := j.reachable(all)
+	for _, o := range all {
+		n.ports = append(n.ports, loopbackPorts(o)...)
+	}
 	for _, f := range j.cfg.AllowedHosts.Forwards() {
 		if f.Loopback() {
 			n.ports = append(n.ports, uint16(f.Port)) // #nosec G115 -- a port
@@ -122,10 +129,23 @@ func (j *job) openProxy(ctx context.Context, n *network, all []agent.Options) er
 	}
 	j.atEnd(p.Close)
 	n.proxy = p
+	j.out.say("Hosts that may be reached: " + cmp.Or(briefly(list), "none"))
 	if p.ByName() {
 		j.note("This machine reaches the world through a proxy of its own: hosts are judged by their names, and where these lead is that proxy's to decide.")
 	}
 	return nil
+}
+
+// briefly is a list of hosts for people, each once.
+func briefly(list hosts.List) string {
+	words := strings.Fields(list.String())
+	slices.Sort(words)
+	words = slices.Compact(words)
+	const most = 30
+	if len(words) > most {
+		words = append(words[:most], fmt.Sprintf("and %d more", len(words)-most))
+	}
+	return strings.Join(words, ", ")
 }
 
 // machineProxy is the proxy that this machine itself has to use.
