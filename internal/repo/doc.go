@@ -19,6 +19,10 @@
 //     the commits, until the agent changes the same path.
 //   - The branch only ever grows. A history the agent rewrote, or that holds
 //     what may not be published, is published as one commit with its tree.
+//   - What is to be published is shown to Options.Inspect, at each snapshot: the
+//     tree, and each of the agent's own commits. The last step before a push looks again at
+//     every commit that goes out, and shows what no snapshot has shown. Nothing leaves that
+//     nobody looked at.
 //   - When somebody else pushed meanwhile, our commits are replayed on top of
 //     theirs in the private store. The workspace keeps its own line: it is not
 //     changed under the agent's hands.

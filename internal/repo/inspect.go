@@ -21,6 +21,7 @@ type inspected struct {
 	texts   map[[sha256.Size]byte]bool
 
 	merged   bool                   // the agent may have merged something
+	lacking  []string               // ids of blobs of the inspection that the store does not hold
 	theirs   map[plumbing.Hash]bool // commits of the base that the agent merged
 	fork     plumbing.Hash          // where the branch left its base; zero: not asked for yet
 	base     plumbing.Hash          // tree of the base's tip; zero: not asked for, or not to be had
@@ -69,6 +70,7 @@ func (r *Repo) inspect(ctx context.Context, s *snapshot, changes []change) ([]ra
 	if in.Run, in.Total, err = r.runAndTotal(ctx, s); err != nil {
 		return nil, err
 	}
+	r.lack(in.Since, in.Total)
 	more, err := r.opt.Inspect(ctx, in)
 	if err != nil {
 		return nil, err

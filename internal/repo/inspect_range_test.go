@@ -62,6 +62,39 @@ func TestRunAndTotal(t *testing.T) {
 	}
 }
 
+// Whoever reads all of a large pull request asks the workspace few times.
+func TestContentsComeTogether(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	r := begin(t, dir, f.url)
+	for i := range 40 {
+		write(t, filepath.Join(dir, fmt.Sprint("f", i)), fmt.Sprint(i))
+	}
+	r.pushed(t, f)
+	again := filepath.Join(t.TempDir(), "again")
+	git(t, filepath.Dir(again), "clone", "-q", "-b", "ralph/work", f.dir, again)
+	read := 0
+	r = begin(t, again, f.url, func(o *repo.Options) {
+		o.Base = "main"
+		o.Inspect = func(ctx context.Context, in repo.Inspection) ([]ralph.Finding, error) {
+			for _, c := range in.Total {
+				b, err := c.New(ctx)
+				if err != nil || len(b) == 0 {
+					return nil, fmt.Errorf("%s: %q, %w", c.Path, b, err)
+				}
+				read++
+			}
+			return nil, nil
+		}
+	})
+	before := len(r.guest.commands)
+	write(t, filepath.Join(again, "x.txt"), "x\n")
+	r.snapshot(t)
+	if n := len(r.guest.commands) - before; read != 41 || n > 8 {
+		t.Errorf("%d files were read with %d commands, want 41 with few", read, n)
+	}
+}
+
 // What the base gained meanwhile is published there: an agent that merges it is
 // not asked about it, and an evil merge is.
 func TestAgentMergesTheBase(t *testing.T) {

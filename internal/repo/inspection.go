@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -68,7 +69,7 @@ type Changed struct {
 	// nothing.
 	OldID, NewID string
 	// OldSize and NewSize are bytes; -1 when they are not known without asking for the
-	// content. NewSize is always known in Since.
+	// content, as of other people's files. Of what a snapshot would publish, NewSize is known.
 	OldSize, NewSize int64
 
 	r        *Repo
@@ -133,10 +134,42 @@ func (r *Repo) contentOf(ctx context.Context, mode Mode, h plumbing.Hash) ([]byt
 	return readObject(o, maxBlobBytes)
 }
 
+// maxLacking bounds what is taken over at once because somebody asked for a part
+// of it, in packed bytes.
+const maxLacking = 256 << 20
+
+// lack notes what the store does not hold of changes: whoever asks for the content of
+// one will ask for the others.
+func (r *Repo) lack(lists ...[]Changed) {
+	seen := map[plumbing.Hash]bool{}
+	r.insp.lacking = nil
+	for _, list := range lists {
+		for _, c := range list {
+			for _, side := range []struct {
+				mode Mode
+				hash plumbing.Hash
+			}{{c.OldMode, c.old}, {c.NewMode, c.new}} {
+				if side.mode == ModeNone || side.mode == ModeRepository || seen[side.hash] {
+					continue
+				}
+				if seen[side.hash] = true; !r.store.has(side.hash) {
+					r.insp.lacking = append(r.insp.lacking, side.hash.String())
+				}
+			}
+		}
+	}
+}
+
 // blob makes sure that the store holds a blob.
 func (r *Repo) blob(ctx context.Context, h plumbing.Hash) error {
 	if r.store.has(h) {
 		return nil
+	}
+	if ids := r.insp.lacking; slices.Contains(ids, h.String()) {
+		r.insp.lacking = nil // all at once, or each by itself
+		if err := r.importLimited(ctx, maxLacking, ids); err == nil && r.store.has(h) {
+			return nil
+		}
 	}
 	if err := r.importObjects(ctx, []string{h.String()}); err == nil && r.store.has(h) {
 		return nil

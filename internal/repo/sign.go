@@ -215,7 +215,10 @@ func (r *Repo) onTop(ctx context.Context, adv advertisement, c *object.Commit, t
 	if err != nil {
 		return nil, base, err
 	}
-	if err := r.judge(ctx, slices.Clone(changes), nil); err != nil {
+	unseen := slices.DeleteFunc(slices.Clone(changes), func(ch change) bool {
+		return r.there(c, ch, func(h plumbing.Hash) bool { return r.onServer(adv, h) })
+	})
+	if err := r.judge(ctx, unseen, nil); err != nil {
 		return nil, base, err
 	}
 	before := map[plumbing.Hash]bool{}
