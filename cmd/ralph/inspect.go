@@ -50,21 +50,21 @@ func newInspector(cfg config.Config, known []secret.String) (*inspector, error) 
 		MaxFiles: cfg.MaxChangedFiles, MaxBytes: cfg.MaxChangedBytes,
 	}
 	in.formats = severity(cfg.SecretScan)
-	scanner, err := leak.New(leak.Options{
+	allowed, errAllowed := content.Parse(cfg.SecretScanAllow)
+	in.scanner = leak.New(leak.Options{
 		Known: known, Formats: cfg.SecretScan != config.ContentOff,
-		Allow: cfg.SecretScanAllow,
+		Allow: func(path string) bool { return allowed.Match(path) != "" },
 	})
-	in.scanner = scanner
 	for _, g := range cfg.Guardrails {
 		in.options.Guardrails = append(in.options.Guardrails, g.Command)
 	}
 	if errPaths != nil {
 		errPaths = fmt.Errorf("protected-paths: %w", errPaths)
 	}
-	if err != nil {
-		err = fmt.Errorf("secret-scan-allow: %w", err)
+	if errAllowed != nil {
+		errAllowed = fmt.Errorf("secret-scan-allow: %w", errAllowed)
 	}
-	return in, errors.Join(errPaths, err)
+	return in, errors.Join(errPaths, errAllowed)
 }
 
 func severity(p config.ContentPolicy) ralph.Severity {

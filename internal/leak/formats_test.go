@@ -58,7 +58,9 @@ func TestEveryRuleOfGitleaksFinds(t *testing.T) {
 // Written in two parts, so that this file holds none of them.
 func TestFormats(t *testing.T) {
 	t.Parallel()
-	s := with(t, leak.Options{Formats: true, Allow: []string{"testdata/", "docs/**/*.md", "*.golden"}})
+	s := with(t, leak.Options{Formats: true, Allow: func(path string) bool {
+		return strings.Contains(path, "testdata/") || strings.HasPrefix(path, "docs/") && strings.HasSuffix(path, ".md") || strings.HasSuffix(path, ".golden")
+	}})
 	const (
 		pat  = "ghp_" + "7dK2mQ9xW4bN1vL8pR5tY3zC6aF0gH2jU4sE"
 		stds = "MIIEvgIBADANBgkqhkiG9w0BAQEFAASCBKgwggSkAgEAAoIBAQC7VJTUt9Us8cKj"
@@ -150,14 +152,5 @@ func TestFormatsThatTheBaseHas(t *testing.T) {
 	}
 	if got := s.File("cert.p12", []byte("y"), []byte("x")); len(got) != 0 {
 		t.Errorf("File of a key store in the base = %v, want nothing", got)
-	}
-}
-
-func TestNewRefusesNoGlob(t *testing.T) {
-	t.Parallel()
-	for _, glob := range []string{"a[", "**", "(", `\`, "a/**/b", "?", ""} {
-		if _, err := leak.New(leak.Options{Allow: []string{glob}}); err != nil {
-			t.Errorf("New with %q: %v", glob, err)
-		}
 	}
 }

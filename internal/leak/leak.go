@@ -35,16 +35,15 @@ type Options struct {
 	Known []secret.String
 	// Formats looks for the formats of tokens, too.
 	Formats bool
-	// Allow are globs of paths in which formats do not count: * stays within
-	// a folder, ** does not, a pattern without a slash matches at any depth.
-	// Known values count everywhere.
-	Allow []string
+	// Allow says of a path that formats do not count there; nil: they do
+	// everywhere. Known values count whatever it says.
+	Allow func(path string) bool
 }
 
 // Scanner is safe for use by many goroutines. A nil Scanner finds nothing.
 type Scanner struct {
 	known   *known
-	allow   *globs
+	allow   func(path string) bool
 	formats func() *formats // compiled when first needed; nil: not wanted
 }
 
@@ -64,15 +63,11 @@ const (
 	UnsearchedRule = "not-searched"
 )
 
-// New says which glob is wrong; it compiles no rules.
-func New(o Options) (*Scanner, error) {
-	allow, err := newGlobs(o.Allow)
-	if err != nil {
-		return nil, err
-	}
-	s := &Scanner{known: newKnown(o.Known), allow: allow}
+// New compiles no rules.
+func New(o Options) *Scanner {
+	s := &Scanner{known: newKnown(o.Known), allow: o.Allow}
 	if o.Formats {
 		s.formats = sync.OnceValue(newFormats)
 	}
-	return s, nil
+	return s
 }

@@ -31,7 +31,7 @@ func (s *Scanner) File(path string, old, new []byte) []Hit {
 			named[i].from, named[i].to, named[i].text = -1, -1, join(named[i].text, "in the name")
 		}
 	}
-	formats := s.formats != nil && !s.allow.match(path)
+	formats := s.formats != nil && (s.allow == nil || !s.allow(path))
 	found := s.search(path, new, formats)
 	if formats && old == nil {
 		for _, r := range s.formats().byPath {
