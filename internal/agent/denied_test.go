@@ -45,7 +45,7 @@ func TestDenied(t *testing.T) {
 	}
 }
 
-// gemini 0.61.0 says on stderr that it tries again, for minutes.
+// gemini 0.61.0 says on stderr that it tries again, ten times in four minutes.
 func TestGeminiRefusedByTheWall(t *testing.T) {
 	t.Parallel()
 	ended := false
