@@ -16,6 +16,8 @@ func Protected() []string {
 			"CODEOWNERS",
 			// Where submodules come from: git fetches and checks out from there.
 			".gitmodules",
+			// Which server gets everybody's large files, and their credentials.
+			"/.lfsconfig",
 		},
 		ralphConfig(), programConfig(), hooks(),
 		[]string{

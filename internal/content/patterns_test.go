@@ -100,6 +100,7 @@ func TestDefaults(t *testing.T) {
 		{".github/CODEOWNERS", true, false},
 		{"docs/CODEOWNERS", true, false},
 		{".gitmodules", true, false},
+		{".lfsconfig", true, false},
 		{".github/ralph.yml", true, true},
 		{".ralph/settings.json", true, true},
 		{"sub/.ralph/settings.local.json", true, true},
