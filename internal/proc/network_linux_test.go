@@ -330,3 +330,39 @@ func TestNestedWalls(t *testing.T) {
 		}
 	}
 }
+
+// TestForkLoopBehindWalls: a guest that takes every process it may have does not
+// keep the gate, nor the next start, from the threads they need.
+func TestForkLoopBehindWalls(t *testing.T) {
+	t.Parallel()
+	wantNetwork(t)
+	r := newRoom(t)
+	r.network(sandbox.Network{})
+	r.options.MaxProcs = uint64(300 + ownThreads())
+	s := start(t, r.options)
+	mark := newMark()
+	c := program("fork-loop", mark)
+	c.Limits = proc.Limits{Time: 500 * time.Millisecond, Grace: 20 * time.Millisecond}
+	exit, err := s.Run(t.Context(), c)
+	if err != nil || exit.Why != proc.TimedOut {
+		t.Errorf("Run(fork-loop) = %+v, %v, want timed out", exit, err)
+	}
+	wantNoSurvivor(t, mark)
+	for range 20 { // more than the threads that are kept
+		if exit, err := s.Run(t.Context(), shell("exit 4")); err != nil || exit.Code != 4 {
+			t.Fatalf("Run() after it = %+v, %v, want code 4", exit, err)
+		}
+	}
+}
+
+// TestRefusedThatBlocks: an owner that does not listen holds up nobody.
+func TestRefusedThatBlocks(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	t.Cleanup(func() { close(release) })
+	begin := time.Now()
+	guestSays(t, sandbox.Network{}, func(string, string) { <-release }, "network-connects", "192.0.2.1:443")
+	if took := time.Since(begin); took > 20*time.Second {
+		t.Errorf("Run() took %v, want it to go on after a second", took)
+	}
+}
