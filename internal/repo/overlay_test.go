@@ -268,3 +268,26 @@ func TestBaseFile(t *testing.T) {
 }
 
 func objectName(id string) string { return id[:2] + "/" + id[2:] }
+
+// Where the agent's own commits hold the base's version, they are published as one
+// without it, also in a run in which only the agent commits.
+func TestOnlyTheAgentCommitsWhatIsOverlaid(t *testing.T) {
+	t.Parallel()
+	f, dir := headOf(t, func(dir string) { write(t, filepath.Join(dir, "CLAUDE.md"), "theirs\n") })
+	r, _ := overlaid(t, f, dir)
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	git(t, dir, "add", "x.txt")
+	git(t, dir, "commit", "-qm", "agent: x alone")
+	r.snapshot(t)
+	if c, err := r.CheckpointOwn(t.Context(), iteration(1)); err != nil || !c.Pushed || c.Own != 1 {
+		t.Errorf("CheckpointOwn() = %+v, %v, want the agent's commit", c, err)
+	}
+	write(t, filepath.Join(dir, "y.txt"), "y\n")
+	commitAll(t, dir, "agent: all")
+	change, c := r.pushed(t, f)
+	if !hasNote(change.Notes, `they hold "CLAUDE.md"`) {
+		t.Errorf("notes = %q, want CLAUDE.md named", change.Notes)
+	}
+	equal(t, "CLAUDE.md", git(t, f.dir, "show", c.SHA+":CLAUDE.md"), "theirs")
+	equal(t, "y.txt", git(t, f.dir, "show", c.SHA+":y.txt"), "y")
+}
