@@ -39,13 +39,18 @@ func (a *app) action(show func(*secret.Redactor) printer) ralph.Report {
 		Event: bringsTask(event),
 	}
 	cfg, cfgErr := config.Load(sources)
+	a.checkout = checkoutSecrets(workspace)
 	redact := secret.NewRedactor(a.secrets(cfg)...)
 	r, err := runner.New(runner.Options{Getenv: a.getenv, Stdout: a.stdout, Redactor: redact})
 	if err != nil {
 		fmt.Fprintln(a.stderr, "ralph:", err)
 		return ralph.Report{Outcome: ralph.Invalid, ExitCode: ralph.Invalid.ExitCode(false)}
 	}
-	defer r.Close()
+	defer func() {
+		if err := r.Close(); err != nil {
+			fmt.Fprintln(a.stderr, "ralph:", err)
+		}
+	}()
 	j := &job{app: a, cfg: cfg, redact: redact, workspace: workspace, runner: r, site: r.Context(), event: event, sources: sources}
 	if show != nil {
 		j.out = show(redact)

@@ -16,11 +16,13 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/secret"
 )
 
 // app is what the process was given: nothing below it reads environment,
 // arguments or standard streams on its own.
 type app struct {
+	checkout       []secret.String // tokens that a checkout left
 	args           []string
 	environ        []string
 	self           string // this binary, to start its hidden commands

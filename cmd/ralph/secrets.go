@@ -1,10 +1,12 @@
 package main
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/secret"
@@ -15,7 +17,7 @@ import (
 // address (DATABASE_URL, HTTPS_PROXY), and what stands behind such a name in the
 // agent's command line.
 func (a *app) secrets(cfg config.Config) []secret.String {
-	values := []secret.String{cfg.Token, cfg.CIToken, cfg.APIKey}
+	values := append([]secret.String{cfg.Token, cfg.CIToken, cfg.APIKey}, a.checkout...)
 	for _, text := range []string{cfg.MCP, cfg.AgentSettings} {
 		for _, value := range inObject(text) {
 			values = append(values, secret.New(value))
@@ -30,6 +32,9 @@ func (a *app) secrets(cfg config.Config) []secret.String {
 		name, value, _ := strings.Cut(kv, "=")
 		if holdsSecret(name) && len(value) >= minSecret {
 			values = append(values, secret.New(value))
+			if plain := decoded(value); plain != "" {
+				values = append(values, secret.New(plain))
+			}
 		}
 		if strings.HasPrefix(strings.TrimSpace(value), "{") {
 			for _, v := range inObject(value) {
@@ -44,7 +49,7 @@ func (a *app) secrets(cfg config.Config) []secret.String {
 				}
 			}
 		}
-		if password := passwordOf(value); len(password) >= minSecret {
+		for _, password := range passwordsOf(value) {
 			values = append(values, secret.New(password))
 		}
 	}
@@ -94,7 +99,7 @@ func credential(name, value string) string {
 		value = strings.TrimPrefix(value, scheme)
 	}
 	name = strings.ReplaceAll(name, "-", "_")
-	plain := slices.Contains([]string{"authorization", "key", "token", "secret", "access", "refresh", "password"}, strings.ToLower(name))
+	plain := slices.Contains([]string{"authorization", "key", "token", "secret", "access", "refresh", "password", "auth"}, strings.ToLower(name))
 	if (plain || holdsSecret(name)) && len(value) >= minSecret && !strings.HasPrefix(value, "$") {
 		return value
 	}
@@ -105,9 +110,7 @@ func credential(name, value string) string {
 // with, where they are long enough to be hidden.
 func passwords(address string) []string {
 	var values []string
-	if p := passwordOf(address); len(p) >= minSecret {
-		values = append(values, p)
-	}
+	values = append(values, passwordsOf(address)...)
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return values
@@ -138,20 +141,59 @@ func flagged(words []string) []string {
 	return values
 }
 
-// passwordOf is the password in an address, as it is written there.
-func passwordOf(address string) string {
+// passwordsOf is the password in an address, as it is written there and as it is
+// meant, where it is long enough to be hidden. A user without a password that is as
+// long as a token is one: https://TOKEN@example.com.
+func passwordsOf(address string) []string {
 	_, rest, ok := strings.Cut(address, "://")
 	if !ok {
-		return ""
+		return nil
 	}
-	rest, _, _ = strings.Cut(rest, "/")
-	at := strings.LastIndexByte(rest, '@')
+	// People write passwords with a slash in them as they are.
+	end := strings.IndexByte(rest, '/')
+	if end < 0 {
+		end = len(rest)
+	}
+	at := strings.LastIndexByte(rest[:end], '@')
 	if at < 0 {
+		if user, _, ok := strings.Cut(rest[:end], ":"); !ok || strings.ContainsAny(user, ".[") {
+			return nil
+		}
+		if at = strings.IndexByte(rest, '@'); at < 0 {
+			return nil
+		}
+	}
+	user, password, ok := strings.Cut(rest[:at], ":")
+	if !ok && len(user) >= minToken {
+		password = user
+	}
+	if len(password) < minSecret {
+		return nil
+	}
+	values := []string{password}
+	if meant, err := url.PathUnescape(password); err == nil && meant != password {
+		values = append(values, meant)
+	}
+	return values
+}
+
+// decoded is what a secret in Base64 stands for, where that is text of its own;
+// else empty.
+func decoded(value string) string {
+	plain, err := base64.StdEncoding.DecodeString(strings.TrimSpace(value))
+	if err != nil || len(plain) < minToken || !utf8.Valid(plain) {
 		return ""
 	}
-	_, password, _ := strings.Cut(rest[:at], ":")
-	return password
+	for _, r := range string(plain) {
+		if r < ' ' && r != '\n' && r != '\r' && r != '\t' || r == utf8.RuneError {
+			return ""
+		}
+	}
+	return string(plain)
 }
+
+// minToken is the length from which a name is taken for a token.
+const minToken = 20
 
 // minSecret keeps words such as "true" or "none" in a variable with a telling
 // name from being blotted out everywhere.
@@ -161,13 +203,20 @@ const minSecret = 8
 // know: those of them that are secrets are in the configuration.
 func holdsSecret(name string) bool {
 	name = strings.ToUpper(name)
+	if strings.HasSuffix(name, "WEBHOOK_URL") {
+		return true // whoever knows the address may post there
+	}
 	if strings.HasPrefix(name, "INPUT_") || strings.HasSuffix(name, "_URL") || strings.HasSuffix(name, "_FILE") || strings.HasSuffix(name, "_PATH") {
 		return false
 	}
-	if strings.HasSuffix(name, "TOKEN") || strings.HasSuffix(name, "_PAT") || strings.HasSuffix(name, "_KEY") {
-		return true
+	for _, end := range []string{"TOKEN", "_PAT", "_KEY", "_PASS", "_PWD", "_AUTH", "_DSN", "_CREDS", "_COOKIE", "_JWT", "_KEY_BASE64", "_TOKEN_BASE64"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
 	}
-	for _, part := range []string{"SECRET", "PASSWORD", "PASSWD", "API_KEY", "APIKEY", "PRIVATE_KEY", "ACCESS_KEY", "CREDENTIALS"} {
+	for _, part := range []string{
+		"SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "API_KEY", "APIKEY", "PRIVATE_KEY", "ACCESS_KEY", "CREDENTIALS", "CONNECTION_STRING", "KUBECONFIG", "_TOKEN_",
+	} {
 		if strings.Contains(name, part) {
 			return true
 		}
