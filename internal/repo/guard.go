@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // guarded are the files of a git folder that make a later git command, run by
@@ -200,70 +199,6 @@ func (h *Hidden) save() error {
 		return err
 	}
 	return os.Rename(h.manifest+".new", h.manifest)
-}
-
-// moduleFolders finds the git folders of submodules below common.
-func moduleFolders(common string) ([]string, error) {
-	var list []string
-	top := filepath.Join(common, "modules")
-	err := filepath.WalkDir(top, func(p string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) && p == top {
-			return fs.SkipAll
-		}
-		if err != nil || !d.IsDir() {
-			return err
-		}
-		rel, _ := filepath.Rel(top, p)
-		switch {
-		case strings.Count(rel, string(filepath.Separator)) > maxModuleDepth:
-			return fs.SkipDir
-		case slices.Contains([]string{"objects", "refs", "logs", "hooks", "info"}, d.Name()) && isGitFolder(filepath.Dir(p)):
-			return fs.SkipDir
-		case isGitFolder(p):
-			list = append(list, p)
-		}
-		if len(list) > maxGitFolders {
-			return fmt.Errorf("more than %d submodules", maxGitFolders)
-		}
-		return nil
-	})
-	return list, err
-}
-
-// workTrees are the folders of submodules that are checked out, each with a file
-// .git that names its git folder: whoever replaces that file decides which
-// configuration a git command below the top reads.
-func workTrees(modules []string) []string {
-	var list []string
-	for _, dir := range modules {
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			continue
-		}
-		b, err := readFile(root, "config", maxConfigBytes)
-		_ = root.Close()
-		if err != nil {
-			continue
-		}
-		c, err := parseConfig(b)
-		if err != nil || c.value("core", "worktree") == "" {
-			continue
-		}
-		tree := resolve(dir, filepath.FromSlash(c.value("core", "worktree")))
-		if info, err := os.Lstat(filepath.Join(tree, ".git")); err == nil && info.Mode().IsRegular() {
-			list = append(list, tree)
-		}
-	}
-	return list
-}
-
-func isGitFolder(p string) bool {
-	for _, name := range []string{"HEAD", "objects", "refs"} {
-		if _, err := os.Lstat(filepath.Join(p, name)); err != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // recordAll remembers a name and, for a folder, everything below it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -16,45 +15,7 @@ import (
 const (
 	maxOverlaid      = 2000
 	maxOverlaidBytes = 64 << 20
-	maxBaseFile      = 16 << 20
 )
-
-// ErrNoBase says that the base branch is not known, as at a desk that has none.
-var ErrNoBase = errors.New("the base branch is not known")
-
-// BaseFile is the base branch's version of a file, as the forge had it when it was
-// last asked: by its id, whatever the workspace holds. The path is from the top of the
-// repository; Prefix leads there. At most 16 MB. Errors are ErrNoBase, fs.ErrNotExist
-// when the base has no such file (or a link or folder there), or say what could not be
-// read. Call it after Begin.
-func (r *Repo) BaseFile(ctx context.Context, path string) ([]byte, error) {
-	if r.baseTip.IsZero() {
-		return nil, ErrNoBase
-	}
-	c, err := r.whole(ctx, r.baseTip)
-	if err != nil {
-		return nil, err
-	}
-	e, err := r.store.lookup(c.TreeHash, path)
-	if err != nil {
-		return nil, err
-	}
-	if e.mode != filemode.Regular && e.mode != filemode.Executable {
-		return nil, fmt.Errorf("%s of the base: %w", clean(path, 200), fs.ErrNotExist)
-	}
-	if err := r.blob(ctx, e.hash); err != nil {
-		return nil, err
-	}
-	o, err := r.store.fs.EncodedObject(plumbing.BlobObject, e.hash)
-	if err != nil {
-		return nil, err
-	}
-	return readObject(o, maxBaseFile)
-}
-
-// Prefix is the path of Options.Dir from the top of the work tree, with a slash at
-// its end; empty at the top.
-func (r *Repo) Prefix() string { return r.prefix }
 
 // overlay is what stands in the work tree for the time of a run and is the
 // base's.
