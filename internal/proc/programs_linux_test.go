@@ -250,8 +250,14 @@ func holds() held {
 
 // restarts runs a trivial child 100 times, in every way a run plumbs it, and
 // says what it held before and after. The first runs fill pools.
-func restarts([]string) int {
-	s, err := proc.Start(context.Background(), proc.Options{Reaper: true, Env: []string{quickExit}})
+func restarts(args []string) int {
+	o := proc.Options{Reaper: true, Env: []string{quickExit}}
+	if args[1] == "walled" {
+		walls := sandbox.DefaultWalls(nil, nil)
+		walls.Network = &sandbox.Network{Sockets: []string{"/tmp"}}
+		o.Walls, o.Refused, o.Memory = &walls, func(string, string) {}, 1<<40
+	}
+	s, err := proc.Start(context.Background(), o)
 	if err != nil {
 		fmt.Println(err)
 		return 1
