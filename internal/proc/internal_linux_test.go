@@ -3,6 +3,7 @@ package proc
 import (
 	"bytes"
 	"errors"
+	"net/netip"
 	"os"
 	"reflect"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/org/ralph-action/internal/sandbox"
 )
 
 func TestRequestRoundTrip(t *testing.T) {
@@ -49,6 +52,65 @@ func FuzzParseRequest(f *testing.F) {
 		}
 		if got, err := parseRequest(again); err != nil || !reflect.DeepEqual(got, r) {
 			t.Errorf("parseRequest(encode(%+v)) = %+v, %v", r, got, err)
+		}
+	})
+}
+
+func setups() []setup {
+	walls := sandbox.DefaultWalls([]string{"/work", "/a b\n\xff"}, []string{"/opt/agent"})
+	walls.Strict = true
+	walls.Network = &sandbox.Network{
+		Proxies: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:3128"), netip.MustParseAddrPort("[::1]:1")},
+		Ports:   []uint16{1, 65535}, Sockets: []string{"/work", ""},
+	}
+	return []setup{
+		{},
+		{Walls: &sandbox.Walls{}},
+		{Walls: &sandbox.Walls{Network: &sandbox.Network{}}},
+		{Walls: &walls, Memory: 1 << 40, FreeDisk: 5, FileSize: 1, DiskPaths: []string{"/work", "/tmp"}},
+	}
+}
+
+func TestSetupRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, s := range setups() {
+		data, err := s.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := parseSetup(data); err != nil || !reflect.DeepEqual(got, s) {
+			t.Errorf("parseSetup(encode(%+v)) = %+v, %v", s, got, err)
+		}
+	}
+	if _, err := (setup{Walls: &sandbox.Walls{ReadWrite: []string{"/a\x00w/etc"}}}).encode(); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("encode(NUL) = %v, want %v", err, syscall.EINVAL)
+	}
+	for _, text := range []string{"r/usr\x00", "Wfalse\x00x127.0.0.1:1\x00", "Wfalse\x00N\x00x127.0.0.1\x00", "Wfalse\x00N\x00p65536\x00", "Wmaybe\x00", "Wfalse\x00y\x00", "mx\x00", "\x00", "m1"} {
+		if got, err := parseSetup([]byte(text)); err == nil {
+			t.Errorf("parseSetup(%q) = %+v, want an error: a misread wall is no wall", text, got)
+		}
+	}
+}
+
+func FuzzParseSetup(f *testing.F) {
+	for _, s := range setups() {
+		data, err := s.encode()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := parseSetup(data)
+		if err != nil {
+			return
+		}
+		again, err := s.encode()
+		if err != nil {
+			t.Fatalf("encode(%+v) = %v", s, err)
+		}
+		if got, err := parseSetup(again); err != nil || !reflect.DeepEqual(got, s) {
+			t.Errorf("parseSetup(encode(%+v)) = %+v, %v", s, got, err)
 		}
 	})
 }
