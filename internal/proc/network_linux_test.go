@@ -332,9 +332,9 @@ func TestNestedWalls(t *testing.T) {
 }
 
 // TestForkLoopBehindWalls: a guest that takes every process it may have does not
-// keep the gate, nor the next start, from the threads they need.
+// keep the gate, nor the next start, from the threads they need. It is not
+// parallel: it counts the processes of a user, as the other fork loop does.
 func TestForkLoopBehindWalls(t *testing.T) {
-	t.Parallel()
 	wantNetwork(t)
 	r := newRoom(t)
 	r.network(sandbox.Network{})
