@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -50,6 +51,7 @@ type job struct {
 	Home      string // below Temp, unless it is another job's that a cache brought
 	Workspace string
 	Mounts    []string // more of them, for docker run
+	Image     string   // empty: the one under test
 	commands  string   // _runner_file_commands
 	config    string   // .git/config as checkout left it
 }
@@ -219,7 +221,7 @@ func (j *job) start(t *testing.T) *step {
 	}, j.Mounts...) {
 		args = append(args, "-v", mount)
 	}
-	s.cmd = exec.Command("docker", append(args, image(t))...)
+	s.cmd = exec.Command("docker", append(args, cmp.Or(j.Image, image(t)))...)
 	s.cmd.Env = environ
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

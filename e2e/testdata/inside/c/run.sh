@@ -1,0 +1,3 @@
+set -eu
+make -j 4 check
+make clean >/dev/null
