@@ -39,7 +39,7 @@ func (a *app) action(show func(*secret.Redactor) printer) ralph.Report {
 		Event: bringsTask(event),
 	}
 	cfg, cfgErr := config.Load(sources)
-	a.checkout = checkoutSecrets(workspace)
+	a.left = checkoutSecrets(workspace)
 	redact := secret.NewRedactor(a.secrets(cfg)...)
 	r, err := runner.New(runner.Options{Getenv: a.getenv, Stdout: a.stdout, Redactor: redact})
 	if err != nil {

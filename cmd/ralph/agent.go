@@ -36,6 +36,7 @@ func (j *job) checkAgent(ctx context.Context) error {
 		j.note(w)
 		j.out.warn(w)
 	}
+	plain := o // another model may be another provider's
 	o = j.throughDoor(o)
 	if j.box != nil {
 		o.Command, o.Argument = j.box.Command(), true
@@ -57,12 +58,12 @@ func (j *job) checkAgent(ctx context.Context) error {
 		j.note(n)
 		j.out.warn(n)
 	}
-	worker := &relay{cli: a, name: agentName(o), options: o, network: j.network}
-	if err := j.checkFallback(ctx, o, worker); err != nil {
+	worker := &relay{cli: a, name: agentName(o)}
+	if err := j.checkFallback(ctx, plain, worker); err != nil {
 		return invalid(fmt.Errorf("%s: %w", j.fallbackInput(), err))
 	}
 	j.agent = worker
-	return invalid(j.checkReviewer(ctx, o, worker))
+	return invalid(j.checkReviewer(ctx, plain, worker))
 }
 
 // worker is the agent that works, with all that was said about it, and what is
@@ -166,9 +167,9 @@ func (j *job) checkReviewer(ctx context.Context, o agent.Options, worker *relay)
 		return fmt.Errorf("review-agent: %w", err)
 	}
 	j.note("Reviews by " + agentName(o) + ".")
-	r := &relay{cli: j.apart(reviewer, o, "review", true), name: agentName(o), options: o, network: j.network}
+	r := &relay{cli: j.apart(reviewer, o, "review", true), name: agentName(o)}
 	if r.name != worker.nextName { // else it would take over from itself
-		r.next, r.nextName, r.nextOptions = worker.next, worker.nextName, worker.nextOptions
+		r.next, r.nextName = worker.next, worker.nextName
 	}
 	j.agent = &pair{relay: worker, reviewer: r, backlog: j.backlog}
 	return nil
@@ -217,6 +218,12 @@ func (j *job) agentOptions(name, model string) agent.Options {
 		System: j.cfg.System, MCP: j.cfg.MCP, Price: j.price,
 		Hooks: j.hooks(name),
 	}
+	if n := j.network; n != nil {
+		o.Refused = func() func() []string {
+			before := n.counts()
+			return func() []string { return n.since(before) }
+		}
+	}
 	if len(o.Hooks) > 0 { // a plugin of the user's leaves them to us
 		o.Env = append(o.Env, "RALPH_HOOKS=1")
 	}
@@ -261,12 +268,8 @@ func (j *job) agentEnv(name string) []string {
 
 // holdsToken says that a text holds a token of the forge.
 func (j *job) holdsToken(text string) bool {
-	for _, token := range []secret.String{j.cfg.Token, j.cfg.CIToken} {
-		if token.IsSet() && strings.Contains(text, token.Reveal()) {
-			return true
-		}
-	}
-	return false
+	tokens := secret.NewFinder(j.cfg.Token, j.cfg.CIToken)
+	return tokens.Find([]byte(text)) != nil
 }
 
 // withKey puts the key that was given as an input where the agent looks for it.

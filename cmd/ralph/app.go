@@ -22,7 +22,7 @@ import (
 // app is what the process was given: nothing below it reads environment,
 // arguments or standard streams on its own.
 type app struct {
-	checkout       []secret.String // tokens that a checkout left
+	left           []secret.String // tokens that a checkout left
 	args           []string
 	environ        []string
 	self           string // this binary, to start its hidden commands

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/org/ralph-action/internal/guard"
 	"github.com/org/ralph-action/internal/proc"
@@ -21,13 +22,31 @@ func (j *job) checkConfiguration() error {
 	}
 	var err error
 	j.inspect, err = newInspector(j.cfg, j.app.secrets(j.cfg))
-	switch wrong := errors.Join(j.wrong, err); {
+	switch wrong := errors.Join(j.wrong, err, j.tokenGiven()); {
 	case wrong != nil:
 		return invalid(errors.Join(wrong, j.readPrices()))
 	case j.cfg.PromptInvalid != "":
 		return &stopped{ralph.PromptInvalid, errors.New(j.cfg.PromptInvalid)}
 	}
 	return invalid(j.readPrices())
+}
+
+// tokenGiven refuses what would hand the forge's token to the agent, in whatever
+// form.
+func (j *job) tokenGiven() error {
+	var wrong []error
+	for _, given := range []struct {
+		name  string
+		texts []string
+	}{
+		{"agent-command", j.cfg.AgentCommand}, {"agent-args", j.cfg.AgentArgs}, {"agent-exact-args", j.cfg.AgentExactArgs},
+		{"agent-settings", []string{j.cfg.AgentSettings}}, {"mcp-config", []string{j.cfg.MCP}}, {"append-system-prompt", []string{j.cfg.System}},
+	} {
+		if slices.ContainsFunc(given.texts, j.holdsToken) {
+			wrong = append(wrong, fmt.Errorf("%s holds the token of the forge, which no agent gets: give the agent a token of its own, with the rights it needs", given.name))
+		}
+	}
+	return errors.Join(wrong...)
 }
 
 // checkPlanAtDesk finds a missing plan before anything else is done, where no

@@ -60,7 +60,11 @@ func (c *fakeClaude) run(args []string) error {
 		case "--resume":
 			c.id, resumed = args[i+1], true
 		case "--settings":
-			if err := json.Unmarshal([]byte(args[i+1]), &c.settings); err != nil {
+			settings := []byte(args[i+1])
+			if !strings.HasPrefix(args[i+1], "{") { // a file of them
+				settings, _ = os.ReadFile(args[i+1])
+			}
+			if err := json.Unmarshal(settings, &c.settings); err != nil {
 				return err
 			}
 		}

@@ -16,22 +16,13 @@ import (
 type relay struct {
 	cli
 	name     string // for people
-	options  agent.Options
-	network  *network // what its turns are refused; nil: nothing
-	next     cli      // nil: nobody, or it has
+	next     cli    // nil: nobody, or it has
 	nextName string
-	// nextOptions are those of next.
-	nextOptions agent.Options
 }
 
 // Run asks the one whose turn it is.
 func (r *relay) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
-	before := r.network.counts()
-	turn, err := r.cli.Run(ctx, p, emit)
-	if turn.Failure != nil {
-		turn.Failure = agent.Denied(turn.Failure, r.network.since(before), r.options)
-	}
-	return turn, err
+	return r.cli.Run(ctx, p, emit)
 }
 
 // takeOver hands over, once, and says why.
@@ -46,7 +37,7 @@ func (r *relay) takeOver(f *ralph.Failure) (why string, ok bool) {
 			why += " until " + f.RetryAt.UTC().Format(time.RFC3339)
 		}
 	}
-	r.cli, r.name, r.options, r.next = r.next, r.nextName, r.nextOptions, nil
+	r.cli, r.name, r.next = r.next, r.nextName, nil
 	return why, true
 }
 
@@ -61,7 +52,7 @@ func (j *job) checkFallback(ctx context.Context, o agent.Options, worker *relay)
 	if err != nil {
 		return err
 	}
-	worker.next, worker.nextName, worker.nextOptions = j.apart(next, o, "fallback", false), agentName(o), o
+	worker.next, worker.nextName = j.apart(next, o, "fallback", false), agentName(o)
 	return nil
 }
 

@@ -27,11 +27,18 @@ type housed struct {
 
 // apart gives an agent a home of its own where agents have one of ours.
 func (j *job) apart(a cli, o agent.Options, name string, always bool) cli {
-	plain, ok := a.(*agent.CLI)
-	if !ok || j.cfg.Isolation == config.IsolationOff || j.box != nil {
+	if j.cfg.Isolation == config.IsolationOff || j.box != nil {
 		return a
 	}
-	return &housed{cli: plain, job: j, options: o, name: name, always: always}
+	switch a := a.(type) {
+	case *agent.CLI:
+		return &housed{cli: a, job: j, options: o, name: name, always: always}
+	case *sessions:
+		a.cli = j.apart(a.cli, o, name, always)
+	case *attempts:
+		a.home = name
+	}
+	return a
 }
 
 // Run asks the agent in its home.
@@ -49,38 +56,46 @@ func (h *housed) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)
 	return h.own.Run(ctx, p, emit)
 }
 
-// moveIn makes the home and the agent that lives in it. Nobody else runs now, and
-// nobody could know its name.
+// moveIn makes the home and the agent that lives in it.
 func (h *housed) moveIn() (ralph.Agent, func(), error) {
-	t := h.job.temp
-	home, err := os.MkdirTemp(t.home, h.name+"-")
+	o, remove, err := h.job.ownHome(h.options, h.name)
 	if err != nil {
 		return nil, nil, err
 	}
-	scratch, err := os.MkdirTemp(t.tmp, h.name+"-")
+	a, err := agent.New(o)
+	return a, remove, err
+}
+
+// ownHome makes a home, and gives the options of the agent that lives in it. Nobody
+// else runs now, and nobody could know its name.
+func (j *job) ownHome(o agent.Options, name string) (agent.Options, func(), error) {
+	t := j.temp
+	home, err := os.MkdirTemp(t.home, name+"-")
 	if err != nil {
-		return nil, nil, err
+		return o, nil, err
+	}
+	scratch, err := os.MkdirTemp(t.tmp, name+"-")
+	if err != nil {
+		return o, nil, err
 	}
 	remove := func() {
 		_ = os.RemoveAll(home)
 		_ = os.RemoveAll(scratch)
 	}
-	if id := h.job.identity; !id.IsZero() {
+	if id := j.identity; !id.IsZero() {
 		for _, dir := range []string{home, scratch} {
 			if err := os.Chown(dir, id.UID, id.GID); err != nil {
-				return nil, nil, err
+				return o, nil, err
 			}
 		}
 	}
-	if err := h.job.writeGitConfig(home, h.job.person); err != nil {
-		return nil, nil, err
+	if err := j.writeGitConfig(home, j.person); err != nil {
+		return o, nil, err
 	}
-	o := h.options
 	o.Env = slices.DeleteFunc(slices.Clone(o.Env), func(kv string) bool {
 		return strings.HasPrefix(kv, "HOME=") || strings.HasPrefix(kv, "TMPDIR=")
 	})
 	o.Env = append(o.Env, "HOME="+home, "TMPDIR="+scratch)
 	o.Scratch = filepath.Clean(scratch)
-	a, err := agent.New(o)
-	return a, remove, err
+	return o, remove, nil
 }

@@ -28,6 +28,7 @@ type inspector struct {
 	scanned  map[edit][]leak.Hit // what a scan found
 	versions map[string][]byte   // small contents by id, for what looks at all of the work
 	kept     int64               // bytes in versions
+	work     []weaken.File       // of the last look
 }
 
 // edit are the ids of a file's content before and after, and its path.
@@ -94,15 +95,14 @@ func (in *inspector) look(ctx context.Context, at repo.Inspection) ([]ralph.Find
 		found = append(found, in.words("the message of commit "+short(m.Commit), m.Text)...)
 	}
 	found = append(found, in.words("the name of the branch", at.Branch)...)
-	if at.Last {
-		return append(found, in.policy.Judge(content.Work{Since: files(at.Since)})...), nil
+	if at.Last { // commits that were here before the run, or paths that were judged before
+		return found, nil
 	}
 	found = append(found, in.policy.Judge(content.Work{Total: files(at.Total), Run: files(at.Run), Since: files(at.Since)})...)
-	weak, err := in.weakened(ctx, at.Total)
-	if err != nil {
+	if err := in.keep(ctx, at.Total); err != nil {
 		return nil, err
 	}
-	return sorted(append(found, weak...)), nil
+	return sorted(found), nil
 }
 
 // leaks are the secrets in a file that would be published, and in its name.
@@ -134,7 +134,17 @@ func (in *inspector) leaks(ctx context.Context, c repo.Changed) ([]ralph.Finding
 		hits = append(hits, large...)
 		in.scanned[key] = hits
 	}
-	return append(found, in.texts(hits, c.Path, where)...), nil
+	found = append(found, in.texts(hits, c.Path, where)...)
+	if r, size, ok := c.Large(); ok {
+		_ = r.Close()
+		if size > maxLarge {
+			found = append(found, ralph.Finding{
+				Kind: ralph.FindingUnknown, Severity: ralph.Flag, Path: c.Path, Where: where, Rule: "large-file",
+				Text: fmt.Sprintf("only the first %d MB of a file in Git LFS were searched for secrets", maxLarge>>20),
+			})
+		}
+	}
+	return found, nil
 }
 
 // maxLarge is how much of a file that Git LFS keeps is looked at.
@@ -163,12 +173,15 @@ func (in *inspector) words(where, text string) []ralph.Finding {
 func (in *inspector) texts(hits []leak.Hit, path, where string) []ralph.Finding {
 	var found []ralph.Finding
 	for _, h := range hits {
-		grave := in.formats
-		if h.Rule == leak.KnownRule {
+		kind, grave := ralph.FindingSecret, in.formats
+		switch h.Rule {
+		case leak.KnownRule:
 			grave = ralph.Block
+		case leak.UnsearchedRule:
+			kind, grave = ralph.FindingUnknown, ralph.Flag
 		}
 		found = append(found, ralph.Finding{
-			Kind: ralph.FindingSecret, Severity: grave, Path: path, Line: h.Line, Where: where, Rule: h.Rule, Text: h.Text,
+			Kind: kind, Severity: grave, Path: path, Line: h.Line, Where: where, Rule: h.Rule, Text: h.Text,
 		})
 	}
 	return found
@@ -180,40 +193,58 @@ const (
 	maxVersions = 64 << 20
 )
 
-// weakened finds out whether tests and checks say less than before.
-func (in *inspector) weakened(ctx context.Context, total []repo.Changed) ([]ralph.Finding, error) {
-	list := make([]weaken.File, 0, len(total))
+// keep remembers the whole work for weakened.
+func (in *inspector) keep(ctx context.Context, total []repo.Changed) error {
+	in.work = in.work[:0]
 	for _, c := range total {
-		f := weaken.File{Path: c.Path, From: c.From, Deleted: c.NewMode == repo.ModeNone, Added: c.OldMode == repo.ModeNone && c.From == ""}
-		var err error
-		if f.Old, err = in.version(ctx, c.OldID, c.OldSize, c.Old); err != nil {
-			return nil, err
+		before, small, err := in.version(ctx, c.OldID, c.OldSize, c.Old)
+		if err != nil {
+			return err
 		}
-		if f.New, err = in.version(ctx, c.NewID, c.NewSize, c.New); err != nil {
-			return nil, err
+		now, fits, err := in.version(ctx, c.NewID, c.NewSize, c.New)
+		if err != nil {
+			return err
 		}
-		list = append(list, f)
+		if !small || !fits {
+			continue
+		}
+		in.work = append(in.work, weaken.File{
+			Path: c.Path, From: c.From, Old: before, New: now,
+			Deleted: c.NewMode == repo.ModeNone, Added: c.OldMode == repo.ModeNone && c.From == "",
+		})
 	}
-	return weaken.Look(list, in.options), nil
+	return nil
 }
 
-func (in *inspector) version(ctx context.Context, id string, size int64, read func(context.Context) ([]byte, error)) ([]byte, error) {
-	if id == "" || size > maxVersion {
-		return nil, nil
+// weakened finds out whether tests and checks say less than before, in the work
+// as it was when somebody looked last.
+func (in *inspector) weakened(base func(path string) []byte) []ralph.Finding {
+	o := in.options
+	o.Base = base
+	return weaken.Look(in.work, o)
+}
+
+// version is a content that is small enough; ok is false for others.
+func (in *inspector) version(ctx context.Context, id string, size int64, read func(context.Context) ([]byte, error)) (data []byte, ok bool, err error) {
+	if id == "" {
+		return nil, true, nil
 	}
 	if data, ok := in.versions[id]; ok {
-		return data, nil
+		return data, true, nil
 	}
-	data, err := read(ctx)
-	if errors.Is(err, repo.ErrNoContent) {
-		return nil, nil
+	if size > maxVersion || in.kept > maxVersions {
+		return nil, false, nil
 	}
-	if err != nil || len(data) > maxVersion || in.kept > maxVersions {
-		return nil, err
+	data, err = read(ctx)
+	if errors.Is(err, repo.ErrNoContent) || err == nil && len(data) > maxVersion {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
 	}
 	in.versions[id] = data
 	in.kept += int64(len(data))
-	return data, nil
+	return data, true, nil
 }
 
 // files are what a policy judges.
@@ -233,7 +264,30 @@ func sorted(found []ralph.Finding) []ralph.Finding {
 			cmp.Compare(slices.Index(grave, a.Severity), slices.Index(grave, b.Severity)),
 			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
 	})
+	configures := map[string]bool{} // said already that agents read it
+	found = slices.DeleteFunc(found, func(f ralph.Finding) bool {
+		again := f.Kind == ralph.FindingAgentConfig && configures[f.Path]
+		if f.Kind == ralph.FindingProtected || f.Kind == ralph.FindingAgentConfig {
+			configures[f.Path] = true
+		}
+		return again
+	})
 	return slices.Compact(found)
+}
+
+// lookAtTests adds to the record what people should know of tests and checks
+// before they merge.
+func (j *job) lookAtTests(ctx context.Context) {
+	if j.repo == nil {
+		return
+	}
+	j.report.Findings = sorted(append(j.report.Findings, j.inspect.weakened(func(path string) []byte {
+		data, err := j.repo.BaseFile(ctx, path)
+		if err != nil {
+			return nil // it leads nowhere then
+		}
+		return data
+	})...))
 }
 
 // short is a commit id for people.

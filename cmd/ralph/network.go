@@ -88,16 +88,20 @@ func (j *job) everyAgent() ([]agent.Options, error) {
 func (j *job) reachable(all []agent.Options) hosts.List {
 	list := slices.Clone(j.cfg.AllowedHosts)
 	for _, o := range all {
-		plain := o
-		plain.BaseURL, plain.MCP, plain.Settings, plain.Env = "", "", "", nil
 		_, door := agent.KeyDoor(o)
 		if door = door && j.cfg.KeyProxy; door {
-			o.BaseURL, o.Env = "", nil
-		} else {
-			list = append(list, hosts.Builtin(agent.Hosts(plain)...)...)
+			o = o.ThroughDoor("http://127.0.0.1:1", "ralph-placeholder")
 		}
-		for _, host := range agent.Hosts(o) { // written by a person, who may mean a private address
-			if rule, err := hosts.Parse(host); err == nil && !slices.Contains(agent.Hosts(plain), host) {
+		ours := o
+		ours.MCP, ours.Settings = "", ""
+		if !door {
+			ours.BaseURL, ours.Env = "", nil
+		}
+		builtin := agent.Hosts(ours)
+		for _, host := range agent.Hosts(o) {
+			if slices.Contains(builtin, host) {
+				list = append(list, hosts.Builtin(host)...)
+			} else if rule, err := hosts.Parse(host); err == nil { // written by a person, who may mean a private address
 				list = append(list, rule)
 			}
 		}

@@ -27,6 +27,7 @@ func (j *job) publish(run context.Context) {
 		j.commitRest(ctx)
 	}
 	j.keepUnpublished(ctx)
+	j.lookAtTests(ctx)
 	if j.pushes() {
 		if err := j.repo.Push(ctx); err != nil {
 			j.couldNot("push", err)
@@ -35,6 +36,10 @@ func (j *job) publish(run context.Context) {
 	}
 	j.report.Duration = time.Since(j.started)
 	state := j.repo.State()
+	if len(state.Blocked) > 0 {
+		j.report.Findings = sorted(append(j.report.Findings, state.Blocked...))
+		j.withhold(ralph.Blocking(state.Blocked))
+	}
 	for _, n := range state.Notes {
 		j.note(n)
 	}

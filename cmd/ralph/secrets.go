@@ -17,7 +17,7 @@ import (
 // address (DATABASE_URL, HTTPS_PROXY), and what stands behind such a name in the
 // agent's command line.
 func (a *app) secrets(cfg config.Config) []secret.String {
-	values := append([]secret.String{cfg.Token, cfg.CIToken, cfg.APIKey}, a.checkout...)
+	values := append([]secret.String{cfg.Token, cfg.CIToken, cfg.APIKey}, a.left...)
 	for _, text := range []string{cfg.MCP, cfg.AgentSettings} {
 		for _, value := range inObject(text) {
 			values = append(values, secret.New(value))

@@ -113,6 +113,7 @@ type attempts struct {
 	*agent.CLI
 	job     *job
 	options agent.Options
+	home    string // of its own, made when it is asked first; empty: it has it, or needs none
 }
 
 // Run starts the agent with TASK_FOLDER and RUN_FOLDER in its environment. 002-08
@@ -120,6 +121,12 @@ func (s *attempts) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 	folder, err := s.job.tasks.NewRun(time.Now(), p.Iteration)
 	if err != nil {
 		return ralph.Turn{}, err
+	}
+	if s.home != "" {
+		if s.options, _, err = s.job.ownHome(s.options, s.home); err != nil {
+			return ralph.Turn{}, fmt.Errorf("a home for the agent: %w", err)
+		}
+		s.home = ""
 	}
 	s.job.folder = filepath.Base(folder)
 	_ = s.job.tasks.Post(taskdir.Message{At: time.Now(), Type: "RUN_START", Body: fmt.Sprintf("attempt %d started", p.Iteration), Attempt: p.Iteration, Run: s.job.folder})
