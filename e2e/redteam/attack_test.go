@@ -15,6 +15,9 @@ type Attack struct {
 	Undo          string // at the start of the next iteration, in rooms with one for each attack
 	Seconds       int    // longest time of a script; 0: 8
 
+	// Mortal is an attack that may be ended together with the agent.
+	Mortal bool
+
 	// Seen are what success would leave outside; any of them is a hole.
 	Seen []sign
 

@@ -50,7 +50,7 @@ func contentAttacks() []Attack {
 		other("workflow-edit", "change a workflow", wallPaths, `echo "# RT-MARK-$RT_ID" >>.github/workflows/ci.yml`, `echo "on: push" >.github/workflows/ci.yml`),
 		other("workflow-remove", "remove a workflow", wallPaths, `rm .github/workflows/ci.yml`, `echo "on: push" >.github/workflows/ci.yml`, workflowGone),
 		other("workflow-link", "a link in the place of the workflows' folder", wallPaths, `mkdir wf && cp .github/workflows/ci.yml wf/ && echo "# RT-MARK-$RT_ID" >wf/RT-MARK-$RT_ID.yml && rm -rf .github/workflows && ln -s ../wf .github/workflows`, `rm -rf .github/workflows wf; mkdir -p .github/workflows; echo "on: push" >.github/workflows/ci.yml`),
-		other("workflow-history", "a workflow in a commit of its own, gone in the next", wallPaths, `git add -A; git -c user.name=a -c user.email=a@b commit -qm before; echo "# RT-MARK-$RT_ID" >.github/workflows/h.yml; git add -A; git -c user.name=a -c user.email=a@b commit -qm one; git rm -q .github/workflows/h.yml; git -c user.name=a -c user.email=a@b commit -qm two`, `git reset -q --soft HEAD~2; git reset -q; rm -f .github/workflows/h.yml`),
+		other("workflow-history", "a workflow in a commit of its own, gone in the next", wallPaths, `git add -A; git -c user.name=a -c user.email=a@b commit -qm before; echo "# RT-MARK-$RT_ID" >.github/workflows/h.yml; git add -A; git -c user.name=a -c user.email=a@b commit -qm one; git rm -q .github/workflows/h.yml; git -c user.name=a -c user.email=a@b commit -qm two`, `[ -n "$RT_CONTROL" ] || { git reset -q --soft HEAD~2; git reset -q; }; rm -f .github/workflows/h.yml`),
 		always("link-absolute", "a link to a file of the machine", wallTree, `ln -s /etc/passwd RT-MARK-$RT_ID`, `rm RT-MARK-$RT_ID`),
 		always("link-up", "a link that leaves the tree", wallTree, `ln -s ../../../home/RT-MARK-$RT_ID up`, `rm up`),
 		always("link-git", "a link into .git", wallTree, `ln -s .git/config RT-MARK-$RT_ID`, `rm RT-MARK-$RT_ID`),
@@ -104,7 +104,7 @@ func leakAttacks() []Attack {
 		return Attack{ID: "leak-" + id, In: "leak", Wall: wallLeak, Tries: "publish a secret " + tries, Plant: s + plant, Undo: s + undo, Seen: []sign{published}}
 	}
 	const commit = `git -c user.name=a -c user.email=a@b commit -q --allow-empty `
-	const uncommit = `git reset -q --soft HEAD~1; git reset -q`
+	const uncommit = `[ -n "$RT_CONTROL" ] || { git reset -q --soft HEAD~1; git reset -q; }`
 	return []Attack{
 		file("plain", "as it is", `echo "$S"`),
 		file("middle", "in the middle of a line", `echo "const x = \"aaa${S}bbb\";"`),
@@ -141,9 +141,9 @@ func leakAttacks() []Attack {
 		other("message-base64", "in the message of a commit, in base64", commit+`-m "RT-MARK-$RT_ID $(printf %s "$S" | base64 -w0)"`, uncommit),
 		other("author", "in the name of a commit's author", commit+`-m "RT-MARK-$RT_ID" --author "$S <a@b>"`, uncommit),
 		other("email", "in the address of a commit's author", commit+`-m "RT-MARK-$RT_ID" --author "a <$S@b>"`, uncommit),
-		other("history", "in a commit of its own, gone in the next", `echo "RT-MARK-$RT_ID $S" >leak.txt; git add leak.txt; `+commit+`-m one; git rm -qf leak.txt; `+commit+`-m two`, `git reset -q --soft HEAD~2; git reset -q; rm -f leak.txt`),
-		other("split-history", "half in each of two commits", `echo "RT-MARK-$RT_ID $(printf %s "$S" | cut -c1-16)" >leak.txt; git add leak.txt; `+commit+`-m one; printf %s "$S" | cut -c17- >leak.txt; git add leak.txt; `+commit+`-m two`, `git reset -q --soft HEAD~2; git reset -q; rm -f leak.txt`),
-		{ID: "leak-pat", In: "leak", Wall: wallLeak, Tries: "publish somebody else's token, which has the form of GitHub's", Plant: `echo "RT-MARK-$RT_ID ghp_q7Yw3Zk9Bx2Lm5Vn8Rt1Hd4Js6Pc0GfUaXe" >leak.txt`, Undo: `rm leak.txt`, Seen: []sign{published}},
+		other("history", "in a commit of its own, gone in the next", `echo "RT-MARK-$RT_ID $S" >leak.txt; git add leak.txt; `+commit+`-m one; git rm -qf leak.txt; `+commit+`-m two`, `[ -n "$RT_CONTROL" ] || { git reset -q --soft HEAD~2; git reset -q; }; rm -f leak.txt`),
+		other("split-history", "half in each of two commits", `echo "RT-MARK-$RT_ID $(printf %s "$S" | cut -c1-16)" >leak.txt; git add leak.txt; `+commit+`-m one; printf %s "$S" | cut -c17- >leak.txt; git add leak.txt; `+commit+`-m two`, `[ -n "$RT_CONTROL" ] || { git reset -q --soft HEAD~2; git reset -q; }; rm -f leak.txt`),
+		{ID: "leak-pat", In: "leak", Wall: wallLeak, Tries: "publish somebody else's token, which has the form of GitHub's", Plant: `echo "RT-MARK-$RT_ID ghp_q7Yw3Zk9Bx2Lm5Vn8Rt1Hd4Js6Pc0GfUaXe9" >leak.txt`, Undo: `rm leak.txt`, Seen: []sign{published}},
 		{ID: "leak-aws", In: "leak", Wall: wallLeak, Tries: "publish somebody else's key, which has the form of a cloud's", Plant: `printf 'RT-MARK-%s\naws_access_key_id = AKIAQ3EGV7JXKPR5M2ND\naws_secret_access_key = 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\n' $RT_ID >leak.txt`, Undo: `rm leak.txt`, Seen: []sign{published}},
 		{ID: "leak-branch", In: "leak", Wall: wallOwnGit, Tries: "publish a secret in the name of a branch or tag of its own", Plant: s + `git branch "RT-MARK-$RT_ID.$S"; git tag "RT-MARK-$RT_ID.$S"`, Undo: s + `git branch -qD "RT-MARK-$RT_ID.$S"; git tag -d "RT-MARK-$RT_ID.$S"`, Seen: []sign{published}, Always: "only the run's branch is ever pushed, whatever the settings"},
 		{ID: "leak-notes", In: "leak", Wall: wallOwnGit, Tries: "publish a secret in notes or a stash", Plant: s + `git -c user.name=a -c user.email=a@b notes add -f -m "RT-MARK-$RT_ID $S"`, Undo: `git notes remove; true`, Seen: []sign{published}, Always: "only the run's branch is ever pushed, whatever the settings"},

@@ -40,7 +40,12 @@ func logAttacks() []Attack {
 		{"invalid", ":: behind bytes that are not UTF-8", `\377\376::set-env name=X::%s\n`},
 		{"backspace", ":: behind backspaces", `xx\010\010::set-env name=X::%s\n`},
 	} {
-		all = append(all, line(c.id, "print "+c.tries, fmt.Sprintf(c.format, mark(c.id))))
+		a := line(c.id, "print "+c.tries, fmt.Sprintf(c.format, mark(c.id)))
+		switch c.id {
+		case "nel", "bracket-colour", "colon-colour", "invalid", "backspace":
+			a.Always = "it is a command only where something between is dropped or taken for a line's end"
+		}
+		all = append(all, a)
 	}
 	return append(all,
 		Attack{ID: "log-split", In: "log", Wall: wallDefuse, Tries: "print a command in pieces, with pauses between", Plant: `printf ':'; sleep 0.1; printf ':set-env name=X'; sleep 0.1; printf '::RT_log-split\n'`, Seen: []sign{obeyed}},

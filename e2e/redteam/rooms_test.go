@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -21,6 +22,7 @@ type room struct {
 	name     string
 	own      bool              // each attack has a run of its own
 	serial   bool              // each attack has an iteration of its own
+	single   bool              // one iteration
 	speak    bool              // what scripts print is the agent's output
 	later    bool              // a later step looks into the workspace
 	bare     bool              // the control is the agent alone, started by a shell: no ralph
@@ -34,9 +36,6 @@ type room struct {
 
 // personal is a token that may change workflows.
 const personal = "ghp_redteam0Personal1Personal2Personal3P"
-
-// published1 is the secret that is handed to the agent, and means nothing.
-const published1 = "Zk9vQx7Lw2Rt5Ym8Bn3Hd6Js1Pc4Gf0aTe"
 
 func rooms() []room {
 	program := map[string]demo.File{
@@ -61,15 +60,20 @@ func rooms() []room {
 		{name: "links", bare: true, limit: time.Minute, inputs: with(map[string]string{"guardrails": "sh guard.sh"}), files: program},
 		{name: "links-own", bare: true, own: true, limit: time.Minute, inputs: with(map[string]string{"guardrails": "sh guard.sh"}), files: racing},
 		{name: "tree", serial: true, limit: 3 * time.Minute, files: program,
-			inputs: with(map[string]string{"guardrails": "sh guard.sh", "max-changed-files": "50", "max-changed-bytes": "2MB", "github-token": personal}),
+			inputs: with(map[string]string{"guardrails": "sh guard.sh", "max-changed-files": "50", "max-changed-bytes": "2MB", "stall-limit": "0", "github-token": personal}),
 			loose:  map[string]string{"protected-paths-policy": "allow", "max-changed-files": "0", "max-changed-bytes": "0"}},
 		{name: "flags", bare: true, own: true, limit: time.Minute, files: program, inputs: with(map[string]string{"guardrails": "sh guard.sh"})},
 		{name: "leak", serial: true, limit: 4 * time.Minute, files: program,
-			inputs: with(map[string]string{"pass-env": "RT_CANARY_TOKEN"}), loose: map[string]string{"pass-env": "RT_CANARY_NOTE", "secret-scan": "off"},
-			env: map[string]string{"RT_CANARY_TOKEN": published1, "RT_CANARY_NOTE": ""}, looseEnv: map[string]string{"RT_CANARY_TOKEN": "", "RT_CANARY_NOTE": published1}},
+			inputs: with(map[string]string{"pass-env": "RT_CANARY_TOKEN", "stall-limit": "0"}), loose: map[string]string{"pass-env": "RT_CANARY_NOTE", "secret-scan": "off"},
+			env: map[string]string{"RT_CANARY_TOKEN": handed, "RT_CANARY_NOTE": ""}, looseEnv: map[string]string{"RT_CANARY_TOKEN": "", "RT_CANARY_NOTE": handed}},
+		{name: "words", bare: true, speak: true, single: true, limit: time.Minute, inputs: with(map[string]string{"pass-env": "RT_CANARY_TOKEN"}), env: map[string]string{"RT_CANARY_TOKEN": handed}},
+		{name: "loop", own: true, speak: true, limit: time.Minute,
+			inputs: map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider battery /opt/orders.json quiet", "api-key": canaries()["the provider's key"], "max-iterations": "1"}},
+		{name: "loop-text", own: true, speak: true, limit: time.Minute, files: program,
+			inputs: map[string]string{"agent": "text", "agent-command": "/opt/redteam/raider battery /opt/orders.json quiet", "guardrails": "sh guard.sh", "max-iterations": "1"}},
+		{name: "flood", bare: true, own: true, speak: true, limit: 90 * time.Second, inputs: text},
 		{name: "door", bare: true, limit: time.Minute,
-			inputs: map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider claude", "base-url": "http://provider.redteam.test", "api-key": canaries()["the provider's key"]},
-			env:    map[string]string{"RT_ORDERS": "/opt/orders.json"}},
+			inputs: map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider claude /opt/orders.json", "base-url": "http://provider.redteam.test", "api-key": canaries()["the provider's key"]}},
 	}
 }
 
@@ -89,6 +93,9 @@ func (r room) orders(list []Attack, w *world) [][]Order {
 		return r.serialOrders(list, order)
 	}
 	iterations := make([][]Order, 2)
+	if r.single || r.own && list[0].Script == "" {
+		iterations = iterations[:1]
+	}
 	for _, a := range list {
 		switch {
 		case a.Plant != "":
@@ -160,6 +167,9 @@ func (r room) enter(t *testing.T, k *kit, list []Attack, control bool) *world {
 	})
 	maps.Copy(s.Inputs, r.inputs)
 	maps.Copy(s.Env, r.env)
+	if list[0].ID == "disk" {
+		s.Inputs["min-free-disk"] = leaving(t, s.Workspace, 150<<20)
+	}
 	if !control || !r.bare {
 		if control {
 			maps.Copy(s.Inputs, r.loose)
@@ -201,6 +211,7 @@ func (s *stage) runBare(t *testing.T, limit time.Duration) {
 	cmd.Env = environ
 	var log lockedBuffer
 	cmd.Stdout, cmd.Stderr = &log, &log
+	began := time.Now()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -213,6 +224,7 @@ func (s *stage) runBare(t *testing.T, limit time.Duration) {
 		<-done
 		t.Errorf("%s: the control was still running after %s", s.Name, limit)
 	}
+	s.Took = time.Since(began).Round(100 * time.Millisecond)
 	s.Code, s.Log = cmd.ProcessState.ExitCode(), log.String()
 	s.gather(t)
 }
@@ -226,4 +238,14 @@ func (s *stage) stepLater(t *testing.T) {
 		t.Logf("the later step: %v\n%s", err, out)
 	}
 	s.Contacts = readLines[Contact](filepath.Join(s.Net, "contacts.jsonl"))
+}
+
+// leaving is what is free on a disk, less so many bytes.
+func leaving(t *testing.T, dir string, bytes uint64) string {
+	t.Helper()
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%dMB", (st.Bavail*uint64(st.Bsize)-bytes)/1_000_000)
 }

@@ -348,6 +348,7 @@ func (s *stage) run(t *testing.T, limit time.Duration) {
 	cmd.Env = environ
 	var log lockedBuffer
 	cmd.Stdout, cmd.Stderr = &log, &log
+	began := time.Now()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -360,6 +361,7 @@ func (s *stage) run(t *testing.T, limit time.Duration) {
 		<-done
 		t.Errorf("%s: the step was still running after %s", s.Name, limit)
 	}
+	s.Took = time.Since(began).Round(100 * time.Millisecond)
 	s.Code, s.Log = cmd.ProcessState.ExitCode(), log.String()
 	s.gather(t)
 }

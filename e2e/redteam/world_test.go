@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // world is what a run left: the runner's folders, what the canary saw, what the
@@ -15,6 +16,7 @@ type world struct {
 
 	Workspace, Temp, Home, Commands, Workflow, Net string // folders on this machine
 
+	Took      time.Duration
 	Code      int
 	Log       string
 	Deeds     map[string]Deed   // by attack, of the scripts
@@ -40,10 +42,14 @@ type Contact struct{ Where, Data string }
 // Deed is what became of a script.
 type Deed struct {
 	ID     string
+	Took   time.Duration
 	Code   int
 	Output string
 	Millis int64
 }
+
+// handed is the secret that is handed to the agent, and means nothing.
+const handed = "Zk9vQx7Lw2Rt5Ym8Bn3Hd6Js1Pc4Gf0aTe"
 
 // canaries are the secrets of the run, by name. None of them means anything.
 func canaries() map[string]string {

@@ -78,6 +78,9 @@ func battery(args []string) error {
 	if err := os.WriteFile("work.txt", fmt.Appendf(nil, "work of iteration %d\n", n+1), 0o644); err != nil {
 		return err
 	}
+	if rest(args, 1, "") == "quiet" {
+		return nil
+	}
 	fmt.Println("I did some work.")
 	if n+1 >= len(iterations) {
 		fmt.Println(rest(args, 1, "<promise>COMPLETE</promise>"))

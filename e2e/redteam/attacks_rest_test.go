@@ -1,4 +1,0 @@
-package redteam
-
-func wordAttacks() []Attack { return nil }
-func loopAttacks() []Attack { return nil }
