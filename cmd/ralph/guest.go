@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -94,10 +95,7 @@ func (j *job) guestEnv(allow []string) []string {
 	} else if home := j.app.getenv("HOME"); home != "" {
 		set["HOME"] = home
 	}
-	for _, kv := range j.network.env() {
-		name, value, _ := strings.Cut(kv, "=")
-		set[name] = value
-	}
+	maps.Copy(set, j.network.variables())
 	return sandbox.Environment(j.app.environ, append(allow, j.cfg.PassEnv...), set)
 }
 

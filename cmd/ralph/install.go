@@ -57,13 +57,27 @@ func (j *job) installAgent(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	reach, err := j.npmNetwork(ctx)
+	if err != nil {
+		return err
+	}
+	if reach != nil {
+		defer reach.proxy.Close()
+	}
+	start := func(ctx context.Context, dir string) (install.Process, func() error, error) {
+		return j.installer(ctx, dir, reach)
+	}
 	show := j.out.guest()
 	log := j.redact.Writer(show)
 	in, err := install.Install(ctx, install.Options{
-		Start: j.installer, Root: root, Owner: install.Owner(j.identity), Workspace: j.workspace, Env: sandbox.Environment(j.app.environ, install.Variables(j.app.environ), nil),
+		Start: start, Root: root, Owner: install.Owner(j.identity), Workspace: j.workspace,
+		Env: sandbox.Environment(j.app.environ, npmVariables(j.app.environ, reach), reach.variables()),
 		Say: j.out.say, Log: log, Fold: j.out.section,
 	}, j.wanted(name, from))
 	_ = errors.Join(log.Close(), show.Close()) // they show; they decide nothing
+	if refused := reach.refused(); err != nil && len(refused) > 0 {
+		err = fmt.Errorf("%w (the network wall refused %s: see allowed-hosts)", err, refused[0].Address)
+	}
 	if err != nil {
 		return fmt.Errorf("%w; install it into the image or on the machine yourself, or set agent-install: never", err)
 	}
@@ -109,19 +123,35 @@ func (j *job) useProgram(bin string) {
 
 // installer starts what npm runs under: the agent's user, inside walls in which
 // only dir can be written.
-func (j *job) installer(ctx context.Context, dir string) (install.Process, func() error, error) {
+func (j *job) installer(ctx context.Context, dir string, reach *network) (install.Process, func() error, error) {
 	path := install.PathOutside(j.app.getenv("PATH"), j.workspace)
 	o := proc.Options{Identity: j.identity, Env: []string{"PATH=" + path}, Reaper: true}
 	if j.cfg.Isolation != config.IsolationOff {
 		walls := sandbox.DefaultWalls([]string{dir}, append(filepath.SplitList(path), install.Reads(j.app.environ)...))
 		walls.Strict = j.cfg.Isolation == config.IsolationStrict
+		walls.Network = reach.walls([]string{dir})
 		o.Walls = &walls
+		if reach != nil {
+			o.Refused = reach.refuse
+		}
 	}
 	children, err := proc.Start(ctx, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	return children, children.Close, nil
+}
+
+// npmVariables are those that npm sees. Where there is a proxy of ours, it is the
+// only one.
+func npmVariables(environ []string, reach *network) []string {
+	names := install.Variables(environ)
+	if reach == nil {
+		return names
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		return strings.HasSuffix(strings.ToLower(name), "proxy")
+	})
 }
 
 // agentsFolder is where installed CLIs are kept from run to run: below the

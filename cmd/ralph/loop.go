@@ -50,6 +50,11 @@ func (j *job) loop(ctx context.Context) {
 	if j.cfg.WaitForCI && j.pushes() && j.repo != nil {
 		l.Accept = j.accept
 	}
+	if why := j.children.OpenNetwork(); why != "" && j.network != nil && j.network.proxy != nil {
+		n := "The network is not walled in: " + why + ". Programs are only asked to use ralph's proxy."
+		j.note(n)
+		j.out.warn(n)
+	}
 	r := l.Run(ctx, j.baseline)
 	j.report.Tasks, j.report.Findings = j.backlog.report(), r.Findings
 	j.report.Outcome, j.report.Reason = r.Outcome, r.Reason

@@ -107,13 +107,65 @@ func (j *job) reachable(all []agent.Options) hosts.List {
 		}
 	}
 	if j.cfg.DefaultHosts {
-		list = append(list, hosts.Builtin(egress.Forge(cmp.Or(j.site.ServerURL, "https://github.com"))...)...)
+		list = append(list, j.forgeHosts()...)
 		if root, err := os.OpenRoot(j.workspace); err == nil {
 			list = append(list, hosts.Builtin(egress.Registries(root)...)...)
 			_ = root.Close()
 		}
 	}
 	return list
+}
+
+// forgeHosts are where the forge is read. A server of somebody's own may have a
+// private address.
+func (j *job) forgeHosts() hosts.List {
+	const github = "https://github.com"
+	server := cmp.Or(j.site.ServerURL, github)
+	if server == github {
+		return hosts.Builtin(egress.Forge(server)...)
+	}
+	var list hosts.List
+	for _, host := range egress.Forge(server) {
+		if rule, err := hosts.Parse(host); err == nil {
+			list = append(list, rule)
+		}
+	}
+	return list
+}
+
+// npmNetwork is what npm reaches when it installs an agent: its registry, where
+// native programs lie that packages fetch, and what the user allows.
+func (j *job) npmNetwork(ctx context.Context) (*network, error) {
+	if !j.walled() || j.cfg.AllowedHosts.Open() {
+		return nil, nil
+	}
+	list := append(slices.Clone(j.cfg.AllowedHosts), hosts.Builtin(egress.Forge("https://github.com")...)...)
+	list = append(list, hosts.Builtin("registry.npmjs.org")...)
+	for _, kv := range j.app.environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if lower := strings.ToLower(name); !strings.HasPrefix(lower, "npm_config_") || !strings.HasSuffix(lower, "registry") {
+			continue
+		}
+		if rule, err := hosts.Parse(value); err == nil {
+			list = append(list, rule)
+		}
+	}
+	p, err := egress.Start(context.WithoutCancel(ctx), egress.Options{Hosts: list, Upstream: machineProxy})
+	if err != nil {
+		return nil, fmt.Errorf("allowed-hosts: %w", err)
+	}
+	return &network{proxy: p, direct: map[string]ralph.Refused{}, ports: registryPorts(j.app.environ)}, nil
+}
+
+// registryPorts are the ports of this machine at which a registry is.
+func registryPorts(environ []string) []uint16 {
+	var o agent.Options
+	for _, kv := range environ {
+		if strings.HasPrefix(strings.ToLower(kv), "npm_config_") {
+			o.Env = append(o.Env, kv)
+		}
+	}
+	return loopbackPorts(o)
 }
 
 // openProxy starts the proxy through which guests reach the hosts they may.
@@ -219,12 +271,17 @@ func (n *network) walls(sockets []string) *sandbox.Network {
 	return w
 }
 
-// env are the variables by which programs find the proxy.
-func (n *network) env() []string {
+// variables are those by which programs find the proxy.
+func (n *network) variables() map[string]string {
 	if n == nil || n.proxy == nil {
 		return nil
 	}
-	return n.proxy.Env()
+	set := map[string]string{}
+	for _, kv := range n.proxy.Env() {
+		name, value, _ := strings.Cut(kv, "=")
+		set[name] = value
+	}
+	return set
 }
 
 // maxDirect bounds the addresses that are told apart.
