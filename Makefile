@@ -23,10 +23,12 @@ IMAGE_ARGS     ?= --build-arg VERSION=$(VERSION) --build-arg REVISION=$(REVISION
 E2E_IMAGE       = ralph-action:e2e
 E2E_TIMEOUT    ?= 40m
 E2E_RUN        ?= .
+REDTEAM_RUN    ?=
+REDTEAM_DIR    ?= $(CURDIR)/dist/redteam
 PLATFORMS       = linux/amd64 linux/arm64 darwin/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race vet cross lint e2e bench image fmt clean
+.PHONY: help build demo test race vet cross lint e2e redteam bench image fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,7 +42,7 @@ demo: ## the whole pipeline on this machine, with Go and git only
 # The detector makes each start of a process three times as dear, and finds
 # nothing where nothing runs at a time: packages of pure logic, and those whose
 # tests mostly start processes, have it in `make race` only.
-PLAIN = /(cmd/ralph|internal/(agent|config|hook|install|repo|report|scm|tasks))$$
+PLAIN = /(cmd/ralph|internal/(agent|config|content|hook|install|leak|repo|report|scm|tasks|weaken))$$
 
 test: vet cross ## vet, cross-compile, all tests, most with the race detector (Go and git only)
 	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
@@ -52,7 +54,7 @@ race: ## the other tests with the race detector, too, and all of their long case
 
 vet:
 	$(GO) vet ./...
-	$(GO) vet -tags e2e ./e2e
+	$(GO) vet -tags e2e ./e2e/...
 	$(GO) vet -tags long ./internal/repo ./cmd/ralph
 
 cross:
@@ -72,6 +74,12 @@ e2e: ## real container, forge and agent CLI; installs what it needs (Debian, roo
 	$(MAKE) --no-print-directory image IMAGE=$(E2E_IMAGE) IMAGE_ARGS=
 	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_E2E_CACHE=$(CACHE) \
 	  $(GO) test -tags e2e -count=1 -timeout $(E2E_TIMEOUT) -parallel 4 -run '$(E2E_RUN)' -v ./e2e
+
+redteam: ## every attack of docs/redteam.md, for real, in the container (Debian, root)
+	e2e/setup.sh
+	docker build --target slim -t $(E2E_IMAGE)-slim .
+	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_REDTEAM_DIR=$(REDTEAM_DIR) \
+	  $(GO) test -tags e2e -count=1 -timeout 15m -parallel 4 -run '$(if $(REDTEAM_RUN),TestRedteam/rooms/$(REDTEAM_RUN),.)' ./e2e/redteam
 
 bench: ## measure against the budgets of docs/performance.md
 	$(GO) run ./cmd/bench
