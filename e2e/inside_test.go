@@ -43,7 +43,7 @@ func TestInside(t *testing.T) {
 		{"node", "npm test", []string{"refused.test:80", "refused.test:443"}},
 		{"python", "python3 -m unittest test_shop.Servers test_shop.Asyncio", []string{"refused.test:80", "192.0.2.1:80"}},
 		{"c", "make check", nil},
-		{"shell", "test ! -e /github/workflow/event.json", []string{"refused.test:80", "refused.test:443"}},
+		{"shell", "! cat /github/workflow/event.json", []string{"refused.test:80", "refused.test:443"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -57,7 +57,9 @@ func TestInside(t *testing.T) {
 			j.Inputs["prompt"] = "Work. Say <promise>COMPLETE</promise> when it is done."
 			j.Inputs["completion"] = "promise"
 			j.Inputs["guardrails"] = c.guardrail
+			j.Inputs["baseline"] = "false"
 			j.Inputs["max-iterations"] = "1"
+			j.Inputs["max-retries"] = "0"
 			j.Inputs["isolation"] = "strict"
 			j.Inputs["allowed-hosts"] = p.Host
 			j.Inputs["pass-env"] = "PACKAGES"

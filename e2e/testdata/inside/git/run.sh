@@ -15,9 +15,9 @@ git switch -q side && echo more >more && git add more && git commit -q -m more
 git rebase -q main && git log --oneline | grep -q more
 echo changed >>file && git stash -q && git stash pop -q && git commit -q -am changed
 GIT_SEQUENCE_EDITOR='sed -i 2s/pick/fixup/' git rebase -q -i main
-git cherry-pick -q main~1 --allow-empty --keep-redundant-commits >/dev/null
+git switch -q -c picked main~1 && git cherry-pick --allow-empty side >/dev/null && git switch -q side
 git tag -a v1 -m v1 && git describe --tags >/dev/null
-git bisect start -q HEAD HEAD~1 >/dev/null && git bisect reset -q >/dev/null
+git bisect start HEAD HEAD~1 >/dev/null && git bisect reset >/dev/null 2>&1
 git gc -q && git fsck --no-progress
 
 say "worktrees, submodules, hooks"

@@ -4,7 +4,7 @@ mkdir -p out
 cd out
 
 say "a server of its own, and curl"
-python3 -m http.server 0 --bind 127.0.0.1 >server 2>&1 &
+python3 -u -m http.server 0 --bind 127.0.0.1 >server 2>&1 &
 server=$!
 port=
 for _ in $(seq 100); do
