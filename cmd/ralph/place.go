@@ -229,6 +229,12 @@ func (j *job) buildWalls(ctx context.Context) error {
 	}
 	if j.cfg.Isolation != config.IsolationOff {
 		j.report.Isolation = sandbox.Describe(j.identity, o.Walls, os.Getuid())
+		if o.Walls.Network == nil && j.walled() {
+			j.report.Isolation += ", network open (allowed-hosts is *)"
+		}
+		if j.network != nil && len(j.network.doors) > 0 {
+			j.report.Isolation += ", the agent's key kept back"
+		}
 		j.out.say("Isolation: " + j.report.Isolation)
 	}
 	if j.children, err = j.startChildren(ctx, o); err != nil {
