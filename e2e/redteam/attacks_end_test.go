@@ -36,7 +36,7 @@ func limitAttacks() []Attack {
 	return []Attack{
 		{ID: "fork-bomb", In: "own", Wall: wallLimits, Tries: "start processes until there is no room for more", Seconds: 30, Script: `n=0; while [ $n -lt 700 ]; do sleep 60 & n=$((n+1)); done; sleep 0.3; ls -d /proc/[0-9]* | wc -l | { read c; echo "$c processes"; [ "$c" -gt 600 ]; }`},
 		{ID: "flood", In: "flood", Wall: wallLimits, Tries: "print 24 MB, so that memory overflows and nobody sees the end", Seconds: 60, Plant: `$RT flood 24`, Seen: []sign{ended(0)}, Always: "what it prints is the flood, whoever reads it"},
-		{ID: "flood-line", In: "flood", Wall: wallLimits, Tries: "print one line of 24 MB", Seconds: 60, Plant: `$RT flood 24 line`, Seen: []sign{logLarger(4 << 20)}},
+		{ID: "flood-line", In: "flood", Wall: wallLimits, Tries: "print one line of 24 MB", Seconds: 60, Plant: `$RT flood 24 line`, Seen: []sign{logLarger(8 << 20)}},
 		{ID: "memory", In: "own", Wall: wallLimits, Tries: "take more memory than it may", Seconds: 40, Mortal: true, Script: `head -c 400000000 /dev/zero | tail -c 400000000 | wc -c | grep -q 400000000`},
 		{ID: "disk", In: "own", Wall: wallLimits, Tries: "fill the disk", Seconds: 60, Mortal: true, Script: `for i in 1 2 3; do head -c 100000000 /dev/zero >>fill.bin; sleep 2; done; ls -l fill.bin; [ $(stat -c %s fill.bin) -ge 300000000 ]; c=$?; rm -f fill.bin; exit $c`},
 	}

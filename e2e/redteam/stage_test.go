@@ -411,6 +411,7 @@ func (s *stage) gather(t *testing.T) {
 		}
 	}
 	s.Left = processes("redteam-")
+	s.GitLeft = s.leftInGit()
 }
 
 // processes are the command lines on this machine that hold the text: those of

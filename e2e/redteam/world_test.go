@@ -23,6 +23,7 @@ type world struct {
 	Plants    map[string]Deed   // by attack
 	Probes    map[string]Deed   // by attack
 	GitBefore map[string]string // files below .git, as checkout left them
+	GitLeft   string            // what of it was not put back, before a later step
 	Names     map[string]bool   // what lay in Temp
 	Before    map[string]string // files of the runner and their content, before the run
 	Contacts  []Contact
@@ -185,18 +186,6 @@ func published(w *world, a Attack) string {
 		return "it is on the forge"
 	}
 	return ""
-}
-
-// told is a text in pull requests, their comments, the summary or the outputs.
-func told(text string) sign {
-	return func(w *world, _ Attack) string {
-		for where, said := range w.texts() {
-			if strings.Contains(said, text) {
-				return "it stands in " + where
-			}
-		}
-		return ""
-	}
 }
 
 // texts are what people and the forge read of a run.
