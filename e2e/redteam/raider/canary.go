@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -145,18 +146,34 @@ const welcome = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Le
 func (w *watcher) serve(c net.Conn, where string) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(3 * time.Second))
-	buf := make([]byte, 64<<10)
-	n, err := c.Read(buf)
-	w.note(where, buf[:n])
-	if err != nil {
+	data := readRequest(c)
+	w.note(where, data)
+	if len(data) == 0 {
 		return
 	}
 	_, _ = io.WriteString(c, welcome)
 	// A body, or a second request in the same connection.
 	_ = c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
-	if n, _ = c.Read(buf); n > 0 {
-		w.note(where, buf[:n])
+	buf := make([]byte, 64<<10)
+	if n, _ := c.Read(buf); n > 0 {
+		w.note(where, append(data, buf[:n]...))
 	}
+}
+
+// readRequest reads to the end of a head, of the stream or of what is bearable.
+func readRequest(c net.Conn) []byte {
+	var data []byte
+	buf := make([]byte, 16<<10)
+	for len(data) < 64<<10 && !bytes.Contains(data, []byte("\r\n\r\n")) {
+		n, err := c.Read(buf)
+		data = append(data, buf[:n]...)
+		if err != nil {
+			break
+		}
+		// What is no HTTP comes as one piece: a greeting of TLS, a word.
+		_ = c.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+	}
+	return data
 }
 
 func (w *watcher) receive(c net.PacketConn, at string, p Places) {
