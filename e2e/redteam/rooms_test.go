@@ -43,6 +43,32 @@ func rooms() []room {
 		"guard.sh":                 {Content: "#!/bin/sh\n. ./calc.sh; [ \"$(add 1 1)\" = 2 ]\n"},
 		"calc_test.go":             {Content: "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) { if 1+1 != 2 { t.Fatal() } }\n"},
 	}
+	story := map[string]demo.File{
+		"ralph/prd.md": {Content: "# Multiplication\n"}, "ralph/progress.txt": {Content: "# Log\n"},
+		"ralph/prompt.md": {Content: "Iteration {{RALPH_ITERATION}}: mode {{MODE}}, story {{STORY_ID}}. Say <promise>COMPLETE</promise> when all is done.\n"},
+		"ralph/tasks.json": {Content: `{
+  "project": "calc",
+  "branchName": "ralph/mul",
+  "description": "Multiplication",
+  "verifyCommands": ["test -f calc.sh"],
+  "userStories": [
+    {
+      "id": "US-001",
+      "title": "Add mul",
+      "description": "mul multiplies",
+      "acceptanceCriteria": ["mul 2 3 prints 6"],
+      "priority": 1,
+      "passes": false,
+      "reviewStatus": null,
+      "reviewCount": 0,
+      "reviewFeedback": "",
+      "notes": "",
+      "dependsOn": []
+    }
+  ]
+}
+`},
+	}
 	racing := map[string]demo.File{"guard.sh": {Content: "#!/bin/sh\ni=0; while [ $i -lt 20 ]; do echo line $i; i=$((i+1)); done &\n/opt/redteam/raider swap .ralph /github/runner_temp 1500\nwait\n[ -d .ralph ] || rm -f .ralph\nexit 0\n"}}
 	text := map[string]string{"agent": "text", "agent-command": "/opt/redteam/raider battery /opt/orders.json"}
 	with := func(more map[string]string) map[string]string {
@@ -71,6 +97,9 @@ func rooms() []room {
 			inputs: map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider battery /opt/orders.json quiet", "api-key": canaries()["the provider's key"], "max-iterations": "1"}},
 		{name: "loop-text", own: true, speak: true, limit: time.Minute, files: program,
 			inputs: map[string]string{"agent": "text", "agent-command": "/opt/redteam/raider battery /opt/orders.json quiet", "guardrails": "sh guard.sh", "max-iterations": "1"}},
+		{name: "tasks", own: true, speak: true, limit: time.Minute, files: story,
+			inputs: map[string]string{"mode": "tasks", "prompt-file": "", "agent": "claude", "agent-command": "/opt/redteam/raider battery /opt/orders.json quiet", "api-key": canaries()["the provider's key"], "max-iterations": "1"},
+			loose:  map[string]string{"skip-review": "true"}},
 		{name: "flood", bare: true, own: true, speak: true, limit: 90 * time.Second, inputs: text},
 		{name: "door", bare: true, limit: time.Minute,
 			inputs: map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider claude /opt/orders.json", "base-url": "http://provider.redteam.test", "api-key": canaries()["the provider's key"]}},

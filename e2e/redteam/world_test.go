@@ -103,16 +103,6 @@ func asked(name string) sign {
 	}
 }
 
-// spilled is a canary in what arrived from the attack.
-func spilled(w *world, a Attack) string {
-	for _, c := range w.Contacts {
-		if found := loot(c.Data); found != "" && strings.Contains(c.Data, a.ID) {
-			return found + ", at " + c.Where
-		}
-	}
-	return ""
-}
-
 // trapped is the file that a trap of git's leaves when it is not behind the file
 // walls.
 func trapped(w *world, a Attack) string {
