@@ -28,23 +28,31 @@ func atWork(edit answer) func(question) answer {
 // realAgent is one whose real CLI runs, with whatever it does besides: nothing is
 // switched off.
 type realAgent struct {
-	name, variable string // of the key
-	configure      func(j *job, url string)
-	edit           answer
+	name      string
+	cli       string // of input agent
+	variable  string // of the key
+	configure func(j *job, url string)
+	edit      answer
 }
 
 func realAgents() []realAgent {
+	patch := bash("apply_patch <<'END'\n*** Begin Patch\n*** Add File: mul.sh\n+mul() { echo $(($1 * $2)); }\n*** End Patch\nEND")
 	return []realAgent{
-		{"claude", "ANTHROPIC_API_KEY", func(j *job, url string) {
+		{"claude", "claude", "ANTHROPIC_API_KEY", func(j *job, url string) {
 			j.Env["ANTHROPIC_API_KEY"] = apiKey
 			j.Inputs["base-url"] = url
 		}, answer{Tool: "Write", Input: map[string]any{"file_path": "/github/workspace/mul.sh", "content": "mul() { echo $(($1 * $2)); }\n"}}},
-		{"codex", "OPENAI_API_KEY", func(j *job, url string) {
+		{"codex", "codex", "OPENAI_API_KEY", func(j *job, url string) {
 			j.Env["OPENAI_API_KEY"] = apiKey
 			j.Inputs["model"] = "gpt-5.5"
 			j.Inputs["provider"] = "responses"
 			j.Inputs["base-url"] = url + "/v1"
-		}, bash("apply_patch <<'END'\n*** Begin Patch\n*** Add File: mul.sh\n+mul() { echo $(($1 * $2)); }\n*** End Patch\nEND")},
+		}, patch},
+		{"codex with OpenAI", "codex", "OPENAI_API_KEY", func(j *job, url string) { // tries a WebSocket first
+			j.Env["OPENAI_API_KEY"] = apiKey
+			j.Inputs["model"] = "gpt-5.5"
+			j.Inputs["base-url"] = url + "/v1"
+		}, patch},
 	}
 }
 
@@ -53,7 +61,7 @@ func insideJob(t *testing.T, a realAgent, m *model, isolation string) *job {
 	t.Helper()
 	j := newJob(t, forge(t).newRepository(t, program), "", checkoutV6)
 	j.Image = toolsImage(t)
-	j.Inputs["agent"] = a.name
+	j.Inputs["agent"] = a.cli
 	a.configure(j, m.URL)
 	j.Inputs["prompt"] = task
 	j.Inputs["guardrails"] = "sh test.sh"
@@ -150,7 +158,7 @@ func TestInsideModelRefused(t *testing.T) {
 			j.Inputs["key-proxy"] = "off"
 			j.Inputs["allowed-hosts"] = "!packages.test"
 			res := j.run(t, 3*time.Minute)
-			want := fmt.Sprintf("refused %s, which %s needs", strings.TrimPrefix(named, "http://"), a.name)
+			want := fmt.Sprintf("refused %s, which %s needs", strings.TrimPrefix(named, "http://"), a.cli)
 			if res.Code == 0 || !strings.Contains(res.Log, want) || !strings.Contains(res.Log, "allowed-hosts") {
 				t.Errorf("exit code %d, want another than 0, and %q in the log", res.Code, want)
 			}
