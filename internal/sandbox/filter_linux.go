@@ -98,6 +98,7 @@ func networkFilter(arch uint32) []unix.SockFilter {
 		when(unix.SYS_LISTEN, give(resultNotify)),
 		when(unix.SYS_SOCKETPAIR, arg(0), unless(unix.AF_UNIX, refuse(unix.EAFNOSUPPORT)), streamOnly(resultAllow)),
 		when(unix.SYS_SETSOCKOPT, optionRules()),
+		when(unix.SYS_PRLIMIT64, ownLimitsOnly()),
 		// TCP fast open names its target in the call that sends.
 		when(unix.SYS_SENDTO, noFastOpen(3)),
 		when(unix.SYS_SENDMSG, noFastOpen(2)),
@@ -150,6 +151,19 @@ func optionRules() []unix.SockFilter {
 		rules = join(rules, when(group.level, names, give(resultAllow)))
 	}
 	return join(rules, give(resultAllow))
+}
+
+// ownLimitsOnly: with a limit of processor time or memory the kernel ends any
+// process of the same user, which no other wall looks at. Other processes' limits
+// can be read, and programs set their own as process 0.
+func ownLimitsOnly() []unix.SockFilter {
+	const newLimit = offArgs + 8*2
+	return join(
+		arg(0), when(0, give(resultAllow)),
+		load(newLimit), unless(0, refuse(unix.EPERM)),
+		load(newLimit+4), unless(0, refuse(unix.EPERM)),
+		give(resultAllow),
+	)
 }
 
 func noFastOpen(flags int) []unix.SockFilter {

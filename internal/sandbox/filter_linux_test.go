@@ -79,6 +79,9 @@ func TestFilter(t *testing.T) {
 			{"sendto, fast open", arch, unix.SYS_SENDTO, [4]uint32{3, 0, 0, unix.MSG_FASTOPEN | unix.MSG_NOSIGNAL}, refused(unix.EOPNOTSUPP)},
 			{"sendmsg, fast open", arch, unix.SYS_SENDMSG, [4]uint32{3, 0, unix.MSG_FASTOPEN}, refused(unix.EOPNOTSUPP)},
 			{"sendmmsg, fast open", arch, unix.SYS_SENDMMSG, [4]uint32{3, 0, 1, unix.MSG_FASTOPEN}, refused(unix.EOPNOTSUPP)},
+			{"own limits", arch, unix.SYS_PRLIMIT64, [4]uint32{0, unix.RLIMIT_NOFILE, 1}, resultAllow},
+			{"limits of another", arch, unix.SYS_PRLIMIT64, [4]uint32{7, unix.RLIMIT_CPU, 1}, refused(unix.EPERM)},
+			{"limits of another, a high address", arch, unix.SYS_PRLIMIT64, [4]uint32{7, unix.RLIMIT_CPU, 0}, refused(unix.EPERM)},
 			{"io_uring", arch, unix.SYS_IO_URING_ENTER, [4]uint32{}, refused(unix.ENOSYS)},
 			{"bpf", arch, unix.SYS_BPF, [4]uint32{}, refused(unix.EPERM)},
 			{"ptrace", arch, unix.SYS_PTRACE, [4]uint32{}, resultAllow},
@@ -93,6 +96,10 @@ func TestFilter(t *testing.T) {
 			if got := run(t, program, data); got != tc.want {
 				t.Errorf("architecture %#x, %s = %#x, want %#x", arch, tc.name, got, tc.want)
 			}
+		}
+		reads := [16]uint32{offNumber / 4: unix.SYS_PRLIMIT64, offArch / 4: arch, offArgs / 4: 7, offArgs/4 + 6: 1}
+		if got := run(t, program, reads); got != resultAllow {
+			t.Errorf("limits of another, read = %#x, want allow", got)
 		}
 		if arch == unix.AUDIT_ARCH_X86_64 {
 			if got := run(t, program, [16]uint32{x32Bit | unix.SYS_CONNECT, arch}); got != refused(unix.ENOSYS) {

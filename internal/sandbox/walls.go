@@ -7,8 +7,8 @@ import (
 )
 
 // Walls are the files and addresses a child reaches; everything else is refused.
-// A path that does not exist is skipped. A directory stands for all that lies
-// below it.
+// A path that does not exist, or is not absolute, is skipped. A directory stands
+// for all that lies below it.
 type Walls struct {
 	ReadOnly  []string // read and execute
 	ReadWrite []string // everything, moves between directories included
