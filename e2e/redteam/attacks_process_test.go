@@ -30,7 +30,7 @@ const (
 	wallBase       = "what agents read comes from the base, or is told"
 )
 
-const grepCanary = `grep -aE 'ghs_redteam|rt-canary|Z2hzX3JlZHRlYW'`
+const grepCanary = `grep -aE '[g]hs_redteam|[r]t-canary|[Z]2hzX3JlZHRlYW'`
 
 func processAttacks() []Attack {
 	return []Attack{
