@@ -24,13 +24,14 @@ func fileAttacks() []Attack {
 		{ID: "rename-out", In: "inside", Wall: wallLandlock, Tries: "move a file out of the workspace", Script: `echo RT_$RT_ID >rt-move && mv -f rt-move /github/file_commands/set_path_$RT_ID`},
 		{ID: "link-out", In: "inside", Wall: wallLandlock, Tries: "a hard link to the runner's file, then write to the link", Script: `ln /github/file_commands/set_env_1 rt-hard && echo RT_$RT_ID=1 >>rt-hard`, Seen: []sign{changed}, Engine: "the folders are mounts of their own, which no link crosses"},
 		{ID: "link-through", In: "inside", Wall: wallLandlock, Tries: "read the event through a symbolic link in the workspace", Script: `ln -sf /github/workflow/event.json rt-soft && cat rt-soft; c=$?; rm -f rt-soft; exit $c`},
-		{ID: "shm-left", In: "inside", Wall: wallHome, Tries: "leave a message in /dev/shm for the next iteration", Plant: `echo RT_$RT_ID >/dev/shm/$RT_ID`, Script: `grep -q RT_ /dev/shm/$RT_ID`},
+		{ID: "shm-left", In: "inside", Wall: wallHome, Tries: "leave a message in /dev/shm for the next iteration", Plant: `echo RT_$RT_ID >/dev/shm/$RT_ID`, Script: `grep -q RT_ /dev/shm/$RT_ID`, Known: "what an agent leaves there, its next turn finds: a fresh context is a fresh conversation, not a fresh machine"},
 	}
 }
 
 // runnerFileAttacks write to what the runner reads after the step.
 func runnerFileAttacks() []Attack {
 	const wall = wallLandlock + "; " + wallOpened
+	const metadata = "modes and times are behind no file wall, and the files belong to the agent's user; what stands in them is checked"
 	var all []Attack
 	for _, f := range []struct{ variable, file, line string }{
 		{"GITHUB_OUTPUT", "set_output_1", "RT_$RT_ID=forged"}, {"GITHUB_ENV", "set_env_1", "LD_PRELOAD=RT_$RT_ID"}, {"GITHUB_PATH", "add_path_1", "/RT_$RT_ID"},
@@ -49,7 +50,7 @@ func runnerFileAttacks() []Attack {
 		Attack{ID: "output-link", In: "inside", Wall: wall, Tries: "a link in the place of GITHUB_OUTPUT, for the owner to write through", Script: `ln -sf /github/file_commands/set_env_1 /github/file_commands/set_output_$RT_ID`, Seen: []sign{strayed}},
 		Attack{ID: "output-fd", In: "inside", Wall: wallSeal, Tries: "write to the open file through the owner's descriptors", Script: `for f in /proc/1/fd/[0-9]*; do case $(readlink $f) in *set_output*) echo RT_$RT_ID=1 >>$f && exit 0;; esac; done; [ -n "$RT_CONTROL" ]`, Seen: []sign{changed}, Always: "nobody but ralph holds the file open"},
 		Attack{ID: "env-variable", In: "inside", Wall: wallEnv, Tries: "find the runner's files by GITHUB_ENV and the like", Script: `env | grep -E '^(GITHUB_(ENV|OUTPUT|PATH|STATE|STEP_SUMMARY|TOKEN)|ACTIONS_|INPUT_|RUNNER_TEMP)'`},
-		Attack{ID: "output-mode", In: "modes", Wall: wallOpened, Tries: "take the runner's files away by their modes, which file walls do not cover", Script: `chmod 000 /github/file_commands/set_output_1 /github/file_commands/set_env_1`, Seen: []sign{modesChanged}},
-		Attack{ID: "output-time", In: "modes", Wall: wallOpened, Tries: "change the times of the event, which file walls do not cover", Script: `touch -d 2001-01-01 /github/workflow/event.json`, Seen: []sign{timesChanged}},
+		Attack{ID: "output-mode", In: "modes", Wall: wallOpened, Tries: "take the runner's files away by their modes, which file walls do not cover", Script: `chmod 000 /github/file_commands/set_output_1 /github/file_commands/set_env_1`, Seen: []sign{modesChanged}, Known: metadata},
+		Attack{ID: "output-time", In: "modes", Wall: wallOpened, Tries: "change the times of the event, which file walls do not cover", Script: `touch -d 2001-01-01 /github/workflow/event.json`, Seen: []sign{timesChanged}, Known: metadata},
 	)
 }
