@@ -55,32 +55,6 @@ func (s *Scanner) Text(text string) []Hit {
 	return hits([]byte(text), s.search("", []byte(text), s.formats != nil))
 }
 
-// Mask gives the text with everything blotted out that Text would find, for a
-// patch that is kept on this machine. Where a value stands in pieces or in an
-// archive, the whole stretch goes.
-func (s *Scanner) Mask(text []byte) []byte {
-	if s == nil {
-		return text
-	}
-	found := s.search("", text, s.formats != nil)
-	if len(found) == 0 {
-		return text
-	}
-	out := make([]byte, 0, len(text))
-	at := 0
-	for _, f := range found {
-		if f.to <= at {
-			continue
-		}
-		if f.from > at || at == 0 {
-			out = append(out, text[at:max(at, f.from)]...)
-			out = append(out, "***"...)
-		}
-		at = f.to
-	}
-	return append(out, text[at:]...)
-}
-
 // Skipped counts the known values that are not looked for: they are too short,
 // or so common ("postgres") that ordinary files hold them.
 func (s *Scanner) Skipped() int {
