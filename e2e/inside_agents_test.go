@@ -123,7 +123,7 @@ func TestInsideAgents(t *testing.T) {
 
 // What the CLIs ask besides their model is refused, and keeps nobody waiting.
 func TestInsideQuick(t *testing.T) {
-	for _, a := range realAgents() {
+	for _, a := range realAgents()[:2] {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
 			took := map[string]time.Duration{}
