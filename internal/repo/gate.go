@@ -119,13 +119,31 @@ func (r *Repo) keep(f ralph.Finding) {
 	}
 }
 
-// published keeps what was found about the commits of a snapshot.
+// published keeps what was found about the commits of a snapshot, and about its
+// files: the commit that is made of it holds them, whatever later ones change. Of files,
+// only what a commit holds: whether one reads another way is a matter of the last.
 func (r *Repo) published(s *snapshot) {
 	for _, f := range s.findings {
-		if f.Where != "" && f.Severity != ralph.Block {
-			r.keep(f)
+		switch {
+		case f.Severity == ralph.Block:
+			continue
+		case f.Where == "" && f.Kind != ralph.FindingSecret && f.Kind != ralph.FindingUnknown && f.Kind != ralph.FindingProtected:
+			continue
+		case f.Where == "":
+			f.Where = earlierCommit
 		}
+		r.keep(f)
 	}
+}
+
+const earlierCommit = "in an earlier commit of this run"
+
+// tells says that a finding tells what one that was kept does.
+func tells(now, kept ralph.Finding) bool {
+	if kept.Where == earlierCommit {
+		kept.Where = now.Where
+	}
+	return now.Kind == kept.Kind && now.Path == kept.Path && now.Line == kept.Line && now.Rule == kept.Rule && now.Where == kept.Where
 }
 
 // changesOf is where a commit differs from its first parent, which is what a push

@@ -80,7 +80,7 @@ func (r *Repo) inspect(ctx context.Context, s *snapshot, changes []change) ([]ra
 		r.insp.pass(all, in.Messages)
 	}
 	for _, f := range r.insp.kept {
-		if !slices.Contains(found, f) {
+		if !slices.ContainsFunc(found, func(o ralph.Finding) bool { return tells(o, f) }) {
 			found = append(found, f)
 		}
 	}

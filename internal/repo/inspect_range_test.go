@@ -3,7 +3,9 @@ package repo_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -157,5 +159,39 @@ func TestFindingsInCommitsAreKept(t *testing.T) {
 	second, _ := r.pushed(t, f)
 	if fmt.Sprint(first.Findings) != fmt.Sprint(second.Findings) || len(second.Findings) == 0 {
 		t.Errorf("Findings = %v, then %v, want the same", first.Findings, second.Findings)
+	}
+}
+
+// What a checkpoint published stays found when a later one does not look at the file
+// again, and when it takes the file away.
+func TestFindingsInCheckpointsAreKept(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	flag := func(_ context.Context, in repo.Inspection) (found []ralph.Finding, err error) {
+		for _, c := range in.Since {
+			if c.Path == "x.txt" && c.NewMode != repo.ModeNone {
+				found = append(found,
+					ralph.Finding{Kind: ralph.FindingSecret, Severity: ralph.Draft, Path: c.Path, Line: 1, Rule: "github-pat"},
+					ralph.Finding{Kind: ralph.FindingAgentConfig, Severity: ralph.Flag, Path: c.Path})
+			}
+		}
+		return found, nil
+	}
+	r := begin(t, dir, f.url, func(o *repo.Options) { o.Inspect = flag })
+	want := []ralph.Finding{{Kind: ralph.FindingSecret, Severity: ralph.Draft, Path: "x.txt", Line: 1, Rule: "github-pat"}}
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	if first, _ := r.pushed(t, f); len(first.Findings) != 2 {
+		t.Fatalf("Findings = %v, want two", first.Findings)
+	}
+	want[0].Where = "in an earlier commit of this run"
+	write(t, filepath.Join(dir, "y.txt"), "y\n")
+	if second, _ := r.pushed(t, f); !slices.Equal(second.Findings, want) {
+		t.Errorf("Findings = %v, want %v", second.Findings, want)
+	}
+	if err := os.Remove(filepath.Join(dir, "x.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if third, _ := r.pushed(t, f); !slices.Equal(third.Findings, want) {
+		t.Errorf("Findings = %v, want %v", third.Findings, want)
 	}
 }
