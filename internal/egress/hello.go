@@ -13,13 +13,16 @@ import (
 // firstBytes is what most handshakes fit into.
 const firstBytes = 4 << 10
 
+// The types of TLS records.
+const recordTypeFirst, recordTypeLast = 20, 24
+
 // readHello reads the first bytes a guest sends through a tunnel, and gives them
 // when they may go on. A TLS handshake that names a host (SNI) has to name the
 // one the tunnel leads to, or another that is allowed on its port: else a server
 // that many hosts share could be asked for one that is refused. A handshake
 // without a name passes, as does one whose real name is encrypted (ECH) behind an
 // allowed one, which cannot be told from the noise that browsers send in its
-// place. What is no TLS passes.
+// place. What is no TLS passes; plain looks at it where it is HTTP.
 func (p *Proxy) readHello(client net.Conn, early []byte, t target) ([]byte, error) {
 	rest := bytes.NewReader(early)
 	tape := &tape{src: io.MultiReader(rest, client)}
@@ -31,7 +34,7 @@ func (p *Proxy) readHello(client net.Conn, early []byte, t target) ([]byte, erro
 		}
 		return nil, err
 	}
-	if first[0] < 20 || first[0] > 24 { // the types of TLS records
+	if first[0] < recordTypeFirst || first[0] > recordTypeLast {
 		return all(), nil
 	}
 	name, err := serverName(client, tape)

@@ -28,6 +28,8 @@ const (
 	metadata     = "the metadata service of a cloud; only its address in allowed-hosts would allow it"
 	noUnicast    = "an address that no server has"
 	otherName    = "the TLS handshake names a host that is not in allowed-hosts"
+	otherHost    = "the request in the tunnel names a host that is not in allowed-hosts"
+	badPlain     = "what is sent through the tunnel is no request in HTTP/1"
 	badHandshake = "the TLS handshake cannot be read"
 	badAddress   = "no host and port in their usual form"
 	badRequest   = "a proxy takes CONNECT host:port and http://host/path"

@@ -50,6 +50,10 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
+		if isPlain(hello, t) {
+			private, _ := p.way.decide(t)
+			return p.plain(server, client, hello, t, private)
+		}
 		_, err = server.Write(hello)
 		return err
 	})
