@@ -88,6 +88,12 @@ func TestLimits(t *testing.T) {
 		}
 		return list
 	}
+	in := func(commit string, files []content.File) []content.File {
+		for i := range files {
+			files[i].Commit = commit
+		}
+		return files
+	}
 	p := content.Policy{MaxFiles: 10, MaxBytes: 100}
 	for _, tt := range []struct {
 		name string
@@ -101,6 +107,9 @@ func TestLimits(t *testing.T) {
 		{"sizes that are not known", content.Work{Total: some("a", 5, -1)}, nil},
 		{"large before the run", content.Work{Total: append(some("theirs", 30, 100), some("a", 2, 1)...), Run: some("a", 2, 1)}, nil},
 		{"large before the run, and this is, too", content.Work{Total: append(some("theirs", 30, 100), some("a", 11, 10)...), Run: some("a", 11, 10)}, []string{"max-changed-files: 11 files", "max-changed-bytes: 110 bytes"}},
+		{"files that a commit has and a later one removes", content.Work{Since: append(in("1", some("a", 11, 1)), in("2", some("a", 11, 0))...)}, []string{"max-changed-files: 11 files"}},
+		{"bytes that a commit has and a later one removes", content.Work{Since: append(in("1", some("a", 1, 60)), in("2", some("a", 1, 60))...)}, []string{"max-changed-bytes: 120 bytes"}},
+		{"commits within", content.Work{Total: some("a", 10, 10), Since: append(some("a", 10, 10), in("1", some("a", 10, 10))...)}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

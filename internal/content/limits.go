@@ -7,10 +7,12 @@ import (
 )
 
 // limits judges how much a pull request changes. Lock files and other files that
-// programs write count as every other: people have to read them, or trust them.
+// programs write count as every other: people have to read them, or trust them. What a
+// commit of the agent's own holds is published whatever a later one takes away, so
+// these commits may not hold more either.
 func (p Policy) limits(w Work) []ralph.Finding {
 	total, run := size(w.Total), size(w.Run)
-	before := total.without(run)
+	before, own := total.without(run), inCommits(w.Since)
 	var found []ralph.Finding
 	add := func(rule, text string) {
 		found = append(found, ralph.Finding{Kind: ralph.FindingSize, Severity: ralph.Block, Where: "the work as a whole", Rule: rule, Text: text})
@@ -22,6 +24,8 @@ func (p Policy) limits(w Work) []ralph.Finding {
 		}
 		if n > limit {
 			add("max-changed-files", fmt.Sprintf("%d files are changed %s, and at most %d may be: leave out what is not needed (generated files, installed packages), or raise max-changed-files", n, of, limit))
+		} else if n = len(own); n > limit {
+			add("max-changed-files", fmt.Sprintf("%d files are changed in new commits, and at most %d may be, "+removed+"max-changed-files", n, limit))
 		}
 	}
 	if limit := p.MaxBytes; limit > 0 {
@@ -31,9 +35,25 @@ func (p Policy) limits(w Work) []ralph.Finding {
 		}
 		if n > limit {
 			add("max-changed-bytes", fmt.Sprintf("the changed files have %d bytes together %s, and may have at most %d: leave out what is not needed (generated files, installed packages), or raise max-changed-bytes", n, of, limit))
+		} else if n = own.bytes(); n > limit {
+			add("max-changed-bytes", fmt.Sprintf("the files that new commits change have %d bytes together, and may have at most %d, "+removed+"max-changed-bytes", n, limit))
 		}
 	}
 	return found
+}
+
+const removed = "what later ones remove included: undo these commits (git reset --soft) and commit what is left of them, or raise "
+
+// inCommits are the paths that new commits change, each with the bytes of all its
+// versions.
+func inCommits(since []File) sizes {
+	s := sizes{}
+	for _, f := range since {
+		if f.Commit != "" {
+			s[f.Path] += max(f.Size, 0)
+		}
+	}
+	return s
 }
 
 // sizes are changed paths with the bytes of their new content.
