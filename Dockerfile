@@ -57,6 +57,8 @@ RUN printf 'path-exclude=%s\n' \
  && rm -rf /etc/dpkg/dpkg.cfg.d/ralph-slim /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/* \
       /var/log/apt /var/log/dpkg.log /var/log/alternatives.log \
  && cmp /usr/bin/git /usr/lib/git-core/git && ln -sf ../../bin/git /usr/lib/git-core/git \
+ && groupadd --gid 1001 runner \
+ && useradd --uid 1001 --gid runner --no-create-home --home-dir /home/runner --shell /bin/bash runner \
  && groupadd --gid 10001 agent \
  && useradd --uid 10001 --gid agent --create-home --home-dir /home/agent --shell /bin/bash agent \
  && git --version

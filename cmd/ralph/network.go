@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ import (
 // network is what guests reach of the world. A nil network is an open one.
 type network struct {
 	proxy *egress.Proxy
+	java  bool                    // programs of the JVM are told of it, too
 	doors map[string]*egress.Door // by what doorKey says; each adds a provider's key
 	ports []uint16                // of loopback, which the user's own addresses name
 
@@ -185,6 +187,7 @@ func (j *job) openProxy(ctx context.Context, n *network, all []agent.Options) er
 	}
 	j.atEnd(p.Close)
 	n.proxy = p
+	n.java = j.buildsJava()
 	j.out.say("Hosts that may be reached: " + cmp.Or(briefly(list), "none"))
 	if p.ByName() {
 		j.note("This machine reaches the world through a proxy of its own: hosts are judged by their names, and where these lead is that proxy's to decide.")
@@ -281,7 +284,21 @@ func (n *network) variables() map[string]string {
 		name, value, _ := strings.Cut(kv, "=")
 		set[name] = value
 	}
+	if host, port, err := net.SplitHostPort(n.proxy.Address()); n.java && err == nil {
+		// The JVM knows no variables for proxies, and says on stderr that it was told.
+		set["JAVA_TOOL_OPTIONS"] = fmt.Sprintf("-Dhttp.proxyHost=%[1]s -Dhttp.proxyPort=%[2]s -Dhttps.proxyHost=%[1]s -Dhttps.proxyPort=%[2]s -Dhttp.nonProxyHosts=localhost|127.*|[::1]|0.0.0.0", host, port)
+	}
 	return set
+}
+
+// buildsJava says that the workspace is built by a program of the JVM.
+func (j *job) buildsJava() bool {
+	for _, name := range []string{"pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "build.sbt", "deps.edn", "project.clj"} {
+		if _, err := os.Lstat(filepath.Join(j.dir(), name)); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // maxDirect bounds the addresses that are told apart.

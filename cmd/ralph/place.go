@@ -217,6 +217,7 @@ func (j *job) buildWalls(ctx context.Context) error {
 		if folder := j.taskPath(); folder != "" {
 			open = append(open, folder)
 		}
+		open = append(open, sharedTemp(j.identity)...)
 		walls := sandbox.DefaultWalls(open, j.install())
 		walls.Strict = j.cfg.Isolation == config.IsolationStrict
 		walls.Network = j.network.walls(open)
@@ -246,6 +247,15 @@ func (j *job) buildWalls(ctx context.Context) error {
 	o.Reaper = false
 	j.display, err = j.startChildren(ctx, o)
 	return invalid(err)
+}
+
+// sharedTemp are the temporary folders that programs have in their code. In a
+// container of ours nobody else has anything there, and it goes with the run.
+func sharedTemp(id sandbox.Identity) []string {
+	if os.Getpid() != 1 || id.IsZero() {
+		return nil
+	}
+	return []string{"/tmp", "/var/tmp"}
 }
 
 // startChildren starts a supervisor that lives as long as the run.

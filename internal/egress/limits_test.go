@@ -175,7 +175,8 @@ func TestEnv(t *testing.T) {
 	}
 	for _, want := range []string{
 		"HTTP_PROXY=" + address, "HTTPS_PROXY=" + address, "ALL_PROXY=" + address, "http_proxy=" + address, "https_proxy=" + address,
-		"all_proxy=" + address, "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1", "NODE_USE_ENV_PROXY=1",
+		"all_proxy=" + address, "NO_PROXY=localhost,127.0.0.1,::1,[::1],0.0.0.0", "no_proxy=localhost,127.0.0.1,::1,[::1],0.0.0.0",
+		"YARN_HTTP_PROXY=" + address, "YARN_HTTPS_PROXY=" + address, "NODE_USE_ENV_PROXY=1",
 	} {
 		if !strings.Contains("\n"+strings.Join(env, "\n")+"\n", "\n"+want+"\n") {
 			t.Errorf("Env() = %q, want %q in it", env, want)

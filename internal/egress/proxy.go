@@ -142,14 +142,16 @@ func (p *Proxy) ByName() bool {
 }
 
 // Env are the variables that programs find a proxy by. Node's fetch listens to
-// NODE_USE_ENV_PROXY only; claude knows no ranges in NO_PROXY.
+// NODE_USE_ENV_PROXY only, and reads ::1 as a port of an empty host, so that it
+// needs brackets, as Python does; yarn from 2 on reads its own variables only, and
+// refuses a YARN_NO_PROXY; claude knows no ranges in NO_PROXY.
 func (p *Proxy) Env() []string {
-	const direct = "localhost,127.0.0.1,::1"
+	const direct = "localhost,127.0.0.1,::1,[::1],0.0.0.0"
 	address := "http://" + p.address
 	return []string{
 		"HTTP_PROXY=" + address, "HTTPS_PROXY=" + address, "ALL_PROXY=" + address, "NO_PROXY=" + direct,
 		"http_proxy=" + address, "https_proxy=" + address, "all_proxy=" + address, "no_proxy=" + direct,
-		"NODE_USE_ENV_PROXY=1",
+		"YARN_HTTP_PROXY=" + address, "YARN_HTTPS_PROXY=" + address, "NODE_USE_ENV_PROXY=1",
 	}
 }
 

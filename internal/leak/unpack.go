@@ -43,13 +43,14 @@ func (l *layer) origin(at int) (from, to int) {
 // unpacker decodes a content, layer by layer.
 type unpacker struct {
 	left  int // bytes that may still come out of archives
+	again int // bytes of runs that may still be decoded from another line on
 	visit func(*layer)
 }
 
 // unpack calls visit for each layer within a content, not for the content
 // itself.
 func unpack(content []byte, visit func(*layer)) {
-	u := unpacker{left: maxUnpacked, visit: visit}
+	u := unpacker{left: maxUnpacked, again: maxUnpacked, visit: visit}
 	u.archive(content, 0, len(content), "", maxDepth)
 	u.runs(&layer{data: content}, maxDepth)
 }
@@ -87,11 +88,87 @@ func (u *unpacker) runs(l *layer, depth int) {
 		next.marks = append(next.marks, mark{before, from0, to0})
 		u.archive(next.data[before:], from0, to0, next.how, depth-1)
 		next.data = append(next.data, '\n')
+		for _, start := range restarts(l.data[from:to]) {
+			if u.again -= to - from - start.at; u.again < 0 {
+				break
+			}
+			clean = cleanRun(clean[:0], l.data[from+start.at:to])
+			before := len(next.data)
+			if next.data = decodeRun(next.data, clean); len(next.data) == before {
+				continue
+			}
+			from1 := from0
+			if l.marks == nil {
+				from1 += start.at
+			}
+			u.archive(next.data[before:], from1, to0, next.how, depth-1)
+			if start.packed {
+				next.data = next.data[:before] // seen already, as a part of the run
+				continue
+			}
+			next.marks = append(next.marks, mark{before, from1, to0})
+			next.data = append(next.data, '\n')
+		}
 		if len(next.data) >= batch {
 			flush()
 		}
 	}
 	flush()
+}
+
+// restart is a line of a run at which another code may begin: the lines before
+// it may be words that look like one.
+type restart struct {
+	at     int
+	packed bool // an archive begins as it does
+}
+
+// maxRestarts bounds the archives that may begin within one run.
+const maxRestarts = 16
+
+// restarts are the first lines of a run at which the letters of base64 fall into
+// other groups of four than they do from its beginning, and those that begin as
+// an archive does.
+func restarts(run []byte) []restart {
+	var found []restart
+	var seen [4]bool
+	letters, packed := 0, 0
+	for i := 0; i < len(run); i++ {
+		if isBase64(run[i]) {
+			letters++
+			continue
+		}
+		if run[i] != '\n' {
+			continue
+		}
+		next := i + 1
+		for next < len(run) && !isBase64(run[next]) {
+			next++
+		}
+		switch group := letters % 4; {
+		case beginsArchive(run[next:]) && packed < maxRestarts:
+			packed++
+			found = append(found, restart{next, group == 0})
+		case group != 0 && !seen[group]:
+			found = append(found, restart{next, false})
+		default:
+			i = next - 1
+			continue
+		}
+		seen[letters%4] = true
+		i = next - 1
+	}
+	return found
+}
+
+// beginsArchive says that a text in base64 begins as gzip, zip, bzip2 or zlib do.
+func beginsArchive(text []byte) bool {
+	for _, magic := range []string{"H4sI", "UEsD", "Qlpo", "eJ", "eN", "eA", "eF"} {
+		if bytes.HasPrefix(text, []byte(magic)) {
+			return true
+		}
+	}
+	return false
 }
 
 // nextRun is the next run of at least minRun characters of base64, from
