@@ -89,9 +89,9 @@ func (g findingGroup) todo() string {
 	}
 	switch g.Kind {
 	case ralph.FindingSecret:
-		return "Take it out of the work, and revoke it if it is real: the agent has seen it. What only looks like one can be allowed in the settings."
+		return "Take it out of the work, and revoke it if it is real: the agent has seen it. What only looks like one can be allowed with secret-scan-allow; a secret of this run cannot."
 	case ralph.FindingProtected:
-		return "Only people change these. Make the change by hand if it is right, or allow the path in the settings."
+		return "Only people change these. Make the change by hand if it is right, or allow it with protected-paths."
 	case ralph.FindingLink:
 		return "Replace it by a file, or by a link that stays in the repository."
 	case ralph.FindingSize:

@@ -160,6 +160,26 @@ func costWords(c ralph.Cost) string {
 	return c.String()
 }
 
+// withheld says how much of a blocked run is not published; empty when nothing
+// that was found blocks.
+func withheld(r ralph.Report) string {
+	last := 0 // iteration that was committed
+	for _, it := range r.Iterations {
+		if it.Commit.SHA != "" {
+			last = it.Number
+		}
+	}
+	switch {
+	case ralph.Blocking(r.Findings) == "":
+		return ""
+	case last > 0 && r.Publication.Pushed:
+		return fmt.Sprintf("What is published ends with iteration %d: the work after it is withheld. ", last)
+	case r.Publication.Pushed:
+		return "The last of the work is withheld. "
+	}
+	return "Nothing of it was published. "
+}
+
 // advice says what a person can do next; empty when there is nothing to do.
 func advice(r ralph.Report) string {
 	again := "Run it again to go on"
@@ -190,10 +210,10 @@ func advice(r ralph.Report) string {
 		}
 		for _, f := range r.Findings {
 			if f.Severity == ralph.Block && f.Kind == ralph.FindingSecret {
-				return "Nothing of it was published. Take the secret out of the work, revoke it if it is real, and run it again."
+				return withheld(r) + "Take the secret out of the work, revoke it if it is real, and run it again."
 			}
 		}
-		return "Look at what was refused, and publish it by hand if it is right."
+		return withheld(r) + "Look at what was refused, and publish it by hand if it is right."
 	case ralph.AgentFailed:
 		return "Look at the error of the last turn: a missing or wrong key, a model name, or an agent CLI that does not start are the usual causes."
 	case ralph.GitFailed:
