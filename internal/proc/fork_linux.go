@@ -3,6 +3,7 @@ package proc
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"syscall"
@@ -112,6 +113,25 @@ func explain(err error, r request) error {
 		}
 	}
 	return err
+}
+
+// inheritNothing keeps from children what whoever started the owner had open, and
+// the link to the owner: a copy of the log, for example, into which nobody else may
+// write.
+func inheritNothing() error {
+	if unix.CloseRange(linkFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return nil
+	}
+	names, err := readNames("/proc/self/fd") // before Linux 5.11
+	if err != nil {
+		return fmt.Errorf("inherited descriptors: %w", err)
+	}
+	for _, name := range names {
+		if fd, err := strconv.Atoi(name); err == nil && fd >= linkFD {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
 }
 
 // preyScore is what the kernel's out-of-memory killer adds for the agent's side,

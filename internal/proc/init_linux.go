@@ -74,7 +74,9 @@ func newInit(stderr io.Writer) (*supervised, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("become sub-reaper: %w", err)
 	}
-	unix.CloseOnExec(linkFD)
+	if err := inheritNothing(); err != nil {
+		return nil, err
+	}
 	f := os.NewFile(linkFD, "link")
 	c, err := net.FileConn(f)
 	_ = f.Close()

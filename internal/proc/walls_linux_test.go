@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/sandbox"
 )
@@ -202,6 +204,31 @@ func TestSealedOwnerOfTheSameUser(t *testing.T) {
 		if sealed && !slices.Contains(got.Environ, "TOKEN=hunter2") {
 			t.Errorf("Seal() = %q, want the token kept in memory", got.Environ)
 		}
+	}
+}
+
+// What the owner was started with is not handed on: a shell may have kept a copy of
+// the log open.
+func TestDescriptorsAreNotInherited(t *testing.T) {
+	t.Parallel()
+	var pipe [2]int
+	if err := unix.Pipe(pipe[:]); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pipe[0])
+	defer unix.Close(pipe[1])
+	const from = 200
+	kept, err := unix.FcntlInt(uintptr(pipe[1]), unix.F_DUPFD, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(kept)
+	var out strings.Builder
+	c := shell(fmt.Sprintf("[ ! -e /proc/self/fd/%d ]", kept))
+	c.Stdout, c.Stderr = &out, &out
+	s := start(t, newRoom(t).options)
+	if exit, err := s.Run(t.Context(), c); err != nil || exit.Code != 0 {
+		t.Errorf("Run() = %+v, %v, %q: a descriptor of the owner's is open in the child", exit, err, out.String())
 	}
 }
 
