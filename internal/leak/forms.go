@@ -160,7 +160,7 @@ func formsOfPart(value string, index int) []form {
 		}
 	}
 	plain := shown(value)
-	pieces := len(plain) >= 20 && entropy(plain) >= 3
+	pieces := len(plain) >= 20 && entropy(plain) >= 3 && !sequence(plain)
 	add(value, "")
 	if pieces {
 		inPieces()
@@ -201,6 +201,19 @@ func formsOfPart(value string, index int) []form {
 	add(decimal.String(), "as numbers")
 	add(octal.String(), "as numbers")
 	return all
+}
+
+// sequence says that a part of a text is one of the alphabet's or of the digits':
+// tables of characters in ordinary files hold such a piece.
+func sequence(text string) bool {
+	run := 1
+	for i := 1; i < len(text) && run < gram; i++ {
+		run++
+		if text[i] != text[i-1]+1 {
+			run = 1
+		}
+	}
+	return run >= gram
 }
 
 // cores are the characters of a value's base64 that stay the same wherever the

@@ -47,6 +47,19 @@ func TestKnownValuesAreNotSeenWhereTheyAreNot(t *testing.T) {
 }
 
 // Real code holds no secret of this run.
+// A value that somebody made up is found as a whole, and no alphabet is half of it.
+func TestKnownValueWithAnAlphabet(t *testing.T) {
+	t.Parallel()
+	const madeUp = "ghs_0123456789abcdefghijklmnopqrstuvwxyz"
+	s := with(t, leak.Options{}, madeUp)
+	if got := s.Text("const digits = \"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ\""); len(got) != 0 {
+		t.Errorf("Text(an alphabet) = %v", got)
+	}
+	if got := s.Text("a = \"ghs_01234567\" +\n \"89abcdefghijklmnopqrstuvwxyz\""); len(got) != 1 {
+		t.Errorf("Text(the value) = %v, want it found", got)
+	}
+}
+
 func TestKnownValuesAreNotSeenInOurCode(t *testing.T) {
 	t.Parallel()
 	s := scanner(t, "sk-q8W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC", "hunter2-Zq9-hunter3", "8Kq2Lm9x", "AKIA"+"2OGYBAH6STMMNXNN", "k3Yp/9z+Qw8rT5uVbN2mX7cL1aSdF4gH6jK0pOiU")
