@@ -151,7 +151,11 @@ func (m markdown) finding(f ralph.Finding) string {
 		if f.Path == "" {
 			parts = append(parts, inline(at, placeRunes))
 		} else {
-			parts = append(parts, code(at, placeRunes+10))
+			at = code(at, placeRunes+10)
+			if f.Where != "" { // a file of a commit may be gone since
+				at += " " + inline("("+f.Where+")", placeRunes)
+			}
+			parts = append(parts, at)
 		}
 	}
 	if f.Text != "" {
@@ -168,6 +172,9 @@ func (m markdown) finding(f ralph.Finding) string {
 func plainFinding(f ralph.Finding, limit int) string {
 	var parts []string
 	if at := oneLine(place(f), placeRunes+10); at != "" {
+		if f.Path != "" && f.Where != "" {
+			at += " (" + oneLine(f.Where, placeRunes) + ")"
+		}
 		parts = append(parts, at)
 	}
 	if text := oneLine(f.Text, limit); text != "" {

@@ -34,3 +34,14 @@ func TestWhatABlockedRunPublished(t *testing.T) {
 		})
 	}
 }
+
+// A secret of a commit is not looked for in a file that later ones removed.
+func TestFindingsNameTheCommit(t *testing.T) {
+	t.Parallel()
+	r := ralph.Report{Outcome: ralph.Completed, Findings: []ralph.Finding{
+		{Kind: ralph.FindingSecret, Severity: ralph.Draft, Path: "a", Line: 2, Where: "in commit 1f0c2d3", Text: "the format of a secret", Rule: "github-pat"},
+	}}
+	if got, want := report.Body(r, report.BodyOptions{}), "`a:2` (in commit 1f0c2d3): the format of a secret"; !strings.Contains(got, want) {
+		t.Errorf("Body() = %s, want %q in it", got, want)
+	}
+}
