@@ -132,6 +132,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 		{"cancel", func(context.Context) error { j.watchCancel(ctx, cancelRun); return nil }},
 		{"plan", func(context.Context) error { return j.checkPlanAtDesk() }},
 		{"agent's program", j.installAgents},
+		{"private folder", func(context.Context) error { return j.openTemp() }},
 		{"network", j.openNetwork},
 		{"walls", j.buildWalls},
 		{"marker", func(ctx context.Context) error { j.ignoreMarker(ctx); return nil }}, // before git's settings are watched

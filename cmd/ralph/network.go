@@ -55,6 +55,9 @@ func (j *job) openNetwork(ctx context.Context) error {
 	}
 	n := &network{doors: map[string]*egress.Door{}, direct: map[string]ralph.Refused{}}
 	if j.cfg.KeyProxy {
+		if err := j.keyTaken(all); err != nil {
+			return invalid(err)
+		}
 		for _, o := range all {
 			if err := j.openDoor(ctx, n, o); err != nil {
 				return invalid(fmt.Errorf("key proxy: %w", err))
@@ -68,6 +71,43 @@ func (j *job) openNetwork(ctx context.Context) error {
 	}
 	j.network = n
 	return nil
+}
+
+// keyTaken refuses a file of the repository by which the key would have to be the
+// agent's: somebody else may have written it.
+func (j *job) keyTaken(all []agent.Options) error {
+	if len(j.cfg.FromFile) == 0 {
+		return nil
+	}
+	for _, o := range all {
+		if _, ok := agent.KeyDoor(o); ok {
+			continue
+		}
+		if _, ok := agent.KeyDoor(j.withoutFile(o)); ok {
+			return fmt.Errorf("%s in a file of the repository would take the key out of ralph's hands and give it to the agent: give it as an input of the workflow or as a flag, or set key-proxy: off", strings.Join(j.cfg.FromFile, ", "))
+		}
+	}
+	return nil
+}
+
+// withoutFile are the options of an agent without what a file of the repository
+// said of it.
+func (j *job) withoutFile(o agent.Options) agent.Options {
+	for _, name := range j.cfg.FromFile {
+		switch name {
+		case "agent-args":
+			o.Args = nil
+		case "agent-exact-args":
+			o.Exact, o.ExactArgs = false, nil
+		case "agent-settings":
+			o.Settings = ""
+		case "mcp-config":
+			o.MCP = ""
+		case "provider":
+			o.Provider = ""
+		}
+	}
+	return o
 }
 
 // everyAgent are the agents a run may ask, as far as where they ask is concerned.
@@ -90,6 +130,11 @@ func (j *job) everyAgent() ([]agent.Options, error) {
 func (j *job) reachable(all []agent.Options) hosts.List {
 	list := slices.Clone(j.cfg.AllowedHosts)
 	for _, o := range all {
+		named := agent.Hosts(o)
+		o = j.withoutFile(o)
+		if trusted := agent.Hosts(o); slices.ContainsFunc(named, func(host string) bool { return !slices.Contains(trusted, host) }) {
+			j.note("Hosts that a file of the repository names (" + strings.Join(j.cfg.FromFile, ", ") + ") are reached only where allowed-hosts names them, too.")
+		}
 		_, door := agent.KeyDoor(o)
 		if door = door && j.cfg.KeyProxy; door {
 			o = o.ThroughDoor("http://127.0.0.1:1", "ralph-placeholder")
@@ -174,7 +219,7 @@ func registryPorts(environ []string) []uint16 {
 func (j *job) openProxy(ctx context.Context, n *network, all []agent.Options) error {
 	list := j.reachable(all)
 	for _, o := range all {
-		n.ports = append(n.ports, loopbackPorts(o)...)
+		n.ports = append(n.ports, loopbackPorts(j.withoutFile(o))...)
 	}
 	for _, f := range j.cfg.AllowedHosts.Forwards() {
 		if f.Loopback() {
@@ -253,7 +298,7 @@ func (j *job) throughDoor(o agent.Options) agent.Options {
 	}
 	d, ok := j.network.doors[doorKey(o)]
 	if !ok {
-		return o
+		return agent.OneKey(o)
 	}
 	return o.ThroughDoor(d.URL(), d.Placeholder())
 }

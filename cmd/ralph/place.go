@@ -199,18 +199,20 @@ func imageUser() sandbox.Identity {
 	return sandbox.Identity{}
 }
 
-// buildWalls starts the supervisor all children run under.
-func (j *job) buildWalls(ctx context.Context) error {
+// openTemp makes the private folders of the run.
+func (j *job) openTemp() error {
 	t, err := newTemp(j.tempDir(), j.identity)
 	if err != nil {
-		return invalid(fmt.Errorf("private folder for the run: %w", err))
+		return invalid(fmt.Errorf("private folder for the run, which lies below TMPDIR: %w", err))
 	}
 	j.temp = t
 	j.atEnd(j.removeTemp)
-	if err := j.writeGitConfig(t.home, j.cfg.Committer); err != nil {
-		return invalid(err)
-	}
+	return invalid(j.writeGitConfig(t.home, j.cfg.Committer))
+}
 
+// buildWalls starts the supervisor all children run under.
+func (j *job) buildWalls(ctx context.Context) (err error) {
+	t := j.temp
 	o := proc.Options{Identity: j.identity, Env: []string{"PATH=" + j.app.getenv("PATH")}, SpillDir: t.store, Reaper: true}
 	if j.cfg.Isolation != config.IsolationOff {
 		open := []string{j.workspace, t.home, t.tmp, t.index}
@@ -230,6 +232,9 @@ func (j *job) buildWalls(ctx context.Context) error {
 	}
 	if j.cfg.Isolation != config.IsolationOff {
 		j.report.Isolation = sandbox.Describe(j.identity, o.Walls, os.Getuid())
+		if abi, why := sandbox.Available(); abi == 0 {
+			j.note("There are no file walls: " + why + ".")
+		}
 		if o.Walls.Network == nil && j.walled() {
 			j.report.Isolation += ", network open (allowed-hosts is *)"
 		}

@@ -17,12 +17,44 @@ type temp struct {
 
 func (j *job) removeTemp() {
 	if !j.temp.keep {
-		_ = os.RemoveAll(j.temp.root)
+		if err := removeAll(j.temp.root); err != nil {
+			j.out.warn("A private folder of the run could not be removed: " + err.Error())
+		}
 		return
 	}
 	for _, dir := range []string{j.temp.home, j.temp.tmp, j.temp.index} {
 		_ = os.RemoveAll(dir)
 	}
+}
+
+// removeAll removes a folder, and folders in it that were closed to their owner.
+func removeAll(path string) error {
+	err := os.RemoveAll(path)
+	if err == nil {
+		return nil
+	}
+	root, openErr := os.OpenRoot(path)
+	if openErr != nil {
+		return err
+	}
+	defer root.Close()
+	var open func(dir string, depth int)
+	open = func(dir string, depth int) {
+		_ = root.Chmod(dir, 0o700) // what cannot be opened stays, and is told
+		f, err := root.Open(dir)
+		if err != nil || depth > 1000 {
+			return
+		}
+		entries, _ := f.ReadDir(-1)
+		_ = f.Close()
+		for _, e := range entries {
+			if e.IsDir() {
+				open(filepath.Join(dir, e.Name()), depth+1)
+			}
+		}
+	}
+	open(".", 0)
+	return os.RemoveAll(path)
 }
 
 // newTemp makes the private folders below dir.

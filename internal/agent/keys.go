@@ -53,3 +53,16 @@ func KeyVariable(o Options) (string, error) {
 	}
 	return keys[0], nil
 }
+
+// OneKey are the options without the keys of other providers than the one they
+// choose, where the key of that one is set.
+func OneKey(o Options) Options {
+	name, err := KeyVariable(o)
+	if err != nil || name == "" || lookup(o.Env, name) == "" {
+		return o
+	}
+	_, known := formats()
+	keys, _ := known[o.Name].credentials()
+	o.Env = without(o.Env, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == name })...)
+	return o
+}

@@ -1,6 +1,22 @@
 package agent
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
+
+// What a provider does not need, its agent does not get.
+func TestOneKey(t *testing.T) {
+	t.Parallel()
+	env := []string{"ANTHROPIC_API_KEY=a", "AWS_BEARER_TOKEN_BEDROCK=b", "CLAUDE_CODE_OAUTH_TOKEN=c", "AWS_REGION=d"}
+	o := OneKey(Options{Name: "claude", Provider: "bedrock", Env: env})
+	if got := strings.Join(o.Env, " "); got != "AWS_BEARER_TOKEN_BEDROCK=b AWS_REGION=d" {
+		t.Errorf("OneKey(bedrock) leaves %s", got)
+	}
+	if o := OneKey(Options{Name: "claude", Env: env[2:]}); len(o.Env) != 2 {
+		t.Errorf("OneKey without the usual key leaves %q, want all", o.Env)
+	}
+}
 
 func TestKeyVariable(t *testing.T) {
 	t.Parallel()

@@ -37,6 +37,9 @@ type Config struct {
 	// CommandFromFile says that AgentCommand came from a file of the repository,
 	// where there are walls unless somebody decides otherwise.
 	CommandFromFile bool
+	// FromFile are those of agent-args, agent-exact-args, agent-settings, mcp-config and
+	// provider that came from a file of the repository.
+	FromFile []string
 	AgentArgs       []string // appended to the agent's arguments
 	AgentExact      bool     // AgentExactArgs are all arguments of the agent, even when there are none
 	AgentExactArgs  []string

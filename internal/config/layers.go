@@ -96,14 +96,22 @@ func (l *loader) distrust(values, defaults map[string]value) {
 	level := func(v value) int {
 		return slices.Index([]string{string(IsolationOff), string(IsolationAuto), string(IsolationStrict)}, strings.ToLower(strings.TrimSpace(v.text)))
 	}
-	usual := level(defaults["isolation"])
+	usual, meant := level(defaults["isolation"]), defaults["isolation"].text
+	if v := values["isolation"]; v.from != fromFile && level(v) > usual { // a person asked for walls
+		usual, meant = level(v), strings.ToLower(strings.TrimSpace(v.text))
+	}
+	for _, name := range []string{"agent-args", "agent-exact-args", "agent-settings", "mcp-config", "provider"} {
+		if values[name].from == fromFile {
+			l.c.FromFile = append(l.c.FromFile, name)
+		}
+	}
 	if usual <= 0 {
 		return // no walls to keep
 	}
 	l.c.CommandFromFile = values["agent-command"].from == fromFile
 	const cure = "the agent may have written the file: give it as an input of the workflow, or as a flag"
 	if v := values["isolation"]; v.from == fromFile && level(v) >= 0 && level(v) < usual {
-		l.report(v.where, "a file can only make it stricter than %s; %s", defaults["isolation"].text, cure)
+		l.report(v.where, "a file can only make it stricter than %s; %s", meant, cure)
 	}
 	for name, loose := range map[string]string{"skip-review": "true", "review-cap-policy": "accept"} {
 		if v := values[name]; v.from == fromFile && strings.EqualFold(strings.TrimSpace(v.text), loose) {

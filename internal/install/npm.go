@@ -198,7 +198,9 @@ func Reads(env []string) []string {
 		}
 		if real, err := filepath.EvalSymlinks(found); err == nil {
 			// .../lib/node_modules/npm/bin/npm-cli.js, .../bin/node
-			paths = append(paths, filepath.Dir(filepath.Dir(real)))
+			if root := filepath.Dir(filepath.Dir(real)); root != "/" {
+				paths = append(paths, root)
+			}
 		}
 	}
 	for _, kv := range env {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -33,11 +34,25 @@ func newCrew(o Options) (*crew, error) {
 	if o.Walls != nil && o.Walls.Strict {
 		return nil, fmt.Errorf("isolation is strict, but there are no file walls outside Linux")
 	}
+	closeOnExec()
 	c := &crew{events: make(chan event, 4)}
 	if o.Walls != nil && o.Walls.Network != nil {
 		_, c.unwalled = sandbox.NetworkAvailable()
 	}
 	return c, nil
+}
+
+// closeOnExec keeps from children what whoever started us left open.
+func closeOnExec() {
+	entries, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
 }
 
 func (c *crew) start(j job, child [3]*os.File) error {
