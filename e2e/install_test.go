@@ -23,6 +23,9 @@ func (j *job) withGemini(m *model) {
 	j.Inputs["api-key"] = apiKey
 }
 
+// npmRegistry is written out, because it may be a mirror at a private address.
+const npmRegistry = "registry.npmjs.org"
+
 // reachNpm fails where packages cannot come from.
 func reachNpm(t *testing.T) {
 	t.Helper()
@@ -59,6 +62,7 @@ func TestInstall(t *testing.T) {
 	reachNpm(t)
 	first := newMainJob(t, checkoutV6)
 	first.trustHost(t)
+	first.Inputs["allowed-hosts"] = npmRegistry
 	res := doMainJob(t, first, (*job).withGemini, false)
 	t.Logf("took %s with the installation", res.Took.Round(time.Second))
 	if !strings.Contains(res.Log, "Installed gemini 0.61.0 ") {
@@ -92,7 +96,7 @@ func TestInstallAtDesk(t *testing.T) {
 	log, code := deskRun{
 		Repo: repo, Image: image(t), Network: "host",
 		Flags: []string{"-v", sharedTempDir(t) + ":/cache", "-e", "XDG_CACHE_HOME=/cache", "-v", hostStore + ":" + hostStore + ":ro", "-e", "NODE_EXTRA_CA_CERTS=" + hostStore, "-e", "OPENAI_API_KEY=" + apiKey},
-		Args:  []string{"run", "--prompt", task, "--completion", "promise", "--agent", "opencode", "--model", "gpt-5.5", "--base-url", m.URL + "/v1", "--guardrails", "sh test.sh"},
+		Args:  []string{"run", "--prompt", task, "--completion", "promise", "--agent", "opencode", "--model", "gpt-5.5", "--base-url", m.URL + "/v1", "--guardrails", "sh test.sh", "--allowed-hosts", npmRegistry},
 		Limit: 5 * time.Minute, // npm's, and opencode takes seconds to start where nothing else runs
 	}.run(t)
 	r := readRecord(t, filepath.Join(repo, ".ralph", "report.json"))
