@@ -21,7 +21,7 @@ import (
 // what judges it.
 func (j *job) followBase(ctx context.Context) error {
 	pull := j.event.PullRequest
-	if j.runner == nil || j.event.Name != "pull_request" || pull == nil || pull.BaseRef == "" || !j.cfg.Token.IsSet() || j.cfg.Isolation == config.IsolationOff {
+	if j.runner == nil || pull == nil || pull.BaseRef == "" || !j.cfg.Token.IsSet() || j.cfg.Isolation == config.IsolationOff {
 		return nil
 	}
 	client, err := j.client()
@@ -75,7 +75,7 @@ func (j *job) configFiles() []string {
 // the work tree, where a run works on somebody's pull request: what is checked
 // out there tells the agent what to start, and whom to believe.
 func (j *job) overlayBase(ctx context.Context) error {
-	if j.repo == nil || j.runner == nil || j.cfg.Isolation == config.IsolationOff || !j.decision.Existing {
+	if j.repo == nil || j.runner == nil || j.cfg.Isolation == config.IsolationOff || !j.decision.Existing && j.event.PullRequest == nil {
 		return nil
 	}
 	agents, err := content.Parse(content.AgentConfig())

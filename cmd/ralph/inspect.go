@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/content"
@@ -29,6 +31,7 @@ type inspector struct {
 	versions map[string][]byte   // small contents by id, for what looks at all of the work
 	kept     int64               // bytes in versions
 	work     []weaken.File       // of the last look
+	unseen   int                 // files of the last look that are not in work
 }
 
 // edit are the ids of a file's content before and after, and its path.
@@ -98,11 +101,46 @@ func (in *inspector) look(ctx context.Context, at repo.Inspection) ([]ralph.Find
 	if at.Last { // commits that were here before the run, or paths that were judged before
 		return found, nil
 	}
+	earlier, err := in.earlier(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, earlier...)
 	found = append(found, in.policy.Judge(content.Work{Total: files(at.Total), Run: files(at.Run), Since: files(at.Since)})...)
 	if err := in.keep(ctx, at.Total); err != nil {
 		return nil, err
 	}
 	return sorted(found), nil
+}
+
+// earlier are the secrets that earlier runs published on the branch: nothing holds
+// them back any more, but the pull request is not merged unseen.
+func (in *inspector) earlier(ctx context.Context, at repo.Inspection) ([]ralph.Finding, error) {
+	run := map[string]bool{}
+	for _, c := range slices.Concat(at.Run, at.Since) {
+		run[c.Path] = true
+	}
+	var found []ralph.Finding
+	for _, c := range at.Total {
+		if run[c.Path] {
+			continue
+		}
+		hits, err := in.leaks(ctx, c)
+		if errors.Is(err, repo.ErrNoContent) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range hits {
+			if f.Severity == ralph.Block {
+				f.Severity = ralph.Draft
+			}
+			f.Where = "on the branch before this run"
+			found = append(found, f)
+		}
+	}
+	return found, nil
 }
 
 // leaks are the secrets in a file that would be published, and in its name.
@@ -111,7 +149,14 @@ func (in *inspector) leaks(ctx context.Context, c repo.Changed) ([]ralph.Finding
 	if c.Commit != "" {
 		where = "in commit " + short(c.Commit)
 	}
-	found := in.texts(in.scanner.Text(c.Path), "", "the name of a file "+where)
+	var found []ralph.Finding
+	if c.OldMode == repo.ModeNone || c.From != "" { // others are published
+		name := "the name of a file"
+		if dir := path.Dir(c.Path); dir != "." && len(in.scanner.Text(dir)) == 0 {
+			name += " in " + strconv.Quote(dir)
+		}
+		found = in.texts(in.scanner.Text(c.Path), "", strings.TrimSpace(name+" "+where))
+	}
 	if c.NewMode == repo.ModeNone || c.NewMode == repo.ModeRepository {
 		return found, nil
 	}
@@ -170,7 +215,7 @@ func (in *inspector) words(where, text string) []ralph.Finding {
 }
 
 // texts are hits as findings. A file's name is not repeated where it is the secret.
-func (in *inspector) texts(hits []leak.Hit, path, where string) []ralph.Finding {
+func (in *inspector) texts(hits []leak.Hit, file, where string) []ralph.Finding {
 	var found []ralph.Finding
 	for _, h := range hits {
 		kind, grave := ralph.FindingSecret, in.formats
@@ -181,7 +226,7 @@ func (in *inspector) texts(hits []leak.Hit, path, where string) []ralph.Finding 
 			kind, grave = ralph.FindingUnknown, ralph.Flag
 		}
 		found = append(found, ralph.Finding{
-			Kind: kind, Severity: grave, Path: path, Line: h.Line, Where: where, Rule: h.Rule, Text: h.Text,
+			Kind: kind, Severity: grave, Path: file, Line: h.Line, Where: where, Rule: h.Rule, Text: h.Text,
 		})
 	}
 	return found
@@ -195,7 +240,8 @@ const (
 
 // keep remembers the whole work for weakened.
 func (in *inspector) keep(ctx context.Context, total []repo.Changed) error {
-	in.work = in.work[:0]
+	in.work, in.unseen = in.work[:0], 0
+	in.forget(total)
 	for _, c := range total {
 		before, small, err := in.version(ctx, c.OldID, c.OldSize, c.Old)
 		if err != nil {
@@ -206,6 +252,9 @@ func (in *inspector) keep(ctx context.Context, total []repo.Changed) error {
 			return err
 		}
 		if !small || !fits {
+			if c.OldSize <= maxVersion && c.NewSize <= maxVersion { // else it is no test that people read
+				in.unseen++
+			}
 			continue
 		}
 		in.work = append(in.work, weaken.File{
@@ -221,7 +270,28 @@ func (in *inspector) keep(ctx context.Context, total []repo.Changed) error {
 func (in *inspector) weakened(base func(path string) []byte) []ralph.Finding {
 	o := in.options
 	o.Base = base
-	return weaken.Look(in.work, o)
+	found := weaken.Look(in.work, o)
+	if in.unseen > 0 {
+		found = append(found, ralph.Finding{
+			Kind: ralph.FindingUnknown, Severity: ralph.Flag, Where: "the work as a whole", Rule: "too large",
+			Text: fmt.Sprintf("%d files were not looked at for weakened tests: the work is larger than 64 MiB", in.unseen),
+		})
+	}
+	return found
+}
+
+// forget drops the versions that the work has no more.
+func (in *inspector) forget(total []repo.Changed) {
+	used := map[string]bool{}
+	for _, c := range total {
+		used[c.OldID], used[c.NewID] = true, true
+	}
+	for id, data := range in.versions {
+		if !used[id] {
+			in.kept -= int64(len(data))
+			delete(in.versions, id)
+		}
+	}
 }
 
 // version is a content that is small enough; ok is false for others.
@@ -314,7 +384,7 @@ func (j *job) keepUnpublished(ctx context.Context) {
 		j.out.warn("What was not published could not be written down: " + err.Error())
 		return
 	}
-	if err := j.files.WriteFile(unpublished, []byte(j.masked(patch.String()))); err != nil {
+	if err := j.files.WriteFile(unpublished, j.inspect.scanner.MaskPatch([]byte(j.redact.Text(patch.String())))); err != nil {
 		j.out.warn(err.Error())
 		return
 	}

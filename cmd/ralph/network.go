@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
@@ -197,7 +196,7 @@ func (j *job) npmNetwork(ctx context.Context) (*network, error) {
 			list = append(list, rule)
 		}
 	}
-	p, err := egress.Start(context.WithoutCancel(ctx), egress.Options{Hosts: list, Upstream: machineProxy})
+	p, err := egress.Start(context.WithoutCancel(ctx), egress.Options{Hosts: list, Upstream: egress.Environment(j.app.getenv)})
 	if err != nil {
 		return nil, fmt.Errorf("allowed-hosts: %w", err)
 	}
@@ -226,7 +225,7 @@ func (j *job) openProxy(ctx context.Context, n *network, all []agent.Options) er
 			n.ports = append(n.ports, uint16(f.Port)) // #nosec G115 -- a port
 		}
 	}
-	p, err := egress.Start(context.WithoutCancel(ctx), egress.Options{Hosts: list, Upstream: machineProxy})
+	p, err := egress.Start(context.WithoutCancel(ctx), egress.Options{Hosts: list, Upstream: egress.Environment(j.app.getenv)})
 	if err != nil {
 		return fmt.Errorf("allowed-hosts: %w", err)
 	}
@@ -252,11 +251,6 @@ func briefly(list hosts.List) string {
 	return strings.Join(words, ", ")
 }
 
-// machineProxy is the proxy that this machine itself has to use.
-func machineProxy(u *url.URL) (*url.URL, error) {
-	return http.ProxyFromEnvironment(&http.Request{URL: u})
-}
-
 // openDoor starts a server that adds an agent's key, where the agent can do with
 // one.
 func (j *job) openDoor(ctx context.Context, n *network, o agent.Options) error {
@@ -271,7 +265,7 @@ func (j *job) openDoor(ctx context.Context, n *network, o agent.Options) error {
 	}
 	opened, err := egress.StartDoor(context.WithoutCancel(ctx), egress.DoorOptions{
 		Upstream: upstream, Key: secret.New(variable(o.Env, d.KeyVariable)), Header: d.Header, Scheme: d.Scheme,
-		Paths: d.Paths, Proxy: machineProxy,
+		Paths: d.Paths, Proxy: egress.Environment(j.app.getenv),
 	})
 	if err != nil {
 		return err

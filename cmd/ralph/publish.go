@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
 )
 
@@ -26,10 +29,11 @@ func (j *job) publish(run context.Context) {
 	if j.cfg.Commit == config.CommitAgent {
 		j.commitRest(ctx)
 	}
-	j.keepUnpublished(ctx)
-	j.lookAtTests(ctx)
 	if j.pushes() {
-		if err := j.repo.Push(ctx); err != nil {
+		var blocked *repo.BlockedError
+		if err := j.repo.Push(ctx); errors.As(err, &blocked) {
+			j.couldNot("push", err) // State names what
+		} else if err != nil {
 			j.couldNot("push", err)
 			j.failed(run, err)
 		}
@@ -39,6 +43,10 @@ func (j *job) publish(run context.Context) {
 	if len(state.Blocked) > 0 {
 		j.report.Findings = sorted(append(j.report.Findings, state.Blocked...))
 		j.withhold(ralph.Blocking(state.Blocked))
+	}
+	j.keepUnpublished(ctx)
+	if run.Err() == nil { // it may take seconds, which a run that was cancelled does not have
+		j.lookAtTests(ctx)
 	}
 	for _, n := range state.Notes {
 		j.note(n)
@@ -126,7 +134,9 @@ func (j *job) commitLeft(ctx context.Context, it *ralph.Iteration) error {
 
 // withhold ends a run whose last work may not be published.
 func (j *job) withhold(why string) {
-	j.report.Reason += "; what is in the workspace may not be published: " + why
+	if text := "; what is in the workspace may not be published: " + why; !strings.Contains(j.report.Reason, text) {
+		j.report.Reason += text
+	}
 	if j.report.Outcome.Yields() {
 		j.report.Outcome = ralph.Blocked
 	}

@@ -39,29 +39,29 @@ type Config struct {
 	CommandFromFile bool
 	// FromFile are those of agent-args, agent-exact-args, agent-settings, mcp-config and
 	// provider that came from a file of the repository.
-	FromFile []string
-	AgentArgs       []string // appended to the agent's arguments
-	AgentExact      bool     // AgentExactArgs are all arguments of the agent, even when there are none
-	AgentExactArgs  []string
-	Model           string // empty: the agent's default
-	Effort          string // empty: the agent's default
-	FallbackAgent   string // empty: none, unless FallbackModel is set: then Agent
-	FallbackModel   string // empty: the fallback agent's default
-	AgentVersion    string // of the CLI; "latest"; empty: any
-	AgentInstall    bool   // a CLI that is missing is installed
-	Provider        string // empty: the agent's own
-	BaseURL         string // of the provider's API; empty: its own
-	APIKey          secret.String
-	System          string            // added to the system prompt
-	MCP             string            // a JSON object with mcpServers; empty: none
-	AgentSettings   string            // a JSON object; empty: none
-	AgentPrompt     string            // "stdin", "argument" or "file", of agent custom
-	AgentFilters    map[string]string // jq expressions by name, of agent custom
-	OutputFormat    string            // "json" or "text"; empty: the agent's own
-	ResponseFilter  string            // jq expression that picks the agent's own words; empty: the agent's own
-	DisplayFilter   string            // shell command that gets the raw output and prints what people see; empty: none
-	Stream          bool              // the agent's output is shown
-	TextScanFull    bool              // text mode: a copy of the prompt in the output counts as the agent's words
+	FromFile       []string
+	AgentArgs      []string // appended to the agent's arguments
+	AgentExact     bool     // AgentExactArgs are all arguments of the agent, even when there are none
+	AgentExactArgs []string
+	Model          string // empty: the agent's default
+	Effort         string // empty: the agent's default
+	FallbackAgent  string // empty: none, unless FallbackModel is set: then Agent
+	FallbackModel  string // empty: the fallback agent's default
+	AgentVersion   string // of the CLI; "latest"; empty: any
+	AgentInstall   bool   // a CLI that is missing is installed
+	Provider       string // empty: the agent's own
+	BaseURL        string // of the provider's API; empty: its own
+	APIKey         secret.String
+	System         string            // added to the system prompt
+	MCP            string            // a JSON object with mcpServers; empty: none
+	AgentSettings  string            // a JSON object; empty: none
+	AgentPrompt    string            // "stdin", "argument" or "file", of agent custom
+	AgentFilters   map[string]string // jq expressions by name, of agent custom
+	OutputFormat   string            // "json" or "text"; empty: the agent's own
+	ResponseFilter string            // jq expression that picks the agent's own words; empty: the agent's own
+	DisplayFilter  string            // shell command that gets the raw output and prints what people see; empty: none
+	Stream         bool              // the agent's output is shown
+	TextScanFull   bool              // text mode: a copy of the prompt in the output counts as the agent's words
 
 	Completion      ralph.Completion
 	CompletionRule  bool // the prompt says how to end
