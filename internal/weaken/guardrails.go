@@ -27,10 +27,11 @@ func (k *look) guardrails() {
 // leads follows a command to the files that define it.
 type leads struct {
 	*look
-	seen  map[string]bool
-	found map[string]string // paths of changed files, and what of them it is
-	tools int               // that were followed
-	parts map[string][2]map[string]target
+	seen    map[string]bool
+	scripts int               // that are being followed, one in the other
+	found   map[string]string // paths of changed files, and what of them it is
+	tools   int               // that were followed
+	parts   map[string][2]map[string]target
 }
 
 // Bounds of following: depth of scripts that start scripts, and commands.
@@ -63,10 +64,10 @@ func (g *leads) command(command, dir string, depth int) {
 				g.command(strings.Join(list[i+2:], " "), to, depth+1)
 			}
 		}
-		if g.file(path.Join(dir, word)) {
+		if g.judges(list, i, dir) && g.file(path.Join(dir, word)) {
 			g.script(path.Join(dir, word), depth)
 		}
-		if _, value, ok := strings.Cut(word, "="); ok && g.file(path.Join(dir, value)) {
+		if _, value, ok := strings.Cut(word, "="); ok && g.judges(list, i, dir) && g.file(path.Join(dir, value)) {
 			g.script(path.Join(dir, value), depth)
 		}
 		if g.tools > maxCommands {
@@ -105,6 +106,19 @@ func (g *leads) command(command, dir string, depth int) {
 			g.whole(dir, "mix.exs")
 		}
 	}
+}
+
+// judges says that a word of a command may name a file that decides. A script
+// names the program that it tests, too: there a file counts that is read as a
+// part of the script, or whose name says that it tests.
+func (g *leads) judges(list []string, i int, dir string) bool {
+	if g.scripts == 0 || i > 0 && (list[i-1] == "." || list[i-1] == "source") {
+		return true
+	}
+	name := strings.ToLower(path.Join(dir, list[i]))
+	return slices.ContainsFunc([]string{"test", "spec", "check", "lint", "verif", "valid", "expect", "golden", "snapshot", "assert", "ci/", "ci."}, func(part string) bool {
+		return strings.Contains(name, part)
+	})
 }
 
 // file notes a changed file; it says so for one that is not, too.
@@ -151,6 +165,8 @@ func (g *leads) content(name string) (old, now []byte) {
 
 // script follows what a shell script starts.
 func (g *leads) script(name string, depth int) {
+	g.scripts++
+	defer func() { g.scripts-- }()
 	old, now := g.content(name)
 	for _, text := range [][]byte{old, now} {
 		if len(text) == 0 || len(text) > maxFile || !isScript(name, text) {
