@@ -24,8 +24,9 @@ import (
 func (j *job) reachable(all []agent.Options) hosts.List {
 	list := slices.Clone(j.cfg.AllowedHosts)
 	for _, o := range all {
-		named := agent.Hosts(o)
+		named, provider := agent.Hosts(o), o.Provider
 		o = j.withoutFile(o)
+		o.Provider = provider // its hosts are ours to know
 		if trusted := agent.Hosts(o); slices.ContainsFunc(named, func(host string) bool { return !slices.Contains(trusted, host) }) {
 			j.note("Hosts that a file of the repository names (" + strings.Join(j.cfg.FromFile, ", ") + ") are reached only where allowed-hosts names them, too.")
 		}

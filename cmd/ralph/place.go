@@ -225,7 +225,9 @@ func (j *job) buildWalls(ctx context.Context) (err error) {
 		walls.Network = j.network.walls(open)
 		o.Walls = &walls
 		o.Memory, o.FreeDisk, o.DiskPaths = j.cfg.MaxMemory, j.cfg.MinFreeDisk, open
-		o.Refused = j.network.refuse
+		if j.network != nil {
+			o.Refused = j.network.refuse
+		}
 	}
 	if j.cfg.MaxProcesses > 0 {
 		o.MaxProcs = uint64(j.cfg.MaxProcesses)
