@@ -94,7 +94,7 @@ func TestAPI(t *testing.T) {
 				var reset time.Time
 				return func(q question) answer {
 					if q.Number == 1 {
-						reset = time.Now().Add(8 * time.Second)
+						reset = time.Now().Add(8 * time.Second).Truncate(time.Second) // as the header has it
 					}
 					if time.Now().Before(reset) {
 						return limited(reset)
