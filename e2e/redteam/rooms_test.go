@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -236,26 +235,7 @@ func (s *stage) runBare(t *testing.T, limit time.Duration) {
 	}
 	args = append(append(args, s.mounts()...), s.kit.image, "-c",
 		`for i in $(seq `+fmt.Sprint(len(s.Orders))+`); do /opt/redteam/raider battery /opt/orders.json </dev/null; done; exit 0`, "sh", "--token="+key)
-	cmd := exec.Command("docker", args...)
-	cmd.Env = environ
-	var log lockedBuffer
-	cmd.Stdout, cmd.Stderr = &log, &log
-	began := time.Now()
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() { _ = cmd.Wait(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(limit):
-		_ = exec.Command("docker", "rm", "-f", name).Run()
-		<-done
-		t.Errorf("%s: the control was still running after %s", s.Name, limit)
-	}
-	s.Took = time.Since(began).Round(100 * time.Millisecond)
-	s.Code, s.Log = cmd.ProcessState.ExitCode(), log.String()
-	s.gather(t)
+	s.await(t, "control", name, args, environ, limit)
 }
 
 // stepLater is a step behind ours, as root and without walls.

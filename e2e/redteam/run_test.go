@@ -49,6 +49,12 @@ func (s *stage) run(t *testing.T, limit time.Duration) {
 		args, environ = append(args, "-e", name), append(environ, name+"="+value)
 	}
 	args = append(append(args, s.mounts()...), s.kit.image)
+	s.await(t, "step", name, args, environ, limit)
+}
+
+// await runs a container to its end, and looks at what came of it.
+func (s *stage) await(t *testing.T, what, name string, args, environ []string, limit time.Duration) {
+	t.Helper()
 	cmd := exec.Command("docker", args...)
 	cmd.Env = environ
 	var log lockedBuffer
@@ -64,7 +70,7 @@ func (s *stage) run(t *testing.T, limit time.Duration) {
 	case <-time.After(limit):
 		_ = exec.Command("docker", "rm", "-f", name).Run()
 		<-done
-		t.Errorf("%s: the step was still running after %s", s.Name, limit)
+		t.Errorf("%s: the %s was still running after %s", s.Name, what, limit)
 	}
 	s.Took = time.Since(began).Round(100 * time.Millisecond)
 	s.Code, s.Log = cmd.ProcessState.ExitCode(), log.String()
