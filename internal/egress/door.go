@@ -83,7 +83,7 @@ func StartDoor(ctx context.Context, o DoorOptions) (*Door, error) {
 	d.buffers.New = newBuffer
 	ctx, d.cancel = context.WithCancel(ctx)
 	d.server = &http.Server{
-		Handler:           http.HandlerFunc(d.serve),
+		Handler:           duplex(d.serve),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       keepIdle,

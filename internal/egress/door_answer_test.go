@@ -112,6 +112,39 @@ func TestDoorStreams(t *testing.T) {
 }
 
 // The certificate of the API is checked; what goes wrong is told without the key.
+// A server may answer before it has the whole question. Were the rest closed then,
+// answers to whole questions would be lost, too, now and then.
+func TestAnswerBeforeTheQuestionEnds(t *testing.T) {
+	t.Parallel()
+	early := func(w http.ResponseWriter, r *http.Request) {
+		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
+			t.Error(err)
+		}
+		w.WriteHeader(http.StatusAccepted)
+		w.(http.Flusher).Flush()
+		n, err := io.Copy(io.Discard, r.Body)
+		fmt.Fprint(w, n, err)
+	}
+	world := newWorld()
+	world.put("good.example", publicAddress, 8080, web(t, early))
+	proxy := world.start(t, egress.Options{}, "good.example:8080")
+	for name, c := range map[string]struct{ address, target string }{
+		"door":  {strings.TrimPrefix(door(t, egress.DoorOptions{}, early).URL(), "http://"), "/v1/messages"},
+		"proxy": {proxy.Address(), "http://good.example:8080/"},
+	} {
+		conn := guest(t, c.address)
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: good.example:8080\r\nx-api-key: %s\r\nContent-Length: 8\r\n\r\nhalf", c.target, placeholder)
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil || response.StatusCode != http.StatusAccepted {
+			t.Fatalf("%s: %v, %v", name, response, err)
+		}
+		io.WriteString(conn, "half")
+		if body, err := io.ReadAll(response.Body); string(body) != "8 <nil>" || err != nil {
+			t.Errorf("%s: %q, %v; want an answer that has seen all 8 bytes", name, body, err)
+		}
+	}
+}
+
 func TestDoorFailures(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewUnstartedServer(http.NotFoundHandler())

@@ -98,7 +98,7 @@ func Start(ctx context.Context, o Options) (*Proxy, error) {
 	p.buffers.New = newBuffer
 	ctx, p.cancel = context.WithCancel(ctx)
 	p.server = &http.Server{
-		Handler:           http.HandlerFunc(p.serve),
+		Handler:           duplex(p.serve),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: o.HeaderTime,
 		IdleTimeout:       keepIdle,

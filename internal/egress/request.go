@@ -91,6 +91,18 @@ func outgoing(r *http.Request, u *url.URL) *http.Request {
 	return out
 }
 
+// duplex lets h read what is left of a request when its answer has begun. A server
+// of net/http closes the body then, while a transport looks for its end once more
+// after the last byte. Finding it closed, the transport gives up the connection that
+// the answer comes by: answers were lost whose questions the server had taken, and
+// charged for.
+func duplex(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).EnableFullDuplex() // no server here speaks HTTP/2, which is the failure it has
+		h(w, r)
+	}
+}
+
 // removeHops takes out the fields that are about one connection (RFC 9110, 7.6.1).
 func removeHops(h http.Header) {
 	for _, line := range h["Connection"] {
@@ -122,14 +134,12 @@ func relay(w http.ResponseWriter, response *http.Response, body io.Writer, buffe
 	w.WriteHeader(response.StatusCode)
 	controller := http.NewResponseController(w)
 	for {
+		if err := controller.Flush(); err != nil {
+			panic(http.ErrAbortHandler)
+		}
 		n, err := response.Body.Read(buffer)
-		if n > 0 {
-			if _, err := body.Write(buffer[:n]); err != nil {
-				panic(http.ErrAbortHandler)
-			}
-			if err := controller.Flush(); err != nil {
-				panic(http.ErrAbortHandler)
-			}
+		if _, err := body.Write(buffer[:n]); err != nil {
+			panic(http.ErrAbortHandler)
 		}
 		if err == io.EOF { //nolint:errorlint // Read gives it as it is
 			return
