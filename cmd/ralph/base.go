@@ -72,13 +72,17 @@ func (j *job) configFiles() []string {
 }
 
 // overlayBase puts the base's version of what agents read of a repository into
-// the work tree, where a run works on somebody's pull request: what is checked
-// out there tells the agent what to start, and whom to believe.
+// the work tree, where a run goes on from commits that nobody has merged: what is
+// checked out there tells the agent what to start, and whom to believe.
 func (j *job) overlayBase(ctx context.Context) error {
-	if j.repo == nil || j.runner == nil || j.cfg.Isolation == config.IsolationOff || !j.decision.Existing && j.event.PullRequest == nil {
+	if j.repo == nil || j.runner == nil || j.cfg.Isolation == config.IsolationOff {
 		return nil
 	}
-	agents, err := content.Parse(content.AgentConfig())
+	whose, paths := j.notFromHere()
+	if len(paths) == 0 {
+		return nil
+	}
+	agents, err := content.Parse(paths)
 	if err != nil {
 		return err
 	}
@@ -92,7 +96,7 @@ func (j *job) overlayBase(ctx context.Context) error {
 	j.atEnd(func() {
 		kept, err := j.repo.RestoreOverlay()
 		if err != nil {
-			j.out.warn("What agents read could not be put back to what the pull request has: " + err.Error())
+			j.out.warn("What agents read could not be put back to what " + whose + " has: " + err.Error())
 		}
 		if len(kept) > 0 {
 			j.note("The agent changed what the run had taken from the base: " + listed(kept))
@@ -101,8 +105,22 @@ func (j *job) overlayBase(ctx context.Context) error {
 	if len(changed) == 0 {
 		return nil
 	}
-	n := fmt.Sprintf("The pull request changes what agents read of a repository; for this run the agent found the version of the base, %s: %s", j.start.Base, listed(changed))
+	n := fmt.Sprintf("%s%s changes what agents read of a repository; for this run the agent found the version of the base, %s: %s", strings.ToUpper(whose[:1]), whose[1:], j.start.Base, listed(changed))
 	j.note(n)
 	j.out.say(n)
 	return nil
+}
+
+// notFromHere are the paths that come from the base instead of from what is
+// checked out, and whose that is. On somebody's pull request it is everything that
+// agents read. On a branch of ours, prose is what earlier runs were asked to write,
+// or their memory; what starts programs is a leftover that no person has agreed to.
+func (j *job) notFromHere() (whose string, paths []string) {
+	switch {
+	case j.decision.Existing || j.event.PullRequest != nil:
+		return "the pull request", content.AgentConfig()
+	case j.start.Resumed && j.cfg.ProtectedPolicy != config.ContentAllow:
+		return "the branch", content.AgentPrograms()
+	}
+	return "", nil
 }

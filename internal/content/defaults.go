@@ -19,7 +19,7 @@ func Protected() []string {
 			// Which server gets everybody's large files, and their credentials.
 			"/.lfsconfig",
 		},
-		ralphConfig(), programConfig(), hooks(),
+		AgentPrograms(),
 		[]string{
 			// Editors run these when the folder is opened.
 			"**/.vscode/settings.json", "**/.vscode/tasks.json", "**/.vscode/launch.json", "**/.vscode/mcp.json",
@@ -29,13 +29,17 @@ func Protected() []string {
 }
 
 // AgentConfig are the paths that agents, their CLIs and ralph read of a
-// repository: rights, servers, hooks, and the prose that tells agents what to do.
+// repository: AgentPrograms, and the prose that tells agents what to do.
 func AgentConfig() []string {
-	return slices.Concat(ralphConfig(), programConfig(), hooks(), prose(), []string{
+	return slices.Concat(AgentPrograms(), prose(), []string{
 		// gemini and others read variables from it: addresses that keys are sent to.
 		".env",
 	})
 }
+
+// AgentPrograms are the paths by which a repository makes agents, their CLIs and
+// ralph start something or allow it: rights, servers, hooks. All are in Protected.
+func AgentPrograms() []string { return slices.Concat(ralphConfig(), programConfig(), hooks()) }
 
 // ralphConfig are the files that decide what a run does: guardrails, providers,
 // limits. They may lie in a folder that is not the top.

@@ -88,6 +88,7 @@ func TestWrongPatternsAreNamed(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	protected, agents := patterns(t, content.Protected()...), patterns(t, content.AgentConfig()...)
+	programs := patterns(t, content.AgentPrograms()...)
 	for _, tt := range []struct {
 		path              string
 		protected, agents bool
@@ -144,6 +145,9 @@ func TestDefaults(t *testing.T) {
 		}
 		if got := agents.Match(tt.path) != ""; got != tt.agents {
 			t.Errorf("AgentConfig picks %q: %t, want %t", tt.path, got, tt.agents)
+		}
+		if got, want := programs.Match(tt.path) != "", tt.agents && tt.protected; got != want {
+			t.Errorf("AgentPrograms picks %q: %t, want %t", tt.path, got, want)
 		}
 	}
 }
