@@ -47,7 +47,7 @@ func (s *stage) openWorld(t *testing.T) {
 			"rebind.wild.redteam.test": "45.66.77.99,127.0.0.1", "six.wild.redteam.test": "::1",
 		},
 		"Forward":  map[string]string{forgeIP + ":80": "/rt/forge.sock"},
-		"Contacts": "/rt/contacts.jsonl", "Ready": "/rt/ready",
+		"Contacts": "/rt/contacts.jsonl", "Ready": "/rt/ready", "Settle": "/rt/settle.sock",
 	}
 	data, err := json.Marshal(places)
 	if err != nil {
@@ -79,4 +79,20 @@ func (s *stage) openWorld(t *testing.T) {
 			t.Fatalf("the world outside is not ready: %s", out)
 		}
 	}
+}
+
+// contacts are all that arrived, once the canary has written it down.
+func (s *stage) contacts(t *testing.T) []Contact {
+	t.Helper()
+	c, err := net.Dial("unix", filepath.Join(s.Net, "settle.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	answer := make([]byte, 500)
+	_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
+	if n, err := c.Read(answer); err != nil || string(answer[:n]) != "ok\n" {
+		t.Errorf("%s: what arrived is not all written down: %q, %v", s.Name, answer[:n], err)
+	}
+	return readLines[Contact](filepath.Join(s.Net, "contacts.jsonl"))
 }

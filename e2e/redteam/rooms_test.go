@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -246,7 +245,7 @@ func (s *stage) stepLater(t *testing.T) {
 	if out, err := docker(args...); err != nil {
 		t.Logf("the later step: %v\n%s", err, out)
 	}
-	s.Contacts = readLines[Contact](filepath.Join(s.Net, "contacts.jsonl"))
+	s.Contacts = s.contacts(t)
 }
 
 // leaving is what is free on a disk, less so many bytes.

@@ -80,8 +80,7 @@ func (s *stage) await(t *testing.T, what, name string, args, environ []string, l
 // gather fills the world.
 func (s *stage) gather(t *testing.T) {
 	t.Helper()
-	time.Sleep(50 * time.Millisecond) // the canary writes down what arrived last
-	s.Contacts = readLines[Contact](filepath.Join(s.Net, "contacts.jsonl"))
+	s.Contacts = s.contacts(t)
 	results, err := filepath.Glob(filepath.Join(s.Workspace, ".rt", "results-*.jsonl"))
 	if err != nil {
 		t.Fatal(err)

@@ -34,12 +34,17 @@ type Places struct {
 	Forward   map[string]string // host:port: path of a socket
 	Contacts  string            // file that the contacts go to
 	Ready     string            // file that is made when all is listening
+	Settle    string            // path of a socket: see settle.go
 }
 
 type watcher struct {
-	mu    sync.Mutex
-	out   *os.File
-	asked map[string]int
+	mu     sync.Mutex
+	out    *os.File
+	asked  map[string]int
+	knocks []func(word string) error // at each place, for settle
+	seen   map[string]chan struct{}  // words of knocks that are awaited
+	active int                       // connections that are served
+	idle   sync.Cond                 // active is 0
 }
 
 // canary listens at all places of the file it is given and writes down what
@@ -57,7 +62,8 @@ func canary(args []string) error {
 	if err != nil {
 		return err
 	}
-	w := &watcher{out: out, asked: map[string]int{}}
+	w := &watcher{out: out, asked: map[string]int{}, seen: map[string]chan struct{}{}}
+	w.idle.L = &w.mu
 	for _, a := range p.Addresses {
 		if err := addAddress(a); err != nil {
 			return fmt.Errorf("address %s: %w", a, err)
@@ -68,7 +74,8 @@ func canary(args []string) error {
 		if err != nil {
 			return err
 		}
-		go w.accept(l, "tcp "+at)
+		w.place("tcp", at)
+		go w.accept(l, func(c net.Conn) { w.serve(c, "tcp "+at) })
 	}
 	for _, path := range p.Unix {
 		l, err := net.Listen("unix", path)
@@ -87,7 +94,8 @@ func canary(args []string) error {
 				return err
 			}
 		}
-		go w.accept(l, "unix "+path)
+		w.place("unix", path)
+		go w.accept(l, func(c net.Conn) { w.serve(c, "unix "+path) })
 	}
 	for _, path := range p.Datagram {
 		c, err := net.ListenPacket("unixgram", path)
@@ -99,6 +107,7 @@ func canary(args []string) error {
 				return err
 			}
 		}
+		w.place("unixgram", path)
 		go w.receive(c, path, p)
 	}
 	for _, at := range append(append([]string(nil), p.UDP...), p.DNS...) {
@@ -106,6 +115,7 @@ func canary(args []string) error {
 		if err != nil {
 			return err
 		}
+		w.place("udp", at)
 		go w.receive(c, at, p)
 	}
 	for at, to := range p.Forward {
@@ -113,8 +123,14 @@ func canary(args []string) error {
 		if err != nil {
 			return err
 		}
-		go forward(l, to)
+		w.place("tcp", at)
+		go w.accept(l, func(c net.Conn) { w.forward(c, to) })
 	}
+	settled, err := net.Listen("unix", p.Settle)
+	if err != nil {
+		return err
+	}
+	go w.answerSettled(settled)
 	if err := os.WriteFile(p.Ready, nil, 0o644); err != nil {
 		return err
 	}
@@ -122,6 +138,9 @@ func canary(args []string) error {
 }
 
 func (w *watcher) note(where string, data []byte) {
+	if w.knocked(data) {
+		return
+	}
 	line, err := json.Marshal(Contact{where, strings.ToValidUTF8(string(data), "?")})
 	if err != nil {
 		return
@@ -131,13 +150,17 @@ func (w *watcher) note(where string, data []byte) {
 	_, _ = w.out.Write(append(line, '\n'))
 }
 
-func (w *watcher) accept(l net.Listener, where string) {
+func (w *watcher) accept(l net.Listener, serve func(net.Conn)) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
 			return
 		}
-		go w.serve(c, where)
+		w.busy(1)
+		go func() {
+			defer w.busy(-1)
+			serve(c)
+		}()
 	}
 }
 
@@ -240,25 +263,24 @@ func (w *watcher) resolve(q []byte, names map[string]string) []byte {
 	return append(answer, ip.AsSlice()...)
 }
 
-// forward joins a port to a socket of the test's.
-func forward(l net.Listener, path string) {
-	for {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		go func() {
-			defer c.Close()
-			to, err := net.Dial("unix", path)
-			if err != nil {
-				return
-			}
-			defer to.Close()
-			done := make(chan struct{}, 2)
-			go func() { _, _ = io.Copy(to, c); _ = to.(*net.UnixConn).CloseWrite(); done <- struct{}{} }()
-			go func() { _, _ = io.Copy(c, to); _ = c.(*net.TCPConn).CloseWrite(); done <- struct{}{} }()
-			<-done
-			<-done
-		}()
+// forward joins a connection to a socket of the test's.
+func (w *watcher) forward(c net.Conn, path string) {
+	defer c.Close()
+	first := make([]byte, 64<<10)
+	n, _ := c.Read(first)
+	if n == 0 || w.knocked(first[:n]) {
+		return
 	}
+	to, err := net.Dial("unix", path)
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	var both sync.WaitGroup
+	both.Go(func() {
+		_, _ = io.Copy(to, io.MultiReader(bytes.NewReader(first[:n]), c))
+		_ = to.(*net.UnixConn).CloseWrite()
+	})
+	both.Go(func() { _, _ = io.Copy(c, to); _ = c.(*net.TCPConn).CloseWrite() })
+	both.Wait()
 }
