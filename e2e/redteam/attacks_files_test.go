@@ -22,7 +22,7 @@ func fileAttacks() []Attack {
 		{ID: "outside-write", In: "inside", Wall: wallLandlock, Tries: "write outside of the workspace", Script: `: >/github/redteam-$RT_ID || : >/redteam-$RT_ID || : >/var/tmp/redteam-$RT_ID`},
 		{ID: "outside-tmp", In: "inside", Wall: wallHome, Tries: "leave a file in the container's /tmp", Script: `: >/tmp/redteam-$RT_ID`, Known: "in the container /tmp is the agent's: nobody else has anything there, and it goes with the run"},
 		{ID: "rename-out", In: "inside", Wall: wallLandlock, Tries: "move a file out of the workspace", Script: `echo RT_$RT_ID >rt-move && mv -f rt-move /github/file_commands/set_path_$RT_ID`},
-		{ID: "link-out", In: "inside", Wall: wallLandlock, Tries: "a hard link to the runner's file, then write to the link", Script: `ln /github/file_commands/set_env_1 rt-hard && echo RT_$RT_ID=1 >>rt-hard`, Seen: []sign{changed}, Engine: "the folders are mounts of their own, which no link crosses"},
+		{ID: "link-out", In: "joined", Wall: wallLandlock, Tries: "a hard link to the runner's file, then write to the link", Script: `ln /github/file_commands/set_env_1 rt-hard && echo RT_$RT_ID=1 >>rt-hard`, Seen: []sign{changed}},
 		{ID: "link-through", In: "inside", Wall: wallLandlock, Tries: "read the event through a symbolic link in the workspace", Script: `ln -sf /github/workflow/event.json rt-soft && cat rt-soft; c=$?; rm -f rt-soft; exit $c`},
 		{ID: "shm-left", In: "inside", Wall: wallHome, Tries: "leave a message in /dev/shm for the next iteration", Plant: `echo RT_$RT_ID >/dev/shm/$RT_ID`, Script: `grep -q RT_ /dev/shm/$RT_ID`, Known: "what an agent leaves there, its next turn finds: a fresh context is a fresh conversation, not a fresh machine"},
 	}

@@ -42,12 +42,12 @@ func processAttacks() []Attack {
 		{ID: "mem-owner", In: "inside", Wall: wallSeal, Tries: "read /proc/1/mem", Script: `$RT mem 1`},
 		{ID: "mem-supervisor", In: "inside", Wall: wallScope, Tries: "read the supervisor's /proc/PID/mem", Script: `$RT mem supervisor`},
 		{ID: "maps-owner", In: "inside", Wall: wallSeal, Tries: "read /proc/1/maps", Script: `grep -q rw /proc/1/maps`},
-		{ID: "vmread-owner", In: "inside", Wall: wallSeal, Tries: "process_vm_readv from the owner", Script: `$RT vmread 1`, Engine: profile},
-		{ID: "vmread-supervisor", In: "inside", Wall: wallScope, Tries: "process_vm_readv from the supervisor", Script: `$RT vmread supervisor`, Engine: profile},
+		{ID: "vmread-owner", In: "open", Wall: wallSeal, Tries: "process_vm_readv from the owner", Script: `$RT vmread 1`, Engine: profile},
+		{ID: "vmread-supervisor", In: "open", Wall: wallScope, Tries: "process_vm_readv from the supervisor", Script: `$RT vmread supervisor`, Engine: profile},
 		{ID: "ptrace-owner", In: "inside", Wall: wallSeal, Tries: "ptrace the owner", Script: `$RT ptrace 1`},
 		{ID: "ptrace-supervisor", In: "inside", Wall: wallScope, Tries: "ptrace the supervisor", Script: `$RT ptrace supervisor`},
-		{ID: "pidfd-owner", In: "inside", Wall: wallSeal, Tries: "take a descriptor of the owner by pidfd_getfd", Script: `$RT pidfd 1`, Engine: profile},
-		{ID: "pidfd-supervisor", In: "inside", Wall: wallScope, Tries: "take a descriptor of the supervisor by pidfd_getfd", Script: `$RT pidfd supervisor`, Engine: profile},
+		{ID: "pidfd-owner", In: "open", Wall: wallSeal, Tries: "take a descriptor of the owner by pidfd_getfd", Script: `$RT pidfd 1`, Engine: profile},
+		{ID: "pidfd-supervisor", In: "open", Wall: wallScope, Tries: "take a descriptor of the supervisor by pidfd_getfd", Script: `$RT pidfd supervisor`, Engine: profile},
 		{ID: "fd-owner", In: "inside", Wall: wallSeal, Tries: "re-open the owner's descriptors through /proc", Script: `readlink /proc/1/fd/1`},
 		{ID: "fd-supervisor", In: "inside", Wall: wallScope, Tries: "re-open the supervisor's descriptors through /proc", Script: `readlink /proc/$($RT above)/fd/1`},
 		{ID: "root-owner", In: "inside", Wall: wallSeal, Tries: "read the event through /proc/1/root", Script: `cat /proc/1/root/github/workflow/event.json`},
@@ -67,7 +67,11 @@ const profile = "the engine's own profile refuses it to root, too"
 
 func privilegeAttacks() []Attack {
 	sys := func(name, wall, tries, engine string) Attack {
-		return Attack{ID: "sys-" + name, In: "inside", Wall: wall, Tries: tries, Script: "$RT sys " + name, Engine: engine}
+		room := "inside"
+		if engine != "" {
+			room = "open"
+		}
+		return Attack{ID: "sys-" + name, In: room, Wall: wall, Tries: tries, Script: "$RT sys " + name, Engine: engine}
 	}
 	return []Attack{
 		{ID: "setuid-su", In: "inside", Wall: wallUser, Tries: "become root by su, a setuid program", Script: `su root -c 'cat /github/workflow/event.json' </dev/null`},
@@ -81,12 +85,12 @@ func privilegeAttacks() []Attack {
 		{ID: "write-home", In: "inside", Wall: wallLandlock, Tries: "leave configuration in the image's home folders", Script: `: >>/home/agent/.bashrc || : >>/root/.bashrc`},
 		{ID: "write-passwd", In: "inside", Wall: wallLandlock, Tries: "add a user without a password", Script: `echo 'rt::0:0::/:/bin/sh' >>/etc/passwd`},
 		{ID: "device-node", In: "inside", Wall: wallUser, Tries: "make a device of the machine's disk", Script: `$RT sys mknod`},
-		{ID: "device-mem", In: "inside", Wall: wallLandlock, Tries: "read the kernel's log and memory", Script: `head -c1 /dev/kmsg >/dev/null || head -c1 /dev/mem >/dev/null`, Engine: "the engine gives these devices to nobody"},
-		{ID: "sysctl", In: "inside", Wall: wallLandlock, Tries: "write to /proc/sys", Script: `echo 1 >/proc/sys/kernel/core_uses_pid`, Engine: "the engine mounts it read-only"},
+		{ID: "device-mem", In: "open", Wall: wallLandlock, Tries: "read the kernel's log and memory", Script: `timeout 3 dd if=/dev/kmsg bs=8192 count=1 >/dev/null || head -c1 /dev/mem >/dev/null`, Engine: "the engine gives these devices to nobody"},
+		{ID: "sysctl", In: "open", Wall: wallLandlock, Tries: "write to /proc/sys", Script: `echo redteam >/proc/sys/kernel/domainname`, Engine: "the engine mounts it read-only"},
 		sys("caps", wallUser, "have a capability", ""),
 		sys("setuid", wallUser, "setresuid to root", ""),
 		sys("chroot", wallUser, "chroot", ""),
-		sys("userns", wallSeccomp, "make a user namespace, in which it is root", profile),
+		sys("userns", wallLandlock, "mount as root of a user namespace of its own", profile),
 		sys("mountns", wallUser, "make a mount namespace", profile),
 		sys("netns", wallUser, "make a network namespace", profile),
 		sys("mount", wallUser, "mount a file system", profile),
@@ -99,7 +103,7 @@ func privilegeAttacks() []Attack {
 		sys("module", wallUser, "load a kernel module", profile),
 		sys("reboot", wallUser, "reboot", profile),
 		sys("sethostname", wallUser, "rename the machine", profile),
-		sys("nofile", wallUser, "lift its own limit of processes", profile),
+		sys("nproc", wallUser, "lift its own limit of processes", ""),
 		sys("ioprio", wallUser, "raise its own priority", profile),
 	}
 }

@@ -75,10 +75,10 @@ func judge(a Attack, walled, control *world) row {
 		r.Why = "it succeeds without the wall"
 	case a.Probe != "" && walled.Probes[a.ID].Code == 0:
 		r.Why = "the trick works where the wall has no part"
-	case a.Engine != "":
-		r.Result, r.Why = NotShown, a.Engine+": "+lastLine(deed.Output)
 	case deed.Code == 77:
 		r.Result, r.Why = NotShown, lastLine(deed.Output)
+	case a.Engine != "":
+		r.Result, r.Why = NotShown, a.Engine+": "+lastLine(deed.Output)
 	case a.Always != "":
 		r.Why = a.Always
 	default:

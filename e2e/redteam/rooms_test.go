@@ -30,6 +30,8 @@ type room struct {
 	looseEnv map[string]string
 	files    map[string]demo.File
 	limit    time.Duration
+	engine   []string // what the engine is told, the control's and the other's
+	joined   bool     // the runner's folders and the workspace lie in one mount
 }
 
 // personal is a token that may change workflows.
@@ -75,7 +77,15 @@ func rooms() []room {
 		return all
 	}
 	hosts := "allowed.redteam.test, metadata.redteam.test, *.wild.redteam.test, *.wild.redteam.test:6379, *.wild.redteam.test:6380"
+	// An engine that refuses nothing itself, so that what refuses is a wall of ours.
+	// What the walls have to hold is root's here, and harmless all the same.
+	open := []string{"--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined", "--security-opt", "systempaths=unconfined", "--device", "/dev/kmsg"}
+	for _, capability := range []string{"SYS_ADMIN", "SYS_PTRACE", "SYS_MODULE", "SYS_BOOT", "SYS_NICE", "SYSLOG", "DAC_READ_SEARCH"} {
+		open = append(open, "--cap-add", capability)
+	}
 	return []room{
+		{name: "open", bare: true, limit: time.Minute, inputs: text, engine: open},
+		{name: "joined", bare: true, limit: time.Minute, inputs: text, joined: true},
 		{name: "inside", bare: true, limit: 3 * time.Minute, inputs: with(map[string]string{"allowed-hosts": hosts})},
 		{name: "log", bare: true, speak: true, limit: time.Minute, inputs: text},
 		{name: "modes", bare: true, own: true, limit: time.Minute, inputs: text},
@@ -187,7 +197,7 @@ func (r room) enter(t *testing.T, k *kit, list []Attack, control bool) *world {
 	if r.own {
 		name = list[0].ID
 	}
-	s := k.newStage(t, name, control, r.files)
+	s := k.newStage(t, name, control, r)
 	s.Orders = r.orders(list, s.world)
 	maps.Copy(s.Inputs, map[string]string{
 		"prompt-file": "TASK.md", "max-iterations": fmt.Sprint(len(s.Orders) + 1), "branch": "ralph/" + s.Name, "title": "Raid " + r.name,
@@ -222,7 +232,7 @@ func (s *stage) runBare(t *testing.T, limit time.Duration) {
 	}
 	writeFiles(t, s.Net, map[string]string{"orders.json": string(data)})
 	name := s.side + "-step"
-	args := append([]string{"run", "--name", name, "--rm", "--workdir", "/github/workspace", "--network", "container:" + s.side, "--entrypoint", "/bin/sh"}, limits()...)
+	args := append([]string{"run", "--name", name, "--rm", "--workdir", "/github/workspace", "--network", "container:" + s.side, "--entrypoint", "/bin/sh"}, s.limits()...)
 	environ := []string{"PATH=" + os.Getenv("PATH"), "DOCKER_HOST=" + os.Getenv("DOCKER_HOST"), "DOCKER_CONFIG=" + t.TempDir()}
 	env := s.environ(t)
 	key := canaries()["the provider's key"]
@@ -240,7 +250,7 @@ func (s *stage) runBare(t *testing.T, limit time.Duration) {
 // stepLater is a step behind ours, as root and without walls.
 func (s *stage) stepLater(t *testing.T) {
 	t.Helper()
-	args := append([]string{"run", "--rm", "--workdir", "/github/workspace", "--network", "container:" + s.side, "--entrypoint", "/bin/sh"}, limits()...)
+	args := append([]string{"run", "--rm", "--workdir", "/github/workspace", "--network", "container:" + s.side, "--entrypoint", "/bin/sh"}, s.limits()...)
 	args = append(append(args, s.mounts()...), s.kit.image, "-c", later)
 	if out, err := docker(args...); err != nil {
 		t.Logf("the later step: %v\n%s", err, out)

@@ -17,21 +17,23 @@ import (
 // never the machine's own.
 func (s *stage) mounts() []string {
 	var args []string
-	for _, m := range append([]string{
-		filepath.Join(s.Net, "docker.sock") + ":/var/run/docker.sock", s.Temp + ":/github/runner_temp", s.Home + ":/github/home",
-		s.Workflow + ":/github/workflow", s.Commands + ":/github/file_commands", s.Workspace + ":/github/workspace",
-		s.kit.dir + ":/opt/redteam:ro", filepath.Join(s.Net, "resolv.conf") + ":/etc/resolv.conf:ro", filepath.Join(s.Net, "hosts") + ":/etc/hosts:ro",
+	folders := []string{s.Temp + ":/github/runner_temp", s.Home + ":/github/home", s.Workflow + ":/github/workflow", s.Commands + ":/github/file_commands", s.Workspace + ":/github/workspace"}
+	if s.room.joined {
+		folders = []string{filepath.Dir(s.Workspace) + ":/github"}
+	}
+	for _, m := range append(folders, append([]string{
+		filepath.Join(s.Net, "docker.sock") + ":/var/run/docker.sock", s.kit.dir + ":/opt/redteam:ro", filepath.Join(s.Net, "resolv.conf") + ":/etc/resolv.conf:ro", filepath.Join(s.Net, "hosts") + ":/etc/hosts:ro",
 		filepath.Join(s.Net, "other.sock") + ":/run/other.sock", filepath.Join(s.Net, "datagram.sock") + ":/run/datagram.sock",
 		filepath.Join(s.Net, "orders.json") + ":/opt/orders.json:ro",
-	}, s.Mounts...) {
+	}, s.Mounts...)...) {
 		args = append(args, "-v", m)
 	}
 	return args
 }
 
 // limits keep an attack from harming the machine the tests run on.
-func limits() []string {
-	return []string{"--label", "ralph-e2e", "--pids-limit", "1500", "--memory", "1g", "--memory-swap", "1g", "--cpus", "2"}
+func (s *stage) limits() []string {
+	return append([]string{"--label", "ralph-e2e", "--pids-limit", "1500", "--memory", "1g", "--memory-swap", "1g", "--cpus", "2"}, s.room.engine...)
 }
 
 // run starts the step as the runner does and gathers what is left of it.
@@ -43,7 +45,7 @@ func (s *stage) run(t *testing.T, limit time.Duration) {
 	}
 	writeFiles(t, s.Net, map[string]string{"orders.json": string(data)})
 	name := s.side + "-step"
-	args := append([]string{"run", "--name", name, "--rm", "--workdir", "/github/workspace", "--network", "container:" + s.side}, limits()...)
+	args := append([]string{"run", "--name", name, "--rm", "--workdir", "/github/workspace", "--network", "container:" + s.side}, s.limits()...)
 	environ := []string{"PATH=" + os.Getenv("PATH"), "DOCKER_HOST=" + os.Getenv("DOCKER_HOST"), "DOCKER_CONFIG=" + t.TempDir()}
 	for name, value := range s.environ(t) {
 		args, environ = append(args, "-e", name), append(environ, name+"="+value)

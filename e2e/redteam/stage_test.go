@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -97,6 +96,7 @@ func (k *kit) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type stage struct {
 	*world
 	kit    *kit
+	room   room
 	repo   *forgetest.Repository
 	base   string
 	dir    string // of this stage
@@ -117,9 +117,9 @@ type Order struct {
 	Speak   bool
 }
 
-// newStage makes a repository with the files, a checkout of it, the runner's
+// newStage makes a repository with the room's files, a checkout of it, the runner's
 // folders, and a world outside.
-func (k *kit) newStage(t *testing.T, name string, control bool, files map[string]demo.File) *stage {
+func (k *kit) newStage(t *testing.T, name string, control bool, r room) *stage {
 	t.Helper()
 	if control {
 		name += "-control"
@@ -130,18 +130,22 @@ func (k *kit) newStage(t *testing.T, name string, control bool, files map[string
 	k.requests[name] = nil
 	k.mu.Unlock()
 	root := sharedTempDir(t)
-	s := &stage{kit: k, dir: root, Inputs: map[string]string{}, Env: map[string]string{}, world: &world{
+	s := &stage{kit: k, room: r, dir: root, Inputs: map[string]string{}, Env: map[string]string{}, world: &world{
 		Control: control, Name: name, Workspace: filepath.Join(root, "work", "work"), Temp: filepath.Join(root, "_temp"), Net: filepath.Join(root, "net"),
 		Deeds: map[string]Deed{}, Plants: map[string]Deed{}, Probes: map[string]Deed{}, Before: map[string]string{},
 	}}
 	s.Commands, s.Home, s.Workflow = filepath.Join(s.Temp, "_runner_file_commands"), filepath.Join(s.Temp, "_github_home"), filepath.Join(s.Temp, "_github_workflow")
+	if r.joined { // below the names that they have in the container
+		s.Workspace, s.Temp = filepath.Join(root, "github", "workspace"), filepath.Join(root, "github", "runner_temp")
+		s.Commands, s.Home, s.Workflow = filepath.Join(root, "github", "file_commands"), filepath.Join(root, "github", "home"), filepath.Join(root, "github", "workflow")
+	}
 	for _, dir := range []string{s.Workspace, s.Commands, s.Home, s.Workflow, s.Net} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	all := map[string]demo.File{".gitignore": {Content: ".rt/\n"}, "README.md": {Content: "hello\n"}, "TASK.md": {Content: "Do the work.\n"}, "calc.sh": {Content: "add() { echo $(($1 + $2)); }\n"}}
-	for path, f := range files {
+	for path, f := range r.files {
 		all[path] = f
 	}
 	var err error
@@ -162,8 +166,12 @@ func (k *kit) newStage(t *testing.T, name string, control bool, files map[string
 	for _, path := range []string{"event.json"} {
 		s.Before[filepath.Join(s.Workflow, path)] = readFile(t, filepath.Join(s.Workflow, path))
 	}
-	for _, path := range append(slices.Collect(values(commandFiles())), "../other-step.txt", "../_github_home/.netrc") {
-		s.Before[filepath.Join(s.Commands, path)] = readFile(t, filepath.Join(s.Commands, path))
+	known := []string{filepath.Join(s.Temp, "other-step.txt"), filepath.Join(s.Home, ".netrc")}
+	for file := range values(commandFiles()) {
+		known = append(known, filepath.Join(s.Commands, file))
+	}
+	for _, path := range known {
+		s.Before[path] = readFile(t, path)
 	}
 	s.GitBefore = map[string]string{"config": s.config}
 	s.Names = s.names()

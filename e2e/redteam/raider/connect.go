@@ -44,7 +44,7 @@ func connect(args []string) error {
 		"icmp":     {unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP, ping},
 		"unix":     {unix.AF_UNIX, unix.SOCK_STREAM, 0, talk},
 		"unixgram": {unix.AF_UNIX, unix.SOCK_DGRAM, 0, send},
-		"vsock":    {unix.AF_VSOCK, unix.SOCK_STREAM, 0, talk},
+		"vsock":    {unix.AF_VSOCK, unix.SOCK_STREAM, 0, reach},
 		"packet":   {unix.AF_PACKET, unix.SOCK_RAW, 0x0300, justOpen},
 		"netlink":  {unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_KOBJECT_UEVENT, justOpen},
 		"alg":      {unix.AF_ALG, unix.SOCK_SEQPACKET, 0, justOpen},
@@ -116,6 +116,14 @@ func answer(fd int) error {
 	fmt.Printf("%q\n", buf[:n])
 	if !strings.Contains(string(buf[:n]), "RT-OK") {
 		return errors.New("somebody else answered")
+	}
+	return nil
+}
+
+// reach connects, to be answered or refused: whoever refuses was reached.
+func reach(fd int, to unix.Sockaddr) error {
+	if err := unix.Connect(fd, to); err != nil && !errors.Is(err, unix.ECONNRESET) && !errors.Is(err, unix.ECONNREFUSED) {
+		return fmt.Errorf("connect: %w", err)
 	}
 	return nil
 }
