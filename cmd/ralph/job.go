@@ -259,9 +259,10 @@ const (
 	setupTimeout   = 30 * time.Minute
 	maxOutput      = 1 << 30 // bytes a command may print; the log keeps all of it
 	// A cancelled job is killed ten seconds after the first signal: SIGINT, 7.5 s,
-	// SIGTERM, 2.5 s, SIGKILL. The agent is ended within killGrace, its work is
-	// committed and pushed within salvage, and all is said before lastCall.
+	// SIGTERM, which changes nothing, 2.5 s, SIGKILL. The agent is ended within
+	// killGrace, its work is committed and pushed within salvage, and the forge is
+	// told until lastCall. The rest is for what is written on this machine.
 	killGrace = 1500 * time.Millisecond
-	salvage   = 4 * time.Second
-	lastCall  = 6500 * time.Millisecond
+	salvage   = 5500 * time.Millisecond
+	lastCall  = 8 * time.Second
 )
