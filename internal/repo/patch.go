@@ -7,6 +7,8 @@ import (
 	"hash/maphash"
 	"io"
 	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // patchContext is the number of unchanged lines around a change, as git's.
@@ -14,7 +16,8 @@ const patchContext = 3
 
 // Patch writes the work that is not published, from the last commit of the line
 // that the server has to the last snapshot, so that `git apply` can bring it back:
-// made by the owner, without a program. Files that are not text (a NUL in the first
+// made by the owner, without a program. Commits made here before the run are in it as
+// long as nothing was pushed. Files that are not text (a NUL in the first
 // 8,000 bytes), repositories in the tree, and what would make the patch longer than limit
 // bytes are named in comments at its top. Nothing to write is no error. Names and contents
 // are foreign text, and may hold what nothing was published for.
@@ -22,7 +25,7 @@ func (r *Repo) Patch(ctx context.Context, w io.Writer, limit int64) error {
 	if r.line.public.IsZero() {
 		return nil
 	}
-	from, err := r.store.commit(r.server.synced)
+	from, err := r.store.commit(r.lastPublished())
 	if err != nil {
 		return err
 	}
@@ -48,6 +51,25 @@ func (r *Repo) Patch(ctx context.Context, w io.Writer, limit int64) error {
 	}
 	_, err = w.Write(body.Bytes())
 	return err
+}
+
+// lastPublished is the last commit of the line that the server has, below commits
+// that were made here before the run as well.
+func (r *Repo) lastPublished() plumbing.Hash {
+	at, s := r.server.synced, r.start
+	if at != r.line.startHead || s.Resumed || s.Restarted || s.Updated || r.server.aside {
+		return at
+	}
+	for h := at; ; {
+		if r.onServerNow(h) {
+			return h
+		}
+		c, err := r.store.commit(h)
+		if err != nil || len(c.ParentHashes) == 0 {
+			return at
+		}
+		h = c.ParentHashes[0]
+	}
 }
 
 // patchOf is the patch of one path, or says why there is none.

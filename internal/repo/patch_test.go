@@ -70,6 +70,43 @@ func TestPatchAppliesWithGit(t *testing.T) {
 	equal(t, "tree", git(t, other, "write-tree"), git(t, dir, "write-tree"))
 }
 
+// Commits that a step made here before the run are not on the server either: the patch
+// holds them, too, and applies to what everybody else has.
+func TestPatchHoldsCommitsMadeBefore(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	f.seed(t, map[string]string{"a.txt": "a\n"})
+	dir := f.checkout(t, true)
+	write(t, filepath.Join(dir, "step.txt"), "by a step\n")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", "by a step")
+	write(t, filepath.Join(dir, "step2.txt"), "by a step\n")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-q", "-m", "by a step")
+	r := begin(t, dir, f.url)
+	write(t, filepath.Join(dir, "new.txt"), "new\n")
+	r.snapshot(t)
+	var b strings.Builder
+	if err := r.Patch(t.Context(), &b, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "other")
+	git(t, filepath.Dir(other), "clone", "-q", f.dir, other)
+	patch := filepath.Join(t.TempDir(), "patch")
+	write(t, patch, b.String())
+	git(t, other, "apply", "--index", patch)
+	git(t, dir, "add", "-A")
+	equal(t, "tree", git(t, other, "write-tree"), git(t, dir, "write-tree"))
+
+	r.pushed(t, f)
+	write(t, filepath.Join(dir, "later.txt"), "later\n")
+	r.snapshot(t)
+	b.Reset()
+	if err := r.Patch(t.Context(), &b, 1<<20); err != nil || strings.Contains(b.String(), "step") || !strings.Contains(b.String(), "later") {
+		t.Errorf("Patch() after a push = %q, %v, want what is not on the server alone", b.String(), err)
+	}
+}
+
 func TestPatchIsBounded(t *testing.T) {
 	t.Parallel()
 	f, dir := workspace(t)
