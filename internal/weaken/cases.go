@@ -31,20 +31,20 @@ func (l *language) cases(s *source) []testCase {
 		list = append(list, testCase{name: strings.Join(strings.Fields(name), " "), at: at, begin: after, line: s.lineOf(at)})
 	}
 	if l.call != nil {
-		for _, m := range l.call.FindAllIndex(s.code, maxCases) {
+		for _, m := range s.find(l.call, inCode) {
 			at := m[0] + len(s.code[m[0]:m[1]]) - len(bytes.TrimLeft(s.code[m[0]:m[1]], " \t\n\r({[;,=!&|?:>"))
 			name, after := s.called(m[1])
 			add(name, at, after)
 		}
 	}
 	if l.named != nil {
-		for _, m := range l.named.FindAllSubmatchIndex(s.code, maxCases) {
+		for _, m := range s.findGroups(l.named, inCode) {
 			n := len(m) - 2
 			add(string(s.text[m[n]:m[n+1]]), m[0]+len(s.code[m[0]:m[1]])-len(bytes.TrimLeft(s.code[m[0]:m[1]], " \t\n")), m[1])
 		}
 	}
 	if l.macro != nil {
-		for _, m := range l.macro.FindAllIndex(s.code, maxCases) {
+		for _, m := range s.find(l.macro, inCode) {
 			if end := s.closing(m[1] - 1); end > 0 && end-m[1] < 500 && s.code[min(end+1, len(s.code)-1)] != ';' {
 				name := string(s.text[m[1]:end])
 				if i := strings.Index(name, `", "[`); i > 0 { // tags of Catch2 are no part of a name
@@ -55,7 +55,7 @@ func (l *language) cases(s *source) []testCase {
 		}
 	}
 	if l.attribute != nil {
-		for _, m := range l.attribute.FindAllIndex(s.code, maxCases) {
+		for _, m := range s.find(l.attribute, inCode) {
 			if name, after, ok := s.declared(m[0]); ok {
 				add(name, m[0], after)
 			}

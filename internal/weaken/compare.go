@@ -44,11 +44,11 @@ func (k *look) tests() {
 		}
 		t := tested{file: f, lang: lang, told: map[string]bool{}, is: !f.Deleted && (lang.inline || k.isTest(f.Path))}
 		if !f.Added {
-			t.old = lex(f.Old, lang.lexis)
+			t.old = k.source(f.Old, lang)
 			t.before = lang.cases(t.old)
 		}
 		if !f.Deleted {
-			t.now = lex(f.New, lang.lexis)
+			t.now = k.source(f.New, lang)
 			if t.is {
 				t.after = lang.cases(t.now)
 			}
@@ -138,7 +138,7 @@ func (k *look) removed(t *tested, fresh, moved, gone map[string]bool) {
 	switch {
 	case f.Deleted && gone[subject(f.Path)]:
 		// The code that they tested went with them.
-	case f.Deleted && (len(lost) > 0 || len(t.before) == 0 && t.lang.assert.Match(t.old.code)):
+	case f.Deleted && (len(lost) > 0 || len(t.before) == 0 && len(t.old.find(t.lang.assert, inCode)) > 0):
 		text := "a file of tests was deleted"
 		if len(lost) > 0 {
 			text = fmt.Sprintf("a file with %s was deleted", plural(len(lost), "test"))

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -146,7 +145,7 @@ func agentConfig(name string) bool {
 }
 
 // sections keeps of an INI or TOML file the sections whose heading matches.
-func sections(heading *regexp.Regexp) func([]byte) string {
+func sections(heading *pattern) func([]byte) string {
 	return func(text []byte) string {
 		var b strings.Builder
 		in := false
@@ -164,7 +163,7 @@ func sections(heading *regexp.Regexp) func([]byte) string {
 }
 
 // lines keeps the lines that match.
-func lines(re *regexp.Regexp) func([]byte) string {
+func lines(re *pattern) func([]byte) string {
 	return func(text []byte) string {
 		var b strings.Builder
 		for _, line := range linesOf(text) {

@@ -3,7 +3,6 @@ package weaken
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -53,11 +52,11 @@ func (k *look) emptied(t *tested) {
 		was, is := 0, 0
 		for _, b := range t.before {
 			if b.name == c.name {
-				was = l.count(t.old.code[b.begin:b.end])
+				was = l.count(t.old, b)
 				break
 			}
 		}
-		is = l.count(t.now.code[c.begin:c.end])
+		is = l.count(t.now, c)
 		k.add(rankFewer, ralph.FindingTests, t.file.Path, c.line, "fewer assertions", fmt.Sprintf("the test %s has %s, and had %d", shown(c.name), plural(is, "assertion"), was))
 	}
 	k.rows(t)
@@ -77,13 +76,15 @@ func nested(list []testCase, i int) bool {
 	return i+1 < len(list) && list[i+1].at < list[i].end
 }
 
-func (l *language) count(code []byte) int { return len(l.assert.FindAllIndex(code, maxCases)) }
+// count is how many assertions a test has.
+func (l *language) count(s *source, c testCase) int {
+	return len(s.findIn(l.assert, inCode, c.begin, c.end))
+}
 
 // saysLess compares the assertions of a test: "fewer" when some are gone and
 // nothing took their place, a clause when they say less; else empty.
 func (l *language) saysLess(t *tested, was, is testCase) string {
-	old, now := t.old.code[was.begin:was.end], t.now.code[is.begin:is.end]
-	n, m := l.count(old), l.count(now)
+	n, m := l.count(t.old, was), l.count(t.now, is)
 	if n == 0 {
 		return ""
 	}
@@ -99,13 +100,13 @@ func (l *language) saysLess(t *tested, was, is testCase) string {
 		}
 	}
 	if m < n {
-		if len(dropped) > 0 && survives(dropped, speaks) || l.helper(old, now) {
+		if len(dropped) > 0 && survives(dropped, speaks) || l.helper(t, was, is) {
 			return ""
 		}
 		return "fewer"
 	}
-	weak := func(code []byte) int { return len(l.weak.FindAllIndex(code, maxCases)) }
-	if w := weak(now) - weak(old); w > 0 && m-weak(now) < n-weak(old) && !survives(dropped, speaks) {
+	weak := func(s *source, c testCase) int { return len(s.findIn(l.weak, inCode, c.begin, c.end)) }
+	if w := weak(t.now, is) - weak(t.old, was); w > 0 && m-weak(t.now, is) < n-weak(t.old, was) && !survives(dropped, speaks) {
 		return "asserts less: " + plural(w, "assertion") + " only says that there is something"
 	}
 	return ""
@@ -123,13 +124,13 @@ func uncommentedPart(s *source, c testCase) []byte {
 
 // helper says that a test calls something by the name of an assertion that it
 // did not call before: assertions have moved there.
-func (l *language) helper(old, now []byte) bool {
+func (l *language) helper(t *tested, was, is testCase) bool {
 	had := map[string]bool{}
-	for _, m := range l.assert.FindAll(old, maxCases) {
-		had[string(m)] = true
+	for _, m := range t.old.findIn(l.assert, inCode, was.begin, was.end) {
+		had[string(t.old.code[m[0]:m[1]])] = true
 	}
-	for _, m := range l.assert.FindAll(now, maxCases) {
-		if !had[string(m)] && len(m) > len("assertEquals(") {
+	for _, m := range t.now.findIn(l.assert, inCode, is.begin, is.end) {
+		if call := t.now.code[m[0]:m[1]]; !had[string(call)] && len(call) > len("assertEquals(") {
 			return true
 		}
 	}
@@ -202,9 +203,9 @@ func (k *look) rows(t *tested) {
 const maxRows = 100
 
 // all gives the text of what matches.
-func all(re *regexp.Regexp, s *source) [][]byte {
+func all(re *pattern, s *source) [][]byte {
 	var out [][]byte
-	for _, m := range re.FindAllIndex(s.code, maxCases) {
+	for _, m := range s.find(re, inCode) {
 		end := m[1]
 		if n := bytes.IndexByte(s.text[m[0]:], '\n'); n > 0 && m[0]+n > end {
 			end = m[0] + n

@@ -2,25 +2,24 @@ package weaken
 
 import (
 	"bytes"
-	"regexp"
 )
 
 // fresh lists where a pattern stands in the new text, as often as it stands
 // there more often than in the old; lines that were there before are not it.
-func fresh(re *regexp.Regexp, t *tested, inText bool) []int {
+func fresh(re *pattern, t *tested, inText bool) []int {
 	find := func(s *source) [][]int {
 		if s == nil {
 			return nil
 		}
 		if inText {
-			return re.FindAllIndex(uncommented(s), maxCases)
+			return s.find(re, inStrings)
 		}
 		if t.lang.name == "shell" || t.lang.name == "go" { // what their comments say counts
-			if list := re.FindAllIndex(s.comments, maxCases); len(list) > 0 && re.String() != "" {
-				return append(re.FindAllIndex(s.code, maxCases), directives(s, list)...)
+			if list := s.find(re, inComments); len(list) > 0 && re.String() != "" {
+				return append(s.find(re, inCode), directives(s, list)...)
 			}
 		}
-		return re.FindAllIndex(s.code, maxCases)
+		return s.find(re, inCode)
 	}
 	was, is := find(t.old), find(t.now)
 	more := len(is) - len(was)

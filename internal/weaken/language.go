@@ -2,7 +2,6 @@ package weaken
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -14,28 +13,30 @@ type language struct {
 	indent bool // blocks are told by indentation, or by end
 
 	// tests says that a file holds tests, by its cleaned path.
-	tests *regexp.Regexp
+	tests *pattern
 	// inline says that tests stand in any file of the language.
 	inline bool
 
 	// The marks of test cases in code. call: the name is the string that follows;
 	// named: the name is the last group; attribute: the name of the function that
 	// it stands above; macro: the name is what stands in the brackets.
-	call, named, attribute, macro *regexp.Regexp
+	call, named, attribute, macro *pattern
 
-	skip     []mark         // that keep a test from running or from counting
-	only     *regexp.Regexp // that keeps the others from running
-	assert   *regexp.Regexp
-	trivial  *regexp.Regexp // an assertion that always holds, in the text
-	weak     *regexp.Regexp // an assertion that says little
-	row      *regexp.Regexp // a case of a parametrised test
-	disabled *regexp.Regexp // what switches a part of the code off
+	skip     []mark   // that keep a test from running or from counting
+	only     *pattern // that keeps the others from running
+	assert   *pattern
+	trivial  *pattern // an assertion that always holds, in the text
+	weak     *pattern // an assertion that says little
+	row      *pattern // a case of a parametrised test
+	disabled *pattern // what switches a part of the code off
+
+	filter *filter // of all of them, and of what silences tools in the language
 }
 
 // mark is what a test is skipped with.
 type mark struct {
 	rule string
-	re   *regexp.Regexp
+	re   *pattern
 	text bool // it stands in strings, too; else in code alone
 }
 
@@ -69,8 +70,6 @@ func (l languages) of(name string) *language {
 	return made
 }
 
-func re(s string) *regexp.Regexp { return regexp.MustCompile(s) }
-
 // asserts finds assertions of all kinds, helpers included, by their names.
 const asserts = `\b(?i:\w*assert\w*|expect\w*|should\w*|verify\w*|require[ds]?\w*|must\w*|refute\w*)\b`
 
@@ -101,15 +100,15 @@ func javascript() *language {
 		name:  "js",
 		lexis: lexis{line: []string{"//"}, block: slashes, quotes: []quote{{open: "`", end: "`", many: true}, doubleQuote, singleQuote}, regex: true},
 		tests: re(`(?:[._-](?:test|tests|spec|specs|e2e|cy|it)\.[cm]?[jt]sx?$)|(?:^|/)(?:__tests__|tests?|specs?|e2e|cypress)/.*\.(?:[cm]?[jt]sx?)$|(?:^|/)test\.[cm]?[jt]sx?$`),
-		call:  re(`(?:^|[^\w.$])(?:it|test|specify|xit|xtest|xspecify|fit|scenario|Deno\.test)(?:\.\w+)*\s*\(\s*["'` + "`" + `]|(?:^|[^\w.$])(?:it|test|specify)(?:\.\w+)*\.(?:each|for)\b`),
+		call:  re(`(?m)(?:^|[^\w.$])(?:it|test|specify|xit|xtest|xspecify|fit|scenario|Deno\.test)(?:\.\w+)*\s*\(\s*["'` + "`" + `]|(?:^|[^\w.$])(?:it|test|specify)(?:\.\w+)*\.(?:each|for)\b`),
 		skip: []mark{
-			{rule: ".skip", re: re(`(?:^|[^\w.$])` + test + `(?:\.\w+)*\.(?:skip|skipIf|runIf)\b|\b(?:t|this|ctx|context|test)\.skip\(`)},
-			{rule: ".todo", re: re(`(?:^|[^\w.$])` + test + `(?:\.\w+)*\.(?:todo|fixme)\b|\bt\.todo\(`)},
-			{rule: ".failing", re: re(`(?:^|[^\w.$])(?:it|test)(?:\.\w+)*\.(?:fails|failing|fail)\b`)},
-			{rule: "xit", re: re(`(?:^|[^\w.$])(?:xit|xtest|xdescribe|xcontext|xspecify|xsuite)\s*\(`)},
+			{rule: ".skip", re: re(`(?m)(?:^|[^\w.$])` + test + `(?:\.\w+)*\.(?:skip|skipIf|runIf)\b|\b(?:t|this|ctx|context|test)\.skip\(`)},
+			{rule: ".todo", re: re(`(?m)(?:^|[^\w.$])` + test + `(?:\.\w+)*\.(?:todo|fixme)\b|\bt\.todo\(`)},
+			{rule: ".failing", re: re(`(?m)(?:^|[^\w.$])(?:it|test)(?:\.\w+)*\.(?:fails|failing|fail)\b`)},
+			{rule: "xit", re: re(`(?m)(?:^|[^\w.$])(?:xit|xtest|xdescribe|xcontext|xspecify|xsuite)\s*\(`)},
 			{rule: "skip: true", re: re(`\{[^{}\n]*\b(?:skip|todo|ignore):\s*(?:true|["'])`)},
 		},
-		only:     re(`(?:^|[^\w.$])` + test + `(?:\.\w+)*\.only\b|(?:^|[^\w.$])(?:fit|fdescribe|fcontext)\s*\(|\{[^{}\n]*\bonly:\s*true`),
+		only:     re(`(?m)(?:^|[^\w.$])` + test + `(?:\.\w+)*\.only\b|(?:^|[^\w.$])(?:fit|fdescribe|fcontext)\s*\(|\{[^{}\n]*\bonly:\s*true`),
 		assert:   re(asserts + `|\bt\.(?:is|not|deepEqual|true|false|truthy|falsy|equal|same|ok|throws|throwsAsync|like|snapshot)\(|\.should\b`),
 		trivial:  re(`\bexpect\(\s*(?:true|!0)\s*\)\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.be)\w*[(.]?\s*(?:true)|\bexpect\(\s*(?:true|1)\s*\)\.(?:toBeTruthy|toBeDefined|to\.be\.ok)|\bexpect\(\s*(\d+)\s*\)\.(?:toBe|toEqual)\(\s*(?:\d+)\s*\)|\bassert(?:\.ok|\.isTrue)?\(\s*true\b|\bassert\.(?:equal|strictEqual)\(\s*(?:true,\s*true|1,\s*1)\s*\)`),
 		weak:     re(`\.(?:toBeTruthy|toBeDefined|toBeFalsy|not\.toBeNull|not\.toBeUndefined|not\.toThrow|toBeInstanceOf)\(|\bexpect\.anything\(|\.to\.(?:exist|be\.ok)\b|\bassert(?:\.ok)?\(`),

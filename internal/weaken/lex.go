@@ -26,6 +26,9 @@ type source struct {
 	comments []byte // everything but comments is blank
 	match    []int32
 	starts   []int32 // of the lines
+
+	filter *filter // nil: patterns are looked for everywhere
+	layers [layers][][]int32
 }
 
 // maxRegex is how long a regular expression in a text may be.

@@ -3,7 +3,6 @@ package weaken
 import (
 	"bytes"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -62,7 +61,7 @@ func (k *look) softened(f File, script bool) (told bool) {
 type softener struct {
 	rule, text string
 	tool       bool // only on a line that starts a tool for checks
-	re         *regexp.Regexp
+	re         *pattern
 	files      string // pattern of the names it is for; empty: all
 }
 

@@ -2,7 +2,6 @@ package weaken
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -14,13 +13,13 @@ type suppression struct {
 	what  string // that it silences
 	langs string // " go js "; empty: all
 	code  bool   // it stands in code; else in comments
-	re    *regexp.Regexp
+	re    *pattern
 }
 
 func suppressions() []suppression {
 	// A directive begins a comment, or stands behind another #; in a sentence it is
 	// prose. Code is blank here.
-	directive := func(s string) *regexp.Regexp {
+	directive := func(s string) *pattern {
 		return re(`(?m)(?:^ *(?://+|/\*+|\*+|<!--)[/*!{ \t]*|#[# \t]*)(?:` + s + `)`)
 	}
 	return []suppression{
@@ -46,13 +45,21 @@ func suppressions() []suppression {
 	}
 }
 
+// suppressions are compiled when first needed.
+func (k *look) suppressions() []suppression {
+	if k.silencers == nil {
+		k.silencers = suppressions()
+	}
+	return k.silencers
+}
+
 // suppressed tells what silences a tool in the code and did not before. What
 // only moved between the files of the change is nothing new.
 func (k *look) suppressed() {
 	if !slices.ContainsFunc(k.files, func(f File) bool { return k.languages.of(f.Path) != nil }) {
 		return
 	}
-	list := suppressions()
+	list := k.suppressions()
 	type place struct {
 		path string
 		line int
@@ -70,10 +77,10 @@ func (k *look) suppressed() {
 		}
 		var old, now *source
 		if !f.Added && oldLang != nil {
-			old = lex(f.Old, oldLang.lexis)
+			old = k.source(f.Old, oldLang)
 		}
 		if !f.Deleted && lang != nil {
-			now = lex(f.New, lang.lexis)
+			now = k.source(f.New, lang)
 		}
 		if lang == nil {
 			lang = oldLang
@@ -118,9 +125,9 @@ func (s suppression) places(in *source) [][]int {
 	case in == nil:
 		return nil
 	case s.code:
-		return s.re.FindAllIndex(in.code, maxCases)
+		return in.find(s.re, inCode)
 	}
-	return s.re.FindAllIndex(in.comments, maxCases)
+	return in.find(s.re, inComments)
 }
 
 func contains(list, name string) bool {

@@ -3,7 +3,6 @@ package weaken
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"unicode"
 
@@ -64,8 +63,11 @@ type look struct {
 	found     []ranked
 	count     map[string]int
 	more      map[string]ranked // the last that is not told by itself, by rule
-	patterns  map[string]*regexp.Regexp
+	patterns  map[string]*pattern
 	softeners []softener
+	silencers []suppression
+	sources   map[sourceID]*source
+	plain     bool // without filters, for comparison
 }
 
 type ranked struct {
@@ -79,7 +81,14 @@ type ranked struct {
 // text. Texts are one line of printable characters, and quote no more of a file
 // than names of tests, of keys and of commands, cut at 80 bytes.
 func Look(files []File, o Options) []ralph.Finding {
-	k := &look{options: o, languages: languages{}, count: map[string]int{}, more: map[string]ranked{}, patterns: map[string]*regexp.Regexp{}}
+	return newLook(o).look(files)
+}
+
+func newLook(o Options) *look {
+	return &look{options: o, languages: languages{}, count: map[string]int{}, more: map[string]ranked{}, patterns: map[string]*pattern{}, sources: map[sourceID]*source{}}
+}
+
+func (k *look) look(files []File) []ralph.Finding {
 	large, room := 0, maxTotal
 	var first string
 	for _, f := range files {
