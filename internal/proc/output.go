@@ -1,14 +1,17 @@
 package proc
 
 import (
+	"errors"
 	"io"
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
 const (
+	pipeSize     = 1 << 20         // what a plain user may ask for; the default is 64 KiB
 	pipeDelay    = 2 * time.Second // for a pipe that stays open though its tree is gone
 	deliverGrace = 2 * time.Second // for writers that are behind when the run is cancelled
 )
@@ -55,9 +58,30 @@ func (o *output) drain(r *os.File, s *spool) {
 		if n > 0 {
 			s.commit(o.count(n))
 		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			o.rest(r, s)
+		}
 		if err != nil {
 			return
 		}
+	}
+}
+
+// rest takes what is in the pipe and waits for no more: the deadline may have
+// passed while a writer or the disk kept the drain from reading.
+func (o *output) rest(r *os.File, s *spool) {
+	raw, err := r.SyscallConn()
+	if err != nil {
+		return
+	}
+	for taken := 0; taken < 2*pipeSize; { // whoever still writes is none of the tree
+		n, space := 0, s.space()
+		err := raw.Control(func(fd uintptr) { n, _ = syscall.Read(int(fd), space) }) // it does not block
+		if err != nil || n <= 0 {
+			return
+		}
+		taken += n
+		s.commit(o.count(n))
 	}
 }
 

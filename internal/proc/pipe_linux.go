@@ -6,8 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const pipeSize = 1 << 20 // what a plain user may ask for; the default is 64 KiB
-
 // newPipe returns a pipe whose writing end is ours. Where a write may have to
 // wait, closing our end ends it. The child's end must block: programs do not
 // expect EAGAIN on their standard descriptors.
