@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/org/ralph-action/internal/secret"
@@ -56,6 +57,7 @@ type Door struct {
 	address   string
 	slots     slots
 	buffers   sync.Pool
+	kept      atomic.Int64
 	cancel    context.CancelFunc
 	running   sync.WaitGroup
 }
@@ -83,7 +85,7 @@ func StartDoor(ctx context.Context, o DoorOptions) (*Door, error) {
 	d.buffers.New = newBuffer
 	ctx, d.cancel = context.WithCancel(ctx)
 	d.server = &http.Server{
-		Handler:           duplex(d.serve),
+		Handler:           duplex(&d.kept, d.serve),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       keepIdle,
@@ -175,7 +177,7 @@ func (d *Door) Close() {
 
 // serve sends one request on. The order says what a stranger learns: nothing but
 // that the placeholder is missing.
-func (d *Door) serve(w http.ResponseWriter, r *http.Request) {
+func (d *Door) serve(w http.ResponseWriter, r *http.Request, q *question) {
 	u, err := d.destination(r)
 	switch {
 	case !d.knows(r.Header):
@@ -186,16 +188,23 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		answer(w, http.StatusForbidden, err.Error())
 	default:
-		d.send(w, r, u)
+		d.send(w, r, q, u)
 	}
 }
 
-func (d *Door) send(w http.ResponseWriter, r *http.Request, u *url.URL) {
-	out := outgoing(r, u)
+func (d *Door) send(w http.ResponseWriter, r *http.Request, q *question, u *url.URL) {
+	ctx, cancel := context.WithCancel(r.Context())
+	out := outgoing(r.WithContext(ctx), u)
+	q.of(out)
 	removeCredentials(out.Header)
 	out.Header.Set("Accept-Encoding", "identity") // so that the key is found in bodies
 	out.Header.Set(d.o.Header, strings.TrimSpace(d.o.Scheme+" "+d.o.Key.Reveal()))
 	response, err := d.transport.RoundTrip(out)
+	if err == nil {
+		defer func() { _ = response.Body.Close() }()
+	}
+	defer cancel() // before, because closing waits for a guest that does not go on with its question
+	q.answered()
 	if err != nil {
 		if r.Context().Err() != nil {
 			panic(http.ErrAbortHandler)
@@ -204,7 +213,6 @@ func (d *Door) send(w http.ResponseWriter, r *http.Request, u *url.URL) {
 		return
 	}
 	if place := response.Header.Get("Location"); 300 <= response.StatusCode && response.StatusCode < 400 && response.StatusCode != http.StatusNotModified {
-		_ = response.Body.Close()
 		answer(w, http.StatusBadGateway, d.redactor.Text(u.Host+" redirects to "+clean(place)+"; base-url has to be where the API is"))
 		return
 	}
@@ -212,7 +220,7 @@ func (d *Door) send(w http.ResponseWriter, r *http.Request, u *url.URL) {
 	buffer := d.buffers.Get().(*[copyBytes]byte)
 	defer d.buffers.Put(buffer)
 	body := d.redactor.Writer(w)
-	relay(w, response, body, buffer[:])
+	relay(w, q, response, body, buffer[:])
 	_ = body.Close()
 }
 

@@ -11,7 +11,9 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/org/ralph-action/internal/hosts"
@@ -67,6 +69,7 @@ type Proxy struct {
 	refusals refusals
 	open     connections
 	buffers  sync.Pool
+	kept     atomic.Int64
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
 }
@@ -98,7 +101,7 @@ func Start(ctx context.Context, o Options) (*Proxy, error) {
 	p.buffers.New = newBuffer
 	ctx, p.cancel = context.WithCancel(ctx)
 	p.server = &http.Server{
-		Handler:           duplex(p.serve),
+		Handler:           p.handler(),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: o.HeaderTime,
 		IdleTimeout:       keepIdle,
@@ -179,13 +182,16 @@ func (p *Proxy) shut() {
 	p.chained.CloseIdleConnections()
 }
 
-// serve answers one request: a tunnel, or one in absolute form.
-func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodConnect {
-		p.tunnel(w, r)
-		return
+// handler answers each request: a tunnel, or one in absolute form.
+func (p *Proxy) handler() http.HandlerFunc {
+	request := duplex(&p.kept, p.request)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodConnect {
+			p.tunnel(w, r)
+			return
+		}
+		request(w, r)
 	}
-	p.request(w, r)
 }
 
 // refuse says no, with a line for whoever reads it.
@@ -207,6 +213,8 @@ func answer(w http.ResponseWriter, status int, text string) {
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Connection", "close")
 	h.Set("X-Content-Type-Options", "nosniff")
+	text = "ralph: " + text + "\n"
+	h.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, "ralph: "+text+"\n") //nolint:gosec // G705: plain text, cleaned, and said to be no other
+	_, _ = io.WriteString(w, text) //nolint:gosec // G705: plain text, cleaned, and said to be no other
 }

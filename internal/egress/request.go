@@ -1,6 +1,7 @@
 package egress
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/textproto"
@@ -16,7 +17,7 @@ func newBuffer() any { return new([copyBytes]byte) }
 // request answers a request in absolute form (RFC 9112, 3.2.2). What goes on is
 // written anew: the Host field is made of the address, whatever the guest's
 // said, and there is one length of the body.
-func (p *Proxy) request(w http.ResponseWriter, r *http.Request) {
+func (p *Proxy) request(w http.ResponseWriter, r *http.Request, q *question) {
 	u, t, err := absolute(r)
 	if err != nil {
 		p.refuse(w, r.RequestURI, err)
@@ -35,7 +36,15 @@ func (p *Proxy) request(w http.ResponseWriter, r *http.Request) {
 	if proxy != nil {
 		transport = p.chained
 	}
-	response, err := transport.RoundTrip(outgoing(r, u)) //nolint:bodyclose // relay closes it
+	ctx, cancel := context.WithCancel(r.Context())
+	out := outgoing(r.WithContext(ctx), u)
+	q.of(out)
+	response, err := transport.RoundTrip(out)
+	if err == nil {
+		defer func() { _ = response.Body.Close() }()
+	}
+	defer cancel() // before, because closing waits for a guest that does not go on with its question
+	q.answered()
 	if err != nil {
 		if reasonOf(err) == "" && r.Context().Err() != nil {
 			panic(http.ErrAbortHandler)
@@ -45,7 +54,7 @@ func (p *Proxy) request(w http.ResponseWriter, r *http.Request) {
 	}
 	buffer := p.buffers.Get().(*[copyBytes]byte)
 	defer p.buffers.Put(buffer)
-	relay(w, response, w, buffer[:])
+	relay(w, q, response, w, buffer[:])
 }
 
 // absolute reads the address of a request that is not encrypted.
@@ -91,18 +100,6 @@ func outgoing(r *http.Request, u *url.URL) *http.Request {
 	return out
 }
 
-// duplex lets h read what is left of a request when its answer has begun. A server
-// of net/http closes the body then, while a transport looks for its end once more
-// after the last byte. Finding it closed, the transport gives up the connection that
-// the answer comes by: answers were lost whose questions the server had taken, and
-// charged for.
-func duplex(h http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).EnableFullDuplex() // no server here speaks HTTP/2, which is the failure it has
-		h(w, r)
-	}
-}
-
 // removeHops takes out the fields that are about one connection (RFC 9110, 7.6.1).
 func removeHops(h http.Header) {
 	for _, line := range h["Connection"] {
@@ -117,10 +114,9 @@ func removeHops(h http.Header) {
 	}
 }
 
-// relay hands an answer on, each piece when it comes. body writes to w. A body that
-// ends too early aborts the connection, so that it does not look whole.
-func relay(w http.ResponseWriter, response *http.Response, body io.Writer, buffer []byte) {
-	defer func() { _ = response.Body.Close() }()
+// relay hands the answer to q on, each piece when it comes. body writes to w. A body
+// that ends too early aborts the connection, so that it does not look whole.
+func relay(w http.ResponseWriter, q *question, response *http.Response, body io.Writer, buffer []byte) {
 	if response.StatusCode < 200 {
 		answer(w, http.StatusBadGateway, "the server changes the protocol, which is not supported")
 		return
@@ -130,6 +126,9 @@ func relay(w http.ResponseWriter, response *http.Response, body io.Writer, buffe
 	h["Content-Type"], h["Date"] = nil, nil // else the standard library's
 	for name, values := range response.Header {
 		h[name] = values
+	}
+	if !q.isOver() {
+		h.Set("Connection", "close")
 	}
 	w.WriteHeader(response.StatusCode)
 	controller := http.NewResponseController(w)
