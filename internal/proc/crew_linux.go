@@ -185,9 +185,7 @@ func (c *crew) end(grace time.Duration) {
 func (c *crew) abandon(reason error) error {
 	_ = c.conn.Close()
 	_ = c.cmd.Process.Kill()
-	select {
-	case <-c.exited:
-	case <-time.After(beltDelay):
+	if !within(beltDelay, c.exited) {
 		return fmt.Errorf("%w; not even SIGKILL ended it", reason)
 	}
 	if c.reaper && !sweep(beltDelay, forget) {
@@ -202,9 +200,7 @@ func (c *crew) abandon(reason error) error {
 // close lets an idle supervisor go.
 func (c *crew) close() error {
 	_ = c.conn.Close()
-	select {
-	case <-c.exited:
-	case <-time.After(beltDelay):
+	if !within(beltDelay, c.exited) {
 		return c.abandon(fmt.Errorf("%w: it does not end", ErrLost))
 	}
 	if c.reaper && !sweep(beltDelay, forget) {
@@ -214,6 +210,18 @@ func (c *crew) close() error {
 		return c.abandon(fmt.Errorf("%w: it failed", ErrLost))
 	}
 	return nil
+}
+
+// within says whether done is closed in time; in two halves, as watch's belt.
+func within(limit time.Duration, done <-chan struct{}) bool {
+	for range 2 {
+		select {
+		case <-done:
+			return true
+		case <-time.After(limit / 2):
+		}
+	}
+	return false
 }
 
 // tailBuffer keeps the beginning of what a crashing supervisor says: a panic

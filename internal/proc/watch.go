@@ -19,6 +19,7 @@ type watch struct {
 	ending   bool
 	lingered <-chan time.Time // the time of linger is over; nil: nobody lingers
 	belt     *time.Timer
+	late     bool // half of beltDelay is over
 }
 
 // untilOver returns when the tree is gone. The error is the crew's.
@@ -68,7 +69,11 @@ func (w *watch) untilOver(ctx context.Context) error {
 			cancelled = nil
 			w.end(Cancelled)
 		case <-w.belt.C:
-			return w.crew.abandon(fmt.Errorf("%w: it does not answer", ErrLost))
+			if w.late {
+				return w.crew.abandon(fmt.Errorf("%w: it does not answer", ErrLost))
+			}
+			w.late = true
+			w.belt.Reset(beltDelay / 2)
 		}
 	}
 }
@@ -111,7 +116,7 @@ func (w *watch) leaderLeft() {
 	switch {
 	case w.ending: // the end is on its way
 	case w.linger == nil: // the crew ends them
-		w.belt.Reset(w.limits.grace() + beltDelay)
+		w.buckle(w.limits.grace())
 	default:
 		if w.lingered, _ = timer(w.linger()); w.lingered == nil {
 			w.end(Exited)
@@ -130,7 +135,7 @@ func (w *watch) limited(why Why) {
 		w.exit.Why = why
 	}
 	w.ending = true
-	w.belt.Reset(w.limits.grace() + beltDelay)
+	w.buckle(w.limits.grace())
 }
 
 // end asks for the end of the tree, for the first reason there is. A
@@ -147,6 +152,14 @@ func (w *watch) end(why Why) {
 		grace = min(grace, cancelledGrace)
 	}
 	w.ending = true
-	w.belt.Reset(grace + beltDelay)
+	w.buckle(grace)
 	w.crew.end(grace)
+}
+
+// buckle starts the time in which the tree has to be gone. The belt comes in two
+// halves: when this process, or the machine, was paused, all timers are over at
+// once, and the word of the crew's that came meanwhile has yet to be read.
+func (w *watch) buckle(grace time.Duration) {
+	w.late = false
+	w.belt.Reset(grace + beltDelay/2)
 }
