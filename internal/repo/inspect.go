@@ -212,10 +212,10 @@ func (r *Repo) fork(ctx context.Context) plumbing.Hash {
 	return r.insp.fork
 }
 
-// inBase says that a change only makes a path what it is in the base, which has
-// moved: the agent merged it, and it is published there.
+// inBase says that a change only makes a path what it is in the base, which the branch
+// was behind: the agent merged it, and it is published there.
 func (r *Repo) inBase(ctx context.Context, ch change) bool {
-	if !r.insp.merged || r.baseTip.IsZero() || r.baseTip == r.line.startHead || r.baseTip == r.base {
+	if !r.insp.merged || r.baseTip.IsZero() || r.baseTip == r.line.startHead {
 		return false
 	}
 	if r.insp.asked != r.baseTip {

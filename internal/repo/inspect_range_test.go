@@ -136,6 +136,49 @@ func TestAgentMergesTheBase(t *testing.T) {
 	}
 }
 
+// The same where the checkout is the base as it is now, and the branch of an earlier
+// run is behind it.
+func TestAgentMergesTheBaseThatIsCheckedOut(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"merge", "rebase"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			f, dir := workspace(t)
+			r := begin(t, dir, f.url)
+			write(t, filepath.Join(dir, "x.txt"), "x\n")
+			r.pushed(t, f)
+			seed := filepath.Join(t.TempDir(), "seed")
+			git(t, filepath.Dir(seed), "clone", "-q", f.dir, seed)
+			git(t, seed, "rm", "-q", "second.txt")
+			write(t, filepath.Join(seed, "base.txt"), marker)
+			symlink(t, "/etc/passwd", filepath.Join(seed, "abs"))
+			commitAll(t, seed, "the base's own")
+			git(t, seed, "push", "-q", "origin", "HEAD:main")
+
+			again := filepath.Join(t.TempDir(), "again")
+			git(t, filepath.Dir(again), "clone", "-q", f.dir, again)
+			i := newInspector()
+			r = begin(t, again, f.url, i.option)
+			git(t, again, how, "-q", "origin/main")
+			write(t, filepath.Join(again, "y.txt"), "y\n")
+			change, _ := r.pushed(t, f)
+			if len(change.Findings) != 0 {
+				t.Errorf("Findings = %v, want none", change.Findings)
+			}
+			last := i.calls[len(i.calls)-1]
+			for _, list := range [][]repo.Changed{last.Since, last.Run, last.Total} {
+				if names := paths(list); slices.Contains(names, "base.txt") || slices.Contains(names, "second.txt") {
+					t.Errorf("inspected: %q, want nothing of the base's", names)
+				}
+			}
+			write(t, filepath.Join(again, "base2.txt"), marker)
+			if change := r.snapshot(t); len(change.Findings) == 0 {
+				t.Error("what the agent added by itself was not found")
+			}
+		})
+	}
+}
+
 // What was found in a commit that is published is told to the end; what blocks is not
 // taken for told.
 func TestFindingsInCommitsAreKept(t *testing.T) {
