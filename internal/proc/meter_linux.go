@@ -84,8 +84,9 @@ func (m *meter) diskFull() bool {
 	return false
 }
 
-// treeMemory is what the descendants hold. What they share counts for each, until
-// that is more than the limit: then it is looked at closely, which takes longer.
+// treeMemory is what the descendants hold. What they share counts for each, and
+// the files they have mapped count, until that is more than the limit: then it is
+// looked at closely, which takes longer.
 func treeMemory(limit int64) (sum int64) {
 	list := descendants()
 	for _, pid := range list {
@@ -115,21 +116,33 @@ func resident(pid int) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// proportional is the process's part of what it shares, and all of the rest:
-// "Pss:" of proc_pid_smaps(5). A process that hides it counts in full.
+// proportional is the process's part of what it shares, and all of the rest, but
+// for pages of files, which the kernel takes back when it needs memory:
+// "Pss_Anon:" and "Pss_Shmem:" of smaps_rollup, proc_pid_smaps(5). Before Linux
+// 5.3 it is "Pss:", files included. A process that hides it counts in full.
 func proportional(pid int) int64 {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 	if err != nil {
 		return resident(pid)
 	}
-	_, rest, found := bytes.Cut(data, []byte("\nPss:"))
-	fields := bytes.Fields(rest)
+	anon, ok := kib(data, "Pss_Anon:")
+	if !ok {
+		if all, ok := kib(data, "Pss:"); ok {
+			return all
+		}
+		return resident(pid)
+	}
+	shared, _ := kib(data, "Pss_Shmem:")
+	return anon + shared
+}
+
+// kib reads the line of a name, whose number is one of KiB, as bytes.
+func kib(data []byte, name string) (bytesOf int64, ok bool) {
+	_, rest, found := bytes.Cut(data, []byte("\n"+name))
+	fields := bytes.Fields(rest[:min(len(rest), 64)])
 	if !found || len(fields) == 0 {
-		return resident(pid)
+		return 0, false
 	}
-	kib, err := strconv.ParseInt(string(fields[0]), 10, 64)
-	if err != nil {
-		return resident(pid)
-	}
-	return kib << 10
+	n, err := strconv.ParseInt(string(fields[0]), 10, 64)
+	return n << 10, err == nil
 }

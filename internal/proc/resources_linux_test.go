@@ -31,6 +31,25 @@ func init() {
 		runtime.KeepAlive(memory)
 		return code
 	}
+	programs["maps"] = func(args []string) int { // reads a mapping of the file args[1]
+		f, err := os.Open(args[1])
+		if err != nil {
+			return 1
+		}
+		info, err := f.Stat()
+		if err != nil {
+			return 1
+		}
+		memory, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ, unix.MAP_SHARED|unix.MAP_POPULATE)
+		if err != nil {
+			return 1
+		}
+		time.Sleep(time.Second) // it is looked at meanwhile
+		if memory[len(memory)-1] != 0 {
+			return 1
+		}
+		return 0
+	}
 	programs["shares"] = func(args []string) int { // one mapping, in args[2] processes
 		n, _ := strconv.Atoi(args[1])
 		f, err := os.OpenFile(args[3], os.O_RDWR|os.O_CREATE, 0o600)
@@ -78,6 +97,29 @@ func TestMemoryOfTheTree(t *testing.T) {
 				t.Errorf("Run() after it = %+v, %v, want code 3", exit, err)
 			}
 		})
+	}
+}
+
+// TestMappedFilesAreNoMemory: what the kernel can take back at any time, such as
+// the packs that git reads, ends nobody.
+func TestMappedFilesAreNoMemory(t *testing.T) {
+	t.Parallel()
+	const limit = 128 << 20
+	file := filepath.Join(place(t, "maps"), "file")
+	if err := os.WriteFile(file, make([]byte, 3*limit/2), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var own unix.Statfs_t
+	if err := unix.Statfs(file, &own); err != nil {
+		t.Fatal(err)
+	}
+	if own.Type == unix.TMPFS_MAGIC {
+		t.Skip("files are memory here")
+	}
+	c := program("maps", newMark(), file)
+	o := proc.Options{Identity: guest(), Memory: limit}
+	if exit, err := start(t, o).Run(t.Context(), c); err != nil || exit.Why != proc.Exited || exit.Code != 0 {
+		t.Errorf("Run() = %+v, %v, want code 0", exit, err)
 	}
 }
 
