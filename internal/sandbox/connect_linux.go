@@ -162,7 +162,11 @@ func (g *Gate) awaitTCP(id uint64, c caller, fd int) {
 // connected says whether a connect is over, and how.
 func connected(fd int) (done bool, errno unix.Errno) {
 	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
-	if n, err := unix.Poll(poll, 0); err != nil || n == 0 {
+	n, err := unix.Poll(poll, 0)
+	for errors.Is(err, unix.EINTR) { // else the runtime's poller, which says it once, is waited for in vain
+		n, err = unix.Poll(poll, 0)
+	}
+	if err != nil || n == 0 {
 		return false, 0
 	}
 	value, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
