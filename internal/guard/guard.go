@@ -104,14 +104,16 @@ func (g *guardrail) Check(ctx context.Context, iteration int) ralph.Verdict {
 			return v
 		}
 	}
-	v := g.run(ctx, iteration)
-	if ctx.Err() == nil {
+	v, judged := g.run(ctx, iteration)
+	if ctx.Err() == nil && judged {
 		g.judged, g.last = tree, v
 	}
 	return v
 }
 
-func (g *guardrail) run(ctx context.Context, iteration int) ralph.Verdict {
+// run says as well whether the command came to an end of its own: one that was
+// ended by the machine, or by a limit of time, memory or disk, has not judged.
+func (g *guardrail) run(ctx context.Context, iteration int) (_ ralph.Verdict, judged bool) {
 	start := time.Now()
 	v := ralph.Verdict{Command: g.spec.Command, Action: g.spec.Action, ExitCode: -1}
 	if v.Action == "" {
@@ -120,7 +122,7 @@ func (g *guardrail) run(ctx context.Context, iteration int) ralph.Verdict {
 	if ctx.Err() != nil {
 		v.Reason = "the run was over before it started"
 		g.explain(&v, nil)
-		return v
+		return v, false
 	}
 
 	sinks := []io.Writer{}
@@ -168,7 +170,7 @@ func (g *guardrail) run(ctx context.Context, iteration int) ralph.Verdict {
 		v.LogFile = ""
 	}
 	g.explain(&v, out)
-	return v
+	return v, err == nil && (exit.Why == proc.Flooded || exit.Why == proc.Exited && exit.Code >= 0)
 }
 
 func (g *guardrail) reason(exit proc.Exit) string {

@@ -178,6 +178,28 @@ func TestOnChangesKeepsTheVerdict(t *testing.T) {
 	}
 }
 
+// TestOnChangesKeepsNoAccident: a guardrail that did not come to its end, on a
+// machine that was busy for example, has judged nothing.
+func TestOnChangesKeepsNoAccident(t *testing.T) {
+	t.Parallel()
+	for name, spec := range map[string]guard.Spec{
+		"timed out": {Command: "test -e ran || { touch ran; sleep 600; }", Timeout: time.Second},
+		"killed":    {Command: "test -e ran || { touch ran; kill -9 $$; }"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			set := setting(t)
+			set.Tree = func() string { return "the same" }
+			spec.OnChanges = true
+			rail := guard.New([]guard.Spec{spec}, set)[0]
+			first, again := rail.Check(t.Context(), 1), rail.Check(t.Context(), 2)
+			if first.Passed || first.Reason == "" || !again.Passed {
+				t.Errorf("verdicts = %+v, %+v, want the second run to count", first, again)
+			}
+		})
+	}
+}
+
 func TestNothingIsRunAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	set := setting(t)
