@@ -72,10 +72,14 @@ func (k *look) configuration(name string) (what string, part func([]byte) string
 
 // match compiles a pattern once for all files.
 func (k *look) match(pattern, s string) bool {
-	if k.patterns[pattern] == nil {
-		k.patterns[pattern] = re(pattern)
+	return k.pattern(pattern).MatchString(s)
+}
+
+func (k *look) pattern(s string) *pattern {
+	if k.patterns[s] == nil {
+		k.patterns[s] = re(s)
 	}
-	return k.patterns[pattern].MatchString(s)
+	return k.patterns[s]
 }
 
 // config tells changed configuration of tests and linters, and what agents read

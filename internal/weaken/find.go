@@ -35,6 +35,35 @@ func (k *look) source(text []byte, lang *language) *source {
 	return s
 }
 
+// text is a source of which nothing is known but its lines: all of it is code.
+func (k *look) text(text []byte, patterns ...*pattern) *source {
+	s := &source{text: text, code: text, starts: startsOf(text)}
+	if !k.plain {
+		s.filter = newFilter(patterns)
+	}
+	return s
+}
+
+// lines says whether a pattern may match in a line of a text, counted from 0.
+// Lines are asked for in order.
+func (k *look) lines(text []byte, patterns []*pattern) func(p *pattern, line int) bool {
+	if k.plain {
+		return func(*pattern, int) bool { return true }
+	}
+	f := newFilter(patterns)
+	found := f.scan(text)
+	return func(p *pattern, line int) bool {
+		at, ok := f.index[p]
+		if !ok {
+			return true
+		}
+		for len(found[at]) > 0 && int(found[at][0]) < line {
+			found[at] = found[at][1:]
+		}
+		return len(found[at]) > 0 && int(found[at][0]) == line
+	}
+}
+
 func (k *look) filter(l *language) *filter {
 	if k.plain {
 		return nil

@@ -56,14 +56,20 @@ func lex(text []byte, l lexis) *source {
 		}
 		i++
 	}
-	s.starts = append(s.starts, 0)
-	for i, c := range text {
-		if c == '\n' {
-			s.starts = append(s.starts, int32(i+1))
-		}
-	}
+	s.starts = startsOf(text)
 	s.brackets()
 	return s
+}
+
+// startsOf is where lines begin; the last one may be empty.
+func startsOf(text []byte) []int32 {
+	starts := append(make([]int32, 0, 1+bytes.Count(text, []byte{'\n'})), 0)
+	for i, c := range text {
+		if c == '\n' {
+			starts = append(starts, int32(i+1))
+		}
+	}
+	return starts
 }
 
 // comment is the length of the comment that begins at i; 0 when there is none.

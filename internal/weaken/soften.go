@@ -30,7 +30,11 @@ func (k *look) softened(f File, script bool) (told bool) {
 	}
 	if k.softeners == nil {
 		k.softeners = softeners()
+		for _, s := range k.softeners {
+			k.softening = append(k.softening, s.re)
+		}
 	}
+	may := k.lines(f.New, k.softening)
 	had := map[string]int{}
 	for _, line := range linesOf(f.Old) {
 		had[string(line)]++
@@ -47,7 +51,7 @@ func (k *look) softened(f File, script bool) (told bool) {
 			continue
 		}
 		for _, s := range k.softeners {
-			if s.files != "" && !k.match(s.files, path.Base(f.Path)) || !s.re.Match(line) || (s.tool || script) && !k.match(checkTool, string(line)) {
+			if !may(s.re, n-1) || s.files != "" && !k.match(s.files, path.Base(f.Path)) || !s.re.Match(line) || (s.tool || script) && !k.match(checkTool, string(line)) {
 				continue
 			}
 			told = true
@@ -86,20 +90,21 @@ func (k *look) lowered(f File) (told bool) {
 	if f.Added || f.Deleted {
 		return false
 	}
-	pair := re(`(?i)["']?\b(fail[_-]under|fail-?under|branches|functions|lines|statements|regions|minimum(?:_coverage)?|minimumCoverage|coverage[_-]?threshold\w*|threshold\w*|target|min_coverage|covered-?ratio|min-?coverage|cov-fail-under|fail-under-\w+|check-coverage|total|package|file|level)\b["']?\s*(?:[:=]>?\s*|\s+|>\s*)["']?(\d{1,3}(?:\.\d+)?)\b`)
+	const about = `(?i)cover|nyc|\bc8|istanbul|fail.?under|threshold|phpstan|\bcov\b`
+	if p := k.pattern(about); !p.MatchString(f.Path) && len(k.text(f.Old, p).find(p, inCode)) == 0 {
+		return false
+	}
+	pair := k.pattern(`(?i)["']?\b(fail[_-]under|fail-?under|branches|functions|lines|statements|regions|minimum(?:_coverage)?|minimumCoverage|coverage[_-]?threshold\w*|threshold\w*|target|min_coverage|covered-?ratio|min-?coverage|cov-fail-under|fail-under-\w+|check-coverage|total|package|file|level)\b["']?\s*(?:[:=]>?\s*|\s+|>\s*)["']?(\d{1,3}(?:\.\d+)?)\b`)
 	find := func(text []byte) map[string][]float64 {
 		out := map[string][]float64{}
-		for _, m := range pair.FindAllSubmatch(text, maxCases) {
-			n, err := strconv.ParseFloat(string(m[2]), 64)
+		for _, m := range k.text(text, pair).findGroups(pair, inCode) {
+			n, err := strconv.ParseFloat(string(text[m[4]:m[5]]), 64)
 			if err == nil {
-				key := strings.ToLower(string(m[1]))
+				key := strings.ToLower(string(text[m[2]:m[3]]))
 				out[key] = append(out[key], n)
 			}
 		}
 		return out
-	}
-	if !k.match(`(?i)cover|nyc|\bc8|istanbul|fail.?under|threshold|phpstan|\bcov\b`, f.Path+"\n"+string(f.Old)) {
-		return false
 	}
 	was, is := find(f.Old), find(f.New)
 	for _, key := range sorted(was) {

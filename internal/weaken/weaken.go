@@ -65,6 +65,7 @@ type look struct {
 	more      map[string]ranked // the last that is not told by itself, by rule
 	patterns  map[string]*pattern
 	softeners []softener
+	softening []*pattern // of the softeners
 	silencers []suppression
 	sources   map[sourceID]*source
 	plain     bool // without filters, for comparison
