@@ -183,7 +183,7 @@ func TestOnChangesKeepsTheVerdict(t *testing.T) {
 func TestOnChangesKeepsNoAccident(t *testing.T) {
 	t.Parallel()
 	for name, spec := range map[string]guard.Spec{
-		"timed out": {Command: "test -e ran || { touch ran; sleep 600; }", Timeout: time.Second},
+		"timed out": {Command: "test -e ran || { touch ran; sleep 600; }", Timeout: 3 * time.Second},
 		"killed":    {Command: "test -e ran || { touch ran; kill -9 $$; }"},
 	} {
 		t.Run(name, func(t *testing.T) {
