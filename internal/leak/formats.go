@@ -107,33 +107,40 @@ func longest(re *syntax.Regexp) int {
 }
 
 // find gives the secrets in a content, in order. all is false when there was
-// more to try than maxWork and half of the content allow.
-func (f *formats) find(path string, content []byte) (found []match, all bool) {
+// more to try than there is room for, or more to find than is remembered.
+func (f *formats) find(path string, content []byte, room *share) (found []match, all bool) {
 	done := map[*rule]int{} // words up to here have been tried
-	work, most := 0, maxWork+len(content)/2
+	all = true
 	f.words.each(content, func(word, end int) {
 		for _, r := range f.rules[word] {
 			switch {
-			case end <= done[r] || len(found) >= maxMatches || work > most:
+			case !all || end <= done[r]:
+			case len(found) >= maxMatches:
+				all = false
 			case r.path != nil && !r.path().MatchString(path):
 				done[r] = len(content)
 			case r.follows != nil && !r.follows(content, end):
 			case r.assigned:
-				work += assignedWork
+				if all = room.use(assignedWork); !all {
+					return
+				}
 				found, done[r] = f.at(r, path, content, end-len(f.words.texts[word]), found)
 			default:
-				work += 5 * r.reach
+				if all = room.use(min(5*r.reach, len(content))); !all {
+					return
+				}
 				found, done[r] = f.around(r, path, content, end, found)
 			}
 		}
 	})
 	slices.SortStableFunc(found, func(a, b match) int { return cmp.Compare(a.from, b.from) })
-	return found, work <= most
+	return found, all
 }
 
 const (
 	maxMatches   = 1000    // what is remembered of one content
-	maxWork      = 2 << 20 // bytes of one content that are given to expressions, which take up to a microsecond for each
+	maxWork      = 2 << 20 // bytes of one content, and half of it, that are given to expressions, which take up to a microsecond for each
+	ownWork      = 4 << 10 // bytes, and a quarter of the content, that it need not take of what all share
 	assignedWork = 64      // bytes that count for an assignment: most are no match from the first ones on
 )
 

@@ -45,6 +45,7 @@ type Scanner struct {
 	known   *known
 	allow   func(path string) bool
 	formats func() *formats // compiled when first needed; nil: not wanted
+	spare   *spare
 }
 
 // Hit is one thing that must not be published. Neither field holds any part of
@@ -58,14 +59,18 @@ type Hit struct {
 const (
 	// KnownRule is the Rule of a hit on one of Options.Known.
 	KnownRule = "known-value"
-	// UnsearchedRule is the Rule of a content, other than ordinary code, in
-	// which formats cannot be looked for in a reasonable time.
+	// FloodRule is the Rule of a content that is made to be slow, or one of many:
+	// full of what begins like a secret, or of codes within codes. It was not
+	// searched to its end, and counts as if it held a secret.
+	FloodRule = "too-much-to-search"
+	// UnsearchedRule is the Rule of a content of which a part lies behind the
+	// limits of unpack.go, such as a large archive.
 	UnsearchedRule = "not-searched"
 )
 
 // New compiles no rules.
 func New(o Options) *Scanner {
-	s := &Scanner{known: newKnown(o.Known), allow: o.Allow}
+	s := &Scanner{known: newKnown(o.Known), allow: o.Allow, spare: newSpare()}
 	if o.Formats {
 		s.formats = sync.OnceValue(newFormats)
 	}

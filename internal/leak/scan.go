@@ -70,11 +70,19 @@ func (s *Scanner) search(path string, content []byte, formats bool) []finding {
 		return nil
 	}
 	found := s.layer(path, &layer{data: content}, formats)
-	unpack(content, func(l *layer) {
+	u := unpack(content, s.spare, func(l *layer) {
 		if len(found) < maxSightings {
 			found = append(found, s.layer(path, l, formats)...)
 		}
 	})
+	switch all := (finding{to: len(content)}); {
+	case u.flood:
+		all.rule, all.text = FloodRule, "too much is packed or encoded in it, or in all files together, to be searched"
+		found = append(found, all)
+	case u.unseen && len(path) > 0:
+		all.rule, all.text = UnsearchedRule, "more is packed or encoded in it than is searched for secrets"
+		found = append(found, all)
+	}
 	slices.SortStableFunc(found, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to))
 	})
@@ -99,9 +107,14 @@ func (s *Scanner) layer(path string, l *layer, formats bool) []finding {
 	if formats {
 		f := s.formats()
 		data := narrow(l.data)
-		matches, all := f.find(path, data)
+		room := share{most: maxWork + len(data)/2, from: &s.spare.work}
+		if l.marks == nil {
+			room.own = ownWork + len(data)/4
+		}
+		matches, all := f.find(path, data, &room)
+		room.end()
 		if !all {
-			add(0, len(l.data), finding{rule: UnsearchedRule, text: "too much that looks like the beginning of a secret"})
+			add(0, len(l.data), finding{rule: FloodRule, text: "too much in it, or in all files together, looks like the beginning of a secret to be searched to the end"})
 		}
 		for _, m := range matches {
 			from, to := m.from, m.to
@@ -145,8 +158,11 @@ func without(found, old []finding) []finding {
 	now, before := count(found), count(old)
 	return slices.DeleteFunc(found, func(f finding) bool {
 		id := f.rule + "\x00" + f.key
-		if f.rule == KnownRule {
+		switch f.rule {
+		case KnownRule:
 			return now[id] <= before[id]
+		case FloodRule: // nobody knows what it holds
+			return false
 		}
 		return before[id] > 0
 	})

@@ -45,14 +45,25 @@ type unpacker struct {
 	left  int // bytes that may still come out of archives
 	again int // bytes of runs that may still be decoded from another line on
 	visit func(*layer)
+	spare *spare
+
+	unseen bool // there is more behind the limits
+	flood  bool // there is nothing left of what all contents share
+}
+
+// spend says that so many bytes more may be decoded.
+func (u *unpacker) spend(n int) bool {
+	u.flood = u.flood || !take(&u.spare.unpacked, n)
+	return !u.flood
 }
 
 // unpack calls visit for each layer within a content, not for the content
 // itself.
-func unpack(content []byte, visit func(*layer)) {
-	u := unpacker{left: maxUnpacked, again: maxUnpacked, visit: visit}
+func unpack(content []byte, spare *spare, visit func(*layer)) *unpacker {
+	u := &unpacker{left: maxUnpacked, again: maxUnpacked, visit: visit, spare: spare}
 	u.archive(content, 0, len(content), "", maxDepth)
 	u.runs(&layer{data: content}, maxDepth)
+	return u
 }
 
 // runs decodes the base64 and hex in a layer.
@@ -90,6 +101,10 @@ func (u *unpacker) runs(l *layer, depth int) {
 		next.data = append(next.data, '\n')
 		for _, start := range restarts(l.data[from:to]) {
 			if u.again -= to - from - start.at; u.again < 0 {
+				u.unseen = true
+				break
+			}
+			if !u.spend(to - from - start.at) {
 				break
 			}
 			clean = cleanRun(clean[:0], l.data[from+start.at:to])
@@ -284,7 +299,7 @@ func decodeRun(dst, run []byte) []byte {
 // archive visits what a compressed content or an archive holds. A tar needs no
 // unpacking: its members lie in it as they are.
 func (u *unpacker) archive(data []byte, from, to int, how string, depth int) {
-	if depth <= 0 || len(data) < 8 || u.left <= 0 {
+	if depth <= 0 || len(data) < 8 {
 		return
 	}
 	var r io.Reader
@@ -312,6 +327,7 @@ func (u *unpacker) zip(data []byte, from, to int, how string, depth int) {
 	if err != nil {
 		return
 	}
+	u.unseen = u.unseen || len(archive.File) > maxMembers
 	for _, f := range archive.File[:min(len(archive.File), maxMembers)] {
 		r, err := f.Open()
 		if err != nil {
@@ -324,9 +340,16 @@ func (u *unpacker) zip(data []byte, from, to int, how string, depth int) {
 
 // member visits what a reader gives; a broken end does not hide the beginning.
 func (u *unpacker) member(r io.Reader, from, to int, how string, depth int) {
-	data, _ := io.ReadAll(io.LimitReader(r, int64(min(u.left, maxMember))))
+	if u.flood {
+		return
+	}
+	most := min(u.left, maxMember)
+	data, _ := io.ReadAll(io.LimitReader(r, int64(most)+1))
+	if len(data) > most {
+		u.unseen, data = true, data[:most]
+	}
 	u.left -= len(data)
-	if len(data) == 0 {
+	if len(data) == 0 || !u.spend(len(data)) {
 		return
 	}
 	l := &layer{data: data, marks: []mark{{0, from, to}}, how: join(how, "packed")}
