@@ -170,16 +170,33 @@ func (r *Repo) blob(ctx context.Context, h plumbing.Hash) error {
 		if err := r.importLimited(ctx, maxLacking, ids); err == nil && r.store.has(h) {
 			return nil
 		}
+		if r.fetchBlobs(ctx, ids) && r.store.has(h) {
+			return nil
+		}
 	}
 	if err := r.importObjects(ctx, []string{h.String()}); err == nil && r.store.has(h) {
 		return nil
 	}
-	if r.remote != nil {
-		if from, adv, err := r.source(ctx); err == nil && r.take(ctx, from, adv, wanted{tips: []plumbing.Hash{h}}) == nil && r.store.has(h) {
-			return nil
-		}
+	if r.fetchBlobs(ctx, []string{h.String()}) && r.store.has(h) {
+		return nil
 	}
 	return fmt.Errorf("%w: neither the workspace nor the server has %s", ErrNoContent, h)
+}
+
+// fetchBlobs takes blobs that the store lacks from the server, in one request. It
+// says whether they came: a server that lacks one of them sends none.
+func (r *Repo) fetchBlobs(ctx context.Context, ids []string) bool {
+	if r.remote == nil {
+		return false
+	}
+	var tips []plumbing.Hash
+	for _, id := range ids {
+		if h := plumbing.NewHash(id); !r.store.has(h) {
+			tips = append(tips, h)
+		}
+	}
+	from, adv, err := r.source(ctx)
+	return err == nil && len(tips) > 0 && r.take(ctx, from, adv, wanted{tips: tips}) == nil
 }
 
 // changed describes a change for an inspection.
