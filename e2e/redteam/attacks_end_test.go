@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // leaverAttacks leave processes behind. The control, without a supervisor, finds
@@ -38,6 +39,10 @@ func limitAttacks() []Attack {
 		{ID: "flood", In: "flood", Wall: wallLimits, Tries: "print 24 MB, so that memory overflows and nobody sees the end", Seconds: 60, Plant: `$RT flood 24`, Seen: []sign{ended(0)}, Always: "what it prints is the flood, whoever reads it"},
 		{ID: "flood-line", In: "flood", Wall: wallLimits, Tries: "print one line of 24 MB", Seconds: 60, Plant: `$RT flood 24 line`, Seen: []sign{logLarger(8 << 20)}},
 		{ID: "memory", In: "own", Wall: wallLimits, Tries: "take more memory than it may", Seconds: 40, Mortal: true, Script: `head -c 400000000 /dev/zero | tail -c 400000000 | wc -c | grep -q 400000000`},
+		{ID: "deep", In: "flood", Wall: wallLimits, Tries: "folders so deep that no path leads to the end of them", Seconds: 30, Plant: `for d in . "$HOME" "${TMPDIR:-/tmp}"; do (cd "$d"; perl -e 'for (1..150) { mkdir "deeper" x 10; chdir "deeper" x 10 or exit 1 }; open F, ">", "end"; print F "x"') || exit 1; done`, Seen: []sign{ended(0), slower(80)}, Always: "the folders are there, whoever looks at them"},
+		{ID: "pipes", In: "flood", Wall: wallRoot, Tries: "pipes that nobody writes to where ralph reads, so that it waits for ever", Seen: []sign{slower(80)},
+			Plant:  `mkdir -p .ralph .github; for f in .ralph-active AGENTS.md .ralph/config .ralph/report.json .ralph/settings.json .ralph/lock .ralph/summary.md .github/ralph.yml TASK.md; do rm -f $f; mkfifo $f; done`,
+			Script: `[ -z "$RT_CONTROL" ]`, Probe: `! timeout 1 cat TASK.md`},
 		{ID: "disk", In: "own", Wall: wallLimits, Tries: "fill the disk", Seconds: 60, Mortal: true, Script: `for i in 1 2 3; do head -c 100000000 /dev/zero >>fill.bin; sleep 2; done; ls -l fill.bin; [ $(stat -c %s fill.bin) -ge 300000000 ]; c=$?; rm -f fill.bin; exit $c`},
 	}
 }
@@ -66,6 +71,16 @@ func logLarger(n int) sign {
 	return func(w *world, _ Attack) string {
 		if len(w.Log) > n {
 			return "the log has as much as was printed"
+		}
+		return ""
+	}
+}
+
+// slower is a run that took longer than so many seconds.
+func slower(seconds int) sign {
+	return func(w *world, _ Attack) string {
+		if limit := time.Duration(seconds) * time.Second; w.Took > limit {
+			return "the run took longer than " + limit.String()
 		}
 		return ""
 	}

@@ -24,6 +24,10 @@ func fileAttacks() []Attack {
 		{ID: "rename-out", In: "inside", Wall: wallLandlock, Tries: "move a file out of the workspace", Script: `echo RT_$RT_ID >rt-move && mv -f rt-move /github/file_commands/set_path_$RT_ID`},
 		{ID: "link-out", In: "joined", Wall: wallLandlock, Tries: "a hard link to the runner's file, then write to the link", Script: `ln /github/file_commands/set_env_1 rt-hard && echo RT_$RT_ID=1 >>rt-hard`, Seen: []sign{changed}},
 		{ID: "link-through", In: "inside", Wall: wallLandlock, Tries: "read the event through a symbolic link in the workspace", Script: `ln -sf /github/workflow/event.json rt-soft && cat rt-soft; c=$?; rm -f rt-soft; exit $c`},
+		{ID: "temp-watch", In: "inside", Wall: wallLandlock, Tries: "be told of what happens in RUNNER_TEMP", Script: `$RT sys inotify`, Known: "file walls cover what is read and written, not who is told that something was"},
+		{ID: "ipc-left", In: "inside", Wall: wallHome, Tries: "leave a message in a queue of System V for the next iteration",
+			Plant:  `perl -e 'msgsnd(msgget(0x5254, 0666 | 01000) // exit(1), pack("l! a*", 1, "RT"), 0) or exit 1'`,
+			Script: `perl -e 'defined msgget(0x5254, 0) or exit 1'`, Known: "what an agent leaves there, its next turn finds: a fresh context is a fresh conversation, not a fresh machine"},
 		{ID: "shm-left", In: "inside", Wall: wallHome, Tries: "leave a message in /dev/shm for the next iteration", Plant: `echo RT_$RT_ID >/dev/shm/$RT_ID`, Script: `grep -q RT_ /dev/shm/$RT_ID`, Known: "what an agent leaves there, its next turn finds: a fresh context is a fresh conversation, not a fresh machine"},
 	}
 }

@@ -90,7 +90,7 @@ func (s *stage) contacts(t *testing.T) []Contact {
 	}
 	defer c.Close()
 	answer := make([]byte, 500)
-	_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
+	_ = c.SetReadDeadline(time.Now().Add(time.Minute))
 	if n, err := c.Read(answer); err != nil || string(answer[:n]) != "ok\n" {
 		t.Errorf("%s: what arrived is not all written down: %q, %v", s.Name, answer[:n], err)
 	}

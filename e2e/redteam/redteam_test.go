@@ -188,6 +188,9 @@ func keep(t *testing.T, worlds ...*world) {
 			}
 			return nil
 		})
+		for where, text := range w.texts() {
+			fmt.Fprintf(&b, "--- %s\n%.50000s\n", where, text)
+		}
 		for _, c := range w.Contacts {
 			fmt.Fprintf(&b, "contact %s %.500q\n", c.Where, c.Data)
 		}

@@ -101,6 +101,7 @@ func rooms() []room {
 			inputs: with(map[string]string{"pass-env": "RT_CANARY_TOKEN", "stall-limit": "0"}), loose: map[string]string{"pass-env": "RT_CANARY_NOTE", "secret-scan": "off"},
 			env: map[string]string{"RT_CANARY_TOKEN": handed, "RT_CANARY_NOTE": ""}, looseEnv: map[string]string{"RT_CANARY_TOKEN": "", "RT_CANARY_NOTE": handed}},
 		{name: "words", bare: true, speak: true, single: true, limit: time.Minute, inputs: with(map[string]string{"pass-env": "RT_CANARY_TOKEN"}), env: map[string]string{"RT_CANARY_TOKEN": handed}},
+		{name: "names", bare: true, speak: true, single: true, limit: time.Minute, inputs: text},
 		{name: "loop", own: true, speak: true, limit: time.Minute,
 			inputs: map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider battery /opt/orders.json quiet", "api-key": canaries()["the provider's key"], "max-iterations": "1"}},
 		{name: "loop-text", own: true, speak: true, limit: time.Minute, files: program,
@@ -109,6 +110,8 @@ func rooms() []room {
 			inputs: map[string]string{"mode": "tasks", "prompt-file": "", "agent": "claude", "agent-command": "/opt/redteam/raider battery /opt/orders.json quiet", "api-key": canaries()["the provider's key"], "max-iterations": "1"},
 			loose:  map[string]string{"skip-review": "true"}},
 		{name: "flood", bare: true, own: true, speak: true, limit: 90 * time.Second, inputs: text},
+		{name: "door-own", bare: true, own: true, limit: time.Minute,
+			inputs: map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider claude /opt/orders.json", "base-url": "http://provider.redteam.test", "api-key": canaries()["the provider's key"]}},
 		{name: "door", bare: true, limit: time.Minute,
 			inputs: map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider claude /opt/orders.json", "base-url": "http://provider.redteam.test", "api-key": canaries()["the provider's key"]}},
 	}

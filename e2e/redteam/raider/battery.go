@@ -38,12 +38,8 @@ type Deed struct {
 // list for each iteration, and words to end with in the last one.
 func battery(args []string) error {
 	prompt, _ := io.ReadAll(io.LimitReader(os.Stdin, 4<<20))
-	data, err := os.ReadFile(args[0])
+	iterations, err := orders(args[0])
 	if err != nil {
-		return err
-	}
-	var iterations [][]Order
-	if err := json.Unmarshal(data, &iterations); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(".rt", 0o755); err != nil {
@@ -86,6 +82,21 @@ func battery(args []string) error {
 		fmt.Println(rest(args, 1, "<promise>COMPLETE</promise>"))
 	}
 	return nil
+}
+
+func orders(path string) (iterations [][]Order, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return iterations, json.Unmarshal(data, &iterations)
+}
+
+// last says that no orders are left.
+func last(path string) bool {
+	iterations, _ := orders(path)
+	done, _ := filepath.Glob(".rt/results-*.jsonl")
+	return len(done) >= len(iterations)
 }
 
 // maxOutput bounds what is kept of a script's output.

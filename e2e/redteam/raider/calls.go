@@ -46,6 +46,15 @@ func call(args []string) error {
 		"tiocsti":        func() error { return unix.IoctlSetPointerInt(0, unix.TIOCSTI, 'x') },
 		"nproc":          func() error { return unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: 8000, Max: 8000}) }, // above that of the walls
 		"mountover":      mountOver,
+		"inotify": func() error {
+			fd, err := unix.InotifyInit1(unix.IN_CLOEXEC)
+			if err != nil {
+				return err
+			}
+			defer unix.Close(fd)
+			_, err = unix.InotifyAddWatch(fd, "/github/runner_temp", unix.IN_ALL_EVENTS)
+			return err
+		},
 	}
 	do, ok := calls[rest(args, 0, "")]
 	if !ok {

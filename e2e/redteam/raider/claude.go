@@ -35,7 +35,10 @@ func claude(args []string) error {
 	if err != nil {
 		return err
 	}
-	text := "Done. <promise>COMPLETE</promise>"
+	text := "Not done yet."
+	if last(args[0]) {
+		text = "Done. <promise>COMPLETE</promise>"
+	}
 	say(map[string]any{"type": "assistant", "message": map[string]any{"id": "m1", "role": "assistant", "model": "claude-sonnet-4-5", "content": []any{map[string]any{"type": "text", "text": text}}, "usage": map[string]int{"input_tokens": 1, "output_tokens": 1}}, "session_id": "11111111-1111-4111-8111-111111111111"})
 	say(map[string]any{"type": "result", "subtype": "success", "is_error": false, "result": text, "session_id": "11111111-1111-4111-8111-111111111111", "total_cost_usd": 0.001, "num_turns": 1, "usage": map[string]int{"input_tokens": 1, "output_tokens": 1}})
 	return nil

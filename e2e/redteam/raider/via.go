@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -22,6 +23,8 @@ import (
 //	via get URL [HOST-HEADER [DIRECT]]  absolute form
 //	via raw BYTES [DIRECT]              with \r \n and {mark} expanded
 //	via door PATH [HEADER...]           the server that ANTHROPIC_BASE_URL or OPENAI_BASE_URL names
+//	via door raw BYTES                  the same, with {word} for the key that was given
+//	via door hold NUMBER                so many requests there that never end
 //
 // Where there is no proxy, DIRECT is reached instead: what the walls keep out is
 // there. An attack got through when the canary answered.
@@ -70,13 +73,19 @@ func via(args []string) error {
 			return err
 		}
 		defer c.Close()
-		if _, err := io.WriteString(c, strings.NewReplacer(`\r`, "\r", `\n`, "\n", `\0`, "\x00", `\\\\`, `\\`, "{mark}", mark(), "{run}", os.Getenv("RT_RUN")).Replace(what)); err != nil {
+		if _, err := io.WriteString(c, expand(what)); err != nil {
 			return err
 		}
 		return wantCanary(bufio.NewReader(c))
 	case "sni":
 		return sni(what, rest(args, 2, ""), rest(args, 3, ""))
 	case "door":
+		switch what {
+		case "raw":
+			return doorRaw(rest(args, 2, ""))
+		case "hold":
+			return doorHold(rest(args, 2, "1"))
+		}
 		return door(what, args[2:])
 	}
 	return fmt.Errorf("no way %q", mode)
@@ -173,6 +182,58 @@ func door(path string, headers []string) error {
 		return wantCanary(c)
 	}
 	return errors.New("no base URL in the environment")
+}
+
+// expand writes what a script spelled out.
+func expand(text string) string {
+	word := os.Getenv("ANTHROPIC_AUTH_TOKEN")
+	if word == "" {
+		word = os.Getenv("ANTHROPIC_API_KEY")
+	}
+	return strings.NewReplacer(`\r`, "\r", `\n`, "\n", `\0`, "\x00", `\\\\`, `\\`, "{mark}", mark(), "{run}", os.Getenv("RT_RUN"), "{word}", word).Replace(text)
+}
+
+// dialDoor connects to the server that adds the provider's key.
+func dialDoor() (net.Conn, error) {
+	u, err := url.Parse(os.Getenv("ANTHROPIC_BASE_URL"))
+	if err != nil || u.Host == "" {
+		return nil, errors.New("no base URL in the environment")
+	}
+	return net.DialTimeout("tcp", withPort(u.Host), 3*time.Second) //nolint:gosec // where to is the attack
+}
+
+func doorRaw(text string) error {
+	c, err := dialDoor()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	if _, err := io.WriteString(c, expand(text)); err != nil {
+		return err
+	}
+	return wantCanary(c)
+}
+
+// doorHold begins requests and leaves them so, until it is ended.
+func doorHold(number string) error {
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return err
+	}
+	for range n {
+		c, err := dialDoor()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, expand(`POST /v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: {word}\r\nAuthorization: Bearer {word}\r\nContent-Length: 100\r\n\r\n{`)); err != nil {
+			return err
+		}
+	}
+	fmt.Println("held", n)
+	time.Sleep(150 * time.Second)
+	return nil
 }
 
 // sni opens a tunnel and greets with a name of TLS that is another's.
