@@ -61,7 +61,7 @@ func loopAttacks() []Attack {
 		`{"type":"assistant","message":{"id":"m1","type":"message","role":"assistant","model":"@redteam-model <img src=model>","content":[{"type":"tool_use","id":"t1","name":"@redteam-tool <img src=tool>","input":{"file_path":"/x/@redteam-file <img src=file>","command":"`+"`@redteam-command`"+`","todos":[{"content":"@redteam-todo <img src=todo>","status":"pending","activeForm":"x"}]}}],"usage":{"input_tokens":1,"output_tokens":1}},`+session+`}`,
 		`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"@redteam-result <img src=result>"}]},`+session+`}`,
 		assistant(words("Done. "+promise), ""), `{"type":"result","subtype":"success","is_error":false,"result":"Done. `+promise+`",`+session+`,"total_cost_usd":0.001,"num_turns":1,"usage":{"input_tokens":1,"output_tokens":1},"modelUsage":{"@redteam-usage <img src=usage>":{"inputTokens":1,"outputTokens":1,"costUSD":0.001}}}`)
-	dressed.Wall, dressed.Seen = wallEscape, []sign{spoken(`@redteam-(model|tool|file|command|todo|result|usage|mcp)`), spoken(`<img src=(model|tool|file|todo|result|usage)`)}
+	dressed.Wall, dressed.Seen = wallEscape, []sign{spoken(`@redteam-(model|tool|file|command|todo|result|usage|mcp)`), spoken(`<img src=(model|tool|file|todo|result|usage)`), paged(`<img src=`)}
 	dressed.Always = "the stream is the agent's, whoever reads it"
 	gone := task("empty", "take all stories out of the list", `sed -i -e '/"userStories": \[/,/^  \]/c\  "userStories": []' ralph/tasks.json; `)
 	gone.Always = "a list without stories is no list, reviewed or not"
