@@ -6,6 +6,10 @@ import (
 	"time"
 )
 
+// secondLook is how long after a limit it is looked at again: when this process,
+// or the machine, was paused, what happened meanwhile has yet to be read.
+const secondLook = 100 * time.Millisecond
+
 // watch follows one command to its end and enforces its limits.
 type watch struct {
 	crew     *crew
@@ -28,6 +32,8 @@ func (w *watch) untilOver(ctx context.Context) error {
 		limit, stop  = timer(w.limits.Time)
 		quiet, stop2 = timer(w.limits.Silence)
 		hanging      <-chan time.Time
+		overdue      <-chan time.Time // limit, looked at again
+		hushed       bool             // quiet has been found once
 		cancelled    = ctx.Done()
 		flooded      = w.out.flooded
 		finished     = w.finished
@@ -39,7 +45,7 @@ func (w *watch) untilOver(ctx context.Context) error {
 	defer w.belt.Stop()
 	for {
 		if w.gone { // these were the leader's
-			limit, quiet, finished, hanging = nil, nil, nil, nil
+			limit, overdue, quiet, finished, hanging = nil, nil, nil, nil, nil
 		}
 		select {
 		case e := <-w.crew.events:
@@ -47,13 +53,17 @@ func (w *watch) untilOver(ctx context.Context) error {
 				return err
 			}
 		case <-limit:
+			overdue = time.After(secondLook)
+		case <-overdue:
 			w.end(TimedOut)
 		case <-quiet:
-			if rest := w.limits.Silence - w.out.silence(); rest > 0 {
-				quiet = time.After(rest)
-			} else {
+			rest := w.limits.Silence - w.out.silence()
+			if rest <= 0 && hushed {
 				w.end(Silent)
+				break
 			}
+			hushed = rest <= 0
+			quiet = time.After(max(rest, secondLook))
 		case <-flooded:
 			flooded = nil
 			w.end(Flooded)
@@ -157,8 +167,7 @@ func (w *watch) end(why Why) {
 }
 
 // buckle starts the time in which the tree has to be gone. The belt comes in two
-// halves: when this process, or the machine, was paused, all timers are over at
-// once, and the word of the crew's that came meanwhile has yet to be read.
+// halves: of a pause it loses one, and the crew has the other to be heard.
 func (w *watch) buckle(grace time.Duration) {
 	w.late = false
 	w.belt.Reset(grace + beltDelay/2)
