@@ -256,8 +256,8 @@ func (r *Repo) describeAll(changes []change, commit plumbing.Hash) []Changed {
 		c := r.changed(ch, commit)
 		if from := gone[ch.new.hash]; ch.old == (entry{}) && len(from) > 0 {
 			gone[ch.new.hash] = from[1:]
-			was := r.changed(change{path: ch.path, old: from[0].old, new: ch.new}, commit)
-			was.From, c = from[0].path, was
+			c = r.changed(change{path: ch.path, old: from[0].old, new: ch.new}, commit)
+			c.From = from[0].path
 		}
 		list = append(list, c)
 	}

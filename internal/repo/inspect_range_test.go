@@ -64,6 +64,25 @@ func TestRunAndTotal(t *testing.T) {
 	}
 }
 
+// A file that is moved and unchanged says where it was: its new name is news, though its
+// content is not.
+func TestMovedFilesSayWhereTheyWere(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	i := newInspector()
+	r := begin(t, dir, f.url, i.option)
+	git(t, dir, "mv", "second.txt", "moved.txt")
+	r.snapshot(t)
+	in := i.calls[len(i.calls)-1]
+	for _, list := range [][]repo.Changed{in.Since, in.Run, in.Total} {
+		var got []string
+		for _, c := range list {
+			got = append(got, fmt.Sprintf("%s<%s %o>%o", c.Path, c.From, c.OldMode, c.NewMode))
+		}
+		equal(t, "changes", got, []string{"moved.txt<second.txt 100644>100644", "second.txt< 100644>0"})
+	}
+}
+
 // Whoever reads all of a large pull request asks the workspace few times.
 func TestContentsComeTogether(t *testing.T) {
 	t.Parallel()
