@@ -58,6 +58,9 @@ func TestRedteam(t *testing.T) {
 	})
 }
 
+// notStarted is the exit code of docker run for an error of the engine's own.
+const notStarted = 125
+
 // judge says what became of an attack.
 func judge(a Attack, walled, control *world) row {
 	r := row{Attack: a, Result: Held}
@@ -69,6 +72,9 @@ func judge(a Attack, walled, control *world) row {
 		r.Result, r.Why = Missing, a.Known
 	case got:
 		r.Result, r.Why = Open, why
+	case !ran && walled.Asked && walled.Code == notStarted:
+		line, _, _ := strings.Cut(walled.Log, "\n")
+		r.Result, r.Why = NotShown, "the engine starts no such container: "+lastLine(line)
 	case !ran:
 		r.Result, r.Why = NoProof, "it did not run: "+why
 	case reached:

@@ -12,6 +12,7 @@ import (
 // forge got. It is filled by the runs, which need a container.
 type world struct {
 	Control bool
+	Asked   bool   // the engine was asked for what it may refuse: see room.engine
 	Name    string // of the run; in every mark
 
 	Workspace, Temp, Home, Commands, Workflow, Net string // folders on this machine
