@@ -50,3 +50,13 @@ func begins(r *rule, word string) bool {
 	plain := strings.NewReplacer(`[_-]?`, "", `(?-i:`, "").Replace(head)
 	return strings.Contains(plain, strings.NewReplacer("-", "", "_", "").Replace(word)) || strings.Contains(head, word)
 }
+
+func TestIsBase64(t *testing.T) {
+	t.Parallel()
+	for b := range 256 {
+		want := b < 0x80 && strings.ContainsRune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_", rune(b))
+		if got := isBase64(byte(b)); got != want {
+			t.Errorf("isBase64(%q) = %v", rune(b), got)
+		}
+	}
+}

@@ -91,8 +91,8 @@ func TestManyTokensInTheBase(t *testing.T) {
 func TestManyArchivesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := New(Options{Known: []secret.String{secret.New("q8W" + "2eR4tY6uI8oP0-aS1dF3")}})
-	s.spare.unpacked.Store(1 << 20)
-	bomb := gz(make([]byte, 600<<10))
+	s.spare.unpacked.Store(maxMember + maxMember/2)
+	bomb := gz(make([]byte, maxMember-1<<10))
 	if got := s.File("a.gz", nil, bomb); len(got) != 0 {
 		t.Errorf("File(first) = %+v, want nothing", got)
 	}

@@ -14,9 +14,9 @@ type view struct {
 }
 
 const (
-	skip    = iota // falls away
-	keep           // a letter or digit
-	special        // may begin an escape
+	skip    = 0 // falls away
+	keep    = 1 // a letter or digit
+	special = 2 // may begin an escape
 )
 
 // classes says what each byte is.
@@ -43,13 +43,9 @@ func (v *view) read(dst []byte, class *[256]byte) []byte {
 	n, dst := len(dst), dst[:cap(dst)]
 	for i < len(src) && n < len(dst) {
 		b := src[i]
-		if class[b] == keep {
+		if c := class[b]; c != special { // without a branch that depends on every byte
 			dst[n] = b
-			n++
-			i++
-			continue
-		}
-		if class[b] == skip {
+			n += int(c)
 			i++
 			continue
 		}

@@ -5,13 +5,16 @@ package leak
 type words struct {
 	class [256]uint8 // capitals as small letters; bytes of no word share 0
 	width int
-	next  []uint16 // by state*width+class
+	next  []uint32 // by state*width+class: where the next state begins, and hit
 	// found is the first of the words that end in a state, -1 for none; more
 	// follow by also.
 	found []int16
 	also  []int16 // by state: the state of a shorter word that ends here, too
 	texts []string
 }
+
+// hit marks a state in which a word ends.
+const hit = 1 << 31
 
 func newWords(texts []string) *words {
 	w := &words{texts: texts, width: 1}
@@ -32,7 +35,7 @@ func newWords(texts []string) *words {
 		for i := range len(text) {
 			slot := at*w.width + int(w.class[text[i]])
 			if w.next[slot] == 0 {
-				w.next[slot] = uint16(w.state())
+				w.next[slot] = uint32(w.state())
 			}
 			at = int(w.next[slot])
 		}
@@ -43,7 +46,7 @@ func newWords(texts []string) *words {
 }
 
 func (w *words) state() int {
-	w.next = append(w.next, make([]uint16, w.width)...)
+	w.next = append(w.next, make([]uint32, w.width)...)
 	w.found = append(w.found, -1)
 	w.also = append(w.also, 0)
 	return len(w.found) - 1
@@ -77,17 +80,24 @@ func (w *words) link() {
 			}
 		}
 	}
+	for slot, s := range w.next {
+		w.next[slot] = s * uint32(w.width)
+		if w.found[s] >= 0 || w.also[s] != 0 {
+			w.next[slot] |= hit
+		}
+	}
 }
 
 // each calls found for every word in the text, with the offset behind it.
 func (w *words) each(text []byte, found func(word, end int)) {
-	state := 0
+	state := uint32(0)
 	for i, b := range text {
-		state = int(w.next[state*w.width+int(w.class[b])])
-		if w.found[state] < 0 && w.also[state] == 0 {
+		state = w.next[state+uint32(w.class[b])]
+		if state&hit == 0 {
 			continue
 		}
-		for s := state; s != 0; s = int(w.also[s]) {
+		state &^= hit
+		for s := int(state) / w.width; s != 0; s = int(w.also[s]) {
 			if n := w.found[s]; n >= 0 {
 				found(int(n), i+1)
 			}
