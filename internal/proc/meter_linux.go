@@ -97,9 +97,44 @@ func treeMemory(limit int64) (sum int64) {
 	}
 	sum = 0
 	for _, pid := range list {
-		sum += proportional(pid)
+		if !borrows(pid) {
+			sum += proportional(pid)
+		}
 	}
 	return sum
+}
+
+const (
+	forkNoExec = 0x40 // PF_FORKNOEXEC of linux/sched.h: it has executed nothing yet
+	borrowTime = 500 * time.Millisecond
+	clockTicks = 100 // a second, of the times in /proc/PID/stat
+)
+
+// borrows says whether the process is most likely about to execute another
+// program and lives in the memory of its parent until then, as posix_spawn and
+// vfork have it: all of that would count twice. Nothing tells such a process from
+// one that only forked, so for a moment all count as such.
+func borrows(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	// "pid (name) state …", proc_pid_stat(5): flags are its 9th field, starttime
+	// its 22nd; the name may hold brackets.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) <= 22-3 {
+		return false
+	}
+	flags, err := strconv.ParseUint(string(fields[9-3]), 10, 64)
+	if err != nil || flags&forkNoExec == 0 {
+		return false
+	}
+	ticks, err := strconv.ParseInt(string(fields[22-3]), 10, 64)
+	var now unix.Timespec
+	if err != nil || unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) != nil {
+		return false
+	}
+	return time.Duration(now.Nano())-time.Duration(ticks)*time.Second/clockTicks < borrowTime
 }
 
 // resident is the second number of proc_pid_statm(5), in bytes.

@@ -1,7 +1,9 @@
 package proc_test
 
 import (
+	"bytes"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -30,6 +32,17 @@ func init() {
 		code := sleep()
 		runtime.KeepAlive(memory)
 		return code
+	}
+	programs["spawns"] = func(args []string) int { // args[1] MiB, and starts programs all the time
+		n, _ := strconv.Atoi(args[1])
+		memory := bytes.Repeat([]byte{1}, n<<20)
+		for begin := time.Now(); time.Since(begin) < 3*time.Second; {
+			if exec.Command("/bin/true").Run() != nil {
+				return 1
+			}
+		}
+		runtime.KeepAlive(memory)
+		return 0
 	}
 	programs["maps"] = func(args []string) int { // reads a mapping of the file args[1]
 		f, err := os.Open(args[1])
@@ -97,6 +110,21 @@ func TestMemoryOfTheTree(t *testing.T) {
 				t.Errorf("Run() after it = %+v, %v, want code 3", exit, err)
 			}
 		})
+	}
+}
+
+// TestMemoryOfWhoSpawns: while a program is started its parent's memory is there
+// once, although two processes have it.
+func TestMemoryOfWhoSpawns(t *testing.T) {
+	t.Parallel()
+	limit := int64(160 << 20)
+	if raceEnabled {
+		limit = 1 << 30 // the detector's own shadow
+	}
+	c := program("spawns", newMark(), "96")
+	exit, err := start(t, proc.Options{Identity: guest(), Memory: limit}).Run(t.Context(), c)
+	if err != nil || exit.Why != proc.Exited || exit.Code != 0 {
+		t.Errorf("Run() = %+v, %v, want code 0", exit, err)
 	}
 }
 
