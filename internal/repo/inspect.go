@@ -243,7 +243,8 @@ func (r *Repo) inBase(ctx context.Context, ch change) bool {
 	return err == nil && was == ch.old
 }
 
-// describeAll describes changes, and finds files that were only moved.
+// describeAll describes changes, and finds files that were only moved: such a one is a
+// change of the place where it is now.
 func (r *Repo) describeAll(changes []change, commit plumbing.Hash) []Changed {
 	gone := map[plumbing.Hash][]change{}
 	for _, ch := range changes {
@@ -252,14 +253,16 @@ func (r *Repo) describeAll(changes []change, commit plumbing.Hash) []Changed {
 		}
 	}
 	list := make([]Changed, 0, len(changes))
+	moved := map[string]bool{}
 	for _, ch := range changes {
 		c := r.changed(ch, commit)
 		if from := gone[ch.new.hash]; ch.old == (entry{}) && len(from) > 0 {
 			gone[ch.new.hash] = from[1:]
 			c = r.changed(change{path: ch.path, old: from[0].old, new: ch.new}, commit)
 			c.From = from[0].path
+			moved[c.From] = true
 		}
 		list = append(list, c)
 	}
-	return list
+	return slices.DeleteFunc(list, func(c Changed) bool { return c.NewMode == ModeNone && moved[c.Path] })
 }

@@ -59,8 +59,9 @@ const (
 // Changed is a path, never a folder, at which two trees differ.
 type Changed struct {
 	Path string // from the top, slash-separated
-	// From is where the same content was before, when it is nowhere else now: the file
-	// was moved and is unchanged. Old is then what was there. Empty for all else.
+	// From is where the same content was before: the file was moved and is unchanged. Old
+	// is then what was there, and that From is empty now is no other change. Empty for
+	// all else.
 	From             string
 	OldMode, NewMode Mode
 	// Commit is the agent's own commit that holds it; empty: the tree to publish.
