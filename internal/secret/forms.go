@@ -54,14 +54,20 @@ func isLineEnd(r rune) bool { return r == '\n' || r == '\r' }
 // shells make of it.
 func escaped(value string) []string {
 	query, path := url.QueryEscape(value), url.PathEscape(value)
-	component := strings.ReplaceAll(query, "+", "%20") // JavaScript's encodeURIComponent
-	all := []string{value, query, path, component, lowerHex(query), lowerHex(path), lowerHex(component)}
+	component := strings.ReplaceAll(query, "+", "%20")
+	all := []string{value, query, path, component, lowerHex(query), lowerHex(path), lowerHex(component),
+		strings.NewReplacer("%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*").Replace(component), // JavaScript's encodeURIComponent
+		strings.ReplaceAll(component, "%2F", "/"),                                                          // Python's quote
+	}
 	if utf8.ValidString(value) { // an encoder replaces the rest, which no form can find
 		once := jsonEscape(value, false)
 		all = append(all, once, jsonEscape(value, true),
 			jsonEscape(once, false), // JSON in JSON: tool output inside an agent's stream
 			strings.ReplaceAll(once, "/", `\/`),
-			asciiJSON(once))
+			asciiJSON(once, `\u%04x`),
+			strings.ReplaceAll(asciiJSON(once, `\u%04x`), "/", `\/`), // PHP's json_encode
+			asciiJSON(once, `\u%04X`),                                // Jackson
+			netJSON(asciiJSON(once, `\u%04X`)))
 	}
 	return append(append(all, quoted(value)...), inHTML(value)...)
 }
@@ -93,8 +99,9 @@ func inHTML(value string) []string {
 	return []string{escaped, named, strings.ReplaceAll(named, "&#39;", "&#x27;"), strings.ReplaceAll(named, "&#39;", "&#039;")}
 }
 
-// asciiJSON escapes what is not ASCII, as Python's json.dumps does.
-func asciiJSON(s string) string {
+// asciiJSON escapes what is not ASCII, as Python's json.dumps does, in the given
+// format of a UTF-16 unit.
+func asciiJSON(s, format string) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {
@@ -102,12 +109,18 @@ func asciiJSON(s string) string {
 			b.WriteByte(byte(r))
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+			fmt.Fprintf(&b, format+format, high, low)
 		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+			fmt.Fprintf(&b, format, r)
 		}
 	}
 	return b.String()
+}
+
+// netJSON escapes what .NET's System.Text.Json does by default on top of others:
+// what means something in HTML, and the plus sign.
+func netJSON(s string) string {
+	return strings.NewReplacer(`\\`, `\\`, `\"`, `\u0022`, "&", `\u0026`, "'", `\u0027`, "+", `\u002B`, "<", `\u003C`, ">", `\u003E`, "`", `\u0060`).Replace(s)
 }
 
 // jsonEscape is the inside of the value's JSON string; html escapes <, > and &

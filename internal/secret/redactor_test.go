@@ -182,6 +182,46 @@ func TestRedactorFindsWhatToolsPrint(t *testing.T) {
 	}
 }
 
+// Those of other languages than Go escape more, or less.
+func TestRedactorFindsWhatOtherEncodersWrite(t *testing.T) {
+	t.Parallel()
+	r := redactor("pä/ss w'or&d!(1)*+x")
+	for _, tt := range []struct{ name, text string }{
+		{"encodeURIComponent of JavaScript", "p%C3%A4%2Fss%20w'or%26d!(1)*%2Bx"},
+		{"quote of Python", "p%C3%A4/ss%20w%27or%26d%21%281%29%2A%2Bx"},
+		{"json_encode of PHP", `p\u00e4\/ss w'or&d!(1)*+x`},
+		{"System.Text.Json of .NET", `p\u00E4/ss w\u0027or\u0026d!(1)*\u002Bx`},
+		{"Jackson of Java, ASCII only", `p\u00E4/ss w'or&d!(1)*+x`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			every(t, r, "< "+tt.text+" >", "< *** >")
+		})
+	}
+}
+
+// A value that comes in three writes, with others that begin or end in it.
+func TestWriterInThreeWrites(t *testing.T) {
+	t.Parallel()
+	r := redactor("abcdefghijkl", "abcd", "ijklmnop", "defg\r\nline-two-of-it")
+	for _, tt := range []struct{ text, want string }{
+		{"xabcdefghijklx", "x***x"},
+		{"xabcdefghijkx", "x***efghijkx"},
+		{"xabcdefghijklmnopx", "x***x"},
+		{"xdefg\r\nline-two-of-itx", "x***x"},
+		{"xdefg\nline-two-of-it", "xdefg\n***"},
+		{"abcdabcdefghijkl", "***"},
+	} {
+		for i := range len(tt.text) {
+			for j := i; j < len(tt.text); j++ {
+				if got := streamed(t, r, tt.text, i, j); got != tt.want {
+					t.Errorf("Writer(%q, split at %d and %d) = %q, want %q", tt.text, i, j, got, tt.want)
+				}
+			}
+		}
+	}
+}
+
 func TestFinderKeepsLinesTogether(t *testing.T) {
 	t.Parallel()
 	const key = "-----BEGIN KEY-----\nMIIEvQIBADANBg\n-----END KEY-----"
