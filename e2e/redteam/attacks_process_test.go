@@ -104,6 +104,7 @@ func privilegeAttacks() []Attack {
 		sys("reboot", wallUser, "reboot", profile),
 		sys("sethostname", wallUser, "rename the machine", profile),
 		sys("nproc", wallUser, "lift its own limit of processes", ""),
+		sys("listener", wallSeccomp, "be asked about its own connects, in the supervisor's place", ""),
 		sys("ioprio", wallUser, "raise its own priority", profile),
 	}
 }
