@@ -128,7 +128,13 @@ func doorTransport(proxy func(*url.URL) (*url.URL, error)) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}
 	dialer.SetMultipathTCP(false)
 	t := &http.Transport{
-		DialContext:         dialer.DialContext,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &heard{Conn: conn}, nil
+		},
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: headerTime,
 		ForceAttemptHTTP2:   true,
@@ -193,7 +199,7 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request, q *question) {
 }
 
 func (d *Door) send(w http.ResponseWriter, r *http.Request, q *question, u *url.URL) {
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := context.WithCancel(hearing(r.Context()))
 	out := outgoing(r.WithContext(ctx), u)
 	q.of(out)
 	removeCredentials(out.Header)

@@ -36,7 +36,7 @@ func (p *Proxy) request(w http.ResponseWriter, r *http.Request, q *question) {
 	if proxy != nil {
 		transport = p.chained
 	}
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := context.WithCancel(hearing(r.Context()))
 	out := outgoing(r.WithContext(ctx), u)
 	q.of(out)
 	response, err := transport.RoundTrip(out)

@@ -16,6 +16,10 @@ import (
 // chunkBytes is how much is moved between two looks at the clock.
 const chunkBytes = 1 << 20
 
+// lastWords is how long what a server said may take to its guest when nothing more
+// goes the other way: some answer an upload and leave.
+const lastWords = 2 * time.Second
+
 // tunnel answers CONNECT.
 func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	t, err := parseAuthority(r.RequestURI, 0)
@@ -94,8 +98,11 @@ func join(client, server net.Conn, idle time.Duration, first func() error) {
 	done := make(chan struct{})
 	var watch sync.WaitGroup
 	watch.Go(func() { flow.watch(done, end) })
-	if first() != nil || flow.copy(server, client) != nil {
+	if first() != nil {
 		end()
+	} else if flow.copy(server, client) != nil {
+		timer := time.AfterFunc(lastWords, end)
+		defer timer.Stop()
 	}
 	back.Wait()
 	close(done)

@@ -233,7 +233,7 @@ func (w *way) transport(chained bool, idle time.Duration) *http.Transport {
 		if err != nil {
 			return nil, err
 		}
-		return &idleConn{conn, idle}, nil
+		return &heard{Conn: &idleConn{conn, idle}}, nil
 	}
 	return t
 }
