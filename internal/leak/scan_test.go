@@ -225,6 +225,30 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
+// The dearest contents that are known, of 8 MB each, and many that are small: what
+// bounds them is maxWork for one, and what all contents share (spare.go).
+func BenchmarkHard(b *testing.B) {
+	contents := hard(8 << 20)
+	for _, name := range []string{"kubernetes", "jwt", "curl", "key words", "gzip in base64", "tokens", "bomb"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				s := with(b, leak.Options{Formats: true}, token)
+				s.File("a.yaml", nil, []byte(contents[name]))
+			}
+		})
+	}
+	for name, text := range map[string]string{"2000 files/glpat": strings.Repeat("glpat-", 8<<10), "2000 files/bomb": gzipped(strings.Repeat("\x00", 16<<20))} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				s := with(b, leak.Options{Formats: true}, token)
+				for n := range 2000 {
+					s.File(fmt.Sprint(n), nil, []byte(text))
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkScan(b *testing.B) {
 	var code strings.Builder
 	files, _ := filepath.Glob("../*/*.go")
