@@ -99,6 +99,7 @@ func networkFilter(arch uint32) []unix.SockFilter {
 		when(unix.SYS_SOCKETPAIR, arg(0), unless(unix.AF_UNIX, refuse(unix.EAFNOSUPPORT)), streamOnly(resultAllow)),
 		when(unix.SYS_SETSOCKOPT, optionRules()),
 		when(unix.SYS_PRLIMIT64, ownLimitsOnly()),
+		when(unix.SYS_SECCOMP, noListeners()),
 		// TCP fast open names its target in the call that sends.
 		when(unix.SYS_SENDTO, noFastOpen(3)),
 		when(unix.SYS_SENDMSG, noFastOpen(2)),
