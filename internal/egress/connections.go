@@ -1,8 +1,10 @@
 package egress
 
 import (
+	"context"
 	"io"
 	"net"
+	"net/http"
 	"sync"
 )
 
@@ -10,6 +12,19 @@ import (
 type slots chan struct{}
 
 func (s slots) release() { <-s }
+
+// follow gives back the place of each connection that a server closes. One that was
+// taken while the server closed, which does not know of it yet, ends with ctx.
+func (s slots) follow(ctx context.Context) func(net.Conn, http.ConnState) {
+	return func(conn net.Conn, state http.ConnState) {
+		switch {
+		case state == http.StateClosed:
+			s.release()
+		case state == http.StateNew && ctx.Err() != nil:
+			_ = conn.Close()
+		}
+	}
+}
 
 // limited takes a connection when a place is free, and leaves further ones to
 // the kernel's queue. Connections are handed out as they are, so that bytes can be

@@ -85,17 +85,13 @@ func StartDoor(ctx context.Context, o DoorOptions) (*Door, error) {
 	d.buffers.New = newBuffer
 	ctx, d.cancel = context.WithCancel(ctx)
 	d.server = &http.Server{
-		Handler:           duplex(&d.kept, d.serve),
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ReadHeaderTimeout: headerTime,
-		IdleTimeout:       keepIdle,
-		MaxHeaderBytes:    headerBytes,
-		ErrorLog:          log.New(io.Discard, "", 0),
-		ConnState: func(_ net.Conn, state http.ConnState) {
-			if state == http.StateClosed {
-				d.slots.release()
-			}
-		},
+		Handler:                      duplex(&d.kept, d.serve),
+		BaseContext:                  func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout:            headerTime,
+		IdleTimeout:                  keepIdle,
+		MaxHeaderBytes:               headerBytes,
+		ErrorLog:                     log.New(io.Discard, "", 0),
+		ConnState:                    d.slots.follow(ctx),
 		DisableGeneralOptionsHandler: true,
 	}
 	d.running.Go(func() { _ = d.server.Serve(limited{listener, d.slots, ctx.Done()}) })

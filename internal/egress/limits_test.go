@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -246,4 +247,36 @@ func freePort(t *testing.T) int {
 	}
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
+}
+
+// A connection that comes while the proxy or a door closes is closed with it, not when
+// the time for a head is over.
+func TestCloseWhileGuestsCome(t *testing.T) {
+	t.Parallel()
+	for range 30 {
+		p := newWorld().start(t, egress.Options{})
+		d := door(t, egress.DoorOptions{Upstream: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}}, nil)
+		var coming sync.WaitGroup
+		begin := make(chan struct{})
+		for _, address := range []string{p.Address(), strings.TrimPrefix(d.URL(), "http://")} {
+			coming.Go(func() {
+				<-begin
+				for {
+					c, err := net.Dial("tcp", address)
+					if err != nil {
+						return
+					}
+					defer c.Close()
+				}
+			})
+		}
+		close(begin)
+		start := time.Now()
+		p.Close()
+		d.Close()
+		if took := time.Since(start); took > 5*time.Second {
+			t.Fatalf("closing took %v", took)
+		}
+		coming.Wait()
+	}
 }

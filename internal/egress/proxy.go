@@ -24,8 +24,10 @@ const (
 	defaultIdle        = time.Hour
 	headerBytes        = 64 << 10
 	headerTime         = 10 * time.Second
-	// keepIdle is how long a guest may keep a connection without a request.
-	keepIdle = time.Minute
+	// keepIdle is how long a guest may keep a connection without a request: longer than
+	// clients do (Go and reqwest 90 seconds, Bun five minutes), so that none sends a
+	// request while its connection ends.
+	keepIdle = 6 * time.Minute
 )
 
 // Options are what the proxy decides by.
@@ -101,17 +103,13 @@ func Start(ctx context.Context, o Options) (*Proxy, error) {
 	p.buffers.New = newBuffer
 	ctx, p.cancel = context.WithCancel(ctx)
 	p.server = &http.Server{
-		Handler:           p.handler(),
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ReadHeaderTimeout: o.HeaderTime,
-		IdleTimeout:       keepIdle,
-		MaxHeaderBytes:    headerBytes,
-		ErrorLog:          log.New(io.Discard, "", 0), // what guests do wrong is no news
-		ConnState: func(_ net.Conn, state http.ConnState) {
-			if state == http.StateClosed {
-				p.slots.release()
-			}
-		},
+		Handler:                      p.handler(),
+		BaseContext:                  func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout:            o.HeaderTime,
+		IdleTimeout:                  keepIdle,
+		MaxHeaderBytes:               headerBytes,
+		ErrorLog:                     log.New(io.Discard, "", 0), // what guests do wrong is no news
+		ConnState:                    p.slots.follow(ctx),
 		DisableGeneralOptionsHandler: true,
 	}
 	if err := p.forward(ctx, o.Hosts.Forwards()); err != nil {

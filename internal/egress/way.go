@@ -17,6 +17,8 @@ import (
 const (
 	lookupTime = 10 * time.Second
 	dialTime   = 20 * time.Second
+	// nextAddress is how long an address may take before the next one is tried as well.
+	nextAddress = 300 * time.Millisecond
 	// maxAddresses bounds how many addresses of a name are tried.
 	maxAddresses = 8
 	// answerHeadBytes bounds the head of a server's answer, which may be a guest's friend.
@@ -133,29 +135,73 @@ func (w *way) connect(ctx context.Context, t target, private bool) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	var refused, failed error
-	tries := 0
+	var refused error
+	var allowed []netip.AddrPort
 	for _, addr := range addresses {
 		if err := w.permit(addr.addr, private, addr.literal); err != nil {
 			refused = err
-			continue
+		} else if len(allowed) < maxAddresses {
+			allowed = append(allowed, netip.AddrPortFrom(addr.addr.Unmap(), uint16(t.port)))
 		}
-		if tries++; tries > maxAddresses {
-			break
+	}
+	if len(allowed) == 0 {
+		return nil, refused
+	}
+	conn, err := w.race(ctx, allowed)
+	if err != nil {
+		return nil, reword(err)
+	}
+	return conn, nil
+}
+
+// race connects to the first address that answers. Each next one is tried when the
+// one before failed, or after a little time (RFC 8305, 5), since the addresses of one
+// family may lead nowhere on a machine.
+func (w *way) race(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	type end struct {
+		conn net.Conn
+		err  error
+	}
+	ends := make(chan end)
+	running := 0
+	defer func() { // the late ones
+		cancel()
+		for ; running > 0; running-- {
+			if late := <-ends; late.conn != nil {
+				_ = late.conn.Close()
+			}
 		}
-		conn, err := w.try(ctx, netip.AddrPortFrom(addr.addr.Unmap(), uint16(t.port)), len(addresses) > 1)
-		if err == nil {
-			return conn, nil
-		}
-		failed = err
+	}()
+	var failed error
+	for {
 		if ctx.Err() != nil {
-			break
+			addresses, failed = nil, ctx.Err()
+		}
+		if len(addresses) == 0 && running == 0 {
+			return nil, failed
+		}
+		var next <-chan time.Time
+		if len(addresses) > 0 {
+			to := addresses[0].String()
+			addresses = addresses[1:]
+			running++
+			go func() {
+				conn, err := w.dial(ctx, "tcp", to)
+				ends <- end{conn, err}
+			}()
+			next = time.After(nextAddress)
+		}
+		select {
+		case <-next:
+		case first := <-ends:
+			running--
+			if first.err == nil {
+				return first.conn, nil
+			}
+			failed = first.err
 		}
 	}
-	if failed != nil {
-		return nil, reword(failed)
-	}
-	return nil, refused
 }
 
 type resolved struct {
@@ -182,16 +228,6 @@ func (w *way) resolve(ctx context.Context, host string) ([]resolved, error) {
 		all = append(all, resolved{addr: a})
 	}
 	return all, nil
-}
-
-// try connects to one address; where there are more, none gets all the time.
-func (w *way) try(ctx context.Context, to netip.AddrPort, more bool) (net.Conn, error) {
-	if more {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, dialTime/4)
-		defer cancel()
-	}
-	return w.dial(ctx, "tcp", to.String())
 }
 
 // reword takes addresses out of an error, which say to guests what a name means
