@@ -102,6 +102,7 @@ type ownerSpec struct {
 	SkipClose bool
 	EndAll    bool
 	Linger    time.Duration // says on stderr that somebody lingers
+	Cancel    time.Duration // the run, after this long
 }
 
 type ownerSaid struct {
@@ -152,7 +153,12 @@ func owner(args []string) int {
 	if spec.Linger > 0 {
 		c.Linger = func() time.Duration { fmt.Fprintln(os.Stderr, "lingers"); return spec.Linger }
 	}
-	exit, err := s.Run(context.Background(), c)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if spec.Cancel > 0 {
+		time.AfterFunc(spec.Cancel, cancel)
+	}
+	exit, err := s.Run(ctx, c)
 	said.Exit, said.Output, said.Bytes = exit, w.head.String(), w.n
 	if err != nil {
 		said.Err, said.Lost = err.Error(), errors.Is(err, proc.ErrLost)

@@ -9,9 +9,14 @@ import (
 	"time"
 )
 
-// beltDelay is how much longer than its grace a tree may take to end before the
-// supervisor counts as lost.
-const beltDelay = 5 * time.Second
+// How much longer than its grace a tree may take to end before the supervisor
+// counts as lost. The killed need the processor, and perhaps the disk, to die: on
+// a machine that is overloaded that takes a while, for which a run that was
+// cancelled has no time.
+const (
+	beltDelay    = 5 * time.Second
+	patientDelay = 15 * time.Second
+)
 
 // Supervisor runs commands, one at a time.
 type Supervisor struct {

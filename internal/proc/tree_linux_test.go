@@ -142,7 +142,8 @@ func TestSupervisorStoppedByTheChild(t *testing.T) {
 	cmd, said := ownerCommand(t, mark, ownerSpec{
 		Identity: guest(),
 		Argv:     program("stops-supervisor", mark).Argv,
-		Limits:   proc.Limits{Time: 1500 * time.Millisecond, Grace: time.Millisecond},
+		Limits:   proc.Limits{Grace: time.Millisecond},
+		Cancel:   1500 * time.Millisecond,
 	})
 	got := said(cmd.Run())
 	if !got.Lost || !strings.Contains(got.Err, "does not answer") {

@@ -23,7 +23,8 @@ type watch struct {
 	ending   bool
 	lingered <-chan time.Time // the time of linger is over; nil: nobody lingers
 	belt     *time.Timer
-	late     bool // half of beltDelay is over
+	delay    time.Duration // of belt
+	late     bool          // half of it is over
 }
 
 // untilOver returns when the tree is gone. The error is the crew's.
@@ -83,7 +84,7 @@ func (w *watch) untilOver(ctx context.Context) error {
 				return w.crew.abandon(fmt.Errorf("%w: it does not answer", ErrLost))
 			}
 			w.late = true
-			w.belt.Reset(beltDelay / 2)
+			w.belt.Reset(w.delay / 2)
 		}
 	}
 }
@@ -126,7 +127,7 @@ func (w *watch) leaderLeft() {
 	switch {
 	case w.ending: // the end is on its way
 	case w.linger == nil: // the crew ends them
-		w.buckle(w.limits.grace())
+		w.buckle(w.limits.grace(), patientDelay)
 	default:
 		if w.lingered, _ = timer(w.linger()); w.lingered == nil {
 			w.end(Exited)
@@ -145,7 +146,7 @@ func (w *watch) limited(why Why) {
 		w.exit.Why = why
 	}
 	w.ending = true
-	w.buckle(w.limits.grace())
+	w.buckle(w.limits.grace(), patientDelay)
 }
 
 // end asks for the end of the tree, for the first reason there is. A
@@ -157,18 +158,18 @@ func (w *watch) end(why Why) {
 	if !w.ending && !w.gone {
 		w.exit.Why = why
 	}
-	grace := w.limits.grace()
+	grace, delay := w.limits.grace(), patientDelay
 	if why == Cancelled {
-		grace = min(grace, cancelledGrace)
+		grace, delay = min(grace, cancelledGrace), beltDelay
 	}
 	w.ending = true
-	w.buckle(grace)
+	w.buckle(grace, delay)
 	w.crew.end(grace)
 }
 
 // buckle starts the time in which the tree has to be gone. The belt comes in two
 // halves: of a pause it loses one, and the crew has the other to be heard.
-func (w *watch) buckle(grace time.Duration) {
-	w.late = false
-	w.belt.Reset(grace + beltDelay/2)
+func (w *watch) buckle(grace, delay time.Duration) {
+	w.delay, w.late = delay, false
+	w.belt.Reset(grace + delay/2)
 }
