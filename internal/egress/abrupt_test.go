@@ -90,3 +90,20 @@ func TestAnswerOfWhoLeaves(t *testing.T) {
 		}
 	}
 }
+
+// A connection that breaks tells no address, which would say what a name means inside
+// of a network.
+func TestBrokenConnectionsTellNoAddress(t *testing.T) {
+	t.Parallel()
+	server := listen(t, func(c net.Conn) {
+		io.ReadFull(c, make([]byte, 4))
+		c.(*net.TCPConn).SetLinger(0)
+	})
+	w := newWorld()
+	w.put("a.example", publicAddress, 80, server)
+	p := w.start(t, egress.Options{}, "a.example")
+	status, body := ask(t, p.Address(), "GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n\r\n")
+	if status != http.StatusBadGateway || strings.Contains(body, server) || !strings.Contains(body, "reset") {
+		t.Errorf("%d %q, want 502, a reason, and not %s", status, body, server)
+	}
+}

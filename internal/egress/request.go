@@ -2,7 +2,10 @@ package egress
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -48,6 +51,9 @@ func (p *Proxy) request(w http.ResponseWriter, r *http.Request, q *question) {
 	if err != nil {
 		if reasonOf(err) == "" && r.Context().Err() != nil {
 			panic(http.ErrAbortHandler)
+		}
+		if op := (*net.OpError)(nil); errors.As(err, &op) && op.Err != nil { // with both addresses
+			err = fmt.Errorf("the connection broke: %w", op.Err)
 		}
 		p.refuse(w, t.String(), err)
 		return
