@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/org/ralph-action/internal/proc"
 )
@@ -45,13 +46,13 @@ func play(role string) int {
 		_, _ = os.Stdout.Write(stream)
 	case "hang": // says everything and stays
 		_, _ = os.Stdout.Write(stream)
-		select {}
+		time.Sleep(time.Hour) // without cgo, Go ends a program in which nothing can ever happen
 	case "half": // dies in the middle of its second to last line
 		lines := strings.SplitAfter(string(stream), "\n")
 		n := len(lines) - 3
 		_, _ = os.Stdout.WriteString(strings.Join(lines[:n], "") + lines[n][:len(lines[n])/2])
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
+		time.Sleep(time.Hour)
 	case "flood":
 		for {
 			_, _ = os.Stdout.Write(stream)
