@@ -46,21 +46,24 @@ PLAIN = /(cmd/ralph|internal/(agent|config|content|hook|install|leak|repo|report
 
 test: vet cross ## vet, cross-compile, all tests, most with the race detector (Go and git only)
 	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
-	$(GO) test $(RACE) -shuffle=on -parallel 4 $$($(GO) list ./... | grep -Ev '$(PLAIN)')
-	$(GO) test -timeout 20m -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
+	$(GO) test $(RACE) -vet=off -shuffle=on -parallel 4 $$($(GO) list ./... | grep -Ev '$(PLAIN)')
+	CGO_ENABLED=0 $(GO) test -vet=off -timeout 20m -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
 
-race: ## the other tests with the race detector, too, and all of their long cases
-	$(GO) test $(RACE) -timeout 25m -tags long -shuffle=on -parallel 4 $$($(GO) list ./... | grep -E '$(PLAIN)')
+race: vet ## the other tests with the race detector, too, and all of their long cases
+	$(GO) test $(RACE) -vet=off -timeout 25m -tags long -shuffle=on -parallel 4 $$($(GO) list ./... | grep -E '$(PLAIN)')
 
+# Vet looks at everything here, so that the tests need not do it once more.
+# Without cgo, as the binary is built: vet, cross and the plain tests then
+# compile the same packages, once.
 vet:
-	$(GO) vet ./...
-	$(GO) vet -tags e2e ./e2e/...
-	$(GO) vet -tags long ./internal/repo ./cmd/ralph
+	CGO_ENABLED=0 $(GO) vet ./...
+	CGO_ENABLED=0 $(GO) vet -tags e2e ./e2e/...
+	CGO_ENABLED=0 $(GO) vet -tags long ./internal/leak ./internal/repo ./cmd/ralph
 
 cross:
 	@for p in $(PLATFORMS); do \
 	  echo "$(GO) build for $$p"; \
-	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -o /dev/null ./cmd/ralph || exit 1; \
+	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -ldflags "-s -w" -o /dev/null ./cmd/ralph || exit 1; \
 	done
 
 lint: $(GOLANGCI) $(ACTIONLINT) ## gofmt, golangci-lint, actionlint
