@@ -88,6 +88,9 @@ func FuzzFind(f *testing.F) {
 			f.Fatal(err)
 		}
 		for i, file := range a.Files {
+			if i%8 != 0 {
+				continue
+			}
 			f.Add(file.Data, uint16(i), uint16(len(file.Data)))
 		}
 	}

@@ -9,8 +9,7 @@ import (
 // maxFile is the size above which a file is not looked at.
 const maxFile = 1 << 20
 
-// maxTotal bounds what is looked at of a change, old and new: a second for 2 MB
-// or so.
+// maxTotal bounds what is looked at of a change, old and new: a second or two.
 const maxTotal = 8 << 20
 
 // foreignPlace says that a file is nobody's here: vendored, built or generated.
