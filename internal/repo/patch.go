@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -22,19 +23,24 @@ const patchContext = 3
 // bytes are named in comments at its top. Nothing to write is no error. Names and contents
 // are foreign text, and may hold what nothing was published for.
 func (r *Repo) Patch(ctx context.Context, w io.Writer, limit int64) error {
-	if r.line.public.IsZero() {
-		return nil
+	to, of, err := r.standing(ctx)
+	if err != nil || to.IsZero() {
+		return err
 	}
 	from, err := r.store.commit(r.lastPublished())
 	if err != nil {
 		return err
 	}
-	changes, err := r.store.diff(from.TreeHash, r.line.public, nil)
+	changes, err := r.store.diff(from.TreeHash, to, nil)
 	if err != nil {
 		return err
 	}
+	changes = slices.DeleteFunc(changes, func(ch change) bool { return r.isRunFile(ch.path) })
 	r.fetchOld(ctx, changes)
 	var body, left bytes.Buffer
+	if of != "" && len(changes) > 0 {
+		fmt.Fprintf(&left, "# %s\n", of)
+	}
 	for _, ch := range changes {
 		text, why := r.patchOf(ctx, ch, limit)
 		if why == "" && int64(body.Len()+len(text)) > limit {

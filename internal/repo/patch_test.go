@@ -107,6 +107,58 @@ func TestPatchHoldsCommitsMadeBefore(t *testing.T) {
 	}
 }
 
+// What an agent left in the middle of a merge or a rebase is committed by nobody; the
+// patch keeps it.
+func TestPatchOfWhatIsUnfinished(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, want, begins string
+		act                func(t *testing.T, dir string)
+	}{
+		{"merge", "ours\n", "# with an unfinished merge (MERGE_HEAD), as it stands\n", func(_ *testing.T, dir string) { _, _ = tryGit(dir, "merge", "other") }},
+		{"rebase", "ours\n", "# in the middle of a rebase: the commits up to ", func(_ *testing.T, dir string) { _, _ = tryGit(dir, "rebase", "other") }},
+		{"am", "ours\n", "# in the middle of a rebase: the commits up to ", func(_ *testing.T, dir string) { _, _ = tryGit(dir, "rebase", "--apply", "other") }},
+		{"stash pop", "stashed\n", "# with an unresolved conflict", func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, "a.txt"), "stashed\n")
+			git(t, dir, "stash", "-q")
+			git(t, dir, "checkout", "-q", "other")
+			_, _ = tryGit(dir, "stash", "pop")
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f, dir := workspace(t)
+			r := begin(t, dir, f.url)
+			write(t, filepath.Join(dir, "first.txt"), "published\n")
+			_, c := r.pushed(t, f)
+			git(t, dir, "checkout", "-q", "-b", "other")
+			write(t, filepath.Join(dir, "a.txt"), "theirs\n")
+			git(t, dir, "commit", "-qam", "theirs")
+			git(t, dir, "checkout", "-q", "ralph/work")
+			write(t, filepath.Join(dir, "a.txt"), "ours\n")
+			git(t, dir, "commit", "-qam", "ours")
+			tt.act(t, dir)
+			write(t, filepath.Join(dir, ".ralph", "report.json"), "{}")
+			if _, err := r.Snapshot(t.Context()); err == nil {
+				t.Fatal("Snapshot() = nil, want an error")
+			}
+			var b strings.Builder
+			if err := r.Patch(t.Context(), &b, 1<<20); err != nil || !strings.HasPrefix(b.String(), tt.begins) || strings.Contains(b.String(), "report.json") {
+				t.Fatalf("Patch() = %q, %v, want one that begins with %q", b.String(), err, tt.begins)
+			}
+			other := filepath.Join(t.TempDir(), "other")
+			git(t, filepath.Dir(other), "clone", "-q", f.dir, other)
+			git(t, other, "checkout", "-q", c.SHA)
+			patch := filepath.Join(t.TempDir(), "patch")
+			write(t, patch, b.String())
+			git(t, other, "apply", "--index", patch)
+			if got := read(t, filepath.Join(other, "a.txt")); !strings.Contains(got, tt.want) {
+				t.Errorf("a.txt = %q, want %q in it", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestPatchIsBounded(t *testing.T) {
 	t.Parallel()
 	f, dir := workspace(t)
