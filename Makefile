@@ -18,6 +18,10 @@ ACTIONLINT         = $(BIN)/actionlint-$(ACTIONLINT_VERSION)
 # The race detector needs a C compiler, which a machine with Go may lack.
 RACE = $(if $(shell command -v "$$($(GO) env CC)" 2>/dev/null),-race)
 
+# Keeps the tests' files in memory where that can be had: less to wait for.
+# RAM= leaves them on the disk.
+RAM = .ci/ram
+
 IMAGE          ?= ralph-action
 IMAGE_ARGS     ?= --build-arg VERSION=$(VERSION) --build-arg REVISION=$(REVISION) --build-arg CREATED=$(CREATED)
 E2E_IMAGE       = ralph-action:e2e
@@ -46,11 +50,11 @@ PLAIN = /(cmd/ralph|internal/(agent|config|content|hook|install|leak|repo|report
 
 test: vet cross ## vet, cross-compile, all tests, most with the race detector (Go and git only)
 	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
-	$(GO) test $(RACE) -vet=off -shuffle=on -parallel 4 $$($(GO) list ./... | grep -Ev '$(PLAIN)')
-	CGO_ENABLED=0 $(GO) test -vet=off -timeout 20m -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
+	$(RAM) $(GO) test $(RACE) -vet=off -shuffle=on -parallel 4 $$($(GO) list ./... | grep -Ev '$(PLAIN)')
+	CGO_ENABLED=0 $(RAM) $(GO) test -vet=off -timeout 20m -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
 
 race: vet ## the other tests with the race detector, too, and all of their long cases
-	$(GO) test $(RACE) -vet=off -timeout 25m -tags long -shuffle=on -parallel 4 $$($(GO) list ./... | grep -E '$(PLAIN)')
+	$(RAM) $(GO) test $(RACE) -vet=off -timeout 25m -tags long -shuffle=on -parallel 4 $$($(GO) list ./... | grep -E '$(PLAIN)')
 
 # Vet looks at everything here, so that the tests need not do it once more.
 # Without cgo, as the binary is built: vet, cross and the plain tests then
