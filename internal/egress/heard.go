@@ -23,12 +23,16 @@ type heard struct {
 // hearing tells each heard connection of a request that this one begins.
 func hearing(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
-		conn := info.Conn
-		if secured, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		for conn := info.Conn; conn != nil; {
+			if h, ok := conn.(*heard); ok {
+				h.begun.Store(false)
+				return
+			}
+			secured, ok := conn.(interface{ NetConn() net.Conn }) // TLS, also inside of a proxy's
+			if !ok {
+				return
+			}
 			conn = secured.NetConn()
-		}
-		if h, ok := conn.(*heard); ok {
-			h.begun.Store(false)
 		}
 	}})
 }
