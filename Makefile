@@ -53,10 +53,10 @@ test: vet cross ## vet, cross-compile, all tests, most with the race detector (G
 	$(RAM) $(GO) test $(RACE) -vet=off -shuffle=on -parallel 4 $$($(GO) list ./... | grep -Ev '$(PLAIN)')
 	CGO_ENABLED=0 $(RAM) $(GO) test -vet=off -timeout 20m -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
 
-race: vet ## the other tests with the race detector, too, and all of their long cases
+race: ## the other tests with the race detector, too, and all of their long cases
 	$(RAM) $(GO) test $(RACE) -vet=off -timeout 25m -tags long -shuffle=on -parallel 4 $$($(GO) list ./... | grep -E '$(PLAIN)')
 
-# Vet looks at everything here, so that the tests need not do it once more.
+# Vet looks at everything here, so that no go test needs to do it once more.
 # Without cgo, as the binary is built: vet, cross and the plain tests then
 # compile the same packages, once.
 vet:
