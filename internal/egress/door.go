@@ -135,7 +135,7 @@ func doorTransport(proxy func(*url.URL) (*url.URL, error)) *http.Transport {
 		TLSHandshakeTimeout: headerTime,
 		ForceAttemptHTTP2:   true,
 		HTTP2: &http.HTTP2Config{
-			SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second,
+			SendPingTimeout: 30 * time.Second, PingTimeout: 45 * time.Second,
 			MaxReceiveBufferPerStream: 1 << 20, MaxReceiveBufferPerConnection: 32 << 20, // what a guest that does not read can make us hold
 		},
 		DisableCompression:     true,

@@ -37,7 +37,7 @@ func (d *Door) destination(r *http.Request) (*url.URL, error) {
 // ambiguous paths may mean another one to the server than to us.
 func ambiguous(path string) bool {
 	lower := strings.ToLower(path)
-	for _, sign := range []string{"%2e", "%2f", "%5c", "%00", "%25", "\\", "//", ";"} {
+	for _, sign := range []string{"%2e", "%2f", "%5c", "%00", "%25", "%3b", "\\", "//", ";"} {
 		if strings.Contains(lower, sign) {
 			return true
 		}

@@ -187,7 +187,7 @@ func TestDoorPaths(t *testing.T) {
 		"/models/x%20y:generate": "/base/models/x%20y:generate", "/models:list": "/base/models:list",
 		"/v1/messagesx": "", "/v1/files": "", "/": "", "/v1": "", "/V1/messages": "",
 		"/v1/messages/../files": "", "/v1/messages/..": "", "/v1/messages/%2e%2e/files": "", "/v1/messages/.%2E/files": "", "/v1/messages%2f..%2ffiles": "",
-		"/v1/messages/..%5cfiles": "", "//v1/messages": "", "/v1//messages": "", "/v1/messages;/../files": "", "/v1/messages/./x": "",
+		"/v1/messages/..%5cfiles": "", "//v1/messages": "", "/v1//messages": "", "/v1/messages;/../files": "", "/v1/messages/..%3b/files": "", "/v1/messages/./x": "",
 	} {
 		asked = ""
 		raw := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\n\r\n", path, placeholder)

@@ -39,7 +39,8 @@ func (s *Scanner) Mask(text []byte) []byte {
 
 // MaskPatch is Mask for a patch of git's, for one that is kept on this machine: each
 // file is searched as File searches it, under its name, and lines stay lines, so that
-// git apply still reads it.
+// git apply still reads it. Of lines that are not new only known values are blotted
+// out: what the patch is made against is published.
 func (s *Scanner) MaskPatch(patch []byte) []byte {
 	if s == nil {
 		return patch
@@ -76,6 +77,9 @@ func (s *Scanner) maskFile(patch []byte) []byte {
 		out = append(out, line[0])
 		done := 0
 		for _, f := range found {
+			if line[0] != '+' && f.rule != KnownRule {
+				continue
+			}
 			from, to := max(f.from-at, done), min(f.to-at, len(bytes.TrimRight(text, "\r\n")))
 			if from < to {
 				out = append(append(out, text[done:from]...), blot...)

@@ -57,10 +57,12 @@ func TestMaskPatch(t *testing.T) {
 		return fmt.Sprintf("diff --git a/%s b/%s\nnew file mode 100644\n--- /dev/null\n+++ b/%s\n@@ -0,0 +1,%d @@\n+%s\n",
 			path, path, path, strings.Count(text, "\n"), strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n+"))
 	}
+	const published = "pat = ghp_" + "7dK2mQ9xW4bN1vL8pR5tY3zC6aF0gH2jU4sE\n" // git apply compares it
 	patch := "# not in this patch: x: not text, 3 bytes\n" + add("a.txt", "one\ntoken = "+token+" # mine\ntwo\n") + add(".env", "A=1\nAPI_TOKEN="+password+"\nB=2\n") +
-		add("k.pem", key) + add("allowed.pem", key) + add("last", "good\n")
+		add("k.pem", key) + add("allowed.pem", key) + add("last", "good\n") +
+		"diff --git a/old b/old\n--- a/old\n+++ b/old\n@@ -1,3 +1,3 @@\n one\n-" + published + "+" + strings.ReplaceAll(published, "7dK", "8eL") + " two\n"
 	got := string(s.MaskPatch([]byte(patch)))
-	if strings.Contains(got, token) || strings.Contains(got, password) || strings.Count(got, lines[10]) != 1 {
+	if strings.Contains(got, token) || strings.Contains(got, password) || strings.Count(got, lines[10]) != 1 || strings.Contains(got, "8eL") {
 		t.Errorf("a secret is left:\n%s", got)
 	}
 	for _, want := range []string{"# not in this patch: x", "+token = *** # mine\n", "+API_TOKEN=***\n+B=2\n", "+good\n"} {
@@ -72,6 +74,9 @@ func TestMaskPatch(t *testing.T) {
 		t.Error("lines are lost")
 	}
 	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "old"), []byte("one\n"+published+"two\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	file := filepath.Join(dir, "p")
 	if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
 		t.Fatal(err)

@@ -17,9 +17,22 @@ const (
 
 func newSpare() *spare {
 	s := &spare{}
+	s.renew()
+	return s
+}
+
+func (s *spare) renew() {
 	s.work.Store(spareWork)
 	s.unpacked.Store(spareUnpacked)
-	return s
+}
+
+// Renew gives the contents that are searched from now on the whole of what they
+// share. Without it, a scanner that is used for a night refuses what many files
+// of many iterations needed in the end.
+func (s *Scanner) Renew() {
+	if s != nil {
+		s.spare.renew()
+	}
 }
 
 // take says that there was as much as is wanted.

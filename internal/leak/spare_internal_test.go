@@ -46,6 +46,11 @@ func TestManySlowFilesAreRefused(t *testing.T) {
 	if got := s.File("a.txt", slow, slow); len(got) != 1 || got[0].Rule != FloodRule {
 		t.Errorf("File(slow as in the base) = %+v, want it refused", got)
 	}
+	s.Renew()
+	if got := s.File("another.txt", nil, []byte(strings.Repeat(" slack xoxb- glpat-", 100))); got != nil {
+		t.Errorf("after Renew File(a bit slow) = %+v, want nothing", got)
+	}
+	s.spare.work.Store(0)
 	for text, want := range map[string][]string{
 		"package a\n\n// curl -H is no secret\nfunc A() {}\n":               nil,
 		"x := \"" + pat + "\"":                                              {"github-pat"},
