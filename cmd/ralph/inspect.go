@@ -86,6 +86,7 @@ func severity(p config.ContentPolicy) ralph.Severity {
 // look judges the work before it is committed, and what would leave the machine
 // with it.
 func (in *inspector) look(ctx context.Context, at repo.Inspection) ([]ralph.Finding, error) {
+	in.scanner.Renew()
 	var found []ralph.Finding
 	for _, c := range at.Since {
 		hits, err := in.leaks(ctx, c)
@@ -177,7 +178,9 @@ func (in *inspector) leaks(ctx context.Context, c repo.Changed) ([]ralph.Finding
 			return nil, fmt.Errorf("look for secrets in %s: %w", c.Path, err)
 		}
 		hits = append(hits, large...)
-		in.scanned[key] = hits
+		if !slices.ContainsFunc(hits, flood) { // it may have been for other files that there was no time
+			in.scanned[key] = hits
+		}
 	}
 	found = append(found, in.texts(hits, c.Path, where)...)
 	if r, size, ok := c.Large(); ok {
@@ -191,6 +194,8 @@ func (in *inspector) leaks(ctx context.Context, c repo.Changed) ([]ralph.Finding
 	}
 	return found, nil
 }
+
+func flood(h leak.Hit) bool { return h.Rule == leak.FloodRule }
 
 // maxLarge is how much of a file that Git LFS keeps is looked at.
 const maxLarge = 100 << 20
@@ -222,6 +227,8 @@ func (in *inspector) texts(hits []leak.Hit, file, where string) []ralph.Finding 
 		switch h.Rule {
 		case leak.KnownRule:
 			grave = ralph.Block
+		case leak.FloodRule: // what is known may lie behind it
+			grave = cmp.Or(in.formats, ralph.Block)
 		case leak.UnsearchedRule:
 			kind, grave = ralph.FindingUnknown, ralph.Flag
 		}
@@ -243,6 +250,9 @@ func (in *inspector) keep(ctx context.Context, total []repo.Changed) error {
 	in.work, in.unseen = in.work[:0], 0
 	in.forget(total)
 	for _, c := range total {
+		if c.OldMode == repo.ModeRepository || c.NewMode == repo.ModeRepository {
+			continue // nothing to read
+		}
 		before, small, err := in.version(ctx, c.OldID, c.OldSize, c.Old)
 		if err != nil {
 			return err
@@ -373,10 +383,11 @@ func (j *job) masked(text string) string {
 	return string(j.inspect.scanner.Mask([]byte(text)))
 }
 
-// keepUnpublished writes down what may not be published, with secrets blotted
-// out, so that the work is not lost with the machine.
-func (j *job) keepUnpublished(ctx context.Context) {
-	if ralph.Blocking(j.report.Findings) == "" || j.repo == nil {
+// keepUnpublished writes down what may not be published, or could not be, with
+// secrets blotted out, so that the work is not lost with the machine.
+func (j *job) keepUnpublished(ctx context.Context, state repo.State) {
+	lost := j.pushes() && (state.HeadSHA != "" && !state.Pushed || j.report.Outcome == ralph.GitFailed)
+	if ralph.Blocking(j.report.Findings) == "" && !lost {
 		return
 	}
 	var patch bytes.Buffer
@@ -384,11 +395,14 @@ func (j *job) keepUnpublished(ctx context.Context) {
 		j.out.warn("What was not published could not be written down: " + err.Error())
 		return
 	}
-	if err := j.files.WriteFile(unpublished, j.inspect.scanner.MaskPatch([]byte(j.redact.Text(patch.String())))); err != nil {
+	if patch.Len() == 0 {
+		return
+	}
+	if err := j.files.WriteFile(unpublished, j.inspect.scanner.MaskPatch(patch.Bytes())); err != nil {
 		j.out.warn(err.Error())
 		return
 	}
-	j.note("What was not published is in " + strconv.Quote(j.files.Path(unpublished)) + ", as a patch with the secrets blotted out, and in the workspace as it is. Keep it as an artifact of the job where it matters.")
+	j.note("What was not published is in " + strconv.Quote(j.files.Path(unpublished)) + ", as a patch with the secrets blotted out (what is not text is only named there), and in the workspace as it is. Keep it as an artifact of the job where it matters.")
 }
 
 const (

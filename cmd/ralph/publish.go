@@ -44,7 +44,7 @@ func (j *job) publish(run context.Context) {
 		j.report.Findings = sorted(append(j.report.Findings, state.Blocked...))
 		j.withhold(ralph.Blocking(state.Blocked))
 	}
-	j.keepUnpublished(ctx)
+	j.keepUnpublished(ctx, state)
 	if run.Err() == nil { // it may take seconds, which a run that was cancelled does not have
 		j.lookAtTests(ctx)
 	}

@@ -210,7 +210,7 @@ func advice(r ralph.Report) string {
 		}
 		for _, f := range r.Findings {
 			if f.Severity == ralph.Block && f.Kind == ralph.FindingSecret {
-				return withheld(r) + "Take the secret out of the work, revoke it if it is real, and run it again."
+				return withheld(r) + "Take the secret out of the work, revoke it if it is real, and run it again. What only looks like one can be allowed with secret-scan-allow."
 			}
 		}
 		return withheld(r) + "Look at what was refused, and publish it by hand if it is right."
