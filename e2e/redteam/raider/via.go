@@ -24,7 +24,7 @@ import (
 //	via raw BYTES [DIRECT]              with \r \n and {mark} expanded
 //	via door PATH [HEADER...]           the server that ANTHROPIC_BASE_URL or OPENAI_BASE_URL names
 //	via door raw BYTES                  the same, with {word} for the key that was given
-//	via door hold NUMBER                so many requests there that never end
+//	via door hold NUMBER                so many requests there whose heads never end
 //
 // Where there is no proxy, DIRECT is reached instead: what the walls keep out is
 // there. An attack got through when the canary answered.
@@ -227,7 +227,7 @@ func doorHold(number string) error {
 			return err
 		}
 		defer c.Close()
-		if _, err := io.WriteString(c, expand(`POST /v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: {word}\r\nAuthorization: Bearer {word}\r\nContent-Length: 100\r\n\r\n{`)); err != nil {
+		if _, err := io.WriteString(c, expand(`POST /v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: {word}\r\nAuthorization: Bearer {word}\r\n`)); err != nil {
 			return err
 		}
 	}
