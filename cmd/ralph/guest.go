@@ -125,7 +125,7 @@ func (j *job) Git(ctx context.Context, c repo.GuestCommand) error {
 	exit, err := j.guests().Run(ctx, proc.Command{
 		Argv: append([]string{"git"}, c.Args...), Dir: dir, Env: append(j.guestEnv(nil), c.Env...),
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: &stderr,
-		Limits: proc.Limits{Grace: killGrace, Time: j.gitTime()},
+		Limits: proc.Limits{Grace: killGrace, Time: j.gitTime(), AnyDisk: true},
 	})
 	switch {
 	case err != nil:
@@ -134,7 +134,9 @@ func (j *job) Git(ctx context.Context, c repo.GuestCommand) error {
 		return ctx.Err()
 	case exit.Why == proc.TimedOut:
 		return &repo.GuestError{Args: c.Args, ExitCode: -1, Stderr: "it was still running when the time of the run (max-duration) was over"}
-	case exit.Code != 0 || exit.Why != proc.Exited:
+	case exit.Why != proc.Exited:
+		return &repo.GuestError{Args: c.Args, ExitCode: -1, Stderr: "it was ended: " + exit.Why.String()}
+	case exit.Code != 0:
 		return &repo.GuestError{Args: c.Args, ExitCode: exit.Code, Stderr: stderr.String()}
 	}
 	return nil

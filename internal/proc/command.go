@@ -63,6 +63,7 @@ type Limits struct {
 	FinishGrace time.Duration // after Finished
 	Grace       time.Duration // from SIGTERM to SIGKILL; 0: 5 s. Never more than 2 s when the run is cancelled
 	OutputBytes int64         // of both streams together; what is beyond is dropped
+	AnyDisk     bool          // Options.FreeDisk does not end it: it saves work when the disk is nearly full
 }
 
 const (

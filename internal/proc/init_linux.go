@@ -55,6 +55,7 @@ type supervised struct {
 	usage   usage
 	grace   time.Duration
 	linger  bool         // who is left may go on until the owner ends it
+	anyDisk bool         // it is not ended for a full disk
 	told    bool         // the owner knows that somebody is left
 	asked   map[int]bool // nil: the tree is not being ended
 	killAt  time.Time
@@ -211,7 +212,7 @@ func (in *supervised) start(f frame) {
 	}
 	if err == nil {
 		in.usage, in.exited, in.told = usage{}, false, false
-		in.grace, in.linger = r.Grace, r.Linger
+		in.grace, in.linger, in.anyDisk = r.Grace, r.Linger, r.AnyDisk
 		in.leader, err = in.fork(r, f.fds)
 	}
 	if err != nil {
@@ -264,7 +265,7 @@ func (in *supervised) measure() {
 	if in.leader == 0 || in.asked != nil {
 		return
 	}
-	switch why := in.meter.over(); why {
+	switch why := in.meter.over(in.anyDisk); why {
 	case OverMemory:
 		in.tell(frameLimit, fmt.Append(nil, int(why)))
 		in.endTree(0)

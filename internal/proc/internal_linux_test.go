@@ -19,7 +19,7 @@ func TestRequestRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, r := range []request{
 		{},
-		{MaxProcs: 7, job: job{Path: "/bin/sh", Argv: []string{"sh", "-c", "", "a\nb\xff"}, Env: []string{"A=", "B-C=d"}, Dir: "/x y", Grace: -time.Second, Linger: true}},
+		{MaxProcs: 7, job: job{Path: "/bin/sh", Argv: []string{"sh", "-c", "", "a\nb\xff"}, Env: []string{"A=", "B-C=d"}, Dir: "/x y", Grace: -time.Second, Linger: true, AnyDisk: true}},
 	} {
 		data, err := r.encode()
 		if err != nil {

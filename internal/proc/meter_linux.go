@@ -63,12 +63,13 @@ func (m *meter) stop() {
 	}
 }
 
-// over is the limit that has been passed; Exited is none.
-func (m *meter) over() Why {
+// over is the limit that has been passed; Exited is none. With anyDisk the disks
+// are not looked at.
+func (m *meter) over(anyDisk bool) Why {
 	switch {
 	case m.memory > 0 && treeMemory(m.memory) > m.memory:
 		return OverMemory
-	case m.diskFull():
+	case !anyDisk && m.diskFull():
 		return DiskFull
 	}
 	return Exited

@@ -179,6 +179,12 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("Run() = %+v, %v, want disk full", exit, err)
 	}
 	wantNoSurvivor(t, mark)
+	// What saves the work has to run then.
+	saving := shell("sleep 0.7; exit 3") // longer than it takes to look
+	saving.Limits.AnyDisk = true
+	if exit, err := start(t, o).Run(t.Context(), saving); err != nil || exit.Why != proc.Exited || exit.Code != 3 {
+		t.Errorf("Run() with AnyDisk = %+v, %v, want code 3", exit, err)
+	}
 	o.FreeDisk = 1
 	if exit, err := start(t, o).Run(t.Context(), shell("sleep 0.5; exit 3")); err != nil || exit.Code != 3 {
 		t.Errorf("Run() with room = %+v, %v, want code 3", exit, err)

@@ -76,6 +76,8 @@ type job struct {
 
 	// Linger: what the leader leaves behind goes on until the owner ends it.
 	Linger bool
+	// AnyDisk: the free space of disks is not looked at.
+	AnyDisk bool
 }
 
 // event is the crew's word on the running job.
@@ -130,7 +132,7 @@ func (s *Supervisor) Run(ctx context.Context, c Command) (Exit, error) {
 	if err != nil {
 		return Exit{}, fmt.Errorf("start %s: %w", c.Argv[0], err)
 	}
-	err = s.crew.start(job{Path: path, Argv: c.Argv, Env: c.Env, Dir: c.Dir, Grace: c.Limits.grace(), Linger: c.Linger != nil}, p.child)
+	err = s.crew.start(job{Path: path, Argv: c.Argv, Env: c.Env, Dir: c.Dir, Grace: c.Limits.grace(), Linger: c.Linger != nil, AnyDisk: c.Limits.AnyDisk}, p.child)
 	p.started()
 	w := watch{crew: s.crew, limits: c.Limits, linger: c.Linger, out: p.out, finished: c.Finished}
 	if err == nil {

@@ -150,6 +150,7 @@ func (r request) encode() ([]byte, error) {
 	e.put('g', strconv.FormatInt(int64(r.Grace), 10))
 	e.put('n', strconv.FormatUint(r.MaxProcs, 10))
 	e.put('l', strconv.FormatBool(r.Linger))
+	e.put('f', strconv.FormatBool(r.AnyDisk))
 	e.put('a', r.Argv...)
 	e.put('e', r.Env...)
 	return e.bytes()
@@ -168,6 +169,8 @@ func parseRequest(data []byte) (r request, err error) {
 			r.MaxProcs, err = strconv.ParseUint(value, 10, 64)
 		case 'l':
 			r.Linger, err = strconv.ParseBool(value)
+		case 'f':
+			r.AnyDisk, err = strconv.ParseBool(value)
 		case 'a':
 			r.Argv = append(r.Argv, value)
 		case 'e':
