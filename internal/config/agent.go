@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 var (
-	wordPattern    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
-	versionPattern = regexp.MustCompile(`^(latest|[0-9]+(\.[0-9]+)*([-+][A-Za-z0-9.-]+)?)$`)
+	wordPattern    = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+	versionPattern = lazyregexp.New(`^(latest|[0-9]+(\.[0-9]+)*([-+][A-Za-z0-9.-]+)?)$`)
 )
 
 // word is one word that can be no option and no path.

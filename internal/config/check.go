@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/org/ralph-action/internal/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -97,7 +97,7 @@ func (l *loader) base(v value) string {
 	return name
 }
 
-var identity = regexp.MustCompile(`^([^<>]*[^<>\s])\s*<([^<>\s]+)>$`)
+var identity = lazyregexp.New(`^([^<>]*[^<>\s])\s*<([^<>\s]+)>$`)
 
 func (l *loader) person(v value) Person {
 	s := l.line(v)

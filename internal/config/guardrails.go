@@ -2,12 +2,12 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/org/ralph-action/internal/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -78,7 +78,7 @@ func looksLikeYAML(text string) bool {
 	return false
 }
 
-var strayKey = regexp.MustCompile(`(?i)^(command|fail-?action|hint|timeout|when)\s*:(\s|$)`)
+var strayKey = lazyregexp.New(`(?i)^(command|fail-?action|hint|timeout|when)\s*:(\s|$)`)
 
 func (l *loader) guardrailLines(v value, at func(int) string) []Guardrail {
 	var list []Guardrail

@@ -1,12 +1,13 @@
 package config
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/google/shlex"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 // words splits a command line as a shell would, quotes and backslashes
@@ -103,7 +104,7 @@ func (l *loader) labels(v value) []string {
 	return names
 }
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // envNames are variables the guest may see. The runner's own credentials, and
 // whatever holds the forge's token, never are.

@@ -1,10 +1,11 @@
 package config
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 // unlessNone is one of the input's values, "" for none.
@@ -52,7 +53,7 @@ func outsideParentheses(s string) string {
 	}, s)
 }
 
-var repositoryName = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?/[A-Za-z0-9._-]{1,100}$`)
+var repositoryName = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?/[A-Za-z0-9._-]{1,100}$`)
 
 // repository is owner/name.
 func (l *loader) repository(v value) string {
@@ -67,7 +68,7 @@ func (l *loader) repository(v value) string {
 
 // A login is what GitHub takes for one, and Gitea: letters, digits, hyphens,
 // underscores and dots. Apps have "[bot]" behind theirs.
-var loginPattern = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9_])?(?:\[bot\])?$`)
+var loginPattern = lazyregexp.New(`^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9_])?(?:\[bot\])?$`)
 
 // logins are names of accounts. A leading @ is what people paste.
 func (l *loader) logins(v value) []string {
@@ -81,7 +82,7 @@ func (l *loader) logins(v value) []string {
 	return list
 }
 
-var teamPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$`)
+var teamPattern = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$`)
 
 // teams are slugs; the organization before one is dropped.
 func (l *loader) teams(v value) []string {

@@ -3,11 +3,12 @@ package config
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 // maxDepth bounds how deep arrays and objects stand in each other.
@@ -91,7 +92,7 @@ func (r *jsonReader) node(kind yaml.Kind, tag, text string) *yaml.Node {
 	return &yaml.Node{Kind: kind, Tag: tag, Value: text, Line: r.line}
 }
 
-var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?`)
+var jsonNumber = lazyregexp.New(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?`)
 
 func (r *jsonReader) value(depth int) *yaml.Node {
 	if depth > maxDepth {
@@ -198,7 +199,7 @@ func (r *jsonReader) list(end byte, next, first string, entry func()) {
 	}
 }
 
-var jsonEscape = regexp.MustCompile(`^\\(["\\/bfnrt]|u[0-9a-fA-F]{4})`)
+var jsonEscape = lazyregexp.New(`^\\(["\\/bfnrt]|u[0-9a-fA-F]{4})`)
 
 // text reads a string. An escape that is half of a pair stands for U+FFFD.
 func (r *jsonReader) text() string {

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/google/go-github/v60/github"
 
+	"github.com/org/ralph-action/internal/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -77,7 +77,7 @@ type CheckOptions struct {
 	Progress func(string)
 }
 
-var shaPattern = regexp.MustCompile(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
+var shaPattern = lazyregexp.New(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 
 // Checks looks once. Its state is that of all check runs and statuses of the
 // commit, the newest of each; it is pending while one of them, or a workflow run

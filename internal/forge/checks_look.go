@@ -8,12 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 const (
@@ -156,7 +157,7 @@ func (l *checkLook) statuses(ctx context.Context) ([]finding, error) {
 	return all, nil
 }
 
-var jobPattern = regexp.MustCompile(`/actions/runs/([0-9]{1,18})(?:/jobs?/([0-9]{1,18}))?(?:[/?#]|$)`)
+var jobPattern = lazyregexp.New(`/actions/runs/([0-9]{1,18})(?:/jobs?/([0-9]{1,18}))?(?:[/?#]|$)`)
 
 // checkRuns is empty on forges without them.
 func (l *checkLook) checkRuns(ctx context.Context) ([]finding, error) {

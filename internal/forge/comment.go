@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 // CommentRef is a comment of ours on the forge; the zero CommentRef is none.
@@ -23,7 +24,7 @@ const maxCommentPages = 10
 // commentPermission is what commenting takes.
 const commentPermission = "issues: write (or pull-requests: write below a pull request)"
 
-var markerPattern = regexp.MustCompile(`^<!-- [A-Za-z0-9 ._:/#-]{1,100} -->$`)
+var markerPattern = lazyregexp.New(`^<!-- [A-Za-z0-9 ._:/#-]{1,100} -->$`)
 
 // Comment writes a comment below an issue or pull request, or writes the one anew
 // that stands there already: have, or, when that is none, the one that

@@ -9,10 +9,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 // ErrNoCommits says that the head branch holds nothing the base has not.
@@ -239,7 +240,7 @@ func (c *Client) actionsSetting() string {
 		c.serverURL.JoinPath(c.owner, c.name, "settings", "actions"))
 }
 
-var acceptedPattern = regexp.MustCompile(`^[a-z_]+=(read|write|admin)([,;] ?[a-z_]+=(read|write|admin))*$`)
+var acceptedPattern = lazyregexp.New(`^[a-z_]+=(read|write|admin)([,;] ?[a-z_]+=(read|write|admin))*$`)
 
 // acceptedPermissions reads X-Accepted-GitHub-Permissions, in which GitHub names
 // what would have been enough: "," is and, ";" is or.

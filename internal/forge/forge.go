@@ -14,13 +14,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/go-github/v60/github"
 
+	"github.com/org/ralph-action/internal/lazyregexp"
 	"github.com/org/ralph-action/internal/secret"
 )
 
@@ -65,7 +65,7 @@ type Client struct {
 	parent  string         // full name of what the repository is a fork of; empty: none, or not known
 }
 
-var repositoryPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
+var repositoryPattern = lazyregexp.New(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
 
 // New checks the options; it does not talk to the forge.
 func New(o Options) (*Client, error) {

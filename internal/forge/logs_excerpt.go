@@ -2,10 +2,11 @@ package forge
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 const (
@@ -147,10 +148,10 @@ func lastBytes(text string, n int) string {
 
 var (
 	// The runner puts the time before every line of a log that is downloaded.
-	logTimePattern = regexp.MustCompile(`^\x{feff}?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z ?`)
+	logTimePattern = lazyregexp.New(`^\x{feff}?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z ?`)
 	// CSI sequences (colours), OSC sequences (links, titles), and the short ones.
-	logEscapePattern = regexp.MustCompile(`\x1b(\[[0-9;:<=>?]{0,32}[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[ -/]*[0-~])`)
-	logMarkerPattern = regexp.MustCompile(`^##\[([a-z]+)\]`)
+	logEscapePattern = lazyregexp.New(`\x1b(\[[0-9;:<=>?]{0,32}[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[ -/]*[0-~])`)
+	logMarkerPattern = lazyregexp.New(`^##\[([a-z]+)\]`)
 )
 
 // cleanLogLine takes the time, colours, the runner's markers and what cannot be

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 // Permission is what somebody may do in the repository; each includes those
@@ -46,7 +47,7 @@ func (p Permission) CanWrite() bool { return p >= PermissionWrite }
 // userPattern admits the logins of GitHub (letters, digits and hyphens; an
 // underscore in those an enterprise manages; [bot] behind those of Apps) and of
 // Gitea (a dot, too), and nothing that would change the address it stands in.
-var userPattern = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}(\[bot\])?$`)
+var userPattern = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}(\[bot\])?$`)
 
 // Permission asks what a user may do. A user the forge does not know, or who is
 // no collaborator of a private repository, may do nothing, which is no error;

@@ -2,8 +2,9 @@ package hook
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 // place says what a path is, as far as deleting it goes.
@@ -75,7 +76,7 @@ func (w *walk) place(text, cwd string) (place, string) {
 
 // credential matches files that hold keys and passwords, by their last parts.
 // Public keys, examples and lists of known hosts are none.
-var credential = regexp.MustCompile(`(?i)(^|/)(` +
+var credential = lazyregexp.New(`(?i)(^|/)(` +
 	`\.ssh/?|\.ssh/(id_[a-z0-9_]+|identity|[a-z0-9_-]+_(rsa|ed25519|ecdsa))|id_(rsa|dsa|ecdsa|ed25519)|` +
 	`\.gnupg(/.*)?|\.aws/?|\.aws/(credentials|config|sso/.*|cli/cache/.*)|` +
 	`\.netrc|_netrc|\.git-credentials|\.npmrc|\.yarnrc\.yml|\.pypirc|\.pgpass|\.my\.cnf|\.dockercfg|\.docker/config\.json|` +
@@ -103,7 +104,7 @@ func isCredential(text string) bool {
 }
 
 // secretNames matches variables that hold a secret, by the end of their name.
-var secretNames = regexp.MustCompile(`(?i)(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|PASS|PAT|CREDENTIALS?|PRIVATE_KEY|API_?KEY|ACCESS_KEY|SECRET_KEY|ACCESS_KEY_ID|AUTH_KEY)$|^(GITHUB|GH|NPM|ANTHROPIC|OPENAI|CODEX)_[A-Z_]*(TOKEN|KEY)$`)
+var secretNames = lazyregexp.New(`(?i)(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|PASS|PAT|CREDENTIALS?|PRIVATE_KEY|API_?KEY|ACCESS_KEY|SECRET_KEY|ACCESS_KEY_ID|AUTH_KEY)$|^(GITHUB|GH|NPM|ANTHROPIC|OPENAI|CODEX)_[A-Z_]*(TOKEN|KEY)$`)
 
 // secretVariable is the name of a variable in text that holds a secret.
 func secretVariable(text string) string {
@@ -117,7 +118,7 @@ func secretVariable(text string) string {
 }
 
 // device matches what a disk, a partition or memory is reached by.
-var device = regexp.MustCompile(`^/dev/(sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|dm-\d|md\d|mapper/|k?mem$|disk/)`)
+var device = lazyregexp.New(`^/dev/(sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|dm-\d|md\d|mapper/|k?mem$|disk/)`)
 
 // isDevice also takes a variable alone for one: mkfs.ext4 $DISK.
 func isDevice(text string) bool { return device.MatchString(text) }

@@ -1,9 +1,10 @@
 package hook
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 // rule finds one kind of command; check returns why it must not run.
@@ -212,7 +213,7 @@ func overwritesDisk(s scene) string {
 }
 
 // loose matches a mode that lets everybody write, or nobody read.
-var loose = regexp.MustCompile(`^0?[0-7]?(777|666|776|767|000)$|^(a|o|ugo|go)?[+=]r?w[xXst]*$|^a-[rwx]+$`)
+var loose = lazyregexp.New(`^0?[0-7]?(777|666|776|767|000)$|^(a|o|ugo|go)?[+=]r?w[xXst]*$|^a-[rwx]+$`)
 
 func sweepsPermissions(s scene) string {
 	if !contains([]string{"chmod", "chown", "chgrp", "setfacl", "chattr"}, s.name) {
@@ -242,10 +243,10 @@ func sweepsPermissions(s scene) string {
 }
 
 // trusted matches the files that decide who may do what.
-var trusted = regexp.MustCompile(`^/etc/(sudoers(\.d/.*)?|passwd|shadow|gshadow|group|pam\.d/.*|ld\.so\.preload|doas\.conf)$|(^|/)\.ssh/authorized_keys2?$`)
+var trusted = lazyregexp.New(`^/etc/(sudoers(\.d/.*)?|passwd|shadow|gshadow|group|pam\.d/.*|ld\.so\.preload|doas\.conf)$|(^|/)\.ssh/authorized_keys2?$`)
 
 // setuid matches modes that make a program run as its owner.
-var setuid = regexp.MustCompile(`^0?[4567][0-7]{3}$|^(u|ug|a)?[+=][rwx]*s`)
+var setuid = lazyregexp.New(`^0?[4567][0-7]{3}$|^(u|ug|a)?[+=][rwx]*s`)
 
 func gainsPrivilege(s scene) string {
 	for _, f := range s.written() {

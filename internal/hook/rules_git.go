@@ -2,9 +2,10 @@ package hook
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 // gitCall is a git command without git's own options.
@@ -190,13 +191,13 @@ func (s scene) wholeRepository(text string) bool {
 }
 
 // remoteHost matches how a client names the host of its database.
-var remoteHost = regexp.MustCompile(`(?i)^(?:(?:postgres(?:ql)?|mysql|redis|rediss|mongodb(?:\+srv)?)://|-h|--host=)`)
+var remoteHost = lazyregexp.New(`(?i)^(?:(?:postgres(?:ql)?|mysql|redis|rediss|mongodb(?:\+srv)?)://|-h|--host=)`)
 
 // dropping matches SQL that drops what holds all tables.
-var dropping = regexp.MustCompile(`(?i)\b(drop\s+(database|schema)|truncate\s+table|flushall|dropdatabase\(\))`)
+var dropping = lazyregexp.New(`(?i)\b(drop\s+(database|schema)|truncate\s+table|flushall|dropdatabase\(\))`)
 
 // wholeRepo matches the forge's own address of all that a repository is.
-var wholeRepo = regexp.MustCompile(`^/?(repos/[^/]+/[^/]+|orgs/[^/]+)/?$`)
+var wholeRepo = lazyregexp.New(`^/?(repos/[^/]+/[^/]+|orgs/[^/]+)/?$`)
 
 // destroysRemote finds what deletes things that other people use.
 func destroysRemote(s scene) string {

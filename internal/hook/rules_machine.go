@@ -1,8 +1,9 @@
 package hook
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 func stopsMachine(s scene) string {
@@ -31,7 +32,7 @@ func stopsMachine(s scene) string {
 }
 
 // keeper matches the processes that run this loop.
-var keeper = regexp.MustCompile(`^(ralph|claude|codex|Runner\.(Listener|Worker)|dockerd|containerd|systemd|init|sshd)$`)
+var keeper = lazyregexp.New(`^(ralph|claude|codex|Runner\.(Listener|Worker)|dockerd|containerd|systemd|init|sshd)$`)
 
 func killsEverything(s scene) string {
 	switch s.name {
@@ -81,7 +82,7 @@ func (s scene) targets() []string {
 	return all
 }
 
-var schedules = regexp.MustCompile(`^/etc/(cron|anacron|systemd/|init\.d/|rc\.local)|^/var/spool/cron|(^|/)(LaunchAgents|LaunchDaemons)/|(^|/)\.config/systemd/`)
+var schedules = lazyregexp.New(`^/etc/(cron|anacron|systemd/|init\.d/|rc\.local)|^/var/spool/cron|(^|/)(LaunchAgents|LaunchDaemons)/|(^|/)\.config/systemd/`)
 
 func changesSchedule(s scene) string {
 	for _, f := range s.written() {
@@ -242,7 +243,7 @@ func runsDownload(s scene) string {
 }
 
 // dialling matches code that hands a shell to another machine.
-var dialling = regexp.MustCompile(`(?s)socket.*(dup2|/bin/(ba)?sh|pty\.spawn|subprocess)|TCPSocket.*exec|/inet/tcp/`)
+var dialling = lazyregexp.New(`(?s)socket.*(dup2|/bin/(ba)?sh|pty\.spawn|subprocess)|TCPSocket.*exec|/inet/tcp/`)
 
 func opensShell(s scene) string {
 	const why = "gives another machine a shell here"

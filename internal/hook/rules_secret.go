@@ -1,12 +1,13 @@
 package hook
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 // processSecrets matches what shows another process's environment or memory.
-var processSecrets = regexp.MustCompile(`^/proc/([^/ ]+|\*)/(task/[^/ ]+/)?(environ|mem|auxv)$`)
+var processSecrets = lazyregexp.New(`^/proc/([^/ ]+|\*)/(task/[^/ ]+/)?(environ|mem|auxv)$`)
 
 func readsProcessSecrets(s scene) string {
 	const why = "reads the environment or memory of processes, where secrets are"
@@ -38,7 +39,7 @@ func readsProcessSecrets(s scene) string {
 
 // bsdEnvironment matches options of ps, written without a dash, that show each
 // process's environment.
-var bsdEnvironment = regexp.MustCompile(`^[a-z]*e[a-z]*$`)
+var bsdEnvironment = lazyregexp.New(`^[a-z]*e[a-z]*$`)
 
 // isNetwork says that a program can carry what it is given to another machine.
 func isNetwork(name string) bool {
@@ -48,12 +49,12 @@ func isNetwork(name string) bool {
 }
 
 // httpie matches its short form of this machine's addresses.
-var httpie = regexp.MustCompile(`^:\d*(/|$)`)
+var httpie = lazyregexp.New(`^:\d*(/|$)`)
 
-var localHost = regexp.MustCompile(`^(localhost|[a-z0-9-]+\.localhost|127\.\d+\.\d+\.\d+|::1|0\.0\.0\.0|host\.docker\.internal)$`)
+var localHost = lazyregexp.New(`^(localhost|[a-z0-9-]+\.localhost|127\.\d+\.\d+\.\d+|::1|0\.0\.0\.0|host\.docker\.internal)$`)
 
 // hostLike matches an address without a scheme. A file's name may look the same.
-var hostLike = regexp.MustCompile(`(?i)^([a-z0-9-]+\.)+([a-z]{2,}|\d+)(:\d+)?(/|$)`)
+var hostLike = lazyregexp.New(`(?i)^([a-z0-9-]+\.)+([a-z]{2,}|\d+)(:\d+)?(/|$)`)
 
 // hostOf is the host of an address, with or without scheme, user, port and path.
 func hostOf(text string) string {
@@ -261,7 +262,7 @@ func (s scene) uploads() string {
 }
 
 // uploading matches curl's options whose value may be a file to send.
-var uploading = regexp.MustCompile(`^(-d|-F|--data(-binary|-raw|-urlencode|-ascii)?|--form|--json)$`)
+var uploading = lazyregexp.New(`^(-d|-F|--data(-binary|-raw|-urlencode|-ascii)?|--form|--json)$`)
 
 // putsSecretInRequest finds a secret in an address, a body or a host name. In a
 // header, or as a user's password, it is what programs are given tokens for.

@@ -3,12 +3,12 @@ package install
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
 
+	"github.com/org/ralph-action/internal/lazyregexp"
 	"github.com/org/ralph-action/internal/proc"
 )
 
@@ -28,7 +28,7 @@ const (
 )
 
 // codeForm is how npm 7 to 11 name the reason of a failure, on a line of its own.
-var codeForm = regexp.MustCompile(`^npm (?:ERR!|error) code ([A-Za-z0-9_]{1,64})\s*$`)
+var codeForm = lazyregexp.New(`^npm (?:ERR!|error) code ([A-Za-z0-9_]{1,64})\s*$`)
 
 // listener gathers what both streams say about why something failed.
 type listener struct {

@@ -11,10 +11,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/lazyregexp"
 	"github.com/org/ralph-action/internal/proc"
 )
 
@@ -77,10 +77,10 @@ const (
 // The names npm allows for new packages, and the versions and tags that may
 // become a part of a path.
 var (
-	nameForm    = regexp.MustCompile(`^(@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*$`)
-	exactForm   = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
-	tagForm     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*$`)
-	programForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
+	nameForm    = lazyregexp.New(`^(@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*$`)
+	exactForm   = lazyregexp.New(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`)
+	tagForm     = lazyregexp.New(`^[A-Za-z][A-Za-z0-9._-]*$`)
+	programForm = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
 )
 
 func (p Package) String() string { return p.Name + "@" + p.Version }

@@ -9,9 +9,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 const (
@@ -103,7 +104,7 @@ func linkProgram(root *os.Root, p Package) error {
 
 // scriptForm is an install script that node runs: "node install.cjs",
 // "node ./postinstall.mjs || true".
-var scriptForm = regexp.MustCompile(`^node\s+(?:\./)?([A-Za-z0-9_][A-Za-z0-9_./-]*\.[cm]?js)(?:\s*\|\|\s*true)?$`)
+var scriptForm = lazyregexp.New(`^node\s+(?:\./)?([A-Za-z0-9_][A-Za-z0-9_./-]*\.[cm]?js)(?:\s*\|\|\s*true)?$`)
 
 // installScript is the file of the package that its install script runs.
 func installScript(root *os.Root, p Package) (file string, ok bool) {

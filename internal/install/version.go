@@ -5,9 +5,10 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 // checkEngines compares node with what the package asks for. A program that is
@@ -46,7 +47,7 @@ type part struct {
 	pre string
 }
 
-var partForm = regexp.MustCompile(`^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?$`)
+var partForm = lazyregexp.New(`^v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?$`)
 
 func parsePart(text string) (p part, ok bool) {
 	for _, open := range []string{".x", ".X", ".*"} {
@@ -128,7 +129,7 @@ func compare(a, b string) int {
 	return p.compare(q)
 }
 
-var spaced = regexp.MustCompile(`([<>=~^]+)\s+`)
+var spaced = lazyregexp.New(`([<>=~^]+)\s+`)
 
 // satisfies says whether a version lies in a range as npm writes them:
 // ">=20", "^20.19.0 || >=22.12.0", "18.x", "16 - 20". What cannot be read is

@@ -5,11 +5,11 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/org/ralph-action/internal/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -78,13 +78,13 @@ func outputs(name string) (valid func(string) bool, ok bool) {
 }
 
 var (
-	integer = regexp.MustCompile(`^[0-9]{1,18}$`)
-	decimal = regexp.MustCompile(`^[0-9]{1,15}(\.[0-9]{1,9})?$`)
-	sha     = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-	address = regexp.MustCompile(`^https?://[A-Za-z0-9._:\[\]-]+(/[A-Za-z0-9._~%@+-]+)*/?$`)
+	integer = lazyregexp.New(`^[0-9]{1,18}$`)
+	decimal = lazyregexp.New(`^[0-9]{1,15}(\.[0-9]{1,9})?$`)
+	sha     = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	address = lazyregexp.New(`^https?://[A-Za-z0-9._:\[\]-]+(/[A-Za-z0-9._~%@+-]+)*/?$`)
 )
 
-func orUnknown(re *regexp.Regexp) func(string) bool {
+func orUnknown(re *lazyregexp.Regexp) func(string) bool {
 	return func(v string) bool { return v == "unknown" || re.MatchString(v) }
 }
 

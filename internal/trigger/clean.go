@@ -2,11 +2,12 @@ package trigger
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 // Bounds of texts, in bytes after cleaning. GitHub's own limit for the body of
@@ -50,11 +51,11 @@ func clean(raw string, limit int) cleaned {
 }
 
 // blank is empty lines at the beginning: what is indented below them is code.
-var blank = regexp.MustCompile(`\A(?:[ \t]*\n)+`)
+var blank = lazyregexp.New(`\A(?:[ \t]*\n)+`)
 
 var (
-	stamp = regexp.MustCompile(`(?m)^\x{FEFF}?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,18}Z `)
-	ansi  = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])`)
+	stamp = lazyregexp.New(`(?m)^\x{FEFF}?[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,18}Z `)
+	ansi  = lazyregexp.New(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])`)
 )
 
 // tail is the end of a log of a job, as GitHub stores it: without the time in
@@ -173,7 +174,7 @@ func invisible(r rune) bool {
 		r >= 0xE0000 && r <= 0xE0FFF
 }
 
-var entity = regexp.MustCompile(`&(?:#[xX][0-9a-fA-F]{1,8};?|#[0-9]{1,8};?|(?:ZeroWidthSpace|NegativeThinSpace|NegativeMediumSpace|NegativeThickSpace|NegativeVeryThinSpace|NoBreak|shy|zwj|zwnj|lrm|rlm|InvisibleTimes|InvisibleComma|ApplyFunction|af|it|ic);)`)
+var entity = lazyregexp.New(`&(?:#[xX][0-9a-fA-F]{1,8};?|#[0-9]{1,8};?|(?:ZeroWidthSpace|NegativeThinSpace|NegativeMediumSpace|NegativeThickSpace|NegativeVeryThinSpace|NoBreak|shy|zwj|zwnj|lrm|rlm|InvisibleTimes|InvisibleComma|ApplyFunction|af|it|ic);)`)
 
 // entities takes out what a page shows as a character that is not seen.
 func (c *cleaned) entities(text string) string {
@@ -226,4 +227,4 @@ func shorten(text string) string {
 	return backticks.ReplaceAllString(text, strings.Repeat("`", maxRun))
 }
 
-var backticks = regexp.MustCompile("`{" + strconv.Itoa(maxRun) + ",}")
+var backticks = lazyregexp.New("`{" + strconv.Itoa(maxRun) + ",}")

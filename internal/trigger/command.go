@@ -1,14 +1,15 @@
 package trigger
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 var (
 	// fenceOpen is the beginning of a block of code, also one in a list.
-	fenceOpen  = regexp.MustCompile("^[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*(`{3,}|~{3,})(.*)$")
-	fenceClose = regexp.MustCompile("^[ \t]*(`{3,}|~{3,})[ \t]*$")
+	fenceOpen  = lazyregexp.New("^[ \t]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+)*(`{3,}|~{3,})(.*)$")
+	fenceClose = lazyregexp.New("^[ \t]*(`{3,}|~{3,})[ \t]*$")
 )
 
 // find looks for a command in a comment, and returns what follows it up to the

@@ -1,14 +1,15 @@
 package trigger
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 // unseen is markup that a parser of HTML takes for a comment: processing
 // instructions, declarations, CDATA, ends of no tag. It ends with the first >,
 // or hides all the rest (HTML standard, "bogus comment state").
-var unseen = regexp.MustCompile(`<(?:[?!]|/[^a-zA-Z])[^>]*(?:>|\z)`)
+var unseen = lazyregexp.New(`<(?:[?!]|/[^a-zA-Z])[^>]*(?:>|\z)`)
 
 // markup takes out what a parser of HTML takes for comments, but for what is
 // certainly code, where a page shows it. Below the first one that is taken out
@@ -45,9 +46,9 @@ type blocks struct {
 }
 
 var (
-	sureFence = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})(.*)")
-	htmlBlock = regexp.MustCompile(`^[ \t]*(?:(?:[-*+>]|[0-9]{1,9}[.)])[ \t]*)*<`)
-	rawBlock  = regexp.MustCompile(`(?i)^[ \t]*(?:(?:[-*+>]|[0-9]{1,9}[.)])[ \t]*)*<(?:pre|script|style|textarea)`)
+	sureFence = lazyregexp.New("^ {0,3}(`{3,}|~{3,})(.*)")
+	htmlBlock = lazyregexp.New(`^[ \t]*(?:(?:[-*+>]|[0-9]{1,9}[.)])[ \t]*)*<`)
+	rawBlock  = lazyregexp.New(`(?i)^[ \t]*(?:(?:[-*+>]|[0-9]{1,9}[.)])[ \t]*)*<(?:pre|script|style|textarea)`)
 )
 
 // next takes a line, and says whether it is certainly code.
@@ -141,11 +142,11 @@ const container = `^(?:[ \t>]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*`
 
 var (
 	// definition is that of a link: label, address, title. No page shows it.
-	definition = regexp.MustCompile(`(?m)` + container + `\[((?:[^\[\]\\^]|\\.)(?:[^\[\]\\]|\\.)*)\]:[ \t]*\n?[ \t]*(<[^<>\n]*>|[^\s<]\S*)` +
+	definition = lazyregexp.New(`(?m)` + container + `\[((?:[^\[\]\\^]|\\.)(?:[^\[\]\\]|\\.)*)\]:[ \t]*\n?[ \t]*(<[^<>\n]*>|[^\s<]\S*)` +
 		`([ \t]*\n?[ \t]*(?:"[^"]*"|'[^']*'|\((?:[^()]|\([^()]*\))*\)))?[ \t]*$`)
-	reference = regexp.MustCompile(`\[([^\[\]]+)\]`)
+	reference = lazyregexp.New(`\[([^\[\]]+)\]`)
 	// footnote begins a note, which a page shows when something refers to it.
-	footnote = regexp.MustCompile(container + `\[\^([^\]\s]+)\]:`)
+	footnote = lazyregexp.New(container + `\[\^([^\]\s]+)\]:`)
 )
 
 // definitions takes out the definitions of links that nothing refers to, and the

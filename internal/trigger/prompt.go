@@ -2,8 +2,9 @@ package trigger
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
 // asks is what a prompt is made of.
@@ -108,7 +109,7 @@ func longest(text string) int {
 }
 
 // foreign is what a name may not hold to stand among our words.
-var foreign = regexp.MustCompile(`[^\pL\pN._/@\[\]#+-]`)
+var foreign = lazyregexp.New(`[^\pL\pN._/@\[\]#+-]`)
 
 // word makes a name of others' fit to stand among our words: one word of a
 // bounded length.

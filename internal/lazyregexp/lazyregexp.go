@@ -1,0 +1,55 @@
+// Package lazyregexp holds regular expressions of packages that are compiled when
+// they are first needed. ralph starts many times in a run, as its own supervisor and
+// as the hook of an agent, and needs few of them each time.
+package lazyregexp
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Regexp is a regular expression; its methods are those of [regexp.Regexp]. It is
+// safe for concurrent use.
+type Regexp struct{ compiled func() *regexp.Regexp }
+
+// New does not compile, but in test binaries, so that no expression that is wrong
+// waits for its first use. A wrong one panics.
+func New(text string) *Regexp {
+	r := &Regexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+	if len(os.Args) > 0 && strings.HasSuffix(os.Args[0], ".test") {
+		r.compiled()
+	}
+	return r
+}
+
+// MatchString is [regexp.Regexp.MatchString].
+func (r *Regexp) MatchString(s string) bool { return r.compiled().MatchString(s) }
+
+// FindString is [regexp.Regexp.FindString].
+func (r *Regexp) FindString(s string) string { return r.compiled().FindString(s) }
+
+// FindStringIndex is [regexp.Regexp.FindStringIndex].
+func (r *Regexp) FindStringIndex(s string) []int { return r.compiled().FindStringIndex(s) }
+
+// FindStringSubmatch is [regexp.Regexp.FindStringSubmatch].
+func (r *Regexp) FindStringSubmatch(s string) []string { return r.compiled().FindStringSubmatch(s) }
+
+// FindAllStringSubmatch is [regexp.Regexp.FindAllStringSubmatch].
+func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
+	return r.compiled().FindAllStringSubmatch(s, n)
+}
+
+// ReplaceAllString is [regexp.Regexp.ReplaceAllString].
+func (r *Regexp) ReplaceAllString(s, with string) string {
+	return r.compiled().ReplaceAllString(s, with)
+}
+
+// ReplaceAllStringFunc is [regexp.Regexp.ReplaceAllStringFunc].
+func (r *Regexp) ReplaceAllStringFunc(s string, with func(string) string) string {
+	return r.compiled().ReplaceAllStringFunc(s, with)
+}
+
+// String is the expression.
+func (r *Regexp) String() string { return r.compiled().String() }
