@@ -289,6 +289,27 @@ func TestSubmoduleMoves(t *testing.T) {
 	equal(t, "gitlink", git(t, g.dir, "rev-parse", c.SHA+":sub"), git(t, filepath.Join(seed, "sub"), "rev-parse", "HEAD"))
 }
 
+// disagree gives the branch other, and ralph/work, which is checked out, a commit
+// each that do not go together.
+func disagree(t *testing.T, dir string) {
+	t.Helper()
+	git(t, dir, "checkout", "-q", "-b", "other")
+	write(t, filepath.Join(dir, "a.txt"), "theirs\n")
+	git(t, dir, "commit", "-qam", "theirs")
+	git(t, dir, "checkout", "-q", "ralph/work")
+	write(t, filepath.Join(dir, "a.txt"), "ours\n")
+	git(t, dir, "commit", "-qam", "ours")
+}
+
+// popConflict leaves a conflict without a merge.
+func popConflict(t *testing.T, dir string) {
+	t.Helper()
+	write(t, filepath.Join(dir, "a.txt"), "stashed\n")
+	git(t, dir, "stash", "-q")
+	git(t, dir, "checkout", "-q", "other")
+	_, _ = tryGit(dir, "stash", "pop")
+}
+
 func TestUnfinishedIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -298,23 +319,13 @@ func TestUnfinishedIsRefused(t *testing.T) {
 		{"merge", "MERGE_HEAD", func(t *testing.T, dir string) { _, _ = tryGit(dir, "merge", "other") }},
 		{"rebase", "rebase", func(t *testing.T, dir string) { _, _ = tryGit(dir, "rebase", "other") }},
 		{"cherry-pick", "CHERRY_PICK_HEAD", func(t *testing.T, dir string) { _, _ = tryGit(dir, "cherry-pick", "other") }},
-		{"stash pop", `conflict in "a.txt"`, func(t *testing.T, dir string) {
-			write(t, filepath.Join(dir, "a.txt"), "stashed\n")
-			git(t, dir, "stash", "-q")
-			git(t, dir, "checkout", "-q", "other")
-			_, _ = tryGit(dir, "stash", "pop")
-		}},
+		{"stash pop", `conflict in "a.txt"`, popConflict},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			f, dir := workspace(t)
 			r := begin(t, dir, f.url)
-			git(t, dir, "checkout", "-q", "-b", "other")
-			write(t, filepath.Join(dir, "a.txt"), "theirs\n")
-			git(t, dir, "commit", "-qam", "theirs")
-			git(t, dir, "checkout", "-q", "ralph/work")
-			write(t, filepath.Join(dir, "a.txt"), "ours\n")
-			git(t, dir, "commit", "-qam", "ours")
+			disagree(t, dir)
 			tt.act(t, dir)
 			_, err := r.Snapshot(t.Context())
 			u, ok := errors.AsType[*repo.UnfinishedError](err)

@@ -118,12 +118,7 @@ func TestPatchOfWhatIsUnfinished(t *testing.T) {
 		{"merge", "ours\n", "# with an unfinished merge (MERGE_HEAD), as it stands\n", func(_ *testing.T, dir string) { _, _ = tryGit(dir, "merge", "other") }},
 		{"rebase", "ours\n", "# in the middle of a rebase: the commits up to ", func(_ *testing.T, dir string) { _, _ = tryGit(dir, "rebase", "other") }},
 		{"am", "ours\n", "# in the middle of a rebase: the commits up to ", func(_ *testing.T, dir string) { _, _ = tryGit(dir, "rebase", "--apply", "other") }},
-		{"stash pop", "stashed\n", "# with an unresolved conflict", func(t *testing.T, dir string) {
-			write(t, filepath.Join(dir, "a.txt"), "stashed\n")
-			git(t, dir, "stash", "-q")
-			git(t, dir, "checkout", "-q", "other")
-			_, _ = tryGit(dir, "stash", "pop")
-		}},
+		{"stash pop", "stashed\n", "# with an unresolved conflict", popConflict},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -131,12 +126,7 @@ func TestPatchOfWhatIsUnfinished(t *testing.T) {
 			r := begin(t, dir, f.url)
 			write(t, filepath.Join(dir, "first.txt"), "published\n")
 			_, c := r.pushed(t, f)
-			git(t, dir, "checkout", "-q", "-b", "other")
-			write(t, filepath.Join(dir, "a.txt"), "theirs\n")
-			git(t, dir, "commit", "-qam", "theirs")
-			git(t, dir, "checkout", "-q", "ralph/work")
-			write(t, filepath.Join(dir, "a.txt"), "ours\n")
-			git(t, dir, "commit", "-qam", "ours")
+			disagree(t, dir)
 			tt.act(t, dir)
 			write(t, filepath.Join(dir, ".ralph", "report.json"), "{}")
 			if _, err := r.Snapshot(t.Context()); err == nil {
