@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/org/ralph-action/internal/demo"
@@ -29,6 +30,7 @@ type forge struct {
 	dir    string
 	url    string
 	server *http.Server
+	delay  atomic.Int64 // before each answer, in nanoseconds, as of a server far away
 }
 
 func newForge(dir string) (*forge, error) {
@@ -40,7 +42,11 @@ func newForge(dir string) (*forge, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &forge{Forge: inner, dir: dir, url: "http://" + listener.Addr().String(), server: &http.Server{Handler: inner, ReadHeaderTimeout: time.Minute}}
+	f := &forge{Forge: inner, dir: dir, url: "http://" + listener.Addr().String()}
+	f.server = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(time.Duration(f.delay.Load()))
+		inner.ServeHTTP(w, r)
+	})}
 	go func() { _ = f.server.Serve(listener) }()
 	return f, nil
 }

@@ -51,14 +51,8 @@ func (j *job) openRepository(ctx context.Context) error {
 		Pinned: j.backlog.pinned, Inspect: j.inspect.look,
 	}
 	if j.pushes() {
-		o.Remote, o.Token, o.PushToken, o.Push = j.site.ServerURL+"/"+j.site.Repository, j.cfg.Token, j.cfg.CIToken, true
-		if j.cfg.PushToFork != "" {
-			o.BaseRemote, o.BaseToken = o.Remote, o.Token
-			o.Remote = j.site.ServerURL + "/" + j.cfg.PushToFork
-			if j.cfg.CIToken.IsSet() {
-				o.Token = j.cfg.CIToken
-			}
-		}
+		j.toServer(&o)
+		o.Contact = j.contact
 		if j.cfg.SignCommits {
 			o.Signer = j.pusher
 		}
@@ -77,6 +71,33 @@ func (j *job) openRepository(ctx context.Context) error {
 	if o.Push {
 		return invalid(r.CanPush(ctx))
 	}
+	return nil
+}
+
+// toServer sets where the branch and its base are, and the tokens for it.
+func (j *job) toServer(o *repo.Options) {
+	o.Remote, o.Token, o.PushToken, o.Push = j.site.ServerURL+"/"+j.site.Repository, j.cfg.Token, j.cfg.CIToken, true
+	if j.cfg.PushToFork == "" {
+		return
+	}
+	o.BaseRemote, o.BaseToken = o.Remote, o.Token
+	o.Remote = j.site.ServerURL + "/" + j.cfg.PushToFork
+	if j.cfg.CIToken.IsSet() {
+		o.Token = j.cfg.CIToken
+	}
+}
+
+// callServer begins to ask git's server for what openRepository will need, so that
+// its answers come while the forge's API is asked.
+func (j *job) callServer(ctx context.Context) error {
+	var o repo.Options
+	j.toServer(&o)
+	contact, err := repo.Dial(ctx, o)
+	if err != nil {
+		return invalid(err)
+	}
+	j.contact = contact
+	j.atEnd(contact.Close)
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/sandbox"
@@ -185,7 +186,7 @@ func (d *doctor) checkToken(ctx context.Context) {
 		d.add("token", statusFail, err.Error(), "")
 		return
 	}
-	facts, err := client.Preflight(ctx, d.cfg.Base)
+	facts, err := client.Preflight(ctx, forge.Ask{Base: d.cfg.Base})
 	if err != nil {
 		d.add("token", statusFail, err.Error(), "give a token for this repository that may read and push: contents: write")
 		return

@@ -60,6 +60,7 @@ type job struct {
 	proposed bool          // the pull request was made before the end, for its checks
 	signoff  string        // who signs our commits off; empty: nobody
 	conflict string        // why the branch is not up to its base, for the agent; empty: it is
+	contact  *repo.Contact // with the server of the branch; nil: nothing is pushed
 	repo     *repo.Repo    // nil: nothing is published
 	watcher  *repo.Watcher // nil: nobody asks whether the workspace changes
 	start    repo.Start

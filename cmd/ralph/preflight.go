@@ -23,14 +23,24 @@ func (j *job) checkForge(ctx context.Context) error {
 		// work on it are gone after the job.
 		return invalid(errors.New("github-token is empty, so the work could not leave this machine: give a token (by default the job's own is used), or set push: false"))
 	}
-	if !j.pushes() || !j.cfg.PullRequest && !j.cfg.WaitForCI && !j.cfg.SignCommits && j.cfg.PushToFork == "" {
+	if !j.pushes() {
+		return nil
+	}
+	if err := j.callServer(ctx); err != nil {
+		return err
+	}
+	if !j.cfg.PullRequest && !j.cfg.WaitForCI && !j.cfg.SignCommits && j.cfg.PushToFork == "" {
 		return nil
 	}
 	client, err := j.client()
 	if err != nil {
 		return invalid(err)
 	}
-	facts, err := client.Preflight(ctx, j.base())
+	ask := forge.Ask{Base: j.base(), Likely: j.event.DefaultBranch, PullRequests: j.cfg.PullRequest}
+	if j.cfg.PullRequest {
+		ask.Milestone = j.cfg.Milestone
+	}
+	facts, err := client.Preflight(ctx, ask)
 	if err != nil {
 		return invalid(err)
 	}
@@ -42,15 +52,10 @@ func (j *job) checkForge(ctx context.Context) error {
 		return nil
 	}
 	j.forge = client
-	if j.cfg.Milestone > 0 {
-		if err := client.CheckMilestone(ctx, j.cfg.Milestone); err != nil {
-			return invalid(err)
-		}
-	}
 	if j.cfg.AutoMerge && facts.AutoMerge == forge.No {
 		return invalid(fmt.Errorf("merge: auto: the repository does not allow auto-merge: turn it on under Settings > General > Pull Requests, or leave merge out"))
 	}
-	return invalid(client.ProbePullRequest(ctx, facts.Base))
+	return nil
 }
 
 // checkPushing looks at the token that pushes, where it is not the one that

@@ -113,7 +113,7 @@ func TestWhatThePreflightSays(t *testing.T) {
 }
 
 func preflight(ctx context.Context, h *hub) error {
-	_, err := h.client.Preflight(ctx, "main")
+	_, err := h.client.Preflight(ctx, forge.Ask{Base: "main"})
 	return err
 }
 
@@ -183,7 +183,7 @@ func FuzzPublishing(f *testing.F) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		var lines []string
-		facts, err := client.Preflight(ctx, "main")
+		facts, err := client.Preflight(ctx, forge.Ask{Base: "main"})
 		lines = append(lines, text(err), facts.Scopes, facts.Token.String(), text(client.CheckMilestone(ctx, 3)), text(client.CheckFork(ctx, at("me/greet"))))
 		found, err := client.Look(ctx, "ralph/x", "main", "me/greet")
 		lines = append(lines, text(err), found.Open.URL, found.Closed.URL)

@@ -196,7 +196,7 @@ func TestCleanRunCosts(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
 	ctx := t.Context()
-	if _, err := l.client.Preflight(ctx, "main"); err != nil {
+	if _, err := l.client.Preflight(ctx, forge.Ask{Base: "main"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.client.ProbePullRequest(ctx, "main"); err != nil {

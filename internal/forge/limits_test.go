@@ -85,11 +85,11 @@ func TestRateLimitsUseUpNoAttempts(t *testing.T) {
 					ctx = within(t, test.deadline)
 				}
 				started := time.Now()
-				if _, err := client.Preflight(ctx, "main"); err != nil {
-					t.Fatalf("Preflight() = %v, want nil", err)
+				if err := client.CheckMilestone(ctx, 3); err != nil {
+					t.Fatalf("CheckMilestone() = %v, want nil", err)
 				}
 				if took := time.Since(started); took < test.least || took > test.most {
-					t.Errorf("Preflight() took %s, want between %s and %s", took, test.least, test.most)
+					t.Errorf("CheckMilestone() took %s, want between %s and %s", took, test.least, test.most)
 				}
 			})
 		})
@@ -112,7 +112,7 @@ func TestRateLimitForEver(t *testing.T) {
 					ctx = within(t, deadline)
 				}
 				started := time.Now()
-				_, err := client.Preflight(ctx, "main")
+				_, err := client.Preflight(ctx, forge.Ask{Base: "main"})
 				checkError(t, "Preflight", err, "rate limit (429)")
 				if took, most := time.Since(started), max(deadline, time.Hour+time.Minute); took > most {
 					t.Errorf("Preflight() took %s, want at most %s", took, most)
@@ -144,8 +144,8 @@ func TestRunsDoNotComeBackTogether(t *testing.T) {
 				return 200, nil, repositoryAnswer
 			}))
 			all.Go(func() {
-				if _, err := client.Preflight(t.Context(), "main"); err != nil {
-					t.Errorf("Preflight() = %v", err)
+				if err := client.CheckMilestone(t.Context(), 3); err != nil {
+					t.Errorf("CheckMilestone() = %v", err)
 				}
 			})
 		}
@@ -223,11 +223,11 @@ func TestWebPages(t *testing.T) {
 				}
 			}
 			quick := func(o *forge.Options) { o.Backoff = time.Millisecond }
-			if _, err := scripted(t, page(2), quick).Preflight(t.Context(), "main"); err != nil {
+			if _, err := scripted(t, page(2), quick).Preflight(t.Context(), forge.Ask{Base: "main"}); err != nil {
 				t.Errorf("Preflight() after two pages = %v, want nil", err)
 			}
 			n = 0
-			_, err := scripted(t, page(100), quick).Preflight(t.Context(), "main")
+			_, err := scripted(t, page(100), quick).Preflight(t.Context(), forge.Ask{Base: "main"})
 			checkError(t, "Preflight", err, "read the repository in octo/greet", strconv.Itoa(status)+" with a web page", "tried ")
 			if strings.Contains(err.Error(), "DOCTYPE") {
 				t.Errorf("Preflight() = %v, want no HTML in it", err)
@@ -248,7 +248,7 @@ func TestClientInParallel(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			for range 5 {
-				if _, err := l.client.Preflight(ctx, "main"); err != nil && !strings.Contains(err.Error(), "tried 5 times") {
+				if _, err := l.client.Preflight(ctx, forge.Ask{Base: "main"}); err != nil && !strings.Contains(err.Error(), "tried 5 times") {
 					t.Errorf("Preflight() = %v", err)
 				}
 			}

@@ -222,7 +222,7 @@ func TestCleanRunCostsAtMostTwelve(t *testing.T) {
 		want := everything()
 		want.TeamReviewers = nil
 		one.add(t, &want)
-		facts, err := h.client.Preflight(ctx, "main")
+		facts, err := h.client.Preflight(ctx, forge.Ask{Base: "main"})
 		if err != nil || facts.Workflows != forge.No || facts.Token.Login != "github-actions[bot]" || facts.AutoMerge != forge.Yes {
 			t.Errorf("Preflight() = %+v, %v", facts, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/google/go-github/v60/github"
 )
@@ -31,28 +32,61 @@ type Facts struct {
 	AutoMerge Answer
 }
 
+// Ask is what Preflight looks at.
+type Ask struct {
+	Base string // of the pull request; empty: the default branch
+	// Likely is the default branch as far as the caller knows. With it, or with
+	// Base, nothing has to be waited for.
+	Likely       string
+	PullRequests bool // the token has to be able to open them
+	Milestone    int  // has to exist; 0: none
+}
+
 // Preflight finds out, before anything is spent, that the repository can be
-// reached under this name, that the base branch exists (empty: the default
-// branch) and that the token may push, as far as the forge tells. It costs two
-// calls; a third for the token of an installation, which may be GITHUB_TOKEN, and
-// one when the answer seems to deny pushing.
-func (c *Client) Preflight(ctx context.Context, base string) (Facts, error) {
+// reached under this name, that the base branch exists and that the token may
+// push, and what else is asked, as far as the forge tells. It costs two calls, one
+// for each thing that is asked, a third for the token of an installation, which
+// may be GITHUB_TOKEN, and one when the answer seems to deny pushing. They are
+// made side by side; an error about the repository is the only one then.
+func (c *Client) Preflight(ctx context.Context, ask Ask) (Facts, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var asked sync.WaitGroup
+	defer func() { cancel(); asked.Wait() }()
+	beside := func(when bool, f func() error) (wait func() error) {
+		if !when {
+			return func() error { return nil }
+		}
+		done := make(chan error, 1)
+		asked.Go(func() { done <- f() })
+		return func() error { return <-done }
+	}
+	likely := cmp.Or(ask.Base, ask.Likely)
+	var tip error // of the base branch
+	known := beside(likely != "", func() error { tip = c.readBase(ctx, likely); return nil })
+	opens := beside(likely != "" && ask.PullRequests, func() error { return c.ProbePullRequest(ctx, likely) })
+	milestone := beside(ask.Milestone > 0, func() error { return c.CheckMilestone(ctx, ask.Milestone) })
+	identified := beside(c.Identity().Kind == TokenInstallation && c.graphQLURL != "", func() error { c.Identify(ctx); return nil })
+
 	repository, facts, err := c.readRepository(ctx)
 	if err != nil {
 		return Facts{}, err
 	}
-	facts.Base = cmp.Or(base, facts.DefaultBranch)
+	facts.Base = cmp.Or(ask.Base, facts.DefaultBranch)
 	if facts.Base == "" {
 		return facts, fmt.Errorf("base: %s has no default branch: push a first commit, or name the base branch", c.where())
 	}
 	if err := c.checkPush(ctx, repository.Permissions, &facts); err != nil {
 		return facts, err
 	}
-	if err := c.checkBase(ctx, facts); err != nil {
+	if known(); facts.Base != likely {
+		tip = c.readBase(ctx, facts.Base)
+		opens = beside(ask.PullRequests, func() error { return c.ProbePullRequest(ctx, facts.Base) })
+	}
+	if err := errors.Join(c.explainBase(facts, tip), milestone(), opens()); err != nil {
 		return facts, err
 	}
-	if facts.Token.Kind == TokenInstallation && c.graphQLURL != "" {
-		facts.Token = c.Identify(ctx)
+	if identified(); c.Identity().Kind == TokenInstallation {
+		facts.Token = c.Identity()
 		if facts.Token.JobToken() == Yes {
 			facts.Workflows = No // GITHUB_TOKEN cannot be given the permission
 		}
@@ -189,21 +223,34 @@ func (c *Client) checkPush(ctx context.Context, permissions map[string]bool, fac
 	return &PermissionError{Operation: "push to " + c.where(), Permission: "contents: write", Message: "permissions.push is false"}
 }
 
-func (c *Client) checkBase(ctx context.Context, facts Facts) error {
+// renamedError is a base branch that has another name now.
+type renamedError struct{ now string }
+
+func (e renamedError) Error() string { return "it is now called " + e.now }
+
+func (c *Client) readBase(ctx context.Context, base string) error {
 	var branch github.Branch
-	err := c.call(ctx, http.MethodGet, c.path("/branches/%s", url.PathEscape(facts.Base)), nil, &branch)
+	err := c.call(ctx, http.MethodGet, c.path("/branches/%s", url.PathEscape(base)), nil, &branch)
+	if err == nil && branch.GetName() != base {
+		return renamedError{branch.GetName()} // GitHub redirects the old name of a renamed branch
+	}
+	return err
+}
+
+// explainBase says what an error of readBase means.
+func (c *Client) explainBase(facts Facts, err error) error {
+	var renamed renamedError
 	switch {
+	case err == nil:
+		return nil
 	case status(err) == http.StatusNotFound && facts.Base == facts.DefaultBranch:
 		return fmt.Errorf("base: %s has no branch %q although it is the default branch: push a first commit", c.where(), facts.Base)
 	case status(err) == http.StatusNotFound:
 		return fmt.Errorf("base: %s has no branch %q: name a branch that exists there, for example %q", c.where(), facts.Base, facts.DefaultBranch)
-	case err != nil:
-		return c.explain(fmt.Sprintf("read the base branch %q", facts.Base), "contents: read", err)
-	case branch.GetName() != facts.Base:
-		// GitHub redirects the old name of a renamed branch.
-		return fmt.Errorf("base: branch %q of %s is now called %q: use that name", facts.Base, c.where(), c.transport.clean(branch.GetName()))
+	case errors.As(err, &renamed):
+		return fmt.Errorf("base: branch %q of %s is now called %q: use that name", facts.Base, c.where(), c.transport.clean(renamed.now))
 	}
-	return nil
+	return c.explain(fmt.Sprintf("read the base branch %q", facts.Base), "contents: read", err)
 }
 
 // ProbePullRequest asks whether the token may open pull requests, without

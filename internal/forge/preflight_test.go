@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/org/ralph-action/internal/forge"
@@ -18,7 +19,7 @@ func TestPreflight(t *testing.T) {
 	l := newLab(t)
 	l.commit(t, "octo", "release/1.0-#2%", "three")
 	for _, test := range []struct{ base, want string }{{"", "main"}, {"main", "main"}, {"release/1.0-#2%", "release/1.0-#2%"}} {
-		got, err := l.client.Preflight(t.Context(), test.base)
+		got, err := l.client.Preflight(t.Context(), forge.Ask{Base: test.base})
 		want := forge.Facts{DefaultBranch: "main", Base: test.want, Private: true, CanPush: true, CanPushKnown: true, Token: forge.Identity{Kind: forge.TokenInstallation}}
 		if err != nil || got != want {
 			t.Errorf("Preflight(%q) = %+v, %v, want %+v", test.base, got, err, want)
@@ -28,6 +29,41 @@ func TestPreflight(t *testing.T) {
 		if !strings.HasPrefix(call, "GET /api/v3/repos/octo/greet") && call != "POST /api/graphql" {
 			t.Errorf("Preflight called %q", call)
 		}
+	}
+}
+
+// What does not depend on each other is asked at once: a forge far away costs one
+// wait, and two where the default branch is not known.
+func TestPreflightAsksAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		ask  forge.Ask
+		want time.Duration
+	}{
+		{forge.Ask{Base: "main", PullRequests: true, Milestone: 3}, time.Second},
+		{forge.Ask{Likely: "main", PullRequests: true}, time.Second},
+		{forge.Ask{PullRequests: true}, 3 * time.Second},
+		{forge.Ask{Likely: "master", PullRequests: true}, 3 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client := scripted(t, script(func(r *http.Request, _ []byte) (int, http.Header, string) {
+				time.Sleep(time.Second)
+				switch {
+				case r.Method == http.MethodPost:
+					return 422, nil, `{}`
+				case strings.HasSuffix(r.URL.Path, "/branches/main"):
+					return 200, nil, `{"name":"main"}`
+				case strings.Contains(r.URL.Path, "/branches/"):
+					return 404, nil, `{}`
+				}
+				return 200, nil, repositoryAnswer
+			}))
+			started := time.Now()
+			got, err := client.Preflight(t.Context(), test.ask)
+			if took := time.Since(started); err != nil || got.Base != "main" || took != test.want {
+				t.Errorf("Preflight(%+v) = %+v, %v after %s, want base main after %s", test.ask, got, err, took, test.want)
+			}
+		})
 	}
 }
 
@@ -68,7 +104,7 @@ func TestPreflightErrors(t *testing.T) {
 			if test.do != nil {
 				l.fault("GET", test.path, -1, test.do)
 			}
-			_, err := l.client.Preflight(t.Context(), test.base)
+			_, err := l.client.Preflight(t.Context(), forge.Ask{Base: test.base})
 			checkError(t, "Preflight", err, test.wants...)
 			var refused *forge.PermissionError
 			if errors.As(err, &refused) != (test.denied != "") || (refused != nil && refused.Permission != test.denied) {
@@ -86,7 +122,7 @@ func TestPreflightOfInstallation(t *testing.T) {
 		l := newLab(t)
 		l.fault("GET", repositoryPath, 1, answer(200, `{"default_branch":"main","permissions":`+permissions+`}`))
 		l.fault("GET", "/installation/repositories", 1, answer(200, `{"total_count":1,"repositories":[]}`))
-		got, err := l.client.Preflight(t.Context(), "main")
+		got, err := l.client.Preflight(t.Context(), forge.Ask{Base: "main"})
 		if err != nil || got.CanPushKnown || got.CanPush {
 			t.Errorf("Preflight(permissions %s) = %+v, %v, want nothing known about pushing", permissions, got, err)
 		}
@@ -96,10 +132,10 @@ func TestPreflightOfInstallation(t *testing.T) {
 func TestPreflightUnreachable(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, func(o *forge.Options) { o.APIURL = "http://127.0.0.1:1/api" })
-	_, err := l.client.Preflight(t.Context(), "main")
+	_, err := l.client.Preflight(t.Context(), forge.Ask{Base: "main"})
 	checkError(t, "Preflight", err, "127.0.0.1:1", "connection refused", "tried 5 times")
-	if got := strings.Count(l.logged(), "trying again in"); got != 4 {
-		t.Errorf("log = %q, want four waits", l.logged())
+	if got := strings.Count(l.logged(), "/repos/octo/greet: dial"); got != 4 {
+		t.Errorf("log = %q, want four waits for the repository", l.logged())
 	}
 }
 
@@ -111,7 +147,7 @@ func TestRedirects(t *testing.T) {
 	l.fault("GET", repositoryPath, 1, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.url+r.URL.Path, http.StatusMovedPermanently)
 	})
-	_, err := l.client.Preflight(t.Context(), "main")
+	_, err := l.client.Preflight(t.Context(), forge.Ask{Base: "main"})
 	checkError(t, "Preflight", err, "refused a redirect to another host")
 	if calls := other.Calls(); len(calls) > 0 {
 		t.Errorf("the other host saw %q, want nothing", calls)
@@ -127,7 +163,7 @@ func TestRedirects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = moved.Preflight(t.Context(), "main")
+	_, err = moved.Preflight(t.Context(), forge.Ask{Base: "main"})
 	checkError(t, "Preflight", err, "the repository old/greet", "is now called octo/greet: use that name")
 	checkError(t, "ProbePullRequest", moved.ProbePullRequest(t.Context(), "main"), "turn a write into a read", "new name")
 }

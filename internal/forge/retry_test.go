@@ -122,7 +122,7 @@ func TestEmptyBudgetIsNoError(t *testing.T) {
 	l := newLab(t)
 	l.fault("GET", "/greet", 1, answer(200, `{"default_branch":"main","permissions":{"push":true}}`,
 		"X-RateLimit-Limit", "60", "X-RateLimit-Remaining", "0", "X-RateLimit-Reset", fmt.Sprint(time.Now().Add(time.Hour).Unix())))
-	if _, err := l.client.Preflight(within(t, 10*time.Second), "main"); err != nil {
+	if _, err := l.client.Preflight(within(t, 10*time.Second), forge.Ask{Base: "main"}); err != nil {
 		t.Errorf("Preflight() = %v, want nil", err)
 	}
 }
@@ -134,7 +134,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 	l := newLab(t, func(o *forge.Options) { o.Log = func(string) { cancel() } })
 	l.fault("GET", "/greet", -1, answer(429, `{}`, "Retry-After", "600"))
 	started := time.Now()
-	_, err := l.client.Preflight(ctx, "main")
+	_, err := l.client.Preflight(ctx, forge.Ask{Base: "main"})
 	checkError(t, "Preflight", err, "read the repository", "cancelled")
 	if took := time.Since(started); took > 30*time.Second {
 		t.Errorf("Preflight took %s after it was cancelled", took)
@@ -179,7 +179,7 @@ func FuzzAnswers(f *testing.F) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		var lines []string
-		_, err = client.Preflight(ctx, "main")
+		_, err = client.Preflight(ctx, forge.Ask{Base: "main"})
 		lines = append(lines, text(err))
 		lines = append(lines, text(client.ProbePullRequest(ctx, "main")))
 		got, warnings, err := client.Upsert(ctx, wanted())
@@ -207,7 +207,7 @@ func TestHugeAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = client.Preflight(t.Context(), "main")
+	_, err = client.Preflight(t.Context(), forge.Ask{Base: "main"})
 	checkError(t, "Preflight", err, "larger than 16 MiB")
 }
 

@@ -54,7 +54,7 @@ func TestWorkflowRight(t *testing.T) {
 			l.fault("GET", repositoryPath, 1, answer(200, `{"default_branch":"main","full_name":"octo/greet"}`, headers...))
 			l.fault("GET", "/branches/main", 1, answer(200, `{"name":"main"}`))
 			l.fault("POST", "/graphql", -1, answer(200, test.viewer))
-			got, err := l.client.Preflight(t.Context(), "main")
+			got, err := l.client.Preflight(t.Context(), forge.Ask{Base: "main"})
 			if err != nil || got.Workflows != test.want || got.Scopes != test.wantScopes || got.Token.Kind != test.kind {
 				t.Errorf("Preflight() = %+v, %v, want workflows %v, scopes %q, kind %q", got, err, test.want, test.wantScopes, test.kind)
 			}
@@ -72,7 +72,7 @@ func TestMissingScope(t *testing.T) {
 	} {
 		l := newLab(t, func(o *forge.Options) { o.Token = secret.New("ghp_0123456789") })
 		l.fault("GET", repositoryPath, 1, answer(200, `{"default_branch":"main","full_name":"octo/greet","private":`+test.private+`,"permissions":{"push":true,"pull":true}}`, "X-OAuth-Scopes", test.scopes))
-		_, err := l.client.Preflight(t.Context(), "main")
+		_, err := l.client.Preflight(t.Context(), forge.Ask{Base: "main"})
 		if want := "push to octo/greet at " + strings.TrimPrefix(l.url, "http://") + ": not permitted: " + test.want + ": give it the scope, or give another token"; text(err) != want {
 			t.Errorf("Preflight(scopes %q) = %v, want %s", test.scopes, err, want)
 		}

@@ -298,6 +298,7 @@ func (r *Repo) CanPush(ctx context.Context) error {
 	if r.remote == nil {
 		return errors.New("no remote to push to")
 	}
-	_, err := r.remote.refs(ctx, receivePack)
+	var err error
+	r.writes, err = r.remote.refs(ctx, receivePack)
 	return err
 }

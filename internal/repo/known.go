@@ -26,17 +26,11 @@ func (r *Repo) connect() (err error) {
 	if opt.UpdateBase == UpdateRebase && opt.Signer != nil {
 		return errors.New("update-base: rebase rewrites commits, which cannot be done with sign-commits: use merge")
 	}
-	if opt.Remote == "" {
+	if opt.Contact.reaches(opt) {
+		r.remote, r.baseRemote = opt.Contact.remote, opt.Contact.base
 		return nil
 	}
-	if r.remote, err = newRemote(opt.Remote, opt.Token, opt.Transport, opt.RetryDelay); err != nil {
-		return err
-	}
-	r.remote.push = opt.PushToken
-	if opt.BaseRemote == "" || opt.BaseRemote == opt.Remote {
-		return nil
-	}
-	r.baseRemote, err = newRemote(opt.BaseRemote, opt.BaseToken, opt.Transport, opt.RetryDelay)
+	r.remote, r.baseRemote, err = remotes(opt)
 	return err
 }
 

@@ -31,6 +31,8 @@ type Options struct {
 	Base          string // of the pull request; empty: the checked-out branch
 	DefaultBranch string // the base when no branch is checked out
 	Push          bool   // push each checkpoint; needs Remote
+	// Contact is what Dial began with the same servers; nil: Open asks them.
+	Contact *Contact
 	// Signer has the forge make, and sign, the commits that are pushed; nil: they
 	// are pushed as they are. The workspace keeps its own, unsigned.
 	Signer Signer

@@ -101,20 +101,50 @@ type conflictError struct{ path string }
 
 func (e *conflictError) Error() string { return "both sides changed " + clean(e.path, 200) }
 
-// pushOnce compares the branch as the server has it now, builds on what is
-// there, and pushes. It never forces: the old value goes with the command, and
-// our commit stands on it.
+// pushOnce pushes on top of the branch as the server has it. It never forces: the
+// old value goes with the command, and our commit stands on it. The first time it
+// takes the branch to be where it was seen last, and asks where it is meanwhile:
+// a server where it is elsewhere refuses the push.
 func (r *Repo) pushOnce(ctx context.Context) error {
-	adv, err := r.remote.refs(ctx, receivePack)
-	if err != nil {
-		return err
+	seen := r.writes
+	r.writes = advertisement{}
+	assumed := seen.caps != nil && seen.branch(r.server.branch) == r.server.tip && r.opt.Signer == nil
+	var err error
+	if assumed {
+		r.remote.ask(ctx, receivePack)
+		err = r.pushOn(ctx, seen)
 	}
+	now, asked := r.remote.refs(ctx, receivePack)
+	switch {
+	case asked == nil:
+		r.baseSeen(now)
+	case !assumed:
+		return asked
+	}
+	switch {
+	case assumed && (err == nil || asked != nil || now.branch(r.server.branch) == seen.branch(r.server.branch)):
+		// It arrived, or the server had another reason to refuse it.
+	case r.opt.Signer != nil:
+		err = r.pushSigned(ctx, now)
+	default:
+		err = r.pushOn(ctx, now)
+	}
+	if err == nil && asked == nil {
+		now.refs[plumbing.NewBranchReferenceName(r.server.branch).String()] = r.server.tip
+		r.writes = now
+	}
+	return err
+}
+
+// baseSeen takes note of where the base is on the server.
+func (r *Repo) baseSeen(adv advertisement) {
 	if b := adv.branch(r.start.Base); r.baseRemote == nil && r.start.Base != "" {
 		r.baseTip = b
 	}
-	if r.opt.Signer != nil {
-		return r.pushSigned(ctx, adv)
-	}
+}
+
+// pushOn pushes on top of what the server offers.
+func (r *Repo) pushOn(ctx context.Context, adv advertisement) error {
 	old := adv.branch(r.server.branch)
 	if err := r.buildOn(ctx, old); err != nil {
 		return err

@@ -42,6 +42,7 @@ type remote struct {
 	push   secret.String // for pushing alone; not set: token
 	client *http.Client
 	delay  time.Duration
+	asked  map[string]*asked // questions under way, by service
 }
 
 func newRemote(raw string, token secret.String, rt http.RoundTripper, delay time.Duration) (*remote, error) {
@@ -104,8 +105,11 @@ func (a advertisement) inTheWay(branch string) string {
 // refs asks for the advertisement of a service; the receive-pack one also
 // proves that the token may push.
 func (r *remote) refs(ctx context.Context, service string) (advertisement, error) {
-	var adv advertisement
-	err := r.retry(ctx, func() error {
+	adv, ok, err := r.answer(ctx, service)
+	if ok {
+		return adv, err
+	}
+	err = r.retry(ctx, func() error {
 		res, err := r.do(ctx, http.MethodGet, "/info/refs?service="+service, service, nil)
 		if err != nil {
 			return err

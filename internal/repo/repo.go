@@ -39,6 +39,7 @@ type Repo struct {
 	baseTip plumbing.Hash // of the base branch, as known last; zero: not known
 
 	offer    advertisement             // of the server the base is read from
+	writes   advertisement             // what the server offered to a push, as seen last; without caps: not known
 	spans    map[[2]plumbing.Hash]span // asked before
 	apart    map[plumbing.Hash]bool    // commits of the store that the workspace may lack
 	blended  map[plumbing.Hash]bool    // files of ours in which the lines of two sides were merged
