@@ -8,17 +8,33 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/go-github/v60/github"
 )
 
-// addPeople asks for reviews, assigns, and sets the milestone. What is there
-// already costs no call; what fails is a warning.
-func (c *Client) addPeople(ctx context.Context, have *github.PullRequest, want PullRequest) []string {
-	warnings := c.requestReviews(ctx, have, want.Reviewers, want.TeamReviewers)
-	warnings = append(warnings, c.assign(ctx, have, want.Assignees)...)
-	return append(warnings, c.setMilestone(ctx, have, want.Milestone)...)
+// addTo adds labels and people and sets the milestone. What is there already costs
+// no call; what fails is a warning. The calls are made side by side, but for forges
+// of Gitea's kind, where two of them write the same issue as a whole.
+func (c *Client) addTo(ctx context.Context, have *github.PullRequest, want PullRequest) []string {
+	parts := []func() []string{
+		func() []string { return c.addLabels(ctx, have, want.Labels) },
+		func() []string { return c.requestReviews(ctx, have, want.Reviewers, want.TeamReviewers) },
+		func() []string { return c.assign(ctx, have, want.Assignees) },
+		func() []string { return c.setMilestone(ctx, have, want.Milestone) },
+	}
+	warnings := make([][]string, len(parts))
+	var all sync.WaitGroup
+	for i, part := range parts {
+		if draftsByTitle(have) {
+			warnings[i] = part()
+		} else {
+			all.Go(func() { warnings[i] = part() })
+		}
+	}
+	all.Wait()
+	return slices.Concat(warnings...)
 }
 
 // Complete adds the labels, people and milestone that an open pull request lacks,
@@ -47,7 +63,7 @@ func (c *Client) Complete(ctx context.Context, found Found, want PullRequest) []
 			want.TeamReviewers = nil // a review does not say for which team it was
 		}
 	}
-	return append(append(warnings, c.addLabels(ctx, have, want.Labels)...), c.addPeople(ctx, have, want)...)
+	return append(warnings, c.addTo(ctx, have, want)...)
 }
 
 // reviewPermission is what asking for reviews takes.

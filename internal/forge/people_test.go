@@ -3,9 +3,12 @@ package forge_test
 import (
 	"io"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
@@ -243,4 +246,33 @@ func TestCleanRunCostsAtMostTwelve(t *testing.T) {
 			t.Errorf("%s: %d calls, want at most %d: %v", one.name, len(calls), one.most, calls)
 		}
 	}
+}
+
+// Labels and people do not wait for each other.
+func TestLabelsAndPeopleAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		client := scripted(t, script(func(r *http.Request, _ []byte) (int, http.Header, string) {
+			time.Sleep(time.Second)
+			switch path.Base(r.URL.Path) {
+			case "pulls":
+				if r.Method == http.MethodGet {
+					return 200, nil, `[]`
+				}
+				return 201, nil, `{"number":7,"node_id":"PR_7"}`
+			case "labels":
+				return 200, nil, `[{"name":"ralph"},{"name":"bot"}]`
+			case "requested_reviewers":
+				return 201, nil, `{"number":7,"requested_reviewers":[{"login":"maria"}],"requested_teams":[{"slug":"core"}]}`
+			}
+			return 200, nil, `{"assignees":[{"login":"octocat"}],"milestone":{"number":3}}`
+		}))
+		want := wanted()
+		want.Labels, want.Reviewers, want.TeamReviewers, want.Assignees, want.Milestone = []string{"ralph", "bot"}, []string{"maria"}, []string{"core"}, []string{"octocat"}, 3
+		started := time.Now()
+		_, warnings, err := client.Upsert(t.Context(), want)
+		if took := time.Since(started); err != nil || len(warnings) > 0 || took != 3*time.Second {
+			t.Errorf("Upsert() = %v, %v after %s, want all of it after 3s", warnings, err, took)
+		}
+	})
 }

@@ -110,8 +110,7 @@ func (c *Client) Upsert(ctx context.Context, want PullRequest) (ralph.PullReques
 		have, more = c.matchDraft(ctx, have, want)
 		warnings = append(warnings, more...)
 	}
-	warnings = append(warnings, c.addLabels(ctx, have, want.Labels)...)
-	warnings = append(warnings, c.addPeople(ctx, have, want)...)
+	warnings = append(warnings, c.addTo(ctx, have, want)...)
 	done := c.record(have, operation)
 	done.Foreign = theirs
 	return done, warnings, nil
