@@ -213,6 +213,9 @@ func packageChecks(text []byte) string {
 			}
 		}
 	}
+	if len(kept) == 0 {
+		return ""
+	}
 	out, _ := json.Marshal(kept) // maps are sorted
 	return string(out)
 }
