@@ -3,6 +3,7 @@ package weaken
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -17,9 +18,10 @@ type tested struct {
 	old, now *source // nil where there is none
 	before   []testCase
 	after    []testCase
-	is       bool  // it is a file of tests after the change
-	was      []int // for each of after the one of before that it was; -1: it is new
-	lost     []int // those of before that none of after was
+	is       bool           // it is a file of tests after the change
+	was      []int          // for each of after the one of before that it was; -1: it is new
+	lost     []int          // those of before that none of after was
+	gone     map[string]int // lines that are in the file less often than before
 	bodies   map[string]bool
 	told     map[string]bool // names of tests of which something was said
 }
@@ -106,6 +108,43 @@ func (k *look) tests() {
 	}
 }
 
+// vanished reports whether a text speaks of something that the code no longer has:
+// a word of five letters or more that the change took out of all code that is no test.
+func (k *look) vanished(text []byte) bool {
+	if k.dropped == nil {
+		k.dropped = map[string]bool{}
+		now := map[string]bool{}
+		for _, f := range k.files {
+			if lang := k.languages.of(f.Path); lang != nil && !k.isTest(f.Path) {
+				tokens(k.untested(f.Old, lang), k.dropped)
+				tokens(k.untested(f.New, lang), now)
+			}
+		}
+		maps.DeleteFunc(k.dropped, func(word string, _ bool) bool { return len(word) < 5 || now[word] })
+	}
+	words := map[string]bool{}
+	tokens(text, words)
+	for word := range words {
+		if k.dropped[word] {
+			return true
+		}
+	}
+	return false
+}
+
+// untested is a text without the tests in it.
+func (k *look) untested(text []byte, lang *language) []byte {
+	if !lang.inline {
+		return text
+	}
+	s := k.source(text, lang)
+	out := bytes.Clone(text)
+	for _, c := range lang.cases(s) {
+		blank(out[c.at:c.end])
+	}
+	return out
+}
+
 // isTest says that a file holds tests, by its name.
 func (k *look) isTest(name string) bool {
 	lang := k.languages.of(name)
@@ -161,6 +200,7 @@ func (k *look) removed(t *tested, fresh map[string]bool, moved map[string]int, g
 		case moved[name] > 0:
 			moved[name]--
 		case survives(t.old.text[c.begin:c.end], fresh): // under another name, or as a row of a table
+		case k.vanished(t.old.text[c.begin:c.end]):
 		default:
 			lost = append(lost, c)
 		}

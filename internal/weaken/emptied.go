@@ -22,6 +22,10 @@ func (k *look) emptied(t *tested) {
 	if t.old == nil {
 		return
 	}
+	t.gone = map[string]int{}
+	for _, line := range missing(linesOf(uncommented(t.old)), linesOf(uncommented(t.now))) {
+		t.gone[string(line)]++
+	}
 	for i, c := range t.after {
 		if t.was[i] < 0 || nested(t.after, i) || t.told[c.name] {
 			continue
@@ -92,7 +96,8 @@ func (k *look) saysLess(t *tested, was, is testCase) {
 	}
 	var dropped [][]byte
 	for _, line := range missing(oldLines, newLines) {
-		if l.assert.Match(line) && !survives(line, speaks) {
+		said := l.assert.ReplaceAll(line, []byte(" ")) // by whatever assertion
+		if l.assert.Match(line) && t.gone[string(line)] > 0 && !survives(said, speaks) && !k.vanished(line) {
 			dropped = append(dropped, line)
 		}
 	}

@@ -306,7 +306,7 @@ func (g *leads) whole(dir string, names ...string) {
 	for _, name := range names {
 		name = path.Join(dir, name)
 		if f := g.changed(name); f != nil {
-			if what, part := g.configuration(name); what != "" && f.Old != nil && f.New != nil && same(part, f.Old, f.New) {
+			if what, part := g.configuration(name); what != "" && part != nil && f.Old != nil && f.New != nil && part(f.Old) == part(f.New) {
 				continue
 			}
 			g.found[f.Path] = ""
