@@ -97,6 +97,7 @@ func (k *look) config() {
 		if agentConfig(was) || agentConfig(f.Path) {
 			k.add(rankAgent, ralph.FindingAgentConfig, f.Path, 0, "agent configuration", "what agents read of this repository was "+verb(f)+": it steers every later run of an agent")
 		}
+		k.interposed(f)
 		what, part := k.configuration(was)
 		if what == "" {
 			what, part = k.configuration(f.Path)
@@ -118,6 +119,51 @@ func (k *look) config() {
 			k.add(rankConfig, ralph.FindingChecks, f.Path, 0, base(was), text)
 		}
 	}
+}
+
+// interposed tells what a file newly puts in front of the programs that checks
+// start: another shell, a runner, modules that are loaded first.
+func (k *look) interposed(f File) {
+	was, is := interposes(f.From), interposes(f.Path)
+	if f.From == "" {
+		was = is
+	}
+	lines := func(text []byte, pattern string) [][]byte {
+		if pattern == "" {
+			return nil
+		}
+		return slices.DeleteFunc(linesOf(text), func(line []byte) bool { return !k.match(pattern, string(line)) })
+	}
+	for _, line := range missing(lines(f.New, is), lines(f.Old, was)) {
+		key := "" // values may be secret
+		if is != anyLine {
+			key = ": " + shown(string(line[:max(0, bytes.IndexAny(line, "=:"))]))
+		}
+		k.add(rankSilenced, ralph.FindingChecks, f.Path, 0, base(f.Path), "it decides what runs when a check is started"+key)
+		return
+	}
+}
+
+// anyLine finds a line that is no comment.
+const anyLine = `^[^#/;*\s]`
+
+// interposes is the expression of the lines by which a file of that name makes
+// tools start or load something else; empty for most.
+func interposes(name string) string {
+	dir := path.Base(path.Dir(name))
+	switch base := path.Base(name); {
+	case base == ".npmrc", base == ".yarnrc", base == ".yarnrc.yml", base == "pnpm-workspace.yaml":
+		return `(?i)^["']?(?:script-?shell|shell-?emulator|node-?options|onload-?script|yarn-?path|global-?pnpmfile|pnpmfile|plugins)["']?\s*[:=]`
+	case dir == ".cargo" && (base == "config.toml" || base == "config"):
+		return `^(?:\w+\.)*(?:runner|linker|rustc|rustc-wrapper|rustc-workspace-wrapper|rustdoc|rustflags)\b|^(?:b|build|c|check|clippy|d|doc|fmt|r|run|t|test)\s*=`
+	case base == ".bazelrc", base == "sitecustomize.py", base == "usercustomize.py", base == ".pnpmfile.cjs", base == "go.work", path.Ext(base) == ".pth", base == "bazel" && dir == "tools":
+		return anyLine
+	case dir == ".mvn" && (base == "maven.config" || base == "jvm.config" || base == "extensions.xml"), dir == ".bundle" && base == "config":
+		return anyLine
+	case base == "mise.toml", base == ".mise.toml":
+		return `^(?:run|_\.(?:path|source|file)|PATH)\b`
+	}
+	return ""
 }
 
 // base is the last part of a path, fit to be shown.
