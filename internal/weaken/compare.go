@@ -104,6 +104,9 @@ func (k *look) tests() {
 		if t.now != nil && t.is {
 			k.silenced(t)
 			k.emptied(t)
+			if !t.lang.inline {
+				k.passes(t)
+			}
 		}
 	}
 }

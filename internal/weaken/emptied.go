@@ -40,7 +40,7 @@ func (k *look) emptied(t *tested) {
 				continue
 			}
 		}
-		k.saysLess(t, was, c)
+		k.saysLess(t, was, c, "test")
 	}
 	k.fewerCases(t)
 }
@@ -78,7 +78,7 @@ func (l *language) count(s *source, c testCase) int {
 
 // saysLess compares the assertions of a test: whether some are gone and nothing
 // took their place, or one of them says less about the same thing.
-func (k *look) saysLess(t *tested, was, is testCase) {
+func (k *look) saysLess(t *tested, was, is testCase, what string) {
 	l := t.lang
 	n, m := l.count(t.old, was), l.count(t.now, is)
 	if n == 0 {
@@ -103,12 +103,12 @@ func (k *look) saysLess(t *tested, was, is testCase) {
 	}
 	for _, line := range weak {
 		if slices.ContainsFunc(dropped, func(old []byte) bool { return !l.weak.Match(old) && l.about(line, old) }) {
-			k.add(rankEmptied, ralph.FindingTests, t.file.Path, is.line, "weaker assertion", "the test "+shown(is.name)+" asserts less: only that there is something, where it compared")
+			k.add(rankEmptied, ralph.FindingTests, t.file.Path, is.line, "weaker assertion", "the "+what+" "+shown(is.name)+" asserts less: only that there is something, where it compared")
 			return
 		}
 	}
 	if m < n && len(dropped) > 0 && !survives(bytes.Join(dropped, []byte("\n")), speaks) && !l.helper(t, was, is) {
-		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "fewer assertions", fmt.Sprintf("the test %s has %s, and had %d", shown(is.name), plural(m, "assertion"), n))
+		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "fewer assertions", fmt.Sprintf("the %s %s has %s, and had %d", what, shown(is.name), plural(m, "assertion"), n))
 	}
 }
 

@@ -85,6 +85,9 @@ func (k *look) patternsOf(l *language) []*pattern {
 	for _, m := range l.skip {
 		all = append(all, m.re)
 	}
+	for _, s := range []string{notInCI, swallows, exits, functions} {
+		all = append(all, k.pattern(s))
+	}
 	for _, s := range k.suppressions() {
 		if s.langs == "" || contains(s.langs, l.name) {
 			all = append(all, s.re)

@@ -143,11 +143,11 @@ func java() *language {
 		name:      "java",
 		lexis:     lexis{line: []string{"//"}, block: slashes, quotes: []quote{{open: `"""`, end: `"""`, many: true}, doubleQuote, singleQuote}},
 		tests:     re(`(?:^|/)src/(?:\w*[tT]est\w*|it)/|(?:^|/)(?:Test[A-Z]\w*|\w+(?:Test|Tests|TestCase|IT|Spec))\.(?:java|kt|groovy|scala)$`),
-		attribute: re(`@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Theory|Property)\b`),
+		attribute: re(`@(?:org\.[\w.]+\.)?(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Theory|Property)\b`),
 		call:      re(`(?m)^[ \t]*(?:test|it|should|xtest|xit|scenario)\s*\(\s*"`),
 		skip: []mark{
-			{rule: "@Disabled", re: re(`@Disabled\w*\b`)},
-			{rule: "@Ignore", re: re(`@Ignore\b`)},
+			{rule: "@Disabled", re: re(`@(?:\w+\.)*Disabled\w*\b`)},
+			{rule: "@Ignore", re: re(`@(?:\w+\.)*Ignore\b`)},
 			{rule: "enabled = false", re: re(`\benabled\s*=\s*false\b`)},
 			{rule: "assume", re: re(`\bassume(?:True|False|That|NoException)\s*\(|\bAssumptions?\.\w+\(|\bSkipException\b|\bTestAbortedException\b`)},
 			{rule: "xtest", re: re(`(?m)^[ \t]*(?:xtest|xit|xdescribe|xcontext|xshould)\s*\(`)},
@@ -168,7 +168,7 @@ func csharp() *language {
 		attribute: re(`\[\s*(?:\w+,\s*)*(?:Xunit\.|NUnit\.Framework\.)?(?:Fact|Theory|SkippableFact|Test|TestCase|TestCaseSource|TestMethod|DataTestMethod|Property)\b`),
 		skip: []mark{
 			{rule: "Skip =", re: re(`\b(?:Fact|Theory|InlineData|MemberData)\s*\([^)\n]*\bSkip\s*=`)},
-			{rule: "[Ignore]", re: re(`\[(?:[^\]\n]*,\s*)?(?:Ignore|Explicit)\b|\bIgnore\s*=`)},
+			{rule: "[Ignore]", re: re(`\[(?:[^\]\n]*,\s*)?(?:\w+\.)*(?:Ignore|Explicit)\b|\bIgnore\s*=`)},
 			{rule: "Assert.Ignore", re: re(`\bAssert\.(?:Ignore|Inconclusive|Skip|SkipWhen|SkipUnless|Pass)\(|\bSkip\.(?:If|IfNot)\(`)},
 		},
 		assert:   re(asserts + `|\bThrows\w*\(`),
