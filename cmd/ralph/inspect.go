@@ -343,13 +343,22 @@ func sorted(found []ralph.Finding) []ralph.Finding {
 			cmp.Compare(slices.Index(grave, a.Severity), slices.Index(grave, b.Severity)),
 			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
 	})
-	configures := map[string]bool{} // said already that agents read it
+	// A file that is protected is named once. The rule of what only says that a file
+	// configures checks is its name; others say what of it.
+	protected, configures := map[string]bool{}, map[string]bool{}
+	for _, f := range found {
+		protected[f.Path] = protected[f.Path] || f.Kind == ralph.FindingProtected
+	}
 	found = slices.DeleteFunc(found, func(f ralph.Finding) bool {
-		again := f.Kind == ralph.FindingAgentConfig && configures[f.Path]
-		if f.Kind == ralph.FindingProtected || f.Kind == ralph.FindingAgentConfig {
+		switch f.Kind {
+		case ralph.FindingChecks:
+			return protected[f.Path] && f.Rule == path.Base(f.Path)
+		case ralph.FindingAgentConfig:
+			again := configures[f.Path] || protected[f.Path]
 			configures[f.Path] = true
+			return again
 		}
-		return again
+		return false
 	})
 	return slices.Compact(found)
 }

@@ -79,9 +79,6 @@ func first(list map[string]target) string {
 // name, and what belongs to none.
 func targets(name string) func([]byte) string {
 	return func(text []byte) string {
-		if name == "Rakefile" || name == "noxfile.py" {
-			return string(bytes.TrimSpace(text))
-		}
 		var b strings.Builder
 		list := blocks(name, text)
 		for _, goal := range sorted(list) {

@@ -3,6 +3,8 @@ package weaken
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 
@@ -16,9 +18,45 @@ type tested struct {
 	old, now *source // nil where there is none
 	before   []testCase
 	after    []testCase
-	is       bool // it is a file of tests after the change
+	is       bool           // it is a file of tests after the change
+	was      []int          // for each of after the one of before that it was; -1: it is new
+	lost     []int          // those of before that none of after was
+	gone     map[string]int // lines that are in the file less often than before
 	bodies   map[string]bool
 	told     map[string]bool // names of tests of which something was said
+}
+
+// pair finds for each test the one that it was: of those of its name the one with
+// the same body, the rest in order.
+func (t *tested) pair() {
+	t.was = make([]int, len(t.after))
+	same, named := map[string][]int{}, map[string][]int{} // of before, in order
+	paired := map[int]bool{}
+	body := func(s *source, c testCase) string { return c.name + "\x00" + string(s.text[c.begin:c.end]) }
+	for i, c := range t.before {
+		same[body(t.old, c)] = append(same[body(t.old, c)], i)
+	}
+	for i, c := range t.after {
+		t.was[i] = -1
+		if list := same[body(t.now, c)]; len(list) > 0 {
+			t.was[i], same[body(t.now, c)] = list[0], list[1:]
+			paired[list[0]] = true
+		}
+	}
+	for i, c := range t.before {
+		if !paired[i] {
+			named[c.name] = append(named[c.name], i)
+		}
+	}
+	for i, c := range t.after {
+		if list := named[c.name]; t.was[i] < 0 && len(list) > 0 {
+			t.was[i], named[c.name] = list[0], list[1:]
+		}
+	}
+	for _, list := range named {
+		t.lost = append(t.lost, list...)
+	}
+	slices.Sort(t.lost)
 }
 
 // tests compares the tests of all files of a change.
@@ -56,6 +94,7 @@ func (k *look) tests() {
 		if lang.inline && len(t.before)+len(t.after) == 0 {
 			continue
 		}
+		t.pair()
 		all = append(all, t)
 	}
 	fresh, moved := elsewhere(all)
@@ -65,8 +104,48 @@ func (k *look) tests() {
 		if t.now != nil && t.is {
 			k.silenced(t)
 			k.emptied(t)
+			if !t.lang.inline {
+				k.passes(t)
+			}
 		}
 	}
+}
+
+// vanished reports whether a text speaks of something that the code no longer has:
+// a word of five letters or more that the change took out of all code that is no test.
+func (k *look) vanished(text []byte) bool {
+	if k.dropped == nil {
+		k.dropped = map[string]bool{}
+		now := map[string]bool{}
+		for _, f := range k.files {
+			if lang := k.languages.of(f.Path); lang != nil && !k.isTest(f.Path) {
+				tokens(k.untested(f.Old, lang), k.dropped)
+				tokens(k.untested(f.New, lang), now)
+			}
+		}
+		maps.DeleteFunc(k.dropped, func(word string, _ bool) bool { return len(word) < 5 || now[word] })
+	}
+	words := map[string]bool{}
+	tokens(text, words)
+	for word := range words {
+		if k.dropped[word] {
+			return true
+		}
+	}
+	return false
+}
+
+// untested is a text without the tests in it.
+func (k *look) untested(text []byte, lang *language) []byte {
+	if !lang.inline {
+		return text
+	}
+	s := k.source(text, lang)
+	out := bytes.Clone(text)
+	for _, c := range lang.cases(s) {
+		blank(out[c.at:c.end])
+	}
+	return out
 }
 
 // isTest says that a file holds tests, by its name.
@@ -75,23 +154,20 @@ func (k *look) isTest(name string) bool {
 	return lang != nil && lang.tests.MatchString(name)
 }
 
-// elsewhere gives what tests speak of that are new or were changed, and the
-// names of tests that are new in a file.
-func elsewhere(all []tested) (fresh, moved map[string]bool) {
-	fresh, moved = map[string]bool{}, map[string]bool{}
+// elsewhere gives what tests speak of that are new or were changed, and how
+// often the name of a test is new in a file.
+func elsewhere(all []tested) (fresh map[string]bool, moved map[string]int) {
+	fresh, moved = map[string]bool{}, map[string]int{}
 	for _, t := range all {
-		bodies, names := map[string]bool{}, map[string]bool{}
-		for _, c := range t.before {
-			bodies[string(t.old.text[c.begin:c.end])], names[c.name] = true, true
-		}
-		for _, c := range t.after {
-			if !names[c.name] {
-				moved[t.lang.name+"\x00"+c.name] = true
+		for i, c := range t.after {
+			body := t.now.text[c.begin:c.end]
+			if t.was[i] < 0 {
+				moved[t.lang.name+"\x00"+c.name]++
+			} else if was := t.before[t.was[i]]; string(t.old.text[was.begin:was.end]) == string(body) {
+				continue
 			}
-			if body := t.now.text[c.begin:c.end]; !names[c.name] || !bodies[string(body)] {
-				tokens(body, fresh)
-				tokens([]byte(c.name), fresh)
-			}
+			tokens(body, fresh)
+			tokens([]byte(c.name), fresh)
 		}
 		if t.now == nil {
 			continue
@@ -119,31 +195,25 @@ func uncommented(s *source) []byte {
 }
 
 // removed tells the tests that are gone.
-func (k *look) removed(t *tested, fresh, moved, gone map[string]bool) {
-	names := map[string]bool{}
-	for _, c := range t.after {
-		names[c.name] = true
-	}
+func (k *look) removed(t *tested, fresh map[string]bool, moved map[string]int, gone map[string]bool) {
 	var lost []testCase
-	for _, c := range t.before {
-		switch {
-		case names[c.name], moved[t.lang.name+"\x00"+c.name]:
+	for _, i := range t.lost {
+		c := t.before[i]
+		switch name := t.lang.name + "\x00" + c.name; {
+		case moved[name] > 0:
+			moved[name]--
 		case survives(t.old.text[c.begin:c.end], fresh): // under another name, or as a row of a table
+		case k.vanished(t.old.text[c.begin:c.end]):
 		default:
 			lost = append(lost, c)
 		}
-		names[c.name] = true // once each
 	}
 	f := t.file
 	switch {
 	case f.Deleted && gone[subject(f.Path)]:
 		// The code that they tested went with them.
-	case f.Deleted && (len(lost) > 0 || len(t.before) == 0 && len(t.old.find(t.lang.assert, inCode)) > 0):
-		text := "a file of tests was deleted"
-		if len(lost) > 0 {
-			text = fmt.Sprintf("a file with %s was deleted", plural(len(lost), "test"))
-		}
-		k.add(rankDeleted, ralph.FindingTests, f.Path, 0, "test file deleted", text+"; make sure that what it tested is tested elsewhere, or is gone")
+	case f.Deleted && len(lost) > 0:
+		k.add(rankDeleted, ralph.FindingTests, f.Path, 0, "test file deleted", "a file with "+plural(len(lost), "test")+" was deleted; make sure that what it tested is tested elsewhere, or is gone")
 	case f.Deleted:
 	case !t.is && len(t.before) > 0:
 		k.add(rankDeleted, ralph.FindingTests, f.Path, 0, "test file renamed", "a file with "+plural(len(t.before), "test")+" was moved from "+shown(f.From)+" to a name under which no test runner looks for tests")
@@ -172,10 +242,6 @@ func (k *look) eachNamed(list []testCase, tell func(names string, n, line int)) 
 
 // silenced tells the marks that keep tests from running.
 func (k *look) silenced(t *tested) {
-	before := map[string]bool{}
-	for _, c := range t.before {
-		before[c.name] = true
-	}
 	for _, m := range t.lang.skip {
 		for _, at := range fresh(m.re, t, m.text) {
 			line := t.now.lineOf(at)
@@ -183,16 +249,20 @@ func (k *look) silenced(t *tested) {
 			if strings.HasPrefix(m.rule, "->") { // stands behind its test
 				i = sort.Search(len(t.after), func(i int) bool { return t.after[i].at > at }) - 1
 			}
+			conditional := k.conditional(t, at)
 			if i < 0 {
-				k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
+				if t.old != nil || !conditional {
+					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
+				}
 				continue
 			}
 			c := t.after[i]
 			t.told[c.name] = true
-			switch {
-			case !before[c.name] && !t.wasMoved(c):
+			switch fresh := t.was[i] < 0 && !t.wasMoved(c); {
+			case fresh && conditional: // it needs something that is not everywhere
+			case fresh:
 				k.add(rankNewSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the new test "+shown(c.name)+" is skipped from the beginning")
-			case t.conditional(at, c):
+			case conditional:
 				k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the test "+shown(c.name)+" is skipped under a condition now")
 			default:
 				k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the test "+shown(c.name)+" is skipped now, or does not count")
@@ -217,30 +287,49 @@ func (t *tested) wasMoved(c testCase) bool {
 	return t.bodies[string(bytes.TrimSpace(t.now.text[c.begin:c.end]))]
 }
 
-// conditional says that a mark stands in a block inside its test.
-func (t *tested) conditional(at int, c testCase) bool {
-	if at < c.begin {
-		return bytes.Contains(t.now.code[at:min(len(t.now.code), at+40)], []byte("If")) || bytes.Contains(t.now.code[at:min(len(t.now.code), at+40)], []byte("skipif"))
+// onCondition finds what a mark or the head of a block says that depends on
+// something.
+const onCondition = `(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip`
+
+// conditional reports whether what a mark at a place says depends on a condition:
+// its own, or that of a block around it.
+func (k *look) conditional(t *tested, at int) bool {
+	s, re := t.now, k.pattern(onCondition)
+	line := s.lineOf(at) - 1
+	if re.Match(s.code[max(s.begin(line), at-200):min(s.end(line), at+200)]) {
+		return true
 	}
-	const furthest = 20_000
-	depth := 0
-	for _, b := range t.now.code[max(c.begin, at-furthest):at] {
-		switch b {
-		case '{':
-			depth++
-		case '}':
-			depth--
-		}
-	}
+	const furthest = 4000
 	if t.lang.indent {
-		line := t.now.lineOf(at) - 1
-		if line == 0 {
-			return false
+		width := func(line int) int {
+			text := s.code[s.begin(line):s.end(line)]
+			return len(text) - len(bytes.TrimLeft(text, " \t"))
 		}
-		above := bytes.TrimSpace(t.now.text[t.now.starts[line-1]:t.now.starts[line]])
-		return bytes.HasPrefix(above, []byte("if ")) || bytes.HasPrefix(above, []byte("unless "))
+		for inner, up := width(line), line-1; up >= 0 && inner > 0 && line-up < 100; up-- {
+			if text := s.code[s.begin(up):s.end(up)]; len(bytes.TrimSpace(text)) > 0 && width(up) < inner {
+				if inner = width(up); re.Match(text) {
+					return true
+				}
+			}
+		}
+		return false
 	}
-	return depth > 1
+	blocks := 0
+	for i, depth := at-1, 0; i >= max(0, at-furthest) && blocks < 6; i-- {
+		switch s.code[i] {
+		case '}':
+			depth++
+		case '{':
+			if depth--; depth < 0 {
+				depth = 0
+				blocks++
+				if re.Match(s.code[max(s.begin(s.lineOf(i)-1), i-200):i]) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 func plural(n int, word string) string {

@@ -32,10 +32,14 @@ func (k *look) configuration(name string) (what string, part func([]byte) string
 	case "pom.xml":
 		return "tests and linters", lines(re(`(?i)skip|surefire|failsafe|jacoco|checkstyle|spotbugs|pmd|exclude|minimum|failOn|testFailureIgnore|haltOn`))
 	case "build.gradle", "build.gradle.kts", "gradle.properties":
-		return "tests and linters", lines(re(`(?i)\btest\b|useJUnit|ignoreFailures|jacoco|checkstyle|detekt|ktlint|spotbugs|exclude|minimum|allWarningsAsErrors|Werror|abortOnError|\benabled\s*=`))
-	case "Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", "Taskfile.yml", "Taskfile.yaml", "Rakefile", "noxfile.py":
+		return "tests and linters", lines(re(`(?i)useJUnit|ignoreFailures|jacoco|checkstyle|detekt|ktlint|spotbugs|\bexclude\b|minimum|allWarningsAsErrors|Werror|abortOnError|\benabled\s*=`))
+	case "Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", "Taskfile.yml", "Taskfile.yaml":
 		return "tests and checks", targets(base)
-	case ".rspec", "phpunit.xml", "phpunit.xml.dist", "pytest.ini", ".pytest.ini", "conftest.py", "karma.conf.js", "wdio.conf.js", "xunit.runner.json", "nextest.toml", "testng.xml", ".runsettings", "test.runsettings", "TestConfig.cmake", "CTestCustom.cmake", "cucumber.js", "cucumber.yml":
+	case "Rakefile", "noxfile.py":
+		return "tests and checks", lines(k.pattern(checkTool))
+	case "conftest.py":
+		return "tests", lines(re(`\bpytest_(?:collect|ignore|runtest|session|report|pyfunc|exception|assert|unconfigure)\w*|exitstatus|\.outcome\b`))
+	case ".rspec", "phpunit.xml", "phpunit.xml.dist", "pytest.ini", ".pytest.ini", "karma.conf.js", "wdio.conf.js", "xunit.runner.json", "nextest.toml", "testng.xml", ".runsettings", "test.runsettings", "TestConfig.cmake", "CTestCustom.cmake", "cucumber.js", "cucumber.yml":
 		return "tests", nil
 	case ".nycrc", ".nycrc.json", ".c8rc.json", ".coveragerc", "codecov.yml", ".codecov.yml", "codecov.yaml", ".codecov.yaml", ".simplecov", "coveralls.yml", ".coveralls.yml", "tarpaulin.toml", ".tarpaulin.toml", "coverlet.runsettings", ".testcoverage.yml":
 		return "coverage", nil
@@ -46,7 +50,7 @@ func (k *look) configuration(name string) (what string, part func([]byte) string
 	case ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", ".lintstagedrc", ".lintstagedrc.json", "lint-staged.config.js", ".overcommit.yml", ".huskyrc":
 		return "checks before a commit", nil
 	case ".gitlab-ci.yml", "azure-pipelines.yml", "Jenkinsfile", ".travis.yml", "appveyor.yml", ".drone.yml", "bitbucket-pipelines.yml", "cloudbuild.yaml", ".cirrus.yml", ".woodpecker.yml", "buildspec.yml":
-		return "the CI", nil
+		return "the CI", lines(k.pattern(checkTool))
 	}
 	switch {
 	case strings.HasPrefix(base, "tsconfig") && strings.HasSuffix(base, ".json"), base == "jsconfig.json":
@@ -63,7 +67,7 @@ func (k *look) configuration(name string) (what string, part func([]byte) string
 	case base == "CMakeLists.txt":
 		return "tests", lines(re(`(?i)add_test|enable_testing|gtest_discover|catch_discover|-Werror|WILL_FAIL|DISABLED|set_tests_properties|EXCLUDE`))
 	case strings.Contains(dir, "/.github/workflows/"), strings.Contains(dir, "/.github/actions/"), strings.Contains(dir, "/.circleci/"), strings.Contains(dir, "/.buildkite/"), strings.Contains(dir, "/.gitea/workflows/"), strings.Contains(dir, "/.forgejo/workflows/"):
-		return "the CI", nil
+		return "the CI", lines(k.pattern(checkTool))
 	case strings.Contains(dir, "/.husky/"):
 		return "checks before a commit", nil
 	}
@@ -93,6 +97,7 @@ func (k *look) config() {
 		if agentConfig(was) || agentConfig(f.Path) {
 			k.add(rankAgent, ralph.FindingAgentConfig, f.Path, 0, "agent configuration", "what agents read of this repository was "+verb(f)+": it steers every later run of an agent")
 		}
+		k.interposed(f)
 		what, part := k.configuration(was)
 		if what == "" {
 			what, part = k.configuration(f.Path)
@@ -102,11 +107,63 @@ func (k *look) config() {
 			continue
 		}
 		told := k.softened(f, script)
-		if what == "" || told || !f.Added && !f.Deleted && f.From == "" && same(part, f.Old, f.New) || (f.Added || f.Deleted) && part != nil && part(f.Old) == part(f.New) {
+		if what == "" || told {
 			continue
 		}
-		k.add(rankConfig, ralph.FindingChecks, f.Path, 0, base(was), "the configuration of "+what+" was "+verb(f))
+		now, _ := k.configuration(f.Path)
+		if line, less := k.configuresLess(part, f.Old, f.New); less || now == "" {
+			text := "the configuration of " + what + " was " + verb(f)
+			if part != nil && line != "" {
+				text += ": " + line
+			}
+			k.add(rankConfig, ralph.FindingChecks, f.Path, 0, base(was), text)
+		}
 	}
+}
+
+// interposed tells what a file newly puts in front of the programs that checks
+// start: another shell, a runner, modules that are loaded first.
+func (k *look) interposed(f File) {
+	was, is := interposes(f.From), interposes(f.Path)
+	if f.From == "" {
+		was = is
+	}
+	lines := func(text []byte, pattern string) [][]byte {
+		if pattern == "" {
+			return nil
+		}
+		return slices.DeleteFunc(linesOf(text), func(line []byte) bool { return !k.match(pattern, string(line)) })
+	}
+	for _, line := range missing(lines(f.New, is), lines(f.Old, was)) {
+		key := "" // values may be secret
+		if is != anyLine {
+			key = ": " + shown(string(line[:max(0, bytes.IndexAny(line, "=:"))]))
+		}
+		k.add(rankSilenced, ralph.FindingChecks, f.Path, 0, base(f.Path), "it decides what runs when a check is started"+key)
+		return
+	}
+}
+
+// anyLine finds a line that is no comment.
+const anyLine = `^[^#/;*\s]`
+
+// interposes is the expression of the lines by which a file of that name makes
+// tools start or load something else; empty for most.
+func interposes(name string) string {
+	dir := path.Base(path.Dir(name))
+	switch base := path.Base(name); {
+	case base == ".npmrc", base == ".yarnrc", base == ".yarnrc.yml", base == "pnpm-workspace.yaml":
+		return `(?i)^["']?(?:script-?shell|shell-?emulator|node-?options|onload-?script|yarn-?path|global-?pnpmfile|pnpmfile|plugins)["']?\s*[:=]`
+	case dir == ".cargo" && (base == "config.toml" || base == "config"):
+		return `^(?:\w+\.)*(?:runner|linker|rustc|rustc-wrapper|rustc-workspace-wrapper|rustdoc|rustflags)\b|^(?:b|build|c|check|clippy|d|doc|fmt|r|run|t|test)\s*=`
+	case base == ".bazelrc", base == "sitecustomize.py", base == "usercustomize.py", base == ".pnpmfile.cjs", base == "go.work", path.Ext(base) == ".pth", base == "bazel" && dir == "tools":
+		return anyLine
+	case dir == ".mvn" && (base == "maven.config" || base == "jvm.config" || base == "extensions.xml"), dir == ".bundle" && base == "config":
+		return anyLine
+	case base == "mise.toml", base == ".mise.toml":
+		return `^(?:run|_\.(?:path|source|file)|PATH)\b`
+	}
+	return ""
 }
 
 // base is the last part of a path, fit to be shown.
@@ -126,11 +183,61 @@ func verb(f File) string {
 	return "changed"
 }
 
-func same(part func([]byte) string, old, now []byte) bool {
-	if part == nil {
-		return bytes.Equal(bytes.TrimSpace(old), bytes.TrimSpace(now))
+// excuses finds in configuration what makes a check say less.
+const excuses = `(?i)\b(?:exclu\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]?fail\w*|norecursedirs|baseline|nowarn|suppress\w*|deselect\w*|off|warn|onlyIf|retr(?:y|ies)|filter|exitstatus|outcome|pytest_\w+)\b`
+
+// housekeeping finds lines that start no check although they name one: they
+// install it, or say where it is.
+const housekeeping = `(?i)\b(?:install|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|key|path|name|uses|branches|npm ci|group|module|version)\b|^["']?(?:deps|envlist)\b|^\W*$`
+
+// configuresLess reports whether what a file configures says less than before,
+// and of which line that is to be told: one of the old that no new one holds in
+// full, or a new one that excuses something. Of a file that is about checks alone,
+// all lines count; part picks those of others.
+func (k *look) configuresLess(part func([]byte) string, old, now []byte) (line string, less bool) {
+	pick := func(text []byte) [][]byte {
+		if part == nil {
+			return linesOf(text)
+		}
+		return linesOf([]byte(part(text)))
 	}
-	return part(old) == part(now)
+	was, is := pick(old), pick(now)
+	lost, gained := missing(was, is), missing(is, was)
+	if part == nil {
+		plain := func(list [][]byte) string { // without comments and versions
+			list = slices.DeleteFunc(list, func(line []byte) bool { return k.match(`^(?:#|//|;|/?\*|<!--)`, string(line)) })
+			return k.pattern(`\bv?\d+(?:\.\d+)+|\b[0-9a-f]{40,64}\b`).ReplaceAllString(string(bytes.Join(list, []byte("\n"))), "")
+		}
+		if len(old) > 0 { // a new one is a new check, unless it excuses something
+			return "", plain(lost) != plain(gained)
+		}
+	}
+	for _, line := range lost {
+		if !k.match(housekeeping, string(line)) && !slices.ContainsFunc(gained, func(other []byte) bool { return holds(other, line) }) {
+			return "without " + shown(strings.TrimPrefix(string(line), "- ")), true
+		}
+	}
+	for _, line := range gained {
+		if k.match(excuses, string(line)) && !k.match(housekeeping, string(line)) {
+			return "with " + shown(strings.TrimPrefix(string(line), "- ")), true
+		}
+	}
+	return "", false
+}
+
+// holds reports whether a line has all that another one has. Signs around it,
+// variables in front of it and versions do not count.
+func holds(line, other []byte) bool {
+	words := func(line []byte) []string {
+		list := strings.FieldsFunc(string(line), func(r rune) bool { return strings.ContainsRune(" \t\"'`,;:@[]{}()<>-", r) })
+		list = slices.DeleteFunc(list, func(word string) bool { return strings.Contains(word, "=$") || word == "run" || word == "script" })
+		for i := range list {
+			list[i] = strings.TrimRight(list[i], "0123456789.^~")
+		}
+		return list
+	}
+	there := words(line)
+	return !slices.ContainsFunc(words(other), func(word string) bool { return !slices.Contains(there, word) })
 }
 
 // agentConfig says that agent CLIs read a file by its name.
@@ -184,7 +291,7 @@ func lines(re *pattern) func([]byte) string {
 // name.
 func checkName(name string) bool {
 	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"test", "lint", "check", "verify", "validate", "ci", "cover", "typecheck", "types", "tsc", "e2e", "spec", "qa", "audit", "analy", "format", "fmt", "vet", "build"}, func(w string) bool {
+	return slices.ContainsFunc([]string{"test", "lint", "check", "verify", "validate", "ci", "cover", "typecheck", "types", "tsc", "e2e", "spec", "qa", "audit", "analy", "vet"}, func(w string) bool {
 		if w == "ci" {
 			return name == "ci" || strings.HasPrefix(name, "ci:") || strings.HasPrefix(name, "ci-")
 		}
@@ -209,12 +316,11 @@ func packageChecks(text []byte) string {
 		scripts, _ := doc[key].(map[string]any)
 		for name, v := range scripts {
 			if checkName(name) {
-				kept[key+" "+name] = v
+				kept[name] = v
 			}
 		}
 	}
-	out, _ := json.Marshal(kept) // maps are sorted
-	return string(out)
+	return keyed(kept)
 }
 
 // strictness keeps of a tsconfig what makes the checker say more or less.
@@ -233,8 +339,24 @@ func strictness(text []byte) string {
 			kept[name] = v
 		}
 	}
-	out, _ := json.Marshal(kept)
-	return string(out)
+	return keyed(kept)
+}
+
+// keyed has a line for each key, and for each of a map in it.
+func keyed(kept map[string]any) string {
+	var b strings.Builder
+	for _, key := range sorted(kept) {
+		inner, ok := kept[key].(map[string]any)
+		if !ok {
+			out, _ := json.Marshal(kept[key])
+			fmt.Fprintf(&b, "%s: %s\n", key, out)
+		}
+		for _, name := range sorted(inner) {
+			out, _ := json.Marshal(inner[name])
+			fmt.Fprintf(&b, "%s %s: %s\n", key, name, out)
+		}
+	}
+	return b.String()
 }
 
 // lax makes JSON of JSON with comments and commas at the end of lists.

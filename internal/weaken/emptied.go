@@ -3,6 +3,9 @@ package weaken
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -19,47 +22,39 @@ func (k *look) emptied(t *tested) {
 	if t.old == nil {
 		return
 	}
-	before := map[string]testCase{}
-	for _, c := range t.before {
-		before[c.name] = c
+	t.gone = map[string]int{}
+	for _, line := range missing(linesOf(uncommented(t.old)), linesOf(uncommented(t.now))) {
+		t.gone[string(line)]++
 	}
-	var fewer []testCase
 	for i, c := range t.after {
-		was, ok := before[c.name]
-		if !ok {
+		if t.was[i] < 0 || nested(t.after, i) || t.told[c.name] {
 			continue
 		}
-		delete(before, c.name)
-		old, now := t.old.code[was.begin:was.end], t.now.code[c.begin:c.end]
-		if bytes.Equal(t.old.text[was.begin:was.end], t.now.text[c.begin:c.end]) || nested(t.after, i) || t.told[c.name] {
+		was := t.before[t.was[i]]
+		if bytes.Equal(t.old.text[was.begin:was.end], t.now.text[c.begin:c.end]) {
 			continue
 		}
-		if line, ok := l.endsEarly(now); ok {
-			if _, did := l.endsEarly(old); !did {
+		if line, ok := l.endsEarly(t.now.code[c.begin:c.end]); ok {
+			if _, did := l.endsEarly(t.old.code[was.begin:was.end]); !did {
 				k.add(rankEmptied, ralph.FindingTests, t.file.Path, c.line+line, "early return", "the test "+shown(c.name)+" returns before it has tested everything")
 				continue
 			}
 		}
-		switch said := l.saysLess(t, was, c); said {
-		case "":
-		case "fewer":
-			fewer = append(fewer, c)
-		default:
-			k.add(rankEmptied, ralph.FindingTests, t.file.Path, c.line, "weaker assertion", "the test "+shown(c.name)+" "+said)
-		}
+		k.saysLess(t, was, c, "test")
 	}
-	for _, c := range fewer {
-		was, is := 0, 0
-		for _, b := range t.before {
-			if b.name == c.name {
-				was = l.count(t.old, b)
-				break
-			}
-		}
-		is = l.count(t.now, c)
-		k.add(rankFewer, ralph.FindingTests, t.file.Path, c.line, "fewer assertions", fmt.Sprintf("the test %s has %s, and had %d", shown(c.name), plural(is, "assertion"), was))
+	k.fewerCases(t)
+}
+
+// fewerCases tells when all that was done to a file of tests is to take rows out
+// of tables. Rows that went with other changes are not told: they have most often
+// become something else.
+func (k *look) fewerCases(t *tested) {
+	lost := missing(linesOf(t.old.text), linesOf(t.now.text))
+	row := k.pattern(`^[\[({"'].*[\])}"'],?$|^pytest\.param\(.*\),$`)
+	if len(lost) == 0 || len(missing(linesOf(t.now.text), linesOf(t.old.text))) > 0 || slices.ContainsFunc(lost, func(line []byte) bool { return !row.Match(line) || t.lang.assert.Match(line) }) {
+		return
 	}
-	k.rows(t)
+	k.add(rankFewer, ralph.FindingTests, t.file.Path, 0, "fewer cases", "tables of tests lost "+plural(len(lost), "case")+", and nothing else was changed")
 }
 
 // in names the test a place is in, and marks it as told.
@@ -81,36 +76,66 @@ func (l *language) count(s *source, c testCase) int {
 	return len(s.findIn(l.assert, inCode, c.begin, c.end))
 }
 
-// saysLess compares the assertions of a test: "fewer" when some are gone and
-// nothing took their place, a clause when they say less; else empty.
-func (l *language) saysLess(t *tested, was, is testCase) string {
+// saysLess compares the assertions of a test: whether some are gone and nothing
+// took their place, or one of them says less about the same thing.
+func (k *look) saysLess(t *tested, was, is testCase, what string) {
+	l := t.lang
 	n, m := l.count(t.old, was), l.count(t.now, is)
 	if n == 0 {
-		return ""
+		return
 	}
 	oldLines, newLines := linesOf(uncommentedPart(t.old, was)), linesOf(uncommentedPart(t.now, is))
-	speaks := map[string]bool{}
+	var weak [][]byte
+	speaks := map[string]bool{} // of all that is new but weak assertions
 	for _, line := range missing(newLines, oldLines) {
+		if l.weak.Match(line) {
+			weak = append(weak, line)
+			continue
+		}
 		tokens(line, speaks)
 	}
-	var dropped []byte
+	var dropped [][]byte
 	for _, line := range missing(oldLines, newLines) {
-		if l.assert.Match(line) {
-			dropped = append(append(dropped, line...), '\n')
+		said := l.assert.ReplaceAll(line, []byte(" ")) // by whatever assertion
+		if l.assert.Match(line) && t.gone[string(line)] > 0 && !survives(said, speaks) && !k.vanished(line) {
+			dropped = append(dropped, line)
 		}
 	}
-	if m < n {
-		if len(dropped) > 0 && survives(dropped, speaks) || l.helper(t, was, is) {
-			return ""
+	for _, line := range weak {
+		if slices.ContainsFunc(dropped, func(old []byte) bool { return !l.weak.Match(old) && l.about(line, old) }) {
+			k.add(rankEmptied, ralph.FindingTests, t.file.Path, is.line, "weaker assertion", "the "+what+" "+shown(is.name)+" asserts less: only that there is something, where it compared")
+			return
 		}
-		return "fewer"
 	}
-	weak := func(s *source, c testCase) int { return len(s.findIn(l.weak, inCode, c.begin, c.end)) }
-	if w := weak(t.now, is) - weak(t.old, was); w > 0 && m-weak(t.now, is) < n-weak(t.old, was) && !survives(dropped, speaks) {
-		return "asserts less: " + plural(w, "assertion") + " only says that there is something"
+	if m < n && len(dropped) > 0 && !survives(bytes.Join(dropped, []byte("\n")), speaks) && !l.helper(t, was, is) {
+		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "fewer assertions", fmt.Sprintf("the %s %s has %s, and had %d", what, shown(is.name), plural(m, "assertion"), n))
 	}
-	return ""
 }
+
+// about reports whether an assertion is about what another one was about: the
+// words of it that are not the assertion's own stand there, too.
+func (l *language) about(weak, other []byte) bool {
+	if rest := l.weak.ReplaceAll(weak, []byte(" ")); len(bytes.TrimSpace(rest)) > 0 {
+		weak = rest
+	}
+	words := func(line []byte) []string {
+		return strings.FieldsFunc(string(line), func(r rune) bool { return r < utf8.RuneSelf && !isWord(byte(r)) })
+	}
+	had, n := words(other), 0
+	for _, word := range words(weak) {
+		lower := strings.ToLower(word)
+		if strings.Contains(lower, "assert") || strings.Contains(lower, "expect") || strings.HasPrefix(lower, "tobe") || strings.HasPrefix(lower, "be_") || contains(fillers, lower) {
+			continue
+		}
+		if n++; !slices.Contains(had, word) {
+			return false
+		}
+	}
+	return n > 0
+}
+
+// fillers are words of assertions that say nothing of what they are about.
+const fillers = " to be not is none null nil this self should exist some ok isinstance any "
 
 func uncommentedPart(s *source, c testCase) []byte {
 	out := bytes.Clone(s.text[c.begin:c.end])
@@ -168,65 +193,6 @@ func returns(line []byte) bool {
 	switch string(bytes.TrimSuffix(line, []byte(";"))) {
 	case "return", "return 0", "return true", "return nil", "return None", "return Ok(())", "return null", "next", "exit 0", "exit(0)":
 		return true
-	}
-	return false
-}
-
-// rows tells the cases that are gone from the tables of a file.
-func (k *look) rows(t *tested) {
-	if t.lang.row == nil {
-		return
-	}
-	find := func(s *source) [][]byte { return all(t.lang.row, s) }
-	was, is := find(t.old), find(t.now)
-	if len(is) >= len(was) {
-		return
-	}
-	speaks := map[string]bool{}
-	for _, line := range missing(linesOf(uncommented(t.now)), linesOf(t.old.text)) {
-		tokens(line, speaks)
-	}
-	lost := missing(was, is)
-	lost = lost[:min(len(lost), maxRows)]
-	kept := lost[:0]
-	for _, line := range lost {
-		if !survives(line, speaks) && k.stays(t, line) {
-			kept = append(kept, line)
-		}
-	}
-	if n := min(len(kept), len(was)-len(is)); n > 0 {
-		k.add(rankFewer, ralph.FindingTests, t.file.Path, 0, "fewer cases", "tables of tests lost "+plural(n, "case")+", from "+fmt.Sprint(len(was))+" to "+fmt.Sprint(len(is)))
-	}
-}
-
-// maxRows bounds the rows that are looked for one by one.
-const maxRows = 100
-
-// all gives the text of what matches.
-func all(re *pattern, s *source) [][]byte {
-	var out [][]byte
-	for _, m := range s.find(re, inCode) {
-		end := m[1]
-		if n := bytes.IndexByte(s.text[m[0]:], '\n'); n > 0 && m[0]+n > end {
-			end = m[0] + n
-		}
-		out = append(out, bytes.TrimSpace(s.text[m[0]:end]))
-	}
-	return out
-}
-
-// stays says that the test that a row stood in is still there: a test that is
-// gone is told by itself.
-func (k *look) stays(t *tested, row []byte) bool {
-	at := bytes.Index(t.old.text, row)
-	i := owner(t.before, at)
-	if i < 0 {
-		return true
-	}
-	for _, c := range t.after {
-		if c.name == t.before[i].name {
-			return true
-		}
 	}
 	return false
 }

@@ -123,7 +123,7 @@ func TestMostPatternsAreFiltered(t *testing.T) {
 			}
 		}
 	}
-	if n < 150 || slow > n/10 {
+	if n < 120 || slow > n/10 {
 		t.Errorf("%d of %d patterns are tried everywhere", slow, n)
 	}
 }

@@ -77,13 +77,16 @@ func (k *look) filter(l *language) *filter {
 // patternsOf are all that are looked for in sources of a language.
 func (k *look) patternsOf(l *language) []*pattern {
 	var all []*pattern
-	for _, p := range []*pattern{l.call, l.named, l.attribute, l.macro, l.only, l.assert, l.trivial, l.weak, l.row, l.disabled} {
+	for _, p := range []*pattern{l.call, l.named, l.attribute, l.macro, l.only, l.assert, l.trivial, l.weak, l.disabled} {
 		if p != nil {
 			all = append(all, p)
 		}
 	}
 	for _, m := range l.skip {
 		all = append(all, m.re)
+	}
+	for _, s := range []string{notInCI, swallows, exits, functions} {
+		all = append(all, k.pattern(s))
 	}
 	for _, s := range k.suppressions() {
 		if s.langs == "" || contains(s.langs, l.name) {

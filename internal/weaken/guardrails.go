@@ -27,11 +27,12 @@ func (k *look) guardrails() {
 // leads follows a command to the files that define it.
 type leads struct {
 	*look
-	seen    map[string]bool
-	scripts int               // that are being followed, one in the other
-	found   map[string]string // paths of changed files, and what of them it is
-	tools   int               // that were followed
-	parts   map[string][2]map[string]target
+	seen     map[string]bool
+	scripts  int               // that are being followed, one in the other
+	captured int               // above 0: what a command writes is compared with something
+	found    map[string]string // paths of changed files, and what of them it is
+	tools    int               // that were followed
+	parts    map[string][2]map[string]target
 }
 
 // Bounds of following: depth of scripts that start scripts, and commands.
@@ -40,12 +41,23 @@ const (
 	maxCommands = 500
 )
 
-// words splits a command line as a shell roughly does; what is quoted is split
-// as well, because it may be a command itself.
+// words splits a command line as a shell roughly does. Between two commands stands
+// a semicolon; what is quoted is split as well, because it may be a command itself.
 func words(command string) []string {
-	return strings.FieldsFunc(command[:min(len(command), 16<<10)], func(r rune) bool {
-		return strings.ContainsRune(" \t\r\n'\"`;|&(){}<>,", r)
-	})
+	var list []string
+	for part := range strings.FieldsFuncSeq(command[:min(len(command), 16<<10)], func(r rune) bool { return strings.ContainsRune("\n`;|&(){}", r) }) {
+		list = append(append(list, strings.FieldsFunc(part, func(r rune) bool { return strings.ContainsRune(" \t\r'\"<>,", r) })...), ";")
+	}
+	return list
+}
+
+// rest are the words of a command behind the one at i.
+func rest(list []string, i int) []string {
+	list = list[i+1:]
+	if end := slices.Index(list, ";"); end >= 0 {
+		list = list[:end]
+	}
+	return list
 }
 
 func (g *leads) command(command, dir string, depth int) {
@@ -64,10 +76,13 @@ func (g *leads) command(command, dir string, depth int) {
 				g.command(strings.Join(list[i+2:], " "), to, depth+1)
 			}
 		}
+		if word == ";" {
+			continue
+		}
 		if g.judges(list, i, dir) && g.file(path.Join(dir, word)) {
 			g.script(path.Join(dir, word), depth)
 		}
-		if _, value, ok := strings.Cut(word, "="); ok && g.judges(list, i, dir) && g.file(path.Join(dir, value)) {
+		if flag, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(flag, "-") && g.judges(list, i, dir) && g.file(path.Join(dir, value)) {
 			g.script(path.Join(dir, value), depth)
 		}
 		if g.tools > maxCommands {
@@ -79,15 +94,15 @@ func (g *leads) command(command, dir string, depth int) {
 		}
 		switch path.Base(word) {
 		case "npm", "pnpm", "yarn", "bun":
-			g.npm(list[i+1:], dir, depth)
+			g.npm(rest(list, i), dir, depth)
 		case "composer":
-			g.npm(list[i+1:], dir, depth)
+			g.npm(rest(list, i), dir, depth)
 		case "make", "gmake":
-			g.make(list[i+1:], dir, depth)
+			g.make(rest(list, i), dir, depth)
 		case "just":
-			g.block([]string{"justfile", "Justfile", ".justfile"}, list[i+1:], dir, depth)
+			g.block([]string{"justfile", "Justfile", ".justfile"}, rest(list, i), dir, depth)
 		case "task", "go-task":
-			g.block([]string{"Taskfile.yml", "Taskfile.yaml"}, list[i+1:], dir, depth)
+			g.block([]string{"Taskfile.yml", "Taskfile.yaml"}, rest(list, i), dir, depth)
 		case "tox":
 			g.whole(dir, "tox.ini", "pyproject.toml", "setup.cfg")
 		case "nox":
@@ -108,16 +123,80 @@ func (g *leads) command(command, dir string, depth int) {
 	}
 }
 
-// judges says that a word of a command may name a file that decides. A script
-// names the program that it tests, too: there a file counts that is read as a
-// part of the script, or whose name says that it tests.
+// judges reports whether a word of a command names a file that decides: the program
+// that runs, or its configuration. What a tool is told to look at decides nothing,
+// but where it is what a result is compared with. A script starts the program that
+// it tests, too: of what it starts, other scripts count whose output it does not
+// capture, and what is named as a check.
 func (g *leads) judges(list []string, i int, dir string) bool {
-	if g.scripts == 0 || i > 0 && (list[i-1] == "." || list[i-1] == "source") {
+	flag, value, _ := strings.Cut(list[i], "=")
+	name := path.Join(dir, list[i])
+	if strings.HasPrefix(flag, "-") {
+		name = path.Join(dir, value)
+	}
+	lower := strings.ToLower(name)
+	check := slices.ContainsFunc([]string{"test", "spec", "check", "lint", "verif", "valid", "expect", "golden", "snapshot", "assert", "ci/", "ci."}, func(part string) bool {
+		return strings.Contains(lower, part)
+	})
+	old, now := g.content(name)
+	switch {
+	case value != "" && !strings.HasPrefix(flag, "-"): // a variable
+		return false
+	case runs(list, i):
+		if lang := g.languages.of(name); lang != nil && g.isTest(name) && old != nil && len(lang.cases(g.source(old, lang))) > 0 {
+			return false // its tests are compared
+		}
+		return g.scripts == 0 || check || g.captured == 0 && (isScript(name, old) || isScript(name, now))
+	case value != "":
+		return g.match(configures, flag)
+	case i > 0 && g.match(configures, list[i-1]):
 		return true
 	}
-	name := strings.ToLower(path.Join(dir, list[i]))
-	return slices.ContainsFunc([]string{"test", "spec", "check", "lint", "verif", "valid", "expect", "golden", "snapshot", "assert", "ci/", "ci."}, func(part string) bool {
-		return strings.Contains(name, part)
+	return check && g.languages.of(name) == nil
+}
+
+// configures finds flags behind which a file stands that a tool obeys.
+const configures = `^-(?:c|f|r|-\w*(?:conf|rc|file|setting|project|require|import|load|plugin|rules|baseline|setup|script)[\w-]*)$`
+
+// What is written in front of a command, what runs the command behind a second
+// word, what runs the program that is named behind it, and the flags with which it
+// only looks at that.
+const (
+	before       = " sudo time env exec nohup command xargs timeout then do else if while until ! @ npx cross-env eval "
+	runners      = " go uv poetry pipenv pdm hatch rye bundle npm pnpm yarn bun deno mise dotenv "
+	interpreters = " sh bash dash zsh ksh . source node nodejs python python3 python2 ruby perl php deno bun tsx ts-node babel-node pwsh lua Rscript "
+	lookers      = " --check --test -n -l -m --lint --syntax-check "
+)
+
+// runs reports whether the word at i is the program of its command.
+func runs(list []string, i int) bool {
+	start := i
+	for start > 0 && list[start-1] != ";" {
+		start--
+	}
+	args := list[start:i]
+	for len(args) > 0 {
+		switch word := strings.TrimLeft(args[0], "@-+"); {
+		case word == "", contains(before, word), strings.Contains(word, "="), word[0] >= '0' && word[0] <= '9':
+			args = args[1:]
+			continue
+		case len(args) > 1 && contains(runners, word) && (args[1] == "run" || args[1] == "exec"):
+			if args = args[2:]; word == "go" || word == "deno" || word == "bun" {
+				return !slices.ContainsFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") })
+			}
+			continue
+		}
+		break
+	}
+	if len(args) == 0 {
+		return true
+	}
+	program := path.Base(args[0])
+	if len(args) > 1 && args[len(args)-1] == "-c" && strings.HasSuffix(program, "sh") {
+		return true
+	}
+	return contains(interpreters, program) && !slices.ContainsFunc(args[1:], func(arg string) bool {
+		return !strings.HasPrefix(arg, "-") || contains(lookers, arg) || arg == "-c"
 	})
 }
 
@@ -168,14 +247,21 @@ func (g *leads) script(name string, depth int) {
 	g.scripts++
 	defer func() { g.scripts-- }()
 	old, now := g.content(name)
+	captured := g.pattern("\\$\\([^()]*\\)|`[^`]*`")
 	for _, text := range [][]byte{old, now} {
 		if len(text) == 0 || len(text) > maxFile || !isScript(name, text) {
 			continue
 		}
 		for _, line := range linesOf(text) {
-			if line[0] != '#' {
-				g.command(string(line), ".", depth+1)
+			if line[0] == '#' {
+				continue
 			}
+			g.command(string(captured.ReplaceAll(line, []byte("-"))), ".", depth+1)
+			g.captured++
+			for _, command := range captured.FindAll(line, -1) {
+				g.command(string(command), ".", depth+1)
+			}
+			g.captured--
 		}
 	}
 }
@@ -306,7 +392,7 @@ func (g *leads) whole(dir string, names ...string) {
 	for _, name := range names {
 		name = path.Join(dir, name)
 		if f := g.changed(name); f != nil {
-			if what, part := g.configuration(name); what != "" && f.Old != nil && f.New != nil && same(part, f.Old, f.New) {
+			if what, part := g.configuration(name); what != "" && part != nil && f.Old != nil && f.New != nil && part(f.Old) == part(f.New) {
 				continue
 			}
 			g.found[f.Path] = ""

@@ -27,7 +27,6 @@ type language struct {
 	assert   *pattern
 	trivial  *pattern // an assertion that always holds, in the text
 	weak     *pattern // an assertion that says little
-	row      *pattern // a case of a parametrised test
 	disabled *pattern // what switches a part of the code off
 
 	filter *filter // of all of them, and of what silences tools in the language
@@ -70,8 +69,12 @@ func (l languages) of(name string) *language {
 	return made
 }
 
-// asserts finds assertions of all kinds, helpers included, by their names.
-const asserts = `\b(?i:\w*assert\w*|expect\w*|should\w*|verify\w*|require[ds]?\w*|must\w*|refute\w*)\b`
+// asserts finds assertions of all kinds, helpers included, by their names. A word
+// such as "expected" is none.
+const asserts = `\b(?i:\w*assert\w*|expect\w*|should\w*|verify\w*|refute\w*)(?:[.:]+\w+)*!?\s*\(`
+
+// bare finds assertions that are a word at the beginning of a line.
+const bare = `|(?m)^[ \t]*(?:assert|refute|expect|verify)\w*[ \t{]+[^ \t=:.(]`
 
 var slashes = [][2]string{{"/*", "*/"}}
 
@@ -86,10 +89,9 @@ func golang() *language {
 		skip: []mark{
 			{rule: "t.Skip", re: re(`\b[a-z]\w*(?:\.T\(\))?\.(?:Skip|Skipf|SkipNow)\(`)},
 		},
-		assert:   re(asserts + `|\b\w+(?:\.T\(\))?\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(`),
+		assert:   re(asserts + `|\brequire\.\w+\(|\b\w+(?:\.T\(\))?\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(`),
 		trivial:  re(`\b(?:assert|require)\.(?:True|Truef)\(\w+, true\b|\b(?:assert|require)\.(?:Equal|EqualValues)\(\w+, (?:true, true|1, 1|nil, nil|0, 0)\)`),
 		weak:     re(`\b(?:assert|require)\.(?:NotNil|NotEmpty|NotZero)\(`),
-		row:      re(`(?m)^[ \t]*(?:"[^\n]*:\s*)?\{[^\n]*\},[ \t]*$`),
 		disabled: re(`\bif (?:false|true \|\||false &&)|//go:build (?:ignore|never)`),
 	}
 }
@@ -112,7 +114,6 @@ func javascript() *language {
 		assert:   re(asserts + `|\bt\.(?:is|not|deepEqual|true|false|truthy|falsy|equal|same|ok|throws|throwsAsync|like|snapshot)\(|\.should\b`),
 		trivial:  re(`\bexpect\(\s*(?:true|!0)\s*\)\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.be)\w*[(.]?\s*(?:true)|\bexpect\(\s*(?:true|1)\s*\)\.(?:toBeTruthy|toBeDefined|to\.be\.ok)|\bexpect\(\s*(\d+)\s*\)\.(?:toBe|toEqual)\(\s*(?:\d+)\s*\)|\bassert(?:\.ok|\.isTrue)?\(\s*true\b|\bassert\.(?:equal|strictEqual)\(\s*(?:true,\s*true|1,\s*1)\s*\)`),
 		weak:     re(`\.(?:toBeTruthy|toBeDefined|toBeFalsy|not\.toBeNull|not\.toBeUndefined|not\.toThrow|toBeInstanceOf)\(|\bexpect\.anything\(|\.to\.(?:exist|be\.ok)\b|\bassert(?:\.ok)?\(`),
-		row:      re(`(?m)^[ \t]*[\[{][^\n]*[\]}],?[ \t]*$|^[ \t]*(?:\$\{[^\n]*|\S[^\n]*)\|[^\n]*\$\{[^\n]*$`),
 		disabled: re(`\bif\s*\(\s*(?:false|0)\s*(?:\)|&&)`),
 	}
 }
@@ -130,10 +131,9 @@ func python() *language {
 			{rule: "unittest.skip", re: re(`\bunittest\.(?:skip|skipIf|skipUnless|expectedFailure)\b|\bself\.skipTest\(|\bSkipTest\b|(?m)^[ \t]*@(?:skip|skipIf|skipUnless|expectedFailure)\b`)},
 			{rule: "collect_ignore", re: re(`\bcollect_ignore(?:_glob)?\b|\b__test__\s*=\s*False`)},
 		},
-		assert:   re(asserts + `|\braises\(|\bself\.fail\(|\bpytest\.fail\(`),
+		assert:   re(asserts + bare + `|\braises\(|\bself\.fail\(|\bpytest\.fail\(`),
 		trivial:  re(`(?m)^[ \t]*assert\s+(?:True|1|not False|True == True|1 == 1)\s*(?:#|,|$)|\bassertTrue\(\s*True\s*\)|\bassertEqual\(\s*(?:True,\s*True|1,\s*1)\s*\)|\bassert\s+\w[^\n]*\bor True\b`),
-		weak:     re(`\bis not None\b|\bassertIsNotNone\(|\bassertIsInstance\(|\bassert isinstance\(`),
-		row:      re(`(?m)^[ \t]*(?:\([^\n]*\)|\[[^\n]*\]|pytest\.param\([^\n]*\)),[ \t]*$`),
+		weak:     re(`(?m)^[ \t]*assert[ \t]+[\w.]+(?:\([^()\n]*\))?[ \t]*(?:$|#|,)|\bis not None\b|\bassertIsNotNone\(|\bassertIsInstance\(|\bassert isinstance\(`),
 		disabled: re(`(?m)^[ \t]*if (?:False|0)\b|\bif TYPE_CHECKING and False`),
 	}
 }
@@ -143,20 +143,19 @@ func java() *language {
 		name:      "java",
 		lexis:     lexis{line: []string{"//"}, block: slashes, quotes: []quote{{open: `"""`, end: `"""`, many: true}, doubleQuote, singleQuote}},
 		tests:     re(`(?:^|/)src/(?:\w*[tT]est\w*|it)/|(?:^|/)(?:Test[A-Z]\w*|\w+(?:Test|Tests|TestCase|IT|Spec))\.(?:java|kt|groovy|scala)$`),
-		attribute: re(`@(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Theory|Property)\b`),
+		attribute: re(`@(?:org\.[\w.]+\.)?(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Theory|Property)\b`),
 		call:      re(`(?m)^[ \t]*(?:test|it|should|xtest|xit|scenario)\s*\(\s*"`),
 		skip: []mark{
-			{rule: "@Disabled", re: re(`@Disabled\w*\b`)},
-			{rule: "@Ignore", re: re(`@Ignore\b`)},
+			{rule: "@Disabled", re: re(`@(?:\w+\.)*Disabled\w*\b`)},
+			{rule: "@Ignore", re: re(`@(?:\w+\.)*Ignore\b`)},
 			{rule: "enabled = false", re: re(`\benabled\s*=\s*false\b`)},
 			{rule: "assume", re: re(`\bassume(?:True|False|That|NoException)\s*\(|\bAssumptions?\.\w+\(|\bSkipException\b|\bTestAbortedException\b`)},
 			{rule: "xtest", re: re(`(?m)^[ \t]*(?:xtest|xit|xdescribe|xcontext|xshould)\s*\(`)},
 		},
 		only:     re(`(?m)^[ \t]*(?:ftest|fit|fdescribe)\s*\(`),
-		assert:   re(asserts + `|\bfail\(`),
+		assert:   re(asserts + bare + `|\bshould\w+[ \t]|\bfail\(`),
 		trivial:  re(`\bassertTrue\(\s*(?:"[^"\n]*",\s*)?true\s*\)|\bassertFalse\(\s*false\s*\)|\bassertEquals\(\s*(?:1,\s*1|true,\s*true|0,\s*0)\s*\)|\bassertThat\(\s*true\s*\)\.isTrue\(`),
 		weak:     re(`\bassertNotNull\(|\.isNotNull\(|\.isNotEmpty\(|\bassertDoesNotThrow\(`),
-		row:      re(`(?m)^[ \t]*(?:"[^\n]*"|(?:Arguments\.)?(?:of|arguments)\([^\n]*\))\s*,?[ \t]*(?:\}\)?\)?)?$`),
 		disabled: re(`\bif\s*\(\s*false\s*(?:\)|&&)`),
 	}
 }
@@ -169,13 +168,12 @@ func csharp() *language {
 		attribute: re(`\[\s*(?:\w+,\s*)*(?:Xunit\.|NUnit\.Framework\.)?(?:Fact|Theory|SkippableFact|Test|TestCase|TestCaseSource|TestMethod|DataTestMethod|Property)\b`),
 		skip: []mark{
 			{rule: "Skip =", re: re(`\b(?:Fact|Theory|InlineData|MemberData)\s*\([^)\n]*\bSkip\s*=`)},
-			{rule: "[Ignore]", re: re(`\[(?:[^\]\n]*,\s*)?(?:Ignore|Explicit)\b|\bIgnore\s*=`)},
+			{rule: "[Ignore]", re: re(`\[(?:[^\]\n]*,\s*)?(?:\w+\.)*(?:Ignore|Explicit)\b|\bIgnore\s*=`)},
 			{rule: "Assert.Ignore", re: re(`\bAssert\.(?:Ignore|Inconclusive|Skip|SkipWhen|SkipUnless|Pass)\(|\bSkip\.(?:If|IfNot)\(`)},
 		},
 		assert:   re(asserts + `|\bThrows\w*\(`),
 		trivial:  re(`\bAssert\.(?:True|IsTrue|That)\(\s*true\b|\bAssert\.(?:Equal|AreEqual)\(\s*(?:true,\s*true|1,\s*1)\s*\)|\btrue\.Should\(\)\.BeTrue`),
 		weak:     re(`\bAssert\.(?:NotNull|IsNotNull|IsType|NotEmpty)\b|\.NotBeNull\(|\bIs\.Not\.Null\b`),
-		row:      re(`\[(?:InlineData|TestCase|DataRow)\b`),
 		disabled: re(`\bif\s*\(\s*false\s*(?:\)|&&)|(?m)^[ \t]*#if (?:false|NEVER|DISABLED)\b`),
 	}
 }

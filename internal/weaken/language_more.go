@@ -9,10 +9,9 @@ func rust() *language {
 		skip: []mark{
 			{rule: "#[ignore]", re: re(`#\[(?:ignore\b|cfg_attr\([^\]\n]*\bignore\b)`)},
 		},
-		assert:   re(asserts + `|\bpanic!|\.unwrap_err\(|\bprop_assert\w*!`),
+		assert:   re(`\b\w*assert\w*!?\s*\(|\bexpect_\w+\(|\bpanic!|\.unwrap_err\(`),
 		trivial:  re(`\bassert!\(\s*true\b|\bassert_eq!\(\s*(?:true,\s*true|1,\s*1)\s*\)`),
 		weak:     re(`\.is_some\(\)|\.is_ok\(\)|\bis_empty\(\)`),
-		row:      re(`#\[(?:case|test_case)\b|(?m)^[ \t]*\([^\n]*\),[ \t]*$`),
 		disabled: re(`\bif false\b|#\[cfg\((?:any\(\)|FALSE|never|not\(test\))\)\]`),
 	}
 }
@@ -29,10 +28,9 @@ func ruby() *language {
 			{rule: "xit", re: re(`(?m)^[ \t]*(?:xit|xdescribe|xcontext|xspecify|xscenario|xexample|xfeature)\b`)},
 		},
 		only:     re(`(?m)^[ \t]*(?:fit|fdescribe|fcontext|fspecify|fscenario)\b|,\s*(?:focus:\s*true|:focus\b)|(?m)^[ \t]*focus\s*$`),
-		assert:   re(asserts + `|\bflunk\b|\bis_expected\b|\bwont_\w+`),
+		assert:   re(asserts + bare + `|\bflunk\b|\bis_expected\b|\b(?:must|wont)_\w+|\.should\b`),
 		trivial:  re(`\bexpect\(\s*true\s*\)\.to\s+(?:be|eq|be_truthy)\b|\bassert\s+true\b|\bassert\(\s*true\s*\)|\bassert_equal\s*\(?\s*(?:true,\s*true|1,\s*1)\b`),
-		weak:     re(`\bbe_truthy\b|\bnot_to be_nil\b|\bassert_not_nil\b|\brefute_nil\b|\bbe_present\b|\bnot_to raise_error\b`),
-		row:      re(`(?m)^[ \t]*(?:\[[^\n]*\]|\{[^\n]*\}),?[ \t]*$`),
+		weak:     re(`(?m)^[ \t]*assert[ \t(]+[\w.@]+\)?[ \t]*$|\bbe_truthy\b|\bnot_to be_nil\b|\bassert_not_nil\b|\brefute_nil\b|\bbe_present\b|\bnot_to raise_error\b`),
 		disabled: re(`(?m)^[ \t]*(?:if false|unless true)\b`),
 	}
 }
@@ -52,10 +50,9 @@ func php() *language {
 			{rule: "Requires", re: re(`#\[Requires\w*\(`)},
 		},
 		only:     re(`->only\(`),
-		assert:   re(asserts + `|\bfail\(`),
+		assert:   re(`\b(?i:\w*assert\w*|expect\w*)\s*\(|\bfail\(`),
 		trivial:  re(`\bassertTrue\(\s*true\s*\)|\bassertEquals\(\s*(?:1,\s*1|true,\s*true)\s*\)|\bassertSame\(\s*(?:1,\s*1|true,\s*true)\s*\)|\bexpect\(\s*true\s*\)->(?:toBeTrue|toBe\(\s*true)`),
 		weak:     re(`\bassertNotNull\(|\bassertNotEmpty\(|->not->toBeNull\(|->toBeTruthy\(|\bassertInstanceOf\(`),
-		row:      re(`(?m)^[ \t]*(?:'[^'\n]*'\s*=>\s*|"[^"\n]*"\s*=>\s*|yield\s+)?\[[^\n]*\][,;]?[ \t]*$|#\[TestWith\(`),
 		disabled: re(`\bif\s*\(\s*(?:false|0)\s*(?:\)|&&)`),
 	}
 }
@@ -71,10 +68,9 @@ func elixir() *language {
 			{rule: "exclude", re: re(`\bExUnit\.(?:start|configure)\b[^\n]*\b(?:exclude|only_test_ids):`)},
 		},
 		only:     re(`@(?:module|describe)?tag[ \t]*\(?[ \t]*(?::(?:only|focus|wip)\b|(?:only|focus):[ \t]*true)`),
-		assert:   re(asserts + `|\bflunk\b`),
+		assert:   re(asserts + bare + `|\bflunk\b`),
 		trivial:  re(`(?m)^[ \t]*assert[ \t]*\(?[ \t]*(?:true|1 == 1|true == true)\)?[ \t]*$|^[ \t]*refute[ \t]+(?:false|nil)[ \t]*$`),
 		weak:     re(`(?m)\bassert\s+\w+[ \t]*$|\brefute is_nil\(|\bassert is_\w+\(`),
-		row:      re(`(?m)^[ \t]*(?:\{[^\n]*\}|\[[^\n]*\]),?[ \t]*$`),
 		disabled: re(`(?m)^[ \t]*if false\b`),
 	}
 }
@@ -91,10 +87,9 @@ func swift() *language {
 			{rule: "XCTExpectFailure", re: re(`\bXCTExpectFailure\w*\b|\bwithKnownIssue\b`)},
 			{rule: ".disabled", re: re(`@(?:Test|Suite)\([^)\n]*\.(?:disabled|enabled)\(`)},
 		},
-		assert:   re(asserts + `|\bXCT(?:Fail|Unwrap)\b|\bIssue\.record\b`),
+		assert:   re(asserts + `|#require\(|\bXCT(?:Fail|Unwrap)\b|\bIssue\.record\b`),
 		trivial:  re(`\bXCTAssert(?:True)?\(\s*true\s*\)|\bXCTAssertFalse\(\s*false\s*\)|#expect\(\s*(?:true|1 == 1|Bool\(true\))\s*\)|\bXCTAssertEqual\(\s*1,\s*1\s*\)`),
 		weak:     re(`\bXCTAssertNotNil\(|\bXCTAssertNoThrow\(|!= nil\b`),
-		row:      re(`(?m)^[ \t]*[(\[][^\n]*[)\]],?[ \t]*$`),
 		disabled: re(`\bif false\b|(?m)^[ \t]*#if (?:false|DISABLED|NEVER)\b`),
 	}
 }
@@ -114,7 +109,6 @@ func cpp() *language {
 		assert:   re(asserts + `|\b(?:CHECK|REQUIRE|EXPECT|ASSERT|BOOST|TEST_ASSERT)\w*\s*\(|\bck_\w+\(|\bFAIL\(`),
 		trivial:  re(`\b(?:EXPECT|ASSERT)_TRUE\(\s*(?:true|1)\s*\)|\b(?:CHECK|REQUIRE)\(\s*(?:true|1|1 == 1)\s*\)|\b(?:EXPECT|ASSERT)_EQ\(\s*(?:1,\s*1|true,\s*true)\s*\)|\bSUCCEED\(\)|\bassert\(\s*(?:true|1)\s*\)`),
 		weak:     re(`\b(?:EXPECT|ASSERT)_NE\([^,\n]*,\s*nullptr\)|\b(?:EXPECT|ASSERT)_NO_THROW\(`),
-		row:      re(`(?m)^[ \t]*\{[^\n]*\},?[ \t]*$`),
 		disabled: re(`(?m)^[ \t]*#[ \t]*if(?:[ \t]+0\b|def[ \t]+(?:DISABLED|NEVER)\w*)|\bif\s*\(\s*(?:false|0)\s*(?:\)|&&)`),
 	}
 }
@@ -130,10 +124,9 @@ func shell() *language {
 			{rule: "skip", re: re(`(?m)(?:^|[;&|{])[ \t]*(?:skip|startSkipping)(?:[ \t]*["';}]|[ \t]*$|[ \t]+\w)`)},
 		},
 		only:     re(`bats test_tags=[^\n]*bats:focus`),
-		assert:   re(asserts + `|(?m)^[ \t]*\[\[?[ \t]|^[ \t]*\(\(|\bfail\b|^[ \t]*(?:run )?grep\b|\btest [-"$]`),
+		assert:   re(asserts + `|(?m)^[ \t]*(?:assert|refute)\w*\b|^[ \t]*\[\[?[ \t]|^[ \t]*\(\(|\bfail\b|^[ \t]*(?:run )?grep\b|\btest [-"$]`),
 		trivial:  re(`(?m)^[ \t]*(?:true|:|\[[ \t]+(?:1 -eq 1|true|1 = 1)[ \t]+\])[ \t]*$`),
 		weak:     re(`\[ -n\b`),
-		row:      nil,
 		disabled: re(`(?m)^[ \t]*if false\b`),
 	}
 }

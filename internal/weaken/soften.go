@@ -74,7 +74,7 @@ func softeners() []softener {
 	return []softener{
 		{"|| true", pass, true, re(`\|\|\s*(?:true|:|exit 0|echo\b|/bin/true)`), ""},
 		{"; true", pass, true, re(`;\s*(?:true|:|exit 0)\s*["']?,?\s*$`), ""},
-		{"- before a command", pass, true, re(`^-\s*@?(?:npm|yarn|pnpm|go|cargo|pytest|python|mvn|\./|golangci|eslint|ruff|tox|make|\$\()`), ""},
+		{"- before a command", pass, true, re(`^-\s*@?(?:npm|yarn|pnpm|go|cargo|pytest|python|mvn|\./|golangci|eslint|ruff|tox|make|\$\()`), `(?i)^(?:gnu)?makefile$|\.mk$`},
 		{"continue-on-error", "a step may fail without anybody hearing of it", false, re(`\bcontinue-on-error:\s*(?:true|["']?\$\{\{)|\ballow_failure:\s*true|\bcontinueOnError:\s*true|\bcatchError\b|\bfast_finish\b`), ""},
 		{"switched off", "a step is switched off", false, re(`^-?\s*if:\s*(?:\$\{\{\s*)?false\b|\bwhen:\s*never\b`), ""},
 		{"passWithNoTests", "a run without a single test passes", false, re(`--?pass-?[wW]ith-?[nN]o-?[tT]ests\b|\bpassWithNoTests["']?\s*[:=]\s*true|--no-tests=pass`), ""},

@@ -59,7 +59,7 @@ func (k *look) suppressed() {
 	if !slices.ContainsFunc(k.files, func(f File) bool { return k.languages.of(f.Path) != nil }) {
 		return
 	}
-	list := k.suppressions()
+	list, fine := k.suppressions(), k.pattern(usual)
 	type place struct {
 		path string
 		line int
@@ -72,7 +72,7 @@ func (k *look) suppressed() {
 			was = f.From
 		}
 		oldLang, lang := k.languages.of(was), k.languages.of(f.Path)
-		if lang == nil && oldLang == nil || bytes.Equal(f.Old, f.New) {
+		if lang == nil && oldLang == nil || bytes.Equal(f.Old, f.New) || k.isTest(f.Path) {
 			continue
 		}
 		var old, now *source
@@ -89,7 +89,7 @@ func (k *look) suppressed() {
 			if s.langs != "" && !contains(s.langs, lang.name) {
 				continue
 			}
-			n, m := s.places(old), s.places(now)
+			n, m := s.places(old, fine), s.places(now, fine)
 			more := len(m) - len(n)
 			sums[i] += more
 			if more <= 0 {
@@ -120,15 +120,22 @@ func (k *look) suppressed() {
 	}
 }
 
-func (s suppression) places(in *source) [][]int {
-	switch {
-	case in == nil:
+func (s suppression) places(in *source, usual *pattern) [][]int {
+	if in == nil {
 		return nil
-	case s.code:
-		return in.find(s.re, inCode)
 	}
-	return in.find(s.re, inComments)
+	layer := inComments
+	if s.code {
+		layer = inCode
+	}
+	return slices.DeleteFunc(in.find(s.re, layer), func(m []int) bool {
+		return usual.Match(in.text[m[0]:in.end(in.lineOf(max(m[0], m[1]-1))-1)])
+	})
 }
+
+// usual are warnings that sound code silences, too: casts that a compiler cannot
+// see through, what is old and has to be called, what a module passes on.
+const usual = `(?i)unchecked|rawtypes|deprecat|CS0?61[28]\b|CS1591\b|\bF401\b|\bE402\b`
 
 func contains(list, name string) bool {
 	for i := 0; i+len(name)+2 <= len(list); i++ {

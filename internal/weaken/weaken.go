@@ -1,6 +1,7 @@
 package weaken
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -68,7 +69,8 @@ type look struct {
 	softening []*pattern // of the softeners
 	silencers []suppression
 	sources   map[sourceID]*source
-	plain     bool // without filters, for comparison
+	dropped   map[string]bool // words that the change took out of the code
+	plain     bool            // without filters, for comparison
 }
 
 type ranked struct {
@@ -162,10 +164,14 @@ func (k *look) list() []ralph.Finding {
 	return out
 }
 
-// recorded counts the recorded results that were written anew.
+// recorded counts the recorded results that were written anew, where no test was
+// changed with them.
 func (k *look) recorded() {
 	n, first := 0, ""
 	for _, f := range k.files {
+		if k.isTest(f.Path) && !bytes.Equal(f.Old, f.New) {
+			return
+		}
 		if !f.Added && (recorded(f.Path) || f.From != "" && recorded(f.From)) && (f.Deleted || string(f.Old) != string(f.New)) {
 			if n++; n == 1 {
 				first = f.Path
@@ -173,7 +179,7 @@ func (k *look) recorded() {
 		}
 	}
 	if n > 0 {
-		k.add(rankRecorded, ralph.FindingTests, first, 0, "recorded results", plural(n, "file")+" of recorded results (snapshots, golden files) changed: what tests compare with is what the run wrote")
+		k.add(rankRecorded, ralph.FindingTests, first, 0, "recorded results", plural(n, "file")+" of recorded results (snapshots, golden files) changed and no test did: what tests compare with is what the run wrote")
 	}
 }
 
