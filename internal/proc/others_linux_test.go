@@ -49,6 +49,7 @@ func neighbour(t *testing.T) int {
 func TestOtherProcesses(t *testing.T) {
 	t.Parallel()
 	wantNetwork(t)
+	abi, _ := sandbox.Available()
 	for _, network := range []*sandbox.Network{{}, nil} {
 		said := toolSays(t, network, "own")
 		for name, got := range said {
@@ -57,6 +58,9 @@ func TestOtherProcesses(t *testing.T) {
 			case name == "own: clone3", strings.HasSuffix(name, "write to memory"), strings.HasSuffix(name, "by descriptor"):
 				want = "ENOSYS"
 			case kind != "own" && (what == "memory file" || what == "input" || what == "output"):
+				if abi == 0 {
+					continue // the file walls' work
+				}
 				want = "EACCES"
 			case kind == "own" && !strings.Contains(what, "namespace"):
 				want = "ok"
