@@ -10,6 +10,7 @@ shopt -s inherit_errexit
 
 cd "$(dirname "$0")/../.."
 cache=${RALPH_E2E_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/ralph-ci}/kernels
+keys=/usr/share/keyrings/debian-archive-keyring.gpg
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 (($#)) || set -- bullseye/amd64 bookworm/amd64 bookworm/arm64 trixie/amd64 trixie/arm64
 mkdir -p "$cache"
@@ -19,10 +20,10 @@ trap 'rm -rf "$work"' EXIT
 root() { if ((EUID == 0)); then "$@"; else sudo -n "$@"; fi; }
 
 install_qemu() {
-  command -v qemu-system-x86_64 >/dev/null && command -v qemu-system-aarch64 >/dev/null && command -v cpio >/dev/null && return
+  command -v qemu-system-x86_64 >/dev/null && command -v qemu-system-aarch64 >/dev/null && command -v cpio >/dev/null && [[ -s $keys ]] && return
   root timeout 300 apt-get update -qq
   root timeout 600 env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    qemu-system-x86 qemu-system-arm ipxe-qemu seabios cpio </dev/null >/dev/null
+    qemu-system-x86 qemu-system-arm ipxe-qemu seabios cpio debian-archive-keyring </dev/null >/dev/null
 }
 
 # fetch SUITE ARCH: vmlinuz and busybox in the cache. apt checks them against
@@ -31,7 +32,7 @@ fetch() {
   local suite=$1 arch=$2 dir=$cache/$1-$2 get=$work/$1-$2 package
   [[ -s $dir/vmlinuz && -s $dir/busybox ]] && return
   mkdir -p "$get"/{lists/partial,cache/archives/partial,root}
-  echo "deb [arch=$arch signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $suite main" >"$get/sources"
+  echo "deb [arch=$arch signed-by=$keys] $mirror $suite main" >"$get/sources"
   local options=(-qq -o "APT::Architecture=$arch" -o "APT::Architectures=$arch" -o "Dir::Etc::SourceList=$get/sources"
     -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$get/lists" -o "Dir::Cache=$get/cache" -o APT::Sandbox::User="$(id -un)")
   timeout 300 apt-get "${options[@]}" update
@@ -64,7 +65,6 @@ tests() { # ARCH
   for package in sandbox proc; do
     CGO_ENABLED=0 GOOS=linux GOARCH=$1 go test -c -ldflags '-s -w' -o "$work/tests-$1/$package.test" "./internal/$package"
   done
-  CGO_ENABLED=0 GOOS=linux GOARCH=$1 go build -ldflags '-s -w' -o "$work/tests-$1/ralph" ./cmd/ralph
 }
 
 boot() { # SUITE ARCH
