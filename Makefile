@@ -28,11 +28,12 @@ E2E_IMAGE       = ralph-action:e2e
 E2E_TIMEOUT    ?= 40m
 E2E_RUN        ?= .
 REDTEAM_RUN    ?=
+KERNELS        ?=
 REDTEAM_DIR    ?= $(CURDIR)/dist/redteam
 PLATFORMS       = linux/amd64 linux/arm64 darwin/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race vet cross lint e2e redteam bench image fmt clean
+.PHONY: help build demo test race vet cross lint e2e redteam kernels bench image fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,6 +96,9 @@ bench: ## measure against the budgets of docs/performance.md
 image: ## the container images, full and slim
 	docker build $(IMAGE_ARGS) --target slim -t $(IMAGE)$(if $(findstring :,$(IMAGE)),,:latest)-slim .
 	docker build $(IMAGE_ARGS) -t $(IMAGE) .
+
+kernels: ## the tests of the sandbox under other kernels, emulated; KERNELS="bookworm/arm64 …" (Debian, root)
+	e2e/kernels/run.sh $(KERNELS)
 
 fmt: ## gofmt everything
 	gofmt -w cmd e2e internal

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/runner"
 )
 
 // close ends the record and hands it to everybody: files, summary, outputs, log.
@@ -61,14 +63,27 @@ func (j *job) writeRunner(public ralph.Report) {
 	if j.cfg.Summary {
 		if err := j.runner.Summary(j.redact.Text(report.Summary(public))); err != nil {
 			j.out.warn(err.Error())
+			j.unwritten(err)
 		}
 	}
 	for _, o := range j.outputs() {
 		if err := j.runner.SetOutput(o.name, o.value); err != nil {
 			j.out.warn(err.Error())
+			j.unwritten(err)
 		}
 	}
 }
+
+// unwritten fails the step where later ones would take what could not be written
+// for empty.
+func (j *job) unwritten(err error) {
+	if !errors.Is(err, runner.ErrChanged) && j.report.ExitCode == 0 {
+		j.report.ExitCode = unwrittenCode
+	}
+}
+
+// unwrittenCode is the exit code of a run that is fine but for its outputs.
+const unwrittenCode = 1
 
 type output struct{ name, value string }
 

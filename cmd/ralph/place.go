@@ -20,6 +20,10 @@ import (
 // openWorkspace takes the workspace for this run alone and decides who the
 // agent is.
 func (j *job) openWorkspace(ctx context.Context) error {
+	if err := j.checkWalls(); err != nil {
+		return invalid(err)
+	}
+	j.rememberModes()
 	notes, err := unhide(j.workspace)
 	if err != nil {
 		return invalid(err)
@@ -84,6 +88,20 @@ func (j *job) openWorkspace(ctx context.Context) error {
 	j.session = &sessionLog{w: log}
 	j.afterwards(func() { _ = log.Close() }) // what is lost of a log is lost
 	return nil
+}
+
+// checkWalls refuses to run in the action where nothing would keep the agent from
+// what belongs to the job: the runner's files belong to its user, and where ralph
+// is that user, too, so does every process.
+func (j *job) checkWalls() error {
+	if j.runner == nil || j.cfg.Isolation != config.IsolationAuto {
+		return nil
+	}
+	abi, why := sandbox.Available()
+	if abi > 0 {
+		return nil
+	}
+	return fmt.Errorf("isolation: auto needs Landlock, which is missing here: %s. The agent could read the job's tokens: use a runner with Linux 5.19 or later, or set isolation: off to do without a sandbox", why)
 }
 
 // openRunFolder opens the .ralph that holds the run's files and its lock. Several

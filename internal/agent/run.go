@@ -50,6 +50,7 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 	}
 
 	exit, err := c.o.Process.Run(ctx, proc.Command{
+		Speaks:   true,
 		Argv:     c.argv(o, q),
 		Dir:      c.o.Dir,
 		Env:      c.format.environ(o),

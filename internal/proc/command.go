@@ -48,6 +48,11 @@ type Command struct {
 	Finished       <-chan struct{} // closed by the caller when the child has said its last word; FinishGrace runs from then
 	Limits         Limits
 
+	// Speaks is set for a child whose standard output is believed, an agent's.
+	// What it starts with another output can neither signal nor trace it, and
+	// behind file walls nobody opens its input and output anew through /proc.
+	Speaks bool
+
 	// Linger is asked, once and from Run's goroutine, when the leader exited by
 	// itself and others of its tree still live: how long they may go on. Nil or
 	// an answer of 0 ends them at once, with Limits.Grace. While they go on,

@@ -30,9 +30,15 @@ func (in *supervised) fork(r request, fds []int) (pid int, err error) {
 		pid, err = forkLimited(r, &attr)
 		return err
 	})
-	if err == nil && in.gate != nil {
-		in.serveGate()
+	if err != nil || in.gate == nil {
+		return pid, err
 	}
+	if r.Speaks {
+		if err = in.gate.Speaker(fds[1]); err != nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	in.serveGate()
 	return pid, err
 }
 

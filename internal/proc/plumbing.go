@@ -24,13 +24,13 @@ func (s *Supervisor) plumb(c Command) (*plumbing, error) {
 	watched := c.Limits.Silence > 0 || c.Limits.OutputBytes > 0
 	same := sameWriter(c.Stdout, c.Stderr)
 	err := errors.Join(
-		p.input(c.Stdin),
-		s.outputPipe(p, 1, c.Stdout, watched),
+		p.input(c.Stdin, s.pipesOf(c)),
+		s.outputPipe(p, 1, c.Stdout, watched, s.pipesOf(c)),
 	)
 	if same {
 		p.child[2] = p.child[1]
 	} else {
-		err = errors.Join(err, s.outputPipe(p, 2, c.Stderr, watched))
+		err = errors.Join(err, s.outputPipe(p, 2, c.Stderr, watched, anonymous))
 	}
 	if err != nil {
 		p.started()
@@ -46,14 +46,22 @@ func sameWriter(a, b io.Writer) (same bool) {
 	return a == b
 }
 
-func (p *plumbing) input(r io.Reader) (err error) {
+// pipesOf makes the pipes of a command's input and output.
+func (s *Supervisor) pipesOf(c Command) pipes {
+	if c.Speaks {
+		return pipesIn(s.spillDir)
+	}
+	return anonymous
+}
+
+func (p *plumbing) input(r io.Reader, pipes pipes) (err error) {
 	if r == nil {
 		p.child[0], err = os.Open(os.DevNull)
 		return err
 	}
 	short, ok := r.(*strings.Reader)
 	ok = ok && short.Len() <= pipeRoom
-	child, ours, err := newPipe(!ok)
+	child, ours, err := newPipe(!ok, pipes)
 	if err != nil {
 		return err
 	}
@@ -79,13 +87,13 @@ const pipeRoom = 4096
 // then sits in a call that closing the file does not end.
 type onlyWriter struct{ io.Writer }
 
-func (s *Supervisor) outputPipe(p *plumbing, fd int, w io.Writer, watched bool) error {
+func (s *Supervisor) outputPipe(p *plumbing, fd int, w io.Writer, watched bool, pipes pipes) error {
 	if w == nil && !watched {
 		null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
 		p.child[fd] = null
 		return err
 	}
-	ours, child, err := newOutputPipe()
+	ours, child, err := newOutputPipe(pipes)
 	if err != nil {
 		return err
 	}

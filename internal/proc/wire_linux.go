@@ -151,6 +151,7 @@ func (r request) encode() ([]byte, error) {
 	e.put('n', strconv.FormatUint(r.MaxProcs, 10))
 	e.put('l', strconv.FormatBool(r.Linger))
 	e.put('f', strconv.FormatBool(r.AnyDisk))
+	e.put('s', strconv.FormatBool(r.Speaks))
 	e.put('a', r.Argv...)
 	e.put('e', r.Env...)
 	return e.bytes()
@@ -171,6 +172,8 @@ func parseRequest(data []byte) (r request, err error) {
 			r.Linger, err = strconv.ParseBool(value)
 		case 'f':
 			r.AnyDisk, err = strconv.ParseBool(value)
+		case 's':
+			r.Speaks, err = strconv.ParseBool(value)
 		case 'a':
 			r.Argv = append(r.Argv, value)
 		case 'e':

@@ -32,6 +32,8 @@ type commandFile struct {
 	f    *os.File
 	text []byte // everything that should be in the file
 	was  os.FileInfo
+
+	hidden bool // the way to it is closed; ours is open, and written to
 }
 
 // maxBefore bounds what may stand in a command file before ralph starts; the
@@ -103,6 +105,9 @@ func (c *commandFile) append(text []byte) error {
 		return fmt.Errorf("%s: %w", c.variable, err)
 	}
 	c.text = append(c.text, text...)
+	if c.hidden {
+		return fmt.Errorf("%s: %s is in a folder that was closed: the runner may not find what was written to it", c.variable, c.path)
+	}
 	if changed {
 		return fmt.Errorf("the file of %s was %w; what was added is removed", c.variable, ErrChanged)
 	}
@@ -126,7 +131,8 @@ func (c *commandFile) check() (changed bool, err error) {
 		return false, fmt.Errorf("%s: %w", c.variable, err)
 	}
 	there, err := os.Lstat(c.path)
-	if err != nil || !os.SameFile(ours, there) {
+	c.hidden = errors.Is(err, fs.ErrPermission)
+	if !c.hidden && (err != nil || !os.SameFile(ours, there)) {
 		return false, fmt.Errorf("the file of %s was %w: nothing is written to it", c.variable, ErrReplaced)
 	}
 	if ours.Mode() != c.was.Mode() { // the runner could not read it

@@ -346,3 +346,23 @@ func TestSummaryIsBounded(t *testing.T) {
 		})
 	}
 }
+
+// What cannot be found any more is written to all the same, and an error: the
+// runner may not find it either. Root finds everything.
+func TestFolderIsClosed(t *testing.T) {
+	t.Parallel()
+	r, path := withFile(t, "GITHUB_OUTPUT", "")
+	if err := os.Chmod(filepath.Dir(path), 0); err != nil {
+		t.Fatal(err)
+	}
+	err := r.SetOutput("completed", "true")
+	if errChmod := os.Chmod(filepath.Dir(path), 0o700); errChmod != nil {
+		t.Fatal(errChmod)
+	}
+	if (err == nil) != (os.Geteuid() == 0) || errors.Is(err, ErrChanged) {
+		t.Errorf("SetOutput = %v, want an error for all but root", err)
+	}
+	if got, ok := entries(content(t, path)); !ok || !slices.Equal(got, []entry{{"completed", "true"}}) {
+		t.Errorf("the file holds %q", got)
+	}
+}

@@ -40,8 +40,17 @@ type (
 func refusedCalls() []refusedGroup {
 	return []refusedGroup{
 		// As if the kernel had none: programs have another way then.
-		{unix.ENOSYS, []uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}},
+		{unix.ENOSYS, []uint32{
+			unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+			// Their arguments lie in memory, or are a descriptor that can be another
+			// one by the time the kernel looks: clone, ptrace and kill do the same.
+			unix.SYS_CLONE3, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_SEND_SIGNAL,
+		}},
 		{unix.EPERM, []uint32{
+			unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT,
+			unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
+			unix.SYS_KCMP, unix.SYS_PROCESS_MADVISE, unix.SYS_PROCESS_MRELEASE, unix.SYS_FANOTIFY_INIT, unix.SYS_LOOKUP_DCOOKIE,
+			unix.SYS_ACCT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_REBOOT, unix.SYS_SETTIMEOFDAY, unix.SYS_SYSLOG, unix.SYS_QUOTACTL,
 			unix.SYS_BPF, unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN,
 			unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
 			unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD,
@@ -76,42 +85,101 @@ func architecture() uint32 {
 	return 0
 }
 
-// networkFilter is the program that leaves a child TCP, unix streams and the
-// kernel's list of interfaces, and has every connect asked for. The sockets are
-// made by the gate, and bind and listen end its interest in one.
-func networkFilter(arch uint32) []unix.SockFilter {
-	var p []unix.SockFilter
-	add := func(parts ...[]unix.SockFilter) {
-		for _, part := range parts {
-			p = append(p, part...)
+// asks is what of the filter needs a gate that answers.
+type asks struct {
+	others  bool // calls that act on other processes; else the kernel's own rules decide
+	network bool // sockets and connects
+}
+
+// filter is the program every child is behind. With network it leaves TCP, unix
+// streams and the kernel's list of interfaces, and has every connect asked for.
+// The sockets are made by the gate, and bind and listen end its interest in one.
+func filter(arch uint32, ask asks) []unix.SockFilter {
+	nosys := refuse(unix.ENOSYS)
+	p := join(load(offArch), unless(arch, nosys), load(offNumber))
+	if arch == unix.AUDIT_ARCH_X86_64 {
+		p = join(p, whenBits(x32Bit, nosys))
+	}
+	if ask.network {
+		p = join(p, networkRules())
+	}
+	p = join(p,
+		when(unix.SYS_PRLIMIT64, ownLimitsOnly()),
+		when(unix.SYS_SECCOMP, noListeners()),
+		when(unix.SYS_UNSHARE, noNamespaces(cloneNew)),
+		when(unix.SYS_CLONE, noNamespaces(cloneNew&^unix.CLONE_NEWTIME)), // there that bit is a part of the signal
+		processRules(ask.others),
+	)
+	for _, group := range refusedCalls() {
+		for _, call := range group.calls {
+			p = join(p, when(call, refuse(group.errno)))
 		}
 	}
-	nosys := refuse(unix.ENOSYS)
-	add(load(offArch), unless(arch, nosys), load(offNumber))
-	if arch == unix.AUDIT_ARCH_X86_64 {
-		add(whenBits(x32Bit, nosys))
-	}
-	add(
+	return join(p, give(resultAllow))
+}
+
+func networkRules() []unix.SockFilter {
+	return join(
 		when(unix.SYS_CONNECT, give(resultNotify)),
 		when(unix.SYS_SOCKET, socketRules()),
 		when(unix.SYS_BIND, give(resultNotify)),
 		when(unix.SYS_LISTEN, give(resultNotify)),
 		when(unix.SYS_SOCKETPAIR, arg(0), unless(unix.AF_UNIX, refuse(unix.EAFNOSUPPORT)), streamOnly(resultAllow)),
 		when(unix.SYS_SETSOCKOPT, optionRules()),
-		when(unix.SYS_PRLIMIT64, ownLimitsOnly()),
-		when(unix.SYS_SECCOMP, noListeners()),
 		// TCP fast open names its target in the call that sends.
 		when(unix.SYS_SENDTO, noFastOpen(3)),
 		when(unix.SYS_SENDMSG, noFastOpen(2)),
 		when(unix.SYS_SENDMMSG, noFastOpen(3)),
 	)
-	for _, group := range refusedCalls() {
-		for _, call := range group.calls {
-			add(when(call, refuse(group.errno)))
-		}
+}
+
+// cloneNew are the namespaces of unshare(2). In one of its own a child has all
+// capabilities, and with them parts of the kernel that nobody else can reach.
+const cloneNew = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
+	unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET | unix.CLONE_NEWTIME
+
+func noNamespaces(bits uint32) []unix.SockFilter {
+	return join(arg(0), whenBits(bits, refuse(unix.EPERM)), give(resultAllow))
+}
+
+// processRules has calls that act on other processes decided by the gate, see
+// Gate.reaches. Without one nothing can be traced that did not ask for it.
+func processRules(ask bool) []unix.SockFilter {
+	trace := refuse(unix.EPERM)
+	if ask {
+		trace = give(resultNotify)
 	}
-	add(give(resultAllow))
+	p := join(
+		when(unix.SYS_PTRACE, arg(0), when(unix.PTRACE_ATTACH, trace), when(unix.PTRACE_SEIZE, trace), give(resultAllow)),
+		// These name their target in memory. Whoever needs them has F_SETOWN.
+		when(unix.SYS_IOCTL, arg(1), when(fioSetOwn, refuse(unix.EPERM)), when(unix.SIOCSPGRP, refuse(unix.EPERM)), give(resultAllow)),
+		when(unix.SYS_FCNTL, arg(1), when(unix.F_SETOWN_EX, refuse(unix.EPERM)), unless(unix.F_SETOWN, give(resultAllow)), anyTarget(2, ask)),
+	)
+	for _, call := range []uint32{unix.SYS_KILL, unix.SYS_TKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO} {
+		p = join(p, when(call, decided(ask)))
+	}
+	// Go's runtime interrupts its threads with SIGURG, many times a second, and
+	// programs that do not expect it ignore it.
+	p = join(p, when(unix.SYS_TGKILL, arg(2), when(uint32(unix.SIGURG), give(resultAllow)), decided(ask)))
+	for _, call := range []uint32{unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETAFFINITY} {
+		p = join(p, when(call, anyTarget(0, ask)))
+	}
+	for _, call := range []uint32{unix.SYS_SETPRIORITY, unix.SYS_IOPRIO_SET} {
+		p = join(p, when(call, decided(ask)))
+	}
 	return p
+}
+
+func decided(ask bool) []unix.SockFilter {
+	if ask {
+		return give(resultNotify)
+	}
+	return give(resultAllow)
+}
+
+// anyTarget: 0 is the caller itself, or nobody.
+func anyTarget(n int, ask bool) []unix.SockFilter {
+	return join(arg(n), when(0, give(resultAllow)), decided(ask))
 }
 
 // socketRules: a datagram names its target in the call that sends it, which no
@@ -223,13 +291,17 @@ func jump(body []unix.SockFilter) uint8 {
 }
 
 // installFilter puts the filter on the calling thread, for good and for every
-// program it executes, and returns where its questions arrive. The thread needs
-// no_new_privs.
-func installFilter(p []unix.SockFilter) (listener int, err error) {
+// program it executes, and with SECCOMP_FILTER_FLAG_NEW_LISTENER returns where
+// its questions arrive. The thread needs no_new_privs.
+func installFilter(p []unix.SockFilter, flag uintptr) (listener int, err error) {
 	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
-	// From Linux 5.19 on a signal does not take back a question that has been
-	// read, else Go's own signals would ask everything twice.
-	for _, flags := range []uintptr{unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, unix.SECCOMP_FILTER_FLAG_NEW_LISTENER} {
+	tries := []uintptr{flag}
+	if flag != 0 {
+		// From Linux 5.19 on a signal does not take back a question that has been
+		// read, else Go's own signals would ask everything twice.
+		tries = []uintptr{flag | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, flag}
+	}
+	for _, flags := range tries {
 		fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
 		if errno == 0 {
 			return int(fd), nil

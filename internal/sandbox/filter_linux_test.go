@@ -44,7 +44,7 @@ func TestFilter(t *testing.T) {
 	refused := func(e unix.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(e) }
 	const high = 0xdeadbeef // the half of an argument the kernel drops
 	for _, arch := range []uint32{unix.AUDIT_ARCH_X86_64, unix.AUDIT_ARCH_AARCH64} {
-		program := networkFilter(arch)
+		program := filter(arch, asks{others: true, network: true})
 		for _, tc := range []struct {
 			name   string
 			arch   uint32
@@ -84,7 +84,32 @@ func TestFilter(t *testing.T) {
 			{"limits of another, a high address", arch, unix.SYS_PRLIMIT64, [4]uint32{7, unix.RLIMIT_CPU, 0}, refused(unix.EPERM)},
 			{"io_uring", arch, unix.SYS_IO_URING_ENTER, [4]uint32{}, refused(unix.ENOSYS)},
 			{"bpf", arch, unix.SYS_BPF, [4]uint32{}, refused(unix.EPERM)},
-			{"ptrace", arch, unix.SYS_PTRACE, [4]uint32{}, resultAllow},
+			{"ask to be traced", arch, unix.SYS_PTRACE, [4]uint32{unix.PTRACE_TRACEME}, resultAllow},
+			{"attach", arch, unix.SYS_PTRACE, [4]uint32{unix.PTRACE_ATTACH, 7}, resultNotify},
+			{"seize", arch, unix.SYS_PTRACE, [4]uint32{unix.PTRACE_SEIZE, 7}, resultNotify},
+			{"write to another's memory", arch, unix.SYS_PROCESS_VM_WRITEV, [4]uint32{7}, refused(unix.ENOSYS)},
+			{"signal", arch, unix.SYS_KILL, [4]uint32{7, 10}, resultNotify},
+			{"signal to a thread", arch, unix.SYS_TGKILL, [4]uint32{7, 8, 10}, resultNotify},
+			{"Go's own signal", arch, unix.SYS_TGKILL, [4]uint32{7, 8, uint32(unix.SIGURG)}, resultAllow},
+			{"signal by descriptor", arch, unix.SYS_PIDFD_SEND_SIGNAL, [4]uint32{7, 10}, refused(unix.ENOSYS)},
+			{"signal by a file", arch, unix.SYS_FCNTL, [4]uint32{3, unix.F_SETOWN, 7}, resultNotify},
+			{"signal by a file, in memory", arch, unix.SYS_FCNTL, [4]uint32{3, unix.F_SETOWN_EX, 7}, refused(unix.EPERM)},
+			{"signal by a socket", arch, unix.SYS_IOCTL, [4]uint32{3, unix.SIOCSPGRP, 7}, refused(unix.EPERM)},
+			{"no signal by a file", arch, unix.SYS_FCNTL, [4]uint32{3, unix.F_SETOWN, 0}, resultAllow},
+			{"flags of a file", arch, unix.SYS_FCNTL, [4]uint32{3, unix.F_GETFL}, resultAllow},
+			{"terminal", arch, unix.SYS_IOCTL, [4]uint32{0, unix.TCGETS}, resultAllow},
+			{"own processors", arch, unix.SYS_SCHED_SETAFFINITY, [4]uint32{0, 8}, resultAllow},
+			{"processors of another", arch, unix.SYS_SCHED_SETAFFINITY, [4]uint32{7, 8}, resultNotify},
+			{"nice", arch, unix.SYS_SETPRIORITY, [4]uint32{unix.PRIO_USER, 0, 5}, resultNotify},
+			{"thread", arch, unix.SYS_CLONE, [4]uint32{unix.CLONE_VM | unix.CLONE_THREAD | unix.CLONE_SIGHAND}, resultAllow},
+			{"fork", arch, unix.SYS_CLONE, [4]uint32{uint32(unix.SIGCHLD)}, resultAllow},
+			{"fork, a signal like a namespace", arch, unix.SYS_CLONE, [4]uint32{unix.CLONE_NEWTIME}, resultAllow},
+			{"user namespace", arch, unix.SYS_CLONE, [4]uint32{unix.CLONE_NEWUSER | uint32(unix.SIGCHLD)}, refused(unix.EPERM)},
+			{"user namespace, later", arch, unix.SYS_UNSHARE, [4]uint32{unix.CLONE_NEWUSER}, refused(unix.EPERM)},
+			{"time namespace", arch, unix.SYS_UNSHARE, [4]uint32{unix.CLONE_NEWTIME}, refused(unix.EPERM)},
+			{"own files", arch, unix.SYS_UNSHARE, [4]uint32{unix.CLONE_FILES}, resultAllow},
+			{"namespace of another", arch, unix.SYS_SETNS, [4]uint32{3}, refused(unix.EPERM)},
+			{"clone3", arch, unix.SYS_CLONE3, [4]uint32{}, refused(unix.ENOSYS)},
 			{"i386", unix.AUDIT_ARCH_I386, unix.SYS_READ, [4]uint32{}, refused(unix.ENOSYS)},
 			{"arm", unix.AUDIT_ARCH_ARM, unix.SYS_CONNECT, [4]uint32{}, refused(unix.ENOSYS)},
 			{"the other one", unix.AUDIT_ARCH_X86_64 ^ unix.AUDIT_ARCH_AARCH64 ^ arch, unix.SYS_CONNECT, [4]uint32{}, refused(unix.ENOSYS)},
@@ -105,6 +130,29 @@ func TestFilter(t *testing.T) {
 			if got := run(t, program, [16]uint32{x32Bit | unix.SYS_CONNECT, arch}); got != refused(unix.ENOSYS) {
 				t.Errorf("x32 = %#x, want ENOSYS", got)
 			}
+		}
+	}
+}
+
+// Where nobody can be asked, the kernel's rules decide but for tracing.
+func TestFilterWithoutGate(t *testing.T) {
+	t.Parallel()
+	program := filter(unix.AUDIT_ARCH_X86_64, asks{})
+	for _, tc := range []struct {
+		name   string
+		number uint32
+		args   [2]uint32
+		want   uint32
+	}{
+		{"connect", unix.SYS_CONNECT, [2]uint32{}, resultAllow},
+		{"UDP", unix.SYS_SOCKET, [2]uint32{unix.AF_INET, unix.SOCK_DGRAM}, resultAllow},
+		{"signal", unix.SYS_KILL, [2]uint32{7, 10}, resultAllow},
+		{"seize", unix.SYS_PTRACE, [2]uint32{unix.PTRACE_SEIZE, 7}, unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
+		{"user namespace", unix.SYS_UNSHARE, [2]uint32{unix.CLONE_NEWUSER}, unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
+	} {
+		data := [16]uint32{offNumber / 4: tc.number, offArch / 4: unix.AUDIT_ARCH_X86_64, offArgs / 4: tc.args[0], offArgs/4 + 2: tc.args[1]}
+		if got := run(t, program, data); got != tc.want {
+			t.Errorf("%s = %#x, want %#x", tc.name, got, tc.want)
 		}
 	}
 }

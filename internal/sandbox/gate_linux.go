@@ -41,11 +41,13 @@ const (
 	maxMade    = 1024 // connections that a second connect is answered for
 )
 
-// Gate answers the connects of one child and of everything it starts.
+// Gate answers the connects of one child and of everything it starts, and what
+// they do to other processes.
 type Gate struct {
 	listener *os.File
 	raw      syscall.RawConn
 	doors    *doors
+	speaker  *inode // nil: no child is one
 	refused  func(address, reason string)
 	told     map[[2]string]bool
 	waiting  chan struct{} // holds a token for each connect that waits
@@ -80,9 +82,9 @@ func newGate(listener int, d *doors) (*Gate, error) {
 }
 
 // Behind calls fork on a thread that wears the walls, so that the child wears
-// them, and nobody else does. The gate is the child's way to the network: Serve
-// it. It is nil when the network is open, or the child was not started. An error
-// of fork's comes back as it is, one of the walls has no errno.
+// them, and nobody else does. The gate answers for the child: Serve it. It is nil
+// where nothing can be asked, or the child was not started. An error of fork's
+// comes back as it is, one of the walls has no errno.
 func Behind(w Walls, fork func() error) (*Gate, error) {
 	abi, reason := Available()
 	if abi == 0 && w.Strict {
@@ -98,15 +100,7 @@ func Behind(w Walls, fork func() error) (*Gate, error) {
 		return nil
 	}
 	if w.Network == nil {
-		return nil, onThread(func() error {
-			if err := noNewPrivileges(); err != nil {
-				return err
-			}
-			if err := files(); err != nil {
-				return err
-			}
-			return fork()
-		})
+		return behindFilter(w.Strict, files, fork)
 	}
 	d, err := openDoors(*w.Network)
 	if err != nil {
@@ -128,11 +122,7 @@ func behindGate(d *doors, files, fork func() error) (g *Gate, err error) {
 		if err := files(); err != nil {
 			return err
 		}
-		listener, err := installFilter(networkFilter(architecture()))
-		if err != nil {
-			return fmt.Errorf("network wall: %s", explainFilter(err))
-		}
-		if g, err = newGate(listener, d); err != nil {
+		if g, err = ask(asks{others: true, network: true}, d); err != nil {
 			return fmt.Errorf("network wall: %s", err)
 		}
 		if err := fork(); err != nil {
@@ -145,6 +135,47 @@ func behindGate(d *doors, files, fork func() error) (g *Gate, err error) {
 		return nil, err
 	}
 	return g, nil
+}
+
+// behindFilter is Behind with an open network. Where nobody can be asked, the
+// filter does what it can alone; where there is none, strict refuses.
+func behindFilter(strict bool, files, fork func() error) (g *Gate, err error) {
+	err = onThread(func() error {
+		if err := noNewPrivileges(); err != nil {
+			return err
+		}
+		if err := files(); err != nil {
+			return err
+		}
+		g, err = ask(asks{others: true}, &doors{})
+		if err != nil && architecture() != 0 {
+			_, err = installFilter(filter(architecture(), asks{}), 0)
+		}
+		if err != nil && strict {
+			return fmt.Errorf("isolation is strict, but there is no filter of system calls: %s", explainFilter(err))
+		}
+		if err := fork(); err != nil {
+			if g != nil {
+				_ = g.listener.Close()
+			}
+			g = nil
+			return err
+		}
+		return nil
+	})
+	return g, err
+}
+
+// ask puts a filter on the calling thread, and has its questions come to a gate.
+func ask(what asks, d *doors) (*Gate, error) {
+	if architecture() == 0 {
+		return nil, unix.ENOSYS
+	}
+	listener, err := installFilter(filter(architecture(), what), unix.SECCOMP_FILTER_FLAG_NEW_LISTENER)
+	if err != nil {
+		return nil, explainFilter(err)
+	}
+	return newGate(listener, d)
 }
 
 // onThread runs f on a thread that ends with it and that nothing else ever runs
@@ -190,8 +221,10 @@ func (g *Gate) Serve(refused func(address, reason string)) {
 			g.create(&n)
 		case n.number == unix.SYS_CONNECT:
 			g.answer(&n)
-		default:
+		case n.number == unix.SYS_BIND, n.number == unix.SYS_LISTEN:
 			g.release(&n)
+		default:
+			g.answerOthers(&n)
 		}
 	}
 }
