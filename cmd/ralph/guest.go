@@ -17,8 +17,8 @@ import (
 )
 
 // install lists what a child may read beyond the system's folders: the folders
-// on PATH, the agent's program with the package it belongs to, and the files
-// its command names.
+// on PATH, the agent's program with the package it belongs to and those that one
+// needs, and the files its command names.
 func (j *job) install() []string {
 	paths := filepath.SplitList(j.app.getenv("PATH"))
 	add := func(path string) {
@@ -40,7 +40,11 @@ func (j *job) install() []string {
 			add(dir)
 		}
 		if real, err := filepath.EvalSymlinks(program); err == nil {
-			add(packageRoot(real))
+			root := packageRoot(real)
+			add(root)
+			if root != real {
+				paths = append(paths, install.Needs(root)...)
+			}
 		}
 	}
 	command := j.cfg.AgentCommand

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net"
 	"net/netip"
@@ -91,13 +92,17 @@ func (j *job) openProxy(ctx context.Context, n *network, all []agent.Options) er
 			n.ports = append(n.ports, uint16(f.Port)) // #nosec G115 -- a port
 		}
 	}
-	p, err := egress.Start(context.WithoutCancel(ctx), egress.Options{Hosts: list, Upstream: egress.Environment(j.app.getenv)})
+	n.java = j.buildsJava()
+	o := egress.Options{Hosts: list, Upstream: egress.Environment(j.app.getenv), Password: rand.Text()}
+	if n.java { // most of its tools cannot be told one
+		o.Password = ""
+	}
+	p, err := egress.Start(context.WithoutCancel(ctx), o)
 	if err != nil {
 		return fmt.Errorf("allowed-hosts: %w", err)
 	}
 	j.atEnd(p.Close)
 	n.proxy = p
-	n.java = j.buildsJava()
 	j.out.say("Hosts that may be reached: " + cmp.Or(briefly(list), "none"))
 	if p.ByName() {
 		j.note("This machine reaches the world through a proxy of its own: hosts are judged by their names, and where these lead is that proxy's to decide.")

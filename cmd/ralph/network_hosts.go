@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -92,7 +93,7 @@ func (j *job) npmNetwork(ctx context.Context) (*network, error) {
 			list = append(list, rule)
 		}
 	}
-	p, err := egress.Start(context.WithoutCancel(ctx), egress.Options{Hosts: list, Upstream: egress.Environment(j.app.getenv)})
+	p, err := egress.Start(context.WithoutCancel(ctx), egress.Options{Hosts: list, Upstream: egress.Environment(j.app.getenv), Password: rand.Text()})
 	if err != nil {
 		return nil, fmt.Errorf("allowed-hosts: %w", err)
 	}

@@ -17,10 +17,10 @@ type Door struct {
 	// "x-api-key", or "Authorization" with "Bearer". The placeholder comes in the same
 	// form. Nothing else in a request is the key.
 	Header, Scheme string
-	// Paths are those below Upstream that the key is good for: a request's path is
-	// one of them, or goes on behind one with "/" or ":". They leave out what a model
-	// needs not: files, keys, an organization.
-	Paths []string
+	// Endpoints are the requests below Upstream that the key is good for, each a method
+	// and a path; see [anthropicEndpoints]. They leave out what a model needs not:
+	// files, batches, keys, an organization.
+	Endpoints []string
 	// KeyVariable holds the key in [Options.Env].
 	KeyVariable string
 	// WebSocket says that the CLI tries one first, with the key in the headers of its

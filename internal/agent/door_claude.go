@@ -21,7 +21,7 @@ func (claude) door(o Options) (Door, bool) {
 	}
 	d := Door{
 		Upstream: firstOf(o.BaseURL, lookup(o.Env, p.url), anthropicAPI), Header: "Authorization", Scheme: "Bearer",
-		Paths: []string{"/v1/messages", "/v1/models"}, KeyVariable: claudeKey(o),
+		Endpoints: anthropicEndpoints("/v1"), KeyVariable: claudeKey(o),
 	}
 	if d.KeyVariable == p.key {
 		d.Header, d.Scheme = "x-api-key", ""

@@ -10,7 +10,7 @@ const openaiAPI = "https://api.openai.com/v1"
 func (codex) door(o Options) (Door, bool) {
 	d := Door{
 		Upstream: firstOf(o.BaseURL, lookup(o.Env, "OPENAI_BASE_URL"), openaiAPI), Header: "Authorization", Scheme: "Bearer",
-		Paths: []string{"/responses", "/models"}, KeyVariable: firstSet(o, codexKeys(o)[:2]),
+		Endpoints: openaiEndpoints(""), KeyVariable: firstSet(o, codexKeys(o)[:2]),
 	}
 	switch {
 	case o.Provider == "azure":

@@ -15,7 +15,7 @@ func (gemini) door(o Options) (Door, bool) {
 	}
 	return Door{
 		Upstream: firstOf(o.BaseURL, lookup(o.Env, "GOOGLE_GEMINI_BASE_URL"), googleAPI), Header: "x-goog-api-key",
-		Paths: []string{"/v1beta/models", "/v1/models", "/v1alpha/models"}, KeyVariable: "GEMINI_API_KEY",
+		Endpoints: geminiEndpoints(), KeyVariable: "GEMINI_API_KEY",
 	}, o.Scratch != ""
 }
 
@@ -55,10 +55,10 @@ func (opencode) door(o Options) (Door, bool) {
 	}
 	d := Door{
 		Upstream: firstOf(o.BaseURL, modelAPIs()[provider]), Header: "Authorization", Scheme: "Bearer",
-		Paths: []string{"/chat/completions", "/responses", "/models"}, KeyVariable: opencodeKeys(provider + "/"),
+		Endpoints: openaiEndpoints(""), KeyVariable: opencodeKeys(provider + "/"),
 	}
 	if provider == "anthropic" {
-		d.Header, d.Scheme, d.Paths = "x-api-key", "", []string{"/messages", "/models"}
+		d.Header, d.Scheme, d.Endpoints = "x-api-key", "", anthropicEndpoints("")
 	}
 	return d, d.Upstream != ""
 }
@@ -102,7 +102,7 @@ func (copilot) door(o Options) (Door, bool) {
 	kind := firstOf(lookup(env, "COPILOT_PROVIDER_TYPE"), "openai")
 	d := Door{
 		Upstream: lookup(env, "COPILOT_PROVIDER_BASE_URL"), Header: "Authorization", Scheme: "Bearer",
-		Paths: []string{"/chat/completions", "/responses", "/models"}, KeyVariable: "COPILOT_PROVIDER_API_KEY",
+		Endpoints: openaiEndpoints(""), KeyVariable: "COPILOT_PROVIDER_API_KEY",
 	}
 	if lookup(env, "COPILOT_PROVIDER_BEARER_TOKEN") != "" {
 		d.KeyVariable = "COPILOT_PROVIDER_BEARER_TOKEN"
@@ -110,12 +110,12 @@ func (copilot) door(o Options) (Door, bool) {
 	switch kind {
 	case "openai":
 	case "anthropic":
-		d.Paths = []string{"/v1/messages", "/v1/models"}
+		d.Endpoints = anthropicEndpoints("/v1")
 		if d.KeyVariable == "COPILOT_PROVIDER_API_KEY" {
 			d.Header, d.Scheme = "x-api-key", ""
 		}
 	case "azure":
-		d.Paths = []string{"/openai"}
+		d.Endpoints = azureEndpoints()
 		if d.KeyVariable == "COPILOT_PROVIDER_API_KEY" {
 			d.Header, d.Scheme = "api-key", ""
 		}

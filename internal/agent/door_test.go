@@ -3,6 +3,7 @@ package agent
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -54,15 +55,11 @@ func TestThroughDoor(t *testing.T) {
 		home := t.TempDir()
 		tt.o.Env, tt.o.Scratch, tt.o.Process = append(strings.Fields(tt.env), "HOME="+home), t.TempDir(), noProcess{}
 		d, ok := KeyDoor(tt.o)
-		paths := d.Paths
-		d.Paths = nil
 		if !ok || d.Upstream != tt.want.Upstream || d.Header != tt.want.Header || d.Scheme != tt.want.Scheme || d.KeyVariable != tt.want.KeyVariable || d.WebSocket != tt.want.WebSocket {
 			t.Errorf("%s: KeyDoor = %+v, %v, want %+v", tt.name, d, ok, tt.want)
 			continue
 		}
-		if len(paths) == 0 || slices.Contains(paths, "/") || slices.Contains(paths, "") {
-			t.Errorf("%s: the key is good for every path: %q", tt.name, paths)
-		}
+		wantModelsOnly(t, tt.name, d.Endpoints)
 		o := tt.o.ThroughDoor(address+"/", placeholder)
 		if d, ok := KeyDoor(o); ok {
 			t.Errorf("%s: a door behind the door: %+v", tt.name, d)
@@ -89,6 +86,21 @@ func TestThroughDoor(t *testing.T) {
 		}
 		if hosts := Hosts(o); slices.ContainsFunc(hosts, func(h string) bool { return h != opencodeList }) {
 			t.Errorf("%s: behind the door it needs %q", tt.name, hosts)
+		}
+	}
+}
+
+// wantModelsOnly: what a key is good for asks a model, counts its tokens or lists
+// models, and nothing else.
+func wantModelsOnly(t *testing.T, name string, endpoints []string) {
+	t.Helper()
+	asks := regexp.MustCompile(`^(POST \S*/(messages|messages/count_tokens|responses|responses/compact|responses/input_tokens|chat/completions|models/\{name\}:(generateContent|streamGenerateContent|countTokens))|GET \S*/models(/\{name\})?)$`)
+	if len(endpoints) == 0 {
+		t.Errorf("%s: the key is good for everything", name)
+	}
+	for _, e := range endpoints {
+		if !asks.MatchString(e) {
+			t.Errorf("%s: the key is good for %q", name, e)
 		}
 	}
 }

@@ -36,9 +36,10 @@ type DoorOptions struct {
 	// Placeholder is what a guest has in the key's place; a random one when empty.
 	// It is what tells the agent from other programs on the machine.
 	Placeholder string
-	// Paths are those below Upstream that the key is good for: the path of a request
-	// is one of them, or goes on behind one with "/" or ":". Empty: all.
-	Paths []string
+	// Endpoints are the requests below Upstream that the key is good for, each a method
+	// and a path, "POST /v1/messages". "{name}" stands for a part of a path without "/"
+	// and ":". Empty: all.
+	Endpoints []string
 	// Proxy is the machine's own proxy for a URL, as [Options.Upstream].
 	Proxy func(*url.URL) (*url.URL, error)
 	// Transport sends the requests; nil is one with the system's roots and Proxy.
@@ -51,6 +52,7 @@ type DoorOptions struct {
 // a key that guests never see. Its methods are safe for concurrent use.
 type Door struct {
 	o         DoorOptions
+	endpoints []endpoint
 	server    *http.Server
 	transport http.RoundTripper
 	redactor  *secret.Redactor
@@ -67,6 +69,10 @@ func StartDoor(ctx context.Context, o DoorOptions) (*Door, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("key door: %w", err)
 	}
+	endpoints, err := parseEndpoints(o.Endpoints)
+	if err != nil {
+		return nil, fmt.Errorf("key door: %w", err)
+	}
 	o.Scheme = strings.TrimSpace(o.Scheme)
 	if o.Placeholder == "" {
 		o.Placeholder = "ralph-" + rand.Text()
@@ -78,7 +84,7 @@ func StartDoor(ctx context.Context, o DoorOptions) (*Door, error) {
 	if err != nil {
 		return nil, fmt.Errorf("key door: %w", err)
 	}
-	d := &Door{o: o, transport: o.Transport, redactor: secret.NewRedactor(o.Key), address: listener.Addr().String(), slots: make(slots, o.Connections)}
+	d := &Door{o: o, endpoints: endpoints, transport: o.Transport, redactor: secret.NewRedactor(o.Key), address: listener.Addr().String(), slots: make(slots, o.Connections)}
 	if d.transport == nil {
 		d.transport = doorTransport(o.Proxy)
 	}

@@ -20,8 +20,11 @@ func (d *Door) destination(r *http.Request) (*url.URL, error) {
 	if ambiguous(path) {
 		return nil, errors.New("the path has more than one reading")
 	}
-	if !d.allows(path) {
-		return nil, errors.New("the agent's key is not for this path: " + clean(path))
+	if !d.allows(r.Method, path) {
+		return nil, errors.New("the agent's key is not for this request: " + clean(r.Method+" "+path))
+	}
+	if overridesMethod(r.Header) {
+		return nil, errOverride
 	}
 	query, err := withoutKeys(r.URL.RawQuery)
 	if err != nil {
@@ -45,11 +48,8 @@ func ambiguous(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return part == "." || part == ".." })
 }
 
-func (d *Door) allows(path string) bool {
-	return len(d.o.Paths) == 0 || slices.ContainsFunc(d.o.Paths, func(allowed string) bool {
-		rest, below := strings.CutPrefix(path, "/"+strings.Trim(allowed, "/"))
-		return below && (rest == "" || rest[0] == '/' || rest[0] == ':')
-	})
+func (d *Door) allows(method, path string) bool {
+	return len(d.endpoints) == 0 || slices.ContainsFunc(d.endpoints, func(e endpoint) bool { return e.matches(method, path) })
 }
 
 // withoutKeys takes keys out of a query.
@@ -63,6 +63,9 @@ func withoutKeys(query string) (string, error) {
 		name, err := url.QueryUnescape(name)
 		if err != nil || strings.Contains(part, ";") {
 			return "", errors.New("the query has more than one reading")
+		}
+		if overridingParameter(name) {
+			return "", errOverride
 		}
 		if !credentialParameter(name) {
 			kept = append(kept, part)
@@ -87,7 +90,7 @@ func removeCredentials(h http.Header) {
 			delete(h, name)
 		}
 	}
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Http-Method-Override", "X-Original-Url", "X-Rewrite-Url"} {
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Original-Url", "X-Rewrite-Url"} {
 		h.Del(name)
 	}
 }

@@ -159,7 +159,7 @@ func TestDoorTakesOutOtherKeys(t *testing.T) {
 	d := door(t, egress.DoorOptions{Header: "x-api-key"}, func(_ http.ResponseWriter, r *http.Request) { got = r.Header })
 	names := []string{
 		"Authorization", "Proxy-Authorization", "Cookie", "X-Goog-Api-Key", "Api-Key", "Api_key", "X_Api_Key", "X-Auth-Token", "X-Amz-Security-Token",
-		"Ocp-Apim-Subscription-Key", "X-Forwarded-Authorization", "X-Auth-Key", "X-Auth-Email", "X-Access-Key", "Forwarded", "X-Forwarded-For", "X-Http-Method-Override", "X-Original-URL",
+		"Ocp-Apim-Subscription-Key", "X-Forwarded-Authorization", "X-Auth-Key", "X-Auth-Email", "X-Access-Key", "Forwarded", "X-Forwarded-For", "X-Original-URL",
 	}
 	fields := map[string]string{"x-api-key": placeholder, "Connection": "x-api-key"}
 	for _, name := range names {
@@ -178,23 +178,59 @@ func TestDoorTakesOutOtherKeys(t *testing.T) {
 	}
 }
 
-func TestDoorPaths(t *testing.T) {
+func TestDoorEndpoints(t *testing.T) {
 	t.Parallel()
 	asked := ""
-	d := door(t, egress.DoorOptions{Paths: []string{"/v1/messages", "/models"}, Upstream: &url.URL{Path: "/base"}}, func(_ http.ResponseWriter, r *http.Request) { asked = r.RequestURI })
-	for path, want := range map[string]string{
-		"/v1/messages": "/base/v1/messages", "/v1/messages?beta=true": "/base/v1/messages?beta=true", "/v1/messages/count_tokens": "/base/v1/messages/count_tokens",
-		"/models/x%20y:generate": "/base/models/x%20y:generate", "/models:list": "/base/models:list",
-		"/v1/messagesx": "", "/v1/files": "", "/": "", "/v1": "", "/V1/messages": "",
-		"/v1/messages/../files": "", "/v1/messages/..": "", "/v1/messages/%2e%2e/files": "", "/v1/messages/.%2E/files": "", "/v1/messages%2f..%2ffiles": "",
-		"/v1/messages/..%5cfiles": "", "//v1/messages": "", "/v1//messages": "", "/v1/messages;/../files": "", "/v1/messages/..%3b/files": "", "/v1/messages/./x": "",
+	d := door(t, egress.DoorOptions{
+		Endpoints: []string{"POST /v1/messages", "POST /v1/messages/count_tokens", "GET /models", "GET /models/{name}", "POST /models/{name}:generate"},
+		Upstream:  &url.URL{Path: "/base"},
+	}, func(_ http.ResponseWriter, r *http.Request) { asked = r.Method + " " + r.RequestURI })
+	for request, want := range map[string]string{
+		"POST /v1/messages": "POST /base/v1/messages", "POST /v1/messages?beta=true": "POST /base/v1/messages?beta=true",
+		"POST /v1/messages/count_tokens": "POST /base/v1/messages/count_tokens",
+		"GET /models":                    "GET /base/models", "GET /models?limit=1000": "GET /base/models?limit=1000",
+		"GET /models/x-1.5": "GET /base/models/x-1.5", "POST /models/x-1.5:generate?alt=sse": "POST /base/models/x-1.5:generate?alt=sse",
+
+		"GET /v1/messages": "", "PUT /v1/messages": "", "PATCH /v1/messages": "", "DELETE /v1/messages": "", "OPTIONS /v1/messages": "", "HEAD /models": "", "post /v1/messages": "",
+		"POST /v1/messages/batches": "", "GET /v1/messages/batches": "", "GET /v1/messages/batches/b1/results": "", "POST /v1/messages/batches/b1/cancel": "", "DELETE /v1/messages/batches/b1": "",
+		"DELETE /models/x": "", "PUT /models/x": "", "POST /models": "", "POST /models/x": "", "GET /models/": "", "GET /models/x/y": "", "GET /models:list": "", "GET /models/x:y": "",
+		"POST /models/:generate": "", "POST /models/x:batchGenerate": "", "POST /models/x:generateMore": "", "POST /models/x:batch:generate": "", "POST /models/x%3Abatch:generate": "", "POST /models/x%20y:generate": "",
+		"GET /models/x:generate": "", "POST /v1/messagesx": "", "POST /v1/messages/": "", "POST /v1/files": "", "POST /": "", "POST /v1": "", "POST /V1/messages": "",
+		"POST /v1/messages/../files": "", "POST /v1/messages/..": "", "POST /v1/messages/%2e%2e/files": "", "POST /v1/messages/.%2E/files": "", "POST /v1/messages%2f..%2ffiles": "", "POST /v1/mess%61ges": "",
+		"POST /v1/messages/..%5cfiles": "", "POST //v1/messages": "", "POST /v1//messages": "", "POST /v1/messages;/../files": "", "POST /v1/messages/..%3b/files": "", "POST /v1/messages/./x": "",
+		"POST /v1/messages?_method=DELETE": "", "POST /v1/messages?a=b&x-http-method-override=PUT": "", "POST /v1/messages?%24httpHeaders=X-HTTP-Method-Override:DELETE": "", "POST /v1/messages?$alt=sse": "",
 	} {
 		asked = ""
-		raw := fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\n\r\n", path, placeholder)
+		raw := fmt.Sprintf("%s HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\n\r\n", request, placeholder)
 		status, body := ask(t, strings.TrimPrefix(d.URL(), "http://"), raw)
 		if asked != want || (want == "") != (status == http.StatusForbidden) {
-			t.Errorf("%s: %d %q, the API was asked for %q, want %q", path, status, body, asked, want)
+			t.Errorf("%s: %d %q, the API was asked for %q, want %q", request, status, body, asked, want)
 		}
+	}
+	for _, text := range []string{"", "/v1/messages", "POST", "POST v1/messages", "POST /v1/messages?beta=true", "POST /v1 /x"} {
+		u, _ := url.Parse("https://api.example.com")
+		if d, err := egress.StartDoor(t.Context(), egress.DoorOptions{Upstream: u, Key: secret.New(realKey), Header: "x-api-key", Endpoints: []string{text}}); err == nil {
+			d.Close()
+			t.Errorf("StartDoor with the endpoint %q: no error", text)
+		}
+	}
+}
+
+// No server is told of another method than the one that was looked at.
+func TestDoorRefusesOtherMethods(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	d := door(t, egress.DoorOptions{Endpoints: []string{"POST /v1/messages"}}, func(http.ResponseWriter, *http.Request) { asked++ })
+	for _, name := range []string{
+		"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Method", "X-HTTP-Verb", "X_HTTP_Method_Override", "x_http_method", "HTTP-Method-Override", "X-Http_Method-override", "_method",
+	} {
+		raw := fmt.Sprintf("POST /v1/messages HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\n%s: DELETE\r\n\r\n", placeholder, name)
+		if status, body := ask(t, strings.TrimPrefix(d.URL(), "http://"), raw); status != http.StatusForbidden || !strings.Contains(body, "method") {
+			t.Errorf("%s: %d %q, want 403", name, status, body)
+		}
+	}
+	if asked != 0 {
+		t.Errorf("the API was asked %d times", asked)
 	}
 }
 

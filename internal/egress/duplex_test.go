@@ -92,7 +92,7 @@ func TestEarlyAnswersEnd(t *testing.T) {
 	for name, o := range map[string]egress.DoorOptions{
 		"HTTP/2":   {Upstream: u, Transport: transport, Connections: 1},
 		"HTTP/1.1": {Upstream: &url.URL{Scheme: "http", Host: hasty(t, 8)}, Connections: 1},
-		"ours":     {Upstream: u, Connections: 1, Paths: []string{"/other"}},
+		"ours":     {Upstream: u, Connections: 1, Endpoints: []string{"POST /other"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

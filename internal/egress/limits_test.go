@@ -1,9 +1,11 @@
 package egress_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -182,6 +184,59 @@ func TestEnv(t *testing.T) {
 		if !strings.Contains("\n"+strings.Join(env, "\n")+"\n", "\n"+want+"\n") {
 			t.Errorf("Env() = %q, want %q in it", env, want)
 		}
+	}
+}
+
+// A proxy with a password is for those who know it: whoever does not learns nothing of
+// the hosts, and no host is asked.
+func TestPassword(t *testing.T) {
+	t.Parallel()
+	const password = "9XJ4-only-this-run"
+	asked := 0
+	w := newWorld()
+	w.put("a.example", publicAddress, 80, web(t, func(_ http.ResponseWriter, r *http.Request) {
+		asked++
+		if r.Header.Get("Proxy-Authorization") != "" {
+			t.Errorf("the server got %q", r.Header)
+		}
+	}))
+	p := w.start(t, egress.Options{Password: password}, "a.example")
+	basic := func(s string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(s)) }
+	for _, head := range []string{
+		"GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\n", "GET http://b.example/ HTTP/1.1\r\nHost: b.example\r\n",
+		"CONNECT a.example:80 HTTP/1.1\r\nHost: a.example:80\r\n", "GET / HTTP/1.1\r\nHost: a.example\r\n",
+	} {
+		for _, field := range []string{
+			"", "Authorization: " + basic("ralph:"+password), "Proxy-Authorization: " + basic("ralph:"), "Proxy-Authorization: " + basic(password),
+			"Proxy-Authorization: " + basic("x:"+password), "Proxy-Authorization: " + basic("ralph:"+password+"x"), "Proxy-Authorization: Bearer " + password, "Proxy-Authorization: Basic ?",
+		} {
+			status, body := ask(t, p.Address(), head+strings.TrimPrefix(field+"\r\n", "\r\n")+"\r\n")
+			if status != http.StatusProxyAuthRequired || strings.Contains(body, password) {
+				t.Errorf("%s with %q: %d %q, want 407", head, field, status, body)
+			}
+		}
+	}
+	if asked != 0 || len(p.Refusals()) != 0 {
+		t.Errorf("a server was asked %d times, refused were %v, want nothing", asked, p.Refusals())
+	}
+	address := ""
+	for _, kv := range p.Env() {
+		if value, ok := strings.CutPrefix(kv, "http_proxy="); ok {
+			address = value
+		}
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(u), DisableKeepAlives: true}}
+	response, err := c.Get("http://a.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusOK || asked != 1 {
+		t.Errorf("with the address of Env(): %s, asked %d times, want 200, once", response.Status, asked)
 	}
 }
 

@@ -2,6 +2,8 @@ package egress
 
 import (
 	"context"
+	"crypto/subtle"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +14,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,6 +41,9 @@ type Options struct {
 	// http.ProxyFromEnvironment is. nil: there is none. The proxy's URL may have a
 	// user and a password, which no guest sees.
 	Upstream func(*url.URL) (*url.URL, error)
+	// Password is what guests have to show, as that of the user "ralph"; "": none. The
+	// ports of tcp:// rules know none.
+	Password string
 	// Refused is told of each address (host:port; foreign text, cleaned) when it is
 	// refused for the first time, from any goroutine. It may be nil.
 	Refused func(address, reason string)
@@ -66,6 +72,7 @@ type Proxy struct {
 	chained  *http.Transport // through the machine's own proxy
 	address  string
 	ports    []int
+	password string
 	idle     time.Duration
 	slots    slots
 	refusals refusals
@@ -97,7 +104,7 @@ func Start(ctx context.Context, o Options) (*Proxy, error) {
 	p := &Proxy{
 		way: w, direct: w.transport(false, o.Idle), chained: w.transport(true, o.Idle),
 		address: listener.Addr().String(), ports: []int{listener.Addr().(*net.TCPAddr).Port},
-		idle: o.Idle, slots: make(slots, o.Connections),
+		password: o.Password, idle: o.Idle, slots: make(slots, o.Connections),
 	}
 	p.refusals.tell = o.Refused
 	p.buffers.New = newBuffer
@@ -148,7 +155,11 @@ func (p *Proxy) ByName() bool {
 // refuses a YARN_NO_PROXY; claude knows no ranges in NO_PROXY.
 func (p *Proxy) Env() []string {
 	const direct = "localhost,127.0.0.1,::1,[::1],0.0.0.0"
-	address := "http://" + p.address
+	u := url.URL{Scheme: "http", Host: p.address}
+	if p.password != "" {
+		u.User = url.UserPassword(proxyUser, p.password)
+	}
+	address := u.String()
 	return []string{
 		"HTTP_PROXY=" + address, "HTTPS_PROXY=" + address, "ALL_PROXY=" + address, "NO_PROXY=" + direct,
 		"http_proxy=" + address, "https_proxy=" + address, "all_proxy=" + address, "no_proxy=" + direct,
@@ -184,12 +195,30 @@ func (p *Proxy) shut() {
 func (p *Proxy) handler() http.HandlerFunc {
 	request := duplex(&p.kept, p.request)
 	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodConnect {
+		switch {
+		case !p.knows(r.Header):
+			// Some programs ask without it first, so this is none of the refusals.
+			w.Header().Set("Proxy-Authenticate", `Basic realm="ralph"`)
+			answer(w, http.StatusProxyAuthRequired, "this proxy is for one run alone; its address with the password is in HTTPS_PROXY")
+		case r.Method == http.MethodConnect:
 			p.tunnel(w, r)
-			return
+		default:
+			request(w, r)
 		}
-		request(w, r)
 	}
+}
+
+// proxyUser is the name to the proxy's password.
+const proxyUser = "ralph"
+
+// knows reports whether a request has the proxy's password, in the form of RFC 7617.
+func (p *Proxy) knows(h http.Header) bool {
+	if p.password == "" {
+		return true
+	}
+	scheme, encoded, _ := strings.Cut(h.Get("Proxy-Authorization"), " ")
+	given, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
+	return err == nil && strings.EqualFold(scheme, "Basic") && subtle.ConstantTimeCompare(given, []byte(proxyUser+":"+p.password)) == 1
 }
 
 // refuse says no, with a line for whoever reads it.

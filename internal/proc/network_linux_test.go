@@ -1,6 +1,7 @@
 package proc_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -167,7 +168,7 @@ func TestNetworkWall(t *testing.T) {
 		"192.0.2.1:443: not through the proxy",
 		"169.254.169.254:80: not through the proxy",
 		"[2001:db8::1]:443: not through the proxy",
-		forbidden.String() + ": it listened before the program started",
+		forbidden.String() + ": a server that was not started in the sandbox",
 		"127.0.0.53:53: name service",
 		"unix:" + s.Outside + ": outside of the folders with sockets",
 		"unix:" + s.Link + ": outside of the folders with sockets",
@@ -196,6 +197,51 @@ func guestSays(t *testing.T, n sandbox.Network, refused func(address, reason str
 		t.Fatalf("Run(%s) = %+v, %v, it said %q", name, exit, err, out.String())
 	}
 	return out.String()
+}
+
+// A server of somebody else that begins to listen after the guest was started is as
+// far out of its reach as one that was there before.
+func TestServersThatStartLater(t *testing.T) {
+	t.Parallel()
+	wantNetwork(t)
+	r := newRoom(t)
+	r.network(sandbox.Network{})
+	var told refusals
+	r.options.Refused = told.add
+	c := program("network-later", newMark())
+	in, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready, said, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Stdin, c.Stdout, c.Stderr = in, said, os.Stderr
+	c.Limits.Time = time.Minute
+	done := make(chan error, 1)
+	s := start(t, r.options)
+	go func() {
+		_, err := s.Run(t.Context(), c)
+		_ = said.Close()
+		done <- err
+	}()
+	lines := bufio.NewScanner(ready)
+	if !lines.Scan() || lines.Text() != "ready" {
+		t.Fatalf("the guest said %q, %v", lines.Text(), <-done)
+	}
+	later, came := tcpListener(t)
+	fmt.Fprintln(to, later)
+	_ = to.Close()
+	if !lines.Scan() || lines.Text() != "result: EACCES" || came.Load() != 0 {
+		t.Errorf("a connect to a server that began later: %q, %d came, want EACCES", lines.Text(), came.Load())
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if want := later.String() + ": a server that was not started in the sandbox"; !slices.Contains(told.all(), want) {
+		t.Errorf("Refused was told %q, want %q", told.all(), want)
+	}
 }
 
 func TestGrandchildrenAreBehindTheWallToo(t *testing.T) {

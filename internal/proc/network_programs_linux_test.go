@@ -45,6 +45,16 @@ func init() {
 		fmt.Println("result:", word(dial(netip.MustParseAddrPort(args[1]))))
 		return 0
 	}
+	programs["network-later"] = func([]string) int { // of a server it is told of when it runs
+		fmt.Println("ready")
+		var address string
+		if _, err := fmt.Scanln(&address); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		fmt.Println("result:", word(dial(netip.MustParseAddrPort(address))))
+		return 0
+	}
 	programs["network-hides"] = func(args []string) int {
 		err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 		if err == nil {

@@ -94,17 +94,24 @@ func TestClosedDoors(t *testing.T) {
 	d := &doors{
 		proxies: map[netip.AddrPort]bool{netip.MustParseAddrPort("127.0.0.1:3128"): true},
 		ports:   map[uint16]bool{5432: true, 53: true},
-		taken:   map[uint16]bool{3128: true, 5432: true, 22: true, 53: true},
 	}
-	for to, open := range map[string]bool{
-		"127.0.0.1:3128": true, "127.0.0.2:3128": false, "[::1]:3128": false, "10.0.0.1:3128": false,
-		"127.0.0.1:5432": true, "[::1]:5432": true, "10.0.0.1:5432": false,
-		"127.0.0.1:22": false, "127.3.2.1:22": false, "[::1]:22": false,
-		"127.0.0.1:8080": true, "[::1]:8080": true, "127.0.0.1:53": false, "127.0.0.53:53": false,
-		"192.0.2.1:8080": false, "169.254.169.254:80": false, "[fe80::1]:8080": false, "[::7f00:1]:8080": false, "224.0.0.1:8080": false,
+	const open, closed, own = "open", "closed", "to own servers"
+	for to, want := range map[string]string{
+		"127.0.0.1:3128": open, "127.0.0.2:3128": own, "[::1]:3128": own, "10.0.0.1:3128": closed,
+		"127.0.0.1:5432": open, "[::1]:5432": open, "10.0.0.1:5432": closed,
+		"127.0.0.1:22": own, "127.3.2.1:22": own, "[::1]:22": own,
+		"127.0.0.1:53": closed, "127.0.0.53:53": closed,
+		"192.0.2.1:8080": closed, "169.254.169.254:80": closed, "[fe80::1]:8080": closed, "[::7f00:1]:8080": closed, "224.0.0.1:8080": closed,
 	} {
-		if reason := d.closed(netip.MustParseAddrPort(to)); (reason == "") != open {
-			t.Errorf("closed(%s) = %q, want open %v", to, reason, open)
+		reason, named := d.closed(netip.MustParseAddrPort(to))
+		got := closed
+		if reason == "" && named {
+			got = open
+		} else if reason == "" {
+			got = own
+		}
+		if got != want {
+			t.Errorf("closed(%s) = %q, %v: %s, want %s", to, reason, named, got, want)
 		}
 	}
 }

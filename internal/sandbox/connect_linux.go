@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"net/netip"
 	"os"
 	"strconv"
 	"time"
@@ -92,7 +93,15 @@ func (g *Gate) refuse(id uint64, address, reason string, errno unix.Errno) {
 // tcp connects by TCP.
 func (g *Gate) tcp(id uint64, c caller, family int) {
 	to := c.to.direct()
-	if reason := g.doors.closed(to); reason != "" {
+	reason, named := g.doors.closed(to)
+	if reason == "" && !named {
+		var listens bool
+		if reason, listens = g.foreign(to.Port()); !listens {
+			// The kernel refuses this one, whoever begins to listen meanwhile.
+			c.to.ip = netip.AddrPortFrom(c.to.ip.Addr(), 0)
+		}
+	}
+	if reason != "" {
 		g.putBack(c)
 		g.refuse(id, to.String(), reason, unix.EACCES)
 		return
@@ -115,6 +124,19 @@ func (g *Gate) tcp(id uint64, c caller, family int) {
 		}
 	}
 	g.finish(id, c, fd, errno)
+}
+
+// foreign is why a port of loopback is out of reach; "" when only servers of the
+// caller's side listen there, or none.
+func (g *Gate) foreign(port uint16) (reason string, listens bool) {
+	listens, own, err := g.servers.only(port)
+	switch {
+	case err != nil:
+		return "what listens on this machine cannot be read", false
+	case !own:
+		return "a server that was not started in the sandbox", true
+	}
+	return "", listens
 }
 
 // socket is the one that is connected: the caller's own, or one for its place. It

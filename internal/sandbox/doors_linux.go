@@ -16,7 +16,6 @@ import (
 type doors struct {
 	proxies map[netip.AddrPort]bool
 	ports   map[uint16]bool // opened by name
-	taken   map[uint16]bool // somebody listened there before
 	folders []folder
 }
 
@@ -32,11 +31,7 @@ type folder struct {
 const nameService = 53
 
 func openDoors(n Network) (*doors, error) {
-	taken, err := listening()
-	if err != nil {
-		return nil, err
-	}
-	d := &doors{proxies: map[netip.AddrPort]bool{}, ports: map[uint16]bool{}, taken: taken}
+	d := &doors{proxies: map[netip.AddrPort]bool{}, ports: map[uint16]bool{}}
 	for _, p := range n.Proxies {
 		d.proxies[netip.AddrPortFrom(p.Addr().Unmap(), p.Port())] = true
 	}
@@ -77,19 +72,19 @@ func (d *doors) close() {
 	}
 }
 
-// closed is why the address is out of reach; "" when it is not.
-func (d *doors) closed(to netip.AddrPort) (reason string) {
+// closed is why the address is out of reach; "" when it is not. It depends on who
+// listens there where named is false.
+func (d *doors) closed(to netip.AddrPort) (reason string, named bool) {
 	switch port := to.Port(); {
 	case d.proxies[to]:
-		return ""
+		return "", true
 	case !to.Addr().IsLoopback():
-		return "not through the proxy"
+		return "not through the proxy", true
 	case port == nameService:
-		return "name service"
-	case d.taken[port] && !d.ports[port]:
-		return "it listened before the program started"
+		return "name service", true
+	default:
+		return "", d.ports[port]
 	}
-	return ""
 }
 
 // maxLinks bounds the links to a socket that are followed, one to the next.

@@ -52,6 +52,7 @@ type Gate struct {
 	told     map[[2]string]bool
 	waiting  chan struct{} // holds a token for each connect that waits
 	kept     kept
+	servers  servers
 
 	mu    sync.Mutex // of what follows, and of descriptors on their way: they take a thread
 	made  map[string]bool
@@ -71,6 +72,7 @@ func newGate(listener int, d *doors) (*Gate, error) {
 		told:     map[[2]string]bool{},
 		waiting:  make(chan struct{}, maxWaiting),
 		kept:     kept{byInode: map[string]madeSocket{}},
+		servers:  servers{},
 		made:     map[string]bool{},
 	}
 	var err error

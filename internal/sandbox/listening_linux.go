@@ -21,28 +21,29 @@ const (
 	stateListen  = "0A"
 )
 
-// listening are the ports something listens on, on whatever address.
-func listening() (map[uint16]bool, error) {
-	if ports, err := listeningBySocket(); err == nil {
-		return ports, nil
+// listening are the sockets that listen on the port, on whatever address; 0: on any
+// port. They are the ports by inode.
+func listening(port uint16) (map[string]uint16, error) {
+	if sockets, err := listeningBySocket(port); err == nil {
+		return sockets, nil
 	}
-	return listeningByTable() // a kernel without that protocol, or a profile that refuses it
+	return listeningByTable(port) // a kernel without that protocol, or a profile that refuses it
 }
 
 // listeningByTable reads all there is of TCP, for which the kernel goes through
 // a table that on large machines takes it milliseconds.
-func listeningByTable() (map[uint16]bool, error) {
-	ports := map[uint16]bool{}
+func listeningByTable(port uint16) (map[string]uint16, error) {
+	sockets := map[string]uint16{}
 	err := eachTCP(func(s tcpSocket) bool {
-		if s.state == stateListen {
-			ports[s.port] = true
+		if s.state == stateListen && (port == 0 || s.port == port) {
+			sockets[s.inode] = s.port
 		}
 		return true
 	})
 	if err != nil {
 		return nil, fmt.Errorf("what listens here: %w", err)
 	}
-	return ports, nil
+	return sockets, nil
 }
 
 // tcpState is the state of the socket with this inode; "" when it is neither

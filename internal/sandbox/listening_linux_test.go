@@ -2,8 +2,12 @@ package sandbox
 
 import (
 	"net"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 const tcpTable = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n" +
@@ -49,15 +53,79 @@ func TestListening(t *testing.T) {
 		}
 		defer l.Close()
 		port := uint16(l.Addr().(*net.TCPAddr).Port)
-		byTable, err := listeningByTable()
-		if err != nil || !byTable[port] {
-			t.Errorf("listeningByTable() = %v, %v, want %d in it", byTable, err, port)
+		inode := socketInode(t, l.(*net.TCPListener))
+		for _, asked := range []uint16{0, port} {
+			byTable, err := listeningByTable(asked)
+			if err != nil || byTable[inode] != port || asked != 0 && len(byTable) != 1 {
+				t.Errorf("listeningByTable(%d) = %v, %v, want %s on %d", asked, byTable, err, inode, port)
+			}
+			bySocket, err := listeningBySocket(asked)
+			if err != nil {
+				t.Logf("no sock_diag here: %v", err)
+			} else if bySocket[inode] != port || asked != 0 && len(bySocket) != 1 {
+				t.Errorf("listeningBySocket(%d) = %v, want %s on %d", asked, bySocket, inode, port)
+			}
 		}
-		bySocket, err := listeningBySocket()
+	}
+}
+
+// socketInode is the inode of a socket, as /proc and the kernel's tables write it.
+func socketInode(t *testing.T, c syscall.Conn) string {
+	t.Helper()
+	raw, err := c.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stat unix.Stat_t
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = unix.Fstat(int(fd), &stat) }); err != nil || failed != nil {
+		t.Fatal(err, failed)
+	}
+	return strconv.FormatUint(stat.Ino, 10)
+}
+
+// Of two servers that share a port the kernel chooses one for each connection.
+func TestServers(t *testing.T) {
+	t.Parallel()
+	share := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		_ = c.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_REUSEPORT, 1) })
+		return err
+	}}
+	listen := func(address string) *net.TCPListener {
+		l, err := share.Listen(t.Context(), "tcp4", address)
 		if err != nil {
-			t.Logf("no sock_diag here: %v", err)
-		} else if !bySocket[port] {
-			t.Errorf("listeningBySocket() = %v, want %d in it", bySocket, port)
+			t.Fatal(err)
 		}
+		t.Cleanup(func() { _ = l.Close() })
+		return l.(*net.TCPListener)
+	}
+	s := servers{}
+	want := func(when string, port uint16, wantListens, wantOwn bool) {
+		t.Helper()
+		if listens, own, err := s.only(port); err != nil || listens != wantListens || own != wantOwn {
+			t.Errorf("%s: only() = %v, %v, %v, want %v, %v", when, listens, own, err, wantListens, wantOwn)
+		}
+	}
+	first := listen("127.0.0.1:0")
+	port := uint16(first.Addr().(*net.TCPAddr).Port)
+	want("a foreign server", port, true, false)
+	s.add(socketInode(t, first))
+	want("an own server", port, true, true)
+	second := listen(first.Addr().String())
+	want("an own server and a foreign one", port, true, false)
+	s.add(socketInode(t, second))
+	want("two own servers", port, true, true)
+	_ = first.Close()
+	s.forget()
+	if len(s) != 1 {
+		t.Errorf("after one was closed %d servers are known, want 1", len(s))
+	}
+	_ = second.Close()
+	want("no server", port, false, true)
+	for i := range 2 * maxServers {
+		s.add(strconv.Itoa(-i))
+	}
+	if len(s) > maxServers {
+		t.Errorf("%d servers are known, want %d at most", len(s), maxServers)
 	}
 }

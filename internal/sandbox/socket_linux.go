@@ -108,11 +108,15 @@ func protocolName(family, kind int) string {
 	return "UNIX"
 }
 
-// release is for bind and listen, which nobody is kept from.
+// release is for bind and listen, which every program may. What listens is the
+// caller's own to connect to.
 func (g *Gate) release(n *notification) {
 	c := caller{thread: int(n.thread), fd: int32(uint32(n.args[0]))}
-	if err := c.look(); err == nil {
+	if err := c.look(); err == nil && g.valid(n.id) { // else the number may be another thread's by now
 		g.kept.drop(c.inode)
+		if n.number == unix.SYS_LISTEN {
+			g.servers.add(c.inode)
+		}
 	}
 	g.proceed(n.id)
 }

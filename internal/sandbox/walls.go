@@ -18,11 +18,11 @@ type Walls struct {
 }
 
 // Network are the addresses a child reaches; everything else is refused: other
-// hosts, names (there is no UDP), and what listened on loopback before the child
-// started. Servers that the child starts itself are its own to reach.
+// hosts, names (there is no UDP), and what others listen on on loopback, whenever they
+// began. Servers that the child starts itself are its own to reach.
 type Network struct {
 	Proxies []netip.AddrPort // servers of ours on loopback
-	Ports   []uint16         // of loopback, although something listened there before
+	Ports   []uint16         // of loopback, whoever listens there
 	Sockets []string         // folders below which unix sockets may be reached
 }
 

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"crypto/tls"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -21,7 +22,7 @@ import (
 //
 //	via connect HOST:PORT [DIRECT]      a tunnel, with a request in it
 //	via get URL [HOST-HEADER [DIRECT]]  absolute form
-//	via raw BYTES [DIRECT]              with \r \n and {mark} expanded
+//	via raw BYTES [DIRECT]              with \r \n and {mark} expanded, and the proxy's password added
 //	via door PATH [HEADER...]           the server that ANTHROPIC_BASE_URL or OPENAI_BASE_URL names
 //	via door raw BYTES                  the same, with {word} for the key that was given
 //	via door hold NUMBER                so many requests there whose heads never end
@@ -40,7 +41,7 @@ func via(args []string) error {
 		defer c.Close()
 		r := bufio.NewReader(c)
 		if !direct {
-			fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", what, what)
+			fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", what, what, password())
 			head, err := readHead(r)
 			if err != nil {
 				return err
@@ -65,7 +66,7 @@ func via(args []string) error {
 		if direct {
 			target = u.RequestURI()
 		}
-		fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\nX-RT: %s\r\nConnection: close\r\n\r\n", target, rest(args, 2, u.Host), mark())
+		fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\n%sX-RT: %s\r\nConnection: close\r\n\r\n", target, rest(args, 2, u.Host), password(), mark())
 		return wantCanary(bufio.NewReader(c))
 	case "raw":
 		c, _, err := dialProxy(rest(args, 2, ""))
@@ -73,7 +74,8 @@ func via(args []string) error {
 			return err
 		}
 		defer c.Close()
-		if _, err := io.WriteString(c, expand(what)); err != nil {
+		const version = " HTTP/1.1\r\n"
+		if _, err := io.WriteString(c, strings.ReplaceAll(expand(what), version, version+password())); err != nil {
 			return err
 		}
 		return wantCanary(bufio.NewReader(c))
@@ -91,16 +93,34 @@ func via(args []string) error {
 	return fmt.Errorf("no way %q", mode)
 }
 
-// dialProxy connects to the proxy, or directly where there is none.
-func dialProxy(direct string) (net.Conn, bool, error) {
+// proxyAddress is the proxy that the environment names, or nil.
+func proxyAddress() *url.URL {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
 		if u, err := url.Parse(os.Getenv(name)); err == nil && u.Host != "" {
-			c, err := net.DialTimeout("tcp", u.Host, 3*time.Second) //nolint:gosec // where to is the attack
-			if err == nil {
-				err = c.SetDeadline(time.Now().Add(5 * time.Second))
-			}
-			return c, false, err
+			return u
 		}
+	}
+	return nil
+}
+
+// password is the field with the proxy's password, with its line end, or "".
+func password() string {
+	u := proxyAddress()
+	if u == nil || u.User == nil {
+		return ""
+	}
+	word, _ := u.User.Password()
+	return "Proxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+word)) + "\r\n"
+}
+
+// dialProxy connects to the proxy, or directly where there is none.
+func dialProxy(direct string) (net.Conn, bool, error) {
+	if u := proxyAddress(); u != nil {
+		c, err := net.DialTimeout("tcp", u.Host, 3*time.Second) //nolint:gosec // where to is the attack
+		if err == nil {
+			err = c.SetDeadline(time.Now().Add(5 * time.Second))
+		}
+		return c, false, err
 	}
 	if direct == "" {
 		return nil, false, errors.New("there is no proxy")
@@ -244,7 +264,7 @@ func sni(host, name, direct string) error {
 	}
 	defer c.Close()
 	if !isDirect {
-		fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", host, host)
+		fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", host, host, password())
 		head, err := readHead(bufio.NewReader(c))
 		if err != nil {
 			return err
