@@ -56,11 +56,8 @@ func (b Builder) Build(ask ralph.Ask) (ralph.Prompt, error) {
 	if b.Count {
 		add(count(ask))
 	}
-	if ask.Untouched && len(ask.Failed) > 0 {
-		add(remarkUntouched)
-	}
 	for _, v := range ask.Failed {
-		if v.Action == ralph.Prepend {
+		if !behind(ask, v) {
 			add(v.Message)
 		}
 	}
@@ -68,8 +65,11 @@ func (b Builder) Build(ask ralph.Ask) (ralph.Prompt, error) {
 		add(task)
 		add(b.Data)
 	}
+	if ask.Untouched && len(ask.Failed) > 0 {
+		add(remarkUntouched)
+	}
 	for _, v := range ask.Failed {
-		if v.Action != ralph.Prepend {
+		if behind(ask, v) {
 			add(v.Message)
 		}
 	}
@@ -103,6 +103,12 @@ func replaced(ask ralph.Ask) bool {
 	return false
 }
 
+// behind reports whether a message stands behind the task. Those of the untouched
+// tree all do: nothing has happened yet that an agent would have to know first.
+func behind(ask ralph.Ask, v ralph.Verdict) bool {
+	return ask.Untouched || v.Action != ralph.Prepend
+}
+
 func count(ask ralph.Ask) string {
 	if ask.Max == 0 {
 		return fmt.Sprintf("Iteration %d.", ask.Iteration)
@@ -111,7 +117,7 @@ func count(ask ralph.Ask) string {
 }
 
 const (
-	remarkUntouched = "Before you changed anything, these checks already failed:"
+	remarkUntouched = "Before any change was made, these checks already failed. They have to pass before the task counts as done:"
 	// 004-07, to the letter.
 	remarkNoWork = "Promise detected, but no tool calls/work were performed; you must actually complete the task before emitting the promise."
 	remarkRed    = "The checks named above have to pass before the task counts as done, whatever was claimed. Mend the cause; do not weaken the checks."

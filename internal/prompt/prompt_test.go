@@ -11,6 +11,8 @@ import (
 
 var complete = ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"}
 
+const untouched = "Before any change was made, these checks already failed. They have to pass before the task counts as done:"
+
 func text(s string) func() (string, error) { return func() (string, error) { return s, nil } }
 
 func TestBareParts(t *testing.T) { // 001-14, 001-15, 001-16
@@ -30,7 +32,9 @@ func TestBareParts(t *testing.T) { // 001-14, 001-15, 001-16
 		{"append", false, ralph.Ask{Failed: []ralph.Verdict{fail(ralph.Append, "lint"), fail(ralph.Append, "test")}}, "task\n\nlint\n\ntest\n"},
 		{"prepend and append", false, ralph.Ask{Failed: []ralph.Verdict{fail(ralph.Append, "lint"), fail(ralph.Prepend, "test")}}, "test\n\ntask\n\nlint\n"},
 		{"replace keeps every message", false, ralph.Ask{Failed: []ralph.Verdict{fail(ralph.Append, "lint"), fail(ralph.Replace, "test"), fail(ralph.Prepend, "build")}}, "build\n\nlint\n\ntest\n"},
-		{"the untouched tree never replaces", false, ralph.Ask{Untouched: true, Failed: []ralph.Verdict{fail(ralph.Replace, "test")}}, "Before you changed anything, these checks already failed:\n\ntask\n\ntest\n"},
+		{"the untouched tree never replaces", false, ralph.Ask{Untouched: true, Failed: []ralph.Verdict{fail(ralph.Replace, "test")}}, "task\n\n" + untouched + "\n\ntest\n"},
+		{"the untouched tree stands behind the task", true, ralph.Ask{Iteration: 1, Max: 2, Untouched: true, Failed: []ralph.Verdict{fail(ralph.Append, "lint"), fail(ralph.Prepend, "test")}},
+			"Iteration 1 of 2, 1 remaining.\n\ntask\n\n" + untouched + "\n\nlint\n\ntest\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
