@@ -61,7 +61,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := config.Config{
 		Mode: "run", Prompt: "make the tests pass", Agent: "claude",
-		Completion:    ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"},
+		Completion:    ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE", Either: true},
 		MaxIterations: 10, MinToolCalls: 1, StallLimit: 5, MaxRetries: 3, OnAgentError: ralph.RetryOnError,
 		Home: ".ralph", Stream: true, CompletionRule: true, IterationCount: true, Baseline: true, TruncateChars: 5000, RetryDelay: 2 * time.Second,
 		ChildWaitTimeout: 5 * time.Minute, Commit: config.CommitEach,

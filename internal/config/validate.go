@@ -11,11 +11,12 @@ import (
 func (l *loader) validate(values map[string]value) {
 	if l.c.Completion.Token == "" && values["completion-token"].text == "" {
 		l.c.Completion.Token = map[ralph.CompletionKind]string{
-			ralph.CompletionPromise:  "COMPLETE",
-			ralph.CompletionTasks:    "COMPLETE",
-			ralph.CompletionResponse: "DONE",
+			ralph.CompletionPromise:  ralph.UsualPromise,
+			ralph.CompletionTasks:    ralph.UsualPromise,
+			ralph.CompletionResponse: ralph.UsualResponse,
 		}[l.c.Completion.Kind]
 	}
+	l.c.Completion.Either = l.mode == ModeRun && !values["completion"].given() && !values["completion-token"].given()
 	l.validateTask(values)
 	l.validateAgent(values)
 	l.validateAgentOptions(values)

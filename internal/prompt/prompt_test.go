@@ -85,3 +85,50 @@ func TestTaskError(t *testing.T) {
 		t.Errorf("Build() error = %v, want %v", err, gone)
 	}
 }
+
+// A task that says how to end is left as it is: by all of us where Own is set, and
+// without a second rule elsewhere.
+func TestTaskThatSaysHowToEnd(t *testing.T) {
+	t.Parallel()
+	const (
+		yes = "Say <response>done</response> at the end."
+		no  = "Make the tests pass."
+	)
+	either := ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE", Either: true}
+	file := ralph.Completion{Kind: ralph.CompletionDoneFile}
+	again := ralph.Ask{Iteration: 2, Rejection: ralph.RejectedNoMarker}
+	for _, tc := range []struct {
+		name, task string
+		own        bool
+		c          ralph.Completion
+		ask        ralph.Ask
+		with       []string // "=": nothing but the task
+		without    string
+	}{
+		{"own", yes, true, either, again, []string{"="}, ""},
+		{"not own", yes, false, either, again, []string{yes, "ended without <response>DONE</response>"}, "How this run works"},
+		{"own without a tag", no, true, either, again, []string{no, "ended without <promise>COMPLETE</promise>", "\n\n<promise>COMPLETE</promise>\n"}, "response"},
+		{"a tag that does not count", yes, true, complete, ralph.Ask{}, []string{yes, "\n\n<promise>COMPLETE</promise>\n"}, ""},
+		{"a stray tag", no, false, complete, ralph.Ask{Rejection: ralph.RejectedNoMarker, Stray: "<promise>DONE</promise>"},
+			[]string{"printed <promise>DONE</promise>, which does not count; only <promise>COMPLETE</promise> does"}, "ended without"},
+		{"a file", no, true, file, ralph.Ask{}, []string{`echo done > "$TASK_FOLDER/DONE"`}, "<promise>"},
+		{"a file, again", no, true, file, again, []string{"ended without $TASK_FOLDER/DONE"}, "<promise>"},
+		{"a file that the task names", "Then touch $TASK_FOLDER/DONE.", true, file, again, []string{"="}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := prompt.Builder{Task: text(tc.task), Completion: tc.c, Own: tc.own}.Build(tc.ask)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range tc.with {
+				if want == "=" && p.Text != tc.task+"\n" || want != "=" && !strings.Contains(p.Text, want) {
+					t.Errorf("Build() = %q, want %q", p.Text, want)
+				}
+			}
+			if tc.without != "" && strings.Contains(p.Text, tc.without) {
+				t.Errorf("Build() = %q, which has %q", p.Text, tc.without)
+			}
+		})
+	}
+}
