@@ -38,6 +38,8 @@ func Defaults(mode string, desk bool) map[string]string {
 		"min-tool-calls": "1", "max-iterations": "10", "on-agent-error": "retry", "stall-limit": "5", "on-incomplete": "fail",
 		"commit": "each-iteration", "delay": "0", "iteration-timeout": "1h", "idle-timeout": "15m",
 		"max-duration": "5h30m", "isolation": "auto", "session": "fresh", "agent-install": "auto",
+		// Nobody watches, and what is not in the log is gone.
+		"timestamps": "true", "max-output-lines": "40", "max-output-chars": "4000",
 	}
 	dialect := map[string]string{"include-iteration-count": "false", "min-tool-calls": "0", "baseline": "false"}
 	switch {
@@ -82,7 +84,10 @@ func Defaults(mode string, desk bool) map[string]string {
 		})
 	}
 	if desk {
-		maps.Copy(d, map[string]string{"max-duration": "0", "isolation": "off", "agent-install": "never"})
+		maps.Copy(d, map[string]string{
+			"max-duration": "0", "isolation": "off", "agent-install": "never",
+			"timestamps": "false", "max-output-lines": "6", "max-output-chars": "1000",
+		})
 		if mode == ModeTasks {
 			d["isolation"] = "auto" // docker-sandbox where there is one, 003-03
 		}

@@ -244,3 +244,14 @@ func TestImpliedCompletion(t *testing.T) { // 001-08
 		}
 	}
 }
+
+// The documented default of an input is what the action does in mode run.
+func TestDocumentedDefaultsAreTheActions(t *testing.T) {
+	t.Parallel()
+	defaults := config.Defaults("run", false)
+	for _, in := range config.Inputs() {
+		if want, decided := defaults[in.Name]; decided && in.Default != want {
+			t.Errorf("input %s: documented default %q, the action's is %q", in.Name, in.Default, want)
+		}
+	}
+}

@@ -17,6 +17,9 @@ func (l *loader) validate(values map[string]value) {
 		}[l.c.Completion.Kind]
 	}
 	l.c.Completion.Either = l.mode == ModeRun && !values["completion"].given() && !values["completion-token"].given()
+	if l.mode == ModeSupervise && l.c.Agent == "text" && !values["completion-rule"].given() {
+		l.c.CompletionRule = false // what a command reads on stdin need not be a prompt
+	}
 	l.validateTask(values)
 	l.validateAgent(values)
 	l.validateAgentOptions(values)
