@@ -32,7 +32,7 @@ func (j *job) checkAgent(ctx context.Context) error {
 	if err != nil {
 		return invalid(err)
 	}
-	for _, w := range outdated {
+	for _, w := range append(outdated, agent.Cautions(o)...) {
 		j.note(w)
 		j.out.warn(w)
 	}

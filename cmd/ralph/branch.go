@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -140,6 +141,12 @@ func (j *job) base() string {
 // repository at all.
 func (j *job) watchRepository(ctx context.Context) error {
 	err := repo.IsRepository(j.dir())
+	// By default the limit only holds where looking is cheap: a folder of a larger
+	// repository, such as that of a whole home directory, is not looked at.
+	usual := j.runner == nil && j.cfg.Sources["stall-limit"] == "default"
+	if _, missing := os.Lstat(filepath.Join(j.workspace, ".git")); usual && missing != nil {
+		j.cfg.StallLimit = 0
+	}
 	if err != nil {
 		if j.cfg.Variables != nil { // 000-06
 			return invalid(err)
@@ -159,12 +166,18 @@ func (j *job) watchRepository(ctx context.Context) error {
 		}
 	}
 	onChanges := slices.ContainsFunc(j.cfg.Guardrails, func(g config.Guardrail) bool { return g.When == config.OnChanges })
-	if j.cfg.MinToolCalls == 0 && j.cfg.StallLimit == 0 && !onChanges && j.backlog == nil || j.box != nil {
-		return nil // with a task list, what a review changes is of interest
+	stalls := j.cfg.StallLimit > 0 && (j.cfg.MaxIterations == 0 || j.cfg.MaxIterations >= j.cfg.StallLimit)
+	asked := j.cfg.MinToolCalls > 0 || onChanges || j.backlog != nil || stalls && !usual // with a task list, what a review changes is of interest
+	if !asked && !stalls || j.box != nil {
+		return nil
 	}
 	w, err := repo.Watch(ctx, repo.Options{Dir: j.dir(), Guest: j, Temp: j.temp.index, RunFiles: j.runFiles()})
-	if err != nil {
+	switch {
+	case err != nil && asked:
 		return invalid(err)
+	case err != nil:
+		j.cfg.StallLimit = 0
+		return nil
 	}
 	j.watcher = w
 	j.atEnd(func() { _ = w.Close() })

@@ -79,6 +79,9 @@ func (a *app) desk(d desk, done *exit) error {
 	if j.wantBox = a.wantsBox(cfg); j.wantBox != "" {
 		j.cfg.Isolation = config.IsolationOff // there are no walls of ours
 	}
+	for _, line := range j.firstLines() {
+		j.out.warn(line)
+	}
 	if d.verbose {
 		j.verbose = &report.Verbose{Completion: cfg.Completion, Mask: redact.Text}
 	}

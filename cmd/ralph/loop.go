@@ -58,7 +58,7 @@ func (j *job) loop(ctx context.Context) {
 	r := l.Run(ctx, j.baseline)
 	j.report.Tasks, j.report.Findings = j.backlog.report(), r.Findings
 	j.report.Outcome, j.report.Reason = r.Outcome, r.Reason
-	j.report.Iterations, j.report.Baseline, j.report.Budget = r.Iterations, r.Baseline, r.Budget
+	j.report.Iterations, j.report.Baseline, j.report.Budget, j.report.Completion = r.Iterations, r.Baseline, r.Budget, r.Completion
 	for _, it := range r.Iterations {
 		for _, note := range it.Change.Notes {
 			j.note(note)
@@ -77,6 +77,7 @@ func (j *job) prompts() func(ralph.Ask) (ralph.Prompt, error) {
 	return prompt.Builder{
 		Task: j.task, Data: strings.TrimSpace(j.decision.Prompt + "\n\n" + j.conflict), Completion: j.cfg.Completion, Variables: j.cfg.Variables,
 		Count: j.cfg.IterationCount && j.cfg.MaxIterations > 0, Bare: !j.cfg.CompletionRule,
+		Own: j.runner == nil || j.cfg.Mode != config.ModeRun,
 	}.Build
 }
 

@@ -22,18 +22,7 @@ type actions struct {
 	usage  ralph.Usage
 }
 
-// newActions shows more than a desk does, unless told otherwise: nobody watches,
-// and what is not in the log is gone.
 func newActions(r *runner.Runner, cfg config.Config) *actions {
-	for name, set := range map[string]func(){
-		"timestamps":       func() { cfg.Display.Timestamps = true },
-		"max-output-lines": func() { cfg.Display.MaxLines = 40 },
-		"max-output-chars": func() { cfg.Display.MaxChars = 4000 },
-	} {
-		if source := cfg.Sources[name]; source == "" || source == "default" {
-			set()
-		}
-	}
 	return &actions{runner: r, out: r.Guest(), start: time.Now(), format: formatter(cfg, report.Formatter{})}
 }
 

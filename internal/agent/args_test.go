@@ -106,8 +106,8 @@ func TestModern(t *testing.T) {
 		name, args, want string
 		warnings         []string // beginnings
 	}{
-		{"codex", "e --json --full-auto", "exec --json --dangerously-bypass-approvals-and-sandbox", []string{"codex: --dangerously-bypass-approvals-and-sandbox is used for --full-auto"}},
-		{"codex", "--full-auto --full-auto", "--dangerously-bypass-approvals-and-sandbox", []string{"codex: "}},
+		{"codex", "e --json --full-auto", "exec --json --sandbox workspace-write", []string{"codex: --sandbox workspace-write is used for --full-auto"}},
+		{"codex", "--full-auto --full-auto", "--sandbox workspace-write", []string{"codex: "}},
 		{"codex", "--full-auto -s workspace-write", "-s workspace-write", []string{"codex: --full-auto is left out"}},
 		{"codex", "exec --json", "exec --json", nil},
 		{"claude", "-p --output-format stream-json --dangerously-skip-permissions", "-p --output-format stream-json --dangerously-skip-permissions --verbose", []string{"claude: --verbose is added"}},

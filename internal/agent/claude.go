@@ -13,7 +13,8 @@ type claude struct{}
 
 // argv asks for one unattended turn with a JSON stream. --verbose is required
 // with it. What the user's arguments repeat of it is left out. The permission
-// prompts are bypassed, because nobody is there to answer them. --setting-sources user keeps out the repository's own settings,
+// prompts are bypassed, because nobody is there to answer them, unless the user chose
+// a permission mode. --setting-sources user keeps out the repository's own settings,
 // whose hooks would run without a trust question; those of --settings run. With them it keeps out CLAUDE.md,
 // which --add-dir brings back (2.1.329): CLAUDE.md, .claude/CLAUDE.md and .claude/rules, and no program. The
 // budget is soft: claude stops after the request that passed it.
@@ -22,7 +23,7 @@ type claude struct{}
 // list of values can take it for one of them.
 func (c claude) argv(o Options, p ralph.Prompt) []string {
 	ours := []option{
-		{names: []string{"-p", "--print", "--verbose", "--dangerously-skip-permissions"}},
+		{names: []string{"-p", "--print", "--verbose", claudeBypass}},
 		{names: []string{"--output-format"}, value: true},
 	}
 	if o.settings != "" || o.Settings != "" {
@@ -39,8 +40,10 @@ func (c claude) argv(o Options, p ralph.Prompt) []string {
 	} else {
 		argv = append(argv, "--output-format", "stream-json", "--verbose")
 	}
-	argv = append(argv, "--dangerously-skip-permissions")
-	if !has(args, "--setting-sources") {
+	if _, chosen := claudeMode(o); chosen == "" {
+		argv = append(argv, claudeBypass)
+	}
+	if UserSettingsOnly(o) {
 		argv = append(argv, "--setting-sources", "user", "--add-dir=.")
 	}
 	if o.Model != "" && !has(args, "--model") {

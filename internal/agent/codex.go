@@ -37,7 +37,7 @@ func (codex) argv(o Options, p ralph.Prompt) []string {
 	if !o.Plain {
 		argv = append(argv, "--json")
 	}
-	if !has(args, "-s", "--sandbox", "--approve-for-me") {
+	if _, chosen := codexSandbox(o); chosen == "" {
 		argv = append(argv, "--dangerously-bypass-approvals-and-sandbox")
 	}
 	argv = append(argv, "--skip-git-repo-check", "-c", "analytics.enabled=false")

@@ -34,7 +34,7 @@ func (c copilot) argv(o Options, p ralph.Prompt) []string {
 	} else {
 		argv = append(argv, "--output-format", "json")
 	}
-	if !has(args, "--allow-all-tools", "--allow-all-paths", "--allow-all-urls", "--allow-tool", "--allow-url", "--assisted-approval") {
+	if !has(given(o, "copilot"), "--allow-all-tools", "--allow-all-paths", "--allow-all-urls", "--allow-tool", "--allow-url", "--assisted-approval") {
 		argv = append(argv, "--allow-all")
 	}
 	argv = append(argv, "--no-ask-user", "--no-auto-update", "--disable-client-telemetry")

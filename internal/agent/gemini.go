@@ -68,7 +68,7 @@ func (gemini) argv(o Options, p ralph.Prompt) []string {
 		format = "text"
 	}
 	argv = append(argv, "-o", format)
-	if !has(args, "-y", "--yolo", "--approval-mode", "--approvalMode") {
+	if !has(args, "-y", "--yolo") && !has(given(o, "gemini"), "--approval-mode", "--approvalMode") {
 		argv = append(argv, "--yolo")
 	}
 	if !has(args, "--skip-trust", "--skipTrust") {

@@ -31,15 +31,14 @@ func Modern(name string, args []string) (modern, warnings []string) {
 		if len(modern) > 0 && modern[0] == "e" {
 			modern[0] = "exec"
 		}
-		const today = "--dangerously-bypass-approvals-and-sandbox"
 		fullAuto := option{names: []string{"--full-auto"}}
 		if i := index(modern, fullAuto); i >= 0 {
-			if has(modern, today, "--yolo", "-s", "--sandbox", "--approve-for-me") {
+			if has(modern, "--dangerously-bypass-approvals-and-sandbox", "--yolo", "-s", "--sandbox", "--approve-for-me") {
 				modern = strip(modern, fullAuto)
 				return modern, []string{"codex: --full-auto is left out: today's CLI does not know it, and the other arguments say what the agent may do"}
 			}
-			modern = slices.Concat(modern[:i:i], []string{today}, strip(modern[i:], fullAuto))
-			warnings = append(warnings, "codex: "+today+" is used for --full-auto, which today's CLI does not know; what the agent may touch is decided by ralph's isolation")
+			modern = slices.Concat(modern[:i:i], []string{"--sandbox", "workspace-write"}, strip(modern[i:], fullAuto))
+			warnings = append(warnings, "codex: --sandbox workspace-write is used for --full-auto, which today's CLI does not know and which meant the same")
 		}
 	case "claude":
 		compact := option{names: []string{"--no-auto-compact"}}

@@ -61,11 +61,11 @@ func TestDefaults(t *testing.T) {
 	}
 	want := config.Config{
 		Mode: "run", Prompt: "make the tests pass", Agent: "claude",
-		Completion:    ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"},
+		Completion:    ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE", Either: true},
 		MaxIterations: 10, MinToolCalls: 1, StallLimit: 5, MaxRetries: 3, OnAgentError: ralph.RetryOnError,
 		Home: ".ralph", Stream: true, CompletionRule: true, IterationCount: true, Baseline: true, TruncateChars: 5000, RetryDelay: 2 * time.Second,
 		ChildWaitTimeout: 5 * time.Minute, Commit: config.CommitEach,
-		Display:          config.Display{Emoji: true, Color: "auto", MaxLines: 6, MaxChars: 1000},
+		Display:          config.Display{Emoji: true, Color: "auto", Timestamps: true, MaxLines: 40, MaxChars: 4000},
 		GuardrailTimeout: 10 * time.Minute, IterationTimeout: time.Hour, IdleTimeout: 15 * time.Minute,
 		ResultGrace: 30 * time.Second, MaxDuration: 5*time.Hour + 30*time.Minute,
 		WorkingDirectory: ".", Isolation: config.IsolationAuto,

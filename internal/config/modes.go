@@ -38,12 +38,17 @@ func Defaults(mode string, desk bool) map[string]string {
 		"min-tool-calls": "1", "max-iterations": "10", "on-agent-error": "retry", "stall-limit": "5", "on-incomplete": "fail",
 		"commit": "each-iteration", "delay": "0", "iteration-timeout": "1h", "idle-timeout": "15m",
 		"max-duration": "5h30m", "isolation": "auto", "session": "fresh", "agent-install": "auto",
+		// Nobody watches, and what is not in the log is gone.
+		"timestamps": "true", "max-output-lines": "40", "max-output-chars": "4000",
 	}
-	dialect := map[string]string{"completion-rule": "false", "include-iteration-count": "false", "min-tool-calls": "0", "baseline": "false"}
+	dialect := map[string]string{"include-iteration-count": "false", "min-tool-calls": "0", "baseline": "false"}
 	switch {
 	case templated(mode):
 		maps.Copy(d, dialect)
 		maps.Copy(d, map[string]string{"max-iterations": "0", "on-incomplete": "succeed"})
+		if mode == ModePrompt {
+			d["completion-rule"] = "false" // its file says how to end, 000-42
+		}
 		if desk {
 			maps.Copy(d, map[string]string{"stall-limit": "0", "commit": "agent"})
 		}
@@ -60,7 +65,7 @@ func Defaults(mode string, desk bool) map[string]string {
 	case mode == ModeTasks:
 		maps.Copy(d, dialect)
 		maps.Copy(d, map[string]string{
-			"completion": "tasks", "max-iterations": "15",
+			"completion": "tasks", "completion-rule": "false", "max-iterations": "15",
 			"baseline": "true", // what was red before is no reason to withdraw an approval
 		})
 		if desk {
@@ -74,12 +79,15 @@ func Defaults(mode string, desk bool) map[string]string {
 	case desk:
 		maps.Copy(d, dialect)
 		maps.Copy(d, map[string]string{
-			"completion": "response", "on-agent-error": "continue", "stall-limit": "0", "commit": "agent",
+			"completion": "response", "on-agent-error": "continue", "commit": "agent",
 			"iteration-timeout": "0", "idle-timeout": "0",
 		})
 	}
 	if desk {
-		maps.Copy(d, map[string]string{"max-duration": "0", "isolation": "off", "agent-install": "never"})
+		maps.Copy(d, map[string]string{
+			"max-duration": "0", "isolation": "off", "agent-install": "never",
+			"timestamps": "false", "max-output-lines": "6", "max-output-chars": "1000",
+		})
 		if mode == ModeTasks {
 			d["isolation"] = "auto" // docker-sandbox where there is one, 003-03
 		}

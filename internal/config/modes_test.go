@@ -25,23 +25,23 @@ func TestModes(t *testing.T) {
 			"iteration-timeout 1h", "idle-timeout 15m", "max-duration 5h30m", "isolation auto",
 		}},
 		{"run", true, nil, []string{ // 001-09
-			"agent claude", "completion response", "completion-rule false", "include-iteration-count false", "baseline false", "min-tool-calls 0",
-			"max-iterations 10", "on-agent-error continue", "stall-limit 0", "on-incomplete fail", "commit agent", "delay 0",
+			"agent claude", "completion response", "completion-rule true", "include-iteration-count false", "baseline false", "min-tool-calls 0",
+			"max-iterations 10", "on-agent-error continue", "stall-limit 5", "on-incomplete fail", "commit agent", "delay 0",
 			"iteration-timeout 0", "idle-timeout 0", "max-duration 0", "isolation off",
 		}},
 		{"plan", true, nil, []string{ // 000-31, 000-39
-			"agent claude", "completion promise", "completion-rule false", "include-iteration-count false", "baseline false", "min-tool-calls 0",
+			"agent claude", "completion promise", "completion-rule true", "include-iteration-count false", "baseline false", "min-tool-calls 0",
 			"max-iterations 0", "on-agent-error retry", "stall-limit 0", "on-incomplete succeed", "commit agent", "delay 0",
 			"iteration-timeout 1h", "idle-timeout 15m", "max-duration 0", "isolation off", "max-retries 3",
 		}},
 		{"build", false, nil, []string{
-			"completion promise", "completion-rule false", "include-iteration-count false", "baseline true", "min-tool-calls 0",
+			"completion promise", "completion-rule true", "include-iteration-count false", "baseline true", "min-tool-calls 0",
 			"max-iterations 0", "on-agent-error retry", "stall-limit 5", "on-incomplete succeed", "commit each-iteration", "delay 0",
 			"iteration-timeout 1h", "idle-timeout 15m", "max-duration 5h30m", "isolation auto",
 		}},
-		{"prompt", true, []string{"prompt", "x"}, []string{"completion promise", "max-iterations 0", "on-incomplete succeed", "commit agent"}},
+		{"prompt", true, []string{"prompt", "x"}, []string{"completion promise", "completion-rule false", "max-iterations 0", "on-incomplete succeed", "commit agent"}},
 		{"supervise", true, []string{"agent-command", "x", "task-dir", "task"}, []string{ // 002-03
-			"agent text", "completion done-file", "completion-rule false", "include-iteration-count false", "baseline true", "min-tool-calls 0",
+			"agent text", "completion done-file", "completion-rule true", "include-iteration-count false", "baseline true", "min-tool-calls 0",
 			"max-restarts 100", "on-agent-error restart", "stall-limit 0", "on-incomplete fail", "commit off", "delay 1s",
 			"child-wait-timeout 5m", "poll-interval 1s", "iteration-timeout 5m", "idle-timeout 0", "max-duration 0", "isolation off",
 		}},
@@ -241,6 +241,17 @@ func TestImpliedCompletion(t *testing.T) { // 001-08
 			Inputs: inputs})
 		if got := string(c.Completion.Kind) + " " + c.Completion.Token; got != tt.want || err != nil {
 			t.Errorf("Load(%q, %q) = %q, %v, want %q", tt.yml, tt.inputs, got, err, tt.want)
+		}
+	}
+}
+
+// The documented default of an input is what the action does in mode run.
+func TestDocumentedDefaultsAreTheActions(t *testing.T) {
+	t.Parallel()
+	defaults := config.Defaults("run", false)
+	for _, in := range config.Inputs() {
+		if want, decided := defaults[in.Name]; decided && in.Default != want {
+			t.Errorf("input %s: documented default %q, the action's is %q", in.Name, in.Default, want)
 		}
 	}
 }

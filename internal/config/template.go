@@ -70,18 +70,9 @@ func (l *loader) checkMarker(values map[string]value) {
 	if l.c.Prompt == "" || l.c.CompletionRule || l.mode == ModeSupervise || l.mode == ModeTasks || l.mode == ModeRun && !l.o.Desk || l.c.Completion.Token == "" {
 		return
 	}
-	marker := l.c.Completion.Marker()
-	switch l.c.Completion.Kind {
-	case ralph.CompletionDoneFile:
+	marker := l.c.Completion.String()
+	if l.c.Completion.Kind == ralph.CompletionDoneFile || l.c.Completion.NamedIn(l.c.Prompt) != "" {
 		return
-	case ralph.CompletionPromise:
-		if strings.Contains(l.c.Prompt, marker) {
-			return
-		}
-	case ralph.CompletionResponse:
-		if strings.Contains(strings.ToLower(l.c.Prompt), strings.ToLower(marker)) {
-			return
-		}
 	}
 	what := "the prompt"
 	switch {
@@ -90,7 +81,7 @@ func (l *loader) checkMarker(values map[string]value) {
 	case l.c.PromptFile != "":
 		what = "prompt file " + l.quote(l.c.PromptFile)
 	}
-	cure := ": tell the agent in it to print that when everything is done, or add " + l.option("completion-rule", "true")
+	cure := ": tell the agent in it to print that when everything is done, or set " + l.option("completion-rule", "true")
 	if l.mode == ModePrompt {
 		l.c.PromptInvalid = visible(l.scrub(what + " does not contain " + marker + ", so the loop could never end" + cure))
 		return

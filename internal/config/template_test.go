@@ -27,18 +27,22 @@ func TestTemplates(t *testing.T) {
 		{"built in", "build", nil, nil, "built in <promise>COMPLETE</promise>", "", true, "", ""},
 		{"built in for another word", "build", nil, []string{"completion-token", "END"}, "built in <promise>END</promise>", "", true, "", ""},
 		{"a file of the mode", "plan", map[string]string{".ralph/prompts/plan.md": "my plan" + ends}, nil, "my plan" + ends, ".ralph/prompts/plan.md", false, "", ""},
-		{"a file without an end", "plan", map[string]string{".ralph/prompts/plan.md": "my plan"}, nil, "my plan", ".ralph/prompts/plan.md", false, "",
-			`mode plan: prompt file ".ralph/prompts/plan.md" does not contain <promise>COMPLETE</promise>, so the agent does not know how to end the loop: tell the agent in it to print that when everything is done, or add --completion-rule`},
-		{"a file without an end, and the rule", "plan", map[string]string{".ralph/prompts/plan.md": "my plan"}, []string{"completion-rule", "true"}, "my plan", ".ralph/prompts/plan.md", false, "", ""},
+		{"a file without an end, and no rule", "plan", map[string]string{".ralph/prompts/plan.md": "my plan"}, []string{"completion-rule", "false"}, "my plan", ".ralph/prompts/plan.md", false, "",
+			`mode plan: prompt file ".ralph/prompts/plan.md" does not contain <promise>COMPLETE</promise>, so the agent does not know how to end the loop: tell the agent in it to print that when everything is done, or set --completion-rule`},
+		{"a file without an end", "plan", map[string]string{".ralph/prompts/plan.md": "my plan"}, nil, "my plan", ".ralph/prompts/plan.md", false, "", ""},
 		{"an empty file", "plan", map[string]string{".ralph/prompts/plan.md": "\n"}, nil, "", ".ralph/prompts/plan.md", false,
 			".ralph/prompts/plan.md: it is empty: say what is to be done, or remove the file for the built-in prompt", ""},
 		{"a folder", "plan", map[string]string{".ralph/prompts/plan.md/": ""}, nil, "", ".ralph/prompts/plan.md", false,
 			`.ralph/prompts/plan.md: ".ralph/prompts/plan.md" is a folder: give a file`, ""},
 		{"given", "build", map[string]string{".ralph/prompts/build.md": "mine"}, []string{"prompt", "given" + ends}, "given" + ends, "", false, "", ""},
 		{"given as a file", "build", map[string]string{"p.md": "given" + ends}, []string{"prompt-file", "p.md"}, "given" + ends, "p.md", false, "", ""},
-		{"run without an end", "run", nil, []string{"prompt", "go"}, "go", "", false, "",
-			"flag --prompt: the prompt does not contain <response>DONE</response>, so the agent does not know how to end the loop: tell the agent in it to print that when everything is done, or add --completion-rule"},
+		{"run without an end", "run", nil, []string{"prompt", "go"}, "go", "", false, "", ""},
+		{"run without an end, and no rule", "run", nil, []string{"prompt", "go", "completion-rule", "false"}, "go", "", false, "",
+			"flag --prompt: the prompt does not contain <response>DONE</response> or <promise>COMPLETE</promise>, so the agent does not know how to end the loop: tell the agent in it to print that when everything is done, or set --completion-rule"},
 		{"run with an end in another case", "run", nil, []string{"prompt", "say <Response>done</Response>"}, "say <Response>done</Response>", "", false, "", ""},
+		{"run with the other end", "run", nil, []string{"prompt", "say" + ends, "completion-rule", "false"}, "say" + ends, "", false, "", ""},
+		{"run with the end that was not chosen", "run", nil, []string{"prompt", "say" + ends, "completion-rule", "false", "completion-token", "DONE"}, "say" + ends, "", false, "",
+			"flag --prompt: the prompt does not contain <response>DONE</response>, so"},
 		{"run by a file", "run", nil, []string{"prompt", "go", "completion", "done-file", "task-dir", "t"}, "go", "", false, "", ""},
 		{"run without a prompt", "run", nil, nil, "", "", false, "prompt: there is nothing to do: give the task as prompt or as prompt-file", ""}, // 001-04
 		{"run with two prompts", "run", map[string]string{"p.md": "x"}, []string{"prompt", "go", "prompt-file", "p.md"}, "x", "p.md", false, // 001-04
@@ -63,7 +67,7 @@ func TestTemplates(t *testing.T) {
 func TestPromptThatCannotEnd(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"p.md": "go", "ok.md": "go" + ends}
-	const file = `prompt file "p.md" does not contain <promise>COMPLETE</promise>, so the loop could never end: tell the agent in it to print that when everything is done, or add --completion-rule`
+	const file = `prompt file "p.md" does not contain <promise>COMPLETE</promise>, so the loop could never end: tell the agent in it to print that when everything is done, or set --completion-rule`
 	for _, tt := range []struct {
 		flags []string
 		want  string

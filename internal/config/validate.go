@@ -11,10 +11,14 @@ import (
 func (l *loader) validate(values map[string]value) {
 	if l.c.Completion.Token == "" && values["completion-token"].text == "" {
 		l.c.Completion.Token = map[ralph.CompletionKind]string{
-			ralph.CompletionPromise:  "COMPLETE",
-			ralph.CompletionTasks:    "COMPLETE",
-			ralph.CompletionResponse: "DONE",
+			ralph.CompletionPromise:  ralph.UsualPromise,
+			ralph.CompletionTasks:    ralph.UsualPromise,
+			ralph.CompletionResponse: ralph.UsualResponse,
 		}[l.c.Completion.Kind]
+	}
+	l.c.Completion.Either = l.mode == ModeRun && !values["completion"].given() && !values["completion-token"].given()
+	if l.mode == ModeSupervise && l.c.Agent == "text" && !values["completion-rule"].given() {
+		l.c.CompletionRule = false // what a command reads on stdin need not be a prompt
 	}
 	l.validateTask(values)
 	l.validateAgent(values)

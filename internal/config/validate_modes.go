@@ -94,6 +94,9 @@ func (l *loader) validateIsolation(values map[string]value) {
 		return
 	}
 	v := values["isolation"]
+	if !values["stall-limit"].given() {
+		l.c.StallLimit = 0
+	}
 	switch {
 	case !l.o.Desk:
 		l.report(v.where, "docker-sandbox is for a desk; in the action the walls are ours: give auto or strict")

@@ -121,7 +121,7 @@ func (g *guardrail) run(ctx context.Context, iteration int) (_ ralph.Verdict, ju
 	}
 	if ctx.Err() != nil {
 		v.Reason = "the run was over before it started"
-		g.explain(&v, nil)
+		g.explain(&v, nil, iteration == 0)
 		return v, false
 	}
 
@@ -169,7 +169,7 @@ func (g *guardrail) run(ctx context.Context, iteration int) (_ ralph.Verdict, ju
 		// A verdict nobody can look up is still a verdict; a full disk shows elsewhere.
 		v.LogFile = ""
 	}
-	g.explain(&v, out)
+	g.explain(&v, out, iteration == 0)
 	return v, err == nil && (exit.Why == proc.Flooded || exit.Why == proc.Exited && exit.Code >= 0)
 }
 
@@ -190,7 +190,7 @@ func (g *guardrail) reason(exit proc.Exit) string {
 }
 
 // explain fills in what people and the agent read about a verdict.
-func (g *guardrail) explain(v *ralph.Verdict, out *capture) {
+func (g *guardrail) explain(v *ralph.Verdict, out *capture, baseline bool) {
 	if out != nil {
 		v.Output = out.last()
 	}
@@ -208,7 +208,23 @@ func (g *guardrail) explain(v *ralph.Verdict, out *capture) {
 	if log != "" {
 		log = path.Join(g.set.ToWorkspace, log)
 	}
-	v.Message = message(*v, g.spec.Hint, log, head)
+	heading := "Output (truncated):\n" // stands there even when nothing was cut
+	if baseline {
+		heading = baselineHeading(head)
+	}
+	v.Message = message(*v, g.spec.Hint, log, heading+head)
+}
+
+// baselineHeading stands above an output in the messages of the baseline, which are
+// no part of the dialect.
+func baselineHeading(output string) string {
+	switch {
+	case output == "":
+		return "Output: none"
+	case strings.HasSuffix(output, truncated):
+		return "Output (truncated):\n"
+	}
+	return "Output:\n"
 }
 
 // message is the feedback, to the letter. 001-24
@@ -225,7 +241,7 @@ func message(v ralph.Verdict, hint, log, output string) string {
 	if log != "" {
 		b.WriteString("Output file: " + log + "\n")
 	}
-	b.WriteString("Output (truncated):\n" + output)
+	b.WriteString(output)
 	return b.String()
 }
 

@@ -89,6 +89,26 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// The messages of the baseline are ours: they call an output truncated only where
+// it is.
+func TestBaselineMessages(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, command, want string }{
+		{"whole", "echo no; exit 3", "Guardrail \"echo no; exit 3\" failed with exit code 3.\nOutput file: .ralph/guardrail_000_echo_no_exit_3.log\nOutput:\nno\n"},
+		{"cut", "echo abcdefghijklmn; exit 3", "Guardrail \"echo abcdefghijklmn; exit 3\" failed with exit code 3.\nOutput file: .ralph/guardrail_000_echo_abcdefghijklmn_exit_3.log\nOutput (truncated):\nabcdefghij... [truncated]"},
+		{"nothing", "exit 3", "Guardrail \"exit 3\" failed with exit code 3.\nOutput file: .ralph/guardrail_000_exit_3.log\nOutput: none"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			set := setting(t)
+			set.Truncate = 10
+			if got := guard.New([]guard.Spec{{Command: tc.command}}, set)[0].Check(t.Context(), 0).Message; got != tc.want {
+				t.Errorf("message = %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestLogFiles(t *testing.T) { // 001-20
 	t.Parallel()
 	set := setting(t)

@@ -11,6 +11,8 @@ import (
 
 var complete = ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"}
 
+const untouched = "Before any change was made, these checks already failed. They have to pass before the task counts as done:"
+
 func text(s string) func() (string, error) { return func() (string, error) { return s, nil } }
 
 func TestBareParts(t *testing.T) { // 001-14, 001-15, 001-16
@@ -30,7 +32,9 @@ func TestBareParts(t *testing.T) { // 001-14, 001-15, 001-16
 		{"append", false, ralph.Ask{Failed: []ralph.Verdict{fail(ralph.Append, "lint"), fail(ralph.Append, "test")}}, "task\n\nlint\n\ntest\n"},
 		{"prepend and append", false, ralph.Ask{Failed: []ralph.Verdict{fail(ralph.Append, "lint"), fail(ralph.Prepend, "test")}}, "test\n\ntask\n\nlint\n"},
 		{"replace keeps every message", false, ralph.Ask{Failed: []ralph.Verdict{fail(ralph.Append, "lint"), fail(ralph.Replace, "test"), fail(ralph.Prepend, "build")}}, "build\n\nlint\n\ntest\n"},
-		{"the untouched tree never replaces", false, ralph.Ask{Untouched: true, Failed: []ralph.Verdict{fail(ralph.Replace, "test")}}, "Before you changed anything, these checks already failed:\n\ntask\n\ntest\n"},
+		{"the untouched tree never replaces", false, ralph.Ask{Untouched: true, Failed: []ralph.Verdict{fail(ralph.Replace, "test")}}, "task\n\n" + untouched + "\n\ntest\n"},
+		{"the untouched tree stands behind the task", true, ralph.Ask{Iteration: 1, Max: 2, Untouched: true, Failed: []ralph.Verdict{fail(ralph.Append, "lint"), fail(ralph.Prepend, "test")}},
+			"Iteration 1 of 2, 1 remaining.\n\ntask\n\n" + untouched + "\n\nlint\n\ntest\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -79,5 +83,52 @@ func TestTaskError(t *testing.T) {
 	_, err := prompt.Builder{Task: func() (string, error) { return "", gone }}.Build(ralph.Ask{})
 	if !errors.Is(err, gone) {
 		t.Errorf("Build() error = %v, want %v", err, gone)
+	}
+}
+
+// A task that says how to end is left as it is: by all of us where Own is set, and
+// without a second rule elsewhere.
+func TestTaskThatSaysHowToEnd(t *testing.T) {
+	t.Parallel()
+	const (
+		yes = "Say <response>done</response> at the end."
+		no  = "Make the tests pass."
+	)
+	either := ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE", Either: true}
+	file := ralph.Completion{Kind: ralph.CompletionDoneFile}
+	again := ralph.Ask{Iteration: 2, Rejection: ralph.RejectedNoMarker}
+	for _, tc := range []struct {
+		name, task string
+		own        bool
+		c          ralph.Completion
+		ask        ralph.Ask
+		with       []string // "=": nothing but the task
+		without    string
+	}{
+		{"own", yes, true, either, again, []string{"="}, ""},
+		{"not own", yes, false, either, again, []string{yes, "ended without <response>DONE</response>"}, "How this run works"},
+		{"own without a tag", no, true, either, again, []string{no, "ended without <promise>COMPLETE</promise>", "\n\n<promise>COMPLETE</promise>\n"}, "response"},
+		{"a tag that does not count", yes, true, complete, ralph.Ask{}, []string{yes, "\n\n<promise>COMPLETE</promise>\n"}, ""},
+		{"a stray tag", no, false, complete, ralph.Ask{Rejection: ralph.RejectedNoMarker, Stray: "<promise>DONE</promise>"},
+			[]string{"printed <promise>DONE</promise>, which does not count; only <promise>COMPLETE</promise> does"}, "ended without"},
+		{"a file", no, true, file, ralph.Ask{}, []string{`echo done > "$TASK_FOLDER/DONE"`}, "<promise>"},
+		{"a file, again", no, true, file, again, []string{"ended without $TASK_FOLDER/DONE"}, "<promise>"},
+		{"a file that the task names", "Then touch $TASK_FOLDER/DONE.", true, file, again, []string{"="}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			p, err := prompt.Builder{Task: text(tc.task), Completion: tc.c, Own: tc.own}.Build(tc.ask)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range tc.with {
+				if want == "=" && p.Text != tc.task+"\n" || want != "=" && !strings.Contains(p.Text, want) {
+					t.Errorf("Build() = %q, want %q", p.Text, want)
+				}
+			}
+			if tc.without != "" && strings.Contains(p.Text, tc.without) {
+				t.Errorf("Build() = %q, which has %q", p.Text, tc.without)
+			}
+		})
 	}
 }

@@ -11,6 +11,8 @@ import (
 // token, whatever the agent prints.
 type Detector struct {
 	completion Completion
+	other      *Detector // of the marker that counts as well; nil: none does
+	stray      stray
 	message    string
 	tail       []byte // promise: what may be the start of a marker; response: the text since the open tag
 	open       bool   // response: inside a tag
@@ -19,7 +21,50 @@ type Detector struct {
 }
 
 // NewDetector looks for c.
-func NewDetector(c Completion) *Detector { return &Detector{completion: c} }
+func NewDetector(c Completion) *Detector {
+	d := &Detector{completion: c}
+	if all := c.all(); len(all) > 1 {
+		d.other = NewDetector(all[1])
+	}
+	return d
+}
+
+// all are the markers that count, the one that the agent is told first.
+func (c Completion) all() []Completion {
+	told := Completion{Kind: c.Kind, Token: c.Token}
+	switch {
+	case !c.Either:
+		return []Completion{told}
+	case c.Kind == CompletionResponse:
+		return []Completion{told, {Kind: CompletionPromise, Token: UsualPromise}}
+	}
+	return []Completion{told, {Kind: CompletionResponse, Token: UsualResponse}}
+}
+
+// String names what counts: "<promise>COMPLETE</promise>", with a second marker
+// behind "or".
+func (c Completion) String() string {
+	var names []string
+	for _, c := range c.all() {
+		names = append(names, c.Marker())
+	}
+	return strings.Join(names, " or ")
+}
+
+// NamedIn is the marker that a text tells the agent to print; empty when it names
+// none that counts.
+func (c Completion) NamedIn(text string) string {
+	for _, c := range c.all() {
+		marker := c.Marker()
+		switch {
+		case strings.Contains(text, marker):
+			return marker
+		case c.Kind == CompletionResponse && indexFold([]byte(text), marker) >= 0:
+			return marker
+		}
+	}
+	return ""
+}
 
 // Marker is what the agent has to print, literally.
 func (c Completion) Marker() string {
@@ -29,15 +74,31 @@ func (c Completion) Marker() string {
 	return "<promise>" + c.Token + "</promise>"
 }
 
-// Found says that the marker was seen.
-func (d *Detector) Found() bool { return d.found }
+// Found reports whether a marker that counts was seen.
+func (d *Detector) Found() bool { return d.found || d.other != nil && d.other.found }
+
+// Stray is the last tag of a marker's form that was seen and does not count, such as
+// <promise>DONE</promise>, as the agent wrote it; empty when there was none.
+func (d *Detector) Stray() string {
+	if d.Found() || d.completion.Kind != CompletionPromise && d.completion.Kind != CompletionResponse {
+		return ""
+	}
+	return d.stray.last
+}
 
 // Write adds text of the named message.
 func (d *Detector) Write(message, text string) {
 	if message != d.message {
-		d.message, d.tail, d.open = message, nil, false
+		d.message, d.tail, d.open, d.stray.tail = message, nil, false, nil
 	}
-	if d.found || d.decided {
+	if d.Found() {
+		return
+	}
+	d.stray.write(text)
+	if d.other != nil {
+		d.other.Write(message, text)
+	}
+	if d.decided {
 		return
 	}
 	if d.completion.Kind == CompletionResponse {
@@ -123,4 +184,57 @@ func indexFold(b []byte, tag string) int {
 		}
 		from++
 	}
+}
+
+// maxStray bounds what may stand in a tag for it to look like a marker.
+const maxStray = 200
+
+// stray looks for tags of a marker's form, whatever stands in them.
+type stray struct {
+	tail []byte // what may be the start of a tag
+	last string
+}
+
+func (s *stray) write(text string) {
+	s.tail = append(s.tail, text...)
+	rest := s.tail
+	for {
+		i := bytes.IndexByte(rest, '<')
+		if i < 0 {
+			s.tail = s.tail[:0]
+			return
+		}
+		rest = rest[i:]
+		size, whole := tag(rest)
+		if !whole && len(rest) <= len(openTag)+maxStray+len(closeTag) { // the rest of it may come
+			s.tail = append(s.tail[:0], rest...)
+			return
+		}
+		if size > 0 {
+			s.last = string(rest[:size])
+		}
+		rest = rest[max(size, 1):]
+	}
+}
+
+// tag is the size of the marker-like tag that b begins with, 0 when it begins with
+// none. It is not whole when more text could make it one.
+func tag(b []byte) (size int, whole bool) {
+	for _, name := range []string{"promise", "response"} {
+		begin, end := "<"+name+">", "</"+name+">"
+		if n := min(len(b), len(begin)); !strings.EqualFold(string(b[:n]), begin[:n]) {
+			continue
+		} else if n < len(begin) {
+			return 0, false
+		}
+		inside := indexFold(b[len(begin):], end)
+		switch {
+		case inside < 0:
+			return 0, false
+		case inside > maxStray:
+			return 0, true
+		}
+		return len(begin) + inside + len(end), true
+	}
+	return 0, true
 }

@@ -72,3 +72,93 @@ func FuzzDetector(f *testing.F) {
 		}
 	})
 }
+
+// Where no one chose a marker, both usual ones count, each by its own rules.
+func TestEitherMarker(t *testing.T) {
+	t.Parallel()
+	for _, told := range []ralph.Completion{
+		{Kind: ralph.CompletionPromise, Token: "COMPLETE", Either: true},
+		{Kind: ralph.CompletionResponse, Token: "DONE", Either: true},
+	} {
+		for _, tc := range []struct {
+			said, stray string
+			want        bool
+		}{
+			{"<promise>COMPLETE</promise>", "", true},
+			{"<response>DONE</response>", "", true},
+			{"<Response> done </response>", "", true},
+			{"<response>Add a test</response> <promise>COMPLETE</promise>", "", true},
+			{"<promise>complete</promise>", "<promise>complete</promise>", false},
+			{"<promise>DONE</promise>", "<promise>DONE</promise>", false},
+			{"<response>COMPLETE</response>", "<response>COMPLETE</response>", false},
+			{"<response>no</response> <response>DONE</response>", "<response>DONE</response>", false},
+			{"I am done.", "", false},
+		} {
+			d := ralph.NewDetector(told)
+			d.Write("1", tc.said)
+			if d.Found() != tc.want || d.Stray() != tc.stray {
+				t.Errorf("%+v: %q: found %v, stray %q; want %v, %q", told, tc.said, d.Found(), d.Stray(), tc.want, tc.stray)
+			}
+		}
+	}
+}
+
+func TestStrayTags(t *testing.T) {
+	t.Parallel()
+	promise := ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"}
+	for _, tc := range []struct {
+		name, text, want string
+		c                ralph.Completion
+	}{
+		{"the other dialect's", "<response>DONE</response>", "<response>DONE</response>", promise},
+		{"the last one", "<response>a</response> x < y <promise>b</promise>", "<promise>b</promise>", promise},
+		{"in another case", "<PROMISE>COMPLETE</Promise>", "<PROMISE>COMPLETE</Promise>", promise},
+		{"over lines", "<promise>\nCOMPLETE\n</promise>", "<promise>\nCOMPLETE\n</promise>", promise},
+		{"never closed", "<promise>DONE", "", promise},
+		{"an essay", "<response>" + strings.Repeat("x", 1000) + "</response>", "", promise},
+		{"behind an essay", "<response>" + strings.Repeat("<", 1000) + "</response><promise>DONE</promise>", "<promise>DONE</promise>", promise},
+		{"of no marker's form", "<p>COMPLETE</p> <promised>x</promised>", "", promise},
+		{"nothing stray when it counts", "<promise>no</promise> <promise>COMPLETE</promise>", "", promise},
+		{"a file is asked for", "<promise>COMPLETE</promise>", "", ralph.Completion{Kind: ralph.CompletionDoneFile}},
+		{"a list is asked for", "<promise>DONE</promise>", "", ralph.Completion{Kind: ralph.CompletionTasks, Token: "COMPLETE"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			whole, split := ralph.NewDetector(tc.c), ralph.NewDetector(tc.c)
+			whole.Write("1", tc.text)
+			for i := range len(tc.text) {
+				split.Write("1", tc.text[i:i+1])
+			}
+			if whole.Stray() != tc.want || split.Stray() != tc.want {
+				t.Errorf("Stray() of %q = %q whole, %q byte by byte; want %q", tc.text, whole.Stray(), split.Stray(), tc.want)
+			}
+			two := ralph.NewDetector(tc.c)
+			two.Write("1", tc.text[:len(tc.text)/2])
+			two.Write("2", tc.text[len(tc.text)/2:])
+			if got := two.Stray(); got != "" && got == tc.want && !strings.Contains(tc.text[:len(tc.text)/2], got) && !strings.Contains(tc.text[len(tc.text)/2:], got) {
+				t.Errorf("Stray() = %q over two messages", got)
+			}
+		})
+	}
+}
+
+func TestNamedIn(t *testing.T) {
+	t.Parallel()
+	promise := ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"}
+	either := ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE", Either: true}
+	for _, tc := range []struct {
+		c          ralph.Completion
+		text, want string
+	}{
+		{promise, "Print <promise>COMPLETE</promise>.", "<promise>COMPLETE</promise>"},
+		{promise, "Print <promise>complete</promise>.", ""},
+		{promise, "Print <response>DONE</response>.", ""},
+		{either, "Print <response>done</response>.", "<response>DONE</response>"},
+		{either, "Print <response>DONE</response> or <promise>COMPLETE</promise>.", "<promise>COMPLETE</promise>"},
+		{either, "Make it work.", ""},
+	} {
+		if got := tc.c.NamedIn(tc.text); got != tc.want {
+			t.Errorf("%+v.NamedIn(%q) = %q, want %q", tc.c, tc.text, got, tc.want)
+		}
+	}
+}

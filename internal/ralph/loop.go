@@ -3,6 +3,7 @@ package ralph
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -27,6 +28,9 @@ type Ask struct {
 	Settled  Settlement
 	Verdicts []Verdict
 	Claimed  bool // the previous iteration said that everything is done
+	// Stray is the tag of the previous iteration that looks like a marker and does
+	// not count. Foreign text, on one line.
+	Stray string
 }
 
 // Loop asks an agent again and again until the work is done or a limit is
@@ -91,7 +95,7 @@ func (l *Loop) Run(ctx context.Context, baseline []Verdict) Report {
 	r.report.Started = time.Now()
 	r.report.Baseline = baseline
 	r.report.MaxIterations = l.Policy.MaxIterations
-	r.report.Budget = l.Budget
+	r.report.Budget, r.report.Completion = l.Budget, l.Policy.Completion
 
 	bounded, cancel := ctx, context.CancelFunc(func() {})
 	if !l.Budget.Until.IsZero() {
@@ -150,6 +154,7 @@ type run struct {
 	session     string // of the agent, to go on in; empty: the next turn begins one
 	marks       marks  // after the last turn
 	judged      bool   // Accept was asked about the last iteration
+	stray       string // the last tag that was warned of
 	stall       stall
 }
 
@@ -275,6 +280,9 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 		}
 	}
 	it.Marker = ok && detector.Found()
+	if detector != nil {
+		it.Stray = detector.Stray()
+	}
 	if r.marks.speak() && end == nil && (r.byMail() || !it.Marker) {
 		end = r.answer(&it, r.marks)
 	}
@@ -288,6 +296,7 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	if it.Marker && it.Rejection == RejectedStoriesLeft { // 003-11
 		r.emit(Event{Kind: EventWarning, Iteration: n, Text: fmt.Sprintf("The agent says that everything is done, and the task list does not: %s left.", storiesLeft(it.Settled.Left))})
 	}
+	r.tellStray(it)
 	switch {
 	case end != nil:
 	case stopped:
@@ -319,6 +328,14 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	}
 	r.stall.settle(it)
 	return it, end
+}
+
+// tellStray warns of a tag that does not count, once for each.
+func (r *run) tellStray(it Iteration) {
+	if it.Rejection == RejectedNoMarker && it.Stray != "" && it.Stray != r.stray {
+		r.stray = it.Stray
+		r.emit(Event{Kind: EventWarning, Iteration: it.Number, Text: fmt.Sprintf("The agent printed %s, which does not count: %s does.", strings.Join(strings.Fields(it.Stray), " "), r.Policy.Completion)})
+	}
 }
 
 func completedReason(n int) string {

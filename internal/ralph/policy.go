@@ -24,7 +24,17 @@ const (
 type Completion struct {
 	Kind  CompletionKind
 	Token string
+	// Either is set where no one chose a marker: <promise>COMPLETE</promise> and
+	// <response>DONE</response> both count, and Kind and Token are the one that the
+	// agent is told.
+	Either bool
 }
+
+// The usual tokens.
+const (
+	UsualPromise  = "COMPLETE"
+	UsualResponse = "DONE"
+)
 
 // OnAgentError is what follows a turn that went wrong.
 type OnAgentError string

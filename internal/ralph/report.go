@@ -4,15 +4,18 @@ import "time"
 
 // Iteration is the record of one iteration.
 type Iteration struct {
-	Number    int // 1-based
-	Started   time.Time
-	Duration  time.Duration
-	Turns     []Turn // more than one when the iteration was tried again
-	Verdicts  []Verdict
-	Change    Change
-	Commit    Commit
-	Delivery  Delivery
-	Marker    bool // the completion marker was found
+	Number   int // 1-based
+	Started  time.Time
+	Duration time.Duration
+	Turns    []Turn // more than one when the iteration was tried again
+	Verdicts []Verdict
+	Change   Change
+	Commit   Commit
+	Delivery Delivery
+	Marker   bool // the completion marker was found
+	// Stray is a tag of a marker's form that the agent printed and that does not
+	// count; empty when there was none. Foreign text.
+	Stray     string
 	Rejection Rejection
 	Step      Step       // zero without a backlog
 	Settled   Settlement // zero without one
@@ -93,6 +96,7 @@ type Report struct {
 
 	MaxIterations int // 0: no limit
 	Budget        Budget
+	Completion    Completion // what the agent had to print
 
 	Baseline   []Verdict // guardrails on the untouched tree
 	Iterations []Iteration

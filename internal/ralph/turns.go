@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -111,6 +112,7 @@ func (r *run) build(it *Iteration) (Prompt, error) {
 		ask.Failed, ask.Rejection, ask.Failure = failed(last.Verdicts), last.Rejection, last.Last().Failure
 		ask.Undelivered = last.Delivery.Error
 		ask.Settled, ask.Verdicts, ask.Claimed = last.Settled, last.Verdicts, last.Marker
+		ask.Stray = strings.Join(strings.Fields(last.Stray), " ")
 	} else {
 		ask.Failed, ask.Untouched = failed(r.baseline), true
 	}

@@ -69,6 +69,10 @@ func remaining(r ralph.Report, limit bounds, w wording) []string {
 			lines = append(lines, "The task is not marked as done.")
 			break
 		}
+		if it.Stray != "" {
+			lines = append(lines, "The agent printed "+w.code(it.Stray, limit.line)+", which does not count as done: "+w.code(r.Completion.String(), limit.line)+" does.")
+			break
+		}
 		lines = append(lines, "The agent did not say that it was done.")
 	case ralph.RejectedChecks:
 		lines = append(lines, "The checks of the pushed commit failed.")

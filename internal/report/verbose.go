@@ -180,12 +180,9 @@ func (v Verbose) completion(it ralph.Iteration) string {
 }
 
 func (v Verbose) marker() string {
-	token := oneLine(v.Completion.Token, 200)
 	switch v.Completion.Kind {
-	case ralph.CompletionPromise:
-		return "<promise>" + token + "</promise>"
-	case ralph.CompletionResponse:
-		return "<response>" + token + "</response>"
+	case ralph.CompletionPromise, ralph.CompletionResponse:
+		return oneLine(v.Completion.String(), 200)
 	case ralph.CompletionDoneFile:
 		return "the file DONE"
 	case ralph.CompletionTasks:

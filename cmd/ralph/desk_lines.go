@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/config"
+)
+
+// firstLines are the first lines of a local run: what nothing keeps it from, what it
+// may spend, and what of the project it leaves aside.
+func (j *job) firstLines() []string {
+	if j.cfg.Mode == config.ModeSupervise && j.cfg.Agent == "text" {
+		return nil // a command of the user's own, started as it is
+	}
+	var lines []string
+	if risks := j.risks(); len(risks) > 0 {
+		lines = append(lines, "Unsafe: "+strings.Join(risks, "; ")+".")
+	}
+	if where := j.settingsAbove(); where != "" {
+		lines = append(lines, fmt.Sprintf("There are no settings here, and those of %s are not read: start ralph there to use them.", where))
+	}
+	if found := j.leftAside(); len(found) > 0 {
+		lines = append(lines, fmt.Sprintf("Not loaded: %s. --agent-args=--setting-sources=user,project,local has claude load them.", strings.Join(found, ", ")))
+	}
+	if hook := j.skippedHook(); hook != "" {
+		lines = append(lines, hook+" does not run for the commits that ralph makes: give what it checks as a guardrail.")
+	}
+	return lines
+}
+
+// leftAside are the settings and programs for claude in the repository that it does
+// not load, because of our --setting-sources.
+func (j *job) leftAside() []string {
+	if j.cfg.Agent != "claude" || !agent.UserSettingsOnly(agentWords(j.cfg)) {
+		return nil
+	}
+	var found []string
+	for _, name := range []string{".claude/settings.json", ".claude/settings.local.json", ".claude/skills", ".claude/agents", ".claude/commands", ".mcp.json"} {
+		if _, err := os.Stat(filepath.Join(j.dir(), filepath.FromSlash(name))); err == nil {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// skippedHook names the check before commits that the project has, where ralph
+// commits by itself.
+func (j *job) skippedHook() string {
+	if j.cfg.Commit != config.CommitEach && j.cfg.Commit != config.CommitAtEnd {
+		return ""
+	}
+	for _, name := range []string{".git/hooks/pre-commit", ".pre-commit-config.yaml", ".husky/pre-commit"} {
+		if info, err := os.Stat(filepath.Join(j.workspace, filepath.FromSlash(name))); err == nil && info.Mode().IsRegular() {
+			return name
+		}
+	}
+	return ""
+}
+
+// agentWords is what was said about the agent's command line.
+func agentWords(cfg config.Config) agent.Options {
+	return agent.Options{
+		Name: cfg.Agent, Command: cfg.AgentCommand, Args: cfg.AgentArgs, Exact: cfg.AgentExact, ExactArgs: cfg.AgentExactArgs, Settings: cfg.AgentSettings,
+	}
+}
+
+func (j *job) risks() []string {
+	var risks []string
+	walled := j.cfg.Isolation != config.IsolationOff || j.wantBox != ""
+	switch unasked := agent.Unasked(agentWords(j.cfg)); {
+	case walled:
+	case unasked:
+		risks = append(risks, j.cfg.Agent+" runs as you, without a sandbox and without asking for permission (--isolation auto adds a sandbox on Linux)")
+	case j.cfg.Agent == "text" || j.cfg.Agent == "custom":
+		risks = append(risks, "the agent runs as you, without a sandbox (--isolation auto adds one on Linux)")
+	default:
+		risks = append(risks, j.cfg.Agent+" runs as you, and nothing but its own permissions holds it (--isolation auto adds a sandbox on Linux)")
+	}
+	if len(j.cfg.Guardrails) == 0 && j.cfg.Mode != config.ModeTasks { // whose list has commands
+		risks = append(risks, "no guardrails check its work (--guardrails)")
+	}
+	if j.cfg.MaxCost == 0 && j.cfg.MaxTokens == 0 && j.cfg.MaxDuration == 0 {
+		limit := "no limit of cost or time"
+		switch n := j.cfg.MaxIterations; {
+		case n == 0:
+			limit = "no limit of iterations, cost or time"
+		case n > 1:
+			limit = fmt.Sprintf("up to %d iterations, with no limit of cost or time", n)
+		}
+		risks = append(risks, limit+" (--max-cost-usd, --max-duration)")
+	}
+	return risks
+}
+
+// settingsAbove is the nearest folder with settings above a workspace that has none,
+// up to the top of its repository; empty when there is none.
+func (j *job) settingsAbove() string {
+	if len(j.cfg.Loaded) > 0 || j.cfg.Mode != config.ModeRun {
+		return ""
+	}
+	for dir := j.workspace; ; {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); !errors.Is(err, fs.ErrNotExist) {
+			return ""
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+		for _, name := range []string{config.SettingsFile, config.DefaultFile} {
+			if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err == nil && info.Mode().IsRegular() {
+				return dir
+			}
+		}
+	}
+}
