@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
@@ -194,21 +192,10 @@ func (j *job) refuse(ctx, bounded context.Context, name string, err error) {
 	case errors.As(err, &s):
 		j.report.Outcome = s.outcome
 	}
-	// A desk reads the reason at the end; only several at once need a list.
-	said := lines(err)
-	problems := 0
-	for _, line := range said {
-		if !strings.HasPrefix(line, "  ") { // else it belongs to the one before
-			problems++
+	if j.runner != nil { // where the record does not end the log
+		for _, line := range lines(err) {
+			j.out.fail(line)
 		}
-	}
-	if j.runner != nil || problems > 1 {
-		for _, line := range said {
-			j.out.warn(line)
-		}
-	}
-	if j.runner == nil && problems > 1 && j.report.Reason == err.Error() {
-		j.report.Reason = fmt.Sprintf("%s (and %d more, named above)", said[0], problems-1)
 	}
 }
 

@@ -14,6 +14,7 @@ type printer interface {
 	say(line string)
 	aside(line string) // for --verbose, on stderr
 	warn(line string)
+	fail(line string)                  // what keeps the run from starting
 	signal(line string)                // that the run was asked to stop: for people, not for what reads the output
 	guest() io.WriteCloser             // live output of one setup command or guardrail
 	display() io.WriteCloser           // what a display filter makes of the agent's output
@@ -34,6 +35,16 @@ func shown(e ralph.Event) ralph.Event {
 		e.Task = &t
 	}
 	return e
+}
+
+// unstarted reports whether a run ended before its first iteration over what it
+// was asked for: what is said of it is an error message then, and no output.
+func unstarted(r ralph.Report) bool {
+	switch r.Outcome {
+	case ralph.Invalid, ralph.PlanMissing, ralph.PromptInvalid:
+		return r.Rounds() == 0
+	}
+	return false
 }
 
 // foreign says that an event's text is somebody else's.

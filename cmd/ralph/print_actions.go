@@ -52,6 +52,7 @@ func (p *actions) aside(line string)     { p.runner.Line(line) }
 func (p *actions) signal(line string)    { p.warn(line) }
 func (p *actions) say(line string)       { p.runner.Line(line) }
 func (p *actions) warn(line string)      { p.runner.Line("⚠️ " + line) }
+func (p *actions) fail(line string)      { p.runner.Line("❌ " + line) }
 func (p *actions) guest() io.WriteCloser { return p.runner.Guest() }
 
 func (p *actions) display() io.WriteCloser { return p.runner.Guest() }

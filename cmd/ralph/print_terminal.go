@@ -24,7 +24,7 @@ type terminal struct {
 	format report.Formatter
 	color  bool
 	emoji  bool
-	stderr io.Writer
+	stderr *os.File
 	tick   *time.Ticker // nil: no status line
 	quit   chan struct{}
 	done   sync.WaitGroup
@@ -121,6 +121,7 @@ func (t *terminal) words(color, text string) {
 }
 
 func (t *terminal) signal(line string) { t.aside(line) }
+func (t *terminal) fail(line string)   { t.aside(line) }
 
 // aside leaves stdout to what is worth reading.
 func (t *terminal) aside(line string) {
@@ -172,9 +173,14 @@ func (t *terminal) finish(r ralph.Report) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.put("")
+	w, style := t.w, report.Style{Color: t.color, Emoji: t.emoji, Width: t.format.Width}
+	if unstarted(r) {
+		w, style.Color = t.stderr, t.color && term.IsTerminal(int(t.stderr.Fd()))
+	} else {
+		t.put("")
+	}
 	t.clear()
-	_, _ = io.WriteString(t.w, report.Text(r, report.Style{Color: t.color, Emoji: t.emoji, Width: t.format.Width}))
+	_, _ = io.WriteString(w, report.Text(r, style))
 }
 
 // put prints whole lines above the status line. Callers hold mu.

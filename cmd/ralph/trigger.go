@@ -38,7 +38,7 @@ func (j *job) decide(ctx context.Context) error {
 	t := j.cfg.Trigger
 	d, err := trigger.Decide(j.event, trigger.Settings{
 		Command: t.Command, Label: t.Label, AllowBots: t.AllowBots, Use: trigger.Use(t.Use),
-		HasPrompt: j.cfg.Prompt != "" || j.cfg.PromptFile != "" || j.cfg.Mode != config.ModeRun,
+		HasPrompt: j.cfg.HasTask(),
 	})
 	switch {
 	case err != nil:
@@ -54,7 +54,7 @@ func (j *job) decide(ctx context.Context) error {
 		j.note(n)
 		j.out.say(n)
 	}
-	if d.Prompt == "" && j.cfg.Prompt == "" && j.cfg.PromptFile == "" && j.cfg.Mode == config.ModeRun {
+	if d.Prompt == "" && !j.cfg.HasTask() {
 		return invalid(fmt.Errorf("%s: the event brings no task: give one as prompt or as prompt-file", d.Why))
 	}
 	if bringsTask(j.event) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +33,7 @@ func (c *CLI) Check(ctx context.Context) error {
 		return nil
 	}
 	if err := c.format.ready(c.o); err != nil {
-		return fmt.Errorf("agent %q: %w", c.o.Name, err)
+		return fmt.Errorf("agent %q: %w%s", c.o.Name, err, c.emptyKeys())
 	}
 	version, err := c.askVersion(ctx)
 	if err != nil {
@@ -40,6 +41,25 @@ func (c *CLI) Check(ctx context.Context) error {
 	}
 	c.version = version
 	return nil
+}
+
+// emptyKeys names the credentials that are there and empty, which is what a
+// workflow makes of a secret that does not exist.
+func (c *CLI) emptyKeys() string {
+	keys, _ := c.format.credentials()
+	var empty []string
+	for _, key := range keys {
+		if slices.Contains(c.o.Env, key+"=") {
+			empty = append(empty, key)
+		}
+	}
+	switch len(empty) {
+	case 0:
+		return ""
+	case 1:
+		return ". " + empty[0] + " is set but empty: does the secret exist, and may this workflow read it?"
+	}
+	return ". " + strings.Join(empty, ", ") + " are set but empty: do the secrets exist, and may this workflow read them?"
 }
 
 func missing(o Options) string {

@@ -68,7 +68,8 @@ func TestCheck(t *testing.T) {
 			want: `agent "text": "no-such-agent" not found: is agent-command right, and installed?`},
 		{name: "no credentials", agent: "claude", role: "print", env: []string{"PATH=" + bin},
 			want: `agent "claude": no credentials: set ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN`},
-		{name: "empty credentials", agent: "claude", role: "print", env: []string{"PATH=" + bin, "ANTHROPIC_API_KEY="}, want: `no credentials`},
+		{name: "empty credentials", agent: "claude", role: "print", env: []string{"PATH=" + bin, "ANTHROPIC_API_KEY="},
+			want: `ANTHROPIC_API_KEY is set but empty: does the secret exist, and may this workflow read it?`},
 		{name: "broken installation", agent: "claude", role: "broken", env: []string{"PATH=" + bin, "ANTHROPIC_API_KEY=sk-secret"},
 			want: `agent "claude": "claude --version" exited with code 1: Error: native binary is missing run npm again: is the installation whole?`},
 	} {

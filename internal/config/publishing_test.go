@@ -55,7 +55,9 @@ func TestTaskOfTheEvent(t *testing.T) {
 		{"an event", map[string]string{}, true, true},
 		{"none", map[string]string{}, false, false},
 		{"not wanted", map[string]string{"use-event": "never"}, true, false},
-		{"another mode", map[string]string{"mode": "session"}, true, false},
+		{"session", map[string]string{"mode": "session"}, true, true},
+		{"session, none", map[string]string{"mode": "session"}, false, false},
+		{"a mode with a prompt of its own", map[string]string{"mode": "prompt"}, true, false},
 	} {
 		_, err := config.Load(config.LoadOptions{Dir: t.TempDir(), Inputs: tc.inputs, Event: tc.event})
 		if ok := err == nil; ok != tc.ok {

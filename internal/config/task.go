@@ -61,3 +61,9 @@ func readTask(workspace, path string) ([]byte, error) {
 	}
 	return io.ReadAll(io.LimitReader(f, maxPrompt+1))
 }
+
+// HasTask reports whether there is a task besides that of the event that started
+// the run: a prompt, or one that the mode brings.
+func (c Config) HasTask() bool {
+	return c.Prompt != "" || c.PromptFile != "" || !takesEvent(c.Mode)
+}

@@ -27,7 +27,7 @@ func (l *loader) validateTask(values map[string]value) {
 	case hasText || hasFile || (l.mode == ModePlan || l.mode == ModeBuild) && l.template():
 	case l.mode == ModeSupervise && (l.c.Agent == "text" || l.c.AgentExact):
 		// The command knows its task.
-	case l.o.Event && l.mode == ModeRun && l.c.Trigger.Use != EventNever:
+	case l.o.Event && takesEvent(l.mode) && l.c.Trigger.Use != EventNever:
 		// The event is the task.
 	case l.mode == ModeTasks:
 		// prompt.md is the folder's.
@@ -40,6 +40,9 @@ func (l *loader) validateTask(values map[string]value) {
 	}
 	l.checkMarker(values)
 }
+
+// takesEvent reports whether the event that started a run may be the task of a mode.
+func takesEvent(mode string) bool { return mode == ModeRun || mode == ModeSession }
 
 // template takes the prompt of a mode from its file, or the built-in one. It is
 // false when there is neither.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -10,12 +11,27 @@ import (
 // without an icon.
 func Headline(r ralph.Report) string { return headline(r) }
 
+// reasons is why a run ended as it did, a line for each reason and at most most
+// of them: several problems with a configuration are a list.
+func reasons(r ralph.Report, most, limit int) []string {
+	var list []string
+	for line := range strings.SplitSeq(r.Reason, "\n") {
+		if line = oneLine(line, limit); line != "" {
+			list = append(list, line)
+		}
+	}
+	if n := len(list) - most; n > 0 {
+		list = append(list[:most], fmt.Sprintf("…and %d more; report.json has them all.", n))
+	}
+	return list
+}
+
 // Announcement is what an annotation says below the headline: why the run
 // ended so, how many stories are done, what could not be published, and what a person can do next.
 func Announcement(r ralph.Report) string {
 	var parts []string
-	if reason := oneLine(r.Reason, 1000); reason != "" && r.Outcome != ralph.Completed {
-		parts = append(parts, reason)
+	if r.Outcome != ralph.Completed {
+		parts = append(parts, reasons(r, 50, 1000)...)
 	}
 	if hasTasks(r) {
 		parts = append(parts, storyCount(r.Tasks)+".")

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -26,7 +27,7 @@ type CommentOptions struct {
 func Comment(r ralph.Report, o CommentOptions) string {
 	p := &r.Publication
 	p.Issue, p.Comment, p.PullRequest.Foreign = 0, "", false // the reader is there
-	m := markdown{r, bounds{rows: 5, list: 8, line: 300, runs: 1, findings: 10}}
+	m := markdown{r, bounds{rows: 5, list: 8, line: 300, runs: 1, findings: 10, final: 2000}}
 	if r.Outcome == "" {
 		for _, it := range r.Iterations {
 			m.Publication.Pushed = m.Publication.Pushed || it.Commit.Pushed
@@ -41,12 +42,31 @@ func Comment(r ralph.Report, o CommentOptions) string {
 	return assemble(commentBytes, []section{
 		{"marker", o.Marker},
 		{"outcome", m.outcome("### ")},
+		{"no change", m.unchanged()},
 		{"publication errors", m.errors()},
 		{"findings", m.findings()},
 		{"checks", m.checks()},
 		{"what is left to do", m.left()},
 		{"footer", m.commentFooter()},
 	})
+}
+
+// unchanged says that a completed run changed nothing, and what the agent said
+// instead; empty when there is work to look at.
+func (m markdown) unchanged() string {
+	changed := slices.ContainsFunc(m.Iterations, func(it ralph.Iteration) bool { return it.Change.SinceStart || it.Change.Files > 0 })
+	if m.Outcome != ralph.Completed || m.Publication.HeadSHA != "" || commits(m.Report) > 0 || changed {
+		return ""
+	}
+	const nothing = "Nothing was changed: the run committed nothing."
+	text, cut := tail(finalText(m.Report), m.bounds.final)
+	switch {
+	case strings.TrimSpace(text) == "":
+		return nothing + "\n"
+	case cut:
+		text = "…" + text
+	}
+	return nothing + " What the agent said last:\n\n" + fence(text)
 }
 
 // progress says how far a run is that goes on.

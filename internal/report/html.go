@@ -35,7 +35,7 @@ func HTML(r ralph.Report) ([]byte, error) {
 
 type page struct {
 	Title, Icon, Headline, Kind string
-	Reason                      string
+	Reasons                     []string
 	Facts                       []fact
 	Errors, Left, Notes         []string
 	OpenURL                     string
@@ -91,7 +91,7 @@ func newPage(r ralph.Report) page {
 		Total: totals(r), CostMissing: r.Usage().Cost.Unknown,
 	}
 	if r.Outcome != ralph.Completed {
-		p.Reason = oneLine(r.Reason, limit.line)
+		p.Reasons = reasons(r, limit.list, limit.line)
 		p.Left = remaining(r, limit, plainWords{})
 		if text := advice(r); text != "" {
 			p.Left = append(p.Left, text)

@@ -71,8 +71,19 @@ func (m markdown) outcome(mark string) string {
 	if facts := m.links(); len(facts) > 0 {
 		b.WriteString("\n" + strings.Join(facts, " · ") + "\n")
 	}
-	if m.Reason != "" && m.Outcome != ralph.Completed {
-		b.WriteString("\n" + inline(m.Reason, m.line) + "\n")
+	if m.Outcome == ralph.Completed {
+		return b.String()
+	}
+	list := reasons(m.Report, m.list, m.line)
+	for i, line := range list {
+		list[i] = inline(line, m.line)
+	}
+	if len(list) == 1 || len(list) > 1 && strings.HasSuffix(list[0], ":") {
+		b.WriteString("\n" + list[0] + "\n")
+		list = list[1:]
+	}
+	if len(list) > 0 {
+		b.WriteString("\n" + bullets(list))
 	}
 	return b.String()
 }

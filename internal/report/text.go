@@ -32,7 +32,9 @@ func Text(r ralph.Report, o Style) string {
 	mark, colour := outcomeMark(f, r.Outcome)
 	prose(colour, mark+" ", headline(r))
 	if r.Reason != "" && r.Outcome != ralph.Completed {
-		prose(plain, "  ", oneLine(r.Reason, 1000))
+		for _, reason := range reasons(r, 50, 1000) {
+			prose(plain, "  ", reason)
+		}
 	}
 	if hasTasks(r) {
 		b.WriteByte('\n')

@@ -29,8 +29,8 @@ func (a *asks) add(p part) { a.parts = append(a.parts, p) }
 // describe adds the title and the body of an issue or a pull request. aside
 // says that they are not the task.
 func (d *Decision) describe(what string, number int, author Person, title, body string, aside bool) {
-	head, text := clean(title, maxTitle), clean(body, maxBody)
-	text.hidden, text.remarks = text.hidden+head.hidden, text.remarks+head.remarks
+	head, text := plain(title, maxTitle), clean(body, maxBody)
+	text.hidden += head.hidden
 	text.text = strings.TrimSpace("Title: " + strings.ReplaceAll(head.text, "\n", " ") + "\n\n" + text.text)
 	whose := fmt.Sprintf("%s #%d", what, number)
 	d.Notes = append(d.Notes, text.notes("the text of "+whose)...)
@@ -70,7 +70,7 @@ func (d *Decision) write() {
 			text = "(no text)"
 		}
 		fence := strings.Repeat("`", longest(text)+1)
-		fmt.Fprintf(&b, "\n\n%s (data, %d bytes):\n\n%stext\n%s\n%s", p.head, len(text), fence, text, fence)
+		fmt.Fprintf(&b, "\n\n%s (data, %d bytes%s):\n\n%stext\n%s\n%s", p.head, len(text), p.text.aboutIt(), fence, text, fence)
 	}
 	d.Prompt = b.String()
 }
@@ -115,7 +115,7 @@ var foreign = lazyregexp.New(`[^\pL\pN._/@\[\]#+-]`)
 // bounded length.
 func word(name string) string {
 	const most = 200
-	name = foreign.ReplaceAllString(clean(name, most).line(), "?")
+	name = foreign.ReplaceAllString(plain(name, most).line(), "?")
 	if name == "" {
 		return "?"
 	}
@@ -124,5 +124,5 @@ func word(name string) string {
 
 // quoted is a name of others' that may hold spaces, in quotes.
 func quoted(name string) string {
-	return fmt.Sprintf("%q", clean(name, maxName).line())
+	return fmt.Sprintf("%q", plain(name, maxName).line())
 }

@@ -184,7 +184,7 @@ func (d Decision) dispatched(prompt, whose string) Decision {
 	if !d.uses() {
 		return d
 	}
-	text := clean(prompt, maxBody)
+	text := plain(prompt, maxBody) // as typed: no page renders it
 	d.Prompt = text.String()
 	d.Notes = text.notes(whose)
 	return d

@@ -107,7 +107,7 @@ func (d Decision) WithRun(jobs []Job) (Decision, error) {
 	}
 	d.Needs = NeedsNothing
 	w := d.event.WorkflowRun
-	name := clean(w.Name, maxName).line()
+	name := plain(w.Name, maxName).line()
 	d.asks = asks{
 		task: fmt.Sprintf("The workflow %q of this repository failed on the branch %s (commit %s). Find out why, and repair the cause. Do not make it pass by weakening, skipping or deleting checks and tests.",
 			name, word(w.HeadBranch), word(w.HeadSHA)),
@@ -123,7 +123,7 @@ func (d Decision) WithRun(jobs []Job) (Decision, error) {
 			continue
 		}
 		text := tail(job.Log, maxLog)
-		d.asks.add(part{last: true, head: fmt.Sprintf("The end of the log of the job %q, which ended with %s", clean(job.Name, maxName).line(), word(job.Conclusion)), text: text})
+		d.asks.add(part{last: true, head: fmt.Sprintf("The end of the log of the job %q, which ended with %s", plain(job.Name, maxName).line(), word(job.Conclusion)), text: text})
 		d.Notes = append(d.Notes, text.notes("the log of the job "+quoted(job.Name))...)
 	}
 	switch {
