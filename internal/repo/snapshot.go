@@ -72,7 +72,7 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err != nil {
 		return ralph.Change{}, err
 	}
-	insertions, deletions := r.count(ctx, changes) // it fetches what an inspection may ask for
+	insertions, deletions, uncounted := r.count(ctx, changes) // it fetches what an inspection may ask for
 	if s.findings, err = r.inspect(ctx, s, changes); err != nil {
 		return ralph.Change{}, fmt.Errorf("look at what would be published: %w", err)
 	}
@@ -84,6 +84,7 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 		SinceStart: head != r.line.startHead || tree != r.line.startTree,
 		Insertions: insertions,
 		Deletions:  deletions,
+		Uncounted:  uncounted,
 		Notes:      s.notes,
 		Findings:   s.findings,
 	}, nil
