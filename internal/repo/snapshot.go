@@ -26,6 +26,7 @@ type snapshot struct {
 	large    []largeFile     // what Git LFS keeps of it, that is new
 	pinned   []plumbing.Hash // blobs of ours in public that the guest may lack
 	commits  []plumbing.Hash // the agent's own that are published as they are
+	left     []LeftOut
 	findings []ralph.Finding
 }
 
@@ -151,12 +152,19 @@ func (r *Repo) choose(ctx context.Context, s *snapshot) error {
 			back[ch.path] = ch.old
 		}
 	}
+	r.refused, r.line.left = nil, map[string]entry{}
 	for _, o := range out {
-		s.notes = append(s.notes, o.String())
+		if o.reason != protectedReason { // the finding says it
+			s.notes = append(s.notes, o.String())
+		}
 		for _, ch := range o.changes {
 			back[ch.path] = ch.old
+			if !o.aside && (!ch.new.isBlob() || r.store.has(ch.new.hash)) {
+				r.line.left[ch.path] = ch.new
+			}
 		}
 	}
+	s.left = r.missing(out)
 	if err := r.pin(s, back); err != nil {
 		return err
 	}
