@@ -75,6 +75,8 @@ func severity(p config.ContentPolicy) ralph.Severity {
 	switch p {
 	case config.ContentBlock:
 		return ralph.Block
+	case config.ContentLeaveOut:
+		return ralph.LeftOut
 	case config.ContentDraft:
 		return ralph.Draft
 	case config.ContentAllow:
@@ -100,6 +102,7 @@ func (in *inspector) look(ctx context.Context, at repo.Inspection) ([]ralph.Find
 		found = append(found, in.words("the message of commit "+short(m.Commit), m.Text)...)
 	}
 	found = append(found, in.words("the name of the branch", at.Branch)...)
+	found = append(found, in.leftOut(at.LeftOut)...)
 	if at.Last { // commits that were here before the run, or paths that were judged before
 		return found, nil
 	}
@@ -341,18 +344,41 @@ func (in *inspector) version(ctx context.Context, id string, size int64, read fu
 	return data, true, nil
 }
 
+// leftOut are the findings about what is not published.
+func (in *inspector) leftOut(list []repo.LeftOut) []ralph.Finding {
+	var found []ralph.Finding
+	for _, l := range list {
+		f := ralph.Finding{Kind: ralph.FindingUnfit, Severity: ralph.LeftOut, Path: l.Path, Text: l.Reason}
+		if l.Reason == "" {
+			f = in.policy.LeftOut(file(l.Changed))
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// guardsWorkflows reports whether changes of workflows block, so that none is left
+// out in silence.
+func (in *inspector) guardsWorkflows() bool {
+	return in.policy.OnProtected == ralph.Block && in.policy.Protected.Match(".github/workflows/any.yml") != ""
+}
+
 // files are what a policy judges.
 func files(changes []repo.Changed) []content.File {
 	list := make([]content.File, len(changes))
 	for i, c := range changes {
-		list[i] = content.File{Path: c.Path, From: c.From, OldMode: uint32(c.OldMode), NewMode: uint32(c.NewMode), Size: c.NewSize, Commit: c.Commit}
+		list[i] = file(c)
 	}
 	return list
 }
 
+func file(c repo.Changed) content.File {
+	return content.File{Path: c.Path, From: c.From, OldMode: uint32(c.OldMode), NewMode: uint32(c.NewMode), Size: c.NewSize, Commit: c.Commit}
+}
+
 // sorted puts the gravest first, and drops what was found twice.
 func sorted(found []ralph.Finding) []ralph.Finding {
-	grave := []ralph.Severity{ralph.Block, ralph.Draft, ralph.Flag}
+	grave := []ralph.Severity{ralph.Block, ralph.LeftOut, ralph.Draft, ralph.Flag}
 	slices.SortStableFunc(found, func(a, b ralph.Finding) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(grave, a.Severity), slices.Index(grave, b.Severity)),

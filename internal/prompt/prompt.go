@@ -76,6 +76,7 @@ func (b Builder) Build(ask ralph.Ask) (ralph.Prompt, error) {
 	if ask.Undelivered != "" {
 		add("The work could not be committed: " + ask.Undelivered)
 	}
+	add(leftOut(ask.LeftOut))
 	if !b.Bare {
 		add(remark(ask, b.Completion))
 		// A task with the marker in it brings a rule of its own.
@@ -87,6 +88,27 @@ func (b Builder) Build(ask ralph.Ask) (ralph.Prompt, error) {
 		return ralph.Prompt{}, nil
 	}
 	return ralph.Prompt{Text: strings.Join(parts, separator) + "\n"}, nil
+}
+
+const (
+	remarkLeftOut = "These changes are left out of what is published, and a person will decide about them. They stay in the work tree as they are:\n%sDo not try again, and do not bring them in by another way. Go on with the rest of the task; when that is done, the task is done."
+	mostLeftOut   = 30
+)
+
+// leftOut says what is not published and need not be tried again.
+func leftOut(list []ralph.Finding) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var lines strings.Builder
+	for i, f := range list {
+		if i == mostLeftOut {
+			fmt.Fprintf(&lines, "- and %d more\n", len(list)-i)
+			break
+		}
+		fmt.Fprintf(&lines, "- %s\n", f)
+	}
+	return fmt.Sprintf(remarkLeftOut, lines.String())
 }
 
 // replaced says that a failed guardrail takes the task's place. What was red

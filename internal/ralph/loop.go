@@ -26,7 +26,10 @@ type Ask struct {
 	Step     Step
 	Settled  Settlement
 	Verdicts []Verdict
-	Claimed  bool // the previous iteration said that everything is done
+	// LeftOut is what the last look at the work found not to be published; in a session
+	// that goes on, what it was not told before.
+	LeftOut []Finding
+	Claimed bool // the previous iteration said that everything is done
 }
 
 // Loop asks an agent again and again until the work is done or a limit is
@@ -147,9 +150,11 @@ type run struct {
 	withheld string
 	// undelivered is what the last SCM tasks failed with.
 	undelivered error
-	session     string // of the agent, to go on in; empty: the next turn begins one
-	marks       marks  // after the last turn
-	judged      bool   // Accept was asked about the last iteration
+	told        map[string]bool // places of what was left out, said to people
+	toldSession map[string]bool // and to the agent's session
+	session     string          // of the agent, to go on in; empty: the next turn begins one
+	marks       marks           // after the last turn
+	judged      bool            // Accept was asked about the last iteration
 	stall       stall
 }
 

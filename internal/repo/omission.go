@@ -57,10 +57,10 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]om
 			state.changes = append(state.changes, ch)
 		case r.isCredentials(ch.path) && ch.new != (entry{}):
 			keys.changes = append(keys.changes, ch)
-		case r.opt.NoWorkflows && isWorkflow(ch.path):
-			workflows.changes = append(workflows.changes, ch)
 		case r.leaveOut(ctx, ch):
 			protected.changes = append(protected.changes, ch)
+		case r.opt.NoWorkflows && isWorkflow(ch.path):
+			workflows.changes = append(workflows.changes, ch)
 		case ch.new.isGitlink() && !ch.old.isGitlink():
 			links.changes = append(links.changes, ch)
 		case ch.new != (entry{}) && hasControl(ch.path):

@@ -43,6 +43,7 @@ func Comment(r ralph.Report, o CommentOptions) string {
 		{"outcome", m.outcome("### ")},
 		{"publication errors", m.errors()},
 		{"findings", m.findings()},
+		{"changes left out", m.patch()},
 		{"checks", m.checks()},
 		{"what is left to do", m.left()},
 		{"footer", m.commentFooter()},
