@@ -45,11 +45,11 @@ func (j *job) openRepository(ctx context.Context) error {
 	o := repo.Options{
 		Dir: j.dir(), Guest: j, Temp: j.temp.index, Store: j.temp.store,
 		Branch: j.branch(), BranchSuffix: j.suffix(), Base: j.base(), DefaultBranch: j.fallbackBase(), UpdateBase: repo.Update(j.cfg.UpdateBase),
-		AddPaths: j.cfg.AddPaths, Squash: j.cfg.Squash, NoWorkflows: j.noWorkflows(),
+		AddPaths: j.cfg.AddPaths, Squash: j.cfg.Squash, NoWorkflows: j.noWorkflows() && !j.inspect.guardsWorkflows(),
 		Continue:  j.decision.Existing && j.cfg.Branch == "",
 		Committer: repo.Identity(committer), Author: repo.Identity(j.author(committer)),
 		Message: j.message, Forged: report.Forged, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
-		Pinned: j.backlog.pinned, Inspect: j.inspect.look,
+		Pinned: j.backlog.pinned, Inspect: j.inspect.look, LeaveOut: j.inspect.policy.LeavesOut,
 	}
 	if j.pushes() {
 		j.toServer(&o)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"path"
 	"slices"
 	"strconv"
@@ -74,6 +75,8 @@ func severity(p config.ContentPolicy) ralph.Severity {
 	switch p {
 	case config.ContentBlock:
 		return ralph.Block
+	case config.ContentLeaveOut:
+		return ralph.LeftOut
 	case config.ContentDraft:
 		return ralph.Draft
 	case config.ContentAllow:
@@ -87,8 +90,9 @@ func severity(p config.ContentPolicy) ralph.Severity {
 func (in *inspector) look(ctx context.Context, at repo.Inspection) ([]ralph.Finding, error) {
 	in.scanner.Renew()
 	var found []ralph.Finding
+	had := replaced(ctx, at)
 	for _, c := range at.Since {
-		hits, err := in.leaks(ctx, c)
+		hits, err := in.leaks(ctx, c, had)
 		if err != nil {
 			return nil, err
 		}
@@ -98,10 +102,11 @@ func (in *inspector) look(ctx context.Context, at repo.Inspection) ([]ralph.Find
 		found = append(found, in.words("the message of commit "+short(m.Commit), m.Text)...)
 	}
 	found = append(found, in.words("the name of the branch", at.Branch)...)
+	found = append(found, in.leftOut(at.LeftOut)...)
 	if at.Last { // commits that were here before the run, or paths that were judged before
 		return found, nil
 	}
-	earlier, err := in.earlier(ctx, at)
+	earlier, err := in.earlier(ctx, at, had)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +120,7 @@ func (in *inspector) look(ctx context.Context, at repo.Inspection) ([]ralph.Find
 
 // earlier are the secrets that earlier runs published on the branch: nothing holds
 // them back any more, but the pull request is not merged unseen.
-func (in *inspector) earlier(ctx context.Context, at repo.Inspection) ([]ralph.Finding, error) {
+func (in *inspector) earlier(ctx context.Context, at repo.Inspection, had iter.Seq[[]byte]) ([]ralph.Finding, error) {
 	run := map[string]bool{}
 	for _, c := range slices.Concat(at.Run, at.Since) {
 		run[c.Path] = true
@@ -125,7 +130,7 @@ func (in *inspector) earlier(ctx context.Context, at repo.Inspection) ([]ralph.F
 		if run[c.Path] {
 			continue
 		}
-		hits, err := in.leaks(ctx, c)
+		hits, err := in.leaks(ctx, c, had)
 		if errors.Is(err, repo.ErrNoContent) {
 			continue
 		}
@@ -144,7 +149,7 @@ func (in *inspector) earlier(ctx context.Context, at repo.Inspection) ([]ralph.F
 }
 
 // leaks are the secrets in a file that would be published, and in its name.
-func (in *inspector) leaks(ctx context.Context, c repo.Changed) ([]ralph.Finding, error) {
+func (in *inspector) leaks(ctx context.Context, c repo.Changed, had iter.Seq[[]byte]) ([]ralph.Finding, error) {
 	where := ""
 	if c.Commit != "" {
 		where = "in commit " + short(c.Commit)
@@ -171,13 +176,13 @@ func (in *inspector) leaks(ctx context.Context, c repo.Changed) ([]ralph.Finding
 		if err != nil && !errors.Is(err, repo.ErrNoContent) {
 			return nil, fmt.Errorf("look for secrets in %s: %w", c.Path, err)
 		}
-		hits = in.scanner.File(c.Path, before, now)
+		hits = in.scanner.File(c.Path, before, now, had)
 		large, err := in.largeFile(c)
 		if err != nil {
 			return nil, fmt.Errorf("look for secrets in %s: %w", c.Path, err)
 		}
 		hits = append(hits, large...)
-		if !slices.ContainsFunc(hits, flood) { // it may have been for other files that there was no time
+		if len(hits) == 0 { // else it may be for other files that there was no time, or what they hold may change
 			in.scanned[key] = hits
 		}
 	}
@@ -194,7 +199,20 @@ func (in *inspector) leaks(ctx context.Context, c repo.Changed) ([]ralph.Finding
 	return found, nil
 }
 
-func flood(h leak.Hit) bool { return h.Rule == leak.FloodRule }
+// replaced are the contents that the run changed or deleted: what looks like a secret
+// and stood there was published before.
+func replaced(ctx context.Context, at repo.Inspection) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for _, c := range at.Run {
+			if c.OldMode == repo.ModeNone || c.OldMode == repo.ModeRepository || c.OldSize > maxVersion {
+				continue
+			}
+			if content, err := c.Old(ctx); err == nil && len(content) <= maxVersion && !yield(content) {
+				return
+			}
+		}
+	}
+}
 
 // maxLarge is how much of a file that Git LFS keeps is looked at.
 const maxLarge = 100 << 20
@@ -326,18 +344,41 @@ func (in *inspector) version(ctx context.Context, id string, size int64, read fu
 	return data, true, nil
 }
 
+// leftOut are the findings about what is not published.
+func (in *inspector) leftOut(list []repo.LeftOut) []ralph.Finding {
+	var found []ralph.Finding
+	for _, l := range list {
+		f := ralph.Finding{Kind: ralph.FindingUnfit, Severity: ralph.LeftOut, Path: l.Path, Text: l.Reason}
+		if l.Reason == "" {
+			f = in.policy.LeftOut(file(l.Changed))
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
+// guardsWorkflows reports whether changes of workflows block, so that none is left
+// out in silence.
+func (in *inspector) guardsWorkflows() bool {
+	return in.policy.OnProtected == ralph.Block && in.policy.Protected.Match(".github/workflows/any.yml") != ""
+}
+
 // files are what a policy judges.
 func files(changes []repo.Changed) []content.File {
 	list := make([]content.File, len(changes))
 	for i, c := range changes {
-		list[i] = content.File{Path: c.Path, From: c.From, OldMode: uint32(c.OldMode), NewMode: uint32(c.NewMode), Size: c.NewSize, Commit: c.Commit}
+		list[i] = file(c)
 	}
 	return list
 }
 
+func file(c repo.Changed) content.File {
+	return content.File{Path: c.Path, From: c.From, OldMode: uint32(c.OldMode), NewMode: uint32(c.NewMode), Size: c.NewSize, Commit: c.Commit}
+}
+
 // sorted puts the gravest first, and drops what was found twice.
 func sorted(found []ralph.Finding) []ralph.Finding {
-	grave := []ralph.Severity{ralph.Block, ralph.Draft, ralph.Flag}
+	grave := []ralph.Severity{ralph.Block, ralph.LeftOut, ralph.Draft, ralph.Flag}
 	slices.SortStableFunc(found, func(a, b ralph.Finding) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(grave, a.Severity), slices.Index(grave, b.Severity)),

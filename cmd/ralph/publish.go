@@ -44,6 +44,8 @@ func (j *job) publish(run context.Context) {
 		j.report.Findings = sorted(append(j.report.Findings, state.Blocked...))
 		j.withhold(ralph.Blocking(state.Blocked))
 	}
+	j.report.Findings = sorted(append(j.report.Findings, j.inspect.leftOut(state.LeftOut)...))
+	j.nothingLeft(state)
 	j.keepUnpublished(ctx, state)
 	if run.Err() == nil { // it may take seconds, which a run that was cancelled does not have
 		j.lookAtTests(ctx)
@@ -72,7 +74,19 @@ func (j *job) publish(run context.Context) {
 			}
 		}
 	}
+	if j.pushes() && p.HeadSHA == "" && p.Tip == "" {
+		p.Branch = "" // it is nowhere but here
+	}
 	j.tellEnd(ctx)
+}
+
+// nothingLeft takes the success from a run of which nothing could be published.
+func (j *job) nothingLeft(state repo.State) {
+	if state.HeadSHA != "" || !j.report.Outcome.Yields() || len(ralph.OfSeverity(j.report.Findings, ralph.LeftOut)) == 0 {
+		return
+	}
+	j.report.Outcome = ralph.Blocked
+	j.report.Reason += "; all that the run changed is left out of what is published"
 }
 
 // budgetKept says so when a budget could not be kept.

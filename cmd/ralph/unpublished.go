@@ -13,7 +13,8 @@ import (
 // secrets blotted out, so that the work is not lost with the machine.
 func (j *job) keepUnpublished(ctx context.Context, state repo.State) {
 	lost := j.pushes() && (state.HeadSHA != "" && !state.Pushed || j.report.Outcome == ralph.GitFailed)
-	if ralph.Blocking(j.report.Findings) == "" && !lost {
+	blocked, left := ralph.Blocking(j.report.Findings) != "", len(ralph.OfSeverity(j.report.Findings, ralph.LeftOut)) > 0
+	if !blocked && !left && !lost {
 		return
 	}
 	var patch bytes.Buffer
@@ -24,9 +25,15 @@ func (j *job) keepUnpublished(ctx context.Context, state repo.State) {
 	if patch.Len() == 0 {
 		return
 	}
-	if err := j.files.WriteFile(unpublished, j.inspect.scanner.MaskPatch(patch.Bytes())); err != nil {
+	masked := j.inspect.scanner.MaskPatch(patch.Bytes())
+	if err := j.files.WriteFile(unpublished, masked); err != nil {
 		j.out.warn(err.Error())
 		return
+	}
+	p := &j.report.Publication
+	p.Patch = j.files.Path(unpublished)
+	if !blocked && len(masked) <= maxShown && len(j.inspect.scanner.Text(string(masked))) == 0 {
+		p.PatchText = string(masked)
 	}
 	j.note("What was not published is in " + strconv.Quote(j.files.Path(unpublished)) + ", as a patch with the secrets blotted out (what is not text is only named there), and in the workspace as it is. Keep it as an artifact of the job where it matters.")
 }
@@ -34,4 +41,5 @@ func (j *job) keepUnpublished(ctx context.Context, state repo.State) {
 const (
 	unpublished = "unpublished.patch"
 	maxPatch    = 16 << 20
+	maxShown    = 60_000 // bytes of a patch in a text
 )

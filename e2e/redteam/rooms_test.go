@@ -94,7 +94,7 @@ func rooms() []room {
 		{name: "links", bare: true, limit: time.Minute, inputs: with(map[string]string{"guardrails": "sh guard.sh"}), files: program},
 		{name: "links-own", bare: true, own: true, limit: time.Minute, inputs: with(map[string]string{"guardrails": "sh guard.sh"}), files: racing},
 		{name: "tree", serial: true, limit: 3 * time.Minute, files: program,
-			inputs: with(map[string]string{"guardrails": "sh guard.sh", "max-changed-files": "50", "max-changed-bytes": "2MB", "stall-limit": "0", "github-token": personal}),
+			inputs: with(map[string]string{"guardrails": "sh guard.sh", "protected-paths-policy": "block", "max-changed-files": "50", "max-changed-bytes": "2MB", "stall-limit": "0", "github-token": personal}),
 			loose:  map[string]string{"protected-paths-policy": "allow", "max-changed-files": "0", "max-changed-bytes": "0"}},
 		{name: "flags", bare: true, own: true, limit: time.Minute, files: program, inputs: with(map[string]string{"guardrails": "sh guard.sh"})},
 		{name: "leak", serial: true, limit: 4 * time.Minute, files: program,

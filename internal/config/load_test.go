@@ -75,7 +75,7 @@ func TestDefaults(t *testing.T) {
 		MaintainersCanModify: true, CITimeout: time.Hour, CIStart: 2 * time.Minute,
 		Trigger:      config.Trigger{Command: "/ralph", Label: "ralph", Use: config.EventAuto, Comment: true},
 		DefaultHosts: true, KeyProxy: true, MinFreeDisk: 200_000_000,
-		ProtectedPaths: []string{"default"}, ProtectedPolicy: config.ContentBlock, SecretScan: config.ContentBlock,
+		ProtectedPaths: []string{"default"}, ProtectedPolicy: config.ContentLeaveOut, SecretScan: config.ContentBlock,
 		MaxChangedFiles: 2000, MaxChangedBytes: 100_000_000,
 	}
 	if got := plain(c); !reflect.DeepEqual(got, want) {

@@ -48,8 +48,8 @@ func contentRows() []row {
 		{Input{Name: "protected-paths", Kind: Names, Max: 500, Default: "default", Placeholder: "PATTERN",
 			Help: "Files that only people may change, as patterns of a .gitignore, separated by commas or line ends. `default` stands for our own list: workflows and actions, CODEOWNERS, .gitmodules, git hooks, the configuration of ralph, agents and editors."},
 			func(l *loader, v value) { l.c.ProtectedPaths = l.patterns(v) }},
-		{Input{Name: "protected-paths-policy", Kind: Choice, Enum: []string{"block", "draft", "allow"}, Default: "block", Placeholder: "WHAT",
-			Help: "What happens when a run changes one: nothing more is published until that is taken back (`block`), the pull request stays a draft (`draft`), or it is only named (`allow`)."},
+		{Input{Name: "protected-paths-policy", Kind: Choice, Enum: []string{"leave-out", "block", "draft", "allow"}, Default: "leave-out", Placeholder: "WHAT",
+			Help: "What happens when a run changes one: the change is left out and the rest is published as a draft (`leave-out`), nothing more is published until it is taken back (`block`), it is published and the pull request stays a draft (`draft`), or it is only named (`allow`)."},
 			func(l *loader, v value) { l.c.ProtectedPolicy = ContentPolicy(l.choice(v)) }},
 		{Input{Name: "secret-scan", Kind: Choice, Enum: []string{"block", "draft", "off"}, Default: "block", Placeholder: "WHAT",
 			Help: "What happens when something in the form of a known kind of token or key is about to be published: nothing is (`block`), or the pull request stays a draft (`draft`). Secrets of the run itself are always looked for, and always block."},
@@ -72,10 +72,11 @@ type ContentPolicy string
 
 // The values of protected-paths-policy and secret-scan.
 const (
-	ContentBlock ContentPolicy = "block"
-	ContentDraft ContentPolicy = "draft"
-	ContentAllow ContentPolicy = "allow"
-	ContentOff   ContentPolicy = "off"
+	ContentLeaveOut ContentPolicy = "leave-out"
+	ContentBlock    ContentPolicy = "block"
+	ContentDraft    ContentPolicy = "draft"
+	ContentAllow    ContentPolicy = "allow"
+	ContentOff      ContentPolicy = "off"
 )
 
 // hosts are entries of allowed-hosts.

@@ -13,8 +13,8 @@ import (
 type Policy struct {
 	// Protected are the paths that only people may change; see Protected for a list.
 	Protected Patterns
-	// OnProtected is the severity of a change of one: Block, Draft or Flag; empty:
-	// nothing is said.
+	// OnProtected is the severity of a change of one: Block, LeftOut, Draft or Flag;
+	// empty: nothing is said.
 	OnProtected ralph.Severity
 	MaxFiles    int   // changed paths of the pull request; 0: no limit
 	MaxBytes    int64 // of their new contents together; 0: no limit
@@ -44,10 +44,16 @@ type Work struct {
 // pull request shows counts. Deleted, moved and made executable is changed. What a commit
 // changed and a later one changed back is found, too.
 //
+// With LeftOut, whoever publishes leaves out what LeavesOut picks, and LeftOut is the
+// finding about it; what is met here all the same blocks.
+//
 // The limits are those of the pull request as a whole. One that was larger already
 // when the run began is judged by what the run changed.
 func (p Policy) Judge(w Work) []ralph.Finding {
 	j := judge{seen: map[string]bool{}, agents: agentFiles(), attributes: attributeFiles()}
+	if p.OnProtected == ralph.LeftOut {
+		p.OnProtected = ralph.Block
+	}
 	if p.OnProtected != "" {
 		sets := [][]File{w.Run, w.Since}
 		if p.OnProtected != ralph.Block {
@@ -65,6 +71,19 @@ func (p Policy) Judge(w Work) []ralph.Finding {
 		}
 	}
 	return append(j.found, p.limits(w)...)
+}
+
+// LeavesOut reports whether changes of a path are left out of what is published.
+func (p Policy) LeavesOut(path string) bool {
+	return p.OnProtected == ralph.LeftOut && p.Protected.Match(path) != ""
+}
+
+// LeftOut is the finding about a change that LeavesOut picked.
+func (p Policy) LeftOut(f File) ralph.Finding {
+	return ralph.Finding{
+		Kind: ralph.FindingProtected, Severity: ralph.LeftOut, Path: f.Path, Rule: p.Protected.Match(f.Path),
+		Text: verb(f, f.Path) + ", which only people may do (protected-paths)",
+	}
 }
 
 type judge struct {

@@ -154,3 +154,26 @@ func TestFormatsThatTheBaseHas(t *testing.T) {
 		t.Errorf("File of a key store in the base = %v, want nothing", got)
 	}
 }
+
+func TestFormatsThatOtherFilesHad(t *testing.T) {
+	t.Parallel()
+	const pat, other, known = "ghp_" + "7dK2mQ9xW4bN1vL8pR5tY3zC6aF0gH2jU4sE", "ghp_" + "9xW4bN1vL8pR5tY3zC6aF0gH2jU4sE7dK2mQ", "Zq8" + "vT2mXw9rKd4Lp7NcB"
+	s := with(t, leak.Options{Formats: true}, known)
+	asked := 0
+	had := func(yield func([]byte) bool) {
+		asked++
+		_ = yield([]byte("a\n"+known+"\n")) && yield([]byte("b\n"+pat+"\nc\n"))
+	}
+	if got := s.File("a", nil, []byte("moved\n"+pat+"\n"), had); len(got) != 0 {
+		t.Errorf("File with a token that another file had = %v, want nothing", got)
+	}
+	if got := s.File("a", nil, []byte("moved\n"+pat+"\n"+other+"\n"), had); len(got) != 1 || got[0].Line != 3 {
+		t.Errorf("File with a token of its own = %v, want line 3", got)
+	}
+	if got := s.File("a", nil, []byte(known+"\n"), had); len(got) != 1 || got[0].Rule != leak.KnownRule {
+		t.Errorf("File with a secret of this run = %v, want it found: it is no made-up one", got)
+	}
+	if asked = 0; len(s.File("a", []byte(pat), []byte("new\n"+pat), had)) != 0 || asked != 0 {
+		t.Errorf("asked for the other files %d times, want not without need", asked)
+	}
+}

@@ -3,6 +3,7 @@ package leak
 import (
 	"bytes"
 	"cmp"
+	"iter"
 	"slices"
 )
 
@@ -18,9 +19,12 @@ type finding struct {
 // File searches a file that is about to be published: its path and its new
 // content. old is its content in the base, nil when there was none: what stands
 // there already is published. A format counts when old does not hold the same
-// secret, a known value when new holds it more often than old. Hits are in order
-// of their lines, at most one for each rule and line, at most 100.
-func (s *Scanner) File(path string, old, new []byte) []Hit {
+// secret, a known value when new holds it more often than old. elsewhere are other
+// contents that are published, those of files that the same work deletes for instance:
+// a format they hold was moved and does not count. They are asked for when something
+// was found. Hits are in order of their lines, at most one for each rule and line, at
+// most 100.
+func (s *Scanner) File(path string, old, new []byte, elsewhere ...iter.Seq[[]byte]) []Hit {
 	if s == nil {
 		return nil
 	}
@@ -43,7 +47,29 @@ func (s *Scanner) File(path string, old, new []byte) []Hit {
 	if len(found) > 0 && len(old) > 0 {
 		found = without(found, s.search(path, old, formats))
 	}
+	for _, contents := range elsewhere {
+		found = s.withoutMoved(path, found, contents)
+	}
 	return hits(new, append(named, found...))
+}
+
+// withoutMoved takes out the formats that one of the contents holds.
+func (s *Scanner) withoutMoved(path string, found []finding, contents iter.Seq[[]byte]) []finding {
+	movable := func(f finding) bool { return f.rule != KnownRule && f.rule != FloodRule && f.rule != UnsearchedRule }
+	if !slices.ContainsFunc(found, movable) {
+		return found
+	}
+	for content := range contents {
+		had := map[string]bool{}
+		for _, f := range s.search(path, content, true) {
+			had[f.rule+"\x00"+f.key] = true
+		}
+		found = slices.DeleteFunc(found, func(f finding) bool { return movable(f) && had[f.rule+"\x00"+f.key] })
+		if !slices.ContainsFunc(found, movable) {
+			break
+		}
+	}
+	return found
 }
 
 // Text searches a text of ours or the agent's: a commit message, the name of a

@@ -79,6 +79,7 @@ func (b Builder) Build(ask ralph.Ask) (ralph.Prompt, error) {
 	if ask.Undelivered != "" {
 		add("The work could not be committed: " + ask.Undelivered)
 	}
+	add(leftOut(ask.LeftOut))
 	end := named(b.Completion, task)
 	if !b.Bare && (!b.Own || end == "") {
 		add(remark(ask, cmp.Or(end, usual(b.Completion))))
@@ -118,6 +119,27 @@ func howToEnd(c ralph.Completion, named string) string {
 		return ruleFile
 	}
 	return fmt.Sprintf(ruleMarker, cmp.Or(named, c.Marker()))
+}
+
+const (
+	remarkLeftOut = "These changes are left out of what is published, and a person will decide about them. They stay in the work tree as they are:\n%sDo not try again, and do not bring them in by another way. Go on with the rest of the task; when that is done, the task is done."
+	mostLeftOut   = 30
+)
+
+// leftOut says what is not published and need not be tried again.
+func leftOut(list []ralph.Finding) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var lines strings.Builder
+	for i, f := range list {
+		if i == mostLeftOut {
+			fmt.Fprintf(&lines, "- and %d more\n", len(list)-i)
+			break
+		}
+		fmt.Fprintf(&lines, "- %s\n", f)
+	}
+	return fmt.Sprintf(remarkLeftOut, lines.String())
 }
 
 // replaced says that a failed guardrail takes the task's place. What was red

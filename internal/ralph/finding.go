@@ -31,6 +31,7 @@ const (
 	FindingChecks      FindingKind = "checks"        // configuration of tests and linters changed
 	FindingAgentConfig FindingKind = "agent-config"  // what agents read of a repository was changed
 	FindingUnknown     FindingKind = "not-looked-at" // it could not be looked at: too large, or binary
+	FindingUnfit       FindingKind = "unfit"         // git or the forge does not take it: too large, a name, a missing filter
 )
 
 // Severity says what a finding means for publishing.
@@ -38,10 +39,22 @@ type Severity string
 
 // The severities, the gravest first.
 const (
-	Block Severity = "block" // nothing that holds it leaves the machine
-	Draft Severity = "draft" // it is published, and the pull request stays a draft
-	Flag  Severity = "flag"  // it is published, and the pull request names it
+	Block   Severity = "block"    // nothing that holds it leaves the machine
+	LeftOut Severity = "left-out" // the rest is published, and the pull request stays a draft
+	Draft   Severity = "draft"    // it is published, and the pull request stays a draft
+	Flag    Severity = "flag"     // it is published, and the pull request names it
 )
+
+// OfSeverity are the findings of one severity, in their order.
+func OfSeverity(findings []Finding, s Severity) []Finding {
+	var list []Finding
+	for _, f := range findings {
+		if f.Severity == s {
+			list = append(list, f)
+		}
+	}
+	return list
+}
 
 // Refused are the network addresses that the walls refused, each once.
 type Refused struct {

@@ -31,6 +31,9 @@ type Ask struct {
 	// Stray is the tag of the previous iteration that looks like a marker and does
 	// not count. Foreign text, on one line.
 	Stray string
+	// LeftOut is what the last look at the work found not to be published; in a session
+	// that goes on, what it was not told before.
+	LeftOut []Finding
 }
 
 // Loop asks an agent again and again until the work is done or a limit is
@@ -151,10 +154,12 @@ type run struct {
 	withheld string
 	// undelivered is what the last SCM tasks failed with.
 	undelivered error
-	session     string // of the agent, to go on in; empty: the next turn begins one
-	marks       marks  // after the last turn
-	judged      bool   // Accept was asked about the last iteration
-	stray       string // the last tag that was warned of
+	told        map[string]bool // places of what was left out, said to people
+	toldSession map[string]bool // and to the agent's session
+	session     string          // of the agent, to go on in; empty: the next turn begins one
+	marks       marks           // after the last turn
+	judged      bool            // Accept was asked about the last iteration
+	stray       string          // the last tag that was warned of
 	stall       stall
 }
 

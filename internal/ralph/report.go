@@ -172,8 +172,12 @@ type Publication struct {
 	Issue       int    // number of the issue the run came from; 0: none
 	Comment     string // address of the comment that tells of the run; empty: none
 	Checks      Checks // of the pushed commit; zero when nobody waited for them
-	Steps       []PublishStep
-	Errors      []string // what failed for good, each with what to do about it
+	// Patch is the file that holds what was not published, for people; empty when all
+	// was. PatchText is what it holds, with secrets blotted out; empty when that is
+	// long, or may not be shown.
+	Patch, PatchText string
+	Steps            []PublishStep
+	Errors           []string // what failed for good, each with what to do about it
 }
 
 // PublishStep is one thing that publishing did or could not do, in order.

@@ -116,6 +116,7 @@ func (r *run) build(it *Iteration) (Prompt, error) {
 	} else {
 		ask.Failed, ask.Untouched = failed(r.baseline), true
 	}
+	ask.LeftOut = r.untold()
 	prompt, err := r.Prompt(ask)
 	prompt.Iteration = it.Number
 	return prompt, err

@@ -14,6 +14,7 @@ const WithheldCheck = "what may be published"
 // nothing is committed or pushed, and the agent is told as by a guardrail.
 func (r *run) withhold(it *Iteration, findings []Finding) {
 	r.report.Findings = findings
+	r.tellLeftOut(it.Number, findings)
 	it.Verdicts = slices.DeleteFunc(it.Verdicts, func(v Verdict) bool { return v.Command == WithheldCheck })
 	text := Blocking(findings)
 	news := text != "" && text != r.withheld
@@ -32,6 +33,35 @@ func (r *run) withhold(it *Iteration, findings []Finding) {
 	if news {
 		r.emit(Event{Kind: EventWarning, Text: "Nothing is published: " + text, Iteration: it.Number})
 	}
+}
+
+// tellLeftOut tells people of each place that is not published, once.
+func (r *run) tellLeftOut(iteration int, findings []Finding) {
+	if r.told == nil {
+		r.told = map[string]bool{}
+	}
+	for _, f := range OfSeverity(findings, LeftOut) {
+		if !r.told[f.Path] && len(r.told) < maxBlockingLines {
+			r.emit(Event{Kind: EventWarning, Text: "Left out of what is published: " + f.String(), Iteration: iteration})
+		}
+		r.told[f.Path] = true
+	}
+}
+
+// untold is what was left out that the agent has to be told: all of it in a new
+// session, which knows of nothing, and in one that goes on what is new.
+func (r *run) untold() []Finding {
+	if r.session == "" || r.toldSession == nil {
+		r.toldSession = map[string]bool{}
+	}
+	var list []Finding
+	for _, f := range OfSeverity(r.report.Findings, LeftOut) {
+		if !r.toldSession[f.Path] {
+			r.toldSession[f.Path] = true
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 // Blocking says in one line which of the findings block publishing; empty: none.

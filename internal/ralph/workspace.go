@@ -26,6 +26,7 @@ type Change struct {
 	Files      int
 	Insertions int
 	Deletions  int
+	Uncounted  int // files whose lines are in neither: not text, too large, or too many
 	// SinceStart says that HEAD or the tree differs from the start of the run.
 	SinceStart bool
 	Notes      []string // what a reviewer should know, e.g. a file that could not be published

@@ -17,10 +17,11 @@ const (
 )
 
 // count sums the lines that came and went. It is for people's eyes: binary and
-// large files count nothing, and where the old content cannot be had neither.
-func (r *Repo) count(ctx context.Context, changes []change) (ins, del int) {
+// large files are not counted, nor those whose old content cannot be had;
+// uncounted is the number of such files.
+func (r *Repo) count(ctx context.Context, changes []change) (ins, del, uncounted int) {
 	if len(changes) > maxCountedFiles {
-		return 0, 0
+		return 0, 0, len(changes)
 	}
 	r.fetchOld(ctx, changes)
 	for _, ch := range changes {
@@ -29,12 +30,14 @@ func (r *Repo) count(ctx context.Context, changes []change) (ins, del int) {
 		}
 		a, okA := r.text(ch.old)
 		b, okB := r.text(ch.new)
-		if okA && okB {
-			i, d := countLines(a, b)
-			ins, del = ins+i, del+d
+		if !okA || !okB {
+			uncounted++
+			continue
 		}
+		i, d := countLines(a, b)
+		ins, del = ins+i, del+d
 	}
-	return ins, del
+	return ins, del, uncounted
 }
 
 // fetchOld takes the old contents from the guest; the store keeps trees only of

@@ -125,7 +125,7 @@ func (r *Repo) keep(f ralph.Finding) {
 func (r *Repo) published(s *snapshot) {
 	for _, f := range s.findings {
 		switch {
-		case f.Severity == ralph.Block:
+		case f.Severity == ralph.Block || f.Severity == ralph.LeftOut:
 			continue
 		case f.Where == "" && f.Kind != ralph.FindingSecret && f.Kind != ralph.FindingUnknown && f.Kind != ralph.FindingProtected:
 			continue

@@ -26,7 +26,7 @@ type inspected struct {
 	fork     plumbing.Hash          // where the branch left its base; zero: not asked for yet
 	base     plumbing.Hash          // tree of the base's tip; zero: not asked for, or not to be had
 	asked    plumbing.Hash          // the tip base was asked for
-	last     [3]plumbing.Hash
+	last     [4]plumbing.Hash
 	findings []ralph.Finding // of last
 	kept     []ralph.Finding // about commits that are published
 	refused  []ralph.Finding // by the gate before a push
@@ -58,11 +58,11 @@ func (r *Repo) inspect(ctx context.Context, s *snapshot, changes []change) ([]ra
 	if r.opt.Inspect == nil {
 		return nil, nil
 	}
-	key := [3]plumbing.Hash{s.public, s.parent, r.line.tip}
+	key := [4]plumbing.Hash{s.public, s.parent, r.line.tip, s.tree}
 	if key == r.insp.last {
 		return r.insp.findings, nil
 	}
-	in := Inspection{Branch: r.State().Branch}
+	in := Inspection{Branch: r.State().Branch, LeftOut: s.left}
 	found, all, err := r.since(ctx, s, changes, &in)
 	if err != nil {
 		return nil, err
@@ -105,12 +105,6 @@ func (r *Repo) since(ctx context.Context, s *snapshot, changes []change, in *Ins
 		found = append(found, links...)
 		in.Since = append(in.Since, r.describeAll(list, commit)...)
 		return nil
-	}
-	if s.head != r.line.tip && s.parent != s.head {
-		r.insp.merged = true // its commits are published as one, and nobody looked at them
-	}
-	if err := r.findTheirs(ctx, s.commits); err != nil {
-		return nil, nil, err
 	}
 	if err := take(changes, s.public, plumbing.ZeroHash); err != nil {
 		return nil, nil, err

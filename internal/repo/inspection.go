@@ -28,11 +28,22 @@ type Inspection struct {
 	Total []Changed
 	// Messages are those of commits that would be published for the first time.
 	Messages []Message
-	Branch   string // that is published to
+	// LeftOut is what the work tree holds and would not be published. Sorted by path
+	// within each reason.
+	LeftOut []LeftOut
+	Branch  string // that is published to
 	// Last says that this is the gate before a push: Since and Messages hold what no
 	// snapshot has shown (commits made here before the run, our own messages, files whose
 	// lines were merged with somebody else's); Run and Total are empty.
 	Last bool
+}
+
+// LeftOut is a change that is not published although the run made it.
+type LeftOut struct {
+	Changed
+	// Reason says in a sentence why, and what would be right; empty: Options.LeaveOut
+	// picked it.
+	Reason string
 }
 
 // Message is what a commit says besides its tree and its parents.

@@ -66,7 +66,7 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 		byReason[reason].changes = append(byReason[reason].changes, ch)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(byReason)) {
-		r.noteOnce(byReason[reason].String())
+		r.withdrawn(*byReason[reason])
 	}
 	if len(blobs) > 0 {
 		// They stand in commits that were made here before the run.
@@ -166,7 +166,7 @@ func (r *Repo) withoutUnknown(refused error) bool {
 		p, _, _ := r.pointerOf(ch.new.hash)
 		r.large.refused[p.oid] = unknownReason
 	}
-	r.noteOnce(omission{reason: unknownReason, changes: taken}.String())
+	r.withdrawn(omission{reason: unknownReason, changes: taken})
 	return true
 }
 

@@ -17,6 +17,7 @@ import (
 type omission struct {
 	reason  string
 	changes []change
+	aside   bool // it is no work of the run: nothing of that is missing
 }
 
 func (o omission) String() string {
@@ -39,13 +40,14 @@ func (o omission) has(blob plumbing.Hash) bool {
 // leftOut finds the changes that may not be published. Of those that may, the
 // snapshot takes note of what Git LFS keeps.
 func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]omission, error) {
-	var links, names, special, large, state, keys, workflows, crafted omission
+	var links, names, special, large, state, keys, workflows, crafted, protected omission
 	links.reason = "a repository inside the work tree, which a commit would only point to; remove its .git folder to publish its files"
 	names.reason = "the name holds control characters"
 	special.reason = "git hosts refuse the name, which another system reads as git's own"
-	state.reason = "ralph's own state"
+	state.reason, state.aside = "ralph's own state", true
 	crafted.reason = "its content is no file but another object of git's, which git never makes"
-	keys.reason = credentialsReason
+	keys.reason, keys.aside = credentialsReason, true
+	protected.reason = protectedReason
 	workflows.reason = workflowsReason
 	large.reason = fmt.Sprintf("larger than %d MB, which the forge does not take; use Git LFS or ignore it", maxBlobBytes>>20)
 	var rest []change
@@ -55,6 +57,8 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]om
 			state.changes = append(state.changes, ch)
 		case r.isCredentials(ch.path) && ch.new != (entry{}):
 			keys.changes = append(keys.changes, ch)
+		case r.leaveOut(ctx, ch):
+			protected.changes = append(protected.changes, ch)
 		case r.opt.NoWorkflows && isWorkflow(ch.path):
 			workflows.changes = append(workflows.changes, ch)
 		case ch.new.isGitlink() && !ch.old.isGitlink():
@@ -83,7 +87,7 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]om
 			return ok
 		})
 	}
-	all := []omission{unknown, links, names, special, large, state, keys, workflows, crafted}
+	all := []omission{unknown, links, names, special, large, state, keys, workflows, crafted, protected}
 	filtered, kept, err := r.unfiltered(ctx, rest)
 	if err != nil {
 		return nil, err
@@ -99,6 +103,42 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]om
 	}
 	all = append(append(all, filtered...), lost...)
 	return slices.DeleteFunc(all, func(o omission) bool { return len(o.changes) == 0 }), nil
+}
+
+const protectedReason = "only people may change it (protected-paths)"
+
+// leaveOut reports whether Options.LeaveOut picks a change. What stood there before
+// the run, and what the agent merged of the base, is no change of the run's.
+func (r *Repo) leaveOut(ctx context.Context, ch change) bool {
+	if r.opt.LeaveOut == nil || !r.opt.LeaveOut(ch.path) || r.line.made[ch.path] {
+		return false
+	}
+	held, ok := r.line.held[ch.path]
+	return !(ok && held == ch.new) && !r.inBase(ctx, ch)
+}
+
+// missing describes what is left out of the run's work.
+func (r *Repo) missing(list []omission) []LeftOut {
+	var out []LeftOut
+	for _, o := range list {
+		if o.aside {
+			continue
+		}
+		reason := o.reason
+		if reason == protectedReason {
+			reason = ""
+		}
+		for _, c := range r.describeAll(o.changes, plumbing.ZeroHash) {
+			out = append(out, LeftOut{Changed: c, Reason: reason})
+		}
+	}
+	return out
+}
+
+// withdrawn takes note of what a server refused and was taken out of what is pushed.
+func (r *Repo) withdrawn(o omission) {
+	r.noteOnce(o.String())
+	r.refused = append(r.refused, r.missing([]omission{o})...)
 }
 
 // signInFiles is what google-github-actions/auth calls the files it writes

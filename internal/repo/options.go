@@ -70,6 +70,10 @@ type Options struct {
 	// make them, so that a server would refuse the whole push.
 	NoWorkflows bool
 
+	// LeaveOut picks paths whose changes are not published: the rest is, and they stay
+	// in the work tree. What the base has there is no change. nil: none.
+	LeaveOut func(path string) bool
+
 	// Inspect looks at what may be published, at each snapshot, and before a push at
 	// what no snapshot has shown. What it finds comes with Change.Findings; while a
 	// finding of the severity Block is among them, nothing is committed or pushed

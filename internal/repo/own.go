@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 // adopt decides whether the agent's own commits are published as they are: they
@@ -13,17 +15,25 @@ import (
 // If not, or when one commit is wanted (Options.Squash), the parent stays the
 // last checkpoint, and their content becomes part of our commit.
 func (r *Repo) adopt(ctx context.Context, s *snapshot) error {
-	if s.head == r.line.tip || r.opt.Squash {
+	if s.head == r.line.tip {
+		return nil
+	}
+	if r.opt.Squash {
+		r.insp.merged = true // nobody looks at the commits by themselves
 		return nil
 	}
 	commits, reason := r.ownCommits(s.head)
 	if reason == "" {
-		var err error
+		err := r.findTheirs(ctx, commits)
+		if err != nil {
+			return err
+		}
 		if reason, err = r.faults(ctx, s, commits); err != nil {
 			return err
 		}
 	}
 	if reason != "" {
+		r.insp.merged = true
 		s.notes = append(s.notes, "the agent's own commits are published as one: "+reason)
 		s.large = nil
 		return nil
@@ -79,6 +89,9 @@ func (r *Repo) ownCommits(head plumbing.Hash) (list []plumbing.Hash, reason stri
 func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash) (string, error) {
 	var all []change
 	for _, h := range commits {
+		if r.insp.theirs[h] {
+			continue
+		}
 		c, err := r.store.commit(h)
 		if err != nil {
 			return "", err
@@ -110,7 +123,8 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 				return fmt.Sprintf("they hold %q, which was changed before the run", clean(ch.path, 200)), nil
 			}
 		}
-		all = append(all, changes...)
+		merged := r.mergedTrees(c)
+		all = append(all, slices.DeleteFunc(changes, func(ch change) bool { return r.heldBy(merged, ch) })...)
 		if len(all) > maxChanges {
 			return fmt.Sprintf("they change more than %d files", maxChanges), nil
 		}
@@ -130,4 +144,18 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 		return out[0].String(), nil
 	}
 	return "", nil
+}
+
+// mergedTrees are the trees of the base's commits that a merge brought in.
+func (r *Repo) mergedTrees(c *object.Commit) []plumbing.Hash {
+	var trees []plumbing.Hash
+	for _, p := range c.ParentHashes[min(1, len(c.ParentHashes)):] {
+		if !r.insp.theirs[p] {
+			continue
+		}
+		if m, err := r.store.commit(p); err == nil {
+			trees = append(trees, m.TreeHash)
+		}
+	}
+	return trees
 }

@@ -16,7 +16,7 @@ import (
 const patchContext = 3
 
 // Patch writes the work that is not published, from the last commit of the line
-// that the server has to the last snapshot, so that `git apply` can bring it back:
+// that the server has to the last snapshot and what was left out of it, so that `git apply` can bring it back:
 // made by the owner, without a program. Commits made here before the run are in it as
 // long as nothing was pushed. Files that are not text (a NUL in the first
 // 8,000 bytes), repositories in the tree, and what would make the patch longer than limit
@@ -26,6 +26,11 @@ func (r *Repo) Patch(ctx context.Context, w io.Writer, limit int64) error {
 	to, of, err := r.standing(ctx)
 	if err != nil || to.IsZero() {
 		return err
+	}
+	if of == "" {
+		if to, err = r.store.edit(to, r.line.left); err != nil {
+			return err
+		}
 	}
 	from, err := r.store.commit(r.lastPublished())
 	if err != nil {

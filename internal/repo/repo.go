@@ -53,6 +53,7 @@ type Repo struct {
 	insp    inspected
 	over    overlay
 	last    *snapshot // not yet checked out of; nil: none taken
+	refused []LeftOut // by the server, since the last snapshot
 	notes   []string
 }
 
@@ -66,6 +67,7 @@ type line struct {
 	public    plumbing.Hash          // of the last snapshot; zero before the first
 	held      map[string]entry       // dirty at the start and not to be published
 	lastTree  plumbing.Hash          // of the last snapshot
+	left      map[string]entry       // of the last snapshot, left out of public: as staged
 	made      map[string]bool        // by setup and guardrails before the first iteration; published once the agent changed it
 	ours      map[plumbing.Hash]bool // commits that stood at or below tip since the start
 	untold    bool                   // tip is the agent's own, and no commit of ours tells of it yet
@@ -285,11 +287,14 @@ type State struct {
 	// Blocked is what the gate before a push objected to; nil when it did not. What a
 	// snapshot found comes with the snapshot.
 	Blocked []ralph.Finding
+	// LeftOut is what the server refused since the last snapshot and was taken out of
+	// what was pushed.
+	LeftOut []LeftOut
 }
 
 // State says what has become of the branch so far.
 func (r *Repo) State() State {
-	s := State{Branch: r.server.branch, Notes: r.notes, Blocked: r.insp.refused}
+	s := State{Branch: r.server.branch, Notes: r.notes, Blocked: r.insp.refused, LeftOut: r.refused}
 	if s.Branch == "" {
 		s.Branch = r.opt.Branch
 	}

@@ -61,7 +61,7 @@ func (r *Repo) withdrawUnsignable() error {
 	}
 	for _, o := range []omission{large, named} {
 		if len(o.changes) > 0 {
-			r.notes = append(r.notes, o.String())
+			r.withdrawn(o)
 		}
 	}
 	return nil

@@ -26,6 +26,7 @@ type snapshot struct {
 	large    []largeFile     // what Git LFS keeps of it, that is new
 	pinned   []plumbing.Hash // blobs of ours in public that the guest may lack
 	commits  []plumbing.Hash // the agent's own that are published as they are
+	left     []LeftOut
 	findings []ralph.Finding
 }
 
@@ -72,7 +73,7 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err != nil {
 		return ralph.Change{}, err
 	}
-	insertions, deletions := r.count(ctx, changes) // it fetches what an inspection may ask for
+	insertions, deletions, uncounted := r.count(ctx, changes) // it fetches what an inspection may ask for
 	if s.findings, err = r.inspect(ctx, s, changes); err != nil {
 		return ralph.Change{}, fmt.Errorf("look at what would be published: %w", err)
 	}
@@ -84,6 +85,7 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 		SinceStart: head != r.line.startHead || tree != r.line.startTree,
 		Insertions: insertions,
 		Deletions:  deletions,
+		Uncounted:  uncounted,
 		Notes:      s.notes,
 		Findings:   s.findings,
 	}, nil
@@ -150,12 +152,19 @@ func (r *Repo) choose(ctx context.Context, s *snapshot) error {
 			back[ch.path] = ch.old
 		}
 	}
+	r.refused, r.line.left = nil, map[string]entry{}
 	for _, o := range out {
-		s.notes = append(s.notes, o.String())
+		if o.reason != protectedReason { // the finding says it
+			s.notes = append(s.notes, o.String())
+		}
 		for _, ch := range o.changes {
 			back[ch.path] = ch.old
+			if !o.aside && (!ch.new.isBlob() || r.store.has(ch.new.hash)) {
+				r.line.left[ch.path] = ch.new
+			}
 		}
 	}
+	s.left = r.missing(out)
 	if err := r.pin(s, back); err != nil {
 		return err
 	}

@@ -33,6 +33,6 @@ func (r *Repo) withoutWorkflows(refused error) bool {
 	if err != nil || len(taken) == 0 {
 		return false // they stand in commits that were here before the run
 	}
-	r.noteOnce(omission{reason: workflowsReason, changes: taken}.String())
+	r.withdrawn(omission{reason: workflowsReason, changes: taken})
 	return true
 }

@@ -44,8 +44,10 @@ func Announcement(r ralph.Report) string {
 			parts = append(parts, e)
 		}
 	}
-	if a := advice(r); a != "" {
-		parts = append(parts, a)
+	for _, a := range []string{leftOutAdvice(r), advice(r)} {
+		if a != "" {
+			parts = append(parts, a)
+		}
 	}
 	p := r.Publication
 	switch branch := oneLine(p.Branch, 200); {

@@ -32,11 +32,12 @@ func Body(r ralph.Report, o BodyOptions) string {
 	return assemble(bodyBytes, []section{
 		{"marker", o.Marker},
 		{"description", ownText(o.Extra)},
-		{"issue", closing(o.Closes)},
+		{"issue", m.closing(o.Closes)},
 		{"outcome", m.outcome("### ")},
 		{"publication errors", m.errors()},
 		{"what is left to do", m.left()},
 		{"findings", m.findings()},
+		{"changes left out", m.patch()},
 		{"checks", m.checks()},
 		{"stories", m.storyTable()},
 		{"what was asked", m.asked()},
@@ -55,10 +56,14 @@ func Body(r ralph.Report, o BodyOptions) string {
 	})
 }
 
-// closing is the line by which merging closes an issue.
-func closing(issue int) string {
+// closing is the line by which merging closes an issue; while a part of what was
+// asked may be missing, it names the issue only.
+func (m markdown) closing(issue int) string {
 	if issue <= 0 {
 		return ""
+	}
+	if len(omitted(m.Report)) > 0 {
+		return fmt.Sprintf("Part of #%d", issue)
 	}
 	return fmt.Sprintf("Fixes #%d", issue)
 }

@@ -45,6 +45,7 @@ func Comment(r ralph.Report, o CommentOptions) string {
 		{"no change", m.unchanged()},
 		{"publication errors", m.errors()},
 		{"findings", m.findings()},
+		{"changes left out", m.patch()},
 		{"checks", m.checks()},
 		{"what is left to do", m.left()},
 		{"footer", m.commentFooter()},

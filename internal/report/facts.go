@@ -110,6 +110,12 @@ func files(c ralph.Change) string {
 	if c.Files == 0 {
 		return nothing
 	}
+	switch {
+	case c.Uncounted >= c.Files:
+		return fmt.Sprintf("%d (lines not counted)", c.Files)
+	case c.Uncounted > 0:
+		return fmt.Sprintf("%d (+%d −%d, %d not counted)", c.Files, c.Insertions, c.Deletions, c.Uncounted)
+	}
 	return fmt.Sprintf("%d (+%d −%d)", c.Files, c.Insertions, c.Deletions)
 }
 

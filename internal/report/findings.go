@@ -17,13 +17,13 @@ type findingGroup struct {
 	List     []ralph.Finding
 }
 
-// findingGroups sorts findings: what blocks first, then what keeps the pull
+// findingGroups sorts findings: what blocks first, then what was left out, what keeps the pull
 // request a draft, then what to look at.
 func findingGroups(r ralph.Report) []findingGroup {
-	severities := []ralph.Severity{ralph.Block, ralph.Draft, ralph.Flag}
+	severities := []ralph.Severity{ralph.Block, ralph.LeftOut, ralph.Draft, ralph.Flag}
 	kinds := []ralph.FindingKind{
 		ralph.FindingSecret, ralph.FindingProtected, ralph.FindingLink, ralph.FindingSize, ralph.FindingTests,
-		ralph.FindingChecks, ralph.FindingAgentConfig, ralph.FindingUnknown,
+		ralph.FindingChecks, ralph.FindingAgentConfig, ralph.FindingUnknown, ralph.FindingUnfit,
 	}
 	var groups []findingGroup
 	for _, f := range r.Findings {
@@ -52,6 +52,8 @@ func severityWords(s ralph.Severity) (icon, text string) {
 	switch s {
 	case ralph.Block:
 		return "⛔", "What stands in the way of publishing"
+	case ralph.LeftOut:
+		return "✂️", "Left out of what is published"
 	case ralph.Draft:
 		return "⚠️", "Why the pull request is a draft"
 	}
@@ -77,6 +79,8 @@ func kindWords(k ralph.FindingKind) string {
 		return "Agent configuration"
 	case ralph.FindingUnknown:
 		return "Not looked at"
+	case ralph.FindingUnfit:
+		return "Cannot be published"
 	}
 	return "Others"
 }

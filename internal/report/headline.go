@@ -63,6 +63,9 @@ func words(r ralph.Report) string {
 		if what := blockedWords(r); what != "" {
 			return "Blocked" + after + ": " + what
 		}
+		if allLeftOut(r) {
+			return "Blocked" + after + ": all that was changed is left out"
+		}
 		return "Blocked" + after + ": the work may not be published"
 	case ralph.Quota:
 		return "Stopped by the provider's usage limit" + after
@@ -146,10 +149,11 @@ func budgetParts(b ralph.Budget) []string {
 
 // headline is the first line of every rendering, without the icon.
 func headline(r ralph.Report) string {
+	text := words(r) + withoutWords(r)
 	if len(r.Iterations) == 0 {
-		return words(r)
+		return text
 	}
-	return words(r) + " — " + costWords(r.Usage().Cost) + ", " + span(r.Duration)
+	return text + " — " + costWords(r.Usage().Cost) + ", " + span(r.Duration)
 }
 
 // costWords keeps an unknown cost from reading as the name of a thing.
@@ -212,6 +216,9 @@ func advice(r ralph.Report) string {
 			if f.Severity == ralph.Block && f.Kind == ralph.FindingSecret {
 				return withheld(r) + "Take the secret out of the work, revoke it if it is real, and run it again. What only looks like one can be allowed with secret-scan-allow."
 			}
+		}
+		if allLeftOut(r) {
+			return ""
 		}
 		return withheld(r) + "Look at what was refused, and publish it by hand if it is right."
 	case ralph.AgentFailed:

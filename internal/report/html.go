@@ -86,14 +86,16 @@ type pageFailure struct {
 func newPage(r ralph.Report) page {
 	limit := pageBounds()
 	p := page{
-		Title: Title(r), Icon: icon(r.Outcome), Headline: headline(r), Kind: kind(r.Outcome),
+		Title: Title(r), Icon: resultIcon(r), Headline: headline(r), Kind: kind(resultIcon(r)),
 		Facts: pageFacts(r), Errors: plainLines(r.Publication.Errors, limit), Notes: pageNotes(r, limit),
 		Total: totals(r), CostMissing: r.Usage().Cost.Unknown,
 	}
 	if r.Outcome != ralph.Completed {
 		p.Reasons = reasons(r, limit.list, limit.line)
 		p.Left = remaining(r, limit, plainWords{})
-		if text := advice(r); text != "" {
+	}
+	for _, text := range []string{leftOutAdvice(r), advice(r)} {
+		if text != "" {
 			p.Left = append(p.Left, text)
 		}
 	}
@@ -164,8 +166,8 @@ func newPage(r ralph.Report) page {
 }
 
 // kind is the colour of the outcome.
-func kind(o ralph.Outcome) string {
-	switch icon(o) {
+func kind(icon string) string {
+	switch icon {
 	case "✅":
 		return "good"
 	case "❌":

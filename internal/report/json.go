@@ -152,8 +152,9 @@ type change struct {
 	Head       string   `json:"head"`
 	Tree       string   `json:"tree"`
 	Files      int      `json:"files"`
-	Insertions int      `json:"insertions"`
-	Deletions  int      `json:"deletions"`
+	Insertions *int     `json:"insertions"` // null: not counted
+	Deletions  *int     `json:"deletions"`
+	Uncounted  int      `json:"uncounted"`
 	SinceStart bool     `json:"since_start"`
 	Notes      []string `json:"notes"`
 }

@@ -9,9 +9,12 @@ func newIteration(it ralph.Iteration) iteration {
 		Retries: max(0, len(it.Turns)-1), Cost: newCost(u.Cost), Tokens: newTokens(u.Tokens),
 		Turns: []turn{}, Verdicts: newVerdicts(it.Verdicts),
 		Change: change{
-			Head: it.Change.Head, Tree: it.Change.Tree, Files: it.Change.Files, Insertions: it.Change.Insertions,
-			Deletions: it.Change.Deletions, SinceStart: it.Change.SinceStart, Notes: boundedAll(it.Change.Notes),
+			Head: it.Change.Head, Tree: it.Change.Tree, Files: it.Change.Files, Uncounted: it.Change.Uncounted,
+			SinceStart: it.Change.SinceStart, Notes: boundedAll(it.Change.Notes),
 		},
+	}
+	if c := it.Change; c.Files == 0 || c.Uncounted < c.Files {
+		n.Change.Insertions, n.Change.Deletions = &c.Insertions, &c.Deletions
 	}
 	if it.Rejection != ralph.NotRejected {
 		rejection := string(it.Rejection)

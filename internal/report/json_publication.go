@@ -15,6 +15,7 @@ type publication struct {
 	Issue       *int         `json:"issue"`
 	Comment     *string      `json:"comment_url"`
 	Checks      *checks      `json:"checks"`
+	Patch       *string      `json:"patch"`
 	Steps       []published  `json:"steps"`
 	Errors      []string     `json:"errors"`
 }
@@ -60,7 +61,7 @@ type pastRun struct {
 func newPublication(p ralph.Publication) publication {
 	n := publication{
 		Branch: bounded(p.Branch), Base: bounded(p.Base), HeadSHA: p.HeadSHA, Pushed: p.Pushed, Signed: p.Signed, Verified: p.Verified,
-		Fork: named(bounded(p.Fork)), Issue: positive(p.Issue), Comment: named(bounded(p.Comment)),
+		Fork: named(bounded(p.Fork)), Issue: positive(p.Issue), Comment: named(bounded(p.Comment)), Patch: named(bounded(p.Patch)),
 		ServerURL: p.ServerURL, Steps: make([]published, 0, len(p.Steps)), Errors: boundedAll(p.Errors),
 	}
 	if pr := p.PullRequest; pr.Number > 0 || (pr.Operation != "" && pr.Operation != ralph.OperationNone) {

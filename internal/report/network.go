@@ -82,7 +82,7 @@ func textFindings(f *Formatter, r ralph.Report) []string {
 		switch g.Severity {
 		case ralph.Block:
 			mark = bad
-		case ralph.Draft:
+		case ralph.Draft, ralph.LeftOut:
 			mark = warn
 		}
 		for _, finding := range g.List {

@@ -26,7 +26,7 @@ func Redacted(r ralph.Report, mask func(string) string) ralph.Report {
 			}
 		}
 	}
-	for _, s := range []*string{&r.Task, &r.Agent, &r.Model, &r.Prices, &r.Reason, &r.Isolation, &r.Actor, &r.RunURL, &r.Publication.Branch, &r.Publication.Base, &r.Publication.PullRequest.URL, &r.Publication.Fork, &r.Publication.Comment} {
+	for _, s := range []*string{&r.Task, &r.Agent, &r.Model, &r.Prices, &r.Reason, &r.Isolation, &r.Actor, &r.RunURL, &r.Publication.Branch, &r.Publication.Base, &r.Publication.PullRequest.URL, &r.Publication.Fork, &r.Publication.Comment, &r.Publication.Patch, &r.Publication.PatchText} {
 		text(s)
 	}
 	texts(&r.Notes)

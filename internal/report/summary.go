@@ -40,6 +40,7 @@ func Summary(r ralph.Report) string {
 		{"steps of publishing", m.steps(false)},
 		{"what is left to do", m.left()},
 		{"findings", m.findings()},
+		{"changes left out", m.patch()},
 		{"checks", m.checks()},
 		{"stories", m.storyTable()},
 		{"what was asked", m.asked()},
@@ -67,7 +68,7 @@ type markdown struct {
 
 func (m markdown) outcome(mark string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s %s\n", mark, icon(m.Outcome), headline(m.Report))
+	fmt.Fprintf(&b, "%s%s %s\n", mark, resultIcon(m.Report), headline(m.Report))
 	if facts := m.links(); len(facts) > 0 {
 		b.WriteString("\n" + strings.Join(facts, " · ") + "\n")
 	}
@@ -142,12 +143,14 @@ func (m markdown) errors() string {
 }
 
 func (m markdown) left() string {
-	if m.Outcome == ralph.Completed {
-		return ""
+	var lines []string
+	if m.Outcome != ralph.Completed {
+		lines = remaining(m.Report, m.bounds, markdownWords{})
 	}
-	lines := remaining(m.Report, m.bounds, markdownWords{})
-	if text := advice(m.Report); text != "" {
-		lines = append(lines, text)
+	for _, text := range []string{inline(leftOutAdvice(m.Report), 2*m.line), advice(m.Report)} {
+		if text != "" {
+			lines = append(lines, text)
+		}
 	}
 	if len(lines) == 0 {
 		return ""

@@ -29,7 +29,7 @@ func Text(r ralph.Report, o Style) string {
 			b.WriteString(f.paint(s, l) + "\n")
 		}
 	}
-	mark, colour := outcomeMark(f, r.Outcome)
+	mark, colour := outcomeMark(f, r)
 	prose(colour, mark+" ", headline(r))
 	if r.Reason != "" && r.Outcome != ralph.Completed {
 		for _, reason := range reasons(r, 50, 1000) {
@@ -136,17 +136,20 @@ func wrap(mark, text string, width int) []string {
 	return append(lines, line)
 }
 
-func outcomeMark(f *Formatter, o ralph.Outcome) (string, style) {
+func outcomeMark(f *Formatter, r ralph.Report) (string, style) {
 	colour := red
 	mark := f.sign(bad)
-	switch o {
+	switch r.Outcome {
 	case ralph.Completed:
 		colour, mark = green, f.sign(ok)
+		if withoutWords(r) != "" {
+			colour, mark = yellow, f.sign(warn)
+		}
 	case ralph.MaxIterations, ralph.OverBudget, ralph.Deadline, ralph.Stalled, ralph.Waiting, ralph.Quota, ralph.Interrupted, ralph.Skipped:
 		colour, mark = yellow, f.sign(warn)
 	}
 	if f.Emoji {
-		mark = icon(o)
+		mark = resultIcon(r)
 	}
 	return mark, colour
 }
@@ -206,12 +209,14 @@ func columns(s string) int {
 
 // textLeft is what remaining says, in plain words.
 func textLeft(r ralph.Report) []string {
-	if r.Outcome == ralph.Completed {
-		return nil
+	var lines []string
+	if r.Outcome != ralph.Completed {
+		lines = remaining(r, bounds{list: 10, line: 300}, plainWords{})
 	}
-	lines := remaining(r, bounds{list: 10, line: 300}, plainWords{})
-	if text := advice(r); text != "" {
-		lines = append(lines, text)
+	for _, text := range []string{leftOutAdvice(r), advice(r)} {
+		if text != "" {
+			lines = append(lines, text)
+		}
 	}
 	return lines
 }

@@ -1,0 +1,74 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// omitted are the changes of the run that are not published although the rest may
+// be.
+func omitted(r ralph.Report) []ralph.Finding { return ralph.OfSeverity(r.Findings, ralph.LeftOut) }
+
+// allLeftOut reports whether nothing of the run could be published, for no other
+// reason than that all of it was left out.
+func allLeftOut(r ralph.Report) bool {
+	return r.Outcome == ralph.Blocked && r.Publication.HeadSHA == "" && len(omitted(r)) > 0 && ralph.Blocking(r.Findings) == ""
+}
+
+// withoutWords is what the headline says of changes that were left out; empty when
+// none were, or when the headline speaks of nothing else.
+func withoutWords(r ralph.Report) string {
+	switch n := len(omitted(r)); {
+	case n == 0 || allLeftOut(r):
+		return ""
+	case n == 1:
+		return ", without 1 change that was left out"
+	default:
+		return fmt.Sprintf(", without %d changes that were left out", n)
+	}
+}
+
+// resultIcon is icon for a run of which something may be missing.
+func resultIcon(r ralph.Report) string {
+	if r.Outcome == ralph.Completed && withoutWords(r) != "" {
+		return "⚠️"
+	}
+	return icon(r.Outcome)
+}
+
+// leftOutAdvice says what a person does about changes that were left out; empty
+// when none were.
+func leftOutAdvice(r ralph.Report) string {
+	if len(omitted(r)) == 0 {
+		return ""
+	}
+	text := "Look at the changes that were left out"
+	if r.Publication.Patch != "" {
+		text += ", which are in " + oneLine(r.Publication.Patch, 500) + " (git apply)"
+	}
+	text += ", and make them by hand if they are right."
+	if allLeftOut(r) {
+		text = "Nothing of the run was published. " + text
+	} else {
+		text += " The guardrails ran with them in place: without them they may say something else."
+	}
+	return text
+}
+
+// patchRunes is the longest patch that is shown.
+const patchRunes = 10_000
+
+// patch shows the changes that were left out, so that they are not lost with the
+// machine; empty when it is too long to be shown.
+func (m markdown) patch() string {
+	text := m.Publication.PatchText
+	if len(omitted(m.Report)) == 0 || strings.TrimSpace(text) == "" {
+		return ""
+	}
+	if _, cut := head(text, patchRunes); cut {
+		return ""
+	}
+	return details("<b>The changes that were left out</b>, as a patch", fence(text))
+}
