@@ -87,7 +87,7 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	if r.start.Restarted || r.server.aside || r.start.Updated && r.opt.UpdateBase == UpdateMerge {
 		r.server.synced = synced // what the line starts with is published too
 	}
-	if r.start.Updated && r.opt.Push && !r.server.tip.IsZero() {
+	if r.opt.Push && (r.start.Updated && !r.server.tip.IsZero() || r.unpublishedLocal(ctx, head)) {
 		r.line.updated, r.server.pending = true, true
 	}
 	r.start.Notes = slices.Clone(r.notes)

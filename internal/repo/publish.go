@@ -165,6 +165,9 @@ func (r *Repo) buildOn(ctx context.Context, old plumbing.Hash) error {
 	if err := r.fetchForeign(ctx, old); err != nil {
 		return fmt.Errorf("fetch what somebody else pushed: %w", err)
 	}
+	if !r.line.edge.IsZero() && r.server.pushed.IsZero() && r.server.synced == r.line.startHead {
+		r.server.synced = r.line.edge // commits that were made here before the run come along
+	}
 	if tip, err := r.replay(ctx, old); err == nil && tip == old {
 		// Replaying is repeatable: this is our own last push, or holds it.
 		r.server.synced = r.line.tip

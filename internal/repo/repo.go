@@ -68,7 +68,9 @@ type line struct {
 	made      map[string]bool        // by setup and guardrails before the first iteration; published once the agent changed it
 	ours      map[plumbing.Hash]bool // commits that stood at or below tip since the start
 	untold    bool                   // tip is the agent's own, and no commit of ours tells of it yet
-	updated   bool                   // startHead is a new commit that is to be published by itself
+	updated   bool                   // startHead is a commit that is to be published by itself
+	local     bool                   // what is checked out has commits that the server lacks
+	edge      plumbing.Hash          // what these commits stand on; zero: on more than one
 	keys      bool                   // credentials of earlier steps were named
 	remade    []plumbing.Hash        // objects of ours that the workspace lacks, of commits made anew
 }
