@@ -32,6 +32,19 @@ func (j *job) publishes() bool {
 	return true
 }
 
+// findKilled reads what a run has recorded here that was killed.
+func (j *job) findKilled() {
+	if !j.publishes() {
+		return
+	}
+	var err error
+	if j.killed, err = repo.FindKilled(j.dir()); err != nil {
+		n := fmt.Sprintf("An earlier run was killed here, and its record cannot be used (%v): what it left uncommitted counts as changed before this run.", err)
+		j.note(n)
+		j.out.warn(n)
+	}
+}
+
 // openRepository looks at the repository before anything is spent.
 func (j *job) openRepository(ctx context.Context) error {
 	if !j.publishes() {
@@ -48,7 +61,7 @@ func (j *job) openRepository(ctx context.Context) error {
 		Continue:  j.decision.Existing && j.cfg.Branch == "",
 		Committer: repo.Identity(committer), Author: repo.Identity(j.author(committer)),
 		Message: j.message, Forged: report.Forged, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
-		Pinned: j.backlog.pinned, Inspect: j.inspect.look,
+		Pinned: j.backlog.pinned, Inspect: j.inspect.look, Killed: j.killed,
 	}
 	if j.pushes() {
 		o.Remote, o.Token, o.PushToken, o.Push = j.site.ServerURL+"/"+j.site.Repository, j.cfg.Token, j.cfg.CIToken, true

@@ -28,6 +28,7 @@ const pushStuck = 6
 // top, or, where both changed the same file, published under another name;
 // State tells.
 func (r *Repo) Push(ctx context.Context) error {
+	r.settle()
 	if !r.opt.Push || r.remote == nil || !r.server.pending {
 		return nil
 	}
