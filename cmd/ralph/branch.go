@@ -273,7 +273,10 @@ func (j *job) attachBranch(ctx context.Context) error {
 	}
 	j.start = start
 	j.attached.text, j.attached.err = j.cfg.Task(j.workspace)
-	j.report.Publication.Base, j.report.Publication.Branch = start.Base, start.Branch
+	j.report.Publication.Base = start.Base
+	if j.repo.State().Tip != "" { // else there is none before the first commit
+		j.report.Publication.Branch = start.Branch
+	}
 	for _, n := range start.Notes {
 		j.note(n)
 		j.out.say(n)
