@@ -281,6 +281,7 @@ func (j *job) attachBranch(ctx context.Context) error {
 		j.note(n)
 		j.out.say(n)
 	}
+	j.report.History = report.ReadHistory(start.Messages, start.Cut)
 	if h := j.report.History; j.cfg.MaxTotalCost > 0 && h.Cost().Unknown {
 		n := fmt.Sprintf("What earlier runs on the branch cost is not wholly known: %s of it count for max-total-cost-usd.", h.Cost().Amount)
 		j.note(n)
@@ -294,7 +295,6 @@ func (j *job) attachBranch(ctx context.Context) error {
 		j.note(n)
 		j.out.warn(n)
 	}
-	j.report.History = report.ReadHistory(start.Messages, start.Cut)
 	if len(start.Dirty) > 0 && !j.cfg.IncludeDirty {
 		n := fmt.Sprintf("Changed before the run, and published only when the agent changes it: %s", listed(start.Dirty))
 		j.note(n)
