@@ -31,3 +31,16 @@ func TestKilledAtEveryStep(t *testing.T) {
 		})
 	}
 }
+
+// The same in the workspace of the run that was killed, with and without other
+// people's uncommitted files.
+func TestKilledAndRunAgainHere(t *testing.T) {
+	for _, s := range forgetest.Scenarios(build(t)) {
+		for _, again := range forgetest.Agains() {
+			t.Run(s.Name+" "+again.Name, func(t *testing.T) {
+				t.Parallel()
+				forgetest.KillAndGoOn(t, s, again, func(forgetest.Moment) bool { return true })
+			})
+		}
+	}
+}

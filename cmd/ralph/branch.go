@@ -33,6 +33,19 @@ func (j *job) publishes() bool {
 	return true
 }
 
+// findKilled reads what a run has recorded here that was killed.
+func (j *job) findKilled() {
+	if !j.publishes() {
+		return
+	}
+	var err error
+	if j.killed, err = repo.FindKilled(j.dir()); err != nil {
+		n := fmt.Sprintf("An earlier run was killed here, and its record cannot be used (%v): what it left uncommitted counts as changed before this run.", err)
+		j.note(n)
+		j.out.warn(n)
+	}
+}
+
 // openRepository looks at the repository before anything is spent.
 func (j *job) openRepository(ctx context.Context) error {
 	if !j.publishes() {
@@ -49,7 +62,7 @@ func (j *job) openRepository(ctx context.Context) error {
 		Continue:  j.decision.Existing && j.cfg.Branch == "",
 		Committer: repo.Identity(committer), Author: repo.Identity(j.author(committer)),
 		Message: j.message, Forged: report.Forged, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
-		Pinned: j.backlog.pinned, Inspect: j.inspect.look, LeaveOut: j.inspect.policy.LeavesOut,
+		Pinned: j.backlog.pinned, Inspect: j.inspect.look, LeaveOut: j.inspect.policy.LeavesOut, Killed: j.killed,
 	}
 	if j.pushes() {
 		j.toServer(&o)
@@ -294,11 +307,15 @@ func (j *job) attachBranch(ctx context.Context) error {
 	}
 	j.start = start
 	j.attached.text, j.attached.err = j.cfg.Task(j.workspace)
-	j.report.Publication.Base, j.report.Publication.Branch = start.Base, start.Branch
+	j.report.Publication.Base = start.Base
+	if j.repo.State().Tip != "" { // else there is none before the first commit
+		j.report.Publication.Branch = start.Branch
+	}
 	for _, n := range start.Notes {
 		j.note(n)
 		j.out.say(n)
 	}
+	j.report.History = report.ReadHistory(start.Messages, start.Cut)
 	if h := j.report.History; j.cfg.MaxTotalCost > 0 && h.Cost().Unknown {
 		n := fmt.Sprintf("What earlier runs on the branch cost is not wholly known: %s of it count for max-total-cost-usd.", h.Cost().Amount)
 		j.note(n)
@@ -312,7 +329,6 @@ func (j *job) attachBranch(ctx context.Context) error {
 		j.note(n)
 		j.out.warn(n)
 	}
-	j.report.History = report.ReadHistory(start.Messages, start.Cut)
 	if len(start.Dirty) > 0 && !j.cfg.IncludeDirty {
 		n := fmt.Sprintf("Changed before the run, and published only when the agent changes it: %s", listed(start.Dirty))
 		j.note(n)

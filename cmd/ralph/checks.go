@@ -131,7 +131,7 @@ func (j *job) proposeForChecks(ctx context.Context, branch string) {
 		return
 	}
 	r := j.report
-	r.Iterations, r.Duration, r.Outcome = j.seen, time.Since(j.started), ""
+	r.Iterations, r.Duration, r.Outcome, r.Publication.Branch = j.seen, time.Since(j.started), "", branch
 	want := j.proposal(r, branch)
 	want.Draft = want.Draft || j.cfg.Draft == config.DraftAuto
 	done, _, err := j.forge.Upsert(ctx, want)

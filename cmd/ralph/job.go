@@ -60,6 +60,7 @@ type job struct {
 	conflict string        // why the branch is not up to its base, for the agent; empty: it is
 	contact  *repo.Contact // with the server of the branch; nil: nothing is pushed
 	repo     *repo.Repo    // nil: nothing is published
+	killed   *repo.Killed  // the run that was killed here before; nil: none
 	watcher  *repo.Watcher // nil: nobody asks whether the workspace changes
 	start    repo.Start
 	tasks    *taskdir.Dir      // nil: the agent speaks by its words only

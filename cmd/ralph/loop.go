@@ -87,6 +87,9 @@ func (j *job) ready() error {
 	if err := j.checkPlan(); errors.As(err, &missing) {
 		return &ralph.Refusal{Outcome: missing.outcome, Err: missing.err}
 	}
+	if j.repo != nil {
+		j.repo.Work()
+	}
 	return nil
 }
 

@@ -66,6 +66,7 @@ func (j *job) openWorkspace(ctx context.Context) error {
 		return invalid(err)
 	}
 	j.afterwards(release)
+	j.findKilled()
 	if handOver {
 		restore, err := sandbox.HandOver(ctx, j.workspace, marker, id)
 		if err != nil {

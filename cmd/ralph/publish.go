@@ -53,7 +53,10 @@ func (j *job) publish(run context.Context) {
 	for _, n := range state.Notes {
 		j.note(n)
 	}
-	p.Branch, p.HeadSHA, p.Pushed, p.Fork = state.Branch, state.HeadSHA, state.Pushed, j.cfg.PushToFork
+	p.HeadSHA, p.Pushed, p.Fork = state.HeadSHA, state.Pushed, j.cfg.PushToFork
+	if p.Branch = ""; p.HeadSHA != "" || state.Tip != "" {
+		p.Branch = state.Branch
+	}
 	p.Signed, p.Verified, p.Tip = state.Signed, state.Verified, state.Tip
 	if tip := p.Tip; j.cfg.WaitForCI && j.report.Outcome == ralph.Completed && tip != "" && p.Checks.SHA != tip {
 		j.report.Outcome = ralph.Blocked
@@ -66,7 +69,7 @@ func (j *job) publish(run context.Context) {
 	if p.HeadSHA != "" && !j.pushes() {
 		j.note(j.stayed(p))
 	}
-	if j.pushes() && (p.HeadSHA == "" || p.Pushed) {
+	if j.pushes() && p.Branch != "" && (p.HeadSHA == "" || p.Pushed) {
 		if deleted := j.cleanUp(ctx, state); !deleted && j.forge != nil {
 			if err := j.pullRequest(ctx, p, state); err != nil {
 				j.couldNot("pull request", err)

@@ -16,6 +16,21 @@ func TestKilledAtEveryStep(t *testing.T) {
 	forgetest.KillAtEveryStep(t, plain, func(m forgetest.Moment) bool { return m.Write%4 == 2 && m.After || m.Write%4 == 0 && !m.After })
 }
 
+// The same in the workspace of the run that was killed, with and without other
+// people's uncommitted files.
+func TestKilledAndRunAgainHere(t *testing.T) {
+	t.Parallel()
+	plain := forgetest.Scenarios(program(t))[0]
+	for i, again := range forgetest.Agains() {
+		t.Run(again.Name, func(t *testing.T) {
+			t.Parallel()
+			forgetest.KillAndGoOn(t, plain, again, func(m forgetest.Moment) bool {
+				return m.Write == 1 || m.Write == 2 && m.After == (i%2 == 0)
+			})
+		})
+	}
+}
+
 // A whole run costs at most twelve calls of the API when nothing goes wrong.
 func TestCallsOfACleanRun(t *testing.T) {
 	t.Parallel()

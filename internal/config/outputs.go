@@ -14,7 +14,7 @@ func Outputs() []Output {
 		{"input-tokens", "Tokens the model read; empty when they are not known."},
 		{"output-tokens", "Tokens the model wrote; empty when they are not known."},
 		{"duration-seconds", "How long the run took."},
-		{"branch", "The branch with the work; empty when nothing was committed."},
+		{"branch", "The branch with the work; empty when there is none, because nothing was committed."},
 		{"head-sha", "The last commit of the branch; empty when nothing was committed."},
 		{"pull-request-number", "The number of the pull request; empty when there is none."},
 		{"pull-request-url", "The address of the pull request; empty when there is none."},

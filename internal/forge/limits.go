@@ -179,11 +179,31 @@ func mayPass(status int, body []byte, graphQL bool) bool {
 	if status != http.StatusUnprocessableEntity && (!graphQL || status != http.StatusOK) {
 		return false
 	}
+	if neverResolves(body) {
+		return false
+	}
 	for _, text := range []string{
 		"Could not resolve to a node", "Head sha can't be blank", "Head ref must be a branch",
 		"Object does not exist", "Tree SHA does not exist", "Parent SHA does not exist",
 	} {
 		if bytes.Contains(body, []byte(text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// neverResolves finds the refusal of a user or a team: they are older than what was
+// just made, so that a token that cannot see them now never will. Ids of GitHub's
+// nodes tell what they are of, in the form of today (T_…, U_…) and in the one of
+// before, which is base64 of "04:Team…".
+func neverResolves(body []byte) bool {
+	_, id, ok := bytes.Cut(body, []byte("to a node with the global id of '"))
+	if !ok {
+		return false
+	}
+	for _, kind := range []string{"T_", "U_", "BOT_", "MDQ6VGVhb", "MDQ6VXNlc", "MDM6Qm90"} {
+		if bytes.HasPrefix(id, []byte(kind)) {
 			return true
 		}
 	}

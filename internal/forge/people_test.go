@@ -52,6 +52,7 @@ func TestPeopleNeverLoseThePullRequest(t *testing.T) {
 		fault  func(*hub)
 		asked  []string // and teams, in the end
 		wants  []string // one for each warning
+		asks   int      // requests for reviews; 0: whatever it takes
 	}{
 		{
 			name: "one is no collaborator", token: appToken, change: func(p *forge.PullRequest) { p.Reviewers = []string{"ann", "mallory"}; p.TeamReviewers = nil }, asked: []string{"ann"},
@@ -62,7 +63,15 @@ func TestPeopleNeverLoseThePullRequest(t *testing.T) {
 			wants: []string{`ask for reviews of #1 in octo/greet at HOST: "maria" is not asked: who opened a pull request cannot review it; leave the name out of reviewers, or let another token open it`},
 		},
 		{
-			name: "a team and GITHUB_TOKEN", token: jobToken, change: func(p *forge.PullRequest) { p.Reviewers = []string{"ann"} }, asked: []string{"ann"},
+			name: "a user and a team that never resolve", token: appToken, change: func(p *forge.PullRequest) { p.Reviewers = []string{"ann"} }, fault: func(h *hub) {
+				h.on("POST", "/requested_reviewers", 1, jsonAnswer(422, `{"message":"Could not resolve to a node with the global id of 'T_kwDO'."}`))
+				h.on("POST", "/requested_reviewers", 1, jsonAnswer(422, `{"message":"Could not resolve to a node with the global id of 'U_kgDO'."}`))
+				h.on("POST", "/requested_reviewers", -1, jsonAnswer(422, `{"message":"Could not resolve to a node with the global id of 'MDQ6VGVhbTEyMzQ='."}`))
+			}, asks: 3,
+			wants: []string{`by "ann" in octo/greet at HOST: the forge refused it (422): Could not resolve to a node`, `by team "core" in octo/greet at HOST: the forge refused it (422): Could not resolve to a node`},
+		},
+		{
+			name: "a team and GITHUB_TOKEN", token: jobToken, asks: 3, change: func(p *forge.PullRequest) { p.Reviewers = []string{"ann"} }, asked: []string{"ann"},
 			wants: []string{`a team needs access to the repository, and a token that may see it: an App's with members: read or a classic one with repo and read:org, not GITHUB_TOKEN`},
 		},
 		{
@@ -123,6 +132,15 @@ func TestPeopleNeverLoseThePullRequest(t *testing.T) {
 				if !strings.Contains(strings.ReplaceAll(warning, host, "HOST"), test.wants[i]) {
 					t.Errorf("warning %d = %q, want %q", i, warning, test.wants[i])
 				}
+			}
+			asks := 0
+			for _, call := range h.sent.calls {
+				if strings.HasSuffix(call, "/requested_reviewers") {
+					asks++
+				}
+			}
+			if test.asks > 0 && asks != test.asks {
+				t.Errorf("%d requests for reviews, want %d: %v", asks, test.asks, h.sent.calls)
 			}
 			pr := h.repo.Pulls()[0]
 			if got := append(slices.Clone(pr.Reviewers), pr.Teams...); !slices.Equal(got, test.asked) {

@@ -47,16 +47,22 @@ type Result struct {
 	Outputs map[string]string
 }
 
-// Start checks the repository out below dir, which is empty, and starts the run.
+// Workspace is where a run that is started below dir works.
+func Workspace(dir string) string { return filepath.Join(dir, "workspace") }
+
+// Start starts the run below dir, in what is checked out there; where nothing is, it
+// checks the repository out first.
 func (a Action) Start(dir string) (*Running, error) {
-	workspace, files := filepath.Join(dir, "workspace"), filepath.Join(dir, "runner")
+	workspace, files := Workspace(dir), filepath.Join(dir, "runner")
 	for _, folder := range []string{workspace, files, filepath.Join(dir, "home"), filepath.Join(dir, "tmp")} {
 		if err := os.MkdirAll(folder, 0o755); err != nil {
 			return nil, err
 		}
 	}
-	if err := a.checkout(workspace, filepath.Join(dir, "home")); err != nil {
-		return nil, err
+	if _, err := os.Stat(filepath.Join(workspace, ".git")); err != nil {
+		if err := a.Checkout(dir); err != nil {
+			return nil, err
+		}
 	}
 	payload := map[string]any{"repository": map[string]any{"default_branch": a.Repo.DefaultBranch, "full_name": a.Repo.FullName()}}
 	for name, value := range a.Payload {
@@ -115,15 +121,21 @@ func (a Action) environment(dir string) []string {
 	return list
 }
 
-// checkout leaves what actions/checkout leaves: shallow, with the token in the
-// repository's configuration.
-func (a Action) checkout(dir, home string) error {
+// Checkout leaves below dir what actions/checkout leaves: shallow, with the token in
+// the repository's configuration. Over an earlier checkout it does as with clean:
+// false.
+func (a Action) Checkout(dir string) error {
 	f, ref := a.Repo.forge, cmp.Or(a.Ref, a.Repo.DefaultBranch)
+	dir, home := Workspace(dir), filepath.Join(dir, "home")
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(home, 0o755)); err != nil {
+		return err
+	}
 	header := "AUTHORIZATION: basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+a.Token))
 	for _, args := range [][]string{
-		{"init", "-q", "-b", ref}, {"remote", "add", "origin", a.Repo.URL()}, {"config", "http." + f.URL + "/.extraheader", header},
+		{"init", "-q", "-b", ref}, {"config", "remote.origin.url", a.Repo.URL()}, {"config", "remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*"},
+		{"config", "http." + f.URL + "/.extraheader", header},
 		{"fetch", "-q", "--no-tags", fmt.Sprintf("--depth=%d", max(a.Depth, 1)), "origin", "+refs/heads/" + ref + ":refs/remotes/origin/" + ref},
-		{"checkout", "-q", "-B", ref, "refs/remotes/origin/" + ref},
+		{"checkout", "-q", "--force", "-B", ref, "refs/remotes/origin/" + ref},
 	} {
 		cmd := exec.Command("git", args...) //nolint:noctx // as long as the forge lives, which is the test
 		cmd.Dir = dir

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +42,80 @@ func KillAtEveryStep(t *testing.T, s Scenario, pick func(Moment) bool) {
 	if state == nil {
 		state = State
 	}
+	s.killAll(t, state, pick, func(t *testing.T, a Action, at Moment) {
+		s.kill(t, a, t.TempDir(), at)
+		a.RunID = max(a.RunID, 1) + 1
+		s.run(t, a, t.TempDir())
+	})
+}
+
+// Again is how a killed run is run again in the same workspace.
+type Again struct {
+	Name     string
+	Checkout bool // actions/checkout ran again meanwhile, with clean: false
+	Theirs   bool // other people's uncommitted files lie there, from before the first run and from after it
+}
+
+// Agains are the ways.
+func Agains() []Again {
+	return []Again{{Name: "as it is"}, {Name: "checked out again", Checkout: true}, {Name: "beside others' files", Theirs: true}, {Name: "beside others' files, checked out again", Checkout: true, Theirs: true}}
+}
+
+// KillAndGoOn is KillAtEveryStep for a run that goes on in the workspace of the one
+// that was killed. Nothing of it is missing in the end, and what other people have
+// left there uncommitted is neither published nor changed. The commits may be other
+// ones: what the killed run left uncommitted is in the first of the next.
+func KillAndGoOn(t *testing.T, s Scenario, again Again, pick func(Moment) bool) {
+	t.Helper()
+	s.killAll(t, StateOfFiles, pick, func(t *testing.T, a Action, at Moment) {
+		dir := t.TempDir()
+		theirs := map[string]string{}
+		if again.Theirs {
+			if err := a.Checkout(dir); err != nil {
+				t.Fatal(err)
+			}
+			theirs["theirs.txt"] = "before\n"
+			if !again.Checkout { // which puts back what is tracked
+				theirs["README.md"] = "hello\nnot yet\n"
+			}
+			put(t, Workspace(dir), theirs)
+		}
+		s.kill(t, a, dir, at)
+		if again.Checkout {
+			if err := a.Checkout(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if again.Theirs {
+			theirs["later.txt"] = "after\n"
+			put(t, Workspace(dir), map[string]string{"later.txt": "after\n"})
+		}
+		a.RunID = max(a.RunID, 1) + 1
+		s.run(t, a, dir)
+		for name, want := range theirs {
+			if got, err := os.ReadFile(filepath.Join(Workspace(dir), name)); err != nil || string(got) != want {
+				t.Errorf("%s = %q, %v, want it as others left it", name, got, err)
+			}
+		}
+		if _, err := os.Lstat(filepath.Join(Workspace(dir), ".git", "ralph-run")); err == nil {
+			t.Errorf("the record of the run is left after its end")
+		}
+	})
+}
+
+func put(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// killAll runs the scenario once undisturbed, and then for each picked moment what
+// disturbed does, and wants the same state in the end.
+func (s Scenario) killAll(t *testing.T, state func(*Repository) string, pick func(Moment) bool, disturbed func(*testing.T, Action, Moment)) {
+	t.Helper()
 	clean := s.Make(t)
 	clean.Repo.forge.Reset()
 	var writes []string
@@ -51,7 +127,7 @@ func KillAtEveryStep(t *testing.T, s Scenario, pick func(Moment) bool) {
 			mu.Unlock()
 		}
 	})
-	s.run(t, clean)
+	s.run(t, clean, t.TempDir())
 	clean.Repo.forge.Before(nil)
 	want := state(clean.Repo)
 	if s.True != nil {
@@ -74,9 +150,7 @@ func KillAtEveryStep(t *testing.T, s Scenario, pick func(Moment) bool) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				a := s.Make(t)
-				s.kill(t, a, moment)
-				a.RunID = max(a.RunID, 1) + 1
-				s.run(t, a)
+				disturbed(t, a, moment)
 				if got := state(a.Repo); got != want {
 					t.Errorf("after the kill and another run:\n%s\nwant, as without the kill:\n%s", got, want)
 				}
@@ -88,18 +162,18 @@ func KillAtEveryStep(t *testing.T, s Scenario, pick func(Moment) bool) {
 	}
 }
 
-func (s Scenario) run(t *testing.T, a Action) {
+func (s Scenario) run(t *testing.T, a Action, dir string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), runTime)
 	defer cancel()
-	res, err := a.Run(ctx, t.TempDir())
+	res, err := a.Run(ctx, dir)
 	if err != nil || res.Code != 0 {
 		t.Errorf("run %d: exit code %d, %v\n%s", a.RunID, res.Code, err, res.Log)
 	}
 }
 
-// kill starts a run and ends it at the moment.
-func (s Scenario) kill(t *testing.T, a Action, at Moment) {
+// kill starts a run below dir and ends it at the moment.
+func (s Scenario) kill(t *testing.T, a Action, dir string, at Moment) {
 	t.Helper()
 	f := a.Repo.forge
 	var running *Running
@@ -136,7 +210,7 @@ func (s Scenario) kill(t *testing.T, a Action, at Moment) {
 		}
 	})
 	var err error
-	running, err = a.Start(t.TempDir())
+	running, err = a.Start(dir)
 	close(ready)
 	if err != nil {
 		t.Fatal(err)
@@ -177,6 +251,12 @@ func State(r *Repository) string {
 		}
 	}
 	return b.String()
+}
+
+// StateOfFiles is State without the commits.
+func StateOfFiles(r *Repository) string {
+	lines := slices.DeleteFunc(strings.SplitAfter(State(r), "\n"), func(line string) bool { return strings.HasPrefix(line, "  ") })
+	return strings.Join(lines, "")
 }
 
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }

@@ -57,6 +57,7 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	r.start = Start{Branch: r.opt.Branch, BaseSHA: r.base.String()}
 	r.server = server{branch: r.opt.Branch, known: map[plumbing.Hash]bool{r.base: true}, synced: r.base}
 	r.line = line{held: map[string]entry{}, ours: map[plumbing.Hash]bool{}}
+	r.own = map[string]change{}
 
 	adv, err := r.advertised(ctx)
 	if err != nil {
@@ -75,6 +76,11 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 			return Start{}, err
 		}
 	}
+	if r.killed == nil {
+		r.keepRecord(false) // the branch is about to be checked out
+	} else if err := r.takeOver(ctx, r.killed); err != nil {
+		return Start{}, err
+	}
 	head, err := r.startFrom(ctx, adv, checkedOut)
 	if err != nil {
 		return Start{}, err
@@ -87,9 +93,10 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	if r.start.Restarted || r.server.aside || r.start.Updated && r.opt.UpdateBase == UpdateMerge {
 		r.server.synced = synced // what the line starts with is published too
 	}
-	if r.start.Updated && r.opt.Push && !r.server.tip.IsZero() {
+	if r.opt.Push && (r.start.Updated && !r.server.tip.IsZero() || r.unpublishedLocal(ctx, head)) {
 		r.line.updated, r.server.pending = true, true
 	}
+	r.keepRecord(false)
 	r.start.Notes = slices.Clone(r.notes)
 	return r.start, nil
 }
@@ -162,7 +169,11 @@ func (r *Repo) findBase(ctx context.Context) (string, error) {
 		return "", err
 	}
 	base := r.opt.Base
-	if base == "" && checkedOut != r.opt.Branch {
+	switch {
+	case base != "":
+	case r.killed != nil && checkedOut == r.killed.Name:
+		base = r.killed.Base // it had left this branch checked out
+	case checkedOut != r.opt.Branch:
 		base = checkedOut
 	}
 	if base == "" {
@@ -267,7 +278,7 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 	}
 	l := &r.line
 	l.startHead, l.tip, l.tipTree = head, head, c.TreeHash
-	l.startTree, l.seenTree = tree, c.TreeHash
+	l.startTree, l.begun, l.headTree, l.seenTree = tree, tree, c.TreeHash, c.TreeHash
 	l.ours[head] = true
 	r.server.synced = head
 	if tree == c.TreeHash {
@@ -281,7 +292,12 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 	if err != nil {
 		return err
 	}
+	taken := map[string]entry{}
 	for _, ch := range changes {
+		if _, ours := r.own[ch.path]; ours {
+			taken[ch.path] = ch.old
+			continue
+		}
 		if !r.opt.IncludeDirty {
 			l.held[ch.path] = ch.new
 		}
@@ -289,7 +305,9 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 			r.start.Dirty = append(r.start.Dirty, ch.path)
 		}
 	}
-	return nil
+	// Work that a killed run left counts as done since the start.
+	l.startTree, err = r.store.edit(tree, taken)
+	return err
 }
 
 // CanPush asks the server, without writing anything, whether the token may

@@ -34,6 +34,7 @@ func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit
 	if err := blocked(s.findings); err != nil {
 		return ralph.Commit{}, err
 	}
+	r.settle()
 	r.last = nil
 	r.published(s)
 	was, before := r.line.tip, r.line.tipTree
@@ -71,6 +72,7 @@ func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Comm
 	if err := blocked(s.findings); err != nil {
 		return ralph.Commit{}, err
 	}
+	r.settle()
 	r.last = nil
 	r.published(s)
 	if s.parent == r.line.tip {
@@ -187,6 +189,7 @@ func message(s string) string {
 // the agent sees a clean tree and its next commits stand on top. A workspace
 // that cannot be brought there is noted: what is committed is safe already.
 func (r *Repo) catchUp(ctx context.Context, s *snapshot) {
+	defer r.keepRecord(false)
 	if s.head == r.line.tip && s.tree == s.public && s.parent == s.head && r.attached() {
 		return
 	}
@@ -194,7 +197,9 @@ func (r *Repo) catchUp(ctx context.Context, s *snapshot) {
 	defer cancel()
 	if err := r.giveBack(ctx, s); err != nil {
 		r.note("the workspace was not brought to the checkpoint %s: %s", r.line.tip.String()[:7], clean(err.Error(), 300))
+		return
 	}
+	r.line.headTree = r.line.tipTree
 }
 
 // head is the commit HEAD points to; zero when there is none. It is read from

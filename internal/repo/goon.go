@@ -106,6 +106,9 @@ func (r *Repo) stepAside(ctx context.Context, checkedOut string) error {
 	if r.remote == nil || r.baseRemote != nil || !r.opt.Push || r.baseTip == r.base || checkedOut == r.start.Base || len(r.server.known) != 1 {
 		return nil
 	}
+	if r.killed != nil && checkedOut == r.killed.Name {
+		return nil // with a suffix of its own: what it has is the killed run's work
+	}
 	var at plumbing.Hash
 	for h := range r.server.known {
 		at = h

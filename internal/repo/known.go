@@ -72,6 +72,9 @@ func (r *Repo) findLocal(ctx context.Context, adv advertisement) error {
 		return nil
 	}
 	r.note("%d commit(s) made here before the run are not on the server and are published with it", local)
+	if r.line.local = true; len(edge) == 1 {
+		r.line.edge = edge[0]
+	}
 	r.server.known = map[plumbing.Hash]bool{}
 	revs := []string{r.base.String()}
 	for _, h := range edge {
@@ -82,6 +85,24 @@ func (r *Repo) findLocal(ctx context.Context, adv advertisement) error {
 		revs = append(revs, "^"+h.String())
 	}
 	return r.importObjects(ctx, revs, "--revs", "--filter=blob:limit="+blobLimit)
+}
+
+// unpublishedLocal reports whether the run starts from commits that were made here
+// before it, are not on the server, and change something: they are published even
+// when the agent adds nothing. In doubt it is true.
+func (r *Repo) unpublishedLocal(ctx context.Context, head plumbing.Hash) bool {
+	if !r.line.local || head != r.base && !r.start.Updated {
+		return false
+	}
+	if r.server.aside { // the branch they stand on is not proposed
+		trees, err := r.trees(ctx, r.server.synced, head)
+		return err != nil || trees[0] != trees[1]
+	}
+	if r.baseTip.IsZero() {
+		return true
+	}
+	differs, err := r.differs(ctx, head, r.baseTip)
+	return differs || err != nil
 }
 
 // findFork finds what a fork lacks of the history that its branch will stand

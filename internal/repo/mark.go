@@ -12,26 +12,37 @@ import (
 // guardrail writes anew every time stays unpublished.
 func (r *Repo) Mark(ctx context.Context) error {
 	tree, _, err := r.stage(ctx)
-	if err != nil || tree == r.line.startTree {
+	if err != nil || tree == r.line.begun {
 		return err
 	}
 	l := &r.line
-	if err := r.importObjects(ctx, []string{tree.String(), "^" + l.tipTree.String(), "^" + l.startTree.String()}, "--revs", "--filter=blob:limit="+blobLimit); err != nil {
+	if err := r.importObjects(ctx, []string{tree.String(), "^" + l.tipTree.String(), "^" + l.begun.String()}, "--revs", "--filter=blob:limit="+blobLimit); err != nil {
 		return err
 	}
-	changes, err := r.store.diff(l.startTree, tree, nil)
+	changes, err := r.store.diff(l.begun, tree, nil)
 	if err != nil {
 		return err
 	}
-	l.startTree, l.seenTree, l.lastTree = tree, tree, tree
+	l.seenTree, l.lastTree = tree, tree
+	back := map[string]entry{}
+	for path, ch := range r.own {
+		back[path] = ch.old
+	}
+	if l.startTree, err = r.store.edit(tree, back); err != nil {
+		return err
+	}
 	l.made = map[string]bool{}
 	for _, ch := range changes {
+		if _, ours := r.own[ch.path]; ours {
+			continue
+		}
 		if ch.old == (entry{}) {
 			l.made[ch.path] = true
 		} else {
 			l.held[ch.path] = ch.new
 		}
 	}
+	r.keepRecord(false)
 	r.note("%d file(s) were made or changed before the first iteration, by setup, guardrails or the agent's check; they are published only when the agent changes them", len(changes))
 	return nil
 }

@@ -88,6 +88,11 @@ type Options struct {
 	// nil: none.
 	Pinned func() map[string][]byte
 
+	// Killed is what an earlier run recorded that was killed here (FindKilled): when
+	// it was one of this branch, what it left uncommitted is published like this
+	// run's own work, and not held back as changed before the run. nil: none.
+	Killed *Killed
+
 	Clock func() time.Time
 	// Transport carries the requests to Remote; nil: one that honours the
 	// proxy variables and SSL_CERT_FILE.

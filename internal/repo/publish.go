@@ -28,6 +28,7 @@ const pushStuck = 6
 // top, or, where both changed the same file, published under another name;
 // State tells.
 func (r *Repo) Push(ctx context.Context) error {
+	r.settle()
 	if !r.opt.Push || r.remote == nil || !r.server.pending {
 		return nil
 	}
@@ -194,6 +195,9 @@ func (r *Repo) buildOn(ctx context.Context, old plumbing.Hash) error {
 	}
 	if err := r.fetchForeign(ctx, old); err != nil {
 		return fmt.Errorf("fetch what somebody else pushed: %w", err)
+	}
+	if !r.line.edge.IsZero() && r.server.pushed.IsZero() && r.server.synced == r.line.startHead {
+		r.server.synced = r.line.edge // commits that were made here before the run come along
 	}
 	if tip, err := r.replay(ctx, old); err == nil && tip == old {
 		// Replaying is repeatable: this is our own last push, or holds it.

@@ -33,6 +33,10 @@ type Repo struct {
 	runFiles   []string // from the top
 	paths      []string // pathspecs from the top; none: everything
 
+	asked   string            // the branch before its suffix
+	killed  *Killed           // the run of this branch that was killed here; nil: none
+	own     map[string]change // what it left uncommitted
+	rec     recorder
 	base    plumbing.Hash // HEAD when the repository was opened
 	clean   bool          // nothing differed from base then
 	start   Start
@@ -60,7 +64,9 @@ type Repo struct {
 // line is the work branch in the workspace.
 type line struct {
 	startHead plumbing.Hash
-	startTree plumbing.Hash          // of the work tree, dirt included
+	startTree plumbing.Hash          // of the work tree, dirt of others included
+	begun     plumbing.Hash          // the same, with what a killed run left
+	headTree  plumbing.Hash          // of the commit that is checked out
 	tip       plumbing.Hash          // last checkpoint, or the start
 	tipTree   plumbing.Hash          // what tip holds
 	seenTree  plumbing.Hash          // last staged tree; the store holds it
@@ -71,7 +77,9 @@ type line struct {
 	made      map[string]bool        // by setup and guardrails before the first iteration; published once the agent changed it
 	ours      map[plumbing.Hash]bool // commits that stood at or below tip since the start
 	untold    bool                   // tip is the agent's own, and no commit of ours tells of it yet
-	updated   bool                   // startHead is a new commit that is to be published by itself
+	updated   bool                   // startHead is a commit that is to be published by itself
+	local     bool                   // what is checked out has commits that the server lacks
+	edge      plumbing.Hash          // what these commits stand on; zero: on more than one
 	keys      bool                   // credentials of earlier steps were named
 	remade    []plumbing.Hash        // objects of ours that the workspace lacks, of commits made anew
 }
@@ -145,6 +153,10 @@ func (r *Repo) open(ctx context.Context) error {
 	}
 	if err := r.look(ctx); err != nil {
 		return err
+	}
+	r.asked = r.opt.Branch
+	if r.opt.Killed != nil && r.opt.Killed.Branch == r.asked {
+		r.killed = r.opt.Killed
 	}
 	if r.opt.Branch, err = Suffix(r.opt.Branch, r.opt.BranchSuffix, r.now(), r.base.String()); err != nil {
 		return err
@@ -258,9 +270,17 @@ func (r *Repo) unfinished(ctx context.Context) error {
 	return unresolved(name)
 }
 
-// Close releases what Open took. The private store stays on disk.
+// Close releases what Open took. The private store stays on disk, and no record in
+// the workspace but of what a killed run left, where this one never came to it.
 func (r *Repo) Close() error {
 	var errs []error
+	if r.rec.file != nil && (len(r.own) == 0 || !r.line.public.IsZero()) {
+		r.dropRecord()
+	}
+	r.rest()
+	if r.rec.file != nil {
+		errs = append(errs, r.rec.file.Close())
+	}
 	if r.store != nil {
 		errs = append(errs, r.store.close())
 	}

@@ -271,6 +271,9 @@ func (r *Repo) complete(tip plumbing.Hash) (ok bool, most int) {
 // resume checks the branch out at tip, which the workspace has. Files that were
 // changed before the run are kept, or git refuses.
 func (r *Repo) resume(ctx context.Context, tip plumbing.Hash) error {
+	if err := r.makeWay(ctx, tip); err != nil {
+		return fmt.Errorf("make way for the branch %s: %w", r.opt.Branch, err)
+	}
 	err := r.git(ctx, nil, io.Discard, "-c", "advice.detachedHead=false", "checkout", "-q", "--no-track", "-B", r.opt.Branch, tip.String())
 	var g *GuestError
 	if errors.As(err, &g) && strings.Contains(g.Stderr, "would be overwritten") {

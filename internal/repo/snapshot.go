@@ -78,6 +78,10 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 		return ralph.Change{}, fmt.Errorf("look at what would be published: %w", err)
 	}
 	r.last, r.line.lastTree, r.line.public = s, tree, s.public
+	if c, err := r.store.commit(head); err == nil {
+		r.line.headTree = c.TreeHash
+	}
+	r.keepRecord(r.rec.stop != nil)
 	return ralph.Change{
 		Head:       head.String(),
 		Tree:       tree.String(),

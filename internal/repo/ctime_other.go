@@ -1,0 +1,18 @@
+//go:build !linux
+
+package repo
+
+import (
+	"io/fs"
+	"syscall"
+	"time"
+)
+
+// changeTime is when a file's content, owner or mode last changed. Unlike the time
+// of its modification nobody can set it.
+func changeTime(info fs.FileInfo) time.Time {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return time.Unix(st.Ctimespec.Unix())
+	}
+	return info.ModTime()
+}

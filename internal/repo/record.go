@@ -1,0 +1,252 @@
+package repo
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"syscall"
+	"time"
+)
+
+const (
+	// recordName is the record of a run, in the git folder of its work tree.
+	recordName     = "ralph-run"
+	maxRecordBytes = 64 << 20
+	// aliveEvery is how often the record is touched while the agent works, and
+	// aliveSlack how long after the last touch the run may still have been alive.
+	aliveEvery = 200 * time.Millisecond
+	aliveSlack = time.Second
+)
+
+// record is what a run keeps in the workspace for the case that it is killed, so
+// that the next one can tell its files from other people's.
+type record struct {
+	Branch string // as it was asked for, without a suffix
+	Name   string // with it
+	Base   string // of the pull request
+	// Held are the uncommitted changes that are not the run's: those before it, and
+	// what setup and guardrails made.
+	Held []heldPath `json:",omitempty"`
+	// Ours are the paths of the run's own that no commit of the workspace holds.
+	// Paths are bytes, which need not be UTF-8.
+	Ours [][]byte `json:",omitempty"`
+	// Working: the agent may have changed more since.
+	Working bool `json:",omitempty"`
+}
+
+type heldPath struct {
+	Path []byte
+	Is   string // what the path holds; empty: it counts whatever it holds
+}
+
+// is tells what a path holds.
+func (e entry) is() string { return e.mode.String() + " " + e.hash.String() }
+
+// Killed is what a run that was killed recorded in a workspace.
+type Killed struct {
+	record
+	last time.Time // it may have been alive until then
+	held map[string]string
+	ours map[string]bool
+}
+
+// FindKilled reads the record of a run that was killed in a work tree; nil: none
+// was. It uses no git program. Call it while no other run can work there, and
+// before the owner of any file is changed, because the times of files tell what
+// was changed later. An error says why a record cannot be used.
+//
+// Only a record that belongs to this process's user counts. An agent of another
+// user cannot make one. An agent of the same user can; it gains nothing by it, for
+// what it names as the run's own it could as well have changed, which publishes a
+// file by the documented rules. What was changed after the record was last touched
+// never counts as the run's, whatever it says: nobody can set the time of a change.
+func FindKilled(dir string) (*Killed, error) {
+	at, err := locate(dir)
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // Open says what is wrong with the repository
+	}
+	root, err := os.OpenRoot(at.git)
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // as above
+	}
+	defer root.Close()
+	info, err := root.Lstat(recordName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // no run was killed
+	}
+	if err != nil {
+		return nil, err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !info.Mode().IsRegular() || !ok || int(st.Uid) != os.Geteuid() || st.Nlink != 1 {
+		return nil, errors.New("it is not a file of this user's")
+	}
+	b, err := readFile(root, recordName, maxRecordBytes)
+	if err != nil {
+		return nil, err
+	}
+	k := &Killed{last: earlier(info.ModTime(), changeTime(info)).Add(aliveSlack), held: map[string]string{}, ours: map[string]bool{}}
+	if err := json.Unmarshal(b, &k.record); err != nil {
+		return nil, err
+	}
+	for _, p := range k.Held {
+		k.held[string(p.Path)] = p.Is
+	}
+	for _, p := range k.Ours {
+		k.ours[string(p)] = true
+	}
+	return k, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// made reports whether the killed run made an uncommitted change of the work tree
+// at top.
+func (k *Killed) made(top *os.Root, ch change) bool {
+	if is, ok := k.held[ch.path]; ok && (is == "" || is == ch.new.is()) {
+		return false
+	}
+	return k.ours[ch.path] || k.Working && k.inItsTime(top, ch)
+}
+
+// inItsTime reports whether a change was made while the run was alive. The time of
+// a removed file is that of the folder it was in.
+func (k *Killed) inItsTime(top *os.Root, ch change) bool {
+	name := ch.path
+	for {
+		info, err := top.Lstat(name)
+		switch {
+		case err == nil:
+			return !changeTime(info).After(k.last)
+		case ch.new != (entry{}) || name == ".":
+			return false
+		}
+		name = path.Dir(name)
+	}
+}
+
+// recorder is the state of keeping this run's record.
+type recorder struct {
+	file   *os.File // the record as it is now; nil: none was written
+	stop   func()   // ends the signs of life; nil: there are none
+	failed bool
+}
+
+// keepRecord writes the record anew. What cannot be written is noted, once.
+func (r *Repo) keepRecord(working bool) {
+	if err := r.writeRecord(working); err != nil && !r.rec.failed {
+		r.rec.failed = true
+		r.note("the record of the run's own files could not be written; should the run be killed, the next one cannot tell them from others: %s", clean(err.Error(), 200))
+	}
+}
+
+func (r *Repo) writeRecord(working bool) error {
+	rec := record{Branch: r.asked, Name: r.opt.Branch, Base: r.start.Base, Working: working}
+	for _, name := range slices.Sorted(maps.Keys(r.line.held)) {
+		rec.Held = append(rec.Held, heldPath{[]byte(name), r.line.held[name].is()})
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.line.made)) {
+		rec.Held = append(rec.Held, heldPath{Path: []byte(name)})
+	}
+	own, err := r.uncommitted()
+	if err != nil {
+		return err
+	}
+	for _, ch := range own {
+		rec.Ours = append(rec.Ours, []byte(ch.path))
+	}
+	b, err := json.Marshal(rec)
+	if err != nil {
+		return err
+	}
+	if err := replaceFile(r.gitDir, recordName, bytes.NewReader(b), fileMeta{Mode: 0o600, UID: -1, GID: -1}); err != nil {
+		return err
+	}
+	f, err := r.gitDir.OpenFile(recordName, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	r.forgetRecord()
+	r.rec.file = f
+	return nil
+}
+
+// uncommitted are the run's own changes that no commit of the workspace holds, as
+// far as the last snapshot has seen them.
+func (r *Repo) uncommitted() ([]change, error) {
+	l := &r.line
+	seen := l.lastTree
+	if seen.IsZero() {
+		seen = l.begun
+	}
+	changes, err := r.store.diff(l.headTree, seen, nil)
+	return slices.DeleteFunc(changes, func(ch change) bool {
+		held, ok := l.held[ch.path]
+		return l.made[ch.path] || ok && held == ch.new
+	}), err
+}
+
+// forgetRecord empties the record that was written last, under whatever name the
+// agent may have kept it: an old one must not come back.
+func (r *Repo) forgetRecord() {
+	if f := r.rec.file; f != nil {
+		_, _ = f.Truncate(0), f.Close() // it is a memory, and decides nothing here
+		r.rec.file = nil
+	}
+}
+
+// dropRecord removes the record: the run ends in order, or keeps none.
+func (r *Repo) dropRecord() {
+	r.rest()
+	r.forgetRecord()
+	_ = r.gitDir.Remove(recordName)
+}
+
+// Work notes that the agent, or a program of its, is about to change the work tree,
+// until the next Checkpoint or Push.
+func (r *Repo) Work() {
+	if r.rec.stop != nil {
+		return
+	}
+	r.keepRecord(true)
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(aliveEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case now := <-tick.C:
+				_ = r.gitDir.Chtimes(recordName, now, now)
+			}
+		}
+	}()
+	r.rec.stop = func() { close(done); <-ended }
+}
+
+// settle ends what Work began: nothing of the agent's runs now.
+func (r *Repo) settle() {
+	if r.rec.stop != nil {
+		r.rest()
+		r.keepRecord(false)
+	}
+}
+
+// rest ends the signs of life.
+func (r *Repo) rest() {
+	if r.rec.stop != nil {
+		r.rec.stop()
+		r.rec.stop = nil
+	}
+}
