@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,10 +67,16 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	if other := adv.inTheWay(r.opt.Branch); other != "" {
 		return Start{}, fmt.Errorf("branch %q: %q exists on the server, and no branch can lie below the name of another: choose another name, or delete that branch", r.opt.Branch, other)
 	}
+	word, err := r.ask(ctx, adv.branch(r.opt.Branch))
+	if err != nil {
+		return Start{}, err
+	}
+	r.opt.Base = cmp.Or(word.Base, r.opt.Base)
 	checkedOut, err := r.findBase(ctx)
 	if err != nil {
 		return Start{}, err
 	}
+	r.learn(word)
 	if r.remote != nil {
 		if err := r.findKnown(ctx, adv); err != nil {
 			return Start{}, err
@@ -84,7 +91,7 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	if err := r.noteDirt(ctx, head); err != nil {
 		return Start{}, err
 	}
-	if r.start.Restarted || r.server.aside || r.start.Updated && r.opt.UpdateBase == UpdateMerge {
+	if r.start.Restarted || r.server.aside || r.start.Updated && r.opt.UpdateBase != UpdateRebase {
 		r.server.synced = synced // what the line starts with is published too
 	}
 	if r.start.Updated && r.opt.Push && !r.server.tip.IsZero() {

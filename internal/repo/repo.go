@@ -38,8 +38,10 @@ type Repo struct {
 	start   Start
 	baseTip plumbing.Hash // of the base branch, as known last; zero: not known
 
+	gained   []gained                  // what the base has of the branch, by the forge's word; the newest first
+	askedAt  plumbing.Hash             // the tip of the base when the forge was asked
 	offer    advertisement             // of the server the base is read from
-	spans    map[[2]plumbing.Hash]span // asked before
+	spans    map[[3]plumbing.Hash]span // asked before
 	apart    map[plumbing.Hash]bool    // commits of the store that the workspace may lack
 	blended  map[plumbing.Hash]bool    // files of ours in which the lines of two sides were merged
 	upstream map[plumbing.Hash]bool    // commits the base's server has; nil when there is but one server
@@ -85,6 +87,7 @@ type server struct {
 	reads   advertisement          // what it offers to readers, as Begin saw it
 	known   map[plumbing.Hash]bool // commits the server has, trees included
 	pending bool                   // a push is still to be done
+	join    plumbing.Hash          // a merge of the base into tip that is to be pushed on top; zero: none
 	pushed  plumbing.Hash          // last tip that arrived; zero: none in this run
 }
 
