@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +14,14 @@ import (
 
 // Start is what the run begins with.
 type Start struct {
-	Base    string // branch the pull request goes to
-	BaseSHA string // commit that was checked out
-	Branch  string
-	HeadSHA string // commit the work starts from; differs from BaseSHA when Resumed, Restarted or Updated
-	Resumed bool   // the branch existed with changes of its own and is continued
+	Base string // branch the pull request goes to
+	// AskedBase is the branch that it should have gone to. Somebody may have
+	// retargeted it (Word.Moved).
+	AskedBase string
+	BaseSHA   string // commit that was checked out
+	Branch    string
+	HeadSHA   string // commit the work starts from; differs from BaseSHA when Resumed, Restarted or Updated
+	Resumed   bool   // the branch existed with changes of its own and is continued
 	// Restarted says that the branch existed, and that all it changed is in the
 	// base already (a squash merge): the work starts again from the base.
 	Restarted bool
@@ -71,8 +73,7 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	if err != nil {
 		return Start{}, err
 	}
-	r.opt.Base = cmp.Or(word.Base, r.opt.Base)
-	checkedOut, err := r.findBase(ctx)
+	checkedOut, err := r.findBase(ctx, word.Moved)
 	if err != nil {
 		return Start{}, err
 	}
@@ -87,6 +88,12 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 		return Start{}, err
 	}
 	r.start.HeadSHA = head.String()
+	switch {
+	case r.start.Restarted, r.start.Updated, r.server.aside:
+		r.onBase = r.baseTip
+	case !r.start.Resumed && (r.base == r.baseTip || checkedOut == r.start.Base && len(r.server.known) == 1 && r.server.known[r.base]):
+		r.onBase = r.base
+	}
 	synced := r.server.synced
 	if err := r.noteDirt(ctx, head); err != nil {
 		return Start{}, err
@@ -162,8 +169,8 @@ func (r *Repo) advertised(ctx context.Context) (advertisement, error) {
 }
 
 // findBase settles the base branch and returns the branch that is checked out,
-// "" when HEAD is detached.
-func (r *Repo) findBase(ctx context.Context) (string, error) {
+// "" when HEAD is detached. moved is where pull requests go by now.
+func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, error) {
 	checkedOut, err := r.checkedOut(ctx)
 	if err != nil {
 		return "", err
@@ -174,6 +181,11 @@ func (r *Repo) findBase(ctx context.Context) (string, error) {
 	}
 	if base == "" {
 		base = r.opt.DefaultBranch
+	}
+	r.start.AskedBase = base
+	if to := moved[base]; to != "" {
+		r.note("somebody retargeted the pull request of %s from %s to %s: that is its base", r.opt.Branch, base, clean(to, 200))
+		base = to
 	}
 	switch {
 	case base == "" && r.remote == nil:

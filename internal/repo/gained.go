@@ -12,9 +12,9 @@ import (
 
 // Word is what the forge knows of a branch and git does not.
 type Word struct {
-	// Base is the branch that the open pull request goes to; empty: Options.Base
-	// decides.
-	Base string
+	// Moved are bases whose pull request somebody retargeted, each with the branch
+	// that it goes to by now, which is the base then.
+	Moved map[string]string
 	// Gained is what bases have of the branch although git does not show it, the
 	// newest first.
 	Gained []Gained
@@ -161,7 +161,7 @@ func (r *Repo) Follow(ctx context.Context, join bool) error {
 		return err
 	}
 	r.note("%s while the run went on: %s is merged into the branch, so that only what came after is proposed", w.by.how(r.start.Base), r.start.Base)
-	r.server.known[r.baseTip] = true
+	r.server.known[r.baseTip], r.onBase = true, r.baseTip
 	r.server.pending, r.line.updated = true, true
 	return r.Push(ctx)
 }

@@ -31,6 +31,9 @@ func (r *Repo) goOn(ctx context.Context, tip, head plumbing.Hash) (plumbing.Hash
 		}
 		if w, err := r.workOf(ctx, head); err == nil {
 			sp = w.span
+			if w.by == (gained{}) {
+				r.onBase = w.fork
+			}
 		}
 	}
 	if differs {
@@ -143,6 +146,7 @@ func (r *Repo) stepAside(ctx context.Context, checkedOut string) error {
 // comeBack gives up what stepAside began: the work does not fit on the base.
 func (r *Repo) comeBack(path string) {
 	r.server.onto, r.server.synced, r.server.aside = plumbing.ZeroHash, r.line.startHead, false
+	r.onBase = plumbing.ZeroHash
 	r.note("the work does not fit on %s, which has another %q: what was checked out is proposed with it", r.start.Base, clean(path, 200))
 }
 

@@ -38,6 +38,7 @@ type Repo struct {
 	start   Start
 	baseTip plumbing.Hash // of the base branch, as known last; zero: not known
 
+	onBase   plumbing.Hash             // commit of the base that the branch stands on; zero: not known
 	gained   []gained                  // what the base has of the branch, by the forge's word; the newest first
 	askedAt  plumbing.Hash             // the tip of the base when the forge was asked
 	offer    advertisement             // of the server the base is read from
@@ -284,6 +285,8 @@ type State struct {
 	// empty when it is not there.
 	Tip   string
 	Notes []string
+	// OnBase is the commit of the base that the branch stands on; empty: not known.
+	OnBase string
 	// Blocked is what the gate before a push objected to; nil when it did not. What a
 	// snapshot found comes with the snapshot.
 	Blocked []ralph.Finding
@@ -298,6 +301,9 @@ func (r *Repo) State() State {
 	s.Signed, s.Verified = r.signing.commits > 0, r.signing.verified()
 	if !r.server.tip.IsZero() {
 		s.Tip = r.server.tip.String()
+	}
+	if !r.onBase.IsZero() {
+		s.OnBase = r.onBase.String()
 	}
 	switch {
 	case r.line.tip == r.line.startHead && !r.line.updated:
