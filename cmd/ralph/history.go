@@ -9,6 +9,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/trigger"
 )
 
 // onTheirs says that the run works on the branch of the pull request it came from.
@@ -80,8 +81,11 @@ func (j *job) last() int {
 // about is what the pull request is about, by what its body remembers and what this
 // run brings.
 func (j *job) about(body string) report.About {
-	was := report.ReadAbout(body)
-	about := was.With(j.decision.Issue)
+	about := report.ReadAbout(body)
+	if body == "" {
+		about.Issues = j.leftOpen()
+	}
+	about = about.With(j.decision.Issue)
 	if about.Base == "" {
 		about.Base = j.start.AskedBase
 	}
@@ -89,6 +93,25 @@ func (j *job) about(body string) report.About {
 		about.At, about.AtBase = at, j.start.Base
 	}
 	return about
+}
+
+// leftOpen are the issues of a branch that goes on without an open pull request: those
+// of the last one, when somebody closed it unmerged, else the one that the branch is
+// named for, when a run was ended before it made one.
+func (j *job) leftOpen() []int {
+	if !j.start.Resumed {
+		return nil
+	}
+	if last := j.pulls.To(j.start.Base).Closed; last.Number != 0 {
+		if last.Merged || !strings.Contains(last.Body, forge.Marker) {
+			return nil
+		}
+		return report.ReadAbout(last.Body).Issues
+	}
+	if n := trigger.IssueOf(j.start.Branch); n > 0 {
+		return []int{n}
+	}
+	return nil
 }
 
 // revise makes title and body of a pull request of ours that is there already. What
@@ -102,12 +125,12 @@ func (j *job) revise(r ralph.Report, title, body string) (string, string) {
 	}
 	if j.cfg.Title != "" && (about.Title == "" || about.Title == report.TitleMark(title)) || title == "" {
 		title = j.title()
+		about.Title = report.TitleMark(title)
 	}
-	return title, j.body(r, about, title)
+	return title, j.body(r, about)
 }
 
 // body is that of the pull request.
-func (j *job) body(public ralph.Report, about report.About, title string) string {
-	about.Title = report.TitleMark(title)
+func (j *job) body(public ralph.Report, about report.About) string {
 	return j.redact.Text(report.Body(public, report.BodyOptions{Extra: j.cfg.Body, Marker: forge.Marker, About: about}))
 }

@@ -121,12 +121,13 @@ func (j *job) lastIsOurs() bool {
 func (j *job) proposal(r ralph.Report, branch string) forge.PullRequest {
 	r.Publication.PullRequest.Draft = j.draft() // as it is about to be
 	public := report.Redacted(r, j.masked)
-	title := j.title()
+	title, about := j.title(), j.about("")
+	about.Title = report.TitleMark(title)
 	return forge.PullRequest{
 		Title: title, Head: branch, Base: r.Publication.Base, HeadRepository: j.cfg.PushToFork,
 		HeadSHA: j.repo.State().Tip, Last: j.last(),
 		Same:   func(body string) bool { return report.ReadAbout(body).Base == j.start.AskedBase },
-		Body:   j.body(public, j.about(""), title),
+		Body:   j.body(public, about),
 		Revise: func(title, body string) (string, string) { return j.revise(public, title, body) },
 		Record: j.redact.Text(report.Comment(public, report.CommentOptions{Marker: forge.RecordMarker})),
 		Draft:  j.draft(), NewDraft: j.cfg.Draft == config.DraftNew, MaintainerCanModify: j.cfg.MaintainersCanModify,
