@@ -59,10 +59,13 @@ func (j *job) openRepository(ctx context.Context) error {
 		Dir: j.dir(), Guest: j, Temp: j.temp.index, Store: j.temp.store,
 		Branch: j.branch(), BranchSuffix: j.suffix(), Base: j.base(), DefaultBranch: j.fallbackBase(), UpdateBase: repo.Update(j.cfg.UpdateBase),
 		AddPaths: j.cfg.AddPaths, Squash: j.cfg.Squash, NoWorkflows: j.noWorkflows() && !j.inspect.guardsWorkflows(),
-		Continue:  j.decision.Existing && j.cfg.Branch == "",
+		Continue:  j.onTheirs(),
 		Committer: repo.Identity(committer), Author: repo.Identity(j.author(committer)),
 		Message: j.message, Forged: report.Forged, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
 		Pinned: j.backlog.pinned, Inspect: j.inspect.look, LeaveOut: j.inspect.policy.LeavesOut, Killed: j.killed,
+	}
+	if j.forge != nil {
+		o.Ask = j.askForge
 	}
 	if j.pushes() {
 		j.toServer(&o)
@@ -127,7 +130,7 @@ func (j *job) checkLargeFiles(ctx context.Context) error {
 // suffix is what is put behind the name of the branch; the branch of somebody's
 // pull request keeps its own.
 func (j *job) suffix() string {
-	if j.decision.Existing && j.cfg.Branch == "" {
+	if j.onTheirs() {
 		return ""
 	}
 	return string(j.cfg.BranchSuffix)

@@ -28,6 +28,9 @@ func (j *job) accept(ctx context.Context, it ralph.Iteration) ([]ralph.Verdict, 
 	if err := j.repo.Push(ctx); err != nil {
 		return nil, &ralph.Refusal{Outcome: ralph.GitFailed, Err: err}
 	}
+	if err := j.repo.Follow(ctx, !j.onTheirs()); err != nil {
+		return nil, &ralph.Refusal{Outcome: ralph.GitFailed, Err: err}
+	}
 	state := j.repo.State()
 	sha := state.Tip
 	if sha == "" {

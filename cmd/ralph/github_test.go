@@ -24,6 +24,8 @@ import (
 //	review NUMBER LOGIN STATE
 //	lock NUMBER                 open AUTHOR HEAD BASE TITLE BODY
 //	merge NUMBER                squash-merge NUMBER     close NUMBER
+//	rebase-merge NUMBER         retarget NUMBER BASE    title NUMBER TITLE
+//	put BRANCH PATH TEXT        drop BRANCH PATH        amend BRANCH PATH TEXT
 //	delete-branch NAME          tree BRANCH DIR         check NAME CONCLUSION LOG
 //	check-second NAME LOG       no-checks
 //	run BRANCH EVENT NAME CONCLUSION LOG                event FILE
@@ -31,6 +33,7 @@ import (
 //
 // What can be seen afterwards, in a file: comments NUMBER (comments.txt), calls
 // (calls.txt, those of the API), files BRANCH (files.txt, mode and path),
+// proposed BRANCH BASE (proposed.txt, the files a pull request would show),
 // log BASE BRANCH (log.txt, subjects and authors), logs (logs.txt).
 func githubCommand(ts *testscript.TestScript, neg bool, args []string) {
 	w := theWorld(ts)
@@ -54,6 +57,13 @@ func githubCommand(ts *testscript.TestScript, neg bool, args []string) {
 		"open":          func(a []string) error { w.repo.NewPull(a[0], a[1], a[2], a[3], a[4]); return nil },
 		"merge":         func(a []string) error { _, err := w.repo.Merge(number(ts, a[0])); return err },
 		"squash-merge":  func(a []string) error { _, err := w.repo.SquashMerge(number(ts, a[0])); return err },
+		"rebase-merge":  func(a []string) error { _, err := w.repo.RebaseMerge(number(ts, a[0])); return err },
+		"retarget":      func(a []string) error { return w.repo.Retarget(number(ts, a[0]), a[1]) },
+		"title":         func(a []string) error { return w.repo.Retitle(number(ts, a[0]), a[1]) },
+		"put":           func(a []string) error { return w.repo.Edit(a[0], a[1], &a[2]) },
+		"drop":          func(a []string) error { return w.repo.Edit(a[0], a[1], nil) },
+		"amend":         func(a []string) error { return w.repo.Amend(a[0], a[1], a[2]) },
+		"proposed":      func(a []string) error { return writeLines(ts, "proposed.txt", w.repo.Proposed(a[0], a[1])) },
 		"close":         func(a []string) error { return w.repo.ClosePull(number(ts, a[0])) },
 		"delete-branch": func(a []string) error { return w.repo.DeleteBranch(a[0]) },
 		"tree": func(a []string) error {

@@ -47,6 +47,7 @@ type job struct {
 	api      *forge.Client // see client
 	pusher   *forge.Client // has the token that pushes; nil: nobody asked for it
 	facts    forge.Facts   // what the forge said before anything was spent
+	pulls    forge.History // of the branch, as it was asked for last
 	event    runner.Event  // that started the run
 	decision trigger.Decision
 	telling  *telling          // nil: nobody is told while the run goes on

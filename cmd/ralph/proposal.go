@@ -121,9 +121,14 @@ func (j *job) lastIsOurs() bool {
 func (j *job) proposal(r ralph.Report, branch string) forge.PullRequest {
 	r.Publication.PullRequest.Draft = j.draft() // as it is about to be
 	public := report.Redacted(r, j.masked)
+	title, about := j.title(), j.about("")
+	about.Title = report.TitleMark(title)
 	return forge.PullRequest{
-		Title: j.title(), Head: branch, Base: r.Publication.Base, HeadRepository: j.cfg.PushToFork,
-		Body:   j.redact.Text(report.Body(public, report.BodyOptions{Extra: j.cfg.Body, Marker: forge.Marker, Closes: j.decision.Issue})),
+		Title: title, Head: branch, Base: r.Publication.Base, HeadRepository: j.cfg.PushToFork,
+		HeadSHA: j.repo.State().Tip, Last: j.last(),
+		Same:   func(body string) bool { return report.ReadAbout(body).Base == j.start.AskedBase },
+		Body:   j.body(public, about),
+		Revise: func(title, body string) (string, string) { return j.revise(public, title, body) },
 		Record: j.redact.Text(report.Comment(public, report.CommentOptions{Marker: forge.RecordMarker})),
 		Draft:  j.draft(), NewDraft: j.cfg.Draft == config.DraftNew, MaintainerCanModify: j.cfg.MaintainersCanModify,
 		Labels: j.cfg.Labels, Assignees: j.cfg.Assignees, Reviewers: j.cfg.Reviewers, TeamReviewers: j.cfg.TeamReviewers, Milestone: j.cfg.Milestone,
@@ -169,11 +174,7 @@ func (j *job) holdBack(ctx context.Context) error {
 	if !j.cfg.AutoMerge || !j.start.Resumed || j.forge == nil || j.cfg.Draft == config.DraftNew {
 		return nil
 	}
-	found, err := j.forge.Look(ctx, j.start.Branch, j.start.Base, j.cfg.PushToFork)
-	if err == nil {
-		err = j.forge.Hold(ctx, found)
-	}
-	if err != nil {
+	if err := j.forge.Hold(ctx, j.pulls.To(j.start.Base)); err != nil {
 		return invalid(fmt.Errorf("the pull request may be merged by itself while work on it goes on, and could not be made a draft: %w", err))
 	}
 	return nil

@@ -36,6 +36,8 @@ func (j *job) publish(run context.Context) {
 		} else if err != nil {
 			j.couldNot("push", err)
 			j.failed(run, err)
+		} else if err := j.repo.Follow(ctx, !j.onTheirs()); err != nil {
+			j.note("What became of the branch's pull request while the run went on could not be followed: " + err.Error())
 		}
 	}
 	j.report.Duration = time.Since(j.started)

@@ -20,6 +20,14 @@ func draftTitle(title string) string {
 	return draftPrefix + title
 }
 
+// PlainTitle is a title without the words that mark a draft.
+func PlainTitle(title string) string {
+	if n := len(strings.TrimSpace(draftPrefix)); len(title) >= n && strings.EqualFold(title[:n], strings.TrimSpace(draftPrefix)) {
+		return strings.TrimSpace(title[n:])
+	}
+	return title
+}
+
 // draftsByTitle says that the forge's drafts are a matter of the title. GitHub
 // converts drafts through GraphQL, by node id; an answer without one comes
 // from a forge that has no such thing.

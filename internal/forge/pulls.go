@@ -44,7 +44,19 @@ type PullRequest struct {
 	// repository itself.
 	HeadRepository string
 	Base           string // branch
-	Draft          bool
+	// HeadSHA is the tip of the branch, and Last the number of the pull request that
+	// was open before, if any: when that was merged at this tip meanwhile, there is
+	// nothing to propose (ErrNoCommits).
+	HeadSHA string
+	Last    int
+	// Same says of the body of an open one to another base that this is the one that
+	// is meant: somebody retargeted it. It is updated, and its base left alone. nil:
+	// one to another base is another one.
+	Same func(body string) bool
+	// Revise makes title and body of an open one by those it has. nil: Title and
+	// Body take their place.
+	Revise func(title, body string) (string, string)
+	Draft  bool
 	// NewDraft applies Draft to a pull request that is created only: an existing
 	// one stays draft or ready as it is.
 	NewDraft bool
@@ -81,11 +93,17 @@ func (c *Client) Upsert(ctx context.Context, want PullRequest) (ralph.PullReques
 	if err != nil {
 		return ralph.PullRequest{}, nil, err
 	}
-	have, err := c.find(ctx, want.way())
+	have, err := c.find(ctx, want.way(), want.Same)
+	if err == nil && have == nil && want.Last != 0 {
+		err = c.mergedAt(ctx, want.Last, want.HeadSHA)
+	}
 	if err != nil {
 		return ralph.PullRequest{}, warnings, c.withCompare(err, want)
 	}
 	operation := ralph.OperationUpdated
+	if have != nil && have.GetBase().GetRef() != want.Base {
+		warnings = append(warnings, fmt.Sprintf("pull request #%d goes to %s by now, and not to %s: it is updated there", have.GetNumber(), c.transport.clean(have.GetBase().GetRef()), want.Base))
+	}
 	if have == nil {
 		var more []string
 		have, operation, more, err = c.create(ctx, &want)
@@ -96,6 +114,7 @@ func (c *Client) Upsert(ctx context.Context, want PullRequest) (ralph.PullReques
 		if want.NewDraft {
 			want.Draft = have.GetDraft() // before the title, which says it on some forges
 		}
+		want = want.revised(have)
 		have, err = c.update(ctx, have, want)
 	}
 	if err != nil {
@@ -114,6 +133,35 @@ func (c *Client) Upsert(ctx context.Context, want PullRequest) (ralph.PullReques
 	done := c.record(have, operation)
 	done.Foreign = theirs
 	return done, warnings, nil
+}
+
+// revised is what is wanted of a pull request that has words already.
+func (p PullRequest) revised(have *github.PullRequest) PullRequest {
+	if p.Revise == nil {
+		return p
+	}
+	title := have.GetTitle()
+	if draftsByTitle(have) {
+		title = PlainTitle(title)
+	}
+	title, body := p.Revise(title, have.GetBody())
+	if title = oneLine(title); title != "" {
+		p.Title = title
+	}
+	p.Body = marked(Marker, body)
+	return p
+}
+
+// mergedAt is ErrNoCommits when a pull request was merged with this tip.
+func (c *Client) mergedAt(ctx context.Context, number int, tip string) error {
+	found := new(github.PullRequest)
+	if err := c.call(ctx, http.MethodGet, c.path("/pulls/%d", number), nil, found); err != nil {
+		return c.explain(fmt.Sprintf("read pull request #%d", number), "pull-requests: read", err)
+	}
+	if one := c.closed(found); one.Merged && one.HeadSHA == tip && !one.Follows {
+		return fmt.Errorf("pull request #%d in %s was merged meanwhile: %w", number, c.where(), ErrNoCommits)
+	}
+	return nil
 }
 
 // foreign says that somebody else described a pull request. Nobody described one
@@ -224,7 +272,7 @@ func (c *Client) create(ctx context.Context, want *PullRequest) (*github.PullReq
 // some seconds behind.
 func (c *Client) findAgain(ctx context.Context, way branches) (*github.PullRequest, error) {
 	for try := 0; ; try++ {
-		have, err := c.find(ctx, way)
+		have, err := c.find(ctx, way, nil)
 		if err != nil || have != nil || try == 3 {
 			return have, err
 		}

@@ -26,12 +26,15 @@ func (r *Repository) gitIn(dir string, args ...string) (string, error) {
 
 func (r *Repository) gitRaw(args ...string) ([]byte, error) { return runGit(r.dir(), args...) }
 
-func runGit(dir string, args ...string) ([]byte, error) {
+func runGit(dir string, args ...string) ([]byte, error) { return runGitEnv(dir, nil, args...) }
+
+func runGitEnv(dir string, env []string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "safe.directory=*", "--git-dir", dir}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "HOME=" + dir} //nolint:forbidigo // tests only
+	cmd.Env = append(cmd.Env, env...)
 	var out, problem bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problem
 	if err := cmd.Run(); err != nil {

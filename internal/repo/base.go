@@ -2,7 +2,6 @@ package repo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -101,31 +100,6 @@ func (r *Repo) take(ctx context.Context, from *remote, adv advertisement, w want
 // inGuest says that the workspace has a commit and its tree.
 func (r *Repo) inGuest(ctx context.Context, h plumbing.Hash) bool {
 	return r.gitEnv(ctx, []string{"GIT_NO_LAZY_FETCH=1"}, nil, nil, "cat-file", "-e", h.String()+"^{tree}") == nil
-}
-
-// differs says whether tip has changes that base lacks. What the base gained
-// in another way, as by a squash merge, is none. When the two cannot be
-// compared it says yes.
-func (r *Repo) differs(ctx context.Context, tip, base plumbing.Hash) (bool, error) {
-	sp, err := r.span(ctx, tip, base)
-	if err != nil {
-		return true, err
-	}
-	if len(sp.own) == 0 {
-		return false, nil
-	}
-	fork, err := r.mergeBase(ctx, tip, base)
-	switch {
-	case errors.Is(err, errCrossed):
-		return true, nil
-	case err != nil:
-		return true, err
-	}
-	trees, err := r.trees(ctx, fork, tip, base)
-	if err != nil {
-		return true, err
-	}
-	return r.adds(ctx, trees[0], trees[1], trees[2])
 }
 
 // trees are those of some commits; the zero commit has the zero tree.

@@ -14,11 +14,14 @@ import (
 
 // Start is what the run begins with.
 type Start struct {
-	Base    string // branch the pull request goes to
-	BaseSHA string // commit that was checked out
-	Branch  string
-	HeadSHA string // commit the work starts from; differs from BaseSHA when Resumed, Restarted or Updated
-	Resumed bool   // the branch existed with changes of its own and is continued
+	Base string // branch the pull request goes to
+	// AskedBase is the branch that it should have gone to. Somebody may have
+	// retargeted it (Word.Moved).
+	AskedBase string
+	BaseSHA   string // commit that was checked out
+	Branch    string
+	HeadSHA   string // commit the work starts from; differs from BaseSHA when Resumed, Restarted or Updated
+	Resumed   bool   // the branch existed with changes of its own and is continued
 	// Restarted says that the branch existed, and that all it changed is in the
 	// base already (a squash merge): the work starts again from the base.
 	Restarted bool
@@ -67,10 +70,15 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	if other := adv.inTheWay(r.opt.Branch); other != "" {
 		return Start{}, fmt.Errorf("branch %q: %q exists on the server, and no branch can lie below the name of another: choose another name, or delete that branch", r.opt.Branch, other)
 	}
-	checkedOut, err := r.findBase(ctx)
+	word, err := r.ask(ctx, adv.branch(r.opt.Branch))
 	if err != nil {
 		return Start{}, err
 	}
+	checkedOut, err := r.findBase(ctx, word.Moved)
+	if err != nil {
+		return Start{}, err
+	}
+	r.learn(word)
 	if r.remote != nil {
 		if err := r.findKnown(ctx, adv); err != nil {
 			return Start{}, err
@@ -86,11 +94,17 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 		return Start{}, err
 	}
 	r.start.HeadSHA = head.String()
+	switch {
+	case r.start.Restarted, r.start.Updated, r.server.aside:
+		r.onBase = r.baseTip
+	case !r.start.Resumed && (r.base == r.baseTip || checkedOut == r.start.Base && len(r.server.known) == 1 && r.server.known[r.base]):
+		r.onBase = r.base
+	}
 	synced := r.server.synced
 	if err := r.noteDirt(ctx, head); err != nil {
 		return Start{}, err
 	}
-	if r.start.Restarted || r.server.aside || r.start.Updated && r.opt.UpdateBase == UpdateMerge {
+	if r.start.Restarted || r.server.aside || r.start.Updated && r.opt.UpdateBase != UpdateRebase {
 		r.server.synced = synced // what the line starts with is published too
 	}
 	if r.opt.Push && (r.start.Updated && !r.server.tip.IsZero() || r.unpublishedLocal(ctx, head)) {
@@ -162,8 +176,8 @@ func (r *Repo) advertised(ctx context.Context) (advertisement, error) {
 }
 
 // findBase settles the base branch and returns the branch that is checked out,
-// "" when HEAD is detached.
-func (r *Repo) findBase(ctx context.Context) (string, error) {
+// "" when HEAD is detached. moved is where pull requests go by now.
+func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, error) {
 	checkedOut, err := r.checkedOut(ctx)
 	if err != nil {
 		return "", err
@@ -178,6 +192,11 @@ func (r *Repo) findBase(ctx context.Context) (string, error) {
 	}
 	if base == "" {
 		base = r.opt.DefaultBranch
+	}
+	r.start.AskedBase = base
+	if to := moved[base]; to != "" {
+		r.note("somebody retargeted the pull request of %s from %s to %s: that is its base", r.opt.Branch, base, clean(to, 200))
+		base = to
 	}
 	switch {
 	case base == "" && r.remote == nil:

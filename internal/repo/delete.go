@@ -42,7 +42,7 @@ func (r *Repo) Ahead(ctx context.Context) (bool, error) {
 }
 
 func (r *Repo) ahead(ctx context.Context, tip plumbing.Hash) (bool, error) {
-	ahead, err := r.differs(ctx, tip, r.baseTip)
+	ahead, err := r.differs(ctx, tip)
 	if err != nil {
 		return true, fmt.Errorf("compare %s with %s: %w", r.server.branch, r.start.Base, err)
 	}

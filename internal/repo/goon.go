@@ -26,8 +26,14 @@ func (r *Repo) goOn(ctx context.Context, tip, head plumbing.Hash) (plumbing.Hash
 	}
 	differs := true
 	if !r.baseTip.IsZero() {
-		if differs, err = r.differs(ctx, head, r.baseTip); err != nil {
+		if differs, err = r.differs(ctx, head); err != nil {
 			return r.blind(ctx, head, err)
+		}
+		if w, err := r.workOf(ctx, head); err == nil {
+			sp = w.span
+			if w.by == (gained{}) {
+				r.onBase = w.fork
+			}
 		}
 	}
 	if differs {
@@ -143,12 +149,13 @@ func (r *Repo) stepAside(ctx context.Context, checkedOut string) error {
 // comeBack gives up what stepAside began: the work does not fit on the base.
 func (r *Repo) comeBack(path string) {
 	r.server.onto, r.server.synced, r.server.aside = plumbing.ZeroHash, r.line.startHead, false
+	r.onBase = plumbing.ZeroHash
 	r.note("the work does not fit on %s, which has another %q: what was checked out is proposed with it", r.start.Base, clean(path, 200))
 }
 
 // update brings a branch whose base has moved to the base, as the options ask.
 func (r *Repo) update(ctx context.Context, tip, head plumbing.Hash) (plumbing.Hash, error) {
-	if r.opt.UpdateBase == UpdateNone || r.baseTip.IsZero() || r.server.aside || head == r.baseTip || r.start.Restarted {
+	if r.opt.UpdateBase == UpdateNone && len(r.gained) == 0 || r.baseTip.IsZero() || r.server.aside || head == r.baseTip || r.start.Restarted {
 		return head, nil
 	}
 	sp, err := r.span(ctx, head, r.baseTip)
@@ -163,25 +170,28 @@ func (r *Repo) update(ctx context.Context, tip, head plumbing.Hash) (plumbing.Ha
 	if len(sp.own) == 0 {
 		return r.updated(r.fromBase(ctx)) // nothing new here
 	}
-	if r.opt.UpdateBase == UpdateRebase {
-		if err := r.ownOnly(sp); err != nil {
+	w, err := r.workOf(ctx, head)
+	crossed := errors.Is(err, errCrossed)
+	switch {
+	case err != nil && !crossed:
+		return head, err
+	case r.opt.UpdateBase == UpdateNone && w.by == (gained{}):
+		return head, nil
+	case r.opt.UpdateBase == UpdateRebase:
+		if err := r.ownOnly(w.span); err != nil {
 			return head, err
 		}
 	}
-	fork, err := r.mergeBase(ctx, head, r.baseTip)
-	if errors.Is(err, errCrossed) {
+	if crossed {
 		r.note("%s is not brought into the branch %s: %s; do it by hand", r.start.Base, r.opt.Branch, err)
 		return head, nil
 	}
-	if err != nil {
-		return head, err
-	}
-	trees, err := r.trees(ctx, fork, head, r.baseTip)
+	trees, err := r.trees(ctx, w.fork, head, r.baseTip)
 	if err != nil {
 		return head, err
 	}
 	if r.opt.UpdateBase == UpdateRebase {
-		return r.rebase(ctx, sp, head)
+		return r.rebase(ctx, w.span, head)
 	}
 	tree, conflict, err := r.merge(ctx, trees[0], trees[1], trees[2])
 	if err != nil || conflict != "" {
@@ -191,19 +201,18 @@ func (r *Repo) update(ctx context.Context, tip, head plumbing.Hash) (plumbing.Ha
 	if err != nil {
 		return head, err
 	}
-	now := r.opt.Clock()
-	merge, err := r.store.writeCommit(&object.Commit{
-		Author: signature(r.opt.Committer, now), Committer: signature(r.opt.Committer, now),
-		Message:  fmt.Sprintf("Merge branch '%s' into %s\n", r.start.Base, r.opt.Branch),
-		TreeHash: tree, ParentHashes: []plumbing.Hash{head, from},
-	})
+	merge, err := r.mergeCommit(head, from, tree)
 	if err != nil {
 		return head, err
 	}
 	if r.server.tip == tip && !tip.IsZero() {
 		r.server.synced = tip
 	}
-	r.note("%s has moved: it is merged into the branch %s", r.start.Base, r.opt.Branch)
+	if w.by == (gained{}) {
+		r.note("%s has moved: it is merged into the branch %s", r.start.Base, r.opt.Branch)
+	} else {
+		r.note("%s: %s is merged into the branch %s, so that only what came after is proposed", w.by.how(r.start.Base), r.start.Base, r.opt.Branch)
+	}
 	return r.updated(merge, r.handCommit(ctx, merge, head))
 }
 

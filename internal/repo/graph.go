@@ -84,64 +84,64 @@ func (s *store) walk(from []plumbing.Hash, stop func(plumbing.Hash) bool) (span,
 	return sp, nil
 }
 
-// span is what tip has and base lacks. Where the workspace and the store cannot
-// tell, the server is asked.
-func (r *Repo) span(ctx context.Context, tip, base plumbing.Hash) (span, error) {
-	if tip == base {
-		return span{edges: []plumbing.Hash{base}}, nil
+// span is what tip has and the bases, one or two, lack. Where the workspace and the
+// store cannot tell, the server is asked.
+func (r *Repo) span(ctx context.Context, tip plumbing.Hash, bases ...plumbing.Hash) (span, error) {
+	if slices.Contains(bases, tip) {
+		return span{edges: []plumbing.Hash{tip}}, nil
 	}
-	key := [2]plumbing.Hash{tip, base}
+	key := [3]plumbing.Hash{tip}
+	copy(key[1:], bases)
 	if sp, ok := r.spans[key]; ok {
 		return sp, nil
 	}
-	sp, err := r.askSpan(ctx, tip, base)
+	sp, err := r.askSpan(ctx, tip, bases)
 	if err == nil {
-		r.remember(tip, base, sp)
+		r.remember(key, sp)
 	}
 	return sp, err
 }
 
-func (r *Repo) remember(tip, base plumbing.Hash, sp span) {
+func (r *Repo) remember(key [3]plumbing.Hash, sp span) {
 	if r.spans == nil {
-		r.spans = map[[2]plumbing.Hash]span{}
+		r.spans = map[[3]plumbing.Hash]span{}
 	}
-	r.spans[[2]plumbing.Hash{tip, base}] = sp
+	r.spans[key] = sp
 }
 
-func (r *Repo) askSpan(ctx context.Context, tip, base plumbing.Hash) (span, error) {
+func (r *Repo) askSpan(ctx context.Context, tip plumbing.Hash, bases []plumbing.Hash) (span, error) {
 	if r.remote == nil {
-		return r.guestSpan(ctx, tip, base)
+		return r.guestSpan(ctx, tip, bases)
 	}
 	// What only we have, down to what the server has.
 	there := r.server.known
 	if r.baseRemote != nil {
 		there = r.upstream
 	}
-	local, err := r.store.walk([]plumbing.Hash{tip}, func(h plumbing.Hash) bool { return h == base || there[h] })
+	local, err := r.store.walk([]plumbing.Hash{tip}, func(h plumbing.Hash) bool { return slices.Contains(bases, h) || there[h] })
 	if err != nil {
 		return span{}, err
 	}
-	var ask []plumbing.Hash
-	var met bool
+	var ask, met []plumbing.Hash
 	for _, h := range local.edges {
-		if h != base {
-			ask = append(ask, h)
+		if slices.Contains(bases, h) {
+			met = append(met, h)
 		} else {
-			met = true
+			ask = append(ask, h)
 		}
 	}
 	if len(ask) == 0 {
 		return local, nil
 	}
-	below, err := r.between(ctx, ask, base)
+	below, err := r.between(ctx, ask, bases...)
 	if err != nil {
 		return span{}, err
 	}
-	return local.join(below, met, base), nil
+	return local.join(below, met), nil
 }
 
-// join adds what lies below a walk's edges.
-func (sp span) join(below span, met bool, base plumbing.Hash) span {
+// join adds what lies below a walk's edges, but for those it met.
+func (sp span) join(below span, met []plumbing.Hash) span {
 	if sp.own == nil {
 		sp.own = map[plumbing.Hash]bool{}
 	}
@@ -154,22 +154,24 @@ func (sp span) join(below span, met bool, base plumbing.Hash) span {
 		sp.commits, sp.cut = sp.commits[:maxMessages], true
 	}
 	sp.edges = slices.Clone(below.edges)
-	if met && !slices.Contains(sp.edges, base) {
-		sp.edges = append(sp.edges, base)
+	for _, h := range met {
+		if !slices.Contains(sp.edges, h) {
+			sp.edges = append(sp.edges, h)
+		}
 	}
 	return sp
 }
 
-// between asks the server what some commits of its own have that base lacks:
+// between asks the server what some commits of its own have that the bases lack:
 // the commits alone, where it can leave out the rest.
-func (r *Repo) between(ctx context.Context, tips []plumbing.Hash, base plumbing.Hash) (span, error) {
+func (r *Repo) between(ctx context.Context, tips []plumbing.Hash, bases ...plumbing.Hash) (span, error) {
 	from, adv, err := r.source(ctx)
 	if err != nil {
 		return span{}, err
 	}
 	var sp span
-	err = r.scratch(ctx, from, adv, wanted{tips: tips, have: []plumbing.Hash{base}, filter: packp.FilterTreeDepth(0)}, func(s *store) error {
-		sp, err = s.walk(tips, func(h plumbing.Hash) bool { return h == base })
+	err = r.scratch(ctx, from, adv, wanted{tips: tips, have: bases, filter: packp.FilterTreeDepth(0)}, func(s *store) error {
+		sp, err = s.walk(tips, func(h plumbing.Hash) bool { return slices.Contains(bases, h) })
 		return err
 	})
 	return sp, err
@@ -219,10 +221,12 @@ func (r *Repo) scratch(ctx context.Context, from *remote, adv advertisement, wan
 }
 
 // guestSpan asks the workspace, which at a desk has all there is.
-func (r *Repo) guestSpan(ctx context.Context, tip, base plumbing.Hash) (span, error) {
+func (r *Repo) guestSpan(ctx context.Context, tip plumbing.Hash, bases []plumbing.Hash) (span, error) {
 	args := []string{"rev-list", "--boundary", fmt.Sprintf("--max-count=%d", maxWalk), tip.String()}
-	if !base.IsZero() {
-		args = append(args, "^"+base.String())
+	for _, base := range bases {
+		if !base.IsZero() {
+			args = append(args, "^"+base.String())
+		}
 	}
 	s, err := r.out(ctx, nil, args...)
 	if err != nil {

@@ -194,10 +194,10 @@ func (r *Repo) fork(ctx context.Context) plumbing.Hash {
 	if !r.start.Resumed && !r.start.Updated || r.baseTip.IsZero() {
 		return r.insp.fork
 	}
-	h, err := r.mergeBase(ctx, r.line.startHead, r.baseTip)
-	if err == nil && !h.IsZero() {
-		if _, err = r.whole(ctx, h); err == nil {
-			r.insp.fork = h
+	w, err := r.workOf(ctx, r.line.startHead)
+	if err == nil && !w.fork.IsZero() {
+		if _, err = r.whole(ctx, w.fork); err == nil {
+			r.insp.fork = w.fork
 		}
 	}
 	if err != nil {

@@ -101,7 +101,7 @@ func (r *Repo) unpublishedLocal(ctx context.Context, head plumbing.Hash) bool {
 	if r.baseTip.IsZero() {
 		return true
 	}
-	differs, err := r.differs(ctx, head, r.baseTip)
+	differs, err := r.differs(ctx, head)
 	return differs || err != nil
 }
 

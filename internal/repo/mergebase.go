@@ -13,13 +13,11 @@ import (
 
 var errCrossed = errors.New("the two have been merged into each other more than once")
 
-// mergeBase is the commit at which tip left base; zero when they have no
-// history in common. errCrossed says that there is more than one.
-func (r *Repo) mergeBase(ctx context.Context, tip, base plumbing.Hash) (plumbing.Hash, error) {
-	sp, err := r.span(ctx, tip, base)
+// mergeBase is the commit at which tip left base, by what tip has and base lacks;
+// zero when they have no history in common. errCrossed says that there is more
+// than one.
+func (r *Repo) mergeBase(ctx context.Context, sp span, tip, base plumbing.Hash) (plumbing.Hash, error) {
 	switch {
-	case err != nil:
-		return plumbing.ZeroHash, err
 	case len(sp.edges) == 0:
 		return plumbing.ZeroHash, nil
 	case len(sp.edges) == 1:

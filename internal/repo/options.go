@@ -36,6 +36,9 @@ type Options struct {
 	// Signer has the forge make, and sign, the commits that are pushed; nil: they
 	// are pushed as they are. The workspace keeps its own, unsigned.
 	Signer Signer
+	// Ask asks the forge about a branch that is on the server, with its tip: once in
+	// Begin, and again in Follow. nil: what files hold decides alone.
+	Ask func(ctx context.Context, branch, tip string) (Word, error)
 	// Continue goes on from the branch itself where what is checked out contains
 	// it, as the merge does that is checked out for a pull request.
 	Continue bool

@@ -176,6 +176,7 @@ func (r *Repo) pushOn(ctx context.Context, adv advertisement) error {
 	if !r.server.onto.IsZero() {
 		r.server.onto = tip
 	}
+	r.server.join = plumbing.ZeroHash
 	return nil
 }
 
@@ -183,6 +184,10 @@ func (r *Repo) pushOn(ctx context.Context, adv advertisement) error {
 func (r *Repo) buildOn(ctx context.Context, old plumbing.Hash) error {
 	switch {
 	case old == r.server.tip:
+		return nil
+	case !old.IsZero() && old == r.server.join:
+		// A push whose answer got lost.
+		r.server.tip, r.server.onto, r.server.synced, r.server.join = old, old, r.line.tip, plumbing.ZeroHash
 		return nil
 	case old.IsZero():
 		// Somebody deleted the branch: it is made again.
@@ -240,10 +245,20 @@ func (r *Repo) fetchForeign(ctx context.Context, tip plumbing.Hash) error {
 // publicTip is what to push: the line itself, or its new commits replayed on
 // somebody else's.
 func (r *Repo) publicTip(ctx context.Context) (plumbing.Hash, error) {
-	if r.server.onto.IsZero() {
-		return r.line.tip, nil
+	tip, err := r.line.tip, error(nil)
+	if !r.server.onto.IsZero() {
+		tip, err = r.replay(ctx, r.server.onto)
 	}
-	return r.replay(ctx, r.server.onto)
+	if err != nil || r.server.join.IsZero() {
+		return tip, err
+	}
+	join, err := r.store.commit(r.server.join)
+	if err != nil || join.ParentHashes[0] != tip {
+		r.server.join = plumbing.ZeroHash // somebody moved the branch
+		return tip, err
+	}
+	r.server.onto = join.Hash
+	return join.Hash, nil
 }
 
 // replay puts our commits since the last push on top of onto: same author,

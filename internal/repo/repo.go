@@ -42,9 +42,12 @@ type Repo struct {
 	start   Start
 	baseTip plumbing.Hash // of the base branch, as known last; zero: not known
 
+	onBase   plumbing.Hash             // commit of the base that the branch stands on; zero: not known
+	gained   []gained                  // what the base has of the branch, by the forge's word; the newest first
+	askedAt  plumbing.Hash             // the tip of the base when the forge was asked
 	offer    advertisement             // of the server the base is read from
 	writes   advertisement             // what the server offered to a push, as seen last; without caps: not known
-	spans    map[[2]plumbing.Hash]span // asked before
+	spans    map[[3]plumbing.Hash]span // asked before
 	apart    map[plumbing.Hash]bool    // commits of the store that the workspace may lack
 	blended  map[plumbing.Hash]bool    // files of ours in which the lines of two sides were merged
 	upstream map[plumbing.Hash]bool    // commits the base's server has; nil when there is but one server
@@ -96,6 +99,7 @@ type server struct {
 	reads   advertisement          // what it offers to readers, as Begin saw it
 	known   map[plumbing.Hash]bool // commits the server has, trees included
 	pending bool                   // a push is still to be done
+	join    plumbing.Hash          // a merge of the base into tip that is to be pushed on top; zero: none
 	pushed  plumbing.Hash          // last tip that arrived; zero: none in this run
 }
 
@@ -304,6 +308,8 @@ type State struct {
 	// empty when it is not there.
 	Tip   string
 	Notes []string
+	// OnBase is the commit of the base that the branch stands on; empty: not known.
+	OnBase string
 	// Blocked is what the gate before a push objected to; nil when it did not. What a
 	// snapshot found comes with the snapshot.
 	Blocked []ralph.Finding
@@ -321,6 +327,9 @@ func (r *Repo) State() State {
 	s.Signed, s.Verified = r.signing.commits > 0, r.signing.verified()
 	if !r.server.tip.IsZero() {
 		s.Tip = r.server.tip.String()
+	}
+	if !r.onBase.IsZero() {
+		s.OnBase = r.onBase.String()
 	}
 	switch {
 	case r.line.tip == r.line.startHead && !r.line.updated:

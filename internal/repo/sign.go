@@ -121,6 +121,7 @@ func (r *Repo) pushSigned(ctx context.Context, adv advertisement) error {
 	}
 	r.server.tip, r.server.onto, r.server.pushed, r.server.synced = tip, tip, tip, r.line.tip
 	r.server.known[tip] = true
+	r.server.join = plumbing.ZeroHash
 	return nil
 }
 
@@ -157,6 +158,9 @@ func (r *Repo) unsigned(adv advertisement) (onto plumbing.Hash, chain []*object.
 			return h, chain, nil
 		}
 		if !r.server.onto.IsZero() && h == r.server.synced {
+			if join, err := r.store.commit(r.server.join); err == nil && join.ParentHashes[0] == r.server.onto {
+				chain = []*object.Commit{join}
+			}
 			return r.server.onto, chain, nil
 		}
 		c, err := r.store.commit(h)

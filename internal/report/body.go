@@ -23,16 +23,19 @@ type BodyOptions struct {
 	// comment. Empty: none.
 	Marker string
 	Closes int // the issue that merging closes; 0: none
+	// About is what the body remembers; its issues are closed, too.
+	About About
 }
 
 // Body is the pull request's body: at most 65,536 characters, cut between
 // sections.
 func Body(r ralph.Report, o BodyOptions) string {
+	o.About = o.About.With(o.Closes)
 	m := markdown{r, bounds{prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 300, stories: 60, storyBytes: 12_000, runs: 10, findings: 50, network: 10}}
 	return assemble(bodyBytes, []section{
-		{"marker", o.Marker},
+		{"marker", marks(o.Marker, o.About)},
 		{"description", ownText(o.Extra)},
-		{"issue", m.closing(o.Closes)},
+		{"issue", m.closings(o.About.Issues)},
 		{"outcome", m.outcome("### ")},
 		{"publication errors", m.errors()},
 		{"what is left to do", m.left()},
@@ -58,11 +61,11 @@ func Body(r ralph.Report, o BodyOptions) string {
 
 // closing is the line by which merging closes an issue; while a part of what was
 // asked may be missing, it names the issue only.
-func (m markdown) closing(issue int) string {
-	if issue <= 0 {
+func closing(issue int, part bool) string {
+	switch {
+	case issue <= 0:
 		return ""
-	}
-	if len(omitted(m.Report)) > 0 {
+	case part:
 		return fmt.Sprintf("Part of #%d", issue)
 	}
 	return fmt.Sprintf("Fixes #%d", issue)

@@ -35,7 +35,7 @@ func (d Decision) issue() (Decision, error) {
 	if _, err := d.quotes(is.Author, fmt.Sprintf("the author of issue #%d", is.Number), false); err != nil {
 		return d.refused(err)
 	}
-	d.Issue, d.Branch = is.Number, "ralph/issue-"+strconv.Itoa(is.Number)
+	d.Issue, d.Branch = is.Number, issueBranch+strconv.Itoa(is.Number)
 	d.asks = asks{
 		task: fmt.Sprintf("Resolve issue #%d of this repository: make the changes it asks for.", is.Number),
 		from: fmt.Sprintf("This run was started by issue #%d. Take it into account where the task above leaves room for it.", is.Number),
@@ -70,6 +70,19 @@ func (d *Decision) labelled(now []string) bool {
 		return strings.EqualFold(d.event.Label, d.settings.Label)
 	}
 	return slices.ContainsFunc(now, func(l string) bool { return strings.EqualFold(l, d.settings.Label) })
+}
+
+// issueBranch begins the name of an issue's branch.
+const issueBranch = "ralph/issue-"
+
+// IssueOf is the issue that a branch is named for; 0: none.
+func IssueOf(branch string) int {
+	digits, is := strings.CutPrefix(branch, issueBranch)
+	n, err := strconv.Atoi(digits)
+	if !is || err != nil || n <= 0 || strconv.Itoa(n) != digits {
+		return 0
+	}
+	return n
 }
 
 // open refuses what is closed or locked.
@@ -119,7 +132,7 @@ func (d Decision) comment() (Decision, error) {
 	if is.IsPullRequest { // whose head has to be known, whatever becomes of the text
 		d.PullRequest, d.Needs = is.Number, NeedsPull
 	} else if d.uses() {
-		d.Issue, d.Branch = is.Number, "ralph/issue-"+strconv.Itoa(is.Number)
+		d.Issue, d.Branch = is.Number, issueBranch+strconv.Itoa(is.Number)
 	}
 	if !d.uses() {
 		return d, nil

@@ -112,3 +112,15 @@ func TestDecide(t *testing.T) {
 		})
 	}
 }
+
+func TestIssueOf(t *testing.T) {
+	t.Parallel()
+	for branch, want := range map[string]int{
+		"ralph/issue-12": 12, "ralph/issue-0": 0, "ralph/issue-012": 0, "ralph/issue-12-x": 0, "ralph/issue-": 0, "issue-12": 0,
+		"ralph/issue-+1": 0, "ralph/issue--1": 0, "ralph/issue-99999999999999999999": 0, "": 0,
+	} {
+		if got := trigger.IssueOf(branch); got != want {
+			t.Errorf("IssueOf(%q) = %d, want %d", branch, got, want)
+		}
+	}
+}
