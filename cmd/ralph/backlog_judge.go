@@ -146,13 +146,14 @@ func (b *backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlemen
 		if p.Kind != tasks.Stuck {
 			continue
 		}
-		if s.Stuck = true; b.looks > 1 && !b.withdrew {
+		told := len(said) > 0 || len(it.Settled.Problems) > 0 // of what was put back
+		if s.Stuck = true; b.looks > 1 && !b.withdrew && !told {
 			s.Problems = append(s.Problems, b.folder.Path(tasks.TasksName)+": "+p.Text)
 		}
 	}
 	for _, story := range b.list.Report(b.rules) {
 		if story.ID == b.step.Story {
-			s.Status = story.Status
+			s.Status, s.AtCap = story.Status, story.AutoApproved
 		}
 		if !story.Done && (b.rules.Only == "" || b.rules.Only == story.ID) {
 			s.Left++

@@ -42,6 +42,7 @@ type Settlement struct {
 	// Problems is what was put back, for the agent and for people to read. Foreign
 	// text in it is escaped and cut.
 	Problems []string
+	AtCap    bool // the step's story was approved because its reviews were used up
 	Stuck    bool // a review that came to no verdict that counts
 	Done     bool // every story is done
 	Left     int  // stories that are not
@@ -64,6 +65,7 @@ type Story struct {
 type TaskList struct {
 	File       string // as people name it; empty: the run has none
 	Project    string // foreign text
+	Only       string // the story that the run is about, foreign text; empty: all of them
 	SkipReview bool
 	ReviewCap  int // 0: none
 	Stories    []Story

@@ -34,6 +34,9 @@ func words(r ralph.Report) string {
 	}
 	switch r.Outcome {
 	case ralph.Completed:
+		if n == 0 && r.Tasks.Only != "" {
+			return "Nothing to do: the story was done before the first " + unit(r)
+		}
 		if n == 0 && hasTasks(r) {
 			return "Completed: every story was done before the first " + unit(r)
 		}
