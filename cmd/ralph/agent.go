@@ -73,6 +73,7 @@ func (j *job) worker() (o agent.Options, outdated []string, err error) {
 	exact, more := agent.Modern(j.cfg.Agent, j.cfg.AgentExactArgs)
 	o = j.agentOptions(j.cfg.Agent, j.cfg.Model)
 	o.Command, o.Args, o.Exact, o.ExactArgs = j.cfg.AgentCommand, args, j.cfg.AgentExact, exact
+	o.CommandAt = j.cfg.Sources["agent-command"]
 	o.Plain, o.Filter, o.TextScanFull = j.cfg.OutputFormat == "text", j.cfg.ResponseFilter, j.cfg.TextScanFull
 	o.Effort, o.Provider, o.BaseURL, o.Settings = j.cfg.Effort, j.cfg.Provider, j.cfg.BaseURL, j.cfg.AgentSettings
 	o.Filters, o.Delivery = j.cfg.AgentFilters, j.cfg.AgentPrompt

@@ -130,7 +130,7 @@ func (b *backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlemen
 			more, err = b.withdraw("", fmt.Sprintf("The review that approved story %s failed (%s): it does not count, and the story is to be reviewed again.", oneLine(b.step.Story), failure.Kind))
 		case len(red) > 0:
 			more, err = b.withdraw(strings.Join(red, ", "), "")
-		case !approves(it.Last().FinalText):
+		case !approves(lastWords(it)):
 			more, err = b.withdraw("", fmt.Sprintf("The list says that story %s is approved, and the last message of the reviewer does not: it has to end with %s. It is to be reviewed again.",
 				oneLine(b.step.Story), approval))
 		}
@@ -146,13 +146,14 @@ func (b *backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlemen
 		if p.Kind != tasks.Stuck {
 			continue
 		}
-		if s.Stuck = true; b.looks > 1 && !b.withdrew {
+		told := len(said) > 0 || len(it.Settled.Problems) > 0 // of what was put back
+		if s.Stuck = true; b.looks > 1 && !b.withdrew && !told {
 			s.Problems = append(s.Problems, b.folder.Path(tasks.TasksName)+": "+p.Text)
 		}
 	}
 	for _, story := range b.list.Report(b.rules) {
 		if story.ID == b.step.Story {
-			s.Status = story.Status
+			s.Status, s.AtCap = story.Status, story.AutoApproved
 		}
 		if !story.Done && (b.rules.Only == "" || b.rules.Only == story.ID) {
 			s.Left++
@@ -165,6 +166,47 @@ func (b *backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlemen
 	s.Done = over && b.unseen == ""
 	s.Stuck = s.Stuck || over && b.step.Story == "" && b.looks > 1 // no story was added
 	return s, nil
+}
+
+// lastWords are the last message of a reviewer, and what was answered when the
+// verdict was asked for.
+func lastWords(it ralph.Iteration) string {
+	words := it.Last().FinalText
+	if it.Asked != nil && it.Asked.Failure == nil {
+		words += "\n" + it.Asked.FinalText
+	}
+	return words
+}
+
+// Unsaid asks a reviewer whose approval is legal, and who ended without a verdict,
+// for it. The question does not say what the list says: something else may have
+// written that.
+func (b *backlog) Unsaid(it ralph.Iteration) string {
+	words := it.Last().FinalText
+	if b.snapshot.Mode != tasks.Review || strings.Contains(words, openVerdict) {
+		return ""
+	}
+	data, err := b.folder.Tasks()
+	if err != nil {
+		return ""
+	}
+	r := b.snapshot.Repair(data)
+	if len(r.Problems) > 0 || !r.List.Done(tasks.Rules{Only: b.step.Story}) {
+		return ""
+	}
+	return fmt.Sprintf("You have just reviewed story %s, and your last message did not end with the decision. Change nothing and start nothing. "+
+		"Answer with one line, the decision that you came to: %s or %schanges requested%s. If you came to none, or do not know it, request changes.\n\n"+
+		"Your last message was:\n\n> %s", b.step.Story, approval, openVerdict, closeVerdict, strings.ReplaceAll(ending(words), "\n", "\n> "))
+}
+
+// ending is the end of a message, as much as reminds its author of it.
+func ending(words string) string {
+	const most = 8 << 10
+	words = strings.TrimSpace(words)
+	if len(words) > most {
+		words = "…" + strings.ToValidUTF8(words[len(words)-most:], "")
+	}
+	return words
 }
 
 // approves says that a reviewer's last message is an approval in its own words:

@@ -16,7 +16,7 @@ func (b *backlog) report() ralph.TaskList {
 		return ralph.TaskList{}
 	}
 	t := ralph.TaskList{
-		File: b.folder.Path(tasks.TasksName), Project: b.list.Project,
+		File: b.folder.Path(tasks.TasksName), Project: b.list.Project, Only: b.rules.Only,
 		SkipReview: b.rules.SkipReview, ReviewCap: b.rules.ReviewCap, Stories: b.list.Report(b.rules),
 	}
 	for i := range t.Stories {

@@ -29,6 +29,13 @@ type deskFlags struct {
 
 func (f deskFlags) values() map[string]string { return f.flags.Values() }
 
+// typed is words, and the flags that were given by their letter.
+func (f deskFlags) typed(a *app, words map[string]string) map[string]string {
+	all := f.flags.Typed(a.args)
+	maps.Copy(all, words)
+	return all
+}
+
 // desk is one loop at a desk.
 type desk struct {
 	mode    string
@@ -233,5 +240,5 @@ func (f deskFlags) template(a *app, done *exit, mode, iterations string, words m
 			called[name] = what
 		}
 	}
-	return a.desk(desk{mode: mode, flags: flags, words: called, verbose: f.Verbose}, done)
+	return a.desk(desk{mode: mode, flags: flags, words: f.typed(a, called), verbose: f.Verbose}, done)
 }

@@ -65,7 +65,7 @@ func (p *actions) section(title string) func() {
 func (p *actions) finish(r ralph.Report) {
 	title, text := report.Headline(r), report.Announcement(r)
 	switch {
-	case r.Outcome == ralph.Completed && len(r.Publication.Errors) == 0 && len(ralph.OfSeverity(r.Findings, ralph.LeftOut)) == 0:
+	case r.Outcome == ralph.Completed && len(r.Publication.Errors) == 0 && len(ralph.OfSeverity(r.Findings, ralph.LeftOut)) == 0, r.Outcome == ralph.Skipped:
 		p.runner.Notice(title, text)
 	case r.ExitCode == 0:
 		p.runner.Warning(title, text)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,6 +37,7 @@ type terminal struct {
 	limit     int
 	usage     ralph.Usage
 	drawn     bool
+	warned    []string // what need not be said again at the end
 }
 
 // statusEvery is how often the status line is drawn anew.
@@ -105,8 +107,14 @@ func formatter(cfg config.Config, f report.Formatter) report.Formatter {
 	return f
 }
 
-func (t *terminal) say(line string)  { t.words("", line) }
-func (t *terminal) warn(line string) { t.words("33", line) }
+func (t *terminal) say(line string) { t.words("", line) }
+
+func (t *terminal) warn(line string) {
+	t.words("33", line)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.warned = append(t.warned, line)
+}
 
 func (t *terminal) words(color, text string) {
 	t.mu.Lock()
@@ -173,6 +181,9 @@ func (t *terminal) finish(r ralph.Report) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	r.Notes = slices.DeleteFunc(slices.Clone(r.Notes), func(note string) bool {
+		return slices.ContainsFunc(t.warned, func(line string) bool { return strings.HasSuffix(t.redact.Text(line), note) })
+	})
 	w, style := t.w, report.Style{Color: t.color, Emoji: t.emoji, Width: t.format.Width}
 	if unstarted(r) {
 		w, style.Color = t.stderr, t.color && term.IsTerminal(int(t.stderr.Fd()))

@@ -24,7 +24,7 @@ branch of its own, which is pushed when GITHUB_REPOSITORY and GITHUB_TOKEN are s
 
 // Run loops in the current directory.
 func (c *runCmd) Run(a *app, done *exit) error {
-	return a.desk(desk{mode: "run", flags: c.values(), verbose: c.Verbose}, done)
+	return a.desk(desk{mode: "run", flags: c.values(), words: c.typed(a, nil), verbose: c.Verbose}, done)
 }
 
 // deskDefaults are what differs at a desk: the mode's own, and no walls unless

@@ -47,7 +47,7 @@ func (c *sessionCmd) Run(a *app, done *exit) error {
 		}
 		flags["prompt"], words["prompt"] = c.Task, "the task"
 	}
-	d := desk{mode: config.ModeSession, flags: flags, words: words, verbose: c.Verbose}
+	d := desk{mode: config.ModeSession, flags: flags, words: c.typed(a, words), verbose: c.Verbose}
 	if c.Here {
 		return a.sessionHere(d, done)
 	}

@@ -40,7 +40,7 @@ func (c *superviseCmd) Run(a *app, done *exit) error {
 		}
 		flags["agent-command"], words["agent-command"] = quoted(c.Command), "the command after --"
 	}
-	return a.desk(desk{mode: "supervise", flags: flags, words: words, verbose: c.Verbose}, done)
+	return a.desk(desk{mode: "supervise", flags: flags, words: c.typed(a, words), verbose: c.Verbose}, done)
 }
 
 // quoted writes words so that splitting them as a shell would gives them back.

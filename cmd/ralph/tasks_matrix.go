@@ -31,6 +31,9 @@ func (c *tasksMatrixCmd) Run(a *app) error {
 	rules := tasksRules{SkipReview: c.SkipReview}.rules()
 	list, err := c.legal(folder, rules)
 	if err != nil {
+		if _, without := c.legal(folder, tasksRules{SkipReview: true}.rules()); !c.SkipReview && without == nil {
+			err = fmt.Errorf("%w\nWithout the review cycle the list is legal: if it is worked on with skip-review, give --skip-review", err)
+		}
 		return err
 	}
 	matrix, jobs, err := list.Matrix(rules)

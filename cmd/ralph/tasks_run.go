@@ -45,5 +45,5 @@ func (c *tasksRunCmd) Run(a *app, done *exit) error {
 	case c.NoSandbox:
 		flags["isolation"] = string(config.IsolationOff)
 	}
-	return a.desk(desk{mode: config.ModeTasks, dir: c.ProjectDir, flags: flags, verbose: c.Verbose}, done)
+	return a.desk(desk{mode: config.ModeTasks, dir: c.ProjectDir, flags: flags, words: c.typed(a, nil), verbose: c.Verbose}, done)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,8 @@ import (
 	"github.com/org/ralph-action/internal/trigger"
 )
 
-// bringsTask says that an event may bring a task, so that no prompt is needed.
+// bringsTask says that an event may bring a task, or that anybody can cause it, so
+// that no prompt is needed.
 func bringsTask(e runner.Event) bool {
 	switch e.Name {
 	case "issues", "issue_comment", "pull_request", "pull_request_target", "workflow_run":
@@ -26,7 +28,7 @@ func bringsTask(e runner.Event) bool {
 	case "repository_dispatch":
 		return strings.TrimSpace(e.ClientPrompt) != ""
 	}
-	return false
+	return trigger.Anybodys(e.Name)
 }
 
 // decide finds out what the event that started the run means for it, and whether
@@ -55,7 +57,7 @@ func (j *job) decide(ctx context.Context) error {
 		j.out.say(n)
 	}
 	if d.Prompt == "" && !j.cfg.HasTask() {
-		return invalid(fmt.Errorf("%s: the event brings no task: give one as prompt or as prompt-file", d.Why))
+		return invalid(fmt.Errorf("the event %s brings no task: give prompt or prompt-file", j.event.Name))
 	}
 	if bringsTask(j.event) {
 		j.out.say(d.Why)
@@ -99,7 +101,7 @@ func (j *job) complete(ctx context.Context, d trigger.Decision) (trigger.Decisio
 	if err != nil {
 		return d, invalid(err)
 	}
-	if d, err = allowed(ctx, client, d); err != nil {
+	if d, err = allowed(ctx, client, d, j.cfg.Trigger.Command); err != nil {
 		return d, err
 	}
 	switch d.Needs {
@@ -135,7 +137,7 @@ func (j *job) complete(ctx context.Context, d trigger.Decision) (trigger.Decisio
 // allowed asks whether those who caused the run, and those whose words it uses,
 // may write to the repository. Who may not and asked for the run is no failure of
 // the repository's: strangers could turn its runs red otherwise.
-func allowed(ctx context.Context, client *forge.Client, d trigger.Decision) (trigger.Decision, error) {
+func allowed(ctx context.Context, client *forge.Client, d trigger.Decision, command string) (trigger.Decision, error) {
 	for _, c := range d.Check {
 		has, err := client.Permission(ctx, c.Login)
 		switch {
@@ -147,7 +149,7 @@ func allowed(ctx context.Context, client *forge.Client, d trigger.Decision) (tri
 		case c.Asked:
 			return d, &stopped{ralph.Skipped, fmt.Errorf("%s, %s, may not write to the repository (%s): nothing is done", c.Login, c.Who, has)}
 		default:
-			return d, invalid(fmt.Errorf("%s, %s, may not write to the repository (%s): their words do not become a prompt; say what is to be done in a comment of your own, or give a prompt", c.Login, c.Who, has))
+			return d, invalid(fmt.Errorf("%s, %s, may not write to the repository (%s): their words do not become a prompt. Comment %s and say what is to be done", c.Login, c.Who, has, cmp.Or(command, trigger.DefaultCommand)))
 		}
 	}
 	return d, invalid(d.Refuse)

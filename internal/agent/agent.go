@@ -22,9 +22,12 @@ import (
 type Options struct {
 	Name    string   // one of Known
 	Command []string // replaces the CLI and its place on PATH; required for text
-	Args    []string // added to the CLI's arguments; see [Modern] for those of older CLIs
-	Model   string   // empty: the CLI's default
-	Effort  string   // how hard the model thinks, in the CLI's own word; empty: its default
+	// CommandAt is where Command was given, as the user typed it, for messages;
+	// empty: agent-command.
+	CommandAt string
+	Args      []string // added to the CLI's arguments; see [Modern] for those of older CLIs
+	Model     string   // empty: the CLI's default
+	Effort    string   // how hard the model thinks, in the CLI's own word; empty: its default
 
 	// Provider and BaseURL say whose model it is and where it answers; empty: the
 	// CLI's own. What each CLI knows stands in its file.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,11 +65,13 @@ func (c *CLI) emptyKeys() string {
 
 func missing(o Options) string {
 	if len(o.Command) > 0 {
-		return "is agent-command right, and installed?"
+		return "is " + commandAt(o) + " right, and installed?"
 	}
 	p, _ := PackageOf(o.Name)
 	return "install it (npm install -g " + p.Name + "), have it installed with agent-install: auto, use an image that holds it, or set agent-command"
 }
+
+func commandAt(o Options) string { return cmp.Or(o.CommandAt, "agent-command") }
 
 // versionTimeout is generous: a cold native binary of 200 MB on a slow disk.
 const versionTimeout = 30 * time.Second

@@ -85,8 +85,8 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 		turn.Usage.Tokens = c.totals.since(turn.Session, turn.Usage.Tokens)
 	}
 	if notFound := turn.ExitCode == 126 || turn.ExitCode == 127; notFound && exit.Why == proc.Exited && !d.Done() && turn.Tools == 0 && exit.OutputBytes <= maxComplaint {
-		return ralph.Turn{}, fmt.Errorf("agent %q: cannot be started: %s; is agent-command right, and installed?",
-			c.o.Name, said(ExitText(turn.ExitCode), d.LastWords()))
+		return ralph.Turn{}, fmt.Errorf("agent %q: cannot be started: %s; is %s right, and installed?",
+			c.o.Name, said(ExitText(turn.ExitCode), d.LastWords()), commandAt(c.o))
 	}
 	turn.Failure = c.failure(outer, exit, d)
 	turn.Failure = Denied(turn.Failure, refused(), o)

@@ -15,12 +15,16 @@ import (
 //	var cli struct { Run struct { kong.Plugins } `cmd:""` }
 //	flags := config.NewFlags("run", nil)
 //	cli.Run.Plugins = kong.Plugins{flags.Target()}
-type Flags struct{ target reflect.Value }
+type Flags struct {
+	target reflect.Value
+	shorts map[string]rune // letters by the names of their flags
+}
 
 // NewFlags declares the flags of a mode's command; nothing is set. defaults are
 // the command's own, as in [LoadOptions], for the help.
 func NewFlags(mode string, defaults map[string]string) Flags {
 	var fields []reflect.StructField
+	letters := map[string]rune{}
 	own := shorts(mode)
 	for _, in := range Inputs() {
 		if in.NoFlag {
@@ -31,6 +35,9 @@ func NewFlags(mode string, defaults map[string]string) Flags {
 		} else if slices.Contains(slices.Collect(maps.Values(own)), in.Short) {
 			in.Short = 0
 		}
+		if in.Short != 0 {
+			letters[in.Name] = in.Short
+		}
 		in.Default = cmp.Or(defaults[in.Name], in.Default)
 		for _, name := range append([]string{in.Name}, in.Aliases...) {
 			fields = append(fields, reflect.StructField{
@@ -40,7 +47,7 @@ func NewFlags(mode string, defaults map[string]string) Flags {
 			})
 		}
 	}
-	return Flags{reflect.New(reflect.StructOf(fields))}
+	return Flags{reflect.New(reflect.StructOf(fields)), letters}
 }
 
 // Target is the pointer to a struct with kong's tags. Flags that were not
@@ -71,6 +78,27 @@ func (f Flags) Values() map[string]string {
 		}
 	}
 	return values
+}
+
+// Typed tells of the flags whose letter is in a command line what was typed, for
+// [LoadOptions.Words].
+func (f Flags) Typed(args []string) map[string]string {
+	typed := map[string]string{}
+	for name, letter := range f.shorts {
+		for _, arg := range args {
+			if arg == "--" {
+				break
+			}
+			if strings.HasPrefix(arg, "-"+string(letter)) {
+				typed[name] = "flag -" + string(letter)
+			}
+			if long, _, _ := strings.Cut(arg, "="); long == "--"+name {
+				delete(typed, name)
+				break
+			}
+		}
+	}
+	return typed
 }
 
 func fieldName(name string) string {

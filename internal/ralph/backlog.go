@@ -1,6 +1,9 @@
 package ralph
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // Backlog is a list of stories that the agent writes to. What it wrote counts
 // only as far as it was allowed to. 003
@@ -8,6 +11,10 @@ type Backlog interface {
 	// Begin keeps the list as it is and says what the next iteration is for. An
 	// error ends the run as a [Refusal] says, else as invalid.
 	Begin(iteration, max int) (Step, error)
+	// Unsaid is a question for what the turn left unsaid, so that what it did cannot
+	// count; empty: nothing is. It is put once, in a short turn in the same session
+	// where the CLI can go on in one, and it.Asked has the answer then.
+	Unsaid(it Iteration) string
 	// Settle compares the list with what Begin kept and puts back what the
 	// iteration was not allowed to write. It is asked after the turn and, because
 	// guardrails run the agent's code, again after them; then it.Verdicts is
@@ -35,6 +42,7 @@ type Settlement struct {
 	// Problems is what was put back, for the agent and for people to read. Foreign
 	// text in it is escaped and cut.
 	Problems []string
+	AtCap    bool // the step's story was approved because its reviews were used up
 	Stuck    bool // a review that came to no verdict that counts
 	Done     bool // every story is done
 	Left     int  // stories that are not
@@ -57,6 +65,7 @@ type Story struct {
 type TaskList struct {
 	File       string // as people name it; empty: the run has none
 	Project    string // foreign text
+	Only       string // the story that the run is about, foreign text; empty: all of them
 	SkipReview bool
 	ReviewCap  int // 0: none
 	Stories    []Story
@@ -111,6 +120,24 @@ func (r *run) allDone(step Step) *ending {
 		return &ending{Completed, "every story was done before the first iteration"}
 	}
 	return &ending{Completed, completedReason(n)}
+}
+
+// askUnsaid puts the backlog's question, if it has one.
+func (r *run) askUnsaid(ctx context.Context, it *Iteration) {
+	if r.Backlog == nil || len(it.Turns) == 0 || it.Last().Failure != nil || ctx.Err() != nil || r.stopped() {
+		return
+	}
+	question := r.Backlog.Unsaid(*it)
+	if question == "" {
+		return
+	}
+	_, turn, err := r.ask(ctx, it.Number, question, it.Last().Session)
+	if it.Asked = turn; turn != nil {
+		r.usage = r.usage.Add(turn.Usage)
+	}
+	if err != nil {
+		r.emit(Event{Kind: EventWarning, Text: err.Error(), Iteration: it.Number})
+	}
 }
 
 // settle lets the backlog judge what the agent wrote. Problems of the first

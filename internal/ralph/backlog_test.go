@@ -20,6 +20,8 @@ type backlog struct {
 	settle  error
 	done    bool // at the start
 
+	unsaid string
+
 	calls []string
 	n     int
 }
@@ -34,6 +36,13 @@ func (b *backlog) Begin(iteration, _ int) (ralph.Step, error) {
 func (b *backlog) Settle(it ralph.Iteration) (ralph.Settlement, error) {
 	b.calls = append(b.calls, fmt.Sprintf("settle %d after %d guardrails", it.Number, len(it.Verdicts)))
 	return b.settled[min(b.n-1, len(b.settled)-1)], b.settle
+}
+
+func (b *backlog) Unsaid(it ralph.Iteration) string {
+	if it.Asked != nil {
+		b.calls = append(b.calls, "asked twice")
+	}
+	return b.unsaid
 }
 
 func (b *backlog) Again() error {

@@ -47,7 +47,7 @@ func (r *run) deliver(ctx context.Context, it *Iteration) bool {
 	}
 	var asked *Turn
 	d, err := r.SCM.Deliver(ctx, *it, func(prompt string) (string, error) {
-		text, turn, err := r.ask(ctx, it.Number, prompt)
+		text, turn, err := r.ask(ctx, it.Number, prompt, "")
 		if turn != nil {
 			asked = turn
 			r.usage = r.usage.Add(turn.Usage)
@@ -59,19 +59,22 @@ func (r *run) deliver(ctx context.Context, it *Iteration) bool {
 	if err != nil {
 		it.Delivery.Error = err.Error()
 		r.undelivered = err
-		r.emit(Event{Kind: EventWarning, Text: err.Error(), Iteration: it.Number})
+		if n := len(d.Tasks); n == 0 || d.Tasks[n-1].ExitCode == 0 { // else the end of the task has told it
+			r.emit(Event{Kind: EventWarning, Text: err.Error(), Iteration: it.Number})
+		}
 		return false
 	}
 	r.undelivered = nil
 	return true
 }
 
-// ask puts one question to the agent and collects its words.
-func (r *run) ask(ctx context.Context, n int, question string) (string, *Turn, error) {
+// ask puts one question to the agent, in a session of its CLI unless that is
+// empty, and collects its words.
+func (r *run) ask(ctx context.Context, n int, question, session string) (string, *Turn, error) {
 	if r.Budget.spent(r.usage) != "" {
 		return "", nil, ErrSpent
 	}
-	p := Prompt{Text: question + "\n", Iteration: n, Attempt: 1}
+	p := Prompt{Text: question + "\n", Iteration: n, Attempt: 1, Resume: session}
 	p.CostLeft = r.Budget.left(r.usage.Cost.Amount)
 	r.emit(Event{Kind: EventPrompt, Text: p.Text, Iteration: n})
 	var words strings.Builder
@@ -91,7 +94,7 @@ func (r *run) ask(ctx context.Context, n int, question string) (string, *Turn, e
 		return "", nil, err
 	}
 	if turn.Failure != nil {
-		return "", &turn, fmt.Errorf("the agent was asked for a commit message and failed: %s", failureText(turn.Failure))
+		return "", &turn, fmt.Errorf("the agent was asked a question and failed: %s", failureText(turn.Failure))
 	}
 	return strings.ToValidUTF8(words.String(), "\uFFFD"), &turn, nil
 }

@@ -223,8 +223,10 @@ func (r *run) forget() {
 		for i := range r.report.Iterations[n].Turns {
 			r.report.Iterations[n].Turns[i].FinalText = ""
 		}
-		if turn := r.report.Iterations[n].Delivery.Turn; turn != nil {
-			turn.FinalText = ""
+		for _, turn := range []*Turn{r.report.Iterations[n].Asked, r.report.Iterations[n].Delivery.Turn} {
+			if turn != nil {
+				turn.FinalText = ""
+			}
 		}
 	}
 }
@@ -267,6 +269,9 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	detector, end := r.turns(ctx, bounded, &it)
 	if r.Policy.Resume {
 		it.Kept = it.Last().Kept
+	}
+	if end == nil {
+		r.askUnsaid(bounded, &it)
 	}
 	shielded, done := r.shield(ctx)
 	defer done()
@@ -315,7 +320,7 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	case r.stuckFor(it):
 		end = &ending{Stalled, stuckReason(it.Step.Story)}
 	case r.stall.seen(r.Policy.StallLimit, before, it):
-		end = &ending{Stalled, fmt.Sprintf("%d iterations in a row brought nothing new: %s", r.Policy.StallLimit, r.stall.why)}
+		end = &ending{Stalled, stallReason(r.Policy.StallLimit, r.stall.why)}
 	}
 	if len(it.Verdicts) > 0 && before.ok {
 		r.snapshot(shielded, &it) // guardrails may have formatted or generated files
@@ -341,6 +346,13 @@ func (r *run) tellStray(it Iteration) {
 		r.stray = it.Stray
 		r.emit(Event{Kind: EventWarning, Iteration: it.Number, Text: fmt.Sprintf("The agent printed %s, which does not count: %s does.", strings.Join(strings.Fields(it.Stray), " "), r.Policy.Completion)})
 	}
+}
+
+func stallReason(n int, why string) string {
+	if n == 1 {
+		return "1 iteration brought nothing new: " + why
+	}
+	return fmt.Sprintf("%d iterations in a row brought nothing new: %s", n, why)
 }
 
 func completedReason(n int) string {

@@ -12,7 +12,8 @@ type Iteration struct {
 	Change   Change
 	Commit   Commit
 	Delivery Delivery
-	Marker   bool // the completion marker was found
+	Asked    *Turn // that was asked for what the turn left unsaid, see [Backlog]; nil: none
+	Marker   bool  // the completion marker was found
 	// Stray is a tag of a marker's form that the agent printed and that does not
 	// count; empty when there was none. Foreign text.
 	Stray     string
@@ -36,12 +37,15 @@ func (it Iteration) Rounds() int {
 	return 0
 }
 
-// Usage sums the turns, failed ones and the one for the commit message
+// Usage sums the turns, failed ones and those that answered a question of ours
 // included.
 func (it Iteration) Usage() Usage {
 	var u Usage
 	for _, t := range it.Turns {
 		u = u.Add(t.Usage)
+	}
+	if it.Asked != nil {
+		u = u.Add(it.Asked.Usage)
 	}
 	if it.Delivery.Turn != nil {
 		u = u.Add(it.Delivery.Turn.Usage)

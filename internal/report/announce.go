@@ -11,11 +11,15 @@ import (
 // without an icon.
 func Headline(r ralph.Report) string { return headline(r) }
 
-// reasons is why a run ended as it did, a line for each reason and at most most
-// of them: several problems with a configuration are a list.
+// reasons is why a run ended as it did: one line, or, before the first iteration,
+// a list of at most most problems with what was asked for.
 func reasons(r ralph.Report, most, limit int) []string {
+	lines := []string{r.Reason}
+	if r.Rounds() == 0 { // else it may quote foreign text
+		lines = strings.Split(r.Reason, "\n")
+	}
 	var list []string
-	for line := range strings.SplitSeq(r.Reason, "\n") {
+	for _, line := range lines {
 		if line = oneLine(line, limit); line != "" {
 			list = append(list, line)
 		}

@@ -149,6 +149,9 @@ func stepSubject(it ralph.Iteration, done bool) string {
 	case stepReview:
 		switch it.Settled.Status {
 		case approved:
+			if it.Settled.AtCap {
+				return "review:" + story + " - approved, auto-approved at the cap"
+			}
 			return "review:" + story + " - approved"
 		case changesRequested:
 			return "review:" + story + " - changes requested"

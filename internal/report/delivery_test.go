@@ -28,7 +28,7 @@ func TestSCMTasksAreTold(t *testing.T) {
 		"summary of a failure":  {report.Summary(bad), "- Iteration 2: ❌\u00a0`git commit -am Repair the sum` exit code 1\n"},
 		"its output":            {report.Summary(bad), "```text\nlint: calc.go:3: unused variable\n```"},
 		"no commit message":     {report.Summary(bad), "- Iteration 1: ❌\u00a0git commit: the agent was asked for a commit message and gave none\n"},
-		"what is left":          {report.Text(bad, report.Style{}), "  - The SCM tasks failed: git commit: exit code 1: lint: calc.go:3: unused variable\n  - Open in"},
+		"what is left":          {report.Text(bad, report.Style{}), "  - The SCM tasks failed\n  - Open in"},
 		"what to do":            {report.Announcement(bad), "The work is in the workspace. Repair what the SCM task stumbled over, then commit by hand or run it again."},
 		"page of a failure":     {page(bad), "<summary>Output of <code>git commit -am Repair the sum</code> in iteration 2</summary><pre>lint: calc.go:3: unused variable\n</pre>"},
 		"the row of the table":  {report.Summary(bad), "| 2 | ❌\u00a0SCM\u00a0tasks\u00a0failed: git commit: exit code 1: lint: calc.go:3: unused variable<br>"},

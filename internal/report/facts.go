@@ -59,12 +59,16 @@ func newRow(it ralph.Iteration) row {
 const nothing = "–"
 
 // everyTurn is every run of the agent in an iteration: its tries, and the
-// question for a commit message.
+// questions for a verdict and for a commit message.
 func everyTurn(it ralph.Iteration) []ralph.Turn {
-	if it.Delivery.Turn == nil {
-		return it.Turns
+	turns := slices.Clip(it.Turns)
+	if it.Asked != nil {
+		turns = append(turns, *it.Asked)
 	}
-	return append(slices.Clip(it.Turns), *it.Delivery.Turn)
+	if it.Delivery.Turn != nil {
+		turns = append(turns, *it.Delivery.Turn)
+	}
+	return turns
 }
 
 // requests counts the requests to the model.

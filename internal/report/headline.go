@@ -34,6 +34,9 @@ func words(r ralph.Report) string {
 	}
 	switch r.Outcome {
 	case ralph.Completed:
+		if n == 0 && r.Tasks.Only != "" {
+			return "Nothing to do: the story was done before the first " + unit(r)
+		}
 		if n == 0 && hasTasks(r) {
 			return "Completed: every story was done before the first " + unit(r)
 		}
@@ -201,6 +204,9 @@ func advice(r ralph.Report) string {
 	case ralph.Deadline:
 		return again + ", or raise max-duration (and the job's timeout-minutes with it)."
 	case ralph.Stalled:
+		if n := len(r.Iterations); n > 0 && r.Iterations[n-1].Rejection == ralph.RejectedStuck && r.Iterations[n-1].Step.Story != "" {
+			return "Try another review-model or review-agent, or review the story yourself."
+		}
 		return "The last iterations changed nothing or failed in the same way. Make the task more precise or smaller, or look at the failing guardrail yourself."
 	case ralph.Quota:
 		return "This is a limit of your plan with the model provider, not a failure of the task. " + again + " when the limit has been reset."
@@ -231,7 +237,7 @@ func advice(r ralph.Report) string {
 	case ralph.Waiting:
 		return "Do what the agent waits for, or answer it in the prompt. Then run it again."
 	case ralph.PlanMissing:
-		return "Run 'ralph plan' first."
+		return "" // the reason has it
 	case ralph.PromptInvalid:
 		return "Put the completion signal into the prompt file."
 	case ralph.Invalid:

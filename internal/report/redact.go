@@ -82,6 +82,13 @@ func Redacted(r ralph.Report, mask func(string) string) ralph.Report {
 			t.Failure = &f
 		}
 	}
+	asked := func(t **ralph.Turn) {
+		if *t != nil {
+			masked := **t
+			turn(&masked)
+			*t = &masked
+		}
+	}
 	delivery := func(d *ralph.Delivery) {
 		text(&d.Message)
 		text(&d.Error)
@@ -90,11 +97,7 @@ func Redacted(r ralph.Report, mask func(string) string) ralph.Report {
 			text(&d.Tasks[i].Command)
 			text(&d.Tasks[i].Output)
 		}
-		if d.Turn != nil {
-			t := *d.Turn
-			turn(&t)
-			d.Turn = &t
-		}
+		asked(&d.Turn)
 	}
 	r.Iterations = slices.Clone(r.Iterations)
 	for i := range r.Iterations {
@@ -110,6 +113,7 @@ func Redacted(r ralph.Report, mask func(string) string) ralph.Report {
 		for j := range it.Turns {
 			turn(&it.Turns[j])
 		}
+		asked(&it.Asked)
 		delivery(&it.Delivery)
 	}
 	return r

@@ -1,6 +1,10 @@
 package report
 
-import "github.com/org/ralph-action/internal/ralph"
+import (
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
 
 // wording puts foreign text into a document: as Markdown or as it is.
 type wording interface {
@@ -27,7 +31,7 @@ func remaining(r ralph.Report, limit bounds, w wording) []string {
 	lines := blockers(r, limit, w)
 	if f := it.Last().Failure; f != nil {
 		text := "The last turn went wrong: " + w.words(f.Kind.String(), limit.line)
-		if f.Message != "" {
+		if f.Message != "" && !strings.Contains(r.Reason, f.Message) {
 			text += " – " + w.words(f.Message, limit.line)
 		}
 		lines = append(lines, text)
@@ -54,7 +58,7 @@ func remaining(r ralph.Report, limit bounds, w wording) []string {
 	switch it.Rejection {
 	case ralph.RejectedSCM:
 		text := "The SCM tasks failed"
-		if e := it.Delivery.Error; e != "" {
+		if e := it.Delivery.Error; e != "" && !strings.Contains(r.Reason, e) {
 			text += ": " + w.words(e, limit.line)
 		}
 		lines = append(lines, text)

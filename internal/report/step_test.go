@@ -42,6 +42,7 @@ func TestCommitMessagesOfSteps(t *testing.T) {
 		{"implement", "", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Settled.Done = true }, "feat: [US-001] - Add login"},
 		{"review", "approved", nil, "review: [US-001] - approved"},
 		{"review", "changes_requested", nil, "review: [US-001] - changes requested"},
+		{"review", "approved", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Settled.AtCap = true }, "review: [US-001] - approved, auto-approved at the cap"},
 		{"review", "needs_review", nil, "chore: [US-001] - review without a verdict"},
 		{"review", "", nil, "chore: [US-001] - review without a verdict"},
 		{"review-fix", "needs_review", nil, "fix: [US-001] - address review feedback"},

@@ -77,6 +77,12 @@ func storyCount(t ralph.TaskList) string {
 		are = "is"
 	}
 	text := fmt.Sprintf("%d of %s %s done", done, stories(len(t.Stories)), are)
+	for i := range t.Stories {
+		if one := &t.Stories[i]; t.Only != "" && one.ID == t.Only {
+			not := map[bool]string{false: "not "}[one.Done]
+			text = fmt.Sprintf("This run's story is %sdone; in all, %s", not, text)
+		}
+	}
 	if n := t.AutoApproved(); n > 0 {
 		text += fmt.Sprintf(", %d auto-approved", n)
 	}

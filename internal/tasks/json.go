@@ -152,6 +152,8 @@ func (p *parser) value(depth int) node {
 		n.kind = null
 	case p.off == len(p.s):
 		p.fail("the file ends too early, a value is expected")
+	case strings.HasPrefix(p.s[p.off:], "\uFEFF"):
+		p.fail("the file begins with a byte order mark: save it as UTF-8 without one")
 	default:
 		p.fail("a value is expected")
 	}

@@ -55,6 +55,9 @@ func Lint(data []byte) []Problem {
 				say(Unfinished, c.at, shown, "Story "+shown+" has an acceptance criterion without words: say what can be checked")
 			}
 		}
+		if s, c := n.member(fieldStatus), n.member(fieldCount); s != nil && c != nil && s.text == Approved.String() && c.raw == "0" {
+			say(Unfinished, c.at, shown, "Story "+shown+" is approved and has reviewCount 0: no review has approved it. Set reviewStatus to needs_review and passes to false to have it reviewed")
+		}
 		if title := n.member("title"); title != nil && title.kind == text && blank(title.text) {
 			say(Unfinished, title.at, shown, "Story "+shown+" has no title: it is what commits are named after")
 		}

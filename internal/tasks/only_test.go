@@ -68,7 +68,7 @@ func TestOnlyKeepsOthers(t *testing.T) {
 	}{
 		{"implement", false, list{a(open), b(open)}, list{a(waiting), b(open)}, nil, nil},
 		{"implement: another, too", false, list{a(open), b(open)}, list{a(waiting), b(waiting)},
-			list{implementText("B", "reviewStatus null → needs_review")}, list{a(waiting), b(open)}},
+			list{twoText("A", "B")}, list{a(waiting), b(open)}},
 		{"implement: another instead", false, list{a(open), b(open)}, list{a(open), b(waiting)},
 			list{implementText("B", "reviewStatus null → needs_review")}, list{a(open), b(open)}},
 		{"implement: text of another, and a new story", false, list{a(open), b(open)},

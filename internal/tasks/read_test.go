@@ -185,7 +185,7 @@ func TestReadSyntax(t *testing.T) {
 		{"[1e+]", "1:5: it is not valid JSON: a digit is expected"},
 		{"[tru]", "1:2: it is not valid JSON: a value is expected"},
 		{"[\"\xff\"]", "1:3: it is not valid JSON: write it as UTF-8"},
-		{"\ufeff{}", "1:1: it is not valid JSON: a value is expected"},
+		{"\ufeff{}", "1:1: it is not valid JSON: the file begins with a byte order mark: save it as UTF-8 without one"},
 		{strings.Repeat("[", 100_000), "1:33: arrays and objects are nested more than 32 deep: in a task list they are not"},
 		{"[" + strings.Repeat("0,", 500_000) + "0]", "1:1000000: the file has more than 500000 values: a task list has not"},
 		{strings.Repeat(" ", 8<<20+1), "the file is larger than 8 MiB: a task list is not"},

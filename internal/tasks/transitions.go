@@ -174,6 +174,9 @@ func (t *transitions) illegal(i int, c change, details string, besides ...string
 		p.Text = fmt.Sprintf("No story may change state between two iterations. Story %s had illegal transition: %s", id, move)
 	case t.Rules.SkipReview:
 		p.Text = fmt.Sprintf("This run works on story %s only. Story %s had illegal transition: %s", visible(t.Rules.Only), id, move)
+	case t.Mode == Implement && t.chosen >= 0 && i != t.chosen && c.field == fieldStatus && c.now == NeedsReview.String():
+		p.Text = fmt.Sprintf("Implement iterations cannot move multiple stories, and this one implemented %s. Story %s had illegal transition: %s",
+			visible(t.after.Stories[t.chosen].ID), id, move)
 	case t.Mode == Implement:
 		p.Text = fmt.Sprintf("Implement iterations cannot set passes=true or approve stories. Only review iterations may approve. "+
 			"Story %s had illegal transition: %s", id, move)

@@ -13,6 +13,12 @@ func implementText(id, move string) string {
 		" had illegal transition: " + move + "."
 }
 
+// twoText is of an implement iteration that moved its story, and another one.
+func twoText(own, id string) string {
+	return "Implement iterations cannot move multiple stories, and this one implemented " + own + ". Story " + id +
+		" had illegal transition: reviewStatus null → needs_review."
+}
+
 func reviewText(id, details string) string {
 	return "Review iteration made illegal transition on story " + id + ": " + details + "."
 }
@@ -68,7 +74,7 @@ func TestIteration(t *testing.T) {
 			list{a(waiting)}},
 		{"implement: two stories; the iteration's own stays", tasks.Implement, list{a(open, `"dependsOn": ["B"]`), b(open)},
 			list{a(waiting, `"dependsOn": ["B"]`), b(waiting)},
-			list{implementText("A", "reviewStatus null → needs_review")}, list{a(open, `"dependsOn": ["B"]`), b(waiting)}},
+			list{twoText("B", "A")}, list{a(open, `"dependsOn": ["B"]`), b(waiting)}},
 		{"implement: an approved story falls back", tasks.Implement, list{a(open), b(approved)}, list{a(open), b(waiting)},
 			list{implementText("B", "passes true → false"), implementText("B", "reviewStatus approved → needs_review"),
 				implementText("B", "reviewCount 1 → 0")}, list{a(open), b(approved)}},

@@ -2,6 +2,8 @@ package trigger
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/lazyregexp"
 )
@@ -75,7 +77,7 @@ func cutCommand(line, command string) (rest string, is bool) {
 		return "", false
 	}
 	rest = trimmed[len(command):]
-	if rest != "" && rest[0] != ' ' && rest[0] != '\t' {
+	if next, _ := utf8.DecodeRuneInString(rest); rest != "" && !unicode.IsSpace(next) {
 		return "", false
 	}
 	return rest, true

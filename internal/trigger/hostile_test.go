@@ -225,6 +225,7 @@ func TestCommand(t *testing.T) {
 		{"in another case", "/RALPH Fix it", "Fix it"},
 		{"windows", "Hello\r\n/ralph fix it\r\nthanks\r\n", "fix it\nthanks"},
 		{"a tab behind it", "/ralph\tfix", "fix"},
+		{"a no-break space behind it", "/ralph\u00a0fix\u00a0it", "fix\u00a0it"},
 		{"after other words", "It fails.\n\n/ralph fix it", "fix it"},
 		{"up to three spaces", "   /ralph fix it", "fix it"},
 		{"several: the first counts", "/ralph first\nmore\n/ralph second", "first\nmore"},

@@ -19,7 +19,7 @@ func (d Decision) refused(err error) (Decision, error) {
 // owner's. Where everybody can cause such an event, who did has to be allowed to.
 func (d Decision) owners() (Decision, error) {
 	d.Run = true
-	if d.settings.Use == UseNever || !anybodys(d.event.Name) {
+	if d.settings.Use == UseNever || !Anybodys(d.event.Name) {
 		return d, nil
 	}
 	if p := d.event.Sender; bot(p) && !d.allowed(p) {
@@ -31,9 +31,9 @@ func (d Decision) owners() (Decision, error) {
 	return d, nil
 }
 
-// anybodys says that who may only read a repository can cause an event. GitHub's
-// and Gitea's names.
-func anybodys(name string) bool {
+// Anybodys reports whether who may only read a repository can cause an event of a
+// name. GitHub's and Gitea's names.
+func Anybodys(name string) bool {
 	switch name {
 	case "commit_comment", "fork", "gollum", "watch":
 		return true

@@ -116,10 +116,16 @@ func Decide(e Event, s Settings) (Decision, error) {
 	}
 	d, err := decide(e, s)
 	if err == nil && d.Run && d.Refuse == nil && !s.HasPrompt && d.Prompt == "" && d.Needs == NeedsNothing {
-		return Decision{}, fmt.Errorf("no prompt is given, and the event %s has none that is used", word(e.Name))
+		err = fmt.Errorf("the event %s brings no task: give prompt or prompt-file", word(e.Name))
+		if Anybodys(e.Name) && s.Use != UseNever { // else strangers could turn runs red
+			return nothing("%s", upper(err.Error()))
+		}
+		return Decision{}, err
 	}
 	return d, err
 }
+
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func decide(e Event, s Settings) (Decision, error) {
 	d := Decision{event: e, settings: s, Why: "Started by " + word(e.Name)}

@@ -39,7 +39,7 @@ func (d Decision) workflow() (Decision, error) {
 	if ours(w.HeadMessage) {
 		return nothing("the workflow %s ran on a commit of ralph's own: wait-for-ci: true lets a run answer the checks of its own commits", name)
 	}
-	if !d.uses() && !anybodys(w.Event) {
+	if !d.uses() && !Anybodys(w.Event) {
 		return d, nil
 	}
 	which := "the failed run"
