@@ -27,7 +27,7 @@ import (
 //	delete-branch NAME          tree BRANCH DIR         check NAME CONCLUSION LOG
 //	check-second NAME LOG       no-checks
 //	run BRANCH EVENT NAME CONCLUSION LOG                event FILE
-//	web-page METHOD PATH-PART TIMES
+//	web-page METHOD PATH-PART TIMES      rule KIND BYPASS BRANCH
 //
 // What can be seen afterwards, in a file: comments NUMBER (comments.txt), calls
 // (calls.txt, those of the API), files BRANCH (files.txt, mode and path),
@@ -40,6 +40,7 @@ func githubCommand(ts *testscript.TestScript, neg bool, args []string) {
 		"token":         func(a []string) error { w.forge.AddToken(tokenOf(a)); return nil },
 		"expire":        func(a []string) error { w.forge.ExpireToken(a[0], number(ts, a[1])); return nil },
 		"protect":       func(a []string) error { w.repo.Protect(a[0]); return nil },
+		"rule":          func(a []string) error { w.repo.AddRule(a[0], a[1], a[2]); return nil },
 		"archive":       func([]string) error { w.repo.Archive(); return nil },
 		"rename":        func(a []string) error { w.repo.Rename(a[0]); return nil },
 		"not-permitted": func([]string) error { w.repo.MayNotOpen = true; return nil },

@@ -141,6 +141,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 		{"repository", j.openRepository},
 		{"agent", j.checkAgent},
 		{"branch", j.attachBranch},
+		{"rules of the branch", j.checkRules},
 		{"configuration of agents", j.overlayBase},
 		{"comment", j.tellAbout},
 		{"pull request", j.holdBack},

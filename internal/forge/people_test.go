@@ -250,6 +250,9 @@ func TestCleanRunCostsAtMostTwelve(t *testing.T) {
 		if err := h.client.CheckMilestone(ctx, 3); err != nil {
 			t.Error(err)
 		}
+		if warning, err := h.client.CheckRules(ctx, forge.Branch{Name: want.Head, Exists: one.name != "created"}); warning != "" || err != nil {
+			t.Errorf("%s: CheckRules() = %q, %v", one.name, warning, err)
+		}
 		done, warnings, err := h.client.Upsert(ctx, want)
 		if err != nil || len(warnings) > 0 {
 			t.Fatalf("%s: Upsert() = %+v, %q, %v", one.name, done, warnings, err)

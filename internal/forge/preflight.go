@@ -33,9 +33,9 @@ type Facts struct {
 
 // Preflight finds out, before anything is spent, that the repository can be
 // reached under this name, that the base branch exists (empty: the default
-// branch) and that the token may push, as far as the forge tells. It costs two
-// calls; a third for the token of an installation, which may be GITHUB_TOKEN, and
-// one when the answer seems to deny pushing.
+// branch) and that the token may push, as far as the forge tells. It costs one
+// call; one more for another base than the default branch, for the token of an
+// installation, which may be GITHUB_TOKEN, and when the answer seems to deny pushing.
 func (c *Client) Preflight(ctx context.Context, base string) (Facts, error) {
 	repository, facts, err := c.readRepository(ctx)
 	if err != nil {
@@ -48,8 +48,10 @@ func (c *Client) Preflight(ctx context.Context, base string) (Facts, error) {
 	if err := c.checkPush(ctx, repository.Permissions, &facts); err != nil {
 		return facts, err
 	}
-	if err := c.checkBase(ctx, facts); err != nil {
-		return facts, err
+	if facts.Base != facts.DefaultBranch { // the default branch was just named; that it has a commit is seen when it is read
+		if err := c.checkBase(ctx, facts); err != nil {
+			return facts, err
+		}
 	}
 	if facts.Token.Kind == TokenInstallation && c.graphQLURL != "" {
 		facts.Token = c.Identify(ctx)
@@ -193,8 +195,6 @@ func (c *Client) checkBase(ctx context.Context, facts Facts) error {
 	var branch github.Branch
 	err := c.call(ctx, http.MethodGet, c.path("/branches/%s", url.PathEscape(facts.Base)), nil, &branch)
 	switch {
-	case status(err) == http.StatusNotFound && facts.Base == facts.DefaultBranch:
-		return fmt.Errorf("base: %s has no branch %q although it is the default branch: push a first commit", c.where(), facts.Base)
 	case status(err) == http.StatusNotFound:
 		return fmt.Errorf("base: %s has no branch %q: name a branch that exists there, for example %q", c.where(), facts.Base, facts.DefaultBranch)
 	case err != nil:

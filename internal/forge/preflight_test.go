@@ -53,7 +53,6 @@ func TestPreflightErrors(t *testing.T) {
 		{name: "forbidden with a forged hint", path: repositoryPath, do: answer(403, `{}`, "X-Accepted-GitHub-Permissions", "<b>all</b>"), denied: "contents: read"},
 		{name: "archived", path: repositoryPath, do: answer(200, `{"default_branch":"main","archived":true}`), wants: []string{"archived", "push: false"}},
 		{name: "no default branch", path: repositoryPath, do: answer(200, `{"full_name":"octo/greet"}`), wants: []string{"no default branch"}},
-		{name: "empty repository", path: repositoryPath + "/branches/main", do: answer(404, `{"message":"Branch not found"}`), wants: []string{"default branch", "push a first commit"}},
 		{name: "renamed base", base: "master", path: "/branches/master", do: answer(200, `{"name":"trunk"}`), wants: []string{`"master"`, `"trunk"`}},
 		{
 			name: "may not push", path: repositoryPath, do: answer(200, `{"default_branch":"main","permissions":{"admin":false,"push":false,"pull":true}}`),
