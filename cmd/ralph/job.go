@@ -130,6 +130,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 		{"event", j.decide},
 		{"task list", func(context.Context) error { return j.readTaskList() }},
 		{"workspace", j.openWorkspace},
+		{"repository", func(context.Context) error { return j.followCheckout() }},
 		{"cancel", func(context.Context) error { j.watchCancel(ctx, cancelRun); return nil }},
 		{"plan", func(context.Context) error { return j.checkPlanAtDesk() }},
 		{"agent's program", j.installAgents},
