@@ -46,6 +46,28 @@ func (j *job) findKilled() {
 	}
 }
 
+// followCheckout publishes to the repository that is checked out, where that is not
+// the workflow's own, as create-pull-request does.
+func (j *job) followCheckout() error {
+	own := j.site.Repository
+	if j.runner == nil || own == "" || !j.publishes() {
+		return nil
+	}
+	there := repo.Origin(j.dir(), j.site.ServerURL)
+	if there == "" || strings.EqualFold(there, own) || strings.EqualFold(there, j.cfg.PushToFork) {
+		return nil
+	}
+	if d := j.decision; d.Issue != 0 || d.PullRequest != 0 || d.CommentOn != 0 || d.RunID != 0 {
+		return invalid(fmt.Errorf("what is checked out is %s, and what the event is about lies in %s: check that one out, or set use-event: never, so that the event only starts the run", there, own))
+	}
+	j.site.Repository, j.report.Repository = there, there
+	j.api, j.event.DefaultBranch = nil, "" // of the workflow's own
+	n := fmt.Sprintf("What is checked out is %s and not %s: the work goes there, and github-token (and ci-token, where it is given) has to be a token for it.", there, own)
+	j.note(n)
+	j.out.say(n)
+	return nil
+}
+
 // openRepository looks at the repository before anything is spent.
 func (j *job) openRepository(ctx context.Context) error {
 	if !j.publishes() {

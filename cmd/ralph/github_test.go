@@ -29,7 +29,8 @@ import (
 //	delete-branch NAME          tree BRANCH DIR         check NAME CONCLUSION LOG
 //	check-second NAME LOG       no-checks
 //	run BRANCH EVENT NAME CONCLUSION LOG                event FILE
-//	web-page METHOD PATH-PART TIMES
+//	web-page METHOD PATH-PART TIMES      rule KIND BYPASS BRANCH
+//	repository OWNER NAME DIR
 //
 // What can be seen afterwards, in a file: comments NUMBER (comments.txt), calls
 // (calls.txt, those of the API), files BRANCH (files.txt, mode and path),
@@ -43,12 +44,20 @@ func githubCommand(ts *testscript.TestScript, neg bool, args []string) {
 		"token":         func(a []string) error { w.forge.AddToken(tokenOf(a)); return nil },
 		"expire":        func(a []string) error { w.forge.ExpireToken(a[0], number(ts, a[1])); return nil },
 		"protect":       func(a []string) error { w.repo.Protect(a[0]); return nil },
+		"rule":          func(a []string) error { w.repo.AddRule(a[0], a[1], a[2]); return nil },
 		"archive":       func([]string) error { w.repo.Archive(); return nil },
 		"rename":        func(a []string) error { w.repo.Rename(a[0]); return nil },
 		"not-permitted": func([]string) error { w.repo.MayNotOpen = true; return nil },
 		"no-drafts":     func([]string) error { w.repo.NoDrafts = true; return nil },
 		"milestone":     func(a []string) error { w.repo.AddMilestone(number(ts, a[0]), a[1]); return nil },
 		"team":          func(a []string) error { w.repo.AddTeam(a[0]); return nil },
+		"repository": func(a []string) error {
+			r, err := w.forge.NewRepository(a[0], a[1])
+			if err == nil {
+				_, err = r.Commit("main", "first", readFiles(ts, a[2]))
+			}
+			return err
+		},
 		"fork":          func(a []string) error { _, err := w.repo.Fork(a[0], a[1]); return err },
 		"issue":         func(a []string) error { w.repo.NewIssue(a[0], a[1], a[2], a[3:]...); return nil },
 		"comment":       func(a []string) error { w.repo.NewComment(number(ts, a[0]), a[1], a[2]); return nil },
@@ -110,6 +119,10 @@ func number(ts *testscript.TestScript, text string) int {
 func tokenOf(a []string) forgetest.Token {
 	t := forgetest.Token{Value: a[0], Login: a[1]}
 	for _, right := range a[2:] {
+		if only, ok := strings.CutPrefix(right, "in:"); ok {
+			t.Repositories = append(t.Repositories, only)
+			continue
+		}
 		if t.Rights == nil {
 			t.Rights = map[string]string{}
 		}

@@ -78,3 +78,17 @@ func (j *job) checkPushing(ctx context.Context, client *forge.Client) error {
 	}
 	return nil
 }
+
+// checkRules asks whether the branch takes a push, once its name is known and
+// whether it is there.
+func (j *job) checkRules(ctx context.Context) error {
+	if j.repo == nil || j.pusher == nil {
+		return nil
+	}
+	warning, err := j.pusher.CheckRules(ctx, forge.Branch{Name: j.start.Branch, Exists: j.repo.State().Tip != "", Signed: j.cfg.SignCommits})
+	if warning != "" {
+		j.note(warning)
+		j.out.warn(warning)
+	}
+	return invalid(err)
+}

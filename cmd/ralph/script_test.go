@@ -127,7 +127,7 @@ func readFiles(ts *testscript.TestScript, dir string) map[string]demo.File {
 	return files
 }
 
-// checkout DIR [BRANCH]: what actions/checkout leaves: shallow, with the token
+// checkout DIR [BRANCH [REPOSITORY]]: what actions/checkout leaves: shallow, with the token
 // in the repository's configuration.
 func checkoutCommand(ts *testscript.TestScript, neg bool, args []string) {
 	w := theWorld(ts)
@@ -136,8 +136,12 @@ func checkoutCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) > 1 {
 		branch = args[1]
 	}
+	repository := owner + "/" + name
+	if len(args) > 2 {
+		repository = args[2]
+	}
 	ts.Check(os.MkdirAll(dir, 0o755))
-	url := w.url + "/" + owner + "/" + name
+	url := w.url + "/" + repository
 	header := "AUTHORIZATION: basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+w.token))
 	for _, a := range [][]string{
 		{"init", "-q", "-b", branch}, {"remote", "add", "origin", url}, {"config", "http." + w.url + "/.extraheader", header},

@@ -243,7 +243,7 @@ func TestCleanRunCostsAtMostTwelve(t *testing.T) {
 		want := everything()
 		want.TeamReviewers = nil
 		one.add(t, &want)
-		facts, err := h.client.Preflight(ctx, forge.Ask{Base: "main"})
+		facts, err := h.client.Preflight(ctx, forge.Ask{Base: "main", Likely: "main"})
 		if err != nil || facts.Workflows != forge.No || facts.Token.Login != "github-actions[bot]" || facts.AutoMerge != forge.Yes {
 			t.Errorf("Preflight() = %+v, %v", facts, err)
 		}
@@ -252,6 +252,9 @@ func TestCleanRunCostsAtMostTwelve(t *testing.T) {
 		}
 		if err := h.client.CheckMilestone(ctx, 3); err != nil {
 			t.Error(err)
+		}
+		if warning, err := h.client.CheckRules(ctx, forge.Branch{Name: want.Head, Exists: one.name != "created"}); warning != "" || err != nil {
+			t.Errorf("%s: CheckRules() = %q, %v", one.name, warning, err)
 		}
 		done, warnings, err := h.client.Upsert(ctx, want)
 		if err != nil || len(warnings) > 0 {

@@ -35,8 +35,8 @@ type Facts struct {
 // Ask is what Preflight looks at.
 type Ask struct {
 	Base string // of the pull request; empty: the default branch
-	// Likely is the default branch as far as the caller knows. With it, or with
-	// Base, nothing has to be waited for.
+	// Likely is the default branch as far as the caller knows: with it, or with Base,
+	// nothing has to be waited for, and a Base that it is needs no question of its own.
 	Likely       string
 	PullRequests bool // the token has to be able to open them
 	Milestone    int  // has to exist; 0: none
@@ -44,10 +44,11 @@ type Ask struct {
 
 // Preflight finds out, before anything is spent, that the repository can be
 // reached under this name, that the base branch exists and that the token may
-// push, and what else is asked, as far as the forge tells. It costs two calls, one
-// for each thing that is asked, a third for the token of an installation, which
-// may be GITHUB_TOKEN, and one when the answer seems to deny pushing. They are
-// made side by side; an error about the repository is the only one then.
+// push, and what else is asked, as far as the forge tells. It costs one call, one
+// for each thing that is asked, one more for another base than the default branch,
+// for the token of an installation, which may be GITHUB_TOKEN, and when the answer
+// seems to deny pushing. They are made side by side; an error about the repository
+// is the only one then.
 func (c *Client) Preflight(ctx context.Context, ask Ask) (Facts, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var asked sync.WaitGroup
@@ -61,8 +62,7 @@ func (c *Client) Preflight(ctx context.Context, ask Ask) (Facts, error) {
 		return func() error { return <-done }
 	}
 	likely := cmp.Or(ask.Base, ask.Likely)
-	var tip error // of the base branch
-	known := beside(likely != "", func() error { tip = c.readBase(ctx, likely); return nil })
+	base := beside(ask.Base != "" && ask.Base != ask.Likely, func() error { return c.readBase(ctx, ask.Base) })
 	opens := beside(likely != "" && ask.PullRequests, func() error { return c.ProbePullRequest(ctx, likely) })
 	milestone := beside(ask.Milestone > 0, func() error { return c.CheckMilestone(ctx, ask.Milestone) })
 	identified := beside(c.Identity().Kind == TokenInstallation && c.graphQLURL != "", func() error { c.Identify(ctx); return nil })
@@ -78,11 +78,13 @@ func (c *Client) Preflight(ctx context.Context, ask Ask) (Facts, error) {
 	if err := c.checkPush(ctx, repository.Permissions, &facts); err != nil {
 		return facts, err
 	}
-	if known(); facts.Base != likely {
-		tip = c.readBase(ctx, facts.Base)
+	if facts.Base == ask.Likely && facts.Base != facts.DefaultBranch { // the default branch is another one than was thought
+		base = beside(true, func() error { return c.readBase(ctx, facts.Base) })
+	}
+	if facts.Base != likely {
 		opens = beside(ask.PullRequests, func() error { return c.ProbePullRequest(ctx, facts.Base) })
 	}
-	if err := errors.Join(c.explainBase(facts, tip), milestone(), opens()); err != nil {
+	if err := errors.Join(c.explainBase(facts, base()), milestone(), opens()); err != nil {
 		return facts, err
 	}
 	if identified(); c.Identity().Kind == TokenInstallation {
@@ -243,8 +245,6 @@ func (c *Client) explainBase(facts Facts, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case status(err) == http.StatusNotFound && facts.Base == facts.DefaultBranch:
-		return fmt.Errorf("base: %s has no branch %q although it is the default branch: push a first commit", c.where(), facts.Base)
 	case status(err) == http.StatusNotFound:
 		return fmt.Errorf("base: %s has no branch %q: name a branch that exists there, for example %q", c.where(), facts.Base, facts.DefaultBranch)
 	case errors.As(err, &renamed):

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 )
@@ -135,11 +134,8 @@ func (f *Forge) receive(w http.ResponseWriter, r *http.Request, repo *Repository
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 	commands := pushCommands(body)
-	f.mu.Lock()
-	protected := slices.Clone(repo.protected)
-	f.mu.Unlock()
 	for _, one := range commands {
-		if branch, ok := strings.CutPrefix(one.ref, "refs/heads/"); ok && slices.Contains(protected, branch) {
+		if branch, ok := strings.CutPrefix(one.ref, "refs/heads/"); ok && f.refuses(repo, branch) {
 			report(w, commands, "protected branch hook declined",
 				"error: GH006: Protected branch update failed for "+one.ref+".\nerror: Changes must be made through a pull request.\n")
 			return

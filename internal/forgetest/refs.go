@@ -159,7 +159,7 @@ func (f *Forge) createRef(c *call) {
 }
 
 func (c *call) protected(branch string) bool {
-	if !slices.Contains(c.repo.protected, branch) {
+	if !c.repo.refuses(branch) {
 		return false
 	}
 	c.refuse(http.StatusUnprocessableEntity, "Changes must be made through a pull request.")
@@ -244,5 +244,27 @@ func (f *Forge) listCommits(c *call) {
 	c.answer(http.StatusOK, list)
 }
 
-// branchRules are those of rulesets; there are none.
-func (f *Forge) branchRules(c *call) { c.answer(http.StatusOK, []any{}) }
+// branchRules are those of rulesets, whoever may bypass them.
+func (f *Forge) branchRules(c *call) {
+	list := []map[string]any{}
+	for i, rule := range c.repo.rules {
+		if slices.Contains(rule.branches, c.r.PathValue("branch")) {
+			list = append(list, map[string]any{"type": rule.kind, "ruleset_source_type": "Repository", "ruleset_source": c.repo.FullName(), "ruleset_id": i + 1})
+		}
+	}
+	c.answer(http.StatusOK, list)
+}
+
+func (f *Forge) getRuleset(c *call) {
+	id, err := strconv.Atoi(c.r.PathValue("id"))
+	if err != nil || id < 1 || id > len(c.repo.rules) {
+		c.refuse(http.StatusNotFound, "Not Found")
+		return
+	}
+	rule := c.repo.rules[id-1]
+	out := map[string]any{"id": id, "name": rule.kind, "source_type": "Repository", "source": c.repo.FullName(), "enforcement": "active"}
+	if rule.bypass != "" {
+		out["current_user_can_bypass"] = rule.bypass
+	}
+	c.answer(http.StatusOK, out)
+}

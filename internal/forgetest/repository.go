@@ -33,6 +33,7 @@ type Repository struct {
 	gone        string // the name git knows it by, when it was renamed
 	permissions map[string]string
 	protected   []string
+	rules       []rule // each a ruleset of its own; the id is the index and 1
 	milestones  map[int]string
 	teams       []string
 	issues      []*issue // pull requests, too; the number is the index and 1
@@ -137,6 +138,33 @@ func (r *Repository) Protect(branches ...string) {
 	r.forge.mu.Lock()
 	r.protected = append(r.protected, branches...)
 	r.forge.mu.Unlock()
+}
+
+// rule is a rule of a ruleset, of GitHub's type kind.
+type rule struct {
+	kind, bypass string
+	branches     []string
+}
+
+// AddRule makes a ruleset with one rule, as "update" or "pull_request", which refuses
+// pushes to branches. bypass says whether the one who asks may bypass it, in GitHub's
+// words; empty: it is not told, and nobody may.
+func (r *Repository) AddRule(kind, bypass string, branches ...string) {
+	r.forge.mu.Lock()
+	r.rules = append(r.rules, rule{kind, bypass, branches})
+	r.forge.mu.Unlock()
+}
+
+// refuses says whether pushes to a branch are refused.
+func (r *Repository) refuses(branch string) bool {
+	return slices.Contains(r.protected, branch) ||
+		slices.ContainsFunc(r.rules, func(one rule) bool { return one.bypass != "always" && slices.Contains(one.branches, branch) })
+}
+
+func (f *Forge) refuses(r *Repository, branch string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return r.refuses(branch)
 }
 
 // SetPermission gives a user admin, maintain, write, triage, read or none.

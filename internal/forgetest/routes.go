@@ -56,6 +56,7 @@ func (f *Forge) table() []route {
 		{"GET /branches", "contents:read", f.listBranches},
 		{"GET /commits", "contents:read", f.listCommits},
 		{"GET /rules/branches/{branch...}", "", f.branchRules},
+		{"GET /rulesets/{id}", "", f.getRuleset},
 		{"GET /actions/runs/{id}/attempts/{attempt}/jobs", "actions:read", f.runJobs},
 		{"GET /actions/runs/{id}/attempts/{attempt}", "actions:read", f.getRun},
 		{"GET /commits/{ref}/status", "statuses:read", f.combinedStatus},

@@ -11,10 +11,14 @@ import (
 
 // CheckBranch says what is wrong with the name of a branch we are to create:
 // git's rules (git-check-ref-format), GitHub's, and no character that means
-// something to a shell, because people paste branch names into one.
+// something to a shell, because people paste branch names into one: # begins a
+// comment only at the beginning of a word.
 func CheckBranch(name string) error {
-	if i := strings.IndexAny(name, ";&|<>()$`'\"!#{}"); i >= 0 {
+	if i := strings.IndexAny(name, ";&|<>()$`'\"!{}"); i >= 0 {
 		return fmt.Errorf("the name of a branch cannot hold %q", name[i])
+	}
+	if strings.HasPrefix(name, "#") {
+		return errors.New("the name of a branch does not begin with #")
 	}
 	return CheckRef(name)
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/org/ralph-action/internal/repo"
@@ -187,6 +188,8 @@ func TestDesk(t *testing.T) {
 	_, err = o.Begin(t.Context())
 	if _, ok := errors.AsType[*repo.OverwriteError](err); !ok {
 		t.Errorf("Begin() over dirt = %v, want *OverwriteError", err)
+	} else if strings.Contains(err.Error(), "hint") {
+		t.Errorf("Begin() over dirt = %v, want git's error without its hints, which are for people who type commands", err)
 	}
 	equal(t, "x.txt", read(t, filepath.Join(dir, "x.txt")), "in the way\n")
 	equal(t, "HEAD", git(t, dir, "symbolic-ref", "HEAD"), "refs/heads/main")

@@ -35,7 +35,19 @@ type GuestError struct {
 
 // Error shows the subcommand and the bounded last lines of stderr, on one line.
 func (e *GuestError) Error() string {
-	return fmt.Sprintf("git %s: exit code %d: %s", subcommand(e.Args), e.ExitCode, clean(e.Stderr, 400))
+	return fmt.Sprintf("git %s: exit code %d: %s", subcommand(e.Args), e.ExitCode, e.said(400))
+}
+
+// said is what git printed on one line, without its hints: they are for people who
+// type commands.
+func (e *GuestError) said(limit int) string {
+	var b strings.Builder
+	for line := range strings.Lines(e.Stderr) {
+		if !strings.HasPrefix(line, "hint:") {
+			b.WriteString(line)
+		}
+	}
+	return clean(b.String(), limit)
 }
 
 // subcommand names the git command of an argument list, without its options.
@@ -70,6 +82,7 @@ func (r *Repo) gitEnv(ctx context.Context, env []string, stdin io.Reader, stdout
 		// Written by the agent, the commit graph would say what is an ancestor of what.
 		"-c", "core.commitGraph=false",
 		"-c", "core.safecrlf=false", "-c", "gc.auto=0", "-c", "advice.addEmbeddedRepo=false",
+		"-c", "advice.graftFileDeprecated=false", // of the empty one in baseEnv
 	}
 	if r.top != "" {
 		all = append(all, "-C", r.top)

@@ -209,7 +209,7 @@ func (r *Repo) stageCopy(ctx context.Context) (tree plumbing.Hash, notes []strin
 		if !errors.As(err, &g) || g.ExitCode != 1 {
 			return plumbing.ZeroHash, nil, err
 		}
-		notes = append(notes, "git could not stage everything: "+clean(g.Stderr, 400))
+		notes = append(notes, "git could not stage everything: "+g.said(400))
 	}
 	b := &bounded{left: 100}
 	if err := r.gitEnv(ctx, r.indexEnv(), nil, b, "write-tree"); err != nil {

@@ -211,7 +211,7 @@ func (r *Repo) probeFilter(ctx context.Context) error {
 	var g *GuestError
 	switch {
 	case errors.As(err, &g):
-		return errors.New(clean(g.Stderr, 300))
+		return errors.New(g.said(300))
 	case err != nil:
 		return err
 	case strings.TrimSpace(b.String()) != plumbing.ComputeHash(plumbing.BlobObject, []byte(probe)).String():

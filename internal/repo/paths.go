@@ -40,7 +40,7 @@ func (r *Repo) openPaths(ctx context.Context) error {
 	err := r.gitEnv(ctx, []string{"GIT_INDEX_FILE=" + filepath.Join(r.opt.Temp, "no-index")}, nil, nil, args...)
 	var g *GuestError
 	if errors.As(err, &g) {
-		return fmt.Errorf("add-paths: %s", strings.TrimPrefix(clean(g.Stderr, 400), "fatal: "))
+		return fmt.Errorf("add-paths: %s", strings.TrimPrefix(g.said(400), "fatal: "))
 	}
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -150,6 +151,38 @@ func TestPushFaults(t *testing.T) {
 			write(t, filepath.Join(dir, "one.txt"), "1\n")
 			r.pushed(t, f)
 		})
+	}
+}
+
+// A web page in place of an answer passes, or is named.
+func TestWebPageForGit(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		pages int32
+		asked int32
+		fails bool
+	}{{pages: 2, asked: 3}, {pages: 1000, asked: 3, fails: true}} {
+		f, dir := workspace(t)
+		var n atomic.Int32
+		f.setFault(func(w http.ResponseWriter, req *http.Request) bool {
+			if !strings.HasSuffix(req.URL.Path, "/info/refs") || n.Add(1) > tt.pages {
+				return false
+			}
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			_, _ = io.WriteString(w, "<html>We are back soon.</html>")
+			return true
+		})
+		r, err := open(t, dir, f.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.Begin(t.Context())
+		if tt.fails != (err != nil) || tt.fails && !strings.Contains(err.Error(), "a web page") {
+			t.Errorf("Begin() after %d web pages = %v, want an error that names them: %v", tt.pages, err, tt.fails)
+		}
+		if n.Load() != tt.asked {
+			t.Errorf("%d requests, want %d", n.Load(), tt.asked)
+		}
 	}
 }
 

@@ -1,11 +1,13 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"mime"
 	"net"
 	"net/http"
 	"net/url"
@@ -27,6 +29,7 @@ const (
 	agentName = "ralph"
 
 	maxAttempts   = 6
+	pageAttempts  = 3 // at a web page: one of a maintenance passes, one of a wrong address does not
 	defaultDelay  = 500 * time.Millisecond
 	maxDelay      = 20 * time.Second
 	answerTimeout = 2 * time.Minute // a server may work long on a push before it answers
@@ -161,7 +164,13 @@ func (r *remote) do(ctx context.Context, method, path, service string, body io.R
 		}
 		return nil, &transientError{err: fmt.Errorf("%s: %w", r.url.Host, err)}
 	}
-	if res.StatusCode == http.StatusOK {
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	switch {
+	case res.StatusCode == http.StatusOK && kind == "text/html":
+		_ = res.Body.Close() // nobody reads it
+		return nil, &transientError{most: pageAttempts,
+			err: fmt.Errorf("%s answers git with a web page: see whether a proxy, a sign-in or a maintenance page stands before it, and whether GITHUB_SERVER_URL is its address", r.url.Redacted())}
+	case res.StatusCode == http.StatusOK:
 		return res, nil
 	}
 	defer res.Body.Close()
@@ -211,6 +220,7 @@ func retryAfter(h http.Header) (time.Duration, bool) {
 type transientError struct {
 	err  error
 	wait time.Duration
+	most int // attempts; 0: maxAttempts
 }
 
 func (e *transientError) Error() string { return e.err.Error() }
@@ -226,7 +236,7 @@ func (r *remote) retry(ctx context.Context, f func() error) error {
 		if !errors.As(err, &t) {
 			return err
 		}
-		if attempt == maxAttempts {
+		if attempt == cmp.Or(t.most, maxAttempts) {
 			return fmt.Errorf("%w (tried %d times)", t.err, attempt)
 		}
 		wait := max(t.wait, delay/2+rand.N(delay))

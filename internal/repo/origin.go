@@ -1,0 +1,72 @@
+package repo
+
+import (
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// scpAddress is git's short form of an SSH address: user@host:path.
+var scpAddress = regexp.MustCompile(`^(?:[^@/:]+@)?([^/:]+):([^/].*)$`)
+
+// Origin is the repository, as owner/name, that the work tree above dir was cloned
+// from, when it lies on this server; empty: it does not, or nothing is known. It uses
+// no git program. The answer is foreign text, of the form owner/name.
+func Origin(dir, server string) string {
+	at, err := locate(dir)
+	if err != nil {
+		return ""
+	}
+	root, err := os.OpenRoot(at.common)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	b, err := readFile(root, "config", maxConfigBytes)
+	if err != nil {
+		return ""
+	}
+	c, err := parseConfig(b)
+	if err != nil {
+		return "" // Open says so
+	}
+	for _, v := range c.vars {
+		if v.section == "remote" && v.subsection == "origin" && v.key == "url" {
+			return onServer(v.value, server)
+		}
+	}
+	return ""
+}
+
+// onServer is owner/name of a clone address on a server; empty: it is none.
+func onServer(address, server string) string {
+	home, err := url.Parse(server)
+	if err != nil {
+		return ""
+	}
+	var host, path string
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		host, path = u.Hostname(), u.Path
+		if u.Scheme == "http" || u.Scheme == "https" {
+			if u.Host != home.Host {
+				return ""
+			}
+			rest, ok := strings.CutPrefix(path, strings.TrimSuffix(home.Path, "/")+"/")
+			if !ok {
+				return ""
+			}
+			path = rest
+		}
+	} else if m := scpAddress.FindStringSubmatch(address); m != nil {
+		host, path = m[1], m[2]
+	}
+	if !strings.EqualFold(host, home.Hostname()) {
+		return ""
+	}
+	path = strings.TrimSuffix(strings.Trim(path, "/"), ".git")
+	if owner, name, ok := strings.Cut(path, "/"); !ok || owner == "" || name == "" || strings.Contains(name, "/") {
+		return ""
+	}
+	return path
+}
