@@ -51,6 +51,7 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 
 	exit, err := c.o.Process.Run(ctx, proc.Command{
 		Speaks:   true,
+		Judges:   c.o.Judges != nil && c.o.Judges(),
 		Argv:     c.argv(o, q),
 		Dir:      c.o.Dir,
 		Env:      c.format.environ(o),

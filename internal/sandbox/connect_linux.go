@@ -92,7 +92,11 @@ func (g *Gate) refuse(id uint64, address, reason string, errno unix.Errno) {
 // tcp connects by TCP.
 func (g *Gate) tcp(id uint64, c caller, family int) {
 	to := c.to.direct()
-	if reason := g.doors.closed(to); reason != "" {
+	reason := g.doors.closed(to)
+	if reason == "" {
+		reason = g.apart(c.thread, to)
+	}
+	if reason != "" {
 		g.putBack(c)
 		g.refuse(id, to.String(), reason, unix.EACCES)
 		return
