@@ -65,7 +65,7 @@ func processAttacks() []Attack {
 		{ID: "idle-supervisor", In: "inside", Wall: wallOthers, Tries: "take the supervisor's processor time", Script: `$RT idle supervisor`},
 		{ID: "ptrace-agent", In: "inside", Wall: wallOthers, Tries: "as a tool, trace the agent that started it, to speak in its place", Script: `$RT ptrace agent`},
 		{ID: "memory-agent", In: "inside", Wall: wallLandlock, Tries: "as a tool, open the agent's memory for writing", Script: `$RT speak memory`},
-		{ID: "vmwrite-agent", In: "inside", Wall: wallSeccomp, Tries: "as a tool, write to the agent's memory by process_vm_writev", Script: `$RT speak vmwrite`},
+		{ID: "vmwrite-agent", In: "open", Wall: wallSeccomp, Tries: "as a tool, write to the agent's memory by process_vm_writev", Script: `$RT speak vmwrite`, Engine: profile},
 		{ID: "input-agent", In: "inside", Wall: wallPipe, Tries: "as a tool, write to the agent's standard input", Script: `$RT speak input`},
 		{ID: "output-agent", In: "inside", Wall: wallPipe, Tries: "as a tool, write to the agent's standard output", Script: `$RT speak output`},
 		{ID: "signal-agent", In: "inside", Wall: wallOthers, Tries: "as a tool, send the agent a signal: node opens its debugger on one", Script: `$RT signal agent`},

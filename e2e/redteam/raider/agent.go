@@ -92,7 +92,11 @@ func speak(args []string) error {
 		_, err = unix.FcntlInt(r.Fd(), unix.F_SETOWN, p)
 		return err
 	case "nice":
-		return unix.Setpriority(unix.PRIO_PROCESS, p, 1)
+		now, err := unix.Getpriority(unix.PRIO_PROCESS, p)
+		if err != nil {
+			return err
+		}
+		return unix.Setpriority(unix.PRIO_PROCESS, p, 20-now) // what it is: the kernel's number is the other way round
 	case "processors":
 		var set unix.CPUSet
 		if err := unix.SchedGetaffinity(0, &set); err != nil {
