@@ -70,7 +70,8 @@ tests() { # ARCH
 boot() { # SUITE ARCH
   local machine
   case $2 in
-    amd64) machine=(qemu-system-x86_64 -cpu max -append "console=ttyS0 quiet loglevel=1 panic=-1 lsm=landlock,yama") ;;
+    # cmpxchg16b of qemu 7.2 spoils the flags, and Linux 6.12 with them.
+    amd64) machine=(qemu-system-x86_64 -cpu max,cx16=off -append "console=ttyS0 quiet loglevel=1 panic=-1 lsm=landlock,yama") ;;
     arm64) machine=(qemu-system-aarch64 -M virt -cpu max,pauth-impdef=on -append "console=ttyAMA0 quiet loglevel=1 panic=-1 lsm=landlock,yama") ;;
   esac
   timeout 600 "${machine[@]}" -accel tcg -m 2000 -nographic -no-reboot -net none \
@@ -85,11 +86,7 @@ for target in "$@"; do
   fetch "$suite" "$arch"
   tests "$arch"
   image "$arch" "$suite"
-  # A kernel that crashes in the emulator gets another try.
-  for _ in 1 2 3; do
-    boot "$suite" "$arch" >"$work/log" || true
-    grep -qx DONE "$work/log" && break
-  done
+  boot "$suite" "$arch" >"$work/log" || true
   sed -n '/^KERNEL/,$p' "$work/log"
   # A machine that stopped half way has no DONE.
   if ! grep -qx DONE "$work/log" || grep -Eq '^FAIL|--- SKIP' "$work/log"; then
