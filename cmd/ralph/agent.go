@@ -225,6 +225,10 @@ func (j *job) agentOptions(name, model string) agent.Options {
 			return func() []string { return n.since(before) }
 		}
 	}
+	// The tools of an agent of the user's own print where it prints itself.
+	if j.backlog != nil && name != "text" {
+		o.Judges = func() bool { return j.backlog.step.Mode == string(tasks.Review) }
+	}
 	if len(o.Hooks) > 0 { // a plugin of the user's leaves them to us
 		o.Env = append(o.Env, "RALPH_HOOKS=1")
 	}

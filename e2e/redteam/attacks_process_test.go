@@ -9,6 +9,8 @@ const (
 	wallLandlock   = "file walls"
 	wallScope      = "file walls: scope of signals and traces"
 	wallSeccomp    = "system call filter"
+	wallOthers     = "calls on other processes decided by the supervisor"
+	wallPipe       = "the agent's pipes opened by nobody else"
 	wallNetwork    = "network wall: calls decided by the supervisor"
 	wallProxy      = "proxy: names, ports and addresses"
 	wallDoor       = "key proxy"
@@ -60,6 +62,21 @@ func processAttacks() []Attack {
 		{ID: "prlimit-supervisor", In: "inside", Wall: wallSeccomp, Tries: "set limits of the supervisor, whose end is then the kernel's work", Script: `$RT limit supervisor`},
 		{ID: "prlimit-owner", In: "inside", Wall: wallUser, Tries: "set limits of the owner", Script: `$RT limit 1`},
 		{ID: "sched-owner", In: "inside", Wall: wallUser, Tries: "take the owner's processor time", Script: `$RT idle 1`},
+		{ID: "idle-supervisor", In: "inside", Wall: wallOthers, Tries: "take the supervisor's processor time", Script: `$RT idle supervisor`},
+		{ID: "ptrace-agent", In: "inside", Wall: wallOthers, Tries: "as a tool, trace the agent that started it, to speak in its place", Script: `$RT ptrace agent`},
+		{ID: "memory-agent", In: "inside", Wall: wallLandlock, Tries: "as a tool, open the agent's memory for writing", Script: `$RT speak memory`},
+		{ID: "vmwrite-agent", In: "open", Wall: wallSeccomp, Tries: "as a tool, write to the agent's memory by process_vm_writev", Script: `$RT speak vmwrite`, Engine: profile},
+		{ID: "input-agent", In: "inside", Wall: wallPipe, Tries: "as a tool, write to the agent's standard input", Script: `$RT speak input`},
+		{ID: "output-agent", In: "inside", Wall: wallPipe, Tries: "as a tool, write to the agent's standard output", Script: `$RT speak output`},
+		{ID: "signal-agent", In: "inside", Wall: wallOthers, Tries: "as a tool, send the agent a signal: node opens its debugger on one", Script: `$RT signal agent`},
+		{ID: "thread-agent", In: "inside", Wall: wallOthers, Tries: "the same, to a thread", Script: `$RT speak thread`},
+		{ID: "group-agent", In: "inside", Wall: wallOthers, Tries: "the same, to its group", Script: `$RT speak group`},
+		{ID: "everybody-agent", In: "inside", Wall: wallOthers, Tries: "the same, to everybody", Script: `$RT speak everybody`},
+		{ID: "descriptor-agent", In: "inside", Wall: wallSeccomp, Tries: "the same, by pidfd_send_signal", Script: `$RT speak descriptor`},
+		{ID: "queue-agent", In: "inside", Wall: wallOthers, Tries: "the same, with a value", Script: `$RT speak queue`},
+		{ID: "pipe-agent", In: "inside", Wall: wallOthers, Tries: "the same, by the owner of a file (F_SETOWN)", Script: `$RT speak pipe`},
+		{ID: "nice-agent", In: "inside", Wall: wallOthers, Tries: "as a tool, change the agent's priority", Script: `$RT speak nice`},
+		{ID: "processors-agent", In: "inside", Wall: wallOthers, Tries: "as a tool, change the agent's processors", Script: `$RT speak processors`},
 	}
 }
 
@@ -90,11 +107,11 @@ func privilegeAttacks() []Attack {
 		sys("caps", wallUser, "have a capability", ""),
 		sys("setuid", wallUser, "setresuid to root", ""),
 		sys("chroot", wallUser, "chroot", ""),
-		sys("userns", wallLandlock, "mount as root of a user namespace of its own", profile),
-		sys("mountns", wallUser, "make a mount namespace", profile),
-		sys("netns", wallUser, "make a network namespace", profile),
-		sys("mount", wallUser, "mount a file system", profile),
-		sys("setns", wallUser, "enter the owner's namespaces", profile),
+		sys("userns", wallSeccomp, "mount as root of a user namespace of its own", profile),
+		sys("mountns", wallSeccomp, "make a mount namespace", profile),
+		sys("netns", wallSeccomp, "make a network namespace", profile),
+		sys("mount", wallSeccomp, "mount a file system", profile),
+		sys("setns", wallSeccomp, "enter the owner's namespaces", profile),
 		sys("bpf", wallSeccomp, "bpf", profile),
 		sys("perf", wallSeccomp, "perf_event_open", profile),
 		sys("userfaultfd", wallSeccomp, "userfaultfd", profile),

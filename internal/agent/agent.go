@@ -107,6 +107,9 @@ type Options struct {
 	// turn failed, and while the CLI says that it tries again. A turn that needs one of
 	// them is given up, see [Denied]. nil: no walls.
 	Refused func() func() []string
+	// Judges is asked when a turn begins, and reports whether its verdict will be
+	// believed, see proc.Command. nil: it never is.
+	Judges func() bool
 	// Linger is asked when the CLI exited and left children behind: how long they
 	// may go on, see proc.Command. nil: they are ended at once.
 	Linger func() time.Duration

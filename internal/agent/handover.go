@@ -128,7 +128,8 @@ func (c *CLI) handOver(p ralph.Prompt) (o Options, q ralph.Prompt, stdin string,
 		}
 		o.extra[e.name] = f.path
 	}
-	if w.answer && o.Plain && !o.Exact && c.scratch != nil {
+	// What is in a file may be the word of a program that the agent ran.
+	if w.answer && o.Plain && !o.Exact && c.scratch != nil && !o.judges() {
 		o.answer = newFile(c.scratch, o.Scratch, "answer.txt")
 		files = append(files, o.answer)
 	}

@@ -53,6 +53,19 @@ func TestPlainAnswerFile(t *testing.T) {
 	}
 }
 
+// Where a verdict is believed, a file that a test of the reviewed work may have
+// written is no answer.
+func TestPlainAnswerOfAReviewer(t *testing.T) {
+	t.Parallel()
+	o := player(t, "codex", "answer", "")
+	o.Plain, o.Merge, o.Scratch = true, true, t.TempDir()
+	o.Judges = func() bool { return true }
+	o.Env = append(o.Env, "AGENT_ANSWER=file")
+	if got := run(t, t.Context(), o, "review it"); got.turn.FinalText != "no -o" {
+		t.Errorf("FinalText = %q, want what stdout says", got.turn.FinalText)
+	}
+}
+
 // Nothing is written outside the folder, whatever the child puts in the
 // folder's place.
 func TestScratchReplaced(t *testing.T) {

@@ -9,7 +9,9 @@ import (
 // prints where, so both are one stream.
 type textMode struct{ format }
 
-func (textMode) merged(o Options) bool { return o.Exact || o.Merge && o.answer.root == nil }
+func (textMode) merged(o Options) bool {
+	return o.Exact || o.Merge && o.answer.root == nil && !o.judges()
+}
 
 func (textMode) decoder(o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	d := text{}.decoder(o, p, emit, finished).(*textDecoder)

@@ -51,6 +51,7 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 
 	exit, err := c.o.Process.Run(ctx, proc.Command{
 		Speaks:   true,
+		Judges:   c.o.judges(),
 		Argv:     c.argv(o, q),
 		Dir:      c.o.Dir,
 		Env:      c.format.environ(o),
@@ -181,3 +182,6 @@ func (w *pipe) Write(p []byte) (int, error) {
 	w.decode(p)
 	return len(p), nil
 }
+
+// judges reports whether the verdict of the turn at hand will be believed.
+func (o Options) judges() bool { return o.Judges != nil && o.Judges() }

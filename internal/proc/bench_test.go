@@ -79,6 +79,31 @@ func BenchmarkConnect(b *testing.B) {
 	}
 }
 
+// BenchmarkSignal is what a call costs that acts on another process.
+func BenchmarkSignal(b *testing.B) {
+	for name, walls := range map[string]*sandbox.Walls{"open": nil, "walled": {ReadOnly: []string{"/"}}} {
+		b.Run(name, func(b *testing.B) {
+			s, err := proc.Start(b.Context(), proc.Options{Walls: walls, Env: []string{quickExit}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			const rounds = 2000
+			for b.Loop() {
+				var out strings.Builder
+				c := program("signals-bench", "x", strconv.Itoa(rounds))
+				c.Stdout = &out
+				exit, err := s.Run(b.Context(), c)
+				took, errN := strconv.ParseFloat(strings.TrimSpace(out.String()), 64)
+				if err != nil || errN != nil || exit.Code != 0 {
+					b.Fatal(exit, err, out.String())
+				}
+				b.ReportMetric(took/rounds, "us/signal")
+			}
+		})
+	}
+}
+
 func benchRun(b *testing.B, discard io.Writer, o proc.Options) {
 	before := cpu()
 	s, err := proc.Start(b.Context(), o)

@@ -53,6 +53,10 @@ type Command struct {
 	// behind file walls nobody opens its input and output anew through /proc.
 	Speaks bool
 
+	// Judges is set for a child that speaks and whose verdict is believed: it
+	// reaches no server that its own tools brought up.
+	Judges bool
+
 	// Linger is asked, once and from Run's goroutine, when the leader exited by
 	// itself and others of its tree still live: how long they may go on. Nil or
 	// an answer of 0 ends them at once, with Limits.Grace. While they go on,

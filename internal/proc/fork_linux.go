@@ -34,7 +34,7 @@ func (in *supervised) fork(r request, fds []int) (pid int, err error) {
 		return pid, err
 	}
 	if r.Speaks {
-		if err = in.gate.Speaker(fds[1]); err != nil {
+		if err = in.gate.Speaks(fds[1], r.Judges); err != nil {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}

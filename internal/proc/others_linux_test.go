@@ -88,6 +88,37 @@ func TestToolsThatShareTheOutput(t *testing.T) {
 	}
 }
 
+// TestServersOfAgents: what a tool serves is not taken for an agent's provider
+// where its verdict counts, and what the agent serves is its own.
+func TestServersOfAgents(t *testing.T) {
+	t.Parallel()
+	wantNetwork(t)
+	for _, judges := range []bool{true, false} {
+		r := newRoom(t)
+		r.network(sandbox.Network{Sockets: []string{r.tmp}})
+		r.options.SpillDir = r.outside
+		c := program("judge", newMark())
+		c.Env = append(c.Env, "TMPDIR="+r.tmp)
+		c.Dir, c.Speaks, c.Judges = r.work, true, judges
+		var out, errs strings.Builder
+		c.Stdout, c.Stderr = &out, &errs
+		var said map[string]string
+		exit, err := start(t, r.options).Run(t.Context(), c)
+		if err != nil || exit.Code != 0 || json.Unmarshal([]byte(out.String()), &said) != nil {
+			t.Fatalf("Run() = %+v, %v, it said %q and %q", exit, err, out.String(), errs.String())
+		}
+		closed := "ok"
+		if judges {
+			closed = "EACCES"
+		}
+		for name, want := range map[string]string{"own": "ok", "tool to the agent": "EACCES", "agent to the tool": closed, "agent to the tool, unix": closed} {
+			if said[name] != want {
+				t.Errorf("judges %v: %s = %q, want %s", judges, name, said[name], want)
+			}
+		}
+	}
+}
+
 func toolSays(t *testing.T, network *sandbox.Network, how string) (said map[string]string) {
 	t.Helper()
 	r := newRoom(t)

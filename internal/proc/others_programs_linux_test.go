@@ -3,13 +3,18 @@ package proc_test
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/netip"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -33,6 +38,49 @@ func init() {
 		os.Stdout.Write(out)
 		return code(err)
 	}
+	// judge is an agent with a server, and a tool with another.
+	programs["judge"] = func(args []string) int {
+		own, stop, err := local()
+		if err != nil {
+			return code(err)
+		}
+		defer stop()
+		said := map[string]string{"own": word(dial(own))}
+		cmd := exec.Command(os.Args[0], "program", "serves", args[0], own.String())
+		cmd.Stderr = os.Stderr
+		in, errIn := cmd.StdinPipe()
+		out, errOut := cmd.StdoutPipe()
+		if err := errors.Join(errIn, errOut, cmd.Start()); err != nil {
+			return code(err)
+		}
+		var tool struct{ TCP, Unix, Agent string }
+		err = json.NewDecoder(out).Decode(&tool)
+		said["tool to the agent"] = tool.Agent
+		if to, errTo := netip.ParseAddrPort(tool.TCP); errTo == nil {
+			said["agent to the tool"] = word(dial(to))
+		}
+		said["agent to the tool, unix"] = word(dialUnix(unix.SOCK_STREAM, tool.Unix))
+		_ = in.Close()
+		_ = json.NewEncoder(os.Stdout).Encode(said)
+		return code(errors.Join(err, cmd.Wait()))
+	}
+	programs["serves"] = func(args []string) int {
+		own, stop, err := local()
+		if err != nil {
+			return code(err)
+		}
+		defer stop()
+		path := filepath.Join(os.Getenv("TMPDIR"), "socket")
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			return code(err)
+		}
+		defer l.Close()
+		go echoOnce(l)
+		_ = json.NewEncoder(os.Stdout).Encode(map[string]string{"TCP": own.String(), "Unix": path, "Agent": word(dial(netip.MustParseAddrPort(args[1])))})
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return 0
+	}
 	// tool does to others what args say, and says what came of it.
 	programs["tool"] = func(args []string) int {
 		said := map[string]string{}
@@ -44,12 +92,21 @@ func init() {
 	}
 	programs["signals-bench"] = func(args []string) int {
 		rounds, _ := strconv.Atoi(args[1])
+		begin := time.Now()
 		for range rounds {
-			if unix.Tgkill(os.Getpid(), unix.Gettid(), 0) != nil {
+			if unix.Kill(os.Getpid(), 0) != nil {
 				return 1
 			}
 		}
+		fmt.Println(time.Since(begin).Microseconds())
 		return 0
+	}
+}
+
+func echoOnce(l net.Listener) {
+	if c, err := l.Accept(); err == nil {
+		_, _ = io.CopyN(c, c, 1)
+		_ = c.Close()
 	}
 }
 

@@ -78,8 +78,8 @@ type job struct {
 	Linger bool
 	// AnyDisk: the free space of disks is not looked at.
 	AnyDisk bool
-	// Speaks is Command.Speaks.
-	Speaks bool
+	// Speaks and Judges are the Command's.
+	Speaks, Judges bool
 }
 
 // event is the crew's word on the running job.
@@ -134,7 +134,7 @@ func (s *Supervisor) Run(ctx context.Context, c Command) (Exit, error) {
 	if err != nil {
 		return Exit{}, fmt.Errorf("start %s: %w", c.Argv[0], err)
 	}
-	err = s.crew.start(job{Path: path, Argv: c.Argv, Env: c.Env, Dir: c.Dir, Grace: c.Limits.grace(), Linger: c.Linger != nil, AnyDisk: c.Limits.AnyDisk, Speaks: c.Speaks}, p.child)
+	err = s.crew.start(job{Path: path, Argv: c.Argv, Env: c.Env, Dir: c.Dir, Grace: c.Limits.grace(), Linger: c.Linger != nil, AnyDisk: c.Limits.AnyDisk, Speaks: c.Speaks, Judges: c.Judges}, p.child)
 	p.started()
 	w := watch{crew: s.crew, limits: c.Limits, linger: c.Linger, out: p.out, finished: c.Finished}
 	if err == nil {

@@ -152,6 +152,7 @@ func (r request) encode() ([]byte, error) {
 	e.put('l', strconv.FormatBool(r.Linger))
 	e.put('f', strconv.FormatBool(r.AnyDisk))
 	e.put('s', strconv.FormatBool(r.Speaks))
+	e.put('j', strconv.FormatBool(r.Judges))
 	e.put('a', r.Argv...)
 	e.put('e', r.Env...)
 	return e.bytes()
@@ -172,6 +173,8 @@ func parseRequest(data []byte) (r request, err error) {
 			r.Linger, err = strconv.ParseBool(value)
 		case 'f':
 			r.AnyDisk, err = strconv.ParseBool(value)
+		case 'j':
+			r.Judges, err = strconv.ParseBool(value)
 		case 's':
 			r.Speaks, err = strconv.ParseBool(value)
 		case 'a':

@@ -101,6 +101,9 @@ func (g *Gate) tcp(id uint64, c caller, family int) {
 			c.to.ip = netip.AddrPortFrom(c.to.ip.Addr(), 0)
 		}
 	}
+	if reason == "" {
+		reason = g.apart(c.thread, to)
+	}
 	if reason != "" {
 		g.putBack(c)
 		g.refuse(id, to.String(), reason, unix.EACCES)

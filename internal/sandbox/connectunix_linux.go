@@ -32,6 +32,10 @@ func (g *Gate) unix(id uint64, c caller) {
 		_ = g.reply(id, unix.EACCES)
 		return
 	}
+	if g.speaker != nil && g.speaker.judge && g.speaks(c.thread) {
+		refuse(path, "a reviewer reaches no socket of what it runs")
+		return
+	}
 	socket, inside, err := g.doors.socket(path)
 	switch {
 	case inside && err == nil:

@@ -21,7 +21,9 @@ func describeFiles(w *Walls, who string) string {
 	case abi == 0:
 		return fmt.Sprintf("no file walls (%s), %s", reason, who)
 	case abi < 6:
-		return fmt.Sprintf("Landlock ABI %d without signal scope, %s, %d paths writable", abi, who, len(w.ReadWrite))
+		if ok, _ := NetworkAvailable(); !ok { // else the filter keeps signals inside
+			return fmt.Sprintf("Landlock ABI %d without signal scope, %s, %d paths writable", abi, who, len(w.ReadWrite))
+		}
 	}
 	return fmt.Sprintf("Landlock ABI %d, %s, %d paths writable", abi, who, len(w.ReadWrite))
 }

@@ -47,7 +47,7 @@ type Gate struct {
 	listener *os.File
 	raw      syscall.RawConn
 	doors    *doors
-	speaker  *inode // nil: no child is one
+	speaker  *speaker // nil: the child is none
 	refused  func(address, reason string)
 	told     map[[2]string]bool
 	waiting  chan struct{} // holds a token for each connect that waits

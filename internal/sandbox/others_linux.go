@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,7 +33,7 @@ func (g *Gate) answerOthers(n *notification) {
 //
 //   - Nothing reaches the supervisor and what it did not start.
 //   - Nothing reaches a process that speaks for the child, but another one that
-//     does: see Speaker.
+//     does: see speaker.
 //   - A process traces what it started itself, as with kernel.yama.ptrace_scope
 //     1, and a copy of a process the process it is a copy of: so LeakSanitizer
 //     works.
@@ -130,35 +129,6 @@ func traces(thread, target int) unix.Errno {
 		return 0
 	}
 	return unix.EPERM
-}
-
-// Speaker is a child whose standard output is believed: an agent's, whose words
-// may approve work. Only a process with the same file for its standard output may
-// signal it, change its scheduling, or trace it. A program that it starts with
-// another one, as tools are started, may not. stdout is the child's descriptor.
-//
-// It is called before Serve.
-func (g *Gate) Speaker(stdout int) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(stdout, &st); err != nil {
-		return os.NewSyscallError("fstat", err)
-	}
-	g.speaker = &inode{uint64(st.Dev), st.Ino} //nolint:unconvert // the types differ between systems
-	return nil
-}
-
-// speaks reports whether the process has the speaker's standard output, or hides
-// which one it has.
-func (g *Gate) speaks(process int) bool {
-	if g.speaker == nil {
-		return false
-	}
-	var st unix.Stat_t
-	err := unix.Stat(fmt.Sprintf("/proc/%d/fd/1", process), &st)
-	if err != nil {
-		return errors.Is(err, unix.EACCES)
-	}
-	return inode{uint64(st.Dev), st.Ino} == *g.speaker //nolint:unconvert // as above
 }
 
 // below reports whether a process is one of the supervisor's.

@@ -36,6 +36,7 @@ func main() {
 		"signal":  signalTo,
 		"limit":   limitOther,
 		"idle":    idleOther,
+		"speak":   speak,
 		"above":   above,
 		"sys":     call,
 		"survive": survive,

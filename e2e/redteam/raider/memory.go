@@ -18,11 +18,13 @@ import (
 )
 
 // pid reads a process number; "supervisor" is the process above this one that
-// belongs to the run, "child" one that was made for the purpose.
+// belongs to the run, "agent" the one that started this.
 func pid(word string) (int, error) {
 	switch word {
 	case "supervisor":
 		return findSupervisor()
+	case "agent":
+		return findAgent()
 	case "self":
 		return os.Getpid(), nil
 	}
@@ -33,12 +35,7 @@ func pid(word string) (int, error) {
 func findSupervisor() (int, error) {
 	p := os.Getpid()
 	for range 50 {
-		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p))
-		if err != nil {
-			return 0, err
-		}
-		_, after, _ := strings.Cut(string(data), ") ")
-		parent, err := strconv.Atoi(strings.Fields(after)[1])
+		parent, err := parentOf(p)
 		if err != nil {
 			return 0, err
 		}
@@ -48,6 +45,15 @@ func findSupervisor() (int, error) {
 		p = parent
 	}
 	return 0, errors.New("no supervisor above")
+}
+
+func parentOf(pid int) (int, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, after, _ := strings.Cut(string(data), ") ")
+	return strconv.Atoi(strings.Fields(after)[1])
 }
 
 type span struct{ from, to uint64 }
