@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/content"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
@@ -48,7 +49,7 @@ func (j *job) openRepository(ctx context.Context) error {
 		Continue:  j.decision.Existing && j.cfg.Branch == "",
 		Committer: repo.Identity(committer), Author: repo.Identity(j.author(committer)),
 		Message: j.message, Forged: report.Forged, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
-		Pinned: j.backlog.pinned, Inspect: j.inspect.look, LeaveOut: j.inspect.policy.LeavesOut,
+		Pinned: j.backlog.pinned, Inspect: j.inspect.look, LeaveOut: j.inspect.policy.LeavesOut, Cache: content.NewCache().Of,
 	}
 	if j.pushes() {
 		o.Remote, o.Token, o.PushToken, o.Push = j.site.ServerURL+"/"+j.site.Repository, j.cfg.Token, j.cfg.CIToken, true
