@@ -42,12 +42,14 @@ func (j *job) openRepository(ctx context.Context) error {
 	if j.cfg.Signoff {
 		j.signoff = committer.String()
 	}
+	author := j.author(committer)
+	j.inspect.run = content.Run{People: []string{committer.String(), author.String(), j.cfg.Committer.String()}, Started: j.started}
 	o := repo.Options{
 		Dir: j.dir(), Guest: j, Temp: j.temp.index, Store: j.temp.store,
 		Branch: j.branch(), BranchSuffix: j.suffix(), Base: j.base(), DefaultBranch: j.fallbackBase(), UpdateBase: repo.Update(j.cfg.UpdateBase),
 		AddPaths: j.cfg.AddPaths, Squash: j.cfg.Squash, NoWorkflows: j.noWorkflows() && !j.inspect.guardsWorkflows(),
 		Continue:  j.decision.Existing && j.cfg.Branch == "",
-		Committer: repo.Identity(committer), Author: repo.Identity(j.author(committer)),
+		Committer: repo.Identity(committer), Author: repo.Identity(author),
 		Message: j.message, Forged: report.Forged, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
 		Pinned: j.backlog.pinned, Inspect: j.inspect.look, LeaveOut: j.inspect.policy.LeavesOut, Cache: content.NewCache().Of,
 	}
