@@ -282,6 +282,7 @@ func (j *job) attachBranch(ctx context.Context) error {
 		j.out.warn(n)
 	}
 	j.report.History = report.ReadHistory(start.Messages, start.Cut)
+	j.rememberLeftOut(ctx)
 	if len(start.Dirty) > 0 && !j.cfg.IncludeDirty {
 		n := fmt.Sprintf("Changed before the run, and published only when the agent changes it: %s", listed(start.Dirty))
 		j.note(n)

@@ -66,6 +66,7 @@ type line struct {
 	public    plumbing.Hash          // of the last snapshot; zero before the first
 	held      map[string]entry       // dirty at the start and not to be published
 	lastTree  plumbing.Hash          // of the last snapshot
+	missing   []LeftOut              // of the last snapshot
 	left      map[string]entry       // of the last snapshot, left out of public: as staged
 	judged    map[string]entry       // new files that guardrails made and no turn of the agent's changed
 	judging   bool                   // guardrails have run since the last snapshot
