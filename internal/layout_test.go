@@ -42,7 +42,7 @@ var rooms = map[string]struct {
 	"price":   {[]string{"ralph"}, "tokens of a model become an estimate of their cost"},
 	"trigger": {[]string{"ralph", "lazyregexp"}, "what started the run, and what of it becomes a prompt; pure"},
 	"hook":    {[]string{"ralph", "secret", "lazyregexp"}, "answers to the agent CLI's hooks"},
-	"content": {[]string{"ralph"}, "what of a change may be published: paths, limits, links; pure"},
+	"content": {[]string{"ralph", "lazyregexp"}, "what of a change may be published: paths, limits, claims; pure"},
 	"weaken":  {[]string{"ralph"}, "what of a change makes tests and checks say less; pure"},
 	"leak":    {[]string{"ralph", "secret"}, "what must not be published, found in it; pure"},
 	"starter": {nil, "what ralph init proposes and writes"},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/content"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
@@ -77,14 +78,16 @@ func (j *job) openRepository(ctx context.Context) error {
 	if j.cfg.Signoff {
 		j.signoff = committer.String()
 	}
+	author := j.author(committer)
+	j.inspect.run = content.Run{People: []string{committer.String(), author.String(), j.cfg.Committer.String()}, Started: j.started}
 	o := repo.Options{
 		Dir: j.dir(), Guest: j, Temp: j.temp.index, Store: j.temp.store,
 		Branch: j.branch(), BranchSuffix: j.suffix(), Base: j.base(), DefaultBranch: j.fallbackBase(), UpdateBase: repo.Update(j.cfg.UpdateBase),
 		AddPaths: j.cfg.AddPaths, Squash: j.cfg.Squash, NoWorkflows: j.noWorkflows() && !j.inspect.guardsWorkflows(),
 		Continue:  j.onTheirs(),
-		Committer: repo.Identity(committer), Author: repo.Identity(j.author(committer)),
+		Committer: repo.Identity(committer), Author: repo.Identity(author),
 		Message: j.message, Forged: report.Forged, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
-		Pinned: j.backlog.pinned, Inspect: j.inspect.look, LeaveOut: j.inspect.policy.LeavesOut, Killed: j.killed,
+		Pinned: j.backlog.pinned, Inspect: j.inspect.look, LeaveOut: j.inspect.policy.LeavesOut, Killed: j.killed, Cache: content.NewCache().Of,
 	}
 	if j.forge != nil {
 		o.Ask = j.askForge
@@ -354,6 +357,7 @@ func (j *job) attachBranch(ctx context.Context) error {
 		j.note(n)
 		j.out.warn(n)
 	}
+	j.rememberLeftOut(ctx)
 	if len(start.Dirty) > 0 && !j.cfg.IncludeDirty {
 		n := fmt.Sprintf("Changed before the run, and published only when the agent changes it: %s", listed(start.Dirty))
 		j.note(n)

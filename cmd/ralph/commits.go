@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/config"
@@ -57,8 +58,26 @@ func (j *job) message(it ralph.Iteration) string {
 	it.Delivery.Message = j.masked(it.Delivery.Message)
 	return j.redact.Text(report.CommitMessage(it, report.Checkpoint{
 		Template: j.cfg.CommitMessage, Run: j.runID(), Outcome: outcome, StoryDone: j.backlog.done(it.Step.Story),
-		Before: j.report.History.Iterations(), Cost: j.ledger.untold(it), Signoff: j.signoff,
+		Before: j.report.History.Iterations(), Cost: j.ledger.untold(it), LeftOut: j.leftOut(), Signoff: j.signoff,
 	}))
+}
+
+// leftOut are the changes that a checkpoint lacks: this run's, and those of earlier
+// ones that are not made yet.
+func (j *job) leftOut() []ralph.Missing {
+	if j.repo == nil {
+		return nil
+	}
+	var list []ralph.Missing
+	for _, l := range j.repo.LeftOut() {
+		list = append(list, ralph.Missing{Path: j.masked(l.Path), ID: l.OldID})
+	}
+	for _, m := range j.stillMissing {
+		if !slices.ContainsFunc(list, func(other ralph.Missing) bool { return other.Path == m.Path }) {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 // runID names the run in commit trailers.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/content"
@@ -27,6 +28,7 @@ type inspector struct {
 	scanner  *leak.Scanner
 	formats  ralph.Severity // of what only looks like a secret
 	options  weaken.Options
+	run      content.Run
 	scanned  map[edit][]leak.Hit // what a scan found
 	versions map[string][]byte   // small contents by id, for what looks at all of the work
 	kept     int64               // bytes in versions
@@ -100,6 +102,10 @@ func (in *inspector) look(ctx context.Context, at repo.Inspection) ([]ralph.Find
 	}
 	for _, m := range at.Messages {
 		found = append(found, in.words("the message of commit "+short(m.Commit), m.Text)...)
+		if !at.Last { // else it is ours, or was here before the run
+			in.run.Now = time.Now()
+			found = append(found, in.run.Claims(m.Commit, m.Text)...)
+		}
 	}
 	found = append(found, in.words("the name of the branch", at.Branch)...)
 	found = append(found, in.leftOut(at.LeftOut)...)

@@ -35,41 +35,42 @@ type job struct {
 	sources   config.LoadOptions // of the configuration, on a runner
 	stop      lastOrder          // when the run was asked to stop
 
-	files    *rundir.Dir
-	session  *sessionLog
-	identity sandbox.Identity
-	person   config.Person // whose name the agent's own commits carry
-	temp     temp
-	children *proc.Supervisor
-	display  *proc.Supervisor // runs the display filter; nil: there is none
-	agent    crew
-	forge    *forge.Client // makes the pull request; nil: there will be none
-	api      *forge.Client // see client
-	pusher   *forge.Client // has the token that pushes; nil: nobody asked for it
-	facts    forge.Facts   // what the forge said before anything was spent
-	pulls    forge.History // of the branch, as it was asked for last
-	event    runner.Event  // that started the run
-	decision trigger.Decision
-	telling  *telling          // nil: nobody is told while the run goes on
-	comment  forge.CommentRef  // what it writes
-	seen     []ralph.Iteration // that ended
-	ledger   ledger
-	network  *network      // nil: open
-	inspect  *inspector    // looks at what is about to be published
-	proposed bool          // the pull request was made before the end, for its checks
-	signoff  string        // who signs our commits off; empty: nobody
-	conflict string        // why the branch is not up to its base, for the agent; empty: it is
-	contact  *repo.Contact // with the server of the branch; nil: nothing is pushed
-	repo     *repo.Repo    // nil: nothing is published
-	killed   *repo.Killed  // the run that was killed here before; nil: none
-	watcher  *repo.Watcher // nil: nobody asks whether the workspace changes
-	start    repo.Start
-	tasks    *taskdir.Dir      // nil: the agent speaks by its words only
-	backlog  *backlog          // nil: there is no task list
-	box      *dockersandbox.VM // nil: the agent runs on this machine
-	wantBox  config.Isolation  // docker-sandbox: it has to; auto: it may run in one; empty: neither
-	folder   string            // of the last run in it, by name
-	outside  string            // the task folder, when the run's files lie there and not in the workspace
+	files        *rundir.Dir
+	session      *sessionLog
+	identity     sandbox.Identity
+	person       config.Person // whose name the agent's own commits carry
+	temp         temp
+	children     *proc.Supervisor
+	display      *proc.Supervisor // runs the display filter; nil: there is none
+	agent        crew
+	forge        *forge.Client // makes the pull request; nil: there will be none
+	api          *forge.Client // see client
+	pusher       *forge.Client // has the token that pushes; nil: nobody asked for it
+	facts        forge.Facts   // what the forge said before anything was spent
+	pulls        forge.History // of the branch, as it was asked for last
+	event        runner.Event  // that started the run
+	decision     trigger.Decision
+	telling      *telling          // nil: nobody is told while the run goes on
+	comment      forge.CommentRef  // what it writes
+	seen         []ralph.Iteration // that ended
+	ledger       ledger
+	network      *network      // nil: open
+	inspect      *inspector    // looks at what is about to be published
+	proposed     bool          // the pull request was made before the end, for its checks
+	signoff      string        // who signs our commits off; empty: nobody
+	conflict     string        // why the branch is not up to its base, for the agent; empty: it is
+	contact      *repo.Contact // with the server of the branch; nil: nothing is pushed
+	repo         *repo.Repo    // nil: nothing is published
+	killed       *repo.Killed  // the run that was killed here before; nil: none
+	watcher      *repo.Watcher // nil: nobody asks whether the workspace changes
+	start        repo.Start
+	stillMissing []ralph.Missing   // left out by the last run on the branch, and not decided about since
+	tasks        *taskdir.Dir      // nil: the agent speaks by its words only
+	backlog      *backlog          // nil: there is no task list
+	box          *dockersandbox.VM // nil: the agent runs on this machine
+	wantBox      config.Isolation  // docker-sandbox: it has to; auto: it may run in one; empty: neither
+	folder       string            // of the last run in it, by name
+	outside      string            // the task folder, when the run's files lie there and not in the workspace
 	// defaultBranch is the forge's word; empty when it was not asked.
 	defaultBranch string
 	attached      taskFile

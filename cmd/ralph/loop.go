@@ -11,6 +11,7 @@ import (
 	"github.com/org/ralph-action/internal/guard"
 	"github.com/org/ralph-action/internal/prompt"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/sandbox"
 	"github.com/org/ralph-action/internal/scm"
@@ -101,6 +102,9 @@ func (j *job) prompts() func(ralph.Ask) (ralph.Prompt, error) {
 
 // ready is asked before each iteration.
 func (j *job) ready() error {
+	if j.repo != nil {
+		j.repo.Judging(false)
+	}
 	var missing *stopped
 	if err := j.checkPlan(); errors.As(err, &missing) {
 		return &ralph.Refusal{Outcome: missing.outcome, Err: missing.err}
@@ -207,8 +211,28 @@ func (j *job) guardrails() []ralph.Guardrail {
 	for i, g := range j.cfg.Guardrails {
 		specs[i] = guard.Spec{Command: g.Command, Action: g.FailAction, Hint: g.Hint, Timeout: g.Timeout, OnChanges: g.When == config.OnChanges}
 	}
-	return guard.New(specs, guard.Setting{
+	list := guard.New(specs, guard.Setting{
 		Process: j.guests(), Dir: j.dir(), Env: j.guestEnv(nil), Files: j.files, Redact: j.redact,
 		OutputBytes: maxOutput, Show: j.out.guest, Tree: j.tree, ToWorkspace: j.toRunFiles(), Truncate: j.cfg.TruncateChars,
 	})
+	if j.repo == nil {
+		return list
+	}
+	for i, g := range list {
+		list[i] = judging{g, j.repo}
+	}
+	return list
+}
+
+// judging is a guardrail whose files are told apart from the agent's.
+type judging struct {
+	ralph.Guardrail
+	repo *repo.Repo
+}
+
+func (g judging) Check(ctx context.Context, iteration int) ralph.Verdict {
+	if iteration > 0 { // what was made before is marked
+		g.repo.Judging(true)
+	}
+	return g.Guardrail.Check(ctx, iteration)
 }

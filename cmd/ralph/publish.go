@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,6 +53,7 @@ func (j *job) publish(run context.Context) {
 	if run.Err() == nil { // it may take seconds, which a run that was cancelled does not have
 		j.lookAtTests(ctx)
 	}
+	j.report.Findings = sorted(append(j.report.Findings, j.earlierLeftOut()...))
 	for _, n := range state.Notes {
 		j.note(n)
 	}
@@ -83,6 +85,40 @@ func (j *job) publish(run context.Context) {
 		p.Branch = "" // it is nowhere but here
 	}
 	j.tellEnd(ctx)
+}
+
+// rememberLeftOut finds what the last run on the branch left out, where nobody has
+// decided about it since.
+func (j *job) rememberLeftOut(ctx context.Context) {
+	runs := j.report.History.Runs
+	if !j.start.Resumed || len(runs) == 0 {
+		return
+	}
+	for _, m := range runs[len(runs)-1].LeftOut {
+		if j.repo.Unchanged(ctx, m.Path, m.ID) {
+			j.stillMissing = append(j.stillMissing, m)
+		}
+	}
+}
+
+// earlierLeftOut are the findings about it, but for what this run left out again.
+func (j *job) earlierLeftOut() []ralph.Finding {
+	var found []ralph.Finding
+	for _, m := range j.stillMissing {
+		again := func(f ralph.Finding) bool { return f.Severity == ralph.LeftOut && f.Path == m.Path }
+		if slices.ContainsFunc(j.report.Findings, again) {
+			continue
+		}
+		f := ralph.Finding{
+			Kind: ralph.FindingUnfit, Severity: ralph.LeftOut, Path: m.Path, Where: "by an earlier run on this branch",
+			Text: "left out then, and not changed on the branch or in the base since",
+		}
+		if j.inspect.policy.Protected.Match(m.Path) != "" {
+			f.Kind = ralph.FindingProtected
+		}
+		found = append(found, f)
+	}
+	return found
 }
 
 // nothingLeft takes the success from a run of which nothing could be published.

@@ -132,3 +132,22 @@ func TestLimits(t *testing.T) {
 		t.Errorf("Judge() without limits = %v", lines(got))
 	}
 }
+
+// What is left out is picked by the same patterns, and blocks where it was not left out.
+func TestProtectedPathsAreLeftOut(t *testing.T) {
+	t.Parallel()
+	p := content.Policy{Protected: patterns(t, content.Protected()...), OnProtected: ralph.LeftOut}
+	for path, want := range map[string]bool{".github/workflows/ci.yml": true, ".GitHub/Workflows": true, "docs/CODEOWNERS": true, "src/main.go": false, "": false} {
+		if got := p.LeavesOut(path); got != want {
+			t.Errorf("LeavesOut(%q) = %t, want %t", path, got, want)
+		}
+	}
+	for _, on := range []ralph.Severity{ralph.Block, ralph.Draft, ralph.Flag, ""} {
+		if (content.Policy{Protected: p.Protected, OnProtected: on}).LeavesOut("CODEOWNERS") {
+			t.Errorf("LeavesOut(CODEOWNERS) with %q = true, want false", on)
+		}
+	}
+	equal(t, lines([]ralph.Finding{p.LeftOut(content.File{Path: "CODEOWNERS", OldMode: file})}), []string{"protected left-out CODEOWNERS CODEOWNERS: deleted"})
+	work := []content.File{{Path: "CODEOWNERS", NewMode: file}}
+	equal(t, lines(p.Judge(content.Work{Total: work, Run: work, Since: work})), []string{"protected block CODEOWNERS CODEOWNERS: added"})
+}

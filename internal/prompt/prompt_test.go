@@ -2,6 +2,7 @@ package prompt_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,5 +131,18 @@ func TestTaskThatSaysHowToEnd(t *testing.T) {
 				t.Errorf("Build() = %q, which has %q", p.Text, tc.without)
 			}
 		})
+	}
+}
+
+func TestWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	list := []ralph.Finding{{Path: "CODEOWNERS", Text: "changed"}}
+	p, err := prompt.Builder{Task: text("task"), Bare: true}.Build(ralph.Ask{LeftOut: list})
+	if err != nil || !strings.Contains(p.Text, "task\n\nThese changes are left out of what is published") || !strings.Contains(p.Text, "\n- CODEOWNERS: changed\n") {
+		t.Errorf("Build() = %q, %v; want what is left out below the task", p.Text, err)
+	}
+	p, _ = prompt.Builder{Task: text("task"), Bare: true}.Build(ralph.Ask{LeftOut: slices.Repeat(list, 100)})
+	if n := strings.Count(p.Text, "CODEOWNERS"); n != 30 || !strings.Contains(p.Text, "and 70 more") {
+		t.Errorf("Build() names %d of 100, want 30 and how many more", n)
 	}
 }

@@ -31,6 +31,7 @@ const (
 	FindingChecks      FindingKind = "checks"        // configuration of tests and linters changed
 	FindingAgentConfig FindingKind = "agent-config"  // what agents read of a repository was changed
 	FindingUnknown     FindingKind = "not-looked-at" // it could not be looked at: too large, or binary
+	FindingClaim       FindingKind = "claim"         // a commit of the agent's claims another author, time or reviewer
 	FindingUnfit       FindingKind = "unfit"         // git or the forge does not take it: too large, a name, a missing filter
 )
 

@@ -17,6 +17,13 @@ type Past struct {
 	Commits    int    // its checkpoints
 	Cost       Cost   // of what its checkpoints tell; Unknown when one of them tells none
 	Outcome    Outcome
+	LeftOut    []Missing // changes that its last checkpoint lacks
+}
+
+// Missing is a change that was left out of what was published.
+type Missing struct {
+	Path string // foreign text
+	ID   string // of the object that was published there instead; empty: nothing was
 }
 
 // Iterations is how many iterations the earlier runs counted.

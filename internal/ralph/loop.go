@@ -94,7 +94,7 @@ func (l *Loop) Baseline(ctx context.Context) []Verdict { return l.check(ctx, 0) 
 // nil when it was not asked. When ctx ends, the running turn is ended, the
 // work is saved and the outcome is Interrupted.
 func (l *Loop) Run(ctx context.Context, baseline []Verdict) Report {
-	r := run{Loop: l, baseline: baseline}
+	r := run{Loop: l, baseline: baseline, noted: map[string]bool{}, told: map[string]bool{}}
 	r.report.Started = time.Now()
 	r.report.Baseline = baseline
 	r.report.MaxIterations = l.Policy.MaxIterations
@@ -154,6 +154,7 @@ type run struct {
 	withheld string
 	// undelivered is what the last SCM tasks failed with.
 	undelivered error
+	noted       map[string]bool // notes of snapshots, said to people
 	told        map[string]bool // places of what was left out, said to people
 	toldSession map[string]bool // and to the agent's session
 	session     string          // of the agent, to go on in; empty: the next turn begins one
@@ -325,6 +326,7 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	if len(it.Verdicts) > 0 && before.ok {
 		r.snapshot(shielded, &it) // guardrails may have formatted or generated files
 	}
+	r.tellNotes(&it)
 	if r.withheld != "" && end != nil && end.outcome == Completed { // it is the guardrails' doing
 		it.Rejection, end = RejectedGuardrails, nil
 		if bounded.Err() != nil {

@@ -24,6 +24,16 @@ func (r *run) snapshot(ctx context.Context, it *Iteration) state {
 	return state{head: change.Head, tree: change.Tree, ok: true, fresh: change.SinceStart}
 }
 
+// tellNotes tells people what the last snapshot of an iteration notes, once.
+func (r *run) tellNotes(it *Iteration) {
+	for _, note := range it.Change.Notes {
+		if !r.noted[note] {
+			r.noted[note] = true
+			r.emit(Event{Kind: EventNotice, Text: note, Iteration: it.Number})
+		}
+	}
+}
+
 // fail records a tree that could not be looked at or committed.
 func (r *run) fail(it *Iteration, err error) {
 	r.unsaved = err

@@ -37,9 +37,6 @@ func (r *run) withhold(it *Iteration, findings []Finding) {
 
 // tellLeftOut tells people of each place that is not published, once.
 func (r *run) tellLeftOut(iteration int, findings []Finding) {
-	if r.told == nil {
-		r.told = map[string]bool{}
-	}
 	for _, f := range OfSeverity(findings, LeftOut) {
 		if !r.told[f.Path] && len(r.told) < maxBlockingLines {
 			r.emit(Event{Kind: EventWarning, Text: "Left out of what is published: " + f.String(), Iteration: iteration})

@@ -2,6 +2,7 @@ package ralph_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,5 +107,52 @@ func TestWithheldDoesNotHideFailure(t *testing.T) {
 	r := l.Run(t.Context(), nil)
 	if r.Outcome != ralph.AgentFailed || !strings.Contains(r.Reason, "may not be published") {
 		t.Errorf("%s (%s), want agent-failed, with what is withheld", r.Outcome, r.Reason)
+	}
+}
+
+// sessions is an agent whose turns tell their session.
+type sessions struct{ *script }
+
+func (s sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
+	turn, err := s.script.Run(ctx, p, emit)
+	turn.Session = "one"
+	return turn, err
+}
+
+// The agent is told what is left out of what is published: each fresh session all of
+// it, one that goes on once. People are told once, and nothing is held up.
+func TestLeftOutIsToldAndHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	for _, resume := range []bool{false, true} {
+		w := &held{}
+		out := []ralph.Finding{{Kind: ralph.FindingProtected, Severity: ralph.LeftOut, Path: "CODEOWNERS", Text: "changed"}}
+		w.found = func(int) []ralph.Finding { return out }
+		edit := func() { w.edits++ }
+		a := &script{steps: []step{{say: "a", tools: 1, edit: edit}, {say: "b", tools: 1, edit: edit}, {say: promise, tools: 1, edit: edit}}}
+		var told []int
+		warnings := 0
+		l := loop(a, nil)
+		l.Agent, l.Workspace, l.Policy.Resume = sessions{a}, w, resume
+		build := l.Prompt
+		l.Prompt = func(ask ralph.Ask) (ralph.Prompt, error) {
+			told = append(told, len(ask.LeftOut))
+			return build(ask)
+		}
+		l.Emit = func(e ralph.Event) {
+			if e.Kind == ralph.EventWarning && strings.Contains(e.Text, "CODEOWNERS") {
+				warnings++
+			}
+		}
+		r := l.Run(t.Context(), nil)
+		want := []int{0, 1, 1}
+		if resume {
+			want = []int{0, 1, 0}
+		}
+		if !slices.Equal(told, want) || warnings != 1 {
+			t.Errorf("resume %t: told in prompts %v, warned %d times; want %v, once", resume, told, warnings, want)
+		}
+		if r.Outcome != ralph.Completed || len(w.checkpoints) != 3 || len(r.Findings) != 1 {
+			t.Errorf("resume %t: %s, %d checkpoints, findings %v; want completed, three, one", resume, r.Outcome, len(w.checkpoints), r.Findings)
+		}
 	}
 }

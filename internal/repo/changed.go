@@ -1,7 +1,10 @@
 package repo
 
 import (
+	"context"
 	"fmt"
+
+	"github.com/go-git/go-git/v5/plumbing"
 )
 
 // Seen identifies what would be published as it was seen last: by the last
@@ -33,4 +36,28 @@ func (r *Repo) Changed(then string) ([]string, error) {
 		paths[i] = c.path
 	}
 	return paths, nil
+}
+
+// LeftOut is what the last snapshot left out of the run's work.
+func (r *Repo) LeftOut() []LeftOut { return r.line.missing }
+
+// Unchanged reports whether branch and base both hold an object at a path; the empty
+// id means that they hold nothing there.
+func (r *Repo) Unchanged(ctx context.Context, path, id string) bool {
+	trees := []plumbing.Hash{r.line.tipTree}
+	if !r.baseTip.IsZero() {
+		if base, err := r.whole(ctx, r.baseTip); err == nil {
+			trees = append(trees, base.TreeHash)
+		}
+	}
+	for _, tree := range trees {
+		e, err := r.store.lookup(tree, path)
+		if err != nil {
+			return false
+		}
+		if now := e.hash.String(); e == (entry{}) && id != "" || e != (entry{}) && now != id {
+			return false
+		}
+	}
+	return true
 }

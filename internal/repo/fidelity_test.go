@@ -266,9 +266,44 @@ func TestMark(t *testing.T) {
 	if change := r.snapshot(t); change.SinceStart || change.Files != 0 || change.Tree != r.Tree() {
 		t.Errorf("Snapshot() = %+v, want nothing since start, tree %s", change, r.Tree())
 	}
-	write(t, filepath.Join(dir, "made.txt"), "again\n")
 	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	r.snapshot(t)
+	r.Judging(true)
+	write(t, filepath.Join(dir, "made.txt"), "again\n")
 	_, c := r.pushed(t, f)
 	equal(t, "files", files(t, f.dir, c.SHA), []string{"100644 a.txt", "100644 second.txt", "100644 x.txt"})
 	equal(t, "a.txt", git(t, f.dir, "show", c.SHA+":a.txt"), "a")
+}
+
+// What is new while guardrails run is theirs until the agent changes it, whether or
+// not something was committed in between; what they do to files that are there is
+// published.
+func TestJudging(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	r := begin(t, dir, f.url)
+	write(t, filepath.Join(dir, "new.txt"), "by the agent\n")
+	r.snapshot(t)
+	r.Judging(true)
+	for _, name := range []string{"one.txt", "two.txt", "a.txt", "new.txt"} {
+		write(t, filepath.Join(dir, name), "by a guardrail\n")
+	}
+	if change := r.snapshot(t); change.Files != 2 || !hasNote(change.Notes, `"one.txt", "two.txt": made by a guardrail`) {
+		t.Errorf("Snapshot() = %+v, want 2 files, and one.txt and two.txt named", change)
+	}
+	write(t, filepath.Join(dir, "one.txt"), "by the agent\n")
+	r.snapshot(t)
+	r.Judging(true)
+	write(t, filepath.Join(dir, "one.txt"), "formatted\n")
+	write(t, filepath.Join(dir, "two.txt"), "another time\n")
+	_, c := r.pushed(t, f)
+	equal(t, "files", files(t, f.dir, c.SHA), []string{"100644 a.txt", "100644 new.txt", "100644 one.txt", "100644 second.txt"})
+	equal(t, "one.txt", git(t, f.dir, "show", c.SHA+":one.txt"), "formatted")
+	equal(t, "a.txt", git(t, f.dir, "show", c.SHA+":a.txt"), "by a guardrail")
+	// A commit of the agent's own takes it along only when it changed it.
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-qm", "agent: all")
+	write(t, filepath.Join(dir, "x.txt"), "x\n")
+	_, c = r.pushed(t, f)
+	equal(t, "files", files(t, f.dir, c.SHA), []string{"100644 a.txt", "100644 new.txt", "100644 one.txt", "100644 second.txt", "100644 x.txt"})
 }

@@ -47,22 +47,65 @@ func (r *Repo) Mark(ctx context.Context) error {
 	return nil
 }
 
-// claim takes note of what the agent changed of the files that setup and
-// guardrails had made: they are its work now. Only the first snapshot after a
-// checkpoint is of the agent's doing alone; guardrails ran before a second one.
+// Judging tells whether guardrails run now: new files that the next snapshot shows
+// are theirs, and are published only when the agent changes them.
+func (r *Repo) Judging(on bool) { r.line.judging = on }
+
+// claim takes note of who changed what since the last snapshot. What the agent
+// changed of the files that setup and guardrails had made is its work now; what is
+// new while guardrails ran is theirs.
 func (r *Repo) claim(tree plumbing.Hash) error {
 	l := &r.line
-	if r.last != nil || len(l.made) == 0 || tree == l.lastTree {
+	judging := l.judging
+	l.judging = false
+	if tree == l.lastTree || !judging && len(l.made) == 0 && len(l.judged) == 0 {
 		return nil
 	}
-	changes, err := r.store.diff(l.lastTree, tree, nil)
+	before := l.lastTree
+	if before.IsZero() {
+		before = l.startTree
+	}
+	changes, err := r.store.diff(before, tree, nil)
 	if err != nil {
 		return err
 	}
 	for _, ch := range changes {
-		delete(l.made, ch.path)
+		if !judging {
+			delete(l.made, ch.path)
+			delete(l.judged, ch.path)
+			continue
+		}
+		tracked, err := r.store.lookup(l.tipTree, ch.path)
+		if err != nil {
+			return err
+		}
+		if _, theirs := l.judged[ch.path]; theirs || ch.old == (entry{}) && tracked == (entry{}) {
+			l.judged[ch.path] = ch.new
+		}
 	}
 	return nil
+}
+
+// leftByGuardrail reports whether a change is a new file that a guardrail made.
+func (r *Repo) leftByGuardrail(ch change) bool {
+	e, ok := r.line.judged[ch.path]
+	return ok && e == ch.new && ch.new != (entry{})
+}
+
+// cacheOf is the cache that a new file lies in, unless the line holds something of
+// it; else empty.
+func (r *Repo) cacheOf(ch change) string {
+	if r.opt.Cache == nil || ch.new == (entry{}) {
+		return ""
+	}
+	cache := r.opt.Cache(ch.path)
+	if cache == "" {
+		return ""
+	}
+	if e, err := r.store.lookup(r.line.tipTree, cache); err != nil || e != (entry{}) {
+		return ""
+	}
+	return cache
 }
 
 // Tree is the id of the tree of the last snapshot; empty before the first.

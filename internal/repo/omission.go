@@ -17,18 +17,25 @@ import (
 type omission struct {
 	reason  string
 	changes []change
-	aside   bool // it is no work of the run: nothing of that is missing
+	aside   bool     // it is no work of the run: nothing of that is missing
+	names   []string // for people; none: those of changes
 }
 
 func (o omission) String() string {
-	changes := slices.CompactFunc(slices.Clone(o.changes), func(a, b change) bool { return a.path == b.path })
+	all := slices.Clone(o.names)
+	if len(all) == 0 {
+		for _, ch := range o.changes {
+			all = append(all, ch.path)
+		}
+	}
+	all = slices.Compact(all)
 	var names []string
-	for i, ch := range changes {
+	for i, name := range all {
 		if i == 5 {
-			names = append(names, fmt.Sprintf("and %d more", len(changes)-i))
+			names = append(names, fmt.Sprintf("and %d more", len(all)-i))
 			break
 		}
-		names = append(names, strconv.QuoteToGraphic(ch.path))
+		names = append(names, strconv.QuoteToGraphic(name))
 	}
 	return "not published: " + clean(strings.Join(names, ", "), 1000) + ": " + o.reason
 }
@@ -40,7 +47,7 @@ func (o omission) has(blob plumbing.Hash) bool {
 // leftOut finds the changes that may not be published. Of those that may, the
 // snapshot takes note of what Git LFS keeps.
 func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]omission, error) {
-	var links, names, special, large, state, keys, workflows, crafted, protected omission
+	var links, names, special, large, state, keys, workflows, crafted, protected, caches, judged omission
 	links.reason = "a repository inside the work tree, which a commit would only point to; remove its .git folder to publish its files"
 	names.reason = "the name holds control characters"
 	special.reason = "git hosts refuse the name, which another system reads as git's own"
@@ -48,6 +55,8 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]om
 	crafted.reason = "its content is no file but another object of git's, which git never makes"
 	keys.reason, keys.aside = credentialsReason, true
 	protected.reason = protectedReason
+	caches.reason, caches.aside = "a cache, of which the repository holds nothing; name it in .gitignore, or commit it by hand if it belongs there", true
+	judged.reason, judged.aside = "made by a guardrail, and no turn of the agent changed it; it is published once the agent does, or when a person commits it", true
 	workflows.reason = workflowsReason
 	large.reason = fmt.Sprintf("larger than %d MB, which the forge does not take; use Git LFS or ignore it", maxBlobBytes>>20)
 	var rest []change
@@ -61,6 +70,10 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]om
 			protected.changes = append(protected.changes, ch)
 		case r.opt.NoWorkflows && isWorkflow(ch.path):
 			workflows.changes = append(workflows.changes, ch)
+		case r.cacheOf(ch) != "":
+			caches.changes, caches.names = append(caches.changes, ch), append(caches.names, r.cacheOf(ch))
+		case r.leftByGuardrail(ch):
+			judged.changes = append(judged.changes, ch)
 		case ch.new.isGitlink() && !ch.old.isGitlink():
 			links.changes = append(links.changes, ch)
 		case ch.new != (entry{}) && hasControl(ch.path):
@@ -87,7 +100,7 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]om
 			return ok
 		})
 	}
-	all := []omission{unknown, links, names, special, large, state, keys, workflows, crafted, protected}
+	all := []omission{unknown, links, names, special, large, state, keys, workflows, crafted, protected, caches, judged}
 	filtered, kept, err := r.unfiltered(ctx, rest)
 	if err != nil {
 		return nil, err

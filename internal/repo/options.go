@@ -77,6 +77,11 @@ type Options struct {
 	// in the work tree. What the base has there is no change. nil: none.
 	LeaveOut func(path string) bool
 
+	// Cache returns the folder or file above a path, or the path, that is a cache or
+	// what else tools leave behind; empty when none is. A cache of which the line holds
+	// nothing is left out. nil: nothing is a cache.
+	Cache func(path string) string
+
 	// Inspect looks at what may be published, at each snapshot, and before a push at
 	// what no snapshot has shown. What it finds comes with Change.Findings; while a
 	// finding of the severity Block is among them, nothing is committed or pushed

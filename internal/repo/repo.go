@@ -76,7 +76,10 @@ type line struct {
 	public    plumbing.Hash          // of the last snapshot; zero before the first
 	held      map[string]entry       // dirty at the start and not to be published
 	lastTree  plumbing.Hash          // of the last snapshot
+	missing   []LeftOut              // of the last snapshot
 	left      map[string]entry       // of the last snapshot, left out of public: as staged
+	judged    map[string]entry       // new files that guardrails made and no turn of the agent's changed
+	judging   bool                   // guardrails have run since the last snapshot
 	made      map[string]bool        // by setup and guardrails before the first iteration; published once the agent changed it
 	ours      map[plumbing.Hash]bool // commits that stood at or below tip since the start
 	untold    bool                   // tip is the agent's own, and no commit of ours tells of it yet

@@ -169,6 +169,7 @@ func (r *Repo) choose(ctx context.Context, s *snapshot) error {
 		}
 	}
 	s.left = r.missing(out)
+	r.line.missing = s.left
 	if err := r.pin(s, back); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -27,7 +28,8 @@ type Checkpoint struct {
 	// StoryDone says that the step's story is done, which a list without reviews
 	// tells by nothing that an iteration records.
 	StoryDone bool
-	Signoff   string // "Name <email>" of who signs the commit off; empty: nobody
+	LeftOut   []ralph.Missing // of the work so far
+	Signoff   string          // "Name <email>" of who signs the commit off; empty: nobody
 }
 
 // trailerRunes bounds the value of a trailer.
@@ -66,10 +68,24 @@ func CommitMessage(it ralph.Iteration, c Checkpoint) string {
 		trailer(TrailerEstimated, "true")
 	}
 	trailer(TrailerOutcome, oneLine(string(c.Outcome), trailerRunes))
+	for _, missing := range c.LeftOut[:min(len(c.LeftOut), mostLeftOut)] {
+		if value := leftOutValue(missing); len(value) <= trailerRunes {
+			trailer(TrailerLeftOut, value)
+		}
+	}
 	if who := oneLine(c.Signoff, 1000); who != "" && !slices.Contains(block, trailerSignoff+": "+who) {
 		b.WriteString(trailerSignoff + ": " + who + "\n")
 	}
 	return b.String()
+}
+
+// mostLeftOut bounds how many changes a message says are missing.
+const mostLeftOut = 10
+
+// leftOutValue is plain ASCII that refers to nobody; readLeftOut reads it.
+func leftOutValue(m ralph.Missing) string {
+	path := strings.ReplaceAll(url.QueryEscape(m.Path), "%2F", "/")
+	return strings.TrimSpace(path + " " + m.ID)
 }
 
 // subject is what stands above our trailers.

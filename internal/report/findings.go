@@ -23,7 +23,7 @@ func findingGroups(r ralph.Report) []findingGroup {
 	severities := []ralph.Severity{ralph.Block, ralph.LeftOut, ralph.Draft, ralph.Flag}
 	kinds := []ralph.FindingKind{
 		ralph.FindingSecret, ralph.FindingProtected, ralph.FindingLink, ralph.FindingSize, ralph.FindingTests,
-		ralph.FindingChecks, ralph.FindingAgentConfig, ralph.FindingUnknown, ralph.FindingUnfit,
+		ralph.FindingChecks, ralph.FindingAgentConfig, ralph.FindingClaim, ralph.FindingUnknown, ralph.FindingUnfit,
 	}
 	var groups []findingGroup
 	for _, f := range r.Findings {
@@ -79,6 +79,8 @@ func kindWords(k ralph.FindingKind) string {
 		return "Agent configuration"
 	case ralph.FindingUnknown:
 		return "Not looked at"
+	case ralph.FindingClaim:
+		return "Commits of the agent's own that claim to be something else"
 	case ralph.FindingUnfit:
 		return "Cannot be published"
 	}

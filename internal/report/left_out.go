@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -49,9 +50,10 @@ func leftOutAdvice(r ralph.Report) string {
 		text += ", which are in " + oneLine(r.Publication.Patch, 500) + " (git apply)"
 	}
 	text += ", and make them by hand if they are right."
+	now := slices.ContainsFunc(omitted(r), func(f ralph.Finding) bool { return f.Where == "" }) // else by an earlier run
 	if allLeftOut(r) {
 		text = "Nothing of the run was published. " + text
-	} else {
+	} else if now {
 		text += " The guardrails ran with them in place: without them they may say something else."
 	}
 	return text

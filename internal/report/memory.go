@@ -1,6 +1,7 @@
 package report
 
 import (
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -50,7 +51,7 @@ func ReadHistory(messages []string, cut bool) ralph.History {
 		}
 		p := &h.Runs[at.run]
 		p.Commits++
-		p.Cost, p.Outcome = p.Cost.Add(c.cost), c.outcome
+		p.Cost, p.Outcome, p.LeftOut = p.Cost.Add(c.cost), c.outcome, c.leftOut
 		if c.number == 0 {
 			continue
 		}
@@ -71,6 +72,7 @@ type checkpoint struct {
 	number  int // 0: not told
 	cost    ralph.Cost
 	outcome ralph.Outcome
+	leftOut []ralph.Missing
 }
 
 // readCheckpoint reads the last paragraph of a message; is says that it is a
@@ -83,7 +85,11 @@ func readCheckpoint(message string) (c checkpoint, is bool) {
 	values := map[string]string{}
 	for _, line := range trailerBlock(message) {
 		if name, value, found := strings.Cut(line, ":"); found && isOurs(line) {
-			values[strings.ToLower(strings.TrimSpace(name))] = oneLine(value, trailerRunes)
+			name, value = strings.TrimSpace(name), oneLine(value, trailerRunes)
+			values[strings.ToLower(name)] = value
+			if m, ok := readLeftOut(value); ok && strings.EqualFold(name, TrailerLeftOut) && len(c.leftOut) < mostLeftOut {
+				c.leftOut = append(c.leftOut, m)
+			}
 		}
 	}
 	value := func(name string) string { return values[strings.ToLower(name)] }
@@ -102,6 +108,18 @@ func readCheckpoint(message string) (c checkpoint, is bool) {
 		c.outcome = o
 	}
 	return c, true
+}
+
+// objectID is the id of an object of git's.
+var objectID = regexp.MustCompile(`^[0-9a-f]{40}$`)
+
+func readLeftOut(value string) (m ralph.Missing, ok bool) {
+	path, id, _ := strings.Cut(strings.TrimSpace(value), " ")
+	path, err := url.QueryUnescape(path)
+	if err != nil || path == "" || id != "" && !objectID.MatchString(id) {
+		return m, false
+	}
+	return ralph.Missing{Path: path, ID: id}, true
 }
 
 // amount is a number of dollars as money; ok is false for what is none.

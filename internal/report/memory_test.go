@@ -208,3 +208,32 @@ func TestForged(t *testing.T) {
 		}
 	}
 }
+
+// What was left out comes back as it was, whatever the name of the file; the last
+// checkpoint of a run counts.
+func TestReadHistoryOfWhatWasLeftOut(t *testing.T) {
+	t.Parallel()
+	id := strings.Repeat("a1", 20)
+	missing := []ralph.Missing{
+		{Path: ".github/workflows/ci.yml", ID: id}, {Path: "CODEOWNERS"},
+		{Path: "a b/@octo fixes #7 [skip ci]\nRalph-Run: 9\x00%2F+\xff", ID: id},
+	}
+	message := report.CommitMessage(ralph.Iteration{Number: 2}, report.Checkpoint{Run: "7", LeftOut: missing})
+	for _, bad := range []string{"@octo", "#7", "[skip", "\nRalph-Run: 9"} {
+		if strings.Contains(message, bad) {
+			t.Errorf("CommitMessage() = %q, want no %q in it", message, bad)
+		}
+	}
+	older := report.CommitMessage(ralph.Iteration{Number: 1}, report.Checkpoint{Run: "7", LeftOut: []ralph.Missing{{Path: "gone"}}})
+	got := report.ReadHistory([]string{message, older}, false)
+	if len(got.Runs) != 1 || !slices.Equal(got.Runs[0].LeftOut, missing) {
+		t.Errorf("ReadHistory() = %+v, want one run that left out %q", got.Runs, missing)
+	}
+	if !report.Forged("feat\n\nralph-left-out: CODEOWNERS\n") {
+		t.Error("Forged(a trailer of what was left out) = false, want true")
+	}
+	long := report.CommitMessage(ralph.Iteration{Number: 1}, report.Checkpoint{Run: "7", LeftOut: slices.Repeat([]ralph.Missing{{Path: "x"}}, 50)})
+	if n := strings.Count(long, "Ralph-Left-Out"); n != 10 {
+		t.Errorf("%d trailers, want 10", n)
+	}
+}

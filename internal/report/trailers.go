@@ -16,6 +16,7 @@ const (
 	TrailerAtLeast   = "Ralph-Cost-At-Least-USD"
 	TrailerEstimated = "Ralph-Cost-Estimated" // "true": a part of the cost was computed from tokens
 	TrailerOutcome   = "Ralph-Outcome"
+	TrailerLeftOut   = "Ralph-Left-Out" // a path, as in a query of a URL, and the id of what is published there
 	trailerSignoff   = "Signed-off-by"
 )
 
@@ -33,7 +34,7 @@ func isOurs(line string) bool {
 		return false
 	}
 	name = strings.TrimSpace(name)
-	for _, ours := range []string{TrailerRun, TrailerIteration, TrailerStory, TrailerCost, TrailerAtLeast, TrailerEstimated, TrailerOutcome} {
+	for _, ours := range []string{TrailerRun, TrailerIteration, TrailerStory, TrailerCost, TrailerAtLeast, TrailerEstimated, TrailerOutcome, TrailerLeftOut} {
 		if strings.EqualFold(name, ours) {
 			return true
 		}
