@@ -95,8 +95,9 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 		tokens(line, speaks)
 	}
 	var dropped [][]byte
+	matcher := k.pattern(`\.(?:not\.)?to[A-Z._]\w*`)
 	for _, line := range missing(oldLines, newLines) {
-		said := l.assert.ReplaceAll(line, []byte(" ")) // by whatever assertion
+		said := matcher.ReplaceAll(l.assert.ReplaceAll(line, []byte(" ")), []byte(" ")) // by whatever assertion
 		if l.assert.Match(line) && t.gone[string(line)] > 0 && !survives(said, speaks) && !k.vanished(line) {
 			dropped = append(dropped, line)
 		}
