@@ -111,6 +111,18 @@ func (k *look) tests() {
 	}
 }
 
+// renamed reports whether a new test of the file has the name of another one and
+// something before or behind it.
+func (t *tested) renamed(name string) bool {
+	const shortest = 8 // names that are the beginning of any other say nothing
+	for i, c := range t.after {
+		if t.was[i] < 0 && len(name) >= shortest && (strings.HasPrefix(c.name, name) || strings.HasSuffix(c.name, name)) {
+			return true
+		}
+	}
+	return false
+}
+
 // vanished reports whether a text speaks of something that the code no longer has:
 // a word of five letters or more that the change took out of all code that is no test.
 func (k *look) vanished(text []byte) bool {
@@ -203,7 +215,7 @@ func (k *look) removed(t *tested, fresh map[string]bool, moved map[string]int, g
 		case moved[name] > 0:
 			moved[name]--
 		case survives(t.old.text[c.begin:c.end], fresh): // under another name, or as a row of a table
-		case k.vanished(t.old.text[c.begin:c.end]):
+		case k.vanished(t.old.text[c.begin:c.end]), t.renamed(c.name):
 		default:
 			lost = append(lost, c)
 		}

@@ -113,7 +113,7 @@ func (k *look) config() {
 		now, _ := k.configuration(f.Path)
 		if line, less := k.configuresLess(part, f.Old, f.New); less || now == "" {
 			text := "the configuration of " + what + " was " + verb(f)
-			if part != nil && line != "" {
+			if part != nil && line != "" && !f.Deleted {
 				text += ": " + line
 			}
 			k.add(rankConfig, ralph.FindingChecks, f.Path, 0, base(was), text)
@@ -213,7 +213,7 @@ func (k *look) configuresLess(part func([]byte) string, old, now []byte) (line s
 		}
 	}
 	for _, line := range lost {
-		if !k.match(housekeeping, string(line)) && !slices.ContainsFunc(gained, func(other []byte) bool { return holds(other, line) }) {
+		if !k.match(housekeeping+"|"+excuses+`|\bfalse\b`, string(line)) && !k.configured(line) && !slices.ContainsFunc(gained, func(other []byte) bool { return holds(other, line) }) {
 			return "without " + shown(strings.TrimPrefix(string(line), "- ")), true
 		}
 	}
@@ -225,19 +225,38 @@ func (k *look) configuresLess(part func([]byte) string, old, now []byte) (line s
 	return "", false
 }
 
+// configured reports whether a line is new in any file of the change: it moved there.
+func (k *look) configured(line []byte) bool {
+	if k.moved == nil {
+		k.moved = map[string]bool{}
+		for _, f := range k.files {
+			if what, _ := k.configuration(f.Path); what != "" {
+				for _, line := range missing(linesOf(f.New), linesOf(f.Old)) {
+					k.moved[string(line)] = true
+				}
+			}
+		}
+	}
+	return k.moved[string(line)]
+}
+
 // holds reports whether a line has all that another one has. Signs around it,
 // variables in front of it and versions do not count.
 func holds(line, other []byte) bool {
 	words := func(line []byte) []string {
-		list := strings.FieldsFunc(string(line), func(r rune) bool { return strings.ContainsRune(" \t\"'`,;:@[]{}()<>-", r) })
-		list = slices.DeleteFunc(list, func(word string) bool { return strings.Contains(word, "=$") || word == "run" || word == "script" })
+		list := strings.FieldsFunc(strings.ToLower(string(line)), func(r rune) bool { return strings.ContainsRune(" \t\"'`,;:@[]{}()<>$-", r) })
+		list = slices.DeleteFunc(list, func(word string) bool {
+			return strings.HasSuffix(word, "=") || contains(" run script with color colors verbose quiet progress v q ", word)
+		})
 		for i := range list {
 			list[i] = strings.TrimRight(list[i], "0123456789.^~")
 		}
 		return list
 	}
 	there := words(line)
-	return !slices.ContainsFunc(words(other), func(word string) bool { return !slices.Contains(there, word) })
+	return !slices.ContainsFunc(words(other), func(word string) bool {
+		return !slices.ContainsFunc(there, func(w string) bool { return w == word || strings.HasSuffix(w, "/"+word) })
+	})
 }
 
 // agentConfig says that agent CLIs read a file by its name.
@@ -278,7 +297,7 @@ func lines(re *pattern) func([]byte) string {
 	return func(text []byte) string {
 		var b strings.Builder
 		for _, line := range linesOf(text) {
-			if re.Match(line) {
+			if line[0] != '#' && re.Match(line) {
 				b.Write(line)
 				b.WriteByte('\n')
 			}

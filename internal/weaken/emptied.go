@@ -87,7 +87,11 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 	oldLines, newLines := linesOf(uncommentedPart(t.old, was)), linesOf(uncommentedPart(t.now, is))
 	var weak [][]byte
 	speaks := map[string]bool{} // of all that is new but weak assertions
+	others := 0                 // new assertions
 	for _, line := range missing(newLines, oldLines) {
+		if l.assert.Match(line) {
+			others++
+		}
 		if l.weak.Match(line) {
 			weak = append(weak, line)
 			continue
@@ -108,7 +112,7 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 			return
 		}
 	}
-	if m < n && len(dropped) > 0 && !survives(bytes.Join(dropped, []byte("\n")), speaks) && !l.helper(t, was, is) {
+	if m < n && (others == 0 || 2*m < n) && len(dropped) > 0 && !survives(bytes.Join(dropped, []byte("\n")), speaks) && !k.calls(t, was, is) {
 		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "fewer assertions", fmt.Sprintf("the %s %s has %s, and had %d", what, shown(is.name), plural(m, "assertion"), n))
 	}
 }
@@ -148,9 +152,14 @@ func uncommentedPart(s *source, c testCase) []byte {
 	return out
 }
 
-// helper says that a test calls something by the name of an assertion that it
-// did not call before: assertions have moved there.
-func (l *language) helper(t *tested, was, is testCase) bool {
+// calls reports whether a test calls a helper more often that asserts something,
+// or one that it did not call before: assertions have moved there.
+func (k *look) calls(t *tested, was, is testCase) bool {
+	const checks = `\b(?i:check|ensure|compare|validate|must|test)\w+\(`
+	l, helpers := t.lang, k.pattern(checks)
+	if len(helpers.FindAll(t.now.code[is.begin:is.end], -1)) > len(helpers.FindAll(t.old.code[was.begin:was.end], -1)) {
+		return true
+	}
 	had := map[string]bool{}
 	for _, m := range t.old.findIn(l.assert, inCode, was.begin, was.end) {
 		had[string(t.old.code[m[0]:m[1]])] = true

@@ -70,6 +70,7 @@ type look struct {
 	silencers []suppression
 	sources   map[sourceID]*source
 	dropped   map[string]bool // words that the change took out of the code
+	moved     map[string]bool // lines of configuration that are new
 	plain     bool            // without filters, for comparison
 }
 
