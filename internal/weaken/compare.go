@@ -116,7 +116,7 @@ func (k *look) tests() {
 func (t *tested) renamed(name string) bool {
 	const shortest = 8 // names that are the beginning of any other say nothing
 	for i, c := range t.after {
-		if t.was[i] < 0 && len(name) >= shortest && (strings.HasPrefix(c.name, name) || strings.HasSuffix(c.name, name)) {
+		if t.was[i] < 0 && len(name) >= shortest && len(c.name) >= shortest && (strings.HasPrefix(c.name, name) || strings.HasSuffix(c.name, name) || strings.HasPrefix(name, c.name)) {
 			return true
 		}
 	}
@@ -216,6 +216,7 @@ func (k *look) removed(t *tested, fresh map[string]bool, moved map[string]int, g
 			moved[name]--
 		case survives(t.old.text[c.begin:c.end], fresh): // under another name, or as a row of a table
 		case k.vanished(t.old.text[c.begin:c.end]), t.renamed(c.name):
+		case len(bytes.TrimSpace(t.old.code[c.begin:c.end])) == 0: // it was only planned
 		default:
 			lost = append(lost, c)
 		}

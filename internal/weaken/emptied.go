@@ -99,15 +99,17 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 		tokens(line, speaks)
 	}
 	var dropped [][]byte
+	negated := k.pattern(`(?i)not_?(?:equal|same)|!==?|\bis not\b|\brefute`)
 	matcher := k.pattern(`\.(?:not\.)?to[A-Z._]\w*`)
 	for _, line := range missing(oldLines, newLines) {
 		said := matcher.ReplaceAll(l.assert.ReplaceAll(line, []byte(" ")), []byte(" ")) // by whatever assertion
-		if l.assert.Match(line) && t.gone[string(line)] > 0 && !survives(said, speaks) && !k.vanished(line) {
+		again := slices.ContainsFunc(newLines, func(other []byte) bool { return bytes.Equal(line, other) })
+		if l.assert.Match(line) && t.gone[string(line)] > 0 && !again && !survives(said, speaks) && !k.vanished(line) {
 			dropped = append(dropped, line)
 		}
 	}
 	for _, line := range weak {
-		if slices.ContainsFunc(dropped, func(old []byte) bool { return !l.weak.Match(old) && l.about(line, old) }) {
+		if slices.ContainsFunc(dropped, func(old []byte) bool { return !l.weak.Match(old) && !negated.Match(old) && l.about(line, old) }) {
 			k.add(rankEmptied, ralph.FindingTests, t.file.Path, is.line, "weaker assertion", "the "+what+" "+shown(is.name)+" asserts less: only that there is something, where it compared")
 			return
 		}

@@ -2,6 +2,7 @@ package weaken
 
 import (
 	"bytes"
+	"path"
 	"slices"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -43,7 +44,7 @@ func (k *look) passes(t *tested) {
 		}
 		k.add(rankSilenced, ralph.FindingTests, t.file.Path, t.now.lineOf(at), "exit code", "the process ends with success, whatever the tests found")
 	}
-	if t.old == nil {
+	if t.old == nil || len(t.before) == 0 && !k.match(testPlace, path.Dir(t.file.Path)) {
 		return
 	}
 	before, after := k.helpers(t, t.old, t.before), k.helpers(t, t.now, t.after)

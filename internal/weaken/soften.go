@@ -39,7 +39,14 @@ func (k *look) softened(f File, script bool) (told bool) {
 	for _, line := range linesOf(f.Old) {
 		had[string(line)]++
 	}
-	n := 0
+	n, before := 0, map[string]int{} // lines that had it already and were changed
+	for _, line := range missing(linesOf(f.Old), linesOf(f.New)) {
+		for _, s := range k.softeners {
+			if s.re.Match(line) {
+				before[s.rule]++
+			}
+		}
+	}
 	for line := range bytes.Lines(f.New) {
 		n++
 		line = bytes.TrimSpace(line)
@@ -53,6 +60,10 @@ func (k *look) softened(f File, script bool) (told bool) {
 		for _, s := range k.softeners {
 			if !may(s.re, n-1) || s.files != "" && !k.match(s.files, path.Base(f.Path)) || !s.re.Match(line) || (s.tool || script) && !k.match(checkTool, string(line)) {
 				continue
+			}
+			if before[s.rule] > 0 {
+				before[s.rule]--
+				break
 			}
 			told = true
 			k.add(rankSilenced, ralph.FindingChecks, f.Path, n, s.rule, s.text)

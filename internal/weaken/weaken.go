@@ -109,8 +109,10 @@ func (k *look) look(files []File) []ralph.Finding {
 		}
 		size := len(f.Old) + len(f.New)
 		if len(f.Old) > maxFile || len(f.New) > maxFile || size > room {
-			if large++; large == 1 {
-				first = f.Path
+			if what, _ := k.configuration(f.Path); what != "" || k.languages.of(f.Path) != nil { // else it is no test
+				if large++; large == 1 {
+					first = f.Path
+				}
 			}
 			continue
 		}
