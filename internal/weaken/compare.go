@@ -216,7 +216,7 @@ func (k *look) removed(t *tested, fresh map[string]bool, moved map[string]int, g
 			moved[name]--
 		case survives(t.old.text[c.begin:c.end], fresh): // under another name, or as a row of a table
 		case k.vanished(t.old.text[c.begin:c.end]), t.renamed(c.name):
-		case len(bytes.TrimSpace(t.old.code[c.begin:c.end])) == 0: // it was only planned
+		case len(bytes.TrimSpace(t.old.code[c.begin:c.end])) < len("();"): // it was only planned
 		default:
 			lost = append(lost, c)
 		}
@@ -264,7 +264,7 @@ func (k *look) silenced(t *tested) {
 			}
 			conditional := k.conditional(t, at)
 			if i < 0 {
-				if t.old != nil || !conditional {
+				if !conditional { // else a helper of tests asks for what it needs
 					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
 				}
 				continue
@@ -273,6 +273,7 @@ func (k *look) silenced(t *tested) {
 			t.told[c.name] = true
 			switch fresh := t.was[i] < 0 && !t.wasMoved(c); {
 			case fresh && conditional: // it needs something that is not everywhere
+			case fresh && len(bytes.TrimSpace(t.now.code[c.begin:c.end])) < len("();"): // it is only planned
 			case fresh:
 				k.add(rankNewSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the new test "+shown(c.name)+" is skipped from the beginning")
 			case conditional:
@@ -297,7 +298,8 @@ func (t *tested) wasMoved(c testCase) bool {
 			t.bodies[string(bytes.TrimSpace(t.old.text[b.begin:b.end]))] = true
 		}
 	}
-	return t.bodies[string(bytes.TrimSpace(t.now.text[c.begin:c.end]))]
+	body := string(bytes.TrimSpace(t.now.text[c.begin:c.end]))
+	return len(body) > len("();") && t.bodies[body]
 }
 
 // onCondition finds what a mark or the head of a block says that depends on

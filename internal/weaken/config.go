@@ -189,7 +189,7 @@ const excuses = `(?i)\b(?:exclu\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]?
 
 // housekeeping finds lines that start no check although they name one: they
 // install it, or say where it is.
-const housekeeping = `(?i)\b(?:install|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|key|path|name|uses|branches|npm ci|group|module|version)\b|^["']?(?:deps|envlist)\b|^\W*$`
+const housekeeping = `(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|key|path|name|uses|branches|npm ci|group|module|version)\b|^["']?(?:deps|envlist)\b|^\W*$`
 
 // comment finds lines that configure nothing.
 const comment = `^(?:#|//|;|/?\*|<!--|[\[\](){},\s]*$)`
@@ -256,7 +256,7 @@ func holds(line, other []byte) bool {
 			if strings.Trim(word, "0123456789.%") == "" { // lowered says what a number means; of a maximum more is less
 				return !bytes.Contains(line, []byte("max"))
 			}
-			return strings.HasSuffix(word, "=") || contains(" run script with color colors verbose quiet progress v q ", word)
+			return strings.HasSuffix(word, "=") || strings.HasPrefix(word, "timeout") || contains(" run script with color colors verbose quiet progress v q ", word)
 		})
 		for i := range list {
 			if strings.Trim(list[i], "0123456789.") != "" {

@@ -51,7 +51,7 @@ func (k *look) emptied(t *tested) {
 func (k *look) fewerCases(t *tested) {
 	lost := missing(linesOf(t.old.text), linesOf(t.now.text))
 	row := k.pattern(`^[\[({"'].*[\])}"'],?$|^pytest\.param\(.*\),$`)
-	if len(lost) == 0 || len(missing(linesOf(t.now.text), linesOf(t.old.text))) > 0 || slices.ContainsFunc(lost, func(line []byte) bool { return !row.Match(line) || t.lang.assert.Match(line) }) {
+	if t.lang.inline || len(lost) == 0 || len(missing(linesOf(t.now.text), linesOf(t.old.text))) > 0 || slices.ContainsFunc(lost, func(line []byte) bool { return !row.Match(line) || t.lang.assert.Match(line) }) {
 		return
 	}
 	k.add(rankFewer, ralph.FindingTests, t.file.Path, 0, "fewer cases", "tables of tests lost "+plural(len(lost), "case")+", and nothing else was changed")

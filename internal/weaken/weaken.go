@@ -83,7 +83,8 @@ type ranked struct {
 // kinds tests, checks, agent-config and not-looked-at, all of severity Flag, the
 // gravest first, at most MaxFindings. Paths are as the change has them: foreign
 // text. Texts are one line of printable characters, and quote no more of a file
-// than names of tests, of keys and of commands, cut at 80 bytes.
+// than names of tests, of keys and of commands, and a line of configuration, cut
+// at 80 bytes.
 func Look(files []File, o Options) []ralph.Finding {
 	return newLook(o).look(files)
 }
