@@ -111,6 +111,18 @@ func (k *look) tests() {
 	}
 }
 
+// renamed reports whether a new test of the file has the name of another one and
+// something before or behind it.
+func (t *tested) renamed(name string) bool {
+	const shortest = 8 // names that are the beginning of any other say nothing
+	for i, c := range t.after {
+		if t.was[i] < 0 && len(name) >= shortest && len(c.name) >= shortest && (strings.HasPrefix(c.name, name) || strings.HasSuffix(c.name, name) || strings.HasPrefix(name, c.name)) {
+			return true
+		}
+	}
+	return false
+}
+
 // vanished reports whether a text speaks of something that the code no longer has:
 // a word of five letters or more that the change took out of all code that is no test.
 func (k *look) vanished(text []byte) bool {
@@ -203,7 +215,8 @@ func (k *look) removed(t *tested, fresh map[string]bool, moved map[string]int, g
 		case moved[name] > 0:
 			moved[name]--
 		case survives(t.old.text[c.begin:c.end], fresh): // under another name, or as a row of a table
-		case k.vanished(t.old.text[c.begin:c.end]):
+		case k.vanished(t.old.text[c.begin:c.end]), t.renamed(c.name):
+		case len(bytes.TrimSpace(t.old.code[c.begin:c.end])) < len("();"): // it was only planned
 		default:
 			lost = append(lost, c)
 		}
@@ -251,7 +264,7 @@ func (k *look) silenced(t *tested) {
 			}
 			conditional := k.conditional(t, at)
 			if i < 0 {
-				if t.old != nil || !conditional {
+				if !conditional { // else a helper of tests asks for what it needs
 					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
 				}
 				continue
@@ -260,6 +273,7 @@ func (k *look) silenced(t *tested) {
 			t.told[c.name] = true
 			switch fresh := t.was[i] < 0 && !t.wasMoved(c); {
 			case fresh && conditional: // it needs something that is not everywhere
+			case fresh && len(bytes.TrimSpace(t.now.code[c.begin:c.end])) < len("();"): // it is only planned
 			case fresh:
 				k.add(rankNewSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the new test "+shown(c.name)+" is skipped from the beginning")
 			case conditional:
@@ -284,7 +298,8 @@ func (t *tested) wasMoved(c testCase) bool {
 			t.bodies[string(bytes.TrimSpace(t.old.text[b.begin:b.end]))] = true
 		}
 	}
-	return t.bodies[string(bytes.TrimSpace(t.now.text[c.begin:c.end]))]
+	body := string(bytes.TrimSpace(t.now.text[c.begin:c.end]))
+	return len(body) > len("();") && t.bodies[body]
 }
 
 // onCondition finds what a mark or the head of a block says that depends on

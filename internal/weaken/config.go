@@ -20,9 +20,10 @@ func (k *look) configuration(name string) (what string, part func([]byte) string
 	case "pyproject.toml":
 		return "tests, linters and type checkers", sections(re(`^\[+\s*tool\.(?:pytest|ruff|mypy|coverage|pylint|flake8|black|isort|pyright|basedpyright|tox|nox|hatch\.envs|poe|taskipy|bandit|ty)\b`))
 	case "setup.cfg", "tox.ini":
-		return "tests, linters and type checkers", sections(re(`^\[\s*(?:tool:pytest|pytest|flake8|mypy|coverage|pylint|pycodestyle|pydocstyle|isort|testenv|tox|bandit)\b`))
+		tools, checks := sections(re(`^\[\s*(?:tool:pytest|pytest|flake8|mypy|coverage|pylint|pycodestyle|pydocstyle|isort|bandit)\b`)), lines(k.pattern(checkTool))
+		return "tests, linters and type checkers", func(text []byte) string { return tools(text) + checks(text) }
 	case "Cargo.toml":
-		return "lints and tests", sections(re(`^\[+\s*(?:workspace\.)?(?:lints|test|profile\.test|lib|package\.metadata)\b`))
+		return "lints and tests", sections(re(`^\[+\s*(?:workspace\.)?(?:lints|test|profile\.test)\b`))
 	case "package.json":
 		return "tests and linters", packageChecks
 	case "composer.json", "deno.json", "deno.jsonc":
@@ -32,7 +33,7 @@ func (k *look) configuration(name string) (what string, part func([]byte) string
 	case "pom.xml":
 		return "tests and linters", lines(re(`(?i)skip|surefire|failsafe|jacoco|checkstyle|spotbugs|pmd|exclude|minimum|failOn|testFailureIgnore|haltOn`))
 	case "build.gradle", "build.gradle.kts", "gradle.properties":
-		return "tests and linters", lines(re(`(?i)useJUnit|ignoreFailures|jacoco|checkstyle|detekt|ktlint|spotbugs|\bexclude\b|minimum|allWarningsAsErrors|Werror|abortOnError|\benabled\s*=`))
+		return "tests and linters", lines(re(`(?i)useJUnit|ignoreFailures|jacoco|checkstyle|detekt|ktlint|spotbugs|\bexclude\b.*(?:test|spec|\*\*)|minimum|allWarningsAsErrors|Werror|abortOnError|\benabled\s*=`))
 	case "Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", "Taskfile.yml", "Taskfile.yaml":
 		return "tests and checks", targets(base)
 	case "Rakefile", "noxfile.py":
@@ -113,7 +114,7 @@ func (k *look) config() {
 		now, _ := k.configuration(f.Path)
 		if line, less := k.configuresLess(part, f.Old, f.New); less || now == "" {
 			text := "the configuration of " + what + " was " + verb(f)
-			if part != nil && line != "" {
+			if line != "" && !f.Deleted {
 				text += ": " + line
 			}
 			k.add(rankConfig, ralph.FindingChecks, f.Path, 0, base(was), text)
@@ -188,56 +189,86 @@ const excuses = `(?i)\b(?:exclu\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]?
 
 // housekeeping finds lines that start no check although they name one: they
 // install it, or say where it is.
-const housekeeping = `(?i)\b(?:install|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|key|path|name|uses|branches|npm ci|group|module|version)\b|^["']?(?:deps|envlist)\b|^\W*$`
+const housekeeping = `(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|key|path|name|uses|branches|npm ci|group|module|version)\b|^["']?(?:deps|envlist)\b|^\W*$`
+
+// comment finds lines that configure nothing.
+const comment = `^(?:#|//|;|/?\*|<!--|[\[\](){},\s]*$)`
 
 // configuresLess reports whether what a file configures says less than before,
 // and of which line that is to be told: one of the old that no new one holds in
-// full, or a new one that excuses something. Of a file that is about checks alone,
-// all lines count; part picks those of others.
+// full, or a new one that excuses something, by itself or by the key it stands
+// under. Of a file that is about checks alone, all lines count; part picks those
+// of others.
 func (k *look) configuresLess(part func([]byte) string, old, now []byte) (line string, less bool) {
-	pick := func(text []byte) [][]byte {
-		if part == nil {
-			return linesOf(text)
-		}
-		return linesOf([]byte(part(text)))
-	}
-	was, is := pick(old), pick(now)
-	lost, gained := missing(was, is), missing(is, was)
+	noise := housekeeping
 	if part == nil {
-		plain := func(list [][]byte) string { // without comments and versions
-			list = slices.DeleteFunc(list, func(line []byte) bool { return k.match(`^(?:#|//|;|/?\*|<!--)`, string(line)) })
-			return k.pattern(`\bv?\d+(?:\.\d+)+|\b[0-9a-f]{40,64}\b`).ReplaceAllString(string(bytes.Join(list, []byte("\n"))), "")
-		}
-		if len(old) > 0 { // a new one is a new check, unless it excuses something
-			return "", plain(lost) != plain(gained)
-		}
+		part, noise = func(text []byte) string { return string(text) }, comment
 	}
+	was, is := linesOf([]byte(part(old))), linesOf([]byte(part(now)))
+	lost, gained := missing(was, is), missing(is, was)
 	for _, line := range lost {
-		if !k.match(housekeeping, string(line)) && !slices.ContainsFunc(gained, func(other []byte) bool { return holds(other, line) }) {
+		if !k.match(noise+"|"+excuses+`|\bfalse\b`, string(line)) && !k.configured(line) && !slices.ContainsFunc(gained, func(other []byte) bool { return holds(other, line) }) {
 			return "without " + shown(strings.TrimPrefix(string(line), "- ")), true
 		}
 	}
 	for _, line := range gained {
-		if k.match(excuses, string(line)) && !k.match(housekeeping, string(line)) {
+		if !k.match(noise, string(line)) && (k.match(excuses, string(line)) || noise == comment && len(old) > 0 && k.match(excuses, keyOf(now, line))) {
 			return "with " + shown(strings.TrimPrefix(string(line), "- ")), true
 		}
 	}
 	return "", false
 }
 
+// keyOf is the line above a line that is indented less, under which it stands.
+func keyOf(text, line []byte) string {
+	all := bytes.Split(text, []byte("\n"))
+	indent := func(i int) int { return len(all[i]) - len(bytes.TrimLeft(all[i], " \t")) }
+	at := slices.IndexFunc(all, func(other []byte) bool { return bytes.Equal(bytes.TrimSpace(other), line) })
+	for i := at - 1; i >= 0; i-- {
+		if len(bytes.TrimSpace(all[i])) > 0 && indent(i) < indent(at) {
+			return string(all[i])
+		}
+	}
+	return ""
+}
+
+// configured reports whether a line is new in any file of the change: it moved there.
+func (k *look) configured(line []byte) bool {
+	if k.moved == nil {
+		k.moved = map[string]bool{}
+		for _, f := range k.files {
+			if what, _ := k.configuration(f.Path); what != "" {
+				for _, line := range missing(linesOf(f.New), linesOf(f.Old)) {
+					k.moved[string(line)] = true
+				}
+			}
+		}
+	}
+	return k.moved[string(line)]
+}
+
 // holds reports whether a line has all that another one has. Signs around it,
 // variables in front of it and versions do not count.
 func holds(line, other []byte) bool {
 	words := func(line []byte) []string {
-		list := strings.FieldsFunc(string(line), func(r rune) bool { return strings.ContainsRune(" \t\"'`,;:@[]{}()<>-", r) })
-		list = slices.DeleteFunc(list, func(word string) bool { return strings.Contains(word, "=$") || word == "run" || word == "script" })
+		list := strings.FieldsFunc(strings.ToLower(string(line)), func(r rune) bool { return strings.ContainsRune(" \t\"'`,;:@[]{}()<>$-", r) })
+		list = slices.DeleteFunc(list, func(word string) bool {
+			if strings.Trim(word, "0123456789.%") == "" { // lowered says what a number means; of a maximum more is less
+				return !bytes.Contains(line, []byte("max"))
+			}
+			return strings.HasSuffix(word, "=") || strings.HasPrefix(word, "timeout") || contains(" run script with color colors verbose quiet progress v q ", word)
+		})
 		for i := range list {
-			list[i] = strings.TrimRight(list[i], "0123456789.^~")
+			if strings.Trim(list[i], "0123456789.") != "" {
+				list[i] = strings.TrimRight(list[i], "0123456789.^~")
+			}
 		}
 		return list
 	}
 	there := words(line)
-	return !slices.ContainsFunc(words(other), func(word string) bool { return !slices.Contains(there, word) })
+	return !slices.ContainsFunc(words(other), func(word string) bool {
+		return !slices.ContainsFunc(there, func(w string) bool { return w == word || strings.HasSuffix(w, "/"+word) })
+	})
 }
 
 // agentConfig says that agent CLIs read a file by its name.
@@ -278,7 +309,7 @@ func lines(re *pattern) func([]byte) string {
 	return func(text []byte) string {
 		var b strings.Builder
 		for _, line := range linesOf(text) {
-			if re.Match(line) {
+			if line[0] != '#' && !bytes.HasPrefix(line, []byte("//")) && re.Match(line) {
 				b.Write(line)
 				b.WriteByte('\n')
 			}

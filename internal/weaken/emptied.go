@@ -51,7 +51,7 @@ func (k *look) emptied(t *tested) {
 func (k *look) fewerCases(t *tested) {
 	lost := missing(linesOf(t.old.text), linesOf(t.now.text))
 	row := k.pattern(`^[\[({"'].*[\])}"'],?$|^pytest\.param\(.*\),$`)
-	if len(lost) == 0 || len(missing(linesOf(t.now.text), linesOf(t.old.text))) > 0 || slices.ContainsFunc(lost, func(line []byte) bool { return !row.Match(line) || t.lang.assert.Match(line) }) {
+	if t.lang.inline || len(lost) == 0 || len(missing(linesOf(t.now.text), linesOf(t.old.text))) > 0 || slices.ContainsFunc(lost, func(line []byte) bool { return !row.Match(line) || t.lang.assert.Match(line) }) {
 		return
 	}
 	k.add(rankFewer, ralph.FindingTests, t.file.Path, 0, "fewer cases", "tables of tests lost "+plural(len(lost), "case")+", and nothing else was changed")
@@ -87,7 +87,11 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 	oldLines, newLines := linesOf(uncommentedPart(t.old, was)), linesOf(uncommentedPart(t.now, is))
 	var weak [][]byte
 	speaks := map[string]bool{} // of all that is new but weak assertions
+	others := 0                 // new assertions
 	for _, line := range missing(newLines, oldLines) {
+		if l.assert.Match(line) {
+			others++
+		}
 		if l.weak.Match(line) {
 			weak = append(weak, line)
 			continue
@@ -95,19 +99,22 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 		tokens(line, speaks)
 	}
 	var dropped [][]byte
+	negated := k.pattern(`(?i)not_?(?:equal|same)|!==?|\bis not\b|\brefute`)
+	matcher := k.pattern(`\.(?:not\.)?to[A-Z._]\w*`)
 	for _, line := range missing(oldLines, newLines) {
-		said := l.assert.ReplaceAll(line, []byte(" ")) // by whatever assertion
-		if l.assert.Match(line) && t.gone[string(line)] > 0 && !survives(said, speaks) && !k.vanished(line) {
+		said := matcher.ReplaceAll(l.assert.ReplaceAll(line, []byte(" ")), []byte(" ")) // by whatever assertion
+		again := slices.ContainsFunc(newLines, func(other []byte) bool { return bytes.Equal(line, other) })
+		if l.assert.Match(line) && t.gone[string(line)] > 0 && !again && !survives(said, speaks) && !k.vanished(line) {
 			dropped = append(dropped, line)
 		}
 	}
 	for _, line := range weak {
-		if slices.ContainsFunc(dropped, func(old []byte) bool { return !l.weak.Match(old) && l.about(line, old) }) {
+		if slices.ContainsFunc(dropped, func(old []byte) bool { return !l.weak.Match(old) && !negated.Match(old) && l.about(line, old) }) {
 			k.add(rankEmptied, ralph.FindingTests, t.file.Path, is.line, "weaker assertion", "the "+what+" "+shown(is.name)+" asserts less: only that there is something, where it compared")
 			return
 		}
 	}
-	if m < n && len(dropped) > 0 && !survives(bytes.Join(dropped, []byte("\n")), speaks) && !l.helper(t, was, is) {
+	if m < n && (others == 0 || 2*m < n) && len(dropped) > 0 && !survives(bytes.Join(dropped, []byte("\n")), speaks) && !k.calls(t, was, is) {
 		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "fewer assertions", fmt.Sprintf("the %s %s has %s, and had %d", what, shown(is.name), plural(m, "assertion"), n))
 	}
 }
@@ -147,9 +154,14 @@ func uncommentedPart(s *source, c testCase) []byte {
 	return out
 }
 
-// helper says that a test calls something by the name of an assertion that it
-// did not call before: assertions have moved there.
-func (l *language) helper(t *tested, was, is testCase) bool {
+// calls reports whether a test calls a helper more often that asserts something,
+// or one that it did not call before: assertions have moved there.
+func (k *look) calls(t *tested, was, is testCase) bool {
+	const checks = `\b(?i:check|ensure|compare|validate|must|test)\w+\(`
+	l, helpers := t.lang, k.pattern(checks)
+	if len(helpers.FindAll(t.now.code[is.begin:is.end], -1)) > len(helpers.FindAll(t.old.code[was.begin:was.end], -1)) {
+		return true
+	}
 	had := map[string]bool{}
 	for _, m := range t.old.findIn(l.assert, inCode, was.begin, was.end) {
 		had[string(t.old.code[m[0]:m[1]])] = true

@@ -45,7 +45,7 @@ func php() *language {
 		attribute: re(`#\[\s*(?:\w+,\s*)*\\?(?:PHPUnit\\Framework\\Attributes\\)?Test\b`),
 		skip: []mark{
 			{rule: "markTestSkipped", re: re(`\bmarkTest(?:Skipped|Incomplete)\(`)},
-			{rule: "->skip", re: re(`->(?:skip\w*|todo)\(`)},
+			{rule: "->skip", re: re(`\}\s*\)\s*(?:->\w+\([^)\n]*\)\s*)*->(?:skip\w*|todo)\(`)},
 			{rule: "doesNotPerformAssertions", re: re(`\bexpectNotToPerformAssertions\(|\bDoesNotPerformAssertions\b`)},
 			{rule: "Requires", re: re(`#\[Requires\w*\(`)},
 		},

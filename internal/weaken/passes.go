@@ -1,6 +1,8 @@
 package weaken
 
 import (
+	"bytes"
+	"path"
 	"slices"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -13,10 +15,10 @@ const (
 	// onlyInCI finds the opposite.
 	onlyInCI = `!\s*[\w(]|\bnot\b|==\s*(?:""|''|null|nil|None|undefined)|\bis\s+None|\.nil\?|\.is_err\(`
 	// swallows finds failed assertions that are caught and dropped.
-	swallows = `\bsuppress\([^)\n]*\b(?:AssertionError|BaseException|Exception)\b|\bexcept\b[^\n]*\bAssertionError\b[^\n]*:\s*(?:pass|return|continue|\.\.\.)` +
-		`|\bcatch\s*\([^)\n]*\b(?:Assert\w+|AssertionError|Expectation\w+|Xunit\w+|ComparisonFailure|Throwable)\b[^)\n]*\)\s*\{\s*\}` +
+	swallows = `\bsuppress\([^)\n]*\b(?:AssertionError|BaseException)\b|\bexcept\b[^\n]*\bAssertionError\b[^\n]*:\s*(?:pass|return|continue|\.\.\.)` +
+		`|\bcatch\s*\([^)\n]*\b(?:Assert\w+|AssertionError|Expectation\w+|Xunit\w+|ComparisonFailure)\b[^)\n]*\)\s*\{\s*\}` +
 		`|\brescue\s+(?:Minitest::Assertion|RSpec::Expectations::\w+|Test::Unit::\w+|Exception)\b[^\n]*\s+(?:nil\s+)?end\b` +
-		`|\btry\s*\{(?:[^{}]|\{[^{}]*\})*\b(?:expect|assert)\b(?:[^{}]|\{[^{}]*\})*\}\s*catch\s*(?:\(\s*\w*\s*\)\s*)?\{\s*\}`
+		`|\btry\s*\{(?:[^{}]|\{[^{}]*\})*\b(?:expect|assert)\b(?:[^{}]|\{[^{}]*\})*\}\s*catch\s*(?:\(\s*(?:\w*|\\?Throwable(?:[ \t]+\$?\w+)?)\s*\)\s*)?\{\s*\}`
 	// exits finds a success that does not ask what the tests found.
 	exits = `\bprocess\.exitCode\s*=\s*0\b|\bprocess\.exit\(\s*0?\s*\)|\bos\._exit\(\s*0\s*\)|\bsys\.exit\(\s*0?\s*\)|\bexitstatus\s*=\s*0\b|\bexit!?[ \t(]+(?:0|true)\b|\bSystem\.exit\(\s*0\s*\)|\bEnvironment\.Exit(?:Code\s*=\s*|\(\s*)0\b|\bSystem\.halt\(\s*0?\s*\)|\bos\.Exit\(\s*0\s*\)|\b_?exit\(\s*(?:0|EXIT_SUCCESS)?\s*\);`
 	// functions finds functions by the word in front of their name.
@@ -31,6 +33,9 @@ func (k *look) passes(t *tested) {
 		}
 	}
 	for _, at := range fresh(k.pattern(swallows), t, false) {
+		if bytes.Contains(t.now.code[max(0, at-300):t.now.end(t.now.lineOf(at)-1)], []byte("fail(")) {
+			continue // the assertion is what is tested
+		}
 		k.add(rankEmptied, ralph.FindingTests, t.file.Path, t.now.lineOf(at), "swallowed", "a failed assertion"+t.in(at)+" is caught and dropped")
 	}
 	for _, at := range fresh(k.pattern(exits), t, false) {
@@ -39,7 +44,7 @@ func (k *look) passes(t *tested) {
 		}
 		k.add(rankSilenced, ralph.FindingTests, t.file.Path, t.now.lineOf(at), "exit code", "the process ends with success, whatever the tests found")
 	}
-	if t.old == nil {
+	if t.old == nil || len(t.before) == 0 && !k.match(testPlace, path.Dir(t.file.Path)) {
 		return
 	}
 	before, after := k.helpers(t, t.old, t.before), k.helpers(t, t.now, t.after)
@@ -66,13 +71,15 @@ func (k *look) helpers(t *tested, s *source, tests []testCase) map[string]testCa
 			}
 		}
 		c := testCase{name: name, at: m[0], begin: m[1], line: s.lineOf(m[1])}
-		if _, had := all[name]; had || slices.ContainsFunc(tests, func(test testCase) bool { return test.at <= c.begin && c.begin <= test.end }) {
+		if _, had := all[name]; had || name == "" {
 			continue
 		}
 		c.at = m[1]
 		c.end = t.lang.bodyEnd(s, &c, len(s.text), ends)
 		c.end = max(c.begin, min(c.end, len(s.text), c.begin+maxBody))
-		all[name] = c
+		if !slices.ContainsFunc(tests, func(test testCase) bool { return test.begin <= c.end && c.begin <= test.end }) {
+			all[name] = c
+		}
 	}
 	return all
 }

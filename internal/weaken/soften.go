@@ -39,7 +39,14 @@ func (k *look) softened(f File, script bool) (told bool) {
 	for _, line := range linesOf(f.Old) {
 		had[string(line)]++
 	}
-	n := 0
+	n, before := 0, map[string]int{} // lines that had it already and were changed
+	for _, line := range missing(linesOf(f.Old), linesOf(f.New)) {
+		for _, s := range k.softeners {
+			if s.re.Match(line) {
+				before[s.rule]++
+			}
+		}
+	}
 	for line := range bytes.Lines(f.New) {
 		n++
 		line = bytes.TrimSpace(line)
@@ -53,6 +60,10 @@ func (k *look) softened(f File, script bool) (told bool) {
 		for _, s := range k.softeners {
 			if !may(s.re, n-1) || s.files != "" && !k.match(s.files, path.Base(f.Path)) || !s.re.Match(line) || (s.tool || script) && !k.match(checkTool, string(line)) {
 				continue
+			}
+			if before[s.rule] > 0 {
+				before[s.rule]--
+				break
 			}
 			told = true
 			k.add(rankSilenced, ralph.FindingChecks, f.Path, n, s.rule, s.text)
@@ -75,7 +86,7 @@ func softeners() []softener {
 		{"|| true", pass, true, re(`\|\|\s*(?:true|:|exit 0|echo\b|/bin/true)`), ""},
 		{"; true", pass, true, re(`;\s*(?:true|:|exit 0)\s*["']?,?\s*$`), ""},
 		{"- before a command", pass, true, re(`^-\s*@?(?:npm|yarn|pnpm|go|cargo|pytest|python|mvn|\./|golangci|eslint|ruff|tox|make|\$\()`), `(?i)^(?:gnu)?makefile$|\.mk$`},
-		{"continue-on-error", "a step may fail without anybody hearing of it", false, re(`\bcontinue-on-error:\s*(?:true|["']?\$\{\{)|\ballow_failure:\s*true|\bcontinueOnError:\s*true|\bcatchError\b|\bfast_finish\b`), ""},
+		{"continue-on-error", "a step may fail without anybody hearing of it", false, re(`\bcontinue-on-error:\s*(?:true|["']?\$\{\{)|\ballow_failure:\s*true|\bcontinueOnError:\s*true|\bcatchError\b`), ""},
 		{"switched off", "a step is switched off", false, re(`^-?\s*if:\s*(?:\$\{\{\s*)?false\b|\bwhen:\s*never\b`), ""},
 		{"passWithNoTests", "a run without a single test passes", false, re(`--?pass-?[wW]ith-?[nN]o-?[tT]ests\b|\bpassWithNoTests["']?\s*[:=]\s*true|--no-tests=pass`), ""},
 		{"ignore failures", "failures of tests or checks are ignored", false, re(`(?i)-DskipTests\b|-Dmaven\.test\.skip|testFailureIgnore>\s*true|<skipTests>\s*true|<skip>\s*true|\bignoreFailures\s*=\s*true|\bfailOnError\s*[=:]\s*false|failOnViolation>\s*false|haltOnFailure\s*=\s*false|\babortOnError\s*=?\s*false|--exit-zero\b|--no-error-on-unmatched|--exit-code[= ]0\b|--issues-exit-code[= ]0\b|\bset \+e\b|--no-verify\b|--continue-on-collection-errors|--suppress-no-test-exit-code|\bfailFast:\s*false.*\|\||--passthru-exit|-x test\b|--skip[- ]tests?\b|--force-exit\b`), ""},

@@ -72,7 +72,7 @@ func (k *look) suppressed() {
 			was = f.From
 		}
 		oldLang, lang := k.languages.of(was), k.languages.of(f.Path)
-		if lang == nil && oldLang == nil || bytes.Equal(f.Old, f.New) || k.isTest(f.Path) {
+		if lang == nil && oldLang == nil || bytes.Equal(f.Old, f.New) || k.match(testPlace, f.Path) {
 			continue
 		}
 		var old, now *source
@@ -133,9 +133,12 @@ func (s suppression) places(in *source, usual *pattern) [][]int {
 	})
 }
 
+// testPlace finds files and folders of tests, also where no test runner looks.
+const testPlace = `(?i)(?:^|[/._-])(?:\w*tests?|specs?)(?:[/._-]|$)|Tests?(?:Case)?\.\w+$`
+
 // usual are warnings that sound code silences, too: casts that a compiler cannot
 // see through, what is old and has to be called, what a module passes on.
-const usual = `(?i)unchecked|rawtypes|deprecat|CS0?61[28]\b|CS1591\b|\bF401\b|\bE402\b`
+const usual = `(?i)unchecked|rawtypes|deprecat|\b(?:CS)?0?61[28]\b|CS1591\b|\bF401\b|\bE402\b`
 
 func contains(list, name string) bool {
 	for i := 0; i+len(name)+2 <= len(list); i++ {

@@ -70,6 +70,7 @@ type look struct {
 	silencers []suppression
 	sources   map[sourceID]*source
 	dropped   map[string]bool // words that the change took out of the code
+	moved     map[string]bool // lines of configuration that are new
 	plain     bool            // without filters, for comparison
 }
 
@@ -82,7 +83,8 @@ type ranked struct {
 // kinds tests, checks, agent-config and not-looked-at, all of severity Flag, the
 // gravest first, at most MaxFindings. Paths are as the change has them: foreign
 // text. Texts are one line of printable characters, and quote no more of a file
-// than names of tests, of keys and of commands, cut at 80 bytes.
+// than names of tests, of keys and of commands, and a line of configuration, cut
+// at 80 bytes.
 func Look(files []File, o Options) []ralph.Finding {
 	return newLook(o).look(files)
 }
@@ -108,8 +110,10 @@ func (k *look) look(files []File) []ralph.Finding {
 		}
 		size := len(f.Old) + len(f.New)
 		if len(f.Old) > maxFile || len(f.New) > maxFile || size > room {
-			if large++; large == 1 {
-				first = f.Path
+			if what, _ := k.configuration(f.Path); what != "" || k.languages.of(f.Path) != nil { // else it is no test
+				if large++; large == 1 {
+					first = f.Path
+				}
 			}
 			continue
 		}
