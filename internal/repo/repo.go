@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,8 @@ type Repo struct {
 	over    overlay
 	last    *snapshot // not yet checked out of; nil: none taken
 	notes   []string
+
+	removals removals
 }
 
 // line is the work branch in the workspace.
@@ -98,7 +101,7 @@ func Open(ctx context.Context, opt Options) (*Repo, error) {
 	if err := ralph.CheckBranch(opt.Branch); err != nil {
 		return nil, fmt.Errorf("branch %q: %w", opt.Branch, err)
 	}
-	r := &Repo{opt: opt, large: newLargeFiles(), apart: map[plumbing.Hash]bool{}, blended: map[plumbing.Hash]bool{}}
+	r := &Repo{opt: opt, large: newLargeFiles(), apart: map[plumbing.Hash]bool{}, blended: map[plumbing.Hash]bool{}, removals: removals{kept: map[string]keptFile{}}}
 	r.insp = newInspected()
 	r.signing = signing{made: map[plumbing.Hash]plumbing.Hash{}, sent: map[plumbing.Hash]bool{}}
 	if err := r.connect(); err != nil {
@@ -288,7 +291,7 @@ type State struct {
 
 // State says what has become of the branch so far.
 func (r *Repo) State() State {
-	s := State{Branch: r.server.branch, Notes: r.notes, Blocked: r.insp.refused}
+	s := State{Branch: r.server.branch, Notes: slices.Concat(r.notes, r.removals.list()), Blocked: r.insp.refused}
 	if s.Branch == "" {
 		s.Branch = r.opt.Branch
 	}
