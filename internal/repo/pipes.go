@@ -98,6 +98,9 @@ func (r *Repo) preserve(root *os.Root, name string) {
 	if f, info, err := openRegular(root, name); err == nil {
 		_ = f.Close()
 		if b, err := readFile(root, name, maxKept); err == nil {
+			if r.removals.kept == nil {
+				r.removals.kept = map[string]keptFile{}
+			}
 			r.removals.kept[at] = keptFile{b, metaOf(info)}
 		}
 		return

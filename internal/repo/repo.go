@@ -101,7 +101,7 @@ func Open(ctx context.Context, opt Options) (*Repo, error) {
 	if err := ralph.CheckBranch(opt.Branch); err != nil {
 		return nil, fmt.Errorf("branch %q: %w", opt.Branch, err)
 	}
-	r := &Repo{opt: opt, large: newLargeFiles(), apart: map[plumbing.Hash]bool{}, blended: map[plumbing.Hash]bool{}, removals: removals{kept: map[string]keptFile{}}}
+	r := &Repo{opt: opt, large: newLargeFiles(), apart: map[plumbing.Hash]bool{}, blended: map[plumbing.Hash]bool{}}
 	r.insp = newInspected()
 	r.signing = signing{made: map[plumbing.Hash]plumbing.Hash{}, sent: map[plumbing.Hash]bool{}}
 	if err := r.connect(); err != nil {
