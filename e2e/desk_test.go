@@ -138,6 +138,17 @@ func TestDesk(t *testing.T) {
 	}
 }
 
+// The demo shows the whole pipeline with what the smallest image has.
+func TestDemoInTheImage(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{image(t), image(t) + "-slim"} {
+		log, code := deskRun{Repo: t.TempDir(), Image: name, Args: []string{"demo"}}.run(t)
+		if code != 0 || !strings.Contains(log, "Completed in 2 iterations") || !strings.Contains(log, "Pull request #1") {
+			t.Errorf("%s: ralph demo = %d, want 0 and a pull request\n%s", name, code, log)
+		}
+	}
+}
+
 // The slim image has no agent, and says so before anything starts.
 func TestDeskWithoutAgent(t *testing.T) {
 	t.Parallel()

@@ -126,6 +126,11 @@ func (j *job) Git(ctx context.Context, c repo.GuestCommand) error {
 	if j.repo != nil {
 		dir = j.workspace // it names the folder itself now, and the agent may have removed its own
 	}
+	if j.temp.home != "" {
+		for _, note := range repo.Unblock(j.temp.home, ".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes") {
+			j.note(note)
+		}
+	}
 	exit, err := j.guests().Run(ctx, proc.Command{
 		Argv: append([]string{"git"}, c.Args...), Dir: dir, Env: append(j.guestEnv(nil), c.Env...),
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: &stderr,

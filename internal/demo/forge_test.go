@@ -398,3 +398,40 @@ func TestConcurrentUse(t *testing.T) {
 		t.Errorf("PullRequests() = %+v, want one", got)
 	}
 }
+
+// What git has to serve HTTP itself is not in every installation, nor in our images.
+func TestGitWithoutItsServer(t *testing.T) { //nolint:paralleltest // git finds its parts by the environment
+	core := t.TempDir()
+	from := mustGit(t, core, "--exec-path")
+	parts, err := os.ReadDir(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range parts {
+		if part.Name() == "git-http-backend" {
+			continue
+		}
+		if err := os.Symlink(filepath.Join(from, part.Name()), filepath.Join(core, part.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("GIT_EXEC_PATH", core)
+	if out, err := git(t, core, "http-backend"); err == nil || !strings.Contains(out, "not a git command") {
+		t.Fatalf("git http-backend = %q, %v, want that there is none", out, err)
+	}
+	forge, base := newForge(t)
+	path := create(t, forge, "octo", "greet")
+	seed := commit(t, forge, "octo", "main", "one")
+	for _, protocol := range []string{"0", "1", "2"} {
+		work := filepath.Join(t.TempDir(), "work")
+		mustGit(t, t.TempDir(), "-c", "protocol.version="+protocol, "clone", "-q", withUser(base, "x-access-token:"+token)+path, work)
+		if got := mustGit(t, work, "rev-parse", "HEAD"); got != seed {
+			t.Errorf("protocol %s: clone's HEAD = %s, want %s", protocol, got, seed)
+		}
+		mustGit(t, work, "commit", "-q", "--allow-empty", "-m", "more")
+		mustGit(t, work, "-c", "protocol.version="+protocol, "push", "-q", "origin", "HEAD:refs/heads/v"+protocol)
+		if got, want := forge.Branch("octo", "greet", "v"+protocol), mustGit(t, work, "rev-parse", "HEAD"); got != want {
+			t.Errorf("protocol %s: pushed %q, want %q", protocol, got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -38,8 +39,7 @@ const repositoryConfig = `[core]
 `
 
 // CreateRepository makes an empty bare repository and returns its path below
-// the server's root, "/OWNER/NAME.git". The first one fails when git or its
-// http-backend is missing.
+// the server's root, "/OWNER/NAME.git". The first one fails when git is missing.
 func (f *Forge) CreateRepository(ctx context.Context, owner, name, defaultBranch string) (string, error) {
 	if !repositoryName.MatchString(owner) || !repositoryName.MatchString(name) || strings.HasSuffix(name, ".git") {
 		return "", fmt.Errorf("demo forge: %q is no repository name: letters, digits, dots, dashes and underscores", owner+"/"+name)
@@ -64,7 +64,7 @@ func (f *Forge) CreateRepository(ctx context.Context, owner, name, defaultBranch
 	}
 	path := "/" + repo.fullName() + ".git"
 	if repo.id == 1 { // git is the same for all that follow
-		if err := f.probe(ctx, path); err != nil {
+		if err := f.probe(ctx, repo); err != nil {
 			return "", err
 		}
 	}
@@ -85,19 +85,20 @@ func initBare(dir, defaultBranch string) error {
 
 // probe asks the first repository for its refs, so that a machine without git
 // gets a clear error here and not a 500 in the middle of a clone.
-func (f *Forge) probe(ctx context.Context, path string) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path+"/info/refs?service=git-upload-pack", nil)
+func (f *Forge) probe(ctx context.Context, repo *repository) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/info/refs", nil)
 	if err != nil {
 		return fmt.Errorf("demo forge: %w", err)
 	}
 	answer := &probeAnswer{header: http.Header{}}
 	stderr := &bytes.Buffer{}
-	backend := f.backend()
+	backend := f.backend(repo, "info/refs", "git-upload-pack", "")
 	backend.Stderr = stderr
 	backend.ServeHTTP(answer, r)
-	if answer.status != http.StatusOK || !strings.Contains(answer.body.String(), "git-upload-pack") {
+	const head = "001e# service=git-upload-pack\n0000"
+	if refs, ok := strings.CutPrefix(answer.body.String(), head); answer.status != http.StatusOK || !ok || !strings.HasSuffix(refs, "0000") {
 		said := strings.TrimSpace(stderr.String())
-		return fmt.Errorf("demo forge: `git http-backend` does not answer (status %d, %q): git must be on PATH, with http-backend (on Alpine in the package git-daemon)", answer.status, said)
+		return fmt.Errorf("demo forge: `git upload-pack` does not answer (status %d, %q): git must be on PATH", answer.status, said)
 	}
 	return nil
 }
@@ -117,17 +118,36 @@ func (p *probeAnswer) Write(b []byte) (int, error) {
 	return p.body.Write(b)
 }
 
-// backend runs git http-backend. It is found by env and git themselves, on
-// PATH and in git's own libexec directory.
-func (f *Forge) backend() *cgi.Handler {
+// smart answers the smart protocol of git over HTTP (gitprotocol-http(5)) as git
+// http-backend does, by those parts of git that every installation has: $1 is info/refs or
+// the service that is asked, $2 the service, $3 the repository.
+const smart = `
+if ! command -v git >/dev/null; then
+	printf 'Status: 500 Internal Server Error\r\nContent-Type: text/plain\r\n\r\n'
+	echo 'git is not on PATH' >&2
+	exit
+fi
+if [ "$1" != info/refs ]; then
+	printf 'Content-Type: application/x-%s-result\r\nCache-Control: no-cache\r\n\r\n' "$2"
+	exec git "${2#git-}" --stateless-rpc "$3"
+fi
+printf 'Content-Type: application/x-%s-advertisement\r\nCache-Control: no-cache\r\n\r\n' "$2"
+case ":$GIT_PROTOCOL:$2" in
+*:version=2:*git-upload-pack) ;;
+*) line="# service=$2" && printf '%04x%s\n0000' $((${#line} + 5)) "$line" ;;
+esac
+exec git "${2#git-}" --stateless-rpc --advertise-refs "$3"
+`
+
+// backend answers one request for a repository.
+func (f *Forge) backend(repo *repository, asked, service, protocol string) *cgi.Handler {
 	return &cgi.Handler{
-		Path: "/usr/bin/env",
-		Args: []string{"git", "http-backend"},
+		Path: "/bin/sh",
+		Args: []string{"-c", smart, "sh", asked, service, repo.dir},
 		Root: "/",
 		Dir:  f.dir,
 		Env: []string{
-			"GIT_PROJECT_ROOT=" + f.dir,
-			"GIT_HTTP_EXPORT_ALL=1",
+			"GIT_PROTOCOL=" + protocol,
 			"GIT_CONFIG_NOSYSTEM=1",
 			"GIT_CONFIG_GLOBAL=" + os.DevNull,
 			// The repositories are ours whoever owns the files.
@@ -154,11 +174,27 @@ func (f *Forge) serveGit(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "Repository not found.", http.StatusNotFound)
 		return
 	}
+	asked, service, method := parts[3], parts[3], http.MethodPost
+	if asked == "info/refs" {
+		service, method = r.URL.Query().Get("service"), http.MethodGet
+	}
+	if r.Method != method || service != "git-upload-pack" && service != "git-receive-pack" {
+		http.Error(w, "Only git's smart protocol is spoken here.", http.StatusForbidden)
+		return
+	}
 	inner := r.Clone(r.Context())
-	inner.URL.Path = "/" + repo.fullName() + ".git/" + parts[3]
 	inner.Header.Del("Authorization")
-	// A large push comes chunked, which net/http/cgi refuses; git http-backend
-	// itself reads to the end of its input when no length is given.
+	// A large push comes chunked, which net/http/cgi refuses; git itself reads to the
+	// end of its input.
 	inner.TransferEncoding = nil
-	f.backend().ServeHTTP(w, inner)
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		plain, err := gzip.NewReader(r.Body)
+		if err != nil {
+			http.Error(w, "The body is not gzip.", http.StatusBadRequest)
+			return
+		}
+		inner.Body, inner.ContentLength = plain, -1
+		inner.Header.Del("Content-Encoding")
+	}
+	f.backend(repo, asked, service, r.Header.Get("Git-Protocol")).ServeHTTP(w, inner)
 }

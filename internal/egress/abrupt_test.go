@@ -24,8 +24,8 @@ func TestTunnelAnswerOfWhoLeaves(t *testing.T) {
 		c.Write(answer)
 	})
 	w := newWorld()
-	w.put("a.example", publicAddress, 443, server)
-	p := w.start(t, egress.Options{}, "a.example")
+	w.put("a.example", publicAddress, 8443, server)
+	p := w.start(t, egress.Options{}, "a.example:8443")
 	direct, through := 0, 0
 	upload := func(c net.Conn) bool {
 		sent := make(chan struct{})
@@ -39,7 +39,7 @@ func TestTunnelAnswerOfWhoLeaves(t *testing.T) {
 		if upload(guest(t, server)) {
 			direct++
 		}
-		if upload(connect(t, p, "a.example:443")) {
+		if upload(connect(t, p, "a.example:8443")) {
 			through++
 		}
 	}

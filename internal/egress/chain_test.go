@@ -79,7 +79,7 @@ func TestChain(t *testing.T) {
 	if !p.ByName() {
 		t.Error("ByName() = false with a proxy of the machine")
 	}
-	c := connect(t, p, "far.example:443")
+	c := connect(t, p, "far.example:8080")
 	io.WriteString(c, "hello")
 	c.CloseWrite()
 	if got, _ := io.ReadAll(c); string(got) != "first hello" {
@@ -88,7 +88,7 @@ func TestChain(t *testing.T) {
 	if status, body := ask(t, p.Address(), "GET http://far.example/x HTTP/1.1\r\nHost: y\r\nProxy-Authorization: Basic mine\r\n\r\n"); status != 200 || body != "from" {
 		t.Errorf("a request through both proxies: %d %q", status, body)
 	}
-	if want := []string{"CONNECT far.example:443", "GET http://far.example/x"}; !slices.Equal(co.list(), want) {
+	if want := []string{"CONNECT far.example:8080", "GET http://far.example/x"}; !slices.Equal(co.list(), want) {
 		t.Errorf("the machine's proxy was asked for %q, want %q", co.list(), want)
 	}
 	for _, authority := range []string{"127.0.0.1:8080", "10.0.0.1:8080", "169.254.169.254:8080", "localhost:8080", "x.localhost:8080", "metadata.google.internal:8080", "evil.test:443"} {

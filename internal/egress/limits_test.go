@@ -20,12 +20,12 @@ func TestManyConnections(t *testing.T) {
 	t.Parallel()
 	const many = 512
 	w := newWorld()
-	w.put("a.example", publicAddress, 443, echo(t))
-	p := w.start(t, egress.Options{}, "a.example")
+	w.put("a.example", publicAddress, 8443, echo(t))
+	p := w.start(t, egress.Options{}, "a.example:8443")
 	all := make([]net.Conn, many)
 	var opened sync.WaitGroup
 	for i := range all {
-		opened.Go(func() { all[i] = connect(t, p, "a.example:443") })
+		opened.Go(func() { all[i] = connect(t, p, "a.example:8443") })
 	}
 	opened.Wait()
 	for i, c := range all {
@@ -39,7 +39,7 @@ func TestManyConnections(t *testing.T) {
 	}
 	// one more waits until another ends
 	more := guest(t, p.Address())
-	io.WriteString(more, "CONNECT a.example:443 HTTP/1.1\r\nHost: x\r\n\r\n")
+	io.WriteString(more, "CONNECT a.example:8443 HTTP/1.1\r\nHost: x\r\n\r\n")
 	_ = more.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
 	if n, err := more.Read(make([]byte, 1)); err == nil {
 		t.Errorf("connection %d was served beside the others: %d bytes", many+1, n)

@@ -18,15 +18,15 @@ func TestFirstAddressIsDead(t *testing.T) {
 	t.Parallel()
 	const dead = "2600::1"
 	w := newWorld()
-	w.put("a.example", dead, 443, "")
-	w.put("a.example", publicAddress, 443, echo(t))
-	list, err := hosts.ParseList([]string{"a.example"})
+	w.put("a.example", dead, 8443, "")
+	w.put("a.example", publicAddress, 8443, echo(t))
+	list, err := hosts.ParseList([]string{"a.example:8443"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{}, 8)
 	p, err := egress.Start(t.Context(), egress.Options{Hosts: list, Lookup: w.lookup, Dial: func(c ctx, network, address string) (net.Conn, error) {
-		if address == "["+dead+"]:443" {
+		if address == "["+dead+"]:8443" {
 			<-c.Done()
 			ended <- struct{}{}
 			return nil, c.Err()
@@ -38,7 +38,7 @@ func TestFirstAddressIsDead(t *testing.T) {
 	}
 	t.Cleanup(p.Close)
 	start := time.Now()
-	c := connect(t, p, "a.example:443")
+	c := connect(t, p, "a.example:8443")
 	if took := time.Since(start); took > 3*time.Second {
 		t.Errorf("connected after %v, want less than a second", took)
 	}
@@ -47,7 +47,7 @@ func TestFirstAddressIsDead(t *testing.T) {
 	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
 		t.Error(err)
 	}
-	if !slices.Equal(w.went(), []string{publicAddress + ":443"}) {
+	if !slices.Equal(w.went(), []string{publicAddress + ":8443"}) {
 		t.Errorf("connections to %v", w.went())
 	}
 }

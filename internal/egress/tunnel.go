@@ -49,14 +49,18 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		return
 	}
+	var answered chan int
+	if private, _ := p.way.decide(t); private && t.port == plainPort { // a person has named this very host
+		l := listenTo(server)
+		server, answered = l, l.status
+	}
 	join(client, server, p.idle, func() error {
 		hello, err := p.readHello(client, early, t)
 		if err != nil {
 			return err
 		}
 		if isPlain(hello, t) {
-			private, _ := p.way.decide(t)
-			return p.plain(server, client, hello, t, private)
+			return p.plain(server, client, hello, t, answered)
 		}
 		_, err = server.Write(hello)
 		return err

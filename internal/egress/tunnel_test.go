@@ -43,12 +43,12 @@ func TestTunnelCarriesBothWays(t *testing.T) {
 func TestTunnelHalfClosed(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.put("a.example", publicAddress, 443, listen(t, func(c net.Conn) {
+	w.put("a.example", publicAddress, 8443, listen(t, func(c net.Conn) {
 		all, _ := io.ReadAll(c)
 		c.Write(append([]byte("you said "), all...))
 	}))
-	p := w.start(t, egress.Options{}, "a.example")
-	c := connect(t, p, "a.example:443")
+	p := w.start(t, egress.Options{}, "a.example:8443")
+	c := connect(t, p, "a.example:8443")
 	io.WriteString(c, "hello")
 	c.CloseWrite()
 	if got, err := io.ReadAll(c); string(got) != "you said hello" {
@@ -60,9 +60,9 @@ func TestTunnelHalfClosed(t *testing.T) {
 func TestTunnelServerFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.put("ssh.example", publicAddress, 443, listen(t, func(c net.Conn) { io.WriteString(c, "SSH-2.0-x\r\n"); io.Copy(io.Discard, c) }))
-	p := w.start(t, egress.Options{}, "ssh.example")
-	c := connect(t, p, "ssh.example:443")
+	w.put("ssh.example", publicAddress, 8443, listen(t, func(c net.Conn) { io.WriteString(c, "SSH-2.0-x\r\n"); io.Copy(io.Discard, c) }))
+	p := w.start(t, egress.Options{}, "ssh.example:8443")
+	c := connect(t, p, "ssh.example:8443")
 	line := make([]byte, 11)
 	if _, err := io.ReadFull(c, line); err != nil || string(line) != "SSH-2.0-x\r\n" {
 		t.Errorf("got %q, %v", line, err)
@@ -73,10 +73,10 @@ func TestTunnelServerFirst(t *testing.T) {
 func TestTunnelEarlyBytes(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.put("a.example", publicAddress, 443, echo(t))
-	p := w.start(t, egress.Options{}, "a.example")
+	w.put("a.example", publicAddress, 8443, echo(t))
+	p := w.start(t, egress.Options{}, "a.example:8443")
 	c := guest(t, p.Address())
-	io.WriteString(c, "CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\nearly")
+	io.WriteString(c, "CONNECT a.example:8443 HTTP/1.1\r\nHost: a.example:8443\r\n\r\nearly")
 	got := make([]byte, len("HTTP/1.1 200 Connection established\r\n\r\nearly"))
 	if _, err := io.ReadFull(c, got); err != nil || !strings.HasSuffix(string(got), "\r\n\r\nearly") {
 		t.Errorf("got %q, %v", got, err)
@@ -86,9 +86,9 @@ func TestTunnelEarlyBytes(t *testing.T) {
 func TestTunnelEndsWhenNothingMoves(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	w.put("a.example", publicAddress, 443, echo(t))
-	p := w.start(t, egress.Options{Idle: 300 * time.Millisecond}, "a.example")
-	quiet, busy := connect(t, p, "a.example:443"), connect(t, p, "a.example:443")
+	w.put("a.example", publicAddress, 8443, echo(t))
+	p := w.start(t, egress.Options{Idle: 300 * time.Millisecond}, "a.example:8443")
+	quiet, busy := connect(t, p, "a.example:8443"), connect(t, p, "a.example:8443")
 	began := time.Now()
 	for time.Since(began) < time.Second { // several times the limit
 		if _, err := busy.Write([]byte("x")); err != nil {
@@ -112,9 +112,9 @@ func TestTunnelEndsWhenStuck(t *testing.T) {
 	w := newWorld()
 	release := make(chan struct{})
 	defer close(release)
-	w.put("a.example", publicAddress, 443, listen(t, func(net.Conn) { <-release }))
-	p := w.start(t, egress.Options{Idle: 300 * time.Millisecond}, "a.example")
-	c := connect(t, p, "a.example:443")
+	w.put("a.example", publicAddress, 8443, listen(t, func(net.Conn) { <-release }))
+	p := w.start(t, egress.Options{Idle: 300 * time.Millisecond}, "a.example:8443")
+	c := connect(t, p, "a.example:8443")
 	block := make([]byte, 1<<20)
 	for {
 		if _, err := c.Write(block); err != nil {

@@ -69,6 +69,7 @@ func unpack(content []byte, spare *spare, visit func(*layer)) *unpacker {
 // runs decodes the base64 and hex in a layer.
 func (u *unpacker) runs(l *layer, depth int) {
 	if depth == 0 {
+		u.unseen = u.unseen || hasRun(l.data)
 		return
 	}
 	next := layer{how: join(l.how, "encoded")}
@@ -129,6 +130,20 @@ func (u *unpacker) runs(l *layer, depth int) {
 		}
 	}
 	flush()
+}
+
+// hasRun reports whether there is something to decode.
+func hasRun(data []byte) bool {
+	for at := 0; ; {
+		from, to := nextRun(data, at)
+		if from < 0 {
+			return false
+		}
+		if len(decodeRun(nil, cleanRun(nil, data[from:to]))) > 0 {
+			return true
+		}
+		at = to
+	}
 }
 
 // restart is a line of a run at which another code may begin: the lines before
@@ -308,9 +323,39 @@ func decodeRun(dst, run []byte) []byte {
 // archive visits what a compressed content or an archive holds. A tar needs no
 // unpacking: its members lie in it as they are.
 func (u *unpacker) archive(data []byte, from, to int, how string, depth int) {
-	if depth <= 0 || len(data) < 8 {
+	if len(data) < 8 {
 		return
 	}
+	isZip := string(data[:4]) == "PK\x03\x04"
+	r := decompressed(data)
+	switch {
+	case depth <= 0 && isZip:
+		u.unseen = true
+	case depth <= 0 && r != nil:
+		n, _ := io.ReadFull(r, make([]byte, minValue)) // what only begins like one has hardly anything in it
+		u.unseen = u.unseen || n == minValue
+	case isZip:
+		u.zip(data, from, to, how, depth)
+	case r != nil:
+		u.member(r, from, to, how, depth)
+	default:
+		u.unseen = u.unseen || closed(data)
+	}
+}
+
+// closed reports whether a content is compressed in a way that is not opened: as xz,
+// zstd, 7z, rar, lz4, lzip or compress.
+func closed(data []byte) bool {
+	for _, magic := range []string{"\xfd7zXZ\x00", "\x28\xb5\x2f\xfd", "7z\xbc\xaf\x27\x1c", "Rar!\x1a\x07", "\x04\x22\x4d\x18", "LZIP\x01", "\x1f\x9d\x90"} {
+		if bytes.HasPrefix(data, []byte(magic)) {
+			return true
+		}
+	}
+	return false
+}
+
+// decompressed reads a compressed content; nil for others.
+func decompressed(data []byte) io.Reader {
 	var r io.Reader
 	var err error
 	switch {
@@ -320,15 +365,11 @@ func (u *unpacker) archive(data []byte, from, to int, how string, depth int) {
 		r, err = zlib.NewReader(bytes.NewReader(data))
 	case string(data[:3]) == "BZh":
 		r = bzip2.NewReader(bytes.NewReader(data))
-	case string(data[:4]) == "PK\x03\x04":
-		u.zip(data, from, to, how, depth)
-		return
-	default:
-		return
 	}
-	if err == nil {
-		u.member(r, from, to, how, depth)
+	if err != nil {
+		return nil
 	}
+	return r
 }
 
 func (u *unpacker) zip(data []byte, from, to int, how string, depth int) {
@@ -338,8 +379,10 @@ func (u *unpacker) zip(data []byte, from, to int, how string, depth int) {
 	}
 	u.unseen = u.unseen || len(archive.File) > maxMembers
 	for _, f := range archive.File[:min(len(archive.File), maxMembers)] {
+		const encrypted = 1
 		r, err := f.Open()
-		if err != nil {
+		if err != nil || f.Flags&encrypted != 0 {
+			u.unseen = true
 			continue
 		}
 		u.member(r, from, to, how, depth)

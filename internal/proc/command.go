@@ -27,7 +27,7 @@ type Options struct {
 	// Linux only. A tree that passes the first two is ended, at once or within a
 	// second; they are looked at five times a second.
 	Memory    int64    // bytes of resident memory a tree may have together; 0: no limit
-	FreeDisk  int64    // bytes that must stay free where DiskPaths lie; 0: not watched
+	FreeDisk  int64    // bytes that must stay free where DiskPaths lie, and room for files; 0: not watched
 	DiskPaths []string // paths the guest can reach, on the file systems that are watched
 	FileSize  int64    // bytes of one file a child writes; 0: no limit
 

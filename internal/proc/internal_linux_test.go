@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/org/ralph-action/internal/sandbox"
 )
 
@@ -158,5 +160,28 @@ func TestComplaintIsBounded(t *testing.T) {
 	}
 	if got := len(b.String()); got > 2048 {
 		t.Errorf("len(String()) = %d, want at most 2048", got)
+	}
+}
+
+func TestFull(t *testing.T) {
+	t.Parallel()
+	const mb = 1 << 20
+	for _, tt := range []struct {
+		name string
+		st   unix.Statfs_t
+		want bool
+	}{
+		{"room", unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20, Bavail: 1 << 19, Files: 1 << 20, Ffree: 1 << 19}, false},
+		{"few bytes", unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20, Bavail: 1 << 15, Files: 1 << 20, Ffree: 1 << 19}, true},
+		{"few inodes", unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20, Bavail: 1 << 19, Files: 1 << 20, Ffree: 19_999}, true},
+		{"enough inodes", unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20, Bavail: 1 << 19, Files: 1 << 20, Ffree: 20_000}, false},
+		{"a small file system", unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20, Bavail: 1 << 19, Files: 1000, Ffree: 60}, false},
+		{"a small one that is full", unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20, Bavail: 1 << 19, Files: 1000, Ffree: 40}, true},
+		{"inodes without a number", unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20, Bavail: 1 << 19}, false},
+		{"no numbers", unix.Statfs_t{}, false},
+	} {
+		if got := full(tt.st, 200*mb); got != tt.want {
+			t.Errorf("%s: full() = %v, want %v", tt.name, got, tt.want)
+		}
 	}
 }

@@ -78,11 +78,21 @@ func (m *meter) over(anyDisk bool) Why {
 func (m *meter) diskFull() bool {
 	for _, fd := range m.disks {
 		var st unix.Statfs_t
-		if unix.Fstatfs(fd, &st) == nil && st.Blocks > 0 && int64(st.Bavail)*st.Bsize < m.freeDisk {
+		if unix.Fstatfs(fd, &st) == nil && full(st, m.freeDisk) {
 			return true
 		}
 	}
 	return false
+}
+
+// freeFiles is how many files there must be room for where free space is watched, in
+// inodes: more than a tree makes between two looks. Of a small file system it is a part.
+const freeFiles, freeFilesPart = 20_000, 20
+
+// full reports whether a file system has too little room, for bytes or for files. Some
+// have no number of either.
+func full(st unix.Statfs_t, free int64) bool {
+	return st.Blocks > 0 && int64(st.Bavail)*st.Bsize < free || st.Files > 0 && st.Ffree < min(freeFiles, st.Files/freeFilesPart)
 }
 
 // treeMemory is what the descendants hold. What they share counts for each, and

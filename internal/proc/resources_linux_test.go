@@ -195,6 +195,25 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
+// A disk without room for another file is full, however many bytes are free.
+func TestNoRoomForFiles(t *testing.T) {
+	t.Parallel()
+	dir := place(t, "inodes")
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=64m,nr_inodes=4000,mode=1777"); err != nil {
+		t.Skipf("no file system can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	o := proc.Options{Identity: guest(), DiskPaths: []string{dir}, FreeDisk: 1 << 20}
+	fill := shell("i=0; while [ $i -lt 3850 ]; do i=$((i+1)); : > " + dir + "/$i; done; sleep 60")
+	exit, err := start(t, o).Run(t.Context(), fill)
+	if err != nil || exit.Why != proc.DiskFull {
+		t.Errorf("Run() = %+v, %v, want disk full", exit, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "report"), []byte("x"), 0o600); err != nil {
+		t.Errorf("after it: %v, want room for what saves the work", err)
+	}
+}
+
 func TestLimitsOfEachProcess(t *testing.T) {
 	t.Parallel()
 	dir := place(t, "files")

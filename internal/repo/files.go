@@ -84,6 +84,27 @@ func replaceFile(root *os.Root, name string, content io.Reader, meta fileMeta) e
 	return nil
 }
 
+// rewriteFile gives a file its content where it stands. One that has further names is
+// left, which may lie anywhere.
+func rewriteFile(root *os.Root, name string, content []byte, meta fileMeta) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !info.Mode().IsRegular() || !ok || st.Nlink > 1 {
+		return fmt.Errorf("%s is not a regular file of one name", name)
+	}
+	if _, err := f.WriteAt(content, 0); err != nil {
+		return err
+	}
+	return errors.Join(f.Truncate(int64(len(content))), own(f, meta))
+}
+
 // own gives a file of ours the owner and mode of the one it replaces. Only
 // root can give files away; anybody else replaces files of its own.
 func own(f *os.File, meta fileMeta) error {

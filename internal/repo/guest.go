@@ -87,6 +87,8 @@ func (r *Repo) gitEnv(ctx context.Context, env []string, stdin io.Reader, stdout
 	if r.top != "" {
 		all = append(all, "-C", r.top)
 	}
+	r.unblock()
+	defer r.watchPipes(ctx)()
 	// A filter the agent planted may hang for ever.
 	ctx, cancel := context.WithTimeoutCause(ctx, guestTime, fmt.Errorf("git %s took longer than %s", subcommand(args), guestTime))
 	defer cancel()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,6 +63,8 @@ type Repo struct {
 	last    *snapshot // not yet checked out of; nil: none taken
 	refused []LeftOut // by the server, since the last snapshot
 	notes   []string
+
+	removals removals
 }
 
 // line is the work branch in the workspace.
@@ -323,7 +326,7 @@ type State struct {
 
 // State says what has become of the branch so far.
 func (r *Repo) State() State {
-	s := State{Branch: r.server.branch, Notes: r.notes, Blocked: r.insp.refused, LeftOut: r.refused}
+	s := State{Branch: r.server.branch, Notes: slices.Concat(r.notes, r.removals.list()), Blocked: r.insp.refused, LeftOut: r.refused}
 	if s.Branch == "" {
 		s.Branch = r.opt.Branch
 	}

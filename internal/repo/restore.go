@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Restore puts everything back as it was, byte by byte, with owner and mode,
@@ -208,7 +209,11 @@ func (f guardFile) put(root *os.Root) error {
 				return err
 			}
 		}
-		return replaceFile(root, f.Name, bytes.NewReader(f.Content), f.Meta)
+		err := replaceFile(root, f.Name, bytes.NewReader(f.Content), f.Meta)
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+			err = rewriteFile(root, f.Name, f.Content, f.Meta) // there is no room for a second file
+		}
+		return err
 	case kindLink:
 		if err := root.RemoveAll(f.Name); err != nil {
 			return err

@@ -1,0 +1,221 @@
+package repo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// git waits for the other end of a pipe that stands where it reads a file, which nobody
+// ever opens. What an agent has put there goes before git runs, and what lies where
+// looking takes longer goes when git has not ended for a while.
+
+const (
+	pipeFirst = 3 * time.Second // until a git that still runs may be waiting for a pipe
+	pipeNext  = 10 * time.Second
+	maxPlaces = 20_000 // entries below one folder that are looked at before each git
+	maxKept   = 1 << 20
+)
+
+// keptFile is a file without which there is no repository, as it was last seen.
+type keptFile struct {
+	content []byte
+	meta    fileMeta
+}
+
+// removals are what unblock has taken away.
+type removals struct {
+	kept map[string]keptFile // by path
+
+	mu    sync.Mutex
+	notes []string
+}
+
+func (r *removals) note(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.notes, text) {
+		r.notes = append(r.notes, text)
+	}
+}
+
+func (r *removals) list() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.notes)
+}
+
+// special reports whether git would wait for what stands under a name, or read without
+// an end. A socket is refused by the kernel at once.
+func special(mode fs.FileMode) bool {
+	return mode&fs.ModeNamedPipe != 0 || mode&fs.ModeDevice != 0
+}
+
+// unblock removes pipes and devices, and links to them, from where git reads its files.
+// HEAD and config come back as they were last.
+func (r *Repo) unblock() {
+	if r.gitDir == nil || r.common == nil {
+		return
+	}
+	for _, root := range []*os.Root{r.gitDir, r.common} {
+		r.removeSpecial(root, ".", 1)
+		for _, dir := range []string{"info", "objects/info", "refs", "logs"} {
+			r.removeSpecial(root, dir, 100)
+		}
+		for _, name := range []string{"HEAD", "config"} {
+			r.preserve(root, name)
+		}
+		if r.gitDir.Name() == r.common.Name() {
+			break
+		}
+	}
+	if r.top == "" {
+		return
+	}
+	if work, err := os.OpenRoot(r.top); err == nil {
+		defer work.Close()
+		for _, name := range readByGit() {
+			r.remove(work, name)
+		}
+	}
+}
+
+// readByGit are the files of a work tree that git reads itself, in any folder.
+func readByGit() []string { return []string{".gitattributes", ".gitignore", ".gitmodules", ".mailmap"} }
+
+// preserve remembers a file, or puts it back when it was removed.
+func (r *Repo) preserve(root *os.Root, name string) {
+	at := filepath.Join(root.Name(), name)
+	if f, info, err := openRegular(root, name); err == nil {
+		_ = f.Close()
+		if b, err := readFile(root, name, maxKept); err == nil {
+			if r.removals.kept == nil {
+				r.removals.kept = map[string]keptFile{}
+			}
+			r.removals.kept[at] = keptFile{b, metaOf(info)}
+		}
+		return
+	}
+	if was, ok := r.removals.kept[at]; ok && slices.Contains(r.removals.list(), removedNote(at)) {
+		if _, err := root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			_ = replaceFile(root, name, bytes.NewReader(was.content), was.meta)
+		}
+	}
+}
+
+func removedNote(path string) string {
+	return fmt.Sprintf("%s was a pipe or a device, which git waits for; it was removed", clean(path, 300))
+}
+
+// removeSpecial removes what is special in a folder, and below it to a depth.
+func (r *Repo) removeSpecial(root *os.Root, dir string, depth int) {
+	left := maxPlaces
+	_ = fs.WalkDir(root.FS(), dir, func(p string, d fs.DirEntry, err error) error {
+		if left--; left < 0 {
+			return fs.SkipAll
+		}
+		switch {
+		case err != nil:
+			return nil
+		case d.IsDir() && p != dir && depth == 1:
+			return fs.SkipDir
+		case special(d.Type()) || d.Type()&fs.ModeSymlink != 0:
+			r.remove(root, p)
+		}
+		return nil
+	})
+}
+
+func (r *Repo) remove(root *os.Root, name string) {
+	if note := removed(root, name); note != "" {
+		r.removals.note(note)
+	}
+}
+
+// Unblock removes those names in a folder of the guest's that are pipes, devices or links
+// to them, and says which. Git waits for what it reads there.
+func Unblock(dir string, names ...string) (notes []string) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	for _, name := range names {
+		if note := removed(root, name); note != "" {
+			notes = append(notes, note)
+		}
+	}
+	return notes
+}
+
+// removed takes a name away that is special or a link to something special, and says so.
+// A git that waits for the pipe already finds it empty.
+func removed(root *os.Root, name string) (note string) {
+	info, err := root.Lstat(name)
+	at := filepath.Join(root.Name(), name)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		info, err = os.Stat(at) // wherever it leads: nothing is opened
+	} else if err == nil && info.Mode()&fs.ModeNamedPipe != 0 {
+		if f, err := root.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0); err == nil {
+			defer f.Close()
+		}
+	}
+	if err != nil || !special(info.Mode()) || root.Remove(name) != nil {
+		return ""
+	}
+	return removedNote(at)
+}
+
+// watchPipes looks, as long as git runs, for pipes in places that are many: objects, and
+// the folders of the work tree. The result ends it.
+func (r *Repo) watchPipes(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for wait := pipeFirst; ; wait = pipeNext {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(wait):
+			}
+			if r.common != nil {
+				r.freeAll(ctx, r.common, "objects", func(string) bool { return true })
+			}
+			if r.top == "" {
+				continue
+			}
+			if work, err := os.OpenRoot(r.top); err == nil {
+				r.freeAll(ctx, work, ".", func(name string) bool { return slices.Contains(readByGit(), name) })
+				_ = work.Close()
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func (r *Repo) freeAll(ctx context.Context, root *os.Root, dir string, read func(name string) bool) {
+	_ = fs.WalkDir(root.FS(), dir, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return fs.SkipAll
+		case err != nil:
+			return nil
+		case (special(d.Type()) || d.Type()&fs.ModeSymlink != 0) && read(path.Base(p)):
+			r.remove(root, p)
+		}
+		return nil
+	})
+}
