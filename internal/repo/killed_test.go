@@ -98,6 +98,10 @@ func TestKilledWhileItPublished(t *testing.T) {
 	r.kill(t)
 	write(t, filepath.Join(dir, "later.txt"), "theirs\n")
 	write(t, filepath.Join(dir, "one.txt"), "1, and a person's line\n") // it is the run's file still
+	// A run that ends before its agent was asked leaves it to the next one.
+	if err := begin(t, dir, f.url, killed(t, dir)).Close(); err != nil {
+		t.Fatal(err)
+	}
 	r = begin(t, dir, f.url, killed(t, dir))
 	_, c := r.pushed(t, f)
 	equal(t, "published", git(t, f.dir, "diff", "--name-only", "main", c.SHA), "one.txt")
