@@ -84,24 +84,33 @@ func TestKilledWhileTheAgentWorked(t *testing.T) {
 }
 
 // After a look at what the agent did, that is what counts: what appears later does
-// not, however soon.
+// not, however soon, nor what a person makes of the run's files.
 func TestKilledWhileItPublished(t *testing.T) {
 	t.Parallel()
 	f, dir := workspace(t)
 	r := begin(t, dir, f.url)
 	r.Work()
 	write(t, filepath.Join(dir, "one.txt"), "1\n")
+	write(t, filepath.Join(dir, "two.txt"), "2\n")
 	r.snapshot(t)
 	if err := r.Push(t.Context()); err != nil { // which ends the agent's time
 		t.Fatal(err)
 	}
 	r.kill(t)
 	write(t, filepath.Join(dir, "later.txt"), "theirs\n")
-	write(t, filepath.Join(dir, "one.txt"), "1, and a person's line\n") // it is the run's file still
+	info, err := os.Lstat(filepath.Join(dir, ".git", "ralph-run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeAfter(t, filepath.Join(dir, "two.txt"), info.ModTime().Add(time.Second))
+	// A run that ends before its agent was asked leaves it to the next one.
+	if err := begin(t, dir, f.url, killed(t, dir)).Close(); err != nil {
+		t.Fatal(err)
+	}
 	r = begin(t, dir, f.url, killed(t, dir))
 	_, c := r.pushed(t, f)
 	equal(t, "published", git(t, f.dir, "diff", "--name-only", "main", c.SHA), "one.txt")
-	equal(t, "one.txt", git(t, f.dir, "show", c.SHA+":one.txt"), "1, and a person's line")
+	equal(t, "left", git(t, dir, "status", "--porcelain"), []string{"?? later.txt", "?? two.txt"})
 }
 
 // The server has what the killed run pushed, and the workspace does not know. What

@@ -31,17 +31,16 @@ type record struct {
 	Base   string // of the pull request
 	// Held are the uncommitted changes that are not the run's: those before it, and
 	// what setup and guardrails made.
-	Held []heldPath `json:",omitempty"`
-	// Ours are the paths of the run's own that no commit of the workspace holds.
-	// Paths are bytes, which need not be UTF-8.
-	Ours [][]byte `json:",omitempty"`
+	Held []recordPath `json:",omitempty"`
+	// Ours are the run's own changes that no commit of the workspace holds.
+	Ours []recordPath `json:",omitempty"`
 	// Working: the agent may have changed more since.
 	Working bool `json:",omitempty"`
 }
 
-type heldPath struct {
-	Path []byte
-	Is   string // what the path holds; empty: it counts whatever it holds
+type recordPath struct {
+	Path []byte // which need not be UTF-8
+	Is   string // what the path holds; empty, in Held: it counts whatever it holds
 }
 
 // is tells what a path holds.
@@ -52,7 +51,7 @@ type Killed struct {
 	record
 	last time.Time // it may have been alive until then
 	held map[string]string
-	ours map[string]bool
+	ours map[string]string
 }
 
 // FindKilled reads the record of a run that was killed in a work tree; nil: none
@@ -64,7 +63,8 @@ type Killed struct {
 // user cannot make one. An agent of the same user can; it gains nothing by it, for
 // what it names as the run's own it could as well have changed, which publishes a
 // file by the documented rules. What was changed after the record was last touched
-// never counts as the run's, whatever it says: nobody can set the time of a change.
+// never counts as the run's, whatever it says, unless it has the very content that
+// is recorded: nobody can set the time of a change.
 func FindKilled(dir string) (*Killed, error) {
 	at, err := locate(dir)
 	if err != nil {
@@ -89,7 +89,7 @@ func FindKilled(dir string) (*Killed, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Killed{last: earlier(info.ModTime(), changeTime(info)).Add(aliveSlack), held: map[string]string{}, ours: map[string]bool{}}
+	k := &Killed{last: earlier(info.ModTime(), changeTime(info)).Add(aliveSlack), held: map[string]string{}, ours: map[string]string{}}
 	if err := json.Unmarshal(b, &k.record); err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func FindKilled(dir string) (*Killed, error) {
 		k.held[string(p.Path)] = p.Is
 	}
 	for _, p := range k.Ours {
-		k.ours[string(p)] = true
+		k.ours[string(p.Path)] = p.Is
 	}
 	return k, nil
 }
@@ -115,7 +115,8 @@ func (k *Killed) made(top *os.Root, ch change) bool {
 	if is, ok := k.held[ch.path]; ok && (is == "" || is == ch.new.is()) {
 		return false
 	}
-	return k.ours[ch.path] || k.Working && k.inItsTime(top, ch)
+	is, known := k.ours[ch.path]
+	return known && is == ch.new.is() || (known || k.Working) && k.inItsTime(top, ch)
 }
 
 // inItsTime reports whether a change was made while the run was alive. The time of
@@ -152,17 +153,17 @@ func (r *Repo) keepRecord(working bool) {
 func (r *Repo) writeRecord(working bool) error {
 	rec := record{Branch: r.asked, Name: r.opt.Branch, Base: r.start.Base, Working: working}
 	for _, name := range slices.Sorted(maps.Keys(r.line.held)) {
-		rec.Held = append(rec.Held, heldPath{[]byte(name), r.line.held[name].is()})
+		rec.Held = append(rec.Held, recordPath{[]byte(name), r.line.held[name].is()})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.line.made)) {
-		rec.Held = append(rec.Held, heldPath{Path: []byte(name)})
+		rec.Held = append(rec.Held, recordPath{Path: []byte(name)})
 	}
 	own, err := r.uncommitted()
 	if err != nil {
 		return err
 	}
 	for _, ch := range own {
-		rec.Ours = append(rec.Ours, []byte(ch.path))
+		rec.Ours = append(rec.Ours, recordPath{[]byte(ch.path), ch.new.is()})
 	}
 	b, err := json.Marshal(rec)
 	if err != nil {

@@ -290,6 +290,7 @@ func (r *Repo) Close() error {
 	r.rest()
 	if r.rec.file != nil {
 		errs = append(errs, r.rec.file.Close())
+		r.rec.file = nil
 	}
 	if r.store != nil {
 		errs = append(errs, r.store.close())
