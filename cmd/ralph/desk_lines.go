@@ -6,10 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/lazyregexp"
+	"github.com/org/ralph-action/internal/rundir"
 )
 
 // firstLines are the first lines of a local run: what nothing keeps it from, what it
@@ -25,6 +28,9 @@ func (j *job) firstLines() []string {
 	if where := j.settingsAbove(); where != "" {
 		lines = append(lines, fmt.Sprintf("There are no settings here, and those of %s are not read: start ralph there to use them.", where))
 	}
+	if line := j.unread(); line != "" {
+		lines = append(lines, line)
+	}
 	if found := j.leftAside(); len(found) > 0 {
 		lines = append(lines, fmt.Sprintf("Not loaded: %s. --agent-args=--setting-sources=user,project,local has claude load them.", strings.Join(found, ", ")))
 	}
@@ -33,6 +39,37 @@ func (j *job) firstLines() []string {
 	}
 	return lines
 }
+
+// unread names the configuration and the template of a loop that lie at the top of
+// the project, where nothing reads them; empty when there are none.
+func (j *job) unread() string {
+	if j.cfg.Variables == nil || j.cfg.Home != rundir.Name {
+		return ""
+	}
+	var found []string
+	for _, name := range []string{"config", "prompts/" + j.cfg.Mode + ".md"} {
+		data, err := os.ReadFile(filepath.Join(j.workspace, filepath.FromSlash(name)))
+		_, missing := os.Lstat(filepath.Join(j.workspace, rundir.Name, filepath.FromSlash(name)))
+		if err != nil || missing == nil || slices.Contains(j.cfg.Loaded, name) || j.cfg.PromptFile == name {
+			continue
+		}
+		if name != "config" || loopConfig.MatchString(string(data)) {
+			found = append(found, name)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	are, them := "are", "them"
+	if len(found) == 1 {
+		are, them = "is", "it"
+	}
+	return fmt.Sprintf("%s in this folder %s not read: ralph looks in %s, or beside its own program when that lies in the project. Move %s to %[3]s, or copy ralph here.",
+		strings.Join(found, " and "), are, rundir.Name, them)
+}
+
+// loopConfig tells the configuration of a loop from any other file of that name.
+var loopConfig = lazyregexp.New(`(?m)^\s*(export\s+)?(AGENT_[A-Z_]+|SPECS_DIR|MAX_RETRIES|MAX_ITERATIONS|DEFAULT_MAX_ITERATIONS|RALPH_[A-Z_]+)=`)
 
 // leftAside are the settings and programs for claude in the repository that it does
 // not load, because of our --setting-sources.

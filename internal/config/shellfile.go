@@ -9,6 +9,10 @@ import (
 // shellPrefix begins the keys that are ours in a shell-style file.
 const shellPrefix = "RALPH_"
 
+// defaultLimit is what the reference calls the limit where the command line gives
+// none.
+const defaultLimit = "DEFAULT_MAX_ITERATIONS"
+
 // shellKey is how an input is called in a shell-style file.
 func shellKey(input string) string {
 	switch input {
@@ -92,7 +96,7 @@ func (l *loader) shellInput(key, where string) (Input, bool) {
 		case key == name && r.NoFile:
 			l.report(where, "it cannot be set in the file: give it as an input or a flag")
 			return Input{}, false
-		case key == name:
+		case key == name, r.Name == "max-iterations" && key == defaultLimit:
 			return r.Input, true
 		case strings.HasPrefix(name, shellPrefix) && slices.ContainsFunc(r.Aliases, func(a string) bool { return key == shellPrefix+shout(a) }):
 			return r.Input, true

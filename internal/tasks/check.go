@@ -39,7 +39,7 @@ func (s *Story) contradiction(r Rules) string {
 		return fmt.Sprintf("Story %s has passes=true but reviewStatus is '%s', not 'approved'. Only review iterations may approve stories. "+
 			"Set passes back to false or complete the review cycle.", id, s.Status)
 	case s.Status == Approved && !s.Passes:
-		return fmt.Sprintf("Story %s has reviewStatus 'approved' but passes is false. The two are out of sync: an approved story passes.", id)
+		return fmt.Sprintf("Story %s has reviewStatus 'approved' but passes=false. The two are out of sync: an approved story passes.", id)
 	case s.Status == ChangesRequested && blank(s.ReviewFeedback):
 		return fmt.Sprintf("Story %s has reviewStatus 'changes_requested' but reviewFeedback is empty. Feedback required: say what has to change.", id)
 	case r.ReviewCap > 0 && s.ReviewCount > r.ReviewCap+1:

@@ -148,7 +148,7 @@ func wantPriority(n *node) string {
 }
 
 func wantCount(n *node) string {
-	const want = "give a whole number from 0 to 1000000"
+	const want = "give a non-negative integer, at most 1000000"
 	if n.kind != number {
 		return want
 	}

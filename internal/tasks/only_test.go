@@ -77,7 +77,7 @@ func TestOnlyKeepsOthers(t *testing.T) {
 		{"review: another instead", false, list{a(waiting), b(waiting)}, list{a(waiting), b(approved)},
 			list{reviewText("B", "this run works on story A only")}, list{a(waiting), b(waiting)}},
 		{"review: another, too", false, list{a(waiting), b(waiting)}, list{a(approved), b(approved)},
-			list{reviewText("B", "review may only modify one story, and this one reviewed A")}, list{a(approved), b(waiting)}},
+			list{reviewText("B", "multiple stories were changed; review may only modify one story, and this one reviewed A")}, list{a(approved), b(waiting)}},
 		{"review-fix: another instead", false, list{a(rejected), b(rejected)}, list{a(rejected), b(`false "needs_review" 1 ""`)},
 			list{fixText("B", "reviewStatus changes_requested → needs_review"), fixText("B", `reviewFeedback "fix it" → ""`)}, list{a(rejected), b(rejected)}},
 		{"another disappears that is done", false, list{a(open), b(approved)}, list{a(waiting)}, list{kept}, list{a(waiting), b(approved)}},

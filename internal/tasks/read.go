@@ -104,7 +104,7 @@ func (r *reader) readStory(l *List, i int, seen map[string]int) {
 		ReviewFeedback: found[8].text, Notes: found[9].text, DependsOn: found[10].texts(),
 	}
 	if first, twice := seen[s.ID]; s.ID != "" && twice {
-		r.wrong(n.at, n, i, fmt.Sprintf(" is there twice, as userStories[%d] and [%d]: ids are unique", first, i))
+		r.wrong(n.at, n, i, fmt.Sprintf(": Duplicate id, in userStories[%d] and [%d]: give each story an id of its own", first, i))
 	} else {
 		seen[s.ID] = i
 	}

@@ -18,8 +18,8 @@ func TestRepairElements(t *testing.T) {
 		left, want []string
 		said       string
 	}{
-		{"an id twice", []string{worked, b, c, story("A", approved)}, []string{worked, b, c}, "Story A is there twice, as userStories[0] and [3]: ids are unique"},
-		{"a new story under an old id", []string{worked, b, c, story("C", open, `"y": 2`)}, []string{worked, b, c}, "Story C is there twice, as userStories[2] and [3]: ids are unique"},
+		{"an id twice", []string{worked, b, c, story("A", approved)}, []string{worked, b, c}, "Story A: Duplicate id, in userStories[0] and [3]: give each story an id of its own"},
+		{"a new story under an old id", []string{worked, b, c, story("C", open, `"y": 2`)}, []string{worked, b, c}, "Story C: Duplicate id, in userStories[2] and [3]: give each story an id of its own"},
 		{"no story", []string{worked, "    null", b, c}, []string{worked, b, c}, "userStories[1] is null: give an object"},
 		{"a new story without criteria", []string{worked, b, c, strings.Replace(story("D", open), `["works"]`, "[]", 1)}, []string{worked, b, c},
 			"Story D: acceptanceCriteria is an empty array: give at least one criterion"},

@@ -3,6 +3,7 @@ package tasks
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Transitions finds what an iteration of the snapshot's mode may not have
@@ -143,11 +144,15 @@ func (t *transitions) free(was *Story) bool {
 
 // fresh is a story that was not there before: it starts at the beginning.
 func (t *transitions) fresh(i int, changes []change) {
-	for _, c := range changes {
+	for n, c := range changes {
 		if c.field == fieldFeedback && !marked(t.after.Stories[i].ReviewFeedback) {
 			continue
 		}
-		t.illegal(i, c, "a new story must start at passes=false, reviewStatus=null and reviewCount=0")
+		details := "a new story must start at passes=false, reviewStatus=null and reviewCount=0"
+		if n > 0 && t.Mode != Review {
+			details = "" // it was said
+		}
+		t.illegal(i, c, details)
 	}
 }
 
@@ -158,9 +163,18 @@ func (t *transitions) work(i int, changes []change) {
 		case i == t.chosen && c.field == fieldStatus:
 		case i == t.chosen && c.field == fieldFeedback && t.Mode == ReviewFix:
 		default:
-			t.illegal(i, c, "")
+			t.illegal(i, c, t.crowd(i, c))
 		}
 	}
+}
+
+// crowd says that a story made the move of the mode after another one did; "" when
+// that is not what is wrong with a change.
+func (t *transitions) crowd(i int, c change) string {
+	if i == t.chosen || t.chosen < 0 || c.field != fieldStatus || c.now != string(NeedsReview) {
+		return ""
+	}
+	return "in this iteration multiple stories were changed; it may only work on one, and worked on " + visible(t.after.Stories[t.chosen].ID)
 }
 
 // illegal reports a change with the text of the mode. Its field is put back, and
@@ -179,14 +193,22 @@ func (t *transitions) illegal(i int, c change, details string, besides ...string
 			visible(t.after.Stories[t.chosen].ID), id, move)
 	case t.Mode == Implement:
 		p.Text = fmt.Sprintf("Implement iterations cannot set passes=true or approve stories. Only review iterations may approve. "+
-			"Story %s had illegal transition: %s", id, move)
+			"Story %s had illegal transition: %s", id, move) + sentence(details)
 	case t.Mode == ReviewFix:
 		p.Text = fmt.Sprintf("Review-fix iterations cannot approve stories. Story %s must go back to needs_review for re-review. "+
-			"Illegal transition: %s", id, move)
+			"Illegal transition: %s", id, move) + sentence(details)
 	default:
 		p.Text = reviewText(id, details)
 	}
 	t.found.add(p)
+}
+
+// sentence puts details behind a sentence, as one of their own.
+func sentence(details string) string {
+	if details == "" {
+		return ""
+	}
+	return " " + strings.ToUpper(details[:1]) + details[1:] + "."
 }
 
 func (t *transitions) review(i int, now, was *Story) {
@@ -196,7 +218,7 @@ func (t *transitions) review(i int, now, was *Story) {
 	case t.chosen < 0:
 		details = "this run works on story " + visible(t.Rules.Only) + " only"
 	default:
-		details = "review may only modify one story, and this one reviewed " + visible(t.after.Stories[t.chosen].ID)
+		details = "multiple stories were changed; review may only modify one story, and this one reviewed " + visible(t.after.Stories[t.chosen].ID)
 	}
 	id := visible(now.ID)
 	t.found.add(Problem{Kind: Transition, Story: id, index: i, reset: stateFields(), Text: reviewText(id, details)})

@@ -39,6 +39,12 @@ func goneText(id string) string {
 
 const startText = "a new story must start at passes=false, reviewStatus=null and reviewCount=0"
 
+// startSentence and manySentence follow the text of the mode.
+const (
+	startSentence = " A new story must start at passes=false, reviewStatus=null and reviewCount=0."
+	manySentence  = " In this iteration multiple stories were changed; it may only work on one, and worked on "
+)
+
 // One line is what an iteration found, what the agent left, and what is said.
 // What is put back is legal and differs only where something was illegal.
 func TestIteration(t *testing.T) {
@@ -60,7 +66,7 @@ func TestIteration(t *testing.T) {
 		{"implement: passes", tasks.Implement, list{a(open)}, list{a(`true null 0 ""`)},
 			list{invariantText("A", "null"), implementText("A", "passes false → true")}, list{a(open)}},
 		{"implement: approves", tasks.Implement, list{a(open)}, list{a(`false "approved" 0 ""`)},
-			list{"Story A has reviewStatus 'approved' but passes is false. The two are out of sync: an approved story passes.",
+			list{"Story A has reviewStatus 'approved' but passes=false. The two are out of sync: an approved story passes.",
 				implementText("A", "reviewStatus null → approved")}, list{a(open)}},
 		{"implement: approves and passes, invariants hold", tasks.Implement, list{a(open)}, list{a(`true "approved" 0 ""`)},
 			list{implementText("A", "passes false → true"), implementText("A", "reviewStatus null → approved")}, list{a(open)}},
@@ -84,17 +90,17 @@ func TestIteration(t *testing.T) {
 			list{implementText("A", "reviewStatus null → changes_requested"), implementText("A", `reviewFeedback "" → "x"`)}, list{a(open)}},
 		{"implement: a new story", tasks.Implement, list{a(open)}, list{a(waiting), b(open)}, nil, nil},
 		{"implement: a new story that passes", tasks.Implement, list{a(open)}, list{a(open), b(`true "approved" 1 ""`)},
-			list{implementText("B", "passes false → true"), implementText("B", "reviewStatus null → approved"),
+			list{implementText("B", "passes false → true") + startSentence, implementText("B", "reviewStatus null → approved"),
 				implementText("B", "reviewCount 0 → 1")}, list{a(open), b(open)}},
 		{"implement: a new story that needs review", tasks.Implement, list{a(open)}, list{a(open), b(waiting)},
-			list{implementText("B", "reviewStatus null → needs_review")}, list{a(open), b(open)}},
+			list{implementText("B", "reviewStatus null → needs_review") + startSentence}, list{a(open), b(open)}},
 		{"implement: a new story with the mark", tasks.Implement, list{a(open)}, list{a(open), b(`false null 0 "[AUTO-APPROVED AT CAP]"`)},
-			list{implementText("B", `reviewFeedback "" → "[AUTO-APPROVED AT CAP]"`)}, list{a(open), b(open)}},
+			list{implementText("B", `reviewFeedback "" → "[AUTO-APPROVED AT CAP]"`) + startSentence}, list{a(open), b(open)}},
 		{"implement: an open story disappears", tasks.Implement, list{a(open), b(open)}, list{b(open)},
 			list{goneText("A")}, list{a(open), b(open)}},
 		{"implement: an approved story disappears", tasks.Implement, list{a(open), b(approved)}, list{a(open)}, nil, nil},
 		{"implement: renamed and approved", tasks.Implement, list{a(open), b(open)}, list{story("C", approved), b(open)},
-			list{implementText("C", "passes false → true"), implementText("C", "reviewStatus null → approved"),
+			list{implementText("C", "passes false → true") + startSentence, implementText("C", "reviewStatus null → approved"),
 				implementText("C", "reviewCount 0 → 1"), goneText("A")}, list{a(open), story("C", open), b(open)}},
 		{"implement: an approved story's id for an open one", tasks.Implement, list{a(open), b(approved)}, list{story("B", open), story("A", approved)},
 			list{implementText("B", "passes true → false"), implementText("B", "reviewStatus approved → null"), implementText("B", "reviewCount 1 → 0"),
@@ -113,7 +119,7 @@ func TestIteration(t *testing.T) {
 			list{reviewText("A", "a review ends with approved and passes=true or with changes_requested and passes=false, and this one with needs_review and passes=false")},
 			list{a(waiting)}},
 		{"review: two stories", tasks.Review, list{a(waiting), b(waiting)}, list{a(approved), b(rejected)},
-			list{reviewText("B", "review may only modify one story, and this one reviewed A")}, list{a(approved), b(waiting)}},
+			list{reviewText("B", "multiple stories were changed; review may only modify one story, and this one reviewed A")}, list{a(approved), b(waiting)}},
 		{"review: approves what was not implemented", tasks.Review, list{a(open), b(waiting)}, list{a(approved), b(waiting)},
 			list{reviewText("A", "only a story with reviewStatus needs_review may be reviewed, and this one had null")}, list{a(open), b(waiting)}},
 		{"review: implements besides", tasks.Review, list{a(open), b(waiting)}, list{a(waiting), b(approved)},
@@ -149,14 +155,14 @@ func TestIteration(t *testing.T) {
 		{"review-fix: leaves the feedback", tasks.ReviewFix, list{a(rejected)}, list{a(`false "needs_review" 1 "fix it"`)},
 			list{fixText("A", `reviewFeedback "fix it" → "fix it"`)}, list{a(rejected)}},
 		{"review-fix: two stories", tasks.ReviewFix, list{a(rejected), b(rejected)}, list{a(`false "needs_review" 1 ""`), b(`false "needs_review" 1 ""`)},
-			list{fixText("B", "reviewStatus changes_requested → needs_review"), fixText("B", `reviewFeedback "fix it" → ""`)},
+			list{fixText("B", "reviewStatus changes_requested → needs_review") + manySentence + "A.", fixText("B", `reviewFeedback "fix it" → ""`)},
 			list{a(`false "needs_review" 1 ""`), b(rejected)}},
 		{"review-fix: implements besides", tasks.ReviewFix, list{a(rejected), b(open)}, list{a(`false "needs_review" 1 ""`), b(waiting)},
-			list{fixText("B", "reviewStatus null → needs_review")}, list{a(`false "needs_review" 1 ""`), b(open)}},
+			list{fixText("B", "reviewStatus null → needs_review") + manySentence + "A."}, list{a(`false "needs_review" 1 ""`), b(open)}},
 		{"review-fix: the story disappears", tasks.ReviewFix, list{a(rejected), b(open)}, list{b(open)},
 			list{goneText("A")}, list{a(rejected), b(open)}},
 		{"review-fix: a new story that passes", tasks.ReviewFix, list{a(rejected)}, list{a(rejected), b(`true "approved" 0 ""`)},
-			list{fixText("B", "passes false → true"), fixText("B", "reviewStatus null → approved")}, list{a(rejected), b(open)}},
+			list{fixText("B", "passes false → true") + startSentence, fixText("B", "reviewStatus null → approved")}, list{a(rejected), b(open)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -227,7 +233,7 @@ func TestInvariants(t *testing.T) {
 		{"needs_review", `true "needs_review" 0 ""`, invariantText("A", "needs_review")},
 		{"changes_requested", `true "changes_requested" 1 "x"`, invariantText("A", "changes_requested")},
 		{"approved", approved, ""},
-		{"out of sync", `false "approved" 1 ""`, "Story A has reviewStatus 'approved' but passes is false. The two are out of sync: an approved story passes."},
+		{"out of sync", `false "approved" 1 ""`, "Story A has reviewStatus 'approved' but passes=false. The two are out of sync: an approved story passes."},
 		{"no feedback", `false "changes_requested" 1 ""`,
 			"Story A has reviewStatus 'changes_requested' but reviewFeedback is empty. Feedback required: say what has to change."},
 		{"cap + 1", `true "approved" 6 ""`, ""},
