@@ -213,7 +213,7 @@ func (j *job) agentOptions(name, model string) agent.Options {
 		Name: name, Model: model, Dir: j.dir(), Env: j.agentEnv(name),
 		Limits:  proc.Limits{Time: j.cfg.IterationTimeout, Silence: j.cfg.IdleTimeout, FinishGrace: j.cfg.ResultGrace, OutputBytes: maxAgentOutput},
 		Root:    j.identity.IsZero() && os.Geteuid() == 0,
-		Process: j.children, Mask: j.redact.Writer, Log: j.session,
+		Process: pathed{j.children, j}, Mask: j.redact.Writer, Log: j.session,
 		LookPath: j.lookPath,
 		Scratch:  j.temp.tmp, PromptLog: j.logPrompt, Merge: j.cfg.Variables != nil,
 		System: j.cfg.System, MCP: j.cfg.MCP, Price: j.price,
@@ -305,7 +305,7 @@ func (j *job) scm() ralph.SCM {
 		return nil
 	}
 	return scm.New(scm.Options{
-		Process: j.guests(), Command: j.cfg.SCM.Command, Tasks: j.cfg.SCM.Tasks,
+		Process: j.withPath(), Command: j.cfg.SCM.Command, Tasks: j.cfg.SCM.Tasks,
 		Dir: j.dir(), Env: j.guestEnv(nil), Redact: j.redact, Show: j.out.guest, OutputBytes: maxOutput,
 	})
 }

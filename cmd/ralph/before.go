@@ -99,10 +99,12 @@ func (j *job) runSetup(ctx context.Context) error {
 		j.out.say("› " + command)
 		show := j.out.guest()
 		w := j.redact.Writer(show)
-		exit, err := j.guests().Run(ctx, proc.Command{
-			Argv: []string{"sh", "-c", command}, Dir: j.dir(), Env: j.guestEnv(nil), Stdout: w, Stderr: w,
+		script, env := j.tellingPath(command)
+		exit, err := j.withPath().Run(ctx, proc.Command{
+			Argv: []string{"sh", "-c", script}, Dir: j.dir(), Env: append(j.guestEnv(nil), env...), Stdout: w, Stderr: w,
 			Limits: proc.Limits{Time: setupTimeout, OutputBytes: maxOutput},
 		})
+		j.readPath()
 		_ = errors.Join(w.Close(), show.Close()) // they show; they decide nothing
 		switch {
 		case err != nil:

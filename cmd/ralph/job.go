@@ -77,6 +77,7 @@ type job struct {
 	baseline      []ralph.Verdict
 	prices        prices
 	verbose       *report.Verbose // nil: not asked for
+	setupPath     string          // PATH as setup left it; empty: as it was
 	halt          <-chan struct{} // closed: what is running may finish, then the run ends; nil: never
 
 	report  ralph.Report

@@ -212,7 +212,7 @@ func (j *job) guardrails() []ralph.Guardrail {
 		specs[i] = guard.Spec{Command: g.Command, Action: g.FailAction, Hint: g.Hint, Timeout: g.Timeout, OnChanges: g.When == config.OnChanges}
 	}
 	list := guard.New(specs, guard.Setting{
-		Process: j.guests(), Dir: j.dir(), Env: j.guestEnv(nil), Files: j.files, Redact: j.redact,
+		Process: j.withPath(), Dir: j.dir(), Env: j.guestEnv(nil), Files: j.files, Redact: j.redact,
 		OutputBytes: maxOutput, Show: j.out.guest, Tree: j.tree, ToWorkspace: j.toRunFiles(), Truncate: j.cfg.TruncateChars,
 	})
 	if j.repo == nil {
