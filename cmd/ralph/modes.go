@@ -17,12 +17,14 @@ func (j *job) rememberModes() {
 	home := j.app.getenv("HOME")
 	for _, name := range []string{"GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_EVENT_PATH"} {
 		if path := j.app.getenv(name); j.runner != nil && path != "" {
-			modes.Remember(append(sandbox.Above(path), path), nil)
+			modes.RememberWay(path)
+			modes.Remember([]string{path}, nil)
 		}
 	}
 	if temp := j.app.getenv("RUNNER_TEMP"); j.runner != nil && temp != "" {
 		work := filepath.Dir(temp) // below the folder the runner is installed in
-		modes.Remember(sandbox.Above(temp), []string{filepath.Dir(work), work, temp})
+		modes.RememberWay(filepath.Dir(work))
+		modes.Remember(nil, []string{filepath.Dir(work), work, temp})
 	}
 	if home != "" {
 		modes.Remember([]string{home}, []string{

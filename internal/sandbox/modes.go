@@ -14,6 +14,21 @@ import (
 type Modes struct {
 	order []string // a folder stands before what lies in it
 	was   map[string]fs.FileInfo
+	way   map[string]bool // folders that others may open meanwhile, but not close
+}
+
+// RememberWay adds the folders on the way to a path. They are often shared: only
+// what was taken away from them is put back.
+func (m *Modes) RememberWay(path string) {
+	if m.way == nil {
+		m.way = map[string]bool{}
+	}
+	for _, dir := range Above(path) {
+		if m.was[dir] == nil {
+			m.way[dir] = true
+		}
+		m.add(dir)
+	}
 }
 
 // Remember adds paths, and for those in folders what lies directly in them. What
@@ -54,10 +69,17 @@ func (m *Modes) Restore() (changed []string, err error) {
 	for _, path := range m.order {
 		was := m.was[path]
 		now, e := os.Lstat(path)
-		if e != nil || !os.SameFile(was, now) || now.Mode()&bits == was.Mode()&bits {
+		if e != nil || !os.SameFile(was, now) {
 			continue
 		}
-		if e := os.Chmod(path, was.Mode()&bits); e != nil {
+		mode := was.Mode() & bits
+		if m.way[path] {
+			mode |= now.Mode() & bits
+		}
+		if mode == now.Mode()&bits {
+			continue
+		}
+		if e := os.Chmod(path, mode); e != nil {
 			err = errors.Join(err, fmt.Errorf("permissions of %s: %w", path, e))
 			continue
 		}

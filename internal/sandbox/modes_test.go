@@ -49,6 +49,27 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// A folder on the way may be opened by others meanwhile: it is not closed again.
+func TestModesOfTheWay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	var m sandbox.Modes
+	m.RememberWay(filepath.Join(dir, "file"))
+	for _, step := range []struct{ now, want os.FileMode }{{0o755, 0o755}, {0o005, 0o755}} {
+		if err := os.Chmod(dir, step.now); err != nil {
+			t.Fatal(err)
+		}
+		_, err := m.Restore()
+		info, statErr := os.Stat(dir)
+		if err != nil || statErr != nil || info.Mode().Perm() != step.want {
+			t.Errorf("Restore() of %v = %v, %v, want %v", step.now, info.Mode(), err, step.want)
+		}
+	}
+}
+
 func TestAbove(t *testing.T) {
 	t.Parallel()
 	if got, want := sandbox.Above("/home/runner/_temp/file"), []string{"/home", "/home/runner", "/home/runner/_temp"}; !slices.Equal(got, want) {
