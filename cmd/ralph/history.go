@@ -60,13 +60,14 @@ func (j *job) askForge(ctx context.Context, branch, tip string) (repo.Word, erro
 	return word, nil
 }
 
-// stoodOn is the commit of the base that a branch stood on, which counts as the
-// base's when somebody has rewritten that.
+// stoodOn are the commits of bases that a branch stood on, which count as the base's
+// when somebody has rewritten that.
 func stoodOn(about report.About) []repo.Gained {
-	if about.At == "" {
-		return nil
+	var list []repo.Gained
+	for _, one := range about.StoodOn {
+		list = append(list, repo.Gained{Base: one.Base, Head: one.SHA})
 	}
-	return []repo.Gained{{Base: about.AtBase, Head: about.At}}
+	return list
 }
 
 // last is the number of the pull request of the branch that was open when it was
@@ -90,7 +91,7 @@ func (j *job) about(body string) report.About {
 		about.Base = j.start.AskedBase
 	}
 	if at := j.repo.State().OnBase; at != "" {
-		about.At, about.AtBase = at, j.start.Base
+		about = about.On(report.BaseCommit{Base: j.start.Base, SHA: at})
 	}
 	return about
 }

@@ -86,18 +86,26 @@ func (r *Repo) workOf(ctx context.Context, tip plumbing.Hash) (work, error) {
 	if err != nil {
 		return work{}, err
 	}
-	i := slices.IndexFunc(r.gained, func(g gained) bool { return sp.own[g.head] })
-	if i < 0 {
+	var by gained // the newest
+	bases := []plumbing.Hash{r.baseTip}
+	for _, g := range r.gained {
+		if !sp.own[g.head] {
+			continue
+		}
+		if bases = append(bases, g.head); by == (gained{}) {
+			by = g
+		}
+	}
+	if by == (gained{}) {
 		fork, err := r.mergeBase(ctx, sp, tip, r.baseTip)
 		return work{span: sp, fork: fork}, err
 	}
-	by := r.gained[i]
-	if sp, err = r.span(ctx, tip, r.baseTip, by.head); err != nil {
+	if sp, err = r.span(ctx, tip, bases...); err != nil {
 		return work{}, err
 	}
 	// What the base itself brought later is newer.
 	rest := sp
-	rest.edges = slices.DeleteFunc(slices.Clone(sp.edges), func(h plumbing.Hash) bool { return h == by.head })
+	rest.edges = slices.DeleteFunc(slices.Clone(sp.edges), func(h plumbing.Hash) bool { return h != r.baseTip && slices.Contains(bases, h) })
 	if len(rest.edges) == 0 {
 		return work{sp, by.head, by}, nil
 	}

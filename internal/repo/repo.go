@@ -38,14 +38,14 @@ type Repo struct {
 	start   Start
 	baseTip plumbing.Hash // of the base branch, as known last; zero: not known
 
-	onBase   plumbing.Hash             // commit of the base that the branch stands on; zero: not known
-	gained   []gained                  // what the base has of the branch, by the forge's word; the newest first
-	askedAt  plumbing.Hash             // the tip of the base when the forge was asked
-	offer    advertisement             // of the server the base is read from
-	spans    map[[3]plumbing.Hash]span // asked before
-	apart    map[plumbing.Hash]bool    // commits of the store that the workspace may lack
-	blended  map[plumbing.Hash]bool    // files of ours in which the lines of two sides were merged
-	upstream map[plumbing.Hash]bool    // commits the base's server has; nil when there is but one server
+	onBase   plumbing.Hash          // commit of the base that the branch stands on; zero: not known
+	gained   []gained               // what the base has of the branch, by the forge's word; the newest first
+	askedAt  plumbing.Hash          // the tip of the base when the forge was asked
+	offer    advertisement          // of the server the base is read from
+	spans    map[string]span        // asked before
+	apart    map[plumbing.Hash]bool // commits of the store that the workspace may lack
+	blended  map[plumbing.Hash]bool // files of ours in which the lines of two sides were merged
+	upstream map[plumbing.Hash]bool // commits the base's server has; nil when there is but one server
 
 	line   line
 	server server
