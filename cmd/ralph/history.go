@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -68,6 +69,41 @@ func stoodOn(about report.About) []repo.Gained {
 		list = append(list, repo.Gained{Base: one.Base, Head: one.SHA})
 	}
 	return list
+}
+
+// stillThere says that the pull request that the run came from is open and has the
+// work. No other is opened in its place: the error says where the work is, which is in
+// no pull request then.
+func (j *job) stillThere(ctx context.Context, p *ralph.Publication) (bool, error) {
+	number, branch := j.decision.PullRequest, j.decision.Branch
+	history, err := j.forge.History(ctx, branch, "")
+	if err != nil {
+		return false, err
+	}
+	open := slices.IndexFunc(history.Open, func(one forge.OpenPullRequest) bool { return one.Number == number })
+	if open >= 0 {
+		p.PullRequest = history.Open[open].PullRequest
+		if p.Branch == branch {
+			return true, nil
+		}
+	}
+	what := fmt.Sprintf("pull request #%d was closed while the run went on", number)
+	closed := slices.IndexFunc(history.Closed, func(one forge.ClosedPullRequest) bool { return one.Number == number })
+	switch {
+	case open >= 0:
+		what = fmt.Sprintf("the work could not be put on %s, the branch of pull request #%d", branch, number)
+	case closed >= 0 && history.Closed[closed].Merged:
+		what = fmt.Sprintf("pull request #%d was merged while the run went on", number)
+		if one := history.Closed[closed]; one.HeadSHA == p.Tip && !one.Follows {
+			j.note("P" + what[1:] + ", with all that the run did.")
+			return false, nil
+		}
+	}
+	if p.HeadSHA == "" {
+		j.note("P" + what[1:] + "; the run had added nothing to it.")
+		return false, nil
+	}
+	return false, fmt.Errorf("%s: the work is on the branch %s (commit %s) and in no pull request; open one from there, or take the commit over by hand", what, p.Branch, p.HeadSHA[:min(7, len(p.HeadSHA))])
 }
 
 // last is the number of the pull request of the branch that was open when it was

@@ -31,13 +31,9 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication, state repo.
 		p.PullRequest, err = j.open(ctx, p)
 		return err
 	}
-	if j.decision.Existing && j.cfg.Branch == "" {
-		if p.PullRequest, err = j.open(ctx, p); err != nil {
+	if j.onTheirs() {
+		if there, err := j.stillThere(ctx, p); !there || err != nil {
 			return err
-		}
-		if p.PullRequest.Number == 0 {
-			j.note(fmt.Sprintf("Pull request #%d was closed meanwhile: the work is on its branch %s, and no other is opened.", j.decision.PullRequest, p.Branch))
-			return nil
 		}
 	}
 	if p.HeadSHA == "" && !j.proposed {
@@ -126,7 +122,7 @@ func (j *job) proposal(r ralph.Report, branch string) forge.PullRequest {
 	return forge.PullRequest{
 		Title: title, Head: branch, Base: r.Publication.Base, HeadRepository: j.cfg.PushToFork,
 		HeadSHA: j.repo.State().Tip, Last: j.last(),
-		Same:   func(body string) bool { return report.ReadAbout(body).Base == j.start.AskedBase },
+		Same:   func(body string) bool { return j.onTheirs() || report.ReadAbout(body).Base == j.start.AskedBase },
 		Body:   j.body(public, about),
 		Revise: func(title, body string) (string, string) { return j.revise(public, title, body) },
 		Record: j.redact.Text(report.Comment(public, report.CommentOptions{Marker: forge.RecordMarker})),

@@ -55,6 +55,8 @@ func (r *Repo) Push(ctx context.Context) error {
 			r.server.pending = false
 			return nil
 		case r.withoutRefused(err):
+		case errors.Is(err, errDeleted):
+			r.sidestep("somebody deleted it")
 		case errors.As(err, &conflict) && r.server.aside && r.server.tip.IsZero():
 			r.comeBack(conflict.path)
 		case errors.As(err, &conflict):
@@ -95,6 +97,9 @@ func (r *Repo) sidestep(why string) {
 	r.server.tip, r.server.onto, r.server.synced = plumbing.ZeroHash, plumbing.ZeroHash, r.line.startHead
 	r.note("the branch %s could not be continued (%s): the work is on %s", from, why, r.server.branch)
 }
+
+// errDeleted is a branch of somebody else's that is not there any more.
+var errDeleted = errors.New("the branch was deleted")
 
 // conflictError is a path that we and somebody else changed differently.
 type conflictError struct{ path string }
@@ -158,6 +163,8 @@ func (r *Repo) buildOn(ctx context.Context, old plumbing.Hash) error {
 		// A push whose answer got lost.
 		r.server.tip, r.server.onto, r.server.synced, r.server.join = old, old, r.line.tip, plumbing.ZeroHash
 		return nil
+	case old.IsZero() && r.opt.Continue && r.server.branch == r.opt.Branch:
+		return errDeleted // it is somebody else's
 	case old.IsZero():
 		// Somebody deleted the branch: it is made again.
 		r.server.tip = old
