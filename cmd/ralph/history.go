@@ -169,5 +169,6 @@ func (j *job) revise(r ralph.Report, title, body string) (string, string) {
 
 // body is that of the pull request.
 func (j *job) body(public ralph.Report, about report.About) string {
+	about.Tip = j.repo.State().Tip
 	return j.redact.Text(report.Body(public, report.BodyOptions{Extra: j.cfg.Body, Marker: forge.Marker, About: about}))
 }

@@ -44,7 +44,11 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication, state repo.
 	}
 	j.whoStartsCI() // said before the body is written
 	created := j.report.Publication.PullRequest.Operation
-	done, warnings, err := j.forge.Upsert(ctx, j.proposal(j.report, p.Branch))
+	want := j.proposal(j.report, p.Branch)
+	if p.HeadSHA == "" && j.report.Outcome != ralph.Completed {
+		want.NewDraft = true // this run added nothing: whether the work is complete was said before
+	}
+	done, warnings, err := j.forge.Upsert(ctx, want)
 	j.warned(warnings)
 	switch {
 	case errors.Is(err, forge.ErrNoCommits):
@@ -95,7 +99,7 @@ func (j *job) due(ctx context.Context, p *ralph.Publication, state repo.State) (
 	if found.Open.Number != 0 {
 		p.PullRequest = found.Open
 		p.PullRequest.Operation = ralph.OperationNone
-		if j.start.Resumed && j.lastIsOurs() && j.report.Outcome == ralph.Completed && found.Stale(state.Tip, j.draft()) {
+		if j.start.Resumed && j.lastIsOurs() && found.Stale(state.Tip, j.draft()) {
 			return true, nil
 		}
 		// A run that was killed may have left it without labels and people.

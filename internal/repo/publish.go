@@ -31,6 +31,10 @@ func (r *Repo) Push(ctx context.Context) error {
 	if !r.opt.Push || r.remote == nil || !r.server.pending {
 		return nil
 	}
+	if r.changesNothing() {
+		r.server.pending = false
+		return nil
+	}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, pushTime, fmt.Errorf("no answer within %s", pushTime))
@@ -69,6 +73,18 @@ func (r *Repo) Push(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// changesNothing says that the line has commits and no change on top of what the
+// server has of the base, and that nothing else is to be published with them: a branch
+// of such commits would be one without a pull request.
+func (r *Repo) changesNothing() bool {
+	if r.remote == nil || !r.opt.Push || r.line.updated || !r.server.pushed.IsZero() {
+		return false
+	}
+	fresh := r.server.tip.IsZero() && r.server.known[r.line.startHead] || r.start.Restarted
+	start, err := r.store.commit(r.line.startHead)
+	return fresh && err == nil && start.TreeHash == r.line.tipTree
 }
 
 // onServerNow says that the server has a commit, as far as is known before it is

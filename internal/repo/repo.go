@@ -306,7 +306,7 @@ func (r *Repo) State() State {
 		s.OnBase = r.onBase.String()
 	}
 	switch {
-	case r.line.tip == r.line.startHead && !r.line.updated:
+	case r.line.tip == r.line.startHead && !r.line.updated, r.changesNothing():
 	case r.opt.Push && !r.server.pending && !r.server.pushed.IsZero():
 		s.HeadSHA, s.Pushed = r.server.pushed.String(), true
 	default:

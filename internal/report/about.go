@@ -19,6 +19,7 @@ type About struct {
 	Base string
 	// StoodOn are the commits of bases that the branch stood on, the newest first.
 	StoodOn []BaseCommit
+	Tip     string // the branch's commit when the body was written; empty: not known
 	Issues  []int  // that merging closes
 	Title   string // what TitleMark makes of the title that was set last
 }
@@ -48,6 +49,7 @@ func (a About) String() string {
 		stood = append(stood, url.QueryEscape(one.Base)+"@"+one.SHA)
 	}
 	word("at", strings.Join(stood, ","))
+	word("tip", a.Tip)
 	for _, n := range a.Issues {
 		issues = append(issues, strconv.Itoa(n))
 	}
@@ -84,6 +86,10 @@ func ReadAbout(body string) About {
 				if branch, err := url.QueryUnescape(branch); err == nil && fullSHA(sha) && len(a.StoodOn) < maxStoodOn {
 					a.StoodOn = append(a.StoodOn, BaseCommit{branch, sha})
 				}
+			}
+		case "tip":
+			if fullSHA(value) {
+				a.Tip = value
 			}
 		case "fixes":
 			a.Issues = closedBy(value, lines)

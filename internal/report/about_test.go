@@ -18,7 +18,7 @@ func TestAboutIsRemembered(t *testing.T) {
 	sha := strings.Repeat("0123456789", 4)
 	for name, about := range map[string]report.About{
 		"base":         {Base: "main"},
-		"all":          {Base: "main", StoodOn: []report.BaseCommit{{"release/1.x", sha}, {"a,b@c", strings.Repeat("f", 40)}}, Issues: []int{7, 12}, Title: report.TitleMark("x")},
+		"all":          {Base: "main", StoodOn: []report.BaseCommit{{"release/1.x", sha}, {"a,b@c", strings.Repeat("f", 40)}}, Tip: sha, Issues: []int{7, 12}, Title: report.TitleMark("x")},
 		"strange base": {Base: "a-->b <!-- @ = + % ü"},
 	} {
 		body := report.Body(ralph.Report{Outcome: ralph.Completed}, report.BodyOptions{Marker: "<!-- ralph-action -->", About: about, Extra: "Cc"})
