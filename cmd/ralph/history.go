@@ -13,7 +13,7 @@ import (
 	"github.com/org/ralph-action/internal/trigger"
 )
 
-// onTheirs says that the run works on the branch of the pull request it came from.
+// onTheirs reports whether the run works on the branch of the pull request it came from.
 func (j *job) onTheirs() bool { return j.decision.Existing && j.cfg.Branch == "" }
 
 // askForge is what the forge knows of the run's branch: which of its pull requests
@@ -71,7 +71,7 @@ func stoodOn(about report.About) []repo.Gained {
 	return list
 }
 
-// stillThere says that the pull request that the run came from is open and has the
+// stillThere reports whether the pull request that the run came from is open and has the
 // work. No other is opened in its place: the error says where the work is, which is in
 // no pull request then.
 func (j *job) stillThere(ctx context.Context, p *ralph.Publication) (bool, error) {

@@ -313,7 +313,7 @@ func TestAllMergedMeanwhile(t *testing.T) {
 }
 
 // The work after the merge and what the base did since touch the same lines: the
-// agent is told, and nobody's work is lost.
+// agent is told, and no work is lost.
 func TestMergedAndInConflict(t *testing.T) {
 	t.Parallel()
 	f := newForge(t)
@@ -404,7 +404,7 @@ func TestBaseRewritten(t *testing.T) {
 	}
 }
 
-// A commit of somebody else below ours on the branch is nobody's base.
+// A person's commit on the branch is not taken for the base's.
 func TestBaseRewrittenBelowAPerson(t *testing.T) {
 	t.Parallel()
 	f := newForge(t)

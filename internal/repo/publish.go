@@ -75,7 +75,7 @@ func (r *Repo) Push(ctx context.Context) error {
 	return nil
 }
 
-// changesNothing says that the line has commits and no change on top of what the
+// changesNothing reports whether the line has commits and no change on top of what the
 // server has of the base, and that nothing else is to be published with them: a branch
 // of such commits would be one without a pull request.
 func (r *Repo) changesNothing() bool {

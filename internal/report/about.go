@@ -100,7 +100,7 @@ func ReadAbout(body string) About {
 	return a
 }
 
-// fullSHA says that a text is the whole id of a commit.
+// fullSHA reports whether a text is the whole id of a commit.
 func fullSHA(id string) bool { return len(id) == 40 && strings.Trim(id, "0123456789abcdef") == "" }
 
 // closedBy are the issues of a list whose closing line stands in the body.
