@@ -75,16 +75,26 @@ func (r *Repo) Push(ctx context.Context) error {
 	return nil
 }
 
-// changesNothing reports whether the line has commits and no change on top of what the
-// server has of the base, and that nothing else is to be published with them: a branch
-// of such commits would be one without a pull request.
+// changesNothing reports whether the line has nothing but empty commits on top of what
+// the server has of the base: a branch of those would be one without a pull request.
 func (r *Repo) changesNothing() bool {
 	if r.remote == nil || !r.opt.Push || r.line.updated || !r.server.pushed.IsZero() {
 		return false
 	}
 	fresh := r.server.tip.IsZero() && r.server.known[r.line.startHead] || r.start.Restarted
-	start, err := r.store.commit(r.line.startHead)
-	return fresh && err == nil && start.TreeHash == r.line.tipTree
+	for h := r.line.tip; fresh; {
+		c, err := r.store.commit(h)
+		switch {
+		case err != nil || c.TreeHash != r.line.tipTree:
+			return false
+		case h == r.line.startHead:
+			return true
+		case len(c.ParentHashes) != 1:
+			return false
+		}
+		h = c.ParentHashes[0]
+	}
+	return false
 }
 
 // onServerNow says that the server has a commit, as far as is known before it is
