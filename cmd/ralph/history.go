@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 	"github.com/org/ralph-action/internal/trigger"
 )
 
-// onTheirs says that the run works on the branch of the pull request it came from.
+// onTheirs reports whether the run works on the branch of the pull request it came from.
 func (j *job) onTheirs() bool { return j.decision.Existing && j.cfg.Branch == "" }
 
 // askForge is what the forge knows of the run's branch: which of its pull requests
@@ -60,13 +61,49 @@ func (j *job) askForge(ctx context.Context, branch, tip string) (repo.Word, erro
 	return word, nil
 }
 
-// stoodOn is the commit of the base that a branch stood on, which counts as the
-// base's when somebody has rewritten that.
+// stoodOn are the commits of bases that a branch stood on, which count as the base's
+// when somebody has rewritten that.
 func stoodOn(about report.About) []repo.Gained {
-	if about.At == "" {
-		return nil
+	var list []repo.Gained
+	for _, one := range about.StoodOn {
+		list = append(list, repo.Gained{Base: one.Base, Head: one.SHA})
 	}
-	return []repo.Gained{{Base: about.AtBase, Head: about.At}}
+	return list
+}
+
+// stillThere reports whether the pull request that the run came from is open and has the
+// work. No other is opened in its place: the error says where the work is, which is in
+// no pull request then.
+func (j *job) stillThere(ctx context.Context, p *ralph.Publication) (bool, error) {
+	number, branch := j.decision.PullRequest, j.decision.Branch
+	history, err := j.forge.History(ctx, branch, "")
+	if err != nil {
+		return false, err
+	}
+	open := slices.IndexFunc(history.Open, func(one forge.OpenPullRequest) bool { return one.Number == number })
+	if open >= 0 {
+		p.PullRequest = history.Open[open].PullRequest
+		if p.Branch == branch {
+			return true, nil
+		}
+	}
+	what := fmt.Sprintf("pull request #%d was closed while the run went on", number)
+	closed := slices.IndexFunc(history.Closed, func(one forge.ClosedPullRequest) bool { return one.Number == number })
+	switch {
+	case open >= 0:
+		what = fmt.Sprintf("the work could not be put on %s, the branch of pull request #%d", branch, number)
+	case closed >= 0 && history.Closed[closed].Merged:
+		what = fmt.Sprintf("pull request #%d was merged while the run went on", number)
+		if one := history.Closed[closed]; one.HeadSHA == p.Tip && !one.Follows {
+			j.note("P" + what[1:] + ", with all that the run did.")
+			return false, nil
+		}
+	}
+	if p.HeadSHA == "" {
+		j.note("P" + what[1:] + "; the run had added nothing to it.")
+		return false, nil
+	}
+	return false, fmt.Errorf("%s: the work is on the branch %s (commit %s) and in no pull request; open one from there, or take the commit over by hand", what, p.Branch, p.HeadSHA[:min(7, len(p.HeadSHA))])
 }
 
 // last is the number of the pull request of the branch that was open when it was
@@ -90,7 +127,7 @@ func (j *job) about(body string) report.About {
 		about.Base = j.start.AskedBase
 	}
 	if at := j.repo.State().OnBase; at != "" {
-		about.At, about.AtBase = at, j.start.Base
+		about = about.On(report.BaseCommit{Base: j.start.Base, SHA: at})
 	}
 	return about
 }
@@ -132,5 +169,6 @@ func (j *job) revise(r ralph.Report, title, body string) (string, string) {
 
 // body is that of the pull request.
 func (j *job) body(public ralph.Report, about report.About) string {
+	about.Tip = j.repo.State().Tip
 	return j.redact.Text(report.Body(public, report.BodyOptions{Extra: j.cfg.Body, Marker: forge.Marker, About: about}))
 }

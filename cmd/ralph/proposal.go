@@ -31,13 +31,9 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication, state repo.
 		p.PullRequest, err = j.open(ctx, p)
 		return err
 	}
-	if j.decision.Existing && j.cfg.Branch == "" {
-		if p.PullRequest, err = j.open(ctx, p); err != nil {
+	if j.onTheirs() {
+		if there, err := j.stillThere(ctx, p); !there || err != nil {
 			return err
-		}
-		if p.PullRequest.Number == 0 {
-			j.note(fmt.Sprintf("Pull request #%d was closed meanwhile: the work is on its branch %s, and no other is opened.", j.decision.PullRequest, p.Branch))
-			return nil
 		}
 	}
 	if p.HeadSHA == "" && !j.proposed {
@@ -48,7 +44,11 @@ func (j *job) pullRequest(ctx context.Context, p *ralph.Publication, state repo.
 	}
 	j.whoStartsCI() // said before the body is written
 	created := j.report.Publication.PullRequest.Operation
-	done, warnings, err := j.forge.Upsert(ctx, j.proposal(j.report, p.Branch))
+	want := j.proposal(j.report, p.Branch)
+	if p.HeadSHA == "" && j.report.Outcome != ralph.Completed {
+		want.NewDraft = true // this run added nothing: whether the work is complete was said before
+	}
+	done, warnings, err := j.forge.Upsert(ctx, want)
 	j.warned(warnings)
 	switch {
 	case errors.Is(err, forge.ErrNoCommits):
@@ -99,7 +99,7 @@ func (j *job) due(ctx context.Context, p *ralph.Publication, state repo.State) (
 	if found.Open.Number != 0 {
 		p.PullRequest = found.Open
 		p.PullRequest.Operation = ralph.OperationNone
-		if j.start.Resumed && j.lastIsOurs() && j.report.Outcome == ralph.Completed && found.Stale(state.Tip, j.draft()) {
+		if j.start.Resumed && j.lastIsOurs() && found.Stale(state.Tip, j.draft()) {
 			return true, nil
 		}
 		// A run that was killed may have left it without labels and people.
@@ -126,7 +126,7 @@ func (j *job) proposal(r ralph.Report, branch string) forge.PullRequest {
 	return forge.PullRequest{
 		Title: title, Head: branch, Base: r.Publication.Base, HeadRepository: j.cfg.PushToFork,
 		HeadSHA: j.repo.State().Tip, Last: j.last(),
-		Same:   func(body string) bool { return report.ReadAbout(body).Base == j.start.AskedBase },
+		Same:   func(body string) bool { return j.onTheirs() || report.ReadAbout(body).Base == j.start.AskedBase },
 		Body:   j.body(public, about),
 		Revise: func(title, body string) (string, string) { return j.revise(public, title, body) },
 		Record: j.redact.Text(report.Comment(public, report.CommentOptions{Marker: forge.RecordMarker})),

@@ -69,6 +69,9 @@ func (j *job) publish(run context.Context) {
 	if p.Pushed {
 		j.did("push", p.Branch)
 	}
+	if n := len(j.report.Iterations); n > 0 && j.pushes() && p.HeadSHA == "" && j.report.Iterations[n-1].Commit.SHA != "" {
+		j.note("The commits of this run change no file: nothing of them is published.")
+	}
 	j.report.ExitCode = j.report.Outcome.ExitCode(j.cfg.IncompleteOK)
 	if p.HeadSHA != "" && !j.pushes() {
 		j.note(j.stayed(p))

@@ -31,7 +31,7 @@ var markerPattern = lazyregexp.New(`^<!-- [A-Za-z0-9 ._:/#-]{1,100} -->$`)
 // FindComment finds. A comment that somebody deleted is made again. marker is an
 // HTML comment of one line, such as RecordMarker; it is put in front of body, and
 // the end of what is longer than 65,536 characters is cut off. Writing have anew
-// costs one call, a new comment two. An error leaves the rest of publishing as it
+// costs one call, a new comment three. An error leaves the rest of publishing as it
 // is: what it says is a warning.
 func (c *Client) Comment(ctx context.Context, issue int, marker, body string, have CommentRef) (CommentRef, error) {
 	if have.ID == 0 {
@@ -55,6 +55,7 @@ func (c *Client) Comment(ctx context.Context, issue int, marker, body string, ha
 		}
 		// It was deleted, or is another's by now.
 	}
+	first := have.ID == 0
 	ref, err := c.postComment(ctx, issue, body)
 	if lost(err) {
 		found, findErr := c.FindComment(ctx, issue, marker)
@@ -70,7 +71,27 @@ func (c *Client) Comment(ctx context.Context, issue int, marker, body string, ha
 	if err != nil {
 		return CommentRef{}, c.explain(fmt.Sprintf("comment on #%d", issue), commentPermission, err)
 	}
+	if first {
+		ref = c.oneOf(ctx, issue, marker, body, ref)
+	}
 	return ref, nil
+}
+
+// oneOf leaves one comment where two runs wrote their first at the same time: the
+// older one, which takes the body of the one that was just made. What fails here
+// leaves both.
+func (c *Client) oneOf(ctx context.Context, issue int, marker, body string, made CommentRef) CommentRef {
+	first, err := c.FindComment(ctx, issue, marker)
+	if err != nil || first.ID == 0 || first.ID >= made.ID {
+		return made
+	}
+	if _, err := c.editComment(ctx, first, body); err != nil {
+		return made
+	}
+	if err := c.call(ctx, http.MethodDelete, c.path("/issues/comments/%d", made.ID), nil, nil); err != nil {
+		return made
+	}
+	return first
 }
 
 func (c *Client) postComment(ctx context.Context, issue int, body string) (CommentRef, error) {

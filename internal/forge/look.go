@@ -65,7 +65,7 @@ type ClosedPullRequest struct {
 	Base    string // branch
 	Body    string // foreign
 	HeadSHA string // tip of its branch when it was closed; empty: not known
-	// Follows says that HeadSHA is what the branch holds now, as Gitea has it.
+	// Follows reports whether HeadSHA is what the branch holds now, as Gitea has it.
 	Follows bool
 	Merged  bool
 }
@@ -172,7 +172,7 @@ func (c *Client) MergedWith(ctx context.Context, sha string) ([]ClosedPullReques
 }
 
 // find pages through the open pull requests. One to another base counts when same,
-// unless nil, says so of its body, and none goes to this one.
+// unless nil, accepts its body, and none goes to this one.
 func (c *Client) find(ctx context.Context, way branches, same func(body string) bool) (*github.PullRequest, error) {
 	base := way.base
 	if same != nil {

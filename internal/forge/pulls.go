@@ -49,7 +49,7 @@ type PullRequest struct {
 	// nothing to propose (ErrNoCommits).
 	HeadSHA string
 	Last    int
-	// Same says of the body of an open one to another base that this is the one that
+	// Same reports whether the body of an open one to another base is that of the one that
 	// is meant: somebody retargeted it. It is updated, and its base left alone. nil:
 	// one to another base is another one.
 	Same func(body string) bool

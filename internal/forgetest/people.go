@@ -1,6 +1,7 @@
 package forgetest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -8,8 +9,9 @@ import (
 	"strings"
 )
 
-// Edit is what a person does to a file of a branch: a commit with new content, or
-// without the file when that is nil.
+// Edit is what a person does to a file of a branch, which begins at the default
+// branch when it is a new one: a commit with new content, or without the file when
+// that is nil.
 func (r *Repository) Edit(branch, path string, content *string) error {
 	return r.edit(branch, path, content, false)
 }
@@ -20,7 +22,7 @@ func (r *Repository) Amend(branch, path, content string) error {
 }
 
 func (r *Repository) edit(branch, path string, content *string, amend bool) error {
-	tip := r.Branch(branch)
+	tip := cmp.Or(r.Branch(branch), r.Branch(r.DefaultBranch))
 	change := []string{"update-index", "--force-remove", path}
 	if content != nil {
 		blob, err := r.writeObject("blob", []byte(*content))

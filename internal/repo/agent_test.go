@@ -74,7 +74,9 @@ func TestOnlyTheAgentCommits(t *testing.T) {
 	r := begin(t, dir, f.url)
 	var own string
 	for range 2 {
-		git(t, dir, "commit", "-q", "--allow-empty", "-m", "agent")
+		write(t, filepath.Join(dir, "x.txt"), own+"\n")
+		git(t, dir, "add", "-A")
+		git(t, dir, "commit", "-qm", "agent")
 		own = git(t, dir, "rev-parse", "HEAD")
 		r.snapshot(t)
 		c, err := r.CheckpointOwn(t.Context(), ralph.Iteration{Number: 1})

@@ -207,9 +207,9 @@ func TestOwnCommitsAsByGit(t *testing.T) {
 	r := begin(t, dir, f.url)
 	git(t, dir, "commit", "-q", "--allow-empty", "-m", "agent: empty")
 	empty := git(t, dir, "rev-parse", "HEAD")
-	_, c := r.pushed(t, f)
+	_, c := r.checkpoint(t) // it arrives with the next change
 	equal(t, "HEAD", c.SHA, git(t, dir, "rev-parse", "HEAD"))
-	equal(t, "empty", git(t, f.dir, "rev-parse", c.SHA+"^"), empty)
+	equal(t, "empty", git(t, dir, "rev-parse", c.SHA+"^"), empty)
 	git(t, dir, "checkout", "-q", "-b", "side")
 	write(t, filepath.Join(dir, "side.txt"), "s\n")
 	git(t, dir, "add", "-A")

@@ -62,7 +62,7 @@ type gained struct {
 	pullRequest int
 }
 
-// how says how the base came to have it.
+// how describes how the base came to have it.
 func (g gained) how(base string) string {
 	if g.pullRequest == 0 {
 		return fmt.Sprintf("%s was rewritten, and %s is not in it any more", base, g.head.String()[:7])
@@ -80,24 +80,32 @@ type work struct {
 }
 
 // workOf is what tip has and the base, in one way or another, has not.
-// errCrossed says that fork is not to be told.
+// The error is errCrossed where there is no single fork.
 func (r *Repo) workOf(ctx context.Context, tip plumbing.Hash) (work, error) {
 	sp, err := r.span(ctx, tip, r.baseTip)
 	if err != nil {
 		return work{}, err
 	}
-	i := slices.IndexFunc(r.gained, func(g gained) bool { return sp.own[g.head] })
-	if i < 0 {
+	var by gained // the newest
+	bases := []plumbing.Hash{r.baseTip}
+	for _, g := range r.gained {
+		if !sp.own[g.head] {
+			continue
+		}
+		if bases = append(bases, g.head); by == (gained{}) {
+			by = g
+		}
+	}
+	if by == (gained{}) {
 		fork, err := r.mergeBase(ctx, sp, tip, r.baseTip)
 		return work{span: sp, fork: fork}, err
 	}
-	by := r.gained[i]
-	if sp, err = r.span(ctx, tip, r.baseTip, by.head); err != nil {
+	if sp, err = r.span(ctx, tip, bases...); err != nil {
 		return work{}, err
 	}
 	// What the base itself brought later is newer.
 	rest := sp
-	rest.edges = slices.DeleteFunc(slices.Clone(sp.edges), func(h plumbing.Hash) bool { return h == by.head })
+	rest.edges = slices.DeleteFunc(slices.Clone(sp.edges), func(h plumbing.Hash) bool { return h != r.baseTip && slices.Contains(bases, h) })
 	if len(rest.edges) == 0 {
 		return work{sp, by.head, by}, nil
 	}
@@ -105,9 +113,9 @@ func (r *Repo) workOf(ctx context.Context, tip plumbing.Hash) (work, error) {
 	return work{span: sp, fork: fork}, err
 }
 
-// differs says whether tip has changes that the base lacks. What the base gained
+// differs reports whether tip has changes that the base lacks. What the base gained
 // in another way, as by a squash merge, is none. When the two cannot be compared
-// it says yes.
+// it returns true.
 func (r *Repo) differs(ctx context.Context, tip plumbing.Hash) (bool, error) {
 	w, err := r.workOf(ctx, tip)
 	switch {

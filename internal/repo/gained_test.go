@@ -313,7 +313,7 @@ func TestAllMergedMeanwhile(t *testing.T) {
 }
 
 // The work after the merge and what the base did since touch the same lines: the
-// agent is told, and nobody's work is lost.
+// agent is told, and no work is lost.
 func TestMergedAndInConflict(t *testing.T) {
 	t.Parallel()
 	f := newForge(t)
@@ -352,4 +352,78 @@ func TestMergedHeadOfTheServer(t *testing.T) {
 			t.Errorf("Begin() after %+v = %+v, want the branch continued", other, r.start)
 		}
 	}
+}
+
+// Somebody rewrites the base: what was the base's stays the base's, and is neither
+// proposed nor taken for somebody else's commit on the branch.
+func TestBaseRewritten(t *testing.T) {
+	t.Parallel()
+	for name, rewrite := range map[string][][]string{
+		"amended":  {{"mv", "second.txt", "2nd.txt"}, {"commit", "-q", "--amend", "-m", "second, amended"}},
+		"reworded": {{"commit", "-q", "--amend", "-m", "second, in other words"}},
+		"dropped":  {{"reset", "-q", "--hard", "HEAD~1"}},
+		"replaced": {{"reset", "-q", "--hard", "HEAD~1"}, {"mv", "a.txt", "b.txt"}, {"commit", "-qm", "instead"}},
+	} {
+		for _, how := range []repo.Update{repo.UpdateNone, repo.UpdateMerge, repo.UpdateRebase} {
+			for _, kind := range []string{"shallow", "full"} {
+				cell := name + ", " + string(how) + ", " + kind
+				t.Run(cell, func(t *testing.T) {
+					t.Parallel()
+					if kind == "full" && name != "amended" {
+						leave(t, cell, cell)
+					}
+					f := newForge(t)
+					seed := f.seed(t, map[string]string{"a.txt": "a\n"})
+					first := begin(t, f.checkout(t, true), f.url, says("n.txt\n\nRalph-Run: 1\n"))
+					write(t, filepath.Join(first.dir, "n.txt"), "n\n")
+					_, c := first.pushed(t, f)
+					was := first.State().OnBase
+					equal(t, "stands on", was, git(t, f.dir, "rev-parse", "main"))
+					for _, args := range rewrite {
+						git(t, seed, args...)
+					}
+					git(t, seed, "push", "-q", "-f", "origin", "main")
+					word := told{word: repo.Word{Gained: []repo.Gained{{Base: "main", Head: was}}}}
+					dir := f.clone(t, kind)
+					r := begin(t, dir, f.url, word.option, updates(how), says("y.txt\n\nRalph-Run: 2\n"))
+					if !r.start.Resumed || !r.start.Updated || r.start.Conflict != "" || len(r.start.Messages) != 1 {
+						t.Fatalf("Begin() = %+v, want the branch brought to the new base", r.start)
+					}
+					write(t, filepath.Join(dir, "y.txt"), "y\n")
+					r.pushed(t, f)
+					onlyNew(t, f, "n.txt", "y.txt")
+					main := git(t, f.dir, "rev-parse", "main")
+					git(t, f.dir, "merge-base", "--is-ancestor", main, "ralph/work")
+					equal(t, "stands on", r.State().OnBase, main)
+					if _, err := tryGit(f.dir, "merge-base", "--is-ancestor", c.SHA, "ralph/work"); (err == nil) == (how == repo.UpdateRebase) {
+						t.Errorf("the branch holds what it held: %v", err == nil)
+					}
+				})
+			}
+		}
+	}
+}
+
+// A person's commit on the branch is not taken for the base's.
+func TestBaseRewrittenBelowAPerson(t *testing.T) {
+	t.Parallel()
+	f := newForge(t)
+	seed := f.seed(t, map[string]string{"a.txt": "a\n"})
+	was := git(t, f.dir, "rev-parse", "main")
+	f.night(t, "shallow", "n.txt", "n\n", says("n.txt\n\nRalph-Run: 1\n"))
+	theirs := people(t, f, "people.txt")
+	git(t, seed, "commit", "-q", "--amend", "-m", "second, amended")
+	git(t, seed, "push", "-q", "-f", "origin", "main")
+	word := told{word: repo.Word{Gained: []repo.Gained{{Base: "main", Head: was}}}}
+	r, err := open(t, f.checkout(t, true), f.url, word.option, updates(repo.UpdateRebase))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), theirs[:7]) {
+		t.Errorf("Begin() = %v, want the commit of somebody else named", err)
+	}
+	second := begin(t, f.checkout(t, true), f.url, word.option)
+	write(t, filepath.Join(second.dir, "y.txt"), "y\n")
+	second.pushed(t, f)
+	onlyNew(t, f, "n.txt", "people.txt", "y.txt")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -159,24 +160,22 @@ func (r *Repo) update(ctx context.Context, tip, head plumbing.Hash) (plumbing.Ha
 		return head, nil
 	}
 	sp, err := r.span(ctx, head, r.baseTip)
+	if err != nil && r.opt.UpdateBase == UpdateNone {
+		return head, nil //nolint:nilerr // goOn has noted it
+	}
 	if err != nil {
 		return head, fmt.Errorf("compare the branch %s with %s: %w", r.opt.Branch, r.start.Base, err)
 	}
-	for _, h := range sp.edges {
-		if h == r.baseTip {
-			return head, nil // nothing new there
-		}
-	}
-	if len(sp.own) == 0 {
+	if r.opt.UpdateBase != UpdateNone && len(sp.own) == 0 && !slices.Contains(sp.edges, r.baseTip) {
 		return r.updated(r.fromBase(ctx)) // nothing new here
 	}
 	w, err := r.workOf(ctx, head)
 	crossed := errors.Is(err, errCrossed)
 	switch {
+	case w.by == (gained{}) && (r.opt.UpdateBase == UpdateNone || slices.Contains(sp.edges, r.baseTip)):
+		return head, nil // nothing new there, or not wanted
 	case err != nil && !crossed:
 		return head, err
-	case r.opt.UpdateBase == UpdateNone && w.by == (gained{}):
-		return head, nil
 	case r.opt.UpdateBase == UpdateRebase:
 		if err := r.ownOnly(w.span); err != nil {
 			return head, err

@@ -84,14 +84,13 @@ func (s *store) walk(from []plumbing.Hash, stop func(plumbing.Hash) bool) (span,
 	return sp, nil
 }
 
-// span is what tip has and the bases, one or two, lack. Where the workspace and the
+// span is what tip has and the bases lack. Where the workspace and the
 // store cannot tell, the server is asked.
 func (r *Repo) span(ctx context.Context, tip plumbing.Hash, bases ...plumbing.Hash) (span, error) {
 	if slices.Contains(bases, tip) {
 		return span{edges: []plumbing.Hash{tip}}, nil
 	}
-	key := [3]plumbing.Hash{tip}
-	copy(key[1:], bases)
+	key := fmt.Sprint(tip, bases)
 	if sp, ok := r.spans[key]; ok {
 		return sp, nil
 	}
@@ -102,9 +101,9 @@ func (r *Repo) span(ctx context.Context, tip plumbing.Hash, bases ...plumbing.Ha
 	return sp, err
 }
 
-func (r *Repo) remember(key [3]plumbing.Hash, sp span) {
+func (r *Repo) remember(key string, sp span) {
 	if r.spans == nil {
-		r.spans = map[[3]plumbing.Hash]span{}
+		r.spans = map[string]span{}
 	}
 	r.spans[key] = sp
 }

@@ -281,11 +281,17 @@ func TestNothingToPropose(t *testing.T) {
 	r := begin(t, dir, f.url)
 	ahead(t, r, false)
 	git(t, dir, "commit", "-q", "--allow-empty", "-m", "agent: empty")
-	_, c := r.pushed(t, f)
-	equal(t, "subject", git(t, f.dir, "log", "-1", "--format=%s", c.SHA+"^"), "agent: empty")
+	// A branch of nothing but empty commits is not made.
+	if _, c := r.checkpoint(t); c.Pushed || c.PushError != "" {
+		t.Errorf("Checkpoint() = %+v, want it kept here", c)
+	}
+	if s := r.State(); s.HeadSHA != "" || s.Tip != "" || s.Pushed {
+		t.Errorf("State() = %+v, want nothing published", s)
+	}
 	ahead(t, r, false)
 	write(t, filepath.Join(dir, "x.txt"), "x\n")
-	r.pushed(t, f)
+	_, c := r.pushed(t, f)
+	equal(t, "subject", git(t, f.dir, "log", "-1", "--format=%s", c.SHA+"^^"), "agent: empty")
 	ahead(t, r, true)
 	if err := os.Remove(filepath.Join(dir, "x.txt")); err != nil {
 		t.Fatal(err)

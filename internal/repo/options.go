@@ -40,7 +40,9 @@ type Options struct {
 	// Begin, and again in Follow. nil: what files hold decides alone.
 	Ask func(ctx context.Context, branch, tip string) (Word, error)
 	// Continue goes on from the branch itself where what is checked out contains
-	// it, as the merge does that is checked out for a pull request.
+	// it, as the merge does that is checked out for a pull request. The branch is
+	// somebody else's: when it is deleted meanwhile it is not made again, and the work
+	// goes to a branch of its own.
 	Continue bool
 	// UpdateBase says what becomes of a branch whose base has moved.
 	UpdateBase Update

@@ -32,6 +32,10 @@ func (r *Repo) Push(ctx context.Context) error {
 	if !r.opt.Push || r.remote == nil || !r.server.pending {
 		return nil
 	}
+	if r.changesNothing() {
+		r.server.pending = false
+		return nil
+	}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, pushTime, fmt.Errorf("no answer within %s", pushTime))
@@ -56,6 +60,8 @@ func (r *Repo) Push(ctx context.Context) error {
 			r.server.pending = false
 			return nil
 		case r.withoutRefused(err):
+		case errors.Is(err, errDeleted):
+			r.sidestep("somebody deleted it")
 		case errors.As(err, &conflict) && r.server.aside && r.server.tip.IsZero():
 			r.comeBack(conflict.path)
 		case errors.As(err, &conflict):
@@ -68,6 +74,28 @@ func (r *Repo) Push(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// changesNothing reports whether the line has nothing but empty commits on top of what
+// the server has of the base: a branch of those would be one without a pull request.
+func (r *Repo) changesNothing() bool {
+	if r.remote == nil || !r.opt.Push || r.line.updated || !r.server.pushed.IsZero() {
+		return false
+	}
+	fresh := r.server.tip.IsZero() && r.server.known[r.line.startHead] || r.start.Restarted
+	for h := r.line.tip; fresh; {
+		c, err := r.store.commit(h)
+		switch {
+		case err != nil || c.TreeHash != r.line.tipTree:
+			return false
+		case h == r.line.startHead:
+			return true
+		case len(c.ParentHashes) != 1:
+			return false
+		}
+		h = c.ParentHashes[0]
+	}
+	return false
 }
 
 // onServerNow says that the server has a commit, as far as is known before it is
@@ -96,6 +124,9 @@ func (r *Repo) sidestep(why string) {
 	r.server.tip, r.server.onto, r.server.synced = plumbing.ZeroHash, plumbing.ZeroHash, r.line.startHead
 	r.note("the branch %s could not be continued (%s): the work is on %s", from, why, r.server.branch)
 }
+
+// errDeleted is a branch of somebody else's that is not there any more.
+var errDeleted = errors.New("the branch was deleted")
 
 // conflictError is a path that we and somebody else changed differently.
 type conflictError struct{ path string }
@@ -189,6 +220,8 @@ func (r *Repo) buildOn(ctx context.Context, old plumbing.Hash) error {
 		// A push whose answer got lost.
 		r.server.tip, r.server.onto, r.server.synced, r.server.join = old, old, r.line.tip, plumbing.ZeroHash
 		return nil
+	case old.IsZero() && r.opt.Continue && r.server.branch == r.opt.Branch:
+		return errDeleted // it is somebody else's
 	case old.IsZero():
 		// Somebody deleted the branch: it is made again.
 		r.server.tip = old

@@ -43,15 +43,15 @@ type Repo struct {
 	start   Start
 	baseTip plumbing.Hash // of the base branch, as known last; zero: not known
 
-	onBase   plumbing.Hash             // commit of the base that the branch stands on; zero: not known
-	gained   []gained                  // what the base has of the branch, by the forge's word; the newest first
-	askedAt  plumbing.Hash             // the tip of the base when the forge was asked
-	offer    advertisement             // of the server the base is read from
-	writes   advertisement             // what the server offered to a push, as seen last; without caps: not known
-	spans    map[[3]plumbing.Hash]span // asked before
-	apart    map[plumbing.Hash]bool    // commits of the store that the workspace may lack
-	blended  map[plumbing.Hash]bool    // files of ours in which the lines of two sides were merged
-	upstream map[plumbing.Hash]bool    // commits the base's server has; nil when there is but one server
+	onBase   plumbing.Hash          // commit of the base that the branch stands on; zero: not known
+	gained   []gained               // what the base has of the branch, by the forge's word; the newest first
+	askedAt  plumbing.Hash          // the tip of the base when the forge was asked
+	offer    advertisement          // of the server the base is read from
+	writes   advertisement          // what the server offered to a push, as seen last; without caps: not known
+	spans    map[string]span        // asked before
+	apart    map[plumbing.Hash]bool // commits of the store that the workspace may lack
+	blended  map[plumbing.Hash]bool // files of ours in which the lines of two sides were merged
+	upstream map[plumbing.Hash]bool // commits the base's server has; nil when there is but one server
 
 	line   line
 	server server
@@ -339,7 +339,7 @@ func (r *Repo) State() State {
 		s.OnBase = r.onBase.String()
 	}
 	switch {
-	case r.line.tip == r.line.startHead && !r.line.updated:
+	case r.line.tip == r.line.startHead && !r.line.updated, r.changesNothing():
 	case r.opt.Push && !r.server.pending && !r.server.pushed.IsZero():
 		s.HeadSHA, s.Pushed = r.server.pushed.String(), true
 	default:

@@ -47,7 +47,7 @@ func (r *Repo) existing(ctx context.Context, adv advertisement) (found, error) {
 	}
 	if !b.in && len(r.server.known) == 1 && r.server.known[r.base] {
 		// All that came is what the branch has and the checkout has not.
-		r.remember([3]plumbing.Hash{b.tip, r.base}, sp)
+		r.remember(fmt.Sprint(b.tip, []plumbing.Hash{r.base}), sp)
 	}
 	r.server.known[b.tip] = r.server.known[b.tip] || r.store.has(b.tip)
 	if b.in && r.opt.Continue && b.tip != r.base {

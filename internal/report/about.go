@@ -17,15 +17,20 @@ type About struct {
 	// Base is the branch that was asked for as the base when the pull request was
 	// made. Somebody may have retargeted it since.
 	Base string
-	// At is the commit of the base that the branch stands on, and AtBase the branch
-	// that the commit was in then; empty: not known.
-	At, AtBase string
-	Issues     []int  // that merging closes
-	Title      string // what TitleMark makes of the title that was set last
+	// StoodOn are the commits of bases that the branch stood on, the newest first.
+	StoodOn []BaseCommit
+	Tip     string // the branch's commit when the body was written; empty: not known
+	Issues  []int  // that merging closes
+	Title   string // what TitleMark makes of the title that was set last
 }
 
-// maxIssues bounds what one pull request closes.
-const maxIssues = 50
+// BaseCommit is a commit that was in a base.
+type BaseCommit struct{ Base, SHA string }
+
+const (
+	maxIssues  = 50 // that one pull request closes
+	maxStoodOn = 10
+)
 
 // The line that remembers stands between these.
 const aboutBegin, aboutEnd = "<!-- ralph-action about ", " -->"
@@ -39,10 +44,12 @@ func (a About) String() string {
 		}
 	}
 	word("base", url.QueryEscape(a.Base))
-	if a.At != "" && a.AtBase != "" {
-		word("at", url.QueryEscape(a.AtBase)+"@"+a.At)
+	var stood, issues []string
+	for _, one := range a.StoodOn {
+		stood = append(stood, url.QueryEscape(one.Base)+"@"+one.SHA)
 	}
-	var issues []string
+	word("at", strings.Join(stood, ","))
+	word("tip", a.Tip)
 	for _, n := range a.Issues {
 		issues = append(issues, strconv.Itoa(n))
 	}
@@ -74,9 +81,15 @@ func ReadAbout(body string) About {
 		case "base":
 			a.Base, _ = url.QueryUnescape(value)
 		case "at":
-			branch, sha, _ := strings.Cut(value, "@")
-			if branch, err := url.QueryUnescape(branch); err == nil && fullSHA(sha) {
-				a.At, a.AtBase = sha, branch
+			for one := range strings.SplitSeq(value, ",") {
+				branch, sha, _ := strings.Cut(one, "@")
+				if branch, err := url.QueryUnescape(branch); err == nil && fullSHA(sha) && len(a.StoodOn) < maxStoodOn {
+					a.StoodOn = append(a.StoodOn, BaseCommit{branch, sha})
+				}
+			}
+		case "tip":
+			if fullSHA(value) {
+				a.Tip = value
 			}
 		case "fixes":
 			a.Issues = closedBy(value, lines)
@@ -87,7 +100,7 @@ func ReadAbout(body string) About {
 	return a
 }
 
-// fullSHA says that a text is the whole id of a commit.
+// fullSHA reports whether a text is the whole id of a commit.
 func fullSHA(id string) bool { return len(id) == 40 && strings.Trim(id, "0123456789abcdef") == "" }
 
 // closedBy are the issues of a list whose closing line stands in the body.
@@ -115,6 +128,13 @@ func (a About) With(issue int) About {
 	if more := len(a.Issues) - maxIssues; more > 0 {
 		a.Issues = a.Issues[more:]
 	}
+	return a
+}
+
+// On adds the commit that the branch stands on.
+func (a About) On(now BaseCommit) About {
+	rest := slices.DeleteFunc(slices.Clone(a.StoodOn), func(one BaseCommit) bool { return one == now })
+	a.StoodOn = append([]BaseCommit{now}, rest[:min(len(rest), maxStoodOn-1)]...)
 	return a
 }
 

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ func TestAboutIsRemembered(t *testing.T) {
 	sha := strings.Repeat("0123456789", 4)
 	for name, about := range map[string]report.About{
 		"base":         {Base: "main"},
-		"all":          {Base: "main", At: sha, AtBase: "release/1.x", Issues: []int{7, 12}, Title: report.TitleMark("x")},
+		"all":          {Base: "main", StoodOn: []report.BaseCommit{{"release/1.x", sha}, {"a,b@c", strings.Repeat("f", 40)}}, Tip: sha, Issues: []int{7, 12}, Title: report.TitleMark("x")},
 		"strange base": {Base: "a-->b <!-- @ = + % ü"},
 	} {
 		body := report.Body(ralph.Report{Outcome: ralph.Completed}, report.BodyOptions{Marker: "<!-- ralph-action -->", About: about, Extra: "Cc"})
@@ -60,7 +61,7 @@ func TestAboutIsOurs(t *testing.T) {
 		}
 	}
 	for _, at := range []string{"main", "main@abc", "%zz@" + strings.Repeat("a", 40), "main@" + strings.Repeat("A", 40)} {
-		if got := report.ReadAbout("<!-- ralph-action -->\n<!-- ralph-action about base=main at=" + at + " -->"); got.At != "" || got.AtBase != "" {
+		if got := report.ReadAbout("<!-- ralph-action -->\n<!-- ralph-action about base=main at=" + at + " -->"); len(got.StoodOn) > 0 {
 			t.Errorf("ReadAbout(at=%s) = %+v, want no commit", at, got)
 		}
 	}
@@ -76,6 +77,12 @@ func TestClosingLines(t *testing.T) {
 	var about report.About
 	for n := range 200 {
 		about = about.With(n)
+	}
+	for n := range 30 {
+		about = about.On(report.BaseCommit{Base: "main", SHA: fmt.Sprintf("%040d", n%15)})
+	}
+	if len(about.StoodOn) != 10 || about.StoodOn[0].SHA != fmt.Sprintf("%040d", 14) || about.StoodOn[9].SHA != fmt.Sprintf("%040d", 5) {
+		t.Errorf("On() keeps %v, want the newest ten", about.StoodOn)
 	}
 	if len(about.Issues) != 50 || about.Issues[49] != 199 {
 		t.Errorf("With() keeps %v, want the newest 50", about.Issues)
