@@ -36,7 +36,7 @@ func (b *backlog) report() ralph.TaskList {
 	}
 	if b.job.cfg.Commit == config.CommitAgent && b.job.box == nil {
 		if open := nulls(b.job.gitText(1<<20, "status", "--porcelain", "-z")); len(open) > 0 {
-			b.job.note(fmt.Sprintf("The agent left changes that are not committed: %d files.", len(open)))
+			b.job.note(fmt.Sprintf("The agent left changes that are not committed (files: %d).", len(open)))
 		}
 	}
 	if now, err := b.folder.Prompt(); b.job.cfg.Prompt == "" && (err != nil || now != b.prompt) {

@@ -129,7 +129,7 @@ func (d *doctor) checkCommands() {
 	case len(all) == 0:
 		d.add("commands", statusSkip, "no guardrails, setup or SCM tasks are configured", "")
 	case missing == 0:
-		d.add("commands", statusOK, fmt.Sprintf("the programs of %d guardrails, setup and SCM commands are found", len(all)), "")
+		d.add("commands", statusOK, fmt.Sprintf("the programs of guardrails, setup and SCM tasks are found (%d)", len(all)), "")
 	}
 }
 

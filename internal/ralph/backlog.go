@@ -131,7 +131,7 @@ func (r *run) askUnsaid(ctx context.Context, it *Iteration) {
 	if question == "" {
 		return
 	}
-	_, turn, err := r.ask(ctx, it.Number, question, it.Last().Session)
+	_, turn, err := r.ask(ctx, it.Number, "its verdict", question, it.Last().Session)
 	if it.Asked = turn; turn != nil {
 		r.usage = r.usage.Add(turn.Usage)
 	}

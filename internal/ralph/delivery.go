@@ -47,7 +47,7 @@ func (r *run) deliver(ctx context.Context, it *Iteration) bool {
 	}
 	var asked *Turn
 	d, err := r.SCM.Deliver(ctx, *it, func(prompt string) (string, error) {
-		text, turn, err := r.ask(ctx, it.Number, prompt, "")
+		text, turn, err := r.ask(ctx, it.Number, commitMessage, prompt, "")
 		if turn != nil {
 			asked = turn
 			r.usage = r.usage.Add(turn.Usage)
@@ -68,9 +68,12 @@ func (r *run) deliver(ctx context.Context, it *Iteration) bool {
 	return true
 }
 
-// ask puts one question to the agent, in a session of its CLI unless that is
-// empty, and collects its words.
-func (r *run) ask(ctx context.Context, n int, question, session string) (string, *Turn, error) {
+// commitMessage is what the agent is asked for.
+const commitMessage = "a commit message"
+
+// ask puts one question for something to the agent, in a session of its CLI unless
+// that is empty, and collects its words.
+func (r *run) ask(ctx context.Context, n int, something, question, session string) (string, *Turn, error) {
 	if r.Budget.spent(r.usage) != "" {
 		return "", nil, ErrSpent
 	}
@@ -94,7 +97,7 @@ func (r *run) ask(ctx context.Context, n int, question, session string) (string,
 		return "", nil, err
 	}
 	if turn.Failure != nil {
-		return "", &turn, fmt.Errorf("the agent was asked a question and failed: %s", failureText(turn.Failure))
+		return "", &turn, fmt.Errorf("the agent was asked for %s and failed: %s", something, failureText(turn.Failure))
 	}
 	return strings.ToValidUTF8(words.String(), "\uFFFD"), &turn, nil
 }
