@@ -40,8 +40,8 @@ RUN npm install --global --no-audit --no-fund --no-update-notifier "@openai/code
 # --- slim: git, bash, certificates, ralph ----------------------------------
 
 FROM ${BASE_IMAGE} AS slim
-# git's Perl programs, its servers and Perl's library are 60 MB that nothing
-# here calls. dpkg leaves them out, so that its records stay true and
+# git's Perl programs, its servers, Perl's library, the programs that need it, and
+# the half of brotli that compresses are 62 MB that nothing here calls. dpkg leaves them out, so that its records stay true and
 # `apt-get install --reinstall git perl-modules-5.36 libperl5.36` without this
 # file brings them back. The package holds git itself twice.
 RUN printf 'path-exclude=%s\n' \
@@ -51,6 +51,11 @@ RUN printf 'path-exclude=%s\n' \
       '/usr/lib/git-core/git-http-backend' '/usr/lib/git-core/git-http-push' '/usr/lib/git-core/git-imap-send' \
       '/usr/lib/git-core/git-http-fetch' '/usr/bin/scalar' '/usr/lib/git-core/scalar' \
       '/usr/lib/git-core/git-instaweb' '/usr/lib/git-core/git-add--interactive' \
+      '/usr/share/bash-completion/*' '/usr/share/lintian/*' '/usr/lib/*/libbrotlienc.so*' \
+      '/usr/bin/corelist' '/usr/bin/cpan*' '/usr/bin/enc2xs' '/usr/bin/encguess' '/usr/bin/h2*' '/usr/bin/instmodsh' \
+      '/usr/bin/json_pp' '/usr/bin/libnetcfg' '/usr/bin/perlbug' '/usr/bin/perlivp' '/usr/bin/perlthanks' '/usr/bin/piconv' \
+      '/usr/bin/pl2pm' '/usr/bin/pod*' '/usr/bin/prove' '/usr/bin/ptar*' '/usr/bin/shasum' '/usr/bin/splain' \
+      '/usr/bin/streamzip' '/usr/bin/xsubpp' '/usr/bin/zipdetails' \
       > /etc/dpkg/dpkg.cfg.d/ralph-slim \
  && apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends bash ca-certificates git \

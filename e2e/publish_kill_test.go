@@ -36,7 +36,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 // people's uncommitted files.
 func TestKilledAndRunAgainHere(t *testing.T) {
 	for _, s := range forgetest.Scenarios(build(t)) {
-		for _, again := range forgetest.Agains() {
+		for _, again := range forgetest.WaysOn() {
 			t.Run(s.Name+" "+again.Name, func(t *testing.T) {
 				t.Parallel()
 				forgetest.KillAndGoOn(t, s, again, func(forgetest.Moment) bool { return true })

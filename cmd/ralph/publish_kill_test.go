@@ -21,7 +21,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 func TestKilledAndRunAgainHere(t *testing.T) {
 	t.Parallel()
 	plain := forgetest.Scenarios(program(t))[0]
-	for i, again := range forgetest.Agains() {
+	for i, again := range forgetest.WaysOn() {
 		t.Run(again.Name, func(t *testing.T) {
 			t.Parallel()
 			forgetest.KillAndGoOn(t, plain, again, func(m forgetest.Moment) bool {

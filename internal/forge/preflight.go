@@ -87,7 +87,8 @@ func (c *Client) Preflight(ctx context.Context, ask Ask) (Facts, error) {
 	if err := errors.Join(c.explainBase(facts, base()), milestone(), opens()); err != nil {
 		return facts, err
 	}
-	if identified(); c.Identity().Kind == TokenInstallation {
+	_ = identified() // who it is says Identity
+	if c.Identity().Kind == TokenInstallation {
 		facts.Token = c.Identity()
 		if facts.Token.JobToken() == Yes {
 			facts.Workflows = No // GITHUB_TOKEN cannot be given the permission

@@ -56,8 +56,8 @@ type Again struct {
 	Theirs   bool // other people's uncommitted files lie there, from before the first run and from after it
 }
 
-// Agains are the ways.
-func Agains() []Again {
+// WaysOn are the ways to go on.
+func WaysOn() []Again {
 	return []Again{{Name: "as it is"}, {Name: "checked out again", Checkout: true}, {Name: "beside others' files", Theirs: true}, {Name: "beside others' files, checked out again", Checkout: true, Theirs: true}}
 }
 

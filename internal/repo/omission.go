@@ -127,7 +127,7 @@ func (r *Repo) leaveOut(ctx context.Context, ch change) bool {
 		return false
 	}
 	held, ok := r.line.held[ch.path]
-	return !(ok && held == ch.new) && !r.inBase(ctx, ch)
+	return (!ok || held != ch.new) && !r.inBase(ctx, ch)
 }
 
 // missing describes what is left out of the run's work.

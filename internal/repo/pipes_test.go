@@ -62,7 +62,7 @@ func TestPipesInTheWayOfGit(t *testing.T) {
 				if strings.HasPrefix(name, "deep/") || strings.Contains(name, "pack/") {
 					return // git may not have needed it, and it is looked for when git waits only
 				}
-				if _, err := os.Stat(at); err == nil && !(name == ".git/config" || name == ".git/HEAD" || name == ".git/logs/HEAD") {
+				if _, err := os.Stat(at); err == nil && name != ".git/config" && name != ".git/HEAD" && name != ".git/logs/HEAD" {
 					t.Errorf("%s is still there", name)
 				}
 				if notes := strings.Join(r.State().Notes, "\n"); !strings.Contains(notes, name) {

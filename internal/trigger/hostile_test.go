@@ -111,7 +111,7 @@ func TestPlainText(t *testing.T) {
 		"An unclosed <!-- is text.\n\nSo is what follows, x <? y, </ 4 and <!x.",
 		"Hide \\<!-- this --> and `&#x200B;`.\n\n<details><summary>More</summary>\n\nFolded.\n</details>",
 		"> ```\n> <!-- quoted\n> ```\n\n1. one\n\n   ```\n   [x]: /not (a definition)\n   ```",
-		"می‌خواهم, क्‍ष, ക്‍, 👨‍👩‍👧‍👦, ❤️‍🔥, 👩🏽‍🚀, 🏳️‍🌈, 🏴" + tags("gbeng") + "\U000E007F",
+		"می\u200cخواهم, क्\u200dष, ക്\u200d, 👨\u200d👩\u200d👧\u200d👦, ❤️\u200d🔥, 👩🏽\u200d🚀, 🏳️\u200d🌈, 🏴" + tags("gbeng") + "\U000E007F",
 		"![A screenshot](https://example.com/a.png \"of the start\") <img src=\"https://example.com/" + strings.Repeat("a", 300) + "\" width=\"600\">",
 		"# Title\n\n> /ralph quoted\n\n|a|b|\n|-|-|",
 	} {

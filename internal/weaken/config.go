@@ -135,14 +135,15 @@ func (k *look) interposed(f File) {
 		}
 		return slices.DeleteFunc(linesOf(text), func(line []byte) bool { return !k.match(pattern, string(line)) })
 	}
-	for _, line := range missing(lines(f.New, is), lines(f.Old, was)) {
-		key := "" // values may be secret
-		if is != anyLine {
-			key = ": " + shown(string(line[:max(0, bytes.IndexAny(line, "=:"))]))
-		}
-		k.add(rankSilenced, ralph.FindingChecks, f.Path, 0, base(f.Path), "it decides what runs when a check is started"+key)
+	more := missing(lines(f.New, is), lines(f.Old, was))
+	if len(more) == 0 {
 		return
 	}
+	key := "" // values may be secret
+	if is != anyLine {
+		key = ": " + shown(string(more[0][:max(0, bytes.IndexAny(more[0], "=:"))]))
+	}
+	k.add(rankSilenced, ralph.FindingChecks, f.Path, 0, base(f.Path), "it decides what runs when a check is started"+key)
 }
 
 // anyLine finds a line that is no comment.
