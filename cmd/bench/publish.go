@@ -289,7 +289,7 @@ func (b *bench) publishOnce(ctx context.Context, children *proc.Supervisor, dir 
 	if err := r.Push(ctx); err != nil {
 		return 0, 0, err
 	}
-	pull, _, err := client.Upsert(ctx, forgeapi.PullRequest{Title: "Bench", Body: fmt.Sprintf("Body of round %d.", round), Head: branch, Base: "main"})
+	pull, _, err := client.Upsert(ctx, forgeapi.PullRequest{Title: "Bench", Body: fmt.Sprintf("Body of round %d.", round), Head: branch, Base: "main", NewHead: !p.update})
 	if err == nil && pull.Number == 0 {
 		err = errors.New("no pull request was made")
 	}

@@ -125,7 +125,7 @@ func (j *job) proposal(r ralph.Report, branch string) forge.PullRequest {
 	about.Title = report.TitleMark(title)
 	return forge.PullRequest{
 		Title: title, Head: branch, Base: r.Publication.Base, HeadRepository: j.cfg.PushToFork,
-		HeadSHA: j.repo.State().Tip, Last: j.last(),
+		HeadSHA: j.repo.State().Tip, Last: j.last(), NewHead: !j.start.Existed && !j.proposed,
 		Same:   func(body string) bool { return j.onTheirs() || report.ReadAbout(body).Base == j.start.AskedBase },
 		Body:   j.body(public, about),
 		Revise: func(title, body string) (string, string) { return j.revise(public, title, body) },

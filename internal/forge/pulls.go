@@ -49,6 +49,9 @@ type PullRequest struct {
 	// nothing to propose (ErrNoCommits).
 	HeadSHA string
 	Last    int
+	// NewHead says that the branch was not there a moment ago: most probably no pull
+	// request of it is open, and none is looked for before one is made.
+	NewHead bool
 	// Same reports whether the body of an open one to another base is that of the one that
 	// is meant: somebody retargeted it. It is updated, and its base left alone. nil:
 	// one to another base is another one.
@@ -93,7 +96,10 @@ func (c *Client) Upsert(ctx context.Context, want PullRequest) (ralph.PullReques
 	if err != nil {
 		return ralph.PullRequest{}, nil, err
 	}
-	have, err := c.find(ctx, want.way(), want.Same)
+	var have *github.PullRequest
+	if !want.NewHead {
+		have, err = c.find(ctx, want.way(), want.Same)
+	}
 	if err == nil && have == nil && want.Last != 0 {
 		err = c.mergedAt(ctx, want.Last, want.HeadSHA)
 	}

@@ -291,3 +291,24 @@ func TestLongTitle(t *testing.T) {
 		t.Errorf("title = %q, want %q", got, want)
 	}
 }
+
+// No pull request of a new branch is looked for, and one that appeared meanwhile is
+// found all the same.
+func TestUpsertOfANewBranch(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	want := wanted()
+	want.Labels, want.NewHead = nil, true
+	for i, operation := range []ralph.Operation{ralph.OperationCreated, ralph.OperationUpdated} {
+		want.Title = fmt.Sprint("Title ", i)
+		before := len(l.Calls())
+		got, warnings, err := l.client.Upsert(t.Context(), want)
+		calls := l.Calls()[before:]
+		if err != nil || len(warnings) > 0 || got.Number != 1 || got.Operation != operation {
+			t.Errorf("Upsert() = %+v, %q, %v, want #1 %s", got, warnings, err, operation)
+		}
+		if i == 0 && !slices.Equal(calls, []string{"POST /api/v3/repos/octo/greet/pulls"}) {
+			t.Errorf("Upsert() made the calls %q, want one", calls)
+		}
+	}
+}

@@ -21,6 +21,7 @@ type Start struct {
 	BaseSHA   string // commit that was checked out
 	Branch    string
 	HeadSHA   string // commit the work starts from; differs from BaseSHA when Resumed, Restarted or Updated
+	Existed   bool   // the branch was on the server
 	Resumed   bool   // the branch existed with changes of its own and is continued
 	// Restarted says that the branch existed, and that all it changed is in the
 	// base already (a squash merge): the work starts again from the base.
@@ -122,6 +123,7 @@ func (r *Repo) startFrom(ctx context.Context, adv advertisement, checkedOut stri
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
+	r.start.Existed = !b.tip.IsZero()
 	head := b.tip
 	if b.tip.IsZero() || b.in {
 		head = r.base
