@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -112,7 +113,8 @@ func (s *stage) gather(t *testing.T) {
 		t.Errorf("look into the forge: %v", err)
 	}
 	refs, _ := exec.Command("git", "-C", s.repo.Dir(), "-c", "safe.directory=*", "for-each-ref").Output()
-	s.Objects = string(out) + string(refs)
+	// A commit names what was left out of it.
+	s.Objects = regexp.MustCompile(`(?m)^Ralph-Left-Out: .*$`).ReplaceAllString(string(out), "") + string(refs)
 	if gone, err := exec.Command("git", "-C", s.repo.Dir(), "-c", "safe.directory=*", "log", "--all", "--diff-filter=D", "--format=", "--name-only").Output(); err == nil && strings.Contains(string(gone), ".github/workflows/ci.yml") {
 		s.Trees = "\nwithout ci.yml\n"
 	}

@@ -186,7 +186,7 @@ func verb(f File) string {
 }
 
 // excuses finds in configuration what makes a check say less.
-const excuses = `(?i)\b(?:exclu\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]?fail\w*|norecursedirs|baseline|nowarn|suppress\w*|deselect\w*|off|warn|onlyIf|retr(?:y|ies)|filter|exitstatus|outcome|pytest_\w+)\b`
+const excuses = `(?i)\b(?:exclu\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]?fail\w*|norecursedirs|baseline|nowarn|suppress\w*|deselect\w*|off|warn|onlyIf|retr(?:y|ies)|filter|exitstatus|outcome|pytest_\w+)\b|\b(?:default|enable|extends|select|rules|checks)["']?\s*[:=]\s*(?:none\b|\[\s*\]|\{\s*\})`
 
 // housekeeping finds lines that start no check although they name one: they
 // install it, or say where it is.
