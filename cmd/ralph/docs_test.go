@@ -287,14 +287,18 @@ func accepted(t *testing.T, document, name string, with map[string]string, minut
 	}
 }
 
-// The flags of `ralph run` are the inputs.
+// The flags of a command that loops are the inputs, but for those that it refuses.
 func TestHelpListsInputs(t *testing.T) {
 	t.Parallel()
-	text := help(t, "run")
-	for _, in := range config.Inputs() {
-		flag := regexp.MustCompile(`--(\[no-\])?` + in.Name + `\b`)
-		if flag.MatchString(text) == in.NoFlag {
-			t.Errorf("ralph run --help lists --%s: %v, want %v", in.Name, in.NoFlag, !in.NoFlag)
+	for mode, command := range map[string]string{
+		"run": "run", "plan": "plan", "build": "build", "prompt": "prompt", "supervise": "supervise", "tasks": "tasks run", "session": "session",
+	} {
+		text := help(t, strings.Fields(command)...)
+		for _, in := range config.Inputs() {
+			listed := regexp.MustCompile(`(?m)^ +(-\w, )?--(\[no-\])?` + in.Name + `\b($|[^-])`).MatchString(text)
+			if want := !in.NoFlag && !config.Refuses(mode, in.Name); listed != want {
+				t.Errorf("ralph %s --help lists --%s: %v, want %v", command, in.Name, listed, want)
+			}
 		}
 	}
 }

@@ -196,6 +196,14 @@ func TestHookStopUncommitted(t *testing.T) {
 	if got := stop(); got.Decision != "block" || got.Reason != want {
 		t.Errorf("stop = %q, want %q", got.Reason, want)
 	}
+	// Who was refused already is told shortly how to get rid of what is left.
+	again := strings.Replace(stopInput("s", "", ""), `"stop_hook_active":false`, `"stop_hook_active":true`, 1)
+	short := strings.NewReplacer("There are uncommitted", "There are still uncommitted", want[strings.Index(want, "Before you stop"):],
+		"Commit ALL changes including progress.txt and tasks.json updates: git add -A && git commit.\n"+
+			"What does not belong into the repository, such as caches and build results: delete it, or name it in .gitignore and commit that.\nThen stop again.").Replace(want)
+	if got := p.hook(again, "stop"); got.Decision != "block" || got.Reason != short {
+		t.Errorf("stop = %q, want %q", got.Reason, short)
+	}
 	// Several problems are all told.
 	p.write("ralph/tasks.json", hookList([]hookStory{{"", "true null 0", ""}}))
 	if got := stop(); !strings.HasPrefix(got.Reason, "Story US-1 has passes=true") || !strings.Contains(got.Reason, "Implement iterations cannot set passes=true") || !strings.HasSuffix(got.Reason, want) {

@@ -43,7 +43,7 @@ func NewFlags(mode string, defaults map[string]string) Flags {
 			fields = append(fields, reflect.StructField{
 				Name: fieldName(name),
 				Type: fieldType(in),
-				Tag:  fieldTag(in, name),
+				Tag:  fieldTag(in, name, name != in.Name || Refuses(mode, in.Name)),
 			})
 		}
 	}
@@ -121,13 +121,14 @@ func fieldType(in Input) reflect.Type {
 }
 
 // fieldTag describes the flag to kong. Another name is a flag of its own, which
-// --help does not list: kong's aliases do not tell which name was typed.
-func fieldTag(in Input, name string) reflect.StructTag {
+// --help does not list: kong's aliases do not tell which name was typed. What the
+// mode refuses is hidden as well, and still read, so that the error says why.
+func fieldTag(in Input, name string, hidden bool) reflect.StructTag {
 	tag := "name:" + strconv.Quote(name) + " help:" + strconv.Quote(flagHelp(in)) + " group:" + strconv.Quote(in.Group)
-	switch {
-	case name != in.Name:
+	if hidden {
 		tag += ` hidden:""`
-	case in.Short != 0:
+	}
+	if name == in.Name && in.Short != 0 {
 		tag += " short:" + strconv.Quote(string(in.Short))
 	}
 	if in.Placeholder != "" {

@@ -3,6 +3,7 @@ package config_test
 import (
 	"bytes"
 	"maps"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -68,21 +69,58 @@ func TestFlagsFollowTable(t *testing.T) {
 		if in.Name == "isolation" {
 			in.Default = "off" // the command's own
 		}
+		hidden := in.NoFlag || config.Refuses(config.ModeRun, in.Name)
 		name := "--" + in.Name
 		if in.Kind == config.Bool {
 			name = "--[no-]" + in.Name
 		}
-		if got := strings.Contains(help, name+" ") || strings.Contains(help, name+"="); got == in.NoFlag {
-			t.Errorf("--help has %s: %v, want %v", name, got, !in.NoFlag)
+		if got := strings.Contains(help, name+" ") || strings.Contains(help, name+"="); got == hidden {
+			t.Errorf("--help has %s: %v, want %v", name, got, !hidden)
 		}
-		if !in.NoFlag && !strings.Contains(help, strings.ReplaceAll(in.Help, "`", "")) {
+		if !hidden && !strings.Contains(help, strings.ReplaceAll(in.Help, "`", "")) {
 			t.Errorf("--help does not say about %s: %s", in.Name, in.Help)
 		}
-		if in.Default != "" && !in.NoFlag && !strings.Contains(help, "Default: "+strings.TrimSuffix(in.Default, ".")) {
+		if in.Default != "" && !hidden && !strings.Contains(help, "Default: "+strings.TrimSuffix(in.Default, ".")) {
 			t.Errorf("--help does not name the default of %s", in.Name)
 		}
 	}
 	if _, _, err := parse(t, "--github-token=x"); err == nil {
 		t.Error("--github-token was accepted; argv is readable by everybody")
+	}
+}
+
+// What --help does not list is refused, and with a reason.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	samples := map[string]string{
+		"completion": "text", "working-directory": "specs", "scm-tasks": "commit", "session": "resume", "task-dir": "specs", "max-restarts": "3",
+		"ralph-dir": "other", "story": "US-1", "skip-review": "true", "review-cap": "2", "review-cap-policy": "accept", "review-agent": "codex",
+		"review-model": "m", "ultrawork": "true", "ultrawork-prompt": "Go on.", "prompt": "Go on.", "prompt-file": "f.md",
+	}
+	for _, mode := range []string{"run", "plan", "build", "prompt", "supervise", "tasks", "session"} {
+		for _, in := range config.Inputs() {
+			if !config.Refuses(mode, in.Name) || mode == "prompt" && in.Name == "prompt-file" { // it is the word
+				continue
+			}
+			flags := pairs("agent", "claude", "scm-command", "git", in.Name, samples[in.Name])
+			switch {
+			case mode == "prompt":
+				flags["prompt-file"] = "f.md"
+			case mode == "run" || mode == "session":
+				flags["prompt"] = "Go on."
+			case mode == "supervise":
+				flags["task-dir"] = "specs"
+			}
+			if mode == "session" && in.Name == "session" {
+				flags["session"] = "fresh" // the other one is its default
+			}
+			_, err := config.Load(config.LoadOptions{
+				Dir: workspace(t, map[string]string{"specs/": "", "f.md": "Go on."}), Desk: true, Mode: mode, Flags: flags,
+				Prompts: map[string]string{"plan": "plan", "build": "build"},
+			})
+			if err == nil || !regexp.MustCompile(`(?m)(^|flag --)`+in.Name+`:`).MatchString(err.Error()) {
+				t.Errorf("Load(%s, --%s %s) = %v, want it refused", mode, in.Name, samples[in.Name], err)
+			}
+		}
 	}
 }

@@ -135,7 +135,7 @@ func (v value) called() string { return cmp.Or(v.key, v.in.Name) }
 
 func (v value) source() string {
 	if v.from == fromDefault {
-		return "default"
+		return defaultSource
 	}
 	return v.where
 }

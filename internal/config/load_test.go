@@ -355,7 +355,7 @@ func TestRedacted(t *testing.T) {
 		t.Errorf("the token shows in %s", all)
 	}
 	got := c.Redacted()
-	for _, want := range []string{"github-token: *** (input github-token)\n", "max-cost-usd: 5 (input max-cost-usd)\n", "max-iterations: 10 (default)\n", "…"} {
+	for _, want := range []string{"github-token: *** (input github-token)\n", "max-cost-usd: 5 (input max-cost-usd)\n", "\ndefaults: ", "max-iterations=10,", "…"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("Redacted() = %q, want %q in it", got, want)
 		}

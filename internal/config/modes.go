@@ -1,6 +1,9 @@
 package config
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // The modes.
 const (
@@ -27,6 +30,33 @@ func clis() []string {
 // templated says that a mode's prompt is a template, with its files below Home.
 func templated(mode string) bool {
 	return mode == ModePlan || mode == ModeBuild || mode == ModePrompt
+}
+
+// ofTasks and ofSessions are the inputs that every other mode refuses.
+func ofTasks() []string {
+	return []string{"ralph-dir", "story", "skip-review", "review-cap", "review-cap-policy", "review-agent", "review-model"}
+}
+
+func ofSessions() []string { return []string{"ultrawork", "ultrawork-prompt"} }
+
+// Refuses reports whether a mode has no use for an input: any value but the default
+// is refused, or the command line has another way to say it. The mode's --help
+// does not list it.
+func Refuses(mode, input string) bool {
+	var refused []string
+	switch mode {
+	case ModePlan, ModeBuild:
+		refused = []string{"working-directory"}
+	case ModePrompt:
+		refused = []string{"prompt", "prompt-file"} // its word is the file
+	case ModeTasks:
+		refused = []string{"completion", "working-directory", "scm-tasks", "session", "task-dir", "max-restarts"}
+	case ModeSession:
+		refused = []string{"completion", "session", "task-dir", "max-restarts"}
+	}
+	return slices.Contains(refused, input) ||
+		mode != ModeTasks && slices.Contains(ofTasks(), input) ||
+		mode != ModeSession && slices.Contains(ofSessions(), input)
 }
 
 // Defaults are the defaults of what the mode decides, by input: of a desk

@@ -77,10 +77,10 @@ func TestModes(t *testing.T) {
 			t.Errorf("Load(%s, desk %v) = mode %q, %v", tt.mode, tt.desk, c.Mode, err)
 			continue
 		}
-		shown := c.Redacted()
+		shown := strings.NewReplacer("\ndefaults: ", ", ", "\n", ", ").Replace("\n" + c.Redacted())
 		for _, want := range tt.want {
 			name, text, _ := strings.Cut(want, " ")
-			if !strings.Contains("\n"+shown, "\n"+name+": "+text+" (default)\n") {
+			if !strings.Contains(shown, ", "+name+"="+text+", ") {
 				t.Errorf("Load(%s, desk %v): %s is not the default %s:\n%s", tt.mode, tt.desk, name, text, shown)
 			}
 		}

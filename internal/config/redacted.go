@@ -22,13 +22,39 @@ func show(v value) setting {
 	return setting{v.in.Name, text, visible(v.source())}
 }
 
-// Redacted lists what is in force and where it came from, one input per line.
-// Secrets are hidden and long texts are cut; what a user wrote into a command
-// line is shown, so it goes through the redactor like all output.
+// defaultSource is where a value comes from that was not given.
+const defaultSource = "default"
+
+// defaultsWidth is how long a line of defaults gets.
+const defaultsWidth = 110
+
+// Redacted lists what is in force: first what was given and where it came from, one
+// input per line, then the defaults, several in a line. Secrets are hidden and long
+// texts are cut; what a user wrote into a command line is shown, so it goes through
+// the redactor like all output.
 func (c Config) Redacted() string {
-	var b strings.Builder
+	var given, defaults strings.Builder
+	width := 0
 	for _, s := range c.shown {
-		fmt.Fprintf(&b, "%s: %s (%s)\n", s.name, s.text, s.source)
+		if s.source != defaultSource {
+			fmt.Fprintf(&given, "%s: %s (%s)\n", s.name, s.text, s.source)
+			continue
+		}
+		text := s.name + "=" + s.text
+		switch {
+		case width == 0:
+			defaults.WriteString("defaults: ")
+		case width+len(text) > defaultsWidth:
+			defaults.WriteString("\ndefaults: ")
+			width = 0
+		default:
+			defaults.WriteString(", ")
+		}
+		defaults.WriteString(text)
+		width += len(text) + len(", ")
 	}
-	return b.String()
+	if width > 0 {
+		defaults.WriteByte('\n')
+	}
+	return given.String() + defaults.String()
 }

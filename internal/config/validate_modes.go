@@ -54,8 +54,7 @@ func (l *loader) validateTasks(values map[string]value) {
 		}
 		return
 	}
-	l.idle(values, "it has no effect here: it belongs to mode tasks",
-		"ralph-dir", "story", "skip-review", "review-cap", "review-cap-policy", "review-agent", "review-model")
+	l.idle(values, "it has no effect here: it belongs to mode tasks", ofTasks()...)
 }
 
 // validateSession checks what belongs to sessions that go on.
@@ -75,7 +74,7 @@ func (l *loader) validateSession(values map[string]value) {
 		}
 		return
 	}
-	l.idle(values, "it has no effect here: it belongs to mode session", "ultrawork", "ultrawork-prompt")
+	l.idle(values, "it has no effect here: it belongs to mode session", ofSessions()...)
 }
 
 // idle reports what was typed and has no effect. A file may hold it: it serves

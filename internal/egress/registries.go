@@ -26,9 +26,12 @@ type ecosystem struct {
 // everybody, anybody can have a host.
 func ecosystems() []ecosystem {
 	return []ecosystem{
-		{ // npm, yarn, pnpm, bun, deno; node's own downloads and the headers for native modules
-			[]string{"package.json", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb", "deno.json", "deno.jsonc"},
-			[]string{"registry.npmjs.org", "registry.yarnpkg.com", "repo.yarnpkg.com", "nodejs.org", "jsr.io", "npm.jsr.io", "deno.land", "dl.deno.land"},
+		{ // npm, yarn, pnpm, bun, JSR's packages for them; node's own downloads and the headers for native modules
+			[]string{"package.json", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"},
+			[]string{"registry.npmjs.org", "registry.yarnpkg.com", "repo.yarnpkg.com", "nodejs.org", "npm.jsr.io"},
+		}, { // Deno, which reads npm's packages, too
+			[]string{"deno.json", "deno.jsonc", "deno.lock", "jsr.json"},
+			[]string{"registry.npmjs.org", "jsr.io", "npm.jsr.io", "deno.land", "dl.deno.land"},
 		}, { // pip, poetry, uv, pipenv
 			[]string{"pyproject.toml", "requirements.txt", "requirements.in", "requirements-dev.txt", "setup.py", "setup.cfg", "pipfile", "pipfile.lock", "poetry.lock", "uv.lock", "tox.ini", "environment.yml"},
 			[]string{"pypi.org", "files.pythonhosted.org"},

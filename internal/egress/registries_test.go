@@ -16,9 +16,11 @@ func TestRegistries(t *testing.T) {
 	for name, c := range map[string]struct {
 		files []string
 		has   []string
+		hasNo []string
 		none  bool
 	}{
-		"node":                  {files: []string{"package.json"}, has: []string{"registry.npmjs.org", "registry.yarnpkg.com"}},
+		"node":                  {files: []string{"package.json"}, has: []string{"registry.npmjs.org", "registry.yarnpkg.com", "npm.jsr.io"}, hasNo: []string{"deno.land", "dl.deno.land", "jsr.io"}},
+		"deno":                  {files: []string{"deno.jsonc"}, has: []string{"deno.land", "dl.deno.land", "jsr.io", "registry.npmjs.org"}, hasNo: []string{"registry.yarnpkg.com"}},
 		"python":                {files: []string{"pyproject.toml"}, has: []string{"pypi.org", "files.pythonhosted.org"}},
 		"go":                    {files: []string{"go.mod"}, has: []string{"proxy.golang.org", "sum.golang.org", "storage.googleapis.com"}},
 		"rust":                  {files: []string{"Cargo.toml"}, has: []string{"index.crates.io", "static.crates.io", "static.rust-lang.org"}},
@@ -47,6 +49,11 @@ func TestRegistries(t *testing.T) {
 			for _, want := range c.has {
 				if !slices.Contains(got, want) {
 					t.Errorf("Registries() = %v, want %s among them", got, want)
+				}
+			}
+			for _, no := range c.hasNo {
+				if slices.Contains(got, no) {
+					t.Errorf("Registries() = %v, want no %s among them", got, no)
 				}
 			}
 			if c.none && len(got) > 0 {

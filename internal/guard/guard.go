@@ -276,7 +276,8 @@ func Broken(baseline []ralph.Verdict) error {
 		if why == "" {
 			why = strings.TrimSpace(v.Output)
 		}
-		errs = append(errs, fmt.Errorf("guardrail %q cannot be started: %s; install what it needs in `setup`, or correct the command", verbatim(v.Command), why))
+		errs = append(errs, fmt.Errorf("guardrail %q cannot be started: %s; correct the command, or provide what it needs: "+
+			"in the action by an image of your own (uses: docker://OWNER/IMAGE:TAG, see \"What the image has\" in the README), locally by installing it", verbatim(v.Command), why))
 	}
 	return errors.Join(errs...)
 }

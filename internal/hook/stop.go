@@ -42,7 +42,7 @@ func (f StopFacts) decide(in Input) Answer {
 	var warnings []string
 	var problems []string
 	if f.Active {
-		problems, warnings = f.check()
+		problems, warnings = f.check(in.StopHookActive)
 	}
 	if f.Session != nil && !f.Session.Over() {
 		answer := f.session(in, problems)
@@ -55,7 +55,8 @@ func (f StopFacts) decide(in Input) Answer {
 	return Answer{Refused: true, Reason: strings.Join(problems, "\n\n"), Warnings: warnings}
 }
 
-func (f StopFacts) check() (problems, warnings []string) {
+// check makes every check; again means that this stop follows one that was refused.
+func (f StopFacts) check(again bool) (problems, warnings []string) {
 	if f.Checks != nil {
 		found, unchecked := f.Checks()
 		for _, w := range unchecked {
@@ -74,21 +75,32 @@ func (f StopFacts) check() (problems, warnings []string) {
 		case err != nil:
 			warnings = append(warnings, clean("uncommitted changes were not checked: "+err.Error(), 500))
 		case len(paths) > 0:
-			problems = append(problems, uncommitted(paths))
+			problems = append(problems, uncommitted(paths, again))
 		}
 	}
 	return problems, warnings
 }
 
-// uncommitted is the text of 003-24.
-func uncommitted(paths []string) string {
+// uncommitted is the text of 003-24. An agent that was refused already, and left
+// something again, is told how to get rid of it instead.
+func uncommitted(paths []string, again bool) string {
 	var b strings.Builder
-	b.WriteString("There are uncommitted changes:\n")
+	if again {
+		b.WriteString("There are still uncommitted changes:\n")
+	} else {
+		b.WriteString("There are uncommitted changes:\n")
+	}
 	for _, p := range paths[:min(len(paths), maxPaths)] {
 		b.WriteString("    " + clean(p, 200) + "\n")
 	}
 	if more := len(paths) - maxPaths; more > 0 {
 		fmt.Fprintf(&b, "    … and %d more\n", more)
+	}
+	if again {
+		b.WriteString("Commit ALL changes including progress.txt and tasks.json updates: git add -A && git commit.\n" +
+			"What does not belong into the repository, such as caches and build results: delete it, or name it in .gitignore and commit that.\n" +
+			"Then stop again.")
+		return b.String()
 	}
 	b.WriteString("Before you stop:\n" +
 		"1. Update `ralph/progress.txt` with what was accomplished + learnings\n" +

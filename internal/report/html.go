@@ -260,7 +260,7 @@ func pageFacts(r ralph.Report) []fact {
 	}
 	facts = append(facts, fact{"Time", span(r.Duration), ""})
 	if status := SessionStatus(r); status != "" {
-		facts = append(facts, fact{"Session", status + " after " + plural(r.Rounds(), "round"), ""})
+		facts = append(facts, fact{"Session", status + " after " + plural(r.Rounds(), "iteration"), ""})
 	}
 	return facts
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // iterationNumber is the number of an iteration, or the first and the last of
-// the rounds that its session went on for: "1–4".
+// the iterations that its session went on for: "1–4".
 func iterationNumber(it ralph.Iteration) string {
 	if n := it.Rounds(); n > 1 {
 		return fmt.Sprintf("%d–%d", it.Number, it.Number+n-1)
@@ -17,11 +17,11 @@ func iterationNumber(it ralph.Iteration) string {
 	return strconv.Itoa(it.Number)
 }
 
-// roundWords is "4 rounds", or "kept going once" where a stop hook begins no
+// roundWords is "4 iterations", or "kept going once" where a stop hook begins no
 // iterations; empty when no stop hook had to.
 func roundWords(it ralph.Iteration) string {
 	if n := it.Rounds(); n > 1 {
-		return plural(n, "round")
+		return plural(n, "iteration")
 	}
 	switch n := kept(it); n {
 	case 0:

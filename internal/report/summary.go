@@ -94,7 +94,7 @@ func (m markdown) links() []string {
 	p := m.Publication
 	var facts []string
 	if status := SessionStatus(m.Report); status != "" {
-		facts = append(facts, "**Session** `"+status+"` after "+plural(m.Rounds(), "round"))
+		facts = append(facts, "**Session** `"+status+"` after "+plural(m.Rounds(), "iteration"))
 	}
 	if pr := p.PullRequest; pr.Number > 0 {
 		facts = append(facts, "**Pull request** "+link(fmt.Sprintf("#%d", pr.Number), pr.URL)+pullWords(pr))

@@ -178,19 +178,20 @@ func textTable(f *Formatter, r ralph.Report) []string {
 		}
 		table = append(table, cells)
 	}
+	table = withValues(table)
 	widths := make([]int, len(table[0]))
 	for _, cells := range table {
 		for i, c := range cells {
 			widths[i] = max(widths[i], columns(c))
 		}
 	}
-	right := 1 + slices.Index(table[0], "cost") // columns of numbers
+	numbers := []string{"#", "time", "turns", "tools", "tokens in / out", "cost"}
 	lines := make([]string, 0, len(table))
 	for _, cells := range table {
 		var b strings.Builder
 		for i, c := range cells {
 			pad := strings.Repeat(" ", widths[i]-columns(c))
-			if i < right {
+			if slices.Contains(numbers, table[0][i]) {
 				b.WriteString("  " + pad + c)
 			} else {
 				b.WriteString("  " + c + pad)
@@ -199,6 +200,25 @@ func textTable(f *Formatter, r ralph.Report) []string {
 		lines = append(lines, strings.TrimRight(b.String(), " "))
 	}
 	return lines
+}
+
+// withValues leaves out the columns for which no row has a value, such as the tokens of
+// a plain script.
+func withValues(table [][]string) [][]string {
+	var kept []int
+	for i, name := range table[0] {
+		empty := func(cells []string) bool { return cells[i] == nothing || cells[i] == "unknown" }
+		if name == "#" || name == "time" || slices.ContainsFunc(table[1:], func(cells []string) bool { return !empty(cells) }) {
+			kept = append(kept, i)
+		}
+	}
+	short := make([][]string, len(table))
+	for row, cells := range table {
+		for _, i := range kept {
+			short[row] = append(short[row], cells[i])
+		}
+	}
+	return short
 }
 
 // columns is the width on a terminal: the two marks of the guardrails are the
@@ -230,7 +250,7 @@ func textFacts(r ralph.Report) [][2]string {
 		}
 	}
 	if status := SessionStatus(r); status != "" {
-		add("Session", status+" after "+plural(r.Rounds(), "round"))
+		add("Session", status+" after "+plural(r.Rounds(), "iteration"))
 	}
 	p := r.Publication
 	if pr := p.PullRequest; pr.Number > 0 {

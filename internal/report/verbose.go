@@ -202,7 +202,7 @@ func settled(it ralph.Iteration) string {
 		text += "Put back: " + oneLine(p, 500) + "\n"
 	}
 	if n := it.Rounds(); n > 1 {
-		text += fmt.Sprintf("The session went on for %d rounds\n", n)
+		text += fmt.Sprintf("The session went on for %d iterations\n", n)
 	}
 	return text
 }
