@@ -45,9 +45,9 @@ func (j *job) openBox(ctx context.Context) error {
 	case forced || ctx.Err() != nil:
 		return invalid(fmt.Errorf("isolation: docker-sandbox: %w", err))
 	default:
-		n := "The agent runs directly on this machine, without walls."
+		n := "The agent runs directly on this machine, without a sandbox."
 		if !errors.Is(err, errNoBox) {
-			n = fmt.Sprintf("The agent runs directly on this machine, without walls: %v", err)
+			n = fmt.Sprintf("The agent runs directly on this machine, without a sandbox: %v", err)
 		}
 		j.note(n)
 		j.out.say(n)

@@ -22,8 +22,13 @@ func (j *job) firstLines() []string {
 		return nil // a command of the user's own, started as it is
 	}
 	var lines []string
-	if risks := j.risks(); len(risks) > 0 {
+	switch risks, limit := j.risks(), j.unlimited(); {
+	case len(risks) > 0 && limit != "":
+		lines = append(lines, "Unsafe: "+strings.Join(risks, "; ")+"; "+limit+".")
+	case len(risks) > 0:
 		lines = append(lines, "Unsafe: "+strings.Join(risks, "; ")+".")
+	case limit != "":
+		lines = append(lines, "Unlimited: "+limit+".")
 	}
 	if where := j.settingsAbove(); where != "" {
 		lines = append(lines, fmt.Sprintf("There are no settings here, and those of %s are not read: start ralph there to use them.", where))
@@ -107,11 +112,14 @@ func agentWords(cfg config.Config) agent.Options {
 	}
 }
 
+// risks are the ways in which nothing holds the agent, or checks what it does.
 func (j *job) risks() []string {
 	var risks []string
-	walled := j.cfg.Isolation != config.IsolationOff || j.wantBox != ""
+	sandboxed := j.cfg.Isolation != config.IsolationOff || j.wantBox == config.IsolationDocker
 	switch unasked := agent.Unasked(agentWords(j.cfg)); {
-	case walled:
+	case sandboxed:
+	case unasked && j.wantBox != "" && j.cfg.Agent == "claude":
+		risks = append(risks, "claude runs without asking for permission, and as you unless there is a Docker Sandbox (--isolation docker-sandbox requires one)")
 	case unasked:
 		risks = append(risks, j.cfg.Agent+" runs as you, without a sandbox and without asking for permission (--isolation auto adds a sandbox on Linux)")
 	case j.cfg.Agent == "text" || j.cfg.Agent == "custom":
@@ -122,17 +130,23 @@ func (j *job) risks() []string {
 	if len(j.cfg.Guardrails) == 0 && j.cfg.Mode != config.ModeTasks { // whose list has commands
 		risks = append(risks, "no guardrails check its work (--guardrails)")
 	}
-	if j.cfg.MaxCost == 0 && j.cfg.MaxTokens == 0 && j.cfg.MaxDuration == 0 {
-		limit := "no limit of cost or time"
-		switch n := j.cfg.MaxIterations; {
-		case n == 0:
-			limit = "no limit of iterations, cost or time"
-		case n > 1:
-			limit = fmt.Sprintf("up to %d iterations, with no limit of cost or time", n)
-		}
-		risks = append(risks, limit+" (--max-cost-usd, --max-duration)")
-	}
 	return risks
+}
+
+// unlimited is what a run may spend that has neither a budget nor a deadline;
+// empty when it has one of them.
+func (j *job) unlimited() string {
+	if j.cfg.MaxCost > 0 || j.cfg.MaxTokens > 0 || j.cfg.MaxDuration > 0 {
+		return ""
+	}
+	limit := "no limit on cost or time"
+	switch n := j.cfg.MaxIterations; {
+	case n == 0:
+		limit = "no limit on iterations, cost or time"
+	case n > 1:
+		limit = fmt.Sprintf("up to %d iterations, with no limit on cost or time", n)
+	}
+	return limit + " (--max-cost-usd, --max-duration)"
 }
 
 // settingsAbove is the nearest folder with settings above a workspace that has none,

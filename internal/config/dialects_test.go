@@ -205,7 +205,7 @@ func TestSupervision(t *testing.T) {
 		{"a file", []string{"task-dir", "file"}, 100, "", `flag --task-dir: "file" is not a folder`},
 		{"no folder", nil, 100, "", "task-dir: mode supervise needs the folder of the task: the agent puts the file DONE into it"},
 		{"no command", []string{"task-dir", "task", "agent-command", ""}, 100, "task", "the command after --: mode supervise needs the command that it starts, and starts again until the task is done"},
-		{"an agent without a prompt", []string{"task-dir", "task", "agent", "claude"}, 100, "task", "prompt: there is nothing to do: give the task as prompt or as prompt-file"},
+		{"an agent without a prompt", []string{"task-dir", "task", "agent", "claude"}, 100, "task", "prompt: there is nothing to do: give the task as --prompt or as --prompt-file"},
 		{"an agent with a prompt", []string{"task-dir", "task", "agent", "claude", "prompt", "go"}, 100, "task", ""},
 	} {
 		flags := pairs("agent-command", "run-it")

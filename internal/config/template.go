@@ -33,7 +33,11 @@ func (l *loader) validateTask(values map[string]value) {
 		// prompt.md is the folder's.
 	default:
 		how := "prompt or as prompt-file"
-		if l.mode == ModeSession && l.o.Desk {
+		switch {
+		case !l.o.Desk:
+		case l.mode == ModeRun, l.mode == ModeSupervise:
+			how = "--prompt or as --prompt-file"
+		case l.mode == ModeSession:
 			how = "a word: ralph session \"Make the tests pass\", or with --prompt-file"
 		}
 		l.report("prompt", "there is nothing to do: give the task as %s", how)

@@ -44,7 +44,7 @@ func TestTemplates(t *testing.T) {
 		{"run with the end that was not chosen", "run", nil, []string{"prompt", "say" + ends, "completion-rule", "false", "completion-token", "DONE"}, "say" + ends, "", false, "",
 			"flag --prompt: the prompt does not contain <response>DONE</response>, so"},
 		{"run by a file", "run", nil, []string{"prompt", "go", "completion", "done-file", "task-dir", "t"}, "go", "", false, "", ""},
-		{"run without a prompt", "run", nil, nil, "", "", false, "prompt: there is nothing to do: give the task as prompt or as prompt-file", ""}, // 001-04
+		{"run without a prompt", "run", nil, nil, "", "", false, "prompt: there is nothing to do: give the task as --prompt or as --prompt-file", ""}, // 001-04
 		{"run with two prompts", "run", map[string]string{"p.md": "x"}, []string{"prompt", "go", "prompt-file", "p.md"}, "x", "p.md", false, // 001-04
 			"flag --prompt: there are two prompts, flag --prompt-file is the other: give only one of them", ""},
 		{"prompt without a prompt", "prompt", map[string]string{".ralph/prompts/prompt.md": "x"}, nil, "", "", false, "prompt: there is nothing to do: give the task as prompt or as prompt-file", ""},

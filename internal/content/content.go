@@ -82,7 +82,7 @@ func (p Policy) LeavesOut(path string) bool {
 func (p Policy) LeftOut(f File) ralph.Finding {
 	return ralph.Finding{
 		Kind: ralph.FindingProtected, Severity: ralph.LeftOut, Path: f.Path, Rule: p.Protected.Match(f.Path),
-		Text: verb(f, f.Path) + ", which only people may do (protected-paths)",
+		Text: verb(f, f.Path) + ", matches protected-paths",
 	}
 }
 

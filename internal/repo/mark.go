@@ -32,7 +32,11 @@ func (r *Repo) Mark(ctx context.Context) error {
 		return err
 	}
 	l.made = map[string]bool{}
+	told := 0 // of caches, each snapshot tells
 	for _, ch := range changes {
+		if r.cacheOf(ch) == "" {
+			told++
+		}
 		if _, ours := r.own[ch.path]; ours {
 			continue
 		}
@@ -43,7 +47,14 @@ func (r *Repo) Mark(ctx context.Context) error {
 		}
 	}
 	r.keepRecord(false)
-	r.note("%d file(s) were made or changed before the first iteration, by setup, guardrails or the agent's check; they are published only when the agent changes them", len(changes))
+	const made = "made or changed before the first iteration, by setup, guardrails or the agent's check; "
+	switch told {
+	case 0:
+	case 1:
+		r.note("1 file was " + made + "it is published only when the agent changes it")
+	default:
+		r.note("%d files were "+made+"they are published only when the agent changes them", told)
+	}
 	return nil
 }
 

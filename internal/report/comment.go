@@ -55,19 +55,35 @@ func Comment(r ralph.Report, o CommentOptions) string {
 // unchanged says that a completed run changed nothing, and what the agent said
 // instead; empty when there is work to look at.
 func (m markdown) unchanged() string {
-	changed := slices.ContainsFunc(m.Iterations, func(it ralph.Iteration) bool { return it.Change.SinceStart || it.Change.Files > 0 })
-	if m.Outcome != ralph.Completed || m.Publication.HeadSHA != "" || commits(m.Report) > 0 || changed {
+	if !m.idle() {
 		return ""
 	}
-	const nothing = "Nothing was changed: the run committed nothing."
 	text, cut := tail(finalText(m.Report), m.bounds.final)
 	switch {
 	case strings.TrimSpace(text) == "":
-		return nothing + "\n"
+		return noChange + "\n"
 	case cut:
 		text = "…" + text
 	}
-	return nothing + " What the agent said last:\n\n" + fence(text)
+	return noChange + " What the agent said last:\n\n" + fence(text)
+}
+
+// nothing says that a completed run changed nothing; empty when it did, or when
+// that is not known.
+func (m markdown) nothing() string {
+	looked := slices.ContainsFunc(m.Iterations, func(it ralph.Iteration) bool { return it.Change.Tree != "" })
+	if !looked || !m.idle() {
+		return ""
+	}
+	return noChange + "\n"
+}
+
+const noChange = "Nothing was changed: the run committed nothing."
+
+// idle reports whether a run was completed without a change that is known.
+func (m markdown) idle() bool {
+	changed := slices.ContainsFunc(m.Iterations, func(it ralph.Iteration) bool { return it.Change.SinceStart || it.Change.Files > 0 })
+	return m.Outcome == ralph.Completed && m.Publication.HeadSHA == "" && commits(m.Report) == 0 && !changed
 }
 
 // progress says how far a run is that goes on.

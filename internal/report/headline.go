@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -207,7 +208,7 @@ func advice(r ralph.Report) string {
 		if n := len(r.Iterations); n > 0 && r.Iterations[n-1].Rejection == ralph.RejectedStuck && r.Iterations[n-1].Step.Story != "" {
 			return "Try another review-model or review-agent, or review the story yourself."
 		}
-		return "The last iterations changed nothing or failed in the same way. Make the task more precise or smaller, or look at the failing guardrail yourself."
+		return stalledAdvice(r)
 	case ralph.Quota:
 		return "This is a limit of your plan with the model provider, not a failure of the task. " + again + " when the limit has been reset."
 	case ralph.Interrupted:
@@ -228,7 +229,7 @@ func advice(r ralph.Report) string {
 		}
 		return withheld(r) + "Look at what was refused, and publish it by hand if it is right."
 	case ralph.AgentFailed:
-		return "Look at the error of the last turn: a missing or wrong key, a model name, or an agent CLI that does not start are the usual causes."
+		return lookAtError
 	case ralph.GitFailed:
 		if undelivered(r) {
 			return "The work is in the workspace. Repair what the SCM task stumbled over, then commit by hand or run it again."
@@ -248,4 +249,21 @@ func advice(r ralph.Report) string {
 	default:
 		return ""
 	}
+}
+
+const lookAtError = "Look at the error of the last turn: a missing or wrong key, a model name, or an agent CLI that does not start are the usual causes."
+
+// stalledAdvice is the advice for a run without progress, by how its last iteration went.
+func stalledAdvice(r ralph.Report) string {
+	text := "Make the task more precise or smaller"
+	if n := len(r.Iterations); n > 0 {
+		last := r.Iterations[n-1]
+		if last.Last().Failure != nil {
+			return lookAtError
+		}
+		if slices.ContainsFunc(last.Verdicts, func(v ralph.Verdict) bool { return !v.Passed }) {
+			text += ", or look at the failing guardrail yourself"
+		}
+	}
+	return text + "."
 }

@@ -87,7 +87,7 @@ func newPage(r ralph.Report) page {
 	limit := pageBounds()
 	p := page{
 		Title: Title(r), Icon: resultIcon(r), Headline: headline(r), Kind: kind(resultIcon(r)),
-		Facts: pageFacts(r), Errors: plainLines(r.Publication.Errors, limit), Notes: pageNotes(r, limit),
+		Facts: pageFacts(r), Errors: plainLines(r.Publication.Errors, limit), Notes: plainLines(allNotes(r), limit),
 		Total: totals(r), CostMissing: r.Usage().Cost.Unknown,
 	}
 	if r.Outcome != ralph.Completed {
@@ -147,7 +147,7 @@ func newPage(r ralph.Report) page {
 		pf := newPageFailure(f.Verdict, limit)
 		pf.Title = fmt.Sprintf("Iteration %d", f.Iteration)
 		if f.Also > 0 {
-			pf.Also = fmt.Sprintf("the same in %s before", plural(f.Also, "iteration"))
+			pf.Also = fmt.Sprintf("the same as in %s", plural(f.Also, "earlier iteration"))
 		}
 		p.Failures = append(p.Failures, pf)
 	}
@@ -195,16 +195,6 @@ func plainLines(texts []string, limit bounds) []string {
 		}
 	}
 	return lines
-}
-
-func pageNotes(r ralph.Report, limit bounds) []string {
-	notes := append([]string(nil), r.Notes...)
-	for _, it := range r.Iterations {
-		for _, note := range it.Change.Notes {
-			notes = append(notes, fmt.Sprintf("Iteration %d: %s", it.Number, note))
-		}
-	}
-	return plainLines(notes, limit)
 }
 
 func newPageFailure(v ralph.Verdict, limit bounds) pageFailure {

@@ -341,7 +341,7 @@ func hostile() ralph.Report {
 	for i := range r.Iterations {
 		it := &r.Iterations[i]
 		it.Turns, it.Verdicts = []ralph.Turn{turn}, []ralph.Verdict{bad, bad}
-		it.Change.Notes = []string{nasty}
+		it.Change.Notes = []string{"it: " + nasty}
 		it.Commit = ralph.Commit{SHA: nasty, Subject: nasty, PushError: nasty}
 		it.Delivery = ralph.Delivery{Turn: &turn, Message: nasty, Tasks: []ralph.Task{{Command: nasty, ExitCode: 1, Output: nasty}, {Command: nasty}}, Error: nasty}
 	}

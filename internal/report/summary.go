@@ -36,6 +36,7 @@ func Summary(r ralph.Report) string {
 	m := markdown{r, bounds{prompt: 4000, rows: 200, points: 100, failures: 40, output: 8000, final: 6000, list: 50, line: 500, stories: 200, storyBytes: 200 << 10, runs: 50, findings: 200, network: 50}}
 	return assemble(summaryBytes, []section{
 		{"outcome", m.outcome("## ")},
+		{"that nothing changed", m.nothing()},
 		{"publication errors", m.errors()},
 		{"steps of publishing", m.steps(false)},
 		{"what is left to do", m.left()},
@@ -185,22 +186,30 @@ func (m markdown) final() string {
 }
 
 func (m markdown) notes() string {
-	lines := m.lines(m.Notes)
-	for i, it := range m.Iterations {
-		if len(lines) > m.list {
-			break
-		}
-		for _, note := range it.Change.Notes {
-			lines = append(lines, fmt.Sprintf("Iteration %d: %s", m.Iterations[i].Number, inline(note, m.line)))
-		}
-	}
-	if len(lines) > m.list {
-		lines = append(lines[:m.list], "…and more; report.json has them all.")
-	}
+	lines := m.lines(allNotes(m.Report))
 	if len(lines) == 0 {
 		return ""
 	}
 	return "### Notes\n\n" + bullets(lines)
+}
+
+// allNotes are the notes of a run, then those of its iterations. Each text stands
+// there once: what several iterations note is said of the first.
+func allNotes(r ralph.Report) []string {
+	notes := append([]string(nil), r.Notes...)
+	said := map[string]bool{}
+	for _, note := range r.Notes {
+		said[note] = true
+	}
+	for _, it := range r.Iterations {
+		for _, note := range it.Change.Notes {
+			if !said[note] {
+				said[note] = true
+				notes = append(notes, fmt.Sprintf("Iteration %d: %s", it.Number, note))
+			}
+		}
+	}
+	return notes
 }
 
 // lines makes foreign texts into lines of Markdown, at most list of them.

@@ -146,7 +146,7 @@ func (m markdown) guardrailFailures() string {
 			title += ": " + htmlText(reason, 200)
 		}
 		if f.Also > 0 {
-			title += fmt.Sprintf(" (the same in %s before)", plural(f.Also, "iteration"))
+			title += fmt.Sprintf(" (the same as in %s)", plural(f.Also, "earlier iteration"))
 		}
 		b.WriteString(details(title, m.outputOf(f.Verdict)) + "\n")
 	}

@@ -74,7 +74,7 @@ func TestDecodeMarker(t *testing.T) {
 	// Feedback that a fix left is seen, whatever it was before.
 	brief := decode(t, tasks.Marker{At: noon, Snapshot: snapshot(t, reviewed, story("A", rejected))}).Snapshot
 	_, got := brief.Verify([]byte(file(story("A", `false "needs_review" 1 "fix it"`))))
-	same(t, "problems", texts(got), []string{fixText("A", `reviewFeedback what was requested → "fix it"`)})
+	same(t, "problems", texts(got), []string{fixText("A", `reviewFeedback what was requested → "fix it"`) + ` A review-fix sets reviewFeedback to "".`})
 	if r := brief.Restore(fmt.Errorf("gone")); r.Changed || r.List != nil || len(r.Problems) != 1 {
 		t.Errorf("Restore = %+v", r)
 	}

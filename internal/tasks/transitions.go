@@ -89,7 +89,7 @@ func (t *transitions) moves() {
 			if t.brief {
 				old = "what was requested"
 			}
-			t.illegal(i, change{fieldFeedback, old, quote(now.ReviewFeedback)}, "", stateFields()...)
+			t.illegal(i, change{fieldFeedback, old, quote(now.ReviewFeedback)}, `a review-fix sets reviewFeedback to ""`, stateFields()...)
 			t.work(i, changes)
 		default:
 			t.work(i, changes)

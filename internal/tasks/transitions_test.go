@@ -153,7 +153,7 @@ func TestIteration(t *testing.T) {
 		{"review-fix: counts", tasks.ReviewFix, list{a(rejected)}, list{a(`false "needs_review" 2 ""`)},
 			list{fixText("A", "reviewCount 1 → 2")}, list{a(`false "needs_review" 1 ""`)}},
 		{"review-fix: leaves the feedback", tasks.ReviewFix, list{a(rejected)}, list{a(`false "needs_review" 1 "fix it"`)},
-			list{fixText("A", `reviewFeedback "fix it" → "fix it"`)}, list{a(rejected)}},
+			list{fixText("A", `reviewFeedback "fix it" → "fix it"`) + ` A review-fix sets reviewFeedback to "".`}, list{a(rejected)}},
 		{"review-fix: two stories", tasks.ReviewFix, list{a(rejected), b(rejected)}, list{a(`false "needs_review" 1 ""`), b(`false "needs_review" 1 ""`)},
 			list{fixText("B", "reviewStatus changes_requested → needs_review") + manySentence + "A.", fixText("B", `reviewFeedback "fix it" → ""`)},
 			list{a(`false "needs_review" 1 ""`), b(rejected)}},

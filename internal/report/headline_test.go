@@ -1,0 +1,46 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report"
+)
+
+// A run without progress is told what fits the way its last iteration went.
+func TestStalledAdvice(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		last ralph.Iteration
+		want string
+	}{
+		{"a guardrail failed", ralph.Iteration{Verdicts: []ralph.Verdict{{Command: "npm test", ExitCode: 1}}}, "Make the task more precise or smaller, or look at the failing guardrail yourself."},
+		{"guardrails passed", ralph.Iteration{Verdicts: []ralph.Verdict{{Command: "npm test", Passed: true}}}, "Make the task more precise or smaller."},
+		{"the turn failed", ralph.Iteration{Turns: []ralph.Turn{{Failure: &ralph.Failure{Kind: ralph.FailureMalformed}}}}, "Look at the error of the last turn: "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.last.Number = 1
+			got := report.Announcement(ralph.Report{Outcome: ralph.Stalled, Iterations: []ralph.Iteration{tt.last}})
+			if !strings.Contains(got, tt.want) {
+				t.Errorf("Announcement(stalled, %s) = %q, want %q in it", tt.name, got, tt.want)
+			}
+		})
+	}
+}
+
+// What the run and each of its iterations note stands in the notes once.
+func TestNotesSayThingsOnce(t *testing.T) {
+	const note = "not published: the caches"
+	r := completed()
+	r.Notes = []string{note}
+	for i := range r.Iterations {
+		r.Iterations[i].Change.Notes = []string{note, "only in iterations"}
+	}
+	_, notes, _ := strings.Cut(report.Summary(r), "### Notes")
+	for text, want := range map[string]int{note: 1, "Iteration 1: only in iterations": 1, "Iteration 2: ": 0} {
+		if n := strings.Count(notes, text); n != want {
+			t.Errorf("the notes of Summary have %q %d times, want %d:\n%s", text, n, want, notes)
+		}
+	}
+}
