@@ -19,7 +19,7 @@ func (r *run) describe(ctx context.Context, it *Iteration, end *ending) {
 	if r.Describe == nil || !at || it.Change.Files == 0 || r.unsaved != nil || ctx.Err() != nil || r.stopped() || end != nil && end.outcome != Completed || it.Delivery.Turn != nil {
 		return
 	}
-	text, turn, err := r.ask(ctx, it.Number, commitMessage, r.Describe.Question, "")
+	text, turn, err := r.ask(ctx, it.Number, commitMessage, r.Describe.Question)
 	if turn != nil {
 		it.Delivery.Turn = turn
 		r.usage = r.usage.Add(turn.Usage)

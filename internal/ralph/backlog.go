@@ -12,8 +12,9 @@ type Backlog interface {
 	// error ends the run as a [Refusal] says, else as invalid.
 	Begin(iteration, max int) (Step, error)
 	// Unsaid is a question for what the turn left unsaid, so that what it did cannot
-	// count; empty: nothing is. It is put once, in a short turn in the same session
-	// where the CLI can go on in one, and it.Asked has the answer then.
+	// count; empty: nothing is. It is put once, in a short turn, and it.Asked has the
+	// answer then. The session is a new one: what the agent ran could have written to
+	// the file of the old one.
 	Unsaid(it Iteration) string
 	// Settle compares the list with what Begin kept and puts back what the
 	// iteration was not allowed to write. It is asked after the turn and, because
@@ -131,7 +132,7 @@ func (r *run) askUnsaid(ctx context.Context, it *Iteration) {
 	if question == "" {
 		return
 	}
-	_, turn, err := r.ask(ctx, it.Number, "its verdict", question, it.Last().Session)
+	_, turn, err := r.ask(ctx, it.Number, "its verdict", question)
 	if it.Asked = turn; turn != nil {
 		r.usage = r.usage.Add(turn.Usage)
 	}

@@ -141,6 +141,22 @@ func (a *talk) Run(_ context.Context, p ralph.Prompt, emit func(ralph.Event)) (r
 	return turn, nil
 }
 
+// A verdict that was left unsaid is asked for once, in a new session: what the
+// agent ran could have written to the file of the old one.
+func TestUnsaidIsAskedInANewSession(t *testing.T) {
+	t.Parallel()
+	for _, resume := range []bool{false, true} {
+		a := &talk{turns: []ralph.Turn{{Session: "a", FinalText: "hm"}, {Session: "b", FinalText: "approved"}}}
+		l := loop(nil, nil)
+		l.Agent, l.Policy.Resume = a, resume
+		l.Backlog = &backlog{unsaid: "decide", settled: []ralph.Settlement{{Done: true}}}
+		r := l.Run(t.Context(), nil)
+		if len(r.Iterations) != 1 || r.Iterations[0].Asked == nil || r.Iterations[0].Asked.FinalText != "approved" || !slices.Equal(a.resumed, []string{"", ""}) {
+			t.Errorf("Resume %v: %d iterations, resumed %q; want one, asked once in a new session", resume, len(r.Iterations), a.resumed)
+		}
+	}
+}
+
 // Sessions go on, also over a provider's error; one that cannot be gone on with
 // gives way to a new one. Rounds that a stop hook began count. 004-05, 004-13
 func TestSessions(t *testing.T) {

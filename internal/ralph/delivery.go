@@ -47,7 +47,7 @@ func (r *run) deliver(ctx context.Context, it *Iteration) bool {
 	}
 	var asked *Turn
 	d, err := r.SCM.Deliver(ctx, *it, func(prompt string) (string, error) {
-		text, turn, err := r.ask(ctx, it.Number, commitMessage, prompt, "")
+		text, turn, err := r.ask(ctx, it.Number, commitMessage, prompt)
 		if turn != nil {
 			asked = turn
 			r.usage = r.usage.Add(turn.Usage)
@@ -71,13 +71,13 @@ func (r *run) deliver(ctx context.Context, it *Iteration) bool {
 // commitMessage is what the agent is asked for.
 const commitMessage = "a commit message"
 
-// ask puts one question for something to the agent, in a session of its CLI unless
-// that is empty, and collects its words.
-func (r *run) ask(ctx context.Context, n int, something, question, session string) (string, *Turn, error) {
+// ask puts one question for something to the agent, in a new session, and collects
+// its words.
+func (r *run) ask(ctx context.Context, n int, something, question string) (string, *Turn, error) {
 	if r.Budget.spent(r.usage) != "" {
 		return "", nil, ErrSpent
 	}
-	p := Prompt{Text: question + "\n", Iteration: n, Attempt: 1, Resume: session}
+	p := Prompt{Text: question + "\n", Iteration: n, Attempt: 1}
 	p.CostLeft = r.Budget.left(r.usage.Cost.Amount)
 	r.emit(Event{Kind: EventPrompt, Text: p.Text, Iteration: n})
 	var words strings.Builder

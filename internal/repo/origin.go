@@ -10,6 +10,10 @@ import (
 // scpAddress is git's short form of an SSH address: user@host:path.
 var scpAddress = regexp.MustCompile(`^(?:[^@/:]+@)?([^/:]+):([^/].*)$`)
 
+// nameOnServer is the name of an owner or of a repository: neither a step in a path
+// nor anything else that an address has a meaning for.
+var nameOnServer = regexp.MustCompile(`^(?:[A-Za-z0-9_-]|\.+[A-Za-z0-9_-])[A-Za-z0-9._-]*$`)
+
 // Origin is the repository, as owner/name, that the work tree above dir was cloned
 // from, when it lies on this server; empty: it does not, or nothing is known. It uses
 // no git program. The answer is foreign text, of the form owner/name.
@@ -65,7 +69,8 @@ func onServer(address, server string) string {
 		return ""
 	}
 	path = strings.TrimSuffix(strings.Trim(path, "/"), ".git")
-	if owner, name, ok := strings.Cut(path, "/"); !ok || owner == "" || name == "" || strings.Contains(name, "/") {
+	owner, name, ok := strings.Cut(path, "/")
+	if !ok || !nameOnServer.MatchString(owner) || !nameOnServer.MatchString(name) {
 		return ""
 	}
 	return path

@@ -22,6 +22,10 @@ const pushAttempts = 200
 // was: that is no race, but a rule of the server's.
 const pushStuck = 6
 
+// answerAfterPush is how long the question where the branches are may stay without an
+// answer after the push that went with it has arrived.
+const answerAfterPush = 2 * time.Second
+
 // Push brings the branch on the server to the last checkpoint, if it is not
 // there already. Errors: *PermissionError, *RejectedError, or what the network
 // said. A branch that moved meanwhile is no error: our commits are replayed on
@@ -143,8 +147,12 @@ func (r *Repo) pushOnce(ctx context.Context) error {
 	assumed := seen.caps != nil && seen.branch(r.server.branch) == r.server.tip && r.opt.Signer == nil
 	var err error
 	if assumed {
-		r.remote.ask(ctx, receivePack)
-		err = r.pushOn(ctx, seen)
+		asking, stop := context.WithCancel(ctx)
+		defer stop()
+		r.remote.ask(asking, receivePack)
+		if err = r.pushOn(ctx, seen); err == nil {
+			defer time.AfterFunc(answerAfterPush, stop).Stop() // only later questions need the answer
+		}
 	}
 	now, asked := r.remote.refs(ctx, receivePack)
 	switch {
