@@ -31,7 +31,7 @@ func (k *look) configuration(name string) (what string, part func([]byte) string
 	case "mix.exs":
 		return "tests", lines(re(`test_coverage|threshold|warnings_as_errors|elixirc_options|aliases|precommit|\btest\b|credo|dialyzer`))
 	case "pom.xml":
-		return "tests and linters", lines(re(`(?i)skip|surefire|failsafe|jacoco|checkstyle|spotbugs|pmd|exclude|minimum|failOn|testFailureIgnore|haltOn`))
+		return "tests and linters", lines(re(`(?i)skip|surefire|failsafe|jacoco|checkstyle|spotbugs|pmd|<excludes?>|minimum|failOn|testFailureIgnore|haltOn`))
 	case "build.gradle", "build.gradle.kts", "gradle.properties":
 		return "tests and linters", lines(re(`(?i)useJUnit|ignoreFailures|jacoco|checkstyle|detekt|ktlint|spotbugs|\bexclude\b.*(?:test|spec|\*\*)|minimum|allWarningsAsErrors|Werror|abortOnError|\benabled\s*=`))
 	case "Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", "Taskfile.yml", "Taskfile.yaml":
@@ -189,7 +189,7 @@ const excuses = `(?i)\b(?:exclu\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]?
 
 // housekeeping finds lines that start no check although they name one: they
 // install it, or say where it is.
-const housekeeping = `(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|key|path|name|uses|branches|npm ci|group|module|version)\b|^["']?(?:deps|envlist)\b|^\W*$`
+const housekeeping = `(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|key|path|name|uses|branches|npm ci|group|module|version|desc|createdb)\b|^["']?(?:deps|envlist)\b|^\W*$`
 
 // comment finds lines that configure nothing.
 const comment = `^(?:#|//|;|/?\*|<!--|[\[\](){},\s]*$)`
@@ -253,6 +253,9 @@ func holds(line, other []byte) bool {
 	words := func(line []byte) []string {
 		list := strings.FieldsFunc(strings.ToLower(string(line)), func(r rune) bool { return strings.ContainsRune(" \t\"'`,;:@[]{}()<>$-", r) })
 		list = slices.DeleteFunc(list, func(word string) bool {
+			if len(word) < 3 && bytes.Contains(line, []byte(" -"+word+" ")) { // short flags
+				return true
+			}
 			if strings.Trim(word, "0123456789.%") == "" { // lowered says what a number means; of a maximum more is less
 				return !bytes.Contains(line, []byte("max"))
 			}
