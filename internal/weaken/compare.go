@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"sort"
 	"strings"
@@ -63,6 +64,7 @@ func (t *tested) pair() {
 // tests compares the tests of all files of a change.
 func (k *look) tests() {
 	var all []tested
+	k.pairMoved()
 	gone, left := map[string]bool{}, map[string]bool{} // subjects of code that is deleted, lines of all that is
 	for _, f := range k.files {
 		if f.Deleted && k.isTest(f.Path) {
@@ -115,6 +117,27 @@ func (k *look) tests() {
 			}
 		}
 	}
+}
+
+// pairMoved makes one file of tests that was deleted and one of its name that was
+// added one that was moved, however much of it was written anew.
+func (k *look) pairMoved() {
+	stem := func(f File) string { return strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path)) }
+	for i := range k.files {
+		f := &k.files[i]
+		if !f.Added || !k.isTest(f.Path) {
+			continue
+		}
+		at := slices.IndexFunc(k.files, func(d File) bool {
+			return d.Deleted && stem(d) == stem(*f) && k.isTest(d.Path) && k.languages.of(d.Path) == k.languages.of(f.Path)
+		})
+		if at < 0 {
+			continue
+		}
+		f.From, f.Old, f.Added = k.files[at].Path, k.files[at].Old, false
+		k.files[at].Path, k.files[at].Deleted, k.files[at].Old = "", false, nil
+	}
+	k.files = slices.DeleteFunc(k.files, func(f File) bool { return f.Path == "" })
 }
 
 // testSource is a source of tests without those that other tests run.
@@ -331,7 +354,7 @@ func (t *tested) wasMoved(c testCase) bool {
 
 // onCondition finds what a mark or the head of a block says that depends on
 // something.
-const onCondition = `(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip`
+const onCondition = `(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip|\?:`
 
 // conditional reports whether what a mark at a place says depends on a condition:
 // its own, or that of a block around it.

@@ -96,7 +96,7 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 		}
 	}
 	for _, line := range weak {
-		if slices.ContainsFunc(dropped, func(old []byte) bool { return !l.weak.Match(old) && !negated.Match(old) && l.about(line, old) }) {
+		if len(t.now.findIn(l.weak, inCode, is.begin, is.end)) > len(t.old.findIn(l.weak, inCode, was.begin, was.end)) && slices.ContainsFunc(dropped, func(old []byte) bool { return !l.weak.Match(old) && !negated.Match(old) && l.about(line, old) }) {
 			k.add(rankEmptied, ralph.FindingTests, t.file.Path, is.line, "weaker assertion", "the "+what+" "+shown(is.name)+" asserts less: only that there is something, where it compared")
 			return
 		}

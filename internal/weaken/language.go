@@ -126,7 +126,7 @@ func python() *language {
 		tests: re(`(?:^|/)(?:test_[^/]*|[^/]*_tests?|tests?|conftest)\.py$|(?:^|/)tests?/.*\.py$`),
 		named: re(`(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(test\w*)[ \t]*\(`),
 		skip: []mark{
-			{rule: "pytest.mark.skip", re: re(`\bmark\.(?:skip|skipif)\b`)},
+			{rule: "pytest.mark.skip", re: re(`(?m)(?:^|[^=.\w])(?:\w+\.)?mark\.(?:skip|skipif)\b`)},
 			{rule: "pytest.mark.xfail", re: re(`\bmark\.xfail\b`)},
 			{rule: "pytest.skip", re: re(`\bpytest\.(?:skip|xfail|importorskip|exit)\(`)},
 			{rule: "unittest.skip", re: re(`\bunittest\.(?:skip|skipIf|skipUnless|expectedFailure)\b|\bself\.skipTest\(|\bSkipTest\b|(?m)^[ \t]*@(?:skip|skipIf|skipUnless|expectedFailure)\b`)},
