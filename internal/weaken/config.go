@@ -187,7 +187,7 @@ const excuses = `(?i)\b(?:exclu\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]?
 
 // housekeeping finds lines that start no check although they name one: they
 // install it, or say where it is.
-const housekeeping = `(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|key|path|name|uses|branches|npm ci|group|module|version|checksum|createdb)\b|^["']?(?:deps|envlist)\b|^\W*$`
+const housekeeping = `(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|key|path|name|uses|branches|npm ci|group|module|version|checksum|createdb)\b|^["']?(?:deps|envlist)\b|^(?:- )?~/|^\W*$`
 
 // dependencies finds what environments of tests install, in an INI file.
 const dependencies = `(?m)^(?:deps|extras|install_requires|tests_require)[ \t]*=.*\n(?:[ \t]+.*\n|\n)*`
