@@ -26,7 +26,8 @@ import (
 // TestOrdinaryCommits measures false alarms: it inspects commits of the git
 // repositories in ORDINARY_REPOS (directories, separated by spaces), spread over
 // their history, as if an agent had made them, with the action's defaults, and logs how many are
-// flagged or blocked, by rule, and a sample of the findings to judge by reading.
+// flagged, left out in part or blocked, by rule, and a sample of the findings to judge by
+// reading, of which ORDINARY_SEED says which one.
 // ORDINARY_COMMITS is how many of each repository, 1000 unless set;
 // ORDINARY_GUARDRAILS holds guardrails, separated by semicolons;
 // ORDINARY_SECRETS=off leaves out the scan for secrets, which takes most of the time;
@@ -40,7 +41,11 @@ func TestOrdinaryCommits(t *testing.T) {
 	if err != nil {
 		t.Fatalf("ORDINARY_COMMITS: %v", err)
 	}
-	o := ordinary{t: t, rules: map[string]int{}, alone: map[string]int{}}
+	seed, err := strconv.ParseUint(cmp.Or(os.Getenv("ORDINARY_SEED"), "1"), 10, 64)
+	if err != nil {
+		t.Fatalf("ORDINARY_SEED: %v", err)
+	}
+	o := ordinary{t: t, cfg: actionDefaults(t), rules: map[string]int{}, alone: map[string]int{}, rnd: rand.New(rand.NewPCG(seed, 2))}
 	if path := os.Getenv("ORDINARY_OUT"); path != "" {
 		f, err := os.Create(path)
 		if err != nil {
@@ -56,20 +61,40 @@ func TestOrdinaryCommits(t *testing.T) {
 	for _, rule := range slices.SortedFunc(maps.Keys(o.rules), func(a, b string) int { return cmp.Or(o.rules[b]-o.rules[a], strings.Compare(a, b)) }) {
 		t.Logf("%5d commits, %4d of them with nothing else: %s", o.rules[rule], o.alone[rule], rule)
 	}
-	rnd := rand.New(rand.NewPCG(1, 2))
-	rnd.Shuffle(len(o.samples), func(i, j int) { o.samples[i], o.samples[j] = o.samples[j], o.samples[i] })
+	o.rnd.Shuffle(len(o.samples), func(i, j int) { o.samples[i], o.samples[j] = o.samples[j], o.samples[i] })
 	for _, s := range o.samples[:min(len(o.samples), 60)] {
 		t.Log(s)
 	}
 }
 
-// tally counts commits. One may be counted as blocked and as flagged.
-type tally struct{ commits, blocked, held, flagged int }
+// actionDefaults is the configuration of a run of the action to which only a prompt is given,
+// and what the variables of the environment change in it.
+func actionDefaults(t *testing.T) config.Config {
+	cfg, err := config.Load(config.LoadOptions{Dir: t.TempDir(), Inputs: map[string]string{"prompt": "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv("ORDINARY_SECRETS") == "off" {
+		cfg.SecretScan = config.ContentOff
+	}
+	for g := range strings.SplitSeq(os.Getenv("ORDINARY_GUARDRAILS"), ";") {
+		if g != "" {
+			cfg.Guardrails = append(cfg.Guardrails, config.Guardrail{Command: g})
+		}
+	}
+	return cfg
+}
+
+// tally counts commits, each as the gravest severity that was found in it and,
+// apart from that, as flagged.
+type tally struct{ commits, blocked, leftOut, draft, flagged int }
 
 // ordinary is a measurement.
 type ordinary struct {
 	t            *testing.T
+	cfg          config.Config
 	sum          tally
+	rnd          *rand.Rand
 	rules, alone map[string]int
 	samples      []string // one finding of each flagged commit
 	out          io.Writer
@@ -77,8 +102,8 @@ type ordinary struct {
 
 func (o *ordinary) tell(name string, n tally) {
 	share := func(k int) float64 { return 100 * float64(k) / float64(max(1, n.commits)) }
-	o.t.Logf("%-28s %6d commits: blocked %d (%.2f %%), draft %d (%.2f %%), flagged %d (%.2f %%)",
-		name, n.commits, n.blocked, share(n.blocked), n.held, share(n.held), n.flagged, share(n.flagged))
+	o.t.Logf("%-28s %6d commits: blocked %d (%.2f %%), left out %d (%.2f %%), draft %d (%.2f %%), flagged %d (%.2f %%)",
+		name, n.commits, n.blocked, share(n.blocked), n.leftOut, share(n.leftOut), n.draft, share(n.draft), n.flagged, share(n.flagged))
 }
 
 func (o *ordinary) repository(dir string, commits int) {
@@ -121,32 +146,31 @@ func (o *ordinary) repository(dir string, commits int) {
 			files = append(files, weaken.File{Path: f.Path, From: f.From, Old: old, New: now, Deleted: f.NewMode == 0, Added: f.OldMode == 0})
 		}
 		n.commits++
-		o.commit(name+" "+commit[:10], inspectAll(o.t, files, changes, func(path string) []byte { return objects.read(commit+"^:"+path, 0o100644) }), &n)
+		o.commit(name+" "+commit[:10], inspectAll(o.t, o.cfg, files, changes, func(path string) []byte { return objects.read(commit+"^:"+path, 0o100644) }), &n)
 	}
 	o.tell(name, n)
-	o.sum = tally{o.sum.commits + n.commits, o.sum.blocked + n.blocked, o.sum.held + n.held, o.sum.flagged + n.flagged}
+	o.sum = tally{o.sum.commits + n.commits, o.sum.blocked + n.blocked, o.sum.leftOut + n.leftOut, o.sum.draft + n.draft, o.sum.flagged + n.flagged}
 }
 
-// inspectAll is what a run would find in a change, with the action's defaults.
-func inspectAll(t *testing.T, files []weaken.File, changes []content.File, base func(string) []byte) []ralph.Finding {
-	cfg := config.Config{
-		ProtectedPaths: []string{"default"}, ProtectedPolicy: config.ContentBlock, SecretScan: config.ContentBlock,
-		MaxChangedFiles: 2000, MaxChangedBytes: 100_000_000,
-	}
-	if os.Getenv("ORDINARY_SECRETS") == "off" {
-		cfg.SecretScan = config.ContentOff
-	}
-	for g := range strings.SplitSeq(os.Getenv("ORDINARY_GUARDRAILS"), ";") {
-		if g != "" {
-			cfg.Guardrails = append(cfg.Guardrails, config.Guardrail{Command: g})
-		}
-	}
+// inspectAll is what a run of a configuration would find in a change.
+func inspectAll(t *testing.T, cfg config.Config, files []weaken.File, changes []content.File, base func(string) []byte) []ralph.Finding {
 	in, err := newInspector(cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := in.policy.Judge(content.Work{Total: changes, Run: changes, Since: changes})
+	var found []ralph.Finding
+	out := map[string]bool{}
+	changes = slices.DeleteFunc(changes, func(f content.File) bool {
+		if out[f.Path] = in.policy.LeavesOut(f.Path) || f.From != "" && in.policy.LeavesOut(f.From); out[f.Path] {
+			found = append(found, in.policy.LeftOut(f))
+		}
+		return out[f.Path]
+	})
+	found = append(found, in.policy.Judge(content.Work{Total: changes, Run: changes, Since: changes})...)
 	for _, f := range files {
+		if out[f.Path] {
+			continue
+		}
 		if cfg.SecretScan != config.ContentOff && !f.Deleted {
 			found = append(found, in.texts(in.scanner.File(f.Path, f.Old, f.New), f.Path, "")...)
 		}
@@ -177,13 +201,17 @@ func (o *ordinary) commit(name string, found []ralph.Finding, n *tally) {
 			o.alone[rule]++
 		}
 	}
-	for severity, count := range map[ralph.Severity]*int{ralph.Block: &n.blocked, ralph.Draft: &n.held, ralph.Flag: &n.flagged} {
-		if severities[severity] {
-			*count++
-		}
+	switch {
+	case severities[ralph.Block]:
+		n.blocked++
+	case severities[ralph.LeftOut]:
+		n.leftOut++
+	case severities[ralph.Draft]:
+		n.draft++
 	}
 	if len(flags) > 0 {
-		o.samples = append(o.samples, flags[int(rand.NewPCG(uint64(len(o.samples)), 0).Uint64()%uint64(len(flags)))])
+		n.flagged++
+		o.samples = append(o.samples, flags[o.rnd.IntN(len(flags))])
 	}
 }
 

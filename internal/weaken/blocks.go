@@ -83,7 +83,7 @@ func targets(name string) func([]byte) string {
 		list := blocks(name, text)
 		for _, goal := range sorted(list) {
 			if checkName(goal) {
-				b.WriteString(list[goal].text)
+				b.WriteString(strings.ReplaceAll(list[goal].text, "\\\n", " "))
 			}
 		}
 		return b.String()

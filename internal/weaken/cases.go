@@ -80,6 +80,25 @@ func (l *language) cases(s *source) []testCase {
 	return list
 }
 
+// withoutFixtures blanks the code of classes that the same file hands to
+// something: their tests are what a test of a test framework runs.
+func (s *source) withoutFixtures(classes *pattern) *source {
+	for _, m := range s.findGroups(classes, inCode) {
+		end := s.closing(m[1] - 1)
+		if end < 0 {
+			continue
+		}
+		for _, suffix := range []string{".class", "::class"} {
+			use := append(s.code[m[2]:m[3]:m[3]], suffix...)
+			if bytes.Contains(s.code[:m[0]], use) || bytes.Contains(s.code[end:], use) {
+				blank(s.code[m[1]:end])
+				break
+			}
+		}
+	}
+	return s
+}
+
 // called is the name in the string whose quote stands before at, and where the
 // body may begin. Behind .each it skips the table.
 func (s *source) called(at int) (name string, after int) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"sort"
 	"strings"
@@ -23,6 +24,7 @@ type tested struct {
 	lost     []int          // those of before that none of after was
 	gone     map[string]int // lines that are in the file less often than before
 	bodies   map[string]bool
+	left     map[string]bool // lines of files that are deleted
 	told     map[string]bool // names of tests of which something was said
 }
 
@@ -62,8 +64,14 @@ func (t *tested) pair() {
 // tests compares the tests of all files of a change.
 func (k *look) tests() {
 	var all []tested
-	gone := map[string]bool{} // subjects of code that is deleted
+	k.pairMoved()
+	gone, left := map[string]bool{}, map[string]bool{} // subjects of code that is deleted, lines of all that is
 	for _, f := range k.files {
+		if f.Deleted && k.isTest(f.Path) {
+			for _, line := range linesOf(f.Old) {
+				left[string(line)] = true
+			}
+		}
 		if f.Deleted && !k.isTest(f.Path) {
 			gone[subject(f.Path)] = true
 		}
@@ -80,13 +88,13 @@ func (k *look) tests() {
 		if lang == nil || !lang.inline && !k.isTest(was) && !k.isTest(f.Path) {
 			continue
 		}
-		t := tested{file: f, lang: lang, told: map[string]bool{}, is: !f.Deleted && (lang.inline || k.isTest(f.Path))}
+		t := tested{file: f, lang: lang, left: left, told: map[string]bool{}, is: !f.Deleted && (lang.inline || k.isTest(f.Path))}
 		if !f.Added {
-			t.old = k.source(f.Old, lang)
+			t.old = k.testSource(f.Old, lang)
 			t.before = lang.cases(t.old)
 		}
 		if !f.Deleted {
-			t.now = k.source(f.New, lang)
+			t.now = k.testSource(f.New, lang)
 			if t.is {
 				t.after = lang.cases(t.now)
 			}
@@ -111,12 +119,44 @@ func (k *look) tests() {
 	}
 }
 
+// pairMoved makes one file of tests that was deleted and one of its name that was
+// added one that was moved, however much of it was written anew.
+func (k *look) pairMoved() {
+	stem := func(f File) string { return strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path)) }
+	for i := range k.files {
+		f := &k.files[i]
+		if !f.Added || !k.isTest(f.Path) {
+			continue
+		}
+		at := slices.IndexFunc(k.files, func(d File) bool {
+			return d.Deleted && stem(d) == stem(*f) && k.isTest(d.Path) && k.languages.of(d.Path) == k.languages.of(f.Path)
+		})
+		if at < 0 {
+			continue
+		}
+		f.From, f.Old, f.Added = k.files[at].Path, k.files[at].Old, false
+		k.files[at].Path, k.files[at].Deleted, k.files[at].Old = "", false, nil
+	}
+	k.files = slices.DeleteFunc(k.files, func(f File) bool { return f.Path == "" })
+}
+
+// testSource is a source of tests without those that other tests run.
+func (k *look) testSource(text []byte, lang *language) *source {
+	s := k.source(text, lang)
+	if lang.class != nil {
+		s = s.withoutFixtures(lang.class)
+	}
+	return s
+}
+
 // renamed reports whether a new test of the file has the name of another one and
 // something before or behind it.
 func (t *tested) renamed(name string) bool {
 	const shortest = 8 // names that are the beginning of any other say nothing
+	plain := func(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
+	name = plain(name)
 	for i, c := range t.after {
-		if t.was[i] < 0 && len(name) >= shortest && len(c.name) >= shortest && (strings.HasPrefix(c.name, name) || strings.HasSuffix(c.name, name) || strings.HasPrefix(name, c.name)) {
+		if other := plain(c.name); t.was[i] < 0 && len(name) >= shortest && len(other) >= shortest && (strings.HasPrefix(other, name) || strings.HasSuffix(other, name) || strings.HasPrefix(name, other)) {
 			return true
 		}
 	}
@@ -221,6 +261,9 @@ func (k *look) removed(t *tested, fresh map[string]bool, moved map[string]int, g
 			lost = append(lost, c)
 		}
 	}
+	if added := len(t.after) + len(t.lost) - len(t.before); added >= len(t.lost) {
+		lost = nil // as many tests took their place
+	}
 	f := t.file
 	switch {
 	case f.Deleted && gone[subject(f.Path)]:
@@ -255,8 +298,15 @@ func (k *look) eachNamed(list []testCase, tell func(names string, n, line int)) 
 
 // silenced tells the marks that keep tests from running.
 func (k *look) silenced(t *tested) {
+	more := 0
+	for _, m := range t.lang.skip {
+		more += len(t.find(m.re, t.now, m.text)) - len(t.find(m.re, t.old, m.text))
+	}
 	for _, m := range t.lang.skip {
 		for _, at := range fresh(m.re, t, m.text) {
+			if more--; more < 0 { // it stands for one of another kind
+				return
+			}
 			line := t.now.lineOf(at)
 			i := owner(t.after, at)
 			if strings.HasPrefix(m.rule, "->") { // stands behind its test
@@ -304,7 +354,7 @@ func (t *tested) wasMoved(c testCase) bool {
 
 // onCondition finds what a mark or the head of a block says that depends on
 // something.
-const onCondition = `(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip`
+const onCondition = `(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip|\?:`
 
 // conditional reports whether what a mark at a place says depends on a condition:
 // its own, or that of a block around it.

@@ -21,7 +21,7 @@ func (k *look) configuration(name string) (what string, part func([]byte) string
 		return "tests, linters and type checkers", sections(re(`^\[+\s*tool\.(?:pytest|ruff|mypy|coverage|pylint|flake8|black|isort|pyright|basedpyright|tox|nox|hatch\.envs|poe|taskipy|bandit|ty)\b`))
 	case "setup.cfg", "tox.ini":
 		tools, checks := sections(re(`^\[\s*(?:tool:pytest|pytest|flake8|mypy|coverage|pylint|pycodestyle|pydocstyle|isort|bandit)\b`)), lines(k.pattern(checkTool))
-		return "tests, linters and type checkers", func(text []byte) string { return tools(text) + checks(text) }
+		return "tests, linters and type checkers", func(text []byte) string { return tools(text) + checks(k.pattern(dependencies).ReplaceAll(text, nil)) }
 	case "Cargo.toml":
 		return "lints and tests", sections(re(`^\[+\s*(?:workspace\.)?(?:lints|test|profile\.test)\b`))
 	case "package.json":
@@ -31,13 +31,11 @@ func (k *look) configuration(name string) (what string, part func([]byte) string
 	case "mix.exs":
 		return "tests", lines(re(`test_coverage|threshold|warnings_as_errors|elixirc_options|aliases|precommit|\btest\b|credo|dialyzer`))
 	case "pom.xml":
-		return "tests and linters", lines(re(`(?i)skip|surefire|failsafe|jacoco|checkstyle|spotbugs|pmd|exclude|minimum|failOn|testFailureIgnore|haltOn`))
+		return "tests and linters", lines(re(`(?i)skip|surefire|failsafe|jacoco|checkstyle|spotbugs|pmd|<excludes?>|minimum|failOn|testFailureIgnore|haltOn`))
 	case "build.gradle", "build.gradle.kts", "gradle.properties":
 		return "tests and linters", lines(re(`(?i)useJUnit|ignoreFailures|jacoco|checkstyle|detekt|ktlint|spotbugs|\bexclude\b.*(?:test|spec|\*\*)|minimum|allWarningsAsErrors|Werror|abortOnError|\benabled\s*=`))
 	case "Makefile", "makefile", "GNUmakefile", "justfile", "Justfile", "Taskfile.yml", "Taskfile.yaml":
 		return "tests and checks", targets(base)
-	case "Rakefile", "noxfile.py":
-		return "tests and checks", lines(k.pattern(checkTool))
 	case "conftest.py":
 		return "tests", lines(re(`\bpytest_(?:collect|ignore|runtest|session|report|pyfunc|exception|assert|unconfigure)\w*|exitstatus|\.outcome\b`))
 	case ".rspec", "phpunit.xml", "phpunit.xml.dist", "pytest.ini", ".pytest.ini", "karma.conf.js", "wdio.conf.js", "xunit.runner.json", "nextest.toml", "testng.xml", ".runsettings", "test.runsettings", "TestConfig.cmake", "CTestCustom.cmake", "cucumber.js", "cucumber.yml":
@@ -190,7 +188,10 @@ const excuses = `(?i)\b(?:exclu\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]?
 
 // housekeeping finds lines that start no check although they name one: they
 // install it, or say where it is.
-const housekeeping = `(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|key|path|name|uses|branches|npm ci|group|module|version)\b|^["']?(?:deps|envlist)\b|^\W*$`
+const housekeeping = `(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|key|path|name|uses|branches|npm ci|group|module|version|checksum|createdb)\b|^["']?(?:deps|envlist)\b|^(?:- )?~/|^\W*$`
+
+// dependencies finds what environments of tests install, in an INI file.
+const dependencies = `(?m)^(?:deps|extras|install_requires|tests_require)[ \t]*=.*\n(?:[ \t]+.*\n|\n)*`
 
 // comment finds lines that configure nothing.
 const comment = `^(?:#|//|;|/?\*|<!--|[\[\](){},\s]*$)`
@@ -252,12 +253,15 @@ func (k *look) configured(line []byte) bool {
 // variables in front of it and versions do not count.
 func holds(line, other []byte) bool {
 	words := func(line []byte) []string {
-		list := strings.FieldsFunc(strings.ToLower(string(line)), func(r rune) bool { return strings.ContainsRune(" \t\"'`,;:@[]{}()<>$-", r) })
+		list := strings.FieldsFunc(strings.ReplaceAll(strings.ToLower(string(line)), "src/", ""), func(r rune) bool { return strings.ContainsRune(" \t\"'`,;:@[]{}()<>$-", r) })
 		list = slices.DeleteFunc(list, func(word string) bool {
+			if len(word) < 3 && bytes.Contains(line, []byte(" -"+word+" ")) { // short flags
+				return true
+			}
 			if strings.Trim(word, "0123456789.%") == "" { // lowered says what a number means; of a maximum more is less
 				return !bytes.Contains(line, []byte("max"))
 			}
-			return strings.HasSuffix(word, "=") || strings.HasPrefix(word, "timeout") || contains(" run script with color colors verbose quiet progress v q ", word)
+			return strings.HasSuffix(word, "=") || strings.HasPrefix(word, "timeout") || contains(" run script commands with color colors verbose quiet progress v q ", word)
 		})
 		for i := range list {
 			if strings.Trim(list[i], "0123456789.") != "" {

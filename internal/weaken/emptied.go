@@ -42,19 +42,6 @@ func (k *look) emptied(t *tested) {
 		}
 		k.saysLess(t, was, c, "test")
 	}
-	k.fewerCases(t)
-}
-
-// fewerCases tells when all that was done to a file of tests is to take rows out
-// of tables. Rows that went with other changes are not told: they have most often
-// become something else.
-func (k *look) fewerCases(t *tested) {
-	lost := missing(linesOf(t.old.text), linesOf(t.now.text))
-	row := k.pattern(`^[\[({"'].*[\])}"'],?$|^pytest\.param\(.*\),$`)
-	if t.lang.inline || len(lost) == 0 || len(missing(linesOf(t.now.text), linesOf(t.old.text))) > 0 || slices.ContainsFunc(lost, func(line []byte) bool { return !row.Match(line) || t.lang.assert.Match(line) }) {
-		return
-	}
-	k.add(rankFewer, ralph.FindingTests, t.file.Path, 0, "fewer cases", "tables of tests lost "+plural(len(lost), "case")+", and nothing else was changed")
 }
 
 // in names the test a place is in, and marks it as told.
@@ -104,12 +91,12 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 	for _, line := range missing(oldLines, newLines) {
 		said := matcher.ReplaceAll(l.assert.ReplaceAll(line, []byte(" ")), []byte(" ")) // by whatever assertion
 		again := slices.ContainsFunc(newLines, func(other []byte) bool { return bytes.Equal(line, other) })
-		if l.assert.Match(line) && t.gone[string(line)] > 0 && !again && !survives(said, speaks) && !k.vanished(line) {
+		if l.assert.Match(line) && !k.match(prepares, string(line)) && t.gone[string(line)] > 0 && !again && !survives(said, speaks) && !k.vanished(line) {
 			dropped = append(dropped, line)
 		}
 	}
 	for _, line := range weak {
-		if slices.ContainsFunc(dropped, func(old []byte) bool { return !l.weak.Match(old) && !negated.Match(old) && l.about(line, old) }) {
+		if len(t.now.findIn(l.weak, inCode, is.begin, is.end)) > len(t.old.findIn(l.weak, inCode, was.begin, was.end)) && slices.ContainsFunc(dropped, func(old []byte) bool { return !l.weak.Match(old) && !negated.Match(old) && l.about(line, old) }) {
 			k.add(rankEmptied, ralph.FindingTests, t.file.Path, is.line, "weaker assertion", "the "+what+" "+shown(is.name)+" asserts less: only that there is something, where it compared")
 			return
 		}
@@ -118,6 +105,9 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "fewer assertions", fmt.Sprintf("the %s %s has %s, and had %d", what, shown(is.name), plural(m, "assertion"), n))
 	}
 }
+
+// prepares finds lines that look whether a step before the assertions went well.
+const prepares = `\.(?:Fatal|Fatalf|Error|NoError|Nil)\((?:t, ?)?err\)`
 
 // about reports whether an assertion is about what another one was about: the
 // words of it that are not the assertion's own stand there, too.
@@ -154,24 +144,15 @@ func uncommentedPart(s *source, c testCase) []byte {
 	return out
 }
 
-// calls reports whether a test calls a helper more often that asserts something,
-// or one that it did not call before: assertions have moved there.
+// calls reports whether a test calls something that it did not call before: what
+// it asserted may be asserted there.
 func (k *look) calls(t *tested, was, is testCase) bool {
-	const checks = `\b(?i:check|ensure|compare|validate|must|test)\w+\(`
-	l, helpers := t.lang, k.pattern(checks)
-	if len(helpers.FindAll(t.now.code[is.begin:is.end], -1)) > len(helpers.FindAll(t.old.code[was.begin:was.end], -1)) {
-		return true
-	}
+	call := k.pattern(`\w+[!?]?[ \t]*[({]`)
 	had := map[string]bool{}
-	for _, m := range t.old.findIn(l.assert, inCode, was.begin, was.end) {
-		had[string(t.old.code[m[0]:m[1]])] = true
+	for _, m := range call.FindAll(t.old.code[was.begin:was.end], -1) {
+		had[string(m)] = true
 	}
-	for _, m := range t.now.findIn(l.assert, inCode, is.begin, is.end) {
-		if call := t.now.code[m[0]:m[1]]; !had[string(call)] && len(call) > len("assertEquals(") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(call.FindAll(t.now.code[is.begin:is.end], -1), func(m []byte) bool { return !had[string(m)] })
 }
 
 // endsEarly says that a test returns at its top level with code behind, and on

@@ -2,37 +2,43 @@ package weaken
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 )
 
 // fresh lists where a pattern stands in the new text, as often as it stands
 // there more often than in the old; lines that were there before are not it.
 func fresh(re *pattern, t *tested, inText bool) []int {
-	find := func(s *source) [][]int {
-		if s == nil {
-			return nil
-		}
-		if inText {
-			return s.find(re, inStrings)
-		}
-		if t.lang.name == "shell" || t.lang.name == "go" { // what their comments say counts
-			if list := s.find(re, inComments); len(list) > 0 && re.String() != "" {
-				return append(s.find(re, inCode), directives(s, list)...)
-			}
-		}
-		return s.find(re, inCode)
-	}
-	was, is := find(t.old), find(t.now)
+	was, is := t.find(re, t.old, inText), t.find(re, t.now, inText)
 	more := len(is) - len(was)
 	if more <= 0 {
 		return nil
 	}
-	lines := map[string]int{}
+	lines, owned := map[string]int{}, map[string]int{}
+	of := func(s *source, list []testCase, m []int) string {
+		if i := owner(list, m[1]-1); i >= 0 {
+			return list[i].name + "\x00" + key(s, m)
+		}
+		return key(s, m)
+	}
 	for _, m := range was {
 		lines[key(t.old, m)]++
+		owned[of(t.old, t.before, m)]++
 	}
+	is = slices.DeleteFunc(is, func(m []int) bool { // its test had it
+		id := of(t.now, t.after, m)
+		owned[id]--
+		if owned[id] >= 0 {
+			lines[key(t.now, m)]--
+		}
+		return owned[id] >= 0
+	})
 	var out []int
 	for _, m := range is {
 		k := key(t.now, m)
+		if t.left[k] {
+			continue
+		}
 		if lines[k] > 0 {
 			lines[k]--
 			continue
@@ -46,6 +52,25 @@ func fresh(re *pattern, t *tested, inText bool) []int {
 		}
 	}
 	return out
+}
+
+// find is where a pattern stands in one of the texts of a file, imports left out.
+func (t *tested) find(re *pattern, s *source, inText bool) [][]int {
+	if s == nil {
+		return nil
+	}
+	layer := inCode
+	if inText {
+		layer = inStrings
+	}
+	list := slices.DeleteFunc(s.find(re, layer), func(m []int) bool {
+		line := key(s, m)
+		return strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "from ")
+	})
+	if !inText && (t.lang.name == "shell" || t.lang.name == "go") { // what their comments say counts
+		list = append(list, directives(s, s.find(re, inComments))...)
+	}
+	return list
 }
 
 // directives are the matches in comments that tools obey: those that begin a

@@ -22,6 +22,7 @@ type language struct {
 	// it stands above; macro: the name is what stands in the brackets.
 	call, named, attribute, macro *pattern
 
+	class    *pattern // a class in a class: of those that tests hand to something the tests are none
 	skip     []mark   // that keep a test from running or from counting
 	only     *pattern // that keeps the others from running
 	assert   *pattern
@@ -125,7 +126,7 @@ func python() *language {
 		tests: re(`(?:^|/)(?:test_[^/]*|[^/]*_tests?|tests?|conftest)\.py$|(?:^|/)tests?/.*\.py$`),
 		named: re(`(?m)^[ \t]*(?:async[ \t]+)?def[ \t]+(test\w*)[ \t]*\(`),
 		skip: []mark{
-			{rule: "pytest.mark.skip", re: re(`\bmark\.(?:skip|skipif)\b`)},
+			{rule: "pytest.mark.skip", re: re(`(?m)(?:^|[^=.\w])(?:\w+\.)?mark\.(?:skip|skipif)\b`)},
 			{rule: "pytest.mark.xfail", re: re(`\bmark\.xfail\b`)},
 			{rule: "pytest.skip", re: re(`\bpytest\.(?:skip|xfail|importorskip|exit)\(`)},
 			{rule: "unittest.skip", re: re(`\bunittest\.(?:skip|skipIf|skipUnless|expectedFailure)\b|\bself\.skipTest\(|\bSkipTest\b|(?m)^[ \t]*@(?:skip|skipIf|skipUnless|expectedFailure)\b`)},
@@ -145,6 +146,7 @@ func java() *language {
 		tests:     re(`(?:^|/)src/(?:\w*[tT]est\w*|it)/|(?:^|/)(?:Test[A-Z]\w*|\w+(?:Test|Tests|TestCase|IT|Spec))\.(?:java|kt|groovy|scala)$`),
 		attribute: re(`@(?:org\.[\w.]+\.)?(?:Test|ParameterizedTest|RepeatedTest|TestFactory|TestTemplate|Theory|Property)\b`),
 		call:      re(`(?m)^[ \t]*(?:test|it|should|xtest|xit|scenario)\s*\(\s*"`),
+		class:     re(`[ \t]class[ \t]+(\w+)[^;{}]*\{`),
 		skip: []mark{
 			{rule: "@Disabled", re: re(`@(?:\w+\.)*Disabled\w*\b`)},
 			{rule: "@Ignore", re: re(`@(?:\w+\.)*Ignore\b`)},
@@ -155,7 +157,7 @@ func java() *language {
 		only:     re(`(?m)^[ \t]*(?:ftest|fit|fdescribe)\s*\(`),
 		assert:   re(asserts + bare + `|\bshould\w+[ \t]|\bfail\(`),
 		trivial:  re(`\bassertTrue\(\s*(?:"[^"\n]*",\s*)?true\s*\)|\bassertFalse\(\s*false\s*\)|\bassertEquals\(\s*(?:1,\s*1|true,\s*true|0,\s*0)\s*\)|\bassertThat\(\s*true\s*\)\.isTrue\(`),
-		weak:     re(`\bassertNotNull\(|\.isNotNull\(|\.isNotEmpty\(|\bassertDoesNotThrow\(`),
+		weak:     re(`\bassertNotNull\(|\.isNotNull\b|\.isNotEmpty\b|\bassertDoesNotThrow\(`),
 		disabled: re(`\bif\s*\(\s*false\s*(?:\)|&&)`),
 	}
 }

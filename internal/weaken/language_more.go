@@ -49,7 +49,7 @@ func php() *language {
 			{rule: "doesNotPerformAssertions", re: re(`\bexpectNotToPerformAssertions\(|\bDoesNotPerformAssertions\b`)},
 			{rule: "Requires", re: re(`#\[Requires\w*\(`)},
 		},
-		only:     re(`->only\(`),
+		only:     re(`\}\s*\)\s*(?:->\w+\([^)\n]*\)\s*)*->only\(`),
 		assert:   re(`\b(?i:\w*assert\w*|expect\w*)\s*\(|\bfail\(`),
 		trivial:  re(`\bassertTrue\(\s*true\s*\)|\bassertEquals\(\s*(?:1,\s*1|true,\s*true)\s*\)|\bassertSame\(\s*(?:1,\s*1|true,\s*true)\s*\)|\bexpect\(\s*true\s*\)->(?:toBeTrue|toBe\(\s*true)`),
 		weak:     re(`\bassertNotNull\(|\bassertNotEmpty\(|->not->toBeNull\(|->toBeTruthy\(|\bassertInstanceOf\(`),
