@@ -36,7 +36,7 @@ func (a *app) action(show func(*secret.Redactor) printer) ralph.Report {
 	event, eventErr := runner.ReadEvent(a.getenv)
 	sources := config.LoadOptions{
 		Dir: workspace, Inputs: runner.Inputs(a.environ), Environment: a.environment(), Prompts: prompts(), Infer: agent.Infer,
-		Event: bringsTask(event),
+		Event: bringsTask(event), EventName: event.Name,
 	}
 	cfg, cfgErr := config.Load(sources)
 	a.left = checkoutSecrets(workspace)

@@ -29,6 +29,7 @@ import (
 //	delete-branch NAME          tree BRANCH DIR         check NAME CONCLUSION LOG
 //	check-second NAME LOG       no-checks
 //	run BRANCH EVENT NAME CONCLUSION LOG                event FILE
+//	close-issue NUMBER
 //	web-page METHOD PATH-PART TIMES      rule KIND BYPASS BRANCH
 //	repository OWNER NAME DIR
 //
@@ -74,6 +75,7 @@ func githubCommand(ts *testscript.TestScript, neg bool, args []string) {
 		"amend":         func(a []string) error { return w.repo.Amend(a[0], a[1], a[2]) },
 		"proposed":      func(a []string) error { return writeLines(ts, "proposed.txt", w.repo.Proposed(a[0], a[1])) },
 		"close":         func(a []string) error { return w.repo.ClosePull(number(ts, a[0])) },
+		"close-issue":   func(a []string) error { w.repo.CloseIssue(number(ts, a[0])); return nil },
 		"delete-branch": func(a []string) error { return w.repo.DeleteBranch(a[0]) },
 		"tree": func(a []string) error {
 			_, err := w.repo.Commit(a[0], "somebody else", readFiles(ts, a[1]))

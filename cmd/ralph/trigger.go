@@ -104,6 +104,9 @@ func (j *job) complete(ctx context.Context, d trigger.Decision) (trigger.Decisio
 	if d, err = allowed(ctx, client, d, j.cfg.Trigger.Command); err != nil {
 		return d, err
 	}
+	if err := j.stillOpen(ctx, client, d); err != nil {
+		return d, err
+	}
 	switch d.Needs {
 	case trigger.NeedsPull:
 		pull, err := client.Pull(ctx, d.PullRequest)
@@ -132,6 +135,22 @@ func (j *job) complete(ctx context.Context, d trigger.Decision) (trigger.Decisio
 		return d, invalid(err)
 	}
 	return d, nil
+}
+
+// stillOpen ends a run for an issue that was closed between its event and the job.
+// Where the token may not read issues, the event's own word stands.
+func (j *job) stillOpen(ctx context.Context, client *forge.Client, d trigger.Decision) error {
+	if d.CommentOn == 0 || d.PullRequest != 0 || j.event.Name != "issues" && j.event.Name != "issue_comment" {
+		return nil
+	}
+	closed, err := client.IssueClosed(ctx, d.CommentOn)
+	switch {
+	case err != nil:
+		j.out.say("Whether the issue is still open is unknown: " + err.Error())
+	case closed:
+		return &stopped{ralph.Skipped, fmt.Errorf("issue #%d was closed after the event: nothing is done. Open it again before ralph works on it", d.CommentOn)}
+	}
+	return nil
 }
 
 // allowed asks whether those who caused the run, and those whose words it uses,

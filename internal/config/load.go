@@ -49,6 +49,8 @@ type LoadOptions struct {
 	// Event says that the event that started the run brings a task, so that no
 	// prompt is needed.
 	Event bool
+	// EventName is that event, for the message when it brings none; empty: none.
+	EventName string
 	// Instead are files of the workspace, by their clean names with slashes, whose
 	// content is taken from here and not from Dir; nil: there is none of that name.
 	// For runs on a branch whose configuration is not to be followed.

@@ -31,6 +31,8 @@ func (l *loader) validateTask(values map[string]value) {
 		// The event is the task.
 	case l.mode == ModeTasks:
 		// prompt.md is the folder's.
+	case l.o.EventName != "" && takesEvent(l.mode):
+		l.report("prompt", "the event %s brings no task: give prompt or prompt-file", visible(l.o.EventName))
 	default:
 		how := "prompt or as prompt-file"
 		switch {

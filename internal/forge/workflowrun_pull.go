@@ -29,6 +29,16 @@ type Pull struct {
 	Association string
 }
 
+// IssueClosed reports whether an issue is closed. It costs one call.
+func (c *Client) IssueClosed(ctx context.Context, number int) (bool, error) {
+	operation := fmt.Sprintf("read issue #%d", number)
+	var found github.Issue
+	if err := c.call(ctx, http.MethodGet, c.path("/issues/%d", number), nil, &found); err != nil {
+		return false, c.explain(operation, "issues: read", err)
+	}
+	return found.GetState() == "closed", nil
+}
+
 // Pull reads a pull request. It costs one call.
 func (c *Client) Pull(ctx context.Context, number int) (Pull, error) {
 	operation := fmt.Sprintf("read pull request #%d", number)

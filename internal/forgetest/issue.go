@@ -71,6 +71,13 @@ func (r *Repository) Lock(number int) {
 	r.forge.mu.Unlock()
 }
 
+// CloseIssue closes an issue.
+func (r *Repository) CloseIssue(number int) {
+	r.forge.mu.Lock()
+	r.issues[number-1].state = "closed"
+	r.forge.mu.Unlock()
+}
+
 // association is what GitHub calls the relation of an author to a repository.
 func (r *Repository) association(login string) string {
 	switch {
