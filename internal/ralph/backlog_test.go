@@ -213,3 +213,20 @@ func TestCallsOnly(t *testing.T) {
 		}
 	}
 }
+
+// A turn that left its verdict unsaid is asked for it, and that is told.
+func TestAskingForTheVerdictIsTold(t *testing.T) {
+	t.Parallel()
+	l := loop(&script{steps: []step{{say: "looks good"}, {say: "approved"}}}, &tree{})
+	l.Backlog = &backlog{unsaid: "Which?", settled: []ralph.Settlement{{Done: true}}}
+	var notices []string
+	l.Emit = func(e ralph.Event) {
+		if e.Kind == ralph.EventNotice {
+			notices = append(notices, e.Text)
+		}
+	}
+	l.Run(t.Context(), nil)
+	if want := "The turn ended without a verdict, and is asked for it once."; len(notices) != 1 || notices[0] != want {
+		t.Errorf("notices = %q, want %q", notices, want)
+	}
+}
