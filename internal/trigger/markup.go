@@ -81,7 +81,7 @@ func (p *page) read() {
 	root := parser.NewParser(
 		parser.WithBlockParsers(append(parser.DefaultBlockParsers(), util.Prioritized(extension.NewFootnoteBlockParser(), 999))...),
 		parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(extension.NewFootnoteParser(), 101))...),
-		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(), util.Prioritized(extension.NewTableParagraphTransformer(), 200))...),
+		parser.WithParagraphTransformers(append(parser.DefaultParagraphTransformers(), util.Prioritized(&tables{ParagraphTransformer: extension.NewTableParagraphTransformer(), page: p}, 200))...),
 	).Parse(text.NewReader([]byte(p.source)))
 	links := references(root)
 	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function returns no error
@@ -131,6 +131,35 @@ func (p *page) read() {
 		}
 		return ast.WalkContinue, nil
 	})
+}
+
+// maxCells bounds the cells of all tables of a text: more than can be written out in
+// one, and few enough to be held. A renderer adds the cells that short rows lack.
+const maxCells = 1 << 17
+
+// tables reads tables. What would have more cells than are allowed is taken for
+// unseen: GitHub gives up on such tables, too.
+type tables struct {
+	parser.ParagraphTransformer
+	page  *page
+	cells int
+}
+
+var tableRule = lazyregexp.New(`^[ \t|:-]*-[ \t|:-]*\n?$`)
+
+// Transform makes a table of a paragraph that is one.
+func (t *tables) Transform(n *ast.Paragraph, reader text.Reader, pc parser.Context) {
+	columns := 0
+	for _, s := range spans(n.Lines()) {
+		if line := t.page.source[s.from:s.to]; tableRule.MatchString(line) {
+			columns = max(columns, strings.Count(line, "|")+1)
+		}
+	}
+	if t.cells += columns * n.Lines().Len(); columns > 0 && t.cells > maxCells {
+		t.page.unseen = append(t.page.unseen, whole(spans(n.Lines())))
+		return
+	}
+	t.ParagraphTransformer.Transform(n, reader, pc)
 }
 
 // references are the labels of the links of a text.
