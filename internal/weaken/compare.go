@@ -355,7 +355,7 @@ func (t *tested) wasMoved(c testCase) bool {
 
 // onCondition finds what a mark or the head of a block says that depends on
 // something.
-const onCondition = `(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip|\?:`
+const onCondition = `(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip|\?:|\bRequires[A-Z]`
 
 // conditional reports whether what a mark at a place says depends on a condition:
 // its own, or that of a block around it.
