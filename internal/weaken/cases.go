@@ -82,18 +82,30 @@ func (l *language) cases(s *source) []testCase {
 
 // withoutFixtures blanks the code of classes that the same file hands to
 // something: their tests are what a test of a test framework runs.
-func (s *source) withoutFixtures(classes *pattern) *source {
-	for _, m := range s.findGroups(classes, inCode) {
-		end := s.closing(m[1] - 1)
-		if end < 0 {
-			continue
+func (s *source) withoutFixtures(class *pattern) *source {
+	first, last := map[string]int{}, map[string]int{} // where a class is handed on
+	for at := 0; ; at++ {
+		n := bytes.Index(s.code[at:], []byte("class"))
+		if n < 0 {
+			break
 		}
-		for _, suffix := range []string{".class", "::class"} {
-			use := append(s.code[m[2]:m[3]:m[3]], suffix...)
-			if bytes.Contains(s.code[:m[0]], use) || bytes.Contains(s.code[end:], use) {
-				blank(s.code[m[1]:end])
-				break
+		at += n
+		end := len(bytes.TrimRight(s.code[:at], ".:"))
+		from := end
+		for from > 0 && isWord(s.code[from-1]) {
+			from--
+		}
+		if name := string(s.code[from:end]); end < at {
+			if _, ok := first[name]; !ok {
+				first[name] = at
 			}
+			last[name] = at
+		}
+	}
+	for _, m := range s.findGroups(class, inCode) {
+		name, end := string(s.code[m[2]:m[3]]), s.closing(m[1]-1)
+		if at, ok := first[name]; ok && end > 0 && (at < m[0] || last[name] > end) {
+			blank(s.code[m[1]:end])
 		}
 	}
 	return s

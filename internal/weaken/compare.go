@@ -323,6 +323,7 @@ func (k *look) silenced(t *tested) {
 			t.told[c.name] = true
 			switch fresh := t.was[i] < 0 && !t.wasMoved(c); {
 			case fresh && conditional: // it needs something that is not everywhere
+			case fresh && bytes.ContainsAny(t.now.code[min(at, c.at):c.at], "{;"): // it is that of something between
 			case fresh && len(bytes.TrimSpace(t.now.code[c.begin:c.end])) < len("();"): // it is only planned
 			case fresh:
 				k.add(rankNewSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the new test "+shown(c.name)+" is skipped from the beginning")
@@ -354,7 +355,7 @@ func (t *tested) wasMoved(c testCase) bool {
 
 // onCondition finds what a mark or the head of a block says that depends on
 // something.
-const onCondition = `(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip|\?:`
+const onCondition = `(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip|\?:|\bRequires[A-Z]`
 
 // conditional reports whether what a mark at a place says depends on a condition:
 // its own, or that of a block around it.

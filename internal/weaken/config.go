@@ -371,7 +371,7 @@ func strictness(text []byte) string {
 	}
 	options, _ := doc["compilerOptions"].(map[string]any)
 	for name, v := range options {
-		if strings.HasPrefix(name, "no") || strings.HasPrefix(name, "strict") || strings.HasPrefix(name, "allow") || slices.Contains([]string{"skipLibCheck", "checkJs", "alwaysStrict", "exactOptionalPropertyTypes", "useUnknownInCatchVariables", "isolatedModules", "types"}, name) {
+		if strings.HasPrefix(name, "no") || strings.HasPrefix(name, "strict") || strings.HasPrefix(name, "allow") || slices.Contains([]string{"skipLibCheck", "checkJs", "alwaysStrict", "exactOptionalPropertyTypes", "useUnknownInCatchVariables", "isolatedModules"}, name) {
 			kept[name] = v
 		}
 	}

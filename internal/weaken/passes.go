@@ -33,7 +33,7 @@ func (k *look) passes(t *tested) {
 		}
 	}
 	for _, at := range fresh(k.pattern(swallows), t, false) {
-		if bytes.Contains(t.now.code[max(0, at-300):t.now.end(t.now.lineOf(at)-1)], []byte("fail(")) {
+		if bytes.Contains(t.now.code[max(0, at-300):t.now.end(t.now.lineOf(at)-1)], []byte("fail(")) || t.lang.indent && bytes.Contains(t.now.code[at:min(len(t.now.code), at+200)], []byte("else:\n")) {
 			continue // the assertion is what is tested
 		}
 		k.add(rankEmptied, ralph.FindingTests, t.file.Path, t.now.lineOf(at), "swallowed", "a failed assertion"+t.in(at)+" is caught and dropped")
