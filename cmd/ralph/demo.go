@@ -98,7 +98,11 @@ func demoDisplay() config.Config {
 
 func (c demoCmd) folder(temp string) (string, error) {
 	if c.Keep == "" {
-		return os.MkdirTemp(temp, "ralph-demo-")
+		dir, err := os.MkdirTemp(temp, "ralph-demo-")
+		if err != nil {
+			return "", err
+		}
+		return dir, os.Chmod(dir, 0o755) // as root, the agent is another user
 	}
 	if err := os.Mkdir(c.Keep, 0o755); err != nil {
 		return "", fmt.Errorf("--keep: %w: name a folder that does not exist, in one that does", err)
