@@ -111,7 +111,7 @@ func TestServersOfAgents(t *testing.T) {
 		if judges {
 			closed = "EACCES"
 		}
-		for name, want := range map[string]string{"own": "ok", "tool to the agent": "EACCES", "agent to the tool": closed, "agent to the tool, unix": closed} {
+		for name, want := range map[string]string{"own": "ok", "tool to the agent": "EACCES", "agent to the tool": closed, "agent to the tool, unix": closed, "what is not there": "ENOENT"} {
 			if said[name] != want {
 				t.Errorf("judges %v: %s = %q, want %s", judges, name, said[name], want)
 			}

@@ -60,6 +60,7 @@ func init() {
 			said["agent to the tool"] = word(dial(to))
 		}
 		said["agent to the tool, unix"] = word(dialUnix(unix.SOCK_STREAM, tool.Unix))
+		said["what is not there"] = word(dialUnix(unix.SOCK_STREAM, "/var/run/nothing-listens/socket")) // as libc asks for a name service
 		_ = in.Close()
 		_ = json.NewEncoder(os.Stdout).Encode(said)
 		return code(errors.Join(err, cmd.Wait()))

@@ -32,12 +32,11 @@ func (g *Gate) unix(id uint64, c caller) {
 		_ = g.reply(id, unix.EACCES)
 		return
 	}
-	if g.speaker != nil && g.speaker.judge && g.speaks(c.thread) {
-		refuse(path, "a reviewer reaches no socket of what it runs")
-		return
-	}
 	socket, inside, err := g.doors.socket(path)
 	switch {
+	case inside && err == nil && g.speaker != nil && g.speaker.judge && g.speaks(c.thread):
+		_ = socket.Close()
+		refuse(path, "a reviewer reaches no socket of what it runs")
 	case inside && err == nil:
 		g.unixTo(id, c, socket)
 	case inside && number(err) != unix.EIO:
