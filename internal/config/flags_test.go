@@ -103,12 +103,12 @@ func TestRefused(t *testing.T) {
 				continue
 			}
 			flags := pairs("agent", "claude", "scm-command", "git", in.Name, samples[in.Name])
-			switch {
-			case mode == "prompt":
+			switch mode {
+			case "prompt":
 				flags["prompt-file"] = "f.md"
-			case mode == "run" || mode == "session":
+			case "run", "session":
 				flags["prompt"] = "Go on."
-			case mode == "supervise":
+			case "supervise":
 				flags["task-dir"] = "specs"
 			}
 			if mode == "session" && in.Name == "session" {

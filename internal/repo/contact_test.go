@@ -130,7 +130,7 @@ func willPush(t *testing.T) (*forge, string, *run) {
 // elsewhere, and goes on top of what is there: nothing is overwritten.
 func TestAssumedPushIsRefused(t *testing.T) {
 	t.Parallel()
-	f, dir, r := willPush(t)
+	f, _, r := willPush(t)
 	theirs := somebody(t, f, "theirs.txt", "t\n")
 	var pushes atomic.Int32
 	f.setFault(func(_ http.ResponseWriter, req *http.Request) bool {
@@ -147,7 +147,7 @@ func TestAssumedPushIsRefused(t *testing.T) {
 	equal(t, "files", files(t, f.dir, c.SHA), []string{"100644 a.txt", "100644 one.txt", "100644 second.txt", "100644 theirs.txt", "100644 two.txt"})
 
 	// The branch is made by somebody else before the first push of a run.
-	f, dir = workspace(t)
+	f, dir := workspace(t)
 	r = begin(t, dir, f.url)
 	if err := r.CanPush(t.Context()); err != nil {
 		t.Fatalf("CanPush() = %v", err)

@@ -103,8 +103,8 @@ func (s *source) withoutFixtures(class *pattern) *source {
 		}
 	}
 	for _, m := range s.findGroups(class, inCode) {
-		name, end := string(s.code[m[2]:m[3]]), s.closing(m[1]-1)
-		if at, ok := first[name]; ok && end > 0 && (at < m[0] || last[name] > end) {
+		name, end := s.code[m[2]:m[3]], s.closing(m[1]-1)
+		if at, ok := first[string(name)]; ok && end > 0 && (at < m[0] || last[string(name)] > end) {
 			blank(s.code[m[1]:end])
 		}
 	}
