@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/signal"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -23,6 +24,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if signal.Ignored(syscall.SIGHUP) { // under nohup: what a test starts would inherit it
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "sandbox-") { // started by the supervisor, under any name
 		main()
 	}
