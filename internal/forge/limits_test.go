@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -213,10 +214,10 @@ func TestWebPages(t *testing.T) {
 	for _, status := range []int{200, 502, 503} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			t.Parallel()
-			n := 0
-			page := func(times int) script {
+			page := func(times int32) script {
+				var n atomic.Int32 // requests come in parallel
 				return func(*http.Request, []byte) (int, http.Header, string) {
-					if n++; n <= times {
+					if n.Add(1) <= times {
 						return status, http.Header{"Content-Type": {"text/html; charset=utf-8"}}, "<!DOCTYPE html><title>Back soon</title>" + token
 					}
 					return 200, nil, repositoryAnswer
@@ -226,7 +227,6 @@ func TestWebPages(t *testing.T) {
 			if _, err := scripted(t, page(2), quick).Preflight(t.Context(), forge.Ask{Base: "main"}); err != nil {
 				t.Errorf("Preflight() after two pages = %v, want nil", err)
 			}
-			n = 0
 			_, err := scripted(t, page(100), quick).Preflight(t.Context(), forge.Ask{Base: "main"})
 			checkError(t, "Preflight", err, "read the repository in octo/greet", strconv.Itoa(status)+" with a web page", "tried ")
 			if strings.Contains(err.Error(), "DOCTYPE") {
