@@ -248,7 +248,7 @@ func TestPluginTaskLoop(t *testing.T) {
 	}
 	for i, want := range map[int]string{
 		1: "Implement iterations cannot set passes=true or approve stories.",
-		3: "There are uncommitted changes:",
+		3: "There are still uncommitted changes:",
 	} {
 		if !strings.Contains(asked[i].Last, want) {
 			t.Errorf("question %d lacks %q:\n%s", i+1, want, asked[i].Last)
