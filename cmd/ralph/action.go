@@ -39,8 +39,9 @@ func (a *app) action(show func(*secret.Redactor) printer) ralph.Report {
 		Event: bringsTask(event), EventName: event.Name,
 	}
 	cfg, cfgErr := config.Load(sources)
-	a.left = checkoutSecrets(workspace)
-	redact := secret.NewRedactor(a.secrets(cfg)...)
+	left := checkoutSecrets(workspace)
+	secrets := secretsOf(cfg, a.environ, left)
+	redact := secret.NewRedactor(secrets...)
 	r, err := runner.New(runner.Options{Getenv: a.getenv, Stdout: a.stdout, Redactor: redact})
 	if err != nil {
 		fmt.Fprintln(a.stderr, "ralph:", err)
@@ -51,25 +52,24 @@ func (a *app) action(show func(*secret.Redactor) printer) ralph.Report {
 			fmt.Fprintln(a.stderr, "ralph:", err)
 		}
 	}()
-	j := &job{app: a, cfg: cfg, redact: redact, workspace: workspace, runner: r, site: r.Context(), event: event, sources: sources}
+	in := &Input{
+		Config: cfg, Problem: cfgErr, Sources: sources, Environ: a.environ, Left: left, Self: a.self, Version: a.version(),
+		Workspace: workspace, Runner: r, Site: r.Context(), Event: event, Redactor: redact, Stop: &stopRequest{},
+	}
 	if show != nil {
-		j.out = show(redact)
+		in.Output = show(redact)
 	} else {
 		var values []string
-		for _, s := range a.secrets(cfg) {
+		for _, s := range secrets {
 			values = append(values, s.Reveal())
 		}
 		r.Mask(values...)
-		j.out = newActions(r, cfg)
+		in.Output = newActions(r, cfg)
 	}
 	if eventErr != nil {
-		j.out.warn(eventErr.Error())
+		in.Output.warn(eventErr.Error())
 	}
-	ctx, cancel := a.signals(j.interrupted)
+	ctx, cancel := a.signals(in.interrupted)
 	defer cancel()
-	if cfgErr != nil {
-		j.wrong = cfgErr
-		j.cfg.Summary = true // a run that never started has nowhere else to say so
-	}
-	return j.run(ctx)
+	return Run(ctx, in)
 }

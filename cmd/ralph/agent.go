@@ -27,14 +27,13 @@ type cli interface {
 
 // checkAgent finds out before anything is spent whether the agents can work: the
 // one that works, the one that would take over from it, and the one that reviews.
-func (j *job) checkAgent(ctx context.Context) error {
+func (j *sandboxed) checkAgent(ctx context.Context) (crew, error) {
 	o, outdated, err := j.worker()
 	if err != nil {
-		return invalid(err)
+		return nil, invalid(err)
 	}
 	for _, w := range append(outdated, agent.Cautions(o)...) {
-		j.note(w)
-		j.out.warn(w)
+		j.rec.warn(w)
 	}
 	plain := o // another model may be another provider's
 	o = j.throughDoor(o)
@@ -42,33 +41,32 @@ func (j *job) checkAgent(ctx context.Context) error {
 		o.Command, o.Argument = j.box.Command(), true
 	}
 	if j.display != nil {
-		out := j.out.display() // redacts
-		j.atEnd(func() { _ = out.Close() })
+		out := j.rec.out.display() // redacts
+		j.undo.atEnd(func() { _ = out.Close() })
 		o.Display, o.DisplayProcess, o.DisplayOut = j.cfg.DisplayFilter, j.display, out
 	}
 	a, err := j.newAgent(ctx, o)
 	if err != nil {
-		return invalid(err)
+		return nil, invalid(err)
 	}
-	if j.verbose != nil {
-		j.out.aside(report.AgentCommand(a.Argv(ralph.Prompt{})...))
+	if j.Verbose != nil {
+		j.rec.out.aside(report.AgentCommand(a.Argv(ralph.Prompt{})...))
 	}
 	if o.Name == "codex" && o.Model == "" && j.cfg.MaxCost > 0 && len(o.Command) == 0 {
 		n := "max-cost-usd cannot stop codex without model: its output does not say which model it used, so its tokens have no price. Name one, or give max-tokens."
-		j.note(n)
-		j.out.warn(n)
+		j.rec.warn(n)
 	}
 	worker := &relay{cli: a, name: agentName(o)}
 	if err := j.checkFallback(ctx, plain, worker); err != nil {
-		return invalid(fmt.Errorf("%s: %w", j.fallbackInput(), err))
+		return nil, invalid(fmt.Errorf("%s: %w", j.fallbackInput(), err))
 	}
-	j.agent = worker
-	return invalid(j.checkReviewer(ctx, plain, worker))
+	agents, err := j.checkReviewer(ctx, plain, worker)
+	return agents, invalid(err)
 }
 
 // worker is the agent that works, with all that was said about it, and what is
 // out of date in that.
-func (j *job) worker() (o agent.Options, outdated []string, err error) {
+func (j *sandboxed) worker() (o agent.Options, outdated []string, err error) {
 	args, outdated := agent.Modern(j.cfg.Agent, j.cfg.AgentArgs)
 	exact, more := agent.Modern(j.cfg.Agent, j.cfg.AgentExactArgs)
 	o = j.agentOptions(j.cfg.Agent, j.cfg.Model)
@@ -84,7 +82,7 @@ func (j *job) worker() (o agent.Options, outdated []string, err error) {
 }
 
 // fallback is the agent that would take over; ok is false when there is none.
-func (j *job) fallback(o agent.Options) (next agent.Options, ok bool) {
+func (j *sandboxed) fallback(o agent.Options) (next agent.Options, ok bool) {
 	if j.cfg.FallbackAgent == "" && j.cfg.FallbackModel == "" {
 		return o, false
 	}
@@ -92,7 +90,7 @@ func (j *job) fallback(o agent.Options) (next agent.Options, ok bool) {
 }
 
 // reviewer is the agent that reviews; ok is false when that is the one that works.
-func (j *job) reviewer(o agent.Options) (reviewer agent.Options, ok bool) {
+func (j *sandboxed) reviewer(o agent.Options) (reviewer agent.Options, ok bool) {
 	if j.cfg.ReviewAgent == "" && j.cfg.ReviewModel == "" {
 		return o, false
 	}
@@ -104,7 +102,7 @@ func (j *job) reviewer(o agent.Options) (reviewer agent.Options, ok bool) {
 }
 
 // newAgent is an agent that can work, with what the mode puts around it.
-func (j *job) newAgent(ctx context.Context, o agent.Options) (cli, error) {
+func (j *sandboxed) newAgent(ctx context.Context, o agent.Options) (cli, error) {
 	if j.cfg.TaskDir != "" {
 		o.Linger = j.linger
 	}
@@ -125,15 +123,15 @@ func (j *job) newAgent(ctx context.Context, o agent.Options) (cli, error) {
 	}
 	switch {
 	case j.cfg.TaskDir != "":
-		return &attempts{CLI: a, job: j, options: o}, nil
+		return &attempts{CLI: a, box: j, options: o}, nil
 	case j.cfg.Mode == config.ModeSession && len(o.Hooks) > 0:
-		return &sessions{cli: a, job: j}, nil
+		return &sessions{cli: a, box: j}, nil
 	}
 	return a, nil
 }
 
 // checkVersion compares what the CLI calls itself with what was asked for.
-func (j *job) checkVersion(o agent.Options, version string) error {
+func (j *sandboxed) checkVersion(o agent.Options, version string) error {
 	want := j.cfg.AgentVersion
 	if o.Name != j.cfg.Agent || want == "" || want == "latest" || len(o.Command) > 0 || slices.Contains(strings.FieldsFunc(version, notOfVersion), want) {
 		return nil
@@ -147,7 +145,7 @@ func notOfVersion(r rune) bool {
 
 // other is an agent of another name or with another model than the one that
 // works: what was said about that one only holds for the same CLI.
-func (j *job) other(o agent.Options, name, model string) agent.Options {
+func (j *sandboxed) other(o agent.Options, name, model string) agent.Options {
 	if name == o.Name {
 		o.Model = model
 		return o
@@ -157,23 +155,22 @@ func (j *job) other(o agent.Options, name, model string) agent.Options {
 
 // checkReviewer is checkAgent for the agent that reviews, where that is another
 // or has another model.
-func (j *job) checkReviewer(ctx context.Context, o agent.Options, worker *relay) error {
+func (j *sandboxed) checkReviewer(ctx context.Context, o agent.Options, worker *relay) (crew, error) {
 	o, ok := j.reviewer(o)
-	if !ok || j.backlog == nil {
-		return nil
+	if !ok || j.stories == nil {
+		return worker, nil
 	}
 	o = j.throughDoor(o)
 	reviewer, err := j.newAgent(ctx, o)
 	if err != nil {
-		return fmt.Errorf("review-agent: %w", err)
+		return nil, fmt.Errorf("review-agent: %w", err)
 	}
-	j.note("Reviews by " + agentName(o) + ".")
+	j.rec.note("Reviews by " + agentName(o) + ".")
 	r := &relay{cli: j.apart(reviewer, o, "review", true), name: agentName(o)}
 	if r.name != worker.nextName { // else it would take over from itself
 		r.next, r.nextName = worker.next, worker.nextName
 	}
-	j.agent = &pair{relay: worker, reviewer: r, backlog: j.backlog}
-	return nil
+	return &pair{relay: worker, reviewer: r, stories: j.stories}, nil
 }
 
 // crew are the agents of a run: who works, and who would take over.
@@ -189,12 +186,12 @@ func agentName(o agent.Options) string { return strings.TrimSpace(o.Name + " " +
 type pair struct {
 	*relay
 	reviewer *relay
-	backlog  *backlog
+	stories  *storyList
 }
 
 // turn is the one that the step is for.
 func (p *pair) turn() *relay {
-	if p.backlog.step.Mode == string(tasks.Review) {
+	if p.stories.step.Mode == string(tasks.Review) {
 		return p.reviewer
 	}
 	return p.relay
@@ -208,12 +205,12 @@ func (p *pair) Run(ctx context.Context, q ralph.Prompt, emit func(ralph.Event)) 
 func (p *pair) takeOver(f *ralph.Failure) (string, bool) { return p.turn().takeOver(f) }
 
 // agentOptions are what every agent of the run has in common.
-func (j *job) agentOptions(name, model string) agent.Options {
+func (j *sandboxed) agentOptions(name, model string) agent.Options {
 	o := agent.Options{
 		Name: name, Model: model, Dir: j.dir(), Env: j.agentEnv(name),
 		Limits:  proc.Limits{Time: j.cfg.IterationTimeout, Silence: j.cfg.IdleTimeout, FinishGrace: j.cfg.ResultGrace, OutputBytes: maxAgentOutput},
 		Root:    j.identity.IsZero() && os.Geteuid() == 0,
-		Process: pathed{j.children, j}, Mask: j.redact.Writer, Log: j.session,
+		Process: pathed{j.children, j}, Mask: j.rec.redact.Writer, Log: j.rec.session,
 		LookPath: j.lookPath,
 		Scratch:  j.temp.tmp, PromptLog: j.logPrompt, Merge: j.cfg.Variables != nil,
 		System: j.cfg.System, MCP: j.cfg.MCP, Price: j.price,
@@ -226,13 +223,13 @@ func (j *job) agentOptions(name, model string) agent.Options {
 		}
 	}
 	// The tools of an agent of the user's own print where it prints itself.
-	if j.backlog != nil && name != "text" {
-		o.Judges = func() bool { return j.backlog.step.Mode == string(tasks.Review) }
+	if j.stories != nil && name != "text" {
+		o.Judges = func() bool { return j.stories.step.Mode == string(tasks.Review) }
 	}
 	if len(o.Hooks) > 0 { // a plugin of the user's leaves them to us
 		o.Env = append(o.Env, "RALPH_HOOKS=1")
 	}
-	if j.backlog != nil && len(o.Hooks) > 0 {
+	if j.stories != nil && len(o.Hooks) > 0 {
 		o.Env = append(o.Env, stopCap)
 	}
 	return o
@@ -240,12 +237,12 @@ func (j *job) agentOptions(name, model string) agent.Options {
 
 // lookPath finds a program as the agent's child would: a path leads from where
 // the agent works, unless a branch or a setup command may still bring it there.
-func (j *job) lookPath(name string) (string, error) {
+func (j *sandboxed) lookPath(name string) (string, error) {
 	settled := len(j.cfg.Setup) == 0 && !j.publishes()
 	if settled && strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
 		name = filepath.Join(j.dir(), name)
 	}
-	return proc.LookPath(name, j.app.environ)
+	return proc.LookPath(name, j.Environ)
 }
 
 // stopCap bounds how often the stop hook of a task list keeps an agent going that
@@ -256,14 +253,13 @@ const maxAgentOutput = 4 << 30 // bytes
 
 // agentEnv is the agent's environment: what every child sees, and the agent's
 // own credentials. The forge's token is none of them, under whatever name.
-func (j *job) agentEnv(name string) []string {
+func (j *sandboxed) agentEnv(name string) []string {
 	allow := slices.DeleteFunc(agent.Credentials(name), func(variable string) bool {
-		holds := j.holdsToken(j.app.getenv(variable))
+		holds := j.holdsToken(j.getenv(variable))
 		if holds {
 			n := variable + " holds the token of the forge, which no agent gets: give the agent a key of its own."
-			if !slices.Contains(j.report.Notes, n) {
-				j.note(n)
-				j.out.warn(n)
+			if !slices.Contains(j.rec.report.Notes, n) {
+				j.rec.warn(n)
 			}
 		}
 		return holds
@@ -272,13 +268,13 @@ func (j *job) agentEnv(name string) []string {
 }
 
 // holdsToken says that a text holds a token of the forge.
-func (j *job) holdsToken(text string) bool {
+func (j *plan) holdsToken(text string) bool {
 	tokens := secret.NewFinder(j.cfg.Token, j.cfg.CIToken)
 	return tokens.Find([]byte(text)) != nil
 }
 
 // withKey puts the key that was given as an input where the agent looks for it.
-func (j *job) withKey(o *agent.Options) error {
+func (j *sandboxed) withKey(o *agent.Options) error {
 	if !j.cfg.APIKey.IsSet() {
 		return nil
 	}
@@ -292,20 +288,20 @@ func (j *job) withKey(o *agent.Options) error {
 }
 
 // logPrompt keeps a prompt in the run directory. 001-13
-func (j *job) logPrompt(name, text string) {
-	if err := j.files.WriteFile(name, j.redact.Bytes([]byte(text))); err != nil {
-		j.out.warn(err.Error())
+func (j *workspace) logPrompt(name, text string) {
+	if err := j.files.WriteFile(name, j.rec.redact.Bytes([]byte(text))); err != nil {
+		j.rec.out.warn(err.Error())
 	}
 }
 
 // scm are the team's own commit commands; nil when there are none, or when we
 // commit.
-func (j *job) scm() ralph.SCM {
+func (j *sandboxed) scm() ralph.SCM {
 	if len(j.cfg.SCM.Tasks) == 0 || j.publishes() {
 		return nil
 	}
 	return scm.New(scm.Options{
 		Process: j.withPath(), Command: j.cfg.SCM.Command, Tasks: j.cfg.SCM.Tasks,
-		Dir: j.dir(), Env: j.guestEnv(nil), Redact: j.redact, Show: j.out.guest, OutputBytes: maxOutput,
+		Dir: j.dir(), Env: j.guestEnv(nil), Redact: j.rec.redact, Show: j.rec.out.guest, OutputBytes: maxOutput,
 	})
 }

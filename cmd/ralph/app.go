@@ -16,13 +16,11 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/secret"
 )
 
 // app is what the process was given: nothing below it reads environment,
 // arguments or standard streams on its own.
 type app struct {
-	left           []secret.String // tokens that a checkout left
 	args           []string
 	environ        []string
 	self           string // this binary, to start its hidden commands
@@ -32,12 +30,23 @@ type app struct {
 
 // getenv looks a variable up in the environment that was taken out of reach.
 func (a *app) getenv(name string) string {
-	for _, kv := range a.environ {
+	return lookup(a.environ, name)
+}
+
+// lookup is the value of a variable in an environment; empty when it is not set.
+func lookup(environ []string, name string) string {
+	for _, kv := range environ {
 		if k, v, _ := strings.Cut(kv, "="); k == name {
 			return v
 		}
 	}
 	return ""
+}
+
+// withVariable is an environment in which a variable has another value.
+func withVariable(environ []string, name, value string) []string {
+	environ = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+	return append(environ, name+"="+value)
 }
 
 func (a *app) environment() map[string]string {

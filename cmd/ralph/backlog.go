@@ -11,43 +11,57 @@ import (
 	"github.com/org/ralph-action/internal/tasks"
 )
 
+// storyList is a task list as it was before the agent could edit it, and as it
+// counts now. The methods that are called without one take nil.
+type storyList struct {
+	folder *tasks.Folder
+	rules  tasks.Rules
+	prompt string                 // prompt.md, or what was given in its place
+	prd    string                 // prd.md; empty: there was none
+	branch string                 // that the list names
+	asked  map[string]tasks.Story // by id, as people wrote them
+	list   *tasks.List            // legal, and what the file holds; nil before it is opened
+	step   ralph.Step             // what the iteration at hand is for
+	seal   func()                 // called when every child is gone; nil before the list is opened
+}
+
 // backlog is the task list of a run; it is the loop's ralph.Backlog. What the
 // list says is believed as it was before an iteration, and after it only as far
 // as the iteration was allowed to write it.
 type backlog struct {
-	job    *job
-	folder *tasks.Folder
-	lock   *tasks.Lock
-	rules  tasks.Rules
-	prompt string // prompt.md as it was before the agent could edit it
-	prd    string // prd.md likewise; empty: there was none
-	branch string
-	asked  map[string]tasks.Story // by id, as people wrote them
+	*storyList
+	at       *branch
+	emit     func(ralph.Event)
+	lock     *tasks.Lock
+	baseline []ralph.Verdict
+	green    map[string]bool // guardrails that have passed once
 
-	list      *tasks.List    // legal, and what the file holds; nil before the first iteration
-	snapshot  tasks.Snapshot // as it was before the iteration at hand
-	step      ralph.Step
-	between   []string          // what was put back since the iteration before
+	turn      turn
 	worked    map[string]int    // iterations by story
 	began     map[string]string // HEAD before a story's first iteration
-	looks     int               // at the list, since the iteration began
-	head      string            // when the iteration began
-	work      string            // the work as the iteration found it
-	withdrew  bool              // an approval of the iteration at hand
 	left      map[string]string // what changed while a story's review was withdrawn
 	behind    bool              // the base's list has stories that this one has not
 	artifacts bool              // an approval counts though files changed meanwhile
 	since     string            // HEAD before what unseen names
 	unseen    string            // what was changed after the last story was approved; empty: nothing
-	green     map[string]bool   // guardrails that have passed once
+}
+
+// turn is the iteration at hand.
+type turn struct {
+	snapshot tasks.Snapshot // the list before it
+	between  []string       // what was put back since the iteration before
+	looks    int            // at the list, since it began
+	head     string         // HEAD when it began
+	seen     string         // the work as it found it
+	withdrew bool           // an approval of its
 }
 
 // Begin keeps the list and says what the iteration is for. What changed since the
 // last one was not the agent's to change: it does not run.
 func (b *backlog) Begin(iteration, _ int) (ralph.Step, error) {
-	b.between, b.looks, b.withdrew = nil, 0, false
+	b.turn = turn{snapshot: b.turn.snapshot}
 	if iteration == 1 {
-		for _, v := range b.job.baseline {
+		for _, v := range b.baseline {
 			b.green[v.Command] = v.Passed
 		}
 	}
@@ -58,15 +72,15 @@ func (b *backlog) Begin(iteration, _ int) (ralph.Step, error) {
 			return ralph.Step{}, err
 		}
 		for _, p := range said {
-			b.job.emit(ralph.Event{Kind: ralph.EventWarning, At: time.Now(), Text: p, Iteration: iteration})
+			b.emit(ralph.Event{Kind: ralph.EventWarning, At: time.Now(), Text: p, Iteration: iteration})
 		}
-		b.between = said
+		b.turn.between = said
 	}
-	b.snapshot = tasks.Take(b.list, b.rules)
-	if err := b.lock.Update(b.marker(b.snapshot)); err != nil {
-		b.job.out.warn(err.Error()) // it is for people and hooks; nothing of ours depends on it
+	b.turn.snapshot = tasks.Take(b.list, b.rules)
+	if err := b.lock.Update(b.marker(b.turn.snapshot)); err != nil {
+		b.at.rec.out.warn(err.Error()) // it is for people and hooks; nothing of ours depends on it
 	}
-	b.step = ralph.Step{Mode: string(b.snapshot.Mode), Story: b.snapshot.Story.ID, Title: b.snapshot.Story.Title}
+	b.step = ralph.Step{Mode: string(b.turn.snapshot.Mode), Story: b.turn.snapshot.Story.ID, Title: b.turn.snapshot.Story.Title}
 	over := b.list.Done(b.rules)
 	b.step.Done = over && b.unseen == ""
 	if b.step.Story == "" && !over {
@@ -76,12 +90,12 @@ func (b *backlog) Begin(iteration, _ int) (ralph.Step, error) {
 		}
 		return b.step, &ralph.Refusal{Outcome: ralph.Stalled, Err: why}
 	}
-	b.head = b.job.head()
-	b.work = b.look()
+	b.turn.head = b.at.head()
+	b.turn.seen = b.look()
 	if id := b.step.Story; id != "" {
 		b.worked[id]++
 		if _, known := b.began[id]; !known && b.step.Mode != string(tasks.Review) {
-			b.began[id] = b.head
+			b.began[id] = b.turn.head
 			if b.unseen != "" { // it has to account for that
 				b.began[id] = b.since
 			}
@@ -132,9 +146,9 @@ func (b *backlog) Again() error {
 
 // Settle puts back what the iteration was not allowed to write.
 func (b *backlog) Settle(it ralph.Iteration) (ralph.Settlement, error) {
-	b.looks++
+	b.turn.looks++
 	data, err := b.folder.Tasks()
-	if b.looks > 1 { // guardrails run code of the agent's, and nothing in them moves a story
+	if b.turn.looks > 1 { // guardrails run code of the agent's, and nothing in them moves a story
 		var said []string
 		if err != nil || !bytes.Equal(data, b.list.Bytes()) {
 			if said, err = b.repair(tasks.Between(b.list, b.rules), data, err); err != nil {
@@ -147,7 +161,7 @@ func (b *backlog) Settle(it ralph.Iteration) (ralph.Settlement, error) {
 		}
 		return b.settlement(it, append(said, more...))
 	}
-	said, err := b.repair(b.snapshot, data, err)
+	said, err := b.repair(b.turn.snapshot, data, err)
 	if err != nil {
 		return ralph.Settlement{}, err
 	}
@@ -159,12 +173,12 @@ func (b *backlog) write(data []byte) error {
 	if err := b.folder.WriteTasks(data); err != nil {
 		return err
 	}
-	if b.job.box == nil {
+	if b.at.box == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), boxWrite)
 	defer cancel()
-	return b.job.box.Write(ctx, b.folder.Path(tasks.TasksName), data)
+	return b.at.box.Write(ctx, b.folder.Path(tasks.TasksName), data)
 }
 
 const boxWrite = 30 * time.Second

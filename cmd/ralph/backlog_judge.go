@@ -14,7 +14,7 @@ import (
 // when files changed while the review went on: it has not looked at what it
 // approved. Nor does work after the last approval.
 func (b *backlog) freshEyes() (said []string, _ error) {
-	review := b.snapshot.Mode == tasks.Review && !b.rules.SkipReview
+	review := b.turn.snapshot.Mode == tasks.Review && !b.rules.SkipReview
 	over := b.step.Story == "" && !b.rules.SkipReview
 	if !review && !over {
 		return nil, nil
@@ -25,7 +25,7 @@ func (b *backlog) freshEyes() (said []string, _ error) {
 	}
 	if over {
 		if b.unseen == "" {
-			b.since = b.head
+			b.since = b.turn.head
 		}
 		b.unseen = files
 		return nil, nil
@@ -33,7 +33,7 @@ func (b *backlog) freshEyes() (said []string, _ error) {
 	if id := b.step.Story; b.left[id] == files && b.list.Done(tasks.Rules{Only: id}) {
 		// The same again: that is what running the checks leaves behind.
 		b.artifacts = true
-		b.job.note(fmt.Sprintf("While story %s was reviewed, these files changed, each time anew; no review has seen how: %s. If running the checks writes them, have git ignore them.", oneLine(id), files))
+		b.at.rec.note(fmt.Sprintf("While story %s was reviewed, these files changed, each time anew; no review has seen how: %s. If running the checks writes them, have git ignore them.", oneLine(id), files))
 		return nil, nil
 	}
 	b.left[b.step.Story] = files
@@ -44,11 +44,11 @@ func (b *backlog) freshEyes() (said []string, _ error) {
 // withdraw takes the approval of the iteration at hand back; text, when there is
 // one, says why in the place of the room's own words.
 func (b *backlog) withdraw(why, text string) (said []string, _ error) {
-	r := b.snapshot.Withdraw(b.list, why)
+	r := b.turn.snapshot.Withdraw(b.list, why)
 	if !r.Changed {
 		return nil, nil
 	}
-	b.withdrew = true
+	b.turn.withdrew = true
 	for i := range r.Problems {
 		if text != "" {
 			r.Problems[i].Text = text
@@ -60,10 +60,10 @@ func (b *backlog) withdraw(why, text string) (said []string, _ error) {
 // look identifies the work as it was seen last; "" where nobody looks.
 func (b *backlog) look() string {
 	switch {
-	case b.job.repo != nil:
-		return b.job.repo.Seen()
-	case b.job.watcher != nil:
-		return b.job.watcher.Seen()
+	case b.at.repo != nil:
+		return b.at.repo.Seen()
+	case b.at.watcher != nil:
+		return b.at.watcher.Seen()
 	}
 	return ""
 }
@@ -73,16 +73,16 @@ func (b *backlog) look() string {
 func (b *backlog) changed() []string {
 	var all []string
 	switch now := b.look(); {
-	case now == b.work:
+	case now == b.turn.seen:
 		return nil
-	case b.job.repo != nil:
-		paths, err := b.job.repo.Changed(b.work)
+	case b.at.repo != nil:
+		paths, err := b.at.repo.Changed(b.turn.seen)
 		if err != nil {
 			return []string{oneLine(err.Error())}
 		}
 		all = paths
 	default:
-		all = nulls(b.job.gitText(1<<20, "diff", "--name-only", "--no-ext-diff", "--no-renames", "-z", b.work, now))
+		all = nulls(b.at.gitText(1<<20, "diff", "--name-only", "--no-ext-diff", "--no-renames", "-z", b.turn.seen, now))
 	}
 	var files []string
 	for _, path := range all {
@@ -121,7 +121,7 @@ func oneLine(s string) string {
 // checks refuse does not count, unless they were red before anybody did anything;
 // nor does an approval in the list that is not the reviewer's word.
 func (b *backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlement, error) {
-	if b.snapshot.Mode == tasks.Review {
+	if b.turn.snapshot.Mode == tasks.Review {
 		red, failure := b.broke(it.Verdicts), it.Last().Failure
 		var more []string
 		var err error
@@ -141,13 +141,13 @@ func (b *backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlemen
 	for _, v := range it.Verdicts {
 		b.green[v.Command] = b.green[v.Command] || v.Passed
 	}
-	s := ralph.Settlement{Problems: said, Stuck: b.withdrew}
-	for _, p := range b.snapshot.Transitions(b.list) {
+	s := ralph.Settlement{Problems: said, Stuck: b.turn.withdrew}
+	for _, p := range b.turn.snapshot.Transitions(b.list) {
 		if p.Kind != tasks.Stuck {
 			continue
 		}
 		told := len(said) > 0 || len(it.Settled.Problems) > 0 // of what was put back
-		if s.Stuck = true; b.looks > 1 && !b.withdrew && !told {
+		if s.Stuck = true; b.turn.looks > 1 && !b.turn.withdrew && !told {
 			s.Problems = append(s.Problems, b.folder.Path(tasks.TasksName)+": "+p.Text)
 		}
 	}
@@ -159,12 +159,12 @@ func (b *backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlemen
 			s.Left++
 		}
 	}
-	if b.snapshot.Mode == tasks.Review && s.Status == string(tasks.Approved) && b.looks > 1 {
+	if b.turn.snapshot.Mode == tasks.Review && s.Status == string(tasks.Approved) && b.turn.looks > 1 {
 		b.unseen = "" // this review saw it
 	}
 	over := b.list.Done(b.rules)
 	s.Done = over && b.unseen == ""
-	s.Stuck = s.Stuck || over && b.step.Story == "" && b.looks > 1 // no story was added
+	s.Stuck = s.Stuck || over && b.step.Story == "" && b.turn.looks > 1 // no story was added
 	return s, nil
 }
 
@@ -183,18 +183,18 @@ func lastWords(it ralph.Iteration) string {
 // the list says: something else may have written that.
 func (b *backlog) Unsaid(it ralph.Iteration) string {
 	words := it.Last().FinalText
-	if b.snapshot.Mode != tasks.Review || strings.Contains(words, openVerdict) {
+	if b.turn.snapshot.Mode != tasks.Review || strings.Contains(words, openVerdict) {
 		return ""
 	}
 	data, err := b.folder.Tasks()
 	if err != nil {
 		return ""
 	}
-	r := b.snapshot.Repair(data)
+	r := b.turn.snapshot.Repair(data)
 	if len(r.Problems) > 0 || !r.List.Done(tasks.Rules{Only: b.step.Story}) {
 		return ""
 	}
-	words = ending(b.job.masked(words))
+	words = ending(b.at.rec.masked(words))
 	fence := strings.Repeat("`", longest(words)+3)
 	return fmt.Sprintf("You have reviewed story %s, and your last message did not end with the decision. Change nothing, start nothing and review nothing again. "+
 		"Answer with one line, the decision that you came to by that message: %s or %schanges requested%s. If it comes to none, or you are not sure, request changes.\n\n"+

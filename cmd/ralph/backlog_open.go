@@ -21,22 +21,26 @@ import (
 // readTaskList looks at the task list before anything else is done: its branch is
 // that of the run, its commands are guardrails, and neither is the agent's to
 // change later.
-func (j *job) readTaskList() error {
+func (j *plan) readTaskList() error {
 	if j.cfg.Mode != config.ModeTasks {
 		return nil
 	}
-	folder, err := tasks.OpenFolder(j.workspace, j.cfg.RalphDir)
+	folder, err := tasks.OpenFolder(j.Workspace, j.cfg.RalphDir)
 	if err != nil {
 		return invalid(err)
 	}
-	j.afterwards(func() { _ = folder.Close() })
-	j.atEnd(func() { j.backlog.seal() }) // when every child is gone
-	b := &backlog{
-		job: j, folder: folder, rules: tasks.Rules{ReviewCap: j.cfg.ReviewCap, SkipReview: j.cfg.SkipReview, Only: j.cfg.Story},
-		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{}, left: map[string]string{},
+	j.undo.afterwards(func() { _ = folder.Close() })
+	s := &storyList{
+		folder: folder, prompt: j.cfg.Prompt,
+		rules: tasks.Rules{ReviewCap: j.cfg.ReviewCap, SkipReview: j.cfg.SkipReview, Only: j.cfg.Story},
 	}
-	list, err := b.read()
-	wrong := b.readPrompt()
+	j.undo.atEnd(func() { // when every child is gone
+		if s.seal != nil {
+			s.seal()
+		}
+	})
+	list, err := s.read()
+	wrong := s.readPrompt()
 	switch {
 	case err == nil || wrong != nil && err.Error() == wrong.Error(): // the folder is missing: said once
 		err = wrong
@@ -46,43 +50,44 @@ func (j *job) readTaskList() error {
 	if err != nil {
 		return invalid(err)
 	}
-	if b.branch = list.BranchName; b.branch != "" {
-		if err := ralph.CheckBranch(b.branch); err != nil {
+	if s.branch = list.BranchName; s.branch != "" {
+		if err := ralph.CheckBranch(s.branch); err != nil {
 			return invalid(fmt.Errorf("%s: branchName: %w", folder.Path(tasks.TasksName), err))
 		}
 	}
+	j.checks = slices.Clone(j.checks)
 	for _, command := range list.VerifyCommands {
-		known := slices.ContainsFunc(j.cfg.Guardrails, func(g config.Guardrail) bool { return g.Command == command })
+		known := slices.ContainsFunc(j.checks, func(g config.Guardrail) bool { return g.Command == command })
 		if !known && strings.TrimSpace(command) != "" {
-			j.cfg.Guardrails = append(j.cfg.Guardrails, config.Guardrail{
+			j.checks = append(j.checks, config.Guardrail{
 				Command: command, FailAction: ralph.Append, Timeout: j.cfg.GuardrailTimeout, When: config.Always,
 			})
 		}
 	}
-	b.asked = make(map[string]tasks.Story, len(list.Stories))
-	for _, s := range list.Stories {
-		b.asked[s.ID] = s
+	s.asked = make(map[string]tasks.Story, len(list.Stories))
+	for _, story := range list.Stories {
+		s.asked[story.ID] = story
 	}
-	j.report.Task = cmp.Or(list.Description, list.Project)
-	if one, known := b.asked[j.cfg.Story]; known { // parallel jobs are told apart by it
-		j.report.Task = one.ID + ": " + cmp.Or(one.Title, j.report.Task)
+	j.rec.report.Task = cmp.Or(list.Description, list.Project)
+	if one, known := s.asked[j.cfg.Story]; known { // parallel jobs are told apart by it
+		j.rec.report.Task = one.ID + ": " + cmp.Or(one.Title, j.rec.report.Task)
 	}
-	j.backlog = b
+	j.stories = s
 	return nil
 }
 
 // readPrompt keeps what every iteration is told, and what is wanted, as they are
 // before the agent could edit them.
-func (b *backlog) readPrompt() error {
-	if prd, err := b.folder.PRD(); err == nil {
-		b.prd = prd
+func (s *storyList) readPrompt() error {
+	if prd, err := s.folder.PRD(); err == nil {
+		s.prd = prd
 	}
-	if b.prompt = b.job.cfg.Prompt; b.prompt != "" {
+	if s.prompt != "" {
 		return nil
 	}
-	text, err := b.folder.Prompt()
-	b.prompt = text
-	switch name := b.folder.Path(tasks.PromptName); {
+	text, err := s.folder.Prompt()
+	s.prompt = text
+	switch name := s.folder.Path(tasks.PromptName); {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w; make it with: ralph tasks init, which leaves the others as they are", err)
 	case err == nil && strings.TrimSpace(text) == "":
@@ -92,7 +97,7 @@ func (b *backlog) readPrompt() error {
 }
 
 // read is the list as it lies there, which has to be legal.
-func (b *backlog) read() (*tasks.List, error) {
+func (b *storyList) read() (*tasks.List, error) {
 	data, err := b.folder.Tasks()
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; make it with: ralph tasks init, which leaves the others as they are", err)
@@ -132,10 +137,13 @@ func (b *backlog) read() (*tasks.List, error) {
 
 // openTaskList takes the task list of the branch that is checked out now for this
 // run alone.
-func (j *job) openTaskList() error {
-	b := j.backlog
-	if b == nil {
+func (j *work) openTaskList() error {
+	if j.stories == nil {
 		return nil
+	}
+	b := &backlog{
+		storyList: j.stories, at: j.branch, emit: j.emit,
+		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{}, left: map[string]string{},
 	}
 	list, err := b.read()
 	if err != nil {
@@ -144,30 +152,29 @@ func (j *job) openTaskList() error {
 	if err := b.killed(list); err != nil {
 		return invalid(err)
 	}
-	b.list = list
+	b.list, b.seal, j.backlog = list, b.putBack, b
 	b.compare()
 	b.advise()
 	take := b.folder.Lock
-	if j.runner != nil { // a pid of another container means nothing here, and the workspace is ours alone
+	if !j.local() { // a pid of another container means nothing here, and the workspace is ours alone
 		take = b.folder.TakeOver
 	}
 	if b.lock, err = take(b.marker(tasks.Snapshot{})); err != nil {
 		return invalid(err)
 	}
-	j.atEnd(func() {
+	j.undo.atEnd(func() {
 		if err := b.lock.Clear(); err != nil {
-			j.out.warn(err.Error())
+			j.rec.out.warn(err.Error())
 		}
 	})
 	estimate := list.Estimate(b.rules)
 	if estimate.Stories == 0 {
 		return nil
 	}
-	j.out.say(estimate.String()) // 003-34
+	j.rec.out.say(estimate.String()) // 003-34
 	if most := j.cfg.MaxIterations; most > 0 && estimate.Likely > most {
 		n := fmt.Sprintf("max-iterations is %d, and the task list will likely need %d.", most, estimate.Likely)
-		j.note(n)
-		j.out.say(n)
+		j.rec.tell(n)
 	}
 	return nil
 }
@@ -175,16 +182,16 @@ func (j *job) openTaskList() error {
 // marker is what .ralph-active says. 003-07
 func (b *backlog) marker(s tasks.Snapshot) tasks.Marker {
 	m := tasks.Marker{
-		At: time.Now(), PID: os.Getpid(), MaxIterations: b.job.cfg.MaxIterations, Mode: "direct", Snapshot: s,
+		At: time.Now(), PID: os.Getpid(), MaxIterations: b.at.cfg.MaxIterations, Mode: "direct", Snapshot: s,
 		Folder: b.folder.Dir(), Commits: tasks.ByAgent,
 	}
 	if !s.Known() {
 		m.Snapshot.Rules = b.rules
 	}
-	if b.job.box != nil || b.job.cfg.Isolation != config.IsolationOff {
+	if b.at.box != nil || b.at.isolation != config.IsolationOff {
 		m.Mode = "sandbox"
 	}
-	if b.job.publishes() && b.job.cfg.Commit != config.CommitAgent {
+	if b.at.publishes() && b.at.cfg.Commit != config.CommitAgent {
 		m.Commits = tasks.ByRalph
 	}
 	return m
@@ -194,7 +201,7 @@ func (b *backlog) marker(s tasks.Snapshot) tasks.Marker {
 // iteration wrote was never judged. The marker is not believed; it can only make
 // this stricter.
 func (b *backlog) killed(list *tasks.List) error {
-	if b.job.runner != nil {
+	if !b.at.local() {
 		return nil // the workspace is new
 	}
 	data, err := b.folder.Marker()
@@ -222,15 +229,14 @@ func (b *backlog) advise() {
 	for _, p := range tasks.Lint(b.list.Bytes()) {
 		if p.Kind == tasks.Unfinished {
 			n := b.folder.Path(tasks.TasksName) + ":" + p.String()
-			b.job.note(n)
-			b.job.out.warn(n)
+			b.at.rec.warn(n)
 		}
 	}
-	if b.job.publishes() || b.branch == "" || b.job.box != nil {
+	if b.at.publishes() || b.branch == "" || b.at.box != nil {
 		return
 	}
-	if at := strings.TrimSpace(b.job.gitText(300, "symbolic-ref", "--quiet", "--short", "HEAD")); at != "" && at != b.branch {
-		b.job.out.say(fmt.Sprintf("The agent commits on %s; branchName of the task list is %s.", oneLine(at), oneLine(b.branch)))
+	if at := strings.TrimSpace(b.at.gitText(300, "symbolic-ref", "--quiet", "--short", "HEAD")); at != "" && at != b.branch {
+		b.at.rec.out.say(fmt.Sprintf("The agent commits on %s; branchName of the task list is %s.", oneLine(at), oneLine(b.branch)))
 	}
 }
 
@@ -255,19 +261,18 @@ func (b *backlog) compare() {
 		slices.Sort(others)
 		b.behind = true
 		n := fmt.Sprintf("The task list of the base has stories that the one of this branch has not: %s. They are not worked on; merge the base into the branch, or close its pull request.", listed(others))
-		b.job.note(n)
-		b.job.out.warn(n)
+		b.at.rec.warn(n)
 	}
 	if b.rules.ReviewCap > 0 && most > b.rules.ReviewCap {
-		b.job.note(fmt.Sprintf("review-cap %d is below the %d reviews that a story has had already; %d is used.", b.rules.ReviewCap, most, most))
+		b.at.rec.note(fmt.Sprintf("review-cap %d is below the %d reviews that a story has had already; %d is used.", b.rules.ReviewCap, most, most))
 		b.rules.ReviewCap = most
 	}
 }
 
 // ignoreMarker has git ignore the marker in this clone, as 'ralph tasks init' has
 // it in the project: an agent that commits everything would commit it.
-func (j *job) ignoreMarker(ctx context.Context) {
-	if j.backlog == nil || j.box != nil || repo.IsRepository(j.dir()) != nil {
+func (j *sandboxed) ignoreMarker(ctx context.Context) {
+	if j.stories == nil || j.box != nil || repo.IsRepository(j.dir()) != nil {
 		return
 	}
 	const script = `git check-ignore -q "$1" && exit

@@ -16,9 +16,9 @@ import (
 // ask builds the prompt of an iteration: prompt.md, and what this iteration needs
 // to know besides.
 func (b *backlog) ask(ask ralph.Ask) (ralph.Prompt, error) {
-	values := tasks.Values{Iteration: ask.Iteration, MaxIterations: ask.Max, Dir: b.job.cfg.RalphDir, Snapshot: b.snapshot}
+	values := tasks.Values{Iteration: ask.Iteration, MaxIterations: ask.Max, Dir: b.at.cfg.RalphDir, Snapshot: b.turn.snapshot}
 	parts := []string{strings.TrimRight(values.Expand(b.prompt), "\n")}
-	if back := append(append([]string(nil), ask.Settled.Problems...), b.between...); len(back) > 0 {
+	if back := append(append([]string(nil), ask.Settled.Problems...), b.turn.between...); len(back) > 0 {
 		parts = append(parts, "## What was put back\n\nThe task list was changed in ways that were not allowed. This was undone:\n\n- "+strings.Join(oneLines(back), "\n- "))
 	}
 	switch {
@@ -28,7 +28,7 @@ func (b *backlog) ask(ask ralph.Ask) (ralph.Prompt, error) {
 		parts = append(parts, "Every story is done, but the checks below fail. Add a story that says what is missing, in the way of the others, and change nothing else. It is implemented and reviewed like them.")
 	case ask.Settled.Stuck && ask.Settled.Status == string(tasks.NeedsReview):
 		text := "The review before this one came to no verdict that counts. Decide: approve the story, or request changes."
-		if most := b.rules.ReviewCap; most > 0 && b.snapshot.Story.ReviewCount+1 >= most {
+		if most := b.rules.ReviewCap; most > 0 && b.turn.snapshot.Story.ReviewCount+1 >= most {
 			text = "The review before this one came to no verdict that counts. This story has no more reviews than this: approve it, and if something is left to say, begin reviewFeedback with " + tasks.CapMark + "."
 		}
 		parts = append(parts, text)
@@ -38,10 +38,10 @@ func (b *backlog) ask(ask ralph.Ask) (ralph.Prompt, error) {
 		parts = append(parts, fmt.Sprintf("The previous iteration ended early (%s). What it changed is still in place: look at it first, then continue.", ask.Failure.Kind))
 	}
 	if ask.Step.Mode == string(tasks.Review) {
-		parts = append(parts, b.job.redact.Text(b.material(ask)))
+		parts = append(parts, b.at.rec.redact.Text(b.material(ask)))
 	}
 	text := strings.Join(parts, "\n\n")
-	return prompt.Builder{Task: func() (string, error) { return text, nil }, Completion: b.job.cfg.Completion, Bare: true}.Build(ask)
+	return prompt.Builder{Task: func() (string, error) { return text, nil }, Completion: b.at.cfg.Completion, Bare: true}.Build(ask)
 }
 
 // oneLines keeps each text on one line.
@@ -62,7 +62,7 @@ const (
 // what the checks say. Nothing the implementer said is among it.
 func (b *backlog) material(ask ralph.Ask) string {
 	var m strings.Builder
-	s := b.snapshot.Story
+	s := b.turn.snapshot.Story
 	fmt.Fprintf(&m, "## What to review\n\nStory %s: %s\n", s.ID, strings.Join(strings.Fields(s.Title), " "))
 	if text := strings.TrimSpace(s.Description); text != "" { // quoted: others wrote it
 		fmt.Fprintf(&m, "\n> %s\n", strings.ReplaceAll(text, "\n", "\n> "))
@@ -106,7 +106,7 @@ func (b *backlog) changes(id string) string {
 	from := b.began[id]
 	if from == "" {
 		if named := b.commits(id); len(named) > 0 {
-			from = b.job.gitText(200, "rev-parse", "--verify", "--quiet", b.first(named[0])+"^")
+			from = b.at.gitText(200, "rev-parse", "--verify", "--quiet", b.first(named[0])+"^")
 		}
 	}
 	from = strings.TrimSpace(from)
@@ -115,17 +115,17 @@ func (b *backlog) changes(id string) string {
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "Its changes (`git diff %s HEAD`):\n\n", from)
-	for _, c := range nulls(b.job.gitText(1<<16, "log", "--reverse", "-n", strconv.Itoa(maxCommits), "--format=%h %s%x00", from+"..HEAD")) {
+	for _, c := range nulls(b.at.gitText(1<<16, "log", "--reverse", "-n", strconv.Itoa(maxCommits), "--format=%h %s%x00", from+"..HEAD")) {
 		if c = strings.Join(strings.Fields(c), " "); c != "" {
 			fmt.Fprintf(&out, "- commit %s\n", c)
 		}
 	}
 	b.diff(&out, from, "HEAD")
-	if strings.TrimSpace(b.job.gitText(200, append([]string{"diff", "--name-only", "HEAD"}, b.without()...)...)) != "" {
+	if strings.TrimSpace(b.at.gitText(200, append([]string{"diff", "--name-only", "HEAD"}, b.without()...)...)) != "" {
 		out.WriteString("\nNot committed yet (`git diff HEAD`):\n")
 		b.diff(&out, "HEAD")
 	}
-	if files := nulls(b.job.gitText(1<<20, "ls-files", "--others", "--exclude-standard", "-z")); len(files) > 0 {
+	if files := nulls(b.at.gitText(1<<20, "ls-files", "--others", "--exclude-standard", "-z")); len(files) > 0 {
 		for i := range files {
 			files[i] = oneLine(files[i])
 		}
@@ -138,17 +138,17 @@ func (b *backlog) changes(id string) string {
 // belong to the same iteration, whatever they call themselves. Where we do not
 // commit, a commit stands for itself.
 func (b *backlog) first(commit string) string {
-	if b.job.repo == nil {
+	if b.at.repo == nil {
 		return commit
 	}
 	const format = "%h %(trailers:key=Ralph-Run,valueonly,separator=%x2C)%x00"
-	base := b.job.start.BaseSHA
-	for _, name := range []string{"refs/remotes/origin/" + b.job.start.Base, "refs/heads/" + b.job.start.Base} {
-		if at := strings.TrimSpace(b.job.gitText(200, "rev-parse", "--verify", "--quiet", name)); at != "" {
+	base := b.at.start.BaseSHA
+	for _, name := range []string{"refs/remotes/origin/" + b.at.start.Base, "refs/heads/" + b.at.start.Base} {
+		if at := strings.TrimSpace(b.at.gitText(200, "rev-parse", "--verify", "--quiet", name)); at != "" {
 			base = at
 		}
 	}
-	below := nulls(b.job.gitText(1<<16, "log", "-n", strconv.Itoa(maxCommits), "--first-parent", "--format="+format, base+".."+commit+"^"))
+	below := nulls(b.at.gitText(1<<16, "log", "-n", strconv.Itoa(maxCommits), "--first-parent", "--format="+format, base+".."+commit+"^"))
 	for _, line := range below {
 		hash, run, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if hash == "" || strings.TrimSpace(run) != "" {
@@ -178,14 +178,14 @@ func (b *backlog) diff(out *strings.Builder, revs ...string) {
 	args := func(more ...string) []string {
 		return slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color"}, more, revs, b.without())
 	}
-	text := b.job.gitText(maxDiff, args("--stat", "--patch")...)
+	text := b.at.gitText(maxDiff, args("--stat", "--patch")...)
 	fence := strings.Repeat("`", longest(text)+3)
 	fmt.Fprintf(out, "\n%sdiff\n%s\n%s\n", fence, strings.TrimRight(text, "\n"), fence)
 	if len(text) >= maxDiff {
 		out.WriteString("\nThis is cut: read the rest with that command.\n")
 	}
 	var hidden []string
-	for _, line := range nulls(b.job.gitText(1<<20, args("--numstat", "-z")...)) {
+	for _, line := range nulls(b.at.gitText(1<<20, args("--numstat", "-z")...)) {
 		if path, binary := strings.CutPrefix(line, "-\t-\t"); binary {
 			hidden = append(hidden, oneLine(path))
 		}
@@ -210,7 +210,7 @@ func longest(text string) (n int) {
 // commits are those that name the story, the oldest first, without reviews.
 func (b *backlog) commits(id string) (all []string) {
 	const format = "%h%x00%s%x00"
-	fields := strings.Split(b.job.gitText(1<<20, "log", "-n", "1000", "--format="+format), "\x00")
+	fields := strings.Split(b.at.gitText(1<<20, "log", "-n", "1000", "--format="+format), "\x00")
 	for i := 0; i+1 < len(fields) && len(all) < maxCommits; i += 2 {
 		hash, subject := strings.TrimSpace(fields[i]), fields[i+1]
 		if strings.Contains(subject, "["+id+"]") && !strings.HasPrefix(subject, "review:") {
@@ -221,13 +221,13 @@ func (b *backlog) commits(id string) (all []string) {
 }
 
 // head is the commit that is checked out; "" when there is none.
-func (j *job) head() string {
+func (j *sandboxed) head() string {
 	return strings.TrimSpace(j.gitText(200, "rev-parse", "--verify", "--quiet", "HEAD"))
 }
 
 // gitText asks the repository as the agent's user, at most for a while. What it
 // cannot answer is empty.
-func (j *job) gitText(most int, args ...string) string {
+func (j *sandboxed) gitText(most int, args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), gitLeast)
 	defer cancel()
 	out := head{most: most}
@@ -235,7 +235,7 @@ func (j *job) gitText(most int, args ...string) string {
 	// No replaced objects, no fetching, no program for signatures: what is shown
 	// is what is there.
 	env := []string{"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0"}
-	if err := j.Git(ctx, repo.GuestCommand{Args: args, Env: env, Stdout: &out}); err != nil && out.Len() == 0 {
+	if err := j.git.Git(ctx, repo.GuestCommand{Args: args, Env: env, Stdout: &out}); err != nil && out.Len() == 0 {
 		return ""
 	}
 	return strings.ToValidUTF8(out.String(), "\uFFFD")

@@ -28,28 +28,28 @@ func (b *backlog) report() ralph.TaskList {
 			other = append(other, oneLine(s.ID))
 		}
 	}
-	if (b.job.repo == nil || b.job.cfg.Commit == config.CommitAgent) && b.overclaimed() {
-		b.job.note(fmt.Sprintf("The last commit says of a story that it is done, which it is not. What counts lies in %s: commit that before anybody clones this.", b.folder.Path(tasks.TasksName)))
+	if (b.at.repo == nil || b.at.cfg.Commit == config.CommitAgent) && b.overclaimed() {
+		b.at.rec.note(fmt.Sprintf("The last commit says of a story that it is done, which it is not. What counts lies in %s: commit that before anybody clones this.", b.folder.Path(tasks.TasksName)))
 	}
 	if now, err := b.folder.PRD(); b.prd != "" && (err != nil || now != b.prd) {
-		b.job.note(b.folder.Path(tasks.PRDName) + " changed during the run, though no iteration may change what is wanted: look at it.")
+		b.at.rec.note(b.folder.Path(tasks.PRDName) + " changed during the run, though no iteration may change what is wanted: look at it.")
 	}
-	if b.job.cfg.Commit == config.CommitAgent && b.job.box == nil {
-		if open := nulls(b.job.gitText(1<<20, "status", "--porcelain", "-z")); len(open) > 0 {
-			b.job.note(fmt.Sprintf("The agent left changes that are not committed (files: %d).", len(open)))
+	if b.at.cfg.Commit == config.CommitAgent && b.at.box == nil {
+		if open := nulls(b.at.gitText(1<<20, "status", "--porcelain", "-z")); len(open) > 0 {
+			b.at.rec.note(fmt.Sprintf("The agent left changes that are not committed (files: %d).", len(open)))
 		}
 	}
-	if now, err := b.folder.Prompt(); b.job.cfg.Prompt == "" && (err != nil || now != b.prompt) {
-		b.job.note(b.folder.Path(tasks.PromptName) + " changed during the run. It tells every iteration of the next one what to do: look at it.")
+	if now, err := b.folder.Prompt(); b.at.cfg.Prompt == "" && (err != nil || now != b.prompt) {
+		b.at.rec.note(b.folder.Path(tasks.PromptName) + " changed during the run. It tells every iteration of the next one what to do: look at it.")
 	}
 	if len(other) > 0 {
-		b.job.note("The agent changed what is asked for in " + listed(other) + ": compare it with what you wrote.")
+		b.at.rec.note("The agent changed what is asked for in " + listed(other) + ": compare it with what you wrote.")
 	}
 	return t
 }
 
 // done says that a story is done as the list stands now.
-func (b *backlog) done(id string) bool {
+func (b *storyList) done(id string) bool {
 	if b == nil || b.list == nil {
 		return false
 	}
@@ -58,17 +58,17 @@ func (b *backlog) done(id string) bool {
 
 // pinned is the list as it counts, for what is committed: git on the agent's side
 // may be made to stage another one.
-func (b *backlog) pinned() map[string][]byte {
+func (b *storyList) pinned() map[string][]byte {
 	if b == nil || b.list == nil {
 		return nil
 	}
 	return map[string][]byte{b.folder.Path(tasks.TasksName): b.list.Bytes()}
 }
 
-// seal leaves the list in the folder as it counts: git, run for us after the last
+// putBack leaves the list in the folder as it counts: git, run for us after the last
 // look, may run what the agent planted.
-func (b *backlog) seal() {
-	if b == nil || b.list == nil || b.step == (ralph.Step{}) {
+func (b *backlog) putBack() {
+	if b.step == (ralph.Step{}) {
 		return
 	}
 	data, err := b.folder.Tasks()
@@ -78,8 +78,7 @@ func (b *backlog) seal() {
 			said = append(said, err.Error())
 		}
 		for _, p := range said {
-			b.job.note(p)
-			b.job.out.warn(p)
+			b.at.rec.warn(p)
 		}
 	}
 }
@@ -88,7 +87,7 @@ func (b *backlog) seal() {
 // is not: a clone of that commit would believe it.
 func (b *backlog) overclaimed() bool {
 	const most = 16 << 20 // bytes
-	committed, err := tasks.Read([]byte(b.job.gitText(most, "show", "HEAD:./"+b.folder.Path(tasks.TasksName))))
+	committed, err := tasks.Read([]byte(b.at.gitText(most, "show", "HEAD:./"+b.folder.Path(tasks.TasksName))))
 	if err != nil {
 		return false // none, or one that no run takes
 	}

@@ -19,26 +19,26 @@ import (
 // followBase takes the configuration of a run on a pull request from its base:
 // what is checked out is the pull request's own, and who wrote that would decide
 // what judges it.
-func (j *job) followBase(ctx context.Context) error {
-	pull := j.event.PullRequest
-	if j.runner == nil || pull == nil || pull.BaseRef == "" || !j.cfg.Token.IsSet() || j.cfg.Isolation == config.IsolationOff {
-		return nil
+func (j *plan) followBase(ctx context.Context) (problem, _ error) {
+	pull := j.Event.PullRequest
+	if j.local() || pull == nil || pull.BaseRef == "" || !j.cfg.Token.IsSet() || j.cfg.Isolation == config.IsolationOff {
+		return j.Problem, nil
 	}
 	client, err := j.client()
 	if err != nil {
-		return invalid(err)
+		return j.Problem, invalid(err)
 	}
 	instead := map[string][]byte{}
 	var changed []string
 	for _, name := range j.configFiles() {
 		base, ok, err := client.File(ctx, name, pull.BaseRef)
 		if err != nil {
-			return invalid(err)
+			return j.Problem, invalid(err)
 		}
 		if !ok {
 			base = nil
 		}
-		here, err := os.ReadFile(filepath.Join(j.workspace, filepath.FromSlash(name)))
+		here, err := os.ReadFile(filepath.Join(j.Workspace, filepath.FromSlash(name)))
 		if ok == (err == nil) && bytes.Equal(base, here) {
 			continue
 		}
@@ -46,19 +46,19 @@ func (j *job) followBase(ctx context.Context) error {
 		changed = append(changed, name)
 	}
 	if len(changed) == 0 {
-		return nil
+		return j.Problem, nil
 	}
-	j.sources.Instead = instead
-	j.cfg, j.wrong = config.Load(j.sources)
+	sources := j.Sources
+	sources.Instead = instead
+	j.cfg, problem = config.Load(sources)
 	n := fmt.Sprintf("The pull request changes the configuration of ralph (%s): this run follows that of its base, %s.", strings.Join(changed, ", "), pull.BaseRef)
-	j.note(n)
-	j.out.say(n)
-	return nil
+	j.rec.tell(n)
+	return problem, nil
 }
 
 // configFiles are the files of the workspace that configure a run, whether they
 // are there or not.
-func (j *job) configFiles() []string {
+func (j *plan) configFiles() []string {
 	names := []string{config.DefaultFile, config.SettingsFile}
 	if j.cfg.Variables != nil {
 		names = append(names, path.Join(j.cfg.Home, "config"))
@@ -74,8 +74,8 @@ func (j *job) configFiles() []string {
 // overlayBase puts the base's version of what agents read of a repository into
 // the work tree, where a run goes on from commits that nobody has merged: what is
 // checked out there tells the agent what to start, and whom to believe.
-func (j *job) overlayBase(ctx context.Context) error {
-	if j.repo == nil || j.runner == nil || j.cfg.Isolation == config.IsolationOff {
+func (j *branch) overlayBase(ctx context.Context) error {
+	if j.repo == nil || j.local() || j.isolation == config.IsolationOff {
 		return nil
 	}
 	whose, paths := j.notFromHere()
@@ -93,21 +93,20 @@ func (j *job) overlayBase(ctx context.Context) error {
 	if err != nil {
 		return invalid(fmt.Errorf("take what agents read from the base: %w", err))
 	}
-	j.atEnd(func() {
+	j.undo.atEnd(func() {
 		kept, err := j.repo.RestoreOverlay()
 		if err != nil {
-			j.out.warn("What agents read could not be put back to what " + whose + " has: " + err.Error())
+			j.rec.out.warn("What agents read could not be put back to what " + whose + " has: " + err.Error())
 		}
 		if len(kept) > 0 {
-			j.note("The agent changed what the run had taken from the base: " + listed(kept))
+			j.rec.note("The agent changed what the run had taken from the base: " + listed(kept))
 		}
 	})
 	if len(changed) == 0 {
 		return nil
 	}
 	n := fmt.Sprintf("%s%s changes what agents read of a repository; for this run the agent found the version of the base, %s: %s", strings.ToUpper(whose[:1]), whose[1:], j.start.Base, listed(changed))
-	j.note(n)
-	j.out.say(n)
+	j.rec.tell(n)
 	return nil
 }
 
@@ -115,9 +114,9 @@ func (j *job) overlayBase(ctx context.Context) error {
 // checked out, and whose that is. On somebody's pull request it is everything that
 // agents read. On a branch of ours, prose is what earlier runs were asked to write,
 // or their memory; what starts programs is a leftover that no person has agreed to.
-func (j *job) notFromHere() (whose string, paths []string) {
+func (j *branch) notFromHere() (whose string, paths []string) {
 	switch {
-	case j.decision.Existing || j.event.PullRequest != nil:
+	case j.decision.Existing || j.Event.PullRequest != nil:
 		return "the pull request", content.AgentConfig()
 	case j.start.Resumed && j.cfg.ProtectedPolicy != config.ContentAllow:
 		return "the branch", content.AgentPrograms()

@@ -15,25 +15,25 @@ import (
 
 // checkConfiguration says what is wrong with what was asked for, and what is only
 // unwise.
-func (j *job) checkConfiguration() error {
+func (j *plan) checkConfiguration(problem error) error {
 	for _, w := range j.cfg.Warnings {
-		j.note(w)
-		j.out.warn(w)
+		j.rec.warn(w)
 	}
 	var err error
-	j.inspect, err = newInspector(j.cfg, j.app.secrets(j.cfg))
-	switch wrong := errors.Join(j.wrong, err, j.tokenGiven()); {
+	j.inspect, err = newInspector(j.cfg, secretsOf(j.cfg, j.Environ, j.Left))
+	j.rec.mask = j.inspect.mask
+	switch wrong := errors.Join(problem, err, j.tokenGiven()); {
 	case wrong != nil:
 		return invalid(errors.Join(wrong, j.readPrices()))
 	case j.cfg.PromptInvalid != "":
-		return &stopped{ralph.PromptInvalid, errors.New(j.cfg.PromptInvalid)}
+		return &endError{ralph.PromptInvalid, errors.New(j.cfg.PromptInvalid)}
 	}
 	return invalid(j.readPrices())
 }
 
 // tokenGiven refuses what would hand the forge's token to the agent, in whatever
 // form.
-func (j *job) tokenGiven() error {
+func (j *plan) tokenGiven() error {
 	var wrong []error
 	for _, given := range []struct {
 		name  string
@@ -51,7 +51,7 @@ func (j *job) tokenGiven() error {
 
 // checkPlanAtDesk finds a missing plan before anything else is done, where no
 // branch can bring it.
-func (j *job) checkPlanAtDesk() error {
+func (j *plan) checkPlanAtDesk() error {
 	if j.publishes() {
 		return nil
 	}
@@ -59,46 +59,55 @@ func (j *job) checkPlanAtDesk() error {
 }
 
 // checkPlan wants a plan before the agent builds. 000-11
-func (j *job) checkPlan() error {
+func (j *plan) checkPlan() error {
 	if j.cfg.Mode != "build" {
 		return nil
 	}
-	if info, err := os.Stat(filepath.Join(j.workspace, filepath.FromSlash(j.cfg.PlanFile))); err != nil || info.IsDir() {
-		return &stopped{ralph.PlanMissing, errors.New("Implementation plan not found. Run 'ralph plan' first.")} //nolint:revive,staticcheck // the text is a contract
+	if info, err := os.Stat(filepath.Join(j.Workspace, filepath.FromSlash(j.cfg.PlanFile))); err != nil || info.IsDir() {
+		return &endError{ralph.PlanMissing, errors.New("Implementation plan not found. Run 'ralph plan' first.")} //nolint:revive,staticcheck // the text is a contract
 	}
 	return nil
 }
 
-func (j *job) runBaseline(ctx context.Context) error {
-	if len(j.cfg.Guardrails) > 0 && j.cfg.Baseline {
-		end := j.out.section("Guardrails on the untouched tree")
-		j.baseline = (&ralph.Loop{Guardrails: j.guardrails(), Emit: j.emit, Stop: j.halt}).Baseline(ctx)
+func (j *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
+	var baseline []ralph.Verdict
+	if len(j.checks) > 0 && j.cfg.Baseline {
+		end := j.rec.out.section("Guardrails on the untouched tree")
+		baseline = (&ralph.Loop{Guardrails: j.guardrails(), Emit: j.emit, Stop: j.Stop.halt}).Baseline(ctx)
 		end()
-		j.report.Baseline = j.baseline
-		if err := guard.Broken(j.baseline); err != nil {
-			return invalid(err)
+		j.rec.report.Baseline = baseline
+		if err := guard.Broken(baseline); err != nil {
+			return baseline, invalid(err)
 		}
 	}
-	if j.repo == nil || len(j.baseline) == 0 && len(j.cfg.Setup) == 0 && len(j.cfg.AgentCommand) > 0 {
-		return nil // nothing is published, or nothing has run in the workspace since it was looked at
+	if j.repo == nil || len(baseline) == 0 && len(j.cfg.Setup) == 0 && len(j.cfg.AgentCommand) > 0 {
+		return baseline, nil // nothing is published, or nothing has run in the workspace since it was looked at
 	}
 	// What setup, guardrails and the question for the agent's version left behind
 	// is no work of the agent.
-	return invalid(j.repo.Mark(ctx))
+	return baseline, invalid(j.repo.Mark(ctx))
 }
 
-func (j *job) runSetup(ctx context.Context) error {
+// setUp runs the setup commands, and looks at what they may have installed.
+func (j *work) setUp(ctx context.Context) error {
+	if err := j.runSetup(ctx); err != nil {
+		return err
+	}
+	return j.checkLargeFiles(ctx)
+}
+
+func (j *sandboxed) runSetup(ctx context.Context) error {
 	if len(j.cfg.Setup) == 0 {
 		return nil
 	}
-	defer j.out.section("Setup")()
+	defer j.rec.out.section("Setup")()
 	for _, command := range j.cfg.Setup {
-		if j.halted() {
+		if j.Stop.halted() {
 			return errHalted
 		}
-		j.out.say("› " + command)
-		show := j.out.guest()
-		w := j.redact.Writer(show)
+		j.rec.out.say("› " + command)
+		show := j.rec.out.guest()
+		w := j.rec.redact.Writer(show)
 		script, env := j.tellingPath(command)
 		exit, err := j.withPath().Run(ctx, proc.Command{
 			Argv: []string{"sh", "-c", script}, Dir: j.dir(), Env: append(j.guestEnv(nil), env...), Stdout: w, Stderr: w,

@@ -15,32 +15,34 @@ import (
 // 003-13
 const boxDelay = 2 * time.Second
 
-// wantsBox says how much a Docker Sandbox is wanted: it has to be one, it may be
-// one, or (empty) neither. 003-02, 003-03
-func (a *app) wantsBox(cfg config.Config) config.Isolation {
+// isolationOf is how we isolate children ourselves, and how much a Docker Sandbox
+// is wanted for the agent of a local run: it has to run in one, it may, or (empty)
+// neither. In a Docker Sandbox there is no sandbox of ours. 003-02, 003-03
+func isolationOf(in *Input, cfg config.Config) (own, docker config.Isolation) {
 	switch {
+	case !in.local():
 	case cfg.Isolation == config.IsolationDocker:
-		return config.IsolationDocker
-	case cfg.Isolation == config.IsolationAuto && cfg.Mode == config.ModeTasks && a.getenv("RALPH_ISOLATION") == "":
-		return config.IsolationAuto
+		return config.IsolationOff, config.IsolationDocker
+	case cfg.Isolation == config.IsolationAuto && cfg.Mode == config.ModeTasks && in.getenv("RALPH_ISOLATION") == "":
+		return config.IsolationOff, config.IsolationAuto
 	}
-	return ""
+	return cfg.Isolation, ""
 }
 
 // openBox makes the Docker Sandbox ready in which the agent runs. Where it only
 // may be one, the agent runs directly when there is none, and the run says so.
-func (j *job) openBox(ctx context.Context) error {
-	if j.wantBox == "" {
+func (j *sandboxed) openBox(ctx context.Context) error {
+	if j.docker == "" {
 		return nil
 	}
-	forced := j.wantBox == config.IsolationDocker
+	forced := j.docker == config.IsolationDocker
 	err := j.tryBox(ctx)
 	switch {
 	case err == nil:
-		j.report.Isolation = "Docker Sandbox " + dockersandbox.Name(j.workspace)
-		j.out.say("Isolation: " + j.report.Isolation)
+		j.rec.report.Isolation = "Docker Sandbox " + dockersandbox.Name(j.Workspace)
+		j.rec.out.say("Isolation: " + j.rec.report.Isolation)
 		if j.cfg.Sources["delay"] == "default" {
-			j.cfg.Delay = boxDelay
+			j.delay = boxDelay
 		}
 	case forced || ctx.Err() != nil:
 		return invalid(fmt.Errorf("isolation: docker-sandbox: %w", err))
@@ -49,8 +51,7 @@ func (j *job) openBox(ctx context.Context) error {
 		if !errors.Is(err, errNoBox) {
 			n = fmt.Sprintf("The agent runs directly on this machine, without a sandbox: %v", err)
 		}
-		j.note(n)
-		j.out.say(n)
+		j.rec.tell(n)
 	}
 	return nil
 }
@@ -61,7 +62,7 @@ var errNoBox = errors.New("a Docker Sandbox brings its own claude, and another a
 // another says that an agent is asked for that a Docker Sandbox does not bring.
 func another(name string) bool { return name != "" && name != "claude" }
 
-func (j *job) tryBox(ctx context.Context) error {
+func (j *sandboxed) tryBox(ctx context.Context) error {
 	switch {
 	case j.cfg.Agent != "claude", len(j.cfg.AgentCommand) > 0, another(j.cfg.ReviewAgent), another(j.cfg.FallbackAgent):
 		return errNoBox
@@ -69,7 +70,7 @@ func (j *job) tryBox(ctx context.Context) error {
 		return errors.New("what happens in a Docker Sandbox is not looked at from here, and commit, stall-limit or min-tool-calls ask for it")
 	}
 	box, err := dockersandbox.New(dockersandbox.Options{
-		Process: j.children, Project: j.workspace, Home: j.app.getenv("HOME"), Env: j.guestEnv(nil), Say: j.out.say,
+		Process: j.children, Project: j.Workspace, Home: j.getenv("HOME"), Env: j.guestEnv(nil), Say: j.rec.out.say,
 	})
 	if err != nil {
 		return err
@@ -89,7 +90,7 @@ func (j *job) tryBox(ctx context.Context) error {
 
 // guests runs the commands that may run what the agent wrote: guardrails, setup
 // and git. They belong where the agent is.
-func (j *job) guests() dockersandbox.Process {
+func (j *sandboxed) guests() dockersandbox.Process {
 	if j.box == nil {
 		return j.children
 	}

@@ -19,7 +19,7 @@ const checksName = "checks of the forge"
 // accept waits for the checks of what was pushed. They are a guardrail of the
 // forge's: what fails goes back to the agent. What has not finished in time is no
 // success, and nothing an agent could mend.
-func (j *job) accept(ctx context.Context, it ralph.Iteration) ([]ralph.Verdict, *ralph.Refusal) {
+func (j *work) accept(ctx context.Context, it ralph.Iteration) ([]ralph.Verdict, *ralph.Refusal) {
 	if j.cfg.Commit == config.CommitAgent {
 		if err := j.commitLeft(ctx, &it); err != nil {
 			return nil, &ralph.Refusal{Outcome: ralph.GitFailed, Err: err}
@@ -47,10 +47,10 @@ func (j *job) accept(ctx context.Context, it ralph.Iteration) ([]ralph.Verdict, 
 	j.emit(ralph.Event{Kind: ralph.EventGuardrailStart, At: started, Text: checksName, Iteration: it.Number})
 	waiting, cancel := context.WithTimeout(ctx, j.cfg.CITimeout)
 	defer cancel()
-	checks, err := client.WaitChecks(waiting, sha, forge.CheckOptions{RunID: j.runNumber(), Workflow: j.site.Workflow, Grace: j.cfg.CIStart, Poll: poll(j.cfg.CIStart), Progress: j.out.say})
-	j.report.Publication.Checks = checks.Checks
+	checks, err := client.WaitChecks(waiting, sha, forge.CheckOptions{RunID: j.runNumber(), Workflow: j.site.Workflow, Grace: j.cfg.CIStart, Poll: poll(j.cfg.CIStart), Progress: j.rec.out.say})
+	j.rec.report.Publication.Checks = checks.Checks
 	for _, n := range checks.Notes {
-		j.note(n)
+		j.rec.note(n)
 	}
 	verdict := ralph.Verdict{Command: checksName, Passed: true, Duration: time.Since(started), Action: ralph.Append}
 	refusal := j.judgeChecks(ctx, client, checks, err, &verdict)
@@ -60,7 +60,7 @@ func (j *job) accept(ctx context.Context, it ralph.Iteration) ([]ralph.Verdict, 
 }
 
 // judgeChecks makes a verdict of what the checks say.
-func (j *job) judgeChecks(ctx context.Context, client *forge.Client, checks forge.Checks, err error, v *ralph.Verdict) *ralph.Refusal {
+func (j *work) judgeChecks(ctx context.Context, client *forge.Client, checks forge.Checks, err error, v *ralph.Verdict) *ralph.Refusal {
 	short := checks.SHA[:min(len(checks.SHA), 7)]
 	refuse := func(outcome ralph.Outcome, err error) *ralph.Refusal {
 		v.Passed, v.ExitCode, v.Reason, v.Digest = false, -1, err.Error(), "checks: "+string(outcome)
@@ -73,8 +73,7 @@ func (j *job) judgeChecks(ctx context.Context, client *forge.Client, checks forg
 		return refuse(ralph.GitFailed, err)
 	case checks.State == ralph.ChecksNone:
 		n := fmt.Sprintf("No check was started for %s within %s: nothing but the guardrails has looked at the work.", short, j.cfg.CIStart)
-		j.note(n)
-		j.out.warn(n)
+		j.rec.warn(n)
 		return nil
 	case checks.State == ralph.ChecksPassed:
 		return nil
@@ -99,7 +98,7 @@ func (j *job) judgeChecks(ctx context.Context, client *forge.Client, checks forg
 // checkFeedback is what the agent is told of failed checks, and what people see.
 // Logs are the words of programs that anybody may have written: they stand in
 // fences longer than any row of backticks in them.
-func (j *job) checkFeedback(short string, checks forge.Checks, logs []forge.Log) (message, output string) {
+func (j *work) checkFeedback(short string, checks forge.Checks, logs []forge.Log) (message, output string) {
 	var b, out strings.Builder
 	fmt.Fprintf(&b, "The checks of the pushed commit %s failed: %s.\n", short, listed(checks.Failed))
 	for _, l := range logs {
@@ -108,7 +107,7 @@ func (j *job) checkFeedback(short string, checks forge.Checks, logs []forge.Log)
 			fmt.Fprintf(&out, "%s: %s\n%s\n", l.Name, l.URL, l.Missing)
 			continue
 		}
-		tail := j.redact.Text(l.Tail)
+		tail := j.rec.redact.Text(l.Tail)
 		if len(tail) > j.cfg.TruncateChars {
 			tail = strings.ToValidUTF8("…"+tail[len(tail)-j.cfg.TruncateChars:], "")
 		}
@@ -124,26 +123,26 @@ func (j *job) checkFeedback(short string, checks forge.Checks, logs []forge.Log)
 
 // interruptedNow says that somebody asked the run to stop, as against its time
 // being over.
-func (j *job) interruptedNow() bool { return !j.stop.at().IsZero() }
+func (j *plan) interruptedNow() bool { return !j.Stop.asked().IsZero() }
 
 // proposeForChecks makes the pull request before the run is over, because many
 // workflows run for pull requests only. It stays a draft until the end, and what
 // fails here is tried again then.
-func (j *job) proposeForChecks(ctx context.Context, branch string) {
-	if j.proposed || j.forge == nil {
+func (j *work) proposeForChecks(ctx context.Context, branch string) {
+	if j.proposed || j.remote.forge == nil {
 		return
 	}
-	r := j.report
-	r.Iterations, r.Duration, r.Outcome, r.Publication.Branch = j.seen, time.Since(j.started), "", branch
+	r := j.rec.report
+	r.Iterations, r.Duration, r.Outcome, r.Publication.Branch = j.seen, time.Since(j.rec.started()), "", branch
 	want := j.proposal(r, branch)
 	want.Draft = want.Draft || j.cfg.Draft == config.DraftAuto
-	done, _, err := j.forge.Upsert(ctx, want)
+	done, _, err := j.remote.forge.Upsert(ctx, want)
 	if err != nil {
-		j.out.say("The pull request is tried again at the end: " + err.Error())
+		j.rec.out.say("The pull request is tried again at the end: " + err.Error())
 		return
 	}
-	j.proposed, j.report.Publication.PullRequest = true, done
-	j.out.say("Pull request: " + done.URL)
+	j.proposed, j.rec.report.Publication.PullRequest = true, done
+	j.rec.out.say("Pull request: " + done.URL)
 }
 
 // poll is the time between the first two looks at the checks: who expects them

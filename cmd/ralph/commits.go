@@ -13,12 +13,12 @@ import (
 
 // committer is who makes our commits: at a desk the person who sits there,
 // unless told otherwise.
-func (j *job) committer(ctx context.Context) config.Person {
-	if j.runner != nil || j.cfg.Sources["committer"] != "default" {
+func (j *sandboxed) committer(ctx context.Context) config.Person {
+	if !j.local() || j.cfg.Sources["committer"] != "default" {
 		return j.cfg.Committer
 	}
 	var out bounded
-	if err := j.Git(ctx, repo.GuestCommand{Args: []string{"config", "-z", "--get-regexp", `^user\.(name|email)$`}, Stdout: &out}); err != nil {
+	if err := j.git.Git(ctx, repo.GuestCommand{Args: []string{"config", "-z", "--get-regexp", `^user\.(name|email)$`}, Stdout: &out}); err != nil {
 		return j.cfg.Committer // no identity here, or no repository: the next step says so
 	}
 	var me config.Person
@@ -37,7 +37,7 @@ func (j *job) committer(ctx context.Context) config.Person {
 }
 
 // author is who started the run, where that is known, else the committer.
-func (j *job) author(committer config.Person) config.Person {
+func (j *plan) author(committer config.Person) config.Person {
 	switch {
 	case !j.cfg.Author.IsZero():
 		return j.cfg.Author
@@ -50,29 +50,29 @@ func (j *job) author(committer config.Person) config.Person {
 }
 
 // message is a checkpoint's commit message.
-func (j *job) message(it ralph.Iteration) string {
+func (j *branch) message(it ralph.Iteration) string {
 	var outcome ralph.Outcome                                               // known in the last commit only, and only when it is good news
 	if it.Marker && it.Rejection == ralph.NotRejected && !j.cfg.WaitForCI { // the checks have the last word
 		outcome = ralph.Completed
 	}
-	it.Delivery.Message = j.masked(it.Delivery.Message)
-	return j.redact.Text(report.CommitMessage(it, report.Checkpoint{
-		Template: j.cfg.CommitMessage, Run: j.runID(), Outcome: outcome, StoryDone: j.backlog.done(it.Step.Story),
-		Before: j.report.History.Iterations(), Cost: j.ledger.untold(it), LeftOut: j.leftOut(), Signoff: j.signoff,
+	it.Delivery.Message = j.rec.masked(it.Delivery.Message)
+	return j.rec.redact.Text(report.CommitMessage(it, report.Checkpoint{
+		Template: j.cfg.CommitMessage, Run: j.runID(), Outcome: outcome, StoryDone: j.stories.done(it.Step.Story),
+		Before: j.history.Iterations(), Cost: j.costs.untold(it), LeftOut: j.leftOut(), Signoff: j.signoff,
 	}))
 }
 
 // leftOut are the changes that a checkpoint lacks: this run's, and those of earlier
 // ones that are not made yet.
-func (j *job) leftOut() []ralph.Missing {
+func (j *branch) leftOut() []ralph.Missing {
 	if j.repo == nil {
 		return nil
 	}
 	var list []ralph.Missing
 	for _, l := range j.repo.LeftOut() {
-		list = append(list, ralph.Missing{Path: j.masked(l.Path), ID: l.OldID})
+		list = append(list, ralph.Missing{Path: j.rec.masked(l.Path), ID: l.OldID})
 	}
-	for _, m := range j.stillMissing {
+	for _, m := range j.missing {
 		if !slices.ContainsFunc(list, func(other ralph.Missing) bool { return other.Path == m.Path }) {
 			list = append(list, m)
 		}
@@ -81,9 +81,9 @@ func (j *job) leftOut() []ralph.Missing {
 }
 
 // runID names the run in commit trailers.
-func (j *job) runID() string {
+func (j *plan) runID() string {
 	if j.site.RunID != "" {
 		return j.site.RunID
 	}
-	return j.started.UTC().Format("20060102T150405Z")
+	return j.rec.started().UTC().Format("20060102T150405Z")
 }

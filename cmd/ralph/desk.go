@@ -57,7 +57,7 @@ func (a *app) desk(d desk, done *exit) error {
 		Dir: workspace, Flags: d.flags, Environment: a.environment(), Defaults: a.placeDefaults(d.mode),
 		Mode: d.mode, Desk: true, Home: home, Prompts: prompts(), Infer: agent.Infer, Words: d.words,
 	})
-	redact := secret.NewRedactor(a.secrets(cfg)...)
+	redact := secret.NewRedactor(secretsOf(cfg, a.environ, nil)...)
 	if d.verbose {
 		for _, name := range cfg.Loaded {
 			fmt.Fprintln(a.stderr, redact.Text(report.LoadingSettings(name)))
@@ -82,23 +82,23 @@ func (a *app) desk(d desk, done *exit) error {
 			fmt.Fprintln(a.stderr, redact.Text(line))
 		}
 	}
-	j := &job{app: a, cfg: cfg, redact: redact, workspace: workspace, site: a.deskSite(), out: a.deskPrinter(cfg, redact)}
-	if j.wantBox = a.wantsBox(cfg); j.wantBox != "" {
-		j.cfg.Isolation = config.IsolationOff // there are no walls of ours
+	in := &Input{
+		Config: cfg, Environ: a.environ, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.deskSite(),
+		Output: a.deskPrinter(cfg, redact), Redactor: redact, Stop: &stopRequest{},
 	}
-	for _, line := range j.firstLines() {
-		j.out.warn(line)
+	for _, line := range in.firstLines() {
+		in.Output.warn(line)
 	}
 	if d.verbose {
-		j.verbose = &report.Verbose{Completion: cfg.Completion, Mask: redact.Text}
+		in.Verbose = &report.Verbose{Completion: cfg.Completion, Mask: redact.Text}
 	}
 	patient := d.mode != "supervise" && term.IsTerminal(int(a.stdin.Fd()))
-	ctx, stop, cancel := a.patientSignals(j.interrupted, patient)
+	ctx, stop, cancel := a.patientSignals(in.interrupted, patient)
 	defer cancel()
 	if patient {
-		j.halt = stop
+		in.Stop.halt = stop
 	}
-	*done = exit(j.run(ctx).ExitCode)
+	*done = exit(Run(ctx, in).ExitCode)
 	return nil
 }
 

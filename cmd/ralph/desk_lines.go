@@ -17,12 +17,12 @@ import (
 
 // firstLines are the first lines of a local run: what nothing keeps it from, what it
 // may spend, and what of the project it leaves aside.
-func (j *job) firstLines() []string {
-	if j.cfg.Mode == config.ModeSupervise && j.cfg.Agent == "text" {
+func (in *Input) firstLines() []string {
+	if in.Config.Mode == config.ModeSupervise && in.Config.Agent == "text" {
 		return nil // a command of the user's own, started as it is
 	}
 	var lines []string
-	switch risks, limit := j.risks(), j.unlimited(); {
+	switch risks, limit := in.risks(), in.unlimited(); {
 	case len(risks) > 0 && limit != "":
 		lines = append(lines, "Unsafe: "+strings.Join(risks, "; ")+"; "+limit+".")
 	case len(risks) > 0:
@@ -30,16 +30,16 @@ func (j *job) firstLines() []string {
 	case limit != "":
 		lines = append(lines, "Unlimited: "+limit+".")
 	}
-	if where := j.settingsAbove(); where != "" {
+	if where := in.settingsAbove(); where != "" {
 		lines = append(lines, fmt.Sprintf("There are no settings here, and those of %s are not read: start ralph there to use them.", where))
 	}
-	if line := j.unread(); line != "" {
+	if line := in.unread(); line != "" {
 		lines = append(lines, line)
 	}
-	if found := j.leftAside(); len(found) > 0 {
+	if found := in.leftAside(); len(found) > 0 {
 		lines = append(lines, fmt.Sprintf("Not loaded: %s. --agent-args=--setting-sources=user,project,local has claude load them.", strings.Join(found, ", ")))
 	}
-	if hook := j.skippedHook(); hook != "" {
+	if hook := in.skippedHook(); hook != "" {
 		lines = append(lines, hook+" does not run for the commits that ralph makes: give what it checks as a guardrail.")
 	}
 	return lines
@@ -47,15 +47,15 @@ func (j *job) firstLines() []string {
 
 // unread names the configuration and the template of a loop that lie at the top of
 // the project, where nothing reads them; empty when there are none.
-func (j *job) unread() string {
-	if j.cfg.Variables == nil || j.cfg.Home != rundir.Name {
+func (in *Input) unread() string {
+	if in.Config.Variables == nil || in.Config.Home != rundir.Name {
 		return ""
 	}
 	var found []string
-	for _, name := range []string{"config", "prompts/" + j.cfg.Mode + ".md"} {
-		data, err := os.ReadFile(filepath.Join(j.workspace, filepath.FromSlash(name)))
-		_, missing := os.Lstat(filepath.Join(j.workspace, rundir.Name, filepath.FromSlash(name)))
-		if err != nil || missing == nil || slices.Contains(j.cfg.Loaded, name) || j.cfg.PromptFile == name {
+	for _, name := range []string{"config", "prompts/" + in.Config.Mode + ".md"} {
+		data, err := os.ReadFile(filepath.Join(in.Workspace, filepath.FromSlash(name)))
+		_, missing := os.Lstat(filepath.Join(in.Workspace, rundir.Name, filepath.FromSlash(name)))
+		if err != nil || missing == nil || slices.Contains(in.Config.Loaded, name) || in.Config.PromptFile == name {
 			continue
 		}
 		if name != "config" || loopConfig.MatchString(string(data)) {
@@ -78,13 +78,13 @@ var loopConfig = lazyregexp.New(`(?m)^\s*(export\s+)?(AGENT_[A-Z_]+|SPECS_DIR|MA
 
 // leftAside are the settings and programs for claude in the repository that it does
 // not load, because of our --setting-sources.
-func (j *job) leftAside() []string {
-	if j.cfg.Agent != "claude" || !agent.UserSettingsOnly(agentWords(j.cfg)) {
+func (in *Input) leftAside() []string {
+	if in.Config.Agent != "claude" || !agent.UserSettingsOnly(agentWords(in.Config)) {
 		return nil
 	}
 	var found []string
 	for _, name := range []string{".claude/settings.json", ".claude/settings.local.json", ".claude/skills", ".claude/agents", ".claude/commands", ".mcp.json"} {
-		if _, err := os.Stat(filepath.Join(j.dir(), filepath.FromSlash(name))); err == nil {
+		if _, err := os.Stat(filepath.Join(in.Workspace, filepath.FromSlash(in.Config.WorkingDirectory), filepath.FromSlash(name))); err == nil {
 			found = append(found, name)
 		}
 	}
@@ -93,12 +93,12 @@ func (j *job) leftAside() []string {
 
 // skippedHook names the check before commits that the project has, where ralph
 // commits by itself.
-func (j *job) skippedHook() string {
-	if j.cfg.Commit != config.CommitEach && j.cfg.Commit != config.CommitAtEnd {
+func (in *Input) skippedHook() string {
+	if in.Config.Commit != config.CommitEach && in.Config.Commit != config.CommitAtEnd {
 		return ""
 	}
 	for _, name := range []string{".git/hooks/pre-commit", ".pre-commit-config.yaml", ".husky/pre-commit"} {
-		if info, err := os.Stat(filepath.Join(j.workspace, filepath.FromSlash(name))); err == nil && info.Mode().IsRegular() {
+		if info, err := os.Stat(filepath.Join(in.Workspace, filepath.FromSlash(name))); err == nil && info.Mode().IsRegular() {
 			return name
 		}
 	}
@@ -113,21 +113,22 @@ func agentWords(cfg config.Config) agent.Options {
 }
 
 // risks are the ways in which nothing holds the agent, or checks what it does.
-func (j *job) risks() []string {
+func (in *Input) risks() []string {
 	var risks []string
-	sandboxed := j.cfg.Isolation != config.IsolationOff || j.wantBox == config.IsolationDocker
-	switch unasked := agent.Unasked(agentWords(j.cfg)); {
+	own, docker := isolationOf(in, in.Config)
+	sandboxed := own != config.IsolationOff || docker == config.IsolationDocker
+	switch unasked := agent.Unasked(agentWords(in.Config)); {
 	case sandboxed:
-	case unasked && j.wantBox != "" && j.cfg.Agent == "claude":
+	case unasked && docker != "" && in.Config.Agent == "claude":
 		risks = append(risks, "claude runs without asking for permission, and as you unless there is a Docker Sandbox (--isolation docker-sandbox requires one)")
 	case unasked:
-		risks = append(risks, j.cfg.Agent+" runs as you, without a sandbox and without asking for permission (--isolation auto adds a sandbox on Linux)")
-	case j.cfg.Agent == "text" || j.cfg.Agent == "custom":
+		risks = append(risks, in.Config.Agent+" runs as you, without a sandbox and without asking for permission (--isolation auto adds a sandbox on Linux)")
+	case in.Config.Agent == "text" || in.Config.Agent == "custom":
 		risks = append(risks, "the agent runs as you, without a sandbox (--isolation auto adds one on Linux)")
 	default:
-		risks = append(risks, j.cfg.Agent+" runs as you, and nothing but its own permissions holds it (--isolation auto adds a sandbox on Linux)")
+		risks = append(risks, in.Config.Agent+" runs as you, and nothing but its own permissions holds it (--isolation auto adds a sandbox on Linux)")
 	}
-	if len(j.cfg.Guardrails) == 0 && j.cfg.Mode != config.ModeTasks { // whose list has commands
+	if len(in.Config.Guardrails) == 0 && in.Config.Mode != config.ModeTasks { // whose list has commands
 		risks = append(risks, "no guardrails check its work (--guardrails)")
 	}
 	return risks
@@ -135,12 +136,12 @@ func (j *job) risks() []string {
 
 // unlimited is what a run may spend that has neither a budget nor a deadline;
 // empty when it has one of them.
-func (j *job) unlimited() string {
-	if j.cfg.MaxCost > 0 || j.cfg.MaxTokens > 0 || j.cfg.MaxDuration > 0 {
+func (in *Input) unlimited() string {
+	if in.Config.MaxCost > 0 || in.Config.MaxTokens > 0 || in.Config.MaxDuration > 0 {
 		return ""
 	}
 	limit := "no limit on cost or time"
-	switch n := j.cfg.MaxIterations; {
+	switch n := in.Config.MaxIterations; {
 	case n == 0:
 		limit = "no limit on iterations, cost or time"
 	case n > 1:
@@ -151,11 +152,11 @@ func (j *job) unlimited() string {
 
 // settingsAbove is the nearest folder with settings above a workspace that has none,
 // up to the top of its repository; empty when there is none.
-func (j *job) settingsAbove() string {
-	if len(j.cfg.Loaded) > 0 || j.cfg.Mode != config.ModeRun {
+func (in *Input) settingsAbove() string {
+	if len(in.Config.Loaded) > 0 || in.Config.Mode != config.ModeRun {
 		return ""
 	}
-	for dir := j.workspace; ; {
+	for dir := in.Workspace; ; {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); !errors.Is(err, fs.ErrNotExist) {
 			return ""
 		}

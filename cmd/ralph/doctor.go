@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"time"
@@ -56,10 +57,10 @@ type finding struct {
 	Advice string `json:"advice,omitempty"` // what to do about it
 }
 
-// doctor is a job that never starts. Its children run as those of a run would,
+// doctor is a run that never starts. Its children run as those of a run would,
 // but can write nowhere in the workspace.
 type doctor struct {
-	*job
+	*sandboxed
 	offline bool
 	tools   *proc.Supervisor // for programs of ours, such as git: always inside walls, where there are any
 	rows    []finding
@@ -90,14 +91,13 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 		Defaults: defaults,
 		Prompts:  prompts(), Infer: agent.Infer,
 	})
-	redact := secret.NewRedactor(a.secrets(cfg)...)
+	redact := secret.NewRedactor(secretsOf(cfg, a.environ, nil)...)
 	says := &remarks{}
-	d := &doctor{says: says, offline: c.Offline, job: &job{app: a, cfg: cfg, out: says, site: a.deskSite(), redact: redact, workspace: workspace, started: time.Now()}}
-	if d.wantBox = a.wantsBox(cfg); d.wantBox != "" || cfg.Isolation == "" {
-		d.cfg.Isolation = config.IsolationOff
-	}
-	defer undo(&d.after)
-	defer undo(&d.ends)
+	undo := &cleanup{}
+	defer undo.everything()
+	d := &doctor{says: says, offline: c.Offline, sandboxed: doctorsSandbox(&Input{
+		Config: cfg, Environ: a.environ, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.deskSite(), Output: says, Redactor: redact,
+	}, undo)}
 	ctx, cancel := context.WithTimeout(context.Background(), doctorTime)
 	defer cancel()
 	ctx, stop := stoppable(ctx)
@@ -115,7 +115,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 		*done = exit(ralph.Invalid.ExitCode(false))
 	}
 	if c.JSON {
-		return d.printJSON()
+		return d.printJSON(a.stdout)
 	}
 	tty := term.IsTerminal(int(a.stdout.Fd())) && a.getenv("TERM") != "dumb"
 	color := tty && a.getenv("NO_COLOR") == ""
@@ -131,7 +131,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 
 // check makes all lines of the table, in the order in which they are shown.
 func (d *doctor) check(ctx context.Context, loadErr error) {
-	d.add("ralph", statusOK, fmt.Sprintf("%s, %s", d.app.version(), platformName()), "")
+	d.add("ralph", statusOK, fmt.Sprintf("%s, %s", d.Version, platformName()), "")
 	d.checkConfig(loadErr)
 	d.useInstalled()
 	if err := d.openRoom(ctx); err != nil {
@@ -162,8 +162,8 @@ func worst(rows []finding) status {
 	return order[at]
 }
 
-func (d *doctor) printJSON() error {
-	e := json.NewEncoder(d.app.stdout)
+func (d *doctor) printJSON(w io.Writer) error {
+	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(struct {
@@ -171,5 +171,15 @@ func (d *doctor) printJSON() error {
 		Agent   string    `json:"agent"`
 		Status  status    `json:"status"`
 		Checks  []finding `json:"checks"`
-	}{d.app.version(), cmp.Or(d.cfg.Agent, "unknown"), worst(d.rows), d.rows})
+	}{d.Version, cmp.Or(d.cfg.Agent, "unknown"), worst(d.rows), d.rows})
+}
+
+// doctorsSandbox is what a run would have for its children, before anything of it
+// is opened.
+func doctorsSandbox(in *Input, undo *cleanup) *sandboxed {
+	p := &plan{Input: in, rec: newRecord(in, undo), undo: undo, cfg: in.Config, site: in.Site, checks: in.Config.Guardrails, prices: &prices{}}
+	if p.isolation, p.docker = isolationOf(in, p.cfg); p.isolation == "" {
+		p.isolation = config.IsolationOff
+	}
+	return &sandboxed{workspace: &workspace{plan: p}, Environ: in.Environ}
 }

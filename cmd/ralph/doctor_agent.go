@@ -131,7 +131,7 @@ func (d *doctor) checkStart(ctx context.Context, m member, from agent.Package, a
 
 // starts says that a program is found outside of the workspace.
 func (d *doctor) starts(program string) bool {
-	path, err := proc.LookPath(program, d.app.environ)
+	path, err := proc.LookPath(program, d.Environ)
 	return err == nil && !d.inWorkspace(path)
 }
 
@@ -155,7 +155,7 @@ func (d *doctor) useInstalled() {
 
 // findCLI looks for the program, and says what a run would do without it.
 func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
-	path, err := proc.LookPath(from.Program, d.app.environ)
+	path, err := proc.LookPath(from.Program, d.Environ)
 	if err == nil && d.inWorkspace(path) {
 		d.add(title, statusWarn, "in the workspace, where the agent can change it, so it is not started here: "+path, "install it elsewhere: npm install -g "+from.Name)
 		return false
@@ -179,7 +179,7 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 		return found
 	}
 	for _, need := range []string{"npm", "node"} {
-		if path, err := proc.LookPath(need, d.app.environ); err == nil && d.inWorkspace(path) {
+		if path, err := proc.LookPath(need, d.Environ); err == nil && d.inWorkspace(path) {
 			d.add(title, statusFail, fmt.Sprintf("%s, and the %s on PATH lies in the workspace, so a run refuses to install with it", state, need), "take the workspace's folders out of PATH")
 			return false
 		} else if err != nil {
@@ -221,7 +221,7 @@ func (d *doctor) checkCredentials(title, name string, ready error) {
 	names := agent.Credentials(name) // those with keys come first
 	var set []string
 	for _, variable := range names {
-		if d.app.getenv(variable) != "" {
+		if d.getenv(variable) != "" {
 			set = append(set, variable)
 		}
 	}

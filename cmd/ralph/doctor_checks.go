@@ -49,7 +49,7 @@ func (d *doctor) checkConfig(err error) {
 // is asked for its references alone, because to compare the files it may start
 // filters that the repository's configuration names. It sees no credentials.
 func (d *doctor) checkGit(ctx context.Context) {
-	program, err := proc.LookPath("git", d.app.environ)
+	program, err := proc.LookPath("git", d.Environ)
 	if err != nil {
 		d.add("git", statusFail, "not on PATH", "install git 2.30 or later")
 		return
@@ -58,11 +58,11 @@ func (d *doctor) checkGit(ctx context.Context) {
 		d.add("git", statusFail, program+" lies in the workspace, and is not started", "take the workspace out of PATH")
 		return
 	}
-	env := d.outside(append(sandbox.Environment(d.app.environ, nil, map[string]string{"HOME": d.temp.home}),
+	env := d.outside(append(sandbox.Environment(d.Environ, nil, map[string]string{"HOME": d.temp.home}),
 		"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none"))
 	git := func(args ...string) (string, error) {
 		args = append([]string{"git", "--no-pager", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}, args...)
-		return d.ask(ctx, d.tools, d.workspace, env, args...)
+		return d.ask(ctx, d.tools, d.Workspace, env, args...)
 	}
 	says, err := d.ask(ctx, d.tools, d.temp.tmp, env, "git", "--version")
 	if err != nil {
@@ -75,7 +75,7 @@ func (d *doctor) checkGit(ctx context.Context) {
 	if d.publishes() {
 		bad = statusFail
 	}
-	if err := repo.IsRepository(d.workspace); err != nil {
+	if err := repo.IsRepository(d.Workspace); err != nil {
 		advice := "git init, or run where the repository is"
 		if !errors.Is(err, repo.ErrNotRepository) {
 			advice = ""
@@ -159,7 +159,7 @@ func (d *doctor) finds(word string) bool {
 		info, err := os.Stat(filepath.Join(d.dir(), word))
 		return err == nil && !info.IsDir() && info.Mode()&0o111 != 0
 	}
-	_, err := proc.LookPath(word, d.app.environ)
+	_, err := proc.LookPath(word, d.Environ)
 	return err == nil
 }
 
@@ -258,8 +258,8 @@ func (d *doctor) endpoint() (address, from string) {
 		"copilot": {"", "https://api.githubcopilot.com"},
 		"gemini":  {"GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com"},
 	}[d.cfg.Agent]
-	if own.variable != "" && d.app.getenv(own.variable) != "" {
-		return d.app.getenv(own.variable), own.variable
+	if own.variable != "" && d.getenv(own.variable) != "" {
+		return d.getenv(own.variable), own.variable
 	}
 	if d.cfg.Provider != "" || len(d.cfg.AgentCommand) > 0 || d.elsewhere() {
 		return "", ""
@@ -270,5 +270,5 @@ func (d *doctor) endpoint() (address, from string) {
 // elsewhere says that a variable sends claude to a cloud, whose host depends on a
 // region.
 func (d *doctor) elsewhere() bool {
-	return d.cfg.Agent == "claude" && (d.app.getenv("CLAUDE_CODE_USE_BEDROCK") != "" || d.app.getenv("CLAUDE_CODE_USE_VERTEX") != "")
+	return d.cfg.Agent == "claude" && (d.getenv("CLAUDE_CODE_USE_BEDROCK") != "" || d.getenv("CLAUDE_CODE_USE_VERTEX") != "")
 }

@@ -22,9 +22,9 @@ import (
 // openRoom starts what children run under: as a run would, and with a workspace
 // that can only be read.
 func (d *doctor) openRoom(ctx context.Context) (err error) {
-	if d.cfg.Isolation != config.IsolationOff {
+	if d.isolation != config.IsolationOff {
 		id, _, err := sandbox.IdentityFor(sandbox.Place{
-			Workspace: d.workspace, Marker: handoverMarker(d.workspace), DockerSocket: dockerSocket, Fallback: imageUser(),
+			Workspace: d.Workspace, Marker: handoverMarker(d.Workspace), DockerSocket: dockerSocket, Fallback: imageUser(),
 		})
 		if err != nil {
 			d.extra = append(d.extra, err.Error())
@@ -34,21 +34,21 @@ func (d *doctor) openRoom(ctx context.Context) (err error) {
 	if d.temp, err = newTemp(d.tempDir(), d.identity); err != nil {
 		return fmt.Errorf("private folder: %w", err)
 	}
-	d.atEnd(d.removeTemp)
-	walls := sandbox.DefaultWalls([]string{d.temp.home, d.temp.tmp}, append(d.install(), d.workspace))
+	d.undo.atEnd(d.removeTemp)
+	walls := sandbox.DefaultWalls([]string{d.temp.home, d.temp.tmp}, append(d.install(), d.Workspace))
 	walls.Network = &sandbox.Network{} // nothing that is asked here has to reach anybody
-	o := proc.Options{Identity: d.identity, Env: []string{"PATH=" + d.app.getenv("PATH")}, SpillDir: d.temp.store, Walls: &walls}
+	o := proc.Options{Identity: d.identity, Env: []string{"PATH=" + d.getenv("PATH")}, SpillDir: d.temp.store, Walls: &walls}
 	start := func() (*proc.Supervisor, error) {
 		s, err := proc.Start(ctx, o)
 		if err == nil {
-			d.atEnd(func() { _ = s.Close() })
+			d.undo.atEnd(func() { _ = s.Close() })
 		}
 		return s, err
 	}
 	if d.tools, err = start(); err != nil {
 		return err
 	}
-	if d.cfg.Isolation == config.IsolationOff {
+	if d.isolation == config.IsolationOff {
 		o.Walls = nil
 	}
 	d.children, err = start()
@@ -75,20 +75,20 @@ func (d *doctor) ask(ctx context.Context, s *proc.Supervisor, dir string, env []
 // checkSandbox says who the agent would be and what it could touch.
 func (d *doctor) checkSandbox(ctx context.Context) {
 	abi, why := sandbox.Available()
-	walls := sandbox.DefaultWalls([]string{d.workspace, d.temp.home, d.temp.tmp, d.temp.index}, nil)
+	walls := sandbox.DefaultWalls([]string{d.Workspace, d.temp.home, d.temp.tmp, d.temp.index}, nil)
 	says := sandbox.Describe(d.identity, &walls, os.Getuid())
 	switch {
-	case d.wantBox != "":
+	case d.docker != "":
 		d.checkBox(ctx)
-	case d.cfg.Isolation == config.IsolationOff && abi > 1:
+	case d.isolation == config.IsolationOff && abi > 1:
 		d.add("isolation", statusOK, fmt.Sprintf("off: the agent runs as you (uid %d), without walls; Landlock ABI %d is there for --isolation auto", os.Getuid(), abi), "")
-	case d.cfg.Isolation == config.IsolationOff:
+	case d.isolation == config.IsolationOff:
 		d.add("isolation", statusOK, fmt.Sprintf("off: the agent runs as you (uid %d), without walls; there could be none here: %s", os.Getuid(), why), "")
-	case len(d.extra) > 0 && d.cfg.Isolation == config.IsolationStrict:
+	case len(d.extra) > 0 && d.isolation == config.IsolationStrict:
 		d.add("isolation", statusFail, strings.Join(d.extra, "; "), "give the workspace to another user than root, or make a user named agent, as the image has one")
 	case len(d.extra) > 0:
 		d.add("isolation", statusWarn, strings.Join(d.extra, "; ")+"; "+says, "give the workspace to another user than root, or make a user named agent, as the image has one")
-	case abi == 0 && d.cfg.Isolation == config.IsolationStrict:
+	case abi == 0 && d.isolation == config.IsolationStrict:
 		d.add("isolation", statusFail, says, "isolation: strict needs Linux 5.19 or later with Landlock; use another machine, or isolation: auto")
 	case abi == 0:
 		d.add("isolation", statusWarn, says, "the agent could read and write whatever its user can; a Linux 5.19 or later with Landlock has file walls")
@@ -99,7 +99,7 @@ func (d *doctor) checkSandbox(ctx context.Context) {
 
 // checkReach says whom the agent could reach, and where its key would be.
 func (d *doctor) checkReach() {
-	if !d.walled() || d.wantBox != "" {
+	if !d.walled() || d.docker != "" {
 		return
 	}
 	if d.cfg.AllowedHosts.Open() {
@@ -117,7 +117,7 @@ func (d *doctor) checkReach() {
 	switch ok, reason := sandbox.NetworkAvailable(); {
 	case ok:
 		d.add("hosts", statusOK, found, "")
-	case d.cfg.Isolation == config.IsolationStrict:
+	case d.isolation == config.IsolationStrict:
 		d.add("hosts", statusFail, "there is no network wall: "+reason, "isolation: strict needs Linux 5.9 or later, and no profile that refuses seccomp's notifications")
 	default:
 		d.add("hosts", statusWarn, "programs are only asked to use our proxy ("+reason+"): "+found, "Linux 5.9 or later has a network wall, unless a profile refuses it")
@@ -127,20 +127,20 @@ func (d *doctor) checkReach() {
 // checkBox asks whether there is a Docker Sandbox. None is made.
 func (d *doctor) checkBox(ctx context.Context) {
 	box, err := dockersandbox.New(dockersandbox.Options{
-		Process: d.children, Project: d.workspace, Home: d.app.getenv("HOME"), Env: d.guestEnv(nil),
+		Process: d.children, Project: d.Workspace, Home: d.getenv("HOME"), Env: d.guestEnv(nil),
 	})
 	why := ""
 	if err == nil {
 		var ok bool
 		if ok, why, err = box.Available(ctx); ok {
-			d.add("isolation", statusOK, "Docker Sandbox "+dockersandbox.Name(d.workspace)+" can be used", "")
+			d.add("isolation", statusOK, "Docker Sandbox "+dockersandbox.Name(d.Workspace)+" can be used", "")
 			return
 		}
 	}
 	if err != nil {
 		why = err.Error()
 	}
-	if d.wantBox == config.IsolationDocker {
+	if d.docker == config.IsolationDocker {
 		d.add("isolation", statusFail, "there is no Docker Sandbox: "+why, "install or start Docker Desktop, or set another --isolation")
 		return
 	}
@@ -154,7 +154,7 @@ const (
 
 // checkDisk looks at the room for the run's own files and for the work.
 func (d *doctor) checkDisk() {
-	for _, place := range []struct{ name, dir string }{{"disk: workspace", d.workspace}, {"disk: temp", filepath.Dir(d.temp.root)}} {
+	for _, place := range []struct{ name, dir string }{{"disk: workspace", d.Workspace}, {"disk: temp", filepath.Dir(d.temp.root)}} {
 		var fs unix.Statfs_t
 		if err := unix.Statfs(place.dir, &fs); err != nil {
 			d.add(place.name, statusWarn, err.Error(), "")
@@ -188,7 +188,7 @@ func (d *doctor) outside(env []string) []string {
 
 // inWorkspace says that a program is the agent's to change.
 func (d *doctor) inWorkspace(program string) bool {
-	top, err := filepath.EvalSymlinks(d.workspace)
+	top, err := filepath.EvalSymlinks(d.Workspace)
 	if err != nil {
 		return false
 	}

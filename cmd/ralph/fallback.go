@@ -42,7 +42,7 @@ func (r *relay) takeOver(f *ralph.Failure) (why string, ok bool) {
 }
 
 // checkFallback is checkAgent for the agent that would take over.
-func (j *job) checkFallback(ctx context.Context, o agent.Options, worker *relay) error {
+func (j *sandboxed) checkFallback(ctx context.Context, o agent.Options, worker *relay) error {
 	o, ok := j.fallback(o)
 	if !ok {
 		return nil
@@ -57,7 +57,7 @@ func (j *job) checkFallback(ctx context.Context, o agent.Options, worker *relay)
 }
 
 // fallbackInput is the input that asked for a fallback.
-func (j *job) fallbackInput() string {
+func (j *plan) fallbackInput() string {
 	if j.cfg.FallbackAgent == "" {
 		return "fallback-model"
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -16,26 +15,29 @@ import (
 
 // close ends the record and hands it to everybody: files, summary, outputs, log.
 // The agent is dead by then and the workspace as it was found.
-func (j *job) close(context.Context) ralph.Report {
-	undo(&j.ends)
-	j.report.Duration = time.Since(j.started)
-	j.report.ExitCode = j.report.Outcome.ExitCode(j.cfg.IncompleteOK)
-	j.tellNetwork()
-	public := j.public()
-	j.postEnd()
-	j.writeFiles(public)
-	j.writeRunner(public)
-	j.out.finish(public)
-	return j.report
+func (r *Record) close() ralph.Report {
+	r.undo.workspace()
+	r.report.Duration = time.Since(r.started())
+	r.report.ExitCode = r.exitCode()
+	r.report.Network = r.network.refused()
+	public := r.public()
+	r.tasks.postEnd(r.report)
+	r.writeFiles(public)
+	r.writeRunner(public)
+	r.out.finish(public)
+	return r.report
 }
+
+// exitCode is that of the outcome so far.
+func (r *Record) exitCode() int { return r.report.Outcome.ExitCode(r.options.incompleteOK) }
 
 const reportName = "report.json"
 
 // writeFiles leaves the report in the run directory. What cannot be written is
 // said; it does not change the outcome.
-func (j *job) writeFiles(public ralph.Report) {
-	j.log(report.SessionSummary(public))
-	if j.files == nil {
+func (r *Record) writeFiles(public ralph.Report) {
+	r.log(report.SessionSummary(public))
+	if r.files == nil {
 		return
 	}
 	for name, render := range map[string]func(ralph.Report) ([]byte, error){
@@ -45,40 +47,40 @@ func (j *job) writeFiles(public ralph.Report) {
 	} {
 		data, err := render(public)
 		if err == nil {
-			err = j.files.WriteFile(name, j.redact.Bytes(data))
+			err = r.files.WriteFile(name, r.redact.Bytes(data))
 		}
 		if err != nil {
-			j.out.warn(fmt.Sprintf("%s: %v", j.files.Path(name), err))
+			r.out.warn(fmt.Sprintf("%s: %v", r.files.Path(name), err))
 		} else if name == reportName {
-			j.written = true
+			r.written = true
 		}
 	}
 }
 
 // writeRunner writes the job summary and the outputs.
-func (j *job) writeRunner(public ralph.Report) {
-	if j.runner == nil {
+func (r *Record) writeRunner(public ralph.Report) {
+	if r.runner == nil {
 		return
 	}
-	if j.cfg.Summary {
-		if err := j.runner.Summary(j.redact.Text(report.Summary(public))); err != nil {
-			j.out.warn(err.Error())
-			j.unwritten(err)
+	if r.options.summary {
+		if err := r.runner.Summary(r.redact.Text(report.Summary(public))); err != nil {
+			r.out.warn(err.Error())
+			r.unwritten(err)
 		}
 	}
-	for _, o := range j.outputs() {
-		if err := j.runner.SetOutput(o.name, o.value); err != nil {
-			j.out.warn(err.Error())
-			j.unwritten(err)
+	for _, o := range r.outputs() {
+		if err := r.runner.SetOutput(o.name, o.value); err != nil {
+			r.out.warn(err.Error())
+			r.unwritten(err)
 		}
 	}
 }
 
 // unwritten fails the step where later ones would take what could not be written
 // for empty.
-func (j *job) unwritten(err error) {
-	if !errors.Is(err, runner.ErrChanged) && j.report.ExitCode == 0 {
-		j.report.ExitCode = unwrittenCode
+func (r *Record) unwritten(err error) {
+	if !errors.Is(err, runner.ErrChanged) && r.report.ExitCode == 0 {
+		r.report.ExitCode = unwrittenCode
 	}
 }
 
@@ -88,8 +90,8 @@ const unwrittenCode = 1
 type output struct{ name, value string }
 
 // outputs are numbers, enums, shas, validated names and paths; never agent text.
-func (j *job) outputs() []output {
-	r, p, u := j.report, j.report.Publication, j.report.Usage()
+func (r *Record) outputs() []output {
+	run, p, u := r.report, r.report.Publication, r.report.Usage()
 	number := func(n int64, known bool) string {
 		if !known {
 			return ""
@@ -108,17 +110,17 @@ func (j *job) outputs() []output {
 		return v
 	}
 	path := ""
-	if j.written {
-		path = j.files.Path(reportName)
+	if r.written {
+		path = r.files.Path(reportName)
 	}
 	return []output{
-		{"status", string(r.Outcome)},
-		{"completed", strconv.FormatBool(r.Outcome == ralph.Completed)},
-		{"iterations", strconv.Itoa(r.Rounds())},
+		{"status", string(run.Outcome)},
+		{"completed", strconv.FormatBool(run.Outcome == ralph.Completed)},
+		{"iterations", strconv.Itoa(run.Rounds())},
 		{"cost-usd", cost},
 		{"input-tokens", number(u.Tokens.In(), !u.Tokens.Unknown)},
 		{"output-tokens", number(u.Tokens.Output, !u.Tokens.Unknown)},
-		{"duration-seconds", strconv.Itoa(int(math.Round(r.Duration.Seconds())))},
+		{"duration-seconds", strconv.Itoa(int(math.Round(run.Duration.Seconds())))},
 		{"branch", p.Branch},
 		{"head-sha", p.HeadSHA},
 		{"pull-request-number", number(int64(p.PullRequest.Number), p.PullRequest.Number != 0)},

@@ -19,8 +19,8 @@ import (
 // install lists what a child may read beyond the system's folders: the folders
 // on PATH, the agent's program with the package it belongs to and those that one
 // needs, and the files its command names.
-func (j *job) install() []string {
-	paths := filepath.SplitList(j.app.getenv("PATH"))
+func (j *sandboxed) install() []string {
+	paths := filepath.SplitList(j.getenv("PATH"))
 	add := func(path string) {
 		paths = append(paths, path)
 		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
@@ -31,7 +31,7 @@ func (j *job) install() []string {
 		add(dir)
 	}
 	open := func(name string) {
-		program, err := proc.LookPath(name, j.app.environ)
+		program, err := proc.LookPath(name, j.Environ)
 		if name == "" || err != nil {
 			return
 		}
@@ -59,7 +59,7 @@ func (j *job) install() []string {
 	open(j.cfg.FallbackAgent)
 	open(j.cfg.ReviewAgent)
 	if j.cfg.Mode == config.ModeTasks || j.cfg.Mode == config.ModeSession {
-		add(j.app.self) // the agent's hooks are commands of ours
+		add(j.Self) // the agent's hooks are commands of ours
 	}
 	for _, word := range command[1:] {
 		if filepath.IsAbs(word) && named {
@@ -89,24 +89,24 @@ func packageRoot(program string) string {
 // and private folders where there are walls. At a desk without walls, where a
 // child can read the user's files anyway, it is the user's own environment
 // without the forge's tokens.
-func (j *job) guestEnv(allow []string) []string {
+func (j *sandboxed) guestEnv(allow []string) []string {
 	set := map[string]string{}
-	if j.runner == nil && j.cfg.Isolation == config.IsolationOff {
-		return sandbox.Environment(j.app.environ, j.harmless(), set)
+	if j.local() && j.isolation == config.IsolationOff {
+		return sandbox.Environment(j.Environ, j.harmless(), set)
 	}
-	if j.cfg.Isolation != config.IsolationOff {
+	if j.isolation != config.IsolationOff {
 		set["HOME"], set["TMPDIR"] = j.temp.home, j.temp.tmp
-	} else if home := j.app.getenv("HOME"); home != "" {
+	} else if home := j.getenv("HOME"); home != "" {
 		set["HOME"] = home
 	}
 	maps.Copy(set, j.network.variables())
-	return sandbox.Environment(j.app.environ, append(allow, j.cfg.PassEnv...), set)
+	return sandbox.Environment(j.Environ, append(allow, j.cfg.PassEnv...), set)
 }
 
 // harmless are the names of the variables that hold no token of the forge.
-func (j *job) harmless() []string {
+func (j *plan) harmless() []string {
 	var names []string
-	for _, kv := range j.app.environ {
+	for _, kv := range j.Environ {
 		name, value, _ := strings.Cut(kv, "=")
 		upper := strings.ToUpper(name)
 		switch {
@@ -119,20 +119,23 @@ func (j *job) harmless() []string {
 	return names
 }
 
-// Git runs git as the guest; *job is the repo room's Guest.
-func (j *job) Git(ctx context.Context, c repo.GuestCommand) error {
+// git runs git in the sandbox; it is the repo package's Guest.
+type git struct {
+	box *sandboxed
+	dir string
+}
+
+// Git runs a command of git.
+func (g *git) Git(ctx context.Context, c repo.GuestCommand) error {
+	j := g.box
 	var stderr bounded
-	dir := j.dir()
-	if j.repo != nil {
-		dir = j.workspace // it names the folder itself now, and the agent may have removed its own
-	}
 	if j.temp.home != "" {
 		for _, note := range repo.Unblock(j.temp.home, ".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes") {
-			j.note(note)
+			j.rec.note(note)
 		}
 	}
 	exit, err := j.guests().Run(ctx, proc.Command{
-		Argv: append([]string{"git"}, c.Args...), Dir: dir, Env: append(j.guestEnv(nil), c.Env...),
+		Argv: append([]string{"git"}, c.Args...), Dir: g.dir, Env: append(j.guestEnv(nil), c.Env...),
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: &stderr,
 		Limits: proc.Limits{Grace: killGrace, Time: j.gitTime(), AnyDisk: true},
 	})
@@ -154,11 +157,11 @@ func (j *job) Git(ctx context.Context, c repo.GuestCommand) error {
 // gitTime is what the run has left for one git command, none when it has no
 // end: a filter the agent planted may hang. Bookkeeping after the end still gets
 // a little.
-func (j *job) gitTime() time.Duration {
+func (j *plan) gitTime() time.Duration {
 	if j.cfg.MaxDuration == 0 {
 		return 0
 	}
-	return max(time.Until(j.started.Add(j.cfg.MaxDuration)), gitLeast)
+	return max(time.Until(j.rec.started().Add(j.cfg.MaxDuration)), gitLeast)
 }
 
 const gitLeast = 10 * time.Second

@@ -13,7 +13,7 @@ import (
 
 // hideToken takes the checkout's credentials out of the agent's reach until the
 // end of the run.
-func (j *job) hideToken() error {
+func (j *sandboxed) hideToken() error {
 	store, err := j.tokenStore()
 	if err != nil {
 		return err
@@ -28,19 +28,18 @@ func (j *job) hideToken() error {
 	if err != nil {
 		return errors.Join(err, root.Close())
 	}
-	j.atEnd(func() {
+	j.undo.atEnd(func() {
 		defer root.Close()
 		notes, err := hidden.Restore()
 		for _, n := range notes {
-			j.note(n)
+			j.rec.note(n)
 		}
 		if err != nil {
 			if store == j.temp.store {
 				j.temp.keep = true // nobody else has them
 				err = fmt.Errorf("%w; the git settings that were hidden for the run are kept in %s: put them back by hand and remove that folder", err, store)
 			}
-			j.note(err.Error())
-			j.out.warn(err.Error())
+			j.rec.warn(err.Error())
 			return
 		}
 		if store != j.temp.store {
@@ -68,8 +67,8 @@ func empty(root *os.Root) {
 // tokenStore is where hidden credentials wait. Only what lies in the workspace
 // outlives a container that is killed; there a folder of root's is closed to an
 // agent of another user. Everywhere else it is a private folder of this run.
-func (j *job) tokenStore() (string, error) {
-	store := hiddenStore(j.workspace)
+func (j *sandboxed) tokenStore() (string, error) {
+	store := hiddenStore(j.Workspace)
 	if j.identity.IsZero() || store == "" {
 		return j.temp.store, nil
 	}

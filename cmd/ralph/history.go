@@ -14,13 +14,13 @@ import (
 )
 
 // onTheirs reports whether the run works on the branch of the pull request it came from.
-func (j *job) onTheirs() bool { return j.decision.Existing && j.cfg.Branch == "" }
+func (j *plan) onTheirs() bool { return j.decision.Existing && j.cfg.Branch == "" }
 
 // askForge is what the forge knows of the run's branch: which of its pull requests
 // were merged, what its open one was made for, and where that goes by now. A branch
 // whose pull request somebody else described is left to what git shows.
-func (j *job) askForge(ctx context.Context, branch, tip string) (repo.Word, error) {
-	history, err := j.forge.History(ctx, branch, j.cfg.PushToFork)
+func (j *branch) askForge(ctx context.Context, branch, tip string) (repo.Word, error) {
+	history, err := j.remote.forge.History(ctx, branch, j.cfg.PushToFork)
 	if err != nil {
 		return repo.Word{}, err
 	}
@@ -42,7 +42,7 @@ func (j *job) askForge(ctx context.Context, branch, tip string) (repo.Word, erro
 	}
 	merged := slices.DeleteFunc(slices.Clone(history.Closed), func(one forge.ClosedPullRequest) bool { return !one.Merged })
 	if len(history.Open) == 0 && len(merged) == 0 {
-		if merged, err = j.forge.MergedWith(ctx, tip); err != nil { // under another name
+		if merged, err = j.remote.forge.MergedWith(ctx, tip); err != nil { // under another name
 			return repo.Word{}, err
 		}
 	}
@@ -74,9 +74,9 @@ func stoodOn(about report.About) []repo.Gained {
 // stillThere reports whether the pull request that the run came from is open and has the
 // work. No other is opened in its place: the error says where the work is, which is in
 // no pull request then.
-func (j *job) stillThere(ctx context.Context, p *ralph.Publication) (bool, error) {
+func (j *work) stillThere(ctx context.Context, p *ralph.Publication) (bool, error) {
 	number, branch := j.decision.PullRequest, j.decision.Branch
-	history, err := j.forge.History(ctx, branch, "")
+	history, err := j.remote.forge.History(ctx, branch, "")
 	if err != nil {
 		return false, err
 	}
@@ -95,12 +95,12 @@ func (j *job) stillThere(ctx context.Context, p *ralph.Publication) (bool, error
 	case closed >= 0 && history.Closed[closed].Merged:
 		what = fmt.Sprintf("pull request #%d was merged while the run went on", number)
 		if one := history.Closed[closed]; one.HeadSHA == p.Tip && !one.Follows {
-			j.note("P" + what[1:] + ", with all that the run did.")
+			j.rec.note("P" + what[1:] + ", with all that the run did.")
 			return false, nil
 		}
 	}
 	if p.HeadSHA == "" {
-		j.note("P" + what[1:] + "; the run had added nothing to it.")
+		j.rec.note("P" + what[1:] + "; the run had added nothing to it.")
 		return false, nil
 	}
 	return false, fmt.Errorf("%s: the work is on the branch %s (commit %s) and in no pull request; open one from there, or take the commit over by hand", what, p.Branch, p.HeadSHA[:min(7, len(p.HeadSHA))])
@@ -108,8 +108,8 @@ func (j *job) stillThere(ctx context.Context, p *ralph.Publication) (bool, error
 
 // last is the number of the pull request of the branch that was open when it was
 // looked at last; 0: none.
-func (j *job) last() int {
-	if p := j.report.Publication.PullRequest; p.Number != 0 {
+func (j *branch) last() int {
+	if p := j.rec.report.Publication.PullRequest; p.Number != 0 {
 		return p.Number
 	}
 	return j.pulls.To(j.start.Base).Open.Number
@@ -117,7 +117,7 @@ func (j *job) last() int {
 
 // about is what the pull request is about, by what its body remembers and what this
 // run brings.
-func (j *job) about(body string) report.About {
+func (j *branch) about(body string) report.About {
 	about := report.ReadAbout(body)
 	if body == "" {
 		about.Issues = j.leftOpen()
@@ -135,7 +135,7 @@ func (j *job) about(body string) report.About {
 // leftOpen are the issues of a branch that goes on without an open pull request: those
 // of the last one, when somebody closed it unmerged, else the one that the branch is
 // named for, when a run was ended before it made one.
-func (j *job) leftOpen() []int {
+func (j *branch) leftOpen() []int {
 	if !j.start.Resumed {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (j *job) leftOpen() []int {
 // it closes and what it is called stays: a later run on the branch may have come from
 // a comment on it, or from nothing but its branch. A title that the owner gave is set
 // anew, unless somebody edited it on the forge.
-func (j *job) revise(r ralph.Report, title, body string) (string, string) {
+func (j *work) revise(r ralph.Report, title, body string) (string, string) {
 	about := j.about(body)
 	if plain := forge.PlainTitle(title); about.Title == report.TitleMark(plain) {
 		title = plain
@@ -168,7 +168,7 @@ func (j *job) revise(r ralph.Report, title, body string) (string, string) {
 }
 
 // body is that of the pull request.
-func (j *job) body(public ralph.Report, about report.About) string {
+func (j *work) body(public ralph.Report, about report.About) string {
 	about.Tip = j.repo.State().Tip
-	return j.redact.Text(report.Body(public, report.BodyOptions{Extra: j.cfg.Body, Marker: forge.Marker, About: about}))
+	return j.rec.redact.Text(report.Body(public, report.BodyOptions{Extra: j.cfg.Body, Marker: forge.Marker, About: about}))
 }

@@ -18,7 +18,7 @@ import (
 // usual one.
 type housed struct {
 	cli
-	job     *job
+	box     *sandboxed
 	options agent.Options
 	name    string // of the home
 	always  bool   // a new home for each turn; else one for all of them
@@ -26,13 +26,13 @@ type housed struct {
 }
 
 // apart gives an agent a home of its own where agents have one of ours.
-func (j *job) apart(a cli, o agent.Options, name string, always bool) cli {
-	if j.cfg.Isolation == config.IsolationOff || j.box != nil {
+func (j *sandboxed) apart(a cli, o agent.Options, name string, always bool) cli {
+	if j.isolation == config.IsolationOff || j.box != nil {
 		return a
 	}
 	switch a := a.(type) {
 	case *agent.CLI:
-		return &housed{cli: a, job: j, options: o, name: name, always: always}
+		return &housed{cli: a, box: j, options: o, name: name, always: always}
 	case *sessions:
 		a.cli = j.apart(a.cli, o, name, always)
 	case *attempts:
@@ -58,7 +58,7 @@ func (h *housed) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)
 
 // moveIn makes the home and the agent that lives in it.
 func (h *housed) moveIn() (ralph.Agent, func(), error) {
-	o, remove, err := h.job.ownHome(h.options, h.name)
+	o, remove, err := h.box.ownHome(h.options, h.name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -68,7 +68,7 @@ func (h *housed) moveIn() (ralph.Agent, func(), error) {
 
 // ownHome makes a home, and gives the options of the agent that lives in it. Nobody
 // else runs now, and nobody could know its name.
-func (j *job) ownHome(o agent.Options, name string) (agent.Options, func(), error) {
+func (j *sandboxed) ownHome(o agent.Options, name string) (agent.Options, func(), error) {
 	t := j.temp
 	home, err := os.MkdirTemp(t.home, name+"-")
 	if err != nil {

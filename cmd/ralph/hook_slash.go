@@ -87,7 +87,7 @@ func (a *app) beginTyped(in hook.Input, ultrawork bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s := newSession(cfg, cfg.MaxIterations)
+	s := newSession(cfg, cfg.Prompt, cfg.MaxIterations)
 	return a.beginLoop(hereOptions{
 		Task: s.TaskPrompt, Token: s.PromiseToken, MaxIterations: s.MaxIterations, MinToolCalls: s.MinToolCalls,
 		OnPromiseNoWork: s.OnPromiseNoWork, Ultrawork: s.Ultrawork, SessionID: in.SessionID,

@@ -17,18 +17,18 @@ import (
 // hooks are the commands an agent's CLI asks while it works, by event; nil when
 // it has no hooks or they would be of no use. They advise: what the loop itself
 // sees decides.
-func (j *job) hooks(name string) map[string]string {
+func (j *sandboxed) hooks(name string) map[string]string {
 	if j.cfg.Mode != config.ModeTasks && j.cfg.Mode != config.ModeSession || !agent.HasHooks(name) || j.cfg.AgentExact || j.box != nil {
 		return nil
 	}
-	ours := quoted([]string{j.app.self}) + " hook "
+	ours := quoted([]string{j.Self}) + " hook "
 	hooks := map[string]string{string(hook.Stop): ours + "stop"}
 	if j.cfg.Mode == config.ModeSession {
 		hooks[string(hook.Stop)] += " --session " + quoted([]string{j.sessionState()})
 	}
 	hooks[string(hook.PostToolUse)] = ours + "post-tool-use"
 	hooks[string(hook.SessionStart)] = ours + "session-start"
-	if j.cfg.Isolation == config.IsolationOff { // 003-04
+	if j.isolation == config.IsolationOff { // 003-04
 		hooks[string(hook.PreToolUse)] = ours + "pre-tool-use"
 	}
 	return hooks
@@ -37,13 +37,13 @@ func (j *job) hooks(name string) map[string]string {
 // sessionState is the file in which the stop hook keeps count. It lies in a
 // private folder of the agent's, who may write anything into it: only the hook
 // believes it.
-func (j *job) sessionState() string { return filepath.Join(j.temp.tmp, "ralph-session.json") }
+func (j *sandboxed) sessionState() string { return filepath.Join(j.temp.tmp, "ralph-session.json") }
 
 // sessions is an agent whose stop hook keeps it going. Without hooks the loop
 // resumes its session instead.
 type sessions struct {
 	cli
-	job   *job
+	box   *sandboxed
 	tools int // called in earlier turns
 }
 
@@ -51,12 +51,12 @@ const maxHookTask = 256 << 10 // bytes of the task in the hook's state
 
 // Run hands the hook what is left of the loop, and asks.
 func (s *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
-	j := s.job
+	j := s.box
 	limit := 0
 	if most := j.cfg.MaxIterations; most > 0 {
 		limit = most - p.Iteration + 1
 	}
-	state := newSession(j.cfg, limit)
+	state := newSession(j.cfg, j.prompt(), limit)
 	if len(state.TaskPrompt) > maxHookTask { // the loop has all of it; a continuation repeats its beginning
 		state.TaskPrompt = strings.ToValidUTF8(state.TaskPrompt[:maxHookTask], "") + "…"
 	}
@@ -75,7 +75,7 @@ func (s *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 	turn, err := s.cli.Run(turning, p, func(e ralph.Event) {
 		if e.Kind == ralph.EventKept {
 			e.Text = keptBy(p.Iteration+stops, e.Text).String()
-			if stops++; limit > 0 && stops >= limit || j.halted() {
+			if stops++; limit > 0 && stops >= limit || j.Stop.halted() {
 				end() // what was running has finished; it was no stop to go on from
 				return
 			}
@@ -125,7 +125,7 @@ func lastStop(it ralph.Iteration) hook.Entry {
 }
 
 // giveGuest writes a file that is the agent's.
-func (j *job) giveGuest(path string, data []byte) error {
+func (j *sandboxed) giveGuest(path string, data []byte) error {
 	_ = os.Remove(path) // the agent may have put anything there
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -143,8 +143,8 @@ func (j *job) giveGuest(path string, data []byte) error {
 
 // askSession is what a session is told: the task and the rule at its beginning,
 // and why it goes on after that. 004-03, 004-06, 004-07
-func (j *job) askSession(ask ralph.Ask) (ralph.Prompt, error) {
-	s := newSession(j.cfg, 0)
+func (j *work) askSession(ask ralph.Ask) (ralph.Prompt, error) {
+	s := newSession(j.cfg, j.prompt(), 0)
 	text := s.Start()
 	if ask.Iteration > 1 {
 		switch ask.Rejection {

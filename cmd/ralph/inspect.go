@@ -39,6 +39,9 @@ type inspector struct {
 // edit are the ids of a file's content before and after, and its path.
 type edit struct{ old, new, path string }
 
+// mask blots out what looks like a secret.
+func (in *inspector) mask(text string) string { return string(in.scanner.Mask([]byte(text))) }
+
 // newInspector says what is wrong with the patterns of the configuration.
 func newInspector(cfg config.Config, known []secret.String) (*inspector, error) {
 	in := &inspector{scanned: map[edit][]leak.Hit{}, versions: map[string][]byte{}}
@@ -412,11 +415,11 @@ func sorted(found []ralph.Finding) []ralph.Finding {
 
 // lookAtTests adds to the record what people should know of tests and checks
 // before they merge.
-func (j *job) lookAtTests(ctx context.Context) {
+func (j *work) lookAtTests(ctx context.Context) {
 	if j.repo == nil {
 		return
 	}
-	j.report.Findings = sorted(append(j.report.Findings, j.inspect.weakened(func(path string) []byte {
+	j.rec.report.Findings = sorted(append(j.rec.report.Findings, j.inspect.weakened(func(path string) []byte {
 		data, err := j.repo.BaseFile(ctx, path)
 		if err != nil {
 			return nil // it leads nowhere then
@@ -427,13 +430,3 @@ func (j *job) lookAtTests(ctx context.Context) {
 
 // short is a commit id for people.
 func short(id string) string { return id[:min(7, len(id))] }
-
-// masked is a text for others: secrets of the run are blotted out, and so is what
-// looks like one of a known kind.
-func (j *job) masked(text string) string {
-	text = j.redact.Text(text)
-	if j.inspect == nil {
-		return text
-	}
-	return string(j.inspect.scanner.Mask([]byte(text)))
-}

@@ -20,8 +20,8 @@ import (
 // installAgents installs the CLIs that are missing, or of another version than
 // was asked for, before the walls are built through which the agent may read
 // them and not write them.
-func (j *job) installAgents(ctx context.Context) error {
-	if j.wantBox == config.IsolationDocker {
+func (j *sandboxed) installAgents(ctx context.Context) error {
+	if j.docker == config.IsolationDocker {
 		return nil // it brings its own
 	}
 	for _, name := range j.agents() {
@@ -34,7 +34,7 @@ func (j *job) installAgents(ctx context.Context) error {
 
 // agents are the names of the agents a run asks, each once; without the one that
 // is a command of the user's.
-func (j *job) agents() []string {
+func (j *plan) agents() []string {
 	var names []string
 	for _, name := range []string{j.cfg.Agent, j.cfg.FallbackAgent, j.cfg.ReviewAgent} {
 		own := name == j.cfg.Agent && len(j.cfg.AgentCommand) > 0
@@ -45,7 +45,7 @@ func (j *job) agents() []string {
 	return names
 }
 
-func (j *job) installAgent(ctx context.Context, name string) error {
+func (j *sandboxed) installAgent(ctx context.Context, name string) error {
 	from, ok := agent.PackageOf(name)
 	if !ok || !j.cfg.AgentInstall {
 		return nil
@@ -67,12 +67,12 @@ func (j *job) installAgent(ctx context.Context, name string) error {
 	start := func(ctx context.Context, dir string) (install.Process, func() error, error) {
 		return j.installer(ctx, dir, reach)
 	}
-	show := j.out.guest()
-	log := j.redact.Writer(show)
+	show := j.rec.out.guest()
+	log := j.rec.redact.Writer(show)
 	in, err := install.Install(ctx, install.Options{
-		Start: start, Root: root, Owner: install.Owner(j.identity), Workspace: j.workspace,
-		Env: sandbox.Environment(j.app.environ, npmVariables(j.app.environ, reach), reach.variables()),
-		Say: j.out.say, Log: log, Fold: j.out.section,
+		Start: start, Root: root, Owner: install.Owner(j.identity), Workspace: j.Workspace,
+		Env: sandbox.Environment(j.Environ, npmVariables(j.Environ, reach), reach.variables()),
+		Say: j.rec.out.say, Log: log, Fold: j.rec.out.section,
 	}, j.wanted(name, from))
 	_ = errors.Join(log.Close(), show.Close()) // they show; they decide nothing
 	if refused := reach.refused(); err != nil && len(refused) > 0 {
@@ -83,15 +83,15 @@ func (j *job) installAgent(ctx context.Context, name string) error {
 	}
 	j.useProgram(in.Bin)
 	if in.Fresh {
-		j.out.say(fmt.Sprintf("Installed %s %s into %s", name, in.Version, in.Dir))
+		j.rec.out.say(fmt.Sprintf("Installed %s %s into %s", name, in.Version, in.Dir))
 	}
 	return nil
 }
 
 // missing says that a CLI is not on PATH, or not in the version that was asked
 // for.
-func (j *job) missing(name string, from agent.Package) bool {
-	program, err := proc.LookPath(from.Program, j.app.environ)
+func (j *sandboxed) missing(name string, from agent.Package) bool {
+	program, err := proc.LookPath(from.Program, j.Environ)
 	asked := ""
 	if name == j.cfg.Agent {
 		asked = j.cfg.AgentVersion
@@ -100,7 +100,7 @@ func (j *job) missing(name string, from agent.Package) bool {
 }
 
 // wanted is the package a run would install.
-func (j *job) wanted(name string, from agent.Package) install.Package {
+func (j *plan) wanted(name string, from agent.Package) install.Package {
 	p := install.Package(from)
 	if name == j.cfg.Agent && j.cfg.AgentVersion != "" {
 		p.Version = j.cfg.AgentVersion
@@ -109,26 +109,22 @@ func (j *job) wanted(name string, from agent.Package) install.Package {
 }
 
 // useProgram puts a folder in front of PATH, for the run.
-func (j *job) useProgram(bin string) {
-	a := *j.app
-	a.environ = slices.Clone(a.environ)
+func (j *sandboxed) useProgram(bin string) {
 	path := bin
-	if old := a.getenv("PATH"); old != "" {
+	if old := j.getenv("PATH"); old != "" {
 		path += string(filepath.ListSeparator) + old
 	}
-	a.environ = slices.DeleteFunc(a.environ, func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
-	a.environ = append(a.environ, "PATH="+path)
-	j.app = &a
+	j.Environ = withVariable(j.Environ, "PATH", path)
 }
 
 // installer starts what npm runs under: the agent's user, inside walls in which
 // only dir can be written.
-func (j *job) installer(ctx context.Context, dir string, reach *network) (install.Process, func() error, error) {
-	path := install.PathOutside(j.app.getenv("PATH"), j.workspace)
+func (j *sandboxed) installer(ctx context.Context, dir string, reach *network) (install.Process, func() error, error) {
+	path := install.PathOutside(j.getenv("PATH"), j.Workspace)
 	o := proc.Options{Identity: j.identity, Env: []string{"PATH=" + path}, Reaper: true}
-	if j.cfg.Isolation != config.IsolationOff {
-		walls := sandbox.DefaultWalls([]string{dir}, append(filepath.SplitList(path), install.Reads(j.app.environ)...))
-		walls.Strict = j.cfg.Isolation == config.IsolationStrict
+	if j.isolation != config.IsolationOff {
+		walls := sandbox.DefaultWalls([]string{dir}, append(filepath.SplitList(path), install.Reads(j.Environ)...))
+		walls.Strict = j.isolation == config.IsolationStrict
 		walls.Network = reach.walls([]string{dir})
 		o.Walls = &walls
 		if reach != nil {
@@ -157,16 +153,16 @@ func npmVariables(environ []string, reach *network) []string {
 // agentsFolder is where installed CLIs are kept from run to run: below the
 // step's HOME, which a workflow can cache, or the user's cache folder. In a container
 // at a desk the HOME of root is closed to the agent: there it is /var/cache.
-func (j *job) agentsFolder() (string, error) {
-	base := j.app.getenv("XDG_CACHE_HOME")
-	if home := j.app.getenv("HOME"); base == "" && home != "" {
+func (j *sandboxed) agentsFolder() (string, error) {
+	base := j.getenv("XDG_CACHE_HOME")
+	if home := j.getenv("HOME"); base == "" && home != "" {
 		base = filepath.Join(home, ".cache")
 		if !j.identity.IsZero() && closed(home) {
 			base = "/var/cache" // of root, who made the agent another user
 		}
 	}
 	dir := filepath.Join(base, "ralph", "agents")
-	if rel, err := filepath.Rel(j.workspace, dir); !filepath.IsAbs(dir) || err == nil && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(j.Workspace, dir); !filepath.IsAbs(dir) || err == nil && filepath.IsLocal(rel) {
 		return "", errors.New("there is no place to install it: set HOME or XDG_CACHE_HOME to a folder outside of the workspace, which is the agent's")
 	}
 	return dir, nil

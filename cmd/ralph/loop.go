@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/config"
@@ -18,9 +16,9 @@ import (
 )
 
 // loop asks the agent until an outcome.
-func (j *job) loop(ctx context.Context) {
+func (j *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 	l := ralph.Loop{
-		Agent:      lean{j.agent},
+		Agent:      lean{j.agents},
 		Workspace:  j.loopWorkspace(),
 		Guardrails: j.guardrails(),
 		SCM:        j.scm(),
@@ -28,54 +26,54 @@ func (j *job) loop(ctx context.Context) {
 		Prompt:     j.prompts(),
 		Policy: ralph.Policy{
 			Completion: j.cfg.Completion, MaxIterations: j.cfg.MaxIterations, MinToolCalls: j.cfg.MinToolCalls, CallsOnly: j.cfg.Mode == config.ModeSession,
-			Resume: j.cfg.Resume, OnAgentError: j.cfg.OnAgentError, MaxRetries: j.cfg.MaxRetries, RetryDelay: j.cfg.RetryDelay, Delay: j.cfg.Delay,
-			StallLimit: j.cfg.StallLimit, QuotaWait: j.cfg.QuotaWait, Salvage: salvage,
+			Resume: j.cfg.Resume, OnAgentError: j.cfg.OnAgentError, MaxRetries: j.cfg.MaxRetries, RetryDelay: j.cfg.RetryDelay, Delay: j.delay,
+			StallLimit: j.stallLimit, QuotaWait: j.cfg.QuotaWait, Salvage: salvage,
 			Checkpoint: j.cfg.Commit != config.CommitAtEnd, CheckpointAtEnd: j.cfg.Commit == config.CommitAtEnd,
 		},
 		Budget: ralph.Budget{
-			Cost: j.cfg.MaxCost, Tokens: j.cfg.MaxTokens, Until: j.until(),
-			Total: j.cfg.MaxTotalCost, Before: j.report.History.Cost().Amount,
+			Cost: j.cfg.MaxCost, Tokens: j.cfg.MaxTokens, Until: loopEnd(j.cfg, j.rec.started()),
+			Total: j.cfg.MaxTotalCost, Before: j.history.Cost().Amount,
 		},
 		Emit:   j.emit,
-		Stop:   j.halt,
-		Jitter: jitter, TakeOver: j.agent.takeOver,
+		Stop:   j.Stop.halt,
+		Jitter: jitter, TakeOver: j.agents.takeOver,
 	}
 	if j.tasks != nil {
-		l.Mailbox = mailbox{j.tasks, j.redact.Text}
+		l.Mailbox = mailbox{j.tasks.dir, j.rec.redact.Text}
 	}
 	if j.backlog != nil {
+		j.backlog.baseline = baseline
 		l.Backlog = j.backlog
 	}
 	if j.cfg.AskMessage {
-		l.Describe = &ralph.Describe{Question: scm.Question, Read: func(answer string) string { return scm.Message(answer, j.redact) }}
+		l.Describe = &ralph.Describe{Question: scm.Question, Read: func(answer string) string { return scm.Message(answer, j.rec.redact) }}
 	}
 	if j.cfg.WaitForCI && j.pushes() && j.repo != nil {
 		l.Accept = j.accept
 	}
 	if why := j.children.OpenNetwork(); why != "" && j.network != nil && j.network.proxy != nil {
 		n := "The network is not walled in: " + why + ". Programs are only asked to use ralph's proxy."
-		j.note(n)
-		j.out.warn(n)
+		j.rec.warn(n)
 	}
-	if why := j.forgeable(); why != "" && j.backlog != nil && !j.cfg.SkipReview {
-		j.note("A program that a reviewer runs could approve in its place: " + why + ". See docs/security.md, Speaking for the agent.")
+	if why := j.forgeable(); why != "" && j.stories != nil && !j.cfg.SkipReview {
+		j.rec.note("A program that a reviewer runs could approve in its place: " + why + ". See docs/security.md, Speaking for the agent.")
 	}
-	r := l.Run(ctx, j.baseline)
-	j.report.Tasks, j.report.Findings = j.backlog.report(), r.Findings
-	j.report.Outcome, j.report.Reason = r.Outcome, r.Reason
-	j.report.Iterations, j.report.Baseline, j.report.Budget, j.report.Completion = r.Iterations, r.Baseline, r.Budget, r.Completion
+	r := l.Run(ctx, baseline)
+	j.rec.report.Tasks, j.rec.report.Findings = j.backlog.report(), r.Findings
+	j.rec.report.Outcome, j.rec.report.Reason = r.Outcome, r.Reason
+	j.rec.report.Iterations, j.rec.report.Baseline, j.rec.report.Budget, j.rec.report.Completion = r.Iterations, r.Baseline, r.Budget, r.Completion
 	for _, it := range r.Iterations {
 		for _, note := range it.Change.Notes {
-			j.note(note)
+			j.rec.note(note)
 		}
 	}
 }
 
 // forgeable is why a tool of an agent could speak in its place; "" when it could
 // not. Without a sandbox that was not asked for, it goes without saying.
-func (j *job) forgeable() (reason string) {
+func (j *sandboxed) forgeable() (reason string) {
 	switch abi, why := sandbox.Available(); {
-	case !j.walled() && j.runner != nil:
+	case !j.walled() && !j.local():
 		return "isolation is off"
 	case !j.walled():
 		return ""
@@ -86,7 +84,7 @@ func (j *job) forgeable() (reason string) {
 }
 
 // prompts builds what the agent is asked.
-func (j *job) prompts() func(ralph.Ask) (ralph.Prompt, error) {
+func (j *work) prompts() func(ralph.Ask) (ralph.Prompt, error) {
 	switch {
 	case j.backlog != nil:
 		return j.backlog.ask
@@ -96,16 +94,16 @@ func (j *job) prompts() func(ralph.Ask) (ralph.Prompt, error) {
 	return prompt.Builder{
 		Task: j.task, Data: strings.TrimSpace(j.decision.Prompt + "\n\n" + j.conflict), Completion: j.cfg.Completion, Variables: j.cfg.Variables,
 		Count: j.cfg.IterationCount && j.cfg.MaxIterations > 0, Bare: !j.cfg.CompletionRule,
-		Own: j.runner == nil || j.cfg.Mode != config.ModeRun,
+		Own: j.local() || j.cfg.Mode != config.ModeRun,
 	}.Build
 }
 
 // ready is asked before each iteration.
-func (j *job) ready() error {
+func (j *work) ready() error {
 	if j.repo != nil {
 		j.repo.Judging(false)
 	}
-	var missing *stopped
+	var missing *endError
 	if err := j.checkPlan(); errors.As(err, &missing) {
 		return &ralph.Refusal{Outcome: missing.outcome, Err: missing.err}
 	}
@@ -115,53 +113,46 @@ func (j *job) ready() error {
 	return nil
 }
 
-// note keeps what a user should know, once.
-func (j *job) note(text string) {
-	if !slices.Contains(j.report.Notes, text) {
-		j.report.Notes = append(j.report.Notes, text)
-	}
-}
-
 // emit shows an event and writes it into the session log.
-func (j *job) emit(e ralph.Event) {
-	if j.verbose != nil {
-		for _, line := range j.verbose.Lines(e) {
-			j.out.aside(line)
+func (j *work) emit(e ralph.Event) {
+	if j.Verbose != nil {
+		for _, line := range j.Verbose.Lines(e) {
+			j.rec.out.aside(line)
 		}
 	}
-	j.out.event(e)
-	j.post(e)
+	j.rec.out.event(e)
+	j.tasks.post(e)
 	if e.Kind == ralph.EventNotice {
-		j.note(e.Text)
+		j.rec.note(e.Text)
 	}
 	j.keepBooks(e)
 	switch e.Kind {
 	case ralph.EventIterationStart:
-		j.log(report.SessionStepHeader(e.Iteration, j.cfg.Mode, e.Step, e.At))
+		j.rec.log(report.SessionStepHeader(e.Iteration, j.cfg.Mode, e.Step, e.At))
 	case ralph.EventKept:
-		j.log(e.Text + "\n")
+		j.rec.log(e.Text + "\n")
 	case ralph.EventIterationEnd:
 		if e.Record != nil && j.cfg.Mode == config.ModeSession {
-			j.log(lastStop(*e.Record).String() + "\n")
+			j.rec.log(lastStop(*e.Record).String() + "\n")
 		}
 		if e.Record != nil {
-			j.log(report.SessionFooter(*e.Record))
+			j.rec.log(report.SessionFooter(*e.Record))
 		}
 	case ralph.EventRetry: // 000-38
-		j.log(report.SessionRetry(e.Text))
+		j.rec.log(report.SessionRetry(e.Text))
 	}
 }
 
 // keepBooks notes what the commits and the comment tell.
-func (j *job) keepBooks(e ralph.Event) {
+func (j *work) keepBooks(e ralph.Event) {
 	switch {
 	case e.Kind == ralph.EventCheckpoint:
 		if e.Commit != nil && e.Commit.Ours {
-			j.ledger.committed(e.Iteration)
+			j.costs.committed(e.Iteration)
 		}
 		return
 	case e.Kind == ralph.EventIterationEnd && e.Record != nil:
-		j.ledger.ended(*e.Record)
+		j.costs.ended(*e.Record)
 		if j.telling == nil && !j.cfg.WaitForCI {
 			return
 		}
@@ -174,18 +165,6 @@ func (j *job) keepBooks(e ralph.Event) {
 	}
 }
 
-// log writes lines of ours, which begin on a line of their own. A full disk must
-// not end the run.
-func (j *job) log(text string) {
-	if j.session == nil {
-		return
-	}
-	if j.session.midLine() {
-		text = "\n" + text
-	}
-	_, _ = io.WriteString(j.session, j.redact.Text(text))
-}
-
 // taskFile is what a prompt file held.
 type taskFile struct {
 	text string
@@ -195,25 +174,25 @@ type taskFile struct {
 // task is asked for every iteration: a prompt file may be edited meanwhile. The
 // branch of an earlier run may hold an older task, or none: what the file was
 // when the branch was attached is no edit, and the task read before stands.
-func (j *job) task() (string, error) {
+func (j *branch) task() (string, error) {
 	if j.cfg.PromptFile == "" {
 		return j.cfg.Prompt, nil
 	}
-	text, err := j.cfg.Task(j.workspace)
+	text, err := j.cfg.Task(j.Workspace)
 	if text == j.attached.text && (err == nil) == (j.attached.err == nil) {
 		return j.cfg.Prompt, nil
 	}
 	return text, err
 }
 
-func (j *job) guardrails() []ralph.Guardrail {
-	specs := make([]guard.Spec, len(j.cfg.Guardrails))
-	for i, g := range j.cfg.Guardrails {
+func (j *branch) guardrails() []ralph.Guardrail {
+	specs := make([]guard.Spec, len(j.checks))
+	for i, g := range j.checks {
 		specs[i] = guard.Spec{Command: g.Command, Action: g.FailAction, Hint: g.Hint, Timeout: g.Timeout, OnChanges: g.When == config.OnChanges}
 	}
 	list := guard.New(specs, guard.Setting{
-		Process: j.withPath(), Dir: j.dir(), Env: j.guestEnv(nil), Files: j.files, Redact: j.redact,
-		OutputBytes: maxOutput, Show: j.out.guest, Tree: j.tree, ToWorkspace: j.toRunFiles(), Truncate: j.cfg.TruncateChars,
+		Process: j.withPath(), Dir: j.dir(), Env: j.guestEnv(nil), Files: j.files, Redact: j.rec.redact,
+		OutputBytes: maxOutput, Show: j.rec.out.guest, Tree: j.tree, ToWorkspace: j.toRunFiles(), Truncate: j.cfg.TruncateChars,
 	})
 	if j.repo == nil {
 		return list

@@ -32,13 +32,13 @@ type network struct {
 
 // walled says that guests of this run have walls of ours around them, as far as
 // the machine can.
-func (j *job) walled() bool {
-	return j.cfg.Isolation != config.IsolationOff && j.wantBox != config.IsolationDocker
+func (j *plan) walled() bool {
+	return j.isolation != config.IsolationOff && j.docker != config.IsolationDocker
 }
 
 // openNetwork starts the ways out, before the walls are built that leave no
 // other.
-func (j *job) openNetwork(ctx context.Context) error {
+func (j *sandboxed) openNetwork(ctx context.Context) error {
 	if !j.walled() {
 		return nil
 	}
@@ -62,12 +62,12 @@ func (j *job) openNetwork(ctx context.Context) error {
 			return invalid(err)
 		}
 	}
-	j.network = n
+	j.network, j.rec.network = n, n
 	return nil
 }
 
 // everyAgent are the agents a run may ask, as far as where they ask is concerned.
-func (j *job) everyAgent() ([]agent.Options, error) {
+func (j *sandboxed) everyAgent() ([]agent.Options, error) {
 	o, _, err := j.worker()
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (j *job) everyAgent() ([]agent.Options, error) {
 }
 
 // openProxy starts the proxy through which guests reach the hosts they may.
-func (j *job) openProxy(ctx context.Context, n *network, all []agent.Options) error {
+func (j *sandboxed) openProxy(ctx context.Context, n *network, all []agent.Options) error {
 	list := j.reachable(all)
 	for _, o := range all {
 		n.ports = append(n.ports, loopbackPorts(j.withoutFile(o))...)
@@ -93,7 +93,7 @@ func (j *job) openProxy(ctx context.Context, n *network, all []agent.Options) er
 		}
 	}
 	n.java = j.buildsJava()
-	o := egress.Options{Hosts: list, Upstream: egress.Environment(j.app.getenv), Password: rand.Text()}
+	o := egress.Options{Hosts: list, Upstream: egress.Environment(j.getenv), Password: rand.Text()}
 	if n.java { // most of its tools cannot be told one
 		o.Password = ""
 	}
@@ -101,11 +101,11 @@ func (j *job) openProxy(ctx context.Context, n *network, all []agent.Options) er
 	if err != nil {
 		return fmt.Errorf("allowed-hosts: %w", err)
 	}
-	j.atEnd(p.Close)
+	j.undo.atEnd(p.Close)
 	n.proxy = p
-	j.out.say("Hosts that may be reached: " + cmp.Or(briefly(list), "none"))
+	j.rec.out.say("Hosts that may be reached: " + cmp.Or(briefly(list), "none"))
 	if p.ByName() {
-		j.note("This machine reaches the world through a proxy of its own: hosts are judged by their names, and where these lead is that proxy's to decide.")
+		j.rec.note("This machine reaches the world through a proxy of its own: hosts are judged by their names, and where these lead is that proxy's to decide.")
 	}
 	return nil
 }
@@ -202,6 +202,3 @@ func (n *network) since(counts map[string]int) []string {
 	}
 	return addresses
 }
-
-// tellNetwork puts what was refused into the record.
-func (j *job) tellNetwork() { j.report.Network = j.network.refused() }

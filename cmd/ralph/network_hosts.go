@@ -22,14 +22,14 @@ import (
 
 // reachable are the hosts that guests may reach. An agent with a key door asks
 // there, and only at what else it was told to ask.
-func (j *job) reachable(all []agent.Options) hosts.List {
+func (j *sandboxed) reachable(all []agent.Options) hosts.List {
 	list := slices.Clone(j.cfg.AllowedHosts)
 	for _, o := range all {
 		named, provider := agent.Hosts(o), o.Provider
 		o = j.withoutFile(o)
 		o.Provider = provider // its hosts are ours to know
 		if trusted := agent.Hosts(o); slices.ContainsFunc(named, func(host string) bool { return !slices.Contains(trusted, host) }) {
-			j.note("Hosts that a file of the repository names (" + strings.Join(j.cfg.FromFile, ", ") + ") are reached only where allowed-hosts names them, too.")
+			j.rec.note("Hosts that a file of the repository names (" + strings.Join(j.cfg.FromFile, ", ") + ") are reached only where allowed-hosts names them, too.")
 		}
 		_, door := agent.KeyDoor(o)
 		if door = door && j.cfg.KeyProxy; door {
@@ -51,7 +51,7 @@ func (j *job) reachable(all []agent.Options) hosts.List {
 	}
 	if j.cfg.DefaultHosts {
 		list = append(list, j.forgeHosts()...)
-		if root, err := os.OpenRoot(j.workspace); err == nil {
+		if root, err := os.OpenRoot(j.Workspace); err == nil {
 			list = append(list, hosts.Builtin(egress.Registries(root)...)...)
 			_ = root.Close()
 		}
@@ -61,7 +61,7 @@ func (j *job) reachable(all []agent.Options) hosts.List {
 
 // forgeHosts are where the forge is read. A server of somebody's own may have a
 // private address.
-func (j *job) forgeHosts() hosts.List {
+func (j *sandboxed) forgeHosts() hosts.List {
 	const github = "https://github.com"
 	server := cmp.Or(j.site.ServerURL, github)
 	if server == github {
@@ -78,13 +78,13 @@ func (j *job) forgeHosts() hosts.List {
 
 // npmNetwork is what npm reaches when it installs an agent: its registry, where
 // native programs lie that packages fetch, and what the user allows.
-func (j *job) npmNetwork(ctx context.Context) (*network, error) {
+func (j *sandboxed) npmNetwork(ctx context.Context) (*network, error) {
 	if !j.walled() || j.cfg.AllowedHosts.Open() {
 		return nil, nil
 	}
 	list := append(slices.Clone(j.cfg.AllowedHosts), hosts.Builtin(egress.Forge("https://github.com")...)...)
 	list = append(list, hosts.Builtin("registry.npmjs.org")...)
-	for _, kv := range j.app.environ {
+	for _, kv := range j.Environ {
 		name, value, _ := strings.Cut(kv, "=")
 		if lower := strings.ToLower(name); !strings.HasPrefix(lower, "npm_config_") || !strings.HasSuffix(lower, "registry") {
 			continue
@@ -93,11 +93,11 @@ func (j *job) npmNetwork(ctx context.Context) (*network, error) {
 			list = append(list, rule)
 		}
 	}
-	p, err := egress.Start(context.WithoutCancel(ctx), egress.Options{Hosts: list, Upstream: egress.Environment(j.app.getenv), Password: rand.Text()})
+	p, err := egress.Start(context.WithoutCancel(ctx), egress.Options{Hosts: list, Upstream: egress.Environment(j.getenv), Password: rand.Text()})
 	if err != nil {
 		return nil, fmt.Errorf("allowed-hosts: %w", err)
 	}
-	return &network{proxy: p, direct: map[string]ralph.Refused{}, ports: registryPorts(j.app.environ)}, nil
+	return &network{proxy: p, direct: map[string]ralph.Refused{}, ports: registryPorts(j.Environ)}, nil
 }
 
 // registryPorts are the ports of this machine at which a registry is.
@@ -124,7 +124,7 @@ func briefly(list hosts.List) string {
 }
 
 // buildsJava says that the workspace is built by a program of the JVM.
-func (j *job) buildsJava() bool {
+func (j *sandboxed) buildsJava() bool {
 	for _, name := range []string{"pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "build.sbt", "deps.edn", "project.clj"} {
 		if _, err := os.Lstat(filepath.Join(j.dir(), name)); err == nil {
 			return true

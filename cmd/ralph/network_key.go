@@ -14,7 +14,7 @@ import (
 
 // keyTaken refuses a file of the repository by which the key would have to be the
 // agent's: somebody else may have written it.
-func (j *job) keyTaken(all []agent.Options) error {
+func (j *sandboxed) keyTaken(all []agent.Options) error {
 	if len(j.cfg.FromFile) == 0 {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (j *job) keyTaken(all []agent.Options) error {
 
 // withoutFile are the options of an agent without what a file of the repository
 // said of it.
-func (j *job) withoutFile(o agent.Options) agent.Options {
+func (j *sandboxed) withoutFile(o agent.Options) agent.Options {
 	for _, name := range j.cfg.FromFile {
 		switch name {
 		case "agent-args":
@@ -51,7 +51,7 @@ func (j *job) withoutFile(o agent.Options) agent.Options {
 
 // openDoor starts a server that adds an agent's key, where the agent can do with
 // one.
-func (j *job) openDoor(ctx context.Context, n *network, o agent.Options) error {
+func (j *sandboxed) openDoor(ctx context.Context, n *network, o agent.Options) error {
 	d, ok := agent.KeyDoor(o)
 	key := doorKey(o)
 	if _, open := n.doors[key]; open || !ok {
@@ -63,12 +63,12 @@ func (j *job) openDoor(ctx context.Context, n *network, o agent.Options) error {
 	}
 	opened, err := egress.StartDoor(context.WithoutCancel(ctx), egress.DoorOptions{
 		Upstream: upstream, Key: secret.New(variable(o.Env, d.KeyVariable)), Header: d.Header, Scheme: d.Scheme,
-		Endpoints: d.Endpoints, Proxy: egress.Environment(j.app.getenv),
+		Endpoints: d.Endpoints, Proxy: egress.Environment(j.getenv),
 	})
 	if err != nil {
 		return err
 	}
-	j.atEnd(opened.Close)
+	j.undo.atEnd(opened.Close)
 	n.doors[key] = opened
 	return nil
 }
@@ -84,7 +84,7 @@ func doorKey(o agent.Options) string {
 
 // throughDoor are the options of an agent that has no key of its own, where
 // there is a door for it.
-func (j *job) throughDoor(o agent.Options) agent.Options {
+func (j *sandboxed) throughDoor(o agent.Options) agent.Options {
 	if j.network == nil {
 		return o
 	}

@@ -8,17 +8,33 @@ import (
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/forge"
+	"github.com/org/ralph-action/internal/repo"
 )
 
-// checkForge asks the forge what the tokens may do, before anything is spent.
-func (j *job) checkForge(ctx context.Context) error {
+// remote is the server that the work is published to.
+type remote struct {
+	*plan
+	forge         *forge.Client // makes the pull request; nil: there will be none
+	pusher        *forge.Client // has the token that pushes; nil: nobody asked for it
+	facts         forge.Facts   // what the forge said before anything was spent
+	contact       *repo.Contact // with the server of the branch; nil: nothing is pushed
+	defaultBranch string        // the forge's word; empty if it was not asked
+}
+
+// openRemote asks the forge what the tokens may do, before anything is spent.
+func openRemote(ctx context.Context, p *plan) (*remote, error) {
+	r := &remote{plan: p}
+	return r, r.checkForge(ctx)
+}
+
+func (j *remote) checkForge(ctx context.Context) error {
 	if !j.publishes() {
 		return nil
 	}
 	if j.cfg.Push == config.PushAlways && !j.pushes() && !j.cfg.DryRun {
 		return invalid(errors.New("push is true, but there is nothing to push to: GITHUB_REPOSITORY and a token are needed"))
 	}
-	if j.runner != nil && j.site.Repository != "" && j.cfg.Push == config.PushAuto && !j.cfg.DryRun && !j.cfg.Token.IsSet() {
+	if !j.local() && j.site.Repository != "" && j.cfg.Push == config.PushAuto && !j.cfg.DryRun && !j.cfg.Token.IsSet() {
 		// A secret with a misspelt name is an empty string. The machine and the
 		// work on it are gone after the job.
 		return invalid(errors.New("github-token is empty, so the work could not leave this machine: give a token (by default the job's own is used), or set push: false"))
@@ -36,7 +52,7 @@ func (j *job) checkForge(ctx context.Context) error {
 	if err != nil {
 		return invalid(err)
 	}
-	ask := forge.Ask{Base: j.base(), Likely: j.event.DefaultBranch, PullRequests: j.cfg.PullRequest}
+	ask := forge.Ask{Base: j.base(), Likely: j.usualBase, PullRequests: j.cfg.PullRequest}
 	if j.cfg.PullRequest {
 		ask.Milestone = j.cfg.Milestone
 	}
@@ -60,7 +76,7 @@ func (j *job) checkForge(ctx context.Context) error {
 
 // checkPushing looks at the token that pushes, where it is not the one that
 // opens pull requests, and at the fork.
-func (j *job) checkPushing(ctx context.Context, client *forge.Client) error {
+func (j *remote) checkPushing(ctx context.Context, client *forge.Client) error {
 	j.pusher = client
 	if j.cfg.PushToFork != "" || j.cfg.CIToken.IsSet() {
 		var err error
@@ -81,14 +97,13 @@ func (j *job) checkPushing(ctx context.Context, client *forge.Client) error {
 
 // checkRules asks whether the branch takes a push, once its name is known and
 // whether it is there.
-func (j *job) checkRules(ctx context.Context) error {
-	if j.repo == nil || j.pusher == nil {
+func (j *branch) checkRules(ctx context.Context) error {
+	if j.repo == nil || j.remote.pusher == nil {
 		return nil
 	}
-	warning, err := j.pusher.CheckRules(ctx, forge.Branch{Name: j.start.Branch, Exists: j.repo.State().Tip != "", Signed: j.cfg.SignCommits})
+	warning, err := j.remote.pusher.CheckRules(ctx, forge.Branch{Name: j.start.Branch, Exists: j.repo.State().Tip != "", Signed: j.cfg.SignCommits})
 	if warning != "" {
-		j.note(warning)
-		j.out.warn(warning)
+		j.rec.warn(warning)
 	}
 	return invalid(err)
 }

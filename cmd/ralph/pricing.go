@@ -15,7 +15,7 @@ type prices struct {
 }
 
 // readPrices reads the prices the user gave.
-func (j *job) readPrices() (err error) {
+func (j *plan) readPrices() (err error) {
 	if j.cfg.Pricing == "" {
 		return nil
 	}
@@ -27,14 +27,14 @@ func (j *job) readPrices() (err error) {
 }
 
 // price is what tokens of a model cost. It is asked from one goroutine at a time.
-func (j *job) price(model string, t ralph.Tokens) ralph.Cost {
+func (j *plan) price(model string, t ralph.Tokens) ralph.Cost {
 	if j.prices.table == nil {
-		table := price.Default().Over(j.prices.own).On(j.started)
+		table := price.Default().Over(j.prices.own).On(j.rec.started())
 		j.prices.table = &table
 	}
 	cost := j.prices.table.Cost(model, t)
 	if cost.Estimated {
-		j.report.Prices = j.prices.table.Date()
+		j.rec.report.Prices = j.prices.table.Date()
 	}
 	return cost
 }

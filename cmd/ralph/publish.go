@@ -11,22 +11,21 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
-	"github.com/org/ralph-action/internal/report"
 )
 
 // publish pushes what the checkpoints have not, and makes the pull request. A
 // failure in a later step never undoes an earlier one; each is recorded.
-func (j *job) publish(run context.Context) {
+func (j *work) publish(run context.Context) {
 	ctx, cancel := j.publishing(run)
 	defer cancel()
 	j.budgetKept()
-	j.tellNetwork()
+	j.rec.report.Network = j.network.refused()
 	if j.repo == nil {
-		j.report.Duration = time.Since(j.started)
+		j.rec.report.Duration = time.Since(j.rec.started())
 		j.tellEnd(ctx)
 		return
 	}
-	p := &j.report.Publication
+	p := &j.rec.report.Publication
 	if j.cfg.Commit == config.CommitAgent {
 		j.commitRest(ctx)
 	}
@@ -38,46 +37,46 @@ func (j *job) publish(run context.Context) {
 			j.couldNot("push", err)
 			j.failed(run, err)
 		} else if err := j.repo.Follow(ctx, !j.onTheirs()); err != nil {
-			j.note("What became of the branch's pull request while the run went on could not be followed: " + err.Error())
+			j.rec.note("What became of the branch's pull request while the run went on could not be followed: " + err.Error())
 		}
 	}
-	j.report.Duration = time.Since(j.started)
+	j.rec.report.Duration = time.Since(j.rec.started())
 	state := j.repo.State()
 	if len(state.Blocked) > 0 {
-		j.report.Findings = sorted(append(j.report.Findings, state.Blocked...))
+		j.rec.report.Findings = sorted(append(j.rec.report.Findings, state.Blocked...))
 		j.withhold(ralph.Blocking(state.Blocked))
 	}
-	j.report.Findings = sorted(append(j.report.Findings, j.inspect.leftOut(state.LeftOut)...))
+	j.rec.report.Findings = sorted(append(j.rec.report.Findings, j.inspect.leftOut(state.LeftOut)...))
 	j.nothingLeft(state)
 	j.keepUnpublished(ctx, state)
 	if run.Err() == nil { // it may take seconds, which a run that was cancelled does not have
 		j.lookAtTests(ctx)
 	}
-	j.report.Findings = sorted(append(j.report.Findings, j.earlierLeftOut()...))
+	j.rec.report.Findings = sorted(append(j.rec.report.Findings, j.earlierLeftOut()...))
 	for _, n := range state.Notes {
-		j.note(n)
+		j.rec.note(n)
 	}
 	p.HeadSHA, p.Pushed, p.Fork = state.HeadSHA, state.Pushed, j.cfg.PushToFork
 	if p.Branch = ""; p.HeadSHA != "" || state.Tip != "" {
 		p.Branch = state.Branch
 	}
 	p.Signed, p.Verified, p.Tip = state.Signed, state.Verified, state.Tip
-	if tip := p.Tip; j.cfg.WaitForCI && j.report.Outcome == ralph.Completed && tip != "" && p.Checks.SHA != tip {
-		j.report.Outcome = ralph.Blocked
-		j.report.Reason += fmt.Sprintf(", but %s was pushed and its checks were not looked at", tip[:7])
+	if tip := p.Tip; j.cfg.WaitForCI && j.rec.report.Outcome == ralph.Completed && tip != "" && p.Checks.SHA != tip {
+		j.rec.report.Outcome = ralph.Blocked
+		j.rec.report.Reason += fmt.Sprintf(", but %s was pushed and its checks were not looked at", tip[:7])
 	}
 	if p.Pushed {
 		j.did("push", p.Branch)
 	}
-	if n := len(j.report.Iterations); n > 0 && j.pushes() && p.HeadSHA == "" && j.report.Iterations[n-1].Commit.SHA != "" {
-		j.note("The commits of this run change no file: nothing of them is published.")
+	if n := len(j.rec.report.Iterations); n > 0 && j.pushes() && p.HeadSHA == "" && j.rec.report.Iterations[n-1].Commit.SHA != "" {
+		j.rec.note("The commits of this run change no file: nothing of them is published.")
 	}
-	j.report.ExitCode = j.report.Outcome.ExitCode(j.cfg.IncompleteOK)
+	j.rec.report.ExitCode = j.rec.report.Outcome.ExitCode(j.cfg.IncompleteOK)
 	if p.HeadSHA != "" && !j.pushes() {
-		j.note(j.stayed(p))
+		j.rec.note(j.stayed(p))
 	}
 	if j.pushes() && p.Branch != "" && (p.HeadSHA == "" || p.Pushed) {
-		if deleted := j.cleanUp(ctx, state); !deleted && j.forge != nil {
+		if deleted := j.cleanUp(ctx, state); !deleted && j.remote.forge != nil {
 			if err := j.pullRequest(ctx, p, state); err != nil {
 				j.couldNot("pull request", err)
 				j.failed(run, err)
@@ -92,24 +91,24 @@ func (j *job) publish(run context.Context) {
 
 // rememberLeftOut finds what the last run on the branch left out, where nobody has
 // decided about it since.
-func (j *job) rememberLeftOut(ctx context.Context) {
-	runs := j.report.History.Runs
+func (j *branch) rememberLeftOut(ctx context.Context) {
+	runs := j.history.Runs
 	if !j.start.Resumed || len(runs) == 0 {
 		return
 	}
 	for _, m := range runs[len(runs)-1].LeftOut {
 		if j.repo.Unchanged(ctx, m.Path, m.ID) {
-			j.stillMissing = append(j.stillMissing, m)
+			j.missing = append(j.missing, m)
 		}
 	}
 }
 
 // earlierLeftOut are the findings about it, but for what this run left out again.
-func (j *job) earlierLeftOut() []ralph.Finding {
+func (j *work) earlierLeftOut() []ralph.Finding {
 	var found []ralph.Finding
-	for _, m := range j.stillMissing {
+	for _, m := range j.missing {
 		again := func(f ralph.Finding) bool { return f.Severity == ralph.LeftOut && f.Path == m.Path }
-		if slices.ContainsFunc(j.report.Findings, again) {
+		if slices.ContainsFunc(j.rec.report.Findings, again) {
 			continue
 		}
 		f := ralph.Finding{
@@ -125,51 +124,50 @@ func (j *job) earlierLeftOut() []ralph.Finding {
 }
 
 // nothingLeft takes the success from a run of which nothing could be published.
-func (j *job) nothingLeft(state repo.State) {
-	if state.HeadSHA != "" || !j.report.Outcome.Yields() || len(ralph.OfSeverity(j.report.Findings, ralph.LeftOut)) == 0 {
+func (j *work) nothingLeft(state repo.State) {
+	if state.HeadSHA != "" || !j.rec.report.Outcome.Yields() || len(ralph.OfSeverity(j.rec.report.Findings, ralph.LeftOut)) == 0 {
 		return
 	}
-	j.report.Outcome = ralph.Blocked
-	j.report.Reason += "; all that the run changed is left out of what is published"
+	j.rec.report.Outcome = ralph.Blocked
+	j.rec.report.Reason += "; all that the run changed is left out of what is published"
 }
 
 // budgetKept says so when a budget could not be kept.
-func (j *job) budgetKept() {
-	if !j.report.Usage().Cost.Unknown || j.cfg.MaxCost == 0 && j.cfg.MaxTotalCost == 0 {
+func (j *work) budgetKept() {
+	if !j.rec.report.Usage().Cost.Unknown || j.cfg.MaxCost == 0 && j.cfg.MaxTotalCost == 0 {
 		return
 	}
 	n := "A part of what this run cost is not known, so what it may cost (max-cost-usd, max-total-cost-usd) could not be watched over."
-	j.note(n)
-	j.out.warn(n)
+	j.rec.warn(n)
 }
 
 // did and couldNot record a step of publishing.
-func (j *job) did(name, detail string) {
+func (j *work) did(name, detail string) {
 	j.step(ralph.PublishStep{Name: name, Done: true, Detail: detail})
 }
 
-func (j *job) couldNot(name string, err error) {
+func (j *work) couldNot(name string, err error) {
 	j.step(ralph.PublishStep{Name: name, Detail: err.Error()})
 }
 
-func (j *job) step(s ralph.PublishStep) {
-	j.report.Publication.Steps = append(j.report.Publication.Steps, s)
+func (j *work) step(s ralph.PublishStep) {
+	j.rec.report.Publication.Steps = append(j.rec.report.Publication.Steps, s)
 }
 
 // commitRest commits what the agent left uncommitted: it must not be lost. Where
 // it left nothing, the commit is empty: its trailers are what later runs on the
 // branch know of this one.
-func (j *job) commitRest(ctx context.Context) {
-	if n := len(j.report.Iterations); n > 0 {
-		if err := j.commitLeft(ctx, &j.report.Iterations[n-1]); err != nil {
+func (j *work) commitRest(ctx context.Context) {
+	if n := len(j.rec.report.Iterations); n > 0 {
+		if err := j.commitLeft(ctx, &j.rec.report.Iterations[n-1]); err != nil {
 			j.failed(ctx, err)
 		}
 	}
 }
 
-func (j *job) commitLeft(ctx context.Context, it *ralph.Iteration) error {
+func (j *work) commitLeft(ctx context.Context, it *ralph.Iteration) error {
 	change, err := j.repo.Snapshot(ctx)
-	j.report.Findings = change.Findings
+	j.rec.report.Findings = change.Findings
 	if why := ralph.Blocking(change.Findings); err == nil && why != "" {
 		j.withhold(why)
 		return nil
@@ -191,18 +189,18 @@ func (j *job) commitLeft(ctx context.Context, it *ralph.Iteration) error {
 }
 
 // withhold ends a run whose last work may not be published.
-func (j *job) withhold(why string) {
-	if text := "; what is in the workspace may not be published: " + why; !strings.Contains(j.report.Reason, text) {
-		j.report.Reason += text
+func (j *work) withhold(why string) {
+	if text := "; what is in the workspace may not be published: " + why; !strings.Contains(j.rec.report.Reason, text) {
+		j.rec.report.Reason += text
 	}
-	if j.report.Outcome.Yields() {
-		j.report.Outcome = ralph.Blocked
+	if j.rec.report.Outcome.Yields() {
+		j.rec.report.Outcome = ralph.Blocked
 	}
 }
 
 // stayed says where work is that was not to leave the machine, and what would
 // have become of it.
-func (j *job) stayed(p *ralph.Publication) string {
+func (j *work) stayed(p *ralph.Publication) string {
 	where := fmt.Sprintf("The work is on the branch %s, which is checked out here and was not pushed", p.Branch)
 	switch {
 	case j.cfg.DryRun && j.site.Repository != "":
@@ -224,43 +222,39 @@ func (j *job) stayed(p *ralph.Publication) string {
 	if len(j.start.BaseSHA) >= 7 {
 		where += fmt.Sprintf(". To see it: git log -p %s..%s", j.start.BaseSHA[:7], p.Branch)
 	}
-	if j.runner == nil {
+	if j.local() {
 		where += ". The record of the run is " + j.files.Path("report.html")
 	}
 	return where + "."
 }
 
-// public is the record as others may see it. Secrets are taken out before
-// anything is rendered: escaped text hides them from a redactor.
-func (j *job) public() ralph.Report { return report.Redacted(j.report, j.masked) }
-
 // failed records a step of publishing that failed for good. Work that could
 // not be published is no success, whatever the loop came to; nor is it a failure
 // of git when somebody stopped the run meanwhile.
-func (j *job) failed(run context.Context, err error) {
-	j.report.Publication.Errors = append(j.report.Publication.Errors, err.Error())
-	j.out.warn(err.Error())
+func (j *work) failed(run context.Context, err error) {
+	j.rec.report.Publication.Errors = append(j.rec.report.Publication.Errors, err.Error())
+	j.rec.out.warn(err.Error())
 	switch {
-	case j.report.Outcome == ralph.Interrupted:
+	case j.rec.report.Outcome == ralph.Interrupted:
 	case run.Err() != nil:
-		j.report.Reason = fmt.Sprintf("%s, but the run was cancelled while it was being published", j.report.Reason)
-		j.report.Outcome = ralph.Interrupted
+		j.rec.report.Reason = fmt.Sprintf("%s, but the run was cancelled while it was being published", j.rec.report.Reason)
+		j.rec.report.Outcome = ralph.Interrupted
 	default:
-		j.report.Reason = fmt.Sprintf("%s, but publishing failed: %v", j.report.Reason, err)
-		j.report.Outcome = ralph.GitFailed
+		j.rec.report.Reason = fmt.Sprintf("%s, but publishing failed: %v", j.rec.report.Reason, err)
+		j.rec.report.Outcome = ralph.GitFailed
 	}
 }
 
 // publishing bounds the steps after the loop: by what max-duration leaves, and
 // by the last call once the run was asked to stop.
-func (j *job) publishing(ctx context.Context) (context.Context, context.CancelFunc) {
+func (j *plan) publishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	until := time.Now().Add(publishLimit)
 	if j.cfg.MaxDuration > 0 {
-		until = j.started.Add(j.cfg.MaxDuration)
+		until = j.rec.started().Add(j.cfg.MaxDuration)
 	}
 	bounded, cancel := context.WithDeadline(context.WithoutCancel(ctx), until)
 	stop := context.AfterFunc(ctx, func() {
-		t := time.NewTimer(time.Until(j.stop.at().Add(lastCall)))
+		t := time.NewTimer(time.Until(j.Stop.asked().Add(lastCall)))
 		defer t.Stop()
 		select {
 		case <-t.C:

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"sync"
-	"time"
-
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/runner"
 )
@@ -50,28 +47,4 @@ func (a *app) deskSite() runner.Context {
 		site.ServerURL, site.APIURL, site.GraphQLURL = "https://github.com", "https://api.github.com", "https://api.github.com/graphql"
 	}
 	return site
-}
-
-// lastOrder is when the run was asked to stop.
-type lastOrder struct {
-	mu sync.Mutex
-	t  time.Time
-}
-
-func (l *lastOrder) set() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.t = time.Now()
-}
-
-func (l *lastOrder) at() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.t
-}
-
-// interrupted notes the time, then says what is going on.
-func (j *job) interrupted(text string) {
-	j.stop.set()
-	j.out.signal(text)
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/org/ralph-action/internal/secret"
 )
 
-// secrets are the values that must never be shown: the forge's token, every
+// secretsOf are the values that must never be shown: those left by a checkout, the forge's token, every
 // variable whose name says that it holds a credential, the password in an
 // address (DATABASE_URL, HTTPS_PROXY), and what stands behind such a name in the
 // agent's command line.
-func (a *app) secrets(cfg config.Config) []secret.String {
-	values := append([]secret.String{cfg.Token, cfg.CIToken, cfg.APIKey}, a.left...)
+func secretsOf(cfg config.Config, environ []string, left []secret.String) []secret.String {
+	values := append([]secret.String{cfg.Token, cfg.CIToken, cfg.APIKey}, left...)
 	for _, text := range []string{cfg.MCP, cfg.AgentSettings} {
 		for _, value := range inObject(text) {
 			values = append(values, secret.New(value))
@@ -28,7 +28,7 @@ func (a *app) secrets(cfg config.Config) []secret.String {
 			values = append(values, secret.New(value))
 		}
 	}
-	for _, kv := range a.environ {
+	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
 		if holdsSecret(name) && len(value) >= minSecret {
 			values = append(values, secret.New(value))

@@ -23,7 +23,7 @@ func TestSecrets(t *testing.T) {
 		"ANTHROPIC_CUSTOM_HEADERS=X-Team: platform-team\nAuthorization: Bearer header-0123",
 	}}
 	var got []string
-	for _, s := range a.secrets(config.Config{}) {
+	for _, s := range secretsOf(config.Config{}, a.environ, nil) {
 		if s.IsSet() {
 			got = append(got, s.Reveal())
 		}

@@ -60,8 +60,8 @@ const ultrawork = "Ultrawork mode: leave nothing half done. Go through the whole
 	"and check it by running it before you claim anything."
 
 // newSession is the loop that was configured.
-func newSession(cfg config.Config, limit int) hook.Session {
-	s := hook.NewSession(cfg.Prompt, cfg.Completion.Token, limit, time.Now())
+func newSession(cfg config.Config, task string, limit int) hook.Session {
+	s := hook.NewSession(task, cfg.Completion.Token, limit, time.Now())
 	s.MinToolCalls = cfg.MinToolCalls
 	if cfg.AcceptNoWork {
 		s.OnPromiseNoWork = hook.Accept
@@ -99,7 +99,7 @@ func (a *app) sessionHere(d desk, done *exit) error {
 		*done = exit(ralph.Invalid.ExitCode(false))
 		return nil
 	}
-	s := newSession(cfg, cfg.MaxIterations)
+	s := newSession(cfg, cfg.Prompt, cfg.MaxIterations)
 	return a.beginHere(hereOptions{
 		Task: s.TaskPrompt, Token: s.PromiseToken, MaxIterations: s.MaxIterations, MinToolCalls: s.MinToolCalls,
 		OnPromiseNoWork: s.OnPromiseNoWork, Ultrawork: s.Ultrawork,

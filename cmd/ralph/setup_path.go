@@ -23,7 +23,7 @@ const (
 
 // tellingPath is a setup command that leaves its PATH behind, with the variables it
 // needs for that. In a Docker Sandbox our files are not there.
-func (j *job) tellingPath(command string) (script string, env []string) {
+func (j *sandboxed) tellingPath(command string) (script string, env []string) {
 	if j.box != nil {
 		return command, nil
 	}
@@ -32,7 +32,7 @@ func (j *job) tellingPath(command string) (script string, env []string) {
 }
 
 // readPath takes what the last setup command left.
-func (j *job) readPath() {
+func (j *sandboxed) readPath() {
 	root, err := os.OpenRoot(j.temp.tmp)
 	if err != nil {
 		return
@@ -47,23 +47,23 @@ func (j *job) readPath() {
 		return
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxPath))
-	if path := string(data); err == nil && path != "" && !strings.ContainsAny(path, "\x00\n") && path != j.app.getenv("PATH") {
-		j.setupPath = path
+	if path := string(data); err == nil && path != "" && !strings.ContainsAny(path, "\x00\n") && path != j.getenv("PATH") {
+		j.path = path
 	}
 }
 
 // withPath are the guests, with the PATH that setup left.
-func (j *job) withPath() dockersandbox.Process { return pathed{j.guests(), j} }
+func (j *sandboxed) withPath() dockersandbox.Process { return pathed{j.guests(), j} }
 
 // pathed starts children with the PATH that setup left.
 type pathed struct {
 	dockersandbox.Process
-	job *job
+	box *sandboxed
 }
 
 // Run starts the command with it.
 func (p pathed) Run(ctx context.Context, c proc.Command) (proc.Exit, error) {
-	if path := p.job.setupPath; path != "" {
+	if path := p.box.path; path != "" {
 		c.Env = slices.DeleteFunc(slices.Clone(c.Env), func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
 		c.Env = append(c.Env, "PATH="+path)
 	}

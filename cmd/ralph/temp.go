@@ -15,10 +15,10 @@ type temp struct {
 	keep                          bool // the store holds what exists nowhere else
 }
 
-func (j *job) removeTemp() {
+func (j *sandboxed) removeTemp() {
 	if !j.temp.keep {
 		if err := removeAll(j.temp.root); err != nil {
-			j.out.warn("A private folder of the run could not be removed: " + err.Error())
+			j.rec.out.warn("A private folder of the run could not be removed: " + err.Error())
 		}
 		return
 	}

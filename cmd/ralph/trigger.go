@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
@@ -33,12 +32,12 @@ func bringsTask(e runner.Event) bool {
 
 // decide finds out what the event that started the run means for it, and whether
 // those who caused it may. Nothing has been spent by then, nor written.
-func (j *job) decide(ctx context.Context) error {
-	if j.runner == nil {
+func (j *plan) decide(ctx context.Context) error {
+	if j.local() {
 		return nil
 	}
 	t := j.cfg.Trigger
-	d, err := trigger.Decide(j.event, trigger.Settings{
+	d, err := trigger.Decide(j.Event, trigger.Settings{
 		Command: t.Command, Label: t.Label, AllowBots: t.AllowBots, Use: trigger.Use(t.Use),
 		HasPrompt: j.cfg.HasTask(),
 	})
@@ -46,35 +45,31 @@ func (j *job) decide(ctx context.Context) error {
 	case err != nil:
 		return invalid(err)
 	case !d.Run:
-		return &stopped{ralph.Skipped, errors.New(d.Why)}
+		return &endError{ralph.Skipped, errors.New(d.Why)}
 	}
 	if d, err = j.complete(ctx, d); err != nil {
 		return err
 	}
 	j.decision = d
 	for _, n := range d.Notes {
-		j.note(n)
-		j.out.say(n)
+		j.rec.tell(n)
 	}
 	if d.Prompt == "" && !j.cfg.HasTask() {
-		return invalid(fmt.Errorf("the event %s brings no task: give prompt or prompt-file", j.event.Name))
+		return invalid(fmt.Errorf("the event %s brings no task: give prompt or prompt-file", j.Event.Name))
 	}
-	if bringsTask(j.event) {
-		j.out.say(d.Why)
+	if bringsTask(j.Event) {
+		j.rec.out.say(d.Why)
 	}
 	if err := j.fits(d); err != nil {
 		return invalid(err)
 	}
-	j.report.Task = d.Below(j.cfg.Prompt)
-	j.report.Publication.Issue = d.Issue
-	if j.cfg.Mode == config.ModeSession {
-		j.cfg.Prompt = j.report.Task
-	}
+	j.rec.report.Task = d.Below(j.cfg.Prompt)
+	j.rec.report.Publication.Issue = d.Issue
 	return nil
 }
 
 // fits refuses what does not go with work on somebody's pull request.
-func (j *job) fits(d trigger.Decision) error {
+func (j *plan) fits(d trigger.Decision) error {
 	if !d.Existing || j.cfg.Branch != "" {
 		return nil
 	}
@@ -83,14 +78,13 @@ func (j *job) fits(d trigger.Decision) error {
 	}
 	if j.cfg.Base != "" && j.cfg.Base != d.Base {
 		n := fmt.Sprintf("The base stays %s, that of pull request #%d: base is not looked at.", d.Base, d.PullRequest)
-		j.note(n)
-		j.out.say(n)
+		j.rec.tell(n)
 	}
 	return nil
 }
 
 // complete asks the forge for what a decision needs to know.
-func (j *job) complete(ctx context.Context, d trigger.Decision) (trigger.Decision, error) {
+func (j *plan) complete(ctx context.Context, d trigger.Decision) (trigger.Decision, error) {
 	if len(d.Check) == 0 && d.Needs == trigger.NeedsNothing {
 		return d, nil
 	}
@@ -124,12 +118,12 @@ func (j *job) complete(ctx context.Context, d trigger.Decision) (trigger.Decisio
 	case trigger.NeedsRun:
 		run, err := client.FailedRun(ctx, d.RunID)
 		if err != nil {
-			j.note("The logs of the failed workflow could not be read: " + err.Error())
-			j.out.warn(err.Error())
+			j.rec.note("The logs of the failed workflow could not be read: " + err.Error())
+			j.rec.out.warn(err.Error())
 		}
 		var jobs []trigger.Job
 		for _, one := range run.Jobs {
-			jobs = append(jobs, trigger.Job{Name: one.Name, Conclusion: one.Conclusion, Log: j.redact.Text(one.Tail)})
+			jobs = append(jobs, trigger.Job{Name: one.Name, Conclusion: one.Conclusion, Log: j.rec.redact.Text(one.Tail)})
 		}
 		d, err = d.WithRun(jobs)
 		return d, invalid(err)
@@ -139,16 +133,16 @@ func (j *job) complete(ctx context.Context, d trigger.Decision) (trigger.Decisio
 
 // stillOpen ends a run for an issue that was closed between its event and the job.
 // Where the token may not read issues, the event's own word stands.
-func (j *job) stillOpen(ctx context.Context, client *forge.Client, d trigger.Decision) error {
-	if d.CommentOn == 0 || d.PullRequest != 0 || j.event.Name != "issues" && j.event.Name != "issue_comment" {
+func (j *plan) stillOpen(ctx context.Context, client *forge.Client, d trigger.Decision) error {
+	if d.CommentOn == 0 || d.PullRequest != 0 || j.Event.Name != "issues" && j.Event.Name != "issue_comment" {
 		return nil
 	}
 	closed, err := client.IssueClosed(ctx, d.CommentOn)
 	switch {
 	case err != nil:
-		j.out.say("Whether the issue is still open is unknown: " + err.Error())
+		j.rec.out.say("Whether the issue is still open is unknown: " + err.Error())
 	case closed:
-		return &stopped{ralph.Skipped, fmt.Errorf("issue #%d was closed after the event: nothing is done. Open it again before ralph works on it", d.CommentOn)}
+		return &endError{ralph.Skipped, fmt.Errorf("issue #%d was closed after the event: nothing is done. Open it again before ralph works on it", d.CommentOn)}
 	}
 	return nil
 }
@@ -166,7 +160,7 @@ func allowed(ctx context.Context, client *forge.Client, d trigger.Decision, comm
 		case c.Optional:
 			d = d.Without(c.Login)
 		case c.Asked:
-			return d, &stopped{ralph.Skipped, fmt.Errorf("%s, %s, may not write to the repository (%s): nothing is done", c.Login, c.Who, has)}
+			return d, &endError{ralph.Skipped, fmt.Errorf("%s, %s, may not write to the repository (%s): nothing is done", c.Login, c.Who, has)}
 		default:
 			return d, invalid(fmt.Errorf("%s, %s, may not write to the repository (%s): their words do not become a prompt. Comment %s and say what is to be done", c.Login, c.Who, has, cmp.Or(command, trigger.DefaultCommand)))
 		}
@@ -175,7 +169,7 @@ func allowed(ctx context.Context, client *forge.Client, d trigger.Decision, comm
 }
 
 // client is the forge's API, once it is needed.
-func (j *job) client() (*forge.Client, error) {
+func (j *plan) client() (*forge.Client, error) {
 	if j.api != nil {
 		return j.api, nil
 	}
@@ -188,20 +182,20 @@ func (j *job) client() (*forge.Client, error) {
 
 // connect makes a client of a repository; pushing says whether it has the token
 // that pushes.
-func (j *job) connect(repository string, pushing bool) (*forge.Client, error) {
+func (j *plan) connect(repository string, pushing bool) (*forge.Client, error) {
 	token := j.cfg.Token
 	if pushing && j.cfg.CIToken.IsSet() {
 		token = j.cfg.CIToken
 	}
 	return forge.New(forge.Options{
 		APIURL: j.site.APIURL, ServerURL: j.site.ServerURL, GraphQLURL: j.site.GraphQLURL, Repository: repository,
-		Token: token, UserAgent: "ralph-action/" + version, Log: j.out.say,
+		Token: token, UserAgent: "ralph-action/" + version, Log: j.rec.out.say,
 	})
 }
 
 // tellAbout begins to keep the comment up to date that tells of the run where it
 // came from.
-func (j *job) tellAbout(ctx context.Context) error {
+func (j *work) tellAbout(ctx context.Context) error {
 	if !j.cfg.Trigger.Comment || j.decision.CommentOn == 0 || !j.pushes() {
 		return nil
 	}
@@ -215,22 +209,23 @@ func (j *job) tellAbout(ctx context.Context) error {
 			j.comment = ref
 		}
 		return err
-	}, func(err error) { j.out.warn(err.Error()) })
-	j.atEnd(j.telling.cut) // a run that ends in another way
+	}, func(err error) { j.rec.out.warn(err.Error()) })
+	j.undo.atEnd(j.telling.cut) // a run that ends in another way
+	j.rec.onEnd = j.tellRefusal
 	j.telling.say(j.progress(0))
 	return nil
 }
 
 // progress is what the comment says while the run goes on.
-func (j *job) progress(iteration int) string {
-	r := j.report
+func (j *work) progress(iteration int) string {
+	r := j.rec.report
 	r.Iterations = j.seen
-	r.Duration = time.Since(j.started)
-	return j.redact.Text(report.Comment(report.Redacted(r, j.masked), report.CommentOptions{Marker: forge.RecordMarker, Iteration: iteration}))
+	r.Duration = time.Since(j.rec.started())
+	return j.rec.redact.Text(report.Comment(report.Redacted(r, j.rec.masked), report.CommentOptions{Marker: forge.RecordMarker, Iteration: iteration}))
 }
 
 // tellRefusal says in the comment that the run ended before its first iteration.
-func (j *job) tellRefusal(run context.Context) {
+func (j *work) tellRefusal(run context.Context) {
 	if j.telling == nil {
 		return
 	}
@@ -241,7 +236,7 @@ func (j *job) tellRefusal(run context.Context) {
 
 // tellEnd says in the comment how the run ended. Below a pull request that
 // somebody else described the record stands there already.
-func (j *job) tellEnd(ctx context.Context) {
+func (j *work) tellEnd(ctx context.Context) {
 	if j.telling == nil {
 		return
 	}
@@ -250,20 +245,24 @@ func (j *job) tellEnd(ctx context.Context) {
 	} else {
 		j.telling.end(ctx)
 	}
-	text := j.redact.Text(report.Comment(j.public(), report.CommentOptions{Marker: forge.RecordMarker}))
-	ref, err := j.api.Comment(ctx, j.decision.CommentOn, forge.RecordMarker, text, j.comment)
+	client, err := j.client()
+	if err != nil {
+		j.rec.warn(err.Error()) // it was made before
+		return
+	}
+	text := j.rec.redact.Text(report.Comment(j.rec.public(), report.CommentOptions{Marker: forge.RecordMarker}))
+	ref, err := client.Comment(ctx, j.decision.CommentOn, forge.RecordMarker, text, j.comment)
 	if err != nil {
 		j.couldNot("comment", err)
-		j.note(err.Error())
-		j.out.warn(err.Error())
+		j.rec.warn(err.Error())
 		return
 	}
 	j.did("comment", fmt.Sprintf("on #%d", j.decision.CommentOn))
-	j.report.Publication.Comment = ref.URL
+	j.rec.report.Publication.Comment = ref.URL
 }
 
 // runNumber is the id of the workflow run; 0 outside of one.
-func (j *job) runNumber() int64 {
+func (j *plan) runNumber() int64 {
 	id, err := strconv.ParseInt(j.site.RunID, 10, 64)
 	if err != nil {
 		return 0

@@ -11,15 +11,15 @@ import (
 
 // keepUnpublished writes down what may not be published, or could not be, with
 // secrets blotted out, so that the work is not lost with the machine.
-func (j *job) keepUnpublished(ctx context.Context, state repo.State) {
-	lost := j.pushes() && (state.HeadSHA != "" && !state.Pushed || j.report.Outcome == ralph.GitFailed)
-	blocked, left := ralph.Blocking(j.report.Findings) != "", len(ralph.OfSeverity(j.report.Findings, ralph.LeftOut)) > 0
+func (j *work) keepUnpublished(ctx context.Context, state repo.State) {
+	lost := j.pushes() && (state.HeadSHA != "" && !state.Pushed || j.rec.report.Outcome == ralph.GitFailed)
+	blocked, left := ralph.Blocking(j.rec.report.Findings) != "", len(ralph.OfSeverity(j.rec.report.Findings, ralph.LeftOut)) > 0
 	if !blocked && !left && !lost {
 		return
 	}
 	var patch bytes.Buffer
 	if err := j.repo.Patch(ctx, &patch, maxPatch); err != nil {
-		j.out.warn("What was not published could not be written down: " + err.Error())
+		j.rec.out.warn("What was not published could not be written down: " + err.Error())
 		return
 	}
 	if patch.Len() == 0 {
@@ -27,15 +27,15 @@ func (j *job) keepUnpublished(ctx context.Context, state repo.State) {
 	}
 	masked := j.inspect.scanner.MaskPatch(patch.Bytes())
 	if err := j.files.WriteFile(unpublished, masked); err != nil {
-		j.out.warn(err.Error())
+		j.rec.out.warn(err.Error())
 		return
 	}
-	p := &j.report.Publication
+	p := &j.rec.report.Publication
 	p.Patch = j.files.Path(unpublished)
 	if !blocked && len(masked) <= maxShown && len(j.inspect.scanner.Text(string(masked))) == 0 {
 		p.PatchText = string(masked)
 	}
-	j.note("What was not published is in " + strconv.Quote(j.files.Path(unpublished)) + ", as a patch with the secrets blotted out (what is not text is only named there), and in the workspace as it is. Keep it as an artifact of the job where it matters.")
+	j.rec.note("What was not published is in " + strconv.Quote(j.files.Path(unpublished)) + ", as a patch with the secrets blotted out (what is not text is only named there), and in the workspace as it is. Keep it as an artifact of the job where it matters.")
 }
 
 const (

@@ -18,11 +18,11 @@ const cancelName = "cancel"
 
 // watchCancel ends the run when 'ralph cancel' asks for it. A request from before
 // the run is none. 004-10
-func (j *job) watchCancel(ctx context.Context, cancel context.CancelFunc) {
-	if j.runner != nil || j.cfg.Mode != config.ModeTasks && j.cfg.Mode != config.ModeSession {
+func (j *workspace) watchCancel(ctx context.Context, cancel context.CancelFunc) {
+	if !j.local() || j.cfg.Mode != config.ModeTasks && j.cfg.Mode != config.ModeSession {
 		return
 	}
-	request := filepath.Join(j.workspace, rundir.Name, cancelName)
+	request := filepath.Join(j.Workspace, rundir.Name, cancelName)
 	_ = os.Remove(request)
 	const interval = 200 * time.Millisecond
 	watching, stop := context.WithCancel(ctx)
@@ -44,7 +44,7 @@ func (j *job) watchCancel(ctx context.Context, cancel context.CancelFunc) {
 			}
 		}
 	}()
-	j.atEnd(func() {
+	j.undo.atEnd(func() {
 		stop()
 		<-over
 		_ = os.Remove(request)
