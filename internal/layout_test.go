@@ -51,6 +51,14 @@ var rooms = map[string]struct {
 
 	"forgetest": {[]string{"demo", "openapi"}, "GitHub for tests, on the demo's git and checked by GitHub's own description; tests alone import it"},
 
+	"run": {[]string{
+		"agent", "config", "content", "dockersandbox", "egress", "forge", "guard", "hook", "hosts", "install", "lazyregexp", "leak", "price", "proc", "prompt",
+		"ralph", "repo", "report", "rundir", "runner", "sandbox", "scm", "secret", "starter", "taskdir", "tasks", "trigger", "weaken",
+	}, "one run, from what was asked for to what was published: it wires the others"},
+	"cli": {[]string{
+		"agent", "config", "demo", "hook", "lazyregexp", "proc", "ralph", "repo", "report", "run", "rundir", "runner", "sandbox", "secret", "starter", "taskdir", "tasks",
+	}, "commands, flags and what is printed"},
+
 	"lazyregexp": {nil, "expressions that most starts of the program do not need"},
 
 	"dockersandbox": {[]string{"proc"}, "an agent's room in docker's own virtual machine; no domain in it"},

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"github.com/org/ralph-action/internal/run"
 )
 
 // On a terminal the first signal lets the running operation finish, and the
@@ -67,7 +69,7 @@ func TestSignalsOnATerminal(t *testing.T) {
 				for {
 					n, err := terminal.Read(buf)
 					out.Write(buf[:n])
-					for c := strings.Count(out.String(), signalText); seen < c; seen++ {
+					for c := strings.Count(out.String(), run.SignalText); seen < c; seen++ {
 						signalled <- struct{}{}
 					}
 					if err != nil {

@@ -90,3 +90,14 @@ func (f *Folder) preset(agent string) ([]file, error) {
 	}
 	return files, nil
 }
+
+// Prompts are the built-in templates by mode.
+func Prompts() map[string]string {
+	texts := map[string]string{}
+	for _, mode := range []string{"plan", "build"} {
+		if text, ok := Prompt(mode); ok {
+			texts[mode] = text
+		}
+	}
+	return texts
+}

@@ -1,0 +1,260 @@
+// Package cli is the command line: commands, flags, what is printed.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/run"
+	"github.com/org/ralph-action/internal/sandbox"
+)
+
+// Main runs a command line, without the program's name, and returns the exit code.
+// version is the build's.
+func Main(version string, args, environ []string, stdin, stdout, stderr *os.File) int {
+	a := &app{build: version, args: args, environ: environ, self: self(environ), stdin: stdin, stdout: stdout, stderr: stderr}
+	return a.main()
+}
+
+// Start is the way into every command. Hidden commands come first: they must not
+// do what the trusted side does before it knows its own command line.
+func Start(version string) int {
+	if len(os.Args) > 1 && os.Args[1] == "sandbox-init" {
+		return proc.InitMain(os.Stderr)
+	}
+	// From here on nobody can read the environment out of /proc.
+	environ, err := sandbox.Seal(os.Environ())
+	if err != nil {
+		os.Stderr.WriteString("ralph: " + err.Error() + "\n")
+		return 1
+	}
+	signal.Ignore(syscall.SIGPIPE)                  // a closed terminal or an agent that does not read must not end the run
+	defer func() { _ = proc.EndAll(time.Second) }() // as PID 1: nothing survives the run
+	return Main(version, os.Args[1:], environ, os.Stdin, os.Stdout, os.Stderr)
+}
+
+// app is what the process was given: nothing below it reads environment,
+// arguments or standard streams on its own.
+type app struct {
+	build          string // version of the build
+	args           []string
+	environ        []string
+	self           string // this binary, to start its hidden commands
+	stdin          *os.File
+	stdout, stderr *os.File
+}
+
+// getenv looks a variable up in the environment that was taken out of reach.
+func (a *app) getenv(name string) string {
+	return proc.Getenv(a.environ, name)
+}
+
+func (a *app) environment() map[string]string {
+	m := make(map[string]string, len(a.environ))
+	for _, kv := range a.environ {
+		k, v, _ := strings.Cut(kv, "=")
+		m[k] = v
+	}
+	return m
+}
+
+// commands is the command line.
+type commands struct {
+	Action    actionCmd        `cmd:"" help:"Run as a GitHub Action: read INPUT_* and GITHUB_*, loop, publish, report."`
+	Run       runCmd           `cmd:"" default:"withargs" help:"Run the agent loop in the current directory (the default command)."`
+	Plan      planCmd          `cmd:"" help:"Loop over the planning prompt until the plan stands."`
+	Build     buildCmd         `cmd:"" help:"Loop over the building prompt until the plan is carried out."`
+	Prompt    promptCmd        `cmd:"" help:"Loop over a prompt file of your own."`
+	Supervise superviseCmd     `cmd:"" help:"Restart a command until its task folder holds a file DONE."`
+	Tasks     tasksCmd         `cmd:"" help:"Task lists whose every story is reviewed with fresh eyes: set up, run, check, archive, split into jobs."`
+	Session   sessionCmd       `cmd:"" help:"Keep one agent session going until it says its promise."`
+	Cancel    cancelCmd        `cmd:"" help:"End the session loop of this project."`
+	Hook      hookCmd          `cmd:"" help:"Answer the hooks of an agent CLI: JSON in, JSON out."`
+	Doctor    doctorCmd        `cmd:"" help:"Check what a run needs: agent, credentials, sandbox, git, token; say what to do about it."`
+	Init      initCmd          `cmd:"" help:"Set a project up: settings for 'ralph run', or files for 'ralph plan' and 'ralph build'."`
+	Demo      demoCmd          `cmd:"" help:"Show the whole pipeline on an embedded example: no key, no network, no Docker."`
+	DemoAgent demoAgentCmd     `cmd:"" hidden:""`
+	Version   versionCmd       `cmd:"" help:"Print the version."`
+	V         kong.VersionFlag `name:"version" short:"v" help:"Print the version and exit."`
+}
+
+// exitPanic carries kong's wish to exit out of its parser, so that os.Exit is
+// called in main only.
+type exitPanic int
+
+func (a *app) main() (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			e, ok := r.(exitPanic)
+			if !ok {
+				panic(r)
+			}
+			code = int(e)
+		}
+	}()
+	var cli commands
+	args := a.args
+	if len(args) > 0 && args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help")
+	}
+	cli.arm(a, args)
+	parser, err := kong.New(&cli,
+		kong.Name("ralph"),
+		kong.Description("Runs a coding agent in a loop, checks every iteration, and says honestly what happened."),
+		kong.Vars{"version": a.build},
+		kong.Writers(a.stdout, a.stderr),
+		kong.Exit(func(code int) { panic(exitPanic(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
+		kong.Bind(a),
+	)
+	if err != nil {
+		fmt.Fprintln(a.stderr, "ralph:", err)
+		return ralph.Invalid.ExitCode(false)
+	}
+	ctx, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(a.stderr, "ralph: %s\n", misuse(err))
+		return ralph.Invalid.ExitCode(false)
+	}
+	var done exit
+	if err := ctx.Run(&done); err != nil {
+		fmt.Fprintln(a.stderr, "ralph:", err)
+		return ralph.Invalid.ExitCode(false)
+	}
+	return int(done)
+}
+
+// arm gives the table's flags to the command that args choose. There are many,
+// and they are made by reflection: for every command that would take longer than
+// to start the agent.
+func (c *commands) arm(a *app, args []string) {
+	desks := map[string]*deskFlags{
+		"run": &c.Run.deskFlags, "plan": &c.Plan.deskFlags, "build": &c.Build.deskFlags, "prompt": &c.Prompt.deskFlags, "supervise": &c.Supervise.deskFlags,
+		"tasks": &c.Tasks.Run.deskFlags, "session": &c.Session.deskFlags, "doctor": &c.Doctor.deskFlags,
+	}
+	mode := "run" // the default command, whose flags need no name in front
+	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
+		mode = args[0]
+	}
+	if mode == "tasks" && (len(args) < 2 || args[1] != "run") {
+		return
+	}
+	desk, loops := desks[mode]
+	if !loops {
+		return
+	}
+	if mode == "doctor" {
+		mode = config.ModeRun // it looks at what that would do
+	}
+	desk.flags = config.NewFlags(mode, a.deskDefaults(mode))
+	desk.Plugins = kong.Plugins{desk.flags.Target()}
+}
+
+// misuse says what is wrong with the command line, and where the right one is
+// explained. kong speaks of tokens where a person would speak of values.
+func misuse(err error) string {
+	text, help := err.Error(), "ralph"
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) && wrong.Context != nil && wrong.Context.Selected() != nil {
+		help = strings.TrimSpace(wrong.Context.Selected().FullPath())
+	}
+	if flag, _, ok := strings.Cut(text, ": expected "); ok && strings.HasSuffix(text, "(<EOL>)") {
+		text = flag + " needs a value"
+	}
+	if help == "ralph run" && strings.HasPrefix(text, "unexpected argument") {
+		text, help = text+": it is no command, and a task is given with --prompt", "ralph"
+	}
+	return text + "\nTry '" + help + " --help'."
+}
+
+// version is the build's, or for a build without one, the version of the action
+// that a workflow asked for.
+func (a *app) version() string {
+	if ref := a.getenv("GITHUB_ACTION_REF"); a.build == "dev" && ref != "" {
+		return ref
+	}
+	return a.build
+}
+
+// exit is the code a command ends with.
+type exit int
+
+type versionCmd struct{}
+
+func (versionCmd) Run(a *app) error {
+	_, err := fmt.Fprintln(a.stdout, a.build)
+	return err
+}
+
+// signals ends the context at the first SIGINT or SIGTERM and says so. Later
+// signals are swallowed: what follows the first is bounded and saves the work.
+func (a *app) signals(say func(string)) (context.Context, context.CancelFunc) {
+	ctx, _, cancel := a.patientSignals(say, false)
+	return ctx, cancel
+}
+
+// patientSignals is signals for somebody who sits there and waits: with patient,
+// the first signal closes stop, so that the running operation can finish, and
+// only the second ends the context.
+func (a *app) patientSignals(say func(string), patient bool) (ctx context.Context, stop <-chan struct{}, done context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := make(chan os.Signal, 4)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup
+		signal.Notify(c, syscall.SIGHUP)
+	}
+	stopped := make(chan struct{})
+	go func() {
+		var first os.Signal
+		select {
+		case first = <-c:
+		case <-ctx.Done():
+			return
+		}
+		say(run.SignalText)
+		close(stopped)
+		if patient && first != syscall.SIGHUP { // nobody is left to send a second one
+			say("What is running may finish first; a second signal ends it.")
+			select {
+			case <-c:
+				say(run.SignalText)
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel()
+	}()
+	return ctx, stopped, func() { cancel(); signal.Stop(c) }
+}
+
+// self finds this binary by the name it was started with: the hidden commands
+// are dispatched by arguments, and a test binary also by name.
+func self(environ []string) string {
+	running, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	named, err := proc.LookPath(os.Args[0], environ)
+	if err != nil {
+		return running
+	}
+	a, errA := os.Stat(named)
+	b, errB := os.Stat(running)
+	if abs, err := filepath.Abs(named); err == nil && errA == nil && errB == nil && os.SameFile(a, b) {
+		return abs
+	}
+	return running
+}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/org/ralph-action/internal/hook"
+	"github.com/org/ralph-action/internal/rundir"
+)
+
+// cancelCmd ends the session loops of a project. 004-10
+type cancelCmd struct {
+	ProjectDir string `name:"project-dir" placeholder:"PATH" help:"The project; where you are when it is not given."`
+	Session    string `placeholder:"ID" help:"End the loop of this agent session only."`
+}
+
+// Help is shown below the flags.
+func (cancelCmd) Help() string {
+	return `Example:
+  ralph cancel
+
+The next stop of an agent session whose loop was cancelled is let through. A 'ralph session' or 'ralph tasks run' that
+works in the project is asked to end, and what it has done stays.`
+}
+
+// Run ends them.
+func (c *cancelCmd) Run(a *app) error {
+	if c.Session != "" {
+		if err := hook.CheckSessionID(c.Session); err != nil {
+			return err
+		}
+	}
+	starts := a.startFolders("")
+	if c.ProjectDir != "" {
+		starts = []string{c.ProjectDir}
+	}
+	p := findProject(starts)
+	if p.dir == "" {
+		return fmt.Errorf("the project %s is no folder", c.ProjectDir)
+	}
+	cancelled := 0
+	var problems []error
+	for _, dir := range p.above {
+		n, err := a.cancelSessions(dir, c.Session)
+		cancelled += n
+		problems = append(problems, err)
+		if c.Session == "" {
+			asked, err := a.askToEnd(dir)
+			problems = append(problems, err)
+			if asked {
+				cancelled++
+			}
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	if cancelled == 0 {
+		what := "No loop runs in " + p.dir
+		if c.Session != "" {
+			what = "Session " + c.Session + " has no loop in " + p.dir
+		}
+		fmt.Fprintln(a.stdout, what+": there is nothing to cancel.")
+	}
+	return nil
+}
+
+// cancelSessions removes the states of a project's loops, or of one session's,
+// and says so.
+func (a *app) cancelSessions(project, session string) (int, error) {
+	dir, ok := statesIn(project)
+	if !ok {
+		return 0, nil
+	}
+	cancelled := 0
+	var problems []error
+	for _, name := range stateNames(dir) {
+		if session != "" && name != session {
+			continue
+		}
+		path := filepath.Join(dir, name+stateSuffix)
+		s, err := openState(context.Background(), path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil: // what cannot be read is no loop that could go on
+			err = os.Remove(path)
+		default:
+			err = s.remove()
+			s.close()
+		}
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		cancelled++
+		what := fmt.Sprintf("session %.60q", name)
+		if strings.HasPrefix(name, unclaimed) {
+			what = "a session that has not stopped yet"
+		}
+		if s == nil {
+			fmt.Fprintf(a.stdout, "Cancelled the loop of %s, whose state was damaged.\n", what)
+			continue
+		}
+		fmt.Fprintf(a.stdout, "Cancelled the loop of %s after %d iterations. Its task was: %.200q\n", what, s.session.Iteration, s.session.TaskPrompt)
+	}
+	return cancelled, errors.Join(problems...)
+}
+
+// askToEnd asks the ralph that holds a project, if there is one. Nobody is ended
+// by a number that an agent could have written.
+func (a *app) askToEnd(project string) (bool, error) {
+	if info, err := os.Lstat(filepath.Join(project, rundir.Name)); err != nil || !info.IsDir() {
+		return false, nil
+	}
+	files, err := rundir.Open(project, rundir.Owner{UID: -1, GID: -1})
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = files.Close() }()
+	release, err := files.Lock()
+	if err == nil {
+		release()
+		return false, nil
+	}
+	if !errors.Is(err, rundir.ErrLocked) {
+		return false, err
+	}
+	const request = "cancel" // which that process watches for, and removes
+	if err := files.WriteFile(request, []byte("ralph cancel\n")); err != nil {
+		return false, err
+	}
+	fmt.Fprintln(a.stdout, "Asked the ralph that works in "+project+" to end.")
+	return true, nil
+}

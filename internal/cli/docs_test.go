@@ -1,0 +1,531 @@
+package cli
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/starter"
+)
+
+// root is the repository, seen from here.
+const root = "../.."
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// documents are the texts for people, by name.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		paths, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			name, err := filepath.Rel(root, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts[filepath.ToSlash(name)] = read(t, name)
+		}
+	}
+	if texts["README.md"] == "" || texts["docs/configuration.md"] == "" {
+		t.Fatalf("found %d documents, and not all there should be", len(texts))
+	}
+	return texts
+}
+
+// help is what a command prints for --help.
+func help(t *testing.T, command ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "help")
+	out, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	if code := Main("dev", append(command, "--help"), nil, nil, out, out); code != 0 {
+		t.Fatalf("ralph %v --help = %d, want 0", command, code)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestReadmeTables(t *testing.T) {
+	t.Parallel()
+	readme := read(t, "README.md")
+	for name, want := range map[string]string{"inputs": config.Table(), "outputs": config.OutputsTable()} {
+		_, rest, _ := strings.Cut(readme, "<!-- "+name+":start -->\n")
+		got, _, found := strings.Cut(rest, "<!-- "+name+":end -->")
+		if !found || got != want {
+			t.Errorf("README.md: the table of %s differs from internal/config. It should be:\n%s", name, want)
+		}
+	}
+}
+
+// The defaults of the modes that have a table of their own.
+func TestDocumentedModes(t *testing.T) {
+	t.Parallel()
+	_, rest, _ := strings.Cut(read(t, "docs/configuration.md"), "| Input | action: `tasks` | action: `session` | desk: `tasks` | desk: `session` |\n| --- | --- | --- | --- | --- |\n")
+	table, _, _ := strings.Cut(rest, "\n\n")
+	columns := []map[string]string{config.Defaults("tasks", false), config.Defaults("session", false), config.Defaults("tasks", true), config.Defaults("session", true)}
+	if rows := strings.Count(table, "\n") + 1; rows != len(columns[0]) {
+		t.Errorf("docs/configuration.md has %d defaults of the modes tasks and session, want %d", rows, len(columns[0]))
+	}
+	for name := range columns[0] {
+		want := "| `" + name + "` |"
+		for _, column := range columns {
+			want += " " + column[name] + " |"
+		}
+		if !strings.Contains(table+"\n", want+"\n") {
+			t.Errorf("docs/configuration.md lacks the row %s", want)
+		}
+	}
+}
+
+// Every outcome stands in the README with its exit code.
+func TestReadmeOutcomes(t *testing.T) {
+	t.Parallel()
+	readme := read(t, "README.md")
+	for outcome, row := range map[ralph.Outcome]string{
+		ralph.Completed: "0", ralph.MaxIterations: "1, or 0 with `on-incomplete: succeed`", ralph.OverBudget: "1, or 0 with `on-incomplete: succeed`",
+		ralph.Waiting: "0", ralph.PlanMissing: "2", ralph.PromptInvalid: "1",
+		ralph.Deadline: "1, or 0 with `on-incomplete: succeed`", ralph.Stalled: "1, or 0 with `on-incomplete: succeed`", ralph.Quota: "1",
+		ralph.Blocked: "1", ralph.Skipped: "0", ralph.Invalid: "2", ralph.AgentFailed: "4", ralph.GitFailed: "5", ralph.Interrupted: "130",
+	} {
+		strict, forgiving, _ := strings.Cut(row, ", or ")
+		if want := codes(outcome); want[0] != strict || forgiving == "" && want[0] != want[1] || forgiving != "" && !strings.HasPrefix(forgiving, want[1]+" ") {
+			t.Errorf("%s: exit codes are %v, this test expects %q", outcome, want, row)
+		}
+		if !regexp.MustCompile("(?m)^\\| `" + string(outcome) + "` \\|[^|]*\\| " + regexp.QuoteMeta(row) + " \\|").MatchString(readme) {
+			t.Errorf("README.md: no row for `%s` with the exit code %q", outcome, row)
+		}
+	}
+}
+
+func codes(o ralph.Outcome) [2]string {
+	return [2]string{strconv.Itoa(o.ExitCode(false)), strconv.Itoa(o.ExitCode(true))}
+}
+
+var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
+
+// blocks are the fenced blocks of a language.
+func blocks(text, language string) []string {
+	var list []string
+	for _, m := range fence.FindAllStringSubmatch(text, -1) {
+		if m[1] == language {
+			list = append(list, m[2])
+		}
+	}
+	return list
+}
+
+// workflow is what of a workflow is looked at.
+type workflow struct {
+	Name        string
+	On          any
+	Permissions map[string]string
+	Concurrency map[string]any
+	Jobs        map[string]struct {
+		RunsOn  string `yaml:"runs-on"`
+		Minutes int    `yaml:"timeout-minutes"`
+		Steps   []struct {
+			ID, Uses, Run string
+			Env, With     map[string]string
+		}
+	}
+}
+
+// The workflows of the README can be copied: they are whole, and the action
+// accepts what they hand to it.
+func TestReadmeWorkflows(t *testing.T) {
+	t.Parallel()
+	var action struct {
+		Inputs, Outputs map[string]any
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "action.yml")), &action); err != nil {
+		t.Fatal(err)
+	}
+	triggers := map[string]bool{}
+	for _, block := range blocks(read(t, "README.md"), "yaml") {
+		var w workflow
+		if err := yaml.Unmarshal([]byte(block), &w); err != nil {
+			t.Errorf("README.md: %v in\n%s", err, block)
+			continue
+		}
+		on, _ := w.On.(map[string]any)
+		for trigger := range on {
+			triggers[trigger] = true
+		}
+		if len(on) == 0 || w.Concurrency["group"] == nil || w.Permissions["contents"] != "write" || w.Permissions["pull-requests"] != "write" {
+			t.Errorf("README.md: workflow %q lacks a trigger, permissions or concurrency", w.Name)
+		}
+		for _, output := range regexp.MustCompile(`steps\.ralph\.outputs\.([a-z-]+)`).FindAllStringSubmatch(block, -1) {
+			if action.Outputs[output[1]] == nil {
+				t.Errorf("README.md: workflow %q reads the output %q, which action.yml does not have", w.Name, output[1])
+			}
+		}
+		for name, job := range w.Jobs {
+			var checkedOut, ran bool
+			for _, step := range job.Steps {
+				switch uses, _, _ := strings.Cut(step.Uses, "@"); uses {
+				case "actions/checkout":
+					checkedOut = true
+				case "org/ralph-action":
+					ran = true
+					for input := range step.With {
+						if action.Inputs[input] == nil {
+							t.Errorf("README.md: workflow %q gives the input %q, which action.yml does not have", w.Name, input)
+						}
+					}
+					if step.Env["ANTHROPIC_API_KEY"] == "" {
+						t.Errorf("README.md: workflow %q hands no key over", w.Name)
+					}
+					accepted(t, "README.md", w.Name, step.With, job.Minutes)
+				}
+			}
+			if !checkedOut || !ran || job.RunsOn == "" {
+				t.Errorf("README.md: job %q of workflow %q is not whole", name, w.Name)
+			}
+		}
+	}
+	for _, trigger := range []string{"workflow_dispatch", "schedule"} {
+		if !triggers[trigger] {
+			t.Errorf("README.md has no workflow for %s", trigger)
+		}
+	}
+}
+
+// The workflows of the other documents hand to the action what it accepts.
+func TestDocumentedWorkflows(t *testing.T) {
+	t.Parallel()
+	var action struct{ Inputs map[string]any }
+	if err := yaml.Unmarshal([]byte(read(t, "action.yml")), &action); err != nil {
+		t.Fatal(err)
+	}
+	for _, document := range []string{"docs/tasks.md", "docs/session.md", "docs/agents.md", "docs/install.md", "docs/publishing.md"} {
+		used := 0
+		for _, block := range blocks(read(t, document), "yaml") {
+			if !regexp.MustCompile(`(?m)^jobs:$`).MatchString(block) {
+				continue // a part of one
+			}
+			var w workflow
+			if err := yaml.Unmarshal([]byte(block), &w); err != nil {
+				t.Errorf("%s: %v in\n%s", document, err, block)
+			}
+			for _, job := range w.Jobs {
+				for _, step := range job.Steps {
+					if uses, _, _ := strings.Cut(step.Uses, "@"); uses != "org/ralph-action" {
+						continue
+					}
+					used++
+					for input := range step.With {
+						if action.Inputs[input] == nil {
+							t.Errorf("%s: workflow %q gives the input %q, which action.yml does not have", document, w.Name, input)
+						}
+					}
+					accepted(t, document, w.Name, step.With, job.Minutes)
+				}
+			}
+		}
+		if used == 0 {
+			t.Errorf("%s has no workflow with the action", document)
+		}
+	}
+}
+
+// accepted loads the inputs as the action does, in a workspace that has the
+// prompt file, and wants the job to outlive the run.
+func accepted(t *testing.T, document, name string, with map[string]string, minutes int) {
+	t.Helper()
+	dir := t.TempDir()
+	inputs := map[string]string{}
+	for input, value := range with {
+		inputs[input] = regexp.MustCompile(`\$\{\{.*?\}\}`).ReplaceAllString(value, "expression")
+	}
+	if file := inputs["prompt-file"]; file != "" {
+		path := filepath.Join(dir, file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("a task\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "specs"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(config.LoadOptions{Dir: dir, Inputs: inputs, Prompts: starter.Prompts(), Infer: agent.Infer,
+		Event: with["prompt"] == "" && with["prompt-file"] == "",
+	})
+	if err != nil {
+		t.Errorf("%s: workflow %q: %v", document, name, err)
+		return
+	}
+	if cfg.MaxDuration.Minutes() >= float64(minutes) {
+		t.Errorf("%s: workflow %q: timeout-minutes %d is not above max-duration %s", document, name, minutes, cfg.MaxDuration)
+	}
+}
+
+// The flags of a command that loops are the inputs, but for those that it refuses.
+func TestHelpListsInputs(t *testing.T) {
+	t.Parallel()
+	for mode, command := range map[string]string{
+		"run": "run", "plan": "plan", "build": "build", "prompt": "prompt", "supervise": "supervise", "tasks": "tasks run", "session": "session",
+	} {
+		text := help(t, strings.Fields(command)...)
+		for _, in := range config.Inputs() {
+			listed := regexp.MustCompile(`(?m)^ +(-\w, )?--(\[no-\])?` + in.Name + `\b($|[^-])`).MatchString(text)
+			if want := !in.NoFlag && !config.Refuses(mode, in.Name); listed != want {
+				t.Errorf("ralph %s --help lists --%s: %v, want %v", command, in.Name, listed, want)
+			}
+		}
+	}
+}
+
+// Commands and flags that the documents show exist.
+func TestDocumentedCommands(t *testing.T) {
+	t.Parallel()
+	commands := map[string]string{"": help(t)}
+	for _, name := range []string{
+		"run", "plan", "build", "prompt", "supervise", "tasks", "tasks init", "tasks run", "tasks check", "tasks archive", "tasks matrix",
+		"session", "cancel", "hook", "init", "doctor", "action", "demo", "version",
+	} {
+		commands[name] = help(t, strings.Fields(name)...)
+	}
+	inline := regexp.MustCompile("`(?:\\./)?ralph ([^`]*)`")
+	started := regexp.MustCompile(`(?:^|[\s/])ralph(?:-action)?\s+([a-z].*)$`)
+	for name, text := range documents(t) {
+		var lines []string
+		for _, block := range blocks(text, "sh") {
+			for line := range strings.Lines(strings.ReplaceAll(block, "\\\n", " ")) {
+				line, _, _ = strings.Cut(strings.TrimSpace(line), "  #")
+				if m := started.FindStringSubmatch(line); m != nil && !strings.Contains(line, "git clone") {
+					lines = append(lines, m[1])
+				}
+			}
+		}
+		for _, m := range inline.FindAllStringSubmatch(text, -1) {
+			lines = append(lines, strings.Join(strings.Fields(m[1]), " ")) // it may be broken over two lines
+		}
+		for _, line := range lines {
+			command, rest, _ := strings.Cut(line, " ")
+			if strings.HasPrefix(command, "sandbox-") {
+				continue // hidden, for ralph itself
+			}
+			if word, more, _ := strings.Cut(rest, " "); command == "tasks" && word != "" { // a command of its own
+				command, rest = command+" "+word, more
+			}
+			if commands[command] == "" {
+				t.Errorf("%s shows `ralph %s`: there is no command %q", name, line, command)
+				continue
+			}
+			missingFlags(t, name, rest, commands[command])
+		}
+	}
+	// In the README a flag that stands alone is ralph's.
+	for _, m := range regexp.MustCompile("`(--[^`]*)`").FindAllStringSubmatch(read(t, "README.md"), -1) {
+		missingFlags(t, "README.md", m[1], commands["run"])
+	}
+}
+
+var flagPattern = regexp.MustCompile(`(?:^|\s)--([a-z][a-z-]*)`)
+
+func missingFlags(t *testing.T, document, line, help string) {
+	t.Helper()
+	for _, m := range flagPattern.FindAllStringSubmatch(line, -1) {
+		if !regexp.MustCompile(`--(\[no-\])?` + m[1] + `\b`).MatchString(help) {
+			t.Errorf("%s shows --%s, which no --help knows: %s", document, m[1], line)
+		}
+	}
+}
+
+// Links between the documents lead to files and headings that are there.
+func TestDocumentedLinks(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	texts := documents(t)
+	for name, text := range texts {
+		for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+			u, err := url.Parse(m[1])
+			if err != nil || u.IsAbs() {
+				continue
+			}
+			target := name
+			if u.Path != "" {
+				target = filepath.ToSlash(filepath.Join(filepath.Dir(name), u.Path))
+				if _, err := os.Stat(filepath.Join(root, target)); err != nil {
+					t.Errorf("%s links to %s: %v", name, m[1], err)
+					continue
+				}
+			}
+			if u.Fragment != "" && !slices.Contains(headings(texts[target]), u.Fragment) {
+				t.Errorf("%s links to %s: no such heading in %s", name, m[1], target)
+			}
+		}
+	}
+}
+
+// Nobody finds a document that nothing leads to: the README names each.
+func TestDocumentedPages(t *testing.T) {
+	t.Parallel()
+	readme := read(t, "README.md")
+	for name := range documents(t) {
+		if name != "README.md" && !strings.Contains(readme, "]("+name+")") {
+			t.Errorf("README.md has no link to %s", name)
+		}
+	}
+}
+
+// headings are the anchors GitHub makes of a document's headings.
+func headings(text string) []string {
+	var list []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(fence.ReplaceAllString(text, ""), -1) {
+		anchor := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		list = append(list, strings.ReplaceAll(anchor, " ", "-"))
+	}
+	return list
+}
+
+// The versions that are installed stand where people look for them, and are those
+// of the image.
+func TestDocumentedVersions(t *testing.T) {
+	t.Parallel()
+	dockerfile := read(t, "Dockerfile")
+	for _, document := range []string{"docs/agents.md", "docs/install.md"} {
+		text, rows := read(t, document), 0
+		for _, name := range agent.Known() {
+			from, ok := agent.PackageOf(name)
+			if !ok {
+				continue
+			}
+			rows++
+			if row := "| `" + name + "` | `" + from.Name + "` | " + from.Version + " |"; !strings.Contains(text, "\n"+row) {
+				t.Errorf("%s lacks the row %s", document, row)
+			}
+		}
+		if got := len(regexp.MustCompile("(?m)^\\| `[a-z]+` \\| `@?[a-z/-]+` \\| [0-9]").FindAllString(text, -1)); got != rows {
+			t.Errorf("%s has %d rows of agents with their versions, want %d", document, got, rows)
+		}
+	}
+	for variable, name := range map[string]string{"CLAUDE_VERSION": "claude", "CODEX_VERSION": "codex"} {
+		from, _ := agent.PackageOf(name)
+		if !strings.Contains(dockerfile, "\nARG "+variable+"="+from.Version+"\n") {
+			t.Errorf("Dockerfile: ARG %s is not %s", variable, from.Version)
+		}
+	}
+}
+
+// Every agent has a column in the tables of what agents can do, a section, and a
+// place among the credentials, which name each variable it is handed.
+func TestDocumentedAgents(t *testing.T) {
+	t.Parallel()
+	doc, readme := read(t, "docs/agents.md"), read(t, "README.md")
+	_, credentials, _ := strings.Cut(doc, "\n## Credentials\n")
+	credentials, _, _ = strings.Cut(credentials, "\n## ")
+	var headers []string
+	for line := range strings.Lines(doc) {
+		if strings.HasPrefix(line, "| | `claude` | `codex` |") {
+			headers = append(headers, line)
+		}
+	}
+	if len(headers) == 0 {
+		t.Fatal("docs/agents.md: no table with a column for each agent")
+	}
+	for _, name := range agent.Known() {
+		for _, header := range headers {
+			if !strings.Contains(header, "`"+name+"`") {
+				t.Errorf("docs/agents.md: no column for %s in the table %s", name, header)
+			}
+		}
+		if !strings.Contains(doc, "\n## "+name+"\n") {
+			t.Errorf("docs/agents.md: no section about %s", name)
+		}
+		if !regexp.MustCompile("(?m)^\\|.*`" + name + "`").MatchString(credentials) {
+			t.Errorf("docs/agents.md: no credentials of %s", name)
+		}
+		for _, variable := range agent.Credentials(name) {
+			if !strings.Contains(credentials, "`"+variable+"`") {
+				t.Errorf("docs/agents.md does not name %s, which %s is handed", variable, name)
+			}
+		}
+		if !strings.Contains(readme, "\n| `"+name+"` |") {
+			t.Errorf("README.md: no row about the agent %s", name)
+		}
+	}
+	for _, m := range regexp.MustCompile("`([A-Z][A-Z_]*_[A-Z_]+)`").FindAllStringSubmatch(credentials, -1) {
+		handed := func(name string) bool { return slices.Contains(agent.Credentials(name), m[1]) }
+		told := []string{ // the credentials no agent gets by itself, and where CLIs keep their logins
+			"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME",
+		}
+		if !slices.ContainsFunc(agent.Known(), handed) && !slices.Contains(told, m[1]) {
+			t.Errorf("docs/agents.md names %s among the credentials, which no agent is handed", m[1])
+		}
+	}
+}
+
+// What is promised of agents has tests that exist. These rows have no numbers.
+func TestConformanceOfAgents(t *testing.T) {
+	t.Parallel()
+	_, rows, _ := strings.Cut(read(t, conformance), "\n## Agents\n")
+	named := regexp.MustCompile("`([^`]*\\.(?:txtar|go:[A-Za-z0-9]+))`")
+	count := 0
+	for line := range strings.Lines(rows) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| What is promised |") || strings.HasPrefix(line, "| --- |") {
+			continue
+		}
+		tests := named.FindAllStringSubmatch(line, -1)
+		if count++; len(tests) == 0 {
+			t.Errorf("%s: no test in the row %s", conformance, line)
+		}
+		for _, m := range tests {
+			path, function, inGo := strings.Cut(m[1], ":")
+			if text := read(t, path); inGo && !strings.Contains(text, "\nfunc "+function+"(t *testing.T)") {
+				t.Errorf("%s: %s has no test %s", conformance, path, function)
+			}
+		}
+	}
+	if count == 0 {
+		t.Errorf("%s has no rows about agents", conformance)
+	}
+}
+
+// Every module that is required directly stands in the list with its reason,
+// and nothing else does.
+func TestDocumentedDependencies(t *testing.T) {
+	t.Parallel()
+	doc := read(t, "docs/dependencies.md")
+	direct := regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllStringSubmatch(read(t, "go.mod"), -1)
+	if len(direct) == 0 {
+		t.Fatal("go.mod: no direct dependency found")
+	}
+	for _, m := range direct {
+		if !strings.Contains(doc, "| `"+m[1]+"`") {
+			t.Errorf("docs/dependencies.md lacks %s", m[1])
+		}
+	}
+	if rows := strings.Count(doc, "\n| `"); rows != len(direct) {
+		t.Errorf("docs/dependencies.md has %d rows, go.mod %d direct dependencies", rows, len(direct))
+	}
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/run"
+	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/starter"
+)
+
+// doctorCmd looks at all that `ralph run` would need, and runs nothing of the
+// workspace.
+type doctorCmd struct {
+	deskFlags
+	Offline bool `help:"Ask no forge and reach for no model: nothing leaves this machine."`
+	JSON    bool `name:"json" help:"Print the table as JSON."`
+}
+
+// Help is shown below the flags.
+func (doctorCmd) Help() string {
+	return `Examples:
+  ralph doctor
+  ralph doctor --agent codex --guardrails "make test"
+  ralph doctor --json --offline | jq -r '.checks[] | select(.status == "FAIL") | .advice'
+
+It reads the same flags and files as 'ralph run', and says for each red line what to do about it. Nothing is spent,
+nothing is written into the workspace, no program of the workspace is run, and no value of a secret is shown. The exit
+code is 0 when nothing is red, else 2.`
+}
+
+const doctorTime = 2 * time.Minute // for everything: each check has a limit of its own
+
+// Run checks and prints.
+func (c *doctorCmd) Run(a *app, done *exit) error {
+	workspace, err := filepath.Abs("")
+	if err != nil {
+		return err
+	}
+	defaults := a.placeDefaults(config.ModeRun)
+	defaults["prompt"] = "none: nothing is asked of an agent"
+	cfg, loadErr := config.Load(config.LoadOptions{
+		Dir: workspace, Flags: c.values(), Environment: a.environment(), Mode: config.ModeRun, Desk: true, Home: a.home(workspace),
+		Defaults: defaults,
+		Prompts:  starter.Prompts(), Infer: agent.Infer,
+	})
+	redact := secret.NewRedactor(run.Secrets(cfg, a.environ, nil)...)
+	ctx, cancel := context.WithTimeout(context.Background(), doctorTime)
+	defer cancel()
+	ctx, stop := stoppable(ctx)
+	defer stop()
+	rows := run.Examine(ctx, &run.Input{
+		Config: cfg, Environ: a.environ, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.deskSite(), Redactor: redact,
+	}, loadErr, c.Offline)
+	if ctx.Err() != nil {
+		fmt.Fprintln(a.stderr, "ralph: stopped before everything was looked at")
+		*done = exit(ralph.Interrupted.ExitCode(false))
+		return nil
+	}
+	for i, row := range rows {
+		rows[i].Found, rows[i].Advice = clean(redact, row.Found), clean(redact, row.Advice)
+	}
+	if slices.ContainsFunc(rows, func(f run.Check) bool { return f.Status == run.StatusFail }) {
+		*done = exit(ralph.Invalid.ExitCode(false))
+	}
+	if c.JSON {
+		return printJSON(a.stdout, a.version(), cfg.Agent, rows)
+	}
+	tty := term.IsTerminal(int(a.stdout.Fd())) && a.getenv("TERM") != "dumb"
+	color := tty && a.getenv("NO_COLOR") == ""
+	switch cfg.Display.Color {
+	case "always":
+		color = true
+	case "never":
+		color = false
+	}
+	_, err = a.stdout.WriteString(doctorTable(rows, color))
+	return err
+}
+
+func printJSON(w io.Writer, version, agent string, rows []run.Check) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(struct {
+		Version string      `json:"version"`
+		Agent   string      `json:"agent"`
+		Status  run.Status  `json:"status"`
+		Checks  []run.Check `json:"checks"`
+	}{version, cmp.Or(agent, "unknown"), run.Worst(rows), rows})
+}

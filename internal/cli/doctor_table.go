@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os/signal"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/run"
+	"github.com/org/ralph-action/internal/runner"
+	"github.com/org/ralph-action/internal/secret"
+)
+
+const (
+	doctorWidth = 100 // columns
+	doctorText  = 600 // characters of one cell
+)
+
+// doctorTable is one table for people: status, check, what was found; below a
+// line that is not right, what to do about it.
+func doctorTable(rows []run.Check, color bool) string {
+	var b strings.Builder
+	width := len("Check")
+	count := map[run.Status]int{}
+	for _, r := range rows {
+		width = max(width, utf8.RuneCountInString(r.Check))
+		count[r.Status]++
+	}
+	paint := func(code, text string) string {
+		if !color || code == "" {
+			return text
+		}
+		return "\x1b[" + code + "m" + text + "\x1b[0m"
+	}
+	colors := map[run.Status]string{run.StatusOK: "32", run.StatusWarn: "33", run.StatusFail: "31", run.StatusSkip: "2"}
+	b.WriteString(paint("1", fmt.Sprintf("%-6s  %-*s  %s", "Status", width, "Check", "Found")) + "\n")
+	gap := strings.Repeat(" ", 6+2+width+2)
+	for _, r := range rows {
+		head := paint(colors[r.Status], fmt.Sprintf("%-6s", r.Status)) + "  " + pad(r.Check, width) + "  "
+		for i, line := range wrapText(r.Found, doctorWidth-len(gap)) {
+			if i > 0 {
+				head = gap
+			}
+			b.WriteString(strings.TrimRight(head+line, " ") + "\n")
+		}
+		if r.Advice == "" {
+			continue
+		}
+		for i, line := range wrapText(r.Advice, doctorWidth-len(gap)-2) {
+			mark := "→ "
+			if i > 0 {
+				mark = "  "
+			}
+			b.WriteString(gap + paint("36", mark+line) + "\n")
+		}
+	}
+	switch {
+	case count[run.StatusFail] > 0:
+		fmt.Fprintf(&b, "\n%s\n", paint("31", fmt.Sprintf("%d red, %d to look at. A run would not get far.", count[run.StatusFail], count[run.StatusWarn])))
+	case count[run.StatusWarn] > 0:
+		fmt.Fprintf(&b, "\n%s\n", paint("33", fmt.Sprintf("Nothing is red, %d to look at.", count[run.StatusWarn])))
+	default:
+		fmt.Fprintf(&b, "\n%s\n", paint("32", "Nothing is red."))
+	}
+	return b.String()
+}
+
+func pad(text string, width int) string {
+	return text + strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
+}
+
+// wrapText breaks at spaces. A word that is longer than a line is broken where
+// the line ends.
+func wrapText(text string, width int) []string {
+	lines := []string{}
+	line := ""
+	for _, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(line)
+		if n > 0 && n+1+utf8.RuneCountInString(word) > width {
+			lines, line, n = append(lines, line), "", 0
+		}
+		if n > 0 {
+			line += " "
+		}
+		line += word
+		for utf8.RuneCountInString(line) > width {
+			runes := []rune(line)
+			lines, line = append(lines, string(runes[:width])), string(runes[width:])
+		}
+	}
+	return append(lines, line)
+}
+
+// clean makes a text that may quote somebody else's harmless, in one line and
+// without secrets.
+func clean(redact *secret.Redactor, text string) string {
+	text = strings.Join(strings.Fields(redact.Text(text)), " ")
+	if runes := []rune(text); len(runes) > doctorText {
+		text = string(runes[:doctorText]) + "…"
+	}
+	return string(runner.Sanitize([]byte(text)))
+}
+
+// stoppable ends with the first signal that asks us to.
+func stoppable(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+}

@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// shown takes out of an event what guest has shown live.
+func shown(e ralph.Event) ralph.Event {
+	if e.Kind == ralph.EventGuardrailEnd && e.Verdict != nil {
+		v := *e.Verdict
+		v.Output = ""
+		e.Verdict = &v
+	}
+	if e.Kind == ralph.EventTaskEnd && e.Task != nil {
+		t := *e.Task
+		t.Output = ""
+		e.Task = &t
+	}
+	return e
+}
+
+// unstarted reports whether a run ended before its first iteration over what it
+// was asked for: what is said of it is an error message then, and no output.
+func unstarted(r ralph.Report) bool {
+	switch r.Outcome {
+	case ralph.Invalid, ralph.PlanMissing, ralph.PromptInvalid:
+		return r.Rounds() == 0
+	}
+	return false
+}
+
+// foreign says that an event's text is somebody else's.
+func foreign(k ralph.EventKind) bool {
+	switch k {
+	case ralph.EventText, ralph.EventToolStart, ralph.EventToolEnd, ralph.EventTodo, ralph.EventProgress, ralph.EventKept, ralph.EventResult:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/runner"
+)
+
+// actions prints into the log of a workflow run: one group per iteration,
+// annotations for the outcome only.
+type actions struct {
+	runner *runner.Runner
+	format report.Formatter
+	out    io.Writer // where foreign text goes
+	start  time.Time
+	usage  ralph.Usage
+}
+
+func newActions(r *runner.Runner, cfg config.Config) *actions {
+	return &actions{runner: r, out: r.Guest(), start: time.Now(), format: formatter(cfg, report.Formatter{})}
+}
+
+func (p *actions) Event(e ralph.Event) {
+	switch e.Kind {
+	case ralph.EventIterationStart:
+		p.runner.Group(fmt.Sprintf("%s · %s · %s", report.StartTitle(e), time.Since(p.start).Round(time.Second), p.usage.Cost))
+		return
+	case ralph.EventIterationEnd:
+		p.runner.EndGroup()
+	case ralph.EventResult:
+		if e.Turn != nil {
+			p.usage = p.usage.Add(e.Turn.Usage)
+		}
+	}
+	lines := p.format.Lines(shown(e))
+	if foreign(e.Kind) && len(lines) > 0 {
+		_, _ = io.WriteString(p.out, strings.Join(lines, "\n")+"\n")
+		return
+	}
+	for _, line := range lines {
+		p.runner.Line(line)
+	}
+}
+
+func (p *actions) Aside(line string)       { p.runner.Line(line) }
+func (p *actions) Signal(line string)      { p.Warn(line) }
+func (p *actions) Say(line string)         { p.runner.Line(line) }
+func (p *actions) Warn(line string)        { p.runner.Line("⚠️ " + line) }
+func (p *actions) Fail(line string)        { p.runner.Line("❌ " + line) }
+func (p *actions) Foreign() io.WriteCloser { return p.runner.Guest() }
+
+func (p *actions) Display() io.WriteCloser { return p.runner.Guest() }
+
+func (p *actions) Section(title string) func() {
+	p.runner.Group(title)
+	return p.runner.EndGroup
+}
+
+func (p *actions) Finish(r ralph.Report) {
+	title, text := report.Headline(r), report.Announcement(r)
+	switch {
+	case r.Outcome == ralph.Completed && len(r.Publication.Errors) == 0 && len(ralph.OfSeverity(r.Findings, ralph.LeftOut)) == 0, r.Outcome == ralph.Skipped:
+		p.runner.Notice(title, text)
+	case r.ExitCode == 0:
+		p.runner.Warning(title, text)
+	default:
+		p.runner.Error(title, text)
+	}
+}

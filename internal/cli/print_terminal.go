@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/runner"
+	"github.com/org/ralph-action/internal/secret"
+)
+
+// terminal prints for people at a desk: colours and a status line when they
+// look at a terminal, plain lines when the output goes elsewhere.
+type terminal struct {
+	redact *secret.Redactor
+	format report.Formatter
+	color  bool
+	emoji  bool
+	stderr *os.File
+	tick   *time.Ticker // nil: no status line
+	quit   chan struct{}
+	done   sync.WaitGroup
+
+	mu        sync.Mutex
+	w         io.Writer
+	start     time.Time
+	iteration int
+	limit     int
+	usage     ralph.Usage
+	drawn     bool
+	warned    []string // what need not be said again at the end
+}
+
+// statusEvery is how often the status line is drawn anew.
+const statusEvery = time.Second
+
+// newTerminal prints to w as cfg wants it. NO_COLOR and TERM=dumb are honoured
+// unless colours are asked for.
+func (a *app) newTerminal(redact *secret.Redactor, w *os.File, cfg config.Config) *terminal {
+	tty := term.IsTerminal(int(w.Fd())) && a.getenv("TERM") != "dumb"
+	color := tty && a.getenv("NO_COLOR") == ""
+	switch cfg.Display.Color {
+	case "always":
+		color = true
+	case "never":
+		color = false
+	}
+	t := &terminal{
+		redact: redact, w: w, stderr: a.stderr, start: time.Now(), color: color, emoji: cfg.Display.Emoji,
+		format: formatter(cfg, report.Formatter{Color: color}),
+	}
+	if !tty {
+		return t
+	}
+	if width, _, err := term.GetSize(int(w.Fd())); err == nil {
+		t.format.Width = width
+	}
+	t.tick, t.quit = time.NewTicker(statusEvery), make(chan struct{})
+	t.done.Go(func() {
+		for {
+			select {
+			case <-t.tick.C:
+				t.mu.Lock()
+				t.draw()
+				t.mu.Unlock()
+			case <-t.quit:
+				return
+			}
+		}
+	})
+	return t
+}
+
+func (t *terminal) Event(e ralph.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case e.Kind == ralph.EventIterationStart:
+		t.iteration, t.limit = e.Iteration, e.Max
+		t.put("")
+	case e.Kind == ralph.EventResult && e.Turn != nil:
+		t.usage = t.usage.Add(e.Turn.Usage)
+	}
+	if lines := t.format.Lines(shown(e)); len(lines) > 0 {
+		for i, line := range lines {
+			lines[i] = t.redact.Text(line)
+		}
+		t.put(strings.Join(lines, "\n"))
+	}
+}
+
+// formatter completes f by what was asked for. A display filter shows the agent
+// in our place.
+func formatter(cfg config.Config, f report.Formatter) report.Formatter {
+	d := cfg.Display
+	f.Emoji, f.Timestamp, f.MaxOutputLines, f.MaxOutputChars = d.Emoji, d.Timestamps, d.MaxLines, d.MaxChars
+	f.Quiet = !cfg.Stream || cfg.DisplayFilter != ""
+	return f
+}
+
+func (t *terminal) Say(line string) { t.words("", line) }
+
+func (t *terminal) Warn(line string) {
+	t.words("33", line)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.warned = append(t.warned, line)
+}
+
+func (t *terminal) words(color, text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for line := range strings.SplitSeq(text, "\n") {
+		line = string(runner.Sanitize([]byte(t.redact.Text(line))))
+		if color != "" && t.color {
+			line = "\x1b[" + color + "m" + line + "\x1b[0m"
+		}
+		t.put(line)
+	}
+}
+
+func (t *terminal) Signal(line string) { t.Aside(line) }
+func (t *terminal) Fail(line string)   { t.Aside(line) }
+
+// aside leaves stdout to what is worth reading.
+func (t *terminal) Aside(line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.clear()
+	_, _ = fmt.Fprintf(t.stderr, "%s\n", runner.Sanitize([]byte(t.redact.Text(line))))
+}
+
+// section has nothing to fold on a terminal.
+func (t *terminal) Section(title string) func() {
+	t.words("1", title)
+	return func() {}
+}
+
+// guest indents what setup commands and guardrails print.
+func (t *terminal) Foreign() io.WriteCloser {
+	return runner.Terminal(&above{t: t, indent: "  │ ", dim: t.color}, t.redact)
+}
+
+// display prints what a display filter made, as it made it.
+func (t *terminal) Display() io.WriteCloser { return runner.Terminal(&above{t: t}, t.redact) }
+
+// above prints whole harmless lines above the status line.
+type above struct {
+	t      *terminal
+	indent string
+	dim    bool
+}
+
+func (w *above) Write(p []byte) (int, error) {
+	w.t.mu.Lock()
+	defer w.t.mu.Unlock()
+	for line := range strings.Lines(string(p)) {
+		line = w.indent + strings.TrimSuffix(line, "\n")
+		if w.dim {
+			line = "\x1b[2m" + line + "\x1b[0m"
+		}
+		w.t.put(line)
+	}
+	return len(p), nil
+}
+
+func (t *terminal) Finish(r ralph.Report) {
+	if t.tick != nil {
+		t.tick.Stop()
+		close(t.quit)
+		t.done.Wait()
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r.Notes = slices.DeleteFunc(slices.Clone(r.Notes), func(note string) bool {
+		return slices.ContainsFunc(t.warned, func(line string) bool { return strings.HasSuffix(t.redact.Text(line), note) })
+	})
+	w, style := t.w, report.Style{Color: t.color, Emoji: t.emoji, Width: t.format.Width}
+	if unstarted(r) {
+		w, style.Color = t.stderr, t.color && term.IsTerminal(int(t.stderr.Fd()))
+	} else {
+		t.put("")
+	}
+	t.clear()
+	_, _ = io.WriteString(w, report.Text(r, style))
+}
+
+// put prints whole lines above the status line. Callers hold mu.
+func (t *terminal) put(lines string) {
+	t.clear()
+	_, _ = io.WriteString(t.w, lines+"\n")
+}
+
+func (t *terminal) clear() {
+	if t.drawn {
+		_, _ = io.WriteString(t.w, "\r\x1b[K")
+		t.drawn = false
+	}
+}
+
+// draw shows elapsed time and cost.
+func (t *terminal) draw() {
+	if t.iteration == 0 {
+		return
+	}
+	t.clear()
+	status := fmt.Sprintf("⏱ %s · %s · %s", time.Since(t.start).Round(time.Second), strings.ToLower(report.IterationTitle(t.iteration, t.limit)), t.usage.Cost)
+	if t.color {
+		status = "\x1b[2m" + status + "\x1b[0m"
+	}
+	_, _ = io.WriteString(t.w, status)
+	t.drawn = true
+}

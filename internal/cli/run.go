@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/runner"
+)
+
+// runCmd is the loop at a desk, or in a container without a runner.
+type runCmd struct{ deskFlags }
+
+// Help is shown below the flags.
+func (runCmd) Help() string {
+	return `Example:
+  ralph run --prompt "Fix the failing tests. Print <response>DONE</response> when they pass." \
+    --guardrails "make test" --maximum-iterations 5
+
+Every flag is also a key of .github/ralph.yml, and in camelCase of .ralph/settings.json, which
+'ralph init' writes. The agent or the SCM tasks commit; with --commit each-iteration ralph does, on a
+branch of its own, which is pushed when GITHUB_REPOSITORY and GITHUB_TOKEN are set.`
+}
+
+// Run loops in the current directory.
+func (c *runCmd) Run(a *app, done *exit) error {
+	return a.desk(desk{mode: "run", flags: c.values(), words: c.typed(a, nil), verbose: c.Verbose}, done)
+}
+
+// deskDefaults are what differs at a desk: the mode's own, and no walls unless
+// the image says so.
+func (a *app) deskDefaults(mode string) map[string]string {
+	defaults := config.Defaults(mode, true)
+	if own := a.getenv("RALPH_ISOLATION"); own != "" {
+		defaults["isolation"], defaults["agent-install"] = own, "auto" // we are in the image
+	}
+	return defaults
+}
+
+// deskSite is where a desk run publishes to, when it is told.
+func (a *app) deskSite() runner.Context {
+	site := runner.Context{
+		Repository: a.getenv("GITHUB_REPOSITORY"), ServerURL: a.getenv("GITHUB_SERVER_URL"),
+		APIURL: a.getenv("GITHUB_API_URL"), GraphQLURL: a.getenv("GITHUB_GRAPHQL_URL"),
+	}
+	if site.Repository == "" {
+		return runner.Context{}
+	}
+	if site.ServerURL == "" {
+		site.ServerURL, site.APIURL, site.GraphQLURL = "https://github.com", "https://api.github.com", "https://api.github.com/graphql"
+	}
+	return site
+}

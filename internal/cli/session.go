@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/run"
+)
+
+// sessionCmd is one agent session kept going until its promise. 004
+type sessionCmd struct {
+	deskFlags
+	Task string `arg:"" optional:"" name:"task" help:"The task."`
+	Here bool   `help:"Start no agent: keep the agent session going in which this is called. For plugins and the agent's own commands."`
+}
+
+// Help is shown below the flags.
+func (sessionCmd) Help() string {
+	return `Example:
+  ralph session "Make the tests pass" --completion-promise DONE --max-iterations 20
+
+The agent works in one session. Whenever it wants to stop without <promise>DONE</promise>, or before it did any
+work, it is told to go on: claude by its stop hook, codex and amp by resuming the session; cline and text cannot
+go on. Nothing is written into the agent's own configuration. 'ralph cancel' ends it.
+
+Exit code: 0 the promise was accepted; 1 a limit was reached; 2 a flag or the agent is wrong; 4 the agent failed;
+130 ended by a signal or 'ralph cancel'.`
+}
+
+// Run keeps a session going.
+func (c *sessionCmd) Run(a *app, done *exit) error {
+	flags, words := c.values(), map[string]string{}
+	if c.Task != "" {
+		for _, name := range []string{"prompt", "prompt-file"} {
+			if _, twice := flags[name]; twice {
+				fmt.Fprintf(a.stderr, "ralph: the task is given twice, as a word and as the flag --%s: give only one of them\n", name)
+				*done = exit(ralph.Invalid.ExitCode(false))
+				return nil
+			}
+		}
+		flags["prompt"], words["prompt"] = c.Task, "the task"
+	}
+	d := desk{mode: config.ModeSession, flags: flags, words: c.typed(a, words), verbose: c.Verbose}
+	if c.Here {
+		return a.sessionHere(d, done)
+	}
+	return a.desk(d, done)
+}
+
+// sessionHere keeps the agent session going in which it is called. What an agent
+// of ours would need has no place here.
+func (a *app) sessionHere(d desk, done *exit) error {
+	workspace, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	cfg, err := config.Load(config.LoadOptions{
+		Dir: workspace, Flags: d.flags, Mode: d.mode, Desk: true, Environment: a.environment(), Infer: agent.Infer, Words: d.words,
+	})
+	problems := config.ErrorLines(err)
+	ours := []string{
+		"prompt", "prompt-file", "max-iterations", "maximum-iterations", "completion-token", "completion-response", "completion-promise",
+		"min-tool-calls", "on-promise-no-work", "ultrawork", "ultrawork-prompt",
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.flags)) {
+		if !slices.Contains(ours, name) {
+			problems = append(problems, "flag --"+name+": it has no effect with --here, which starts no agent")
+		}
+	}
+	for _, p := range problems {
+		fmt.Fprintln(a.stderr, "ralph:", p)
+	}
+	if len(problems) > 0 {
+		*done = exit(ralph.Invalid.ExitCode(false))
+		return nil
+	}
+	s := run.NewSession(cfg, cfg.Prompt, cfg.MaxIterations)
+	return a.beginHere(hereOptions{
+		Task: s.TaskPrompt, Token: s.PromiseToken, MaxIterations: s.MaxIterations, MinToolCalls: s.MinToolCalls,
+		OnPromiseNoWork: s.OnPromiseNoWork, Ultrawork: s.Ultrawork,
+	})
+}

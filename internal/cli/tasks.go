@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"errors"
+	"path/filepath"
+
+	"github.com/org/ralph-action/internal/tasks"
+)
+
+// tasksCmd are the commands about a task list.
+type tasksCmd struct {
+	Init    tasksInitCmd    `cmd:"" help:"Make the folder of a task list: requirements, stories, progress, prompt."`
+	Run     tasksRunCmd     `cmd:"" help:"Work through the task list: implement, review, fix, review again."`
+	Check   tasksCheckCmd   `cmd:"" help:"Say everything that is wrong with the task list, for CI and editors."`
+	Archive tasksArchiveCmd `cmd:"" help:"Put a finished list away, with a summary, and begin anew."`
+	Matrix  tasksMatrixCmd  `cmd:"" help:"Print the stories that are ready now as a matrix of GitHub Actions, for parallel jobs."`
+}
+
+// tasksPlace is where a task list lies.
+type tasksPlace struct {
+	ProjectDir string `short:"d" default:"." placeholder:"PATH" help:"The project. Default: the current directory."`
+	RalphDir   string `default:"ralph" placeholder:"PATH" help:"The folder of the list, in the project. Default: ralph."`
+}
+
+func (p tasksPlace) open() (*tasks.Folder, error) { return tasks.OpenFolder(p.ProjectDir, p.RalphDir) }
+
+// shown is the path of a file in the project, seen from the current directory.
+func (p tasksPlace) shown(path string) string { return filepath.Join(p.ProjectDir, path) }
+
+// tasksRules is what the list is held to.
+type tasksRules struct {
+	SkipReview bool `help:"The list is worked on without the review cycle: a story is done when it passes."`
+	ReviewCap  int  `default:"5" placeholder:"N" help:"Reviews of a story before it is approved anyway; 0: no limit. Default: 5."`
+}
+
+// Validate is called by kong.
+func (r tasksRules) Validate() error {
+	if r.ReviewCap < 0 {
+		return errors.New("--review-cap: give 0 or more")
+	}
+	return nil
+}
+
+func (r tasksRules) rules() tasks.Rules {
+	return tasks.Rules{SkipReview: r.SkipReview, ReviewCap: r.ReviewCap}
+}

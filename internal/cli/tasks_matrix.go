@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// tasksMatrixCmd prints what can be worked on at the same time.
+type tasksMatrixCmd struct {
+	tasksPlace
+	SkipReview bool `help:"The list is worked on without the review cycle: a story is done when it passes."`
+	Output     bool `help:"Also hand matrix and jobs to later steps, through GITHUB_OUTPUT."`
+}
+
+// Help is shown below the flags.
+func (tasksMatrixCmd) Help() string {
+	return `It is one line of JSON: the stories that are not done and depend on nothing unfinished, with a branch and the mode
+of each. A matrix without a job is an error in GitHub Actions: make the job depend on jobs != '0'.
+
+Example, as a step with the id ready:
+  ralph tasks matrix --output`
+}
+
+// Run prints the matrix.
+func (c *tasksMatrixCmd) Run(a *app) error {
+	folder, err := c.open()
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	rules := tasksRules{SkipReview: c.SkipReview}.rules()
+	list, err := c.legal(folder, rules)
+	if err != nil {
+		if _, without := c.legal(folder, tasksRules{SkipReview: true}.rules()); !c.SkipReview && without == nil {
+			err = fmt.Errorf("%w\nWithout the review cycle the list is legal: if it is worked on with skip-review, give --skip-review", err)
+		}
+		return err
+	}
+	matrix, jobs, err := list.Matrix(rules)
+	if err != nil {
+		return err
+	}
+	if c.Output {
+		if err := a.stepOutputs("matrix", string(matrix), "jobs", strconv.Itoa(jobs)); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s\n", matrix)
+	return err
+}

@@ -1,0 +1,184 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/tasks"
+)
+
+// storyList is a task list as it was before the agent could edit it, and as it
+// counts now. The methods that are called without one take nil.
+type storyList struct {
+	folder *tasks.Folder
+	rules  tasks.Rules
+	prompt string                 // prompt.md, or what was given in its place
+	prd    string                 // prd.md; empty: there was none
+	branch string                 // that the list names
+	asked  map[string]tasks.Story // by id, as people wrote them
+	list   *tasks.List            // legal, and what the file holds; nil before it is opened
+	step   ralph.Step             // what the iteration at hand is for
+	seal   func()                 // called when every child is gone; nil before the list is opened
+}
+
+// backlog is the task list of a run; it is the loop's ralph.Backlog. What the
+// list says is believed as it was before an iteration, and after it only as far
+// as the iteration was allowed to write it.
+type backlog struct {
+	*storyList
+	at       *branch
+	emit     func(ralph.Event)
+	lock     *tasks.Lock
+	baseline []ralph.Verdict
+	green    map[string]bool // guardrails that have passed once
+
+	turn      turn
+	worked    map[string]int    // iterations by story
+	began     map[string]string // HEAD before a story's first iteration
+	left      map[string]string // what changed while a story's review was withdrawn
+	behind    bool              // the base's list has stories that this one has not
+	artifacts bool              // an approval counts though files changed meanwhile
+	since     string            // HEAD before what unseen names
+	unseen    string            // what was changed after the last story was approved; empty: nothing
+}
+
+// turn is the iteration at hand.
+type turn struct {
+	snapshot tasks.Snapshot // the list before it
+	between  []string       // what was put back since the iteration before
+	looks    int            // at the list, since it began
+	head     string         // HEAD when it began
+	seen     string         // the work as it found it
+	withdrew bool           // an approval of its
+}
+
+// Begin keeps the list and says what the iteration is for. What changed since the
+// last one was not the agent's to change: it does not run.
+func (b *backlog) Begin(iteration, _ int) (ralph.Step, error) {
+	b.turn = turn{snapshot: b.turn.snapshot}
+	if iteration == 1 {
+		for _, v := range b.baseline {
+			b.green[v.Command] = v.Passed
+		}
+	}
+	data, err := b.folder.Tasks()
+	if err != nil || !bytes.Equal(data, b.list.Bytes()) {
+		said, err := b.repair(tasks.Between(b.list, b.rules), data, err)
+		if err != nil {
+			return ralph.Step{}, err
+		}
+		for _, p := range said {
+			b.emit(ralph.Event{Kind: ralph.EventWarning, At: time.Now(), Text: p, Iteration: iteration})
+		}
+		b.turn.between = said
+	}
+	b.turn.snapshot = tasks.Take(b.list, b.rules)
+	if err := b.lock.Update(b.marker(b.turn.snapshot)); err != nil {
+		b.at.rec.out.Warn(err.Error()) // it is for people and hooks; nothing of ours depends on it
+	}
+	b.step = ralph.Step{Mode: string(b.turn.snapshot.Mode), Story: b.turn.snapshot.Story.ID, Title: b.turn.snapshot.Story.Title}
+	over := b.list.Done(b.rules)
+	b.step.Done = over && b.unseen == ""
+	if b.step.Story == "" && !over {
+		why := b.list.CheckOnly(b.rules)
+		if why == nil {
+			why = errors.New("no story is ready, and some are not done")
+		}
+		return b.step, &ralph.Refusal{Outcome: ralph.Stalled, Err: why}
+	}
+	b.turn.head = b.at.head()
+	b.turn.seen = b.look()
+	if id := b.step.Story; id != "" {
+		b.worked[id]++
+		if _, known := b.began[id]; !known && b.step.Mode != string(tasks.Review) {
+			b.began[id] = b.turn.head
+			if b.unseen != "" { // it has to account for that
+				b.began[id] = b.since
+			}
+		}
+	}
+	return b.step, nil
+}
+
+// repair makes data, which an agent wrote, a legal list and writes it back. err
+// says that it could not be read.
+func (b *backlog) repair(s tasks.Snapshot, data []byte, err error) (said []string, _ error) {
+	var r tasks.Repaired
+	if err != nil {
+		r = s.Restore(err)
+	} else {
+		r = s.Repair(data)
+	}
+	setup := s.Setup(r.List)
+	r.List, r.Changed, r.Problems = setup.List, r.Changed || setup.Changed, append(r.Problems, setup.Problems...)
+	return b.accept(r)
+}
+
+// accept makes a list the one that counts.
+func (b *backlog) accept(r tasks.Repaired) (said []string, _ error) {
+	for _, p := range r.Problems {
+		if p.Kind != tasks.Stuck { // there is nothing to put back
+			said = append(said, b.folder.Path(tasks.TasksName)+": "+p.Text)
+		}
+	}
+	if r.Changed {
+		if err := b.write(r.List.Bytes()); err != nil {
+			return said, fmt.Errorf("what the agent wrote into the task list cannot be put back: %w", err)
+		}
+	}
+	b.list = r.List
+	return said, nil
+}
+
+// Again puts back the state of every story as Begin kept it.
+func (b *backlog) Again() error {
+	data, err := b.folder.Tasks()
+	if err == nil && bytes.Equal(data, b.list.Bytes()) {
+		return nil
+	}
+	_, err = b.repair(tasks.Between(b.list, b.rules), data, err)
+	return err
+}
+
+// Settle puts back what the iteration was not allowed to write.
+func (b *backlog) Settle(it ralph.Iteration) (ralph.Settlement, error) {
+	b.turn.looks++
+	data, err := b.folder.Tasks()
+	if b.turn.looks > 1 { // guardrails run code of the agent's, and nothing in them moves a story
+		var said []string
+		if err != nil || !bytes.Equal(data, b.list.Bytes()) {
+			if said, err = b.repair(tasks.Between(b.list, b.rules), data, err); err != nil {
+				return ralph.Settlement{}, err
+			}
+		}
+		more, err := b.freshEyes()
+		if err != nil {
+			return ralph.Settlement{}, err
+		}
+		return b.settlement(it, append(said, more...))
+	}
+	said, err := b.repair(b.turn.snapshot, data, err)
+	if err != nil {
+		return ralph.Settlement{}, err
+	}
+	return b.settlement(it, said)
+}
+
+// write puts the list back, also where the agent sees it.
+func (b *backlog) write(data []byte) error {
+	if err := b.folder.WriteTasks(data); err != nil {
+		return err
+	}
+	if b.at.box == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), boxWrite)
+	defer cancel()
+	return b.at.box.Write(ctx, b.folder.Path(tasks.TasksName), data)
+}
+
+const boxWrite = 30 * time.Second

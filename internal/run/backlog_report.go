@@ -1,0 +1,95 @@
+package run
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/tasks"
+)
+
+// report is the list as it stands.
+func (b *backlog) report() ralph.TaskList {
+	if b == nil || b.list == nil {
+		return ralph.TaskList{}
+	}
+	t := ralph.TaskList{
+		File: b.folder.Path(tasks.TasksName), Project: b.list.Project, Only: b.rules.Only,
+		SkipReview: b.rules.SkipReview, ReviewCap: b.rules.ReviewCap, Stories: b.list.Report(b.rules),
+	}
+	for i := range t.Stories {
+		t.Stories[i].Iterations = b.worked[t.Stories[i].ID]
+	}
+	var other []string
+	for _, s := range b.list.Stories {
+		if was, known := b.asked[s.ID]; known && !same(was, s) {
+			other = append(other, oneLine(s.ID))
+		}
+	}
+	if (b.at.repo == nil || b.at.cfg.Commit == config.CommitAgent) && b.overclaimed() {
+		b.at.rec.note(fmt.Sprintf("The last commit says of a story that it is done, which it is not. What counts lies in %s: commit that before anybody clones this.", b.folder.Path(tasks.TasksName)))
+	}
+	if now, err := b.folder.PRD(); b.prd != "" && (err != nil || now != b.prd) {
+		b.at.rec.note(b.folder.Path(tasks.PRDName) + " changed during the run, though no iteration may change what is wanted: look at it.")
+	}
+	if b.at.cfg.Commit == config.CommitAgent && b.at.box == nil {
+		if open := nulls(b.at.gitText(1<<20, "status", "--porcelain", "-z")); len(open) > 0 {
+			b.at.rec.note(fmt.Sprintf("The agent left changes that are not committed (files: %d).", len(open)))
+		}
+	}
+	if now, err := b.folder.Prompt(); b.at.cfg.Prompt == "" && (err != nil || now != b.prompt) {
+		b.at.rec.note(b.folder.Path(tasks.PromptName) + " changed during the run. It tells every iteration of the next one what to do: look at it.")
+	}
+	if len(other) > 0 {
+		b.at.rec.note("The agent changed what is asked for in " + listed(other) + ": compare it with what you wrote.")
+	}
+	return t
+}
+
+// done says that a story is done as the list stands now.
+func (b *storyList) done(id string) bool {
+	if b == nil || b.list == nil {
+		return false
+	}
+	return slices.ContainsFunc(b.list.Report(b.rules), func(s ralph.Story) bool { return s.ID == id && s.Done })
+}
+
+// pinned is the list as it counts, for what is committed: git on the agent's side
+// may be made to stage another one.
+func (b *storyList) pinned() map[string][]byte {
+	if b == nil || b.list == nil {
+		return nil
+	}
+	return map[string][]byte{b.folder.Path(tasks.TasksName): b.list.Bytes()}
+}
+
+// putBack leaves the list in the folder as it counts: git, run for us after the last
+// look, may run what the agent planted.
+func (b *backlog) putBack() {
+	if b.step == (ralph.Step{}) {
+		return
+	}
+	data, err := b.folder.Tasks()
+	if err != nil || !bytes.Equal(data, b.list.Bytes()) {
+		said, err := b.repair(tasks.Between(b.list, b.rules), data, err)
+		if err != nil {
+			said = append(said, err.Error())
+		}
+		for _, p := range said {
+			b.at.rec.warn(p)
+		}
+	}
+}
+
+// overclaimed says that the agent committed a list in which a story is done that
+// is not: a clone of that commit would believe it.
+func (b *backlog) overclaimed() bool {
+	const most = 16 << 20 // bytes
+	committed, err := tasks.Read([]byte(b.at.gitText(most, "show", "HEAD:./"+b.folder.Path(tasks.TasksName))))
+	if err != nil {
+		return false // none, or one that no run takes
+	}
+	return slices.ContainsFunc(committed.Report(b.rules), func(s ralph.Story) bool { return s.Done && !b.done(s.ID) })
+}

@@ -1,0 +1,174 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/lazyregexp"
+	"github.com/org/ralph-action/internal/rundir"
+)
+
+// FirstLines are the first lines of a local run: what nothing keeps it from, what it
+// may spend, and what of the project it leaves aside.
+func (in *Input) FirstLines() []string {
+	if in.Config.Mode == config.ModeSupervise && in.Config.Agent == "text" {
+		return nil // a command of the user's own, started as it is
+	}
+	var lines []string
+	switch risks, limit := in.risks(), in.unlimited(); {
+	case len(risks) > 0 && limit != "":
+		lines = append(lines, "Unsafe: "+strings.Join(risks, "; ")+"; "+limit+".")
+	case len(risks) > 0:
+		lines = append(lines, "Unsafe: "+strings.Join(risks, "; ")+".")
+	case limit != "":
+		lines = append(lines, "Unlimited: "+limit+".")
+	}
+	if where := in.settingsAbove(); where != "" {
+		lines = append(lines, fmt.Sprintf("There are no settings here, and those of %s are not read: start ralph there to use them.", where))
+	}
+	if line := in.unread(); line != "" {
+		lines = append(lines, line)
+	}
+	if found := in.leftAside(); len(found) > 0 {
+		lines = append(lines, fmt.Sprintf("Not loaded: %s. --agent-args=--setting-sources=user,project,local has claude load them.", strings.Join(found, ", ")))
+	}
+	if hook := in.skippedHook(); hook != "" {
+		lines = append(lines, hook+" does not run for the commits that ralph makes: give what it checks as a guardrail.")
+	}
+	return lines
+}
+
+// unread names the configuration and the template of a loop that lie at the top of
+// the project, where nothing reads them; empty when there are none.
+func (in *Input) unread() string {
+	if in.Config.Variables == nil || in.Config.Home != rundir.Name {
+		return ""
+	}
+	var found []string
+	for _, name := range []string{"config", "prompts/" + in.Config.Mode + ".md"} {
+		data, err := os.ReadFile(filepath.Join(in.Workspace, filepath.FromSlash(name)))
+		_, missing := os.Lstat(filepath.Join(in.Workspace, rundir.Name, filepath.FromSlash(name)))
+		if err != nil || missing == nil || slices.Contains(in.Config.Loaded, name) || in.Config.PromptFile == name {
+			continue
+		}
+		if name != "config" || loopConfig.MatchString(string(data)) {
+			found = append(found, name)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	are, them := "are", "them"
+	if len(found) == 1 {
+		are, them = "is", "it"
+	}
+	return fmt.Sprintf("%s in this folder %s not read: ralph looks in %s, or beside its own program when that lies in the project. Move %s to %[3]s, or copy ralph here.",
+		strings.Join(found, " and "), are, rundir.Name, them)
+}
+
+// loopConfig tells the configuration of a loop from any other file of that name.
+var loopConfig = lazyregexp.New(`(?m)^\s*(export\s+)?(AGENT_[A-Z_]+|SPECS_DIR|MAX_RETRIES|MAX_ITERATIONS|DEFAULT_MAX_ITERATIONS|RALPH_[A-Z_]+)=`)
+
+// leftAside are the settings and programs for claude in the repository that it does
+// not load, because of our --setting-sources.
+func (in *Input) leftAside() []string {
+	if in.Config.Agent != "claude" || !agent.UserSettingsOnly(agentWords(in.Config)) {
+		return nil
+	}
+	var found []string
+	for _, name := range []string{".claude/settings.json", ".claude/settings.local.json", ".claude/skills", ".claude/agents", ".claude/commands", ".mcp.json"} {
+		if _, err := os.Stat(filepath.Join(in.Workspace, filepath.FromSlash(in.Config.WorkingDirectory), filepath.FromSlash(name))); err == nil {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// skippedHook names the check before commits that the project has, where ralph
+// commits by itself.
+func (in *Input) skippedHook() string {
+	if in.Config.Commit != config.CommitEach && in.Config.Commit != config.CommitAtEnd {
+		return ""
+	}
+	for _, name := range []string{".git/hooks/pre-commit", ".pre-commit-config.yaml", ".husky/pre-commit"} {
+		if info, err := os.Stat(filepath.Join(in.Workspace, filepath.FromSlash(name))); err == nil && info.Mode().IsRegular() {
+			return name
+		}
+	}
+	return ""
+}
+
+// agentWords is what was said about the agent's command line.
+func agentWords(cfg config.Config) agent.Options {
+	return agent.Options{
+		Name: cfg.Agent, Command: cfg.AgentCommand, Args: cfg.AgentArgs, Exact: cfg.AgentExact, ExactArgs: cfg.AgentExactArgs, Settings: cfg.AgentSettings,
+	}
+}
+
+// risks are the ways in which nothing holds the agent, or checks what it does.
+func (in *Input) risks() []string {
+	var risks []string
+	own, docker := isolationOf(in, in.Config)
+	sandboxed := own != config.IsolationOff || docker == config.IsolationDocker
+	switch unasked := agent.Unasked(agentWords(in.Config)); {
+	case sandboxed:
+	case unasked && docker != "" && in.Config.Agent == "claude":
+		risks = append(risks, "claude runs without asking for permission, and as you unless there is a Docker Sandbox (--isolation docker-sandbox requires one)")
+	case unasked:
+		risks = append(risks, in.Config.Agent+" runs as you, without a sandbox and without asking for permission (--isolation auto adds a sandbox on Linux)")
+	case in.Config.Agent == "text" || in.Config.Agent == "custom":
+		risks = append(risks, "the agent runs as you, without a sandbox (--isolation auto adds one on Linux)")
+	default:
+		risks = append(risks, in.Config.Agent+" runs as you, and nothing but its own permissions holds it (--isolation auto adds a sandbox on Linux)")
+	}
+	if len(in.Config.Guardrails) == 0 && in.Config.Mode != config.ModeTasks { // whose list has commands
+		risks = append(risks, "no guardrails check its work (--guardrails)")
+	}
+	return risks
+}
+
+// unlimited is what a run may spend that has neither a budget nor a deadline;
+// empty when it has one of them.
+func (in *Input) unlimited() string {
+	if in.Config.MaxCost > 0 || in.Config.MaxTokens > 0 || in.Config.MaxDuration > 0 {
+		return ""
+	}
+	limit := "no limit on cost or time"
+	switch n := in.Config.MaxIterations; {
+	case n == 0:
+		limit = "no limit on iterations, cost or time"
+	case n > 1:
+		limit = fmt.Sprintf("up to %d iterations, with no limit on cost or time", n)
+	}
+	return limit + " (--max-cost-usd, --max-duration)"
+}
+
+// settingsAbove is the nearest folder with settings above a workspace that has none,
+// up to the top of its repository; empty when there is none.
+func (in *Input) settingsAbove() string {
+	if len(in.Config.Loaded) > 0 || in.Config.Mode != config.ModeRun {
+		return ""
+	}
+	for dir := in.Workspace; ; {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); !errors.Is(err, fs.ErrNotExist) {
+			return ""
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+		for _, name := range []string{config.SettingsFile, config.DefaultFile} {
+			if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err == nil && info.Mode().IsRegular() {
+				return dir
+			}
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/install"
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// member is an agent that a run would ask.
+type member struct {
+	input string // that asked for it; empty: agent
+	o     agent.Options
+}
+
+// wrong is what the run would say.
+func (m member) wrong(err error) string {
+	if m.input != "" {
+		return m.input + ": " + err.Error()
+	}
+	return err.Error()
+}
+
+// checkCrew looks at the agent that works, the one that would take over from it,
+// and the one that reviews.
+func (d *doctor) checkCrew(ctx context.Context) {
+	if d.cfg.Agent == "" {
+		return
+	}
+	o, outdated, err := d.worker()
+	if err != nil {
+		d.add("agent: "+d.cfg.Agent, StatusFail, err.Error(), "")
+		return
+	}
+	crew := []member{{o: o}}
+	if next, ok := d.fallback(o); ok {
+		crew = append(crew, member{d.fallbackInput(), next})
+	}
+	if reviewer, ok := d.reviewer(o); ok {
+		crew = append(crew, member{"review-agent", reviewer})
+	}
+	for i, m := range crew {
+		again := slices.ContainsFunc(crew[:i], func(other member) bool { return other.o.Name == m.o.Name })
+		d.checkCLI(ctx, m, again)
+	}
+	for _, line := range append(outdated, d.says.all...) {
+		d.add("agent: "+d.cfg.Agent, StatusWarn, line, "")
+	}
+}
+
+// checkCLI looks at one agent: its options, its program, its version, its
+// credentials, what it can do. Of a CLI that was looked at before only what is
+// wrong with this use of it is shown.
+func (d *doctor) checkCLI(ctx context.Context, m member, again bool) {
+	name := m.o.Name
+	title := func(what string) string { return what + ": " + name }
+	a, err := agent.New(m.o)
+	if err != nil {
+		d.add(title("agent"), StatusFail, m.wrong(err), "correct the option, or choose another agent")
+		return
+	}
+	if d.cfg.Resume {
+		if err := a.CanResume(); err != nil {
+			d.add(title("session"), StatusFail, m.wrong(fmt.Errorf("session: resume: %w", err)), "set session: fresh")
+		}
+	}
+	from, packaged := agent.PackageOf(name)
+	switch {
+	case len(m.o.Command) > 0:
+		d.checkCommand(ctx, m, a, again)
+	case packaged && again && !d.starts(from.Program):
+		return
+	case packaged && !again && !d.findCLI(title("agent"), name, from):
+		d.checkCredentials(title("credentials"), name, nil)
+		return
+	case !d.checkStart(ctx, m, from, again):
+		return
+	}
+	if !again {
+		d.add(title("abilities"), StatusOK, d.abilities(name, a), "")
+	}
+}
+
+// checkCommand looks for a command of the user's.
+func (d *doctor) checkCommand(ctx context.Context, m member, a *agent.CLI, again bool) {
+	title := "agent: " + m.o.Name
+	if err := a.Check(ctx); err != nil {
+		d.add(title, StatusFail, m.wrong(err), "")
+		return
+	}
+	if !again {
+		path, _ := d.lookPath(m.o.Command[0])
+		d.add(title, StatusOK, "agent-command: "+path+"; a command of your own is not started", "")
+	}
+}
+
+// checkStart asks a CLI for its version, where it finds nothing of the workspace.
+func (d *doctor) checkStart(ctx context.Context, m member, from agent.Package, again bool) bool {
+	title := func(what string) string { return what + ": " + m.o.Name }
+	o := m.o
+	o.Dir, o.Env = d.temp.tmp, d.outside(o.Env)
+	a, err := agent.New(o)
+	version := ""
+	if err == nil {
+		err = a.Check(ctx)
+		version = a.Version()
+	}
+	if again {
+		if err != nil {
+			d.add(title("agent"), StatusFail, m.wrong(err), "")
+		}
+		return err == nil
+	}
+	if err != nil {
+		version, _ = d.ask(ctx, d.children, d.temp.tmp, o.Env, from.Program, "--version")
+	}
+	if version == "" && err != nil {
+		d.add(title("version"), StatusFail, m.wrong(err), "install the CLI anew: npm install -g "+from.Name+"@"+from.Version)
+		return false
+	}
+	d.checkTested(title("version"), version, m, from)
+	d.checkCredentials(title("credentials"), m.o.Name, err)
+	return true
+}
+
+// starts says that a program is found outside of the workspace.
+func (d *doctor) starts(program string) bool {
+	path, err := proc.LookPath(program, d.Environ)
+	return err == nil && !d.inWorkspace(path)
+}
+
+// useInstalled puts what an earlier run installed on PATH, as a run does before
+// it builds its walls.
+func (d *doctor) useInstalled() {
+	root, err := d.agentsFolder()
+	if err != nil || !d.cfg.AgentInstall {
+		return
+	}
+	for _, name := range d.agents() {
+		from, ok := agent.PackageOf(name)
+		if !ok || !d.missing(name, from) {
+			continue
+		}
+		if in, ok, err := install.Find(root, d.wanted(name, from)); err == nil && ok {
+			d.useProgram(in.Bin)
+		}
+	}
+}
+
+// findCLI looks for the program, and says what a run would do without it.
+func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
+	path, err := proc.LookPath(from.Program, d.Environ)
+	if err == nil && d.inWorkspace(path) {
+		d.add(title, StatusWarn, "in the workspace, where the agent can change it, so it is not started here: "+path, "install it elsewhere: npm install -g "+from.Name)
+		return false
+	}
+	found = err == nil
+	if found && (!d.cfg.AgentInstall || !d.missing(name, from)) {
+		d.add(title, StatusOK, path, "")
+		return true
+	}
+	state := from.Program + " is not on PATH"
+	if found {
+		state = path + " is not " + d.wanted(name, from).Version
+	}
+	root, rootErr := d.agentsFolder()
+	if !d.cfg.AgentInstall || rootErr != nil {
+		advice := "npm install -g " + d.wanted(name, from).Name + "@" + d.wanted(name, from).Version + ", or agent-install: auto, or the image that holds it, or agent-command"
+		if rootErr != nil {
+			advice += "; " + rootErr.Error()
+		}
+		d.add(title, StatusFail, state, advice)
+		return found
+	}
+	for _, need := range []string{"npm", "node"} {
+		if path, err := proc.LookPath(need, d.Environ); err == nil && d.inWorkspace(path) {
+			d.add(title, StatusFail, fmt.Sprintf("%s, and the %s on PATH lies in the workspace, so a run refuses to install with it", state, need), "take the workspace's folders out of PATH")
+			return false
+		} else if err != nil {
+			d.add(title, StatusFail, fmt.Sprintf("%s, and without %s a run cannot install it", state, need),
+				"install Node.js, which brings npm (in a workflow: actions/setup-node), or use the full image")
+			return found
+		}
+	}
+	if found {
+		d.add(title, StatusOK, path, "")
+		return true
+	}
+	d.add(title, StatusWarn, fmt.Sprintf("%s is not on PATH; a run would install %s from npm into %s", from.Program, d.wanted(name, from), root), "")
+	return false
+}
+
+// checkTested compares the version with the one that was asked for, as a run
+// does, and with the one that was tested.
+func (d *doctor) checkTested(title, version string, m member, from agent.Package) {
+	said := cmp.Or(version, "it does not say")
+	if d.cfg.AgentInstall && d.missing(m.o.Name, from) {
+		d.add(title, StatusOK, said+"; a run would install "+d.wanted(m.o.Name, from).Version, "")
+		return
+	}
+	if err := d.checkVersion(m.o, version); err != nil {
+		d.add(title, StatusFail, m.wrong(err), "")
+		return
+	}
+	if !strings.Contains(version, from.Version) {
+		d.add(title, StatusWarn, said+"; tested was "+from.Version, "if it misbehaves: agent-version: "+from.Version)
+		return
+	}
+	d.add(title, StatusOK, said+", which was tested", "")
+}
+
+// checkCredentials names the variables that are set, never what is in them. The
+// CLI's adapter knows whether they will do: ready is its word.
+func (d *doctor) checkCredentials(title, name string, ready error) {
+	names := agent.Credentials(name) // those with keys come first
+	var set []string
+	for _, variable := range names {
+		if d.getenv(variable) != "" {
+			set = append(set, variable)
+		}
+	}
+	if name == d.cfg.Agent && d.cfg.APIKey.IsSet() {
+		set = append(set, "api-key")
+	}
+	found := "set: " + strings.Join(set, ", ")
+	if len(set) == 0 {
+		found = "no variable with credentials is set"
+	}
+	switch {
+	case ready != nil:
+		d.add(title, StatusFail, strings.TrimPrefix(ready.Error(), fmt.Sprintf("agent %q: ", name)), "")
+	case len(set) == 0 && len(names) > 0:
+		d.add(title, StatusWarn, found, "the CLI may be signed in; else set "+strings.Join(names[:min(len(names), 3)], " or "))
+	default:
+		d.add(title, StatusOK, found, "")
+	}
+}
+
+// abilities says what the adapter can do with this CLI.
+func (d *doctor) abilities(name string, a *agent.CLI) string {
+	yes := func(ok bool, word string) string {
+		if ok {
+			return word
+		}
+		return "no " + word
+	}
+	budget := "budgets stop it as its stream tells what was used, and between iterations"
+	if len(a.Argv(ralph.Prompt{CostLeft: 1_000_000})) > len(a.Argv(ralph.Prompt{})) {
+		budget = "it is told what is left of the budget"
+	} else if slices.Contains([]string{"codex", "copilot", "gemini", "text"}, name) {
+		budget = "budgets are looked at between iterations"
+	}
+	return strings.Join([]string{yes(a.CanResume() == nil, "resuming of sessions"), yes(agent.HasHooks(name), "hooks"), budget}, ", ")
+}

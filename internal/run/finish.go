@@ -1,0 +1,135 @@
+package run
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/runner"
+)
+
+// close ends the record and hands it to everybody: files, summary, outputs, log.
+// The agent is dead by then and the workspace as it was found.
+func (r *Record) close() ralph.Report {
+	r.undo.workspace()
+	r.report.Duration = time.Since(r.started())
+	r.report.ExitCode = r.exitCode()
+	r.report.Network = r.network.refused()
+	public := r.public()
+	r.tasks.postEnd(r.report)
+	r.writeFiles(public)
+	r.writeRunner(public)
+	r.out.Finish(public)
+	return r.report
+}
+
+// exitCode is that of the outcome so far.
+func (r *Record) exitCode() int { return r.report.Outcome.ExitCode(r.options.incompleteOK) }
+
+const reportName = "report.json"
+
+// writeFiles leaves the report in the run directory. What cannot be written is
+// said; it does not change the outcome.
+func (r *Record) writeFiles(public ralph.Report) {
+	r.log(report.SessionSummary(public))
+	if r.files == nil {
+		return
+	}
+	for name, render := range map[string]func(ralph.Report) ([]byte, error){
+		reportName:    report.JSON,
+		"report.html": report.HTML,
+		"summary.md":  func(r ralph.Report) ([]byte, error) { return []byte(report.Summary(r)), nil },
+	} {
+		data, err := render(public)
+		if err == nil {
+			err = r.files.WriteFile(name, r.redact.Bytes(data))
+		}
+		if err != nil {
+			r.out.Warn(fmt.Sprintf("%s: %v", r.files.Path(name), err))
+		} else if name == reportName {
+			r.written = true
+		}
+	}
+}
+
+// writeRunner writes the job summary and the outputs.
+func (r *Record) writeRunner(public ralph.Report) {
+	if r.runner == nil {
+		return
+	}
+	if r.options.summary {
+		if err := r.runner.Summary(r.redact.Text(report.Summary(public))); err != nil {
+			r.out.Warn(err.Error())
+			r.unwritten(err)
+		}
+	}
+	for _, o := range r.outputs() {
+		if err := r.runner.SetOutput(o.name, o.value); err != nil {
+			r.out.Warn(err.Error())
+			r.unwritten(err)
+		}
+	}
+}
+
+// unwritten fails the step where later ones would take what could not be written
+// for empty.
+func (r *Record) unwritten(err error) {
+	if !errors.Is(err, runner.ErrChanged) && r.report.ExitCode == 0 {
+		r.report.ExitCode = unwrittenCode
+	}
+}
+
+// unwrittenCode is the exit code of a run that is fine but for its outputs.
+const unwrittenCode = 1
+
+type output struct{ name, value string }
+
+// outputs are numbers, enums, shas, validated names and paths; never agent text.
+func (r *Record) outputs() []output {
+	run, p, u := r.report, r.report.Publication, r.report.Usage()
+	number := func(n int64, known bool) string {
+		if !known {
+			return ""
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	cost := ""
+	if !u.Cost.Unknown {
+		cost = strconv.FormatFloat(u.Cost.Amount.Dollars(), 'f', -1, 64)
+	}
+	proposed := p.PullRequest.Number != 0
+	only := func(known bool, v string) string {
+		if !known {
+			return ""
+		}
+		return v
+	}
+	path := ""
+	if r.written {
+		path = r.files.Path(reportName)
+	}
+	return []output{
+		{"status", string(run.Outcome)},
+		{"completed", strconv.FormatBool(run.Outcome == ralph.Completed)},
+		{"iterations", strconv.Itoa(run.Rounds())},
+		{"cost-usd", cost},
+		{"input-tokens", number(u.Tokens.In(), !u.Tokens.Unknown)},
+		{"output-tokens", number(u.Tokens.Output, !u.Tokens.Unknown)},
+		{"duration-seconds", strconv.Itoa(int(math.Round(run.Duration.Seconds())))},
+		{"branch", p.Branch},
+		{"head-sha", p.HeadSHA},
+		{"pull-request-number", number(int64(p.PullRequest.Number), p.PullRequest.Number != 0)},
+		{"pull-request-url", p.PullRequest.URL},
+		{"pull-request-operation", string(p.PullRequest.Operation)},
+		{"pull-request-head-sha", only(proposed, cmp.Or(p.HeadSHA, p.Tip))},
+		{"pull-request-branch", only(proposed, p.Branch)},
+		{"pull-request-commits-verified", strconv.FormatBool(p.Verified)},
+		{"checks", string(p.Checks.State)},
+		{"report-path", path},
+	}
+}

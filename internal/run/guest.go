@@ -1,0 +1,169 @@
+package run
+
+import (
+	"context"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/install"
+	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/sandbox"
+)
+
+// install lists what a child may read beyond the system's folders: the folders
+// on PATH, the agent's program with the package it belongs to and those that one
+// needs, and the files its command names.
+func (j *sandboxed) install() []string {
+	paths := filepath.SplitList(j.getenv("PATH"))
+	add := func(path string) {
+		paths = append(paths, path)
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+			paths = append(paths, real)
+		}
+	}
+	for _, dir := range slices.Clone(paths) {
+		add(dir)
+	}
+	open := func(name string) {
+		program, err := proc.LookPath(name, j.Environ)
+		if name == "" || err != nil {
+			return
+		}
+		add(program)
+		if dir, ok := install.Of(program); ok {
+			add(dir)
+		}
+		if real, err := filepath.EvalSymlinks(program); err == nil {
+			root := packageRoot(real)
+			add(root)
+			if root != real {
+				paths = append(paths, install.Needs(root)...)
+			}
+		}
+	}
+	command := j.cfg.AgentCommand
+	if len(command) == 0 {
+		command = []string{j.cfg.Agent}
+	}
+	// A file the agent of an earlier step may have written opens nothing.
+	named := len(j.cfg.AgentCommand) == 0 || !j.cfg.CommandFromFile
+	if named {
+		open(command[0])
+	}
+	open(j.cfg.FallbackAgent)
+	open(j.cfg.ReviewAgent)
+	if j.cfg.Mode == config.ModeTasks || j.cfg.Mode == config.ModeSession {
+		add(j.Self) // the agent's hooks are commands of ours
+	}
+	for _, word := range command[1:] {
+		if filepath.IsAbs(word) && named {
+			add(word)
+		}
+	}
+	return paths
+}
+
+// packageRoot is the npm package a program belongs to, else the program itself.
+func packageRoot(program string) string {
+	parts := strings.Split(program, string(filepath.Separator))
+	for i := len(parts) - 2; i > 0; i-- {
+		if parts[i] != "node_modules" {
+			continue
+		}
+		end := i + 2
+		if strings.HasPrefix(parts[i+1], "@") {
+			end++
+		}
+		return strings.Join(parts[:min(end, len(parts))], string(filepath.Separator))
+	}
+	return program
+}
+
+// guestEnv is the environment of a child: an allow-list, the named variables,
+// and private folders where there are walls. At a desk without walls, where a
+// child can read the user's files anyway, it is the user's own environment
+// without the forge's tokens.
+func (j *sandboxed) guestEnv(allow []string) []string {
+	set := map[string]string{}
+	if j.local() && j.isolation == config.IsolationOff {
+		return sandbox.Environment(j.Environ, j.harmless(), set)
+	}
+	if j.isolation != config.IsolationOff {
+		set["HOME"], set["TMPDIR"] = j.temp.home, j.temp.tmp
+	} else if home := j.getenv("HOME"); home != "" {
+		set["HOME"] = home
+	}
+	maps.Copy(set, j.network.variables())
+	return sandbox.Environment(j.Environ, append(allow, j.cfg.PassEnv...), set)
+}
+
+// harmless are the names of the variables that hold no token of the forge.
+func (j *plan) harmless() []string {
+	var names []string
+	for _, kv := range j.Environ {
+		name, value, _ := strings.Cut(kv, "=")
+		upper := strings.ToUpper(name)
+		switch {
+		case upper == "GITHUB_TOKEN", upper == "GH_TOKEN", strings.HasPrefix(upper, "ACTIONS_"), strings.HasPrefix(upper, "INPUT_"):
+		case j.holdsToken(value):
+		default:
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// git runs git in the sandbox; it is the repo package's Guest.
+type git struct {
+	box *sandboxed
+	dir string
+}
+
+// Git runs a command of git.
+func (g *git) Git(ctx context.Context, c repo.GuestCommand) error {
+	j := g.box
+	stderr := proc.Head{Max: maxAnswer}
+	if j.temp.home != "" {
+		for _, note := range repo.Unblock(j.temp.home, ".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes") {
+			j.rec.note(note)
+		}
+	}
+	exit, err := j.guests().Run(ctx, proc.Command{
+		Argv: append([]string{"git"}, c.Args...), Dir: g.dir, Env: append(j.guestEnv(nil), c.Env...),
+		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: &stderr,
+		Limits: proc.Limits{Grace: killGrace, Time: j.gitTime(), AnyDisk: true},
+	})
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case exit.Why == proc.TimedOut:
+		return &repo.GuestError{Args: c.Args, ExitCode: -1, Stderr: "it was still running when the time of the run (max-duration) was over"}
+	case exit.Why != proc.Exited:
+		return &repo.GuestError{Args: c.Args, ExitCode: -1, Stderr: "it was ended: " + exit.Why.String()}
+	case exit.Code != 0:
+		return &repo.GuestError{Args: c.Args, ExitCode: exit.Code, Stderr: stderr.String()}
+	}
+	return nil
+}
+
+// gitTime is what the run has left for one git command, none when it has no
+// end: a filter the agent planted may hang. Bookkeeping after the end still gets
+// a little.
+func (j *plan) gitTime() time.Duration {
+	if j.cfg.MaxDuration == 0 {
+		return 0
+	}
+	return max(time.Until(j.rec.started().Add(j.cfg.MaxDuration)), gitLeast)
+}
+
+const gitLeast = 10 * time.Second
+
+// maxAnswer bounds what is kept of what a small command prints, in bytes.
+const maxAnswer = 8 << 10

@@ -1,0 +1,204 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/egress"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/sandbox"
+)
+
+// network is what guests reach of the world. A nil network is an open one.
+type network struct {
+	proxy *egress.Proxy
+	java  bool                    // programs of the JVM are told of it, too
+	doors map[string]*egress.Door // by what doorKey says; each adds a provider's key
+	ports []uint16                // of loopback, which the user's own addresses name
+
+	mu     sync.Mutex
+	direct map[string]ralph.Refused // refused without the proxy having been asked
+	rest   int                      // further ones
+}
+
+// walled says that guests of this run have walls of ours around them, as far as
+// the machine can.
+func (j *plan) walled() bool {
+	return j.isolation != config.IsolationOff && j.docker != config.IsolationDocker
+}
+
+// openNetwork starts the ways out, before the walls are built that leave no
+// other.
+func (j *sandboxed) openNetwork(ctx context.Context) error {
+	if !j.walled() {
+		return nil
+	}
+	all, err := j.everyAgent()
+	if err != nil {
+		return invalid(err)
+	}
+	n := &network{doors: map[string]*egress.Door{}, direct: map[string]ralph.Refused{}}
+	if j.cfg.KeyProxy {
+		if err := j.keyTaken(all); err != nil {
+			return invalid(err)
+		}
+		for _, o := range all {
+			if err := j.openDoor(ctx, n, o); err != nil {
+				return invalid(fmt.Errorf("key proxy: %w", err))
+			}
+		}
+	}
+	if !j.cfg.AllowedHosts.Open() {
+		if err := j.openProxy(ctx, n, all); err != nil {
+			return invalid(err)
+		}
+	}
+	j.network, j.rec.network = n, n
+	return nil
+}
+
+// everyAgent are the agents a run may ask, as far as where they ask is concerned.
+func (j *sandboxed) everyAgent() ([]agent.Options, error) {
+	o, _, err := j.worker()
+	if err != nil {
+		return nil, err
+	}
+	all := []agent.Options{o}
+	for _, other := range []func(agent.Options) (agent.Options, bool){j.fallback, j.reviewer} {
+		if next, ok := other(o); ok {
+			all = append(all, next)
+		}
+	}
+	return all, nil
+}
+
+// openProxy starts the proxy through which guests reach the hosts they may.
+func (j *sandboxed) openProxy(ctx context.Context, n *network, all []agent.Options) error {
+	list := j.reachable(all)
+	for _, o := range all {
+		n.ports = append(n.ports, loopbackPorts(j.withoutFile(o))...)
+	}
+	for _, f := range j.cfg.AllowedHosts.Forwards() {
+		if f.Loopback() {
+			n.ports = append(n.ports, uint16(f.Port)) // #nosec G115 -- a port
+		}
+	}
+	n.java = j.buildsJava()
+	o := egress.Options{Hosts: list, Upstream: egress.Environment(j.getenv), Password: rand.Text()}
+	if n.java { // most of its tools cannot be told one
+		o.Password = ""
+	}
+	p, err := egress.Start(context.WithoutCancel(ctx), o)
+	if err != nil {
+		return fmt.Errorf("allowed-hosts: %w", err)
+	}
+	j.undo.atEnd(p.Close)
+	n.proxy = p
+	j.rec.out.Say("Hosts that may be reached: " + cmp.Or(briefly(list), "none"))
+	if p.ByName() {
+		j.rec.note("This machine reaches the world through a proxy of its own: hosts are judged by their names, and where these lead is that proxy's to decide.")
+	}
+	return nil
+}
+
+// walls are the addresses that guests reach; nil when the network is open.
+func (n *network) walls(sockets []string) *sandbox.Network {
+	if n == nil || n.proxy == nil {
+		return nil
+	}
+	w := &sandbox.Network{Ports: n.ports, Sockets: sockets}
+	ports := n.proxy.Ports()
+	for _, d := range n.doors {
+		ports = append(ports, d.Port())
+	}
+	for _, port := range ports {
+		w.Proxies = append(w.Proxies, netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(port))) // #nosec G115 -- a port
+	}
+	return w
+}
+
+// variables are those by which programs find the proxy.
+func (n *network) variables() map[string]string {
+	if n == nil || n.proxy == nil {
+		return nil
+	}
+	set := map[string]string{}
+	for _, kv := range n.proxy.Env() {
+		name, value, _ := strings.Cut(kv, "=")
+		set[name] = value
+	}
+	if host, port, err := net.SplitHostPort(n.proxy.Address()); n.java && err == nil {
+		// The JVM knows no variables for proxies, and says on stderr that it was told.
+		set["JAVA_TOOL_OPTIONS"] = fmt.Sprintf("-Dhttp.proxyHost=%[1]s -Dhttp.proxyPort=%[2]s -Dhttps.proxyHost=%[1]s -Dhttps.proxyPort=%[2]s -Dhttp.nonProxyHosts=localhost|127.*|[::1]|0.0.0.0", host, port)
+	}
+	return set
+}
+
+// maxDirect bounds the addresses that are told apart.
+const maxDirect = 256
+
+// refuse notes a connection that the walls refused.
+func (n *network) refuse(address, reason string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r, known := n.direct[address]
+	if !known && len(n.direct) >= maxDirect {
+		n.rest++
+		return
+	}
+	n.direct[address] = ralph.Refused{Address: address, Count: r.Count + 1, Reason: reason}
+}
+
+// refused is all that was refused, the most frequent first.
+func (n *network) refused() []ralph.Refused {
+	if n == nil {
+		return nil
+	}
+	n.mu.Lock()
+	var all []ralph.Refused
+	for _, r := range n.direct {
+		all = append(all, r)
+	}
+	if n.rest > 0 {
+		all = append(all, ralph.Refused{Address: "others", Count: n.rest, Reason: "a direct connection"})
+	}
+	n.mu.Unlock()
+	if n.proxy != nil {
+		for _, r := range n.proxy.Refusals() {
+			all = append(all, ralph.Refused{Address: r.Address, Count: r.Count, Reason: r.Reason})
+		}
+	}
+	slices.SortFunc(all, func(a, b ralph.Refused) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Address, b.Address))
+	})
+	return all
+}
+
+// counts are how often each address was refused so far.
+func (n *network) counts() map[string]int {
+	counts := map[string]int{}
+	for _, r := range n.refused() {
+		counts[r.Address] = r.Count
+	}
+	return counts
+}
+
+// since are the addresses that were refused after counts were taken.
+func (n *network) since(counts map[string]int) []string {
+	var addresses []string
+	for _, r := range n.refused() {
+		if r.Count > counts[r.Address] {
+			addresses = append(addresses, r.Address)
+		}
+	}
+	return addresses
+}

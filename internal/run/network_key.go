@@ -1,0 +1,106 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/egress"
+	"github.com/org/ralph-action/internal/secret"
+)
+
+// keyTaken refuses a file of the repository by which the key would have to be the
+// agent's: somebody else may have written it.
+func (j *sandboxed) keyTaken(all []agent.Options) error {
+	if len(j.cfg.FromFile) == 0 {
+		return nil
+	}
+	for _, o := range all {
+		if _, ok := agent.KeyDoor(o); ok {
+			continue
+		}
+		if _, ok := agent.KeyDoor(j.withoutFile(o)); ok {
+			return fmt.Errorf("%s in a file of the repository would take the key out of ralph's hands and give it to the agent: give it as an input of the workflow or as a flag, or set key-proxy: off", strings.Join(j.cfg.FromFile, ", "))
+		}
+	}
+	return nil
+}
+
+// withoutFile are the options of an agent without what a file of the repository
+// said of it.
+func (j *sandboxed) withoutFile(o agent.Options) agent.Options {
+	for _, name := range j.cfg.FromFile {
+		switch name {
+		case "agent-args":
+			o.Args = nil
+		case "agent-exact-args":
+			o.Exact, o.ExactArgs = false, nil
+		case "agent-settings":
+			o.Settings = ""
+		case "mcp-config":
+			o.MCP = ""
+		case "provider":
+			o.Provider = ""
+		}
+	}
+	return o
+}
+
+// openDoor starts a server that adds an agent's key, where the agent can do with
+// one.
+func (j *sandboxed) openDoor(ctx context.Context, n *network, o agent.Options) error {
+	d, ok := agent.KeyDoor(o)
+	key := doorKey(o)
+	if _, open := n.doors[key]; open || !ok {
+		return nil
+	}
+	upstream, err := url.Parse(d.Upstream)
+	if err != nil {
+		return err
+	}
+	opened, err := egress.StartDoor(context.WithoutCancel(ctx), egress.DoorOptions{
+		Upstream: upstream, Key: secret.New(variable(o.Env, d.KeyVariable)), Header: d.Header, Scheme: d.Scheme,
+		Endpoints: d.Endpoints, Proxy: egress.Environment(j.getenv),
+	})
+	if err != nil {
+		return err
+	}
+	j.undo.atEnd(opened.Close)
+	n.doors[key] = opened
+	return nil
+}
+
+// doorKey tells the doors of a run apart; empty for an agent that needs none.
+func doorKey(o agent.Options) string {
+	d, ok := agent.KeyDoor(o)
+	if !ok {
+		return ""
+	}
+	return strings.Join([]string{d.Upstream, d.Header, d.KeyVariable}, " ")
+}
+
+// throughDoor are the options of an agent that has no key of its own, where
+// there is a door for it.
+func (j *sandboxed) throughDoor(o agent.Options) agent.Options {
+	if j.network == nil {
+		return o
+	}
+	d, ok := j.network.doors[doorKey(o)]
+	if !ok {
+		return agent.OneKey(o)
+	}
+	return o.ThroughDoor(d.URL(), d.Placeholder())
+}
+
+// variable is the value of a variable in an environment; the last one counts.
+func variable(env []string, name string) string {
+	for _, kv := range slices.Backward(env) {
+		if n, value, _ := strings.Cut(kv, "="); n == name {
+			return value
+		}
+	}
+	return ""
+}

@@ -1,0 +1,253 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/rundir"
+	"github.com/org/ralph-action/internal/sandbox"
+)
+
+// workspace is the directory a run has for itself until its end.
+type workspace struct {
+	*plan
+	files    *rundir.Dir      // .ralph
+	identity sandbox.Identity // the agent's user; zero: our own
+	tasks    *taskFolder      // nil: the agent speaks by its words only
+	outside  string           // the task folder, when the run's files lie there and not in the workspace
+	killed   *repo.Killed     // the run that was killed here before; nil: none
+}
+
+// openWorkspace takes the workspace for this run alone and decides who the
+// agent is. cancel ends the run.
+func openWorkspace(ctx context.Context, p *plan, cancel context.CancelFunc) (*workspace, error) {
+	w := &workspace{plan: p}
+	if p.cfg.TaskDir != "" {
+		w.tasks = &taskFolder{byMark: p.cfg.Completion.Kind == ralph.CompletionDoneFile, redact: p.rec.redact.Text}
+		p.rec.tasks = w.tasks
+	}
+	if err := w.open(ctx); err != nil {
+		return w, err
+	}
+	w.watchCancel(ctx, cancel)
+	return w, w.checkPlanAtDesk()
+}
+
+func (j *workspace) open(ctx context.Context) error {
+	if err := j.checkWalls(); err != nil {
+		return invalid(err)
+	}
+	j.rememberModes()
+	notes, err := unhide(j.Workspace)
+	if err != nil {
+		return invalid(err)
+	}
+	for _, n := range notes {
+		j.rec.tell(n)
+	}
+	marker := handoverMarker(j.Workspace)
+	id, handOver, err := sandbox.IdentityFor(sandbox.Place{
+		Workspace: j.Workspace, Marker: marker, DockerSocket: dockerSocket, Fallback: imageUser(),
+	})
+	switch {
+	case j.isolation == config.IsolationOff:
+		id, handOver, err = sandbox.Identity{}, false, nil
+	case errors.Is(err, sandbox.ErrNoUser) && j.isolation == config.IsolationAuto:
+		j.rec.note("The agent runs as root: the workspace belongs to root, and this machine has no user named agent.")
+		err = nil
+	}
+	if err != nil {
+		return invalid(err)
+	}
+	j.identity = id
+	// What lies in a workspace that is handed over goes with it, and comes back.
+	owner := rundir.Owner{UID: -1, GID: -1}
+	if !id.IsZero() && !handOver {
+		owner = rundir.Owner{UID: id.UID, GID: id.GID}
+	}
+	if !j.publishes() {
+		if err := j.openTaskDir(); err != nil {
+			return err
+		}
+	}
+	if j.files, err = j.openRunFolder(owner); err != nil {
+		return invalid(err)
+	}
+	j.rec.files = j.files
+	j.undo.afterwards(func() { _ = j.files.Close() })
+	release, err := j.lock(owner)
+	if err != nil {
+		return invalid(err)
+	}
+	j.undo.afterwards(release)
+	j.findKilled()
+	if handOver {
+		restore, err := sandbox.HandOver(ctx, j.Workspace, marker, id)
+		if err != nil {
+			return invalid(err)
+		}
+		j.undo.afterwards(func() {
+			if err := restore(context.WithoutCancel(ctx)); err != nil {
+				j.rec.out.Warn(err.Error())
+			}
+		})
+	}
+	logs, err := j.logFolder(owner)
+	if err != nil {
+		return invalid(err)
+	}
+	log, err := logs.Append("session-" + j.rec.started().Format("20060102-150405") + ".log") // 000-09
+	if err != nil {
+		return invalid(err)
+	}
+	j.rec.session = &sessionLog{w: log}
+	j.undo.afterwards(func() { _ = log.Close() }) // what is lost of a log is lost
+	return nil
+}
+
+// checkWalls refuses to run in the action where nothing would keep the agent from
+// what belongs to the job: the runner's files belong to its user, and where ralph
+// is that user, too, so does every process.
+func (j *workspace) checkWalls() error {
+	if j.local() || j.isolation != config.IsolationAuto {
+		return nil
+	}
+	abi, why := sandbox.Available()
+	if abi > 0 {
+		return nil
+	}
+	return fmt.Errorf("isolation: auto needs Landlock, which is missing here: %s. The agent could read the job's tokens: use a runner with Linux 5.19 or later, or set isolation: off to do without a sandbox", why)
+}
+
+// openRunFolder opens the .ralph that holds the run's files and its lock. Several
+// tasks of one project may be supervised at a time, each in its own folder; a
+// task folder in the workspace is named from there.
+func (j *workspace) openRunFolder(owner rundir.Owner) (*rundir.Dir, error) {
+	if j.tasks == nil || j.publishes() {
+		return rundir.Open(j.Workspace, owner)
+	}
+	top, err := filepath.EvalSymlinks(j.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	rel, err := filepath.Rel(top, j.tasks.dir.Path())
+	if err != nil || !filepath.IsLocal(rel) {
+		j.outside = j.tasks.dir.Path()
+		return rundir.Open(j.tasks.dir.Path(), owner)
+	}
+	return rundir.OpenFolder(j.Workspace, path.Join(filepath.ToSlash(rel), rundir.Name), rundir.RunFiles(), owner)
+}
+
+// lock takes the workspace, or the task folder, for this run alone.
+func (j *workspace) lock(owner rundir.Owner) (release func(), err error) {
+	if j.tasks == nil || j.publishes() {
+		return j.files.Lock()
+	}
+	task, err := rundir.Open(j.tasks.dir.Path(), owner)
+	if err != nil {
+		return nil, err
+	}
+	j.undo.afterwards(func() { _ = task.Close() })
+	return task.Lock()
+}
+
+// toRunFiles leads from where the agent works to the folder that holds .ralph;
+// "" when they are the same.
+func (j *workspace) toRunFiles() string {
+	way, err := filepath.Rel(j.dir(), j.place())
+	if err != nil || way == "." {
+		return ""
+	}
+	return filepath.ToSlash(way)
+}
+
+// place is the folder from which the run's files are named.
+func (j *workspace) place() string {
+	if j.outside != "" {
+		return j.outside
+	}
+	return j.Workspace
+}
+
+// sessionLog is the record of what the agent printed, with lines of ours between.
+// What is written to it is masked already. It may be written to by many
+// goroutines.
+type sessionLog struct {
+	mu   sync.Mutex
+	w    io.Writer
+	last byte // 0: nothing was written
+}
+
+func (s *sessionLog) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(p) > 0 {
+		s.last = p[len(p)-1]
+	}
+	return s.w.Write(p)
+}
+
+// midLine says that the last line has no end yet.
+func (s *sessionLog) midLine() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last != 0 && s.last != '\n'
+}
+
+// logFolder is where session logs lie: the loops of seed 000 have a folder of
+// their own for them.
+func (j *workspace) logFolder(owner rundir.Owner) (*rundir.Dir, error) {
+	if j.cfg.Variables == nil {
+		return j.files, nil
+	}
+	logs, err := rundir.OpenFolder(j.Workspace, path.Join(j.cfg.Home, logsFolder), []string{sessionLogs, "tmp-*"}, owner)
+	if err == nil {
+		j.undo.afterwards(func() { _ = logs.Close() })
+	}
+	return logs, err
+}
+
+const (
+	logsFolder  = "logs"
+	sessionLogs = "session-*.log"
+)
+
+// handoverMarker is where an unfinished hand-over is remembered: where git does
+// not look.
+func handoverMarker(workspace string) string {
+	git := filepath.Join(workspace, ".git")
+	if info, err := os.Lstat(git); err == nil && info.IsDir() {
+		return filepath.Join(git, "ralph-handover")
+	}
+	return filepath.Join(workspace, rundir.Name, "handover")
+}
+
+const dockerSocket = "/var/run/docker.sock"
+
+// imageUser is the user the image brings for workspaces that belong to root;
+// none outside of the image.
+func imageUser() sandbox.Identity {
+	passwd, err := os.ReadFile("/etc/passwd")
+	if err != nil {
+		return sandbox.Identity{}
+	}
+	for line := range strings.Lines(string(passwd)) {
+		var id sandbox.Identity
+		if fields := strings.Split(line, ":"); len(fields) > 3 && fields[0] == "agent" {
+			if _, err := fmt.Sscan(fields[2]+" "+fields[3], &id.UID, &id.GID); err == nil {
+				return id
+			}
+		}
+	}
+	return sandbox.Identity{}
+}

@@ -1,0 +1,71 @@
+package run
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/org/ralph-action/internal/dockersandbox"
+	"github.com/org/ralph-action/internal/proc"
+)
+
+// A PATH that setup exports holds for the rest of the run: its shell leaves it in a
+// file of the guest's, which is read as whatever else comes from there.
+
+const (
+	pathFile = "setup-path" // in the guest's temporary folder
+	maxPath  = 64 << 10
+)
+
+// tellingPath is a setup command that leaves its PATH behind, with the variables it
+// needs for that. In a Docker Sandbox our files are not there.
+func (j *sandboxed) tellingPath(command string) (script string, env []string) {
+	if j.box != nil {
+		return command, nil
+	}
+	return `trap '{ printf %s "$PATH" > "$RALPH_SETUP_PATH"; } 2>/dev/null' EXIT; ` + command,
+		[]string{"RALPH_SETUP_PATH=" + filepath.Join(j.temp.tmp, pathFile)}
+}
+
+// readPath takes what the last setup command left.
+func (j *sandboxed) readPath() {
+	root, err := os.OpenRoot(j.temp.tmp)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	f, err := root.OpenFile(pathFile, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxPath {
+		return
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxPath))
+	if path := string(data); err == nil && path != "" && !strings.ContainsAny(path, "\x00\n") && path != j.getenv("PATH") {
+		j.path = path
+	}
+}
+
+// withPath are the guests, with the PATH that setup left.
+func (j *sandboxed) withPath() dockersandbox.Process { return pathed{j.guests(), j} }
+
+// pathed starts children with the PATH that setup left.
+type pathed struct {
+	dockersandbox.Process
+	box *sandboxed
+}
+
+// Run starts the command with it.
+func (p pathed) Run(ctx context.Context, c proc.Command) (proc.Exit, error) {
+	if path := p.box.path; path != "" {
+		c.Env = slices.DeleteFunc(slices.Clone(c.Env), func(kv string) bool { return strings.HasPrefix(kv, "PATH=") })
+		c.Env = append(c.Env, "PATH="+path)
+	}
+	return p.Process.Run(ctx, c)
+}

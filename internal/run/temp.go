@@ -1,0 +1,77 @@
+package run
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/org/ralph-action/internal/sandbox"
+)
+
+// temp is where the private files of a run lie: home, tmp and index are the
+// guest's, store is ours.
+type temp struct {
+	root, home, tmp, index, store string
+	keep                          bool // the store holds what exists nowhere else
+}
+
+func (j *sandboxed) removeTemp() {
+	if !j.temp.keep {
+		if err := removeAll(j.temp.root); err != nil {
+			j.rec.out.Warn("A private folder of the run could not be removed: " + err.Error())
+		}
+		return
+	}
+	for _, dir := range []string{j.temp.home, j.temp.tmp, j.temp.index} {
+		_ = os.RemoveAll(dir)
+	}
+}
+
+// removeAll removes a folder, and folders in it that were closed to their owner.
+func removeAll(path string) error {
+	err := os.RemoveAll(path)
+	if err == nil {
+		return nil
+	}
+	root, openErr := os.OpenRoot(path)
+	if openErr != nil {
+		return err
+	}
+	defer root.Close()
+	var open func(dir string, depth int)
+	open = func(dir string, depth int) {
+		_ = root.Chmod(dir, 0o700) // what cannot be opened stays, and is told
+		f, err := root.Open(dir)
+		if err != nil || depth > 1000 {
+			return
+		}
+		entries, _ := f.ReadDir(-1)
+		_ = f.Close()
+		for _, e := range entries {
+			if e.IsDir() {
+				open(filepath.Join(dir, e.Name()), depth+1)
+			}
+		}
+	}
+	open(".", 0)
+	return os.RemoveAll(path)
+}
+
+// newTemp makes the private folders below dir.
+func newTemp(dir string, guest sandbox.Identity) (t temp, err error) {
+	if t.root, err = os.MkdirTemp(dir, "ralph-"); err != nil {
+		return t, err
+	}
+	guests := []*string{&t.home, &t.tmp, &t.index}
+	for i, dir := range append(guests, &t.store) {
+		*dir = filepath.Join(t.root, []string{"home", "tmp", "index", "store"}[i])
+		err = errors.Join(err, os.Mkdir(*dir, 0o700))
+	}
+	err = errors.Join(err, os.Chmod(t.root, 0o711)) // #nosec G302 -- the guest walks through it to its own folders
+	if !guest.IsZero() {
+		for _, dir := range guests {
+			err = errors.Join(err, os.Chown(*dir, guest.UID, guest.GID))
+		}
+	}
+	return t, err
+}

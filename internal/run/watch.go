@@ -1,0 +1,52 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/rundir"
+)
+
+// cancelName is the file in .ralph with which 'ralph cancel' asks a run of the
+// project to end.
+const cancelName = "cancel"
+
+// watchCancel ends the run when 'ralph cancel' asks for it. A request from before
+// the run is none. 004-10
+func (j *workspace) watchCancel(ctx context.Context, cancel context.CancelFunc) {
+	if !j.local() || j.cfg.Mode != config.ModeTasks && j.cfg.Mode != config.ModeSession {
+		return
+	}
+	request := filepath.Join(j.Workspace, rundir.Name, cancelName)
+	_ = os.Remove(request)
+	const interval = 200 * time.Millisecond
+	watching, stop := context.WithCancel(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-watching.Done():
+				return
+			case <-tick.C:
+			}
+			if _, err := os.Lstat(request); !errors.Is(err, fs.ErrNotExist) {
+				j.Interrupted(SignalText)
+				cancel()
+				return
+			}
+		}
+	}()
+	j.undo.atEnd(func() {
+		stop()
+		<-over
+		_ = os.Remove(request)
+	})
+}

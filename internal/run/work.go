@@ -1,0 +1,47 @@
+package run
+
+import (
+	"context"
+
+	"github.com/org/ralph-action/internal/forge"
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// work is a run that is ready for its loop: the branch, the agents, and those who
+// are told.
+type work struct {
+	*branch
+	agents   crew
+	backlog  *backlog          // nil without a task list
+	telling  *telling          // keeps the comment up to date; nil: nobody is told while the run goes on
+	comment  forge.CommentRef  // what it writes
+	seen     []ralph.Iteration // that ended
+	proposed bool              // the pull request was made before the end, for its checks
+}
+
+// attach brings the workspace to the run's branch.
+func attach(ctx context.Context, b *branch, agents crew) (*work, error) {
+	w := &work{branch: b, agents: agents}
+	if err := b.attachBranch(ctx); err != nil {
+		return w, err
+	}
+	if err := b.checkRules(ctx); err != nil {
+		return w, err
+	}
+	if err := b.overlayBase(ctx); err != nil {
+		return w, err
+	}
+	if err := w.tellAbout(ctx); err != nil {
+		return w, err
+	}
+	if err := w.holdBack(ctx); err != nil {
+		return w, err
+	}
+	if err := w.openTaskDir(); err != nil {
+		return w, err
+	}
+	if err := w.openTaskList(); err != nil {
+		return w, err
+	}
+	return w, w.checkPlan()
+}
