@@ -51,9 +51,10 @@ var rooms = map[string]struct {
 
 	"forgetest": {[]string{"demo", "openapi"}, "GitHub for tests, on the demo's git and checked by GitHub's own description; tests alone import it"},
 
+	"inspect": {[]string{"config", "content", "leak", "ralph", "repo", "secret", "weaken"}, "judges what is about to be published"},
 	"run": {[]string{
-		"agent", "config", "content", "dockersandbox", "egress", "forge", "guard", "hook", "hosts", "install", "lazyregexp", "leak", "price", "proc", "prompt",
-		"ralph", "repo", "report", "rundir", "runner", "sandbox", "scm", "secret", "starter", "taskdir", "tasks", "trigger", "weaken",
+		"agent", "config", "content", "dockersandbox", "egress", "forge", "guard", "hook", "hosts", "inspect", "install", "lazyregexp", "price", "proc", "prompt",
+		"ralph", "repo", "report", "rundir", "runner", "sandbox", "scm", "secret", "starter", "taskdir", "tasks", "trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"cli": {[]string{
 		"agent", "config", "demo", "hook", "lazyregexp", "proc", "ralph", "repo", "report", "run", "rundir", "runner", "sandbox", "secret", "starter", "taskdir", "tasks",

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/org/ralph-action/internal/guard"
+	"github.com/org/ralph-action/internal/inspect"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -20,8 +21,8 @@ func (j *plan) checkConfiguration(problem error) error {
 		j.rec.warn(w)
 	}
 	var err error
-	j.inspect, err = newInspector(j.cfg, Secrets(j.cfg, j.Environ, j.Left))
-	j.rec.mask = j.inspect.mask
+	j.inspect, err = inspect.New(j.cfg, Secrets(j.cfg, j.Environ, j.Left))
+	j.rec.mask = j.inspect.Mask
 	switch wrong := errors.Join(problem, err, j.tokenGiven()); {
 	case wrong != nil:
 		return invalid(errors.Join(wrong, j.readPrices()))

@@ -100,15 +100,15 @@ func (j *branch) openRepository(ctx context.Context) error {
 		j.signoff = committer.String()
 	}
 	author := j.author(committer)
-	j.inspect.run = content.Run{People: []string{committer.String(), author.String(), j.cfg.Committer.String()}, Started: j.rec.started()}
+	j.inspect.Work(content.Run{People: []string{committer.String(), author.String(), j.cfg.Committer.String()}, Started: j.rec.started()})
 	o := repo.Options{
 		Dir: j.dir(), Guest: j.git, Temp: j.temp.index, Store: j.temp.store,
 		Branch: j.branch(), BranchSuffix: j.suffix(), Base: j.base(), DefaultBranch: j.remote.fallbackBase(), UpdateBase: repo.Update(j.cfg.UpdateBase),
-		AddPaths: j.cfg.AddPaths, Squash: j.cfg.Squash, NoWorkflows: j.remote.noWorkflows() && !j.inspect.guardsWorkflows(),
+		AddPaths: j.cfg.AddPaths, Squash: j.cfg.Squash, NoWorkflows: j.remote.noWorkflows() && !j.inspect.GuardsWorkflows(),
 		Continue:  j.onTheirs(),
 		Committer: repo.Identity(committer), Author: repo.Identity(author),
 		Message: j.message, Forged: report.Forged, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
-		Pinned: j.stories.pinned, Inspect: j.inspect.look, LeaveOut: j.inspect.policy.LeavesOut, Killed: j.killed, Cache: content.NewCache().Of,
+		Pinned: j.stories.pinned, Inspect: j.inspect.Look, LeaveOut: j.inspect.Leaves, Killed: j.killed, Cache: content.NewCache().Of,
 	}
 	if j.remote.forge != nil {
 		o.Ask = j.askForge

@@ -6,6 +6,7 @@ import (
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/forge"
+	"github.com/org/ralph-action/internal/inspect"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/runner"
 	"github.com/org/ralph-action/internal/trigger"
@@ -24,7 +25,7 @@ type plan struct {
 	checks    []config.Guardrail // guardrails, those of a task list included
 	site      runner.Context     // of the repository that is checked out
 	usualBase string             // the repository's default branch, if the event says it
-	inspect   *inspector         // of what is about to be published
+	inspect   *inspect.Inspector // of what is about to be published
 	prices    *prices
 	stories   *storyList    // nil without a task list
 	api       *forge.Client // of the workflow's repository; made when it is needed

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/inspect"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 )
@@ -43,16 +44,16 @@ func (j *work) publish(run context.Context) {
 	j.rec.report.Duration = time.Since(j.rec.started())
 	state := j.repo.State()
 	if len(state.Blocked) > 0 {
-		j.rec.report.Findings = sorted(append(j.rec.report.Findings, state.Blocked...))
+		j.rec.report.Findings = inspect.Sorted(append(j.rec.report.Findings, state.Blocked...))
 		j.withhold(ralph.Blocking(state.Blocked))
 	}
-	j.rec.report.Findings = sorted(append(j.rec.report.Findings, j.inspect.leftOut(state.LeftOut)...))
+	j.rec.report.Findings = inspect.Sorted(append(j.rec.report.Findings, j.inspect.LeftOut(state.LeftOut)...))
 	j.nothingLeft(state)
 	j.keepUnpublished(ctx, state)
 	if run.Err() == nil { // it may take seconds, which a run that was cancelled does not have
 		j.lookAtTests(ctx)
 	}
-	j.rec.report.Findings = sorted(append(j.rec.report.Findings, j.earlierLeftOut()...))
+	j.rec.report.Findings = inspect.Sorted(append(j.rec.report.Findings, j.earlierLeftOut()...))
 	for _, n := range state.Notes {
 		j.rec.note(n)
 	}
@@ -115,7 +116,7 @@ func (j *work) earlierLeftOut() []ralph.Finding {
 			Kind: ralph.FindingUnfit, Severity: ralph.LeftOut, Path: m.Path, Where: "by an earlier run on this branch",
 			Text: "left out then, and not changed on the branch or in the base since",
 		}
-		if j.inspect.policy.Protected.Match(m.Path) != "" {
+		if j.inspect.Protects(m.Path) {
 			f.Kind = ralph.FindingProtected
 		}
 		found = append(found, f)
@@ -263,4 +264,19 @@ func (j *plan) publishing(ctx context.Context) (context.Context, context.CancelF
 		}
 	})
 	return bounded, func() { stop(); cancel() }
+}
+
+// lookAtTests adds to the record what people should know of tests and checks
+// before they merge.
+func (j *work) lookAtTests(ctx context.Context) {
+	if j.repo == nil {
+		return
+	}
+	j.rec.report.Findings = inspect.Sorted(append(j.rec.report.Findings, j.inspect.Weakened(func(path string) []byte {
+		data, err := j.repo.BaseFile(ctx, path)
+		if err != nil {
+			return nil // it leads nowhere then
+		}
+		return data
+	})...))
 }

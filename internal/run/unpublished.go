@@ -25,14 +25,14 @@ func (j *work) keepUnpublished(ctx context.Context, state repo.State) {
 	if patch.Len() == 0 {
 		return
 	}
-	masked := j.inspect.scanner.MaskPatch(patch.Bytes())
+	masked, clean := j.inspect.MaskPatch(patch.Bytes())
 	if err := j.files.WriteFile(unpublished, masked); err != nil {
 		j.rec.out.Warn(err.Error())
 		return
 	}
 	p := &j.rec.report.Publication
 	p.Patch = j.files.Path(unpublished)
-	if !blocked && len(masked) <= maxShown && len(j.inspect.scanner.Text(string(masked))) == 0 {
+	if !blocked && len(masked) <= maxShown && clean {
 		p.PatchText = string(masked)
 	}
 	j.rec.note("What was not published is in " + strconv.Quote(j.files.Path(unpublished)) + ", as a patch with the secrets blotted out (what is not text is only named there), and in the workspace as it is. Keep it as an artifact of the job where it matters.")

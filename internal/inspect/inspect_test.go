@@ -1,4 +1,4 @@
-package run
+package inspect
 
 import (
 	"slices"
@@ -15,7 +15,7 @@ func TestProtectedFilesAreNamedOnce(t *testing.T) {
 	protected := ralph.Finding{Kind: ralph.FindingProtected, Severity: ralph.Block, Path: workflow, Rule: ".github/workflows/"}
 	silenced := ralph.Finding{Kind: ralph.FindingChecks, Severity: ralph.Flag, Path: workflow, Line: 3, Rule: "|| true"}
 	other := ralph.Finding{Kind: ralph.FindingChecks, Severity: ralph.Flag, Path: "ci.yml", Rule: "ci.yml"}
-	got := sorted([]ralph.Finding{
+	got := Sorted([]ralph.Finding{
 		other,
 		{Kind: ralph.FindingChecks, Severity: ralph.Flag, Path: workflow, Rule: "ci.yml"},
 		{Kind: ralph.FindingAgentConfig, Severity: ralph.Flag, Path: workflow, Rule: "agent configuration"},

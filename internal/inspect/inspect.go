@@ -1,4 +1,6 @@
-package run
+// Package inspect looks at what is about to be published: protected paths, limits,
+// secrets, tests and checks that were weakened.
+package inspect
 
 import (
 	"cmp"
@@ -22,8 +24,8 @@ import (
 	"github.com/org/ralph-action/internal/weaken"
 )
 
-// inspector looks at what is about to be published.
-type inspector struct {
+// Inspector looks at what is about to be published.
+type Inspector struct {
 	policy   content.Policy
 	scanner  *leak.Scanner
 	formats  ralph.Severity // of what only looks like a secret
@@ -39,12 +41,29 @@ type inspector struct {
 // edit are the ids of a file's content before and after, and its path.
 type edit struct{ old, new, path string }
 
-// mask blots out what looks like a secret.
-func (in *inspector) mask(text string) string { return string(in.scanner.Mask([]byte(text))) }
+// Mask blots out what looks like a secret.
+func (in *Inspector) Mask(text string) string { return string(in.scanner.Mask([]byte(text))) }
 
-// newInspector says what is wrong with the patterns of the configuration.
-func newInspector(cfg config.Config, known []secret.String) (*inspector, error) {
-	in := &inspector{scanned: map[edit][]leak.Hit{}, versions: map[string][]byte{}}
+// Work says who works and since when: what a commit's message may claim is judged
+// by it.
+func (in *Inspector) Work(run content.Run) { in.run = run }
+
+// Leaves reports whether a changed file is left out of what is published.
+func (in *Inspector) Leaves(path string) bool { return in.policy.LeavesOut(path) }
+
+// Protects reports whether a path is protected.
+func (in *Inspector) Protects(path string) bool { return in.policy.Protected.Match(path) != "" }
+
+// MaskPatch is a patch with its secrets blotted out; clean reports whether nothing
+// that looks like one is left.
+func (in *Inspector) MaskPatch(patch []byte) (masked []byte, clean bool) {
+	masked = in.scanner.MaskPatch(patch)
+	return masked, len(in.scanner.Text(string(masked))) == 0
+}
+
+// New says what is wrong with the patterns of the configuration.
+func New(cfg config.Config, known []secret.String) (*Inspector, error) {
+	in := &Inspector{scanned: map[edit][]leak.Hit{}, versions: map[string][]byte{}}
 	var protected []string
 	for _, p := range cfg.ProtectedPaths {
 		if p == "default" {
@@ -90,9 +109,9 @@ func severity(p config.ContentPolicy) ralph.Severity {
 	return ""
 }
 
-// look judges the work before it is committed, and what would leave the machine
+// Look judges the work before it is committed, and what would leave the machine
 // with it.
-func (in *inspector) look(ctx context.Context, at repo.Inspection) ([]ralph.Finding, error) {
+func (in *Inspector) Look(ctx context.Context, at repo.Inspection) ([]ralph.Finding, error) {
 	in.scanner.Renew()
 	var found []ralph.Finding
 	had := replaced(ctx, at)
@@ -111,7 +130,7 @@ func (in *inspector) look(ctx context.Context, at repo.Inspection) ([]ralph.Find
 		}
 	}
 	found = append(found, in.words("the name of the branch", at.Branch)...)
-	found = append(found, in.leftOut(at.LeftOut)...)
+	found = append(found, in.LeftOut(at.LeftOut)...)
 	if at.Last { // commits that were here before the run, or paths that were judged before
 		return found, nil
 	}
@@ -124,12 +143,12 @@ func (in *inspector) look(ctx context.Context, at repo.Inspection) ([]ralph.Find
 	if err := in.keep(ctx, at.Total); err != nil {
 		return nil, err
 	}
-	return sorted(found), nil
+	return Sorted(found), nil
 }
 
 // earlier are the secrets that earlier runs published on the branch: nothing holds
 // them back any more, but the pull request is not merged unseen.
-func (in *inspector) earlier(ctx context.Context, at repo.Inspection, had iter.Seq[[]byte]) ([]ralph.Finding, error) {
+func (in *Inspector) earlier(ctx context.Context, at repo.Inspection, had iter.Seq[[]byte]) ([]ralph.Finding, error) {
 	run := map[string]bool{}
 	for _, c := range slices.Concat(at.Run, at.Since) {
 		run[c.Path] = true
@@ -158,7 +177,7 @@ func (in *inspector) earlier(ctx context.Context, at repo.Inspection, had iter.S
 }
 
 // leaks are the secrets in a file that would be published, and in its name.
-func (in *inspector) leaks(ctx context.Context, c repo.Changed, had iter.Seq[[]byte]) ([]ralph.Finding, error) {
+func (in *Inspector) leaks(ctx context.Context, c repo.Changed, had iter.Seq[[]byte]) ([]ralph.Finding, error) {
 	where := ""
 	if c.Commit != "" {
 		where = "in commit " + short(c.Commit)
@@ -227,7 +246,7 @@ func replaced(ctx context.Context, at repo.Inspection) iter.Seq[[]byte] {
 const maxLarge = 100 << 20
 
 // largeFile looks at what Git LFS publishes beside a pointer.
-func (in *inspector) largeFile(c repo.Changed) ([]leak.Hit, error) {
+func (in *Inspector) largeFile(c repo.Changed) ([]leak.Hit, error) {
 	r, _, ok := c.Large()
 	if !ok {
 		return nil, nil
@@ -241,12 +260,12 @@ func (in *inspector) largeFile(c repo.Changed) ([]leak.Hit, error) {
 }
 
 // words are the secrets in a text that is no file.
-func (in *inspector) words(where, text string) []ralph.Finding {
+func (in *Inspector) words(where, text string) []ralph.Finding {
 	return in.texts(in.scanner.Text(text), "", where)
 }
 
 // texts are hits as findings. A file's name is not repeated where it is the secret.
-func (in *inspector) texts(hits []leak.Hit, file, where string) []ralph.Finding {
+func (in *Inspector) texts(hits []leak.Hit, file, where string) []ralph.Finding {
 	var found []ralph.Finding
 	for _, h := range hits {
 		kind, grave := ralph.FindingSecret, in.formats
@@ -272,7 +291,7 @@ const (
 )
 
 // keep remembers the whole work for weakened.
-func (in *inspector) keep(ctx context.Context, total []repo.Changed) error {
+func (in *Inspector) keep(ctx context.Context, total []repo.Changed) error {
 	in.work, in.unseen = in.work[:0], 0
 	in.forget(total)
 	for _, c := range total {
@@ -301,9 +320,9 @@ func (in *inspector) keep(ctx context.Context, total []repo.Changed) error {
 	return nil
 }
 
-// weakened finds out whether tests and checks say less than before, in the work
+// Weakened finds out whether tests and checks say less than before, in the work
 // as it was when somebody looked last.
-func (in *inspector) weakened(base func(path string) []byte) []ralph.Finding {
+func (in *Inspector) Weakened(base func(path string) []byte) []ralph.Finding {
 	o := in.options
 	o.Base = base
 	found := weaken.Look(in.work, o)
@@ -317,7 +336,7 @@ func (in *inspector) weakened(base func(path string) []byte) []ralph.Finding {
 }
 
 // forget drops the versions that the work has no more.
-func (in *inspector) forget(total []repo.Changed) {
+func (in *Inspector) forget(total []repo.Changed) {
 	used := map[string]bool{}
 	for _, c := range total {
 		used[c.OldID], used[c.NewID] = true, true
@@ -331,7 +350,7 @@ func (in *inspector) forget(total []repo.Changed) {
 }
 
 // version is a content that is small enough; ok is false for others.
-func (in *inspector) version(ctx context.Context, id string, size int64, read func(context.Context) ([]byte, error)) (data []byte, ok bool, err error) {
+func (in *Inspector) version(ctx context.Context, id string, size int64, read func(context.Context) ([]byte, error)) (data []byte, ok bool, err error) {
 	if id == "" {
 		return nil, true, nil
 	}
@@ -353,8 +372,8 @@ func (in *inspector) version(ctx context.Context, id string, size int64, read fu
 	return data, true, nil
 }
 
-// leftOut are the findings about what is not published.
-func (in *inspector) leftOut(list []repo.LeftOut) []ralph.Finding {
+// LeftOut are the findings about what is not published.
+func (in *Inspector) LeftOut(list []repo.LeftOut) []ralph.Finding {
 	var found []ralph.Finding
 	for _, l := range list {
 		f := ralph.Finding{Kind: ralph.FindingUnfit, Severity: ralph.LeftOut, Path: l.Path, Text: l.Reason}
@@ -366,9 +385,9 @@ func (in *inspector) leftOut(list []repo.LeftOut) []ralph.Finding {
 	return found
 }
 
-// guardsWorkflows reports whether changes of workflows block, so that none is left
+// GuardsWorkflows reports whether changes of workflows block, so that none is left
 // out in silence.
-func (in *inspector) guardsWorkflows() bool {
+func (in *Inspector) GuardsWorkflows() bool {
 	return in.policy.OnProtected == ralph.Block && in.policy.Protected.Match(".github/workflows/any.yml") != ""
 }
 
@@ -385,8 +404,8 @@ func file(c repo.Changed) content.File {
 	return content.File{Path: c.Path, From: c.From, OldMode: uint32(c.OldMode), NewMode: uint32(c.NewMode), Size: c.NewSize, Commit: c.Commit}
 }
 
-// sorted puts the gravest first, and drops what was found twice.
-func sorted(found []ralph.Finding) []ralph.Finding {
+// Sorted puts the gravest first, and drops what was found twice.
+func Sorted(found []ralph.Finding) []ralph.Finding {
 	grave := []ralph.Severity{ralph.Block, ralph.LeftOut, ralph.Draft, ralph.Flag}
 	slices.SortStableFunc(found, func(a, b ralph.Finding) int {
 		return cmp.Or(
@@ -411,21 +430,6 @@ func sorted(found []ralph.Finding) []ralph.Finding {
 		return false
 	})
 	return slices.Compact(found)
-}
-
-// lookAtTests adds to the record what people should know of tests and checks
-// before they merge.
-func (j *work) lookAtTests(ctx context.Context) {
-	if j.repo == nil {
-		return
-	}
-	j.rec.report.Findings = sorted(append(j.rec.report.Findings, j.inspect.weakened(func(path string) []byte {
-		data, err := j.repo.BaseFile(ctx, path)
-		if err != nil {
-			return nil // it leads nowhere then
-		}
-		return data
-	})...))
 }
 
 // short is a commit id for people.

@@ -1,6 +1,6 @@
 //go:build ordinary
 
-package run
+package inspect
 
 import (
 	"bufio"
@@ -154,7 +154,7 @@ func (o *ordinary) repository(dir string, commits int) {
 
 // inspectAll is what a run of a configuration would find in a change.
 func inspectAll(t *testing.T, cfg config.Config, files []weaken.File, changes []content.File, base func(string) []byte) []ralph.Finding {
-	in, err := newInspector(cfg, nil)
+	in, err := New(cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func inspectAll(t *testing.T, cfg config.Config, files []weaken.File, changes []
 			in.work = append(in.work, f)
 		}
 	}
-	return sorted(append(found, in.weakened(base)...))
+	return Sorted(append(found, in.Weakened(base)...))
 }
 
 // commit counts what was found in one.
