@@ -15,10 +15,10 @@ import (
 // 003-13
 const boxDelay = 2 * time.Second
 
-// isolationOf is how we isolate children ourselves, and how much a Docker Sandbox
+// Isolation is how we isolate children ourselves, and how much a Docker Sandbox
 // is wanted for the agent of a local run: it has to run in one, it may, or (empty)
 // neither. In a Docker Sandbox there is no sandbox of ours. 003-02, 003-03
-func isolationOf(in *Input, cfg config.Config) (own, docker config.Isolation) {
+func (in *Input) Isolation(cfg config.Config) (own, docker config.Isolation) {
 	switch {
 	case !in.local():
 	case cfg.Isolation == config.IsolationDocker:

@@ -99,7 +99,7 @@ func Worst(rows []Check) Status {
 // is opened.
 func doctorsSandbox(in *Input, undo *cleanup) *sandboxed {
 	p := &plan{Input: in, rec: newRecord(in, undo), undo: undo, cfg: in.Config, site: in.Site, checks: in.Config.Guardrails, prices: &prices{}}
-	if p.isolation, p.docker = isolationOf(in, p.cfg); p.isolation == "" {
+	if p.isolation, p.docker = in.Isolation(p.cfg); p.isolation == "" {
 		p.isolation = config.IsolationOff
 	}
 	return &sandboxed{workspace: &workspace{plan: p}, Environ: in.Environ}

@@ -1,4 +1,4 @@
-package run
+package cli
 
 import (
 	"errors"
@@ -12,17 +12,18 @@ import (
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/lazyregexp"
+	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/rundir"
 )
 
-// FirstLines are the first lines of a local run: what nothing keeps it from, what it
+// firstLines are the first lines of a local run: what nothing keeps it from, what it
 // may spend, and what of the project it leaves aside.
-func (in *Input) FirstLines() []string {
+func firstLines(in *run.Input) []string {
 	if in.Config.Mode == config.ModeSupervise && in.Config.Agent == "text" {
 		return nil // a command of the user's own, started as it is
 	}
 	var lines []string
-	switch risks, limit := in.risks(), in.unlimited(); {
+	switch risks, limit := risks(in), unlimited(in); {
 	case len(risks) > 0 && limit != "":
 		lines = append(lines, "Unsafe: "+strings.Join(risks, "; ")+"; "+limit+".")
 	case len(risks) > 0:
@@ -30,16 +31,16 @@ func (in *Input) FirstLines() []string {
 	case limit != "":
 		lines = append(lines, "Unlimited: "+limit+".")
 	}
-	if where := in.settingsAbove(); where != "" {
+	if where := settingsAbove(in); where != "" {
 		lines = append(lines, fmt.Sprintf("There are no settings here, and those of %s are not read: start ralph there to use them.", where))
 	}
-	if line := in.unread(); line != "" {
+	if line := unread(in); line != "" {
 		lines = append(lines, line)
 	}
-	if found := in.leftAside(); len(found) > 0 {
+	if found := leftAside(in); len(found) > 0 {
 		lines = append(lines, fmt.Sprintf("Not loaded: %s. --agent-args=--setting-sources=user,project,local has claude load them.", strings.Join(found, ", ")))
 	}
-	if hook := in.skippedHook(); hook != "" {
+	if hook := skippedHook(in); hook != "" {
 		lines = append(lines, hook+" does not run for the commits that ralph makes: give what it checks as a guardrail.")
 	}
 	return lines
@@ -47,7 +48,7 @@ func (in *Input) FirstLines() []string {
 
 // unread names the configuration and the template of a loop that lie at the top of
 // the project, where nothing reads them; empty when there are none.
-func (in *Input) unread() string {
+func unread(in *run.Input) string {
 	if in.Config.Variables == nil || in.Config.Home != rundir.Name {
 		return ""
 	}
@@ -78,7 +79,7 @@ var loopConfig = lazyregexp.New(`(?m)^\s*(export\s+)?(AGENT_[A-Z_]+|SPECS_DIR|MA
 
 // leftAside are the settings and programs for claude in the repository that it does
 // not load, because of our --setting-sources.
-func (in *Input) leftAside() []string {
+func leftAside(in *run.Input) []string {
 	if in.Config.Agent != "claude" || !agent.UserSettingsOnly(agentWords(in.Config)) {
 		return nil
 	}
@@ -93,7 +94,7 @@ func (in *Input) leftAside() []string {
 
 // skippedHook names the check before commits that the project has, where ralph
 // commits by itself.
-func (in *Input) skippedHook() string {
+func skippedHook(in *run.Input) string {
 	if in.Config.Commit != config.CommitEach && in.Config.Commit != config.CommitAtEnd {
 		return ""
 	}
@@ -113,9 +114,9 @@ func agentWords(cfg config.Config) agent.Options {
 }
 
 // risks are the ways in which nothing holds the agent, or checks what it does.
-func (in *Input) risks() []string {
+func risks(in *run.Input) []string {
 	var risks []string
-	own, docker := isolationOf(in, in.Config)
+	own, docker := in.Isolation(in.Config)
 	sandboxed := own != config.IsolationOff || docker == config.IsolationDocker
 	switch unasked := agent.Unasked(agentWords(in.Config)); {
 	case sandboxed:
@@ -136,7 +137,7 @@ func (in *Input) risks() []string {
 
 // unlimited is what a run may spend that has neither a budget nor a deadline;
 // empty when it has one of them.
-func (in *Input) unlimited() string {
+func unlimited(in *run.Input) string {
 	if in.Config.MaxCost > 0 || in.Config.MaxTokens > 0 || in.Config.MaxDuration > 0 {
 		return ""
 	}
@@ -152,7 +153,7 @@ func (in *Input) unlimited() string {
 
 // settingsAbove is the nearest folder with settings above a workspace that has none,
 // up to the top of its repository; empty when there is none.
-func (in *Input) settingsAbove() string {
+func settingsAbove(in *run.Input) string {
 	if len(in.Config.Loaded) > 0 || in.Config.Mode != config.ModeRun {
 		return ""
 	}
