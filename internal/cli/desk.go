@@ -87,7 +87,7 @@ func (a *app) desk(d desk, done *exit) error {
 		Config: cfg, Environ: a.environ, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.deskSite(),
 		Output: a.deskPrinter(cfg, redact), Redactor: redact, Stop: &run.StopRequest{},
 	}
-	for _, line := range firstLines(in) {
+	for _, line := range openingLines(in) {
 		in.Output.Warn(line)
 	}
 	if d.verbose {

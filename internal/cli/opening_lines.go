@@ -16,9 +16,9 @@ import (
 	"github.com/org/ralph-action/internal/rundir"
 )
 
-// firstLines are the first lines of a local run: what nothing keeps it from, what it
+// openingLines are the first lines of a local run: what nothing keeps it from, what it
 // may spend, and what of the project it leaves aside.
-func firstLines(in *run.Input) []string {
+func openingLines(in *run.Input) []string {
 	if in.Config.Mode == config.ModeSupervise && in.Config.Agent == "text" {
 		return nil // a command of the user's own, started as it is
 	}
