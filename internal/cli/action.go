@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
@@ -66,7 +67,7 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) ralph.Report {
 			values = append(values, s.Reveal())
 		}
 		r.Mask(values...)
-		in.Output = newActions(r, cfg)
+		in.Output = output.NewActions(r, cfg)
 	}
 	if eventErr != nil {
 		in.Output.Warn(eventErr.Error())

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/demo"
 	"github.com/org/ralph-action/internal/proc"
@@ -88,7 +89,7 @@ func (c demoCmd) Run(a *app, done *exit) error {
 	}
 	fmt.Fprintf(a.stdout, "A repository with a failing test, a forge and a scripted agent, all in %s.\nThe task: %s\n\n", dir, demo.Task)
 	r := stage.action(func(redact *secret.Redactor) run.Printer {
-		return stage.newTerminal(redact, stage.stdout, demoDisplay())
+		return output.NewTerminal(stage.outputTo(redact, demoDisplay()))
 	})
 	*done = exit(r.ExitCode)
 	return c.tell(a, dir, checkout, forge, r)

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
@@ -112,13 +113,19 @@ func (a *app) placeDefaults(mode string) map[string]string {
 // deskPrinter prints where people look: the loops of seed 000 keep stdout free
 // and show everything on stderr. 000-24
 func (a *app) deskPrinter(cfg config.Config, redact *secret.Redactor) run.Printer {
+	o := a.outputTo(redact, cfg)
 	switch cfg.Mode {
 	case "plan", "build", "prompt":
-		return a.newTerminal(redact, a.stderr, cfg)
+		o.Out = a.stderr
 	case "supervise":
-		return a.newSupervisor(redact, cfg)
+		return output.NewSupervisor(o)
 	}
-	return a.newTerminal(redact, a.stdout, cfg)
+	return output.NewTerminal(o)
+}
+
+// outputTo are the options of output to standard output.
+func (a *app) outputTo(redact *secret.Redactor, cfg config.Config) output.Options {
+	return output.Options{Redact: redact, Out: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Config: cfg}
 }
 
 // home is where the files of plan, build and prompt lie, relative to the

@@ -1,4 +1,4 @@
-package cli
+package output
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/runner"
 	"github.com/org/ralph-action/internal/secret"
 )
@@ -43,25 +44,27 @@ type terminal struct {
 // statusEvery is how often the status line is drawn anew.
 const statusEvery = time.Second
 
-// newTerminal prints to w as cfg wants it. NO_COLOR and TERM=dumb are honoured
+// NewTerminal prints to o.Out as the configuration wants it. NO_COLOR and TERM=dumb are honoured
 // unless colours are asked for.
-func (a *app) newTerminal(redact *secret.Redactor, w *os.File, cfg config.Config) *terminal {
-	tty := term.IsTerminal(int(w.Fd())) && a.getenv("TERM") != "dumb"
-	color := tty && a.getenv("NO_COLOR") == ""
-	switch cfg.Display.Color {
+func NewTerminal(o Options) run.Printer { return newTerminal(o) }
+
+func newTerminal(o Options) *terminal {
+	tty := term.IsTerminal(int(o.Out.Fd())) && o.Getenv("TERM") != "dumb"
+	color := tty && o.Getenv("NO_COLOR") == ""
+	switch o.Config.Display.Color {
 	case "always":
 		color = true
 	case "never":
 		color = false
 	}
 	t := &terminal{
-		redact: redact, w: w, stderr: a.stderr, start: time.Now(), color: color, emoji: cfg.Display.Emoji,
-		format: formatter(cfg, report.Formatter{Color: color}),
+		redact: o.Redact, w: o.Out, stderr: o.Stderr, start: time.Now(), color: color, emoji: o.Config.Display.Emoji,
+		format: formatter(o.Config, report.Formatter{Color: color}),
 	}
 	if !tty {
 		return t
 	}
-	if width, _, err := term.GetSize(int(w.Fd())); err == nil {
+	if width, _, err := term.GetSize(int(o.Out.Fd())); err == nil {
 		t.format.Width = width
 	}
 	t.tick, t.quit = time.NewTicker(statusEvery), make(chan struct{})

@@ -1,4 +1,4 @@
-package cli
+package output
 
 import (
 	"fmt"
@@ -22,7 +22,8 @@ type actions struct {
 	usage  ralph.Usage
 }
 
-func newActions(r *runner.Runner, cfg config.Config) *actions {
+// NewActions prints into the log of a workflow run.
+func NewActions(r *runner.Runner, cfg config.Config) *actions {
 	return &actions{runner: r, out: r.Guest(), start: time.Now(), format: formatter(cfg, report.Formatter{})}
 }
 

@@ -1,14 +1,13 @@
-package cli
+package output
 
 import (
 	"io"
 	"strings"
 	"time"
 
-	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/run"
 )
 
 // supervisor prints a dated log of attempts around what the agent prints.
@@ -17,10 +16,11 @@ type supervisor struct {
 	log report.Supervise
 }
 
-func (a *app) newSupervisor(redact *secret.Redactor, cfg config.Config) *supervisor {
+// NewSupervisor prints a dated log of attempts around what the agent prints.
+func NewSupervisor(o Options) run.Printer {
 	return &supervisor{
-		terminal: a.newTerminal(redact, a.stdout, cfg),
-		log:      report.Supervise{Max: cfg.MaxIterations, Timeout: cfg.IterationTimeout, Wait: cfg.ChildWaitTimeout, Completion: cfg.Completion.Kind},
+		terminal: newTerminal(o),
+		log:      report.Supervise{Max: o.Config.MaxIterations, Timeout: o.Config.IterationTimeout, Wait: o.Config.ChildWaitTimeout, Completion: o.Config.Completion.Kind},
 	}
 }
 

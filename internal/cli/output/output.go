@@ -1,8 +1,23 @@
-package cli
+// Package output prints runs: into the log of a workflow, on a terminal, as a dated
+// log of attempts.
+package output
 
 import (
+	"os"
+
+	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/secret"
 )
+
+// Options say where and how a local run is printed.
+type Options struct {
+	Redact *secret.Redactor
+	Out    *os.File // where the run is shown
+	Stderr *os.File // what is not worth reading, and why a run does not start
+	Getenv func(string) string
+	Config config.Config
+}
 
 // shown takes out of an event what guest has shown live.
 func shown(e ralph.Event) ralph.Event {
