@@ -7,6 +7,7 @@ import (
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/config/credentials"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/runner"
@@ -42,8 +43,8 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) ralph.Report {
 		Event: run.BringsTask(event), EventName: event.Name,
 	}
 	cfg, cfgErr := config.Load(sources)
-	left := run.CheckoutSecrets(workspace)
-	secrets := run.Secrets(cfg, a.environ, left)
+	left := credentials.LeftByCheckout(workspace)
+	secrets := credentials.Known(cfg, a.environ, left)
 	redact := secret.NewRedactor(secrets...)
 	r, err := runner.New(runner.Options{Getenv: a.getenv, Stdout: a.stdout, Redactor: redact})
 	if err != nil {

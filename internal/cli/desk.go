@@ -13,6 +13,7 @@ import (
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/config/credentials"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
@@ -59,7 +60,7 @@ func (a *app) desk(d desk, done *exit) error {
 		Dir: workspace, Flags: d.flags, Environment: a.environment(), Defaults: a.placeDefaults(d.mode),
 		Mode: d.mode, Desk: true, Home: home, Prompts: starter.Prompts(), Infer: agent.Infer, Words: d.words,
 	})
-	redact := secret.NewRedactor(run.Secrets(cfg, a.environ, nil)...)
+	redact := secret.NewRedactor(credentials.Known(cfg, a.environ, nil)...)
 	if d.verbose {
 		for _, name := range cfg.Loaded {
 			fmt.Fprintln(a.stderr, redact.Text(report.LoadingSettings(name)))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/config/credentials"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/secret"
@@ -55,7 +56,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 		Defaults: defaults,
 		Prompts:  starter.Prompts(), Infer: agent.Infer,
 	})
-	redact := secret.NewRedactor(run.Secrets(cfg, a.environ, nil)...)
+	redact := secret.NewRedactor(credentials.Known(cfg, a.environ, nil)...)
 	ctx, cancel := context.WithTimeout(context.Background(), doctorTime)
 	defer cancel()
 	ctx, stop := stoppable(ctx)

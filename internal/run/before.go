@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/org/ralph-action/internal/config/credentials"
 	"github.com/org/ralph-action/internal/guard"
 	"github.com/org/ralph-action/internal/inspect"
 	"github.com/org/ralph-action/internal/proc"
@@ -21,7 +22,7 @@ func (j *plan) checkConfiguration(problem error) error {
 		j.rec.warn(w)
 	}
 	var err error
-	j.inspect, err = inspect.New(j.cfg, Secrets(j.cfg, j.Environ, j.Left))
+	j.inspect, err = inspect.New(j.cfg, credentials.Known(j.cfg, j.Environ, j.Left))
 	j.rec.mask = j.inspect.Mask
 	switch wrong := errors.Join(problem, err, j.tokenGiven()); {
 	case wrong != nil:

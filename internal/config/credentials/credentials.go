@@ -1,4 +1,6 @@
-package run
+// Package credentials finds the values that must never be shown: in the
+// configuration, in the environment, and in what a checkout left.
+package credentials
 
 import (
 	"encoding/base64"
@@ -12,11 +14,11 @@ import (
 	"github.com/org/ralph-action/internal/secret"
 )
 
-// Secrets are the values that must never be shown: those left by a checkout, the forge's token, every
+// Known are the values that must never be shown: those left by a checkout, the forge's token, every
 // variable whose name says that it holds a credential, the password in an
 // address (DATABASE_URL, HTTPS_PROXY), and what stands behind such a name in the
 // agent's command line.
-func Secrets(cfg config.Config, environ []string, left []secret.String) []secret.String {
+func Known(cfg config.Config, environ []string, left []secret.String) []secret.String {
 	values := append([]secret.String{cfg.Token, cfg.CIToken, cfg.APIKey}, left...)
 	for _, text := range []string{cfg.MCP, cfg.AgentSettings} {
 		for _, value := range inObject(text) {

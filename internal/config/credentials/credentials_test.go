@@ -1,4 +1,4 @@
-package run
+package credentials
 
 import (
 	"encoding/base64"
@@ -23,7 +23,7 @@ func TestSecrets(t *testing.T) {
 		"ANTHROPIC_CUSTOM_HEADERS=X-Team: platform-team\nAuthorization: Bearer header-0123",
 	}
 	var got []string
-	for _, s := range Secrets(config.Config{}, environ, nil) {
+	for _, s := range Known(config.Config{}, environ, nil) {
 		if s.IsSet() {
 			got = append(got, s.Reveal())
 		}
@@ -70,15 +70,15 @@ func TestSecretsOfTheCheckout(t *testing.T) {
 		}
 	}
 	var got []string
-	for _, s := range CheckoutSecrets(dir) {
+	for _, s := range LeftByCheckout(dir) {
 		got = append(got, s.Reveal())
 	}
 	for _, want := range []string{"ghp_direct0123456789", "ghp_included0123456789", base64.StdEncoding.EncodeToString([]byte("x-access-token:ghp_direct0123456789"))} {
 		if !slices.Contains(got, want) {
-			t.Errorf("CheckoutSecrets() = %q, want %s among them", got, want)
+			t.Errorf("LeftByCheckout() = %q, want %s among them", got, want)
 		}
 	}
-	if got := CheckoutSecrets(t.TempDir()); got != nil {
-		t.Errorf("CheckoutSecrets of a folder without git = %q", got)
+	if got := LeftByCheckout(t.TempDir()); got != nil {
+		t.Errorf("LeftByCheckout of a folder without git = %q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package run
+package credentials
 
 import (
 	"encoding/base64"
@@ -18,9 +18,9 @@ var (
 	includedFile = regexp.MustCompile(`(?im)^\s*path\s*=\s*"?([^"\r\n]+)`)
 )
 
-// CheckoutSecrets are the tokens that a checkout left beside the workspace: they
+// LeftByCheckout are the tokens that a checkout left beside the workspace: they
 // may be others than the one we work with.
-func CheckoutSecrets(workspace string) []secret.String {
+func LeftByCheckout(workspace string) []secret.String {
 	git := filepath.Join(workspace, ".git", "config")
 	text := beginning(git)
 	for i, m := range includedFile.FindAllStringSubmatch(text, 16) {
