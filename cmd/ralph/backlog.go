@@ -40,6 +40,10 @@ type backlog struct {
 	since     string            // HEAD before what unseen names
 	unseen    string            // what was changed after the last story was approved; empty: nothing
 	green     map[string]bool   // guardrails that have passed once
+	// unprotected is why what a review starts could approve in the reviewer's place;
+	// empty: it could not.
+	unprotected string
+	forgeable   map[string]bool // stories that such a review approved in this run
 }
 
 // Begin keeps the list and says what the iteration is for. What changed since the

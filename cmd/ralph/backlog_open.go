@@ -33,7 +33,7 @@ func (j *job) readTaskList() error {
 	j.atEnd(func() { j.backlog.seal() }) // when every child is gone
 	b := &backlog{
 		job: j, folder: folder, rules: tasks.Rules{ReviewCap: j.cfg.ReviewCap, SkipReview: j.cfg.SkipReview, Only: j.cfg.Story},
-		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{}, left: map[string]string{},
+		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{}, left: map[string]string{}, forgeable: map[string]bool{},
 	}
 	list, err := b.read()
 	wrong := b.readPrompt()

@@ -142,6 +142,7 @@ func (j *job) run(ctx context.Context) ralph.Report {
 		{"marker", func(ctx context.Context) error { j.ignoreMarker(ctx); return nil }}, // before git's settings are watched
 		{"forge", j.checkForge},
 		{"repository", j.openRepository},
+		{"reviews", func(context.Context) error { return j.checkReviews() }}, // when git has run in the sandbox, which told what is in force
 		{"agent", j.checkAgent},
 		{"branch", j.attachBranch},
 		{"rules of the branch", j.checkRules},

@@ -13,7 +13,6 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
-	"github.com/org/ralph-action/internal/sandbox"
 	"github.com/org/ralph-action/internal/scm"
 )
 
@@ -57,9 +56,6 @@ func (j *job) loop(ctx context.Context) {
 		j.note(n)
 		j.out.warn(n)
 	}
-	if why := j.forgeable(); why != "" && j.backlog != nil && !j.cfg.SkipReview {
-		j.note("A program that a reviewer runs could approve in its place: " + why + ". See docs/security.md, Speaking for the agent.")
-	}
 	r := l.Run(ctx, j.baseline)
 	j.report.Tasks, j.report.Findings = j.backlog.report(), r.Findings
 	j.report.Outcome, j.report.Reason = r.Outcome, r.Reason
@@ -69,20 +65,6 @@ func (j *job) loop(ctx context.Context) {
 			j.note(note)
 		}
 	}
-}
-
-// forgeable is why a tool of an agent could speak in its place; "" when it could
-// not. Without a sandbox that was not asked for, it goes without saying.
-func (j *job) forgeable() (reason string) {
-	switch abi, why := sandbox.Available(); {
-	case !j.walled() && j.runner != nil:
-		return "isolation is off"
-	case !j.walled():
-		return ""
-	case abi == 0:
-		return why
-	}
-	return j.children.OpenNetwork()
 }
 
 // prompts builds what the agent is asked.

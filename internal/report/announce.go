@@ -40,9 +40,7 @@ func Announcement(r ralph.Report) string {
 	if hasTasks(r) {
 		parts = append(parts, storyCount(r.Tasks)+".")
 	}
-	if text := autoWords(r, plainWords{}); text != "" {
-		parts = append(parts, text)
-	}
+	parts = append(parts, storyWarnings(r, plainWords{})...)
 	for _, e := range r.Publication.Errors {
 		if e = oneLine(e, 1000); !strings.Contains(strings.Join(parts, "\n"), e) { // the reason may have named it
 			parts = append(parts, e)

@@ -168,6 +168,9 @@ func stepSubject(it ralph.Iteration, done bool) string {
 			if it.Settled.AtCap {
 				return "review:" + story + " - approved, auto-approved at the cap"
 			}
+			if it.Settled.Unprotected {
+				return "review:" + story + " - " + approvedUnprotected
+			}
 			return "review:" + story + " - approved"
 		case changesRequested:
 			return "review:" + story + " - changes requested"

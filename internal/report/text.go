@@ -40,7 +40,7 @@ func Text(r ralph.Report, o Style) string {
 		b.WriteByte('\n')
 		line(bold, "Stories")
 		prose(plain, "  ", storyCount(r.Tasks)+". "+reviewWords(r.Tasks))
-		if text := autoWords(r, plainWords{}); text != "" {
+		for _, text := range storyWarnings(r, plainWords{}) {
 			prose(yellow, "  "+f.sign(warn)+" ", text)
 		}
 		for _, text := range textStories(f, r.Tasks) {

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/org/ralph-action/internal/config"
+)
+
+// checkReviews finds out whether an approval can be believed: whether the code under
+// review could approve in the reviewer's place. In the action, where nobody watches,
+// a run that depends on such approvals is refused; elsewhere they are marked.
+func (j *job) checkReviews() error {
+	if j.backlog == nil || j.cfg.SkipReview {
+		return nil
+	}
+	why := j.children.Unprotected()
+	if j.box != nil {
+		why = "a Docker Sandbox holds the agent and what it starts together"
+	}
+	j.backlog.unprotected = why
+	if why == "" || j.runner == nil {
+		return nil
+	}
+	instead := "use a runner with Linux 5.19 or later that refuses neither Landlock nor seccomp"
+	switch {
+	case j.cfg.Isolation == config.IsolationOff:
+		instead = "leave isolation out"
+	case j.cfg.AllowedHosts.Open():
+		why += " (allowed-hosts is *)"
+		instead = "name the hosts in allowed-hosts"
+	}
+	return invalid(fmt.Errorf("mode: tasks needs a sandbox that keeps the code under review from approving itself, which is missing here: %s; %s, or set skip-review: true to do without reviews", why, instead))
+}
