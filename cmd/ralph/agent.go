@@ -298,10 +298,10 @@ func (j *job) logPrompt(name, text string) {
 	}
 }
 
-// scm are the team's own commit commands; nil when there are none, or when we
-// commit.
+// scm are the team's own commit commands; nil when there are none. The configuration
+// has none where ralph commits.
 func (j *job) scm() ralph.SCM {
-	if len(j.cfg.SCM.Tasks) == 0 || j.publishes() {
+	if len(j.cfg.SCM.Tasks) == 0 {
 		return nil
 	}
 	return scm.New(scm.Options{

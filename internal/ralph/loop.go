@@ -299,6 +299,9 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	}
 	ok = ok || it.Marker // a mark counts whatever the exit code
 	delivered := true
+	if r.SCM != nil && end == nil && ok && len(it.Verdicts) > 0 && before.ok {
+		r.snapshot(shielded, &it) // what the delivery makes is not the guardrails' doing
+	}
 	if end == nil && ok && it.Passed() && !r.stopped() {
 		delivered = r.deliver(bounded, &it)
 	}
@@ -323,8 +326,8 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	case r.stall.seen(r.Policy.StallLimit, before, it):
 		end = &ending{Stalled, stallReason(r.Policy.StallLimit, r.stall.why)}
 	}
-	if len(it.Verdicts) > 0 && before.ok {
-		r.snapshot(shielded, &it) // guardrails may have formatted or generated files
+	if (len(it.Verdicts) > 0 || len(it.Delivery.Tasks) > 0) && before.ok {
+		r.snapshot(shielded, &it) // guardrails and commit hooks may have formatted or generated files
 	}
 	r.tellNotes(&it)
 	if r.withheld != "" && end != nil && end.outcome == Completed { // it is the guardrails' doing

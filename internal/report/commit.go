@@ -97,7 +97,11 @@ func subject(it ralph.Iteration, c Checkpoint, number int) string {
 		}
 	}
 	text := strings.TrimSpace(strings.Join(lines, "\n"))
-	switch described := described(it.Delivery.Message); {
+	message := it.Delivery.Message
+	if len(it.Delivery.Tasks) > 0 { // the commit of the SCM tasks has it
+		message = ""
+	}
+	switch described := described(message); {
 	case text != "":
 		return text
 	case described != "":
