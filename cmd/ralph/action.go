@@ -40,7 +40,7 @@ func (a *app) action(show func(*secret.Redactor) printer) ralph.Report {
 	}
 	cfg, cfgErr := config.Load(sources)
 	a.left = checkoutSecrets(workspace)
-	redact := secret.NewRedactor(a.secrets(cfg)...)
+	redact := a.redactor(cfg)
 	r, err := runner.New(runner.Options{Getenv: a.getenv, Stdout: a.stdout, Redactor: redact})
 	if err != nil {
 		fmt.Fprintln(a.stderr, "ralph:", err)

@@ -23,6 +23,7 @@ import (
 // arguments or standard streams on its own.
 type app struct {
 	left           []secret.String // tokens that a checkout left
+	minted         minted
 	args           []string
 	environ        []string
 	self           string // this binary, to start its hidden commands

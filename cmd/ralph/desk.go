@@ -57,7 +57,7 @@ func (a *app) desk(d desk, done *exit) error {
 		Dir: workspace, Flags: d.flags, Environment: a.environment(), Defaults: a.placeDefaults(d.mode),
 		Mode: d.mode, Desk: true, Home: home, Prompts: prompts(), Infer: agent.Infer, Words: d.words,
 	})
-	redact := secret.NewRedactor(a.secrets(cfg)...)
+	redact := a.redactor(cfg)
 	if d.verbose {
 		for _, name := range cfg.Loaded {
 			fmt.Fprintln(a.stderr, redact.Text(report.LoadingSettings(name)))

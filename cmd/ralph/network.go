@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"net"
 	"net/netip"
@@ -93,7 +92,7 @@ func (j *job) openProxy(ctx context.Context, n *network, all []agent.Options) er
 		}
 	}
 	n.java = j.buildsJava()
-	o := egress.Options{Hosts: list, Upstream: egress.Environment(j.app.getenv), Password: rand.Text()}
+	o := egress.Options{Hosts: list, Upstream: egress.Environment(j.app.getenv), Password: j.app.minted.password.Reveal()}
 	if n.java { // most of its tools cannot be told one
 		o.Password = ""
 	}

@@ -63,7 +63,7 @@ func (j *job) openDoor(ctx context.Context, n *network, o agent.Options) error {
 	}
 	opened, err := egress.StartDoor(context.WithoutCancel(ctx), egress.DoorOptions{
 		Upstream: upstream, Key: secret.New(variable(o.Env, d.KeyVariable)), Header: d.Header, Scheme: d.Scheme,
-		Endpoints: d.Endpoints, Proxy: egress.Environment(j.app.getenv),
+		Endpoints: d.Endpoints, Proxy: egress.Environment(j.app.getenv), Placeholder: j.app.minted.placeholders[len(n.doors)].Reveal(),
 	})
 	if err != nil {
 		return err

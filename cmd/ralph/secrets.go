@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
@@ -54,6 +55,23 @@ func (a *app) secrets(cfg config.Config) []secret.String {
 		}
 	}
 	return values
+}
+
+// minted are the values by which what runs in the sandbox is known to ralph's own
+// servers on loopback. They are new in each run.
+type minted struct {
+	password     secret.String    // of the egress proxy
+	placeholders [3]secret.String // of the keys of those who work, take over and review
+}
+
+// redactor masks the secrets of a run, those that are minted for it included: other
+// users of the machine read logs, and reach the servers while the run lasts.
+func (a *app) redactor(cfg config.Config) *secret.Redactor {
+	a.minted.password = secret.New(rand.Text())
+	for i := range a.minted.placeholders {
+		a.minted.placeholders[i] = secret.New("ralph-" + rand.Text())
+	}
+	return secret.NewRedactor(slices.Concat(a.secrets(cfg), []secret.String{a.minted.password}, a.minted.placeholders[:])...)
 }
 
 // inObject are the strings of a JSON text that stand behind names which say that
