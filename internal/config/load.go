@@ -230,7 +230,7 @@ func (l *loader) suggest(name string, fits func(Input) bool) string {
 			names = append(append(names, r.Name), r.Aliases...)
 		}
 	}
-	return l.didYouMean(name, names)
+	return l.nameMeant(name, names)
 }
 
 func (l *loader) didYouMean(name string, candidates []string) string {
@@ -241,6 +241,24 @@ func (l *loader) didYouMean(name string, candidates []string) string {
 		return "; did you mean " + near + "?"
 	}
 	return ""
+}
+
+// nameMeant is didYouMean for the names of inputs and keys, of which a name may be
+// one of the words.
+func (l *loader) nameMeant(name string, candidates []string) string {
+	named := withWord(name, candidates)
+	if near := nearest(name, candidates); len(named) == 0 || near != "" && distance(kebab(name), kebab(near)) <= 1 {
+		return l.didYouMean(name, candidates)
+	}
+	const most = 8 // names in a hint
+	if len(l.list) == maxProblems || len(named) > most {
+		return ""
+	}
+	last := len(named) - 1
+	if last == 0 {
+		return "; did you mean " + named[0] + "?"
+	}
+	return "; did you mean " + strings.Join(named[:last], ", ") + " or " + named[last] + "?"
 }
 
 // cause is the reason in a file error without the path, which the message
