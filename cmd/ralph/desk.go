@@ -87,7 +87,7 @@ func (a *app) desk(d desk, done *exit) error {
 		j.cfg.Isolation = config.IsolationOff // there are no walls of ours
 	}
 	for _, line := range j.firstLines() {
-		j.out.warn(line)
+		j.out.aside(line)
 	}
 	if d.verbose {
 		j.verbose = &report.Verbose{Completion: cfg.Completion, Mask: redact.Text}

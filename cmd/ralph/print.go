@@ -12,7 +12,7 @@ import (
 type printer interface {
 	event(ralph.Event)
 	say(line string)
-	aside(line string) // for --verbose, on stderr
+	aside(line string) // not of the log: on stderr, where it is shown on a terminal
 	warn(line string)
 	fail(line string)                  // what keeps the run from starting
 	signal(line string)                // that the run was asked to stop: for people, not for what reads the output
