@@ -66,6 +66,9 @@ func (j *job) checkAgent(ctx context.Context) error {
 	return invalid(j.checkReviewer(ctx, plain, worker))
 }
 
+// option is how an input is given to this run, for a sentence.
+func (j *job) option(name, value string) string { return ralph.Option(j.runner == nil, name, value) }
+
 // worker is the agent that works, with all that was said about it, and what is
 // out of date in that.
 func (j *job) worker() (o agent.Options, outdated []string, err error) {
@@ -138,7 +141,7 @@ func (j *job) checkVersion(o agent.Options, version string) error {
 	if o.Name != j.cfg.Agent || want == "" || want == "latest" || len(o.Command) > 0 || slices.Contains(strings.FieldsFunc(version, notOfVersion), want) {
 		return nil
 	}
-	return fmt.Errorf("agent-version: %s is asked for, and the %s that is installed calls itself %q: leave agent-version out, or set agent-install: auto", want, o.Name, version)
+	return fmt.Errorf("agent-version: %s is asked for, and the %s that is installed calls itself %q: leave agent-version out, or set %s", want, o.Name, version, j.option("agent-install", "auto"))
 }
 
 func notOfVersion(r rune) bool {
@@ -212,6 +215,7 @@ func (j *job) agentOptions(name, model string) agent.Options {
 	o := agent.Options{
 		Name: name, Model: model, Dir: j.dir(), Env: j.agentEnv(name),
 		Limits:  proc.Limits{Time: j.cfg.IterationTimeout, Silence: j.cfg.IdleTimeout, FinishGrace: j.cfg.ResultGrace, OutputBytes: maxAgentOutput},
+		Flags:   j.runner == nil,
 		Root:    j.identity.IsZero() && os.Geteuid() == 0,
 		Process: pathed{j.children, j}, Mask: j.redact.Writer, Log: j.session,
 		LookPath: j.lookPath,
