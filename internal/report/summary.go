@@ -76,7 +76,7 @@ func (m markdown) outcome(mark string) string {
 	if m.Outcome == ralph.Completed {
 		return b.String()
 	}
-	list := reasons(m.Report, m.list, m.line)
+	list := reasons(besideFindings(m.Report), m.list, m.line)
 	for i, line := range list {
 		list[i] = inline(line, m.line)
 	}

@@ -32,7 +32,7 @@ func Text(r ralph.Report, o Style) string {
 	mark, colour := outcomeMark(f, r)
 	prose(colour, mark+" ", headline(r))
 	if r.Reason != "" && r.Outcome != ralph.Completed {
-		for _, reason := range reasons(r, 50, 1000) {
+		for _, reason := range reasons(besideFindings(r), 50, 1000) {
 			prose(plain, "  ", reason)
 		}
 	}
