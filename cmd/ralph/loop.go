@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/config"
@@ -97,11 +96,15 @@ func (j *job) ready() error {
 	return nil
 }
 
-// note keeps what a user should know, once.
+// note keeps what a user should know, once and as it was said last.
 func (j *job) note(text string) {
-	if !slices.Contains(j.report.Notes, text) {
-		j.report.Notes = append(j.report.Notes, text)
+	for i, said := range j.report.Notes {
+		if said == text || ralph.Renews(text, said) {
+			j.report.Notes[i] = text
+			return
+		}
 	}
+	j.report.Notes = append(j.report.Notes, text)
 }
 
 // emit shows an event and writes it into the session log.
