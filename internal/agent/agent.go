@@ -73,6 +73,8 @@ type Options struct {
 	// what the agent may see. The agent's own switches are added to it.
 	Env    []string
 	Limits proc.Limits
+	// Flags is set where inputs are flags of a command, for what errors advise.
+	Flags bool
 	// Root says that the child will run as uid 0.
 	Root bool
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/ralph"
 )
 
 // Check finds out before anything is spent whether the agent can work: its
@@ -54,10 +55,12 @@ func (c *CLI) emptyKeys() string {
 			empty = append(empty, key)
 		}
 	}
-	switch len(empty) {
-	case 0:
+	switch {
+	case len(empty) == 0:
 		return ""
-	case 1:
+	case c.o.Flags:
+		return ". Set but empty: " + strings.Join(empty, ", ")
+	case len(empty) == 1:
 		return ". " + empty[0] + " is set but empty: does the secret exist, and may this workflow read it?"
 	}
 	return ". " + strings.Join(empty, ", ") + " are set but empty: do the secrets exist, and may this workflow read them?"
@@ -68,7 +71,11 @@ func missing(o Options) string {
 		return "is " + commandAt(o) + " right, and installed?"
 	}
 	p, _ := PackageOf(o.Name)
-	return "install it (npm install -g " + p.Name + "), have it installed with agent-install: auto, use an image that holds it, or set agent-command"
+	own := "agent-command"
+	if o.Flags {
+		own = "--agent-command"
+	}
+	return "install it (npm install -g " + p.Name + "), have it installed with " + ralph.Option(o.Flags, "agent-install", "auto") + ", use an image that holds it, or set " + own
 }
 
 func commandAt(o Options) string { return cmp.Or(o.CommandAt, "agent-command") }

@@ -53,6 +53,7 @@ func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
 		name, agent, role string
 		command           []string
+		flags             bool
 		env               []string
 		version           string
 		want              string // in the error; empty: no error
@@ -62,6 +63,7 @@ func TestCheck(t *testing.T) {
 		{name: "text", agent: "text", role: "broken", command: []string{self}},
 		{name: "missing CLI", agent: "claude", role: "print", env: []string{"ANTHROPIC_API_KEY=sk-secret"},
 			want: `agent "claude": "claude" not found: install it (npm install -g @anthropic-ai/claude-code), have it installed with agent-install: auto, use an image that holds it, or set agent-command`},
+		{name: "missing CLI of a command", agent: "claude", role: "print", flags: true, want: `have it installed with --agent-install auto, use an image that holds it, or set --agent-command`},
 		{name: "missing codex", agent: "codex", role: "print", want: `agent "codex": "codex" not found: install it (npm install -g @openai/codex)`},
 		{name: "codex without credentials", agent: "codex", role: "print", env: []string{"PATH=" + bin}, want: `agent "codex": no credentials: set CODEX_API_KEY or OPENAI_API_KEY`},
 		{name: "missing command", agent: "text", role: "print", command: []string{"no-such-agent", "-x"},
@@ -70,13 +72,15 @@ func TestCheck(t *testing.T) {
 			want: `agent "claude": no credentials: set ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN`},
 		{name: "empty credentials", agent: "claude", role: "print", env: []string{"PATH=" + bin, "ANTHROPIC_API_KEY="},
 			want: `ANTHROPIC_API_KEY is set but empty: does the secret exist, and may this workflow read it?`},
+		{name: "empty credentials of a command", agent: "claude", role: "print", flags: true, env: []string{"PATH=" + bin, "ANTHROPIC_API_KEY="},
+			want: `to 1. Set but empty: ANTHROPIC_API_KEY`},
 		{name: "broken installation", agent: "claude", role: "broken", env: []string{"PATH=" + bin, "ANTHROPIC_API_KEY=sk-secret"},
 			want: `agent "claude": "claude --version" exited with code 1: Error: native binary is missing run npm again: is the installation whole?`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			o := player(t, tt.agent, tt.role, "")
-			o.Command = tt.command
+			o.Command, o.Flags = tt.command, tt.flags
 			o.Env = append(o.Env, tt.env...)
 			o.LookPath = func(name string) (string, error) { return proc.LookPath(name, o.Env) }
 			a, err := New(o)

@@ -54,9 +54,12 @@ func Refuses(mode, input string) bool {
 	case ModeSession:
 		refused = []string{"completion", "session", "task-dir", "max-restarts"}
 	}
-	return slices.Contains(refused, input) ||
-		mode != ModeTasks && slices.Contains(ofTasks(), input) ||
-		mode != ModeSession && slices.Contains(ofSessions(), input)
+	return slices.Contains(refused, input) || ofAnother(mode, input)
+}
+
+// ofAnother reports whether an input belongs to another mode alone.
+func ofAnother(mode, input string) bool {
+	return mode != ModeTasks && slices.Contains(ofTasks(), input) || mode != ModeSession && slices.Contains(ofSessions(), input)
 }
 
 // Defaults are the defaults of what the mode decides, by input: of a desk

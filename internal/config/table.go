@@ -27,15 +27,15 @@ func table() []row {
 		{"Task", taskRows()},
 		{"Agent", agentRows()},
 		{"Loop", loopRows()},
-		{"Supervision", superviseRows()},
+		{groupSupervision, superviseRows()},
 		{"Task list", tasksRows()},
 		{"Limits", limitRows()},
 		{"Machine", placeRows()},
-		{"Containment", wallRows()},
-		{"Content", contentRows()},
-		{"Publishing", publishRows()},
-		{"Pull request", pullRows()},
-		{"Trigger", triggerRows()},
+		{groupContainment, wallRows()},
+		{groupContent, contentRows()},
+		{groupPublishing, publishRows()},
+		{groupPull, pullRows()},
+		{groupTrigger, triggerRows()},
 		{"Display", displayRows()},
 	} {
 		for _, r := range g.rows {
@@ -45,6 +45,16 @@ func table() []row {
 	}
 	return all
 }
+
+// Groups of inputs that mean something only in some runs.
+const (
+	groupSupervision = "Supervision"
+	groupContainment = "Containment"
+	groupContent     = "Content"
+	groupPublishing  = "Publishing"
+	groupPull        = "Pull request"
+	groupTrigger     = "Trigger"
+)
 
 func taskRows() []row {
 	return []row{

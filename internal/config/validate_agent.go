@@ -39,7 +39,7 @@ func (l *loader) validateAgentOptions(values map[string]value) {
 	case len(l.c.AgentCommand) > 0:
 		useless("agent-version", "agent-command names the program")
 	case l.c.AgentVersion != "" && !l.c.AgentInstall && l.c.AgentVersion == "latest":
-		l.report(values["agent-version"].where, "latest is not looked for with agent-install: never")
+		l.report(values["agent-version"].where, "latest is not looked for with %s", l.option("agent-install", "never"))
 	}
 	l.validateFallback(values)
 }

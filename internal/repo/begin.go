@@ -60,7 +60,7 @@ const (
 func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	r.start = Start{Branch: r.opt.Branch, BaseSHA: r.base.String()}
 	r.server = server{branch: r.opt.Branch, known: map[plumbing.Hash]bool{r.base: true}, synced: r.base}
-	r.line = line{held: map[string]entry{}, judged: map[string]entry{}, ours: map[plumbing.Hash]bool{}}
+	r.line = line{held: map[string]entry{}, judged: map[string]entry{}, touched: map[string]bool{}, rewritten: map[string]int{}, ours: map[plumbing.Hash]bool{}}
 	r.own = map[string]change{}
 
 	adv, err := r.advertised(ctx)

@@ -64,6 +64,9 @@ func (j *sandboxed) checkAgent(ctx context.Context) (crew, error) {
 	return agents, invalid(err)
 }
 
+// option is how an input is given to this run, for a sentence.
+func (j *plan) option(name, value string) string { return ralph.Option(j.local(), name, value) }
+
 // worker is the agent that works, with all that was said about it, and what is
 // out of date in that.
 func (j *sandboxed) worker() (o agent.Options, outdated []string, err error) {
@@ -136,7 +139,7 @@ func (j *sandboxed) checkVersion(o agent.Options, version string) error {
 	if o.Name != j.cfg.Agent || want == "" || want == "latest" || len(o.Command) > 0 || slices.Contains(strings.FieldsFunc(version, notOfVersion), want) {
 		return nil
 	}
-	return fmt.Errorf("agent-version: %s is asked for, and the %s that is installed calls itself %q: leave agent-version out, or set agent-install: auto", want, o.Name, version)
+	return fmt.Errorf("agent-version: %s is asked for, and the %s that is installed calls itself %q: leave agent-version out, or set %s", want, o.Name, version, j.option("agent-install", "auto"))
 }
 
 func notOfVersion(r rune) bool {
@@ -209,6 +212,7 @@ func (j *sandboxed) agentOptions(name, model string) agent.Options {
 	o := agent.Options{
 		Name: name, Model: model, Dir: j.dir(), Env: j.agentEnv(name),
 		Limits:  proc.Limits{Time: j.cfg.IterationTimeout, Silence: j.cfg.IdleTimeout, FinishGrace: j.cfg.ResultGrace, OutputBytes: maxAgentOutput},
+		Flags:   j.local(),
 		Root:    j.identity.IsZero() && os.Geteuid() == 0,
 		Process: pathed{j.children, j}, Mask: j.rec.redact.Writer, Log: j.rec.session,
 		LookPath: j.lookPath,
@@ -294,10 +298,10 @@ func (j *workspace) logPrompt(name, text string) {
 	}
 }
 
-// scm are the team's own commit commands; nil when there are none, or when we
-// commit.
+// scm are the team's own commit commands; nil when there are none. The configuration
+// has none where ralph commits.
 func (j *sandboxed) scm() ralph.SCM {
-	if len(j.cfg.SCM.Tasks) == 0 || j.publishes() {
+	if len(j.cfg.SCM.Tasks) == 0 {
 		return nil
 	}
 	return scm.New(scm.Options{

@@ -143,7 +143,7 @@ func (j *work) openTaskList() error {
 	}
 	b := &backlog{
 		storyList: j.stories, at: j.branch, emit: j.emit,
-		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{}, left: map[string]string{},
+		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{}, left: map[string]string{}, forgeable: map[string]bool{},
 	}
 	list, err := b.read()
 	if err != nil {

@@ -17,9 +17,10 @@ func (b *backlog) report() ralph.TaskList {
 	}
 	t := ralph.TaskList{
 		File: b.folder.Path(tasks.TasksName), Project: b.list.Project, Only: b.rules.Only,
-		SkipReview: b.rules.SkipReview, ReviewCap: b.rules.ReviewCap, Stories: b.list.Report(b.rules),
+		SkipReview: b.rules.SkipReview, ReviewCap: b.rules.ReviewCap, Unprotected: b.unprotected, Stories: b.list.Report(b.rules),
 	}
 	for i := range t.Stories {
+		t.Stories[i].Unprotected = b.forgeable[t.Stories[i].ID] && t.Stories[i].Status == string(tasks.Approved)
 		t.Stories[i].Iterations = b.worked[t.Stories[i].ID]
 	}
 	var other []string

@@ -22,7 +22,7 @@ func (j *plan) checkConfiguration(problem error) error {
 		j.rec.warn(w)
 	}
 	var err error
-	j.inspect, err = inspect.New(j.cfg, credentials.Known(j.cfg, j.Environ, j.Left))
+	j.inspect, err = inspect.New(j.cfg, credentials.Known(j.cfg, j.Environ, j.Credentials.Left))
 	j.rec.mask = j.inspect.Mask
 	switch wrong := errors.Join(problem, err, j.tokenGiven()); {
 	case wrong != nil:

@@ -234,7 +234,7 @@ func (j *branch) watchRepository(ctx context.Context) error {
 	if !asked && !stalls || j.box != nil {
 		return nil
 	}
-	w, err := repo.Watch(ctx, repo.Options{Dir: j.dir(), Guest: j.git, Temp: j.temp.index, RunFiles: j.runFiles()})
+	w, err := repo.Watch(ctx, repo.Options{Dir: j.dir(), Guest: j.git, Temp: j.temp.index, RunFiles: j.runFiles(), Cache: content.NewCache().Of})
 	switch {
 	case err != nil && asked:
 		return invalid(err)

@@ -171,7 +171,7 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 	}
 	root, rootErr := d.agentsFolder()
 	if !d.cfg.AgentInstall || rootErr != nil {
-		advice := "npm install -g " + d.wanted(name, from).Name + "@" + d.wanted(name, from).Version + ", or agent-install: auto, or the image that holds it, or agent-command"
+		advice := "npm install -g " + d.wanted(name, from).Name + "@" + d.wanted(name, from).Version + ", or " + d.option("agent-install", "auto") + ", or the image that holds it, or " + d.option("agent-command", "COMMAND")
 		if rootErr != nil {
 			advice += "; " + rootErr.Error()
 		}

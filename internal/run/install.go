@@ -79,7 +79,7 @@ func (j *sandboxed) installAgent(ctx context.Context, name string) error {
 		err = fmt.Errorf("%w (the network wall refused %s: see allowed-hosts)", err, refused[0].Address)
 	}
 	if err != nil {
-		return fmt.Errorf("%w; install it into the image or on the machine yourself, or set agent-install: never", err)
+		return fmt.Errorf("%w; install it into the image or on the machine yourself, or set %s", err, j.option("agent-install", "never"))
 	}
 	j.useProgram(in.Bin)
 	if in.Fresh {

@@ -11,7 +11,6 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
-	"github.com/org/ralph-action/internal/sandbox"
 	"github.com/org/ralph-action/internal/scm"
 )
 
@@ -55,9 +54,6 @@ func (j *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 		n := "The network is not walled in: " + why + ". Programs are only asked to use ralph's proxy."
 		j.rec.warn(n)
 	}
-	if why := j.forgeable(); why != "" && j.stories != nil && !j.cfg.SkipReview {
-		j.rec.note("A program that a reviewer runs could approve in its place: " + why + ". See docs/security.md, Speaking for the agent.")
-	}
 	r := l.Run(ctx, baseline)
 	j.rec.report.Tasks, j.rec.report.Findings = j.backlog.report(), r.Findings
 	j.rec.report.Outcome, j.rec.report.Reason = r.Outcome, r.Reason
@@ -67,20 +63,6 @@ func (j *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 			j.rec.note(note)
 		}
 	}
-}
-
-// forgeable is why a tool of an agent could speak in its place; "" when it could
-// not. Without a sandbox that was not asked for, it goes without saying.
-func (j *sandboxed) forgeable() (reason string) {
-	switch abi, why := sandbox.Available(); {
-	case !j.walled() && !j.local():
-		return "isolation is off"
-	case !j.walled():
-		return ""
-	case abi == 0:
-		return why
-	}
-	return j.children.OpenNetwork()
 }
 
 // prompts builds what the agent is asked.

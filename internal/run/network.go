@@ -3,7 +3,6 @@ package run
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"net"
 	"net/netip"
@@ -93,7 +92,7 @@ func (j *sandboxed) openProxy(ctx context.Context, n *network, all []agent.Optio
 		}
 	}
 	n.java = j.buildsJava()
-	o := egress.Options{Hosts: list, Upstream: egress.Environment(j.getenv), Password: rand.Text()}
+	o := egress.Options{Hosts: list, Upstream: egress.Environment(j.getenv), Password: j.Credentials.Password.Reveal()}
 	if n.java { // most of its tools cannot be told one
 		o.Password = ""
 	}

@@ -63,7 +63,7 @@ func (j *sandboxed) openDoor(ctx context.Context, n *network, o agent.Options) e
 	}
 	opened, err := egress.StartDoor(context.WithoutCancel(ctx), egress.DoorOptions{
 		Upstream: upstream, Key: secret.New(variable(o.Env, d.KeyVariable)), Header: d.Header, Scheme: d.Scheme,
-		Endpoints: d.Endpoints, Proxy: egress.Environment(j.getenv),
+		Endpoints: d.Endpoints, Proxy: egress.Environment(j.getenv), Placeholder: j.Credentials.Placeholders[len(n.doors)].Reveal(),
 	})
 	if err != nil {
 		return err

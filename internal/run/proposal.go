@@ -202,6 +202,7 @@ func (j *work) cleanUp(ctx context.Context, state repo.State) bool {
 		return false
 	}
 	j.did("delete the branch", p.Branch)
+	p.Branch, p.HeadSHA, p.Tip, p.Pushed = "", "", "", false // nothing is to be found there any more
 	if found.Open.Number == 0 {
 		return true
 	}
