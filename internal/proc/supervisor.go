@@ -86,7 +86,7 @@ func (s *Supervisor) Unprotected() (reason string) {
 // writable reports whether children may write to a folder. Links are followed, as
 // the kernel follows them.
 func (s *Supervisor) writable(dir string) bool {
-	real, err := filepath.EvalSymlinks(dir)
+	target, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return true
 	}
@@ -94,7 +94,7 @@ func (s *Supervisor) writable(dir string) bool {
 		if open, err = filepath.EvalSymlinks(open); err != nil {
 			continue // there is nothing to write to
 		}
-		if rel, err := filepath.Rel(open, real); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(open, target); err == nil && filepath.IsLocal(rel) {
 			return true
 		}
 	}
