@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 // found is the branch where it already is.
@@ -166,21 +167,29 @@ func (r *Repo) bring(ctx context.Context, from *remote, adv advertisement, tip p
 }
 
 // atHand takes a commit into the store that is the work branch of the workspace, as
-// an earlier run left it, with all that it adds to what is checked out. It returns
+// an earlier run left it, with the commits that lead down to what is checked out and
+// what its tree adds to that. Only a rebase looks into the trees between. It returns
 // false if the workspace lacks a part of that, or holds something else under its name.
 func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came span, ok bool) {
-	if r.branchFile() != tip || r.partial() {
+	if r.branchFile() != tip || r.partial() || r.opt.UpdateBase == UpdateRebase {
 		return came, false
 	}
-	if r.importObjects(ctx, []string{tip.String(), "^" + r.base.String()}, "--revs", "--filter=blob:limit="+blobLimit) != nil || !r.store.has(tip) {
+	base, err := r.store.commit(r.base)
+	if err == nil {
+		err = r.importObjects(ctx, []string{tip.String(), "^" + r.base.String()}, "--revs", "--filter=tree:0")
+	}
+	if err != nil || !r.store.has(tip) {
 		return came, false
 	}
-	came, err := r.fresh(tip)
+	came, err = r.fresh(tip)
 	if err != nil || !slices.Equal(came.edges, []plumbing.Hash{r.base}) {
 		return came, false
 	}
-	ok, _ = r.complete(tip)
-	return came, ok
+	c, err := r.store.commit(tip)
+	if err == nil {
+		err = r.importObjects(ctx, []string{c.TreeHash.String(), "^" + base.TreeHash.String()}, "--revs", "--filter=blob:limit="+blobLimit)
+	}
+	return came, err == nil && r.filled(base, c)
 }
 
 // fresh are the commits of the store from tip down to what is checked out, and
@@ -277,21 +286,19 @@ func (r *Repo) complete(tip plumbing.Hash) (ok bool, most int) {
 	}
 	most = max(1, len(sp.own))
 	for h := range sp.own {
-		c, err := r.store.commit(h)
-		if err != nil {
+		if c, err := r.store.commit(h); err != nil || !r.filled(b, c) {
 			return false, most
-		}
-		changes, err := r.store.diff(b.TreeHash, c.TreeHash, nil)
-		if err != nil {
-			return false, most
-		}
-		for _, ch := range changes {
-			if ch.new.isBlob() && !r.store.has(ch.new.hash) {
-				return false, most
-			}
 		}
 	}
 	return true, most
+}
+
+// filled reports whether the store holds every file of a commit that is not in base.
+func (r *Repo) filled(base, c *object.Commit) bool {
+	changes, err := r.store.diff(base.TreeHash, c.TreeHash, nil)
+	return err == nil && !slices.ContainsFunc(changes, func(ch change) bool {
+		return ch.new.isBlob() && !r.store.has(ch.new.hash)
+	})
 }
 
 // resume checks the branch out at tip, which the workspace has. Files that were
