@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/org/ralph-action/internal/repo"
 )
 
 // Each git is a process in the sandbox: a run that finds a clean work tree starts
@@ -19,14 +21,16 @@ func TestGitCommands(t *testing.T) {
 	f.fetchTip(t, used)
 	for _, tt := range []struct {
 		name, dir string
+		update    repo.Update
 		want      string
 	}{
-		{"created", used, "status pack-objects checkout status add write-tree pack-objects check-attr pack-objects unpack-objects update-ref"},
-		{"updated where the last run was", used, "status pack-objects pack-objects pack-objects checkout status status add write-tree pack-objects check-attr unpack-objects update-ref"},
-		{"updated in a new checkout", f.checkout(t, false), "status pack-objects index-pack checkout status status add write-tree pack-objects check-attr unpack-objects update-ref"},
+		{"created", used, repo.UpdateNone, "status pack-objects checkout status add write-tree pack-objects check-attr pack-objects unpack-objects update-ref"},
+		{"updated where the last run was", used, repo.UpdateNone, "status pack-objects pack-objects pack-objects checkout status status add write-tree pack-objects check-attr unpack-objects update-ref"},
+		{"rebased where the last run was", used, repo.UpdateRebase, "status pack-objects index-pack checkout status status add write-tree pack-objects check-attr unpack-objects update-ref"},
+		{"updated in a new checkout", f.checkout(t, false), repo.UpdateNone, "status pack-objects index-pack checkout status status add write-tree pack-objects check-attr unpack-objects update-ref"},
 	} {
 		git(t, tt.dir, "checkout", "-q", "-f", "-B", "main", "refs/remotes/origin/main")
-		r := begin(t, tt.dir, f.url)
+		r := begin(t, tt.dir, f.url, updates(tt.update))
 		if err := r.Mark(t.Context()); err != nil {
 			t.Fatalf("%s: Mark() = %v", tt.name, err)
 		}
