@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -49,6 +51,9 @@ func (r *Repo) findKnown(ctx context.Context, adv advertisement) error {
 }
 
 func (r *Repo) findLocal(ctx context.Context, adv advertisement) error {
+	if slices.Contains(slices.Collect(maps.Values(adv.refs)), r.base) {
+		return nil // a branch of the server's
+	}
 	var in strings.Builder
 	for _, h := range adv.refs {
 		fmt.Fprintf(&in, "^%s\n", h)

@@ -11,11 +11,18 @@ import (
 // they made or changed are published only when the agent changes them. What a
 // guardrail writes anew every time stays unpublished.
 func (r *Repo) Mark(ctx context.Context) error {
-	tree, _, err := r.stage(ctx)
-	if err != nil || tree == r.line.begun {
+	l := &r.line
+	modules, err := r.store.lookup(l.headTree, ".gitmodules")
+	if err != nil {
 		return err
 	}
-	l := &r.line
+	if l.begun == l.headTree && modules == (entry{}) && r.unchanged(ctx, l.startHead) {
+		return nil
+	}
+	tree, _, err := r.stage(ctx)
+	if err != nil || tree == l.begun {
+		return err
+	}
 	if err := r.importObjects(ctx, []string{tree.String(), "^" + l.tipTree.String(), "^" + l.begun.String()}, "--revs", "--filter=blob:limit="+blobLimit); err != nil {
 		return err
 	}

@@ -270,6 +270,9 @@ func (r *Repo) unfinished(ctx context.Context) error {
 	if err := r.copyIndex(); err != nil {
 		return err
 	}
+	if index, err := readFile(r.temp, indexName, maxMetaBytes); err == nil && resolved(index) {
+		return nil
+	}
 	b := &bounded{left: guestOutputBytes}
 	if err := r.gitEnv(ctx, r.indexEnv(), nil, b, "ls-files", "-u", "-z"); err != nil {
 		return err
