@@ -68,6 +68,7 @@ var owners = map[string]struct{ room, why string }{
 	"github.com/zricethezav/gitleaks/v8":     {"leak", "one reader of its rules"},
 	"github.com/pelletier/go-toml/v2":        {"leak", "reads the rules of gitleaks; configuration is YAML"},
 	"github.com/sethvargo/go-githubactions":  {"runner", "one voice to the runner"},
+	"mvdan.cc/sh/v3":                         {"hook", "one reader of shell commands; configuration is no script"},
 }
 
 // testSupport lists the packages for tests: what is theirs alone is not in the

@@ -81,14 +81,14 @@ func (w *walk) resolve(text, cwd string) string {
 // bomb says that a function starts itself more than once, in a pipeline with
 // itself or in the background.
 func bomb(name string, body script) bool {
-	for _, p := range body {
+	for p := range body.pipelines() {
 		own, async := 0, false
 		for _, c := range p {
-			if len(c.words) > 0 && c.words[0].text == name {
+			if len(c.words) > 0 && c.script.word(c.words[0]).text == name {
 				own++
 				async = async || c.async
 			}
-			if bomb(name, c.group) {
+			if bomb(name, c.script.part(c.group)) {
 				return true
 			}
 		}

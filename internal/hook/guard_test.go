@@ -108,6 +108,28 @@ func TestDisguisesAreSeen(t *testing.T) {
 		"busybox rm -rf /",
 		"time -p rm -rf /",
 		"time { rm -rf /; }",
+		"case x in (a|b) rm -rf /;; esac",
+		"case x in\n(a|b)\n  rm -rf /\nesac",
+		"{rm,-rf,/}",
+		"rm -rf /{etc,usr}",
+		"{r,}m -rf /",
+		`a=(rm -rf /); "${a[@]}"`,
+		"a=(-rf); a+=(/); rm ${a[*]}",
+		"declare -a a=(/); rm -rf $a",
+		"a=($(rm -rf /))",
+		"export D=/; rm -rf $D",
+		"D=/u; D+=sr; rm -rf $D",
+		"echo $(( $(rm -rf /) + 1 ))",
+		"((x = $(rm -rf /)))",
+		"[[ -n $(rm -rf /) ]]",
+		"let x=$(rm -rf /)",
+		"for ((i=0; i<3; i++)); do rm -rf /; done",
+		"for x in $(rm -rf /); do :; done",
+		"select x in a; do rm -rf /; done",
+		"coproc rm -rf /",
+		"${ rm -rf /; }",
+		"echo ${x/$(rm -rf /)/y}",
+		"if true\r\nthen rm -rf /\r\nfi",
 		"su -c 'rm -rf /'",
 		"su root -c 'rm -rf /'",
 		"cd /tmp && rm -rf ../*",
@@ -142,6 +164,71 @@ func TestDisguisesAreSeen(t *testing.T) {
 	} {
 		if kind, _ := guard().Judge(line, "/github/workspace"); kind != want {
 			t.Errorf("Judge(%q) = %q, want %q", line, kind, want)
+		}
+	}
+}
+
+// The Bash tool runs bash or zsh: what only zsh can read is read as zsh.
+func TestZsh(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"rm -rf /*(N)",
+		"rm -rf /*(DN) build",
+		"print -l *(.om[1]); rm -rf /",
+		"if [[ -d x ]] { rm -rf / }",
+		"() { rm -rf / }",
+		"cat =(rm -rf /)",
+		"repeat 3 rm -rf /",
+		"noglob rm -rf /",
+		"x=(a b); echo ${(j:,:)x}; rm -rf /",
+		"a=(rm -rf /); $a",
+		"make &| rm -rf /",
+	} {
+		if kind, _ := guard().Judge(line, "/github/workspace"); kind != "delete-system" {
+			t.Errorf("Judge(%q) = %q, want delete-system", line, kind)
+		}
+	}
+	for _, line := range []string{
+		"rm -rf build/*(N)",
+		"print -l **/*(.om[1,3])",
+		"for f (*.go) gofmt -l $f",
+		"echo ${(f)x} =(sort a)",
+	} {
+		if kind, reason := guard().Judge(line, "/github/workspace"); kind != "" {
+			t.Errorf("Judge(%q) = %q (%s), want it let through", line, kind, reason)
+		}
+	}
+}
+
+// A shell runs the commands before a mistake; what stands behind it may be a
+// shell's that knows more than ours. Text that is no shell is let through.
+func TestUnreadableText(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"rm -rf /\n)",
+		"rm -rf / )",
+		"rm -rf /; if",
+		"if true; then rm -rf /",
+		"echo 'a\n'; rm -rf /; echo \"",
+		"make ;; rm -rf /",
+		"x=${a b}; rm -rf /",
+		"make )\nrm -rf /",
+		"( rm -rf /",
+		"cat <<X; rm -rf /",
+		"rm -rf / > ",
+		"for d (a b) { rm -rf / }",
+		"bash -c 'rm -rf / )'",
+	} {
+		if kind, reason := guard().Judge(line, "/github/workspace"); kind != "delete-system" {
+			t.Errorf("Judge(%q) = %q (%s), want delete-system", line, kind, reason)
+		}
+	}
+	for _, line := range []string{
+		"", ")", "\"", "(((", "\xff\xfe", "<<", "a <", "((", "${", "case", "f() {", "a=(", "echo \"rm -rf /", "echo $(rm -rf build",
+		"git commit -m 'it's done'", "]] && [[", "$((", "a |", "|", "&&", "`", "x=$(", "[[ a", "while", "for", "for x in", "time", "!", "coproc", "let",
+	} {
+		if kind, reason := guard().Judge(line, "/github/workspace"); kind != "" {
+			t.Errorf("Judge(%q) = %q (%s), want it let through", line, kind, reason)
 		}
 	}
 }

@@ -182,22 +182,22 @@ func (w *walk) any(list []script, cwd string, match func(call) bool) bool {
 	}
 	defer func() { w.depth-- }()
 	for _, s := range list {
-		for _, p := range s {
+		for p := range s.pipelines() {
 			for _, c := range p {
-				if c.group != nil && w.any([]script{c.group}, cwd, match) {
+				if c.group != nil && w.any([]script{s.part(c.group)}, cwd, match) {
 					return true
-				}
-				one := call{source: c.source, cwd: cwd, redirects: w.redirects(c.redirects)}
-				var subs []script
-				for _, word := range c.words {
-					one.args = append(one.args, arg{text: w.expand(word.text), subs: word.subs})
-					subs = append(subs, word.subs...)
 				}
 				if w.calls++; w.calls > maxCalls {
 					return false
 				}
-				if match(unwrap(one, 0)) || w.any(subs, cwd, match) {
+				one := call{source: c.source, cwd: cwd, redirects: w.redirects(c), args: w.args(c)}
+				if match(unwrap(one, 0)) {
 					return true
+				}
+				for _, a := range one.args {
+					if w.any(a.subs, cwd, match) {
+						return true
+					}
 				}
 			}
 		}

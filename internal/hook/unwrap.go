@@ -19,9 +19,9 @@ func wrapper(name string) (valued string, operands int, ok bool) {
 		return "-s -k --signal --kill-after", 1, true
 	case "xargs":
 		return "-a -d -E -I -L -n -P -s --arg-file --delimiter --max-args --max-procs --max-lines --replace", 0, true
-	case "nohup", "command", "builtin", "exec", "setsid", "stdbuf", "unbuffer", "time", "busybox", "toybox", "chronic", "parallel", "watch":
+	case "nohup", "command", "builtin", "exec", "setsid", "stdbuf", "unbuffer", "time", "busybox", "toybox", "chronic", "parallel", "watch", "noglob", "nocorrect":
 		return "-i -o -e -a --input --output --error", 0, true
-	case "flock", "chroot", "taskset", "proot":
+	case "flock", "chroot", "taskset", "proot", "repeat":
 		return "", 1, true
 	case "strace", "ltrace":
 		return "-o -p -e -u", 0, true
