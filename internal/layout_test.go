@@ -22,8 +22,8 @@ var rooms = map[string]struct {
 }{
 	"ralph":   {nil, "the domain knows nobody"},
 	"secret":  {nil, "everybody holds secrets"},
-	"rundir":  {nil, "files of ours in the workspace, for whoever writes one"},
-	"taskdir": {nil, "a task folder's signals and message bus; no domain in it"},
+	"rundir":  {[]string{"atomicfile"}, "files of ours in the workspace, for whoever writes one"},
+	"taskdir": {[]string{"atomicfile"}, "a task folder's signals and message bus; no domain in it"},
 	"sandbox": {nil, "what a child may touch; no domain in it"},
 	"hosts":   {nil, "which addresses a pattern means; pure, for configuration, agents and the proxy"},
 	"egress":  {[]string{"hosts", "secret"}, "the way out: a proxy of ours, the door that adds a key; no domain in it"},
@@ -33,27 +33,29 @@ var rooms = map[string]struct {
 	"agent":   {[]string{"ralph", "proc", "secret"}, "a CLI's stream becomes events"},
 	"guard":   {[]string{"ralph", "proc", "secret"}, "a command becomes a verdict"},
 	"scm":     {[]string{"ralph", "proc", "secret"}, "the team's own commit commands"},
-	"repo":    {[]string{"ralph", "secret"}, "a tree becomes commits"},
+	"repo":    {[]string{"ralph", "secret", "atomicfile"}, "a tree becomes commits"},
 	"forge":   {[]string{"ralph", "secret", "lazyregexp"}, "a record becomes a pull request"},
 	"report":  {[]string{"ralph", "secret"}, "a record becomes text"},
 	"runner":  {[]string{"ralph", "secret", "trigger", "lazyregexp"}, "a record becomes outputs, the event file an event"},
 	"install": {[]string{"proc", "lazyregexp"}, "npm runs as a guest; no domain in it"},
-	"tasks":   {[]string{"ralph", "secret"}, "a task list: its schema, its transitions, its story to do next"},
+	"tasks":   {[]string{"ralph", "secret", "atomicfile"}, "a task list: its schema, its transitions, its story to do next"},
 	"price":   {[]string{"ralph"}, "tokens of a model become an estimate of their cost"},
 	"trigger": {[]string{"ralph", "lazyregexp"}, "what started the run, and what of it becomes a prompt; pure"},
 	"hook":    {[]string{"ralph", "secret", "lazyregexp"}, "answers to the agent CLI's hooks"},
 	"content": {[]string{"ralph", "lazyregexp"}, "what of a change may be published: paths, limits, claims; pure"},
 	"weaken":  {[]string{"ralph"}, "what of a change makes tests and checks say less; pure"},
 	"leak":    {[]string{"ralph", "secret"}, "what must not be published, found in it; pure"},
-	"starter": {nil, "what ralph init proposes and writes"},
+	"starter": {[]string{"atomicfile"}, "what ralph init proposes and writes"},
 	"openapi": {nil, "what tests check against GitHub's description; imported by tests only"},
 	"demo":    {nil, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
 
 	"forgetest": {[]string{"demo", "openapi"}, "GitHub for tests, on the demo's git and checked by GitHub's own description; tests alone import it"},
 
+	"atomicfile": {nil, "one way of replacing a file, for whoever must not leave half of one, or follow a link"},
+
 	"lazyregexp": {nil, "expressions that most starts of the program do not need"},
 
-	"dockersandbox": {[]string{"proc"}, "an agent's room in docker's own virtual machine; no domain in it"},
+	"dockersandbox": {[]string{"proc", "atomicfile"}, "an agent's room in docker's own virtual machine; no domain in it"},
 }
 
 // owners lists the packages that only one room may import.
