@@ -36,7 +36,8 @@ type Options struct {
 }
 
 // Write puts content in the place of whatever has the name, or returns an error
-// and leaves it as it was.
+// and leaves it as it was; with Sync, an error may also mean that the new file is
+// there and would not survive a power cut.
 //
 // The directory may be one that somebody else writes to: nothing outside of
 // root is reached, the temporary file is always a new one, and a symbolic or

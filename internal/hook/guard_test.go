@@ -232,3 +232,23 @@ func TestUnreadableText(t *testing.T) {
 		}
 	}
 }
+
+// The reason quotes the command that was found, and no other text.
+func TestQuotedCommand(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"make; sudo rm -rf / 2>&1 &":                     "sudo rm -rf / 2>&1",
+		"if true; then rm -rf /; fi":                     "rm -rf /",
+		"rm -rf / \\\n  --force <<X >out\ntext\nX\nmake": "rm -rf / \\   --force <<X >out",
+		"A=1 rm -rf / # tidy":                            "A=1 rm -rf /",
+		"! rm -rf / |& cat":                              "! rm -rf /",
+		"x=$(rm -rf /; make)":                            "rm -rf /",
+		"( make; rm -rf /\nmake":                         "rm -rf /",
+		"bash -c 'make; rm -rf /'":                       "rm -rf /",
+	} {
+		_, reason := guard().Judge(line, "/github/workspace")
+		if _, after, _ := strings.Cut(reason, " Command: "); !strings.HasPrefix(after, want+"\n") {
+			t.Errorf("Judge(%q) says %q, want the command %q", line, reason, want)
+		}
+	}
+}

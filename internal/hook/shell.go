@@ -224,15 +224,24 @@ func (s script) part(stmts []*syntax.Stmt) script {
 
 // source is the text of a statement, without the here-documents it reads.
 func (s script) source(st *syntax.Stmt) string {
-	from, to := int(st.Position.Offset()), len(s.src)
-	if !s.mended {
+	begin := int(st.Position.Offset())
+	text := s.src[min(begin, len(s.src)):]
+	line := len(text) // from where a line end ends it
+	if s.mended {
+		line = 0
+	} else {
 		ended := *st
 		ended.Semicolon = syntax.Pos{}
-		to = int(ended.End().Offset())
+		text = text[:max(0, min(int(ended.End().Offset())-begin, len(text)))]
+		for _, r := range st.Redirs {
+			if r.Hdoc != nil {
+				line = max(0, int(r.Word.End().Offset())-begin)
+			}
+		}
 	}
-	text := s.src[min(from, len(s.src)):max(from, min(to, len(s.src)))]
-	if s.mended || slices.ContainsFunc(st.Redirs, func(r *syntax.Redirect) bool { return r.Hdoc != nil }) {
-		text, _, _ = strings.Cut(text, "\n")
+	if line < len(text) {
+		rest, _, _ := strings.Cut(text[line:], "\n")
+		text = text[:line+len(rest)]
 	}
 	return strings.TrimSpace(text)
 }
