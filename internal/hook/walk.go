@@ -86,6 +86,7 @@ func (w *walk) run(s script) {
 
 // pipeline judges every call of it and returns them by stage.
 func (w *walk) pipeline(p []command) [][]call {
+	p = p[:min(len(p), maxCalls)]
 	stages := make([][]call, len(p))
 	for i, c := range p {
 		var before []call

@@ -119,20 +119,35 @@ func (s script) subs(n syntax.Node) []script {
 	return out
 }
 
-// maxBraces bounds the words that braces make of one.
-const maxBraces = 64
+// maxBraces bounds the words that braces make of one, and maxBraced its bytes.
+const (
+	maxBraces = 64
+	maxBraced = 4 << 10
+)
 
 // braces are the words that one with alternatives in braces stands for.
 // Sequences such as {1..9} stay as they are.
 func braces(in *syntax.Word) []*syntax.Word {
-	syntax.SplitBraces(in)
+	size := 0
+	for _, part := range in.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			size += len(lit.Value)
+		}
+	}
+	if size > maxBraced || !syntax.SplitBraces(in) {
+		return []*syntax.Word{in}
+	}
+	return alternatives(in)
+}
+
+func alternatives(in *syntax.Word) []*syntax.Word {
 	out := []*syntax.Word{{}}
 	for _, part := range in.Parts {
 		choices := []*syntax.Word{{Parts: []syntax.WordPart{part}}}
 		if b, ok := part.(*syntax.BraceExp); ok && !b.Sequence {
 			choices = nil
 			for _, elem := range b.Elems {
-				choices = append(choices, braces(elem)...)
+				choices = append(choices, alternatives(elem)...)
 			}
 		}
 		var next []*syntax.Word
