@@ -20,7 +20,7 @@ func gitOf(c call) gitCall {
 	}
 	all := texts(c.args)
 	for len(all) > 0 && strings.HasPrefix(all[0], "-") {
-		if contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace"}, all[0]) && len(all) > 1 {
+		if slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace"}, all[0]) && len(all) > 1 {
 			all = all[1:]
 		}
 		all = all[1:]
@@ -56,7 +56,7 @@ func (g gitCall) operands() []string {
 
 func isMain(ref string) bool {
 	ref = strings.TrimPrefix(ref, "refs/heads/")
-	return contains([]string{"main", "master", "develop", "trunk", "production"}, ref)
+	return slices.Contains([]string{"main", "master", "develop", "trunk", "production"}, ref)
 }
 
 func losesHistory(s scene) string {
@@ -83,7 +83,7 @@ func losesHistory(s scene) string {
 				return "overwrites the main branch on the remote"
 			}
 		}
-		if g.flag('f', "--force") || contains(g.rest, "--mirror") {
+		if g.flag('f', "--force") || slices.Contains(g.rest, "--mirror") {
 			return "overwrites what others have pushed"
 		}
 	case "filter-branch", "filter-repo":
@@ -101,7 +101,7 @@ func losesHistory(s scene) string {
 			return "deletes a branch without asking whether it was merged"
 		}
 	case "branch":
-		if g.flag('D', "") || g.flag('d', "--delete") && contains(g.rest, "--force") {
+		if g.flag('D', "") || g.flag('d', "--delete") && slices.Contains(g.rest, "--force") {
 			for _, t := range all {
 				if isMain(t) {
 					return "deletes the main branch"
@@ -221,7 +221,7 @@ func destroysRemote(s scene) string {
 			return "destroys infrastructure"
 		}
 	case "kubectl", "oc":
-		if is("delete") && (s.has(0, "--all") || len(all) > 1 && contains([]string{"namespace", "namespaces", "ns", "pv", "pvc", "crd", "node", "nodes", "all"}, all[1])) {
+		if is("delete") && (s.has(0, "--all") || len(all) > 1 && slices.Contains([]string{"namespace", "namespaces", "ns", "pv", "pvc", "crd", "node", "nodes", "all"}, all[1])) {
 			return "deletes a part of a cluster with everything in it"
 		}
 	case "aws":

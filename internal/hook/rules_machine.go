@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/lazyregexp"
@@ -19,7 +20,7 @@ func stopsMachine(s scene) string {
 			return "stops the machine"
 		}
 	case "systemctl", "loginctl":
-		if len(all) > 0 && contains([]string{"poweroff", "reboot", "halt", "kexec", "suspend", "hibernate", "rescue", "emergency"}, all[0]) {
+		if len(all) > 0 && slices.Contains([]string{"poweroff", "reboot", "halt", "kexec", "suspend", "hibernate", "rescue", "emergency"}, all[0]) {
 			return "stops the machine"
 		}
 	}
@@ -118,7 +119,7 @@ func dropsFirewall(s scene) string {
 	switch s.name {
 	case "iptables", "ip6tables", "ebtables", "arptables":
 		for i, a := range s.args {
-			if contains([]string{"-F", "--flush", "-X", "--delete-chain", "-Z", "-D", "--delete"}, a.text) {
+			if slices.Contains([]string{"-F", "--flush", "-X", "--delete-chain", "-Z", "-D", "--delete"}, a.text) {
 				return "takes rules out of the firewall"
 			}
 			if (a.text == "-P" || a.text == "--policy") && i+2 < len(s.args) && s.args[i+2].text == "ACCEPT" {
@@ -144,7 +145,7 @@ func dropsFirewall(s scene) string {
 	case "systemctl", "service", "rc-service":
 		for _, t := range all {
 			for _, u := range all {
-				if contains([]string{"stop", "disable", "mask"}, t) && contains([]string{"firewalld", "ufw", "nftables", "iptables", "apparmor", "auditd", "fail2ban"}, strings.TrimSuffix(u, ".service")) {
+				if slices.Contains([]string{"stop", "disable", "mask"}, t) && slices.Contains([]string{"firewalld", "ufw", "nftables", "iptables", "apparmor", "auditd", "fail2ban"}, strings.TrimSuffix(u, ".service")) {
 					return "turns " + u + " off"
 				}
 			}

@@ -135,6 +135,10 @@ func (w *walk) flatten(c command, before []call) []call {
 		return nil
 	}
 	for _, n := range c.within {
+		if each, ok := n.(*syntax.WordIter); ok && each.Name != nil {
+			delete(w.vars, each.Name.Value)
+			delete(w.arrays, each.Name.Value)
+		}
 		w.subs(c.script.subs(n))
 	}
 	out := w.group(c, body)

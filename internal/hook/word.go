@@ -134,8 +134,8 @@ func braces(in *syntax.Word) []*syntax.Word {
 			size += len(lit.Value)
 		}
 	}
-	if size > maxBraced || !syntax.SplitBraces(in) {
-		return []*syntax.Word{in}
+	if size <= maxBraced {
+		syntax.SplitBraces(in) // in the tree, once for all
 	}
 	return alternatives(in)
 }
