@@ -21,12 +21,9 @@ func (w *walk) follow(calls []call) {
 		case "popd":
 			w.cwd = ""
 		case "git":
-			if g := gitOf(c); g.verb == "remote" && len(g.rest) >= 2 && (g.rest[0] == "add" || g.rest[0] == "set-url") {
-				for _, a := range g.rest[1:] {
-					if !strings.HasPrefix(a, "-") {
-						w.remotes[a] = true
-						break
-					}
+			if g := gitOf(c); g.name == "remote" {
+				if all := g.operands("-t -m"); len(all) > 1 && (all[0] == "add" || all[0] == "set-url") {
+					w.remotes[all[1]] = true
 				}
 			}
 		}
