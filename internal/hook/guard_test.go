@@ -255,3 +255,21 @@ func TestQuotedCommand(t *testing.T) {
 		}
 	}
 }
+
+// What is long is no reason not to be read, as long as it does not nest.
+func TestLongCommands(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		strings.Repeat("a && ", 4000) + "rm -rf /",
+		strings.Repeat("a | ", 4000) + "rm -rf /",
+		"if a; then b; " + strings.Repeat("elif a; then b;\n", 300) + "else rm -rf /; fi",
+		"case x in " + strings.Repeat("a) b;;\n", 2000) + "*) rm -rf /;; esac",
+		"echo $((1" + strings.Repeat("+1", 2000) + ")); rm -rf /",
+		"rm " + strings.Repeat("x ", 3000) + "-rf /",
+		"cat <<X\n" + strings.Repeat("$(a)\n", 2000) + "X\nrm -rf /",
+	} {
+		if kind, _ := guard().Judge(line, "/github/workspace"); kind != "delete-system" {
+			t.Errorf("Judge(%.40q…) = %q, want delete-system", line, kind)
+		}
+	}
+}
