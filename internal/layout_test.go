@@ -22,8 +22,8 @@ var rooms = map[string]struct {
 }{
 	"ralph":   {nil, "the domain knows nobody"},
 	"secret":  {nil, "everybody holds secrets"},
-	"rundir":  {nil, "files of ours in the workspace, for whoever writes one"},
-	"taskdir": {nil, "a task folder's signals and message bus; no domain in it"},
+	"rundir":  {[]string{"atomicfile"}, "files of ours in the workspace, for whoever writes one"},
+	"taskdir": {[]string{"atomicfile"}, "a task folder's signals and message bus; no domain in it"},
 	"sandbox": {nil, "what a child may touch; no domain in it"},
 	"hosts":   {nil, "which addresses a pattern means; pure, for configuration, agents and the proxy"},
 	"egress":  {[]string{"hosts", "secret"}, "the way out: a proxy of ours, the door that adds a key; no domain in it"},
@@ -33,19 +33,19 @@ var rooms = map[string]struct {
 	"agent":   {[]string{"ralph", "proc", "secret"}, "a CLI's stream becomes events"},
 	"guard":   {[]string{"ralph", "proc", "secret"}, "a command becomes a verdict"},
 	"scm":     {[]string{"ralph", "proc", "secret"}, "the team's own commit commands"},
-	"repo":    {[]string{"ralph", "secret"}, "a tree becomes commits"},
+	"repo":    {[]string{"ralph", "secret", "atomicfile"}, "a tree becomes commits"},
 	"forge":   {[]string{"ralph", "secret", "lazyregexp"}, "a record becomes a pull request"},
 	"report":  {[]string{"ralph", "secret"}, "a record becomes text"},
 	"runner":  {[]string{"ralph", "secret", "trigger", "lazyregexp"}, "a record becomes outputs, the event file an event"},
 	"install": {[]string{"proc", "lazyregexp"}, "npm runs as a guest; no domain in it"},
-	"tasks":   {[]string{"ralph", "secret"}, "a task list: its schema, its transitions, its story to do next"},
+	"tasks":   {[]string{"ralph", "secret", "atomicfile"}, "a task list: its schema, its transitions, its story to do next"},
 	"price":   {[]string{"ralph"}, "tokens of a model become an estimate of their cost"},
 	"trigger": {[]string{"ralph", "lazyregexp"}, "what started the run, and what of it becomes a prompt; pure"},
 	"hook":    {[]string{"ralph", "secret", "lazyregexp"}, "answers to the agent CLI's hooks"},
 	"content": {[]string{"ralph", "lazyregexp"}, "what of a change may be published: paths, limits, claims; pure"},
 	"weaken":  {[]string{"ralph"}, "what of a change makes tests and checks say less; pure"},
 	"leak":    {[]string{"ralph", "secret"}, "what must not be published, found in it; pure"},
-	"starter": {nil, "what ralph init proposes and writes"},
+	"starter": {[]string{"atomicfile"}, "what ralph init proposes and writes"},
 	"openapi": {nil, "what tests check against GitHub's description; imported by tests only"},
 	"demo":    {nil, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
 
@@ -57,12 +57,14 @@ var rooms = map[string]struct {
 		"ralph", "repo", "report", "rundir", "runner", "sandbox", "scm", "secret", "starter", "taskdir", "tasks", "trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"cli": {[]string{
-		"agent", "config", "config/credentials", "demo", "hook", "lazyregexp", "proc", "ralph", "repo", "report", "run", "rundir", "runner", "sandbox", "secret", "starter", "taskdir", "tasks",
+		"agent", "atomicfile", "config", "config/credentials", "demo", "hook", "lazyregexp", "proc", "ralph", "repo", "report", "run", "rundir", "runner", "sandbox", "secret", "starter", "taskdir", "tasks",
 	}, "commands, flags and what is printed"},
+
+	"atomicfile": {nil, "one way of replacing a file, for whoever must not leave half of one, or follow a link"},
 
 	"lazyregexp": {nil, "expressions that most starts of the program do not need"},
 
-	"dockersandbox": {[]string{"proc"}, "an agent's room in docker's own virtual machine; no domain in it"},
+	"dockersandbox": {[]string{"proc", "atomicfile"}, "an agent's room in docker's own virtual machine; no domain in it"},
 }
 
 // owners lists the packages that only one room may import.
@@ -77,6 +79,7 @@ var owners = map[string]struct{ room, why string }{
 	"github.com/zricethezav/gitleaks/v8":     {"leak", "one reader of its rules"},
 	"github.com/pelletier/go-toml/v2":        {"leak", "reads the rules of gitleaks; configuration is YAML"},
 	"github.com/sethvargo/go-githubactions":  {"runner", "one voice to the runner"},
+	"mvdan.cc/sh/v3":                         {"hook", "one reader of shell commands; configuration is no script"},
 }
 
 // testSupport lists the packages for tests: what is theirs alone is not in the

@@ -25,9 +25,6 @@ func (r *Repo) connect() (err error) {
 	if opt.Signer != nil && opt.UpdateBase == UpdateRebase {
 		return errors.New("update-base: rebase needs a push, and with sign-commits the forge's API moves the branch, only ever forward: use merge")
 	}
-	if opt.UpdateBase == UpdateRebase && opt.Signer != nil {
-		return errors.New("update-base: rebase rewrites commits, which cannot be done with sign-commits: use merge")
-	}
 	if opt.Contact.reaches(opt) {
 		r.remote, r.baseRemote = opt.Contact.remote, opt.Contact.base
 		return nil
