@@ -74,18 +74,3 @@ func first(list map[string]target) string {
 	}
 	return best
 }
-
-// targets keeps of a Makefile and its kin the targets that are checks by their
-// name, and what belongs to none.
-func targets(name string) func([]byte) string {
-	return func(text []byte) string {
-		var b strings.Builder
-		list := blocks(name, text)
-		for _, goal := range sorted(list) {
-			if checkName(goal) {
-				b.WriteString(strings.ReplaceAll(list[goal].text, "\\\n", " "))
-			}
-		}
-		return b.String()
-	}
-}

@@ -1,6 +1,7 @@
 package weaken
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"path"
@@ -143,20 +144,20 @@ func (g *leads) judges(list []string, i int, dir string) bool {
 	case value != "" && !strings.HasPrefix(flag, "-"): // a variable
 		return false
 	case runs(list, i):
-		if lang := g.languages.of(name); lang != nil && g.isTest(name) && old != nil && len(lang.cases(g.source(old, lang))) > 0 {
+		if lang := languageOf(name); lang != nil && isTest(name) && old != nil && len(lang.cases(lex(old, lang.lexis))) > 0 {
 			return false // its tests are compared
 		}
 		return g.scripts == 0 || check || g.captured == 0 && (isScript(name, old) || isScript(name, now))
 	case value != "":
-		return g.match(configures, flag)
-	case i > 0 && g.match(configures, list[i-1]):
+		return configures.MatchString(flag)
+	case i > 0 && configures.MatchString(list[i-1]):
 		return true
 	}
-	return check && g.languages.of(name) == nil
+	return check && languageOf(name) == nil
 }
 
 // configures finds flags behind which a file stands that a tool obeys.
-const configures = `^-(?:c|f|r|-\w*(?:conf|rc|file|setting|project|require|import|load|plugin|rules|baseline|setup|script)[\w-]*)$`
+var configures = re(`^-(?:c|f|r|-\w*(?:conf|rc|file|setting|project|require|import|load|plugin|rules|baseline|setup|script)[\w-]*)$`)
 
 // What is written in front of a command, what runs the command behind a second
 // word, what runs the program that is named behind it, and the flags with which it
@@ -242,12 +243,14 @@ func (g *leads) content(name string) (old, now []byte) {
 	return text, text
 }
 
+// captured finds commands whose output a script keeps.
+var captured = re("\\$\\([^()]*\\)|`[^`]*`")
+
 // script follows what a shell script starts.
 func (g *leads) script(name string, depth int) {
 	g.scripts++
 	defer func() { g.scripts-- }()
 	old, now := g.content(name)
-	captured := g.pattern("\\$\\([^()]*\\)|`[^`]*`")
 	for _, text := range [][]byte{old, now} {
 		if len(text) == 0 || len(text) > maxFile || !isScript(name, text) {
 			continue
@@ -392,7 +395,7 @@ func (g *leads) whole(dir string, names ...string) {
 	for _, name := range names {
 		name = path.Join(dir, name)
 		if f := g.changed(name); f != nil {
-			if what, part := g.configuration(name); what != "" && part != nil && f.Old != nil && f.New != nil && part(f.Old) == part(f.New) {
+			if c := configurationOf(name); c != nil && path.Base(name) != "tox.ini" && slices.EqualFunc(c.lines(name, f.Old), c.lines(name, f.New), bytes.Equal) {
 				continue
 			}
 			g.found[f.Path] = ""

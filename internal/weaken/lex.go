@@ -26,9 +26,7 @@ type source struct {
 	comments []byte // everything but comments is blank
 	match    []int32
 	starts   []int32 // of the lines
-
-	filter *filter // nil: patterns are looked for everywhere
-	layers [layers][][]int32
+	plain    []byte  // what uncommented gives
 }
 
 // maxRegex is how long a regular expression in a text may be.
@@ -84,7 +82,7 @@ func (l lexis) comment(text []byte, i int) int {
 		return len(text) - i
 	}
 	for _, mark := range l.line {
-		if !has(text, i, mark) || l.word && i > 0 && !isSpace(text[i-1]) && text[i-1] != ';' || mark == "#" && has(text, i, "#[") && len(l.line) > 1 {
+		if !has(text, i, mark) || has(text, i, "//go:build") || l.word && i > 0 && !isSpace(text[i-1]) && text[i-1] != ';' || mark == "#" && has(text, i, "#[") && len(l.line) > 1 {
 			continue
 		}
 		if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
@@ -224,6 +222,62 @@ func (s *source) closing(i int) int {
 		return int(s.match[i])
 	}
 	return -1
+}
+
+// inCode is the code, where most patterns are looked for.
+func (s *source) inCode() []byte { return s.code }
+
+// uncommented is the text without its comments.
+func (s *source) uncommented() []byte {
+	if s.plain == nil {
+		s.plain = bytes.Clone(s.text)
+		for i, c := range s.comments {
+			if c != ' ' && c != '\n' {
+				s.plain[i] = ' '
+			}
+		}
+	}
+	return s.plain
+}
+
+// empty reports whether a test has no body.
+func (s *source) empty(c testCase) bool {
+	return len(bytes.TrimSpace(s.code[c.begin:c.end])) < len("();")
+}
+
+// lineAt is the line in which a match ends.
+func (s *source) lineAt(m []int) string {
+	line := s.lineOf(max(m[0], m[1]-1)) - 1
+	return string(bytes.TrimSpace(s.text[s.begin(line):s.end(line)]))
+}
+
+// begin is where a line, counted from 0, begins.
+func (s *source) begin(line int) int { return int(s.starts[line]) }
+
+// end is where its line end stands, or the text ends.
+func (s *source) end(line int) int {
+	if line+1 < len(s.starts) {
+		return int(s.starts[line+1]) - 1
+	}
+	return len(s.text)
+}
+
+// around gives the parts of a source that lie around some of its lines.
+func (s *source) around(some func(line []byte) bool) [][2]int {
+	const lines = 10
+	var parts [][2]int
+	for i := range s.starts {
+		if !some(bytes.TrimSpace(s.text[s.begin(i):s.end(i)])) {
+			continue
+		}
+		from, to := s.begin(max(0, i-lines)), s.end(min(len(s.starts)-1, i+lines))
+		if n := len(parts); n > 0 && from <= parts[n-1][1] {
+			parts[n-1][1] = to
+		} else {
+			parts = append(parts, [2]int{from, to})
+		}
+	}
+	return parts
 }
 
 // lineOf is the 1-based line of a place.
