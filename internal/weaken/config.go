@@ -61,14 +61,10 @@ func (c *configuration) lines(name string, text []byte) [][]byte {
 	return slices.DeleteFunc(linesOf(text), func(line []byte) bool { return comment.Match(line) })
 }
 
-// config tells changed configuration of tests and linters, and what agents read
-// of a repository.
+// config tells changed configuration of tests and linters.
 func (k *look) config() {
 	for _, f := range k.files {
 		was := cmp.Or(f.From, f.Path)
-		if agentConfig(was) || agentConfig(f.Path) {
-			k.add(rankAgent, ralph.FindingAgentConfig, f.Path, 0, "agent configuration", "what agents read of this repository was "+verb(f)+": it steers every later run of an agent")
-		}
 		k.interposed(f)
 		c := configurationOf(was)
 		if c == nil {
@@ -337,22 +333,6 @@ func verb(f File) string {
 		return "moved"
 	}
 	return "changed"
-}
-
-// agentDirs and agentFiles are what agent CLIs read, by its name.
-const (
-	agentDirs  = " .claude .codex .gemini .cursor .opencode .amp .cline .clinerules .roo .windsurf .agents .continue .kiro .junie .goose .qwen .copilot "
-	agentFiles = " CLAUDE.md CLAUDE.local.md AGENTS.md AGENTS.override.md AGENT.md GEMINI.md QWEN.md .mcp.json mcp.json .cursorrules .windsurfrules .clinerules .roorules opencode.json opencode.jsonc .aider.conf.yml .goosehints copilot-instructions.md .geminiignore .aiexclude "
-)
-
-// agentConfig reports whether agent CLIs read a file by its name.
-func agentConfig(name string) bool {
-	for part := range strings.SplitSeq(path.Dir(name), "/") {
-		if contains(agentDirs, part) {
-			return true
-		}
-	}
-	return contains(agentFiles, path.Base(name)) || strings.HasSuffix(name, ".instructions.md") || strings.HasPrefix(name, ".github/prompts/") || strings.HasPrefix(name, ".github/agents/")
 }
 
 // sections keeps of an INI or TOML file the sections whose heading matches.

@@ -196,6 +196,8 @@ func (k *look) removed(t *tested, moved map[string]int, goneCode map[string]bool
 	switch {
 	case f.Deleted && goneCode[subject(f.Path)]:
 		// The code that they tested went with them.
+	case f.Deleted && k.instead(t) >= len(t.before):
+		// They were written anew in a file of another name.
 	case f.Deleted && len(lost) > 0:
 		k.add(rankDeleted, ralph.FindingTests, f.Path, 0, "test file deleted", "a file with "+plural(len(lost), "test")+" was deleted; make sure that what it tested is tested elsewhere, or is gone")
 	case f.Deleted:
@@ -204,6 +206,22 @@ func (k *look) removed(t *tested, moved map[string]int, goneCode map[string]bool
 	case len(lost) > 0:
 		k.add(rankRemoved, ralph.FindingTests, f.Path, 0, "test removed", plural(len(lost), "test")+" removed: "+namesOf(lost))
 	}
+}
+
+// instead is how many tests stand in new files of the folder of a deleted one, less
+// those of other files that were deleted there.
+func (k *look) instead(t *tested) int {
+	n := 0
+	for _, f := range k.files {
+		if path.Dir(f.Path) == path.Dir(t.file.Path) && f.Path != t.file.Path && isTest(f.Path) && languageOf(f.Path) == t.lang {
+			if f.Added {
+				n += len(t.lang.cases(t.lang.read(f.New)))
+			} else if f.Deleted {
+				n -= len(t.lang.cases(t.lang.read(f.Old)))
+			}
+		}
+	}
+	return n
 }
 
 // namesOf lists at most five tests.
@@ -234,7 +252,8 @@ func (t *tested) renamed(name string) bool {
 }
 
 // vanished reports whether a text speaks of something that the code no longer has:
-// a word of five letters or more that the change took out of all code that is no test.
+// a word of five letters or more that the change took out of all code that is no test,
+// or the name of a file of code that it deleted.
 func (k *look) vanished(text []byte) bool {
 	if k.dropped == nil {
 		k.dropped = map[string]bool{}
@@ -246,6 +265,11 @@ func (k *look) vanished(text []byte) bool {
 			}
 		}
 		maps.DeleteFunc(k.dropped, func(word string, _ bool) bool { return len(word) < 5 || now[word] })
+		for _, f := range k.files {
+			if name, _, _ := strings.Cut(path.Base(f.Path), "."); f.Deleted && len(name) > 3 && languageOf(f.Path) != nil && !isTest(f.Path) {
+				k.dropped[name] = true
+			}
+		}
 	}
 	words := map[string]bool{}
 	tokens(text, words)

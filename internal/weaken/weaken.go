@@ -48,7 +48,6 @@ const (
 	rankThreshold
 	rankFewer
 	rankConfig
-	rankAgent
 	rankNewSkipped
 	rankUnknown
 )
@@ -58,8 +57,6 @@ type look struct {
 	files   []File
 	options Options
 	found   []ranked
-	count   map[string]int
-	more    map[string]ranked // the last that is not told by itself, by rule
 
 	// Of the files with tests: how much more often a line stands there than before, the
 	// words of tests that are new or changed, and those of new lines.
@@ -76,13 +73,13 @@ type ranked struct {
 }
 
 // Look lists what in a change makes tests and checks say less: findings of the
-// kinds tests, checks, agent-config and not-looked-at, all of severity Flag, the
+// kinds tests, checks and not-looked-at, all of severity Flag, the
 // gravest first, at most MaxFindings. Paths are as the change has them: foreign
 // text. Texts are one line of printable characters, and quote no more of a file
 // than names of tests, of keys and of commands, and a line of configuration, cut
 // at 80 bytes.
 func Look(files []File, o Options) []ralph.Finding {
-	k := &look{options: o, count: map[string]int{}, more: map[string]ranked{}}
+	k := &look{options: o}
 	k.choose(files)
 	k.guardrails()
 	k.tests()
@@ -121,40 +118,35 @@ func (k *look) choose(files []File) {
 }
 
 func (k *look) add(rank int, kind ralph.FindingKind, path string, line int, rule, text string) {
-	id := fmt.Sprint(rank, "\x00", rule)
-	k.count[id]++
-	f := ranked{rank, ralph.Finding{Kind: kind, Severity: ralph.Flag, Path: path, Line: line, Rule: rule, Text: text}}
-	if k.count[id] > maxOfRule {
-		k.more[id] = f
-		return
-	}
-	k.found = append(k.found, f)
+	k.found = append(k.found, ranked{rank, ralph.Finding{Kind: kind, Severity: ralph.Flag, Path: path, Line: line, Rule: rule, Text: text}})
 }
 
 // list sorts what was found, and sums up what is too much of one kind.
 func (k *look) list() []ralph.Finding {
-	for id, f := range k.more {
-		f.Path, f.Line = "", 0
-		f.Text = fmt.Sprintf("and %d more of this kind", k.count[id]-maxOfRule)
-		k.found = append(k.found, f)
-	}
 	slices.SortStableFunc(k.found, func(a, b ranked) int {
-		end := func(f ranked) int { // sums come last
-			if f.Path == "" {
-				return 1
-			}
-			return 0
-		}
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(end(a), end(b)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Text, b.Text))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Text, b.Text))
 	})
-	var out []ralph.Finding
-	for _, f := range slices.CompactFunc(k.found, func(a, b ranked) bool { return a == b }) {
-		if len(out) == MaxFindings {
-			break
-		}
-		out = append(out, f.Finding)
+	type kind struct {
+		rank int
+		rule string
 	}
-	return out
+	var out []ralph.Finding
+	count, sums := map[kind]int{}, map[kind]int{}
+	for _, f := range slices.Compact(k.found) {
+		of := kind{f.rank, f.Rule}
+		switch count[of]++; {
+		case count[of] == maxOfRule+1:
+			sums[of] = len(out)
+			f.Path, f.Line = "", 0
+			out = append(out, f.Finding)
+		case count[of] <= maxOfRule:
+			out = append(out, f.Finding)
+		}
+	}
+	for of, at := range sums {
+		out[at].Text = fmt.Sprintf("and %d more of this kind", count[of]-maxOfRule)
+	}
+	return out[:min(len(out), MaxFindings)]
 }
 
 func were(files int) string {
