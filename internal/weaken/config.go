@@ -30,15 +30,15 @@ var configurations = []configuration{
 	{re(`(?:^|/)(?:package|composer|deno)\.jsonc?$`), "tests and linters", scripted, true},
 	{re(`(?:^|/)(?:GNUm|[Mm])akefile$|(?:^|/)[Jj]ustfile$|(?:^|/)Taskfile\.ya?ml$`), "tests and checks", targets, true},
 	{re(`(?:^|/)(?:\.gitlab-ci|azure-pipelines|\.travis|appveyor|\.drone|bitbucket-pipelines|\.cirrus|\.woodpecker)\.ya?ml$|(?:^|/)Jenkinsfile$|(?:^|/)\.(?:github|gitea|forgejo)/(?:workflows|actions)/|(?:^|/)\.(?:circleci|buildkite)/`), "the CI", lines(checkCommand), true},
-	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties)$`), "tests and linters", lines(re(`(?i)skip|surefire|failsafe|jacoco|<excludes?>|useJUnit|ignoreFailures|\bexclude\b.*(?:test|spec|\*\*)|minimum|failOn|testFailureIgnore|haltOn|allWarningsAsErrors|Werror|abortOnError|checkstyle|detekt|spotbugs`)), false},
+	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties)$`), "tests and linters", lines(re(`(?i)useJUnit|\bexclude.*(?:test|spec)|minimum|failOn|haltOn|allWarningsAsErrors|Werror`)), false},
 	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler and tests", lines(re(`(?i)TreatWarningsAsErrors|NoWarn|WarningLevel|Nullable|AnalysisLevel|AnalysisMode|EnforceCodeStyle|RunAnalyzers|IsTestProject|Threshold|WarningsNotAsErrors|Compile Remove`)), false},
 	{re(`(?:^|/)[jt]sconfig[^/]*\.json$`), "the type checker", lines(re(`"(?:strict\w*|alwaysStrict|checkJs|exactOptionalPropertyTypes|useUnknownInCatchVariables|no(?:Implicit|Unused|Unchecked|Fallthrough|PropertyAccess)\w+)"\s*:`)), false},
 	{re(`(?:^|/)conftest\.py$`), "tests", lines(re(`\bpytest_(?:collect|ignore|runtest|session|report|pyfunc|exception|assert|unconfigure)\w*|exitstatus|\.outcome\b`)), false},
-	{re(`(?:^|/)(?:jest|vite|vitest|playwright|cypress|ava|wdio|karma|mocha)\.(?:config|conf|workspace|setup)\b[^/]*\.(?:[cm]?[jt]s|json)$|(?:^|/)\.mocharc\b`), "tests", lines(re(`(?i)test(?:match|regex|path|dir|files)|exclu|includ|ignor|threshold|coverage|retr(?:y|ies)|passWithNoTests|forbidOnly|grep|\bspec\b|\bbranches\b`)), false},
+	{re(`(?:^|/)(?:jest|vite|vitest|playwright|cypress|ava|wdio|karma|mocha)\.(?:config|conf|workspace|setup)\b[^/]*\.(?:[cm]?[jt]s|json)$|(?:^|/)\.mocharc\b`), "tests", lines(re(`(?i)test(?:match|regex|name|pathignore)|exclude|ignore|threshold|coverage|retr(?:y|ies)|forbidOnly|\bgrep\b|\bbranches\b`)), false},
 	{re(`(?:^|/)(?:\.rspec|phpunit\.xml(?:\.dist)?|\.?pytest\.ini|xunit\.runner\.json|nextest\.toml|testng\.xml|[^/]*\.runsettings)$`), "tests", nil, false},
 	{re(`(?:^|/)(?:\.nycrc(?:\.json)?|\.c8rc\.json|\.coveragerc|\.?codecov\.ya?ml|\.simplecov|\.?tarpaulin\.toml)$`), "coverage", nil, false},
 	{re(`(?:^|/)(?:\.?mypy\.ini|pyrightconfig\.json|psalm\.xml(?:\.dist)?|phpstan\.neon(?:\.dist)?|phpstan-baseline\.neon|\.flowconfig)$`), "type checkers", nil, false},
-	{re(`(?:^|/)(?:\.eslintrc|eslint\.config\.)[^/]*$`), "linters", lines(re(`["']?[@\w/-]+["']?\s*:\s*\[?\s*(?:["'](?:error|warn|off)|[012]\b)|\bextends\b|\bignore|recommended|^\s*[@\w/-]+:`)), false},
+	{re(`(?:^|/)(?:\.eslintrc|eslint\.config\.)[^/]*$`), "linters", lines(re(`["']?[@\w/-]+["']?\s*:\s*\[?\s*(?:["']?(?:error|warn|off)\b|[012]\b)|\bextends\b|\bignore|recommended`)), false},
 	{re(`(?:^|/)(?:\.golangci\.\w+|\.flake8|\.?pylintrc|\.?ruff\.toml|\.rubocop\.yml|\.rubocop_todo\.yml|biome\.jsonc?|\.oxlintrc\.json|tslint\.json|\.eslintignore|\.stylelintrc[^/]*|\.?clippy\.toml|\.swiftlint\.yml|\.clang-tidy|detekt\.yml|checkstyle\.xml|\.?phpcs\.xml(?:\.dist)?|\.shellcheckrc|staticcheck\.conf|revive\.toml|\.bandit|\.gitleaksignore|\.trivyignore)$`), "linters", nil, false},
 	{re(`(?:^|/)(?:\.pre-commit-config\.yaml|lefthook\.ya?ml|\.lintstagedrc(?:\.json)?)$|(?:^|/)\.husky/`), "checks before a commit", nil, false},
 }
@@ -85,7 +85,7 @@ func (k *look) config() {
 
 var (
 	// excuses finds in configuration what makes a check say less.
-	excuses = re(`(?i)\b(?:exclude\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]?fail\w*|norecursedirs.*test|baseline|nowarn|suppress\w*|deselect\w*|onlyIf|retr(?:y|ies)|filter|exitstatus|outcome|pytest_\w+)\b|[:=]\s*\[?\s*["']?(?:off|warn)\b`)
+	excuses = re(`(?i)\b(?:exclude\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]?fail\w*|norecursedirs.*test|baseline|nowarn|suppress\w*|deselect\w*|onlyIf|retr(?:y|ies)|test_?match|test_?regex|testNamePattern|grep|exitstatus|outcome|pytest_\w+)\b|[:=]\s*\[?\s*["']?(?:off|warn)\b`)
 	// nothing finds configuration of a linter that finds nothing.
 	nothing = re(`(?i)\b(?:default|select|rules|checks)["']?\s*[:=]\s*(?:none\b|\[\s*\]|\{\s*\})|\bdisable-all:\s*true`)
 	// enables finds what is looked for all the same.
@@ -95,12 +95,12 @@ var (
 	// bareKey finds lines that are told by those below them.
 	bareKey = re(`^[-\s]*["']?[\w-]+["']?:$`)
 	// comment finds lines that configure nothing.
-	comment = re(`^(?:#|//|;|/?\*|<!--|[\[\](){},\s]*$)`)
+	comment = re(`^(?:#|//|;|/?\*|<[!?]|["'](?:-//|https?:)|[\[\](){},\s]*$)`)
 	// checkCommand finds lines that start checks.
 	checkCommand = re(`(?i)\b(?:\w*tests?|lint\w*|check\w*|vet|verify|tsc|mypy|ruff|flake8|pylint|eslint|jest|vitest|mocha|py\.test|tox|clippy|golangci\S*|golint|staticcheck|rspec|rubocop|phpunit|phpstan|psalm|coverage|make|expresso)\b`)
 	// housekeeping finds lines that start no check although they name one: they
 	// install it, or say where it is.
-	housekeeping = re(`(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune)\b|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
+	housekeeping = re(`(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|test [-!"$\[])|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
 	// keyed finds values of YAML that are no commands.
 	keyed = re(`^(?:- )?["']?[\w.-]+["']?:\s`)
 	// commandKey finds those that are.
@@ -289,7 +289,7 @@ func holds(line, other []byte) bool {
 // another shell, a runner, modules that are loaded first; and the lines that do.
 var interposers = []struct{ path, line *lazyregexp.Regexp }{
 	{re(`(?:^|/)(?:\.npmrc|\.yarnrc|\.yarnrc\.yml|pnpm-workspace\.yaml)$`), re(`(?i)^["']?(?:script-?shell|shell-?emulator|node-?options|onload-?script|yarn-?path|global-?pnpmfile|pnpmfile|plugins)["']?\s*[:=]`)},
-	{re(`(?:^|/)\.cargo/config(?:\.toml)?$`), re(`^(?:\w+\.)*(?:runner|linker|rustc|rustc-wrapper|rustc-workspace-wrapper|rustdoc|rustflags)\b|^(?:b|build|c|check|clippy|d|doc|fmt|r|run|t|test)\s*=`)},
+	{re(`(?:^|/)\.cargo/config(?:\.toml)?$`), re(`^(?:\w+\.)*(?:runner|linker|rustc|rustc-wrapper|rustc-workspace-wrapper|rustdoc)\b|^(?:\w+\.)*rustflags\b.*(?:-A|cap-lints)|^(?:b|build|c|check|clippy|d|doc|fmt|r|run|t|test)\s*=`)},
 	{re(`(?:^|/)\.?mise\.toml$`), re(`^(?:run|_\.(?:path|source|file)|PATH)\b`)},
 	{re(`(?:^|/)(?:\.bazelrc|sitecustomize\.py|usercustomize\.py|\.pnpmfile\.cjs|go\.work|[^/]*\.pth|tools/bazel|\.mvn/(?:maven\.config|jvm\.config|extensions\.xml)|\.bundle/config)$`), anyLine},
 }

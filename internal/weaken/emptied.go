@@ -41,25 +41,29 @@ func (k *look) emptied(t *tested) {
 	tell := func(rank, at int, rule, text string) {
 		k.add(rank, ralph.FindingTests, t.file.Path, t.now.lineOf(at), rule, text)
 	}
-	for _, at := range k.freshIn(t, t.lang.trivial, (*source).inCode) {
-		tell(rankEmptied, at, "trivial assertion", "an assertion"+t.in(at)+" always holds")
+	for _, at := range k.freshIn(t, t.lang.trivial, inCode) {
+		if c := t.newAt(at); c == nil || t.lang.asserted(t.now, *c) == 1 { // in a new one it matters when there is nothing else
+			tell(rankEmptied, at, "trivial assertion", "an assertion"+t.in(at)+" always holds")
+		}
 	}
-	for _, at := range k.freshIn(t, t.lang.disabled, (*source).inCode) {
-		tell(rankEmptied, at, "switched off", "code"+t.in(at)+" is switched off by a condition that never holds")
+	for _, at := range k.freshIn(t, t.lang.disabled, inCode) {
+		if t.old != nil && t.newAt(at) == nil {
+			tell(rankEmptied, at, "switched off", "code"+t.in(at)+" is switched off by a condition that never holds")
+		}
 	}
 	if !t.lang.inline {
-		for _, at := range k.freshIn(t, notInCI, (*source).uncommented) {
+		for _, at := range k.freshIn(t, notInCI, inStrings) {
 			if line := t.now.lineOf(at) - 1; !onlyInCI.Match(t.now.text[at:t.now.end(line)]) {
 				tell(rankSkipped, at, "not in CI", "code"+t.in(at)+" does not run in the CI")
 			}
 		}
-		for _, at := range k.freshIn(t, swallows, (*source).inCode) {
+		for _, at := range k.freshIn(t, swallows, inCode) {
 			if bytes.Contains(t.now.code[max(0, at-300):t.now.end(t.now.lineOf(at)-1)], []byte("fail(")) || t.lang.indent && bytes.Contains(t.now.code[at:min(len(t.now.code), at+200)], []byte("else:\n")) {
 				continue // the assertion is what is tested
 			}
 			tell(rankEmptied, at, "swallowed", "a failed assertion"+t.in(at)+" is caught and dropped")
 		}
-		for _, at := range k.freshIn(t, exits, (*source).inCode) {
+		for _, at := range k.freshIn(t, exits, inCode) {
 			if i := owner(t.after, at); t.lang.name == "go" && (i < 0 || t.after[i].name != "TestMain") {
 				continue // a program that a test starts
 			}
@@ -96,6 +100,19 @@ func (k *look) emptied(t *tested) {
 	}
 }
 
+// newAt is the new test that a place is in, nil for others.
+func (t *tested) newAt(at int) *testCase {
+	if i := owner(t.after, at); i >= 0 && t.after[i].at <= at && t.was[i] < 0 {
+		return &t.after[i]
+	}
+	return nil
+}
+
+// asserted counts the assertions of a test.
+func (l *language) asserted(s *source, c testCase) int {
+	return len(l.assert.FindAllIndex(s.code[c.begin:c.end], -1))
+}
+
 // in names the test a place is in, and marks it as told.
 func (t *tested) in(at int) string {
 	if i := owner(t.after, at); i >= 0 && t.after[i].at <= at {
@@ -115,11 +132,11 @@ func nested(list []testCase, i int) bool {
 func (k *look) saysLess(t *tested, was, is testCase, what string) {
 	l := t.lang
 	oldCode, newCode := t.old.code[was.begin:was.end], t.now.code[is.begin:is.end]
-	n, m := len(l.assert.FindAllIndex(oldCode, -1)), len(l.assert.FindAllIndex(newCode, -1))
+	n, m := l.asserted(t.old, was), l.asserted(t.now, is)
 	if n == 0 {
 		return
 	}
-	oldLines, newLines := linesOf(t.old.uncommented()[was.begin:was.end]), linesOf(t.now.uncommented()[is.begin:is.end])
+	oldLines, newLines := linesOf(t.old.plain[was.begin:was.end]), linesOf(t.now.plain[is.begin:is.end])
 	var weak [][]byte
 	others := 0 // new assertions
 	for _, line := range missing(newLines, oldLines) {

@@ -215,23 +215,6 @@ var languages = []language{
 		disabled: re(`\bif\s*\(\s*(?:false|0)\s*(?:\)|&&)`),
 	},
 	{
-		exts:      " .swift ",
-		name:      "swift",
-		lexis:     lexis{line: []string{"//"}, block: slashes, quotes: []quote{{open: `"""`, end: `"""`, many: true}, doubleQuote}},
-		tests:     re(`(?:Tests?|Spec)\.swift$|(?:^|/)\w*Tests?/.*\.swift$`),
-		named:     re(`\bfunc\s+(test\w*)\s*\(`),
-		attribute: re(`@Test\b`),
-		skip: []mark{
-			{rule: "XCTSkip", re: re(`\bXCTSkip\w*\(`)},
-			{rule: "XCTExpectFailure", re: re(`\bXCTExpectFailure\w*\b|\bwithKnownIssue\b`)},
-			{rule: ".disabled", re: re(`@(?:Test|Suite)\([^)\n]*\.(?:disabled|enabled)\(`)},
-		},
-		assert:   re(asserts + `|#require\(|\bXCT(?:Fail|Unwrap)\b|\bIssue\.record\b`),
-		trivial:  re(`\bXCTAssert(?:True)?\(\s*true\s*\)|\bXCTAssertFalse\(\s*false\s*\)|#expect\(\s*(?:true|1 == 1|Bool\(true\))\s*\)|\bXCTAssertEqual\(\s*1,\s*1\s*\)`),
-		weak:     re(`\bXCTAssertNotNil\(|\bXCTAssertNoThrow\(|!= nil\b`),
-		disabled: re(`\bif false\b|(?m)^[ \t]*#if (?:false|DISABLED|NEVER)\b`),
-	},
-	{
 		exts:  " .c .cc .cpp .cxx .h .hh .hpp .m .mm ",
 		name:  "cpp",
 		lexis: lexis{line: []string{"//"}, block: slashes, quotes: []quote{doubleQuote, singleQuote}},

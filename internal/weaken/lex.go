@@ -21,12 +21,11 @@ type quote struct {
 
 // source is a text, taken apart. All three have the same length and line ends.
 type source struct {
-	text     []byte
-	code     []byte // comments and the insides of strings are blank
-	comments []byte // everything but comments is blank
-	match    []int32
-	starts   []int32 // of the lines
-	plain    []byte  // what uncommented gives
+	text   []byte
+	plain  []byte  // comments are blank
+	code   []byte  // comments and the insides of strings are blank
+	match  []int32 // where the bracket is closed that is opened at a place
+	starts []int32 // of the lines
 }
 
 // maxRegex is how long a regular expression in a text may be.
@@ -35,11 +34,11 @@ const maxRegex = 1000
 // lex takes a text apart, in one pass and time linear in its length. Where it
 // is wrong about a language, it recovers at the next line end.
 func lex(text []byte, l lexis) *source {
-	s := &source{text: text, code: bytes.Clone(text), comments: blanked(text)}
+	s := &source{text: text, plain: bytes.Clone(text), code: bytes.Clone(text)}
 	for i := 0; i < len(text); {
 		switch n, end := l.comment(text, i), 0; {
 		case n > 0:
-			copy(s.comments[i:i+n], text[i:i+n])
+			blank(s.plain[i : i+n])
 			blank(s.code[i : i+n])
 			i += n
 			continue
@@ -224,22 +223,6 @@ func (s *source) closing(i int) int {
 	return -1
 }
 
-// inCode is the code, where most patterns are looked for.
-func (s *source) inCode() []byte { return s.code }
-
-// uncommented is the text without its comments.
-func (s *source) uncommented() []byte {
-	if s.plain == nil {
-		s.plain = bytes.Clone(s.text)
-		for i, c := range s.comments {
-			if c != ' ' && c != '\n' {
-				s.plain[i] = ' '
-			}
-		}
-	}
-	return s.plain
-}
-
 // empty reports whether a test has no body.
 func (s *source) empty(c testCase) bool {
 	return len(bytes.TrimSpace(s.code[c.begin:c.end])) < len("();")
@@ -299,12 +282,6 @@ func blank(text []byte) {
 			text[i] = ' '
 		}
 	}
-}
-
-func blanked(text []byte) []byte {
-	out := bytes.Clone(text)
-	blank(out)
-	return out
 }
 
 func has(text []byte, i int, s string) bool {

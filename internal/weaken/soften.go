@@ -11,9 +11,6 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 )
 
-// checkTool finds what runs tests and checks in a line of a script.
-var checkTool = re(`(?i)\b(?:\w*tests?|lint\w*|check\w*|vet|tsc|mypy|ruff|flake8|pylint|eslint|jest|vitest|mocha|pytest|tox|cargo|go (?:test|vet)|golangci\S*|rspec|rubocop|phpunit|phpstan|gradlew?|mvnw?|dotnet|ctest|bats|make|npm|pnpm|yarn|clippy)\b`)
-
 // isScript says that a file is a program for a shell, or a list of commands.
 func isScript(name string, text []byte) bool {
 	switch path.Ext(name) {
@@ -74,7 +71,7 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 			continue
 		}
 		for _, s := range softeners {
-			if s.files != nil && (firstOfKind || !s.files.MatchString(path.Base(f.Path))) || !s.line.Match(line) || (s.tool || c == nil) && !checkTool.Match(line) {
+			if s.files != nil && (firstOfKind || !s.files.MatchString(path.Base(f.Path))) || !s.line.Match(line) || (s.tool || c == nil) && (!checkCommand.Match(line) || housekeeping.Match(line)) {
 				continue
 			}
 			if before[s.rule]--; before[s.rule] < 0 {

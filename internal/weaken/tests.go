@@ -166,7 +166,7 @@ func (k *look) news(all []tested) (moved map[string]int) {
 		if t.now == nil {
 			continue
 		}
-		for _, line := range missing(linesOf(t.now.uncommented()), linesOf(t.file.Old)) { // tables stand outside of tests, too
+		for _, line := range missing(linesOf(t.now.plain), linesOf(t.file.Old)) { // tables stand outside of tests, too
 			tokens(line, k.fresh)
 			tokens(line, k.spoken)
 		}
@@ -295,13 +295,13 @@ func (k *look) skipped(t *tested) {
 	more := sync.OnceValue(func() int { // marks of all kinds
 		n := 0
 		for _, m := range t.lang.skip {
-			n += len(t.find(m.re, t.now)) - len(t.find(m.re, t.old))
+			n += len(find(m.re, t.now, inCode)) - len(find(m.re, t.old, inCode))
 		}
 		return n
 	})
 	told := 0
 	for _, m := range t.lang.skip {
-		for _, at := range k.freshIn(t, m.re, (*source).inCode) {
+		for _, at := range k.freshIn(t, m.re, inCode) {
 			if told++; told > more() { // it stands for one of another kind
 				return
 			}
@@ -322,7 +322,7 @@ func (k *look) skipped(t *tested) {
 			switch isNew := t.was[i] < 0; {
 			case isNew && conditional: // it needs something that is not everywhere
 			case isNew && bytes.ContainsAny(t.now.code[min(at, c.at):c.at], "{;"): // it is that of something between
-			case isNew && t.now.empty(c): // it is only planned
+			case isNew && (m.rule == ".todo" || t.now.empty(c)): // it is only planned
 			case isNew:
 				k.add(rankNewSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the new test "+shown(c.name)+" is skipped from the beginning")
 			case conditional:
@@ -333,7 +333,7 @@ func (k *look) skipped(t *tested) {
 		}
 	}
 	if t.lang.only != nil {
-		for _, at := range k.freshIn(t, t.lang.only, (*source).inCode) {
+		for _, at := range k.freshIn(t, t.lang.only, inCode) {
 			k.add(rankOnly, ralph.FindingTests, t.file.Path, t.now.lineOf(at), "only", "only this test or group runs now: every other one of the file is silent")
 		}
 	}
@@ -366,17 +366,16 @@ func (t *tested) conditional(i, at int) bool {
 	return false
 }
 
-// find is where a pattern stands in the code of one of the texts of a file, imports
-// left out.
-func (t *tested) find(re *lazyregexp.Regexp, s *source) [][]int {
-	return t.findIn(re, s, (*source).inCode)
-}
+// inCode and inStrings are the parts of a source where patterns are looked for.
+func inCode(s *source) []byte    { return s.code }
+func inStrings(s *source) []byte { return s.plain }
 
-func (t *tested) findIn(re *lazyregexp.Regexp, s *source, layer func(*source) []byte) [][]int {
+// find is where a pattern stands in a source, imports left out.
+func find(re *lazyregexp.Regexp, s *source, in func(*source) []byte) [][]int {
 	if s == nil {
 		return nil
 	}
-	return slices.DeleteFunc(re.FindAllIndex(layer(s), maxCases), func(m []int) bool {
+	return slices.DeleteFunc(re.FindAllIndex(in(s), maxCases), func(m []int) bool {
 		line := s.lineAt(m)
 		return strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "from ")
 	})
@@ -385,41 +384,32 @@ func (t *tested) findIn(re *lazyregexp.Regexp, s *source, layer func(*source) []
 // freshIn lists where a pattern stands in the new text, as often as it stands
 // there more often than in the old. Lines that stood there before, or stand no more
 // in another file of tests, are not it.
-func (k *look) freshIn(t *tested, re *lazyregexp.Regexp, layer func(*source) []byte) []int {
-	if !slices.ContainsFunc(t.parts, func(part [2]int) bool { return re.Match(layer(t.now)[part[0]:part[1]]) }) {
+func (k *look) freshIn(t *tested, re *lazyregexp.Regexp, in func(*source) []byte) []int {
+	if !slices.ContainsFunc(t.parts, func(part [2]int) bool { return re.Match(in(t.now)[part[0]:part[1]]) }) {
 		return nil
 	}
-	more := func(m []int) bool { // one of its lines stands there more often
+	isNew := func(m []int) bool { // one of its lines is
 		first, last := t.now.lineOf(m[0])-1, t.now.lineOf(m[1]-1)-1
 		return slices.ContainsFunc(linesOf(t.now.text[t.now.begin(first):t.now.end(last)]), func(line []byte) bool { return k.balance[string(line)] > 0 })
 	}
-	is := t.findIn(re, t.now, layer)
-	was := t.findIn(re, t.old, layer)
-	room := len(is) - len(was)
-	of := func(s *source, list []testCase, m []int) string {
+	of := func(s *source, list []testCase, m []int) string { // its test, and its line
 		if i := owner(list, m[1]-1); i >= 0 {
 			return list[i].name + "\x00" + s.lineAt(m)
 		}
 		return s.lineAt(m)
 	}
-	lines, owned := map[string]int{}, map[string]int{}
+	was, is := find(re, t.old, in), find(re, t.now, in)
+	had := map[string]int{}
 	for _, m := range was {
-		lines[t.old.lineAt(m)]++
-		owned[of(t.old, t.before, m)]++
+		had[of(t.old, t.before, m)]++
 	}
-	is = slices.DeleteFunc(is, func(m []int) bool { // its test had it
-		id := of(t.now, t.after, m)
-		owned[id]--
-		if owned[id] >= 0 {
-			lines[t.now.lineAt(m)]--
-		}
-		return owned[id] >= 0
-	})
 	var out []int
 	for _, m := range is {
-		line := t.now.lineAt(m)
-		lines[line]--
-		if lines[line] >= 0 || !more(m) || len(out) >= room {
+		if id := of(t.now, t.after, m); had[id] > 0 {
+			had[id]--
+			continue
+		}
+		if !isNew(m) || len(out) >= len(is)-len(was) {
 			continue
 		}
 		at := m[0]
