@@ -28,7 +28,7 @@ var configurations = []configuration{
 	{re(`(?:^|/)(?:setup\.cfg|tox\.ini)$`), "tests, linters and type checkers", sections(re(`^\[\s*(?:tool:pytest|pytest|flake8|mypy|coverage|pylint|pycodestyle|pydocstyle|bandit)\b`)), false},
 	{re(`(?:^|/)Cargo\.toml$`), "linters and tests", sections(re(`^\[+\s*(?:workspace\.)?(?:lints|test|profile\.test)\b`)), false},
 	{re(`(?:^|/)(?:package|composer|deno)\.jsonc?$`), "tests and linters", scripted, true},
-	{re(`(?:^|/)(?:GNUm|[Mm])akefile$|(?:^|/)[Jj]ustfile$|(?:^|/)Taskfile\.ya?ml$`), "tests and checks", targets, true},
+	{re(`(?:^|/)(?:GNUm|[Mm])akefile$|(?:^|/)[Jj]ustfile$`), "tests and checks", targets, true},
 	{re(`(?:^|/)(?:\.gitlab-ci|azure-pipelines|\.travis|appveyor|\.drone|bitbucket-pipelines|\.cirrus|\.woodpecker)\.ya?ml$|(?:^|/)Jenkinsfile$|(?:^|/)\.(?:github|gitea|forgejo)/(?:workflows|actions)/|(?:^|/)\.(?:circleci|buildkite)/`), "the CI", lines(checkCommand), true},
 	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties)$`), "tests and linters", lines(re(`(?i)useJUnit|\bexclude.*(?:test|spec)|minimum|failOn|haltOn|allWarningsAsErrors|Werror`)), false},
 	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler and tests", lines(re(`(?i)TreatWarningsAsErrors|NoWarn|WarningLevel|Nullable|AnalysisLevel|AnalysisMode|EnforceCodeStyle|RunAnalyzers|IsTestProject|Threshold|WarningsNotAsErrors|Compile Remove`)), false},
@@ -97,10 +97,10 @@ var (
 	// comment finds lines that configure nothing.
 	comment = re(`^(?:#|//|;|/?\*|<[!?]|["'](?:-//|https?:)|[\[\](){},\s]*$)`)
 	// checkCommand finds lines that start checks.
-	checkCommand = re(`(?i)\b(?:\w*tests?|lint\w*|check\w*|vet|verify|tsc|mypy|ruff|flake8|pylint|eslint|jest|vitest|mocha|py\.test|tox|clippy|golangci\S*|golint|staticcheck|rspec|rubocop|phpunit|phpstan|psalm|coverage|make|expresso)\b`)
+	checkCommand = re(`(?i)\b(?:\w*tests?|lint\w*|check\w*|vet|verify|tsc|mypy|ruff|flake8|pylint|eslint|jest|vitest|mocha|py\.test|tox|clippy|golangci\S*|golint|staticcheck|rspec|rubocop|phpunit|phpstan|psalm|make|expresso)\b`)
 	// housekeeping finds lines that start no check although they name one: they
 	// install it, or say where it is.
-	housekeeping = re(`(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|test [-!"$\[])|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
+	housekeeping = re(`(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo|test [-!"$\[])|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
 	// keyed finds values of YAML that are no commands.
 	keyed = re(`^(?:- )?["']?[\w.-]+["']?:\s`)
 	// commandKey finds those that are.
@@ -112,7 +112,7 @@ var (
 func (k *look) configuresLess(c *configuration, f File) (line string, less bool) {
 	was, is := c.lines(cmp.Or(f.From, f.Path), f.Old), c.lines(f.Path, f.New)
 	if f.Deleted || configurationOf(f.Path) == nil {
-		return "", len(was) > 0 && !k.replaced(c, f)
+		return "", len(was) > 0 && !k.replaced(c, f, false)
 	}
 	if c.commands {
 		return k.fewerCommands(missing(was, is))
@@ -121,6 +121,9 @@ func (k *look) configuresLess(c *configuration, f File) (line string, less bool)
 	lost := slices.DeleteFunc(missing(was, is), func(line []byte) bool {
 		return harmless.Match(line) || excuses.Match(line) || k.configured(line)
 	})
+	if k.replaced(c, f, true) {
+		lost = nil
+	}
 	var excused [][]byte
 	others, wanted := 0, 0 // what came in the place of others, and what is wanted besides
 	for _, line := range gained {
@@ -171,11 +174,12 @@ func sameButNumbers(a, b []byte) bool {
 	return bytes.Equal(plain(a), plain(b))
 }
 
-// replaced reports whether another file of the change configures the like now.
-func (k *look) replaced(c *configuration, f File) bool {
+// replaced reports whether another file of the change, perhaps one that is added,
+// configures the like now.
+func (k *look) replaced(c *configuration, f File, added bool) bool {
 	return slices.ContainsFunc(k.files, func(other File) bool {
 		o := configurationOf(other.Path)
-		if o == nil || other.Deleted || other.Path == f.Path || bytes.Equal(other.Old, other.New) {
+		if o == nil || other.Deleted || added && !other.Added || other.Path == f.Path || bytes.Equal(other.Old, other.New) {
 			return false
 		}
 		return slices.ContainsFunc(strings.Fields(c.what), func(word string) bool {

@@ -78,7 +78,7 @@ func (k *look) emptied(t *tested) {
 			continue
 		}
 		was := t.before[t.was[i]]
-		if bytes.Equal(t.old.text[was.begin:was.end], t.now.text[c.begin:c.end]) {
+		if t.same(was, c) {
 			continue
 		}
 		if line, ok := t.lang.endsEarly(t.now.code[c.begin:c.end]); ok {

@@ -87,8 +87,6 @@ func (g *leads) command(command, dir string, depth int) {
 			g.block([]string{"GNUmakefile", "makefile", "Makefile"}, rest(list, i), dir, depth)
 		case "just":
 			g.block([]string{"justfile", "Justfile", ".justfile"}, rest(list, i), dir, depth)
-		case "task", "go-task":
-			g.block([]string{"Taskfile.yml", "Taskfile.yaml"}, rest(list, i), dir, depth)
 		default:
 			for _, name := range definitions[tool] {
 				g.whole(path.Join(dir, name))

@@ -50,7 +50,7 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 	if f.Deleted {
 		return false
 	}
-	firstOfKind := c != nil && f.Added && (path.Dir(f.Path) == "." || k.replaced(c, f)) // nothing was checked before, or by others
+	firstOfKind := c != nil && f.Added && (path.Dir(f.Path) == "." || k.replaced(c, f, false)) // nothing was checked before, or by others
 	n := 0
 	before := map[string]int{} // lines that had it already and were changed
 	for _, line := range missing(linesOf(f.Old), linesOf(f.New)) {

@@ -95,17 +95,16 @@ func (l *language) read(text []byte) *source {
 	return s
 }
 
-// pairMoved makes one file of tests that was deleted and one of its name that was
-// added one that was moved, however much of it was written anew.
+// pairMoved makes one file of tests that was deleted and one of the same subject that
+// was added one that was moved, however much of it was written anew.
 func (k *look) pairMoved() {
-	stem := func(f File) string { return strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path)) }
 	for i := range k.files {
 		f := &k.files[i]
 		if !f.Added || !isTest(f.Path) {
 			continue
 		}
 		at := slices.IndexFunc(k.files, func(d File) bool {
-			return d.Deleted && stem(d) == stem(*f) && isTest(d.Path) && languageOf(d.Path) == languageOf(f.Path)
+			return d.Deleted && subject(d.Path) == subject(f.Path) && isTest(d.Path) && languageOf(d.Path) == languageOf(f.Path)
 		})
 		if at >= 0 {
 			f.From, f.Old, f.Added = k.files[at].Path, k.files[at].Old, false
@@ -118,34 +117,33 @@ func (k *look) pairMoved() {
 // pair finds for each test the one that it was: of those of its name the one with
 // the same body, the rest in order.
 func (t *tested) pair() {
-	t.was = make([]int, len(t.after))
-	same, named := map[string][]int{}, map[string][]int{} // of before, in order
-	paired := map[int]bool{}
-	body := func(s *source, c testCase) string { return c.name + "\x00" + string(s.text[c.begin:c.end]) }
-	for i, c := range t.before {
-		same[body(t.old, c)] = append(same[body(t.old, c)], i)
+	named := map[string][]int{} // of before
+	for j, c := range t.before {
+		named[c.name] = append(named[c.name], j)
 	}
-	for i, c := range t.after {
-		t.was[i] = -1
-		if list := same[body(t.now, c)]; len(list) > 0 {
-			t.was[i], same[body(t.now, c)] = list[0], list[1:]
-			paired[list[0]] = true
+	t.was = slices.Repeat([]int{-1}, len(t.after))
+	taken := make([]bool, len(t.before))
+	for _, anew := range []bool{false, true} {
+		for i, c := range t.after {
+			at := slices.IndexFunc(named[c.name], func(j int) bool {
+				return t.was[i] < 0 && !taken[j] && (anew || t.same(t.before[j], c))
+			})
+			if at >= 0 {
+				t.was[i] = named[c.name][at]
+				taken[t.was[i]] = true
+			}
 		}
 	}
-	for i, c := range t.before {
-		if !paired[i] {
-			named[c.name] = append(named[c.name], i)
+	for j := range t.before {
+		if !taken[j] {
+			t.lost = append(t.lost, j)
 		}
 	}
-	for i, c := range t.after {
-		if list := named[c.name]; t.was[i] < 0 && len(list) > 0 {
-			t.was[i], named[c.name] = list[0], list[1:]
-		}
-	}
-	for _, list := range named {
-		t.lost = append(t.lost, list...)
-	}
-	slices.Sort(t.lost)
+}
+
+// same reports whether a test is what it was.
+func (t *tested) same(was, is testCase) bool {
+	return bytes.Equal(t.old.text[was.begin:was.end], t.now.text[is.begin:is.end])
 }
 
 // news notes the words of lines and tests that are new in tests of the change, and
@@ -157,7 +155,7 @@ func (k *look) news(all []tested) (moved map[string]int) {
 			body := t.now.text[c.begin:c.end]
 			if t.was[i] < 0 {
 				moved[t.lang.name+"\x00"+c.name]++
-			} else if was := t.before[t.was[i]]; string(t.old.text[was.begin:was.end]) == string(body) {
+			} else if t.same(t.before[t.was[i]], c) {
 				continue
 			}
 			tokens(body, k.fresh)
