@@ -30,7 +30,7 @@ var configurations = []configuration{
 	{re(`(?:^|/)(?:package|composer|deno)\.jsonc?$`), "tests and linters", scripted, true},
 	{re(`(?:^|/)(?:GNUm|[Mm])akefile$|(?:^|/)[Jj]ustfile$`), "tests and checks", targets, true},
 	{re(`(?:^|/)(?:\.gitlab-ci|azure-pipelines|\.travis|appveyor|\.drone|bitbucket-pipelines|\.cirrus|\.woodpecker)\.ya?ml$|(?:^|/)Jenkinsfile$|(?:^|/)\.(?:github|gitea|forgejo)/(?:workflows|actions)/|(?:^|/)\.(?:circleci|buildkite)/`), "the CI", lines(checkCommand), true},
-	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties)$`), "tests and linters", lines(re(`(?i)useJUnit|\bexclude.*(?:test|spec)|minimum|failOn|haltOn|allWarningsAsErrors|Werror`)), false},
+	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties)$`), "tests and linters", lines(re(`(?i)useJUnit|\bexclude.*(?:test|spec)|minimum|allWarningsAsErrors|Werror`)), false},
 	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler and tests", lines(re(`(?i)TreatWarningsAsErrors|NoWarn|WarningLevel|Nullable|AnalysisLevel|AnalysisMode|EnforceCodeStyle|RunAnalyzers|IsTestProject|Threshold|WarningsNotAsErrors|Compile Remove`)), false},
 	{re(`(?:^|/)[jt]sconfig[^/]*\.json$`), "the type checker", lines(re(`"(?:strict\w*|alwaysStrict|checkJs|exactOptionalPropertyTypes|useUnknownInCatchVariables|no(?:Implicit|Unused|Unchecked|Fallthrough|PropertyAccess)\w+)"\s*:`)), false},
 	{re(`(?:^|/)conftest\.py$`), "tests", lines(re(`\bpytest_(?:collect|ignore|runtest|session|report|pyfunc|exception|assert|unconfigure)\w*|exitstatus|\.outcome\b`)), false},
@@ -85,7 +85,7 @@ func (k *look) config() {
 
 var (
 	// excuses finds in configuration what makes a check say less.
-	excuses = re(`(?i)\b(?:exclude\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]?fail\w*|norecursedirs.*test|baseline|nowarn|suppress\w*|deselect\w*|onlyIf|retr(?:y|ies)|test_?match|test_?regex|testNamePattern|grep|exitstatus|outcome|pytest_\w+)\b|[:=]\s*\[?\s*["']?(?:off|warn)\b`)
+	excuses = re(`(?i)\b(?:exclude\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]\w+|norecursedirs.*test|baseline|nowarn|suppress\w*|deselect\w*|onlyIf|retr(?:y|ies)|test_?match|test_?regex|testNamePattern|grep|exitstatus|outcome|pytest_\w+)\b|[:=]\s*\[?\s*["']?(?:off|warn)\b`)
 	// nothing finds configuration of a linter that finds nothing.
 	nothing = re(`(?i)\b(?:default|select|rules|checks)["']?\s*[:=]\s*(?:none\b|\[\s*\]|\{\s*\})|\bdisable-all:\s*true`)
 	// enables finds what is looked for all the same.
@@ -97,7 +97,9 @@ var (
 	// comment finds lines that configure nothing.
 	comment = re(`^(?:#|//|;|/?\*|<[!?]|["'](?:-//|https?:)|[\[\](){},\s]*$)`)
 	// checkCommand finds lines that start checks.
-	checkCommand = re(`(?i)\b(?:\w*tests?|lint\w*|check\w*|vet|verify|tsc|mypy|ruff|flake8|pylint|eslint|jest|vitest|mocha|py\.test|tox|clippy|golangci\S*|golint|staticcheck|rspec|rubocop|phpunit|phpstan|psalm|make|expresso)\b`)
+	checkCommand = re(`(?i)\b(?:\w*tests?|lint\w*|check\w*|vet|verify|tsc|mypy|ruff|flake8|pylint|eslint|jest|vitest|mocha|py\.test|tox|clippy|golangci\S*|golint|staticcheck|rspec|rubocop|phpunit|phpstan|psalm|expresso|nosetests|detox|nox)\b|\bmake(?: ci| all)?["']?\s*$`)
+	// cosmetic finds flags that change what is told, and how, of what is checked.
+	cosmetic = re(`\s(?:--(?:bail|growl|verbose|quiet|boxed|forked|colou?rs?)\b(?:=\S+)?|--(?:reporter|slow|require)[ =]\S+|-[nI] ?\S+)`)
 	// housekeeping finds lines that start no check although they name one: they
 	// install it, or say where it is.
 	housekeeping = re(`(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo|test [-!"$\[])|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
@@ -115,11 +117,13 @@ func (k *look) configuresLess(c *configuration, f File) (line string, less bool)
 		return "", len(was) > 0 && !k.replaced(c, f, false)
 	}
 	if c.commands {
-		return k.fewerCommands(missing(was, is))
+		return k.fewerCommands(slices.DeleteFunc(was, func(line []byte) bool {
+			return slices.ContainsFunc(is, func(other []byte) bool { return bytes.Equal(line, other) })
+		}))
 	}
 	gained := missing(is, was)
 	lost := slices.DeleteFunc(missing(was, is), func(line []byte) bool {
-		return harmless.Match(line) || excuses.Match(line) || k.configured(line)
+		return harmless.Match(line) || excuses.Match(line) || excuses.Match(keyOf(f.Old, line)) || k.configured(line)
 	})
 	if k.replaced(c, f, true) {
 		lost = nil
@@ -128,7 +132,7 @@ func (k *look) configuresLess(c *configuration, f File) (line string, less bool)
 	others, wanted := 0, 0 // what came in the place of others, and what is wanted besides
 	for _, line := range gained {
 		switch {
-		case nothing.Match(line) && !enables.Match(f.New), !f.Added && (excuses.Match(line) && !bareKey.Match(line) || c.part == nil && excuses.Match(keyOf(f.New, line))):
+		case nothing.Match(line) && !enables.Match(f.New), !f.Added && (!bareKey.Match(line) && (excuses.Match(line) || excuses.Match(keyOf(f.New, line)))):
 			if !slices.ContainsFunc(was, func(old []byte) bool { return holds(old, line) }) { // in another form
 				excused = append(excused, line)
 			}
@@ -266,6 +270,7 @@ func (k *look) configured(line []byte) bool {
 // variables in front of it and versions do not count.
 func holds(line, other []byte) bool {
 	words := func(line []byte) []string {
+		line = cosmetic.ReplaceAll(line, nil)
 		list := strings.FieldsFunc(strings.ReplaceAll(strings.ToLower(string(line)), "src/", ""), func(r rune) bool { return strings.ContainsRune(" \t\"'`,;:@[]{}()<>$-", r) })
 		list = slices.DeleteFunc(list, func(word string) bool {
 			if len(word) < 3 && bytes.Contains(line, []byte(" -"+word+" ")) { // short flags

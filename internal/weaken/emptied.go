@@ -42,7 +42,7 @@ func (k *look) emptied(t *tested) {
 		k.add(rank, ralph.FindingTests, t.file.Path, t.now.lineOf(at), rule, text)
 	}
 	for _, at := range k.freshIn(t, t.lang.trivial, inCode) {
-		if c := t.newAt(at); c == nil || t.lang.asserted(t.now, *c) == 1 { // in a new one it matters when there is nothing else
+		if c := t.newAt(at); c == nil && t.old != nil || c != nil && t.lang.asserted(t.now, *c) == 1 { // in a new one it matters when there is nothing else
 			tell(rankEmptied, at, "trivial assertion", "an assertion"+t.in(at)+" always holds")
 		}
 	}
