@@ -54,6 +54,9 @@ func (r *Regexp) ReplaceAllStringFunc(s string, with func(string) string) string
 // Match is [regexp.Regexp.Match].
 func (r *Regexp) Match(b []byte) bool { return r.compiled().Match(b) }
 
+// Find is [regexp.Regexp.Find].
+func (r *Regexp) Find(b []byte) []byte { return r.compiled().Find(b) }
+
 // FindAll is [regexp.Regexp.FindAll].
 func (r *Regexp) FindAll(b []byte, n int) [][]byte { return r.compiled().FindAll(b, n) }
 

@@ -1,6 +1,9 @@
 package weaken
 
-import "bytes"
+import (
+	"bytes"
+	"sort"
+)
 
 // lexis is how a language writes comments and strings.
 type lexis struct {
@@ -92,38 +95,29 @@ func (l lexis) comment(text []byte, i int) int {
 	return 0
 }
 
+var (
+	rustChar = re(`^'(?:\\[^']{1,10}|\\'|[^\\'\n])'`)
+	rustRaw  = re(`^r#*"`)
+)
+
 // str gives where the inside of the string begins that opens at i, and where
 // it is over; end is i when none opens.
 func (l lexis) str(text []byte, i int) (inner, end int) {
 	c := text[i]
-	if l.rust {
-		if c == '\'' {
-			switch {
-			case has(text, i+1, `\`):
-				if n := bytes.IndexByte(text[i+2:min(len(text), i+14)], '\''); n >= 0 {
-					return i + 1, i + 3 + n
-				}
-			default:
-				for n := 2; n <= 5; n++ {
-					if has(text, i+n, "'") && (n == 2 || text[i+1] >= 0x80) {
-						return i + 1, i + n + 1
-					}
-				}
-			}
-			return i, i
+	if l.rust && c == '\'' {
+		if m := rustChar.Find(text[i:min(len(text), i+16)]); m != nil {
+			return i + 1, i + len(m)
 		}
-		if c == 'r' && (has(text, i+1, `"`) || has(text, i+1, "#")) && (i == 0 || !isWord(text[i-1])) {
-			n := i + 1
-			for n < len(text) && text[n] == '#' {
-				n++
+		return i, i // a lifetime
+	}
+	if l.rust && c == 'r' && (i == 0 || !isWord(text[i-1])) {
+		if m := rustRaw.Find(text[i:min(len(text), i+260)]); m != nil {
+			inner = i + len(m)
+			closing := append([]byte{'"'}, m[1:len(m)-1]...)
+			if n := bytes.Index(text[inner:], closing); n >= 0 {
+				return inner, inner + n + len(closing)
 			}
-			if has(text, n, `"`) {
-				closing := append([]byte{'"'}, text[i+1:n]...)
-				if e := bytes.Index(text[n+1:], closing); e >= 0 {
-					return n + 1, n + 1 + e + len(closing)
-				}
-				return n + 1, len(text)
-			}
+			return inner, len(text)
 		}
 	}
 	if l.regex && c == '/' && valueMayStand(text, i) {
@@ -265,15 +259,7 @@ func (s *source) around(some func(line []byte) bool) [][2]int {
 
 // lineOf is the 1-based line of a place.
 func (s *source) lineOf(at int) int {
-	low, high := 0, len(s.starts)
-	for low < high {
-		if mid := (low + high) / 2; int(s.starts[mid]) <= at {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return max(1, low)
+	return max(1, sort.Search(len(s.starts), func(i int) bool { return int(s.starts[i]) > at }))
 }
 
 func blank(text []byte) {
