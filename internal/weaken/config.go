@@ -24,8 +24,8 @@ type configuration struct {
 }
 
 var configurations = []configuration{
-	{re(`(?:^|/)pyproject\.toml$`), "tests, linters and type checkers", sections(re(`^\[+\s*tool\.(?:pytest|ruff|mypy|coverage|pylint|flake8|pyright|basedpyright|tox|bandit|ty)\b`)), false},
-	{re(`(?:^|/)(?:setup\.cfg|tox\.ini)$`), "tests, linters and type checkers", sections(re(`^\[\s*(?:tool:pytest|pytest|flake8|mypy|coverage|pylint|pycodestyle|pydocstyle|bandit)\b`)), false},
+	{re(`(?:^|/)pyproject\.toml$`), "tests, coverage, linters and type checkers", sections(re(`^\[+\s*tool\.(?:pytest|ruff|mypy|coverage|pylint|flake8|pyright|basedpyright|tox|bandit|ty)\b`)), false},
+	{re(`(?:^|/)(?:setup\.cfg|tox\.ini)$`), "tests, coverage, linters and type checkers", sections(re(`^\[\s*(?:tool:pytest|pytest|flake8|mypy|coverage|pylint|pycodestyle|pydocstyle|bandit)\b`)), false},
 	{re(`(?:^|/)Cargo\.toml$`), "linters and tests", sections(re(`^\[+\s*(?:workspace\.)?(?:lints|test|profile\.test)\b`)), false},
 	{re(`(?:^|/)(?:package|composer|deno)\.jsonc?$`), "tests and linters", scripted, true},
 	{re(`(?:^|/)(?:GNUm|[Mm])akefile$|(?:^|/)[Jj]ustfile$`), "tests and checks", targets, true},
@@ -90,19 +90,24 @@ var (
 	nothing = re(`(?i)\b(?:default|select|rules|checks)["']?\s*[:=]\s*(?:none\b|\[\s*\]|\{\s*\})|\bdisable-all:\s*true`)
 	// enables finds what is looked for all the same.
 	enables = re(`(?i)\benable`)
-	// harmless finds lines of which one less means no check less.
-	harmless = re(`(?i)^[-\s"']*(?:version|timeout|deadline|run|output|formats?|colou?rs?|concurrency|cache\w*|plugins?|parser\w*|env|root|sort-\w*|print-\w*|tests|go|addopts|minversion|testpaths|source|paths?|AllCops|TargetRubyVersion|NewCops)\b["']?\s*[:=]?|\bfalse\b|^[-\s]*["']?[\w-]+["']?\s*[:=]\s*[\[{]?$`)
+	// harmless finds lines of which one less means no check less, linters that are
+	// part of others today among them.
+	harmless = re(`(?i)^[-\s"']*(?:version|timeout|deadline|run|output|formats?|colou?rs?|concurrency|cache\w*|plugins?|parser\w*|env|root|sort-\w*|print-\w*|tests|go|addopts|minversion|testpaths|source|paths?|AllCops|TargetRubyVersion|NewCops)\b["']?\s*[:=]?|\bfalse\b|^[-\s]*["']?[\w-]+["']?\s*[:=]\s*[\[{]?$|^- (?:deadcode|structcheck|varcheck|gosimple|stylecheck|scopelint|golint|interfacer|maligned|exportloopref|typecheck|megacheck|gas|gomnd|tenv|ifshort|nosnakecase)\b`)
+	// project finds files that configure much else: they go with what they configure.
+	project = re(`(?:proj|\.props|\.targets|pom\.xml|\.gradle(?:\.kts)?|Cargo\.toml|package\.json|composer\.json|deno\.jsonc?|config\.json)$`)
 	// bareKey finds lines that are told by those below them.
 	bareKey = re(`^[-\s]*["']?[\w-]+["']?:$`)
 	// comment finds lines that configure nothing.
 	comment = re(`^(?:#|//|;|/?\*|<[!?]|["'](?:-//|https?:)|[\[\](){},\s]*$)`)
 	// checkCommand finds lines that start checks.
 	checkCommand = re(`(?i)\b(?:\w*tests?|lint\w*|check\w*|vet|verify|tsc|mypy|ruff|flake8|pylint|eslint|jest|vitest|mocha|py\.test|tox|clippy|golangci\S*|golint|staticcheck|rspec|rubocop|phpunit|phpstan|psalm|expresso|nosetests|detox|nox)\b|\bmake(?: ci| all)?["']?\s*$`)
+	// skips finds flags with which a build runs no tests.
+	skips = re(`-DskipTests\b|-Dmaven\.test\.skip|-x test\b|--skip[- ]tests?\b`)
 	// cosmetic finds flags that change what is told, and how, of what is checked.
 	cosmetic = re(`\s(?:--(?:bail|growl|verbose|quiet|boxed|forked|colou?rs?)\b(?:=\S+)?|--(?:reporter|slow|require)[ =]\S+|-[nI] ?\S+)`)
 	// housekeeping finds lines that start no check although they name one: they
 	// install it, or say where it is.
-	housekeeping = re(`(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo|test [-!"$\[])|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
+	housekeeping = re(`(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo|test [-!"$\[])|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
 	// keyed finds values of YAML that are no commands.
 	keyed = re(`^(?:- )?["']?[\w.-]+["']?:\s`)
 	// commandKey finds those that are.
@@ -114,7 +119,7 @@ var (
 func (k *look) configuresLess(c *configuration, f File) (line string, less bool) {
 	was, is := c.lines(cmp.Or(f.From, f.Path), f.Old), c.lines(f.Path, f.New)
 	if f.Deleted || configurationOf(f.Path) == nil {
-		return "", len(was) > 0 && !k.replaced(c, f, false)
+		return "", len(was) > 0 && !project.MatchString(f.Path) && !k.replaced(c, f, false)
 	}
 	if c.commands {
 		return k.fewerCommands(slices.DeleteFunc(was, func(line []byte) bool {
@@ -123,18 +128,18 @@ func (k *look) configuresLess(c *configuration, f File) (line string, less bool)
 	}
 	gained := missing(is, was)
 	lost := slices.DeleteFunc(missing(was, is), func(line []byte) bool {
-		return harmless.Match(line) || excuses.Match(line) || excuses.Match(keyOf(f.Old, line)) || k.configured(line)
+		return harmless.Match(line) || excused(f.Old, line) || k.configured(line)
 	})
 	if k.replaced(c, f, true) {
 		lost = nil
 	}
-	var excused [][]byte
+	var more [][]byte      // excuses
 	others, wanted := 0, 0 // what came in the place of others, and what is wanted besides
 	for _, line := range gained {
 		switch {
-		case nothing.Match(line) && !enables.Match(f.New), !f.Added && (!bareKey.Match(line) && (excuses.Match(line) || excuses.Match(keyOf(f.New, line)))):
+		case nothing.Match(line) && !enables.Match(f.New), !f.Added && !bareKey.Match(line) && excused(f.New, line):
 			if !slices.ContainsFunc(was, func(old []byte) bool { return holds(old, line) }) { // in another form
-				excused = append(excused, line)
+				more = append(more, line)
 			}
 			continue
 		case harmless.Match(line) || line[0] == '[':
@@ -151,8 +156,8 @@ func (k *look) configuresLess(c *configuration, f File) (line string, less bool)
 	switch {
 	case len(lost) > others:
 		return "without " + said(lost[0]), true
-	case len(excused) > 0 && len(excused) >= wanted:
-		return "with " + said(excused[0]), true
+	case len(more) > 0 && len(more) >= wanted:
+		return "with " + said(more[0]), true
 	}
 	return "", false
 }
@@ -211,7 +216,7 @@ func (k *look) fewerCommands(gone [][]byte) (line string, less bool) {
 	}
 	others := 0
 	for line := range k.checks {
-		if starts([]byte(line)) && !slices.ContainsFunc(lost, func(old []byte) bool { return holds(old, []byte(line)) || narrower(old, []byte(line)) }) {
+		if starts([]byte(line)) && !skips.MatchString(line) && !slices.ContainsFunc(lost, func(old []byte) bool { return holds(old, []byte(line)) || narrower(old, []byte(line)) }) {
 			others++
 		}
 	}
@@ -227,17 +232,23 @@ func narrower(old, now []byte) bool {
 	return whole && strings.Contains(string(now), strings.TrimSpace(before)) && !strings.Contains(string(now), "...")
 }
 
-// keyOf is the line above a line that is indented less, under which it stands.
-func keyOf(text, line []byte) []byte {
+// excused reports whether a line excuses something, by itself or by what it stands under.
+func excused(text, line []byte) bool {
+	if excuses.Match(line) {
+		return true
+	}
 	all := bytes.Split(text, []byte("\n"))
-	indent := func(i int) int { return len(all[i]) - len(bytes.TrimLeft(all[i], " \t")) }
+	indent := func(i int) int { return len(all[i]) - len(bytes.TrimLeft(all[i], " \t-")) }
 	at := slices.IndexFunc(all, func(other []byte) bool { return bytes.Equal(bytes.TrimSpace(other), line) })
 	for i := at - 1; i >= 0; i-- {
-		if len(bytes.TrimSpace(all[i])) > 0 && indent(i) < indent(at) {
-			return all[i]
+		if len(bytes.TrimSpace(all[i])) == 0 || indent(i) >= indent(at) {
+			continue
+		}
+		if at = i; excuses.Match(all[i]) {
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 // newChecks notes the lines of configuration that are new in the change.
@@ -259,7 +270,7 @@ func (k *look) newChecks() {
 func (k *look) configured(line []byte) bool {
 	k.newChecks()
 	for other := range k.checks {
-		if holds([]byte(other), line) {
+		if holds([]byte(other), line) && (!skips.MatchString(other) || skips.Match(line)) {
 			return true
 		}
 	}

@@ -29,7 +29,7 @@ var (
 	// testPlace finds folders of tests.
 	testPlace = re(`(?i)(?:^|[/._-])(?:\w*tests?|specs?)(?:[/._-]|$)`)
 	// prepares finds lines that look whether a step before the assertions went well.
-	prepares = re(`\.(?:Fatal|Fatalf|Error|NoError|Nil)\((?:t, ?)?err\)`)
+	prepares = re(`(?i:expect\w*fail)|\.(?:Fatal|Fatalf|Error|NoError|Nil)\((?:t, ?)?err\)`)
 	// negated finds assertions that something is not so.
 	negated = re(`(?i)not_?(?:equal|same)|!==?|\bis not\b|\brefute`)
 	matcher = re(`\.(?:not\.)?to[A-Z._]\w*`)
@@ -58,7 +58,7 @@ func (k *look) emptied(t *tested) {
 			}
 		}
 		for _, at := range k.freshIn(t, swallows, inCode) {
-			if bytes.Contains(t.now.code[max(0, at-300):t.now.end(t.now.lineOf(at)-1)], []byte("fail(")) || t.lang.indent && bytes.Contains(t.now.code[at:min(len(t.now.code), at+200)], []byte("else:\n")) {
+			if len(t.after) == 0 || bytes.Contains(t.now.code[max(0, at-300):t.now.end(t.now.lineOf(at)-1)], []byte("fail(")) || t.lang.indent && bytes.Contains(t.now.code[at:min(len(t.now.code), at+200)], []byte("else:\n")) {
 				continue // the assertion is what is tested
 			}
 			tell(rankEmptied, at, "swallowed", "a failed assertion"+t.in(at)+" is caught and dropped")

@@ -217,9 +217,12 @@ func (s *source) closing(i int) int {
 	return -1
 }
 
+// emptyBody finds a body in which nothing stands.
+var emptyBody = re(`(?:^|\{)\s*\}?\)?;?\s*$`)
+
 // empty reports whether a test has no body.
 func (s *source) empty(c testCase) bool {
-	return len(bytes.TrimSpace(s.code[c.begin:c.end])) < len("();")
+	return emptyBody.Match(s.code[c.begin:c.end])
 }
 
 // lineAt is the line in which a match ends.

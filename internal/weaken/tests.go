@@ -187,14 +187,14 @@ func (k *look) removed(t *tested, moved map[string]int, goneCode map[string]bool
 			lost = append(lost, c)
 		}
 	}
-	if added := len(t.after) + len(t.lost) - len(t.before); added >= len(t.lost) {
+	if added := len(t.after) + len(t.lost) - len(t.before); added >= len(lost) {
 		lost = nil // as many tests took their place
 	}
 	f := t.file
 	switch {
 	case f.Deleted && goneCode[subject(f.Path)]:
 		// The code that they tested went with them.
-	case f.Deleted && k.instead(t) >= len(t.before):
+	case f.Deleted && (k.instead(t) >= len(t.before) || 3*len(lost) <= len(t.before)):
 		// They were written anew in a file of another name.
 	case f.Deleted && len(lost) > 0:
 		k.add(rankDeleted, ralph.FindingTests, f.Path, 0, "test file deleted", "a file with "+plural(len(lost), "test")+" was deleted; make sure that what it tested is tested elsewhere, or is gone")
@@ -251,18 +251,23 @@ func (t *tested) renamed(name string) bool {
 
 // vanished reports whether a text speaks of something that the code no longer has:
 // a word of five letters or more that the change took out of all code that is no test,
-// or the name of a file of code that it deleted.
+// a name that is not defined there any more, or that of a file of code that it deleted.
 func (k *look) vanished(text []byte) bool {
 	if k.dropped == nil {
 		k.dropped = map[string]bool{}
-		now := map[string]bool{}
+		now, defined, stays := map[string]bool{}, map[string]bool{}, map[string]bool{}
 		for _, f := range k.files {
 			if lang := languageOf(f.Path); lang != nil && !isTest(f.Path) {
-				tokens(untested(f.Old, lang), k.dropped)
-				tokens(untested(f.New, lang), now)
+				old, is := untested(f.Old, lang), untested(f.New, lang)
+				tokens(old, k.dropped)
+				tokens(is, now)
+				namesDefined(old, defined)
+				namesDefined(is, stays)
 			}
 		}
 		maps.DeleteFunc(k.dropped, func(word string, _ bool) bool { return len(word) < 5 || now[word] })
+		maps.DeleteFunc(defined, func(name string, _ bool) bool { return len(name) < 4 || stays[name] })
+		maps.Copy(k.dropped, defined)
 		for _, f := range k.files {
 			if name, _, _ := strings.Cut(path.Base(f.Path), "."); f.Deleted && len(name) > 3 && languageOf(f.Path) != nil && !isTest(f.Path) {
 				k.dropped[name] = true
@@ -277,6 +282,20 @@ func (k *look) vanished(text []byte) bool {
 		}
 	}
 	return false
+}
+
+// definition finds what code gives a name to.
+var definition = re(`\b(?:func(?:tion)?|def|class|fn|fun|interface|struct|enum|trait)[ \t]+(?:\([^)\n]*\)[ \t]*|self\.)?(\w+)|\b(\w+)[ \t]*[:=][ \t]*(?:async[ \t]+)?function\b|(?m)^[ \t]*(?:(?:public|private|protected|internal|static|final|async|override)[ \t]+)+[\w<>\[\],.? \t]*?(\w+)[ \t]*\(`)
+
+// namesDefined notes the names that a text of code defines.
+func namesDefined(text []byte, into map[string]bool) {
+	for _, m := range definition.FindAllSubmatchIndex(text, maxCases) {
+		for i := 2; i < len(m); i += 2 {
+			if m[i] >= 0 {
+				into[string(text[m[i]:m[i+1]])] = true
+			}
+		}
+	}
 }
 
 // untested is a text without the tests in it.
@@ -318,8 +337,10 @@ func (k *look) skipped(t *tested) {
 			c := t.after[i]
 			t.told[c.name] = true
 			switch isNew := t.was[i] < 0; {
+			case !isNew && conditional && t.conditions(t.old, t.before[t.was[i]]) > t.conditions(t.now, c): // it stood in it
 			case isNew && conditional: // it needs something that is not everywhere
 			case isNew && bytes.ContainsAny(t.now.code[min(at, c.at):c.at], "{;"): // it is that of something between
+			case isNew && t.old == nil && len(t.after) > 5: // it came with others from elsewhere
 			case isNew && (m.rule == ".todo" || t.now.empty(c)): // it is only planned
 			case isNew:
 				k.add(rankNewSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the new test "+shown(c.name)+" is skipped from the beginning")
@@ -363,6 +384,13 @@ func (t *tested) conditional(i, at int) bool {
 	}
 	return false
 }
+
+// conditions counts those in a test.
+func (t *tested) conditions(s *source, c testCase) int {
+	return len(ifs.FindAllIndex(s.code[c.begin:c.end], -1))
+}
+
+var ifs = re(`\b(?:if|unless)\b`)
 
 // inCode and inStrings are the parts of a source where patterns are looked for.
 func inCode(s *source) []byte    { return s.code }
