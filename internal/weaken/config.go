@@ -36,7 +36,8 @@ var configurations = []configuration{
 	{re(`(?:^|/)conftest\.py$`), "tests", lines(re(`\bpytest_(?:collect|ignore|runtest|session|report|pyfunc|exception|assert|unconfigure)\w*|exitstatus|\.outcome\b`)), false},
 	{re(`(?:^|/)(?:jest|vite|vitest|playwright|cypress|ava|wdio|karma|mocha)\.(?:config|conf|workspace|setup)\b[^/]*\.(?:[cm]?[jt]s|json)$|(?:^|/)\.mocharc\b`), "tests", lines(re(`(?i)test(?:match|regex|name|pathignore)|exclude|ignore|threshold|coverage|retr(?:y|ies)|forbidOnly|\bgrep\b|\bbranches\b`)), false},
 	{re(`(?:^|/)(?:\.rspec|phpunit\.xml(?:\.dist)?|\.?pytest\.ini|xunit\.runner\.json|nextest\.toml|testng\.xml|[^/]*\.runsettings)$`), "tests", nil, false},
-	{re(`(?:^|/)(?:\.nycrc(?:\.json)?|\.c8rc\.json|\.coveragerc|\.?codecov\.ya?ml|\.simplecov|\.?tarpaulin\.toml)$`), "coverage", nil, false},
+	{re(`(?:^|/)(?:\.nycrc(?:\.json)?|\.c8rc\.json|\.coveragerc|\.simplecov|\.?tarpaulin\.toml)$`), "coverage", nil, false},
+	{re(`(?:^|/)\.?codecov\.ya?ml$`), "coverage", lines(re(`target|threshold|status|patch|project|informational|ignore`)), false},
 	{re(`(?:^|/)(?:\.?mypy\.ini|pyrightconfig\.json|psalm\.xml(?:\.dist)?|phpstan\.neon(?:\.dist)?|phpstan-baseline\.neon|\.flowconfig)$`), "type checkers", nil, false},
 	{re(`(?:^|/)(?:\.eslintrc|eslint\.config\.)[^/]*$`), "linters", lines(re(`["']?[@\w/-]+["']?\s*:\s*\[?\s*(?:["']?(?:error|warn|off)\b|[012]\b)|\bextends\b|\bignore|recommended`)), false},
 	{re(`(?:^|/)(?:\.golangci\.\w+|\.flake8|\.?pylintrc|\.?ruff\.toml|\.rubocop\.yml|\.rubocop_todo\.yml|biome\.jsonc?|\.oxlintrc\.json|tslint\.json|\.eslintignore|\.stylelintrc[^/]*|\.?clippy\.toml|\.swiftlint\.yml|\.clang-tidy|detekt\.yml|checkstyle\.xml|\.?phpcs\.xml(?:\.dist)?|\.shellcheckrc|staticcheck\.conf|revive\.toml|\.bandit|\.gitleaksignore|\.trivyignore)$`), "linters", nil, false},
@@ -98,9 +99,9 @@ var (
 	// bareKey finds lines that are told by those below them.
 	bareKey = re(`^[-\s]*["']?[\w-]+["']?:$`)
 	// comment finds lines that configure nothing.
-	comment = re(`^(?:#|//|;|/?\*|<[!?]|["'](?:-//|https?:)|[\[\](){},\s]*$)`)
+	comment = re(`^(?:#|//|;|/\*|\*(?:[\s/]|$)|<[!?]|["'](?:-//|https?:)|[\[\](){},\s]*$)`)
 	// checkCommand finds lines that start checks.
-	checkCommand = re(`(?i)\b(?:\w*tests?|lint\w*|check\w*|vet|verify|tsc|mypy|ruff|flake8|pylint|eslint|jest|vitest|mocha|py\.test|tox|clippy|golangci\S*|golint|staticcheck|rspec|rubocop|phpunit|phpstan|psalm|expresso|nosetests|detox|nox)\b|\bmake(?: ci| all)?["']?\s*$`)
+	checkCommand = re(`(?i)\b(?:\w*tests?|lint\w*|check\w*|vet|verify|tsc|mypy|ruff|flake8|pylint|eslint|jest|vitest|mocha|py\.test|tox|clippy|golangci\S*|golint|staticcheck|rspec|rubocop|phpunit|phpstan|psalm|expresso|nosetests|detox|nox)\b|\bmake(?: ci| all| \S*cov\w*)?["']?\s*$`)
 	// skips finds flags with which a build runs no tests.
 	skips = re(`-DskipTests\b|-Dmaven\.test\.skip|-x test\b|--skip[- ]tests?\b`)
 	// cosmetic finds flags that change what is told, and how, of what is checked.
@@ -116,7 +117,7 @@ var (
 
 // configuresLess reports whether what a file configures says less than before,
 // and of which line that is to be told.
-func (k *look) configuresLess(c *configuration, f File) (line string, less bool) {
+func (k *look) configuresLess(c *configuration, f File) (line string, ok bool) {
 	was, is := c.lines(cmp.Or(f.From, f.Path), f.Old), c.lines(f.Path, f.New)
 	if f.Deleted || configurationOf(f.Path) == nil {
 		return "", len(was) > 0 && !project.MatchString(f.Path) && !k.replaced(c, f, false)
@@ -127,9 +128,14 @@ func (k *look) configuresLess(c *configuration, f File) (line string, less bool)
 		}))
 	}
 	gained := missing(is, was)
-	lost := slices.DeleteFunc(missing(was, is), func(line []byte) bool {
-		return harmless.Match(line) || excused(f.Old, line) || k.configured(line)
-	})
+	var lost, less [][]byte // less: excuses
+	for _, line := range missing(was, is) {
+		if excused(f.Old, line) {
+			less = append(less, line)
+		} else if !harmless.Match(line) && !k.configured(line) {
+			lost = append(lost, line)
+		}
+	}
 	if k.replaced(c, f, true) {
 		lost = nil
 	}
@@ -152,11 +158,17 @@ func (k *look) configuresLess(c *configuration, f File) (line string, less bool)
 			wanted++
 		}
 	}
+	instead := 0 // excuses that others took the place of
+	for _, line := range less {
+		if !slices.ContainsFunc(more, func(other []byte) bool { return holds(other, line) }) {
+			instead++
+		}
+	}
 	said := func(line []byte) string { return shown(strings.TrimPrefix(string(line), "- ")) }
 	switch {
 	case len(lost) > others:
 		return "without " + said(lost[0]), true
-	case len(more) > 0 && len(more) >= wanted:
+	case len(more) > 0 && len(more) >= wanted && len(more) > instead:
 		return "with " + said(more[0]), true
 	}
 	return "", false
