@@ -30,7 +30,7 @@ var configurations = []configuration{
 	{re(`(?:^|/)(?:package|composer|deno)\.jsonc?$`), "tests and linters", scripted, true},
 	{re(`(?:^|/)(?:GNUm|[Mm])akefile$|(?:^|/)[Jj]ustfile$`), "tests and checks", targets, true},
 	{re(`(?:^|/)(?:\.gitlab-ci|azure-pipelines|\.travis|appveyor|\.drone|bitbucket-pipelines|\.cirrus|\.woodpecker)\.ya?ml$|(?:^|/)Jenkinsfile$|(?:^|/)\.(?:github|gitea|forgejo)/(?:workflows|actions)/|(?:^|/)\.(?:circleci|buildkite)/`), "the CI", lines(checkCommand), true},
-	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties)$`), "tests and linters", lines(re(`(?i)useJUnit|\bexclude.*(?:test|spec)|minimum|allWarningsAsErrors|Werror`)), false},
+	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties)$`), "tests and linters", lines(re(`(?i)\bexclude.*(?:test|spec)|minimum|allWarningsAsErrors|Werror`)), false},
 	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler and tests", lines(re(`(?i)TreatWarningsAsErrors|NoWarn|WarningLevel|Nullable|AnalysisLevel|AnalysisMode|EnforceCodeStyle|RunAnalyzers|IsTestProject|Threshold|WarningsNotAsErrors|Compile Remove`)), false},
 	{re(`(?:^|/)[jt]sconfig[^/]*\.json$`), "the type checker", lines(re(`"(?:strict\w*|alwaysStrict|checkJs|exactOptionalPropertyTypes|useUnknownInCatchVariables|no(?:Implicit|Unused|Unchecked|Fallthrough|PropertyAccess)\w+)"\s*:`)), false},
 	{re(`(?:^|/)conftest\.py$`), "tests", lines(re(`\bpytest_(?:collect|ignore|runtest|session|report|pyfunc|exception|assert|unconfigure)\w*|exitstatus|\.outcome\b`)), false},
@@ -104,8 +104,8 @@ var (
 	checkCommand = re(`(?i)\b(?:\w*tests?|lint\w*|check\w*|vet|verify|tsc|mypy|ruff|flake8|pylint|eslint|jest|vitest|mocha|py\.test|tox|clippy|golangci\S*|golint|staticcheck|rspec|rubocop|phpunit|phpstan|psalm|expresso|nosetests|detox|nox)\b|\bmake(?: ci| all| \S*cov\w*)?["']?\s*$`)
 	// skips finds flags with which a build runs no tests.
 	skips = re(`-DskipTests\b|-Dmaven\.test\.skip|-x test\b|--skip[- ]tests?\b`)
-	// cosmetic finds flags that change what is told, and how, of what is checked.
-	cosmetic = re(`\s(?:--(?:bail|growl|verbose|quiet|boxed|forked|colou?rs?)\b(?:=\S+)?|--(?:reporter|slow|require)[ =]\S+|-[nI] ?\S+)`)
+	// cosmetic finds what of a command changes how a check is started, and what it shows.
+	cosmetic = re(`\b(?:(?:pipenv|poetry|uv|hatch|pdm|rye) run|bundle exec|npx|python3? -m)\s|\s(?:--(?:bail|growl|verbose|quiet|boxed|forked|colou?rs?)\b(?:=\S+)?|--(?:reporter|slow|require)[ =]\S+|-[nI] ?\S+)`)
 	// housekeeping finds lines that start no check although they name one: they
 	// install it, or say where it is.
 	housekeeping = re(`(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo|test [-!"$\[])|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)

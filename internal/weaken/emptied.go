@@ -28,8 +28,9 @@ var (
 	functions = re(`(?m)^[ \t]*(?:[\w.]+[ \t]+)*?(?:func|function|def|fn|fun)[ \t*]+(?:\([^)\n]*\)[ \t]*|self\.)?(\w+)|^[ \t]*(?:export[ \t]+)?(?:const|let|var)[ \t]+(\w+)[ \t]*=[ \t]*(?:async[ \t]*)?(?:function\b|\()|^[ \t]*(?:(?:public|private|protected|internal|static|final|async|void)[ \t]+)+(?:[\w<>\[\],.?]+[ \t]+)*(\w+)[ \t]*\(`)
 	// testPlace finds folders of tests.
 	testPlace = re(`(?i)(?:^|[/._-])(?:\w*tests?|specs?)(?:[/._-]|$)`)
-	// prepares finds lines that look whether a step before the assertions went well.
-	prepares = re(`(?i:expect\w*fail)|\.(?:Fatal|Fatalf|Error|NoError|Nil)\((?:t, ?)?err\)`)
+	// prepares finds lines that look whether a step before the assertions went well, and
+	// those that expect a failure.
+	prepares = re(`(?i:expect\w*fail|must be set)|\.(?:Fatal|Fatalf|Error|NoError|Nil)\((?:t, ?)?err\)`)
 	// negated finds assertions that something is not so.
 	negated = re(`(?i)not_?(?:equal|same)|!==?|\bis not\b|\brefute`)
 	matcher = re(`\.(?:not\.)?to[A-Z._]\w*`)

@@ -95,7 +95,7 @@ var languages = []language{
 		name:  "js",
 		lexis: lexis{line: []string{"//"}, block: slashes, quotes: []quote{{open: "`", end: "`", many: true}, doubleQuote, singleQuote}, regex: true},
 		tests: re(`(?:[._-](?:test|tests|spec|specs|e2e|cy|it)\.[cm]?[jt]sx?$)|(?:^|/)(?:__tests__|tests?|specs?|e2e|cypress)/.*\.(?:[cm]?[jt]sx?)$|(?:^|/)test\.[cm]?[jt]sx?$`),
-		call:  re(`(?m)(?:^|[^\w.$])(?:it|test|specify|xit|xtest|xspecify|fit|scenario|Deno\.test)(?:\.\w+)*\s*\(\s*["'` + "`" + `]|(?:^|[^\w.$])(?:it|test|specify)(?:\.\w+)*\.(?:each|for)\b`),
+		call:  re(`(?m)(?:^|[^\w.$])(?:it|test|specify|xit|xtest|xspecify|fit|scenario|Deno\.test)(?:\.\w+)*\s*\(\s*["'` + "`" + `]|(?:^|[^\w.$])(?:it|test|specify)(?:\.\w+)*\.(?:each|for|runIf|skipIf)\b`),
 		skip: []mark{
 			{rule: ".skip", re: re(`(?m)(?:^|[^\w.$])` + jsTest + `(?:\.\w+)*\.(?:skip|skipIf|runIf)\b|\b(?:t|this|ctx|context|test)\.skip\(`)},
 			{rule: ".todo", re: re(`(?m)(?:^|[^\w.$])` + jsTest + `(?:\.\w+)*\.(?:todo|fixme)\b|\bt\.todo\(`)},
@@ -166,6 +166,7 @@ var languages = []language{
 	{
 		exts: " .rs ",
 		name: "rust", inline: true,
+		named:     re(`(?m)^[ \t]*\w*test!\(\s*(\w+),`),
 		lexis:     lexis{line: []string{"//"}, block: slashes, quotes: []quote{{open: `"`, end: `"`, many: true}}, rust: true},
 		tests:     re(`(?:^|/)tests?/.*\.rs$|(?:^|/)(?:tests?|\w+_tests?)\.rs$`),
 		attribute: re(`#\[(?:\w+::)*(?:test|rstest|test_case|wasm_bindgen_test|quickcheck)\b`),
