@@ -33,12 +33,6 @@ type tested struct {
 func (k *look) tests() {
 	k.pairMoved()
 	var all []tested
-	goneCode := map[string]bool{} // subjects of code that is deleted
-	for _, f := range k.files {
-		if f.Deleted && !isTest(f.Path) {
-			goneCode[subject(f.Path)] = true
-		}
-	}
 	for _, f := range k.files {
 		was := cmp.Or(f.From, f.Path)
 		lang := languageOf(was)
@@ -77,7 +71,7 @@ func (k *look) tests() {
 	moved := k.news(all)
 	for i := range all {
 		t := &all[i]
-		k.removed(t, moved, goneCode)
+		k.removed(t, moved)
 		if t.now != nil && t.is {
 			t.parts = t.now.around(func(line []byte) bool { return k.balance[string(line)] > 0 })
 			k.skipped(t)
@@ -173,7 +167,7 @@ func (k *look) news(all []tested) (moved map[string]int) {
 }
 
 // removed tells the tests that are gone.
-func (k *look) removed(t *tested, moved map[string]int, goneCode map[string]bool) {
+func (k *look) removed(t *tested, moved map[string]int) {
 	var lost []testCase
 	for _, i := range t.lost {
 		c := t.before[i]
@@ -181,7 +175,7 @@ func (k *look) removed(t *tested, moved map[string]int, goneCode map[string]bool
 		case moved[name] > 0:
 			moved[name]--
 		case survives(t.old.text[c.begin:c.end], k.fresh): // under another name, or as a row of a table
-		case k.vanished(t.old.text[c.begin:c.end]), t.renamed(c.name):
+		case k.vanished(t.old.text[c.begin:c.end]):
 		case t.old.empty(c): // it was only planned
 		default:
 			lost = append(lost, c)
@@ -192,9 +186,11 @@ func (k *look) removed(t *tested, moved map[string]int, goneCode map[string]bool
 	}
 	f := t.file
 	switch {
-	case f.Deleted && goneCode[subject(f.Path)]:
+	case f.Deleted && slices.ContainsFunc(k.files, func(code File) bool {
+		return code.Deleted && !isTest(code.Path) && subject(code.Path) == subject(f.Path)
+	}):
 		// The code that they tested went with them.
-	case f.Deleted && (k.instead(t) >= len(t.before) || 3*len(lost) <= len(t.before)):
+	case f.Deleted && k.instead(t) >= len(t.before):
 		// They were written anew in a file of another name.
 	case f.Deleted && len(lost) > 0:
 		k.add(rankDeleted, ralph.FindingTests, f.Path, 0, "test file deleted", "a file with "+plural(len(lost), "test")+" was deleted; make sure that what it tested is tested elsewhere, or is gone")
@@ -233,20 +229,6 @@ func namesOf(list []testCase) string {
 		names = append(names, shown(c.name))
 	}
 	return strings.Join(names, ", ")
-}
-
-// renamed reports whether a new test of the file has the name of another one and
-// something before or behind it.
-func (t *tested) renamed(name string) bool {
-	const shortest = 8 // names that are the beginning of any other say nothing
-	plain := func(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
-	name = plain(name)
-	for i, c := range t.after {
-		if other := plain(c.name); t.was[i] < 0 && len(name) >= shortest && len(other) >= shortest && (strings.HasPrefix(other, name) || strings.HasSuffix(other, name) || strings.HasPrefix(name, other)) {
-			return true
-		}
-	}
-	return false
 }
 
 // vanished reports whether a text speaks of something that the code no longer has:
