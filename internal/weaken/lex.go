@@ -159,7 +159,7 @@ func (l lexis) str(text []byte, i int) (inner, end int) {
 	return i, i
 }
 
-// valueMayStand says that a slash at i begins a regular expression, by what
+// valueMayStand reports whether a slash at i begins a regular expression, by what
 // stands before it.
 func valueMayStand(text []byte, i int) bool {
 	if has(text, i, "//") || has(text, i, "/*") {

@@ -11,7 +11,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 )
 
-// isScript says that a file is a program for a shell, or a list of commands.
+// isScript reports whether a file is a program for a shell, or a list of commands.
 func isScript(name string, text []byte) bool {
 	switch path.Ext(name) {
 	case ".sh", ".bash", ".zsh", ".mk":
@@ -45,7 +45,7 @@ var softeners = []softener{
 }
 
 // softened tells what lets a check pass that found something, and thresholds
-// that were lowered; told says that there was something. c is nil for scripts.
+// that were lowered; told reports whether there was something. c is nil for scripts.
 func (k *look) softened(f File, c *configuration) (told bool) {
 	if f.Deleted {
 		return false
