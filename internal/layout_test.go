@@ -43,7 +43,7 @@ var rooms = map[string]struct {
 	"trigger": {[]string{"ralph", "lazyregexp"}, "what started the run, and what of it becomes a prompt; pure"},
 	"hook":    {[]string{"ralph", "secret", "lazyregexp"}, "answers to the agent CLI's hooks"},
 	"content": {[]string{"ralph", "lazyregexp"}, "what of a change may be published: paths, limits, claims; pure"},
-	"weaken":  {[]string{"ralph"}, "what of a change makes tests and checks say less; pure"},
+	"weaken":  {[]string{"ralph", "lazyregexp"}, "what of a change makes tests and checks say less; pure"},
 	"leak":    {[]string{"ralph", "secret"}, "what must not be published, found in it; pure"},
 	"starter": {[]string{"atomicfile"}, "what ralph init proposes and writes"},
 	"openapi": {nil, "what tests check against GitHub's description; imported by tests only"},

@@ -80,9 +80,10 @@ func hooks() []string {
 // is not protected.
 func prose() []string {
 	return []string{
-		"AGENTS.md", "AGENTS.override.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "WARP.md",
+		"AGENTS.md", "AGENTS.override.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md", "WARP.md",
 		"**/.claude/rules/", "**/.cursor/rules/", "**/.windsurf/rules/", "**/.kiro/steering/",
-		".cursorrules", ".clinerules", ".windsurfrules", ".goosehints",
+		".cursorrules", ".clinerules", ".windsurfrules", ".roorules", ".goosehints", ".geminiignore", ".aiexclude",
+		".agents/", ".continue/", ".goose/", ".junie/", ".qwen/", ".roo/",
 		"**/.github/copilot-instructions.md", "**/.github/instructions/", "**/.github/prompts/",
 	}
 }
