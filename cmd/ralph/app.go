@@ -17,6 +17,7 @@ import (
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/starter"
 )
 
 // app is what the process was given: nothing below it reads environment,
@@ -92,7 +93,7 @@ func (a *app) main() (code int) {
 	parser, err := kong.New(&cli,
 		kong.Name("ralph"),
 		kong.Description("Runs a coding agent in a loop, checks every iteration, and says honestly what happened."),
-		kong.Vars{"version": version},
+		kong.Vars{"version": version, "agents": strings.Join(starter.Agents(), ", ")},
 		kong.Writers(a.stdout, a.stderr),
 		kong.Exit(func(code int) { panic(exitPanic(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/lazyregexp"
 	"github.com/org/ralph-action/internal/rundir"
@@ -122,7 +123,7 @@ func (j *job) risks() []string {
 		risks = append(risks, "claude runs without asking for permission, and as you unless there is a Docker Sandbox (--isolation docker-sandbox requires one)")
 	case unasked:
 		risks = append(risks, j.cfg.Agent+" runs as you, without a sandbox and without asking for permission (--isolation auto adds a sandbox on Linux)")
-	case j.cfg.Agent == "text" || j.cfg.Agent == "custom":
+	case catalog.Of(j.cfg.Agent).Own():
 		risks = append(risks, "the agent runs as you, without a sandbox (--isolation auto adds one on Linux)")
 	default:
 		risks = append(risks, j.cfg.Agent+" runs as you, and nothing but its own permissions holds it (--isolation auto adds a sandbox on Linux)")

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -126,12 +127,11 @@ type Options struct {
 	DisplayProcess Process
 	DisplayOut     io.Writer
 
-	doored   bool              // by ThroughDoor
-	answer   file              // in text mode, of the turn at hand
-	extra    map[string]string // paths of the extras of the turn at hand by their names
-	giveUp   func()            // of the turn at hand, see [decoder]; nil: none
-	denied   func() bool       // of the turn at hand: the walls refused what it needs; nil: no walls
-	settings string            // of claude, with the hooks; empty: the user's, if any
+	doored bool              // by ThroughDoor
+	answer file              // in text mode, of the turn at hand
+	extra  map[string]string // paths of the extras of the turn at hand by their names
+	giveUp func()            // of the turn at hand, see [decoder]; nil: none
+	denied func() bool       // of the turn at hand: the walls refused what it needs; nil: no walls
 }
 
 // Process starts a child and waits until its whole tree is gone. The output is
@@ -151,7 +151,8 @@ type CLI struct {
 	totals  *totals // of sessions
 }
 
-// format is what differs between agents.
+// format is what differs between agents. [base] has what most of them have in
+// common.
 type format interface {
 	// argv is the command line for a prompt. It uses the prompt's text only when
 	// ways says that it is an argument.
@@ -160,14 +161,17 @@ type format interface {
 	// stands before the user's arguments, in which it may not. An argv whose
 	// user chose a session stays as it is.
 	resumed(argv []string, n int, session string) []string
+	// modern turns arguments of older CLIs into those of today's, with a line for each
+	// that says what is used instead, and why. It may change args.
+	modern(args []string) (modern, warnings []string)
 	// environ adds to the child's environment what the CLI needs.
 	environ(o Options) []string
 	// merged says that stdout and stderr are one stream.
 	merged(o Options) bool
 	ways(o Options) ways
-	// credentials are the variables that hold a key for the agent, the usual
-	// one first, and those that choose and describe its provider.
-	credentials() (keys, providers []string)
+	// provider is the one that the options choose, as the catalogue names it; empty: the first
+	// one.
+	provider(o Options) string
 	// ready says what is missing before the CLI can work: credentials.
 	ready(o Options) error
 	// hosts are the patterns of [Hosts] for the provider and its login.
@@ -177,14 +181,48 @@ type format interface {
 	// when a command line is only shown. An error says which option the CLI cannot
 	// take, or what is wrong with it, and what would be right.
 	extras(o Options) ([]extra, error)
+	// cautions are those of [Cautions]; the arguments are not exact.
+	cautions(o Options) []string
+	// unasked reports whether the CLI acts without asking for permission because of
+	// another option than those the catalogue lists.
+	unasked(o Options) bool
+	// door is the door of the options. Whether the key is set is for the caller to
+	// look at.
+	door(o Options) (Door, bool)
+	// elsewhere are words in arguments and settings by which the user may name another
+	// address, key or provider than the options do.
+	elsewhere() []string
+	// through adds to options that lead through the door already what else the CLI
+	// has to be told.
+	through(o Options) Options
 	decoder(o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder
 }
+
+// base is what a CLI does without that has nothing special: it goes on in no session, its
+// key stays in its environment, it is given no files.
+type base struct{}
+
+func (base) resumed(argv []string, _ int, _ string) []string  { return argv }
+func (base) modern(args []string) (modern, warnings []string) { return args, nil }
+func (base) merged(Options) bool                              { return false }
+func (base) ways(Options) ways                                { return ways{} }
+func (base) provider(o Options) string                        { return o.Provider }
+func (base) ready(Options) error                              { return nil }
+func (base) hosts(Options) []string                           { return nil }
+func (base) cautions(Options) []string                        { return nil }
+func (base) unasked(Options) bool                             { return false }
+func (base) door(Options) (Door, bool)                        { return Door{}, false }
+func (base) elsewhere() []string                              { return nil }
+func (base) through(o Options) Options                        { return o }
 
 // extra is a file a CLI gets in its scratch folder for a turn, readable by its
 // user only.
 type extra struct {
 	name string // such as "mcp.json": letters, digits, dashes and dots
 	text string
+	// inline makes no file: o.path is the text itself, in every command line of the
+	// agent.
+	inline bool
 }
 
 // decoder reads one turn. It is called from one goroutine at a time. When the
@@ -207,61 +245,37 @@ type decoder interface {
 	LastWords() string
 }
 
-// formats are the known agents, sorted by name.
-func formats() ([]string, map[string]format) {
-	known := map[string]format{
+// formats are the known agents by their names.
+func formats() map[string]format {
+	return map[string]format{
 		"amp": amp{}, "claude": claude{}, "cline": cline{}, "codex": codex{}, "copilot": copilot{},
 		"custom": custom{}, "gemini": gemini{}, "opencode": opencode{}, "text": text{},
 	}
-	names := make([]string, 0, len(known))
-	for name := range known {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, known
 }
 
 // Known lists the agents New accepts, sorted.
 func Known() []string {
-	names, _ := formats()
+	names := catalog.Names()
+	slices.Sort(names)
 	return names
 }
 
 // Credentials lists the variables that hold the agent's own credentials and
-// choose its provider; a caller hands those that are set to the child. General
-// cloud identities (AWS_ACCESS_KEY_ID, GOOGLE_APPLICATION_CREDENTIALS, …) are
-// not among them: they open far more than a model, so they take a pass-env.
-func Credentials(name string) []string {
-	_, known := formats()
-	f, ok := known[name]
-	if !ok {
-		return nil
-	}
-	keys, providers := f.credentials()
-	return append(keys, providers...)
-}
+// choose its provider; a caller hands those that are set to the child. nil for an
+// agent that is not known.
+func Credentials(name string) []string { return catalog.Of(name).Credentials() }
 
 // New checks the options; an error is for the user to read.
 func New(o Options) (*CLI, error) {
-	names, known := formats()
-	f, ok := known[o.Name]
+	f, ok := formats()[o.Name]
 	if !ok {
-		return nil, fmt.Errorf("agent %q: unknown; known are %s", clip(o.Name, maxName), strings.Join(names, ", "))
+		return nil, fmt.Errorf("agent %q: unknown; known are %s", clip(o.Name, maxName), strings.Join(Known(), ", "))
 	}
 	if o.Process == nil {
 		return nil, errors.New("agent: no process runner")
 	}
 	if len(o.Command) > 0 && o.Command[0] == "" {
 		return nil, errors.New("agent-command: the program's name is empty")
-	}
-	if o.Name == "text" && len(o.Command) == 0 {
-		return nil, errors.New(`agent "text": needs agent-command, the command that reads the prompt on stdin`)
-	}
-	if o.Name == "text" && o.Model != "" {
-		return nil, errors.New(`agent "text": model has no effect; write it into agent-command`)
-	}
-	if o.Name == "amp" && o.Model != "" {
-		return nil, errors.New(`agent "amp": model has no effect: amp chooses it by a mode; give --mode in agent-args`)
 	}
 	for _, arg := range slices.Concat(o.Command, o.Args, o.ExactArgs, []string{o.Model}) {
 		if strings.ContainsRune(arg, 0) {
@@ -279,17 +293,19 @@ func New(o Options) (*CLI, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agent %q: %w", o.Name, err)
 	}
+	o.extra = map[string]string{}
+	for _, e := range extras {
+		if e.inline {
+			o.extra[e.name] = e.text
+		}
+	}
+	extras = slices.DeleteFunc(extras, func(e extra) bool { return e.inline })
 	if len(extras) > 0 && o.Scratch == "" {
 		return nil, fmt.Errorf("agent %q: mcp-config, agent-settings and append-system-prompt need a folder for files", o.Name)
 	}
 	filter, err := optionalFilter(o.Filter)
 	if err != nil {
 		return nil, err
-	}
-	if len(o.Hooks) > 0 && HasHooks(o.Name) && !o.Exact {
-		if o.settings, err = hookSettings(o); err != nil {
-			return nil, err
-		}
 	}
 	c := &CLI{o: o, format: f, filter: filter, extras: extras, totals: &totals{of: map[string]ralph.Tokens{}}}
 	if o.Scratch != "" && (len(extras) > 0 || w.argument && !w.inline || w.answer && o.Plain && !o.Exact) {

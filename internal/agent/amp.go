@@ -6,13 +6,14 @@ import (
 	"os"
 	"slices"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
 // amp is Amp, @sourcegraph/amp 0.0.17. Its server cannot be stood in for, so
 // only its command line and its failures before a login were ever seen; its
 // stream is documented to be that of claude.
-type amp struct{}
+type amp struct{ base }
 
 // argv asks for one unattended turn. -x takes the prompt from stdin when it
 // stands last.
@@ -57,14 +58,10 @@ func (amp) environ(o Options) []string {
 	return env
 }
 
-func (amp) credentials() (keys, providers []string) {
-	return []string{"AMP_API_KEY"}, []string{"AMP_URL", "AMP_SETTINGS_FILE"}
-}
-
 // ready wants a key or a login: without them amp waits for a code from a
 // browser.
 func (amp) ready(o Options) error {
-	if hasKey(o, amp{}) || holds(inHome(o, ".local", "share", "amp"), "secrets.json") {
+	if hasKey(o, "amp") || holds(inHome(o, ".local", "share", "amp"), "secrets.json") {
 		return nil
 	}
 	return errors.New("no credentials: set AMP_API_KEY, or log in with amp first")
@@ -81,6 +78,9 @@ const (
 // --settings-file takes the place of the user's file, so what stands there comes
 // along, below agent-settings.
 func (amp) extras(o Options) (files []extra, err error) {
+	if o.Model != "" {
+		return nil, errors.New("model has no effect: amp chooses it by a mode; give --mode in agent-args")
+	}
 	if o.Exact {
 		return nil, nil
 	}
@@ -99,14 +99,14 @@ func (amp) extras(o Options) (files []extra, err error) {
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, extra{ampMCP, string(text)})
+		files = append(files, extra{name: ampMCP, text: string(text)})
 	}
 	if o.Settings != "" {
 		text, err := ampAllSettings(o)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, extra{ampSettings, text})
+		files = append(files, extra{name: ampSettings, text: text})
 	}
 	return files, nil
 }
@@ -142,12 +142,14 @@ func ampAllSettings(o Options) (string, error) {
 	return string(text), err
 }
 
-func (amp) merged(Options) bool { return false }
-
-func (amp) ways(Options) ways { return ways{resume: true} }
+func (amp) ways(Options) ways { return ways{} }
 
 func (amp) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	d := newClaudeDecoder("amp", emit, finished)
 	d.giveUp, d.denied, d.hints = o.giveUp, o.denied, hintsOf(o, "AMP_API_KEY")
 	return d
+}
+
+func (amp) hosts(o Options) []string {
+	return hostsOf(firstOf(o.BaseURL, lookup(o.Env, "AMP_URL"), catalog.Of("amp").Address))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/proc"
 )
 
@@ -47,9 +48,8 @@ func (c *CLI) Check(ctx context.Context) error {
 // emptyKeys names the credentials that are there and empty, which is what a
 // workflow makes of a secret that does not exist.
 func (c *CLI) emptyKeys() string {
-	keys, _ := c.format.credentials()
 	var empty []string
-	for _, key := range keys {
+	for _, key := range catalog.Of(c.o.Name).Keys() {
 		if slices.Contains(c.o.Env, key+"=") {
 			empty = append(empty, key)
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // claude is Claude Code, @anthropic-ai/claude-code 2.1.
-type claude struct{}
+type claude struct{ base }
 
 // argv asks for one unattended turn with a JSON stream. --verbose is required
 // with it. What the user's arguments repeat of it is left out. The permission
@@ -26,7 +26,7 @@ func (c claude) argv(o Options, p ralph.Prompt) []string {
 		{names: []string{"-p", "--print", "--verbose", claudeBypass}},
 		{names: []string{"--output-format"}, value: true},
 	}
-	if o.settings != "" || o.Settings != "" {
+	if o.extra[claudeHooks] != "" || o.Settings != "" {
 		ours = append(ours, option{names: []string{"--settings"}, value: true})
 	}
 	argv, args := program(o, "claude", ours...), strip(o.Args, ours...)
@@ -104,10 +104,8 @@ func (claude) environ(o Options) []string {
 	return env
 }
 
-func (claude) merged(Options) bool { return false }
-
 func (claude) ways(o Options) ways {
-	return ways{argument: o.Argument, inline: true, flag: "-p", resume: true, system: !o.Exact}
+	return ways{argument: o.Argument, inline: true, flag: "-p", system: !o.Exact}
 }
 
 func (claude) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
@@ -143,4 +141,23 @@ func without(env []string, names ...string) []string {
 		}
 	}
 	return kept
+}
+
+// modern leaves out --no-auto-compact, which is gone in 2.1, and adds --verbose,
+// without which it refuses stream-json.
+func (claude) modern(args []string) (modern, warnings []string) {
+	compact := option{names: []string{"--no-auto-compact"}}
+	if index(args, compact) >= 0 {
+		args = strip(args, compact)
+		warnings = append(warnings, "claude: --no-auto-compact is left out: today's CLI does not know it")
+	}
+	if value(args, "--output-format") == "stream-json" && !has(args, "--verbose") {
+		i := len(args)
+		if end := slices.Index(args, "--"); end >= 0 {
+			i = end
+		}
+		args = slices.Insert(args, i, "--verbose")
+		warnings = append(warnings, "claude: --verbose is added: --output-format stream-json is refused without it")
+	}
+	return args, warnings
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/org/ralph-action/internal/agent/catalog"
 )
 
 // Names of claude's extra files.
@@ -11,6 +13,7 @@ const (
 	claudeMCP      = "mcp.json"
 	claudeSystem   = "system.txt"
 	claudeSettings = "settings.json"
+	claudeHooks    = "hooks" // its text is an argument
 )
 
 // extras are files, because MCP servers and settings may hold secrets, which a
@@ -35,18 +38,24 @@ func (claude) extras(o Options) ([]extra, error) {
 	files, err := claudeFiles(o)
 	if err = errors.Join(err,
 		oneOf("effort", o.Effort, "low", "medium", "high", "xhigh", "max"),
-		claudeProviderKnown(o)); err != nil {
+		oneOf("provider", o.Provider, catalog.Of("claude").ProviderNames()...)); err != nil {
 		return nil, err
 	}
+	var inline []extra
+	if hooks, err := hookSettings(o); err != nil {
+		return nil, err
+	} else if hooks != "" {
+		inline = []extra{{name: claudeHooks, text: hooks, inline: true}}
+	}
 	if !o.Argument {
-		return files, nil
+		return append(files, inline...), nil
 	}
 	for _, f := range files {
 		if len(f.text) > maxArgument {
 			return nil, fmt.Errorf("%s: its %d bytes are too long for an argument (%d), and where the prompt is an argument there are no files", optionOf(f.name), len(f.text), maxArgument)
 		}
 	}
-	return nil, nil
+	return inline, nil
 }
 
 // claudeFiles are the extras with their text.
@@ -56,17 +65,17 @@ func claudeFiles(o Options) ([]extra, error) {
 		if _, err := mcpMembers(o); err != nil {
 			return nil, err
 		}
-		files = append(files, extra{claudeMCP, o.MCP})
+		files = append(files, extra{name: claudeMCP, text: o.MCP})
 	}
 	if o.System != "" {
-		files = append(files, extra{claudeSystem, o.System})
+		files = append(files, extra{name: claudeSystem, text: o.System})
 	}
 	if o.Settings != "" {
 		all, err := allSettings(o)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, extra{claudeSettings, all})
+		files = append(files, extra{name: claudeSettings, text: all})
 	}
 	return files, nil
 }
@@ -85,8 +94,8 @@ func optionOf(file string) string {
 // its value is joined to it: what stands behind is not one more.
 func claudeExtras(o Options) []string {
 	var args []string
-	if o.settings != "" {
-		args = append(args, "--settings", o.settings)
+	if hooks := o.extra[claudeHooks]; hooks != "" {
+		args = append(args, "--settings", hooks)
 	}
 	value := o.path
 	system := "--append-system-prompt-file"

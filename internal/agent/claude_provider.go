@@ -5,29 +5,25 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/agent/catalog"
 )
 
-// claudeProvider is whose API claude asks: its switch, which is a variable, the
-// variable with the address, and the one with the key.
-type claudeProvider struct{ name, on, url, key string }
+// claudeProvider is whose API claude asks: its switch, which is a variable, and the
+// variable with the address.
+type claudeProvider struct{ name, on, url string }
 
 // claudeProviders are those claude 2.1 knows.
 func claudeProviders() []claudeProvider {
 	return []claudeProvider{
-		{"anthropic", "", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"},
-		{"bedrock", "CLAUDE_CODE_USE_BEDROCK", "ANTHROPIC_BEDROCK_BASE_URL", "AWS_BEARER_TOKEN_BEDROCK"},
-		{"vertex", "CLAUDE_CODE_USE_VERTEX", "ANTHROPIC_VERTEX_BASE_URL", "GOOGLE_APPLICATION_CREDENTIALS"},
-		{"foundry", "CLAUDE_CODE_USE_FOUNDRY", "ANTHROPIC_FOUNDRY_BASE_URL", "ANTHROPIC_FOUNDRY_API_KEY"},
+		{"anthropic", "", "ANTHROPIC_BASE_URL"},
+		{"bedrock", "CLAUDE_CODE_USE_BEDROCK", "ANTHROPIC_BEDROCK_BASE_URL"},
+		{"vertex", "CLAUDE_CODE_USE_VERTEX", "ANTHROPIC_VERTEX_BASE_URL"},
+		{"foundry", "CLAUDE_CODE_USE_FOUNDRY", "ANTHROPIC_FOUNDRY_BASE_URL"},
 	}
 }
 
-func claudeProviderKnown(o Options) error {
-	var names []string
-	for _, p := range claudeProviders() {
-		names = append(names, p.name)
-	}
-	return oneOf("provider", o.Provider, names...)
-}
+func (claude) provider(o Options) string { return providerOf(o).name }
 
 // providerOf is the one chosen, by name or by a switch in the environment.
 func providerOf(o Options) claudeProvider {
@@ -68,26 +64,17 @@ func claudeProvided(o Options, env []string) []string {
 	return env
 }
 
-func (claude) credentials() (keys, providers []string) {
-	return []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, []string{
-		"ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS",
-		"ANTHROPIC_FEDERATION_RULE_ID", "ANTHROPIC_ORGANIZATION_ID", "ANTHROPIC_SERVICE_ACCOUNT_ID", "ANTHROPIC_WORKSPACE_ID", "ANTHROPIC_SCOPE",
-		"ANTHROPIC_IDENTITY_TOKEN", "ANTHROPIC_IDENTITY_TOKEN_FILE", "CLAUDE_CODE_SKIP_BEDROCK_AUTH", "CLAUDE_CODE_SKIP_VERTEX_AUTH", "CLAUDE_CODE_SKIP_FOUNDRY_AUTH",
-		"CLAUDE_CODE_USE_BEDROCK", "AWS_BEARER_TOKEN_BEDROCK", "AWS_REGION", "ANTHROPIC_BEDROCK_BASE_URL",
-		"CLAUDE_CODE_USE_VERTEX", "ANTHROPIC_VERTEX_PROJECT_ID", "ANTHROPIC_VERTEX_BASE_URL", "CLOUD_ML_REGION",
-		"CLAUDE_CODE_USE_FOUNDRY", "ANTHROPIC_FOUNDRY_API_KEY", "ANTHROPIC_FOUNDRY_RESOURCE", "ANTHROPIC_FOUNDRY_BASE_URL",
-	}
-}
-
 // claudeKey is the variable a refused key most likely came from: one that is
 // set, of the provider chosen.
 func claudeKey(o Options) string {
-	p := providerOf(o)
-	if p.on != "" {
-		return p.key
+	row := catalog.Of("claude")
+	switch p := providerOf(o); {
+	case p.name == "vertex":
+		return "GOOGLE_APPLICATION_CREDENTIALS"
+	case p.on != "":
+		return row.Provider(p.name).Key
 	}
-	keys, _ := claude{}.credentials()
-	return firstSet(o, keys)
+	return firstSet(o, row.Keys())
 }
 
 // firstSet is the first of the variables that has a value; else the first.
@@ -108,7 +95,7 @@ func federated(o Options, vendor string) bool {
 // ready wants a key, the identity of a workload, a cloud provider switched on, or
 // a login that claude itself left in its configuration folder.
 func (claude) ready(o Options) error {
-	if hasKey(o, claude{}) && o.Provider == "" {
+	if hasKey(o, "claude") && o.Provider == "" {
 		return nil
 	}
 	switch p := providerOf(o); {
@@ -116,7 +103,7 @@ func (claude) ready(o Options) error {
 		return errors.New("provider foundry: set ANTHROPIC_FOUNDRY_RESOURCE to the resource's name, or base-url to its address")
 	case p.on != "": // the keys of a cloud come from many places
 		return nil
-	case hasKey(o, claude{}), federated(o, "ANTHROPIC"):
+	case hasKey(o, "claude"), federated(o, "ANTHROPIC"):
 		return nil
 	}
 	for _, p := range claudeProviders() {
@@ -132,7 +119,7 @@ func (claude) ready(o Options) error {
 	if holds(dir, ".credentials.json", "settings.json") {
 		return nil
 	}
-	keys, _ := claude{}.credentials()
+	keys := catalog.Of("claude").Keys()
 	return fmt.Errorf("no credentials: set %s or %s (input api-key), or, where there are no walls, log in with claude first; for another provider set CLAUDE_CODE_USE_BEDROCK, CLAUDE_CODE_USE_VERTEX or CLAUDE_CODE_USE_FOUNDRY to 1",
 		strings.Join(keys[:len(keys)-1], ", "), keys[len(keys)-1])
 }

@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
 // cline is the Cline CLI, cline 3.0.
-type cline struct{}
+type cline struct{ base }
 
 // argv asks for one unattended turn; approval of all tools is the CLI's
 // default. The prompt is an argument: cline refuses one that comes on stdin
@@ -59,12 +60,7 @@ func (cline) environ(o Options) []string {
 	return env
 }
 
-// credentials are of cline itself and of the providers asked for most; a key
-// of another one takes a pass-env.
-func (cline) credentials() (keys, providers []string) {
-	return []string{"CLINE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"},
-		[]string{"CLINE_PROVIDER", "CLINE_MODEL", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_API_BASE_URL"}
-}
+func (cline) provider(o Options) string { return firstOf(o.Provider, "cline") }
 
 // ready refuses only where there is nothing that looks like a key or like a
 // configuration: cline knows a hundred providers.
@@ -103,18 +99,22 @@ func (cline) extras(o Options) (files []extra, err error) {
 	if _, err := mcpMembers(o); err != nil {
 		return nil, err
 	}
-	return []extra{{clineMCP, o.MCP}}, nil
+	return []extra{{name: clineMCP, text: o.MCP}}, nil
 }
-
-func (cline) merged(Options) bool { return false }
-
-func (cline) resumed(argv []string, _ int, _ string) []string { return argv }
 
 func (cline) ways(Options) ways { return ways{argument: true} }
 
 func (cline) decoder(o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	d := newClineDecoder(p.Text, emit, finished)
-	keys, _ := cline{}.credentials()
-	d.giveUp, d.denied, d.hints = o.giveUp, o.denied, hintsOf(o, firstSet(o, keys))
+	d.giveUp, d.denied, d.hints = o.giveUp, o.denied, hintsOf(o, firstSet(o, catalog.Of("cline").Keys()))
 	return d
+}
+
+func (cline) hosts(o Options) []string {
+	provider := firstOf(value(o.Args, "-P", "--provider"), o.Provider, lookup(o.Env, "CLINE_PROVIDER"), "cline")
+	address := catalog.Of("cline").Provider(provider).Address
+	if provider == "cline" {
+		address = firstOf(o.BaseURL, lookup(o.Env, "CLINE_API_BASE_URL"), address)
+	}
+	return hostsOf(address)
 }

@@ -6,11 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
 // codex is OpenAI Codex, @openai/codex 0.169.
-type codex struct{}
+type codex struct{ base }
 
 // argv asks for one unattended turn with a JSON stream. One switch turns off
 // approvals and codex's own sandbox, whatever its configuration says: what the
@@ -93,10 +94,8 @@ func codexHome(o Options) string {
 	return inHome(o, ".codex")
 }
 
-func (codex) merged(Options) bool { return false }
-
 func (codex) ways(o Options) ways {
-	return ways{answer: true, logged: true, resume: true, totals: true, system: !o.Exact}
+	return ways{answer: true, logged: true, totals: true, system: !o.Exact}
 }
 
 func (codex) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
@@ -106,9 +105,8 @@ func (codex) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finished
 }
 
 // hasKey says that one of the agent's keys is set.
-func hasKey(o Options, f format) bool {
-	keys, _ := f.credentials()
-	return slices.ContainsFunc(keys, func(name string) bool { return lookup(o.Env, name) != "" })
+func hasKey(o Options, name string) bool {
+	return slices.ContainsFunc(catalog.Of(name).Keys(), func(name string) bool { return lookup(o.Env, name) != "" })
 }
 
 // inHome is a path below the child's home; empty when it has none.
@@ -130,4 +128,21 @@ func holds(dir string, files ...string) bool {
 		_, err := os.Stat(filepath.Join(dir, name))
 		return !errors.Is(err, os.ErrNotExist)
 	})
+}
+
+// modern replaces --full-auto, which is gone in 0.169.
+func (codex) modern(args []string) (modern, warnings []string) {
+	if len(args) > 0 && args[0] == "e" {
+		args[0] = "exec"
+	}
+	fullAuto := option{names: []string{"--full-auto"}}
+	i := index(args, fullAuto)
+	switch {
+	case i < 0:
+		return args, nil
+	case has(args, "--dangerously-bypass-approvals-and-sandbox", "--yolo", "-s", "--sandbox", "--approve-for-me"):
+		return strip(args, fullAuto), []string{"codex: --full-auto is left out: today's CLI does not know it, and the other arguments say what the agent may do"}
+	}
+	return slices.Concat(args[:i:i], []string{"--sandbox", "workspace-write"}, strip(args[i:], fullAuto)),
+		[]string{"codex: --sandbox workspace-write is used for --full-auto, which today's CLI does not know and which meant the same"}
 }

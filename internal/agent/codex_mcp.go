@@ -72,7 +72,7 @@ func codexServers(o Options) (m codexMCP, err error) {
 				table["env_http_headers"] = tomlTable(headers)
 			}
 		} else {
-			file := extra{"mcp-" + strconv.Itoa(i+1) + ".sh", s.script()}
+			file := extra{name: "mcp-" + strconv.Itoa(i+1) + ".sh", text: s.script()}
 			m.files = append(m.files, file)
 			table["command"], table["args"] = tomlString("sh"), tomlStrings([]string{o.path(file.name)})
 			if s.Cwd != "" {

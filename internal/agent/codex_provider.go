@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/agent/catalog"
 )
 
 // codexProvider are the overrides for the provider and its address.
@@ -17,7 +19,7 @@ import (
 // azure without a path is completed with that of its API of today, which needs
 // none.
 func codexProvider(o Options) ([]string, error) {
-	if err := oneOf("provider", o.Provider, "openai", "azure", "responses"); err != nil {
+	if err := oneOf("provider", o.Provider, catalog.Of("codex").ProviderNames()...); err != nil {
 		return nil, err
 	}
 	if o.Provider != "azure" && o.Provider != "responses" {
@@ -60,17 +62,9 @@ func codexProvider(o Options) ([]string, error) {
 
 const azureKey = "AZURE_OPENAI_API_KEY"
 
-func (codex) credentials() (keys, providers []string) {
-	return []string{"CODEX_API_KEY", "OPENAI_API_KEY", "CODEX_ACCESS_TOKEN", azureKey},
-		[]string{
-			"OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT", "CODEX_CA_CERTIFICATE",
-			"OPENAI_FEDERATION_RULE_ID", "OPENAI_IDENTITY_TOKEN_FILE", "OPENAI_WORKLOAD_IDENTITY_CONTEXT",
-		}
-}
-
 // codexKeys are the variables with a key of the provider, the first one best.
 func codexKeys(o Options) []string {
-	keys, _ := codex{}.credentials()
+	keys := catalog.Of("codex").Keys()
 	if o.Provider == "azure" {
 		return append([]string{azureKey}, keys[:2]...)
 	}

@@ -7,13 +7,14 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
 // copilot is the GitHub Copilot CLI, @github/copilot 1.0 (tested: 1.0.102). Its
 // options are those of its --help, its variables those of `copilot help
 // environment` and `copilot help providers`.
-type copilot struct{}
+type copilot struct{ base }
 
 const (
 	copilotMCP   = "mcp.json"
@@ -82,7 +83,7 @@ func (copilot) environ(o Options) []string {
 	if o.Provider != "" {
 		set("COPILOT_PROVIDER_TYPE", o.Provider)
 	}
-	switch usual := copilotProviders()[o.Provider]; {
+	switch usual := catalog.Of("copilot").Provider(o.Provider).Address; {
 	case o.BaseURL != "":
 		set("COPILOT_PROVIDER_BASE_URL", o.BaseURL)
 	case usual != "" && lookup(env, "COPILOT_PROVIDER_BASE_URL") == "":
@@ -91,27 +92,12 @@ func (copilot) environ(o Options) []string {
 	return env
 }
 
-// copilotProviders are the values of provider with the address of each where
-// there is a usual one.
-func copilotProviders() map[string]string {
-	return map[string]string{
-		"github": "", "azure": "",
-		"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com",
+// provider is one of the user's own where only an address is given.
+func (copilot) provider(o Options) string {
+	if o.Provider == "" && o.BaseURL != "" {
+		return "openai"
 	}
-}
-
-// credentials are copilot's own variables only. It would take GH_TOKEN and
-// GITHUB_TOKEN as well, but those are the forge's: what can push or open pull
-// requests stays with us, and is never handed to an agent because it happens to
-// be set. The token of COPILOT_GITHUB_TOKEN needs the permission Copilot Requests
-// and nothing else.
-func (copilot) credentials() (keys, providers []string) {
-	return []string{"COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BEARER_TOKEN"}, []string{
-		"COPILOT_PROVIDER_BASE_URL", "COPILOT_PROVIDER_TYPE", "COPILOT_PROVIDER_API_KEY_COMMAND", "COPILOT_PROVIDER_WIRE_API",
-		"COPILOT_PROVIDER_TRANSPORT", "COPILOT_PROVIDER_AZURE_API_VERSION", "COPILOT_PROVIDER_HEADERS",
-		"COPILOT_PROVIDER_MODEL_ID", "COPILOT_PROVIDER_WIRE_MODEL", "COPILOT_PROVIDER_MAX_PROMPT_TOKENS", "COPILOT_PROVIDER_MAX_OUTPUT_TOKENS",
-		"COPILOT_MODEL", "COPILOT_OFFLINE", "COPILOT_GH_HOST",
-	}
+	return o.Provider
 }
 
 // ready wants a token, a login, or a provider of the user's own, which may
@@ -125,7 +111,7 @@ func (c copilot) ready(o Options) error {
 		switch {
 		case o.Model == "" && !has(o.Args, "--model") && !given("COPILOT_MODEL", "COPILOT_PROVIDER_MODEL_ID"):
 			return errors.New("no model: a provider other than GitHub needs one: set model, or COPILOT_MODEL")
-		case copilotProviders()[o.Provider] == lookup(env, "COPILOT_PROVIDER_BASE_URL") &&
+		case catalog.Of("copilot").Provider(o.Provider).Address == lookup(env, "COPILOT_PROVIDER_BASE_URL") &&
 			!given("COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_API_KEY_COMMAND", "COPILOT_PROVIDER_BEARER_TOKEN", "COPILOT_PROVIDER_HEADERS"):
 			return errors.New("no credentials: set COPILOT_PROVIDER_API_KEY to the key of the provider")
 		}
@@ -147,13 +133,12 @@ func (c copilot) ready(o Options) error {
 // *.instructions.md from folders in COPILOT_CUSTOM_INSTRUCTIONS_DIRS and below,
 // where an agent's own files are also, so it stands before the prompt.
 func (copilot) extras(o Options) ([]extra, error) {
-	address, known := copilotProviders()[o.Provider]
 	switch {
-	case o.Provider != "" && !known:
+	case o.Provider != "" && catalog.Of("copilot").Provider(o.Provider).Name == "":
 		return nil, fmt.Errorf("provider %q: copilot knows github, openai (any endpoint that is compatible), azure and anthropic", clip(o.Provider, maxName))
 	case o.Provider == "github" && o.BaseURL != "":
 		return nil, errors.New("base-url has no effect with provider github; set COPILOT_GH_HOST for another host")
-	case o.Provider == "azure" && address == "" && o.BaseURL == "" && lookup(o.Env, "COPILOT_PROVIDER_BASE_URL") == "":
+	case o.Provider == "azure" && o.BaseURL == "" && lookup(o.Env, "COPILOT_PROVIDER_BASE_URL") == "":
 		return nil, errors.New("provider azure: needs base-url, such as https://RESOURCE.openai.azure.com")
 	}
 	if err := errors.Join(
@@ -167,7 +152,7 @@ func (copilot) extras(o Options) ([]extra, error) {
 		if _, err := mcpMembers(o); err != nil {
 			return nil, err
 		}
-		all = append(all, extra{copilotMCP, o.MCP})
+		all = append(all, extra{name: copilotMCP, text: o.MCP})
 	}
 	if copilotLeaves(o) {
 		all = append(all, extra{name: copilotUsage})
@@ -180,9 +165,7 @@ func copilotLeaves(o Options) bool {
 	return !o.Plain && !o.Exact && o.Scratch != "" && !has(slices.Concat(behind(o, "copilot"), o.Args), "--usage-output-file")
 }
 
-func (copilot) merged(Options) bool { return false }
-
-func (copilot) ways(Options) ways { return ways{resume: true, totals: true} }
+func (copilot) ways(Options) ways { return ways{totals: true} }
 
 func (copilot) decoder(o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	d := newCopilotDecoder(emit, finished)

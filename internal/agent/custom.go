@@ -12,7 +12,7 @@ import (
 // custom is any CLI that prints lines of JSON, described by options: Command and
 // Args are its command line, Delivery is how it takes the prompt, and Filters
 // find in each line what is to be known of it.
-type custom struct{}
+type custom struct{ base }
 
 // customFilters are the names of Filters, sorted. What each finds is said in
 // docs/custom-agents.md, and where it is read in [customTurn].
@@ -97,17 +97,9 @@ func (custom) compile(o Options) (map[string]*filterCode, error) {
 	return codes, errors.Join(errs...)
 }
 
-func (custom) merged(Options) bool { return false }
-
-func (custom) resumed(argv []string, _ int, _ string) []string { return argv }
-
 func (custom) ways(o Options) ways {
 	return ways{argument: o.Delivery == "argument" || o.Delivery == "file", file: o.Delivery == "file"}
 }
-
-func (custom) credentials() (keys, providers []string) { return nil, nil }
-
-func (custom) ready(Options) error { return nil }
 
 func (c custom) decoder(o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	codes, _ := c.compile(o) // New refused what does not compile

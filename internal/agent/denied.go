@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -19,7 +20,7 @@ func Denied(f *ralph.Failure, refused []string, o Options) *ralph.Failure {
 		return f
 	}
 	address := deniedHost(refused, o)
-	if address == "" || f.Kind == ralph.FailureAuth && strings.HasPrefix(address, opencodeList+":") {
+	if address == "" || f.Kind == ralph.FailureAuth && slices.Contains(catalog.Of(o.Name).SideHosts, strings.TrimSuffix(address, ":443")) {
 		return f
 	}
 	host := strings.TrimSuffix(address, ":443")

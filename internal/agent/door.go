@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/agent/catalog"
 )
 
 // Door says how an agent's key can stay with the owner: the CLI asks a server of
@@ -35,9 +37,8 @@ type Door struct {
 // what the CLI does with an address of ours was never seen. Options that lead
 // through a door already have no other.
 func KeyDoor(o Options) (d Door, ok bool) {
-	_, known := formats()
-	f, found := known[o.Name].(doored)
-	if !found || o.doored || o.Exact || o.Argument || leadsElsewhere(o) {
+	f, found := formats()[o.Name]
+	if !found || o.doored || o.Exact || o.Argument || leadsElsewhere(o, f.elsewhere()) {
 		return Door{}, false
 	}
 	if d, ok = f.door(o); !ok || lookup(o.Env, d.KeyVariable) == "" {
@@ -51,17 +52,6 @@ func KeyDoor(o Options) (d Door, ok bool) {
 	return d, true
 }
 
-// doored is a format whose CLI takes an address and a key.
-type doored interface {
-	format
-	// door is the door of the options. Whether the key is set is for the caller to
-	// look at.
-	door(o Options) (Door, bool)
-	// through adds to options that lead through the door already what else the CLI
-	// has to be told.
-	through(o Options) Options
-}
-
 // ThroughDoor are the options of an agent whose key stays with the owner: it asks
 // at address, which is http://127.0.0.1:PORT with or without a path, and has
 // placeholder for a key. All other keys of the agent are taken out of its
@@ -71,27 +61,15 @@ func (o Options) ThroughDoor(address, placeholder string) Options {
 	if !ok {
 		return o
 	}
-	_, known := formats()
-	f, _ := known[o.Name].(doored)
-	keys, _ := f.credentials()
-	o.Env = append(without(o.Env, append(keys, d.KeyVariable)...), d.KeyVariable+"="+placeholder)
+	o.Env = append(without(o.Env, append(catalog.Of(o.Name).Keys(), d.KeyVariable)...), d.KeyVariable+"="+placeholder)
 	o.BaseURL, o.doored = strings.TrimRight(address, "/"), true
-	return f.through(o)
+	return formats()[o.Name].through(o)
 }
 
-// leadsElsewhere says that the user's own arguments or settings may name another
-// address, key or provider than the options do, which the CLI would prefer.
-func leadsElsewhere(o Options) bool {
+// leadsElsewhere says that the user's own arguments or settings hold one of the words
+// by which they may name another address, key or provider than the options do,
+// which the CLI would prefer.
+func leadsElsewhere(o Options, words []string) bool {
 	given := strings.Join(slices.Concat(behind(o, o.Name), o.Args, []string{o.Settings}), "\n")
-	for _, word := range map[string][]string{
-		"claude":   {"apiKeyHelper", "_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_"},
-		"codex":    {"model_provider", "base_url", "profile", "--oss", "-p\n", "forced_login_method"},
-		"gemini":   {"selectedType"},
-		"opencode": {"baseURL", "apiKey", "--model", "-m\n", "--attach"},
-	}[o.Name] {
-		if strings.Contains(given, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(given, word) })
 }

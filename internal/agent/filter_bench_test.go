@@ -46,7 +46,7 @@ func FuzzFilter(f *testing.F) {
 				t.Errorf("parseJSON(%q) = %#v, %v, want %#v", stream, v, ok, want)
 			}
 		}
-		_, known := formats()
+		known := formats()
 		c := &CLI{o: Options{Name: "text"}, format: known["text"], filter: code}
 		whole, pieces := filterWith(c, "a prompt that is long enough", stream, 0, 0), filterWith(c, "a prompt that is long enough", stream, int(size%32)+1, 0)
 		if w, p := strings.Join(whole.searchable(), "¦"), strings.Join(pieces.searchable(), "¦"); w != p {

@@ -33,7 +33,7 @@ func newFilter(t testing.TB, name, expr string) *CLI {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, known := formats()
+	known := formats()
 	return &CLI{o: Options{Name: name, Filter: expr}, format: known[name], filter: code}
 }
 

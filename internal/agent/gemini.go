@@ -11,7 +11,7 @@ import (
 )
 
 // gemini is the Gemini CLI, @google/gemini-cli 0.61.
-type gemini struct{}
+type gemini struct{ base }
 
 // geminiSettings is the file of our settings, and geminiHome the folder below
 // Scratch that becomes the CLI's home when there is one.
@@ -134,15 +134,6 @@ func (gemini) environ(o Options) []string {
 	return env
 }
 
-// credentials: GOOGLE_API_KEY is one of Vertex AI in express mode.
-func (gemini) credentials() (keys, providers []string) {
-	return []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, []string{
-		"GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_GENAI_USE_GCA",
-		"GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_GENAI_API_VERSION",
-		"GEMINI_API_KEY_AUTH_MECHANISM", "GEMINI_CLI_CUSTOM_HEADERS", "GEMINI_MODEL",
-	}
-}
-
 // The values of the CLI's security.auth.selectedType that take no login.
 const (
 	authKey    = "gemini-api-key"
@@ -216,9 +207,7 @@ func (gemini) extras(o Options) ([]extra, error) {
 	return []extra{{name: geminiSettings, text: text}}, nil
 }
 
-func (gemini) merged(Options) bool { return false }
-
-func (gemini) ways(Options) ways { return ways{resume: true} }
+func (gemini) ways(Options) ways { return ways{} }
 
 func (gemini) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	d := newGeminiDecoder(emit, finished)
@@ -228,4 +217,13 @@ func (gemini) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finishe
 	}
 	d.giveUp, d.denied, d.hints = o.giveUp, o.denied, hintsOf(o, key)
 	return d
+}
+
+// cautions tell of an approval mode of the user's.
+func (gemini) cautions(o Options) []string {
+	mode := value(given(o, "gemini"), "--approval-mode", "--approvalMode")
+	if mode == "" || mode == "yolo" {
+		return nil
+	}
+	return []string{unanswered("gemini", "--approval-mode "+clip(mode, maxName), "Leave it out to allow everything.")}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -28,7 +29,6 @@ type ways struct {
 	flag     string // … and stands behind this one among exact arguments
 	answer   bool   // in text mode the last message is left in a file
 	logged   bool   // prompts are kept
-	resume   bool   // the CLI goes on in an earlier session
 	totals   bool   // the tokens reported are those of the session so far
 	system   bool   // the CLI takes Options.System itself
 }
@@ -117,9 +117,7 @@ func (c *CLI) handOver(p ralph.Prompt) (o Options, q ralph.Prompt, stdin string,
 	if w.logged && o.PromptLog != nil {
 		o.PromptLog(fmt.Sprintf("prompt_%03d.txt", p.Iteration), p.Text)
 	}
-	if len(c.extras) > 0 {
-		o.extra = make(map[string]string, len(c.extras))
-	}
+	o.extra = maps.Clone(o.extra)
 	for _, e := range c.extras {
 		f := newFile(c.scratch, o.Scratch, e.name)
 		files = append(files, f)
@@ -164,7 +162,7 @@ func (c *CLI) handOver(p ralph.Prompt) (o Options, q ralph.Prompt, stdin string,
 // argv is the command line for what handOver prepared.
 func (c *CLI) argv(o Options, p ralph.Prompt) []string {
 	w := c.format.ways(o)
-	if !w.resume || !resumable(p.Resume) {
+	if !CanResume(c.o.Name) || !resumable(p.Resume) {
 		p.Resume = ""
 	}
 	if !o.Exact {

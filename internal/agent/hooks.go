@@ -11,13 +11,15 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/org/ralph-action/internal/agent/catalog"
 )
 
 // maxSettings bounds a settings file of the user's, in bytes.
 const maxSettings = 1 << 20
 
 // HasHooks says that the agent's CLI runs Options.Hooks.
-func HasHooks(name string) bool { return name == "claude" }
+func HasHooks(name string) bool { return catalog.Of(name).Hooks }
 
 // hookMatcher is which tools an event's hook is for; ok says whether the event
 // is one we install a hook for.
@@ -46,9 +48,9 @@ type hookCommand struct {
 
 // hookSettings is the value of claude's --settings: the hooks, and what the
 // user's own --settings hold. With agent-settings all of it stands in a file, see
-// [claude.extras], and the value is empty.
+// [claude.extras], and without hooks the value is empty.
 func hookSettings(o Options) (string, error) {
-	if o.Settings != "" {
+	if len(o.Hooks) == 0 || o.Settings != "" {
 		return "", nil
 	}
 	all, err := allSettings(o)

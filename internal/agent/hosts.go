@@ -16,9 +16,8 @@ import (
 // left out, and so is what the programs it starts ask. Sources: the strings of
 // the CLIs in the versions their files name, and what they asked for in a turn.
 func Hosts(o Options) []string {
-	_, known := formats()
 	var all []string
-	if f, ok := known[o.Name]; ok {
+	if f, ok := formats()[o.Name]; ok {
 		all = f.hosts(o)
 	}
 	if o.BaseURL != "" {

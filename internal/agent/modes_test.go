@@ -215,7 +215,7 @@ func TestReady(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, known := formats()
+	known := formats()
 	for _, tt := range []struct {
 		name string
 		env  []string
@@ -257,7 +257,7 @@ func TestReady(t *testing.T) {
 
 func TestEnviron(t *testing.T) {
 	t.Parallel()
-	_, known := formats()
+	known := formats()
 	login := t.TempDir()
 	if err := os.WriteFile(filepath.Join(login, "auth.json"), nil, 0o600); err != nil {
 		t.Fatal(err)

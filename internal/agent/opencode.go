@@ -7,11 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
 // opencode is OpenCode, opencode-ai 1.18.
-type opencode struct{}
+type opencode struct{ base }
 
 // opencodeCompatible is the provider for an endpoint that speaks OpenAI's chat
 // completions.
@@ -85,29 +86,17 @@ func (opencode) environ(o Options) []string {
 	return env
 }
 
-// credentials are of the providers asked for most; a key of another one takes a
-// pass-env.
-func (opencode) credentials() (keys, providers []string) {
-	return []string{
-			"OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY",
-			"AZURE_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "DEEPSEEK_API_KEY", "GROQ_API_KEY", "MISTRAL_API_KEY", "XAI_API_KEY",
-		}, []string{
-			"OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT", "OPENCODE_CONFIG_DIR", "OPENCODE_AUTH_CONTENT",
-			"AZURE_RESOURCE_NAME", "AWS_REGION", "GOOGLE_VERTEX_PROJECT", "GOOGLE_VERTEX_LOCATION",
-		}
+// opencodeKey is the variable with the key of a model's provider; empty where it is
+// not known.
+func opencodeKey(model string) string {
+	provider, _, _ := strings.Cut(model, "/")
+	return catalog.Of("opencode").Provider(provider).Key
 }
 
-// opencodeKeys names the variable for the key of a model's provider.
-func opencodeKeys(model string) string {
-	provider, _, _ := strings.Cut(model, "/")
-	if key, ok := map[string]string{
-		"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", opencodeCompatible: "OPENAI_API_KEY", "opencode": "OPENCODE_API_KEY",
-		"openrouter": "OPENROUTER_API_KEY", "google": "GEMINI_API_KEY", "azure": "AZURE_API_KEY", "amazon-bedrock": "AWS_BEARER_TOKEN_BEDROCK",
-		"deepseek": "DEEPSEEK_API_KEY", "groq": "GROQ_API_KEY", "mistral": "MISTRAL_API_KEY", "xai": "XAI_API_KEY",
-	}[provider]; ok {
-		return key
-	}
-	return "the variable of its provider"
+// provider is that of the model.
+func (opencode) provider(o Options) string {
+	provider, _, _ := strings.Cut(opencodeModel(o), "/")
+	return provider
 }
 
 // ready refuses only where there is nothing that looks like a key or like a
@@ -177,9 +166,7 @@ func (opencode) extras(o Options) ([]extra, error) {
 	return nil, nil
 }
 
-func (opencode) merged(Options) bool { return false }
-
-func (opencode) ways(Options) ways { return ways{resume: true, system: true} }
+func (opencode) ways(Options) ways { return ways{system: true} }
 
 func (opencode) decoder(o Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
 	return newOpencodeDecoder(o, emit, finished)

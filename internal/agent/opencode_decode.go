@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"slices"
 	"strconv"
 	"time"
 
@@ -40,13 +39,13 @@ type opencodeDecoder struct {
 
 func newOpencodeDecoder(o Options, emit func(ralph.Event), finished func()) *opencodeDecoder {
 	d := &opencodeDecoder{common: newCommon("opencode", emit, finished), model: opencodeModel(o)}
-	key := opencodeKeys(d.model)
+	key := opencodeKey(d.model)
 	if key == "GEMINI_API_KEY" {
 		key = firstSet(o, []string{key, "GOOGLE_GENERATIVE_AI_API_KEY"})
 	}
 	d.giveUp, d.hints = o.giveUp, hintsOf(o, key)
-	if keys, _ := (opencode{}).credentials(); !slices.Contains(keys, key) {
-		d.hints.unset = false // it is not known which it is
+	if key == "" {
+		d.hints = hints{key: "the variable of its provider", model: o.Model}
 	}
 	d.out = lines{limit: maxLine, line: d.decode}
 	d.log.lines = lines{limit: 8 * maxMessage, line: d.complaint}

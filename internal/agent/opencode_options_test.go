@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -147,10 +148,10 @@ func TestOpencodeReady(t *testing.T) {
 			t.Errorf("%s: ready = %v, want ready = %v", tt.name, err, tt.want)
 		}
 	}
-	keys, _ := opencode{}.credentials()
+	keys := catalog.Of("opencode").Keys()
 	for model, want := range map[string]string{"anthropic/x": "ANTHROPIC_API_KEY", "openai-compatible/y/z": "OPENAI_API_KEY", "google/x": "GEMINI_API_KEY"} {
-		if got := opencodeKeys(model); got != want || !slices.Contains(keys, got) {
-			t.Errorf("opencodeKeys(%s) = %s, want %s", model, got, want)
+		if got := opencodeKey(model); got != want || !slices.Contains(keys, got) {
+			t.Errorf("opencodeKey(%s) = %s, want %s", model, got, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -214,7 +215,7 @@ func TestOpencodeLog(t *testing.T) {
 		t.Errorf("failure = %+v, want the CLI's words without colours", f)
 	}
 	f := decodeOpencode(recording(t, "opencode", "api_401"), 0, 1).failure
-	if keys, _ := (opencode{}).credentials(); f == nil || !slices.ContainsFunc(keys, func(k string) bool { return strings.Contains(f.Message, k) }) {
+	if keys := catalog.Of("opencode").Keys(); f == nil || !slices.ContainsFunc(keys, func(k string) bool { return strings.Contains(f.Message, k) }) {
 		t.Errorf("failure = %+v, want it to name a variable", f)
 	}
 }

@@ -38,8 +38,7 @@ func TestProviders(t *testing.T) {
 	} {
 		o := tt.o
 		o.Env = strings.Fields(tt.env)
-		_, known := formats()
-		f := known[o.Name]
+		f := formats()[o.Name]
 		env := strings.Join(f.environ(o), " ")
 		if !strings.Contains(env, tt.has) || tt.not != "" && strings.Contains(env, tt.not) {
 			t.Errorf("%+v: environment = %s, want %s and no %s", tt, env, tt.has, tt.not)

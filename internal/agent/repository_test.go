@@ -6,33 +6,6 @@ import (
 	"testing"
 )
 
-func TestConfigPaths(t *testing.T) {
-	t.Parallel()
-	all := ConfigPaths()
-	for i, p := range all {
-		if p.Kind != ConfigRuns && p.Kind != ConfigProse || p.Agent == "" || !strings.HasPrefix(p.Pattern, "**/") {
-			t.Errorf("%+v is not whole", p)
-		}
-		if i > 0 && all[i-1].Agent > p.Agent {
-			t.Errorf("%s stands behind %s", p.Agent, all[i-1].Agent)
-		}
-	}
-	// What starts programs in one of the CLIs, as was seen with each.
-	for _, pattern := range []string{
-		"**/.claude/**", "**/.mcp.json", "**/.codex/**", "**/.gemini/**", "**/.env", "**/opencode.json", "**/.opencode/**",
-		"**/.github/hooks/**", "**/.clinerules/**", "**/.amp/**",
-	} {
-		if !slices.ContainsFunc(all, func(p ConfigPath) bool { return p.Pattern == pattern && p.Kind == ConfigRuns }) {
-			t.Errorf("%s is missing", pattern)
-		}
-	}
-	for _, pattern := range []string{"**/CLAUDE.md", "**/AGENTS.md", "**/GEMINI.md", "**/.github/copilot-instructions.md"} {
-		if !slices.ContainsFunc(all, func(p ConfigPath) bool { return p.Pattern == pattern && p.Kind == ConfigProse }) {
-			t.Errorf("%s is no prose", pattern)
-		}
-	}
-}
-
 // A file of the repository cannot say where gemini sends its requests: what the
 // run does not set is set to nothing, which a .env cannot change.
 func TestGeminiPinned(t *testing.T) {

@@ -7,24 +7,21 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
 // CanResume says that the agent's CLI can go on in an earlier session, with
 // ralph.Prompt.Resume. cline has an option for it, which 3.0 refuses together
 // with --json, and its stream does not tell the session's id.
-func CanResume(name string) bool {
-	_, known := formats()
-	f, ok := known[name]
-	return ok && f.ways(Options{}).resume
-}
+func CanResume(name string) bool { return catalog.Of(name).Sessions }
 
 // CanResume says why this agent, with its arguments, can not go on in an
 // earlier session; nil when it can. The error is for a user to read.
 func (c *CLI) CanResume() error {
 	some, none := ralph.Prompt{Resume: "some"}, ralph.Prompt{}
 	switch {
-	case !c.format.ways(c.o).resume:
+	case !CanResume(c.o.Name):
 		names := slices.DeleteFunc(Known(), func(name string) bool { return !CanResume(name) })
 		return fmt.Errorf("agent %q: cannot go on in a session; agents that can are %s", c.o.Name, strings.Join(names, ", "))
 	case c.o.Plain:

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -12,7 +13,7 @@ import (
 // text is any command that reads the prompt on stdin and prints what it has to
 // say. Its output, stdout and stderr alike, is its words; it reports no tools,
 // no tokens and no cost.
-type text struct{}
+type text struct{ base }
 
 func (text) argv(o Options, _ ralph.Prompt) []string {
 	return append(command(o, ""), o.Args...)
@@ -21,18 +22,16 @@ func (text) argv(o Options, _ ralph.Prompt) []string {
 func (text) environ(o Options) []string { return without(o.Env, "CLAUDECODE") }
 
 func (text) extras(o Options) ([]extra, error) {
+	if len(o.Command) == 0 {
+		return nil, errors.New("needs agent-command, the command that reads the prompt on stdin")
+	}
+	if o.Model != "" {
+		return nil, errors.New("model has no effect; write it into agent-command")
+	}
 	return nil, refuseExtras(o, "write them into agent-command")
 }
 
 func (text) merged(Options) bool { return true }
-
-func (text) resumed(argv []string, _ int, _ string) []string { return argv }
-
-func (text) ways(Options) ways { return ways{} }
-
-func (text) credentials() (keys, providers []string) { return nil, nil }
-
-func (text) ready(Options) error { return nil }
 
 func (text) decoder(o Options, p ralph.Prompt, emit func(ralph.Event), _ func()) decoder {
 	d := &textDecoder{emit: emit, final: tail{limit: maxText}}

@@ -3,16 +3,20 @@ package agent
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/org/ralph-action/internal/agent/catalog"
 )
 
-// Addresses of Anthropic's API and of what claude 2.1.329 renews a login at.
-const (
-	anthropicAPI   = "https://api.anthropic.com"
-	anthropicLogin = "https://platform.claude.com"
-)
+// anthropicLogin is where claude 2.1.329 renews a login.
+const anthropicLogin = "https://platform.claude.com"
+
+// elsewhere: settings and arguments of claude's that name a key or an address.
+func (claude) elsewhere() []string {
+	return []string{"apiKeyHelper", "_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_"}
+}
 
 // door is for Anthropic's API, or one that is compatible, and for the keys that
-// are sent as they are. Of several keys the first of [claude.credentials] is used,
+// are sent as they are. Of several keys the first of the catalogue is used,
 // and the others are taken out.
 func (claude) door(o Options) (Door, bool) {
 	p := providerOf(o)
@@ -20,10 +24,10 @@ func (claude) door(o Options) (Door, bool) {
 		return Door{}, false
 	}
 	d := Door{
-		Upstream: firstOf(o.BaseURL, lookup(o.Env, p.url), anthropicAPI), Header: "Authorization", Scheme: "Bearer",
+		Upstream: firstOf(o.BaseURL, lookup(o.Env, p.url), catalog.Of("claude").Address), Header: "Authorization", Scheme: "Bearer",
 		Endpoints: anthropicEndpoints("/v1"), KeyVariable: claudeKey(o),
 	}
-	if d.KeyVariable == p.key {
+	if d.KeyVariable == catalog.Of("claude").Provider(p.name).Key {
 		d.Header, d.Scheme = "x-api-key", ""
 	}
 	return d, true
@@ -71,7 +75,7 @@ func (claude) hosts(o Options) []string {
 		return append(vertexHosts(o, firstOf(label(lookup(o.Env, "CLOUD_ML_REGION")), "us-east5")), hostsOf(address)...)
 	case "foundry":
 		var login []string
-		if lookup(o.Env, p.key) == "" {
+		if lookup(o.Env, catalog.Of("claude").Provider(p.name).Key) == "" {
 			login = []string{"login.microsoftonline.com"}
 		}
 		if resource := label(lookup(o.Env, "ANTHROPIC_FOUNDRY_RESOURCE")); address == "" && resource != "" {
@@ -79,8 +83,8 @@ func (claude) hosts(o Options) []string {
 		}
 		return append(login, hostsOf(address)...)
 	}
-	hosts := hostsOf(firstOf(address, anthropicAPI))
-	if !hasKey(o, claude{}) && !federated(o, "ANTHROPIC") { // a login in the home is renewed
+	hosts := hostsOf(firstOf(address, catalog.Of("claude").Address))
+	if !hasKey(o, "claude") && !federated(o, "ANTHROPIC") { // a login in the home is renewed
 		hosts = append(hosts, hostsOf(anthropicLogin)...)
 	}
 	return hosts

@@ -1,15 +1,21 @@
 package agent
 
-import "strings"
+import (
+	"strings"
 
-// openaiAPI is the address of OpenAI's API.
-const openaiAPI = "https://api.openai.com/v1"
+	"github.com/org/ralph-action/internal/agent/catalog"
+)
+
+// elsewhere: settings and arguments of codex's that name a provider, an address or a login.
+func (codex) elsewhere() []string {
+	return []string{"model_provider", "base_url", "profile", "--oss", "-p\n", "forced_login_method"}
+}
 
 // door is for endpoints of the Responses API. codex 0.169 sends every key as a
 // bearer's, azure's as well. Its own provider tries a WebSocket first.
 func (codex) door(o Options) (Door, bool) {
 	d := Door{
-		Upstream: firstOf(o.BaseURL, lookup(o.Env, "OPENAI_BASE_URL"), openaiAPI), Header: "Authorization", Scheme: "Bearer",
+		Upstream: firstOf(o.BaseURL, lookup(o.Env, "OPENAI_BASE_URL"), catalog.Of("codex").Address), Header: "Authorization", Scheme: "Bearer",
 		Endpoints: openaiEndpoints(""), KeyVariable: firstSet(o, codexKeys(o)[:2]),
 	}
 	switch {
@@ -27,8 +33,6 @@ func (codex) door(o Options) (Door, bool) {
 	return d, true
 }
 
-func (codex) through(o Options) Options { return o }
-
 // azureAddress completes an address of azure as [codexProvider] does.
 func azureAddress(base string) string {
 	rest := strings.TrimRight(base, "/")
@@ -39,7 +43,7 @@ func azureAddress(base string) string {
 }
 
 func (codex) hosts(o Options) []string {
-	hosts := hostsOf(firstOf(o.BaseURL, lookup(o.Env, "OPENAI_BASE_URL"), openaiAPI))
+	hosts := hostsOf(firstOf(o.BaseURL, lookup(o.Env, "OPENAI_BASE_URL"), catalog.Of("codex").Address))
 	if o.Provider == "azure" || o.Provider == "responses" {
 		return hosts
 	}
