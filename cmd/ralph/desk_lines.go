@@ -11,6 +11,7 @@ import (
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/agent/claude"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/lazyregexp"
 	"github.com/org/ralph-action/internal/rundir"
@@ -80,7 +81,7 @@ var loopConfig = lazyregexp.New(`(?m)^\s*(export\s+)?(AGENT_[A-Z_]+|SPECS_DIR|MA
 // leftAside are the settings and programs for claude in the repository that it does
 // not load, because of our --setting-sources.
 func (j *job) leftAside() []string {
-	if j.cfg.Agent != "claude" || !agent.UserSettingsOnly(agentWords(j.cfg)) {
+	if j.cfg.Agent != "claude" || !claude.UserSettingsOnly(agentWords(j.cfg)) {
 		return nil
 	}
 	var found []string

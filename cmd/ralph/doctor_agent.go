@@ -257,5 +257,5 @@ func (d *doctor) abilities(name string, a *agent.CLI) string {
 	} else if catalog.Of(name).LateUsage {
 		budget = "budgets are looked at between iterations"
 	}
-	return strings.Join([]string{yes(a.CanResume() == nil, "resuming of sessions"), yes(agent.HasHooks(name), "hooks"), budget}, ", ")
+	return strings.Join([]string{yes(a.CanResume() == nil, "resuming of sessions"), yes(catalog.Of(name).Hooks, "hooks"), budget}, ", ")
 }

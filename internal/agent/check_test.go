@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/claude"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -133,7 +135,7 @@ func TestClaudeReady(t *testing.T) {
 		{[]string{"HOME=" + loggedIn}, true},
 		{[]string{"CLAUDE_CONFIG_DIR=" + filepath.Join(loggedIn, ".claude"), "HOME=" + home}, true},
 	} {
-		if err := (claude{}).ready(Options{Env: tt.env}); (err == nil) != tt.want {
+		if err := (claude.Driver{}).Ready(Options{Env: tt.env}); (err == nil) != tt.want {
 			t.Errorf("ready(%q) = %v, want ready = %v", tt.env, err, tt.want)
 		}
 	}
@@ -152,7 +154,7 @@ func TestClaudeArgv(t *testing.T) {
 		{Options{Command: []string{"npx", "claude"}}, ralph.Prompt{CostLeft: 1_250_000}, "npx claude " + fixed + " --max-budget-usd 1.25"},
 		{Options{}, ralph.Prompt{CostLeft: 1}, "claude " + fixed + " --max-budget-usd 0.000001"},
 	} {
-		if got := strings.Join(claude{}.argv(tt.o, tt.p), " "); got != tt.want {
+		if got := strings.Join(claude.Driver{}.Argv(tt.o, tt.p), " "); got != tt.want {
 			t.Errorf("argv(%+v, %+v) = %s, want %s", tt.o, tt.p, got, tt.want)
 		}
 	}
@@ -162,10 +164,10 @@ func TestClaudeEnviron(t *testing.T) {
 	t.Parallel()
 	given := []string{"PATH=/bin", "CLAUDECODE=1", "DISABLE_TELEMETRY=0", "IS_SANDBOX=0"}
 	want := "PATH=/bin DISABLE_TELEMETRY=0 IS_SANDBOX=0 DISABLE_ERROR_REPORTING=1 DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD=1"
-	if got := strings.Join(claude{}.environ(Options{Env: given}), " "); got != want {
+	if got := strings.Join(claude.Driver{}.Environ(Options{Env: given}), " "); got != want {
 		t.Errorf("environ() = %s, want %s", got, want)
 	}
-	if got := (claude{}).environ(Options{Env: given, Root: true}); lookup(got, "IS_SANDBOX") != "1" || len(got) != 7 {
+	if got := (claude.Driver{}).Environ(Options{Env: given, Root: true}); driver.Lookup(got, "IS_SANDBOX") != "1" || len(got) != 7 {
 		t.Errorf("environ(root) = %q, want IS_SANDBOX=1 once", got)
 	}
 	if strings.Join(given, " ") != "PATH=/bin CLAUDECODE=1 DISABLE_TELEMETRY=0 IS_SANDBOX=0" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -24,8 +25,8 @@ func Denied(f *ralph.Failure, refused []string, o Options) *ralph.Failure {
 		return f
 	}
 	host := strings.TrimSuffix(address, ":443")
-	return &ralph.Failure{Kind: ralph.FailureDenied, Message: clip("the network wall refused "+address+
-		", which "+o.Name+" needs: add "+host+" to allowed-hosts", maxMessage)}
+	return &ralph.Failure{Kind: ralph.FailureDenied, Message: driver.Clip("the network wall refused "+address+
+		", which "+o.Name+" needs: add "+host+" to allowed-hosts", driver.MaxMessage)}
 }
 
 // deniedHost is the first of the refused addresses that the agent needs; empty:
@@ -41,7 +42,7 @@ func deniedHost(refused []string, o Options) string {
 	if i < 0 {
 		return ""
 	}
-	return clip(oneLine(refused[i]), maxName)
+	return driver.Clip(driver.OneLine(refused[i]), driver.MaxName)
 }
 
 // matches says that an address (host:port) is one of a pattern of [Hosts].

@@ -1,11 +1,10 @@
 package agent
 
 import (
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/agent/driver"
 )
 
 // Infer names the agent behind a command by its program: one of [Known]
@@ -14,8 +13,7 @@ func Infer(command []string) string {
 	if len(command) == 0 {
 		return "text"
 	}
-	name := path.Base(strings.ReplaceAll(command[0], `\`, "/"))
-	name = strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".cmd")
+	name := driver.ProgramName(command[0])
 	if slices.Contains(catalog.CLIs(), name) {
 		return name
 	}
@@ -27,20 +25,7 @@ func Infer(command []string) string {
 func Modern(name string, args []string) (modern, warnings []string) {
 	modern = slices.Clone(args)
 	if f, ok := formats()[name]; ok {
-		return f.modern(modern)
+		return f.Modern(modern)
 	}
 	return modern, nil
-}
-
-// index is where an option first stands; -1: nowhere.
-func index(args []string, o option) int {
-	for i, arg := range args {
-		if arg == "--" {
-			break
-		}
-		if _, _, found := find(arg, []option{o}); found {
-			return i
-		}
-	}
-	return -1
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/agent/driver"
 )
 
 // KeyVariable is the variable in which the agent looks for a key of the provider
@@ -16,7 +17,7 @@ func KeyVariable(o Options) (string, error) {
 		return "", nil
 	}
 	row := catalog.Of(o.Name)
-	switch p := row.Provider(f.provider(o)); {
+	switch p := row.Provider(f.Provider(o)); {
 	case p.Key != "":
 		return p.Key, nil
 	case row.AnyProvider:
@@ -34,9 +35,9 @@ func KeyVariable(o Options) (string, error) {
 // choose, where the key of that one is set.
 func OneKey(o Options) Options {
 	name, err := KeyVariable(o)
-	if err != nil || name == "" || lookup(o.Env, name) == "" {
+	if err != nil || name == "" || driver.Lookup(o.Env, name) == "" {
 		return o
 	}
-	o.Env = without(o.Env, slices.DeleteFunc(catalog.Of(o.Name).Keys(), func(key string) bool { return key == name })...)
+	o.Env = driver.Without(o.Env, slices.DeleteFunc(catalog.Of(o.Name).Keys(), func(key string) bool { return key == name })...)
 	return o
 }

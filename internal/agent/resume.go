@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -26,24 +27,10 @@ func (c *CLI) CanResume() error {
 		return fmt.Errorf("agent %q: cannot go on in a session; agents that can are %s", c.o.Name, strings.Join(names, ", "))
 	case c.o.Plain:
 		return fmt.Errorf("agent %q: cannot go on in a session in text mode, which does not tell the session's id", c.o.Name)
-	case slices.Equal(c.argv(c.o, some), c.argv(c.o, none)):
+	case slices.Equal(driver.CommandLine(c.driver, c.o, some), driver.CommandLine(c.driver, c.o, none)):
 		return errors.New("agent-args: they choose the session themselves, or leave no place for one; leave out their own --resume, --continue, resume or threads")
 	}
 	return nil
-}
-
-// resumable says that a session's id, which is foreign text, may stand in a
-// command line. Those of today's CLIs are UUIDs, amp's with a "T-" in front.
-func resumable(id string) bool {
-	if id == "" || len(id) > maxName || id[0] == '-' {
-		return false
-	}
-	for _, c := range []byte(id) {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return true
 }
 
 // totals are the tokens of whole sessions, for CLIs that report those of the
@@ -63,11 +50,11 @@ func (t *totals) since(session string, now ralph.Tokens) ralph.Tokens {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before, known := t.of[session]
-	if known || len(t.of) < maxOpen {
+	if known || len(t.of) < driver.MaxOpen {
 		t.of[session] = now
 	}
 	if now.Input < before.Input || now.Output < before.Output || now.CacheRead < before.CacheRead || now.CacheWrite < before.CacheWrite {
 		return now // the CLI began to count anew
 	}
-	return less(now, before)
+	return driver.Less(now, before)
 }
