@@ -63,6 +63,8 @@ var rooms = map[string]struct {
 	"agent/custom":     {[]string{"ralph", "agent/driver", "agent/filter", "agent/jsonscan", "agent/text"}, "a CLI described by filters; its words are plain text"},
 	"agent/agenttest":  {[]string{"ralph", "proc", "agent/driver"}, "recordings and a stand-in for a child; tests alone import it"},
 
+	"gen": {[]string{"agent/catalog"}, "writes documents and sources from the program's tables; a program of its own"},
+
 	"forgetest": {[]string{"demo", "openapi"}, "GitHub for tests, on the demo's git and checked by GitHub's own description; tests alone import it"},
 
 	"lazyregexp": {nil, "expressions that most starts of the program do not need"},

@@ -12,18 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/org/ralph-action/internal/agent/amp"
 	"github.com/org/ralph-action/internal/agent/catalog"
-	"github.com/org/ralph-action/internal/agent/claude"
-	"github.com/org/ralph-action/internal/agent/cline"
-	"github.com/org/ralph-action/internal/agent/codex"
-	"github.com/org/ralph-action/internal/agent/copilot"
-	"github.com/org/ralph-action/internal/agent/custom"
 	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/agent/filter"
-	"github.com/org/ralph-action/internal/agent/gemini"
-	"github.com/org/ralph-action/internal/agent/opencode"
-	"github.com/org/ralph-action/internal/agent/text"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -36,14 +27,6 @@ type CLI struct {
 	scratch *os.Root // nil: none needed, or none there
 	version string
 	totals  *totals // of sessions
-}
-
-// formats are the known agents by their names.
-func formats() map[string]driver.Driver {
-	return map[string]driver.Driver{
-		"amp": amp.Driver{}, "claude": claude.Driver{}, "cline": cline.Driver{}, "codex": codex.Driver{}, "copilot": copilot.Driver{},
-		"custom": custom.Driver{}, "gemini": gemini.Driver{}, "opencode": opencode.Driver{}, "text": text.Driver{},
-	}
 }
 
 // Known lists the agents New accepts, sorted.
@@ -60,7 +43,7 @@ func Credentials(name string) []string { return catalog.Of(name).Credentials() }
 
 // New checks the options; an error is for the user to read.
 func New(o Options) (*CLI, error) {
-	f, ok := formats()[o.Name]
+	f, ok := drivers()[o.Name]
 	if !ok {
 		return nil, fmt.Errorf("agent %q: unknown; known are %s", driver.Clip(o.Name, driver.MaxName), strings.Join(Known(), ", "))
 	}

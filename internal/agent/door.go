@@ -15,7 +15,7 @@ import (
 // what the CLI does with an address of ours was never seen. Options that lead
 // through a door already have no other.
 func KeyDoor(o Options) (d driver.KeyProxy, ok bool) {
-	f, found := formats()[o.Name]
+	f, found := drivers()[o.Name]
 	if !found || o.KeyProxied || o.Exact || o.Argument || leadsElsewhere(o, f.Overrides()) {
 		return driver.KeyProxy{}, false
 	}
@@ -41,7 +41,7 @@ func ThroughDoor(o Options, address, placeholder string) Options {
 	}
 	o.Env = append(driver.Without(o.Env, append(catalog.Of(o.Name).Keys(), d.KeyVariable)...), d.KeyVariable+"="+placeholder)
 	o.BaseURL, o.KeyProxied = strings.TrimRight(address, "/"), true
-	return formats()[o.Name].ThroughKeyProxy(o)
+	return drivers()[o.Name].ThroughKeyProxy(o)
 }
 
 // leadsElsewhere says that the user's own arguments or settings hold one of the words

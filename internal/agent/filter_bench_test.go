@@ -40,7 +40,7 @@ func FuzzFilter(f *testing.F) {
 				t.Errorf("parseJSON(%q) = %#v, %v, want %#v", stream, v, ok, want)
 			}
 		}
-		known := formats()
+		known := drivers()
 		c := &CLI{o: Options{Name: "text"}, driver: known["text"], filter: code}
 		whole, pieces := filterWith(c, "a prompt that is long enough", stream, 0, 0), filterWith(c, "a prompt that is long enough", stream, int(size%32)+1, 0)
 		if w, p := strings.Join(whole.Searchable(), "¦"), strings.Join(pieces.Searchable(), "¦"); w != p {

@@ -36,7 +36,7 @@ func newFilter(t testing.TB, name, expr string) *CLI {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := formats()
+	known := drivers()
 	return &CLI{o: Options{Name: name, Filter: expr}, driver: known[name], filter: code}
 }
 

@@ -79,7 +79,7 @@ func TestGiveUp(t *testing.T) {
 		over := false
 		env := map[string]string{"claude": "ANTHROPIC_API_KEY=k", "codex": "CODEX_API_KEY=k", "cline": "CLINE_API_KEY=k"}[tt.agent]
 		o := Options{Name: tt.agent, Model: "the-model", Env: []string{env}, Turn: driver.Turn{GiveUp: func() { over = true }}}
-		d := formats()[tt.agent].Decoder(o, ralph.Prompt{Text: "p"}, func(ralph.Event) {}, func() {})
+		d := drivers()[tt.agent].Decoder(o, ralph.Prompt{Text: "p"}, func(ralph.Event) {}, func() {})
 		tt.says = strings.ReplaceAll(tt.says, "THE_KEY", strings.TrimSuffix(env, "=k"))
 		n, f := refused(d, &over, tt.stream, 0)
 		if want := tt.read; n != want && want > 0 || want == 0 && n != strings.Count(tt.stream, "\n") {

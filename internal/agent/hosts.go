@@ -16,7 +16,7 @@ import (
 // the CLIs in the versions their files name, and what they asked for in a turn.
 func Hosts(o Options) []string {
 	var all []string
-	if f, ok := formats()[o.Name]; ok {
+	if f, ok := drivers()[o.Name]; ok {
 		all = f.Hosts(o)
 	}
 	if o.BaseURL != "" {

@@ -24,7 +24,7 @@ func Infer(command []string) string {
 // them. There is a line for each that says what is used instead, and why.
 func Modern(name string, args []string) (modern, warnings []string) {
 	modern = slices.Clone(args)
-	if f, ok := formats()[name]; ok {
+	if f, ok := drivers()[name]; ok {
 		return f.Modern(modern)
 	}
 	return modern, nil

@@ -12,7 +12,7 @@ import (
 // that the options choose. An error is for the user to read: the provider takes
 // none, or which one it takes is not known.
 func KeyVariable(o Options) (string, error) {
-	f, ok := formats()[o.Name]
+	f, ok := drivers()[o.Name]
 	if !ok {
 		return "", nil
 	}

@@ -19,9 +19,9 @@ func TestMemoryIsFlat(t *testing.T) {
 		d     driver.Decoder
 		lines string
 	}{
-		"codex": {formats()["codex"].Decoder(Options{}, ralph.Prompt{Text: "p"}, func(ralph.Event) {}, func() {}), `{"type":"item.completed","item":{"id":"a","type":"agent_message","text":` + big + `}}` + "\n" +
+		"codex": {drivers()["codex"].Decoder(Options{}, ralph.Prompt{Text: "p"}, func(ralph.Event) {}, func() {}), `{"type":"item.completed","item":{"id":"a","type":"agent_message","text":` + big + `}}` + "\n" +
 			`{"type":"item.completed","item":{"id":"b","type":"command_execution","command":"x","aggregated_output":` + big + `,"exit_code":0}}` + "\n"},
-		"cline": {formats()["cline"].Decoder(Options{}, ralph.Prompt{Text: "p"}, func(ralph.Event) {}, func() {}), `{"type":"agent_event","event":{"type":"content_start","contentType":"text","text":` + big + `}}` + "\n" +
+		"cline": {drivers()["cline"].Decoder(Options{}, ralph.Prompt{Text: "p"}, func(ralph.Event) {}, func() {}), `{"type":"agent_event","event":{"type":"content_start","contentType":"text","text":` + big + `}}` + "\n" +
 			`{"type":"agent_event","event":{"type":"content_end","contentType":"tool","toolCallId":"b","output":[{"result":` + big + `,"success":true}]}}` + "\n"},
 	} {
 		var before, after runtime.MemStats

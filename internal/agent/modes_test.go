@@ -217,7 +217,7 @@ func TestReady(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	known := formats()
+	known := drivers()
 	for _, tt := range []struct {
 		name string
 		env  []string
@@ -259,7 +259,7 @@ func TestReady(t *testing.T) {
 
 func TestEnviron(t *testing.T) {
 	t.Parallel()
-	known := formats()
+	known := drivers()
 	login := t.TempDir()
 	if err := os.WriteFile(filepath.Join(login, "auth.json"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // Cautions say what an agent cannot do in the sandbox or the permission mode of its
 // own that the user asked for, for people to read before anything is spent.
 func Cautions(o Options) []string {
-	f, ok := formats()[o.Name]
+	f, ok := drivers()[o.Name]
 	if !ok || o.Exact {
 		return nil
 	}
@@ -23,7 +23,7 @@ func Cautions(o Options) []string {
 // of a sandbox of its CLI's own: the arguments say so, or it is the CLI's nature.
 func Unasked(o Options) bool {
 	row := catalog.Of(o.Name)
-	f, ok := formats()[o.Name]
+	f, ok := drivers()[o.Name]
 	switch {
 	case !ok:
 		return false
