@@ -21,8 +21,8 @@ func TestNewRefuses(t *testing.T) {
 		change func(o *Options)
 		want   string
 	}{
-		{"unknown agent", func(o *Options) { o.Name = "cluade" }, `agent "cluade": unknown; known are amp, claude, cline, codex, copilot, custom, gemini, opencode, text`},
-		{"no agent", func(o *Options) { o.Name = "" }, `agent "": unknown; known are amp, claude, cline, codex, copilot, custom, gemini, opencode, text`},
+		{"unknown agent", func(o *Options) { o.Name = "cluade" }, `agent "cluade": unknown; known are ` + strings.Join(Known(), ", ")},
+		{"no agent", func(o *Options) { o.Name = "" }, `agent "": unknown; known are ` + strings.Join(Known(), ", ")},
 		{"text without a command", func(o *Options) { o.Name, o.Command = "text", nil }, `agent "text": needs agent-command, the command that reads the prompt on stdin`},
 		{"text with a model", func(o *Options) { o.Name, o.Model = "text", "m" }, `agent "text": model has no effect; write it into agent-command`},
 		{"empty program", func(o *Options) { o.Command = []string{"", "x"} }, `agent-command: the program's name is empty`},
