@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -20,7 +22,7 @@ import (
 // user to read: what, where, and what would be right. No value of a variable
 // is ever in it.
 func (c *CLI) Check(ctx context.Context) error {
-	program := command(c.o, c.o.Name)[0]
+	program := driver.Command(c.o, c.o.Name)[0]
 	if c.o.LookPath != nil {
 		switch _, err := c.o.LookPath(program); {
 		case errors.Is(err, fs.ErrPermission):
@@ -34,7 +36,7 @@ func (c *CLI) Check(ctx context.Context) error {
 		// start to work whatever its arguments are.
 		return nil
 	}
-	if err := c.format.ready(c.o); err != nil {
+	if err := c.driver.Ready(c.o); err != nil {
 		return fmt.Errorf("agent %q: %w%s", c.o.Name, err, c.emptyKeys())
 	}
 	version, err := c.askVersion(ctx)
@@ -48,9 +50,8 @@ func (c *CLI) Check(ctx context.Context) error {
 // emptyKeys names the credentials that are there and empty, which is what a
 // workflow makes of a secret that does not exist.
 func (c *CLI) emptyKeys() string {
-	keys, _ := c.format.credentials()
 	var empty []string
-	for _, key := range keys {
+	for _, key := range catalog.Of(c.o.Name).Keys() {
 		if slices.Contains(c.o.Env, key+"=") {
 			empty = append(empty, key)
 		}
@@ -84,13 +85,13 @@ func commandAt(o Options) string { return cmp.Or(o.CommandAt, "agent-command") }
 const versionTimeout = 30 * time.Second
 
 func (c *CLI) askVersion(ctx context.Context) (string, error) {
-	argv := append(command(c.o, c.o.Name), "--version")
-	out := tail{limit: 4 << 10}
-	errs := tail{limit: 4 << 10}
+	argv := append(driver.Command(c.o, c.o.Name), "--version")
+	out := driver.Tail{Limit: 4 << 10}
+	errs := driver.Tail{Limit: 4 << 10}
 	exit, err := c.o.Process.Run(ctx, proc.Command{
 		Argv:   argv,
 		Dir:    c.o.Dir,
-		Env:    c.format.environ(c.o),
+		Env:    c.driver.Environ(c.o),
 		Stdin:  strings.NewReader(""),
 		Stdout: &out,
 		Stderr: &errs,
@@ -104,9 +105,9 @@ func (c *CLI) askVersion(ctx context.Context) (string, error) {
 		return "", context.Cause(ctx)
 	case exit.Why == proc.TimedOut:
 		return "", fmt.Errorf("%q did not answer within %v: is the installation whole?", name, versionTimeout)
-	case exit.Why != proc.Exited || exitCode(exit) != 0:
-		words := oneLine(errs.String() + " " + out.String())
-		return "", fmt.Errorf("%q %s: is the installation whole?", name, said(ExitText(exitCode(exit)), words))
+	case exit.Why != proc.Exited || driver.ExitCode(exit) != 0:
+		words := driver.OneLine(errs.String() + " " + out.String())
+		return "", fmt.Errorf("%q %s: is the installation whole?", name, driver.WithWords(driver.ExitText(driver.ExitCode(exit)), words))
 	}
-	return oneLine(out.String()), nil
+	return driver.OneLine(out.String()), nil
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/claude"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -19,8 +21,8 @@ func TestNewRefuses(t *testing.T) {
 		change func(o *Options)
 		want   string
 	}{
-		{"unknown agent", func(o *Options) { o.Name = "cluade" }, `agent "cluade": unknown; known are amp, claude, cline, codex, copilot, custom, gemini, opencode, text`},
-		{"no agent", func(o *Options) { o.Name = "" }, `agent "": unknown; known are amp, claude, cline, codex, copilot, custom, gemini, opencode, text`},
+		{"unknown agent", func(o *Options) { o.Name = "cluade" }, `agent "cluade": unknown; known are ` + strings.Join(Known(), ", ")},
+		{"no agent", func(o *Options) { o.Name = "" }, `agent "": unknown; known are ` + strings.Join(Known(), ", ")},
 		{"text without a command", func(o *Options) { o.Name, o.Command = "text", nil }, `agent "text": needs agent-command, the command that reads the prompt on stdin`},
 		{"text with a model", func(o *Options) { o.Name, o.Model = "text", "m" }, `agent "text": model has no effect; write it into agent-command`},
 		{"empty program", func(o *Options) { o.Command = []string{"", "x"} }, `agent-command: the program's name is empty`},
@@ -137,7 +139,7 @@ func TestClaudeReady(t *testing.T) {
 		{[]string{"HOME=" + loggedIn}, true},
 		{[]string{"CLAUDE_CONFIG_DIR=" + filepath.Join(loggedIn, ".claude"), "HOME=" + home}, true},
 	} {
-		if err := (claude{}).ready(Options{Env: tt.env}); (err == nil) != tt.want {
+		if err := (claude.Driver{}).Ready(Options{Env: tt.env}); (err == nil) != tt.want {
 			t.Errorf("ready(%q) = %v, want ready = %v", tt.env, err, tt.want)
 		}
 	}
@@ -156,7 +158,7 @@ func TestClaudeArgv(t *testing.T) {
 		{Options{Command: []string{"npx", "claude"}}, ralph.Prompt{CostLeft: 1_250_000}, "npx claude " + fixed + " --max-budget-usd 1.25"},
 		{Options{}, ralph.Prompt{CostLeft: 1}, "claude " + fixed + " --max-budget-usd 0.000001"},
 	} {
-		if got := strings.Join(claude{}.argv(tt.o, tt.p), " "); got != tt.want {
+		if got := strings.Join(claude.Driver{}.Argv(tt.o, tt.p), " "); got != tt.want {
 			t.Errorf("argv(%+v, %+v) = %s, want %s", tt.o, tt.p, got, tt.want)
 		}
 	}
@@ -166,10 +168,10 @@ func TestClaudeEnviron(t *testing.T) {
 	t.Parallel()
 	given := []string{"PATH=/bin", "CLAUDECODE=1", "DISABLE_TELEMETRY=0", "IS_SANDBOX=0"}
 	want := "PATH=/bin DISABLE_TELEMETRY=0 IS_SANDBOX=0 DISABLE_ERROR_REPORTING=1 DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD=1"
-	if got := strings.Join(claude{}.environ(Options{Env: given}), " "); got != want {
+	if got := strings.Join(claude.Driver{}.Environ(Options{Env: given}), " "); got != want {
 		t.Errorf("environ() = %s, want %s", got, want)
 	}
-	if got := (claude{}).environ(Options{Env: given, Root: true}); lookup(got, "IS_SANDBOX") != "1" || len(got) != 7 {
+	if got := (claude.Driver{}).Environ(Options{Env: given, Root: true}); driver.Lookup(got, "IS_SANDBOX") != "1" || len(got) != 7 {
 		t.Errorf("environ(root) = %q, want IS_SANDBOX=1 once", got)
 	}
 	if strings.Join(given, " ") != "PATH=/bin CLAUDECODE=1 DISABLE_TELEMETRY=0 IS_SANDBOX=0" {

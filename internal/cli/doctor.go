@@ -14,9 +14,9 @@ import (
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/config/credentials"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
+	"github.com/org/ralph-action/internal/run/credentials"
 	"github.com/org/ralph-action/internal/starter"
 )
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/config"
 )
 
@@ -15,8 +16,8 @@ func TestBadInputs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, value, want string }{
 		{"mode", "task", `input mode: "task" is not allowed: give run, plan, build, prompt, supervise, tasks or session; did you mean tasks?`},
-		{"agent", "cluade", `input agent: "cluade" is not allowed: give claude, codex, gemini, opencode, copilot, amp, cline, custom or text; did you mean claude?`},
-		{"agent", "gpt-5", `input agent: "gpt-5" is not allowed: give claude, codex, gemini, opencode, copilot, amp, cline, custom or text`},
+		{"agent", "cluade", `input agent: "cluade" is not allowed: give ` + orOf(catalog.Names()) + `; did you mean claude?`},
+		{"agent", "gpt-5", `input agent: "gpt-5" is not allowed: give ` + orOf(catalog.Names()) + ``},
 		{"agent", "text", `input agent: text needs agent-command: the program that reads the prompt on stdin and prints its answer`},
 		{"agent-command", "# nothing", ""},
 		{"agent-command", `claude "--x`, `input agent-command: "claude \"--x" is not allowed: it cannot be split as a shell would: a quote is not closed, or it ends with a backslash`},
@@ -311,4 +312,10 @@ func TestTextAgentNeedsACommand(t *testing.T) {
 			t.Errorf("Load(text, %q) = %q, want %q", command, got, want)
 		}
 	}
+}
+
+// orOf is a list as a message has it.
+func orOf(names []string) string {
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

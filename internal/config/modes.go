@@ -20,13 +20,6 @@ func modes() []string {
 	return []string{ModeRun, ModePlan, ModeBuild, ModePrompt, ModeSupervise, ModeTasks, ModeSession}
 }
 
-func agents() []string { return append(clis(), "custom", "text") }
-
-// clis are the agents that are somebody's CLI.
-func clis() []string {
-	return []string{"claude", "codex", "gemini", "opencode", "copilot", "amp", "cline"}
-}
-
 // templated says that a mode's prompt is a template, with its files below Home.
 func templated(mode string) bool {
 	return mode == ModePlan || mode == ModeBuild || mode == ModePrompt

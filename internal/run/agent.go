@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
@@ -52,8 +53,8 @@ func (j *sandboxed) checkAgent(ctx context.Context) (crew, error) {
 	if j.Verbose != nil {
 		j.rec.out.Aside(report.AgentCommand(a.Argv(ralph.Prompt{})...))
 	}
-	if o.Name == "codex" && o.Model == "" && j.cfg.MaxCost > 0 && len(o.Command) == 0 {
-		n := "max-cost-usd cannot stop codex without model: its output does not say which model it used, so its tokens have no price. Name one, or give max-tokens."
+	if catalog.Of(o.Name).UnnamedModel && o.Model == "" && j.cfg.MaxCost > 0 && len(o.Command) == 0 {
+		n := "max-cost-usd cannot stop " + o.Name + " without model: its output does not say which model it used, so its tokens have no price. Name one, or give max-tokens."
 		j.rec.warn(n)
 	}
 	worker := &relay{cli: a, name: agentName(o)}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/hook"
 	"github.com/org/ralph-action/internal/prompt"
@@ -20,7 +20,7 @@ import (
 // it has no hooks or they would be of no use. They advise: what the loop itself
 // sees decides.
 func (j *sandboxed) hooks(name string) map[string]string {
-	if j.cfg.Mode != config.ModeTasks && j.cfg.Mode != config.ModeSession || !agent.HasHooks(name) || j.cfg.AgentExact || j.box != nil {
+	if j.cfg.Mode != config.ModeTasks && j.cfg.Mode != config.ModeSession || !catalog.Of(name).Hooks || j.cfg.AgentExact || j.box != nil {
 		return nil
 	}
 	ours := config.ShellWords([]string{j.Self}) + " hook "

@@ -33,7 +33,7 @@ func (j *sandboxed) reachable(all []agent.Options) hosts.List {
 		}
 		_, door := agent.KeyDoor(o)
 		if door = door && j.cfg.KeyProxy; door {
-			o = o.ThroughDoor("http://127.0.0.1:1", "ralph-placeholder")
+			o = agent.ThroughDoor(o, "http://127.0.0.1:1", "ralph-placeholder")
 		}
 		ours := o
 		ours.MCP, ours.Settings = "", ""

@@ -92,7 +92,7 @@ func (j *sandboxed) throughDoor(o agent.Options) agent.Options {
 	if !ok {
 		return agent.OneKey(o)
 	}
-	return o.ThroughDoor(d.URL(), d.Placeholder())
+	return agent.ThroughDoor(o, d.URL(), d.Placeholder())
 }
 
 // variable is the value of a variable in an environment; the last one counts.

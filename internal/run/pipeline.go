@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/config/credentials"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/run/credentials"
 	"github.com/org/ralph-action/internal/runner"
 	"github.com/org/ralph-action/internal/secret"
 )

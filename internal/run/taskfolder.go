@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/taskdir"
 )
@@ -163,7 +164,7 @@ func (t *taskFolder) post(e ralph.Event) {
 	case e.Kind == ralph.EventResult && e.Turn != nil && e.Turn.Failure != nil:
 		m.Type, m.Body, m.ExitCode = taskdir.Warning, "agent failed: "+t.redact(e.Turn.Failure.Message), &e.Turn.ExitCode
 	case e.Kind == ralph.EventResult && e.Turn != nil:
-		m.Type, m.Body, m.ExitCode = "RUN_STOP", "agent "+agent.ExitText(e.Turn.ExitCode), &e.Turn.ExitCode
+		m.Type, m.Body, m.ExitCode = "RUN_STOP", "agent "+driver.ExitText(e.Turn.ExitCode), &e.Turn.ExitCode
 	default:
 		return
 	}
