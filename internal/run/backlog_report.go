@@ -59,11 +59,11 @@ func (b *storyList) done(id string) bool {
 
 // pinned is the list as it counts, for what is committed: git on the agent's side
 // may be made to stage another one.
-func (b *storyList) pinned() map[string][]byte {
-	if b == nil || b.list == nil {
+func (s *storyList) pinned() map[string][]byte {
+	if s == nil || s.list == nil {
 		return nil
 	}
-	return map[string][]byte{b.folder.Path(tasks.TasksName): b.list.Bytes()}
+	return map[string][]byte{s.folder.Path(tasks.TasksName): s.list.Bytes()}
 }
 
 // putBack leaves the list in the folder as it counts: git, run for us after the last

@@ -9,23 +9,23 @@ import (
 // checkReviews finds out whether an approval can be believed: whether the code under
 // review could approve in the reviewer's place. In the action, where nobody watches,
 // a run that depends on such approvals is refused; elsewhere they are marked.
-func (j *sandboxed) checkReviews() error {
-	if j.stories == nil || j.cfg.SkipReview {
+func (s *sandboxed) checkReviews() error {
+	if s.stories == nil || s.cfg.SkipReview {
 		return nil
 	}
-	why := j.children.Unprotected()
-	if j.box != nil {
+	why := s.children.Unprotected()
+	if s.box != nil {
 		why = "a Docker Sandbox holds the agent and what it starts together"
 	}
-	j.stories.unprotected = why
-	if why == "" || j.local() {
+	s.stories.unprotected = why
+	if why == "" || s.local() {
 		return nil
 	}
 	instead := "use a runner with Linux 5.19 or later that refuses neither Landlock nor seccomp"
 	switch {
-	case j.isolation == config.IsolationOff:
+	case s.isolation == config.IsolationOff:
 		instead = "leave isolation out"
-	case j.cfg.AllowedHosts.Open():
+	case s.cfg.AllowedHosts.Open():
 		why += " (allowed-hosts is *)"
 		instead = "name the hosts in allowed-hosts"
 	}
