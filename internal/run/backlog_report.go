@@ -50,11 +50,11 @@ func (b *backlog) report() ralph.TaskList {
 }
 
 // done says that a story is done as the list stands now.
-func (b *storyList) done(id string) bool {
-	if b == nil || b.list == nil {
+func (s *storyList) done(id string) bool {
+	if s == nil || s.list == nil {
 		return false
 	}
-	return slices.ContainsFunc(b.list.Report(b.rules), func(s ralph.Story) bool { return s.ID == id && s.Done })
+	return slices.ContainsFunc(s.list.Report(s.rules), func(story ralph.Story) bool { return story.ID == id && story.Done })
 }
 
 // pinned is the list as it counts, for what is committed: git on the agent's side
