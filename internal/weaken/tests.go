@@ -143,12 +143,14 @@ func (t *tested) same(was, is testCase) bool {
 // news notes the words of lines and tests that are new in tests of the change, and
 // gives how often the name of a test is new in a file.
 func (k *look) news(all []tested) (moved map[string]int) {
+	k.gained = map[string]int{}
 	moved, k.fresh, k.spoken = map[string]int{}, map[string]bool{}, map[string]bool{}
 	for _, t := range all {
 		for i, c := range t.after {
 			body := t.now.text[c.begin:c.end]
 			if t.was[i] < 0 {
 				moved[t.lang.name+"\x00"+c.name]++
+				k.gained[t.folder()]++
 			} else if t.same(t.before[t.was[i]], c) {
 				continue
 			}
@@ -176,10 +178,14 @@ func (k *look) removed(t *tested, moved map[string]int) {
 			moved[name]--
 		case survives(t.old.text[c.begin:c.end], k.fresh): // under another name, or as a row of a table
 		case k.vanished(t.old.text[c.begin:c.end]):
-		case t.old.empty(c): // it was only planned
+		case t.old.empty(c), t.idle(c): // it was only planned, or skipped
 		default:
 			lost = append(lost, c)
 		}
+	}
+	const many = 4 // tests that are rewritten go to other files of their folder, too
+	if len(lost) >= many && k.gained[t.folder()] >= len(lost) {
+		lost = nil
 	}
 	if added := len(t.after) + len(t.lost) - len(t.before); added >= len(lost) {
 		lost = nil // as many tests took their place
@@ -217,6 +223,14 @@ func (k *look) instead(t *tested) int {
 	}
 	return n
 }
+
+// idle reports whether a test did not run before.
+func (t *tested) idle(c testCase) bool {
+	return slices.ContainsFunc(t.lang.skip, func(m mark) bool { return m.re.Match(t.old.code[c.at:c.begin]) })
+}
+
+// folder is that of the file, of its language.
+func (t *tested) folder() string { return t.lang.name + "\x00" + path.Dir(t.file.Path) }
 
 // namesOf lists at most five tests.
 func namesOf(list []testCase) string {
