@@ -178,7 +178,7 @@ func (k *look) removed(t *tested, moved map[string]int) {
 			moved[name]--
 		case survives(t.old.text[c.begin:c.end], k.fresh): // under another name, or as a row of a table
 		case k.vanished(t.old.text[c.begin:c.end]):
-		case t.old.empty(c), t.idle(c): // it was only planned, or skipped
+		case t.old.empty(c), t.idle(c): // it said nothing
 		default:
 			lost = append(lost, c)
 		}
@@ -224,8 +224,11 @@ func (k *look) instead(t *tested) int {
 	return n
 }
 
-// idle reports whether a test did not run before.
+// idle reports whether a test did not run before, or asserted nothing that may fail.
 func (t *tested) idle(c testCase) bool {
+	if t.lang.asserted(t.old, c) == 1 && t.lang.trivial.Match(t.old.code[c.begin:c.end]) {
+		return true
+	}
 	return slices.ContainsFunc(t.lang.skip, func(m mark) bool { return m.re.Match(t.old.code[c.at:c.begin]) })
 }
 
