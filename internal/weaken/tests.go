@@ -196,7 +196,7 @@ func (k *look) removed(t *tested, moved map[string]int) {
 		return code.Deleted && !isTest(code.Path) && subject(code.Path) == subject(f.Path)
 	}):
 		// The code that they tested went with them.
-	case f.Deleted && k.instead(t) >= len(t.before):
+	case f.Deleted && k.gained[t.folder()] >= len(t.before):
 		// They were written anew in a file of another name.
 	case f.Deleted && len(lost) > 0:
 		k.add(rankDeleted, ralph.FindingTests, f.Path, 0, "test file deleted", "a file with "+plural(len(lost), "test")+" was deleted; make sure that what it tested is tested elsewhere, or is gone")
@@ -206,22 +206,6 @@ func (k *look) removed(t *tested, moved map[string]int) {
 	case len(lost) > 0:
 		k.add(rankRemoved, ralph.FindingTests, f.Path, 0, "test removed", plural(len(lost), "test")+" removed: "+namesOf(lost))
 	}
-}
-
-// instead is how many tests stand in new files of the folder of a deleted one, less
-// those of other files that were deleted there.
-func (k *look) instead(t *tested) int {
-	n := 0
-	for _, f := range k.files {
-		if path.Dir(f.Path) == path.Dir(t.file.Path) && f.Path != t.file.Path && isTest(f.Path) && languageOf(f.Path) == t.lang {
-			if f.Added {
-				n += len(t.lang.cases(t.lang.read(f.New)))
-			} else if f.Deleted {
-				n -= len(t.lang.cases(t.lang.read(f.Old)))
-			}
-		}
-	}
-	return n
 }
 
 // idle reports whether a test did not run before, or asserted nothing that may fail.
