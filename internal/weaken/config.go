@@ -93,7 +93,7 @@ var (
 	enables = re(`(?i)\benable`)
 	// harmless finds lines of which one less means no check less, linters that are
 	// part of others today among them.
-	harmless = re(`(?i)^[-\s"']*(?:version|timeout|deadline|run|output|formats?|colou?rs?|concurrency|cache\w*|plugins?|parser\w*|env|root|sort-\w*|print-\w*|tests|go|addopts|minversion|testpaths|source|paths?|AllCops|TargetRubyVersion|NewCops)\b["']?\s*[:=]?|\bfalse\b|^[-\s]*["']?[\w-]+["']?\s*[:=]\s*[\[{]?$|^- (?:deadcode|structcheck|varcheck|gosimple|stylecheck|scopelint|golint|interfacer|maligned|exportloopref|typecheck|megacheck|gas|gomnd|tenv|ifshort|nosnakecase)\b`)
+	harmless = re(`(?i)^[-\s"']*(?:version|timeout|deadline|run|output|formats?|colou?rs?|concurrency|cache\w*|plugins?|parser\w*|env|root|sort-\w*|print-\w*|tests|go|addopts|minversion|testpaths|norecursedirs|source|paths?|AllCops|TargetRubyVersion|NewCops)\b["']?\s*[:=]?|\bfalse\b|^[-\s]*["']?[\w-]+["']?\s*[:=]\s*[\[{]?$|^- (?:deadcode|structcheck|varcheck|gosimple|stylecheck|scopelint|golint|interfacer|maligned|exportloopref|typecheck|megacheck|gas|gomnd|tenv|ifshort|nosnakecase)\b`)
 	// project finds files that configure much else: they go with what they configure.
 	project = re(`(?:proj|\.props|\.targets|pom\.xml|\.gradle(?:\.kts)?|Cargo\.toml|package\.json|composer\.json|deno\.jsonc?|config\.json)$`)
 	// bareKey finds lines that are told by those below them.
@@ -110,7 +110,7 @@ var (
 	cosmetic = re(`\b(?:(?:pipenv|poetry|uv|hatch|pdm|rye) run|bundle exec|npx|python3? -m)\s|\s(?:--(?:bail|growl|verbose|quiet|boxed|forked|colou?rs?)\b(?:=\S+)?|--(?:reporter|slow|require)[ =]\S+|-[nI] ?\S+)`)
 	// housekeeping finds lines that start no check although they name one: they
 	// install it, or say where it is.
-	housekeeping = re(`(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo|test [-!"$\[])|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
+	housekeeping = re(`(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo)\b|(?:^|[;&|] *|\bif )test [-!"$\[]|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
 	// keyed finds values of YAML that are no commands.
 	keyed = re(`^(?:- )?["']?[\w.-]+["']?:\s`)
 	// commandKey finds those that are.
