@@ -139,13 +139,15 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 	}
 	oldLines, newLines := linesOf(t.old.plain[was.begin:was.end]), linesOf(t.now.plain[is.begin:is.end])
 	var weak [][]byte
-	others := 0 // new assertions
+	others, strong := 0, 0 // new assertions
 	for _, line := range missing(newLines, oldLines) {
 		if l.assert.Match(line) {
 			others++
 		}
 		if l.weak.Match(line) {
 			weak = append(weak, line)
+		} else if l.assert.Match(line) {
+			strong++
 		}
 	}
 	speaks := map[string]bool{} // of all that is new but weak assertions
@@ -160,7 +162,7 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 			dropped = append(dropped, line)
 		}
 	}
-	if len(l.weak.FindAllIndex(newCode, -1)) > len(l.weak.FindAllIndex(oldCode, -1)) {
+	if strong == 0 && len(l.weak.FindAllIndex(newCode, -1)) > len(l.weak.FindAllIndex(oldCode, -1)) { // else they were put into another style
 		for _, line := range weak {
 			if slices.ContainsFunc(dropped, func(old []byte) bool { return !l.weak.Match(old) && !negated.Match(old) && l.about(line, old) }) {
 				k.add(rankEmptied, ralph.FindingTests, t.file.Path, is.line, "weaker assertion", "the "+what+" "+shown(is.name)+" asserts less: only that there is something, where it compared")
