@@ -68,8 +68,9 @@ var rooms = map[string]struct {
 	"inspect": {[]string{"config", "content", "leak", "ralph", "repo", "secret", "weaken"}, "judges what is about to be published"},
 	"run": {[]string{
 		"agent", "agent/catalog", "agent/driver", "config", "content", "dockersandbox", "egress", "forge", "guard", "hook", "hosts", "run/credentials", "inspect", "install", "lazyregexp", "price", "proc", "prompt",
-		"ralph", "repo", "report", "rundir", "runner", "sandbox", "scm", "secret", "starter", "taskdir", "tasks", "trigger",
+		"ralph", "repo", "report", "rundir", "runner", "run/stories", "sandbox", "scm", "secret", "taskdir", "tasks", "trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
+	"run/stories": {[]string{"prompt", "ralph", "tasks"}, "joins a task list to a run"},
 	"run/credentials": {[]string{"config", "secret"}, "the values of configuration and environment that must never be shown"},
 	"cli/output":      {[]string{"config", "ralph", "report", "run", "runner", "secret"}, "prints a run"},
 	"cli": {[]string{

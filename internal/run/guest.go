@@ -167,3 +167,24 @@ const gitLeast = 10 * time.Second
 
 // maxAnswer bounds what is kept of what a small command prints, in bytes.
 const maxAnswer = 8 << 10
+
+// head is the commit that is checked out; "" when there is none.
+func (s *sandboxed) head() string {
+	return strings.TrimSpace(s.gitText(200, "rev-parse", "--verify", "--quiet", "HEAD"))
+}
+
+// gitText asks the repository as the agent's user, at most for a while. What it
+// cannot answer is empty.
+func (s *sandboxed) gitText(most int, args ...string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), gitLeast)
+	defer cancel()
+	out := proc.Head{Max: most}
+	args = append([]string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=false"}, args...)
+	// No replaced objects, no fetching, no program for signatures: what is shown
+	// is what is there.
+	env := []string{"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0"}
+	if err := s.git.Git(ctx, repo.GuestCommand{Args: args, Env: env, Stdout: &out}); err != nil && out.Len() == 0 {
+		return ""
+	}
+	return strings.ToValidUTF8(out.String(), "\uFFFD")
+}
