@@ -165,8 +165,10 @@ func leavesUsage(o driver.Options) bool {
 	return !o.Plain && !o.Exact && o.Scratch != "" && !driver.Has(slices.Concat(driver.Behind(o, "copilot"), o.Args), "--usage-output-file")
 }
 
+// Ways are how the prompt reaches the CLI.
 func (Driver) Ways(driver.Options) driver.Ways { return driver.Ways{Totals: true} }
 
+// Decoder reads one turn.
 func (Driver) Decoder(o driver.Options, p ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {
 	d := newDecoder(emit, finished)
 	d.Attach(o, driver.Hints{Key: "COPILOT_GITHUB_TOKEN", Model: o.Model})

@@ -209,8 +209,10 @@ func (Driver) Extras(o driver.Options) ([]driver.Extra, error) {
 	return []driver.Extra{{Name: settingsFile, Text: text}}, nil
 }
 
+// Ways are how the prompt reaches the CLI.
 func (Driver) Ways(driver.Options) driver.Ways { return driver.Ways{} }
 
+// Decoder reads one turn.
 func (Driver) Decoder(o driver.Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {
 	d := newDecoder(emit, finished)
 	key := "GEMINI_API_KEY"
