@@ -41,7 +41,6 @@ var rooms = map[string]struct {
 	"runner":  {[]string{"ralph", "secret", "trigger", "lazyregexp"}, "a record becomes outputs, the event file an event"},
 	"install": {[]string{"proc", "lazyregexp"}, "npm runs as a guest; no domain in it"},
 	"tasks":   {[]string{"ralph", "secret"}, "a task list: its schema, its transitions, its story to do next"},
-	"price":   {[]string{"ralph"}, "tokens of a model become an estimate of their cost"},
 	"trigger": {[]string{"ralph", "lazyregexp"}, "what started the run, and what of it becomes a prompt; pure"},
 	"hook":    {[]string{"ralph", "secret", "lazyregexp"}, "answers to the agent CLI's hooks"},
 	"content": {[]string{"ralph", "lazyregexp", "agent/catalog"}, "what of a change may be published: paths, limits, claims; pure"},
@@ -59,6 +58,7 @@ var rooms = map[string]struct {
 	"agent/streamjson": {[]string{"ralph", "agent/driver", "agent/jsonscan"}, "the stream that claude and amp have in common"},
 	"agent/filter":     {[]string{"ralph", "agent/driver", "agent/jsonscan"}, "jq expressions on an agent's output"},
 	"agent/custom":     {[]string{"ralph", "agent/driver", "agent/filter", "agent/jsonscan", "agent/text"}, "a CLI described by filters; its words are plain text"},
+	"agent/price":      {[]string{"ralph"}, "tokens of a model become an estimate of their cost"},
 	"agent/agenttest":  {[]string{"ralph", "proc", "agent/driver"}, "recordings and a stand-in for a child; tests alone import it"},
 
 	"gen": {[]string{"agent/catalog"}, "writes documents and sources from the program's tables; a program of its own"},
