@@ -32,7 +32,6 @@ var rooms = map[string]struct {
 	"egress":  {[]string{"hosts", "secret"}, "the way out: a proxy of ours, the door that adds a key; no domain in it"},
 	"proc":    {[]string{"sandbox"}, "starts children inside the walls"},
 	"config":  {[]string{"ralph", "secret", "hosts", "lazyregexp", "agent/catalog"}, "inputs become policies, secrets and lists of hosts"},
-	"prompt":  {[]string{"ralph", "secret"}, "feedback is built from verdicts"},
 	"guard":   {[]string{"ralph", "proc", "secret"}, "a command becomes a verdict"},
 	"scm":     {[]string{"ralph", "proc", "secret"}, "the team's own commit commands"},
 	"repo":    {[]string{"ralph", "secret"}, "a tree becomes commits"},
@@ -58,6 +57,7 @@ var rooms = map[string]struct {
 	"agent/streamjson": {[]string{"ralph", "agent/driver", "agent/jsonscan"}, "the stream that claude and amp have in common"},
 	"agent/filter":     {[]string{"ralph", "agent/driver", "agent/jsonscan"}, "jq expressions on an agent's output"},
 	"agent/custom":     {[]string{"ralph", "agent/driver", "agent/filter", "agent/jsonscan", "agent/text"}, "a CLI described by filters; its words are plain text"},
+	"agent/prompt":     {[]string{"ralph", "secret"}, "feedback is built from verdicts"},
 	"agent/price":      {[]string{"ralph"}, "tokens of a model become an estimate of their cost"},
 	"agent/agenttest":  {[]string{"ralph", "proc", "agent/driver"}, "recordings and a stand-in for a child; tests alone import it"},
 

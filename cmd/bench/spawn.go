@@ -16,7 +16,7 @@ import (
 	_ "github.com/org/ralph-action/internal/config"
 	_ "github.com/org/ralph-action/internal/guard"
 	"github.com/org/ralph-action/internal/proc"
-	"github.com/org/ralph-action/internal/prompt"
+	"github.com/org/ralph-action/internal/agent/prompt"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
 	_ "github.com/org/ralph-action/internal/rundir"
