@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/agent/prompt"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/hook"
-	"github.com/org/ralph-action/internal/agent/prompt"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
