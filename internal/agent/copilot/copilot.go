@@ -92,12 +92,13 @@ func (Driver) Environ(o driver.Options) []string {
 	return env
 }
 
-// Provider is one of the user's own where only an address is given.
+// Provider is GitHub where neither another one nor an address is given. All others look
+// for their key in the same variable.
 func (Driver) Provider(o driver.Options) string {
-	if o.Provider == "" && o.BaseURL != "" {
-		return "openai"
+	if o.BaseURL == "" && (o.Provider == "" || o.Provider == "github") {
+		return "github"
 	}
-	return o.Provider
+	return "openai"
 }
 
 // Ready wants a token, a login, or a provider of the user's own, which may

@@ -15,7 +15,7 @@ import (
 // Driver is the Gemini CLI, @google/gemini-cli 0.61.
 type Driver struct{ driver.Base }
 
-// geminiSettings is the file of our settings, and geminiHome the folder below
+// settingsFile is the file of our settings, and homeFolder the folder below
 // Scratch that becomes the CLI's home when there is one.
 const (
 	settingsFile = "settings.json"
