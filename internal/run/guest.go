@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/agent/install"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/install"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/sandbox"

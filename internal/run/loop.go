@@ -5,9 +5,9 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/org/ralph-action/internal/agent/prompt"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/guard"
-	"github.com/org/ralph-action/internal/prompt"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
