@@ -168,11 +168,6 @@ const gitLeast = 10 * time.Second
 // maxAnswer bounds what is kept of what a small command prints, in bytes.
 const maxAnswer = 8 << 10
 
-// head is the commit that is checked out; "" when there is none.
-func (s *sandboxed) head() string {
-	return strings.TrimSpace(s.gitText(200, "rev-parse", "--verify", "--quiet", "HEAD"))
-}
-
 // gitText asks the repository as the agent's user, at most for a while. What it
 // cannot answer is empty.
 func (s *sandboxed) gitText(most int, args ...string) string {
