@@ -176,7 +176,7 @@ func misuse(err error) string {
 		text = flag + " needs a value"
 	}
 	if help == "ralph run" && strings.HasPrefix(text, "unexpected argument") {
-		text, help = text+": it is no command, and a task is given with --prompt", "ralph"
+		text, help = text+": unknown command; pass a task with --prompt", "ralph"
 	}
 	return text + "\nTry '" + help + " --help'."
 }

@@ -85,7 +85,7 @@ type Refusal struct {
 func (r *Refusal) Error() string { return r.Err.Error() }
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// Baseline runs the guardrails on the untouched tree, so that what was already
+// Baseline runs the guardrails before any change, so that what was already
 // red is known. It spends no money.
 func (l *Loop) Baseline(ctx context.Context) []Verdict { return l.check(ctx, 0) }
 
@@ -356,9 +356,9 @@ func (r *run) tellStray(it Iteration) {
 
 func stallReason(n int, why string) string {
 	if n == 1 {
-		return "1 iteration brought nothing new: " + why
+		return "no progress in 1 iteration: " + why
 	}
-	return fmt.Sprintf("%d iterations in a row brought nothing new: %s", n, why)
+	return fmt.Sprintf("no progress in %d iterations: %s", n, why)
 }
 
 func completedReason(n int) string {

@@ -259,7 +259,7 @@ func TestOutcomes(t *testing.T) {
 			l := loop(a, &tree{})
 			l.Policy.StallLimit = 3
 			return l, a, nil
-		}, ralph.Stalled, 3, 3, "no file and no commit changed"},
+		}, ralph.Stalled, 3, 3, "no file or commit changed"},
 		{"stalled: the same failure", func() (*ralph.Loop, *script, *tree) {
 			w := &tree{}
 			a := &script{steps: []step{{tools: 1, edit: func() { w.edits++ }}}}

@@ -102,7 +102,7 @@ type Report struct {
 	Budget        Budget
 	Completion    Completion // what the agent had to print
 
-	Baseline   []Verdict // guardrails on the untouched tree
+	Baseline   []Verdict // guardrails before any change
 	Iterations []Iteration
 	Tasks      TaskList // zero without a backlog
 	Notes      []string // what a user should know: dirty tree at start, walls not in force, …

@@ -48,7 +48,7 @@ func (s *stall) seen(limit int, now state, it Iteration) bool {
 	case limit == 0:
 		return false
 	case s.still >= limit:
-		s.why = "no file and no commit changed"
+		s.why = "no file or commit changed"
 	case s.same >= limit:
 		s.why = "the same guardrails failed in the same way"
 	default:

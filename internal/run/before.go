@@ -74,7 +74,7 @@ func (p *plan) checkPlan() error {
 func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 	var baseline []ralph.Verdict
 	if len(w.checks) > 0 && w.cfg.Baseline {
-		end := w.rec.out.Section("Guardrails on the untouched tree")
+		end := w.rec.out.Section("Baseline: guardrails before any change")
 		baseline = (&ralph.Loop{Guardrails: w.guardrails(), Emit: w.emit, Stop: w.Stop.Halt}).Baseline(ctx)
 		end()
 		w.rec.report.Baseline = baseline

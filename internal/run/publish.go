@@ -138,7 +138,7 @@ func (w *work) budgetKept() {
 	if !w.rec.report.Usage().Cost.Unknown || w.cfg.MaxCost == 0 && w.cfg.MaxTotalCost == 0 {
 		return
 	}
-	n := "A part of what this run cost is not known, so what it may cost (max-cost-usd, max-total-cost-usd) could not be watched over."
+	n := "Part of the cost is unknown, so max-cost-usd and max-total-cost-usd could not be enforced."
 	w.rec.warn(n)
 }
 

@@ -97,7 +97,7 @@ func (s *sandboxed) buildWalls(ctx context.Context) (err error) {
 			s.rec.report.Isolation += ", network open (allowed-hosts is *)"
 		}
 		if s.network != nil && len(s.network.doors) > 0 {
-			s.rec.report.Isolation += ", the agent's key kept back"
+			s.rec.report.Isolation += ", API key hidden from the agent"
 		}
 		s.rec.out.Say("Isolation: " + s.rec.report.Isolation)
 	}
