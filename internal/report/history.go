@@ -66,13 +66,10 @@ func numbers(before, n int) string {
 // pastOutcome is what the last checkpoint of a run tells: nothing but success
 // is known when it is made.
 func pastOutcome(o ralph.Outcome) string {
-	switch {
-	case o == ralph.Completed:
-		return "✅ completed"
-	case known(o):
-		return icon(o) + " " + strings.ReplaceAll(string(o), "-", " ")
+	if !o.Known() {
+		return "not complete"
 	}
-	return "not complete"
+	return o.Row().Sign + " " + strings.ReplaceAll(string(o), "-", " ")
 }
 
 // runURL is the address of another workflow run, made after that of this one.

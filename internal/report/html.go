@@ -86,7 +86,7 @@ type pageFailure struct {
 func newPage(r ralph.Report) page {
 	limit := pageBounds()
 	p := page{
-		Title: Title(r), Icon: resultIcon(r), Headline: headline(r), Kind: kind(resultIcon(r)),
+		Title: Title(r), Icon: resultIcon(r), Headline: headline(r), Kind: tone(r),
 		Facts: pageFacts(r), Errors: plainLines(r.Publication.Errors, limit), Notes: plainLines(allNotes(r), limit),
 		Total: totals(r), CostMissing: r.Usage().Cost.Unknown,
 	}
@@ -163,18 +163,6 @@ func newPage(r ralph.Report) page {
 	p.NetworkHint = networkHint
 	p.Footer = pageFooter(r, limit)
 	return p
-}
-
-// kind is the colour of the outcome.
-func kind(icon string) string {
-	switch icon {
-	case "✅":
-		return "good"
-	case "❌":
-		return "bad"
-	default:
-		return "limit"
-	}
 }
 
 func marked(text string, cut bool) string {

@@ -31,12 +31,24 @@ func withoutWords(r ralph.Report) string {
 	}
 }
 
-// resultIcon is icon for a run of which something may be missing.
+// resultIcon is the sign of the outcome, for a run of which something may be missing.
 func resultIcon(r ralph.Report) string {
 	if r.Outcome == ralph.Completed && withoutWords(r) != "" {
 		return "⚠️"
 	}
-	return icon(r.Outcome)
+	return r.Outcome.Row().Sign
+}
+
+// tone is the class of the outcome's colour: "good", "bad", or "limit" between
+// them.
+func tone(r ralph.Report) string {
+	switch kind := r.Outcome.Row().Kind; {
+	case kind == ralph.Succeeded && withoutWords(r) == "":
+		return "good"
+	case kind == ralph.Failed || kind == ralph.Misconfigured:
+		return "bad"
+	}
+	return "limit"
 }
 
 // leftOutAdvice says what a person does about changes that were left out; empty

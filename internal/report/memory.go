@@ -104,7 +104,7 @@ func readCheckpoint(message string) (c checkpoint, is bool) {
 		c.cost.Amount, _ = amount(value(TrailerAtLeast))
 	}
 	c.cost.Unknown, c.cost.Estimated = !whole, value(TrailerEstimated) == "true"
-	if o := ralph.Outcome(value(TrailerOutcome)); known(o) {
+	if o := ralph.Outcome(value(TrailerOutcome)); o.Known() {
 		c.outcome = o
 	}
 	return c, true
@@ -130,14 +130,4 @@ func amount(s string) (m ralph.MicroUSD, ok bool) {
 	}
 	n, err := strconv.ParseInt(parts[1]+(parts[2] + "000000")[:6], 10, 64)
 	return ralph.MicroUSD(n), err == nil
-}
-
-// known says that o is an outcome.
-func known(o ralph.Outcome) bool {
-	switch o {
-	case ralph.Completed, ralph.MaxIterations, ralph.OverBudget, ralph.Deadline, ralph.Stalled, ralph.Waiting, ralph.Blocked, ralph.Quota,
-		ralph.Invalid, ralph.PlanMissing, ralph.PromptInvalid, ralph.AgentFailed, ralph.GitFailed, ralph.Interrupted:
-		return true
-	}
-	return false
 }

@@ -65,11 +65,13 @@ func (s *Supervise) Ending(r ralph.Report) []string {
 		lines = append(lines, "Wait-without-restart signal detected", "Run status: stopped")
 	case ralph.MaxIterations:
 		lines = append(lines, fmt.Sprintf("Attempt %d: Max restarts exceeded, stopping", max(len(r.Iterations), s.attempt)))
-	case ralph.Invalid, ralph.PlanMissing, ralph.PromptInvalid:
-		lines = append(lines, "Fatal error: "+reason)
 	case ralph.Interrupted:
 		lines = append(lines, "Interrupted: "+reason)
 	default:
+		if r.Outcome.Row().Kind == ralph.Misconfigured {
+			lines = append(lines, "Fatal error: "+reason)
+			break
+		}
 		lines = append(lines, fmt.Sprintf("Stopped (%s): %s", oneLine(string(r.Outcome), 40), reason))
 	}
 	return dated(r.Started.Add(r.Duration), lines)

@@ -136,17 +136,14 @@ func wrap(mark, text string, width int) []string {
 	return append(lines, line)
 }
 
+// outcomeMark is the sign of the outcome, and its colour.
 func outcomeMark(f *Formatter, r ralph.Report) (string, style) {
-	colour := red
-	mark := f.sign(bad)
-	switch r.Outcome {
-	case ralph.Completed:
+	colour, mark := yellow, f.sign(warn)
+	switch tone(r) {
+	case "good":
 		colour, mark = green, f.sign(ok)
-		if withoutWords(r) != "" {
-			colour, mark = yellow, f.sign(warn)
-		}
-	case ralph.MaxIterations, ralph.OverBudget, ralph.Deadline, ralph.Stalled, ralph.Waiting, ralph.Quota, ralph.Interrupted, ralph.Skipped:
-		colour, mark = yellow, f.sign(warn)
+	case "bad":
+		colour, mark = red, f.sign(bad)
 	}
 	if f.Emoji {
 		mark = resultIcon(r)

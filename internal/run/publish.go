@@ -126,7 +126,7 @@ func (j *work) earlierLeftOut() []ralph.Finding {
 
 // nothingLeft takes the success from a run of which nothing could be published.
 func (j *work) nothingLeft(state repo.State) {
-	if state.HeadSHA != "" || !j.rec.report.Outcome.Yields() || len(ralph.OfSeverity(j.rec.report.Findings, ralph.LeftOut)) == 0 {
+	if state.HeadSHA != "" || !j.rec.report.Outcome.Row().Yields || len(ralph.OfSeverity(j.rec.report.Findings, ralph.LeftOut)) == 0 {
 		return
 	}
 	j.rec.report.Outcome = ralph.Blocked
@@ -194,7 +194,7 @@ func (j *work) withhold(why string) {
 	if text := "; what is in the workspace may not be published: " + why; !strings.Contains(j.rec.report.Reason, text) {
 		j.rec.report.Reason += text
 	}
-	if j.rec.report.Outcome.Yields() {
+	if j.rec.report.Outcome.Row().Yields {
 		j.rec.report.Outcome = ralph.Blocked
 	}
 }
