@@ -147,7 +147,7 @@ func TitleMark(title string) string {
 }
 
 // closings are the lines by which merging closes issues.
-func (m markdown) closings(issues []int) string {
+func (m record) closings(issues []int) string {
 	var lines []string
 	for _, n := range issues {
 		if line := closing(n, len(omitted(m.Report)) > 0); line != "" {

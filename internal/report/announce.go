@@ -40,15 +40,15 @@ func Announcement(r ralph.Report) string {
 	if hasTasks(r) {
 		parts = append(parts, storyCount(r.Tasks)+".")
 	}
-	if text := autoWords(r, plainWords{}); text != "" {
-		parts = append(parts, text)
+	if t := autoWords(r); len(t) > 0 {
+		parts = append(parts, t.plain())
 	}
 	for _, e := range r.Publication.Errors {
 		if e = oneLine(e, 1000); !strings.Contains(strings.Join(parts, "\n"), e) { // the reason may have named it
 			parts = append(parts, e)
 		}
 	}
-	for _, a := range []string{leftOutAdvice(r), advice(r)} {
+	for _, a := range []string{leftOutAdvice(r).plain(), advice(r)} {
 		if a != "" {
 			parts = append(parts, a)
 		}

@@ -13,6 +13,7 @@ import (
 // series is one value per iteration in a unit that suits it.
 type series struct {
 	Title  string
+	Class  string // of the page's chart
 	Unit   string
 	Colour string // of the bars in a Mermaid chart, readable on light and dark
 	Labels []int  // numbers of the iterations
@@ -32,7 +33,7 @@ func timeSeries(r ralph.Report, points int) (s series, ok bool) {
 	for _, it := range its {
 		longest = max(longest, it.Duration)
 	}
-	s = series{Title: "Time per iteration", Unit: "seconds", Colour: "#3d7ecf"}
+	s = series{Title: "Time per iteration", Class: "time", Unit: "seconds", Colour: "#3d7ecf"}
 	unit := time.Second
 	switch {
 	case longest >= 3*time.Hour:
@@ -64,7 +65,7 @@ func costSeries(r ralph.Report, points int) (s series, ok bool) {
 	if highest == 0 {
 		return series{}, false
 	}
-	s = series{Title: "Cost per iteration", Unit: "US dollars", Colour: "#c7762b"}
+	s = series{Title: "Cost per iteration", Class: "cost", Unit: "US dollars", Colour: "#c7762b"}
 	if r.Usage().Cost.Estimated {
 		s.Title += ", estimated"
 	}
@@ -149,19 +150,4 @@ func (s series) mermaid() string {
 		axis = fmt.Sprintf("%d --> %d", s.Labels[0], s.Labels[len(s.Labels)-1])
 	}
 	return fmt.Sprintf(mermaidChart, s.Colour, s.Title, s.Unit, axis, number(math.Round(s.Max*1000)/1000), shape, strings.Join(values, ", "))
-}
-
-func (m markdown) charts() string {
-	t, ok := timeSeries(m.Report, m.points)
-	if !ok {
-		return ""
-	}
-	text := "### Time and cost\n\n" + t.mermaid()
-	if c, ok := costSeries(m.Report, m.points); ok {
-		return text + "\n" + c.mermaid()
-	}
-	if m.Usage().Cost.Unknown {
-		text += "\n_Cost is not drawn: it is not known of every iteration._\n"
-	}
-	return text
 }

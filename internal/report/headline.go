@@ -8,9 +8,9 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 )
 
-// words says in one clause how the run ended: the outcome's own words, or more
+// ending says in one clause how the run ended: the outcome's own words, or more
 // precise ones where the record has them.
-func words(r ralph.Report) string {
+func ending(r ralph.Report) string {
 	row := r.Outcome.Row()
 	text := row.Headline
 	if r.Rounds() == 0 && row.Unstarted != "" {
@@ -104,7 +104,7 @@ func budgetParts(b ralph.Budget) []string {
 
 // headline is the first line of every rendering, without the icon.
 func headline(r ralph.Report) string {
-	text := words(r) + withoutWords(r)
+	text := ending(r) + withoutWords(r)
 	if len(r.Iterations) == 0 {
 		return text
 	}

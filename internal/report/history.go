@@ -126,31 +126,36 @@ func lastNumber(r ralph.Report) int {
 }
 
 // history is a table of the runs on the branch, this one last.
-func (m markdown) history() string {
+func (m record) history() section {
+	cost := branchCostWords(m.Report)
 	if !continued(m.Report) {
-		if text := branchCostWords(m.Report); text != "" {
-			return "Cost of the branch: **" + text + "**.\n"
+		if cost == "" {
+			return section{}
 		}
-		return ""
+		return section{Name: "history of the branch", Blocks: []block{para("Cost of the branch: ", strong(cost), ".")}}
 	}
-	var b strings.Builder
-	b.WriteString("### History of the branch\n\n| Run | Iterations | Cost | Outcome | Commits |\n|:--|:--|--:|:--|--:|\n")
-	for _, row := range branchRows(m.Report, m.runs) {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", link(inline(row.Run, 40), row.URL), row.Iterations, unbroken(row.Cost), unbroken(row.Outcome), row.Commits)
+	g := grid{Columns: []column{{Title: "Run"}, {Title: "Iterations"}, {Title: "Cost", Right: true}, {Title: "Outcome"}, {Title: "Commits", Right: true}}}
+	add := func(p past, name any) {
+		g.Rows = append(g.Rows, []text{linked(p.URL, name), line(p.Iterations), line(tight(p.Cost)), line(tight(p.Outcome)), line(p.Commits)})
+	}
+	for _, p := range branchRows(m.Report, m.runs) {
+		add(p, foreign(p.Run, 40))
 	}
 	now, all := thisRun(m.Report)
-	fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", link("this run", m.RunURL), now.Iterations, unbroken(now.Cost), unbroken(now.Outcome), now.Commits)
-	fmt.Fprintf(&b, "| **Total** | **%s** | **%s** | | **%s** |\n", all.Iterations, unbroken(all.Cost), all.Commits)
+	now.URL = m.RunURL
+	add(now, "this run")
+	g.Total = []text{line("Total"), line(all.Iterations), line(tight(all.Cost)), nil, line(all.Commits)}
+	s := section{Title: line("History of the branch"), Blocks: []block{{Kind: gridBlock, Grid: g}}}
 	if m.Budget.Total > 0 {
-		b.WriteString("\nCost of the branch: **" + branchCostWords(m.Report) + "**.\n")
+		s.Blocks = append(s.Blocks, para("Cost of the branch: ", strong(cost), "."))
 	}
-	if text := countsOn(m.Report); text != "" {
-		b.WriteString("\n<sub>" + text + "</sub>\n")
+	if words := countsOn(m.Report); words != "" {
+		s.Blocks = append(s.Blocks, small(words))
 	}
 	if m.History.Cut {
-		b.WriteString("\n_The branch has older commits that were not read: the totals are lower bounds._\n")
+		s.Blocks = append(s.Blocks, soft("The branch has older commits that were not read: the totals are lower bounds."))
 	}
-	return b.String()
+	return s
 }
 
 // thisRun is the row of this run, and that of all of them.

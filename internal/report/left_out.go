@@ -53,36 +53,37 @@ func tone(r ralph.Report) string {
 
 // leftOutAdvice says what a person does about changes that were left out; empty
 // when none were.
-func leftOutAdvice(r ralph.Report) string {
+func leftOutAdvice(r ralph.Report) text {
 	if len(omitted(r)) == 0 {
-		return ""
+		return nil
 	}
-	text := "Look at the changes that were left out"
+	t := line("Look at the changes that were left out")
 	if r.Publication.Patch != "" {
-		text += ", which are in " + oneLine(r.Publication.Patch, 500) + " (git apply)"
+		t = line(t, ", which are in ", foreign(r.Publication.Patch, 500), " (git apply)")
 	}
-	text += ", and make them by hand if they are right."
+	t = line(t, ", and make them by hand if they are right.")
 	now := slices.ContainsFunc(omitted(r), func(f ralph.Finding) bool { return f.Where == "" }) // else by an earlier run
 	if allLeftOut(r) {
-		text = "Nothing of the run was published. " + text
+		return line("Nothing of the run was published. ", t)
 	} else if now {
-		text += " The guardrails ran with them in place: without them they may say something else."
+		return line(t, " The guardrails ran with them in place: without them they may say something else.")
 	}
-	return text
+	return t
 }
 
 // patchRunes is the longest patch that is shown.
 const patchRunes = 10_000
 
 // patch shows the changes that were left out, so that they are not lost with the
-// machine; empty when it is too long to be shown.
-func (m markdown) patch() string {
+// machine, unless they are too long to be shown.
+func (m record) patch() section {
 	text := m.Publication.PatchText
-	if len(omitted(m.Report)) == 0 || strings.TrimSpace(text) == "" {
-		return ""
+	_, cut := head(text, patchRunes)
+	if len(omitted(m.Report)) == 0 || strings.TrimSpace(text) == "" || cut {
+		return section{}
 	}
-	if _, cut := head(text, patchRunes); cut {
-		return ""
+	return section{
+		Title: line("The changes that were left out"), Fold: line(strong("The changes that were left out"), ", as a patch"),
+		Blocks: []block{pre(text)},
 	}
-	return details("<b>The changes that were left out</b>, as a patch", fence(text))
 }

@@ -30,9 +30,9 @@ type tick struct {
 	Label string
 }
 
-func (s series) plot(class string) plot {
+func (s series) plot() plot {
 	const width, height, left, bottom, top = 460, 200, 46, 26, 12
-	p := plot{Title: s.Title, Unit: s.Unit, Class: class, Width: width, Height: height}
+	p := plot{Title: s.Title, Unit: s.Unit, Class: s.Class, Width: width, Height: height}
 	inner, base := float64(width-left-8), float64(height-bottom)
 	y := func(v float64) float64 { return round1(base - v/s.Max*(base-top)) }
 	for i := range s.Steps + 1 {

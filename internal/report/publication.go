@@ -71,27 +71,27 @@ const publishSteps = 40 // that are shown
 
 // steps tells what publishing did and what it could not do, in order. When all
 // went well they are folded, and stand elsewhere.
-func (m markdown) steps(folded bool) string {
+func (m record) steps(folded bool) section {
 	all := m.Publication.Steps
 	if len(all) == 0 || unpublished(m.Publication) == folded {
-		return ""
+		return section{}
 	}
-	var lines []string
+	var lines []text
 	for i, s := range all {
 		if i == publishSteps {
-			lines = append(lines, fmt.Sprintf("…and %d more; report.json has them all.", len(all)-i))
+			lines = append(lines, more(len(all)-i))
 			break
 		}
-		line := stepIcon(s) + " " + inline(s.Name, 80)
+		t := line(stepIcon(s)+" ", foreign(s.Name, 80))
 		if s.Detail != "" {
-			line += ": " + inline(s.Detail, m.line)
+			t = line(t, ": ", foreign(s.Detail, m.line))
 		}
-		lines = append(lines, line)
+		lines = append(lines, t)
 	}
 	if folded {
-		return details(fmt.Sprintf("What was published: %s, none failed", plural(len(all), "step")), bullets(lines))
+		return section{Name: "steps of publishing", Fold: line(fmt.Sprintf("What was published: %s, none failed", plural(len(all), "step"))), Blocks: bulleted(lines)}
 	}
-	return "### What was published, and what was not\n\n" + bullets(lines)
+	return listed("What was published, and what was not", lines)
 }
 
 // checksWords sums up the forge's checks; empty when nobody waited for them.
@@ -127,37 +127,34 @@ func checksWords(c ralph.Checks) (icon, text string) {
 	return icon, "The checks had not finished in time"
 }
 
-// checkNames are the checks that need a look, at most limit of them.
-func checkNames(c ralph.Checks, limit bounds, w wording) []string {
-	var lines []string
-	all := len(c.Failed) + len(c.Left)
+// checkNames are the checks that need a look, at most list of them.
+func (m record) checkNames() []text {
+	c := m.Publication.Checks
+	var lines []text
 	add := func(names []string, words string) {
 		for _, name := range names {
-			if len(lines) < limit.list {
-				lines = append(lines, w.code(name, min(100, limit.line))+" "+words)
+			if len(lines) < m.list {
+				lines = append(lines, line(mono(name, min(100, m.line)), " "+words))
 			}
 		}
 	}
 	add(c.Failed, "failed")
 	add(c.Left, "had not finished")
-	if more := all - len(lines); more > 0 {
-		lines = append(lines, fmt.Sprintf("…and %d more; report.json has them all.", more))
+	if n := len(c.Failed) + len(c.Left) - len(lines); n > 0 {
+		lines = append(lines, more(n))
 	}
 	return lines
 }
 
-func (m markdown) checks() string {
+func (m record) checks() section {
 	c := m.Publication.Checks
-	icon, text := checksWords(c)
-	if text == "" {
-		return ""
+	icon, words := checksWords(c)
+	if words == "" {
+		return section{}
 	}
+	t := line(icon + " " + words)
 	if short := sha(c.SHA); short != "" {
-		text += " (" + link("`"+short+"`", commitURL(m.Report, c.SHA)) + ")"
+		t = line(t, " (", linked(commitURL(m.Report, c.SHA), bare(short, 7)), ")")
 	}
-	out := "### Checks\n\n" + icon + " " + text + ".\n"
-	if names := checkNames(c, m.bounds, markdownWords{}); len(names) > 0 {
-		out += "\n" + bullets(names)
-	}
-	return out
+	return section{Title: line("Checks"), Blocks: append([]block{para(t, ".")}, bulleted(m.checkNames())...)}
 }

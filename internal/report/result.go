@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -40,40 +39,4 @@ func kept(it ralph.Iteration) int {
 		n += t.Kept
 	}
 	return n
-}
-
-// result says what an iteration came to; detail is foreign text.
-func result(it ralph.Iteration) (icon, text, detail string) {
-	if f := it.Last().Failure; f != nil {
-		return "❌", strings.ReplaceAll(f.Kind.String(), "-", " "), f.Message
-	}
-	switch it.Rejection {
-	case ralph.NotRejected:
-		if it.Marker || it.Settled.Done {
-			return "✅", "done", ""
-		}
-		return "▫️", "went on", ""
-	case ralph.RejectedTurn:
-		return "❌", "agent failed", ""
-	case ralph.RejectedGuardrails:
-		return "❌", "guardrails failed", ""
-	case ralph.RejectedStopped:
-		return "🛑", "stopped", ""
-	case ralph.RejectedSCM:
-		return "❌", "SCM tasks failed", it.Delivery.Error
-	case ralph.RejectedTransition:
-		return "⚠️", "changes put back", ""
-	case ralph.RejectedStuck:
-		return "⚠️", "no verdict that counts", ""
-	case ralph.RejectedStoriesLeft:
-		return "▫️", stories(it.Settled.Left) + " left", ""
-	case ralph.RejectedNoMarker:
-		return "▫️", "not done yet", ""
-	case ralph.RejectedChecks:
-		return "❌", "checks failed", ""
-	case ralph.RejectedNoWork:
-		return "⚠️", "said done, no work", ""
-	default:
-		return "▫️", "went on", ""
-	}
 }

@@ -101,28 +101,12 @@ func sessionStatus(it ralph.Iteration) string {
 		}
 		return "failed (" + text + ")"
 	}
-	switch it.Rejection {
-	case ralph.RejectedGuardrails:
-		_, failing := guardrails(it.Verdicts)
-		return fmt.Sprintf("success (guardrails failed: %d of %d)", len(failing), len(it.Verdicts))
-	case ralph.RejectedStopped:
-		return "success (stopped before every check)"
-	case ralph.RejectedSCM:
-		text := "success (the SCM tasks failed"
-		if why := oneLine(it.Delivery.Error, 300); why != "" {
-			text += ": " + why
-		}
-		return text + ")"
-	case ralph.RejectedTransition:
-		return "success (changes to the task list were put back)"
-	case ralph.RejectedStuck:
-		return "success (the review came to no verdict that counts)"
-	case ralph.RejectedStoriesLeft:
-		return "success (" + stories(it.Settled.Left) + " left)"
-	case ralph.RejectedChecks:
-		return "success (the checks of the pushed commit failed)"
-	case ralph.RejectedNoWork:
-		return "success (said to be complete without any work)"
+	status := told(rejections()[it.Rejection].status, it, "")
+	if why := oneLine(it.Delivery.Error, 300); it.Rejection == ralph.RejectedSCM && why != "" {
+		status += ": " + why
+	}
+	if status != "" {
+		return "success (" + status + ")"
 	}
 	if (it.Marker || it.Settled.Done) && it.Rejection == ralph.NotRejected {
 		return "success (complete)"

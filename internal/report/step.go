@@ -81,43 +81,25 @@ func stepTitle(s ralph.Step) string {
 	return text
 }
 
-// putBack is what one iteration wrote into the task list and may not.
-type putBack struct {
-	Number string
-	Step   string // foreign text, as is Text
-	Text   string
-}
-
-// allPutBack lists what was put back, in order.
-func allPutBack(r ralph.Report) []putBack {
-	var list []putBack
-	for _, it := range r.Iterations {
+// putBack lists the newest of what iterations wrote into the task list and may
+// not.
+func (m record) putBack() section {
+	var lines []text
+	for _, it := range m.Iterations {
 		for _, p := range it.Settled.Problems {
-			list = append(list, putBack{iterationNumber(it), stepName(it.Step), p})
+			lines = append(lines, line("Iteration "+iterationNumber(it)+" (", foreign(stepName(it.Step), 80), "): ", foreign(p, m.line)))
 		}
 	}
-	return list
-}
-
-const (
-	putBackTitle = "Changes to the task list that were put back"
-	putBackWords = "An iteration may change only the story that it is for, and only as its step allows."
-)
-
-// putBack lists the newest of what was put back.
-func (m markdown) putBack() string {
-	all := allPutBack(m.Report)
-	if len(all) == 0 {
-		return ""
+	if len(lines) == 0 {
+		return section{}
 	}
-	shown := all[max(0, len(all)-m.list):]
-	lines := make([]string, 0, len(shown))
-	for _, p := range shown {
-		lines = append(lines, "Iteration "+p.Number+" ("+inline(p.Step, 80)+"): "+inline(p.Text, m.line))
+	shown := lines[max(0, len(lines)-m.list):]
+	s := section{
+		Title:  line("Changes to the task list that were put back"),
+		Blocks: append([]block{para("An iteration may change only the story that it is for, and only as its step allows.")}, bulleted(shown)...),
 	}
-	text := "### " + putBackTitle + "\n\n" + putBackWords + "\n\n" + bullets(lines)
-	if n := len(all) - len(shown); n > 0 {
-		text += "\n_" + plural(n, "earlier one") + " left out here; report.json has them all._\n"
+	if n := len(lines) - len(shown); n > 0 {
+		s.Blocks = append(s.Blocks, soft(plural(n, "earlier one")+" left out here; report.json has them all."))
 	}
-	return text
+	return s
 }

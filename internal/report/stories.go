@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -132,20 +133,20 @@ const autoNamed = 10 // stories named in one sentence
 
 // autoWords says which stories no reviewer accepted, and what follows; empty
 // when there are none.
-func autoWords(r ralph.Report, w wording) string {
+func autoWords(r ralph.Report) text {
 	n := r.Tasks.AutoApproved()
 	if n == 0 {
-		return ""
+		return nil
 	}
-	var names []string
+	var names []text
 	for _, s := range r.Tasks.Stories {
 		if s.AutoApproved && len(names) < autoNamed {
-			names = append(names, w.words(s.ID, storyRunes))
+			names = append(names, line(foreign(s.ID, storyRunes)))
 		}
 	}
-	text := strings.Join(names, ", ")
+	named := joined(names, ", ")
 	if n > autoNamed {
-		text += fmt.Sprintf(" and %d more", n-autoNamed)
+		named = line(named, fmt.Sprintf(" and %d more", n-autoNamed))
 	}
 	limit := ""
 	if r.Tasks.ReviewCap > 0 {
@@ -156,7 +157,7 @@ func autoWords(r ralph.Report, w wording) string {
 	if n > 1 {
 		they, was = "their reviews were used up%s. No reviewer accepted them as they are: somebody should look at them.", " were"
 	}
-	return text + was + " approved automatically because " + fmt.Sprintf(they, limit) + draftWords(r, n)
+	return line(named, was+" approved automatically because "+fmt.Sprintf(they, limit)+draftWords(r, n))
 }
 
 // draftWords says what auto-approved stories do to the pull request; nothing
@@ -173,62 +174,196 @@ func draftWords(r ralph.Report, n int) string {
 	return " The pull request stays a draft because of " + it + ", unless review-cap-policy is accept."
 }
 
-// unfinished tells the stories that are not done, at most limit.list.
-func unfinished(t ralph.TaskList, limit bounds, w wording) []string {
-	var lines []string
+// unfinished tells the stories that are not done, at most list of them.
+func (m record) unfinished() []text {
+	var lines []text
 	more := 0
-	for _, s := range t.Stories {
+	for _, s := range m.Tasks.Stories {
 		if s.Done {
 			continue
 		}
-		if len(lines) == limit.list {
+		if len(lines) == m.list {
 			more++
 			continue
 		}
 		_, state := storyState(s)
-		line := "Story " + w.words(s.ID, storyRunes) + ", " + state
+		t := line("Story ", foreign(s.ID, storyRunes), ", "+state)
 		if s.Title != "" {
-			line += ": " + w.words(s.Title, min(limit.line, 200))
+			t = line(t, ": ", foreign(s.Title, min(m.line, 200)))
 		}
-		lines = append(lines, line)
+		lines = append(lines, t)
 	}
 	if more > 0 {
-		lines = append(lines, "…and "+stories(more)+" more.")
+		lines = append(lines, line("…and "+stories(more)+" more."))
 	}
 	return lines
 }
 
-const textStoryRows = 20
+// storyHead is what the stories and their reviews came to.
+func (m record) storyHead(facts text) section {
+	count := line(strong(storyCount(m.Tasks)))
+	if len(facts) > 0 {
+		count = line(count, " (", facts, ")")
+	}
+	s := section{Title: line("Stories"), Blocks: []block{para(count, ". "+reviewWords(m.Tasks))}}
+	if t := autoWords(m.Report); len(t) > 0 {
+		s.Blocks = append(s.Blocks, block{Kind: warningBlock, Lines: []text{t}})
+	}
+	return s
+}
 
-// textStories tells the stories on a terminal: the counts, then a line each.
-func textStories(f *Formatter, t ralph.TaskList) []string {
+// storyLines tells the stories on a terminal: the counts, then a line each.
+func (m record) storyLines(o Style) section {
+	t := m.Tasks
+	if !hasTasks(m.Report) {
+		return section{}
+	}
 	shown := t.Stories
-	if len(shown) > textStoryRows {
-		shown = byNeed(shown)[:textStoryRows]
+	if len(shown) > m.bounds.stories {
+		shown = byNeed(shown)[:m.bounds.stories]
 	}
-	ids, states := 0, 0
-	for _, s := range shown {
-		_, state := storyState(s)
-		ids, states = max(ids, len([]rune(oneLine(s.ID, storyRunes)))), max(states, len(state))
+	var ids, states []string
+	for _, one := range shown {
+		_, state := storyState(one)
+		ids, states = append(ids, oneLine(one.ID, storyRunes)), append(states, state)
 	}
-	var lines []string
-	for _, s := range shown {
-		_, state := storyState(s)
+	f := &Formatter{Emoji: o.Emoji}
+	var lines []text
+	for i, one := range shown {
 		mark := f.sign(pending)
 		switch {
-		case s.AutoApproved:
+		case one.AutoApproved:
 			mark = f.sign(warn)
-		case s.Done:
+		case one.Done:
 			mark = f.sign(finished)
 		}
 		reviews := ""
 		if !t.SkipReview {
-			reviews = fmt.Sprintf("%-10s  ", plural(s.Reviews, "review"))
+			reviews = fmt.Sprintf("%-10s  ", plural(one.Reviews, "review"))
 		}
-		lines = append(lines, strings.TrimRight(fmt.Sprintf("  %s  %-*s  %-*s  %s%s", mark, ids, oneLine(s.ID, storyRunes), states, state, reviews, oneLine(s.Title, 100)), " "))
+		lines = append(lines, line(fmt.Sprintf("%s  %-*s  %-*s  %s", mark, longest(ids), ids[i], longest(states), states[i], reviews), foreign(one.Title, m.cell)))
 	}
 	if n := len(t.Stories) - len(shown); n > 0 {
-		lines = append(lines, "  …and "+stories(n)+" more")
+		lines = append(lines, line("…and "+stories(n)+" more"))
 	}
-	return lines
+	s := m.storyHead(nil)
+	s.Blocks = append(s.Blocks, block{Kind: linesBlock, Lines: lines})
+	return s
+}
+
+// feedbackRunes is what a table's cell shows of a review; longer ones are folded
+// below the table.
+const feedbackRunes = 140
+
+// storyTable is a row for each story, with what the reviews came to above it.
+func (m record) storyTable() section {
+	t := m.Tasks
+	if !hasTasks(m.Report) {
+		return section{}
+	}
+	s := m.storyHead(m.listFacts())
+	if len(t.Stories) == 0 {
+		return s
+	}
+	shown := t.Stories
+	rows := m.storyRows(shown)
+	if len(rows) < len(shown) {
+		shown = byNeed(shown)
+		rows = m.storyRows(shown)
+	}
+	var ids []string
+	for _, one := range shown[:len(rows)] {
+		ids = append(ids, oneLine(one.ID, storyRunes))
+	}
+	g := grid{Rows: rows, Columns: []column{{Title: "Story", Class: "id", Room: longest(ids)}, {Title: "Title", Class: "t"}, {Title: "State"}}}
+	if !t.SkipReview {
+		g.Columns = append(g.Columns, column{Title: "Reviews", Right: true})
+	}
+	g.Columns = append(g.Columns, column{Title: "Iterations", Right: true})
+	if !t.SkipReview {
+		g.Columns = append(g.Columns, column{Title: "The last review", Class: "f"})
+	}
+	s.Blocks = append(s.Blocks, block{Kind: gridBlock, Grid: g})
+	if n := len(shown) - len(rows); n > 0 {
+		s.Blocks = append(s.Blocks, soft("…and "+stories(n)+" more; report.json has them all."))
+	}
+	s.Blocks = append(s.Blocks, m.feedbacks(shown[:len(rows)])...)
+	return s
+}
+
+// listFacts names the list.
+func (m record) listFacts() text {
+	var facts []text
+	if m.Tasks.File != "" {
+		facts = append(facts, line(mono(m.Tasks.File, 120)))
+	}
+	if oneLine(m.Tasks.Project, 80) != "" {
+		facts = append(facts, line(foreign(m.Tasks.Project, 80)))
+	}
+	return joined(facts, ", ")
+}
+
+// storyRows makes rows as long as there is room.
+func (m record) storyRows(list []ralph.Story) [][]text {
+	var rows [][]text
+	size := 0
+	for i, s := range list {
+		row := m.storyRow(s)
+		if size += len(markdownRow(row)); i == m.bounds.stories || size > m.storyBytes {
+			break
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func (m record) storyRow(s ralph.Story) []text {
+	icon, words := storyState(s)
+	state := line(tight(icon + " " + words))
+	if s.AutoApproved {
+		state = line(tight(icon+" "), strong(words))
+	}
+	row := []text{line(foreign(s.ID, storyRunes)), line(foreign(s.Title, 100)), state}
+	if m.Tasks.SkipReview {
+		return append(row, line(times(s.Iterations)))
+	}
+	said := line(foreign(feedback(s), feedbackRunes))
+	if oneLine(feedback(s), feedbackRunes) == "" {
+		said = line(nothing)
+	}
+	return append(row, line(times(s.Reviews)), line(times(s.Iterations)), said)
+}
+
+// times is a count that does not shout when there is none.
+func times(n int) string {
+	if n <= 0 {
+		return nothing
+	}
+	return fmt.Sprint(n)
+}
+
+// feedbacks folds the reviews that a cell has no room for.
+func (m record) feedbacks(list []ralph.Story) []block {
+	if m.Tasks.SkipReview {
+		return nil
+	}
+	var blocks []block
+	size := 0
+	for _, s := range list {
+		said := feedback(s)
+		if !strings.HasSuffix(oneLine(said, feedbackRunes), "…") {
+			continue
+		}
+		body, cut := head(said, m.output)
+		length := plural(utf8.RuneCountInString(body), "character")
+		if cut {
+			body, length = body+"\n…", "the beginning"
+		}
+		review := fold(line("The last review of ", foreign(s.ID, storyRunes), " ("+length+")"), pre(body))
+		if size += len(review.markdown()) + 1; len(blocks) == m.failures || size > m.storyBytes/2 {
+			return append(blocks, soft("More reviews are left out here; report.json has them all."))
+		}
+		blocks = append(blocks, review)
+	}
+	return blocks
 }

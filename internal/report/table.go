@@ -2,110 +2,103 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
 
 // table is a row per iteration and one of totals.
-func (m markdown) table() string {
+func (m record) table() section {
 	if len(m.Iterations) == 0 {
-		return ""
+		return section{}
 	}
 	shown := newest(m.Iterations, m.rows)
-	var b strings.Builder
-	b.WriteString("### Iterations\n\n")
-	title, rule, none := "", "", ""
-	steps, cell := anyStep(m.Iterations), unbroken
+	g := grid{Columns: []column{
+		{Title: "#", Right: true}, {Title: "Result"}, {Title: "Time", Right: true}, {Title: "Turns", Right: true}, {Title: "Tools", Right: true},
+		{Title: "Tokens in / out", Right: true}, {Title: "Cost", Right: true}, {Title: "Files", Class: "w"}, {Title: "Commit", Class: "w"},
+	}}
+	steps, cell := anyStep(m.Iterations), tight
 	if steps {
-		title, rule, none = " "+widened("Step", stepRunes(shown))+" |", ":--|", " |"
-		cell = func(s string) string { return s } // makes room for it
+		names := make([]string, 0, len(shown))
+		for _, it := range shown {
+			names = append(names, stepName(it.Step))
+		}
+		g.Columns = slices.Insert(g.Columns, 1, column{Title: "Step", Class: "t", Room: longest(names)})
+		cell = func(s string) part { return part{Words: s} } // makes room for it
 	}
-	b.WriteString("| # |" + title + " Result | Time | Turns | Tools | " + cell("Tokens in / out") + " | Cost | Files | Commit |\n")
-	b.WriteString("|--:|" + rule + ":--|--:|--:|--:|--:|--:|:--|:--|\n")
+	g.Columns[len(g.Columns)-4].Title = string(line(cell("Tokens in / out")).markdown())
 	for _, it := range shown {
 		r := newRow(it)
-		step := ""
-		if steps {
-			step = " " + inline(stepWords(it, m.Tasks.SkipReview), 80) + " |"
+		cells := []text{
+			line(r.Number), m.resultCell(r), line(r.Time), line(tight(r.Turns)), line(cell(r.Tools)), line(cell(r.Tokens)), line(tight(r.Cost)),
+			line(cell(r.Files)), m.commitCell(it, nil),
 		}
-		fmt.Fprintf(&b, "| %s |%s %s | %s | %s | %s | %s | %s | %s | %s |\n",
-			r.Number, step, m.resultCell(r), r.Time, unbroken(r.Turns), cell(r.Tools), cell(r.Tokens), unbroken(r.Cost), cell(r.Files), m.commitCell(it))
+		if steps {
+			cells = slices.Insert(cells, 1, line(foreign(stepWords(it, m.Tasks.SkipReview), 80)))
+		}
+		g.Rows = append(g.Rows, cells)
 	}
 	total := totals(m.Report)
-	fmt.Fprintf(&b, "| |%s **Total** | **%s** | **%s** | **%s** | **%s** | **%s** | | |\n",
-		none, total.Time, unbroken(total.Turns), cell(total.Tools), cell(total.Tokens), unbroken(total.Cost))
+	g.Total = []text{nil, line("Total"), line(total.Time), line(tight(total.Turns)), line(cell(total.Tools)), line(cell(total.Tokens)), line(tight(total.Cost)), nil, nil}
+	if steps {
+		g.Total = slices.Insert(g.Total, 1, nil)
+	}
+	s := section{Title: line("Iterations"), Blocks: []block{{Kind: gridBlock, Grid: g}}}
 	if note := priceNote(m.Report); note != "" {
-		b.WriteString("\n<sub>" + inline(note, m.line) + "</sub>\n")
+		s.Blocks = append(s.Blocks, small(foreign(note, m.line)))
 	}
 	if n := len(m.Iterations) - len(shown); n > 0 {
-		fmt.Fprintf(&b, "\n_The first %s are left out here; report.json has them all._\n", plural(n, "iteration"))
+		s.Blocks = append(s.Blocks, soft("The first "+plural(n, "iteration")+" are left out here; report.json has them all."))
 	}
-	return b.String()
+	return s
 }
-
-// widened is the title of a column that is as wide as a text of n runes, for
-// texts that would else be broken at a hyphen. Invisible characters in the text
-// itself would be copied with it.
-func widened(title string, n int) string {
-	missing := min(n, 20) - utf8.RuneCountInString(title)
-	return title + strings.Repeat("\u00a0", max(0, missing*8/5+1)) // narrower than a letter
-}
-
-// stepRunes is the length of the longest name of a step.
-func stepRunes(list []ralph.Iteration) int {
-	n := 0
-	for _, it := range list {
-		n = max(n, utf8.RuneCountInString(stepName(it.Step)))
-	}
-	return n
-}
-
-// unbroken keeps a number and what belongs to it on one line of a cell.
-func unbroken(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") }
 
 // resultCell tells result and guardrails: how many passed, then the names of
 // those that failed.
-func (m markdown) resultCell(r row) string {
-	text := r.Icon + "\u00a0" + unbroken(r.Result)
+func (m record) resultCell(r row) text {
+	t := line(tight(r.Icon + " " + r.Result))
 	if r.Error != "" {
-		text += ": " + inline(r.Error, 80)
+		t = line(t, ": ", foreign(r.Error, m.cell))
 	}
 	if r.Rounds != "" {
-		text += "<br>" + unbroken(r.Rounds)
+		t = line(t, lineBreak(), tight(r.Rounds))
 	}
 	if r.Guardrails != nothing {
-		checks := unbroken(r.Guardrails + " guardrails")
-		if text += "<br>" + checks; r.Rejected {
-			text = checks
+		checks := tight(r.Guardrails + " guardrails")
+		if t = line(t, lineBreak(), checks); r.Rejected {
+			t = line(checks)
 		}
 	}
 	for i, name := range r.Failing {
 		if i == 3 {
-			return text + fmt.Sprintf("<br>and %d more", len(r.Failing)-i)
+			return line(t, lineBreak(), fmt.Sprintf("and %d more", len(r.Failing)-i))
 		}
-		text += "<br>" + code(name, 40)
+		t = line(t, lineBreak(), mono(name, m.cell/2))
 	}
-	return text
+	return t
 }
 
-func (m markdown) commitCell(it ralph.Iteration) string {
+// commitCell is the commit of an iteration, with what is to know of it.
+func (m record) commitCell(it ralph.Iteration, between any) text {
 	short := sha(it.Commit.SHA)
 	if short == "" {
-		return nothing
+		return line(nothing)
 	}
-	text := "`" + short + "`"
+	if between == nil {
+		between = lineBreak()
+	}
+	t := line(bare(short, 7))
 	switch {
 	case it.Commit.Pushed || m.Publication.Pushed:
-		text = link(text, commitURL(m.Report, it.Commit.SHA))
+		t = linked(commitURL(m.Report, it.Commit.SHA), t)
 	case it.Commit.PushError != "":
-		text += "<br>not\u00a0pushed"
+		t = line(t, between, tight("not pushed"))
 	}
 	if it.Commit.Own > 0 {
-		text += unbroken(fmt.Sprintf("<br>+%d by the agent", it.Commit.Own))
+		t = line(t, between, tight(fmt.Sprintf("+%d by the agent", it.Commit.Own)))
 	}
-	return text
+	return t
 }
 
 // totals is the row below the table.
@@ -128,66 +121,77 @@ func newest(list []ralph.Iteration, limit int) []ralph.Iteration {
 }
 
 // guardrailFailures folds what failed guardrails printed, newest first.
-func (m markdown) guardrailFailures() string {
+func (m record) guardrailFailures() section {
 	list := failures(m.Report)
 	if len(list) == 0 {
-		return ""
+		return section{}
 	}
-	var b strings.Builder
-	b.WriteString("### Guardrail failures\n\n")
+	s := section{Title: line("Guardrail failures")}
 	for i, f := range list {
 		if i == m.failures {
-			fmt.Fprintf(&b, "\n_%d more are left out here; report.json has them all._\n", len(list)-i)
+			s.Blocks = append(s.Blocks, soft(fmt.Sprintf("%d more are left out here; report.json has them all.", len(list)-i)))
 			break
 		}
-		text, reason := verdictWords(f.Verdict)
-		title := fmt.Sprintf("Iteration %d: <code>%s</code> %s", f.Iteration, htmlText(f.Command, 120), text)
+		words, reason := verdictWords(f.Verdict)
+		t := line(fmt.Sprintf("Iteration %d: ", f.Iteration), mono(f.Command, m.command), " "+words)
 		if reason != "" {
-			title += ": " + htmlText(reason, 200)
+			t = line(t, ": ", foreign(reason, 200))
 		}
 		if f.Also > 0 {
-			title += fmt.Sprintf(" (the same as in %s)", plural(f.Also, "earlier iteration"))
+			t = line(t, fmt.Sprintf(" (the same as in %s)", plural(f.Also, "earlier iteration")))
 		}
-		b.WriteString(details(title, m.outputOf(f.Verdict)) + "\n")
+		s.Blocks = append(s.Blocks, fold(t, m.outputOf(f.Verdict)...))
 	}
-	return b.String()
+	return s
 }
 
-func (m markdown) outputOf(v ralph.Verdict) string {
+func (m record) outputOf(v ralph.Verdict) []block {
 	text, cut := tail(v.Output, m.output)
 	if cut {
 		text = "…\n" + text
 	}
-	body := "_No output._\n"
+	output := soft("No output.")
 	if strings.TrimSpace(text) != "" {
-		body = fence(text)
+		output = pre(text)
 	}
-	facts := []string{span(v.Duration)}
+	facts := line(span(v.Duration))
 	if v.LogFile != "" {
-		facts = append(facts, "log: "+code(v.LogFile, 200))
+		facts = line(facts, " · log: ", mono(v.LogFile, 200))
 	}
-	return body + "\n" + strings.Join(facts, " · ") + "\n"
+	return []block{output, para(facts)}
 }
 
 // baseline says what was red before the agent touched anything.
-func (m markdown) baseline() string {
-	var lines []string
+func (m record) baseline() section {
+	var lines []text
 	for _, v := range m.Baseline {
 		if v.Passed {
 			continue
 		}
 		if len(lines) == m.list {
-			lines = append(lines, "…and more; report.json has them all.")
+			lines = append(lines, line("…and more; report.json has them all."))
 			break
 		}
-		text, _ := verdictWords(v)
+		words, _ := verdictWords(v)
 		if after := now(m.Report, v.Command); after != "" {
-			text += "; it " + after
+			words += "; it " + after
 		}
-		lines = append(lines, code(v.Command, 120)+" "+text+".")
+		lines = append(lines, line(mono(v.Command, m.command), " "+words+"."))
 	}
-	if len(lines) == 0 {
-		return ""
+	return listed("Already failing before the run", lines)
+}
+
+// charts draws time and cost of the iterations.
+func (m record) charts() section {
+	t, ok := timeSeries(m.Report, m.points)
+	if !ok {
+		return section{}
 	}
-	return "### Already failing before the run\n\n" + bullets(lines)
+	s := section{Title: line("Time and cost"), Blocks: []block{{Kind: chartBlock, Chart: t}}}
+	if c, ok := costSeries(m.Report, m.points); ok {
+		s.Blocks = append(s.Blocks, block{Kind: chartBlock, Chart: c})
+	} else if m.Usage().Cost.Unknown {
+		s.Blocks = append(s.Blocks, soft("Cost is not drawn: it is not known of every iteration."))
+	}
+	return s
 }

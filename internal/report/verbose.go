@@ -150,33 +150,14 @@ func ended(code int, reason string, took time.Duration) string {
 
 // completion tells what the search for the completion marker came to.
 func (v Verbose) completion(it ralph.Iteration) string {
-	marker := v.marker()
-	switch it.Rejection {
-	case ralph.NotRejected:
-		return "Completion detected: " + marker
-	case ralph.RejectedTurn:
-		return "No completion: the agent failed"
-	case ralph.RejectedGuardrails:
-		_, failing := guardrails(it.Verdicts)
-		return fmt.Sprintf("No completion: %d of %s failed", len(failing), plural(len(it.Verdicts), "guardrail"))
-	case ralph.RejectedStopped:
-		return "No completion: the run was stopped"
-	case ralph.RejectedSCM:
-		return "No completion: the SCM tasks failed"
-	case ralph.RejectedTransition:
-		return "No completion: the task list was changed as the step does not allow"
-	case ralph.RejectedStuck:
-		return "No completion: the review came to no verdict that counts"
-	case ralph.RejectedStoriesLeft:
-		return "No completion: " + stories(it.Settled.Left) + " left"
-	case ralph.RejectedNoMarker:
-		return "No completion: " + marker + " was not found"
-	case ralph.RejectedChecks:
-		return "No completion: the checks of the pushed commit failed"
-	case ralph.RejectedNoWork:
-		return "No completion: " + marker + " was found, but no sign of work"
+	if it.Rejection == ralph.NotRejected {
+		return "Completion detected: " + v.marker()
 	}
-	return "No completion: " + oneLine(string(it.Rejection), 100)
+	why, found := rejections()[it.Rejection]
+	if !found {
+		return "No completion: " + oneLine(string(it.Rejection), 100)
+	}
+	return "No completion: " + told(why.verbose, it, v.marker())
 }
 
 func (v Verbose) marker() string {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -131,27 +130,27 @@ func workerRows(r ralph.Report) (rows []workerRow, more int) {
 	return rows, len(list) - len(rows)
 }
 
-func (m markdown) workers() string {
+// workers is a table of agents and models.
+func (m record) workers() section {
 	rows, more := workerRows(m.Report)
 	if len(rows) == 0 {
-		return ""
+		return section{}
 	}
-	var b strings.Builder
-	b.WriteString("### Agents and models\n\n| Agent | Model | Iterations | Tokens in / out | Cost |\n|:--|:--|--:|--:|--:|\n")
+	g := grid{Columns: []column{{Title: "Agent"}, {Title: "Model"}, {Title: "Iterations", Right: true}, {Title: "Tokens in / out", Right: true}, {Title: "Cost", Right: true}}}
+	name := func(s string) text {
+		if s == nothing {
+			return line(s)
+		}
+		return line(mono(s, 80))
+	}
 	for _, w := range rows {
-		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", tableCode(w.Agent), tableCode(w.Model), w.Iterations, unbroken(w.Tokens), unbroken(w.Cost))
+		g.Rows = append(g.Rows, []text{name(w.Agent), name(w.Model), line(fmt.Sprint(w.Iterations)), line(tight(w.Tokens)), line(tight(w.Cost))})
 	}
+	s := section{Title: line("Agents and models"), Blocks: []block{{Kind: gridBlock, Grid: g}}}
 	if more > 0 {
-		fmt.Fprintf(&b, "\n_%d more are left out here; report.json has them all._\n", more)
+		s.Blocks = append(s.Blocks, soft(fmt.Sprintf("%d more are left out here; report.json has them all.", more)))
 	}
-	return b.String()
-}
-
-func tableCode(s string) string {
-	if s == nothing {
-		return s
-	}
-	return code(s, 80)
+	return s
 }
 
 // priceNote says what an estimated cost rests on; empty when none is.

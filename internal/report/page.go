@@ -1,0 +1,46 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+	"strings"
+)
+
+//go:embed page.html.tmpl
+var pageTemplate string
+
+// page is sections as a page of HTML. The template escapes every text.
+func page(title, icon, tone string, sections []section) ([]byte, error) {
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"code": func(p part) string { return oneLine(p.Words, p.Limit) },
+		"plot": series.plot,
+	}).Parse(pageTemplate)
+	if err != nil {
+		return nil, err
+	}
+	doc := struct {
+		Title, Icon, Tone string
+		Head, Sections    []section // what stands on top, and what below it
+		Footer            section
+	}{Title: title, Icon: icon, Tone: tone}
+	for _, s := range sections {
+		switch {
+		case len(s.Title) == 0 && len(s.Blocks) == 0:
+		case s.Name == "outcome" || s.Name == "facts" || s.Name == "reasons":
+			doc.Head = append(doc.Head, s)
+		case s.Name == "footer":
+			doc.Footer = s
+		default:
+			doc.Sections = append(doc.Sections, s)
+		}
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, doc); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// Boxed is the text of a preformatted block of the page.
+func (b block) Boxed() string { return strings.Trim(b.Pre, "\n") }
