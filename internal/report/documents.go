@@ -38,7 +38,7 @@ func boundsOf(document string) bounds {
 		"body":     {reasons: 8, bytes: 65_000, prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 300, cell: 80, command: 120, stories: 60, storyBytes: 12_000, runs: 10, findings: 50, network: 10},
 		"comment":  {reasons: 8, bytes: 16_000, rows: 5, list: 8, line: 300, cell: 80, command: 120, runs: 1, findings: 10, final: 2000},
 		"page":     {reasons: 100, prompt: 20_000, rows: 1000, points: 120, failures: 100, output: 20_000, final: 20_000, list: 100, line: 1000, cell: 200, command: 300, stories: 1000, storyBytes: 2 << 20, runs: 1000, findings: 1000, network: 500},
-		"terminal": {rows: 30, reasons: 50, list: 20, line: 1000, cell: 100, command: 100, stories: 20, findings: 30, network: 10},
+		"terminal": {rows: 30, reasons: 50, list: 20, line: 1000, cell: 100, command: 100, stories: 20, runs: 10, findings: 30, network: 10},
 	}[document]
 }
 
@@ -137,7 +137,7 @@ func HTML(r ralph.Report) ([]byte, error) {
 func Text(r ralph.Report, o Style) string {
 	m := record{r, boundsOf("terminal")}
 	return terminal(o, []section{
-		m.headline(), m.reasons(), m.storyLines(o), m.iterationLines(o), m.taskLines(o), m.findings(), m.network(), m.left(),
-		m.facts(m.whereabouts()), m.steps(false), m.errors(), m.runNotes(),
+		m.headline(), m.reasons(), m.storyLines(o), m.iterationLines(o), m.history(), m.workers(), m.taskLines(o), m.findings(), m.network(),
+		m.checks(), m.left(), m.facts(append(m.links(), m.figures()...)), m.steps(false), m.errors(), m.runNotes(), m.footer(),
 	})
 }

@@ -43,18 +43,20 @@ func (m record) links() []fact {
 	var facts []fact
 	add := func(name string, parts ...any) { facts = append(facts, fact{Name: name, Text: line(parts...)}) }
 	if status := SessionStatus(m.Report); status != "" {
-		add("Session", mono(status, m.line), " after "+plural(m.Rounds(), "iteration"))
+		add("Session", bare(status, m.line), " after "+plural(m.Rounds(), "iteration"))
 	}
 	if pr := p.PullRequest; pr.Number > 0 {
-		add("Pull request", linked(pr.URL, fmt.Sprintf("#%d", pr.Number)), pullWords(pr))
+		number := linked(pr.URL, fmt.Sprintf("#%d", pr.Number))
+		number[0].Shown = true
+		add("Pull request", number, pullWords(pr))
 	}
 	if p.Branch != "" {
-		t := line(mono(p.Branch, m.line))
+		t := line(bare(p.Branch, m.line))
 		if p.Fork != "" {
-			t = line(t, " in ", mono(p.Fork, m.line))
+			t = line(t, " in ", bare(p.Fork, m.line))
 		}
 		if p.Base != "" {
-			t = line(t, " → ", mono(p.Base, m.line))
+			t = line(t, " → ", bare(p.Base, m.line))
 		}
 		add("Branch", t)
 	}
@@ -88,7 +90,7 @@ func (m record) figures() []fact {
 		facts = append(facts, fact{Name: "Cost", Text: line(u.Cost.String())}, fact{Name: "Tokens", Text: line(tokenWords(u.Tokens))})
 	}
 	if text := branchCostWords(m.Report); text != "" {
-		facts = append(facts, fact{Name: "Cost of the branch", Text: line(text)})
+		facts = append(facts, fact{Name: "Branch cost", Text: line(text)})
 	}
 	facts = append(facts, fact{Name: "Time", Text: line(span(m.Duration))})
 	if !m.Started.IsZero() {
@@ -230,7 +232,7 @@ func (m record) footer() section {
 	var facts []text
 	add := func(parts ...any) { facts = append(facts, line(parts...)) }
 	if m.Mode != "" {
-		add("mode ", mono(m.Mode, 40))
+		add("mode ", bare(m.Mode, 40))
 	}
 	if names := agentNames(m.Report); len(names) > 0 {
 		name := "agent "
@@ -244,7 +246,7 @@ func (m record) footer() section {
 		facts = append(facts, t)
 	}
 	if m.Actor != "" {
-		add("started by ", mono(m.Actor, m.cell))
+		add("started by ", bare(m.Actor, m.cell))
 	}
 	if m.Isolation != "" {
 		add("isolation: ", foreign(m.Isolation, m.line))
@@ -263,7 +265,7 @@ func (m record) footer() section {
 func (m record) codes(names []string) text {
 	var list []text
 	for _, name := range names[:min(len(names), 5)] {
-		list = append(list, line(mono(name, m.cell)))
+		list = append(list, line(bare(name, m.cell)))
 	}
 	return joined(list, ", ")
 }
@@ -326,7 +328,7 @@ func (m record) commentFooter() section {
 		facts = append(facts, line("cost of the branch: "+text))
 	}
 	if m.Actor != "" {
-		facts = append(facts, line("started by ", mono(m.Actor, m.cell)))
+		facts = append(facts, line("started by ", bare(m.Actor, m.cell)))
 	}
 	if text := allowed(m.Report); text != "" && m.Outcome == "" {
 		facts = append(facts, line("allowed: "+text))

@@ -81,6 +81,7 @@ type part struct {
 	Words string
 	Limit int // runes of foreign words
 	URL   string
+	Shown bool // the address, where a link cannot be followed
 	In    text
 }
 
@@ -167,7 +168,7 @@ type wording struct {
 	strong        [2]string
 	link          func(label, address string) string
 	newline       string
-	bare          bool // mono is for what is no path
+	bare          bool // there is no markup
 }
 
 func (w wording) text(t text) string {
@@ -192,6 +193,9 @@ func (w wording) text(t text) string {
 			b.WriteString(w.strong[0] + w.text(s.In) + w.strong[1])
 		case linkForm:
 			b.WriteString(w.link(w.text(s.In), s.URL))
+			if s.Shown && w.bare {
+				b.WriteString(" " + oneLine(s.URL, 500))
+			}
 		case breakForm:
 			b.WriteString(w.newline)
 		}

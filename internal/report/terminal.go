@@ -31,28 +31,43 @@ type screen struct {
 
 func (t *screen) line(s style, text string) { t.b.WriteString(t.f.paint(s, t.f.cut(text)) + "\n") }
 
-// prose is a line that may be wrapped; a sign in front of it gives it its colour.
-func (t *screen) prose(s style, mark, text string) {
-	for _, sign := range []struct {
-		icon  string
-		sign  sign
-		style style
-	}{{"❌", bad, red}, {"⛔", bad, red}, {"⚠️", warn, yellow}, {"✂️", warn, yellow}, {"✅", ok, s}, {"⏳", note, s}, {"👀", note, s}} {
-		if rest, found := strings.CutPrefix(text, sign.icon+" "); found {
-			mark, text, s = mark+t.sign(sign.icon, sign.sign)+" ", rest, sign.style
-		}
-	}
-	for _, l := range wrap(mark, text, t.f.Width) {
-		t.b.WriteString(t.f.paint(s, l) + "\n")
+// icon is a sign of our lines, with what stands for it where there are no emoji,
+// and the colour that it gives a line; plain is the line's own.
+type icon struct {
+	emoji  string
+	sign   sign
+	colour style
+}
+
+func icons() []icon {
+	return []icon{
+		{"✅", ok, plain}, {"❌", bad, red}, {"⛔", bad, red}, {"⚠️", warn, yellow}, {"✂️", warn, yellow},
+		{"⏳", warn, yellow}, {"🛑", warn, yellow}, {"⏭️", warn, yellow}, {"👀", note, plain},
 	}
 }
 
-// sign is an icon, or what stands for it.
-func (t *screen) sign(icon string, s sign) string {
+// words is a text in the characters of the terminal.
+func (t *screen) words(text text) string {
+	s := text.plain()
 	if t.f.Emoji {
-		return icon
+		return s
 	}
-	return t.f.sign(s)
+	for _, i := range icons() {
+		s = strings.ReplaceAll(s, i.emoji, t.f.sign(i.sign))
+	}
+	return s
+}
+
+// prose is a line that may be wrapped; a sign in front of it gives it its colour.
+func (t *screen) prose(s style, mark string, line text) {
+	for _, i := range icons() {
+		if i.colour != plain && strings.HasPrefix(line.plain(), i.emoji) {
+			s = i.colour
+		}
+	}
+	for _, l := range wrap(mark, t.words(line), t.f.Width) {
+		t.b.WriteString(t.f.paint(s, l) + "\n")
+	}
 }
 
 func (t *screen) section(s section) {
@@ -60,11 +75,11 @@ func (t *screen) section(s section) {
 	case len(s.Title) == 0 && len(s.Blocks) == 0:
 		return
 	case s.Name == "outcome":
-		t.prose(plain, "", s.Title.plain())
+		t.prose(green, "", s.Title)
 		return
 	case len(s.Title) > 0:
 		t.b.WriteByte('\n')
-		t.prose(bold, "", s.Title.plain())
+		t.prose(bold, "", s.Title)
 	case s.Name != "reasons":
 		t.b.WriteByte('\n')
 	}
@@ -76,34 +91,34 @@ func (t *screen) section(s section) {
 func (t *screen) block(b block) {
 	switch b.Kind {
 	case paraBlock:
-		t.prose(plain, "  ", b.Text.plain())
+		t.prose(plain, "  ", b.Text)
 	case softBlock, smallBlock:
-		t.prose(dim, "  ", b.Text.plain())
+		t.prose(dim, "  ", b.Text)
 	case titleBlock:
 		t.b.WriteByte('\n')
-		t.prose(bold, "", b.Text.plain())
+		t.prose(bold, "", b.Text)
 	case listBlock:
 		for _, l := range b.Lines {
-			t.prose(plain, "  - ", l.plain())
+			t.prose(plain, "  - ", l)
 		}
 	case linesBlock:
 		for _, l := range b.Lines {
-			t.line(plain, "  "+l.plain())
+			t.line(plain, "  "+t.words(l))
 		}
 	case cautionBlock:
 		for _, l := range b.Lines {
-			t.prose(plain, "", "❌ "+l.plain())
+			t.prose(plain, "", line("❌ ", l))
 		}
 	case warningBlock:
 		for _, l := range b.Lines {
-			t.prose(plain, "  ", "⚠️ "+l.plain())
+			t.prose(plain, "  ", line("⚠️ ", l))
 		}
 	case factsBlock:
 		for _, f := range b.Facts {
-			t.b.WriteString(fmt.Sprintf("%-13s %s", f.Name, f.Text.plain()) + "\n")
+			t.b.WriteString(fmt.Sprintf("%-13s %s", f.Name, t.words(f.Text)) + "\n")
 		}
 	case gridBlock:
-		for i, l := range b.Grid.laidOut() {
+		for i, l := range b.Grid.laidOut(t.words) {
 			t.line([]style{dim, plain}[min(i, 1)], l)
 		}
 	}
@@ -133,18 +148,18 @@ func wrap(mark, text string, width int) []string {
 
 // laidOut is a table in columns. Those for which no row has a value, such as the
 // tokens of a plain script, are left out.
-func (g grid) laidOut() []string {
+func (g grid) laidOut(words func(text) string) []string {
 	table := make([][]string, len(g.Rows)+1)
 	var right []bool
 	for i, c := range g.Columns {
-		empty := func(cells []text) bool { return cells[i].plain() == nothing || cells[i].plain() == "unknown" }
+		empty := func(cells []text) bool { return slices.Contains([]string{nothing, "unknown"}, cells[i].plain()) }
 		if c.Class != "kept" && !slices.ContainsFunc(g.Rows, func(cells []text) bool { return !empty(cells) }) {
 			continue
 		}
 		right = append(right, c.Right)
 		table[0] = append(table[0], c.Title)
 		for row, cells := range g.Rows {
-			table[row+1] = append(table[row+1], cells[i].plain())
+			table[row+1] = append(table[row+1], words(cells[i]))
 		}
 	}
 	widths := make([]int, len(table[0]))
@@ -209,64 +224,11 @@ func (m record) iterationLines(o Style) section {
 		g.Rows = append(g.Rows, row)
 	}
 	s := section{Name: "iterations", Blocks: []block{{Kind: gridBlock, Grid: g}}}
+	if note := priceNote(m.Report); note != "" {
+		s.Blocks = append(s.Blocks, small(foreign(note, m.line)))
+	}
 	if n := len(m.Iterations) - m.rows; n > 0 {
 		s.Blocks = append(s.Blocks, soft(plural(n, "earlier iteration")+" not shown"))
 	}
 	return s
-}
-
-// whereabouts is where the work is and what it cost.
-func (m record) whereabouts() []fact {
-	var facts []fact
-	add := func(name, value string) {
-		if value != "" {
-			facts = append(facts, fact{Name: name, Text: line(value)})
-		}
-	}
-	if status := SessionStatus(m.Report); status != "" {
-		add("Session", status+" after "+plural(m.Rounds(), "iteration"))
-	}
-	p := m.Publication
-	if pr := p.PullRequest; pr.Number > 0 {
-		add("Pull request", fmt.Sprintf("#%d", pr.Number)+pullWords(pr)+" "+oneLine(pr.URL, 500))
-	}
-	if p.Branch != "" {
-		text := oneLine(p.Branch, 200)
-		if n := commits(m.Report); n > 0 {
-			text += ", " + plural(n, "commit")
-		}
-		if p.Pushed {
-			text += ", pushed"
-		}
-		if p.Fork != "" {
-			text += " to " + oneLine(p.Fork, 200)
-		}
-		if words := commitWords(p); p.Pushed && words != "" {
-			text += ", " + words
-		}
-		add("Branch", text)
-	}
-	u := m.Usage()
-	if len(m.Iterations) > 0 {
-		add("Cost", u.Cost.String()+", tokens "+tokenWords(u.Tokens))
-		add("", priceNote(m.Report))
-	}
-	if text := branchCostWords(m.Report); text != "" {
-		add("The branch", text+", "+plural(m.History.Iterations()+lastNumber(m.Report), "iteration")+" in "+plural(len(m.History.Runs)+1, "run"))
-	}
-	_, checks := checksWords(p.Checks)
-	add("Checks", checks)
-	rows, more := workerRows(m.Report)
-	name := "Agents"
-	for _, w := range rows {
-		add(name, fmt.Sprintf("%s, %s: %s in %s, tokens %s", w.Agent, w.Model, w.Cost, plural(w.Iterations, "iteration"), w.Tokens))
-		name = ""
-	}
-	if more > 0 {
-		add("", fmt.Sprintf("and %d more", more))
-	}
-	add("Time", span(m.Duration))
-	add("Mode", oneLine(m.Mode, 40))
-	add("Isolation", oneLine(m.Isolation, 300))
-	return facts
 }

@@ -141,7 +141,7 @@ func (m record) workers() section {
 		if s == nothing {
 			return line(s)
 		}
-		return line(mono(s, 80))
+		return line(bare(s, 80))
 	}
 	for _, w := range rows {
 		g.Rows = append(g.Rows, []text{name(w.Agent), name(w.Model), line(fmt.Sprint(w.Iterations)), line(tight(w.Tokens)), line(tight(w.Cost))})
