@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -237,6 +238,40 @@ func TestRedacted(t *testing.T) {
 	if r.Iterations[0].Delivery.Tasks[0].Output != "before "+split+" after" || r.Publication.Steps[0].Name != "before "+split+" after" || r.History.Runs[0].Run != "before "+split+" after" || r.Notes[0] != "before "+split+" after" || r.Iterations[0].Turns[0].Models[0].Model != "before "+split+" after" || r.Iterations[0].Turns[0].Failure.Message != "before "+split+" after" {
 		t.Error("Redacted changed the report it was given")
 	}
+}
+
+// A text that somebody adds to the record is masked without being named anywhere.
+func TestRedactedMasksEveryText(t *testing.T) {
+	t.Parallel()
+	r := everywhere("s3_cr3t", ralph.Blocked)
+	r.Iterations[0].Stray = "<promise>s3_cr3t</promise>"
+	masked := report.Redacted(r, func(s string) string { return strings.ReplaceAll(s, "s3_cr3t", "***") })
+	// Names and ids of ours, which no secret is in.
+	ours := map[string]bool{"Version": true, "Mode": true, "Repository": true, "ServerURL": true, "HeadSHA": true, "SHA": true, "Tip": true, "Head": true, "Tree": true, "Digest": true, "Status": true}
+	var walk func(path string, v reflect.Value)
+	walk = func(path string, v reflect.Value) {
+		switch v.Kind() {
+		case reflect.String:
+			if v.Type() == reflect.TypeFor[string]() && strings.Contains(v.String(), "s3_cr3t") {
+				t.Errorf("Redacted left the secret in %s", path)
+			}
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if name := v.Type().Field(i).Name; v.Type().Field(i).IsExported() && !ours[name] {
+					walk(path+"."+name, v.Field(i))
+				}
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				walk(path, v.Index(i))
+			}
+		case reflect.Pointer:
+			if !v.IsNil() {
+				walk(path, v.Elem())
+			}
+		}
+	}
+	walk("Report", reflect.ValueOf(masked))
 }
 
 func TestTextWraps(t *testing.T) {
