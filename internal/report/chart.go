@@ -5,9 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/org/ralph-action/internal/ralph"
 )
 
 // series is one value per iteration in a unit that suits it.
@@ -20,63 +17,6 @@ type series struct {
 	Values []float64
 	Max    float64 // top of the axis, never 0
 	Steps  int     // parts of the axis that give round numbers
-}
-
-// timeSeries is the time of the newest iterations; ok is false when there is
-// nothing to compare.
-func timeSeries(r ralph.Report, points int) (s series, ok bool) {
-	its := newest(r.Iterations, points)
-	if len(its) < 2 {
-		return series{}, false
-	}
-	var longest time.Duration
-	for _, it := range its {
-		longest = max(longest, it.Duration)
-	}
-	s = series{Title: "Time per iteration", Class: "time", Unit: "seconds", Colour: "#3d7ecf"}
-	unit := time.Second
-	switch {
-	case longest >= 3*time.Hour:
-		s.Unit, unit = "hours", time.Hour
-	case longest >= 3*time.Minute:
-		s.Unit, unit = "minutes", time.Minute
-	}
-	for _, it := range its {
-		s.add(it.Number, float64(it.Duration)/float64(unit))
-	}
-	return s.scaled(), true
-}
-
-// costSeries is the cost of the newest iterations; ok is false when there is
-// nothing to compare or when a cost is not known: half a chart would lie.
-func costSeries(r ralph.Report, points int) (s series, ok bool) {
-	its := newest(r.Iterations, points)
-	if len(its) < 2 {
-		return series{}, false
-	}
-	var highest ralph.MicroUSD
-	for _, it := range its {
-		c := it.Usage().Cost
-		if c.Unknown {
-			return series{}, false
-		}
-		highest = max(highest, c.Amount)
-	}
-	if highest == 0 {
-		return series{}, false
-	}
-	s = series{Title: "Cost per iteration", Class: "cost", Unit: "US dollars", Colour: "#c7762b"}
-	if r.Usage().Cost.Estimated {
-		s.Title += ", estimated"
-	}
-	unit := ralph.USD
-	if highest < ralph.USD {
-		s.Unit, unit = "US cents", ralph.USD/100
-	}
-	for _, it := range its {
-		s.add(it.Number, float64(it.Usage().Cost.Amount)/float64(unit))
-	}
-	return s.scaled(), true
 }
 
 func (s *series) add(number int, v float64) {

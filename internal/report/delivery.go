@@ -74,10 +74,9 @@ func (m record) scm() section {
 
 // taskLines tells the newest SCM tasks on a terminal, one line for each.
 func (m record) taskLines(o Style) section {
-	f := &Formatter{Emoji: o.Emoji}
 	var lines []text
 	add := func(it ralph.Iteration, mark sign, parts ...any) {
-		lines = append(lines, line(fmt.Sprintf("%d  %s ", it.Number, f.sign(mark)), line(parts...)))
+		lines = append(lines, line(fmt.Sprintf("%d  %s ", it.Number, o.sign(mark)), line(parts...)))
 	}
 	for _, it := range deliveries(m.Report) {
 		for _, t := range it.Delivery.Tasks {

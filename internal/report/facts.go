@@ -56,8 +56,6 @@ func newRow(it ralph.Iteration) row {
 	return r
 }
 
-const nothing = "–"
-
 // everyTurn is every run of the agent in an iteration: its tries, and the
 // questions for a verdict and for a commit message.
 func everyTurn(it ralph.Iteration) []ralph.Turn {

@@ -88,7 +88,7 @@ func (f *Formatter) toolStart(e ralph.Event) []string {
 	if input := oneLine(e.Text, 2000); input != "" {
 		line += "(" + input + ")"
 		if cut := f.cut(line); cut != line {
-			line = f.cutTo(line, f.Width-1) + ")"
+			line = cutTo(line, f.Width-1) + ")"
 		}
 	}
 	return []string{f.paint(cyan, line)}
@@ -114,12 +114,12 @@ func (f *Formatter) toolEnd(e ralph.Event) []string {
 	if e.Chars > 0 { // the text was cut
 		lines, chars = e.Lines, e.Chars
 	}
-	mark, what, style := f.sign(ok), "Result", green
+	mark, what, look := f.sign(ok), "Result", green
 	if e.IsError {
-		mark, what, style = f.sign(bad), "Error", red
+		mark, what, look = f.sign(bad), "Error", red
 	}
 	line := fmt.Sprintf("%s %s ← %s (%s, %s)", mark, what, name, plural(lines, "line"), plural(chars, "char"))
-	return append([]string{f.paint(style, line)}, f.beginning(text)...)
+	return append([]string{f.paint(look, line)}, f.beginning(text)...)
 }
 
 // output is the indented beginning of a text.
@@ -166,16 +166,16 @@ func (f *Formatter) todo(todos []ralph.Todo) []string {
 	done := 0
 	lines := []string{f.paint(bold, f.sign(list)+" Todo List")}
 	for i, t := range todos {
-		mark, suffix, style := f.sign(pending), "", plain
+		mark, suffix, look := f.sign(pending), "", plain
 		switch t.Status {
 		case ralph.TodoDone:
-			mark, style = f.sign(finished), dim
+			mark, look = f.sign(finished), dim
 			done++
 		case ralph.TodoActive:
-			mark, suffix, style = f.sign(active), " ← ACTIVE", plain
+			mark, suffix, look = f.sign(active), " ← ACTIVE", plain
 		}
 		if i < 100 {
-			lines = append(lines, f.paint(style, f.cut("  "+mark+" "+oneLine(t.Text, 500)+suffix)))
+			lines = append(lines, f.paint(look, f.cut("  "+mark+" "+oneLine(t.Text, 500)+suffix)))
 		}
 	}
 	return append(lines, fmt.Sprintf("  %s Progress: %d/%d (%d%%)", f.sign(progress), done, len(todos), done*100/len(todos)))
@@ -215,7 +215,7 @@ func tokenWords(t ralph.Tokens) string {
 }
 
 // marked is a text of any number of lines with a mark before the first.
-func (f *Formatter) marked(style style, mark, text string) []string {
+func (f *Formatter) marked(look colour, mark, text string) []string {
 	text = strings.Trim(clean(text), "\n")
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -228,7 +228,7 @@ func (f *Formatter) marked(style style, mark, text string) []string {
 		if first, more := firstRunes(line, lineRunes); more {
 			line = first + "…"
 		}
-		lines = append(lines, f.paint(style, strings.TrimRight(mark+line, " \t")))
+		lines = append(lines, f.paint(look, strings.TrimRight(mark+line, " \t")))
 		if mark != "" {
 			mark = strings.Repeat(" ", utf8.RuneCountInString(mark))
 		}
@@ -238,17 +238,9 @@ func (f *Formatter) marked(style style, mark, text string) []string {
 
 func untab(s string) string { return strings.ReplaceAll(s, "\t", "    ") }
 
-func (f *Formatter) cut(line string) string {
-	if f.Width <= 0 {
-		return line
-	}
-	return f.cutTo(line, f.Width)
-}
+// style is how the lines look.
+func (f *Formatter) style() Style { return Style{Emoji: f.Emoji, Color: f.Color, Width: f.Width} }
 
-func (f *Formatter) cutTo(line string, width int) string {
-	if _, more := firstRunes(line, width); !more || width < 2 {
-		return line
-	}
-	first, _ := firstRunes(line, width-1)
-	return first + "…"
-}
+func (f *Formatter) sign(s sign) string                 { return f.style().sign(s) }
+func (f *Formatter) paint(c colour, line string) string { return f.style().paint(c, line) }
+func (f *Formatter) cut(line string) string             { return f.style().cut(line) }

@@ -1,5 +1,12 @@
 package report
 
+// Style says what a terminal can show.
+type Style struct {
+	Emoji bool // else text markers
+	Color bool // ANSI colours
+	Width int  // columns: prose is wrapped there, the table cut; 0: never
+}
+
 // sign is a mark at the beginning of a line.
 type sign int
 
@@ -20,7 +27,7 @@ const (
 )
 
 // sign is the mark as an emoji or as text.
-func (f *Formatter) sign(s sign) string {
+func (o Style) sign(s sign) string {
 	emoji, text := "", ""
 	switch s {
 	case ok:
@@ -50,28 +57,45 @@ func (f *Formatter) sign(s sign) string {
 	case saved:
 		emoji, text = "💾", "[GIT]"
 	}
-	if f.Emoji {
+	if o.Emoji {
 		return emoji
 	}
 	return text
 }
 
-// style is an ANSI rendition; plain adds nothing.
-type style string
+// colour is an ANSI rendition; plain adds nothing.
+type colour string
 
 const (
-	plain  style = ""
-	bold   style = "1"
-	dim    style = "2"
-	red    style = "31"
-	green  style = "32"
-	yellow style = "33"
-	cyan   style = "36"
+	plain  colour = ""
+	bold   colour = "1"
+	dim    colour = "2"
+	red    colour = "31"
+	green  colour = "32"
+	yellow colour = "33"
+	cyan   colour = "36"
 )
 
-func (f *Formatter) paint(s style, line string) string {
-	if !f.Color || s == plain || line == "" {
+func (o Style) paint(s colour, line string) string {
+	if !o.Color || s == plain || line == "" {
 		return line
 	}
 	return "\x1b[" + string(s) + "m" + line + "\x1b[0m"
+}
+
+// cut shortens a line to the width of the terminal.
+func (o Style) cut(line string) string {
+	if o.Width <= 0 {
+		return line
+	}
+	return cutTo(line, o.Width)
+}
+
+// cutTo shortens a line to width columns.
+func cutTo(line string, width int) string {
+	if _, more := firstRunes(line, width); !more || width < 2 {
+		return line
+	}
+	first, _ := firstRunes(line, width-1)
+	return first + "…"
 }

@@ -220,3 +220,6 @@ func longest(texts []string) int {
 	}
 	return n
 }
+
+// nothing stands in a table where there is no value.
+const nothing = "–"

@@ -227,15 +227,14 @@ func (m record) storyLines(o Style) section {
 		_, state := storyState(one)
 		ids, states = append(ids, oneLine(one.ID, storyRunes)), append(states, state)
 	}
-	f := &Formatter{Emoji: o.Emoji}
 	var lines []text
 	for i, one := range shown {
-		mark := f.sign(pending)
+		mark := o.sign(pending)
 		switch {
 		case one.AutoApproved:
-			mark = f.sign(warn)
+			mark = o.sign(warn)
 		case one.Done:
-			mark = f.sign(finished)
+			mark = o.sign(finished)
 		}
 		reviews := ""
 		if !t.SkipReview {

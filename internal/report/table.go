@@ -181,17 +181,45 @@ func (m record) baseline() section {
 	return listed("Already failing before the run", lines)
 }
 
-// charts draws time and cost of the iterations.
-func (m record) charts() section {
-	t, ok := timeSeries(m.Report, m.points)
-	if !ok {
+// iterationLines is the table of the newest iterations for a terminal. Where there
+// are steps, they and what they came to take the room of less important columns.
+func (m record) iterationLines(o Style) section {
+	if len(m.Iterations) == 0 {
 		return section{}
 	}
-	s := section{Title: line("Time and cost"), Blocks: []block{{Kind: chartBlock, Chart: t}}}
-	if c, ok := costSeries(m.Report, m.points); ok {
-		s.Blocks = append(s.Blocks, block{Kind: chartBlock, Chart: c})
-	} else if m.Usage().Cost.Unknown {
-		s.Blocks = append(s.Blocks, soft("Cost is not drawn: it is not known of every iteration."))
+	g := grid{Columns: []column{
+		{Title: "#", Right: true, Class: "kept"}, {Title: "time", Right: true, Class: "kept"}, {Title: "turns", Right: true}, {Title: "tools", Right: true},
+		{Title: "tokens in / out", Right: true}, {Title: "cost", Right: true}, {Title: "files"}, {Title: "guardrails"}, {Title: "commit"}, {Title: "result"},
+	}}
+	steps := anyStep(m.Iterations)
+	if steps {
+		g.Columns = slices.Concat(g.Columns[:2], g.Columns[5:6], g.Columns[7:9], []column{{Title: "step"}}, g.Columns[9:])
+	}
+	for _, it := range newest(m.Iterations, m.rows) {
+		r := newRow(it)
+		checks, short := r.Guardrails, r.SHA
+		if !o.Emoji {
+			checks = strings.NewReplacer("✅ ", "ok ", "❌ ", "failed ").Replace(checks)
+		}
+		if short == "" {
+			short = nothing
+		}
+		cells := []string{r.Number, r.Time, r.Turns, r.Tools, r.Tokens, r.Cost, r.Files, checks, short, r.Result}
+		if steps {
+			cells = []string{r.Number, r.Time, r.Cost, checks, short, stepWords(it, m.Tasks.SkipReview), r.Result}
+		}
+		var row []text
+		for _, c := range cells {
+			row = append(row, line(c))
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	s := section{Name: "iterations", Blocks: []block{{Kind: gridBlock, Grid: g}}}
+	if note := priceNote(m.Report); note != "" {
+		s.Blocks = append(s.Blocks, small(foreign(note, m.line)))
+	}
+	if n := len(m.Iterations) - m.rows; n > 0 {
+		s.Blocks = append(s.Blocks, soft(plural(n, "earlier iteration")+" not shown"))
 	}
 	return s
 }

@@ -7,16 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Style says what a terminal can show.
-type Style struct {
-	Emoji bool // else text markers
-	Color bool // ANSI colours
-	Width int  // columns: prose is wrapped there, the table cut; 0: never
-}
-
 // terminal is sections as lines of a terminal.
 func terminal(o Style, sections []section) string {
-	t := screen{f: Formatter{Emoji: o.Emoji, Color: o.Color, Width: o.Width}}
+	t := screen{Style: o}
 	for _, s := range sections {
 		t.section(s)
 	}
@@ -25,18 +18,18 @@ func terminal(o Style, sections []section) string {
 
 // screen collects the lines.
 type screen struct {
-	f Formatter
+	Style
 	b strings.Builder
 }
 
-func (t *screen) line(s style, text string) { t.b.WriteString(t.f.paint(s, t.f.cut(text)) + "\n") }
+func (t *screen) line(s colour, text string) { t.b.WriteString(t.paint(s, t.cut(text)) + "\n") }
 
 // icon is a sign of our lines, with what stands for it where there are no emoji,
 // and the colour that it gives a line; plain is the line's own.
 type icon struct {
 	emoji  string
 	sign   sign
-	colour style
+	colour colour
 }
 
 func icons() []icon {
@@ -49,24 +42,24 @@ func icons() []icon {
 // words is a text in the characters of the terminal.
 func (t *screen) words(text text) string {
 	s := text.plain()
-	if t.f.Emoji {
+	if t.Emoji {
 		return s
 	}
 	for _, i := range icons() {
-		s = strings.ReplaceAll(s, i.emoji, t.f.sign(i.sign))
+		s = strings.ReplaceAll(s, i.emoji, t.sign(i.sign))
 	}
 	return s
 }
 
 // prose is a line that may be wrapped; a sign in front of it gives it its colour.
-func (t *screen) prose(s style, mark string, line text) {
+func (t *screen) prose(s colour, mark string, line text) {
 	for _, i := range icons() {
 		if i.colour != plain && strings.HasPrefix(line.plain(), i.emoji) {
 			s = i.colour
 		}
 	}
-	for _, l := range wrap(mark, t.words(line), t.f.Width) {
-		t.b.WriteString(t.f.paint(s, l) + "\n")
+	for _, l := range wrap(mark, t.words(line), t.Width) {
+		t.b.WriteString(t.paint(s, l) + "\n")
 	}
 }
 
@@ -119,7 +112,7 @@ func (t *screen) block(b block) {
 		}
 	case gridBlock:
 		for i, l := range b.Grid.laidOut(t.words) {
-			t.line([]style{dim, plain}[min(i, 1)], l)
+			t.line([]colour{dim, plain}[min(i, 1)], l)
 		}
 	}
 }
@@ -188,47 +181,4 @@ func (g grid) laidOut(words func(text) string) []string {
 // only wide characters here.
 func columns(s string) int {
 	return utf8.RuneCountInString(s) + strings.Count(s, "✅") + strings.Count(s, "❌")
-}
-
-// iterationLines is the table of the newest iterations for a terminal. Where there
-// are steps, they and what they came to take the room of less important columns.
-func (m record) iterationLines(o Style) section {
-	if len(m.Iterations) == 0 {
-		return section{}
-	}
-	g := grid{Columns: []column{
-		{Title: "#", Right: true, Class: "kept"}, {Title: "time", Right: true, Class: "kept"}, {Title: "turns", Right: true}, {Title: "tools", Right: true},
-		{Title: "tokens in / out", Right: true}, {Title: "cost", Right: true}, {Title: "files"}, {Title: "guardrails"}, {Title: "commit"}, {Title: "result"},
-	}}
-	steps := anyStep(m.Iterations)
-	if steps {
-		g.Columns = slices.Concat(g.Columns[:2], g.Columns[5:6], g.Columns[7:9], []column{{Title: "step"}}, g.Columns[9:])
-	}
-	for _, it := range newest(m.Iterations, m.rows) {
-		r := newRow(it)
-		checks, short := r.Guardrails, r.SHA
-		if !o.Emoji {
-			checks = strings.NewReplacer("✅ ", "ok ", "❌ ", "failed ").Replace(checks)
-		}
-		if short == "" {
-			short = nothing
-		}
-		cells := []string{r.Number, r.Time, r.Turns, r.Tools, r.Tokens, r.Cost, r.Files, checks, short, r.Result}
-		if steps {
-			cells = []string{r.Number, r.Time, r.Cost, checks, short, stepWords(it, m.Tasks.SkipReview), r.Result}
-		}
-		var row []text
-		for _, c := range cells {
-			row = append(row, line(c))
-		}
-		g.Rows = append(g.Rows, row)
-	}
-	s := section{Name: "iterations", Blocks: []block{{Kind: gridBlock, Grid: g}}}
-	if note := priceNote(m.Report); note != "" {
-		s.Blocks = append(s.Blocks, small(foreign(note, m.line)))
-	}
-	if n := len(m.Iterations) - m.rows; n > 0 {
-		s.Blocks = append(s.Blocks, soft(plural(n, "earlier iteration")+" not shown"))
-	}
-	return s
 }
