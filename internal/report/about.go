@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // About is what a pull request of ours is about. Its body remembers it for later
@@ -141,7 +143,7 @@ func (a About) On(now BaseCommit) About {
 // TitleMark is what is remembered of a title: enough to tell whether somebody
 // edited it.
 func TitleMark(title string) string {
-	text, _ := firstRunes(strings.Join(strings.Fields(title), " "), 200)
+	text, _ := doc.FirstRunes(strings.Join(strings.Fields(title), " "), 200)
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // Checkpoint is what the message of a checkpoint commit needs beyond its
@@ -55,9 +56,9 @@ func CommitMessage(it ralph.Iteration, c Checkpoint) string {
 			b.WriteString(name + ": " + value + "\n")
 		}
 	}
-	trailer(TrailerRun, oneLine(c.Run, trailerRunes))
+	trailer(TrailerRun, doc.OneLine(c.Run, trailerRunes))
 	trailer(TrailerIteration, strconv.Itoa(number))
-	trailer(TrailerStory, quiet(oneLine(it.Step.Story, trailerRunes)))
+	trailer(TrailerStory, quiet(doc.OneLine(it.Step.Story, trailerRunes)))
 	switch {
 	case !c.Cost.Unknown:
 		trailer(TrailerCost, dollars(c.Cost.Amount))
@@ -67,13 +68,13 @@ func CommitMessage(it ralph.Iteration, c Checkpoint) string {
 	if c.Cost.Estimated && c.Cost.Amount > 0 {
 		trailer(TrailerEstimated, "true")
 	}
-	trailer(TrailerOutcome, oneLine(string(c.Outcome), trailerRunes))
+	trailer(TrailerOutcome, doc.OneLine(string(c.Outcome), trailerRunes))
 	for _, missing := range c.LeftOut[:min(len(c.LeftOut), mostLeftOut)] {
 		if value := leftOutValue(missing); len(value) <= trailerRunes {
 			trailer(TrailerLeftOut, value)
 		}
 	}
-	if who := oneLine(c.Signoff, 1000); who != "" && !slices.Contains(block, trailerSignoff+": "+who) {
+	if who := doc.OneLine(c.Signoff, 1000); who != "" && !slices.Contains(block, trailerSignoff+": "+who) {
 		b.WriteString(trailerSignoff + ": " + who + "\n")
 	}
 	return b.String()
@@ -91,7 +92,7 @@ func leftOutValue(m ralph.Missing) string {
 // subject is what stands above our trailers.
 func subject(it ralph.Iteration, c Checkpoint, number int) string {
 	var lines []string
-	for line := range strings.SplitSeq(clean(c.Template), "\n") {
+	for line := range strings.SplitSeq(doc.Clean(c.Template), "\n") {
 		if !isOurs(line) {
 			lines = append(lines, strings.TrimRight(line, " \t"))
 		}
@@ -121,14 +122,14 @@ var skipsChecks = regexp.MustCompile(`(?i)\[\s*(?:(?:skip|no)[ _-]+[\w -]{1,30}|
 // quiet is foreign text of a commit's message: it refers to nobody and nothing,
 // and keeps no checks from running.
 func quiet(s string) string {
-	return defuse(skipsChecks.ReplaceAllStringFunc(s, func(s string) string { return s[:1] + joiner + s[1:] }))
+	return doc.Defuse(skipsChecks.ReplaceAllStringFunc(s, func(s string) string { return s[:1] + doc.Joiner + s[1:] }))
 }
 
 // described is the agent's own message for a commit: foreign, so it refers to
 // nobody and nothing, keeps no checks from running, and ends in no trailers,
 // with which it could sign off for a person.
 func described(message string) string {
-	message, cut := head(message, describedBytes)
+	message, cut := doc.Head(message, describedBytes)
 	if i := strings.LastIndexByte(message, '\n'); cut && i > 0 {
 		message = message[:i]
 	}
@@ -159,7 +160,7 @@ func stepSubject(it ralph.Iteration, done bool) string {
 	if it.Step.Story == "" {
 		return "chore: work after the last story"
 	}
-	story, _ := firstRunes(quiet(oneLine(it.Step.Story, storyRunes)), storyRunes)
+	story, _ := doc.FirstRunes(quiet(doc.OneLine(it.Step.Story, storyRunes)), storyRunes)
 	story = " [" + story + "]"
 	switch it.Step.Mode {
 	case stepReview:
@@ -180,7 +181,7 @@ func stepSubject(it ralph.Iteration, done bool) string {
 		return "chore:" + story + " - work in progress"
 	}
 	subject := "feat:" + story
-	title := quiet(oneLine(it.Step.Title, subjectRunes))
+	title := quiet(doc.OneLine(it.Step.Title, subjectRunes))
 	if title == "" {
 		return subject
 	}

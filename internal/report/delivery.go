@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // deliveries are the iterations in which SCM tasks ran or should have.
@@ -39,62 +40,62 @@ const taskRows = 20 // of one iteration
 
 // scm tells the SCM tasks by iteration, newest last, and folds what those that
 // failed printed.
-func (m record) scm() section {
+func (m record) scm() doc.Section {
 	all := deliveries(m.Report)
 	if len(all) == 0 {
-		return section{}
+		return doc.Section{}
 	}
 	shown := newest(all, m.list)
-	var lines []text
-	var folded []block
+	var lines []doc.Text
+	var folded []doc.Block
 	for _, it := range shown {
-		var parts []text
+		var parts []doc.Text
 		for _, t := range it.Delivery.Tasks[:min(taskRows, len(it.Delivery.Tasks))] {
-			part := line(tight(taskIcon(t)+" "), mono(t.Command, m.command))
+			part := doc.Line(doc.Tight(taskIcon(t)+" "), doc.Mono(t.Command, m.command))
 			if t.ExitCode != 0 {
-				part = line(part, " "+exitWords(t.ExitCode))
+				part = doc.Line(part, " "+exitWords(t.ExitCode))
 			}
 			parts = append(parts, part)
-			if output, _ := tail(t.Output, m.output); t.ExitCode != 0 && strings.TrimSpace(output) != "" && len(folded) < m.failures {
-				folded = append(folded, fold(line(fmt.Sprintf("Iteration %d: ", it.Number), mono(t.Command, m.command), " "+exitWords(t.ExitCode)), pre(output)))
+			if output, _ := doc.Tail(t.Output, m.output); t.ExitCode != 0 && strings.TrimSpace(output) != "" && len(folded) < m.failures {
+				folded = append(folded, doc.Fold(doc.Line(fmt.Sprintf("Iteration %d: ", it.Number), doc.Mono(t.Command, m.command), " "+exitWords(t.ExitCode)), doc.Pre(output)))
 			}
 		}
 		if why := undone(it.Delivery); why != "" {
-			parts = append(parts, line(tight("❌ "), foreign(why, m.line)))
+			parts = append(parts, doc.Line(doc.Tight("❌ "), doc.Foreign(why, m.line)))
 		}
-		lines = append(lines, line(fmt.Sprintf("Iteration %d: ", it.Number), joined(parts, ", ")))
+		lines = append(lines, doc.Line(fmt.Sprintf("Iteration %d: ", it.Number), doc.Joined(parts, ", ")))
 	}
 	s := listed("SCM tasks", lines)
 	if n := len(all) - len(shown); n > 0 {
-		s.Blocks = append(s.Blocks, soft("Those of "+plural(n, "iteration")+" before are left out here; report.json has them all."))
+		s.Blocks = append(s.Blocks, doc.Soft("Those of "+plural(n, "iteration")+" before are left out here; report.json has them all."))
 	}
 	s.Blocks = append(s.Blocks, folded...)
 	return s
 }
 
 // taskLines tells the newest SCM tasks on a terminal, one line for each.
-func (m record) taskLines(o Style) section {
-	var lines []text
-	add := func(it ralph.Iteration, mark sign, parts ...any) {
-		lines = append(lines, line(fmt.Sprintf("%d  %s ", it.Number, o.sign(mark)), line(parts...)))
+func (m record) taskLines(o doc.Style) doc.Section {
+	var lines []doc.Text
+	add := func(it ralph.Iteration, mark doc.Sign, parts ...any) {
+		lines = append(lines, doc.Line(fmt.Sprintf("%d  %s ", it.Number, o.Sign(mark)), doc.Line(parts...)))
 	}
 	for _, it := range deliveries(m.Report) {
 		for _, t := range it.Delivery.Tasks {
-			mark := ok
+			mark := doc.Ok
 			if t.ExitCode != 0 {
-				mark = bad
+				mark = doc.Bad
 			}
-			add(it, mark, bare(t.Command, m.command), " ("+exitWords(t.ExitCode)+")")
+			add(it, mark, doc.Bare(t.Command, m.command), " ("+exitWords(t.ExitCode)+")")
 		}
 		if why := undone(it.Delivery); why != "" {
-			add(it, bad, foreign(why, 300))
+			add(it, doc.Bad, doc.Foreign(why, 300))
 		}
 	}
 	if len(lines) == 0 {
-		return section{}
+		return doc.Section{}
 	}
 	if n := len(lines) - m.rows; n > 0 {
-		lines = append([]text{line(plural(n, "earlier task") + " not shown")}, lines[n:]...)
+		lines = append([]doc.Text{doc.Line(plural(n, "earlier task") + " not shown")}, lines[n:]...)
 	}
-	return section{Title: line("SCM tasks"), Blocks: []block{{Kind: linesBlock, Lines: lines}}}
+	return doc.Section{Title: doc.Line("SCM tasks"), Blocks: []doc.Block{{Kind: doc.LinesBlock, Lines: lines}}}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // bounds keeps a document small by construction, whatever a run produced.
@@ -52,12 +53,12 @@ type record struct {
 // The outcome stands in the first line.
 func Summary(r ralph.Report) string {
 	m := record{r, boundsOf("summary")}
-	return markdown(m.bytes, "## ", m.everything(m.links()))
+	return doc.Markdown(m.bytes, "## ", m.everything(m.links()))
 }
 
 // everything is all sections, the most important first.
-func (m record) everything(facts []fact) []section {
-	return slices.Concat([]section{
+func (m record) everything(facts []doc.Fact) []doc.Section {
+	return slices.Concat([]doc.Section{
 		m.headline(), m.facts(facts), m.reasons(), m.unchanged(false), m.errors(), m.steps(false), m.left(),
 		m.findings(), m.patch(), m.checks(), m.storyTable(), m.asked(), m.table(), m.history(), m.workers(), m.putBack(), m.scm(),
 		m.charts(), m.guardrailFailures(), m.baseline(), m.final(), m.network(), m.notes(), m.steps(true), m.footer(),
@@ -82,7 +83,7 @@ type BodyOptions struct {
 func Body(r ralph.Report, o BodyOptions) string {
 	o.About = o.About.With(o.Closes)
 	m := record{r, boundsOf("body")}
-	return markdown(m.bytes, "### ", []section{
+	return doc.Markdown(m.bytes, "### ", []doc.Section{
 		asIs("marker", marks(o.Marker, o.About)), asIs("description", ownText(o.Extra)), asIs("issue", m.closings(o.About.Issues)),
 		m.headline(), m.facts(m.links()), m.reasons(), m.errors(), m.left(),
 		m.findings(), m.patch(), m.checks(), m.storyTable(), m.asked(), m.table(), m.history(), m.workers(), m.putBack(), m.scm(),
@@ -111,17 +112,17 @@ func Comment(r ralph.Report, o CommentOptions) string {
 		for _, it := range r.Iterations {
 			m.Publication.Pushed = m.Publication.Pushed || it.Commit.Pushed
 		}
-		return markdown(m.bytes, "### ", []section{asIs("marker", o.Marker), m.progress(o.Iteration), m.facts(m.soFarFacts()), m.soFar(), m.commentFooter()})
+		return doc.Markdown(m.bytes, "### ", []doc.Section{asIs("marker", o.Marker), m.progress(o.Iteration), m.facts(m.soFarFacts()), m.soFar(), m.commentFooter()})
 	}
-	return markdown(m.bytes, "### ", []section{
+	return doc.Markdown(m.bytes, "### ", []doc.Section{
 		asIs("marker", o.Marker), m.headline(), m.facts(m.links()), m.reasons(), m.unchanged(true), m.errors(),
 		m.findings(), m.patch(), m.checks(), m.left(), m.commentFooter(),
 	})
 }
 
 // asIs is a section of Markdown that is ours or the owner's.
-func asIs(name, markdown string) section {
-	return section{Name: name, Blocks: []block{para(markdown)}}
+func asIs(name, markdown string) doc.Section {
+	return doc.Section{Name: name, Blocks: []doc.Block{doc.Para(markdown)}}
 }
 
 // HTML is a page of its own with the same sections as the summary: no script,
@@ -129,14 +130,17 @@ func asIs(name, markdown string) section {
 // on paper.
 func HTML(r ralph.Report) ([]byte, error) {
 	m := record{r, boundsOf("page")}
-	return page(Title(r), resultIcon(r), tone(r), m.everything(append(m.links(), m.figures()...)))
+	return doc.Page(Title(r), resultIcon(r), tone(r), m.everything(append(m.links(), m.figures()...)))
 }
+
+// Style says what a terminal can show.
+type Style = doc.Style
 
 // Text is what a person reads on a terminal when the run is over: outcome
 // first, then the iterations, what is left, where the work is, what it cost.
 func Text(r ralph.Report, o Style) string {
 	m := record{r, boundsOf("terminal")}
-	return terminal(o, []section{
+	return doc.Terminal(o, []doc.Section{
 		m.headline(), m.reasons(), m.storyLines(o), m.iterationLines(o), m.history(), m.workers(), m.taskLines(o), m.findings(), m.network(),
 		m.checks(), m.left(), m.facts(append(m.links(), m.figures()...)), m.steps(false), m.errors(), m.runNotes(), m.footer(),
 	})

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 var (
@@ -76,7 +77,7 @@ func requests(list []ralph.Turn) string {
 		n += t.Messages
 	}
 	if n == 0 {
-		return nothing
+		return doc.Nothing
 	}
 	return strconv.Itoa(n)
 }
@@ -100,7 +101,7 @@ func tools(list []ralph.Turn) string {
 	}
 	switch {
 	case !counted && calls == 0:
-		return nothing
+		return doc.Nothing
 	case failed > 0:
 		return fmt.Sprintf("%d (%d failed)", calls, failed)
 	default:
@@ -110,7 +111,7 @@ func tools(list []ralph.Turn) string {
 
 func files(c ralph.Change) string {
 	if c.Files == 0 {
-		return nothing
+		return doc.Nothing
 	}
 	switch {
 	case c.Uncounted >= c.Files:
@@ -124,7 +125,7 @@ func files(c ralph.Change) string {
 // guardrails counts the verdicts and names those that failed.
 func guardrails(verdicts []ralph.Verdict) (text string, failing []string) {
 	if len(verdicts) == 0 {
-		return nothing, nil
+		return doc.Nothing, nil
 	}
 	for _, v := range verdicts {
 		if !v.Passed {
@@ -190,10 +191,10 @@ func web(r ralph.Report) string { return webOf(r, r.Repository) }
 
 func webOf(r ralph.Report, repository string) string {
 	server := strings.TrimRight(r.Publication.ServerURL, "/")
-	if server == "" || !repositoryName.MatchString(repository) || webAddress(server) == "" {
+	if server == "" || !repositoryName.MatchString(repository) || doc.WebAddress(server) == "" {
 		return ""
 	}
-	return webAddress(server) + "/" + repository
+	return doc.WebAddress(server) + "/" + repository
 }
 
 // commitURL leads to a commit in the repository that the branch lies in.

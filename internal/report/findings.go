@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // findingGroup is the findings of one severity and kind, in the order in which
@@ -112,7 +113,7 @@ func place(f ralph.Finding) string {
 	case f.Path == "":
 		return f.Where
 	case f.Line > 0:
-		return fmt.Sprintf("%s:%d", oneLine(f.Path, placeRunes), f.Line)
+		return fmt.Sprintf("%s:%d", doc.OneLine(f.Path, placeRunes), f.Line)
 	}
 	return f.Path
 }
@@ -120,57 +121,57 @@ func place(f ralph.Finding) string {
 const placeRunes = 200
 
 // findings tells what was found in the work, bounded over all groups.
-func (m record) findings() section {
-	var s section
+func (m record) findings() doc.Section {
+	var s doc.Section
 	left, severity := m.bounds.findings, ralph.Severity("")
 	for i, g := range findingGroups(m.Report) {
 		if i == 0 || g.Severity != severity {
 			severity = g.Severity
 			icon, words := severityWords(severity)
-			if title := line(icon + " " + words); i == 0 {
+			if title := doc.Line(icon + " " + words); i == 0 {
 				s.Title = title
 			} else {
-				s.Blocks = append(s.Blocks, block{Kind: titleBlock, Text: title})
+				s.Blocks = append(s.Blocks, doc.Block{Kind: doc.TitleBlock, Text: title})
 			}
 		}
 		if left == 0 {
 			continue
 		}
-		kind := line(strong(kindWords(g.Kind)))
+		kind := doc.Line(doc.Strong(kindWords(g.Kind)))
 		if todo := g.todo(); todo != "" {
-			kind = line(kind, ": "+todo)
+			kind = doc.Line(kind, ": "+todo)
 		}
-		var lines []text
+		var lines []doc.Text
 		for _, f := range g.List[:min(left, len(g.List))] {
 			lines = append(lines, m.finding(f))
 		}
-		s.Blocks = append(s.Blocks, para(kind), block{Kind: listBlock, Lines: lines})
+		s.Blocks = append(s.Blocks, doc.Para(kind), doc.Block{Kind: doc.ListBlock, Lines: lines})
 		left -= len(lines)
 	}
 	if n := len(m.Findings) - m.bounds.findings; n > 0 {
-		s.Blocks = append(s.Blocks, para(more(n)))
+		s.Blocks = append(s.Blocks, doc.Para(more(n)))
 	}
 	return s
 }
 
 // finding is one in a line: where, what, and which rule found it.
-func (m record) finding(f ralph.Finding) text {
-	var parts []text
+func (m record) finding(f ralph.Finding) doc.Text {
+	var parts []doc.Text
 	switch at := place(f); {
 	case at == "":
 	case f.Path == "":
-		parts = append(parts, line(foreign(at, placeRunes)))
+		parts = append(parts, doc.Line(doc.Foreign(at, placeRunes)))
 	case f.Where != "": // a file of a commit may be gone since
-		parts = append(parts, line(bare(at, placeRunes+10), " ", foreign("("+f.Where+")", placeRunes)))
+		parts = append(parts, doc.Line(doc.Bare(at, placeRunes+10), " ", doc.Foreign("("+f.Where+")", placeRunes)))
 	default:
-		parts = append(parts, line(bare(at, placeRunes+10)))
+		parts = append(parts, doc.Line(doc.Bare(at, placeRunes+10)))
 	}
 	if f.Text != "" {
-		parts = append(parts, line(foreign(f.Text, m.line)))
+		parts = append(parts, doc.Line(doc.Foreign(f.Text, m.line)))
 	}
-	t := joined(parts, ": ")
+	t := doc.Joined(parts, ": ")
 	if f.Rule != "" {
-		t = line(t, " (", bare(f.Rule, 80), ")")
+		t = doc.Line(t, " (", doc.Bare(f.Rule, 80), ")")
 	}
 	return t
 }
@@ -207,8 +208,8 @@ func blockedBy(k ralph.FindingKind, n int) string {
 }
 
 // blockers are the lines that say where and what blocks, at most list of them.
-func (m record) blockers() []text {
-	var lines []text
+func (m record) blockers() []doc.Text {
+	var lines []doc.Text
 	all := 0
 	for _, g := range findingGroups(m.Report) {
 		if g.Severity != ralph.Block {
@@ -218,17 +219,17 @@ func (m record) blockers() []text {
 			if all++; all > m.list {
 				continue
 			}
-			t := line(kindWords(g.Kind))
+			t := doc.Line(kindWords(g.Kind))
 			if at := place(f); at != "" && f.Path != "" {
-				t = line(t, " in ", mono(at, placeRunes+10))
+				t = doc.Line(t, " in ", doc.Mono(at, placeRunes+10))
 			} else if at != "" {
-				t = line(t, " in ", foreign(at, placeRunes))
+				t = doc.Line(t, " in ", doc.Foreign(at, placeRunes))
 			}
-			lines = append(lines, line(t, "."))
+			lines = append(lines, doc.Line(t, "."))
 		}
 	}
 	if all > m.list {
-		lines = append(lines, line(fmt.Sprintf("…and %d more.", all-m.list)))
+		lines = append(lines, doc.Line(fmt.Sprintf("…and %d more.", all-m.list)))
 	}
 	return lines
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // Formatter turns events into lines for the live log. It remembers tool calls,
@@ -54,7 +55,7 @@ func (f *Formatter) Lines(e ralph.Event) []string {
 	case ralph.EventTodo:
 		lines = f.todo(e.Todos)
 	case ralph.EventProgress:
-		lines = f.marked(dim, "", e.Text)
+		lines = f.marked(doc.Dim, "", e.Text)
 	case ralph.EventResult:
 		lines = f.turn(e.Turn)
 	default:
@@ -73,11 +74,11 @@ func (f *Formatter) text(e ralph.Event) []string {
 	if e.Echo {
 		return f.output(e.Text)
 	}
-	return f.marked(plain, "", e.Text)
+	return f.marked(doc.Plain, "", e.Text)
 }
 
 func (f *Formatter) toolStart(e ralph.Event) []string {
-	name := oneLine(e.Tool, 100)
+	name := doc.OneLine(e.Tool, 100)
 	if e.ToolID != "" && len(e.ToolID) <= 256 {
 		if f.tools == nil || len(f.tools) >= openTools {
 			f.tools = map[string]string{}
@@ -85,17 +86,17 @@ func (f *Formatter) toolStart(e ralph.Event) []string {
 		f.tools[e.ToolID] = name
 	}
 	line := "› " + name
-	if input := oneLine(e.Text, 2000); input != "" {
+	if input := doc.OneLine(e.Text, 2000); input != "" {
 		line += "(" + input + ")"
 		if cut := f.cut(line); cut != line {
-			line = cutTo(line, f.Width-1) + ")"
+			line = doc.CutTo(line, f.Width-1) + ")"
 		}
 	}
-	return []string{f.paint(cyan, line)}
+	return []string{f.paint(doc.Cyan, line)}
 }
 
 func (f *Formatter) toolEnd(e ralph.Event) []string {
-	name := oneLine(e.Tool, 100)
+	name := doc.OneLine(e.Tool, 100)
 	if started, ok := f.tools[e.ToolID]; ok {
 		delete(f.tools, e.ToolID)
 		if name == "" {
@@ -105,7 +106,7 @@ func (f *Formatter) toolEnd(e ralph.Event) []string {
 	if name == "" {
 		name = "tool"
 	}
-	text := strings.Trim(clean(e.Text), "\n")
+	text := strings.Trim(doc.Clean(e.Text), "\n")
 	lines := 0
 	if text != "" {
 		lines = strings.Count(text, "\n") + 1
@@ -114,16 +115,16 @@ func (f *Formatter) toolEnd(e ralph.Event) []string {
 	if e.Chars > 0 { // the text was cut
 		lines, chars = e.Lines, e.Chars
 	}
-	mark, what, look := f.sign(ok), "Result", green
+	mark, what, look := f.sign(doc.Ok), "Result", doc.Green
 	if e.IsError {
-		mark, what, look = f.sign(bad), "Error", red
+		mark, what, look = f.sign(doc.Bad), "Error", doc.Red
 	}
 	line := fmt.Sprintf("%s %s ← %s (%s, %s)", mark, what, name, plural(lines, "line"), plural(chars, "char"))
 	return append([]string{f.paint(look, line)}, f.beginning(text)...)
 }
 
 // output is the indented beginning of a text.
-func (f *Formatter) output(text string) []string { return f.beginning(clean(text)) }
+func (f *Formatter) output(text string) []string { return f.beginning(doc.Clean(text)) }
 
 // beginning is output for a text that is clean.
 func (f *Formatter) beginning(text string) []string {
@@ -133,7 +134,7 @@ func (f *Formatter) beginning(text string) []string {
 	}
 	cut := false
 	if f.MaxOutputChars > 0 {
-		text, cut = firstRunes(text, f.MaxOutputChars)
+		text, cut = doc.FirstRunes(text, f.MaxOutputChars)
 	}
 	all := strings.Split(text, "\n")
 	shown := all
@@ -146,13 +147,13 @@ func (f *Formatter) beginning(text string) []string {
 		if i == 0 {
 			prefix = "  ⎿  "
 		}
-		lines = append(lines, f.paint(dim, f.cut(prefix+untab(line))))
+		lines = append(lines, f.paint(doc.Dim, f.cut(prefix+untab(line))))
 	}
 	switch n := len(all) - len(shown); {
 	case n > 0:
-		lines = append(lines, f.paint(dim, "     … "+plural(n, "more line")))
+		lines = append(lines, f.paint(doc.Dim, "     … "+plural(n, "more line")))
 	case cut:
-		lines = append(lines, f.paint(dim, "     …"))
+		lines = append(lines, f.paint(doc.Dim, "     …"))
 	}
 	return lines
 }
@@ -164,21 +165,21 @@ func (f *Formatter) todo(todos []ralph.Todo) []string {
 	}
 	f.todos = slices.Clone(todos)
 	done := 0
-	lines := []string{f.paint(bold, f.sign(list)+" Todo List")}
+	lines := []string{f.paint(doc.Bold, f.sign(doc.List)+" Todo List")}
 	for i, t := range todos {
-		mark, suffix, look := f.sign(pending), "", plain
+		mark, suffix, look := f.sign(doc.Pending), "", doc.Plain
 		switch t.Status {
 		case ralph.TodoDone:
-			mark, look = f.sign(finished), dim
+			mark, look = f.sign(doc.Finished), doc.Dim
 			done++
 		case ralph.TodoActive:
-			mark, suffix, look = f.sign(active), " ← ACTIVE", plain
+			mark, suffix, look = f.sign(doc.Active), " ← ACTIVE", doc.Plain
 		}
 		if i < 100 {
-			lines = append(lines, f.paint(look, f.cut("  "+mark+" "+oneLine(t.Text, 500)+suffix)))
+			lines = append(lines, f.paint(look, f.cut("  "+mark+" "+doc.OneLine(t.Text, 500)+suffix)))
 		}
 	}
-	return append(lines, fmt.Sprintf("  %s Progress: %d/%d (%d%%)", f.sign(progress), done, len(todos), done*100/len(todos)))
+	return append(lines, fmt.Sprintf("  %s Progress: %d/%d (%d%%)", f.sign(doc.Progress), done, len(todos), done*100/len(todos)))
 }
 
 // turn is the line that ends an agent's run.
@@ -193,13 +194,13 @@ func (f *Formatter) turn(t *ralph.Turn) []string {
 	facts = append(facts, "time: "+span(t.Duration))
 	tail := " (" + strings.Join(facts, ", ") + ")"
 	if t.Failure == nil {
-		return []string{f.paint(green, f.sign(ok)+" Complete"+tail)}
+		return []string{f.paint(doc.Green, f.sign(doc.Ok)+" Complete"+tail)}
 	}
-	line := f.sign(bad) + " Failed: " + t.Failure.Kind.String()
-	if m := oneLine(t.Failure.Message, 500); m != "" {
+	line := f.sign(doc.Bad) + " Failed: " + t.Failure.Kind.String()
+	if m := doc.OneLine(t.Failure.Message, 500); m != "" {
 		line += ": " + m
 	}
-	return []string{f.paint(red, line+tail)}
+	return []string{f.paint(doc.Red, line+tail)}
 }
 
 // tokenWords is "1.2M in (850K cached) / 45K out".
@@ -215,8 +216,8 @@ func tokenWords(t ralph.Tokens) string {
 }
 
 // marked is a text of any number of lines with a mark before the first.
-func (f *Formatter) marked(look colour, mark, text string) []string {
-	text = strings.Trim(clean(text), "\n")
+func (f *Formatter) marked(look doc.Colour, mark, text string) []string {
+	text = strings.Trim(doc.Clean(text), "\n")
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
@@ -225,7 +226,7 @@ func (f *Formatter) marked(look colour, mark, text string) []string {
 	}
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
-		if first, more := firstRunes(line, lineRunes); more {
+		if first, more := doc.FirstRunes(line, lineRunes); more {
 			line = first + "…"
 		}
 		lines = append(lines, f.paint(look, strings.TrimRight(mark+line, " \t")))
@@ -239,8 +240,10 @@ func (f *Formatter) marked(look colour, mark, text string) []string {
 func untab(s string) string { return strings.ReplaceAll(s, "\t", "    ") }
 
 // style is how the lines look.
-func (f *Formatter) style() Style { return Style{Emoji: f.Emoji, Color: f.Color, Width: f.Width} }
+func (f *Formatter) style() doc.Style {
+	return doc.Style{Emoji: f.Emoji, Color: f.Color, Width: f.Width}
+}
 
-func (f *Formatter) sign(s sign) string                 { return f.style().sign(s) }
-func (f *Formatter) paint(c colour, line string) string { return f.style().paint(c, line) }
-func (f *Formatter) cut(line string) string             { return f.style().cut(line) }
+func (f *Formatter) sign(s doc.Sign) string                 { return f.style().Sign(s) }
+func (f *Formatter) paint(c doc.Colour, line string) string { return f.style().Paint(c, line) }
+func (f *Formatter) cut(line string) string                 { return f.style().Cut(line) }

@@ -6,41 +6,42 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // loop renders the events of the loop itself.
 func (f *Formatter) loop(e ralph.Event) []string {
 	switch e.Kind {
 	case ralph.EventIterationStart:
-		return []string{f.paint(bold, f.sign(begin)+" "+StartTitle(e))}
+		return []string{f.paint(doc.Bold, f.sign(doc.Begin)+" "+StartTitle(e))}
 	case ralph.EventIterationEnd:
 		return f.iterationEnd(e.Record)
 	case ralph.EventRetry:
 		line := retryWords(e, span)
-		if why := oneLine(e.Text, 500); why != "" {
+		if why := doc.OneLine(e.Text, 500); why != "" {
 			line += ": " + why
 		}
-		return []string{f.paint(yellow, f.sign(retry)+" "+line)}
+		return []string{f.paint(doc.Yellow, f.sign(doc.Retry)+" "+line)}
 	case ralph.EventKept:
 		line := "Kept going"
-		if why := oneLine(e.Text, 500); why != "" {
+		if why := doc.OneLine(e.Text, 500); why != "" {
 			line += ": " + why
 		}
-		return []string{f.paint(yellow, f.sign(retry)+" "+line)}
+		return []string{f.paint(doc.Yellow, f.sign(doc.Retry)+" "+line)}
 	case ralph.EventGuardrailStart:
-		return []string{f.paint(cyan, f.cut("› Guardrail: "+oneLine(e.Text, 500)))}
+		return []string{f.paint(doc.Cyan, f.cut("› Guardrail: "+doc.OneLine(e.Text, 500)))}
 	case ralph.EventGuardrailEnd:
 		return f.verdict(e.Verdict)
 	case ralph.EventCheckpoint:
 		return f.checkpoint(e.Commit)
 	case ralph.EventTaskStart:
-		return []string{f.paint(cyan, f.cut("› SCM task: "+oneLine(e.Text, 500)))}
+		return []string{f.paint(doc.Cyan, f.cut("› SCM task: "+doc.OneLine(e.Text, 500)))}
 	case ralph.EventTaskEnd:
 		return f.task(e.Task)
 	case ralph.EventNotice:
-		return f.marked(plain, f.sign(note), e.Text)
+		return f.marked(doc.Plain, f.sign(doc.Note), e.Text)
 	case ralph.EventWarning:
-		return f.marked(yellow, f.sign(warn), e.Text)
+		return f.marked(doc.Yellow, f.sign(doc.Warn), e.Text)
 	default:
 		return nil
 	}
@@ -94,7 +95,7 @@ func (f *Formatter) iterationEnd(it *ralph.Iteration) []string {
 	if n := len(it.Verdicts); n > 0 {
 		facts = append(facts, fmt.Sprintf("guardrails %d/%d", n-len(r.Failing), n))
 	}
-	return []string{f.paint(bold, fmt.Sprintf("%s Iteration %d: %s", f.sign(end), it.Number, strings.Join(facts, ", ")))}
+	return []string{f.paint(doc.Bold, fmt.Sprintf("%s Iteration %d: %s", f.sign(doc.End), it.Number, strings.Join(facts, ", ")))}
 }
 
 // verdict tells exit status and fail action of a guardrail.
@@ -102,11 +103,11 @@ func (f *Formatter) verdict(v *ralph.Verdict) []string {
 	if v == nil {
 		return nil
 	}
-	name := oneLine(v.Command, 500)
+	name := doc.OneLine(v.Command, 500)
 	if v.Passed {
-		return []string{f.paint(green, fmt.Sprintf("%s Guardrail passed: %s (exit code %d, %s)", f.sign(ok), name, v.ExitCode, span(v.Duration)))}
+		return []string{f.paint(doc.Green, fmt.Sprintf("%s Guardrail passed: %s (exit code %d, %s)", f.sign(doc.Ok), name, v.ExitCode, span(v.Duration)))}
 	}
-	what, reason := "failed", oneLine(v.Reason, 300)
+	what, reason := "failed", doc.OneLine(v.Reason, 300)
 	if v.Broken {
 		what = "could not be started"
 	}
@@ -117,10 +118,10 @@ func (f *Formatter) verdict(v *ralph.Verdict) []string {
 	if v.Action != "" {
 		facts = append(facts, "action "+string(v.Action))
 	}
-	line := fmt.Sprintf("%s Guardrail %s: %s (%s)", f.sign(bad), what, name, strings.Join(facts, ", "))
-	lines := append([]string{f.paint(red, line)}, f.output(v.Output)...)
+	line := fmt.Sprintf("%s Guardrail %s: %s (%s)", f.sign(doc.Bad), what, name, strings.Join(facts, ", "))
+	lines := append([]string{f.paint(doc.Red, line)}, f.output(v.Output)...)
 	if v.LogFile != "" {
-		lines = append(lines, f.paint(dim, "     log: "+oneLine(v.LogFile, 300)))
+		lines = append(lines, f.paint(doc.Dim, "     log: "+doc.OneLine(v.LogFile, 300)))
 	}
 	return lines
 }
@@ -130,11 +131,11 @@ func (f *Formatter) task(t *ralph.Task) []string {
 	if t == nil {
 		return nil
 	}
-	line := fmt.Sprintf("%s (%s, %s)", oneLine(t.Command, 500), exitWords(t.ExitCode), span(t.Duration))
+	line := fmt.Sprintf("%s (%s, %s)", doc.OneLine(t.Command, 500), exitWords(t.ExitCode), span(t.Duration))
 	if t.ExitCode == 0 {
-		return []string{f.paint(green, f.sign(ok)+" SCM task done: "+line)}
+		return []string{f.paint(doc.Green, f.sign(doc.Ok)+" SCM task done: "+line)}
 	}
-	return append([]string{f.paint(red, f.sign(bad)+" SCM task failed: "+line)}, f.output(t.Output)...)
+	return append([]string{f.paint(doc.Red, f.sign(doc.Bad)+" SCM task failed: "+line)}, f.output(t.Output)...)
 }
 
 func (f *Formatter) checkpoint(c *ralph.Commit) []string {
@@ -149,11 +150,11 @@ func (f *Formatter) checkpoint(c *ralph.Commit) []string {
 	case c.Pushed:
 		facts = append(facts, "pushed")
 	case c.PushError != "":
-		facts = append(facts, "not pushed: "+oneLine(c.PushError, 300))
+		facts = append(facts, "not pushed: "+doc.OneLine(c.PushError, 300))
 	}
-	line := fmt.Sprintf("%s Commit %s %s (%s)", f.sign(saved), sha(c.SHA), oneLine(c.Subject, 100), strings.Join(facts, ", "))
+	line := fmt.Sprintf("%s Commit %s %s (%s)", f.sign(doc.Saved), sha(c.SHA), doc.OneLine(c.Subject, 100), strings.Join(facts, ", "))
 	if c.PushError != "" {
-		return []string{f.paint(yellow, line)}
+		return []string{f.paint(doc.Yellow, line)}
 	}
 	return []string{line}
 }

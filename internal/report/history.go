@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // past is an earlier run on the branch in words. Run is foreign text.
@@ -30,7 +31,7 @@ func branchRows(r ralph.Report, limit int) []past {
 			Outcome: pastOutcome(p.Outcome), Commits: fmt.Sprint(p.Commits),
 		}
 		if cut {
-			row.URL, row.Outcome, row.Commits = "", nothing, nothing
+			row.URL, row.Outcome, row.Commits = "", doc.Nothing, doc.Nothing
 		}
 		count += p.Iterations
 		rows = append(rows, row)
@@ -43,11 +44,11 @@ func branchRows(r ralph.Report, limit int) []past {
 			sum.Cost = sum.Cost.Add(p.Cost)
 		}
 		add(plural(more+1, "run")+" before", sum, false)
-		rows[0].URL, rows[0].Outcome = "", nothing
+		rows[0].URL, rows[0].Outcome = "", doc.Nothing
 		runs = runs[more+1:]
 	}
 	for _, p := range runs {
-		add(cmp.Or(oneLine(p.Run, 40), "not read"), p, p.Run == "")
+		add(cmp.Or(doc.OneLine(p.Run, 40), "not read"), p, p.Run == "")
 	}
 	return rows
 }
@@ -56,7 +57,7 @@ func branchRows(r ralph.Report, limit int) []past {
 func numbers(before, n int) string {
 	switch n {
 	case 0:
-		return nothing
+		return doc.Nothing
 	case 1:
 		return fmt.Sprint(before + 1)
 	}
@@ -76,10 +77,10 @@ func pastOutcome(o ralph.Outcome) string {
 func runURL(r ralph.Report, id string) string {
 	address, _, _ := strings.Cut(r.RunURL, "/attempts/")
 	dir, own := path.Split(address)
-	if len(id) > 20 || !digits(id) || !digits(own) || webAddress(r.RunURL) == "" {
+	if len(id) > 20 || !digits(id) || !digits(own) || doc.WebAddress(r.RunURL) == "" {
 		return ""
 	}
-	return webAddress(dir + id)
+	return doc.WebAddress(dir + id)
 }
 
 func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
@@ -126,34 +127,34 @@ func lastNumber(r ralph.Report) int {
 }
 
 // history is a table of the runs on the branch, this one last.
-func (m record) history() section {
+func (m record) history() doc.Section {
 	cost := branchCostWords(m.Report)
 	if !continued(m.Report) {
 		if cost == "" {
-			return section{}
+			return doc.Section{}
 		}
-		return section{Name: "history of the branch", Blocks: []block{para("Cost of the branch: ", strong(cost), ".")}}
+		return doc.Section{Name: "history of the branch", Blocks: []doc.Block{doc.Para("Cost of the branch: ", doc.Strong(cost), ".")}}
 	}
-	g := grid{Columns: []column{{Title: "Run"}, {Title: "Iterations"}, {Title: "Cost", Right: true}, {Title: "Outcome"}, {Title: "Commits", Right: true}}}
+	g := doc.Grid{Columns: []doc.Column{{Title: "Run"}, {Title: "Iterations"}, {Title: "Cost", Right: true}, {Title: "Outcome"}, {Title: "Commits", Right: true}}}
 	add := func(p past, name any) {
-		g.Rows = append(g.Rows, []text{linked(p.URL, name), line(p.Iterations), line(tight(p.Cost)), line(tight(p.Outcome)), line(p.Commits)})
+		g.Rows = append(g.Rows, []doc.Text{doc.Linked(p.URL, name), doc.Line(p.Iterations), doc.Line(doc.Tight(p.Cost)), doc.Line(doc.Tight(p.Outcome)), doc.Line(p.Commits)})
 	}
 	for _, p := range branchRows(m.Report, m.runs) {
-		add(p, foreign(p.Run, 40))
+		add(p, doc.Foreign(p.Run, 40))
 	}
 	now, all := thisRun(m.Report)
 	now.URL = m.RunURL
 	add(now, "this run")
-	g.Total = []text{line("Total"), line(all.Iterations), line(tight(all.Cost)), nil, line(all.Commits)}
-	s := section{Title: line("History of the branch"), Blocks: []block{{Kind: gridBlock, Grid: g}}}
+	g.Total = []doc.Text{doc.Line("Total"), doc.Line(all.Iterations), doc.Line(doc.Tight(all.Cost)), nil, doc.Line(all.Commits)}
+	s := doc.Section{Title: doc.Line("History of the branch"), Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
 	if m.Budget.Total > 0 {
-		s.Blocks = append(s.Blocks, para("Cost of the branch: ", strong(cost), "."))
+		s.Blocks = append(s.Blocks, doc.Para("Cost of the branch: ", doc.Strong(cost), "."))
 	}
 	if words := countsOn(m.Report); words != "" {
-		s.Blocks = append(s.Blocks, small(words))
+		s.Blocks = append(s.Blocks, doc.Small(words))
 	}
 	if m.History.Cut {
-		s.Blocks = append(s.Blocks, soft("The branch has older commits that were not read: the totals are lower bounds."))
+		s.Blocks = append(s.Blocks, doc.Soft("The branch has older commits that were not read: the totals are lower bounds."))
 	}
 	return s
 }

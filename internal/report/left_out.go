@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // omitted are the changes of the run that are not published although the rest may
@@ -53,20 +54,20 @@ func tone(r ralph.Report) string {
 
 // leftOutAdvice says what a person does about changes that were left out; empty
 // when none were.
-func leftOutAdvice(r ralph.Report) text {
+func leftOutAdvice(r ralph.Report) doc.Text {
 	if len(omitted(r)) == 0 {
 		return nil
 	}
-	t := line("Look at the changes that were left out")
+	t := doc.Line("Look at the changes that were left out")
 	if r.Publication.Patch != "" {
-		t = line(t, ", which are in ", foreign(r.Publication.Patch, 500), " (git apply)")
+		t = doc.Line(t, ", which are in ", doc.Foreign(r.Publication.Patch, 500), " (git apply)")
 	}
-	t = line(t, ", and make them by hand if they are right.")
+	t = doc.Line(t, ", and make them by hand if they are right.")
 	now := slices.ContainsFunc(omitted(r), func(f ralph.Finding) bool { return f.Where == "" }) // else by an earlier run
 	if allLeftOut(r) {
-		return line("Nothing of the run was published. ", t)
+		return doc.Line("Nothing of the run was published. ", t)
 	} else if now {
-		return line(t, " The guardrails ran with them in place: without them they may say something else.")
+		return doc.Line(t, " The guardrails ran with them in place: without them they may say something else.")
 	}
 	return t
 }
@@ -76,14 +77,14 @@ const patchRunes = 10_000
 
 // patch shows the changes that were left out, so that they are not lost with the
 // machine, unless they are too long to be shown.
-func (m record) patch() section {
+func (m record) patch() doc.Section {
 	text := m.Publication.PatchText
-	_, cut := head(text, patchRunes)
+	_, cut := doc.Head(text, patchRunes)
 	if len(omitted(m.Report)) == 0 || strings.TrimSpace(text) == "" || cut {
-		return section{}
+		return doc.Section{}
 	}
-	return section{
-		Title: line("The changes that were left out"), Fold: line(strong("The changes that were left out"), ", as a patch"),
-		Blocks: []block{pre(text)},
+	return doc.Section{
+		Title: doc.Line("The changes that were left out"), Fold: doc.Line(doc.Strong("The changes that were left out"), ", as a patch"),
+		Blocks: []doc.Block{doc.Pre(text)},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 const (
@@ -85,7 +86,7 @@ func readCheckpoint(message string) (c checkpoint, is bool) {
 	values := map[string]string{}
 	for _, line := range trailerBlock(message) {
 		if name, value, found := strings.Cut(line, ":"); found && isOurs(line) {
-			name, value = strings.TrimSpace(name), oneLine(value, trailerRunes)
+			name, value = strings.TrimSpace(name), doc.OneLine(value, trailerRunes)
 			values[strings.ToLower(name)] = value
 			if m, ok := readLeftOut(value); ok && strings.EqualFold(name, TrailerLeftOut) && len(c.leftOut) < mostLeftOut {
 				c.leftOut = append(c.leftOut, m)

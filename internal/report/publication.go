@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // pullWords says in brackets what became of a pull request; empty when there
@@ -71,25 +72,25 @@ const publishSteps = 40 // that are shown
 
 // steps tells what publishing did and what it could not do, in order. When all
 // went well they are folded, and stand elsewhere.
-func (m record) steps(folded bool) section {
+func (m record) steps(folded bool) doc.Section {
 	all := m.Publication.Steps
 	if len(all) == 0 || unpublished(m.Publication) == folded {
-		return section{}
+		return doc.Section{}
 	}
-	var lines []text
+	var lines []doc.Text
 	for i, s := range all {
 		if i == publishSteps {
 			lines = append(lines, more(len(all)-i))
 			break
 		}
-		t := line(stepIcon(s)+" ", foreign(s.Name, 80))
+		t := doc.Line(stepIcon(s)+" ", doc.Foreign(s.Name, 80))
 		if s.Detail != "" {
-			t = line(t, ": ", foreign(s.Detail, m.line))
+			t = doc.Line(t, ": ", doc.Foreign(s.Detail, m.line))
 		}
 		lines = append(lines, t)
 	}
 	if folded {
-		return section{Name: "steps of publishing", Fold: line(fmt.Sprintf("What was published: %s, none failed", plural(len(all), "step"))), Blocks: bulleted(lines)}
+		return doc.Section{Name: "steps of publishing", Fold: doc.Line(fmt.Sprintf("What was published: %s, none failed", plural(len(all), "step"))), Blocks: doc.Bulleted(lines)}
 	}
 	return listed("What was published, and what was not", lines)
 }
@@ -128,13 +129,13 @@ func checksWords(c ralph.Checks) (icon, text string) {
 }
 
 // checkNames are the checks that need a look, at most list of them.
-func (m record) checkNames() []text {
+func (m record) checkNames() []doc.Text {
 	c := m.Publication.Checks
-	var lines []text
+	var lines []doc.Text
 	add := func(names []string, words string) {
 		for _, name := range names {
 			if len(lines) < m.list {
-				lines = append(lines, line(mono(name, min(100, m.line)), " "+words))
+				lines = append(lines, doc.Line(doc.Mono(name, min(100, m.line)), " "+words))
 			}
 		}
 	}
@@ -146,15 +147,15 @@ func (m record) checkNames() []text {
 	return lines
 }
 
-func (m record) checks() section {
+func (m record) checks() doc.Section {
 	c := m.Publication.Checks
 	icon, words := checksWords(c)
 	if words == "" {
-		return section{}
+		return doc.Section{}
 	}
-	t := line(icon + " " + words)
+	t := doc.Line(icon + " " + words)
 	if short := sha(c.SHA); short != "" {
-		t = line(t, " (", linked(commitURL(m.Report, c.SHA), bare(short, 7)), ")")
+		t = doc.Line(t, " (", doc.Linked(commitURL(m.Report, c.SHA), doc.Bare(short, 7)), ")")
 	}
-	return section{Title: line("Checks"), Blocks: append([]block{para(t, ".")}, bulleted(m.checkNames())...)}
+	return doc.Section{Title: doc.Line("Checks"), Blocks: append([]doc.Block{doc.Para(t, ".")}, doc.Bulleted(m.checkNames())...)}
 }

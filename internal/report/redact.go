@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // Redacted is a deep copy of r in which every text is cleaned of invisible
@@ -26,7 +27,7 @@ func redact(v reflect.Value, mask func(string) string) {
 	switch v.Kind() {
 	case reflect.String:
 		if v.CanSet() && v.Type() == reflect.TypeFor[string]() {
-			v.SetString(mask(clean(v.String())))
+			v.SetString(mask(doc.Clean(v.String())))
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {

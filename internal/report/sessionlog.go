@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 const rule = 80
@@ -27,7 +28,7 @@ func SessionStepHeader(iteration int, mode string, step ralph.Step, start time.T
 	return ruled("=") +
 		fmt.Sprintf("ITERATION %d\n", iteration) +
 		ruled("=") +
-		"Mode: " + oneLine(mode, 100) + "\n" +
+		"Mode: " + doc.OneLine(mode, 100) + "\n" +
 		about +
 		"Start Time: " + stamp(start) + "\n" +
 		ruled("-")
@@ -36,7 +37,7 @@ func SessionStepHeader(iteration int, mode string, step ralph.Step, start time.T
 // SessionRetry tells in the session log that an attempt failed and why, and that
 // the iteration goes on. 000-38
 func SessionRetry(why string) string {
-	return "Attempt failed (" + oneLine(why, 500) + "); the iteration is tried again.\n"
+	return "Attempt failed (" + doc.OneLine(why, 500) + "); the iteration is tried again.\n"
 }
 
 const sessionProblems = 20 // told of one iteration
@@ -61,7 +62,7 @@ func SessionFooter(it ralph.Iteration) string {
 	if messages > 0 {
 		line("API Requests", strconv.Itoa(messages))
 	}
-	line("Model", oneLine(it.Last().Model, 200))
+	line("Model", doc.OneLine(it.Last().Model, 200))
 	if messages > 0 {
 		line("Messages", strconv.Itoa(messages))
 	}
@@ -73,7 +74,7 @@ func SessionFooter(it ralph.Iteration) string {
 	}
 	line("Step", stepWords(it, true))
 	for _, p := range it.Settled.Problems[:min(sessionProblems, len(it.Settled.Problems))] {
-		line("Put Back", oneLine(p, 500))
+		line("Put Back", doc.OneLine(p, 500))
 	}
 	if n := len(it.Settled.Problems) - sessionProblems; n > 0 {
 		line("Put Back", fmt.Sprintf("and %d more", n))
@@ -84,7 +85,7 @@ func SessionFooter(it ralph.Iteration) string {
 		line("Kept Going", strconv.Itoa(n))
 	}
 	for _, t := range it.Delivery.Tasks {
-		line("SCM Task", fmt.Sprintf("%s (%s)", oneLine(t.Command, 300), exitWords(t.ExitCode)))
+		line("SCM Task", fmt.Sprintf("%s (%s)", doc.OneLine(t.Command, 300), exitWords(t.ExitCode)))
 	}
 	line("Status", sessionStatus(it))
 	b.WriteString(ruled("=") + "\n")
@@ -96,13 +97,13 @@ func SessionFooter(it ralph.Iteration) string {
 func sessionStatus(it ralph.Iteration) string {
 	if failedTurn(it) {
 		_, text, detail := result(it)
-		if detail = oneLine(detail, 300); detail != "" {
+		if detail = doc.OneLine(detail, 300); detail != "" {
 			text += ": " + detail
 		}
 		return "failed (" + text + ")"
 	}
 	status := told(rejections()[it.Rejection].status, it, "")
-	if why := oneLine(it.Delivery.Error, 300); it.Rejection == ralph.RejectedSCM && why != "" {
+	if why := doc.OneLine(it.Delivery.Error, 300); it.Rejection == ralph.RejectedSCM && why != "" {
 		status += ": " + why
 	}
 	if status != "" {
@@ -128,7 +129,7 @@ func SessionSummary(r ralph.Report) string {
 		}
 	}
 	reason := string(r.Outcome)
-	if text := oneLine(r.Reason, 500); text != "" {
+	if text := doc.OneLine(r.Reason, 500); text != "" {
 		reason += ": " + text
 	}
 	about := ""

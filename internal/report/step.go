@@ -2,6 +2,7 @@ package report
 
 import (
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // The modes of a step and the states of a story, as a ralph.Backlog names them.
@@ -39,7 +40,7 @@ func stepName(s ralph.Step) string {
 	case s.Story == "":
 		return "no story left"
 	}
-	return oneLine(s.Mode, 20) + " " + oneLine(s.Story, storyRunes)
+	return doc.OneLine(s.Mode, 20) + " " + doc.OneLine(s.Story, storyRunes)
 }
 
 // stepWords is the step and what became of it: "review US-001: approved".
@@ -75,7 +76,7 @@ func stepWords(it ralph.Iteration, unreviewed bool) string {
 // empty without a task list. Foreign text.
 func stepTitle(s ralph.Step) string {
 	text := stepName(s)
-	if title := oneLine(s.Title, 100); title != "" && s.Story != "" {
+	if title := doc.OneLine(s.Title, 100); title != "" && s.Story != "" {
 		text += ": " + title
 	}
 	return text
@@ -83,23 +84,23 @@ func stepTitle(s ralph.Step) string {
 
 // putBack lists the newest of what iterations wrote into the task list and may
 // not.
-func (m record) putBack() section {
-	var lines []text
+func (m record) putBack() doc.Section {
+	var lines []doc.Text
 	for _, it := range m.Iterations {
 		for _, p := range it.Settled.Problems {
-			lines = append(lines, line("Iteration "+iterationNumber(it)+" (", foreign(stepName(it.Step), 80), "): ", foreign(p, m.line)))
+			lines = append(lines, doc.Line("Iteration "+iterationNumber(it)+" (", doc.Foreign(stepName(it.Step), 80), "): ", doc.Foreign(p, m.line)))
 		}
 	}
 	if len(lines) == 0 {
-		return section{}
+		return doc.Section{}
 	}
 	shown := lines[max(0, len(lines)-m.list):]
-	s := section{
-		Title:  line("Changes to the task list that were put back"),
-		Blocks: append([]block{para("An iteration may change only the story that it is for, and only as its step allows.")}, bulleted(shown)...),
+	s := doc.Section{
+		Title:  doc.Line("Changes to the task list that were put back"),
+		Blocks: append([]doc.Block{doc.Para("An iteration may change only the story that it is for, and only as its step allows.")}, doc.Bulleted(shown)...),
 	}
 	if n := len(lines) - len(shown); n > 0 {
-		s.Blocks = append(s.Blocks, soft(plural(n, "earlier one")+" left out here; report.json has them all."))
+		s.Blocks = append(s.Blocks, doc.Soft(plural(n, "earlier one")+" left out here; report.json has them all."))
 	}
 	return s
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // hasTasks says that the run had a task list.
@@ -133,20 +134,20 @@ const autoNamed = 10 // stories named in one sentence
 
 // autoWords says which stories no reviewer accepted, and what follows; empty
 // when there are none.
-func autoWords(r ralph.Report) text {
+func autoWords(r ralph.Report) doc.Text {
 	n := r.Tasks.AutoApproved()
 	if n == 0 {
 		return nil
 	}
-	var names []text
+	var names []doc.Text
 	for _, s := range r.Tasks.Stories {
 		if s.AutoApproved && len(names) < autoNamed {
-			names = append(names, line(foreign(s.ID, storyRunes)))
+			names = append(names, doc.Line(doc.Foreign(s.ID, storyRunes)))
 		}
 	}
-	named := joined(names, ", ")
+	named := doc.Joined(names, ", ")
 	if n > autoNamed {
-		named = line(named, fmt.Sprintf(" and %d more", n-autoNamed))
+		named = doc.Line(named, fmt.Sprintf(" and %d more", n-autoNamed))
 	}
 	limit := ""
 	if r.Tasks.ReviewCap > 0 {
@@ -157,7 +158,7 @@ func autoWords(r ralph.Report) text {
 	if n > 1 {
 		they, was = "their reviews were used up%s. No reviewer accepted them as they are: somebody should look at them.", " were"
 	}
-	return line(named, was+" approved automatically because "+fmt.Sprintf(they, limit)+draftWords(r, n))
+	return doc.Line(named, was+" approved automatically because "+fmt.Sprintf(they, limit)+draftWords(r, n))
 }
 
 // draftWords says what auto-approved stories do to the pull request; nothing
@@ -175,8 +176,8 @@ func draftWords(r ralph.Report, n int) string {
 }
 
 // unfinished tells the stories that are not done, at most list of them.
-func (m record) unfinished() []text {
-	var lines []text
+func (m record) unfinished() []doc.Text {
+	var lines []doc.Text
 	more := 0
 	for _, s := range m.Tasks.Stories {
 		if s.Done {
@@ -187,36 +188,36 @@ func (m record) unfinished() []text {
 			continue
 		}
 		_, state := storyState(s)
-		t := line("Story ", foreign(s.ID, storyRunes), ", "+state)
+		t := doc.Line("Story ", doc.Foreign(s.ID, storyRunes), ", "+state)
 		if s.Title != "" {
-			t = line(t, ": ", foreign(s.Title, min(m.line, 200)))
+			t = doc.Line(t, ": ", doc.Foreign(s.Title, min(m.line, 200)))
 		}
 		lines = append(lines, t)
 	}
 	if more > 0 {
-		lines = append(lines, line("…and "+stories(more)+" more."))
+		lines = append(lines, doc.Line("…and "+stories(more)+" more."))
 	}
 	return lines
 }
 
 // storyHead is what the stories and their reviews came to.
-func (m record) storyHead(facts text) section {
-	count := line(strong(storyCount(m.Tasks)))
+func (m record) storyHead(facts doc.Text) doc.Section {
+	count := doc.Line(doc.Strong(storyCount(m.Tasks)))
 	if len(facts) > 0 {
-		count = line(count, " (", facts, ")")
+		count = doc.Line(count, " (", facts, ")")
 	}
-	s := section{Title: line("Stories"), Blocks: []block{para(count, ". "+reviewWords(m.Tasks))}}
+	s := doc.Section{Title: doc.Line("Stories"), Blocks: []doc.Block{doc.Para(count, ". "+reviewWords(m.Tasks))}}
 	if t := autoWords(m.Report); len(t) > 0 {
-		s.Blocks = append(s.Blocks, block{Kind: warningBlock, Lines: []text{t}})
+		s.Blocks = append(s.Blocks, doc.Block{Kind: doc.WarningBlock, Lines: []doc.Text{t}})
 	}
 	return s
 }
 
 // storyLines tells the stories on a terminal: the counts, then a line each.
-func (m record) storyLines(o Style) section {
+func (m record) storyLines(o doc.Style) doc.Section {
 	t := m.Tasks
 	if !hasTasks(m.Report) {
-		return section{}
+		return doc.Section{}
 	}
 	shown := t.Stories
 	if len(shown) > m.bounds.stories {
@@ -225,28 +226,28 @@ func (m record) storyLines(o Style) section {
 	var ids, states []string
 	for _, one := range shown {
 		_, state := storyState(one)
-		ids, states = append(ids, oneLine(one.ID, storyRunes)), append(states, state)
+		ids, states = append(ids, doc.OneLine(one.ID, storyRunes)), append(states, state)
 	}
-	var lines []text
+	var lines []doc.Text
 	for i, one := range shown {
-		mark := o.sign(pending)
+		mark := o.Sign(doc.Pending)
 		switch {
 		case one.AutoApproved:
-			mark = o.sign(warn)
+			mark = o.Sign(doc.Warn)
 		case one.Done:
-			mark = o.sign(finished)
+			mark = o.Sign(doc.Finished)
 		}
 		reviews := ""
 		if !t.SkipReview {
 			reviews = fmt.Sprintf("%-10s  ", plural(one.Reviews, "review"))
 		}
-		lines = append(lines, line(fmt.Sprintf("%s  %-*s  %-*s  %s", mark, longest(ids), ids[i], longest(states), states[i], reviews), foreign(one.Title, m.cell)))
+		lines = append(lines, doc.Line(fmt.Sprintf("%s  %-*s  %-*s  %s", mark, doc.Longest(ids), ids[i], doc.Longest(states), states[i], reviews), doc.Foreign(one.Title, m.cell)))
 	}
 	if n := len(t.Stories) - len(shown); n > 0 {
-		lines = append(lines, line("…and "+stories(n)+" more"))
+		lines = append(lines, doc.Line("…and "+stories(n)+" more"))
 	}
 	s := m.storyHead(nil)
-	s.Blocks = append(s.Blocks, block{Kind: linesBlock, Lines: lines})
+	s.Blocks = append(s.Blocks, doc.Block{Kind: doc.LinesBlock, Lines: lines})
 	return s
 }
 
@@ -255,10 +256,10 @@ func (m record) storyLines(o Style) section {
 const feedbackRunes = 140
 
 // storyTable is a row for each story, with what the reviews came to above it.
-func (m record) storyTable() section {
+func (m record) storyTable() doc.Section {
 	t := m.Tasks
 	if !hasTasks(m.Report) {
-		return section{}
+		return doc.Section{}
 	}
 	s := m.storyHead(m.listFacts())
 	if len(t.Stories) == 0 {
@@ -272,43 +273,43 @@ func (m record) storyTable() section {
 	}
 	var ids []string
 	for _, one := range shown[:len(rows)] {
-		ids = append(ids, oneLine(one.ID, storyRunes))
+		ids = append(ids, doc.OneLine(one.ID, storyRunes))
 	}
-	g := grid{Rows: rows, Columns: []column{{Title: "Story", Class: "id", Room: longest(ids)}, {Title: "Title", Class: "t"}, {Title: "State"}}}
+	g := doc.Grid{Rows: rows, Columns: []doc.Column{{Title: "Story", Class: "id", Room: doc.Longest(ids)}, {Title: "Title", Class: "t"}, {Title: "State"}}}
 	if !t.SkipReview {
-		g.Columns = append(g.Columns, column{Title: "Reviews", Right: true})
+		g.Columns = append(g.Columns, doc.Column{Title: "Reviews", Right: true})
 	}
-	g.Columns = append(g.Columns, column{Title: "Iterations", Right: true})
+	g.Columns = append(g.Columns, doc.Column{Title: "Iterations", Right: true})
 	if !t.SkipReview {
-		g.Columns = append(g.Columns, column{Title: "The last review", Class: "f"})
+		g.Columns = append(g.Columns, doc.Column{Title: "The last review", Class: "f"})
 	}
-	s.Blocks = append(s.Blocks, block{Kind: gridBlock, Grid: g})
+	s.Blocks = append(s.Blocks, doc.Block{Kind: doc.GridBlock, Grid: g})
 	if n := len(shown) - len(rows); n > 0 {
-		s.Blocks = append(s.Blocks, soft("…and "+stories(n)+" more; report.json has them all."))
+		s.Blocks = append(s.Blocks, doc.Soft("…and "+stories(n)+" more; report.json has them all."))
 	}
 	s.Blocks = append(s.Blocks, m.feedbacks(shown[:len(rows)])...)
 	return s
 }
 
 // listFacts names the list.
-func (m record) listFacts() text {
-	var facts []text
+func (m record) listFacts() doc.Text {
+	var facts []doc.Text
 	if m.Tasks.File != "" {
-		facts = append(facts, line(mono(m.Tasks.File, 120)))
+		facts = append(facts, doc.Line(doc.Mono(m.Tasks.File, 120)))
 	}
-	if oneLine(m.Tasks.Project, 80) != "" {
-		facts = append(facts, line(foreign(m.Tasks.Project, 80)))
+	if doc.OneLine(m.Tasks.Project, 80) != "" {
+		facts = append(facts, doc.Line(doc.Foreign(m.Tasks.Project, 80)))
 	}
-	return joined(facts, ", ")
+	return doc.Joined(facts, ", ")
 }
 
 // storyRows makes rows as long as there is room.
-func (m record) storyRows(list []ralph.Story) [][]text {
-	var rows [][]text
+func (m record) storyRows(list []ralph.Story) [][]doc.Text {
+	var rows [][]doc.Text
 	size := 0
 	for i, s := range list {
 		row := m.storyRow(s)
-		if size += len(markdownRow(row)); i == m.bounds.stories || size > m.storyBytes {
+		if size += len(doc.MarkdownRow(row)); i == m.bounds.stories || size > m.storyBytes {
 			break
 		}
 		rows = append(rows, row)
@@ -316,51 +317,51 @@ func (m record) storyRows(list []ralph.Story) [][]text {
 	return rows
 }
 
-func (m record) storyRow(s ralph.Story) []text {
+func (m record) storyRow(s ralph.Story) []doc.Text {
 	icon, words := storyState(s)
-	state := line(tight(icon + " " + words))
+	state := doc.Line(doc.Tight(icon + " " + words))
 	if s.AutoApproved {
-		state = line(tight(icon+" "), strong(words))
+		state = doc.Line(doc.Tight(icon+" "), doc.Strong(words))
 	}
-	row := []text{line(foreign(s.ID, storyRunes)), line(foreign(s.Title, 100)), state}
+	row := []doc.Text{doc.Line(doc.Foreign(s.ID, storyRunes)), doc.Line(doc.Foreign(s.Title, 100)), state}
 	if m.Tasks.SkipReview {
-		return append(row, line(times(s.Iterations)))
+		return append(row, doc.Line(times(s.Iterations)))
 	}
-	said := line(foreign(feedback(s), feedbackRunes))
-	if oneLine(feedback(s), feedbackRunes) == "" {
-		said = line(nothing)
+	said := doc.Line(doc.Foreign(feedback(s), feedbackRunes))
+	if doc.OneLine(feedback(s), feedbackRunes) == "" {
+		said = doc.Line(doc.Nothing)
 	}
-	return append(row, line(times(s.Reviews)), line(times(s.Iterations)), said)
+	return append(row, doc.Line(times(s.Reviews)), doc.Line(times(s.Iterations)), said)
 }
 
 // times is a count that does not shout when there is none.
 func times(n int) string {
 	if n <= 0 {
-		return nothing
+		return doc.Nothing
 	}
 	return fmt.Sprint(n)
 }
 
 // feedbacks folds the reviews that a cell has no room for.
-func (m record) feedbacks(list []ralph.Story) []block {
+func (m record) feedbacks(list []ralph.Story) []doc.Block {
 	if m.Tasks.SkipReview {
 		return nil
 	}
-	var blocks []block
+	var blocks []doc.Block
 	size := 0
 	for _, s := range list {
 		said := feedback(s)
-		if !strings.HasSuffix(oneLine(said, feedbackRunes), "…") {
+		if !strings.HasSuffix(doc.OneLine(said, feedbackRunes), "…") {
 			continue
 		}
-		body, cut := head(said, m.output)
+		body, cut := doc.Head(said, m.output)
 		length := plural(utf8.RuneCountInString(body), "character")
 		if cut {
 			body, length = body+"\n…", "the beginning"
 		}
-		review := fold(line("The last review of ", foreign(s.ID, storyRunes), " ("+length+")"), pre(body))
-		if size += len(review.markdown()) + 1; len(blocks) == m.failures || size > m.storyBytes/2 {
-			return append(blocks, soft("More reviews are left out here; report.json has them all."))
+		review := doc.Fold(doc.Line("The last review of ", doc.Foreign(s.ID, storyRunes), " ("+length+")"), doc.Pre(body))
+		if size += len(review.Markdown()) + 1; len(blocks) == m.failures || size > m.storyBytes/2 {
+			return append(blocks, doc.Soft("More reviews are left out here; report.json has them all."))
 		}
 		blocks = append(blocks, review)
 	}

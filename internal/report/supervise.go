@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // Supervise renders events as the log of the restart manager, each line with
@@ -41,7 +42,7 @@ func (s *Supervise) Lines(e ralph.Event) []string {
 	case ralph.EventRetry:
 		lines = s.restart(s.attempt)
 		if e.Wait >= longWait {
-			lines = append(lines, retryWords(e, span)+": "+oneLine(e.Text, 500))
+			lines = append(lines, retryWords(e, span)+": "+doc.OneLine(e.Text, 500))
 		}
 	case ralph.EventIterationEnd:
 		if e.Record != nil && e.Record.Marker && !e.Record.Passed() {
@@ -56,7 +57,7 @@ func (s *Supervise) Lines(e ralph.Event) []string {
 
 // Ending tells how the run ended. 002-07, 002-09, 002-17, 002-18
 func (s *Supervise) Ending(r ralph.Report) []string {
-	reason := oneLine(r.Reason, 1000)
+	reason := doc.OneLine(r.Reason, 1000)
 	lines := s.gaveUp()
 	switch r.Outcome {
 	case ralph.Completed:
@@ -72,7 +73,7 @@ func (s *Supervise) Ending(r ralph.Report) []string {
 			lines = append(lines, "Fatal error: "+reason)
 			break
 		}
-		lines = append(lines, fmt.Sprintf("Stopped (%s): %s", oneLine(string(r.Outcome), 40), reason))
+		lines = append(lines, fmt.Sprintf("Stopped (%s): %s", doc.OneLine(string(r.Outcome), 40), reason))
 	}
 	return dated(r.Started.Add(r.Duration), lines)
 }

@@ -6,97 +6,98 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // table is a row per iteration and one of totals.
-func (m record) table() section {
+func (m record) table() doc.Section {
 	if len(m.Iterations) == 0 {
-		return section{}
+		return doc.Section{}
 	}
 	shown := newest(m.Iterations, m.rows)
-	g := grid{Columns: []column{
+	g := doc.Grid{Columns: []doc.Column{
 		{Title: "#", Right: true}, {Title: "Result"}, {Title: "Time", Right: true}, {Title: "Turns", Right: true}, {Title: "Tools", Right: true},
 		{Title: "Tokens in / out", Right: true}, {Title: "Cost", Right: true}, {Title: "Files", Class: "w"}, {Title: "Commit", Class: "w"},
 	}}
-	steps, cell := anyStep(m.Iterations), tight
+	steps, cell := anyStep(m.Iterations), doc.Tight
 	if steps {
 		names := make([]string, 0, len(shown))
 		for _, it := range shown {
 			names = append(names, stepName(it.Step))
 		}
-		g.Columns = slices.Insert(g.Columns, 1, column{Title: "Step", Class: "t", Room: longest(names)})
-		cell = func(s string) part { return part{Words: s} } // makes room for it
+		g.Columns = slices.Insert(g.Columns, 1, doc.Column{Title: "Step", Class: "t", Room: doc.Longest(names)})
+		cell = func(s string) doc.Part { return doc.Part{Words: s} } // makes room for it
 	}
-	g.Columns[len(g.Columns)-4].Title = string(line(cell("Tokens in / out")).markdown())
+	g.Columns[len(g.Columns)-4].Title = string(doc.Line(cell("Tokens in / out")).Markdown())
 	for _, it := range shown {
 		r := newRow(it)
-		cells := []text{
-			line(r.Number), m.resultCell(r), line(r.Time), line(tight(r.Turns)), line(cell(r.Tools)), line(cell(r.Tokens)), line(tight(r.Cost)),
-			line(cell(r.Files)), m.commitCell(it, nil),
+		cells := []doc.Text{
+			doc.Line(r.Number), m.resultCell(r), doc.Line(r.Time), doc.Line(doc.Tight(r.Turns)), doc.Line(cell(r.Tools)), doc.Line(cell(r.Tokens)), doc.Line(doc.Tight(r.Cost)),
+			doc.Line(cell(r.Files)), m.commitCell(it, nil),
 		}
 		if steps {
-			cells = slices.Insert(cells, 1, line(foreign(stepWords(it, m.Tasks.SkipReview), 80)))
+			cells = slices.Insert(cells, 1, doc.Line(doc.Foreign(stepWords(it, m.Tasks.SkipReview), 80)))
 		}
 		g.Rows = append(g.Rows, cells)
 	}
 	total := totals(m.Report)
-	g.Total = []text{nil, line("Total"), line(total.Time), line(tight(total.Turns)), line(cell(total.Tools)), line(cell(total.Tokens)), line(tight(total.Cost)), nil, nil}
+	g.Total = []doc.Text{nil, doc.Line("Total"), doc.Line(total.Time), doc.Line(doc.Tight(total.Turns)), doc.Line(cell(total.Tools)), doc.Line(cell(total.Tokens)), doc.Line(doc.Tight(total.Cost)), nil, nil}
 	if steps {
 		g.Total = slices.Insert(g.Total, 1, nil)
 	}
-	s := section{Title: line("Iterations"), Blocks: []block{{Kind: gridBlock, Grid: g}}}
+	s := doc.Section{Title: doc.Line("Iterations"), Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
 	if note := priceNote(m.Report); note != "" {
-		s.Blocks = append(s.Blocks, small(foreign(note, m.line)))
+		s.Blocks = append(s.Blocks, doc.Small(doc.Foreign(note, m.line)))
 	}
 	if n := len(m.Iterations) - len(shown); n > 0 {
-		s.Blocks = append(s.Blocks, soft("The first "+plural(n, "iteration")+" are left out here; report.json has them all."))
+		s.Blocks = append(s.Blocks, doc.Soft("The first "+plural(n, "iteration")+" are left out here; report.json has them all."))
 	}
 	return s
 }
 
 // resultCell tells result and guardrails: how many passed, then the names of
 // those that failed.
-func (m record) resultCell(r row) text {
-	t := line(tight(r.Icon + " " + r.Result))
+func (m record) resultCell(r row) doc.Text {
+	t := doc.Line(doc.Tight(r.Icon + " " + r.Result))
 	if r.Error != "" {
-		t = line(t, ": ", foreign(r.Error, m.cell))
+		t = doc.Line(t, ": ", doc.Foreign(r.Error, m.cell))
 	}
 	if r.Rounds != "" {
-		t = line(t, lineBreak(), tight(r.Rounds))
+		t = doc.Line(t, doc.LineBreak(), doc.Tight(r.Rounds))
 	}
-	if r.Guardrails != nothing {
-		checks := tight(r.Guardrails + " guardrails")
-		if t = line(t, lineBreak(), checks); r.Rejected {
-			t = line(checks)
+	if r.Guardrails != doc.Nothing {
+		checks := doc.Tight(r.Guardrails + " guardrails")
+		if t = doc.Line(t, doc.LineBreak(), checks); r.Rejected {
+			t = doc.Line(checks)
 		}
 	}
 	for i, name := range r.Failing {
 		if i == 3 {
-			return line(t, lineBreak(), fmt.Sprintf("and %d more", len(r.Failing)-i))
+			return doc.Line(t, doc.LineBreak(), fmt.Sprintf("and %d more", len(r.Failing)-i))
 		}
-		t = line(t, lineBreak(), mono(name, m.cell/2))
+		t = doc.Line(t, doc.LineBreak(), doc.Mono(name, m.cell/2))
 	}
 	return t
 }
 
 // commitCell is the commit of an iteration, with what is to know of it.
-func (m record) commitCell(it ralph.Iteration, between any) text {
+func (m record) commitCell(it ralph.Iteration, between any) doc.Text {
 	short := sha(it.Commit.SHA)
 	if short == "" {
-		return line(nothing)
+		return doc.Line(doc.Nothing)
 	}
 	if between == nil {
-		between = lineBreak()
+		between = doc.LineBreak()
 	}
-	t := line(bare(short, 7))
+	t := doc.Line(doc.Bare(short, 7))
 	switch {
 	case it.Commit.Pushed || m.Publication.Pushed:
-		t = linked(commitURL(m.Report, it.Commit.SHA), t)
+		t = doc.Linked(commitURL(m.Report, it.Commit.SHA), t)
 	case it.Commit.PushError != "":
-		t = line(t, between, tight("not pushed"))
+		t = doc.Line(t, between, doc.Tight("not pushed"))
 	}
 	if it.Commit.Own > 0 {
-		t = line(t, between, tight(fmt.Sprintf("+%d by the agent", it.Commit.Own)))
+		t = doc.Line(t, between, doc.Tight(fmt.Sprintf("+%d by the agent", it.Commit.Own)))
 	}
 	return t
 }
@@ -121,79 +122,79 @@ func newest(list []ralph.Iteration, limit int) []ralph.Iteration {
 }
 
 // guardrailFailures folds what failed guardrails printed, newest first.
-func (m record) guardrailFailures() section {
+func (m record) guardrailFailures() doc.Section {
 	list := failures(m.Report)
 	if len(list) == 0 {
-		return section{}
+		return doc.Section{}
 	}
-	s := section{Title: line("Guardrail failures")}
+	s := doc.Section{Title: doc.Line("Guardrail failures")}
 	for i, f := range list {
 		if i == m.failures {
-			s.Blocks = append(s.Blocks, soft(fmt.Sprintf("%d more are left out here; report.json has them all.", len(list)-i)))
+			s.Blocks = append(s.Blocks, doc.Soft(fmt.Sprintf("%d more are left out here; report.json has them all.", len(list)-i)))
 			break
 		}
 		words, reason := verdictWords(f.Verdict)
-		t := line(fmt.Sprintf("Iteration %d: ", f.Iteration), mono(f.Command, m.command), " "+words)
+		t := doc.Line(fmt.Sprintf("Iteration %d: ", f.Iteration), doc.Mono(f.Command, m.command), " "+words)
 		if reason != "" {
-			t = line(t, ": ", foreign(reason, 200))
+			t = doc.Line(t, ": ", doc.Foreign(reason, 200))
 		}
 		if f.Also > 0 {
-			t = line(t, fmt.Sprintf(" (the same as in %s)", plural(f.Also, "earlier iteration")))
+			t = doc.Line(t, fmt.Sprintf(" (the same as in %s)", plural(f.Also, "earlier iteration")))
 		}
-		s.Blocks = append(s.Blocks, fold(t, m.outputOf(f.Verdict)...))
+		s.Blocks = append(s.Blocks, doc.Fold(t, m.outputOf(f.Verdict)...))
 	}
 	return s
 }
 
-func (m record) outputOf(v ralph.Verdict) []block {
-	text, cut := tail(v.Output, m.output)
+func (m record) outputOf(v ralph.Verdict) []doc.Block {
+	text, cut := doc.Tail(v.Output, m.output)
 	if cut {
 		text = "…\n" + text
 	}
-	output := soft("No output.")
+	output := doc.Soft("No output.")
 	if strings.TrimSpace(text) != "" {
-		output = pre(text)
+		output = doc.Pre(text)
 	}
-	facts := line(span(v.Duration))
+	facts := doc.Line(span(v.Duration))
 	if v.LogFile != "" {
-		facts = line(facts, " · log: ", mono(v.LogFile, 200))
+		facts = doc.Line(facts, " · log: ", doc.Mono(v.LogFile, 200))
 	}
-	return []block{output, para(facts)}
+	return []doc.Block{output, doc.Para(facts)}
 }
 
 // baseline says what was red before the agent touched anything.
-func (m record) baseline() section {
-	var lines []text
+func (m record) baseline() doc.Section {
+	var lines []doc.Text
 	for _, v := range m.Baseline {
 		if v.Passed {
 			continue
 		}
 		if len(lines) == m.list {
-			lines = append(lines, line("…and more; report.json has them all."))
+			lines = append(lines, doc.Line("…and more; report.json has them all."))
 			break
 		}
 		words, _ := verdictWords(v)
 		if after := now(m.Report, v.Command); after != "" {
 			words += "; it " + after
 		}
-		lines = append(lines, line(mono(v.Command, m.command), " "+words+"."))
+		lines = append(lines, doc.Line(doc.Mono(v.Command, m.command), " "+words+"."))
 	}
 	return listed("Already failing before the run", lines)
 }
 
 // iterationLines is the table of the newest iterations for a terminal. Where there
 // are steps, they and what they came to take the room of less important columns.
-func (m record) iterationLines(o Style) section {
+func (m record) iterationLines(o doc.Style) doc.Section {
 	if len(m.Iterations) == 0 {
-		return section{}
+		return doc.Section{}
 	}
-	g := grid{Columns: []column{
+	g := doc.Grid{Columns: []doc.Column{
 		{Title: "#", Right: true, Class: "kept"}, {Title: "time", Right: true, Class: "kept"}, {Title: "turns", Right: true}, {Title: "tools", Right: true},
 		{Title: "tokens in / out", Right: true}, {Title: "cost", Right: true}, {Title: "files"}, {Title: "guardrails"}, {Title: "commit"}, {Title: "result"},
 	}}
 	steps := anyStep(m.Iterations)
 	if steps {
-		g.Columns = slices.Concat(g.Columns[:2], g.Columns[5:6], g.Columns[7:9], []column{{Title: "step"}}, g.Columns[9:])
+		g.Columns = slices.Concat(g.Columns[:2], g.Columns[5:6], g.Columns[7:9], []doc.Column{{Title: "step"}}, g.Columns[9:])
 	}
 	for _, it := range newest(m.Iterations, m.rows) {
 		r := newRow(it)
@@ -202,24 +203,24 @@ func (m record) iterationLines(o Style) section {
 			checks = strings.NewReplacer("✅ ", "ok ", "❌ ", "failed ").Replace(checks)
 		}
 		if short == "" {
-			short = nothing
+			short = doc.Nothing
 		}
 		cells := []string{r.Number, r.Time, r.Turns, r.Tools, r.Tokens, r.Cost, r.Files, checks, short, r.Result}
 		if steps {
 			cells = []string{r.Number, r.Time, r.Cost, checks, short, stepWords(it, m.Tasks.SkipReview), r.Result}
 		}
-		var row []text
+		var row []doc.Text
 		for _, c := range cells {
-			row = append(row, line(c))
+			row = append(row, doc.Line(c))
 		}
 		g.Rows = append(g.Rows, row)
 	}
-	s := section{Name: "iterations", Blocks: []block{{Kind: gridBlock, Grid: g}}}
+	s := doc.Section{Name: "iterations", Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
 	if note := priceNote(m.Report); note != "" {
-		s.Blocks = append(s.Blocks, small(foreign(note, m.line)))
+		s.Blocks = append(s.Blocks, doc.Small(doc.Foreign(note, m.line)))
 	}
 	if n := len(m.Iterations) - m.rows; n > 0 {
-		s.Blocks = append(s.Blocks, soft(plural(n, "earlier iteration")+" not shown"))
+		s.Blocks = append(s.Blocks, doc.Soft(plural(n, "earlier iteration")+" not shown"))
 	}
 	return s
 }

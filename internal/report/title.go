@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 const titleRunes = 72
@@ -12,7 +13,7 @@ const titleRunes = 72
 // words, at most 72 characters, with mentions, references and words that keep
 // checks from running defused because a squash merge makes it a commit message.
 func Title(r ralph.Report) string {
-	text, _ := head(r.Task, 4096)
+	text, _ := doc.Head(r.Task, 4096)
 	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSpace(strings.TrimLeft(line, "#>*-=+_`~ \t"))
 		if line == "" {
@@ -25,10 +26,10 @@ func Title(r ralph.Report) string {
 
 // shorten cuts at a word where one ends near the limit.
 func shorten(s string, limit int) string {
-	if _, more := firstRunes(s, limit); !more {
+	if _, more := doc.FirstRunes(s, limit); !more {
 		return s
 	}
-	s, _ = firstRunes(s, limit-1)
+	s, _ = doc.FirstRunes(s, limit-1)
 	if i := strings.LastIndexByte(s, ' '); i > len(s)/2 {
 		s = s[:i]
 	}

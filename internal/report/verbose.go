@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // Verbose renders events as the lines of `--verbose`, each with the prefix
@@ -43,17 +44,17 @@ func (v Verbose) Lines(e ralph.Event) []string {
 			return VerboseLines("Agent " + v.turn(*e.Turn))
 		}
 	case ralph.EventRetry:
-		return VerboseLines(retryWords(e, operation) + ": " + oneLine(e.Text, 500))
+		return VerboseLines(retryWords(e, operation) + ": " + doc.OneLine(e.Text, 500))
 	case ralph.EventKept:
-		return VerboseLines("Kept going: " + oneLine(e.Text, 500))
+		return VerboseLines("Kept going: " + doc.OneLine(e.Text, 500))
 	case ralph.EventGuardrailStart:
-		return VerboseLines("Running guardrail: " + oneLine(e.Text, 500))
+		return VerboseLines("Running guardrail: " + doc.OneLine(e.Text, 500))
 	case ralph.EventGuardrailEnd:
 		if e.Verdict != nil {
 			return VerboseLines("Guardrail " + ended(e.Verdict.ExitCode, e.Verdict.Reason, e.Verdict.Duration))
 		}
 	case ralph.EventTaskStart:
-		return VerboseLines("Running SCM task: " + oneLine(e.Text, 500))
+		return VerboseLines("Running SCM task: " + doc.OneLine(e.Text, 500))
 	case ralph.EventTaskEnd:
 		if e.Task != nil {
 			return VerboseLines("SCM task " + ended(e.Task.ExitCode, "", e.Task.Duration))
@@ -69,8 +70,8 @@ func (v Verbose) Lines(e ralph.Event) []string {
 // VerboseLines is any text as lines of --verbose.
 func VerboseLines(text string) []string {
 	var lines []string
-	for line := range strings.SplitSeq(strings.TrimRight(clean(text), "\n"), "\n") {
-		if first, more := firstRunes(line, verboseRunes); more {
+	for line := range strings.SplitSeq(strings.TrimRight(doc.Clean(text), "\n"), "\n") {
+		if first, more := doc.FirstRunes(line, verboseRunes); more {
 			line = first + "…"
 		}
 		lines = append(lines, verbosePrefix+line)
@@ -80,12 +81,12 @@ func VerboseLines(text string) []string {
 
 // LoadingSettings tells that a settings file is read.
 func LoadingSettings(path string) string {
-	return verbosePrefix + "Loading settings from " + oneLine(path, 500)
+	return verbosePrefix + "Loading settings from " + doc.OneLine(path, 500)
 }
 
 // AgentCommand tells how the agent is started; the words stand as they are.
 func AgentCommand(words ...string) string {
-	return verbosePrefix + "Agent command: " + oneLine(strings.Join(words, " "), verboseRunes)
+	return verbosePrefix + "Agent command: " + doc.OneLine(strings.Join(words, " "), verboseRunes)
 }
 
 // prompt shows the beginning of a prompt, with what cannot be seen spelled out.
@@ -95,7 +96,7 @@ func (v Verbose) prompt(e ralph.Event) string {
 	if v.Mask != nil {
 		text = v.Mask(text)
 	}
-	start, more := firstRunes(text, previewRunes)
+	start, more := doc.FirstRunes(text, previewRunes)
 	line := spelledOut(start)
 	if more {
 		line += "…"
@@ -139,7 +140,7 @@ func (v Verbose) turn(t ralph.Turn) string {
 
 // ended is "exited with code 0 (1.2s)", or how it ended else.
 func ended(code int, reason string, took time.Duration) string {
-	switch reason = oneLine(reason, 300); {
+	switch reason = doc.OneLine(reason, 300); {
 	case reason != "":
 		return fmt.Sprintf("failed: %s (%s)", reason, operation(took))
 	case code < 0:
@@ -155,7 +156,7 @@ func (v Verbose) completion(it ralph.Iteration) string {
 	}
 	why, found := rejections()[it.Rejection]
 	if !found {
-		return "No completion: " + oneLine(string(it.Rejection), 100)
+		return "No completion: " + doc.OneLine(string(it.Rejection), 100)
 	}
 	return "No completion: " + told(why.verbose, it, v.marker())
 }
@@ -163,7 +164,7 @@ func (v Verbose) completion(it ralph.Iteration) string {
 func (v Verbose) marker() string {
 	switch v.Completion.Kind {
 	case ralph.CompletionPromise, ralph.CompletionResponse:
-		return oneLine(v.Completion.String(), 200)
+		return doc.OneLine(v.Completion.String(), 200)
 	case ralph.CompletionDoneFile:
 		return "the file DONE"
 	case ralph.CompletionTasks:
@@ -180,7 +181,7 @@ func settled(it ralph.Iteration) string {
 		text = "Step: " + words + "\n"
 	}
 	for _, p := range it.Settled.Problems[:min(sessionProblems, len(it.Settled.Problems))] {
-		text += "Put back: " + oneLine(p, 500) + "\n"
+		text += "Put back: " + doc.OneLine(p, 500) + "\n"
 	}
 	if n := it.Rounds(); n > 1 {
 		text += fmt.Sprintf("The session went on for %d iterations\n", n)

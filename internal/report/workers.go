@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // worker is what one model of one agent did in a run. The names are foreign
@@ -123,7 +124,7 @@ func workerRows(r ralph.Report) (rows []workerRow, more int) {
 	}
 	for _, w := range list[:min(maxWorkers, len(list))] {
 		rows = append(rows, workerRow{
-			Agent: cmp.Or(oneLine(w.Agent, 80), nothing), Model: cmp.Or(oneLine(w.Model, 80), nothing),
+			Agent: cmp.Or(doc.OneLine(w.Agent, 80), doc.Nothing), Model: cmp.Or(doc.OneLine(w.Model, 80), doc.Nothing),
 			Iterations: w.Iterations, Tokens: tokenPair(w.Usage.Tokens), Cost: w.Usage.Cost.String(),
 		})
 	}
@@ -131,24 +132,24 @@ func workerRows(r ralph.Report) (rows []workerRow, more int) {
 }
 
 // workers is a table of agents and models.
-func (m record) workers() section {
+func (m record) workers() doc.Section {
 	rows, more := workerRows(m.Report)
 	if len(rows) == 0 {
-		return section{}
+		return doc.Section{}
 	}
-	g := grid{Columns: []column{{Title: "Agent"}, {Title: "Model"}, {Title: "Iterations", Right: true}, {Title: "Tokens in / out", Right: true}, {Title: "Cost", Right: true}}}
-	name := func(s string) text {
-		if s == nothing {
-			return line(s)
+	g := doc.Grid{Columns: []doc.Column{{Title: "Agent"}, {Title: "Model"}, {Title: "Iterations", Right: true}, {Title: "Tokens in / out", Right: true}, {Title: "Cost", Right: true}}}
+	name := func(s string) doc.Text {
+		if s == doc.Nothing {
+			return doc.Line(s)
 		}
-		return line(bare(s, 80))
+		return doc.Line(doc.Bare(s, 80))
 	}
 	for _, w := range rows {
-		g.Rows = append(g.Rows, []text{name(w.Agent), name(w.Model), line(fmt.Sprint(w.Iterations)), line(tight(w.Tokens)), line(tight(w.Cost))})
+		g.Rows = append(g.Rows, []doc.Text{name(w.Agent), name(w.Model), doc.Line(fmt.Sprint(w.Iterations)), doc.Line(doc.Tight(w.Tokens)), doc.Line(doc.Tight(w.Cost))})
 	}
-	s := section{Title: line("Agents and models"), Blocks: []block{{Kind: gridBlock, Grid: g}}}
+	s := doc.Section{Title: doc.Line("Agents and models"), Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
 	if more > 0 {
-		s.Blocks = append(s.Blocks, soft(fmt.Sprintf("%d more are left out here; report.json has them all.", more)))
+		s.Blocks = append(s.Blocks, doc.Soft(fmt.Sprintf("%d more are left out here; report.json has them all.", more)))
 	}
 	return s
 }
@@ -161,5 +162,5 @@ func priceNote(r ralph.Report) string {
 	case r.Prices == "":
 		return "Costs are estimated from list prices; tokens as the CLI reports them."
 	}
-	return "Prices of " + oneLine(r.Prices, 40) + "; tokens as the CLI reports them."
+	return "Prices of " + doc.OneLine(r.Prices, 40) + "; tokens as the CLI reports them."
 }

@@ -1,4 +1,4 @@
-package report
+package doc
 
 import (
 	"strings"
@@ -18,12 +18,13 @@ func summaryWords() wording {
 	}
 }
 
-func (t text) markdown() string { return markdownWords().text(t) }
+// Markdown is the text in Markdown.
+func (t Text) Markdown() string { return markdownWords().text(t) }
 
-// markdown joins sections to a document of at most limit bytes, which are never
+// Markdown joins sections to a document of at most limit bytes, which are never
 // fewer than the characters that a forge counts. What does not fit is left out and
 // named at the end.
-func markdown(limit int, mark string, sections []section) string {
+func Markdown(limit int, mark string, sections []Section) string {
 	const leftOut = "\n> [!NOTE]\n> Left out for length: "
 	var b strings.Builder
 	var missing []string
@@ -56,80 +57,81 @@ func markdown(limit int, mark string, sections []section) string {
 	return b.String()
 }
 
-func (s section) name() string {
+func (s Section) name() string {
 	if s.Name != "" {
 		return s.Name
 	}
-	return strings.ToLower(s.Title.plain())
+	return strings.ToLower(s.Title.Plain())
 }
 
-func (s section) markdown(level string) string {
+func (s Section) markdown(level string) string {
 	body := markdownBlocks(s.Blocks)
 	switch {
 	case len(s.Fold) > 0:
 		return details(s.Fold, body)
 	case len(s.Title) > 0:
-		return level + s.Title.markdown() + "\n\n" + body
+		return level + s.Title.Markdown() + "\n\n" + body
 	}
 	return body
 }
 
-func markdownBlocks(blocks []block) string {
+func markdownBlocks(blocks []Block) string {
 	parts := make([]string, 0, len(blocks))
 	for _, b := range blocks {
-		parts = append(parts, b.markdown())
+		parts = append(parts, b.Markdown())
 	}
 	return strings.Join(parts, "\n")
 }
 
-func (b block) markdown() string {
+// Markdown is the block in Markdown.
+func (b Block) Markdown() string {
 	lines := make([]string, 0, len(b.Lines))
 	for _, t := range b.Lines {
-		lines = append(lines, t.markdown())
+		lines = append(lines, t.Markdown())
 	}
 	switch b.Kind {
 	case paraBlock:
-		return b.Text.markdown() + "\n"
+		return b.Text.Markdown() + "\n"
 	case softBlock:
-		return "_" + b.Text.markdown() + "_\n"
+		return "_" + b.Text.Markdown() + "_\n"
 	case smallBlock:
-		return "<sub>" + b.Text.markdown() + "</sub>\n"
-	case titleBlock:
-		return "### " + b.Text.markdown() + "\n"
-	case listBlock:
+		return "<sub>" + b.Text.Markdown() + "</sub>\n"
+	case TitleBlock:
+		return "### " + b.Text.Markdown() + "\n"
+	case ListBlock:
 		return "- " + strings.Join(lines, "\n- ") + "\n"
-	case linesBlock:
+	case LinesBlock:
 		return strings.Join(lines, "\n") + "\n"
-	case cautionBlock, warningBlock:
+	case CautionBlock, WarningBlock:
 		return "> [!" + strings.ToUpper(string(b.Kind)) + "]\n> " + strings.Join(lines, "\n>\n> ") + "\n"
 	case preBlock:
 		return fence(b.Pre)
 	case foldBlock:
 		return details(b.Text, markdownBlocks(b.Blocks))
-	case factsBlock:
+	case FactsBlock:
 		var facts []string
 		for _, f := range b.Facts {
-			text := f.Text.markdown()
+			text := f.Text.Markdown()
 			if !f.Plain {
 				text = "**" + f.Name + "** " + text
 			}
 			facts = append(facts, text)
 		}
 		return strings.Join(facts, " · ") + "\n"
-	case gridBlock:
+	case GridBlock:
 		return b.Grid.markdown()
-	case chartBlock:
+	case ChartBlock:
 		return b.Chart.mermaid()
 	}
 	return ""
 }
 
 // details folds a Markdown text.
-func details(summary text, body string) string {
+func details(summary Text, body string) string {
 	return "<details><summary>" + summaryWords().text(summary) + "</summary>\n\n" + strings.Trim(body, "\n") + "\n\n</details>\n"
 }
 
-func (g grid) markdown() string {
+func (g Grid) markdown() string {
 	var b strings.Builder
 	b.WriteByte('|')
 	for _, c := range g.Columns {
@@ -145,24 +147,25 @@ func (g grid) markdown() string {
 	}
 	b.WriteByte('\n')
 	for _, cells := range g.Rows {
-		b.WriteString(markdownRow(cells))
+		b.WriteString(MarkdownRow(cells))
 	}
 	if g.Total != nil {
-		cells := make([]text, len(g.Total))
+		cells := make([]Text, len(g.Total))
 		for i, t := range g.Total {
 			if len(t) > 0 {
-				cells[i] = line(strong(t))
+				cells[i] = Line(Strong(t))
 			}
 		}
-		b.WriteString(markdownRow(cells))
+		b.WriteString(MarkdownRow(cells))
 	}
 	return b.String()
 }
 
-func markdownRow(cells []text) string {
+// MarkdownRow is a row of a table in Markdown.
+func MarkdownRow(cells []Text) string {
 	row := "|"
 	for _, t := range cells {
-		if cell := t.markdown(); cell != "" {
+		if cell := t.Markdown(); cell != "" {
 			row += " " + cell
 		}
 		row += " |"

@@ -1,4 +1,4 @@
-package report
+package doc
 
 import (
 	"bytes"
@@ -10,19 +10,19 @@ import (
 //go:embed page.html.tmpl
 var pageTemplate string
 
-// page is sections as a page of HTML. The template escapes every text.
-func page(title, icon, tone string, sections []section) ([]byte, error) {
+// Page is sections as a page of HTML. The template escapes every text.
+func Page(title, icon, tone string, sections []Section) ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"code": func(p part) string { return oneLine(p.Words, p.Limit) },
-		"plot": series.plot,
+		"code": func(p Part) string { return OneLine(p.Words, p.Limit) },
+		"plot": Series.plot,
 	}).Parse(pageTemplate)
 	if err != nil {
 		return nil, err
 	}
 	doc := struct {
 		Title, Icon, Tone string
-		Head, Sections    []section // what stands on top, and what below it
-		Footer            section
+		Head, Sections    []Section // what stands on top, and what below it
+		Footer            Section
 	}{Title: title, Icon: icon, Tone: tone}
 	for _, s := range sections {
 		switch {
@@ -43,4 +43,4 @@ func page(title, icon, tone string, sections []section) ([]byte, error) {
 }
 
 // Boxed is the text of a preformatted block of the page.
-func (b block) Boxed() string { return strings.Trim(b.Pre, "\n") }
+func (b Block) Boxed() string { return strings.Trim(b.Pre, "\n") }

@@ -1,11 +1,10 @@
-package report
+package doc
 
 import (
 	"html"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -87,7 +86,7 @@ func FuzzCode(f *testing.F) {
 		out := code(s, 100)
 		switch {
 		case out == "":
-			if oneLine(s, 100) != "" {
+			if OneLine(s, 100) != "" {
 				t.Errorf("code(%q) = nothing", s)
 			}
 		case strings.HasPrefix(out, "`"):
@@ -126,7 +125,7 @@ func FuzzFence(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		s = clean(s)
+		s = Clean(s)
 		out := fence(s)
 		lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 		open := strings.TrimSuffix(lines[0], "text")
@@ -142,13 +141,13 @@ func FuzzFence(f *testing.F) {
 func FuzzClean(f *testing.F) {
 	f.Add("a\x1b[1mb\r\nc\x00\u202e\u2028\xff \x1b]8;;http://x\x07y\x1b]8;;\x1b\\ \x9b31m")
 	f.Fuzz(func(t *testing.T, s string) {
-		out := clean(s)
+		out := Clean(s)
 		for _, r := range out {
 			if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
 				t.Errorf("clean(%q) = %q has %U", s, out, r)
 			}
 		}
-		if !utf8.ValidString(out) || clean(out) != out {
+		if !utf8.ValidString(out) || Clean(out) != out {
 			t.Errorf("clean(%q) = %q, want valid UTF-8 that stays as it is", s, out)
 		}
 	})
@@ -187,37 +186,8 @@ func TestWebAddress(t *testing.T) {
 		"https://x.example/\n":           "",
 		"":                               "",
 	} {
-		if got := webAddress(in); got != want {
+		if got := WebAddress(in); got != want {
 			t.Errorf("webAddress(%q) = %q, want %q", in, got, want)
 		}
 	}
-}
-
-func TestNumbers(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[int64]string{
-		0: "0", 7: "7", 999: "999", 1000: "1K", 1234: "1.2K", 9949: "9.9K", 9999: "10K", 45_000: "45K", 850_000: "850K", 999_499: "999K", 999_999: "1M",
-		1_200_000: "1.2M", 12_345_678: "12.3M", 123_456_789: "123M", 1_500_000_000: "1.5G", -1500: "-1.5K",
-	} {
-		if got := count(in); got != want {
-			t.Errorf("count(%d) = %q, want %q", in, got, want)
-		}
-	}
-	for in, want := range map[string]string{
-		"0s": "0s", "-5s": "0s", "300us": "1ms", "320ms": "320ms", "1s": "1s", "4.24s": "4.2s", "9.96s": "10s", "41.4s": "41s", "59.9s": "1m0s", "6m7s": "6m7s", "59m59.9s": "1h0m", "90m": "1h30m", "26h": "26h0m",
-	} {
-		d := parse(t, in)
-		if got := span(d); got != want {
-			t.Errorf("span(%s) = %q, want %q", in, got, want)
-		}
-	}
-}
-
-func parse(t *testing.T, s string) time.Duration {
-	t.Helper()
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }

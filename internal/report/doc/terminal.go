@@ -1,4 +1,4 @@
-package report
+package doc
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// terminal is sections as lines of a terminal.
-func terminal(o Style, sections []section) string {
+// Terminal is sections as lines of a terminal.
+func Terminal(o Style, sections []Section) string {
 	t := screen{Style: o}
 	for _, s := range sections {
 		t.section(s)
@@ -22,57 +22,57 @@ type screen struct {
 	b strings.Builder
 }
 
-func (t *screen) line(s colour, text string) { t.b.WriteString(t.paint(s, t.cut(text)) + "\n") }
+func (t *screen) line(s Colour, text string) { t.b.WriteString(t.Paint(s, t.Cut(text)) + "\n") }
 
 // icon is a sign of our lines, with what stands for it where there are no emoji,
 // and the colour that it gives a line; plain is the line's own.
 type icon struct {
 	emoji  string
-	sign   sign
-	colour colour
+	sign   Sign
+	colour Colour
 }
 
 func icons() []icon {
 	return []icon{
-		{"✅", ok, plain}, {"❌", bad, red}, {"⛔", bad, red}, {"⚠️", warn, yellow}, {"✂️", warn, yellow},
-		{"⏳", warn, yellow}, {"🛑", warn, yellow}, {"⏭️", warn, yellow}, {"👀", note, plain},
+		{"✅", Ok, Plain}, {"❌", Bad, Red}, {"⛔", Bad, Red}, {"⚠️", Warn, Yellow}, {"✂️", Warn, Yellow},
+		{"⏳", Warn, Yellow}, {"🛑", Warn, Yellow}, {"⏭️", Warn, Yellow}, {"👀", Note, Plain},
 	}
 }
 
 // words is a text in the characters of the terminal.
-func (t *screen) words(text text) string {
-	s := text.plain()
+func (t *screen) words(text Text) string {
+	s := text.Plain()
 	if t.Emoji {
 		return s
 	}
 	for _, i := range icons() {
-		s = strings.ReplaceAll(s, i.emoji, t.sign(i.sign))
+		s = strings.ReplaceAll(s, i.emoji, t.Sign(i.sign))
 	}
 	return s
 }
 
 // prose is a line that may be wrapped; a sign in front of it gives it its colour.
-func (t *screen) prose(s colour, mark string, line text) {
+func (t *screen) prose(s Colour, mark string, line Text) {
 	for _, i := range icons() {
-		if i.colour != plain && strings.HasPrefix(line.plain(), i.emoji) {
+		if i.colour != Plain && strings.HasPrefix(line.Plain(), i.emoji) {
 			s = i.colour
 		}
 	}
 	for _, l := range wrap(mark, t.words(line), t.Width) {
-		t.b.WriteString(t.paint(s, l) + "\n")
+		t.b.WriteString(t.Paint(s, l) + "\n")
 	}
 }
 
-func (t *screen) section(s section) {
+func (t *screen) section(s Section) {
 	switch {
 	case len(s.Title) == 0 && len(s.Blocks) == 0:
 		return
 	case s.Name == "outcome":
-		t.prose(green, "", s.Title)
+		t.prose(Green, "", s.Title)
 		return
 	case len(s.Title) > 0:
 		t.b.WriteByte('\n')
-		t.prose(bold, "", s.Title)
+		t.prose(Bold, "", s.Title)
 	case s.Name != "reasons":
 		t.b.WriteByte('\n')
 	}
@@ -81,38 +81,38 @@ func (t *screen) section(s section) {
 	}
 }
 
-func (t *screen) block(b block) {
+func (t *screen) block(b Block) {
 	switch b.Kind {
 	case paraBlock:
-		t.prose(plain, "  ", b.Text)
+		t.prose(Plain, "  ", b.Text)
 	case softBlock, smallBlock:
-		t.prose(dim, "  ", b.Text)
-	case titleBlock:
+		t.prose(Dim, "  ", b.Text)
+	case TitleBlock:
 		t.b.WriteByte('\n')
-		t.prose(bold, "", b.Text)
-	case listBlock:
+		t.prose(Bold, "", b.Text)
+	case ListBlock:
 		for _, l := range b.Lines {
-			t.prose(plain, "  - ", l)
+			t.prose(Plain, "  - ", l)
 		}
-	case linesBlock:
+	case LinesBlock:
 		for _, l := range b.Lines {
-			t.line(plain, "  "+t.words(l))
+			t.line(Plain, "  "+t.words(l))
 		}
-	case cautionBlock:
+	case CautionBlock:
 		for _, l := range b.Lines {
-			t.prose(plain, "", line("❌ ", l))
+			t.prose(Plain, "", Line("❌ ", l))
 		}
-	case warningBlock:
+	case WarningBlock:
 		for _, l := range b.Lines {
-			t.prose(plain, "  ", line("⚠️ ", l))
+			t.prose(Plain, "  ", Line("⚠️ ", l))
 		}
-	case factsBlock:
+	case FactsBlock:
 		for _, f := range b.Facts {
 			t.b.WriteString(fmt.Sprintf("%-13s %s", f.Name, t.words(f.Text)) + "\n")
 		}
-	case gridBlock:
+	case GridBlock:
 		for i, l := range b.Grid.laidOut(t.words) {
-			t.line([]colour{dim, plain}[min(i, 1)], l)
+			t.line([]Colour{Dim, Plain}[min(i, 1)], l)
 		}
 	}
 }
@@ -141,12 +141,12 @@ func wrap(mark, text string, width int) []string {
 
 // laidOut is a table in columns. Those for which no row has a value, such as the
 // tokens of a plain script, are left out.
-func (g grid) laidOut(words func(text) string) []string {
+func (g Grid) laidOut(words func(Text) string) []string {
 	table := make([][]string, len(g.Rows)+1)
 	var right []bool
 	for i, c := range g.Columns {
-		empty := func(cells []text) bool { return slices.Contains([]string{nothing, "unknown"}, cells[i].plain()) }
-		if c.Class != "kept" && !slices.ContainsFunc(g.Rows, func(cells []text) bool { return !empty(cells) }) {
+		empty := func(cells []Text) bool { return slices.Contains([]string{Nothing, "unknown"}, cells[i].Plain()) }
+		if c.Class != "kept" && !slices.ContainsFunc(g.Rows, func(cells []Text) bool { return !empty(cells) }) {
 			continue
 		}
 		right = append(right, c.Right)

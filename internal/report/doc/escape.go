@@ -1,4 +1,4 @@
-package report
+package doc
 
 import (
 	"net/url"
@@ -11,14 +11,14 @@ import (
 
 // joiner is put where a forge would otherwise see a mention, a reference or an
 // address. It is invisible, so the text stays readable.
-const joiner = "\u200d"
+const Joiner = "\u200d"
 
 var ansiSequence = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
 
-// clean makes foreign text printable: valid UTF-8, \n as the only line end, and
+// Clean makes foreign text printable: valid UTF-8, \n as the only line end, and
 // no escape sequences, control, bidirectional, zero-width, tag or other
 // invisible characters.
-func clean(s string) string {
+func Clean(s string) string {
 	if isPlain(s) {
 		return s
 	}
@@ -58,22 +58,22 @@ func isPlain(s string) bool {
 	return true
 }
 
-// head is the cleaned beginning of s, at most limit runes; cut says that
+// Head is the cleaned beginning of s, at most limit runes; cut says that
 // something is missing. Its cost does not grow with s.
-func head(s string, limit int) (text string, cut bool) {
+func Head(s string, limit int) (text string, cut bool) {
 	if n := limit * utf8.UTFMax; len(s) > n {
 		s, cut = s[:n], true
 	}
-	first, more := firstRunes(clean(s), limit)
+	first, more := FirstRunes(Clean(s), limit)
 	return first, cut || more
 }
 
-// tail is the cleaned end of s, at most limit runes.
-func tail(s string, limit int) (text string, cut bool) {
+// Tail is the cleaned end of s, at most limit runes.
+func Tail(s string, limit int) (text string, cut bool) {
 	if n := limit * utf8.UTFMax; len(s) > n {
 		s, cut = s[len(s)-n:], true
 	}
-	s = clean(s)
+	s = Clean(s)
 	if len(s) <= limit {
 		return s, cut
 	}
@@ -88,8 +88,8 @@ func tail(s string, limit int) (text string, cut bool) {
 	return s[at:], cut || at > 0
 }
 
-// firstRunes is at most the first n runes of s; more says that there are others.
-func firstRunes(s string, n int) (first string, more bool) {
+// FirstRunes is at most the first n runes of s; more says that there are others.
+func FirstRunes(s string, n int) (first string, more bool) {
 	if len(s) <= n {
 		return s, false
 	}
@@ -102,22 +102,22 @@ func firstRunes(s string, n int) (first string, more bool) {
 	return s, false
 }
 
-// oneLine is s cleaned, on one line, at most limit runes with a mark where it
+// OneLine is s cleaned, on one line, at most limit runes with a mark where it
 // was cut.
-func oneLine(s string, limit int) string {
-	s, cut := head(s, 4*limit)
+func OneLine(s string, limit int) string {
+	s, cut := Head(s, 4*limit)
 	s = strings.Join(strings.Fields(s), " ")
-	if _, more := firstRunes(s, limit); more || cut {
-		s, _ = firstRunes(s, limit-1)
+	if _, more := FirstRunes(s, limit); more || cut {
+		s, _ = FirstRunes(s, limit-1)
 		return strings.TrimRight(s, " ") + "…"
 	}
 	return s
 }
 
-// defuse breaks what a forge acts upon: @mentions and mail addresses, #12 and
+// Defuse breaks what a forge acts upon: @mentions and mail addresses, #12 and
 // GH-12 and !12 references (and with them every closing keyword), and bare
 // addresses.
-func defuse(s string) string {
+func Defuse(s string) string {
 	var b strings.Builder
 	digit := func(i int) bool { return i < len(s) && s[i] >= '0' && s[i] <= '9' }
 	for i := range len(s) {
@@ -129,7 +129,7 @@ func defuse(s string) string {
 			c == '-' && digit(i+1) && i >= 2 && strings.EqualFold(s[i-2:i], "gh"),
 			c == ':' && strings.HasPrefix(s[i+1:], "//"),
 			(c == 'w' || c == 'W') && i >= 2 && strings.EqualFold(s[i-2:i], "ww") && strings.HasPrefix(s[i+1:], "."):
-			b.WriteString(joiner)
+			b.WriteString(Joiner)
 		}
 	}
 	return b.String()
@@ -138,7 +138,7 @@ func defuse(s string) string {
 // inline is s as plain words inside a Markdown paragraph, list item, heading
 // or table cell: one line, no markup, no HTML, no links.
 func inline(s string, limit int) string {
-	s = defuse(oneLine(s, limit))
+	s = Defuse(OneLine(s, limit))
 	number := len(s) - len(strings.TrimLeft(s, "0123456789"))
 	var b strings.Builder
 	for i := range len(s) {
@@ -165,7 +165,7 @@ func inline(s string, limit int) string {
 // code is s as a code span inside a Markdown paragraph or table cell; empty
 // when there is nothing to show.
 func code(s string, limit int) string {
-	s = oneLine(s, limit)
+	s = OneLine(s, limit)
 	if s == "" {
 		return ""
 	}
@@ -174,7 +174,7 @@ func code(s string, limit int) string {
 	}
 	// A backtick may need a longer fence and a pipe ends a table's cell, so
 	// such a text is spelled out in a form that means the same everywhere.
-	return "<code>" + spelled(defuse(s)) + "</code>"
+	return "<code>" + spelled(Defuse(s)) + "</code>"
 }
 
 // spelled writes whatever Markdown or HTML could act upon as entities.
@@ -195,7 +195,7 @@ func entity(c byte) string { return "&#" + strconv.Itoa(int(c)) + ";" }
 // htmlText is s as one line of text inside an HTML element of a Markdown
 // document. Markdown does not apply there, but not every forge agrees on where
 // such an element ends.
-func htmlText(s string, limit int) string { return spelled(defuse(oneLine(s, limit))) }
+func htmlText(s string, limit int) string { return spelled(Defuse(OneLine(s, limit))) }
 
 // fence is s as a Markdown code block that nothing inside can close.
 func fence(s string) string {
@@ -215,17 +215,17 @@ func fence(s string) string {
 // link is a Markdown link; label is Markdown already. An address that is no
 // plain web address gives the label alone.
 func link(label, address string) string {
-	address = webAddress(address)
+	address = WebAddress(address)
 	if address == "" {
 		return label
 	}
 	return "[" + label + "](" + address + ")"
 }
 
-// webAddress is address when it is an http or https URL with a host and
+// WebAddress is address when it is an http or https URL with a host and
 // without credentials, with everything encoded that could end a Markdown link
 // or an HTML attribute; else empty.
-func webAddress(address string) string {
+func WebAddress(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil || len(address) > 2048 {
 		return ""

@@ -1,4 +1,4 @@
-package report
+package doc
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// series is one value per iteration in a unit that suits it.
-type series struct {
+// Series is one value per iteration in a unit that suits it.
+type Series struct {
 	Title  string
 	Class  string // of the page's chart
 	Unit   string
@@ -19,14 +19,15 @@ type series struct {
 	Steps  int     // parts of the axis that give round numbers
 }
 
-func (s *series) add(number int, v float64) {
+// Add appends the value of an iteration.
+func (s *Series) Add(number int, v float64) {
 	s.Labels = append(s.Labels, number)
 	s.Values = append(s.Values, math.Round(max(0, v)*1000)/1000)
 }
 
-// scaled ends the axis at a round number above the highest value, one of those
+// Scaled ends the axis at a round number above the highest value, one of those
 // for which Mermaid draws so few ticks that their labels do not overlap.
-func (s series) scaled() series {
+func (s Series) Scaled() Series {
 	top := 0.0
 	for _, v := range s.Values {
 		top = max(top, v)
@@ -75,7 +76,7 @@ xychart-beta
 ` + "```\n"
 
 // mermaid is the series as a Mermaid chart.
-func (s series) mermaid() string {
+func (s Series) mermaid() string {
 	values := make([]string, len(s.Values))
 	labels := make([]string, len(s.Values))
 	for i, v := range s.Values {

@@ -1,4 +1,4 @@
-package report
+package doc
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ type tick struct {
 	Label string
 }
 
-func (s series) plot() plot {
+func (s Series) plot() plot {
 	const width, height, left, bottom, top = 460, 200, 46, 26, 12
 	p := plot{Title: s.Title, Unit: s.Unit, Class: s.Class, Width: width, Height: height}
 	inner, base := float64(width-left-8), float64(height-bottom)
