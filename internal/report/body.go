@@ -1,25 +1,12 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 )
 
 // extraBytes is the most that the owner's text may take of a body.
 const extraBytes = 20_000
-
-// closing is the line by which merging closes an issue; while a part of what was
-// asked may be missing, it names the issue only.
-func closing(issue int, part bool) string {
-	switch {
-	case issue <= 0:
-		return ""
-	case part:
-		return fmt.Sprintf("Part of #%d", issue)
-	}
-	return fmt.Sprintf("Fixes #%d", issue)
-}
 
 // ownText bounds the owner's text at the end of a paragraph, and ends what it
 // leaves open, so that the record below it is not swallowed.

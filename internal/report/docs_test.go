@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 // The examples of the documentation are what the code prints.
@@ -19,7 +20,7 @@ func TestDocumentation(t *testing.T) {
 	doc := string(text)
 	for what, example := range map[string]string{
 		"session log":    session("run", "the work was done in 1 iteration"),
-		"commit message": report.CommitMessage(completed().Iterations[1], report.Checkpoint{Run: "42", Cost: ralph.Cost{Amount: 15_100}, Outcome: ralph.Completed}),
+		"commit message": memory.CommitMessage(completed().Iterations[1], memory.Checkpoint{Run: "42", Cost: ralph.Cost{Amount: 15_100}, Outcome: ralph.Completed}),
 		"verbose log":    strings.Join(verboseToTheLetter, "\n") + "\n",
 		"live log":       strings.Join(toTheLetter, "\n") + "\n",
 	} {

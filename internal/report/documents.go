@@ -2,9 +2,11 @@ package report
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 // bounds keeps a document small by construction, whatever a run produced.
@@ -75,7 +77,7 @@ type BodyOptions struct {
 	Marker string
 	Closes int // the issue that merging closes; 0: none
 	// About is what the body remembers; its issues are closed, too.
-	About About
+	About memory.About
 }
 
 // Body is the pull request's body: at most 65,536 characters, cut between
@@ -84,11 +86,22 @@ func Body(r ralph.Report, o BodyOptions) string {
 	o.About = o.About.With(o.Closes)
 	m := record{r, boundsOf("body")}
 	return doc.Markdown(m.bytes, "### ", []doc.Section{
-		asIs("marker", marks(o.Marker, o.About)), asIs("description", ownText(o.Extra)), asIs("issue", m.closings(o.About.Issues)),
+		asIs("marker", memory.Marks(o.Marker, o.About)), asIs("description", ownText(o.Extra)), asIs("issue", m.closings(o.About.Issues)),
 		m.headline(), m.facts(m.links()), m.reasons(), m.errors(), m.left(),
 		m.findings(), m.patch(), m.checks(), m.storyTable(), m.asked(), m.table(), m.history(), m.workers(), m.putBack(), m.scm(),
 		m.guardrailFailures(), m.baseline(), m.network(), m.notes(), m.charts(), m.final(), m.footer(),
 	})
+}
+
+// closings are the lines by which merging closes issues.
+func (m record) closings(issues []int) string {
+	var lines []string
+	for _, n := range issues {
+		if line := memory.Closing(n, len(omitted(m.Report)) > 0); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // CommentOptions is what a comment needs beyond the record.
@@ -130,7 +143,7 @@ func asIs(name, markdown string) doc.Section {
 // on paper.
 func HTML(r ralph.Report) ([]byte, error) {
 	m := record{r, boundsOf("page")}
-	return doc.Page(Title(r), resultIcon(r), tone(r), m.everything(append(m.links(), m.figures()...)))
+	return doc.Page(memory.Title(r), resultIcon(r), tone(r), m.everything(append(m.links(), m.figures()...)))
 }
 
 // Style says what a terminal can show.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 var (
@@ -226,7 +227,7 @@ func compareURL(r ralph.Report, open bool) string {
 	}
 	address := web(r) + "/compare/" + refPath(p.Base) + "..." + head
 	if open {
-		address += "?expand=1&title=" + url.QueryEscape(Title(r))
+		address += "?expand=1&title=" + url.QueryEscape(memory.Title(r))
 	}
 	return address
 }

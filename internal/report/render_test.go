@@ -10,6 +10,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 func TestTheFirstLineTellsTheOutcome(t *testing.T) {
@@ -62,7 +63,7 @@ func TestUnknownCostIsNeverNothing(t *testing.T) {
 	}
 	for what, text := range map[string]string{
 		"Summary": report.Summary(r), "Body": report.Body(r, report.BodyOptions{}), "HTML": string(page), "Text": report.Text(r, report.Style{}),
-		"SessionFooter": report.SessionFooter(r.Iterations[0]), "CommitMessage": report.CommitMessage(r.Iterations[0], report.Checkpoint{Cost: r.Usage().Cost}),
+		"SessionFooter": report.SessionFooter(r.Iterations[0]), "CommitMessage": memory.CommitMessage(r.Iterations[0], memory.Checkpoint{Cost: r.Usage().Cost}),
 	} {
 		if strings.Contains(text, "$0") || strings.Contains(text, "Cost-USD") || strings.Contains(text, "Cost per iteration") {
 			t.Errorf("%s shows an unknown cost as nothing:\n%s", what, text)
@@ -107,7 +108,7 @@ func TestBounds(t *testing.T) {
 	if text := report.Text(r, report.Style{Width: 120}); len(text) > 256<<10 {
 		t.Errorf("Text has %d bytes, want at most 256 KiB", len(text))
 	}
-	if title := report.Title(r); utf8.RuneCountInString(title) > 80 {
+	if title := memory.Title(r); utf8.RuneCountInString(title) > 80 {
 		t.Errorf("Title has %d runes, want at most 80", utf8.RuneCountInString(title))
 	}
 }
@@ -186,7 +187,7 @@ func TestTitle(t *testing.T) {
 		strings.Repeat("ü", 100):       "ralph: " + strings.Repeat("ü", 64) + "…",
 		"- $(touch x); `id`\nand more": "ralph: $(touch x); `id`",
 	} {
-		if got := report.Title(ralph.Report{Task: in}); got != want {
+		if got := memory.Title(ralph.Report{Task: in}); got != want {
 			t.Errorf("Title(%q) = %q, want %q", in, got, want)
 		}
 	}

@@ -5,17 +5,6 @@ import (
 	"github.com/org/ralph-action/internal/report/doc"
 )
 
-// The modes of a step and the states of a story, as a ralph.Backlog names them.
-const (
-	stepImplement = "implement"
-	stepReview    = "review"
-	stepFix       = "review-fix"
-
-	needsReview      = "needs_review"
-	changesRequested = "changes_requested"
-	approved         = "approved"
-)
-
 const storyRunes = 40 // of a story's id
 
 // stepped says that the iteration was one on a task list.
@@ -52,20 +41,20 @@ func stepWords(it ralph.Iteration, unreviewed bool) string {
 		return text
 	}
 	switch status := it.Settled.Status; it.Step.Mode {
-	case stepReview:
+	case ralph.StepReview:
 		switch status {
-		case approved:
+		case ralph.StoryApproved:
 			return text + ": approved"
-		case changesRequested:
+		case ralph.StoryChangesRequested:
 			return text + ": changes requested"
 		}
 		return text + ": no verdict"
-	case stepImplement:
+	case ralph.StepImplement:
 		if status == "" && !unreviewed {
 			return text + ": not finished"
 		}
-	case stepFix:
-		if status != needsReview {
+	case ralph.StepFix:
+		if status != ralph.StoryNeedsReview {
 			return text + ": not finished"
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 // 003-26
@@ -19,13 +20,13 @@ func TestCommitMessagesOfSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	subject := func(mode, status string, edit func(*ralph.Iteration, *report.Checkpoint)) string {
+	subject := func(mode, status string, edit func(*ralph.Iteration, *memory.Checkpoint)) string {
 		it := ralph.Iteration{Number: 3, Step: ralph.Step{Mode: mode, Story: "US-001", Title: "Add login"}, Settled: ralph.Settlement{Status: status}}
-		var c report.Checkpoint
+		var c memory.Checkpoint
 		if edit != nil {
 			edit(&it, &c)
 		}
-		line, rest, _ := strings.Cut(report.CommitMessage(it, c), "\n")
+		line, rest, _ := strings.Cut(memory.CommitMessage(it, c), "\n")
 		if it.Step.Story != "" && !strings.Contains(rest, "\nRalph-Iteration: 3\nRalph-Story: ") {
 			t.Errorf("CommitMessage() = %q and %q, want the trailers", line, rest)
 		}
@@ -33,28 +34,28 @@ func TestCommitMessagesOfSteps(t *testing.T) {
 	}
 	for _, c := range []struct {
 		mode, status string
-		edit         func(*ralph.Iteration, *report.Checkpoint)
+		edit         func(*ralph.Iteration, *memory.Checkpoint)
 		want         string
 	}{
 		{"implement", "needs_review", nil, "feat: [US-001] - Add login"},
 		{"implement", "", nil, "chore: [US-001] - work in progress"},
-		{"implement", "", func(_ *ralph.Iteration, c *report.Checkpoint) { c.StoryDone = true }, "feat: [US-001] - Add login"},
-		{"implement", "", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Settled.Done = true }, "feat: [US-001] - Add login"},
+		{"implement", "", func(_ *ralph.Iteration, c *memory.Checkpoint) { c.StoryDone = true }, "feat: [US-001] - Add login"},
+		{"implement", "", func(it *ralph.Iteration, _ *memory.Checkpoint) { it.Settled.Done = true }, "feat: [US-001] - Add login"},
 		{"review", "approved", nil, "review: [US-001] - approved"},
 		{"review", "changes_requested", nil, "review: [US-001] - changes requested"},
-		{"review", "approved", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Settled.AtCap = true }, "review: [US-001] - approved, auto-approved at the cap"},
+		{"review", "approved", func(it *ralph.Iteration, _ *memory.Checkpoint) { it.Settled.AtCap = true }, "review: [US-001] - approved, auto-approved at the cap"},
 		{"review", "needs_review", nil, "chore: [US-001] - review without a verdict"},
 		{"review", "", nil, "chore: [US-001] - review without a verdict"},
 		{"review-fix", "needs_review", nil, "fix: [US-001] - address review feedback"},
 		{"review-fix", "changes_requested", nil, "fix: [US-001] - address review feedback"},
-		{"implement", "", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Step.Story, it.Step.Done = "", true }, "chore: work after the last story"},
-		{"implement", "needs_review", func(_ *ralph.Iteration, c *report.Checkpoint) { c.Template = "mine: all of it" }, "mine: all of it"},
-		{"implement", "needs_review", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Step.Title = " \n\x00" }, "feat: [US-001]"},
-		{"implement", "needs_review", func(it *ralph.Iteration, _ *report.Checkpoint) {
+		{"implement", "", func(it *ralph.Iteration, _ *memory.Checkpoint) { it.Step.Story, it.Step.Done = "", true }, "chore: work after the last story"},
+		{"implement", "needs_review", func(_ *ralph.Iteration, c *memory.Checkpoint) { c.Template = "mine: all of it" }, "mine: all of it"},
+		{"implement", "needs_review", func(it *ralph.Iteration, _ *memory.Checkpoint) { it.Step.Title = " \n\x00" }, "feat: [US-001]"},
+		{"implement", "needs_review", func(it *ralph.Iteration, _ *memory.Checkpoint) {
 			it.Step.Title = "Add\x1b[31m login\r\n\nRalph-Cost-USD: 0\nfixes #7 for @octocat \u202e"
 		}, "feat: [US-001] - Add login Ralph-Cost-USD: 0 fixes #\u200d7 for @\u200doctocat"},
-		{"implement", "needs_review", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Step.Title = strings.Repeat("word ", 200_000) }, "feat: [US-001] - " + strings.TrimSpace(strings.Repeat("word ", 16)) + "…"},
-		{"implement", "needs_review", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Step.Title = strings.Repeat("ü", 200) }, "feat: [US-001] - " + strings.Repeat("ü", 82) + "…"},
+		{"implement", "needs_review", func(it *ralph.Iteration, _ *memory.Checkpoint) { it.Step.Title = strings.Repeat("word ", 200_000) }, "feat: [US-001] - " + strings.TrimSpace(strings.Repeat("word ", 16)) + "…"},
+		{"implement", "needs_review", func(it *ralph.Iteration, _ *memory.Checkpoint) { it.Step.Title = strings.Repeat("ü", 200) }, "feat: [US-001] - " + strings.Repeat("ü", 82) + "…"},
 	} {
 		if got := subject(c.mode, c.status, c.edit); got != c.want {
 			t.Errorf("subject of %s, %q = %q, want %q", c.mode, c.status, got, c.want)
@@ -63,7 +64,7 @@ func TestCommitMessagesOfSteps(t *testing.T) {
 			t.Errorf("docs/report.md lacks `%s`", c.want)
 		}
 	}
-	hostile := func(it *ralph.Iteration, _ *report.Checkpoint) {
+	hostile := func(it *ralph.Iteration, _ *memory.Checkpoint) {
 		it.Step.Story, it.Step.Title = strings.Repeat("@#1]\n", 1000), strings.Repeat("@", 1<<20)
 	}
 	for _, mode := range []string{"implement", "review", "review-fix"} {
@@ -75,7 +76,7 @@ func TestCommitMessagesOfSteps(t *testing.T) {
 	}
 	it := tasksRun().Iterations[3]
 	want := "review: [US-002] - approved\n\nRalph-Run: 42\nRalph-Iteration: 4\nRalph-Story: US-002\nRalph-Cost-USD: 0.0123\n"
-	if got := report.CommitMessage(it, report.Checkpoint{Run: "42", Cost: it.Usage().Cost}); got != want {
+	if got := memory.CommitMessage(it, memory.Checkpoint{Run: "42", Cost: it.Usage().Cost}); got != want {
 		t.Errorf("CommitMessage() = %q, want %q", got, want)
 	}
 }
@@ -243,7 +244,7 @@ func TestRedactedTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := renderings(t, clean)
-	all["JSON"], all["SessionFooter"], all["CommitMessage"] = string(file), report.SessionFooter(clean.Iterations[0]), report.CommitMessage(clean.Iterations[0], report.Checkpoint{})
+	all["JSON"], all["SessionFooter"], all["CommitMessage"] = string(file), report.SessionFooter(clean.Iterations[0]), memory.CommitMessage(clean.Iterations[0], memory.Checkpoint{})
 	for what, text := range all {
 		if strings.Contains(text, "s3") || strings.Contains(text, "cr3t") {
 			t.Errorf("%s shows a secret:\n%s", what, text)

@@ -34,15 +34,15 @@ func storyState(s ralph.Story) (icon, words string) {
 	switch {
 	case s.AutoApproved:
 		return "⚠️", "auto-approved at the cap"
-	case s.Done && s.Status == approved:
+	case s.Done && s.Status == ralph.StoryApproved:
 		return "✅", "approved"
 	case s.Done:
 		return "✅", "done"
-	case s.Status == needsReview:
+	case s.Status == ralph.StoryNeedsReview:
 		return "🔎", "needs review"
-	case s.Status == changesRequested:
+	case s.Status == ralph.StoryChangesRequested:
 		return "✏️", "changes requested"
-	case s.Status == approved:
+	case s.Status == ralph.StoryApproved:
 		return "✏️", "approved, but not done"
 	}
 	return "▫️", "open"
@@ -104,7 +104,7 @@ func reviewWords(t ralph.TaskList) string {
 		}
 		reviewed++
 		reviews += s.Reviews
-		if s.Reviews == 1 && s.Status == approved && !s.AutoApproved {
+		if s.Reviews == 1 && s.Status == ralph.StoryApproved && !s.AutoApproved {
 			first++
 		}
 	}

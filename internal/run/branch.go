@@ -17,7 +17,7 @@ import (
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/memory"
 	"github.com/org/ralph-action/internal/rundir"
 	"github.com/org/ralph-action/internal/taskdir"
 	"github.com/org/ralph-action/internal/tasks"
@@ -107,7 +107,7 @@ func (j *branch) openRepository(ctx context.Context) error {
 		AddPaths: j.cfg.AddPaths, Squash: j.cfg.Squash, NoWorkflows: j.remote.noWorkflows() && !j.inspect.GuardsWorkflows(),
 		Continue:  j.onTheirs(),
 		Committer: repo.Identity(committer), Author: repo.Identity(author),
-		Message: j.message, Forged: report.Forged, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
+		Message: j.message, Forged: memory.Forged, IncludeDirty: j.cfg.IncludeDirty, RunFiles: j.runFiles(), Clock: time.Now,
 		Pinned: j.stories.pinned, Inspect: j.inspect.Look, LeaveOut: j.inspect.Leaves, Killed: j.killed, Cache: content.NewCache().Of,
 	}
 	if j.remote.forge != nil {
@@ -373,7 +373,7 @@ func (j *branch) attachBranch(ctx context.Context) error {
 	for _, n := range start.Notes {
 		j.rec.tell(n)
 	}
-	j.history = report.ReadHistory(start.Messages, start.Cut)
+	j.history = memory.ReadHistory(start.Messages, start.Cut)
 	j.rec.report.History = j.history
 	if h := j.history; j.cfg.MaxTotalCost > 0 && h.Cost().Unknown {
 		n := fmt.Sprintf("What earlier runs on the branch cost is not wholly known: %s of it count for max-total-cost-usd.", h.Cost().Amount)

@@ -9,7 +9,7 @@ import (
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 // committer is who makes our commits: at a desk the person who sits there,
@@ -57,7 +57,7 @@ func (j *branch) message(it ralph.Iteration) string {
 		outcome = ralph.Completed
 	}
 	it.Delivery.Message = j.rec.masked(it.Delivery.Message)
-	return j.rec.redact.Text(report.CommitMessage(it, report.Checkpoint{
+	return j.rec.redact.Text(memory.CommitMessage(it, memory.Checkpoint{
 		Template: j.cfg.CommitMessage, Run: j.runID(), Outcome: outcome, StoryDone: j.stories.done(it.Step.Story),
 		Before: j.history.Iterations(), Cost: j.costs.untold(it), LeftOut: j.leftOut(), Signoff: j.signoff,
 	}))

@@ -14,6 +14,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 // pullRequest brings the pull request to what the run came to.
@@ -113,7 +114,7 @@ func (j *work) due(ctx context.Context, p *ralph.Publication, state repo.State) 
 
 // lastIsOurs says that the last commit of the branch is a checkpoint of a run.
 func (j *work) lastIsOurs() bool {
-	return len(j.start.Messages) > 0 && len(report.ReadHistory(j.start.Messages[:1], true).Runs) > 0
+	return len(j.start.Messages) > 0 && len(memory.ReadHistory(j.start.Messages[:1], true).Runs) > 0
 }
 
 // proposal is the pull request as it should be.
@@ -121,11 +122,11 @@ func (j *work) proposal(r ralph.Report, branch string) forge.PullRequest {
 	r.Publication.PullRequest.Draft = j.draft() // as it is about to be
 	public := report.Redacted(r, j.rec.masked)
 	title, about := j.title(), j.about("")
-	about.Title = report.TitleMark(title)
+	about.Title = memory.TitleMark(title)
 	return forge.PullRequest{
 		Title: title, Head: branch, Base: r.Publication.Base, HeadRepository: j.cfg.PushToFork,
 		HeadSHA: j.repo.State().Tip, Last: j.last(), NewHead: !j.start.Existed && !j.proposed,
-		Same:   func(body string) bool { return j.onTheirs() || report.ReadAbout(body).Base == j.start.AskedBase },
+		Same:   func(body string) bool { return j.onTheirs() || memory.ReadAbout(body).Base == j.start.AskedBase },
 		Body:   j.body(public, about),
 		Revise: func(title, body string) (string, string) { return j.revise(public, title, body) },
 		Record: j.rec.redact.Text(report.Comment(public, report.CommentOptions{Marker: forge.RecordMarker})),
@@ -220,15 +221,15 @@ func (j *work) title() string {
 	case j.cfg.Title != "":
 		return j.cfg.Title
 	case j.decision.Title != "":
-		return j.rec.masked(report.Title(ralph.Report{Task: j.decision.Title}))
+		return j.rec.masked(memory.Title(ralph.Report{Task: j.decision.Title}))
 	case j.cfg.Mode == config.ModeSupervise:
-		return j.rec.masked(report.Title(ralph.Report{Task: "task " + path.Base(filepath.ToSlash(j.cfg.TaskDir))}))
+		return j.rec.masked(memory.Title(ralph.Report{Task: "task " + path.Base(filepath.ToSlash(j.cfg.TaskDir))}))
 	case j.cfg.Mode == config.ModePlan:
 		return "ralph: plan"
 	case j.cfg.Mode == config.ModeBuild:
 		return "ralph: build"
 	}
-	return j.rec.masked(report.Title(j.rec.public()))
+	return j.rec.masked(memory.Title(j.rec.public()))
 }
 
 // draft follows the outcome unless the user decided.

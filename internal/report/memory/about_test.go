@@ -1,4 +1,4 @@
-package report_test
+package memory_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 // What a body remembers is read back from it, also after an editor of the forge
@@ -16,14 +17,14 @@ import (
 func TestAboutIsRemembered(t *testing.T) {
 	t.Parallel()
 	sha := strings.Repeat("0123456789", 4)
-	for name, about := range map[string]report.About{
+	for name, about := range map[string]memory.About{
 		"base":         {Base: "main"},
-		"all":          {Base: "main", StoodOn: []report.BaseCommit{{"release/1.x", sha}, {"a,b@c", strings.Repeat("f", 40)}}, Tip: sha, Issues: []int{7, 12}, Title: report.TitleMark("x")},
+		"all":          {Base: "main", StoodOn: []memory.BaseCommit{{Base: "release/1.x", SHA: sha}, {Base: "a,b@c", SHA: strings.Repeat("f", 40)}}, Tip: sha, Issues: []int{7, 12}, Title: memory.TitleMark("x")},
 		"strange base": {Base: "a-->b <!-- @ = + % ü"},
 	} {
 		body := report.Body(ralph.Report{Outcome: ralph.Completed}, report.BodyOptions{Marker: "<!-- ralph-action -->", About: about, Extra: "Cc"})
 		for _, body := range []string{body, strings.ReplaceAll(body, "\n", "\r\n"), "\n" + body} {
-			if got := report.ReadAbout(body); !reflect.DeepEqual(got, about) {
+			if got := memory.ReadAbout(body); !reflect.DeepEqual(got, about) {
 				t.Errorf("%s: ReadAbout(Body()) = %+v, want %+v\n%s", name, got, about, body)
 			}
 		}
@@ -56,12 +57,12 @@ func TestAboutIsOurs(t *testing.T) {
 		"the marker alone":    {"<!-- ralph-action -->", nil},
 		"an issue it has not": {"<!-- ralph-action -->\n" + line + "\nFixes #9\n", nil},
 	} {
-		if got := report.ReadAbout(c.body).Issues; !slices.Equal(got, c.want) {
+		if got := memory.ReadAbout(c.body).Issues; !slices.Equal(got, c.want) {
 			t.Errorf("%s: ReadAbout().Issues = %v, want %v", name, got, c.want)
 		}
 	}
 	for _, at := range []string{"main", "main@abc", "%zz@" + strings.Repeat("a", 40), "main@" + strings.Repeat("A", 40)} {
-		if got := report.ReadAbout("<!-- ralph-action -->\n<!-- ralph-action about base=main at=" + at + " -->"); len(got.StoodOn) > 0 {
+		if got := memory.ReadAbout("<!-- ralph-action -->\n<!-- ralph-action about base=main at=" + at + " -->"); len(got.StoodOn) > 0 {
 			t.Errorf("ReadAbout(at=%s) = %+v, want no commit", at, got)
 		}
 	}
@@ -70,16 +71,16 @@ func TestAboutIsOurs(t *testing.T) {
 // Each issue has a line of its own, once; and no more of them than a body holds.
 func TestClosingLines(t *testing.T) {
 	t.Parallel()
-	body := report.Body(ralph.Report{}, report.BodyOptions{Marker: "<!-- m -->", Closes: 7, About: report.About{Base: "main", Issues: []int{3, 7}}})
+	body := report.Body(ralph.Report{}, report.BodyOptions{Marker: "<!-- m -->", Closes: 7, About: memory.About{Base: "main", Issues: []int{3, 7}}})
 	if !strings.Contains(body, "\n\nFixes #3\nFixes #7\n\n") || strings.Count(body, "Fixes #7") != 1 {
 		t.Errorf("Body() = %q, want a line for each issue", body)
 	}
-	var about report.About
+	var about memory.About
 	for n := range 200 {
 		about = about.With(n)
 	}
 	for n := range 30 {
-		about = about.On(report.BaseCommit{Base: "main", SHA: fmt.Sprintf("%040d", n%15)})
+		about = about.On(memory.BaseCommit{Base: "main", SHA: fmt.Sprintf("%040d", n%15)})
 	}
 	if len(about.StoodOn) != 10 || about.StoodOn[0].SHA != fmt.Sprintf("%040d", 14) || about.StoodOn[9].SHA != fmt.Sprintf("%040d", 5) {
 		t.Errorf("On() keeps %v, want the newest ten", about.StoodOn)

@@ -1,11 +1,11 @@
-package report_test
+package memory_test
 
 import (
 	"regexp"
 	"testing"
 
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 // A title becomes the subject of a squash merge, which does not keep the checks
@@ -17,7 +17,7 @@ func TestTitleLetsChecksRun(t *testing.T) {
 		"Greet [skip ci]", "[CI  Skip] greet", "greet [no\tci] [skip actions] [actions skip]",
 		"The greeting of all people is to be said in a language of theirs [skip ci]",
 	} {
-		if got := report.Title(ralph.Report{Task: task}); skips.MatchString(got) {
+		if got := memory.Title(ralph.Report{Task: task}); skips.MatchString(got) {
 			t.Errorf("Title(%q) = %q, want none that keeps checks from running", task, got)
 		}
 	}

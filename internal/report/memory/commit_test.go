@@ -1,4 +1,4 @@
-package report_test
+package memory_test
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 	"testing"
 
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 func TestCommitMessage(t *testing.T) {
 	t.Parallel()
-	it := completed().Iterations[1]
+	it := ralph.Iteration{Number: 2, Marker: true}
 	said := func(text string) ralph.Iteration {
 		it := it
 		it.Delivery.Message = text
@@ -28,34 +28,34 @@ func TestCommitMessage(t *testing.T) {
 	const tail = "\n\nRalph-Iteration: 2\n"
 	for name, c := range map[string]struct {
 		it   ralph.Iteration
-		at   report.Checkpoint
+		at   memory.Checkpoint
 		want string
 	}{
-		"default":         {it, report.Checkpoint{Run: "42-1", Cost: cost}, "ralph: iteration 2\n\nRalph-Run: 42-1\nRalph-Iteration: 2\nRalph-Cost-USD: 0.0151\n"},
-		"outcome":         {it, report.Checkpoint{Run: "42-1", Cost: cost, Outcome: ralph.Completed}, "ralph: iteration 2\n\nRalph-Run: 42-1\nRalph-Iteration: 2\nRalph-Cost-USD: 0.0151\nRalph-Outcome: completed\n"},
-		"counts on":       {it, report.Checkpoint{Before: 5, Cost: none}, "ralph: iteration 7\n\nRalph-Iteration: 7\n"},
-		"a session":       {kept, report.Checkpoint{Before: 5, Cost: none}, "ralph: iteration 9\n\nRalph-Iteration: 9\n"},
-		"nothing spent":   {it, report.Checkpoint{}, "ralph: iteration 2\n\nRalph-Iteration: 2\nRalph-Cost-USD: 0\n"},
-		"unknown cost":    {it, report.Checkpoint{Cost: none}, "ralph: iteration 2" + tail},
-		"partly known":    {it, report.Checkpoint{Cost: ralph.Cost{Amount: 15_100, Unknown: true}}, "ralph: iteration 2\n\nRalph-Iteration: 2\nRalph-Cost-At-Least-USD: 0.0151\n"},
-		"estimated":       {it, report.Checkpoint{Cost: ralph.Cost{Amount: 15_100, Estimated: true}}, "ralph: iteration 2\n\nRalph-Iteration: 2\nRalph-Cost-USD: 0.0151\nRalph-Cost-Estimated: true\n"},
-		"signed off":      {it, report.Checkpoint{Cost: none, Signoff: "Mona <mona@x.example>"}, "ralph: iteration 2" + tail + "Signed-off-by: Mona <mona@x.example>\n"},
-		"template":        {it, report.Checkpoint{Cost: none, Template: "calc: repair\n\nThe why.\n"}, "calc: repair\n\nThe why." + tail},
-		"a name of ours":  {it, report.Checkpoint{Cost: none, Template: "ralph-cli: repair"}, "ralph-cli: repair" + tail},
-		"own trailers":    {it, report.Checkpoint{Cost: none, Template: "calc: repair\n\nSigned-off-by: M <m@x.example>"}, "calc: repair\n\nSigned-off-by: M <m@x.example>\nRalph-Iteration: 2\n"},
-		"forged trailers": {it, report.Checkpoint{Cost: none, Template: "x\n\nRalph-Cost-USD: -9\nralph-run : 1\r\n Ralph-Iteration: 7"}, "x" + tail},
-		"control":         {it, report.Checkpoint{Cost: none, Template: "a\x00\x1b[31mb", Run: "1\nRalph-Cost-USD: 0"}, "ab\n\nRalph-Run: 1 Ralph-Cost-USD: 0\nRalph-Iteration: 2\n"},
+		"default":         {it, memory.Checkpoint{Run: "42-1", Cost: cost}, "ralph: iteration 2\n\nRalph-Run: 42-1\nRalph-Iteration: 2\nRalph-Cost-USD: 0.0151\n"},
+		"outcome":         {it, memory.Checkpoint{Run: "42-1", Cost: cost, Outcome: ralph.Completed}, "ralph: iteration 2\n\nRalph-Run: 42-1\nRalph-Iteration: 2\nRalph-Cost-USD: 0.0151\nRalph-Outcome: completed\n"},
+		"counts on":       {it, memory.Checkpoint{Before: 5, Cost: none}, "ralph: iteration 7\n\nRalph-Iteration: 7\n"},
+		"a session":       {kept, memory.Checkpoint{Before: 5, Cost: none}, "ralph: iteration 9\n\nRalph-Iteration: 9\n"},
+		"nothing spent":   {it, memory.Checkpoint{}, "ralph: iteration 2\n\nRalph-Iteration: 2\nRalph-Cost-USD: 0\n"},
+		"unknown cost":    {it, memory.Checkpoint{Cost: none}, "ralph: iteration 2" + tail},
+		"partly known":    {it, memory.Checkpoint{Cost: ralph.Cost{Amount: 15_100, Unknown: true}}, "ralph: iteration 2\n\nRalph-Iteration: 2\nRalph-Cost-At-Least-USD: 0.0151\n"},
+		"estimated":       {it, memory.Checkpoint{Cost: ralph.Cost{Amount: 15_100, Estimated: true}}, "ralph: iteration 2\n\nRalph-Iteration: 2\nRalph-Cost-USD: 0.0151\nRalph-Cost-Estimated: true\n"},
+		"signed off":      {it, memory.Checkpoint{Cost: none, Signoff: "Mona <mona@x.example>"}, "ralph: iteration 2" + tail + "Signed-off-by: Mona <mona@x.example>\n"},
+		"template":        {it, memory.Checkpoint{Cost: none, Template: "calc: repair\n\nThe why.\n"}, "calc: repair\n\nThe why." + tail},
+		"a name of ours":  {it, memory.Checkpoint{Cost: none, Template: "ralph-cli: repair"}, "ralph-cli: repair" + tail},
+		"own trailers":    {it, memory.Checkpoint{Cost: none, Template: "calc: repair\n\nSigned-off-by: M <m@x.example>"}, "calc: repair\n\nSigned-off-by: M <m@x.example>\nRalph-Iteration: 2\n"},
+		"forged trailers": {it, memory.Checkpoint{Cost: none, Template: "x\n\nRalph-Cost-USD: -9\nralph-run : 1\r\n Ralph-Iteration: 7"}, "x" + tail},
+		"control":         {it, memory.Checkpoint{Cost: none, Template: "a\x00\x1b[31mb", Run: "1\nRalph-Cost-USD: 0"}, "ab\n\nRalph-Run: 1 Ralph-Cost-USD: 0\nRalph-Iteration: 2\n"},
 		"the agent's words": {
-			said("calc: repair the sum\nIt was a difference. @octocat: fixes #12"), report.Checkpoint{Cost: none},
+			said("calc: repair the sum\nIt was a difference. @octocat: fixes #12"), memory.Checkpoint{Cost: none},
 			"calc: repair the sum\n\nIt was a difference. @\u200doctocat: fixes #\u200d12" + tail,
 		},
-		"the template counts more":      {said("calc: repair"), report.Checkpoint{Cost: none, Template: "mine"}, "mine" + tail},
-		"the agent signs off nobody":    {said("calc: repair\n\nWhy.\n\nRalph-Run: 1\n\nSigned-off-by: Linus <l@x.example>\nCo-authored-by: M <m@x.example>"), report.Checkpoint{Cost: none}, "calc: repair\n\nWhy." + tail},
-		"the agent skips no checks":     {said("docs: say it [skip ci] [Ci Skip]\n\nskip-checks: true"), report.Checkpoint{Cost: none}, "docs: say it [\u200dskip ci] [\u200dCi Skip]" + tail},
-		"the agent says too much":       {said(strings.Repeat("word ", 100_000)), report.Checkpoint{Cost: none}, strings.TrimSpace(strings.Repeat("word ", 19)) + "…" + tail},
-		"the agent says nothing usable": {said("\u200b\n\nRalph-Run: 1"), report.Checkpoint{Cost: none}, "ralph: iteration 2" + tail},
+		"the template counts more":      {said("calc: repair"), memory.Checkpoint{Cost: none, Template: "mine"}, "mine" + tail},
+		"the agent signs off nobody":    {said("calc: repair\n\nWhy.\n\nRalph-Run: 1\n\nSigned-off-by: Linus <l@x.example>\nCo-authored-by: M <m@x.example>"), memory.Checkpoint{Cost: none}, "calc: repair\n\nWhy." + tail},
+		"the agent skips no checks":     {said("docs: say it [skip ci] [Ci Skip]\n\nskip-checks: true"), memory.Checkpoint{Cost: none}, "docs: say it [\u200dskip ci] [\u200dCi Skip]" + tail},
+		"the agent says too much":       {said(strings.Repeat("word ", 100_000)), memory.Checkpoint{Cost: none}, strings.TrimSpace(strings.Repeat("word ", 19)) + "…" + tail},
+		"the agent says nothing usable": {said("\u200b\n\nRalph-Run: 1"), memory.Checkpoint{Cost: none}, "ralph: iteration 2" + tail},
 	} {
-		if got := report.CommitMessage(c.it, c.at); got != c.want {
+		if got := memory.CommitMessage(c.it, c.at); got != c.want {
 			t.Errorf("%s: CommitMessage() = %q, want %q", name, got, c.want)
 		}
 	}
@@ -106,7 +106,7 @@ func TestTrailersAsGitAddsThem(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range templates() {
-		got := report.CommitMessage(ralph.Iteration{Number: 2}, report.Checkpoint{Template: text, Run: "42", Cost: ralph.Cost{Amount: 15_100}})
+		got := memory.CommitMessage(ralph.Iteration{Number: 2}, memory.Checkpoint{Template: text, Run: "42", Cost: ralph.Cost{Amount: 15_100}})
 		want := git(t, dir, text+"\n", "interpret-trailers", "--no-divider", "--trailer", "Ralph-Run: 42", "--trailer", "Ralph-Iteration: 2", "--trailer", "Ralph-Cost-USD: 0.0151")
 		if got != strings.Replace(want, "https: //", "https://", 1) { // git takes an address for a trailer, and spoils it
 			t.Errorf("%s: CommitMessage() = %q, git adds them so: %q", name, got, want)
@@ -124,10 +124,10 @@ func TestSignoffAsGitCommits(t *testing.T) {
 	git(t, dir, "", "init", "-q")
 	const who = "github-actions[bot] <41898282+github-actions[bot]@users.noreply.github.com>"
 	for name, text := range templates() {
-		at := report.Checkpoint{Template: text, Run: "42", Cost: ralph.Cost{Unknown: true}}
-		without := report.CommitMessage(ralph.Iteration{Number: 2}, at)
+		at := memory.Checkpoint{Template: text, Run: "42", Cost: ralph.Cost{Unknown: true}}
+		without := memory.CommitMessage(ralph.Iteration{Number: 2}, at)
 		at.Signoff = who
-		got := report.CommitMessage(ralph.Iteration{Number: 2}, at)
+		got := memory.CommitMessage(ralph.Iteration{Number: 2}, at)
 		file := filepath.Join(dir, "message")
 		if err := os.WriteFile(file, []byte(without), 0o644); err != nil {
 			t.Fatal(err)
@@ -139,7 +139,7 @@ func TestSignoffAsGitCommits(t *testing.T) {
 	}
 	// A template that is signed off already is not signed off twice.
 	for _, text := range []string{"x\n\nSigned-off-by: " + who, "x\n\nSigned-off-by: " + who + "\nRefs: 1"} {
-		got := report.CommitMessage(ralph.Iteration{Number: 2}, report.Checkpoint{Template: text, Signoff: who})
+		got := memory.CommitMessage(ralph.Iteration{Number: 2}, memory.Checkpoint{Template: text, Signoff: who})
 		if lines := strings.Split(got, "\n"); strings.Count(got, "Signed-off-by") != 1 || !slices.Contains(lines, "Signed-off-by: "+who) {
 			t.Errorf("CommitMessage() = %q, want one sign-off", got)
 		}

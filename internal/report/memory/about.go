@@ -1,4 +1,4 @@
-package report
+package memory
 
 import (
 	"crypto/sha256"
@@ -112,7 +112,7 @@ func closedBy(list string, lines []string) []int {
 		n, err := strconv.Atoi(text)
 		told := func(l string) bool {
 			l = strings.TrimSpace(l)
-			return l == closing(n, false) || l == closing(n, true)
+			return l == Closing(n, false) || l == Closing(n, true)
 		}
 		if err == nil && n > 0 && len(issues) < maxIssues && slices.ContainsFunc(lines, told) {
 			issues = append(issues, n)
@@ -148,19 +148,20 @@ func TitleMark(title string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// closings are the lines by which merging closes issues.
-func (m record) closings(issues []int) string {
-	var lines []string
-	for _, n := range issues {
-		if line := closing(n, len(omitted(m.Report)) > 0); line != "" {
-			lines = append(lines, line)
-		}
+// Closing is the line by which merging closes an issue; while a part of what was
+// asked may be missing, it names the issue only.
+func Closing(issue int, part bool) string {
+	switch {
+	case issue <= 0:
+		return ""
+	case part:
+		return fmt.Sprintf("Part of #%d", issue)
 	}
-	return strings.Join(lines, "\n")
+	return fmt.Sprintf("Fixes #%d", issue)
 }
 
-// marks are the first lines of a body.
-func marks(marker string, a About) string {
+// Marks are the first lines of a body.
+func Marks(marker string, a About) string {
 	line := a.String()
 	if marker == "" || line == "" {
 		return marker

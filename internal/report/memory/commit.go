@@ -1,4 +1,4 @@
-package report
+package memory
 
 import (
 	"fmt"
@@ -103,14 +103,17 @@ func subject(it ralph.Iteration, c Checkpoint, number int) string {
 		return text
 	case described != "":
 		return described
-	case stepped(it):
+	case it.Step != ralph.Step{}:
 		return stepSubject(it, c.StoryDone)
 	default:
 		return fmt.Sprintf("ralph: iteration %d", number)
 	}
 }
 
-const subjectRunes = 100
+const (
+	subjectRunes = 100
+	storyRunes   = 40 // of a story's id
+)
 
 // describedBytes bounds what the agent says of a commit.
 const describedBytes = 4000
@@ -163,21 +166,21 @@ func stepSubject(it ralph.Iteration, done bool) string {
 	story, _ := doc.FirstRunes(quiet(doc.OneLine(it.Step.Story, storyRunes)), storyRunes)
 	story = " [" + story + "]"
 	switch it.Step.Mode {
-	case stepReview:
+	case ralph.StepReview:
 		switch it.Settled.Status {
-		case approved:
+		case ralph.StoryApproved:
 			if it.Settled.AtCap {
 				return "review:" + story + " - approved, auto-approved at the cap"
 			}
 			return "review:" + story + " - approved"
-		case changesRequested:
+		case ralph.StoryChangesRequested:
 			return "review:" + story + " - changes requested"
 		}
 		return "chore:" + story + " - review without a verdict"
-	case stepFix:
+	case ralph.StepFix:
 		return "fix:" + story + " - address review feedback"
 	}
-	if it.Settled.Status != needsReview && !it.Settled.Done && !done {
+	if it.Settled.Status != ralph.StoryNeedsReview && !it.Settled.Done && !done {
 		return "chore:" + story + " - work in progress"
 	}
 	subject := "feat:" + story

@@ -1,4 +1,4 @@
-package report_test
+package memory_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 // commits writes the messages of a branch, given oldest first, newest first.
@@ -94,7 +94,7 @@ func TestReadHistory(t *testing.T) {
 			}},
 		},
 	} {
-		got := report.ReadHistory(c.messages, c.cut)
+		got := memory.ReadHistory(c.messages, c.cut)
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: ReadHistory() = %+v, want %+v", name, got, c.want)
 		}
@@ -109,7 +109,7 @@ func TestReadHistoryIsBounded(t *testing.T) {
 		list = append(list, checkpoint(fmt.Sprint("run ", n, strings.Repeat("x", 5000)), 1_000_000, "999999.999999"))
 	}
 	list[0] = strings.Repeat("word\n", 1<<20) + "\n" + list[0]
-	h := report.ReadHistory(list, false)
+	h := memory.ReadHistory(list, false)
 	if !h.Cut || len(h.Runs) > 1001 || h.Iterations() > 2_000_000 {
 		t.Errorf("ReadHistory(1500 commits) has %d runs, %d iterations, cut %v; want at most 1001, 2000000, true", len(h.Runs), h.Iterations(), h.Cut)
 	}
@@ -126,16 +126,16 @@ func TestTheNextRunReadsWhatThisOneWrote(t *testing.T) {
 	t.Parallel()
 	var messages []string
 	for night := 1; night <= 3; night++ {
-		h := report.ReadHistory(messages, false)
+		h := memory.ReadHistory(messages, false)
 		for n := 1; n <= 2; n++ {
-			at := report.Checkpoint{Run: fmt.Sprint(night), Before: h.Iterations(), Cost: ralph.Cost{Amount: 250_000}, Signoff: "M <m@x.example>"}
+			at := memory.Checkpoint{Run: fmt.Sprint(night), Before: h.Iterations(), Cost: ralph.Cost{Amount: 250_000}, Signoff: "M <m@x.example>"}
 			if n == 2 {
 				at.Outcome = ralph.Completed
 			}
-			messages = slices.Insert(messages, 0, report.CommitMessage(ralph.Iteration{Number: n}, at))
+			messages = slices.Insert(messages, 0, memory.CommitMessage(ralph.Iteration{Number: n}, at))
 		}
 	}
-	h := report.ReadHistory(messages, false)
+	h := memory.ReadHistory(messages, false)
 	if h.Iterations() != 6 || h.Cost() != (ralph.Cost{Amount: 1_500_000}) || len(h.Runs) != 3 || h.Runs[2].Outcome != ralph.Completed {
 		t.Errorf("ReadHistory(three nights) = %+v, want 3 runs of 2 iterations and $0.50", h)
 	}
@@ -150,7 +150,7 @@ func FuzzReadHistory(f *testing.F) {
 	f.Add("#\n\n# \n\n(cherry picked from commit \n a: b", "Ralph-Run: 1", true)
 	f.Fuzz(func(t *testing.T, a, b string, cut bool) {
 		messages := []string{a, b, a + b, b + "\n" + a}
-		h := report.ReadHistory(messages, cut)
+		h := memory.ReadHistory(messages, cut)
 		if len(h.Runs) > len(messages)+1 || h.Iterations() < 0 || h.Iterations() > 4_000_000 {
 			t.Fatalf("%d runs, %d iterations of 4 messages", len(h.Runs), h.Iterations())
 		}
@@ -175,9 +175,9 @@ func FuzzCheckpoint(f *testing.F) {
 		if number < 1 || number > 500_000 || amount < 0 || amount >= int64(1_000_000*ralph.USD) {
 			t.Skip()
 		}
-		at := report.Checkpoint{Template: template, Run: "r" + run, Before: number, Cost: ralph.Cost{Amount: ralph.MicroUSD(amount), Unknown: unknown}, Outcome: ralph.Completed, Signoff: signoff}
-		message := report.CommitMessage(ralph.Iteration{Number: number, Delivery: ralph.Delivery{Message: said}}, at)
-		h := report.ReadHistory([]string{message}, false)
+		at := memory.Checkpoint{Template: template, Run: "r" + run, Before: number, Cost: ralph.Cost{Amount: ralph.MicroUSD(amount), Unknown: unknown}, Outcome: ralph.Completed, Signoff: signoff}
+		message := memory.CommitMessage(ralph.Iteration{Number: number, Delivery: ralph.Delivery{Message: said}}, at)
+		h := memory.ReadHistory([]string{message}, false)
 		if len(h.Runs) != 1 {
 			t.Fatalf("%q is read as %+v", message, h)
 		}
@@ -203,7 +203,7 @@ func TestForged(t *testing.T) {
 		"fix: Ralph-Run: in the middle of a line is no harm": false,
 		"": false,
 	} {
-		if got := report.Forged(message); got != want {
+		if got := memory.Forged(message); got != want {
 			t.Errorf("Forged(%q) = %t, want %t", message, got, want)
 		}
 	}
@@ -218,21 +218,21 @@ func TestReadHistoryOfWhatWasLeftOut(t *testing.T) {
 		{Path: ".github/workflows/ci.yml", ID: id}, {Path: "CODEOWNERS"},
 		{Path: "a b/@octo fixes #7 [skip ci]\nRalph-Run: 9\x00%2F+\xff", ID: id},
 	}
-	message := report.CommitMessage(ralph.Iteration{Number: 2}, report.Checkpoint{Run: "7", LeftOut: missing})
+	message := memory.CommitMessage(ralph.Iteration{Number: 2}, memory.Checkpoint{Run: "7", LeftOut: missing})
 	for _, bad := range []string{"@octo", "#7", "[skip", "\nRalph-Run: 9"} {
 		if strings.Contains(message, bad) {
 			t.Errorf("CommitMessage() = %q, want no %q in it", message, bad)
 		}
 	}
-	older := report.CommitMessage(ralph.Iteration{Number: 1}, report.Checkpoint{Run: "7", LeftOut: []ralph.Missing{{Path: "gone"}}})
-	got := report.ReadHistory([]string{message, older}, false)
+	older := memory.CommitMessage(ralph.Iteration{Number: 1}, memory.Checkpoint{Run: "7", LeftOut: []ralph.Missing{{Path: "gone"}}})
+	got := memory.ReadHistory([]string{message, older}, false)
 	if len(got.Runs) != 1 || !slices.Equal(got.Runs[0].LeftOut, missing) {
 		t.Errorf("ReadHistory() = %+v, want one run that left out %q", got.Runs, missing)
 	}
-	if !report.Forged("feat\n\nralph-left-out: CODEOWNERS\n") {
+	if !memory.Forged("feat\n\nralph-left-out: CODEOWNERS\n") {
 		t.Error("Forged(a trailer of what was left out) = false, want true")
 	}
-	long := report.CommitMessage(ralph.Iteration{Number: 1}, report.Checkpoint{Run: "7", LeftOut: slices.Repeat([]ralph.Missing{{Path: "x"}}, 50)})
+	long := memory.CommitMessage(ralph.Iteration{Number: 1}, memory.Checkpoint{Run: "7", LeftOut: slices.Repeat([]ralph.Missing{{Path: "x"}}, 50)})
 	if n := strings.Count(long, "Ralph-Left-Out"); n != 10 {
 		t.Errorf("%d trailers, want 10", n)
 	}
