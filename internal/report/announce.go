@@ -6,6 +6,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // Headline is the outcome in one line, as it stands on top of the summary,
@@ -38,8 +39,8 @@ func Announcement(r ralph.Report) string {
 	if r.Outcome != ralph.Completed {
 		parts = append(parts, reasons(r, 50, 1000)...)
 	}
-	if hasTasks(r) {
-		parts = append(parts, storyCount(r.Tasks)+".")
+	if words.HasTasks(r) {
+		parts = append(parts, words.StoryCount(r.Tasks)+".")
 	}
 	if t := autoWords(r); len(t) > 0 {
 		parts = append(parts, t.Plain())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // deliveries are the iterations in which SCM tasks ran or should have.
@@ -53,11 +54,11 @@ func (m record) scm() doc.Section {
 		for _, t := range it.Delivery.Tasks[:min(taskRows, len(it.Delivery.Tasks))] {
 			part := doc.Line(doc.Tight(taskIcon(t)+" "), doc.Mono(t.Command, m.command))
 			if t.ExitCode != 0 {
-				part = doc.Line(part, " "+exitWords(t.ExitCode))
+				part = doc.Line(part, " "+words.Exit(t.ExitCode))
 			}
 			parts = append(parts, part)
 			if output, _ := doc.Tail(t.Output, m.output); t.ExitCode != 0 && strings.TrimSpace(output) != "" && len(folded) < m.failures {
-				folded = append(folded, doc.Fold(doc.Line(fmt.Sprintf("Iteration %d: ", it.Number), doc.Mono(t.Command, m.command), " "+exitWords(t.ExitCode)), doc.Pre(output)))
+				folded = append(folded, doc.Fold(doc.Line(fmt.Sprintf("Iteration %d: ", it.Number), doc.Mono(t.Command, m.command), " "+words.Exit(t.ExitCode)), doc.Pre(output)))
 			}
 		}
 		if why := undone(it.Delivery); why != "" {
@@ -67,7 +68,7 @@ func (m record) scm() doc.Section {
 	}
 	s := listed("SCM tasks", lines)
 	if n := len(all) - len(shown); n > 0 {
-		s.Blocks = append(s.Blocks, doc.Soft("Those of "+plural(n, "iteration")+" before are left out here; report.json has them all."))
+		s.Blocks = append(s.Blocks, doc.Soft("Those of "+words.Plural(n, "iteration")+" before are left out here; report.json has them all."))
 	}
 	s.Blocks = append(s.Blocks, folded...)
 	return s
@@ -85,7 +86,7 @@ func (m record) taskLines(o doc.Style) doc.Section {
 			if t.ExitCode != 0 {
 				mark = doc.Bad
 			}
-			add(it, mark, doc.Bare(t.Command, m.command), " ("+exitWords(t.ExitCode)+")")
+			add(it, mark, doc.Bare(t.Command, m.command), " ("+words.Exit(t.ExitCode)+")")
 		}
 		if why := undone(it.Delivery); why != "" {
 			add(it, doc.Bad, doc.Foreign(why, 300))
@@ -95,7 +96,7 @@ func (m record) taskLines(o doc.Style) doc.Section {
 		return doc.Section{}
 	}
 	if n := len(lines) - m.rows; n > 0 {
-		lines = append([]doc.Text{doc.Line(plural(n, "earlier task") + " not shown")}, lines[n:]...)
+		lines = append([]doc.Text{doc.Line(words.Plural(n, "earlier task") + " not shown")}, lines[n:]...)
 	}
 	return doc.Section{Title: doc.Line("SCM tasks"), Blocks: []doc.Block{{Kind: doc.LinesBlock, Lines: lines}}}
 }

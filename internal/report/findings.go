@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // findingGroup is the findings of one severity and kind, in the order in which
@@ -196,15 +197,15 @@ func blockedBy(k ralph.FindingKind, n int) string {
 		}
 		return fmt.Sprintf("secrets are in the work (%d places)", n)
 	case ralph.FindingProtected:
-		return plural(n, "protected path") + " changed"
+		return words.Plural(n, "protected path") + " changed"
 	case ralph.FindingLink:
-		return plural(n, "link") + " or nested repositories that lead out of it"
+		return words.Plural(n, "link") + " or nested repositories that lead out of it"
 	case ralph.FindingSize:
 		return "the change is too large"
 	case ralph.FindingUnknown:
-		return plural(n, "file") + " could not be looked at"
+		return words.Plural(n, "file") + " could not be looked at"
 	}
-	return plural(n, "finding") + " that may not be published"
+	return words.Plural(n, "finding") + " that may not be published"
 }
 
 // blockers are the lines that say where and what blocks, at most list of them.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // Formatter turns events into lines for the live log. It remembers tool calls,
@@ -119,7 +120,7 @@ func (f *Formatter) toolEnd(e ralph.Event) []string {
 	if e.IsError {
 		mark, what, look = f.sign(doc.Bad), "Error", doc.Red
 	}
-	line := fmt.Sprintf("%s %s ← %s (%s, %s)", mark, what, name, plural(lines, "line"), plural(chars, "char"))
+	line := fmt.Sprintf("%s %s ← %s (%s, %s)", mark, what, name, words.Plural(lines, "line"), words.Plural(chars, "char"))
 	return append([]string{f.paint(look, line)}, f.beginning(text)...)
 }
 
@@ -151,7 +152,7 @@ func (f *Formatter) beginning(text string) []string {
 	}
 	switch n := len(all) - len(shown); {
 	case n > 0:
-		lines = append(lines, f.paint(doc.Dim, "     … "+plural(n, "more line")))
+		lines = append(lines, f.paint(doc.Dim, "     … "+words.Plural(n, "more line")))
 	case cut:
 		lines = append(lines, f.paint(doc.Dim, "     …"))
 	}
@@ -187,11 +188,11 @@ func (f *Formatter) turn(t *ralph.Turn) []string {
 	if t == nil {
 		return nil
 	}
-	facts := []string{"cost: " + t.Usage.Cost.String(), "tokens: " + tokenWords(t.Usage.Tokens)}
+	facts := []string{"cost: " + t.Usage.Cost.String(), "tokens: " + words.Tokens(t.Usage.Tokens)}
 	if t.CountsTools || t.Tools > 0 {
 		facts = append(facts, fmt.Sprintf("tools: %d, errors: %d", t.Tools, t.ToolErrors))
 	}
-	facts = append(facts, "time: "+span(t.Duration))
+	facts = append(facts, "time: "+words.Span(t.Duration))
 	tail := " (" + strings.Join(facts, ", ") + ")"
 	if t.Failure == nil {
 		return []string{f.paint(doc.Green, f.sign(doc.Ok)+" Complete"+tail)}
@@ -201,18 +202,6 @@ func (f *Formatter) turn(t *ralph.Turn) []string {
 		line += ": " + m
 	}
 	return []string{f.paint(doc.Red, line+tail)}
-}
-
-// tokenWords is "1.2M in (850K cached) / 45K out".
-func tokenWords(t ralph.Tokens) string {
-	if t.Unknown && t.Total() == 0 {
-		return "unknown"
-	}
-	cached := ""
-	if t.CacheRead > 0 {
-		cached = " (" + count(t.CacheRead) + " cached)"
-	}
-	return tokensIn(t) + " in" + cached + " / " + tokensOut(t) + " out"
 }
 
 // marked is a text of any number of lines with a mark before the first.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // loop renders the events of the loop itself.
@@ -17,7 +18,7 @@ func (f *Formatter) loop(e ralph.Event) []string {
 	case ralph.EventIterationEnd:
 		return f.iterationEnd(e.Record)
 	case ralph.EventRetry:
-		line := retryWords(e, span)
+		line := retryWords(e, words.Span)
 		if why := doc.OneLine(e.Text, 500); why != "" {
 			line += ": " + why
 		}
@@ -59,14 +60,14 @@ func retryWords(e ralph.Event, length func(time.Duration) string) string {
 	case e.Wait < longWait:
 		return "Trying again in " + length(e.Wait)
 	case e.At.IsZero():
-		return "Waiting " + span(e.Wait)
+		return "Waiting " + words.Span(e.Wait)
 	}
 	from, until := e.At.UTC(), e.At.Add(e.Wait).UTC().Round(time.Minute)
 	format := "15:04 UTC"
 	if from.Format(time.DateOnly) != until.Format(time.DateOnly) {
 		format = "2006-01-02 15:04 UTC"
 	}
-	return "Waiting " + span(e.Wait) + ", until " + until.Format(format)
+	return "Waiting " + words.Span(e.Wait) + ", until " + until.Format(format)
 }
 
 // IterationTitle names an iteration: "Iteration 2 of 10".
@@ -81,16 +82,16 @@ func (f *Formatter) iterationEnd(it *ralph.Iteration) []string {
 	if it == nil {
 		return nil
 	}
-	r := newRow(*it)
-	facts := []string{r.Result, r.Time, costWords(it.Usage().Cost)}
-	if step := stepWords(*it, true); step != "" {
+	r := words.NewRow(*it)
+	facts := []string{r.Result, r.Time, words.Cost(it.Usage().Cost)}
+	if step := words.Step(*it, true); step != "" {
 		facts = append([]string{step}, facts...)
 	}
 	if r.Rounds != "" {
 		facts = append(facts, r.Rounds)
 	}
 	if it.Change.Files > 0 {
-		facts = append(facts, plural(it.Change.Files, "file")+strings.TrimPrefix(r.Files, fmt.Sprint(it.Change.Files)))
+		facts = append(facts, words.Plural(it.Change.Files, "file")+strings.TrimPrefix(r.Files, fmt.Sprint(it.Change.Files)))
 	}
 	if n := len(it.Verdicts); n > 0 {
 		facts = append(facts, fmt.Sprintf("guardrails %d/%d", n-len(r.Failing), n))
@@ -105,7 +106,7 @@ func (f *Formatter) verdict(v *ralph.Verdict) []string {
 	}
 	name := doc.OneLine(v.Command, 500)
 	if v.Passed {
-		return []string{f.paint(doc.Green, fmt.Sprintf("%s Guardrail passed: %s (exit code %d, %s)", f.sign(doc.Ok), name, v.ExitCode, span(v.Duration)))}
+		return []string{f.paint(doc.Green, fmt.Sprintf("%s Guardrail passed: %s (exit code %d, %s)", f.sign(doc.Ok), name, v.ExitCode, words.Span(v.Duration)))}
 	}
 	what, reason := "failed", doc.OneLine(v.Reason, 300)
 	if v.Broken {
@@ -114,7 +115,7 @@ func (f *Formatter) verdict(v *ralph.Verdict) []string {
 	if reason == "" {
 		reason = fmt.Sprintf("exit code %d", v.ExitCode)
 	}
-	facts := []string{reason, span(v.Duration)}
+	facts := []string{reason, words.Span(v.Duration)}
 	if v.Action != "" {
 		facts = append(facts, "action "+string(v.Action))
 	}
@@ -131,7 +132,7 @@ func (f *Formatter) task(t *ralph.Task) []string {
 	if t == nil {
 		return nil
 	}
-	line := fmt.Sprintf("%s (%s, %s)", doc.OneLine(t.Command, 500), exitWords(t.ExitCode), span(t.Duration))
+	line := fmt.Sprintf("%s (%s, %s)", doc.OneLine(t.Command, 500), words.Exit(t.ExitCode), words.Span(t.Duration))
 	if t.ExitCode == 0 {
 		return []string{f.paint(doc.Green, f.sign(doc.Ok)+" SCM task done: "+line)}
 	}
@@ -142,9 +143,9 @@ func (f *Formatter) checkpoint(c *ralph.Commit) []string {
 	if c == nil || c.SHA == "" {
 		return nil
 	}
-	facts := []string{plural(c.Files, "file")}
+	facts := []string{words.Plural(c.Files, "file")}
 	if c.Own > 0 {
-		facts = append(facts, plural(c.Own, "commit")+" of the agent below")
+		facts = append(facts, words.Plural(c.Own, "commit")+" of the agent below")
 	}
 	switch {
 	case c.Pushed:
@@ -152,7 +153,7 @@ func (f *Formatter) checkpoint(c *ralph.Commit) []string {
 	case c.PushError != "":
 		facts = append(facts, "not pushed: "+doc.OneLine(c.PushError, 300))
 	}
-	line := fmt.Sprintf("%s Commit %s %s (%s)", f.sign(doc.Saved), sha(c.SHA), doc.OneLine(c.Subject, 100), strings.Join(facts, ", "))
+	line := fmt.Sprintf("%s Commit %s %s (%s)", f.sign(doc.Saved), words.Sha(c.SHA), doc.OneLine(c.Subject, 100), strings.Join(facts, ", "))
 	if c.PushError != "" {
 		return []string{f.paint(doc.Yellow, line)}
 	}

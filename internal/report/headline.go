@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // ending says in one clause how the run ended: the outcome's own words, or more
@@ -19,7 +20,7 @@ func ending(r ralph.Report) string {
 	switch {
 	case r.Outcome == ralph.Completed && r.Rounds() == 0 && r.Tasks.Only != "":
 		text = "Nothing to do: the story was done before the first {unit}"
-	case r.Outcome == ralph.Completed && r.Rounds() == 0 && hasTasks(r):
+	case r.Outcome == ralph.Completed && r.Rounds() == 0 && words.HasTasks(r):
 		text = "Completed: every story was done before the first {unit}"
 	case r.Outcome == ralph.Blocked && r.Publication.Checks.State == ralph.ChecksFailed:
 		text = "Blocked{after}: checks that no change can mend did not pass"
@@ -38,7 +39,7 @@ func filled(text string, r ralph.Report) string {
 	n := r.Rounds()
 	after, limit, again := "", "iteration", "Run it again to go on"
 	if n > 0 {
-		after = " after " + plural(n, unit(r))
+		after = " after " + words.Plural(n, unit(r))
 	}
 	if r.Mode == modeSupervise {
 		limit = "restart"
@@ -47,8 +48,8 @@ func filled(text string, r ralph.Report) string {
 		again = "Run it again on the same branch to go on from here"
 	}
 	return strings.NewReplacer(
-		"{iterations}", plural(n, unit(r)), "{unit}", unit(r), "{after}", after,
-		"{limit}", limit, "{allowed}", plural(max(n, r.MaxIterations), unit(r)), "{budget}", budgetWords(r.Budget),
+		"{iterations}", words.Plural(n, unit(r)), "{unit}", unit(r), "{after}", after,
+		"{limit}", limit, "{allowed}", words.Plural(max(n, r.MaxIterations), unit(r)), "{budget}", budgetWords(r.Budget),
 		"{again}", again, "{withheld}", withheld(r),
 	).Replace(text)
 }
@@ -83,7 +84,7 @@ func budgetWords(b ralph.Budget) string {
 func allowed(r ralph.Report) string {
 	var parts []string
 	if r.MaxIterations > 0 {
-		parts = append(parts, plural(r.MaxIterations, unit(r)))
+		parts = append(parts, words.Plural(r.MaxIterations, unit(r)))
 	}
 	return strings.Join(append(parts, budgetParts(r.Budget)...), ", ")
 }
@@ -97,7 +98,7 @@ func budgetParts(b ralph.Budget) []string {
 		parts = append(parts, b.Total.String()+" for the branch")
 	}
 	if b.Tokens > 0 {
-		parts = append(parts, count(b.Tokens)+" tokens")
+		parts = append(parts, words.Count(b.Tokens)+" tokens")
 	}
 	return parts
 }
@@ -108,15 +109,7 @@ func headline(r ralph.Report) string {
 	if len(r.Iterations) == 0 {
 		return text
 	}
-	return text + " — " + costWords(r.Usage().Cost) + ", " + span(r.Duration)
-}
-
-// costWords keeps an unknown cost from reading as the name of a thing.
-func costWords(c ralph.Cost) string {
-	if c.Unknown && c.Amount == 0 {
-		return "cost unknown"
-	}
-	return c.String()
+	return text + " — " + words.Cost(r.Usage().Cost) + ", " + words.Span(r.Duration)
 }
 
 // withheld says how much of a blocked run is not published; empty when nothing

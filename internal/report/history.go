@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // past is an earlier run on the branch in words. Run is foreign text.
@@ -43,7 +44,7 @@ func branchRows(r ralph.Report, limit int) []past {
 			sum.Commits += p.Commits
 			sum.Cost = sum.Cost.Add(p.Cost)
 		}
-		add(plural(more+1, "run")+" before", sum, false)
+		add(words.Plural(more+1, "run")+" before", sum, false)
 		rows[0].URL, rows[0].Outcome = "", doc.Nothing
 		runs = runs[more+1:]
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 func (m record) headline() doc.Section {
@@ -43,8 +44,8 @@ func (m record) links() []doc.Fact {
 	p := m.Publication
 	var facts []doc.Fact
 	add := func(name string, parts ...any) { facts = append(facts, doc.Fact{Name: name, Text: doc.Line(parts...)}) }
-	if status := SessionStatus(m.Report); status != "" {
-		add("Session", doc.Bare(status, m.line), " after "+plural(m.Rounds(), "iteration"))
+	if status := words.SessionStatus(m.Report); status != "" {
+		add("Session", doc.Bare(status, m.line), " after "+words.Plural(m.Rounds(), "iteration"))
 	}
 	if pr := p.PullRequest; pr.Number > 0 {
 		number := doc.Linked(pr.URL, fmt.Sprintf("#%d", pr.Number))
@@ -62,7 +63,7 @@ func (m record) links() []doc.Fact {
 		add("Branch", t)
 	}
 	if n := commits(m.Report); n > 0 {
-		t := doc.Linked(compareURL(m.Report, false), plural(n, "commit"))
+		t := doc.Linked(compareURL(m.Report, false), words.Plural(n, "commit"))
 		if words := commitWords(p); words != "" {
 			t = doc.Line(t, " ("+words+")")
 		}
@@ -88,14 +89,14 @@ func (m record) figures() []doc.Fact {
 	var facts []doc.Fact
 	if len(m.Iterations) > 0 {
 		u := m.Usage()
-		facts = append(facts, doc.Fact{Name: "Cost", Text: doc.Line(u.Cost.String())}, doc.Fact{Name: "Tokens", Text: doc.Line(tokenWords(u.Tokens))})
+		facts = append(facts, doc.Fact{Name: "Cost", Text: doc.Line(u.Cost.String())}, doc.Fact{Name: "Tokens", Text: doc.Line(words.Tokens(u.Tokens))})
 	}
 	if text := branchCostWords(m.Report); text != "" {
 		facts = append(facts, doc.Fact{Name: "Branch cost", Text: doc.Line(text)})
 	}
-	facts = append(facts, doc.Fact{Name: "Time", Text: doc.Line(span(m.Duration))})
+	facts = append(facts, doc.Fact{Name: "Time", Text: doc.Line(words.Span(m.Duration))})
 	if !m.Started.IsZero() {
-		facts = append(facts, doc.Fact{Name: "Started", Text: doc.Line(stamp(m.Started))})
+		facts = append(facts, doc.Fact{Name: "Started", Text: doc.Line(words.Stamp(m.Started))})
 	}
 	return facts
 }
@@ -289,10 +290,10 @@ func (m record) progress(n int) doc.Section {
 func (m record) soFarFacts() []doc.Fact {
 	var facts []doc.Fact
 	if len(m.Iterations) > 0 {
-		facts = append(facts, doc.Fact{Name: "So far", Text: doc.Line(costWords(m.Usage().Cost))})
+		facts = append(facts, doc.Fact{Name: "So far", Text: doc.Line(words.Cost(m.Usage().Cost))})
 	}
-	if hasTasks(m.Report) {
-		facts = append(facts, doc.Fact{Name: "Stories", Plain: true, Text: doc.Line(storyCount(m.Tasks))})
+	if words.HasTasks(m.Report) {
+		facts = append(facts, doc.Fact{Name: "Stories", Plain: true, Text: doc.Line(words.StoryCount(m.Tasks))})
 	}
 	return append(facts, m.links()...)
 }
@@ -301,9 +302,9 @@ func (m record) soFarFacts() []doc.Fact {
 func (m record) soFar() doc.Section {
 	var lines []doc.Text
 	for _, it := range newest(m.Iterations, m.rows) {
-		r := newRow(it)
+		r := words.NewRow(it)
 		t := doc.Line(fmt.Sprintf("%s %s %s: %s", r.Icon, strings.ToUpper(unit(m.Report)[:1])+unit(m.Report)[1:], r.Number, r.Result))
-		if step := stepWords(it, m.Tasks.SkipReview); step != "" {
+		if step := words.Step(it, m.Tasks.SkipReview); step != "" {
 			t = doc.Line(t, ", ", doc.Foreign(step, m.cell))
 		}
 		if r.Error != "" {
@@ -312,14 +313,14 @@ func (m record) soFar() doc.Section {
 		for _, name := range r.Failing[:min(3, len(r.Failing))] {
 			t = doc.Line(t, ", ", doc.Mono(name, 60))
 		}
-		t = doc.Line(t, ", "+r.Time+", "+costWords(it.Usage().Cost))
+		t = doc.Line(t, ", "+r.Time+", "+words.Cost(it.Usage().Cost))
 		if r.SHA != "" {
 			t = doc.Line(t, ", ", m.commitCell(it, ", "))
 		}
 		lines = append(lines, t)
 	}
 	if n := len(m.Iterations) - len(lines); n > 0 {
-		lines = slices.Insert(lines, 0, doc.Line(plural(n, unit(m.Report))+" before"))
+		lines = slices.Insert(lines, 0, doc.Line(words.Plural(n, unit(m.Report))+" before"))
 	}
 	return doc.Section{Name: "iterations", Blocks: doc.Bulleted(lines)}
 }

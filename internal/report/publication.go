@@ -6,6 +6,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // pullWords says in brackets what became of a pull request; empty when there
@@ -90,7 +91,7 @@ func (m record) steps(folded bool) doc.Section {
 		lines = append(lines, t)
 	}
 	if folded {
-		return doc.Section{Name: "steps of publishing", Fold: doc.Line(fmt.Sprintf("What was published: %s, none failed", plural(len(all), "step"))), Blocks: doc.Bulleted(lines)}
+		return doc.Section{Name: "steps of publishing", Fold: doc.Line(fmt.Sprintf("What was published: %s, none failed", words.Plural(len(all), "step"))), Blocks: doc.Bulleted(lines)}
 	}
 	return listed("What was published, and what was not", lines)
 }
@@ -101,13 +102,13 @@ func checksWords(c ralph.Checks) (icon, text string) {
 	case "":
 		return "", ""
 	case ralph.ChecksPassed:
-		return "✅", plural(c.Passed, "check") + " passed"
+		return "✅", words.Plural(c.Passed, "check") + " passed"
 	case ralph.ChecksNone:
 		return "⚠️", "No check was started"
 	}
 	var parts []string
 	if n := len(c.Failed); n > 0 {
-		parts = append(parts, plural(n, "check")+" failed")
+		parts = append(parts, words.Plural(n, "check")+" failed")
 	}
 	if c.Passed > 0 {
 		parts = append(parts, fmt.Sprintf("%d passed", c.Passed))
@@ -149,12 +150,12 @@ func (m record) checkNames() []doc.Text {
 
 func (m record) checks() doc.Section {
 	c := m.Publication.Checks
-	icon, words := checksWords(c)
-	if words == "" {
+	icon, sum := checksWords(c)
+	if sum == "" {
 		return doc.Section{}
 	}
-	t := doc.Line(icon + " " + words)
-	if short := sha(c.SHA); short != "" {
+	t := doc.Line(icon + " " + sum)
+	if short := words.Sha(c.SHA); short != "" {
 		t = doc.Line(t, " (", doc.Linked(commitURL(m.Report, c.SHA), doc.Bare(short, 7)), ")")
 	}
 	return doc.Section{Title: doc.Line("Checks"), Blocks: append([]doc.Block{doc.Para(t, ".")}, doc.Bulleted(m.checkNames())...)}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // remaining says why the last iteration was not the end.
@@ -21,7 +22,7 @@ func (m record) remaining() []doc.Text {
 		}
 		lines = append(lines, t)
 		if !f.RetryAt.IsZero() {
-			lines = append(lines, doc.Line("The limit resets at "+stamp(f.RetryAt)+"."))
+			lines = append(lines, doc.Line("The limit resets at "+words.Stamp(f.RetryAt)+"."))
 		}
 	}
 	failed := 0
@@ -33,7 +34,7 @@ func (m record) remaining() []doc.Text {
 			lines = append(lines, doc.Line("…and more guardrails."))
 			break
 		}
-		words, reason := verdictWords(v)
+		words, reason := words.Failed(v)
 		t := doc.Line("Guardrail ", doc.Mono(v.Command, m.line), " "+words)
 		if reason != "" {
 			t = doc.Line(t, ": ", doc.Foreign(reason, m.line))
@@ -43,7 +44,7 @@ func (m record) remaining() []doc.Text {
 	if t := m.rejected(it); len(t) > 0 {
 		lines = append(lines, t)
 	}
-	if hasTasks(m.Report) {
+	if words.HasTasks(m.Report) {
 		lines = append(lines, m.unfinished()...)
 	} else {
 		lines = append(lines, m.todos(it.Last().Todos)...)
@@ -57,7 +58,7 @@ func (m record) remaining() []doc.Text {
 // rejected says why the last iteration did not complete the run; empty when other
 // lines do.
 func (m record) rejected(it ralph.Iteration) doc.Text {
-	t := doc.Line(rejections()[it.Rejection].left)
+	t := doc.Line(words.Rejections()[it.Rejection].Left)
 	switch e := it.Delivery.Error; {
 	case it.Rejection == ralph.RejectedSCM && e != "" && !strings.Contains(m.Reason, e):
 		return doc.Line(t, ": ", doc.Foreign(e, m.line))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // 004-05, 004-11, 004-12: a session counts its rounds and ends with the names of
@@ -23,7 +24,7 @@ func TestSessionRounds(t *testing.T) {
 		{limit, "MAX_ITERATIONS_REACHED", "Stopped at the iteration limit (4 iterations), not complete"},
 		{sessionRun(ralph.OverBudget, "spent"), "", "Stopped by the budget ($5.00) after 4 iterations, not complete"},
 	} {
-		if got := report.SessionStatus(c.r); got != c.status {
+		if got := words.SessionStatus(c.r); got != c.status {
 			t.Errorf("SessionStatus(%s) = %q, want %q", c.r.Outcome, got, c.status)
 		}
 		texts := renderings(t, c.r)
@@ -44,8 +45,8 @@ func TestSessionRounds(t *testing.T) {
 		t.Errorf("SessionFooter() = %s", log)
 	}
 	other := completed()
-	if other.Mode = "run"; report.SessionStatus(other) != "" || other.Rounds() != 2 {
-		t.Errorf("SessionStatus(run) = %q, Rounds() = %d, want none and 2", report.SessionStatus(other), other.Rounds())
+	if other.Mode = "run"; words.SessionStatus(other) != "" || other.Rounds() != 2 {
+		t.Errorf("SessionStatus(run) = %q, Rounds() = %d, want none and 2", words.SessionStatus(other), other.Rounds())
 	}
 	why := ralph.Event{Kind: ralph.EventKept, Text: "the promise was\nnot found\x1b[2J", At: time.Date(2026, 2, 5, 9, 8, 7, 0, time.UTC)}
 	for _, quiet := range []bool{false, true} {

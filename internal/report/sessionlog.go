@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 const rule = 80
@@ -22,7 +23,7 @@ func SessionHeader(iteration int, mode string, start time.Time) string {
 // SessionStepHeader opens an iteration on a task list in the session log.
 func SessionStepHeader(iteration int, mode string, step ralph.Step, start time.Time) string {
 	about := ""
-	if title := stepTitle(step); title != "" {
+	if title := words.StepTitle(step); title != "" {
 		about = "Step: " + title + "\n"
 	}
 	return ruled("=") +
@@ -30,7 +31,7 @@ func SessionStepHeader(iteration int, mode string, step ralph.Step, start time.T
 		ruled("=") +
 		"Mode: " + doc.OneLine(mode, 100) + "\n" +
 		about +
-		"Start Time: " + stamp(start) + "\n" +
+		"Start Time: " + words.Stamp(start) + "\n" +
 		ruled("-")
 }
 
@@ -52,13 +53,13 @@ func SessionFooter(it ralph.Iteration) string {
 		}
 	}
 	messages := 0
-	for _, t := range everyTurn(it) {
+	for _, t := range words.EveryTurn(it) {
 		messages += t.Messages
 	}
 	b.WriteString(ruled("-"))
 	fmt.Fprintf(&b, "ITERATION %d COMPLETE\n", it.Number)
-	line("End Time", stamp(it.Started.Add(it.Duration)))
-	line("Duration", span(it.Duration))
+	line("End Time", words.Stamp(it.Started.Add(it.Duration)))
+	line("Duration", words.Span(it.Duration))
 	if messages > 0 {
 		line("API Requests", strconv.Itoa(messages))
 	}
@@ -72,7 +73,7 @@ func SessionFooter(it ralph.Iteration) string {
 	if n := len(it.Turns) - 1; n > 0 {
 		line("Retries", strconv.Itoa(n))
 	}
-	line("Step", stepWords(it, true))
+	line("Step", words.Step(it, true))
 	for _, p := range it.Settled.Problems[:min(sessionProblems, len(it.Settled.Problems))] {
 		line("Put Back", doc.OneLine(p, 500))
 	}
@@ -81,11 +82,11 @@ func SessionFooter(it ralph.Iteration) string {
 	}
 	if n := it.Rounds(); n > 1 {
 		line("Session Rounds", strconv.Itoa(n))
-	} else if n := kept(it); n > 0 {
+	} else if n := words.Kept(it); n > 0 {
 		line("Kept Going", strconv.Itoa(n))
 	}
 	for _, t := range it.Delivery.Tasks {
-		line("SCM Task", fmt.Sprintf("%s (%s)", doc.OneLine(t.Command, 300), exitWords(t.ExitCode)))
+		line("SCM Task", fmt.Sprintf("%s (%s)", doc.OneLine(t.Command, 300), words.Exit(t.ExitCode)))
 	}
 	line("Status", sessionStatus(it))
 	b.WriteString(ruled("=") + "\n")
@@ -96,13 +97,13 @@ func SessionFooter(it ralph.Iteration) string {
 // summary counts: a failed iteration is one whose agent failed.
 func sessionStatus(it ralph.Iteration) string {
 	if failedTurn(it) {
-		_, text, detail := result(it)
+		_, text, detail := words.Result(it)
 		if detail = doc.OneLine(detail, 300); detail != "" {
 			text += ": " + detail
 		}
 		return "failed (" + text + ")"
 	}
-	status := told(rejections()[it.Rejection].status, it, "")
+	status := words.Told(words.Rejections()[it.Rejection].Status, it, "")
 	if why := doc.OneLine(it.Delivery.Error, 300); it.Rejection == ralph.RejectedSCM && why != "" {
 		status += ": " + why
 	}
@@ -133,10 +134,10 @@ func SessionSummary(r ralph.Report) string {
 		reason += ": " + text
 	}
 	about := ""
-	if hasTasks(r) {
-		about = "Stories: " + storyCount(r.Tasks) + "\n"
+	if words.HasTasks(r) {
+		about = "Stories: " + words.StoryCount(r.Tasks) + "\n"
 	}
-	if status := SessionStatus(r); status != "" {
+	if status := words.SessionStatus(r); status != "" {
 		about += "Session Status: " + status + "\n"
 	}
 	return ruled("=") +
@@ -145,7 +146,7 @@ func SessionSummary(r ralph.Report) string {
 		fmt.Sprintf("Total Iterations: %d\n", r.Rounds()) +
 		fmt.Sprintf("Successful: %d\n", r.Rounds()-failed) +
 		fmt.Sprintf("Failed: %d\n", failed) +
-		"Total Duration: " + span(r.Duration) + "\n" +
+		"Total Duration: " + words.Span(r.Duration) + "\n" +
 		about +
 		"Exit Reason: " + reason + "\n" +
 		fmt.Sprintf("Exit Code: %d\n", r.ExitCode) +

@@ -8,18 +8,8 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
-
-// hasTasks says that the run had a task list.
-func hasTasks(r ralph.Report) bool { return r.Tasks.File != "" || len(r.Tasks.Stories) > 0 }
-
-// stories is "1 story", "2 stories".
-func stories(n int) string {
-	if n == 1 {
-		return "1 story"
-	}
-	return strconv.Itoa(n) + " stories"
-}
 
 // autoMark is what an approval at the review cap puts before its feedback.
 const autoMark = "[AUTO-APPROVED AT CAP]"
@@ -64,31 +54,6 @@ func byNeed(list []ralph.Story) []ralph.Story {
 		}
 	}
 	return sorted
-}
-
-// storyCount is "3 of 5 stories are done, 1 auto-approved".
-func storyCount(t ralph.TaskList) string {
-	done := 0
-	for i := range t.Stories {
-		if t.Stories[i].Done {
-			done++
-		}
-	}
-	are := "are"
-	if done == 1 || len(t.Stories) == 1 {
-		are = "is"
-	}
-	text := fmt.Sprintf("%d of %s %s done", done, stories(len(t.Stories)), are)
-	for i := range t.Stories {
-		if one := &t.Stories[i]; t.Only != "" && one.ID == t.Only {
-			not := map[bool]string{false: "not "}[one.Done]
-			text = fmt.Sprintf("This run's story is %sdone; in all, %s", not, text)
-		}
-	}
-	if n := t.AutoApproved(); n > 0 {
-		text += fmt.Sprintf(", %d auto-approved", n)
-	}
-	return text
 }
 
 // reviewWords says what the reviews came to: how many stories pleased at once,
@@ -142,7 +107,7 @@ func autoWords(r ralph.Report) doc.Text {
 	var names []doc.Text
 	for _, s := range r.Tasks.Stories {
 		if s.AutoApproved && len(names) < autoNamed {
-			names = append(names, doc.Line(doc.Foreign(s.ID, storyRunes)))
+			names = append(names, doc.Line(doc.Foreign(s.ID, words.StoryRunes)))
 		}
 	}
 	named := doc.Joined(names, ", ")
@@ -188,21 +153,21 @@ func (m record) unfinished() []doc.Text {
 			continue
 		}
 		_, state := storyState(s)
-		t := doc.Line("Story ", doc.Foreign(s.ID, storyRunes), ", "+state)
+		t := doc.Line("Story ", doc.Foreign(s.ID, words.StoryRunes), ", "+state)
 		if s.Title != "" {
 			t = doc.Line(t, ": ", doc.Foreign(s.Title, min(m.line, 200)))
 		}
 		lines = append(lines, t)
 	}
 	if more > 0 {
-		lines = append(lines, doc.Line("…and "+stories(more)+" more."))
+		lines = append(lines, doc.Line("…and "+words.Stories(more)+" more."))
 	}
 	return lines
 }
 
 // storyHead is what the stories and their reviews came to.
 func (m record) storyHead(facts doc.Text) doc.Section {
-	count := doc.Line(doc.Strong(storyCount(m.Tasks)))
+	count := doc.Line(doc.Strong(words.StoryCount(m.Tasks)))
 	if len(facts) > 0 {
 		count = doc.Line(count, " (", facts, ")")
 	}
@@ -216,7 +181,7 @@ func (m record) storyHead(facts doc.Text) doc.Section {
 // storyLines tells the stories on a terminal: the counts, then a line each.
 func (m record) storyLines(o doc.Style) doc.Section {
 	t := m.Tasks
-	if !hasTasks(m.Report) {
+	if !words.HasTasks(m.Report) {
 		return doc.Section{}
 	}
 	shown := t.Stories
@@ -226,7 +191,7 @@ func (m record) storyLines(o doc.Style) doc.Section {
 	var ids, states []string
 	for _, one := range shown {
 		_, state := storyState(one)
-		ids, states = append(ids, doc.OneLine(one.ID, storyRunes)), append(states, state)
+		ids, states = append(ids, doc.OneLine(one.ID, words.StoryRunes)), append(states, state)
 	}
 	var lines []doc.Text
 	for i, one := range shown {
@@ -239,12 +204,12 @@ func (m record) storyLines(o doc.Style) doc.Section {
 		}
 		reviews := ""
 		if !t.SkipReview {
-			reviews = fmt.Sprintf("%-10s  ", plural(one.Reviews, "review"))
+			reviews = fmt.Sprintf("%-10s  ", words.Plural(one.Reviews, "review"))
 		}
 		lines = append(lines, doc.Line(fmt.Sprintf("%s  %-*s  %-*s  %s", mark, doc.Longest(ids), ids[i], doc.Longest(states), states[i], reviews), doc.Foreign(one.Title, m.cell)))
 	}
 	if n := len(t.Stories) - len(shown); n > 0 {
-		lines = append(lines, doc.Line("…and "+stories(n)+" more"))
+		lines = append(lines, doc.Line("…and "+words.Stories(n)+" more"))
 	}
 	s := m.storyHead(nil)
 	s.Blocks = append(s.Blocks, doc.Block{Kind: doc.LinesBlock, Lines: lines})
@@ -258,7 +223,7 @@ const feedbackRunes = 140
 // storyTable is a row for each story, with what the reviews came to above it.
 func (m record) storyTable() doc.Section {
 	t := m.Tasks
-	if !hasTasks(m.Report) {
+	if !words.HasTasks(m.Report) {
 		return doc.Section{}
 	}
 	s := m.storyHead(m.listFacts())
@@ -273,7 +238,7 @@ func (m record) storyTable() doc.Section {
 	}
 	var ids []string
 	for _, one := range shown[:len(rows)] {
-		ids = append(ids, doc.OneLine(one.ID, storyRunes))
+		ids = append(ids, doc.OneLine(one.ID, words.StoryRunes))
 	}
 	g := doc.Grid{Rows: rows, Columns: []doc.Column{{Title: "Story", Class: "id", Room: doc.Longest(ids)}, {Title: "Title", Class: "t"}, {Title: "State"}}}
 	if !t.SkipReview {
@@ -285,7 +250,7 @@ func (m record) storyTable() doc.Section {
 	}
 	s.Blocks = append(s.Blocks, doc.Block{Kind: doc.GridBlock, Grid: g})
 	if n := len(shown) - len(rows); n > 0 {
-		s.Blocks = append(s.Blocks, doc.Soft("…and "+stories(n)+" more; report.json has them all."))
+		s.Blocks = append(s.Blocks, doc.Soft("…and "+words.Stories(n)+" more; report.json has them all."))
 	}
 	s.Blocks = append(s.Blocks, m.feedbacks(shown[:len(rows)])...)
 	return s
@@ -318,12 +283,12 @@ func (m record) storyRows(list []ralph.Story) [][]doc.Text {
 }
 
 func (m record) storyRow(s ralph.Story) []doc.Text {
-	icon, words := storyState(s)
-	state := doc.Line(doc.Tight(icon + " " + words))
+	icon, stands := storyState(s)
+	state := doc.Line(doc.Tight(icon + " " + stands))
 	if s.AutoApproved {
-		state = doc.Line(doc.Tight(icon+" "), doc.Strong(words))
+		state = doc.Line(doc.Tight(icon+" "), doc.Strong(stands))
 	}
-	row := []doc.Text{doc.Line(doc.Foreign(s.ID, storyRunes)), doc.Line(doc.Foreign(s.Title, 100)), state}
+	row := []doc.Text{doc.Line(doc.Foreign(s.ID, words.StoryRunes)), doc.Line(doc.Foreign(s.Title, 100)), state}
 	if m.Tasks.SkipReview {
 		return append(row, doc.Line(times(s.Iterations)))
 	}
@@ -355,15 +320,38 @@ func (m record) feedbacks(list []ralph.Story) []doc.Block {
 			continue
 		}
 		body, cut := doc.Head(said, m.output)
-		length := plural(utf8.RuneCountInString(body), "character")
+		length := words.Plural(utf8.RuneCountInString(body), "character")
 		if cut {
 			body, length = body+"\n…", "the beginning"
 		}
-		review := doc.Fold(doc.Line("The last review of ", doc.Foreign(s.ID, storyRunes), " ("+length+")"), doc.Pre(body))
+		review := doc.Fold(doc.Line("The last review of ", doc.Foreign(s.ID, words.StoryRunes), " ("+length+")"), doc.Pre(body))
 		if size += len(review.Markdown()) + 1; len(blocks) == m.failures || size > m.storyBytes/2 {
 			return append(blocks, doc.Soft("More reviews are left out here; report.json has them all."))
 		}
 		blocks = append(blocks, review)
 	}
 	return blocks
+}
+
+// putBack lists the newest of what iterations wrote into the task list and may
+// not.
+func (m record) putBack() doc.Section {
+	var lines []doc.Text
+	for _, it := range m.Iterations {
+		for _, p := range it.Settled.Problems {
+			lines = append(lines, doc.Line("Iteration "+words.IterationNumber(it)+" (", doc.Foreign(words.StepName(it.Step), 80), "): ", doc.Foreign(p, m.line)))
+		}
+	}
+	if len(lines) == 0 {
+		return doc.Section{}
+	}
+	shown := lines[max(0, len(lines)-m.list):]
+	s := doc.Section{
+		Title:  doc.Line("Changes to the task list that were put back"),
+		Blocks: append([]doc.Block{doc.Para("An iteration may change only the story that it is for, and only as its step allows.")}, doc.Bulleted(shown)...),
+	}
+	if n := len(lines) - len(shown); n > 0 {
+		s.Blocks = append(s.Blocks, doc.Soft(words.Plural(n, "earlier one")+" left out here; report.json has them all."))
+	}
+	return s
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // Supervise renders events as the log of the restart manager, each line with
@@ -42,7 +43,7 @@ func (s *Supervise) Lines(e ralph.Event) []string {
 	case ralph.EventRetry:
 		lines = s.restart(s.attempt)
 		if e.Wait >= longWait {
-			lines = append(lines, retryWords(e, span)+": "+doc.OneLine(e.Text, 500))
+			lines = append(lines, retryWords(e, words.Span)+": "+doc.OneLine(e.Text, 500))
 		}
 	case ralph.EventIterationEnd:
 		if e.Record != nil && e.Record.Marker && !e.Record.Passed() {

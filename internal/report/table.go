@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // table is a row per iteration and one of totals.
@@ -19,24 +20,24 @@ func (m record) table() doc.Section {
 		{Title: "#", Right: true}, {Title: "Result"}, {Title: "Time", Right: true}, {Title: "Turns", Right: true}, {Title: "Tools", Right: true},
 		{Title: "Tokens in / out", Right: true}, {Title: "Cost", Right: true}, {Title: "Files", Class: "w"}, {Title: "Commit", Class: "w"},
 	}}
-	steps, cell := anyStep(m.Iterations), doc.Tight
+	steps, cell := words.AnyStep(m.Iterations), doc.Tight
 	if steps {
 		names := make([]string, 0, len(shown))
 		for _, it := range shown {
-			names = append(names, stepName(it.Step))
+			names = append(names, words.StepName(it.Step))
 		}
 		g.Columns = slices.Insert(g.Columns, 1, doc.Column{Title: "Step", Class: "t", Room: doc.Longest(names)})
 		cell = func(s string) doc.Part { return doc.Part{Words: s} } // makes room for it
 	}
 	g.Columns[len(g.Columns)-4].Title = string(doc.Line(cell("Tokens in / out")).Markdown())
 	for _, it := range shown {
-		r := newRow(it)
+		r := words.NewRow(it)
 		cells := []doc.Text{
 			doc.Line(r.Number), m.resultCell(r), doc.Line(r.Time), doc.Line(doc.Tight(r.Turns)), doc.Line(cell(r.Tools)), doc.Line(cell(r.Tokens)), doc.Line(doc.Tight(r.Cost)),
 			doc.Line(cell(r.Files)), m.commitCell(it, nil),
 		}
 		if steps {
-			cells = slices.Insert(cells, 1, doc.Line(doc.Foreign(stepWords(it, m.Tasks.SkipReview), 80)))
+			cells = slices.Insert(cells, 1, doc.Line(doc.Foreign(words.Step(it, m.Tasks.SkipReview), 80)))
 		}
 		g.Rows = append(g.Rows, cells)
 	}
@@ -50,14 +51,14 @@ func (m record) table() doc.Section {
 		s.Blocks = append(s.Blocks, doc.Small(doc.Foreign(note, m.line)))
 	}
 	if n := len(m.Iterations) - len(shown); n > 0 {
-		s.Blocks = append(s.Blocks, doc.Soft("The first "+plural(n, "iteration")+" are left out here; report.json has them all."))
+		s.Blocks = append(s.Blocks, doc.Soft("The first "+words.Plural(n, "iteration")+" are left out here; report.json has them all."))
 	}
 	return s
 }
 
 // resultCell tells result and guardrails: how many passed, then the names of
 // those that failed.
-func (m record) resultCell(r row) doc.Text {
+func (m record) resultCell(r words.Row) doc.Text {
 	t := doc.Line(doc.Tight(r.Icon + " " + r.Result))
 	if r.Error != "" {
 		t = doc.Line(t, ": ", doc.Foreign(r.Error, m.cell))
@@ -82,7 +83,7 @@ func (m record) resultCell(r row) doc.Text {
 
 // commitCell is the commit of an iteration, with what is to know of it.
 func (m record) commitCell(it ralph.Iteration, between any) doc.Text {
-	short := sha(it.Commit.SHA)
+	short := words.Sha(it.Commit.SHA)
 	if short == "" {
 		return doc.Line(doc.Nothing)
 	}
@@ -103,17 +104,17 @@ func (m record) commitCell(it ralph.Iteration, between any) doc.Text {
 }
 
 // totals is the row below the table.
-func totals(r ralph.Report) row {
+func totals(r ralph.Report) words.Row {
 	var all []ralph.Turn
 	retries := 0
 	for _, it := range r.Iterations {
-		all = append(all, everyTurn(it)...)
+		all = append(all, words.EveryTurn(it)...)
 		retries += max(0, len(it.Turns)-1)
 	}
 	u := r.Usage()
-	return row{
-		Time: span(r.Duration), Turns: requests(all) + retried(retries), Tools: tools(all),
-		Tokens: tokenPair(u.Tokens), Cost: u.Cost.String(),
+	return words.Row{
+		Time: words.Span(r.Duration), Turns: words.Requests(all) + words.Retried(retries), Tools: words.Tools(all),
+		Tokens: words.TokenPair(u.Tokens), Cost: u.Cost.String(),
 	}
 }
 
@@ -133,13 +134,13 @@ func (m record) guardrailFailures() doc.Section {
 			s.Blocks = append(s.Blocks, doc.Soft(fmt.Sprintf("%d more are left out here; report.json has them all.", len(list)-i)))
 			break
 		}
-		words, reason := verdictWords(f.Verdict)
-		t := doc.Line(fmt.Sprintf("Iteration %d: ", f.Iteration), doc.Mono(f.Command, m.command), " "+words)
+		how, reason := words.Failed(f.Verdict)
+		t := doc.Line(fmt.Sprintf("Iteration %d: ", f.Iteration), doc.Mono(f.Command, m.command), " "+how)
 		if reason != "" {
 			t = doc.Line(t, ": ", doc.Foreign(reason, 200))
 		}
 		if f.Also > 0 {
-			t = doc.Line(t, fmt.Sprintf(" (the same as in %s)", plural(f.Also, "earlier iteration")))
+			t = doc.Line(t, fmt.Sprintf(" (the same as in %s)", words.Plural(f.Also, "earlier iteration")))
 		}
 		s.Blocks = append(s.Blocks, doc.Fold(t, m.outputOf(f.Verdict)...))
 	}
@@ -155,7 +156,7 @@ func (m record) outputOf(v ralph.Verdict) []doc.Block {
 	if strings.TrimSpace(text) != "" {
 		output = doc.Pre(text)
 	}
-	facts := doc.Line(span(v.Duration))
+	facts := doc.Line(words.Span(v.Duration))
 	if v.LogFile != "" {
 		facts = doc.Line(facts, " · log: ", doc.Mono(v.LogFile, 200))
 	}
@@ -173,11 +174,11 @@ func (m record) baseline() doc.Section {
 			lines = append(lines, doc.Line("…and more; report.json has them all."))
 			break
 		}
-		words, _ := verdictWords(v)
+		how, _ := words.Failed(v)
 		if after := now(m.Report, v.Command); after != "" {
-			words += "; it " + after
+			how += "; it " + after
 		}
-		lines = append(lines, doc.Line(doc.Mono(v.Command, m.command), " "+words+"."))
+		lines = append(lines, doc.Line(doc.Mono(v.Command, m.command), " "+how+"."))
 	}
 	return listed("Already failing before the run", lines)
 }
@@ -192,12 +193,12 @@ func (m record) iterationLines(o doc.Style) doc.Section {
 		{Title: "#", Right: true, Class: "kept"}, {Title: "time", Right: true, Class: "kept"}, {Title: "turns", Right: true}, {Title: "tools", Right: true},
 		{Title: "tokens in / out", Right: true}, {Title: "cost", Right: true}, {Title: "files"}, {Title: "guardrails"}, {Title: "commit"}, {Title: "result"},
 	}}
-	steps := anyStep(m.Iterations)
+	steps := words.AnyStep(m.Iterations)
 	if steps {
 		g.Columns = slices.Concat(g.Columns[:2], g.Columns[5:6], g.Columns[7:9], []doc.Column{{Title: "step"}}, g.Columns[9:])
 	}
 	for _, it := range newest(m.Iterations, m.rows) {
-		r := newRow(it)
+		r := words.NewRow(it)
 		checks, short := r.Guardrails, r.SHA
 		if !o.Emoji {
 			checks = strings.NewReplacer("✅ ", "ok ", "❌ ", "failed ").Replace(checks)
@@ -207,7 +208,7 @@ func (m record) iterationLines(o doc.Style) doc.Section {
 		}
 		cells := []string{r.Number, r.Time, r.Turns, r.Tools, r.Tokens, r.Cost, r.Files, checks, short, r.Result}
 		if steps {
-			cells = []string{r.Number, r.Time, r.Cost, checks, short, stepWords(it, m.Tasks.SkipReview), r.Result}
+			cells = []string{r.Number, r.Time, r.Cost, checks, short, words.Step(it, m.Tasks.SkipReview), r.Result}
 		}
 		var row []doc.Text
 		for _, c := range cells {
@@ -220,7 +221,7 @@ func (m record) iterationLines(o doc.Style) doc.Section {
 		s.Blocks = append(s.Blocks, doc.Small(doc.Foreign(note, m.line)))
 	}
 	if n := len(m.Iterations) - m.rows; n > 0 {
-		s.Blocks = append(s.Blocks, doc.Soft(plural(n, "earlier iteration")+" not shown"))
+		s.Blocks = append(s.Blocks, doc.Soft(words.Plural(n, "earlier iteration")+" not shown"))
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // Verbose renders events as the lines of `--verbose`, each with the prefix
@@ -33,7 +34,7 @@ func (v Verbose) Lines(e ralph.Event) []string {
 		if e.Max > 0 {
 			text = fmt.Sprintf("Iteration %d/%d starting", e.Iteration, e.Max)
 		}
-		if step := stepTitle(e.Step); step != "" {
+		if step := words.StepTitle(e.Step); step != "" {
 			text += ": " + step
 		}
 		return VerboseLines(text)
@@ -154,11 +155,11 @@ func (v Verbose) completion(it ralph.Iteration) string {
 	if it.Rejection == ralph.NotRejected {
 		return "Completion detected: " + v.marker()
 	}
-	why, found := rejections()[it.Rejection]
+	why, found := words.Rejections()[it.Rejection]
 	if !found {
 		return "No completion: " + doc.OneLine(string(it.Rejection), 100)
 	}
-	return "No completion: " + told(why.verbose, it, v.marker())
+	return "No completion: " + words.Told(why.Verbose, it, v.marker())
 }
 
 func (v Verbose) marker() string {
@@ -177,7 +178,7 @@ func (v Verbose) marker() string {
 // long its session went on; empty without a task list and a kept-going session.
 func settled(it ralph.Iteration) string {
 	text := ""
-	if words := stepWords(it, true); words != "" {
+	if words := words.Step(it, true); words != "" {
 		text = "Step: " + words + "\n"
 	}
 	for _, p := range it.Settled.Problems[:min(sessionProblems, len(it.Settled.Problems))] {
@@ -192,7 +193,7 @@ func settled(it ralph.Iteration) string {
 // timing tells where the time of an iteration went.
 func timing(it ralph.Iteration) string {
 	var agent, checks, tasks time.Duration
-	for _, t := range everyTurn(it) {
+	for _, t := range words.EveryTurn(it) {
 		agent += t.Duration
 	}
 	for _, c := range it.Verdicts {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // worker is what one model of one agent did in a run. The names are foreign
@@ -37,7 +38,7 @@ func workers(r ralph.Report) []worker {
 	}
 	only := onlyModels(r)
 	for i, it := range r.Iterations {
-		for _, t := range everyTurn(it) {
+		for _, t := range words.EveryTurn(it) {
 			agent := cmp.Or(t.Agent, r.Agent)
 			for _, u := range modelsOf(t, only[agent]) {
 				add(i+1, agent, u)
@@ -68,7 +69,7 @@ func modelsOf(t ralph.Turn, only string) []ralph.ModelUsage {
 func onlyModels(r ralph.Report) map[string]string {
 	named := map[string][]string{}
 	for _, it := range r.Iterations {
-		for _, t := range everyTurn(it) {
+		for _, t := range words.EveryTurn(it) {
 			for _, u := range modelsOf(t, "") {
 				if agent := cmp.Or(t.Agent, r.Agent); u.Model != "" && !slices.Contains(named[agent], u.Model) {
 					named[agent] = append(named[agent], u.Model)
@@ -89,7 +90,7 @@ func onlyModels(r ralph.Report) map[string]string {
 func agents(r ralph.Report) []string {
 	names := []string{}
 	for _, it := range r.Iterations {
-		for _, t := range everyTurn(it) {
+		for _, t := range words.EveryTurn(it) {
 			if name := cmp.Or(t.Agent, r.Agent); name != "" && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -125,7 +126,7 @@ func workerRows(r ralph.Report) (rows []workerRow, more int) {
 	for _, w := range list[:min(maxWorkers, len(list))] {
 		rows = append(rows, workerRow{
 			Agent: cmp.Or(doc.OneLine(w.Agent, 80), doc.Nothing), Model: cmp.Or(doc.OneLine(w.Model, 80), doc.Nothing),
-			Iterations: w.Iterations, Tokens: tokenPair(w.Usage.Tokens), Cost: w.Usage.Cost.String(),
+			Iterations: w.Iterations, Tokens: words.TokenPair(w.Usage.Tokens), Cost: w.Usage.Cost.String(),
 		})
 	}
 	return rows, len(list) - len(rows)

@@ -1,4 +1,4 @@
-package report
+package words
 
 import (
 	"fmt"
@@ -7,17 +7,18 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 )
 
-// rejection is why an iteration did not complete the run, in the words of each
+// Rejection is why an iteration did not complete the run, in the words of each
 // document. {left}, {failing} and {marker} stand for facts of the iteration.
-type rejection struct {
+type Rejection struct {
 	icon, result string // of the table
-	status       string // of the session log, in brackets; empty: nothing to say
-	verbose      string
-	left         string // of what is left to do; empty: other lines tell it
+	Status       string // of the session log, in brackets; empty: nothing to say
+	Verbose      string
+	Left         string // of what is left to do; empty: other lines tell it
 }
 
-func rejections() map[ralph.Rejection]rejection {
-	return map[ralph.Rejection]rejection{
+// Rejections are those that a document words.
+func Rejections() map[ralph.Rejection]Rejection {
+	return map[ralph.Rejection]Rejection{
 		ralph.RejectedTurn:        {"❌", "agent failed", "", "the agent failed", ""},
 		ralph.RejectedStopped:     {"🛑", "stopped", "stopped before every check", "the run was stopped", "The run was stopped before every check had its say."},
 		ralph.RejectedGuardrails:  {"❌", "guardrails failed", "guardrails failed: {failing}", "{failing guardrails} failed", ""},
@@ -31,30 +32,30 @@ func rejections() map[ralph.Rejection]rejection {
 	}
 }
 
-// told puts the facts of an iteration into the words of its rejection.
-func told(words string, it ralph.Iteration, marker string) string {
+// Told puts the facts of an iteration into the words of its rejection.
+func Told(words string, it ralph.Iteration, marker string) string {
 	_, failing := guardrails(it.Verdicts)
 	return strings.NewReplacer(
-		"{left}", stories(it.Settled.Left), "{marker}", marker,
+		"{left}", Stories(it.Settled.Left), "{marker}", marker,
 		"{failing}", fmt.Sprintf("%d of %d", len(failing), len(it.Verdicts)),
-		"{failing guardrails}", fmt.Sprintf("%d of %s", len(failing), plural(len(it.Verdicts), "guardrail")),
+		"{failing guardrails}", fmt.Sprintf("%d of %s", len(failing), Plural(len(it.Verdicts), "guardrail")),
 	).Replace(words)
 }
 
-// result says what an iteration came to; detail is foreign text.
-func result(it ralph.Iteration) (icon, text, detail string) {
+// Result says what an iteration came to; detail is foreign text.
+func Result(it ralph.Iteration) (icon, text, detail string) {
 	if f := it.Last().Failure; f != nil {
 		return "❌", strings.ReplaceAll(f.Kind.String(), "-", " "), f.Message
 	}
 	if it.Rejection == ralph.NotRejected && (it.Marker || it.Settled.Done) {
 		return "✅", "done", ""
 	}
-	why, found := rejections()[it.Rejection]
+	why, found := Rejections()[it.Rejection]
 	switch {
 	case !found:
 		return "▫️", "went on", ""
 	case it.Rejection == ralph.RejectedSCM:
 		detail = it.Delivery.Error
 	}
-	return why.icon, told(why.result, it, ""), detail
+	return why.icon, Told(why.result, it, ""), detail
 }

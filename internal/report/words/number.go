@@ -1,4 +1,4 @@
-package report
+package words
 
 import (
 	"fmt"
@@ -9,10 +9,10 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 )
 
-// count shortens a number as people read it: 999, 1.2K, 45K, 1.2M.
-func count(n int64) string {
+// Count shortens a number as people read it: 999, 1.2K, 45K, 1.2M.
+func Count(n int64) string {
 	if n < 0 {
-		return "-" + count(-n)
+		return "-" + Count(-n)
 	}
 	value, unit := float64(n), ""
 	for _, next := range []string{"K", "M", "G", "T"} {
@@ -30,16 +30,16 @@ func count(n int64) string {
 	return strconv.FormatFloat(value, 'f', 0, 64) + unit
 }
 
-// plural is "1 file", "2 files".
-func plural(n int, noun string) string {
+// Plural is "1 file", "2 files".
+func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// span is a duration as people read it: 320ms, 4.2s, 41s, 6m7s, 1h2m.
-func span(d time.Duration) string {
+// Span is a duration as people read it: 320ms, 4.2s, 41s, 6m7s, 1h2m.
+func Span(d time.Duration) string {
 	switch {
 	case d <= 0:
 		return "0s"
@@ -59,8 +59,8 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// stamp is a time as the session log and the page show it.
-func stamp(t time.Time) string {
+// Stamp is a time as the session log and the page show it.
+func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return "unknown"
 	}
@@ -74,18 +74,38 @@ func tokensOut(t ralph.Tokens) string { return knownCount(t.Output, t.Unknown) }
 func knownCount(n int64, unknown bool) string {
 	switch {
 	case !unknown:
-		return count(n)
+		return Count(n)
 	case n == 0:
 		return "unknown"
 	default:
-		return "≥ " + count(n)
+		return "≥ " + Count(n)
 	}
 }
 
-// tokenPair is "12K / 3.4K", or one word when nothing is known.
-func tokenPair(t ralph.Tokens) string {
+// TokenPair is "12K / 3.4K", or one word when nothing is known.
+func TokenPair(t ralph.Tokens) string {
 	if t.Unknown && t.Total() == 0 {
 		return "unknown"
 	}
 	return tokensIn(t) + " / " + tokensOut(t)
+}
+
+// Tokens is "1.2M in (850K cached) / 45K out".
+func Tokens(t ralph.Tokens) string {
+	if t.Unknown && t.Total() == 0 {
+		return "unknown"
+	}
+	cached := ""
+	if t.CacheRead > 0 {
+		cached = " (" + Count(t.CacheRead) + " cached)"
+	}
+	return tokensIn(t) + " in" + cached + " / " + tokensOut(t) + " out"
+}
+
+// Cost keeps an unknown cost from reading as the name of a thing.
+func Cost(c ralph.Cost) string {
+	if c.Unknown && c.Amount == 0 {
+		return "cost unknown"
+	}
+	return c.String()
 }

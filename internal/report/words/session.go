@@ -1,14 +1,14 @@
-package report
+package words
 
 import "github.com/org/ralph-action/internal/ralph"
 
 // modeSession is the mode in which one session of the agent is kept going.
-const modeSession = "session"
+const ModeSession = "session"
 
 // SessionStatus names how a kept-going session ended, as its first description
 // did; empty in every other mode and for endings that have no such name. 004-05
 func SessionStatus(r ralph.Report) string {
-	if r.Mode != modeSession {
+	if r.Mode != ModeSession {
 		return ""
 	}
 	switch r.Outcome {

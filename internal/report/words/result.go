@@ -1,4 +1,4 @@
-package report
+package words
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 )
 
-// iterationNumber is the number of an iteration, or the first and the last of
+// IterationNumber is the number of an iteration, or the first and the last of
 // the iterations that its session went on for: "1–4".
-func iterationNumber(it ralph.Iteration) string {
+func IterationNumber(it ralph.Iteration) string {
 	if n := it.Rounds(); n > 1 {
 		return fmt.Sprintf("%d–%d", it.Number, it.Number+n-1)
 	}
@@ -20,9 +20,9 @@ func iterationNumber(it ralph.Iteration) string {
 // iterations; empty when no stop hook had to.
 func roundWords(it ralph.Iteration) string {
 	if n := it.Rounds(); n > 1 {
-		return plural(n, "iteration")
+		return Plural(n, "iteration")
 	}
-	switch n := kept(it); n {
+	switch n := Kept(it); n {
 	case 0:
 		return ""
 	case 1:
@@ -32,8 +32,8 @@ func roundWords(it ralph.Iteration) string {
 	}
 }
 
-// kept counts how often a stop hook kept the agent going.
-func kept(it ralph.Iteration) int {
+// Kept counts how often a stop hook kept the agent going.
+func Kept(it ralph.Iteration) int {
 	n := 0
 	for _, t := range it.Turns {
 		n += t.Kept
