@@ -54,10 +54,10 @@ var rooms = map[string]struct {
 	"inspect": {[]string{"config", "content", "leak", "ralph", "repo", "secret", "weaken"}, "judges what is about to be published"},
 	"run": {[]string{
 		"agent", "config", "content", "dockersandbox", "egress", "forge", "guard", "hook", "hosts", "inspect", "install", "lazyregexp", "price", "proc", "prompt",
-		"ralph", "repo", "report", "report/memory", "rundir", "runner", "sandbox", "scm", "secret", "starter", "taskdir", "tasks", "trigger",
+		"ralph", "repo", "report", "report/logs", "report/memory", "rundir", "runner", "sandbox", "scm", "secret", "starter", "taskdir", "tasks", "trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"cli": {[]string{
-		"agent", "config", "demo", "hook", "lazyregexp", "proc", "ralph", "repo", "report", "run", "rundir", "runner", "sandbox", "secret", "starter", "taskdir", "tasks",
+		"agent", "config", "demo", "hook", "lazyregexp", "proc", "ralph", "repo", "report", "report/logs", "run", "rundir", "runner", "sandbox", "secret", "starter", "taskdir", "tasks",
 	}, "commands, flags and what is printed"},
 
 	"lazyregexp": {nil, "expressions that most starts of the program do not need"},

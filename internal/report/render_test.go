@@ -10,6 +10,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/report/memory"
 )
 
@@ -63,7 +64,7 @@ func TestUnknownCostIsNeverNothing(t *testing.T) {
 	}
 	for what, text := range map[string]string{
 		"Summary": report.Summary(r), "Body": report.Body(r, report.BodyOptions{}), "HTML": string(page), "Text": report.Text(r, report.Style{}),
-		"SessionFooter": report.SessionFooter(r.Iterations[0]), "CommitMessage": memory.CommitMessage(r.Iterations[0], memory.Checkpoint{Cost: r.Usage().Cost}),
+		"SessionFooter": logs.SessionFooter(r.Iterations[0]), "CommitMessage": memory.CommitMessage(r.Iterations[0], memory.Checkpoint{Cost: r.Usage().Cost}),
 	} {
 		if strings.Contains(text, "$0") || strings.Contains(text, "Cost-USD") || strings.Contains(text, "Cost per iteration") {
 			t.Errorf("%s shows an unknown cost as nothing:\n%s", what, text)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/report/words"
 )
 
@@ -37,11 +38,11 @@ func TestSessionRounds(t *testing.T) {
 				t.Errorf("%s lacks %s:\n%s", what, c.status, text)
 			}
 		}
-		if log := report.SessionSummary(c.r); !strings.Contains(log, "Total Iterations: 4\nSuccessful: 4\n") || (c.status != "") != strings.Contains(log, "Session Status: "+c.status+"\n") {
+		if log := logs.SessionSummary(c.r); !strings.Contains(log, "Total Iterations: 4\nSuccessful: 4\n") || (c.status != "") != strings.Contains(log, "Session Status: "+c.status+"\n") {
 			t.Errorf("SessionSummary(%s) = %s", c.r.Outcome, log)
 		}
 	}
-	if log := report.SessionFooter(done.Iterations[0]); !strings.Contains(log, "\nSession Rounds: 4\n") {
+	if log := logs.SessionFooter(done.Iterations[0]); !strings.Contains(log, "\nSession Rounds: 4\n") {
 		t.Errorf("SessionFooter() = %s", log)
 	}
 	other := completed()
@@ -50,16 +51,16 @@ func TestSessionRounds(t *testing.T) {
 	}
 	why := ralph.Event{Kind: ralph.EventKept, Text: "the promise was\nnot found\x1b[2J", At: time.Date(2026, 2, 5, 9, 8, 7, 0, time.UTC)}
 	for _, quiet := range []bool{false, true} {
-		f := &report.Formatter{Timestamp: true, Quiet: quiet}
+		f := &logs.Formatter{Timestamp: true, Quiet: quiet}
 		if got, want := f.Lines(why), []string{"[09:08:07] [RETRY] Kept going: the promise was not found"}; !slices.Equal(got, want) {
 			t.Errorf("Lines(kept) = %q, want %q", got, want)
 		}
 	}
-	var v report.Verbose
+	var v logs.Verbose
 	if got, want := v.Lines(why), []string{"[ralph] Kept going: the promise was not found"}; !slices.Equal(got, want) {
 		t.Errorf("verbose Lines(kept) = %q, want %q", got, want)
 	}
-	if got, want := (&report.Formatter{}).Lines(ralph.Event{Kind: ralph.EventKept}), []string{"[RETRY] Kept going"}; !slices.Equal(got, want) {
+	if got, want := (&logs.Formatter{}).Lines(ralph.Event{Kind: ralph.EventKept}), []string{"[RETRY] Kept going"}; !slices.Equal(got, want) {
 		t.Errorf("Lines(kept) = %q, want %q", got, want)
 	}
 }

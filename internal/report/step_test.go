@@ -10,6 +10,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/report/memory"
 )
 
@@ -84,7 +85,7 @@ func TestCommitMessagesOfSteps(t *testing.T) {
 // An iteration says at its beginning what it is for.
 func TestStepsWhereTheyBegin(t *testing.T) {
 	t.Parallel()
-	var v report.Verbose
+	var v logs.Verbose
 	for _, c := range []struct {
 		step ralph.Step
 		want string
@@ -101,7 +102,7 @@ func TestStepsWhereTheyBegin(t *testing.T) {
 		if got := v.Lines(ralph.Event{Kind: ralph.EventIterationStart, Iteration: 2, Max: 10, Step: c.step}); !slices.Equal(got, []string{line}) {
 			t.Errorf("verbose Lines(%+v) = %q, want %q", c.step, got, line)
 		}
-		if got := report.SessionStepHeader(2, "tasks", c.step, start); !strings.Contains(got, log+"Start Time: ") {
+		if got := logs.SessionStepHeader(2, "tasks", c.step, start); !strings.Contains(got, log+"Start Time: ") {
 			t.Errorf("SessionStepHeader(%+v) = %s, want %q", c.step, got, log)
 		}
 	}
@@ -114,14 +115,14 @@ func TestKeptGoing(t *testing.T) {
 		r := tasksRun()
 		it := &r.Iterations[0]
 		it.Turns[0].Kept = n
-		lines := (&report.Formatter{}).Lines(ralph.Event{Kind: ralph.EventIterationEnd, Record: it})
+		lines := (&logs.Formatter{}).Lines(ralph.Event{Kind: ralph.EventIterationEnd, Record: it})
 		texts := map[string]string{"Summary": strings.ReplaceAll(report.Summary(r), "\u00a0", " "), "live log": strings.Join(lines, "\n")}
 		for what, text := range texts {
 			if n > 0 && !strings.Contains(text, want) || n == 0 && strings.Contains(text, "kept going") {
 				t.Errorf("%s of an agent kept going %d times: %s", what, n, text)
 			}
 		}
-		if log := report.SessionFooter(*it); strings.Contains(log, "Kept Going: ") != (n > 0) || strings.Contains(log, "Rounds") {
+		if log := logs.SessionFooter(*it); strings.Contains(log, "Kept Going: ") != (n > 0) || strings.Contains(log, "Rounds") {
 			t.Errorf("SessionFooter of an agent kept going %d times: %s", n, log)
 		}
 	}
@@ -131,8 +132,8 @@ func TestKeptGoing(t *testing.T) {
 func TestStepsInTheLogs(t *testing.T) {
 	t.Parallel()
 	r := tasksRun()
-	f := &report.Formatter{}
-	v := report.Verbose{Completion: ralph.Completion{Kind: ralph.CompletionTasks, Token: "COMPLETE"}}
+	f := &logs.Formatter{}
+	v := logs.Verbose{Completion: ralph.Completion{Kind: ralph.CompletionTasks, Token: "COMPLETE"}}
 	end := func(it ralph.Iteration) ralph.Event {
 		return ralph.Event{Kind: ralph.EventIterationEnd, Iteration: it.Number, Record: &it}
 	}
@@ -156,15 +157,15 @@ func TestStepsInTheLogs(t *testing.T) {
 		if got := v.Lines(end(it)); !slices.Contains(got, "[ralph] "+want[0]) {
 			t.Errorf("verbose Lines(%q) = %q, want %q", rejection, got, want[0])
 		}
-		if got := report.SessionFooter(it); !strings.Contains(got, "Status: "+want[1]+"\n") {
+		if got := logs.SessionFooter(it); !strings.Contains(got, "Status: "+want[1]+"\n") {
 			t.Errorf("SessionFooter(%q) = %s, want %q", rejection, got, want[1])
 		}
 	}
-	footer := report.SessionFooter(r.Iterations[0])
+	footer := logs.SessionFooter(r.Iterations[0])
 	if !strings.Contains(footer, "\nStep: implement US-002\nPut Back: "+problem+"\nStatus: ") {
 		t.Errorf("SessionFooter(put back) = %s", footer)
 	}
-	if got := report.SessionSummary(r); !strings.Contains(got, "\nStories: 2 of 5 stories are done\n") {
+	if got := logs.SessionSummary(r); !strings.Contains(got, "\nStories: 2 of 5 stories are done\n") {
 		t.Errorf("SessionSummary() = %s", got)
 	}
 	stuck := tasksRun()
@@ -244,7 +245,7 @@ func TestRedactedTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := renderings(t, clean)
-	all["JSON"], all["SessionFooter"], all["CommitMessage"] = string(file), report.SessionFooter(clean.Iterations[0]), memory.CommitMessage(clean.Iterations[0], memory.Checkpoint{})
+	all["JSON"], all["SessionFooter"], all["CommitMessage"] = string(file), logs.SessionFooter(clean.Iterations[0]), memory.CommitMessage(clean.Iterations[0], memory.Checkpoint{})
 	for what, text := range all {
 		if strings.Contains(text, "s3") || strings.Contains(text, "cr3t") {
 			t.Errorf("%s shows a secret:\n%s", what, text)

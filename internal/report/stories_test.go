@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 )
 
 // renderings are the documents of a report that people read.
@@ -153,7 +154,7 @@ func TestStoriesAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if log := report.SessionFooter(r.Iterations[0]) + report.SessionStepHeader(1, "tasks", r.Iterations[0].Step, start); len(log) > 8<<10 {
+	if log := logs.SessionFooter(r.Iterations[0]) + logs.SessionStepHeader(1, "tasks", r.Iterations[0].Step, start); len(log) > 8<<10 {
 		t.Errorf("session log has %d bytes, want at most 8 KiB", len(log))
 	}
 }

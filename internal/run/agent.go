@@ -13,7 +13,7 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/scm"
 	"github.com/org/ralph-action/internal/secret"
 	"github.com/org/ralph-action/internal/tasks"
@@ -50,7 +50,7 @@ func (j *sandboxed) checkAgent(ctx context.Context) (crew, error) {
 		return nil, invalid(err)
 	}
 	if j.Verbose != nil {
-		j.rec.out.Aside(report.AgentCommand(a.Argv(ralph.Prompt{})...))
+		j.rec.out.Aside(logs.AgentCommand(a.Argv(ralph.Prompt{})...))
 	}
 	if o.Name == "codex" && o.Model == "" && j.cfg.MaxCost > 0 && len(o.Command) == 0 {
 		n := "max-cost-usd cannot stop codex without model: its output does not say which model it used, so its tokens have no price. Name one, or give max-tokens."

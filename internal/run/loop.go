@@ -10,7 +10,7 @@ import (
 	"github.com/org/ralph-action/internal/prompt"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/sandbox"
 	"github.com/org/ralph-action/internal/scm"
 )
@@ -128,7 +128,7 @@ func (j *work) emit(e ralph.Event) {
 	j.keepBooks(e)
 	switch e.Kind {
 	case ralph.EventIterationStart:
-		j.rec.log(report.SessionStepHeader(e.Iteration, j.cfg.Mode, e.Step, e.At))
+		j.rec.log(logs.SessionStepHeader(e.Iteration, j.cfg.Mode, e.Step, e.At))
 	case ralph.EventKept:
 		j.rec.log(e.Text + "\n")
 	case ralph.EventIterationEnd:
@@ -136,10 +136,10 @@ func (j *work) emit(e ralph.Event) {
 			j.rec.log(lastStop(*e.Record).String() + "\n")
 		}
 		if e.Record != nil {
-			j.rec.log(report.SessionFooter(*e.Record))
+			j.rec.log(logs.SessionFooter(*e.Record))
 		}
 	case ralph.EventRetry: // 000-38
-		j.rec.log(report.SessionRetry(e.Text))
+		j.rec.log(logs.SessionRetry(e.Text))
 	}
 }
 

@@ -1,4 +1,4 @@
-package report
+package logs
 
 import (
 	"github.com/org/ralph-action/internal/ralph"
