@@ -25,7 +25,6 @@ var large = map[string]string{
 	"forgetest": "GitHub for tests, with git behind it",
 	"hook":      "the hooks and the shell that their guard reads",
 	"repo":      "one owner of the branch; to be cut by job",
-	"report":    "one record, and its renderings",
 	"run":       "stages that hand each other values which nothing else needs",
 	"tasks":     "a task list: its schema, its transitions, what puts it right",
 }

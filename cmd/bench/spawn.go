@@ -18,7 +18,7 @@ import (
 	_ "github.com/org/ralph-action/internal/guard"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 	_ "github.com/org/ralph-action/internal/rundir"
 	_ "github.com/org/ralph-action/internal/runner"
 	"github.com/org/ralph-action/internal/secret"
@@ -81,7 +81,7 @@ func (b *bench) iterate(ctx context.Context, iterations int) (err error) {
 	if err != nil {
 		return err
 	}
-	format := report.Formatter{Emoji: true}
+	format := logs.Formatter{Emoji: true}
 	l := ralph.Loop{
 		Agent: cli,
 		Prompt: prompt.Builder{
@@ -95,9 +95,9 @@ func (b *bench) iterate(ctx context.Context, iterations int) (err error) {
 			}
 			switch e.Kind {
 			case ralph.EventIterationStart:
-				_, _ = io.WriteString(log, report.SessionHeader(e.Iteration, "run", e.At))
+				_, _ = io.WriteString(log, logs.SessionHeader(e.Iteration, "run", e.At))
 			case ralph.EventIterationEnd:
-				_, _ = io.WriteString(log, report.SessionFooter(*e.Record))
+				_, _ = io.WriteString(log, logs.SessionFooter(*e.Record))
 			}
 		},
 	}

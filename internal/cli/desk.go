@@ -15,7 +15,7 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/run/credentials"
 	"github.com/org/ralph-action/internal/rundir"
@@ -64,7 +64,7 @@ func (a *app) desk(d desk, done *exit) error {
 	redact := own.Redactor(cfg, a.environ)
 	if d.verbose {
 		for _, name := range cfg.Loaded {
-			fmt.Fprintln(a.stderr, redact.Text(report.LoadingSettings(name)))
+			fmt.Fprintln(a.stderr, redact.Text(logs.LoadingSettings(name)))
 		}
 	}
 	problems := config.ErrorLines(err)
@@ -82,7 +82,7 @@ func (a *app) desk(d desk, done *exit) error {
 		return nil
 	}
 	if d.verbose {
-		for _, line := range report.VerboseLines(cfg.Redacted()) {
+		for _, line := range logs.VerboseLines(cfg.Redacted()) {
 			fmt.Fprintln(a.stderr, redact.Text(line))
 		}
 	}
@@ -94,7 +94,7 @@ func (a *app) desk(d desk, done *exit) error {
 		in.Output.Aside(line)
 	}
 	if d.verbose {
-		in.Verbose = &report.Verbose{Completion: cfg.Completion, Mask: redact.Text}
+		in.Verbose = &logs.Verbose{Completion: cfg.Completion, Mask: redact.Text}
 	}
 	patient := d.mode != "supervise" && term.IsTerminal(int(a.stdin.Fd()))
 	ctx, stop, cancel := a.patientSignals(in.Interrupted, patient)

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -14,7 +13,6 @@ import (
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/starter"
 )
 
@@ -102,30 +100,6 @@ func TestDocumentedModes(t *testing.T) {
 			t.Errorf("docs/configuration.md lacks the row %s", want)
 		}
 	}
-}
-
-// Every outcome stands in the README with its exit code.
-func TestReadmeOutcomes(t *testing.T) {
-	t.Parallel()
-	readme := read(t, "README.md")
-	for outcome, row := range map[ralph.Outcome]string{
-		ralph.Completed: "0", ralph.MaxIterations: "1, or 0 with `on-incomplete: succeed`", ralph.OverBudget: "1, or 0 with `on-incomplete: succeed`",
-		ralph.Waiting: "0", ralph.PlanMissing: "2", ralph.PromptInvalid: "1",
-		ralph.Deadline: "1, or 0 with `on-incomplete: succeed`", ralph.Stalled: "1, or 0 with `on-incomplete: succeed`", ralph.Quota: "1",
-		ralph.Blocked: "1", ralph.Skipped: "0", ralph.Invalid: "2", ralph.AgentFailed: "4", ralph.GitFailed: "5", ralph.Interrupted: "130",
-	} {
-		strict, forgiving, _ := strings.Cut(row, ", or ")
-		if want := codes(outcome); want[0] != strict || forgiving == "" && want[0] != want[1] || forgiving != "" && !strings.HasPrefix(forgiving, want[1]+" ") {
-			t.Errorf("%s: exit codes are %v, this test expects %q", outcome, want, row)
-		}
-		if !regexp.MustCompile("(?m)^\\| `" + string(outcome) + "` \\|[^|]*\\| " + regexp.QuoteMeta(row) + " \\|").MatchString(readme) {
-			t.Errorf("README.md: no row for `%s` with the exit code %q", outcome, row)
-		}
-	}
-}
-
-func codes(o ralph.Outcome) [2]string {
-	return [2]string{strconv.Itoa(o.ExitCode(false)), strconv.Itoa(o.ExitCode(true))}
 }
 
 var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")

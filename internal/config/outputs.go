@@ -1,13 +1,29 @@
 package config
 
+import (
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
 // Output is one output of the action. Its values are numbers, names from a
 // fixed list, commit ids, validated names and paths; never text of an agent.
 type Output struct{ Name, Help string }
 
+// outcomes is "`completed`, `budget` or `skipped`".
+func outcomes() string {
+	var names []string
+	for _, row := range ralph.Outcomes() {
+		names = append(names, "`"+string(row.Outcome)+"`")
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
 // Outputs are all outputs, in the order in which they are documented.
 func Outputs() []Output {
 	return []Output{
-		{"status", "How the run ended: `completed`, `max-iterations`, `budget`, `deadline`, `stalled`, `quota`, `blocked`, `waiting`, `invalid`, `plan-missing`, `prompt-invalid`, `agent-failed`, `git-failed`, `interrupted` or `skipped`."},
+		{"status", "How the run ended: " + outcomes() + "."},
 		{"completed", "`true` when the agent said that it is done and every guardrail passed, else `false`."},
 		{"iterations", "How many iterations ran."},
 		{"cost-usd", "What the run cost in dollars, estimated from the tokens where the agent does not report it; empty when it is not known."},

@@ -27,6 +27,17 @@ type Backlog interface {
 	Again() error
 }
 
+// The modes of a step, and the states of a story.
+const (
+	StepImplement = "implement"
+	StepReview    = "review"
+	StepFix       = "review-fix"
+
+	StoryNeedsReview      = "needs_review"
+	StoryChangesRequested = "changes_requested"
+	StoryApproved         = "approved"
+)
+
 // Step is what an iteration on a Backlog is for.
 type Step struct {
 	Mode  string // implement, review or review-fix; empty: there is no backlog

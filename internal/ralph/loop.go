@@ -119,7 +119,7 @@ func (l *Loop) Run(ctx context.Context, baseline []Verdict) Report {
 	}
 	if r.withheld != "" {
 		r.report.Reason = fmt.Sprintf("%s; what is in the workspace may not be published: %s", r.report.Reason, r.withheld)
-		if end.outcome.Yields() {
+		if end.outcome.Row().Yields {
 			r.report.Outcome = Blocked
 		}
 	}

@@ -349,7 +349,7 @@ func TestExitCodes(t *testing.T) {
 	for o, want := range map[ralph.Outcome][2]int{
 		ralph.Completed: {0, 0}, ralph.Waiting: {0, 0}, ralph.MaxIterations: {1, 0}, ralph.OverBudget: {1, 0}, ralph.Deadline: {1, 0},
 		ralph.Stalled: {1, 0}, ralph.Blocked: {1, 1}, ralph.Quota: {1, 1}, ralph.Invalid: {2, 2}, ralph.PlanMissing: {2, 2},
-		ralph.PromptInvalid: {1, 1}, ralph.AgentFailed: {4, 4}, ralph.GitFailed: {5, 5}, ralph.Interrupted: {130, 130},
+		ralph.PromptInvalid: {1, 1}, ralph.AgentFailed: {4, 4}, ralph.GitFailed: {5, 5}, ralph.Interrupted: {130, 130}, ralph.Skipped: {0, 0},
 	} {
 		if got := [2]int{o.ExitCode(false), o.ExitCode(true)}; got != want {
 			t.Errorf("%s.ExitCode(false, true) = %v, want %v", o, got, want)

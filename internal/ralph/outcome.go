@@ -1,53 +1,172 @@
 package ralph
 
+import "slices"
+
 // Outcome says how a run ended. The values are the contract of the status
-// output and of the report.
+// output and of the report; what each of them means is a row of Outcomes.
 type Outcome string
 
 // The outcomes.
 const (
-	Completed     Outcome = "completed"      // completion was accepted
-	MaxIterations Outcome = "max-iterations" // the limit was reached without completion
-	OverBudget    Outcome = "budget"         // cost or token budget spent
-	Deadline      Outcome = "deadline"       // max-duration reached
-	Stalled       Outcome = "stalled"        // no progress for stall-limit iterations
-	Waiting       Outcome = "waiting"        // the agent asked to wait for a person
-	Blocked       Outcome = "blocked"        // work exists, and something that only a person can move stands in its way
-	Quota         Outcome = "quota"          // the provider's usage limit
-	Invalid       Outcome = "invalid"        // wrong configuration, missing agent CLI
-	PlanMissing   Outcome = "plan-missing"   // build mode without a plan
-	PromptInvalid Outcome = "prompt-invalid" // prompt file without the completion signal
-	AgentFailed   Outcome = "agent-failed"   // retries used up
-	GitFailed     Outcome = "git-failed"     // commit, push or pull request failed for good
-	Interrupted   Outcome = "interrupted"    // SIGINT or SIGTERM
-	Skipped       Outcome = "skipped"        // the event that started the run asks for nothing
+	Completed     Outcome = "completed"
+	MaxIterations Outcome = "max-iterations"
+	OverBudget    Outcome = "budget"
+	Deadline      Outcome = "deadline"
+	Stalled       Outcome = "stalled"
+	Waiting       Outcome = "waiting"
+	Blocked       Outcome = "blocked"
+	Quota         Outcome = "quota"
+	Invalid       Outcome = "invalid"
+	PlanMissing   Outcome = "plan-missing"
+	PromptInvalid Outcome = "prompt-invalid"
+	AgentFailed   Outcome = "agent-failed"
+	GitFailed     Outcome = "git-failed"
+	Interrupted   Outcome = "interrupted"
+	Skipped       Outcome = "skipped"
 )
+
+// OutcomeKind groups outcomes by what they mean for whoever started the run.
+type OutcomeKind int
+
+// The kinds of outcomes.
+const (
+	Failed        OutcomeKind = iota // something went wrong
+	Succeeded                        // the work is done
+	Limited                          // a limit of the run was reached; on-incomplete: succeed forgives it
+	Paused                           // neither: it can go on later, or there was nothing to do
+	Misconfigured                    // what was asked for has to be corrected first
+)
+
+// OutcomeRow is what an outcome means, for every document and every exit code.
+type OutcomeRow struct {
+	Outcome  Outcome
+	ExitCode int // that of a kind Limited is 0 with on-incomplete: succeed
+	Kind     OutcomeKind
+	Sign     string
+	// Headline is the outcome in a clause, Unstarted that of a run without an
+	// iteration where it differs, Advice what a person can do next. Package report
+	// fills their placeholders in, and knows more precise ones for some runs.
+	Headline, Unstarted, Advice string
+	// Yields reports whether work that may not be published is the more important
+	// news: the run itself did not fail.
+	Yields bool
+	// When and Work are Markdown for the documentation: when a run ends so, and what
+	// becomes of its branch and pull request.
+	When, Work string
+}
+
+// Outcomes are all outcomes, in the order in which they are documented.
+func Outcomes() []OutcomeRow {
+	return []OutcomeRow{
+		{
+			Outcome: Completed, ExitCode: 0, Kind: Succeeded, Sign: "✅", Yields: true,
+			Headline: "Completed in {iterations}", Unstarted: "Completed: the task was done before the first {unit}",
+			When: "the agent said that it was done, and every guardrail passed; with `mode: supervise`: there is a `DONE` file",
+			Work: "ready for review; draft when [something was left out](publishing.md#what-is-left-out-of-the-runs-work)",
+		},
+		{
+			Outcome: MaxIterations, ExitCode: 1, Kind: Limited, Sign: "⚠️", Yields: true,
+			Headline: "Stopped at the {limit} limit ({allowed}), not complete", Advice: "{again}, or raise max-{limit}s.",
+			When: "the last allowed iteration was not complete", Work: "draft",
+		},
+		{
+			Outcome: OverBudget, ExitCode: 1, Kind: Limited, Sign: "⚠️", Yields: true,
+			Headline: "Stopped by the budget{budget}{after}, not complete",
+			Advice:   "{again} with a higher max-cost-usd, max-total-cost-usd or max-tokens, or make the task smaller.",
+			When:     "`max-cost-usd`, `max-total-cost-usd` or `max-tokens` is spent", Work: "draft",
+		},
+		{
+			Outcome: Deadline, ExitCode: 1, Kind: Limited, Sign: "⚠️", Yields: true,
+			Headline: "Stopped at the time limit{after}, not complete",
+			Advice:   "{again}, or raise max-duration (and the job's timeout-minutes with it).",
+			When:     "`max-duration` is over, less what publishing needs, or checks did not finish within `ci-timeout`", Work: "draft",
+		},
+		{
+			Outcome: Stalled, ExitCode: 1, Kind: Limited, Sign: "⚠️", Yields: true,
+			Headline: "Stopped: no progress{after}, not complete", Advice: "Make the task more precise or smaller.",
+			When: "`stall-limit` iterations in a row changed nothing, or failed the same guardrails in the same way", Work: "draft",
+		},
+		{
+			Outcome: Quota, ExitCode: 1, Kind: Paused, Sign: "⏳", Yields: true,
+			Headline: "Stopped by the provider's usage limit{after}",
+			Advice:   "This is a limit of your plan with the model provider, not a failure of the task. {again} when the limit has been reset.",
+			When:     "the provider's usage limit is reached, and its reset is not within the run: a limit of your plan, not a failure of the task", Work: "draft",
+		},
+		{
+			Outcome: Blocked, ExitCode: 1, Kind: Failed, Sign: "❌", Yields: true,
+			Headline: "Blocked{after}: the work may not be published", Advice: "{withheld}Look at what was refused, and publish it by hand if it is right.",
+			When: "the work holds what may not be published (a secret, a link that leaves the tree, too many files); all of it was left out (protected paths); or with `wait-for-ci`: checks did not pass for a reason that no change of the work could mend",
+			Work: "what may not be published stays on the machine; else draft",
+		},
+		{
+			Outcome: Waiting, ExitCode: 0, Kind: Paused, Sign: "⏳", Yields: true,
+			Headline: "Waiting for a person{after}", Advice: "Do what the agent waits for, or answer it in the prompt. Then run it again.",
+			When: "`mode: supervise`: the command asked not to be started again for now; the reason says what it waits for", Work: "draft",
+		},
+		{
+			Outcome: Invalid, ExitCode: 2, Kind: Misconfigured, Sign: "❌",
+			Headline: "Stopped{after}: something has to be corrected first", Unstarted: "Not started: something has to be corrected first",
+			Advice: "Correct what is named above. {again}.",
+			When:   "an input, the repository, the token, the agent's key or the model is wrong; nearly always found before the loop", Work: "as it was",
+		},
+		{
+			Outcome: PlanMissing, ExitCode: 2, Kind: Misconfigured, Sign: "❌",
+			Headline: "Stopped{after}: the implementation plan is gone", Unstarted: "Not started: there is no implementation plan",
+			When: "`mode: build` and no `implementation_plan.md`", Work: "as it was", // the reason is the advice
+		},
+		{
+			Outcome: PromptInvalid, ExitCode: 1, Kind: Misconfigured, Sign: "❌",
+			Headline: "Stopped{after}: the prompt no longer asks for the completion signal", Unstarted: "Not started: the prompt never asks for the completion signal",
+			Advice: "Put the completion signal into the prompt file.",
+			When:   "`mode: prompt` and a prompt without the completion tag", Work: "as it was",
+		},
+		{
+			Outcome: AgentFailed, ExitCode: 4, Kind: Failed, Sign: "❌",
+			Headline: "The agent failed{after}", Advice: "Look at the error of the last turn: a missing or wrong key, a model name, or an agent CLI that does not start are the usual causes.",
+			When: "one iteration failed more often than `max-retries`", Work: "draft",
+		},
+		{
+			Outcome: GitFailed, ExitCode: 5, Kind: Failed, Sign: "❌",
+			Headline: "Git or the pull request failed{after}", Advice: "See what failed above; nothing that was pushed before is lost.",
+			When: "commit, push, pull request or the SCM tasks failed for good; the summary says what to do, with a link that opens the pull request by hand",
+			Work: "what was pushed before stays",
+		},
+		{
+			Outcome: Interrupted, ExitCode: 130, Kind: Paused, Sign: "🛑",
+			Headline: "Interrupted{after}", Advice: "{again}.",
+			When: "the job was cancelled, or the run was asked to stop", Work: "draft; the work so far is saved",
+		},
+		{
+			Outcome: Skipped, ExitCode: 0, Kind: Paused, Sign: "⏭️",
+			Headline: "Nothing to do",
+			When:     "the event that started the run asks for nothing, or who caused it may not ask ([triggers.md](triggers.md))", Work: "as it was",
+		},
+	}
+}
+
+// Row is what the outcome means; that of a failure when it is not known.
+func (o Outcome) Row() OutcomeRow {
+	rows := Outcomes()
+	if i := slices.IndexFunc(rows, func(r OutcomeRow) bool { return r.Outcome == o }); i >= 0 {
+		return rows[i]
+	}
+	return OutcomeRow{Outcome: o, ExitCode: 1, Sign: "❌", Headline: "Ended{after} with an outcome this version does not know"}
+}
+
+// Known reports whether o is an outcome.
+func (o Outcome) Known() bool {
+	return slices.ContainsFunc(Outcomes(), func(r OutcomeRow) bool { return r.Outcome == o })
+}
 
 // ExitCode is the process exit code of the outcome. incompleteOK is
 // on-incomplete: succeed, which forgives having stopped at a limit, not having
 // failed.
 func (o Outcome) ExitCode(incompleteOK bool) int {
-	switch o {
-	case Completed, Waiting, Skipped:
+	row := o.Row()
+	if incompleteOK && row.Kind == Limited {
 		return 0
-	case MaxIterations, OverBudget, Deadline, Stalled:
-		if incompleteOK {
-			return 0
-		}
-		return 1
-	case Invalid, PlanMissing:
-		return 2
-	case AgentFailed:
-		return 4
-	case GitFailed:
-		return 5
-	case Interrupted:
-		return 130
-	case Blocked, Quota, PromptInvalid:
-		return 1
-	default:
-		return 1
 	}
+	return row.ExitCode
 }
 
 // Rejection says why an iteration did not complete the run.
@@ -67,13 +186,3 @@ const (
 	RejectedChecks      Rejection = "checks-failed"      // the forge's checks of the pushed commit failed
 	RejectedNoWork      Rejection = "no-work"            // marker without evidence of work
 )
-
-// Yields says that work which may not be published is the more important news:
-// the run itself did not fail.
-func (o Outcome) Yields() bool {
-	switch o {
-	case Completed, MaxIterations, OverBudget, Deadline, Stalled, Waiting, Blocked, Quota:
-		return true
-	}
-	return false
-}

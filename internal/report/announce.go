@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // Headline is the outcome in one line, as it stands on top of the summary,
@@ -20,7 +22,7 @@ func reasons(r ralph.Report, most, limit int) []string {
 	}
 	var list []string
 	for _, line := range lines {
-		if line = oneLine(line, limit); line != "" {
+		if line = doc.OneLine(line, limit); line != "" {
 			list = append(list, line)
 		}
 	}
@@ -52,24 +54,26 @@ func Announcement(r ralph.Report) string {
 	if r.Outcome != ralph.Completed {
 		parts = append(parts, reasons(r, 50, 1000)...)
 	}
-	if hasTasks(r) {
-		parts = append(parts, storyCount(r.Tasks)+".")
+	if words.HasTasks(r) {
+		parts = append(parts, words.StoryCount(r.Tasks)+".")
 	}
-	parts = append(parts, storyWarnings(r, plainWords{})...)
+	for _, t := range storyWarnings(r) {
+		parts = append(parts, t.Plain())
+	}
 	for _, e := range r.Publication.Errors {
-		if e = oneLine(e, 1000); !strings.Contains(strings.Join(parts, "\n"), e) { // the reason may have named it
+		if e = doc.OneLine(e, 1000); !strings.Contains(strings.Join(parts, "\n"), e) { // the reason may have named it
 			parts = append(parts, e)
 		}
 	}
-	for _, a := range []string{leftOutAdvice(r), advice(r)} {
+	for _, a := range []string{leftOutAdvice(r).Plain(), advice(r)} {
 		if a != "" {
 			parts = append(parts, a)
 		}
 	}
 	p := r.Publication
-	switch branch := oneLine(p.Branch, 200); {
+	switch branch := doc.OneLine(p.Branch, 200); {
 	case p.PullRequest.URL != "":
-		parts = append(parts, "Pull request: "+oneLine(p.PullRequest.URL, 500))
+		parts = append(parts, "Pull request: "+doc.OneLine(p.PullRequest.URL, 500))
 	case p.HeadSHA == "" && r.Outcome == ralph.Completed:
 		parts = append(parts, "Nothing was published: the run committed nothing.")
 	case p.HeadSHA == "" || branch == "":

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // deliveries are the iterations in which SCM tasks ran or should have.
@@ -39,97 +41,62 @@ const taskRows = 20 // of one iteration
 
 // scm tells the SCM tasks by iteration, newest last, and folds what those that
 // failed printed.
-func (m markdown) scm() string {
+func (m record) scm() doc.Section {
 	all := deliveries(m.Report)
 	if len(all) == 0 {
-		return ""
+		return doc.Section{}
 	}
 	shown := newest(all, m.list)
-	var lines []string
-	var folded strings.Builder
-	failed := 0
+	var lines []doc.Text
+	var folded []doc.Block
 	for _, it := range shown {
-		var parts []string
+		var parts []doc.Text
 		for _, t := range it.Delivery.Tasks[:min(taskRows, len(it.Delivery.Tasks))] {
-			part := taskIcon(t) + "\u00a0" + code(t.Command, 120)
+			part := doc.Line(doc.Tight(taskIcon(t)+" "), doc.Mono(t.Command, m.command))
 			if t.ExitCode != 0 {
-				part += " " + exitWords(t.ExitCode)
+				part = doc.Line(part, " "+words.Exit(t.ExitCode))
 			}
 			parts = append(parts, part)
-			if text, _ := tail(t.Output, m.output); t.ExitCode != 0 && strings.TrimSpace(text) != "" && failed < m.failures {
-				failed++
-				folded.WriteString(details(fmt.Sprintf("Iteration %d: <code>%s</code> %s", it.Number, htmlText(t.Command, 120), exitWords(t.ExitCode)), fence(text)) + "\n")
+			if output, _ := doc.Tail(t.Output, m.output); t.ExitCode != 0 && strings.TrimSpace(output) != "" && len(folded) < m.failures {
+				folded = append(folded, doc.Fold(doc.Line(fmt.Sprintf("Iteration %d: ", it.Number), doc.Mono(t.Command, m.command), " "+words.Exit(t.ExitCode)), doc.Pre(output)))
 			}
 		}
 		if why := undone(it.Delivery); why != "" {
-			parts = append(parts, "❌\u00a0"+inline(why, m.line))
+			parts = append(parts, doc.Line(doc.Tight("❌ "), doc.Foreign(why, m.line)))
 		}
-		lines = append(lines, fmt.Sprintf("Iteration %d: %s", it.Number, strings.Join(parts, ", ")))
+		lines = append(lines, doc.Line(fmt.Sprintf("Iteration %d: ", it.Number), doc.Joined(parts, ", ")))
 	}
-	text := "### SCM tasks\n\n" + bullets(lines)
+	s := listed("SCM tasks", lines)
 	if n := len(all) - len(shown); n > 0 {
-		text += fmt.Sprintf("\n_Those of %s before are left out here; report.json has them all._\n", plural(n, "iteration"))
+		s.Blocks = append(s.Blocks, doc.Soft("Those of "+words.Plural(n, "iteration")+" before are left out here; report.json has them all."))
 	}
-	if folded.Len() > 0 {
-		text += "\n" + folded.String()
-	}
-	return text
+	s.Blocks = append(s.Blocks, folded...)
+	return s
 }
 
-// textTasks tells the newest SCM tasks on a terminal, one line for each.
-func textTasks(f *Formatter, r ralph.Report) []string {
-	var lines []string
-	for _, it := range deliveries(r) {
+// taskLines tells the newest SCM tasks on a terminal, one line for each.
+func (m record) taskLines(o doc.Style) doc.Section {
+	var lines []doc.Text
+	add := func(it ralph.Iteration, mark doc.Sign, parts ...any) {
+		lines = append(lines, doc.Line(fmt.Sprintf("%d  %s ", it.Number, o.Sign(mark)), doc.Line(parts...)))
+	}
+	for _, it := range deliveries(m.Report) {
 		for _, t := range it.Delivery.Tasks {
-			mark := f.sign(ok)
+			mark := doc.Ok
 			if t.ExitCode != 0 {
-				mark = f.sign(bad)
+				mark = doc.Bad
 			}
-			lines = append(lines, fmt.Sprintf("  %d  %s %s (%s)", it.Number, mark, oneLine(t.Command, 200), exitWords(t.ExitCode)))
+			add(it, mark, doc.Bare(t.Command, m.command), " ("+words.Exit(t.ExitCode)+")")
 		}
 		if why := undone(it.Delivery); why != "" {
-			lines = append(lines, fmt.Sprintf("  %d  %s %s", it.Number, f.sign(bad), oneLine(why, 300)))
+			add(it, doc.Bad, doc.Foreign(why, 300))
 		}
 	}
-	if n := len(lines) - textRows; n > 0 {
-		lines = append([]string{"  " + plural(n, "earlier task") + " not shown"}, lines[n:]...)
+	if len(lines) == 0 {
+		return doc.Section{}
 	}
-	return lines
-}
-
-type pageDelivery struct {
-	Number int
-	Tasks  []pageTask
-	Error  string
-}
-
-type pageTask struct {
-	Icon, Command, Words, Output, In string
-}
-
-func pageDeliveries(r ralph.Report, limit bounds) (list []pageDelivery, earlier int) {
-	all := deliveries(r)
-	shown := newest(all, limit.list)
-	failed := 0
-	for _, it := range shown {
-		d := pageDelivery{Number: it.Number}
-		for _, t := range it.Delivery.Tasks[:min(taskRows, len(it.Delivery.Tasks))] {
-			pt := pageTask{Icon: taskIcon(t), Command: oneLine(t.Command, 300)}
-			if t.ExitCode != 0 {
-				pt.Words, pt.In = exitWords(t.ExitCode), fmt.Sprintf("iteration %d", it.Number)
-				if failed++; failed <= limit.failures {
-					pt.Output, _ = tail(t.Output, limit.output)
-				}
-			}
-			d.Tasks = append(d.Tasks, pt)
-		}
-		if why := undone(it.Delivery); why != "" {
-			d.Error = "❌ " + oneLine(why, limit.line)
-			if len(d.Tasks) > 0 {
-				d.Error = ", " + d.Error
-			}
-		}
-		list = append(list, d)
+	if n := len(lines) - m.rows; n > 0 {
+		lines = append([]doc.Text{doc.Line(words.Plural(n, "earlier task") + " not shown")}, lines[n:]...)
 	}
-	return list, len(all) - len(shown)
+	return doc.Section{Title: doc.Line("SCM tasks"), Blocks: []doc.Block{{Kind: doc.LinesBlock, Lines: lines}}}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 )
 
 // 001-28, 001-30: what the SCM tasks did is told wherever a run is.
@@ -24,13 +25,13 @@ func TestSCMTasksAreTold(t *testing.T) {
 		"summary":               {report.Summary(good), "- Iteration 2: ✅\u00a0`git commit -am Repair the sum`, ✅\u00a0`git push`\n"},
 		"page":                  {page(good), "<li>Iteration 2: ✅ <code>git commit -am Repair the sum</code>, ✅ <code>git push</code></li>"},
 		"terminal":              {report.Text(good, report.Style{}), "  2  [OK] git commit -am Repair the sum (exit code 0)\n  2  [OK] git push (exit code 0)\n"},
-		"session log":           {report.SessionFooter(good.Iterations[1]), "SCM Task: git push (exit code 0)\nStatus: success (complete)\n"},
+		"session log":           {logs.SessionFooter(good.Iterations[1]), "SCM Task: git push (exit code 0)\nStatus: success (complete)\n"},
 		"summary of a failure":  {report.Summary(bad), "- Iteration 2: ❌\u00a0`git commit -am Repair the sum` exit code 1\n"},
 		"its output":            {report.Summary(bad), "```text\nlint: calc.go:3: unused variable\n```"},
 		"no commit message":     {report.Summary(bad), "- Iteration 1: ❌\u00a0git commit: the agent was asked for a commit message and gave none\n"},
 		"what is left":          {report.Text(bad, report.Style{}), "  - The SCM tasks failed\n  - Open in"},
 		"what to do":            {report.Announcement(bad), "The work is in the workspace. Repair what the SCM task stumbled over, then commit by hand or run it again."},
-		"page of a failure":     {page(bad), "<summary>Output of <code>git commit -am Repair the sum</code> in iteration 2</summary><pre>lint: calc.go:3: unused variable\n</pre>"},
+		"page of a failure":     {page(bad), "<summary>Iteration 2: <code>git commit -am Repair the sum</code> exit code 1</summary><pre>lint: calc.go:3: unused variable</pre>"},
 		"the row of the table":  {report.Summary(bad), "| 2 | ❌\u00a0SCM\u00a0tasks\u00a0failed: git commit: exit code 1: lint: calc.go:3: unused variable<br>"},
 		"requests of the turns": {report.Summary(good), "| 17s | 5 |"},
 	} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 // The examples of the documentation are what the code prints.
@@ -19,7 +20,7 @@ func TestDocumentation(t *testing.T) {
 	doc := string(text)
 	for what, example := range map[string]string{
 		"session log":    session("run", "the work was done in 1 iteration"),
-		"commit message": report.CommitMessage(completed().Iterations[1], report.Checkpoint{Run: "42", Cost: ralph.Cost{Amount: 15_100}, Outcome: ralph.Completed}),
+		"commit message": memory.CommitMessage(completed().Iterations[1], memory.Checkpoint{Run: "42", Cost: ralph.Cost{Amount: 15_100}, Outcome: ralph.Completed}),
 		"verbose log":    strings.Join(verboseToTheLetter, "\n") + "\n",
 		"live log":       strings.Join(toTheLetter, "\n") + "\n",
 	} {
@@ -39,12 +40,46 @@ func TestDocumentation(t *testing.T) {
 		found := false
 		for line := range strings.SplitSeq(doc, "\n") {
 			cells := strings.Split(line, " | ")
-			if len(cells) == 3 && strings.Contains(cells[1], "`"+string(r.Outcome)+"`") {
+			if len(cells) >= 3 && strings.Contains(cells[1], "`"+string(r.Outcome)+"`") {
 				found = found || strings.HasPrefix(first, strings.TrimPrefix(cells[0], "| "))
 			}
 		}
 		if !found {
 			t.Errorf("docs/report.md does not explain %q, the first line of %s", first, name)
+		}
+	}
+}
+
+// The documents that list the outcomes are written from the table of them:
+// go test ./internal/report -run TestOutcomeDocuments -update.
+func TestOutcomeDocuments(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, row := range ralph.Outcomes() {
+		names = append(names, "        \""+string(row.Outcome)+"\"")
+	}
+	for _, doc := range []struct {
+		path, begin, end, want string
+	}{
+		{"../../docs/report.md", "<!-- outcomes:start -->\n", "<!-- outcomes:end -->", report.OutcomesTable()},
+		{"../../docs/report.schema.json", "\"How the run ended.\",\n      \"type\": \"string\",\n      \"enum\": [\n", "\n      ]", strings.Join(names, ",\n")},
+	} {
+		text, err := os.ReadFile(doc.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, rest, found := strings.Cut(string(text), doc.begin)
+		got, after, ended := strings.Cut(rest, doc.end)
+		switch {
+		case !found || !ended:
+			t.Errorf("%s has no place for the outcomes between %q and %q", doc.path, doc.begin, doc.end)
+		case got == doc.want:
+		case *update:
+			if err := os.WriteFile(doc.path, []byte(before+doc.begin+doc.want+doc.end+after), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		default:
+			t.Errorf("%s differs from the table of outcomes (go test ./internal/report -run TestOutcomeDocuments -update writes it); got\n%s\nwant\n%s", doc.path, got, doc.want)
 		}
 	}
 }

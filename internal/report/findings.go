@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // findingGroup is the findings of one severity and kind, in the order in which
@@ -112,7 +114,7 @@ func place(f ralph.Finding) string {
 	case f.Path == "":
 		return f.Where
 	case f.Line > 0:
-		return fmt.Sprintf("%s:%d", oneLine(f.Path, placeRunes), f.Line)
+		return fmt.Sprintf("%s:%d", doc.OneLine(f.Path, placeRunes), f.Line)
 	}
 	return f.Path
 }
@@ -120,77 +122,59 @@ func place(f ralph.Finding) string {
 const placeRunes = 200
 
 // findings tells what was found in the work, bounded over all groups.
-func (m markdown) findings() string {
-	groups := findingGroups(m.Report)
-	var b strings.Builder
+func (m record) findings() doc.Section {
+	var s doc.Section
 	left, severity := m.bounds.findings, ralph.Severity("")
-	for i, g := range groups {
+	for i, g := range findingGroups(m.Report) {
 		if i == 0 || g.Severity != severity {
 			severity = g.Severity
-			icon, text := severityWords(severity)
-			b.WriteString("### " + icon + " " + text + "\n\n")
+			icon, words := severityWords(severity)
+			if title := doc.Line(icon + " " + words); i == 0 {
+				s.Title = title
+			} else {
+				s.Blocks = append(s.Blocks, doc.Block{Kind: doc.TitleBlock, Text: title})
+			}
 		}
 		if left == 0 {
 			continue
 		}
-		b.WriteString("**" + kindWords(g.Kind) + "**")
-		if text := g.todo(); text != "" {
-			b.WriteString(": " + text)
+		kind := doc.Line(doc.Strong(kindWords(g.Kind)))
+		if todo := g.todo(); todo != "" {
+			kind = doc.Line(kind, ": "+todo)
 		}
-		b.WriteString("\n\n")
+		var lines []doc.Text
 		for _, f := range g.List[:min(left, len(g.List))] {
-			b.WriteString("- " + m.finding(f) + "\n")
+			lines = append(lines, m.finding(f))
 		}
-		b.WriteByte('\n')
-		left -= min(left, len(g.List))
+		s.Blocks = append(s.Blocks, doc.Para(kind), doc.Block{Kind: doc.ListBlock, Lines: lines})
+		left -= len(lines)
 	}
-	if more := len(m.Findings) - m.bounds.findings; more > 0 {
-		fmt.Fprintf(&b, "…and %d more; report.json has them all.\n", more)
+	if n := len(m.Findings) - m.bounds.findings; n > 0 {
+		s.Blocks = append(s.Blocks, doc.Para(more(n)))
 	}
-	return b.String()
+	return s
 }
 
 // finding is one in a line: where, what, and which rule found it.
-func (m markdown) finding(f ralph.Finding) string {
-	var parts []string
-	if at := place(f); at != "" {
-		if f.Path == "" {
-			parts = append(parts, inline(at, placeRunes))
-		} else {
-			at = code(at, placeRunes+10)
-			if f.Where != "" { // a file of a commit may be gone since
-				at += " " + inline("("+f.Where+")", placeRunes)
-			}
-			parts = append(parts, at)
-		}
+func (m record) finding(f ralph.Finding) doc.Text {
+	var parts []doc.Text
+	switch at := place(f); {
+	case at == "":
+	case f.Path == "":
+		parts = append(parts, doc.Line(doc.Foreign(at, placeRunes)))
+	case f.Where != "": // a file of a commit may be gone since
+		parts = append(parts, doc.Line(doc.Bare(at, placeRunes+10), " ", doc.Foreign("("+f.Where+")", placeRunes)))
+	default:
+		parts = append(parts, doc.Line(doc.Bare(at, placeRunes+10)))
 	}
 	if f.Text != "" {
-		parts = append(parts, inline(f.Text, m.line))
+		parts = append(parts, doc.Line(doc.Foreign(f.Text, m.line)))
 	}
-	line := strings.Join(parts, ": ")
+	t := doc.Joined(parts, ": ")
 	if f.Rule != "" {
-		line += " (" + code(f.Rule, 80) + ")"
+		t = doc.Line(t, " (", doc.Bare(f.Rule, 80), ")")
 	}
-	return line
-}
-
-// plainFinding is finding without markup.
-func plainFinding(f ralph.Finding, limit int) string {
-	var parts []string
-	if at := oneLine(place(f), placeRunes+10); at != "" {
-		if f.Path != "" && f.Where != "" {
-			at += " (" + oneLine(f.Where, placeRunes) + ")"
-		}
-		parts = append(parts, at)
-	}
-	if text := oneLine(f.Text, limit); text != "" {
-		parts = append(parts, text)
-	}
-	line := strings.Join(parts, ": ")
-	if rule := oneLine(f.Rule, 80); rule != "" {
-		line += " (" + rule + ")"
-	}
-	return line
+	return t
 }
 
 // blockedWords says in one clause what blocks the work, by kind and never by
@@ -213,40 +197,40 @@ func blockedBy(k ralph.FindingKind, n int) string {
 		}
 		return fmt.Sprintf("secrets are in the work (%d places)", n)
 	case ralph.FindingProtected:
-		return plural(n, "protected path") + " changed"
+		return words.Plural(n, "protected path") + " changed"
 	case ralph.FindingLink:
-		return plural(n, "link") + " or nested repositories that lead out of it"
+		return words.Plural(n, "link") + " or nested repositories that lead out of it"
 	case ralph.FindingSize:
 		return "the change is too large"
 	case ralph.FindingUnknown:
-		return plural(n, "file") + " could not be looked at"
+		return words.Plural(n, "file") + " could not be looked at"
 	}
-	return plural(n, "finding") + " that may not be published"
+	return words.Plural(n, "finding") + " that may not be published"
 }
 
-// blockers are the lines that say where and what blocks, at most limit.list.
-func blockers(r ralph.Report, limit bounds, w wording) []string {
-	var lines []string
+// blockers are the lines that say where and what blocks, at most list of them.
+func (m record) blockers() []doc.Text {
+	var lines []doc.Text
 	all := 0
-	for _, g := range findingGroups(r) {
+	for _, g := range findingGroups(m.Report) {
 		if g.Severity != ralph.Block {
 			continue
 		}
 		for _, f := range g.List {
-			if all++; all > limit.list {
+			if all++; all > m.list {
 				continue
 			}
-			line := kindWords(g.Kind)
+			t := doc.Line(kindWords(g.Kind))
 			if at := place(f); at != "" && f.Path != "" {
-				line += " in " + w.code(at, placeRunes+10)
+				t = doc.Line(t, " in ", doc.Mono(at, placeRunes+10))
 			} else if at != "" {
-				line += " in " + w.words(at, placeRunes)
+				t = doc.Line(t, " in ", doc.Foreign(at, placeRunes))
 			}
-			lines = append(lines, line+".")
+			lines = append(lines, doc.Line(t, "."))
 		}
 	}
-	if all > limit.list {
-		lines = append(lines, fmt.Sprintf("…and %d more.", all-limit.list))
+	if all > m.list {
+		lines = append(lines, doc.Line(fmt.Sprintf("…and %d more.", all-m.list)))
 	}
 	return lines
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 )
 
 var update = flag.Bool("update", false, "write testdata/*.golden")
@@ -35,14 +36,14 @@ func TestGolden(t *testing.T) {
 				t.Fatalf("JSON(%s) = %v", name, err)
 			}
 			golden(t, name+".json", string(file))
-			log := report.SessionHeader(1, r.Mode, r.Started)
+			log := logs.SessionHeader(1, r.Mode, r.Started)
 			for i, it := range r.Iterations {
 				if i > 0 && it.Step != (ralph.Step{}) {
-					log += report.SessionStepHeader(it.Number, r.Mode, it.Step, it.Started)
+					log += logs.SessionStepHeader(it.Number, r.Mode, it.Step, it.Started)
 				}
-				log += report.SessionFooter(it)
+				log += logs.SessionFooter(it)
 			}
-			golden(t, name+".log", log+report.SessionSummary(r))
+			golden(t, name+".log", log+logs.SessionSummary(r))
 		})
 	}
 }

@@ -6,100 +6,52 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
-// Icon is the sign of an outcome: done, stopped at a limit, or failed.
-func icon(o ralph.Outcome) string {
-	switch o {
-	case ralph.Completed:
-		return "✅"
-	case ralph.Waiting, ralph.Quota:
-		return "⏳"
-	case ralph.MaxIterations, ralph.OverBudget, ralph.Deadline, ralph.Stalled:
-		return "⚠️"
-	case ralph.Interrupted:
-		return "🛑"
-	case ralph.Skipped:
-		return "⏭️"
-	default:
-		return "❌"
+// ending says in one clause how the run ended: the outcome's own words, or more
+// precise ones where the record has them.
+func ending(r ralph.Report) string {
+	row := r.Outcome.Row()
+	text := row.Headline
+	if r.Rounds() == 0 && row.Unstarted != "" {
+		text = row.Unstarted
 	}
+	switch {
+	case r.Outcome == ralph.Completed && r.Rounds() == 0 && r.Tasks.Only != "":
+		text = "Nothing to do: the story was done before the first {unit}"
+	case r.Outcome == ralph.Completed && r.Rounds() == 0 && words.HasTasks(r):
+		text = "Completed: every story was done before the first {unit}"
+	case r.Outcome == ralph.Blocked && r.Publication.Checks.State == ralph.ChecksFailed:
+		text = "Blocked{after}: checks that no change can mend did not pass"
+	case r.Outcome == ralph.Blocked && blockedWords(r) != "":
+		text = "Blocked{after}: " + blockedWords(r)
+	case allLeftOut(r):
+		text = "Blocked{after}: all that was changed is left out"
+	case r.Outcome == ralph.GitFailed && undelivered(r):
+		text = "The SCM tasks failed{after}"
+	}
+	return filled(text, r)
 }
 
-// words says in one clause how the run ended.
-func words(r ralph.Report) string {
+// filled puts the facts of a run into the words of its outcome.
+func filled(text string, r ralph.Report) string {
 	n := r.Rounds()
-	after := ""
+	after, limit, again := "", "iteration", "Run it again to go on"
 	if n > 0 {
-		after = " after " + plural(n, unit(r))
+		after = " after " + words.Plural(n, unit(r))
 	}
-	switch r.Outcome {
-	case ralph.Completed:
-		if n == 0 && r.Tasks.Only != "" {
-			return "Nothing to do: the story was done before the first " + unit(r)
-		}
-		if n == 0 && hasTasks(r) {
-			return "Completed: every story was done before the first " + unit(r)
-		}
-		if n == 0 {
-			return "Completed: the task was done before the first " + unit(r)
-		}
-		return "Completed in " + plural(n, unit(r))
-	case ralph.MaxIterations:
-		if r.Mode == modeSupervise {
-			return fmt.Sprintf("Stopped at the restart limit (%s), not complete", plural(max(n, r.MaxIterations), unit(r)))
-		}
-		return fmt.Sprintf("Stopped at the iteration limit (%s), not complete", plural(max(n, r.MaxIterations), unit(r)))
-	case ralph.OverBudget:
-		return "Stopped by the budget" + budgetWords(r.Budget) + after + ", not complete"
-	case ralph.Deadline:
-		return "Stopped at the time limit" + after + ", not complete"
-	case ralph.Stalled:
-		return "Stopped: no progress" + after + ", not complete"
-	case ralph.Waiting:
-		return "Waiting for a person" + after
-	case ralph.Skipped:
-		return "Nothing to do"
-	case ralph.Blocked:
-		if r.Publication.Checks.State == ralph.ChecksFailed {
-			return "Blocked" + after + ": checks that no change can mend did not pass"
-		}
-		if what := blockedWords(r); what != "" {
-			return "Blocked" + after + ": " + what
-		}
-		if allLeftOut(r) {
-			return "Blocked" + after + ": all that was changed is left out"
-		}
-		return "Blocked" + after + ": the work may not be published"
-	case ralph.Quota:
-		return "Stopped by the provider's usage limit" + after
-	case ralph.Invalid:
-		if n > 0 {
-			return "Stopped" + after + ": something has to be corrected first"
-		}
-		return "Not started: something has to be corrected first"
-	case ralph.PlanMissing:
-		if n > 0 {
-			return "Stopped" + after + ": the implementation plan is gone"
-		}
-		return "Not started: there is no implementation plan"
-	case ralph.PromptInvalid:
-		if n > 0 {
-			return "Stopped" + after + ": the prompt no longer asks for the completion signal"
-		}
-		return "Not started: the prompt never asks for the completion signal"
-	case ralph.AgentFailed:
-		return "The agent failed" + after
-	case ralph.GitFailed:
-		if undelivered(r) {
-			return "The SCM tasks failed" + after
-		}
-		return "Git or the pull request failed" + after
-	case ralph.Interrupted:
-		return "Interrupted" + after
-	default:
-		return "Ended" + after + " with an outcome this version does not know"
+	if r.Mode == modeSupervise {
+		limit = "restart"
 	}
+	if r.Publication.Pushed {
+		again = "Run it again on the same branch to go on from here"
+	}
+	return strings.NewReplacer(
+		"{iterations}", words.Plural(n, unit(r)), "{unit}", unit(r), "{after}", after,
+		"{limit}", limit, "{allowed}", words.Plural(max(n, r.MaxIterations), unit(r)), "{budget}", budgetWords(r.Budget),
+		"{again}", again, "{withheld}", withheld(r),
+	).Replace(text)
 }
 
 // modeSupervise is the mode that restarts a command: its iterations are
@@ -132,7 +84,7 @@ func budgetWords(b ralph.Budget) string {
 func allowed(r ralph.Report) string {
 	var parts []string
 	if r.MaxIterations > 0 {
-		parts = append(parts, plural(r.MaxIterations, unit(r)))
+		parts = append(parts, words.Plural(r.MaxIterations, unit(r)))
 	}
 	return strings.Join(append(parts, budgetParts(r.Budget)...), ", ")
 }
@@ -146,26 +98,18 @@ func budgetParts(b ralph.Budget) []string {
 		parts = append(parts, b.Total.String()+" for the branch")
 	}
 	if b.Tokens > 0 {
-		parts = append(parts, count(b.Tokens)+" tokens")
+		parts = append(parts, words.Count(b.Tokens)+" tokens")
 	}
 	return parts
 }
 
 // headline is the first line of every rendering, without the icon.
 func headline(r ralph.Report) string {
-	text := words(r) + withoutWords(r)
+	text := ending(r) + withoutWords(r)
 	if len(r.Iterations) == 0 {
 		return text
 	}
-	return text + " — " + costWords(r.Usage().Cost) + ", " + span(r.Duration)
-}
-
-// costWords keeps an unknown cost from reading as the name of a thing.
-func costWords(c ralph.Cost) string {
-	if c.Unknown && c.Amount == 0 {
-		return "cost unknown"
-	}
-	return c.String()
+	return text + " — " + words.Cost(r.Usage().Cost) + ", " + words.Span(r.Duration)
 }
 
 // withheld says how much of a blocked run is not published; empty when nothing
@@ -190,80 +134,38 @@ func withheld(r ralph.Report) string {
 
 // advice says what a person can do next; empty when there is nothing to do.
 func advice(r ralph.Report) string {
-	again := "Run it again to go on"
-	if r.Publication.Pushed {
-		again = "Run it again on the same branch to go on from here"
+	text := r.Outcome.Row().Advice
+	var last ralph.Iteration
+	if n := len(r.Iterations); n > 0 {
+		last = r.Iterations[n-1]
 	}
 	switch r.Outcome {
-	case ralph.MaxIterations:
-		if r.Mode == modeSupervise {
-			return again + ", or raise max-restarts."
-		}
-		return again + ", or raise max-iterations."
-	case ralph.OverBudget:
-		return again + " with a higher max-cost-usd, max-total-cost-usd or max-tokens, or make the task smaller."
-	case ralph.Deadline:
-		return again + ", or raise max-duration (and the job's timeout-minutes with it)."
 	case ralph.Stalled:
-		if n := len(r.Iterations); n > 0 && r.Iterations[n-1].Rejection == ralph.RejectedStuck && r.Iterations[n-1].Step.Story != "" {
-			return "Try another review-model or review-agent, or review the story yourself."
+		switch {
+		case last.Rejection == ralph.RejectedStuck && last.Step.Story != "":
+			text = "Try another review-model or review-agent, or review the story yourself."
+		case last.Last().Failure != nil:
+			text = ralph.AgentFailed.Row().Advice
+		case !last.Passed():
+			text = "Make the task more precise or smaller, or look at the failing guardrail yourself."
 		}
-		return stalledAdvice(r)
-	case ralph.Quota:
-		return "This is a limit of your plan with the model provider, not a failure of the task. " + again + " when the limit has been reset."
-	case ralph.Interrupted:
-		return again + "."
-	case ralph.Skipped:
-		return ""
 	case ralph.Blocked:
-		if r.Publication.Checks.State == ralph.ChecksFailed {
-			return "Start the checks again, or approve what they wait for. " + again + " then."
+		switch {
+		case r.Publication.Checks.State == ralph.ChecksFailed:
+			text = "Start the checks again, or approve what they wait for. {again} then."
+		case slices.ContainsFunc(r.Findings, func(f ralph.Finding) bool { return f.Severity == ralph.Block && f.Kind == ralph.FindingSecret }):
+			text = "{withheld}Take the secret out of the work, revoke it if it is real, and run it again. What only looks like one can be allowed with secret-scan-allow."
+		case allLeftOut(r):
+			text = ""
 		}
-		for _, f := range r.Findings {
-			if f.Severity == ralph.Block && f.Kind == ralph.FindingSecret {
-				return withheld(r) + "Take the secret out of the work, revoke it if it is real, and run it again. What only looks like one can be allowed with secret-scan-allow."
-			}
-		}
-		if allLeftOut(r) {
-			return ""
-		}
-		return withheld(r) + "Look at what was refused, and publish it by hand if it is right."
-	case ralph.AgentFailed:
-		return lookAtError
 	case ralph.GitFailed:
 		if undelivered(r) {
-			return "The work is in the workspace. Repair what the SCM task stumbled over, then commit by hand or run it again."
+			text = "The work is in the workspace. Repair what the SCM task stumbled over, then commit by hand or run it again."
 		}
-		return "See what failed above; nothing that was pushed before is lost."
-	case ralph.Waiting:
-		return "Do what the agent waits for, or answer it in the prompt. Then run it again."
-	case ralph.PlanMissing:
-		return "" // the reason has it
-	case ralph.PromptInvalid:
-		return "Put the completion signal into the prompt file."
 	case ralph.Invalid:
-		if len(r.Iterations) > 0 {
-			return "Correct what is named above. " + again + "."
-		}
-		return "Correct what is named above and run again. Nothing was spent."
-	default:
-		return ""
-	}
-}
-
-const lookAtError = "Look at the error of the last turn: a missing or wrong key, a model name, or an agent CLI that does not start are the usual causes."
-
-// stalledAdvice is the advice for a run without progress, by how its last iteration went.
-func stalledAdvice(r ralph.Report) string {
-	text := "Make the task more precise or smaller"
-	if n := len(r.Iterations); n > 0 {
-		last := r.Iterations[n-1]
-		if last.Last().Failure != nil {
-			return lookAtError
-		}
-		if slices.ContainsFunc(last.Verdicts, func(v ralph.Verdict) bool { return !v.Passed }) {
-			text += ", or look at the failing guardrail yourself"
+		if len(r.Iterations) == 0 {
+			text = "Correct what is named above and run again. Nothing was spent."
 		}
 	}
-	return text + "."
+	return filled(text, r)
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // past is an earlier run on the branch in words. Run is foreign text.
@@ -30,7 +32,7 @@ func branchRows(r ralph.Report, limit int) []past {
 			Outcome: pastOutcome(p.Outcome), Commits: fmt.Sprint(p.Commits),
 		}
 		if cut {
-			row.URL, row.Outcome, row.Commits = "", nothing, nothing
+			row.URL, row.Outcome, row.Commits = "", doc.Nothing, doc.Nothing
 		}
 		count += p.Iterations
 		rows = append(rows, row)
@@ -42,12 +44,12 @@ func branchRows(r ralph.Report, limit int) []past {
 			sum.Commits += p.Commits
 			sum.Cost = sum.Cost.Add(p.Cost)
 		}
-		add(plural(more+1, "run")+" before", sum, false)
-		rows[0].URL, rows[0].Outcome = "", nothing
+		add(words.Plural(more+1, "run")+" before", sum, false)
+		rows[0].URL, rows[0].Outcome = "", doc.Nothing
 		runs = runs[more+1:]
 	}
 	for _, p := range runs {
-		add(cmp.Or(oneLine(p.Run, 40), "not read"), p, p.Run == "")
+		add(cmp.Or(doc.OneLine(p.Run, 40), "not read"), p, p.Run == "")
 	}
 	return rows
 }
@@ -56,7 +58,7 @@ func branchRows(r ralph.Report, limit int) []past {
 func numbers(before, n int) string {
 	switch n {
 	case 0:
-		return nothing
+		return doc.Nothing
 	case 1:
 		return fmt.Sprint(before + 1)
 	}
@@ -66,23 +68,20 @@ func numbers(before, n int) string {
 // pastOutcome is what the last checkpoint of a run tells: nothing but success
 // is known when it is made.
 func pastOutcome(o ralph.Outcome) string {
-	switch {
-	case o == ralph.Completed:
-		return "✅ completed"
-	case known(o):
-		return icon(o) + " " + strings.ReplaceAll(string(o), "-", " ")
+	if !o.Known() {
+		return "not complete"
 	}
-	return "not complete"
+	return o.Row().Sign + " " + strings.ReplaceAll(string(o), "-", " ")
 }
 
 // runURL is the address of another workflow run, made after that of this one.
 func runURL(r ralph.Report, id string) string {
 	address, _, _ := strings.Cut(r.RunURL, "/attempts/")
 	dir, own := path.Split(address)
-	if len(id) > 20 || !digits(id) || !digits(own) || webAddress(r.RunURL) == "" {
+	if len(id) > 20 || !digits(id) || !digits(own) || doc.WebAddress(r.RunURL) == "" {
 		return ""
 	}
-	return webAddress(dir + id)
+	return doc.WebAddress(dir + id)
 }
 
 func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
@@ -129,31 +128,36 @@ func lastNumber(r ralph.Report) int {
 }
 
 // history is a table of the runs on the branch, this one last.
-func (m markdown) history() string {
+func (m record) history() doc.Section {
+	cost := branchCostWords(m.Report)
 	if !continued(m.Report) {
-		if text := branchCostWords(m.Report); text != "" {
-			return "Cost of the branch: **" + text + "**.\n"
+		if cost == "" {
+			return doc.Section{}
 		}
-		return ""
+		return doc.Section{Name: "history of the branch", Blocks: []doc.Block{doc.Para("Cost of the branch: ", doc.Strong(cost), ".")}}
 	}
-	var b strings.Builder
-	b.WriteString("### History of the branch\n\n| Run | Iterations | Cost | Outcome | Commits |\n|:--|:--|--:|:--|--:|\n")
-	for _, row := range branchRows(m.Report, m.runs) {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", link(inline(row.Run, 40), row.URL), row.Iterations, unbroken(row.Cost), unbroken(row.Outcome), row.Commits)
+	g := doc.Grid{Columns: []doc.Column{{Title: "Run"}, {Title: "Iterations"}, {Title: "Cost", Right: true}, {Title: "Outcome"}, {Title: "Commits", Right: true}}}
+	add := func(p past, name any) {
+		g.Rows = append(g.Rows, []doc.Text{doc.Linked(p.URL, name), doc.Line(p.Iterations), doc.Line(doc.Tight(p.Cost)), doc.Line(doc.Tight(p.Outcome)), doc.Line(p.Commits)})
+	}
+	for _, p := range branchRows(m.Report, m.runs) {
+		add(p, doc.Foreign(p.Run, 40))
 	}
 	now, all := thisRun(m.Report)
-	fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", link("this run", m.RunURL), now.Iterations, unbroken(now.Cost), unbroken(now.Outcome), now.Commits)
-	fmt.Fprintf(&b, "| **Total** | **%s** | **%s** | | **%s** |\n", all.Iterations, unbroken(all.Cost), all.Commits)
+	now.URL = m.RunURL
+	add(now, "this run")
+	g.Total = []doc.Text{doc.Line("Total"), doc.Line(all.Iterations), doc.Line(doc.Tight(all.Cost)), nil, doc.Line(all.Commits)}
+	s := doc.Section{Title: doc.Line("History of the branch"), Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
 	if m.Budget.Total > 0 {
-		b.WriteString("\nCost of the branch: **" + branchCostWords(m.Report) + "**.\n")
+		s.Blocks = append(s.Blocks, doc.Para("Cost of the branch: ", doc.Strong(cost), "."))
 	}
-	if text := countsOn(m.Report); text != "" {
-		b.WriteString("\n<sub>" + text + "</sub>\n")
+	if words := countsOn(m.Report); words != "" {
+		s.Blocks = append(s.Blocks, doc.Small(words))
 	}
 	if m.History.Cut {
-		b.WriteString("\n_The branch has older commits that were not read: the totals are lower bounds._\n")
+		s.Blocks = append(s.Blocks, doc.Soft("The branch has older commits that were not read: the totals are lower bounds."))
 	}
-	return b.String()
+	return s
 }
 
 // thisRun is the row of this run, and that of all of them.

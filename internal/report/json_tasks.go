@@ -1,6 +1,9 @@
 package report
 
-import "github.com/org/ralph-action/internal/ralph"
+import (
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/words"
+)
 
 type taskList struct {
 	File         string  `json:"file"`
@@ -49,7 +52,7 @@ type session struct {
 // newTaskList is nil when the run had none.
 func newTaskList(r ralph.Report) *taskList {
 	t := r.Tasks
-	if !hasTasks(r) {
+	if !words.HasTasks(r) {
 		return nil
 	}
 	n := taskList{
@@ -70,7 +73,7 @@ func newTaskList(r ralph.Report) *taskList {
 
 // newStep is nil for an iteration without a task list.
 func newStep(it ralph.Iteration) (*step, *settlement) {
-	if !stepped(it) {
+	if !words.Stepped(it) {
 		return nil, nil
 	}
 	s := it.Settled
@@ -80,10 +83,10 @@ func newStep(it ralph.Iteration) (*step, *settlement) {
 
 // newSession is nil in every other mode.
 func newSession(r ralph.Report) *session {
-	if r.Mode != modeSession {
+	if r.Mode != words.ModeSession {
 		return nil
 	}
-	return &session{Status: named(SessionStatus(r)), Rounds: r.Rounds()}
+	return &session{Status: named(words.SessionStatus(r)), Rounds: r.Rounds()}
 }
 
 // named is nil for a name that is none.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 )
 
 // omitted are the changes of the run that are not published although the rest may
@@ -31,46 +32,59 @@ func withoutWords(r ralph.Report) string {
 	}
 }
 
-// resultIcon is icon for a run of which something may be missing.
+// resultIcon is the sign of the outcome, for a run of which something may be missing.
 func resultIcon(r ralph.Report) string {
 	if r.Outcome == ralph.Completed && withoutWords(r) != "" {
 		return "⚠️"
 	}
-	return icon(r.Outcome)
+	return r.Outcome.Row().Sign
+}
+
+// tone is the class of the outcome's colour: "good", "bad", or "limit" between
+// them.
+func tone(r ralph.Report) string {
+	switch kind := r.Outcome.Row().Kind; {
+	case kind == ralph.Succeeded && withoutWords(r) == "":
+		return "good"
+	case kind == ralph.Failed || kind == ralph.Misconfigured:
+		return "bad"
+	}
+	return "limit"
 }
 
 // leftOutAdvice says what a person does about changes that were left out; empty
 // when none were.
-func leftOutAdvice(r ralph.Report) string {
+func leftOutAdvice(r ralph.Report) doc.Text {
 	if len(omitted(r)) == 0 {
-		return ""
+		return nil
 	}
-	text := "Look at the changes that were left out"
+	t := doc.Line("Look at the changes that were left out")
 	if r.Publication.Patch != "" {
-		text += ", which are in " + oneLine(r.Publication.Patch, 500) + " (git apply)"
+		t = doc.Line(t, ", which are in ", doc.Foreign(r.Publication.Patch, 500), " (git apply)")
 	}
-	text += ", and make them by hand if they are right."
+	t = doc.Line(t, ", and make them by hand if they are right.")
 	now := slices.ContainsFunc(omitted(r), func(f ralph.Finding) bool { return f.Where == "" }) // else by an earlier run
 	if allLeftOut(r) {
-		text = "Nothing of the run was published. " + text
+		return doc.Line("Nothing of the run was published. ", t)
 	} else if now {
-		text += " The guardrails ran with them in place: without them they may say something else."
+		return doc.Line(t, " The guardrails ran with them in place: without them they may say something else.")
 	}
-	return text
+	return t
 }
 
 // patchRunes is the longest patch that is shown.
 const patchRunes = 10_000
 
 // patch shows the changes that were left out, so that they are not lost with the
-// machine; empty when it is too long to be shown.
-func (m markdown) patch() string {
+// machine, unless they are too long to be shown.
+func (m record) patch() doc.Section {
 	text := m.Publication.PatchText
-	if len(omitted(m.Report)) == 0 || strings.TrimSpace(text) == "" {
-		return ""
+	_, cut := doc.Head(text, patchRunes)
+	if len(omitted(m.Report)) == 0 || strings.TrimSpace(text) == "" || cut {
+		return doc.Section{}
 	}
-	if _, cut := head(text, patchRunes); cut {
-		return ""
+	return doc.Section{
+		Title: doc.Line("The changes that were left out"), Fold: doc.Line(doc.Strong("The changes that were left out"), ", as a patch"),
+		Blocks: []doc.Block{doc.Pre(text)},
 	}
-	return details("<b>The changes that were left out</b>, as a patch", fence(text))
 }

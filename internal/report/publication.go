@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // pullWords says in brackets what became of a pull request; empty when there
@@ -71,27 +73,27 @@ const publishSteps = 40 // that are shown
 
 // steps tells what publishing did and what it could not do, in order. When all
 // went well they are folded, and stand elsewhere.
-func (m markdown) steps(folded bool) string {
+func (m record) steps(folded bool) doc.Section {
 	all := m.Publication.Steps
 	if len(all) == 0 || unpublished(m.Publication) == folded {
-		return ""
+		return doc.Section{}
 	}
-	var lines []string
+	var lines []doc.Text
 	for i, s := range all {
 		if i == publishSteps {
-			lines = append(lines, fmt.Sprintf("…and %d more; report.json has them all.", len(all)-i))
+			lines = append(lines, more(len(all)-i))
 			break
 		}
-		line := stepIcon(s) + " " + inline(s.Name, 80)
+		t := doc.Line(stepIcon(s)+" ", doc.Foreign(s.Name, 80))
 		if s.Detail != "" {
-			line += ": " + inline(s.Detail, m.line)
+			t = doc.Line(t, ": ", doc.Foreign(s.Detail, m.line))
 		}
-		lines = append(lines, line)
+		lines = append(lines, t)
 	}
 	if folded {
-		return details(fmt.Sprintf("What was published: %s, none failed", plural(len(all), "step")), bullets(lines))
+		return doc.Section{Name: "steps of publishing", Fold: doc.Line(fmt.Sprintf("What was published: %s, none failed", words.Plural(len(all), "step"))), Blocks: doc.Bulleted(lines)}
 	}
-	return "### What was published, and what was not\n\n" + bullets(lines)
+	return listed("What was published, and what was not", lines)
 }
 
 // checksWords sums up the forge's checks; empty when nobody waited for them.
@@ -100,13 +102,13 @@ func checksWords(c ralph.Checks) (icon, text string) {
 	case "":
 		return "", ""
 	case ralph.ChecksPassed:
-		return "✅", plural(c.Passed, "check") + " passed"
+		return "✅", words.Plural(c.Passed, "check") + " passed"
 	case ralph.ChecksNone:
 		return "⚠️", "No check was started"
 	}
 	var parts []string
 	if n := len(c.Failed); n > 0 {
-		parts = append(parts, plural(n, "check")+" failed")
+		parts = append(parts, words.Plural(n, "check")+" failed")
 	}
 	if c.Passed > 0 {
 		parts = append(parts, fmt.Sprintf("%d passed", c.Passed))
@@ -127,37 +129,34 @@ func checksWords(c ralph.Checks) (icon, text string) {
 	return icon, "The checks had not finished in time"
 }
 
-// checkNames are the checks that need a look, at most limit of them.
-func checkNames(c ralph.Checks, limit bounds, w wording) []string {
-	var lines []string
-	all := len(c.Failed) + len(c.Left)
+// checkNames are the checks that need a look, at most list of them.
+func (m record) checkNames() []doc.Text {
+	c := m.Publication.Checks
+	var lines []doc.Text
 	add := func(names []string, words string) {
 		for _, name := range names {
-			if len(lines) < limit.list {
-				lines = append(lines, w.code(name, min(100, limit.line))+" "+words)
+			if len(lines) < m.list {
+				lines = append(lines, doc.Line(doc.Mono(name, min(100, m.line)), " "+words))
 			}
 		}
 	}
 	add(c.Failed, "failed")
 	add(c.Left, "had not finished")
-	if more := all - len(lines); more > 0 {
-		lines = append(lines, fmt.Sprintf("…and %d more; report.json has them all.", more))
+	if n := len(c.Failed) + len(c.Left) - len(lines); n > 0 {
+		lines = append(lines, more(n))
 	}
 	return lines
 }
 
-func (m markdown) checks() string {
+func (m record) checks() doc.Section {
 	c := m.Publication.Checks
-	icon, text := checksWords(c)
-	if text == "" {
-		return ""
+	icon, sum := checksWords(c)
+	if sum == "" {
+		return doc.Section{}
 	}
-	if short := sha(c.SHA); short != "" {
-		text += " (" + link("`"+short+"`", commitURL(m.Report, c.SHA)) + ")"
+	t := doc.Line(icon + " " + sum)
+	if short := words.Sha(c.SHA); short != "" {
+		t = doc.Line(t, " (", doc.Linked(commitURL(m.Report, c.SHA), doc.Bare(short, 7)), ")")
 	}
-	out := "### Checks\n\n" + icon + " " + text + ".\n"
-	if names := checkNames(c, m.bounds, markdownWords{}); len(names) > 0 {
-		out += "\n" + bullets(names)
-	}
-	return out
+	return doc.Section{Title: doc.Line("Checks"), Blocks: append([]doc.Block{doc.Para(t, ".")}, doc.Bulleted(m.checkNames())...)}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 )
 
 // The history says what each run came to, and sums it up.
@@ -113,11 +114,11 @@ func TestForks(t *testing.T) {
 func TestFailedChecksOfAnIteration(t *testing.T) {
 	t.Parallel()
 	it := halfPublished().Iterations[2]
-	v := report.Verbose{Completion: ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"}}
+	v := logs.Verbose{Completion: ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"}}
 	texts := map[string]string{
-		"log of the session": report.SessionFooter(it),
+		"log of the session": logs.SessionFooter(it),
 		"verbose log":        strings.Join(v.Lines(ralph.Event{Kind: ralph.EventIterationEnd, Iteration: 3, Record: &it}), "\n"),
-		"live log":           strings.Join((&report.Formatter{}).Lines(ralph.Event{Kind: ralph.EventIterationEnd, Iteration: 3, Record: &it}), "\n"),
+		"live log":           strings.Join((&logs.Formatter{}).Lines(ralph.Event{Kind: ralph.EventIterationEnd, Iteration: 3, Record: &it}), "\n"),
 		"summary":            report.Summary(halfPublished()),
 	}
 	for what, text := range texts {

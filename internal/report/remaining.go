@@ -4,107 +4,85 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
-// wording puts foreign text into a document: as Markdown or as it is.
-type wording interface {
-	words(s string, limit int) string
-	code(s string, limit int) string
-}
-
-type markdownWords struct{}
-
-func (markdownWords) words(s string, limit int) string { return inline(s, limit) }
-func (markdownWords) code(s string, limit int) string  { return code(s, limit) }
-
-type plainWords struct{}
-
-func (plainWords) words(s string, limit int) string { return oneLine(s, limit) }
-func (plainWords) code(s string, limit int) string  { return "'" + oneLine(s, limit) + "'" }
-
 // remaining says why the last iteration was not the end.
-func remaining(r ralph.Report, limit bounds, w wording) []string {
-	if len(r.Iterations) == 0 {
-		return blockers(r, limit, w)
+func (m record) remaining() []doc.Text {
+	if len(m.Iterations) == 0 {
+		return m.blockers()
 	}
-	it := r.Iterations[len(r.Iterations)-1]
-	lines := blockers(r, limit, w)
+	it := m.Iterations[len(m.Iterations)-1]
+	lines := m.blockers()
 	if f := it.Last().Failure; f != nil {
-		text := "The last turn went wrong: " + w.words(f.Kind.String(), limit.line)
-		if f.Message != "" && !strings.Contains(r.Reason, f.Message) {
-			text += " – " + w.words(f.Message, limit.line)
+		t := doc.Line("The last turn went wrong: ", doc.Foreign(f.Kind.String(), m.line))
+		if f.Message != "" && !strings.Contains(m.Reason, f.Message) {
+			t = doc.Line(t, " – ", doc.Foreign(f.Message, m.line))
 		}
-		lines = append(lines, text)
+		lines = append(lines, t)
 		if !f.RetryAt.IsZero() {
-			lines = append(lines, "The limit resets at "+stamp(f.RetryAt)+".")
+			lines = append(lines, doc.Line("The limit resets at "+words.Stamp(f.RetryAt)+"."))
 		}
 	}
-	told := 0
+	failed := 0
 	for _, v := range it.Verdicts {
-		if v.Passed || saysFindings(r, v) {
+		if v.Passed || saysFindings(m.Report, v) {
 			continue
 		}
-		if told++; told > limit.list {
-			lines = append(lines, "…and more guardrails.")
+		if failed++; failed > m.list {
+			lines = append(lines, doc.Line("…and more guardrails."))
 			break
 		}
-		text, reason := verdictWords(v)
-		line := "Guardrail " + w.code(v.Command, limit.line) + " " + text
+		words, reason := words.Failed(v)
+		t := doc.Line("Guardrail ", doc.Mono(v.Command, m.line), " "+words)
 		if reason != "" {
-			line += ": " + w.words(reason, limit.line)
+			t = doc.Line(t, ": ", doc.Foreign(reason, m.line))
 		}
-		lines = append(lines, line+".")
+		lines = append(lines, doc.Line(t, "."))
 	}
-	switch it.Rejection {
-	case ralph.RejectedSCM:
-		text := "The SCM tasks failed"
-		if e := it.Delivery.Error; e != "" && !strings.Contains(r.Reason, e) {
-			text += ": " + w.words(e, limit.line)
-		}
-		lines = append(lines, text)
-	case ralph.RejectedStopped:
-		lines = append(lines, "The run was stopped before every check had its say.")
-	case ralph.RejectedTransition:
-		lines = append(lines, "The last iteration changed the task list as it may not; it was put back.")
-	case ralph.RejectedStuck:
-		lines = append(lines, "The last review came to no verdict that counts.")
-	case ralph.RejectedNoMarker:
-		if r.Mode == modeSupervise {
-			lines = append(lines, "The task is not marked as done.")
-			break
-		}
-		if it.Stray != "" {
-			lines = append(lines, "The agent printed "+w.code(it.Stray, limit.line)+", which does not count as done: "+w.code(r.Completion.String(), limit.line)+" does.")
-			break
-		}
-		lines = append(lines, "The agent did not say that it was done.")
-	case ralph.RejectedChecks:
-		lines = append(lines, "The checks of the pushed commit failed.")
-	case ralph.RejectedNoWork:
-		lines = append(lines, "The agent said that it was done, but there is no sign of work.")
+	if t := m.rejected(it); len(t) > 0 {
+		lines = append(lines, t)
 	}
-	if hasTasks(r) {
-		lines = append(lines, unfinished(r.Tasks, limit, w)...)
+	if words.HasTasks(m.Report) {
+		lines = append(lines, m.unfinished()...)
 	} else {
-		lines = append(lines, todos(it.Last().Todos, limit, w)...)
+		lines = append(lines, m.todos(it.Last().Todos)...)
 	}
-	if e := it.Commit.PushError; e != "" && !r.Publication.Pushed {
-		lines = append(lines, "The last commit could not be pushed: "+w.words(e, limit.line))
+	if e := it.Commit.PushError; e != "" && !m.Publication.Pushed {
+		lines = append(lines, doc.Line("The last commit could not be pushed: ", doc.Foreign(e, m.line)))
 	}
 	return lines
 }
 
+// rejected says why the last iteration did not complete the run; empty when other
+// lines do.
+func (m record) rejected(it ralph.Iteration) doc.Text {
+	t := doc.Line(words.Rejections()[it.Rejection].Left)
+	switch e := it.Delivery.Error; {
+	case it.Rejection == ralph.RejectedSCM && e != "" && !strings.Contains(m.Reason, e):
+		return doc.Line(t, ": ", doc.Foreign(e, m.line))
+	case it.Rejection == ralph.RejectedNoMarker && m.Mode == modeSupervise:
+		return doc.Line("The task is not marked as done.")
+	case it.Rejection == ralph.RejectedNoMarker && it.Stray != "":
+		return doc.Line("The agent printed ", doc.Mono(it.Stray, m.line), ", which does not count as done: ", doc.Mono(m.Completion.String(), m.line), " does.")
+	case t.Plain() == "":
+		return nil
+	}
+	return t
+}
+
 // todos tells what is open in the agent's own list.
-func todos(list []ralph.Todo, limit bounds, w wording) []string {
-	var lines []string
+func (m record) todos(list []ralph.Todo) []doc.Text {
+	var lines []doc.Text
 	for _, todo := range list {
 		if todo.Status == ralph.TodoDone {
 			continue
 		}
-		if len(lines) == limit.list {
-			return append(lines, "…and more of the agent's own list.")
+		if len(lines) == m.list {
+			return append(lines, doc.Line("…and more of the agent's own list."))
 		}
-		lines = append(lines, "Open in the agent's own list: "+w.words(todo.Text, limit.line))
+		lines = append(lines, doc.Line("Open in the agent's own list: ", doc.Foreign(todo.Text, m.line)))
 	}
 	return lines
 }

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 func TestTheFirstLineTellsTheOutcome(t *testing.T) {
@@ -61,7 +64,7 @@ func TestUnknownCostIsNeverNothing(t *testing.T) {
 	}
 	for what, text := range map[string]string{
 		"Summary": report.Summary(r), "Body": report.Body(r, report.BodyOptions{}), "HTML": string(page), "Text": report.Text(r, report.Style{}),
-		"SessionFooter": report.SessionFooter(r.Iterations[0]), "CommitMessage": report.CommitMessage(r.Iterations[0], report.Checkpoint{Cost: r.Usage().Cost}),
+		"SessionFooter": logs.SessionFooter(r.Iterations[0]), "CommitMessage": memory.CommitMessage(r.Iterations[0], memory.Checkpoint{Cost: r.Usage().Cost}),
 	} {
 		if strings.Contains(text, "$0") || strings.Contains(text, "Cost-USD") || strings.Contains(text, "Cost per iteration") {
 			t.Errorf("%s shows an unknown cost as nothing:\n%s", what, text)
@@ -106,7 +109,7 @@ func TestBounds(t *testing.T) {
 	if text := report.Text(r, report.Style{Width: 120}); len(text) > 256<<10 {
 		t.Errorf("Text has %d bytes, want at most 256 KiB", len(text))
 	}
-	if title := report.Title(r); utf8.RuneCountInString(title) > 80 {
+	if title := memory.Title(r); utf8.RuneCountInString(title) > 80 {
 		t.Errorf("Title has %d runes, want at most 80", utf8.RuneCountInString(title))
 	}
 }
@@ -185,7 +188,7 @@ func TestTitle(t *testing.T) {
 		strings.Repeat("ü", 100):       "ralph: " + strings.Repeat("ü", 64) + "…",
 		"- $(touch x); `id`\nand more": "ralph: $(touch x); `id`",
 	} {
-		if got := report.Title(ralph.Report{Task: in}); got != want {
+		if got := memory.Title(ralph.Report{Task: in}); got != want {
 			t.Errorf("Title(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -237,6 +240,40 @@ func TestRedacted(t *testing.T) {
 	if r.Iterations[0].Delivery.Tasks[0].Output != "before "+split+" after" || r.Publication.Steps[0].Name != "before "+split+" after" || r.History.Runs[0].Run != "before "+split+" after" || r.Notes[0] != "before "+split+" after" || r.Iterations[0].Turns[0].Models[0].Model != "before "+split+" after" || r.Iterations[0].Turns[0].Failure.Message != "before "+split+" after" {
 		t.Error("Redacted changed the report it was given")
 	}
+}
+
+// A text that somebody adds to the record is masked without being named anywhere.
+func TestRedactedMasksEveryText(t *testing.T) {
+	t.Parallel()
+	r := everywhere("s3_cr3t", ralph.Blocked)
+	r.Iterations[0].Stray = "<promise>s3_cr3t</promise>"
+	masked := report.Redacted(r, func(s string) string { return strings.ReplaceAll(s, "s3_cr3t", "***") })
+	// Names and ids of ours, which no secret is in.
+	ours := map[string]bool{"Version": true, "Mode": true, "Repository": true, "ServerURL": true, "HeadSHA": true, "SHA": true, "Tip": true, "Head": true, "Tree": true, "Digest": true, "Status": true}
+	var walk func(path string, v reflect.Value)
+	walk = func(path string, v reflect.Value) {
+		switch v.Kind() {
+		case reflect.String:
+			if v.Type() == reflect.TypeFor[string]() && strings.Contains(v.String(), "s3_cr3t") {
+				t.Errorf("Redacted left the secret in %s", path)
+			}
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if name := v.Type().Field(i).Name; v.Type().Field(i).IsExported() && !ours[name] {
+					walk(path+"."+name, v.Field(i))
+				}
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				walk(path, v.Index(i))
+			}
+		case reflect.Pointer:
+			if !v.IsNil() {
+				walk(path, v.Elem())
+			}
+		}
+	}
+	walk("Report", reflect.ValueOf(masked))
 }
 
 func TestTextWraps(t *testing.T) {

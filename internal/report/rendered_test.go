@@ -18,6 +18,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 // rendered is Markdown as a forge renders it (GFM, footnotes, raw HTML taken as
@@ -170,17 +171,17 @@ func checkRendered(t *testing.T, s string) {
 			harmless(t, "Summary", report.Summary(r))
 		}
 	}
-	title := report.Title(ralph.Report{Task: s})
+	title := memory.Title(ralph.Report{Task: s})
 	for _, does := range []string{"mentions", "refers", "closes", "links", "runs ANSI", "turns text"} {
 		if m := acts[does].FindString(title); m != "" {
 			t.Errorf("Title(%q) = %q %s: %q", s, title, does, m)
 		}
 	}
 	it := ralph.Iteration{Number: 1, Delivery: ralph.Delivery{Message: s}}
-	message := report.CommitMessage(it, report.Checkpoint{Run: "42", Outcome: ralph.Completed})
+	message := memory.CommitMessage(it, memory.Checkpoint{Run: "42", Outcome: ralph.Completed})
 	checkMessage(t, s, message)
 	it = ralph.Iteration{Number: 1, Step: ralph.Step{Mode: "implement", Story: s, Title: s}}
-	checkMessage(t, s, report.CommitMessage(it, report.Checkpoint{Run: "42", Outcome: ralph.Completed, StoryDone: true}))
+	checkMessage(t, s, memory.CommitMessage(it, memory.Checkpoint{Run: "42", Outcome: ralph.Completed, StoryDone: true}))
 }
 
 var (

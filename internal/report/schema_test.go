@@ -47,9 +47,10 @@ func TestJSONFollowsItsSchema(t *testing.T) {
 	h.Publication.PullRequest.Operation = ralph.OperationCreated
 	h.Findings[1].Kind, h.Findings[1].Severity = ralph.FindingTests, ralph.Flag
 	all["hostile"] = h
-	seen := map[ralph.Outcome]bool{}
+	for _, row := range ralph.Outcomes() {
+		all["any "+string(row.Outcome)] = stopped(row.Outcome, "for a reason")
+	}
 	for name, r := range all {
-		seen[r.Outcome] = true
 		text, err := report.JSON(r)
 		if err != nil {
 			t.Fatalf("JSON(%s) = %v", name, err)
@@ -60,11 +61,6 @@ func TestJSONFollowsItsSchema(t *testing.T) {
 		}
 		if err := s.Validate(doc); err != nil {
 			t.Errorf("JSON(%s) does not follow the schema: %v", name, err)
-		}
-	}
-	for _, o := range s.Properties["outcome"].Enum.Values {
-		if !seen[ralph.Outcome(o.(string))] {
-			t.Errorf("no sample has the outcome %v", o)
 		}
 	}
 }

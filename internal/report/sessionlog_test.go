@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 )
 
 // 000-34, 000-35, 000-36, 000-39
@@ -28,7 +28,7 @@ func session(mode, reason string) string {
 	it.Number, it.Started, it.Duration = 1, start, 41*time.Second
 	it.Turns = []ralph.Turn{okTurn(1, 0, 0, 1, 0.0123, ""), it.Turns[0]}
 	r.Iterations = []ralph.Iteration{it}
-	return report.SessionHeader(1, r.Mode, r.Started) + report.SessionFooter(it) + report.SessionSummary(r)
+	return logs.SessionHeader(1, r.Mode, r.Started) + logs.SessionFooter(it) + logs.SessionSummary(r)
 }
 
 func TestSessionStatus(t *testing.T) {
@@ -49,7 +49,7 @@ func TestSessionStatus(t *testing.T) {
 		{ralph.Iteration{Rejection: ralph.RejectedTurn, Turns: []ralph.Turn{{Failure: crashed}}}, "failed (empty answer: nothing was said)"},
 		{ralph.Iteration{Marker: true, Turns: []ralph.Turn{{Failure: crashed}, {}}}, "success (complete)"},
 	} {
-		if got := report.SessionFooter(c.it); !strings.Contains(got, "\nStatus: "+c.want+"\n") {
+		if got := logs.SessionFooter(c.it); !strings.Contains(got, "\nStatus: "+c.want+"\n") {
 			t.Errorf("SessionFooter(%+v) = %s, want the status %q", c.it, got, c.want)
 		}
 	}
@@ -59,12 +59,12 @@ func TestSessionStatus(t *testing.T) {
 func TestSessionLogIsOneLinePerFact(t *testing.T) {
 	t.Parallel()
 	r := hostile()
-	log := report.SessionHeader(1, r.Mode, r.Started) + report.SessionFooter(r.Iterations[0]) + report.SessionSummary(r)
+	log := logs.SessionHeader(1, r.Mode, r.Started) + logs.SessionFooter(r.Iterations[0]) + logs.SessionSummary(r)
 	if got, want := strings.Count(log, "\n"), 6+13+10; got != want {
 		t.Errorf("session log has %d lines, want %d:\n%s", got, want, log)
 	}
 	it := hostileTasks().Iterations[0]
-	log = report.SessionStepHeader(1, "tasks", it.Step, start) + report.SessionFooter(it)
+	log = logs.SessionStepHeader(1, "tasks", it.Step, start) + logs.SessionFooter(it)
 	if got, want := strings.Count(log, "\n"), 7+13; got != want {
 		t.Errorf("session log of a story has %d lines, want %d:\n%s", got, want, log)
 	}

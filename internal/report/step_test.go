@@ -10,6 +10,8 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 // 003-26
@@ -19,13 +21,13 @@ func TestCommitMessagesOfSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	subject := func(mode, status string, edit func(*ralph.Iteration, *report.Checkpoint)) string {
+	subject := func(mode, status string, edit func(*ralph.Iteration, *memory.Checkpoint)) string {
 		it := ralph.Iteration{Number: 3, Step: ralph.Step{Mode: mode, Story: "US-001", Title: "Add login"}, Settled: ralph.Settlement{Status: status}}
-		var c report.Checkpoint
+		var c memory.Checkpoint
 		if edit != nil {
 			edit(&it, &c)
 		}
-		line, rest, _ := strings.Cut(report.CommitMessage(it, c), "\n")
+		line, rest, _ := strings.Cut(memory.CommitMessage(it, c), "\n")
 		if it.Step.Story != "" && !strings.Contains(rest, "\nRalph-Iteration: 3\nRalph-Story: ") {
 			t.Errorf("CommitMessage() = %q and %q, want the trailers", line, rest)
 		}
@@ -33,28 +35,28 @@ func TestCommitMessagesOfSteps(t *testing.T) {
 	}
 	for _, c := range []struct {
 		mode, status string
-		edit         func(*ralph.Iteration, *report.Checkpoint)
+		edit         func(*ralph.Iteration, *memory.Checkpoint)
 		want         string
 	}{
 		{"implement", "needs_review", nil, "feat: [US-001] - Add login"},
 		{"implement", "", nil, "chore: [US-001] - work in progress"},
-		{"implement", "", func(_ *ralph.Iteration, c *report.Checkpoint) { c.StoryDone = true }, "feat: [US-001] - Add login"},
-		{"implement", "", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Settled.Done = true }, "feat: [US-001] - Add login"},
+		{"implement", "", func(_ *ralph.Iteration, c *memory.Checkpoint) { c.StoryDone = true }, "feat: [US-001] - Add login"},
+		{"implement", "", func(it *ralph.Iteration, _ *memory.Checkpoint) { it.Settled.Done = true }, "feat: [US-001] - Add login"},
 		{"review", "approved", nil, "review: [US-001] - approved"},
 		{"review", "changes_requested", nil, "review: [US-001] - changes requested"},
-		{"review", "approved", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Settled.AtCap = true }, "review: [US-001] - approved, auto-approved at the cap"},
+		{"review", "approved", func(it *ralph.Iteration, _ *memory.Checkpoint) { it.Settled.AtCap = true }, "review: [US-001] - approved, auto-approved at the cap"},
 		{"review", "needs_review", nil, "chore: [US-001] - review without a verdict"},
 		{"review", "", nil, "chore: [US-001] - review without a verdict"},
 		{"review-fix", "needs_review", nil, "fix: [US-001] - address review feedback"},
 		{"review-fix", "changes_requested", nil, "fix: [US-001] - address review feedback"},
-		{"implement", "", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Step.Story, it.Step.Done = "", true }, "chore: work after the last story"},
-		{"implement", "needs_review", func(_ *ralph.Iteration, c *report.Checkpoint) { c.Template = "mine: all of it" }, "mine: all of it"},
-		{"implement", "needs_review", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Step.Title = " \n\x00" }, "feat: [US-001]"},
-		{"implement", "needs_review", func(it *ralph.Iteration, _ *report.Checkpoint) {
+		{"implement", "", func(it *ralph.Iteration, _ *memory.Checkpoint) { it.Step.Story, it.Step.Done = "", true }, "chore: work after the last story"},
+		{"implement", "needs_review", func(_ *ralph.Iteration, c *memory.Checkpoint) { c.Template = "mine: all of it" }, "mine: all of it"},
+		{"implement", "needs_review", func(it *ralph.Iteration, _ *memory.Checkpoint) { it.Step.Title = " \n\x00" }, "feat: [US-001]"},
+		{"implement", "needs_review", func(it *ralph.Iteration, _ *memory.Checkpoint) {
 			it.Step.Title = "Add\x1b[31m login\r\n\nRalph-Cost-USD: 0\nfixes #7 for @octocat \u202e"
 		}, "feat: [US-001] - Add login Ralph-Cost-USD: 0 fixes #\u200d7 for @\u200doctocat"},
-		{"implement", "needs_review", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Step.Title = strings.Repeat("word ", 200_000) }, "feat: [US-001] - " + strings.TrimSpace(strings.Repeat("word ", 16)) + "…"},
-		{"implement", "needs_review", func(it *ralph.Iteration, _ *report.Checkpoint) { it.Step.Title = strings.Repeat("ü", 200) }, "feat: [US-001] - " + strings.Repeat("ü", 82) + "…"},
+		{"implement", "needs_review", func(it *ralph.Iteration, _ *memory.Checkpoint) { it.Step.Title = strings.Repeat("word ", 200_000) }, "feat: [US-001] - " + strings.TrimSpace(strings.Repeat("word ", 16)) + "…"},
+		{"implement", "needs_review", func(it *ralph.Iteration, _ *memory.Checkpoint) { it.Step.Title = strings.Repeat("ü", 200) }, "feat: [US-001] - " + strings.Repeat("ü", 82) + "…"},
 	} {
 		if got := subject(c.mode, c.status, c.edit); got != c.want {
 			t.Errorf("subject of %s, %q = %q, want %q", c.mode, c.status, got, c.want)
@@ -63,7 +65,7 @@ func TestCommitMessagesOfSteps(t *testing.T) {
 			t.Errorf("docs/report.md lacks `%s`", c.want)
 		}
 	}
-	hostile := func(it *ralph.Iteration, _ *report.Checkpoint) {
+	hostile := func(it *ralph.Iteration, _ *memory.Checkpoint) {
 		it.Step.Story, it.Step.Title = strings.Repeat("@#1]\n", 1000), strings.Repeat("@", 1<<20)
 	}
 	for _, mode := range []string{"implement", "review", "review-fix"} {
@@ -75,7 +77,7 @@ func TestCommitMessagesOfSteps(t *testing.T) {
 	}
 	it := tasksRun().Iterations[3]
 	want := "review: [US-002] - approved\n\nRalph-Run: 42\nRalph-Iteration: 4\nRalph-Story: US-002\nRalph-Cost-USD: 0.0123\n"
-	if got := report.CommitMessage(it, report.Checkpoint{Run: "42", Cost: it.Usage().Cost}); got != want {
+	if got := memory.CommitMessage(it, memory.Checkpoint{Run: "42", Cost: it.Usage().Cost}); got != want {
 		t.Errorf("CommitMessage() = %q, want %q", got, want)
 	}
 }
@@ -83,7 +85,7 @@ func TestCommitMessagesOfSteps(t *testing.T) {
 // An iteration says at its beginning what it is for.
 func TestStepsWhereTheyBegin(t *testing.T) {
 	t.Parallel()
-	var v report.Verbose
+	var v logs.Verbose
 	for _, c := range []struct {
 		step ralph.Step
 		want string
@@ -100,7 +102,7 @@ func TestStepsWhereTheyBegin(t *testing.T) {
 		if got := v.Lines(ralph.Event{Kind: ralph.EventIterationStart, Iteration: 2, Max: 10, Step: c.step}); !slices.Equal(got, []string{line}) {
 			t.Errorf("verbose Lines(%+v) = %q, want %q", c.step, got, line)
 		}
-		if got := report.SessionStepHeader(2, "tasks", c.step, start); !strings.Contains(got, log+"Start Time: ") {
+		if got := logs.SessionStepHeader(2, "tasks", c.step, start); !strings.Contains(got, log+"Start Time: ") {
 			t.Errorf("SessionStepHeader(%+v) = %s, want %q", c.step, got, log)
 		}
 	}
@@ -113,14 +115,14 @@ func TestKeptGoing(t *testing.T) {
 		r := tasksRun()
 		it := &r.Iterations[0]
 		it.Turns[0].Kept = n
-		lines := (&report.Formatter{}).Lines(ralph.Event{Kind: ralph.EventIterationEnd, Record: it})
+		lines := (&logs.Formatter{}).Lines(ralph.Event{Kind: ralph.EventIterationEnd, Record: it})
 		texts := map[string]string{"Summary": strings.ReplaceAll(report.Summary(r), "\u00a0", " "), "live log": strings.Join(lines, "\n")}
 		for what, text := range texts {
 			if n > 0 && !strings.Contains(text, want) || n == 0 && strings.Contains(text, "kept going") {
 				t.Errorf("%s of an agent kept going %d times: %s", what, n, text)
 			}
 		}
-		if log := report.SessionFooter(*it); strings.Contains(log, "Kept Going: ") != (n > 0) || strings.Contains(log, "Rounds") {
+		if log := logs.SessionFooter(*it); strings.Contains(log, "Kept Going: ") != (n > 0) || strings.Contains(log, "Rounds") {
 			t.Errorf("SessionFooter of an agent kept going %d times: %s", n, log)
 		}
 	}
@@ -130,8 +132,8 @@ func TestKeptGoing(t *testing.T) {
 func TestStepsInTheLogs(t *testing.T) {
 	t.Parallel()
 	r := tasksRun()
-	f := &report.Formatter{}
-	v := report.Verbose{Completion: ralph.Completion{Kind: ralph.CompletionTasks, Token: "COMPLETE"}}
+	f := &logs.Formatter{}
+	v := logs.Verbose{Completion: ralph.Completion{Kind: ralph.CompletionTasks, Token: "COMPLETE"}}
 	end := func(it ralph.Iteration) ralph.Event {
 		return ralph.Event{Kind: ralph.EventIterationEnd, Iteration: it.Number, Record: &it}
 	}
@@ -155,15 +157,15 @@ func TestStepsInTheLogs(t *testing.T) {
 		if got := v.Lines(end(it)); !slices.Contains(got, "[ralph] "+want[0]) {
 			t.Errorf("verbose Lines(%q) = %q, want %q", rejection, got, want[0])
 		}
-		if got := report.SessionFooter(it); !strings.Contains(got, "Status: "+want[1]+"\n") {
+		if got := logs.SessionFooter(it); !strings.Contains(got, "Status: "+want[1]+"\n") {
 			t.Errorf("SessionFooter(%q) = %s, want %q", rejection, got, want[1])
 		}
 	}
-	footer := report.SessionFooter(r.Iterations[0])
+	footer := logs.SessionFooter(r.Iterations[0])
 	if !strings.Contains(footer, "\nStep: implement US-002\nPut Back: "+problem+"\nStatus: ") {
 		t.Errorf("SessionFooter(put back) = %s", footer)
 	}
-	if got := report.SessionSummary(r); !strings.Contains(got, "\nStories: 2 of 5 stories are done\n") {
+	if got := logs.SessionSummary(r); !strings.Contains(got, "\nStories: 2 of 5 stories are done\n") {
 		t.Errorf("SessionSummary() = %s", got)
 	}
 	stuck := tasksRun()
@@ -243,7 +245,7 @@ func TestRedactedTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := renderings(t, clean)
-	all["JSON"], all["SessionFooter"], all["CommitMessage"] = string(file), report.SessionFooter(clean.Iterations[0]), report.CommitMessage(clean.Iterations[0], report.Checkpoint{})
+	all["JSON"], all["SessionFooter"], all["CommitMessage"] = string(file), logs.SessionFooter(clean.Iterations[0]), memory.CommitMessage(clean.Iterations[0], memory.Checkpoint{})
 	for what, text := range all {
 		if strings.Contains(text, "s3") || strings.Contains(text, "cr3t") {
 			t.Errorf("%s shows a secret:\n%s", what, text)

@@ -5,20 +5,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
-
-// hasTasks says that the run had a task list.
-func hasTasks(r ralph.Report) bool { return r.Tasks.File != "" || len(r.Tasks.Stories) > 0 }
-
-// stories is "1 story", "2 stories".
-func stories(n int) string {
-	if n == 1 {
-		return "1 story"
-	}
-	return strconv.Itoa(n) + " stories"
-}
 
 // autoMark is what an approval at the review cap puts before its feedback.
 const autoMark = "[AUTO-APPROVED AT CAP]"
@@ -29,21 +21,21 @@ func feedback(s ralph.Story) string {
 }
 
 // storyState is where a story stands, with an icon.
-func storyState(s ralph.Story) (icon, words string) {
+func storyState(s ralph.Story) (icon, state string) {
 	switch {
 	case s.AutoApproved:
 		return "⚠️", "auto-approved at the cap"
 	case s.Done && s.Unprotected:
-		return "⚠️", approvedUnprotected
-	case s.Done && s.Status == approved:
+		return "⚠️", words.ApprovedUnprotected
+	case s.Done && s.Status == ralph.StoryApproved:
 		return "✅", "approved"
 	case s.Done:
 		return "✅", "done"
-	case s.Status == needsReview:
+	case s.Status == ralph.StoryNeedsReview:
 		return "🔎", "needs review"
-	case s.Status == changesRequested:
+	case s.Status == ralph.StoryChangesRequested:
 		return "✏️", "changes requested"
-	case s.Status == approved:
+	case s.Status == ralph.StoryApproved:
 		return "✏️", "approved, but not done"
 	}
 	return "▫️", "open"
@@ -71,31 +63,6 @@ func byNeed(list []ralph.Story) []ralph.Story {
 // doubtful reports whether a story was approved, but by nobody whose word counts.
 func doubtful(s ralph.Story) bool { return s.AutoApproved || s.Unprotected }
 
-// storyCount is "3 of 5 stories are done, 1 auto-approved".
-func storyCount(t ralph.TaskList) string {
-	done := 0
-	for i := range t.Stories {
-		if t.Stories[i].Done {
-			done++
-		}
-	}
-	are := "are"
-	if done == 1 || len(t.Stories) == 1 {
-		are = "is"
-	}
-	text := fmt.Sprintf("%d of %s %s done", done, stories(len(t.Stories)), are)
-	for i := range t.Stories {
-		if one := &t.Stories[i]; t.Only != "" && one.ID == t.Only {
-			not := map[bool]string{false: "not "}[one.Done]
-			text = fmt.Sprintf("This run's story is %sdone; in all, %s", not, text)
-		}
-	}
-	if n := t.AutoApproved(); n > 0 {
-		text += fmt.Sprintf(", %d auto-approved", n)
-	}
-	return text
-}
-
 // reviewWords says what the reviews came to: how many stories pleased at once,
 // and how many reviews a story took.
 func reviewWords(t ralph.TaskList) string {
@@ -109,7 +76,7 @@ func reviewWords(t ralph.TaskList) string {
 		}
 		reviewed++
 		reviews += s.Reviews
-		if s.Reviews == 1 && s.Status == approved && !s.AutoApproved {
+		if s.Reviews == 1 && s.Status == ralph.StoryApproved && !s.AutoApproved {
 			first++
 		}
 	}
@@ -136,9 +103,9 @@ func plainPlural(n, noun string) string {
 }
 
 // storyWarnings are what people should know of the approvals.
-func storyWarnings(r ralph.Report, w wording) (all []string) {
-	for _, text := range []string{autoWords(r, w), unprotectedWords(r.Tasks, w)} {
-		if text != "" {
+func storyWarnings(r ralph.Report) (all []doc.Text) {
+	for _, text := range []doc.Text{autoWords(r), unprotectedWords(r.Tasks)} {
+		if len(text) > 0 {
 			all = append(all, text)
 		}
 	}
@@ -147,31 +114,31 @@ func storyWarnings(r ralph.Report, w wording) (all []string) {
 
 // unprotectedWords says why approvals of this run could have been forged; empty if
 // they could not, or there are none.
-func unprotectedWords(t ralph.TaskList, w wording) string {
+func unprotectedWords(t ralph.TaskList) doc.Text {
 	if t.Unprotected == "" || !slices.ContainsFunc(t.Stories, func(s ralph.Story) bool { return s.Unprotected }) {
-		return ""
+		return nil
 	}
-	return "Approvals of this run are not protected: " + w.words(t.Unprotected, 300) + ". A program that a reviewer started could have approved in its place."
+	return doc.Line("Approvals of this run are not protected: ", doc.Foreign(t.Unprotected, 300), ". A program that a reviewer started could have approved in its place.")
 }
 
 const autoNamed = 10 // stories named in one sentence
 
 // autoWords says which stories no reviewer accepted, and what follows; empty
 // when there are none.
-func autoWords(r ralph.Report, w wording) string {
+func autoWords(r ralph.Report) doc.Text {
 	n := r.Tasks.AutoApproved()
 	if n == 0 {
-		return ""
+		return nil
 	}
-	var names []string
+	var names []doc.Text
 	for _, s := range r.Tasks.Stories {
 		if s.AutoApproved && len(names) < autoNamed {
-			names = append(names, w.words(s.ID, storyRunes))
+			names = append(names, doc.Line(doc.Foreign(s.ID, words.StoryRunes)))
 		}
 	}
-	text := strings.Join(names, ", ")
+	named := doc.Joined(names, ", ")
 	if n > autoNamed {
-		text += fmt.Sprintf(" and %d more", n-autoNamed)
+		named = doc.Line(named, fmt.Sprintf(" and %d more", n-autoNamed))
 	}
 	limit := ""
 	if r.Tasks.ReviewCap > 0 {
@@ -182,7 +149,7 @@ func autoWords(r ralph.Report, w wording) string {
 	if n > 1 {
 		they, was = "their reviews were used up%s. No reviewer accepted them as they are: somebody should look at them.", " were"
 	}
-	return text + was + " approved automatically because " + fmt.Sprintf(they, limit) + draftWords(r, n)
+	return doc.Line(named, was+" approved automatically because "+fmt.Sprintf(they, limit)+draftWords(r, n))
 }
 
 // draftWords says what auto-approved stories do to the pull request; nothing
@@ -199,62 +166,218 @@ func draftWords(r ralph.Report, n int) string {
 	return " The pull request stays a draft because of " + it + ", unless review-cap-policy is accept."
 }
 
-// unfinished tells the stories that are not done, at most limit.list.
-func unfinished(t ralph.TaskList, limit bounds, w wording) []string {
-	var lines []string
+// unfinished tells the stories that are not done, at most list of them.
+func (m record) unfinished() []doc.Text {
+	var lines []doc.Text
 	more := 0
-	for _, s := range t.Stories {
+	for _, s := range m.Tasks.Stories {
 		if s.Done {
 			continue
 		}
-		if len(lines) == limit.list {
+		if len(lines) == m.list {
 			more++
 			continue
 		}
 		_, state := storyState(s)
-		line := "Story " + w.words(s.ID, storyRunes) + ", " + state
+		t := doc.Line("Story ", doc.Foreign(s.ID, words.StoryRunes), ", "+state)
 		if s.Title != "" {
-			line += ": " + w.words(s.Title, min(limit.line, 200))
+			t = doc.Line(t, ": ", doc.Foreign(s.Title, min(m.line, 200)))
 		}
-		lines = append(lines, line)
+		lines = append(lines, t)
 	}
 	if more > 0 {
-		lines = append(lines, "…and "+stories(more)+" more.")
+		lines = append(lines, doc.Line("…and "+words.Stories(more)+" more."))
 	}
 	return lines
 }
 
-const textStoryRows = 20
+// storyHead is what the stories and their reviews came to.
+func (m record) storyHead(facts doc.Text) doc.Section {
+	count := doc.Line(doc.Strong(words.StoryCount(m.Tasks)))
+	if len(facts) > 0 {
+		count = doc.Line(count, " (", facts, ")")
+	}
+	s := doc.Section{Title: doc.Line("Stories"), Blocks: []doc.Block{doc.Para(count, ". "+reviewWords(m.Tasks))}}
+	for _, t := range storyWarnings(m.Report) {
+		s.Blocks = append(s.Blocks, doc.Block{Kind: doc.WarningBlock, Lines: []doc.Text{t}})
+	}
+	return s
+}
 
-// textStories tells the stories on a terminal: the counts, then a line each.
-func textStories(f *Formatter, t ralph.TaskList) []string {
+// storyLines tells the stories on a terminal: the counts, then a line each.
+func (m record) storyLines(o doc.Style) doc.Section {
+	t := m.Tasks
+	if !words.HasTasks(m.Report) {
+		return doc.Section{}
+	}
 	shown := t.Stories
-	if len(shown) > textStoryRows {
-		shown = byNeed(shown)[:textStoryRows]
+	if len(shown) > m.bounds.stories {
+		shown = byNeed(shown)[:m.bounds.stories]
 	}
-	ids, states := 0, 0
-	for _, s := range shown {
-		_, state := storyState(s)
-		ids, states = max(ids, len([]rune(oneLine(s.ID, storyRunes)))), max(states, len(state))
+	var ids, states []string
+	for _, one := range shown {
+		_, state := storyState(one)
+		ids, states = append(ids, doc.OneLine(one.ID, words.StoryRunes)), append(states, state)
 	}
-	var lines []string
-	for _, s := range shown {
-		_, state := storyState(s)
-		mark := f.sign(pending)
+	var lines []doc.Text
+	for i, one := range shown {
+		mark := o.Sign(doc.Pending)
 		switch {
-		case doubtful(s):
-			mark = f.sign(warn)
-		case s.Done:
-			mark = f.sign(finished)
+		case doubtful(one):
+			mark = o.Sign(doc.Warn)
+		case one.Done:
+			mark = o.Sign(doc.Finished)
 		}
 		reviews := ""
 		if !t.SkipReview {
-			reviews = fmt.Sprintf("%-10s  ", plural(s.Reviews, "review"))
+			reviews = fmt.Sprintf("%-10s  ", words.Plural(one.Reviews, "review"))
 		}
-		lines = append(lines, strings.TrimRight(fmt.Sprintf("  %s  %-*s  %-*s  %s%s", mark, ids, oneLine(s.ID, storyRunes), states, state, reviews, oneLine(s.Title, 100)), " "))
+		lines = append(lines, doc.Line(fmt.Sprintf("%s  %-*s  %-*s  %s", mark, doc.Longest(ids), ids[i], doc.Longest(states), states[i], reviews), doc.Foreign(one.Title, m.cell)))
 	}
 	if n := len(t.Stories) - len(shown); n > 0 {
-		lines = append(lines, "  …and "+stories(n)+" more")
+		lines = append(lines, doc.Line("…and "+words.Stories(n)+" more"))
 	}
-	return lines
+	s := m.storyHead(nil)
+	s.Blocks = append(s.Blocks, doc.Block{Kind: doc.LinesBlock, Lines: lines})
+	return s
+}
+
+// feedbackRunes is what a table's cell shows of a review; longer ones are folded
+// below the table.
+const feedbackRunes = 140
+
+// storyTable is a row for each story, with what the reviews came to above it.
+func (m record) storyTable() doc.Section {
+	t := m.Tasks
+	if !words.HasTasks(m.Report) {
+		return doc.Section{}
+	}
+	s := m.storyHead(m.listFacts())
+	if len(t.Stories) == 0 {
+		return s
+	}
+	shown := t.Stories
+	rows := m.storyRows(shown)
+	if len(rows) < len(shown) {
+		shown = byNeed(shown)
+		rows = m.storyRows(shown)
+	}
+	var ids []string
+	for _, one := range shown[:len(rows)] {
+		ids = append(ids, doc.OneLine(one.ID, words.StoryRunes))
+	}
+	g := doc.Grid{Rows: rows, Columns: []doc.Column{{Title: "Story", Class: "id", Room: doc.Longest(ids)}, {Title: "Title", Class: "t"}, {Title: "State"}}}
+	if !t.SkipReview {
+		g.Columns = append(g.Columns, doc.Column{Title: "Reviews", Right: true})
+	}
+	g.Columns = append(g.Columns, doc.Column{Title: "Iterations", Right: true})
+	if !t.SkipReview {
+		g.Columns = append(g.Columns, doc.Column{Title: "The last review", Class: "f"})
+	}
+	s.Blocks = append(s.Blocks, doc.Block{Kind: doc.GridBlock, Grid: g})
+	if n := len(shown) - len(rows); n > 0 {
+		s.Blocks = append(s.Blocks, doc.Soft("…and "+words.Stories(n)+" more; report.json has them all."))
+	}
+	s.Blocks = append(s.Blocks, m.feedbacks(shown[:len(rows)])...)
+	return s
+}
+
+// listFacts names the list.
+func (m record) listFacts() doc.Text {
+	var facts []doc.Text
+	if m.Tasks.File != "" {
+		facts = append(facts, doc.Line(doc.Mono(m.Tasks.File, 120)))
+	}
+	if doc.OneLine(m.Tasks.Project, 80) != "" {
+		facts = append(facts, doc.Line(doc.Foreign(m.Tasks.Project, 80)))
+	}
+	return doc.Joined(facts, ", ")
+}
+
+// storyRows makes rows as long as there is room.
+func (m record) storyRows(list []ralph.Story) [][]doc.Text {
+	var rows [][]doc.Text
+	size := 0
+	for i, s := range list {
+		row := m.storyRow(s)
+		if size += len(doc.MarkdownRow(row)); i == m.bounds.stories || size > m.storyBytes {
+			break
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func (m record) storyRow(s ralph.Story) []doc.Text {
+	icon, stands := storyState(s)
+	state := doc.Line(doc.Tight(icon + " " + stands))
+	if doubtful(s) {
+		state = doc.Line(doc.Tight(icon+" "), doc.Strong(stands))
+	}
+	row := []doc.Text{doc.Line(doc.Foreign(s.ID, words.StoryRunes)), doc.Line(doc.Foreign(s.Title, 100)), state}
+	if m.Tasks.SkipReview {
+		return append(row, doc.Line(times(s.Iterations)))
+	}
+	said := doc.Line(doc.Foreign(feedback(s), feedbackRunes))
+	if doc.OneLine(feedback(s), feedbackRunes) == "" {
+		said = doc.Line(doc.Nothing)
+	}
+	return append(row, doc.Line(times(s.Reviews)), doc.Line(times(s.Iterations)), said)
+}
+
+// times is a count that does not shout when there is none.
+func times(n int) string {
+	if n <= 0 {
+		return doc.Nothing
+	}
+	return fmt.Sprint(n)
+}
+
+// feedbacks folds the reviews that a cell has no room for.
+func (m record) feedbacks(list []ralph.Story) []doc.Block {
+	if m.Tasks.SkipReview {
+		return nil
+	}
+	var blocks []doc.Block
+	size := 0
+	for _, s := range list {
+		said := feedback(s)
+		if !strings.HasSuffix(doc.OneLine(said, feedbackRunes), "…") {
+			continue
+		}
+		body, cut := doc.Head(said, m.output)
+		length := words.Plural(utf8.RuneCountInString(body), "character")
+		if cut {
+			body, length = body+"\n…", "the beginning"
+		}
+		review := doc.Fold(doc.Line("The last review of ", doc.Foreign(s.ID, words.StoryRunes), " ("+length+")"), doc.Pre(body))
+		if size += len(review.Markdown()) + 1; len(blocks) == m.failures || size > m.storyBytes/2 {
+			return append(blocks, doc.Soft("More reviews are left out here; report.json has them all."))
+		}
+		blocks = append(blocks, review)
+	}
+	return blocks
+}
+
+// putBack lists the newest of what iterations wrote into the task list and may
+// not.
+func (m record) putBack() doc.Section {
+	var lines []doc.Text
+	for _, it := range m.Iterations {
+		for _, p := range it.Settled.Problems {
+			lines = append(lines, doc.Line("Iteration "+words.IterationNumber(it)+" (", doc.Foreign(words.StepName(it.Step), 80), "): ", doc.Foreign(p, m.line)))
+		}
+	}
+	if len(lines) == 0 {
+		return doc.Section{}
+	}
+	shown := lines[max(0, len(lines)-m.list):]
+	s := doc.Section{
+		Title:  doc.Line("Changes to the task list that were put back"),
+		Blocks: append([]doc.Block{doc.Para("An iteration may change only the story that it is for, and only as its step allows.")}, doc.Bulleted(shown)...),
+	}
+	if n := len(lines) - len(shown); n > 0 {
+		s.Blocks = append(s.Blocks, doc.Soft(words.Plural(n, "earlier one")+" left out here; report.json has them all."))
+	}
+	return s
 }

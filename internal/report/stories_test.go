@@ -8,6 +8,8 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 // renderings are the documents of a report that people read.
@@ -153,7 +155,7 @@ func TestStoriesAreBounded(t *testing.T) {
 			}
 		}
 	}
-	if log := report.SessionFooter(r.Iterations[0]) + report.SessionStepHeader(1, "tasks", r.Iterations[0].Step, start); len(log) > 8<<10 {
+	if log := logs.SessionFooter(r.Iterations[0]) + logs.SessionStepHeader(1, "tasks", r.Iterations[0].Step, start); len(log) > 8<<10 {
 		t.Errorf("session log has %d bytes, want at most 8 KiB", len(log))
 	}
 }
@@ -199,7 +201,7 @@ func TestUnprotectedApprovalsAreMarked(t *testing.T) {
 		}
 	}
 	it := r.Iterations[3]
-	if got, want := report.CommitMessage(it, report.Checkpoint{}), "review: [US-002] - approved, not protected"; !strings.HasPrefix(got, want) {
+	if got, want := memory.CommitMessage(it, memory.Checkpoint{}), "review: [US-002] - approved, not protected"; !strings.HasPrefix(got, want) {
 		t.Errorf("CommitMessage() = %q, want it to begin with %q", got, want)
 	}
 	r.Tasks.Stories = tasksRun().Tasks.Stories

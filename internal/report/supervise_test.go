@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 )
 
 // attempt is how one run of a supervised command ended.
@@ -20,7 +20,7 @@ type attempt struct {
 
 // supervision is the log of a run of these attempts, one second apart, without
 // its times.
-func supervision(t *testing.T, s *report.Supervise, attempts []attempt, end ralph.Report) string {
+func supervision(t *testing.T, s *logs.Supervise, attempts []attempt, end ralph.Report) string {
 	t.Helper()
 	var log []string
 	tell := func(e ralph.Event) {
@@ -68,7 +68,7 @@ task completed (DONE marker present, no active children)
 // 002-07, 002-12, 002-15
 func TestSuperviseToTheLetter(t *testing.T) {
 	t.Parallel()
-	s := &report.Supervise{Max: 100, Timeout: 5 * time.Minute}
+	s := &logs.Supervise{Max: 100, Timeout: 5 * time.Minute}
 	got := supervision(t, s, []attempt{{code: 1, kind: ralph.FailureCrash}, {code: -1, kind: ralph.FailureTimeout}, {marker: true}}, ralph.Report{Outcome: ralph.Completed})
 	if got != supervisedToTheLetter {
 		t.Errorf("log =\n%s\nwant\n%s", got, supervisedToTheLetter)
@@ -129,7 +129,7 @@ func TestSupervise(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got, want := supervision(t, &report.Supervise{Max: c.max}, c.attempts, c.end), strings.Join(c.want, "\n")+"\n"; got != want {
+			if got, want := supervision(t, &logs.Supervise{Max: c.max}, c.attempts, c.end), strings.Join(c.want, "\n")+"\n"; got != want {
 				t.Errorf("log =\n%s\nwant\n%s", got, want)
 			}
 		})
@@ -154,7 +154,7 @@ func TestSuperviseExitTexts(t *testing.T) {
 		{attempt{code: -1, kind: ralph.FailureIdle}, "idle", "(idle)"},
 		{attempt{code: -1, kind: ralph.FailureFlood}, "output-limit", "(output-limit)"},
 	} {
-		log := supervision(t, &report.Supervise{Max: 9}, []attempt{c.attempt, {}}, ralph.Report{Outcome: ralph.Completed})
+		log := supervision(t, &logs.Supervise{Max: 9}, []attempt{c.attempt, {}}, ralph.Report{Outcome: ralph.Completed})
 		want := "Attempt 1: Agent failed (" + c.short + "), restarting...\nAgent failed " + c.long + ", restarting (attempt 2/9)\n"
 		if !strings.Contains(log, want) {
 			t.Errorf("after %+v the log is\n%s\nwant in it\n%s", c.attempt, log, want)
@@ -166,7 +166,7 @@ func TestSuperviseExitTexts(t *testing.T) {
 // attempt is a restart.
 func TestSuperviseOtherTurns(t *testing.T) {
 	t.Parallel()
-	s := &report.Supervise{}
+	s := &logs.Supervise{}
 	failed := &ralph.Turn{ExitCode: 1, Failure: &ralph.Failure{Kind: ralph.FailureCrash}}
 	var got []string
 	for _, e := range []ralph.Event{

@@ -2,124 +2,119 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // table is a row per iteration and one of totals.
-func (m markdown) table() string {
+func (m record) table() doc.Section {
 	if len(m.Iterations) == 0 {
-		return ""
+		return doc.Section{}
 	}
 	shown := newest(m.Iterations, m.rows)
-	var b strings.Builder
-	b.WriteString("### Iterations\n\n")
-	title, rule, none := "", "", ""
-	steps, cell := anyStep(m.Iterations), unbroken
+	g := doc.Grid{Columns: []doc.Column{
+		{Title: "#", Right: true}, {Title: "Result"}, {Title: "Time", Right: true}, {Title: "Turns", Right: true}, {Title: "Tools", Right: true},
+		{Title: "Tokens in / out", Right: true}, {Title: "Cost", Right: true}, {Title: "Files", Class: "w"}, {Title: "Commit", Class: "w"},
+	}}
+	steps, cell := words.AnyStep(m.Iterations), doc.Tight
 	if steps {
-		title, rule, none = " "+widened("Step", stepRunes(shown))+" |", ":--|", " |"
-		cell = func(s string) string { return s } // makes room for it
-	}
-	b.WriteString("| # |" + title + " Result | Time | Turns | Tools | " + cell("Tokens in / out") + " | Cost | Files | Commit |\n")
-	b.WriteString("|--:|" + rule + ":--|--:|--:|--:|--:|--:|:--|:--|\n")
-	for _, it := range shown {
-		r := newRow(it)
-		step := ""
-		if steps {
-			step = " " + inline(stepWords(it, m.Tasks.SkipReview), 80) + " |"
+		names := make([]string, 0, len(shown))
+		for _, it := range shown {
+			names = append(names, words.StepName(it.Step))
 		}
-		fmt.Fprintf(&b, "| %s |%s %s | %s | %s | %s | %s | %s | %s | %s |\n",
-			r.Number, step, m.resultCell(r), r.Time, unbroken(r.Turns), cell(r.Tools), cell(r.Tokens), unbroken(r.Cost), cell(r.Files), m.commitCell(it))
+		g.Columns = slices.Insert(g.Columns, 1, doc.Column{Title: "Step", Class: "t", Room: doc.Longest(names)})
+		cell = func(s string) doc.Part { return doc.Part{Words: s} } // makes room for it
+	}
+	g.Columns[len(g.Columns)-4].Title = string(doc.Line(cell("Tokens in / out")).Markdown())
+	for _, it := range shown {
+		r := words.NewRow(it)
+		cells := []doc.Text{
+			doc.Line(r.Number), m.resultCell(r), doc.Line(r.Time), doc.Line(doc.Tight(r.Turns)), doc.Line(cell(r.Tools)), doc.Line(cell(r.Tokens)), doc.Line(doc.Tight(r.Cost)),
+			doc.Line(cell(r.Files)), m.commitCell(it, nil),
+		}
+		if steps {
+			cells = slices.Insert(cells, 1, doc.Line(doc.Foreign(words.Step(it, m.Tasks.SkipReview), 80)))
+		}
+		g.Rows = append(g.Rows, cells)
 	}
 	total := totals(m.Report)
-	fmt.Fprintf(&b, "| |%s **Total** | **%s** | **%s** | **%s** | **%s** | **%s** | | |\n",
-		none, total.Time, unbroken(total.Turns), cell(total.Tools), cell(total.Tokens), unbroken(total.Cost))
+	g.Total = []doc.Text{nil, doc.Line("Total"), doc.Line(total.Time), doc.Line(doc.Tight(total.Turns)), doc.Line(cell(total.Tools)), doc.Line(cell(total.Tokens)), doc.Line(doc.Tight(total.Cost)), nil, nil}
+	if steps {
+		g.Total = slices.Insert(g.Total, 1, nil)
+	}
+	s := doc.Section{Title: doc.Line("Iterations"), Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
 	if note := priceNote(m.Report); note != "" {
-		b.WriteString("\n<sub>" + inline(note, m.line) + "</sub>\n")
+		s.Blocks = append(s.Blocks, doc.Small(doc.Foreign(note, m.line)))
 	}
 	if n := len(m.Iterations) - len(shown); n > 0 {
-		fmt.Fprintf(&b, "\n_The first %s are left out here; report.json has them all._\n", plural(n, "iteration"))
+		s.Blocks = append(s.Blocks, doc.Soft("The first "+words.Plural(n, "iteration")+" are left out here; report.json has them all."))
 	}
-	return b.String()
+	return s
 }
-
-// widened is the title of a column that is as wide as a text of n runes, for
-// texts that would else be broken at a hyphen. Invisible characters in the text
-// itself would be copied with it.
-func widened(title string, n int) string {
-	missing := min(n, 20) - utf8.RuneCountInString(title)
-	return title + strings.Repeat("\u00a0", max(0, missing*8/5+1)) // narrower than a letter
-}
-
-// stepRunes is the length of the longest name of a step.
-func stepRunes(list []ralph.Iteration) int {
-	n := 0
-	for _, it := range list {
-		n = max(n, utf8.RuneCountInString(stepName(it.Step)))
-	}
-	return n
-}
-
-// unbroken keeps a number and what belongs to it on one line of a cell.
-func unbroken(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") }
 
 // resultCell tells result and guardrails: how many passed, then the names of
 // those that failed.
-func (m markdown) resultCell(r row) string {
-	text := r.Icon + "\u00a0" + unbroken(r.Result)
+func (m record) resultCell(r words.Row) doc.Text {
+	t := doc.Line(doc.Tight(r.Icon + " " + r.Result))
 	if r.Error != "" {
-		text += ": " + inline(r.Error, 80)
+		t = doc.Line(t, ": ", doc.Foreign(r.Error, m.cell))
 	}
 	if r.Rounds != "" {
-		text += "<br>" + unbroken(r.Rounds)
+		t = doc.Line(t, doc.LineBreak(), doc.Tight(r.Rounds))
 	}
-	if r.Guardrails != nothing {
-		checks := unbroken(r.Guardrails + " guardrails")
-		if text += "<br>" + checks; r.Rejected {
-			text = checks
+	if r.Guardrails != doc.Nothing {
+		checks := doc.Tight(r.Guardrails + " guardrails")
+		if t = doc.Line(t, doc.LineBreak(), checks); r.Rejected {
+			t = doc.Line(checks)
 		}
 	}
 	for i, name := range r.Failing {
 		if i == 3 {
-			return text + fmt.Sprintf("<br>and %d more", len(r.Failing)-i)
+			return doc.Line(t, doc.LineBreak(), fmt.Sprintf("and %d more", len(r.Failing)-i))
 		}
-		text += "<br>" + code(name, 40)
+		t = doc.Line(t, doc.LineBreak(), doc.Mono(name, m.cell/2))
 	}
-	return text
+	return t
 }
 
-func (m markdown) commitCell(it ralph.Iteration) string {
-	short := sha(it.Commit.SHA)
+// commitCell is the commit of an iteration, with what is to know of it.
+func (m record) commitCell(it ralph.Iteration, between any) doc.Text {
+	short := words.Sha(it.Commit.SHA)
 	if short == "" {
-		return nothing
+		return doc.Line(doc.Nothing)
 	}
-	text := "`" + short + "`"
+	if between == nil {
+		between = doc.LineBreak()
+	}
+	t := doc.Line(doc.Bare(short, 7))
 	switch {
 	case it.Commit.Pushed || m.Publication.Pushed:
-		text = link(text, commitURL(m.Report, it.Commit.SHA))
+		t = doc.Linked(commitURL(m.Report, it.Commit.SHA), t)
 	case it.Commit.PushError != "":
-		text += "<br>not\u00a0pushed"
+		t = doc.Line(t, between, doc.Tight("not pushed"))
 	}
 	if it.Commit.Own > 0 {
-		text += unbroken(fmt.Sprintf("<br>+%d by the agent", it.Commit.Own))
+		t = doc.Line(t, between, doc.Tight(fmt.Sprintf("+%d by the agent", it.Commit.Own)))
 	}
-	return text
+	return t
 }
 
 // totals is the row below the table.
-func totals(r ralph.Report) row {
+func totals(r ralph.Report) words.Row {
 	var all []ralph.Turn
 	retries := 0
 	for _, it := range r.Iterations {
-		all = append(all, everyTurn(it)...)
+		all = append(all, words.EveryTurn(it)...)
 		retries += max(0, len(it.Turns)-1)
 	}
 	u := r.Usage()
-	return row{
-		Time: span(r.Duration), Turns: requests(all) + retried(retries), Tools: tools(all),
-		Tokens: tokenPair(u.Tokens), Cost: u.Cost.String(),
+	return words.Row{
+		Time: words.Span(r.Duration), Turns: words.Requests(all) + words.Retried(retries), Tools: words.Tools(all),
+		Tokens: words.TokenPair(u.Tokens), Cost: u.Cost.String(),
 	}
 }
 
@@ -128,66 +123,105 @@ func newest(list []ralph.Iteration, limit int) []ralph.Iteration {
 }
 
 // guardrailFailures folds what failed guardrails printed, newest first.
-func (m markdown) guardrailFailures() string {
+func (m record) guardrailFailures() doc.Section {
 	list := failures(m.Report)
 	if len(list) == 0 {
-		return ""
+		return doc.Section{}
 	}
-	var b strings.Builder
-	b.WriteString("### Guardrail failures\n\n")
+	s := doc.Section{Title: doc.Line("Guardrail failures")}
 	for i, f := range list {
 		if i == m.failures {
-			fmt.Fprintf(&b, "\n_%d more are left out here; report.json has them all._\n", len(list)-i)
+			s.Blocks = append(s.Blocks, doc.Soft(fmt.Sprintf("%d more are left out here; report.json has them all.", len(list)-i)))
 			break
 		}
-		text, reason := verdictWords(f.Verdict)
-		title := fmt.Sprintf("Iteration %d: <code>%s</code> %s", f.Iteration, htmlText(f.Command, 120), text)
+		how, reason := words.Failed(f.Verdict)
+		t := doc.Line(fmt.Sprintf("Iteration %d: ", f.Iteration), doc.Mono(f.Command, m.command), " "+how)
 		if reason != "" {
-			title += ": " + htmlText(reason, 200)
+			t = doc.Line(t, ": ", doc.Foreign(reason, 200))
 		}
 		if f.Also > 0 {
-			title += fmt.Sprintf(" (the same as in %s)", plural(f.Also, "earlier iteration"))
+			t = doc.Line(t, fmt.Sprintf(" (the same as in %s)", words.Plural(f.Also, "earlier iteration")))
 		}
-		b.WriteString(details(title, m.outputOf(f.Verdict)) + "\n")
+		s.Blocks = append(s.Blocks, doc.Fold(t, m.outputOf(f.Verdict)...))
 	}
-	return b.String()
+	return s
 }
 
-func (m markdown) outputOf(v ralph.Verdict) string {
-	text, cut := tail(v.Output, m.output)
+func (m record) outputOf(v ralph.Verdict) []doc.Block {
+	text, cut := doc.Tail(v.Output, m.output)
 	if cut {
 		text = "…\n" + text
 	}
-	body := "_No output._\n"
+	output := doc.Soft("No output.")
 	if strings.TrimSpace(text) != "" {
-		body = fence(text)
+		output = doc.Pre(text)
 	}
-	facts := []string{span(v.Duration)}
+	facts := doc.Line(words.Span(v.Duration))
 	if v.LogFile != "" {
-		facts = append(facts, "log: "+code(v.LogFile, 200))
+		facts = doc.Line(facts, " · log: ", doc.Mono(v.LogFile, 200))
 	}
-	return body + "\n" + strings.Join(facts, " · ") + "\n"
+	return []doc.Block{output, doc.Para(facts)}
 }
 
 // baseline says what was red before the agent touched anything.
-func (m markdown) baseline() string {
-	var lines []string
+func (m record) baseline() doc.Section {
+	var lines []doc.Text
 	for _, v := range m.Baseline {
 		if v.Passed {
 			continue
 		}
 		if len(lines) == m.list {
-			lines = append(lines, "…and more; report.json has them all.")
+			lines = append(lines, doc.Line("…and more; report.json has them all."))
 			break
 		}
-		text, _ := verdictWords(v)
+		how, _ := words.Failed(v)
 		if after := now(m.Report, v.Command); after != "" {
-			text += "; it " + after
+			how += "; it " + after
 		}
-		lines = append(lines, code(v.Command, 120)+" "+text+".")
+		lines = append(lines, doc.Line(doc.Mono(v.Command, m.command), " "+how+"."))
 	}
-	if len(lines) == 0 {
-		return ""
+	return listed("Already failing before the run", lines)
+}
+
+// iterationLines is the table of the newest iterations for a terminal. Where there
+// are steps, they and what they came to take the room of less important columns.
+func (m record) iterationLines(o doc.Style) doc.Section {
+	if len(m.Iterations) == 0 {
+		return doc.Section{}
 	}
-	return "### Already failing before the run\n\n" + bullets(lines)
+	g := doc.Grid{Columns: []doc.Column{
+		{Title: "#", Right: true, Class: "kept"}, {Title: "time", Right: true, Class: "kept"}, {Title: "turns", Right: true}, {Title: "tools", Right: true},
+		{Title: "tokens in / out", Right: true}, {Title: "cost", Right: true}, {Title: "files"}, {Title: "guardrails"}, {Title: "commit"}, {Title: "result"},
+	}}
+	steps := words.AnyStep(m.Iterations)
+	if steps {
+		g.Columns = slices.Concat(g.Columns[:2], g.Columns[5:6], g.Columns[7:9], []doc.Column{{Title: "step"}}, g.Columns[9:])
+	}
+	for _, it := range newest(m.Iterations, m.rows) {
+		r := words.NewRow(it)
+		checks, short := r.Guardrails, r.SHA
+		if !o.Emoji {
+			checks = strings.NewReplacer("✅ ", "ok ", "❌ ", "failed ").Replace(checks)
+		}
+		if short == "" {
+			short = doc.Nothing
+		}
+		cells := []string{r.Number, r.Time, r.Turns, r.Tools, r.Tokens, r.Cost, r.Files, checks, short, r.Result}
+		if steps {
+			cells = []string{r.Number, r.Time, r.Cost, checks, short, words.Step(it, m.Tasks.SkipReview), r.Result}
+		}
+		var row []doc.Text
+		for _, c := range cells {
+			row = append(row, doc.Line(c))
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	s := doc.Section{Name: "iterations", Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
+	if note := priceNote(m.Report); note != "" {
+		s.Blocks = append(s.Blocks, doc.Small(doc.Foreign(note, m.line)))
+	}
+	if n := len(m.Iterations) - m.rows; n > 0 {
+		s.Blocks = append(s.Blocks, doc.Soft(words.Plural(n, "earlier iteration")+" not shown"))
+	}
+	return s
 }

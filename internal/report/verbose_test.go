@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 )
 
 // verboseToTheLetter is what the documentation shows, too.
@@ -30,11 +30,11 @@ var verboseToTheLetter = []string{
 // 001-34
 func TestVerboseToTheLetter(t *testing.T) {
 	t.Parallel()
-	v := report.Verbose{Completion: ralph.Completion{Kind: ralph.CompletionResponse, Token: "DONE"}}
+	v := logs.Verbose{Completion: ralph.Completion{Kind: ralph.CompletionResponse, Token: "DONE"}}
 	turn, question := ralph.Turn{Duration: 3 * time.Second}, ralph.Turn{Duration: 400 * time.Millisecond}
 	verdict := ralph.Verdict{Command: "./mvnw clean install", Passed: true, Duration: 1200 * time.Millisecond}
 	task := ralph.Task{Command: "git push", Duration: 500 * time.Millisecond}
-	got := []string{report.LoadingSettings(".ralph/settings.json"), report.AgentCommand("claude", "-p", "--model", "opus")}
+	got := []string{logs.LoadingSettings(".ralph/settings.json"), logs.AgentCommand("claude", "-p", "--model", "opus")}
 	for _, e := range []ralph.Event{
 		{Kind: ralph.EventIterationStart, Iteration: 1, Max: 10},
 		{Kind: ralph.EventPrompt, Attempt: 1, Text: "Make the tests pass.\n\nBe quick."},
@@ -61,7 +61,7 @@ func TestVerboseToTheLetter(t *testing.T) {
 // 001-34
 func TestVerboseLines(t *testing.T) {
 	t.Parallel()
-	promise := report.Verbose{Completion: ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"}}
+	promise := logs.Verbose{Completion: ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"}}
 	end := func(it ralph.Iteration) ralph.Event {
 		it.Number = 2
 		return ralph.Event{Kind: ralph.EventIterationEnd, Record: &it}
@@ -69,7 +69,7 @@ func TestVerboseLines(t *testing.T) {
 	took := "[ralph] Iteration 2 took 0.0s (agent 0.0s, guardrails 0.0s)"
 	for _, c := range []struct {
 		name string
-		v    report.Verbose
+		v    logs.Verbose
 		e    ralph.Event
 		want []string
 	}{
@@ -77,7 +77,7 @@ func TestVerboseLines(t *testing.T) {
 		{"long prompt", promise, ralph.Event{Kind: ralph.EventPrompt, Attempt: 1, Text: strings.Repeat("ü", 201)}, []string{"[ralph] Prompt (201 chars): " + strings.Repeat("ü", 200) + "…"}},
 		{"prompt of 200", promise, ralph.Event{Kind: ralph.EventPrompt, Attempt: 1, Text: strings.Repeat("ü", 200)}, []string{"[ralph] Prompt (200 chars): " + strings.Repeat("ü", 200)}},
 		{"hostile prompt", promise, ralph.Event{Kind: ralph.EventPrompt, Attempt: 1, Text: "a\x1b[2J\x00\r\tb\u202ec\xff"}, []string{`[ralph] Prompt (12 chars): a\x1b[2J\x00\r\tb\u202ec` + "\uFFFD"}},
-		{"secret where the prompt is cut", report.Verbose{Mask: func(s string) string { return strings.ReplaceAll(s, "s3cret", "***") }},
+		{"secret where the prompt is cut", logs.Verbose{Mask: func(s string) string { return strings.ReplaceAll(s, "s3cret", "***") }},
 			ralph.Event{Kind: ralph.EventPrompt, Attempt: 1, Text: strings.Repeat("x", 197) + "s3cret"}, []string{"[ralph] Prompt (203 chars): " + strings.Repeat("x", 197) + "***"}},
 		{"failed guardrail", promise, ralph.Event{Kind: ralph.EventGuardrailEnd, Verdict: &ralph.Verdict{ExitCode: 3, Duration: 90 * time.Second}}, []string{"[ralph] Guardrail exited with code 3 (1m30s)"}},
 		{"slow guardrail", promise, ralph.Event{Kind: ralph.EventGuardrailEnd, Verdict: &ralph.Verdict{ExitCode: -1, Reason: "timed out after 1s", Duration: time.Second}}, []string{"[ralph] Guardrail failed: timed out after 1s (1.0s)"}},
@@ -90,7 +90,7 @@ func TestVerboseLines(t *testing.T) {
 		{"red guardrails", promise, end(ralph.Iteration{Rejection: ralph.RejectedGuardrails, Verdicts: []ralph.Verdict{{}, {Passed: true}}}), []string{"[ralph] No completion: 1 of 2 guardrails failed", took}},
 		{"failed commit", promise, end(ralph.Iteration{Rejection: ralph.RejectedSCM}), []string{"[ralph] No completion: the SCM tasks failed", took}},
 		{"failed turn", promise, end(ralph.Iteration{Rejection: ralph.RejectedTurn}), []string{"[ralph] No completion: the agent failed", took}},
-		{"done file", report.Verbose{Completion: ralph.Completion{Kind: ralph.CompletionDoneFile}}, end(ralph.Iteration{Marker: true}), []string{"[ralph] Completion detected: the file DONE", took}},
+		{"done file", logs.Verbose{Completion: ralph.Completion{Kind: ralph.CompletionDoneFile}}, end(ralph.Iteration{Marker: true}), []string{"[ralph] Completion detected: the file DONE", took}},
 		{"nobody was asked", promise, ralph.Event{Kind: ralph.EventIterationEnd}, nil},
 		{"text", promise, ralph.Event{Kind: ralph.EventText, Text: "x"}, nil},
 	} {
@@ -101,7 +101,7 @@ func TestVerboseLines(t *testing.T) {
 			}
 		})
 	}
-	if got, want := report.VerboseLines("{\n  \"a\": 1\n}\n"), []string{"[ralph] {", `[ralph]   "a": 1`, "[ralph] }"}; !slices.Equal(got, want) {
+	if got, want := logs.VerboseLines("{\n  \"a\": 1\n}\n"), []string{"[ralph] {", `[ralph]   "a": 1`, "[ralph] }"}; !slices.Equal(got, want) {
 		t.Errorf("VerboseLines() = %q, want %q", got, want)
 	}
 }

@@ -4,9 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // worker is what one model of one agent did in a run. The names are foreign
@@ -37,7 +38,7 @@ func workers(r ralph.Report) []worker {
 	}
 	only := onlyModels(r)
 	for i, it := range r.Iterations {
-		for _, t := range everyTurn(it) {
+		for _, t := range words.EveryTurn(it) {
 			agent := cmp.Or(t.Agent, r.Agent)
 			for _, u := range modelsOf(t, only[agent]) {
 				add(i+1, agent, u)
@@ -68,7 +69,7 @@ func modelsOf(t ralph.Turn, only string) []ralph.ModelUsage {
 func onlyModels(r ralph.Report) map[string]string {
 	named := map[string][]string{}
 	for _, it := range r.Iterations {
-		for _, t := range everyTurn(it) {
+		for _, t := range words.EveryTurn(it) {
 			for _, u := range modelsOf(t, "") {
 				if agent := cmp.Or(t.Agent, r.Agent); u.Model != "" && !slices.Contains(named[agent], u.Model) {
 					named[agent] = append(named[agent], u.Model)
@@ -89,7 +90,7 @@ func onlyModels(r ralph.Report) map[string]string {
 func agents(r ralph.Report) []string {
 	names := []string{}
 	for _, it := range r.Iterations {
-		for _, t := range everyTurn(it) {
+		for _, t := range words.EveryTurn(it) {
 			if name := cmp.Or(t.Agent, r.Agent); name != "" && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
@@ -124,34 +125,34 @@ func workerRows(r ralph.Report) (rows []workerRow, more int) {
 	}
 	for _, w := range list[:min(maxWorkers, len(list))] {
 		rows = append(rows, workerRow{
-			Agent: cmp.Or(oneLine(w.Agent, 80), nothing), Model: cmp.Or(oneLine(w.Model, 80), nothing),
-			Iterations: w.Iterations, Tokens: tokenPair(w.Usage.Tokens), Cost: w.Usage.Cost.String(),
+			Agent: cmp.Or(doc.OneLine(w.Agent, 80), doc.Nothing), Model: cmp.Or(doc.OneLine(w.Model, 80), doc.Nothing),
+			Iterations: w.Iterations, Tokens: words.TokenPair(w.Usage.Tokens), Cost: w.Usage.Cost.String(),
 		})
 	}
 	return rows, len(list) - len(rows)
 }
 
-func (m markdown) workers() string {
+// workers is a table of agents and models.
+func (m record) workers() doc.Section {
 	rows, more := workerRows(m.Report)
 	if len(rows) == 0 {
-		return ""
+		return doc.Section{}
 	}
-	var b strings.Builder
-	b.WriteString("### Agents and models\n\n| Agent | Model | Iterations | Tokens in / out | Cost |\n|:--|:--|--:|--:|--:|\n")
+	g := doc.Grid{Columns: []doc.Column{{Title: "Agent"}, {Title: "Model"}, {Title: "Iterations", Right: true}, {Title: "Tokens in / out", Right: true}, {Title: "Cost", Right: true}}}
+	name := func(s string) doc.Text {
+		if s == doc.Nothing {
+			return doc.Line(s)
+		}
+		return doc.Line(doc.Bare(s, 80))
+	}
 	for _, w := range rows {
-		fmt.Fprintf(&b, "| %s | %s | %d | %s | %s |\n", tableCode(w.Agent), tableCode(w.Model), w.Iterations, unbroken(w.Tokens), unbroken(w.Cost))
+		g.Rows = append(g.Rows, []doc.Text{name(w.Agent), name(w.Model), doc.Line(fmt.Sprint(w.Iterations)), doc.Line(doc.Tight(w.Tokens)), doc.Line(doc.Tight(w.Cost))})
 	}
+	s := doc.Section{Title: doc.Line("Agents and models"), Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
 	if more > 0 {
-		fmt.Fprintf(&b, "\n_%d more are left out here; report.json has them all._\n", more)
+		s.Blocks = append(s.Blocks, doc.Soft(fmt.Sprintf("%d more are left out here; report.json has them all.", more)))
 	}
-	return b.String()
-}
-
-func tableCode(s string) string {
-	if s == nothing {
-		return s
-	}
-	return code(s, 80)
+	return s
 }
 
 // priceNote says what an estimated cost rests on; empty when none is.
@@ -162,5 +163,5 @@ func priceNote(r ralph.Report) string {
 	case r.Prices == "":
 		return "Costs are estimated from list prices; tokens as the CLI reports them."
 	}
-	return "Prices of " + oneLine(r.Prices, 40) + "; tokens as the CLI reports them."
+	return "Prices of " + doc.OneLine(r.Prices, 40) + "; tokens as the CLI reports them."
 }

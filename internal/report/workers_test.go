@@ -9,6 +9,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 )
 
 // What the stream shows on the way is told by nobody: the turn's end tells it.
@@ -16,7 +17,7 @@ func TestUsageSoFarIsNotTold(t *testing.T) {
 	t.Parallel()
 	e := ralph.Event{Kind: ralph.EventUsage, At: start, Text: "x", Usage: &ralph.Usage{Cost: ralph.Cost{Amount: ralph.USD}}, Models: []ralph.ModelUsage{{Model: "m"}}}
 	for what, lines := range map[string][]string{
-		"Formatter": (&report.Formatter{Emoji: true}).Lines(e), "Verbose": report.Verbose{}.Lines(e), "Supervise": (&report.Supervise{}).Lines(e),
+		"Formatter": (&logs.Formatter{Emoji: true}).Lines(e), "Verbose": logs.Verbose{}.Lines(e), "Supervise": (&logs.Supervise{}).Lines(e),
 	} {
 		if len(lines) > 0 {
 			t.Errorf("%s tells %q", what, lines)
@@ -28,16 +29,16 @@ func TestUsageSoFarIsNotTold(t *testing.T) {
 func TestLongWaits(t *testing.T) {
 	t.Parallel()
 	e := ralph.Event{Kind: ralph.EventRetry, At: start, Text: "quota: limit\nreached", Wait: 2*time.Hour + 13*time.Minute}
-	s := &report.Supervise{}
+	s := &logs.Supervise{}
 	s.Lines(ralph.Event{Kind: ralph.EventIterationStart, Iteration: 1, At: start})
 	s.Lines(ralph.Event{Kind: ralph.EventResult, Turn: &ralph.Turn{ExitCode: 1, Failure: &ralph.Failure{Kind: ralph.FailureQuota}}, At: start})
-	for what, lines := range map[string][]string{"Verbose": report.Verbose{}.Lines(e), "Supervise": s.Lines(e)} {
+	for what, lines := range map[string][]string{"Verbose": logs.Verbose{}.Lines(e), "Supervise": s.Lines(e)} {
 		if got, want := strings.Join(lines, "\n"), "Waiting 2h13m, until 12:13 UTC: quota: limit reached"; !strings.HasSuffix(got, want) {
 			t.Errorf("%s tells %q, want %q at its end", what, got, want)
 		}
 	}
 	e.Wait = 4 * time.Second
-	if got := (report.Verbose{}).Lines(e); len(got) != 1 || got[0] != "[ralph] Trying again in 4.0s: quota: limit reached" {
+	if got := (logs.Verbose{}).Lines(e); len(got) != 1 || got[0] != "[ralph] Trying again in 4.0s: quota: limit reached" {
 		t.Errorf("Verbose tells %q", got)
 	}
 }
@@ -151,7 +152,7 @@ func TestEstimatedCosts(t *testing.T) {
 // 004-05: what met a usage limit and nothing else is no iteration that failed.
 func TestSessionSummaryOfAUsageLimit(t *testing.T) {
 	t.Parallel()
-	if s := report.SessionSummary(quota()); !strings.Contains(s, "Total Iterations: 1\nSuccessful: 1\nFailed: 0\n") {
+	if s := logs.SessionSummary(quota()); !strings.Contains(s, "Total Iterations: 1\nSuccessful: 1\nFailed: 0\n") {
 		t.Errorf("SessionSummary() =\n%s", s)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run/stories"
 	"github.com/org/ralph-action/internal/scm"
 	"github.com/org/ralph-action/internal/secret"
@@ -51,7 +51,7 @@ func (s *sandboxed) checkAgent(ctx context.Context) (crew, error) {
 		return nil, invalid(err)
 	}
 	if s.Verbose != nil {
-		s.rec.out.Aside(report.AgentCommand(a.Argv(ralph.Prompt{})...))
+		s.rec.out.Aside(logs.AgentCommand(a.Argv(ralph.Prompt{})...))
 	}
 	if catalog.Of(o.Name).UnnamedModel && o.Model == "" && s.cfg.MaxCost > 0 && len(o.Command) == 0 {
 		n := "max-cost-usd cannot stop " + o.Name + " without model: its output does not say which model it used, so its tokens have no price. Name one, or give max-tokens."

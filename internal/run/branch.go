@@ -17,7 +17,7 @@ import (
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/memory"
 	"github.com/org/ralph-action/internal/rundir"
 	"github.com/org/ralph-action/internal/taskdir"
 	"github.com/org/ralph-action/internal/tasks"
@@ -107,7 +107,7 @@ func (b *branch) openRepository(ctx context.Context) error {
 		AddPaths: b.cfg.AddPaths, Squash: b.cfg.Squash, NoWorkflows: b.remote.noWorkflows() && !b.inspect.GuardsWorkflows(),
 		Continue:  b.onTheirs(),
 		Committer: repo.Identity(committer), Author: repo.Identity(author),
-		Message: b.message, Forged: report.Forged, IncludeDirty: b.cfg.IncludeDirty, RunFiles: b.runFiles(), Clock: time.Now,
+		Message: b.message, Forged: memory.Forged, IncludeDirty: b.cfg.IncludeDirty, RunFiles: b.runFiles(), Clock: time.Now,
 		Pinned: b.stories.Pinned, Inspect: b.inspect.Look, LeaveOut: b.inspect.Leaves, Killed: b.killed, Cache: content.NewCache().Of,
 	}
 	if b.remote.forge != nil {
@@ -373,7 +373,7 @@ func (b *branch) attachBranch(ctx context.Context) error {
 	for _, n := range start.Notes {
 		b.rec.tell(n)
 	}
-	b.history = report.ReadHistory(start.Messages, start.Cut)
+	b.history = memory.ReadHistory(start.Messages, start.Cut)
 	b.rec.report.History = b.history
 	if h := b.history; b.cfg.MaxTotalCost > 0 && h.Cost().Unknown {
 		n := fmt.Sprintf("What earlier runs on the branch cost is not wholly known: %s of it count for max-total-cost-usd.", h.Cost().Amount)

@@ -9,7 +9,7 @@ import (
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 // committer is who makes our commits: at a desk the person who sits there,
@@ -57,7 +57,7 @@ func (b *branch) message(it ralph.Iteration) string {
 		outcome = ralph.Completed
 	}
 	it.Delivery.Message = b.rec.masked(it.Delivery.Message)
-	return b.rec.redact.Text(report.CommitMessage(it, report.Checkpoint{
+	return b.rec.redact.Text(memory.CommitMessage(it, memory.Checkpoint{
 		Template: b.cfg.CommitMessage, Run: b.runID(), Outcome: outcome, StoryDone: b.stories.Done(it.Step.Story),
 		Before: b.history.Iterations(), Cost: b.costs.untold(it), LeftOut: b.leftOut(), Signoff: b.signoff,
 	}))

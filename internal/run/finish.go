@@ -10,6 +10,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/runner"
 )
 
@@ -36,7 +37,7 @@ const reportName = "report.json"
 // writeFiles leaves the report in the run directory. What cannot be written is
 // said; it does not change the outcome.
 func (r *Record) writeFiles(public ralph.Report) {
-	r.log(report.SessionSummary(public))
+	r.log(logs.SessionSummary(public))
 	if r.files == nil {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/memory"
 	"github.com/org/ralph-action/internal/trigger"
 )
 
@@ -31,7 +32,7 @@ func (b *branch) askForge(ctx context.Context, branch, tip string) (repo.Word, e
 		return repo.Word{}, nil
 	}
 	for _, one := range slices.DeleteFunc(slices.Clone(history.Open), theirs) {
-		about := report.ReadAbout(one.Body)
+		about := memory.ReadAbout(one.Body)
 		if about.Base != "" && about.Base != one.Base {
 			word.Moved[about.Base] = one.Base
 		}
@@ -55,7 +56,7 @@ func (b *branch) askForge(ctx context.Context, branch, tip string) (repo.Word, e
 	}
 	for _, one := range history.Closed {
 		if strings.Contains(one.Body, forge.Marker) {
-			word.Gained = append(word.Gained, stoodOn(report.ReadAbout(one.Body))...)
+			word.Gained = append(word.Gained, stoodOn(memory.ReadAbout(one.Body))...)
 		}
 	}
 	return word, nil
@@ -63,7 +64,7 @@ func (b *branch) askForge(ctx context.Context, branch, tip string) (repo.Word, e
 
 // stoodOn are the commits of bases that a branch stood on, which count as the base's
 // when somebody has rewritten that.
-func stoodOn(about report.About) []repo.Gained {
+func stoodOn(about memory.About) []repo.Gained {
 	var list []repo.Gained
 	for _, one := range about.StoodOn {
 		list = append(list, repo.Gained{Base: one.Base, Head: one.SHA})
@@ -117,8 +118,8 @@ func (b *branch) last() int {
 
 // about is what the pull request is about, by what its body remembers and what this
 // run brings.
-func (b *branch) about(body string) report.About {
-	about := report.ReadAbout(body)
+func (b *branch) about(body string) memory.About {
+	about := memory.ReadAbout(body)
 	if body == "" {
 		about.Issues = b.leftOpen()
 	}
@@ -127,7 +128,7 @@ func (b *branch) about(body string) report.About {
 		about.Base = b.start.AskedBase
 	}
 	if at := b.repo.State().OnBase; at != "" {
-		about = about.On(report.BaseCommit{Base: b.start.Base, SHA: at})
+		about = about.On(memory.BaseCommit{Base: b.start.Base, SHA: at})
 	}
 	return about
 }
@@ -143,7 +144,7 @@ func (b *branch) leftOpen() []int {
 		if last.Merged || !strings.Contains(last.Body, forge.Marker) {
 			return nil
 		}
-		return report.ReadAbout(last.Body).Issues
+		return memory.ReadAbout(last.Body).Issues
 	}
 	if n := trigger.IssueOf(b.start.Branch); n > 0 {
 		return []int{n}
@@ -157,18 +158,18 @@ func (b *branch) leftOpen() []int {
 // anew, unless somebody edited it on the forge.
 func (w *work) revise(r ralph.Report, title, body string) (string, string) {
 	about := w.about(body)
-	if plain := forge.PlainTitle(title); about.Title == report.TitleMark(plain) {
+	if plain := forge.PlainTitle(title); about.Title == memory.TitleMark(plain) {
 		title = plain
 	}
-	if w.cfg.Title != "" && (about.Title == "" || about.Title == report.TitleMark(title)) || title == "" {
+	if w.cfg.Title != "" && (about.Title == "" || about.Title == memory.TitleMark(title)) || title == "" {
 		title = w.title()
-		about.Title = report.TitleMark(title)
+		about.Title = memory.TitleMark(title)
 	}
 	return title, w.body(r, about)
 }
 
 // body is that of the pull request.
-func (w *work) body(public ralph.Report, about report.About) string {
+func (w *work) body(public ralph.Report, about memory.About) string {
 	about.Tip = w.repo.State().Tip
 	return w.rec.redact.Text(report.Body(public, report.BodyOptions{Extra: w.cfg.Body, Marker: forge.Marker, About: about}))
 }

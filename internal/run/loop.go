@@ -10,7 +10,7 @@ import (
 	"github.com/org/ralph-action/internal/guard"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/scm"
 )
 
@@ -110,7 +110,7 @@ func (w *work) emit(e ralph.Event) {
 	w.keepBooks(e)
 	switch e.Kind {
 	case ralph.EventIterationStart:
-		w.rec.log(report.SessionStepHeader(e.Iteration, w.cfg.Mode, e.Step, e.At))
+		w.rec.log(logs.SessionStepHeader(e.Iteration, w.cfg.Mode, e.Step, e.At))
 	case ralph.EventKept:
 		w.rec.log(e.Text + "\n")
 	case ralph.EventIterationEnd:
@@ -118,10 +118,10 @@ func (w *work) emit(e ralph.Event) {
 			w.rec.log(lastStop(*e.Record).String() + "\n")
 		}
 		if e.Record != nil {
-			w.rec.log(report.SessionFooter(*e.Record))
+			w.rec.log(logs.SessionFooter(*e.Record))
 		}
 	case ralph.EventRetry: // 000-38
-		w.rec.log(report.SessionRetry(e.Text))
+		w.rec.log(logs.SessionRetry(e.Text))
 	}
 }
 

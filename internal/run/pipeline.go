@@ -10,7 +10,7 @@ import (
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run/credentials"
 	"github.com/org/ralph-action/internal/runner"
 	"github.com/org/ralph-action/internal/secret"
@@ -32,7 +32,7 @@ type Input struct {
 	Output      Printer
 	Redactor    *secret.Redactor
 	Stop        *StopRequest
-	Verbose     *report.Verbose // nil if not asked for
+	Verbose     *logs.Verbose // nil if not asked for
 }
 
 // local reports whether the run was started on the command line.

@@ -14,6 +14,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/memory"
 )
 
 // pullRequest brings the pull request to what the run came to.
@@ -113,7 +114,7 @@ func (w *work) due(ctx context.Context, p *ralph.Publication, state repo.State) 
 
 // lastIsOurs says that the last commit of the branch is a checkpoint of a run.
 func (w *work) lastIsOurs() bool {
-	return len(w.start.Messages) > 0 && len(report.ReadHistory(w.start.Messages[:1], true).Runs) > 0
+	return len(w.start.Messages) > 0 && len(memory.ReadHistory(w.start.Messages[:1], true).Runs) > 0
 }
 
 // proposal is the pull request as it should be.
@@ -121,11 +122,11 @@ func (w *work) proposal(r ralph.Report, branch string) forge.PullRequest {
 	r.Publication.PullRequest.Draft = w.draft() // as it is about to be
 	public := report.Redacted(r, w.rec.masked)
 	title, about := w.title(), w.about("")
-	about.Title = report.TitleMark(title)
+	about.Title = memory.TitleMark(title)
 	return forge.PullRequest{
 		Title: title, Head: branch, Base: r.Publication.Base, HeadRepository: w.cfg.PushToFork,
 		HeadSHA: w.repo.State().Tip, Last: w.last(), NewHead: !w.start.Existed && !w.proposed,
-		Same:   func(body string) bool { return w.onTheirs() || report.ReadAbout(body).Base == w.start.AskedBase },
+		Same:   func(body string) bool { return w.onTheirs() || memory.ReadAbout(body).Base == w.start.AskedBase },
 		Body:   w.body(public, about),
 		Revise: func(title, body string) (string, string) { return w.revise(public, title, body) },
 		Record: w.rec.redact.Text(report.Comment(public, report.CommentOptions{Marker: forge.RecordMarker})),
@@ -221,15 +222,15 @@ func (w *work) title() string {
 	case w.cfg.Title != "":
 		return w.cfg.Title
 	case w.decision.Title != "":
-		return w.rec.masked(report.Title(ralph.Report{Task: w.decision.Title}))
+		return w.rec.masked(memory.Title(ralph.Report{Task: w.decision.Title}))
 	case w.cfg.Mode == config.ModeSupervise:
-		return w.rec.masked(report.Title(ralph.Report{Task: "task " + path.Base(filepath.ToSlash(w.cfg.TaskDir))}))
+		return w.rec.masked(memory.Title(ralph.Report{Task: "task " + path.Base(filepath.ToSlash(w.cfg.TaskDir))}))
 	case w.cfg.Mode == config.ModePlan:
 		return "ralph: plan"
 	case w.cfg.Mode == config.ModeBuild:
 		return "ralph: build"
 	}
-	return w.rec.masked(report.Title(w.rec.public()))
+	return w.rec.masked(memory.Title(w.rec.public()))
 }
 
 // draft follows the outcome unless the user decided.

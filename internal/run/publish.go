@@ -126,7 +126,7 @@ func (w *work) earlierLeftOut() []ralph.Finding {
 
 // nothingLeft takes the success from a run of which nothing could be published.
 func (w *work) nothingLeft(state repo.State) {
-	if state.HeadSHA != "" || !w.rec.report.Outcome.Yields() || len(ralph.OfSeverity(w.rec.report.Findings, ralph.LeftOut)) == 0 {
+	if state.HeadSHA != "" || !w.rec.report.Outcome.Row().Yields || len(ralph.OfSeverity(w.rec.report.Findings, ralph.LeftOut)) == 0 {
 		return
 	}
 	w.rec.report.Outcome = ralph.Blocked
@@ -194,7 +194,7 @@ func (w *work) withhold(why string) {
 	if text := "; what is in the workspace may not be published: " + why; !strings.Contains(w.rec.report.Reason, text) {
 		w.rec.report.Reason += text
 	}
-	if w.rec.report.Outcome.Yields() {
+	if w.rec.report.Outcome.Row().Yields {
 		w.rec.report.Outcome = ralph.Blocked
 	}
 }

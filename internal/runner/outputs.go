@@ -88,13 +88,7 @@ func orUnknown(re *lazyregexp.Regexp) func(string) bool {
 	return func(v string) bool { return v == "unknown" || re.MatchString(v) }
 }
 
-func isStatus(v string) bool {
-	return slices.Contains([]ralph.Outcome{
-		ralph.Completed, ralph.MaxIterations, ralph.OverBudget, ralph.Deadline, ralph.Stalled,
-		ralph.Waiting, ralph.Blocked, ralph.Quota, ralph.Invalid, ralph.PlanMissing,
-		ralph.PromptInvalid, ralph.AgentFailed, ralph.GitFailed, ralph.Interrupted, ralph.Skipped,
-	}, ralph.Outcome(v))
-}
+func isStatus(v string) bool { return ralph.Outcome(v).Known() }
 
 func isChecks(v string) bool {
 	return slices.Contains([]ralph.ChecksState{

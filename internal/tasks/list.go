@@ -1,14 +1,16 @@
 package tasks
 
+import "github.com/org/ralph-action/internal/ralph"
+
 // Status is where a story stands in the review cycle.
 type Status string
 
 // The states of a story.
 const (
 	Open             Status = "" // null in the file: not implemented yet
-	NeedsReview      Status = "needs_review"
-	ChangesRequested Status = "changes_requested"
-	Approved         Status = "approved"
+	NeedsReview      Status = ralph.StoryNeedsReview
+	ChangesRequested Status = ralph.StoryChangesRequested
+	Approved         Status = ralph.StoryApproved
 )
 
 // String is the status as JSON shows it, without quotes.
@@ -24,9 +26,9 @@ type Mode string
 
 // The modes of an iteration.
 const (
-	Implement Mode = "implement"
-	Review    Mode = "review"
-	ReviewFix Mode = "review-fix"
+	Implement Mode = ralph.StepImplement
+	Review    Mode = ralph.StepReview
+	ReviewFix Mode = ralph.StepFix
 )
 
 // Rules are what a list is held to.

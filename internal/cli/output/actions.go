@@ -9,6 +9,7 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/runner"
 )
 
@@ -16,7 +17,7 @@ import (
 // annotations for the outcome only.
 type actions struct {
 	runner *runner.Runner
-	format report.Formatter
+	format logs.Formatter
 	out    io.Writer // where foreign text goes
 	start  time.Time
 	usage  ralph.Usage
@@ -24,13 +25,13 @@ type actions struct {
 
 // NewActions prints into the log of a workflow run.
 func NewActions(r *runner.Runner, cfg config.Config) *actions {
-	return &actions{runner: r, out: r.Guest(), start: time.Now(), format: formatter(cfg, report.Formatter{})}
+	return &actions{runner: r, out: r.Guest(), start: time.Now(), format: formatter(cfg, logs.Formatter{})}
 }
 
 func (p *actions) Event(e ralph.Event) {
 	switch e.Kind {
 	case ralph.EventIterationStart:
-		p.runner.Group(fmt.Sprintf("%s · %s · %s", report.StartTitle(e), time.Since(p.start).Round(time.Second), p.usage.Cost))
+		p.runner.Group(fmt.Sprintf("%s · %s · %s", logs.StartTitle(e), time.Since(p.start).Round(time.Second), p.usage.Cost))
 		return
 	case ralph.EventIterationEnd:
 		p.runner.EndGroup()

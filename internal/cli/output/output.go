@@ -37,11 +37,7 @@ func shown(e ralph.Event) ralph.Event {
 // unstarted reports whether a run ended before its first iteration over what it
 // was asked for: what is said of it is an error message then, and no output.
 func unstarted(r ralph.Report) bool {
-	switch r.Outcome {
-	case ralph.Invalid, ralph.PlanMissing, ralph.PromptInvalid:
-		return r.Rounds() == 0
-	}
-	return false
+	return r.Outcome.Row().Kind == ralph.Misconfigured && r.Rounds() == 0
 }
 
 // foreign says that an event's text is somebody else's.

@@ -6,21 +6,21 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run"
 )
 
 // supervisor prints a dated log of attempts around what the agent prints.
 type supervisor struct {
 	*terminal
-	log report.Supervise
+	log logs.Supervise
 }
 
 // NewSupervisor prints a dated log of attempts around what the agent prints.
 func NewSupervisor(o Options) run.Printer {
 	return &supervisor{
 		terminal: newTerminal(o),
-		log:      report.Supervise{Max: o.Config.MaxIterations, Timeout: o.Config.IterationTimeout, Wait: o.Config.ChildWaitTimeout, Completion: o.Config.Completion.Kind},
+		log:      logs.Supervise{Max: o.Config.MaxIterations, Timeout: o.Config.IterationTimeout, Wait: o.Config.ChildWaitTimeout, Completion: o.Config.Completion.Kind},
 	}
 }
 

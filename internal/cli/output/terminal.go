@@ -14,6 +14,7 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/runner"
 	"github.com/org/ralph-action/internal/secret"
@@ -23,7 +24,7 @@ import (
 // look at a terminal, plain lines when the output goes elsewhere.
 type terminal struct {
 	redact *secret.Redactor
-	format report.Formatter
+	format logs.Formatter
 	color  bool
 	emoji  bool
 	stderr *os.File
@@ -59,7 +60,7 @@ func newTerminal(o Options) *terminal {
 	}
 	t := &terminal{
 		redact: o.Redact, w: o.Out, stderr: o.Stderr, start: time.Now(), color: color, emoji: o.Config.Display.Emoji,
-		format: formatter(o.Config, report.Formatter{Color: color}),
+		format: formatter(o.Config, logs.Formatter{Color: color}),
 	}
 	if !tty {
 		return t
@@ -103,7 +104,7 @@ func (t *terminal) Event(e ralph.Event) {
 
 // formatter completes f by what was asked for. A display filter shows the agent
 // in our place.
-func formatter(cfg config.Config, f report.Formatter) report.Formatter {
+func formatter(cfg config.Config, f logs.Formatter) logs.Formatter {
 	d := cfg.Display
 	f.Emoji, f.Timestamp, f.MaxOutputLines, f.MaxOutputChars = d.Emoji, d.Timestamps, d.MaxLines, d.MaxChars
 	f.Quiet = !cfg.Stream || cfg.DisplayFilter != ""
@@ -216,7 +217,7 @@ func (t *terminal) draw() {
 		return
 	}
 	t.clear()
-	status := fmt.Sprintf("⏱ %s · %s · %s", time.Since(t.start).Round(time.Second), strings.ToLower(report.IterationTitle(t.iteration, t.limit)), t.usage.Cost)
+	status := fmt.Sprintf("⏱ %s · %s · %s", time.Since(t.start).Round(time.Second), strings.ToLower(logs.IterationTitle(t.iteration, t.limit)), t.usage.Cost)
 	if t.color {
 		status = "\x1b[2m" + status + "\x1b[0m"
 	}

@@ -1,0 +1,243 @@
+package doc
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A document is a loop over sections, a section holds blocks, a block holds
+// texts. They are built once from the record; markdown.go, page.go and
+// terminal.go render them.
+
+// Section is a part of a document that is kept whole or left out whole.
+type Section struct {
+	Name   string // by which it is told that it was left out for length; empty: its title
+	Title  Text   // empty: none
+	Fold   Text   // what Markdown folds the section under; empty: it is open
+	Blocks []Block
+}
+
+// Block is a part of a section.
+type Block struct {
+	Kind   blockKind
+	Text   Text // of a paragraph; the summary of a fold
+	Lines  []Text
+	Pre    string // of a preformatted text, foreign
+	Facts  []Fact
+	Grid   Grid
+	Chart  Series
+	Blocks []Block // of a fold
+}
+
+// blockKind is a name that the page's template asks for.
+type blockKind string
+
+// The kinds of blocks.
+const (
+	paraBlock    blockKind = "para"
+	softBlock    blockKind = "soft"  // a remark on what stands above it
+	smallBlock   blockKind = "small" // small print
+	TitleBlock   blockKind = "title" // of a part of the section
+	ListBlock    blockKind = "list"
+	LinesBlock   blockKind = "lines"   // of a terminal, laid out
+	CautionBlock blockKind = "caution" // what failed, in a box
+	WarningBlock blockKind = "warning"
+	preBlock     blockKind = "pre"
+	foldBlock    blockKind = "fold"
+	FactsBlock   blockKind = "facts"
+	GridBlock    blockKind = "grid"
+	ChartBlock   blockKind = "chart"
+)
+
+// Fact is a figure with its name. A Plain one speaks for itself in a sentence.
+type Fact struct {
+	Name  string
+	Plain bool
+	Text  Text
+}
+
+// Grid is a table.
+type Grid struct {
+	Columns []Column
+	Rows    [][]Text
+	Total   []Text // the last row; nil: none
+}
+
+// Column is a column of a table. Class is for the page.
+type Column struct {
+	Title string
+	Right bool // numbers
+	Class string
+	Room  int // runes of its longest word, which is not to be broken
+}
+
+// Text is a line: words of ours, and foreign ones, which each rendering makes
+// harmless in its own way.
+type Text []Part
+
+// Part is a piece of a text.
+type Part struct {
+	Form  form
+	Words string
+	Limit int // runes of foreign words
+	URL   string
+	Shown bool // the address, where a link cannot be followed
+	In    Text
+}
+
+// form is how a part looks.
+type form string
+
+// The forms of parts.
+const (
+	ownForm     form = ""        // our words, as they are
+	tightForm   form = "tight"   // our words, not to be broken over two lines
+	foreignForm form = "foreign" // somebody else's words
+	monoForm    form = "mono"    // somebody else's words as code, in quotes where there is no such thing
+	bareForm    form = "bare"    // as code, without quotes elsewhere
+	strongForm  form = "strong"
+	linkForm    form = "link"
+	breakForm   form = "break" // a new line within a cell
+)
+
+// Line makes a text of strings, which are words of ours, parts and texts.
+func Line(parts ...any) Text {
+	var t Text
+	for _, one := range parts {
+		switch one := one.(type) {
+		case string:
+			t = append(t, Part{Words: one})
+		case Part:
+			t = append(t, one)
+		case Text:
+			t = append(t, one...)
+		}
+	}
+	return t
+}
+
+// Foreign is somebody else's words, at most limit runes of them.
+func Foreign(s string, limit int) Part { return Part{Form: foreignForm, Words: s, Limit: limit} }
+
+// Mono is somebody else's words as code, in quotes where there is no such thing.
+func Mono(s string, limit int) Part { return Part{Form: monoForm, Words: s, Limit: limit} }
+
+// Bare is Mono without quotes.
+func Bare(s string, limit int) Part { return Part{Form: bareForm, Words: s, Limit: limit} }
+
+// Tight is our words, not to be broken over two lines.
+func Tight(s string) Part { return Part{Form: tightForm, Words: s} }
+
+// Strong is a text that stands out.
+func Strong(parts ...any) Part { return Part{Form: strongForm, In: Line(parts...)} }
+
+// LineBreak begins a new line in a cell.
+func LineBreak() Part { return Part{Form: breakForm} }
+
+// Linked is a link where the address is a plain web address, else its words.
+func Linked(address string, parts ...any) Text {
+	if address = WebAddress(address); address == "" {
+		return Line(parts...)
+	}
+	return Text{{Form: linkForm, URL: address, In: Line(parts...)}}
+}
+
+// Joined is texts in a row.
+func Joined(texts []Text, between string) Text {
+	var all Text
+	for i, t := range texts {
+		if i > 0 {
+			all = append(all, Part{Words: between})
+		}
+		all = append(all, t...)
+	}
+	return all
+}
+
+// Para is a paragraph.
+func Para(parts ...any) Block { return Block{Kind: paraBlock, Text: Line(parts...)} }
+
+// Soft is a remark on what stands above it.
+func Soft(parts ...any) Block { return Block{Kind: softBlock, Text: Line(parts...)} }
+
+// Small is small print.
+func Small(parts ...any) Block { return Block{Kind: smallBlock, Text: Line(parts...)} }
+
+// Pre is somebody else's text, line by line.
+func Pre(s string) Block { return Block{Kind: preBlock, Pre: s} }
+
+// Bulleted is a list, or nothing.
+func Bulleted(lines []Text) []Block {
+	if len(lines) == 0 {
+		return nil
+	}
+	return []Block{{Kind: ListBlock, Lines: lines}}
+}
+
+// Fold hides blocks under a summary.
+func Fold(summary Text, blocks ...Block) Block {
+	return Block{Kind: foldBlock, Text: summary, Blocks: blocks}
+}
+
+// wording is what a rendering makes of each form of words.
+type wording struct {
+	foreign, mono func(s string, limit int) string
+	tight         func(s string) string
+	strong        [2]string
+	link          func(label, address string) string
+	newline       string
+	bare          bool // there is no markup
+}
+
+func (w wording) text(t Text) string {
+	var b strings.Builder
+	for _, s := range t {
+		switch s.Form {
+		case ownForm:
+			b.WriteString(s.Words)
+		case tightForm:
+			b.WriteString(w.tight(s.Words))
+		case foreignForm:
+			b.WriteString(w.foreign(s.Words, s.Limit))
+		case monoForm:
+			b.WriteString(w.mono(s.Words, s.Limit))
+		case bareForm:
+			if w.bare {
+				b.WriteString(OneLine(s.Words, s.Limit))
+			} else {
+				b.WriteString(w.mono(s.Words, s.Limit))
+			}
+		case strongForm:
+			b.WriteString(w.strong[0] + w.text(s.In) + w.strong[1])
+		case linkForm:
+			b.WriteString(w.link(w.text(s.In), s.URL))
+			if s.Shown && w.bare {
+				b.WriteString(" " + OneLine(s.URL, 500))
+			}
+		case breakForm:
+			b.WriteString(w.newline)
+		}
+	}
+	return b.String()
+}
+
+// Plain is the text without markup.
+func (t Text) Plain() string {
+	same := func(s string) string { return s }
+	return wording{
+		foreign: OneLine, mono: func(s string, limit int) string { return "'" + OneLine(s, limit) + "'" }, tight: same,
+		link: func(label, _ string) string { return label }, newline: ", ", bare: true,
+	}.text(t)
+}
+
+// Longest is the runes of the longest of some texts.
+func Longest(texts []string) int {
+	n := 0
+	for _, t := range texts {
+		n = max(n, utf8.RuneCountInString(t))
+	}
+	return n
+}
+
+// nothing stands in a table where there is no value.
+const Nothing = "–"

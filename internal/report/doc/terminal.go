@@ -1,0 +1,184 @@
+package doc
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Terminal is sections as lines of a terminal.
+func Terminal(o Style, sections []Section) string {
+	t := screen{Style: o}
+	for _, s := range sections {
+		t.section(s)
+	}
+	return t.b.String()
+}
+
+// screen collects the lines.
+type screen struct {
+	Style
+	b strings.Builder
+}
+
+func (t *screen) line(s Colour, text string) { t.b.WriteString(t.Paint(s, t.Cut(text)) + "\n") }
+
+// icon is a sign of our lines, with what stands for it where there are no emoji,
+// and the colour that it gives a line; plain is the line's own.
+type icon struct {
+	emoji  string
+	sign   Sign
+	colour Colour
+}
+
+func icons() []icon {
+	return []icon{
+		{"✅", Ok, Plain}, {"❌", Bad, Red}, {"⛔", Bad, Red}, {"⚠️", Warn, Yellow}, {"✂️", Warn, Yellow},
+		{"⏳", Warn, Yellow}, {"🛑", Warn, Yellow}, {"⏭️", Warn, Yellow}, {"👀", Note, Plain},
+	}
+}
+
+// words is a text in the characters of the terminal.
+func (t *screen) words(text Text) string {
+	s := text.Plain()
+	if t.Emoji {
+		return s
+	}
+	for _, i := range icons() {
+		s = strings.ReplaceAll(s, i.emoji, t.Sign(i.sign))
+	}
+	return s
+}
+
+// prose is a line that may be wrapped; a sign in front of it gives it its colour.
+func (t *screen) prose(s Colour, mark string, line Text) {
+	for _, i := range icons() {
+		if i.colour != Plain && strings.HasPrefix(line.Plain(), i.emoji) {
+			s = i.colour
+		}
+	}
+	for _, l := range wrap(mark, t.words(line), t.Width) {
+		t.b.WriteString(t.Paint(s, l) + "\n")
+	}
+}
+
+func (t *screen) section(s Section) {
+	switch {
+	case len(s.Title) == 0 && len(s.Blocks) == 0:
+		return
+	case s.Name == "outcome":
+		t.prose(Green, "", s.Title)
+		return
+	case len(s.Title) > 0:
+		t.b.WriteByte('\n')
+		t.prose(Bold, "", s.Title)
+	case s.Name != "reasons":
+		t.b.WriteByte('\n')
+	}
+	for _, b := range s.Blocks {
+		t.block(b)
+	}
+}
+
+func (t *screen) block(b Block) {
+	switch b.Kind {
+	case paraBlock:
+		t.prose(Plain, "  ", b.Text)
+	case softBlock, smallBlock:
+		t.prose(Dim, "  ", b.Text)
+	case TitleBlock:
+		t.b.WriteByte('\n')
+		t.prose(Bold, "", b.Text)
+	case ListBlock:
+		for _, l := range b.Lines {
+			t.prose(Plain, "  - ", l)
+		}
+	case LinesBlock:
+		for _, l := range b.Lines {
+			t.line(Plain, "  "+t.words(l))
+		}
+	case CautionBlock:
+		for _, l := range b.Lines {
+			t.prose(Plain, "", Line("❌ ", l))
+		}
+	case WarningBlock:
+		for _, l := range b.Lines {
+			t.prose(Plain, "  ", Line("⚠️ ", l))
+		}
+	case FactsBlock:
+		for _, f := range b.Facts {
+			t.b.WriteString(fmt.Sprintf("%-13s %s", f.Name, t.words(f.Text)) + "\n")
+		}
+	case GridBlock:
+		for i, l := range b.Grid.laidOut(t.words) {
+			t.line([]Colour{Dim, Plain}[min(i, 1)], l)
+		}
+	}
+}
+
+// wrap breaks text at words, with mark before the first line and as much room
+// before the others. A word longer than a line is left whole.
+func wrap(mark, text string, width int) []string {
+	indent := strings.Repeat(" ", utf8.RuneCountInString(mark))
+	if width <= len(indent)+10 {
+		return []string{mark + text}
+	}
+	var lines []string
+	line, empty := mark, true
+	for _, word := range strings.Fields(text) {
+		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			lines = append(lines, line)
+			line, empty = indent, true
+		}
+		if !empty {
+			line += " "
+		}
+		line, empty = line+word, false
+	}
+	return append(lines, line)
+}
+
+// laidOut is a table in columns. Those for which no row has a value, such as the
+// tokens of a plain script, are left out.
+func (g Grid) laidOut(words func(Text) string) []string {
+	table := make([][]string, len(g.Rows)+1)
+	var right []bool
+	for i, c := range g.Columns {
+		empty := func(cells []Text) bool { return slices.Contains([]string{Nothing, "unknown"}, cells[i].Plain()) }
+		if c.Class != "kept" && !slices.ContainsFunc(g.Rows, func(cells []Text) bool { return !empty(cells) }) {
+			continue
+		}
+		right = append(right, c.Right)
+		table[0] = append(table[0], c.Title)
+		for row, cells := range g.Rows {
+			table[row+1] = append(table[row+1], words(cells[i]))
+		}
+	}
+	widths := make([]int, len(table[0]))
+	for _, cells := range table {
+		for i, c := range cells {
+			widths[i] = max(widths[i], columns(c))
+		}
+	}
+	lines := make([]string, 0, len(table))
+	for _, cells := range table {
+		var b strings.Builder
+		for i, c := range cells {
+			pad := strings.Repeat(" ", widths[i]-columns(c))
+			if right[i] {
+				b.WriteString("  " + pad + c)
+			} else {
+				b.WriteString("  " + c + pad)
+			}
+		}
+		lines = append(lines, strings.TrimRight(b.String(), " "))
+	}
+	return lines
+}
+
+// columns is the width on a terminal: the two marks of the guardrails are the
+// only wide characters here.
+func columns(s string) int {
+	return utf8.RuneCountInString(s) + strings.Count(s, "✅") + strings.Count(s, "❌")
+}

@@ -1,0 +1,160 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
+	"github.com/org/ralph-action/internal/report/memory"
+)
+
+// bounds keeps a document small by construction, whatever a run produced.
+type bounds struct {
+	bytes    int // of the document, which is cut between sections; 0: no limit
+	reasons  int // lines of why the run ended as it did
+	prompt   int // runes of the task
+	rows     int // iterations in the table, newest kept
+	points   int // iterations in a chart, newest kept
+	failures int // guardrail failures told in full
+	output   int // runes of one guardrail's output
+	final    int // runes of the agent's last words
+	list     int // notes, errors, baseline failures
+	line     int // runes of one line of foreign text
+	cell     int // runes of one in a table
+	command  int // runes of a command
+	stories  int // rows of the stories, those that need a look first
+	runs     int // rows of earlier runs on the branch, at least 1
+	findings int // of all kinds together
+	network  int // refused addresses
+	// storyBytes bounds these rows, and half of it the reviews folded below them.
+	storyBytes int
+}
+
+// boundsOf are the limits of a document. A job summary above 1 MiB is dropped whole by the
+// runner, and other programs of a step write to it, too; a forge accepts bodies of
+// up to 65,536 characters; a comment is read in a mail; a page on disk has no limit
+// but what a browser likes.
+func boundsOf(document string) bounds {
+	return map[string]bounds{
+		"summary":  {reasons: 50, bytes: 960 << 10, prompt: 4000, rows: 200, points: 100, failures: 40, output: 8000, final: 6000, list: 50, line: 500, cell: 80, command: 120, stories: 200, storyBytes: 200 << 10, runs: 50, findings: 200, network: 50},
+		"body":     {reasons: 8, bytes: 65_000, prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 300, cell: 80, command: 120, stories: 60, storyBytes: 12_000, runs: 10, findings: 50, network: 10},
+		"comment":  {reasons: 8, bytes: 16_000, rows: 5, list: 8, line: 300, cell: 80, command: 120, runs: 1, findings: 10, final: 2000},
+		"page":     {reasons: 100, prompt: 20_000, rows: 1000, points: 120, failures: 100, output: 20_000, final: 20_000, list: 100, line: 1000, cell: 200, command: 300, stories: 1000, storyBytes: 2 << 20, runs: 1000, findings: 1000, network: 500},
+		"terminal": {rows: 30, reasons: 50, list: 20, line: 1000, cell: 100, command: 100, stories: 20, runs: 10, findings: 30, network: 10},
+	}[document]
+}
+
+// record builds the sections of a document.
+type record struct {
+	ralph.Report
+	bounds
+}
+
+// Summary is the job summary in GitHub-flavoured Markdown, always below 1 MiB.
+// The outcome stands in the first line.
+func Summary(r ralph.Report) string {
+	m := record{r, boundsOf("summary")}
+	return doc.Markdown(m.bytes, "## ", m.everything(m.links()))
+}
+
+// everything is all sections, the most important first.
+func (m record) everything(facts []doc.Fact) []doc.Section {
+	return slices.Concat([]doc.Section{
+		m.headline(), m.facts(facts), m.reasons(), m.unchanged(false), m.errors(), m.steps(false), m.left(),
+		m.findings(), m.patch(), m.checks(), m.storyTable(), m.asked(), m.table(), m.history(), m.workers(), m.putBack(), m.scm(),
+		m.charts(), m.guardrailFailures(), m.baseline(), m.final(), m.network(), m.notes(), m.steps(true), m.footer(),
+	})
+}
+
+// BodyOptions is what the pull request's body needs beyond the record.
+type BodyOptions struct {
+	// Extra is Markdown of the owner's (the body input), taken as it is; it stands
+	// above the record.
+	Extra string
+	// Marker is the first line, by which the body is known as ours: an HTML
+	// comment. Empty: none.
+	Marker string
+	Closes int // the issue that merging closes; 0: none
+	// About is what the body remembers; its issues are closed, too.
+	About memory.About
+}
+
+// Body is the pull request's body: at most 65,536 characters, cut between
+// sections.
+func Body(r ralph.Report, o BodyOptions) string {
+	o.About = o.About.With(o.Closes)
+	m := record{r, boundsOf("body")}
+	return doc.Markdown(m.bytes, "### ", []doc.Section{
+		asIs("marker", memory.Marks(o.Marker, o.About)), asIs("description", ownText(o.Extra)), asIs("issue", m.closings(o.About.Issues)),
+		m.headline(), m.facts(m.links()), m.reasons(), m.errors(), m.left(),
+		m.findings(), m.patch(), m.checks(), m.storyTable(), m.asked(), m.table(), m.history(), m.workers(), m.putBack(), m.scm(),
+		m.guardrailFailures(), m.baseline(), m.network(), m.notes(), m.charts(), m.final(), m.footer(),
+	})
+}
+
+// closings are the lines by which merging closes issues.
+func (m record) closings(issues []int) string {
+	var lines []string
+	for _, n := range issues {
+		if line := memory.Closing(n, len(omitted(m.Report)) > 0); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// CommentOptions is what a comment needs beyond the record.
+type CommentOptions struct {
+	// Marker is the first line, by which the comment is known as ours: an HTML
+	// comment. Empty: none.
+	Marker string
+	// Iteration is the one that is going on, 1-based, in a run without an outcome;
+	// 0: none yet.
+	Iteration int
+}
+
+// Comment is the record of a run for an issue or a pull request, in a few
+// lines. While the run has no outcome it tells what it does, later what came
+// of it; the text is meant to replace the one before.
+func Comment(r ralph.Report, o CommentOptions) string {
+	p := &r.Publication
+	p.Issue, p.Comment, p.PullRequest.Foreign = 0, "", false // the reader is there
+	m := record{r, boundsOf("comment")}
+	if r.Outcome == "" {
+		for _, it := range r.Iterations {
+			m.Publication.Pushed = m.Publication.Pushed || it.Commit.Pushed
+		}
+		return doc.Markdown(m.bytes, "### ", []doc.Section{asIs("marker", o.Marker), m.progress(o.Iteration), m.facts(m.soFarFacts()), m.soFar(), m.commentFooter()})
+	}
+	return doc.Markdown(m.bytes, "### ", []doc.Section{
+		asIs("marker", o.Marker), m.headline(), m.facts(m.links()), m.reasons(), m.unchanged(true), m.errors(),
+		m.findings(), m.patch(), m.checks(), m.left(), m.commentFooter(),
+	})
+}
+
+// asIs is a section of Markdown that is ours or the owner's.
+func asIs(name, markdown string) doc.Section {
+	return doc.Section{Name: name, Blocks: []doc.Block{doc.Para(markdown)}}
+}
+
+// HTML is a page of its own with the same sections as the summary: no script,
+// nothing remote, charts as inline SVG, readable on light and dark screens and
+// on paper.
+func HTML(r ralph.Report) ([]byte, error) {
+	m := record{r, boundsOf("page")}
+	return doc.Page(memory.Title(r), resultIcon(r), tone(r), m.everything(append(m.links(), m.figures()...)))
+}
+
+// Style says what a terminal can show.
+type Style = doc.Style
+
+// Text is what a person reads on a terminal when the run is over: outcome
+// first, then the iterations, what is left, where the work is, what it cost.
+func Text(r ralph.Report, o Style) string {
+	m := record{r, boundsOf("terminal")}
+	return doc.Terminal(o, []doc.Section{
+		m.headline(), m.reasons(), m.storyLines(o), m.iterationLines(o), m.history(), m.workers(), m.taskLines(o), m.findings(), m.network(),
+		m.checks(), m.left(), m.facts(append(m.links(), m.figures()...)), m.steps(false), m.errors(), m.runNotes(), m.footer(),
+	})
+}
