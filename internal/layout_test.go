@@ -60,6 +60,8 @@ var rooms = map[string]struct {
 		"agent", "config", "demo", "hook", "lazyregexp", "proc", "ralph", "repo", "report", "run", "rundir", "runner", "sandbox", "secret", "starter", "taskdir", "tasks",
 	}, "commands, flags and what is printed"},
 
+	"gen": {[]string{"config"}, "writes documents and sources from the program's tables; a program of its own"},
+
 	"lazyregexp": {nil, "expressions that most starts of the program do not need"},
 
 	"dockersandbox": {[]string{"proc"}, "an agent's room in docker's own virtual machine; no domain in it"},

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/org/ralph-action/internal/config"
+)
+
+// Documents and sources are as the tables say.
+func TestFresh(t *testing.T) {
+	t.Parallel()
+	root, err := findRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale, err := generate(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range stale {
+		t.Errorf("%s is stale: run go generate ./...", name)
+	}
+}
+
+// Every block stands somewhere.
+func TestBlocksAreUsed(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for _, pattern := range []string{"*.md", "docs/*.md", "Dockerfile"} {
+		paths, err := filepath.Glob(filepath.Join("../..", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Write(text)
+		}
+	}
+	for name := range blocks() {
+		if !strings.Contains(all.String(), " generated: "+name) {
+			t.Errorf("no document has the markers of %s", name)
+		}
+	}
+}
+
+// What a runner reads is what the table says.
+func TestAction(t *testing.T) {
+	t.Parallel()
+	var action struct {
+		Name, Description string
+		Inputs            map[string]struct {
+			Description string
+			Default     *string
+		}
+		Outputs map[string]struct{ Description string }
+		Runs    struct {
+			Using, Image string
+			Args         []string
+		}
+	}
+	if err := yaml.Unmarshal([]byte(actionYAML()), &action); err != nil {
+		t.Fatalf("action.yml: %v", err)
+	}
+	want := 0
+	for _, in := range config.Inputs() {
+		want += 1 + len(in.Aliases)
+	}
+	if got := len(action.Inputs); got != want {
+		t.Errorf("action.yml has %d inputs, want %d", got, want)
+	}
+	for _, in := range config.Inputs() {
+		got, ok := action.Inputs[in.Name]
+		if !ok || !strings.Contains(got.Description, in.Default) {
+			t.Errorf("action.yml: input %s = %q, want its default %q in it", in.Name, got.Description, in.Default)
+		}
+		if (got.Default != nil) != (in.Name == "github-token") {
+			t.Errorf("action.yml: input %s has default %v; only the token may: a default there beats the configuration file", in.Name, got.Default)
+		}
+	}
+	for _, out := range config.Outputs() {
+		if action.Outputs[out.Name].Description == "" {
+			t.Errorf("action.yml: output %s is not described", out.Name)
+		}
+	}
+	if action.Runs.Using != "docker" || action.Runs.Image != "Dockerfile" || action.Runs.Args != nil {
+		t.Errorf("action.yml: runs = %+v, want docker, Dockerfile and no args", action.Runs)
+	}
+}
+
+func TestFill(t *testing.T) {
+	t.Parallel()
+	blocks := map[string]func() string{"a": func() string { return "new\n" }, "b": func() string { return "ARG X=1" }}
+	for _, tt := range []struct{ text, want, wrong string }{
+		{"x\n<!-- generated: a -->\nold\nold\n<!-- /generated -->\ny\n", "x\n<!-- generated: a -->\nnew\n<!-- /generated -->\ny\n", ""},
+		{"# generated: b\n# /generated\n", "# generated: b\nARG X=1\n# /generated\n", ""},
+		{"it says `<!-- generated: a -->`\n", "it says `<!-- generated: a -->`\n", ""},
+		{"<!-- generated: c -->\n<!-- /generated -->\n", "", "nothing is generated under this name"},
+		{"<!-- generated: a -->\n", "", "the block a does not end"},
+		{"<!-- generated: a -->\n<!-- generated: b -->\n", "", "begins inside of the block a"},
+		{"<!-- /generated -->\n", "", "ends no block"},
+	} {
+		got, err := fill(tt.text, blocks)
+		if got != tt.want || (err == nil) != (tt.wrong == "") || err != nil && !strings.Contains(err.Error(), tt.wrong) {
+			t.Errorf("fill(%q) = %q, %v, want %q, %q", tt.text, got, err, tt.want, tt.wrong)
+		}
+		if again, err := fill(got, blocks); err != nil || again != got {
+			t.Errorf("fill(fill(%q)) = %q, %v", tt.text, again, err)
+		}
+	}
+}
