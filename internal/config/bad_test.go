@@ -29,7 +29,7 @@ func TestBadInputs(t *testing.T) {
 		{"max-iterations", "99999999999999999999", `input max-iterations: "99999999999999999999" is not allowed: give a whole number from 0 to 10000 (0: no limit)`},
 		{"max-iterations", "ten", `input max-iterations: "ten" is not allowed: give a whole number from 0 to 10000 (0: no limit)`},
 		{"max-iterations", "1e3", `input max-iterations: "1e3" is not allowed: give a whole number from 0 to 10000 (0: no limit)`},
-		{"max-retries", "1.5", `input max-retries: "1.5" is not allowed: give a whole number from 0 to 100 (0: none)`},
+		{"max-retries", "1.5", `flag --max-retries: "1.5" is not allowed: give a whole number from 0 to 100 (0: none)`},
 		{"max-cost-usd", "0", `input max-cost-usd: "0" is not allowed: leave it empty for no limit`},
 		{"max-cost-usd", "0.00", `input max-cost-usd: "0.00" is not allowed: leave it empty for no limit`},
 		{"max-cost-usd", "$5", `input max-cost-usd: "$5" is not allowed: give dollars as a plain number such as 5 or 2.50, above 0 and at most 1000000`},
@@ -37,20 +37,20 @@ func TestBadInputs(t *testing.T) {
 		{"max-cost-usd", "1e9", `input max-cost-usd: "1e9" is not allowed: give dollars as a plain number such as 5 or 2.50, above 0 and at most 1000000`},
 		{"max-cost-usd", "NaN", `input max-cost-usd: "NaN" is not allowed: give dollars as a plain number such as 5 or 2.50, above 0 and at most 1000000`},
 		{"max-cost-usd", "5,50", `input max-cost-usd: "5,50" is not allowed: give dollars as a plain number such as 5 or 2.50, above 0 and at most 1000000`},
-		{"max-tokens", "0", `input max-tokens: "0" is not allowed: leave it empty for no limit`},
-		{"max-tokens", "1M", `input max-tokens: "1M" is not allowed: give a whole number from 1 to 1000000000000`},
-		{"idle-timeout", "900", `input idle-timeout: "900" is not allowed: say the unit: 900s, 900m or 900h`},
-		{"idle-timeout", "soon", `input idle-timeout: "soon" is not allowed: give a duration such as 90s, 15m or 1h30m (0: no limit)`},
-		{"idle-timeout", "-5m", `input idle-timeout: "-5m" is not allowed: give a duration from 1s to 120h (0: no limit)`},
-		{"idle-timeout", "1ms", `input idle-timeout: "1ms" is not allowed: give a duration from 1s to 120h (0: no limit)`},
+		{"max-tokens", "0", `flag --max-tokens: "0" is not allowed: leave it empty for no limit`},
+		{"max-tokens", "1M", `flag --max-tokens: "1M" is not allowed: give a whole number from 1 to 1000000000000`},
+		{"idle-timeout", "900", `flag --idle-timeout: "900" is not allowed: say the unit: 900s, 900m or 900h`},
+		{"idle-timeout", "soon", `flag --idle-timeout: "soon" is not allowed: give a duration such as 90s, 15m or 1h30m (0: no limit)`},
+		{"idle-timeout", "-5m", `flag --idle-timeout: "-5m" is not allowed: give a duration from 1s to 120h (0: no limit)`},
+		{"idle-timeout", "1ms", `flag --idle-timeout: "1ms" is not allowed: give a duration from 1s to 120h (0: no limit)`},
 		{"max-duration", "121h", `input max-duration: "121h" is not allowed: give a duration from 1s to 120h (0: no limit)`},
-		{"result-grace", "2h", `input result-grace: "2h" is not allowed: give a duration from 1s to 1h (0: no limit)`},
-		{"on-agent-error", "retyr", `input on-agent-error: "retyr" is not allowed: give retry, continue, fail or restart; did you mean retry?`},
-		{"completion-token", "<b>", `input completion-token: "<b>" is not allowed: give the word that stands inside the tag, without < and >`},
-		{"completion-token", "a\nb", `input completion-token: "a\nb" is not allowed: give one line without a line break`},
-		{"completion-token", strings.Repeat("x", 201), `input completion-token: 201 characters are too many: at most 200`},
-		{"summary", "yes", `input summary: "yes" is not allowed: give true or false`},
-		{"push", "sometimes", `input push: "sometimes" is not allowed: give auto, true or false`},
+		{"result-grace", "2h", `flag --result-grace: "2h" is not allowed: give a duration from 1s to 1h (0: no limit)`},
+		{"on-agent-error", "retyr", `flag --on-agent-error: "retyr" is not allowed: give retry, continue, fail or restart; did you mean retry?`},
+		{"completion-token", "<b>", `flag --completion-token: "<b>" is not allowed: give the word that stands inside the tag, without < and >`},
+		{"completion-token", "a\nb", `flag --completion-token: "a\nb" is not allowed: give one line without a line break`},
+		{"completion-token", strings.Repeat("x", 201), `flag --completion-token: 201 characters are too many: at most 200`},
+		{"summary", "yes", `flag --summary: "yes" is not allowed: give true or false`},
+		{"push", "sometimes", `flag --push: "sometimes" is not allowed: give auto, true or false`},
 		{"branch", "-x", `input branch: "-x" is not allowed: the name of a branch does not begin with -`},
 		{"push-to-fork", "fork", `input push-to-fork: "fork" is not allowed: give owner/name, such as octo-org/hello`},
 		{"push-to-fork", "a/..", `input push-to-fork: "a/.." is not allowed: give owner/name, such as octo-org/hello`},
@@ -61,7 +61,7 @@ func TestBadInputs(t *testing.T) {
 		{"milestone", "v1", `input milestone: "v1" is not allowed: give a whole number from 0 to 1000000000 (0: none)`},
 		{"add-paths", "a\x01", `input add-paths: pathspec "a\x01" is not allowed: it holds the control character U+0001`},
 		{"branch-suffix", "uuid", `input branch-suffix: "uuid" is not allowed: give none, random, timestamp or short-commit-hash`},
-		{"trigger-command", "go on", `input trigger-command: "go on" is not allowed: give one word such as /ralph`},
+		{"trigger-command", "go on", `flag --trigger-command: "go on" is not allowed: give one word such as /ralph`},
 		{"body-path", "missing.md", `input body-path: "missing.md" cannot be read: it does not exist`},
 		{"ci-token", "two words", `input ci-token: the token holds white space or characters no token has: was it pasted with something else?`},
 		{"title", "a\nb", `input title: "a\nb" is not allowed: give one line without a line break`},
@@ -92,23 +92,23 @@ func TestBadInputs(t *testing.T) {
 		{"working-directory", "nowhere", `input working-directory: "nowhere" cannot be used: it does not exist`},
 		{"github-token", "ghp_very secret", `input github-token: the token holds white space or characters no token has: was it pasted with something else?`},
 		{"github-token", strings.Repeat("x", 5000), `input github-token: 5000 bytes are too long for a token: at most 4096`},
-		{"agent-exact-args", "-p 'x", `input agent-exact-args: "-p 'x" is not allowed: it cannot be split as a shell would: a quote is not closed, or it ends with a backslash`},
-		{"output-format", "yaml", `input output-format: "yaml" is not allowed: give json or text`},
-		{"response-filter", ".a\n.b", `input response-filter: ".a\n.b" is not allowed: give one line without a line break`},
-		{"display-filter", strings.Repeat("x", 10_001), `input display-filter: 10001 characters are too many: at most 10000`},
-		{"stream-agent-output", "no", `input stream-agent-output: "no" is not allowed: give true or false`},
-		{"completion", "file", `input completion: "file" is not allowed: give promise, response, done-file or tasks`},
-		{"completion", "done-file", `input completion: done-file needs task-dir: the folder that the agent puts the file DONE into`},
-		{"completion-rule", "on", `input completion-rule: "on" is not allowed: give true or false`},
-		{"output-truncate-chars", "0", `input output-truncate-chars: "0" is not allowed: give a whole number from 1 to 10000000`},
-		{"retry-delay", "2", `input retry-delay: "2" is not allowed: say the unit: 2s, 2m or 2h`},
-		{"restart-delay", "-1s", `input restart-delay: "-1s" is not allowed: give a duration from 1ms to 24h (0: none)`},
-		{"child-wait-timeout", "1us", `input child-wait-timeout: "1us" is not allowed: give a duration from 1ms to 120h (0: no limit)`},
-		{"commit", "never", `input commit: "never" is not allowed: give each-iteration, at-end, agent or off`},
-		{"scm-command", "git '", `input scm-command: "git '" is not allowed: it cannot be split as a shell would: a quote is not closed, or it ends with a backslash`},
-		{"color", "blue", `input color: "blue" is not allowed: give auto, always or never`},
-		{"emoji", "1", `input emoji: "1" is not allowed: give true or false`},
-		{"max-output-lines", "-1", `input max-output-lines: "-1" is not allowed: give a whole number from 0 to 1000000 (0: all)`},
+		{"agent-exact-args", "-p 'x", `flag --agent-exact-args: "-p 'x" is not allowed: it cannot be split as a shell would: a quote is not closed, or it ends with a backslash`},
+		{"output-format", "yaml", `flag --output-format: "yaml" is not allowed: give json or text`},
+		{"response-filter", ".a\n.b", `flag --response-filter: ".a\n.b" is not allowed: give one line without a line break`},
+		{"display-filter", strings.Repeat("x", 10_001), `flag --display-filter: 10001 characters are too many: at most 10000`},
+		{"stream-agent-output", "no", `flag --stream-agent-output: "no" is not allowed: give true or false`},
+		{"completion", "file", `flag --completion: "file" is not allowed: give promise, response, done-file or tasks`},
+		{"completion", "done-file", `flag --completion: done-file needs task-dir: the folder that the agent puts the file DONE into`},
+		{"completion-rule", "on", `flag --completion-rule: "on" is not allowed: give true or false`},
+		{"output-truncate-chars", "0", `flag --output-truncate-chars: "0" is not allowed: give a whole number from 1 to 10000000`},
+		{"retry-delay", "2", `flag --retry-delay: "2" is not allowed: say the unit: 2s, 2m or 2h`},
+		{"restart-delay", "-1s", `flag --restart-delay: "-1s" is not allowed: give a duration from 1ms to 24h (0: none)`},
+		{"child-wait-timeout", "1us", `flag --child-wait-timeout: "1us" is not allowed: give a duration from 1ms to 120h (0: no limit)`},
+		{"commit", "never", `flag --commit: "never" is not allowed: give each-iteration, at-end, agent or off`},
+		{"scm-command", "git '", `flag --scm-command: "git '" is not allowed: it cannot be split as a shell would: a quote is not closed, or it ends with a backslash`},
+		{"color", "blue", `flag --color: "blue" is not allowed: give auto, always or never`},
+		{"emoji", "1", `flag --emoji: "1" is not allowed: give true or false`},
+		{"max-output-lines", "-1", `flag --max-output-lines: "-1" is not allowed: give a whole number from 0 to 1000000 (0: all)`},
 		{"task-dir", "../x", `input task-dir: "../x" is not allowed: it is outside the workspace: give a folder relative to it`},
 		{"max-iteration", "5", `input max-iteration: there is no such input; did you mean max-iterations?`},
 		{"maxIterations", "5", `input maxIterations: there is no such input; did you mean max-iterations?`},
@@ -306,5 +306,44 @@ func TestTextAgentNeedsACommand(t *testing.T) {
 		if got := strings.Join(problems(t, err), "\n"); got != want {
 			t.Errorf("Load(text, %q) = %q, want %q", command, got, want)
 		}
+	}
+}
+
+// What tunes the engine is a key of the file and a flag; as an input of the action it
+// is refused, not ignored, and so are names that keys and flags have besides.
+func TestKeysAreNoInputs(t *testing.T) {
+	t.Parallel()
+	keys, inputs := 0, 0
+	for _, in := range config.Inputs() {
+		inputs += len(in.ActionNames())
+		if !in.NoAction {
+			continue
+		}
+		keys++
+		for _, value := range []string{"", "x"} {
+			_, err := config.Load(config.LoadOptions{Dir: t.TempDir(), Inputs: with(in.Name, value)})
+			want := "input " + in.Name + ": it is a key of .github/ralph.yml and no input of the action: write it there, as " + in.Name + ": …"
+			if err == nil || err.Error() != want {
+				t.Errorf("Load(%s = %q) = %v, want %s", in.Name, value, err, want)
+			}
+		}
+	}
+	if keys == 0 || inputs > 70 {
+		t.Errorf("the action has %d inputs, and %d keys are none; want at most 70 inputs: what the author of a workflow sets", inputs, keys)
+	}
+	dir := workspace(t, map[string]string{"ci/own.yml": "delay: 1s"})
+	for _, tt := range []struct{ name, want string }{
+		{"restart-delay", "input restart-delay: it is a key of ci/own.yml and no input of the action: write it there, as delay: …"},
+		{"maximum-iterations", "input maximum-iterations: as an input it is called max-iterations"},
+		{"max-output-char", "input max-output-char: there is no such input"},
+	} {
+		_, err := config.Load(config.LoadOptions{Dir: dir, Inputs: with("config", "ci/own.yml", tt.name, "3")})
+		if err == nil || err.Error() != tt.want {
+			t.Errorf("Load(%s) = %v, want %s", tt.name, err, tt.want)
+		}
+	}
+	c, err := config.Load(config.LoadOptions{Dir: dir, Inputs: with("branch-token", "ghp_0123456789")})
+	if err != nil || c.CIToken.Reveal() != "ghp_0123456789" {
+		t.Errorf("Load(branch-token) = %v, want the token of the branch", err)
 	}
 }

@@ -222,15 +222,14 @@ func blank(name, text string) bool {
 	return strings.TrimSpace(text) == ""
 }
 
-// suggest names what was probably meant, as the end of a sentence.
-func (l *loader) suggest(name string, fits func(Input) bool) string {
-	var names []string
+// suggest says which of the names that inputs have here was probably meant, as the
+// end of a sentence.
+func (l *loader) suggest(name string, names func(Input) []string) string {
+	var all []string
 	for _, r := range l.rows {
-		if fits(r.Input) {
-			names = append(append(names, r.Name), r.Aliases...)
-		}
+		all = append(all, names(r.Input)...)
 	}
-	return l.didYouMean(name, names)
+	return l.didYouMean(name, all)
 }
 
 func (l *loader) didYouMean(name string, candidates []string) string {

@@ -71,13 +71,19 @@ func TestAction(t *testing.T) {
 	}
 	want := 0
 	for _, in := range config.Inputs() {
-		want += 1 + len(in.Aliases)
+		want += len(in.ActionNames())
 	}
 	if got := len(action.Inputs); got != want {
 		t.Errorf("action.yml has %d inputs, want %d", got, want)
 	}
 	for _, in := range config.Inputs() {
 		got, ok := action.Inputs[in.Name]
+		if in.NoAction {
+			if ok || in.NoFile {
+				t.Errorf("action.yml: has the input %s: %v, which is a key of the file only: %v", in.Name, ok, !in.NoFile)
+			}
+			continue
+		}
 		if !ok || !strings.Contains(got.Description, in.Default) {
 			t.Errorf("action.yml: input %s = %q, want its default %q in it", in.Name, got.Description, in.Default)
 		}

@@ -25,6 +25,10 @@ branding:
 inputs:
 `)
 	for _, in := range config.Inputs() {
+		names := in.ActionNames()
+		if len(names) == 0 {
+			continue
+		}
 		text := plain(in.Help)
 		if d := cmp.Or(in.Default, in.DefaultDoc); d != "" {
 			text += " Default: " + plain(d)
@@ -33,7 +37,7 @@ inputs:
 		if in.Name == "github-token" {
 			b.WriteString("    default: ${{ github.token }}\n")
 		}
-		for _, name := range in.Aliases { // a runner warns of inputs that it does not find here
+		for _, name := range names[1:] { // a runner warns of inputs that it does not find here
 			fmt.Fprintf(&b, "  %s:\n    description: Another name of %s\n    required: false\n", name, in.Name)
 		}
 	}
@@ -55,10 +59,31 @@ func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "
 func inputsTable() string {
 	var rows [][]string
 	for _, in := range config.Inputs() {
-		rows = append(rows, []string{"`" + in.Name + "`", defaultCell(in), cell(strings.TrimSpace(in.Help + " " + in.Bounds()))})
+		rows = append(rows, []string{"`" + in.Name + "`", given(in), defaultCell(in), helpCell(in)})
 	}
-	return table([]string{"Input", "Default", "What it does"}, rows)
+	return table([]string{"Input", "Given as", "Default", "What it does"}, rows)
 }
+
+// given says where an input can be given.
+func given(in config.Input) string {
+	var places []string
+	if !in.NoAction {
+		places = append(places, "input")
+	}
+	switch {
+	case in.Guarded:
+		places = append(places, "key*")
+	case !in.NoFile:
+		places = append(places, "key")
+	}
+	if !in.NoFlag {
+		places = append(places, "flag")
+	}
+	return strings.Join(places, ", ")
+}
+
+// helpCell is what an input does as a cell of a table.
+func helpCell(in config.Input) string { return cell(strings.TrimSpace(in.Help + " " + in.Bounds())) }
 
 // defaultCell is an input's default as a cell of a table.
 func defaultCell(in config.Input) string {
@@ -117,7 +142,7 @@ func coreInputsTable() string {
 	var rows [][]string
 	for _, in := range config.Inputs() {
 		if slices.Contains(core, in.Name) {
-			rows = append(rows, []string{"`" + in.Name + "`", defaultCell(in), cell(strings.TrimSpace(in.Help + " " + in.Bounds()))})
+			rows = append(rows, []string{"`" + in.Name + "`", defaultCell(in), helpCell(in)})
 		}
 	}
 	return table([]string{"Input", "Default", "What it does"}, rows)
