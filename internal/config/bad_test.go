@@ -49,7 +49,7 @@ func TestBadInputs(t *testing.T) {
 		{"completion-token", "<b>", `flag --completion-token: "<b>" is not allowed: give the word that stands inside the tag, without < and >`},
 		{"completion-token", "a\nb", `flag --completion-token: "a\nb" is not allowed: give one line without a line break`},
 		{"completion-token", strings.Repeat("x", 201), `flag --completion-token: 201 characters are too many: at most 200`},
-		{"summary", "yes", `flag --summary: "yes" is not allowed: give true or false`},
+		{"squash", "yes", `flag --squash: "yes" is not allowed: give true or false`},
 		{"push", "sometimes", `flag --push: "sometimes" is not allowed: give auto, true or false`},
 		{"branch", "-x", `input branch: "-x" is not allowed: the name of a branch does not begin with -`},
 		{"push-to-fork", "fork", `input push-to-fork: "fork" is not allowed: give owner/name, such as octo-org/hello`},

@@ -54,7 +54,7 @@ func TestSettingsSchemaAgrees(t *testing.T) {
 	for _, file := range []string{
 		settingsExample, "{}", `{"agent": null, "model": null}`, `{"agent": {"type": "text", "command": "cat"}}`, `{"idleTimeout": "5m"}`, `{"idleTimeout": 0}`,
 		`{"guardrails": []}`, `{"guardrails": [{"command": "a", "timeout": 0, "when": "changes", "hint": null}]}`, `{"maxCostUsd": 0.5}`, `{"push": true, "draft": "auto"}`,
-		`{"labels": ["a"], "agentExactArgs": [], "setup": ["make"]}`, `{"summary": false}`, `{"maximumIterations": 0}`,
+		`{"labels": ["a"], "agentExactArgs": [], "setup": ["make"]}`, `{"squash": false}`, `{"maximumIterations": 0}`,
 	} {
 		instance, err := jsonschema.UnmarshalJSON(strings.NewReader(file))
 		if err != nil {
@@ -71,7 +71,7 @@ func TestSettingsSchemaAgrees(t *testing.T) {
 		"[]", `{"x": 1}`, `{"mode": "run"}`, `{"agent": "claude"}`, `{"agent": {"x": 1}}`, `{"agent": {"flags": "-a"}}`, `{"agent": {"flags": [1]}}`, `{"agent": {"command": ["a"]}}`,
 		`{"maximumIterations": "10"}`, `{"maximumIterations": -1}`, `{"maximumIterations": 1.5}`, `{"idleTimeout": 30}`, `{"idleTimeout": "soon"}`, `{"maxCostUsd": 0}`,
 		`{"maxCostUsd": "1"}`, `{"guardrails": "a"}`, `{"guardrails": ["a"]}`, `{"guardrails": [{"hint": "a"}]}`, `{"guardrails": [{"command": 5}]}`, `{"guardrails": [{"command": "a", "x": 1}]}`,
-		`{"guardrails": [{"command": "a", "failAction": "EXPLODE"}]}`, `{"guardrails": [{"command": "a", "timeout": 5}]}`, `{"summary": "true"}`, `{"push": "maybe"}`,
+		`{"guardrails": [{"command": "a", "failAction": "EXPLODE"}]}`, `{"guardrails": [{"command": "a", "timeout": 5}]}`, `{"squash": "true"}`, `{"push": "maybe"}`,
 		`{"labels": "a"}`, `{"githubToken": "abcdef"}`, `{"config": "x"}`, `{"model": 5}`, `{"scm": {"tasks": [["a"]]}}`,
 	} {
 		instance, err := jsonschema.UnmarshalJSON(strings.NewReader(file))
