@@ -26,8 +26,10 @@ RUN go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=${VERSION
 # --- agents: the CLIs, installed where no leftover can reach the image -----
 
 FROM ${NODE_IMAGE} AS agents
+# generated: agents-image
 ARG CLAUDE_VERSION=2.1.329
 ARG CODEX_VERSION=0.169.0
+# /generated
 # npm may be configured not to run install scripts, and then the CLI has no
 # native binary: its version is asked for, and the script run by hand if need be.
 RUN npm install --global --no-audit --no-fund --no-update-notifier "@anthropic-ai/claude-code@${CLAUDE_VERSION}" \

@@ -20,7 +20,6 @@ const (
 
 // large lists the packages that may be larger, and why.
 var large = map[string]string{
-	"agent":     "nine command lines in one package; each becomes a package of its own",
 	"config":    "the table of inputs, and what reads and checks each of them",
 	"forge":     "one client of one API, whose answers and errors all calls share",
 	"forgetest": "GitHub for tests, with git behind it",
@@ -29,7 +28,6 @@ var large = map[string]string{
 	"report":    "one record, and its renderings",
 	"run":       "stages that hand each other values which nothing else needs",
 	"tasks":     "a task list: its schema, its transitions, what puts it right",
-	"weaken":    "rules for the tests of a dozen languages",
 }
 
 func TestMainIsSmall(t *testing.T) {

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "sandbox-") { // started by the supervisor, under any name
 		main()
 	}
-	testscript.Main(m, map[string]func(){"ralph": main, "story": storyMain, "claude": claudeMain, "reach": reachMain, "without-landlock": withoutLandlockMain})
+	testscript.Main(m, map[string]func(){"ralph": main, "story": storyMain, "claude": claudeMain, "reach": reachMain, "without-landlock": withoutLandlockMain, "without-notifications": withoutNotificationsMain})
 }
 
 // TestScripts runs the real binary, with fake agents, against a real git server

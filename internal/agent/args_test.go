@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/cline"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -76,7 +78,7 @@ func TestOperand(t *testing.T) {
 	for prompt, want := range map[string]string{
 		"fix the build": "fix the build", "--help me": "\n--help me", "-": "\n-", "update": "\nupdate", "": "\n", "update it": "update it",
 	} {
-		argv := cline{}.argv(Options{}, ralph.Prompt{Text: prompt})
+		argv := cline.Driver{}.Argv(Options{}, ralph.Prompt{Text: prompt})
 		if got := argv[len(argv)-1]; got != want {
 			t.Errorf("argument for %q = %q, want %q", prompt, got, want)
 		}
@@ -139,7 +141,7 @@ func TestExitText(t *testing.T) {
 		128: "exited with code 128", 130: "exited with code 130 (interrupted)", 134: "exited with code 134 (aborted)", 137: "exited with code 137 (killed)",
 		139: "exited with code 139 (segmentation fault)", 143: "exited with code 143 (terminated)", 255: "exited with code 255", -1: "was ended by a signal",
 	} {
-		if got := ExitText(code); got != want {
+		if got := driver.ExitText(code); got != want {
 			t.Errorf("ExitText(%d) = %q, want %q", code, got, want)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/agenttest"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -28,7 +30,7 @@ func TestDirectMode(t *testing.T) {
 			"docker|sandbox|run|ralph-_w|--|-p|Do the next story.|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--add-dir=.", ""},
 		{"exact", Options{Argument: true, Exact: true, ExactArgs: []string{"--allowedTools", "Bash"}}, "claude|--allowedTools|Bash|-p|Do the next story.", ""},
 	} {
-		p := &printer{streams: []string{transcript(t, "text_only")}}
+		p := &agenttest.Printer{Streams: []string{agenttest.Transcript(t, "text_only")}}
 		o := tt.o
 		o.Name, o.Process = "claude", p
 		c, err := New(o)
@@ -38,8 +40,8 @@ func TestDirectMode(t *testing.T) {
 		if _, err := c.Run(t.Context(), ralph.Prompt{Text: prompt}, func(ralph.Event) {}); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(p.argv[0], "|"); got != tt.argv || p.stdin[0] != tt.stdin {
-			t.Errorf("%s: started\n%s\nwith stdin %q, want\n%s\nwith %q", tt.name, got, p.stdin[0], tt.argv, tt.stdin)
+		if got := strings.Join(p.Argv[0], "|"); got != tt.argv || p.Stdin[0] != tt.stdin {
+			t.Errorf("%s: started\n%s\nwith stdin %q, want\n%s\nwith %q", tt.name, got, p.Stdin[0], tt.argv, tt.stdin)
 		}
 		shown := strings.ReplaceAll(tt.argv, prompt, "<prompt>")
 		if got := strings.Join(c.Argv(ralph.Prompt{Text: prompt}), "|"); got != shown {
@@ -52,28 +54,28 @@ func TestDirectMode(t *testing.T) {
 // longer than an argument may be. // 003-03
 func TestArgumentLimits(t *testing.T) {
 	t.Parallel()
-	p := &printer{streams: []string{transcript(t, "text_only")}}
+	p := &agenttest.Printer{Streams: []string{agenttest.Transcript(t, "text_only")}}
 	c, err := New(Options{Name: "claude", Argument: true, Process: p, Scratch: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for prompt, want := range map[string]string{"--help me": "\n--help me", "update": "\nupdate", "do it": "do it"} {
-		p.argv = nil
+		p.Argv = nil
 		if _, err := c.Run(t.Context(), ralph.Prompt{Text: prompt}, func(ralph.Event) {}); err != nil {
 			t.Fatal(err)
 		}
-		if got := p.argv[0][2]; got != want {
+		if got := p.Argv[0][2]; got != want {
 			t.Errorf("the argument for %q is %q, want %q", prompt, got, want)
 		}
 	}
-	p.argv = nil
-	if _, err := c.Run(t.Context(), ralph.Prompt{Text: "a " + strings.Repeat("p", maxArgument-2)}, func(ralph.Event) {}); err != nil {
-		t.Errorf("Run with %d bytes = %v, want no error", maxArgument, err)
+	p.Argv = nil
+	if _, err := c.Run(t.Context(), ralph.Prompt{Text: "a " + strings.Repeat("p", driver.MaxArgument-2)}, func(ralph.Event) {}); err != nil {
+		t.Errorf("Run with %d bytes = %v, want no error", driver.MaxArgument, err)
 	}
-	p.argv = nil
-	_, err = c.Run(t.Context(), ralph.Prompt{Text: strings.Repeat("p", maxArgument+1)}, func(ralph.Event) {})
-	if want := `agent "claude": its prompt is an argument, and 102401 bytes are too long for one (102400)`; err == nil || err.Error() != want || p.argv != nil {
-		t.Errorf("Run with %d bytes = %v, want %q and no start", maxArgument+1, err, want)
+	p.Argv = nil
+	_, err = c.Run(t.Context(), ralph.Prompt{Text: strings.Repeat("p", driver.MaxArgument+1)}, func(ralph.Event) {})
+	if want := `agent "claude": its prompt is an argument, and 102401 bytes are too long for one (102400)`; err == nil || err.Error() != want || p.Argv != nil {
+		t.Errorf("Run with %d bytes = %v, want %q and no start", driver.MaxArgument+1, err, want)
 	}
 	for _, name := range []string{"amp", "codex", "text"} {
 		if _, err := New(Options{Name: name, Command: []string{"x"}, Argument: true, Process: p}); err == nil || !strings.Contains(err.Error(), "cannot be an argument") {
@@ -95,7 +97,7 @@ func TestTwoAgents(t *testing.T) {
 	implementer, reviewer := base, base
 	implementer.Plain, implementer.Scratch, implementer.Log = true, scratch, log
 	reviewer.Name, reviewer.Plain, reviewer.Scratch, reviewer.Log = "codex", true, scratch, log
-	reviewer.Env = append(without(base.Env, "AGENT_ROLE"), "AGENT_ROLE=answer", "AGENT_ANSWER=file")
+	reviewer.Env = append(driver.Without(base.Env, "AGENT_ROLE"), "AGENT_ROLE=answer", "AGENT_ANSWER=file")
 	for _, tt := range []struct {
 		o            Options
 		prompt, want string
@@ -107,8 +109,8 @@ func TestTwoAgents(t *testing.T) {
 		t.Run(tt.o.Name, func(t *testing.T) {
 			t.Parallel()
 			for range 3 {
-				if got := run(t, t.Context(), tt.o, tt.prompt); !strings.Contains(got.turn.FinalText, tt.want) || got.failure != nil {
-					t.Errorf("FinalText = %q, failure %+v, want %q", got.turn.FinalText, got.failure, tt.want)
+				if got := run(t, t.Context(), tt.o, tt.prompt); !strings.Contains(got.Turn.FinalText, tt.want) || got.Failure != nil {
+					t.Errorf("FinalText = %q, failure %+v, want %q", got.Turn.FinalText, got.Failure, tt.want)
 				}
 			}
 		})

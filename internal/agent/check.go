@@ -10,7 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/ralph"
 )
 
 // Check finds out before anything is spent whether the agent can work: its
@@ -19,7 +22,7 @@ import (
 // user to read: what, where, and what would be right. No value of a variable
 // is ever in it.
 func (c *CLI) Check(ctx context.Context) error {
-	program := command(c.o, c.o.Name)[0]
+	program := driver.Command(c.o, c.o.Name)[0]
 	if c.o.LookPath != nil {
 		switch _, err := c.o.LookPath(program); {
 		case errors.Is(err, fs.ErrPermission):
@@ -33,7 +36,7 @@ func (c *CLI) Check(ctx context.Context) error {
 		// start to work whatever its arguments are.
 		return nil
 	}
-	if err := c.format.ready(c.o); err != nil {
+	if err := c.driver.Ready(c.o); err != nil {
 		return fmt.Errorf("agent %q: %w%s", c.o.Name, err, c.emptyKeys())
 	}
 	version, err := c.askVersion(ctx)
@@ -47,17 +50,18 @@ func (c *CLI) Check(ctx context.Context) error {
 // emptyKeys names the credentials that are there and empty, which is what a
 // workflow makes of a secret that does not exist.
 func (c *CLI) emptyKeys() string {
-	keys, _ := c.format.credentials()
 	var empty []string
-	for _, key := range keys {
+	for _, key := range catalog.Of(c.o.Name).Keys() {
 		if slices.Contains(c.o.Env, key+"=") {
 			empty = append(empty, key)
 		}
 	}
-	switch len(empty) {
-	case 0:
+	switch {
+	case len(empty) == 0:
 		return ""
-	case 1:
+	case c.o.Flags:
+		return ". Set but empty: " + strings.Join(empty, ", ")
+	case len(empty) == 1:
 		return ". " + empty[0] + " is set but empty: does the secret exist, and may this workflow read it?"
 	}
 	return ". " + strings.Join(empty, ", ") + " are set but empty: do the secrets exist, and may this workflow read them?"
@@ -68,7 +72,11 @@ func missing(o Options) string {
 		return "is " + commandAt(o) + " right, and installed?"
 	}
 	p, _ := PackageOf(o.Name)
-	return "install it (npm install -g " + p.Name + "), have it installed with agent-install: auto, use an image that holds it, or set agent-command"
+	own := "agent-command"
+	if o.Flags {
+		own = "--agent-command"
+	}
+	return "install it (npm install -g " + p.Name + "), have it installed with " + ralph.Option(o.Flags, "agent-install", "auto") + ", use an image that holds it, or set " + own
 }
 
 func commandAt(o Options) string { return cmp.Or(o.CommandAt, "agent-command") }
@@ -77,13 +85,13 @@ func commandAt(o Options) string { return cmp.Or(o.CommandAt, "agent-command") }
 const versionTimeout = 30 * time.Second
 
 func (c *CLI) askVersion(ctx context.Context) (string, error) {
-	argv := append(command(c.o, c.o.Name), "--version")
-	out := tail{limit: 4 << 10}
-	errs := tail{limit: 4 << 10}
+	argv := append(driver.Command(c.o, c.o.Name), "--version")
+	out := driver.Tail{Limit: 4 << 10}
+	errs := driver.Tail{Limit: 4 << 10}
 	exit, err := c.o.Process.Run(ctx, proc.Command{
 		Argv:   argv,
 		Dir:    c.o.Dir,
-		Env:    c.format.environ(c.o),
+		Env:    c.driver.Environ(c.o),
 		Stdin:  strings.NewReader(""),
 		Stdout: &out,
 		Stderr: &errs,
@@ -97,9 +105,9 @@ func (c *CLI) askVersion(ctx context.Context) (string, error) {
 		return "", context.Cause(ctx)
 	case exit.Why == proc.TimedOut:
 		return "", fmt.Errorf("%q did not answer within %v: is the installation whole?", name, versionTimeout)
-	case exit.Why != proc.Exited || exitCode(exit) != 0:
-		words := oneLine(errs.String() + " " + out.String())
-		return "", fmt.Errorf("%q %s: is the installation whole?", name, said(ExitText(exitCode(exit)), words))
+	case exit.Why != proc.Exited || driver.ExitCode(exit) != 0:
+		words := driver.OneLine(errs.String() + " " + out.String())
+		return "", fmt.Errorf("%q %s: is the installation whole?", name, driver.WithWords(driver.ExitText(driver.ExitCode(exit)), words))
 	}
-	return oneLine(out.String()), nil
+	return driver.OneLine(out.String()), nil
 }

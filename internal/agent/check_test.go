@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/claude"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -19,8 +21,8 @@ func TestNewRefuses(t *testing.T) {
 		change func(o *Options)
 		want   string
 	}{
-		{"unknown agent", func(o *Options) { o.Name = "cluade" }, `agent "cluade": unknown; known are amp, claude, cline, codex, copilot, custom, gemini, opencode, text`},
-		{"no agent", func(o *Options) { o.Name = "" }, `agent "": unknown; known are amp, claude, cline, codex, copilot, custom, gemini, opencode, text`},
+		{"unknown agent", func(o *Options) { o.Name = "cluade" }, `agent "cluade": unknown; known are ` + strings.Join(Known(), ", ")},
+		{"no agent", func(o *Options) { o.Name = "" }, `agent "": unknown; known are ` + strings.Join(Known(), ", ")},
 		{"text without a command", func(o *Options) { o.Name, o.Command = "text", nil }, `agent "text": needs agent-command, the command that reads the prompt on stdin`},
 		{"text with a model", func(o *Options) { o.Name, o.Model = "text", "m" }, `agent "text": model has no effect; write it into agent-command`},
 		{"empty program", func(o *Options) { o.Command = []string{"", "x"} }, `agent-command: the program's name is empty`},
@@ -53,6 +55,7 @@ func TestCheck(t *testing.T) {
 	for _, tt := range []struct {
 		name, agent, role string
 		command           []string
+		flags             bool
 		env               []string
 		version           string
 		want              string // in the error; empty: no error
@@ -62,6 +65,7 @@ func TestCheck(t *testing.T) {
 		{name: "text", agent: "text", role: "broken", command: []string{self}},
 		{name: "missing CLI", agent: "claude", role: "print", env: []string{"ANTHROPIC_API_KEY=sk-secret"},
 			want: `agent "claude": "claude" not found: install it (npm install -g @anthropic-ai/claude-code), have it installed with agent-install: auto, use an image that holds it, or set agent-command`},
+		{name: "missing CLI of a command", agent: "claude", role: "print", flags: true, want: `have it installed with --agent-install auto, use an image that holds it, or set --agent-command`},
 		{name: "missing codex", agent: "codex", role: "print", want: `agent "codex": "codex" not found: install it (npm install -g @openai/codex)`},
 		{name: "codex without credentials", agent: "codex", role: "print", env: []string{"PATH=" + bin}, want: `agent "codex": no credentials: set CODEX_API_KEY or OPENAI_API_KEY`},
 		{name: "missing command", agent: "text", role: "print", command: []string{"no-such-agent", "-x"},
@@ -70,13 +74,15 @@ func TestCheck(t *testing.T) {
 			want: `agent "claude": no credentials: set ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN`},
 		{name: "empty credentials", agent: "claude", role: "print", env: []string{"PATH=" + bin, "ANTHROPIC_API_KEY="},
 			want: `ANTHROPIC_API_KEY is set but empty: does the secret exist, and may this workflow read it?`},
+		{name: "empty credentials of a command", agent: "claude", role: "print", flags: true, env: []string{"PATH=" + bin, "ANTHROPIC_API_KEY="},
+			want: `to 1. Set but empty: ANTHROPIC_API_KEY`},
 		{name: "broken installation", agent: "claude", role: "broken", env: []string{"PATH=" + bin, "ANTHROPIC_API_KEY=sk-secret"},
 			want: `agent "claude": "claude --version" exited with code 1: Error: native binary is missing run npm again: is the installation whole?`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			o := player(t, tt.agent, tt.role, "")
-			o.Command = tt.command
+			o.Command, o.Flags = tt.command, tt.flags
 			o.Env = append(o.Env, tt.env...)
 			o.LookPath = func(name string) (string, error) { return proc.LookPath(name, o.Env) }
 			a, err := New(o)
@@ -133,7 +139,7 @@ func TestClaudeReady(t *testing.T) {
 		{[]string{"HOME=" + loggedIn}, true},
 		{[]string{"CLAUDE_CONFIG_DIR=" + filepath.Join(loggedIn, ".claude"), "HOME=" + home}, true},
 	} {
-		if err := (claude{}).ready(Options{Env: tt.env}); (err == nil) != tt.want {
+		if err := (claude.Driver{}).Ready(Options{Env: tt.env}); (err == nil) != tt.want {
 			t.Errorf("ready(%q) = %v, want ready = %v", tt.env, err, tt.want)
 		}
 	}
@@ -152,7 +158,7 @@ func TestClaudeArgv(t *testing.T) {
 		{Options{Command: []string{"npx", "claude"}}, ralph.Prompt{CostLeft: 1_250_000}, "npx claude " + fixed + " --max-budget-usd 1.25"},
 		{Options{}, ralph.Prompt{CostLeft: 1}, "claude " + fixed + " --max-budget-usd 0.000001"},
 	} {
-		if got := strings.Join(claude{}.argv(tt.o, tt.p), " "); got != tt.want {
+		if got := strings.Join(claude.Driver{}.Argv(tt.o, tt.p), " "); got != tt.want {
 			t.Errorf("argv(%+v, %+v) = %s, want %s", tt.o, tt.p, got, tt.want)
 		}
 	}
@@ -162,10 +168,10 @@ func TestClaudeEnviron(t *testing.T) {
 	t.Parallel()
 	given := []string{"PATH=/bin", "CLAUDECODE=1", "DISABLE_TELEMETRY=0", "IS_SANDBOX=0"}
 	want := "PATH=/bin DISABLE_TELEMETRY=0 IS_SANDBOX=0 DISABLE_ERROR_REPORTING=1 DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD=1"
-	if got := strings.Join(claude{}.environ(Options{Env: given}), " "); got != want {
+	if got := strings.Join(claude.Driver{}.Environ(Options{Env: given}), " "); got != want {
 		t.Errorf("environ() = %s, want %s", got, want)
 	}
-	if got := (claude{}).environ(Options{Env: given, Root: true}); lookup(got, "IS_SANDBOX") != "1" || len(got) != 7 {
+	if got := (claude.Driver{}).Environ(Options{Env: given, Root: true}); driver.Lookup(got, "IS_SANDBOX") != "1" || len(got) != 7 {
 		t.Errorf("environ(root) = %q, want IS_SANDBOX=1 once", got)
 	}
 	if strings.Join(given, " ") != "PATH=/bin CLAUDECODE=1 DISABLE_TELEMETRY=0 IS_SANDBOX=0" {

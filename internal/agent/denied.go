@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -19,12 +21,12 @@ func Denied(f *ralph.Failure, refused []string, o Options) *ralph.Failure {
 		return f
 	}
 	address := deniedHost(refused, o)
-	if address == "" || f.Kind == ralph.FailureAuth && strings.HasPrefix(address, opencodeList+":") {
+	if address == "" || f.Kind == ralph.FailureAuth && slices.Contains(catalog.Of(o.Name).SideHosts, strings.TrimSuffix(address, ":443")) {
 		return f
 	}
 	host := strings.TrimSuffix(address, ":443")
-	return &ralph.Failure{Kind: ralph.FailureDenied, Message: clip("the network wall refused "+address+
-		", which "+o.Name+" needs: add "+host+" to allowed-hosts", maxMessage)}
+	return &ralph.Failure{Kind: ralph.FailureDenied, Message: driver.Clip("the network wall refused "+address+
+		", which "+o.Name+" needs: add "+host+" to allowed-hosts", driver.MaxMessage)}
 }
 
 // deniedHost is the first of the refused addresses that the agent needs; empty:
@@ -40,7 +42,7 @@ func deniedHost(refused []string, o Options) string {
 	if i < 0 {
 		return ""
 	}
-	return clip(oneLine(refused[i]), maxName)
+	return driver.Clip(driver.OneLine(refused[i]), driver.MaxName)
 }
 
 // matches says that an address (host:port) is one of a pattern of [Hosts].

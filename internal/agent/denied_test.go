@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/driver"
+	"github.com/org/ralph-action/internal/agent/gemini"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -49,7 +51,7 @@ func TestDenied(t *testing.T) {
 func TestGeminiRefusedByTheWall(t *testing.T) {
 	t.Parallel()
 	ended := false
-	d := gemini{}.decoder(Options{giveUp: func() { ended = true }, denied: func() bool { return true }}, ralph.Prompt{}, func(ralph.Event) {}, func() {})
+	d := gemini.Driver{}.Decoder(Options{Turn: driver.Turn{GiveUp: func() { ended = true }, Denied: func() bool { return true }}}, ralph.Prompt{}, func(ralph.Event) {}, func() {})
 	d.Stderr([]byte("YOLO mode is enabled. All tool calls will be automatically approved.\n"))
 	if ended {
 		t.Fatal("given up before there was trouble")

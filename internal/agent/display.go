@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/proc"
 )
 
@@ -56,7 +57,7 @@ func (c *CLI) display(ctx context.Context) *display {
 	command := proc.Command{
 		Argv:   []string{"sh", "-c", c.o.Display},
 		Dir:    c.o.Dir,
-		Env:    without(c.o.Env, Credentials(c.o.Name)...),
+		Env:    driver.Without(c.o.Env, Credentials(c.o.Name)...),
 		Stdin:  d.queue,
 		Stdout: out, Stderr: out,
 		Limits: proc.Limits{Grace: c.o.Limits.Grace, OutputBytes: displayOutput},
@@ -67,7 +68,7 @@ func (c *CLI) display(ctx context.Context) *display {
 		left, over := d.queue.leave()
 		switch {
 		case err != nil:
-			out.note(fmt.Sprintf("the display filter cannot be started: %s", oneLine(err.Error())))
+			out.note(fmt.Sprintf("the display filter cannot be started: %s", driver.OneLine(err.Error())))
 		case left > 0 && exit.Why == proc.Cancelled:
 			out.note(fmt.Sprintf("the display filter did not end in time and was ended; %d bytes it had not read are not shown", left))
 		case exit.Why == proc.Flooded:
@@ -75,18 +76,18 @@ func (c *CLI) display(ctx context.Context) *display {
 		case exit.Why == proc.Cancelled:
 			out.note("the display filter did not end in time and was ended")
 		case left > 0 || !over:
-			out.note("the display filter " + ExitText(exitCode(exit)) + " before it had read everything; the rest is not shown")
+			out.note("the display filter " + driver.ExitText(driver.ExitCode(exit)) + " before it had read everything; the rest is not shown")
 		}
 	}()
 	return d
 }
 
 // around makes a decoder's input pass by the display.
-func (d *display) around(inner decoder) decoder {
+func (d *display) around(inner driver.Decoder) driver.Decoder {
 	if d == nil {
 		return inner
 	}
-	return &shown{decoder: inner, queue: d.queue}
+	return &shown{Decoder: inner, queue: d.queue}
 }
 
 // finish ends the command's input, and after a grace the command.
@@ -117,7 +118,7 @@ func (d *display) finish(ctx context.Context) {
 // outputs become one, whose lines stay whole: a line of stderr waits for the
 // end of the line that stdout is in.
 type shown struct {
-	decoder
+	driver.Decoder
 	queue  *lineQueue
 	within bool // a line of stdout
 	errs   []byte
@@ -134,19 +135,19 @@ func (s *shown) Stdout(p []byte) {
 		s.queue.write(p[end:])
 		s.within = true
 	}
-	s.decoder.Stdout(p)
+	s.Decoder.Stdout(p)
 }
 
 func (s *shown) Stderr(p []byte) {
 	s.errs = append(s.errs, p...)
 	s.pass()
-	s.decoder.Stderr(p)
+	s.Decoder.Stderr(p)
 }
 
 func (s *shown) Close() {
 	s.queue.write(s.errs)
 	s.errs = nil
-	s.decoder.Close()
+	s.Decoder.Close()
 }
 
 // pass hands on the whole lines of stderr, or more when it is too much to keep.

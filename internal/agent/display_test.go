@@ -11,13 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/org/ralph-action/internal/agent/agenttest"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
 // displayed runs an agent in a role with a display command, and returns what
 // the two showed.
-func displayed(t *testing.T, ctx context.Context, role, file, display string) (got decoded, shown, log string) {
+func displayed(t *testing.T, ctx context.Context, role, file, display string) (got agenttest.Decoded, shown, log string) {
 	t.Helper()
 	o := player(t, "claude", role, file)
 	o.Display = display
@@ -50,7 +52,7 @@ func (l *locked) String() string {
 // as well.
 func TestDisplay(t *testing.T) {
 	t.Parallel()
-	stream := transcript(t, "success_tool")
+	stream := agenttest.Transcript(t, "success_tool")
 	for _, tt := range []struct {
 		name, command string
 		want          func(shown, log string) bool
@@ -69,8 +71,8 @@ func TestDisplay(t *testing.T) {
 			if !tt.want(shown, log) {
 				t.Errorf("shown = %q", shown)
 			}
-			if got.failure != nil || !got.says(marker) || !strings.Contains(log, stream[:len(stream)/2]) {
-				t.Errorf("failure %v, marker %v, log of %d bytes: want a good turn whatever the display does", got.failure, got.says(marker), len(log))
+			if got.Failure != nil || !got.Says(agenttest.Marker) || !strings.Contains(log, stream[:len(stream)/2]) {
+				t.Errorf("failure %v, marker %v, log of %d bytes: want a good turn whatever the display does", got.Failure, got.Says(agenttest.Marker), len(log))
 			}
 		})
 	}
@@ -88,7 +90,7 @@ func TestDisplayEndsEarly(t *testing.T) {
 	if want := "a line of the agent\nralph: the display filter exited with code 3 before it had read everything; the rest is not shown\n"; out.String() != want {
 		t.Errorf("shown = %q, want %q", out.String(), want)
 	}
-	if !strings.HasSuffix(got.words(false), "last\n") {
+	if !strings.HasSuffix(got.Words(false), "last\n") {
 		t.Error("the agent's last line is missing")
 	}
 }
@@ -105,8 +107,8 @@ func TestDisplayNotStarted(t *testing.T) {
 	}
 	var out locked
 	o.Display, o.DisplayProcess, o.DisplayOut = "cat", closed, &out
-	if got := run(t, t.Context(), o, "p"); got.failure != nil || !got.says(marker) {
-		t.Errorf("failure = %v", got.failure)
+	if got := run(t, t.Context(), o, "p"); got.Failure != nil || !got.Says(agenttest.Marker) {
+		t.Errorf("failure = %v", got.Failure)
 	}
 	if s := out.String(); strings.Count(s, "ralph: ") != 1 || !strings.Contains(s, "the display filter cannot be started") {
 		t.Errorf("shown = %q, want one note", s)
@@ -165,7 +167,7 @@ func TestDisplayOptions(t *testing.T) {
 func TestDisplayLines(t *testing.T) {
 	t.Parallel()
 	queue := newLineQueue(1<<20, func(int64) {})
-	s := &shown{decoder: nothing{}, queue: queue}
+	s := &shown{Decoder: nothing{}, queue: queue}
 	s.Stdout([]byte(`{"a":`))
 	s.Stderr([]byte("warning\npart"))
 	s.Stdout([]byte("1}\n{"))
@@ -184,7 +186,7 @@ func TestDisplayLines(t *testing.T) {
 	}
 }
 
-type nothing struct{ decoder }
+type nothing struct{ driver.Decoder }
 
 func (nothing) Stdout([]byte) {}
 func (nothing) Stderr([]byte) {}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/agenttest"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -20,37 +22,37 @@ func TestThroughDoor(t *testing.T) {
 		name string
 		o    Options
 		env  string
-		want Door
+		want driver.KeyProxy
 		told string // what argv or environ says of the address
 	}{
 		{"claude", Options{Name: "claude"}, "ANTHROPIC_API_KEY=secret CLAUDE_CODE_OAUTH_TOKEN=secret",
-			Door{Upstream: "https://api.anthropic.com", Header: "x-api-key", KeyVariable: "ANTHROPIC_API_KEY"}, "ANTHROPIC_BASE_URL=" + address},
+			driver.KeyProxy{Upstream: "https://api.anthropic.com", Header: "x-api-key", KeyVariable: "ANTHROPIC_API_KEY"}, "ANTHROPIC_BASE_URL=" + address},
 		{"claude, a bearer's token", Options{Name: "claude", Provider: "anthropic"}, "ANTHROPIC_AUTH_TOKEN=secret",
-			Door{Upstream: "https://api.anthropic.com", Header: "Authorization", Scheme: "Bearer", KeyVariable: "ANTHROPIC_AUTH_TOKEN"}, "ANTHROPIC_BASE_URL=" + address},
+			driver.KeyProxy{Upstream: "https://api.anthropic.com", Header: "Authorization", Scheme: "Bearer", KeyVariable: "ANTHROPIC_AUTH_TOKEN"}, "ANTHROPIC_BASE_URL=" + address},
 		{"claude, a subscription", Options{Name: "claude"}, "CLAUDE_CODE_OAUTH_TOKEN=secret",
-			Door{Upstream: "https://api.anthropic.com", Header: "Authorization", Scheme: "Bearer", KeyVariable: "CLAUDE_CODE_OAUTH_TOKEN"}, "ANTHROPIC_BASE_URL=" + address},
+			driver.KeyProxy{Upstream: "https://api.anthropic.com", Header: "Authorization", Scheme: "Bearer", KeyVariable: "CLAUDE_CODE_OAUTH_TOKEN"}, "ANTHROPIC_BASE_URL=" + address},
 		{"claude at a gateway", Options{Name: "claude", BaseURL: "https://gw.example.com/anthropic/"}, "ANTHROPIC_API_KEY=secret",
-			Door{Upstream: "https://gw.example.com/anthropic", Header: "x-api-key", KeyVariable: "ANTHROPIC_API_KEY"}, "ANTHROPIC_BASE_URL=" + address},
+			driver.KeyProxy{Upstream: "https://gw.example.com/anthropic", Header: "x-api-key", KeyVariable: "ANTHROPIC_API_KEY"}, "ANTHROPIC_BASE_URL=" + address},
 		{"claude at a gateway of the environment", Options{Name: "claude", Settings: `{"model":"opus"}`}, "ANTHROPIC_API_KEY=secret ANTHROPIC_BASE_URL=http://gw:8080",
-			Door{Upstream: "http://gw:8080", Header: "x-api-key", KeyVariable: "ANTHROPIC_API_KEY"}, "ANTHROPIC_BASE_URL=" + address},
+			driver.KeyProxy{Upstream: "http://gw:8080", Header: "x-api-key", KeyVariable: "ANTHROPIC_API_KEY"}, "ANTHROPIC_BASE_URL=" + address},
 		{"codex", Options{Name: "codex"}, "OPENAI_API_KEY=secret",
-			Door{Upstream: "https://api.openai.com/v1", Header: "Authorization", Scheme: "Bearer", KeyVariable: "OPENAI_API_KEY", WebSocket: true}, `openai_base_url="` + address + `"`},
+			driver.KeyProxy{Upstream: "https://api.openai.com/v1", Header: "Authorization", Scheme: "Bearer", KeyVariable: "OPENAI_API_KEY", WebSocket: true}, `openai_base_url="` + address + `"`},
 		{"codex, its own variable", Options{Name: "codex", Provider: "openai"}, "CODEX_API_KEY=secret OPENAI_API_KEY=secret",
-			Door{Upstream: "https://api.openai.com/v1", Header: "Authorization", Scheme: "Bearer", KeyVariable: "CODEX_API_KEY", WebSocket: true}, `openai_base_url="` + address + `"`},
+			driver.KeyProxy{Upstream: "https://api.openai.com/v1", Header: "Authorization", Scheme: "Bearer", KeyVariable: "CODEX_API_KEY", WebSocket: true}, `openai_base_url="` + address + `"`},
 		{"codex at an endpoint", Options{Name: "codex", Provider: "responses", BaseURL: "https://gw.example.com/v1"}, "CODEX_API_KEY=secret",
-			Door{Upstream: "https://gw.example.com/v1", Header: "Authorization", Scheme: "Bearer", KeyVariable: "CODEX_API_KEY"}, `base_url="` + address + `"`},
+			driver.KeyProxy{Upstream: "https://gw.example.com/v1", Header: "Authorization", Scheme: "Bearer", KeyVariable: "CODEX_API_KEY"}, `base_url="` + address + `"`},
 		{"codex at azure", Options{Name: "codex", Provider: "azure", BaseURL: "https://n.openai.azure.com/"}, "AZURE_OPENAI_API_KEY=secret",
-			Door{Upstream: "https://n.openai.azure.com/openai/v1", Header: "Authorization", Scheme: "Bearer", KeyVariable: "AZURE_OPENAI_API_KEY"}, `base_url="` + address},
+			driver.KeyProxy{Upstream: "https://n.openai.azure.com/openai/v1", Header: "Authorization", Scheme: "Bearer", KeyVariable: "AZURE_OPENAI_API_KEY"}, `base_url="` + address},
 		{"gemini", Options{Name: "gemini"}, "GEMINI_API_KEY=secret",
-			Door{Upstream: "https://generativelanguage.googleapis.com", Header: "x-goog-api-key", KeyVariable: "GEMINI_API_KEY"}, "GOOGLE_GEMINI_BASE_URL=" + address},
+			driver.KeyProxy{Upstream: "https://generativelanguage.googleapis.com", Header: "x-goog-api-key", KeyVariable: "GEMINI_API_KEY"}, "GOOGLE_GEMINI_BASE_URL=" + address},
 		{"opencode", Options{Name: "opencode", Model: "anthropic/claude-sonnet-5"}, "ANTHROPIC_API_KEY=secret OPENAI_API_KEY=secret",
-			Door{Upstream: "https://api.anthropic.com/v1", Header: "x-api-key", KeyVariable: "ANTHROPIC_API_KEY"}, `"anthropic":{"options":{"baseURL":"` + address + `"}}`},
+			driver.KeyProxy{Upstream: "https://api.anthropic.com/v1", Header: "x-api-key", KeyVariable: "ANTHROPIC_API_KEY"}, `"anthropic":{"options":{"baseURL":"` + address + `"}}`},
 		{"opencode at an endpoint", Options{Name: "opencode", Model: "m", BaseURL: "https://gw.example.com/v1"}, "OPENAI_API_KEY=secret",
-			Door{Upstream: "https://gw.example.com/v1", Header: "Authorization", Scheme: "Bearer", KeyVariable: "OPENAI_API_KEY"}, `"baseURL":"` + address + `"`},
+			driver.KeyProxy{Upstream: "https://gw.example.com/v1", Header: "Authorization", Scheme: "Bearer", KeyVariable: "OPENAI_API_KEY"}, `"baseURL":"` + address + `"`},
 		{"copilot with a provider", Options{Name: "copilot", Provider: "anthropic", Model: "m"}, "COPILOT_PROVIDER_API_KEY=secret COPILOT_GITHUB_TOKEN=secret",
-			Door{Upstream: "https://api.anthropic.com", Header: "x-api-key", KeyVariable: "COPILOT_PROVIDER_API_KEY"}, "COPILOT_PROVIDER_BASE_URL=" + address},
+			driver.KeyProxy{Upstream: "https://api.anthropic.com", Header: "x-api-key", KeyVariable: "COPILOT_PROVIDER_API_KEY"}, "COPILOT_PROVIDER_BASE_URL=" + address},
 		{"copilot at azure", Options{Name: "copilot", Provider: "azure", BaseURL: "https://n.openai.azure.com", Model: "m"}, "COPILOT_PROVIDER_API_KEY=secret",
-			Door{Upstream: "https://n.openai.azure.com", Header: "api-key", KeyVariable: "COPILOT_PROVIDER_API_KEY"}, "COPILOT_PROVIDER_BASE_URL=" + address},
+			driver.KeyProxy{Upstream: "https://n.openai.azure.com", Header: "api-key", KeyVariable: "COPILOT_PROVIDER_API_KEY"}, "COPILOT_PROVIDER_BASE_URL=" + address},
 	} {
 		home := t.TempDir()
 		tt.o.Env, tt.o.Scratch, tt.o.Process = append(strings.Fields(tt.env), "HOME="+home), t.TempDir(), noProcess{}
@@ -60,7 +62,7 @@ func TestThroughDoor(t *testing.T) {
 			continue
 		}
 		wantModelsOnly(t, tt.name, d.Endpoints)
-		o := tt.o.ThroughDoor(address+"/", placeholder)
+		o := ThroughDoor(tt.o, address+"/", placeholder)
 		if d, ok := KeyDoor(o); ok {
 			t.Errorf("%s: a door behind the door: %+v", tt.name, d)
 		}
@@ -69,22 +71,22 @@ func TestThroughDoor(t *testing.T) {
 			t.Errorf("%s: New behind the door: %v", tt.name, err)
 			continue
 		}
-		f := c.format
-		o.extra = map[string]string{"settings.json": "/s/settings.json"}
-		told := strings.Join(append(f.environ(o), f.argv(o, ralph.Prompt{Text: "p"})...), "\n")
+		f := c.driver
+		o.Turn.Files = map[string]string{"settings.json": "/s/settings.json"}
+		told := strings.Join(append(f.Environ(o), f.Argv(o, ralph.Prompt{Text: "p"})...), "\n")
 		if strings.Contains(told, "secret") {
 			t.Errorf("%s: a key is left: %s", tt.name, told)
 		}
-		if lookup(f.environ(o), d.KeyVariable) != placeholder {
-			t.Errorf("%s: %s = %q, want the placeholder", tt.name, d.KeyVariable, lookup(f.environ(o), d.KeyVariable))
+		if driver.Lookup(f.Environ(o), d.KeyVariable) != placeholder {
+			t.Errorf("%s: %s = %q, want the placeholder", tt.name, d.KeyVariable, driver.Lookup(f.Environ(o), d.KeyVariable))
 		}
 		if !strings.Contains(told, tt.told) {
 			t.Errorf("%s: nothing says %s in %s", tt.name, tt.told, told)
 		}
-		if err := f.ready(o); err != nil {
+		if err := f.Ready(o); err != nil {
 			t.Errorf("%s: ready behind the door: %v", tt.name, err)
 		}
-		if hosts := Hosts(o); slices.ContainsFunc(hosts, func(h string) bool { return h != opencodeList }) {
+		if hosts := Hosts(o); slices.ContainsFunc(hosts, func(h string) bool { return h != "models.opencode.ai" }) {
 			t.Errorf("%s: behind the door it needs %q", tt.name, hosts)
 		}
 	}
@@ -111,7 +113,7 @@ func TestNoDoor(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(home, ".codex"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	writeFile(t, filepath.Join(home, ".codex", "config.toml"), `model_provider = "x"`)
+	agenttest.WriteFile(t, filepath.Join(home, ".codex", "config.toml"), `model_provider = "x"`)
 	for _, tt := range []struct {
 		name string
 		o    Options
@@ -144,7 +146,7 @@ func TestNoDoor(t *testing.T) {
 		if d, ok := KeyDoor(tt.o); ok {
 			t.Errorf("%s: KeyDoor = %+v, want none", tt.name, d)
 		}
-		if o := tt.o.ThroughDoor("http://127.0.0.1:1", "p"); o.BaseURL != tt.o.BaseURL || !slices.Equal(o.Env, tt.o.Env) {
+		if o := ThroughDoor(tt.o, "http://127.0.0.1:1", "p"); o.BaseURL != tt.o.BaseURL || !slices.Equal(o.Env, tt.o.Env) {
 			t.Errorf("%s: ThroughDoor changed the options", tt.name)
 		}
 	}
@@ -158,15 +160,15 @@ func TestThroughDoorKeeps(t *testing.T) {
 		Settings: `{"model":"opus"}`, Args: []string{"--max-turns", "3"}, Command: []string{"npx", "claude"},
 	}
 	before := slices.Clone(o.Env)
-	got := o.ThroughDoor("http://127.0.0.1:1", "p")
-	if lookup(got.Env, "A") != "b" || lookup(got.Env, "ANTHROPIC_CUSTOM_HEADERS") != "x: y" || !slices.Equal(got.Args, o.Args) || !slices.Equal(got.Command, o.Command) {
+	got := ThroughDoor(o, "http://127.0.0.1:1", "p")
+	if driver.Lookup(got.Env, "A") != "b" || driver.Lookup(got.Env, "ANTHROPIC_CUSTOM_HEADERS") != "x: y" || !slices.Equal(got.Args, o.Args) || !slices.Equal(got.Command, o.Command) {
 		t.Errorf("ThroughDoor = %+v", got)
 	}
 	// WebFetch would ask api.anthropic.com first, past the door.
 	if got.Settings != `{"model":"opus","skipWebFetchPreflight":true}` {
 		t.Errorf("settings = %s", got.Settings)
 	}
-	if o.Settings = `{"skipWebFetchPreflight":false}`; o.ThroughDoor("http://127.0.0.1:1", "p").Settings != o.Settings {
+	if o.Settings = `{"skipWebFetchPreflight":false}`; ThroughDoor(o, "http://127.0.0.1:1", "p").Settings != o.Settings {
 		t.Error("the user's own setting did not stay")
 	}
 	if !slices.Equal(o.Env, before) {

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/agenttest"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
 )
-
-const servers = `{"mcpServers":{"demo":{"command":"npx","args":["-y","it's"],"env":{"TOKEN":"${SECRET}"}},"web":{"type":"http","url":"https://mcp.example.com/x","headers":{"Authorization":"Bearer ${SECRET}"}}}}`
 
 // asked is what an agent's child is started with.
 type asked struct {
@@ -32,15 +32,15 @@ func ask(t *testing.T, o Options, p ralph.Prompt) asked {
 		t.Fatal(err)
 	}
 	for _, e := range c.extras {
-		path := o.extra[e.name]
+		path := o.Turn.Files[e.Name]
 		b, err := os.ReadFile(path)
 		if info, e := os.Stat(path); err != nil || e != nil || info.Mode().Perm() != 0o600 {
 			t.Fatal(err, e, info)
 		}
-		got.files[e.name] = string(b)
-		o.extra[e.name] = "/scratch/" + e.name
+		got.files[e.Name] = string(b)
+		o.Turn.Files[e.Name] = "/scratch/" + e.Name
 	}
-	got.argv, got.env = c.argv(o, q), c.format.environ(o)
+	got.argv, got.env = driver.CommandLine(c.driver, o, q), c.driver.Environ(o)
 	return got
 }
 
@@ -49,7 +49,7 @@ func ask(t *testing.T, o Options, p ralph.Prompt) asked {
 func TestOptionsTogether(t *testing.T) {
 	t.Parallel()
 	all := func(o Options) Options {
-		o.Args, o.MCP, o.System = []string{"--more"}, servers, "Be \"kind\".\nAlways."
+		o.Args, o.MCP, o.System = []string{"--more"}, agenttest.Servers, "Be \"kind\".\nAlways."
 		o.Env = []string{"HOME=/nonexistent", "SECRET=s3cr3t"}
 		return o
 	}
@@ -66,20 +66,20 @@ func TestOptionsTogether(t *testing.T) {
 			argv: "claude|-p|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--add-dir=.|--model|m|--effort|xhigh|--max-budget-usd|0.5" +
 				"|--mcp-config=/scratch/mcp.json|--append-system-prompt-file|/scratch/system.txt|--settings|/scratch/settings.json|--more|--resume|ID",
 			env:   "CLAUDE_CODE_USE_BEDROCK=1|ANTHROPIC_BEDROCK_BASE_URL=https://b.example.com",
-			files: map[string]string{"mcp.json": servers, "system.txt": "Be \"kind\".\nAlways.", "settings.json": `{"env":{"A":"b"}}`},
+			files: map[string]string{"mcp.json": agenttest.Servers, "system.txt": "Be \"kind\".\nAlways.", "settings.json": `{"env":{"A":"b"}}`},
 		},
 		{
 			name: "claude in text mode",
 			o:    all(Options{Name: "claude", Plain: true, Effort: "low"}),
 			argv: "claude|-p|--output-format|text|--dangerously-skip-permissions|--setting-sources|user|--add-dir=.|--effort|low|--max-budget-usd|0.5" +
 				"|--mcp-config=/scratch/mcp.json|--append-system-prompt-file|/scratch/system.txt|--more|--resume|ID",
-			files: map[string]string{"mcp.json": servers, "system.txt": "Be \"kind\".\nAlways."},
+			files: map[string]string{"mcp.json": agenttest.Servers, "system.txt": "Be \"kind\".\nAlways."},
 		},
 		{
 			name: "claude whose prompt is an argument has no files",
 			o:    all(Options{Name: "claude", Argument: true, Settings: `{"env":{"A":"b"}}`}),
 			argv: "claude|-p|do it|--output-format|stream-json|--verbose|--dangerously-skip-permissions|--setting-sources|user|--add-dir=.|--max-budget-usd|0.5" +
-				"|--mcp-config=" + servers + "|--append-system-prompt|Be \"kind\".\nAlways.|--settings|{\"env\":{\"A\":\"b\"}}|--more|--resume|ID",
+				"|--mcp-config=" + agenttest.Servers + "|--append-system-prompt|Be \"kind\".\nAlways.|--settings|{\"env\":{\"A\":\"b\"}}|--more|--resume|ID",
 		},
 		{
 			name: "codex",
@@ -101,13 +101,13 @@ func TestOptionsTogether(t *testing.T) {
 			argv: "amp|threads|continue|ID|--more|--mcp-config|/scratch/mcp.json|--settings-file|/scratch/settings.json|--stream-json|--dangerously-allow-all|-x",
 			env:  "AMP_URL=https://amp.example.com",
 			files: map[string]string{"settings.json": `{"amp.proxy":"http://p"}`,
-				"mcp.json": servers[len(`{"mcpServers":`) : len(servers)-1]},
+				"mcp.json": agenttest.Servers[len(`{"mcpServers":`) : len(agenttest.Servers)-1]},
 		},
 		{
 			name: "cline",
 			o:    all(Options{Name: "cline", Model: "m", Effort: "none", BaseURL: "https://c.example.com", Provider: "cline"}),
 			argv: "cline|--json|-P|cline|-m|m|--thinking|none|--more|Be \"kind\".\nAlways.\n\ndo it",
-			env:  "CLINE_MCP_SETTINGS_PATH=/scratch/mcp.json|CLINE_API_BASE_URL=https://c.example.com", files: map[string]string{"mcp.json": servers},
+			env:  "CLINE_MCP_SETTINGS_PATH=/scratch/mcp.json|CLINE_API_BASE_URL=https://c.example.com", files: map[string]string{"mcp.json": agenttest.Servers},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -189,13 +189,13 @@ func TestOptionsRefused(t *testing.T) {
 		{Options{Name: "claude", Settings: `{"disableAllHooks":true}`, Hooks: map[string]string{"Stop": "x"}}, `agent-settings: disableAllHooks turns off the hooks this run needs`},
 		{Options{Name: "claude", Settings: `{"hooks":[]}`, Hooks: map[string]string{"Stop": "x"}}, `agent-settings: "hooks" must be an object`},
 		{Options{Name: "claude", System: "x", Args: []string{"--append-system-prompt", "y"}}, "leave one of them out"},
-		{Options{Name: "claude", Argument: true, System: strings.Repeat("x", maxArgument+1)}, "append-system-prompt: its 102401 bytes are too long"},
+		{Options{Name: "claude", Argument: true, System: strings.Repeat("x", driver.MaxArgument+1)}, "append-system-prompt: its 102401 bytes are too long"},
 		{Options{Name: "claude", Argument: true, Settings: "{}", Args: []string{"--settings", "x.json"}}, "leave one of them out"},
 		{Options{Name: "codex", Effort: "very high"}, `effort "very high": unknown; known are none, minimal, low`},
 		{Options{Name: "codex", Provider: "bedrock"}, `provider "bedrock": unknown; known are openai, azure, responses`},
 		{Options{Name: "codex", Provider: "azure"}, `provider azure: needs base-url, such as https://NAME.openai.azure.com/openai/v1`},
 		{Options{Name: "codex", Provider: "responses", BaseURL: "gateway"}, "base-url: must be an address such as"},
-		{Options{Name: "codex", System: strings.Repeat("x", maxArgument)}, "bytes are too long for one (102400)"},
+		{Options{Name: "codex", System: strings.Repeat("x", driver.MaxArgument)}, "bytes are too long for one (102400)"},
 		{Options{Name: "codex", System: "x", Settings: `{"developer_instructions":"y"}`}, "leave one of them out"},
 		{Options{Name: "codex", Settings: `{"a":{"b":null}}`}, "agent-settings: a.b: null is no value of codex's configuration"},
 		{Options{Name: "codex", Settings: `{"a.b":1}`}, "agent-settings: a.b: letters, digits, - and _ only"},
@@ -263,7 +263,7 @@ func TestAmpSettings(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || c.extras[0].text != tt.want {
+		if err != nil || c.extras[0].Text != tt.want {
 			t.Errorf("settings = %+v, %v, want %s", c.extras, err, tt.want)
 		}
 	}

@@ -7,17 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/agenttest"
+	"github.com/org/ralph-action/internal/agent/filter"
+	"github.com/org/ralph-action/internal/agent/jsonscan"
 	"github.com/org/ralph-action/internal/ralph"
 )
-
-func mustCompile(t testing.TB, expr string) *filterCode {
-	t.Helper()
-	code, err := compileFilter(expr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return code
-}
 
 // FuzzFilter feeds a filter any stream. What is JSON must be read as
 // encoding/json reads it, and cutting the stream must not change the words.
@@ -29,12 +23,12 @@ func FuzzFilter(f *testing.F) {
 	} {
 		f.Add(s, uint8(7))
 	}
-	code, err := compileFilter(`., (.. | strings), .text?`)
+	code, err := filter.Compile(`., (.. | strings), .text?`)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, stream string, size uint8) {
-		if v, ok := parseJSON([]byte(stream)); json.Valid([]byte(stream)) && depth(stream) < maxDepth {
+		if v, ok := jsonscan.Parse([]byte(stream)); json.Valid([]byte(stream)) && depth(stream) < 200 {
 			var want any
 			d := json.NewDecoder(strings.NewReader(stream))
 			d.UseNumber()
@@ -46,14 +40,14 @@ func FuzzFilter(f *testing.F) {
 				t.Errorf("parseJSON(%q) = %#v, %v, want %#v", stream, v, ok, want)
 			}
 		}
-		_, known := formats()
-		c := &CLI{o: Options{Name: "text"}, format: known["text"], filter: code}
+		known := drivers()
+		c := &CLI{o: Options{Name: "text"}, driver: known["text"], filter: code}
 		whole, pieces := filterWith(c, "a prompt that is long enough", stream, 0, 0), filterWith(c, "a prompt that is long enough", stream, int(size%32)+1, 0)
-		if w, p := strings.Join(whole.searchable(), "¦"), strings.Join(pieces.searchable(), "¦"); w != p {
+		if w, p := strings.Join(whole.Searchable(), "¦"), strings.Join(pieces.Searchable(), "¦"); w != p {
 			t.Errorf("words in pieces = %q, want %q", p, w)
 		}
-		if kind(whole.failure) != kind(pieces.failure) {
-			t.Errorf("failure in pieces = %v, want %v", pieces.failure, whole.failure)
+		if agenttest.FailureKind(whole.Failure) != agenttest.FailureKind(pieces.Failure) {
+			t.Errorf("failure in pieces = %v, want %v", pieces.Failure, whole.Failure)
 		}
 	})
 }
@@ -64,12 +58,12 @@ func depth(s string) int { return strings.Count(s, "[") + strings.Count(s, "{") 
 // BenchmarkFilter filters 100 MB of stream-json with lines of one megabyte,
 // beside the decoder of the stream.
 func BenchmarkFilter(b *testing.B) {
-	benchmarkFilter(b, bigStream(100<<20))
+	benchmarkFilter(b, agenttest.BigStream(100<<20))
 }
 
 // BenchmarkFilterSmall filters lines as short as most are.
 func BenchmarkFilterSmall(b *testing.B) {
-	benchmarkFilter(b, []byte(strings.Repeat(transcript(b, "success_tool"), 1000)))
+	benchmarkFilter(b, []byte(strings.Repeat(agenttest.Transcript(b, "success_tool"), 1000)))
 }
 
 func benchmarkFilter(b *testing.B, stream []byte) {
@@ -78,7 +72,7 @@ func benchmarkFilter(b *testing.B, stream []byte) {
 	b.ReportAllocs()
 	for b.Loop() {
 		texts := 0
-		d := c.decoder(ralph.Prompt{}, func(e ralph.Event) {
+		d := c.newDecoder(ralph.Prompt{}, func(e ralph.Event) {
 			if e.Kind == ralph.EventText {
 				texts++
 			}
@@ -93,4 +87,13 @@ func benchmarkFilter(b *testing.B, stream []byte) {
 			b.Fatalf("%d texts, failure %v", texts, d.Failure(0))
 		}
 	}
+}
+
+func mustCompile(t testing.TB, expr string) *filter.Code {
+	t.Helper()
+	code, err := filter.Compile(expr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
 }

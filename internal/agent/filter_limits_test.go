@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/org/ralph-action/internal/agent/agenttest"
+	"github.com/org/ralph-action/internal/agent/filter"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -30,22 +32,22 @@ func TestFilterEndless(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newFilter(t, "text", tt.expr)
-			var got decoded
-			d := c.decoder(ralph.Prompt{}, func(e ralph.Event) { got.events = append(got.events, e) }, func() {}).(*filtered)
-			d.jq.guard.time, d.jq.guard.memory = time.Minute, 8<<30
+			var got agenttest.Decoded
+			d := c.newDecoder(ralph.Prompt{}, func(e ralph.Event) { got.Events = append(got.Events, e) }, func() {}).(*filter.Decoder)
+			d.Program.Guard.Time, d.Program.Guard.Memory = time.Minute, 8<<30
 			switch tt.limit {
 			case outputs:
-				d.jq.outputs, d.jq.bytes = 1000, 1<<20
+				d.Program.Outputs, d.Program.Bytes = 1000, 1<<20
 			case endless:
-				d.jq.guard.time = 100 * time.Millisecond
+				d.Program.Guard.Time = 100 * time.Millisecond
 			case memory:
-				d.jq.guard.memory = 32 << 20
+				d.Program.Guard.Memory = 32 << 20
 			}
-			feed(d, `{"v":"abc"}`, 0)
-			if n := got.count(ralph.EventWarning); n != 1 {
+			agenttest.Feed(d, `{"v":"abc"}`, 0)
+			if n := got.Count(ralph.EventWarning); n != 1 {
 				t.Fatalf("%d warnings, want 1", n)
 			}
-			for _, e := range got.events {
+			for _, e := range got.Events {
 				if e.Kind == ralph.EventWarning && !strings.Contains(e.Text, tt.want) {
 					t.Errorf("warning = %q, want it to hold %q", e.Text, tt.want)
 				}
@@ -57,25 +59,25 @@ func TestFilterEndless(t *testing.T) {
 func TestFilterGivenUp(t *testing.T) {
 	t.Parallel()
 	c := newFilter(t, "text", `if .v=="loop" then last(repeat(1)) else .v end`)
-	var got decoded
-	d := c.decoder(ralph.Prompt{}, func(e ralph.Event) { got.events = append(got.events, e) }, func() {}).(*filtered)
-	d.jq.guard.time = 50 * time.Millisecond
-	feed(d, strings.Repeat("{\"v\":\"a\"}\n{\"v\":\"loop\"}\n", 5), 0)
-	if strings.Join(got.searchable(), "") != "a\na\na\n" || got.count(ralph.EventWarning) != 2 {
-		t.Errorf("words %q and %d warnings, want three a and two warnings", strings.Join(got.searchable(), ""), got.count(ralph.EventWarning))
+	var got agenttest.Decoded
+	d := c.newDecoder(ralph.Prompt{}, func(e ralph.Event) { got.Events = append(got.Events, e) }, func() {}).(*filter.Decoder)
+	d.Program.Guard.Time = 50 * time.Millisecond
+	agenttest.Feed(d, strings.Repeat("{\"v\":\"a\"}\n{\"v\":\"loop\"}\n", 5), 0)
+	if strings.Join(got.Searchable(), "") != "a\na\na\n" || got.Count(ralph.EventWarning) != 2 {
+		t.Errorf("words %q and %d warnings, want three a and two warnings", strings.Join(got.Searchable(), ""), got.Count(ralph.EventWarning))
 	}
 }
 
 // A line that is stopped does not spoil the next.
 func TestFilterGoesOn(t *testing.T) {
 	t.Parallel()
-	j := newJQ(mustCompile(t, `if .=="loop" then last(repeat(1)) else . end`))
-	j.guard.time = 50 * time.Millisecond
+	j := filter.NewProgram(mustCompile(t, `if .=="loop" then last(repeat(1)) else . end`))
+	j.Guard.Time = 50 * time.Millisecond
 	for range 3 {
-		if _, err := j.run(nil, "loop"); err != errFilterTime {
-			t.Errorf("run(loop) = %v, want %v", err, errFilterTime)
+		if _, err := j.Run(nil, "loop"); err != filter.ErrTime {
+			t.Errorf("run(loop) = %v, want %v", err, filter.ErrTime)
 		}
-		if out, err := j.run(nil, "a"); string(out) != "a\n" || err != nil {
+		if out, err := j.Run(nil, "a"); string(out) != "a\n" || err != nil {
 			t.Errorf("run(a) = %q, %v", out, err)
 		}
 	}

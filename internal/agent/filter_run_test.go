@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/agenttest"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -18,13 +19,13 @@ func TestRunFilter(t *testing.T) {
 	var log bytes.Buffer
 	o.Log = &log
 	got := run(t, t.Context(), o, "a prompt")
-	if !got.says(marker) || got.failure != nil || got.turn.Tools == 0 {
-		t.Errorf("Run = marker %v, failure %v, %d tools, want a good turn", got.says(marker), got.failure, got.turn.Tools)
+	if !got.Says(agenttest.Marker) || got.Failure != nil || got.Turn.Tools == 0 {
+		t.Errorf("Run = marker %v, failure %v, %d tools, want a good turn", got.Says(agenttest.Marker), got.Failure, got.Turn.Tools)
 	}
-	if len(got.searchable()) != 1 {
-		t.Errorf("%d texts, want one: the filter's output", len(got.searchable()))
+	if len(got.Searchable()) != 1 {
+		t.Errorf("%d texts, want one: the filter's output", len(got.Searchable()))
 	}
-	stream := transcript(t, "success_tool")
+	stream := agenttest.Transcript(t, "success_tool")
 	if !strings.Contains(log.String(), stream[:len(stream)-1]) || !strings.Contains(log.String(), "prompt of 8 bytes") {
 		t.Errorf("the log has %d bytes, want the raw stream and stderr", log.Len())
 	}
@@ -34,27 +35,27 @@ func TestRunFilter(t *testing.T) {
 // between the lines. 000-14
 func TestRunFilterText(t *testing.T) {
 	t.Parallel()
-	file, err := filepath.Abs(filepath.Join("testdata", "filter", "cline.ndjson"))
+	file, err := filepath.Abs(agenttest.Testdata("filter", "cline.ndjson"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := player(t, "text", "print", file)
 	o.Filter = clineFilter
 	got := run(t, t.Context(), o, echoedPrompt)
-	if !got.says(marker) || got.failure != nil {
-		t.Errorf("Run = marker %v, failure %v", got.says(marker), got.failure)
+	if !got.Says(agenttest.Marker) || got.Failure != nil {
+		t.Errorf("Run = marker %v, failure %v", got.Says(agenttest.Marker), got.Failure)
 	}
-	if !got.turn.Usage.Cost.Unknown || got.turn.CountsTools || got.turn.Malformed != 1 {
-		t.Errorf("Run = %+v, want a turn that knows of no cost and no tools, and of one line that was no JSON", got.turn)
+	if !got.Turn.Usage.Cost.Unknown || got.Turn.CountsTools || got.Turn.Malformed != 1 {
+		t.Errorf("Run = %+v, want a turn that knows of no cost and no tools, and of one line that was no JSON", got.Turn)
 	}
-	if strings.Contains(strings.Join(got.searchable(), ""), "Fix the build") {
+	if strings.Contains(strings.Join(got.Searchable(), ""), "Fix the build") {
 		t.Error("the echoed prompt counts as the agent's words")
 	}
 
 	o = player(t, "text", "fail", file)
 	o.Filter = clineFilter
-	if got := run(t, t.Context(), o, "p"); kind(got.failure) != "crash" || !strings.Contains(got.failure.Message, "unknown option") {
-		t.Errorf("Run = failure %v, want a crash with the last words", got.failure)
+	if got := run(t, t.Context(), o, "p"); agenttest.FailureKind(got.Failure) != "crash" || !strings.Contains(got.Failure.Message, "unknown option") {
+		t.Errorf("Run = failure %v, want a crash with the last words", got.Failure)
 	}
 }
 
@@ -63,8 +64,8 @@ func TestFilterPlain(t *testing.T) {
 	t.Parallel()
 	c := newFilter(t, "text", "empty")
 	c.o.Plain = true
-	got := filterWith(c, "", "{}\n"+marker, 0, 0)
-	if got.failure != nil || !got.says(marker) || got.count(ralph.EventText) == 0 {
-		t.Errorf("failure %v, marker %v, want the output as it is", got.failure, got.says(marker))
+	got := filterWith(c, "", "{}\n"+agenttest.Marker, 0, 0)
+	if got.Failure != nil || !got.Says(agenttest.Marker) || got.Count(ralph.EventText) == 0 {
+		t.Errorf("failure %v, marker %v, want the output as it is", got.Failure, got.Says(agenttest.Marker))
 	}
 }

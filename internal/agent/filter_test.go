@@ -2,10 +2,13 @@ package agent
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/agenttest"
+	"github.com/org/ralph-action/internal/agent/claude"
+	"github.com/org/ralph-action/internal/agent/driver"
+	"github.com/org/ralph-action/internal/agent/filter"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -19,7 +22,7 @@ const (
 
 func filterStream(t testing.TB, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", "filter", name+".ndjson"))
+	b, err := os.ReadFile(agenttest.Testdata("filter", name+".ndjson"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,25 +32,25 @@ func filterStream(t testing.TB, name string) string {
 // newFilter is an agent that never runs, for its decoder.
 func newFilter(t testing.TB, name, expr string) *CLI {
 	t.Helper()
-	code, err := compileFilter(expr)
+	code, err := filter.Compile(expr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, known := formats()
-	return &CLI{o: Options{Name: name, Filter: expr}, format: known[name], filter: code}
+	known := drivers()
+	return &CLI{o: Options{Name: name, Filter: expr}, driver: known[name], filter: code}
 }
 
 // filterText decodes the output of an agent without a decoder of ours.
-func filterText(t testing.TB, expr, prompt, stream string, size, exit int) decoded {
+func filterText(t testing.TB, expr, prompt, stream string, size, exit int) agenttest.Decoded {
 	t.Helper()
 	return filterWith(newFilter(t, "text", expr), prompt, stream, size, exit)
 }
 
-func filterWith(c *CLI, prompt, stream string, size, exit int) decoded {
-	var got decoded
-	d := c.decoder(ralph.Prompt{Text: prompt}, func(e ralph.Event) { got.events = append(got.events, e) }, func() { got.finished++ })
-	feed(d, stream, size)
-	got.turn, got.failure, got.done = d.Turn(), d.Failure(exit), d.Done()
+func filterWith(c *CLI, prompt, stream string, size, exit int) agenttest.Decoded {
+	var got agenttest.Decoded
+	d := c.newDecoder(ralph.Prompt{Text: prompt}, func(e ralph.Event) { got.Events = append(got.Events, e) }, func() { got.Finished++ })
+	agenttest.Feed(d, stream, size)
+	got.Turn, got.Failure, got.Done = d.Turn(), d.Failure(exit), d.Done()
 	return got
 }
 
@@ -74,11 +77,11 @@ func TestCompileFilter(t *testing.T) {
 		{`import "a" as a; .`, `cannot load module: "a"`},
 		{`include "a"; .`, `cannot load module: "a"`},
 		{`import "/etc/passwd" as $a; .`, `cannot load module: "/etc/passwd"`},
-		{strings.Repeat(" ", maxFilter+1) + ".", `at most 65536`},
+		{strings.Repeat(" ", 64<<10+1) + ".", `at most 65536`},
 	} {
-		err := CompileFilter(tt.expr)
+		_, err := filter.Compile(tt.expr)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("CompileFilter(%.40q) = %v, want %q", tt.expr, err, tt.want)
+			t.Errorf("compileFilter(%.40q) = %v, want %q", tt.expr, err, tt.want)
 		}
 	}
 	if _, err := New(Options{Name: "text", Command: []string{"x"}, Process: noProcess{}, Filter: ".["}); err == nil || !strings.Contains(err.Error(), "response filter: jq expression, character 3") {
@@ -86,7 +89,7 @@ func TestCompileFilter(t *testing.T) {
 	}
 }
 
-type noProcess struct{ Process }
+type noProcess struct{ driver.Process }
 
 // The words are what `jq -r` would print.
 func TestFilterWords(t *testing.T) {
@@ -112,16 +115,16 @@ func TestFilterWords(t *testing.T) {
 		{"debug and its like do nothing", `debug, stderr, input_filename`, `{}`, "{}\n{}\nnull\n"},
 		{"halt is the end of the words", `if .v=="b" then halt else .v end`, "{\"v\":\"a\"}\n{\"v\":\"b\"}\n{\"v\":\"c\"}", "a\n"},
 		{"a giant line", `.v|length`, `{"v":"` + strings.Repeat("x", 10<<20) + `"}`, "10485760\n"},
-		{"a line too long", `.v|length`, `{"v":"` + strings.Repeat("x", maxLine) + `"}` + "\n{\"v\":\"ab\"}", "2\n"},
+		{"a line too long", `.v|length`, `{"v":"` + strings.Repeat("x", driver.MaxLine) + `"}` + "\n{\"v\":\"ab\"}", "2\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got := filterText(t, tt.expr, "", tt.stream, 0, 0)
-			if words := strings.Join(got.searchable(), "¦"); words != tt.want {
+			if words := strings.Join(got.Searchable(), "¦"); words != tt.want {
 				t.Errorf("words = %q, want %q", words, tt.want)
 			}
-			if got.turn.FinalText != strings.TrimSpace(tt.want) {
-				t.Errorf("FinalText = %q, want %q", got.turn.FinalText, strings.TrimSpace(tt.want))
+			if got.Turn.FinalText != strings.TrimSpace(tt.want) {
+				t.Errorf("FinalText = %q, want %q", got.Turn.FinalText, strings.TrimSpace(tt.want))
 			}
 		})
 	}
@@ -135,8 +138,8 @@ func TestFilterMarker(t *testing.T) {
 		name, agent, expr, stream string
 		want                      bool
 	}{
-		{"claude", "claude", claudeFilter, transcript(t, "success_tool"), true}, // 000-19
-		{"claude, marker in prompt and tool output only", "claude", claudeFilter, transcript(t, "echo_marker"), false},
+		{"claude", "claude", claudeFilter, agenttest.Transcript(t, "success_tool"), true}, // 000-19
+		{"claude, marker in prompt and tool output only", "claude", claudeFilter, agenttest.Transcript(t, "echo_marker"), false},
 		{"amp", "text", claudeFilter, filterStream(t, "amp"), true},
 		{"amp, without its last message", "text", claudeFilter, withoutLine(filterStream(t, "amp"), 4), false},
 		{"amp, a filter for users' messages too", "text", `.message.content[]?|.text? // empty`, withoutLine(filterStream(t, "amp"), 4), false},
@@ -153,7 +156,7 @@ func TestFilterMarker(t *testing.T) {
 		for _, size := range []int{0, 1, 7, 4096} {
 			got := filterWith(newFilter(t, tt.agent, tt.expr), echoedPrompt, tt.stream, size, 0)
 			detector := ralph.NewDetector(ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"})
-			for _, e := range got.events {
+			for _, e := range got.Events {
 				if e.Kind == ralph.EventText && !e.Echo {
 					detector.Write(e.Message, e.Text)
 				}
@@ -176,7 +179,7 @@ func TestFilterScanFull(t *testing.T) {
 	t.Parallel()
 	c := newFilter(t, "text", clineFilter)
 	c.o.TextScanFull = true
-	if got := filterWith(c, echoedPrompt, withoutLine(filterStream(t, "cline"), 3), 0, 0); !got.says(marker) {
+	if got := filterWith(c, echoedPrompt, withoutLine(filterStream(t, "cline"), 3), 0, 0); !got.Says(agenttest.Marker) {
 		t.Error("the marker in the echoed prompt was not found")
 	}
 }
@@ -184,29 +187,29 @@ func TestFilterScanFull(t *testing.T) {
 // The stream's own decoder still tells all that is no text.
 func TestFilterKeepsDecoder(t *testing.T) {
 	t.Parallel()
-	stream := transcript(t, "success_tool")
-	plain, got := decodeClaude(stream, 0, 0), filterWith(newFilter(t, "claude", `select(.type=="result")|"filtered: "+.subtype`), "", stream, 7, 0)
-	if words := strings.Join(got.searchable(), "¦"); words != "filtered: success\n" {
+	stream := agenttest.Transcript(t, "success_tool")
+	plain, got := filterWith(&CLI{o: Options{Name: "claude"}, driver: claude.Driver{}}, "", stream, 0, 0), filterWith(newFilter(t, "claude", `select(.type=="result")|"filtered: "+.subtype`), "", stream, 7, 0)
+	if words := strings.Join(got.Searchable(), "¦"); words != "filtered: success\n" {
 		t.Errorf("words = %q, want those of the filter only", words)
 	}
-	if got.turn.FinalText != "filtered: success" {
-		t.Errorf("FinalText = %q", got.turn.FinalText)
+	if got.Turn.FinalText != "filtered: success" {
+		t.Errorf("FinalText = %q", got.Turn.FinalText)
 	}
-	if got.turn.Tools != plain.turn.Tools || got.turn.Tools == 0 || got.turn.Usage != plain.turn.Usage || got.turn.Session != plain.turn.Session || got.turn.Session == "" {
-		t.Errorf("turn = %+v, want tools, usage and session of %+v", got.turn, plain.turn)
+	if got.Turn.Tools != plain.Turn.Tools || got.Turn.Tools == 0 || got.Turn.Usage != plain.Turn.Usage || got.Turn.Session != plain.Turn.Session || got.Turn.Session == "" {
+		t.Errorf("turn = %+v, want tools, usage and session of %+v", got.Turn, plain.Turn)
 	}
-	if !got.done || got.finished == 0 || got.count(ralph.EventToolStart) != plain.count(ralph.EventToolStart) || got.failure != nil {
-		t.Errorf("done %v, finished %d, %d tools, failure %v", got.done, got.finished, got.count(ralph.EventToolStart), got.failure)
+	if !got.Done || got.Finished == 0 || got.Count(ralph.EventToolStart) != plain.Count(ralph.EventToolStart) || got.Failure != nil {
+		t.Errorf("done %v, finished %d, %d tools, failure %v", got.Done, got.Finished, got.Count(ralph.EventToolStart), got.Failure)
 	}
 }
 
 func TestFilterOrder(t *testing.T) {
 	t.Parallel()
-	stream := transcript(t, "success_tool")
+	stream := agenttest.Transcript(t, "success_tool")
 	got := filterWith(newFilter(t, "claude", claudeFilter), "", stream, 0, 0)
-	plain := decodeClaude(stream, 0, 0)
-	order := func(d decoded) (kinds []ralph.EventKind) {
-		for _, e := range d.events {
+	plain := filterWith(&CLI{o: Options{Name: "claude"}, driver: claude.Driver{}}, "", stream, 0, 0)
+	order := func(d agenttest.Decoded) (kinds []ralph.EventKind) {
+		for _, e := range d.Events {
 			kinds = append(kinds, e.Kind)
 		}
 		return kinds
@@ -224,7 +227,7 @@ func TestFilterOrder(t *testing.T) {
 
 func TestFilterFailure(t *testing.T) {
 	t.Parallel()
-	claudeEmpty := transcript(t, "empty_answer")
+	claudeEmpty := agenttest.Transcript(t, "empty_answer")
 	for _, tt := range []struct {
 		name, agent, expr, stream string
 		exit                      int
@@ -237,21 +240,21 @@ func TestFilterFailure(t *testing.T) {
 		{name: "nothing picked", agent: "text", expr: "empty", stream: "{}\n{}\n", want: "empty-answer", message: "picked no text from 2 lines of JSON"},
 		{name: "blanks picked", agent: "text", expr: `" "`, stream: "{}\n", want: "empty-answer"},
 		{name: "filter fails", agent: "text", expr: `.a.b.c`, stream: "{\"a\":1}\n{\"a\":2}\n", want: "empty-answer", message: "and failed on 2 of them"},
-		{name: "claude, nothing picked but tools", agent: "claude", expr: "empty", stream: transcript(t, "success_tool"), want: "none"},
-		{name: "claude, nothing picked", agent: "claude", expr: "empty", stream: transcript(t, "text_only"), want: "empty-answer", message: "picked no text"},
+		{name: "claude, nothing picked but tools", agent: "claude", expr: "empty", stream: agenttest.Transcript(t, "success_tool"), want: "none"},
+		{name: "claude, nothing picked", agent: "claude", expr: "empty", stream: agenttest.Transcript(t, "text_only"), want: "empty-answer", message: "picked no text"},
 		{name: "claude, nothing said but something picked", agent: "claude", expr: `.type`, stream: claudeEmpty, want: "none"},
 		{name: "claude, nothing said", agent: "claude", expr: claudeFilter, stream: claudeEmpty, want: "empty-answer"},
-		{name: "claude's own failure", agent: "claude", expr: ".type", stream: transcript(t, "api_401"), exit: 1, want: "authentication", message: "Invalid API key"},
+		{name: "claude's own failure", agent: "claude", expr: ".type", stream: agenttest.Transcript(t, "api_401"), exit: 1, want: "authentication", message: "Invalid API key"},
 		{name: "claude without a result", agent: "claude", expr: ".type", stream: "{\"type\":\"assistant\"}\n", want: "malformed", message: "without a final result"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got := filterWith(newFilter(t, tt.agent, tt.expr), "", tt.stream, 0, tt.exit)
-			if kind(got.failure) != tt.want {
-				t.Fatalf("failure = %s (%+v), want %s", kind(got.failure), got.failure, tt.want)
+			if agenttest.FailureKind(got.Failure) != tt.want {
+				t.Fatalf("failure = %s (%+v), want %s", agenttest.FailureKind(got.Failure), got.Failure, tt.want)
 			}
-			if got.failure != nil && !strings.Contains(got.failure.Message, tt.message) {
-				t.Errorf("failure = %q, want it to hold %q", got.failure.Message, tt.message)
+			if got.Failure != nil && !strings.Contains(got.Failure.Message, tt.message) {
+				t.Errorf("failure = %q, want it to hold %q", got.Failure.Message, tt.message)
 			}
 		})
 	}
@@ -262,7 +265,7 @@ func TestFilterWarns(t *testing.T) {
 	t.Parallel()
 	got := filterText(t, `.v|ascii_downcase`, "", "x\n{\"v\":1}\n{\"v\":\"A\"}\n{\"v\":2}\n{\"v\":3}\n", 0, 0)
 	var told []string
-	for _, e := range got.events {
+	for _, e := range got.Events {
 		if e.Kind == ralph.EventWarning || e.Kind == ralph.EventNotice {
 			told = append(told, e.Text)
 		}
@@ -274,11 +277,11 @@ func TestFilterWarns(t *testing.T) {
 	if strings.Join(told, "¦") != strings.Join(want, "¦") {
 		t.Errorf("told %q, want %q", told, want)
 	}
-	if got.turn.Malformed != 1 || strings.Join(got.searchable(), "") != "a\n" {
-		t.Errorf("Malformed, words = %d, %q, want 1 and a", got.turn.Malformed, strings.Join(got.searchable(), ""))
+	if got.Turn.Malformed != 1 || strings.Join(got.Searchable(), "") != "a\n" {
+		t.Errorf("Malformed, words = %d, %q, want 1 and a", got.Turn.Malformed, strings.Join(got.Searchable(), ""))
 	}
 	got = filterText(t, `"a", halt_error`, "", "{\"v\":1}\n{\"v\":2}\n", 0, 0)
-	if strings.Join(got.searchable(), "") != "a\n" || got.count(ralph.EventWarning) != 1 || got.count(ralph.EventNotice) != 0 {
-		t.Errorf("halt_error = words %q, %+v, want one a and one warning", strings.Join(got.searchable(), ""), got.events)
+	if strings.Join(got.Searchable(), "") != "a\n" || got.Count(ralph.EventWarning) != 1 || got.Count(ralph.EventNotice) != 0 {
+		t.Errorf("halt_error = words %q, %+v, want one a and one warning", strings.Join(got.Searchable(), ""), got.Events)
 	}
 }

@@ -8,6 +8,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/agenttest"
+	"github.com/org/ralph-action/internal/agent/driver"
+	"github.com/org/ralph-action/internal/agent/gemini"
+	"github.com/org/ralph-action/internal/agent/opencode"
 	"github.com/org/ralph-action/internal/proc"
 )
 
@@ -20,8 +24,8 @@ func (never) Run(context.Context, proc.Command) (proc.Exit, error) { return proc
 func TestHomeOfTheRun(t *testing.T) {
 	t.Parallel()
 	outside := filepath.Join(t.TempDir(), "secret.json")
-	writeFile(t, outside, `{"plugin":["SECRET"]}`)
-	large := strings.Repeat(" ", maxConfig) + `{"plugin":["SECRET"]}`
+	agenttest.WriteFile(t, outside, `{"plugin":["SECRET"]}`)
+	large := strings.Repeat(" ", 1<<20) + `{"plugin":["SECRET"]}`
 	for _, tt := range []struct {
 		name  string
 		plant func(path string) error
@@ -56,12 +60,12 @@ func TestHomeOfTheRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := Options{Env: []string{"HOME=" + home, "TMPDIR=" + scratch, "GEMINI_API_KEY=k"}, Scratch: scratch, Process: never{}}
-			if opencodePlugins(o) {
+			if driver.Lookup(opencode.Driver{}.Environ(o), "OPENCODE_PURE") == "" {
 				t.Error("opencode's plugins were found")
 			}
 			o.Effort = "low"
-			if text, err := geminiConfig(o); err != nil || strings.Contains(text, "SECRET") {
-				t.Errorf("gemini's settings = %s, %v", text, err)
+			if files, err := (gemini.Driver{}).Extras(o); err != nil || len(files) != 1 || strings.Contains(files[0].Text, "SECRET") {
+				t.Errorf("gemini's settings = %+v, %v", files, err)
 			}
 			o.Effort, o.Name, o.Settings = "", "amp", `{"a":1}`
 			if _, err := New(o); err == nil || !strings.Contains(err.Error(), "amp's own settings") {
@@ -81,12 +85,12 @@ func TestHomeOfTheUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	writeFile(t, filepath.Join(kept, "settings.json"), `{"theme":"dark"}`)
+	agenttest.WriteFile(t, filepath.Join(kept, "settings.json"), `{"theme":"dark"}`)
 	if err := os.Symlink(kept, filepath.Join(home, ".gemini")); err != nil {
 		t.Fatal(err)
 	}
-	text, err := geminiConfig(Options{Env: []string{"HOME=" + home}, Scratch: t.TempDir()})
-	if err != nil || !strings.Contains(text, `"theme": "dark"`) {
-		t.Errorf("gemini's settings = %s, %v", text, err)
+	files, err := gemini.Driver{}.Extras(Options{Env: []string{"HOME=" + home}, Effort: "low", Scratch: t.TempDir()})
+	if err != nil || len(files) != 1 || !strings.Contains(files[0].Text, `"theme": "dark"`) {
+		t.Errorf("gemini's settings = %+v, %v", files, err)
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/agent/claude"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -68,8 +71,8 @@ func TestHooksArgv(t *testing.T) {
 		}
 	}
 	for _, name := range append(Known(), "") {
-		if got := HasHooks(name); got != (name == "claude") {
-			t.Errorf("HasHooks(%q) = %v", name, got)
+		if got := catalog.Of(name).Hooks; got != (name == "claude") {
+			t.Errorf("Hooks of %q = %v", name, got)
 		}
 	}
 }
@@ -147,8 +150,8 @@ func TestHooksRefused(t *testing.T) {
 	write("list.json", "[]")
 	write("null.json", "null")
 	write("half.json", `{"a":`)
-	write("giant.json", `{"a":"`+strings.Repeat("x", maxSettings)+`"}`)
-	write("long.json", `{"a":"`+strings.Repeat("x", maxArgument)+`"}`)
+	write("giant.json", `{"a":"`+strings.Repeat("x", 1<<20)+`"}`)
+	write("long.json", `{"a":"`+strings.Repeat("x", driver.MaxArgument)+`"}`)
 	for _, tt := range []struct {
 		args []string
 		want string
@@ -201,14 +204,14 @@ func TestStopHookCap(t *testing.T) {
 		want string
 	}{
 		{"a stop hook", Options{Hooks: stop}, "1000000"},
-		{"a stop hook, and the variable is empty", Options{Hooks: stop, Env: []string{stopCap + "="}}, "1000000"},
-		{"the user's own", Options{Hooks: stop, Env: []string{stopCap + "=12"}}, "12"},
+		{"a stop hook, and the variable is empty", Options{Hooks: stop, Env: []string{"CLAUDE_CODE_STOP_HOOK_BLOCK_CAP="}}, "1000000"},
+		{"the user's own", Options{Hooks: stop, Env: []string{"CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=12"}}, "12"},
 		{"another hook", Options{Hooks: map[string]string{"PreToolUse": "s"}}, ""},
 		{"no hook", Options{}, ""},
 		{"exact arguments", Options{Hooks: stop, Exact: true}, ""},
 	} {
-		if got := lookup(claude{}.environ(tt.o), stopCap); got != tt.want {
-			t.Errorf("%s: %s = %q, want %q", tt.name, stopCap, got, tt.want)
+		if got := driver.Lookup(claude.Driver{}.Environ(tt.o), "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"); got != tt.want {
+			t.Errorf("%s: %s = %q, want %q", tt.name, "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", got, tt.want)
 		}
 	}
 }

@@ -2,11 +2,10 @@ package agent
 
 import (
 	"encoding/json"
-	"net"
-	"net/netip"
-	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/agent/driver"
 )
 
 // Hosts are the patterns of hosts that an agent has to reach for its models, its
@@ -16,13 +15,12 @@ import (
 // left out, and so is what the programs it starts ask. Sources: the strings of
 // the CLIs in the versions their files name, and what they asked for in a turn.
 func Hosts(o Options) []string {
-	_, known := formats()
 	var all []string
-	if f, ok := known[o.Name]; ok {
-		all = f.hosts(o)
+	if f, ok := drivers()[o.Name]; ok {
+		all = f.Hosts(o)
 	}
 	if o.BaseURL != "" {
-		all = append(all, hostOf(o.BaseURL))
+		all = append(all, driver.HostOf(o.BaseURL))
 	}
 	if !o.Exact {
 		all = append(all, hostsIn(o.MCP, o.Env)...)
@@ -31,45 +29,6 @@ func Hosts(o Options) []string {
 	all = slices.DeleteFunc(all, func(host string) bool { return host == "" })
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// hostOf is the pattern for an address; empty for one on loopback or that is none.
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	name, port := strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), u.Port()
-	switch u.Scheme {
-	case "https", "wss":
-	case "http", "ws":
-		if port == "" {
-			port = "80"
-		}
-	default:
-		return ""
-	}
-	ip, err := netip.ParseAddr(name)
-	switch {
-	case name == "", name == "localhost", strings.HasSuffix(name, ".localhost"), err == nil && ip.Unmap().IsLoopback():
-		return ""
-	case strings.ContainsAny(name, "*, \t\r\n/"):
-		return ""
-	case port == "" || port == "443":
-		return name
-	}
-	return net.JoinHostPort(name, port)
-}
-
-// hostsOf are the patterns for addresses.
-func hostsOf(addresses ...string) []string {
-	var all []string
-	for _, address := range addresses {
-		if host := hostOf(address); host != "" {
-			all = append(all, host)
-		}
-	}
-	return all
 }
 
 // hostsIn are those of the addresses in JSON of the user's: the strings behind
@@ -92,8 +51,8 @@ func hostsIn(text string, env []string) []string {
 				walk(name, member)
 			}
 		case string:
-			if strings.HasSuffix(strings.ToLower(name), "url") && expand(&v, env) == nil {
-				all = append(all, hostOf(v))
+			if strings.HasSuffix(strings.ToLower(name), "url") && driver.Expand(&v, env) == nil {
+				all = append(all, driver.HostOf(v))
 			}
 		}
 	}

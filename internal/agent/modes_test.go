@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/agenttest"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -24,7 +26,7 @@ func TestPlainAnswerFile(t *testing.T) {
 		{"link", "DONE on stdout", "none"},
 		{"pipe", "DONE on stdout", "none"},
 		{"fails", "DONE on stdout", "crash"},
-		{"giant", strings.Repeat("x", maxText), "none"},
+		{"giant", strings.Repeat("x", driver.MaxText), "none"},
 	} {
 		t.Run(tt.how, func(t *testing.T) {
 			t.Parallel()
@@ -32,14 +34,14 @@ func TestPlainAnswerFile(t *testing.T) {
 			o.Plain, o.Scratch = true, t.TempDir()
 			o.Env = append(o.Env, "AGENT_ANSWER="+tt.how)
 			got := run(t, t.Context(), o, "answer DONE when it is done")
-			if got.turn.FinalText != tt.answer || kind(got.failure) != tt.failure {
-				t.Errorf("FinalText = %q, failure %+v, want %q, %s", clip(got.turn.FinalText, 80), got.failure, clip(tt.answer, 80), tt.failure)
+			if got.Turn.FinalText != tt.answer || agenttest.FailureKind(got.Failure) != tt.failure {
+				t.Errorf("FinalText = %q, failure %+v, want %q, %s", driver.Clip(got.Turn.FinalText, 80), got.Failure, driver.Clip(tt.answer, 80), tt.failure)
 			}
-			if texts := strings.Join(got.searchable(), ""); strings.Contains(texts, "stderr") || len(texts) > maxAnswer {
-				t.Errorf("its words = %q, want none of stderr and at most %d bytes", clip(texts, 80), maxAnswer)
+			if texts := strings.Join(got.Searchable(), ""); strings.Contains(texts, "stderr") || len(texts) > 1<<20 {
+				t.Errorf("its words = %q, want none of stderr and at most %d bytes", driver.Clip(texts, 80), 1<<20)
 			}
-			if u := got.turn.Usage; !u.Cost.Unknown || !u.Tokens.Unknown || got.turn.CountsTools {
-				t.Errorf("turn = %+v, want no cost, no tokens and no tools", got.turn)
+			if u := got.Turn.Usage; !u.Cost.Unknown || !u.Tokens.Unknown || got.Turn.CountsTools {
+				t.Errorf("turn = %+v, want no cost, no tokens and no tools", got.Turn)
 			}
 			left, err := os.ReadDir(o.Scratch)
 			if err != nil {
@@ -61,8 +63,8 @@ func TestPlainAnswerOfAReviewer(t *testing.T) {
 	o.Plain, o.Merge, o.Scratch = true, true, t.TempDir()
 	o.Judges = func() bool { return true }
 	o.Env = append(o.Env, "AGENT_ANSWER=file")
-	if got := run(t, t.Context(), o, "review it"); got.turn.FinalText != "no -o" {
-		t.Errorf("FinalText = %q, want what stdout says", got.turn.FinalText)
+	if got := run(t, t.Context(), o, "review it"); got.Turn.FinalText != "no -o" {
+		t.Errorf("FinalText = %q, want what stdout says", got.Turn.FinalText)
 	}
 }
 
@@ -91,7 +93,7 @@ func TestScratchReplaced(t *testing.T) {
 	if err := os.Symlink(elsewhere, dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Run(t.Context(), ralph.Prompt{Text: strings.Repeat("p ", maxArgument)}, func(ralph.Event) {}); err != nil {
+	if _, err := a.Run(t.Context(), ralph.Prompt{Text: strings.Repeat("p ", driver.MaxArgument)}, func(ralph.Event) {}); err != nil {
 		t.Fatal(err)
 	}
 	if left, _ := os.ReadDir(elsewhere); len(left) > 0 {
@@ -126,8 +128,8 @@ func TestPromptDelivery(t *testing.T) {
 			}
 			got := run(t, t.Context(), o, tt.prompt)
 			for _, want := range tt.want {
-				if !strings.Contains(got.turn.FinalText, want) {
-					t.Errorf("the agent says %q, want it to hold %q", got.turn.FinalText, want)
+				if !strings.Contains(got.Turn.FinalText, want) {
+					t.Errorf("the agent says %q, want it to hold %q", got.Turn.FinalText, want)
 				}
 			}
 			if o.Scratch != "" {
@@ -146,7 +148,7 @@ func TestPromptTooLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = a.Run(t.Context(), ralph.Prompt{Text: strings.Repeat("p", maxArgument+1)}, func(ralph.Event) {})
+	_, err = a.Run(t.Context(), ralph.Prompt{Text: strings.Repeat("p", driver.MaxArgument+1)}, func(ralph.Event) {})
 	if err == nil || !strings.Contains(err.Error(), "102401 bytes are too long") {
 		t.Errorf("Run = %v, want that the prompt is too long", err)
 	}
@@ -179,12 +181,12 @@ func TestExactPlain(t *testing.T) {
 	o := player(t, "codex", "both", "")
 	o.Exact, o.Plain, o.ExactArgs = true, true, []string{"exec"}
 	got := run(t, t.Context(), o, "p")
-	if texts := strings.Join(got.searchable(), ""); texts != "one\ntwo\nthree\n" {
+	if texts := strings.Join(got.Searchable(), ""); texts != "one\ntwo\nthree\n" {
 		t.Errorf("its words = %q, want both outputs in order", texts)
 	}
 	o.Exact = false
 	got = run(t, t.Context(), o, "p")
-	if texts := strings.Join(got.searchable(), ""); texts != "one\nthree\n" {
+	if texts := strings.Join(got.Searchable(), ""); texts != "one\nthree\n" {
 		t.Errorf("its words in text mode = %q, want stdout", texts)
 	}
 }
@@ -193,13 +195,13 @@ func TestExactPlain(t *testing.T) {
 func TestRunStreams(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, file string }{{"codex", "codex/success_tool"}, {"cline", "cline/success_tool"}} {
-		path, err := filepath.Abs(filepath.Join("testdata", tt.file+".ndjson"))
+		path, err := filepath.Abs(agenttest.Testdata(filepath.Dir(tt.file), filepath.Base(tt.file)+".ndjson"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := run(t, t.Context(), player(t, tt.name, "print", path), "do it all")
-		if !got.says(marker) || got.failure != nil || got.turn.Tools != 1 || got.turn.Usage.Tokens.Output != 100 {
-			t.Errorf("%s: says = %v, turn = %+v", tt.name, got.says(marker), got.turn)
+		if !got.Says(agenttest.Marker) || got.Failure != nil || got.Turn.Tools != 1 || got.Turn.Usage.Tokens.Output != 100 {
+			t.Errorf("%s: says = %v, turn = %+v", tt.name, got.Says(agenttest.Marker), got.Turn)
 		}
 	}
 }
@@ -215,7 +217,7 @@ func TestReady(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, known := formats()
+	known := drivers()
 	for _, tt := range []struct {
 		name string
 		env  []string
@@ -241,7 +243,7 @@ func TestReady(t *testing.T) {
 		{"cline", nil, []string{"-k", "x"}, true},
 		{"text", nil, nil, true},
 	} {
-		if err := known[tt.name].ready(Options{Env: tt.env, Args: tt.args}); (err == nil) != tt.want {
+		if err := known[tt.name].Ready(Options{Env: tt.env, Args: tt.args}); (err == nil) != tt.want {
 			t.Errorf("%s: ready(%q, %q) = %v, want ready = %v", tt.name, tt.env, tt.args, err, tt.want)
 		}
 	}
@@ -257,7 +259,7 @@ func TestReady(t *testing.T) {
 
 func TestEnviron(t *testing.T) {
 	t.Parallel()
-	_, known := formats()
+	known := drivers()
 	login := t.TempDir()
 	if err := os.WriteFile(filepath.Join(login, "auth.json"), nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -269,7 +271,7 @@ func TestEnviron(t *testing.T) {
 		{"amp", "CLAUDECODE=1 AMP_API_KEY=k", "AMP_API_KEY=k"},
 		{"cline", "CLAUDECODE=1 CLINE_NO_AUTO_UPDATE=0", "CLINE_NO_AUTO_UPDATE=0 CLINE_TELEMETRY_DISABLED=1"},
 	} {
-		if got := strings.Join(known[tt.name].environ(Options{Env: strings.Fields(tt.env)}), " "); got != tt.want {
+		if got := strings.Join(known[tt.name].Environ(Options{Env: strings.Fields(tt.env)}), " "); got != tt.want {
 			t.Errorf("%s: environ(%s) = %s, want %s", tt.name, tt.env, got, tt.want)
 		}
 	}

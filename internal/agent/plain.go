@@ -1,64 +1,65 @@
 package agent
 
 import (
+	"fmt"
+
+	"github.com/org/ralph-action/internal/agent/custom"
+	"github.com/org/ralph-action/internal/agent/driver"
+	"github.com/org/ralph-action/internal/agent/filter"
+	"github.com/org/ralph-action/internal/agent/text"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
 // textMode is an agent in text mode: it prints its answer on stdout, and on stderr
 // what it wants to say besides. With exact arguments nobody knows what it
 // prints where, so both are one stream.
-type textMode struct{ format }
+type textMode struct{ driver.Driver }
 
-func (textMode) merged(o Options) bool {
-	return o.Exact || o.Merge && o.answer.root == nil && !o.judges()
+func (textMode) Merged(o Options) bool {
+	return o.Exact || o.Merge && o.Turn.Answer.IsZero() && !judges(o)
 }
 
-func (textMode) decoder(o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) decoder {
-	d := text{}.decoder(o, p, emit, finished).(*textDecoder)
+func (textMode) Decoder(o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {
+	d := text.NewDecoder(o, p, emit)
 	if o.Exact {
 		return d
 	}
-	return &plainDecoder{textDecoder: d, answer: o.answer, held: tail{limit: maxText}, errs: tail{limit: 8 << 10}}
+	return text.NewPlainDecoder(d, o.Turn.Answer)
 }
 
-// plainDecoder reads the answer of a CLI from its stdout, or from the file it
-// was told to leave it in. Then stdout counts only when the file stayed empty.
-type plainDecoder struct {
-	*textDecoder
-	answer file
-	held   tail // of stdout, until it is known what the file holds
-	errs   tail
-}
-
-func (d *plainDecoder) Stdout(p []byte) {
-	if d.answer.root != nil {
-		_, _ = d.held.Write(p)
-		return
+// newDecoder reads one turn: the agent's own, or with a Filter around it. In text
+// mode there is nothing to filter.
+func (c *CLI) newDecoder(p ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {
+	format := c.driver
+	if mode, ok := format.(textMode); ok {
+		format = mode.Driver
 	}
-	d.textDecoder.Stdout(p)
-}
-
-func (d *plainDecoder) Stderr(p []byte) { _, _ = d.errs.Write(p) }
-
-func (d *plainDecoder) Close() {
-	if d.answer.root != nil {
-		text := d.answer.read()
-		if text == "" {
-			text = d.held.String()
+	if custom, ok := format.(custom.Driver); ok { // its filters know of no text mode
+		return custom.Decoder(c.o, p, emit, finished)
+	}
+	if c.filter == nil || c.o.Plain {
+		return c.driver.Decoder(c.o, p, emit, finished)
+	}
+	words := text.NewDecoder(c.o, p, emit)
+	if _, ok := c.driver.(text.Driver); ok {
+		return filter.NewDecoder(c.filter, nil, words, emit)
+	}
+	inner := c.driver.Decoder(c.o, p, func(e ralph.Event) {
+		if e.Kind != ralph.EventText {
+			emit(e)
 		}
-		d.textDecoder.Stdout([]byte(text))
-	}
-	d.textDecoder.Close()
+	}, finished)
+	return filter.NewDecoder(c.filter, inner, words, emit)
 }
 
-// LastWords is the last line on stderr, or else of the answer.
-func (d *plainDecoder) LastWords() string {
-	if s := lastLine(d.errs.String()); s != "" {
-		return s
+// optionalFilter is nil for an empty expression.
+func optionalFilter(expr string) (*filter.Code, error) {
+	if expr == "" {
+		return nil, nil
 	}
-	return d.textDecoder.LastWords()
-}
-
-func (d *plainDecoder) Failure(exit int) *ralph.Failure {
-	return d.judge(exit, d.LastWords())
+	code, err := filter.Compile(expr)
+	if err != nil {
+		return nil, fmt.Errorf("response filter: %w", err)
+	}
+	return code, nil
 }

@@ -7,46 +7,30 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
 // CanResume says that the agent's CLI can go on in an earlier session, with
 // ralph.Prompt.Resume. cline has an option for it, which 3.0 refuses together
 // with --json, and its stream does not tell the session's id.
-func CanResume(name string) bool {
-	_, known := formats()
-	f, ok := known[name]
-	return ok && f.ways(Options{}).resume
-}
+func CanResume(name string) bool { return catalog.Of(name).Sessions }
 
 // CanResume says why this agent, with its arguments, can not go on in an
 // earlier session; nil when it can. The error is for a user to read.
 func (c *CLI) CanResume() error {
 	some, none := ralph.Prompt{Resume: "some"}, ralph.Prompt{}
 	switch {
-	case !c.format.ways(c.o).resume:
+	case !CanResume(c.o.Name):
 		names := slices.DeleteFunc(Known(), func(name string) bool { return !CanResume(name) })
 		return fmt.Errorf("agent %q: cannot go on in a session; agents that can are %s", c.o.Name, strings.Join(names, ", "))
 	case c.o.Plain:
 		return fmt.Errorf("agent %q: cannot go on in a session in text mode, which does not tell the session's id", c.o.Name)
-	case slices.Equal(c.argv(c.o, some), c.argv(c.o, none)):
+	case slices.Equal(driver.CommandLine(c.driver, c.o, some), driver.CommandLine(c.driver, c.o, none)):
 		return errors.New("agent-args: they choose the session themselves, or leave no place for one; leave out their own --resume, --continue, resume or threads")
 	}
 	return nil
-}
-
-// resumable says that a session's id, which is foreign text, may stand in a
-// command line. Those of today's CLIs are UUIDs, amp's with a "T-" in front.
-func resumable(id string) bool {
-	if id == "" || len(id) > maxName || id[0] == '-' {
-		return false
-	}
-	for _, c := range []byte(id) {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return true
 }
 
 // totals are the tokens of whole sessions, for CLIs that report those of the
@@ -66,11 +50,11 @@ func (t *totals) since(session string, now ralph.Tokens) ralph.Tokens {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before, known := t.of[session]
-	if known || len(t.of) < maxOpen {
+	if known || len(t.of) < driver.MaxOpen {
 		t.of[session] = now
 	}
 	if now.Input < before.Input || now.Output < before.Output || now.CacheRead < before.CacheRead || now.CacheWrite < before.CacheWrite {
 		return now // the CLI began to count anew
 	}
-	return less(now, before)
+	return driver.Less(now, before)
 }

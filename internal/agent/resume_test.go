@@ -1,33 +1,13 @@
 package agent
 
 import (
-	"context"
-	"io"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/agent/agenttest"
 	"github.com/org/ralph-action/internal/ralph"
 )
-
-// printer is a Process whose children print one stream after the other and
-// exit well.
-type printer struct {
-	streams []string
-	argv    [][]string
-	stdin   []string
-}
-
-func (p *printer) Run(_ context.Context, c proc.Command) (proc.Exit, error) {
-	in, err := io.ReadAll(c.Stdin)
-	if err != nil {
-		return proc.Exit{}, err
-	}
-	p.argv, p.stdin = append(p.argv, c.Argv), append(p.stdin, string(in))
-	_, err = io.WriteString(c.Stdout, p.streams[(len(p.argv)-1)%len(p.streams)])
-	return proc.Exit{Why: proc.Exited}, err
-}
 
 // Command lines that go on in a session. Those of claude and codex were tried
 // with claude 2.1.197 and 2.1.329 and codex 0.169.0; amp's are of its --help.
@@ -112,7 +92,7 @@ func TestCanResume(t *testing.T) {
 // turnsOf runs an agent once for each stream and returns the turns.
 func turnsOf(t *testing.T, o Options, streams ...string) (turns []ralph.Turn) {
 	t.Helper()
-	o.Process = &printer{streams: streams}
+	o.Process = &agenttest.Printer{Streams: streams}
 	c, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -137,8 +117,8 @@ func turnsOf(t *testing.T, o Options, streams ...string) (turns []ralph.Turn) {
 // codex counts the tokens of the whole session; a turn's are what is new.
 func TestCodexResumedUsage(t *testing.T) {
 	t.Parallel()
-	first, second := recording(t, "codex", "resume.1"), recording(t, "codex", "resume.2")
-	other := recording(t, "codex", "success_tool")
+	first, second := agenttest.Recording(t, "codex", "resume.1"), agenttest.Recording(t, "codex", "resume.2")
+	other := agenttest.Recording(t, "codex", "success_tool")
 	cut := first[:strings.Index(first, `{"type":"turn.completed"`)]
 	one := ralph.Tokens{Input: 400, CacheRead: 1600, Output: 100}
 	next := ralph.Tokens{Input: 200, CacheRead: 800, Output: 50}
@@ -165,14 +145,14 @@ func TestCodexResumedUsage(t *testing.T) {
 // the session, besides what is new.
 func TestClaudeResumedUsage(t *testing.T) {
 	t.Parallel()
-	older := []string{transcript(t, "resume.1"), transcript(t, "resume.2")}
+	older := []string{agenttest.Transcript(t, "resume.1"), agenttest.Transcript(t, "resume.2")}
 	const session = `"session_id":"45077036-6835-4543-a064-c4169709d71e"`
 	newer := []string{
-		say("1", "one") + `{` + session + `,"total_cost_usd":0.00566,"modelUsage":{"claude-opus-5-5":{"inputTokens":1000,"outputTokens":50,"cacheReadInputTokens":800,"cacheCreationInputTokens":100,"costUSD":0.00566}},"is_error":false,"subtype":"success","result":"one","type":"result","result_index":0,"model_usage_since_last_result":{"claude-opus-5-5":{"inputTokens":1000,"outputTokens":50,"cacheReadInputTokens":800,"cacheCreationInputTokens":100,"costUSD":0.00566}}}` + "\n",
-		say("2", "two") + `{` + session + `,"total_cost_usd":0.01132,"modelUsage":{"claude-opus-5-5":{"inputTokens":2000,"outputTokens":100,"cacheReadInputTokens":1600,"cacheCreationInputTokens":200,"costUSD":0.01132}},"is_error":false,"subtype":"success","result":"two","type":"result","result_index":0,"model_usage_since_last_result":{"claude-opus-5-5":{"inputTokens":1000,"outputTokens":50,"cacheReadInputTokens":800,"cacheCreationInputTokens":100,"costUSD":0.00566}}}` + "\n",
+		agenttest.Say("1", "one") + `{` + session + `,"total_cost_usd":0.00566,"modelUsage":{"claude-opus-5-5":{"inputTokens":1000,"outputTokens":50,"cacheReadInputTokens":800,"cacheCreationInputTokens":100,"costUSD":0.00566}},"is_error":false,"subtype":"success","result":"one","type":"result","result_index":0,"model_usage_since_last_result":{"claude-opus-5-5":{"inputTokens":1000,"outputTokens":50,"cacheReadInputTokens":800,"cacheCreationInputTokens":100,"costUSD":0.00566}}}` + "\n",
+		agenttest.Say("2", "two") + `{` + session + `,"total_cost_usd":0.01132,"modelUsage":{"claude-opus-5-5":{"inputTokens":2000,"outputTokens":100,"cacheReadInputTokens":1600,"cacheCreationInputTokens":200,"costUSD":0.01132}},"is_error":false,"subtype":"success","result":"two","type":"result","result_index":0,"model_usage_since_last_result":{"claude-opus-5-5":{"inputTokens":1000,"outputTokens":50,"cacheReadInputTokens":800,"cacheCreationInputTokens":100,"costUSD":0.00566}}}` + "\n",
 	}
 	// A second result of one run, after a subagent in the background.
-	late := newer[1] + say("3", "three") + strings.NewReplacer(`"total_cost_usd":0.01132`, `"total_cost_usd":0.02`, `"inputTokens":2000`, `"inputTokens":3500`, `"result_index":0`, `"result_index":1`).Replace(newer[1])
+	late := newer[1] + agenttest.Say("3", "three") + strings.NewReplacer(`"total_cost_usd":0.01132`, `"total_cost_usd":0.02`, `"inputTokens":2000`, `"inputTokens":3500`, `"result_index":0`, `"result_index":1`).Replace(newer[1])
 	usage := func(cost ralph.MicroUSD, in, out, read, write int64) ralph.Usage {
 		return ralph.Usage{Cost: ralph.Cost{Amount: cost}, Tokens: ralph.Tokens{Input: in, Output: out, CacheRead: read, CacheWrite: write}}
 	}
@@ -198,7 +178,7 @@ func TestClaudeResumedUsage(t *testing.T) {
 // The prompt reaches a session as it reaches a new one.
 func TestResumeRun(t *testing.T) {
 	t.Parallel()
-	p := &printer{streams: []string{transcript(t, "resume.1")}}
+	p := &agenttest.Printer{Streams: []string{agenttest.Transcript(t, "resume.1")}}
 	c, err := New(Options{Name: "claude", Process: p})
 	if err != nil {
 		t.Fatal(err)
@@ -210,10 +190,10 @@ func TestResumeRun(t *testing.T) {
 	if _, err := c.Run(t.Context(), ralph.Prompt{Text: "go on", Resume: turn.Session}, func(ralph.Event) {}); err != nil {
 		t.Fatal(err)
 	}
-	if i := slices.Index(p.argv[1], "--resume"); i < 0 || p.argv[1][i+1] != "11111111-2222-4333-8444-555555555555" || slices.Contains(p.argv[0], "--resume") {
-		t.Errorf("command lines %q, want the second to resume", p.argv)
+	if i := slices.Index(p.Argv[1], "--resume"); i < 0 || p.Argv[1][i+1] != "11111111-2222-4333-8444-555555555555" || slices.Contains(p.Argv[0], "--resume") {
+		t.Errorf("command lines %q, want the second to resume", p.Argv)
 	}
-	if !slices.Equal(p.stdin, []string{"first", "go on"}) {
-		t.Errorf("stdin = %q", p.stdin)
+	if !slices.Equal(p.Stdin, []string{"first", "go on"}) {
+		t.Errorf("stdin = %q", p.Stdin)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -28,12 +29,12 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 		return ralph.Turn{}, err
 	}
 	outer := ctx
-	ctx, o.giveUp = context.WithCancel(ctx)
-	defer o.giveUp()
+	ctx, o.Turn.GiveUp = context.WithCancel(ctx)
+	defer o.Turn.GiveUp()
 	refused := func() []string { return nil }
 	if c.o.Refused != nil {
 		refused = c.o.Refused()
-		o.denied = func() bool { return deniedHost(refused(), o) != "" }
+		o.Turn.Denied = func() bool { return deniedHost(refused(), o) != "" }
 	}
 	now := *c // with the options of this turn
 	now.o = o
@@ -42,19 +43,19 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 	emit = m.watch(emit)
 	finished := make(chan struct{})
 	show := c.display(outer)
-	d := show.around(c.decoder(p, emit, sync.OnceFunc(func() { close(finished) })))
+	d := show.around(c.newDecoder(p, emit, sync.OnceFunc(func() { close(finished) })))
 	s := &stream{d: d, log: c.o.Log}
 	stdout, stderr := c.masked(&pipe{s, d.Stdout}), c.masked(&pipe{s, d.Stderr})
-	if c.format.merged(o) {
+	if c.driver.Merged(o) {
 		stderr = stdout // one pipe for both keeps the order
 	}
 
 	exit, err := c.o.Process.Run(ctx, proc.Command{
 		Speaks:   true,
-		Judges:   c.o.judges(),
-		Argv:     c.argv(o, q),
+		Judges:   judges(c.o),
+		Argv:     driver.CommandLine(c.driver, o, q),
 		Dir:      c.o.Dir,
-		Env:      c.format.environ(o),
+		Env:      c.driver.Environ(o),
 		Stdin:    strings.NewReader(stdin),
 		Stdout:   stdout,
 		Stderr:   stderr,
@@ -80,14 +81,14 @@ func (c *CLI) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (
 		turn.Model = c.o.Model
 	}
 	turn.Started, turn.Duration = started, time.Since(started)
-	turn.ExitCode, turn.OutputBytes = exitCode(exit), exit.OutputBytes
+	turn.ExitCode, turn.OutputBytes = driver.ExitCode(exit), exit.OutputBytes
 	turn.Outlived = exit.Outlived
-	if c.format.ways(o).totals {
+	if c.driver.Ways(o).Totals {
 		turn.Usage.Tokens = c.totals.since(turn.Session, turn.Usage.Tokens)
 	}
 	if notFound := turn.ExitCode == 126 || turn.ExitCode == 127; notFound && exit.Why == proc.Exited && !d.Done() && turn.Tools == 0 && exit.OutputBytes <= maxComplaint {
 		return ralph.Turn{}, fmt.Errorf("agent %q: cannot be started: %s; is %s right, and installed?",
-			c.o.Name, said(ExitText(turn.ExitCode), d.LastWords()), commandAt(c.o))
+			c.o.Name, driver.WithWords(driver.ExitText(turn.ExitCode), d.LastWords()), commandAt(c.o))
 	}
 	turn.Failure = c.failure(outer, exit, d)
 	turn.Failure = Denied(turn.Failure, refused(), o)
@@ -106,9 +107,9 @@ const maxComplaint = 1 << 10
 // failure joins why the process ended with what the stream said. A final
 // result stands, whatever ended the process afterwards. Where it was cancelled and
 // ctx goes on, the decoder gave the turn up.
-func (c *CLI) failure(ctx context.Context, exit proc.Exit, d decoder) *ralph.Failure {
+func (c *CLI) failure(ctx context.Context, exit proc.Exit, d driver.Decoder) *ralph.Failure {
 	if exit.Why == proc.Exited || exit.Why == proc.Cancelled && ctx.Err() == nil {
-		return d.Failure(exitCode(exit))
+		return d.Failure(driver.ExitCode(exit))
 	}
 	if d.Done() {
 		return d.Failure(0)
@@ -130,14 +131,14 @@ func (c *CLI) failure(ctx context.Context, exit proc.Exit, d decoder) *ralph.Fai
 		}
 		return &ralph.Failure{Kind: ralph.FailureCancelled, Message: "the run was cancelled"}
 	default:
-		return d.Failure(exitCode(exit))
+		return d.Failure(driver.ExitCode(exit))
 	}
 }
 
 // stream hands the child's output to the log and to the decoder, one piece at
 // a time and nothing after the end.
 type stream struct {
-	d   decoder
+	d   driver.Decoder
 	log io.Writer
 
 	mu     sync.Mutex
@@ -184,4 +185,4 @@ func (w *pipe) Write(p []byte) (int, error) {
 }
 
 // judges reports whether the verdict of the turn at hand will be believed.
-func (o Options) judges() bool { return o.Judges != nil && o.Judges() }
+func judges(o Options) bool { return o.Judges != nil && o.Judges() }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/org/ralph-action/internal/agent/agenttest"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -35,7 +36,7 @@ func player(t *testing.T, name, role, file string) Options {
 	}
 	path := file
 	if file != "" && !filepath.IsAbs(file) {
-		if path, err = filepath.Abs(filepath.Join("testdata", "claude", file+".ndjson")); err != nil {
+		if path, err = filepath.Abs(agenttest.Testdata("claude", file+".ndjson")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,26 +51,26 @@ func player(t *testing.T, name, role, file string) Options {
 	return o
 }
 
-func run(t *testing.T, ctx context.Context, o Options, prompt string) decoded {
+func run(t *testing.T, ctx context.Context, o Options, prompt string) agenttest.Decoded {
 	t.Helper()
 	a, err := New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got decoded
+	var got agenttest.Decoded
 	returned := false
 	turn, err := a.Run(ctx, ralph.Prompt{Text: prompt, Iteration: 1, Attempt: 1}, func(e ralph.Event) {
 		if returned {
 			t.Error("an event came after Run returned")
 		}
-		got.events = append(got.events, e)
+		got.Events = append(got.Events, e)
 	})
 	returned = true
 	if err != nil {
 		t.Fatal(err)
 	}
-	got.turn, got.failure = turn, turn.Failure
-	if end := got.events[len(got.events)-1]; end.Kind != ralph.EventResult || end.Turn.Session != turn.Session {
+	got.Turn, got.Failure = turn, turn.Failure
+	if end := got.Events[len(got.Events)-1]; end.Kind != ralph.EventResult || end.Turn.Session != turn.Session {
 		t.Errorf("last event = %+v, want the turn", end)
 	}
 	return got
@@ -106,19 +107,19 @@ func TestRunClaude(t *testing.T) {
 				o.Limits = tt.limits
 			}
 			got := run(t, t.Context(), o, strings.Repeat("p", 300<<10))
-			if kind(got.failure) != tt.want {
-				t.Errorf("Run = failure %s (%+v), want %s", kind(got.failure), got.failure, tt.want)
+			if agenttest.FailureKind(got.Failure) != tt.want {
+				t.Errorf("Run = failure %s (%+v), want %s", agenttest.FailureKind(got.Failure), got.Failure, tt.want)
 			}
-			if got.failure != nil && !strings.Contains(got.failure.Message, tt.message) {
-				t.Errorf("Run = failure %q, want it to hold %q", got.failure.Message, tt.message)
+			if got.Failure != nil && !strings.Contains(got.Failure.Message, tt.message) {
+				t.Errorf("Run = failure %q, want it to hold %q", got.Failure.Message, tt.message)
 			}
-			if g := got.says(marker); g != tt.marker {
+			if g := got.Says(agenttest.Marker); g != tt.marker {
 				t.Errorf("marker found = %v, want %v", g, tt.marker)
 			}
-			if got.turn.ExitCode != tt.exit || got.turn.Duration <= 0 || got.turn.Started.IsZero() {
-				t.Errorf("ExitCode, Duration, Started = %d, %v, %v, want %d and set", got.turn.ExitCode, got.turn.Duration, got.turn.Started, tt.exit)
+			if got.Turn.ExitCode != tt.exit || got.Turn.Duration <= 0 || got.Turn.Started.IsZero() {
+				t.Errorf("ExitCode, Duration, Started = %d, %v, %v, want %d and set", got.Turn.ExitCode, got.Turn.Duration, got.Turn.Started, tt.exit)
 			}
-			if tt.file != "bad_flag" && got.turn.OutputBytes == 0 {
+			if tt.file != "bad_flag" && got.Turn.OutputBytes == 0 {
 				t.Error("OutputBytes = 0, want the size of the output")
 			}
 		})
@@ -138,11 +139,11 @@ func TestRunCancelled(t *testing.T) {
 			cancel()
 		}
 	})
-	if err != nil || kind(turn.Failure) != "cancelled" || turn.Tools != 1 {
+	if err != nil || agenttest.FailureKind(turn.Failure) != "cancelled" || turn.Tools != 1 {
 		t.Errorf("Run = %+v, %v, want a cancelled turn with its tool call", turn, err)
 	}
 	turn, err = a.Run(ctx, ralph.Prompt{Text: "p"}, func(ralph.Event) {})
-	if err != nil || kind(turn.Failure) != "cancelled" {
+	if err != nil || agenttest.FailureKind(turn.Failure) != "cancelled" {
 		t.Errorf("Run when cancelled before = %+v, %v, want a cancelled turn", turn, err)
 	}
 }
@@ -174,16 +175,16 @@ func TestRunText(t *testing.T) {
 	o := player(t, "text", "count", "")
 	o.Args = []string{"--flag", "a b"}
 	got := run(t, t.Context(), o, strings.Repeat("0123456789", 500_000))
-	if want := `read 5000000 bytes, args ["--flag" "a b"], CLAUDECODE=""`; got.words(false) != want+"\n" || got.failure != nil {
-		t.Errorf("Run with 5 MB = %q, %+v, want %q", got.words(false), got.failure, want)
+	if want := `read 5000000 bytes, args ["--flag" "a b"], CLAUDECODE=""`; got.Words(false) != want+"\n" || got.Failure != nil {
+		t.Errorf("Run with 5 MB = %q, %+v, want %q", got.Words(false), got.Failure, want)
 	}
 
 	o = player(t, "text", "both", "")
 	var log bytes.Buffer
 	o.Log = &log
 	got = run(t, t.Context(), o, "p")
-	if want := "one\ntwo\nthree\n"; got.words(false) != want || log.String() != want {
-		t.Errorf("Run = %q, log %q, want both streams in order: %q", got.words(false), log.String(), want)
+	if want := "one\ntwo\nthree\n"; got.Words(false) != want || log.String() != want {
+		t.Errorf("Run = %q, log %q, want both streams in order: %q", got.Words(false), log.String(), want)
 	}
 }
 
@@ -193,13 +194,13 @@ func TestRunLogsRaw(t *testing.T) {
 	var log bytes.Buffer
 	o.Log = &log
 	run(t, t.Context(), o, strings.Repeat("p", 1000))
-	if want := transcript(t, "success_tool"); !strings.Contains(log.String(), want[:len(want)/2]) || !strings.Contains(log.String(), "prompt of 1000 bytes") {
+	if want := agenttest.Transcript(t, "success_tool"); !strings.Contains(log.String(), want[:len(want)/2]) || !strings.Contains(log.String(), "prompt of 1000 bytes") {
 		t.Errorf("log holds %d bytes, want the raw stream and stderr", log.Len())
 	}
 	o = player(t, "claude", "print", "success_tool")
 	o.Log = failingWriter{}
-	if got := run(t, t.Context(), o, "p"); got.failure != nil {
-		t.Errorf("Run with a full disk = %+v, want no failure", got.failure)
+	if got := run(t, t.Context(), o, "p"); got.Failure != nil {
+		t.Errorf("Run with a full disk = %+v, want no failure", got.Failure)
 	}
 }
 

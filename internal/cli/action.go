@@ -9,6 +9,7 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
+	"github.com/org/ralph-action/internal/run/credentials"
 	"github.com/org/ralph-action/internal/runner"
 	"github.com/org/ralph-action/internal/secret"
 	"github.com/org/ralph-action/internal/starter"
@@ -42,9 +43,8 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) ralph.Report {
 		Event: run.BringsTask(event), EventName: event.Name,
 	}
 	cfg, cfgErr := config.Load(sources)
-	left := run.CheckoutSecrets(workspace)
-	secrets := run.Secrets(cfg, a.environ, left)
-	redact := secret.NewRedactor(secrets...)
+	own := credentials.New(credentials.LeftByCheckout(workspace))
+	redact := own.Redactor(cfg, a.environ)
 	r, err := runner.New(runner.Options{Getenv: a.getenv, Stdout: a.stdout, Redactor: redact})
 	if err != nil {
 		fmt.Fprintln(a.stderr, "ralph:", err)
@@ -56,14 +56,14 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) ralph.Report {
 		}
 	}()
 	in := &run.Input{
-		Config: cfg, Problem: cfgErr, Sources: sources, Environ: a.environ, Left: left, Self: a.self, Version: a.version(),
+		Config: cfg, Problem: cfgErr, Sources: sources, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(),
 		Workspace: workspace, Runner: r, Site: r.Context(), Event: event, Redactor: redact, Stop: &run.StopRequest{},
 	}
 	if show != nil {
 		in.Output = show(redact)
 	} else {
 		var values []string
-		for _, s := range secrets {
+		for _, s := range credentials.Known(cfg, a.environ, own.Left) {
 			values = append(values, s.Reveal())
 		}
 		r.Mask(values...)

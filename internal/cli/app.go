@@ -20,6 +20,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/sandbox"
+	"github.com/org/ralph-action/internal/starter"
 )
 
 // Main runs a command line, without the program's name, and returns the exit code.
@@ -114,7 +115,7 @@ func (a *app) main() (code int) {
 	parser, err := kong.New(&cli,
 		kong.Name("ralph"),
 		kong.Description("Runs a coding agent in a loop, checks every iteration, and says honestly what happened."),
-		kong.Vars{"version": a.build},
+		kong.Vars{"version": a.build, "agents": strings.Join(starter.Agents(), ", ")},
 		kong.Writers(a.stdout, a.stderr),
 		kong.Exit(func(code int) { panic(exitPanic(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),

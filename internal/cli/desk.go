@@ -17,6 +17,7 @@ import (
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/run"
+	"github.com/org/ralph-action/internal/run/credentials"
 	"github.com/org/ralph-action/internal/rundir"
 	"github.com/org/ralph-action/internal/secret"
 	"github.com/org/ralph-action/internal/starter"
@@ -59,7 +60,8 @@ func (a *app) desk(d desk, done *exit) error {
 		Dir: workspace, Flags: d.flags, Environment: a.environment(), Defaults: a.placeDefaults(d.mode),
 		Mode: d.mode, Desk: true, Home: home, Prompts: starter.Prompts(), Infer: agent.Infer, Words: d.words,
 	})
-	redact := secret.NewRedactor(run.Secrets(cfg, a.environ, nil)...)
+	own := credentials.New(nil)
+	redact := own.Redactor(cfg, a.environ)
 	if d.verbose {
 		for _, name := range cfg.Loaded {
 			fmt.Fprintln(a.stderr, redact.Text(report.LoadingSettings(name)))
@@ -85,11 +87,11 @@ func (a *app) desk(d desk, done *exit) error {
 		}
 	}
 	in := &run.Input{
-		Config: cfg, Environ: a.environ, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.deskSite(),
+		Config: cfg, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.deskSite(),
 		Output: a.deskPrinter(cfg, redact), Redactor: redact, Stop: &run.StopRequest{},
 	}
 	for _, line := range openingLines(in) {
-		in.Output.Warn(line)
+		in.Output.Aside(line)
 	}
 	if d.verbose {
 		in.Verbose = &report.Verbose{Completion: cfg.Completion, Mask: redact.Text}

@@ -16,7 +16,7 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/run/credentials"
 	"github.com/org/ralph-action/internal/starter"
 )
 
@@ -55,13 +55,14 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 		Defaults: defaults,
 		Prompts:  starter.Prompts(), Infer: agent.Infer,
 	})
-	redact := secret.NewRedactor(run.Secrets(cfg, a.environ, nil)...)
+	own := credentials.New(nil)
+	redact := own.Redactor(cfg, a.environ)
 	ctx, cancel := context.WithTimeout(context.Background(), doctorTime)
 	defer cancel()
 	ctx, stop := stoppable(ctx)
 	defer stop()
 	rows := run.Examine(ctx, &run.Input{
-		Config: cfg, Environ: a.environ, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.deskSite(), Redactor: redact,
+		Config: cfg, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.deskSite(), Redactor: redact,
 	}, loadErr, c.Offline)
 	if ctx.Err() != nil {
 		fmt.Fprintln(a.stderr, "ralph: stopped before everything was looked at")

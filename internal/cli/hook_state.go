@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/org/ralph-action/internal/atomicfile"
 	"github.com/org/ralph-action/internal/hook"
 )
 
@@ -84,26 +86,27 @@ func (s *state) there() bool {
 	return err == nil && os.SameFile(held, named)
 }
 
+var errGone = errors.New("the session state is gone")
+
 // save writes the session back. False: the loop was cancelled meanwhile.
 func (s *state) save() (bool, error) {
 	data, err := s.session.Encode()
 	if err != nil {
 		return true, err
 	}
-	temp, err := os.CreateTemp(filepath.Dir(s.path), "tmp-*")
+	dir, err := os.OpenRoot(filepath.Dir(s.path))
 	if err != nil {
 		return true, err
 	}
-	_, err = temp.Write(append(data, '\n'))
-	if err = errors.Join(err, temp.Close()); err == nil {
+	defer dir.Close()
+	err = atomicfile.Write(dir, filepath.Base(s.path), bytes.NewReader(append(data, '\n')), atomicfile.Options{Finish: func(*os.File) error {
 		if !s.there() {
-			_ = os.Remove(temp.Name())
-			return false, nil
+			return errGone
 		}
-		err = os.Rename(temp.Name(), s.path)
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
+		return nil
+	}})
+	if errors.Is(err, errGone) {
+		return false, nil
 	}
 	return true, err
 }

@@ -23,7 +23,7 @@ import (
 // preset.
 type initCmd struct {
 	Yes                bool     `short:"y" help:"Ask nothing. What the flags leave out is what is found here, or the default."`
-	Agent              string   `placeholder:"CMD" help:"Agent command. Default: the first of claude, codex, gemini, opencode, copilot, amp and cline on PATH."`
+	Agent              string   `placeholder:"CMD" help:"Agent command. Default: the first of ${agents} on PATH."`
 	AgentFlags         string   `placeholder:"A,B" help:"Flags of the agent, separated by commas."`
 	MaxIterations      string   `placeholder:"N" help:"How often the agent is started at most. Default: 10."`
 	CompletionResponse string   `placeholder:"TEXT" help:"What the agent answers when it is done. Default: DONE."`

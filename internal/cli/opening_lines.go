@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/agent/claude"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/lazyregexp"
 	"github.com/org/ralph-action/internal/run"
@@ -80,7 +82,7 @@ var loopConfig = lazyregexp.New(`(?m)^\s*(export\s+)?(AGENT_[A-Z_]+|SPECS_DIR|MA
 // leftAside are the settings and programs for claude in the repository that it does
 // not load, because of our --setting-sources.
 func leftAside(in *run.Input) []string {
-	if in.Config.Agent != "claude" || !agent.UserSettingsOnly(agentWords(in.Config)) {
+	if in.Config.Agent != "claude" || !claude.UserSettingsOnly(agentWords(in.Config)) {
 		return nil
 	}
 	var found []string
@@ -124,7 +126,7 @@ func risks(in *run.Input) []string {
 		risks = append(risks, "claude runs without asking for permission, and as you unless there is a Docker Sandbox (--isolation docker-sandbox requires one)")
 	case unasked:
 		risks = append(risks, in.Config.Agent+" runs as you, without a sandbox and without asking for permission (--isolation auto adds a sandbox on Linux)")
-	case in.Config.Agent == "text" || in.Config.Agent == "custom":
+	case catalog.Of(in.Config.Agent).Own():
 		risks = append(risks, "the agent runs as you, without a sandbox (--isolation auto adds one on Linux)")
 	default:
 		risks = append(risks, in.Config.Agent+" runs as you, and nothing but its own permissions holds it (--isolation auto adds a sandbox on Linux)")

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/config"
 )
 
@@ -15,8 +16,8 @@ func TestBadInputs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, value, want string }{
 		{"mode", "task", `input mode: "task" is not allowed: give run, plan, build, prompt, supervise, tasks or session; did you mean tasks?`},
-		{"agent", "cluade", `input agent: "cluade" is not allowed: give claude, codex, gemini, opencode, copilot, amp, cline, custom or text; did you mean claude?`},
-		{"agent", "gpt-5", `input agent: "gpt-5" is not allowed: give claude, codex, gemini, opencode, copilot, amp, cline, custom or text`},
+		{"agent", "cluade", `input agent: "cluade" is not allowed: give ` + orOf(catalog.Names()) + `; did you mean claude?`},
+		{"agent", "gpt-5", `input agent: "gpt-5" is not allowed: give ` + orOf(catalog.Names()) + ``},
 		{"agent", "text", `input agent: text needs agent-command: the program that reads the prompt on stdin and prints its answer`},
 		{"agent-command", "# nothing", ""},
 		{"agent-command", `claude "--x`, `input agent-command: "claude \"--x" is not allowed: it cannot be split as a shell would: a quote is not closed, or it ends with a backslash`},
@@ -111,6 +112,10 @@ func TestBadInputs(t *testing.T) {
 		{"max-output-lines", "-1", `flag --max-output-lines: "-1" is not allowed: give a whole number from 0 to 1000000 (0: all)`},
 		{"task-dir", "../x", `input task-dir: "../x" is not allowed: it is outside the workspace: give a folder relative to it`},
 		{"max-iteration", "5", `input max-iteration: there is no such input; did you mean max-iterations?`},
+		{"reviews", "false", `input reviews: there is no such input; did you mean skip-review, review-cap, review-cap-policy, review-agent or review-model?`},
+		{"timeout", "5m", `input timeout: there is no such input; did you mean child-wait-timeout, wait-timeout, iteration-timeout, idle-timeout, guardrail-timeout, ci-timeout or ci-start-timeout?`},
+		{"max", "5", `input max: there is no such input`},
+		{"lable", "x", `input lable: there is no such input; did you mean labels?`},
 		{"maxIterations", "5", `input maxIterations: there is no such input; did you mean max-iterations?`},
 		{"frobnicate-all", "5", `input frobnicate-all: there is no such input`},
 		{"config", "ci/ralph.yml", `input config: "ci/ralph.yml" cannot be read: it does not exist`},
@@ -307,4 +312,10 @@ func TestTextAgentNeedsACommand(t *testing.T) {
 			t.Errorf("Load(text, %q) = %q, want %q", command, got, want)
 		}
 	}
+}
+
+// orOf is a list as a message has it.
+func orOf(names []string) string {
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -145,7 +145,7 @@ func (l *loader) fileKey(key *yaml.Node, at func(int) string) (Input, bool) {
 			return r.Input, true
 		}
 	}
-	l.report(at(key.Line), "unknown key %s%s", l.quote(key.Value), l.suggest(key.Value, Input.keys))
+	l.report(at(key.Line), "unknown key %s%s", l.quote(key.Value), l.suggest(key.Value, func(in Input) bool { return !in.NoFile }))
 	return Input{}, false
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/google/shlex"
+
+	"github.com/org/ralph-action/internal/agent/catalog"
 )
 
 // inferAgent names the agent by the program that is started, when nobody named
@@ -47,7 +49,7 @@ func (l *loader) infer(words []string) string {
 		return l.o.Infer(words)
 	}
 	base := strings.TrimSuffix(filepath.Base(words[0]), ".exe")
-	if slices.Contains(agents(), base) {
+	if slices.Contains(catalog.Names(), base) {
 		return base
 	}
 	return "text"

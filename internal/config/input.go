@@ -60,14 +60,6 @@ func (in Input) ActionNames() []string {
 // names are all names of the input.
 func (in Input) names() []string { return append([]string{in.Name}, in.Aliases...) }
 
-// keys are its names in a configuration file of YAML.
-func (in Input) keys() []string {
-	if in.NoFile {
-		return nil
-	}
-	return in.names()
-}
-
 // called reports whether name is one of the input's.
 func (in Input) called(name string) bool { return slices.Contains(in.names(), name) }
 

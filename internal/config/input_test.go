@@ -32,7 +32,7 @@ func TestKeysAreNoInputs(t *testing.T) {
 	for _, tt := range []struct{ name, want string }{
 		{"restart-delay", "input restart-delay: it is a key of ci/own.yml and no input of the action: write it there, as delay: …"},
 		{"maximum-iterations", "input maximum-iterations: as an input it is called max-iterations"},
-		{"max-output-char", "input max-output-char: there is no such input"},
+		{"max-output-char", "input max-output-char: there is no such input; did you mean max-output-chars?"},
 	} {
 		_, err := config.Load(config.LoadOptions{Dir: dir, Inputs: with("config", "ci/own.yml", tt.name, "3")})
 		if err == nil || err.Error() != tt.want {

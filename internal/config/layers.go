@@ -301,7 +301,7 @@ func (l *loader) typed(texts map[string]string, from layer, prefix string, names
 		case i < 0 && from == fromInput && (name == "args" || name == "entrypoint"):
 			continue // the runner's own inputs of container actions
 		case i < 0:
-			l.report(prefix+name, "there is no such %s%s", strings.TrimRight(prefix, " -"), l.suggest(name, names))
+			l.report(prefix+name, "there is no such %s%s", strings.TrimRight(prefix, " -"), l.suggest(name, func(Input) bool { return true }))
 			continue
 		case l.rows[i].NoAction && from == fromInput:
 			l.report(prefix+name, "it is a key of %[1]s and no input of the action: write it there, as %[2]s: …", l.yamlFile(), l.rows[i].Name)

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/org/ralph-action/internal/ralph"
 )
 
 // LoadOptions are the sources of a configuration. Where several give a value,
@@ -90,14 +92,40 @@ func Load(o LoadOptions) (Config, error) {
 		}
 		v.in = r.Input
 		l.c.Sources[r.Name] = v.source()
-		l.c.shown = append(l.c.shown, show(v))
 		if v.node == nil && l.tooLong(v) {
 			continue
 		}
 		r.set(l, v)
 	}
 	l.validate(values)
+	for _, r := range l.rows {
+		if v, ok := values[r.Name]; ok && (v.given() || !l.pointless(r.Input)) {
+			v.in = r.Input
+			l.c.shown = append(l.c.shown, show(v))
+		}
+	}
 	return l.c, l.problems()
+}
+
+// pointless reports whether an input means nothing for this run, so that nobody wants
+// to hear of its default.
+func (l *loader) pointless(in Input) bool {
+	ours := l.c.Commit == CommitEach || l.c.Commit == CommitAtEnd
+	switch {
+	case ofAnother(l.mode, in.Name):
+		return true
+	case in.Group == groupSupervision:
+		return l.c.Completion.Kind != ralph.CompletionDoneFile
+	case !l.o.Desk:
+		return false
+	case in.Group == groupTrigger:
+		return true
+	case in.Group == groupContainment:
+		return l.c.Isolation == IsolationOff && in.Name != "isolation"
+	case in.Group == groupPublishing:
+		return !ours && in.Name != "commit"
+	}
+	return !ours && (in.Group == groupContent || in.Group == groupPull)
 }
 
 // layer is where a value came from, in rising priority.
@@ -222,14 +250,15 @@ func blank(name, text string) bool {
 	return strings.TrimSpace(text) == ""
 }
 
-// suggest says which of the names that inputs have here was probably meant, as the
-// end of a sentence.
-func (l *loader) suggest(name string, names func(Input) []string) string {
-	var all []string
+// suggest names what was probably meant, as the end of a sentence.
+func (l *loader) suggest(name string, fits func(Input) bool) string {
+	var names []string
 	for _, r := range l.rows {
-		all = append(all, names(r.Input)...)
+		if fits(r.Input) {
+			names = append(append(names, r.Name), r.Aliases...)
+		}
 	}
-	return l.didYouMean(name, all)
+	return l.nameMeant(name, names)
 }
 
 func (l *loader) didYouMean(name string, candidates []string) string {
@@ -240,6 +269,24 @@ func (l *loader) didYouMean(name string, candidates []string) string {
 		return "; did you mean " + near + "?"
 	}
 	return ""
+}
+
+// nameMeant is didYouMean for the names of inputs and keys, of which a name may be
+// one of the words.
+func (l *loader) nameMeant(name string, candidates []string) string {
+	named := withWord(name, candidates)
+	if near := nearest(name, candidates); len(named) == 0 || near != "" && distance(kebab(name), kebab(near)) <= 1 {
+		return l.didYouMean(name, candidates)
+	}
+	const most = 8 // names in a hint
+	if len(l.list) == maxProblems || len(named) > most {
+		return ""
+	}
+	last := len(named) - 1
+	if last == 0 {
+		return "; did you mean " + named[0] + "?"
+	}
+	return "; did you mean " + strings.Join(named[:last], ", ") + " or " + named[last] + "?"
 }
 
 // cause is the reason in a file error without the path, which the message

@@ -20,13 +20,6 @@ func modes() []string {
 	return []string{ModeRun, ModePlan, ModeBuild, ModePrompt, ModeSupervise, ModeTasks, ModeSession}
 }
 
-func agents() []string { return append(clis(), "custom", "text") }
-
-// clis are the agents that are somebody's CLI.
-func clis() []string {
-	return []string{"claude", "codex", "gemini", "opencode", "copilot", "amp", "cline"}
-}
-
 // templated says that a mode's prompt is a template, with its files below Home.
 func templated(mode string) bool {
 	return mode == ModePlan || mode == ModeBuild || mode == ModePrompt
@@ -54,9 +47,12 @@ func Refuses(mode, input string) bool {
 	case ModeSession:
 		refused = []string{"completion", "session", "task-dir", "max-restarts"}
 	}
-	return slices.Contains(refused, input) ||
-		mode != ModeTasks && slices.Contains(ofTasks(), input) ||
-		mode != ModeSession && slices.Contains(ofSessions(), input)
+	return slices.Contains(refused, input) || ofAnother(mode, input)
+}
+
+// ofAnother reports whether an input belongs to another mode alone.
+func ofAnother(mode, input string) bool {
+	return mode != ModeTasks && slices.Contains(ofTasks(), input) || mode != ModeSession && slices.Contains(ofSessions(), input)
 }
 
 // Defaults are the defaults of what the mode decides, by input: of a desk

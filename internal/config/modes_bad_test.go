@@ -4,6 +4,7 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/config"
 )
 
@@ -29,7 +30,7 @@ func TestBadModes(t *testing.T) {
 		{"tasks", pairs("scm-command", "git", "scm-tasks", "commit"), "flag --scm-tasks: in mode tasks the agent commits, or ralph does with --commit each-iteration: leave them out"},
 		{"tasks", pairs("working-directory", "sub"), "flag --working-directory: mode tasks works at the top of the workspace, from which the task list is named: leave it out"},
 		{"tasks", pairs("review-cap", "-1"), `flag --review-cap: "-1" is not allowed: give a whole number from 0 to 100 (0: no cap)`},
-		{"tasks", pairs("review-agent", "claud"), `flag --review-agent: "claud" is not allowed: give claude, codex, gemini, opencode, copilot, amp or cline; did you mean claude?`},
+		{"tasks", pairs("review-agent", "claud"), `flag --review-agent: "claud" is not allowed: give ` + orOf(catalog.CLIs()) + `; did you mean claude?`},
 		{"tasks", pairs("isolation", "docker-sandbox", "review-agent", "codex"), "flag --review-agent: a Docker Sandbox runs claude only"},
 		{"tasks", pairs("isolation", "docker-sandbox", "fallback-agent", "codex"), "flag --fallback-agent: a Docker Sandbox runs claude only"},
 		{"session", pairs("completion", "response"), "flag --completion: a session ends with a promise: leave it out"},

@@ -253,3 +253,40 @@ func TestDocumentedDefaultsAreTheActions(t *testing.T) {
 		}
 	}
 }
+
+// Defaults that mean nothing for a run are not shown; what was given always is.
+func TestPointlessDefaults(t *testing.T) {
+	t.Parallel()
+	dir := workspace(t, nil)
+	for _, tt := range []struct {
+		name      string
+		flags     []string
+		want, not string
+	}{
+		{"nothing is published", nil, "commit stall-limit isolation max-duration", "use-event ultrawork skip-review poll-interval draft squash push secret-scan key-proxy default-hosts"},
+		{"ralph commits", []string{"commit", "each-iteration"}, "draft squash push secret-scan", "use-event trigger-label key-proxy"},
+		{"in a sandbox", []string{"isolation", "auto"}, "key-proxy default-hosts min-free-disk", "draft"},
+		{"given", []string{"key-proxy", "off"}, "", "default-hosts"},
+	} {
+		c, err := config.Load(config.LoadOptions{Dir: dir, Desk: true, Mode: "run", Flags: pairs(append([]string{"prompt", "x"}, tt.flags...)...)})
+		if err != nil {
+			t.Fatalf("%s: Load() = %v", tt.name, err)
+		}
+		shown := c.Redacted()
+		for _, name := range strings.Fields(tt.want) {
+			if !strings.Contains(shown, name+"=") {
+				t.Errorf("%s: Redacted() lacks the default of %s:\n%s", tt.name, name, shown)
+			}
+		}
+		for _, name := range strings.Fields(tt.not) {
+			if strings.Contains(shown, " "+name+"=") {
+				t.Errorf("%s: Redacted() has the default of %s:\n%s", tt.name, name, shown)
+			}
+		}
+		for i := 0; i < len(tt.flags); i += 2 {
+			if !strings.Contains(shown, tt.flags[i]+": ") {
+				t.Errorf("%s: Redacted() lacks %s, which was given:\n%s", tt.name, tt.flags[i], shown)
+			}
+		}
+	}
+}

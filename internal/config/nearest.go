@@ -22,6 +22,25 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
+// withWord are the candidates that a name is one of the words of, in the singular or
+// the plural: a timeout may be any of those that there are.
+func withWord(name string, candidates []string) []string {
+	name = strings.TrimSuffix(kebab(name), "s")
+	if len(name) < 3 {
+		return nil
+	}
+	var found []string
+	for _, c := range candidates {
+		for word := range strings.SplitSeq(kebab(c), "-") {
+			if strings.TrimSuffix(word, "s") == name {
+				found = append(found, c)
+				break
+			}
+		}
+	}
+	return found
+}
+
 func abs(n int) int { return max(n, -n) }
 
 // kebab spells maxIterations and max_iterations as max-iterations.

@@ -144,7 +144,7 @@ func (s *settings) nearKey(name string) string {
 		}
 		names = append(names, SettingsKey(r.Name))
 	}
-	return s.didYouMean(name, names)
+	return s.nameMeant(name, names)
 }
 
 // fits says that a value has the type of the input.

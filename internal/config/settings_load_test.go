@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -84,7 +85,7 @@ func TestShellFileLoads(t *testing.T) {
 	}
 	_, err = load("SPECS_DIR=specs\nAGENT_TYPE=gpt\nRALPH_GUARDRAILS='make lint\ncommand: x\n'\n", nil)
 	want := []string{
-		`.ralph/config:2: AGENT_TYPE: "gpt" is not allowed: give claude, codex, gemini, opencode, copilot, amp, cline, custom or text`, // 000-17
+		`.ralph/config:2: AGENT_TYPE: "gpt" is not allowed: give ` + orOf(catalog.Names()) + ``, // 000-17
 		".ralph/config:4: RALPH_GUARDRAILS: \"command: x\" looks like YAML without a list: begin each guardrail with `- command: …`",
 	}
 	if got := problems(t, err); !reflect.DeepEqual(got, want) {

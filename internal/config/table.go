@@ -1,8 +1,10 @@
 package config
 
 import (
+	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -27,15 +29,15 @@ func table() []row {
 		{"Task", taskRows()},
 		{"Agent", agentRows()},
 		{"Loop", loopRows()},
-		{"Supervision", superviseRows()},
+		{groupSupervision, superviseRows()},
 		{"Task list", tasksRows()},
 		{"Limits", limitRows()},
 		{"Machine", placeRows()},
-		{"Containment", wallRows()},
-		{"Content", contentRows()},
-		{"Publishing", publishRows()},
-		{"Pull request", pullRows()},
-		{"Trigger", triggerRows()},
+		{groupContainment, wallRows()},
+		{groupContent, contentRows()},
+		{groupPublishing, publishRows()},
+		{groupPull, pullRows()},
+		{groupTrigger, triggerRows()},
 		{"Display", displayRows()},
 	} {
 		for _, r := range g.rows {
@@ -45,6 +47,16 @@ func table() []row {
 	}
 	return all
 }
+
+// Groups of inputs that mean something only in some runs.
+const (
+	groupSupervision = "Supervision"
+	groupContainment = "Containment"
+	groupContent     = "Content"
+	groupPublishing  = "Publishing"
+	groupPull        = "Pull request"
+	groupTrigger     = "Trigger"
+)
 
 func taskRows() []row {
 	return []row{
@@ -63,10 +75,24 @@ func taskRows() []row {
 	}
 }
 
+// agentNames are the agents, each with what people call it.
+func agentNames() string {
+	var names []string
+	for _, a := range catalog.All() {
+		name := "`" + a.Name + "`"
+		if a.Title != "" {
+			name += " (" + a.Title + ")"
+		}
+		names = append(names, name)
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + ", or " + names[last]
+}
+
 func agentRows() []row {
 	return []row{
-		{Input{Name: "agent", Kind: Choice, Enum: agents(), Default: "claude", Placeholder: "AGENT",
-			Help: "The coding agent: `claude` (Claude Code), `codex`, `gemini` (Gemini CLI), `opencode`, `copilot` (GitHub Copilot CLI), `amp`, `cline`, `custom` (any CLI that prints JSON, see `agent-filters`), or `text` (any command that reads the prompt on stdin and prints its answer)."},
+		{Input{Name: "agent", Kind: Choice, Enum: catalog.Names(), Default: "claude", Placeholder: "AGENT",
+			Help: "The coding agent: " + agentNames() + "."},
 			func(l *loader, v value) { l.c.Agent = l.choice(v) }},
 		{Input{Name: "agent-command", Kind: Words, DefaultDoc: "the agent's own program", Placeholder: "COMMAND",
 			Help: "The program to start and its first arguments, split as a shell would. Needed by `text` and `custom`; for the others it replaces the program."},
@@ -83,7 +109,7 @@ func agentRows() []row {
 		{Input{Name: "effort", Kind: Line, Max: 40, DefaultDoc: "the agent's own default", NoAction: true, Placeholder: "LEVEL",
 			Help: "How hard the model thinks, in the agent's own word, such as `low`, `medium` or `high`."},
 			func(l *loader, v value) { l.c.Effort = l.word(v) }},
-		{Input{Name: "fallback-agent", Kind: Choice, Enum: clis(), DefaultDoc: "none, or `agent` when `fallback-model` is given", NoAction: true, Placeholder: "AGENT",
+		{Input{Name: "fallback-agent", Kind: Choice, Enum: catalog.CLIs(), DefaultDoc: "none, or `agent` when `fallback-model` is given", NoAction: true, Placeholder: "AGENT",
 			Help: "The agent that takes over when `agent` meets its usage limit or fails again and again."},
 			func(l *loader, v value) { l.c.FallbackAgent = l.choice(v) }},
 		{Input{Name: "fallback-model", Kind: Line, Max: 200, DefaultDoc: "the fallback agent's own default", NoAction: true, Placeholder: "NAME",

@@ -1,6 +1,9 @@
 package config
 
-import "github.com/org/ralph-action/internal/ralph"
+import (
+	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/ralph"
+)
 
 func loopRows() []row {
 	return []row{
@@ -101,7 +104,7 @@ func tasksRows() []row {
 		{Input{Name: "review-cap-policy", Kind: Choice, Enum: []string{"draft", "accept"}, Default: "draft", Placeholder: "POLICY",
 			Help: "Mode `tasks`: whether stories approved at the cap keep the pull request a `draft`, or `accept` them."},
 			func(l *loader, v value) { l.c.AcceptAtCap = l.choice(v) == "accept" }},
-		{Input{Name: "review-agent", Kind: Choice, Enum: clis(), DefaultDoc: "the same as `agent`", NoAction: true, Placeholder: "AGENT",
+		{Input{Name: "review-agent", Kind: Choice, Enum: catalog.CLIs(), DefaultDoc: "the same as `agent`", NoAction: true, Placeholder: "AGENT",
 			Help: "Mode `tasks`: the agent that reviews."},
 			func(l *loader, v value) { l.c.ReviewAgent = l.choice(v) }},
 		{Input{Name: "review-model", Kind: Line, Max: 200, DefaultDoc: "`model` when the agent is the same, else its own default", NoAction: true, Placeholder: "NAME",

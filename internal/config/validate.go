@@ -47,14 +47,7 @@ func (l *loader) warn(where, text string) {
 
 // option is how an input is given here, for a sentence.
 func (l *loader) option(name, value string) string {
-	switch {
-	case !l.o.Desk:
-		return name + ": " + value
-	case value == "true":
-		return "--" + name
-	default:
-		return "--" + name + " " + value
-	}
+	return ralph.Option(l.o.Desk, name, value)
 }
 
 func (l *loader) validateAgent(values map[string]value) {

@@ -1,10 +1,14 @@
 package config
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/org/ralph-action/internal/agent/catalog"
+)
 
 // validateAgentOptions checks what belongs to some agents only.
 func (l *loader) validateAgentOptions(values map[string]value) {
-	ofTheirOwn := l.c.Agent == "text" || l.c.Agent == "custom"
+	ofTheirOwn := catalog.Of(l.c.Agent).Own()
 	useless := func(name, why string) {
 		if v := values[name]; v.given() && !l.refused(v) {
 			l.report(v.where, "it has no effect: %s", why)
@@ -39,7 +43,7 @@ func (l *loader) validateAgentOptions(values map[string]value) {
 	case len(l.c.AgentCommand) > 0:
 		useless("agent-version", "agent-command names the program")
 	case l.c.AgentVersion != "" && !l.c.AgentInstall && l.c.AgentVersion == "latest":
-		l.report(values["agent-version"].where, "latest is not looked for with agent-install: never")
+		l.report(values["agent-version"].where, "latest is not looked for with %s", l.option("agent-install", "never"))
 	}
 	l.validateFallback(values)
 }
@@ -48,7 +52,7 @@ func (l *loader) validateFallback(values map[string]value) {
 	name, model := values["fallback-agent"], values["fallback-model"]
 	switch {
 	case l.c.FallbackAgent == "" && l.c.FallbackModel == "":
-	case l.c.FallbackAgent == "" && !slices.Contains(clis(), l.c.Agent):
+	case l.c.FallbackAgent == "" && !slices.Contains(catalog.CLIs(), l.c.Agent):
 		l.report(model.where, "it needs fallback-agent: %s is no agent that takes a model", l.c.Agent)
 	case (l.c.FallbackAgent == "" || l.c.FallbackAgent == l.c.Agent) && l.c.FallbackModel == l.c.Model && len(l.c.AgentCommand) == 0:
 		if !l.refused(name) && !l.refused(model) {

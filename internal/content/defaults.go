@@ -1,6 +1,10 @@
 package content
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/org/ralph-action/internal/agent/catalog"
+)
 
 // Protected are the paths that only people may change where nothing else is
 // asked for: whoever changes one of them runs programs elsewhere, decides who has to agree, or
@@ -29,9 +33,10 @@ func Protected() []string {
 }
 
 // AgentConfig are the paths that agents, their CLIs and ralph read of a
-// repository: AgentPrograms, and the prose that tells agents what to do.
+// repository: AgentPrograms, and the prose that tells agents what to do. That is often
+// the task itself, so it is not protected.
 func AgentConfig() []string {
-	return slices.Concat(AgentPrograms(), prose(), []string{
+	return slices.Concat(AgentPrograms(), catalog.Prose(), []string{
 		// gemini and others read variables from it: addresses that keys are sent to.
 		".env",
 	})
@@ -39,7 +44,7 @@ func AgentConfig() []string {
 
 // AgentPrograms are the paths by which a repository makes agents, their CLIs and
 // ralph start something or allow it: rights, servers, hooks. All are in Protected.
-func AgentPrograms() []string { return slices.Concat(ralphConfig(), programConfig(), hooks()) }
+func AgentPrograms() []string { return slices.Concat(ralphConfig(), catalog.Programs(), hooks()) }
 
 // ralphConfig are the files that decide what a run does: guardrails, providers,
 // limits. They may lie in a folder that is not the top.
@@ -50,40 +55,12 @@ func ralphConfig() []string {
 	}
 }
 
-// programConfig are the files by which CLIs of agents start programs (hooks,
-// MCP servers, plugins) or are allowed something. Prose in them is left out.
-func programConfig() []string {
-	return []string{
-		// Settings, hooks, and agents, commands and skills that name the tools they are
-		// allowed; rules and memory are prose.
-		".claude/", "!**/.claude/rules/", "!**/.claude/CLAUDE.md",
-		".mcp.json",
-		".codex/", "!**/.codex/AGENTS.md",
-		".gemini/", "!**/.gemini/GEMINI.md",
-		".opencode/", "opencode.json", "opencode.jsonc", "!**/.opencode/AGENTS.md",
-		"**/.github/copilot/", "**/.github/mcp.json", "**/.github/hooks/", "**/.github/agents/", ".copilot/",
-		".cursor/", "!**/.cursor/rules/",
-		".cline/", ".amp/", ".aider.conf.yml", ".windsurf/", "!**/.windsurf/rules/", ".kiro/", "!**/.kiro/steering/",
-	}
-}
-
 // hooks are the folders and files from which git's hooks are set up.
 func hooks() []string {
 	return []string{
 		".husky/", ".githooks/", "/.hooks/", ".lefthook/",
 		"lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", "lefthook-local.yml", ".lefthook-local.yml",
 		".pre-commit-config.yaml", ".pre-commit-hooks.yaml",
-	}
-}
-
-// prose is what agents read as instructions. It is often the task itself, so it
-// is not protected.
-func prose() []string {
-	return []string{
-		"AGENTS.md", "AGENTS.override.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "WARP.md",
-		"**/.claude/rules/", "**/.cursor/rules/", "**/.windsurf/rules/", "**/.kiro/steering/",
-		".cursorrules", ".clinerules", ".windsurfrules", ".goosehints",
-		"**/.github/copilot-instructions.md", "**/.github/instructions/", "**/.github/prompts/",
 	}
 }
 

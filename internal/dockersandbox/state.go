@@ -1,7 +1,6 @@
 package dockersandbox
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
+
+	"github.com/org/ralph-action/internal/atomicfile"
 )
 
 // The folder that keeps the agent signed in, in the user's home, and what is in
@@ -101,13 +103,7 @@ func (v *VM) agentFile(root *os.Root, path string) error {
 		}
 		v.say("%q was no JSON object and is {} now; what was in it is in %s beside it", path, brokenFile)
 	}
-	temp := agentFile + "." + rand.Text()
-	err = root.WriteFile(temp, []byte("{}\n"), 0o600)
-	if err == nil {
-		err = root.Rename(temp, agentFile) // replaces a link, does not follow it
-	}
-	if err != nil {
-		_ = root.Remove(temp)
+	if err := atomicfile.Write(root, agentFile, strings.NewReader("{}\n"), atomicfile.Options{}); err != nil {
 		return fmt.Errorf("write %q: %w", path, reason(err))
 	}
 	return nil

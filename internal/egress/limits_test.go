@@ -1,6 +1,7 @@
 package egress_test
 
 import (
+	"bufio"
 	"encoding/base64"
 	"fmt"
 	"io"
@@ -219,6 +220,16 @@ func TestPassword(t *testing.T) {
 	if asked != 0 || len(p.Refusals()) != 0 {
 		t.Errorf("a server was asked %d times, refused were %v, want nothing", asked, p.Refusals())
 	}
+	// pip shows it as others do, and before Python 3.12 in a CONNECT of HTTP/1.0 without a host.
+	for _, head := range []string{"GET http://a.example/ HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n", "CONNECT a.example:80 HTTP/1.0\r\n"} {
+		c := guest(t, p.Address())
+		io.WriteString(c, head+"Proxy-Authorization: "+basic("ralph:"+password)+"\r\n\r\n")
+		status, err := bufio.NewReader(c).ReadString('\n')
+		if !strings.Contains(status, " 200 ") || err != nil {
+			t.Errorf("%s with the password: %q, %v, want 200", head, status, err)
+		}
+	}
+	asked = 0
 	address := ""
 	for _, kv := range p.Env() {
 		if value, ok := strings.CutPrefix(kv, "http_proxy="); ok {

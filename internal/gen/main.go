@@ -89,11 +89,22 @@ func generate(root string) (map[string]string, error) {
 // blocks are the texts that stand between markers, by their names.
 func blocks() map[string]func() string {
 	return map[string]func() string{
-		"inputs":      inputsTable,
-		"core-inputs": coreInputsTable,
-		"outputs":     outputsTable,
-		"modes":       func() string { return modesTable("run", "plan", "supervise") },
-		"modes-more":  func() string { return modesTable("tasks", "session") },
+		"inputs":             inputsTable,
+		"core-inputs":        coreInputsTable,
+		"outputs":            outputsTable,
+		"modes":              func() string { return modesTable("run", "plan", "supervise") },
+		"modes-more":         func() string { return modesTable("tasks", "session") },
+		"agents":             agentsTable,
+		"agents-reads":       readsTable,
+		"agents-takes":       takesTable,
+		"agents-holds":       holdsTable,
+		"agents-versions":    versionsTable,
+		"agents-credentials": credentialsTable,
+		"agents-logins":      loginsTable,
+		"agents-hosts":       hostsTable,
+		"agents-packages":    packagesTable,
+		"agents-api-keys":    apiKeysTable,
+		"agents-image":       imageVersions,
 	}
 }
 
@@ -103,5 +114,6 @@ func sources() map[string]string {
 		"action.yml":                actionYAML(),
 		"docs/ralph.schema.json":    configurationSchema(),
 		"docs/settings.schema.json": settingsSchema(),
+		"internal/agent/drivers.go": drivers(),
 	}
 }

@@ -21,12 +21,9 @@ func (w *walk) follow(calls []call) {
 		case "popd":
 			w.cwd = ""
 		case "git":
-			if g := gitOf(c); g.verb == "remote" && len(g.rest) >= 2 && (g.rest[0] == "add" || g.rest[0] == "set-url") {
-				for _, a := range g.rest[1:] {
-					if !strings.HasPrefix(a, "-") {
-						w.remotes[a] = true
-						break
-					}
+			if g := gitOf(c); g.name == "remote" {
+				if all := g.operands("-t -m"); len(all) > 1 && (all[0] == "add" || all[0] == "set-url") {
+					w.remotes[all[1]] = true
 				}
 			}
 		}
@@ -81,14 +78,14 @@ func (w *walk) resolve(text, cwd string) string {
 // bomb says that a function starts itself more than once, in a pipeline with
 // itself or in the background.
 func bomb(name string, body script) bool {
-	for _, p := range body {
+	for p := range body.pipelines() {
 		own, async := 0, false
 		for _, c := range p {
-			if len(c.words) > 0 && c.words[0].text == name {
+			if len(c.words) > 0 && c.script.word(c.words[0]).text == name {
 				own++
 				async = async || c.async
 			}
-			if bomb(name, c.group) {
+			if bomb(name, c.script.part(c.group)) {
 				return true
 			}
 		}

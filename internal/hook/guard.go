@@ -50,11 +50,11 @@ func attended(mode string) bool { return mode == "default" || mode == "plan" || 
 // agent what is wrong with it and what would be allowed; both are empty
 // otherwise. cwd is where it would run; empty: unknown.
 func (g Guard) Judge(line, cwd string) (kind, reason string) {
-	w := &walk{guard: g, rules: rules(), start: cwd, cwd: cwd, vars: map[string]string{}, remotes: map[string]bool{}}
+	w := &walk{guard: g, rules: rules(), start: cwd, cwd: cwd, vars: map[string]string{}, arrays: map[string][]arg{}, remotes: map[string]bool{}}
 	if g.Loop {
 		w.rules = append(w.rules, rule{"end-loop", endsLoop})
 	}
-	w.run(parse(line, 0))
+	w.runText(line)
 	if w.found == nil {
 		return "", ""
 	}

@@ -169,7 +169,9 @@ func Evasions() []Evasion {
 	return []Evasion{
 		{`python3 -c 'import shutil; shutil.rmtree("/")'`, "code in another language is not read"},
 		{`perl -e 'unlink glob "/home/*/*"'`, "code in another language is not read"},
-		{"{rm,-rf,/}", "braces are not expanded"},
+		{"for d in /; do rm -rf $d; done", "what a loop goes through is not filled in"},
+		{`set -- -rf /; rm "$@"`, "neither are parameters that the script sets"},
+		{"for d (a b) rm -rf /", "some of what only zsh has is not known"},
 		{"/bin/r? -rf /", "a pattern in place of the program is not expanded"},
 		{"rm -rf ${ROOT:-/}", "defaults of variables are not filled in"},
 		{`rm -rf "$UNSET/"`, "a variable set elsewhere may be empty"},

@@ -87,10 +87,10 @@ func (s scene) findTargets(what place) []string {
 		case t == "-delete":
 			deletes = true
 		case strings.HasPrefix(t, "-exec") || strings.HasPrefix(t, "-ok"):
-			if i+1 < len(s.args) && contains([]string{"rm", "/bin/rm", "shred", "unlink"}, s.args[i+1].text) {
+			if i+1 < len(s.args) && slices.Contains([]string{"rm", "/bin/rm", "shred", "unlink"}, s.args[i+1].text) {
 				deletes = true
 			}
-		case contains([]string{"-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-empty", "-mtime", "-mmin", "-atime", "-amin", "-ctime",
+		case slices.Contains([]string{"-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-empty", "-mtime", "-mmin", "-atime", "-amin", "-ctime",
 			"-cmin", "-size", "-newer", "-newermt", "-xtype", "-user", "-group", "-perm", "-inum", "-samefile", "-lname"}, t), t == "l" && i > 0 && s.args[i-1].text == "-type":
 			filtered = true
 		}
@@ -149,7 +149,7 @@ func (c call) operands(valued string) []string {
 		case options && t == "--":
 			options = false
 		case options && len(t) > 1 && t[0] == '-':
-			skip = contains(strings.Fields(valued), t)
+			skip = slices.Contains(strings.Fields(valued), t)
 		default:
 			out = append(out, t)
 		}
@@ -196,11 +196,11 @@ func overwritesDisk(s scene) string {
 	if s.name == "diskutil" && len(s.args) > 0 && strings.HasPrefix(strings.ToLower(s.args[0].text), "erase") {
 		return "erases a disk"
 	}
-	if !strings.HasPrefix(s.name, "mkfs") && !contains(tools, s.name) {
+	if !strings.HasPrefix(s.name, "mkfs") && !slices.Contains(tools, s.name) {
 		return ""
 	}
 	for _, a := range s.args {
-		if contains([]string{"-l", "--list", "-n", "--no-act", "--dry-run", "print", "-I", "-i", "-t", "-T", "status", "luksDump", "isLuks"}, a.text) && !strings.HasPrefix(s.name, "mkfs") {
+		if slices.Contains([]string{"-l", "--list", "-n", "--no-act", "--dry-run", "print", "-I", "-i", "-t", "-T", "status", "luksDump", "isLuks"}, a.text) && !strings.HasPrefix(s.name, "mkfs") {
 			return ""
 		}
 	}
@@ -216,7 +216,7 @@ func overwritesDisk(s scene) string {
 var loose = lazyregexp.New(`^0?[0-7]?(777|666|776|767|000)$|^(a|o|ugo|go)?[+=]r?w[xXst]*$|^a-[rwx]+$`)
 
 func sweepsPermissions(s scene) string {
-	if !contains([]string{"chmod", "chown", "chgrp", "setfacl", "chattr"}, s.name) {
+	if !slices.Contains([]string{"chmod", "chown", "chgrp", "setfacl", "chattr"}, s.name) {
 		return ""
 	}
 	all := s.operands("-m -x")
@@ -265,7 +265,7 @@ func gainsPrivilege(s scene) string {
 		}
 	case "usermod", "gpasswd", "adduser", "addgroup", "useradd":
 		for _, a := range s.args {
-			if contains([]string{"sudo", "wheel", "root", "docker", "admin"}, a.text) {
+			if slices.Contains([]string{"sudo", "wheel", "root", "docker", "admin"}, a.text) {
 				return "adds a user to the group " + a.text
 			}
 		}

@@ -8,68 +8,41 @@ import (
 	"github.com/org/ralph-action/internal/lazyregexp"
 )
 
-// gitCall is a git command without git's own options.
-type gitCall struct {
-	verb string
-	rest []string // after the verb
-}
-
-func gitOf(c call) gitCall {
+// gitOf is a git command without git and its own options; its name is the verb.
+// Anything else has none.
+func gitOf(c call) call {
 	if c.name != "git" {
-		return gitCall{}
+		return call{}
 	}
-	all := texts(c.args)
-	for len(all) > 0 && strings.HasPrefix(all[0], "-") {
-		if contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace"}, all[0]) && len(all) > 1 {
-			all = all[1:]
+	args := c.args
+	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
+		if slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace"}, args[0].text) && len(args) > 1 {
+			args = args[1:]
 		}
-		all = all[1:]
+		args = args[1:]
 	}
-	if len(all) == 0 {
-		return gitCall{}
+	if len(args) == 0 {
+		return call{}
 	}
-	return gitCall{verb: all[0], rest: all[1:]}
-}
-
-// flag looks for a short or a long option.
-func (g gitCall) flag(short byte, long string) bool {
-	for _, t := range g.rest {
-		if t == "--" {
-			return false
-		}
-		if long != "" && t == long || len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.IndexByte(t, short) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func (g gitCall) operands() []string {
-	var out []string
-	for _, t := range g.rest {
-		if !strings.HasPrefix(t, "-") {
-			out = append(out, t)
-		}
-	}
-	return out
+	return call{name: args[0].text, args: args[1:]}
 }
 
 func isMain(ref string) bool {
 	ref = strings.TrimPrefix(ref, "refs/heads/")
-	return contains([]string{"main", "master", "develop", "trunk", "production"}, ref)
+	return slices.Contains([]string{"main", "master", "develop", "trunk", "production"}, ref)
 }
 
 func losesHistory(s scene) string {
 	g := gitOf(s.call)
-	all := g.operands()
-	switch g.verb {
+	all := g.operands("")
+	switch g.name {
 	case "push":
-		if g.flag('n', "--dry-run") {
+		if g.has('n', "--dry-run") {
 			return ""
 		}
 		lease := false
-		for _, t := range g.rest {
-			lease = lease || strings.HasPrefix(t, "--force-with-lease")
+		for _, a := range g.args {
+			lease = lease || strings.HasPrefix(a.text, "--force-with-lease")
 		}
 		for i, t := range all {
 			_, to, _ := strings.Cut(t, ":")
@@ -77,13 +50,13 @@ func losesHistory(s scene) string {
 			case i == 0:
 			case strings.HasPrefix(t, "+"):
 				return "overwrites a branch on the remote"
-			case strings.HasPrefix(t, ":") && isMain(to), isMain(t) && g.flag('d', "--delete"):
+			case strings.HasPrefix(t, ":") && isMain(to), isMain(t) && g.has('d', "--delete"):
 				return "deletes the main branch on the remote"
 			case lease && (isMain(t) || isMain(to)):
 				return "overwrites the main branch on the remote"
 			}
 		}
-		if g.flag('f', "--force") || contains(g.rest, "--mirror") {
+		if g.has('f', "--force") || g.has(0, "--mirror") {
 			return "overwrites what others have pushed"
 		}
 	case "filter-branch", "filter-repo":
@@ -97,11 +70,11 @@ func losesHistory(s scene) string {
 			return "deletes every stash"
 		}
 	case "update-ref":
-		if g.flag('d', "") {
+		if g.has('d', "") {
 			return "deletes a branch without asking whether it was merged"
 		}
 	case "branch":
-		if g.flag('D', "") || g.flag('d', "--delete") && contains(g.rest, "--force") {
+		if g.has('D', "") || g.has('d', "--delete") && g.has(0, "--force") {
 			for _, t := range all {
 				if isMain(t) {
 					return "deletes the main branch"
@@ -109,7 +82,7 @@ func losesHistory(s scene) string {
 			}
 		}
 	case "clean":
-		if g.flag('x', "") && g.flag('f', "--force") && !g.flag('n', "--dry-run") && len(all) == 0 {
+		if g.has('x', "") && g.has('f', "--force") && !g.has('n', "--dry-run") && len(all) == 0 {
 			return "deletes every ignored file, among them local settings that no commit holds"
 		}
 	}
@@ -126,14 +99,14 @@ func elsewhereURL(t string) bool {
 }
 
 func sendsRepository(s scene) string {
-	switch g := gitOf(s.call); g.verb {
+	switch g := gitOf(s.call); g.name {
 	case "push":
-		all := g.operands()
-		for i, t := range g.rest {
-			if repo, ok := strings.CutPrefix(t, "--repo="); ok {
+		all := g.operands("")
+		for i, a := range g.args {
+			if repo, ok := strings.CutPrefix(a.text, "--repo="); ok {
 				all = append([]string{repo}, all...)
-			} else if t == "--repo" && i+1 < len(g.rest) {
-				all = append([]string{g.rest[i+1]}, all...)
+			} else if a.text == "--repo" && i+1 < len(g.args) {
+				all = append([]string{g.args[i+1].text}, all...)
 			}
 		}
 		if len(all) > 0 && elsewhereURL(all[0]) {
@@ -143,7 +116,7 @@ func sendsRepository(s scene) string {
 			return "pushes to a remote that the same command has just set"
 		}
 	case "send-email", "request-pull":
-		if g.verb == "send-email" {
+		if g.name == "send-email" {
 			return "mails commits"
 		}
 	}
@@ -169,7 +142,7 @@ func sendsRepository(s scene) string {
 	for _, stage := range s.pipe[:s.stage] {
 		for _, c := range stage {
 			g := gitOf(c)
-			if g.verb == "archive" || g.verb == "bundle" || g.verb == "format-patch" {
+			if g.name == "archive" || g.name == "bundle" || g.name == "format-patch" {
 				return "sends the repository's content to another machine"
 			}
 			if c.name == "tar" || c.name == "zip" {
@@ -221,7 +194,7 @@ func destroysRemote(s scene) string {
 			return "destroys infrastructure"
 		}
 	case "kubectl", "oc":
-		if is("delete") && (s.has(0, "--all") || len(all) > 1 && contains([]string{"namespace", "namespaces", "ns", "pv", "pvc", "crd", "node", "nodes", "all"}, all[1])) {
+		if is("delete") && (s.has(0, "--all") || len(all) > 1 && slices.Contains([]string{"namespace", "namespaces", "ns", "pv", "pvc", "crd", "node", "nodes", "all"}, all[1])) {
 			return "deletes a part of a cluster with everything in it"
 		}
 	case "aws":

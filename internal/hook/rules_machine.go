@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/lazyregexp"
@@ -19,7 +20,7 @@ func stopsMachine(s scene) string {
 			return "stops the machine"
 		}
 	case "systemctl", "loginctl":
-		if len(all) > 0 && contains([]string{"poweroff", "reboot", "halt", "kexec", "suspend", "hibernate", "rescue", "emergency"}, all[0]) {
+		if len(all) > 0 && slices.Contains([]string{"poweroff", "reboot", "halt", "kexec", "suspend", "hibernate", "rescue", "emergency"}, all[0]) {
 			return "stops the machine"
 		}
 	}
@@ -118,7 +119,7 @@ func dropsFirewall(s scene) string {
 	switch s.name {
 	case "iptables", "ip6tables", "ebtables", "arptables":
 		for i, a := range s.args {
-			if contains([]string{"-F", "--flush", "-X", "--delete-chain", "-Z", "-D", "--delete"}, a.text) {
+			if slices.Contains([]string{"-F", "--flush", "-X", "--delete-chain", "-Z", "-D", "--delete"}, a.text) {
 				return "takes rules out of the firewall"
 			}
 			if (a.text == "-P" || a.text == "--policy") && i+2 < len(s.args) && s.args[i+2].text == "ACCEPT" {
@@ -144,7 +145,7 @@ func dropsFirewall(s scene) string {
 	case "systemctl", "service", "rc-service":
 		for _, t := range all {
 			for _, u := range all {
-				if contains([]string{"stop", "disable", "mask"}, t) && contains([]string{"firewalld", "ufw", "nftables", "iptables", "apparmor", "auditd", "fail2ban"}, strings.TrimSuffix(u, ".service")) {
+				if slices.Contains([]string{"stop", "disable", "mask"}, t) && slices.Contains([]string{"firewalld", "ufw", "nftables", "iptables", "apparmor", "auditd", "fail2ban"}, strings.TrimSuffix(u, ".service")) {
 					return "turns " + u + " off"
 				}
 			}
@@ -182,22 +183,22 @@ func (w *walk) any(list []script, cwd string, match func(call) bool) bool {
 	}
 	defer func() { w.depth-- }()
 	for _, s := range list {
-		for _, p := range s {
+		for p := range s.pipelines() {
 			for _, c := range p {
-				if c.group != nil && w.any([]script{c.group}, cwd, match) {
+				if c.group != nil && w.any([]script{s.part(c.group)}, cwd, match) {
 					return true
-				}
-				one := call{source: c.source, cwd: cwd, redirects: w.redirects(c.redirects)}
-				var subs []script
-				for _, word := range c.words {
-					one.args = append(one.args, arg{text: w.expand(word.text), subs: word.subs})
-					subs = append(subs, word.subs...)
 				}
 				if w.calls++; w.calls > maxCalls {
 					return false
 				}
-				if match(unwrap(one, 0)) || w.any(subs, cwd, match) {
+				one := call{source: c.source, cwd: cwd, redirects: w.redirects(c), args: w.args(c)}
+				if match(unwrap(one, 0)) {
 					return true
+				}
+				for _, a := range one.args {
+					if w.any(a.subs, cwd, match) {
+						return true
+					}
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/lazyregexp"
@@ -43,7 +44,7 @@ var bsdEnvironment = lazyregexp.New(`^[a-z]*e[a-z]*$`)
 
 // isNetwork says that a program can carry what it is given to another machine.
 func isNetwork(name string) bool {
-	return contains([]string{"curl", "wget", "nc", "ncat", "netcat", "socat", "telnet", "ftp", "lftp", "sftp", "scp", "rsync", "ssh",
+	return slices.Contains([]string{"curl", "wget", "nc", "ncat", "netcat", "socat", "telnet", "ftp", "lftp", "sftp", "scp", "rsync", "ssh",
 		"http", "https", "xh", "rclone", "mail", "mailx", "sendmail", "mutt", "aws", "gsutil", "s3cmd", "dig", "nslookup", "host", "drill", "ping",
 		"gist", "pastebinit", "transfer.sh", "croc", "wormhole", "magic-wormhole"}, name)
 }

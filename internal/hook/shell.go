@@ -1,246 +1,247 @@
 package hook
 
 import (
+	"errors"
+	"io"
+	"iter"
+	"runtime"
+	"slices"
 	"strings"
-)
+	"unicode/utf8"
 
-// The part of the shell's grammar that is needed to tell a command from text
-// that merely looks like one: quotes, lists, pipelines, groups, functions,
-// redirections, here-documents and substitutions. What cannot be understood is
-// read as words; there is no error, and the time is linear in the length but
-// for nesting, which is bounded by maxDepth.
+	"mvdan.cc/sh/v3/syntax"
+)
 
 // maxDepth bounds nested groups, substitutions and shells within shells.
 const maxDepth = 12
+
+const (
+	// maxFrames bounds how deep the parser nests its calls while it reads.
+	maxFrames = 1000
+	// maxMistakes bounds how often it begins again at what it cannot read, and
+	// maxMended the length of a text for which it does, in bytes.
+	maxMistakes = 50
+	maxMended   = 64 << 10
+)
 
 // A mark stands in a word for what only the shell knows: mark NAME mark for a
 // variable, mark ( mark for a command's output. Input never holds the byte.
 const mark = "\x00"
 
-type script []pipeline
-
-type pipeline []command
-
-type command struct {
-	words     []word
-	redirects []redirect
-	group     script // ( … ) or { …; }
-	function  string // name, when this defines one; its body is group
-	source    string // as written
-	async     bool   // followed by &
+// script is a list of statements and the text they were read from.
+type script struct {
+	src    string
+	mended bool // words are missing in the text: positions are not all known
+	stmts  []*syntax.Stmt
 }
 
-type word struct {
-	text   string   // without quotes, with marks
-	buf    []byte   // text in the making
-	subs   []script // $( ), ` `, <( ) and >( )
-	quoted bool
+// parse reads text as bash does, or as zsh where only zsh can: the Bash tool
+// runs either. Where neither can, what stands before the mistake is read, as
+// if it were ended properly, and what stands behind it as a script of its own:
+// a shell may know more than the parser.
+func parse(src string) []script {
+	src = strings.ToValidUTF8(strings.ReplaceAll(src, mark, ""), "\ufffd")
+	var out []script
+	for range maxMistakes {
+		s, err := read(src, syntax.LangBash, 0)
+		if err == nil || errors.Is(err, errDeep) || len(src) > maxMended {
+			return append(out, s)
+		}
+		if s, err := read(src, syntax.LangZsh, 0); err == nil {
+			return append(out, s)
+		}
+		if s, err = read(src, syntax.LangBash, maxMistakes); err == nil {
+			return append(out, s)
+		}
+		at := min(offset(err), len(src))
+		s, _ = read(src[:at], syntax.LangBash, maxMistakes)
+		out = append(out, s)
+		if at == 0 { // the mistake is all that can be left out
+			_, at = utf8.DecodeRuneInString(src)
+			word := strings.IndexAny(src[at:], " \t\r\n;&|<>(){}'\"`$")
+			if word < 0 {
+				break
+			}
+			at += word
+		}
+		src = src[at:]
+	}
+	return out
 }
 
-type redirect struct {
-	op     string // <, >, >>, <<, <<<, >&, <>, &>
-	target word   // here-document: its body
+// read reads a text. It supplies as many of the closing words and quotes that
+// are missing as it is told to.
+func read(src string, variant syntax.LangVariant, missing int) (script, error) {
+	p := syntax.NewParser(syntax.Variant(variant), syntax.RecoverErrors(missing))
+	file, err := p.Parse(&shallowReader{rest: src}, "")
+	return script{src: src, mended: err != nil || missing > 0, stmts: file.Stmts}, err
 }
 
-type parser struct {
-	src   string
-	pos   int
-	depth int
-	here  []heredoc // waiting for the end of the line
-}
-
-func parse(src string, depth int) script {
-	p := &parser{src: strings.ReplaceAll(src, mark, ""), depth: depth}
-	return p.script(0)
-}
-
-func (p *parser) peek(n int) byte {
-	if p.pos+n < len(p.src) {
-		return p.src[p.pos+n]
+// offset is where a text could not be read on.
+func offset(err error) int {
+	var parse syntax.ParseError
+	var lang syntax.LangError
+	switch {
+	case errors.As(err, &parse):
+		return int(parse.Pos.Offset())
+	case errors.As(err, &lang):
+		return int(lang.Pos.Offset())
 	}
 	return 0
 }
 
-func (p *parser) skip(n int) { p.pos = min(p.pos+n, len(p.src)) }
+var errDeep = errors.New("nested too deep")
 
-func (p *parser) more() bool { return p.pos < len(p.src) }
+// shallowReader ends a text that nests too deep. The parser calls itself for
+// each level and has no bound of its own; a stack that overflows ends the
+// program.
+type shallowReader struct {
+	rest   string
+	frames [maxFrames]uintptr
+}
 
-// script reads up to the closing byte, or to the end where end is zero.
-func (p *parser) script(end byte) script {
-	if p.depth++; p.depth > maxDepth {
-		p.pos = len(p.src)
-		return nil
+func (r *shallowReader) Read(p []byte) (int, error) {
+	if runtime.Callers(0, r.frames[:]) == maxFrames {
+		return 0, errDeep
 	}
-	defer func() { p.depth-- }()
-	var out script
-	var line pipeline
-	flush := func() {
-		if len(line) > 0 {
-			out = append(out, line)
+	if r.rest == "" {
+		return 0, io.EOF
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// command is one stage of a pipeline.
+type command struct {
+	script    script // where it stands
+	assigns   []*syntax.Assign
+	words     []*syntax.Word
+	declares  []*syntax.Assign // the arguments of export and its like
+	redirects []*syntax.Redirect
+	group     []*syntax.Stmt // the statements of a compound command, or of a function's body
+	subshell  bool
+	function  string        // name, when this defines one
+	within    []syntax.Node // other parts, in which substitutions may stand
+	source    string        // as written
+	async     bool          // followed by &
+}
+
+// pipelines are those of all statements, in the order of the text.
+func (s script) pipelines() iter.Seq[[]command] {
+	return func(yield func([]command) bool) {
+		for _, st := range s.stmts {
+			lists := operands(st, syntax.AndStmt, syntax.OrStmt)
+			for i, list := range lists {
+				var line []command
+				for _, stage := range operands(list, syntax.Pipe, syntax.PipeAll) {
+					line = append(line, s.command(stage))
+				}
+				if last := len(line) - 1; last >= 0 && (list.Background || st.Background && i == len(lists)-1) {
+					line[last].async = true
+				}
+				if !yield(line) {
+					return
+				}
+			}
 		}
-		line = nil
 	}
-	for {
-		p.blanks()
-		if !p.more() {
+}
+
+// operands are the statements that operators join.
+func operands(st *syntax.Stmt, ops ...syntax.BinCmdOperator) []*syntax.Stmt {
+	var rest []*syntax.Stmt // from right to left, as they are nested
+	for st != nil {
+		b, ok := st.Cmd.(*syntax.BinaryCmd)
+		if !ok || !slices.Contains(ops, b.Op) {
+			rest = append(rest, st)
 			break
 		}
-		switch c := p.peek(0); {
-		case c == '\n':
-			p.pos++
-			p.heredocs()
-			flush()
-		case c == ')' || c == '}' && end == '}':
-			p.pos++
-			flush()
-			if c == end {
-				return out
-			}
-		case c == ';':
-			p.pos++
-			flush()
-		case c == '&' && p.peek(1) != '>':
-			p.pos++
-			if p.peek(0) == '&' {
-				p.pos++
-			} else if len(line) > 0 {
-				line[len(line)-1].async = true
-			}
-			flush()
-		case c == '|':
-			p.pos++
-			if p.peek(0) == '|' {
-				p.pos++
-				flush()
-			} else if p.peek(0) == '&' {
-				p.pos++
-			}
-		default:
-			line = append(line, p.command())
+		if b.Y != nil {
+			rest = append(rest, b.Y)
 		}
+		st = b.X
 	}
-	flush()
-	return out
+	slices.Reverse(rest)
+	return rest
 }
 
-// blanks skips white space, continued lines and comments, but no newline.
-func (p *parser) blanks() {
-	for p.more() {
-		switch c := p.peek(0); {
-		case c == ' ' || c == '\t' || c == '\r':
-			p.pos++
-		case c == '\\' && p.peek(1) == '\n':
-			p.skip(2)
-		case c == '#':
-			for p.more() && p.peek(0) != '\n' {
-				p.pos++
+func (s script) command(st *syntax.Stmt) command {
+	c := command{script: s, redirects: st.Redirs, source: s.source(st), async: st.Background}
+	one := func(st *syntax.Stmt) {
+		if st != nil {
+			c.group = []*syntax.Stmt{st}
+		}
+	}
+	switch cmd := st.Cmd.(type) {
+	case nil:
+	case *syntax.CallExpr:
+		c.assigns, c.words = cmd.Assigns, cmd.Args
+	case *syntax.DeclClause:
+		c.words, c.declares = []*syntax.Word{{Parts: []syntax.WordPart{cmd.Variant}}}, cmd.Args
+	case *syntax.FuncDecl:
+		for _, name := range append(cmd.Names, cmd.Name) {
+			if name != nil {
+				c.function = name.Value
 			}
-		default:
-			return
 		}
-	}
-}
-
-func reserved(s string) bool {
-	switch s {
-	case "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "esac", "!", "coproc":
-		return true
-	}
-	return false
-}
-
-// command reads one command with its redirections; it always moves on.
-func (p *parser) command() command {
-	start := p.pos
-	var c command
-	for p.more() {
-		p.blanks()
-		ch := p.peek(0)
-		if !p.more() || ch == '\n' || ch == ';' || ch == '|' || ch == ')' || ch == '&' && p.peek(1) != '>' {
-			break
+		one(cmd.Body)
+	case *syntax.Block:
+		c.group = cmd.Stmts
+	case *syntax.Subshell:
+		c.group, c.subshell = cmd.Stmts, true
+	case *syntax.TimeClause:
+		one(cmd.Stmt)
+	case *syntax.CoprocClause:
+		one(cmd.Stmt)
+	case *syntax.IfClause:
+		for i := cmd; i != nil; i = i.Else {
+			c.group = append(append(c.group, i.Cond...), i.Then...)
 		}
-		if p.redirect(&c) {
-			continue
-		}
-		if ch == '(' || ch == '{' && (c.function != "" || strings.IndexByte(" \t\n", p.peek(1)) >= 0) {
-			p.pos++
-			switch {
-			case ch == '(' && len(c.words) == 1 && p.closes():
-				c.function, c.words = c.words[0].text, nil
-				continue
-			case len(c.words) == 2 && c.words[0].text == "function":
-				c.function, c.words = c.words[1].text, nil
-				if ch == '(' && p.closes() {
-					continue
-				}
-			case len(c.words) > 0:
-				if ch == '(' {
-					p.script(')') // such as an extended pattern
-				}
-				continue
+	case *syntax.WhileClause:
+		c.group = slices.Concat(cmd.Cond, cmd.Do)
+	case *syntax.ForClause:
+		c.group, c.within = cmd.Do, []syntax.Node{cmd.Loop}
+	case *syntax.CaseClause:
+		c.within = []syntax.Node{cmd.Word}
+		for _, item := range cmd.Items {
+			c.group = append(c.group, item.Stmts...)
+			for _, p := range item.Patterns {
+				c.within = append(c.within, p)
 			}
-			c.group = append(c.group, p.script(map[byte]byte{'(': ')', '{': '}'}[ch])...)
-			continue
 		}
-		w := p.word()
-		if len(c.words) == 0 && c.group == nil && !w.quoted && reserved(w.text) {
-			continue
-		}
-		c.words = append(c.words, w)
+	default:
+		c.within = []syntax.Node{cmd}
 	}
-	if p.pos == start {
-		p.skip(1)
-	}
-	c.source = strings.TrimSpace(p.src[start:min(p.pos, len(p.src))])
 	return c
 }
 
-// closes skips the second parenthesis of a function's () and what may stand
-// between it and the body.
-func (p *parser) closes() bool {
-	rest := strings.TrimLeft(p.src[p.pos:], " \t")
-	if !strings.HasPrefix(rest, ")") {
-		return false
-	}
-	rest = strings.TrimLeft(rest[1:], " \t\n")
-	p.pos = len(p.src) - len(rest)
-	return true
+// part is some statements of a script.
+func (s script) part(stmts []*syntax.Stmt) script {
+	s.stmts = stmts
+	return s
 }
 
-// redirect reads one redirection, if there is one.
-func (p *parser) redirect(c *command) bool {
-	i := p.pos
-	for i < len(p.src) && p.src[i] >= '0' && p.src[i] <= '9' {
-		i++
-	}
-	rest := p.src[i:]
-	if i == p.pos && strings.HasPrefix(rest, "&>") {
-		rest = rest[1:]
-		i++
-	}
-	if rest == "" || rest[0] != '<' && rest[0] != '>' {
-		return false
-	}
-	if len(rest) > 1 && rest[1] == '(' {
-		return false // a process substitution is a word
-	}
-	op := rest[:1]
-	for _, long := range []string{"<<<", "<<-", "<<", ">>", "<>", ">|", ">&", "<&"} {
-		if strings.HasPrefix(rest, long) {
-			op = long
-			break
+// source is the text of a statement, without the here-documents it reads.
+func (s script) source(st *syntax.Stmt) string {
+	begin := int(st.Position.Offset())
+	text := s.src[min(begin, len(s.src)):]
+	line := len(text) // from where a line end ends it
+	if s.mended {
+		line = 0
+	} else {
+		ended := *st
+		ended.Semicolon = syntax.Pos{}
+		text = text[:max(0, min(int(ended.End().Offset())-begin, len(text)))]
+		for _, r := range st.Redirs {
+			if r.Hdoc != nil {
+				line = max(0, int(r.Word.End().Offset())-begin)
+			}
 		}
 	}
-	p.pos = i + len(op)
-	p.blanks()
-	target := p.word()
-	c.redirects = append(c.redirects, redirect{op: op, target: target})
-	if strings.HasPrefix(op, "<<") && op != "<<<" && len(p.here) < maxHere {
-		h := heredoc{end: target.text, raw: target.quoted, indent: op == "<<-"}
-		// The body follows on later lines. It is read now, and skipped when
-		// the line ends.
-		c.redirects[len(c.redirects)-1] = redirect{op: "<<", target: p.ahead(h)}
-		p.here = append(p.here, h)
+	if line < len(text) {
+		rest, _, _ := strings.Cut(text[line:], "\n")
+		text = text[:line+len(rest)]
 	}
-	return true
+	return strings.TrimSpace(text)
 }

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -19,9 +20,9 @@ func wrapper(name string) (valued string, operands int, ok bool) {
 		return "-s -k --signal --kill-after", 1, true
 	case "xargs":
 		return "-a -d -E -I -L -n -P -s --arg-file --delimiter --max-args --max-procs --max-lines --replace", 0, true
-	case "nohup", "command", "builtin", "exec", "setsid", "stdbuf", "unbuffer", "time", "busybox", "toybox", "chronic", "parallel", "watch":
+	case "nohup", "command", "builtin", "exec", "setsid", "stdbuf", "unbuffer", "time", "busybox", "toybox", "chronic", "parallel", "watch", "noglob", "nocorrect":
 		return "-i -o -e -a --input --output --error", 0, true
-	case "flock", "chroot", "taskset", "proot":
+	case "flock", "chroot", "taskset", "proot", "repeat":
 		return "", 1, true
 	case "strace", "ltrace":
 		return "-o -p -e -u", 0, true
@@ -65,7 +66,7 @@ func unwrap(c call, depth int) call {
 				rest = append(split, rest[2:]...)
 				continue
 			}
-			takes := !assigned && contains(strings.Fields(valued), text)
+			takes := !assigned && slices.Contains(strings.Fields(valued), text)
 			rest = rest[1:]
 			if takes && len(rest) > 0 {
 				rest = rest[1:]
@@ -93,17 +94,8 @@ func unwrap(c call, depth int) call {
 	return unwrap(c, depth+1)
 }
 
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
-}
-
 func isShell(name string) bool {
-	return contains([]string{"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash"}, name)
+	return slices.Contains([]string{"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash"}, name)
 }
 
 // isInterpreter says that the program runs what it reads on standard input.
@@ -112,7 +104,7 @@ func isInterpreter(name string) bool {
 		return true
 	}
 	trimmed := strings.TrimRight(name, "0123456789.")
-	return contains([]string{"python", "node", "perl", "ruby", "php", "deno", "bun", "lua", "pwsh", "osascript"}, trimmed)
+	return slices.Contains([]string{"python", "node", "perl", "ruby", "php", "deno", "bun", "lua", "pwsh", "osascript"}, trimmed)
 }
 
 // scriptArg is the first operand of an interpreter: its script. Empty: it reads

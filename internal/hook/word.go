@@ -1,218 +1,182 @@
 package hook
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
-// word reads one word; where none begins, it is empty and nothing was read.
-func (p *parser) word() word {
-	var w word
-	p.read(&w)
-	w.text = string(w.buf)
-	return w
+// word is a word of the shell without its quotes.
+type word struct {
+	text   string // with marks
+	subs   []script
+	quoted bool
 }
 
-func (p *parser) read(w *word) {
-	start := p.pos
-	for p.more() {
-		c := p.peek(0)
-		switch {
-		case (c == '<' || c == '>') && p.peek(1) == '(':
-			p.skip(2)
-			w.subs = append(w.subs, p.script(')'))
-			w.add(mark + "(" + mark)
-		case strings.IndexByte(" \t\r\n;&|<>)", c) >= 0:
-			return
-		case c == '(':
-			if !bytes.HasSuffix(w.buf, []byte("=")) {
-				return
+func (s script) word(in *syntax.Word) word {
+	if in == nil {
+		return word{}
+	}
+	r := wordReader{script: s}
+	r.read(in.Parts, false)
+	return word{text: r.text.String(), subs: r.subs, quoted: r.quoted}
+}
+
+// document is the text of a here-document whose end is not quoted.
+func (s script) document(in *syntax.Word) word {
+	r := wordReader{script: s}
+	r.read(in.Parts, true)
+	return word{text: r.text.String(), subs: r.subs}
+}
+
+type wordReader struct {
+	script script
+	text   strings.Builder
+	subs   []script
+	quoted bool
+}
+
+func (r *wordReader) mark(name string) { r.text.WriteString(mark + name + mark) }
+
+func (r *wordReader) read(parts []syntax.WordPart, inQuotes bool) {
+	for i, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			text := p.Value
+			switch {
+			case inQuotes:
+			case i == 0 && strings.HasPrefix(text, "~"):
+				r.mark("HOME") // ~user is somebody's home too
+				_, text, _ = strings.Cut(text, "/")
+				if strings.Contains(p.Value, "/") {
+					text = "/" + text
+				}
+			case i > 0 && strings.HasPrefix(text, "("):
+				continue // which files zsh takes of a pattern
 			}
-			p.skip(1)
-			p.script(')') // an array's elements are no command
-		case c == '\\':
-			p.skip(1)
-			if n := p.peek(0); n != '\n' && p.more() {
-				w.buf = append(w.buf, n)
-				w.quoted = true
+			r.literal(text, inQuotes)
+		case *syntax.SglQuoted:
+			r.quoted = true
+			if p.Dollar {
+				r.text.WriteString(ansi(p.Value))
+			} else {
+				r.text.WriteString(p.Value)
 			}
-			p.skip(1)
-		case c == '\'':
-			p.skip(1)
-			end := strings.IndexByte(p.src[p.pos:], '\'')
-			if end < 0 {
-				end = len(p.src) - p.pos
+		case *syntax.DblQuoted:
+			r.quoted = true
+			r.read(p.Parts, true)
+		case *syntax.ParamExp:
+			name := "_"
+			if p.Param != nil {
+				name = p.Param.Value
 			}
-			w.add(p.src[p.pos : p.pos+end])
-			w.quoted = true
-			p.skip(end + 1)
-		case c == '"':
-			p.skip(1)
-			w.quoted = true
-			p.double(w, '"')
-		case c == '$' && p.peek(1) == '\'':
-			p.skip(2)
-			w.quoted = true
-			w.add(p.ansi())
-		case c == '$' && p.peek(1) == '"':
-			p.skip(1)
-		case c == '$' || c == '`':
-			p.expansion(w)
-		case c == '~' && p.pos == start:
-			p.skip(1)
-			for p.more() && strings.IndexByte(" \t\n/;&|<>()", p.peek(0)) < 0 {
-				p.skip(1) // ~user is somebody's home too
+			r.subs = append(r.subs, r.script.subs(p)...)
+			r.mark(name)
+		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ArithmExp:
+			r.subs = append(r.subs, r.script.subs(p)...)
+			r.mark("(")
+		case *syntax.ExtGlob:
+			if p.Op == syntax.GlobZeroOrMore {
+				r.text.WriteByte('*') // to zsh, a pattern and which of the files it takes
+				continue
 			}
-			w.add(mark + "HOME" + mark)
+			r.text.WriteString(p.Op.String() + p.Pattern.Value + ")")
+		case *syntax.BraceExp: // such as {1..9}
+			r.mark("(")
+		}
+	}
+}
+
+// literal adds text without the backslashes that quote.
+func (r *wordReader) literal(text string, inQuotes bool) {
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) && (!inQuotes || strings.IndexByte("$`\"\\", text[i+1]) >= 0) {
+			i++
+			r.quoted = true
+		}
+		r.text.WriteByte(text[i])
+	}
+}
+
+// subs are the commands that are run to expand a node: $( ), ` `, <( ) and >( ).
+func (s script) subs(n syntax.Node) []script {
+	var out []script
+	syntax.Walk(n, func(n syntax.Node) bool {
+		var stmts []*syntax.Stmt
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			stmts = n.Stmts
+		case *syntax.ProcSubst:
+			stmts = n.Stmts
 		default:
-			w.buf = append(w.buf, c)
-			p.skip(1)
+			return true
 		}
-	}
+		out = append(out, s.part(stmts))
+		return false
+	})
+	return out
 }
 
-func (w *word) add(s string) { w.buf = append(w.buf, s...) }
+// maxBraces bounds the words that braces make of one, and maxBraced its bytes.
+const (
+	maxBraces = 64
+	maxBraced = 4 << 10
+)
 
-// double reads what stands in double quotes, up to the closing byte or, where
-// that is zero, to the end.
-func (p *parser) double(w *word, closing byte) {
-	for p.more() {
-		c := p.peek(0)
-		switch {
-		case c == closing && closing != 0:
-			p.skip(1)
-			return
-		case c == '\\' && strings.IndexByte("$`\"\\", p.peek(1)) >= 0 && p.peek(1) != 0:
-			w.buf = append(w.buf, p.peek(1))
-			p.skip(2)
-		case c == '\\' && p.peek(1) == '\n':
-			p.skip(2)
-		case c == '$' || c == '`':
-			p.expansion(w)
-		default:
-			w.buf = append(w.buf, c)
-			p.skip(1)
+// braces are the words that one with alternatives in braces stands for.
+// Sequences such as {1..9} stay as they are.
+func braces(in *syntax.Word) []*syntax.Word {
+	size := 0
+	for _, part := range in.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			size += len(lit.Value)
 		}
 	}
+	if size <= maxBraced {
+		syntax.SplitBraces(in) // in the tree, once for all
+	}
+	return alternatives(in)
 }
 
-// expansion reads what begins with $ or a backtick.
-func (p *parser) expansion(w *word) {
-	if p.peek(0) == '`' {
-		p.skip(1)
-		var b strings.Builder
-		for p.more() && p.peek(0) != '`' {
-			if p.peek(0) == '\\' && p.pos+1 < len(p.src) {
-				p.skip(1)
+func alternatives(in *syntax.Word) []*syntax.Word {
+	out := []*syntax.Word{{}}
+	for _, part := range in.Parts {
+		choices := []*syntax.Word{{Parts: []syntax.WordPart{part}}}
+		if b, ok := part.(*syntax.BraceExp); ok && !b.Sequence {
+			choices = nil
+			for _, elem := range b.Elems {
+				choices = append(choices, alternatives(elem)...)
 			}
-			b.WriteByte(p.peek(0))
-			p.skip(1)
 		}
-		p.skip(1)
-		if p.depth < maxDepth {
-			w.subs = append(w.subs, parse(b.String(), p.depth+1))
+		var next []*syntax.Word
+		for _, begin := range out {
+			for _, end := range choices {
+				if len(next) < maxBraces {
+					next = append(next, &syntax.Word{Parts: append(begin.Parts[:len(begin.Parts):len(begin.Parts)], end.Parts...)})
+				}
+			}
 		}
-		w.add(mark + "(" + mark)
-		return
+		out = next
 	}
-	p.skip(1)
-	switch c := p.peek(0); {
-	case c == '(' && p.peek(1) == '(' && p.arithmetic():
-		w.add(mark + "(" + mark)
-	case c == '(':
-		p.skip(1)
-		w.subs = append(w.subs, p.script(')'))
-		w.add(mark + "(" + mark)
-	case c == '{':
-		p.skip(1)
-		p.parameter(w)
-	case letter(c):
-		start := p.pos
-		for letter(p.peek(0)) || digit(p.peek(0)) {
-			p.skip(1)
-		}
-		w.add(mark + p.src[start:p.pos] + mark)
-	case digit(c) || c != 0 && strings.IndexByte("@*#?$!-", c) >= 0:
-		p.skip(1)
-		w.add(mark + string([]byte{c}) + mark)
-	default:
-		w.add("$")
-	}
+	return out
 }
 
 func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
 func digit(c byte) bool  { return c >= '0' && c <= '9' }
 
-// arithmetic skips $(( … )), if that is what stands here.
-func (p *parser) arithmetic() bool {
-	open := 0
-	for i := p.pos; i < len(p.src) && i < p.pos+4096; i++ {
-		switch p.src[i] {
-		case '(':
-			open++
-		case ')':
-			if open--; open == 0 {
-				if p.src[i-1] != ')' {
-					return false
-				}
-				p.pos = i + 1
-				return true
-			}
-		case '\n', '\'', '"':
-			return false
-		}
-	}
-	return false
-}
-
-// parameter reads ${NAME…}. Commands within it run as well.
-func (p *parser) parameter(w *word) {
-	for p.peek(0) == '#' || p.peek(0) == '!' {
-		p.skip(1)
-	}
-	start := p.pos
-	for letter(p.peek(0)) || digit(p.peek(0)) {
-		p.skip(1)
-	}
-	name := p.src[start:p.pos]
-	inner := word{}
-	for p.more() && p.peek(0) != '}' {
-		switch p.peek(0) {
-		case '\\':
-			p.skip(2)
-		case '$', '`':
-			if p.depth++; p.depth > maxDepth {
-				p.pos = len(p.src)
-			} else {
-				p.expansion(&inner)
-			}
-			p.depth--
-		default:
-			p.skip(1)
-		}
-	}
-	p.pos = min(p.pos+1, len(p.src))
-	w.subs = append(w.subs, inner.subs...)
-	w.add(mark + name + mark)
-}
-
-// ansi reads the rest of $'…' with its escapes.
-func (p *parser) ansi() string {
+// ansi reads the escapes of $'…'.
+func ansi(s string) string {
 	var b []byte
-	for p.more() {
-		c := p.peek(0)
-		p.skip(1)
-		if c == '\'' {
-			break
-		}
-		if c != '\\' {
+	for s != "" {
+		c := s[0]
+		s = s[1:]
+		if c != '\\' || s == "" {
 			b = append(b, c)
 			continue
 		}
-		c = p.peek(0)
-		p.skip(1)
+		c = s[0]
 		base, most := 0, 0
 		switch c {
 		case 'n':
@@ -224,25 +188,28 @@ func (p *parser) ansi() string {
 		case 'u':
 			base, most = 16, 4
 		case '0', '1', '2', '3', '4', '5', '6', '7':
-			p.pos-- // the digit itself
 			base, most = 8, 3
+		}
+		if base != 8 {
+			s = s[1:]
 		}
 		if base == 0 {
 			b = append(b, c)
 			continue
 		}
-		n := 0
-		for n < most && p.pos+n < len(p.src) {
-			if _, err := strconv.ParseUint(p.src[p.pos:p.pos+n+1], base, 32); err != nil {
+		value, n := uint64(0), 0
+		for n < min(most, len(s)) {
+			v, err := strconv.ParseUint(s[:n+1], base, 32)
+			if err != nil {
 				break
 			}
+			value = v
 			n++
 		}
-		value, _ := strconv.ParseUint(p.src[p.pos:p.pos+n], base, 32)
-		p.skip(n)
+		s = s[n:]
 		if value != 0 {
 			b = utf8.AppendRune(b, rune(value))
 		}
 	}
-	return strings.ReplaceAll(string(b), mark, "")
+	return string(b)
 }

@@ -51,5 +51,25 @@ func (r *Regexp) ReplaceAllStringFunc(s string, with func(string) string) string
 	return r.compiled().ReplaceAllStringFunc(s, with)
 }
 
+// Match is [regexp.Regexp.Match].
+func (r *Regexp) Match(b []byte) bool { return r.compiled().Match(b) }
+
+// Find is [regexp.Regexp.Find].
+func (r *Regexp) Find(b []byte) []byte { return r.compiled().Find(b) }
+
+// FindAll is [regexp.Regexp.FindAll].
+func (r *Regexp) FindAll(b []byte, n int) [][]byte { return r.compiled().FindAll(b, n) }
+
+// FindAllIndex is [regexp.Regexp.FindAllIndex].
+func (r *Regexp) FindAllIndex(b []byte, n int) [][]int { return r.compiled().FindAllIndex(b, n) }
+
+// FindAllSubmatchIndex is [regexp.Regexp.FindAllSubmatchIndex].
+func (r *Regexp) FindAllSubmatchIndex(b []byte, n int) [][]int {
+	return r.compiled().FindAllSubmatchIndex(b, n)
+}
+
+// ReplaceAll is [regexp.Regexp.ReplaceAll].
+func (r *Regexp) ReplaceAll(b, with []byte) []byte { return r.compiled().ReplaceAll(b, with) }
+
 // String is the expression.
 func (r *Regexp) String() string { return r.compiled().String() }

@@ -14,6 +14,11 @@ func TestRegexp(t *testing.T) {
 		r.ReplaceAllStringFunc("abc", func(s string) string { return s + s }) != "abcbc" || r.String() != "b(c)" {
 		t.Error("it does not do what regexp does")
 	}
+	text := []byte("abcbc")
+	if !r.Match(text) || string(r.Find(text)) != "bc" || len(r.FindAll(text, -1)) != 2 || r.FindAllIndex(text, -1)[1][0] != 3 ||
+		r.FindAllSubmatchIndex(text, 1)[0][2] != 2 || string(r.ReplaceAll(text, []byte("$1"))) != "acc" {
+		t.Error("of bytes it does not do what regexp does")
+	}
 }
 
 // Else it would wait for a user.

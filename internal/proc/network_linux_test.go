@@ -366,13 +366,16 @@ func TestNestedWalls(t *testing.T) {
 	wantNetwork(t)
 	for _, strict := range []bool{false, true} {
 		out := guestSays(t, sandbox.Network{}, nil, "network-nested", fmt.Sprint(strict))
-		var said [2]string
+		var said [3]string
 		if err := json.Unmarshal([]byte(out), &said); err != nil {
 			t.Fatalf("it said %q: %v", out, err)
 		}
 		const reason = "system calls are watched by a supervisor around us already"
 		if strict != strings.Contains(said[0], reason) || strict == strings.Contains(said[1], reason) {
 			t.Errorf("strict %v: Run() = %q, OpenNetwork() = %q, want the reason in one of them", strict, said[0], said[1])
+		}
+		if !strict && said[2] == "" {
+			t.Error("Unprotected() is empty, want the reason")
 		}
 	}
 }

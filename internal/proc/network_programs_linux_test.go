@@ -95,13 +95,13 @@ func init() {
 		return 0
 	}
 	programs["network-nested"] = func(args []string) int {
-		said := [2]string{}
+		said := [3]string{}
 		walls := sandbox.DefaultWalls([]string{"/tmp"}, nil)
 		walls.Strict, walls.Network = args[1] == "true", &sandbox.Network{}
 		s, err := proc.Start(context.Background(), proc.Options{Walls: &walls, Env: []string{quickExit}})
 		if err == nil {
 			if _, err = s.Run(context.Background(), shell("true")); err == nil {
-				said[1] = s.OpenNetwork()
+				said[1], said[2] = s.OpenNetwork(), s.Unprotected()
 			}
 			_ = s.Close()
 		}

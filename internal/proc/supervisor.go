@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/org/ralph-action/internal/sandbox"
 )
 
 // How much longer than its grace a tree may take to end before the supervisor
@@ -25,6 +28,7 @@ type Supervisor struct {
 	spillDir string
 	chunks   sync.Pool
 	lost     error // once set, no command runs any more
+	options  Options
 }
 
 // Start makes a Supervisor. Its context bounds the start only; Close ends it.
@@ -45,7 +49,7 @@ func Start(ctx context.Context, o Options) (*Supervisor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the process supervisor: %w", err)
 	}
-	s := &Supervisor{turn: make(chan struct{}, 1), crew: c, spillDir: o.SpillDir}
+	s := &Supervisor{turn: make(chan struct{}, 1), crew: c, spillDir: o.SpillDir, options: o}
 	s.chunks.New = func() any { return new(chunk) }
 	return s, nil
 }
@@ -65,6 +69,37 @@ func (s *Supervisor) Close() error {
 // OpenNetwork is why there is no network wall although Walls.Network asks for
 // one; empty: it holds, or was not asked for. It is known when a Run has returned.
 func (s *Supervisor) OpenNetwork() string { return s.crew.openNetwork() }
+
+// Unprotected returns why a command that Speaks is not protected from the programs
+// that it starts (see sandbox.Unprotected); empty if it is. What the supervisor found
+// of the network counts, too, once a Run has returned.
+func (s *Supervisor) Unprotected() (reason string) {
+	if reason = sandbox.Unprotected(s.options.Walls); reason != "" {
+		return reason
+	}
+	if s.options.Identity.IsZero() && s.writable(s.spillDir) {
+		return "its output passes through " + s.spillDir + ", which its programs can write to"
+	}
+	return s.OpenNetwork()
+}
+
+// writable reports whether children may write to a folder. Links are followed, as
+// the kernel follows them.
+func (s *Supervisor) writable(dir string) bool {
+	target, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return true
+	}
+	for _, open := range s.options.Walls.ReadWrite {
+		if open, err = filepath.EvalSymlinks(open); err != nil {
+			continue // there is nothing to write to
+		}
+		if rel, err := filepath.Rel(open, target); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
 
 // job is what the crew needs to know of a Command.
 type job struct {

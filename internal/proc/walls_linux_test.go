@@ -272,3 +272,35 @@ func TestCancelledWhileStarting(t *testing.T) {
 		wantNoSurvivor(t, mark)
 	}
 }
+
+// TestUnprotected: what keeps an agent's tools from speaking in its place is all
+// there, or what is missing is named.
+func TestUnprotected(t *testing.T) {
+	t.Parallel()
+	off := start(t, proc.Options{})
+	if got := off.Unprotected(); got != "isolation is off" {
+		t.Errorf("Unprotected() without walls = %q", got)
+	}
+	r := newRoom(t)
+	r.options.SpillDir = r.outside
+	open := start(t, r.options)
+	if got := open.Unprotected(); got == "" {
+		t.Error("Unprotected() with an open network is empty, want the reason")
+	}
+	r.network(sandbox.Network{})
+	if got, want := start(t, r.options).Unprotected(), sandbox.Unprotected(r.options.Walls); got != want {
+		t.Errorf("Unprotected() = %q, want %q", got, want)
+	}
+	if sandbox.Unprotected(r.options.Walls) != "" {
+		return // the kernel lacks something, which was named
+	}
+	// The agent is the same user, and its output lies where its tools may write.
+	r.options.Identity = sandbox.Identity{}
+	r.options.SpillDir = filepath.Join(r.work, "link")
+	if err := os.Symlink(r.tmp, r.options.SpillDir); err != nil {
+		t.Fatal(err)
+	}
+	if got := start(t, r.options).Unprotected(); !strings.Contains(got, "its programs can write to") {
+		t.Errorf("Unprotected() with pipes in a writable folder = %q, want that", got)
+	}
+}

@@ -44,9 +44,12 @@ type Settlement struct {
 	// text in it is escaped and cut.
 	Problems []string
 	AtCap    bool // the step's story was approved because its reviews were used up
-	Stuck    bool // a review that came to no verdict that counts
-	Done     bool // every story is done
-	Left     int  // stories that are not
+	// Unprotected is set when the step's story was approved by a review that a program
+	// it started could have forged.
+	Unprotected bool
+	Stuck       bool // a review that came to no verdict that counts
+	Done        bool // every story is done
+	Left        int  // stories that are not
 }
 
 // Story is one story of a Backlog as it stands.
@@ -58,6 +61,7 @@ type Story struct {
 	Reviews      int    // in its whole life
 	Feedback     string // of its last review
 	AutoApproved bool   // because its reviews were used up
+	Unprotected  bool   // it was approved in this run, by a review that TaskList.Unprotected is about
 	Done         bool
 	Iterations   int // of this run
 }
@@ -69,7 +73,10 @@ type TaskList struct {
 	Only       string // the story that the run is about, foreign text; empty: all of them
 	SkipReview bool
 	ReviewCap  int // 0: none
-	Stories    []Story
+	// Unprotected is why a program that a reviewer of this run started could have
+	// approved in its place; empty: none could, or there are no reviews.
+	Unprotected string
+	Stories     []Story
 }
 
 // AutoApproved counts the stories that were approved because their reviews

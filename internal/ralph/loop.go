@@ -148,7 +148,7 @@ type run struct {
 	usage    Usage
 	tools    int   // tool calls since the start
 	counts   bool  // the agent reports its tool calls
-	changed  bool  // HEAD or tree differ from the start
+	changed  bool  // a turn has left HEAD or the work otherwise than it found them
 	unsaved  error // the last snapshot or checkpoint failed
 	// withheld says why the last snapshot may not be published; empty: it may.
 	withheld string
@@ -280,6 +280,7 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 		end = wrong
 	}
 	before := r.snapshot(shielded, &it)
+	r.changed = r.changed || before.ok && !r.stall.unchanged(before) // what guardrails change is no work of the agent
 	ok := len(it.Turns) > 0 && it.Last().Failure == nil
 	if end == nil && (ok || bounded.Err() == nil) {
 		it.Verdicts = append(it.Verdicts, r.check(bounded, n)...)
@@ -299,6 +300,9 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	}
 	ok = ok || it.Marker // a mark counts whatever the exit code
 	delivered := true
+	if r.SCM != nil && end == nil && ok && len(it.Verdicts) > 0 && before.ok {
+		r.snapshot(shielded, &it) // what the delivery makes is not the guardrails' doing
+	}
 	if end == nil && ok && it.Passed() && !r.stopped() {
 		delivered = r.deliver(bounded, &it)
 	}
@@ -323,8 +327,8 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	case r.stall.seen(r.Policy.StallLimit, before, it):
 		end = &ending{Stalled, stallReason(r.Policy.StallLimit, r.stall.why)}
 	}
-	if len(it.Verdicts) > 0 && before.ok {
-		r.snapshot(shielded, &it) // guardrails may have formatted or generated files
+	if (len(it.Verdicts) > 0 || len(it.Delivery.Tasks) > 0) && before.ok {
+		r.snapshot(shielded, &it) // guardrails and commit hooks may have formatted or generated files
 	}
 	r.tellNotes(&it)
 	if r.withheld != "" && end != nil && end.outcome == Completed { // it is the guardrails' doing

@@ -1,19 +1,25 @@
 package ralph
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // state is what a snapshot found, as far as progress is concerned.
 type state struct {
-	head, tree string
+	head, work string
 	ok         bool
 	fresh      bool // differs from the start of the run
 }
 
-// stall counts iterations in a row without progress: the agent left HEAD and
-// tree as they were, or the same guardrails failed in the same way.
+func (c Change) work() string { return cmp.Or(c.Work, c.Tree) }
+
+// stall counts iterations in a row without progress: the agent left HEAD and the
+// work as they were, or the same guardrails failed in the same way.
 type stall struct {
-	head, tree, commit string // at the end of the last iteration
+	head, work, commit string // at the end of the last iteration
 	known              bool
+	turn               state // after the last turn, before guardrails
 	still              int
 	digest             string
 	same               int
@@ -22,11 +28,14 @@ type stall struct {
 
 // seen counts the iteration and says whether the limit is reached.
 func (s *stall) seen(limit int, now state, it Iteration) bool {
-	if now.ok && s.unchanged(now) {
+	// The same again is no progress either: guardrails had changed it, and the agent
+	// has changed it back.
+	if now.ok && (s.unchanged(now) || s.turn.ok && now.work == s.turn.work && now.head == s.turn.head) {
 		s.still++
 	} else {
 		s.still = 0
 	}
+	s.turn = now
 	if digest := digest(it.Verdicts); digest != "" && digest == s.digest {
 		s.same++
 	} else {
@@ -48,17 +57,18 @@ func (s *stall) seen(limit int, now state, it Iteration) bool {
 	return true
 }
 
+// unchanged reports whether the agent left the workspace as the last iteration did.
 func (s *stall) unchanged(now state) bool {
 	if !s.known {
 		return !now.fresh
 	}
-	return now.tree == s.tree && (now.head == s.head || now.head == s.commit)
+	return now.work == s.work && (now.head == s.head || now.head == s.commit)
 }
 
 // settle remembers where the iteration ended, checkpoint included.
 func (s *stall) settle(it Iteration) {
-	s.head, s.tree, s.commit = it.Change.Head, it.Change.Tree, it.Commit.SHA
-	s.known = it.Change.Tree != ""
+	s.head, s.work, s.commit = it.Change.Head, it.Change.work(), it.Commit.SHA
+	s.known = s.work != ""
 }
 
 // digest identifies the set of failures; empty when every guardrail passed.

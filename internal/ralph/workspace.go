@@ -2,6 +2,8 @@ package ralph
 
 import (
 	"context"
+	"regexp"
+	"strings"
 	"time"
 )
 
@@ -21,18 +23,34 @@ type Workspace interface {
 type Change struct {
 	Head string // commit id of the workspace's HEAD
 	Tree string // tree id of the work tree, staged as git add -A would
+	// Work is the id of that tree without what is no work of an agent: caches, and
+	// files that guardrails make or keep rewriting. Empty: the same as Tree.
+	Work string
 	// Files, Insertions and Deletions count against the last checkpoint, or
 	// the start of the run before the first one.
 	Files      int
 	Insertions int
 	Deletions  int
 	Uncounted  int // files whose lines are in neither: not text, too large, or too many
-	// SinceStart says that HEAD or the tree differs from the start of the run.
+	// SinceStart says that HEAD or the work differs from the start of the run.
 	SinceStart bool
-	Notes      []string // what a reviewer should know, e.g. a file that could not be published
+	Notes      []string // what a reviewer should know, e.g. a file that could not be published; see Renews
 	// Findings are about all that the run would publish, not about this iteration alone.
 	Findings []Finding
 }
+
+// NotPublished begins a note of a Change that names, in quotes, all that is not
+// published for one reason.
+const NotPublished = "not published: "
+
+// Renews reports whether a note says again, of other files, what an earlier one
+// said, which is out of date then.
+func Renews(later, earlier string) bool {
+	return strings.HasPrefix(later, NotPublished) && quoted.ReplaceAllString(later, "") == quoted.ReplaceAllString(earlier, "")
+}
+
+// quoted are the names in such a note.
+var quoted = regexp.MustCompile(`"(\\.|[^"\\])*"(, )?|and \d+ more`)
 
 // Commit is a checkpoint on the run's branch.
 type Commit struct {

@@ -60,7 +60,7 @@ const (
 func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	r.start = Start{Branch: r.opt.Branch, BaseSHA: r.base.String()}
 	r.server = server{branch: r.opt.Branch, known: map[plumbing.Hash]bool{r.base: true}, synced: r.base}
-	r.line = line{held: map[string]entry{}, judged: map[string]entry{}, ours: map[plumbing.Hash]bool{}}
+	r.line = line{held: map[string]entry{}, judged: map[string]entry{}, touched: map[string]bool{}, rewritten: map[string]int{}, ours: map[plumbing.Hash]bool{}}
 	r.own = map[string]change{}
 
 	adv, err := r.advertised(ctx)
@@ -144,7 +144,7 @@ func (r *Repo) startFrom(ctx context.Context, adv advertisement, checkedOut stri
 		if r.start.Updated && r.opt.UpdateBase == UpdateRebase && !b.tip.IsZero() {
 			next = b.tip // what the server has is rewritten on purpose
 		}
-		if err := r.keepLocal(ctx, b.local, next); err != nil {
+		if err := r.keepLocal(ctx, next); err != nil {
 			return plumbing.ZeroHash, err
 		}
 	}
@@ -290,7 +290,7 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 	tree := c.TreeHash
 	// A broken submodule, which status passes over, is refused now and not after
 	// the agent has worked.
-	if !r.clean || head != r.base || modules != (entry{}) {
+	if !r.clean || modules != (entry{}) || head != r.base && !r.unchanged(ctx, head) {
 		var notes []string
 		if tree, notes, err = r.stage(ctx); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/big"
+	"regexp"
 	"strings"
 	"time"
 
@@ -60,6 +61,9 @@ const (
 	SuffixTimestamp = "timestamp"         // seconds since 1970
 	SuffixCommit    = "short-commit-hash" // seven digits of the commit that is checked out
 )
+
+// branchSuffix is what Suffix puts behind a name.
+var branchSuffix = regexp.MustCompile(`^(-[0-9a-z]+)?$`)
 
 // Suffix is a branch name with a suffix of its own, as create-pull-request
 // makes it (its README, input branch-suffix). No kind leaves the name as it is.

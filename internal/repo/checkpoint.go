@@ -205,14 +205,21 @@ func (r *Repo) catchUp(ctx context.Context, s *snapshot) {
 // head is the commit HEAD points to; zero when there is none. It is read from
 // the files where that is plain to see, to save a child.
 func (r *Repo) head(ctx context.Context) (plumbing.Hash, error) {
-	if r.attached() {
-		if b, err := readFile(r.common, "refs/heads/"+r.opt.Branch, 4096); err == nil {
-			if h, err := parseHash(string(b)); err == nil {
-				return h, nil
-			}
-		}
+	if h := r.branchFile(); !h.IsZero() && r.attached() {
+		return h, nil
 	}
 	return r.ref(ctx, "HEAD")
+}
+
+// branchFile is the commit that the file of the work branch names; zero when there
+// is no such file, as where git has packed it.
+func (r *Repo) branchFile() plumbing.Hash {
+	b, err := readFile(r.common, "refs/heads/"+r.opt.Branch, 4096)
+	if err != nil {
+		return plumbing.ZeroHash
+	}
+	h, _ := parseHash(string(b))
+	return h
 }
 
 func (r *Repo) attached() bool {

@@ -2,6 +2,7 @@ package repo_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -306,4 +307,36 @@ func TestJudging(t *testing.T) {
 	write(t, filepath.Join(dir, "x.txt"), "x\n")
 	_, c = r.pushed(t, f)
 	equal(t, "files", files(t, f.dir, c.SHA), []string{"100644 a.txt", "100644 new.txt", "100644 one.txt", "100644 second.txt", "100644 x.txt"})
+}
+
+// Neither a cache nor what a guardrail makes or keeps rewriting is work of the agent's.
+func TestWork(t *testing.T) {
+	t.Parallel()
+	f, dir := workspace(t)
+	r := begin(t, dir, f.url, func(o *repo.Options) { o.Cache = cacheOf })
+	none := r.snapshot(t).Work
+	write(t, filepath.Join(dir, "__pycache__/a.pyc"), "a\n")
+	if c := r.snapshot(t); c.SinceStart || c.Work != none {
+		t.Errorf("Snapshot() = %+v with a cache, want no work", c)
+	}
+	for n := range 2 {
+		r.Judging(true)
+		write(t, filepath.Join(dir, "a.txt"), fmt.Sprintf("checked at %d\n", n))
+		write(t, filepath.Join(dir, "report.xml"), fmt.Sprint(n))
+		r.snapshot(t)
+		if c := r.snapshot(t); c.Work == none && n == 0 {
+			t.Errorf("Snapshot() = %+v, want what a guardrail changed once to count", c)
+		}
+	}
+	write(t, filepath.Join(dir, "a.txt"), "checked by the agent\n")
+	if c := r.snapshot(t); c.SinceStart || c.Work != none {
+		t.Errorf("Snapshot() = %+v with what guardrails always rewrite, want no work", c)
+	}
+	write(t, filepath.Join(dir, "second.txt"), "by the agent\n")
+	r.snapshot(t)
+	r.Judging(true)
+	write(t, filepath.Join(dir, "second.txt"), "formatted\n")
+	if c := r.snapshot(t); !c.SinceStart || c.Work == none {
+		t.Errorf("Snapshot() = %+v with a change of the agent's, want work", c)
+	}
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/org/ralph-action/internal/atomicfile"
 )
 
 // readFile reads a regular file below root. Anything else under that name, a
@@ -57,31 +59,13 @@ func metaOf(info fs.FileInfo) fileMeta {
 
 // replaceFile puts a file in place at once, under the name it had or a new one.
 func replaceFile(root *os.Root, name string, content io.Reader, meta fileMeta) error {
-	tmp := name + ".ralph-new"
-	if err := root.RemoveAll(tmp); err != nil {
-		return err
-	}
-	f, err := root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, content)
-	if err == nil {
-		err = own(f, meta)
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil && !meta.MTime.IsZero() {
-		err = root.Chtimes(tmp, meta.MTime, meta.MTime)
-	}
-	if err == nil {
-		err = root.Rename(tmp, name)
-	}
-	if err != nil {
-		return errors.Join(err, root.RemoveAll(tmp))
-	}
-	return nil
+	temp := name + ".ralph-new"
+	return atomicfile.Write(root, name, content, atomicfile.Options{Temp: temp, Finish: func(f *os.File) error {
+		if err := own(f, meta); err != nil || meta.MTime.IsZero() {
+			return err
+		}
+		return root.Chtimes(temp, meta.MTime, meta.MTime)
+	}})
 }
 
 // rewriteFile gives a file its content where it stands. One that has further names is

@@ -10,6 +10,8 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+
+	"github.com/org/ralph-action/internal/atomicfile"
 )
 
 // guarded are the files of a git folder that make a later git command, run by
@@ -184,21 +186,12 @@ func (h *Hidden) save() error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(h.manifest+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	store, err := os.OpenRoot(filepath.Dir(h.manifest))
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(b)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(h.manifest+".new", h.manifest)
+	defer store.Close()
+	return atomicfile.Write(store, manifestName, bytes.NewReader(b), atomicfile.Options{Sync: true, Temp: manifestName + ".new"})
 }
 
 // recordAll remembers a name and, for a folder, everything below it.

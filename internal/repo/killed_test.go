@@ -1,6 +1,7 @@
 package repo_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -195,6 +196,23 @@ func TestForgedRecord(t *testing.T) {
 		}
 		if k, err := repo.FindKilled(dir); k != nil || err == nil {
 			t.Errorf("FindKilled() = %v, %v for a record of another user, want an error", k, err)
+		}
+	}
+}
+
+// A record names a branch of ours, or it counts for nothing: what it names tells
+// which lock of git's is removed.
+func TestForgedRecordOfAnotherBranch(t *testing.T) {
+	t.Parallel()
+	_, dir := workspace(t)
+	for name, want := range map[string]bool{
+		"ralph/work": true, "ralph/work-1763860000": true, "ralph/work-a1b2c3d": true,
+		"": false, "main": false, "ralph/work/../../../config": false, "../../config": false, "ralph/work-../../../config": false, "ralph/work-a/b": false, "ralph/workshop": false,
+	} {
+		record := fmt.Sprintf(`{"Branch":"ralph/work","Name":%q,"Base":"main","Working":true}`, name)
+		write(t, filepath.Join(dir, ".git", "ralph-run"), record)
+		if k, err := repo.FindKilled(dir); (k != nil) != want || (err == nil) != want {
+			t.Errorf("FindKilled() = %v, %v with the name %q, want it to count: %t", k, err, name, want)
 		}
 	}
 }

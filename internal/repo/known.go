@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -22,9 +24,6 @@ func (r *Repo) connect() (err error) {
 	}
 	if opt.Signer != nil && opt.UpdateBase == UpdateRebase {
 		return errors.New("update-base: rebase needs a push, and with sign-commits the forge's API moves the branch, only ever forward: use merge")
-	}
-	if opt.UpdateBase == UpdateRebase && opt.Signer != nil {
-		return errors.New("update-base: rebase rewrites commits, which cannot be done with sign-commits: use merge")
 	}
 	if opt.Contact.reaches(opt) {
 		r.remote, r.baseRemote = opt.Contact.remote, opt.Contact.base
@@ -49,6 +48,9 @@ func (r *Repo) findKnown(ctx context.Context, adv advertisement) error {
 }
 
 func (r *Repo) findLocal(ctx context.Context, adv advertisement) error {
+	if slices.Contains(slices.Collect(maps.Values(adv.refs)), r.base) {
+		return nil // a branch of the server's
+	}
 	var in strings.Builder
 	for _, h := range adv.refs {
 		fmt.Fprintf(&in, "^%s\n", h)

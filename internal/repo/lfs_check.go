@@ -3,7 +3,6 @@ package repo
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"net/http"
 	"os"
@@ -95,75 +94,15 @@ func (r *Repo) usesLFS() bool {
 
 const attributesName = ".gitattributes"
 
-// attributeFiles lists the tracked files of attributes that an index names
-// (gitformat-index, versions 2 to 4). What cannot be read names none.
-func attributeFiles(index []byte) []string {
-	if len(index) < 12 || string(index[:4]) != "DIRC" {
-		return nil
-	}
-	version, count := binary.BigEndian.Uint32(index[4:]), binary.BigEndian.Uint32(index[8:])
-	if version < 2 || version > 4 || version < 4 && !bytes.Contains(index, []byte(attributesName)) {
-		return nil
-	}
-	const head = 62 // stat, object id, flags
-	var names []string
-	var last []byte
-	at := 12
-	for range count {
-		if len(index) < at+head {
-			return names
-		}
-		start := at
-		flags := binary.BigEndian.Uint16(index[at+60:])
-		at += head
-		if version > 2 && flags&0x4000 != 0 {
-			at += 2
-		}
-		keep := 0
-		if version == 4 {
-			strip, n := offsetVarint(index[min(at, len(index)):])
-			if n == 0 || strip > len(last) {
-				return names
-			}
-			at, keep = at+n, len(last)-strip
-		}
-		if at >= len(index) {
-			return names
-		}
-		end := bytes.IndexByte(index[at:], 0)
-		if end < 0 {
-			return names
-		}
-		name := index[at : at+end]
-		if version == 4 {
-			last = append(last[:keep:keep], name...)
-			name, at = last, at+end+1
-		} else {
-			at = start + (at+end-start+8)/8*8
-		}
+// attributeFiles lists the tracked files of attributes that an index names. What
+// cannot be read names none.
+func attributeFiles(index []byte) (names []string) {
+	walkIndex(index, func(name []byte, _ int) {
 		if bytes.HasSuffix(name, []byte(attributesName)) && path.Base(string(name)) == attributesName {
 			names = append(names, string(name))
 		}
-	}
+	})
 	return names
-}
-
-// offsetVarint is the number a version 4 index takes from the end of the last
-// name, and its length in bytes; 0 when it is cut.
-func offsetVarint(b []byte) (value, n int) {
-	for i, c := range b {
-		if i > 4 {
-			return 0, 0
-		}
-		if i > 0 {
-			value++
-		}
-		value = value<<7 | int(c&0x7f)
-		if c&0x80 == 0 {
-			return value, i + 1
-		}
-	}
-	return 0, 0
 }
 
 // touchesLFS says that a change of the run could be one of Git LFS: without

@@ -37,21 +37,13 @@ func (r *Repo) topByFiles(c gitConfig) bool {
 	return true
 }
 
-// look asks git, in one command, what it makes of the workspace: the commit, an
-// unresolved conflict, and whether anything differs from the commit at all. It
-// writes nothing, so that a copy of the index that is not there is not made.
+// look takes note of the commit that is checked out, and whether anything differs
+// from it.
 func (r *Repo) look(ctx context.Context) error {
-	args := []string{
-		"-c", "core.untrackedCache=false", // the agent of an earlier run may have left a wrong one
-		"status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames",
-		"--untracked-files=normal", "--ignore-submodules=dirty", "--", ":(top)",
-	}
-	b := &bounded{left: guestOutputBytes}
-	err := r.gitEnv(ctx, append(r.indexEnv(), "GIT_OPTIONAL_LOCKS=0"), nil, b, append(args, r.exclusions()...)...)
+	head, conflict, clean, err := r.status(ctx)
 	if err != nil {
 		return r.filterTrouble(ctx, notRepository(err))
 	}
-	head, conflict, clean := parseStatus(b.Bytes())
 	switch {
 	case head == "(initial)":
 		return ErrEmpty
@@ -63,6 +55,34 @@ func (r *Repo) look(ctx context.Context) error {
 	r.clean = clean
 	r.base, err = parseHash(head)
 	return err
+}
+
+// unchanged reports whether a commit is checked out and nothing differs from it. It
+// takes one command where stage takes two, and passes over broken submodules. What
+// cannot be told is for stage to find out.
+func (r *Repo) unchanged(ctx context.Context, commit plumbing.Hash) bool {
+	if r.copyIndex() != nil {
+		return false
+	}
+	head, _, clean, err := r.status(ctx)
+	return err == nil && clean && head == commit.String()
+}
+
+// status asks git, in one command, what it makes of the workspace: the commit, an
+// unresolved conflict, and whether anything differs from the commit at all. It
+// writes nothing, so that a copy of the index that is not there is not made.
+func (r *Repo) status(ctx context.Context) (head, conflict string, clean bool, err error) {
+	args := []string{
+		"-c", "core.untrackedCache=false", // the agent of an earlier run may have left a wrong one
+		"status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames",
+		"--untracked-files=normal", "--ignore-submodules=dirty", "--", ":(top)",
+	}
+	b := &bounded{left: guestOutputBytes}
+	if err := r.gitEnv(ctx, append(r.indexEnv(), "GIT_OPTIONAL_LOCKS=0"), nil, b, append(args, r.exclusions()...)...); err != nil {
+		return "", "", false, err
+	}
+	head, conflict, clean = parseStatus(b.Bytes())
+	return head, conflict, clean, nil
 }
 
 // parseStatus reads git-status(1), "Porcelain Format Version 2", with -z.

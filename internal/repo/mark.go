@@ -11,11 +11,18 @@ import (
 // they made or changed are published only when the agent changes them. What a
 // guardrail writes anew every time stays unpublished.
 func (r *Repo) Mark(ctx context.Context) error {
-	tree, _, err := r.stage(ctx)
-	if err != nil || tree == r.line.begun {
+	l := &r.line
+	modules, err := r.store.lookup(l.headTree, ".gitmodules")
+	if err != nil {
 		return err
 	}
-	l := &r.line
+	if l.begun == l.headTree && modules == (entry{}) && r.unchanged(ctx, l.startHead) {
+		return nil
+	}
+	tree, _, err := r.stage(ctx)
+	if err != nil || tree == l.begun {
+		return err
+	}
 	if err := r.importObjects(ctx, []string{tree.String(), "^" + l.tipTree.String(), "^" + l.begun.String()}, "--revs", "--filter=blob:limit="+blobLimit); err != nil {
 		return err
 	}
@@ -69,7 +76,10 @@ func (r *Repo) claim(tree plumbing.Hash) error {
 	l := &r.line
 	judging := l.judging
 	l.judging = false
-	if tree == l.lastTree || !judging && len(l.made) == 0 && len(l.judged) == 0 {
+	if !judging {
+		l.touched = map[string]bool{}
+	}
+	if tree == l.lastTree {
 		return nil
 	}
 	before := l.lastTree
@@ -82,9 +92,13 @@ func (r *Repo) claim(tree plumbing.Hash) error {
 	}
 	for _, ch := range changes {
 		if !judging {
+			l.touched[ch.path] = true
 			delete(l.made, ch.path)
 			delete(l.judged, ch.path)
 			continue
+		}
+		if !l.touched[ch.path] {
+			l.rewritten[ch.path]++
 		}
 		tracked, err := r.store.lookup(l.tipTree, ch.path)
 		if err != nil {
@@ -106,10 +120,19 @@ func (r *Repo) leftByGuardrail(ch change) bool {
 // cacheOf is the cache that a new file lies in, unless the line holds something of
 // it; else empty.
 func (r *Repo) cacheOf(ch change) string {
-	if r.opt.Cache == nil || ch.new == (entry{}) {
+	if ch.new == (entry{}) {
 		return ""
 	}
-	cache := r.opt.Cache(ch.path)
+	return r.untrackedCache(ch.path)
+}
+
+// untrackedCache is the cache that a path lies in, unless the line holds something of
+// it; else empty.
+func (r *Repo) untrackedCache(path string) string {
+	if r.opt.Cache == nil {
+		return ""
+	}
+	cache := r.opt.Cache(path)
 	if cache == "" {
 		return ""
 	}

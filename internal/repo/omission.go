@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/org/ralph-action/internal/ralph"
 )
 
 // omission is a group of paths that may not be published, for one reason.
@@ -37,7 +39,7 @@ func (o omission) String() string {
 		}
 		names = append(names, strconv.QuoteToGraphic(name))
 	}
-	return "not published: " + clean(strings.Join(names, ", "), 1000) + ": " + o.reason
+	return ralph.NotPublished + clean(strings.Join(names, ", "), 1000) + ": " + o.reason
 }
 
 func (o omission) has(blob plumbing.Hash) bool {

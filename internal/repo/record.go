@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -92,6 +94,9 @@ func FindKilled(dir string) (*Killed, error) {
 	k := &Killed{last: earlier(info.ModTime(), changeTime(info)).Add(aliveSlack), held: map[string]string{}, ours: map[string]string{}}
 	if err := json.Unmarshal(b, &k.record); err != nil {
 		return nil, err
+	}
+	if rest, ok := strings.CutPrefix(k.Name, k.Branch); !ok || !branchSuffix.MatchString(rest) {
+		return nil, fmt.Errorf("it names the branch %q, which is not made of %q", clean(k.Name, 80), clean(k.Branch, 80))
 	}
 	for _, p := range k.Held {
 		k.held[string(p.Path)] = p.Is

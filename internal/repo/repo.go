@@ -83,6 +83,8 @@ type line struct {
 	left      map[string]entry       // of the last snapshot, left out of public: as staged
 	judged    map[string]entry       // new files that guardrails made and no turn of the agent's changed
 	judging   bool                   // guardrails have run since the last snapshot
+	touched   map[string]bool        // by the last turn
+	rewritten map[string]int         // by guardrails, in how many iterations in which no turn had touched it
 	made      map[string]bool        // by setup and guardrails before the first iteration; published once the agent changed it
 	ours      map[plumbing.Hash]bool // commits that stood at or below tip since the start
 	untold    bool                   // tip is the agent's own, and no commit of ours tells of it yet
@@ -267,6 +269,9 @@ func (r *Repo) unfinished(ctx context.Context) error {
 	}
 	if err := r.copyIndex(); err != nil {
 		return err
+	}
+	if index, err := readFile(r.temp, indexName, maxMetaBytes); err == nil && resolved(index) {
+		return nil
 	}
 	b := &bounded{left: guestOutputBytes}
 	if err := r.gitEnv(ctx, r.indexEnv(), nil, b, "ls-files", "-u", "-z"); err != nil {

@@ -1,40 +1,38 @@
 package repo
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
 // found is the branch where it already is.
 type found struct {
-	local plumbing.Hash // in the workspace
-	tip   plumbing.Hash // to go on from, on the server or at a desk in the workspace; zero: there is none
-	in    bool          // the checkout contains tip
+	tip plumbing.Hash // to go on from, on the server or at a desk in the workspace; zero: there is none
+	in  bool          // the checkout contains tip
 }
 
 // existing finds the branch on the server, or on a desk in the workspace, and
 // brings it into both.
 func (r *Repo) existing(ctx context.Context, adv advertisement) (found, error) {
-	local, err := r.ref(ctx, "refs/heads/"+r.opt.Branch)
-	if err != nil {
-		return found{}, err
-	}
-	b := found{local: local}
+	var b found
+	var err error
 	if r.remote == nil {
-		b.tip = local
-		if local.IsZero() {
-			return b, nil
-		}
-		if b.in, err = r.contains(ctx, r.base, local); b.in || err != nil {
+		if b.tip, err = r.ref(ctx, "refs/heads/"+r.opt.Branch); b.tip.IsZero() || err != nil {
 			return b, err
 		}
-		return b, r.importCommit(ctx, local)
+		if b.in, err = r.contains(ctx, r.base, b.tip); b.in || err != nil {
+			return b, err
+		}
+		return b, r.importCommit(ctx, b.tip)
 	}
 	b.tip = adv.branch(r.opt.Branch)
 	r.server.tip = b.tip
@@ -88,10 +86,14 @@ func (r *Repo) dig(ctx context.Context, adv advertisement, tip plumbing.Hash) er
 }
 
 // contains says that old is an ancestor of (or the same as) tip. Commits the
-// workspace does not have are not.
+// workspace does not have are not; below one at which a shallow clone ends, it has
+// none.
 func (r *Repo) contains(ctx context.Context, tip, old plumbing.Hash) (bool, error) {
 	if tip == old {
 		return true, nil
+	}
+	if ends, err := readFile(r.common, "shallow", maxConfigBytes); err == nil && bytes.Contains(ends, []byte(tip.String())) {
+		return false, nil
 	}
 	err := r.gitEnv(ctx, []string{"GIT_NO_LAZY_FETCH=1"}, nil, nil, "merge-base", "--is-ancestor", old.String(), tip.String())
 	if _, ok := exitCode(err); ok {
@@ -102,9 +104,13 @@ func (r *Repo) contains(ctx context.Context, tip, old plumbing.Hash) (bool, erro
 
 // keepLocal gives a branch of the same name in the workspace, when the run
 // would leave its commits without a name, a reference of its own.
-func (r *Repo) keepLocal(ctx context.Context, local, next plumbing.Hash) error {
-	if local.IsZero() {
+func (r *Repo) keepLocal(ctx context.Context, next plumbing.Hash) error {
+	if r.branchFile() == next {
 		return nil
+	}
+	local, err := r.ref(ctx, "refs/heads/"+r.opt.Branch)
+	if local.IsZero() || err != nil {
+		return err
 	}
 	in, err := r.contains(ctx, next, local)
 	if in || err != nil {
@@ -124,6 +130,9 @@ func (r *Repo) keepLocal(ctx context.Context, local, next plumbing.Hash) error {
 func (r *Repo) bring(ctx context.Context, from *remote, adv advertisement, tip plumbing.Hash, known map[plumbing.Hash]bool) (contained bool, came span, err error) {
 	if in, err := r.contains(ctx, r.base, tip); in || err != nil {
 		return in, came, err
+	}
+	if came, ok := r.atHand(ctx, tip); ok {
+		return false, came, nil
 	}
 	f, err := r.store.spool()
 	if err != nil {
@@ -155,6 +164,32 @@ func (r *Repo) bring(ctx context.Context, from *remote, adv advertisement, tip p
 		return false, came, err
 	}
 	return false, came, r.importCommit(ctx, tip)
+}
+
+// atHand takes a commit into the store that is the work branch of the workspace, as
+// an earlier run left it, with the commits that lead down to what is checked out and
+// what its tree adds to that. Only a rebase looks into the trees between. It returns
+// false if the workspace lacks a part of that, or holds something else under its name.
+func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came span, ok bool) {
+	if r.branchFile() != tip || r.partial() || r.opt.UpdateBase == UpdateRebase {
+		return came, false
+	}
+	base, err := r.store.commit(r.base)
+	if err == nil {
+		err = r.importObjects(ctx, []string{tip.String(), "^" + r.base.String()}, "--revs", "--filter=tree:0")
+	}
+	if err != nil || !r.store.has(tip) {
+		return came, false
+	}
+	came, err = r.fresh(tip)
+	if err != nil || !slices.Equal(came.edges, []plumbing.Hash{r.base}) {
+		return came, false
+	}
+	c, err := r.store.commit(tip)
+	if err == nil {
+		err = r.importObjects(ctx, []string{c.TreeHash.String(), "^" + base.TreeHash.String()}, "--revs", "--filter=blob:limit="+blobLimit)
+	}
+	return came, err == nil && r.filled(base, c)
 }
 
 // fresh are the commits of the store from tip down to what is checked out, and
@@ -251,21 +286,19 @@ func (r *Repo) complete(tip plumbing.Hash) (ok bool, most int) {
 	}
 	most = max(1, len(sp.own))
 	for h := range sp.own {
-		c, err := r.store.commit(h)
-		if err != nil {
+		if c, err := r.store.commit(h); err != nil || !r.filled(b, c) {
 			return false, most
-		}
-		changes, err := r.store.diff(b.TreeHash, c.TreeHash, nil)
-		if err != nil {
-			return false, most
-		}
-		for _, ch := range changes {
-			if ch.new.isBlob() && !r.store.has(ch.new.hash) {
-				return false, most
-			}
 		}
 	}
 	return true, most
+}
+
+// filled reports whether the store holds every file of a commit that is not in base.
+func (r *Repo) filled(base, c *object.Commit) bool {
+	changes, err := r.store.diff(base.TreeHash, c.TreeHash, nil)
+	return err == nil && !slices.ContainsFunc(changes, func(ch change) bool {
+		return ch.new.isBlob() && !r.store.has(ch.new.hash)
+	})
 }
 
 // resume checks the branch out at tip, which the workspace has. Files that were

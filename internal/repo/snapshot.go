@@ -69,6 +69,10 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err := r.choose(ctx, s); err != nil {
 		return ralph.Change{}, err
 	}
+	work, err := r.work(tree)
+	if err != nil {
+		return ralph.Change{}, err
+	}
 	changes, err := r.store.diff(r.line.tipTree, s.public, nil)
 	if err != nil {
 		return ralph.Change{}, err
@@ -85,8 +89,9 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	return ralph.Change{
 		Head:       head.String(),
 		Tree:       tree.String(),
+		Work:       work.id(),
 		Files:      len(changes),
-		SinceStart: head != r.line.startHead || tree != r.line.startTree,
+		SinceStart: head != r.line.startHead || !work.none(),
 		Insertions: insertions,
 		Deletions:  deletions,
 		Uncounted:  uncounted,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -30,8 +31,9 @@ const (
 
 // store is the private object store. It is used by one goroutine at a time.
 type store struct {
-	dir string
-	fs  *filesystem.Storage
+	dir  string
+	fs   *filesystem.Storage
+	full map[plumbing.Hash]bool // trees that whole has found to be so
 }
 
 func openStore(dir string) (*store, error) {
@@ -44,7 +46,7 @@ func openStore(dir string) (*store, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "objects", "pack"), 0o700); err != nil {
 		return nil, fmt.Errorf("private store: %w", err)
 	}
-	return &store{dir: dir, fs: fs}, nil
+	return &store{dir: dir, fs: fs, full: map[plumbing.Hash]bool{emptyTree: true}}, nil
 }
 
 func (s *store) close() error { return s.fs.Close() }
@@ -139,12 +141,12 @@ func (s *store) sound(h plumbing.Hash) bool {
 
 // whole says that the store holds all folders of a tree.
 func (s *store) whole(root plumbing.Hash) bool {
-	seen := map[plumbing.Hash]bool{emptyTree: true}
+	seen := map[plumbing.Hash]bool{}
 	queue := []plumbing.Hash{root}
 	for len(queue) > 0 {
 		h := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		if seen[h] {
+		if seen[h] || s.full[h] {
 			continue
 		}
 		seen[h] = true
@@ -158,6 +160,7 @@ func (s *store) whole(root plumbing.Hash) bool {
 			}
 		}
 	}
+	maps.Copy(s.full, seen)
 	return true
 }
 

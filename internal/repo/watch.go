@@ -25,7 +25,7 @@ type Watcher struct {
 }
 
 // Watch notes the workspace as it is now. Of the options it needs Dir, Guest,
-// Temp and RunFiles.
+// Temp, RunFiles and Cache.
 func Watch(ctx context.Context, opt Options) (*Watcher, error) {
 	w := &Watcher{r: &Repo{opt: opt}}
 	if err := w.open(ctx); err != nil {
@@ -80,8 +80,12 @@ func (w *Watcher) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err != nil {
 		return ralph.Change{}, err
 	}
-	now.SinceStart = now.Head != w.start.Head || now.Tree != w.start.Tree
 	w.tree = now.Tree
+	work, err := w.work(ctx, now.Tree)
+	if err != nil {
+		return ralph.Change{}, err
+	}
+	now.Work, now.SinceStart = work.id(), now.Head != w.start.Head || !work.none()
 	return now, nil
 }
 

@@ -4,15 +4,26 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 )
 
+// cacheOf knows the caches of these tests.
+func cacheOf(path string) string {
+	for _, name := range []string{"__pycache__", ".pytest_cache", "node_modules"} {
+		if before, _, ok := strings.Cut(path, name+"/"); ok {
+			return before + name
+		}
+	}
+	return ""
+}
+
 func watch(t *testing.T, dir string) *repo.Watcher {
 	t.Helper()
-	w, err := repo.Watch(t.Context(), repo.Options{Dir: dir, Guest: &hostGuest{dir: dir}, Temp: t.TempDir(), RunFiles: []string{".ralph/report.json"}})
+	w, err := repo.Watch(t.Context(), repo.Options{Dir: dir, Guest: &hostGuest{dir: dir}, Temp: t.TempDir(), RunFiles: []string{".ralph/report.json"}, Cache: cacheOf})
 	if err != nil {
 		t.Fatalf("Watch() = %v", err)
 	}
@@ -157,5 +168,28 @@ func TestLinkInTheWayToARunFile(t *testing.T) {
 				t.Errorf("Snapshot() = %+v, want the two files beside the link", c)
 			}
 		})
+	}
+}
+
+// A cache is no work, unless the repository holds something of it.
+func TestWatcherLeavesCachesOut(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	git(t, dir, "init", "-q", "-b", "main")
+	write(t, filepath.Join(dir, "a.py"), "a\n")
+	write(t, filepath.Join(dir, "kept/node_modules/x.js"), "x\n")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-qm", "first")
+	write(t, filepath.Join(dir, "__pycache__/a.pyc"), "a\n")
+	w := watch(t, dir)
+	first := see(t, w)
+	write(t, filepath.Join(dir, "__pycache__/a.pyc"), "b\n")
+	write(t, filepath.Join(dir, "src/.pytest_cache/v"), "1\n")
+	if c := see(t, w); c.SinceStart || c.Work != first.Work || c.Tree == first.Tree {
+		t.Errorf("Snapshot() = %+v with new caches, want no work", c)
+	}
+	write(t, filepath.Join(dir, "kept/node_modules/x.js"), "y\n")
+	if c := see(t, w); !c.SinceStart || c.Work == first.Work {
+		t.Errorf("Snapshot() = %+v with a change of a tracked file, want work", c)
 	}
 }

@@ -30,6 +30,21 @@ func reasons(r ralph.Report, most, limit int) []string {
 	return list
 }
 
+// besideFindings is the report for a document that lists the findings: what blocks
+// publishing is not repeated as a part of the reason.
+func besideFindings(r ralph.Report) ralph.Report {
+	if text := ralph.Blocking(r.Findings); text != "" {
+		r.Reason = strings.TrimSuffix(r.Reason, ": "+text)
+	}
+	return r
+}
+
+// saysFindings reports whether a failed verdict says nothing but the findings of the
+// run's end, which are listed.
+func saysFindings(r ralph.Report, v ralph.Verdict) bool {
+	return v.Command == ralph.WithheldCheck && v.Digest != "" && v.Digest == ralph.Blocking(r.Findings)
+}
+
 // Announcement is what an annotation says below the headline: why the run
 // ended so, how many stories are done, what could not be published, and what a person can do next.
 func Announcement(r ralph.Report) string {
@@ -40,9 +55,7 @@ func Announcement(r ralph.Report) string {
 	if hasTasks(r) {
 		parts = append(parts, storyCount(r.Tasks)+".")
 	}
-	if text := autoWords(r, plainWords{}); text != "" {
-		parts = append(parts, text)
-	}
+	parts = append(parts, storyWarnings(r, plainWords{})...)
 	for _, e := range r.Publication.Errors {
 		if e = oneLine(e, 1000); !strings.Contains(strings.Join(parts, "\n"), e) { // the reason may have named it
 			parts = append(parts, e)

@@ -97,7 +97,11 @@ func subject(it ralph.Iteration, c Checkpoint, number int) string {
 		}
 	}
 	text := strings.TrimSpace(strings.Join(lines, "\n"))
-	switch described := described(it.Delivery.Message); {
+	message := it.Delivery.Message
+	if len(it.Delivery.Tasks) > 0 { // the commit of the SCM tasks has it
+		message = ""
+	}
+	switch described := described(message); {
 	case text != "":
 		return text
 	case described != "":
@@ -167,6 +171,9 @@ func stepSubject(it ralph.Iteration, done bool) string {
 		case approved:
 			if it.Settled.AtCap {
 				return "review:" + story + " - approved, auto-approved at the cap"
+			}
+			if it.Settled.Unprotected {
+				return "review:" + story + " - " + approvedUnprotected
 			}
 			return "review:" + story + " - approved"
 		case changesRequested:

@@ -91,7 +91,7 @@ func newPage(r ralph.Report) page {
 		Total: totals(r), CostMissing: r.Usage().Cost.Unknown,
 	}
 	if r.Outcome != ralph.Completed {
-		p.Reasons = reasons(r, limit.list, limit.line)
+		p.Reasons = reasons(besideFindings(r), limit.list, limit.line)
 		p.Left = remaining(r, limit, plainWords{})
 	}
 	for _, text := range []string{leftOutAdvice(r), advice(r)} {

@@ -9,6 +9,7 @@ type taskList struct {
 	ReviewCap    *int    `json:"review_cap"`
 	Done         int     `json:"done"`
 	AutoApproved int     `json:"auto_approved"`
+	Unprotected  *string `json:"unprotected"`
 	Stories      []story `json:"stories"`
 }
 
@@ -20,6 +21,7 @@ type story struct {
 	Reviews      int     `json:"reviews"`
 	Feedback     string  `json:"feedback"`
 	AutoApproved bool    `json:"auto_approved"`
+	Unprotected  bool    `json:"unprotected"`
 	Done         bool    `json:"done"`
 	Iterations   int     `json:"iterations"`
 }
@@ -52,7 +54,7 @@ func newTaskList(r ralph.Report) *taskList {
 	}
 	n := taskList{
 		File: bounded(t.File), Project: bounded(t.Project), SkipReview: t.SkipReview, ReviewCap: positive(t.ReviewCap),
-		AutoApproved: t.AutoApproved(), Stories: make([]story, 0, len(t.Stories)),
+		AutoApproved: t.AutoApproved(), Unprotected: named(bounded(t.Unprotected)), Stories: make([]story, 0, len(t.Stories)),
 	}
 	for _, s := range t.Stories {
 		if s.Done {
@@ -60,7 +62,7 @@ func newTaskList(r ralph.Report) *taskList {
 		}
 		n.Stories = append(n.Stories, story{
 			ID: bounded(s.ID), Title: bounded(s.Title), Passes: s.Passes, Status: named(s.Status), Reviews: s.Reviews,
-			Feedback: bounded(s.Feedback), AutoApproved: s.AutoApproved, Done: s.Done, Iterations: s.Iterations,
+			Feedback: bounded(s.Feedback), AutoApproved: s.AutoApproved, Unprotected: s.Unprotected, Done: s.Done, Iterations: s.Iterations,
 		})
 	}
 	return &n

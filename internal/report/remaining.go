@@ -41,7 +41,7 @@ func remaining(r ralph.Report, limit bounds, w wording) []string {
 	}
 	told := 0
 	for _, v := range it.Verdicts {
-		if v.Passed {
+		if v.Passed || saysFindings(r, v) {
 			continue
 		}
 		if told++; told > limit.list {

@@ -132,3 +132,19 @@ func sessionRun(o ralph.Outcome, reason string) ralph.Report {
 	}
 	return r
 }
+
+// unprotected is a run without a sandbox on which every story was approved, all but
+// the first in this run.
+func unprotected() ralph.Report {
+	r := capReached()
+	r.Tasks.Unprotected = "isolation is off"
+	for i := range r.Tasks.Stories {
+		s := &r.Tasks.Stories[i]
+		s.AutoApproved, s.Unprotected = false, i > 0
+	}
+	for i := range r.Iterations {
+		s := &r.Iterations[i].Settled
+		s.Unprotected = s.Status == "approved"
+	}
+	return r
+}

@@ -17,6 +17,10 @@ const (
 
 const storyRunes = 40 // of a story's id
 
+// approvedUnprotected is the state of a story whose approval could have been forged
+// by a program that the review started.
+const approvedUnprotected = "approved, not protected"
+
 // stepped says that the iteration was one on a task list.
 func stepped(it ralph.Iteration) bool { return it.Step != ralph.Step{} }
 
@@ -54,6 +58,9 @@ func stepWords(it ralph.Iteration, unreviewed bool) string {
 	case stepReview:
 		switch status {
 		case approved:
+			if it.Settled.Unprotected {
+				return text + ": " + approvedUnprotected
+			}
 			return text + ": approved"
 		case changesRequested:
 			return text + ": changes requested"

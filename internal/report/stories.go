@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,6 +33,8 @@ func storyState(s ralph.Story) (icon, words string) {
 	switch {
 	case s.AutoApproved:
 		return "⚠️", "auto-approved at the cap"
+	case s.Done && s.Unprotected:
+		return "⚠️", approvedUnprotected
 	case s.Done && s.Status == approved:
 		return "✅", "approved"
 	case s.Done:
@@ -47,13 +50,14 @@ func storyState(s ralph.Story) (icon, words string) {
 }
 
 // byNeed sorts what people have to look at to the front: unfinished stories,
-// then those that were approved because their reviews were used up.
+// then those that were approved because their reviews were used up, or without
+// protection.
 func byNeed(list []ralph.Story) []ralph.Story {
 	sorted := make([]ralph.Story, 0, len(list))
 	for _, keep := range []func(ralph.Story) bool{
 		func(s ralph.Story) bool { return !s.Done },
-		func(s ralph.Story) bool { return s.Done && s.AutoApproved },
-		func(s ralph.Story) bool { return s.Done && !s.AutoApproved },
+		func(s ralph.Story) bool { return s.Done && doubtful(s) },
+		func(s ralph.Story) bool { return s.Done && !doubtful(s) },
 	} {
 		for _, s := range list {
 			if keep(s) {
@@ -63,6 +67,9 @@ func byNeed(list []ralph.Story) []ralph.Story {
 	}
 	return sorted
 }
+
+// doubtful reports whether a story was approved, but by nobody whose word counts.
+func doubtful(s ralph.Story) bool { return s.AutoApproved || s.Unprotected }
 
 // storyCount is "3 of 5 stories are done, 1 auto-approved".
 func storyCount(t ralph.TaskList) string {
@@ -126,6 +133,25 @@ func plainPlural(n, noun string) string {
 		return n + " " + noun
 	}
 	return n + " " + noun + "s"
+}
+
+// storyWarnings are what people should know of the approvals.
+func storyWarnings(r ralph.Report, w wording) (all []string) {
+	for _, text := range []string{autoWords(r, w), unprotectedWords(r.Tasks, w)} {
+		if text != "" {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// unprotectedWords says why approvals of this run could have been forged; empty if
+// they could not, or there are none.
+func unprotectedWords(t ralph.TaskList, w wording) string {
+	if t.Unprotected == "" || !slices.ContainsFunc(t.Stories, func(s ralph.Story) bool { return s.Unprotected }) {
+		return ""
+	}
+	return "Approvals of this run are not protected: " + w.words(t.Unprotected, 300) + ". A program that a reviewer started could have approved in its place."
 }
 
 const autoNamed = 10 // stories named in one sentence
@@ -216,7 +242,7 @@ func textStories(f *Formatter, t ralph.TaskList) []string {
 		_, state := storyState(s)
 		mark := f.sign(pending)
 		switch {
-		case s.AutoApproved:
+		case doubtful(s):
 			mark = f.sign(warn)
 		case s.Done:
 			mark = f.sign(finished)

@@ -24,7 +24,7 @@ func (m markdown) storyTable() string {
 		b.WriteString(" (" + facts + ")")
 	}
 	b.WriteString(". " + reviewWords(t) + "\n")
-	if text := autoWords(m.Report, markdownWords{}); text != "" {
+	for _, text := range storyWarnings(m.Report, markdownWords{}) {
 		b.WriteString("\n" + alert("WARNING", text))
 	}
 	if len(t.Stories) == 0 {
@@ -79,7 +79,7 @@ func (m markdown) storyRows(list []ralph.Story) []string {
 
 func (m markdown) storyRow(s ralph.Story) string {
 	icon, state := storyState(s)
-	if s.AutoApproved {
+	if doubtful(s) {
 		state = "**" + state + "**"
 	} else {
 		state = unbroken(state)

@@ -8,16 +8,17 @@ import (
 
 // pageStories is what the page shows of a task list.
 type pageStories struct {
-	Count, List, Reviews, Auto string
-	Reviewed                   bool
-	Rows                       []pageStory
-	Left                       string // stories without a row; empty: none
+	Count, List, Reviews string
+	Warnings             []string
+	Reviewed             bool
+	Rows                 []pageStory
+	Left                 string // stories without a row; empty: none
 }
 
 type pageStory struct {
 	ID, Title, Icon, State, Reviews, Iterations string
 	Said, More                                  string // More: all of Said, when that is cut
-	Auto                                        bool
+	Doubtful                                    bool
 }
 
 // newPageStories is nil when the run had no task list.
@@ -27,7 +28,7 @@ func newPageStories(r ralph.Report, limit bounds) *pageStories {
 		return nil
 	}
 	p := &pageStories{
-		Count: storyCount(t), Reviews: reviewWords(t), Auto: autoWords(r, plainWords{}), Reviewed: !t.SkipReview,
+		Count: storyCount(t), Reviews: reviewWords(t), Warnings: storyWarnings(r, plainWords{}), Reviewed: !t.SkipReview,
 		List: oneLine(t.File, 200),
 	}
 	if project := oneLine(t.Project, 200); project != "" {
@@ -42,7 +43,7 @@ func newPageStories(r ralph.Report, limit bounds) *pageStories {
 	for _, s := range shown {
 		icon, state := storyState(s)
 		row := pageStory{
-			ID: oneLine(s.ID, storyRunes), Title: oneLine(s.Title, 200), Icon: icon, State: state, Auto: s.AutoApproved,
+			ID: oneLine(s.ID, storyRunes), Title: oneLine(s.Title, 200), Icon: icon, State: state, Doubtful: doubtful(s),
 			Reviews: times(s.Reviews), Iterations: times(s.Iterations), Said: oneLine(feedback(s), feedbackRunes),
 		}
 		if strings.HasSuffix(row.Said, "…") && room > 0 {

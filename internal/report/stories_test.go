@@ -182,3 +182,30 @@ func TestEmptyTaskList(t *testing.T) {
 		}
 	}
 }
+
+// An approval that the code under review could have forged is nowhere worded as one.
+func TestUnprotectedApprovalsAreMarked(t *testing.T) {
+	t.Parallel()
+	const why = "Approvals of this run are not protected: isolation is off. A program that a reviewer started could have approved in its place."
+	r := unprotected()
+	texts := renderings(t, r)
+	texts["Announcement"] = report.Announcement(r)
+	for what, text := range texts {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), why) {
+			t.Errorf("%s lacks %q:\n%s", what, why, text)
+		}
+		if what != "Announcement" && (!strings.Contains(text, "approved, not protected") || !strings.Contains(text, "review US-002: approved, not protected")) {
+			t.Errorf("%s words an approval as a plain one:\n%s", what, text)
+		}
+	}
+	it := r.Iterations[3]
+	if got, want := report.CommitMessage(it, report.Checkpoint{}), "review: [US-002] - approved, not protected"; !strings.HasPrefix(got, want) {
+		t.Errorf("CommitMessage() = %q, want it to begin with %q", got, want)
+	}
+	r.Tasks.Stories = tasksRun().Tasks.Stories
+	for what, text := range renderings(t, r) {
+		if strings.Contains(text, why) {
+			t.Errorf("%s speaks of approvals that there are not:\n%s", what, text)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -76,7 +77,7 @@ func (m markdown) outcome(mark string) string {
 	if m.Outcome == ralph.Completed {
 		return b.String()
 	}
-	list := reasons(m.Report, m.list, m.line)
+	list := reasons(besideFindings(m.Report), m.list, m.line)
 	for i, line := range list {
 		list[i] = inline(line, m.line)
 	}
@@ -203,7 +204,8 @@ func allNotes(r ralph.Report) []string {
 	}
 	for _, it := range r.Iterations {
 		for _, note := range it.Change.Notes {
-			if !said[note] {
+			renewed := slices.ContainsFunc(r.Notes, func(later string) bool { return ralph.Renews(later, note) })
+			if !said[note] && !renewed {
 				said[note] = true
 				notes = append(notes, fmt.Sprintf("Iteration %d: %s", it.Number, note))
 			}

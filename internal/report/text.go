@@ -32,7 +32,7 @@ func Text(r ralph.Report, o Style) string {
 	mark, colour := outcomeMark(f, r)
 	prose(colour, mark+" ", headline(r))
 	if r.Reason != "" && r.Outcome != ralph.Completed {
-		for _, reason := range reasons(r, 50, 1000) {
+		for _, reason := range reasons(besideFindings(r), 50, 1000) {
 			prose(plain, "  ", reason)
 		}
 	}
@@ -40,7 +40,7 @@ func Text(r ralph.Report, o Style) string {
 		b.WriteByte('\n')
 		line(bold, "Stories")
 		prose(plain, "  ", storyCount(r.Tasks)+". "+reviewWords(r.Tasks))
-		if text := autoWords(r, plainWords{}); text != "" {
+		for _, text := range storyWarnings(r, plainWords{}) {
 			prose(yellow, "  "+f.sign(warn)+" ", text)
 		}
 		for _, text := range textStories(f, r.Tasks) {

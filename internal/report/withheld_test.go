@@ -45,3 +45,29 @@ func TestFindingsNameTheCommit(t *testing.T) {
 		t.Errorf("Body() = %s, want %q in it", got, want)
 	}
 }
+
+// What blocks publishing stands in a list of its own, and is not said again as a part
+// of the reason and as a failed guardrail.
+func TestFindingsAreSaidOnce(t *testing.T) {
+	t.Parallel()
+	const detail = "changed, which only people may do: take this change back"
+	r := maxIterations()
+	r.Outcome = ralph.Blocked
+	r.Findings = []ralph.Finding{{Kind: ralph.FindingProtected, Severity: ralph.Block, Path: "CODEOWNERS", Text: detail}}
+	said := ralph.Blocking(r.Findings)
+	r.Reason = "max-iterations 1 is reached and the work is not done; what is in the workspace may not be published: " + said
+	last := &r.Iterations[len(r.Iterations)-1]
+	last.Verdicts = append(last.Verdicts, ralph.Verdict{Command: ralph.WithheldCheck, ExitCode: -1, Digest: said, Output: "- " + said, Reason: "nothing is published while this stands"})
+	for what, text := range renderings(t, r) {
+		text = strings.Join(strings.Fields(text), " ")
+		if n := strings.Count(text, detail); n != 1 || strings.Contains(text, ralph.WithheldCheck+"</code> failed") {
+			t.Errorf("%s says %d times why the work is blocked, want once:\n%s", what, n, text)
+		}
+		if !strings.Contains(text, "what is in the workspace may not be published") {
+			t.Errorf("%s does not say that it is blocked:\n%s", what, text)
+		}
+	}
+	if text := report.Announcement(r); strings.Count(text, detail) != 1 {
+		t.Errorf("Announcement() = %q, want the detail once", text)
+	}
+}

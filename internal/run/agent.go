@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
@@ -27,90 +28,93 @@ type cli interface {
 
 // checkAgent finds out before anything is spent whether the agents can work: the
 // one that works, the one that would take over from it, and the one that reviews.
-func (j *sandboxed) checkAgent(ctx context.Context) (crew, error) {
-	o, outdated, err := j.worker()
+func (s *sandboxed) checkAgent(ctx context.Context) (crew, error) {
+	o, outdated, err := s.worker()
 	if err != nil {
 		return nil, invalid(err)
 	}
 	for _, w := range append(outdated, agent.Cautions(o)...) {
-		j.rec.warn(w)
+		s.rec.warn(w)
 	}
 	plain := o // another model may be another provider's
-	o = j.throughDoor(o)
-	if j.box != nil {
-		o.Command, o.Argument = j.box.Command(), true
+	o = s.throughDoor(o)
+	if s.box != nil {
+		o.Command, o.Argument = s.box.Command(), true
 	}
-	if j.display != nil {
-		out := j.rec.out.Display() // redacts
-		j.undo.atEnd(func() { _ = out.Close() })
-		o.Display, o.DisplayProcess, o.DisplayOut = j.cfg.DisplayFilter, j.display, out
+	if s.display != nil {
+		out := s.rec.out.Display() // redacts
+		s.undo.atEnd(func() { _ = out.Close() })
+		o.Display, o.DisplayProcess, o.DisplayOut = s.cfg.DisplayFilter, s.display, out
 	}
-	a, err := j.newAgent(ctx, o)
+	a, err := s.newAgent(ctx, o)
 	if err != nil {
 		return nil, invalid(err)
 	}
-	if j.Verbose != nil {
-		j.rec.out.Aside(report.AgentCommand(a.Argv(ralph.Prompt{})...))
+	if s.Verbose != nil {
+		s.rec.out.Aside(report.AgentCommand(a.Argv(ralph.Prompt{})...))
 	}
-	if o.Name == "codex" && o.Model == "" && j.cfg.MaxCost > 0 && len(o.Command) == 0 {
-		n := "max-cost-usd cannot stop codex without model: its output does not say which model it used, so its tokens have no price. Name one, or give max-tokens."
-		j.rec.warn(n)
+	if catalog.Of(o.Name).UnnamedModel && o.Model == "" && s.cfg.MaxCost > 0 && len(o.Command) == 0 {
+		n := "max-cost-usd cannot stop " + o.Name + " without model: its output does not say which model it used, so its tokens have no price. Name one, or give max-tokens."
+		s.rec.warn(n)
 	}
 	worker := &relay{cli: a, name: agentName(o)}
-	if err := j.checkFallback(ctx, plain, worker); err != nil {
-		return nil, invalid(fmt.Errorf("%s: %w", j.fallbackInput(), err))
+	if err := s.checkFallback(ctx, plain, worker); err != nil {
+		return nil, invalid(fmt.Errorf("%s: %w", s.fallbackInput(), err))
 	}
-	agents, err := j.checkReviewer(ctx, plain, worker)
+	agents, err := s.checkReviewer(ctx, plain, worker)
 	return agents, invalid(err)
 }
 
+// option is how an input is given to this run, for a sentence.
+func (p *plan) option(name, value string) string { return ralph.Option(p.local(), name, value) }
+
 // worker is the agent that works, with all that was said about it, and what is
 // out of date in that.
-func (j *sandboxed) worker() (o agent.Options, outdated []string, err error) {
-	args, outdated := agent.Modern(j.cfg.Agent, j.cfg.AgentArgs)
-	exact, more := agent.Modern(j.cfg.Agent, j.cfg.AgentExactArgs)
-	o = j.agentOptions(j.cfg.Agent, j.cfg.Model)
-	o.Command, o.Args, o.Exact, o.ExactArgs = j.cfg.AgentCommand, args, j.cfg.AgentExact, exact
-	o.CommandAt = j.cfg.Sources["agent-command"]
-	o.Plain, o.Filter, o.TextScanFull = j.cfg.OutputFormat == "text", j.cfg.ResponseFilter, j.cfg.TextScanFull
-	o.Effort, o.Provider, o.BaseURL, o.Settings = j.cfg.Effort, j.cfg.Provider, j.cfg.BaseURL, j.cfg.AgentSettings
-	o.Filters, o.Delivery = j.cfg.AgentFilters, j.cfg.AgentPrompt
-	if err := j.withKey(&o); err != nil {
+func (s *sandboxed) worker() (o agent.Options, outdated []string, err error) {
+	args, outdated := agent.Modern(s.cfg.Agent, s.cfg.AgentArgs)
+	exact, more := agent.Modern(s.cfg.Agent, s.cfg.AgentExactArgs)
+	o = s.agentOptions(s.cfg.Agent, s.cfg.Model)
+	o.Command, o.Args, o.Exact, o.ExactArgs = s.cfg.AgentCommand, args, s.cfg.AgentExact, exact
+	o.CommandAt = s.cfg.Sources["agent-command"]
+	o.Plain, o.Filter, o.TextScanFull = s.cfg.OutputFormat == "text", s.cfg.ResponseFilter, s.cfg.TextScanFull
+	o.Effort, o.Provider, o.BaseURL, o.Settings = s.cfg.Effort, s.cfg.Provider, s.cfg.BaseURL, s.cfg.AgentSettings
+	o.Filters, o.Delivery = s.cfg.AgentFilters, s.cfg.AgentPrompt
+	if err := s.withKey(&o); err != nil {
 		return o, nil, fmt.Errorf("agent %q: %w", o.Name, err)
 	}
 	return o, append(outdated, more...), nil
 }
 
 // fallback is the agent that would take over; ok is false when there is none.
-func (j *sandboxed) fallback(o agent.Options) (next agent.Options, ok bool) {
-	if j.cfg.FallbackAgent == "" && j.cfg.FallbackModel == "" {
+func (s *sandboxed) fallback(o agent.Options) (next agent.Options, ok bool) {
+	if s.cfg.FallbackAgent == "" && s.cfg.FallbackModel == "" {
 		return o, false
 	}
-	return j.other(o, cmp.Or(j.cfg.FallbackAgent, j.cfg.Agent), j.cfg.FallbackModel), true
+	return s.other(o, cmp.Or(s.cfg.FallbackAgent, s.cfg.Agent), s.cfg.FallbackModel), true
 }
 
 // reviewer is the agent that reviews; ok is false when that is the one that works.
-func (j *sandboxed) reviewer(o agent.Options) (reviewer agent.Options, ok bool) {
-	if j.cfg.ReviewAgent == "" && j.cfg.ReviewModel == "" {
+func (s *sandboxed) reviewer(o agent.Options) (reviewer agent.Options, ok bool) {
+	if s.cfg.ReviewAgent == "" && s.cfg.ReviewModel == "" {
 		return o, false
 	}
-	name, model := cmp.Or(j.cfg.ReviewAgent, j.cfg.Agent), j.cfg.ReviewModel
-	if name == j.cfg.Agent {
-		model = cmp.Or(model, j.cfg.Model)
+	name, model := cmp.Or(s.cfg.ReviewAgent, s.cfg.Agent), s.cfg.ReviewModel
+	if name == s.cfg.Agent {
+		model = cmp.Or(model, s.cfg.Model)
 	}
-	return j.other(o, name, model), true
+	return s.other(o, name, model), true
 }
 
 // newAgent is an agent that can work, with what the mode puts around it.
-func (j *sandboxed) newAgent(ctx context.Context, o agent.Options) (cli, error) {
-	if j.cfg.TaskDir != "" {
-		o.Linger = j.linger
+func (s *sandboxed) newAgent(ctx context.Context, o agent.Options) (cli, error) {
+	if s.cfg.TaskDir != "" {
+		o.Linger = s.linger
 	}
 	a, err := agent.New(o)
 	if err != nil {
 		return nil, err
 	}
-	if j.cfg.Resume {
+	if s.cfg.Resume {
 		if err := a.CanResume(); err != nil {
 			return nil, fmt.Errorf("session: resume: %w", err)
 		}
@@ -118,25 +122,25 @@ func (j *sandboxed) newAgent(ctx context.Context, o agent.Options) (cli, error) 
 	if err := a.Check(ctx); err != nil {
 		return nil, err
 	}
-	if err := j.checkVersion(o, a.Version()); err != nil {
+	if err := s.checkVersion(o, a.Version()); err != nil {
 		return nil, err
 	}
 	switch {
-	case j.cfg.TaskDir != "":
-		return &attempts{CLI: a, box: j, options: o}, nil
-	case j.cfg.Mode == config.ModeSession && len(o.Hooks) > 0:
-		return &sessions{cli: a, box: j}, nil
+	case s.cfg.TaskDir != "":
+		return &attempts{CLI: a, box: s, options: o}, nil
+	case s.cfg.Mode == config.ModeSession && len(o.Hooks) > 0:
+		return &sessions{cli: a, box: s}, nil
 	}
 	return a, nil
 }
 
 // checkVersion compares what the CLI calls itself with what was asked for.
-func (j *sandboxed) checkVersion(o agent.Options, version string) error {
-	want := j.cfg.AgentVersion
-	if o.Name != j.cfg.Agent || want == "" || want == "latest" || len(o.Command) > 0 || slices.Contains(strings.FieldsFunc(version, notOfVersion), want) {
+func (s *sandboxed) checkVersion(o agent.Options, version string) error {
+	want := s.cfg.AgentVersion
+	if o.Name != s.cfg.Agent || want == "" || want == "latest" || len(o.Command) > 0 || slices.Contains(strings.FieldsFunc(version, notOfVersion), want) {
 		return nil
 	}
-	return fmt.Errorf("agent-version: %s is asked for, and the %s that is installed calls itself %q: leave agent-version out, or set agent-install: auto", want, o.Name, version)
+	return fmt.Errorf("agent-version: %s is asked for, and the %s that is installed calls itself %q: leave agent-version out, or set %s", want, o.Name, version, s.option("agent-install", "auto"))
 }
 
 func notOfVersion(r rune) bool {
@@ -145,32 +149,32 @@ func notOfVersion(r rune) bool {
 
 // other is an agent of another name or with another model than the one that
 // works: what was said about that one only holds for the same CLI.
-func (j *sandboxed) other(o agent.Options, name, model string) agent.Options {
+func (s *sandboxed) other(o agent.Options, name, model string) agent.Options {
 	if name == o.Name {
 		o.Model = model
 		return o
 	}
-	return j.agentOptions(name, model)
+	return s.agentOptions(name, model)
 }
 
 // checkReviewer is checkAgent for the agent that reviews, where that is another
 // or has another model.
-func (j *sandboxed) checkReviewer(ctx context.Context, o agent.Options, worker *relay) (crew, error) {
-	o, ok := j.reviewer(o)
-	if !ok || j.stories == nil {
+func (s *sandboxed) checkReviewer(ctx context.Context, o agent.Options, worker *relay) (crew, error) {
+	o, ok := s.reviewer(o)
+	if !ok || s.stories == nil {
 		return worker, nil
 	}
-	o = j.throughDoor(o)
-	reviewer, err := j.newAgent(ctx, o)
+	o = s.throughDoor(o)
+	reviewer, err := s.newAgent(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("review-agent: %w", err)
 	}
-	j.rec.note("Reviews by " + agentName(o) + ".")
-	r := &relay{cli: j.apart(reviewer, o, "review", true), name: agentName(o)}
+	s.rec.note("Reviews by " + agentName(o) + ".")
+	r := &relay{cli: s.apart(reviewer, o, "review", true), name: agentName(o)}
 	if r.name != worker.nextName { // else it would take over from itself
 		r.next, r.nextName = worker.next, worker.nextName
 	}
-	return &pair{relay: worker, reviewer: r, stories: j.stories}, nil
+	return &pair{relay: worker, reviewer: r, stories: s.stories}, nil
 }
 
 // crew are the agents of a run: who works, and who would take over.
@@ -205,31 +209,32 @@ func (p *pair) Run(ctx context.Context, q ralph.Prompt, emit func(ralph.Event)) 
 func (p *pair) takeOver(f *ralph.Failure) (string, bool) { return p.turn().takeOver(f) }
 
 // agentOptions are what every agent of the run has in common.
-func (j *sandboxed) agentOptions(name, model string) agent.Options {
+func (s *sandboxed) agentOptions(name, model string) agent.Options {
 	o := agent.Options{
-		Name: name, Model: model, Dir: j.dir(), Env: j.agentEnv(name),
-		Limits:  proc.Limits{Time: j.cfg.IterationTimeout, Silence: j.cfg.IdleTimeout, FinishGrace: j.cfg.ResultGrace, OutputBytes: maxAgentOutput},
-		Root:    j.identity.IsZero() && os.Geteuid() == 0,
-		Process: pathed{j.children, j}, Mask: j.rec.redact.Writer, Log: j.rec.session,
-		LookPath: j.lookPath,
-		Scratch:  j.temp.tmp, PromptLog: j.logPrompt, Merge: j.cfg.Variables != nil,
-		System: j.cfg.System, MCP: j.cfg.MCP, Price: j.price,
-		Hooks: j.hooks(name),
+		Name: name, Model: model, Dir: s.dir(), Env: s.agentEnv(name),
+		Limits:  proc.Limits{Time: s.cfg.IterationTimeout, Silence: s.cfg.IdleTimeout, FinishGrace: s.cfg.ResultGrace, OutputBytes: maxAgentOutput},
+		Flags:   s.local(),
+		Root:    s.identity.IsZero() && os.Geteuid() == 0,
+		Process: pathed{s.children, s}, Mask: s.rec.redact.Writer, Log: s.rec.session,
+		LookPath: s.lookPath,
+		Scratch:  s.temp.tmp, PromptLog: s.logPrompt, Merge: s.cfg.Variables != nil,
+		System: s.cfg.System, MCP: s.cfg.MCP, Price: s.price,
+		Hooks: s.hooks(name),
 	}
-	if n := j.network; n != nil {
+	if n := s.network; n != nil {
 		o.Refused = func() func() []string {
 			before := n.counts()
 			return func() []string { return n.since(before) }
 		}
 	}
 	// The tools of an agent of the user's own print where it prints itself.
-	if j.stories != nil && name != "text" {
-		o.Judges = func() bool { return j.stories.step.Mode == string(tasks.Review) }
+	if s.stories != nil && name != "text" {
+		o.Judges = func() bool { return s.stories.step.Mode == string(tasks.Review) }
 	}
 	if len(o.Hooks) > 0 { // a plugin of the user's leaves them to us
 		o.Env = append(o.Env, "RALPH_HOOKS=1")
 	}
-	if j.stories != nil && len(o.Hooks) > 0 {
+	if s.stories != nil && len(o.Hooks) > 0 {
 		o.Env = append(o.Env, stopCap)
 	}
 	return o
@@ -237,12 +242,12 @@ func (j *sandboxed) agentOptions(name, model string) agent.Options {
 
 // lookPath finds a program as the agent's child would: a path leads from where
 // the agent works, unless a branch or a setup command may still bring it there.
-func (j *sandboxed) lookPath(name string) (string, error) {
-	settled := len(j.cfg.Setup) == 0 && !j.publishes()
+func (s *sandboxed) lookPath(name string) (string, error) {
+	settled := len(s.cfg.Setup) == 0 && !s.publishes()
 	if settled && strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
-		name = filepath.Join(j.dir(), name)
+		name = filepath.Join(s.dir(), name)
 	}
-	return proc.LookPath(name, j.Environ)
+	return proc.LookPath(name, s.Environ)
 }
 
 // stopCap bounds how often the stop hook of a task list keeps an agent going that
@@ -253,29 +258,29 @@ const maxAgentOutput = 4 << 30 // bytes
 
 // agentEnv is the agent's environment: what every child sees, and the agent's
 // own credentials. The forge's token is none of them, under whatever name.
-func (j *sandboxed) agentEnv(name string) []string {
+func (s *sandboxed) agentEnv(name string) []string {
 	allow := slices.DeleteFunc(agent.Credentials(name), func(variable string) bool {
-		holds := j.holdsToken(j.getenv(variable))
+		holds := s.holdsToken(s.getenv(variable))
 		if holds {
 			n := variable + " holds the token of the forge, which no agent gets: give the agent a key of its own."
-			if !slices.Contains(j.rec.report.Notes, n) {
-				j.rec.warn(n)
+			if !slices.Contains(s.rec.report.Notes, n) {
+				s.rec.warn(n)
 			}
 		}
 		return holds
 	})
-	return j.guestEnv(allow)
+	return s.guestEnv(allow)
 }
 
 // holdsToken says that a text holds a token of the forge.
-func (j *plan) holdsToken(text string) bool {
-	tokens := secret.NewFinder(j.cfg.Token, j.cfg.CIToken)
+func (p *plan) holdsToken(text string) bool {
+	tokens := secret.NewFinder(p.cfg.Token, p.cfg.CIToken)
 	return tokens.Find([]byte(text)) != nil
 }
 
 // withKey puts the key that was given as an input where the agent looks for it.
-func (j *sandboxed) withKey(o *agent.Options) error {
-	if !j.cfg.APIKey.IsSet() {
+func (s *sandboxed) withKey(o *agent.Options) error {
+	if !s.cfg.APIKey.IsSet() {
 		return nil
 	}
 	name, err := agent.KeyVariable(*o)
@@ -283,25 +288,25 @@ func (j *sandboxed) withKey(o *agent.Options) error {
 		return err
 	}
 	o.Env = slices.DeleteFunc(slices.Clone(o.Env), func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
-	o.Env = append(o.Env, name+"="+j.cfg.APIKey.Reveal())
+	o.Env = append(o.Env, name+"="+s.cfg.APIKey.Reveal())
 	return nil
 }
 
 // logPrompt keeps a prompt in the run directory. 001-13
-func (j *workspace) logPrompt(name, text string) {
-	if err := j.files.WriteFile(name, j.rec.redact.Bytes([]byte(text))); err != nil {
-		j.rec.out.Warn(err.Error())
+func (w *workspace) logPrompt(name, text string) {
+	if err := w.files.WriteFile(name, w.rec.redact.Bytes([]byte(text))); err != nil {
+		w.rec.out.Warn(err.Error())
 	}
 }
 
-// scm are the team's own commit commands; nil when there are none, or when we
-// commit.
-func (j *sandboxed) scm() ralph.SCM {
-	if len(j.cfg.SCM.Tasks) == 0 || j.publishes() {
+// scm are the team's own commit commands; nil when there are none. The configuration
+// has none where ralph commits.
+func (s *sandboxed) scm() ralph.SCM {
+	if len(s.cfg.SCM.Tasks) == 0 {
 		return nil
 	}
 	return scm.New(scm.Options{
-		Process: j.withPath(), Command: j.cfg.SCM.Command, Tasks: j.cfg.SCM.Tasks,
-		Dir: j.dir(), Env: j.guestEnv(nil), Redact: j.rec.redact, Show: j.rec.out.Foreign, OutputBytes: maxOutput,
+		Process: s.withPath(), Command: s.cfg.SCM.Command, Tasks: s.cfg.SCM.Tasks,
+		Dir: s.dir(), Env: s.guestEnv(nil), Redact: s.rec.redact, Show: s.rec.out.Foreign, OutputBytes: maxOutput,
 	})
 }

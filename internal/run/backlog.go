@@ -23,6 +23,9 @@ type storyList struct {
 	list   *tasks.List            // legal, and what the file holds; nil before it is opened
 	step   ralph.Step             // what the iteration at hand is for
 	seal   func()                 // called when every child is gone; nil before the list is opened
+	// unprotected is why what a review starts could approve in the reviewer's place;
+	// empty: it could not.
+	unprotected string
 }
 
 // backlog is the task list of a run; it is the loop's ralph.Backlog. What the
@@ -44,6 +47,7 @@ type backlog struct {
 	artifacts bool              // an approval counts though files changed meanwhile
 	since     string            // HEAD before what unseen names
 	unseen    string            // what was changed after the last story was approved; empty: nothing
+	forgeable map[string]bool   // stories that an unprotected review approved in this run
 }
 
 // turn is the iteration at hand.

@@ -159,8 +159,12 @@ func (b *backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlemen
 			s.Left++
 		}
 	}
-	if b.turn.snapshot.Mode == tasks.Review && s.Status == string(tasks.Approved) && b.turn.looks > 1 {
-		b.unseen = "" // this review saw it
+	if b.turn.snapshot.Mode == tasks.Review && s.Status == string(tasks.Approved) {
+		s.Unprotected = b.unprotected != ""
+		b.forgeable[b.step.Story] = s.Unprotected
+		if b.turn.looks > 1 {
+			b.unseen = "" // this review saw it
+		}
 	}
 	over := b.list.Done(b.rules)
 	s.Done = over && b.unseen == ""

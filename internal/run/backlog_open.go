@@ -21,20 +21,20 @@ import (
 // readTaskList looks at the task list before anything else is done: its branch is
 // that of the run, its commands are guardrails, and neither is the agent's to
 // change later.
-func (j *plan) readTaskList() error {
-	if j.cfg.Mode != config.ModeTasks {
+func (p *plan) readTaskList() error {
+	if p.cfg.Mode != config.ModeTasks {
 		return nil
 	}
-	folder, err := tasks.OpenFolder(j.Workspace, j.cfg.RalphDir)
+	folder, err := tasks.OpenFolder(p.Workspace, p.cfg.RalphDir)
 	if err != nil {
 		return invalid(err)
 	}
-	j.undo.afterwards(func() { _ = folder.Close() })
+	p.undo.afterwards(func() { _ = folder.Close() })
 	s := &storyList{
-		folder: folder, prompt: j.cfg.Prompt,
-		rules: tasks.Rules{ReviewCap: j.cfg.ReviewCap, SkipReview: j.cfg.SkipReview, Only: j.cfg.Story},
+		folder: folder, prompt: p.cfg.Prompt,
+		rules: tasks.Rules{ReviewCap: p.cfg.ReviewCap, SkipReview: p.cfg.SkipReview, Only: p.cfg.Story},
 	}
-	j.undo.atEnd(func() { // when every child is gone
+	p.undo.atEnd(func() { // when every child is gone
 		if s.seal != nil {
 			s.seal()
 		}
@@ -55,12 +55,12 @@ func (j *plan) readTaskList() error {
 			return invalid(fmt.Errorf("%s: branchName: %w", folder.Path(tasks.TasksName), err))
 		}
 	}
-	j.checks = slices.Clone(j.checks)
+	p.checks = slices.Clone(p.checks)
 	for _, command := range list.VerifyCommands {
-		known := slices.ContainsFunc(j.checks, func(g config.Guardrail) bool { return g.Command == command })
+		known := slices.ContainsFunc(p.checks, func(g config.Guardrail) bool { return g.Command == command })
 		if !known && strings.TrimSpace(command) != "" {
-			j.checks = append(j.checks, config.Guardrail{
-				Command: command, FailAction: ralph.Append, Timeout: j.cfg.GuardrailTimeout, When: config.Always,
+			p.checks = append(p.checks, config.Guardrail{
+				Command: command, FailAction: ralph.Append, Timeout: p.cfg.GuardrailTimeout, When: config.Always,
 			})
 		}
 	}
@@ -68,11 +68,11 @@ func (j *plan) readTaskList() error {
 	for _, story := range list.Stories {
 		s.asked[story.ID] = story
 	}
-	j.rec.report.Task = cmp.Or(list.Description, list.Project)
-	if one, known := s.asked[j.cfg.Story]; known { // parallel jobs are told apart by it
-		j.rec.report.Task = one.ID + ": " + cmp.Or(one.Title, j.rec.report.Task)
+	p.rec.report.Task = cmp.Or(list.Description, list.Project)
+	if one, known := s.asked[p.cfg.Story]; known { // parallel jobs are told apart by it
+		p.rec.report.Task = one.ID + ": " + cmp.Or(one.Title, p.rec.report.Task)
 	}
-	j.stories = s
+	p.stories = s
 	return nil
 }
 
@@ -97,8 +97,8 @@ func (s *storyList) readPrompt() error {
 }
 
 // read is the list as it lies there, which has to be legal.
-func (b *storyList) read() (*tasks.List, error) {
-	data, err := b.folder.Tasks()
+func (s *storyList) read() (*tasks.List, error) {
+	data, err := s.folder.Tasks()
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w; make it with: ralph tasks init, which leaves the others as they are", err)
 	}
@@ -117,17 +117,17 @@ func (b *storyList) read() (*tasks.List, error) {
 			problems = append(problems, fmt.Sprintf("and %d more problems", all.More))
 		}
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", b.folder.Path(tasks.TasksName), err)
+		return nil, fmt.Errorf("%s: %w", s.folder.Path(tasks.TasksName), err)
 	default:
-		for _, p := range list.Check(b.rules) {
+		for _, p := range list.Check(s.rules) {
 			problems = append(problems, p.String())
 		}
-		if err := list.CheckOnly(b.rules); err != nil {
+		if err := list.CheckOnly(s.rules); err != nil {
 			problems = append(problems, " "+err.Error())
 		}
 	}
 	for i, p := range problems {
-		problems[i] = b.folder.Path(tasks.TasksName) + ":" + p
+		problems[i] = s.folder.Path(tasks.TasksName) + ":" + p
 	}
 	if len(problems) > 0 {
 		return nil, errors.New(strings.Join(problems, "\n"))
@@ -137,13 +137,13 @@ func (b *storyList) read() (*tasks.List, error) {
 
 // openTaskList takes the task list of the branch that is checked out now for this
 // run alone.
-func (j *work) openTaskList() error {
-	if j.stories == nil {
+func (w *work) openTaskList() error {
+	if w.stories == nil {
 		return nil
 	}
 	b := &backlog{
-		storyList: j.stories, at: j.branch, emit: j.emit,
-		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{}, left: map[string]string{},
+		storyList: w.stories, at: w.branch, emit: w.emit,
+		worked: map[string]int{}, began: map[string]string{}, green: map[string]bool{}, left: map[string]string{}, forgeable: map[string]bool{},
 	}
 	list, err := b.read()
 	if err != nil {
@@ -152,29 +152,29 @@ func (j *work) openTaskList() error {
 	if err := b.killed(list); err != nil {
 		return invalid(err)
 	}
-	b.list, b.seal, j.backlog = list, b.putBack, b
+	b.list, b.seal, w.backlog = list, b.putBack, b
 	b.compare()
 	b.advise()
 	take := b.folder.Lock
-	if !j.local() { // a pid of another container means nothing here, and the workspace is ours alone
+	if !w.local() { // a pid of another container means nothing here, and the workspace is ours alone
 		take = b.folder.TakeOver
 	}
 	if b.lock, err = take(b.marker(tasks.Snapshot{})); err != nil {
 		return invalid(err)
 	}
-	j.undo.atEnd(func() {
+	w.undo.atEnd(func() {
 		if err := b.lock.Clear(); err != nil {
-			j.rec.out.Warn(err.Error())
+			w.rec.out.Warn(err.Error())
 		}
 	})
 	estimate := list.Estimate(b.rules)
 	if estimate.Stories == 0 {
 		return nil
 	}
-	j.rec.out.Say(estimate.String()) // 003-34
-	if most := j.cfg.MaxIterations; most > 0 && estimate.Likely > most {
+	w.rec.out.Say(estimate.String()) // 003-34
+	if most := w.cfg.MaxIterations; most > 0 && estimate.Likely > most {
 		n := fmt.Sprintf("max-iterations is %d, and the task list will likely need %d.", most, estimate.Likely)
-		j.rec.tell(n)
+		w.rec.tell(n)
 	}
 	return nil
 }
@@ -271,14 +271,14 @@ func (b *backlog) compare() {
 
 // ignoreMarker has git ignore the marker in this clone, as 'ralph tasks init' has
 // it in the project: an agent that commits everything would commit it.
-func (j *sandboxed) ignoreMarker(ctx context.Context) {
-	if j.stories == nil || j.box != nil || repo.IsRepository(j.dir()) != nil {
+func (s *sandboxed) ignoreMarker(ctx context.Context) {
+	if s.stories == nil || s.box != nil || repo.IsRepository(s.dir()) != nil {
 		return
 	}
 	const script = `git check-ignore -q "$1" && exit
 f=$(git rev-parse --git-path info/exclude) && mkdir -p "${f%/*}" && echo "/$1" >> "$f"`
-	_, _ = j.children.Run(ctx, proc.Command{
-		Argv: []string{"sh", "-c", script, "sh", tasks.MarkerName}, Dir: j.dir(), Env: append(j.guestEnv(nil), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"),
+	_, _ = s.children.Run(ctx, proc.Command{
+		Argv: []string{"sh", "-c", script, "sh", tasks.MarkerName}, Dir: s.dir(), Env: append(s.guestEnv(nil), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"),
 		Limits: proc.Limits{Grace: killGrace, Time: gitLeast},
 	}) // when it cannot be ignored, it is left out of what we publish all the same
 }

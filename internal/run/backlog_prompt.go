@@ -222,13 +222,13 @@ func (b *backlog) commits(id string) (all []string) {
 }
 
 // head is the commit that is checked out; "" when there is none.
-func (j *sandboxed) head() string {
-	return strings.TrimSpace(j.gitText(200, "rev-parse", "--verify", "--quiet", "HEAD"))
+func (s *sandboxed) head() string {
+	return strings.TrimSpace(s.gitText(200, "rev-parse", "--verify", "--quiet", "HEAD"))
 }
 
 // gitText asks the repository as the agent's user, at most for a while. What it
 // cannot answer is empty.
-func (j *sandboxed) gitText(most int, args ...string) string {
+func (s *sandboxed) gitText(most int, args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), gitLeast)
 	defer cancel()
 	out := proc.Head{Max: most}
@@ -236,7 +236,7 @@ func (j *sandboxed) gitText(most int, args ...string) string {
 	// No replaced objects, no fetching, no program for signatures: what is shown
 	// is what is there.
 	env := []string{"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0"}
-	if err := j.git.Git(ctx, repo.GuestCommand{Args: args, Env: env, Stdout: &out}); err != nil && out.Len() == 0 {
+	if err := s.git.Git(ctx, repo.GuestCommand{Args: args, Env: env, Stdout: &out}); err != nil && out.Len() == 0 {
 		return ""
 	}
 	return strings.ToValidUTF8(out.String(), "\uFFFD")

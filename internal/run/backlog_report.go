@@ -17,9 +17,10 @@ func (b *backlog) report() ralph.TaskList {
 	}
 	t := ralph.TaskList{
 		File: b.folder.Path(tasks.TasksName), Project: b.list.Project, Only: b.rules.Only,
-		SkipReview: b.rules.SkipReview, ReviewCap: b.rules.ReviewCap, Stories: b.list.Report(b.rules),
+		SkipReview: b.rules.SkipReview, ReviewCap: b.rules.ReviewCap, Unprotected: b.unprotected, Stories: b.list.Report(b.rules),
 	}
 	for i := range t.Stories {
+		t.Stories[i].Unprotected = b.forgeable[t.Stories[i].ID] && t.Stories[i].Status == string(tasks.Approved)
 		t.Stories[i].Iterations = b.worked[t.Stories[i].ID]
 	}
 	var other []string
@@ -49,20 +50,20 @@ func (b *backlog) report() ralph.TaskList {
 }
 
 // done says that a story is done as the list stands now.
-func (b *storyList) done(id string) bool {
-	if b == nil || b.list == nil {
+func (s *storyList) done(id string) bool {
+	if s == nil || s.list == nil {
 		return false
 	}
-	return slices.ContainsFunc(b.list.Report(b.rules), func(s ralph.Story) bool { return s.ID == id && s.Done })
+	return slices.ContainsFunc(s.list.Report(s.rules), func(story ralph.Story) bool { return story.ID == id && story.Done })
 }
 
 // pinned is the list as it counts, for what is committed: git on the agent's side
 // may be made to stage another one.
-func (b *storyList) pinned() map[string][]byte {
-	if b == nil || b.list == nil {
+func (s *storyList) pinned() map[string][]byte {
+	if s == nil || s.list == nil {
 		return nil
 	}
-	return map[string][]byte{b.folder.Path(tasks.TasksName): b.list.Bytes()}
+	return map[string][]byte{s.folder.Path(tasks.TasksName): s.list.Bytes()}
 }
 
 // putBack leaves the list in the folder as it counts: git, run for us after the last

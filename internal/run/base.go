@@ -19,26 +19,26 @@ import (
 // followBase takes the configuration of a run on a pull request from its base:
 // what is checked out is the pull request's own, and who wrote that would decide
 // what judges it.
-func (j *plan) followBase(ctx context.Context) (problem, _ error) {
-	pull := j.Event.PullRequest
-	if j.local() || pull == nil || pull.BaseRef == "" || !j.cfg.Token.IsSet() || j.cfg.Isolation == config.IsolationOff {
-		return j.Problem, nil
+func (p *plan) followBase(ctx context.Context) (problem, _ error) {
+	pull := p.Event.PullRequest
+	if p.local() || pull == nil || pull.BaseRef == "" || !p.cfg.Token.IsSet() || p.cfg.Isolation == config.IsolationOff {
+		return p.Problem, nil
 	}
-	client, err := j.client()
+	client, err := p.client()
 	if err != nil {
-		return j.Problem, invalid(err)
+		return p.Problem, invalid(err)
 	}
 	instead := map[string][]byte{}
 	var changed []string
-	for _, name := range j.configFiles() {
+	for _, name := range p.configFiles() {
 		base, ok, err := client.File(ctx, name, pull.BaseRef)
 		if err != nil {
-			return j.Problem, invalid(err)
+			return p.Problem, invalid(err)
 		}
 		if !ok {
 			base = nil
 		}
-		here, err := os.ReadFile(filepath.Join(j.Workspace, filepath.FromSlash(name)))
+		here, err := os.ReadFile(filepath.Join(p.Workspace, filepath.FromSlash(name)))
 		if ok == (err == nil) && bytes.Equal(base, here) {
 			continue
 		}
@@ -46,24 +46,24 @@ func (j *plan) followBase(ctx context.Context) (problem, _ error) {
 		changed = append(changed, name)
 	}
 	if len(changed) == 0 {
-		return j.Problem, nil
+		return p.Problem, nil
 	}
-	sources := j.Sources
+	sources := p.Sources
 	sources.Instead = instead
-	j.cfg, problem = config.Load(sources)
+	p.cfg, problem = config.Load(sources)
 	n := fmt.Sprintf("The pull request changes the configuration of ralph (%s): this run follows that of its base, %s.", strings.Join(changed, ", "), pull.BaseRef)
-	j.rec.tell(n)
+	p.rec.tell(n)
 	return problem, nil
 }
 
 // configFiles are the files of the workspace that configure a run, whether they
 // are there or not.
-func (j *plan) configFiles() []string {
+func (p *plan) configFiles() []string {
 	names := []string{config.DefaultFile, config.SettingsFile}
-	if j.cfg.Variables != nil {
-		names = append(names, path.Join(j.cfg.Home, "config"))
+	if p.cfg.Variables != nil {
+		names = append(names, path.Join(p.cfg.Home, "config"))
 	}
-	for _, name := range j.cfg.Loaded {
+	for _, name := range p.cfg.Loaded {
 		if filepath.IsLocal(name) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -74,11 +74,11 @@ func (j *plan) configFiles() []string {
 // overlayBase puts the base's version of what agents read of a repository into
 // the work tree, where a run goes on from commits that nobody has merged: what is
 // checked out there tells the agent what to start, and whom to believe.
-func (j *branch) overlayBase(ctx context.Context) error {
-	if j.repo == nil || j.local() || j.isolation == config.IsolationOff {
+func (b *branch) overlayBase(ctx context.Context) error {
+	if b.repo == nil || b.local() || b.isolation == config.IsolationOff {
 		return nil
 	}
-	whose, paths := j.notFromHere()
+	whose, paths := b.notFromHere()
 	if len(paths) == 0 {
 		return nil
 	}
@@ -86,27 +86,27 @@ func (j *branch) overlayBase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	changed, err := j.repo.Overlay(ctx, func(path string) bool { return agents.Match(path) != "" })
+	changed, err := b.repo.Overlay(ctx, func(path string) bool { return agents.Match(path) != "" })
 	if errors.Is(err, repo.ErrNoBase) {
 		return nil
 	}
 	if err != nil {
 		return invalid(fmt.Errorf("take what agents read from the base: %w", err))
 	}
-	j.undo.atEnd(func() {
-		kept, err := j.repo.RestoreOverlay()
+	b.undo.atEnd(func() {
+		kept, err := b.repo.RestoreOverlay()
 		if err != nil {
-			j.rec.out.Warn("What agents read could not be put back to what " + whose + " has: " + err.Error())
+			b.rec.out.Warn("What agents read could not be put back to what " + whose + " has: " + err.Error())
 		}
 		if len(kept) > 0 {
-			j.rec.note("The agent changed what the run had taken from the base: " + listed(kept))
+			b.rec.note("The agent changed what the run had taken from the base: " + listed(kept))
 		}
 	})
 	if len(changed) == 0 {
 		return nil
 	}
-	n := fmt.Sprintf("%s%s changes what agents read of a repository; for this run the agent found the version of the base, %s: %s", strings.ToUpper(whose[:1]), whose[1:], j.start.Base, listed(changed))
-	j.rec.tell(n)
+	n := fmt.Sprintf("%s%s changes what agents read of a repository; for this run the agent found the version of the base, %s: %s", strings.ToUpper(whose[:1]), whose[1:], b.start.Base, listed(changed))
+	b.rec.tell(n)
 	return nil
 }
 
@@ -114,11 +114,11 @@ func (j *branch) overlayBase(ctx context.Context) error {
 // checked out, and whose that is. On somebody's pull request it is everything that
 // agents read. On a branch of ours, prose is what earlier runs were asked to write,
 // or their memory; what starts programs is a leftover that no person has agreed to.
-func (j *branch) notFromHere() (whose string, paths []string) {
+func (b *branch) notFromHere() (whose string, paths []string) {
 	switch {
-	case j.decision.Existing || j.Event.PullRequest != nil:
+	case b.decision.Existing || b.Event.PullRequest != nil:
 		return "the pull request", content.AgentConfig()
-	case j.start.Resumed && j.cfg.ProtectedPolicy != config.ContentAllow:
+	case b.start.Resumed && b.cfg.ProtectedPolicy != config.ContentAllow:
 		return "the branch", content.AgentPrograms()
 	}
 	return "", nil

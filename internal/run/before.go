@@ -12,38 +12,39 @@ import (
 	"github.com/org/ralph-action/internal/inspect"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/run/credentials"
 )
 
 // checkConfiguration says what is wrong with what was asked for, and what is only
 // unwise.
-func (j *plan) checkConfiguration(problem error) error {
-	for _, w := range j.cfg.Warnings {
-		j.rec.warn(w)
+func (p *plan) checkConfiguration(problem error) error {
+	for _, w := range p.cfg.Warnings {
+		p.rec.warn(w)
 	}
 	var err error
-	j.inspect, err = inspect.New(j.cfg, Secrets(j.cfg, j.Environ, j.Left))
-	j.rec.mask = j.inspect.Mask
-	switch wrong := errors.Join(problem, err, j.tokenGiven()); {
+	p.inspect, err = inspect.New(p.cfg, credentials.Known(p.cfg, p.Environ, p.Credentials.Left))
+	p.rec.mask = p.inspect.Mask
+	switch wrong := errors.Join(problem, err, p.tokenGiven()); {
 	case wrong != nil:
-		return invalid(errors.Join(wrong, j.readPrices()))
-	case j.cfg.PromptInvalid != "":
-		return &endError{ralph.PromptInvalid, errors.New(j.cfg.PromptInvalid)}
+		return invalid(errors.Join(wrong, p.readPrices()))
+	case p.cfg.PromptInvalid != "":
+		return &endError{ralph.PromptInvalid, errors.New(p.cfg.PromptInvalid)}
 	}
-	return invalid(j.readPrices())
+	return invalid(p.readPrices())
 }
 
 // tokenGiven refuses what would hand the forge's token to the agent, in whatever
 // form.
-func (j *plan) tokenGiven() error {
+func (p *plan) tokenGiven() error {
 	var wrong []error
 	for _, given := range []struct {
 		name  string
 		texts []string
 	}{
-		{"agent-command", j.cfg.AgentCommand}, {"agent-args", j.cfg.AgentArgs}, {"agent-exact-args", j.cfg.AgentExactArgs},
-		{"agent-settings", []string{j.cfg.AgentSettings}}, {"mcp-config", []string{j.cfg.MCP}}, {"append-system-prompt", []string{j.cfg.System}},
+		{"agent-command", p.cfg.AgentCommand}, {"agent-args", p.cfg.AgentArgs}, {"agent-exact-args", p.cfg.AgentExactArgs},
+		{"agent-settings", []string{p.cfg.AgentSettings}}, {"mcp-config", []string{p.cfg.MCP}}, {"append-system-prompt", []string{p.cfg.System}},
 	} {
-		if slices.ContainsFunc(given.texts, j.holdsToken) {
+		if slices.ContainsFunc(given.texts, p.holdsToken) {
 			wrong = append(wrong, fmt.Errorf("%s holds the token of the forge, which no agent gets: give the agent a token of its own, with the rights it needs", given.name))
 		}
 	}
@@ -52,69 +53,69 @@ func (j *plan) tokenGiven() error {
 
 // checkPlanAtDesk finds a missing plan before anything else is done, where no
 // branch can bring it.
-func (j *plan) checkPlanAtDesk() error {
-	if j.publishes() {
+func (p *plan) checkPlanAtDesk() error {
+	if p.publishes() {
 		return nil
 	}
-	return j.checkPlan()
+	return p.checkPlan()
 }
 
 // checkPlan wants a plan before the agent builds. 000-11
-func (j *plan) checkPlan() error {
-	if j.cfg.Mode != "build" {
+func (p *plan) checkPlan() error {
+	if p.cfg.Mode != "build" {
 		return nil
 	}
-	if info, err := os.Stat(filepath.Join(j.Workspace, filepath.FromSlash(j.cfg.PlanFile))); err != nil || info.IsDir() {
+	if info, err := os.Stat(filepath.Join(p.Workspace, filepath.FromSlash(p.cfg.PlanFile))); err != nil || info.IsDir() {
 		return &endError{ralph.PlanMissing, errors.New("Implementation plan not found. Run 'ralph plan' first.")} //nolint:revive,staticcheck // the text is a contract
 	}
 	return nil
 }
 
-func (j *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
+func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 	var baseline []ralph.Verdict
-	if len(j.checks) > 0 && j.cfg.Baseline {
-		end := j.rec.out.Section("Guardrails on the untouched tree")
-		baseline = (&ralph.Loop{Guardrails: j.guardrails(), Emit: j.emit, Stop: j.Stop.Halt}).Baseline(ctx)
+	if len(w.checks) > 0 && w.cfg.Baseline {
+		end := w.rec.out.Section("Guardrails on the untouched tree")
+		baseline = (&ralph.Loop{Guardrails: w.guardrails(), Emit: w.emit, Stop: w.Stop.Halt}).Baseline(ctx)
 		end()
-		j.rec.report.Baseline = baseline
+		w.rec.report.Baseline = baseline
 		if err := guard.Broken(baseline); err != nil {
 			return baseline, invalid(err)
 		}
 	}
-	if j.repo == nil || len(baseline) == 0 && len(j.cfg.Setup) == 0 && len(j.cfg.AgentCommand) > 0 {
+	if w.repo == nil || len(baseline) == 0 && len(w.cfg.Setup) == 0 && len(w.cfg.AgentCommand) > 0 {
 		return baseline, nil // nothing is published, or nothing has run in the workspace since it was looked at
 	}
 	// What setup, guardrails and the question for the agent's version left behind
 	// is no work of the agent.
-	return baseline, invalid(j.repo.Mark(ctx))
+	return baseline, invalid(w.repo.Mark(ctx))
 }
 
 // setUp runs the setup commands, and looks at what they may have installed.
-func (j *work) setUp(ctx context.Context) error {
-	if err := j.runSetup(ctx); err != nil {
+func (w *work) setUp(ctx context.Context) error {
+	if err := w.runSetup(ctx); err != nil {
 		return err
 	}
-	return j.checkLargeFiles(ctx)
+	return w.checkLargeFiles(ctx)
 }
 
-func (j *sandboxed) runSetup(ctx context.Context) error {
-	if len(j.cfg.Setup) == 0 {
+func (s *sandboxed) runSetup(ctx context.Context) error {
+	if len(s.cfg.Setup) == 0 {
 		return nil
 	}
-	defer j.rec.out.Section("Setup")()
-	for _, command := range j.cfg.Setup {
-		if j.Stop.halted() {
+	defer s.rec.out.Section("Setup")()
+	for _, command := range s.cfg.Setup {
+		if s.Stop.halted() {
 			return errHalted
 		}
-		j.rec.out.Say("› " + command)
-		show := j.rec.out.Foreign()
-		w := j.rec.redact.Writer(show)
-		script, env := j.tellingPath(command)
-		exit, err := j.withPath().Run(ctx, proc.Command{
-			Argv: []string{"sh", "-c", script}, Dir: j.dir(), Env: append(j.guestEnv(nil), env...), Stdout: w, Stderr: w,
+		s.rec.out.Say("› " + command)
+		show := s.rec.out.Foreign()
+		w := s.rec.redact.Writer(show)
+		script, env := s.tellingPath(command)
+		exit, err := s.withPath().Run(ctx, proc.Command{
+			Argv: []string{"sh", "-c", script}, Dir: s.dir(), Env: append(s.guestEnv(nil), env...), Stdout: w, Stderr: w,
 			Limits: proc.Limits{Time: setupTimeout, OutputBytes: maxOutput},
 		})
-		j.readPath()
+		s.readPath()
 		_ = errors.Join(w.Close(), show.Close()) // they show; they decide nothing
 		switch {
 		case err != nil:

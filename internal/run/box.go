@@ -31,18 +31,18 @@ func (in *Input) Isolation(cfg config.Config) (own, docker config.Isolation) {
 
 // openBox makes the Docker Sandbox ready in which the agent runs. Where it only
 // may be one, the agent runs directly when there is none, and the run says so.
-func (j *sandboxed) openBox(ctx context.Context) error {
-	if j.docker == "" {
+func (s *sandboxed) openBox(ctx context.Context) error {
+	if s.docker == "" {
 		return nil
 	}
-	forced := j.docker == config.IsolationDocker
-	err := j.tryBox(ctx)
+	forced := s.docker == config.IsolationDocker
+	err := s.tryBox(ctx)
 	switch {
 	case err == nil:
-		j.rec.report.Isolation = "Docker Sandbox " + dockersandbox.Name(j.Workspace)
-		j.rec.out.Say("Isolation: " + j.rec.report.Isolation)
-		if j.cfg.Sources["delay"] == "default" {
-			j.delay = boxDelay
+		s.rec.report.Isolation = "Docker Sandbox " + dockersandbox.Name(s.Workspace)
+		s.rec.out.Say("Isolation: " + s.rec.report.Isolation)
+		if s.cfg.Sources["delay"] == "default" {
+			s.delay = boxDelay
 		}
 	case forced || ctx.Err() != nil:
 		return invalid(fmt.Errorf("isolation: docker-sandbox: %w", err))
@@ -51,7 +51,7 @@ func (j *sandboxed) openBox(ctx context.Context) error {
 		if !errors.Is(err, errNoBox) {
 			n = fmt.Sprintf("The agent runs directly on this machine, without a sandbox: %v", err)
 		}
-		j.rec.tell(n)
+		s.rec.tell(n)
 	}
 	return nil
 }
@@ -62,15 +62,15 @@ var errNoBox = errors.New("a Docker Sandbox brings its own claude, and another a
 // another says that an agent is asked for that a Docker Sandbox does not bring.
 func another(name string) bool { return name != "" && name != "claude" }
 
-func (j *sandboxed) tryBox(ctx context.Context) error {
+func (s *sandboxed) tryBox(ctx context.Context) error {
 	switch {
-	case j.cfg.Agent != "claude", len(j.cfg.AgentCommand) > 0, another(j.cfg.ReviewAgent), another(j.cfg.FallbackAgent):
+	case s.cfg.Agent != "claude", len(s.cfg.AgentCommand) > 0, another(s.cfg.ReviewAgent), another(s.cfg.FallbackAgent):
 		return errNoBox
-	case j.cfg.Commit == config.CommitEach, j.cfg.Commit == config.CommitAtEnd, j.cfg.StallLimit > 0, j.cfg.MinToolCalls > 0:
+	case s.cfg.Commit == config.CommitEach, s.cfg.Commit == config.CommitAtEnd, s.cfg.StallLimit > 0, s.cfg.MinToolCalls > 0:
 		return errors.New("what happens in a Docker Sandbox is not looked at from here, and commit, stall-limit or min-tool-calls ask for it")
 	}
 	box, err := dockersandbox.New(dockersandbox.Options{
-		Process: j.children, Project: j.Workspace, Home: j.getenv("HOME"), Env: j.guestEnv(nil), Say: j.rec.out.Say,
+		Process: s.children, Project: s.Workspace, Home: s.getenv("HOME"), Env: s.guestEnv(nil), Say: s.rec.out.Say,
 	})
 	if err != nil {
 		return err
@@ -83,18 +83,18 @@ func (j *sandboxed) tryBox(ctx context.Context) error {
 		err = box.Prepare(ctx)
 	}
 	if err == nil {
-		j.box = box
+		s.box = box
 	}
 	return err
 }
 
 // guests runs the commands that may run what the agent wrote: guardrails, setup
 // and git. They belong where the agent is.
-func (j *sandboxed) guests() dockersandbox.Process {
-	if j.box == nil {
-		return j.children
+func (s *sandboxed) guests() dockersandbox.Process {
+	if s.box == nil {
+		return s.children
 	}
-	return boxed{j.children, j.box}
+	return boxed{s.children, s.box}
 }
 
 // boxed runs commands inside a Docker Sandbox.

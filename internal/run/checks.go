@@ -19,66 +19,66 @@ const checksName = "checks of the forge"
 // accept waits for the checks of what was pushed. They are a guardrail of the
 // forge's: what fails goes back to the agent. What has not finished in time is no
 // success, and nothing an agent could mend.
-func (j *work) accept(ctx context.Context, it ralph.Iteration) ([]ralph.Verdict, *ralph.Refusal) {
-	if j.cfg.Commit == config.CommitAgent {
-		if err := j.commitLeft(ctx, &it); err != nil {
+func (w *work) accept(ctx context.Context, it ralph.Iteration) ([]ralph.Verdict, *ralph.Refusal) {
+	if w.cfg.Commit == config.CommitAgent {
+		if err := w.commitLeft(ctx, &it); err != nil {
 			return nil, &ralph.Refusal{Outcome: ralph.GitFailed, Err: err}
 		}
 	}
-	if err := j.repo.Push(ctx); err != nil {
+	if err := w.repo.Push(ctx); err != nil {
 		return nil, &ralph.Refusal{Outcome: ralph.GitFailed, Err: err}
 	}
-	if err := j.repo.Follow(ctx, !j.onTheirs()); err != nil {
+	if err := w.repo.Follow(ctx, !w.onTheirs()); err != nil {
 		return nil, &ralph.Refusal{Outcome: ralph.GitFailed, Err: err}
 	}
-	state := j.repo.State()
+	state := w.repo.State()
 	sha := state.Tip
 	if sha == "" {
 		return nil, nil // nothing was ever published: there is nothing to check
 	}
-	if j.cfg.PullRequest {
-		j.proposeForChecks(ctx, state.Branch)
+	if w.cfg.PullRequest {
+		w.proposeForChecks(ctx, state.Branch)
 	}
-	client, err := j.client()
+	client, err := w.client()
 	if err != nil {
 		return nil, &ralph.Refusal{Outcome: ralph.GitFailed, Err: err}
 	}
 	started := time.Now()
-	j.emit(ralph.Event{Kind: ralph.EventGuardrailStart, At: started, Text: checksName, Iteration: it.Number})
-	waiting, cancel := context.WithTimeout(ctx, j.cfg.CITimeout)
+	w.emit(ralph.Event{Kind: ralph.EventGuardrailStart, At: started, Text: checksName, Iteration: it.Number})
+	waiting, cancel := context.WithTimeout(ctx, w.cfg.CITimeout)
 	defer cancel()
-	checks, err := client.WaitChecks(waiting, sha, forge.CheckOptions{RunID: j.runNumber(), Workflow: j.site.Workflow, Grace: j.cfg.CIStart, Poll: poll(j.cfg.CIStart), Progress: j.rec.out.Say})
-	j.rec.report.Publication.Checks = checks.Checks
+	checks, err := client.WaitChecks(waiting, sha, forge.CheckOptions{RunID: w.runNumber(), Workflow: w.site.Workflow, Grace: w.cfg.CIStart, Poll: poll(w.cfg.CIStart), Progress: w.rec.out.Say})
+	w.rec.report.Publication.Checks = checks.Checks
 	for _, n := range checks.Notes {
-		j.rec.note(n)
+		w.rec.note(n)
 	}
 	verdict := ralph.Verdict{Command: checksName, Passed: true, Duration: time.Since(started), Action: ralph.Append}
-	refusal := j.judgeChecks(ctx, client, checks, err, &verdict)
+	refusal := w.judgeChecks(ctx, client, checks, err, &verdict)
 	verdict.Duration = time.Since(started)
-	j.emit(ralph.Event{Kind: ralph.EventGuardrailEnd, At: time.Now(), Verdict: &verdict, Iteration: it.Number})
+	w.emit(ralph.Event{Kind: ralph.EventGuardrailEnd, At: time.Now(), Verdict: &verdict, Iteration: it.Number})
 	return []ralph.Verdict{verdict}, refusal
 }
 
 // judgeChecks makes a verdict of what the checks say.
-func (j *work) judgeChecks(ctx context.Context, client *forge.Client, checks forge.Checks, err error, v *ralph.Verdict) *ralph.Refusal {
+func (w *work) judgeChecks(ctx context.Context, client *forge.Client, checks forge.Checks, err error, v *ralph.Verdict) *ralph.Refusal {
 	short := checks.SHA[:min(len(checks.SHA), 7)]
 	refuse := func(outcome ralph.Outcome, err error) *ralph.Refusal {
 		v.Passed, v.ExitCode, v.Reason, v.Digest = false, -1, err.Error(), "checks: "+string(outcome)
 		return &ralph.Refusal{Outcome: outcome, Err: err}
 	}
 	switch {
-	case ctx.Err() != nil && j.interruptedNow():
+	case ctx.Err() != nil && w.interruptedNow():
 		return refuse(ralph.Interrupted, errors.New("the run was cancelled while the checks were waited for"))
 	case err != nil:
 		return refuse(ralph.GitFailed, err)
 	case checks.State == ralph.ChecksNone:
-		n := fmt.Sprintf("No check was started for %s within %s: nothing but the guardrails has looked at the work.", short, j.cfg.CIStart)
-		j.rec.warn(n)
+		n := fmt.Sprintf("No check was started for %s within %s: nothing but the guardrails has looked at the work.", short, w.cfg.CIStart)
+		w.rec.warn(n)
 		return nil
 	case checks.State == ralph.ChecksPassed:
 		return nil
 	case checks.State == ralph.ChecksPending:
-		return refuse(ralph.Deadline, fmt.Errorf("the checks of %s have not finished within %s: %s", short, j.cfg.CITimeout, listed(checks.Left)))
+		return refuse(ralph.Deadline, fmt.Errorf("the checks of %s have not finished within %s: %s", short, w.cfg.CITimeout, listed(checks.Left)))
 	}
 	fixable := false
 	for _, f := range checks.Failures {
@@ -89,7 +89,7 @@ func (j *work) judgeChecks(ctx context.Context, client *forge.Client, checks for
 	}
 	logs := client.FailedLogs(ctx, checks)
 	v.Passed, v.ExitCode = false, 1
-	v.Message, v.Output = j.checkFeedback(short, checks, logs)
+	v.Message, v.Output = w.checkFeedback(short, checks, logs)
 	sum := sha256.Sum256([]byte(strings.Join(checks.Failed, "\n")))
 	v.Digest = "checks " + hex.EncodeToString(sum[:8])
 	return nil
@@ -98,7 +98,7 @@ func (j *work) judgeChecks(ctx context.Context, client *forge.Client, checks for
 // checkFeedback is what the agent is told of failed checks, and what people see.
 // Logs are the words of programs that anybody may have written: they stand in
 // fences longer than any row of backticks in them.
-func (j *work) checkFeedback(short string, checks forge.Checks, logs []forge.Log) (message, output string) {
+func (w *work) checkFeedback(short string, checks forge.Checks, logs []forge.Log) (message, output string) {
 	var b, out strings.Builder
 	fmt.Fprintf(&b, "The checks of the pushed commit %s failed: %s.\n", short, listed(checks.Failed))
 	for _, l := range logs {
@@ -107,9 +107,9 @@ func (j *work) checkFeedback(short string, checks forge.Checks, logs []forge.Log
 			fmt.Fprintf(&out, "%s: %s\n%s\n", l.Name, l.URL, l.Missing)
 			continue
 		}
-		tail := j.rec.redact.Text(l.Tail)
-		if len(tail) > j.cfg.TruncateChars {
-			tail = strings.ToValidUTF8("…"+tail[len(tail)-j.cfg.TruncateChars:], "")
+		tail := w.rec.redact.Text(l.Tail)
+		if len(tail) > w.cfg.TruncateChars {
+			tail = strings.ToValidUTF8("…"+tail[len(tail)-w.cfg.TruncateChars:], "")
 		}
 		fence := "```"
 		for strings.Contains(tail, fence) {
@@ -123,26 +123,26 @@ func (j *work) checkFeedback(short string, checks forge.Checks, logs []forge.Log
 
 // interruptedNow says that somebody asked the run to stop, as against its time
 // being over.
-func (j *plan) interruptedNow() bool { return !j.Stop.asked().IsZero() }
+func (p *plan) interruptedNow() bool { return !p.Stop.asked().IsZero() }
 
 // proposeForChecks makes the pull request before the run is over, because many
 // workflows run for pull requests only. It stays a draft until the end, and what
 // fails here is tried again then.
-func (j *work) proposeForChecks(ctx context.Context, branch string) {
-	if j.proposed || j.remote.forge == nil {
+func (w *work) proposeForChecks(ctx context.Context, branch string) {
+	if w.proposed || w.remote.forge == nil {
 		return
 	}
-	r := j.rec.report
-	r.Iterations, r.Duration, r.Outcome, r.Publication.Branch = j.seen, time.Since(j.rec.started()), "", branch
-	want := j.proposal(r, branch)
-	want.Draft = want.Draft || j.cfg.Draft == config.DraftAuto
-	done, _, err := j.remote.forge.Upsert(ctx, want)
+	r := w.rec.report
+	r.Iterations, r.Duration, r.Outcome, r.Publication.Branch = w.seen, time.Since(w.rec.started()), "", branch
+	want := w.proposal(r, branch)
+	want.Draft = want.Draft || w.cfg.Draft == config.DraftAuto
+	done, _, err := w.remote.forge.Upsert(ctx, want)
 	if err != nil {
-		j.rec.out.Say("The pull request is tried again at the end: " + err.Error())
+		w.rec.out.Say("The pull request is tried again at the end: " + err.Error())
 		return
 	}
-	j.proposed, j.rec.report.Publication.PullRequest = true, done
-	j.rec.out.Say("Pull request: " + done.URL)
+	w.proposed, w.rec.report.Publication.PullRequest = true, done
+	w.rec.out.Say("Pull request: " + done.URL)
 }
 
 // poll is the time between the first two looks at the checks: who expects them

@@ -14,13 +14,13 @@ import (
 
 // committer is who makes our commits: at a desk the person who sits there,
 // unless told otherwise.
-func (j *sandboxed) committer(ctx context.Context) config.Person {
-	if !j.local() || j.cfg.Sources["committer"] != "default" {
-		return j.cfg.Committer
+func (s *sandboxed) committer(ctx context.Context) config.Person {
+	if !s.local() || s.cfg.Sources["committer"] != "default" {
+		return s.cfg.Committer
 	}
 	out := proc.Head{Max: maxAnswer}
-	if err := j.git.Git(ctx, repo.GuestCommand{Args: []string{"config", "-z", "--get-regexp", `^user\.(name|email)$`}, Stdout: &out}); err != nil {
-		return j.cfg.Committer // no identity here, or no repository: the next step says so
+	if err := s.git.Git(ctx, repo.GuestCommand{Args: []string{"config", "-z", "--get-regexp", `^user\.(name|email)$`}, Stdout: &out}); err != nil {
+		return s.cfg.Committer // no identity here, or no repository: the next step says so
 	}
 	var me config.Person
 	for entry := range strings.SplitSeq(out.String(), "\x00") { // the last word counts
@@ -32,48 +32,48 @@ func (j *sandboxed) committer(ctx context.Context) config.Person {
 		}
 	}
 	if me.Name == "" || me.Email == "" {
-		return j.cfg.Committer
+		return s.cfg.Committer
 	}
 	return me
 }
 
 // author is who started the run, where that is known, else the committer.
-func (j *plan) author(committer config.Person) config.Person {
+func (p *plan) author(committer config.Person) config.Person {
 	switch {
-	case !j.cfg.Author.IsZero():
-		return j.cfg.Author
-	case j.site.Actor != "" && j.site.ActorID != "":
-		return config.Person{Name: j.site.Actor, Email: j.site.ActorID + "+" + j.site.Actor + "@users.noreply.github.com"}
-	case j.site.Actor != "":
-		return config.Person{Name: j.site.Actor, Email: j.site.Actor + "@users.noreply.github.com"}
+	case !p.cfg.Author.IsZero():
+		return p.cfg.Author
+	case p.site.Actor != "" && p.site.ActorID != "":
+		return config.Person{Name: p.site.Actor, Email: p.site.ActorID + "+" + p.site.Actor + "@users.noreply.github.com"}
+	case p.site.Actor != "":
+		return config.Person{Name: p.site.Actor, Email: p.site.Actor + "@users.noreply.github.com"}
 	}
 	return committer
 }
 
 // message is a checkpoint's commit message.
-func (j *branch) message(it ralph.Iteration) string {
+func (b *branch) message(it ralph.Iteration) string {
 	var outcome ralph.Outcome                                               // known in the last commit only, and only when it is good news
-	if it.Marker && it.Rejection == ralph.NotRejected && !j.cfg.WaitForCI { // the checks have the last word
+	if it.Marker && it.Rejection == ralph.NotRejected && !b.cfg.WaitForCI { // the checks have the last word
 		outcome = ralph.Completed
 	}
-	it.Delivery.Message = j.rec.masked(it.Delivery.Message)
-	return j.rec.redact.Text(report.CommitMessage(it, report.Checkpoint{
-		Template: j.cfg.CommitMessage, Run: j.runID(), Outcome: outcome, StoryDone: j.stories.done(it.Step.Story),
-		Before: j.history.Iterations(), Cost: j.costs.untold(it), LeftOut: j.leftOut(), Signoff: j.signoff,
+	it.Delivery.Message = b.rec.masked(it.Delivery.Message)
+	return b.rec.redact.Text(report.CommitMessage(it, report.Checkpoint{
+		Template: b.cfg.CommitMessage, Run: b.runID(), Outcome: outcome, StoryDone: b.stories.done(it.Step.Story),
+		Before: b.history.Iterations(), Cost: b.costs.untold(it), LeftOut: b.leftOut(), Signoff: b.signoff,
 	}))
 }
 
 // leftOut are the changes that a checkpoint lacks: this run's, and those of earlier
 // ones that are not made yet.
-func (j *branch) leftOut() []ralph.Missing {
-	if j.repo == nil {
+func (b *branch) leftOut() []ralph.Missing {
+	if b.repo == nil {
 		return nil
 	}
 	var list []ralph.Missing
-	for _, l := range j.repo.LeftOut() {
-		list = append(list, ralph.Missing{Path: j.rec.masked(l.Path), ID: l.OldID})
+	for _, l := range b.repo.LeftOut() {
+		list = append(list, ralph.Missing{Path: b.rec.masked(l.Path), ID: l.OldID})
 	}
-	for _, m := range j.missing {
+	for _, m := range b.missing {
 		if !slices.ContainsFunc(list, func(other ralph.Missing) bool { return other.Path == m.Path }) {
 			list = append(list, m)
 		}
@@ -82,9 +82,9 @@ func (j *branch) leftOut() []ralph.Missing {
 }
 
 // runID names the run in commit trailers.
-func (j *plan) runID() string {
-	if j.site.RunID != "" {
-		return j.site.RunID
+func (p *plan) runID() string {
+	if p.site.RunID != "" {
+		return p.site.RunID
 	}
-	return j.rec.started().UTC().Format("20060102T150405Z")
+	return p.rec.started().UTC().Format("20060102T150405Z")
 }

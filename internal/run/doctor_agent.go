@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/install"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
@@ -171,7 +172,7 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 	}
 	root, rootErr := d.agentsFolder()
 	if !d.cfg.AgentInstall || rootErr != nil {
-		advice := "npm install -g " + d.wanted(name, from).Name + "@" + d.wanted(name, from).Version + ", or agent-install: auto, or the image that holds it, or agent-command"
+		advice := "npm install -g " + d.wanted(name, from).Name + "@" + d.wanted(name, from).Version + ", or " + d.option("agent-install", "auto") + ", or the image that holds it, or " + d.option("agent-command", "COMMAND")
 		if rootErr != nil {
 			advice += "; " + rootErr.Error()
 		}
@@ -253,8 +254,8 @@ func (d *doctor) abilities(name string, a *agent.CLI) string {
 	budget := "budgets stop it as its stream tells what was used, and between iterations"
 	if len(a.Argv(ralph.Prompt{CostLeft: 1_000_000})) > len(a.Argv(ralph.Prompt{})) {
 		budget = "it is told what is left of the budget"
-	} else if slices.Contains([]string{"codex", "copilot", "gemini", "text"}, name) {
+	} else if catalog.Of(name).LateUsage {
 		budget = "budgets are looked at between iterations"
 	}
-	return strings.Join([]string{yes(a.CanResume() == nil, "resuming of sessions"), yes(agent.HasHooks(name), "hooks"), budget}, ", ")
+	return strings.Join([]string{yes(a.CanResume() == nil, "resuming of sessions"), yes(catalog.Of(name).Hooks, "hooks"), budget}, ", ")
 }

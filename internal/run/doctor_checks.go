@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/proc"
@@ -251,20 +252,14 @@ func (d *doctor) endpoint() (address, from string) {
 	if d.cfg.BaseURL != "" {
 		return d.cfg.BaseURL, "base-url"
 	}
-	own := map[string]struct{ variable, address string }{
-		"amp":     {"AMP_URL", "https://ampcode.com"},
-		"claude":  {"ANTHROPIC_BASE_URL", "https://api.anthropic.com"},
-		"codex":   {"OPENAI_BASE_URL", "https://api.openai.com"},
-		"copilot": {"", "https://api.githubcopilot.com"},
-		"gemini":  {"GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com"},
-	}[d.cfg.Agent]
-	if own.variable != "" && d.getenv(own.variable) != "" {
-		return d.getenv(own.variable), own.variable
+	own := catalog.Of(d.cfg.Agent)
+	if own.AddressVariable != "" && d.getenv(own.AddressVariable) != "" {
+		return d.getenv(own.AddressVariable), own.AddressVariable
 	}
 	if d.cfg.Provider != "" || len(d.cfg.AgentCommand) > 0 || d.elsewhere() {
 		return "", ""
 	}
-	return own.address, cmp.Or(d.cfg.Agent, "agent")
+	return own.Address, cmp.Or(d.cfg.Agent, "agent")
 }
 
 // elsewhere says that a variable sends claude to a cloud, whose host depends on a

@@ -42,23 +42,23 @@ func (r *relay) takeOver(f *ralph.Failure) (why string, ok bool) {
 }
 
 // checkFallback is checkAgent for the agent that would take over.
-func (j *sandboxed) checkFallback(ctx context.Context, o agent.Options, worker *relay) error {
-	o, ok := j.fallback(o)
+func (s *sandboxed) checkFallback(ctx context.Context, o agent.Options, worker *relay) error {
+	o, ok := s.fallback(o)
 	if !ok {
 		return nil
 	}
-	o = j.throughDoor(o)
-	next, err := j.newAgent(ctx, o)
+	o = s.throughDoor(o)
+	next, err := s.newAgent(ctx, o)
 	if err != nil {
 		return err
 	}
-	worker.next, worker.nextName = j.apart(next, o, "fallback", false), agentName(o)
+	worker.next, worker.nextName = s.apart(next, o, "fallback", false), agentName(o)
 	return nil
 }
 
 // fallbackInput is the input that asked for a fallback.
-func (j *plan) fallbackInput() string {
-	if j.cfg.FallbackAgent == "" {
+func (p *plan) fallbackInput() string {
+	if p.cfg.FallbackAgent == "" {
 		return "fallback-model"
 	}
 	return "fallback-agent"

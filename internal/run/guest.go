@@ -18,8 +18,8 @@ import (
 // install lists what a child may read beyond the system's folders: the folders
 // on PATH, the agent's program with the package it belongs to and those that one
 // needs, and the files its command names.
-func (j *sandboxed) install() []string {
-	paths := filepath.SplitList(j.getenv("PATH"))
+func (s *sandboxed) install() []string {
+	paths := filepath.SplitList(s.getenv("PATH"))
 	add := func(path string) {
 		paths = append(paths, path)
 		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
@@ -30,7 +30,7 @@ func (j *sandboxed) install() []string {
 		add(dir)
 	}
 	open := func(name string) {
-		program, err := proc.LookPath(name, j.Environ)
+		program, err := proc.LookPath(name, s.Environ)
 		if name == "" || err != nil {
 			return
 		}
@@ -46,19 +46,19 @@ func (j *sandboxed) install() []string {
 			}
 		}
 	}
-	command := j.cfg.AgentCommand
+	command := s.cfg.AgentCommand
 	if len(command) == 0 {
-		command = []string{j.cfg.Agent}
+		command = []string{s.cfg.Agent}
 	}
 	// A file the agent of an earlier step may have written opens nothing.
-	named := len(j.cfg.AgentCommand) == 0 || !j.cfg.CommandFromFile
+	named := len(s.cfg.AgentCommand) == 0 || !s.cfg.CommandFromFile
 	if named {
 		open(command[0])
 	}
-	open(j.cfg.FallbackAgent)
-	open(j.cfg.ReviewAgent)
-	if j.cfg.Mode == config.ModeTasks || j.cfg.Mode == config.ModeSession {
-		add(j.Self) // the agent's hooks are commands of ours
+	open(s.cfg.FallbackAgent)
+	open(s.cfg.ReviewAgent)
+	if s.cfg.Mode == config.ModeTasks || s.cfg.Mode == config.ModeSession {
+		add(s.Self) // the agent's hooks are commands of ours
 	}
 	for _, word := range command[1:] {
 		if filepath.IsAbs(word) && named {
@@ -88,29 +88,29 @@ func packageRoot(program string) string {
 // and private folders where there are walls. At a desk without walls, where a
 // child can read the user's files anyway, it is the user's own environment
 // without the forge's tokens.
-func (j *sandboxed) guestEnv(allow []string) []string {
+func (s *sandboxed) guestEnv(allow []string) []string {
 	set := map[string]string{}
-	if j.local() && j.isolation == config.IsolationOff {
-		return sandbox.Environment(j.Environ, j.harmless(), set)
+	if s.local() && s.isolation == config.IsolationOff {
+		return sandbox.Environment(s.Environ, s.harmless(), set)
 	}
-	if j.isolation != config.IsolationOff {
-		set["HOME"], set["TMPDIR"] = j.temp.home, j.temp.tmp
-	} else if home := j.getenv("HOME"); home != "" {
+	if s.isolation != config.IsolationOff {
+		set["HOME"], set["TMPDIR"] = s.temp.home, s.temp.tmp
+	} else if home := s.getenv("HOME"); home != "" {
 		set["HOME"] = home
 	}
-	maps.Copy(set, j.network.variables())
-	return sandbox.Environment(j.Environ, append(allow, j.cfg.PassEnv...), set)
+	maps.Copy(set, s.network.variables())
+	return sandbox.Environment(s.Environ, append(allow, s.cfg.PassEnv...), set)
 }
 
 // harmless are the names of the variables that hold no token of the forge.
-func (j *plan) harmless() []string {
+func (p *plan) harmless() []string {
 	var names []string
-	for _, kv := range j.Environ {
+	for _, kv := range p.Environ {
 		name, value, _ := strings.Cut(kv, "=")
 		upper := strings.ToUpper(name)
 		switch {
 		case upper == "GITHUB_TOKEN", upper == "GH_TOKEN", strings.HasPrefix(upper, "ACTIONS_"), strings.HasPrefix(upper, "INPUT_"):
-		case j.holdsToken(value):
+		case p.holdsToken(value):
 		default:
 			names = append(names, name)
 		}
@@ -126,17 +126,17 @@ type git struct {
 
 // Git runs a command of git.
 func (g *git) Git(ctx context.Context, c repo.GuestCommand) error {
-	j := g.box
+	box := g.box
 	stderr := proc.Head{Max: maxAnswer}
-	if j.temp.home != "" {
-		for _, note := range repo.Unblock(j.temp.home, ".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes") {
-			j.rec.note(note)
+	if box.temp.home != "" {
+		for _, note := range repo.Unblock(box.temp.home, ".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes") {
+			box.rec.note(note)
 		}
 	}
-	exit, err := j.guests().Run(ctx, proc.Command{
-		Argv: append([]string{"git"}, c.Args...), Dir: g.dir, Env: append(j.guestEnv(nil), c.Env...),
+	exit, err := box.guests().Run(ctx, proc.Command{
+		Argv: append([]string{"git"}, c.Args...), Dir: g.dir, Env: append(box.guestEnv(nil), c.Env...),
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: &stderr,
-		Limits: proc.Limits{Grace: killGrace, Time: j.gitTime(), AnyDisk: true},
+		Limits: proc.Limits{Grace: killGrace, Time: box.gitTime(), AnyDisk: true},
 	})
 	switch {
 	case err != nil:
@@ -156,11 +156,11 @@ func (g *git) Git(ctx context.Context, c repo.GuestCommand) error {
 // gitTime is what the run has left for one git command, none when it has no
 // end: a filter the agent planted may hang. Bookkeeping after the end still gets
 // a little.
-func (j *plan) gitTime() time.Duration {
-	if j.cfg.MaxDuration == 0 {
+func (p *plan) gitTime() time.Duration {
+	if p.cfg.MaxDuration == 0 {
 		return 0
 	}
-	return max(time.Until(j.rec.started().Add(j.cfg.MaxDuration)), gitLeast)
+	return max(time.Until(p.rec.started().Add(p.cfg.MaxDuration)), gitLeast)
 }
 
 const gitLeast = 10 * time.Second

@@ -13,8 +13,8 @@ import (
 
 // hideToken takes the checkout's credentials out of the agent's reach until the
 // end of the run.
-func (j *sandboxed) hideToken() error {
-	store, err := j.tokenStore()
+func (s *sandboxed) hideToken() error {
+	store, err := s.tokenStore()
 	if err != nil {
 		return err
 	}
@@ -24,25 +24,25 @@ func (j *sandboxed) hideToken() error {
 	if err != nil {
 		return err
 	}
-	hidden, err := repo.HideToken(j.dir(), store) // the repository may lie below the workspace
+	hidden, err := repo.HideToken(s.dir(), store) // the repository may lie below the workspace
 	if err != nil {
 		return errors.Join(err, root.Close())
 	}
-	j.undo.atEnd(func() {
+	s.undo.atEnd(func() {
 		defer root.Close()
 		notes, err := hidden.Restore()
 		for _, n := range notes {
-			j.rec.note(n)
+			s.rec.note(n)
 		}
 		if err != nil {
-			if store == j.temp.store {
-				j.temp.keep = true // nobody else has them
+			if store == s.temp.store {
+				s.temp.keep = true // nobody else has them
 				err = fmt.Errorf("%w; the git settings that were hidden for the run are kept in %s: put them back by hand and remove that folder", err, store)
 			}
-			j.rec.warn(err.Error())
+			s.rec.warn(err.Error())
 			return
 		}
-		if store != j.temp.store {
+		if store != s.temp.store {
 			empty(root)
 			_ = os.Remove(store)
 		}
@@ -67,10 +67,10 @@ func empty(root *os.Root) {
 // tokenStore is where hidden credentials wait. Only what lies in the workspace
 // outlives a container that is killed; there a folder of root's is closed to an
 // agent of another user. Everywhere else it is a private folder of this run.
-func (j *sandboxed) tokenStore() (string, error) {
-	store := hiddenStore(j.Workspace)
-	if j.identity.IsZero() || store == "" {
-		return j.temp.store, nil
+func (s *sandboxed) tokenStore() (string, error) {
+	store := hiddenStore(s.Workspace)
+	if s.identity.IsZero() || store == "" {
+		return s.temp.store, nil
 	}
 	if !oursAlone(store) {
 		if err := os.RemoveAll(store); err != nil {

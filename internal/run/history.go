@@ -14,17 +14,17 @@ import (
 )
 
 // onTheirs reports whether the run works on the branch of the pull request it came from.
-func (j *plan) onTheirs() bool { return j.decision.Existing && j.cfg.Branch == "" }
+func (p *plan) onTheirs() bool { return p.decision.Existing && p.cfg.Branch == "" }
 
 // askForge is what the forge knows of the run's branch: which of its pull requests
 // were merged, what its open one was made for, and where that goes by now. A branch
 // whose pull request somebody else described is left to what git shows.
-func (j *branch) askForge(ctx context.Context, branch, tip string) (repo.Word, error) {
-	history, err := j.remote.forge.History(ctx, branch, j.cfg.PushToFork)
+func (b *branch) askForge(ctx context.Context, branch, tip string) (repo.Word, error) {
+	history, err := b.remote.forge.History(ctx, branch, b.cfg.PushToFork)
 	if err != nil {
 		return repo.Word{}, err
 	}
-	j.pulls = history
+	b.pulls = history
 	word := repo.Word{Moved: map[string]string{}}
 	theirs := func(one forge.OpenPullRequest) bool { return one.Foreign }
 	if len(history.Open) > 0 && !slices.ContainsFunc(history.Open, func(one forge.OpenPullRequest) bool { return !theirs(one) }) {
@@ -42,7 +42,7 @@ func (j *branch) askForge(ctx context.Context, branch, tip string) (repo.Word, e
 	}
 	merged := slices.DeleteFunc(slices.Clone(history.Closed), func(one forge.ClosedPullRequest) bool { return !one.Merged })
 	if len(history.Open) == 0 && len(merged) == 0 {
-		if merged, err = j.remote.forge.MergedWith(ctx, tip); err != nil { // under another name
+		if merged, err = b.remote.forge.MergedWith(ctx, tip); err != nil { // under another name
 			return repo.Word{}, err
 		}
 	}
@@ -74,9 +74,9 @@ func stoodOn(about report.About) []repo.Gained {
 // stillThere reports whether the pull request that the run came from is open and has the
 // work. No other is opened in its place: the error says where the work is, which is in
 // no pull request then.
-func (j *work) stillThere(ctx context.Context, p *ralph.Publication) (bool, error) {
-	number, branch := j.decision.PullRequest, j.decision.Branch
-	history, err := j.remote.forge.History(ctx, branch, "")
+func (w *work) stillThere(ctx context.Context, p *ralph.Publication) (bool, error) {
+	number, branch := w.decision.PullRequest, w.decision.Branch
+	history, err := w.remote.forge.History(ctx, branch, "")
 	if err != nil {
 		return false, err
 	}
@@ -95,12 +95,12 @@ func (j *work) stillThere(ctx context.Context, p *ralph.Publication) (bool, erro
 	case closed >= 0 && history.Closed[closed].Merged:
 		what = fmt.Sprintf("pull request #%d was merged while the run went on", number)
 		if one := history.Closed[closed]; one.HeadSHA == p.Tip && !one.Follows {
-			j.rec.note("P" + what[1:] + ", with all that the run did.")
+			w.rec.note("P" + what[1:] + ", with all that the run did.")
 			return false, nil
 		}
 	}
 	if p.HeadSHA == "" {
-		j.rec.note("P" + what[1:] + "; the run had added nothing to it.")
+		w.rec.note("P" + what[1:] + "; the run had added nothing to it.")
 		return false, nil
 	}
 	return false, fmt.Errorf("%s: the work is on the branch %s (commit %s) and in no pull request; open one from there, or take the commit over by hand", what, p.Branch, p.HeadSHA[:min(7, len(p.HeadSHA))])
@@ -108,26 +108,26 @@ func (j *work) stillThere(ctx context.Context, p *ralph.Publication) (bool, erro
 
 // last is the number of the pull request of the branch that was open when it was
 // looked at last; 0: none.
-func (j *branch) last() int {
-	if p := j.rec.report.Publication.PullRequest; p.Number != 0 {
+func (b *branch) last() int {
+	if p := b.rec.report.Publication.PullRequest; p.Number != 0 {
 		return p.Number
 	}
-	return j.pulls.To(j.start.Base).Open.Number
+	return b.pulls.To(b.start.Base).Open.Number
 }
 
 // about is what the pull request is about, by what its body remembers and what this
 // run brings.
-func (j *branch) about(body string) report.About {
+func (b *branch) about(body string) report.About {
 	about := report.ReadAbout(body)
 	if body == "" {
-		about.Issues = j.leftOpen()
+		about.Issues = b.leftOpen()
 	}
-	about = about.With(j.decision.Issue)
+	about = about.With(b.decision.Issue)
 	if about.Base == "" {
-		about.Base = j.start.AskedBase
+		about.Base = b.start.AskedBase
 	}
-	if at := j.repo.State().OnBase; at != "" {
-		about = about.On(report.BaseCommit{Base: j.start.Base, SHA: at})
+	if at := b.repo.State().OnBase; at != "" {
+		about = about.On(report.BaseCommit{Base: b.start.Base, SHA: at})
 	}
 	return about
 }
@@ -135,17 +135,17 @@ func (j *branch) about(body string) report.About {
 // leftOpen are the issues of a branch that goes on without an open pull request: those
 // of the last one, when somebody closed it unmerged, else the one that the branch is
 // named for, when a run was ended before it made one.
-func (j *branch) leftOpen() []int {
-	if !j.start.Resumed {
+func (b *branch) leftOpen() []int {
+	if !b.start.Resumed {
 		return nil
 	}
-	if last := j.pulls.To(j.start.Base).Closed; last.Number != 0 {
+	if last := b.pulls.To(b.start.Base).Closed; last.Number != 0 {
 		if last.Merged || !strings.Contains(last.Body, forge.Marker) {
 			return nil
 		}
 		return report.ReadAbout(last.Body).Issues
 	}
-	if n := trigger.IssueOf(j.start.Branch); n > 0 {
+	if n := trigger.IssueOf(b.start.Branch); n > 0 {
 		return []int{n}
 	}
 	return nil
@@ -155,20 +155,20 @@ func (j *branch) leftOpen() []int {
 // it closes and what it is called stays: a later run on the branch may have come from
 // a comment on it, or from nothing but its branch. A title that the owner gave is set
 // anew, unless somebody edited it on the forge.
-func (j *work) revise(r ralph.Report, title, body string) (string, string) {
-	about := j.about(body)
+func (w *work) revise(r ralph.Report, title, body string) (string, string) {
+	about := w.about(body)
 	if plain := forge.PlainTitle(title); about.Title == report.TitleMark(plain) {
 		title = plain
 	}
-	if j.cfg.Title != "" && (about.Title == "" || about.Title == report.TitleMark(title)) || title == "" {
-		title = j.title()
+	if w.cfg.Title != "" && (about.Title == "" || about.Title == report.TitleMark(title)) || title == "" {
+		title = w.title()
 		about.Title = report.TitleMark(title)
 	}
-	return title, j.body(r, about)
+	return title, w.body(r, about)
 }
 
 // body is that of the pull request.
-func (j *work) body(public ralph.Report, about report.About) string {
-	about.Tip = j.repo.State().Tip
-	return j.rec.redact.Text(report.Body(public, report.BodyOptions{Extra: j.cfg.Body, Marker: forge.Marker, About: about}))
+func (w *work) body(public ralph.Report, about report.About) string {
+	about.Tip = w.repo.State().Tip
+	return w.rec.redact.Text(report.Body(public, report.BodyOptions{Extra: w.cfg.Body, Marker: forge.Marker, About: about}))
 }

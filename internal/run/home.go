@@ -26,15 +26,15 @@ type housed struct {
 }
 
 // apart gives an agent a home of its own where agents have one of ours.
-func (j *sandboxed) apart(a cli, o agent.Options, name string, always bool) cli {
-	if j.isolation == config.IsolationOff || j.box != nil {
+func (s *sandboxed) apart(a cli, o agent.Options, name string, always bool) cli {
+	if s.isolation == config.IsolationOff || s.box != nil {
 		return a
 	}
 	switch a := a.(type) {
 	case *agent.CLI:
-		return &housed{cli: a, box: j, options: o, name: name, always: always}
+		return &housed{cli: a, box: s, options: o, name: name, always: always}
 	case *sessions:
-		a.cli = j.apart(a.cli, o, name, always)
+		a.cli = s.apart(a.cli, o, name, always)
 	case *attempts:
 		a.home = name
 	}
@@ -68,8 +68,8 @@ func (h *housed) moveIn() (ralph.Agent, func(), error) {
 
 // ownHome makes a home, and gives the options of the agent that lives in it. Nobody
 // else runs now, and nobody could know its name.
-func (j *sandboxed) ownHome(o agent.Options, name string) (agent.Options, func(), error) {
-	t := j.temp
+func (s *sandboxed) ownHome(o agent.Options, name string) (agent.Options, func(), error) {
+	t := s.temp
 	home, err := os.MkdirTemp(t.home, name+"-")
 	if err != nil {
 		return o, nil, err
@@ -82,14 +82,14 @@ func (j *sandboxed) ownHome(o agent.Options, name string) (agent.Options, func()
 		_ = os.RemoveAll(home)
 		_ = os.RemoveAll(scratch)
 	}
-	if id := j.identity; !id.IsZero() {
+	if id := s.identity; !id.IsZero() {
 		for _, dir := range []string{home, scratch} {
 			if err := os.Chown(dir, id.UID, id.GID); err != nil {
 				return o, nil, err
 			}
 		}
 	}
-	if err := j.writeGitConfig(home, j.person); err != nil {
+	if err := s.writeGitConfig(home, s.person); err != nil {
 		return o, nil, err
 	}
 	o.Env = slices.DeleteFunc(slices.Clone(o.Env), func(kv string) bool {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/hook"
 	"github.com/org/ralph-action/internal/prompt"
@@ -19,18 +19,18 @@ import (
 // hooks are the commands an agent's CLI asks while it works, by event; nil when
 // it has no hooks or they would be of no use. They advise: what the loop itself
 // sees decides.
-func (j *sandboxed) hooks(name string) map[string]string {
-	if j.cfg.Mode != config.ModeTasks && j.cfg.Mode != config.ModeSession || !agent.HasHooks(name) || j.cfg.AgentExact || j.box != nil {
+func (s *sandboxed) hooks(name string) map[string]string {
+	if s.cfg.Mode != config.ModeTasks && s.cfg.Mode != config.ModeSession || !catalog.Of(name).Hooks || s.cfg.AgentExact || s.box != nil {
 		return nil
 	}
-	ours := config.ShellWords([]string{j.Self}) + " hook "
+	ours := config.ShellWords([]string{s.Self}) + " hook "
 	hooks := map[string]string{string(hook.Stop): ours + "stop"}
-	if j.cfg.Mode == config.ModeSession {
-		hooks[string(hook.Stop)] += " --session " + config.ShellWords([]string{j.sessionState()})
+	if s.cfg.Mode == config.ModeSession {
+		hooks[string(hook.Stop)] += " --session " + config.ShellWords([]string{s.sessionState()})
 	}
 	hooks[string(hook.PostToolUse)] = ours + "post-tool-use"
 	hooks[string(hook.SessionStart)] = ours + "session-start"
-	if j.isolation == config.IsolationOff { // 003-04
+	if s.isolation == config.IsolationOff { // 003-04
 		hooks[string(hook.PreToolUse)] = ours + "pre-tool-use"
 	}
 	return hooks
@@ -39,7 +39,7 @@ func (j *sandboxed) hooks(name string) map[string]string {
 // sessionState is the file in which the stop hook keeps count. It lies in a
 // private folder of the agent's, who may write anything into it: only the hook
 // believes it.
-func (j *sandboxed) sessionState() string { return filepath.Join(j.temp.tmp, "ralph-session.json") }
+func (s *sandboxed) sessionState() string { return filepath.Join(s.temp.tmp, "ralph-session.json") }
 
 // ultrawork is what stands before each continuation when nothing else is asked
 // for. 004-09
@@ -70,20 +70,20 @@ type sessions struct {
 const maxHookTask = 256 << 10 // bytes of the task in the hook's state
 
 // Run hands the hook what is left of the loop, and asks.
-func (s *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
-	j := s.box
+func (a *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
+	box := a.box
 	limit := 0
-	if most := j.cfg.MaxIterations; most > 0 {
+	if most := box.cfg.MaxIterations; most > 0 {
 		limit = most - p.Iteration + 1
 	}
-	state := NewSession(j.cfg, j.prompt(), limit)
+	state := NewSession(box.cfg, box.prompt(), limit)
 	if len(state.TaskPrompt) > maxHookTask { // the loop has all of it; a continuation repeats its beginning
 		state.TaskPrompt = strings.ToValidUTF8(state.TaskPrompt[:maxHookTask], "") + "…"
 	}
-	state.ToolCallsThisRun, state.Said = s.tools, state.Began // a promise of an earlier process is not remembered
+	state.ToolCallsThisRun, state.Said = a.tools, state.Began // a promise of an earlier process is not remembered
 	data, err := state.Encode()
 	if err == nil {
-		err = j.giveGuest(j.sessionState(), data)
+		err = box.giveGuest(box.sessionState(), data)
 	}
 	if err != nil {
 		return ralph.Turn{}, fmt.Errorf("state of the session: %w", err)
@@ -92,10 +92,10 @@ func (s *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 	turning, end := context.WithCancel(ctx)
 	defer end()
 	stops := 0
-	turn, err := s.cli.Run(turning, p, func(e ralph.Event) {
+	turn, err := a.cli.Run(turning, p, func(e ralph.Event) {
 		if e.Kind == ralph.EventKept {
 			e.Text = keptBy(p.Iteration+stops, e.Text).String()
-			if stops++; limit > 0 && stops >= limit || j.Stop.halted() {
+			if stops++; limit > 0 && stops >= limit || box.Stop.halted() {
 				end() // what was running has finished; it was no stop to go on from
 				return
 			}
@@ -105,7 +105,7 @@ func (s *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 	if turning.Err() != nil && ctx.Err() == nil {
 		turn.Failure, turn.Kept = nil, stops-1
 	}
-	s.tools += turn.Tools
+	a.tools += turn.Tools
 	return turn, err
 }
 
@@ -145,15 +145,15 @@ func lastStop(it ralph.Iteration) hook.Entry {
 }
 
 // giveGuest writes a file that is the agent's.
-func (j *sandboxed) giveGuest(path string, data []byte) error {
+func (s *sandboxed) giveGuest(path string, data []byte) error {
 	_ = os.Remove(path) // the agent may have put anything there
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	if !j.identity.IsZero() && err == nil {
-		err = f.Chown(j.identity.UID, j.identity.GID)
+	if !s.identity.IsZero() && err == nil {
+		err = f.Chown(s.identity.UID, s.identity.GID)
 	}
 	if e := f.Close(); err == nil {
 		err = e
@@ -163,8 +163,8 @@ func (j *sandboxed) giveGuest(path string, data []byte) error {
 
 // askSession is what a session is told: the task and the rule at its beginning,
 // and why it goes on after that. 004-03, 004-06, 004-07
-func (j *work) askSession(ask ralph.Ask) (ralph.Prompt, error) {
-	s := NewSession(j.cfg, j.prompt(), 0)
+func (w *work) askSession(ask ralph.Ask) (ralph.Prompt, error) {
+	s := NewSession(w.cfg, w.prompt(), 0)
 	text := s.Start()
 	if ask.Iteration > 1 {
 		switch ask.Rejection {
@@ -181,5 +181,5 @@ func (j *work) askSession(ask ralph.Ask) (ralph.Prompt, error) {
 			text += "\n\n" + s.Start()
 		}
 	}
-	return prompt.Builder{Task: func() (string, error) { return text, nil }, Completion: j.cfg.Completion, Bare: true}.Build(ask)
+	return prompt.Builder{Task: func() (string, error) { return text, nil }, Completion: w.cfg.Completion, Bare: true}.Build(ask)
 }

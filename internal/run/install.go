@@ -20,12 +20,12 @@ import (
 // installAgents installs the CLIs that are missing, or of another version than
 // was asked for, before the walls are built through which the agent may read
 // them and not write them.
-func (j *sandboxed) installAgents(ctx context.Context) error {
-	if j.docker == config.IsolationDocker {
+func (s *sandboxed) installAgents(ctx context.Context) error {
+	if s.docker == config.IsolationDocker {
 		return nil // it brings its own
 	}
-	for _, name := range j.agents() {
-		if err := j.installAgent(ctx, name); err != nil {
+	for _, name := range s.agents() {
+		if err := s.installAgent(ctx, name); err != nil {
 			return invalid(fmt.Errorf("agent %q: %w", name, err))
 		}
 	}
@@ -34,10 +34,10 @@ func (j *sandboxed) installAgents(ctx context.Context) error {
 
 // agents are the names of the agents a run asks, each once; without the one that
 // is a command of the user's.
-func (j *plan) agents() []string {
+func (p *plan) agents() []string {
 	var names []string
-	for _, name := range []string{j.cfg.Agent, j.cfg.FallbackAgent, j.cfg.ReviewAgent} {
-		own := name == j.cfg.Agent && len(j.cfg.AgentCommand) > 0
+	for _, name := range []string{p.cfg.Agent, p.cfg.FallbackAgent, p.cfg.ReviewAgent} {
+		own := name == p.cfg.Agent && len(p.cfg.AgentCommand) > 0
 		if name != "" && !own && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -45,19 +45,19 @@ func (j *plan) agents() []string {
 	return names
 }
 
-func (j *sandboxed) installAgent(ctx context.Context, name string) error {
+func (s *sandboxed) installAgent(ctx context.Context, name string) error {
 	from, ok := agent.PackageOf(name)
-	if !ok || !j.cfg.AgentInstall {
+	if !ok || !s.cfg.AgentInstall {
 		return nil
 	}
-	if !j.missing(name, from) {
+	if !s.missing(name, from) {
 		return nil
 	}
-	root, err := j.agentsFolder()
+	root, err := s.agentsFolder()
 	if err != nil {
 		return err
 	}
-	reach, err := j.npmNetwork(ctx)
+	reach, err := s.npmNetwork(ctx)
 	if err != nil {
 		return err
 	}
@@ -65,66 +65,66 @@ func (j *sandboxed) installAgent(ctx context.Context, name string) error {
 		defer reach.proxy.Close()
 	}
 	start := func(ctx context.Context, dir string) (install.Process, func() error, error) {
-		return j.installer(ctx, dir, reach)
+		return s.installer(ctx, dir, reach)
 	}
-	show := j.rec.out.Foreign()
-	log := j.rec.redact.Writer(show)
+	show := s.rec.out.Foreign()
+	log := s.rec.redact.Writer(show)
 	in, err := install.Install(ctx, install.Options{
-		Start: start, Root: root, Owner: install.Owner(j.identity), Workspace: j.Workspace,
-		Env: sandbox.Environment(j.Environ, npmVariables(j.Environ, reach), reach.variables()),
-		Say: j.rec.out.Say, Log: log, Fold: j.rec.out.Section,
-	}, j.wanted(name, from))
+		Start: start, Root: root, Owner: install.Owner(s.identity), Workspace: s.Workspace,
+		Env: sandbox.Environment(s.Environ, npmVariables(s.Environ, reach), reach.variables()),
+		Say: s.rec.out.Say, Log: log, Fold: s.rec.out.Section,
+	}, s.wanted(name, from))
 	_ = errors.Join(log.Close(), show.Close()) // they show; they decide nothing
 	if refused := reach.refused(); err != nil && len(refused) > 0 {
 		err = fmt.Errorf("%w (the network wall refused %s: see allowed-hosts)", err, refused[0].Address)
 	}
 	if err != nil {
-		return fmt.Errorf("%w; install it into the image or on the machine yourself, or set agent-install: never", err)
+		return fmt.Errorf("%w; install it into the image or on the machine yourself, or set %s", err, s.option("agent-install", "never"))
 	}
-	j.useProgram(in.Bin)
+	s.useProgram(in.Bin)
 	if in.Fresh {
-		j.rec.out.Say(fmt.Sprintf("Installed %s %s into %s", name, in.Version, in.Dir))
+		s.rec.out.Say(fmt.Sprintf("Installed %s %s into %s", name, in.Version, in.Dir))
 	}
 	return nil
 }
 
 // missing says that a CLI is not on PATH, or not in the version that was asked
 // for.
-func (j *sandboxed) missing(name string, from agent.Package) bool {
-	program, err := proc.LookPath(from.Program, j.Environ)
+func (s *sandboxed) missing(name string, from agent.Package) bool {
+	program, err := proc.LookPath(from.Program, s.Environ)
 	asked := ""
-	if name == j.cfg.Agent {
-		asked = j.cfg.AgentVersion
+	if name == s.cfg.Agent {
+		asked = s.cfg.AgentVersion
 	}
 	return err != nil || asked != "" && asked != packageVersion(program)
 }
 
 // wanted is the package a run would install.
-func (j *plan) wanted(name string, from agent.Package) install.Package {
-	p := install.Package(from)
-	if name == j.cfg.Agent && j.cfg.AgentVersion != "" {
-		p.Version = j.cfg.AgentVersion
+func (p *plan) wanted(name string, from agent.Package) install.Package {
+	pkg := install.Package(from)
+	if name == p.cfg.Agent && p.cfg.AgentVersion != "" {
+		pkg.Version = p.cfg.AgentVersion
 	}
-	return p
+	return pkg
 }
 
 // useProgram puts a folder in front of PATH, for the run.
-func (j *sandboxed) useProgram(bin string) {
+func (s *sandboxed) useProgram(bin string) {
 	path := bin
-	if old := j.getenv("PATH"); old != "" {
+	if old := s.getenv("PATH"); old != "" {
 		path += string(filepath.ListSeparator) + old
 	}
-	j.Environ = proc.Setenv(j.Environ, "PATH", path)
+	s.Environ = proc.Setenv(s.Environ, "PATH", path)
 }
 
 // installer starts what npm runs under: the agent's user, inside walls in which
 // only dir can be written.
-func (j *sandboxed) installer(ctx context.Context, dir string, reach *network) (install.Process, func() error, error) {
-	path := install.PathOutside(j.getenv("PATH"), j.Workspace)
-	o := proc.Options{Identity: j.identity, Env: []string{"PATH=" + path}, Reaper: true}
-	if j.isolation != config.IsolationOff {
-		walls := sandbox.DefaultWalls([]string{dir}, append(filepath.SplitList(path), install.Reads(j.Environ)...))
-		walls.Strict = j.isolation == config.IsolationStrict
+func (s *sandboxed) installer(ctx context.Context, dir string, reach *network) (install.Process, func() error, error) {
+	path := install.PathOutside(s.getenv("PATH"), s.Workspace)
+	o := proc.Options{Identity: s.identity, Env: []string{"PATH=" + path}, Reaper: true}
+	if s.isolation != config.IsolationOff {
+		walls := sandbox.DefaultWalls([]string{dir}, append(filepath.SplitList(path), install.Reads(s.Environ)...))
+		walls.Strict = s.isolation == config.IsolationStrict
 		walls.Network = reach.walls([]string{dir})
 		o.Walls = &walls
 		if reach != nil {
@@ -153,16 +153,16 @@ func npmVariables(environ []string, reach *network) []string {
 // agentsFolder is where installed CLIs are kept from run to run: below the
 // step's HOME, which a workflow can cache, or the user's cache folder. In a container
 // at a desk the HOME of root is closed to the agent: there it is /var/cache.
-func (j *sandboxed) agentsFolder() (string, error) {
-	base := j.getenv("XDG_CACHE_HOME")
-	if home := j.getenv("HOME"); base == "" && home != "" {
+func (s *sandboxed) agentsFolder() (string, error) {
+	base := s.getenv("XDG_CACHE_HOME")
+	if home := s.getenv("HOME"); base == "" && home != "" {
 		base = filepath.Join(home, ".cache")
-		if !j.identity.IsZero() && closed(home) {
+		if !s.identity.IsZero() && closed(home) {
 			base = "/var/cache" // of root, who made the agent another user
 		}
 	}
 	dir := filepath.Join(base, "ralph", "agents")
-	if rel, err := filepath.Rel(j.Workspace, dir); !filepath.IsAbs(dir) || err == nil && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(s.Workspace, dir); !filepath.IsAbs(dir) || err == nil && filepath.IsLocal(rel) {
 		return "", errors.New("there is no place to install it: set HOME or XDG_CACHE_HOME to a folder outside of the workspace, which is the agent's")
 	}
 	return dir, nil

@@ -3,7 +3,6 @@ package run
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"net"
 	"net/netip"
@@ -32,48 +31,48 @@ type network struct {
 
 // walled says that guests of this run have walls of ours around them, as far as
 // the machine can.
-func (j *plan) walled() bool {
-	return j.isolation != config.IsolationOff && j.docker != config.IsolationDocker
+func (p *plan) walled() bool {
+	return p.isolation != config.IsolationOff && p.docker != config.IsolationDocker
 }
 
 // openNetwork starts the ways out, before the walls are built that leave no
 // other.
-func (j *sandboxed) openNetwork(ctx context.Context) error {
-	if !j.walled() {
+func (s *sandboxed) openNetwork(ctx context.Context) error {
+	if !s.walled() {
 		return nil
 	}
-	all, err := j.everyAgent()
+	all, err := s.everyAgent()
 	if err != nil {
 		return invalid(err)
 	}
 	n := &network{doors: map[string]*egress.Door{}, direct: map[string]ralph.Refused{}}
-	if j.cfg.KeyProxy {
-		if err := j.keyTaken(all); err != nil {
+	if s.cfg.KeyProxy {
+		if err := s.keyTaken(all); err != nil {
 			return invalid(err)
 		}
 		for _, o := range all {
-			if err := j.openDoor(ctx, n, o); err != nil {
+			if err := s.openDoor(ctx, n, o); err != nil {
 				return invalid(fmt.Errorf("key proxy: %w", err))
 			}
 		}
 	}
-	if !j.cfg.AllowedHosts.Open() {
-		if err := j.openProxy(ctx, n, all); err != nil {
+	if !s.cfg.AllowedHosts.Open() {
+		if err := s.openProxy(ctx, n, all); err != nil {
 			return invalid(err)
 		}
 	}
-	j.network, j.rec.network = n, n
+	s.network, s.rec.network = n, n
 	return nil
 }
 
 // everyAgent are the agents a run may ask, as far as where they ask is concerned.
-func (j *sandboxed) everyAgent() ([]agent.Options, error) {
-	o, _, err := j.worker()
+func (s *sandboxed) everyAgent() ([]agent.Options, error) {
+	o, _, err := s.worker()
 	if err != nil {
 		return nil, err
 	}
 	all := []agent.Options{o}
-	for _, other := range []func(agent.Options) (agent.Options, bool){j.fallback, j.reviewer} {
+	for _, other := range []func(agent.Options) (agent.Options, bool){s.fallback, s.reviewer} {
 		if next, ok := other(o); ok {
 			all = append(all, next)
 		}
@@ -82,18 +81,18 @@ func (j *sandboxed) everyAgent() ([]agent.Options, error) {
 }
 
 // openProxy starts the proxy through which guests reach the hosts they may.
-func (j *sandboxed) openProxy(ctx context.Context, n *network, all []agent.Options) error {
-	list := j.reachable(all)
+func (s *sandboxed) openProxy(ctx context.Context, n *network, all []agent.Options) error {
+	list := s.reachable(all)
 	for _, o := range all {
-		n.ports = append(n.ports, loopbackPorts(j.withoutFile(o))...)
+		n.ports = append(n.ports, loopbackPorts(s.withoutFile(o))...)
 	}
-	for _, f := range j.cfg.AllowedHosts.Forwards() {
+	for _, f := range s.cfg.AllowedHosts.Forwards() {
 		if f.Loopback() {
 			n.ports = append(n.ports, uint16(f.Port)) // #nosec G115 -- a port
 		}
 	}
-	n.java = j.buildsJava()
-	o := egress.Options{Hosts: list, Upstream: egress.Environment(j.getenv), Password: rand.Text()}
+	n.java = s.buildsJava()
+	o := egress.Options{Hosts: list, Upstream: egress.Environment(s.getenv), Password: s.Credentials.Password.Reveal()}
 	if n.java { // most of its tools cannot be told one
 		o.Password = ""
 	}
@@ -101,11 +100,11 @@ func (j *sandboxed) openProxy(ctx context.Context, n *network, all []agent.Optio
 	if err != nil {
 		return fmt.Errorf("allowed-hosts: %w", err)
 	}
-	j.undo.atEnd(p.Close)
+	s.undo.atEnd(p.Close)
 	n.proxy = p
-	j.rec.out.Say("Hosts that may be reached: " + cmp.Or(briefly(list), "none"))
+	s.rec.out.Say("Hosts that may be reached: " + cmp.Or(briefly(list), "none"))
 	if p.ByName() {
-		j.rec.note("This machine reaches the world through a proxy of its own: hosts are judged by their names, and where these lead is that proxy's to decide.")
+		s.rec.note("This machine reaches the world through a proxy of its own: hosts are judged by their names, and where these lead is that proxy's to decide.")
 	}
 	return nil
 }

@@ -22,18 +22,18 @@ import (
 
 // reachable are the hosts that guests may reach. An agent with a key door asks
 // there, and only at what else it was told to ask.
-func (j *sandboxed) reachable(all []agent.Options) hosts.List {
-	list := slices.Clone(j.cfg.AllowedHosts)
+func (s *sandboxed) reachable(all []agent.Options) hosts.List {
+	list := slices.Clone(s.cfg.AllowedHosts)
 	for _, o := range all {
 		named, provider := agent.Hosts(o), o.Provider
-		o = j.withoutFile(o)
+		o = s.withoutFile(o)
 		o.Provider = provider // its hosts are ours to know
 		if trusted := agent.Hosts(o); slices.ContainsFunc(named, func(host string) bool { return !slices.Contains(trusted, host) }) {
-			j.rec.note("Hosts that a file of the repository names (" + strings.Join(j.cfg.FromFile, ", ") + ") are reached only where allowed-hosts names them, too.")
+			s.rec.note("Hosts that a file of the repository names (" + strings.Join(s.cfg.FromFile, ", ") + ") are reached only where allowed-hosts names them, too.")
 		}
 		_, door := agent.KeyDoor(o)
-		if door = door && j.cfg.KeyProxy; door {
-			o = o.ThroughDoor("http://127.0.0.1:1", "ralph-placeholder")
+		if door = door && s.cfg.KeyProxy; door {
+			o = agent.ThroughDoor(o, "http://127.0.0.1:1", "ralph-placeholder")
 		}
 		ours := o
 		ours.MCP, ours.Settings = "", ""
@@ -49,9 +49,9 @@ func (j *sandboxed) reachable(all []agent.Options) hosts.List {
 			}
 		}
 	}
-	if j.cfg.DefaultHosts {
-		list = append(list, j.forgeHosts()...)
-		if root, err := os.OpenRoot(j.Workspace); err == nil {
+	if s.cfg.DefaultHosts {
+		list = append(list, s.forgeHosts()...)
+		if root, err := os.OpenRoot(s.Workspace); err == nil {
 			list = append(list, hosts.Builtin(egress.Registries(root)...)...)
 			_ = root.Close()
 		}
@@ -61,9 +61,9 @@ func (j *sandboxed) reachable(all []agent.Options) hosts.List {
 
 // forgeHosts are where the forge is read. A server of somebody's own may have a
 // private address.
-func (j *sandboxed) forgeHosts() hosts.List {
+func (s *sandboxed) forgeHosts() hosts.List {
 	const github = "https://github.com"
-	server := cmp.Or(j.site.ServerURL, github)
+	server := cmp.Or(s.site.ServerURL, github)
 	if server == github {
 		return hosts.Builtin(egress.Forge(server)...)
 	}
@@ -78,13 +78,13 @@ func (j *sandboxed) forgeHosts() hosts.List {
 
 // npmNetwork is what npm reaches when it installs an agent: its registry, where
 // native programs lie that packages fetch, and what the user allows.
-func (j *sandboxed) npmNetwork(ctx context.Context) (*network, error) {
-	if !j.walled() || j.cfg.AllowedHosts.Open() {
+func (s *sandboxed) npmNetwork(ctx context.Context) (*network, error) {
+	if !s.walled() || s.cfg.AllowedHosts.Open() {
 		return nil, nil
 	}
-	list := append(slices.Clone(j.cfg.AllowedHosts), hosts.Builtin(egress.Forge("https://github.com")...)...)
+	list := append(slices.Clone(s.cfg.AllowedHosts), hosts.Builtin(egress.Forge("https://github.com")...)...)
 	list = append(list, hosts.Builtin("registry.npmjs.org")...)
-	for _, kv := range j.Environ {
+	for _, kv := range s.Environ {
 		name, value, _ := strings.Cut(kv, "=")
 		if lower := strings.ToLower(name); !strings.HasPrefix(lower, "npm_config_") || !strings.HasSuffix(lower, "registry") {
 			continue
@@ -93,11 +93,11 @@ func (j *sandboxed) npmNetwork(ctx context.Context) (*network, error) {
 			list = append(list, rule)
 		}
 	}
-	p, err := egress.Start(context.WithoutCancel(ctx), egress.Options{Hosts: list, Upstream: egress.Environment(j.getenv), Password: rand.Text()})
+	p, err := egress.Start(context.WithoutCancel(ctx), egress.Options{Hosts: list, Upstream: egress.Environment(s.getenv), Password: rand.Text()})
 	if err != nil {
 		return nil, fmt.Errorf("allowed-hosts: %w", err)
 	}
-	return &network{proxy: p, direct: map[string]ralph.Refused{}, ports: registryPorts(j.Environ)}, nil
+	return &network{proxy: p, direct: map[string]ralph.Refused{}, ports: registryPorts(s.Environ)}, nil
 }
 
 // registryPorts are the ports of this machine at which a registry is.
@@ -124,9 +124,9 @@ func briefly(list hosts.List) string {
 }
 
 // buildsJava says that the workspace is built by a program of the JVM.
-func (j *sandboxed) buildsJava() bool {
+func (s *sandboxed) buildsJava() bool {
 	for _, name := range []string{"pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "build.sbt", "deps.edn", "project.clj"} {
-		if _, err := os.Lstat(filepath.Join(j.dir(), name)); err == nil {
+		if _, err := os.Lstat(filepath.Join(s.dir(), name)); err == nil {
 			return true
 		}
 	}

@@ -14,16 +14,16 @@ import (
 
 // keyTaken refuses a file of the repository by which the key would have to be the
 // agent's: somebody else may have written it.
-func (j *sandboxed) keyTaken(all []agent.Options) error {
-	if len(j.cfg.FromFile) == 0 {
+func (s *sandboxed) keyTaken(all []agent.Options) error {
+	if len(s.cfg.FromFile) == 0 {
 		return nil
 	}
 	for _, o := range all {
 		if _, ok := agent.KeyDoor(o); ok {
 			continue
 		}
-		if _, ok := agent.KeyDoor(j.withoutFile(o)); ok {
-			return fmt.Errorf("%s in a file of the repository would take the key out of ralph's hands and give it to the agent: give it as an input of the workflow or as a flag, or set key-proxy: off", strings.Join(j.cfg.FromFile, ", "))
+		if _, ok := agent.KeyDoor(s.withoutFile(o)); ok {
+			return fmt.Errorf("%s in a file of the repository would take the key out of ralph's hands and give it to the agent: give it as an input of the workflow or as a flag, or set key-proxy: off", strings.Join(s.cfg.FromFile, ", "))
 		}
 	}
 	return nil
@@ -31,8 +31,8 @@ func (j *sandboxed) keyTaken(all []agent.Options) error {
 
 // withoutFile are the options of an agent without what a file of the repository
 // said of it.
-func (j *sandboxed) withoutFile(o agent.Options) agent.Options {
-	for _, name := range j.cfg.FromFile {
+func (s *sandboxed) withoutFile(o agent.Options) agent.Options {
+	for _, name := range s.cfg.FromFile {
 		switch name {
 		case "agent-args":
 			o.Args = nil
@@ -51,7 +51,7 @@ func (j *sandboxed) withoutFile(o agent.Options) agent.Options {
 
 // openDoor starts a server that adds an agent's key, where the agent can do with
 // one.
-func (j *sandboxed) openDoor(ctx context.Context, n *network, o agent.Options) error {
+func (s *sandboxed) openDoor(ctx context.Context, n *network, o agent.Options) error {
 	d, ok := agent.KeyDoor(o)
 	key := doorKey(o)
 	if _, open := n.doors[key]; open || !ok {
@@ -63,12 +63,12 @@ func (j *sandboxed) openDoor(ctx context.Context, n *network, o agent.Options) e
 	}
 	opened, err := egress.StartDoor(context.WithoutCancel(ctx), egress.DoorOptions{
 		Upstream: upstream, Key: secret.New(variable(o.Env, d.KeyVariable)), Header: d.Header, Scheme: d.Scheme,
-		Endpoints: d.Endpoints, Proxy: egress.Environment(j.getenv),
+		Endpoints: d.Endpoints, Proxy: egress.Environment(s.getenv), Placeholder: s.Credentials.Placeholders[len(n.doors)].Reveal(),
 	})
 	if err != nil {
 		return err
 	}
-	j.undo.atEnd(opened.Close)
+	s.undo.atEnd(opened.Close)
 	n.doors[key] = opened
 	return nil
 }
@@ -84,15 +84,15 @@ func doorKey(o agent.Options) string {
 
 // throughDoor are the options of an agent that has no key of its own, where
 // there is a door for it.
-func (j *sandboxed) throughDoor(o agent.Options) agent.Options {
-	if j.network == nil {
+func (s *sandboxed) throughDoor(o agent.Options) agent.Options {
+	if s.network == nil {
 		return o
 	}
-	d, ok := j.network.doors[doorKey(o)]
+	d, ok := s.network.doors[doorKey(o)]
 	if !ok {
 		return agent.OneKey(o)
 	}
-	return o.ThroughDoor(d.URL(), d.Placeholder())
+	return agent.ThroughDoor(o, d.URL(), d.Placeholder())
 }
 
 // variable is the value of a variable in an environment; the last one counts.

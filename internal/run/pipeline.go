@@ -11,27 +11,28 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/run/credentials"
 	"github.com/org/ralph-action/internal/runner"
 	"github.com/org/ralph-action/internal/secret"
 )
 
 // Input is what a run is given. It is read only.
 type Input struct {
-	Config    config.Config
-	Problem   error              // what is wrong with Config; nil if nothing is
-	Sources   config.LoadOptions // Config was loaded from; used in the action only
-	Environ   []string
-	Left      []secret.String // tokens that a checkout left beside the workspace
-	Self      string          // this binary, to start its hidden commands
-	Version   string
-	Workspace string         // absolute
-	Runner    *runner.Runner // nil if the run was started locally
-	Site      runner.Context // where to publish; zero means nowhere
-	Event     runner.Event   // that started the run; zero if started locally
-	Output    Printer
-	Redactor  *secret.Redactor
-	Stop      *StopRequest
-	Verbose   *report.Verbose // nil if not asked for
+	Config      config.Config
+	Problem     error              // what is wrong with Config; nil if nothing is
+	Sources     config.LoadOptions // Config was loaded from; used in the action only
+	Environ     []string
+	Credentials *credentials.OfRun
+	Self        string // this binary, to start its hidden commands
+	Version     string
+	Workspace   string         // absolute
+	Runner      *runner.Runner // nil if the run was started locally
+	Site        runner.Context // where to publish; zero means nowhere
+	Event       runner.Event   // that started the run; zero if started locally
+	Output      Printer
+	Redactor    *secret.Redactor
+	Stop        *StopRequest
+	Verbose     *report.Verbose // nil if not asked for
 }
 
 // local reports whether the run was started on the command line.
@@ -73,6 +74,9 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 	}
 	branch, err := openRepository(s.before, box, server)
 	if s.over("repository", err) {
+		return s.refuse()
+	}
+	if s.over("reviews", box.checkReviews()) { // git has run in the sandbox, which told what is in force
 		return s.refuse()
 	}
 	agents, err := box.checkAgent(s.before)

@@ -43,83 +43,83 @@ func openWorkspace(ctx context.Context, p *plan, cancel context.CancelFunc) (*wo
 	return w, w.checkPlanAtDesk()
 }
 
-func (j *workspace) open(ctx context.Context) error {
-	if err := j.checkWalls(); err != nil {
+func (w *workspace) open(ctx context.Context) error {
+	if err := w.checkWalls(); err != nil {
 		return invalid(err)
 	}
-	j.rememberModes()
-	notes, err := unhide(j.Workspace)
+	w.rememberModes()
+	notes, err := unhide(w.Workspace)
 	if err != nil {
 		return invalid(err)
 	}
 	for _, n := range notes {
-		j.rec.tell(n)
+		w.rec.tell(n)
 	}
-	marker := handoverMarker(j.Workspace)
+	marker := handoverMarker(w.Workspace)
 	id, handOver, err := sandbox.IdentityFor(sandbox.Place{
-		Workspace: j.Workspace, Marker: marker, DockerSocket: dockerSocket, Fallback: imageUser(),
+		Workspace: w.Workspace, Marker: marker, DockerSocket: dockerSocket, Fallback: imageUser(),
 	})
 	switch {
-	case j.isolation == config.IsolationOff:
+	case w.isolation == config.IsolationOff:
 		id, handOver, err = sandbox.Identity{}, false, nil
-	case errors.Is(err, sandbox.ErrNoUser) && j.isolation == config.IsolationAuto:
-		j.rec.note("The agent runs as root: the workspace belongs to root, and this machine has no user named agent.")
+	case errors.Is(err, sandbox.ErrNoUser) && w.isolation == config.IsolationAuto:
+		w.rec.note("The agent runs as root: the workspace belongs to root, and this machine has no user named agent.")
 		err = nil
 	}
 	if err != nil {
 		return invalid(err)
 	}
-	j.identity = id
+	w.identity = id
 	// What lies in a workspace that is handed over goes with it, and comes back.
 	owner := rundir.Owner{UID: -1, GID: -1}
 	if !id.IsZero() && !handOver {
 		owner = rundir.Owner{UID: id.UID, GID: id.GID}
 	}
-	if !j.publishes() {
-		if err := j.openTaskDir(); err != nil {
+	if !w.publishes() {
+		if err := w.openTaskDir(); err != nil {
 			return err
 		}
 	}
-	if j.files, err = j.openRunFolder(owner); err != nil {
+	if w.files, err = w.openRunFolder(owner); err != nil {
 		return invalid(err)
 	}
-	j.rec.files = j.files
-	j.undo.afterwards(func() { _ = j.files.Close() })
-	release, err := j.lock(owner)
+	w.rec.files = w.files
+	w.undo.afterwards(func() { _ = w.files.Close() })
+	release, err := w.lock(owner)
 	if err != nil {
 		return invalid(err)
 	}
-	j.undo.afterwards(release)
-	j.findKilled()
+	w.undo.afterwards(release)
+	w.findKilled()
 	if handOver {
-		restore, err := sandbox.HandOver(ctx, j.Workspace, marker, id)
+		restore, err := sandbox.HandOver(ctx, w.Workspace, marker, id)
 		if err != nil {
 			return invalid(err)
 		}
-		j.undo.afterwards(func() {
+		w.undo.afterwards(func() {
 			if err := restore(context.WithoutCancel(ctx)); err != nil {
-				j.rec.out.Warn(err.Error())
+				w.rec.out.Warn(err.Error())
 			}
 		})
 	}
-	logs, err := j.logFolder(owner)
+	logs, err := w.logFolder(owner)
 	if err != nil {
 		return invalid(err)
 	}
-	log, err := logs.Append("session-" + j.rec.started().Format("20060102-150405") + ".log") // 000-09
+	log, err := logs.Append("session-" + w.rec.started().Format("20060102-150405") + ".log") // 000-09
 	if err != nil {
 		return invalid(err)
 	}
-	j.rec.session = &sessionLog{w: log}
-	j.undo.afterwards(func() { _ = log.Close() }) // what is lost of a log is lost
+	w.rec.session = &sessionLog{w: log}
+	w.undo.afterwards(func() { _ = log.Close() }) // what is lost of a log is lost
 	return nil
 }
 
 // checkWalls refuses to run in the action where nothing would keep the agent from
 // what belongs to the job: the runner's files belong to its user, and where ralph
 // is that user, too, so does every process.
-func (j *workspace) checkWalls() error {
-	if j.local() || j.isolation != config.IsolationAuto {
+func (w *workspace) checkWalls() error {
+	if w.local() || w.isolation != config.IsolationAuto {
 		return nil
 	}
 	abi, why := sandbox.Available()
@@ -132,39 +132,39 @@ func (j *workspace) checkWalls() error {
 // openRunFolder opens the .ralph that holds the run's files and its lock. Several
 // tasks of one project may be supervised at a time, each in its own folder; a
 // task folder in the workspace is named from there.
-func (j *workspace) openRunFolder(owner rundir.Owner) (*rundir.Dir, error) {
-	if j.tasks == nil || j.publishes() {
-		return rundir.Open(j.Workspace, owner)
+func (w *workspace) openRunFolder(owner rundir.Owner) (*rundir.Dir, error) {
+	if w.tasks == nil || w.publishes() {
+		return rundir.Open(w.Workspace, owner)
 	}
-	top, err := filepath.EvalSymlinks(j.Workspace)
+	top, err := filepath.EvalSymlinks(w.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	rel, err := filepath.Rel(top, j.tasks.dir.Path())
+	rel, err := filepath.Rel(top, w.tasks.dir.Path())
 	if err != nil || !filepath.IsLocal(rel) {
-		j.outside = j.tasks.dir.Path()
-		return rundir.Open(j.tasks.dir.Path(), owner)
+		w.outside = w.tasks.dir.Path()
+		return rundir.Open(w.tasks.dir.Path(), owner)
 	}
-	return rundir.OpenFolder(j.Workspace, path.Join(filepath.ToSlash(rel), rundir.Name), rundir.RunFiles(), owner)
+	return rundir.OpenFolder(w.Workspace, path.Join(filepath.ToSlash(rel), rundir.Name), rundir.RunFiles(), owner)
 }
 
 // lock takes the workspace, or the task folder, for this run alone.
-func (j *workspace) lock(owner rundir.Owner) (release func(), err error) {
-	if j.tasks == nil || j.publishes() {
-		return j.files.Lock()
+func (w *workspace) lock(owner rundir.Owner) (release func(), err error) {
+	if w.tasks == nil || w.publishes() {
+		return w.files.Lock()
 	}
-	task, err := rundir.Open(j.tasks.dir.Path(), owner)
+	task, err := rundir.Open(w.tasks.dir.Path(), owner)
 	if err != nil {
 		return nil, err
 	}
-	j.undo.afterwards(func() { _ = task.Close() })
+	w.undo.afterwards(func() { _ = task.Close() })
 	return task.Lock()
 }
 
 // toRunFiles leads from where the agent works to the folder that holds .ralph;
 // "" when they are the same.
-func (j *workspace) toRunFiles() string {
-	way, err := filepath.Rel(j.dir(), j.place())
+func (w *workspace) toRunFiles() string {
+	way, err := filepath.Rel(w.dir(), w.place())
 	if err != nil || way == "." {
 		return ""
 	}
@@ -172,11 +172,11 @@ func (j *workspace) toRunFiles() string {
 }
 
 // place is the folder from which the run's files are named.
-func (j *workspace) place() string {
-	if j.outside != "" {
-		return j.outside
+func (w *workspace) place() string {
+	if w.outside != "" {
+		return w.outside
 	}
-	return j.Workspace
+	return w.Workspace
 }
 
 // sessionLog is the record of what the agent printed, with lines of ours between.
@@ -206,13 +206,13 @@ func (s *sessionLog) midLine() bool {
 
 // logFolder is where session logs lie: the loops of seed 000 have a folder of
 // their own for them.
-func (j *workspace) logFolder(owner rundir.Owner) (*rundir.Dir, error) {
-	if j.cfg.Variables == nil {
-		return j.files, nil
+func (w *workspace) logFolder(owner rundir.Owner) (*rundir.Dir, error) {
+	if w.cfg.Variables == nil {
+		return w.files, nil
 	}
-	logs, err := rundir.OpenFolder(j.Workspace, path.Join(j.cfg.Home, logsFolder), []string{sessionLogs, "tmp-*"}, owner)
+	logs, err := rundir.OpenFolder(w.Workspace, path.Join(w.cfg.Home, logsFolder), []string{sessionLogs, "tmp-*"}, owner)
 	if err == nil {
-		j.undo.afterwards(func() { _ = logs.Close() })
+		w.undo.afterwards(func() { _ = logs.Close() })
 	}
 	return logs, err
 }

@@ -27,48 +27,48 @@ func openRemote(ctx context.Context, p *plan) (*remote, error) {
 	return r, r.checkForge(ctx)
 }
 
-func (j *remote) checkForge(ctx context.Context) error {
-	if !j.publishes() {
+func (r *remote) checkForge(ctx context.Context) error {
+	if !r.publishes() {
 		return nil
 	}
-	if j.cfg.Push == config.PushAlways && !j.pushes() && !j.cfg.DryRun {
+	if r.cfg.Push == config.PushAlways && !r.pushes() && !r.cfg.DryRun {
 		return invalid(errors.New("push is true, but there is nothing to push to: GITHUB_REPOSITORY and a token are needed"))
 	}
-	if !j.local() && j.site.Repository != "" && j.cfg.Push == config.PushAuto && !j.cfg.DryRun && !j.cfg.Token.IsSet() {
+	if !r.local() && r.site.Repository != "" && r.cfg.Push == config.PushAuto && !r.cfg.DryRun && !r.cfg.Token.IsSet() {
 		// A secret with a misspelt name is an empty string. The machine and the
 		// work on it are gone after the job.
 		return invalid(errors.New("github-token is empty, so the work could not leave this machine: give a token (by default the job's own is used), or set push: false"))
 	}
-	if !j.pushes() {
+	if !r.pushes() {
 		return nil
 	}
-	if err := j.callServer(ctx); err != nil {
+	if err := r.callServer(ctx); err != nil {
 		return err
 	}
-	if !j.cfg.PullRequest && !j.cfg.WaitForCI && !j.cfg.SignCommits && j.cfg.PushToFork == "" {
+	if !r.cfg.PullRequest && !r.cfg.WaitForCI && !r.cfg.SignCommits && r.cfg.PushToFork == "" {
 		return nil
 	}
-	client, err := j.client()
+	client, err := r.client()
 	if err != nil {
 		return invalid(err)
 	}
-	ask := forge.Ask{Base: j.base(), Likely: j.usualBase, PullRequests: j.cfg.PullRequest}
-	if j.cfg.PullRequest {
-		ask.Milestone = j.cfg.Milestone
+	ask := forge.Ask{Base: r.base(), Likely: r.usualBase, PullRequests: r.cfg.PullRequest}
+	if r.cfg.PullRequest {
+		ask.Milestone = r.cfg.Milestone
 	}
 	facts, err := client.Preflight(ctx, ask)
 	if err != nil {
 		return invalid(err)
 	}
-	j.facts, j.defaultBranch = facts, facts.DefaultBranch
-	if err := j.checkPushing(ctx, client); err != nil {
+	r.facts, r.defaultBranch = facts, facts.DefaultBranch
+	if err := r.checkPushing(ctx, client); err != nil {
 		return invalid(err)
 	}
-	if !j.cfg.PullRequest {
+	if !r.cfg.PullRequest {
 		return nil
 	}
-	j.forge = client
-	if j.cfg.AutoMerge && facts.AutoMerge == forge.No {
+	r.forge = client
+	if r.cfg.AutoMerge && facts.AutoMerge == forge.No {
 		return invalid(fmt.Errorf("merge: auto: the repository does not allow auto-merge: turn it on under Settings > General > Pull Requests, or leave merge out"))
 	}
 	return nil
@@ -76,34 +76,34 @@ func (j *remote) checkForge(ctx context.Context) error {
 
 // checkPushing looks at the token that pushes, where it is not the one that
 // opens pull requests, and at the fork.
-func (j *remote) checkPushing(ctx context.Context, client *forge.Client) error {
-	j.pusher = client
-	if j.cfg.PushToFork != "" || j.cfg.CIToken.IsSet() {
+func (r *remote) checkPushing(ctx context.Context, client *forge.Client) error {
+	r.pusher = client
+	if r.cfg.PushToFork != "" || r.cfg.CIToken.IsSet() {
 		var err error
-		if j.pusher, err = j.connect(cmp.Or(j.cfg.PushToFork, j.site.Repository), true); err != nil {
+		if r.pusher, err = r.connect(cmp.Or(r.cfg.PushToFork, r.site.Repository), true); err != nil {
 			return err
 		}
 	}
-	if j.cfg.PushToFork != "" {
-		if err := client.CheckFork(ctx, j.pusher); err != nil {
+	if r.cfg.PushToFork != "" {
+		if err := client.CheckFork(ctx, r.pusher); err != nil {
 			return err
 		}
 	}
-	if j.cfg.SignCommits {
-		return j.pusher.ProbeSigning(ctx)
+	if r.cfg.SignCommits {
+		return r.pusher.ProbeSigning(ctx)
 	}
 	return nil
 }
 
 // checkRules asks whether the branch takes a push, once its name is known and
 // whether it is there.
-func (j *branch) checkRules(ctx context.Context) error {
-	if j.repo == nil || j.remote.pusher == nil {
+func (b *branch) checkRules(ctx context.Context) error {
+	if b.repo == nil || b.remote.pusher == nil {
 		return nil
 	}
-	warning, err := j.remote.pusher.CheckRules(ctx, forge.Branch{Name: j.start.Branch, Exists: j.repo.State().Tip != "", Signed: j.cfg.SignCommits})
+	warning, err := b.remote.pusher.CheckRules(ctx, forge.Branch{Name: b.start.Branch, Exists: b.repo.State().Tip != "", Signed: b.cfg.SignCommits})
 	if warning != "" {
-		j.rec.warn(warning)
+		b.rec.warn(warning)
 	}
 	return invalid(err)
 }

@@ -15,11 +15,11 @@ type prices struct {
 }
 
 // readPrices reads the prices the user gave.
-func (j *plan) readPrices() (err error) {
-	if j.cfg.Pricing == "" {
+func (p *plan) readPrices() (err error) {
+	if p.cfg.Pricing == "" {
 		return nil
 	}
-	if j.prices.own, err = price.Parse([]byte(j.cfg.Pricing)); err != nil {
+	if p.prices.own, err = price.Parse([]byte(p.cfg.Pricing)); err != nil {
 		const where = "pricing: "
 		return errors.New(where + strings.ReplaceAll(err.Error(), "\n", "\n"+where))
 	}
@@ -27,14 +27,14 @@ func (j *plan) readPrices() (err error) {
 }
 
 // price is what tokens of a model cost. It is asked from one goroutine at a time.
-func (j *plan) price(model string, t ralph.Tokens) ralph.Cost {
-	if j.prices.table == nil {
-		table := price.Default().Over(j.prices.own).On(j.rec.started())
-		j.prices.table = &table
+func (p *plan) price(model string, t ralph.Tokens) ralph.Cost {
+	if p.prices.table == nil {
+		table := price.Default().Over(p.prices.own).On(p.rec.started())
+		p.prices.table = &table
 	}
-	cost := j.prices.table.Cost(model, t)
+	cost := p.prices.table.Cost(model, t)
 	if cost.Estimated {
-		j.rec.report.Prices = j.prices.table.Date()
+		p.rec.report.Prices = p.prices.table.Date()
 	}
 	return cost
 }

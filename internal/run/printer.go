@@ -12,7 +12,7 @@ import (
 type Printer interface {
 	Event(ralph.Event)
 	Say(line string)
-	Aside(line string)                 // for --verbose, on stderr
+	Aside(line string)                 // not of the log: on stderr, where it is shown on a terminal
 	Warn(line string)                  // shown as a warning
 	Fail(line string)                  // why the run does not start
 	Signal(line string)                // that the run was asked to stop: for people, not for what reads the output

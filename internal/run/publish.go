@@ -16,107 +16,107 @@ import (
 
 // publish pushes what the checkpoints have not, and makes the pull request. A
 // failure in a later step never undoes an earlier one; each is recorded.
-func (j *work) publish(run context.Context) {
-	ctx, cancel := j.publishing(run)
+func (w *work) publish(run context.Context) {
+	ctx, cancel := w.publishing(run)
 	defer cancel()
-	j.budgetKept()
-	j.rec.report.Network = j.network.refused()
-	if j.repo == nil {
-		j.rec.report.Duration = time.Since(j.rec.started())
-		j.tellEnd(ctx)
+	w.budgetKept()
+	w.rec.report.Network = w.network.refused()
+	if w.repo == nil {
+		w.rec.report.Duration = time.Since(w.rec.started())
+		w.tellEnd(ctx)
 		return
 	}
-	p := &j.rec.report.Publication
-	if j.cfg.Commit == config.CommitAgent {
-		j.commitRest(ctx)
+	p := &w.rec.report.Publication
+	if w.cfg.Commit == config.CommitAgent {
+		w.commitRest(ctx)
 	}
-	if j.pushes() {
+	if w.pushes() {
 		var blocked *repo.BlockedError
-		if err := j.repo.Push(ctx); errors.As(err, &blocked) {
-			j.couldNot("push", err) // State names what
+		if err := w.repo.Push(ctx); errors.As(err, &blocked) {
+			w.couldNot("push", err) // State names what
 		} else if err != nil {
-			j.couldNot("push", err)
-			j.failed(run, err)
-		} else if err := j.repo.Follow(ctx, !j.onTheirs()); err != nil {
-			j.rec.note("What became of the branch's pull request while the run went on could not be followed: " + err.Error())
+			w.couldNot("push", err)
+			w.failed(run, err)
+		} else if err := w.repo.Follow(ctx, !w.onTheirs()); err != nil {
+			w.rec.note("What became of the branch's pull request while the run went on could not be followed: " + err.Error())
 		}
 	}
-	j.rec.report.Duration = time.Since(j.rec.started())
-	state := j.repo.State()
+	w.rec.report.Duration = time.Since(w.rec.started())
+	state := w.repo.State()
 	if len(state.Blocked) > 0 {
-		j.rec.report.Findings = inspect.Sorted(append(j.rec.report.Findings, state.Blocked...))
-		j.withhold(ralph.Blocking(state.Blocked))
+		w.rec.report.Findings = inspect.Sorted(append(w.rec.report.Findings, state.Blocked...))
+		w.withhold(ralph.Blocking(state.Blocked))
 	}
-	j.rec.report.Findings = inspect.Sorted(append(j.rec.report.Findings, j.inspect.LeftOut(state.LeftOut)...))
-	j.nothingLeft(state)
-	j.keepUnpublished(ctx, state)
+	w.rec.report.Findings = inspect.Sorted(append(w.rec.report.Findings, w.inspect.LeftOut(state.LeftOut)...))
+	w.nothingLeft(state)
+	w.keepUnpublished(ctx, state)
 	if run.Err() == nil { // it may take seconds, which a run that was cancelled does not have
-		j.lookAtTests(ctx)
+		w.lookAtTests(ctx)
 	}
-	j.rec.report.Findings = inspect.Sorted(append(j.rec.report.Findings, j.earlierLeftOut()...))
+	w.rec.report.Findings = inspect.Sorted(append(w.rec.report.Findings, w.earlierLeftOut()...))
 	for _, n := range state.Notes {
-		j.rec.note(n)
+		w.rec.note(n)
 	}
-	p.HeadSHA, p.Pushed, p.Fork = state.HeadSHA, state.Pushed, j.cfg.PushToFork
+	p.HeadSHA, p.Pushed, p.Fork = state.HeadSHA, state.Pushed, w.cfg.PushToFork
 	if p.Branch = ""; p.HeadSHA != "" || state.Tip != "" {
 		p.Branch = state.Branch
 	}
 	p.Signed, p.Verified, p.Tip = state.Signed, state.Verified, state.Tip
-	if tip := p.Tip; j.cfg.WaitForCI && j.rec.report.Outcome == ralph.Completed && tip != "" && p.Checks.SHA != tip {
-		j.rec.report.Outcome = ralph.Blocked
-		j.rec.report.Reason += fmt.Sprintf(", but %s was pushed and its checks were not looked at", tip[:7])
+	if tip := p.Tip; w.cfg.WaitForCI && w.rec.report.Outcome == ralph.Completed && tip != "" && p.Checks.SHA != tip {
+		w.rec.report.Outcome = ralph.Blocked
+		w.rec.report.Reason += fmt.Sprintf(", but %s was pushed and its checks were not looked at", tip[:7])
 	}
 	if p.Pushed {
-		j.did("push", p.Branch)
+		w.did("push", p.Branch)
 	}
-	if n := len(j.rec.report.Iterations); n > 0 && j.pushes() && p.HeadSHA == "" && j.rec.report.Iterations[n-1].Commit.SHA != "" {
-		j.rec.note("The commits of this run change no file: nothing of them is published.")
+	if n := len(w.rec.report.Iterations); n > 0 && w.pushes() && p.HeadSHA == "" && w.rec.report.Iterations[n-1].Commit.SHA != "" {
+		w.rec.note("The commits of this run change no file: nothing of them is published.")
 	}
-	j.rec.report.ExitCode = j.rec.report.Outcome.ExitCode(j.cfg.IncompleteOK)
-	if p.HeadSHA != "" && !j.pushes() {
-		j.rec.note(j.stayed(p))
+	w.rec.report.ExitCode = w.rec.report.Outcome.ExitCode(w.cfg.IncompleteOK)
+	if p.HeadSHA != "" && !w.pushes() {
+		w.rec.note(w.stayed(p))
 	}
-	if j.pushes() && p.Branch != "" && (p.HeadSHA == "" || p.Pushed) {
-		if deleted := j.cleanUp(ctx, state); !deleted && j.remote.forge != nil {
-			if err := j.pullRequest(ctx, p, state); err != nil {
-				j.couldNot("pull request", err)
-				j.failed(run, err)
+	if w.pushes() && p.Branch != "" && (p.HeadSHA == "" || p.Pushed) {
+		if deleted := w.cleanUp(ctx, state); !deleted && w.remote.forge != nil {
+			if err := w.pullRequest(ctx, p, state); err != nil {
+				w.couldNot("pull request", err)
+				w.failed(run, err)
 			}
 		}
 	}
-	if j.pushes() && p.HeadSHA == "" && p.Tip == "" {
+	if w.pushes() && p.HeadSHA == "" && p.Tip == "" {
 		p.Branch = "" // it is nowhere but here
 	}
-	j.tellEnd(ctx)
+	w.tellEnd(ctx)
 }
 
 // rememberLeftOut finds what the last run on the branch left out, where nobody has
 // decided about it since.
-func (j *branch) rememberLeftOut(ctx context.Context) {
-	runs := j.history.Runs
-	if !j.start.Resumed || len(runs) == 0 {
+func (b *branch) rememberLeftOut(ctx context.Context) {
+	runs := b.history.Runs
+	if !b.start.Resumed || len(runs) == 0 {
 		return
 	}
 	for _, m := range runs[len(runs)-1].LeftOut {
-		if j.repo.Unchanged(ctx, m.Path, m.ID) {
-			j.missing = append(j.missing, m)
+		if b.repo.Unchanged(ctx, m.Path, m.ID) {
+			b.missing = append(b.missing, m)
 		}
 	}
 }
 
 // earlierLeftOut are the findings about it, but for what this run left out again.
-func (j *work) earlierLeftOut() []ralph.Finding {
+func (w *work) earlierLeftOut() []ralph.Finding {
 	var found []ralph.Finding
-	for _, m := range j.missing {
+	for _, m := range w.missing {
 		again := func(f ralph.Finding) bool { return f.Severity == ralph.LeftOut && f.Path == m.Path }
-		if slices.ContainsFunc(j.rec.report.Findings, again) {
+		if slices.ContainsFunc(w.rec.report.Findings, again) {
 			continue
 		}
 		f := ralph.Finding{
 			Kind: ralph.FindingUnfit, Severity: ralph.LeftOut, Path: m.Path, Where: "by an earlier run on this branch",
 			Text: "left out then, and not changed on the branch or in the base since",
 		}
-		if j.inspect.Protects(m.Path) {
+		if w.inspect.Protects(m.Path) {
 			f.Kind = ralph.FindingProtected
 		}
 		found = append(found, f)
@@ -125,62 +125,62 @@ func (j *work) earlierLeftOut() []ralph.Finding {
 }
 
 // nothingLeft takes the success from a run of which nothing could be published.
-func (j *work) nothingLeft(state repo.State) {
-	if state.HeadSHA != "" || !j.rec.report.Outcome.Yields() || len(ralph.OfSeverity(j.rec.report.Findings, ralph.LeftOut)) == 0 {
+func (w *work) nothingLeft(state repo.State) {
+	if state.HeadSHA != "" || !w.rec.report.Outcome.Yields() || len(ralph.OfSeverity(w.rec.report.Findings, ralph.LeftOut)) == 0 {
 		return
 	}
-	j.rec.report.Outcome = ralph.Blocked
-	j.rec.report.Reason += "; all that the run changed is left out of what is published"
+	w.rec.report.Outcome = ralph.Blocked
+	w.rec.report.Reason += "; all that the run changed is left out of what is published"
 }
 
 // budgetKept says so when a budget could not be kept.
-func (j *work) budgetKept() {
-	if !j.rec.report.Usage().Cost.Unknown || j.cfg.MaxCost == 0 && j.cfg.MaxTotalCost == 0 {
+func (w *work) budgetKept() {
+	if !w.rec.report.Usage().Cost.Unknown || w.cfg.MaxCost == 0 && w.cfg.MaxTotalCost == 0 {
 		return
 	}
 	n := "A part of what this run cost is not known, so what it may cost (max-cost-usd, max-total-cost-usd) could not be watched over."
-	j.rec.warn(n)
+	w.rec.warn(n)
 }
 
 // did and couldNot record a step of publishing.
-func (j *work) did(name, detail string) {
-	j.step(ralph.PublishStep{Name: name, Done: true, Detail: detail})
+func (w *work) did(name, detail string) {
+	w.step(ralph.PublishStep{Name: name, Done: true, Detail: detail})
 }
 
-func (j *work) couldNot(name string, err error) {
-	j.step(ralph.PublishStep{Name: name, Detail: err.Error()})
+func (w *work) couldNot(name string, err error) {
+	w.step(ralph.PublishStep{Name: name, Detail: err.Error()})
 }
 
-func (j *work) step(s ralph.PublishStep) {
-	j.rec.report.Publication.Steps = append(j.rec.report.Publication.Steps, s)
+func (w *work) step(s ralph.PublishStep) {
+	w.rec.report.Publication.Steps = append(w.rec.report.Publication.Steps, s)
 }
 
 // commitRest commits what the agent left uncommitted: it must not be lost. Where
 // it left nothing, the commit is empty: its trailers are what later runs on the
 // branch know of this one.
-func (j *work) commitRest(ctx context.Context) {
-	if n := len(j.rec.report.Iterations); n > 0 {
-		if err := j.commitLeft(ctx, &j.rec.report.Iterations[n-1]); err != nil {
-			j.failed(ctx, err)
+func (w *work) commitRest(ctx context.Context) {
+	if n := len(w.rec.report.Iterations); n > 0 {
+		if err := w.commitLeft(ctx, &w.rec.report.Iterations[n-1]); err != nil {
+			w.failed(ctx, err)
 		}
 	}
 }
 
-func (j *work) commitLeft(ctx context.Context, it *ralph.Iteration) error {
-	change, err := j.repo.Snapshot(ctx)
-	j.rec.report.Findings = change.Findings
+func (w *work) commitLeft(ctx context.Context, it *ralph.Iteration) error {
+	change, err := w.repo.Snapshot(ctx)
+	w.rec.report.Findings = change.Findings
 	if why := ralph.Blocking(change.Findings); err == nil && why != "" {
-		j.withhold(why)
+		w.withhold(why)
 		return nil
 	}
 	if err == nil {
 		var c ralph.Commit
-		if c, err = j.repo.Checkpoint(ctx, *it); c.SHA != "" {
+		if c, err = w.repo.Checkpoint(ctx, *it); c.SHA != "" {
 			if it.Commit.SHA != "" {
 				c.Own += it.Commit.Own + 1
 			}
 			it.Commit = c
-			j.emit(ralph.Event{Kind: ralph.EventCheckpoint, At: time.Now(), Commit: &c, Iteration: it.Number})
+			w.emit(ralph.Event{Kind: ralph.EventCheckpoint, At: time.Now(), Commit: &c, Iteration: it.Number})
 		}
 	}
 	if err != nil {
@@ -190,41 +190,41 @@ func (j *work) commitLeft(ctx context.Context, it *ralph.Iteration) error {
 }
 
 // withhold ends a run whose last work may not be published.
-func (j *work) withhold(why string) {
-	if text := "; what is in the workspace may not be published: " + why; !strings.Contains(j.rec.report.Reason, text) {
-		j.rec.report.Reason += text
+func (w *work) withhold(why string) {
+	if text := "; what is in the workspace may not be published: " + why; !strings.Contains(w.rec.report.Reason, text) {
+		w.rec.report.Reason += text
 	}
-	if j.rec.report.Outcome.Yields() {
-		j.rec.report.Outcome = ralph.Blocked
+	if w.rec.report.Outcome.Yields() {
+		w.rec.report.Outcome = ralph.Blocked
 	}
 }
 
 // stayed says where work is that was not to leave the machine, and what would
 // have become of it.
-func (j *work) stayed(p *ralph.Publication) string {
+func (w *work) stayed(p *ralph.Publication) string {
 	where := fmt.Sprintf("The work is on the branch %s, which is checked out here and was not pushed", p.Branch)
 	switch {
-	case j.cfg.DryRun && j.site.Repository != "":
-		where = fmt.Sprintf("Dry run: nothing was pushed. Without dry-run the branch %s would be pushed to %s", p.Branch, j.site.Repository)
-		if j.cfg.PullRequest {
+	case w.cfg.DryRun && w.site.Repository != "":
+		where = fmt.Sprintf("Dry run: nothing was pushed. Without dry-run the branch %s would be pushed to %s", p.Branch, w.site.Repository)
+		if w.cfg.PullRequest {
 			state := "ready for review"
-			if j.draft() {
+			if w.draft() {
 				state = "a draft"
 			}
-			where += fmt.Sprintf(", with a pull request into %s, %s, titled: %s", p.Base, state, j.title())
+			where += fmt.Sprintf(", with a pull request into %s, %s, titled: %s", p.Base, state, w.title())
 		}
-	case j.cfg.DryRun:
+	case w.cfg.DryRun:
 		where += " (dry run)"
-	case j.cfg.Push == config.PushNever:
+	case w.cfg.Push == config.PushNever:
 		where += " (push: false)"
-	case j.site.Repository != "":
+	case w.site.Repository != "":
 		where += " (no token is given: GITHUB_TOKEN)"
 	}
-	if len(j.start.BaseSHA) >= 7 {
-		where += fmt.Sprintf(". To see it: git log -p %s..%s", j.start.BaseSHA[:7], p.Branch)
+	if len(w.start.BaseSHA) >= 7 {
+		where += fmt.Sprintf(". To see it: git log -p %s..%s", w.start.BaseSHA[:7], p.Branch)
 	}
-	if j.local() {
-		where += ". The record of the run is " + j.files.Path("report.html")
+	if w.local() {
+		where += ". The record of the run is " + w.files.Path("report.html")
 	}
 	return where + "."
 }
@@ -232,30 +232,30 @@ func (j *work) stayed(p *ralph.Publication) string {
 // failed records a step of publishing that failed for good. Work that could
 // not be published is no success, whatever the loop came to; nor is it a failure
 // of git when somebody stopped the run meanwhile.
-func (j *work) failed(run context.Context, err error) {
-	j.rec.report.Publication.Errors = append(j.rec.report.Publication.Errors, err.Error())
-	j.rec.out.Warn(err.Error())
+func (w *work) failed(run context.Context, err error) {
+	w.rec.report.Publication.Errors = append(w.rec.report.Publication.Errors, err.Error())
+	w.rec.out.Warn(err.Error())
 	switch {
-	case j.rec.report.Outcome == ralph.Interrupted:
+	case w.rec.report.Outcome == ralph.Interrupted:
 	case run.Err() != nil:
-		j.rec.report.Reason = fmt.Sprintf("%s, but the run was cancelled while it was being published", j.rec.report.Reason)
-		j.rec.report.Outcome = ralph.Interrupted
+		w.rec.report.Reason = fmt.Sprintf("%s, but the run was cancelled while it was being published", w.rec.report.Reason)
+		w.rec.report.Outcome = ralph.Interrupted
 	default:
-		j.rec.report.Reason = fmt.Sprintf("%s, but publishing failed: %v", j.rec.report.Reason, err)
-		j.rec.report.Outcome = ralph.GitFailed
+		w.rec.report.Reason = fmt.Sprintf("%s, but publishing failed: %v", w.rec.report.Reason, err)
+		w.rec.report.Outcome = ralph.GitFailed
 	}
 }
 
 // publishing bounds the steps after the loop: by what max-duration leaves, and
 // by the last call once the run was asked to stop.
-func (j *plan) publishing(ctx context.Context) (context.Context, context.CancelFunc) {
+func (p *plan) publishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	until := time.Now().Add(publishLimit)
-	if j.cfg.MaxDuration > 0 {
-		until = j.rec.started().Add(j.cfg.MaxDuration)
+	if p.cfg.MaxDuration > 0 {
+		until = p.rec.started().Add(p.cfg.MaxDuration)
 	}
 	bounded, cancel := context.WithDeadline(context.WithoutCancel(ctx), until)
 	stop := context.AfterFunc(ctx, func() {
-		t := time.NewTimer(time.Until(j.Stop.asked().Add(lastCall)))
+		t := time.NewTimer(time.Until(p.Stop.asked().Add(lastCall)))
 		defer t.Stop()
 		select {
 		case <-t.C:
@@ -268,12 +268,12 @@ func (j *plan) publishing(ctx context.Context) (context.Context, context.CancelF
 
 // lookAtTests adds to the record what people should know of tests and checks
 // before they merge.
-func (j *work) lookAtTests(ctx context.Context) {
-	if j.repo == nil {
+func (w *work) lookAtTests(ctx context.Context) {
+	if w.repo == nil {
 		return
 	}
-	j.rec.report.Findings = inspect.Sorted(append(j.rec.report.Findings, j.inspect.Weakened(func(path string) []byte {
-		data, err := j.repo.BaseFile(ctx, path)
+	w.rec.report.Findings = inspect.Sorted(append(w.rec.report.Findings, w.inspect.Weakened(func(path string) []byte {
+		data, err := w.repo.BaseFile(ctx, path)
 		if err != nil {
 			return nil // it leads nowhere then
 		}

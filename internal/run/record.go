@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
@@ -58,11 +57,15 @@ func (r *Record) configured(cfg config.Config) {
 // started is when the run began.
 func (r *Record) started() time.Time { return r.report.Started }
 
-// note keeps what a user should know, once.
+// note keeps what a user should know, once and as it was said last.
 func (r *Record) note(text string) {
-	if !slices.Contains(r.report.Notes, text) {
-		r.report.Notes = append(r.report.Notes, text)
+	for i, said := range r.report.Notes {
+		if said == text || ralph.Renews(text, said) {
+			r.report.Notes[i] = text
+			return
+		}
 	}
+	r.report.Notes = append(r.report.Notes, text)
 }
 
 // tell notes a text and shows it.

@@ -56,59 +56,59 @@ func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
 func (s *sandboxed) getenv(name string) string { return proc.Getenv(s.Environ, name) }
 
 // openTemp makes the private folders of the run.
-func (j *sandboxed) openTemp() error {
-	t, err := newTemp(j.tempDir(), j.identity)
+func (s *sandboxed) openTemp() error {
+	t, err := newTemp(s.tempDir(), s.identity)
 	if err != nil {
 		return invalid(fmt.Errorf("private folder for the run, which lies below TMPDIR: %w", err))
 	}
-	j.temp = t
-	j.undo.atEnd(j.removeTemp)
-	return invalid(j.writeGitConfig(t.home, j.cfg.Committer))
+	s.temp = t
+	s.undo.atEnd(s.removeTemp)
+	return invalid(s.writeGitConfig(t.home, s.cfg.Committer))
 }
 
 // buildWalls starts the supervisor all children run under.
-func (j *sandboxed) buildWalls(ctx context.Context) (err error) {
-	t := j.temp
-	o := proc.Options{Identity: j.identity, Env: []string{"PATH=" + j.getenv("PATH")}, SpillDir: t.store, Reaper: true}
-	if j.isolation != config.IsolationOff {
-		open := []string{j.Workspace, t.home, t.tmp, t.index}
-		if folder := j.taskPath(); folder != "" {
+func (s *sandboxed) buildWalls(ctx context.Context) (err error) {
+	t := s.temp
+	o := proc.Options{Identity: s.identity, Env: []string{"PATH=" + s.getenv("PATH")}, SpillDir: t.store, Reaper: true}
+	if s.isolation != config.IsolationOff {
+		open := []string{s.Workspace, t.home, t.tmp, t.index}
+		if folder := s.taskPath(); folder != "" {
 			open = append(open, folder)
 		}
-		open = append(open, sharedTemp(j.identity)...)
-		walls := sandbox.DefaultWalls(open, j.install())
-		walls.Strict = j.isolation == config.IsolationStrict
-		walls.Network = j.network.walls(open)
+		open = append(open, sharedTemp(s.identity)...)
+		walls := sandbox.DefaultWalls(open, s.install())
+		walls.Strict = s.isolation == config.IsolationStrict
+		walls.Network = s.network.walls(open)
 		o.Walls = &walls
-		o.Memory, o.FreeDisk, o.DiskPaths = j.cfg.MaxMemory, j.cfg.MinFreeDisk, open
-		if j.network != nil {
-			o.Refused = j.network.refuse
+		o.Memory, o.FreeDisk, o.DiskPaths = s.cfg.MaxMemory, s.cfg.MinFreeDisk, open
+		if s.network != nil {
+			o.Refused = s.network.refuse
 		}
 	}
-	if j.cfg.MaxProcesses > 0 {
-		o.MaxProcs = uint64(j.cfg.MaxProcesses)
+	if s.cfg.MaxProcesses > 0 {
+		o.MaxProcs = uint64(s.cfg.MaxProcesses)
 	}
-	if j.isolation != config.IsolationOff {
-		j.rec.report.Isolation = sandbox.Describe(j.identity, o.Walls, os.Getuid())
+	if s.isolation != config.IsolationOff {
+		s.rec.report.Isolation = sandbox.Describe(s.identity, o.Walls, os.Getuid())
 		if abi, why := sandbox.Available(); abi == 0 {
-			j.rec.note("There are no file walls: " + why + ".")
+			s.rec.note("There are no file walls: " + why + ".")
 		}
-		if o.Walls.Network == nil && j.walled() {
-			j.rec.report.Isolation += ", network open (allowed-hosts is *)"
+		if o.Walls.Network == nil && s.walled() {
+			s.rec.report.Isolation += ", network open (allowed-hosts is *)"
 		}
-		if j.network != nil && len(j.network.doors) > 0 {
-			j.rec.report.Isolation += ", the agent's key kept back"
+		if s.network != nil && len(s.network.doors) > 0 {
+			s.rec.report.Isolation += ", the agent's key kept back"
 		}
-		j.rec.out.Say("Isolation: " + j.rec.report.Isolation)
+		s.rec.out.Say("Isolation: " + s.rec.report.Isolation)
 	}
-	if j.children, err = j.startChildren(ctx, o); err != nil {
+	if s.children, err = s.startChildren(ctx, o); err != nil {
 		return invalid(err)
 	}
-	if err := j.openBox(ctx); err != nil || j.cfg.DisplayFilter == "" {
+	if err := s.openBox(ctx); err != nil || s.cfg.DisplayFilter == "" {
 		return err
 	}
 	o.Reaper = false
-	j.display, err = j.startChildren(ctx, o)
+	s.display, err = s.startChildren(ctx, o)
 	return invalid(err)
 }
 
@@ -122,14 +122,14 @@ func sharedTemp(id sandbox.Identity) []string {
 }
 
 // startChildren starts a supervisor that lives as long as the run.
-func (j *sandboxed) startChildren(ctx context.Context, o proc.Options) (*proc.Supervisor, error) {
+func (s *sandboxed) startChildren(ctx context.Context, o proc.Options) (*proc.Supervisor, error) {
 	children, err := proc.Start(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	j.undo.atEnd(func() {
+	s.undo.atEnd(func() {
 		if err := children.Close(); err != nil {
-			j.rec.out.Warn(err.Error())
+			s.rec.out.Warn(err.Error())
 		}
 	})
 	return children, nil
@@ -137,19 +137,19 @@ func (j *sandboxed) startChildren(ctx context.Context, o proc.Options) (*proc.Su
 
 // tempDir is TMPDIR as it was before the environment was sealed. A folder of
 // the workspace is the agent's and no place for the owner's store.
-func (j *sandboxed) tempDir() string {
-	dir := j.getenv("TMPDIR")
-	if rel, err := filepath.Rel(j.Workspace, dir); err == nil && filepath.IsLocal(rel) {
+func (s *sandboxed) tempDir() string {
+	dir := s.getenv("TMPDIR")
+	if rel, err := filepath.Rel(s.Workspace, dir); err == nil && filepath.IsLocal(rel) {
 		return ""
 	}
 	return dir
 }
 
 // writeGitConfig gives the agent's own commits an author: its HOME is new.
-func (j *sandboxed) writeGitConfig(home string, person config.Person) error {
-	j.person = person
-	if !j.cfg.Author.IsZero() {
-		person = j.cfg.Author
+func (s *sandboxed) writeGitConfig(home string, person config.Person) error {
+	s.person = person
+	if !s.cfg.Author.IsZero() {
+		person = s.cfg.Author
 	}
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`) // git-config(1) knows fewer escapes than %q writes
 	text := fmt.Sprintf("[user]\n\tname = \"%s\"\n\temail = \"%s\"\n[safe]\n\tdirectory = *\n[advice]\n\tdetachedHead = false\n",
@@ -158,8 +158,8 @@ func (j *sandboxed) writeGitConfig(home string, person config.Person) error {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return err
 	}
-	if j.identity.IsZero() {
+	if s.identity.IsZero() {
 		return nil
 	}
-	return os.Chown(path, j.identity.UID, j.identity.GID)
+	return os.Chown(path, s.identity.UID, s.identity.GID)
 }

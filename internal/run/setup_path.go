@@ -23,17 +23,17 @@ const (
 
 // tellingPath is a setup command that leaves its PATH behind, with the variables it
 // needs for that. In a Docker Sandbox our files are not there.
-func (j *sandboxed) tellingPath(command string) (script string, env []string) {
-	if j.box != nil {
+func (s *sandboxed) tellingPath(command string) (script string, env []string) {
+	if s.box != nil {
 		return command, nil
 	}
 	return `trap '{ printf %s "$PATH" > "$RALPH_SETUP_PATH"; } 2>/dev/null' EXIT; ` + command,
-		[]string{"RALPH_SETUP_PATH=" + filepath.Join(j.temp.tmp, pathFile)}
+		[]string{"RALPH_SETUP_PATH=" + filepath.Join(s.temp.tmp, pathFile)}
 }
 
 // readPath takes what the last setup command left.
-func (j *sandboxed) readPath() {
-	root, err := os.OpenRoot(j.temp.tmp)
+func (s *sandboxed) readPath() {
+	root, err := os.OpenRoot(s.temp.tmp)
 	if err != nil {
 		return
 	}
@@ -47,13 +47,13 @@ func (j *sandboxed) readPath() {
 		return
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxPath))
-	if path := string(data); err == nil && path != "" && !strings.ContainsAny(path, "\x00\n") && path != j.getenv("PATH") {
-		j.path = path
+	if path := string(data); err == nil && path != "" && !strings.ContainsAny(path, "\x00\n") && path != s.getenv("PATH") {
+		s.path = path
 	}
 }
 
 // withPath are the guests, with the PATH that setup left.
-func (j *sandboxed) withPath() dockersandbox.Process { return pathed{j.guests(), j} }
+func (s *sandboxed) withPath() dockersandbox.Process { return pathed{s.guests(), s} }
 
 // pathed starts children with the PATH that setup left.
 type pathed struct {

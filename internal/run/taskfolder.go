@@ -9,19 +9,20 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/taskdir"
 )
 
 // taskPath is the task folder, without symbolic links where it exists; "" when
 // there is none.
-func (j *plan) taskPath() string {
-	if j.cfg.TaskDir == "" {
+func (p *plan) taskPath() string {
+	if p.cfg.TaskDir == "" {
 		return ""
 	}
-	path := filepath.FromSlash(j.cfg.TaskDir)
+	path := filepath.FromSlash(p.cfg.TaskDir)
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(j.Workspace, path)
+		path = filepath.Join(p.Workspace, path)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -41,20 +42,20 @@ type taskFolder struct {
 // openTaskDir opens the folder in which the agent says that it is done. The
 // branch of an earlier run may bring another one: it is opened when that is
 // checked out.
-func (j *workspace) openTaskDir() error {
-	if j.tasks == nil || j.tasks.dir != nil {
+func (w *workspace) openTaskDir() error {
+	if w.tasks == nil || w.tasks.dir != nil {
 		return nil
 	}
 	owner := taskdir.Owner{UID: -1, GID: -1}
-	if !j.identity.IsZero() {
-		owner = taskdir.Owner{UID: j.identity.UID, GID: j.identity.GID}
+	if !w.identity.IsZero() {
+		owner = taskdir.Owner{UID: w.identity.UID, GID: w.identity.GID}
 	}
-	tasks, err := taskdir.Open(j.taskPath(), owner)
+	tasks, err := taskdir.Open(w.taskPath(), owner)
 	if err != nil {
 		return invalid(err)
 	}
-	j.tasks.dir = tasks
-	j.undo.afterwards(func() { _ = tasks.Close() })
+	w.tasks.dir = tasks
+	w.undo.afterwards(func() { _ = tasks.Close() })
 	return invalid(tasks.Resume())
 }
 
@@ -139,15 +140,15 @@ func spoken(t ralph.Turn) ralph.Turn {
 // linger is how long children of an agent that exited may go on: when the task
 // is done they are waited for, otherwise the next attempt must not meet them.
 // 002-07, 002-14
-func (j *sandboxed) linger() time.Duration {
-	if done, err := j.tasks.dir.Done(); err != nil || !done {
+func (s *sandboxed) linger() time.Duration {
+	if done, err := s.tasks.dir.Done(); err != nil || !done {
 		return 0
 	}
-	if j.cfg.ChildWaitTimeout == 0 {
+	if s.cfg.ChildWaitTimeout == 0 {
 		return forever
 	}
-	j.rec.out.Say(fmt.Sprintf("DONE is there; waiting up to %s for what the agent started", j.cfg.ChildWaitTimeout))
-	return j.cfg.ChildWaitTimeout
+	s.rec.out.Say(fmt.Sprintf("DONE is there; waiting up to %s for what the agent started", s.cfg.ChildWaitTimeout))
+	return s.cfg.ChildWaitTimeout
 }
 
 const forever = 1000 * time.Hour
@@ -163,7 +164,7 @@ func (t *taskFolder) post(e ralph.Event) {
 	case e.Kind == ralph.EventResult && e.Turn != nil && e.Turn.Failure != nil:
 		m.Type, m.Body, m.ExitCode = taskdir.Warning, "agent failed: "+t.redact(e.Turn.Failure.Message), &e.Turn.ExitCode
 	case e.Kind == ralph.EventResult && e.Turn != nil:
-		m.Type, m.Body, m.ExitCode = "RUN_STOP", "agent "+agent.ExitText(e.Turn.ExitCode), &e.Turn.ExitCode
+		m.Type, m.Body, m.ExitCode = "RUN_STOP", "agent "+driver.ExitText(e.Turn.ExitCode), &e.Turn.ExitCode
 	default:
 		return
 	}

@@ -15,14 +15,14 @@ type temp struct {
 	keep                          bool // the store holds what exists nowhere else
 }
 
-func (j *sandboxed) removeTemp() {
-	if !j.temp.keep {
-		if err := removeAll(j.temp.root); err != nil {
-			j.rec.out.Warn("A private folder of the run could not be removed: " + err.Error())
+func (s *sandboxed) removeTemp() {
+	if !s.temp.keep {
+		if err := removeAll(s.temp.root); err != nil {
+			s.rec.out.Warn("A private folder of the run could not be removed: " + err.Error())
 		}
 		return
 	}
-	for _, dir := range []string{j.temp.home, j.temp.tmp, j.temp.index} {
+	for _, dir := range []string{s.temp.home, s.temp.tmp, s.temp.index} {
 		_ = os.RemoveAll(dir)
 	}
 }

@@ -32,14 +32,14 @@ func BringsTask(e runner.Event) bool {
 
 // decide finds out what the event that started the run means for it, and whether
 // those who caused it may. Nothing has been spent by then, nor written.
-func (j *plan) decide(ctx context.Context) error {
-	if j.local() {
+func (p *plan) decide(ctx context.Context) error {
+	if p.local() {
 		return nil
 	}
-	t := j.cfg.Trigger
-	d, err := trigger.Decide(j.Event, trigger.Settings{
+	t := p.cfg.Trigger
+	d, err := trigger.Decide(p.Event, trigger.Settings{
 		Command: t.Command, Label: t.Label, AllowBots: t.AllowBots, Use: trigger.Use(t.Use),
-		HasPrompt: j.cfg.HasTask(),
+		HasPrompt: p.cfg.HasTask(),
 	})
 	switch {
 	case err != nil:
@@ -47,58 +47,58 @@ func (j *plan) decide(ctx context.Context) error {
 	case !d.Run:
 		return &endError{ralph.Skipped, errors.New(d.Why)}
 	}
-	if d, err = j.complete(ctx, d); err != nil {
+	if d, err = p.complete(ctx, d); err != nil {
 		return err
 	}
-	j.decision = d
+	p.decision = d
 	for _, n := range d.Notes {
-		j.rec.tell(n)
+		p.rec.tell(n)
 	}
-	if d.Prompt == "" && !j.cfg.HasTask() {
-		return invalid(fmt.Errorf("the event %s brings no task: give prompt or prompt-file", j.Event.Name))
+	if d.Prompt == "" && !p.cfg.HasTask() {
+		return invalid(fmt.Errorf("the event %s brings no task: give prompt or prompt-file", p.Event.Name))
 	}
-	if BringsTask(j.Event) {
-		j.rec.out.Say(d.Why)
+	if BringsTask(p.Event) {
+		p.rec.out.Say(d.Why)
 	}
-	if err := j.fits(d); err != nil {
+	if err := p.fits(d); err != nil {
 		return invalid(err)
 	}
-	j.rec.report.Task = d.Below(j.cfg.Prompt)
-	j.rec.report.Publication.Issue = d.Issue
+	p.rec.report.Task = d.Below(p.cfg.Prompt)
+	p.rec.report.Publication.Issue = d.Issue
 	return nil
 }
 
 // fits refuses what does not go with work on somebody's pull request.
-func (j *plan) fits(d trigger.Decision) error {
-	if !d.Existing || j.cfg.Branch != "" {
+func (p *plan) fits(d trigger.Decision) error {
+	if !d.Existing || p.cfg.Branch != "" {
 		return nil
 	}
-	if j.cfg.PushToFork != "" {
+	if p.cfg.PushToFork != "" {
 		return fmt.Errorf("push-to-fork does not go with work on pull request #%d, whose branch %s lies in the repository itself: leave it out, or give a branch", d.PullRequest, d.Branch)
 	}
-	if j.cfg.Base != "" && j.cfg.Base != d.Base {
+	if p.cfg.Base != "" && p.cfg.Base != d.Base {
 		n := fmt.Sprintf("The base stays %s, that of pull request #%d: base is not looked at.", d.Base, d.PullRequest)
-		j.rec.tell(n)
+		p.rec.tell(n)
 	}
 	return nil
 }
 
 // complete asks the forge for what a decision needs to know.
-func (j *plan) complete(ctx context.Context, d trigger.Decision) (trigger.Decision, error) {
+func (p *plan) complete(ctx context.Context, d trigger.Decision) (trigger.Decision, error) {
 	if len(d.Check) == 0 && d.Needs == trigger.NeedsNothing {
 		return d, nil
 	}
-	if !j.cfg.Token.IsSet() {
+	if !p.cfg.Token.IsSet() {
 		return d, invalid(fmt.Errorf("%s: whether that is allowed has to be asked of the forge: give github-token", d.Why))
 	}
-	client, err := j.client()
+	client, err := p.client()
 	if err != nil {
 		return d, invalid(err)
 	}
-	if d, err = allowed(ctx, client, d, j.cfg.Trigger.Command); err != nil {
+	if d, err = allowed(ctx, client, d, p.cfg.Trigger.Command); err != nil {
 		return d, err
 	}
-	if err := j.stillOpen(ctx, client, d); err != nil {
+	if err := p.stillOpen(ctx, client, d); err != nil {
 		return d, err
 	}
 	switch d.Needs {
@@ -118,12 +118,12 @@ func (j *plan) complete(ctx context.Context, d trigger.Decision) (trigger.Decisi
 	case trigger.NeedsRun:
 		run, err := client.FailedRun(ctx, d.RunID)
 		if err != nil {
-			j.rec.note("The logs of the failed workflow could not be read: " + err.Error())
-			j.rec.out.Warn(err.Error())
+			p.rec.note("The logs of the failed workflow could not be read: " + err.Error())
+			p.rec.out.Warn(err.Error())
 		}
 		var jobs []trigger.Job
 		for _, one := range run.Jobs {
-			jobs = append(jobs, trigger.Job{Name: one.Name, Conclusion: one.Conclusion, Log: j.rec.redact.Text(one.Tail)})
+			jobs = append(jobs, trigger.Job{Name: one.Name, Conclusion: one.Conclusion, Log: p.rec.redact.Text(one.Tail)})
 		}
 		d, err = d.WithRun(jobs)
 		return d, invalid(err)
@@ -133,14 +133,14 @@ func (j *plan) complete(ctx context.Context, d trigger.Decision) (trigger.Decisi
 
 // stillOpen ends a run for an issue that was closed between its event and the job.
 // Where the token may not read issues, the event's own word stands.
-func (j *plan) stillOpen(ctx context.Context, client *forge.Client, d trigger.Decision) error {
-	if d.CommentOn == 0 || d.PullRequest != 0 || j.Event.Name != "issues" && j.Event.Name != "issue_comment" {
+func (p *plan) stillOpen(ctx context.Context, client *forge.Client, d trigger.Decision) error {
+	if d.CommentOn == 0 || d.PullRequest != 0 || p.Event.Name != "issues" && p.Event.Name != "issue_comment" {
 		return nil
 	}
 	closed, err := client.IssueClosed(ctx, d.CommentOn)
 	switch {
 	case err != nil:
-		j.rec.out.Say("Whether the issue is still open is unknown: " + err.Error())
+		p.rec.out.Say("Whether the issue is still open is unknown: " + err.Error())
 	case closed:
 		return &endError{ralph.Skipped, fmt.Errorf("issue #%d was closed after the event: nothing is done. Open it again before ralph works on it", d.CommentOn)}
 	}
@@ -169,101 +169,101 @@ func allowed(ctx context.Context, client *forge.Client, d trigger.Decision, comm
 }
 
 // client is the forge's API, once it is needed.
-func (j *plan) client() (*forge.Client, error) {
-	if j.api != nil {
-		return j.api, nil
+func (p *plan) client() (*forge.Client, error) {
+	if p.api != nil {
+		return p.api, nil
 	}
-	client, err := j.connect(j.site.Repository, false)
+	client, err := p.connect(p.site.Repository, false)
 	if err == nil {
-		j.api = client
+		p.api = client
 	}
 	return client, err
 }
 
 // connect makes a client of a repository; pushing says whether it has the token
 // that pushes.
-func (j *plan) connect(repository string, pushing bool) (*forge.Client, error) {
-	token := j.cfg.Token
-	if pushing && j.cfg.CIToken.IsSet() {
-		token = j.cfg.CIToken
+func (p *plan) connect(repository string, pushing bool) (*forge.Client, error) {
+	token := p.cfg.Token
+	if pushing && p.cfg.CIToken.IsSet() {
+		token = p.cfg.CIToken
 	}
 	return forge.New(forge.Options{
-		APIURL: j.site.APIURL, ServerURL: j.site.ServerURL, GraphQLURL: j.site.GraphQLURL, Repository: repository,
-		Token: token, UserAgent: "ralph-action/" + j.Version, Log: j.rec.out.Say,
+		APIURL: p.site.APIURL, ServerURL: p.site.ServerURL, GraphQLURL: p.site.GraphQLURL, Repository: repository,
+		Token: token, UserAgent: "ralph-action/" + p.Version, Log: p.rec.out.Say,
 	})
 }
 
 // tellAbout begins to keep the comment up to date that tells of the run where it
 // came from.
-func (j *work) tellAbout(ctx context.Context) error {
-	if !j.cfg.Trigger.Comment || j.decision.CommentOn == 0 || !j.pushes() {
+func (w *work) tellAbout(ctx context.Context) error {
+	if !w.cfg.Trigger.Comment || w.decision.CommentOn == 0 || !w.pushes() {
 		return nil
 	}
-	client, err := j.client()
+	client, err := w.client()
 	if err != nil {
 		return invalid(err)
 	}
-	j.telling = tell(ctx, func(ctx context.Context, text string) error {
-		ref, err := client.Comment(ctx, j.decision.CommentOn, forge.RecordMarker, text, j.comment)
+	w.telling = tell(ctx, func(ctx context.Context, text string) error {
+		ref, err := client.Comment(ctx, w.decision.CommentOn, forge.RecordMarker, text, w.comment)
 		if ref.ID != 0 {
-			j.comment = ref
+			w.comment = ref
 		}
 		return err
-	}, func(err error) { j.rec.out.Warn(err.Error()) })
-	j.undo.atEnd(j.telling.cut) // a run that ends in another way
-	j.rec.onEnd = j.tellRefusal
-	j.telling.say(j.progress(0))
+	}, func(err error) { w.rec.out.Warn(err.Error()) })
+	w.undo.atEnd(w.telling.cut) // a run that ends in another way
+	w.rec.onEnd = w.tellRefusal
+	w.telling.say(w.progress(0))
 	return nil
 }
 
 // progress is what the comment says while the run goes on.
-func (j *work) progress(iteration int) string {
-	r := j.rec.report
-	r.Iterations = j.seen
-	r.Duration = time.Since(j.rec.started())
-	return j.rec.redact.Text(report.Comment(report.Redacted(r, j.rec.masked), report.CommentOptions{Marker: forge.RecordMarker, Iteration: iteration}))
+func (w *work) progress(iteration int) string {
+	r := w.rec.report
+	r.Iterations = w.seen
+	r.Duration = time.Since(w.rec.started())
+	return w.rec.redact.Text(report.Comment(report.Redacted(r, w.rec.masked), report.CommentOptions{Marker: forge.RecordMarker, Iteration: iteration}))
 }
 
 // tellRefusal says in the comment that the run ended before its first iteration.
-func (j *work) tellRefusal(run context.Context) {
-	if j.telling == nil {
+func (w *work) tellRefusal(run context.Context) {
+	if w.telling == nil {
 		return
 	}
-	ctx, cancel := j.publishing(run)
+	ctx, cancel := w.publishing(run)
 	defer cancel()
-	j.tellEnd(ctx)
+	w.tellEnd(ctx)
 }
 
 // tellEnd says in the comment how the run ended. Below a pull request that
 // somebody else described the record stands there already.
-func (j *work) tellEnd(ctx context.Context) {
-	if j.telling == nil {
+func (w *work) tellEnd(ctx context.Context) {
+	if w.telling == nil {
 		return
 	}
-	if j.interruptedNow() {
-		j.telling.cut()
+	if w.interruptedNow() {
+		w.telling.cut()
 	} else {
-		j.telling.end(ctx)
+		w.telling.end(ctx)
 	}
-	client, err := j.client()
+	client, err := w.client()
 	if err != nil {
-		j.rec.warn(err.Error()) // it was made before
+		w.rec.warn(err.Error()) // it was made before
 		return
 	}
-	text := j.rec.redact.Text(report.Comment(j.rec.public(), report.CommentOptions{Marker: forge.RecordMarker}))
-	ref, err := client.Comment(ctx, j.decision.CommentOn, forge.RecordMarker, text, j.comment)
+	text := w.rec.redact.Text(report.Comment(w.rec.public(), report.CommentOptions{Marker: forge.RecordMarker}))
+	ref, err := client.Comment(ctx, w.decision.CommentOn, forge.RecordMarker, text, w.comment)
 	if err != nil {
-		j.couldNot("comment", err)
-		j.rec.warn(err.Error())
+		w.couldNot("comment", err)
+		w.rec.warn(err.Error())
 		return
 	}
-	j.did("comment", fmt.Sprintf("on #%d", j.decision.CommentOn))
-	j.rec.report.Publication.Comment = ref.URL
+	w.did("comment", fmt.Sprintf("on #%d", w.decision.CommentOn))
+	w.rec.report.Publication.Comment = ref.URL
 }
 
 // runNumber is the id of the workflow run; 0 outside of one.
-func (j *plan) runNumber() int64 {
-	id, err := strconv.ParseInt(j.site.RunID, 10, 64)
+func (p *plan) runNumber() int64 {
+	id, err := strconv.ParseInt(p.site.RunID, 10, 64)
 	if err != nil {
 		return 0
 	}

@@ -11,31 +11,31 @@ import (
 
 // keepUnpublished writes down what may not be published, or could not be, with
 // secrets blotted out, so that the work is not lost with the machine.
-func (j *work) keepUnpublished(ctx context.Context, state repo.State) {
-	lost := j.pushes() && (state.HeadSHA != "" && !state.Pushed || j.rec.report.Outcome == ralph.GitFailed)
-	blocked, left := ralph.Blocking(j.rec.report.Findings) != "", len(ralph.OfSeverity(j.rec.report.Findings, ralph.LeftOut)) > 0
+func (w *work) keepUnpublished(ctx context.Context, state repo.State) {
+	lost := w.pushes() && (state.HeadSHA != "" && !state.Pushed || w.rec.report.Outcome == ralph.GitFailed)
+	blocked, left := ralph.Blocking(w.rec.report.Findings) != "", len(ralph.OfSeverity(w.rec.report.Findings, ralph.LeftOut)) > 0
 	if !blocked && !left && !lost {
 		return
 	}
 	var patch bytes.Buffer
-	if err := j.repo.Patch(ctx, &patch, maxPatch); err != nil {
-		j.rec.out.Warn("What was not published could not be written down: " + err.Error())
+	if err := w.repo.Patch(ctx, &patch, maxPatch); err != nil {
+		w.rec.out.Warn("What was not published could not be written down: " + err.Error())
 		return
 	}
 	if patch.Len() == 0 {
 		return
 	}
-	masked, clean := j.inspect.MaskPatch(patch.Bytes())
-	if err := j.files.WriteFile(unpublished, masked); err != nil {
-		j.rec.out.Warn(err.Error())
+	masked, clean := w.inspect.MaskPatch(patch.Bytes())
+	if err := w.files.WriteFile(unpublished, masked); err != nil {
+		w.rec.out.Warn(err.Error())
 		return
 	}
-	p := &j.rec.report.Publication
-	p.Patch = j.files.Path(unpublished)
+	p := &w.rec.report.Publication
+	p.Patch = w.files.Path(unpublished)
 	if !blocked && len(masked) <= maxShown && clean {
 		p.PatchText = string(masked)
 	}
-	j.rec.note("What was not published is in " + strconv.Quote(j.files.Path(unpublished)) + ", as a patch with the secrets blotted out (what is not text is only named there), and in the workspace as it is. Keep it as an artifact of the job where it matters.")
+	w.rec.note("What was not published is in " + strconv.Quote(w.files.Path(unpublished)) + ", as a patch with the secrets blotted out (what is not text is only named there), and in the workspace as it is. Keep it as an artifact of the job where it matters.")
 }
 
 const (

@@ -18,11 +18,11 @@ const cancelName = "cancel"
 
 // watchCancel ends the run when 'ralph cancel' asks for it. A request from before
 // the run is none. 004-10
-func (j *workspace) watchCancel(ctx context.Context, cancel context.CancelFunc) {
-	if !j.local() || j.cfg.Mode != config.ModeTasks && j.cfg.Mode != config.ModeSession {
+func (w *workspace) watchCancel(ctx context.Context, cancel context.CancelFunc) {
+	if !w.local() || w.cfg.Mode != config.ModeTasks && w.cfg.Mode != config.ModeSession {
 		return
 	}
-	request := filepath.Join(j.Workspace, rundir.Name, cancelName)
+	request := filepath.Join(w.Workspace, rundir.Name, cancelName)
 	_ = os.Remove(request)
 	const interval = 200 * time.Millisecond
 	watching, stop := context.WithCancel(ctx)
@@ -38,13 +38,13 @@ func (j *workspace) watchCancel(ctx context.Context, cancel context.CancelFunc) 
 			case <-tick.C:
 			}
 			if _, err := os.Lstat(request); !errors.Is(err, fs.ErrNotExist) {
-				j.Interrupted(SignalText)
+				w.Interrupted(SignalText)
 				cancel()
 				return
 			}
 		}
 	}()
-	j.undo.atEnd(func() {
+	w.undo.atEnd(func() {
 		stop()
 		<-over
 		_ = os.Remove(request)

@@ -1,7 +1,7 @@
 package rundir
 
 import (
-	"crypto/rand"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/org/ralph-action/internal/atomicfile"
 )
 
 // Create makes a new file in place of whatever has the name.
@@ -34,27 +36,14 @@ func (d *Dir) WriteFile(name string, data []byte) error {
 		return err
 	}
 	defer dir.Close()
-	f, temp, err := d.temp(dir, name)
-	if err != nil {
+	err = atomicfile.Write(dir, name, bytes.NewReader(data), atomicfile.Options{Mode: 0o644, Finish: d.chown, ReplaceDir: true})
+	switch {
+	case err == nil:
+		return nil
+	case isDenied(err):
 		return d.unwritable(err)
 	}
-	w := &file{f: f, path: d.Path(name)}
-	_, err = w.Write(data)
-	if err = errors.Join(err, d.chown(f), w.Close()); err == nil {
-		err = dir.Rename(temp, name)
-		if info, e := dir.Lstat(name); err != nil && e == nil && info.IsDir() {
-			// A directory in the way; a link would have been replaced.
-			err = dir.RemoveAll(name)
-			if err == nil {
-				err = dir.Rename(temp, name)
-			}
-		}
-	}
-	if err != nil {
-		_ = dir.Remove(temp)
-		return fmt.Errorf("write %s: %w", d.Path(name), reason(err))
-	}
-	return nil
+	return fmt.Errorf("write %s: %w", d.Path(name), reason(err))
 }
 
 // Append opens a file to add to, and makes it when it is missing. When the
@@ -120,13 +109,6 @@ func (d *Dir) replace(dir *os.Root, name string) (*os.File, error) {
 		return f, nil
 	}
 	return nil, fmt.Errorf("%s is put back whenever it is removed: %w", d.Path(name), ErrPlanted)
-}
-
-// temp makes a file with a name nobody can foresee.
-func (d *Dir) temp(dir *os.Root, name string) (*os.File, string, error) {
-	temp := "tmp-" + rand.Text() + "-" + name
-	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	return f, temp, err
 }
 
 // file names itself in errors as the user knows it.

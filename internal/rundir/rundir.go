@@ -11,9 +11,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/org/ralph-action/internal/atomicfile"
 )
 
 // Name is the folder below the workspace where everything stands that has no
@@ -98,11 +99,10 @@ func (d *Dir) probe() error {
 		return err
 	}
 	defer dir.Close()
-	f, name, err := d.temp(dir, "probe")
-	if err != nil {
+	if err := atomicfile.Probe(dir); err != nil {
 		return d.unwritable(err)
 	}
-	return errors.Join(f.Close(), dir.Remove(name))
+	return nil
 }
 
 // open opens the folder, and makes what is missing of the way to it.
@@ -194,11 +194,14 @@ func (d *Dir) chown(f *os.File) error {
 
 // unwritable says what a user can do about a workspace that takes no files.
 func (d *Dir) unwritable(err error) error {
-	denied := []error{fs.ErrPermission, syscall.EROFS}
-	if slices.ContainsFunc(denied, func(e error) bool { return errors.Is(err, e) }) {
+	if isDenied(err) {
 		return fmt.Errorf("workspace %s cannot be written to (%w): ralph keeps its report and logs in %s/; mount the workspace read-write, or run as the user who owns it", d.workspace, reason(err), d.folder)
 	}
 	return fmt.Errorf("write to %s in workspace %s: %w", d.folder, d.workspace, reason(err))
+}
+
+func isDenied(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
 // reason strips the operation and the path, which our own text names better.

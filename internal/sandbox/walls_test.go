@@ -54,3 +54,30 @@ func TestDescribe(t *testing.T) {
 		}
 	}
 }
+
+// A child that speaks is protected where there are file walls and a gate that
+// decides about the network, too; else what is missing is named.
+func TestUnprotected(t *testing.T) {
+	t.Parallel()
+	abi, noFiles := sandbox.Available()
+	_, noNetwork := sandbox.NetworkAvailable()
+	missing := func(network string) string {
+		if abi == 0 {
+			return noFiles
+		}
+		return network
+	}
+	for _, tc := range []struct {
+		name  string
+		walls *sandbox.Walls
+		want  string
+	}{
+		{"no walls", nil, "isolation is off"},
+		{"open network", &sandbox.Walls{}, missing("the network is open")},
+		{"all of them", &sandbox.Walls{Network: &sandbox.Network{}}, missing(noNetwork)},
+	} {
+		if got := sandbox.Unprotected(tc.walls); got != tc.want {
+			t.Errorf("Unprotected(%s) = %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}

@@ -1,7 +1,7 @@
 package starter
 
 import (
-	"crypto/rand"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"syscall"
+
+	"github.com/org/ralph-action/internal/atomicfile"
 )
 
 // Where things are, below the project.
@@ -196,18 +198,8 @@ func (f *Folder) enter(name string) (*os.Root, error) {
 // replace puts a whole file in the place of the old one. A crash leaves a file
 // tmp-…, which ralph's own .gitignore covers.
 func (f *Folder) replace(dir *os.Root, name string, data []byte) error {
-	temp := "tmp-" + rand.Text()
-	file, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return f.unwritable(name, err)
-	}
-	f.give(dir, temp)
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = dir.Rename(temp, path.Base(name))
-	}
-	if err != nil {
-		_ = dir.Remove(temp)
+	opts := atomicfile.Options{Mode: 0o644, Sync: true, Finish: f.giveFile}
+	if err := atomicfile.Write(dir, path.Base(name), bytes.NewReader(data), opts); err != nil {
 		return f.unwritable(name, err)
 	}
 	return nil
@@ -216,14 +208,30 @@ func (f *Folder) replace(dir *os.Root, name string, data []byte) error {
 // give hands what root made to the owner of the project, who works on without
 // being root. Where that is refused, it stays root's.
 func (f *Folder) give(dir *os.Root, name string) {
+	if owner := f.owner(); owner != nil {
+		_ = dir.Lchown(name, int(owner.Uid), int(owner.Gid))
+	}
+}
+
+// giveFile does so with a file that is open.
+func (f *Folder) giveFile(file *os.File) error {
+	if owner := f.owner(); owner != nil {
+		_ = file.Chown(int(owner.Uid), int(owner.Gid))
+	}
+	return nil
+}
+
+// owner returns nil if we are not root, or nobody knows.
+func (f *Folder) owner() *syscall.Stat_t {
 	if os.Geteuid() != 0 {
-		return
+		return nil
 	}
-	if info, err := f.root.Stat("."); err == nil {
-		if owner, ok := info.Sys().(*syscall.Stat_t); ok {
-			_ = dir.Lchown(name, int(owner.Uid), int(owner.Gid))
-		}
+	info, err := f.root.Stat(".")
+	if err != nil {
+		return nil
 	}
+	owner, _ := info.Sys().(*syscall.Stat_t)
+	return owner
 }
 
 // unwritable says what a user can do about it.

@@ -86,7 +86,7 @@ func (f *Folder) preset(agent string) ([]file, error) {
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, file{from.name, strings.ReplaceAll(string(data), "{{agent}}", agent)})
+		files = append(files, file{from.name, strings.NewReplacer("{{agent}}", agent, "{{agents}}", strings.Join(Agents(), ", ")).Replace(string(data))})
 	}
 	return files, nil
 }

@@ -4,6 +4,8 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+
+	"github.com/org/ralph-action/internal/agent/catalog"
 )
 
 // Proposal is what a project lets us see.
@@ -13,9 +15,7 @@ type Proposal struct {
 }
 
 // Agents are the commands that are looked for, in this order.
-func Agents() []string {
-	return []string{"claude", "codex", "gemini", "opencode", "copilot", "amp", "cline"}
-}
+func Agents() []string { return catalog.CLIs() }
 
 // maxManifest bounds what is read of one file, in bytes.
 const maxManifest = 1 << 20

@@ -5,7 +5,6 @@
 package taskdir
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"github.com/org/ralph-action/internal/atomicfile"
 )
 
 const (
@@ -94,11 +95,7 @@ func (d *Dir) begin() (err error) {
 	if d.opened, err = d.root.Stat("."); err != nil {
 		return fmt.Errorf("task folder %s: %w", d.path, reason(err))
 	}
-	probe := "tmp-" + rand.Text()
-	f, err := d.root.OpenFile(probe, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		err = errors.Join(f.Close(), d.root.Remove(probe))
-	}
+	err = atomicfile.Probe(d.root)
 	denied := []error{fs.ErrPermission, syscall.EROFS}
 	if slices.ContainsFunc(denied, func(e error) bool { return errors.Is(err, e) }) {
 		return fmt.Errorf("task folder %s is read-only (%w): the agent says there that it is done; make it writable, or run as the user who owns it", d.path, reason(err))

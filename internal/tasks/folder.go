@@ -1,7 +1,7 @@
 package tasks
 
 import (
-	"crypto/rand"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"github.com/org/ralph-action/internal/atomicfile"
 )
 
 // DefaultDir is the folder in a project.
@@ -212,23 +214,8 @@ func (f *Folder) setAside(part string, mode fs.FileMode) error {
 // replace puts a whole file in the place of whatever has the name, or leaves
 // everything as it was.
 func (f *Folder) replace(dir *os.Root, name string, data []byte) error {
-	temp := "tmp-" + rand.Text()
-	file, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, reason(err))
-	}
-	f.give(dir, temp)
-	_, err = file.Write(data)
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = dir.Rename(temp, name)
-		if info, e := dir.Lstat(name); err != nil && e == nil && info.IsDir() {
-			if err = dir.RemoveAll(name); err == nil {
-				err = dir.Rename(temp, name)
-			}
-		}
-	}
-	if err != nil {
-		_ = dir.Remove(temp)
+	opts := atomicfile.Options{Mode: 0o644, Sync: true, Finish: f.giveFile, ReplaceDir: true}
+	if err := atomicfile.Write(dir, name, bytes.NewReader(data), opts); err != nil {
 		return fmt.Errorf("write %s: %w", name, reason(err))
 	}
 	return nil
@@ -237,14 +224,30 @@ func (f *Folder) replace(dir *os.Root, name string, data []byte) error {
 // give hands what root made to the owner of the project, who works on without
 // being root. Where that is refused, it stays root's.
 func (f *Folder) give(dir *os.Root, name string) {
+	if owner := f.owner(); owner != nil {
+		_ = dir.Lchown(name, int(owner.Uid), int(owner.Gid))
+	}
+}
+
+// giveFile does so with a file that is open.
+func (f *Folder) giveFile(file *os.File) error {
+	if owner := f.owner(); owner != nil {
+		_ = file.Chown(int(owner.Uid), int(owner.Gid))
+	}
+	return nil
+}
+
+// owner returns nil if we are not root, or nobody knows.
+func (f *Folder) owner() *syscall.Stat_t {
 	if os.Geteuid() != 0 {
-		return
+		return nil
 	}
-	if info, err := f.project.Stat("."); err == nil {
-		if owner, ok := info.Sys().(*syscall.Stat_t); ok {
-			_ = dir.Lchown(name, int(owner.Uid), int(owner.Gid))
-		}
+	info, err := f.project.Stat(".")
+	if err != nil {
+		return nil
 	}
+	owner, _ := info.Sys().(*syscall.Stat_t)
+	return owner
 }
 
 // ancestors yields a path's folders and then itself, the topmost first.

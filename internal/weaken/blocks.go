@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// target is one of a Makefile, a justfile or a Taskfile.
+// target is one of a Makefile or a justfile.
 type target struct {
 	text  string
 	order int
@@ -15,8 +15,7 @@ type target struct {
 // first line included; what belongs to none is that of "".
 func blocks(name string, text []byte) map[string]target {
 	out := map[string]target{}
-	yaml := strings.HasPrefix(name, "Taskfile")
-	current, inTasks, indent := []string{""}, false, -1
+	current := []string{""}
 	put := func(line []byte) {
 		for _, t := range current {
 			was, ok := out[t]
@@ -35,18 +34,8 @@ func blocks(name string, text []byte) map[string]target {
 		if len(trimmed) == 0 || trimmed[0] == '#' {
 			continue
 		}
-		depth := len(line) - len(trimmed)
 		head, rest, colon := bytes.Cut(trimmed, []byte(":"))
-		if yaml {
-			if depth == 0 {
-				inTasks, current, indent = string(head) == "tasks", []string{""}, -1
-			} else if inTasks && colon && (indent < 0 || depth == indent) {
-				indent, current = depth, []string{strings.Trim(string(head), `"' `)}
-			}
-			put(trimmed)
-			continue
-		}
-		if depth == 0 {
+		if len(line) == len(trimmed) {
 			current = []string{""}
 			if colon && !bytes.HasPrefix(rest, []byte("=")) && !bytes.ContainsAny(head, "=?+!") {
 				if names := strings.Fields(strings.TrimPrefix(string(head), "@")); len(names) > 0 && names[0] != ".PHONY" {
@@ -73,19 +62,4 @@ func first(list map[string]target) string {
 		}
 	}
 	return best
-}
-
-// targets keeps of a Makefile and its kin the targets that are checks by their
-// name, and what belongs to none.
-func targets(name string) func([]byte) string {
-	return func(text []byte) string {
-		var b strings.Builder
-		list := blocks(name, text)
-		for _, goal := range sorted(list) {
-			if checkName(goal) {
-				b.WriteString(strings.ReplaceAll(list[goal].text, "\\\n", " "))
-			}
-		}
-		return b.String()
-	}
 }

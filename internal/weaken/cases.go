@@ -31,20 +31,20 @@ func (l *language) cases(s *source) []testCase {
 		list = append(list, testCase{name: strings.Join(strings.Fields(name), " "), at: at, begin: after, line: s.lineOf(at)})
 	}
 	if l.call != nil {
-		for _, m := range s.find(l.call, inCode) {
+		for _, m := range l.call.FindAllIndex(s.code, maxCases) {
 			at := m[0] + len(s.code[m[0]:m[1]]) - len(bytes.TrimLeft(s.code[m[0]:m[1]], " \t\n\r({[;,=!&|?:>"))
 			name, after := s.called(m[1])
 			add(name, at, after)
 		}
 	}
 	if l.named != nil {
-		for _, m := range s.findGroups(l.named, inCode) {
+		for _, m := range l.named.FindAllSubmatchIndex(s.code, maxCases) {
 			n := len(m) - 2
 			add(string(s.text[m[n]:m[n+1]]), m[0]+len(s.code[m[0]:m[1]])-len(bytes.TrimLeft(s.code[m[0]:m[1]], " \t\n")), m[1])
 		}
 	}
 	if l.macro != nil {
-		for _, m := range s.find(l.macro, inCode) {
+		for _, m := range l.macro.FindAllIndex(s.code, maxCases) {
 			if end := s.closing(m[1] - 1); end > 0 && end-m[1] < 500 && s.code[min(end+1, len(s.code)-1)] != ';' {
 				name := string(s.text[m[1]:end])
 				if i := strings.Index(name, `", "[`); i > 0 { // tags of Catch2 are no part of a name
@@ -55,7 +55,7 @@ func (l *language) cases(s *source) []testCase {
 		}
 	}
 	if l.attribute != nil {
-		for _, m := range s.find(l.attribute, inCode) {
+		for _, m := range l.attribute.FindAllIndex(s.code, maxCases) {
 			if name, after, ok := s.declared(m[0]); ok {
 				add(name, m[0], after)
 			}
@@ -80,9 +80,12 @@ func (l *language) cases(s *source) []testCase {
 	return list
 }
 
+// innerClass finds a class in a class, in Java and its kin.
+var innerClass = re(`[ \t]class[ \t]+(\w+)[^;{}]*\{`)
+
 // withoutFixtures blanks the code of classes that the same file hands to
 // something: their tests are what a test of a test framework runs.
-func (s *source) withoutFixtures(class *pattern) *source {
+func (s *source) withoutFixtures() *source {
 	first, last := map[string]int{}, map[string]int{} // where a class is handed on
 	for at := 0; ; at++ {
 		n := bytes.Index(s.code[at:], []byte("class"))
@@ -102,13 +105,22 @@ func (s *source) withoutFixtures(class *pattern) *source {
 			last[name] = at
 		}
 	}
-	for _, m := range s.findGroups(class, inCode) {
+	for _, m := range innerClass.FindAllSubmatchIndex(s.code, maxCases) {
 		name, end := s.code[m[2]:m[3]], s.closing(m[1]-1)
 		if at, ok := first[string(name)]; ok && end > 0 && (at < m[0] || last[string(name)] > end) {
 			blank(s.code[m[1]:end])
 		}
 	}
 	return s
+}
+
+// without is a source without its tests.
+func (s *source) without(tests []testCase) []byte {
+	out := bytes.Clone(s.text)
+	for _, c := range tests {
+		blank(out[c.at:c.end])
+	}
+	return out
 }
 
 // called is the name in the string whose quote stands before at, and where the

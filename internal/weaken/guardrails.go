@@ -1,6 +1,7 @@
 package weaken
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"path"
@@ -28,17 +29,17 @@ func (k *look) guardrails() {
 type leads struct {
 	*look
 	seen     map[string]bool
+	steps    int               // commands and targets that were followed
 	scripts  int               // that are being followed, one in the other
 	captured int               // above 0: what a command writes is compared with something
 	found    map[string]string // paths of changed files, and what of them it is
-	tools    int               // that were followed
 	parts    map[string][2]map[string]target
 }
 
-// Bounds of following: depth of scripts that start scripts, and commands.
+// Bounds of following: depth of scripts that start scripts, commands and targets.
 const (
-	maxDepth    = 8
-	maxCommands = 500
+	maxDepth = 8
+	maxSteps = 500
 )
 
 // words splits a command line as a shell roughly does. Between two commands stands
@@ -60,67 +61,55 @@ func rest(list []string, i int) []string {
 	return list
 }
 
+// command follows what a command line starts.
 func (g *leads) command(command, dir string, depth int) {
-	if depth > maxDepth || len(g.seen) > maxCommands || g.seen[dir+"\x00"+command] {
+	if g.steps++; depth > maxDepth || g.steps > maxSteps || g.seen[dir+"\x00"+command] {
 		return
 	}
 	g.seen[dir+"\x00"+command] = true
 	list := words(command)
 	for i, word := range list {
-		next := ""
-		if i+1 < len(list) {
-			next = list[i+1]
+		if word == ";" || g.steps > maxSteps {
+			continue
 		}
-		if word == "cd" && next != "" {
-			if to := path.Join(dir, next); to != dir && !strings.HasPrefix(to, "..") {
+		if word == "cd" && i+1 < len(list) {
+			if to := path.Join(dir, list[i+1]); to != dir && !strings.HasPrefix(to, "..") {
 				g.command(strings.Join(list[i+2:], " "), to, depth+1)
 			}
 		}
-		if word == ";" {
-			continue
+		if name := path.Join(dir, named(word)); g.judges(list, i, dir) && g.file(name) {
+			g.script(name, depth)
 		}
-		if g.judges(list, i, dir) && g.file(path.Join(dir, word)) {
-			g.script(path.Join(dir, word), depth)
-		}
-		if flag, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(flag, "-") && g.judges(list, i, dir) && g.file(path.Join(dir, value)) {
-			g.script(path.Join(dir, value), depth)
-		}
-		if g.tools > maxCommands {
-			return
-		}
-		switch path.Base(word) {
-		case "npm", "pnpm", "yarn", "bun", "composer", "make", "gmake", "just", "task", "go-task":
-			g.tools++
-		}
-		switch path.Base(word) {
-		case "npm", "pnpm", "yarn", "bun":
-			g.npm(rest(list, i), dir, depth)
-		case "composer":
+		switch tool := path.Base(word); tool {
+		case "npm", "pnpm", "yarn", "bun", "composer":
 			g.npm(rest(list, i), dir, depth)
 		case "make", "gmake":
-			g.make(rest(list, i), dir, depth)
+			g.block([]string{"GNUmakefile", "makefile", "Makefile"}, rest(list, i), dir, depth)
 		case "just":
 			g.block([]string{"justfile", "Justfile", ".justfile"}, rest(list, i), dir, depth)
-		case "task", "go-task":
-			g.block([]string{"Taskfile.yml", "Taskfile.yaml"}, rest(list, i), dir, depth)
-		case "tox":
-			g.whole(dir, "tox.ini", "pyproject.toml", "setup.cfg")
-		case "nox":
-			g.whole(dir, "noxfile.py")
-		case "rake":
-			g.whole(dir, "Rakefile")
-		case "pre-commit":
-			g.whole(dir, ".pre-commit-config.yaml")
-		case "lefthook":
-			g.whole(dir, "lefthook.yml")
-		case "mvn", "mvnw":
-			g.whole(dir, "pom.xml")
-		case "gradle", "gradlew":
-			g.whole(dir, "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
-		case "mix":
-			g.whole(dir, "mix.exs")
+		default:
+			for _, name := range definitions[tool] {
+				g.whole(path.Join(dir, name))
+			}
 		}
 	}
+}
+
+// named is the file that a word may name: itself, or the value of a flag.
+func named(word string) string {
+	if flag, value, ok := strings.Cut(word, "="); ok && strings.HasPrefix(flag, "-") {
+		return value
+	}
+	return word
+}
+
+// definitions are the files that define what a tool runs, as a whole.
+var definitions = map[string][]string{
+	"tox": {"tox.ini", "pyproject.toml", "setup.cfg"}, "nox": {"noxfile.py"}, "rake": {"Rakefile"},
+	"pre-commit": {".pre-commit-config.yaml"}, "lefthook": {"lefthook.yml"},
+	"mvn": {"pom.xml"}, "mvnw": {"pom.xml"},
+	"gradle":  {"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"},
+	"gradlew": {"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"},
 }
 
 // judges reports whether a word of a command names a file that decides: the program
@@ -130,33 +119,30 @@ func (g *leads) command(command, dir string, depth int) {
 // capture, and what is named as a check.
 func (g *leads) judges(list []string, i int, dir string) bool {
 	flag, value, _ := strings.Cut(list[i], "=")
-	name := path.Join(dir, list[i])
-	if strings.HasPrefix(flag, "-") {
-		name = path.Join(dir, value)
-	}
-	lower := strings.ToLower(name)
-	check := slices.ContainsFunc([]string{"test", "spec", "check", "lint", "verif", "valid", "expect", "golden", "snapshot", "assert", "ci/", "ci."}, func(part string) bool {
-		return strings.Contains(lower, part)
-	})
+	name := path.Join(dir, named(list[i]))
+	check := checkFile.MatchString(name)
 	old, now := g.content(name)
 	switch {
 	case value != "" && !strings.HasPrefix(flag, "-"): // a variable
 		return false
 	case runs(list, i):
-		if lang := g.languages.of(name); lang != nil && g.isTest(name) && old != nil && len(lang.cases(g.source(old, lang))) > 0 {
+		if lang := languageOf(name); lang != nil && isTest(name) && old != nil && len(lang.cases(lex(old, lang.lexis))) > 0 {
 			return false // its tests are compared
 		}
 		return g.scripts == 0 || check || g.captured == 0 && (isScript(name, old) || isScript(name, now))
 	case value != "":
-		return g.match(configures, flag)
-	case i > 0 && g.match(configures, list[i-1]):
+		return configures.MatchString(flag)
+	case i > 0 && configures.MatchString(list[i-1]):
 		return true
 	}
-	return check && g.languages.of(name) == nil
+	return check && languageOf(name) == nil
 }
 
+// checkFile finds names of files that check something, or are compared with.
+var checkFile = re(`(?i)test|spec|check|lint|verif|valid|expect|golden|snapshot|assert|ci[/.]`)
+
 // configures finds flags behind which a file stands that a tool obeys.
-const configures = `^-(?:c|f|r|-\w*(?:conf|rc|file|setting|project|require|import|load|plugin|rules|baseline|setup|script)[\w-]*)$`
+var configures = re(`^-(?:c|f|r|-\w*(?:conf|rc|file|setting|project|require|import|load|plugin|rules|baseline|setup|script)[\w-]*)$`)
 
 // What is written in front of a command, what runs the command behind a second
 // word, what runs the program that is named behind it, and the flags with which it
@@ -242,12 +228,14 @@ func (g *leads) content(name string) (old, now []byte) {
 	return text, text
 }
 
+// captured finds commands whose output a script keeps.
+var captured = re("\\$\\([^()]*\\)|`[^`]*`")
+
 // script follows what a shell script starts.
 func (g *leads) script(name string, depth int) {
 	g.scripts++
 	defer func() { g.scripts-- }()
 	old, now := g.content(name)
-	captured := g.pattern("\\$\\([^()]*\\)|`[^`]*`")
 	for _, text := range [][]byte{old, now} {
 		if len(text) == 0 || len(text) > maxFile || !isScript(name, text) {
 			continue
@@ -266,23 +254,34 @@ func (g *leads) script(name string, depth int) {
 	}
 }
 
-// npm follows the scripts of a package.json.
-func (g *leads) npm(args []string, dir string, depth int) {
-	name := ""
+// arguments gives the goals of a tool, the folder it works in, and the file it reads
+// when it is told.
+func arguments(args []string, dir string) (goals []string, in, file string) {
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
-		case (arg == "--prefix" || arg == "-C" || arg == "--cwd" || arg == "--dir") && i+1 < len(args):
-			dir = path.Join(dir, args[i+1])
+		case contains(" -C --prefix --cwd --dir ", arg) && i+1 < len(args):
 			i++
-		case arg == "run" || arg == "run-script" || strings.HasPrefix(arg, "-"):
-		case arg == "t" || arg == "tst":
-			name = "test"
+			dir = path.Join(dir, args[i])
+		case arg == "-f" && i+1 < len(args):
+			i++
+			file = args[i]
+		case strings.HasPrefix(arg, "-") || strings.Contains(arg, "=") || arg == "run" || arg == "run-script":
 		default:
-			name = arg
+			goals = append(goals, arg)
 		}
-		if name != "" {
-			break
-		}
+	}
+	return goals, dir, file
+}
+
+// npm follows the scripts of a package.json.
+func (g *leads) npm(args []string, dir string, depth int) {
+	goals, dir, _ := arguments(args, dir)
+	if len(goals) == 0 {
+		return
+	}
+	name := goals[0]
+	if name == "t" || name == "tst" {
+		name = "test"
 	}
 	for _, file := range []string{"package.json", "composer.json"} {
 		file = path.Join(dir, file)
@@ -323,27 +322,12 @@ func scripts(text []byte) map[string]string {
 	return out
 }
 
-func (g *leads) make(args []string, dir string, depth int) {
-	names := []string{"GNUmakefile", "makefile", "Makefile"}
-	var goals []string
-	for i := 0; i < len(args); i++ {
-		switch arg := args[i]; {
-		case arg == "-C" && i+1 < len(args):
-			dir = path.Join(dir, args[i+1])
-			i++
-		case arg == "-f" && i+1 < len(args):
-			names = []string{args[i+1]}
-			i++
-		case strings.HasPrefix(arg, "-") || strings.Contains(arg, "="):
-		default:
-			goals = append(goals, arg)
-		}
-	}
-	g.block(names, goals, dir, depth)
-}
-
 // block follows the targets of a Makefile and its kin, and what they need.
-func (g *leads) block(files, goals []string, dir string, depth int) {
+func (g *leads) block(files, args []string, dir string, depth int) {
+	goals, dir, told := arguments(args, dir)
+	if told != "" {
+		files = []string{told}
+	}
 	for _, file := range files {
 		file = path.Join(dir, file)
 		old, now := g.content(file)
@@ -359,10 +343,8 @@ func (g *leads) block(files, goals []string, dir string, depth int) {
 		if len(goals) == 0 {
 			goals = []string{first(a), first(b), "default"}
 		}
-		todo := append([]string{""}, goals...)
-		for len(todo) > 0 && len(g.seen) < 2*maxCommands {
+		for todo := append([]string{""}, goals...); len(todo) > 0 && g.steps < maxSteps; todo = todo[1:] {
 			goal := todo[0]
-			todo = todo[1:]
 			id := "target\x00" + file + "\x00" + goal
 			if g.seen[id] {
 				continue
@@ -377,25 +359,23 @@ func (g *leads) block(files, goals []string, dir string, depth int) {
 					g.command(strings.ReplaceAll(strings.ReplaceAll(text, "$(MAKE)", "make"), "@", " "), dir, depth+1)
 				}
 			}
-			if a[goal].text != b[goal].text && g.changed(file) != nil {
-				g.found[g.changed(file).Path] = ""
+			if f := g.changed(file); f != nil && a[goal].text != b[goal].text {
+				g.found[f.Path] = ""
 				if goal != "" {
-					g.found[g.changed(file).Path] = ": its target " + shown(goal)
+					g.found[f.Path] = ": its target " + shown(goal)
 				}
 			}
 		}
 	}
 }
 
-// whole notes files that define a command as a whole.
-func (g *leads) whole(dir string, names ...string) {
-	for _, name := range names {
-		name = path.Join(dir, name)
-		if f := g.changed(name); f != nil {
-			if what, part := g.configuration(name); what != "" && part != nil && f.Old != nil && f.New != nil && part(f.Old) == part(f.New) {
-				continue
-			}
-			g.found[f.Path] = ""
-		}
+// whole notes a file that defines a command as a whole.
+func (g *leads) whole(name string) {
+	f := g.changed(name)
+	if f == nil {
+		return
+	}
+	if c := configurationOf(name); c == nil || path.Base(name) == "tox.ini" || !slices.EqualFunc(c.lines(name, f.Old), c.lines(name, f.New), bytes.Equal) {
+		g.found[f.Path] = ""
 	}
 }

@@ -1,6 +1,9 @@
 package weaken
 
-import "bytes"
+import (
+	"bytes"
+	"sort"
+)
 
 // lexis is how a language writes comments and strings.
 type lexis struct {
@@ -21,14 +24,11 @@ type quote struct {
 
 // source is a text, taken apart. All three have the same length and line ends.
 type source struct {
-	text     []byte
-	code     []byte // comments and the insides of strings are blank
-	comments []byte // everything but comments is blank
-	match    []int32
-	starts   []int32 // of the lines
-
-	filter *filter // nil: patterns are looked for everywhere
-	layers [layers][][]int32
+	text   []byte
+	plain  []byte  // comments are blank
+	code   []byte  // comments and the insides of strings are blank
+	match  []int32 // where the bracket is closed that is opened at a place
+	starts []int32 // of the lines
 }
 
 // maxRegex is how long a regular expression in a text may be.
@@ -37,11 +37,11 @@ const maxRegex = 1000
 // lex takes a text apart, in one pass and time linear in its length. Where it
 // is wrong about a language, it recovers at the next line end.
 func lex(text []byte, l lexis) *source {
-	s := &source{text: text, code: bytes.Clone(text), comments: blanked(text)}
+	s := &source{text: text, plain: bytes.Clone(text), code: bytes.Clone(text)}
 	for i := 0; i < len(text); {
 		switch n, end := l.comment(text, i), 0; {
 		case n > 0:
-			copy(s.comments[i:i+n], text[i:i+n])
+			blank(s.plain[i : i+n])
 			blank(s.code[i : i+n])
 			i += n
 			continue
@@ -84,7 +84,7 @@ func (l lexis) comment(text []byte, i int) int {
 		return len(text) - i
 	}
 	for _, mark := range l.line {
-		if !has(text, i, mark) || l.word && i > 0 && !isSpace(text[i-1]) && text[i-1] != ';' || mark == "#" && has(text, i, "#[") && len(l.line) > 1 {
+		if !has(text, i, mark) || has(text, i, "//go:build") || l.word && i > 0 && !isSpace(text[i-1]) && text[i-1] != ';' || mark == "#" && has(text, i, "#[") && len(l.line) > 1 {
 			continue
 		}
 		if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {
@@ -95,38 +95,29 @@ func (l lexis) comment(text []byte, i int) int {
 	return 0
 }
 
+var (
+	rustChar = re(`^'(?:\\[^']{1,10}|\\'|[^\\'\n])'`)
+	rustRaw  = re(`^r#*"`)
+)
+
 // str gives where the inside of the string begins that opens at i, and where
 // it is over; end is i when none opens.
 func (l lexis) str(text []byte, i int) (inner, end int) {
 	c := text[i]
-	if l.rust {
-		if c == '\'' {
-			switch {
-			case has(text, i+1, `\`):
-				if n := bytes.IndexByte(text[i+2:min(len(text), i+14)], '\''); n >= 0 {
-					return i + 1, i + 3 + n
-				}
-			default:
-				for n := 2; n <= 5; n++ {
-					if has(text, i+n, "'") && (n == 2 || text[i+1] >= 0x80) {
-						return i + 1, i + n + 1
-					}
-				}
-			}
-			return i, i
+	if l.rust && c == '\'' {
+		if m := rustChar.Find(text[i:min(len(text), i+16)]); m != nil {
+			return i + 1, i + len(m)
 		}
-		if c == 'r' && (has(text, i+1, `"`) || has(text, i+1, "#")) && (i == 0 || !isWord(text[i-1])) {
-			n := i + 1
-			for n < len(text) && text[n] == '#' {
-				n++
+		return i, i // a lifetime
+	}
+	if l.rust && c == 'r' && (i == 0 || !isWord(text[i-1])) {
+		if m := rustRaw.Find(text[i:min(len(text), i+260)]); m != nil {
+			inner = i + len(m)
+			closing := append([]byte{'"'}, m[1:len(m)-1]...)
+			if n := bytes.Index(text[inner:], closing); n >= 0 {
+				return inner, inner + n + len(closing)
 			}
-			if has(text, n, `"`) {
-				closing := append([]byte{'"'}, text[i+1:n]...)
-				if e := bytes.Index(text[n+1:], closing); e >= 0 {
-					return n + 1, n + 1 + e + len(closing)
-				}
-				return n + 1, len(text)
-			}
+			return inner, len(text)
 		}
 	}
 	if l.regex && c == '/' && valueMayStand(text, i) {
@@ -168,7 +159,7 @@ func (l lexis) str(text []byte, i int) (inner, end int) {
 	return i, i
 }
 
-// valueMayStand says that a slash at i begins a regular expression, by what
+// valueMayStand reports whether a slash at i begins a regular expression, by what
 // stands before it.
 func valueMayStand(text []byte, i int) bool {
 	if has(text, i, "//") || has(text, i, "/*") {
@@ -226,17 +217,52 @@ func (s *source) closing(i int) int {
 	return -1
 }
 
-// lineOf is the 1-based line of a place.
-func (s *source) lineOf(at int) int {
-	low, high := 0, len(s.starts)
-	for low < high {
-		if mid := (low + high) / 2; int(s.starts[mid]) <= at {
-			low = mid + 1
+// emptyBody finds a body in which nothing stands.
+var emptyBody = re(`(?:^|\{)\s*\}?\)?;?\s*$`)
+
+// empty reports whether a test has no body.
+func (s *source) empty(c testCase) bool {
+	return emptyBody.Match(s.code[c.begin:c.end])
+}
+
+// lineAt is the line in which a match ends.
+func (s *source) lineAt(m []int) string {
+	line := s.lineOf(max(m[0], m[1]-1)) - 1
+	return string(bytes.TrimSpace(s.text[s.begin(line):s.end(line)]))
+}
+
+// begin is where a line, counted from 0, begins.
+func (s *source) begin(line int) int { return int(s.starts[line]) }
+
+// end is where its line end stands, or the text ends.
+func (s *source) end(line int) int {
+	if line+1 < len(s.starts) {
+		return int(s.starts[line+1]) - 1
+	}
+	return len(s.text)
+}
+
+// around gives the parts of a source that lie around some of its lines.
+func (s *source) around(some func(line []byte) bool) [][2]int {
+	const lines = 10
+	var parts [][2]int
+	for i := range s.starts {
+		if !some(bytes.TrimSpace(s.text[s.begin(i):s.end(i)])) {
+			continue
+		}
+		from, to := s.begin(max(0, i-lines)), s.end(min(len(s.starts)-1, i+lines))
+		if n := len(parts); n > 0 && from <= parts[n-1][1] {
+			parts[n-1][1] = to
 		} else {
-			high = mid
+			parts = append(parts, [2]int{from, to})
 		}
 	}
-	return max(1, low)
+	return parts
+}
+
+// lineOf is the 1-based line of a place.
+func (s *source) lineOf(at int) int {
+	return max(1, sort.Search(len(s.starts), func(i int) bool { return int(s.starts[i]) > at }))
 }
 
 func blank(text []byte) {
@@ -245,12 +271,6 @@ func blank(text []byte) {
 			text[i] = ' '
 		}
 	}
-}
-
-func blanked(text []byte) []byte {
-	out := bytes.Clone(text)
-	blank(out)
-	return out
 }
 
 func has(text []byte, i int, s string) bool {

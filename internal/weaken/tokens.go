@@ -23,7 +23,7 @@ func tokens(text []byte, into map[string]bool) {
 
 const maxTokens = 50_000
 
-// survives says that most of what a text speaks of is in other: it was moved or
+// survives reports whether most of what a text speaks of is in other: it was moved or
 // put differently, not dropped.
 func survives(text []byte, other map[string]bool) bool {
 	own := map[string]bool{}

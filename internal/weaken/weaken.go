@@ -1,7 +1,6 @@
 package weaken
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -49,29 +48,23 @@ const (
 	rankThreshold
 	rankFewer
 	rankConfig
-	rankAgent
-	rankSuppressed
-	rankRecorded
 	rankNewSkipped
 	rankUnknown
 )
 
 // look is one look at a change.
 type look struct {
-	files     []File
-	options   Options
-	languages languages
-	found     []ranked
-	count     map[string]int
-	more      map[string]ranked // the last that is not told by itself, by rule
-	patterns  map[string]*pattern
-	softeners []softener
-	softening []*pattern // of the softeners
-	silencers []suppression
-	sources   map[sourceID]*source
-	dropped   map[string]bool // words that the change took out of the code
-	moved     map[string]bool // lines of configuration that are new
-	plain     bool            // without filters, for comparison
+	files   []File
+	options Options
+	found   []ranked
+
+	// Of the files with tests: how much more often a line stands there than before, the
+	// words of tests that are new or changed, and those of new lines.
+	balance       map[string]int
+	fresh, spoken map[string]bool
+
+	dropped map[string]bool // words that the change took out of the code
+	checks  map[string]bool // lines of configuration that are new
 }
 
 type ranked struct {
@@ -80,27 +73,26 @@ type ranked struct {
 }
 
 // Look lists what in a change makes tests and checks say less: findings of the
-// kinds tests, checks, agent-config and not-looked-at, all of severity Flag, the
+// kinds tests, checks and not-looked-at, all of severity Flag, the
 // gravest first, at most MaxFindings. Paths are as the change has them: foreign
 // text. Texts are one line of printable characters, and quote no more of a file
 // than names of tests, of keys and of commands, and a line of configuration, cut
 // at 80 bytes.
 func Look(files []File, o Options) []ralph.Finding {
-	return newLook(o).look(files)
+	k := &look{options: o}
+	k.choose(files)
+	k.guardrails()
+	k.tests()
+	k.config()
+	return k.list()
 }
 
-func newLook(o Options) *look {
-	return &look{options: o, languages: languages{}, count: map[string]int{}, more: map[string]ranked{}, patterns: map[string]*pattern{}, sources: map[sourceID]*source{}}
-}
-
-func (k *look) look(files []File) []ralph.Finding {
+// choose keeps the files that are small enough, and nobody else's.
+func (k *look) choose(files []File) {
 	large, room := 0, maxTotal
 	var first string
 	for _, f := range files {
-		was := f.Path
-		if f.From != "" {
-			was = f.From
-		}
+		was := cmp.Or(f.From, f.Path)
 		text := f.Old
 		if f.Added {
 			text = f.New
@@ -110,7 +102,7 @@ func (k *look) look(files []File) []ralph.Finding {
 		}
 		size := len(f.Old) + len(f.New)
 		if len(f.Old) > maxFile || len(f.New) > maxFile || size > room {
-			if what, _ := k.configuration(f.Path); what != "" || k.languages.of(f.Path) != nil { // else it is no test
+			if configurationOf(f.Path) != nil || languageOf(f.Path) != nil { // else it is no test
 				if large++; large == 1 {
 					first = f.Path
 				}
@@ -123,68 +115,38 @@ func (k *look) look(files []File) []ralph.Finding {
 	if large > 0 {
 		k.add(rankUnknown, ralph.FindingUnknown, first, 0, "too large", were(large)+" not looked at for weakened tests: more than 1 MiB, or 8 MiB together")
 	}
-	k.guardrails()
-	k.tests()
-	k.config()
-	k.suppressed()
-	k.recorded()
-	return k.list()
 }
 
 func (k *look) add(rank int, kind ralph.FindingKind, path string, line int, rule, text string) {
-	id := fmt.Sprint(rank, "\x00", rule)
-	k.count[id]++
-	f := ranked{rank, ralph.Finding{Kind: kind, Severity: ralph.Flag, Path: path, Line: line, Rule: rule, Text: text}}
-	if k.count[id] > maxOfRule {
-		k.more[id] = f
-		return
-	}
-	k.found = append(k.found, f)
+	k.found = append(k.found, ranked{rank, ralph.Finding{Kind: kind, Severity: ralph.Flag, Path: path, Line: line, Rule: rule, Text: text}})
 }
 
 // list sorts what was found, and sums up what is too much of one kind.
 func (k *look) list() []ralph.Finding {
-	for id, f := range k.more {
-		f.Path, f.Line = "", 0
-		f.Text = fmt.Sprintf("and %d more of this kind", k.count[id]-maxOfRule)
-		k.found = append(k.found, f)
-	}
 	slices.SortStableFunc(k.found, func(a, b ranked) int {
-		end := func(f ranked) int { // sums come last
-			if f.Path == "" {
-				return 1
-			}
-			return 0
-		}
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(end(a), end(b)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Text, b.Text))
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Text, b.Text))
 	})
+	type kind struct {
+		rank int
+		rule string
+	}
 	var out []ralph.Finding
-	for _, f := range slices.CompactFunc(k.found, func(a, b ranked) bool { return a == b }) {
-		if len(out) == MaxFindings {
-			break
-		}
-		out = append(out, f.Finding)
-	}
-	return out
-}
-
-// recorded counts the recorded results that were written anew, where no test was
-// changed with them.
-func (k *look) recorded() {
-	n, first := 0, ""
-	for _, f := range k.files {
-		if k.isTest(f.Path) && !bytes.Equal(f.Old, f.New) {
-			return
-		}
-		if !f.Added && (recorded(f.Path) || f.From != "" && recorded(f.From)) && (f.Deleted || string(f.Old) != string(f.New)) {
-			if n++; n == 1 {
-				first = f.Path
-			}
+	count, sums := map[kind]int{}, map[kind]int{}
+	for _, f := range slices.Compact(k.found) {
+		of := kind{f.rank, f.Rule}
+		switch count[of]++; {
+		case count[of] == maxOfRule+1:
+			sums[of] = len(out)
+			f.Path, f.Line = "", 0
+			out = append(out, f.Finding)
+		case count[of] <= maxOfRule:
+			out = append(out, f.Finding)
 		}
 	}
-	if n > 0 {
-		k.add(rankRecorded, ralph.FindingTests, first, 0, "recorded results", plural(n, "file")+" of recorded results (snapshots, golden files) changed and no test did: what tests compare with is what the run wrote")
+	for of, at := range sums {
+		out[at].Text = fmt.Sprintf("and %d more of this kind", count[of]-maxOfRule)
 	}
+	return out[:min(len(out), MaxFindings)]
 }
 
 func were(files int) string {
@@ -195,3 +157,10 @@ func were(files int) string {
 }
 
 func printable(r rune) bool { return unicode.IsPrint(r) && !unicode.Is(unicode.Cf, r) }
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprint(n, " ", what, "s")
+}

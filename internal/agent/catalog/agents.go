@@ -1,0 +1,307 @@
+package catalog
+
+// The evidence that a turn did something, by how much its stream tells.
+const evidence = "tool calls, or a change in the repository"
+
+// All are the agents, the CLIs in the order in which they are looked for.
+func All() []Agent {
+	return []Agent{
+		{
+			Name: "claude", Title: "Claude Code", About: "Claude Code, the default",
+			Package: "@anthropic-ai/claude-code", Program: "claude", Version: "2.1.329", InImage: true, Size: "360 MB",
+			Variables: []Variables{
+				{"", []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS"}},
+				{"by federation", []string{"ANTHROPIC_IDENTITY_TOKEN", "ANTHROPIC_IDENTITY_TOKEN_FILE"}, []string{
+					"ANTHROPIC_FEDERATION_RULE_ID", "ANTHROPIC_ORGANIZATION_ID", "ANTHROPIC_SERVICE_ACCOUNT_ID", "ANTHROPIC_WORKSPACE_ID", "ANTHROPIC_SCOPE",
+				}},
+				{"on Bedrock", []string{"AWS_BEARER_TOKEN_BEDROCK"}, []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_SKIP_BEDROCK_AUTH", "AWS_REGION", "ANTHROPIC_BEDROCK_BASE_URL"}},
+				{"on Vertex AI", nil, []string{"CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_SKIP_VERTEX_AUTH", "ANTHROPIC_VERTEX_PROJECT_ID", "ANTHROPIC_VERTEX_BASE_URL", "CLOUD_ML_REGION"}},
+				{"on Foundry", []string{"ANTHROPIC_FOUNDRY_API_KEY"}, []string{"CLAUDE_CODE_USE_FOUNDRY", "CLAUDE_CODE_SKIP_FOUNDRY_AUTH", "ANTHROPIC_FOUNDRY_RESOURCE", "ANTHROPIC_FOUNDRY_BASE_URL"}},
+			},
+			Providers: []Provider{{Name: "anthropic", Key: "ANTHROPIC_API_KEY"}, {Name: "bedrock", Key: "AWS_BEARER_TOKEN_BEDROCK"}, {Name: "vertex"}, {Name: "foundry", Key: "ANTHROPIC_FOUNDRY_API_KEY"}},
+			Address:   "https://api.anthropic.com", AddressVariable: "ANTHROPIC_BASE_URL",
+			// Settings, hooks, and agents, commands and skills that name the tools they are
+			// allowed; rules and memory are prose.
+			Programs: []string{".claude/", "!**/.claude/rules/", "!**/.claude/CLAUDE.md", ".mcp.json"},
+			Prose:    []string{"CLAUDE.md", "CLAUDE.local.md", "**/.claude/rules/"},
+			Sessions: true, Hooks: true,
+			Bypass: []string{"--dangerously-skip-permissions"},
+			Doc: Doc{
+				Key: "`ANTHROPIC_API_KEY`, `CLAUDE_CODE_OAUTH_TOKEN`", Cost: "reported",
+				Container: "main job, task lists, sessions, refusals, usage limits, fallback", Alone: "yes; 2.1.197 as well",
+				NotSeen: "Anthropic's service; Bedrock, Vertex and Foundry",
+				Login:   "`.credentials.json` or `settings.json` in `CLAUDE_CONFIG_DIR`, else `~/.claude`",
+				Hosts: []Hosts{
+					{"", "`api.anthropic.com`; `platform.claude.com` to renew a login of yours"},
+					{"on Bedrock", "`bedrock-runtime`, `bedrock` and `sts` of `AWS_REGION` at `amazonaws.com`"},
+					{"on Vertex AI", "`aiplatform.googleapis.com`, that of the region, `oauth2.googleapis.com`; with `GOOGLE_APPLICATION_CREDENTIALS` also `sts` and `iamcredentials.googleapis.com`, `*.actions.githubusercontent.com`"},
+					{"on Foundry", "`RESOURCE.services.ai.azure.com`; without a key `login.microsoftonline.com`"},
+				},
+				Reads: Reads{
+					Prompt: "standard input", Stream: "JSON lines", Words: "text of the assistant; no subagents, no synthetic messages", Tools: "yes", Tasks: "yes",
+					Tokens: "yes, subagents included", Cost: "reported", Evidence: evidence,
+				},
+				Takes: Takes{
+					Model: "yes", Effort: "low, medium, high, xhigh, max", Provider: "anthropic, bedrock, vertex, foundry", BaseURL: "yes", Key: "yes",
+					System: "system prompt", MCP: "yes", Settings: "`settings.json`",
+				},
+				Holds: Holds{
+					Budget: "flag, and by the stream", Turns: "`--max-turns` in `agent-args`", Limit: "yes, with its reset", Hopeless: "401, 403, 404, usage limit",
+					Session: "stop hook, else `--resume`", End: "yes",
+				},
+			},
+		},
+		{
+			Name: "codex", About: "OpenAI Codex",
+			Package: "@openai/codex", Program: "codex", Version: "0.169.0", InImage: true, Size: "400 MB",
+			Variables: []Variables{
+				{"", []string{"CODEX_API_KEY", "OPENAI_API_KEY", "CODEX_ACCESS_TOKEN", "AZURE_OPENAI_API_KEY"}, []string{"OPENAI_BASE_URL", "OPENAI_ORGANIZATION", "OPENAI_PROJECT", "CODEX_CA_CERTIFICATE"}},
+				{"by federation", []string{"OPENAI_IDENTITY_TOKEN_FILE"}, []string{"OPENAI_FEDERATION_RULE_ID", "OPENAI_WORKLOAD_IDENTITY_CONTEXT"}},
+			},
+			Providers: []Provider{{Name: "openai", Key: "CODEX_API_KEY"}, {Name: "azure", Key: "AZURE_OPENAI_API_KEY"}, {Name: "responses", Key: "CODEX_API_KEY"}},
+			Address:   "https://api.openai.com/v1", AddressVariable: "OPENAI_BASE_URL",
+			Programs: []string{".codex/", "!**/.codex/AGENTS.md", ".agents/"},
+			Prose:    []string{"AGENTS.md", "AGENTS.override.md"},
+			Sessions: true, LateUsage: true, UnnamedModel: true,
+			Bypass: []string{"--dangerously-bypass-approvals-and-sandbox", "--yolo"},
+			Doc: Doc{
+				Key: "`OPENAI_API_KEY`, `CODEX_API_KEY`", Cost: "estimated",
+				Container: "main job, a resumed session, refusals, usage limits, fallback", Alone: "yes", NotSeen: "OpenAI's service, Azure",
+				Login: "`auth.json` or `config.toml` in `CODEX_HOME`, else `~/.codex`",
+				Hosts: []Hosts{{"", "`api.openai.com`; by federation or with a login `auth.openai.com`; with a login `chatgpt.com`"}},
+				Reads: Reads{
+					Prompt: "standard input", Stream: "JSON lines", Words: "`agent_message` items", Tools: "yes", Tasks: "yes, when `[tools.update_plan]` is on in its configuration",
+					Tokens: "yes", Cost: "estimated, when `model` is given", Evidence: evidence,
+				},
+				Takes: Takes{
+					Model: "yes", Effort: "minimal, low, medium, high, xhigh", Provider: "openai, azure, responses", BaseURL: "yes", Key: "yes",
+					System: "a developer message behind it", MCP: "yes", Settings: "`config.toml`, as JSON",
+				},
+				Holds: Holds{Budget: "no", Turns: "no", Limit: "yes, without", Hopeless: "401, 403, no network", Session: "`resume`", End: "yes"},
+			},
+		},
+		{
+			Name: "gemini", Title: "Gemini CLI", About: "Gemini CLI",
+			Package: "@google/gemini-cli", Program: "gemini", Version: "0.61.0", Size: "100 MB",
+			Variables: []Variables{{"", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, []string{ // the latter of Vertex AI in express mode
+				"GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_GENAI_USE_GCA",
+				"GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_GENAI_API_VERSION",
+				"GEMINI_API_KEY_AUTH_MECHANISM", "GEMINI_CLI_CUSTOM_HEADERS", "GEMINI_MODEL",
+			}}},
+			Providers: []Provider{{Name: "gemini", Key: "GEMINI_API_KEY"}, {Name: "vertex", Key: "GOOGLE_API_KEY"}},
+			Address:   "https://generativelanguage.googleapis.com", AddressVariable: "GOOGLE_GEMINI_BASE_URL",
+			Programs: []string{".gemini/", "!**/.gemini/GEMINI.md", ".agents/"},
+			Prose:    []string{"GEMINI.md", ".geminiignore"},
+			Sessions: true, LateUsage: true,
+			Bypass: []string{"--yolo", "-y"},
+			Doc: Doc{
+				Key: "`GEMINI_API_KEY`", Cost: "estimated",
+				Container: "main job, installed from npm", Alone: "yes", NotSeen: "Google's service, Vertex, a login",
+				Login: "`oauth_creds.json` or `settings.json` in `~/.gemini`",
+				Hosts: []Hosts{{"", "`generativelanguage.googleapis.com`; on Vertex AI as above; with a login `cloudcode-pa` and `oauth2.googleapis.com`"}},
+				Reads: Reads{
+					Prompt: "standard input", Stream: "JSON lines", Words: "messages of the assistant, pieces joined", Tools: "yes", Tasks: "yes",
+					Tokens: "yes, subagents included", Cost: "estimated", Evidence: evidence,
+				},
+				Takes: Takes{
+					Model: "yes", Effort: "minimal, low, medium, high; for Gemini 2.5 a number of tokens", Provider: "gemini, vertex", BaseURL: "yes", Key: "yes",
+					System: "before the prompt", MCP: "yes", Settings: "`settings.json`",
+				},
+				Holds: Holds{Budget: "no", Turns: "`model.maxSessionTurns` in `agent-settings`", Limit: "yes, with its reset", Hopeless: "no", Session: "`--resume`", End: "yes"},
+			},
+		},
+		{
+			Name: "opencode", About: "OpenCode, for models of any provider",
+			Package: "opencode-ai", Program: "opencode", Version: "1.18.33", Size: "350 MB",
+			// A key of a provider that is not listed takes a pass-env.
+			Variables: []Variables{{"", []string{
+				"OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY",
+				"AZURE_API_KEY", "AWS_BEARER_TOKEN_BEDROCK", "DEEPSEEK_API_KEY", "GROQ_API_KEY", "MISTRAL_API_KEY", "XAI_API_KEY",
+			}, []string{
+				"OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT", "OPENCODE_CONFIG_DIR", "OPENCODE_AUTH_CONTENT",
+				"AZURE_RESOURCE_NAME", "AWS_REGION", "GOOGLE_VERTEX_PROJECT", "GOOGLE_VERTEX_LOCATION",
+			}}},
+			Providers: []Provider{
+				{"opencode", "OPENCODE_API_KEY", "https://opencode.ai/zen/v1"},
+				{"anthropic", "ANTHROPIC_API_KEY", "https://api.anthropic.com/v1"},
+				{"openai", "OPENAI_API_KEY", "https://api.openai.com/v1"},
+				{"openai-compatible", "OPENAI_API_KEY", ""},
+				{"openrouter", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1"},
+				{"google", "GEMINI_API_KEY", "https://generativelanguage.googleapis.com"},
+				{"azure", "AZURE_API_KEY", ""},
+				{"amazon-bedrock", "AWS_BEARER_TOKEN_BEDROCK", ""},
+				{"deepseek", "DEEPSEEK_API_KEY", "https://api.deepseek.com"},
+				{"groq", "GROQ_API_KEY", "https://api.groq.com/openai/v1"},
+				{"mistral", "MISTRAL_API_KEY", "https://api.mistral.ai/v1"},
+				{"xai", "XAI_API_KEY", "https://api.x.ai/v1"},
+			},
+			AnyProvider: true,
+			// The list of models; without it opencode knows those of the day it was built.
+			SideHosts: []string{"models.opencode.ai"},
+			Programs:  []string{".opencode/", "opencode.json", "opencode.jsonc", "!**/.opencode/AGENTS.md", ".agents/"},
+			Prose:     []string{"AGENTS.md", "CLAUDE.md"},
+			Sessions:  true,
+			Bypass:    []string{"--auto"},
+			Doc: Doc{
+				Key: "that of the provider", Cost: "reported, else estimated",
+				Container: "a run at a desk, installed from npm", Alone: "yes, by chat completions", NotSeen: "its providers' services, subagents' usage",
+				Login: "`~/.local/share/opencode/auth.json`, or a configuration in `~/.config/opencode`",
+				Hosts: []Hosts{{"", "that of the provider, and `models.opencode.ai`, without which it knows the models of its own day only"}},
+				Reads: Reads{
+					Prompt: "standard input", Stream: "JSON lines", Words: "texts; no synthetic ones, no summary of the session", Tools: "yes, each at its end", Tasks: "yes",
+					Tokens: "yes; of subagents nothing, then *at least*", Cost: "reported, else estimated", Evidence: evidence,
+				},
+				Takes: Takes{
+					Model: "yes, `provider/model`", Effort: "a variant of the model", Provider: "any of its own, openai-compatible", BaseURL: "yes, with `model`", Key: "where the variable is known",
+					System: "instructions", MCP: "yes", Settings: "`opencode.json`",
+				},
+				Holds: Holds{
+					Budget: "by the stream", Turns: "no", Limit: "yes, with its reset", Hopeless: "a prompt that stays too long", Session: "`-s`",
+					End: "no: nothing says which request is the last",
+				},
+			},
+		},
+		{
+			Name: "copilot", Title: "GitHub Copilot CLI", About: "GitHub Copilot CLI",
+			Package: "@github/copilot", Program: "copilot", Version: "1.0.102", Size: "190 MB",
+			// It would take GH_TOKEN and GITHUB_TOKEN as well, but those are the forge's: what
+			// can push or open pull requests is never handed to an agent because it happens to
+			// be set. The token of COPILOT_GITHUB_TOKEN needs the permission Copilot Requests
+			// and nothing else.
+			Variables: []Variables{{"", []string{"COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_BEARER_TOKEN"}, []string{
+				"COPILOT_PROVIDER_BASE_URL", "COPILOT_PROVIDER_TYPE", "COPILOT_PROVIDER_API_KEY_COMMAND", "COPILOT_PROVIDER_WIRE_API",
+				"COPILOT_PROVIDER_TRANSPORT", "COPILOT_PROVIDER_AZURE_API_VERSION", "COPILOT_PROVIDER_HEADERS",
+				"COPILOT_PROVIDER_MODEL_ID", "COPILOT_PROVIDER_WIRE_MODEL", "COPILOT_PROVIDER_MAX_PROMPT_TOKENS", "COPILOT_PROVIDER_MAX_OUTPUT_TOKENS",
+				"COPILOT_MODEL", "COPILOT_OFFLINE", "COPILOT_GH_HOST",
+			}}},
+			Providers: []Provider{
+				{"github", "COPILOT_GITHUB_TOKEN", ""},
+				{"openai", "COPILOT_PROVIDER_API_KEY", "https://api.openai.com/v1"},
+				{"azure", "COPILOT_PROVIDER_API_KEY", ""},
+				{"anthropic", "COPILOT_PROVIDER_API_KEY", "https://api.anthropic.com"},
+			},
+			Address: "https://api.githubcopilot.com",
+			Programs: []string{
+				"**/.github/copilot/", "**/.github/mcp.json", "**/.github/hooks/", "**/.github/agents/", "**/.github/skills/", ".copilot/", ".agents/", ".mcp.json",
+			},
+			Prose:    []string{"AGENTS.md", "CLAUDE.md", "GEMINI.md", "**/.claude/rules/", "**/.github/copilot-instructions.md", "**/.github/instructions/", "**/.github/prompts/"},
+			Sessions: true, LateUsage: true,
+			Bypass: []string{"--allow-all", "--yolo"},
+			Doc: Doc{
+				Key: "`COPILOT_GITHUB_TOKEN`", Cost: "reported, else estimated",
+				Container: "no", Alone: "yes, with a provider of one's own", NotSeen: "**GitHub's own service**: login, credits, quotas",
+				Login: "`config.json` in `COPILOT_HOME`, else `~/.copilot`, or a login of `gh`",
+				Hosts: []Hosts{{"", "`api.github.com`, `*.githubcopilot.com`; with a provider that one alone"}},
+				Reads: Reads{
+					Prompt: "standard input", Stream: "JSON lines", Words: "`assistant.message`; no subagents, no thinking", Tools: "yes", Tasks: "no",
+					Tokens: "yes", Cost: "reported in AI credits, else estimated", Evidence: evidence,
+				},
+				Takes: Takes{
+					Model: "yes", Effort: "none, minimal, low, medium, high, xhigh, max", Provider: "github, openai, azure, anthropic", BaseURL: "yes, not with github", Key: "yes",
+					System: "before the prompt", MCP: "yes", Settings: "refused",
+				},
+				Holds: Holds{
+					Budget: "no; with GitHub's models by the output tokens of the stream", Turns: "`--max-autopilot-continues`, not tried", Limit: "yes, with its reset",
+					Hopeless: "spent quota, 30 failed requests in a row", Session: "`--resume`", End: "yes",
+				},
+			},
+		},
+		{
+			Name: "amp", About: "Amp",
+			Package: "@sourcegraph/amp", Program: "amp", Version: "0.0.1790142911-g7618fb", Size: "not measured",
+			Variables: []Variables{{"", []string{"AMP_API_KEY"}, []string{"AMP_URL", "AMP_SETTINGS_FILE"}}},
+			Address:   "https://ampcode.com", AddressVariable: "AMP_URL",
+			Programs: []string{".amp/"},
+			Prose:    []string{"AGENT.md", "AGENTS.md"},
+			Sessions: true,
+			Bypass:   []string{"--dangerously-allow-all"},
+			Doc: Doc{
+				Key: "`AMP_API_KEY`", Cost: "estimated",
+				Container: "no", Alone: "no: its server cannot be stood in for",
+				NotSeen: "**every whole turn**. Its arguments were accepted, its failures without a login were seen; its stream is read as claude's, whose format amp documents",
+				Login:   "`secrets.json` in `~/.local/share/amp`",
+				Hosts:   []Hosts{{"", "`ampcode.com`"}},
+				Reads: Reads{
+					Prompt: "standard input", Stream: "JSON lines", Words: "as claude", Tools: "yes", Tasks: "as claude",
+					Tokens: "yes", Cost: "estimated, where it names its model", Evidence: evidence,
+				},
+				Takes: Takes{
+					Model: "refused: `--mode` in `agent-args`", Effort: "refused: `--mode`", Provider: "refused", BaseURL: "its server", Key: "yes",
+					System: "before the prompt", MCP: "yes", Settings: "`settings.json`",
+				},
+				Holds: Holds{Budget: "by the stream", Turns: "no", Limit: "as claude", Hopeless: "as claude", Session: "`threads continue`", End: "yes"},
+			},
+		},
+		{
+			Name: "cline", About: "Cline CLI",
+			Package: "cline", Program: "cline", Version: "3.0.65", Size: "440 MB",
+			// A key of a provider that is not listed takes a pass-env.
+			Variables: []Variables{{"", []string{"CLINE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"},
+				[]string{"CLINE_PROVIDER", "CLINE_MODEL", "CLINE_DIR", "CLINE_DATA_DIR", "CLINE_API_BASE_URL"}}},
+			Providers: []Provider{
+				{"cline", "CLINE_API_KEY", "https://api.cline.bot"},
+				{"anthropic", "ANTHROPIC_API_KEY", "https://api.anthropic.com/v1"},
+				{"openai", "OPENAI_API_KEY", "https://api.openai.com/v1"},
+				{"openai-native", "OPENAI_API_KEY", "https://api.openai.com/v1"},
+				{"openrouter", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1"},
+				{"gemini", "GEMINI_API_KEY", "https://generativelanguage.googleapis.com"},
+				{"google", "", "https://generativelanguage.googleapis.com"},
+				{"deepseek", "", "https://api.deepseek.com"},
+				{"groq", "", "https://api.groq.com/openai/v1"},
+				{"mistral", "", "https://api.mistral.ai/v1"},
+				{"xai", "", "https://api.x.ai/v1"},
+				{"opencode", "", "https://opencode.ai/zen/v1"},
+			},
+			AnyProvider: true,
+			Programs:    []string{".cline/", "**/.clinerules/hooks/"},
+			Prose:       []string{".clinerules"},
+			Unasked:     true,
+			Doc: Doc{
+				Key: "`CLINE_API_KEY`, or that of the provider", Cost: "reported, else estimated",
+				Container: "no", Alone: "yes", NotSeen: "its own provider; the `say` lines of CLIs before 3.0 are from recordings",
+				Login: "`~/.cline`",
+				Hosts: []Hosts{{"", "`api.cline.bot`, or that of the provider"}},
+				Reads: Reads{
+					Prompt: "argument; above 100 KiB a file", Stream: "JSON lines", Words: "its texts, pieces joined", Tools: "yes", Tasks: "no",
+					Tokens: "yes, subagents included", Cost: "reported, else estimated", Evidence: evidence,
+				},
+				Takes: Takes{
+					Model: "yes", Effort: "none, low, medium, high, xhigh", Provider: "any of its own", BaseURL: "of cline's own provider", Key: "where the variable is known",
+					System: "before the prompt", MCP: "yes, instead of your own servers", Settings: "refused",
+				},
+				Holds: Holds{Budget: "by the stream", Turns: "no", Limit: "no", Hopeless: "no", Session: "no: it does not say which session it was", End: "yes"},
+			},
+		},
+		{
+			Name: "custom", Title: "any CLI that prints JSON, see `agent-filters`", About: "any CLI that prints JSON, by jq expressions",
+			Doc: Doc{
+				Key: "in `pass-env`", Cost: "by a filter",
+				Hosts: []Hosts{{"", "none: name them in `allowed-hosts`"}},
+				Reads: Reads{
+					Prompt: "as `agent-prompt` says", Stream: "JSON lines", Words: "filter `text`", Tools: "filter `tool`", Tasks: "no",
+					Tokens: "filters", Cost: "filter `cost`, else estimated with `model`", Evidence: evidence + ", with a filter `tool`; else as text",
+				},
+				Takes: Takes{
+					Model: "refused", Effort: "refused", Provider: "refused", BaseURL: "refused", Key: "refused", System: "before the prompt", MCP: "refused", Settings: "refused",
+				},
+				Holds: Holds{Budget: "by the stream, with filters", Turns: "no", Limit: "filter `quota-reset`", Hopeless: "no", Session: "no", End: "with a filter `done`"},
+			},
+		},
+		{
+			Name: "text", Title: "any command that reads the prompt on stdin and prints its answer", About: "any command that reads a prompt and prints its answer",
+			LateUsage: true,
+			Doc: Doc{
+				Key: "in `pass-env`", Cost: "unknown",
+				Hosts: []Hosts{{"", "none: name them in `allowed-hosts`"}},
+				Reads: Reads{
+					Prompt: "standard input", Stream: "plain text, both outputs as one", Words: "everything, one echo of the prompt excluded", Tools: "no", Tasks: "no",
+					Tokens: "unknown", Cost: "unknown", Evidence: "a change, or guardrails that ran and passed",
+				},
+				Takes: Takes{
+					Model: "refused", Effort: "refused", Provider: "refused", BaseURL: "refused", Key: "refused", System: "before the prompt", MCP: "refused", Settings: "refused",
+				},
+				Holds: Holds{Budget: "no", Turns: "no", Limit: "no", Hopeless: "no", Session: "no", End: "no"},
+			},
+		},
+	}
+}

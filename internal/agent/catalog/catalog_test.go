@@ -1,0 +1,54 @@
+package catalog_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/org/ralph-action/internal/agent/catalog"
+)
+
+// A row lacks nothing that is needed of each.
+func TestRows(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	for _, a := range catalog.All() {
+		if a.Name == "" || slices.Contains(seen, a.Name) {
+			t.Errorf("the name %q is empty or stands twice", a.Name)
+		}
+		seen = append(seen, a.Name)
+		if !reflect.DeepEqual(catalog.Of(a.Name), a) {
+			t.Errorf("Of(%q) is not its row", a.Name)
+		}
+		if a.Own() {
+			if len(a.Credentials()) > 0 || len(a.Programs) > 0 || a.Program != "" {
+				t.Errorf("%s is a program of the user's: nothing is known of it", a.Name)
+			}
+		} else if a.Program == "" || a.Version == "" || a.Size == "" || len(a.Keys()) == 0 || len(a.Programs) == 0 || len(a.Prose) == 0 || a.Doc.Container == "" || a.Doc.Alone == "" || a.Doc.NotSeen == "" || a.Doc.Login == "" {
+			t.Errorf("%s: the row of a CLI lacks something: %+v", a.Name, a)
+		}
+		for _, p := range a.Providers {
+			if p.Key != "" && !slices.Contains(a.Credentials(), p.Key) {
+				t.Errorf("%s is not handed %s, the key of %s", a.Name, p.Key, p.Name)
+			}
+		}
+		if a.About == "" || a.Doc.Key == "" || a.Doc.Cost == "" || len(a.Doc.Hosts) == 0 {
+			t.Errorf("%s: the documents lack something", a.Name)
+		}
+		for _, cells := range []any{a.Doc.Reads, a.Doc.Takes, a.Doc.Holds} {
+			v := reflect.ValueOf(cells)
+			for i := range v.NumField() {
+				if text := v.Field(i).String(); text == "" || strings.ContainsAny(text, "|\n") {
+					t.Errorf("%s: the cell %s is %q", a.Name, v.Type().Field(i).Name, text)
+				}
+			}
+		}
+		if goesOn := !strings.HasPrefix(a.Doc.Holds.Session, "no"); goesOn != a.Sessions {
+			t.Errorf("%s: Sessions is %v, and the documents say %q", a.Name, a.Sessions, a.Doc.Holds.Session)
+		}
+	}
+	if a := catalog.Of("nobody"); a.Name != "" || a.Own() {
+		t.Errorf("Of(nobody) = %+v, want nothing", a)
+	}
+}

@@ -1,0 +1,151 @@
+package claude
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/org/ralph-action/internal/agent/driver"
+)
+
+// hookMatcher is which tools an event's hook is for; ok says whether the event
+// is one we install a hook for.
+func hookMatcher(event string) (matcher string, ok bool) {
+	switch event {
+	case "PreToolUse":
+		return "Bash", true
+	case "PostToolUse":
+		return ".*", true
+	case "SessionStart", "Stop":
+		return "", true
+	}
+	return "", false
+}
+
+// hookGroup is an entry of an event in claude's settings.
+type hookGroup struct {
+	Matcher string        `json:"matcher,omitempty"`
+	Hooks   []hookCommand `json:"hooks"`
+}
+
+type hookCommand struct {
+	Type    string `json:"type"`
+	Command string `json:"command"`
+}
+
+// hookSettings is the value of claude's --settings: the hooks, and what the
+// user's own --settings hold. With agent-settings all of it stands in a file, see
+// [Driver.Extras], and without hooks the value is empty.
+func hookSettings(o driver.Options) (string, error) {
+	if len(o.Hooks) == 0 || o.Settings != "" {
+		return "", nil
+	}
+	all, err := allSettings(o)
+	if err == nil && len(all) > driver.MaxArgument {
+		return "", fmt.Errorf("agent-args: --settings: with the hooks they are %d bytes, which are too long for an argument (%d)", len(all), driver.MaxArgument)
+	}
+	return all, err
+}
+
+// allSettings are agent-settings, above them the user's own --settings, and the
+// hooks. They have to be one, because of several --settings claude (seen: 2.1.197,
+// 2.1.329) takes the last and drops the others without a word. Hooks of the
+// user's own for the same event stay, in front of ours.
+func allSettings(o driver.Options) (string, error) {
+	args := slices.Concat(driver.Behind(o, "claude"), o.Args)
+	if off := []string{"--bare", "--safe-mode"}; len(o.Hooks) > 0 && driver.Has(args, off...) {
+		return "", errors.New("agent-args: --bare and --safe-mode turn off the hooks this run needs; leave them out")
+	}
+	settings, err := ownSettings(o.Dir, args)
+	if err != nil {
+		return "", err
+	}
+	if err := hooksOn(o, "agent-args: --settings", settings); err != nil {
+		return "", err
+	}
+	if o.Settings != "" {
+		below, err := driver.JSONObject("agent-settings", o.Settings)
+		if err != nil {
+			return "", err
+		}
+		if err := hooksOn(o, "agent-settings", below); err != nil {
+			return "", err
+		}
+		if settings, err = driver.Merge(below, settings); err != nil {
+			return "", fmt.Errorf("agent-settings: %w", err)
+		}
+	}
+	if len(o.Hooks) > 0 {
+		if settings["hooks"], err = addHooks(settings["hooks"], o.Hooks); err != nil {
+			return "", err
+		}
+	}
+	all, err := driver.EncodeJSON(settings)
+	return string(all), err
+}
+
+// hooksOn refuses settings that turn off the hooks of this run, or whose own are
+// in a form ours cannot be added to.
+func hooksOn(o driver.Options, from string, settings map[string]json.RawMessage) error {
+	if len(o.Hooks) == 0 {
+		return nil
+	}
+	var off bool
+	if raw := settings["disableAllHooks"]; raw != nil && json.Unmarshal(raw, &off) == nil && off {
+		return fmt.Errorf("%s: disableAllHooks turns off the hooks this run needs; leave it out", from)
+	}
+	var hooks map[string][]json.RawMessage
+	if raw := settings["hooks"]; raw != nil && (json.Unmarshal(raw, &hooks) != nil || hooks == nil) {
+		return fmt.Errorf(`%s: "hooks" must be an object with a list for each event`, from)
+	}
+	return nil
+}
+
+// addHooks puts our hooks behind the user's own, which [hooksOn] has looked at.
+func addHooks(own json.RawMessage, ours map[string]string) (json.RawMessage, error) {
+	hooks := map[string][]json.RawMessage{}
+	if own != nil {
+		if err := json.Unmarshal(own, &hooks); err != nil {
+			return nil, err
+		}
+	}
+	for event, command := range ours {
+		matcher, ok := hookMatcher(event)
+		if !ok || command == "" {
+			return nil, fmt.Errorf("agent: no hook %q with the command %q", event, command)
+		}
+		group, err := driver.EncodeJSON(hookGroup{matcher, []hookCommand{{"command", command}}})
+		if err != nil {
+			return nil, err
+		}
+		hooks[event] = append(hooks[event], group)
+	}
+	return driver.EncodeJSON(hooks)
+}
+
+// ownSettings are the user's: JSON, or a file that holds it, relative to dir.
+func ownSettings(dir string, args []string) (map[string]json.RawMessage, error) {
+	settings := map[string]json.RawMessage{}
+	if !driver.Has(args, "--settings") {
+		return settings, nil
+	}
+	const want = "must be a JSON object or a file that holds one"
+	text := strings.TrimSpace(driver.Value(args, "--settings"))
+	if text == "" {
+		return nil, errors.New("agent-args: --settings: is empty; it " + want)
+	}
+	b, from := []byte(text), ""
+	if text[0] != '{' {
+		var err error
+		if b, err = driver.ReadSettings(dir, text); err != nil {
+			return nil, fmt.Errorf("agent-args: --settings: %w; it %s", err, want)
+		}
+		from = fmt.Sprintf(" %q", driver.Clip(text, driver.MaxName))
+	}
+	if err := json.Unmarshal(b, &settings); err != nil || settings == nil {
+		return nil, fmt.Errorf("agent-args: --settings%s: is no JSON object; it %s", from, want)
+	}
+	return settings, nil
+}

@@ -1,0 +1,120 @@
+// Package codex drives OpenAI Codex.
+package codex
+
+import (
+	"slices"
+
+	"github.com/org/ralph-action/internal/agent/driver"
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// Driver is OpenAI Codex, @openai/codex 0.169.
+type Driver struct{ driver.Base }
+
+// Argv asks for one unattended turn with a JSON stream. One switch turns off
+// approvals and codex's own sandbox, whatever its configuration says: what the
+// agent may touch is decided by our walls. It gives way to a sandbox the user
+// asked for. Analytics delay the exit by five seconds where there is no network.
+// The prompt is text on stdin: the name of a file as argument would be the
+// prompt itself.
+func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
+	ours := []driver.Option{{Names: []string{"--json", "--experimental-json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--yolo"}}}
+	if o.Plain {
+		ours = append(ours, driver.Option{Names: []string{"-o", "--output-last-message"}, Value: true})
+	}
+	argv, args := driver.Program(o, "codex", ours...), driver.Strip(o.Args, ours...)
+	if len(argv) > 1 && isExec(argv[len(argv)-1]) {
+		argv = argv[:len(argv)-1]
+	}
+	if len(args) > 0 && isExec(args[0]) {
+		args = args[1:]
+	}
+	if n := len(args); n > 0 && args[n-1] == "-" {
+		args = args[:n-1]
+	}
+	argv = append(argv, "exec")
+	if !o.Plain {
+		argv = append(argv, "--json")
+	}
+	if _, chosen := sandboxOf(o); chosen == "" {
+		argv = append(argv, "--dangerously-bypass-approvals-and-sandbox")
+	}
+	argv = append(argv, "--skip-git-repo-check", "-c", "analytics.enabled=false")
+	overrides, _ := overridesOf(o) // New has seen the error
+	for _, value := range overrides {
+		argv = append(argv, "-c", value)
+	}
+	if o.Model != "" && !driver.Has(args, "-m", "--model") {
+		argv = append(argv, "-m", o.Model)
+	}
+	argv = append(argv, args...)
+	if o.Plain && o.Turn.Answer.Path != "" {
+		argv = append(argv, "-o", o.Turn.Answer.Path)
+	}
+	return Driver{}.Resume(append(argv, "-"), 0, p.Resume)
+}
+
+// Resume puts the subcommand behind the options of exec, because resume has
+// fewer of its own; those it has are the same to codex in either place.
+func (Driver) Resume(argv []string, _ int, session string) []string {
+	own := func(arg string) bool { return slices.Contains([]string{"resume", "fork"}, arg) }
+	if session == "" || !slices.ContainsFunc(argv, isExec) || slices.ContainsFunc(argv, own) {
+		return argv
+	}
+	if n := len(argv); argv[n-1] == "-" {
+		argv = argv[:n-1]
+	}
+	return append(argv, "resume", session, "-")
+}
+
+func isExec(arg string) bool { return arg == "exec" || arg == "e" }
+
+// Environ gives codex the key under the name it reads unattended; the usual
+// name is for its login only. A login of its own is left alone.
+func (Driver) Environ(o driver.Options) []string {
+	env := driver.Without(o.Env, "CLAUDECODE")
+	if key := driver.Lookup(env, "OPENAI_API_KEY"); key != "" && driver.Lookup(env, "CODEX_API_KEY") == "" &&
+		driver.Lookup(env, "CODEX_ACCESS_TOKEN") == "" && !driver.Holds(homeOf(o), "auth.json") {
+		env = append(driver.Without(env, "CODEX_API_KEY"), "CODEX_API_KEY="+key)
+	}
+	if !o.Exact {
+		servers, _ := serversOf(o) // New has seen the error
+		env = append(env, servers.env...)
+	}
+	return env
+}
+
+// homeOf is the folder codex keeps its configuration and its login in.
+func homeOf(o driver.Options) string {
+	if dir := driver.Lookup(o.Env, "CODEX_HOME"); dir != "" {
+		return dir
+	}
+	return driver.InHome(o, ".codex")
+}
+
+func (Driver) Ways(o driver.Options) driver.Ways {
+	return driver.Ways{Answer: true, Logged: true, Totals: true, System: !o.Exact}
+}
+
+func (Driver) Decoder(o driver.Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {
+	d := newDecoder(emit, finished)
+	d.Attach(o, driver.HintsOf(o, keyVariable(o)))
+	return d
+}
+
+// Modern replaces --full-auto, which is gone in 0.169.
+func (Driver) Modern(args []string) (modern, warnings []string) {
+	if len(args) > 0 && args[0] == "e" {
+		args[0] = "exec"
+	}
+	fullAuto := driver.Option{Names: []string{"--full-auto"}}
+	i := driver.Index(args, fullAuto)
+	switch {
+	case i < 0:
+		return args, nil
+	case driver.Has(args, "--dangerously-bypass-approvals-and-sandbox", "--yolo", "-s", "--sandbox", "--approve-for-me"):
+		return driver.Strip(args, fullAuto), []string{"codex: --full-auto is left out: today's CLI does not know it, and the other arguments say what the agent may do"}
+	}
+	return slices.Concat(args[:i:i], []string{"--sandbox", "workspace-write"}, driver.Strip(args[i:], fullAuto)),
+		[]string{"codex: --sandbox workspace-write is used for --full-auto, which today's CLI does not know and which meant the same"}
+}

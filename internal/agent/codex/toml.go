@@ -1,0 +1,143 @@
+package codex
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/org/ralph-action/internal/agent/driver"
+)
+
+// tomlString is a basic string of TOML 1.0: on one line, with escapes.
+func tomlString(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// tomlStrings is a list of strings.
+func tomlStrings(list []string) string {
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = tomlString(s)
+	}
+	return "[" + strings.Join(quoted, ",") + "]"
+}
+
+// tomlTable is an inline table, in the order of its keys; the values are TOML.
+func tomlTable(values map[string]string) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		parts = append(parts, tomlKey(key)+"="+values[key])
+	}
+	return "{" + strings.Join(parts, ",") + "}"
+}
+
+func tomlKey(key string) string {
+	if bareKey(key) {
+		return key
+	}
+	return tomlString(key)
+}
+
+// bareKey says that a key needs no quotes, so that it may be a part of the
+// dotted path codex takes in -c.
+func bareKey(key string) bool {
+	return key != "" && strings.IndexFunc(key, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
+	}) < 0
+}
+
+// tomlPaths are the values of a JSON object as KEY=VALUE for codex's -c, sorted:
+// a path leads to each value, so that what the user's own configuration says
+// besides stays. An object with a member that fits in no path is one value.
+func tomlPaths(prefix string, object map[string]json.RawMessage) ([]string, error) {
+	var paths []string
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if !bareKey(key) {
+			return nil, fmt.Errorf("%s: letters, digits, - and _ only", driver.Clip(prefix+key, driver.MaxName))
+		}
+		value := bytes.TrimSpace(object[key])
+		var below map[string]json.RawMessage
+		if value[0] == '{' && json.Unmarshal(value, &below) == nil && len(below) > 0 && allBare(below) {
+			more, err := tomlPaths(prefix+key+".", below)
+			if err != nil {
+				return nil, err
+			}
+			paths = append(paths, more...)
+			continue
+		}
+		text, err := tomlValue(value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", driver.Clip(prefix+key, driver.MaxName), err)
+		}
+		paths = append(paths, prefix+key+"="+text)
+	}
+	return paths, nil
+}
+
+func allBare(object map[string]json.RawMessage) bool {
+	for key := range object {
+		if !bareKey(key) {
+			return false
+		}
+	}
+	return true
+}
+
+// tomlValue is a JSON value as a TOML value. TOML has no null.
+func tomlValue(value json.RawMessage) (string, error) {
+	switch value = bytes.TrimSpace(value); value[0] {
+	case '"':
+		var s string
+		err := json.Unmarshal(value, &s)
+		return tomlString(s), err
+	case '[':
+		var list []json.RawMessage
+		if err := json.Unmarshal(value, &list); err != nil {
+			return "", err
+		}
+		parts := make([]string, len(list))
+		for i, v := range list {
+			var err error
+			if parts[i], err = tomlValue(v); err != nil {
+				return "", err
+			}
+		}
+		return "[" + strings.Join(parts, ",") + "]", nil
+	case '{':
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal(value, &object); err != nil {
+			return "", err
+		}
+		values := make(map[string]string, len(object))
+		for key, v := range object {
+			var err error
+			if values[key], err = tomlValue(v); err != nil {
+				return "", err
+			}
+		}
+		return tomlTable(values), nil
+	case 'n':
+		return "", errors.New("null is no value of codex's configuration; leave it out")
+	}
+	return string(value), nil // true, false and numbers are the same in both
+}

@@ -1,0 +1,54 @@
+package driver
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/org/ralph-action/internal/agent/catalog"
+)
+
+// Lookup is the value of a variable in an environment; the last one wins.
+func Lookup(env []string, name string) string {
+	for _, kv := range slices.Backward(env) {
+		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+			return v
+		}
+	}
+	return ""
+}
+
+// Without is a copy of env that lacks the named variables.
+func Without(env []string, names ...string) []string {
+	kept := make([]string, 0, len(env)+8)
+	for _, kv := range env {
+		if k, _, _ := strings.Cut(kv, "="); !slices.Contains(names, k) {
+			kept = append(kept, kv)
+		}
+	}
+	return kept
+}
+
+// IsOn says that a switch of claude's is on.
+func IsOn(value string) bool {
+	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(value))
+}
+
+// FirstSet is the first of the variables that has a value; else the first.
+func FirstSet(o Options, names []string) string {
+	if i := slices.IndexFunc(names, func(name string) bool { return Lookup(o.Env, name) != "" }); i >= 0 {
+		return names[i]
+	}
+	return names[0]
+}
+
+// Federated says that a workload's identity is to be exchanged for a key, by
+// the variables that the CLIs of Anthropic and of OpenAI read.
+func Federated(o Options, vendor string) bool {
+	return Lookup(o.Env, vendor+"_FEDERATION_RULE_ID") != "" &&
+		(Lookup(o.Env, vendor+"_IDENTITY_TOKEN") != "" || Lookup(o.Env, vendor+"_IDENTITY_TOKEN_FILE") != "")
+}
+
+// HasKey says that one of the agent's keys is set.
+func HasKey(o Options, name string) bool {
+	return slices.ContainsFunc(catalog.Of(name).Keys(), func(name string) bool { return Lookup(o.Env, name) != "" })
+}

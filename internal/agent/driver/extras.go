@@ -1,0 +1,195 @@
+package driver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// RefuseExtras is for a CLI that has no way to take MCP servers or settings;
+// instead is what is used for them.
+func RefuseExtras(o Options, instead string) error {
+	return errors.Join(Refuse("mcp-config", o.MCP, instead), Refuse("agent-settings", o.Settings, instead))
+}
+
+// Refuse says that an option has no effect, and what is used instead; nil when
+// it is not given.
+func Refuse(name, value, instead string) error {
+	if value == "" {
+		return nil
+	}
+	return fmt.Errorf("%s has no effect: %s", name, instead)
+}
+
+// OneOf says that a value is none of those a CLI knows; empty is fine.
+func OneOf(name, value string, known ...string) error {
+	if value == "" || slices.Contains(known, value) {
+		return nil
+	}
+	return fmt.Errorf("%s %q: unknown; known are %s", name, Clip(value, MaxName), strings.Join(known, ", "))
+}
+
+// JSONObject is the members of a JSON object of the user's; name is the
+// option's.
+func JSONObject(name, text string) (map[string]json.RawMessage, error) {
+	var v map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &v); err != nil || v == nil {
+		return nil, fmt.Errorf("%s: is no JSON object", name)
+	}
+	return v, nil
+}
+
+// MCPMembers are the members of mcpServers in Options.MCP.
+func MCPMembers(o Options) (map[string]json.RawMessage, error) {
+	v, err := JSONObject("mcp-config", o.MCP)
+	if err != nil {
+		return nil, err
+	}
+	var servers map[string]json.RawMessage
+	if err := json.Unmarshal(v["mcpServers"], &servers); err != nil || servers == nil {
+		return nil, errors.New(`mcp-config: must be a JSON object whose member "mcpServers" holds an object for each server`)
+	}
+	return servers, nil
+}
+
+// Merge puts what above says over what below says: objects member by member,
+// lists one behind the other as claude joins those of several files, and of
+// anything else what above has.
+func Merge(below, above map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+	both := make(map[string]json.RawMessage, len(below)+len(above))
+	for name, value := range below {
+		both[name] = value
+	}
+	for name, value := range above {
+		value, err := mergeValue(both[name], value)
+		if err != nil {
+			return nil, err
+		}
+		both[name] = value
+	}
+	return both, nil
+}
+
+func mergeValue(below, above json.RawMessage) (json.RawMessage, error) {
+	starts := func(b json.RawMessage, c byte) bool {
+		b = bytes.TrimSpace(b)
+		return len(b) > 0 && b[0] == c
+	}
+	switch {
+	case starts(below, '{') && starts(above, '{'):
+		var b, a map[string]json.RawMessage
+		if err := errors.Join(json.Unmarshal(below, &b), json.Unmarshal(above, &a)); err != nil {
+			return nil, err
+		}
+		both, err := Merge(b, a)
+		if err != nil {
+			return nil, err
+		}
+		return EncodeJSON(both)
+	case starts(below, '[') && starts(above, '['):
+		var b, a []json.RawMessage
+		if err := errors.Join(json.Unmarshal(below, &b), json.Unmarshal(above, &a)); err != nil {
+			return nil, err
+		}
+		return EncodeJSON(append(b, a...))
+	}
+	return above, nil
+}
+
+// placeholder is ${NAME} or ${NAME:-default}, as claude has them in mcp-config.
+var placeholder = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
+
+// Expand puts variables for placeholders. One that is not set is an error,
+// because a server with half a key fails in the dark.
+func Expand(text *string, env []string) (err error) {
+	if strings.ContainsRune(*text, 0) {
+		return errors.New("contains a NUL character")
+	}
+	*text = placeholder.ReplaceAllStringFunc(*text, func(p string) string {
+		m := placeholder.FindStringSubmatch(p)
+		switch v := Lookup(env, m[1]); {
+		case v != "":
+			return v
+		case m[2] != "":
+			return m[3]
+		}
+		err = fmt.Errorf("%s: the variable is not set; hand it to the agent with pass-env", Clip(p, MaxName))
+		return ""
+	})
+	return err
+}
+
+// DecodeJSON reads a JSON object. Numbers stay as they are written.
+func DecodeJSON(text string) (map[string]any, error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var m map[string]any
+	if err := d.Decode(&m); err != nil || m == nil {
+		return nil, errors.New("is no JSON object")
+	}
+	if rest, _ := d.Token(); rest != nil {
+		return nil, errors.New("has something behind the JSON object")
+	}
+	return m, nil
+}
+
+// Overlay puts src over dst; objects are merged, anything else is replaced.
+func Overlay(dst, src map[string]any) {
+	for key, value := range src {
+		below, ok := dst[key].(map[string]any)
+		above, also := value.(map[string]any)
+		if ok && also {
+			Overlay(below, above)
+			continue
+		}
+		dst[key] = value
+	}
+}
+
+// MCPServers are the members of an mcp-config, {command, args, env} or {type, url,
+// headers} by name. Without one there are none.
+func MCPServers(o Options) (map[string]map[string]any, error) {
+	if o.MCP == "" {
+		return nil, nil
+	}
+	members, err := MCPMembers(o)
+	if err != nil {
+		return nil, err
+	}
+	servers := make(map[string]map[string]any, len(members))
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		server, err := DecodeJSON(string(members[name]))
+		if err != nil {
+			return nil, fmt.Errorf("mcp-config: the server %q %w", Clip(name, MaxName), err)
+		}
+		command, _ := server["command"].(string)
+		url, _ := server["url"].(string)
+		if command == "" && url == "" && server["httpUrl"] == nil {
+			return nil, fmt.Errorf(`mcp-config: the server %q has neither "command" nor "url"`, Clip(name, MaxName))
+		}
+		servers[name] = server
+	}
+	return servers, nil
+}
+
+func AnyMap(m map[string]map[string]any) map[string]any {
+	out := make(map[string]any, len(m))
+	for key, value := range m {
+		out[key] = value
+	}
+	return out
+}
+
+// EncodeJSON is compact JSON with <, > and & as they are: it is shown, too.
+func EncodeJSON(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSpace(b.Bytes()), err
+}
