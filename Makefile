@@ -47,7 +47,7 @@ demo: ## the whole pipeline on this machine, with Go and git only
 # The detector makes each start of a process three times as dear, and finds
 # nothing where nothing runs at a time: packages of pure logic, and those whose
 # tests mostly start processes, have it in `make race` only.
-PLAIN = /(cmd/ralph|internal/(agent|cli|run|config|content|hook|install|leak|repo|report|scm|tasks|weaken))$$
+PLAIN = /(cmd/ralph|internal/(agent(/.*)?|cli|run(/.*)?|config|content|hook|leak|repo|report|scm|tasks|weaken))$$
 
 test: vet cross ## vet, cross-compile, all tests, most with the race detector (Go and git only)
 	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"

@@ -13,10 +13,10 @@ import (
 	_ "github.com/alecthomas/kong" // linked like the rest of the product: see walls
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/agent/prompt"
 	_ "github.com/org/ralph-action/internal/config"
 	_ "github.com/org/ralph-action/internal/guard"
 	"github.com/org/ralph-action/internal/proc"
-	"github.com/org/ralph-action/internal/prompt"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
 	_ "github.com/org/ralph-action/internal/rundir"

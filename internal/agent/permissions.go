@@ -23,12 +23,16 @@ func Cautions(o Options) []string {
 // of a sandbox of its CLI's own: the arguments say so, or it is the CLI's nature.
 func Unasked(o Options) bool {
 	row := catalog.Of(o.Name)
-	f, ok := drivers()[o.Name]
+	d, ok := drivers()[o.Name]
 	switch {
-	case !ok:
-		return false
-	case row.Unasked, !o.Exact && f.Unasked(o):
+	case !ok, row.Own():
+		return false // what a program of the user's does is not known
+	case row.Unasked, !o.Exact && d.Unasked(o):
 		return true
 	}
-	return driver.Has(driver.CommandLine(f, o, ralph.Prompt{Text: "task"}), row.Bypass...)
+	var bypass []string
+	for _, a := range catalog.All() {
+		bypass = append(bypass, a.Bypass...)
+	}
+	return driver.Has(driver.CommandLine(d, o, ralph.Prompt{Text: "task"}), bypass...)
 }

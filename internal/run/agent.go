@@ -15,9 +15,9 @@ import (
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/run/stories"
 	"github.com/org/ralph-action/internal/scm"
 	"github.com/org/ralph-action/internal/secret"
-	"github.com/org/ralph-action/internal/tasks"
 )
 
 // cli is an agent, and its command line for people.
@@ -190,12 +190,12 @@ func agentName(o agent.Options) string { return strings.TrimSpace(o.Name + " " +
 type pair struct {
 	*relay
 	reviewer *relay
-	stories  *storyList
+	stories  *stories.List
 }
 
 // turn is the one that the step is for.
 func (p *pair) turn() *relay {
-	if p.stories.step.Mode == string(tasks.Review) {
+	if p.stories.Reviewing() {
 		return p.reviewer
 	}
 	return p.relay
@@ -229,7 +229,7 @@ func (s *sandboxed) agentOptions(name, model string) agent.Options {
 	}
 	// The tools of an agent of the user's own print where it prints itself.
 	if s.stories != nil && name != "text" {
-		o.Judges = func() bool { return s.stories.step.Mode == string(tasks.Review) }
+		o.Judges = func() bool { return s.stories.Reviewing() }
 	}
 	if len(o.Hooks) > 0 { // a plugin of the user's leaves them to us
 		o.Env = append(o.Env, "RALPH_HOOKS=1")

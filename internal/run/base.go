@@ -13,6 +13,7 @@ import (
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/content"
+	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 )
 
@@ -99,13 +100,13 @@ func (b *branch) overlayBase(ctx context.Context) error {
 			b.rec.out.Warn("What agents read could not be put back to what " + whose + " has: " + err.Error())
 		}
 		if len(kept) > 0 {
-			b.rec.note("The agent changed what the run had taken from the base: " + listed(kept))
+			b.rec.note("The agent changed what the run had taken from the base: " + ralph.Listed(kept))
 		}
 	})
 	if len(changed) == 0 {
 		return nil
 	}
-	n := fmt.Sprintf("%s%s changes what agents read of a repository; for this run the agent found the version of the base, %s: %s", strings.ToUpper(whose[:1]), whose[1:], b.start.Base, listed(changed))
+	n := fmt.Sprintf("%s%s changes what agents read of a repository; for this run the agent found the version of the base, %s: %s", strings.ToUpper(whose[:1]), whose[1:], b.start.Base, ralph.Listed(changed))
 	b.rec.tell(n)
 	return nil
 }

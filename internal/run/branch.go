@@ -108,7 +108,7 @@ func (b *branch) openRepository(ctx context.Context) error {
 		Continue:  b.onTheirs(),
 		Committer: repo.Identity(committer), Author: repo.Identity(author),
 		Message: b.message, Forged: report.Forged, IncludeDirty: b.cfg.IncludeDirty, RunFiles: b.runFiles(), Clock: time.Now,
-		Pinned: b.stories.pinned, Inspect: b.inspect.Look, LeaveOut: b.inspect.Leaves, Killed: b.killed, Cache: content.NewCache().Of,
+		Pinned: b.stories.Pinned, Inspect: b.inspect.Look, LeaveOut: b.inspect.Leaves, Killed: b.killed, Cache: content.NewCache().Of,
 	}
 	if b.remote.forge != nil {
 		o.Ask = b.askForge
@@ -319,8 +319,8 @@ func (p *plan) branch() string {
 		return p.cfg.Branch
 	case p.decision.Branch != "":
 		return p.decision.Branch
-	case p.stories != nil && p.stories.branch != "":
-		return p.stories.branch
+	case p.stories != nil && p.stories.Branch() != "":
+		return p.stories.Branch()
 	case p.stories != nil:
 		return repo.BranchSlug("tasks " + p.rec.report.Task)
 	case p.cfg.Mode == config.ModeSupervise:
@@ -388,17 +388,8 @@ func (b *branch) attachBranch(ctx context.Context) error {
 	}
 	b.rememberLeftOut(ctx)
 	if len(start.Dirty) > 0 && !b.cfg.IncludeDirty {
-		n := fmt.Sprintf("Changed before the run, and published only when the agent changes it: %s", listed(start.Dirty))
+		n := fmt.Sprintf("Changed before the run, and published only when the agent changes it: %s", ralph.Listed(start.Dirty))
 		b.rec.warn(n)
 	}
 	return nil
-}
-
-// listed names a few of many.
-func listed(names []string) string {
-	const most = 10
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }

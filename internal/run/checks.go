@@ -78,14 +78,14 @@ func (w *work) judgeChecks(ctx context.Context, client *forge.Client, checks for
 	case checks.State == ralph.ChecksPassed:
 		return nil
 	case checks.State == ralph.ChecksPending:
-		return refuse(ralph.Deadline, fmt.Errorf("the checks of %s have not finished within %s: %s", short, w.cfg.CITimeout, listed(checks.Left)))
+		return refuse(ralph.Deadline, fmt.Errorf("the checks of %s have not finished within %s: %s", short, w.cfg.CITimeout, ralph.Listed(checks.Left)))
 	}
 	fixable := false
 	for _, f := range checks.Failures {
 		fixable = fixable || f.Fixable()
 	}
 	if !fixable {
-		return refuse(ralph.Blocked, fmt.Errorf("the checks of %s did not pass, and no change of the work could make them: %s", short, listed(checks.Failed)))
+		return refuse(ralph.Blocked, fmt.Errorf("the checks of %s did not pass, and no change of the work could make them: %s", short, ralph.Listed(checks.Failed)))
 	}
 	logs := client.FailedLogs(ctx, checks)
 	v.Passed, v.ExitCode = false, 1
@@ -100,7 +100,7 @@ func (w *work) judgeChecks(ctx context.Context, client *forge.Client, checks for
 // fences longer than any row of backticks in them.
 func (w *work) checkFeedback(short string, checks forge.Checks, logs []forge.Log) (message, output string) {
 	var b, out strings.Builder
-	fmt.Fprintf(&b, "The checks of the pushed commit %s failed: %s.\n", short, listed(checks.Failed))
+	fmt.Fprintf(&b, "The checks of the pushed commit %s failed: %s.\n", short, ralph.Listed(checks.Failed))
 	for _, l := range logs {
 		if l.Missing != "" {
 			fmt.Fprintf(&b, "\nNo log of %q: %s\n", l.Name, l.Missing)

@@ -58,7 +58,7 @@ func (b *branch) message(it ralph.Iteration) string {
 	}
 	it.Delivery.Message = b.rec.masked(it.Delivery.Message)
 	return b.rec.redact.Text(report.CommitMessage(it, report.Checkpoint{
-		Template: b.cfg.CommitMessage, Run: b.runID(), Outcome: outcome, StoryDone: b.stories.done(it.Step.Story),
+		Template: b.cfg.CommitMessage, Run: b.runID(), Outcome: outcome, StoryDone: b.stories.Done(it.Step.Story),
 		Before: b.history.Iterations(), Cost: b.costs.untold(it), LeftOut: b.leftOut(), Signoff: b.signoff,
 	}))
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/agent/catalog"
-	"github.com/org/ralph-action/internal/install"
+	"github.com/org/ralph-action/internal/agent/install"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 )

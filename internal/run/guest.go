@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/agent/install"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/install"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/sandbox"
@@ -167,3 +167,19 @@ const gitLeast = 10 * time.Second
 
 // maxAnswer bounds what is kept of what a small command prints, in bytes.
 const maxAnswer = 8 << 10
+
+// gitText asks the repository as the agent's user, at most for a while. What it
+// cannot answer is empty.
+func (s *sandboxed) gitText(most int, args ...string) string {
+	ctx, cancel := context.WithTimeout(context.Background(), gitLeast)
+	defer cancel()
+	out := proc.Head{Max: most}
+	args = append([]string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=false"}, args...)
+	// No replaced objects, no fetching, no program for signatures: what is shown
+	// is what is there.
+	env := []string{"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0"}
+	if err := s.git.Git(ctx, repo.GuestCommand{Args: args, Env: env, Stdout: &out}); err != nil && out.Len() == 0 {
+		return ""
+	}
+	return strings.ToValidUTF8(out.String(), "\uFFFD")
+}

@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/agent/install"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/install"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/sandbox"
 )

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/org/ralph-action/internal/agent/prompt"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/guard"
-	"github.com/org/ralph-action/internal/prompt"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
@@ -41,7 +41,7 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 		l.Mailbox = mailbox{w.tasks.dir, w.rec.redact.Text}
 	}
 	if w.backlog != nil {
-		w.backlog.baseline = baseline
+		w.backlog.Baseline(baseline)
 		l.Backlog = w.backlog
 	}
 	if w.cfg.AskMessage {
@@ -55,7 +55,7 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 		w.rec.warn(n)
 	}
 	r := l.Run(ctx, baseline)
-	w.rec.report.Tasks, w.rec.report.Findings = w.backlog.report(), r.Findings
+	w.rec.report.Tasks, w.rec.report.Findings = w.backlog.Report(), r.Findings
 	w.rec.report.Outcome, w.rec.report.Reason = r.Outcome, r.Reason
 	w.rec.report.Iterations, w.rec.report.Baseline, w.rec.report.Budget, w.rec.report.Completion = r.Iterations, r.Baseline, r.Budget, r.Completion
 	for _, it := range r.Iterations {
@@ -69,7 +69,7 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 func (w *work) prompts() func(ralph.Ask) (ralph.Prompt, error) {
 	switch {
 	case w.backlog != nil:
-		return w.backlog.ask
+		return w.backlog.Ask
 	case w.cfg.Mode == config.ModeSession:
 		return w.askSession
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/inspect"
 	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/run/stories"
 	"github.com/org/ralph-action/internal/runner"
 	"github.com/org/ralph-action/internal/trigger"
 )
@@ -27,7 +28,7 @@ type plan struct {
 	usualBase string             // the repository's default branch, if the event says it
 	inspect   *inspect.Inspector // of what is about to be published
 	prices    *prices
-	stories   *storyList    // nil without a task list
+	stories   *stories.List // nil without a task list
 	api       *forge.Client // of the workflow's repository; made when it is needed
 }
 

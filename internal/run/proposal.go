@@ -244,7 +244,7 @@ func (w *work) draft() bool {
 		return false
 	}
 	return w.rec.report.Outcome != ralph.Completed || w.rec.report.Tasks.AutoApproved() > 0 && !w.cfg.AcceptAtCap ||
-		w.stories != nil && (w.backlog.artifacts || w.backlog.behind)
+		w.stories != nil && w.backlog.Doubtful()
 }
 
 // toDecide says that the work holds something a person has to decide about before

@@ -17,7 +17,7 @@ func (s *sandboxed) checkReviews() error {
 	if s.box != nil {
 		why = "a Docker Sandbox holds the agent and what it starts together"
 	}
-	s.stories.unprotected = why
+	s.stories.Unprotected(why)
 	if why == "" || s.local() {
 		return nil
 	}

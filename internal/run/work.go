@@ -5,6 +5,7 @@ import (
 
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/run/stories"
 )
 
 // work is a run that is ready for its loop: the branch, the agents, and those who
@@ -12,7 +13,7 @@ import (
 type work struct {
 	*branch
 	agents   crew
-	backlog  *backlog          // nil without a task list
+	backlog  *stories.Backlog  // nil without a task list
 	telling  *telling          // keeps the comment up to date; nil: nobody is told while the run goes on
 	comment  forge.CommentRef  // what it writes
 	seen     []ralph.Iteration // that ended

@@ -31,7 +31,7 @@ var configurations = []configuration{
 	{re(`(?:^|/)(?:GNUm|[Mm])akefile$|(?:^|/)[Jj]ustfile$`), "tests and checks", targets, true},
 	{re(`(?:^|/)(?:\.gitlab-ci|azure-pipelines|\.travis|appveyor|\.drone|bitbucket-pipelines|\.cirrus|\.woodpecker)\.ya?ml$|(?:^|/)Jenkinsfile$|(?:^|/)\.(?:github|gitea|forgejo)/(?:workflows|actions)/|(?:^|/)\.(?:circleci|buildkite)/`), "the CI", lines(checkCommand), true},
 	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties)$`), "tests and linters", lines(re(`(?i)\bexclude.*(?:test|spec)|minimum|allWarningsAsErrors|Werror`)), false},
-	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler and tests", lines(re(`(?i)TreatWarningsAsErrors|NoWarn|WarningLevel|Nullable|AnalysisLevel|AnalysisMode|EnforceCodeStyle|RunAnalyzers|IsTestProject|Threshold|WarningsNotAsErrors|Compile Remove`)), false},
+	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler and tests", lines(re(`(?i)TreatWarningsAsErrors|<NoWarn|WarningLevel|Nullable|AnalysisLevel|AnalysisMode|EnforceCodeStyle|RunAnalyzers|IsTestProject|Threshold|WarningsNotAsErrors|Compile Remove.*test`)), false},
 	{re(`(?:^|/)[jt]sconfig[^/]*\.json$`), "the type checker", lines(re(`"(?:strict\w*|alwaysStrict|checkJs|exactOptionalPropertyTypes|useUnknownInCatchVariables|no(?:Implicit|Unused|Unchecked|Fallthrough|PropertyAccess)\w+)"\s*:`)), false},
 	{re(`(?:^|/)conftest\.py$`), "tests", lines(re(`\bpytest_(?:collect|ignore|runtest|session|report|pyfunc|exception|assert|unconfigure)\w*|exitstatus|\.outcome\b`)), false},
 	{re(`(?:^|/)(?:jest|vite|vitest|playwright|cypress|ava|wdio|karma|mocha)\.(?:config|conf|workspace|setup)\b[^/]*\.(?:[cm]?[jt]s|json)$|(?:^|/)\.mocharc\b`), "tests", lines(re(`(?i)test(?:match|regex|name|pathignore)|exclude|ignore|threshold|coverage|retr(?:y|ies)|forbidOnly|\bgrep\b|\bbranches\b`)), false},
@@ -86,14 +86,14 @@ func (k *look) config() {
 
 var (
 	// excuses finds in configuration what makes a check say less.
-	excuses = re(`(?i)\b(?:exclude\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]\w+|norecursedirs.*test|baseline|nowarn|suppress\w*|deselect\w*|onlyIf|retr(?:y|ies)|test_?match|test_?regex|testNamePattern|grep|exitstatus|outcome|pytest_\w+)\b|[:=]\s*\[?\s*["']?(?:off|warn)\b`)
+	excuses = re(`(?i)\b(?:exclude\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]\w+|norecursedirs.*test|baseline|nowarn|compile remove|suppress\w*|deselect\w*|onlyIf|retr(?:y|ies)|test_?match|test_?regex|testNamePattern|grep|exitstatus|outcome|pytest_\w+)\b|[:=]\s*\[?\s*["']?(?:off|warn)\b`)
 	// nothing finds configuration of a linter that finds nothing.
 	nothing = re(`(?i)\b(?:default|select|rules|checks)["']?\s*[:=]\s*(?:none\b|\[\s*\]|\{\s*\})|\bdisable-all:\s*true`)
 	// enables finds what is looked for all the same.
 	enables = re(`(?i)\benable`)
 	// harmless finds lines of which one less means no check less, linters that are
 	// part of others today among them.
-	harmless = re(`(?i)^[-\s"']*(?:version|timeout|deadline|run|output|formats?|colou?rs?|concurrency|cache\w*|plugins?|parser\w*|env|root|sort-\w*|print-\w*|tests|go|addopts|minversion|testpaths|source|paths?|AllCops|TargetRubyVersion|NewCops)\b["']?\s*[:=]?|\bfalse\b|^[-\s]*["']?[\w-]+["']?\s*[:=]\s*[\[{]?$|^- (?:deadcode|structcheck|varcheck|gosimple|stylecheck|scopelint|golint|interfacer|maligned|exportloopref|typecheck|megacheck|gas|gomnd|tenv|ifshort|nosnakecase)\b`)
+	harmless = re(`(?i)^[-\s"']*(?:version|timeout|deadline|run|output|formats?|colou?rs?|concurrency|cache\w*|plugins?|parser\w*|env|root|sort-\w*|print-\w*|tests|go|addopts|minversion|testpaths|norecursedirs|source|paths?|AllCops|TargetRubyVersion|NewCops)\b["']?\s*[:=]?|\bfalse\b|^[-\s]*["']?[\w-]+["']?\s*[:=]\s*[\[{]?$|^- (?:deadcode|structcheck|varcheck|gosimple|stylecheck|scopelint|golint|interfacer|maligned|exportloopref|typecheck|megacheck|gas|gomnd|tenv|ifshort|nosnakecase)\b`)
 	// project finds files that configure much else: they go with what they configure.
 	project = re(`(?:proj|\.props|\.targets|pom\.xml|\.gradle(?:\.kts)?|Cargo\.toml|package\.json|composer\.json|deno\.jsonc?|config\.json)$`)
 	// bareKey finds lines that are told by those below them.
@@ -102,13 +102,15 @@ var (
 	comment = re(`^(?:#|//|;|/\*|\*(?:[\s/]|$)|<[!?]|["'](?:-//|https?:)|[\[\](){},\s]*$)`)
 	// checkCommand finds lines that start checks.
 	checkCommand = re(`(?i)\b(?:\w*tests?|lint\w*|check\w*|vet|verify|tsc|mypy|ruff|flake8|pylint|eslint|jest|vitest|mocha|py\.test|tox|clippy|golangci\S*|golint|staticcheck|rspec|rubocop|phpunit|phpstan|psalm|expresso|nosetests|detox|nox)\b|\bmake(?: ci| all| \S*cov\w*)?["']?\s*$`)
+	// strict finds what switches all strict rules of a type checker on.
+	strict = re(`^"?strict"?\s*[:=]\s*[tT]rue`)
 	// skips finds flags with which a build runs no tests.
 	skips = re(`-DskipTests\b|-Dmaven\.test\.skip|-x test\b|--skip[- ]tests?\b`)
 	// cosmetic finds what of a command changes how a check is started, and what it shows.
 	cosmetic = re(`\b(?:(?:pipenv|poetry|uv|hatch|pdm|rye) run|bundle exec|npx|python3? -m)\s|\s(?:--(?:bail|growl|verbose|quiet|boxed|forked|colou?rs?)\b(?:=\S+)?|--(?:reporter|slow|require)[ =]\S+|-[nI] ?\S+)`)
 	// housekeeping finds lines that start no check although they name one: they
 	// install it, or say where it is.
-	housekeeping = re(`(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo|test [-!"$\[])|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
+	housekeeping = re(`(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo)\b|(?:^|[;&|] *|\bif )test [-!"$\[]|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
 	// keyed finds values of YAML that are no commands.
 	keyed = re(`^(?:- )?["']?[\w.-]+["']?:\s`)
 	// commandKey finds those that are.
@@ -136,7 +138,7 @@ func (k *look) configuresLess(c *configuration, f File) (line string, ok bool) {
 			lost = append(lost, line)
 		}
 	}
-	if k.replaced(c, f, true) {
+	if k.replaced(c, f, true) || slices.ContainsFunc(gained, strict.Match) {
 		lost = nil
 	}
 	var more [][]byte      // excuses

@@ -30,7 +30,7 @@ var (
 	testPlace = re(`(?i)(?:^|[/._-])(?:\w*tests?|specs?)(?:[/._-]|$)`)
 	// prepares finds lines that look whether a step before the assertions went well, and
 	// those that expect a failure.
-	prepares = re(`(?i:expect\w*fail|must be set)|\.(?:Fatal|Fatalf|Error|NoError|Nil)\((?:t, ?)?err\)`)
+	prepares = re(`(?i:expect\w*fail|must be set|env var)|\.(?:Fatal|Fatalf|Error|NoError|Nil)\((?:t, ?)?err\)`)
 	// negated finds assertions that something is not so.
 	negated = re(`(?i)not_?(?:equal|same)|!==?|\bis not\b|\brefute`)
 	matcher = re(`\.(?:not\.)?to[A-Z._]\w*`)
@@ -139,13 +139,15 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 	}
 	oldLines, newLines := linesOf(t.old.plain[was.begin:was.end]), linesOf(t.now.plain[is.begin:is.end])
 	var weak [][]byte
-	others := 0 // new assertions
+	others, strong := 0, 0 // new assertions
 	for _, line := range missing(newLines, oldLines) {
 		if l.assert.Match(line) {
 			others++
 		}
 		if l.weak.Match(line) {
 			weak = append(weak, line)
+		} else if l.assert.Match(line) {
+			strong++
 		}
 	}
 	speaks := map[string]bool{} // of all that is new but weak assertions
@@ -160,7 +162,7 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 			dropped = append(dropped, line)
 		}
 	}
-	if len(l.weak.FindAllIndex(newCode, -1)) > len(l.weak.FindAllIndex(oldCode, -1)) {
+	if strong == 0 && len(l.weak.FindAllIndex(newCode, -1)) > len(l.weak.FindAllIndex(oldCode, -1)) { // else they were put into another style
 		for _, line := range weak {
 			if slices.ContainsFunc(dropped, func(old []byte) bool { return !l.weak.Match(old) && !negated.Match(old) && l.about(line, old) }) {
 				k.add(rankEmptied, ralph.FindingTests, t.file.Path, is.line, "weaker assertion", "the "+what+" "+shown(is.name)+" asserts less: only that there is something, where it compared")
@@ -168,7 +170,8 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 			}
 		}
 	}
-	moved := survives(bytes.Join(dropped, []byte("\n")), k.spoken)
+	gone := k.vanished(bytes.Join(missing(oldLines, newLines), []byte("\n")))
+	moved := gone || survives(bytes.Join(dropped, []byte("\n")), k.spoken)
 	if m < n && (others == 0 || 2*m < n) && len(dropped) > 0 && !moved && !t.calls(was, is) {
 		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "fewer assertions", fmt.Sprintf("the %s %s has %s, and had %d", what, shown(is.name), plural(m, "assertion"), n))
 	}

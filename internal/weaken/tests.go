@@ -143,12 +143,14 @@ func (t *tested) same(was, is testCase) bool {
 // news notes the words of lines and tests that are new in tests of the change, and
 // gives how often the name of a test is new in a file.
 func (k *look) news(all []tested) (moved map[string]int) {
+	k.gained = map[string]int{}
 	moved, k.fresh, k.spoken = map[string]int{}, map[string]bool{}, map[string]bool{}
 	for _, t := range all {
 		for i, c := range t.after {
 			body := t.now.text[c.begin:c.end]
 			if t.was[i] < 0 {
 				moved[t.lang.name+"\x00"+c.name]++
+				k.gained[t.folder()]++
 			} else if t.same(t.before[t.was[i]], c) {
 				continue
 			}
@@ -176,10 +178,14 @@ func (k *look) removed(t *tested, moved map[string]int) {
 			moved[name]--
 		case survives(t.old.text[c.begin:c.end], k.fresh): // under another name, or as a row of a table
 		case k.vanished(t.old.text[c.begin:c.end]):
-		case t.old.empty(c): // it was only planned
+		case t.old.empty(c), t.idle(c): // it said nothing
 		default:
 			lost = append(lost, c)
 		}
+	}
+	const many = 4 // tests that are rewritten go to other files of their folder, too
+	if len(lost) >= many && k.gained[t.folder()] >= len(lost) {
+		lost = nil
 	}
 	if added := len(t.after) + len(t.lost) - len(t.before); added >= len(lost) {
 		lost = nil // as many tests took their place
@@ -190,7 +196,7 @@ func (k *look) removed(t *tested, moved map[string]int) {
 		return code.Deleted && !isTest(code.Path) && subject(code.Path) == subject(f.Path)
 	}):
 		// The code that they tested went with them.
-	case f.Deleted && k.instead(t) >= len(t.before):
+	case f.Deleted && k.gained[t.folder()] >= len(t.before):
 		// They were written anew in a file of another name.
 	case f.Deleted && len(lost) > 0:
 		k.add(rankDeleted, ralph.FindingTests, f.Path, 0, "test file deleted", "a file with "+plural(len(lost), "test")+" was deleted; make sure that what it tested is tested elsewhere, or is gone")
@@ -202,21 +208,16 @@ func (k *look) removed(t *tested, moved map[string]int) {
 	}
 }
 
-// instead is how many tests stand in new files of the folder of a deleted one, less
-// those of other files that were deleted there.
-func (k *look) instead(t *tested) int {
-	n := 0
-	for _, f := range k.files {
-		if path.Dir(f.Path) == path.Dir(t.file.Path) && f.Path != t.file.Path && isTest(f.Path) && languageOf(f.Path) == t.lang {
-			if f.Added {
-				n += len(t.lang.cases(t.lang.read(f.New)))
-			} else if f.Deleted {
-				n -= len(t.lang.cases(t.lang.read(f.Old)))
-			}
-		}
+// idle reports whether a test did not run before, or asserted nothing that may fail.
+func (t *tested) idle(c testCase) bool {
+	if t.lang.asserted(t.old, c) == 1 && t.lang.trivial.Match(t.old.code[c.begin:c.end]) {
+		return true
 	}
-	return n
+	return slices.ContainsFunc(t.lang.skip, func(m mark) bool { return m.re.Match(t.old.code[c.at:c.begin]) })
 }
+
+// folder is that of the file, of its language.
+func (t *tested) folder() string { return t.lang.name + "\x00" + path.Dir(t.file.Path) }
 
 // namesOf lists at most five tests.
 func namesOf(list []testCase) string {

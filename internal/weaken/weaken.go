@@ -63,6 +63,7 @@ type look struct {
 	balance       map[string]int
 	fresh, spoken map[string]bool
 
+	gained  map[string]int  // how many tests are new in a folder
 	dropped map[string]bool // words that the change took out of the code
 	checks  map[string]bool // lines of configuration that are new
 }

@@ -41,6 +41,7 @@ type Decoded struct {
 	Finished int // calls
 }
 
+// Feed gives a decoder a stream in pieces of size bytes; 0 is all at once.
 func Feed(d driver.Decoder, stream string, size int) {
 	if size == 0 {
 		size = max(1, len(stream))
@@ -70,6 +71,7 @@ func (d Decoded) Searchable() []string {
 	return texts
 }
 
+// Says reports whether the agent's own words hold a text.
 func (d Decoded) Says(what string) bool {
 	for _, text := range d.Searchable() {
 		if strings.Contains(text, what) {
@@ -79,6 +81,7 @@ func (d Decoded) Says(what string) bool {
 	return false
 }
 
+// Count is how many events of a kind there were.
 func (d Decoded) Count(kind ralph.EventKind) int {
 	n := 0
 	for _, e := range d.Events {
@@ -128,6 +131,7 @@ func (d Decoded) Render() string {
 	return b.String()
 }
 
+// Transcript is a recording of claude.
 func Transcript(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(Testdata("claude", name+".ndjson"))
@@ -137,6 +141,7 @@ func Transcript(t testing.TB, name string) string {
 	return string(b)
 }
 
+// FailureKind is the kind of a failure as a word; none if there was none.
 func FailureKind(f *ralph.Failure) string {
 	if f == nil {
 		return "none"
@@ -144,6 +149,7 @@ func FailureKind(f *ralph.Failure) string {
 	return f.Kind.String()
 }
 
+// Update is the flag -update of the tests.
 var Update = flag.Bool("update", false, "rewrite the golden files")
 
 // Ending is an entry of testdata/NAME/index.json: what a parser should find in
@@ -221,6 +227,7 @@ func Each(t *testing.T, name string, decode func(stream string, size, exit int) 
 	}
 }
 
+// Recording is the stream that was recorded in a case of an agent's.
 func Recording(t testing.TB, name, which string) string {
 	t.Helper()
 	b, err := os.ReadFile(Testdata(name, which+".ndjson"))
@@ -266,6 +273,7 @@ func Golden(t *testing.T, name string, decode func(stream string, size, exit int
 	}
 }
 
+// RunFuzz fuzzes a decoder, seeded with the recordings of agents.
 func RunFuzz(f *testing.F, names []string, newDecoder func(emit func(ralph.Event)) driver.Decoder) {
 	for _, name := range names {
 		files, err := filepath.Glob(Testdata(name, "*.ndjson"))
@@ -316,7 +324,7 @@ func (d Decoded) Words(echo bool) string {
 	return b.String()
 }
 
-// Benchmark decodes a stream in writes of 64 KiB as they come from a pipe.
+// RunBenchmark decodes a stream in writes of 64 KiB as they come from a pipe.
 func RunBenchmark(b *testing.B, stream []byte, newDecoder func(emit func(ralph.Event)) driver.Decoder) {
 	b.SetBytes(int64(len(stream)))
 	b.ReportAllocs()
@@ -335,11 +343,13 @@ func RunBenchmark(b *testing.B, stream []byte, newDecoder func(emit func(ralph.E
 	}
 }
 
+// SourceCode is a long text with many escapes.
 func SourceCode() []byte {
 	quoted, _ := json.Marshal(strings.Repeat("\tif err := run(ctx, \"name\"); err != nil { // größer\n\t\treturn fmt.Errorf(\"run: %w\", err)\n\t}\n", 1<<20/100))
 	return quoted
 }
 
+// WriteFile writes a file, and makes its directories.
 func WriteFile(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -357,6 +367,7 @@ type WithStderr struct {
 	Size       int
 }
 
+// Close feeds stderr before it closes the decoder.
 func (d *WithStderr) Close() {
 	for rest := d.Complaints; len(rest) > 0; {
 		n := len(rest)
@@ -397,6 +408,7 @@ type Printer struct {
 	Stdin   []string
 }
 
+// Run prints the next stream.
 func (p *Printer) Run(_ context.Context, c proc.Command) (proc.Exit, error) {
 	in, err := io.ReadAll(c.Stdin)
 	if err != nil {
@@ -423,8 +435,10 @@ func BigStream(size int) []byte {
 	return b.Bytes()
 }
 
+// Quote is a text as JSON.
 func Quote(s string) string { b, _ := json.Marshal(s); return string(b) }
 
+// Say is a line of claude's with a text.
 func Say(id, text string) string {
 	return `{"type":"assistant","message":{"id":"` + id + `","model":"m","content":[{"type":"text","text":` + Quote(text) + `}]},"parent_tool_use_id":null,"session_id":"s"}` + "\n"
 }
@@ -442,8 +456,8 @@ func Filters(lines string) map[string]string {
 	return all
 }
 
-// gemini says its words in pieces without an id: one constant joins them up to
-// the next tool call.
+// GeminiAsCustom are the filters for gemini as a custom agent. It says its words in pieces
+// without an id: one constant joins them up to the next tool call.
 const GeminiAsCustom = `
 text: select(.type == "message" and .role == "assistant") | .content
 message: select(.type == "message" and .role == "assistant") | "words"

@@ -54,6 +54,7 @@ func (Driver) Resume(argv []string, n int, session string) []string {
 	return slices.Insert(argv, n, "threads", "continue", session)
 }
 
+// Environ is the child's environment with what the CLI needs.
 func (Driver) Environ(o driver.Options) []string {
 	env := driver.Without(o.Env, "CLAUDECODE")
 	if o.BaseURL != "" && !o.Exact {
@@ -146,14 +147,17 @@ func allSettings(o driver.Options) (string, error) {
 	return string(text), err
 }
 
+// Ways are how the prompt reaches the CLI.
 func (Driver) Ways(driver.Options) driver.Ways { return driver.Ways{} }
 
+// Decoder reads one turn.
 func (Driver) Decoder(o driver.Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {
 	d := streamjson.New("amp", emit, finished)
 	d.Attach(o, driver.HintsOf(o, "AMP_API_KEY"))
 	return d
 }
 
+// Hosts are those of the API that the options choose.
 func (Driver) Hosts(o driver.Options) []string {
 	return driver.HostsOf(cmp.Or(o.BaseURL, driver.Lookup(o.Env, "AMP_URL"), catalog.Of("amp").Address))
 }

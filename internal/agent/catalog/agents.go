@@ -128,6 +128,7 @@ func All() []Agent {
 				{"openai-compatible", "OPENAI_API_KEY", ""},
 				{"openrouter", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1"},
 				{"google", "GEMINI_API_KEY", "https://generativelanguage.googleapis.com"},
+				{"gemini", "", "https://generativelanguage.googleapis.com"},
 				{"azure", "AZURE_API_KEY", ""},
 				{"amazon-bedrock", "AWS_BEARER_TOKEN_BEDROCK", ""},
 				{"deepseek", "DEEPSEEK_API_KEY", "https://api.deepseek.com"},

@@ -106,10 +106,12 @@ func (Driver) Environ(o driver.Options) []string {
 	return env
 }
 
+// Ways are how the prompt reaches the CLI.
 func (Driver) Ways(o driver.Options) driver.Ways {
 	return driver.Ways{Argument: o.Argument, Inline: true, Flag: "-p", System: !o.Exact}
 }
 
+// Decoder reads one turn.
 func (Driver) Decoder(o driver.Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {
 	d := streamjson.New("claude", emit, finished)
 	d.Attach(o, driver.HintsOf(o, keyVariable(o)))

@@ -12,7 +12,7 @@ import (
 // anthropicLogin is where claude 2.1.329 renews a login.
 const anthropicLogin = "https://platform.claude.com"
 
-// Overrides: settings and arguments of claude's that name a key or an address.
+// Overrides are settings and arguments of claude's that name a key or an address.
 func (Driver) Overrides() []string {
 	return []string{"apiKeyHelper", "_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_"}
 }
@@ -57,7 +57,7 @@ func (Driver) ThroughKeyProxy(o driver.Options) driver.Options {
 	return o
 }
 
-// Hosts: regions as claude and the libraries of the clouds read them. The hosts of
+// Hosts takes regions as claude and the libraries of the clouds do. The hosts of
 // identities are those a workload's identity is exchanged at.
 func (Driver) Hosts(o driver.Options) []string {
 	p := apiOf(o)

@@ -51,6 +51,7 @@ func (Driver) Cautions(o driver.Options) []string {
 	return []string{driver.Unanswered("claude", driver.Clip(where, driver.MaxName), "Allow what the task needs with --allowedTools, such as Edit and Bash(npm test).")}
 }
 
+// Unasked reports whether the options let the CLI act without asking.
 func (Driver) Unasked(o driver.Options) bool {
 	mode, _ := permissionMode(o)
 	return mode == "bypassPermissions"

@@ -23,6 +23,7 @@ func apis() []api {
 	}
 }
 
+// Provider is the one that the options choose.
 func (Driver) Provider(o driver.Options) string { return apiOf(o).name }
 
 // apiOf is the one chosen, by name or by a switch in the environment.

@@ -17,7 +17,7 @@ type Driver struct{ driver.Base }
 
 // Argv asks for one unattended turn; approval of all tools is the CLI's
 // default. The prompt is an argument: cline refuses one that comes on stdin
-// alone. p is what stands there, see [handOver].
+// alone. p is what stands there: the text, or where to find it.
 func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 	json := driver.Option{Names: []string{"--json"}}
 	argv, args := driver.Program(o, "cline", json), driver.Strip(o.Args, json)
@@ -54,6 +54,7 @@ func (Driver) Environ(o driver.Options) []string {
 	return env
 }
 
+// Provider is the one that the options choose.
 func (Driver) Provider(o driver.Options) string { return cmp.Or(o.Provider, "cline") }
 
 // Ready refuses only where there is nothing that looks like a key or like a
@@ -96,14 +97,17 @@ func (Driver) Extras(o driver.Options) (files []driver.Extra, err error) {
 	return []driver.Extra{{Name: mcpFile, Text: o.MCP}}, nil
 }
 
+// Ways are how the prompt reaches the CLI.
 func (Driver) Ways(driver.Options) driver.Ways { return driver.Ways{Argument: true} }
 
+// Decoder reads one turn.
 func (Driver) Decoder(o driver.Options, p ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {
 	d := newDecoder(p.Text, emit, finished)
 	d.Attach(o, driver.HintsOf(o, driver.FirstSet(o, catalog.Of("cline").Keys())))
 	return d
 }
 
+// Hosts are those of the API that the options choose.
 func (Driver) Hosts(o driver.Options) []string {
 	provider := cmp.Or(driver.Value(o.Args, "-P", "--provider"), o.Provider, driver.Lookup(o.Env, "CLINE_PROVIDER"), "cline")
 	address := catalog.Of("cline").Provider(provider).Address

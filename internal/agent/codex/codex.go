@@ -92,10 +92,12 @@ func homeOf(o driver.Options) string {
 	return driver.InHome(o, ".codex")
 }
 
+// Ways are how the prompt reaches the CLI.
 func (Driver) Ways(o driver.Options) driver.Ways {
 	return driver.Ways{Answer: true, Logged: true, Totals: true, System: !o.Exact}
 }
 
+// Decoder reads one turn.
 func (Driver) Decoder(o driver.Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {
 	d := newDecoder(emit, finished)
 	d.Attach(o, driver.HintsOf(o, keyVariable(o)))

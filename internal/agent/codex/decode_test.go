@@ -146,7 +146,7 @@ func FuzzCodexOptions(f *testing.F) {
 		}
 		m, err := serversOf(o)
 		if err != nil {
-			t.Fatalf("codexServers = %v, but codexOverrides has no error", err)
+			t.Fatalf("serversOf = %v, but overridesOf has no error", err)
 		}
 		for _, file := range m.files {
 			if strings.Count(strings.ReplaceAll(file.Text, `'\''`, ""), "'")%2 != 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/org/ralph-action/internal/agent/driver"
 )
 
-// Overrides: settings and arguments of codex's that name a provider, an address or a login.
+// Overrides are settings and arguments of codex's that name a provider, an address or a login.
 func (Driver) Overrides() []string {
 	return []string{"model_provider", "base_url", "profile", "--oss", "-p\n", "forced_login_method"}
 }
@@ -44,6 +44,7 @@ func azureAddress(base string) string {
 	return base
 }
 
+// Hosts are those of the API that the options choose.
 func (Driver) Hosts(o driver.Options) []string {
 	hosts := driver.HostsOf(cmp.Or(o.BaseURL, driver.Lookup(o.Env, "OPENAI_BASE_URL"), catalog.Of("codex").Address))
 	if o.Provider == "azure" || o.Provider == "responses" {

@@ -48,6 +48,7 @@ func (Driver) Cautions(o driver.Options) []string {
 	return nil
 }
 
+// Unasked reports whether the options let the CLI act without asking.
 func (Driver) Unasked(o driver.Options) bool {
 	sandbox, _ := sandboxOf(o)
 	return sandbox == "danger-full-access"

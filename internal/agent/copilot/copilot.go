@@ -92,12 +92,13 @@ func (Driver) Environ(o driver.Options) []string {
 	return env
 }
 
-// Provider is one of the user's own where only an address is given.
+// Provider is GitHub where neither another one nor an address is given. All others look
+// for their key in the same variable.
 func (Driver) Provider(o driver.Options) string {
-	if o.Provider == "" && o.BaseURL != "" {
-		return "openai"
+	if o.BaseURL == "" && (o.Provider == "" || o.Provider == "github") {
+		return "github"
 	}
-	return o.Provider
+	return "openai"
 }
 
 // Ready wants a token, a login, or a provider of the user's own, which may
@@ -165,8 +166,10 @@ func leavesUsage(o driver.Options) bool {
 	return !o.Plain && !o.Exact && o.Scratch != "" && !driver.Has(slices.Concat(driver.Behind(o, "copilot"), o.Args), "--usage-output-file")
 }
 
+// Ways are how the prompt reaches the CLI.
 func (Driver) Ways(driver.Options) driver.Ways { return driver.Ways{Totals: true} }
 
+// Decoder reads one turn.
 func (Driver) Decoder(o driver.Options, p ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {
 	d := newDecoder(emit, finished)
 	d.Attach(o, driver.Hints{Key: "COPILOT_GITHUB_TOKEN", Model: o.Model})

@@ -36,7 +36,7 @@ func (Driver) KeyProxy(o driver.Options) (driver.KeyProxy, bool) {
 	return d, d.Upstream != "" && driver.Lookup(env, "COPILOT_PROVIDER_API_KEY_COMMAND") == "" && driver.Lookup(env, "COPILOT_PROVIDER_TRANSPORT") == ""
 }
 
-// Hosts: a provider of the user's own is all that is asked then.
+// Hosts are those of the user's own provider alone, where there is one.
 func (Driver) Hosts(o driver.Options) []string {
 	if address := driver.Lookup((Driver{}).Environ(o), "COPILOT_PROVIDER_BASE_URL"); address != "" {
 		return driver.HostsOf(address)

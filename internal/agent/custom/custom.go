@@ -41,6 +41,7 @@ func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 	return argv
 }
 
+// Environ is the child's environment with what the CLI needs.
 func (Driver) Environ(o driver.Options) []string { return driver.Without(o.Env, "CLAUDECODE") }
 
 // Extras has nothing to make; it is where the description is checked.
@@ -101,10 +102,12 @@ func (Driver) compile(o driver.Options) (map[string]*filter.Code, error) {
 	return codes, errors.Join(errs...)
 }
 
+// Ways are how the prompt reaches the CLI.
 func (Driver) Ways(o driver.Options) driver.Ways {
 	return driver.Ways{Argument: o.Delivery == "argument" || o.Delivery == "file", File: o.Delivery == "file"}
 }
 
+// Decoder reads one turn.
 func (c Driver) Decoder(o driver.Options, p ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {
 	codes, _ := c.compile(o) // New refused what does not compile
 	return newDecoder(codes, o, p, emit, finished)

@@ -8,8 +8,8 @@ import "github.com/org/ralph-action/internal/ralph"
 // Driver is what differs between agents. [Base] has what most of them have in
 // common.
 type Driver interface {
-	// Argv is the command line for a prompt. It uses the prompt's text only when
-	// ways says that it is an argument.
+	// Argv is the command line for a prompt. It uses the prompt's text only if Ways
+	// says that it is an argument.
 	Argv(o Options, p ralph.Prompt) []string
 	// Resume adds to a command line what makes it go on in a session; argv[:n]
 	// stands before the user's arguments, in which it may not. An argv whose
@@ -20,35 +20,39 @@ type Driver interface {
 	Modern(args []string) (modern, warnings []string)
 	// Environ adds to the child's environment what the CLI needs.
 	Environ(o Options) []string
-	// Merged says that stdout and stderr are one stream.
+	// Merged reports whether stdout and stderr are one stream.
 	Merged(o Options) bool
+	// Ways is how a prompt reaches the CLI, and an answer comes back.
 	Ways(o Options) Ways
 	// Provider is the one that the options choose, as the catalogue names it; empty: the first
 	// one.
 	Provider(o Options) string
 	// Ready says what is missing before the CLI can work: credentials.
 	Ready(o Options) error
-	// Hosts are the patterns of [Hosts] for the provider and its login.
+	// Hosts are the patterns, as allowed-hosts has them, of what the CLI asks for models
+	// and its login.
 	Hosts(o Options) []string
 	// Extras are the files the CLI gets for each turn, out of System, MCP and
-	// Settings; argv and environ find their paths in o.Turn.Files, which lacks them
+	// Settings; Argv and Environ find their paths in o.Turn.Files, which lacks them
 	// when a command line is only shown. An error says which option the CLI cannot
 	// take, or what is wrong with it, and what would be right.
 	Extras(o Options) ([]Extra, error)
-	// Cautions are those of [Cautions]; the arguments are not exact.
+	// Cautions say what the CLI cannot do in a sandbox or permission mode of its own that
+	// the user asked for; the arguments are not exact.
 	Cautions(o Options) []string
 	// Unasked reports whether the CLI acts without asking for permission because of
 	// another option than those the catalogue lists.
 	Unasked(o Options) bool
-	// KeyProxy is the door of the options. Whether the key is set is for the caller to
-	// look at.
+	// KeyProxy is how the key can stay with ralph; false if it has to be in the CLI's
+	// environment. Whether the key is set is for the caller to look at.
 	KeyProxy(o Options) (KeyProxy, bool)
 	// Overrides are words in arguments and settings by which the user may name another
 	// address, key or provider than the options do.
 	Overrides() []string
-	// ThroughKeyProxy adds to options that lead through the door already what else the CLI
-	// has to be told.
+	// ThroughKeyProxy adds to options that lead through the key proxy already what else
+	// the CLI has to be told.
 	ThroughKeyProxy(o Options) Options
+	// Decoder reads a turn. It calls finished when the result is there.
 	Decoder(o Options, p ralph.Prompt, emit func(ralph.Event), finished func()) Decoder
 }
 
@@ -56,28 +60,40 @@ type Driver interface {
 // key stays in its environment, it is given no files.
 type Base struct{}
 
+// Resume leaves the command line as it is.
 func (Base) Resume(argv []string, _ int, _ string) []string { return argv }
 
+// Modern leaves the arguments as they are.
 func (Base) Modern(args []string) (modern, warnings []string) { return args, nil }
 
+// Merged returns false: stdout is the stream, stderr is for people.
 func (Base) Merged(Options) bool { return false }
 
+// Ways returns those of a CLI that reads its prompt from stdin.
 func (Base) Ways(Options) Ways { return Ways{} }
 
+// Provider returns the one that was named.
 func (Base) Provider(o Options) string { return o.Provider }
 
+// Ready returns nil.
 func (Base) Ready(Options) error { return nil }
 
+// Hosts returns none.
 func (Base) Hosts(Options) []string { return nil }
 
+// Cautions returns none.
 func (Base) Cautions(Options) []string { return nil }
 
+// Unasked returns false: the arguments decide.
 func (Base) Unasked(Options) bool { return false }
 
+// KeyProxy returns false.
 func (Base) KeyProxy(Options) (KeyProxy, bool) { return KeyProxy{}, false }
 
+// Overrides returns none.
 func (Base) Overrides() []string { return nil }
 
+// ThroughKeyProxy leaves the options as they are.
 func (Base) ThroughKeyProxy(o Options) Options { return o }
 
 // Extra is a file a CLI gets in its scratch folder for a turn, readable by its
@@ -85,8 +101,8 @@ func (Base) ThroughKeyProxy(o Options) Options { return o }
 type Extra struct {
 	Name string // such as "mcp.json": letters, digits, dashes and dots
 	Text string
-	// Inline makes no file: o.path is the text itself, in every command line of the
-	// agent.
+	// Inline makes no file: [Options.Path] is the text itself, in every command line of
+	// the agent.
 	Inline bool
 }
 

@@ -177,6 +177,7 @@ func MCPServers(o Options) (map[string]map[string]any, error) {
 	return servers, nil
 }
 
+// AnyMap is a map of objects as JSON has it.
 func AnyMap(m map[string]map[string]any) map[string]any {
 	out := make(map[string]any, len(m))
 	for key, value := range m {

@@ -45,6 +45,7 @@ type File struct {
 // IsZero reports whether there is no file.
 func (f File) IsZero() bool { return f.root == nil }
 
+// NewFile names a file in the scratch folder; kind ends its name.
 func NewFile(root *os.Root, dir, kind string) File {
 	name := "ralph-" + rand.Text() + "-" + kind
 	return File{root: root, name: name, Path: filepath.Join(dir, name)}
@@ -96,6 +97,7 @@ func giveTo(f *os.File, dir fs.FileInfo) {
 	}
 }
 
+// Remove removes the file, if it was made.
 func (f File) Remove() {
 	if f.root != nil {
 		_ = f.root.Remove(f.name) // it may never have been made

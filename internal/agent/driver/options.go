@@ -11,12 +11,12 @@ import (
 
 // Options say which agent is run and how.
 type Options struct {
-	Name    string   // one of Known
+	Name    string   // of the catalogue
 	Command []string // replaces the CLI and its place on PATH; required for text
 	// CommandAt is where Command was given, as the user typed it, for messages;
 	// empty: agent-command.
 	CommandAt string
-	Args      []string // added to the CLI's arguments; see [Modern] for those of older CLIs
+	Args      []string // added to the CLI's arguments; see [Driver.Modern] for those of older CLIs
 	Model     string   // empty: the CLI's default
 	Effort    string   // how hard the model thinks, in the CLI's own word; empty: its default
 
@@ -98,7 +98,7 @@ type Options struct {
 	// Refused is called when a turn begins. What it returns gives the addresses
 	// (host:port) that the network walls have refused since; that is called when the
 	// turn failed, and while the CLI says that it tries again. A turn that needs one of
-	// them is given up, see [Denied]. nil: no walls.
+	// them is given up. nil: the network is not restricted.
 	Refused func() func() []string
 	// Judges is asked when a turn begins, and reports whether its verdict will be
 	// believed, see proc.Command. nil: it never is.

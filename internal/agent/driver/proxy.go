@@ -5,7 +5,7 @@ package driver
 // server asks Upstream with the key.
 type KeyProxy struct {
 	// Upstream is the address of the API, without a slash at its end. A request for
-	// /path at the door is one for Upstream + /path; its query stays.
+	// /path at the key proxy is one for Upstream + /path; its query stays.
 	Upstream string
 	// Header holds the key, behind Scheme and a space where Scheme is not empty:
 	// "x-api-key", or "Authorization" with "Bearer". The placeholder comes in the same

@@ -28,7 +28,7 @@ type Stream struct {
 	Finished func() // called when the turn's result is there, perhaps more than once
 
 	giveUp func()         // see [Decoder]; nil: nobody to tell
-	denied func() bool    // see [Options]; nil: no walls
+	denied func() bool    // see [Turn]
 	Hints  Hints          // for messages
 	Lost   *ralph.Failure // why the turn was given up; nil: it was not
 
@@ -42,6 +42,7 @@ type Stream struct {
 	scratch []byte
 }
 
+// NewStream is for a CLI of this name.
 func NewStream(name string, emit func(ralph.Event), finished func()) Stream {
 	return Stream{
 		Name: name, Emit: emit, Finished: finished,
@@ -54,7 +55,10 @@ func NewStream(name string, emit func(ralph.Event), finished func()) Stream {
 	}
 }
 
+// Stdout takes a piece of the stream.
 func (d *Stream) Stdout(p []byte) { _, _ = d.Out.Write(p) }
+
+// Stderr takes a piece of what the CLI says to people.
 func (d *Stream) Stderr(p []byte) { _, _ = d.Errs.Write(p) }
 
 // Close ends the stream.

@@ -84,6 +84,7 @@ type Todos struct {
 	todos []ralph.Todo
 }
 
+// List is a copy of the list as it is now.
 func (l *Todos) List() []ralph.Todo { return append([]ralph.Todo(nil), l.todos...) }
 
 // Write replaces the list by TodoWrite's input.
@@ -110,6 +111,7 @@ func (l *Todos) Apply(tool string, result []byte) bool {
 	return false
 }
 
+// Replace takes a JSON list of todos whose text is under textKey, and reports whether it is one.
 func (l *Todos) Replace(todos []byte, textKey string) bool {
 	c := jsonscan.New(todos)
 	if !c.At('[') {

@@ -46,6 +46,7 @@ type Sieve struct {
 	endless int      // lines it was stopped on
 }
 
+// NewDecoder reads with compiled code; inner is nil where the agent has no stream of its own.
 func NewDecoder(code *Code, inner, words driver.Decoder, emit func(ralph.Event)) *Decoder {
 	d := &Decoder{emit: emit, Inner: inner, Words: words, Sieve: Sieve{What: "the response filter", Program: NewProgram(code)}}
 	d.Pick = d.pickWords
@@ -69,6 +70,7 @@ func (d *Decoder) Stdout(p []byte) {
 	}
 }
 
+// Stderr takes a piece of stderr.
 func (d *Decoder) Stderr(p []byte) {
 	_, _ = d.errs.Write(p)
 	if d.Inner != nil {
@@ -76,6 +78,7 @@ func (d *Decoder) Stderr(p []byte) {
 	}
 }
 
+// Close ends the stream.
 func (d *Decoder) Close() {
 	d.out.Close()
 	d.errs.Close()
@@ -86,6 +89,7 @@ func (d *Decoder) Close() {
 	d.Summarize(&d.Sieve)
 }
 
+// Summarize tells how often an expression failed.
 func (d *Decoder) Summarize(s *Sieve) {
 	if s.failed > 1 {
 		d.tell(ralph.EventNotice, fmt.Sprintf("%s failed on %d of %d lines of JSON", s.What, s.failed, d.values))
@@ -172,6 +176,7 @@ func (d *Decoder) Turn() ralph.Turn {
 	return turn
 }
 
+// Done reports whether the final result is there.
 func (d *Decoder) Done() bool { return d.Inner != nil && d.Inner.Done() }
 
 // Failure judges the words by what the filter picked, and all else as the
@@ -210,6 +215,7 @@ func (d *Decoder) Judge(exit int) *ralph.Failure {
 // stands behind its name, or an older one.
 func (d *Decoder) strange() bool { return d.values > 0 && d.Inner.Turn().Unknown >= d.values }
 
+// Spoke reports whether the expression picked any words.
 func (d *Decoder) Spoke() bool { return d.Words.Failure(0) == nil }
 
 func (d *Decoder) empty() *ralph.Failure {

@@ -21,6 +21,7 @@ const (
 )
 
 var (
+	// ErrTime says that an expression ran too long.
 	ErrTime          = errors.New("it did not come to an end")
 	errFilterMemory  = errors.New("it needs too much memory")
 	errFilterOutputs = errors.New("too many outputs")
@@ -120,6 +121,7 @@ type Program struct {
 	Bytes   int // of them
 }
 
+// NewProgram runs compiled code within the usual bounds.
 func NewProgram(code *Code) *Program {
 	return &Program{code: code, Guard: newGuard(), Outputs: maxOutputs, Bytes: driver.MaxLine}
 }
@@ -127,7 +129,7 @@ func NewProgram(code *Code) *Program {
 // ErrHalt is the expression's own wish to see nothing more.
 var ErrHalt = errors.New("halted")
 
-// run appends what the expression gives for v to dst, each output as `jq -r`
+// Run appends what the expression gives for v to dst, each output as `jq -r`
 // prints it, with a line end. The empty string says nothing and is left out.
 // What came before an error stays. errHalt is the expression's halt.
 func (j *Program) Run(dst []byte, v any) (out []byte, err error) {

@@ -15,7 +15,7 @@ import (
 // Driver is the Gemini CLI, @google/gemini-cli 0.61.
 type Driver struct{ driver.Base }
 
-// geminiSettings is the file of our settings, and geminiHome the folder below
+// settingsFile is the file of our settings, and homeFolder the folder below
 // Scratch that becomes the CLI's home when there is one.
 const (
 	settingsFile = "settings.json"
@@ -209,8 +209,10 @@ func (Driver) Extras(o driver.Options) ([]driver.Extra, error) {
 	return []driver.Extra{{Name: settingsFile, Text: text}}, nil
 }
 
+// Ways are how the prompt reaches the CLI.
 func (Driver) Ways(driver.Options) driver.Ways { return driver.Ways{} }
 
+// Decoder reads one turn.
 func (Driver) Decoder(o driver.Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {
 	d := newDecoder(emit, finished)
 	key := "GEMINI_API_KEY"

@@ -7,7 +7,7 @@ import (
 	"github.com/org/ralph-action/internal/agent/driver"
 )
 
-// Overrides: a setting that chooses another login.
+// Overrides are a setting that chooses another login.
 func (Driver) Overrides() []string { return []string{"selectedType"} }
 
 // KeyProxy is for a key of Gemini's API.
@@ -21,7 +21,7 @@ func (Driver) KeyProxy(o driver.Options) (driver.KeyProxy, bool) {
 	}, o.Scratch != ""
 }
 
-// Hosts: with a login of Google's the models answer elsewhere.
+// Hosts are others with a login of Google's: the models answer elsewhere then.
 func (Driver) Hosts(o driver.Options) []string {
 	switch authOf(o) {
 	case authKey:

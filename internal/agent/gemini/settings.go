@@ -24,7 +24,7 @@ func configOf(o driver.Options) (string, error) {
 	quiet := map[string]any{
 		"general": map[string]any{"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
 		"privacy": map[string]any{"usageStatisticsEnabled": false},
-		// The repository's .env is not read, and neither are its settings, see geminiTrust.
+		// The repository's .env is not read, and neither are its settings, see trustVariable.
 		"advanced": map[string]any{"ignoreLocalEnv": true},
 		"security": map[string]any{"folderTrust": map[string]any{"enabled": true}},
 	}

@@ -31,6 +31,7 @@ func (s *Scanner) At(c byte) bool {
 	return s.i < len(s.b) && s.b[s.i] == c
 }
 
+// Eat consumes the byte c if it is next, and reports whether it was.
 func (s *Scanner) Eat(c byte) bool {
 	if !s.At(c) {
 		return false

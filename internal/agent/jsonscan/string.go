@@ -57,6 +57,7 @@ func Number(value []byte) float64 {
 	return f
 }
 
+// IsTrue reports whether a value is true.
 func IsTrue(value []byte) bool { return string(value) == "true" }
 
 // IsSet says that a value is there and not null.

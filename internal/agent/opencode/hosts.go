@@ -8,7 +8,7 @@ import (
 	"github.com/org/ralph-action/internal/agent/driver"
 )
 
-// Overrides: settings and arguments of opencode's that name an address, a key or a
+// Overrides are settings and arguments of opencode's that name an address, a key or a
 // model of another provider.
 func (Driver) Overrides() []string {
 	return []string{"baseURL", "apiKey", "--model", "-m\n", "--attach"}
@@ -32,6 +32,7 @@ func (Driver) KeyProxy(o driver.Options) (driver.KeyProxy, bool) {
 	return d, d.Upstream != ""
 }
 
+// Hosts are those of the API that the options choose.
 func (Driver) Hosts(o driver.Options) []string {
 	row := catalog.Of("opencode")
 	hosts, provider := row.SideHosts, providerOf(o)

@@ -51,6 +51,7 @@ func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 	return Driver{}.Resume(append(argv, args...), len(argv), p.Resume)
 }
 
+// Resume adds what makes the CLI go on in a session.
 func (Driver) Resume(argv []string, n int, session string) []string {
 	args := argv[n:]
 	if session == "" || driver.Has(args, "-c", "--continue", "-s", "--session") || !slices.Contains(argv, "run") {
@@ -168,8 +169,10 @@ func (Driver) Extras(o driver.Options) ([]driver.Extra, error) {
 	return nil, nil
 }
 
+// Ways are how the prompt reaches the CLI.
 func (Driver) Ways(driver.Options) driver.Ways { return driver.Ways{System: true} }
 
+// Decoder reads one turn.
 func (Driver) Decoder(o driver.Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {
 	return newDecoder(o, emit, finished)
 }

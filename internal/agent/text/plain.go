@@ -19,6 +19,7 @@ func NewPlainDecoder(d *Decoder, answer driver.File) *PlainDecoder {
 	return &PlainDecoder{Decoder: d, answer: answer, held: driver.Tail{Limit: driver.MaxText}, errs: driver.Tail{Limit: 8 << 10}}
 }
 
+// Stdout takes a piece of stdout.
 func (d *PlainDecoder) Stdout(p []byte) {
 	if !d.answer.IsZero() {
 		_, _ = d.held.Write(p)
@@ -27,8 +28,10 @@ func (d *PlainDecoder) Stdout(p []byte) {
 	d.Decoder.Stdout(p)
 }
 
+// Stderr takes a piece of stderr.
 func (d *PlainDecoder) Stderr(p []byte) { _, _ = d.errs.Write(p) }
 
+// Close ends the stream.
 func (d *PlainDecoder) Close() {
 	if !d.answer.IsZero() {
 		text := d.answer.Read()
@@ -48,6 +51,7 @@ func (d *PlainDecoder) LastWords() string {
 	return d.Decoder.LastWords()
 }
 
+// Failure judges the output and the exit code.
 func (d *PlainDecoder) Failure(exit int) *ralph.Failure {
 	return d.judge(exit, d.LastWords())
 }

@@ -19,12 +19,15 @@ import (
 // no tokens and no cost.
 type Driver struct{ driver.Base }
 
+// Argv is the command line for one unattended turn.
 func (Driver) Argv(o driver.Options, _ ralph.Prompt) []string {
 	return append(driver.Command(o, ""), o.Args...)
 }
 
+// Environ is the child's environment with what the CLI needs.
 func (Driver) Environ(o driver.Options) []string { return driver.Without(o.Env, "CLAUDECODE") }
 
+// Extras are the files the CLI gets for a turn.
 func (Driver) Extras(o driver.Options) ([]driver.Extra, error) {
 	if len(o.Command) == 0 {
 		return nil, errors.New("needs agent-command, the command that reads the prompt on stdin")
@@ -35,8 +38,10 @@ func (Driver) Extras(o driver.Options) ([]driver.Extra, error) {
 	return nil, driver.RefuseExtras(o, "write them into agent-command")
 }
 
+// Merged reports that stdout and stderr are one stream.
 func (Driver) Merged(driver.Options) bool { return true }
 
+// Decoder reads one turn.
 func (Driver) Decoder(o driver.Options, p ralph.Prompt, emit func(ralph.Event), _ func()) driver.Decoder {
 	return NewDecoder(o, p, emit)
 }
@@ -63,6 +68,7 @@ type Decoder struct {
 	spoke  bool
 }
 
+// Stdout takes a piece of stdout.
 func (d *Decoder) Stdout(p []byte) {
 	if d.echo == nil {
 		d.add(p, false)
@@ -74,8 +80,10 @@ func (d *Decoder) Stdout(p []byte) {
 	}
 }
 
+// Stderr takes a piece of stderr.
 func (d *Decoder) Stderr(p []byte) { d.Stdout(p) }
 
+// Close ends the stream.
 func (d *Decoder) Close() {
 	if d.echo != nil {
 		d.echo.close(d.add)
@@ -120,6 +128,7 @@ func (d *Decoder) flush(n int) {
 	d.emit(ralph.Event{Kind: ralph.EventText, At: time.Now(), Text: s, Message: "text " + strconv.Itoa(d.part), Echo: d.isEcho})
 }
 
+// Turn is what the output told.
 func (d *Decoder) Turn() ralph.Turn {
 	return ralph.Turn{
 		Usage:     ralph.Usage{Cost: ralph.Cost{Unknown: true}, Tokens: ralph.Tokens{Unknown: true}},
@@ -130,6 +139,7 @@ func (d *Decoder) Turn() ralph.Turn {
 // Done is never known of a text agent before it exits.
 func (d *Decoder) Done() bool { return false }
 
+// Failure judges the output and the exit code.
 func (d *Decoder) Failure(exit int) *ralph.Failure { return d.judge(exit, d.LastWords()) }
 
 func (d *Decoder) judge(exit int, words string) *ralph.Failure {

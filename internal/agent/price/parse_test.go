@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/org/ralph-action/internal/price"
+	"github.com/org/ralph-action/internal/agent/price"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -84,7 +84,7 @@ func TestParseBounds(t *testing.T) {
 // What the documentation shows can be read.
 func TestDocumentedExample(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("../../docs/pricing.md")
+	doc, err := os.ReadFile("../../../docs/pricing.md")
 	if err != nil {
 		t.Fatal(err)
 	}

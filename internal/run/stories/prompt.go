@@ -1,23 +1,20 @@
-package run
+package stories
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/org/ralph-action/internal/proc"
-	"github.com/org/ralph-action/internal/prompt"
+	"github.com/org/ralph-action/internal/agent/prompt"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
-// ask builds the prompt of an iteration: prompt.md, and what this iteration needs
+// Ask builds the prompt of an iteration: prompt.md, and what this iteration needs
 // to know besides.
-func (b *backlog) ask(ask ralph.Ask) (ralph.Prompt, error) {
-	values := tasks.Values{Iteration: ask.Iteration, MaxIterations: ask.Max, Dir: b.at.cfg.RalphDir, Snapshot: b.turn.snapshot}
+func (b *Backlog) Ask(ask ralph.Ask) (ralph.Prompt, error) {
+	values := tasks.Values{Iteration: ask.Iteration, MaxIterations: ask.Max, Dir: b.folder.Dir(), Snapshot: b.turn.snapshot}
 	parts := []string{strings.TrimRight(values.Expand(b.prompt), "\n")}
 	if back := append(append([]string(nil), ask.Settled.Problems...), b.turn.between...); len(back) > 0 {
 		parts = append(parts, "## What was put back\n\nThe task list was changed in ways that were not allowed. This was undone:\n\n- "+strings.Join(oneLines(back), "\n- "))
@@ -39,10 +36,10 @@ func (b *backlog) ask(ask ralph.Ask) (ralph.Prompt, error) {
 		parts = append(parts, fmt.Sprintf("The previous iteration ended early (%s). What it changed is still in place: look at it first, then continue.", ask.Failure.Kind))
 	}
 	if ask.Step.Mode == string(tasks.Review) {
-		parts = append(parts, b.at.rec.redact.Text(b.material(ask)))
+		parts = append(parts, b.o.Host.Redact(b.material(ask)))
 	}
 	text := strings.Join(parts, "\n\n")
-	return prompt.Builder{Task: func() (string, error) { return text, nil }, Completion: b.at.cfg.Completion, Bare: true}.Build(ask)
+	return prompt.Builder{Task: func() (string, error) { return text, nil }, Completion: b.o.Completion, Bare: true}.Build(ask)
 }
 
 // oneLines keeps each text on one line.
@@ -61,7 +58,7 @@ const (
 
 // material is what a reviewer gets to see: what was asked for, what was done, and
 // what the checks say. Nothing the implementer said is among it.
-func (b *backlog) material(ask ralph.Ask) string {
+func (b *Backlog) material(ask ralph.Ask) string {
 	var m strings.Builder
 	s := b.turn.snapshot.Story
 	fmt.Fprintf(&m, "## What to review\n\nStory %s: %s\n", s.ID, strings.Join(strings.Fields(s.Title), " "))
@@ -103,11 +100,11 @@ func (b *backlog) material(ask ralph.Ask) string {
 // changes shows what was done for a story: everything since it was begun, because
 // the loop works on one at a time; of one that was begun in an earlier run,
 // everything since the first commit that names it.
-func (b *backlog) changes(id string) string {
+func (b *Backlog) changes(id string) string {
 	from := b.began[id]
 	if from == "" {
 		if named := b.commits(id); len(named) > 0 {
-			from = b.at.gitText(200, "rev-parse", "--verify", "--quiet", b.first(named[0])+"^")
+			from = b.o.Host.Git(200, "rev-parse", "--verify", "--quiet", b.first(named[0])+"^")
 		}
 	}
 	from = strings.TrimSpace(from)
@@ -116,21 +113,21 @@ func (b *backlog) changes(id string) string {
 	}
 	var out strings.Builder
 	fmt.Fprintf(&out, "Its changes (`git diff %s HEAD`):\n\n", from)
-	for _, c := range nulls(b.at.gitText(1<<16, "log", "--reverse", "-n", strconv.Itoa(maxCommits), "--format=%h %s%x00", from+"..HEAD")) {
+	for _, c := range nulls(b.o.Host.Git(1<<16, "log", "--reverse", "-n", strconv.Itoa(maxCommits), "--format=%h %s%x00", from+"..HEAD")) {
 		if c = strings.Join(strings.Fields(c), " "); c != "" {
 			fmt.Fprintf(&out, "- commit %s\n", c)
 		}
 	}
 	b.diff(&out, from, "HEAD")
-	if strings.TrimSpace(b.at.gitText(200, append([]string{"diff", "--name-only", "HEAD"}, b.without()...)...)) != "" {
+	if strings.TrimSpace(b.o.Host.Git(200, append([]string{"diff", "--name-only", "HEAD"}, b.without()...)...)) != "" {
 		out.WriteString("\nNot committed yet (`git diff HEAD`):\n")
 		b.diff(&out, "HEAD")
 	}
-	if files := nulls(b.at.gitText(1<<20, "ls-files", "--others", "--exclude-standard", "-z")); len(files) > 0 {
+	if files := nulls(b.o.Host.Git(1<<20, "ls-files", "--others", "--exclude-standard", "-z")); len(files) > 0 {
 		for i := range files {
 			files[i] = oneLine(files[i])
 		}
-		fmt.Fprintf(&out, "\nFiles that git does not know yet: %s\n", listed(files))
+		fmt.Fprintf(&out, "\nFiles that git does not know yet: %s\n", ralph.Listed(files))
 	}
 	return out.String()
 }
@@ -138,18 +135,18 @@ func (b *backlog) changes(id string) string {
 // first is the oldest of the agent's own commits right below one of ours: they
 // belong to the same iteration, whatever they call themselves. Where we do not
 // commit, a commit stands for itself.
-func (b *backlog) first(commit string) string {
-	if b.at.repo == nil {
+func (b *Backlog) first(commit string) string {
+	if !b.o.Published {
 		return commit
 	}
 	const format = "%h %(trailers:key=Ralph-Run,valueonly,separator=%x2C)%x00"
-	base := b.at.start.BaseSHA
-	for _, name := range []string{"refs/remotes/origin/" + b.at.start.Base, "refs/heads/" + b.at.start.Base} {
-		if at := strings.TrimSpace(b.at.gitText(200, "rev-parse", "--verify", "--quiet", name)); at != "" {
+	base := b.o.BaseSHA
+	for _, name := range []string{"refs/remotes/origin/" + b.o.Base, "refs/heads/" + b.o.Base} {
+		if at := strings.TrimSpace(b.o.Host.Git(200, "rev-parse", "--verify", "--quiet", name)); at != "" {
 			base = at
 		}
 	}
-	below := nulls(b.at.gitText(1<<16, "log", "-n", strconv.Itoa(maxCommits), "--first-parent", "--format="+format, base+".."+commit+"^"))
+	below := nulls(b.o.Host.Git(1<<16, "log", "-n", strconv.Itoa(maxCommits), "--first-parent", "--format="+format, base+".."+commit+"^"))
 	for _, line := range below {
 		hash, run, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if hash == "" || strings.TrimSpace(run) != "" {
@@ -166,7 +163,7 @@ func same(a, b tasks.Story) bool {
 }
 
 // without leaves out of a diff what every iteration writes.
-func (b *backlog) without() []string {
+func (b *Backlog) without() []string {
 	spec := []string{"--", "."}
 	for _, path := range b.own() {
 		spec = append(spec, ":(top,exclude,literal)"+path)
@@ -175,24 +172,24 @@ func (b *backlog) without() []string {
 }
 
 // diff shows a diff, and names what git does not show of it.
-func (b *backlog) diff(out *strings.Builder, revs ...string) {
+func (b *Backlog) diff(out *strings.Builder, revs ...string) {
 	args := func(more ...string) []string {
 		return slices.Concat([]string{"diff", "--no-ext-diff", "--no-textconv", "--no-color"}, more, revs, b.without())
 	}
-	text := b.at.gitText(maxDiff, args("--stat", "--patch")...)
+	text := b.o.Host.Git(maxDiff, args("--stat", "--patch")...)
 	fence := strings.Repeat("`", longest(text)+3)
 	fmt.Fprintf(out, "\n%sdiff\n%s\n%s\n", fence, strings.TrimRight(text, "\n"), fence)
 	if len(text) >= maxDiff {
 		out.WriteString("\nThis is cut: read the rest with that command.\n")
 	}
 	var hidden []string
-	for _, line := range nulls(b.at.gitText(1<<20, args("--numstat", "-z")...)) {
+	for _, line := range nulls(b.o.Host.Git(1<<20, args("--numstat", "-z")...)) {
 		if path, binary := strings.CutPrefix(line, "-\t-\t"); binary {
 			hidden = append(hidden, oneLine(path))
 		}
 	}
 	if len(hidden) > 0 {
-		fmt.Fprintf(out, "\nGit takes these for binary and does not show them; read them: %s\n", listed(hidden))
+		fmt.Fprintf(out, "\nGit takes these for binary and does not show them; read them: %s\n", ralph.Listed(hidden))
 	}
 }
 
@@ -209,9 +206,9 @@ func longest(text string) (n int) {
 }
 
 // commits are those that name the story, the oldest first, without reviews.
-func (b *backlog) commits(id string) (all []string) {
+func (b *Backlog) commits(id string) (all []string) {
 	const format = "%h%x00%s%x00"
-	fields := strings.Split(b.at.gitText(1<<20, "log", "-n", "1000", "--format="+format), "\x00")
+	fields := strings.Split(b.o.Host.Git(1<<20, "log", "-n", "1000", "--format="+format), "\x00")
 	for i := 0; i+1 < len(fields) && len(all) < maxCommits; i += 2 {
 		hash, subject := strings.TrimSpace(fields[i]), fields[i+1]
 		if strings.Contains(subject, "["+id+"]") && !strings.HasPrefix(subject, "review:") {
@@ -219,25 +216,4 @@ func (b *backlog) commits(id string) (all []string) {
 		}
 	}
 	return all
-}
-
-// head is the commit that is checked out; "" when there is none.
-func (s *sandboxed) head() string {
-	return strings.TrimSpace(s.gitText(200, "rev-parse", "--verify", "--quiet", "HEAD"))
-}
-
-// gitText asks the repository as the agent's user, at most for a while. What it
-// cannot answer is empty.
-func (s *sandboxed) gitText(most int, args ...string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), gitLeast)
-	defer cancel()
-	out := proc.Head{Max: most}
-	args = append([]string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=false"}, args...)
-	// No replaced objects, no fetching, no program for signatures: what is shown
-	// is what is there.
-	env := []string{"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0"}
-	if err := s.git.Git(ctx, repo.GuestCommand{Args: args, Env: env, Stdout: &out}); err != nil && out.Len() == 0 {
-		return ""
-	}
-	return strings.ToValidUTF8(out.String(), "\uFFFD")
 }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/org/ralph-action/internal/install"
+	"github.com/org/ralph-action/internal/agent/install"
 )
 
 func TestNeeds(t *testing.T) {

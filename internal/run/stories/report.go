@@ -1,17 +1,16 @@
-package run
+package stories
 
 import (
 	"bytes"
 	"fmt"
 	"slices"
 
-	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
-// report is the list as it stands.
-func (b *backlog) report() ralph.TaskList {
+// Report is the list as it stands.
+func (b *Backlog) Report() ralph.TaskList {
 	if b == nil || b.list == nil {
 		return ralph.TaskList{}
 	}
@@ -29,37 +28,37 @@ func (b *backlog) report() ralph.TaskList {
 			other = append(other, oneLine(s.ID))
 		}
 	}
-	if (b.at.repo == nil || b.at.cfg.Commit == config.CommitAgent) && b.overclaimed() {
-		b.at.rec.note(fmt.Sprintf("The last commit says of a story that it is done, which it is not. What counts lies in %s: commit that before anybody clones this.", b.folder.Path(tasks.TasksName)))
+	if (!b.o.Published || b.o.AgentCommits) && b.overclaimed() {
+		b.o.Host.Note(fmt.Sprintf("The last commit says of a story that it is done, which it is not. What counts lies in %s: commit that before anybody clones this.", b.folder.Path(tasks.TasksName)))
 	}
 	if now, err := b.folder.PRD(); b.prd != "" && (err != nil || now != b.prd) {
-		b.at.rec.note(b.folder.Path(tasks.PRDName) + " changed during the run, though no iteration may change what is wanted: look at it.")
+		b.o.Host.Note(b.folder.Path(tasks.PRDName) + " changed during the run, though no iteration may change what is wanted: look at it.")
 	}
-	if b.at.cfg.Commit == config.CommitAgent && b.at.box == nil {
-		if open := nulls(b.at.gitText(1<<20, "status", "--porcelain", "-z")); len(open) > 0 {
-			b.at.rec.note(fmt.Sprintf("The agent left changes that are not committed (files: %d).", len(open)))
+	if b.o.AgentCommits && !b.o.Elsewhere {
+		if open := nulls(b.o.Host.Git(1<<20, "status", "--porcelain", "-z")); len(open) > 0 {
+			b.o.Host.Note(fmt.Sprintf("The agent left changes that are not committed (files: %d).", len(open)))
 		}
 	}
-	if now, err := b.folder.Prompt(); b.at.cfg.Prompt == "" && (err != nil || now != b.prompt) {
-		b.at.rec.note(b.folder.Path(tasks.PromptName) + " changed during the run. It tells every iteration of the next one what to do: look at it.")
+	if now, err := b.folder.Prompt(); !b.given && (err != nil || now != b.prompt) {
+		b.o.Host.Note(b.folder.Path(tasks.PromptName) + " changed during the run. It tells every iteration of the next one what to do: look at it.")
 	}
 	if len(other) > 0 {
-		b.at.rec.note("The agent changed what is asked for in " + listed(other) + ": compare it with what you wrote.")
+		b.o.Host.Note("The agent changed what is asked for in " + ralph.Listed(other) + ": compare it with what you wrote.")
 	}
 	return t
 }
 
-// done says that a story is done as the list stands now.
-func (s *storyList) done(id string) bool {
+// Done reports whether a story is done as the list stands now.
+func (s *List) Done(id string) bool {
 	if s == nil || s.list == nil {
 		return false
 	}
 	return slices.ContainsFunc(s.list.Report(s.rules), func(story ralph.Story) bool { return story.ID == id && story.Done })
 }
 
-// pinned is the list as it counts, for what is committed: git on the agent's side
+// Pinned is the list as it counts, for what is committed: git on the agent's side
 // may be made to stage another one.
-func (s *storyList) pinned() map[string][]byte {
+func (s *List) Pinned() map[string][]byte {
 	if s == nil || s.list == nil {
 		return nil
 	}
@@ -68,7 +67,7 @@ func (s *storyList) pinned() map[string][]byte {
 
 // putBack leaves the list in the folder as it counts: git, run for us after the last
 // look, may run what the agent planted.
-func (b *backlog) putBack() {
+func (b *Backlog) putBack() {
 	if b.step == (ralph.Step{}) {
 		return
 	}
@@ -79,18 +78,18 @@ func (b *backlog) putBack() {
 			said = append(said, err.Error())
 		}
 		for _, p := range said {
-			b.at.rec.warn(p)
+			b.o.Host.Warn(p)
 		}
 	}
 }
 
 // overclaimed says that the agent committed a list in which a story is done that
 // is not: a clone of that commit would believe it.
-func (b *backlog) overclaimed() bool {
+func (b *Backlog) overclaimed() bool {
 	const most = 16 << 20 // bytes
-	committed, err := tasks.Read([]byte(b.at.gitText(most, "show", "HEAD:./"+b.folder.Path(tasks.TasksName))))
+	committed, err := tasks.Read([]byte(b.o.Host.Git(most, "show", "HEAD:./"+b.folder.Path(tasks.TasksName))))
 	if err != nil {
 		return false // none, or one that no run takes
 	}
-	return slices.ContainsFunc(committed.Report(b.rules), func(s ralph.Story) bool { return s.Done && !b.done(s.ID) })
+	return slices.ContainsFunc(committed.Report(b.rules), func(s ralph.Story) bool { return s.Done && !b.Done(s.ID) })
 }

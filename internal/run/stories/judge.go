@@ -1,4 +1,4 @@
-package run
+package stories
 
 import (
 	"fmt"
@@ -13,13 +13,13 @@ import (
 // freshEyes looks for work that no review has seen. An approval does not count
 // when files changed while the review went on: it has not looked at what it
 // approved. Nor does work after the last approval.
-func (b *backlog) freshEyes() (said []string, _ error) {
+func (b *Backlog) freshEyes() (said []string, _ error) {
 	review := b.turn.snapshot.Mode == tasks.Review && !b.rules.SkipReview
 	over := b.step.Story == "" && !b.rules.SkipReview
 	if !review && !over {
 		return nil, nil
 	}
-	files := listed(b.changed())
+	files := ralph.Listed(b.changed())
 	if files == "" {
 		return nil, nil
 	}
@@ -33,7 +33,7 @@ func (b *backlog) freshEyes() (said []string, _ error) {
 	if id := b.step.Story; b.left[id] == files && b.list.Done(tasks.Rules{Only: id}) {
 		// The same again: that is what running the checks leaves behind.
 		b.artifacts = true
-		b.at.rec.note(fmt.Sprintf("While story %s was reviewed, these files changed, each time anew; no review has seen how: %s. If running the checks writes them, have git ignore them.", oneLine(id), files))
+		b.o.Host.Note(fmt.Sprintf("While story %s was reviewed, these files changed, each time anew; no review has seen how: %s. If running the checks writes them, have git ignore them.", oneLine(id), files))
 		return nil, nil
 	}
 	b.left[b.step.Story] = files
@@ -43,7 +43,7 @@ func (b *backlog) freshEyes() (said []string, _ error) {
 
 // withdraw takes the approval of the iteration at hand back; text, when there is
 // one, says why in the place of the room's own words.
-func (b *backlog) withdraw(why, text string) (said []string, _ error) {
+func (b *Backlog) withdraw(why, text string) (said []string, _ error) {
 	r := b.turn.snapshot.Withdraw(b.list, why)
 	if !r.Changed {
 		return nil, nil
@@ -57,32 +57,21 @@ func (b *backlog) withdraw(why, text string) (said []string, _ error) {
 	return b.accept(r)
 }
 
-// look identifies the work as it was seen last; "" where nobody looks.
-func (b *backlog) look() string {
-	switch {
-	case b.at.repo != nil:
-		return b.at.repo.Seen()
-	case b.at.watcher != nil:
-		return b.at.watcher.Seen()
-	}
-	return ""
-}
-
 // changed lists the files that changed since the iteration began, committed or
 // not, besides the task list and notes for agents; none where nobody looks.
-func (b *backlog) changed() []string {
+func (b *Backlog) changed() []string {
 	var all []string
-	switch now := b.look(); {
+	switch now := b.o.Host.Seen(); {
 	case now == b.turn.seen:
 		return nil
-	case b.at.repo != nil:
-		paths, err := b.at.repo.Changed(b.turn.seen)
+	case b.o.Host.Changed != nil:
+		paths, err := b.o.Host.Changed(b.turn.seen)
 		if err != nil {
 			return []string{oneLine(err.Error())}
 		}
 		all = paths
 	default:
-		all = nulls(b.at.gitText(1<<20, "diff", "--name-only", "--no-ext-diff", "--no-renames", "-z", b.turn.seen, now))
+		all = nulls(b.o.Host.Git(1<<20, "diff", "--name-only", "--no-ext-diff", "--no-renames", "-z", b.turn.seen, now))
 	}
 	var files []string
 	for _, path := range all {
@@ -95,13 +84,13 @@ func (b *backlog) changed() []string {
 
 // besides says that a file is none of the work: the list, the log of the
 // iterations, and what agents note for each other.
-func (b *backlog) besides(path string) bool {
+func (b *Backlog) besides(path string) bool {
 	base := path[strings.LastIndexByte(path, '/')+1:]
 	return slices.Contains(b.own(), path) || path == tasks.MarkerName || base == "CLAUDE.md" || base == "AGENTS.md" || strings.HasPrefix(path, ".claude/rules/")
 }
 
 // own are the files of the folder that every iteration writes.
-func (b *backlog) own() []string {
+func (b *Backlog) own() []string {
 	return []string{b.folder.Path(tasks.TasksName), b.folder.Path(tasks.ProgressName)}
 }
 
@@ -120,7 +109,7 @@ func oneLine(s string) string {
 // settlement is what the iteration came to. A review that approves what the
 // checks refuse does not count, unless they were red before anybody did anything;
 // nor does an approval in the list that is not the reviewer's word.
-func (b *backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlement, error) {
+func (b *Backlog) settlement(it ralph.Iteration, said []string) (ralph.Settlement, error) {
 	if b.turn.snapshot.Mode == tasks.Review {
 		red, failure := b.broke(it.Verdicts), it.Last().Failure
 		var more []string
@@ -185,7 +174,7 @@ func lastWords(it ralph.Iteration) string {
 // Unsaid asks a reviewer whose approval is legal, and who ended without a verdict,
 // for it. The question quotes the reviewer as it was heard, and does not say what
 // the list says: something else may have written that.
-func (b *backlog) Unsaid(it ralph.Iteration) string {
+func (b *Backlog) Unsaid(it ralph.Iteration) string {
 	words := it.Last().FinalText
 	if b.turn.snapshot.Mode != tasks.Review || strings.Contains(words, openVerdict) {
 		return ""
@@ -198,7 +187,7 @@ func (b *backlog) Unsaid(it ralph.Iteration) string {
 	if len(r.Problems) > 0 || !r.List.Done(tasks.Rules{Only: b.step.Story}) {
 		return ""
 	}
-	words = ending(b.at.rec.masked(words))
+	words = ending(b.o.Host.Mask(words))
 	fence := strings.Repeat("`", longest(words)+3)
 	return fmt.Sprintf("You have reviewed story %s, and your last message did not end with the decision. Change nothing, start nothing and review nothing again. "+
 		"Answer with one line, the decision that you came to by that message: %s or %schanges requested%s. If it comes to none, or you are not sure, request changes.\n\n"+
@@ -240,7 +229,7 @@ const (
 )
 
 // broke names the guardrails that fail and have passed before.
-func (b *backlog) broke(verdicts []ralph.Verdict) (red []string) {
+func (b *Backlog) broke(verdicts []ralph.Verdict) (red []string) {
 	for _, v := range verdicts {
 		if !v.Passed && b.green[v.Command] {
 			red = append(red, v.Command)

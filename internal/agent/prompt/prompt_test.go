@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/org/ralph-action/internal/prompt"
+	"github.com/org/ralph-action/internal/agent/prompt"
 	"github.com/org/ralph-action/internal/ralph"
 )
 

@@ -1,22 +1,25 @@
-package run
+// Package stories joins a task list to a run: what an iteration is for, what the
+// agent is asked, and what of what it wrote into the list counts.
+package stories
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/tasks"
 )
 
-// storyList is a task list as it was before the agent could edit it, and as it
+// List is a task list as it was before the agent could edit it, and as it
 // counts now. The methods that are called without one take nil.
-type storyList struct {
+type List struct {
 	folder *tasks.Folder
 	rules  tasks.Rules
 	prompt string                 // prompt.md, or what was given in its place
+	given  bool                   // the prompt was
 	prd    string                 // prd.md; empty: there was none
 	branch string                 // that the list names
 	asked  map[string]tasks.Story // by id, as people wrote them
@@ -26,15 +29,16 @@ type storyList struct {
 	// unprotected is why what a review starts could approve in the reviewer's place;
 	// empty: it could not.
 	unprotected string
+	description string // of the list, or the project
+	commands    []string
 }
 
-// backlog is the task list of a run; it is the loop's ralph.Backlog. What the
+// Backlog is the task list of a run; it is the loop's ralph.Backlog. What the
 // list says is believed as it was before an iteration, and after it only as far
 // as the iteration was allowed to write it.
-type backlog struct {
-	*storyList
-	at       *branch
-	emit     func(ralph.Event)
+type Backlog struct {
+	*List
+	o        Options
 	lock     *tasks.Lock
 	baseline []ralph.Verdict
 	green    map[string]bool // guardrails that have passed once
@@ -62,7 +66,7 @@ type turn struct {
 
 // Begin keeps the list and says what the iteration is for. What changed since the
 // last one was not the agent's to change: it does not run.
-func (b *backlog) Begin(iteration, _ int) (ralph.Step, error) {
+func (b *Backlog) Begin(iteration, _ int) (ralph.Step, error) {
 	b.turn = turn{snapshot: b.turn.snapshot}
 	if iteration == 1 {
 		for _, v := range b.baseline {
@@ -76,13 +80,13 @@ func (b *backlog) Begin(iteration, _ int) (ralph.Step, error) {
 			return ralph.Step{}, err
 		}
 		for _, p := range said {
-			b.emit(ralph.Event{Kind: ralph.EventWarning, At: time.Now(), Text: p, Iteration: iteration})
+			b.o.Host.Emit(ralph.Event{Kind: ralph.EventWarning, At: time.Now(), Text: p, Iteration: iteration})
 		}
 		b.turn.between = said
 	}
 	b.turn.snapshot = tasks.Take(b.list, b.rules)
 	if err := b.lock.Update(b.marker(b.turn.snapshot)); err != nil {
-		b.at.rec.out.Warn(err.Error()) // it is for people and hooks; nothing of ours depends on it
+		b.o.Host.Show(err.Error()) // it is for people and hooks; nothing of ours depends on it
 	}
 	b.step = ralph.Step{Mode: string(b.turn.snapshot.Mode), Story: b.turn.snapshot.Story.ID, Title: b.turn.snapshot.Story.Title}
 	over := b.list.Done(b.rules)
@@ -94,8 +98,8 @@ func (b *backlog) Begin(iteration, _ int) (ralph.Step, error) {
 		}
 		return b.step, &ralph.Refusal{Outcome: ralph.Stalled, Err: why}
 	}
-	b.turn.head = b.at.head()
-	b.turn.seen = b.look()
+	b.turn.head = b.head()
+	b.turn.seen = b.o.Host.Seen()
 	if id := b.step.Story; id != "" {
 		b.worked[id]++
 		if _, known := b.began[id]; !known && b.step.Mode != string(tasks.Review) {
@@ -110,7 +114,7 @@ func (b *backlog) Begin(iteration, _ int) (ralph.Step, error) {
 
 // repair makes data, which an agent wrote, a legal list and writes it back. err
 // says that it could not be read.
-func (b *backlog) repair(s tasks.Snapshot, data []byte, err error) (said []string, _ error) {
+func (b *Backlog) repair(s tasks.Snapshot, data []byte, err error) (said []string, _ error) {
 	var r tasks.Repaired
 	if err != nil {
 		r = s.Restore(err)
@@ -123,7 +127,7 @@ func (b *backlog) repair(s tasks.Snapshot, data []byte, err error) (said []strin
 }
 
 // accept makes a list the one that counts.
-func (b *backlog) accept(r tasks.Repaired) (said []string, _ error) {
+func (b *Backlog) accept(r tasks.Repaired) (said []string, _ error) {
 	for _, p := range r.Problems {
 		if p.Kind != tasks.Stuck { // there is nothing to put back
 			said = append(said, b.folder.Path(tasks.TasksName)+": "+p.Text)
@@ -139,7 +143,7 @@ func (b *backlog) accept(r tasks.Repaired) (said []string, _ error) {
 }
 
 // Again puts back the state of every story as Begin kept it.
-func (b *backlog) Again() error {
+func (b *Backlog) Again() error {
 	data, err := b.folder.Tasks()
 	if err == nil && bytes.Equal(data, b.list.Bytes()) {
 		return nil
@@ -149,7 +153,7 @@ func (b *backlog) Again() error {
 }
 
 // Settle puts back what the iteration was not allowed to write.
-func (b *backlog) Settle(it ralph.Iteration) (ralph.Settlement, error) {
+func (b *Backlog) Settle(it ralph.Iteration) (ralph.Settlement, error) {
 	b.turn.looks++
 	data, err := b.folder.Tasks()
 	if b.turn.looks > 1 { // guardrails run code of the agent's, and nothing in them moves a story
@@ -173,16 +177,57 @@ func (b *backlog) Settle(it ralph.Iteration) (ralph.Settlement, error) {
 }
 
 // write puts the list back, also where the agent sees it.
-func (b *backlog) write(data []byte) error {
-	if err := b.folder.WriteTasks(data); err != nil {
+func (b *Backlog) write(data []byte) error {
+	if err := b.folder.WriteTasks(data); err != nil || b.o.Host.Put == nil {
 		return err
 	}
-	if b.at.box == nil {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), boxWrite)
-	defer cancel()
-	return b.at.box.Write(ctx, b.folder.Path(tasks.TasksName), data)
+	return b.o.Host.Put(b.folder.Path(tasks.TasksName), data)
 }
 
-const boxWrite = 30 * time.Second
+// head is the commit that is checked out; "" when there is none.
+func (b *Backlog) head() string {
+	return strings.TrimSpace(b.o.Host.Git(200, "rev-parse", "--verify", "--quiet", "HEAD"))
+}
+
+// Baseline tells what the guardrails said before any change.
+func (b *Backlog) Baseline(verdicts []ralph.Verdict) { b.baseline = verdicts }
+
+// Doubtful reports whether the list is done and the work nevertheless has to be
+// looked at: files changed while it was reviewed, or the base has more stories.
+func (b *Backlog) Doubtful() bool { return b.artifacts || b.behind }
+
+// Close gives the list up.
+func (b *Backlog) Close() {
+	if err := b.lock.Clear(); err != nil {
+		b.o.Host.Show(err.Error())
+	}
+}
+
+// Options are what a task list is opened with.
+type Options struct {
+	MaxIterations int // 0: no limit
+	Completion    ralph.Completion
+	Local         bool   // the workspace may be another's, too
+	Sandboxed     bool   // the agent is
+	Elsewhere     bool   // the agent works on a copy, see Host.Put
+	Published     bool   // the work is looked at and published
+	AgentCommits  bool   // the agent makes the commits
+	Base, BaseSHA string // of the branch, where it is published
+	Host          Host
+}
+
+// Host is what a task list needs of the run.
+type Host struct {
+	// Git asks the repository as the agent's user; empty if it cannot answer. most
+	// bounds the answer, in bytes.
+	Git func(most int, args ...string) string
+	// Seen identifies the work as it was seen last; "" where nothing looks.
+	Seen func() string
+	// Changed lists the paths that changed since the work was seen; nil: git is asked.
+	Changed func(since string) ([]string, error)
+	// Put writes a file where the agent sees it; nil: it sees ours.
+	Put                   func(name string, data []byte) error
+	Note, Warn, Say, Show func(string) // keep; keep and show; show; show as a warning
+	Redact, Mask          func(string) string
+	Emit                  func(ralph.Event)
+}

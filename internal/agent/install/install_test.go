@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/install"
+	"github.com/org/ralph-action/internal/agent/install"
 )
 
 // What is installed lies in a folder with package and version in its name, and

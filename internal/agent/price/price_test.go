@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/price"
+	"github.com/org/ralph-action/internal/agent/price"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -193,7 +193,7 @@ func TestDefault(t *testing.T) {
 	if len(file.Models) < 60 || len(file.Source) == 0 {
 		t.Errorf("the table has %d models from %d sources", len(file.Models), len(file.Source))
 	}
-	doc, err := os.ReadFile("../../docs/pricing.md")
+	doc, err := os.ReadFile("../../../docs/pricing.md")
 	if want := fmt.Sprintf("**%s**, the day of its newest price, with %d models", table.Date(), len(file.Models)); err != nil || !strings.Contains(string(doc), want) {
 		t.Errorf("docs/pricing.md does not say %q (%v)", want, err)
 	}

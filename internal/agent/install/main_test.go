@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/install"
+	"github.com/org/ralph-action/internal/agent/install"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/sandbox"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/install"
+	"github.com/org/ralph-action/internal/agent/install"
 )
 
 // hold locks the root as any process can that may read it.

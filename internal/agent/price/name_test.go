@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/org/ralph-action/internal/price"
+	"github.com/org/ralph-action/internal/agent/price"
 	"github.com/org/ralph-action/internal/ralph"
 )
 

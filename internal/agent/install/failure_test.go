@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/org/ralph-action/internal/install"
+	"github.com/org/ralph-action/internal/agent/install"
 )
 
 // What passes is tried again, three times in all, each time from an empty folder.

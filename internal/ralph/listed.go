@@ -1,0 +1,15 @@
+package ralph
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Listed names a few of many.
+func Listed(names []string) string {
+	const most = 10
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
