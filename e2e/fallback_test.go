@@ -23,7 +23,7 @@ func TestFallback(t *testing.T) {
 	))
 	j := newMainJob(t, checkoutV6)
 	j.withCodex(m)
-	j.Inputs["fallback-agent"] = "claude"
+	j.Keys["fallback-agent"] = "claude"
 	j.Env["ANTHROPIC_API_KEY"], j.Env["ANTHROPIC_BASE_URL"] = claudeKey, m.URL
 	j.Inputs["pass-env"] = "ANTHROPIC_BASE_URL"
 	res := j.run(t, 2*time.Minute)

@@ -65,9 +65,8 @@ func insideJob(t *testing.T, a realAgent, m *model, isolation string) *job {
 	a.configure(j, m.URL)
 	j.Inputs["prompt"] = task
 	j.Inputs["guardrails"] = "sh test.sh"
-	j.Inputs["completion"] = "promise"
 	j.Inputs["max-iterations"] = "1"
-	j.Inputs["max-retries"] = "0"
+	j.Keys["max-retries"] = "0"
 	j.Inputs["isolation"] = isolation
 	return j
 }

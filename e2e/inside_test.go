@@ -55,11 +55,10 @@ func TestInside(t *testing.T) {
 			j.Inputs["agent"] = "text"
 			j.Inputs["agent-command"] = `bash -c "cat >/dev/null; bash run.sh 2>&1 && date >work.txt && echo '<promise>COMPLETE</promise>'"`
 			j.Inputs["prompt"] = "Work. Say <promise>COMPLETE</promise> when it is done."
-			j.Inputs["completion"] = "promise"
 			j.Inputs["guardrails"] = c.guardrail
-			j.Inputs["baseline"] = "false"
+			j.Keys["baseline"] = "false"
 			j.Inputs["max-iterations"] = "1"
-			j.Inputs["max-retries"] = "0"
+			j.Keys["max-retries"] = "0"
 			j.Inputs["isolation"] = "strict"
 			j.Inputs["allowed-hosts"] = p.Host
 			j.Inputs["pass-env"] = "PACKAGES"

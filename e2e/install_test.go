@@ -14,10 +14,10 @@ import (
 // installed is where agents that the image lacks are kept, below HOME.
 const installed = ".cache/ralph/agents"
 
-// withGemini makes the step talk to the scripted model by inputs alone.
+// withGemini makes the step talk to the scripted model by its configuration alone.
 func (j *job) withGemini(m *model) {
 	j.Inputs["agent"] = "gemini"
-	j.Inputs["agent-version"] = "0.61.0"
+	j.Keys["agent-version"] = "0.61.0"
 	j.Inputs["model"] = "gemini-2.5-flash"
 	j.Inputs["base-url"] = m.URL
 	j.Inputs["api-key"] = apiKey

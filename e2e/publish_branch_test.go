@@ -172,7 +172,7 @@ func TestPublishCommits(t *testing.T) {
 		{"add-paths", map[string]string{"add-paths": "wanted"}, `^ralph/NAME$`, []string{"ralph: iteration 1", "ralph: iteration 2"}, []string{"wanted/one", "wanted/two"}, ""},
 		{"signoff", map[string]string{"signoff": "true", "committer": "Ann Bot <ann@example.com>"}, `^ralph/NAME$`, []string{"ralph: iteration 1", "ralph: iteration 2"}, []string{"other", "wanted/one", "wanted/two"},
 			"Ann Bot <ann@example.com>"},
-		{"squash", map[string]string{"squash": "true", "commit-message": "Add mul"}, `^ralph/NAME$`, []string{"Add mul"}, []string{"other", "wanted/one", "wanted/two"}, ""},
+		{"squash", map[string]string{"commit-message": "Add mul"}, `^ralph/NAME$`, []string{"Add mul"}, []string{"other", "wanted/one", "wanted/two"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -186,6 +186,9 @@ func TestPublishCommits(t *testing.T) {
 			j.Inputs["branch"] = "ralph/" + name
 			for name, value := range c.inputs {
 				j.Inputs[name] = value
+			}
+			if c.name == "squash" {
+				j.Keys["squash"] = "true"
 			}
 			res := j.must(t, 0, "completed")
 			branch := res.Outputs["branch"]
@@ -240,7 +243,7 @@ func TestPublishUpdateBase(t *testing.T) {
 			before := r.fetch(t, "ralph/mul")
 			r.moveBase(t, "base.txt", "moved")
 			j := newNight(t, r, writes("two.txt", "two"))
-			j.Inputs["update-base"] = c.how
+			j.Keys["update-base"] = c.how
 			res := j.must(t, c.code, map[int]string{0: "completed", 2: "invalid"}[c.code])
 			if c.code != 0 {
 				if got := r.fetch(t, "ralph/mul"); got != before {

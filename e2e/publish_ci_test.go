@@ -93,9 +93,9 @@ func TestPublishWaitForCI(t *testing.T) {
 			j := newNight(t, r, mends)
 			j.Inputs["branch"] = branch
 			j.Env["GITHUB_RUN_ID"] = fmt.Sprint(60 + i) // the statuses are those of a commit, whose id it is a part of
-			j.Inputs["wait-for-ci"], j.Inputs["ci-start-timeout"], j.Inputs["max-iterations"] = "true", "8s", "2"
+			j.Inputs["wait-for-ci"], j.Keys["ci-start-timeout"], j.Inputs["max-iterations"] = "true", "8s", "2"
 			if c.first == "pending" {
-				j.Inputs["ci-timeout"] = "10s"
+				j.Keys["ci-timeout"] = "10s"
 			}
 			res := j.must(t, c.code, c.status)
 			if got := seen(); len(got) != c.commits {

@@ -45,7 +45,7 @@ func newNight(t *testing.T, r *repository, script string) *job {
 	writeFiles(t, dir, map[string]string{"agent.sh": script})
 	maps.Copy(j.Inputs, map[string]string{
 		"prompt": task, "agent": "text", "agent-command": "sh " + filepath.Join(dir, "agent.sh"), "max-iterations": "3",
-		"completion": "promise", "branch": "ralph/mul",
+		"branch": "ralph/mul",
 	})
 	return j
 }

@@ -44,6 +44,7 @@ const (
 type job struct {
 	Repo   *repository
 	Inputs map[string]string // by the names of action.yml
+	Keys   map[string]string // of .github/ralph.yml, which git does not see
 	Env    map[string]string // of the step
 	Server string            // GITHUB_SERVER_URL; empty: the forge's own
 
@@ -64,7 +65,7 @@ func newJob(t *testing.T, r *repository, server string, version checkout) *job {
 	}
 	root := sharedTempDir(t)
 	j := &job{
-		Repo: r, Server: server, Inputs: map[string]string{}, Env: map[string]string{},
+		Repo: r, Server: server, Inputs: map[string]string{}, Keys: map[string]string{}, Env: map[string]string{},
 		Temp: filepath.Join(root, "_temp"), Workspace: filepath.Join(root, "work", "work"),
 	}
 	j.commands, j.Home = filepath.Join(j.Temp, "_runner_file_commands"), filepath.Join(j.Temp, "_github_home")
@@ -126,6 +127,7 @@ func (j *job) checkOut(t *testing.T, version checkout) {
 // every input of action.yml, and the job's.
 func (j *job) environ(t *testing.T) map[string]string {
 	t.Helper()
+	j.writeKeys(t)
 	api := j.Server + "/api/v1"
 	env := map[string]string{
 		"HOME": "/github/home", "CI": "true", "GITHUB_ACTIONS": "true",
@@ -170,6 +172,24 @@ func (j *job) environ(t *testing.T) map[string]string {
 	}
 	maps.Copy(env, j.Env)
 	return env
+}
+
+// writeKeys puts the keys into the workspace, where the repository has no such file.
+func (j *job) writeKeys(t *testing.T) {
+	t.Helper()
+	if len(j.Keys) == 0 {
+		return
+	}
+	var b strings.Builder
+	for name, value := range j.Keys {
+		fmt.Fprintf(&b, "%s: %q\n", name, value)
+	}
+	writeFiles(t, j.Workspace, map[string]string{".github/ralph.yml": b.String(), ".git/info/exclude": "/.github/ralph.yml\n"})
+	for _, dir := range []string{".github", ".git/info"} {
+		if err := giveToUser(filepath.Join(j.Workspace, dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // inputVariable is the name the runner gives an input.

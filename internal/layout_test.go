@@ -65,7 +65,7 @@ var rooms = map[string]struct {
 	"agent/price":      {[]string{"ralph"}, "tokens of a model become an estimate of their cost"},
 	"agent/agenttest":  {[]string{"ralph", "proc", "agent/driver"}, "recordings and a stand-in for a child; tests alone import it"},
 
-	"gen": {[]string{"agent/catalog"}, "writes documents and sources from the program's tables; a program of its own"},
+	"gen": {[]string{"agent/catalog", "config"}, "writes documents and sources from the program's tables; a program of its own"},
 
 	"forgetest": {[]string{"demo", "openapi"}, "GitHub for tests, on the demo's git and checked by GitHub's own description; tests alone import it"},
 

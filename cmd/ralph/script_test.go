@@ -63,7 +63,7 @@ func scripts(t *testing.T, dir string) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"forge": forgeCommand, "checkout": checkoutCommand, "actions": actionsCommand, "pulls": pullsCommand, "fault": faultCommand,
 			"branch": branchCommand, "commit": commitCommand, "until": untilCommand, "signal": signalCommand, "repeat": repeatCommand, "alone": aloneCommand,
-			"chown": chownCommand, "github": githubCommand,
+			"chown": chownCommand, "github": githubCommand, "keys": keysCommand,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -179,6 +179,35 @@ func actionsCommand(ts *testscript.TestScript, neg bool, args []string) {
 	} {
 		ts.Setenv(k, v)
 	}
+}
+
+// keys [KEY=VALUE...]: the workspace of the action has a .github/ralph.yml with these
+// keys alone, which git does not see.
+func keysCommand(ts *testscript.TestScript, neg bool, args []string) {
+	workspace := ts.Getenv("GITHUB_WORKSPACE")
+	var b strings.Builder
+	for _, arg := range args {
+		key, value, ok := strings.Cut(arg, "=")
+		if !ok {
+			ts.Fatalf("keys: %q is not KEY=VALUE", arg)
+		}
+		fmt.Fprintf(&b, "%s: %q\n", key, value)
+	}
+	file, exclude := filepath.Join(workspace, ".github/ralph.yml"), filepath.Join(workspace, ".git/info/exclude")
+	for _, name := range []string{file, exclude} {
+		ts.Check(os.MkdirAll(filepath.Dir(name), 0o755))
+	}
+	ignored, err := os.ReadFile(exclude)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		ts.Check(err)
+	}
+	if !strings.Contains(string(ignored), "/.github/ralph.yml\n") {
+		if _, err := os.Stat(file); err == nil {
+			ts.Fatalf("keys: the repository has %s: put them there", file)
+		}
+		ts.Check(os.WriteFile(exclude, append(ignored, "/.github/ralph.yml\n"...), 0o644))
+	}
+	ts.Check(os.WriteFile(file, []byte(b.String()), 0o644))
 }
 
 // pulls: the pull requests of the forge, to the file pulls.txt.

@@ -70,38 +70,6 @@ func help(t *testing.T, command ...string) string {
 	return string(text)
 }
 
-func TestReadmeTables(t *testing.T) {
-	t.Parallel()
-	readme := read(t, "README.md")
-	for name, want := range map[string]string{"inputs": config.Table(), "outputs": config.OutputsTable()} {
-		_, rest, _ := strings.Cut(readme, "<!-- "+name+":start -->\n")
-		got, _, found := strings.Cut(rest, "<!-- "+name+":end -->")
-		if !found || got != want {
-			t.Errorf("README.md: the table of %s differs from internal/config. It should be:\n%s", name, want)
-		}
-	}
-}
-
-// The defaults of the modes that have a table of their own.
-func TestDocumentedModes(t *testing.T) {
-	t.Parallel()
-	_, rest, _ := strings.Cut(read(t, "docs/configuration.md"), "| Input | action: `tasks` | action: `session` | desk: `tasks` | desk: `session` |\n| --- | --- | --- | --- | --- |\n")
-	table, _, _ := strings.Cut(rest, "\n\n")
-	columns := []map[string]string{config.Defaults("tasks", false), config.Defaults("session", false), config.Defaults("tasks", true), config.Defaults("session", true)}
-	if rows := strings.Count(table, "\n") + 1; rows != len(columns[0]) {
-		t.Errorf("docs/configuration.md has %d defaults of the modes tasks and session, want %d", rows, len(columns[0]))
-	}
-	for name := range columns[0] {
-		want := "| `" + name + "` |"
-		for _, column := range columns {
-			want += " " + column[name] + " |"
-		}
-		if !strings.Contains(table+"\n", want+"\n") {
-			t.Errorf("docs/configuration.md lacks the row %s", want)
-		}
-	}
-}
-
 var fence = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
 
 // blocks are the fenced blocks of a language.

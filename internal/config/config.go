@@ -141,7 +141,6 @@ type Config struct {
 	Labels        []string
 	Draft         Draft
 	Token         secret.String
-	Summary       bool
 
 	AddPaths     []string      // git pathspecs, relative to WorkingDirectory; empty: everything
 	Squash       bool          // one commit, at the end

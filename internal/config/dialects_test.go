@@ -224,9 +224,9 @@ func TestSupervision(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "it is outside the workspace: give a folder relative to it") {
 		t.Errorf("Load(action, task-dir outside) = %v, want a problem", err)
 	}
-	c, err := config.Load(config.LoadOptions{Dir: workspace(t, map[string]string{".github/ralph.yml": "max-iterations: 9"}),
-		Inputs: pairs("mode", "supervise", "agent-command", "x", "task-dir", "task", "max-restarts", "4")})
-	if err != nil || c.MaxIterations != 4 || c.Sources["max-iterations"] != "input max-restarts" {
+	c, err := config.Load(asAction(workspace(t, map[string]string{".github/ralph.yml": "max-iterations: 9"}),
+		pairs("mode", "supervise", "agent-command", "x", "task-dir", "task", "max-restarts", "4")))
+	if err != nil || c.MaxIterations != 4 || c.Sources["max-iterations"] != "flag --max-restarts" {
 		t.Errorf("Load(max-restarts above max-iterations) = %d from %s, %v, want the higher", c.MaxIterations, c.Sources["max-iterations"], err)
 	}
 
@@ -261,7 +261,7 @@ func TestSCM(t *testing.T) { // 001-28, 001-30
 		name   string
 		desk   bool
 		files  map[string]string
-		typed  []string // flags at a desk, else inputs
+		typed  []string // flags
 		commit config.Commit
 		scm    config.SCM
 		wrong  string
@@ -270,7 +270,7 @@ func TestSCM(t *testing.T) { // 001-28, 001-30
 		{"settings at a desk", true, settings, nil, config.CommitAgent, want, "", ""},
 		{"settings in the action", false, settings, nil, config.CommitEach, config.SCM{}, "", ".ralph/settings.json:1: scm.tasks: the SCM tasks do not run: "},
 		{"settings in the action that is told", false, settings, []string{"commit", "agent"}, config.CommitAgent, want, "", ""},
-		{"inputs of the action", false, nil, []string{"scm-command", "git", "scm-tasks", "commit,push"}, config.CommitAgent, want, "", ""},
+		{"by flag in the action", false, nil, []string{"scm-command", "git", "scm-tasks", "commit,push"}, config.CommitAgent, want, "", ""},
 		{"our commits are asked for above", true, settings, []string{"commit", "at-end"}, config.CommitAtEnd, config.SCM{}, "", ".ralph/settings.json:1: scm.tasks: the SCM tasks do not run: "},
 		{"our commits are asked for below", true, with("commit: each-iteration"), nil, config.CommitAgent, want, "", ".github/ralph.yml:1: commit: it has no effect: SCM tasks commit by themselves"},
 		{"both by flag", true, nil, []string{"commit", "each-iteration", "scm-command", "git", "scm-tasks", "commit\npush"}, config.CommitEach, want,
@@ -280,13 +280,9 @@ func TestSCM(t *testing.T) { // 001-28, 001-30
 		{"not split", true, nil, []string{"scm-command", "git", "scm-tasks", "add 'x"}, config.CommitAgent, config.SCM{},
 			`flag --scm-tasks: task "add 'x" cannot be split as a shell would: give words such as commit, push or add -A`, ""},
 	} {
-		o := config.LoadOptions{Dir: workspace(t, tt.files), Desk: tt.desk, Inputs: pairs("prompt", "<response>DONE</response>")}
-		if tt.desk {
-			o.Flags = pairs(tt.typed...)
-		} else {
-			maps.Copy(o.Inputs, pairs(tt.typed...))
-		}
-		c, err := config.Load(o)
+		c, err := config.Load(config.LoadOptions{
+			Dir: workspace(t, tt.files), Desk: tt.desk, Inputs: pairs("prompt", "<response>DONE</response>"), Flags: pairs(tt.typed...),
+		})
 		if got := strings.Join(problems(t, err), "\n"); got != tt.wrong || c.Commit != tt.commit || !reflect.DeepEqual(c.SCM, tt.scm) {
 			t.Errorf("%s: commit %q, scm %q, %q; want %q, %q, %q", tt.name, c.Commit, c.SCM, got, tt.commit, tt.scm, tt.wrong)
 		}

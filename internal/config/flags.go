@@ -39,7 +39,7 @@ func NewFlags(mode string, defaults map[string]string) Flags {
 			letters[in.Name] = in.Short
 		}
 		in.Default = cmp.Or(defaults[in.Name], in.Default)
-		for _, name := range append([]string{in.Name}, in.Aliases...) {
+		for _, name := range in.names() {
 			fields = append(fields, reflect.StructField{
 				Name: fieldName(name),
 				Type: fieldType(in),
@@ -62,7 +62,7 @@ func (f Flags) Values() map[string]string {
 		if in.NoFlag {
 			continue
 		}
-		for _, name := range append([]string{in.Name}, in.Aliases...) {
+		for _, name := range in.names() {
 			field := f.target.Elem().FieldByName(fieldName(name))
 			if field.IsNil() {
 				continue

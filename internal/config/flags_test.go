@@ -40,7 +40,7 @@ func TestFlags(t *testing.T) {
 		{"", map[string]string{}},
 		{"-p|do it|-m|3|-c|DONE", map[string]string{"prompt": "do it", "max-iterations": "3", "completion-token": "DONE"}},
 		{"-f|task.md|--max-cost-usd=2.50", map[string]string{"prompt-file": "task.md", "max-cost-usd": "2.50"}},
-		{"--dry-run|--no-summary", map[string]string{"dry-run": "true", "summary": "false"}},
+		{"--dry-run|--no-squash", map[string]string{"dry-run": "true", "squash": "false"}},
 		{"--guardrails|go test ./... -run 'A,B'|--guardrails|go vet", map[string]string{"guardrails": "go test ./... -run 'A,B'\ngo vet"}},
 		{"--labels|a,b|--labels|c", map[string]string{"labels": "a,b\nc"}},
 		{"--push|true|--draft=false", map[string]string{"push": "true", "draft": "false"}},

@@ -24,11 +24,11 @@ const (
 	Secret        Kind = "secret"     // never shown
 )
 
-// Input describes one input of the action. It is also a flag of the desk
+// Input describes one setting. It is an input of the action, a flag of the local
 // commands and a key of the configuration files, unless it says otherwise.
 type Input struct {
 	Name        string
-	Aliases     []string // other names it is accepted by, everywhere
+	Aliases     []string // other names of the flag and the key; of the input, see ActionNames
 	Group       string   // what it is about, a heading of --help
 	Short       rune     // of the flag; 0: none
 	Default     string   // of the action in mode run, as a user would type it; empty: none; see Defaults
@@ -39,14 +39,29 @@ type Input struct {
 	Min, Max    int64    // Count: number; Dollars: micro-dollars; Duration: nanoseconds; Size: bytes; Line, Identity: characters; Text: bytes; lists: entries
 	Zero        string   // what 0 means, for Count, Duration and Size; empty: nothing special
 	Placeholder string   // of the flag's value in --help
+	NoAction    bool     // not an input of the action
 	NoFlag      bool     // not a flag: anybody on the machine can read argv
 	NoFile      bool     // not a key of the configuration files
+	Guarded     bool     // a file of the repository cannot set it where the agent is sandboxed
 }
 
-// called says that name is the input's, or another name of it.
-func (in Input) called(name string) bool {
-	return in.Name == name || slices.Contains(in.Aliases, name)
+// ActionNames are the names by which the action takes the input. Aliases are among
+// them only where it can be given in no other way.
+func (in Input) ActionNames() []string {
+	switch {
+	case in.NoAction:
+		return nil
+	case in.NoFlag && in.NoFile:
+		return in.names()
+	}
+	return []string{in.Name}
 }
+
+// names are all names of the input.
+func (in Input) names() []string { return append([]string{in.Name}, in.Aliases...) }
+
+// called reports whether name is one of the input's.
+func (in Input) called(name string) bool { return slices.Contains(in.names(), name) }
 
 // Inputs are all inputs, in the order in which they are documented.
 func Inputs() []Input {

@@ -120,12 +120,8 @@ func (l *loader) distrust(values, defaults map[string]value) {
 	}
 	// Who may ask for a run, where it goes, whether anybody looks at it, and what
 	// holds the agent: where its key is sent, what it reaches, what it may change.
-	for _, name := range []string{
-		"pass-env", "allow-bots", "push-to-fork", "merge",
-		"base-url", "allowed-hosts", "key-proxy", "max-memory", "max-processes", "min-free-disk",
-		"protected-paths", "protected-paths-policy", "secret-scan", "secret-scan-allow", "max-changed-files", "max-changed-bytes",
-	} {
-		if v, ok := values[name]; ok && v.from == fromFile {
+	for _, r := range l.rows {
+		if v, ok := values[r.Name]; ok && r.Guarded && v.from == fromFile {
 			l.report(v.where, "it cannot be set in a file where there are walls; %s", cure)
 		}
 	}
@@ -281,14 +277,11 @@ func (l *loader) environment() map[string]value {
 }
 
 func (l *loader) inputs() map[string]value {
-	return l.typed(l.o.Inputs, fromInput, "input ", func(name string) bool {
-		// The runner's own inputs of container actions.
-		return name != "args" && name != "entrypoint"
-	})
+	return l.typed(l.o.Inputs, fromInput, "input ", Input.ActionNames)
 }
 
 func (l *loader) flags() map[string]value {
-	values := l.typed(l.o.Flags, fromFlag, "flag --", func(string) bool { return true })
+	values := l.typed(l.o.Flags, fromFlag, "flag --", Input.names)
 	for name, called := range l.o.Words {
 		if v, ok := values[name]; ok {
 			v.where = called
@@ -298,21 +291,28 @@ func (l *loader) flags() map[string]value {
 	return values
 }
 
-// typed reads a map of texts. Names that known accepts and the table does not
-// have are reported.
-func (l *loader) typed(texts map[string]string, from layer, prefix string, known func(string) bool) map[string]value {
+// typed reads a map of texts, of the names by which inputs are taken here. Other
+// names are reported.
+func (l *loader) typed(texts map[string]string, from layer, prefix string, names func(Input) []string) map[string]value {
 	values := map[string]value{}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		i := slices.IndexFunc(l.rows, func(r row) bool { return r.called(name) })
-		if i < 0 {
-			if known(name) {
-				l.report(prefix+name, "there is no such %s%s", strings.TrimRight(prefix, " -"), l.suggest(name, func(Input) bool { return true }))
-			}
+		switch {
+		case i < 0 && from == fromInput && (name == "args" || name == "entrypoint"):
+			continue // the runner's own inputs of container actions
+		case i < 0:
+			l.report(prefix+name, "there is no such %s%s", strings.TrimRight(prefix, " -"), l.suggest(name, func(Input) bool { return true }))
+			continue
+		case l.rows[i].NoAction && from == fromInput:
+			l.report(prefix+name, "it is a key of %[1]s and no input of the action: write it there, as %[2]s: …", l.yamlFile(), l.rows[i].Name)
+			continue
+		case !slices.Contains(names(l.rows[i].Input), name):
+			l.report(prefix+name, "as an input it is called %s", l.rows[i].Name)
 			continue
 		}
 		in := l.rows[i].Input
 		// No arguments at all can only be said by a flag that is empty.
-		if blank(in.Name, texts[name]) && (in.Name != "agent-exact-args" || from != fromFlag) {
+		if blank(in.Name, texts[name]) && in.Name != "agent-exact-args" {
 			continue
 		}
 		if other, twice := values[in.Name]; twice {
@@ -322,4 +322,12 @@ func (l *loader) typed(texts map[string]string, from layer, prefix string, known
 		values[in.Name] = value{from: from, where: prefix + name, key: name, text: texts[name]}
 	}
 	return values
+}
+
+// yamlFile is the file that holds the keys of the action.
+func (l *loader) yamlFile() string {
+	if f, ok := l.namedFile(); ok && f.kind == yamlFile {
+		return visible(l.scrub(f.name))
+	}
+	return DefaultFile
 }

@@ -50,7 +50,22 @@ func with(pairs ...string) map[string]string {
 
 func load(t *testing.T, inputs map[string]string) (config.Config, error) {
 	t.Helper()
-	return config.Load(config.LoadOptions{Dir: t.TempDir(), Inputs: inputs})
+	return config.Load(asAction(t.TempDir(), inputs))
+}
+
+// asAction hands values to the action: as inputs, or as flags where there is no such
+// input.
+func asAction(dir string, values map[string]string) config.LoadOptions {
+	o := config.LoadOptions{Dir: dir, Inputs: maps.Clone(values), Flags: map[string]string{}}
+	for _, in := range config.Inputs() {
+		for _, name := range append([]string{in.Name}, in.Aliases...) {
+			if value, ok := values[name]; ok && !slices.Contains(in.ActionNames(), name) {
+				delete(o.Inputs, name)
+				o.Flags[name] = value
+			}
+		}
+	}
+	return o
 }
 
 func TestDefaults(t *testing.T) {
@@ -70,7 +85,7 @@ func TestDefaults(t *testing.T) {
 		ResultGrace: 30 * time.Second, MaxDuration: 5*time.Hour + 30*time.Minute,
 		WorkingDirectory: ".", Isolation: config.IsolationAuto,
 		Committer: config.Person{Name: "github-actions[bot]", Email: "41898282+github-actions[bot]@users.noreply.github.com"},
-		Push:      config.PushAuto, PullRequest: true, Draft: config.DraftAuto, Summary: true,
+		Push:      config.PushAuto, PullRequest: true, Draft: config.DraftAuto,
 		RalphDir: "ralph", ReviewCap: 5, AgentInstall: true, AgentPrompt: "stdin", QuotaWait: 6 * time.Hour,
 		MaintainersCanModify: true, CITimeout: time.Hour, CIStart: 2 * time.Minute,
 		Trigger:      config.Trigger{Command: "/ralph", Label: "ralph", Use: config.EventAuto, Comment: true},
@@ -98,7 +113,7 @@ func plain(c config.Config) config.Config {
 func TestEveryInputArrives(t *testing.T) {
 	t.Parallel()
 	dir := workspace(t, map[string]string{"sub/dir/": "", "task.md": "do it\n"})
-	c, err := config.Load(config.LoadOptions{Dir: dir, Inputs: map[string]string{
+	c, err := config.Load(asAction(dir, map[string]string{
 		"prompt-file": "task.md", "mode": "run", "agent": "Text", "agent-command": `my-agent --sys "be brief" a\ b`,
 		"agent-args": "--x 'y z'\n--w", "model": "opus", "max-iterations": " 7 ", "completion": "response",
 		"min-tool-calls": "0", "guardrails": "go vet ./...\n\n# slow\n  go test ./... \r\n", "guardrail-timeout": "1m",
@@ -107,9 +122,9 @@ func TestEveryInputArrives(t *testing.T) {
 		"on-incomplete": "succeed", "working-directory": "./sub//dir/", "setup": "npm ci\n# no\nmake gen", "pass-env": "B, A\nB",
 		"branch": "ralph/x", "base": "release#1", "commit-message": "fix: it\n\nbody", "committer": "C <c@x>",
 		"author": "A B <a@x>", "push": "false", "pull-request": "none", "title": " A title ", "body": "more\nlines",
-		"labels": "a, b c\nd,,a", "draft": "always-true", "github-token": " ghp_secret\n", "summary": "false",
+		"labels": "a, b c\nd,,a", "draft": "always-true", "github-token": " ghp_secret\n",
 		"dry-run": "TRUE", "include-dirty": "True", "isolation": "strict",
-		"agent-exact-args": "", "output-format": "TEXT", "response-filter": ".text", "display-filter": "jq -r .x", "stream-agent-output": "false",
+		"output-format": "TEXT", "response-filter": ".text", "display-filter": "jq -r .x", "stream-agent-output": "false",
 		"completion-rule": "false", "include-iteration-count": "false", "baseline": "false", "output-truncate-chars": "100", "retry-delay": "0", "delay": "1500ms",
 		"child-wait-timeout": "10s", "poll-interval": "2s", "commit": "agent", "scm-command": "git -C x", "scm-tasks": "commit, add -A\npush",
 		"emoji": "false", "color": "never", "timestamps": "true", "max-output-lines": "0", "max-output-chars": "7",
@@ -121,7 +136,7 @@ func TestEveryInputArrives(t *testing.T) {
 		"allowed-hosts": "example.com, *.example.org:8080\ntcp://db:5432", "default-hosts": "false", "key-proxy": "off", "max-memory": "1.5GiB", "max-processes": "100",
 		"min-free-disk": "0", "protected-paths": "default, /deploy/\n*.pem", "protected-paths-policy": "draft", "secret-scan": "off", "secret-scan-allow": "testdata/",
 		"max-changed-files": "0", "max-changed-bytes": "5 mb",
-	}})
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +241,6 @@ func TestSourcesOfEveryInput(t *testing.T) {
 		}[in.Name])
 		check := func(o config.LoadOptions, want string) {
 			t.Helper()
-			o.Dir = dir
 			c, err := config.Load(o)
 			if err != nil {
 				t.Errorf("Load(%s = %q) = %v", in.Name, sample(in), err)
@@ -238,15 +252,21 @@ func TestSourcesOfEveryInput(t *testing.T) {
 		set := maps.Clone(base)
 		given := strings.Trim(sample(in), "'")
 		set[in.Name] = given
-		check(config.LoadOptions{Inputs: set}, "input "+in.Name)
-		check(config.LoadOptions{Inputs: base, Flags: map[string]string{in.Name: given}}, "flag --"+in.Name)
+		if !in.NoAction {
+			check(asAction(dir, set), "input "+in.Name)
+		}
+		o := asAction(dir, base)
+		o.Flags[in.Name] = given
+		check(o, "flag --"+in.Name)
 		if !in.NoFile {
 			file := filepath.Join(t.TempDir(), "c.yml")
 			if err := os.WriteFile(file, []byte(in.Name+": "+sample(in)+"\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			// Where there are no walls, a file may set everything.
-			check(config.LoadOptions{Inputs: base, Flags: map[string]string{"config": file}, Defaults: map[string]string{"isolation": "off"}}, file+":1: "+in.Name)
+			o := asAction(dir, base)
+			o.Flags["config"], o.Defaults = file, map[string]string{"isolation": "off"}
+			check(o, file+":1: "+in.Name)
 		}
 	}
 }
@@ -266,7 +286,7 @@ func TestFilesOpenNoWalls(t *testing.T) {
 		{"settings", map[string]string{".ralph/settings.json": `{"isolation": "off", "passEnv": ["KEY"]}`}, nil, false, nil, []string{"isolation: a file can only make it stricter than auto", "passEnv: it cannot be set in a file"}},
 		{"the action's own file", map[string]string{".github/ralph.yml": "isolation: off\npass-env: KEY\n"}, nil, false, nil, []string{"ralph.yml:1: isolation: a file can only", "ralph.yml:2: pass-env: it cannot"}},
 		{"the file of plan", map[string]string{".ralph/config": "RALPH_ISOLATION=off\nRALPH_PASS_ENV=KEY\n", "specs/": ""}, map[string]string{"mode": "plan"}, false, nil, []string{"RALPH_ISOLATION: a file can only", "RALPH_PASS_ENV: it cannot"}},
-		{"who asks, where it goes, who looks", map[string]string{".github/ralph.yml": "allow-bots: x[bot]\npush-to-fork: o/r\nmerge: auto\n"}, nil, false, nil, []string{"ralph.yml:1: allow-bots: it cannot", "ralph.yml:2: push-to-fork: it cannot", "ralph.yml:3: merge: it cannot"}},
+		{"who asks, where it goes, who looks", map[string]string{".github/ralph.yml": "allow-bots: x[bot]\npush-to-fork: o/r\nmerge: auto\n"}, nil, false, nil, []string{"ralph.yml:2: push-to-fork: it cannot", "ralph.yml:3: merge: it cannot", "ralph.yml:1: allow-bots: it cannot"}},
 		{"stricter is welcome", map[string]string{".github/ralph.yml": "isolation: strict\n"}, nil, false, nil, nil},
 		{"the workflow decides", map[string]string{".github/ralph.yml": "isolation: strict\n"}, map[string]string{"isolation": "off", "pass-env": "KEY"}, false, nil, nil},
 		{"a desk without walls", map[string]string{".ralph/settings.json": `{"isolation": "off", "passEnv": ["KEY"]}`}, nil, true, nil, nil},
@@ -296,7 +316,7 @@ func TestPriority(t *testing.T) {
 	dir := workspace(t, map[string]string{".github/ralph.yml": file, "task.md": "from task.md"})
 	c, err := config.Load(config.LoadOptions{
 		Dir:      dir,
-		Inputs:   map[string]string{"max-iterations": "4", "model": "", "labels": "c", "prompt-file": "task.md", "stall-limit": "  ", "title": "t"},
+		Inputs:   map[string]string{"max-iterations": "4", "model": "", "labels": "c", "prompt-file": "task.md", "max-duration": "  ", "title": "t"},
 		Flags:    map[string]string{"max-iterations": "5"},
 		Defaults: map[string]string{"isolation": "off", "model": "from-default"},
 	})
@@ -311,7 +331,7 @@ func TestPriority(t *testing.T) {
 		{"file over default, empty input unset", c.Model, "from-file"},
 		{"lists are replaced", strings.Join(c.Labels, " "), "c"},
 		{"an input's prompt-file replaces the file's prompt", c.Prompt, "from task.md"},
-		{"blank input unset", c.StallLimit, 5},
+		{"blank input unset", c.MaxDuration, 5*time.Hour + 30*time.Minute},
 		{"empty key unset", c.MaxRetries, 3},
 		{"a command's own default", c.Isolation, config.IsolationOff},
 		{"source of a flag", c.Sources["max-iterations"], "flag --max-iterations"},

@@ -236,9 +236,7 @@ func TestImpliedCompletion(t *testing.T) { // 001-08
 		if name, text, ok := strings.Cut(tt.inputs, "="); ok {
 			inputs[name] = text
 		}
-		c, err := config.Load(config.LoadOptions{
-			Dir:    workspace(t, map[string]string{".ralph/settings.json": `{"completionResponse": "FIN"}`, ".github/ralph.yml": tt.yml}),
-			Inputs: inputs})
+		c, err := config.Load(asAction(workspace(t, map[string]string{".ralph/settings.json": `{"completionResponse": "FIN"}`, ".github/ralph.yml": tt.yml}), inputs))
 		if got := string(c.Completion.Kind) + " " + c.Completion.Token; got != tt.want || err != nil {
 			t.Errorf("Load(%q, %q) = %q, %v, want %q", tt.yml, tt.inputs, got, err, tt.want)
 		}

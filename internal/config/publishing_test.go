@@ -17,8 +17,8 @@ func TestPublishingTogether(t *testing.T) {
 		warning string // a part of one; empty: none
 	}{
 		{"squash is one commit at the end", with("squash", "true"), "", ""},
-		{"squash against the commits of the agent", with("squash", "true", "commit", "agent"), "input squash: it means one commit of ours at the end, and input commit says otherwise", ""},
-		{"squash against each iteration", with("squash", "true", "commit", "each-iteration"), "input squash: it means one commit", ""},
+		{"squash against the commits of the agent", with("squash", "true", "commit", "agent"), "flag --squash: it means one commit of ours at the end, and flag --commit says otherwise", ""},
+		{"squash against each iteration", with("squash", "true", "commit", "each-iteration"), "flag --squash: it means one commit", ""},
 		{"the forge signs its own", with("sign-commits", "true", "author", "A <a@b>"), "", "input author: it has no effect with sign-commits"},
 		{"the forge does not rebase", with("sign-commits", "true", "update-base", "rebase"), "input sign-commits: the forge makes commits on top of others only", ""},
 		{"the file beats the text", with("body", "x", "body-path", "f"), "", "input body: it has no effect: input body-path beats it"},
@@ -29,7 +29,7 @@ func TestPublishingTogether(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			c, err := config.Load(config.LoadOptions{Dir: workspace(t, map[string]string{"f": "text", "long": strings.Repeat("long ", 5000)}), Inputs: tc.inputs})
+			c, err := config.Load(asAction(workspace(t, map[string]string{"f": "text", "long": strings.Repeat("long ", 5000)}), tc.inputs))
 			if tc.problem == "" && err != nil || tc.problem != "" && (err == nil || !strings.Contains(err.Error(), tc.problem)) {
 				t.Fatalf("Load = %v, want %q", err, tc.problem)
 			}

@@ -9,9 +9,9 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// settingsKey is how an input is called in .ralph/settings.json: its name in
+// SettingsKey is how an input is called in .ralph/settings.json: its name in
 // camelCase, but for those that have a name of old. A dot leads into an object.
-func settingsKey(input string) string {
+func SettingsKey(input string) string {
 	switch input {
 	case "max-iterations":
 		return "maximumIterations"
@@ -92,13 +92,13 @@ func (s *settings) object(prefix string, n *yaml.Node) {
 
 // group says that name is an object of settings.
 func (s *settings) group(name string) bool {
-	return slices.ContainsFunc(s.rows, func(r row) bool { return strings.HasPrefix(settingsKey(r.Name), name+".") })
+	return slices.ContainsFunc(s.rows, func(r row) bool { return strings.HasPrefix(SettingsKey(r.Name), name+".") })
 }
 
 // take takes one value.
 func (s *settings) take(name string, line int, n *yaml.Node) {
 	i := slices.IndexFunc(s.rows, func(r row) bool {
-		return settingsKey(r.Name) == name || slices.ContainsFunc(r.Aliases, func(a string) bool { return settingsKey(a) == name })
+		return SettingsKey(r.Name) == name || slices.ContainsFunc(r.Aliases, func(a string) bool { return SettingsKey(a) == name })
 	})
 	if i < 0 {
 		s.report(s.at(line), "unknown key %s%s", s.quote(name), s.nearKey(name))
@@ -140,9 +140,9 @@ func (s *settings) nearKey(name string) string {
 			continue
 		}
 		if kebab(name) == r.Name { // its name elsewhere
-			return "; did you mean " + settingsKey(r.Name) + "?"
+			return "; did you mean " + SettingsKey(r.Name) + "?"
 		}
-		names = append(names, settingsKey(r.Name))
+		names = append(names, SettingsKey(r.Name))
 	}
 	return s.nameMeant(name, names)
 }
@@ -211,7 +211,7 @@ func (s *settings) entries(in Input, n *yaml.Node) *yaml.Node {
 	list := *n
 	list.Content = nil
 	for _, entry := range n.Content {
-		where := s.at(entry.Line) + ": " + settingsKey(in.Name)
+		where := s.at(entry.Line) + ": " + SettingsKey(in.Name)
 		switch {
 		case in.Kind == GuardrailList:
 			if s.guardrailFits(entry, where) {

@@ -6,9 +6,6 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// SettingsKey is how an input is called in a settings file.
-func SettingsKey(input string) string { return settingsKey(input) }
-
 // Settings are the values of a settings file by input, lists joined by |.
 func Settings(name, text string) (map[string]string, error) {
 	l := &loader{rows: table()}

@@ -42,7 +42,7 @@ func TestSettingsProblems(t *testing.T) {
 		{"{\n\n\n\"maximumIterations\": \"ten\"}", `s.json:4: maximumIterations: a number is expected, not "ten"`},
 		{`{"maximumIterations": [1]}`, `s.json:1: maximumIterations: a number is expected, not a list`},
 		{`{"completionResponse": 5}`, `s.json:1: completionResponse: a string is expected, not 5`},
-		{`{"summary": "yes"}`, `s.json:1: summary: true or false is expected, not "yes"`},
+		{`{"squash": "yes"}`, `s.json:1: squash: true or false is expected, not "yes"`},
 		{`{"idleTimeout": 30}`, `s.json:1: idleTimeout: a string such as "15m" is expected, not 30`},
 		{`{"maxCostUsd": "5"}`, `s.json:1: maxCostUsd: a number is expected, not "5"`},
 		{`{"draft": 1}`, `s.json:1: draft: a string is expected, not 1`},
@@ -107,10 +107,10 @@ func TestSettingsValues(t *testing.T) {
 		{"response is implied", `{"completionResponse": "FERTIG"}`, map[string]string{"completion-token": "FERTIG", "completion": "response"}},
 		{"unless completion is given", `{"completionResponse": "X", "completion": "promise"}`, map[string]string{"completion-token": "X", "completion": "promise"}},
 		{"of every kind", `{"agent": {"type": "text", "command": "cat -u"}, "maxCostUsd": 2.5, "idleTimeout": "5m", "iterationTimeout": 0,
-			"summary": false, "push": true, "draft": "auto", "passEnv": ["A", "B"], "setup": ["make deps"], "branch": "a/b", "maximumIterations": 3,
+			"squash": false, "push": true, "draft": "auto", "passEnv": ["A", "B"], "setup": ["make deps"], "branch": "a/b", "maximumIterations": 3,
 			"guardrails": [{"command": "a"}], "onAgentError": "fail", "commitMessage": "\u00e4\n\ud83d\ude00\ud800"}`,
 			map[string]string{"agent": "text", "agent-command": "cat -u", "max-cost-usd": "2.5", "idle-timeout": "5m", "iteration-timeout": "0",
-				"summary": "false", "push": "true", "draft": "auto", "pass-env": "A|B", "setup": "make deps", "branch": "a/b", "max-iterations": "3",
+				"squash": "false", "push": "true", "draft": "auto", "pass-env": "A|B", "setup": "make deps", "branch": "a/b", "max-iterations": "3",
 				"guardrails": "{}", "on-agent-error": "fail", "commit-message": "ä\n😀\ufffd"}},
 	} {
 		got, err := config.Settings("s.json", tt.file)

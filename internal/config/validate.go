@@ -142,7 +142,7 @@ func nameLike(input string, v value) string {
 	case v.kind == shellFile:
 		return shellKey(input)
 	case v.kind == settingsFile:
-		return settingsKey(input)
+		return SettingsKey(input)
 	}
 	return input
 }

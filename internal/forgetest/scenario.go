@@ -60,7 +60,15 @@ func Scenarios(program string) []Scenario {
 	return []Scenario{
 		{Name: "plain", Make: func(t testing.TB) Action { return action(t, nil) }, True: onePull},
 		{Name: "signed", Make: func(t testing.TB) Action { return action(t, map[string]string{"sign-commits": "true"}) }, True: onePull},
-		{Name: "squashed", Make: func(t testing.TB) Action { return action(t, map[string]string{"squash": "true"}) }, True: onePull},
+		{Name: "squashed", Make: func(t testing.TB) Action {
+			a := action(t, nil)
+			if _, err := a.Repo.Commit("main", "squash", map[string]demo.File{
+				"agent.sh": {Content: twoSteps}, "README.md": {Content: "hello\n"}, ".github/ralph.yml": {Content: "squash: true\n"},
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}, True: onePull},
 		{Name: "auto-merge", Make: func(t testing.TB) Action {
 			return action(t, map[string]string{"merge": "auto", "labels": "", "reviewers": "", "assignees": "", "milestone": "0"})
 		}, True: onePull},

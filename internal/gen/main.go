@@ -89,6 +89,11 @@ func generate(root string) (map[string]string, error) {
 // blocks are the texts that stand between markers, by their names.
 func blocks() map[string]func() string {
 	return map[string]func() string{
+		"inputs":             inputsTable,
+		"core-inputs":        coreInputsTable,
+		"outputs":            outputsTable,
+		"modes":              func() string { return modesTable("run", "plan", "supervise") },
+		"modes-more":         func() string { return modesTable("tasks", "session") },
 		"agents":             agentsTable,
 		"agents-reads":       readsTable,
 		"agents-takes":       takesTable,
@@ -103,7 +108,12 @@ func blocks() map[string]func() string {
 	}
 }
 
-// sources are the files of Go that are written whole, by their paths.
+// sources are the files that are written whole, by their paths.
 func sources() map[string]string {
-	return map[string]string{"internal/agent/drivers.go": drivers()}
+	return map[string]string{
+		"action.yml":                actionYAML(),
+		"docs/ralph.schema.json":    configurationSchema(),
+		"docs/settings.schema.json": settingsSchema(),
+		"internal/agent/drivers.go": drivers(),
+	}
 }

@@ -30,7 +30,7 @@ func (r *Record) close() ralph.Report {
 }
 
 // exitCode is that of the outcome so far.
-func (r *Record) exitCode() int { return r.report.Outcome.ExitCode(r.options.incompleteOK) }
+func (r *Record) exitCode() int { return r.report.Outcome.ExitCode(r.incompleteOK) }
 
 const reportName = "report.json"
 
@@ -63,11 +63,9 @@ func (r *Record) writeRunner(public ralph.Report) {
 	if r.runner == nil {
 		return
 	}
-	if r.options.summary {
-		if err := r.runner.Summary(r.redact.Text(report.Summary(public))); err != nil {
-			r.out.Warn(err.Error())
-			r.unwritten(err)
-		}
+	if err := r.runner.Summary(r.redact.Text(report.Summary(public))); err != nil {
+		r.out.Warn(err.Error())
+		r.unwritten(err)
 	}
 	for _, o := range r.outputs() {
 		if err := r.runner.SetOutput(o.name, o.value); err != nil {

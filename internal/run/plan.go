@@ -39,7 +39,7 @@ func makePlan(ctx context.Context, in *Input, rec *Record, undo *cleanup) (*plan
 	if err != nil {
 		return p, err
 	}
-	rec.configured(p.cfg, problem)
+	rec.configured(p.cfg)
 	p.isolation, p.docker = in.Isolation(p.cfg)
 	rec.report.Isolation = string(p.isolation)
 	if err := p.checkConfiguration(problem); err != nil {

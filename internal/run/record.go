@@ -28,12 +28,7 @@ type Record struct {
 	network *network                  // nil: open
 	onEnd   func(run context.Context) // tells the comment how it ended; nil without one
 	written bool                      // report.json lies in the run directory
-	options recordOptions
-}
 
-// recordOptions is what the configuration says of the record.
-type recordOptions struct {
-	summary      bool // write the job summary
 	incompleteOK bool // a run that is not completed exits with 0
 }
 
@@ -48,16 +43,15 @@ func newRecord(in *Input, undo *cleanup) *Record {
 	if r.runner != nil {
 		r.report.RunURL = r.runner.RunURL()
 	}
-	r.configured(in.Config, in.Problem)
+	r.configured(in.Config)
 	return r
 }
 
-// configured takes over what the configuration says of the run. A run that never
-// starts, because of a problem in it, has nowhere but the summary to say so.
-func (r *Record) configured(cfg config.Config, problem error) {
+// configured takes over what the configuration says of the run.
+func (r *Record) configured(cfg config.Config) {
 	r.report.Mode, r.report.Task, r.report.Agent, r.report.Model = cfg.Mode, cfg.Prompt, cfg.Agent, cfg.Model
 	r.report.MaxIterations, r.report.Isolation, r.report.Publication.Base = cfg.MaxIterations, string(cfg.Isolation), cfg.Base
-	r.options = recordOptions{summary: cfg.Summary || problem != nil, incompleteOK: cfg.IncompleteOK}
+	r.incompleteOK = cfg.IncompleteOK
 }
 
 // started is when the run began.
