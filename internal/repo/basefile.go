@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // maxBaseFile bounds a file of the base that is asked for by name.
@@ -34,7 +36,7 @@ func (r *Repo) BaseFile(ctx context.Context, path string) ([]byte, error) {
 		return nil, err
 	}
 	if e.mode != filemode.Regular && e.mode != filemode.Executable {
-		return nil, fmt.Errorf("%s of the base: %w", clean(path, 200), fs.ErrNotExist)
+		return nil, fmt.Errorf("%s of the base: %w", printable.Line(path, 200), fs.ErrNotExist)
 	}
 	if err := r.blob(ctx, e.hash); err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // Start is what the run begins with.
@@ -197,7 +198,7 @@ func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, e
 	}
 	r.start.AskedBase = base
 	if to := moved[base]; to != "" {
-		r.note("somebody retargeted the pull request of %s from %s to %s: that is its base", r.opt.Branch, base, clean(to, 200))
+		r.note("somebody retargeted the pull request of %s from %s to %s: that is its base", r.opt.Branch, base, printable.Line(to, 200))
 		base = to
 	}
 	switch {

@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 const (
@@ -109,7 +110,7 @@ func (r *Repo) pushed(ctx context.Context, c ralph.Commit) ralph.Commit {
 	}
 	r.server.pending = true
 	if err := r.Push(ctx); err != nil {
-		c.PushError = clean(err.Error(), 500)
+		c.PushError = printable.Line(err.Error(), 500)
 		return c
 	}
 	if r.server.pushed.IsZero() {
@@ -163,7 +164,7 @@ func (r *Repo) describe(s *snapshot, before plumbing.Hash) (ralph.Commit, error)
 		return ralph.Commit{}, err
 	}
 	subject, _, _ := strings.Cut(strings.TrimSpace(tip.Message), "\n")
-	return ralph.Commit{SHA: r.line.tip.String(), Subject: clean(subject, 300), Files: len(changes), Own: s.own}, nil
+	return ralph.Commit{SHA: r.line.tip.String(), Subject: printable.Line(subject, 300), Files: len(changes), Own: s.own}, nil
 }
 
 // signature keeps names within the syntax of a commit.
@@ -196,7 +197,7 @@ func (r *Repo) catchUp(ctx context.Context, s *snapshot) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), returnTime)
 	defer cancel()
 	if err := r.giveBack(ctx, s); err != nil {
-		r.note("the workspace was not brought to the checkpoint %s: %s", r.line.tip.String()[:7], clean(err.Error(), 300))
+		r.note("the workspace was not brought to the checkpoint %s: %s", r.line.tip.String()[:7], printable.Line(err.Error(), 300))
 		return
 	}
 	r.line.headTree = r.line.tipTree

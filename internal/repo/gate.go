@@ -11,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // gate is the last look before a push: what goes out with a commit, below it
@@ -88,7 +89,7 @@ func (r *Repo) judge(ctx context.Context, changes []change, messages []Message) 
 			continue // nothing of it is sent
 		}
 		if !r.store.isBlob(ch.new.hash) {
-			return fmt.Errorf("%q is no file but another object of git's", clean(ch.path, 200))
+			return fmt.Errorf("%q is no file but another object of git's", printable.Line(ch.path, 200))
 		}
 	}
 	if len(changes) == 0 && len(messages) == 0 {

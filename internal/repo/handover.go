@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // maxIndexBytes bounds the index we copy: a million files make 100 MB.
@@ -224,7 +226,7 @@ func parseHash(s string) (plumbing.Hash, error) {
 	if h := plumbing.NewHash(s); h.String() == s && !h.IsZero() {
 		return h, nil
 	}
-	return plumbing.ZeroHash, fmt.Errorf("git answered %q instead of an object id", clean(s, 80))
+	return plumbing.ZeroHash, fmt.Errorf("git answered %q instead of an object id", printable.Line(s, 80))
 }
 
 // isRunFile says that a path is ralph's own state.

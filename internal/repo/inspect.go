@@ -8,6 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // maxMessageText bounds what a commit of the agent's own says: bigger ones are
@@ -201,7 +202,7 @@ func (r *Repo) fork(ctx context.Context) plumbing.Hash {
 		}
 	}
 	if err != nil {
-		r.note("what the branch %s holds besides this run could not be compared with %s, and is not inspected: %s", r.opt.Branch, r.start.Base, clean(err.Error(), 300))
+		r.note("what the branch %s holds besides this run could not be compared with %s, and is not inspected: %s", r.opt.Branch, r.start.Base, printable.Line(err.Error(), 300))
 	}
 	return r.insp.fork
 }

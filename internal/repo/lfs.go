@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 const (
@@ -208,7 +210,7 @@ func (r *Repo) askFor(ctx context.Context, files []largeFile) map[string]string 
 		for _, f := range chunk {
 			switch a, ok := answers[f.oid]; {
 			case err != nil:
-				why[f.oid] = "a Git LFS pointer without its file, and the server could not be asked for it: " + clean(err.Error(), 300)
+				why[f.oid] = "a Git LFS pointer without its file, and the server could not be asked for it: " + printable.Line(err.Error(), 300)
 			case ok && a.Error == nil && a.Actions.Upload == nil:
 				r.large.there[f.oid] = true
 				delete(why, f.oid)

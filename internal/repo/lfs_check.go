@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // maxAttributeBytes bounds a file of attributes we read; git's own bound.
@@ -168,7 +170,7 @@ func (r *Repo) probeServer(ctx context.Context) error {
 	answers, err := r.lfsServer().batch(ctx, []largeFile{{pointer: p}})
 	if err == nil {
 		if a := answers[p.oid]; a.Error != nil {
-			err = &lfsStatusError{status: a.Error.Code, text: clean(a.Error.Message, 300)}
+			err = &lfsStatusError{status: a.Error.Code, text: printable.Line(a.Error.Message, 300)}
 		}
 	}
 	var s *lfsStatusError
@@ -206,7 +208,7 @@ func (r *Repo) sameLFS(ctx context.Context) error {
 			continue
 		}
 		if strings.TrimSuffix(v.value, "/") != r.lfsServer().address() {
-			return &LFSError{What: "keeps them on another server (.lfsconfig: " + clean(v.value, 200) + "), which ralph does not send files to: leave these files out with add-paths (. and :(exclude,attr:filter=lfs)), or set push: false"}
+			return &LFSError{What: "keeps them on another server (.lfsconfig: " + printable.Line(v.value, 200) + "), which ralph does not send files to: leave these files out with add-paths (. and :(exclude,attr:filter=lfs)), or set push: false"}
 		}
 	}
 	return nil
@@ -222,7 +224,7 @@ type LFSError struct {
 func (e *LFSError) Error() string {
 	s := "this repository keeps files with Git LFS, and " + e.What
 	if e.Err != nil {
-		s += " (" + clean(e.Err.Error(), 400) + ")"
+		s += " (" + printable.Line(e.Err.Error(), 400) + ")"
 	}
 	return s
 }

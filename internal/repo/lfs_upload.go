@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // uploadLarge brings what Git LFS keeps outside of the commits to the server,
@@ -29,7 +31,7 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 	}
 	for _, f := range r.large.need {
 		if r.opt.Inspect != nil && !r.insp.blobs[f.blob] {
-			return fmt.Errorf("%q: its large file was not inspected", clean(f.path, 200))
+			return fmt.Errorf("%q: its large file was not inspected", printable.Line(f.path, 200))
 		}
 	}
 	files := slices.SortedFunc(maps.Values(r.large.need), func(a, b largeFile) int { return cmp.Compare(a.path, b.path) })
@@ -59,7 +61,7 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 	for _, ch := range taken {
 		delete(blobs, ch.new.hash)
 		p, _, _ := r.pointerOf(ch.new.hash)
-		reason := "Git LFS did not take it: " + clean(failed[p.oid].Error(), 400)
+		reason := "Git LFS did not take it: " + printable.Line(failed[p.oid].Error(), 400)
 		if byReason[reason] == nil {
 			byReason[reason] = &omission{reason: reason}
 		}
@@ -75,7 +77,7 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 	for oid, err := range failed {
 		delete(r.large.need, oid)
 		if final(err) {
-			r.large.refused[oid] = "Git LFS did not take it: " + clean(err.Error(), 400)
+			r.large.refused[oid] = "Git LFS did not take it: " + printable.Line(err.Error(), 400)
 		}
 	}
 	return nil

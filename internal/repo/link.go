@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 const (
@@ -110,7 +111,7 @@ func (r *Repo) follow(ctx context.Context, tree plumbing.Hash, name, target stri
 		if err != nil {
 			return "cannot be followed", nil //nolint:nilerr // it is the finding
 		}
-		through = fmt.Sprintf(", through %q", clean(strings.Join(at, "/"), 200))
+		through = fmt.Sprintf(", through %q", printable.Line(strings.Join(at, "/"), 200))
 		if why := oddTarget(next); why != "" {
 			return why + through, nil
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // topByFiles finds the top folder of the work tree without a child: a folder
@@ -107,7 +109,7 @@ func parseStatus(b []byte) (head, conflict string, clean bool) {
 }
 
 func unresolved(path string) error {
-	return &UnfinishedError{What: fmt.Sprintf("an unresolved conflict in %q", clean(path, 200))}
+	return &UnfinishedError{What: fmt.Sprintf("an unresolved conflict in %q", printable.Line(path, 200))}
 }
 
 // notRepository names the error of a git that found no repository.

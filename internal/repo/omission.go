@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // omission is a group of paths that may not be published, for one reason.
@@ -39,7 +40,7 @@ func (o omission) String() string {
 		}
 		names = append(names, strconv.QuoteToGraphic(name))
 	}
-	return ralph.NotPublished + clean(strings.Join(names, ", "), 1000) + ": " + o.reason
+	return ralph.NotPublished + printable.Line(strings.Join(names, ", "), 1000) + ": " + o.reason
 }
 
 func (o omission) has(blob plumbing.Hash) bool {
@@ -238,7 +239,7 @@ func (r *Repo) oversized(ctx context.Context, changes []change) ([]change, error
 	for l := range strings.Lines(s) {
 		f := strings.Fields(l)
 		if len(f) != 3 || f[1] != "blob" {
-			return nil, fmt.Errorf("the workspace has lost an object of the work tree: %s", clean(l, 100))
+			return nil, fmt.Errorf("the workspace has lost an object of the work tree: %s", printable.Line(l, 100))
 		}
 		if n, err := strconv.ParseInt(f[2], 10, 64); err != nil || n > maxBlobBytes {
 			large[f[0]] = true
@@ -302,7 +303,7 @@ func (r *Repo) unfiltered(ctx context.Context, changes []change) (list []omissio
 		}
 		switch {
 		case !ok:
-			add(ch, fmt.Sprintf("its attributes ask for the filter %q, which is not configured here, so the raw content would be committed; set the filter up (for LFS: git lfs install) before the run", clean(name, 60)))
+			add(ch, fmt.Sprintf("its attributes ask for the filter %q, which is not configured here, so the raw content would be committed; set the filter up (for LFS: git lfs install) before the run", printable.Line(name, 60)))
 		case isLFS(name):
 			add(ch, "Git LFS is to keep it, and git-lfs made no pointer of it, so the raw content would be committed; check that git-lfs runs for the agent's user")
 		}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 const (
@@ -106,7 +108,7 @@ func (r *Repo) baseContents(ctx context.Context, changes []change) (map[plumbing
 		}
 		b, err := r.contentOf(ctx, modeOf(ch.new), ch.new.hash)
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w", clean(ch.path, 200), err)
+			return nil, fmt.Errorf("%q: %w", printable.Line(ch.path, 200), err)
 		}
 		if size += len(b); size > maxOverlaidBytes {
 			return nil, fmt.Errorf("the files that have to come from %s have more than %d bytes", r.start.Base, maxOverlaidBytes)
@@ -127,7 +129,7 @@ func (o *overlay) put(changes []change, contents map[plumbing.Hash][]byte) (touc
 	replace := func(name string, now guardFile) error {
 		f := overlaid{now: now}
 		if err := recordAll(o.top, name, &f.was, &size); err != nil {
-			return fmt.Errorf("%q: %w", clean(name, 200), err)
+			return fmt.Errorf("%q: %w", printable.Line(name, 200), err)
 		}
 		o.files = append(o.files, f)
 		mine := &o.files[len(o.files)-1].now

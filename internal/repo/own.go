@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // adopt decides whether the agent's own commits are published as they are: they
@@ -116,11 +118,11 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 			return "one of them is not whole", nil
 		}
 		if err != nil {
-			return clean(err.Error(), 200), nil
+			return printable.Line(err.Error(), 200), nil
 		}
 		for _, ch := range changes {
 			if held, ok := r.line.held[ch.path]; ok && held == ch.new && ch.new != ch.old {
-				return fmt.Sprintf("they hold %q, which was changed before the run", clean(ch.path, 200)), nil
+				return fmt.Sprintf("they hold %q, which was changed before the run", printable.Line(ch.path, 200)), nil
 			}
 		}
 		merged := r.mergedTrees(c)
@@ -134,7 +136,7 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 		return "", err
 	}
 	if len(aside) > 0 {
-		return fmt.Sprintf("they change %q, which add-paths does not name", clean(aside[0].path, 200)), nil
+		return fmt.Sprintf("they change %q, which add-paths does not name", printable.Line(aside[0].path, 200)), nil
 	}
 	out, err := r.leftOut(ctx, s, all)
 	if err != nil {

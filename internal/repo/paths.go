@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 const (
@@ -30,7 +32,7 @@ func (r *Repo) openPaths(ctx context.Context) error {
 	for _, s := range specs {
 		size += len(s) + 1
 		if s == "" || s == ":" || strings.ContainsAny(s, "\x00\n") {
-			return fmt.Errorf("add-paths: %q is no pathspec: write paths as for git add, one a line", clean(s, 100))
+			return fmt.Errorf("add-paths: %q is no pathspec: write paths as for git add, one a line", printable.Line(s, 100))
 		}
 	}
 	if size > maxSpecBytes {

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // git waits for the other end of a pipe that stands where it reads a file, which nobody
@@ -113,7 +115,7 @@ func (r *Repo) preserve(root *os.Root, name string) {
 }
 
 func removedNote(path string) string {
-	return fmt.Sprintf("%s was a pipe or a device, which git waits for; it was removed", clean(path, 300))
+	return fmt.Sprintf("%s was a pipe or a device, which git waits for; it was removed", printable.Line(path, 300))
 }
 
 // removeSpecial removes what is special in a folder, and below it to a depth.

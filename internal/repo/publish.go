@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // pushAttempts is how often a push is built anew on a branch that somebody else
@@ -69,7 +71,7 @@ func (r *Repo) Push(ctx context.Context) error {
 		case errors.As(err, &conflict) && r.server.aside && r.server.tip.IsZero():
 			r.comeBack(conflict.path)
 		case errors.As(err, &conflict):
-			r.sidestep(fmt.Sprintf("somebody else changed %q on it too", clean(conflict.path, 200)))
+			r.sidestep(fmt.Sprintf("somebody else changed %q on it too", printable.Line(conflict.path, 200)))
 		case errors.Is(err, ErrNotFastForward) && attempt == pushAttempts:
 			r.sidestep("it kept moving")
 		case errors.Is(err, ErrNotFastForward) && stuck < pushStuck && attempt < pushAttempts && r.takeTurn(ctx, attempt):
@@ -135,7 +137,7 @@ var errDeleted = errors.New("the branch was deleted")
 // conflictError is a path that we and somebody else changed differently.
 type conflictError struct{ path string }
 
-func (e *conflictError) Error() string { return "both sides changed " + clean(e.path, 200) }
+func (e *conflictError) Error() string { return "both sides changed " + printable.Line(e.path, 200) }
 
 // pushOnce pushes on top of the branch as the server has it. It never forces: the
 // old value goes with the command, and our commit stands on it. The first time it

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 const (
@@ -96,7 +98,7 @@ func FindKilled(dir string) (*Killed, error) {
 		return nil, err
 	}
 	if rest, ok := strings.CutPrefix(k.Name, k.Branch); !ok || !branchSuffix.MatchString(rest) {
-		return nil, fmt.Errorf("it names the branch %q, which is not made of %q", clean(k.Name, 80), clean(k.Branch, 80))
+		return nil, fmt.Errorf("it names the branch %q, which is not made of %q", printable.Line(k.Name, 80), printable.Line(k.Branch, 80))
 	}
 	for _, p := range k.Held {
 		k.held[string(p.Path)] = p.Is
@@ -151,7 +153,7 @@ type recorder struct {
 func (r *Repo) keepRecord(working bool) {
 	if err := r.writeRecord(working); err != nil && !r.rec.failed {
 		r.rec.failed = true
-		r.note("the record of the run's own files could not be written; should the run be killed, the next one cannot tell them from others: %s", clean(err.Error(), 200))
+		r.note("the record of the run's own files could not be written; should the run be killed, the next one cannot tell them from others: %s", printable.Line(err.Error(), 200))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // Identity is the author or committer of a commit.
@@ -198,10 +199,10 @@ func (r *Repo) supported() (gitConfig, error) {
 		return gitConfig{}, fmt.Errorf("the repository's configuration: %w", err)
 	}
 	if f := strings.ToLower(c.value("extensions", "objectformat")); f != "" && f != "sha1" {
-		return gitConfig{}, &UnsupportedError{What: clean(f, 20)}
+		return gitConfig{}, &UnsupportedError{What: printable.Line(f, 20)}
 	}
 	if f := strings.ToLower(c.value("extensions", "refstorage")); f != "" && f != "files" {
-		return gitConfig{}, &UnsupportedError{What: clean(f, 20)}
+		return gitConfig{}, &UnsupportedError{What: printable.Line(f, 20)}
 	}
 	return c, nil
 }

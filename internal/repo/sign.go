@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // Signer makes commits through the forge's API, which signs them. The types of
@@ -289,7 +291,7 @@ func (r *Repo) signError(err error) error {
 		WorkflowFile() string
 	}
 	if errors.As(err, &refused) {
-		return &PermissionError{Permission: permWorkflows, Path: clean(refused.WorkflowFile(), 200)}
+		return &PermissionError{Permission: permWorkflows, Path: printable.Line(refused.WorkflowFile(), 200)}
 	}
 	return err
 }
@@ -304,7 +306,7 @@ func (r *Repo) countSigned(made []SignedCommit) {
 		r.signing.unsure++
 		if !r.signing.noted {
 			r.signing.noted = true
-			r.note("the forge made the commit %s and does not call it verified (%s): it signs for bots alone, GITHUB_TOKEN or the token of a GitHub App; a personal token's commits stay unsigned", one.ID[:7], clean(one.Reason, 100))
+			r.note("the forge made the commit %s and does not call it verified (%s): it signs for bots alone, GITHUB_TOKEN or the token of a GitHub App; a personal token's commits stay unsigned", one.ID[:7], printable.Line(one.Reason, 100))
 		}
 	}
 }

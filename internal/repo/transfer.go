@@ -16,6 +16,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // wanted says what to fetch.
@@ -103,7 +105,7 @@ func refused(answer *bufio.Reader) error {
 		return nil
 	}
 	line, _ := io.ReadAll(io.LimitReader(answer, maxErrorBytes))
-	return fmt.Errorf("the server refuses the fetch: %s", clean(string(line[8:]), 200))
+	return fmt.Errorf("the server refuses the fetch: %s", printable.Line(string(line[8:]), 200))
 }
 
 // sortedHashes puts hashes in order, each once.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // emptyTree is the tree without entries, which git knows without storing it.
@@ -164,7 +166,7 @@ func (d *differ) trees(prefix string, a, b plumbing.Hash, depth int) error {
 		return nil
 	}
 	if depth > maxTreeDepth {
-		return fmt.Errorf("folders nested deeper than %d below %q", maxTreeDepth, clean(prefix, 100))
+		return fmt.Errorf("folders nested deeper than %d below %q", maxTreeDepth, printable.Line(prefix, 100))
 	}
 	if d.newTree != nil && !b.IsZero() {
 		d.newTree(b)

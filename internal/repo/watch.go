@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // IsRepository says, without running git, whether dir lies in a git repository.
@@ -75,7 +76,7 @@ func (w *Watcher) Snapshot(ctx context.Context) (ralph.Change, error) {
 	now, err := w.look(ctx)
 	if err != nil && ctx.Err() == nil {
 		// Nothing was to be committed: whatever the agent did to it, it is a change.
-		return ralph.Change{SinceStart: true, Notes: []string{"the repository cannot be looked at any more: " + clean(err.Error(), 300)}}, nil
+		return ralph.Change{SinceStart: true, Notes: []string{"the repository cannot be looked at any more: " + printable.Line(err.Error(), 300)}}, nil
 	}
 	if err != nil {
 		return ralph.Change{}, err
