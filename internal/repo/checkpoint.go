@@ -11,6 +11,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 const (
@@ -80,7 +81,7 @@ func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Comm
 		return ralph.Commit{}, nil
 	}
 	before := r.line.tipTree
-	parent, err := r.store.commit(s.parent)
+	parent, err := r.store.Commit(s.parent)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
@@ -123,14 +124,14 @@ func (r *Repo) pushed(ctx context.Context, c ralph.Commit) ralph.Commit {
 // commitSnapshot moves the line to the snapshot. It says whether there was
 // anything to move to.
 func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
-	parent, err := r.store.commit(s.parent)
+	parent, err := r.store.Commit(s.parent)
 	if err != nil {
 		return false, err
 	}
 	tip := s.parent
 	if s.public != parent.TreeHash || s.own > 0 || r.line.untold {
 		now := r.opt.Clock()
-		tip, err = r.store.writeCommit(&object.Commit{
+		tip, err = r.store.WriteCommit(&object.Commit{
 			Author:       signature(r.opt.Author, now),
 			Committer:    signature(r.opt.Committer, now),
 			Message:      message(r.opt.Message(it)),
@@ -155,11 +156,11 @@ func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
 }
 
 func (r *Repo) describe(s *snapshot, before plumbing.Hash) (ralph.Commit, error) {
-	tip, err := r.store.commit(r.line.tip)
+	tip, err := r.store.Commit(r.line.tip)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
-	changes, err := r.store.diff(before, r.line.tipTree, nil)
+	changes, err := r.store.Diff(before, r.line.tipTree, nil)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
@@ -240,11 +241,11 @@ func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
 			objects = append(objects, r.line.tip)
 		}
 		objects = append(append(objects, s.pinned...), r.line.remade...)
-		if _, err := r.store.diff(s.tree, s.public, func(h plumbing.Hash) { objects = append(objects, h) }); err != nil {
+		if _, err := r.store.Diff(s.tree, s.public, func(h plumbing.Hash) { objects = append(objects, h) }); err != nil {
 			return err
 		}
-		if s.public == emptyTree {
-			objects = append(objects, emptyTree)
+		if s.public == store.EmptyTree {
+			objects = append(objects, store.EmptyTree)
 		}
 		if err := r.handBack(ctx, objects); err != nil {
 			return err

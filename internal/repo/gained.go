@@ -179,7 +179,7 @@ func (r *Repo) Follow(ctx context.Context, join bool) error {
 // mergeCommit merges the base into a commit of the branch.
 func (r *Repo) mergeCommit(head, base, tree plumbing.Hash) (plumbing.Hash, error) {
 	now := r.opt.Clock()
-	return r.store.writeCommit(&object.Commit{
+	return r.store.WriteCommit(&object.Commit{
 		Author: signature(r.opt.Committer, now), Committer: signature(r.opt.Committer, now),
 		Message:  fmt.Sprintf("Merge branch '%s' into %s\n", r.start.Base, r.opt.Branch),
 		TreeHash: tree, ParentHashes: []plumbing.Hash{head, base},

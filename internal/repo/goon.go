@@ -254,7 +254,7 @@ func (r *Repo) ownOnly(sp span) error {
 func (r *Repo) rebase(ctx context.Context, sp span, head plumbing.Hash) (plumbing.Hash, error) {
 	var chain []*object.Commit
 	for h := head; sp.own[h]; {
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return head, err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // maxIndexBytes bounds the index we copy: a million files make 100 MB.
@@ -24,17 +25,17 @@ const maxIndexBytes = 1 << 30
 // parents, from the guest.
 func (r *Repo) importCommit(ctx context.Context, h plumbing.Hash) error {
 	filter := []string{"--revs", "--filter=blob:none"}
-	if !r.store.has(h) {
+	if !r.store.Has(h) {
 		// A commit that is called shallow is packed without its parents.
 		if err := r.importObjects(ctx, []string{"--shallow " + h.String(), h.String()}, filter...); err != nil {
 			return err
 		}
 	}
-	c, err := r.store.commit(h)
+	c, err := r.store.Commit(h)
 	if err != nil {
 		return err
 	}
-	if r.store.has(c.TreeHash) && r.store.whole(c.TreeHash) {
+	if r.store.Has(c.TreeHash) && r.store.Whole(c.TreeHash) {
 		return nil
 	}
 	return r.importObjects(ctx, []string{c.TreeHash.String()}, filter...)
@@ -44,15 +45,15 @@ func (r *Repo) importCommit(ctx context.Context, h plumbing.Hash) error {
 // store. Whole objects only: a delta would have to be trusted before it can be
 // measured.
 func (r *Repo) importObjects(ctx context.Context, revs []string, options ...string) error {
-	return r.importLimited(ctx, maxPackBytes, revs, options...)
+	return r.importLimited(ctx, store.MaxPackBytes, revs, options...)
 }
 
 func (r *Repo) importLimited(ctx context.Context, limit int64, revs []string, options ...string) error {
-	f, err := r.store.spool()
+	f, err := r.store.Spool()
 	if err != nil {
 		return err
 	}
-	defer discard(f)
+	defer store.Discard(f)
 	args := append([]string{
 		"-c", "pack.compression=1",
 		"pack-objects", "-q", "--stdout", "--window=0", "--no-reuse-delta", "--no-use-bitmap-index", "--threads=1",
@@ -61,7 +62,7 @@ func (r *Repo) importLimited(ctx context.Context, limit int64, revs []string, op
 	if err := r.git(ctx, in, &limitWriter{w: f, left: limit}, args...); err != nil {
 		return err
 	}
-	if _, err := r.store.importPack(f, true); err != nil {
+	if _, err := r.store.ImportPack(f, true); err != nil {
 		return fmt.Errorf("what the workspace handed over: %w", err)
 	}
 	return nil
@@ -250,7 +251,7 @@ func (r *Repo) handBack(ctx context.Context, hashes []plumbing.Hash) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		pw.CloseWithError(r.store.writePack(pw, hashes))
+		pw.CloseWithError(r.store.WritePack(pw, hashes))
 	}()
 	err := r.git(ctx, pr, nil, "unpack-objects", "-q")
 	pr.CloseWithError(io.ErrClosedPipe)

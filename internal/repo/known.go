@@ -140,7 +140,7 @@ func (r *Repo) findFork(ctx context.Context, adv advertisement) error {
 	if err := r.take(ctx, r.baseRemote, r.offer, wanted{tips: want, have: have}); err != nil {
 		return fmt.Errorf("fetch what the fork lacks from %s: %w", r.baseRemote.url.Redacted(), err)
 	}
-	sp, err := r.store.walk(want, func(h plumbing.Hash) bool { return there[h] })
+	sp, err := walk(r.store, want, func(h plumbing.Hash) bool { return there[h] })
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // uploadLarge brings what Git LFS keeps outside of the commits to the server,
@@ -53,14 +54,14 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 			blobs[f.blob] = true
 		}
 	}
-	taken, err := r.withdraw(func(ch change) bool { return blobs[ch.new.hash] })
+	taken, err := r.withdraw(func(ch store.Change) bool { return blobs[ch.New.Hash] })
 	if err != nil {
 		return errors.Join(append(slices.Collect(maps.Values(failed)), err)...)
 	}
 	byReason := map[string]*omission{}
 	for _, ch := range taken {
-		delete(blobs, ch.new.hash)
-		p, _, _ := r.pointerOf(ch.new.hash)
+		delete(blobs, ch.New.Hash)
+		p, _, _ := r.pointerOf(ch.New.Hash)
 		reason := "Git LFS did not take it: " + printable.Line(failed[p.oid].Error(), 400)
 		if byReason[reason] == nil {
 			byReason[reason] = &omission{reason: reason}
@@ -154,18 +155,18 @@ func (r *Repo) withoutUnknown(refused error) bool {
 		named[id] = true
 	}
 	all := strings.Contains(e.Remote, "...") // it names the first three
-	taken, err := r.withdraw(func(ch change) bool {
-		if !ch.new.isBlob() {
+	taken, err := r.withdraw(func(ch store.Change) bool {
+		if !ch.New.IsBlob() {
 			return false
 		}
-		p, _, ok := r.pointerOf(ch.new.hash)
+		p, _, ok := r.pointerOf(ch.New.Hash)
 		return ok && (named[p.oid] || all && !r.large.there[p.oid])
 	})
 	if err != nil || len(taken) == 0 {
 		return false
 	}
 	for _, ch := range taken {
-		p, _, _ := r.pointerOf(ch.new.hash)
+		p, _, _ := r.pointerOf(ch.New.Hash)
 		r.large.refused[p.oid] = unknownReason
 	}
 	r.withdrawn(omission{reason: unknownReason, changes: taken})

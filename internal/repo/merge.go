@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 const (
@@ -17,66 +19,66 @@ const (
 
 // merge is store.merge, and merges the lines of a file that both sides changed.
 func (r *Repo) merge(ctx context.Context, base, ours, theirs plumbing.Hash) (tree plumbing.Hash, conflict string, err error) {
-	return r.store.mergeWith(base, ours, theirs, func(was, mine, there entry) (entry, bool) {
+	return r.store.Merge(base, ours, theirs, func(was, mine, there store.Entry) (store.Entry, bool) {
 		return r.mergeFile(ctx, was, mine, there)
 	})
 }
 
 // mergeFile merges a file that both sides changed. It is false where the two
 // changes touch, and for what is no text of at most maxMergedBytes.
-func (r *Repo) mergeFile(ctx context.Context, was, mine, there entry) (entry, bool) {
-	for _, e := range []entry{was, mine, there} {
-		if e.mode != filemode.Regular && e.mode != filemode.Executable {
-			return entry{}, false
+func (r *Repo) mergeFile(ctx context.Context, was, mine, there store.Entry) (store.Entry, bool) {
+	for _, e := range []store.Entry{was, mine, there} {
+		if e.Mode != filemode.Regular && e.Mode != filemode.Executable {
+			return store.Entry{}, false
 		}
 	}
 	out := there
-	if there.mode == was.mode {
-		out.mode = mine.mode
+	if there.Mode == was.Mode {
+		out.Mode = mine.Mode
 	}
 	switch {
-	case mine.hash == was.hash || mine.hash == there.hash:
+	case mine.Hash == was.Hash || mine.Hash == there.Hash:
 		return out, true
-	case there.hash == was.hash:
-		out.hash = mine.hash
+	case there.Hash == was.Hash:
+		out.Hash = mine.Hash
 		return out, true
 	}
 	var text [3][]byte
-	for i, e := range []entry{was, mine, there} {
+	for i, e := range []store.Entry{was, mine, there} {
 		b, ok := r.content(ctx, e)
 		if !ok {
-			return entry{}, false
+			return store.Entry{}, false
 		}
 		text[i] = b
 	}
 	b, ok := mergeLines(text[0], text[1], text[2])
 	if !ok {
-		return entry{}, false
+		return store.Entry{}, false
 	}
-	h, err := r.store.write(plumbing.BlobObject, b)
+	h, err := r.store.Write(plumbing.BlobObject, b)
 	if err != nil {
-		return entry{}, false
+		return store.Entry{}, false
 	}
-	if h != there.hash && h != mine.hash {
+	if h != there.Hash && h != mine.Hash {
 		r.blended[h] = true
 	}
-	out.hash = h
+	out.Hash = h
 	return out, true
 }
 
 // content is a text file's content: the store keeps new files only, the others
 // are the workspace's.
-func (r *Repo) content(ctx context.Context, e entry) ([]byte, bool) {
-	if !r.store.has(e.hash) {
-		if r.importLimited(ctx, 2*maxMergedBytes, []string{e.hash.String()}) != nil {
+func (r *Repo) content(ctx context.Context, e store.Entry) ([]byte, bool) {
+	if !r.store.Has(e.Hash) {
+		if r.importLimited(ctx, 2*maxMergedBytes, []string{e.Hash.String()}) != nil {
 			return nil, false
 		}
 	}
-	o, err := r.store.fs.EncodedObject(plumbing.BlobObject, e.hash)
+	o, err := r.store.Blob(e.Hash)
 	if err != nil || o.Size() > maxMergedBytes {
 		return nil, false
 	}
-	b, err := readObject(o, maxMergedBytes)
+	b, err := store.ReadObject(o, maxMergedBytes)
 	return b, err == nil && bytes.IndexByte(b[:min(len(b), 8000)], 0) < 0
 }
 

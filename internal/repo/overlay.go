@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 const (
@@ -58,12 +59,12 @@ func (r *Repo) Overlay(ctx context.Context, match func(path string) bool) (chang
 	if err != nil {
 		return nil, err
 	}
-	changes, err := r.store.diff(r.line.startTree, base.TreeHash, nil)
+	changes, err := r.store.Diff(r.line.startTree, base.TreeHash, nil)
 	if err != nil {
 		return nil, err
 	}
-	changes = slices.DeleteFunc(changes, func(ch change) bool {
-		return ch.old.isGitlink() || ch.new.isGitlink() || r.isRunFile(ch.path) || !match(ch.path)
+	changes = slices.DeleteFunc(changes, func(ch store.Change) bool {
+		return ch.Old.IsGitlink() || ch.New.IsGitlink() || r.isRunFile(ch.Path) || !match(ch.Path)
 	})
 	if len(changes) == 0 {
 		return nil, nil
@@ -90,11 +91,11 @@ func (r *Repo) Overlay(ctx context.Context, match func(path string) bool) (chang
 }
 
 // baseContents are the new contents of changes, by their id.
-func (r *Repo) baseContents(ctx context.Context, changes []change) (map[plumbing.Hash][]byte, error) {
+func (r *Repo) baseContents(ctx context.Context, changes []store.Change) (map[plumbing.Hash][]byte, error) {
 	var ids []string
 	for _, ch := range changes {
-		if ch.new.isBlob() && !r.store.has(ch.new.hash) {
-			ids = append(ids, ch.new.hash.String())
+		if ch.New.IsBlob() && !r.store.Has(ch.New.Hash) {
+			ids = append(ids, ch.New.Hash.String())
 		}
 	}
 	if len(ids) > 0 {
@@ -103,23 +104,23 @@ func (r *Repo) baseContents(ctx context.Context, changes []change) (map[plumbing
 	contents := map[plumbing.Hash][]byte{}
 	size := 0
 	for _, ch := range changes {
-		if !ch.new.isBlob() {
+		if !ch.New.IsBlob() {
 			continue
 		}
-		b, err := r.contentOf(ctx, modeOf(ch.new), ch.new.hash)
+		b, err := r.contentOf(ctx, modeOf(ch.New), ch.New.Hash)
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w", printable.Line(ch.path, 200), err)
+			return nil, fmt.Errorf("%q: %w", printable.Line(ch.Path, 200), err)
 		}
 		if size += len(b); size > maxOverlaidBytes {
 			return nil, fmt.Errorf("the files that have to come from %s have more than %d bytes", r.start.Base, maxOverlaidBytes)
 		}
-		contents[ch.new.hash] = b
+		contents[ch.New.Hash] = b
 	}
 	return contents, nil
 }
 
 // put changes the work tree, and remembers what was there.
-func (o *overlay) put(changes []change, contents map[plumbing.Hash][]byte) (touched []string, err error) {
+func (o *overlay) put(changes []store.Change, contents map[plumbing.Hash][]byte) (touched []string, err error) {
 	info, err := o.top.Stat(".")
 	if err != nil {
 		return nil, err
@@ -153,21 +154,21 @@ func (o *overlay) put(changes []change, contents map[plumbing.Hash][]byte) (touc
 	}
 	// What goes makes place for what comes.
 	for _, ch := range changes {
-		if ch.new == (entry{}) && realFolders(o.top, path.Dir(ch.path)) {
-			if err := replace(ch.path, guardFile{Name: ch.path}); err != nil {
+		if ch.New == (store.Entry{}) && realFolders(o.top, path.Dir(ch.Path)) {
+			if err := replace(ch.Path, guardFile{Name: ch.Path}); err != nil {
 				return touched, err
 			}
 		}
 	}
 	for _, ch := range changes {
-		if ch.new == (entry{}) {
+		if ch.New == (store.Entry{}) {
 			continue
 		}
-		for i, c := range []byte(ch.path) {
+		for i, c := range []byte(ch.Path) {
 			if c != '/' {
 				continue
 			}
-			dir := ch.path[:i]
+			dir := ch.Path[:i]
 			info, err := o.top.Lstat(dir)
 			if err == nil && info.IsDir() {
 				continue
@@ -182,14 +183,14 @@ func (o *overlay) put(changes []change, contents map[plumbing.Hash][]byte) (touc
 				return touched, err
 			}
 		}
-		now := guardFile{Name: ch.path, Kind: kindFile, Content: contents[ch.new.hash], Meta: fileMeta{Mode: 0o644, UID: owner.UID, GID: owner.GID}}
-		switch ch.new.mode {
+		now := guardFile{Name: ch.Path, Kind: kindFile, Content: contents[ch.New.Hash], Meta: fileMeta{Mode: 0o644, UID: owner.UID, GID: owner.GID}}
+		switch ch.New.Mode {
 		case filemode.Executable:
 			now.Meta.Mode = 0o755
 		case filemode.Symlink:
 			now.Kind, now.Link, now.Content = kindLink, string(now.Content), nil
 		}
-		if err := replace(ch.path, now); err != nil {
+		if err := replace(ch.Path, now); err != nil {
 			return touched, err
 		}
 	}
@@ -209,12 +210,12 @@ func (r *Repo) hold(ctx context.Context, touched []string) error {
 		return err
 	}
 	for _, name := range touched {
-		e, err := r.store.lookup(tree, name)
+		e, err := r.store.Lookup(tree, name)
 		if err != nil {
 			return err
 		}
-		if e.isTree() {
-			e = entry{}
+		if e.IsTree() {
+			e = store.Entry{}
 		}
 		l.held[name] = e
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 const (
@@ -47,8 +48,8 @@ type recordPath struct {
 	Is   string // what the path holds; empty, in Held: it counts whatever it holds
 }
 
-// is tells what a path holds.
-func (e entry) is() string { return e.mode.String() + " " + e.hash.String() }
+// holds describes what is at a path.
+func holds(e store.Entry) string { return e.Mode.String() + " " + e.Hash.String() }
 
 // Killed is what a run that was killed recorded in a workspace.
 type Killed struct {
@@ -118,24 +119,24 @@ func earlier(a, b time.Time) time.Time {
 
 // made reports whether the killed run made an uncommitted change of the work tree
 // at top.
-func (k *Killed) made(top *os.Root, ch change) bool {
-	if is, ok := k.held[ch.path]; ok && (is == "" || is == ch.new.is()) {
+func (k *Killed) made(top *os.Root, ch store.Change) bool {
+	if is, ok := k.held[ch.Path]; ok && (is == "" || is == holds(ch.New)) {
 		return false
 	}
-	is, known := k.ours[ch.path]
-	return known && is == ch.new.is() || (known || k.Working) && k.inItsTime(top, ch)
+	is, known := k.ours[ch.Path]
+	return known && is == holds(ch.New) || (known || k.Working) && k.inItsTime(top, ch)
 }
 
 // inItsTime reports whether a change was made while the run was alive. The time of
 // a removed file is that of the folder it was in.
-func (k *Killed) inItsTime(top *os.Root, ch change) bool {
-	name := ch.path
+func (k *Killed) inItsTime(top *os.Root, ch store.Change) bool {
+	name := ch.Path
 	for {
 		info, err := top.Lstat(name)
 		switch {
 		case err == nil:
 			return !changeTime(info).After(k.last)
-		case ch.new != (entry{}) || name == ".":
+		case ch.New != (store.Entry{}) || name == ".":
 			return false
 		}
 		name = path.Dir(name)
@@ -160,7 +161,7 @@ func (r *Repo) keepRecord(working bool) {
 func (r *Repo) writeRecord(working bool) error {
 	rec := record{Branch: r.asked, Name: r.opt.Branch, Base: r.start.Base, Working: working}
 	for _, name := range slices.Sorted(maps.Keys(r.line.held)) {
-		rec.Held = append(rec.Held, recordPath{[]byte(name), r.line.held[name].is()})
+		rec.Held = append(rec.Held, recordPath{[]byte(name), holds(r.line.held[name])})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.line.made)) {
 		rec.Held = append(rec.Held, recordPath{Path: []byte(name)})
@@ -170,7 +171,7 @@ func (r *Repo) writeRecord(working bool) error {
 		return err
 	}
 	for _, ch := range own {
-		rec.Ours = append(rec.Ours, recordPath{[]byte(ch.path), ch.new.is()})
+		rec.Ours = append(rec.Ours, recordPath{[]byte(ch.Path), holds(ch.New)})
 	}
 	b, err := json.Marshal(rec)
 	if err != nil {
@@ -190,16 +191,16 @@ func (r *Repo) writeRecord(working bool) error {
 
 // uncommitted are the run's own changes that no commit of the workspace holds, as
 // far as the last snapshot has seen them.
-func (r *Repo) uncommitted() ([]change, error) {
+func (r *Repo) uncommitted() ([]store.Change, error) {
 	l := &r.line
 	seen := l.lastTree
 	if seen.IsZero() {
 		seen = l.begun
 	}
-	changes, err := r.store.diff(l.headTree, seen, nil)
-	return slices.DeleteFunc(changes, func(ch change) bool {
-		held, ok := l.held[ch.path]
-		return l.made[ch.path] || ok && held == ch.new
+	changes, err := r.store.Diff(l.headTree, seen, nil)
+	return slices.DeleteFunc(changes, func(ch store.Change) bool {
+		held, ok := l.held[ch.Path]
+		return l.made[ch.Path] || ok && held == ch.New
 	}), err
 }
 

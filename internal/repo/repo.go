@@ -14,6 +14,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // Identity is the author or committer of a commit.
@@ -28,16 +29,16 @@ type Repo struct {
 	gitDir *os.Root
 	common *os.Root
 	temp   *os.Root
-	store  *store
+	store  *store.Store
 	remote *remote
 	// baseRemote is where the base is; nil: it is at remote.
 	baseRemote *remote
 	runFiles   []string // from the top
 	paths      []string // pathspecs from the top; none: everything
 
-	asked   string            // the branch before its suffix
-	killed  *Killed           // the run of this branch that was killed here; nil: none
-	own     map[string]change // what it left uncommitted
+	asked   string                  // the branch before its suffix
+	killed  *Killed                 // the run of this branch that was killed here; nil: none
+	own     map[string]store.Change // what it left uncommitted
 	rec     recorder
 	base    plumbing.Hash // HEAD when the repository was opened
 	clean   bool          // nothing differed from base then
@@ -78,11 +79,11 @@ type line struct {
 	tipTree   plumbing.Hash          // what tip holds
 	seenTree  plumbing.Hash          // last staged tree; the store holds it
 	public    plumbing.Hash          // of the last snapshot; zero before the first
-	held      map[string]entry       // dirty at the start and not to be published
+	held      map[string]store.Entry // dirty at the start and not to be published
 	lastTree  plumbing.Hash          // of the last snapshot
 	missing   []LeftOut              // of the last snapshot
-	left      map[string]entry       // of the last snapshot, left out of public: as staged
-	judged    map[string]entry       // new files that guardrails made and no turn of the agent's changed
+	left      map[string]store.Entry // of the last snapshot, left out of public: as staged
+	judged    map[string]store.Entry // new files that guardrails made and no turn of the agent's changed
 	judging   bool                   // guardrails have run since the last snapshot
 	touched   map[string]bool        // by the last turn
 	rewritten map[string]int         // by guardrails, in how many iterations in which no turn had touched it
@@ -178,10 +179,10 @@ func (r *Repo) open(ctx context.Context) error {
 		return fmt.Errorf("branch %q with its suffix: %w", r.opt.Branch, err)
 	}
 	dir := filepath.Join(r.opt.Store, objectsDir)
-	if err := clearStore(dir); err != nil {
+	if err := store.Clear(dir); err != nil {
 		return err
 	}
-	if r.store, err = openStore(dir); err != nil {
+	if r.store, err = store.Open(dir); err != nil {
 		return err
 	}
 	return r.importCommit(ctx, r.base)
@@ -271,7 +272,7 @@ func (r *Repo) unfinished(ctx context.Context) error {
 	if err := r.copyIndex(); err != nil {
 		return err
 	}
-	if index, err := readFile(r.temp, indexName, maxMetaBytes); err == nil && resolved(index) {
+	if index, err := readFile(r.temp, indexName, store.MaxMetaBytes); err == nil && resolved(index) {
 		return nil
 	}
 	b := &bounded{left: guestOutputBytes}
@@ -299,7 +300,7 @@ func (r *Repo) Close() error {
 		r.rec.file = nil
 	}
 	if r.store != nil {
-		errs = append(errs, r.store.close())
+		errs = append(errs, r.store.Close())
 	}
 	for _, root := range []*os.Root{r.gitDir, r.common, r.temp} {
 		if root != nil {

@@ -27,7 +27,7 @@ func (r *Repo) standing(ctx context.Context) (tree plumbing.Hash, of string, err
 		if err := r.importCommit(ctx, h); err != nil {
 			return plumbing.ZeroHash, "", err
 		}
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return plumbing.ZeroHash, "", err
 		}
