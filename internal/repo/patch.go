@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/org/ralph-action/internal/repo/lines"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -142,13 +142,12 @@ func onePatch(b *bytes.Buffer, path string, from, to store.Entry, was, now []byt
 		return
 	}
 	fmt.Fprintf(b, "--- %s\n+++ %s\n", a, z)
-	hunks(b, split(was), split(now))
+	hunks(b, lines.Split(was), lines.Split(now))
 }
 
 // hunks writes the changes between two texts.
 func hunks(b *bytes.Buffer, old, now [][]byte) {
-	seed := maphash.MakeSeed()
-	to, _ := matches(hashes(seed, old), hashes(seed, now)) // without an answer, all between start and end is new
+	to, _ := lines.Matches(old, now) // without an answer, all between start and end is new
 	type line struct {
 		sign byte
 		text []byte
