@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -216,7 +217,7 @@ func (r *Repo) head(ctx context.Context) (plumbing.Hash, error) {
 // branchFile is the commit that the file of the work branch names; zero when there
 // is no such file, as where git has packed it.
 func (r *Repo) branchFile() plumbing.Hash {
-	b, err := readFile(r.common, "refs/heads/"+r.opt.Branch, 4096)
+	b, err := files.Read(r.common, "refs/heads/"+r.opt.Branch, 4096)
 	if err != nil {
 		return plumbing.ZeroHash
 	}
@@ -225,7 +226,7 @@ func (r *Repo) branchFile() plumbing.Hash {
 }
 
 func (r *Repo) attached() bool {
-	b, err := readFile(r.gitDir, "HEAD", 4096)
+	b, err := files.Read(r.gitDir, "HEAD", 4096)
 	return err == nil && strings.TrimSpace(string(b)) == "ref: refs/heads/"+r.opt.Branch
 }
 

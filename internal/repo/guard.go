@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/org/ralph-action/internal/atomicfile"
+	"github.com/org/ralph-action/internal/repo/files"
 )
 
 // guarded are the files of a git folder that make a later git command, run by
@@ -57,7 +58,7 @@ type guardFolder struct {
 type guardFile struct {
 	Name    string
 	Kind    string
-	Meta    fileMeta
+	Meta    files.Meta
 	Content []byte `json:",omitempty"`
 	Link    string `json:",omitempty"`
 	Left    []byte `json:",omitempty"` // the content put there for the agent, when it differs
@@ -157,7 +158,7 @@ func (h *Hidden) hide(at layout) error {
 			if file.Left == nil {
 				continue
 			}
-			if err := replaceFile(h.roots[i], file.Name, bytes.NewReader(file.Left), file.Meta); err != nil {
+			if err := files.Replace(h.roots[i], file.Name, bytes.NewReader(file.Left), file.Meta); err != nil {
 				return err
 			}
 		}
@@ -195,20 +196,20 @@ func (h *Hidden) save() error {
 }
 
 // recordAll remembers a name and, for a folder, everything below it.
-func recordAll(root *os.Root, name string, files *[]guardFile, size *int) error {
+func recordAll(root *os.Root, name string, found *[]guardFile, size *int) error {
 	info, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		*files = append(*files, guardFile{Name: name})
+		*found = append(*found, guardFile{Name: name})
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	f := guardFile{Name: name, Meta: metaOf(info)}
+	f := guardFile{Name: name, Meta: files.MetaOf(info)}
 	switch {
 	case info.Mode().IsRegular():
 		f.Kind = kindFile
-		if f.Content, err = readFile(root, name, maxGuardedBytes); err != nil {
+		if f.Content, err = files.Read(root, name, maxGuardedBytes); err != nil {
 			return err
 		}
 		if *size += len(f.Content); *size > maxGuardedBytes {
@@ -224,7 +225,7 @@ func recordAll(root *os.Root, name string, files *[]guardFile, size *int) error 
 	default:
 		return errors.New("neither a file, nor a folder, nor a link")
 	}
-	*files = append(*files, f)
+	*found = append(*found, f)
 	if f.Kind != kindDir {
 		return nil
 	}
@@ -233,7 +234,7 @@ func recordAll(root *os.Root, name string, files *[]guardFile, size *int) error 
 		return err
 	}
 	for _, n := range names {
-		if err := recordAll(root, path.Join(name, n), files, size); err != nil {
+		if err := recordAll(root, path.Join(name, n), found, size); err != nil {
 			return err
 		}
 	}

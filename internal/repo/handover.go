@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -93,7 +94,7 @@ func (r *Repo) indexEnv() []string {
 // the last copy serves: a fresh one would forget files that are both tracked
 // and ignored.
 func (r *Repo) copyIndex() error {
-	f, info, err := openRegular(r.gitDir, indexName)
+	f, info, err := files.Open(r.gitDir, indexName)
 	if err != nil {
 		return nil
 	}
@@ -104,12 +105,12 @@ func (r *Repo) copyIndex() error {
 	if ok, err := soundIndex(f, info.Size()); !ok || err != nil {
 		return err
 	}
-	meta := fileMeta{Mode: 0o644, UID: -1, GID: -1, MTime: info.ModTime()}
+	meta := files.Meta{Mode: 0o644, UID: -1, GID: -1, MTime: info.ModTime()}
 	if d, err := r.temp.Stat("."); err == nil {
-		m := metaOf(d)
+		m := files.MetaOf(d)
 		meta.UID, meta.GID = m.UID, m.GID
 	}
-	return replaceFile(r.temp, indexName, io.NewSectionReader(f, 0, info.Size()), meta)
+	return files.Replace(r.temp, indexName, io.NewSectionReader(f, 0, info.Size()), meta)
 }
 
 // soundIndex checks the checksum at the end of an index (gitformat-index); a
@@ -141,20 +142,20 @@ func soundIndex(f io.ReaderAt, size int64) (bool, error) {
 
 // returnIndex makes the guest's copy the workspace's index.
 func (r *Repo) returnIndex() error {
-	f, info, err := openRegular(r.temp, indexName)
+	f, info, err := files.Open(r.temp, indexName)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	meta := fileMeta{Mode: 0o644, UID: -1, GID: -1, MTime: info.ModTime()}
+	meta := files.Meta{Mode: 0o644, UID: -1, GID: -1, MTime: info.ModTime()}
 	if old, err := r.gitDir.Lstat(indexName); err == nil && old.Mode().IsRegular() {
-		meta = metaOf(old)
+		meta = files.MetaOf(old)
 	} else if d, err := r.gitDir.Stat("."); err == nil {
-		m := metaOf(d)
+		m := files.MetaOf(d)
 		meta.UID, meta.GID = m.UID, m.GID
 	}
 	meta.MTime = info.ModTime()
-	return replaceFile(r.gitDir, indexName, io.LimitReader(f, maxIndexBytes), meta)
+	return files.Replace(r.gitDir, indexName, io.LimitReader(f, maxIndexBytes), meta)
 }
 
 // exclusions are the pathspecs that keep run files and credentials out. git refuses a pathspec
@@ -272,21 +273,21 @@ func (r *Repo) graft(commits []plumbing.Hash) error {
 	if len(commits) == 0 {
 		return nil
 	}
-	var meta fileMeta
-	old, err := readFile(r.common, "shallow", maxConfigBytes)
+	var meta files.Meta
+	old, err := files.Read(r.common, "shallow", maxConfigBytes)
 	switch {
 	case err == nil:
 		info, err := r.common.Lstat("shallow")
 		if err != nil {
 			return err
 		}
-		meta = metaOf(info)
+		meta = files.MetaOf(info)
 	case errors.Is(err, fs.ErrNotExist):
 		info, err := r.common.Stat(".")
 		if err != nil {
 			return err
 		}
-		meta = metaOf(info)
+		meta = files.MetaOf(info)
 		meta.Mode = 0o644
 	default:
 		return err
@@ -297,7 +298,7 @@ func (r *Repo) graft(commits []plumbing.Hash) error {
 			text += h.String() + "\n"
 		}
 	}
-	return replaceFile(r.common, "shallow", strings.NewReader(text), meta)
+	return files.Replace(r.common, "shallow", strings.NewReader(text), meta)
 }
 
 // attachFirst attaches the work branch at the commit that is checked out.
@@ -322,7 +323,7 @@ func (r *Repo) attach(ctx context.Context, at plumbing.Hash) error {
 	if err := r.git(ctx, nil, nil, "update-ref", "-m", "ralph: checkpoint", ref, at.String()); err != nil {
 		return err
 	}
-	if b, err := readFile(r.gitDir, "HEAD", 4096); err == nil && strings.TrimSpace(string(b)) == "ref: "+ref {
+	if b, err := files.Read(r.gitDir, "HEAD", 4096); err == nil && strings.TrimSpace(string(b)) == "ref: "+ref {
 		return nil
 	}
 	return r.git(ctx, nil, nil, "symbolic-ref", "-m", "ralph: work branch", "HEAD", ref)

@@ -8,6 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -54,12 +55,12 @@ func (r *Repo) takeOver(ctx context.Context, k *Killed) error {
 // way of anybody else's: the run they belonged to is over.
 func (r *Repo) unlock(k *Killed) {
 	for _, name := range []string{"index.lock", "HEAD.lock"} {
-		if info, err := r.gitDir.Lstat(name); err == nil && info.Mode().IsRegular() && !changeTime(info).After(k.last) {
+		if info, err := r.gitDir.Lstat(name); err == nil && info.Mode().IsRegular() && !files.ChangeTime(info).After(k.last) {
 			_ = r.gitDir.Remove(name) // git says what is wrong
 		}
 	}
 	for _, name := range []string{"refs/heads/" + k.Name + ".lock", "packed-refs.lock", "shallow.lock"} {
-		if info, err := r.common.Lstat(name); err == nil && info.Mode().IsRegular() && !changeTime(info).After(k.last) {
+		if info, err := r.common.Lstat(name); err == nil && info.Mode().IsRegular() && !files.ChangeTime(info).After(k.last) {
 			_ = r.common.Remove(name)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/printable"
 )
 
@@ -72,15 +73,15 @@ func (r *Repo) filterTrouble(ctx context.Context, err error) error {
 
 // usesLFS looks at the attributes in the work tree, going by the index.
 func (r *Repo) usesLFS() bool {
-	if b, err := readFile(r.common, "info/attributes", maxAttributeBytes); err == nil && mentionsLFS(b) {
+	if b, err := files.Read(r.common, "info/attributes", maxAttributeBytes); err == nil && mentionsLFS(b) {
 		return true
 	}
-	index, err := readFile(r.gitDir, indexName, maxIndexBytes)
+	index, err := files.Read(r.gitDir, indexName, maxIndexBytes)
 	if err != nil {
 		return false
 	}
-	files := attributeFiles(index)
-	if len(files) == 0 {
+	names := attributeFiles(index)
+	if len(names) == 0 {
 		return false
 	}
 	top, err := os.OpenRoot(r.top)
@@ -88,8 +89,8 @@ func (r *Repo) usesLFS() bool {
 		return false
 	}
 	defer top.Close()
-	return slices.ContainsFunc(files, func(name string) bool {
-		b, err := readFile(top, filepath.FromSlash(name), maxAttributeBytes)
+	return slices.ContainsFunc(names, func(name string) bool {
+		b, err := files.Read(top, filepath.FromSlash(name), maxAttributeBytes)
 		return err == nil && mentionsLFS(b)
 	})
 }
@@ -137,13 +138,13 @@ func (r *Repo) touchesLFS(ctx context.Context) (bool, error) {
 
 // probeFilter lets the guest's git clean a pointer, as it would a file.
 func (r *Repo) probeFilter(ctx context.Context) error {
-	meta := fileMeta{Mode: 0o644, UID: -1, GID: -1}
+	meta := files.Meta{Mode: 0o644, UID: -1, GID: -1}
 	if d, err := r.temp.Stat("."); err == nil {
-		m := metaOf(d)
+		m := files.MetaOf(d)
 		meta.UID, meta.GID = m.UID, m.GID
 	}
 	const name = "lfs-attributes"
-	if err := replaceFile(r.temp, name, strings.NewReader(probeName+" filter=lfs -text\n"), meta); err != nil {
+	if err := files.Replace(r.temp, name, strings.NewReader(probeName+" filter=lfs -text\n"), meta); err != nil {
 		return err
 	}
 	b := &bounded{left: guestOutputBytes}
@@ -195,7 +196,7 @@ func (r *Repo) sameLFS(ctx context.Context) error {
 		return err
 	}
 	defer top.Close()
-	b, err := readFile(top, ".lfsconfig", maxConfigBytes)
+	b, err := files.Read(top, ".lfsconfig", maxConfigBytes)
 	if err != nil {
 		return nil
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/org/ralph-action/internal/repo/files"
 )
 
 // layout is where a work tree keeps its git folder. common differs from git in
@@ -49,7 +51,7 @@ func (l *layout) findCommon() error {
 		return err
 	}
 	defer root.Close()
-	b, err := readFile(root, "commondir", 64<<10)
+	b, err := files.Read(root, "commondir", 64<<10)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/printable"
 )
 
@@ -129,7 +130,7 @@ func (r *Repo) noRef(name string) bool {
 	if _, err := r.common.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	packed, err := readFile(r.common, "packed-refs", maxPackedRefs)
+	packed, err := files.Read(r.common, "packed-refs", maxPackedRefs)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
@@ -139,7 +140,7 @@ func (r *Repo) noRef(name string) bool {
 // checkedOut is the branch HEAD points to, "" when HEAD is detached. A plain
 // HEAD is read from its file, to save a child.
 func (r *Repo) checkedOut(ctx context.Context) (string, error) {
-	if b, err := readFile(r.gitDir, "HEAD", 4096); err == nil {
+	if b, err := files.Read(r.gitDir, "HEAD", 4096); err == nil {
 		if branch, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "ref: refs/heads/"); ok {
 			return branch, nil
 		}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/repo/files"
 )
 
 // moduleFolders finds the git folders of submodules below common.
@@ -48,7 +50,7 @@ func workTrees(modules []string) []string {
 		if err != nil {
 			continue
 		}
-		b, err := readFile(root, "config", maxConfigBytes)
+		b, err := files.Read(root, "config", maxConfigBytes)
 		_ = root.Close()
 		if err != nil {
 			continue

@@ -5,6 +5,8 @@ import (
 	"os"
 	"regexp"
 	"strings"
+
+	"github.com/org/ralph-action/internal/repo/files"
 )
 
 // scpAddress is git's short form of an SSH address: user@host:path.
@@ -27,7 +29,7 @@ func Origin(dir, server string) string {
 		return ""
 	}
 	defer root.Close()
-	b, err := readFile(root, "config", maxConfigBytes)
+	b, err := files.Read(root, "config", maxConfigBytes)
 	if err != nil {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -125,7 +126,7 @@ func (o *overlay) put(changes []store.Change, contents map[plumbing.Hash][]byte)
 	if err != nil {
 		return nil, err
 	}
-	owner := metaOf(info)
+	owner := files.MetaOf(info)
 	size := 0
 	replace := func(name string, now guardFile) error {
 		f := overlaid{now: now}
@@ -148,7 +149,7 @@ func (o *overlay) put(changes []store.Change, contents map[plumbing.Hash][]byte)
 		}
 		info, err := o.top.Lstat(name)
 		if err == nil {
-			mine.Meta = metaOf(info)
+			mine.Meta = files.MetaOf(info)
 		}
 		return err
 	}
@@ -183,7 +184,7 @@ func (o *overlay) put(changes []store.Change, contents map[plumbing.Hash][]byte)
 				return touched, err
 			}
 		}
-		now := guardFile{Name: ch.Path, Kind: kindFile, Content: contents[ch.New.Hash], Meta: fileMeta{Mode: 0o644, UID: owner.UID, GID: owner.GID}}
+		now := guardFile{Name: ch.Path, Kind: kindFile, Content: contents[ch.New.Hash], Meta: files.Meta{Mode: 0o644, UID: owner.UID, GID: owner.GID}}
 		switch ch.New.Mode {
 		case filemode.Executable:
 			now.Meta.Mode = 0o755

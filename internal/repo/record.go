@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -90,11 +91,11 @@ func FindKilled(dir string) (*Killed, error) {
 	if st, ok := info.Sys().(*syscall.Stat_t); !info.Mode().IsRegular() || !ok || int(st.Uid) != os.Geteuid() || st.Nlink != 1 {
 		return nil, errors.New("it is not a file of this user's")
 	}
-	b, err := readFile(root, recordName, maxRecordBytes)
+	b, err := files.Read(root, recordName, maxRecordBytes)
 	if err != nil {
 		return nil, err
 	}
-	k := &Killed{last: earlier(info.ModTime(), changeTime(info)).Add(aliveSlack), held: map[string]string{}, ours: map[string]string{}}
+	k := &Killed{last: earlier(info.ModTime(), files.ChangeTime(info)).Add(aliveSlack), held: map[string]string{}, ours: map[string]string{}}
 	if err := json.Unmarshal(b, &k.record); err != nil {
 		return nil, err
 	}
@@ -135,7 +136,7 @@ func (k *Killed) inItsTime(top *os.Root, ch store.Change) bool {
 		info, err := top.Lstat(name)
 		switch {
 		case err == nil:
-			return !changeTime(info).After(k.last)
+			return !files.ChangeTime(info).After(k.last)
 		case ch.New != (store.Entry{}) || name == ".":
 			return false
 		}
@@ -177,7 +178,7 @@ func (r *Repo) writeRecord(working bool) error {
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(r.gitDir, recordName, bytes.NewReader(b), fileMeta{Mode: 0o600, UID: -1, GID: -1}); err != nil {
+	if err := files.Replace(r.gitDir, recordName, bytes.NewReader(b), files.Meta{Mode: 0o600, UID: -1, GID: -1}); err != nil {
 		return err
 	}
 	f, err := r.gitDir.OpenFile(recordName, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -191,7 +192,7 @@ func (r *Repo) open(ctx context.Context) error {
 // supported refuses what go-git cannot carry (gitrepository-layout,
 // extensions). It returns the repository's configuration.
 func (r *Repo) supported() (gitConfig, error) {
-	b, err := readFile(r.common, "config", maxConfigBytes)
+	b, err := files.Read(r.common, "config", maxConfigBytes)
 	if err != nil {
 		return gitConfig{}, fmt.Errorf("the repository's configuration: %w", err)
 	}
@@ -272,7 +273,7 @@ func (r *Repo) unfinished(ctx context.Context) error {
 	if err := r.copyIndex(); err != nil {
 		return err
 	}
-	if index, err := readFile(r.temp, indexName, store.MaxMetaBytes); err == nil && resolved(index) {
+	if index, err := files.Read(r.temp, indexName, store.MaxMetaBytes); err == nil && resolved(index) {
 		return nil
 	}
 	b := &bounded{left: guestOutputBytes}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/org/ralph-action/internal/repo/files"
 )
 
 // Restore puts everything back as it was, byte by byte, with owner and mode,
@@ -148,7 +150,7 @@ func (f guardFile) markedByLFS(root *os.Root) bool {
 	if f.Left != nil {
 		want = f.Left
 	}
-	got, err := readFile(root, f.Name, maxGuardedBytes)
+	got, err := files.Read(root, f.Name, maxGuardedBytes)
 	return err == nil && f.Kind == kindFile && path.Base(f.Name) == "config" && bytes.Equal(bytes.Replace(got, []byte(lfsMark), nil, 1), want)
 }
 
@@ -172,7 +174,7 @@ func (f guardFile) unchanged(root *os.Root) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if m := metaOf(info); f.Kind != kindLink && m.Mode != f.Meta.Mode || m.UID != f.Meta.UID || m.GID != f.Meta.GID {
+	if m := files.MetaOf(info); f.Kind != kindLink && m.Mode != f.Meta.Mode || m.UID != f.Meta.UID || m.GID != f.Meta.GID {
 		return false, nil
 	}
 	switch f.Kind {
@@ -184,7 +186,7 @@ func (f guardFile) unchanged(root *os.Root) (bool, error) {
 		if !info.Mode().IsRegular() || info.Size() != int64(len(want)) {
 			return false, nil
 		}
-		got, err := readFile(root, f.Name, maxGuardedBytes)
+		got, err := files.Read(root, f.Name, maxGuardedBytes)
 		return err == nil && bytes.Equal(got, want), nil
 	case kindLink:
 		to, err := root.Readlink(f.Name)
@@ -209,9 +211,9 @@ func (f guardFile) put(root *os.Root) error {
 				return err
 			}
 		}
-		err := replaceFile(root, f.Name, bytes.NewReader(f.Content), f.Meta)
+		err := files.Replace(root, f.Name, bytes.NewReader(f.Content), f.Meta)
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-			err = rewriteFile(root, f.Name, f.Content, f.Meta) // there is no room for a second file
+			err = files.Rewrite(root, f.Name, f.Content, f.Meta) // there is no room for a second file
 		}
 		return err
 	case kindLink:
@@ -272,10 +274,10 @@ func makeFolders(root *os.Root, dir string) error {
 	if err != nil {
 		return err
 	}
-	return chownAs(root, dir, metaOf(top))
+	return chownAs(root, dir, files.MetaOf(top))
 }
 
-func chownAs(root *os.Root, name string, meta fileMeta) error {
+func chownAs(root *os.Root, name string, meta files.Meta) error {
 	if os.Geteuid() != 0 || meta.UID < 0 {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -94,7 +95,7 @@ func (r *Repo) contains(ctx context.Context, tip, old plumbing.Hash) (bool, erro
 	if tip == old {
 		return true, nil
 	}
-	if ends, err := readFile(r.common, "shallow", maxConfigBytes); err == nil && bytes.Contains(ends, []byte(tip.String())) {
+	if ends, err := files.Read(r.common, "shallow", maxConfigBytes); err == nil && bytes.Contains(ends, []byte(tip.String())) {
 		return false, nil
 	}
 	err := r.gitEnv(ctx, []string{"GIT_NO_LAZY_FETCH=1"}, nil, nil, "merge-base", "--is-ancestor", old.String(), tip.String())
