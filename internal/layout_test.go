@@ -35,7 +35,7 @@ var rooms = map[string]struct {
 	"prompt":  {[]string{"ralph", "secret"}, "feedback is built from verdicts"},
 	"guard":   {[]string{"ralph", "proc", "secret"}, "a command becomes a verdict"},
 	"scm":     {[]string{"ralph", "proc", "secret"}, "the team's own commit commands"},
-	"repo":    {[]string{"ralph", "secret", "atomicfile", "repo/lines", "repo/files", "repo/printable", "repo/store"}, "a tree becomes commits"},
+	"repo":    {[]string{"ralph", "secret", "atomicfile", "repo/lines", "repo/files", "repo/gitconfig", "repo/printable", "repo/store"}, "a tree becomes commits"},
 	"forge":   {[]string{"ralph", "secret", "lazyregexp"}, "a record becomes a pull request"},
 	"report":  {[]string{"ralph", "secret"}, "a record becomes text"},
 	"runner":  {[]string{"ralph", "secret", "trigger", "lazyregexp"}, "a record becomes outputs, the event file an event"},
@@ -54,6 +54,7 @@ var rooms = map[string]struct {
 	"repo/printable": {nil, "foreign text in errors of the git side"},
 	"repo/lines":     {nil, "compares and merges texts; pure"},
 	"repo/files":     {[]string{"atomicfile"}, "files the agent may have swapped for links and pipes"},
+	"repo/gitconfig": {nil, "configuration files and the credentials in them; pure"},
 	"repo/store":     {[]string{"repo/printable"}, "objects, trees and packs, out of the agent's reach; knows no branch"},
 
 	"agent":            {[]string{"ralph", "proc", "agent/*", "agent/catalog", "agent/driver", "agent/filter"}, "runs the CLI that is asked for; the one place that knows all of them"},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/org/ralph-action/internal/atomicfile"
 	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/gitconfig"
 )
 
 // guarded are the files of a git folder that make a later git command, run by
@@ -171,11 +172,11 @@ func (f *guardFile) strip() error {
 	if f.Kind != kindFile || f.Name != "config" && f.Name != "config.worktree" {
 		return nil
 	}
-	c, err := parseConfig(f.Content)
+	c, err := gitconfig.Parse(f.Content)
 	if err != nil {
 		return err
 	}
-	if left := c.withoutSecrets(); !bytes.Equal(left, f.Content) {
+	if left := c.WithoutSecrets(); !bytes.Equal(left, f.Content) {
 		f.Left = append([]byte{}, left...)
 	}
 	return nil

@@ -19,8 +19,12 @@ import (
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
-// maxIndexBytes bounds the index we copy: a million files make 100 MB.
-const maxIndexBytes = 1 << 30
+const (
+	// maxIndexBytes bounds the index we copy: a million files make 100 MB.
+	maxIndexBytes = 1 << 30
+	// maxShallowBytes bounds the list of commits without parents.
+	maxShallowBytes = 16 << 20
+)
 
 // importCommit takes a commit and its trees, without its blobs and its
 // parents, from the guest.
@@ -274,7 +278,7 @@ func (r *Repo) graft(commits []plumbing.Hash) error {
 		return nil
 	}
 	var meta files.Meta
-	old, err := files.Read(r.common, "shallow", maxConfigBytes)
+	old, err := files.Read(r.common, "shallow", maxShallowBytes)
 	switch {
 	case err == nil:
 		info, err := r.common.Lstat("shallow")

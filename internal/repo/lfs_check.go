@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/gitconfig"
 	"github.com/org/ralph-action/internal/repo/printable"
 )
 
@@ -196,20 +197,20 @@ func (r *Repo) sameLFS(ctx context.Context) error {
 		return err
 	}
 	defer top.Close()
-	b, err := files.Read(top, ".lfsconfig", maxConfigBytes)
+	b, err := files.Read(top, ".lfsconfig", gitconfig.MaxBytes)
 	if err != nil {
 		return nil
 	}
-	c, err := parseConfig(b)
+	c, err := gitconfig.Parse(b)
 	if err != nil {
 		return nil // git-lfs cannot read it either
 	}
-	for _, v := range c.vars {
-		if v.key != "url" && v.key != "pushurl" && v.key != "lfsurl" && v.key != "lfspushurl" || v.section != "lfs" && v.section != "remote" {
+	for _, v := range c.Vars {
+		if v.Key != "url" && v.Key != "pushurl" && v.Key != "lfsurl" && v.Key != "lfspushurl" || v.Section != "lfs" && v.Section != "remote" {
 			continue
 		}
-		if strings.TrimSuffix(v.value, "/") != r.lfsServer().address() {
-			return &LFSError{What: "keeps them on another server (.lfsconfig: " + printable.Line(v.value, 200) + "), which ralph does not send files to: leave these files out with add-paths (. and :(exclude,attr:filter=lfs)), or set push: false"}
+		if strings.TrimSuffix(v.Value, "/") != r.lfsServer().address() {
+			return &LFSError{What: "keeps them on another server (.lfsconfig: " + printable.Line(v.Value, 200) + "), which ralph does not send files to: leave these files out with add-paths (. and :(exclude,attr:filter=lfs)), or set push: false"}
 		}
 	}
 	return nil

@@ -132,7 +132,7 @@ func oddTarget(target string) string {
 		return "has a target that holds a NUL"
 	case strings.HasPrefix(target, "/"):
 		return "leads to a place on the machine (an absolute path)"
-	case len(target) > 1 && target[1] == ':' && isAlpha(target[0]):
+	case len(target) > 1 && target[1] == ':' && target[0]|0x20 >= 'a' && target[0]|0x20 <= 'z':
 		return "leads to a place on the machine (a drive of Windows)"
 	}
 	return ""

@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/gitconfig"
 	"github.com/org/ralph-action/internal/repo/printable"
 )
 
@@ -19,10 +20,10 @@ import (
 // with a .git of its own is the top, unless the configuration places the work
 // tree somewhere else. Git reads these settings from the repository's own file
 // only, without includes.
-func (r *Repo) topByFiles(c gitConfig) bool {
-	for _, v := range c.vars {
-		if v.section == "core" && v.key == "worktree" || v.section == "extensions" && v.key == "worktreeconfig" ||
-			v.section == "core" && v.key == "bare" && v.value != "false" {
+func (r *Repo) topByFiles(c gitconfig.Config) bool {
+	for _, v := range c.Vars {
+		if v.Section == "core" && v.Key == "worktree" || v.Section == "extensions" && v.Key == "worktreeconfig" ||
+			v.Section == "core" && v.Key == "bare" && v.Value != "false" {
 			return false
 		}
 	}

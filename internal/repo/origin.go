@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/gitconfig"
 )
 
 // scpAddress is git's short form of an SSH address: user@host:path.
@@ -29,17 +30,17 @@ func Origin(dir, server string) string {
 		return ""
 	}
 	defer root.Close()
-	b, err := files.Read(root, "config", maxConfigBytes)
+	b, err := files.Read(root, "config", gitconfig.MaxBytes)
 	if err != nil {
 		return ""
 	}
-	c, err := parseConfig(b)
+	c, err := gitconfig.Parse(b)
 	if err != nil {
 		return "" // Open says so
 	}
-	for _, v := range c.vars {
-		if v.section == "remote" && v.subsection == "origin" && v.key == "url" {
-			return onServer(v.value, server)
+	for _, v := range c.Vars {
+		if v.Section == "remote" && v.Subsection == "origin" && v.Key == "url" {
+			return onServer(v.Value, server)
 		}
 	}
 	return ""

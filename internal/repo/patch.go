@@ -209,13 +209,15 @@ func lineRange(before, n int) string {
 	return fmt.Sprintf("%d,%d", before+1, n)
 }
 
+const plainBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@,=~"
+
 // quotePath is a path as git quotes it (core.quotePath), always when it holds
 // anything unusual.
 func quotePath(p string) string {
 	plain := true
 	for i := range len(p) {
 		c := p[i]
-		plain = plain && (isAlnum(c) || strings.IndexByte("/._-+@,=~", c) >= 0)
+		plain = plain && strings.IndexByte(plainBytes, c) >= 0
 	}
 	if plain {
 		return p

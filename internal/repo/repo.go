@@ -14,6 +14,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/gitconfig"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -191,25 +192,25 @@ func (r *Repo) open(ctx context.Context) error {
 
 // supported refuses what go-git cannot carry (gitrepository-layout,
 // extensions). It returns the repository's configuration.
-func (r *Repo) supported() (gitConfig, error) {
-	b, err := files.Read(r.common, "config", maxConfigBytes)
+func (r *Repo) supported() (gitconfig.Config, error) {
+	b, err := files.Read(r.common, "config", gitconfig.MaxBytes)
 	if err != nil {
-		return gitConfig{}, fmt.Errorf("the repository's configuration: %w", err)
+		return gitconfig.Config{}, fmt.Errorf("the repository's configuration: %w", err)
 	}
-	c, err := parseConfig(b)
+	c, err := gitconfig.Parse(b)
 	if err != nil {
-		return gitConfig{}, fmt.Errorf("the repository's configuration: %w", err)
+		return gitconfig.Config{}, fmt.Errorf("the repository's configuration: %w", err)
 	}
-	if f := strings.ToLower(c.value("extensions", "objectformat")); f != "" && f != "sha1" {
-		return gitConfig{}, &UnsupportedError{What: printable.Line(f, 20)}
+	if f := strings.ToLower(c.Value("extensions", "objectformat")); f != "" && f != "sha1" {
+		return gitconfig.Config{}, &UnsupportedError{What: printable.Line(f, 20)}
 	}
-	if f := strings.ToLower(c.value("extensions", "refstorage")); f != "" && f != "files" {
-		return gitConfig{}, &UnsupportedError{What: printable.Line(f, 20)}
+	if f := strings.ToLower(c.Value("extensions", "refstorage")); f != "" && f != "files" {
+		return gitconfig.Config{}, &UnsupportedError{What: printable.Line(f, 20)}
 	}
 	return c, nil
 }
 
-func (r *Repo) findTop(ctx context.Context, c gitConfig) error {
+func (r *Repo) findTop(ctx context.Context, c gitconfig.Config) error {
 	if !r.topByFiles(c) {
 		if err := r.askTop(ctx); err != nil {
 			return err

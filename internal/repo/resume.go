@@ -95,7 +95,7 @@ func (r *Repo) contains(ctx context.Context, tip, old plumbing.Hash) (bool, erro
 	if tip == old {
 		return true, nil
 	}
-	if ends, err := files.Read(r.common, "shallow", maxConfigBytes); err == nil && bytes.Contains(ends, []byte(tip.String())) {
+	if ends, err := files.Read(r.common, "shallow", maxShallowBytes); err == nil && bytes.Contains(ends, []byte(tip.String())) {
 		return false, nil
 	}
 	err := r.gitEnv(ctx, []string{"GIT_NO_LAZY_FETCH=1"}, nil, nil, "merge-base", "--is-ancestor", old.String(), tip.String())
@@ -241,8 +241,8 @@ func (r *Repo) partial() bool {
 	if err != nil {
 		return true
 	}
-	for _, v := range c.vars {
-		if v.section == "extensions" && v.key == "partialclone" || v.section == "remote" && v.key == "promisor" && v.value != "false" {
+	for _, v := range c.Vars {
+		if v.Section == "extensions" && v.Key == "partialclone" || v.Section == "remote" && v.Key == "promisor" && v.Value != "false" {
 			return true
 		}
 	}
