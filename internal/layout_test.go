@@ -35,7 +35,7 @@ var rooms = map[string]struct {
 	"prompt":  {[]string{"ralph", "secret"}, "feedback is built from verdicts"},
 	"guard":   {[]string{"ralph", "proc", "secret"}, "a command becomes a verdict"},
 	"scm":     {[]string{"ralph", "proc", "secret"}, "the team's own commit commands"},
-	"repo":    {[]string{"ralph", "secret", "atomicfile", "repo/lines", "repo/files", "repo/gitconfig", "repo/printable", "repo/store"}, "a tree becomes commits"},
+	"repo":    {[]string{"ralph", "secret", "atomicfile", "repo/lines", "repo/files", "repo/gitconfig", "repo/gitdir", "repo/printable", "repo/store"}, "a tree becomes commits"},
 	"forge":   {[]string{"ralph", "secret", "lazyregexp"}, "a record becomes a pull request"},
 	"report":  {[]string{"ralph", "secret"}, "a record becomes text"},
 	"runner":  {[]string{"ralph", "secret", "trigger", "lazyregexp"}, "a record becomes outputs, the event file an event"},
@@ -55,6 +55,7 @@ var rooms = map[string]struct {
 	"repo/lines":     {nil, "compares and merges texts; pure"},
 	"repo/files":     {[]string{"atomicfile"}, "files the agent may have swapped for links and pipes"},
 	"repo/gitconfig": {nil, "configuration files and the credentials in them; pure"},
+	"repo/gitdir":    {[]string{"repo/files", "repo/gitconfig"}, "where a work tree keeps its git folder, and what it was cloned from"},
 	"repo/store":     {[]string{"repo/printable"}, "objects, trees and packs, out of the agent's reach; knows no branch"},
 
 	"agent":            {[]string{"ralph", "proc", "agent/*", "agent/catalog", "agent/driver", "agent/filter"}, "runs the CLI that is asked for; the one place that knows all of them"},
@@ -74,7 +75,7 @@ var rooms = map[string]struct {
 	"inspect": {[]string{"config", "content", "leak", "ralph", "repo", "secret", "weaken"}, "judges what is about to be published"},
 	"run": {[]string{
 		"agent", "agent/catalog", "agent/driver", "config", "content", "dockersandbox", "egress", "forge", "guard", "hook", "hosts", "run/credentials", "inspect", "install", "lazyregexp", "price", "proc", "prompt",
-		"ralph", "repo", "report", "rundir", "runner", "sandbox", "scm", "secret", "starter", "taskdir", "tasks", "trigger",
+		"ralph", "repo", "repo/gitdir", "report", "rundir", "runner", "sandbox", "scm", "secret", "starter", "taskdir", "tasks", "trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/credentials": {[]string{"config", "secret"}, "the values of configuration and environment that must never be shown"},
 	"cli/output":      {[]string{"config", "ralph", "report", "run", "runner", "secret"}, "prints a run"},

@@ -11,8 +11,7 @@ import (
 
 // What a pre-flight can find.
 var (
-	ErrNotRepository = errors.New("not a git repository: check the repository out before this step (actions/checkout), or run git init and make a first commit")
-	ErrEmpty         = errors.New("the repository has no commit yet: make a first commit, so that there is something to build on")
+	ErrEmpty = errors.New("the repository has no commit yet: make a first commit, so that there is something to build on")
 	// ErrNotFastForward is a branch that somebody else moved while we pushed.
 	ErrNotFastForward = errors.New("the branch on the server has moved")
 )

@@ -14,6 +14,7 @@ import (
 	"github.com/org/ralph-action/internal/atomicfile"
 	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/gitconfig"
+	"github.com/org/ralph-action/internal/repo/gitdir"
 )
 
 // guarded are the files of a git folder that make a later git command, run by
@@ -81,7 +82,7 @@ func HideToken(dir, store string) (*Hidden, error) {
 	if _, err := RestoreToken(store); err != nil {
 		return nil, err
 	}
-	at, err := locate(dir)
+	at, err := gitdir.Locate(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -110,20 +111,20 @@ func RestoreToken(store string) (notes []string, err error) {
 	return h.Restore()
 }
 
-func (h *Hidden) hide(at layout) error {
-	folders := []string{at.git}
-	if at.common != at.git {
-		folders = append(folders, at.common)
+func (h *Hidden) hide(at gitdir.Layout) error {
+	folders := []string{at.Git}
+	if at.Common != at.Git {
+		folders = append(folders, at.Common)
 	}
-	modules, err := moduleFolders(at.common)
+	modules, err := moduleFolders(at.Common)
 	if err != nil {
 		return err
 	}
 	var size int
 	folders = append(folders, modules...)
 	trees := workTrees(modules)
-	if at.pointer {
-		trees = append(trees, at.top)
+	if at.Pointer {
+		trees = append(trees, at.Top)
 	}
 	for i, dir := range append(folders, trees...) {
 		if dir, err = filepath.EvalSymlinks(dir); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/gitconfig"
+	"github.com/org/ralph-action/internal/repo/gitdir"
 	"github.com/org/ralph-action/internal/repo/printable"
 )
 
@@ -34,7 +35,7 @@ func (r *Repo) topByFiles(c gitconfig.Config) bool {
 	if err != nil || strings.Contains(dir, "\n") {
 		return false
 	}
-	if git, err := gitFolder(dir); err != nil || git == "" {
+	if git, err := gitdir.Of(dir); err != nil || git == "" {
 		return false
 	}
 	r.top = dir
@@ -118,7 +119,7 @@ func unresolved(path string) error {
 func notRepository(err error) error {
 	var g *GuestError
 	if errors.As(err, &g) && strings.Contains(g.Stderr, "not a git repository") {
-		return ErrNotRepository
+		return gitdir.ErrNotRepository
 	}
 	return err
 }

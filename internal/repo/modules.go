@@ -11,6 +11,7 @@ import (
 
 	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/gitconfig"
+	"github.com/org/ralph-action/internal/repo/gitdir"
 )
 
 // moduleFolders finds the git folders of submodules below common.
@@ -60,7 +61,7 @@ func workTrees(modules []string) []string {
 		if err != nil || c.Value("core", "worktree") == "" {
 			continue
 		}
-		tree := resolve(dir, filepath.FromSlash(c.Value("core", "worktree")))
+		tree := gitdir.Resolve(dir, filepath.FromSlash(c.Value("core", "worktree")))
 		if info, err := os.Lstat(filepath.Join(tree, ".git")); err == nil && info.Mode().IsRegular() {
 			list = append(list, tree)
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/gitdir"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -72,11 +73,11 @@ type Killed struct {
 // never counts as the run's, whatever it says, unless it has the very content that
 // is recorded: nobody can set the time of a change.
 func FindKilled(dir string) (*Killed, error) {
-	at, err := locate(dir)
+	at, err := gitdir.Locate(dir)
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // Open says what is wrong with the repository
 	}
-	root, err := os.OpenRoot(at.git)
+	root, err := os.OpenRoot(at.Git)
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // as above
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/gitconfig"
+	"github.com/org/ralph-action/internal/repo/gitdir"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -119,7 +120,7 @@ type server struct {
 const objectsDir = "objects.git"
 
 // Open looks at the workspace before anything is spent. It changes nothing in
-// it. Errors are ErrNotRepository, ErrEmpty, *UnsupportedError,
+// it. Errors are gitdir.ErrNotRepository, ErrEmpty, *UnsupportedError,
 // *UnfinishedError, or say what is wrong with an option.
 func Open(ctx context.Context, opt Options) (*Repo, error) {
 	if err := ralph.CheckBranch(opt.Branch); err != nil {
@@ -138,14 +139,14 @@ func Open(ctx context.Context, opt Options) (*Repo, error) {
 }
 
 func (r *Repo) open(ctx context.Context) error {
-	at, err := locate(r.opt.Dir)
+	at, err := gitdir.Locate(r.opt.Dir)
 	if err != nil {
 		return err
 	}
-	if r.gitDir, err = os.OpenRoot(at.git); err != nil {
+	if r.gitDir, err = os.OpenRoot(at.Git); err != nil {
 		return err
 	}
-	if r.common, err = os.OpenRoot(at.common); err != nil {
+	if r.common, err = os.OpenRoot(at.Common); err != nil {
 		return err
 	}
 	if r.temp, err = os.OpenRoot(r.opt.Temp); err != nil {

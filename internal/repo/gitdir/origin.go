@@ -1,4 +1,4 @@
-package repo
+package gitdir
 
 import (
 	"net/url"
@@ -21,11 +21,11 @@ var nameOnServer = regexp.MustCompile(`^(?:[A-Za-z0-9_-]|\.+[A-Za-z0-9_-])[A-Za-
 // from, when it lies on this server; empty: it does not, or nothing is known. It uses
 // no git program. The answer is foreign text, of the form owner/name.
 func Origin(dir, server string) string {
-	at, err := locate(dir)
+	at, err := Locate(dir)
 	if err != nil {
 		return ""
 	}
-	root, err := os.OpenRoot(at.common)
+	root, err := os.OpenRoot(at.Common)
 	if err != nil {
 		return ""
 	}
