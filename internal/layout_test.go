@@ -51,12 +51,13 @@ var rooms = map[string]struct {
 	"openapi": {nil, "what tests check against GitHub's description; imported by tests only"},
 	"demo":    {nil, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
 
-	"repo/printable": {nil, "foreign text in errors of the git side"},
-	"repo/lines":     {nil, "compares and merges texts; pure"},
-	"repo/files":     {[]string{"atomicfile"}, "files the agent may have swapped for links and pipes"},
-	"repo/gitconfig": {nil, "configuration files and the credentials in them; pure"},
-	"repo/gitdir":    {[]string{"repo/files", "repo/gitconfig"}, "where a work tree keeps its git folder, and what it was cloned from"},
-	"repo/store":     {[]string{"repo/printable"}, "objects, trees and packs, out of the agent's reach; knows no branch"},
+	"repo/printable":   {nil, "foreign text in errors of the git side"},
+	"repo/lines":       {nil, "compares and merges texts; pure"},
+	"repo/files":       {[]string{"atomicfile"}, "files the agent may have swapped for links and pipes"},
+	"repo/gitconfig":   {nil, "configuration files and the credentials in them; pure"},
+	"repo/gitdir":      {[]string{"repo/files", "repo/gitconfig"}, "where a work tree keeps its git folder, and what it was cloned from"},
+	"repo/credentials": {[]string{"atomicfile", "repo/files", "repo/gitconfig", "repo/gitdir"}, "what the agent must not read or plant in a git folder; uses no git"},
+	"repo/store":       {[]string{"repo/printable"}, "objects, trees and packs, out of the agent's reach; knows no branch"},
 
 	"agent":            {[]string{"ralph", "proc", "agent/*", "agent/catalog", "agent/driver", "agent/filter"}, "runs the CLI that is asked for; the one place that knows all of them"},
 	"agent/catalog":    {nil, "what is known of each CLI, as data that everything may read"},
@@ -75,7 +76,7 @@ var rooms = map[string]struct {
 	"inspect": {[]string{"config", "content", "leak", "ralph", "repo", "secret", "weaken"}, "judges what is about to be published"},
 	"run": {[]string{
 		"agent", "agent/catalog", "agent/driver", "config", "content", "dockersandbox", "egress", "forge", "guard", "hook", "hosts", "run/credentials", "inspect", "install", "lazyregexp", "price", "proc", "prompt",
-		"ralph", "repo", "repo/gitdir", "report", "rundir", "runner", "sandbox", "scm", "secret", "starter", "taskdir", "tasks", "trigger",
+		"ralph", "repo", "repo/credentials", "repo/gitdir", "report", "rundir", "runner", "sandbox", "scm", "secret", "starter", "taskdir", "tasks", "trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/credentials": {[]string{"config", "secret"}, "the values of configuration and environment that must never be shown"},
 	"cli/output":      {[]string{"config", "ralph", "report", "run", "runner", "secret"}, "prints a run"},

@@ -30,8 +30,8 @@ type overlay struct {
 }
 
 type overlaid struct {
-	was []guardFile // what stood there, folders before what they hold
-	now guardFile   // what was put there
+	was []files.Saved // what stood there, folders before what they hold
+	now files.Saved   // what was put there
 }
 
 // Overlay puts the base's version of the paths that match picks into the work
@@ -128,9 +128,9 @@ func (o *overlay) put(changes []store.Change, contents map[plumbing.Hash][]byte)
 	}
 	owner := files.MetaOf(info)
 	size := 0
-	replace := func(name string, now guardFile) error {
+	replace := func(name string, now files.Saved) error {
 		f := overlaid{now: now}
-		if err := recordAll(o.top, name, &f.was, &size); err != nil {
+		if err := files.Save(o.top, name, &f.was, &size); err != nil {
 			return fmt.Errorf("%q: %w", printable.Line(name, 200), err)
 		}
 		o.files = append(o.files, f)
@@ -144,7 +144,7 @@ func (o *overlay) put(changes []store.Change, contents map[plumbing.Hash][]byte)
 		if now.Kind == "" {
 			return nil
 		}
-		if err := now.put(o.top); err != nil {
+		if err := now.Put(o.top); err != nil {
 			return err
 		}
 		info, err := o.top.Lstat(name)
@@ -155,8 +155,8 @@ func (o *overlay) put(changes []store.Change, contents map[plumbing.Hash][]byte)
 	}
 	// What goes makes place for what comes.
 	for _, ch := range changes {
-		if ch.New == (store.Entry{}) && realFolders(o.top, path.Dir(ch.Path)) {
-			if err := replace(ch.Path, guardFile{Name: ch.Path}); err != nil {
+		if ch.New == (store.Entry{}) && files.RealFolders(o.top, path.Dir(ch.Path)) {
+			if err := replace(ch.Path, files.Saved{Name: ch.Path}); err != nil {
 				return touched, err
 			}
 		}
@@ -175,21 +175,21 @@ func (o *overlay) put(changes []store.Change, contents map[plumbing.Hash][]byte)
 				continue
 			}
 			if err == nil {
-				if err := replace(dir, guardFile{Name: dir}); err != nil {
+				if err := replace(dir, files.Saved{Name: dir}); err != nil {
 					return touched, err
 				}
 			}
 			o.dirs = append(o.dirs, dir)
-			if err := makeFolders(o.top, dir); err != nil {
+			if err := files.MakeFolders(o.top, dir); err != nil {
 				return touched, err
 			}
 		}
-		now := guardFile{Name: ch.Path, Kind: kindFile, Content: contents[ch.New.Hash], Meta: files.Meta{Mode: 0o644, UID: owner.UID, GID: owner.GID}}
+		now := files.Saved{Name: ch.Path, Kind: files.KindFile, Content: contents[ch.New.Hash], Meta: files.Meta{Mode: 0o644, UID: owner.UID, GID: owner.GID}}
 		switch ch.New.Mode {
 		case filemode.Executable:
 			now.Meta.Mode = 0o755
 		case filemode.Symlink:
-			now.Kind, now.Link, now.Content = kindLink, string(now.Content), nil
+			now.Kind, now.Link, now.Content = files.KindLink, string(now.Content), nil
 		}
 		if err := replace(ch.Path, now); err != nil {
 			return touched, err
@@ -236,7 +236,7 @@ func (r *Repo) RestoreOverlay() (kept []string, err error) {
 	var back []overlaid
 	var errs []error
 	for _, f := range slices.Backward(o.files) {
-		same, err := f.now.unchanged(o.top)
+		same, err := f.now.Unchanged(o.top)
 		switch {
 		case f.now.Kind == "": // a folder of ours may still stand there
 		case err != nil || !same:
@@ -259,7 +259,7 @@ func (r *Repo) RestoreOverlay() (kept []string, err error) {
 			continue
 		}
 		for _, was := range f.was {
-			errs = append(errs, was.put(o.top))
+			errs = append(errs, was.Put(o.top))
 		}
 	}
 	slices.Sort(kept)
@@ -269,8 +269,8 @@ func (r *Repo) RestoreOverlay() (kept []string, err error) {
 // hasRoom says that nothing of the agent's stands where something is to be put
 // back.
 func (f overlaid) hasRoom(top *os.Root) (bool, error) {
-	if info, err := top.Lstat(f.now.Name); err == nil && info.IsDir() && f.was[0].Kind == kindDir {
-		return realFolders(top, path.Dir(f.now.Name)), nil
+	if info, err := top.Lstat(f.now.Name); err == nil && info.IsDir() && f.was[0].Kind == files.KindDir {
+		return files.RealFolders(top, path.Dir(f.now.Name)), nil
 	}
-	return guardFile{Name: f.now.Name}.unchanged(top)
+	return files.Saved{Name: f.now.Name}.Unchanged(top)
 }

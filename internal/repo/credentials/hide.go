@@ -1,4 +1,5 @@
-package repo
+// Package credentials keeps a checkout's credentials, and what a later git would run, from the agent.
+package credentials
 
 import (
 	"bytes"
@@ -7,9 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"slices"
 
 	"github.com/org/ralph-action/internal/atomicfile"
 	"github.com/org/ralph-action/internal/repo/files"
@@ -27,59 +26,41 @@ var guarded = []string{
 }
 
 const (
-	manifestName    = "hidden.json"
-	maxGuardedBytes = 64 << 20
-	maxGitFolders   = 2000
-	maxModuleDepth  = 40
+	manifestName   = "hidden.json"
+	maxGitFolders  = 2000
+	maxModuleDepth = 40
 )
 
 // Hidden is a workspace whose git configuration holds no credential for as long
 // as the agent works.
 type Hidden struct {
 	manifest string
-	state    guardState
+	state    state
 	roots    []*os.Root
 }
 
-// guardState is what the manifest on disk holds.
-type guardState struct {
-	Folders []guardFolder
+// state is what the manifest on disk holds.
+type state struct {
+	Folders []folder
 }
 
-// guardFolder is one git folder: the repository's, and one of each submodule.
-type guardFolder struct {
+// folder is one git folder: the repository's, and one of each submodule.
+type folder struct {
 	Path  string // without links
-	Files []guardFile
+	Files []files.Saved
 	// Pointer says that it is a work tree, of which only the file .git is guarded
 	// that names its git folder.
 	Pointer bool `json:",omitempty"`
 }
 
-// guardFile is a file, link or folder as it was. Kind is "" when nothing was
-// there.
-type guardFile struct {
-	Name    string
-	Kind    string
-	Meta    files.Meta
-	Content []byte `json:",omitempty"`
-	Link    string `json:",omitempty"`
-	Left    []byte `json:",omitempty"` // the content put there for the agent, when it differs
-}
-
-const (
-	kindFile = "file"
-	kindLink = "link"
-	kindDir  = "dir"
-)
-
-// HideToken takes the credentials out of the configuration of the repository
+// Hide takes the credentials out of the configuration of the repository
 // above dir, and of its submodules, and remembers that and everything else a
 // planted program could hide in. It uses no git program. The originals are
 // written to store, which only the owner may read, before anything is
-// changed: a process that was killed is made good by the next HideToken or
-// RestoreToken with the same store. Call it before Open.
-func HideToken(dir, store string) (*Hidden, error) {
-	if _, err := RestoreToken(store); err != nil {
+// changed: a process that was killed is made good by the next Hide or
+// Restore with the same store. Call it before repo.Open.
+func Hide(dir, store string) (*Hidden, error) {
+	if _, err := Restore(store); err != nil {
 		return nil, err
 	}
 	at, err := gitdir.Locate(dir)
@@ -94,9 +75,9 @@ func HideToken(dir, store string) (*Hidden, error) {
 	return h, nil
 }
 
-// RestoreToken puts back what a HideToken of a process that is gone has hidden.
+// Restore puts back what a Hide of a process that is gone has hidden.
 // Nothing hidden is fine.
-func RestoreToken(store string) (notes []string, err error) {
+func Restore(store string) (notes []string, err error) {
 	h := &Hidden{manifest: filepath.Join(store, manifestName)}
 	b, err := os.ReadFile(h.manifest)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,18 +116,18 @@ func (h *Hidden) hide(at gitdir.Layout) error {
 			return err
 		}
 		h.roots = append(h.roots, root)
-		f := guardFolder{Path: dir, Pointer: i >= len(folders)}
+		f := folder{Path: dir, Pointer: i >= len(folders)}
 		names := guarded
 		if f.Pointer {
 			names = []string{".git"}
 		}
 		for _, name := range names {
-			if err := recordAll(root, name, &f.Files, &size); err != nil {
+			if err := files.Save(root, name, &f.Files, &size); err != nil {
 				return fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
 			}
 		}
 		for i := range f.Files {
-			if err := f.Files[i].strip(); err != nil {
+			if err := strip(&f.Files[i]); err != nil {
 				return fmt.Errorf("%s: %w", filepath.Join(dir, f.Files[i].Name), err)
 			}
 		}
@@ -169,8 +150,8 @@ func (h *Hidden) hide(at gitdir.Layout) error {
 }
 
 // strip works out what of a configuration the agent may see.
-func (f *guardFile) strip() error {
-	if f.Kind != kindFile || f.Name != "config" && f.Name != "config.worktree" {
+func strip(f *files.Saved) error {
+	if f.Kind != files.KindFile || f.Name != "config" && f.Name != "config.worktree" {
 		return nil
 	}
 	c, err := gitconfig.Parse(f.Content)
@@ -195,61 +176,4 @@ func (h *Hidden) save() error {
 	}
 	defer store.Close()
 	return atomicfile.Write(store, manifestName, bytes.NewReader(b), atomicfile.Options{Sync: true, Temp: manifestName + ".new"})
-}
-
-// recordAll remembers a name and, for a folder, everything below it.
-func recordAll(root *os.Root, name string, found *[]guardFile, size *int) error {
-	info, err := root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		*found = append(*found, guardFile{Name: name})
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	f := guardFile{Name: name, Meta: files.MetaOf(info)}
-	switch {
-	case info.Mode().IsRegular():
-		f.Kind = kindFile
-		if f.Content, err = files.Read(root, name, maxGuardedBytes); err != nil {
-			return err
-		}
-		if *size += len(f.Content); *size > maxGuardedBytes {
-			return fmt.Errorf("hooks and configuration have more than %d bytes", maxGuardedBytes)
-		}
-	case info.Mode()&fs.ModeSymlink != 0:
-		f.Kind = kindLink
-		if f.Link, err = root.Readlink(name); err != nil {
-			return err
-		}
-	case info.IsDir():
-		f.Kind = kindDir
-	default:
-		return errors.New("neither a file, nor a folder, nor a link")
-	}
-	*found = append(*found, f)
-	if f.Kind != kindDir {
-		return nil
-	}
-	names, err := list(root, name)
-	if err != nil {
-		return err
-	}
-	for _, n := range names {
-		if err := recordAll(root, path.Join(name, n), found, size); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func list(root *os.Root, name string) ([]string, error) {
-	d, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	names, err := d.Readdirnames(-1)
-	slices.Sort(names)
-	return names, err
 }
