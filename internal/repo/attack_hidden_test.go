@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/credentials"
 )
 
 // Links on the way to a git folder lead nowhere: what was hidden is written into
@@ -48,7 +48,7 @@ func TestRestoreFollowsNoLinks(t *testing.T) {
 			git(t, filepath.Dir(dir), "clone", "-q", "--recurse-submodules", top, dir)
 			asCheckout(t, dir, 5)
 			git(t, filepath.Join(dir, "deep/sub"), "config", "http.https://github.com/.extraheader", token)
-			h, err := repo.HideToken(dir, t.TempDir())
+			h, err := credentials.Hide(dir, t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,7 @@ func TestPointersToGitFolders(t *testing.T) {
 			t.Parallel()
 			dir, pointer := tt.make(t)
 			before := read(t, pointer)
-			h, err := repo.HideToken(dir, t.TempDir())
+			h, err := credentials.Hide(dir, t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +145,7 @@ func TestPointersToGitFolders(t *testing.T) {
 	t.Run("the module is gone", func(t *testing.T) {
 		t.Parallel()
 		dir, _ := clone(t)
-		h, err := repo.HideToken(dir, t.TempDir())
+		h, err := credentials.Hide(dir, t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,8 +169,8 @@ func TestPlantedCommondir(t *testing.T) {
 		if err := plant(filepath.Join(dir, ".git/commondir")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := repo.HideToken(dir, t.TempDir()); err == nil || !strings.Contains(err.Error(), "commondir") {
-			t.Errorf("%s: HideToken() = %v, want it refused", name, err)
+		if _, err := credentials.Hide(dir, t.TempDir()); err == nil || !strings.Contains(err.Error(), "commondir") {
+			t.Errorf("%s: Hide() = %v, want it refused", name, err)
 		}
 	}
 }
@@ -203,7 +203,7 @@ func TestEveryKindOfCredentialIsHidden(t *testing.T) {
 		file := filepath.Join(dir, ".git/config")
 		before := read(t, file) + lines + "[user]\n\tname = kept\n"
 		write(t, file, before)
-		h, err := repo.HideToken(dir, t.TempDir())
+		h, err := credentials.Hide(dir, t.TempDir())
 		if err != nil {
 			t.Fatalf("%q: %v", lines, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/credentials"
 )
 
 // forge a loose object: any content under the name of another.
@@ -239,8 +240,8 @@ func TestGitFolderIsSwappedMidRun(t *testing.T) {
 			write(t, filepath.Join(dir, "x.txt"), "x\n")
 			if tt.name == "HEAD is a pipe" {
 				// git itself would wait for it: only the owner's side is asked.
-				if _, err := repo.HideToken(dir, t.TempDir()); err != nil {
-					t.Logf("HideToken() = %v", err)
+				if _, err := credentials.Hide(dir, t.TempDir()); err != nil {
+					t.Logf("Hide() = %v", err)
 				}
 				return
 			}

@@ -9,6 +9,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // Update is what becomes of a branch whose base has moved.
@@ -41,7 +43,7 @@ func restarts(c *object.Commit) bool {
 // whole makes sure that the store holds a commit with all folders of its tree:
 // from the workspace, else from the server the base is read from.
 func (r *Repo) whole(ctx context.Context, h plumbing.Hash) (*object.Commit, error) {
-	if c, err := r.store.commit(h); err == nil && r.store.has(c.TreeHash) && r.store.whole(c.TreeHash) {
+	if c, err := r.store.Commit(h); err == nil && r.store.Has(c.TreeHash) && r.store.Whole(c.TreeHash) {
 		return c, nil
 	}
 	// A partial clone has no files to merge.
@@ -50,7 +52,7 @@ func (r *Repo) whole(ctx context.Context, h plumbing.Hash) (*object.Commit, erro
 			if err != nil {
 				return nil, err
 			}
-			return r.store.commit(h)
+			return r.store.Commit(h)
 		}
 	}
 	from, adv, err := r.source(ctx)
@@ -61,11 +63,11 @@ func (r *Repo) whole(ctx context.Context, h plumbing.Hash) (*object.Commit, erro
 		return nil, fmt.Errorf("fetch the commit %s: %w", h, err)
 	}
 	r.apart[h] = true
-	c, err := r.store.commit(h)
+	c, err := r.store.Commit(h)
 	if err != nil {
 		return nil, err
 	}
-	if !r.store.whole(c.TreeHash) {
+	if !r.store.Whole(c.TreeHash) {
 		return nil, fmt.Errorf("the server did not send all of %s", h)
 	}
 	return c, nil
@@ -85,15 +87,15 @@ func (r *Repo) alone(h plumbing.Hash) wanted {
 
 // take fetches into the store, and only there.
 func (r *Repo) take(ctx context.Context, from *remote, adv advertisement, w wanted) error {
-	f, err := r.store.spool()
+	f, err := r.store.Spool()
 	if err != nil {
 		return err
 	}
-	defer discard(f)
+	defer store.Discard(f)
 	if err := from.fetch(ctx, adv, w, f); err != nil {
 		return err
 	}
-	_, err = r.store.importPack(f, false)
+	_, err = r.store.ImportPack(f, false)
 	return err
 }
 
@@ -122,19 +124,19 @@ func (r *Repo) trees(ctx context.Context, commits ...plumbing.Hash) ([]plumbing.
 // adds says whether merging what changed from one tree to another would change
 // a third.
 func (r *Repo) adds(ctx context.Context, from, to, onto plumbing.Hash) (bool, error) {
-	changes, err := r.store.diff(from, to, nil)
+	changes, err := r.store.Diff(from, to, nil)
 	if err != nil {
 		return true, err
 	}
 	for _, c := range changes {
-		there, err := r.store.lookup(onto, c.path)
+		there, err := r.store.Lookup(onto, c.Path)
 		if err != nil {
 			return true, err
 		}
-		if there == c.new {
+		if there == c.New {
 			continue
 		}
-		if merged, ok := r.mergeFile(ctx, c.old, c.new, there); !ok || merged != there {
+		if merged, ok := r.mergeFile(ctx, c.Old, c.New, there); !ok || merged != there {
 			return true, nil
 		}
 	}
@@ -146,12 +148,12 @@ func (r *Repo) adds(ctx context.Context, from, to, onto plumbing.Hash) (bool, er
 // commit to start from, whose tree it holds. It is published with the first
 // new work and not before.
 func (r *Repo) restart(tip, from plumbing.Hash) (plumbing.Hash, error) {
-	c, err := r.store.commit(from)
+	c, err := r.store.Commit(from)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
 	now := r.opt.Clock()
-	return r.store.writeCommit(&object.Commit{
+	return r.store.WriteCommit(&object.Commit{
 		Author: signature(r.opt.Committer, now), Committer: signature(r.opt.Committer, now),
 		Message: fmt.Sprintf("ralph: start again from %s\n\nAll changes of this branch were in %s already.\n\n%s: %s\n",
 			r.start.Base, r.start.Base, restartTrailer, from),
@@ -161,22 +163,22 @@ func (r *Repo) restart(tip, from plumbing.Hash) (plumbing.Hash, error) {
 
 // handCommit gives the workspace a commit of ours and the folders it may lack.
 func (r *Repo) handCommit(ctx context.Context, h plumbing.Hash, than plumbing.Hash) error {
-	c, err := r.store.commit(h)
+	c, err := r.store.Commit(h)
 	if err != nil {
 		return err
 	}
-	was, err := r.store.commit(than)
+	was, err := r.store.Commit(than)
 	if err != nil {
 		return err
 	}
 	objects := []plumbing.Hash{h}
-	changes, err := r.store.diff(was.TreeHash, c.TreeHash, func(t plumbing.Hash) { objects = append(objects, t) })
+	changes, err := r.store.Diff(was.TreeHash, c.TreeHash, func(t plumbing.Hash) { objects = append(objects, t) })
 	if err != nil {
 		return err
 	}
 	for _, ch := range changes {
-		if r.blended[ch.new.hash] {
-			objects = append(objects, ch.new.hash)
+		if r.blended[ch.New.Hash] {
+			objects = append(objects, ch.New.Hash)
 		}
 	}
 	return r.handBack(ctx, objects)

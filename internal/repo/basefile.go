@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // maxBaseFile bounds a file of the base that is asked for by name.
@@ -29,21 +31,21 @@ func (r *Repo) BaseFile(ctx context.Context, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := r.store.lookup(c.TreeHash, path)
+	e, err := r.store.Lookup(c.TreeHash, path)
 	if err != nil {
 		return nil, err
 	}
-	if e.mode != filemode.Regular && e.mode != filemode.Executable {
-		return nil, fmt.Errorf("%s of the base: %w", clean(path, 200), fs.ErrNotExist)
+	if e.Mode != filemode.Regular && e.Mode != filemode.Executable {
+		return nil, fmt.Errorf("%s of the base: %w", printable.Line(path, 200), fs.ErrNotExist)
 	}
-	if err := r.blob(ctx, e.hash); err != nil {
+	if err := r.blob(ctx, e.Hash); err != nil {
 		return nil, err
 	}
-	o, err := r.store.fs.EncodedObject(plumbing.BlobObject, e.hash)
+	o, err := r.store.Blob(e.Hash)
 	if err != nil {
 		return nil, err
 	}
-	return readObject(o, maxBaseFile)
+	return store.ReadObject(o, maxBaseFile)
 }
 
 // Prefix is the path of Options.Dir from the top of the work tree, with a slash at

@@ -10,6 +10,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // Start is what the run begins with.
@@ -60,8 +62,8 @@ const (
 func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	r.start = Start{Branch: r.opt.Branch, BaseSHA: r.base.String()}
 	r.server = server{branch: r.opt.Branch, known: map[plumbing.Hash]bool{r.base: true}, synced: r.base}
-	r.line = line{held: map[string]entry{}, judged: map[string]entry{}, touched: map[string]bool{}, rewritten: map[string]int{}, ours: map[plumbing.Hash]bool{}}
-	r.own = map[string]change{}
+	r.line = line{held: map[string]store.Entry{}, judged: map[string]store.Entry{}, touched: map[string]bool{}, rewritten: map[string]int{}, ours: map[plumbing.Hash]bool{}}
+	r.own = map[string]store.Change{}
 
 	adv, err := r.advertised(ctx)
 	if err != nil {
@@ -197,7 +199,7 @@ func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, e
 	}
 	r.start.AskedBase = base
 	if to := moved[base]; to != "" {
-		r.note("somebody retargeted the pull request of %s from %s to %s: that is its base", r.opt.Branch, base, clean(to, 200))
+		r.note("somebody retargeted the pull request of %s from %s to %s: that is its base", r.opt.Branch, base, printable.Line(to, 200))
 		base = to
 	}
 	switch {
@@ -279,18 +281,18 @@ func (r *Repo) ref(ctx context.Context, name string) (plumbing.Hash, error) {
 // noteDirt stages the tree as it is before the agent starts and remembers what
 // differs from the commit.
 func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
-	c, err := r.store.commit(head)
+	c, err := r.store.Commit(head)
 	if err != nil {
 		return err
 	}
-	modules, err := r.store.lookup(c.TreeHash, ".gitmodules")
+	modules, err := r.store.Lookup(c.TreeHash, ".gitmodules")
 	if err != nil {
 		return err
 	}
 	tree := c.TreeHash
 	// A broken submodule, which status passes over, is refused now and not after
 	// the agent has worked.
-	if !r.clean || modules != (entry{}) || head != r.base && !r.unchanged(ctx, head) {
+	if !r.clean || modules != (store.Entry{}) || head != r.base && !r.unchanged(ctx, head) {
 		var notes []string
 		if tree, notes, err = r.stage(ctx); err != nil {
 			return err
@@ -309,25 +311,25 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 		return err
 	}
 	l.seenTree = tree
-	changes, err := r.store.diff(c.TreeHash, tree, nil)
+	changes, err := r.store.Diff(c.TreeHash, tree, nil)
 	if err != nil {
 		return err
 	}
-	taken := map[string]entry{}
+	taken := map[string]store.Entry{}
 	for _, ch := range changes {
-		if _, ours := r.own[ch.path]; ours {
-			taken[ch.path] = ch.old
+		if _, ours := r.own[ch.Path]; ours {
+			taken[ch.Path] = ch.Old
 			continue
 		}
 		if !r.opt.IncludeDirty {
-			l.held[ch.path] = ch.new
+			l.held[ch.Path] = ch.New
 		}
 		if len(r.start.Dirty) < maxListed {
-			r.start.Dirty = append(r.start.Dirty, ch.path)
+			r.start.Dirty = append(r.start.Dirty, ch.Path)
 		}
 	}
 	// Work that a killed run left counts as done since the start.
-	l.startTree, err = r.store.edit(tree, taken)
+	l.startTree, err = r.store.Edit(tree, taken)
 	return err
 }
 

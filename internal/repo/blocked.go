@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // BlockedError says that something may not be published. Nothing was committed or
@@ -18,12 +19,12 @@ func (e *BlockedError) Error() string {
 	first := e.Findings[0]
 	at := first.Where
 	if first.Path != "" {
-		at = fmt.Sprintf("%q", clean(first.Path, 200))
+		at = fmt.Sprintf("%q", printable.Line(first.Path, 200))
 	}
 	if len(e.Findings) == 1 {
-		return fmt.Sprintf("nothing is published: %s: %s", at, clean(first.Text, 400))
+		return fmt.Sprintf("nothing is published: %s: %s", at, printable.Line(first.Text, 400))
 	}
-	return fmt.Sprintf("nothing is published: %s: %s; and %d more", at, clean(first.Text, 400), len(e.Findings)-1)
+	return fmt.Sprintf("nothing is published: %s: %s; and %d more", at, printable.Line(first.Text, 400), len(e.Findings)-1)
 }
 
 // blocked is a *BlockedError when one of the findings is grave enough.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // slugBytes is the length of the readable part of a default branch name.
@@ -91,5 +93,5 @@ func Suffix(branch, kind string, at time.Time, checkedOut string) (string, error
 		}
 		return branch + "-" + checkedOut[:7], nil
 	}
-	return "", fmt.Errorf("branch-suffix %q: it is %s, %s or %s", clean(kind, 40), SuffixRandom, SuffixTimestamp, SuffixCommit)
+	return "", fmt.Errorf("branch-suffix %q: it is %s, %s or %s", printable.Line(kind, 40), SuffixRandom, SuffixTimestamp, SuffixCommit)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // Seen identifies what would be published as it was seen last: by the last
@@ -27,13 +29,13 @@ func (r *Repo) Changed(then string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	changes, err := r.store.diff(h, now, nil)
+	changes, err := r.store.Diff(h, now, nil)
 	if err != nil {
 		return nil, fmt.Errorf("compare trees: %w", err)
 	}
 	paths := make([]string, len(changes))
 	for i, c := range changes {
-		paths[i] = c.path
+		paths[i] = c.Path
 	}
 	return paths, nil
 }
@@ -51,11 +53,11 @@ func (r *Repo) Unchanged(ctx context.Context, path, id string) bool {
 		}
 	}
 	for _, tree := range trees {
-		e, err := r.store.lookup(tree, path)
+		e, err := r.store.Lookup(tree, path)
 		if err != nil {
 			return false
 		}
-		if now := e.hash.String(); e == (entry{}) && id != "" || e != (entry{}) && now != id {
+		if now := e.Hash.String(); e == (store.Entry{}) && id != "" || e != (store.Entry{}) && now != id {
 			return false
 		}
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 const (
@@ -79,7 +82,7 @@ func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Comm
 		return ralph.Commit{}, nil
 	}
 	before := r.line.tipTree
-	parent, err := r.store.commit(s.parent)
+	parent, err := r.store.Commit(s.parent)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
@@ -109,7 +112,7 @@ func (r *Repo) pushed(ctx context.Context, c ralph.Commit) ralph.Commit {
 	}
 	r.server.pending = true
 	if err := r.Push(ctx); err != nil {
-		c.PushError = clean(err.Error(), 500)
+		c.PushError = printable.Line(err.Error(), 500)
 		return c
 	}
 	if r.server.pushed.IsZero() {
@@ -122,14 +125,14 @@ func (r *Repo) pushed(ctx context.Context, c ralph.Commit) ralph.Commit {
 // commitSnapshot moves the line to the snapshot. It says whether there was
 // anything to move to.
 func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
-	parent, err := r.store.commit(s.parent)
+	parent, err := r.store.Commit(s.parent)
 	if err != nil {
 		return false, err
 	}
 	tip := s.parent
 	if s.public != parent.TreeHash || s.own > 0 || r.line.untold {
 		now := r.opt.Clock()
-		tip, err = r.store.writeCommit(&object.Commit{
+		tip, err = r.store.WriteCommit(&object.Commit{
 			Author:       signature(r.opt.Author, now),
 			Committer:    signature(r.opt.Committer, now),
 			Message:      message(r.opt.Message(it)),
@@ -154,16 +157,16 @@ func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
 }
 
 func (r *Repo) describe(s *snapshot, before plumbing.Hash) (ralph.Commit, error) {
-	tip, err := r.store.commit(r.line.tip)
+	tip, err := r.store.Commit(r.line.tip)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
-	changes, err := r.store.diff(before, r.line.tipTree, nil)
+	changes, err := r.store.Diff(before, r.line.tipTree, nil)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
 	subject, _, _ := strings.Cut(strings.TrimSpace(tip.Message), "\n")
-	return ralph.Commit{SHA: r.line.tip.String(), Subject: clean(subject, 300), Files: len(changes), Own: s.own}, nil
+	return ralph.Commit{SHA: r.line.tip.String(), Subject: printable.Line(subject, 300), Files: len(changes), Own: s.own}, nil
 }
 
 // signature keeps names within the syntax of a commit.
@@ -196,7 +199,7 @@ func (r *Repo) catchUp(ctx context.Context, s *snapshot) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), returnTime)
 	defer cancel()
 	if err := r.giveBack(ctx, s); err != nil {
-		r.note("the workspace was not brought to the checkpoint %s: %s", r.line.tip.String()[:7], clean(err.Error(), 300))
+		r.note("the workspace was not brought to the checkpoint %s: %s", r.line.tip.String()[:7], printable.Line(err.Error(), 300))
 		return
 	}
 	r.line.headTree = r.line.tipTree
@@ -214,7 +217,7 @@ func (r *Repo) head(ctx context.Context) (plumbing.Hash, error) {
 // branchFile is the commit that the file of the work branch names; zero when there
 // is no such file, as where git has packed it.
 func (r *Repo) branchFile() plumbing.Hash {
-	b, err := readFile(r.common, "refs/heads/"+r.opt.Branch, 4096)
+	b, err := files.Read(r.common, "refs/heads/"+r.opt.Branch, 4096)
 	if err != nil {
 		return plumbing.ZeroHash
 	}
@@ -223,7 +226,7 @@ func (r *Repo) branchFile() plumbing.Hash {
 }
 
 func (r *Repo) attached() bool {
-	b, err := readFile(r.gitDir, "HEAD", 4096)
+	b, err := files.Read(r.gitDir, "HEAD", 4096)
 	return err == nil && strings.TrimSpace(string(b)) == "ref: refs/heads/"+r.opt.Branch
 }
 
@@ -239,11 +242,11 @@ func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
 			objects = append(objects, r.line.tip)
 		}
 		objects = append(append(objects, s.pinned...), r.line.remade...)
-		if _, err := r.store.diff(s.tree, s.public, func(h plumbing.Hash) { objects = append(objects, h) }); err != nil {
+		if _, err := r.store.Diff(s.tree, s.public, func(h plumbing.Hash) { objects = append(objects, h) }); err != nil {
 			return err
 		}
-		if s.public == emptyTree {
-			objects = append(objects, emptyTree)
+		if s.public == store.EmptyTree {
+			objects = append(objects, store.EmptyTree)
 		}
 		if err := r.handBack(ctx, objects); err != nil {
 			return err

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // What a pre-flight can find.
 var (
-	ErrNotRepository = errors.New("not a git repository: check the repository out before this step (actions/checkout), or run git init and make a first commit")
-	ErrEmpty         = errors.New("the repository has no commit yet: make a first commit, so that there is something to build on")
+	ErrEmpty = errors.New("the repository has no commit yet: make a first commit, so that there is something to build on")
 	// ErrNotFastForward is a branch that somebody else moved while we pushed.
 	ErrNotFastForward = errors.New("the branch on the server has moved")
 )
@@ -72,7 +73,7 @@ func (e *PermissionError) Error() string {
 	case e.Permission == permRead:
 		return fmt.Sprintf("the token may not read the repository (%d): add \"permissions: contents: read\" to the job", e.Status)
 	case e.Pushing:
-		return fmt.Sprintf("the token given as %s may not push to %s (%d): it needs %s there, and its owner the right to push", input, cmp.Or(clean(e.Repository, 200), "the repository"), e.Status, permContents)
+		return fmt.Sprintf("the token given as %s may not push to %s (%d): it needs %s there, and its owner the right to push", input, cmp.Or(printable.Line(e.Repository, 200), "the repository"), e.Status, permContents)
 	default:
 		return fmt.Sprintf("the token may not push (%d): add \"permissions: %s\" to the job, or allow it under Settings > Actions > General > Workflow permissions > Read and write permissions", e.Status, permContents)
 	}
@@ -122,11 +123,11 @@ func rejection(branch, report, remote string) error {
 	case has("without `workflows` permission", "without `workflow` scope", "without workflows permission", "without workflow scope"):
 		return &PermissionError{Permission: permWorkflows, Path: between(report+"\n"+remote, "workflow `", "`")}
 	case has("protected branch", "gh006", "gh013", "rule violations", "protected ref"):
-		return &RejectedError{Branch: branch, Reason: clean(report, 200), Remote: clean(remote, 600), Protected: true}
+		return &RejectedError{Branch: branch, Reason: printable.Line(report, 200), Remote: printable.Line(remote, 600), Protected: true}
 	case has("non-fast-forward", "fetch first", "stale info", "incorrect old value", "cannot lock ref", "failed to update ref", "but expected", "reference already exists"):
-		return fmt.Errorf("%w: %s", ErrNotFastForward, clean(report, 200))
+		return fmt.Errorf("%w: %s", ErrNotFastForward, printable.Line(report, 200))
 	default:
-		return &RejectedError{Branch: branch, Reason: clean(report, 200), Remote: clean(remote, 600)}
+		return &RejectedError{Branch: branch, Reason: printable.Line(report, 200), Remote: printable.Line(remote, 600)}
 	}
 }
 
@@ -140,5 +141,5 @@ func between(s, from, to string) string {
 	if !ok {
 		return ""
 	}
-	return clean(s, 200)
+	return printable.Line(s, 200)
 }

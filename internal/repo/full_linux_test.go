@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/credentials"
 )
 
 // The configuration comes back where there is no room for another file.
@@ -27,7 +27,7 @@ func TestRestoreWithoutRoomForFiles(t *testing.T) {
 	asCheckout(t, dir, 5)
 	config := filepath.Join(dir, ".git", "config")
 	before := read(t, config)
-	h, err := repo.HideToken(dir, t.TempDir())
+	h, err := credentials.Hide(dir, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

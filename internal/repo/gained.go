@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // Word is what the forge knows of a branch and git does not.
@@ -162,7 +164,7 @@ func (r *Repo) Follow(ctx context.Context, join bool) error {
 		return err
 	}
 	if conflict != "" {
-		r.note("%s while the run went on, and %s has changed %q since, as the work after it did: merge %s into %s and resolve that", w.by.how(r.start.Base), r.start.Base, clean(conflict, 200), r.start.Base, r.server.branch)
+		r.note("%s while the run went on, and %s has changed %q since, as the work after it did: merge %s into %s and resolve that", w.by.how(r.start.Base), r.start.Base, printable.Line(conflict, 200), r.start.Base, r.server.branch)
 		return nil
 	}
 	if r.server.join, err = r.mergeCommit(r.server.tip, r.baseTip, tree); err != nil {
@@ -177,7 +179,7 @@ func (r *Repo) Follow(ctx context.Context, join bool) error {
 // mergeCommit merges the base into a commit of the branch.
 func (r *Repo) mergeCommit(head, base, tree plumbing.Hash) (plumbing.Hash, error) {
 	now := r.opt.Clock()
-	return r.store.writeCommit(&object.Commit{
+	return r.store.WriteCommit(&object.Commit{
 		Author: signature(r.opt.Committer, now), Committer: signature(r.opt.Committer, now),
 		Message:  fmt.Sprintf("Merge branch '%s' into %s\n", r.start.Base, r.opt.Branch),
 		TreeHash: tree, ParentHashes: []plumbing.Hash{head, base},

@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // gate is the last look before a push: what goes out with a commit, below it
@@ -22,7 +23,7 @@ func (r *Repo) gate(ctx context.Context, tip plumbing.Hash, have func(plumbing.H
 	}
 	there := have
 	have = func(h plumbing.Hash) bool { return there(h) || r.upstream[h] || r.insp.theirs[h] }
-	var changes []change
+	var changes []store.Change
 	var messages []Message
 	seen := map[plumbing.Hash]bool{}
 	queue := []plumbing.Hash{tip}
@@ -33,11 +34,11 @@ func (r *Repo) gate(ctx context.Context, tip plumbing.Hash, have func(plumbing.H
 			continue
 		}
 		seen[h] = true
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return err
 		}
-		list, err := r.store.changesOf(c)
+		list, err := r.store.ChangesOf(c)
 		if err != nil {
 			return err
 		}
@@ -46,7 +47,7 @@ func (r *Repo) gate(ctx context.Context, tip plumbing.Hash, have func(plumbing.H
 				changes = append(changes, ch)
 			}
 		}
-		text, err := r.store.messageText(h)
+		text, err := r.store.MessageText(h)
 		if err != nil {
 			return err
 		}
@@ -57,16 +58,16 @@ func (r *Repo) gate(ctx context.Context, tip plumbing.Hash, have func(plumbing.H
 }
 
 // there says that a merge has something from a parent that the server has.
-func (r *Repo) there(c *object.Commit, ch change, have func(plumbing.Hash) bool) bool {
+func (r *Repo) there(c *object.Commit, ch store.Change, have func(plumbing.Hash) bool) bool {
 	for _, p := range c.ParentHashes[min(1, len(c.ParentHashes)):] {
 		if !have(p) {
 			continue
 		}
-		parent, err := r.store.commit(p)
+		parent, err := r.store.Commit(p)
 		if err != nil {
 			continue
 		}
-		if e, err := r.store.lookup(parent.TreeHash, ch.path); err == nil && e == ch.new {
+		if e, err := r.store.Lookup(parent.TreeHash, ch.Path); err == nil && e == ch.New {
 			return true
 		}
 	}
@@ -75,20 +76,20 @@ func (r *Repo) there(c *object.Commit, ch change, have func(plumbing.Hash) bool)
 
 // judge inspects what no snapshot has shown. Nothing can be said about what goes
 // away.
-func (r *Repo) judge(ctx context.Context, changes []change, messages []Message) error {
+func (r *Repo) judge(ctx context.Context, changes []store.Change, messages []Message) error {
 	if r.opt.Inspect == nil {
 		return nil
 	}
-	changes = slices.DeleteFunc(changes, func(ch change) bool {
-		return ch.new == (entry{}) || r.insp.entries[placed{ch.path, ch.new}]
+	changes = slices.DeleteFunc(changes, func(ch store.Change) bool {
+		return ch.New == (store.Entry{}) || r.insp.entries[placed{ch.Path, ch.New}]
 	})
 	messages = slices.DeleteFunc(messages, func(m Message) bool { return r.insp.texts[sha256.Sum256([]byte(m.Text))] })
 	for _, ch := range changes {
-		if !ch.new.isBlob() || !r.store.has(ch.new.hash) {
+		if !ch.New.IsBlob() || !r.store.Has(ch.New.Hash) {
 			continue // nothing of it is sent
 		}
-		if !r.store.isBlob(ch.new.hash) {
-			return fmt.Errorf("%q is no file but another object of git's", clean(ch.path, 200))
+		if !r.store.IsBlob(ch.New.Hash) {
+			return fmt.Errorf("%q is no file but another object of git's", printable.Line(ch.Path, 200))
 		}
 	}
 	if len(changes) == 0 && len(messages) == 0 {
@@ -144,38 +145,4 @@ func tells(now, kept ralph.Finding) bool {
 		kept.Where = now.Where
 	}
 	return now.Kind == kept.Kind && now.Path == kept.Path && now.Line == kept.Line && now.Rule == kept.Rule && now.Where == kept.Where
-}
-
-// changesOf is where a commit differs from its first parent, which is what a push
-// of it sends.
-func (s *store) changesOf(c *object.Commit) ([]change, error) {
-	var parent plumbing.Hash
-	if len(c.ParentHashes) > 0 {
-		p, err := s.commit(c.ParentHashes[0])
-		if err != nil {
-			return nil, err
-		}
-		parent = p.TreeHash
-	}
-	empty := false
-	changes, err := s.diff(parent, c.TreeHash, func(h plumbing.Hash) { empty = empty || h == emptyTree && h != c.TreeHash })
-	if empty { // its name would be in no change
-		return nil, fmt.Errorf("the commit %s holds an empty folder, which git never makes", c.Hash)
-	}
-	return changes, err
-}
-
-// messageText is a commit without its tree and its parents.
-func (s *store) messageText(h plumbing.Hash) (string, error) {
-	b, err := s.read(plumbing.CommitObject, h)
-	if err != nil {
-		return "", err
-	}
-	if len(b) > maxMessageText {
-		return "", fmt.Errorf("the commit %s has a message of more than %d bytes", h, maxMessageText)
-	}
-	for bytes.HasPrefix(b, []byte("tree ")) || bytes.HasPrefix(b, []byte("parent ")) {
-		_, b, _ = bytes.Cut(b, []byte("\n"))
-	}
-	return string(b), nil
 }

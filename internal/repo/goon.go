@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // goOn decides what becomes of a branch that exists at tip. head is tip, or
@@ -67,7 +69,7 @@ func (r *Repo) blind(ctx context.Context, head plumbing.Hash, err error) (plumbi
 		return head, err
 	}
 	r.start.Resumed = true
-	r.note("the branch %s could not be compared with %s, and is continued as it is: %s", r.opt.Branch, r.start.Base, clean(err.Error(), 300))
+	r.note("the branch %s could not be compared with %s, and is continued as it is: %s", r.opt.Branch, r.start.Base, printable.Line(err.Error(), 300))
 	return head, nil
 }
 
@@ -131,7 +133,7 @@ func (r *Repo) stepAside(ctx context.Context, checkedOut string) error {
 		if ctx.Err() != nil {
 			return err
 		}
-		r.note("what is checked out could not be compared with %s: its commits are proposed too (%s)", r.start.Base, clean(err.Error(), 300))
+		r.note("what is checked out could not be compared with %s: its commits are proposed too (%s)", r.start.Base, printable.Line(err.Error(), 300))
 		return nil
 	}
 	if len(sp.own) == 0 {
@@ -151,7 +153,7 @@ func (r *Repo) stepAside(ctx context.Context, checkedOut string) error {
 func (r *Repo) comeBack(path string) {
 	r.server.onto, r.server.synced, r.server.aside = plumbing.ZeroHash, r.line.startHead, false
 	r.onBase = plumbing.ZeroHash
-	r.note("the work does not fit on %s, which has another %q: what was checked out is proposed with it", r.start.Base, clean(path, 200))
+	r.note("the work does not fit on %s, which has another %q: what was checked out is proposed with it", r.start.Base, printable.Line(path, 200))
 }
 
 // update brings a branch whose base has moved to the base, as the options ask.
@@ -228,7 +230,7 @@ func (r *Repo) unmerged(head plumbing.Hash, conflict string, err error) (plumbin
 		return head, err
 	}
 	r.start.Conflict = conflict
-	r.note("%s is not brought into the branch %s: both changed %q; the agent is told, and may merge it", r.start.Base, r.opt.Branch, clean(conflict, 200))
+	r.note("%s is not brought into the branch %s: both changed %q; the agent is told, and may merge it", r.start.Base, r.opt.Branch, printable.Line(conflict, 200))
 	return head, nil
 }
 
@@ -242,7 +244,7 @@ func (r *Repo) ownOnly(sp span) error {
 		if n.by == r.opt.Committer || ralphRun.MatchString(n.message) {
 			continue
 		}
-		return fmt.Errorf("update-base: rebase would rewrite %s by %q on %s, which is not ours: use merge, or another branch", n.hash.String()[:7], clean(n.by.Name, 80), r.opt.Branch)
+		return fmt.Errorf("update-base: rebase would rewrite %s by %q on %s, which is not ours: use merge, or another branch", n.hash.String()[:7], printable.Line(n.by.Name, 80), r.opt.Branch)
 	}
 	return nil
 }
@@ -252,7 +254,7 @@ func (r *Repo) ownOnly(sp span) error {
 func (r *Repo) rebase(ctx context.Context, sp span, head plumbing.Hash) (plumbing.Hash, error) {
 	var chain []*object.Commit
 	for h := head; sp.own[h]; {
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return head, err
 		}

@@ -12,6 +12,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 const (
@@ -41,7 +43,7 @@ var errLongHistory = fmt.Errorf("more than %d commits", maxWalk)
 // walk follows the commits of a store down from some, to those stop knows and
 // those the store does not have: the edges. Below a commit that started the
 // branch again it goes on with the base alone: what was there before is history.
-func (s *store) walk(from []plumbing.Hash, stop func(plumbing.Hash) bool) (span, error) {
+func walk(s *store.Store, from []plumbing.Hash, stop func(plumbing.Hash) bool) (span, error) {
 	sp := span{own: map[plumbing.Hash]bool{}}
 	edge := map[plumbing.Hash]bool{}
 	queue := slices.Clone(from)
@@ -52,9 +54,9 @@ func (s *store) walk(from []plumbing.Hash, stop func(plumbing.Hash) bool) (span,
 			continue
 		}
 		var c *object.Commit
-		if !stop(h) && s.has(h) {
+		if !stop(h) && s.Has(h) {
 			var err error
-			if c, err = s.commit(h); err != nil {
+			if c, err = s.Commit(h); err != nil {
 				return sp, err
 			}
 		}
@@ -117,7 +119,7 @@ func (r *Repo) askSpan(ctx context.Context, tip plumbing.Hash, bases []plumbing.
 	if r.baseRemote != nil {
 		there = r.upstream
 	}
-	local, err := r.store.walk([]plumbing.Hash{tip}, func(h plumbing.Hash) bool { return slices.Contains(bases, h) || there[h] })
+	local, err := walk(r.store, []plumbing.Hash{tip}, func(h plumbing.Hash) bool { return slices.Contains(bases, h) || there[h] })
 	if err != nil {
 		return span{}, err
 	}
@@ -169,8 +171,8 @@ func (r *Repo) between(ctx context.Context, tips []plumbing.Hash, bases ...plumb
 		return span{}, err
 	}
 	var sp span
-	err = r.scratch(ctx, from, adv, wanted{tips: tips, have: bases, filter: packp.FilterTreeDepth(0)}, func(s *store) error {
-		sp, err = s.walk(tips, func(h plumbing.Hash) bool { return slices.Contains(bases, h) })
+	err = r.scratch(ctx, from, adv, wanted{tips: tips, have: bases, filter: packp.FilterTreeDepth(0)}, func(s *store.Store) error {
+		sp, err = walk(s, tips, func(h plumbing.Hash) bool { return slices.Contains(bases, h) })
 		return err
 	})
 	return sp, err
@@ -194,26 +196,26 @@ func (r *Repo) source(ctx context.Context) (*remote, advertisement, error) {
 
 // scratch fetches into a store of its own, which is gone afterwards: only what
 // the server sent is in it.
-func (r *Repo) scratch(ctx context.Context, from *remote, adv advertisement, want wanted, use func(*store) error) error {
+func (r *Repo) scratch(ctx context.Context, from *remote, adv advertisement, want wanted, use func(*store.Store) error) error {
 	dir := filepath.Join(r.opt.Store, "graph.git")
-	if err := clearStore(dir); err != nil {
+	if err := store.Clear(dir); err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	s, err := openStore(dir)
+	s, err := store.Open(dir)
 	if err != nil {
 		return err
 	}
-	defer s.close()
-	f, err := s.spool()
+	defer s.Close()
+	f, err := s.Spool()
 	if err != nil {
 		return err
 	}
-	defer discard(f)
+	defer store.Discard(f)
 	if err := from.fetch(ctx, adv, want, f); err != nil {
 		return err
 	}
-	if _, err := s.importPack(f, false); err != nil {
+	if _, err := s.ImportPack(f, false); err != nil {
 		return err
 	}
 	return use(s)
@@ -251,7 +253,7 @@ func (r *Repo) guestSpan(ctx context.Context, tip plumbing.Hash, bases []plumbin
 	if err := r.importObjects(ctx, list); err != nil {
 		return all, err
 	}
-	sp, err := r.store.walk([]plumbing.Hash{tip}, func(h plumbing.Hash) bool { return !all.own[h] })
+	sp, err := walk(r.store, []plumbing.Hash{tip}, func(h plumbing.Hash) bool { return !all.own[h] })
 	if err != nil {
 		return all, err
 	}

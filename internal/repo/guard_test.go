@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/credentials"
 )
 
 // asCheckout adds to a checkout what actions/checkout adds: v5 and before put
@@ -71,7 +72,7 @@ func TestTokenIsHiddenAndRestored(t *testing.T) {
 			beforeGuarded := treeText(t, filepath.Join(dir, ".git/hooks")) + treeText(t, filepath.Join(dir, ".git/info"))
 
 			store := t.TempDir()
-			h, err := repo.HideToken(dir, store)
+			h, err := credentials.Hide(dir, store)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,9 +164,9 @@ func TestAgentPlantsInGitFolder(t *testing.T) {
 			check(os.Symlink("/dev/stdin", filepath.Join(g, "config")))
 		}, "config"},
 	} {
-		h, err := repo.HideToken(dir, t.TempDir())
+		h, err := credentials.Hide(dir, t.TempDir())
 		if err != nil {
-			t.Fatalf("%s: HideToken() = %v", tt.name, err)
+			t.Fatalf("%s: Hide() = %v", tt.name, err)
 		}
 		tt.act()
 		notes, err := h.Restore()
@@ -192,7 +193,7 @@ func TestAgentReplacesGitFolder(t *testing.T) {
 	asCheckout(t, dir, 5)
 	g := filepath.Join(dir, ".git")
 	before := read(t, filepath.Join(g, "config"))
-	h, err := repo.HideToken(dir, t.TempDir())
+	h, err := credentials.Hide(dir, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +211,7 @@ func TestAgentReplacesGitFolder(t *testing.T) {
 		t.Error("the planted hook is still there")
 	}
 
-	h, err = repo.HideToken(dir, t.TempDir())
+	h, err = credentials.Hide(dir, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,25 +238,25 @@ func TestRestoreAfterKill(t *testing.T) {
 	asCheckout(t, dir, 5)
 	before := read(t, filepath.Join(dir, ".git/config"))
 	store := t.TempDir()
-	if _, err := repo.HideToken(dir, store); err != nil {
+	if _, err := credentials.Hide(dir, store); err != nil {
 		t.Fatal(err)
 	}
 	// The process is gone; the next one hides again and must not take the
 	// stripped file for the original.
-	h, err := repo.HideToken(dir, store)
+	h, err := credentials.Hide(dir, store)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(treeText(t, dir), token) {
-		t.Error("the token shows after the second HideToken")
+		t.Error("the token shows after the second Hide")
 	}
 	_ = h
-	if _, err := repo.RestoreToken(store); err != nil {
+	if _, err := credentials.Restore(store); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "config", read(t, filepath.Join(dir, ".git/config")), before)
-	if notes, err := repo.RestoreToken(store); notes != nil || err != nil {
-		t.Errorf("RestoreToken() with nothing hidden = %q, %v, want nothing", notes, err)
+	if notes, err := credentials.Restore(store); notes != nil || err != nil {
+		t.Errorf("Restore() with nothing hidden = %q, %v, want nothing", notes, err)
 	}
 }
 
@@ -269,7 +270,7 @@ func TestSubmoduleTokenIsHidden(t *testing.T) {
 	git(t, filepath.Join(dir, "deep/sub"), "config", "http.https://github.com/.extraheader", token)
 	config := filepath.Join(dir, ".git/modules/deep/sub/config")
 	before := read(t, config)
-	h, err := repo.HideToken(dir, t.TempDir())
+	h, err := credentials.Hide(dir, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

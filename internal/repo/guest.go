@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // Guest runs git as the agent's user inside its sandbox, with the workspace as
@@ -47,7 +49,7 @@ func (e *GuestError) said(limit int) string {
 			b.WriteString(line)
 		}
 	}
-	return clean(b.String(), limit)
+	return printable.Line(b.String(), limit)
 }
 
 // subcommand names the git command of an argument list, without its options.
@@ -147,19 +149,4 @@ func (b *bounded) Write(p []byte) (int, error) {
 	}
 	b.left -= len(p)
 	return b.Buffer.Write(p)
-}
-
-// clean makes foreign text one bounded printable line; the end is kept.
-func clean(s string, limit int) string {
-	s = strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 || c == '\ufffd' {
-			return ' '
-		}
-		return c
-	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > limit {
-		s = "…" + string(r[len(r)-limit:])
-	}
-	return s
 }

@@ -13,26 +13,34 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
-// maxIndexBytes bounds the index we copy: a million files make 100 MB.
-const maxIndexBytes = 1 << 30
+const (
+	// maxIndexBytes bounds the index we copy: a million files make 100 MB.
+	maxIndexBytes = 1 << 30
+	// maxShallowBytes bounds the list of commits without parents.
+	maxShallowBytes = 16 << 20
+)
 
 // importCommit takes a commit and its trees, without its blobs and its
 // parents, from the guest.
 func (r *Repo) importCommit(ctx context.Context, h plumbing.Hash) error {
 	filter := []string{"--revs", "--filter=blob:none"}
-	if !r.store.has(h) {
+	if !r.store.Has(h) {
 		// A commit that is called shallow is packed without its parents.
 		if err := r.importObjects(ctx, []string{"--shallow " + h.String(), h.String()}, filter...); err != nil {
 			return err
 		}
 	}
-	c, err := r.store.commit(h)
+	c, err := r.store.Commit(h)
 	if err != nil {
 		return err
 	}
-	if r.store.has(c.TreeHash) && r.store.whole(c.TreeHash) {
+	if r.store.Has(c.TreeHash) && r.store.Whole(c.TreeHash) {
 		return nil
 	}
 	return r.importObjects(ctx, []string{c.TreeHash.String()}, filter...)
@@ -42,15 +50,15 @@ func (r *Repo) importCommit(ctx context.Context, h plumbing.Hash) error {
 // store. Whole objects only: a delta would have to be trusted before it can be
 // measured.
 func (r *Repo) importObjects(ctx context.Context, revs []string, options ...string) error {
-	return r.importLimited(ctx, maxPackBytes, revs, options...)
+	return r.importLimited(ctx, store.MaxPackBytes, revs, options...)
 }
 
 func (r *Repo) importLimited(ctx context.Context, limit int64, revs []string, options ...string) error {
-	f, err := r.store.spool()
+	f, err := r.store.Spool()
 	if err != nil {
 		return err
 	}
-	defer discard(f)
+	defer store.Discard(f)
 	args := append([]string{
 		"-c", "pack.compression=1",
 		"pack-objects", "-q", "--stdout", "--window=0", "--no-reuse-delta", "--no-use-bitmap-index", "--threads=1",
@@ -59,7 +67,7 @@ func (r *Repo) importLimited(ctx context.Context, limit int64, revs []string, op
 	if err := r.git(ctx, in, &limitWriter{w: f, left: limit}, args...); err != nil {
 		return err
 	}
-	if _, err := r.store.importPack(f, true); err != nil {
+	if _, err := r.store.ImportPack(f, true); err != nil {
 		return fmt.Errorf("what the workspace handed over: %w", err)
 	}
 	return nil
@@ -90,7 +98,7 @@ func (r *Repo) indexEnv() []string {
 // the last copy serves: a fresh one would forget files that are both tracked
 // and ignored.
 func (r *Repo) copyIndex() error {
-	f, info, err := openRegular(r.gitDir, indexName)
+	f, info, err := files.Open(r.gitDir, indexName)
 	if err != nil {
 		return nil
 	}
@@ -101,12 +109,12 @@ func (r *Repo) copyIndex() error {
 	if ok, err := soundIndex(f, info.Size()); !ok || err != nil {
 		return err
 	}
-	meta := fileMeta{Mode: 0o644, UID: -1, GID: -1, MTime: info.ModTime()}
+	meta := files.Meta{Mode: 0o644, UID: -1, GID: -1, MTime: info.ModTime()}
 	if d, err := r.temp.Stat("."); err == nil {
-		m := metaOf(d)
+		m := files.MetaOf(d)
 		meta.UID, meta.GID = m.UID, m.GID
 	}
-	return replaceFile(r.temp, indexName, io.NewSectionReader(f, 0, info.Size()), meta)
+	return files.Replace(r.temp, indexName, io.NewSectionReader(f, 0, info.Size()), meta)
 }
 
 // soundIndex checks the checksum at the end of an index (gitformat-index); a
@@ -138,20 +146,20 @@ func soundIndex(f io.ReaderAt, size int64) (bool, error) {
 
 // returnIndex makes the guest's copy the workspace's index.
 func (r *Repo) returnIndex() error {
-	f, info, err := openRegular(r.temp, indexName)
+	f, info, err := files.Open(r.temp, indexName)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	meta := fileMeta{Mode: 0o644, UID: -1, GID: -1, MTime: info.ModTime()}
+	meta := files.Meta{Mode: 0o644, UID: -1, GID: -1, MTime: info.ModTime()}
 	if old, err := r.gitDir.Lstat(indexName); err == nil && old.Mode().IsRegular() {
-		meta = metaOf(old)
+		meta = files.MetaOf(old)
 	} else if d, err := r.gitDir.Stat("."); err == nil {
-		m := metaOf(d)
+		m := files.MetaOf(d)
 		meta.UID, meta.GID = m.UID, m.GID
 	}
 	meta.MTime = info.ModTime()
-	return replaceFile(r.gitDir, indexName, io.LimitReader(f, maxIndexBytes), meta)
+	return files.Replace(r.gitDir, indexName, io.LimitReader(f, maxIndexBytes), meta)
 }
 
 // exclusions are the pathspecs that keep run files and credentials out. git refuses a pathspec
@@ -224,7 +232,7 @@ func parseHash(s string) (plumbing.Hash, error) {
 	if h := plumbing.NewHash(s); h.String() == s && !h.IsZero() {
 		return h, nil
 	}
-	return plumbing.ZeroHash, fmt.Errorf("git answered %q instead of an object id", clean(s, 80))
+	return plumbing.ZeroHash, fmt.Errorf("git answered %q instead of an object id", printable.Line(s, 80))
 }
 
 // isRunFile says that a path is ralph's own state.
@@ -248,7 +256,7 @@ func (r *Repo) handBack(ctx context.Context, hashes []plumbing.Hash) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		pw.CloseWithError(r.store.writePack(pw, hashes))
+		pw.CloseWithError(r.store.WritePack(pw, hashes))
 	}()
 	err := r.git(ctx, pr, nil, "unpack-objects", "-q")
 	pr.CloseWithError(io.ErrClosedPipe)
@@ -269,21 +277,21 @@ func (r *Repo) graft(commits []plumbing.Hash) error {
 	if len(commits) == 0 {
 		return nil
 	}
-	var meta fileMeta
-	old, err := readFile(r.common, "shallow", maxConfigBytes)
+	var meta files.Meta
+	old, err := files.Read(r.common, "shallow", maxShallowBytes)
 	switch {
 	case err == nil:
 		info, err := r.common.Lstat("shallow")
 		if err != nil {
 			return err
 		}
-		meta = metaOf(info)
+		meta = files.MetaOf(info)
 	case errors.Is(err, fs.ErrNotExist):
 		info, err := r.common.Stat(".")
 		if err != nil {
 			return err
 		}
-		meta = metaOf(info)
+		meta = files.MetaOf(info)
 		meta.Mode = 0o644
 	default:
 		return err
@@ -294,7 +302,7 @@ func (r *Repo) graft(commits []plumbing.Hash) error {
 			text += h.String() + "\n"
 		}
 	}
-	return replaceFile(r.common, "shallow", strings.NewReader(text), meta)
+	return files.Replace(r.common, "shallow", strings.NewReader(text), meta)
 }
 
 // attachFirst attaches the work branch at the commit that is checked out.
@@ -319,7 +327,7 @@ func (r *Repo) attach(ctx context.Context, at plumbing.Hash) error {
 	if err := r.git(ctx, nil, nil, "update-ref", "-m", "ralph: checkpoint", ref, at.String()); err != nil {
 		return err
 	}
-	if b, err := readFile(r.gitDir, "HEAD", 4096); err == nil && strings.TrimSpace(string(b)) == "ref: "+ref {
+	if b, err := files.Read(r.gitDir, "HEAD", 4096); err == nil && strings.TrimSpace(string(b)) == "ref: "+ref {
 		return nil
 	}
 	return r.git(ctx, nil, nil, "symbolic-ref", "-m", "ralph: work branch", "HEAD", ref)

@@ -8,11 +8,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
-
-// maxMessageText bounds what a commit of the agent's own says: bigger ones are
-// not taken over.
-const maxMessageText = 1 << 20
 
 // inspected is what has been looked at and may leave the machine.
 type inspected struct {
@@ -35,17 +33,17 @@ type inspected struct {
 // placed is something under a name.
 type placed struct {
 	path string
-	entry
+	store.Entry
 }
 
 func newInspected() inspected {
 	return inspected{entries: map[placed]bool{}, blobs: map[plumbing.Hash]bool{}, texts: map[[sha256.Size]byte]bool{}}
 }
 
-func (i *inspected) pass(changes []change, messages []Message) {
+func (i *inspected) pass(changes []store.Change, messages []Message) {
 	for _, ch := range changes {
-		i.entries[placed{ch.path, ch.new}] = true
-		i.blobs[ch.new.hash] = true
+		i.entries[placed{ch.Path, ch.New}] = true
+		i.blobs[ch.New.Hash] = true
 	}
 	for _, m := range messages {
 		i.texts[sha256.Sum256([]byte(m.Text))] = true
@@ -54,7 +52,7 @@ func (i *inspected) pass(changes []change, messages []Message) {
 
 // inspect lets the caller look at a snapshot, and looks at links itself. What
 // nobody objects to may be published from then on.
-func (r *Repo) inspect(ctx context.Context, s *snapshot, changes []change) ([]ralph.Finding, error) {
+func (r *Repo) inspect(ctx context.Context, s *snapshot, changes []store.Change) ([]ralph.Finding, error) {
 	if r.opt.Inspect == nil {
 		return nil, nil
 	}
@@ -89,11 +87,11 @@ func (r *Repo) inspect(ctx context.Context, s *snapshot, changes []change) ([]ra
 }
 
 // since fills in what would be published for the first time.
-func (r *Repo) since(ctx context.Context, s *snapshot, changes []change, in *Inspection) (found []ralph.Finding, all []change, err error) {
-	told := make(map[change]bool, len(changes))
-	take := func(list []change, tree, commit plumbing.Hash) error {
+func (r *Repo) since(ctx context.Context, s *snapshot, changes []store.Change, in *Inspection) (found []ralph.Finding, all []store.Change, err error) {
+	told := make(map[store.Change]bool, len(changes))
+	take := func(list []store.Change, tree, commit plumbing.Hash) error {
 		all = append(all, list...)
-		list = slices.DeleteFunc(slices.Clone(list), func(ch change) bool {
+		list = slices.DeleteFunc(slices.Clone(list), func(ch store.Change) bool {
 			was := told[ch]
 			told[ch] = true
 			return was || r.inBase(ctx, ch)
@@ -113,18 +111,18 @@ func (r *Repo) since(ctx context.Context, s *snapshot, changes []change, in *Ins
 		if r.insp.theirs[h] {
 			continue
 		}
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return nil, nil, err
 		}
-		list, err := r.store.changesOf(c)
+		list, err := r.store.ChangesOf(c)
 		if err != nil {
 			return nil, nil, err
 		}
 		if err := take(list, c.TreeHash, h); err != nil {
 			return nil, nil, err
 		}
-		text, err := r.store.messageText(h)
+		text, err := r.store.MessageText(h)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -138,7 +136,7 @@ func (r *Repo) since(ctx context.Context, s *snapshot, changes []change, in *Ins
 func (r *Repo) findTheirs(ctx context.Context, commits []plumbing.Hash) error {
 	merged := false
 	for _, h := range commits {
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return err
 		}
@@ -162,15 +160,15 @@ func (r *Repo) findTheirs(ctx context.Context, commits []plumbing.Hash) error {
 // runAndTotal are the run's changes and those a pull request would show.
 func (r *Repo) runAndTotal(ctx context.Context, s *snapshot) (run, total []Changed, err error) {
 	list := func(from plumbing.Hash) ([]Changed, error) {
-		c, err := r.store.commit(from)
+		c, err := r.store.Commit(from)
 		if err != nil {
 			return nil, err
 		}
-		changes, err := r.store.diff(c.TreeHash, s.public, nil)
+		changes, err := r.store.Diff(c.TreeHash, s.public, nil)
 		if err != nil {
 			return nil, err
 		}
-		changes = slices.DeleteFunc(changes, func(ch change) bool { return r.inBase(ctx, ch) })
+		changes = slices.DeleteFunc(changes, func(ch store.Change) bool { return r.inBase(ctx, ch) })
 		return r.describeAll(changes, plumbing.ZeroHash), nil
 	}
 	if run, err = list(r.line.startHead); err != nil {
@@ -201,14 +199,14 @@ func (r *Repo) fork(ctx context.Context) plumbing.Hash {
 		}
 	}
 	if err != nil {
-		r.note("what the branch %s holds besides this run could not be compared with %s, and is not inspected: %s", r.opt.Branch, r.start.Base, clean(err.Error(), 300))
+		r.note("what the branch %s holds besides this run could not be compared with %s, and is not inspected: %s", r.opt.Branch, r.start.Base, printable.Line(err.Error(), 300))
 	}
 	return r.insp.fork
 }
 
 // inBase says that a change only makes a path what it is in the base, which the branch
 // was behind: the agent merged it, and it is published there.
-func (r *Repo) inBase(ctx context.Context, ch change) bool {
+func (r *Repo) inBase(ctx context.Context, ch store.Change) bool {
 	if !r.insp.merged || r.baseTip.IsZero() || r.baseTip == r.line.startHead {
 		return false
 	}
@@ -221,39 +219,39 @@ func (r *Repo) inBase(ctx context.Context, ch change) bool {
 	if r.insp.base.IsZero() {
 		return false
 	}
-	now, err := r.store.lookup(r.insp.base, ch.path)
-	if err != nil || now != ch.new {
+	now, err := r.store.Lookup(r.insp.base, ch.Path)
+	if err != nil || now != ch.New {
 		return false
 	}
-	if ch.new != (entry{}) {
+	if ch.New != (store.Entry{}) {
 		return true
 	}
 	// It is gone there, too: did the base ever have it?
-	c, err := r.store.commit(r.fork(ctx))
+	c, err := r.store.Commit(r.fork(ctx))
 	if err != nil {
 		return false
 	}
-	was, err := r.store.lookup(c.TreeHash, ch.path)
-	return err == nil && was == ch.old
+	was, err := r.store.Lookup(c.TreeHash, ch.Path)
+	return err == nil && was == ch.Old
 }
 
 // describeAll describes changes, and finds files that were only moved: such a one is a
 // change of the place where it is now.
-func (r *Repo) describeAll(changes []change, commit plumbing.Hash) []Changed {
-	gone := map[plumbing.Hash][]change{}
+func (r *Repo) describeAll(changes []store.Change, commit plumbing.Hash) []Changed {
+	gone := map[plumbing.Hash][]store.Change{}
 	for _, ch := range changes {
-		if ch.new == (entry{}) && ch.old.isBlob() {
-			gone[ch.old.hash] = append(gone[ch.old.hash], ch)
+		if ch.New == (store.Entry{}) && ch.Old.IsBlob() {
+			gone[ch.Old.Hash] = append(gone[ch.Old.Hash], ch)
 		}
 	}
 	list := make([]Changed, 0, len(changes))
 	moved := map[string]bool{}
 	for _, ch := range changes {
 		c := r.changed(ch, commit)
-		if from := gone[ch.new.hash]; ch.old == (entry{}) && len(from) > 0 {
-			gone[ch.new.hash] = from[1:]
-			c = r.changed(change{path: ch.path, old: from[0].old, new: ch.new}, commit)
-			c.From = from[0].path
+		if from := gone[ch.New.Hash]; ch.Old == (store.Entry{}) && len(from) > 0 {
+			gone[ch.New.Hash] = from[1:]
+			c = r.changed(store.Change{Path: ch.Path, Old: from[0].Old, New: ch.New}, commit)
+			c.From = from[0].Path
 			moved[c.From] = true
 		}
 		list = append(list, c)

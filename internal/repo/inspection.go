@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // Inspection is what somebody has to look at before it may leave the machine.
@@ -139,11 +141,11 @@ func (r *Repo) contentOf(ctx context.Context, mode Mode, h plumbing.Hash) ([]byt
 	if err := r.blob(ctx, h); err != nil {
 		return nil, err
 	}
-	o, err := r.store.fs.EncodedObject(plumbing.BlobObject, h)
+	o, err := r.store.Blob(h)
 	if err != nil {
 		return nil, fmt.Errorf("blob %s: %w", h, err)
 	}
-	return readObject(o, maxBlobBytes)
+	return store.ReadObject(o, store.MaxBlobBytes)
 }
 
 // maxLacking bounds what is taken over at once because somebody asked for a part
@@ -164,7 +166,7 @@ func (r *Repo) lack(lists ...[]Changed) {
 				if side.mode == ModeNone || side.mode == ModeRepository || seen[side.hash] {
 					continue
 				}
-				if seen[side.hash] = true; !r.store.has(side.hash) {
+				if seen[side.hash] = true; !r.store.Has(side.hash) {
 					r.insp.lacking = append(r.insp.lacking, side.hash.String())
 				}
 			}
@@ -174,22 +176,22 @@ func (r *Repo) lack(lists ...[]Changed) {
 
 // blob makes sure that the store holds a blob.
 func (r *Repo) blob(ctx context.Context, h plumbing.Hash) error {
-	if r.store.has(h) {
+	if r.store.Has(h) {
 		return nil
 	}
 	if ids := r.insp.lacking; slices.Contains(ids, h.String()) {
 		r.insp.lacking = nil // all at once, or each by itself
-		if err := r.importLimited(ctx, maxLacking, ids); err == nil && r.store.has(h) {
+		if err := r.importLimited(ctx, maxLacking, ids); err == nil && r.store.Has(h) {
 			return nil
 		}
-		if r.fetchBlobs(ctx, ids) && r.store.has(h) {
+		if r.fetchBlobs(ctx, ids) && r.store.Has(h) {
 			return nil
 		}
 	}
-	if err := r.importObjects(ctx, []string{h.String()}); err == nil && r.store.has(h) {
+	if err := r.importObjects(ctx, []string{h.String()}); err == nil && r.store.Has(h) {
 		return nil
 	}
-	if r.fetchBlobs(ctx, []string{h.String()}) && r.store.has(h) {
+	if r.fetchBlobs(ctx, []string{h.String()}) && r.store.Has(h) {
 		return nil
 	}
 	return fmt.Errorf("%w: neither the workspace nor the server has %s", ErrNoContent, h)
@@ -203,7 +205,7 @@ func (r *Repo) fetchBlobs(ctx context.Context, ids []string) bool {
 	}
 	var tips []plumbing.Hash
 	for _, id := range ids {
-		if h := plumbing.NewHash(id); !r.store.has(h) {
+		if h := plumbing.NewHash(id); !r.store.Has(h) {
 			tips = append(tips, h)
 		}
 	}
@@ -212,17 +214,17 @@ func (r *Repo) fetchBlobs(ctx context.Context, ids []string) bool {
 }
 
 // changed describes a change for an inspection.
-func (r *Repo) changed(ch change, commit plumbing.Hash) Changed {
+func (r *Repo) changed(ch store.Change, commit plumbing.Hash) Changed {
 	c := Changed{
-		Path: ch.path, OldMode: modeOf(ch.old), NewMode: modeOf(ch.new),
-		OldSize: r.sizeOf(ch.old), NewSize: r.sizeOf(ch.new),
-		r: r, old: ch.old.hash, new: ch.new.hash,
+		Path: ch.Path, OldMode: modeOf(ch.Old), NewMode: modeOf(ch.New),
+		OldSize: r.sizeOf(ch.Old), NewSize: r.sizeOf(ch.New),
+		r: r, old: ch.Old.Hash, new: ch.New.Hash,
 	}
 	if c.OldMode != ModeNone {
-		c.OldID = ch.old.hash.String()
+		c.OldID = ch.Old.Hash.String()
 	}
 	if c.NewMode != ModeNone {
-		c.NewID = ch.new.hash.String()
+		c.NewID = ch.New.Hash.String()
 	}
 	if !commit.IsZero() {
 		c.Commit = commit.String()
@@ -230,8 +232,8 @@ func (r *Repo) changed(ch change, commit plumbing.Hash) Changed {
 	return c
 }
 
-func modeOf(e entry) Mode {
-	switch e.mode {
+func modeOf(e store.Entry) Mode {
+	switch e.Mode {
 	case filemode.Regular:
 		return ModeFile
 	case filemode.Executable:
@@ -244,11 +246,11 @@ func modeOf(e entry) Mode {
 	return ModeNone
 }
 
-func (r *Repo) sizeOf(e entry) int64 {
-	if !e.isBlob() {
+func (r *Repo) sizeOf(e store.Entry) int64 {
+	if !e.IsBlob() {
 		return 0
 	}
-	n, err := r.store.fs.EncodedObjectSize(e.hash)
+	n, err := r.store.Size(e.Hash)
 	if err != nil {
 		return -1
 	}

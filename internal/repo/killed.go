@@ -7,6 +7,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // takeOver finds out what a killed run of this branch has left uncommitted: that is
@@ -21,14 +24,14 @@ func (r *Repo) takeOver(ctx context.Context, k *Killed) error {
 	if err != nil {
 		return err
 	}
-	c, err := r.store.commit(r.base)
+	c, err := r.store.Commit(r.base)
 	if err != nil || tree == c.TreeHash {
 		return err
 	}
 	if err := r.importObjects(ctx, []string{tree.String(), "^" + c.TreeHash.String()}, "--revs", "--filter=blob:limit="+blobLimit); err != nil {
 		return err
 	}
-	changes, err := r.store.diff(c.TreeHash, tree, nil)
+	changes, err := r.store.Diff(c.TreeHash, tree, nil)
 	if err != nil {
 		return err
 	}
@@ -39,7 +42,7 @@ func (r *Repo) takeOver(ctx context.Context, k *Killed) error {
 	defer top.Close()
 	for _, ch := range changes {
 		if k.made(top, ch) {
-			r.own[ch.path] = ch
+			r.own[ch.Path] = ch
 		}
 	}
 	if len(r.own) > 0 {
@@ -52,12 +55,12 @@ func (r *Repo) takeOver(ctx context.Context, k *Killed) error {
 // way of anybody else's: the run they belonged to is over.
 func (r *Repo) unlock(k *Killed) {
 	for _, name := range []string{"index.lock", "HEAD.lock"} {
-		if info, err := r.gitDir.Lstat(name); err == nil && info.Mode().IsRegular() && !changeTime(info).After(k.last) {
+		if info, err := r.gitDir.Lstat(name); err == nil && info.Mode().IsRegular() && !files.ChangeTime(info).After(k.last) {
 			_ = r.gitDir.Remove(name) // git says what is wrong
 		}
 	}
 	for _, name := range []string{"refs/heads/" + k.Name + ".lock", "packed-refs.lock", "shallow.lock"} {
-		if info, err := r.common.Lstat(name); err == nil && info.Mode().IsRegular() && !changeTime(info).After(k.last) {
+		if info, err := r.common.Lstat(name); err == nil && info.Mode().IsRegular() && !files.ChangeTime(info).After(k.last) {
 			_ = r.common.Remove(name)
 		}
 	}
@@ -68,24 +71,24 @@ func (r *Repo) unlock(k *Killed) {
 // into the index, where git finds it. Where tip has something else, as when somebody
 // pushed meanwhile, tip's version is taken and the other one kept.
 func (r *Repo) makeWay(ctx context.Context, tip plumbing.Hash) error {
-	c, err := r.store.commit(tip)
+	c, err := r.store.Commit(tip)
 	if err != nil {
 		return err
 	}
 	var there, other strings.Builder
-	kept := map[string]entry{}
+	kept := map[string]store.Entry{}
 	for _, ch := range r.own {
-		target, err := r.store.lookup(c.TreeHash, ch.path)
+		target, err := r.store.Lookup(c.TreeHash, ch.Path)
 		switch {
 		case err != nil:
 			return err
-		case target == ch.old:
+		case target == ch.Old:
 			continue // it stays as it is
-		case target != ch.new:
-			kept[ch.path] = ch.new
-			other.WriteString(ch.path + "\x00")
+		case target != ch.New:
+			kept[ch.Path] = ch.New
+			other.WriteString(ch.Path + "\x00")
 		}
-		there.WriteString(ch.path + "\x00")
+		there.WriteString(ch.Path + "\x00")
 	}
 	if there.Len() == 0 {
 		return nil
@@ -110,17 +113,17 @@ func (r *Repo) makeWay(ctx context.Context, tip plumbing.Hash) error {
 }
 
 // keepAside keeps files as a commit that a reference of ours names.
-func (r *Repo) keepAside(ctx context.Context, files map[string]entry) error {
-	at, err := r.store.commit(r.base)
+func (r *Repo) keepAside(ctx context.Context, files map[string]store.Entry) error {
+	at, err := r.store.Commit(r.base)
 	if err != nil {
 		return err
 	}
-	tree, err := r.store.edit(at.TreeHash, files)
+	tree, err := r.store.Edit(at.TreeHash, files)
 	if err != nil {
 		return err
 	}
 	now := r.now()
-	kept, err := r.store.writeCommit(&object.Commit{
+	kept, err := r.store.WriteCommit(&object.Commit{
 		Author: signature(r.opt.Committer, now), Committer: signature(r.opt.Committer, now),
 		Message: "ralph: what a killed run left uncommitted\n", TreeHash: tree, ParentHashes: []plumbing.Hash{r.base},
 	})

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // maxHaves bounds the branches of a fork that are named to the base's server.
@@ -20,7 +22,7 @@ func (r *Repo) connect() (err error) {
 	switch opt.UpdateBase {
 	case UpdateNone, UpdateMerge, UpdateRebase:
 	default:
-		return fmt.Errorf("update-base %q: it is merge, rebase, or none", clean(string(opt.UpdateBase), 40))
+		return fmt.Errorf("update-base %q: it is merge, rebase, or none", printable.Line(string(opt.UpdateBase), 40))
 	}
 	if opt.Signer != nil && opt.UpdateBase == UpdateRebase {
 		return errors.New("update-base: rebase needs a push, and with sign-commits the forge's API moves the branch, only ever forward: use merge")
@@ -138,7 +140,7 @@ func (r *Repo) findFork(ctx context.Context, adv advertisement) error {
 	if err := r.take(ctx, r.baseRemote, r.offer, wanted{tips: want, have: have}); err != nil {
 		return fmt.Errorf("fetch what the fork lacks from %s: %w", r.baseRemote.url.Redacted(), err)
 	}
-	sp, err := r.store.walk(want, func(h plumbing.Hash) bool { return there[h] })
+	sp, err := walk(r.store, want, func(h plumbing.Hash) bool { return there[h] })
 	if err != nil {
 		return err
 	}

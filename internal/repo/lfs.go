@@ -13,6 +13,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 const (
@@ -83,14 +86,14 @@ func newLargeFiles() largeFiles {
 
 // pointerOf reads a blob of the store as a pointer.
 func (r *Repo) pointerOf(h plumbing.Hash) (p pointer, size int64, ok bool) {
-	o, err := r.store.fs.EncodedObject(plumbing.BlobObject, h)
+	o, err := r.store.Blob(h)
 	if err != nil {
 		return pointer{}, -1, false
 	}
 	if o.Size() > maxPointerBytes {
 		return pointer{}, o.Size(), false
 	}
-	b, err := readObject(o, maxPointerBytes)
+	b, err := store.ReadObject(o, maxPointerBytes)
 	if err != nil {
 		return pointer{}, o.Size(), false
 	}
@@ -101,9 +104,9 @@ func (r *Repo) pointerOf(h plumbing.Hash) (p pointer, size int64, ok bool) {
 // dangling finds the pointers whose object could not be had from the server
 // after a push: it is neither here nor there.
 func (r *Repo) dangling(ctx context.Context, files []largeFile) ([]omission, error) {
-	reasons := map[string][]change{}
+	reasons := map[string][]store.Change{}
 	leave := func(f largeFile, reason string) {
-		reasons[reason] = append(reasons[reason], change{path: f.path, new: entry{mode: filemode.Regular, hash: f.blob}})
+		reasons[reason] = append(reasons[reason], store.Change{Path: f.path, New: store.Entry{Mode: filemode.Regular, Hash: f.blob}})
 	}
 	var away []largeFile
 	for _, f := range files {
@@ -148,11 +151,11 @@ func (r *Repo) notInStart(files []largeFile) ([]largeFile, error) {
 		found[f.blob] = false
 	}
 	for _, h := range []plumbing.Hash{r.line.startHead, r.base} {
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return nil, err
 		}
-		if err := r.store.mark(c.TreeHash, found); err != nil {
+		if err := r.store.Mark(c.TreeHash, found); err != nil {
 			return nil, err
 		}
 	}
@@ -163,33 +166,6 @@ func (r *Repo) notInStart(files []largeFile) ([]largeFile, error) {
 		}
 	}
 	return rest, nil
-}
-
-// mark notes which of the blobs a tree holds, anywhere.
-func (s *store) mark(root plumbing.Hash, blobs map[plumbing.Hash]bool) error {
-	seen := map[plumbing.Hash]bool{}
-	queue := []plumbing.Hash{root}
-	for len(queue) > 0 {
-		h := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		if seen[h] {
-			continue
-		}
-		seen[h] = true
-		items, err := s.tree(h)
-		if err != nil {
-			return err
-		}
-		for _, it := range items {
-			if _, asked := blobs[it.hash]; asked {
-				blobs[it.hash] = true
-			}
-			if it.isTree() {
-				queue = append(queue, it.hash)
-			}
-		}
-	}
-	return nil
 }
 
 // askFor asks the server for objects that are not here. The answer holds a
@@ -208,7 +184,7 @@ func (r *Repo) askFor(ctx context.Context, files []largeFile) map[string]string 
 		for _, f := range chunk {
 			switch a, ok := answers[f.oid]; {
 			case err != nil:
-				why[f.oid] = "a Git LFS pointer without its file, and the server could not be asked for it: " + clean(err.Error(), 300)
+				why[f.oid] = "a Git LFS pointer without its file, and the server could not be asked for it: " + printable.Line(err.Error(), 300)
 			case ok && a.Error == nil && a.Actions.Upload == nil:
 				r.large.there[f.oid] = true
 				delete(why, f.oid)
@@ -234,16 +210,16 @@ func (r *Repo) earlier() error {
 		return nil
 	}
 	r.large.early = true
-	base, err := r.store.commit(r.base)
+	base, err := r.store.Commit(r.base)
 	if err != nil {
 		return err
 	}
 	for h := range r.server.known {
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			continue
 		}
-		changes, err := r.store.diff(c.TreeHash, base.TreeHash, nil)
+		changes, err := r.store.Diff(c.TreeHash, base.TreeHash, nil)
 		if errors.Is(err, plumbing.ErrObjectNotFound) {
 			continue
 		}
@@ -251,8 +227,8 @@ func (r *Repo) earlier() error {
 			return err
 		}
 		for _, ch := range changes {
-			if p, _, ok := r.pointerOf(ch.new.hash); ok && ch.new.isBlob() {
-				r.needs([]largeFile{{pointer: p, path: ch.path, blob: ch.new.hash}})
+			if p, _, ok := r.pointerOf(ch.New.Hash); ok && ch.New.IsBlob() {
+				r.needs([]largeFile{{pointer: p, path: ch.Path, blob: ch.New.Hash}})
 			}
 		}
 	}

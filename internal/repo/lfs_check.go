@@ -12,6 +12,10 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/gitconfig"
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // maxAttributeBytes bounds a file of attributes we read; git's own bound.
@@ -70,15 +74,15 @@ func (r *Repo) filterTrouble(ctx context.Context, err error) error {
 
 // usesLFS looks at the attributes in the work tree, going by the index.
 func (r *Repo) usesLFS() bool {
-	if b, err := readFile(r.common, "info/attributes", maxAttributeBytes); err == nil && mentionsLFS(b) {
+	if b, err := files.Read(r.common, "info/attributes", maxAttributeBytes); err == nil && mentionsLFS(b) {
 		return true
 	}
-	index, err := readFile(r.gitDir, indexName, maxIndexBytes)
+	index, err := files.Read(r.gitDir, indexName, maxIndexBytes)
 	if err != nil {
 		return false
 	}
-	files := attributeFiles(index)
-	if len(files) == 0 {
+	names := attributeFiles(index)
+	if len(names) == 0 {
 		return false
 	}
 	top, err := os.OpenRoot(r.top)
@@ -86,8 +90,8 @@ func (r *Repo) usesLFS() bool {
 		return false
 	}
 	defer top.Close()
-	return slices.ContainsFunc(files, func(name string) bool {
-		b, err := readFile(top, filepath.FromSlash(name), maxAttributeBytes)
+	return slices.ContainsFunc(names, func(name string) bool {
+		b, err := files.Read(top, filepath.FromSlash(name), maxAttributeBytes)
 		return err == nil && mentionsLFS(b)
 	})
 }
@@ -135,13 +139,13 @@ func (r *Repo) touchesLFS(ctx context.Context) (bool, error) {
 
 // probeFilter lets the guest's git clean a pointer, as it would a file.
 func (r *Repo) probeFilter(ctx context.Context) error {
-	meta := fileMeta{Mode: 0o644, UID: -1, GID: -1}
+	meta := files.Meta{Mode: 0o644, UID: -1, GID: -1}
 	if d, err := r.temp.Stat("."); err == nil {
-		m := metaOf(d)
+		m := files.MetaOf(d)
 		meta.UID, meta.GID = m.UID, m.GID
 	}
 	const name = "lfs-attributes"
-	if err := replaceFile(r.temp, name, strings.NewReader(probeName+" filter=lfs -text\n"), meta); err != nil {
+	if err := files.Replace(r.temp, name, strings.NewReader(probeName+" filter=lfs -text\n"), meta); err != nil {
 		return err
 	}
 	b := &bounded{left: guestOutputBytes}
@@ -168,7 +172,7 @@ func (r *Repo) probeServer(ctx context.Context) error {
 	answers, err := r.lfsServer().batch(ctx, []largeFile{{pointer: p}})
 	if err == nil {
 		if a := answers[p.oid]; a.Error != nil {
-			err = &lfsStatusError{status: a.Error.Code, text: clean(a.Error.Message, 300)}
+			err = &lfsStatusError{status: a.Error.Code, text: printable.Line(a.Error.Message, 300)}
 		}
 	}
 	var s *lfsStatusError
@@ -193,20 +197,20 @@ func (r *Repo) sameLFS(ctx context.Context) error {
 		return err
 	}
 	defer top.Close()
-	b, err := readFile(top, ".lfsconfig", maxConfigBytes)
+	b, err := files.Read(top, ".lfsconfig", gitconfig.MaxBytes)
 	if err != nil {
 		return nil
 	}
-	c, err := parseConfig(b)
+	c, err := gitconfig.Parse(b)
 	if err != nil {
 		return nil // git-lfs cannot read it either
 	}
-	for _, v := range c.vars {
-		if v.key != "url" && v.key != "pushurl" && v.key != "lfsurl" && v.key != "lfspushurl" || v.section != "lfs" && v.section != "remote" {
+	for _, v := range c.Vars {
+		if v.Key != "url" && v.Key != "pushurl" && v.Key != "lfsurl" && v.Key != "lfspushurl" || v.Section != "lfs" && v.Section != "remote" {
 			continue
 		}
-		if strings.TrimSuffix(v.value, "/") != r.lfsServer().address() {
-			return &LFSError{What: "keeps them on another server (.lfsconfig: " + clean(v.value, 200) + "), which ralph does not send files to: leave these files out with add-paths (. and :(exclude,attr:filter=lfs)), or set push: false"}
+		if strings.TrimSuffix(v.Value, "/") != r.lfsServer().address() {
+			return &LFSError{What: "keeps them on another server (.lfsconfig: " + printable.Line(v.Value, 200) + "), which ralph does not send files to: leave these files out with add-paths (. and :(exclude,attr:filter=lfs)), or set push: false"}
 		}
 	}
 	return nil
@@ -222,7 +226,7 @@ type LFSError struct {
 func (e *LFSError) Error() string {
 	s := "this repository keeps files with Git LFS, and " + e.What
 	if e.Err != nil {
-		s += " (" + clean(e.Err.Error(), 400) + ")"
+		s += " (" + printable.Line(e.Err.Error(), 400) + ")"
 	}
 	return s
 }

@@ -10,12 +10,14 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+
+	"github.com/org/ralph-action/internal/repo/files"
 )
 
 // hasObject says that the workspace holds an object, going by its size. The
 // content is looked at when it is sent.
 func (r *Repo) hasObject(p pointer) bool {
-	f, info, err := openRegular(r.common, objectPath(p.oid))
+	f, info, err := files.Open(r.common, objectPath(p.oid))
 	if err != nil {
 		return false
 	}
@@ -30,7 +32,7 @@ func objectPath(oid string) string {
 // openObject opens an object of the workspace. The agent can write there: no
 // link is followed, and the content is checked while it is sent.
 func (r *Repo) openObject(p pointer) (*os.File, error) {
-	f, info, err := openRegular(r.common, objectPath(p.oid))
+	f, info, err := files.Open(r.common, objectPath(p.oid))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, errors.New("its object is gone from .git/lfs")

@@ -13,6 +13,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 const (
@@ -126,7 +128,7 @@ func (s lfsServer) batch(ctx context.Context, files []largeFile) (map[string]lfs
 		return nil, err
 	}
 	if answer.Transfer != "" && answer.Transfer != "basic" {
-		return nil, fmt.Errorf("the LFS server wants the transfer %q, and only basic was offered", clean(answer.Transfer, 60))
+		return nil, fmt.Errorf("the LFS server wants the transfer %q, and only basic was offered", printable.Line(answer.Transfer, 60))
 	}
 	byOID := map[string]lfsAnswer{}
 	for _, a := range answer.Objects {
@@ -138,7 +140,7 @@ func (s lfsServer) batch(ctx context.Context, files []largeFile) (map[string]lfs
 // upload sends one object, as the server's answer says.
 func (s lfsServer) upload(ctx context.Context, f largeFile, a lfsAnswer, open func(pointer) (*os.File, error)) error {
 	if a.Error != nil {
-		return &lfsStatusError{status: a.Error.Code, text: clean(a.Error.Message, 300)}
+		return &lfsStatusError{status: a.Error.Code, text: printable.Line(a.Error.Message, 300)}
 	}
 	if a.Actions.Upload == nil {
 		return nil
@@ -194,9 +196,9 @@ func (s lfsServer) request(ctx context.Context, method string, a lfsAction, auth
 	home := s.remote.url
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-		return nil, fmt.Errorf("the LFS server names %q, which is no address to send a file to", clean(a.Href, 100))
+		return nil, fmt.Errorf("the LFS server names %q, which is no address to send a file to", printable.Line(a.Href, 100))
 	case home.Scheme == "https" && u.Scheme != "https":
-		return nil, fmt.Errorf("the LFS server asks to send files to %s unencrypted", clean(u.Host, 100))
+		return nil, fmt.Errorf("the LFS server asks to send files to %s unencrypted", printable.Line(u.Host, 100))
 	}
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
 	if err != nil {
@@ -248,7 +250,7 @@ func (s lfsServer) do(req *http.Request, read func(io.Reader) error) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", req.URL.Host, context.Cause(ctx))
 		}
-		return &transientError{err: fmt.Errorf("%s: %w", clean(req.URL.Host, 100), err)}
+		return &transientError{err: fmt.Errorf("%s: %w", printable.Line(req.URL.Host, 100), err)}
 	}
 	defer res.Body.Close()
 	if res.StatusCode >= 200 && res.StatusCode < 300 {
@@ -265,7 +267,7 @@ func (s lfsServer) do(req *http.Request, read func(io.Reader) error) error {
 	if json.Unmarshal(text, &said) != nil {
 		said.Message = ""
 	}
-	final := &lfsStatusError{status: res.StatusCode, text: clean(said.Message, 300)}
+	final := &lfsStatusError{status: res.StatusCode, text: printable.Line(said.Message, 300)}
 	wait, limited := retryAfter(res.Header)
 	switch code := res.StatusCode; {
 	case code == http.StatusNotImplemented, code == http.StatusInsufficientStorage, code == 509: // bandwidth

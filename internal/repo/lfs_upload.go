@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // uploadLarge brings what Git LFS keeps outside of the commits to the server,
@@ -29,7 +32,7 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 	}
 	for _, f := range r.large.need {
 		if r.opt.Inspect != nil && !r.insp.blobs[f.blob] {
-			return fmt.Errorf("%q: its large file was not inspected", clean(f.path, 200))
+			return fmt.Errorf("%q: its large file was not inspected", printable.Line(f.path, 200))
 		}
 	}
 	files := slices.SortedFunc(maps.Values(r.large.need), func(a, b largeFile) int { return cmp.Compare(a.path, b.path) })
@@ -51,15 +54,15 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 			blobs[f.blob] = true
 		}
 	}
-	taken, err := r.withdraw(func(ch change) bool { return blobs[ch.new.hash] })
+	taken, err := r.withdraw(func(ch store.Change) bool { return blobs[ch.New.Hash] })
 	if err != nil {
 		return errors.Join(append(slices.Collect(maps.Values(failed)), err)...)
 	}
 	byReason := map[string]*omission{}
 	for _, ch := range taken {
-		delete(blobs, ch.new.hash)
-		p, _, _ := r.pointerOf(ch.new.hash)
-		reason := "Git LFS did not take it: " + clean(failed[p.oid].Error(), 400)
+		delete(blobs, ch.New.Hash)
+		p, _, _ := r.pointerOf(ch.New.Hash)
+		reason := "Git LFS did not take it: " + printable.Line(failed[p.oid].Error(), 400)
 		if byReason[reason] == nil {
 			byReason[reason] = &omission{reason: reason}
 		}
@@ -75,7 +78,7 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 	for oid, err := range failed {
 		delete(r.large.need, oid)
 		if final(err) {
-			r.large.refused[oid] = "Git LFS did not take it: " + clean(err.Error(), 400)
+			r.large.refused[oid] = "Git LFS did not take it: " + printable.Line(err.Error(), 400)
 		}
 	}
 	return nil
@@ -152,18 +155,18 @@ func (r *Repo) withoutUnknown(refused error) bool {
 		named[id] = true
 	}
 	all := strings.Contains(e.Remote, "...") // it names the first three
-	taken, err := r.withdraw(func(ch change) bool {
-		if !ch.new.isBlob() {
+	taken, err := r.withdraw(func(ch store.Change) bool {
+		if !ch.New.IsBlob() {
 			return false
 		}
-		p, _, ok := r.pointerOf(ch.new.hash)
+		p, _, ok := r.pointerOf(ch.New.Hash)
 		return ok && (named[p.oid] || all && !r.large.there[p.oid])
 	})
 	if err != nil || len(taken) == 0 {
 		return false
 	}
 	for _, ch := range taken {
-		p, _, _ := r.pointerOf(ch.new.hash)
+		p, _, _ := r.pointerOf(ch.New.Hash)
 		r.large.refused[p.oid] = unknownReason
 	}
 	r.withdrawn(omission{reason: unknownReason, changes: taken})

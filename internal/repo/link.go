@@ -10,6 +10,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 const (
@@ -21,19 +23,19 @@ const (
 // within the tree, whoever checks it out and wherever. What the base had is not judged.
 // A submodule that points to another commit is named; a new repository in the work tree
 // never gets here (leftOut).
-func (r *Repo) links(ctx context.Context, changes []change, tree, commit plumbing.Hash) ([]ralph.Finding, error) {
+func (r *Repo) links(ctx context.Context, changes []store.Change, tree, commit plumbing.Hash) ([]ralph.Finding, error) {
 	var found []ralph.Finding
 	where := ""
 	if !commit.IsZero() {
 		where = "commit " + commit.String()[:7]
 	}
 	for _, ch := range changes {
-		f := ralph.Finding{Kind: ralph.FindingLink, Severity: ralph.Block, Path: ch.path, Where: where}
+		f := ralph.Finding{Kind: ralph.FindingLink, Severity: ralph.Block, Path: ch.Path, Where: where}
 		switch {
-		case ch.new.isGitlink() && ch.old.isGitlink():
+		case ch.New.IsGitlink() && ch.Old.IsGitlink():
 			f.Severity, f.Rule = ralph.Flag, "submodule"
-			f.Text = fmt.Sprintf("the submodule points to another commit (%s): see that it is on a branch of its repository before this is merged", ch.new.hash.String()[:7])
-		case ch.new.mode == filemode.Symlink && (ch.old.mode != filemode.Symlink || ch.old.hash != ch.new.hash):
+			f.Text = fmt.Sprintf("the submodule points to another commit (%s): see that it is on a branch of its repository before this is merged", ch.New.Hash.String()[:7])
+		case ch.New.Mode == filemode.Symlink && (ch.Old.Mode != filemode.Symlink || ch.Old.Hash != ch.New.Hash):
 			why, err := r.leaves(ctx, tree, ch)
 			if err != nil {
 				return nil, err
@@ -52,8 +54,8 @@ func (r *Repo) links(ctx context.Context, changes []change, tree, commit plumbin
 }
 
 // leaves says how a link leads out of the tree; empty: it does not.
-func (r *Repo) leaves(ctx context.Context, tree plumbing.Hash, ch change) (string, error) {
-	target, err := r.linkTarget(ctx, ch.new.hash)
+func (r *Repo) leaves(ctx context.Context, tree plumbing.Hash, ch store.Change) (string, error) {
+	target, err := r.linkTarget(ctx, ch.New.Hash)
 	if err != nil {
 		return "cannot be read", nil //nolint:nilerr // it is the finding
 	}
@@ -62,7 +64,7 @@ func (r *Repo) leaves(ctx context.Context, tree plumbing.Hash, ch change) (strin
 		targets = append(targets, strings.ReplaceAll(target, `\`, "/")) // as Windows reads it
 	}
 	for _, t := range targets {
-		why, err := r.follow(ctx, tree, ch.path, t)
+		why, err := r.follow(ctx, tree, ch.Path, t)
 		if why != "" || err != nil {
 			return why, err
 		}
@@ -96,21 +98,21 @@ func (r *Repo) follow(ctx context.Context, tree plumbing.Hash, name, target stri
 			return "leads into git's own folder" + through, nil
 		}
 		at = append(slices.Clip(at), part)
-		e, err := r.store.lookup(tree, strings.Join(at, "/"))
+		e, err := r.store.Lookup(tree, strings.Join(at, "/"))
 		if err != nil {
 			return "", err
 		}
-		if e.mode != filemode.Symlink {
+		if e.Mode != filemode.Symlink {
 			continue
 		}
 		if steps++; steps > maxLinkSteps {
 			return "", nil // nobody can follow it
 		}
-		next, err := r.linkTarget(ctx, e.hash)
+		next, err := r.linkTarget(ctx, e.Hash)
 		if err != nil {
 			return "cannot be followed", nil //nolint:nilerr // it is the finding
 		}
-		through = fmt.Sprintf(", through %q", clean(strings.Join(at, "/"), 200))
+		through = fmt.Sprintf(", through %q", printable.Line(strings.Join(at, "/"), 200))
 		if why := oddTarget(next); why != "" {
 			return why + through, nil
 		}
@@ -130,7 +132,7 @@ func oddTarget(target string) string {
 		return "has a target that holds a NUL"
 	case strings.HasPrefix(target, "/"):
 		return "leads to a place on the machine (an absolute path)"
-	case len(target) > 1 && target[1] == ':' && isAlpha(target[0]):
+	case len(target) > 1 && target[1] == ':' && target[0]|0x20 >= 'a' && target[0]|0x20 <= 'z':
 		return "leads to a place on the machine (a drive of Windows)"
 	}
 	return ""
@@ -140,10 +142,10 @@ func (r *Repo) linkTarget(ctx context.Context, h plumbing.Hash) (string, error) 
 	if err := r.blob(ctx, h); err != nil {
 		return "", err
 	}
-	o, err := r.store.fs.EncodedObject(plumbing.BlobObject, h)
+	o, err := r.store.Blob(h)
 	if err != nil {
 		return "", err
 	}
-	b, err := readObject(o, 1<<20)
+	b, err := store.ReadObject(o, 1<<20)
 	return string(b), err
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // A link that is said to stay does not leave, by the kernel's own judgement.
@@ -16,18 +18,18 @@ func FuzzFollow(f *testing.F) {
 		f.Add(s)
 	}
 	links := map[string]string{"d/e/up": "..", "d/top": "..", "d/loop": "loop", "d/e/deep": "../../d/e", "out": "../x", "d/to-out": "../out"}
-	s, err := openStore(f.TempDir())
+	s, err := store.Open(f.TempDir())
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Cleanup(func() { s.close() })
-	set := map[string]entry{}
+	f.Cleanup(func() { s.Close() })
+	set := map[string]store.Entry{}
 	dir := f.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "d/e"), 0o755); err != nil {
 		f.Fatal(err)
 	}
 	blob := func(content string) plumbing.Hash {
-		h, err := s.write(plumbing.BlobObject, []byte(content))
+		h, err := s.Write(plumbing.BlobObject, []byte(content))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -37,15 +39,15 @@ func FuzzFollow(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			f.Fatal(err)
 		}
-		set[name] = entry{mode: filemode.Regular, hash: blob("")}
+		set[name] = store.Entry{Mode: filemode.Regular, Hash: blob("")}
 	}
 	for name, target := range links {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			f.Fatal(err)
 		}
-		set[name] = entry{mode: filemode.Symlink, hash: blob(target)}
+		set[name] = store.Entry{Mode: filemode.Symlink, Hash: blob(target)}
 	}
-	tree, err := s.edit(emptyTree, set)
+	tree, err := s.Edit(store.EmptyTree, set)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -10,16 +10,21 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/gitconfig"
+	"github.com/org/ralph-action/internal/repo/gitdir"
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // topByFiles finds the top folder of the work tree without a child: a folder
 // with a .git of its own is the top, unless the configuration places the work
 // tree somewhere else. Git reads these settings from the repository's own file
 // only, without includes.
-func (r *Repo) topByFiles(c gitConfig) bool {
-	for _, v := range c.vars {
-		if v.section == "core" && v.key == "worktree" || v.section == "extensions" && v.key == "worktreeconfig" ||
-			v.section == "core" && v.key == "bare" && v.value != "false" {
+func (r *Repo) topByFiles(c gitconfig.Config) bool {
+	for _, v := range c.Vars {
+		if v.Section == "core" && v.Key == "worktree" || v.Section == "extensions" && v.Key == "worktreeconfig" ||
+			v.Section == "core" && v.Key == "bare" && v.Value != "false" {
 			return false
 		}
 	}
@@ -30,7 +35,7 @@ func (r *Repo) topByFiles(c gitConfig) bool {
 	if err != nil || strings.Contains(dir, "\n") {
 		return false
 	}
-	if git, err := gitFolder(dir); err != nil || git == "" {
+	if git, err := gitdir.Of(dir); err != nil || git == "" {
 		return false
 	}
 	r.top = dir
@@ -107,14 +112,14 @@ func parseStatus(b []byte) (head, conflict string, clean bool) {
 }
 
 func unresolved(path string) error {
-	return &UnfinishedError{What: fmt.Sprintf("an unresolved conflict in %q", clean(path, 200))}
+	return &UnfinishedError{What: fmt.Sprintf("an unresolved conflict in %q", printable.Line(path, 200))}
 }
 
 // notRepository names the error of a git that found no repository.
 func notRepository(err error) error {
 	var g *GuestError
 	if errors.As(err, &g) && strings.Contains(g.Stderr, "not a git repository") {
-		return ErrNotRepository
+		return gitdir.ErrNotRepository
 	}
 	return err
 }
@@ -127,7 +132,7 @@ func (r *Repo) noRef(name string) bool {
 	if _, err := r.common.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	packed, err := readFile(r.common, "packed-refs", maxPackedRefs)
+	packed, err := files.Read(r.common, "packed-refs", maxPackedRefs)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
@@ -137,7 +142,7 @@ func (r *Repo) noRef(name string) bool {
 // checkedOut is the branch HEAD points to, "" when HEAD is detached. A plain
 // HEAD is read from its file, to save a child.
 func (r *Repo) checkedOut(ctx context.Context) (string, error) {
-	if b, err := readFile(r.gitDir, "HEAD", 4096); err == nil {
+	if b, err := files.Read(r.gitDir, "HEAD", 4096); err == nil {
 		if branch, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "ref: refs/heads/"); ok {
 			return branch, nil
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // Mark takes the tree as it is now for the start of the run. What setup
@@ -12,11 +14,11 @@ import (
 // guardrail writes anew every time stays unpublished.
 func (r *Repo) Mark(ctx context.Context) error {
 	l := &r.line
-	modules, err := r.store.lookup(l.headTree, ".gitmodules")
+	modules, err := r.store.Lookup(l.headTree, ".gitmodules")
 	if err != nil {
 		return err
 	}
-	if l.begun == l.headTree && modules == (entry{}) && r.unchanged(ctx, l.startHead) {
+	if l.begun == l.headTree && modules == (store.Entry{}) && r.unchanged(ctx, l.startHead) {
 		return nil
 	}
 	tree, _, err := r.stage(ctx)
@@ -26,16 +28,16 @@ func (r *Repo) Mark(ctx context.Context) error {
 	if err := r.importObjects(ctx, []string{tree.String(), "^" + l.tipTree.String(), "^" + l.begun.String()}, "--revs", "--filter=blob:limit="+blobLimit); err != nil {
 		return err
 	}
-	changes, err := r.store.diff(l.begun, tree, nil)
+	changes, err := r.store.Diff(l.begun, tree, nil)
 	if err != nil {
 		return err
 	}
 	l.seenTree, l.lastTree = tree, tree
-	back := map[string]entry{}
+	back := map[string]store.Entry{}
 	for path, ch := range r.own {
-		back[path] = ch.old
+		back[path] = ch.Old
 	}
-	if l.startTree, err = r.store.edit(tree, back); err != nil {
+	if l.startTree, err = r.store.Edit(tree, back); err != nil {
 		return err
 	}
 	l.made = map[string]bool{}
@@ -44,13 +46,13 @@ func (r *Repo) Mark(ctx context.Context) error {
 		if r.cacheOf(ch) == "" {
 			told++
 		}
-		if _, ours := r.own[ch.path]; ours {
+		if _, ours := r.own[ch.Path]; ours {
 			continue
 		}
-		if ch.old == (entry{}) {
-			l.made[ch.path] = true
+		if ch.Old == (store.Entry{}) {
+			l.made[ch.Path] = true
 		} else {
-			l.held[ch.path] = ch.new
+			l.held[ch.Path] = ch.New
 		}
 	}
 	r.keepRecord(false)
@@ -86,44 +88,44 @@ func (r *Repo) claim(tree plumbing.Hash) error {
 	if before.IsZero() {
 		before = l.startTree
 	}
-	changes, err := r.store.diff(before, tree, nil)
+	changes, err := r.store.Diff(before, tree, nil)
 	if err != nil {
 		return err
 	}
 	for _, ch := range changes {
 		if !judging {
-			l.touched[ch.path] = true
-			delete(l.made, ch.path)
-			delete(l.judged, ch.path)
+			l.touched[ch.Path] = true
+			delete(l.made, ch.Path)
+			delete(l.judged, ch.Path)
 			continue
 		}
-		if !l.touched[ch.path] {
-			l.rewritten[ch.path]++
+		if !l.touched[ch.Path] {
+			l.rewritten[ch.Path]++
 		}
-		tracked, err := r.store.lookup(l.tipTree, ch.path)
+		tracked, err := r.store.Lookup(l.tipTree, ch.Path)
 		if err != nil {
 			return err
 		}
-		if _, theirs := l.judged[ch.path]; theirs || ch.old == (entry{}) && tracked == (entry{}) {
-			l.judged[ch.path] = ch.new
+		if _, theirs := l.judged[ch.Path]; theirs || ch.Old == (store.Entry{}) && tracked == (store.Entry{}) {
+			l.judged[ch.Path] = ch.New
 		}
 	}
 	return nil
 }
 
 // leftByGuardrail reports whether a change is a new file that a guardrail made.
-func (r *Repo) leftByGuardrail(ch change) bool {
-	e, ok := r.line.judged[ch.path]
-	return ok && e == ch.new && ch.new != (entry{})
+func (r *Repo) leftByGuardrail(ch store.Change) bool {
+	e, ok := r.line.judged[ch.Path]
+	return ok && e == ch.New && ch.New != (store.Entry{})
 }
 
 // cacheOf is the cache that a new file lies in, unless the line holds something of
 // it; else empty.
-func (r *Repo) cacheOf(ch change) string {
-	if ch.new == (entry{}) {
+func (r *Repo) cacheOf(ch store.Change) string {
+	if ch.New == (store.Entry{}) {
 		return ""
 	}
-	return r.untrackedCache(ch.path)
+	return r.untrackedCache(ch.Path)
 }
 
 // untrackedCache is the cache that a path lies in, unless the line holds something of
@@ -136,7 +138,7 @@ func (r *Repo) untrackedCache(path string) string {
 	if cache == "" {
 		return ""
 	}
-	if e, err := r.store.lookup(r.line.tipTree, cache); err != nil || e != (entry{}) {
+	if e, err := r.store.Lookup(r.line.tipTree, cache); err != nil || e != (store.Entry{}) {
 		return ""
 	}
 	return cache

@@ -3,224 +3,77 @@ package repo
 import (
 	"bytes"
 	"context"
-	"hash/maphash"
-	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/org/ralph-action/internal/repo/lines"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
-const (
-	maxMergedBytes = 1 << 20 // one side of a file
-	maxMergedEdits = 1000    // lines that one side changed
-)
+const maxMergedBytes = 1 << 20 // one side of a file
 
-// merge is store.merge, and merges the lines of a file that both sides changed.
+// merge is store.Merge, and merges the lines of a file that both sides changed.
 func (r *Repo) merge(ctx context.Context, base, ours, theirs plumbing.Hash) (tree plumbing.Hash, conflict string, err error) {
-	return r.store.mergeWith(base, ours, theirs, func(was, mine, there entry) (entry, bool) {
+	return r.store.Merge(base, ours, theirs, func(was, mine, there store.Entry) (store.Entry, bool) {
 		return r.mergeFile(ctx, was, mine, there)
 	})
 }
 
 // mergeFile merges a file that both sides changed. It is false where the two
 // changes touch, and for what is no text of at most maxMergedBytes.
-func (r *Repo) mergeFile(ctx context.Context, was, mine, there entry) (entry, bool) {
-	for _, e := range []entry{was, mine, there} {
-		if e.mode != filemode.Regular && e.mode != filemode.Executable {
-			return entry{}, false
+func (r *Repo) mergeFile(ctx context.Context, was, mine, there store.Entry) (store.Entry, bool) {
+	for _, e := range []store.Entry{was, mine, there} {
+		if e.Mode != filemode.Regular && e.Mode != filemode.Executable {
+			return store.Entry{}, false
 		}
 	}
 	out := there
-	if there.mode == was.mode {
-		out.mode = mine.mode
+	if there.Mode == was.Mode {
+		out.Mode = mine.Mode
 	}
 	switch {
-	case mine.hash == was.hash || mine.hash == there.hash:
+	case mine.Hash == was.Hash || mine.Hash == there.Hash:
 		return out, true
-	case there.hash == was.hash:
-		out.hash = mine.hash
+	case there.Hash == was.Hash:
+		out.Hash = mine.Hash
 		return out, true
 	}
 	var text [3][]byte
-	for i, e := range []entry{was, mine, there} {
+	for i, e := range []store.Entry{was, mine, there} {
 		b, ok := r.content(ctx, e)
 		if !ok {
-			return entry{}, false
+			return store.Entry{}, false
 		}
 		text[i] = b
 	}
-	b, ok := mergeLines(text[0], text[1], text[2])
+	b, ok := lines.Merge(text[0], text[1], text[2])
 	if !ok {
-		return entry{}, false
+		return store.Entry{}, false
 	}
-	h, err := r.store.write(plumbing.BlobObject, b)
+	h, err := r.store.Write(plumbing.BlobObject, b)
 	if err != nil {
-		return entry{}, false
+		return store.Entry{}, false
 	}
-	if h != there.hash && h != mine.hash {
+	if h != there.Hash && h != mine.Hash {
 		r.blended[h] = true
 	}
-	out.hash = h
+	out.Hash = h
 	return out, true
 }
 
 // content is a text file's content: the store keeps new files only, the others
 // are the workspace's.
-func (r *Repo) content(ctx context.Context, e entry) ([]byte, bool) {
-	if !r.store.has(e.hash) {
-		if r.importLimited(ctx, 2*maxMergedBytes, []string{e.hash.String()}) != nil {
+func (r *Repo) content(ctx context.Context, e store.Entry) ([]byte, bool) {
+	if !r.store.Has(e.Hash) {
+		if r.importLimited(ctx, 2*maxMergedBytes, []string{e.Hash.String()}) != nil {
 			return nil, false
 		}
 	}
-	o, err := r.store.fs.EncodedObject(plumbing.BlobObject, e.hash)
+	o, err := r.store.Blob(e.Hash)
 	if err != nil || o.Size() > maxMergedBytes {
 		return nil, false
 	}
-	b, err := readObject(o, maxMergedBytes)
+	b, err := store.ReadObject(o, maxMergedBytes)
 	return b, err == nil && bytes.IndexByte(b[:min(len(b), 8000)], 0) < 0
-}
-
-// mergeLines merges what two sides made of a text (Khanna, Kunal, Pierce: A
-// Formal Investigation of Diff3, 2007). Like git it takes changes without an
-// unchanged line between them for one; such a change of both sides, unless it
-// is the same, is a conflict.
-func mergeLines(base, ours, theirs []byte) ([]byte, bool) {
-	o, a, b := split(base), split(ours), split(theirs)
-	seed := maphash.MakeSeed()
-	inA, ok := matches(hashes(seed, o), hashes(seed, a))
-	if !ok {
-		return nil, false
-	}
-	inB, ok := matches(hashes(seed, o), hashes(seed, b))
-	if !ok {
-		return nil, false
-	}
-	var out bytes.Buffer
-	var i, j, k int // of o, a and b
-	for i < len(o) || j < len(a) || k < len(b) {
-		if i < len(o) && inA[i] == j && inB[i] == k {
-			out.Write(o[i])
-			i, j, k = i+1, j+1, k+1
-			continue
-		}
-		// To the next line that all three have.
-		next, nj, nk := len(o), len(a), len(b)
-		for n := i; n < len(o); n++ {
-			if inA[n] >= j && inB[n] >= k {
-				next, nj, nk = n, inA[n], inB[n]
-				break
-			}
-		}
-		was, mine, there := o[i:next], a[j:nj], b[k:nk]
-		switch {
-		case sameLines(mine, was), sameLines(mine, there):
-			out.Write(bytes.Join(there, nil))
-		case sameLines(there, was):
-			out.Write(bytes.Join(mine, nil))
-		default:
-			return nil, false
-		}
-		i, j, k = next, nj, nk
-	}
-	return out.Bytes(), true
-}
-
-func split(b []byte) [][]byte {
-	var l [][]byte
-	for line := range bytes.Lines(b) {
-		l = append(l, line)
-	}
-	return l
-}
-
-func hashes(seed maphash.Seed, l [][]byte) []uint64 {
-	h := make([]uint64, len(l))
-	for i, line := range l {
-		h[i] = maphash.Bytes(seed, line)
-	}
-	return h
-}
-
-func sameLines(a, b [][]byte) bool { return slices.EqualFunc(a, b, bytes.Equal) }
-
-// matches says, for each line of a, which line of b it became in a shortest edit
-// script; -1 for none. It is false when that has more than maxMergedEdits.
-func matches(a, b []uint64) ([]int, bool) {
-	m := make([]int, len(a))
-	for i := range m {
-		m[i] = -1
-	}
-	from := 0
-	for from < len(a) && from < len(b) && a[from] == b[from] {
-		m[from] = from
-		from++
-	}
-	x, y := a[from:], b[from:]
-	for len(x) > 0 && len(y) > 0 && x[len(x)-1] == y[len(y)-1] {
-		m[from+len(x)-1] = from + len(y) - 1
-		x, y = x[:len(x)-1], y[:len(y)-1]
-	}
-	return m, trace(x, y, from, m)
-}
-
-// trace finds a shortest edit script as distance does, and notes the lines that
-// stay.
-func trace(a, b []uint64, from int, m []int) bool {
-	if len(a) == 0 || len(b) == 0 {
-		return len(a)+len(b) <= maxMergedEdits
-	}
-	limit := min(len(a)+len(b), maxMergedEdits)
-	v := make([]int32, 2*limit+2)
-	var steps [][]int32
-	for d := 0; d <= limit; d++ {
-		for k := -d; k <= d; k += 2 {
-			var x int
-			if k == -d || k != d && v[limit+k-1] < v[limit+k+1] {
-				x = int(v[limit+k+1])
-			} else {
-				x = int(v[limit+k-1]) + 1
-			}
-			y := x - k
-			for x < len(a) && y < len(b) && a[x] == b[y] {
-				x, y = x+1, y+1
-			}
-			v[limit+k] = int32(x)
-			if x >= len(a) && y >= len(b) {
-				back(steps, a, b, from, m)
-				return true
-			}
-		}
-		steps = append(steps, slices.Clone(v[limit-d:limit+d+1])) // of the diagonals -d to d
-	}
-	return false
-}
-
-// back walks an edit script from its end.
-func back(steps [][]int32, a, b []uint64, from int, m []int) {
-	x, y := len(a), len(b)
-	for d := len(steps); d >= 0; d-- {
-		px, py := 0, 0
-		if d > 0 {
-			prev := steps[d-1]
-			at := func(k int) int {
-				if i := k + d - 1; i >= 0 && i < len(prev) {
-					return int(prev[i])
-				}
-				return -1
-			}
-			k := x - y
-			if k == -d || k != d && at(k-1) < at(k+1) {
-				k++
-			} else {
-				k--
-			}
-			px = at(k)
-			py = px - k
-		}
-		for x > px && y > py && a[x-1] == b[y-1] {
-			x, y = x-1, y-1
-			m[from+x] = from + y
-		}
-		x, y = px, py
-	}
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 var errCrossed = errors.New("the two have been merged into each other more than once")
@@ -45,9 +47,9 @@ func (r *Repo) newest(ctx context.Context, list []plumbing.Hash) (plumbing.Hash,
 	}
 	var best plumbing.Hash
 	var at time.Time
-	err = r.scratch(ctx, from, adv, wanted{tips: list, depth: 1, filter: packp.FilterTreeDepth(0)}, func(s *store) error {
+	err = r.scratch(ctx, from, adv, wanted{tips: list, depth: 1, filter: packp.FilterTreeDepth(0)}, func(s *store.Store) error {
 		for _, h := range list {
-			c, err := s.commit(h)
+			c, err := s.Commit(h)
 			if err != nil {
 				return err
 			}

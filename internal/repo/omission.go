@@ -13,12 +13,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // omission is a group of paths that may not be published, for one reason.
 type omission struct {
 	reason  string
-	changes []change
+	changes []store.Change
 	aside   bool     // it is no work of the run: nothing of that is missing
 	names   []string // for people; none: those of changes
 }
@@ -27,7 +29,7 @@ func (o omission) String() string {
 	all := slices.Clone(o.names)
 	if len(all) == 0 {
 		for _, ch := range o.changes {
-			all = append(all, ch.path)
+			all = append(all, ch.Path)
 		}
 	}
 	all = slices.Compact(all)
@@ -39,16 +41,16 @@ func (o omission) String() string {
 		}
 		names = append(names, strconv.QuoteToGraphic(name))
 	}
-	return ralph.NotPublished + clean(strings.Join(names, ", "), 1000) + ": " + o.reason
+	return ralph.NotPublished + printable.Line(strings.Join(names, ", "), 1000) + ": " + o.reason
 }
 
 func (o omission) has(blob plumbing.Hash) bool {
-	return slices.ContainsFunc(o.changes, func(ch change) bool { return ch.new.hash == blob })
+	return slices.ContainsFunc(o.changes, func(ch store.Change) bool { return ch.New.Hash == blob })
 }
 
 // leftOut finds the changes that may not be published. Of those that may, the
 // snapshot takes note of what Git LFS keeps.
-func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]omission, error) {
+func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []store.Change) ([]omission, error) {
 	var links, names, special, large, state, keys, workflows, crafted, protected, caches, judged omission
 	links.reason = "a repository inside the work tree, which a commit would only point to; remove its .git folder to publish its files"
 	names.reason = "the name holds control characters"
@@ -60,31 +62,31 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]om
 	caches.reason, caches.aside = "a cache, of which the repository holds nothing; name it in .gitignore, or commit it by hand if it belongs there", true
 	judged.reason, judged.aside = "made by a guardrail, and no turn of the agent changed it; it is published once the agent does, or when a person commits it", true
 	workflows.reason = workflowsReason
-	large.reason = fmt.Sprintf("larger than %d MB, which the forge does not take; use Git LFS or ignore it", maxBlobBytes>>20)
-	var rest []change
+	large.reason = fmt.Sprintf("larger than %d MB, which the forge does not take; use Git LFS or ignore it", store.MaxBlobBytes>>20)
+	var rest []store.Change
 	for _, ch := range changes {
 		switch {
-		case r.isRunFile(ch.path):
+		case r.isRunFile(ch.Path):
 			state.changes = append(state.changes, ch)
-		case r.isCredentials(ch.path) && ch.new != (entry{}):
+		case r.isCredentials(ch.Path) && ch.New != (store.Entry{}):
 			keys.changes = append(keys.changes, ch)
 		case r.leaveOut(ctx, ch):
 			protected.changes = append(protected.changes, ch)
-		case r.opt.NoWorkflows && isWorkflow(ch.path):
+		case r.opt.NoWorkflows && isWorkflow(ch.Path):
 			workflows.changes = append(workflows.changes, ch)
 		case r.cacheOf(ch) != "":
 			caches.changes, caches.names = append(caches.changes, ch), append(caches.names, r.cacheOf(ch))
 		case r.leftByGuardrail(ch):
 			judged.changes = append(judged.changes, ch)
-		case ch.new.isGitlink() && !ch.old.isGitlink():
+		case ch.New.IsGitlink() && !ch.Old.IsGitlink():
 			links.changes = append(links.changes, ch)
-		case ch.new != (entry{}) && hasControl(ch.path):
+		case ch.New != (store.Entry{}) && hasControl(ch.Path):
 			names.changes = append(names.changes, ch)
-		case ch.new != (entry{}) && refusedName(ch):
+		case ch.New != (store.Entry{}) && refusedName(ch):
 			special.changes = append(special.changes, ch)
-		case ch.new.isBlob() && r.store.has(ch.new.hash) && !r.store.isBlob(ch.new.hash):
+		case ch.New.IsBlob() && r.store.Has(ch.New.Hash) && !r.store.IsBlob(ch.New.Hash):
 			crafted.changes = append(crafted.changes, ch)
-		case ch.new.isBlob():
+		case ch.New.IsBlob():
 			rest = append(rest, ch)
 		}
 	}
@@ -94,8 +96,8 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []change) ([]om
 	}
 	unknown := omission{reason: unknownReason}
 	if len(r.large.refused) > 0 {
-		rest = slices.DeleteFunc(rest, func(ch change) bool {
-			p, _, ok := r.pointerOf(ch.new.hash)
+		rest = slices.DeleteFunc(rest, func(ch store.Change) bool {
+			p, _, ok := r.pointerOf(ch.New.Hash)
 			if ok = ok && r.large.refused[p.oid] == unknownReason; ok {
 				unknown.changes = append(unknown.changes, ch)
 			}
@@ -124,12 +126,12 @@ const protectedReason = "only people may change it (protected-paths)"
 
 // leaveOut reports whether Options.LeaveOut picks a change. What stood there before
 // the run, and what the agent merged of the base, is no change of the run's.
-func (r *Repo) leaveOut(ctx context.Context, ch change) bool {
-	if r.opt.LeaveOut == nil || !r.opt.LeaveOut(ch.path) || r.line.made[ch.path] {
+func (r *Repo) leaveOut(ctx context.Context, ch store.Change) bool {
+	if r.opt.LeaveOut == nil || !r.opt.LeaveOut(ch.Path) || r.line.made[ch.Path] {
 		return false
 	}
-	held, ok := r.line.held[ch.path]
-	return (!ok || held != ch.new) && !r.inBase(ctx, ch)
+	held, ok := r.line.held[ch.Path]
+	return (!ok || held != ch.New) && !r.inBase(ctx, ch)
 }
 
 // missing describes what is left out of the run's work.
@@ -173,7 +175,7 @@ func (r *Repo) noteCredentials(s *snapshot) {
 	list, _ := os.ReadDir(r.top)
 	for _, e := range list {
 		if r.isCredentials(e.Name()) {
-			found.changes = append(found.changes, change{path: e.Name()})
+			found.changes = append(found.changes, store.Change{Path: e.Name()})
 		}
 	}
 	if len(found.changes) > 0 {
@@ -195,13 +197,13 @@ func hasControl(s string) bool {
 // refusedName says that fsck on the receiving side would refuse a push with
 // this path: a part that HFS+ or NTFS take for .git, or a .gitmodules that is a
 // link (git's verify_path and fsck, CVE-2014-9390, CVE-2018-11235).
-func refusedName(ch change) bool {
-	for part := range strings.SplitSeq(ch.path, "/") {
+func refusedName(ch store.Change) bool {
+	for part := range strings.SplitSeq(ch.Path, "/") {
 		if gitName(part) {
 			return true
 		}
 	}
-	return ch.new.mode == filemode.Symlink && strings.EqualFold(ch.path, ".gitmodules")
+	return ch.New.Mode == filemode.Symlink && strings.EqualFold(ch.Path, ".gitmodules")
 }
 
 // gitName says that HFS+ or NTFS take a name for .git, or that it is that.
@@ -220,11 +222,11 @@ func gitName(part string) bool {
 // oversized finds the changes whose blob the guest left out of its pack for
 // its size. A blob that is missing because the base has it somewhere else (a
 // file was moved) is none of them.
-func (r *Repo) oversized(ctx context.Context, changes []change) ([]change, error) {
+func (r *Repo) oversized(ctx context.Context, changes []store.Change) ([]store.Change, error) {
 	var ask strings.Builder
 	for _, ch := range changes {
-		if !r.store.has(ch.new.hash) {
-			fmt.Fprintln(&ask, ch.new.hash)
+		if !r.store.Has(ch.New.Hash) {
+			fmt.Fprintln(&ask, ch.New.Hash)
 		}
 	}
 	if ask.Len() == 0 {
@@ -238,18 +240,18 @@ func (r *Repo) oversized(ctx context.Context, changes []change) ([]change, error
 	for l := range strings.Lines(s) {
 		f := strings.Fields(l)
 		if len(f) != 3 || f[1] != "blob" {
-			return nil, fmt.Errorf("the workspace has lost an object of the work tree: %s", clean(l, 100))
+			return nil, fmt.Errorf("the workspace has lost an object of the work tree: %s", printable.Line(l, 100))
 		}
-		if n, err := strconv.ParseInt(f[2], 10, 64); err != nil || n > maxBlobBytes {
+		if n, err := strconv.ParseInt(f[2], 10, 64); err != nil || n > store.MaxBlobBytes {
 			large[f[0]] = true
 		}
 	}
-	var list []change
+	var list []store.Change
 	var fetch []string
 	for _, ch := range changes {
-		h := ch.new.hash.String()
+		h := ch.New.Hash.String()
 		switch {
-		case r.store.has(ch.new.hash):
+		case r.store.Has(ch.New.Hash):
 		case large[h]:
 			list = append(list, ch)
 		default:
@@ -266,13 +268,13 @@ func (r *Repo) oversized(ctx context.Context, changes []change) ([]change, error
 
 // unfiltered finds changed files whose attributes name a filter that is not
 // configured, and those that stand for a file of Git LFS.
-func (r *Repo) unfiltered(ctx context.Context, changes []change) (list []omission, kept []largeFile, err error) {
+func (r *Repo) unfiltered(ctx context.Context, changes []store.Change) (list []omission, kept []largeFile, err error) {
 	filters, err := r.filters(ctx, changes)
 	if err != nil {
 		return nil, nil, err
 	}
 	configured := map[string]bool{}
-	add := func(ch change, reason string) {
+	add := func(ch store.Change, reason string) {
 		i := slices.IndexFunc(list, func(o omission) bool { return o.reason == reason })
 		if i < 0 {
 			list, i = append(list, omission{reason: reason}), len(list)
@@ -280,14 +282,14 @@ func (r *Repo) unfiltered(ctx context.Context, changes []change) (list []omissio
 		list[i].changes = append(list[i].changes, ch)
 	}
 	for _, ch := range changes {
-		name := filters[ch.path]
+		name := filters[ch.Path]
 		switch {
-		case name == "" || name == "unspecified" || name == "unset" || name == "set", ch.new.hash == ch.old.hash, ch.new.mode == filemode.Symlink:
+		case name == "" || name == "unspecified" || name == "unset" || name == "set", ch.New.Hash == ch.Old.Hash, ch.New.Mode == filemode.Symlink:
 			continue
 		case isLFS(name):
-			p, size, ok := r.pointerOf(ch.new.hash)
+			p, size, ok := r.pointerOf(ch.New.Hash)
 			if ok {
-				kept = append(kept, largeFile{pointer: p, path: ch.path, blob: ch.new.hash})
+				kept = append(kept, largeFile{pointer: p, path: ch.Path, blob: ch.New.Hash})
 			}
 			if ok || size == 0 {
 				continue // git-lfs leaves an empty file as it is
@@ -302,7 +304,7 @@ func (r *Repo) unfiltered(ctx context.Context, changes []change) (list []omissio
 		}
 		switch {
 		case !ok:
-			add(ch, fmt.Sprintf("its attributes ask for the filter %q, which is not configured here, so the raw content would be committed; set the filter up (for LFS: git lfs install) before the run", clean(name, 60)))
+			add(ch, fmt.Sprintf("its attributes ask for the filter %q, which is not configured here, so the raw content would be committed; set the filter up (for LFS: git lfs install) before the run", printable.Line(name, 60)))
 		case isLFS(name):
 			add(ch, "Git LFS is to keep it, and git-lfs made no pointer of it, so the raw content would be committed; check that git-lfs runs for the agent's user")
 		}
@@ -311,13 +313,13 @@ func (r *Repo) unfiltered(ctx context.Context, changes []change) (list []omissio
 }
 
 // filters are the filters that the attributes of changed files name, by path.
-func (r *Repo) filters(ctx context.Context, changes []change) (map[string]string, error) {
+func (r *Repo) filters(ctx context.Context, changes []store.Change) (map[string]string, error) {
 	if len(changes) == 0 {
 		return nil, nil
 	}
 	var in strings.Builder
 	for _, ch := range changes {
-		in.WriteString(ch.path + "\x00")
+		in.WriteString(ch.Path + "\x00")
 	}
 	return r.attributes(ctx, in.String())
 }

@@ -10,6 +10,10 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 const (
@@ -26,8 +30,8 @@ type overlay struct {
 }
 
 type overlaid struct {
-	was []guardFile // what stood there, folders before what they hold
-	now guardFile   // what was put there
+	was []files.Saved // what stood there, folders before what they hold
+	now files.Saved   // what was put there
 }
 
 // Overlay puts the base's version of the paths that match picks into the work
@@ -56,12 +60,12 @@ func (r *Repo) Overlay(ctx context.Context, match func(path string) bool) (chang
 	if err != nil {
 		return nil, err
 	}
-	changes, err := r.store.diff(r.line.startTree, base.TreeHash, nil)
+	changes, err := r.store.Diff(r.line.startTree, base.TreeHash, nil)
 	if err != nil {
 		return nil, err
 	}
-	changes = slices.DeleteFunc(changes, func(ch change) bool {
-		return ch.old.isGitlink() || ch.new.isGitlink() || r.isRunFile(ch.path) || !match(ch.path)
+	changes = slices.DeleteFunc(changes, func(ch store.Change) bool {
+		return ch.Old.IsGitlink() || ch.New.IsGitlink() || r.isRunFile(ch.Path) || !match(ch.Path)
 	})
 	if len(changes) == 0 {
 		return nil, nil
@@ -88,11 +92,11 @@ func (r *Repo) Overlay(ctx context.Context, match func(path string) bool) (chang
 }
 
 // baseContents are the new contents of changes, by their id.
-func (r *Repo) baseContents(ctx context.Context, changes []change) (map[plumbing.Hash][]byte, error) {
+func (r *Repo) baseContents(ctx context.Context, changes []store.Change) (map[plumbing.Hash][]byte, error) {
 	var ids []string
 	for _, ch := range changes {
-		if ch.new.isBlob() && !r.store.has(ch.new.hash) {
-			ids = append(ids, ch.new.hash.String())
+		if ch.New.IsBlob() && !r.store.Has(ch.New.Hash) {
+			ids = append(ids, ch.New.Hash.String())
 		}
 	}
 	if len(ids) > 0 {
@@ -101,33 +105,33 @@ func (r *Repo) baseContents(ctx context.Context, changes []change) (map[plumbing
 	contents := map[plumbing.Hash][]byte{}
 	size := 0
 	for _, ch := range changes {
-		if !ch.new.isBlob() {
+		if !ch.New.IsBlob() {
 			continue
 		}
-		b, err := r.contentOf(ctx, modeOf(ch.new), ch.new.hash)
+		b, err := r.contentOf(ctx, modeOf(ch.New), ch.New.Hash)
 		if err != nil {
-			return nil, fmt.Errorf("%q: %w", clean(ch.path, 200), err)
+			return nil, fmt.Errorf("%q: %w", printable.Line(ch.Path, 200), err)
 		}
 		if size += len(b); size > maxOverlaidBytes {
 			return nil, fmt.Errorf("the files that have to come from %s have more than %d bytes", r.start.Base, maxOverlaidBytes)
 		}
-		contents[ch.new.hash] = b
+		contents[ch.New.Hash] = b
 	}
 	return contents, nil
 }
 
 // put changes the work tree, and remembers what was there.
-func (o *overlay) put(changes []change, contents map[plumbing.Hash][]byte) (touched []string, err error) {
+func (o *overlay) put(changes []store.Change, contents map[plumbing.Hash][]byte) (touched []string, err error) {
 	info, err := o.top.Stat(".")
 	if err != nil {
 		return nil, err
 	}
-	owner := metaOf(info)
+	owner := files.MetaOf(info)
 	size := 0
-	replace := func(name string, now guardFile) error {
+	replace := func(name string, now files.Saved) error {
 		f := overlaid{now: now}
-		if err := recordAll(o.top, name, &f.was, &size); err != nil {
-			return fmt.Errorf("%q: %w", clean(name, 200), err)
+		if err := files.Save(o.top, name, &f.was, &size); err != nil {
+			return fmt.Errorf("%q: %w", printable.Line(name, 200), err)
 		}
 		o.files = append(o.files, f)
 		mine := &o.files[len(o.files)-1].now
@@ -140,54 +144,54 @@ func (o *overlay) put(changes []change, contents map[plumbing.Hash][]byte) (touc
 		if now.Kind == "" {
 			return nil
 		}
-		if err := now.put(o.top); err != nil {
+		if err := now.Put(o.top); err != nil {
 			return err
 		}
 		info, err := o.top.Lstat(name)
 		if err == nil {
-			mine.Meta = metaOf(info)
+			mine.Meta = files.MetaOf(info)
 		}
 		return err
 	}
 	// What goes makes place for what comes.
 	for _, ch := range changes {
-		if ch.new == (entry{}) && realFolders(o.top, path.Dir(ch.path)) {
-			if err := replace(ch.path, guardFile{Name: ch.path}); err != nil {
+		if ch.New == (store.Entry{}) && files.RealFolders(o.top, path.Dir(ch.Path)) {
+			if err := replace(ch.Path, files.Saved{Name: ch.Path}); err != nil {
 				return touched, err
 			}
 		}
 	}
 	for _, ch := range changes {
-		if ch.new == (entry{}) {
+		if ch.New == (store.Entry{}) {
 			continue
 		}
-		for i, c := range []byte(ch.path) {
+		for i, c := range []byte(ch.Path) {
 			if c != '/' {
 				continue
 			}
-			dir := ch.path[:i]
+			dir := ch.Path[:i]
 			info, err := o.top.Lstat(dir)
 			if err == nil && info.IsDir() {
 				continue
 			}
 			if err == nil {
-				if err := replace(dir, guardFile{Name: dir}); err != nil {
+				if err := replace(dir, files.Saved{Name: dir}); err != nil {
 					return touched, err
 				}
 			}
 			o.dirs = append(o.dirs, dir)
-			if err := makeFolders(o.top, dir); err != nil {
+			if err := files.MakeFolders(o.top, dir); err != nil {
 				return touched, err
 			}
 		}
-		now := guardFile{Name: ch.path, Kind: kindFile, Content: contents[ch.new.hash], Meta: fileMeta{Mode: 0o644, UID: owner.UID, GID: owner.GID}}
-		switch ch.new.mode {
+		now := files.Saved{Name: ch.Path, Kind: files.KindFile, Content: contents[ch.New.Hash], Meta: files.Meta{Mode: 0o644, UID: owner.UID, GID: owner.GID}}
+		switch ch.New.Mode {
 		case filemode.Executable:
 			now.Meta.Mode = 0o755
 		case filemode.Symlink:
-			now.Kind, now.Link, now.Content = kindLink, string(now.Content), nil
+			now.Kind, now.Link, now.Content = files.KindLink, string(now.Content), nil
 		}
-		if err := replace(ch.path, now); err != nil {
+		if err := replace(ch.Path, now); err != nil {
 			return touched, err
 		}
 	}
@@ -207,12 +211,12 @@ func (r *Repo) hold(ctx context.Context, touched []string) error {
 		return err
 	}
 	for _, name := range touched {
-		e, err := r.store.lookup(tree, name)
+		e, err := r.store.Lookup(tree, name)
 		if err != nil {
 			return err
 		}
-		if e.isTree() {
-			e = entry{}
+		if e.IsTree() {
+			e = store.Entry{}
 		}
 		l.held[name] = e
 	}
@@ -232,7 +236,7 @@ func (r *Repo) RestoreOverlay() (kept []string, err error) {
 	var back []overlaid
 	var errs []error
 	for _, f := range slices.Backward(o.files) {
-		same, err := f.now.unchanged(o.top)
+		same, err := f.now.Unchanged(o.top)
 		switch {
 		case f.now.Kind == "": // a folder of ours may still stand there
 		case err != nil || !same:
@@ -255,7 +259,7 @@ func (r *Repo) RestoreOverlay() (kept []string, err error) {
 			continue
 		}
 		for _, was := range f.was {
-			errs = append(errs, was.put(o.top))
+			errs = append(errs, was.Put(o.top))
 		}
 	}
 	slices.Sort(kept)
@@ -265,8 +269,8 @@ func (r *Repo) RestoreOverlay() (kept []string, err error) {
 // hasRoom says that nothing of the agent's stands where something is to be put
 // back.
 func (f overlaid) hasRoom(top *os.Root) (bool, error) {
-	if info, err := top.Lstat(f.now.Name); err == nil && info.IsDir() && f.was[0].Kind == kindDir {
-		return realFolders(top, path.Dir(f.now.Name)), nil
+	if info, err := top.Lstat(f.now.Name); err == nil && info.IsDir() && f.was[0].Kind == files.KindDir {
+		return files.RealFolders(top, path.Dir(f.now.Name)), nil
 	}
-	return guardFile{Name: f.now.Name}.unchanged(top)
+	return files.Saved{Name: f.now.Name}.Unchanged(top)
 }

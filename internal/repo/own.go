@@ -8,6 +8,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // adopt decides whether the agent's own commits are published as they are: they
@@ -63,17 +66,17 @@ func (r *Repo) ownCommits(head plumbing.Hash) (list []plumbing.Hash, reason stri
 			continue
 		case seen[h] || r.line.ours[h] || r.server.known[h]:
 			continue
-		case !r.store.has(h):
+		case !r.store.Has(h):
 			return nil, "they are based on a commit that is not known here"
 		case len(list) == maxOwnCommits:
 			return nil, fmt.Sprintf("they are more than %d", maxOwnCommits)
 		}
 		seen[h] = true
-		c, err := r.store.commit(h)
-		if err != nil || !r.store.sound(h) {
+		c, err := r.store.Commit(h)
+		if err != nil || !r.store.Sound(h) {
 			return nil, "one of them is damaged"
 		}
-		if text, err := r.store.messageText(h); err != nil || len(text) > maxMessageText {
+		if text, err := r.store.MessageText(h); err != nil || len(text) > store.MaxMessageText {
 			return nil, "the message of one of them is too long"
 		}
 		list = append(list, h)
@@ -87,12 +90,12 @@ func (r *Repo) ownCommits(head plumbing.Hash) (list []plumbing.Hash, reason stri
 
 // faults says what in the agent's own commits may not be published.
 func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash) (string, error) {
-	var all []change
+	var all []store.Change
 	for _, h := range commits {
 		if r.insp.theirs[h] {
 			continue
 		}
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return "", err
 		}
@@ -101,14 +104,14 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 		}
 		var parent plumbing.Hash
 		if len(c.ParentHashes) > 0 {
-			p, err := r.store.commit(c.ParentHashes[0])
+			p, err := r.store.Commit(c.ParentHashes[0])
 			if err != nil {
 				return "one of them is damaged", nil
 			}
 			parent = p.TreeHash
 		}
 		empty := false
-		changes, err := r.store.diff(parent, c.TreeHash, func(h plumbing.Hash) { empty = empty || h == emptyTree && h != c.TreeHash })
+		changes, err := r.store.Diff(parent, c.TreeHash, func(h plumbing.Hash) { empty = empty || h == store.EmptyTree && h != c.TreeHash })
 		if empty {
 			return "one of them holds an empty folder, which git never makes", nil
 		}
@@ -116,17 +119,17 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 			return "one of them is not whole", nil
 		}
 		if err != nil {
-			return clean(err.Error(), 200), nil
+			return printable.Line(err.Error(), 200), nil
 		}
 		for _, ch := range changes {
-			if held, ok := r.line.held[ch.path]; ok && held == ch.new && ch.new != ch.old {
-				return fmt.Sprintf("they hold %q, which was changed before the run", clean(ch.path, 200)), nil
+			if held, ok := r.line.held[ch.Path]; ok && held == ch.New && ch.New != ch.Old {
+				return fmt.Sprintf("they hold %q, which was changed before the run", printable.Line(ch.Path, 200)), nil
 			}
 		}
 		merged := r.mergedTrees(c)
-		all = append(all, slices.DeleteFunc(changes, func(ch change) bool { return r.heldBy(merged, ch) })...)
-		if len(all) > maxChanges {
-			return fmt.Sprintf("they change more than %d files", maxChanges), nil
+		all = append(all, slices.DeleteFunc(changes, func(ch store.Change) bool { return r.heldBy(merged, ch) })...)
+		if len(all) > store.MaxChanges {
+			return fmt.Sprintf("they change more than %d files", store.MaxChanges), nil
 		}
 	}
 	_, aside, err := r.within(ctx, all)
@@ -134,7 +137,7 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 		return "", err
 	}
 	if len(aside) > 0 {
-		return fmt.Sprintf("they change %q, which add-paths does not name", clean(aside[0].path, 200)), nil
+		return fmt.Sprintf("they change %q, which add-paths does not name", printable.Line(aside[0].Path, 200)), nil
 	}
 	out, err := r.leftOut(ctx, s, all)
 	if err != nil {
@@ -153,7 +156,7 @@ func (r *Repo) mergedTrees(c *object.Commit) []plumbing.Hash {
 		if !r.insp.theirs[p] {
 			continue
 		}
-		if m, err := r.store.commit(p); err == nil {
+		if m, err := r.store.Commit(p); err == nil {
 			trees = append(trees, m.TreeHash)
 		}
 	}

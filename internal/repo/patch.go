@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/repo/lines"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // patchContext is the number of unchanged lines around a change, as git's.
@@ -28,19 +30,19 @@ func (r *Repo) Patch(ctx context.Context, w io.Writer, limit int64) error {
 		return err
 	}
 	if of == "" {
-		if to, err = r.store.edit(to, r.line.left); err != nil {
+		if to, err = r.store.Edit(to, r.line.left); err != nil {
 			return err
 		}
 	}
-	from, err := r.store.commit(r.lastPublished())
+	from, err := r.store.Commit(r.lastPublished())
 	if err != nil {
 		return err
 	}
-	changes, err := r.store.diff(from.TreeHash, to, nil)
+	changes, err := r.store.Diff(from.TreeHash, to, nil)
 	if err != nil {
 		return err
 	}
-	changes = slices.DeleteFunc(changes, func(ch change) bool { return r.isRunFile(ch.path) })
+	changes = slices.DeleteFunc(changes, func(ch store.Change) bool { return r.isRunFile(ch.Path) })
 	r.fetchOld(ctx, changes)
 	var body, left bytes.Buffer
 	if of != "" && len(changes) > 0 {
@@ -53,7 +55,7 @@ func (r *Repo) Patch(ctx context.Context, w io.Writer, limit int64) error {
 		}
 		if why == "" {
 			body.Write(text)
-		} else if line := fmt.Sprintf("# not in this patch: %s: %s\n", quotePath(ch.path), why); int64(left.Len()+len(line)) <= limit {
+		} else if line := fmt.Sprintf("# not in this patch: %s: %s\n", quotePath(ch.Path), why); int64(left.Len()+len(line)) <= limit {
 			left.WriteString(line)
 		}
 	}
@@ -75,7 +77,7 @@ func (r *Repo) lastPublished() plumbing.Hash {
 		if r.onServerNow(h) {
 			return h
 		}
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil || len(c.ParentHashes) == 0 {
 			return at
 		}
@@ -84,16 +86,16 @@ func (r *Repo) lastPublished() plumbing.Hash {
 }
 
 // patchOf is the patch of one path, or says why there is none.
-func (r *Repo) patchOf(ctx context.Context, ch change, limit int64) (text []byte, why string) {
-	if ch.old.isGitlink() || ch.new.isGitlink() {
+func (r *Repo) patchOf(ctx context.Context, ch store.Change, limit int64) (text []byte, why string) {
+	if ch.Old.IsGitlink() || ch.New.IsGitlink() {
 		return nil, "a commit of another repository"
 	}
 	var content [2][]byte
-	for i, e := range []entry{ch.old, ch.new} {
-		if e == (entry{}) {
+	for i, e := range []store.Entry{ch.Old, ch.New} {
+		if e == (store.Entry{}) {
 			continue
 		}
-		b, err := r.contentOf(ctx, modeOf(e), e.hash)
+		b, err := r.contentOf(ctx, modeOf(e), e.Hash)
 		switch {
 		case err != nil:
 			return nil, "its content cannot be had"
@@ -105,48 +107,47 @@ func (r *Repo) patchOf(ctx context.Context, ch change, limit int64) (text []byte
 		content[i] = b
 	}
 	var b bytes.Buffer
-	if isLink := func(e entry) bool { return modeOf(e) == ModeLink }; ch.old != (entry{}) && ch.new != (entry{}) && isLink(ch.old) != isLink(ch.new) {
+	if isLink := func(e store.Entry) bool { return modeOf(e) == ModeLink }; ch.Old != (store.Entry{}) && ch.New != (store.Entry{}) && isLink(ch.Old) != isLink(ch.New) {
 		// Another kind of thing: as git has it, one goes and one comes.
-		onePatch(&b, ch.path, ch.old, entry{}, content[0], nil)
-		onePatch(&b, ch.path, entry{}, ch.new, nil, content[1])
+		onePatch(&b, ch.Path, ch.Old, store.Entry{}, content[0], nil)
+		onePatch(&b, ch.Path, store.Entry{}, ch.New, nil, content[1])
 		return b.Bytes(), ""
 	}
-	onePatch(&b, ch.path, ch.old, ch.new, content[0], content[1])
+	onePatch(&b, ch.Path, ch.Old, ch.New, content[0], content[1])
 	return b.Bytes(), ""
 }
 
 // onePatch writes the patch of a path (git-diff(1), "Generating patch text").
-func onePatch(b *bytes.Buffer, path string, from, to entry, was, now []byte) {
+func onePatch(b *bytes.Buffer, path string, from, to store.Entry, was, now []byte) {
 	a, z := quotePath("a/"+path), quotePath("b/"+path)
 	fmt.Fprintf(b, "diff --git %s %s\n", a, z)
 	switch {
-	case from == (entry{}):
-		fmt.Fprintf(b, "new file mode %06o\n", uint32(to.mode))
+	case from == (store.Entry{}):
+		fmt.Fprintf(b, "new file mode %06o\n", uint32(to.Mode))
 		a = "/dev/null"
-	case to == (entry{}):
-		fmt.Fprintf(b, "deleted file mode %06o\n", uint32(from.mode))
+	case to == (store.Entry{}):
+		fmt.Fprintf(b, "deleted file mode %06o\n", uint32(from.Mode))
 		z = "/dev/null"
-	case from.mode != to.mode:
-		fmt.Fprintf(b, "old mode %06o\nnew mode %06o\n", uint32(from.mode), uint32(to.mode))
+	case from.Mode != to.Mode:
+		fmt.Fprintf(b, "old mode %06o\nnew mode %06o\n", uint32(from.Mode), uint32(to.Mode))
 	}
 	mode := ""
-	if from.mode == to.mode {
-		mode = fmt.Sprintf(" %06o", uint32(to.mode))
+	if from.Mode == to.Mode {
+		mode = fmt.Sprintf(" %06o", uint32(to.Mode))
 	}
-	if from.hash != to.hash {
-		fmt.Fprintf(b, "index %s..%s%s\n", from.hash, to.hash, mode)
+	if from.Hash != to.Hash {
+		fmt.Fprintf(b, "index %s..%s%s\n", from.Hash, to.Hash, mode)
 	}
 	if bytes.Equal(was, now) {
 		return
 	}
 	fmt.Fprintf(b, "--- %s\n+++ %s\n", a, z)
-	hunks(b, split(was), split(now))
+	hunks(b, lines.Split(was), lines.Split(now))
 }
 
 // hunks writes the changes between two texts.
 func hunks(b *bytes.Buffer, old, now [][]byte) {
-	seed := maphash.MakeSeed()
-	to, _ := matches(hashes(seed, old), hashes(seed, now)) // without an answer, all between start and end is new
+	to, _ := lines.Matches(old, now) // without an answer, all between start and end is new
 	type line struct {
 		sign byte
 		text []byte
@@ -208,13 +209,15 @@ func lineRange(before, n int) string {
 	return fmt.Sprintf("%d,%d", before+1, n)
 }
 
+const plainBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+@,=~"
+
 // quotePath is a path as git quotes it (core.quotePath), always when it holds
 // anything unusual.
 func quotePath(p string) string {
 	plain := true
 	for i := range len(p) {
 		c := p[i]
-		plain = plain && (isAlnum(c) || strings.IndexByte("/._-+@,=~", c) >= 0)
+		plain = plain && strings.IndexByte(plainBytes, c) >= 0
 	}
 	if plain {
 		return p

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 const (
@@ -30,7 +33,7 @@ func (r *Repo) openPaths(ctx context.Context) error {
 	for _, s := range specs {
 		size += len(s) + 1
 		if s == "" || s == ":" || strings.ContainsAny(s, "\x00\n") {
-			return fmt.Errorf("add-paths: %q is no pathspec: write paths as for git add, one a line", clean(s, 100))
+			return fmt.Errorf("add-paths: %q is no pathspec: write paths as for git add, one a line", printable.Line(s, 100))
 		}
 	}
 	if size > maxSpecBytes {
@@ -99,15 +102,15 @@ func fromTop(prefix, spec string) (top string, exclude bool) {
 // matching is git's own, on a scratch index that holds the paths alone: what was
 // there in stage 1, what is there in stage 2, so that a file and a folder of the
 // same name have room.
-func (r *Repo) within(ctx context.Context, changes []change) (in, out []change, err error) {
+func (r *Repo) within(ctx context.Context, changes []store.Change) (in, out []store.Change, err error) {
 	if len(r.paths) == 0 || len(changes) == 0 {
 		return changes, nil, nil
 	}
 	var info strings.Builder
 	for _, ch := range changes {
-		for i, e := range []entry{ch.old, ch.new} {
-			if e != (entry{}) {
-				fmt.Fprintf(&info, "%o %s %d\t%s\x00", uint32(e.mode), e.hash, i+1, ch.path)
+		for i, e := range []store.Entry{ch.Old, ch.New} {
+			if e != (store.Entry{}) {
+				fmt.Fprintf(&info, "%o %s %d\t%s\x00", uint32(e.Mode), e.Hash, i+1, ch.Path)
 			}
 		}
 	}
@@ -130,7 +133,7 @@ func (r *Repo) within(ctx context.Context, changes []change) (in, out []change, 
 	}
 	gaveWay := displaced(changes, named)
 	for _, ch := range changes {
-		if named[ch.path] || gaveWay[ch.path] {
+		if named[ch.Path] || gaveWay[ch.Path] {
 			in = append(in, ch)
 		} else {
 			out = append(out, ch)
@@ -141,25 +144,25 @@ func (r *Repo) within(ctx context.Context, changes []change) (in, out []change, 
 
 // displaced finds what a named path cannot stand beside: the file where it needs
 // a folder, and what lay in the folder where it is a file.
-func displaced(changes []change, named map[string]bool) map[string]bool {
+func displaced(changes []store.Change, named map[string]bool) map[string]bool {
 	folders, files := map[string]bool{}, map[string]bool{}
 	for _, ch := range changes {
-		if !named[ch.path] || ch.new == (entry{}) {
+		if !named[ch.Path] || ch.New == (store.Entry{}) {
 			continue
 		}
-		files[ch.path] = true
-		for p := path.Dir(ch.path); p != "."; p = path.Dir(p) {
+		files[ch.Path] = true
+		for p := path.Dir(ch.Path); p != "."; p = path.Dir(p) {
 			folders[p] = true
 		}
 	}
 	gone := map[string]bool{}
 	for _, ch := range changes {
-		if ch.new != (entry{}) {
+		if ch.New != (store.Entry{}) {
 			continue
 		}
-		gone[ch.path] = folders[ch.path]
-		for p := path.Dir(ch.path); p != "."; p = path.Dir(p) {
-			gone[ch.path] = gone[ch.path] || files[p]
+		gone[ch.Path] = folders[ch.Path]
+		for p := path.Dir(ch.Path); p != "."; p = path.Dir(p) {
+			gone[ch.Path] = gone[ch.Path] || files[p]
 		}
 	}
 	return gone

@@ -13,6 +13,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // git waits for the other end of a pipe that stands where it reads a file, which nobody
@@ -29,7 +32,7 @@ const (
 // keptFile is a file without which there is no repository, as it was last seen.
 type keptFile struct {
 	content []byte
-	meta    fileMeta
+	meta    files.Meta
 }
 
 // removals are what unblock has taken away.
@@ -95,25 +98,25 @@ func readByGit() []string { return []string{".gitattributes", ".gitignore", ".gi
 // preserve remembers a file, or puts it back when it was removed.
 func (r *Repo) preserve(root *os.Root, name string) {
 	at := filepath.Join(root.Name(), name)
-	if f, info, err := openRegular(root, name); err == nil {
+	if f, info, err := files.Open(root, name); err == nil {
 		_ = f.Close()
-		if b, err := readFile(root, name, maxKept); err == nil {
+		if b, err := files.Read(root, name, maxKept); err == nil {
 			if r.removals.kept == nil {
 				r.removals.kept = map[string]keptFile{}
 			}
-			r.removals.kept[at] = keptFile{b, metaOf(info)}
+			r.removals.kept[at] = keptFile{b, files.MetaOf(info)}
 		}
 		return
 	}
 	if was, ok := r.removals.kept[at]; ok && slices.Contains(r.removals.list(), removedNote(at)) {
 		if _, err := root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
-			_ = replaceFile(root, name, bytes.NewReader(was.content), was.meta)
+			_ = files.Replace(root, name, bytes.NewReader(was.content), was.meta)
 		}
 	}
 }
 
 func removedNote(path string) string {
-	return fmt.Sprintf("%s was a pipe or a device, which git waits for; it was removed", clean(path, 300))
+	return fmt.Sprintf("%s was a pipe or a device, which git waits for; it was removed", printable.Line(path, 300))
 }
 
 // removeSpecial removes what is special in a folder, and below it to a depth.

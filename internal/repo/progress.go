@@ -33,10 +33,10 @@ const rewrites = 2
 // or keep rewriting.
 func (r *Repo) work(tree plumbing.Hash) (progress, error) {
 	var w progress
-	changes, err := r.store.diff(r.line.startTree, tree, nil)
+	changes, err := r.store.Diff(r.line.startTree, tree, nil)
 	for _, ch := range changes {
-		if r.untrackedCache(ch.path) == "" && !r.leftByGuardrail(ch) && r.line.rewritten[ch.path] < rewrites {
-			w.add(ch.path, ch.new.is())
+		if r.untrackedCache(ch.Path) == "" && !r.leftByGuardrail(ch) && r.line.rewritten[ch.Path] < rewrites {
+			w.add(ch.Path, holds(ch.New))
 		}
 	}
 	return w, err

@@ -11,6 +11,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // pushAttempts is how often a push is built anew on a branch that somebody else
@@ -69,7 +72,7 @@ func (r *Repo) Push(ctx context.Context) error {
 		case errors.As(err, &conflict) && r.server.aside && r.server.tip.IsZero():
 			r.comeBack(conflict.path)
 		case errors.As(err, &conflict):
-			r.sidestep(fmt.Sprintf("somebody else changed %q on it too", clean(conflict.path, 200)))
+			r.sidestep(fmt.Sprintf("somebody else changed %q on it too", printable.Line(conflict.path, 200)))
 		case errors.Is(err, ErrNotFastForward) && attempt == pushAttempts:
 			r.sidestep("it kept moving")
 		case errors.Is(err, ErrNotFastForward) && stuck < pushStuck && attempt < pushAttempts && r.takeTurn(ctx, attempt):
@@ -88,7 +91,7 @@ func (r *Repo) changesNothing() bool {
 	}
 	fresh := r.server.tip.IsZero() && r.server.known[r.line.startHead] || r.start.Restarted
 	for h := r.line.tip; fresh; {
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		switch {
 		case err != nil || c.TreeHash != r.line.tipTree:
 			return false
@@ -135,7 +138,7 @@ var errDeleted = errors.New("the branch was deleted")
 // conflictError is a path that we and somebody else changed differently.
 type conflictError struct{ path string }
 
-func (e *conflictError) Error() string { return "both sides changed " + clean(e.path, 200) }
+func (e *conflictError) Error() string { return "both sides changed " + printable.Line(e.path, 200) }
 
 // pushOnce pushes on top of the branch as the server has it. It never forces: the
 // old value goes with the command, and our commit stands on it. The first time it
@@ -201,11 +204,11 @@ func (r *Repo) pushOn(ctx context.Context, adv advertisement) error {
 		if ok, err := r.standsOn(ctx, tip, old); !ok || err != nil {
 			return errors.Join(err, notOn(ok, r.server.branch))
 		}
-		objects, err := r.store.missing(tip, have)
+		objects, err := r.store.Missing(tip, have)
 		if err != nil {
 			return err
 		}
-		err = r.remote.send(ctx, adv, r.server.branch, old, tip, func(w io.Writer) error { return r.store.writePack(w, objects) })
+		err = r.remote.send(ctx, adv, r.server.branch, old, tip, func(w io.Writer) error { return r.store.WritePack(w, objects) })
 		if err != nil {
 			return err
 		}
@@ -257,11 +260,11 @@ func (r *Repo) buildOn(ctx context.Context, old plumbing.Hash) error {
 // its whole tree (the new commits may reuse folders of a history we do not
 // have) it is fetched once more, by itself.
 func (r *Repo) fetchForeign(ctx context.Context, tip plumbing.Hash) error {
-	f, err := r.store.spool()
+	f, err := r.store.Spool()
 	if err != nil {
 		return err
 	}
-	defer discard(f)
+	defer store.Discard(f)
 	have := make([]plumbing.Hash, 0, len(r.server.known))
 	for h := range r.server.known {
 		have = append(have, h)
@@ -271,11 +274,11 @@ func (r *Repo) fetchForeign(ctx context.Context, tip plumbing.Hash) error {
 		if err := r.remote.fetchOnce(ctx, r.server.reads, want, f); err != nil {
 			return err
 		}
-		if _, err := r.store.importPack(f, false); err != nil {
+		if _, err := r.store.ImportPack(f, false); err != nil {
 			return err
 		}
-		c, err := r.store.commit(tip)
-		if err == nil && r.store.whole(c.TreeHash) {
+		c, err := r.store.Commit(tip)
+		if err == nil && r.store.Whole(c.TreeHash) {
 			r.server.known[tip] = true
 			return nil
 		}
@@ -293,7 +296,7 @@ func (r *Repo) publicTip(ctx context.Context) (plumbing.Hash, error) {
 	if err != nil || r.server.join.IsZero() {
 		return tip, err
 	}
-	join, err := r.store.commit(r.server.join)
+	join, err := r.store.Commit(r.server.join)
 	if err != nil || join.ParentHashes[0] != tip {
 		r.server.join = plumbing.ZeroHash // somebody moved the branch
 		return tip, err
@@ -309,7 +312,7 @@ func (r *Repo) publicTip(ctx context.Context) (plumbing.Hash, error) {
 func (r *Repo) replay(ctx context.Context, onto plumbing.Hash) (plumbing.Hash, error) {
 	var chain []*object.Commit
 	for h := r.line.tip; h != r.server.synced; {
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return plumbing.ZeroHash, fmt.Errorf("no way from %s down to %s: %w", r.line.tip, r.server.synced, err)
 		}
@@ -338,13 +341,13 @@ func (r *Repo) graftOn(ctx context.Context, chain []*object.Commit, onto plumbin
 	for _, c := range slices.Backward(chain) {
 		var was plumbing.Hash
 		if len(c.ParentHashes) > 0 {
-			parent, err := r.store.commit(c.ParentHashes[0])
+			parent, err := r.store.Commit(c.ParentHashes[0])
 			if err != nil {
 				return nil, err
 			}
 			was = parent.TreeHash
 		}
-		base, err := r.store.commit(onto)
+		base, err := r.store.Commit(onto)
 		if err != nil {
 			return nil, err
 		}
@@ -362,7 +365,7 @@ func (r *Repo) graftOn(ctx context.Context, chain []*object.Commit, onto plumbin
 		if tree == base.TreeHash && len(parents) == 1 && c.TreeHash != was {
 			continue
 		}
-		onto, err = r.store.writeCommit(&object.Commit{
+		onto, err = r.store.WriteCommit(&object.Commit{
 			Author: c.Author, Committer: c.Committer, Message: c.Message,
 			TreeHash: tree, ParentHashes: parents,
 		})

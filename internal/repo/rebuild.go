@@ -8,6 +8,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // unpublished lists the commits of the line that are not on the server, newest
@@ -15,7 +17,7 @@ import (
 func (r *Repo) unpublished() ([]plumbing.Hash, error) {
 	var list []plumbing.Hash
 	for h := r.line.tip; h != r.server.synced; {
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return nil, err
 		}
@@ -34,44 +36,44 @@ func (r *Repo) unpublished() ([]plumbing.Hash, error) {
 // tells of them. Of a merge only the parents stay that the server has, and what
 // came from there is not taken out. It returns what was taken out; the work tree
 // keeps it. The workspace's branch follows when the checkpoint is handed back.
-func (r *Repo) withdraw(unwanted func(change) bool) ([]change, error) {
+func (r *Repo) withdraw(unwanted func(store.Change) bool) ([]store.Change, error) {
 	chain, err := r.unpublished()
 	if err != nil {
 		return nil, err
 	}
-	base, err := r.store.commit(r.server.synced)
+	base, err := r.store.Commit(r.server.synced)
 	if err != nil {
 		return nil, err
 	}
-	taken := map[change]bool{}
+	taken := map[store.Change]bool{}
 	var made, merged []plumbing.Hash
 	tip, tipTree := r.server.synced, base.TreeHash
 	for _, h := range slices.Backward(chain) {
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return nil, err
 		}
-		parent, err := r.store.commit(c.ParentHashes[0])
+		parent, err := r.store.Commit(c.ParentHashes[0])
 		if err != nil {
 			return nil, err
 		}
-		changes, err := r.store.diff(base.TreeHash, c.TreeHash, nil)
+		changes, err := r.store.Diff(base.TreeHash, c.TreeHash, nil)
 		if err != nil {
 			return nil, err
 		}
 		parents := []plumbing.Hash{tip}
 		for _, p := range c.ParentHashes[1:] {
-			if m, err := r.store.commit(p); err == nil && r.server.known[p] {
+			if m, err := r.store.Commit(p); err == nil && r.server.known[p] {
 				parents, merged = append(parents, p), append(merged, m.TreeHash)
 			}
 		}
-		back := map[string]entry{}
+		back := map[string]store.Entry{}
 		for _, ch := range changes {
 			if unwanted(ch) && !r.heldBy(merged, ch) {
-				back[ch.path], taken[ch] = ch.old, true
+				back[ch.Path], taken[ch] = ch.Old, true
 			}
 		}
-		tree, err := r.store.edit(c.TreeHash, back)
+		tree, err := r.store.Edit(c.TreeHash, back)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +84,7 @@ func (r *Repo) withdraw(unwanted func(change) bool) ([]change, error) {
 		case tree == tipTree && c.TreeHash != parent.TreeHash && len(parents) == 1 && (h != r.line.tip || tip == r.server.synced):
 			continue
 		}
-		if tip, err = r.store.writeCommit(&object.Commit{
+		if tip, err = r.store.WriteCommit(&object.Commit{
 			Author: c.Author, Committer: c.Committer, Message: c.Message,
 			TreeHash: tree, ParentHashes: parents,
 		}); err != nil {
@@ -91,7 +93,7 @@ func (r *Repo) withdraw(unwanted func(change) bool) ([]change, error) {
 		tipTree = tree
 		r.line.ours[tip] = true
 		made = append(made, tip)
-		if _, err := r.store.diff(c.TreeHash, tree, func(t plumbing.Hash) { made = append(made, t) }); err != nil {
+		if _, err := r.store.Diff(c.TreeHash, tree, func(t plumbing.Hash) { made = append(made, t) }); err != nil {
 			return nil, err
 		}
 	}
@@ -100,13 +102,13 @@ func (r *Repo) withdraw(unwanted func(change) bool) ([]change, error) {
 	if tip == r.server.synced {
 		r.server.pending = false
 	}
-	return slices.SortedFunc(maps.Keys(taken), func(a, b change) int { return cmp.Compare(a.path, b.path) }), nil
+	return slices.SortedFunc(maps.Keys(taken), func(a, b store.Change) int { return cmp.Compare(a.Path, b.Path) }), nil
 }
 
 // heldBy says that a change is one of these trees' own.
-func (r *Repo) heldBy(trees []plumbing.Hash, ch change) bool {
+func (r *Repo) heldBy(trees []plumbing.Hash, ch store.Change) bool {
 	return slices.ContainsFunc(trees, func(tree plumbing.Hash) bool {
-		e, err := r.store.lookup(tree, ch.path)
-		return err == nil && e == ch.new
+		e, err := r.store.Lookup(tree, ch.Path)
+		return err == nil && e == ch.New
 	})
 }

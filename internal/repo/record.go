@@ -13,6 +13,11 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/gitdir"
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 const (
@@ -45,8 +50,8 @@ type recordPath struct {
 	Is   string // what the path holds; empty, in Held: it counts whatever it holds
 }
 
-// is tells what a path holds.
-func (e entry) is() string { return e.mode.String() + " " + e.hash.String() }
+// holds describes what is at a path.
+func holds(e store.Entry) string { return e.Mode.String() + " " + e.Hash.String() }
 
 // Killed is what a run that was killed recorded in a workspace.
 type Killed struct {
@@ -68,11 +73,11 @@ type Killed struct {
 // never counts as the run's, whatever it says, unless it has the very content that
 // is recorded: nobody can set the time of a change.
 func FindKilled(dir string) (*Killed, error) {
-	at, err := locate(dir)
+	at, err := gitdir.Locate(dir)
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // Open says what is wrong with the repository
 	}
-	root, err := os.OpenRoot(at.git)
+	root, err := os.OpenRoot(at.Git)
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // as above
 	}
@@ -87,16 +92,16 @@ func FindKilled(dir string) (*Killed, error) {
 	if st, ok := info.Sys().(*syscall.Stat_t); !info.Mode().IsRegular() || !ok || int(st.Uid) != os.Geteuid() || st.Nlink != 1 {
 		return nil, errors.New("it is not a file of this user's")
 	}
-	b, err := readFile(root, recordName, maxRecordBytes)
+	b, err := files.Read(root, recordName, maxRecordBytes)
 	if err != nil {
 		return nil, err
 	}
-	k := &Killed{last: earlier(info.ModTime(), changeTime(info)).Add(aliveSlack), held: map[string]string{}, ours: map[string]string{}}
+	k := &Killed{last: earlier(info.ModTime(), files.ChangeTime(info)).Add(aliveSlack), held: map[string]string{}, ours: map[string]string{}}
 	if err := json.Unmarshal(b, &k.record); err != nil {
 		return nil, err
 	}
 	if rest, ok := strings.CutPrefix(k.Name, k.Branch); !ok || !branchSuffix.MatchString(rest) {
-		return nil, fmt.Errorf("it names the branch %q, which is not made of %q", clean(k.Name, 80), clean(k.Branch, 80))
+		return nil, fmt.Errorf("it names the branch %q, which is not made of %q", printable.Line(k.Name, 80), printable.Line(k.Branch, 80))
 	}
 	for _, p := range k.Held {
 		k.held[string(p.Path)] = p.Is
@@ -116,24 +121,24 @@ func earlier(a, b time.Time) time.Time {
 
 // made reports whether the killed run made an uncommitted change of the work tree
 // at top.
-func (k *Killed) made(top *os.Root, ch change) bool {
-	if is, ok := k.held[ch.path]; ok && (is == "" || is == ch.new.is()) {
+func (k *Killed) made(top *os.Root, ch store.Change) bool {
+	if is, ok := k.held[ch.Path]; ok && (is == "" || is == holds(ch.New)) {
 		return false
 	}
-	is, known := k.ours[ch.path]
-	return known && is == ch.new.is() || (known || k.Working) && k.inItsTime(top, ch)
+	is, known := k.ours[ch.Path]
+	return known && is == holds(ch.New) || (known || k.Working) && k.inItsTime(top, ch)
 }
 
 // inItsTime reports whether a change was made while the run was alive. The time of
 // a removed file is that of the folder it was in.
-func (k *Killed) inItsTime(top *os.Root, ch change) bool {
-	name := ch.path
+func (k *Killed) inItsTime(top *os.Root, ch store.Change) bool {
+	name := ch.Path
 	for {
 		info, err := top.Lstat(name)
 		switch {
 		case err == nil:
-			return !changeTime(info).After(k.last)
-		case ch.new != (entry{}) || name == ".":
+			return !files.ChangeTime(info).After(k.last)
+		case ch.New != (store.Entry{}) || name == ".":
 			return false
 		}
 		name = path.Dir(name)
@@ -151,14 +156,14 @@ type recorder struct {
 func (r *Repo) keepRecord(working bool) {
 	if err := r.writeRecord(working); err != nil && !r.rec.failed {
 		r.rec.failed = true
-		r.note("the record of the run's own files could not be written; should the run be killed, the next one cannot tell them from others: %s", clean(err.Error(), 200))
+		r.note("the record of the run's own files could not be written; should the run be killed, the next one cannot tell them from others: %s", printable.Line(err.Error(), 200))
 	}
 }
 
 func (r *Repo) writeRecord(working bool) error {
 	rec := record{Branch: r.asked, Name: r.opt.Branch, Base: r.start.Base, Working: working}
 	for _, name := range slices.Sorted(maps.Keys(r.line.held)) {
-		rec.Held = append(rec.Held, recordPath{[]byte(name), r.line.held[name].is()})
+		rec.Held = append(rec.Held, recordPath{[]byte(name), holds(r.line.held[name])})
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.line.made)) {
 		rec.Held = append(rec.Held, recordPath{Path: []byte(name)})
@@ -168,13 +173,13 @@ func (r *Repo) writeRecord(working bool) error {
 		return err
 	}
 	for _, ch := range own {
-		rec.Ours = append(rec.Ours, recordPath{[]byte(ch.path), ch.new.is()})
+		rec.Ours = append(rec.Ours, recordPath{[]byte(ch.Path), holds(ch.New)})
 	}
 	b, err := json.Marshal(rec)
 	if err != nil {
 		return err
 	}
-	if err := replaceFile(r.gitDir, recordName, bytes.NewReader(b), fileMeta{Mode: 0o600, UID: -1, GID: -1}); err != nil {
+	if err := files.Replace(r.gitDir, recordName, bytes.NewReader(b), files.Meta{Mode: 0o600, UID: -1, GID: -1}); err != nil {
 		return err
 	}
 	f, err := r.gitDir.OpenFile(recordName, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
@@ -188,16 +193,16 @@ func (r *Repo) writeRecord(working bool) error {
 
 // uncommitted are the run's own changes that no commit of the workspace holds, as
 // far as the last snapshot has seen them.
-func (r *Repo) uncommitted() ([]change, error) {
+func (r *Repo) uncommitted() ([]store.Change, error) {
 	l := &r.line
 	seen := l.lastTree
 	if seen.IsZero() {
 		seen = l.begun
 	}
-	changes, err := r.store.diff(l.headTree, seen, nil)
-	return slices.DeleteFunc(changes, func(ch change) bool {
-		held, ok := l.held[ch.path]
-		return l.made[ch.path] || ok && held == ch.new
+	changes, err := r.store.Diff(l.headTree, seen, nil)
+	return slices.DeleteFunc(changes, func(ch store.Change) bool {
+		held, ok := l.held[ch.Path]
+		return l.made[ch.Path] || ok && held == ch.New
 	}), err
 }
 

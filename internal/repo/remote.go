@@ -19,6 +19,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 
+	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/secret"
 )
 
@@ -51,7 +52,7 @@ type remote struct {
 func newRemote(raw string, token secret.String, rt http.RoundTripper, delay time.Duration) (*remote, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return nil, fmt.Errorf("remote %q is not an http or https URL", clean(raw, 200))
+		return nil, fmt.Errorf("remote %q is not an http or https URL", printable.Line(raw, 200))
 	}
 	if u.User != nil {
 		return nil, fmt.Errorf("remote %q holds credentials: pass them as the token", u.Redacted())
@@ -80,7 +81,7 @@ func (r *remote) redirect(req *http.Request, via []*http.Request) error {
 	case via[0].Method != http.MethodGet:
 		return errors.New("the server redirects a push or fetch")
 	case req.URL.Host != via[0].URL.Host || req.URL.Scheme != via[0].URL.Scheme:
-		return fmt.Errorf("the server redirects to another host (%s)", clean(req.URL.Host, 100))
+		return fmt.Errorf("the server redirects to another host (%s)", printable.Line(req.URL.Host, 100))
 	}
 	return nil
 }
@@ -99,7 +100,7 @@ func (a advertisement) inTheWay(branch string) string {
 	for ref := range a.refs {
 		other, ok := strings.CutPrefix(ref, "refs/heads/")
 		if ok && (strings.HasPrefix(other, branch+"/") || strings.HasPrefix(branch, other+"/")) {
-			return clean(other, 200)
+			return printable.Line(other, 200)
 		}
 	}
 	return ""
@@ -122,7 +123,7 @@ func (r *remote) refs(ctx context.Context, service string) (advertisement, error
 			r.url.Path = p
 		}
 		if ct := res.Header.Get("Content-Type"); !strings.HasPrefix(ct, "application/x-"+service+"-advertisement") {
-			return fmt.Errorf("%s does not speak git over HTTP (content type %q)", r.url.Redacted(), clean(ct, 80))
+			return fmt.Errorf("%s does not speak git over HTTP (content type %q)", r.url.Redacted(), printable.Line(ct, 80))
 		}
 		ar := packp.NewAdvRefs()
 		if err := ar.Decode(res.Body); err != nil && !errors.Is(err, packp.ErrEmptyAdvRefs) {
@@ -187,7 +188,7 @@ func statusError(res *http.Response, service, text string) error {
 	wait, limited := retryAfter(res.Header)
 	switch s := res.StatusCode; {
 	case s == http.StatusTooManyRequests || s == http.StatusForbidden && limited || s >= 500:
-		return &transientError{err: fmt.Errorf("the server answers %s %s", res.Status, clean(text, 200)), wait: wait}
+		return &transientError{err: fmt.Errorf("the server answers %s %s", res.Status, printable.Line(text, 200)), wait: wait}
 	case s == http.StatusUnauthorized, s == http.StatusNotFound, s == http.StatusForbidden:
 		if strings.Contains(text, "without `workflow") {
 			return rejection("", text, "")
@@ -198,7 +199,7 @@ func statusError(res *http.Response, service, text string) error {
 		}
 		return &PermissionError{Status: s, Permission: perm}
 	default:
-		return fmt.Errorf("the server answers %s %s", res.Status, clean(text, 200))
+		return fmt.Errorf("the server answers %s %s", res.Status, printable.Line(text, 200))
 	}
 }
 

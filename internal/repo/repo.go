@@ -13,6 +13,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/gitconfig"
+	"github.com/org/ralph-action/internal/repo/gitdir"
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // Identity is the author or committer of a commit.
@@ -27,16 +32,16 @@ type Repo struct {
 	gitDir *os.Root
 	common *os.Root
 	temp   *os.Root
-	store  *store
+	store  *store.Store
 	remote *remote
 	// baseRemote is where the base is; nil: it is at remote.
 	baseRemote *remote
 	runFiles   []string // from the top
 	paths      []string // pathspecs from the top; none: everything
 
-	asked   string            // the branch before its suffix
-	killed  *Killed           // the run of this branch that was killed here; nil: none
-	own     map[string]change // what it left uncommitted
+	asked   string                  // the branch before its suffix
+	killed  *Killed                 // the run of this branch that was killed here; nil: none
+	own     map[string]store.Change // what it left uncommitted
 	rec     recorder
 	base    plumbing.Hash // HEAD when the repository was opened
 	clean   bool          // nothing differed from base then
@@ -77,11 +82,11 @@ type line struct {
 	tipTree   plumbing.Hash          // what tip holds
 	seenTree  plumbing.Hash          // last staged tree; the store holds it
 	public    plumbing.Hash          // of the last snapshot; zero before the first
-	held      map[string]entry       // dirty at the start and not to be published
+	held      map[string]store.Entry // dirty at the start and not to be published
 	lastTree  plumbing.Hash          // of the last snapshot
 	missing   []LeftOut              // of the last snapshot
-	left      map[string]entry       // of the last snapshot, left out of public: as staged
-	judged    map[string]entry       // new files that guardrails made and no turn of the agent's changed
+	left      map[string]store.Entry // of the last snapshot, left out of public: as staged
+	judged    map[string]store.Entry // new files that guardrails made and no turn of the agent's changed
 	judging   bool                   // guardrails have run since the last snapshot
 	touched   map[string]bool        // by the last turn
 	rewritten map[string]int         // by guardrails, in how many iterations in which no turn had touched it
@@ -115,7 +120,7 @@ type server struct {
 const objectsDir = "objects.git"
 
 // Open looks at the workspace before anything is spent. It changes nothing in
-// it. Errors are ErrNotRepository, ErrEmpty, *UnsupportedError,
+// it. Errors are gitdir.ErrNotRepository, ErrEmpty, *UnsupportedError,
 // *UnfinishedError, or say what is wrong with an option.
 func Open(ctx context.Context, opt Options) (*Repo, error) {
 	if err := ralph.CheckBranch(opt.Branch); err != nil {
@@ -134,14 +139,14 @@ func Open(ctx context.Context, opt Options) (*Repo, error) {
 }
 
 func (r *Repo) open(ctx context.Context) error {
-	at, err := locate(r.opt.Dir)
+	at, err := gitdir.Locate(r.opt.Dir)
 	if err != nil {
 		return err
 	}
-	if r.gitDir, err = os.OpenRoot(at.git); err != nil {
+	if r.gitDir, err = os.OpenRoot(at.Git); err != nil {
 		return err
 	}
-	if r.common, err = os.OpenRoot(at.common); err != nil {
+	if r.common, err = os.OpenRoot(at.Common); err != nil {
 		return err
 	}
 	if r.temp, err = os.OpenRoot(r.opt.Temp); err != nil {
@@ -177,10 +182,10 @@ func (r *Repo) open(ctx context.Context) error {
 		return fmt.Errorf("branch %q with its suffix: %w", r.opt.Branch, err)
 	}
 	dir := filepath.Join(r.opt.Store, objectsDir)
-	if err := clearStore(dir); err != nil {
+	if err := store.Clear(dir); err != nil {
 		return err
 	}
-	if r.store, err = openStore(dir); err != nil {
+	if r.store, err = store.Open(dir); err != nil {
 		return err
 	}
 	return r.importCommit(ctx, r.base)
@@ -188,25 +193,25 @@ func (r *Repo) open(ctx context.Context) error {
 
 // supported refuses what go-git cannot carry (gitrepository-layout,
 // extensions). It returns the repository's configuration.
-func (r *Repo) supported() (gitConfig, error) {
-	b, err := readFile(r.common, "config", maxConfigBytes)
+func (r *Repo) supported() (gitconfig.Config, error) {
+	b, err := files.Read(r.common, "config", gitconfig.MaxBytes)
 	if err != nil {
-		return gitConfig{}, fmt.Errorf("the repository's configuration: %w", err)
+		return gitconfig.Config{}, fmt.Errorf("the repository's configuration: %w", err)
 	}
-	c, err := parseConfig(b)
+	c, err := gitconfig.Parse(b)
 	if err != nil {
-		return gitConfig{}, fmt.Errorf("the repository's configuration: %w", err)
+		return gitconfig.Config{}, fmt.Errorf("the repository's configuration: %w", err)
 	}
-	if f := strings.ToLower(c.value("extensions", "objectformat")); f != "" && f != "sha1" {
-		return gitConfig{}, &UnsupportedError{What: clean(f, 20)}
+	if f := strings.ToLower(c.Value("extensions", "objectformat")); f != "" && f != "sha1" {
+		return gitconfig.Config{}, &UnsupportedError{What: printable.Line(f, 20)}
 	}
-	if f := strings.ToLower(c.value("extensions", "refstorage")); f != "" && f != "files" {
-		return gitConfig{}, &UnsupportedError{What: clean(f, 20)}
+	if f := strings.ToLower(c.Value("extensions", "refstorage")); f != "" && f != "files" {
+		return gitconfig.Config{}, &UnsupportedError{What: printable.Line(f, 20)}
 	}
 	return c, nil
 }
 
-func (r *Repo) findTop(ctx context.Context, c gitConfig) error {
+func (r *Repo) findTop(ctx context.Context, c gitconfig.Config) error {
 	if !r.topByFiles(c) {
 		if err := r.askTop(ctx); err != nil {
 			return err
@@ -270,7 +275,7 @@ func (r *Repo) unfinished(ctx context.Context) error {
 	if err := r.copyIndex(); err != nil {
 		return err
 	}
-	if index, err := readFile(r.temp, indexName, maxMetaBytes); err == nil && resolved(index) {
+	if index, err := files.Read(r.temp, indexName, store.MaxMetaBytes); err == nil && resolved(index) {
 		return nil
 	}
 	b := &bounded{left: guestOutputBytes}
@@ -298,7 +303,7 @@ func (r *Repo) Close() error {
 		r.rec.file = nil
 	}
 	if r.store != nil {
-		errs = append(errs, r.store.close())
+		errs = append(errs, r.store.Close())
 	}
 	for _, root := range []*os.Root{r.gitDir, r.common, r.temp} {
 		if root != nil {

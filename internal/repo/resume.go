@@ -12,6 +12,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // found is the branch where it already is.
@@ -47,7 +50,7 @@ func (r *Repo) existing(ctx context.Context, adv advertisement) (found, error) {
 		// All that came is what the branch has and the checkout has not.
 		r.remember(fmt.Sprint(b.tip, []plumbing.Hash{r.base}), sp)
 	}
-	r.server.known[b.tip] = r.server.known[b.tip] || r.store.has(b.tip)
+	r.server.known[b.tip] = r.server.known[b.tip] || r.store.Has(b.tip)
 	if b.in && r.opt.Continue && b.tip != r.base {
 		b.in = false
 		if err := r.dig(ctx, adv, b.tip); err != nil {
@@ -64,15 +67,15 @@ func (r *Repo) dig(ctx context.Context, adv advertisement, tip plumbing.Hash) er
 	if r.inGuest(ctx, tip) {
 		return r.importCommit(ctx, tip)
 	}
-	f, err := r.store.spool()
+	f, err := r.store.Spool()
 	if err != nil {
 		return err
 	}
-	defer discard(f)
+	defer store.Discard(f)
 	if err := r.remote.fetch(ctx, adv, wanted{tips: []plumbing.Hash{tip}, depth: 1}, f); err != nil {
 		return err
 	}
-	if _, err := r.store.importPack(f, false); err != nil {
+	if _, err := r.store.ImportPack(f, false); err != nil {
 		return err
 	}
 	r.server.known[tip] = true
@@ -92,7 +95,7 @@ func (r *Repo) contains(ctx context.Context, tip, old plumbing.Hash) (bool, erro
 	if tip == old {
 		return true, nil
 	}
-	if ends, err := readFile(r.common, "shallow", maxConfigBytes); err == nil && bytes.Contains(ends, []byte(tip.String())) {
+	if ends, err := files.Read(r.common, "shallow", maxShallowBytes); err == nil && bytes.Contains(ends, []byte(tip.String())) {
 		return false, nil
 	}
 	err := r.gitEnv(ctx, []string{"GIT_NO_LAZY_FETCH=1"}, nil, nil, "merge-base", "--is-ancestor", old.String(), tip.String())
@@ -134,11 +137,11 @@ func (r *Repo) bring(ctx context.Context, from *remote, adv advertisement, tip p
 	if came, ok := r.atHand(ctx, tip); ok {
 		return false, came, nil
 	}
-	f, err := r.store.spool()
+	f, err := r.store.Spool()
 	if err != nil {
 		return false, came, err
 	}
-	defer discard(f)
+	defer store.Discard(f)
 	have := make([]plumbing.Hash, 0, len(known))
 	for h := range known {
 		have = append(have, h)
@@ -146,11 +149,11 @@ func (r *Repo) bring(ctx context.Context, from *remote, adv advertisement, tip p
 	if err := from.fetch(ctx, adv, wanted{tips: []plumbing.Hash{tip}, have: have}, f); err != nil {
 		return false, came, err
 	}
-	n, err := r.store.importPack(f, false)
+	n, err := r.store.ImportPack(f, false)
 	if err != nil {
 		return false, came, err
 	}
-	if n == 0 && !r.store.has(tip) {
+	if n == 0 && !r.store.Has(tip) {
 		// Nothing was sent: the tip is below a commit we said we have.
 		return true, came, nil
 	}
@@ -174,18 +177,18 @@ func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came span, ok boo
 	if r.branchFile() != tip || r.partial() || r.opt.UpdateBase == UpdateRebase {
 		return came, false
 	}
-	base, err := r.store.commit(r.base)
+	base, err := r.store.Commit(r.base)
 	if err == nil {
 		err = r.importObjects(ctx, []string{tip.String(), "^" + r.base.String()}, "--revs", "--filter=tree:0")
 	}
-	if err != nil || !r.store.has(tip) {
+	if err != nil || !r.store.Has(tip) {
 		return came, false
 	}
 	came, err = r.fresh(tip)
 	if err != nil || !slices.Equal(came.edges, []plumbing.Hash{r.base}) {
 		return came, false
 	}
-	c, err := r.store.commit(tip)
+	c, err := r.store.Commit(tip)
 	if err == nil {
 		err = r.importObjects(ctx, []string{c.TreeHash.String(), "^" + base.TreeHash.String()}, "--revs", "--filter=blob:limit="+blobLimit)
 	}
@@ -195,7 +198,7 @@ func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came span, ok boo
 // fresh are the commits of the store from tip down to what is checked out, and
 // to those that the workspace may lack.
 func (r *Repo) fresh(tip plumbing.Hash) (span, error) {
-	return r.store.walk([]plumbing.Hash{tip}, func(h plumbing.Hash) bool { return h == r.base || r.apart[h] })
+	return walk(r.store, []plumbing.Hash{tip}, func(h plumbing.Hash) bool { return h == r.base || r.apart[h] })
 }
 
 // fill fetches into f what a clone that does not hold everything needs besides,
@@ -217,7 +220,7 @@ func (r *Repo) fill(ctx context.Context, from *remote, adv advertisement, tip pl
 		if err := from.fetch(ctx, adv, w, f); err != nil {
 			return err
 		}
-		if _, err := r.store.importPack(f, false); err != nil {
+		if _, err := r.store.ImportPack(f, false); err != nil {
 			return err
 		}
 	}
@@ -238,8 +241,8 @@ func (r *Repo) partial() bool {
 	if err != nil {
 		return true
 	}
-	for _, v := range c.vars {
-		if v.section == "extensions" && v.key == "partialclone" || v.section == "remote" && v.key == "promisor" && v.value != "false" {
+	for _, v := range c.Vars {
+		if v.Section == "extensions" && v.Key == "partialclone" || v.Section == "remote" && v.Key == "promisor" && v.Value != "false" {
 			return true
 		}
 	}
@@ -258,12 +261,12 @@ func (r *Repo) edges(ctx context.Context, tip plumbing.Hash) ([]plumbing.Hash, e
 	}
 	var list []plumbing.Hash
 	for h := range sp.own {
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range c.ParentHashes {
-			if lack[p] || !sp.own[p] && !r.store.has(p) && !r.inGuest(ctx, p) {
+			if lack[p] || !sp.own[p] && !r.store.Has(p) && !r.inGuest(ctx, p) {
 				list = append(list, h)
 				break
 			}
@@ -276,7 +279,7 @@ func (r *Repo) edges(ctx context.Context, tip plumbing.Hash) ([]plumbing.Hash, e
 // fetched commit, and of the commits that came with it; most is their number, at
 // most maxLocal and at least 1.
 func (r *Repo) complete(tip plumbing.Hash) (ok bool, most int) {
-	b, err := r.store.commit(r.base)
+	b, err := r.store.Commit(r.base)
 	if err != nil {
 		return false, 1
 	}
@@ -286,7 +289,7 @@ func (r *Repo) complete(tip plumbing.Hash) (ok bool, most int) {
 	}
 	most = max(1, len(sp.own))
 	for h := range sp.own {
-		if c, err := r.store.commit(h); err != nil || !r.filled(b, c) {
+		if c, err := r.store.Commit(h); err != nil || !r.filled(b, c) {
 			return false, most
 		}
 	}
@@ -295,9 +298,9 @@ func (r *Repo) complete(tip plumbing.Hash) (ok bool, most int) {
 
 // filled reports whether the store holds every file of a commit that is not in base.
 func (r *Repo) filled(base, c *object.Commit) bool {
-	changes, err := r.store.diff(base.TreeHash, c.TreeHash, nil)
-	return err == nil && !slices.ContainsFunc(changes, func(ch change) bool {
-		return ch.new.isBlob() && !r.store.has(ch.new.hash)
+	changes, err := r.store.Diff(base.TreeHash, c.TreeHash, nil)
+	return err == nil && !slices.ContainsFunc(changes, func(ch store.Change) bool {
+		return ch.New.IsBlob() && !r.store.Has(ch.New.Hash)
 	})
 }
 

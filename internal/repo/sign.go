@@ -10,6 +10,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
+
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // Signer makes commits through the forge's API, which signs them. The types of
@@ -83,7 +86,7 @@ func (r *Repo) pushSigned(ctx context.Context, adv advertisement) error {
 		return err
 	}
 	var made []SignedCommit
-	at, err := r.store.commit(tip)
+	at, err := r.store.Commit(tip)
 	if err != nil {
 		return err
 	}
@@ -114,7 +117,7 @@ func (r *Repo) pushSigned(ctx context.Context, adv advertisement) error {
 		}
 		r.countSigned(made)
 	}
-	if !r.store.has(tip) {
+	if !r.store.Has(tip) {
 		if err := r.fetchForeign(ctx, tip); err != nil {
 			return fmt.Errorf("fetch the commits the forge made: %w", err)
 		}
@@ -133,13 +136,13 @@ func (r *Repo) recognise(ctx context.Context, old plumbing.Hash) error {
 		return nil
 	}
 	for h := r.line.tip; h != end; {
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil || len(c.ParentHashes) == 0 || h == r.server.synced {
 			return nil // the line was made anew since
 		}
 		h = c.ParentHashes[0]
 	}
-	if !r.store.has(old) {
+	if !r.store.Has(old) {
 		if err := r.fetchForeign(ctx, old); err != nil {
 			return fmt.Errorf("fetch the commits the forge made: %w", err)
 		}
@@ -158,12 +161,12 @@ func (r *Repo) unsigned(adv advertisement) (onto plumbing.Hash, chain []*object.
 			return h, chain, nil
 		}
 		if !r.server.onto.IsZero() && h == r.server.synced {
-			if join, err := r.store.commit(r.server.join); err == nil && join.ParentHashes[0] == r.server.onto {
+			if join, err := r.store.Commit(r.server.join); err == nil && join.ParentHashes[0] == r.server.onto {
 				chain = []*object.Commit{join}
 			}
 			return r.server.onto, chain, nil
 		}
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return onto, nil, fmt.Errorf("no way from %s down to what the server has: %w", r.line.tip, err)
 		}
@@ -192,7 +195,7 @@ func (r *Repo) onServer(adv advertisement, h plumbing.Hash) bool {
 // base. A merge keeps its other parents when the server has them, and is one
 // commit with what it brought when not. nil: it brings nothing.
 func (r *Repo) onTop(ctx context.Context, adv advertisement, c *object.Commit, tip, base plumbing.Hash) (*SignCommit, plumbing.Hash, error) {
-	parent, err := r.store.commit(c.ParentHashes[0])
+	parent, err := r.store.Commit(c.ParentHashes[0])
 	if err != nil {
 		return nil, base, err
 	}
@@ -215,11 +218,11 @@ func (r *Repo) onTop(ctx context.Context, adv advertisement, c *object.Commit, t
 	if tree == base && len(want.Parents) == 1 && c.TreeHash != parent.TreeHash {
 		return nil, base, nil
 	}
-	changes, err := r.store.diff(base, tree, nil)
+	changes, err := r.store.Diff(base, tree, nil)
 	if err != nil {
 		return nil, base, err
 	}
-	unseen := slices.DeleteFunc(slices.Clone(changes), func(ch change) bool {
+	unseen := slices.DeleteFunc(slices.Clone(changes), func(ch store.Change) bool {
 		return r.there(c, ch, func(h plumbing.Hash) bool { return r.onServer(adv, h) })
 	})
 	if err := r.judge(ctx, unseen, nil); err != nil {
@@ -227,7 +230,7 @@ func (r *Repo) onTop(ctx context.Context, adv advertisement, c *object.Commit, t
 	}
 	before := map[plumbing.Hash]bool{}
 	for _, ch := range changes {
-		before[ch.old.hash] = true
+		before[ch.Old.Hash] = true
 	}
 	for _, ch := range changes {
 		f, err := r.signFile(ch, before)
@@ -241,13 +244,13 @@ func (r *Repo) onTop(ctx context.Context, adv advertisement, c *object.Commit, t
 
 // signFile describes a change. A blob that is not in the store, stood in the
 // tree before, or was sent before, is on the server.
-func (r *Repo) signFile(ch change, before map[plumbing.Hash]bool) (SignFile, error) {
-	if ch.new == (entry{}) {
-		return SignFile{Path: ch.path, Mode: fmt.Sprintf("%06o", uint32(ch.old.mode))}, nil
+func (r *Repo) signFile(ch store.Change, before map[plumbing.Hash]bool) (SignFile, error) {
+	if ch.New == (store.Entry{}) {
+		return SignFile{Path: ch.Path, Mode: fmt.Sprintf("%06o", uint32(ch.Old.Mode))}, nil
 	}
-	f := SignFile{Path: ch.path, Mode: fmt.Sprintf("%06o", uint32(ch.new.mode)), ID: ch.new.hash.String()}
-	if h := ch.new.hash; ch.new.isBlob() && r.store.has(h) && !before[h] && !r.signing.sent[h] {
-		size, err := r.store.fs.EncodedObjectSize(h)
+	f := SignFile{Path: ch.Path, Mode: fmt.Sprintf("%06o", uint32(ch.New.Mode)), ID: ch.New.Hash.String()}
+	if h := ch.New.Hash; ch.New.IsBlob() && r.store.Has(h) && !before[h] && !r.signing.sent[h] {
+		size, err := r.store.Size(h)
 		if err != nil {
 			return f, fmt.Errorf("object %s: %w", h, err)
 		}
@@ -277,7 +280,7 @@ func (r *Repo) signOne(ctx context.Context, want SignCommit) (SignedCommit, erro
 	if got := plumbing.ComputeHash(plumbing.CommitObject, one.Object); got != id {
 		return one, fmt.Errorf("the forge made the commit %s and described %s", id, got)
 	}
-	_, err = r.store.write(plumbing.CommitObject, one.Object)
+	_, err = r.store.Write(plumbing.CommitObject, one.Object)
 	return one, err
 }
 
@@ -289,7 +292,7 @@ func (r *Repo) signError(err error) error {
 		WorkflowFile() string
 	}
 	if errors.As(err, &refused) {
-		return &PermissionError{Permission: permWorkflows, Path: clean(refused.WorkflowFile(), 200)}
+		return &PermissionError{Permission: permWorkflows, Path: printable.Line(refused.WorkflowFile(), 200)}
 	}
 	return err
 }
@@ -304,7 +307,7 @@ func (r *Repo) countSigned(made []SignedCommit) {
 		r.signing.unsure++
 		if !r.signing.noted {
 			r.signing.noted = true
-			r.note("the forge made the commit %s and does not call it verified (%s): it signs for bots alone, GITHUB_TOKEN or the token of a GitHub App; a personal token's commits stay unsigned", one.ID[:7], clean(one.Reason, 100))
+			r.note("the forge made the commit %s and does not call it verified (%s): it signs for bots alone, GITHUB_TOKEN or the token of a GitHub App; a personal token's commits stay unsigned", one.ID[:7], printable.Line(one.Reason, 100))
 		}
 	}
 }

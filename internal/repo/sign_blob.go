@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 const (
@@ -29,15 +31,15 @@ func (r *Repo) withdrawUnsignable() error {
 	}
 	found := false
 	for _, h := range chain {
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return err
 		}
-		parent, err := r.store.commit(c.ParentHashes[0])
+		parent, err := r.store.Commit(c.ParentHashes[0])
 		if err != nil {
 			return err
 		}
-		changes, err := r.store.diff(parent.TreeHash, c.TreeHash, nil)
+		changes, err := r.store.Diff(parent.TreeHash, c.TreeHash, nil)
 		if err != nil {
 			return err
 		}
@@ -53,7 +55,7 @@ func (r *Repo) withdrawUnsignable() error {
 		return err
 	}
 	for _, ch := range taken {
-		if utf8.ValidString(ch.path) {
+		if utf8.ValidString(ch.Path) {
 			large.changes = append(large.changes, ch)
 		} else {
 			named.changes = append(named.changes, ch)
@@ -69,15 +71,15 @@ func (r *Repo) withdrawUnsignable() error {
 
 // unsignable says that the API cannot carry a change. A name that is not UTF-8
 // cannot even be removed.
-func (r *Repo) unsignable(ch change) bool {
-	return !utf8.ValidString(ch.path) || r.tooLarge(ch)
+func (r *Repo) unsignable(ch store.Change) bool {
+	return !utf8.ValidString(ch.Path) || r.tooLarge(ch)
 }
 
-func (r *Repo) tooLarge(ch change) bool {
-	if !ch.new.isBlob() || !r.store.has(ch.new.hash) {
+func (r *Repo) tooLarge(ch store.Change) bool {
+	if !ch.New.IsBlob() || !r.store.Has(ch.New.Hash) {
 		return false
 	}
-	size, err := r.store.fs.EncodedObjectSize(ch.new.hash)
+	size, err := r.store.Size(ch.New.Hash)
 	return err == nil && size > maxSignedBytes
 }
 
@@ -86,12 +88,12 @@ func (r *Repo) tooLarge(ch change) bool {
 func (r *Repo) openBlob(h plumbing.Hash) (io.ReadCloser, error) {
 	r.signing.reading.Lock()
 	defer r.signing.reading.Unlock()
-	o, err := r.store.object(h)
+	o, err := r.store.Object(h)
 	if err != nil {
 		return nil, fmt.Errorf("object %s: %w", h, err)
 	}
 	if o.Size() <= heldBytes {
-		b, err := readObject(o, heldBytes)
+		b, err := store.ReadObject(o, heldBytes)
 		return io.NopCloser(bytes.NewReader(b)), err
 	}
 	rd, err := o.Reader()
@@ -99,7 +101,7 @@ func (r *Repo) openBlob(h plumbing.Hash) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("object %s: %w", h, err)
 	}
 	defer rd.Close()
-	f, err := os.CreateTemp(r.store.dir, "outgoing-*.blob")
+	f, err := r.store.Temp("outgoing-*.blob")
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +109,7 @@ func (r *Repo) openBlob(h plumbing.Hash) (io.ReadCloser, error) {
 		_, err = f.Seek(0, io.SeekStart)
 	}
 	if err != nil {
-		discard(f)
+		store.Discard(f)
 		return nil, fmt.Errorf("object %s: %w", h, err)
 	}
 	return spooled{f}, nil
@@ -117,6 +119,6 @@ func (r *Repo) openBlob(h plumbing.Hash) (io.ReadCloser, error) {
 type spooled struct{ *os.File }
 
 func (s spooled) Close() error {
-	discard(s.File)
+	store.Discard(s.File)
 	return nil
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // blobLimit omits blobs over maxBlobBytes from a pack (rev-list --filter omits
 // those of at least the given size).
-var blobLimit = strconv.Itoa(maxBlobBytes + 1)
+var blobLimit = strconv.Itoa(store.MaxBlobBytes + 1)
 
 // snapshot is the tree as it was staged, and what of it may be published.
 type snapshot struct {
@@ -73,7 +74,7 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err != nil {
 		return ralph.Change{}, err
 	}
-	changes, err := r.store.diff(r.line.tipTree, s.public, nil)
+	changes, err := r.store.Diff(r.line.tipTree, s.public, nil)
 	if err != nil {
 		return ralph.Change{}, err
 	}
@@ -82,7 +83,7 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 		return ralph.Change{}, fmt.Errorf("look at what would be published: %w", err)
 	}
 	r.last, r.line.lastTree, r.line.public = s, tree, s.public
-	if c, err := r.store.commit(head); err == nil {
+	if c, err := r.store.Commit(head); err == nil {
 		r.line.headTree = c.TreeHash
 	}
 	r.keepRecord(r.rec.stop != nil)
@@ -107,7 +108,7 @@ func (r *Repo) importSnapshot(ctx context.Context, s *snapshot) error {
 	if s.tree != r.line.seenTree && s.tree != r.line.tipTree {
 		revs = append(revs, s.tree.String())
 	}
-	if s.head != r.line.tip && !s.head.IsZero() && !r.opt.Squash && !r.store.has(s.head) {
+	if s.head != r.line.tip && !s.head.IsZero() && !r.opt.Squash && !r.store.Has(s.head) {
 		revs = append(revs, s.head.String(), "^"+r.line.tip.String())
 	}
 	if len(revs) == 0 {
@@ -129,23 +130,23 @@ func (r *Repo) importSnapshot(ctx context.Context, s *snapshot) error {
 // choose makes the tree to publish: the staged one, with every path that may
 // not be published as it is in the parent.
 func (r *Repo) choose(ctx context.Context, s *snapshot) error {
-	parent, err := r.store.commit(s.parent)
+	parent, err := r.store.Commit(s.parent)
 	if err != nil {
 		return err
 	}
-	changes, err := r.store.diff(parent.TreeHash, s.tree, nil)
+	changes, err := r.store.Diff(parent.TreeHash, s.tree, nil)
 	if err != nil {
 		return err
 	}
-	back := map[string]entry{}
+	back := map[string]store.Entry{}
 	changes, aside, err := r.within(ctx, changes)
 	if err != nil {
 		return err
 	}
 	outside := omission{reason: "add-paths does not name it; it stays in the work tree as it is"}
 	for _, ch := range aside {
-		back[ch.path] = ch.old
-		if held, ok := r.line.held[ch.path]; !r.line.made[ch.path] && (!ok || held != ch.new) {
+		back[ch.Path] = ch.Old
+		if held, ok := r.line.held[ch.Path]; !r.line.made[ch.Path] && (!ok || held != ch.New) {
 			outside.changes = append(outside.changes, ch)
 		}
 	}
@@ -157,19 +158,19 @@ func (r *Repo) choose(ctx context.Context, s *snapshot) error {
 		return err
 	}
 	for _, ch := range changes {
-		if held, ok := r.line.held[ch.path]; r.line.made[ch.path] || ok && held == ch.new {
-			back[ch.path] = ch.old
+		if held, ok := r.line.held[ch.Path]; r.line.made[ch.Path] || ok && held == ch.New {
+			back[ch.Path] = ch.Old
 		}
 	}
-	r.refused, r.line.left = nil, map[string]entry{}
+	r.refused, r.line.left = nil, map[string]store.Entry{}
 	for _, o := range out {
 		if o.reason != protectedReason { // the finding says it
 			s.notes = append(s.notes, o.String())
 		}
 		for _, ch := range o.changes {
-			back[ch.path] = ch.old
-			if !o.aside && (!ch.new.isBlob() || r.store.has(ch.new.hash)) {
-				r.line.left[ch.path] = ch.new
+			back[ch.Path] = ch.Old
+			if !o.aside && (!ch.New.IsBlob() || r.store.Has(ch.New.Hash)) {
+				r.line.left[ch.Path] = ch.New
 			}
 		}
 	}
@@ -178,35 +179,35 @@ func (r *Repo) choose(ctx context.Context, s *snapshot) error {
 	if err := r.pin(s, back); err != nil {
 		return err
 	}
-	s.public, err = r.store.edit(s.tree, back)
+	s.public, err = r.store.Edit(s.tree, back)
 	return err
 }
 
 // pin puts the caller's own content among what replaces the guest's.
-func (r *Repo) pin(s *snapshot, set map[string]entry) error {
+func (r *Repo) pin(s *snapshot, set map[string]store.Entry) error {
 	if r.opt.Pinned == nil {
 		return nil
 	}
 	for path, content := range r.opt.Pinned() {
 		path = r.prefix + path
-		was, err := r.store.lookup(r.line.tipTree, path)
+		was, err := r.store.Lookup(r.line.tipTree, path)
 		if err != nil {
 			return err
 		}
-		now, err := r.store.lookup(s.tree, path)
+		now, err := r.store.Lookup(s.tree, path)
 		if err != nil {
 			return err
 		}
-		if was == (entry{}) && now == (entry{}) {
+		if was == (store.Entry{}) && now == (store.Entry{}) {
 			continue
 		}
-		hash, err := r.store.write(plumbing.BlobObject, content)
+		hash, err := r.store.Write(plumbing.BlobObject, content)
 		if err != nil {
 			return err
 		}
-		e := entry{mode: filemode.Regular, hash: hash}
-		if now.mode == filemode.Executable {
-			e.mode = now.mode
+		e := store.Entry{Mode: filemode.Regular, Hash: hash}
+		if now.Mode == filemode.Executable {
+			e.Mode = now.Mode
 		}
 		if e != now {
 			set[path] = e

@@ -8,6 +8,8 @@ import (
 	"path"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/repo/files"
 )
 
 // standing is the work that Patch writes: what the last snapshot found. In the
@@ -27,7 +29,7 @@ func (r *Repo) standing(ctx context.Context) (tree plumbing.Hash, of string, err
 		if err := r.importCommit(ctx, h); err != nil {
 			return plumbing.ZeroHash, "", err
 		}
-		c, err := r.store.commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return plumbing.ZeroHash, "", err
 		}
@@ -41,7 +43,7 @@ func (r *Repo) standing(ctx context.Context) (tree plumbing.Hash, of string, err
 
 // origHead is the commit that a rebase began with, by the file of git's own.
 func (r *Repo) origHead(folder string) (plumbing.Hash, error) {
-	f, _, err := openRegular(r.gitDir, path.Join(folder, "orig-head"))
+	f, _, err := files.Open(r.gitDir, path.Join(folder, "orig-head"))
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}

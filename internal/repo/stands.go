@@ -7,6 +7,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
+
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // standsOn says that a commit has another one, the branch's on the server, among
@@ -18,12 +20,12 @@ func (r *Repo) standsOn(ctx context.Context, tip, old plumbing.Hash) (bool, erro
 	if old.IsZero() || r.opt.UpdateBase == UpdateRebase && r.start.Updated && r.server.pushed.IsZero() {
 		return true, nil
 	}
-	met, edges, err := r.store.reaches([]plumbing.Hash{tip}, old, r.server.known)
+	met, edges, err := reaches(r.store, []plumbing.Hash{tip}, old, r.server.known)
 	if met || err != nil {
 		return met, err
 	}
-	err = r.scratch(ctx, r.remote, r.server.reads, wanted{tips: edges, have: []plumbing.Hash{old}, filter: packp.FilterTreeDepth(0)}, func(s *store) error {
-		met, _, err = s.reaches(edges, old, nil)
+	err = r.scratch(ctx, r.remote, r.server.reads, wanted{tips: edges, have: []plumbing.Hash{old}, filter: packp.FilterTreeDepth(0)}, func(s *store.Store) error {
+		met, _, err = reaches(s, edges, old, nil)
 		return err
 	})
 	if err == nil {
@@ -43,7 +45,7 @@ func (r *Repo) standsOn(ctx context.Context, tip, old plumbing.Hash) (bool, erro
 
 // reaches looks for a commit among some and those they stand on, down to those
 // that stop holds and those the store lacks: the edges.
-func (s *store) reaches(from []plumbing.Hash, goal plumbing.Hash, stop map[plumbing.Hash]bool) (met bool, edges []plumbing.Hash, err error) {
+func reaches(s *store.Store, from []plumbing.Hash, goal plumbing.Hash, stop map[plumbing.Hash]bool) (met bool, edges []plumbing.Hash, err error) {
 	seen := map[plumbing.Hash]bool{}
 	queue := slices.Clone(from)
 	for len(queue) > 0 {
@@ -58,11 +60,11 @@ func (s *store) reaches(from []plumbing.Hash, goal plumbing.Hash, stop map[plumb
 			return false, nil, errLongHistory
 		}
 		seen[h] = true
-		if stop[h] || !s.has(h) {
+		if stop[h] || !s.Has(h) {
 			edges = append(edges, h)
 			continue
 		}
-		c, err := s.commit(h)
+		c, err := s.Commit(h)
 		if err != nil {
 			return false, nil, err
 		}

@@ -16,6 +16,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // wanted says what to fetch.
@@ -85,12 +88,12 @@ func (r *remote) fetchOnce(ctx context.Context, adv advertisement, want wanted, 
 	if req.Capabilities.Supports(capability.Sideband64k) {
 		rd = sideband.NewDemuxer(sideband.Sideband64k, up)
 	}
-	n, err := io.Copy(f, io.LimitReader(rd, maxPackBytes+1))
+	n, err := io.Copy(f, io.LimitReader(rd, store.MaxPackBytes+1))
 	if err != nil {
 		return cut(ctx, "fetch", err)
 	}
-	if n > maxPackBytes {
-		return fmt.Errorf("fetch: more than %d bytes", int64(maxPackBytes))
+	if n > store.MaxPackBytes {
+		return fmt.Errorf("fetch: more than %d bytes", int64(store.MaxPackBytes))
 	}
 	return nil
 }
@@ -103,7 +106,7 @@ func refused(answer *bufio.Reader) error {
 		return nil
 	}
 	line, _ := io.ReadAll(io.LimitReader(answer, maxErrorBytes))
-	return fmt.Errorf("the server refuses the fetch: %s", clean(string(line[8:]), 200))
+	return fmt.Errorf("the server refuses the fetch: %s", printable.Line(string(line[8:]), 200))
 }
 
 // sortedHashes puts hashes in order, each once.

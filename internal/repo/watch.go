@@ -7,12 +7,14 @@ import (
 	"os"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/gitdir"
+	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // IsRepository says, without running git, whether dir lies in a git repository.
-// The error is ErrNotRepository when it does not.
+// The error is gitdir.ErrNotRepository when it does not.
 func IsRepository(dir string) error {
-	_, err := locate(dir)
+	_, err := gitdir.Locate(dir)
 	return err
 }
 
@@ -35,14 +37,14 @@ func Watch(ctx context.Context, opt Options) (*Watcher, error) {
 }
 
 func (w *Watcher) open(ctx context.Context) error {
-	at, err := locate(w.r.opt.Dir)
+	at, err := gitdir.Locate(w.r.opt.Dir)
 	if err != nil {
 		return err
 	}
-	if w.r.gitDir, err = os.OpenRoot(at.git); err != nil {
+	if w.r.gitDir, err = os.OpenRoot(at.Git); err != nil {
 		return err
 	}
-	if w.r.common, err = os.OpenRoot(at.common); err != nil {
+	if w.r.common, err = os.OpenRoot(at.Common); err != nil {
 		return err
 	}
 	if w.r.temp, err = os.OpenRoot(w.r.opt.Temp); err != nil {
@@ -75,7 +77,7 @@ func (w *Watcher) Snapshot(ctx context.Context) (ralph.Change, error) {
 	now, err := w.look(ctx)
 	if err != nil && ctx.Err() == nil {
 		// Nothing was to be committed: whatever the agent did to it, it is a change.
-		return ralph.Change{SinceStart: true, Notes: []string{"the repository cannot be looked at any more: " + clean(err.Error(), 300)}}, nil
+		return ralph.Change{SinceStart: true, Notes: []string{"the repository cannot be looked at any more: " + printable.Line(err.Error(), 300)}}, nil
 	}
 	if err != nil {
 		return ralph.Change{}, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/gitdir"
 )
 
 // cacheOf knows the caches of these tests.
@@ -92,10 +93,10 @@ func TestWatchAnEmptyRepository(t *testing.T) {
 func TestIsRepository(t *testing.T) { // 000-06
 	t.Parallel()
 	dir := t.TempDir()
-	if err := repo.IsRepository(dir); !errors.Is(err, repo.ErrNotRepository) {
+	if err := repo.IsRepository(dir); !errors.Is(err, gitdir.ErrNotRepository) {
 		t.Errorf("IsRepository(empty folder) = %v, want ErrNotRepository", err)
 	}
-	if _, err := repo.Watch(t.Context(), repo.Options{Dir: dir, Guest: &hostGuest{dir: dir}, Temp: t.TempDir()}); !errors.Is(err, repo.ErrNotRepository) {
+	if _, err := repo.Watch(t.Context(), repo.Options{Dir: dir, Guest: &hostGuest{dir: dir}, Temp: t.TempDir()}); !errors.Is(err, gitdir.ErrNotRepository) {
 		t.Errorf("Watch(empty folder) = %v, want ErrNotRepository", err)
 	}
 	git(t, dir, "init", "-q")

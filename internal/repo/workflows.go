@@ -3,6 +3,8 @@ package repo
 import (
 	"errors"
 	"strings"
+
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // workflowsDir is where GitHub keeps workflow files. A push that changes one of
@@ -29,7 +31,7 @@ func (r *Repo) withoutWorkflows(refused error) bool {
 		return false
 	}
 	r.opt.NoWorkflows = true
-	taken, err := r.withdraw(func(ch change) bool { return isWorkflow(ch.path) })
+	taken, err := r.withdraw(func(ch store.Change) bool { return isWorkflow(ch.Path) })
 	if err != nil || len(taken) == 0 {
 		return false // they stand in commits that were here before the run
 	}

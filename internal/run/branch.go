@@ -17,6 +17,7 @@ import (
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/gitdir"
 	"github.com/org/ralph-action/internal/report/memory"
 	"github.com/org/ralph-action/internal/rundir"
 	"github.com/org/ralph-action/internal/taskdir"
@@ -53,7 +54,7 @@ func (p *plan) followCheckout() error {
 	if p.local() || own == "" || !p.publishes() {
 		return nil
 	}
-	there := repo.Origin(p.dir(), p.site.ServerURL)
+	there := gitdir.Origin(p.dir(), p.site.ServerURL)
 	if there == "" || strings.EqualFold(there, own) || strings.EqualFold(there, p.cfg.PushToFork) {
 		return nil
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/gitdir"
 	"github.com/org/ralph-action/internal/sandbox"
 )
 
@@ -78,7 +79,7 @@ func (d *doctor) checkGit(ctx context.Context) {
 	}
 	if err := repo.IsRepository(d.Workspace); err != nil {
 		advice := "git init, or run where the repository is"
-		if !errors.Is(err, repo.ErrNotRepository) {
+		if !errors.Is(err, gitdir.ErrNotRepository) {
 			advice = ""
 		}
 		d.add("repository", bad, err.Error(), advice)

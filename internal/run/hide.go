@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/credentials"
 )
 
 // hideToken takes the checkout's credentials out of the agent's reach until the
@@ -24,7 +24,7 @@ func (s *sandboxed) hideToken() error {
 	if err != nil {
 		return err
 	}
-	hidden, err := repo.HideToken(s.dir(), store) // the repository may lie below the workspace
+	hidden, err := credentials.Hide(s.dir(), store) // the repository may lie below the workspace
 	if err != nil {
 		return errors.Join(err, root.Close())
 	}
@@ -90,7 +90,7 @@ func unhide(workspace string) (notes []string, err error) {
 	if os.Geteuid() != 0 || store == "" || !oursAlone(store) {
 		return nil, nil
 	}
-	notes, err = repo.RestoreToken(store)
+	notes, err = credentials.Restore(store)
 	if err != nil {
 		return nil, fmt.Errorf("an earlier run was killed, and the git settings it had hidden cannot be put back: %w; they are in %s: put them back by hand and remove that folder", err, store)
 	}

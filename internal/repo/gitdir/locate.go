@@ -1,4 +1,5 @@
-package repo
+// Package gitdir finds the git folder of a work tree, without running git.
+package gitdir
 
 import (
 	"errors"
@@ -7,35 +8,40 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/org/ralph-action/internal/repo/files"
 )
 
-// layout is where a work tree keeps its git folder. common differs from git in
+// ErrNotRepository is a folder that lies in no work tree.
+var ErrNotRepository = errors.New("not a git repository: check the repository out before this step (actions/checkout), or run git init and make a first commit")
+
+// Layout is where a work tree keeps its git folder. common differs from git in
 // a linked work tree only.
-type layout struct {
-	top     string
-	git     string
-	common  string
-	pointer bool // top holds a file that names git
+type Layout struct {
+	Top     string
+	Git     string
+	Common  string
+	Pointer bool // top holds a file that names git
 }
 
-// locate finds the git folder above dir by looking at files, without running
+// Locate finds the git folder above dir by looking at files, without running
 // git: it is asked before the checkout's token is hidden.
-func locate(dir string) (layout, error) {
+func Locate(dir string) (Layout, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return layout{}, err
+		return Layout{}, err
 	}
 	for top := dir; ; top = filepath.Dir(top) {
-		git, err := gitFolder(top)
+		git, err := Of(top)
 		if err != nil {
-			return layout{}, err
+			return Layout{}, err
 		}
 		if git != "" {
-			l := layout{top: top, git: git, common: git, pointer: git != filepath.Join(top, ".git")}
+			l := Layout{Top: top, Git: git, Common: git, Pointer: git != filepath.Join(top, ".git")}
 			return l, l.findCommon()
 		}
 		if top == filepath.Dir(top) {
-			return layout{}, ErrNotRepository
+			return Layout{}, ErrNotRepository
 		}
 	}
 }
@@ -43,28 +49,28 @@ func locate(dir string) (layout, error) {
 // findCommon finds what linked work trees share (gitrepository-layout,
 // commondir). A git folder that lies in its work tree shares nothing: git never
 // puts such a file there, and one that an agent left would lead us anywhere.
-func (l *layout) findCommon() error {
-	root, err := os.OpenRoot(l.git)
+func (l *Layout) findCommon() error {
+	root, err := os.OpenRoot(l.Git)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	b, err := readFile(root, "commondir", 64<<10)
+	b, err := files.Read(root, "commondir", 64<<10)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return err
-	case !l.pointer:
-		return fmt.Errorf("%s: git makes no such file in a folder .git: remove it, or check the repository out again", filepath.Join(l.git, "commondir"))
+	case !l.Pointer:
+		return fmt.Errorf("%s: git makes no such file in a folder .git: remove it, or check the repository out again", filepath.Join(l.Git, "commondir"))
 	}
-	l.common = resolve(l.git, strings.TrimSpace(string(b)))
+	l.Common = Resolve(l.Git, strings.TrimSpace(string(b)))
 	return nil
 }
 
-// gitFolder is the git folder of a work tree: its .git, or where its .git file
+// Of is the git folder of a work tree: its .git, or where its .git file
 // points. Empty when there is none.
-func gitFolder(top string) (string, error) {
+func Of(top string) (string, error) {
 	path := filepath.Join(top, ".git")
 	info, err := os.Stat(path)
 	switch {
@@ -88,10 +94,11 @@ func gitFolder(top string) (string, error) {
 	if !ok {
 		return "", errors.New(path + " is neither a git folder nor points to one")
 	}
-	return resolve(top, to), nil
+	return Resolve(top, to), nil
 }
 
-func resolve(base, path string) string {
+// Resolve makes a path that stands in a file of git absolute; base is what it is relative to.
+func Resolve(base, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}

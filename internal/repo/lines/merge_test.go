@@ -1,4 +1,4 @@
-package repo
+package lines
 
 import (
 	"math/rand/v2"
@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestMergeLines(t *testing.T) {
+func TestMerge(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, base, ours, theirs, want string }{
 		{"apart", "1\n2\n3\n4\n5\n", "one\n2\n3\n4\n5\n", "1\n2\n3\n4\nfive\n", "one\n2\n3\n4\nfive\n"},
@@ -25,23 +25,23 @@ func TestMergeLines(t *testing.T) {
 		{"from nothing", "", "1\n", "2\n", "!"},
 		{"emptied", "1\n2\n", "", "1\n2\n", ""},
 	} {
-		got, ok := mergeLines([]byte(tt.base), []byte(tt.ours), []byte(tt.theirs))
+		got, ok := Merge([]byte(tt.base), []byte(tt.ours), []byte(tt.theirs))
 		if !ok {
 			got = []byte("!")
 		}
 		if string(got) != tt.want {
-			t.Errorf("%s: mergeLines() = %q, want %q", tt.name, got, tt.want)
+			t.Errorf("%s: Merge() = %q, want %q", tt.name, got, tt.want)
 		}
 	}
 	long := strings.Repeat("a\n", 3*maxMergedEdits)
-	if _, ok := mergeLines([]byte(long), []byte(strings.Repeat("b\n", 3*maxMergedEdits)), []byte(long+"c\n")); ok {
-		t.Error("mergeLines() of a text that changed in more places than are compared, want false")
+	if _, ok := Merge([]byte(long), []byte(strings.Repeat("b\n", 3*maxMergedEdits)), []byte(long+"c\n")); ok {
+		t.Error("Merge() of a text that changed in more places than are compared, want false")
 	}
 }
 
 // What git merges without a conflict is merged to the same, or left to people;
 // what it does not is never merged.
-func TestMergeLinesLikeGit(t *testing.T) {
+func TestMergeLikeGit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -75,13 +75,13 @@ func TestMergeLinesLikeGit(t *testing.T) {
 		cmd := exec.Command("git", "merge-file", "-p", "--quiet", "a", "o", "b")
 		cmd.Dir = dir
 		want, err := cmd.Output()
-		got, ok := mergeLines(o, a, b)
+		got, ok := Merge(o, a, b)
 		if !ok {
 			continue
 		}
 		merged++
 		if err != nil || string(got) != string(want) {
-			t.Errorf("mergeLines(%q, %q, %q) = %q, git says %q, %v", o, a, b, got, want, err)
+			t.Errorf("Merge(%q, %q, %q) = %q, git says %q, %v", o, a, b, got, want, err)
 		}
 	}
 	if merged < 10 {
@@ -89,20 +89,20 @@ func TestMergeLinesLikeGit(t *testing.T) {
 	}
 }
 
-func FuzzMergeLines(f *testing.F) {
+func FuzzMerge(f *testing.F) {
 	f.Add([]byte("1\n2\n3\n"), []byte("1\nx\n3\n"), []byte("1\n2\n3\n4\n"))
 	f.Add([]byte(""), []byte("\n"), []byte("\x00"))
 	f.Fuzz(func(t *testing.T, base, ours, theirs []byte) {
-		if got, ok := mergeLines(base, ours, base); ok && string(got) != string(ours) {
-			t.Errorf("mergeLines(%q, %q, base) = %q, want ours", base, ours, got)
+		if got, ok := Merge(base, ours, base); ok && string(got) != string(ours) {
+			t.Errorf("Merge(%q, %q, base) = %q, want ours", base, ours, got)
 		}
-		if got, ok := mergeLines(base, base, theirs); ok && string(got) != string(theirs) {
-			t.Errorf("mergeLines(%q, base, %q) = %q, want theirs", base, theirs, got)
+		if got, ok := Merge(base, base, theirs); ok && string(got) != string(theirs) {
+			t.Errorf("Merge(%q, base, %q) = %q, want theirs", base, theirs, got)
 		}
-		x, ok1 := mergeLines(base, ours, theirs)
-		y, ok2 := mergeLines(base, theirs, ours)
+		x, ok1 := Merge(base, ours, theirs)
+		y, ok2 := Merge(base, theirs, ours)
 		if ok1 != ok2 || string(x) != string(y) {
-			t.Errorf("mergeLines(%q, %q, %q) depends on the side: %q, %q", base, ours, theirs, x, y)
+			t.Errorf("Merge(%q, %q, %q) depends on the side: %q, %q", base, ours, theirs, x, y)
 		}
 	})
 }

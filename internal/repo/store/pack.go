@@ -1,4 +1,4 @@
-package repo
+package store
 
 import (
 	"compress/zlib"
@@ -11,9 +11,9 @@ import (
 	githash "github.com/go-git/go-git/v5/plumbing/hash"
 )
 
-// writePack writes the objects as a pack of whole objects, one at a time and
+// WritePack writes the objects as a pack of whole objects, one at a time and
 // streamed: go-git's encoder would hold all of them in memory.
-func (s *store) writePack(w io.Writer, hashes []plumbing.Hash) error {
+func (s *Store) WritePack(w io.Writer, hashes []plumbing.Hash) error {
 	sum := githash.New(crypto.SHA1)
 	out := io.MultiWriter(w, sum)
 	head := append([]byte("PACK"), 0, 0, 0, 2)
@@ -23,7 +23,7 @@ func (s *store) writePack(w io.Writer, hashes []plumbing.Hash) error {
 	}
 	z := zlib.NewWriter(out)
 	for _, h := range hashes {
-		o, err := s.object(h)
+		o, err := s.Object(h)
 		if err != nil {
 			return fmt.Errorf("object %s: %w", h, err)
 		}
@@ -64,15 +64,15 @@ func objectHeader(t plumbing.ObjectType, size int64) []byte {
 	return append(out, b)
 }
 
-// missing lists the objects that commit needs and a side that has the commits
+// Missing lists the objects that commit needs and a side that has the commits
 // in have lacks: the commits between, and what their trees hold that their
 // first parents' trees do not. Blobs that are not in the store are in a tree
 // of have: Snapshot made sure of that.
-func (s *store) missing(commit plumbing.Hash, have func(plumbing.Hash) bool) ([]plumbing.Hash, error) {
+func (s *Store) Missing(commit plumbing.Hash, have func(plumbing.Hash) bool) ([]plumbing.Hash, error) {
 	var list []plumbing.Hash
 	seen := map[plumbing.Hash]bool{}
 	add := func(h plumbing.Hash) {
-		if !seen[h] && s.has(h) {
+		if !seen[h] && s.Has(h) {
 			seen[h] = true
 			list = append(list, h)
 		}
@@ -84,29 +84,29 @@ func (s *store) missing(commit plumbing.Hash, have func(plumbing.Hash) bool) ([]
 		if seen[h] || have(h) {
 			continue
 		}
-		c, err := s.commit(h)
+		c, err := s.Commit(h)
 		if err != nil {
 			return nil, err
 		}
 		add(h)
 		var parent plumbing.Hash
 		if len(c.ParentHashes) > 0 {
-			p, err := s.commit(c.ParentHashes[0])
+			p, err := s.Commit(c.ParentHashes[0])
 			if err != nil {
 				return nil, err
 			}
 			parent = p.TreeHash
 		}
-		changes, err := s.diff(parent, c.TreeHash, add)
+		changes, err := s.Diff(parent, c.TreeHash, add)
 		if err != nil {
 			return nil, err
 		}
-		if c.TreeHash == emptyTree {
-			add(emptyTree)
+		if c.TreeHash == EmptyTree {
+			add(EmptyTree)
 		}
 		for _, ch := range changes {
-			if ch.new.isBlob() {
-				add(ch.new.hash)
+			if ch.New.IsBlob() {
+				add(ch.New.Hash)
 			}
 		}
 		queue = append(queue, c.ParentHashes...)

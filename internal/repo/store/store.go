@@ -1,4 +1,5 @@
-package repo
+// Package store keeps git objects where the agent cannot write: objects, trees, packs.
+package store
 
 import (
 	"bytes"
@@ -21,22 +22,23 @@ import (
 )
 
 const (
-	// maxBlobBytes is what GitHub takes as one file.
-	maxBlobBytes = 100 << 20
-	// maxMetaBytes bounds trees and commits, which are held in memory.
-	maxMetaBytes = 64 << 20
-	// maxPackBytes is what GitHub takes in one push.
-	maxPackBytes = 2 << 30
+	// MaxBlobBytes is what GitHub takes as one file.
+	MaxBlobBytes = 100 << 20
+	// MaxMetaBytes bounds trees and commits, which are held in memory.
+	MaxMetaBytes = 64 << 20
+	// MaxPackBytes is what GitHub takes in one push.
+	MaxPackBytes = 2 << 30
 )
 
-// store is the private object store. It is used by one goroutine at a time.
-type store struct {
+// Store is a private object store. It is used by one goroutine at a time.
+type Store struct {
 	dir  string
 	fs   *filesystem.Storage
 	full map[plumbing.Hash]bool // trees that whole has found to be so
 }
 
-func openStore(dir string) (*store, error) {
+// Open opens the object store in a folder, and makes it where there is none.
+func Open(dir string) (*Store, error) {
 	fs := filesystem.NewStorageWithOptions(osfs.New(dir, osfs.WithBoundOS()), cache.NewObjectLRUDefault(), filesystem.Options{
 		KeepDescriptors:      true,
 		LargeObjectThreshold: 1 << 20, // larger objects are streamed, not held
@@ -46,24 +48,34 @@ func openStore(dir string) (*store, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "objects", "pack"), 0o700); err != nil {
 		return nil, fmt.Errorf("private store: %w", err)
 	}
-	return &store{dir: dir, fs: fs, full: map[plumbing.Hash]bool{emptyTree: true}}, nil
+	return &Store{dir: dir, fs: fs, full: map[plumbing.Hash]bool{EmptyTree: true}}, nil
 }
 
-func (s *store) close() error { return s.fs.Close() }
+// Close lets go of the files of the store.
+func (s *Store) Close() error { return s.fs.Close() }
 
-func (s *store) has(h plumbing.Hash) bool {
-	return h == emptyTree || s.fs.HasEncodedObject(h) == nil
+// Has says that the store holds an object.
+func (s *Store) Has(h plumbing.Hash) bool {
+	return h == EmptyTree || s.fs.HasEncodedObject(h) == nil
 }
 
-// isBlob says that an object of the store is a blob.
-func (s *store) isBlob(h plumbing.Hash) bool {
-	_, err := s.fs.EncodedObject(plumbing.BlobObject, h)
+// IsBlob says that an object of the store is a blob.
+func (s *Store) IsBlob(h plumbing.Hash) bool {
+	_, err := s.Blob(h)
 	return err == nil
 }
 
-// object returns any object. The empty tree is nowhere stored.
-func (s *store) object(h plumbing.Hash) (plumbing.EncodedObject, error) {
-	if h == emptyTree {
+// Blob returns a blob.
+func (s *Store) Blob(h plumbing.Hash) (plumbing.EncodedObject, error) {
+	return s.fs.EncodedObject(plumbing.BlobObject, h)
+}
+
+// Size is the size of an object in bytes.
+func (s *Store) Size(h plumbing.Hash) (int64, error) { return s.fs.EncodedObjectSize(h) }
+
+// Object returns any object. The empty tree is nowhere stored.
+func (s *Store) Object(h plumbing.Hash) (plumbing.EncodedObject, error) {
+	if h == EmptyTree {
 		o := &plumbing.MemoryObject{}
 		o.SetType(plumbing.TreeObject)
 		return o, nil
@@ -72,15 +84,16 @@ func (s *store) object(h plumbing.Hash) (plumbing.EncodedObject, error) {
 }
 
 // read returns a tree or commit.
-func (s *store) read(t plumbing.ObjectType, h plumbing.Hash) ([]byte, error) {
+func (s *Store) read(t plumbing.ObjectType, h plumbing.Hash) ([]byte, error) {
 	o, err := s.fs.EncodedObject(t, h)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", t, h, err)
 	}
-	return readObject(o, maxMetaBytes)
+	return ReadObject(o, MaxMetaBytes)
 }
 
-func readObject(o plumbing.EncodedObject, limit int64) ([]byte, error) {
+// ReadObject reads an object of at most limit bytes.
+func ReadObject(o plumbing.EncodedObject, limit int64) ([]byte, error) {
 	if o.Size() > limit {
 		return nil, fmt.Errorf("%s %s has %d bytes, more than %d", o.Type(), o.Hash(), o.Size(), limit)
 	}
@@ -92,9 +105,10 @@ func readObject(o plumbing.EncodedObject, limit int64) ([]byte, error) {
 	return b, errors.Join(err, rd.Close())
 }
 
-func (s *store) write(t plumbing.ObjectType, b []byte) (plumbing.Hash, error) {
+// Write puts an object into the store, unless it is there.
+func (s *Store) Write(t plumbing.ObjectType, b []byte) (plumbing.Hash, error) {
 	h := plumbing.ComputeHash(t, b)
-	if s.has(h) {
+	if s.Has(h) {
 		return h, nil
 	}
 	o := s.fs.NewEncodedObject()
@@ -112,7 +126,8 @@ func (s *store) write(t plumbing.ObjectType, b []byte) (plumbing.Hash, error) {
 	return s.fs.SetEncodedObject(o)
 }
 
-func (s *store) commit(h plumbing.Hash) (*object.Commit, error) {
+// Commit reads a commit.
+func (s *Store) Commit(h plumbing.Hash) (*object.Commit, error) {
 	b, err := s.read(plumbing.CommitObject, h)
 	if err != nil {
 		return nil, err
@@ -132,15 +147,15 @@ func (s *store) commit(h plumbing.Hash) (*object.Commit, error) {
 // commitHead is what git's fsck asks of the first lines of a commit.
 var commitHead = regexp.MustCompile(`^tree [0-9a-f]{40}\n(parent [0-9a-f]{40}\n)*author [^<>\n]*<[^<>\n]*> [1-9]?[0-9]{0,15} [+-][0-9]{4}\ncommitter [^<>\n]*<[^<>\n]*> [1-9]?[0-9]{0,15} [+-][0-9]{4}\n`)
 
-// sound says that a server would take the commit: the agent can store any bytes
+// Sound says that a server would take the commit: the agent can store any bytes
 // as one.
-func (s *store) sound(h plumbing.Hash) bool {
+func (s *Store) Sound(h plumbing.Hash) bool {
 	b, err := s.read(plumbing.CommitObject, h)
 	return err == nil && commitHead.Match(b) && bytes.IndexByte(b, 0) < 0
 }
 
-// whole says that the store holds all folders of a tree.
-func (s *store) whole(root plumbing.Hash) bool {
+// Whole says that the store holds all folders of a tree.
+func (s *Store) Whole(root plumbing.Hash) bool {
 	seen := map[plumbing.Hash]bool{}
 	queue := []plumbing.Hash{root}
 	for len(queue) > 0 {
@@ -155,8 +170,8 @@ func (s *store) whole(root plumbing.Hash) bool {
 			return false
 		}
 		for _, it := range items {
-			if it.isTree() {
-				queue = append(queue, it.hash)
+			if it.IsTree() {
+				queue = append(queue, it.Hash)
 			}
 		}
 	}
@@ -164,7 +179,8 @@ func (s *store) whole(root plumbing.Hash) bool {
 	return true
 }
 
-func (s *store) writeCommit(c *object.Commit) (plumbing.Hash, error) {
+// WriteCommit puts a commit into the store.
+func (s *Store) WriteCommit(c *object.Commit) (plumbing.Hash, error) {
 	o := &plumbing.MemoryObject{}
 	if err := c.Encode(o); err != nil {
 		return plumbing.ZeroHash, err
@@ -177,24 +193,26 @@ func (s *store) writeCommit(c *object.Commit) (plumbing.Hash, error) {
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	return s.write(plumbing.CommitObject, b)
+	return s.Write(plumbing.CommitObject, b)
 }
 
-// spool is a temporary file in the private store that a pack is received in.
-func (s *store) spool() (*os.File, error) {
-	return os.CreateTemp(s.dir, "incoming-*.pack")
-}
+// Spool is a temporary file in the private store that a pack is received in.
+func (s *Store) Spool() (*os.File, error) { return s.Temp("incoming-*.pack") }
 
-func discard(f *os.File) {
+// Temp is a temporary file in the private store, named as os.CreateTemp does.
+func (s *Store) Temp(pattern string) (*os.File, error) { return os.CreateTemp(s.dir, pattern) }
+
+// Discard closes and removes a temporary file.
+func Discard(f *os.File) {
 	_ = f.Close()
 	_ = os.Remove(f.Name())
 }
 
-// importPack takes the pack in f into the store and returns the number of its
+// ImportPack takes the pack in f into the store and returns the number of its
 // objects. Every object's hash is computed from its content. From the guest
 // only packs of whole objects are taken (whole), each within the size limit, so
 // that a crafted delta or length cannot fill our memory.
-func (s *store) importPack(f *os.File, whole bool) (int, error) {
+func (s *Store) ImportPack(f *os.File, whole bool) (int, error) {
 	n, err := checkPack(f, whole)
 	if err != nil || n == 0 {
 		return 0, err
@@ -243,12 +261,12 @@ func checkPack(f *os.File, whole bool) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("pack: %w", err)
 		}
-		limit := int64(maxMetaBytes)
+		limit := int64(MaxMetaBytes)
 		switch {
 		case h.Type.IsDelta():
 			return 0, errors.New("pack: holds deltas though whole objects were asked for")
 		case h.Type == plumbing.BlobObject:
-			limit = maxBlobBytes
+			limit = MaxBlobBytes
 		}
 		if h.Length > limit {
 			return 0, fmt.Errorf("pack: holds a %s of %d bytes, more than %d", h.Type, h.Length, limit)
@@ -260,8 +278,8 @@ func checkPack(f *os.File, whole bool) (int, error) {
 	return int(n), nil
 }
 
-// clear removes what an earlier run left in dir.
-func clearStore(dir string) error {
+// Clear removes what an earlier run left in dir.
+func Clear(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
 	}

@@ -1,4 +1,5 @@
-package repo
+// Package files reads and replaces files that somebody else may tamper with.
+package files
 
 import (
 	"errors"
@@ -12,10 +13,10 @@ import (
 	"github.com/org/ralph-action/internal/atomicfile"
 )
 
-// readFile reads a regular file below root. Anything else under that name, a
+// Read reads a regular file below root. Anything else under that name, a
 // pipe that would hang us for instance, is refused.
-func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
-	f, info, err := openRegular(root, name)
+func Read(root *os.Root, name string, limit int64) ([]byte, error) {
+	f, info, err := Open(root, name)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +27,8 @@ func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
+// Open opens a regular file below root for reading.
+func Open(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, nil, err
@@ -42,23 +44,24 @@ func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// fileMeta is what a file keeps when its content is replaced.
-type fileMeta struct {
+// Meta is what a file keeps when its content is replaced.
+type Meta struct {
 	Mode     fs.FileMode
 	UID, GID int
 	MTime    time.Time // zero: now
 }
 
-func metaOf(info fs.FileInfo) fileMeta {
-	m := fileMeta{Mode: info.Mode().Perm() | info.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky), UID: -1, GID: -1}
+// MetaOf is the owner, mode and special bits of a file.
+func MetaOf(info fs.FileInfo) Meta {
+	m := Meta{Mode: info.Mode().Perm() | info.Mode()&(fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky), UID: -1, GID: -1}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		m.UID, m.GID = int(st.Uid), int(st.Gid)
 	}
 	return m
 }
 
-// replaceFile puts a file in place at once, under the name it had or a new one.
-func replaceFile(root *os.Root, name string, content io.Reader, meta fileMeta) error {
+// Replace puts a file in place at once, under the name it had or a new one.
+func Replace(root *os.Root, name string, content io.Reader, meta Meta) error {
 	temp := name + ".ralph-new"
 	return atomicfile.Write(root, name, content, atomicfile.Options{Temp: temp, Finish: func(f *os.File) error {
 		if err := own(f, meta); err != nil || meta.MTime.IsZero() {
@@ -68,9 +71,9 @@ func replaceFile(root *os.Root, name string, content io.Reader, meta fileMeta) e
 	}})
 }
 
-// rewriteFile gives a file its content where it stands. One that has further names is
+// Rewrite gives a file its content where it stands. One that has further names is
 // left, which may lie anywhere.
-func rewriteFile(root *os.Root, name string, content []byte, meta fileMeta) error {
+func Rewrite(root *os.Root, name string, content []byte, meta Meta) error {
 	f, err := root.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return err
@@ -91,12 +94,12 @@ func rewriteFile(root *os.Root, name string, content []byte, meta fileMeta) erro
 
 // own gives a file of ours the owner and mode of the one it replaces. Only
 // root can give files away; anybody else replaces files of its own.
-func own(f *os.File, meta fileMeta) error {
+func own(f *os.File, meta Meta) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	if have := metaOf(info); meta.UID >= 0 && (have.UID != meta.UID || have.GID != meta.GID) {
+	if have := MetaOf(info); meta.UID >= 0 && (have.UID != meta.UID || have.GID != meta.GID) {
 		if err := f.Chown(meta.UID, meta.GID); err != nil && os.Geteuid() == 0 {
 			return err
 		}

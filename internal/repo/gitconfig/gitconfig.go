@@ -1,4 +1,5 @@
-package repo
+// Package gitconfig reads git's configuration files, and takes credentials out of them.
+package gitconfig
 
 import (
 	"errors"
@@ -8,48 +9,49 @@ import (
 	"strings"
 )
 
-// maxConfigBytes bounds a configuration file we read.
-const maxConfigBytes = 16 << 20
+// MaxBytes bounds a configuration file we read.
+const MaxBytes = 16 << 20
 
-// gitConfig is a git configuration file (git-config, "Syntax") with the place of
+// Config is a git configuration file (git-config, "Syntax") with the place of
 // each variable, so that lines can be taken out and everything else stays as
 // it is, byte by byte.
-type gitConfig struct {
+type Config struct {
 	raw      []byte
-	vars     []variable
-	sections []variable // the section headers, by their start and end
+	Vars     []Variable
+	sections []Variable // the section headers, by their start and end
 }
 
-// variable is one "key = value". Section and key are in lower case, the
+// Variable is one "key = value". Section and key are in lower case, the
 // subsection as written.
-type variable struct {
-	section, subsection, key string
-	value                    string
+type Variable struct {
+	Section, Subsection, Key string
+	Value                    string
 	start, end               int // in raw; a line end belongs to it when the line holds nothing else
 	valueStart, valueEnd     int // the value as written, quotes and all
 }
 
-// value is the last value of a variable without a subsection.
-func (c gitConfig) value(section, key string) string {
+// Value is the last value of a variable without a subsection.
+func (c Config) Value(section, key string) string {
 	s := ""
-	for _, v := range c.vars {
-		if v.section == section && v.subsection == "" && v.key == key {
-			s = v.value
+	for _, v := range c.Vars {
+		if v.Section == section && v.Subsection == "" && v.Key == key {
+			s = v.Value
 		}
 	}
 	return s
 }
 
-func parseConfig(raw []byte) (gitConfig, error) {
+// Parse reads a configuration file. Errors name the line.
+func Parse(raw []byte) (Config, error) {
 	p := configParser{b: raw}
 	p.skipBOM()
 	for p.i < len(raw) {
 		if err := p.next(); err != nil {
 			line := 1 + strings.Count(string(raw[:min(p.i, len(raw))]), "\n")
-			return gitConfig{}, fmt.Errorf("line %d: %w", line, err)
+			return Config{}, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
-	return gitConfig{raw: raw, vars: p.vars, sections: p.sections}, nil
+	return Config{raw: raw, Vars: p.vars, sections: p.sections}, nil
 }
 
 type configParser struct {
@@ -58,8 +60,8 @@ type configParser struct {
 	section     string
 	subsection  string
 	haveSection bool
-	vars        []variable
-	sections    []variable
+	vars        []Variable
+	sections    []Variable
 }
 
 func (p *configParser) skipBOM() {
@@ -138,16 +140,16 @@ func (p *configParser) header() error {
 		return errors.New("malformed section header")
 	}
 	p.i++
-	p.sections = append(p.sections, variable{section: p.section, subsection: p.subsection, start: from, end: p.i})
+	p.sections = append(p.sections, Variable{Section: p.section, Subsection: p.subsection, start: from, end: p.i})
 	return nil
 }
 
 func (p *configParser) variable() error {
-	v := variable{section: p.section, subsection: p.subsection, start: p.i}
+	v := Variable{Section: p.section, Subsection: p.subsection, start: p.i}
 	for isAlnum(p.peek()) || p.peek() == '-' {
 		p.i++
 	}
-	v.key = strings.ToLower(string(p.b[v.start:p.i]))
+	v.Key = strings.ToLower(string(p.b[v.start:p.i]))
 	for p.peek() == ' ' || p.peek() == '\t' {
 		p.i++
 	}
@@ -171,7 +173,7 @@ func (p *configParser) variable() error {
 		if err != nil {
 			return err
 		}
-		v.value, v.valueEnd = value, p.i
+		v.Value, v.valueEnd = value, p.i
 	default:
 		return errors.New("malformed variable")
 	}
@@ -256,11 +258,11 @@ func (p *configParser) valueText() (string, error) {
 func isAlpha(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 func isAlnum(c byte) bool { return isAlpha(c) || c >= '0' && c <= '9' }
 
-// withoutSecrets is the configuration without what carries or fetches a
+// WithoutSecrets is the configuration without what carries or fetches a
 // credential, and without includes: the included file may hold one (that is
 // where actions/checkout v6 puts its token), and with the file out of the
 // guest's reach every git command would fail.
-func (c gitConfig) withoutSecrets() []byte {
+func (c Config) WithoutSecrets() []byte {
 	type cut struct {
 		start, end int
 		instead    string
@@ -271,10 +273,10 @@ func (c gitConfig) withoutSecrets() []byte {
 			cuts = append(cuts, cut{h.start, h.end, ""})
 		}
 	}
-	for _, v := range c.vars {
+	for _, v := range c.Vars {
 		if v.carriesSecret() {
 			cuts = append(cuts, cut{v.start, v.end, ""})
-		} else if u, ok := withoutUser(v.value); ok {
+		} else if u, ok := withoutUser(v.Value); ok {
 			cuts = append(cuts, cut{v.valueStart, v.valueEnd, quoteValue(u)})
 		}
 	}
@@ -289,28 +291,29 @@ func (c gitConfig) withoutSecrets() []byte {
 }
 
 // secretSection says that nothing of a section may be seen.
-func (v variable) secretSection() bool {
-	switch v.section {
+func (v Variable) secretSection() bool {
+	switch v.Section {
 	case "include", "includeif", "credential":
 		return true
 	}
-	_, has := withoutUser(v.subsection)
+	_, has := withoutUser(v.Subsection)
 	return has
 }
 
-func (v variable) carriesSecret() bool {
+// carriesSecret says that a variable holds, or names, what authenticates.
+func (v Variable) carriesSecret() bool {
 	switch {
 	case v.secretSection():
 		return true
-	case v.section == "http" && (v.key == "extraheader" || v.key == "cookiefile"):
+	case v.Section == "http" && (v.Key == "extraheader" || v.Key == "cookiefile"):
 		return true
-	case v.section == "core" && v.key == "sshcommand":
+	case v.Section == "core" && v.Key == "sshcommand":
 		return true
 	}
 	// core.askPass, sendemail.smtpPass, imap.pass, github.token and what tools of all
 	// kinds keep here.
 	for _, word := range []string{"pass", "token", "secret", "apikey", "authorization"} {
-		if strings.Contains(v.key, word) {
+		if strings.Contains(v.Key, word) {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package repo
+package files
 
 import (
 	"io/fs"
@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// changeTime is when a file's content, owner or mode last changed. Unlike the time
+// ChangeTime is when a file's content, owner or mode last changed. Unlike the time
 // of its modification nobody can set it.
-func changeTime(info fs.FileInfo) time.Time {
+func ChangeTime(info fs.FileInfo) time.Time {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(st.Ctim.Unix())
 	}

@@ -1,10 +1,12 @@
-package repo_test
+package gitdir_test
 
 import (
+	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/gitdir"
 )
 
 func TestOrigin(t *testing.T) {
@@ -39,12 +41,24 @@ func TestOrigin(t *testing.T) {
 		git(t, dir, "init", "-q", "--template=")
 		git(t, dir, "config", "remote.upstream.url", "https://github.com/somebody/else")
 		git(t, dir, "config", "remote.origin.url", test.url)
-		write(t, filepath.Join(dir, "sub", "x"), "")
-		if got := repo.Origin(filepath.Join(dir, "sub"), test.server); got != test.want {
+		if err := os.Mkdir(filepath.Join(dir, "sub"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if got := gitdir.Origin(filepath.Join(dir, "sub"), test.server); got != test.want {
 			t.Errorf("Origin() of %q on %s = %q, want %q", test.url, test.server, got, test.want)
 		}
 	}
-	if got := repo.Origin(t.TempDir(), "https://github.com"); got != "" {
+	if got := gitdir.Origin(t.TempDir(), "https://github.com"); got != "" {
 		t.Errorf("Origin() without a repository = %q, want none", got)
+	}
+}
+
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1"}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
 	}
 }

@@ -1,4 +1,4 @@
-package repo
+package credentials
 
 import (
 	"bytes"
@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
+
+	"github.com/org/ralph-action/internal/repo/files"
 )
 
 // Restore puts everything back as it was, byte by byte, with owner and mode,
@@ -51,7 +52,7 @@ func (h *Hidden) Restore() (notes []string, err error) {
 	if err := errors.Join(errs...); err != nil {
 		return notes, err
 	}
-	h.state = guardState{}
+	h.state = state{}
 	if err := os.Remove(h.manifest); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return notes, err
 	}
@@ -95,7 +96,7 @@ func inPlace(root *os.Root, path string) (*os.Root, string, error) {
 
 // restore brings the guarded files of a folder back and says which top entries
 // were not as they had been left for the agent.
-func (f guardFolder) restore(root *os.Root) (changed []string, err error) {
+func (f folder) restore(root *os.Root) (changed []string, err error) {
 	known := map[string]bool{}
 	for _, file := range f.Files {
 		known[file.Name] = true
@@ -106,22 +107,22 @@ func (f guardFolder) restore(root *os.Root) (changed []string, err error) {
 		}
 	}
 	for _, file := range f.Files {
-		same, err := file.unchanged(root)
+		same, err := file.Unchanged(root)
 		if err != nil {
 			return changed, err
 		}
-		if !same && !file.markedByLFS(root) {
+		if !same && !markedByLFS(root, file) {
 			note(file.Name)
 		}
 		if !same || file.Left != nil {
-			if err := file.put(root); err != nil {
+			if err := file.Put(root); err != nil {
 				return changed, err
 			}
 		}
-		if file.Kind != kindDir {
+		if file.Kind != files.KindDir {
 			continue
 		}
-		names, err := list(root, file.Name)
+		names, err := files.List(root, file.Name)
 		if err != nil {
 			return changed, err
 		}
@@ -143,13 +144,13 @@ const lfsMark = "[lfs]\n\trepositoryformatversion = 0\n"
 
 // markedByLFS says that a file differs in nothing but that. It is put back, and
 // nobody did it.
-func (f guardFile) markedByLFS(root *os.Root) bool {
+func markedByLFS(root *os.Root, f files.Saved) bool {
 	want := f.Content
 	if f.Left != nil {
 		want = f.Left
 	}
-	got, err := readFile(root, f.Name, maxGuardedBytes)
-	return err == nil && f.Kind == kindFile && path.Base(f.Name) == "config" && bytes.Equal(bytes.Replace(got, []byte(lfsMark), nil, 1), want)
+	got, err := files.Read(root, f.Name, files.MaxSaved)
+	return err == nil && f.Kind == files.KindFile && path.Base(f.Name) == "config" && bytes.Equal(bytes.Replace(got, []byte(lfsMark), nil, 1), want)
 }
 
 // topName is the guarded entry a file below it belongs to.
@@ -158,126 +159,4 @@ func topName(name string) string {
 		return "hooks"
 	}
 	return name
-}
-
-// unchanged says that a file is as it was left for the agent.
-func (f guardFile) unchanged(root *os.Root) (bool, error) {
-	if !realFolders(root, path.Dir(f.Name)) {
-		return false, nil
-	}
-	info, err := root.Lstat(f.Name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return f.Kind == "", nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if m := metaOf(info); f.Kind != kindLink && m.Mode != f.Meta.Mode || m.UID != f.Meta.UID || m.GID != f.Meta.GID {
-		return false, nil
-	}
-	switch f.Kind {
-	case kindFile:
-		want := f.Content
-		if f.Left != nil {
-			want = f.Left
-		}
-		if !info.Mode().IsRegular() || info.Size() != int64(len(want)) {
-			return false, nil
-		}
-		got, err := readFile(root, f.Name, maxGuardedBytes)
-		return err == nil && bytes.Equal(got, want), nil
-	case kindLink:
-		to, err := root.Readlink(f.Name)
-		return err == nil && to == f.Link, nil
-	case kindDir:
-		return info.IsDir(), nil
-	}
-	return false, nil
-}
-
-// put makes a file what it was.
-func (f guardFile) put(root *os.Root) error {
-	if err := makeFolders(root, path.Dir(f.Name)); err != nil {
-		return err
-	}
-	switch f.Kind {
-	case "":
-		return root.RemoveAll(f.Name)
-	case kindFile:
-		if info, err := root.Lstat(f.Name); err == nil && !info.Mode().IsRegular() {
-			if err := root.RemoveAll(f.Name); err != nil {
-				return err
-			}
-		}
-		err := replaceFile(root, f.Name, bytes.NewReader(f.Content), f.Meta)
-		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-			err = rewriteFile(root, f.Name, f.Content, f.Meta) // there is no room for a second file
-		}
-		return err
-	case kindLink:
-		if err := root.RemoveAll(f.Name); err != nil {
-			return err
-		}
-		if err := root.Symlink(f.Link, f.Name); err != nil {
-			return err
-		}
-		return chownAs(root, f.Name, f.Meta)
-	default:
-		if info, err := root.Lstat(f.Name); err != nil || !info.IsDir() {
-			if err := root.RemoveAll(f.Name); err != nil {
-				return err
-			}
-			if err := root.Mkdir(f.Name, 0o700); err != nil {
-				return err
-			}
-		}
-		if err := chownAs(root, f.Name, f.Meta); err != nil {
-			return err
-		}
-		return root.Chmod(f.Name, f.Meta.Mode)
-	}
-}
-
-// realFolders says that no part of a path is anything but a folder; parts that
-// do not exist are fine.
-func realFolders(root *os.Root, dir string) bool {
-	if dir == "." {
-		return true
-	}
-	if !realFolders(root, path.Dir(dir)) {
-		return false
-	}
-	info, err := root.Lstat(dir)
-	return errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir()
-}
-
-// makeFolders makes sure that a path consists of real folders.
-func makeFolders(root *os.Root, dir string) error {
-	if dir == "." {
-		return nil
-	}
-	if err := makeFolders(root, path.Dir(dir)); err != nil {
-		return err
-	}
-	if info, err := root.Lstat(dir); err == nil && info.IsDir() {
-		return nil
-	}
-	if err := root.RemoveAll(dir); err != nil {
-		return err
-	}
-	if err := root.Mkdir(dir, 0o755); err != nil {
-		return err
-	}
-	top, err := root.Stat(".")
-	if err != nil {
-		return err
-	}
-	return chownAs(root, dir, metaOf(top))
-}
-
-func chownAs(root *os.Root, name string, meta fileMeta) error {
-	if os.Geteuid() != 0 || meta.UID < 0 {
-		return nil
-	}
-	return root.Lchown(name, meta.UID, meta.GID)
 }

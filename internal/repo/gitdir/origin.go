@@ -1,10 +1,13 @@
-package repo
+package gitdir
 
 import (
 	"net/url"
 	"os"
 	"regexp"
 	"strings"
+
+	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/gitconfig"
 )
 
 // scpAddress is git's short form of an SSH address: user@host:path.
@@ -18,26 +21,26 @@ var nameOnServer = regexp.MustCompile(`^(?:[A-Za-z0-9_-]|\.+[A-Za-z0-9_-])[A-Za-
 // from, when it lies on this server; empty: it does not, or nothing is known. It uses
 // no git program. The answer is foreign text, of the form owner/name.
 func Origin(dir, server string) string {
-	at, err := locate(dir)
+	at, err := Locate(dir)
 	if err != nil {
 		return ""
 	}
-	root, err := os.OpenRoot(at.common)
+	root, err := os.OpenRoot(at.Common)
 	if err != nil {
 		return ""
 	}
 	defer root.Close()
-	b, err := readFile(root, "config", maxConfigBytes)
+	b, err := files.Read(root, "config", gitconfig.MaxBytes)
 	if err != nil {
 		return ""
 	}
-	c, err := parseConfig(b)
+	c, err := gitconfig.Parse(b)
 	if err != nil {
 		return "" // Open says so
 	}
-	for _, v := range c.vars {
-		if v.section == "remote" && v.subsection == "origin" && v.key == "url" {
-			return onServer(v.value, server)
+	for _, v := range c.Vars {
+		if v.Section == "remote" && v.Subsection == "origin" && v.Key == "url" {
+			return onServer(v.Value, server)
 		}
 	}
 	return ""

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package repo
+package files
 
 import (
 	"io/fs"
@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// changeTime is when a file's content, owner or mode last changed. Unlike the time
+// ChangeTime is when a file's content, owner or mode last changed. Unlike the time
 // of its modification nobody can set it.
-func changeTime(info fs.FileInfo) time.Time {
+func ChangeTime(info fs.FileInfo) time.Time {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(st.Ctimespec.Unix())
 	}

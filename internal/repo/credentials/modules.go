@@ -1,4 +1,4 @@
-package repo
+package credentials
 
 import (
 	"errors"
@@ -8,6 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/gitconfig"
+	"github.com/org/ralph-action/internal/repo/gitdir"
 )
 
 // moduleFolders finds the git folders of submodules below common.
@@ -48,16 +52,16 @@ func workTrees(modules []string) []string {
 		if err != nil {
 			continue
 		}
-		b, err := readFile(root, "config", maxConfigBytes)
+		b, err := files.Read(root, "config", gitconfig.MaxBytes)
 		_ = root.Close()
 		if err != nil {
 			continue
 		}
-		c, err := parseConfig(b)
-		if err != nil || c.value("core", "worktree") == "" {
+		c, err := gitconfig.Parse(b)
+		if err != nil || c.Value("core", "worktree") == "" {
 			continue
 		}
-		tree := resolve(dir, filepath.FromSlash(c.value("core", "worktree")))
+		tree := gitdir.Resolve(dir, filepath.FromSlash(c.Value("core", "worktree")))
 		if info, err := os.Lstat(filepath.Join(tree, ".git")); err == nil && info.Mode().IsRegular() {
 			list = append(list, tree)
 		}
