@@ -242,5 +242,5 @@ func Longest(texts []string) int {
 	return n
 }
 
-// nothing stands in a table where there is no value.
+// Nothing stands in a table where there is no value.
 const Nothing = "–"
