@@ -42,17 +42,17 @@ const (
 	terminalLimits
 )
 
-// bounds are the limits of a document. A job summary above 1 MiB is dropped whole by the
-// runner, and other programs of a step write to it, too; a forge accepts bodies of
-// up to 65,536 characters; a comment is read in a mail; a page on disk has no limit
-// but what a browser likes.
+// bounds are the limits of a document. The runner drops a job summary above 1 MiB
+// as a whole, and other programs of a step write to it, too; a forge accepts bodies
+// of up to 65,536 characters; a comment is read in a mail; a page on disk has no
+// limit but what a browser likes.
 func (r rendering) bounds() bounds {
 	return [...]bounds{
 		summaryLimits:  {reasons: 50, bytes: 960 << 10, prompt: 4000, rows: 200, points: 100, failures: 40, output: 8000, final: 6000, list: 50, line: 500, cell: 80, command: 120, stories: 200, storyBytes: 200 << 10, runs: 50, findings: 200, network: 50},
 		bodyLimits:     {reasons: 8, bytes: 65_000, prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 300, cell: 80, command: 120, stories: 60, storyBytes: 12_000, runs: 10, findings: 50, network: 10},
 		commentLimits:  {reasons: 8, bytes: 16_000, rows: 5, list: 8, line: 300, cell: 80, command: 120, runs: 1, findings: 10, final: 2000},
 		pageLimits:     {reasons: 100, prompt: 20_000, rows: 1000, points: 120, failures: 100, output: 20_000, final: 20_000, list: 100, line: 1000, cell: 200, command: 300, stories: 1000, storyBytes: 2 << 20, runs: 1000, findings: 1000, network: 500},
-		terminalLimits: {rows: 30, reasons: 50, list: 20, line: 1000, cell: 100, command: 100, stories: 20, runs: 10, findings: 30, network: 10},
+		terminalLimits: {rows: 30, reasons: 50, list: 20, line: 1000, cell: 100, command: 200, stories: 20, runs: 10, findings: 30, network: 10},
 	}[r]
 }
 
