@@ -31,18 +31,29 @@ type bounds struct {
 	storyBytes int
 }
 
-// boundsOf are the limits of a document. A job summary above 1 MiB is dropped whole by the
-// runner, and other programs of a step write to it, too; a forge accepts bodies of
-// up to 65,536 characters; a comment is read in a mail; a page on disk has no limit
-// but what a browser likes.
-func boundsOf(document string) bounds {
-	return map[string]bounds{
-		"summary":  {reasons: 50, bytes: 960 << 10, prompt: 4000, rows: 200, points: 100, failures: 40, output: 8000, final: 6000, list: 50, line: 500, cell: 80, command: 120, stories: 200, storyBytes: 200 << 10, runs: 50, findings: 200, network: 50},
-		"body":     {reasons: 8, bytes: 65_000, prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 300, cell: 80, command: 120, stories: 60, storyBytes: 12_000, runs: 10, findings: 50, network: 10},
-		"comment":  {reasons: 8, bytes: 16_000, rows: 5, list: 8, line: 300, cell: 80, command: 120, runs: 1, findings: 10, final: 2000},
-		"page":     {reasons: 100, prompt: 20_000, rows: 1000, points: 120, failures: 100, output: 20_000, final: 20_000, list: 100, line: 1000, cell: 200, command: 300, stories: 1000, storyBytes: 2 << 20, runs: 1000, findings: 1000, network: 500},
-		"terminal": {rows: 30, reasons: 50, list: 20, line: 1000, cell: 100, command: 100, stories: 20, runs: 10, findings: 30, network: 10},
-	}[document]
+// rendering is a document that has limits of its own.
+type rendering int
+
+const (
+	summaryLimits rendering = iota
+	bodyLimits
+	commentLimits
+	pageLimits
+	terminalLimits
+)
+
+// bounds are the limits of a document. The runner drops a job summary above 1 MiB
+// as a whole, and other programs of a step write to it, too; a forge accepts bodies
+// of up to 65,536 characters; a comment is read in a mail; a page on disk has no
+// limit but what a browser likes.
+func (r rendering) bounds() bounds {
+	return [...]bounds{
+		summaryLimits:  {reasons: 50, bytes: 960 << 10, prompt: 4000, rows: 200, points: 100, failures: 40, output: 8000, final: 6000, list: 50, line: 500, cell: 80, command: 120, stories: 200, storyBytes: 200 << 10, runs: 50, findings: 200, network: 50},
+		bodyLimits:     {reasons: 8, bytes: 65_000, prompt: 2000, rows: 25, points: 60, failures: 6, output: 2000, final: 2000, list: 8, line: 300, cell: 80, command: 120, stories: 60, storyBytes: 12_000, runs: 10, findings: 50, network: 10},
+		commentLimits:  {reasons: 8, bytes: 16_000, rows: 5, list: 8, line: 300, cell: 80, command: 120, runs: 1, findings: 10, final: 2000},
+		pageLimits:     {reasons: 100, prompt: 20_000, rows: 1000, points: 120, failures: 100, output: 20_000, final: 20_000, list: 100, line: 1000, cell: 200, command: 300, stories: 1000, storyBytes: 2 << 20, runs: 1000, findings: 1000, network: 500},
+		terminalLimits: {rows: 30, reasons: 50, list: 20, line: 1000, cell: 100, command: 200, stories: 20, runs: 10, findings: 30, network: 10},
+	}[r]
 }
 
 // record builds the sections of a document.
@@ -54,7 +65,7 @@ type record struct {
 // Summary is the job summary in GitHub-flavoured Markdown, always below 1 MiB.
 // The outcome stands in the first line.
 func Summary(r ralph.Report) string {
-	m := record{r, boundsOf("summary")}
+	m := record{r, summaryLimits.bounds()}
 	return doc.Markdown(m.bytes, "## ", m.everything(m.links()))
 }
 
@@ -84,7 +95,7 @@ type BodyOptions struct {
 // sections.
 func Body(r ralph.Report, o BodyOptions) string {
 	o.About = o.About.With(o.Closes)
-	m := record{r, boundsOf("body")}
+	m := record{r, bodyLimits.bounds()}
 	return doc.Markdown(m.bytes, "### ", []doc.Section{
 		asIs("marker", memory.Marks(o.Marker, o.About)), asIs("description", ownText(o.Extra)), asIs("issue", m.closings(o.About.Issues)),
 		m.headline(), m.facts(m.links()), m.reasons(), m.errors(), m.left(),
@@ -120,7 +131,7 @@ type CommentOptions struct {
 func Comment(r ralph.Report, o CommentOptions) string {
 	p := &r.Publication
 	p.Issue, p.Comment, p.PullRequest.Foreign = 0, "", false // the reader is there
-	m := record{r, boundsOf("comment")}
+	m := record{r, commentLimits.bounds()}
 	if r.Outcome == "" {
 		for _, it := range r.Iterations {
 			m.Publication.Pushed = m.Publication.Pushed || it.Commit.Pushed
@@ -142,7 +153,7 @@ func asIs(name, markdown string) doc.Section {
 // nothing remote, charts as inline SVG, readable on light and dark screens and
 // on paper.
 func HTML(r ralph.Report) ([]byte, error) {
-	m := record{r, boundsOf("page")}
+	m := record{r, pageLimits.bounds()}
 	return doc.Page(memory.Title(r), resultIcon(r), tone(r), m.everything(append(m.links(), m.figures()...)))
 }
 
@@ -152,7 +163,7 @@ type Style = doc.Style
 // Text is what a person reads on a terminal when the run is over: outcome
 // first, then the iterations, what is left, where the work is, what it cost.
 func Text(r ralph.Report, o Style) string {
-	m := record{r, boundsOf("terminal")}
+	m := record{r, terminalLimits.bounds()}
 	return doc.Terminal(o, []doc.Section{
 		m.headline(), m.reasons(), m.storyLines(o), m.iterationLines(o), m.history(), m.workers(), m.taskLines(o), m.findings(), m.network(),
 		m.checks(), m.left(), m.facts(append(m.links(), m.figures()...)), m.steps(false), m.errors(), m.runNotes(), m.footer(),

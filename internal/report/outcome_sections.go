@@ -91,9 +91,6 @@ func (m record) figures() []doc.Fact {
 		u := m.Usage()
 		facts = append(facts, doc.Fact{Name: "Cost", Text: doc.Line(u.Cost.String())}, doc.Fact{Name: "Tokens", Text: doc.Line(words.Tokens(u.Tokens))})
 	}
-	if text := branchCostWords(m.Report); text != "" {
-		facts = append(facts, doc.Fact{Name: "Branch cost", Text: doc.Line(text)})
-	}
 	facts = append(facts, doc.Fact{Name: "Time", Text: doc.Line(words.Span(m.Duration))})
 	if !m.Started.IsZero() {
 		facts = append(facts, doc.Fact{Name: "Started", Text: doc.Line(words.Stamp(m.Started))})

@@ -171,6 +171,14 @@ func checkRendered(t *testing.T, s string) {
 			harmless(t, "Summary", report.Summary(r))
 		}
 	}
+	for _, o := range []ralph.Outcome{ralph.Blocked, ralph.GitFailed} {
+		text := report.Text(everywhere(s, o), report.Style{Width: 100})
+		for _, does := range []string{"runs ANSI", "turns text"} {
+			if m := acts[does].FindString(strings.ReplaceAll(text, "\n", " ")); m != "" {
+				t.Errorf("Text of %q %s: %q", s, does, m)
+			}
+		}
+	}
 	title := memory.Title(ralph.Report{Task: s})
 	for _, does := range []string{"mentions", "refers", "closes", "links", "runs ANSI", "turns text"} {
 		if m := acts[does].FindString(title); m != "" {

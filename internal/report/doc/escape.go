@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// joiner is put where a forge would otherwise see a mention, a reference or an
+// Joiner is put where a forge would otherwise see a mention, a reference or an
 // address. It is invisible, so the text stays readable.
 const Joiner = "\u200d"
 

@@ -1,6 +1,7 @@
 package doc
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -111,6 +112,8 @@ func Line(parts ...any) Text {
 			t = append(t, one)
 		case Text:
 			t = append(t, one...)
+		default:
+			panic(fmt.Sprintf("doc.Line takes strings, parts and texts, not a %T", one))
 		}
 	}
 	return t
@@ -239,5 +242,5 @@ func Longest(texts []string) int {
 	return n
 }
 
-// nothing stands in a table where there is no value.
+// Nothing stands in a table where there is no value.
 const Nothing = "–"

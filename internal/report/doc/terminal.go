@@ -142,7 +142,11 @@ func wrap(mark, text string, width int) []string {
 // laidOut is a table in columns. Those for which no row has a value, such as the
 // tokens of a plain script, are left out.
 func (g Grid) laidOut(words func(Text) string) []string {
-	table := make([][]string, len(g.Rows)+1)
+	rows := g.Rows
+	if g.Total != nil {
+		rows = append(slices.Clip(rows), g.Total)
+	}
+	table := make([][]string, len(rows)+1)
 	var right []bool
 	for i, c := range g.Columns {
 		empty := func(cells []Text) bool { return slices.Contains([]string{Nothing, "unknown"}, cells[i].Plain()) }
@@ -151,7 +155,7 @@ func (g Grid) laidOut(words func(Text) string) []string {
 		}
 		right = append(right, c.Right)
 		table[0] = append(table[0], c.Title)
-		for row, cells := range g.Rows {
+		for row, cells := range rows {
 			table[row+1] = append(table[row+1], words(cells[i]))
 		}
 	}

@@ -2,7 +2,7 @@ package words
 
 import "github.com/org/ralph-action/internal/ralph"
 
-// modeSession is the mode in which one session of the agent is kept going.
+// ModeSession is the mode in which one session of the agent is kept going.
 const ModeSession = "session"
 
 // SessionStatus names how a kept-going session ended, as its first description
