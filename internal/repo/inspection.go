@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -210,7 +211,7 @@ func (r *Repo) fetchBlobs(ctx context.Context, ids []string) bool {
 		}
 	}
 	from, adv, err := r.source(ctx)
-	return err == nil && len(tips) > 0 && r.take(ctx, from, adv, wanted{tips: tips}) == nil
+	return err == nil && len(tips) > 0 && r.take(ctx, from, adv, remote.Wanted{Tips: tips}) == nil
 }
 
 // changed describes a change for an inspection.

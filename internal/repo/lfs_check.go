@@ -16,6 +16,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/gitconfig"
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/remote"
 )
 
 // maxAttributeBytes bounds a file of attributes we read; git's own bound.
@@ -184,7 +185,7 @@ func (r *Repo) probeServer(ctx context.Context) error {
 	case http.StatusNotFound, http.StatusNotImplemented, http.StatusOK, http.StatusMethodNotAllowed:
 		return &LFSError{What: "the server takes none: switch Git LFS on there" + orElse, Err: err}
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return &LFSError{What: "the token may not send files to the server: give it " + permContents + ", or look at the account's LFS quota" + orElse, Err: err}
+		return &LFSError{What: "the token may not send files to the server: give it " + remote.PermContents + ", or look at the account's LFS quota" + orElse, Err: err}
 	}
 	return &LFSError{What: "the server does not take files" + orElse, Err: err}
 }

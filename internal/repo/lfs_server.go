@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/remote"
 )
 
 const (
@@ -32,7 +33,7 @@ func chunks(files []largeFile) iter.Seq[[]largeFile] { return slices.Chunk(files
 // lfsServer speaks the Git LFS batch API and its basic transfers with the server
 // of the push (git-lfs docs/api/batch.md, basic-transfers.md).
 type lfsServer struct {
-	remote *remote
+	remote *remote.Server
 	ref    string // the branch that is to hold the objects
 }
 
@@ -42,7 +43,7 @@ func (r *Repo) lfsServer() lfsServer {
 
 // address is the server's address for LFS (docs/api/server-discovery.md).
 func (s lfsServer) address() string {
-	u := *s.remote.url
+	u := *s.remote.URL
 	if !strings.HasSuffix(u.Path, ".git") {
 		u.Path += ".git"
 	}
@@ -109,7 +110,7 @@ func (s lfsServer) batch(ctx context.Context, files []largeFile) (map[string]lfs
 		Transfer string      `json:"transfer"`
 		Objects  []lfsAnswer `json:"objects"`
 	}
-	err = s.remote.retry(ctx, func() error {
+	err = s.remote.Retry(ctx, func() error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.address()+"/objects/batch", bytes.NewReader(body))
 		if err != nil {
 			return err
@@ -145,7 +146,7 @@ func (s lfsServer) upload(ctx context.Context, f largeFile, a lfsAnswer, open fu
 	if a.Actions.Upload == nil {
 		return nil
 	}
-	err := s.remote.retry(ctx, func() error {
+	err := s.remote.Retry(ctx, func() error {
 		file, err := open(f.pointer)
 		if err != nil {
 			return err
@@ -178,7 +179,7 @@ func (s lfsServer) upload(ctx context.Context, f largeFile, a lfsAnswer, open fu
 	if err != nil {
 		return err
 	}
-	return s.remote.retry(ctx, func() error {
+	return s.remote.Retry(ctx, func() error {
 		req, err := s.request(ctx, http.MethodPost, *a.Actions.Verify, a.Authenticated, bytes.NewReader(body))
 		if err != nil {
 			return err
@@ -193,7 +194,7 @@ func (s lfsServer) upload(ctx context.Context, f largeFile, a lfsAnswer, open fu
 // with our token only to the git server itself.
 func (s lfsServer) request(ctx context.Context, method string, a lfsAction, authenticated bool, body io.Reader) (*http.Request, error) {
 	u, err := url.Parse(a.Href)
-	home := s.remote.url
+	home := s.remote.URL
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		return nil, fmt.Errorf("the LFS server names %q, which is no address to send a file to", printable.Line(a.Href, 100))
@@ -228,9 +229,9 @@ func header(h map[string]string, name string) string {
 
 // sign adds the token of the push.
 func (s lfsServer) sign(req *http.Request) {
-	t := s.remote.token
-	if s.remote.push.IsSet() {
-		t = s.remote.push
+	t := s.remote.Token
+	if s.remote.Push.IsSet() {
+		t = s.remote.Push
 	}
 	if t.IsSet() {
 		req.SetBasicAuth("x-access-token", t.Reveal())
@@ -240,8 +241,8 @@ func (s lfsServer) sign(req *http.Request) {
 // do sends a request and reads a good answer. Errors are transient, or final.
 func (s lfsServer) do(req *http.Request, read func(io.Reader) error) error {
 	ctx := req.Context()
-	req.Header.Set("User-Agent", "git-lfs/3 ("+agentName+")")
-	res, err := s.remote.client.Do(req)
+	req.Header.Set("User-Agent", "git-lfs/3 ("+remote.AgentName+")")
+	res, err := s.remote.Client.Do(req)
 	if err != nil {
 		var ue *url.Error
 		if errors.As(err, &ue) {
@@ -250,17 +251,17 @@ func (s lfsServer) do(req *http.Request, read func(io.Reader) error) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", req.URL.Host, context.Cause(ctx))
 		}
-		return &transientError{err: fmt.Errorf("%s: %w", printable.Line(req.URL.Host, 100), err)}
+		return &remote.TransientError{Err: fmt.Errorf("%s: %w", printable.Line(req.URL.Host, 100), err)}
 	}
 	defer res.Body.Close()
 	if res.StatusCode >= 200 && res.StatusCode < 300 {
 		if read == nil {
-			_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxErrorBytes))
+			_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, remote.MaxErrorBytes))
 			return nil
 		}
 		return read(res.Body)
 	}
-	text, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
+	text, _ := io.ReadAll(io.LimitReader(res.Body, remote.MaxErrorBytes))
 	var said struct {
 		Message string `json:"message"`
 	}
@@ -268,12 +269,12 @@ func (s lfsServer) do(req *http.Request, read func(io.Reader) error) error {
 		said.Message = ""
 	}
 	final := &lfsStatusError{status: res.StatusCode, text: printable.Line(said.Message, 300)}
-	wait, limited := retryAfter(res.Header)
+	wait, limited := remote.RetryAfter(res.Header)
 	switch code := res.StatusCode; {
 	case code == http.StatusNotImplemented, code == http.StatusInsufficientStorage, code == 509: // bandwidth
 		return final
 	case code >= 500, code == http.StatusTooManyRequests, code == http.StatusForbidden && limited, code == http.StatusRequestTimeout:
-		return &transientError{err: final, wait: wait}
+		return &remote.TransientError{Err: final, Wait: wait}
 	}
 	return final
 }

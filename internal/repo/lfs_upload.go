@@ -16,6 +16,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -87,7 +88,7 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 // final says that another try with the same object cannot end better.
 func final(err error) bool {
 	var s *lfsStatusError
-	var t *transientError
+	var t *remote.TransientError
 	return errors.As(err, &s) && !errors.As(err, &t) && s.status < 500 &&
 		s.status != http.StatusTooManyRequests && s.status != http.StatusRequestTimeout
 }
@@ -146,7 +147,7 @@ var objectIDs = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 // withoutUnknown is withoutRefused for pointers whose objects the server lacks
 // (GitHub: GH008), whatever the attributes say of the files.
 func (r *Repo) withoutUnknown(refused error) bool {
-	var e *RejectedError
+	var e *remote.RejectedError
 	if !errors.As(refused, &e) || !strings.Contains(e.Remote+e.Reason, "unknown Git LFS object") {
 		return false
 	}
