@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -120,14 +121,14 @@ func (c Changed) Large() (content io.ReadCloser, size int64, ok bool) {
 	if !isPointer {
 		return nil, 0, false
 	}
-	f, err := c.r.openObject(p)
+	f, err := lfs.OpenObject(c.r.common, p)
 	if err != nil {
 		return nil, 0, false
 	}
 	return struct {
 		io.Reader
 		io.Closer
-	}{newVerified(f, p), f}, p.size, true
+	}{lfs.NewVerified(f, p), f}, p.Size, true
 }
 
 // contentOf reads a blob: the store keeps new ones, the others are the
