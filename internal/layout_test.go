@@ -35,7 +35,7 @@ var rooms = map[string]struct {
 	"prompt":  {[]string{"ralph", "secret"}, "feedback is built from verdicts"},
 	"guard":   {[]string{"ralph", "proc", "secret"}, "a command becomes a verdict"},
 	"scm":     {[]string{"ralph", "proc", "secret"}, "the team's own commit commands"},
-	"repo":    {[]string{"ralph", "secret", "atomicfile", "repo/lines", "repo/files", "repo/gitconfig", "repo/gitdir", "repo/remote", "repo/lfs", "repo/printable", "repo/store"}, "a tree becomes commits"},
+	"repo":    {[]string{"ralph", "secret", "atomicfile", "repo/lines", "repo/files", "repo/gitconfig", "repo/gitdir", "repo/remote", "repo/lfs", "repo/index", "repo/printable", "repo/store"}, "a tree becomes commits"},
 	"forge":   {[]string{"ralph", "secret", "lazyregexp"}, "a record becomes a pull request"},
 	"report":  {[]string{"ralph", "secret"}, "a record becomes text"},
 	"runner":  {[]string{"ralph", "secret", "trigger", "lazyregexp"}, "a record becomes outputs, the event file an event"},
@@ -59,6 +59,7 @@ var rooms = map[string]struct {
 	"repo/credentials": {[]string{"atomicfile", "repo/files", "repo/gitconfig", "repo/gitdir"}, "what the agent must not read or plant in a git folder; uses no git"},
 	"repo/remote":      {[]string{"secret", "repo/printable", "repo/store"}, "git's smart HTTP with one repository, and what a server's refusals mean"},
 	"repo/lfs":         {[]string{"repo/files", "repo/printable", "repo/remote"}, "Git LFS: pointers, objects and the batch API"},
+	"repo/index":       {nil, "git's index; pure"},
 	"repo/store":       {[]string{"repo/printable"}, "objects, trees and packs, out of the agent's reach; knows no branch"},
 
 	"agent":            {[]string{"ralph", "proc", "agent/*", "agent/catalog", "agent/driver", "agent/filter"}, "runs the CLI that is asked for; the one place that knows all of them"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/gitconfig"
+	"github.com/org/ralph-action/internal/repo/index"
 	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/remote"
@@ -96,10 +97,10 @@ func (r *Repo) usesLFS() bool {
 
 const attributesName = ".gitattributes"
 
-// attributeFiles lists the tracked files of attributes that an index names. What
+// attributeFiles lists the tracked files of attributes that an index, raw, names. What
 // cannot be read names none.
-func attributeFiles(index []byte) (names []string) {
-	walkIndex(index, func(name []byte, _ int) {
+func attributeFiles(raw []byte) (names []string) {
+	index.Walk(raw, func(name []byte, _ int) {
 		if bytes.HasSuffix(name, []byte(attributesName)) && path.Base(string(name)) == attributesName {
 			names = append(names, string(name))
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/gitconfig"
 	"github.com/org/ralph-action/internal/repo/gitdir"
+	"github.com/org/ralph-action/internal/repo/index"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
@@ -276,7 +277,7 @@ func (r *Repo) unfinished(ctx context.Context) error {
 	if err := r.copyIndex(); err != nil {
 		return err
 	}
-	if index, err := files.Read(r.temp, indexName, store.MaxMetaBytes); err == nil && resolved(index) {
+	if b, err := files.Read(r.temp, indexName, store.MaxMetaBytes); err == nil && index.Resolved(b) {
 		return nil
 	}
 	b := &bounded{left: guestOutputBytes}
