@@ -13,7 +13,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
-// blobLimit omits blobs over maxBlobBytes from a pack (rev-list --filter omits
+// blobLimit omits blobs over store.MaxBlobBytes from a pack (rev-list --filter omits
 // those of at least the given size).
 var blobLimit = strconv.Itoa(store.MaxBlobBytes + 1)
 
