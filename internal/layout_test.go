@@ -34,7 +34,7 @@ var rooms = map[string]struct {
 	"config":        {[]string{"ralph", "secret", "hosts", "lazyregexp", "agent/catalog"}, "inputs become policies, secrets and lists of hosts"},
 	"guard":         {[]string{"ralph", "proc", "secret"}, "a command becomes a verdict"},
 	"scm":           {[]string{"ralph", "proc", "secret"}, "the team's own commit commands"},
-	"repo":          {[]string{"ralph", "secret", "atomicfile", "repo/lines", "repo/files", "repo/gitconfig", "repo/gitdir", "repo/printable", "repo/store"}, "a tree becomes commits"},
+	"repo":          {[]string{"ralph", "secret", "atomicfile", "repo/lines", "repo/files", "repo/gitconfig", "repo/gitdir", "repo/remote", "repo/lfs", "repo/index", "repo/printable", "repo/store"}, "a tree becomes commits"},
 	"forge":         {[]string{"ralph", "secret", "lazyregexp"}, "a record becomes a pull request"},
 	"report":        {[]string{"ralph", "report/doc", "report/memory", "report/words"}, "a record becomes documents"},
 	"report/doc":    {[]string{"ralph"}, "what documents are made of; nothing of runs in it"},
@@ -58,6 +58,9 @@ var rooms = map[string]struct {
 	"repo/gitconfig":   {nil, "configuration files and the credentials in them; pure"},
 	"repo/gitdir":      {[]string{"repo/files", "repo/gitconfig"}, "where a work tree keeps its git folder, and what it was cloned from"},
 	"repo/credentials": {[]string{"atomicfile", "repo/files", "repo/gitconfig", "repo/gitdir"}, "what the agent must not read or plant in a git folder; uses no git"},
+	"repo/remote":      {[]string{"secret", "repo/printable", "repo/store"}, "git's smart HTTP with one repository, and what a server's refusals mean"},
+	"repo/lfs":         {[]string{"repo/files", "repo/printable", "repo/remote"}, "Git LFS: pointers, objects and the batch API"},
+	"repo/index":       {nil, "git's index; pure"},
 	"repo/store":       {[]string{"repo/printable"}, "objects, trees and packs, out of the agent's reach; knows no branch"},
 
 	"agent":            {[]string{"ralph", "proc", "agent/*", "agent/catalog", "agent/driver", "agent/filter"}, "runs the CLI that is asked for; the one place that knows all of them"},
@@ -101,7 +104,7 @@ var rooms = map[string]struct {
 var owners = map[string]struct{ room, why string }{
 	"os/exec":                                {"proc", "a child is started and ended in one place"},
 	"gopkg.in/yaml.v3":                       {"config", "one reader of configuration"},
-	"github.com/go-git/go-git/v5":            {"repo, repo/store", "one owner of the branch"},
+	"github.com/go-git/go-git/v5":            {"repo, repo/lfs, repo/remote, repo/store", "one owner of the branch"},
 	"github.com/google/go-github/v60/github": {"forge", "one client of the forge"},
 	"github.com/getkin/kin-openapi":          {"openapi", "a library of tests, kept out of the binary"},
 	"github.com/yuin/goldmark":               {"trigger", "one reader of Markdown; other tests render what we publish"},

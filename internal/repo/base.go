@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -75,24 +76,24 @@ func (r *Repo) whole(ctx context.Context, h plumbing.Hash) (*object.Commit, erro
 
 // alone asks for one commit without its parents: what the checkout does not
 // hold of it, where the server has the checkout too.
-func (r *Repo) alone(h plumbing.Hash) wanted {
-	w := wanted{tips: []plumbing.Hash{h}, depth: 1}
+func (r *Repo) alone(h plumbing.Hash) remote.Wanted {
+	w := remote.Wanted{Tips: []plumbing.Hash{h}, Depth: 1}
 	if r.server.known[r.base] {
-		w.have, w.shallow = []plumbing.Hash{r.base}, []plumbing.Hash{r.base}
+		w.Have, w.Shallow = []plumbing.Hash{r.base}, []plumbing.Hash{r.base}
 	} else {
-		w.filter = packp.FilterBlobNone()
+		w.Filter = packp.FilterBlobNone()
 	}
 	return w
 }
 
 // take fetches into the store, and only there.
-func (r *Repo) take(ctx context.Context, from *remote, adv advertisement, w wanted) error {
+func (r *Repo) take(ctx context.Context, from *remote.Server, adv remote.Advertisement, w remote.Wanted) error {
 	f, err := r.store.Spool()
 	if err != nil {
 		return err
 	}
 	defer store.Discard(f)
-	if err := from.fetch(ctx, adv, w, f); err != nil {
+	if err := from.Fetch(ctx, adv, w, f); err != nil {
 		return err
 	}
 	_, err = r.store.ImportPack(f, false)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -70,10 +71,10 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 		return Start{}, err
 	}
 	r.server.reads = adv
-	if other := adv.inTheWay(r.opt.Branch); other != "" {
+	if other := adv.InTheWay(r.opt.Branch); other != "" {
 		return Start{}, fmt.Errorf("branch %q: %q exists on the server, and no branch can lie below the name of another: choose another name, or delete that branch", r.opt.Branch, other)
 	}
-	word, err := r.ask(ctx, adv.branch(r.opt.Branch))
+	word, err := r.ask(ctx, adv.Branch(r.opt.Branch))
 	if err != nil {
 		return Start{}, err
 	}
@@ -120,7 +121,7 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 
 // startFrom finds the commit the work starts from, and brings the workspace to
 // it.
-func (r *Repo) startFrom(ctx context.Context, adv advertisement, checkedOut string) (plumbing.Hash, error) {
+func (r *Repo) startFrom(ctx context.Context, adv remote.Advertisement, checkedOut string) (plumbing.Hash, error) {
 	b, err := r.existing(ctx, adv)
 	if err != nil {
 		return plumbing.ZeroHash, err
@@ -161,20 +162,20 @@ func (r *Repo) startFrom(ctx context.Context, adv advertisement, checkedOut stri
 
 // advertised reads the branches of the branch's server, and of the base's when
 // that is another one.
-func (r *Repo) advertised(ctx context.Context) (advertisement, error) {
+func (r *Repo) advertised(ctx context.Context) (remote.Advertisement, error) {
 	if r.remote == nil {
-		return advertisement{}, nil
+		return remote.Advertisement{}, nil
 	}
-	adv, err := r.remote.refs(ctx, uploadPack)
+	adv, err := r.remote.Refs(ctx, remote.UploadPack)
 	if err != nil {
-		return adv, fmt.Errorf("read the branches of %s: %w", r.remote.url.Redacted(), err)
+		return adv, fmt.Errorf("read the branches of %s: %w", r.remote.URL.Redacted(), err)
 	}
 	if r.baseRemote == nil {
 		r.offer = adv
 		return adv, nil
 	}
-	if r.offer, err = r.baseRemote.refs(ctx, uploadPack); err != nil {
-		return adv, fmt.Errorf("read the branches of %s: %w", r.baseRemote.url.Redacted(), err)
+	if r.offer, err = r.baseRemote.Refs(ctx, remote.UploadPack); err != nil {
+		return adv, fmt.Errorf("read the branches of %s: %w", r.baseRemote.URL.Redacted(), err)
 	}
 	return adv, nil
 }
@@ -217,12 +218,12 @@ func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, e
 	}
 	r.start.Base = base
 	if r.remote != nil {
-		if r.baseTip = r.offer.branch(base); r.baseTip.IsZero() {
+		if r.baseTip = r.offer.Branch(base); r.baseTip.IsZero() {
 			from := r.remote
 			if r.baseRemote != nil {
 				from = r.baseRemote
 			}
-			return "", fmt.Errorf("the base branch %q does not exist on %s", base, from.url.Redacted())
+			return "", fmt.Errorf("the base branch %q does not exist on %s", base, from.URL.Redacted())
 		}
 		return checkedOut, nil
 	}
@@ -334,12 +335,12 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 }
 
 // CanPush asks the server, without writing anything, whether the token may
-// push. A *PermissionError says what is missing.
+// push. A *remote.PermissionError says what is missing.
 func (r *Repo) CanPush(ctx context.Context) error {
 	if r.remote == nil {
 		return errors.New("no remote to push to")
 	}
 	var err error
-	r.writes, err = r.remote.refs(ctx, receivePack)
+	r.writes, err = r.remote.Refs(ctx, remote.ReceivePack)
 	return err
 }

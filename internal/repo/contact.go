@@ -2,18 +2,18 @@ package repo
 
 import (
 	"context"
-	"fmt"
-	"net/url"
+
+	"github.com/org/ralph-action/internal/repo/remote"
 )
 
 // Contact is a server that is being asked for its branches while other things
 // are done. Open takes it with Options.Contact.
 type Contact struct {
 	opt    Options
-	remote *remote
-	base   *remote // nil: the base is at remote
+	remote *remote.Server
+	base   *remote.Server // nil: the base is at remote
 	cancel context.CancelFunc
-	asked  []*asked
+	asked  []*remote.Question
 }
 
 // Dial begins to ask the servers of Options.Remote and Options.BaseRemote for
@@ -27,12 +27,12 @@ func Dial(ctx context.Context, opt Options) (*Contact, error) {
 		return c, err
 	}
 	ctx, c.cancel = context.WithCancel(ctx)
-	c.asked = append(c.asked, c.remote.ask(ctx, uploadPack))
+	c.asked = append(c.asked, c.remote.Ask(ctx, remote.UploadPack))
 	if opt.Push {
-		c.asked = append(c.asked, c.remote.ask(ctx, receivePack))
+		c.asked = append(c.asked, c.remote.Ask(ctx, remote.ReceivePack))
 	}
 	if c.base != nil {
-		c.asked = append(c.asked, c.base.ask(ctx, uploadPack))
+		c.asked = append(c.asked, c.base.Ask(ctx, remote.UploadPack))
 	}
 	return c, nil
 }
@@ -43,22 +43,22 @@ func (c *Contact) Close() {
 		c.cancel()
 	}
 	for _, a := range c.asked {
-		<-a.done
+		<-a.Done
 	}
 }
 
 // remotes are the server of the branch and, where it is another one, that of the
 // base; nil when Options.Remote is empty.
-func remotes(opt Options) (branch, base *remote, err error) {
+func remotes(opt Options) (branch, base *remote.Server, err error) {
 	if opt.Remote == "" {
 		return nil, nil, nil
 	}
-	if branch, err = newRemote(opt.Remote, opt.Token, opt.Transport, opt.RetryDelay); err != nil {
+	if branch, err = remote.New(opt.Remote, opt.Token, opt.Transport, opt.RetryDelay); err != nil {
 		return nil, nil, err
 	}
-	branch.push = opt.PushToken
+	branch.Push = opt.PushToken
 	if opt.BaseRemote != "" && opt.BaseRemote != opt.Remote {
-		base, err = newRemote(opt.BaseRemote, opt.BaseToken, opt.Transport, opt.RetryDelay)
+		base, err = remote.New(opt.BaseRemote, opt.BaseToken, opt.Transport, opt.RetryDelay)
 	}
 	return branch, base, err
 }
@@ -68,49 +68,4 @@ func remotes(opt Options) (branch, base *remote, err error) {
 func (c *Contact) reaches(opt Options) bool {
 	return c != nil && c.opt.Remote == opt.Remote && c.opt.BaseRemote == opt.BaseRemote &&
 		c.opt.Token.Reveal() == opt.Token.Reveal() && c.opt.PushToken.Reveal() == opt.PushToken.Reveal() && c.opt.BaseToken.Reveal() == opt.BaseToken.Reveal()
-}
-
-// asked is a question for an advertisement that is under way.
-type asked struct {
-	done chan struct{} // closed when the answer is there
-	adv  advertisement
-	url  *url.URL // where the server answered
-	err  error
-}
-
-// ask begins to ask for the advertisement of a service: the next call of refs
-// takes the answer. The question ends with ctx.
-func (r *remote) ask(ctx context.Context, service string) *asked {
-	alone, at := *r, *r.url
-	alone.url, alone.asked = &at, nil
-	a := &asked{done: make(chan struct{})}
-	go func() {
-		defer close(a.done)
-		a.adv, a.err = alone.refs(ctx, service)
-		a.url = alone.url
-	}()
-	if r.asked == nil {
-		r.asked = map[string]*asked{}
-	}
-	r.asked[service] = a
-	return a
-}
-
-// answer waits for the answer to an earlier question; ok is false when there was
-// no question.
-func (r *remote) answer(ctx context.Context, service string) (adv advertisement, ok bool, err error) {
-	a := r.asked[service]
-	if a == nil {
-		return advertisement{}, false, nil
-	}
-	delete(r.asked, service)
-	select {
-	case <-a.done:
-	case <-ctx.Done():
-		return advertisement{}, true, fmt.Errorf("%s: %w", r.url.Host, context.Cause(ctx))
-	}
-	if a.err == nil {
-		r.url = a.url
-	}
-	return a.adv, true, a.err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/secret"
 )
 
@@ -84,7 +85,7 @@ func TestContactIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Open() = %v", err)
 	}
-	var perm *repo.PermissionError
+	var perm *remote.PermissionError
 	if _, err := r.Begin(t.Context()); !errors.As(err, &perm) {
 		t.Errorf("Begin() = %v, want what is wrong with the token", err)
 	}

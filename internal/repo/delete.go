@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
+	"github.com/org/ralph-action/internal/repo/remote"
 )
 
 // What Ahead and DeleteBranch can find.
@@ -51,7 +53,7 @@ func (r *Repo) ahead(ctx context.Context, tip plumbing.Hash) (bool, error) {
 
 // DeleteBranch deletes the branch on the server. It must have nothing that the
 // base lacks (else ErrHasChanges), and still be where it was last seen (else
-// ErrNotFastForward). A branch that is gone already is no error. The workspace
+// remote.ErrNotFastForward). A branch that is gone already is no error. The workspace
 // keeps its own.
 func (r *Repo) DeleteBranch(ctx context.Context) error {
 	if r.remote == nil || !r.opt.Push {
@@ -64,21 +66,21 @@ func (r *Repo) DeleteBranch(ctx context.Context) error {
 	if r.server.pending {
 		return fmt.Errorf("delete %s: %w", branch, ErrHasChanges)
 	}
-	err := r.remote.retry(ctx, func() error {
-		adv, err := r.remote.refs(ctx, receivePack)
+	err := r.remote.Retry(ctx, func() error {
+		adv, err := r.remote.Refs(ctx, remote.ReceivePack)
 		if err != nil {
 			return err
 		}
 		if r.baseRemote == nil {
-			r.baseTip = adv.branch(r.start.Base)
+			r.baseTip = adv.Branch(r.start.Base)
 		}
-		old := adv.branch(branch)
+		old := adv.Branch(branch)
 		switch {
 		case old.IsZero():
 			r.server.tip = old
 			return nil
 		case old != r.server.tip:
-			return ErrNotFastForward
+			return remote.ErrNotFastForward
 		case r.baseTip.IsZero():
 			return fmt.Errorf("%w: %s", ErrBaseGone, r.start.Base)
 		}
@@ -89,7 +91,7 @@ func (r *Repo) DeleteBranch(ctx context.Context) error {
 		if ahead {
 			return ErrHasChanges
 		}
-		if err := r.remote.send(ctx, adv, branch, old, plumbing.ZeroHash, nil); err != nil {
+		if err := r.remote.Send(ctx, adv, branch, old, plumbing.ZeroHash, nil); err != nil {
 			return err
 		}
 		r.server.tip = plumbing.ZeroHash

@@ -12,6 +12,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/secret"
 )
 
@@ -212,7 +213,7 @@ func TestDeleteBranch(t *testing.T) {
 	squash(t, seed)
 	r := begin(t, f.checkout(t, true), f.url)
 	theirs := somebody(t, f, "late.txt", "l\n")
-	if err := r.DeleteBranch(t.Context()); !errors.Is(err, repo.ErrNotFastForward) {
+	if err := r.DeleteBranch(t.Context()); !errors.Is(err, remote.ErrNotFastForward) {
 		t.Errorf("DeleteBranch() of a branch that moved = %v, want ErrNotFastForward", err)
 	}
 	equal(t, "branch", git(t, f.dir, "rev-parse", "ralph/work"), theirs)

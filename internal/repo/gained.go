@@ -50,7 +50,7 @@ func (r *Repo) learn(w Word) {
 	for _, g := range w.Gained {
 		head := plumbing.NewHash(g.Head)
 		if g.Head == "" {
-			head = r.offer.refs[fmt.Sprintf("refs/pull/%d/head", g.PullRequest)]
+			head = r.offer.Refs[fmt.Sprintf("refs/pull/%d/head", g.PullRequest)]
 		}
 		if g.Base == r.start.Base && !head.IsZero() {
 			r.gained = append(r.gained, gained{head, g.PullRequest})

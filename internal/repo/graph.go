@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -171,7 +172,7 @@ func (r *Repo) between(ctx context.Context, tips []plumbing.Hash, bases ...plumb
 		return span{}, err
 	}
 	var sp span
-	err = r.scratch(ctx, from, adv, wanted{tips: tips, have: bases, filter: packp.FilterTreeDepth(0)}, func(s *store.Store) error {
+	err = r.scratch(ctx, from, adv, remote.Wanted{Tips: tips, Have: bases, Filter: packp.FilterTreeDepth(0)}, func(s *store.Store) error {
 		sp, err = walk(s, tips, func(h plumbing.Hash) bool { return slices.Contains(bases, h) })
 		return err
 	})
@@ -179,15 +180,15 @@ func (r *Repo) between(ctx context.Context, tips []plumbing.Hash, bases ...plumb
 }
 
 // source is where the base is read.
-func (r *Repo) source(ctx context.Context) (*remote, advertisement, error) {
+func (r *Repo) source(ctx context.Context) (*remote.Server, remote.Advertisement, error) {
 	from := r.remote
 	if r.baseRemote != nil {
 		from = r.baseRemote
 	}
-	if r.offer.caps != nil {
+	if r.offer.Caps != nil {
 		return from, r.offer, nil
 	}
-	adv, err := from.refs(ctx, uploadPack)
+	adv, err := from.Refs(ctx, remote.UploadPack)
 	if err == nil {
 		r.offer = adv
 	}
@@ -196,7 +197,7 @@ func (r *Repo) source(ctx context.Context) (*remote, advertisement, error) {
 
 // scratch fetches into a store of its own, which is gone afterwards: only what
 // the server sent is in it.
-func (r *Repo) scratch(ctx context.Context, from *remote, adv advertisement, want wanted, use func(*store.Store) error) error {
+func (r *Repo) scratch(ctx context.Context, from *remote.Server, adv remote.Advertisement, want remote.Wanted, use func(*store.Store) error) error {
 	dir := filepath.Join(r.opt.Store, "graph.git")
 	if err := store.Clear(dir); err != nil {
 		return err
@@ -212,7 +213,7 @@ func (r *Repo) scratch(ctx context.Context, from *remote, adv advertisement, wan
 		return err
 	}
 	defer store.Discard(f)
-	if err := from.fetch(ctx, adv, want, f); err != nil {
+	if err := from.Fetch(ctx, adv, want, f); err != nil {
 		return err
 	}
 	if _, err := s.ImportPack(f, false); err != nil {

@@ -2,7 +2,6 @@ package repo
 
 import (
 	"context"
-	"crypto/sha1" // the checksum of git's own files, no protection
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/index"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -106,7 +106,7 @@ func (r *Repo) copyIndex() error {
 	if info.Size() > maxIndexBytes {
 		return fmt.Errorf("the workspace's index has more than %d bytes", maxIndexBytes)
 	}
-	if ok, err := soundIndex(f, info.Size()); !ok || err != nil {
+	if ok, err := index.Sound(f, info.Size()); !ok || err != nil {
 		return err
 	}
 	meta := files.Meta{Mode: 0o644, UID: -1, GID: -1, MTime: info.ModTime()}
@@ -115,33 +115,6 @@ func (r *Repo) copyIndex() error {
 		meta.UID, meta.GID = m.UID, m.GID
 	}
 	return files.Replace(r.temp, indexName, io.NewSectionReader(f, 0, info.Size()), meta)
-}
-
-// soundIndex checks the checksum at the end of an index (gitformat-index); a
-// git with index.skipHash leaves it empty.
-func soundIndex(f io.ReaderAt, size int64) (bool, error) {
-	var head [4]byte
-	var trailer [sha1.Size]byte
-	if size < 12+sha1.Size {
-		return false, nil
-	}
-	if _, err := f.ReadAt(head[:], 0); err != nil {
-		return false, err
-	}
-	if _, err := f.ReadAt(trailer[:], size-sha1.Size); err != nil {
-		return false, err
-	}
-	if string(head[:]) != "DIRC" {
-		return false, nil
-	}
-	if trailer == [sha1.Size]byte{} {
-		return true, nil
-	}
-	sum := sha1.New()
-	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, size-sha1.Size)); err != nil {
-		return false, err
-	}
-	return string(sum.Sum(nil)) == string(trailer[:]), nil
 }
 
 // returnIndex makes the guest's copy the workspace's index.

@@ -10,6 +10,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/org/ralph-action/internal/repo/lfs"
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -119,14 +121,14 @@ func (c Changed) Large() (content io.ReadCloser, size int64, ok bool) {
 	if !isPointer {
 		return nil, 0, false
 	}
-	f, err := c.r.openObject(p)
+	f, err := lfs.OpenObject(c.r.common, p)
 	if err != nil {
 		return nil, 0, false
 	}
 	return struct {
 		io.Reader
 		io.Closer
-	}{newVerified(f, p), f}, p.size, true
+	}{lfs.NewVerified(f, p), f}, p.Size, true
 }
 
 // contentOf reads a blob: the store keeps new ones, the others are the
@@ -210,7 +212,7 @@ func (r *Repo) fetchBlobs(ctx context.Context, ids []string) bool {
 		}
 	}
 	from, adv, err := r.source(ctx)
-	return err == nil && len(tips) > 0 && r.take(ctx, from, adv, wanted{tips: tips}) == nil
+	return err == nil && len(tips) > 0 && r.take(ctx, from, adv, remote.Wanted{Tips: tips}) == nil
 }
 
 // changed describes a change for an inspection.

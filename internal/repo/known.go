@@ -11,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/remote"
 )
 
 // maxHaves bounds the branches of a fork that are named to the base's server.
@@ -42,19 +43,19 @@ func (r *Repo) connect() (err error) {
 // known.
 //
 // In a fork this is said of the base's repository, and findFork of the fork.
-func (r *Repo) findKnown(ctx context.Context, adv advertisement) error {
+func (r *Repo) findKnown(ctx context.Context, adv remote.Advertisement) error {
 	if err := r.findLocal(ctx, r.offer); err != nil || r.baseRemote == nil {
 		return err
 	}
 	return r.findFork(ctx, adv)
 }
 
-func (r *Repo) findLocal(ctx context.Context, adv advertisement) error {
-	if slices.Contains(slices.Collect(maps.Values(adv.refs)), r.base) {
+func (r *Repo) findLocal(ctx context.Context, adv remote.Advertisement) error {
+	if slices.Contains(slices.Collect(maps.Values(adv.Refs)), r.base) {
 		return nil // a branch of the server's
 	}
 	var in strings.Builder
-	for _, h := range adv.refs {
+	for _, h := range adv.Refs {
 		fmt.Fprintf(&in, "^%s\n", h)
 	}
 	fmt.Fprintln(&in, r.base)
@@ -111,19 +112,19 @@ func (r *Repo) unpublishedLocal(ctx context.Context, head plumbing.Hash) bool {
 
 // findFork finds what a fork lacks of the history that its branch will stand
 // on, and takes it from the base's server: the push has to bring it along.
-func (r *Repo) findFork(ctx context.Context, adv advertisement) error {
+func (r *Repo) findFork(ctx context.Context, adv remote.Advertisement) error {
 	r.upstream = r.server.known
 	r.server.known = map[plumbing.Hash]bool{}
 	there := map[plumbing.Hash]bool{}
 	var have []plumbing.Hash
-	for _, h := range adv.refs {
+	for _, h := range adv.Refs {
 		there[h] = true
 		have = append(have, h)
 	}
-	if have = sortedHashes(have); len(have) > maxHaves {
+	if have = remote.SortedHashes(have); len(have) > maxHaves {
 		have = have[:maxHaves]
 	}
-	if h := adv.branch(r.start.Base); !h.IsZero() {
+	if h := adv.Branch(r.start.Base); !h.IsZero() {
 		have = append(have, h)
 	}
 	var want []plumbing.Hash
@@ -137,8 +138,8 @@ func (r *Repo) findFork(ctx context.Context, adv advertisement) error {
 	if len(want) == 0 {
 		return nil
 	}
-	if err := r.take(ctx, r.baseRemote, r.offer, wanted{tips: want, have: have}); err != nil {
-		return fmt.Errorf("fetch what the fork lacks from %s: %w", r.baseRemote.url.Redacted(), err)
+	if err := r.take(ctx, r.baseRemote, r.offer, remote.Wanted{Tips: want, Have: have}); err != nil {
+		return fmt.Errorf("fetch what the fork lacks from %s: %w", r.baseRemote.URL.Redacted(), err)
 	}
 	sp, err := walk(r.store, want, func(h plumbing.Hash) bool { return there[h] })
 	if err != nil {

@@ -1,121 +1,70 @@
 package repo
 
 import (
-	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
 const (
-	// maxPointerBytes is what the git-lfs specification allows for a pointer.
-	maxPointerBytes = 1024
 	// maxLargeBytes is what GitHub takes as one LFS object, on its largest plan.
 	maxLargeBytes = 5 << 30
 )
 
-// pointer is what a commit holds instead of a file that Git LFS keeps.
-type pointer struct {
-	oid  string // sha256 of the content, in hex
-	size int64  // bytes
-}
-
-// parsePointer reads a pointer (git-lfs docs/spec.md, "The Pointer"). ok is false
-// for any other text.
-func parsePointer(b []byte) (p pointer, ok bool) {
-	if len(b) > maxPointerBytes {
-		return pointer{}, false
-	}
-	lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
-	switch lines[0] {
-	case "version https://git-lfs.github.com/spec/v1", "version https://hawser.github.com/spec/v1", "version http://git-media.io/v/2":
-	default:
-		return pointer{}, false
-	}
-	p.size = -1
-	for _, l := range lines[1:] {
-		key, value, _ := strings.Cut(l, " ")
-		switch key {
-		case "oid":
-			oid, isSum := strings.CutPrefix(value, "sha256:")
-			if raw, err := hex.DecodeString(oid); !isSum || err != nil || len(raw) != 32 || strings.ToLower(oid) != oid {
-				return pointer{}, false
-			}
-			p.oid = oid
-		case "size":
-			n, err := strconv.ParseInt(value, 10, 64)
-			if err != nil || n < 0 {
-				return pointer{}, false
-			}
-			p.size = n
-		}
-	}
-	return p, p.oid != "" && p.size >= 0
-}
-
-// largeFile is a file that Git LFS keeps.
-type largeFile struct {
-	pointer
-	path string
-	blob plumbing.Hash // of the pointer
-}
-
 // largeFiles is what is known of the LFS objects of this run, by their oid. Its
 // maps are made by newLargeFiles.
 type largeFiles struct {
-	need    map[string]largeFile // of commits that are not on the server
-	there   map[string]bool      // the server has it
-	refused map[string]string    // the server will not have it, and why
-	early   bool                 // commits made here before the run were looked at
+	need    map[string]lfs.File // of commits that are not on the server
+	there   map[string]bool     // the server has it
+	refused map[string]string   // the server will not have it, and why
+	early   bool                // commits made here before the run were looked at
 }
 
 func newLargeFiles() largeFiles {
-	return largeFiles{need: map[string]largeFile{}, there: map[string]bool{}, refused: map[string]string{}}
+	return largeFiles{need: map[string]lfs.File{}, there: map[string]bool{}, refused: map[string]string{}}
 }
 
 // pointerOf reads a blob of the store as a pointer.
-func (r *Repo) pointerOf(h plumbing.Hash) (p pointer, size int64, ok bool) {
+func (r *Repo) pointerOf(h plumbing.Hash) (p lfs.Pointer, size int64, ok bool) {
 	o, err := r.store.Blob(h)
 	if err != nil {
-		return pointer{}, -1, false
+		return lfs.Pointer{}, -1, false
 	}
-	if o.Size() > maxPointerBytes {
-		return pointer{}, o.Size(), false
+	if o.Size() > lfs.MaxPointerBytes {
+		return lfs.Pointer{}, o.Size(), false
 	}
-	b, err := store.ReadObject(o, maxPointerBytes)
+	b, err := store.ReadObject(o, lfs.MaxPointerBytes)
 	if err != nil {
-		return pointer{}, o.Size(), false
+		return lfs.Pointer{}, o.Size(), false
 	}
-	p, ok = parsePointer(b)
+	p, ok = lfs.ParsePointer(b)
 	return p, o.Size(), ok
 }
 
 // dangling finds the pointers whose object could not be had from the server
 // after a push: it is neither here nor there.
-func (r *Repo) dangling(ctx context.Context, files []largeFile) ([]omission, error) {
+func (r *Repo) dangling(ctx context.Context, files []lfs.File) ([]omission, error) {
 	reasons := map[string][]store.Change{}
-	leave := func(f largeFile, reason string) {
-		reasons[reason] = append(reasons[reason], store.Change{Path: f.path, New: store.Entry{Mode: filemode.Regular, Hash: f.blob}})
+	leave := func(f lfs.File, reason string) {
+		reasons[reason] = append(reasons[reason], store.Change{Path: f.Path, New: store.Entry{Mode: filemode.Regular, Hash: f.Blob}})
 	}
-	var away []largeFile
+	var away []lfs.File
 	for _, f := range files {
 		switch {
-		case r.large.refused[f.oid] != "":
-			leave(f, r.large.refused[f.oid])
-		case f.size > maxLargeBytes:
+		case r.large.refused[f.OID] != "":
+			leave(f, r.large.refused[f.OID])
+		case f.Size > maxLargeBytes:
 			leave(f, fmt.Sprintf("larger than %d GB, which Git LFS does not take", int64(maxLargeBytes)>>30))
-		case !r.large.there[f.oid] && !r.hasObject(f.pointer):
+		case !r.large.there[f.OID] && !lfs.HasObject(r.common, f.Pointer):
 			away = append(away, f)
 		}
 	}
@@ -126,7 +75,7 @@ func (r *Repo) dangling(ctx context.Context, files []largeFile) ([]omission, err
 	if len(away) > 0 {
 		why := r.askFor(ctx, away)
 		for _, f := range away {
-			if reason, gone := why[f.oid]; gone {
+			if reason, gone := why[f.OID]; gone {
 				leave(f, reason)
 			}
 		}
@@ -142,13 +91,13 @@ const danglingReason = "a Git LFS pointer without its file: the object is neithe
 
 // notInStart drops the pointers that were in the tree before the run, under
 // whatever name: a file that moved needs no object here.
-func (r *Repo) notInStart(files []largeFile) ([]largeFile, error) {
+func (r *Repo) notInStart(files []lfs.File) ([]lfs.File, error) {
 	if len(files) == 0 {
 		return nil, nil
 	}
 	found := map[plumbing.Hash]bool{}
 	for _, f := range files {
-		found[f.blob] = false
+		found[f.Blob] = false
 	}
 	for _, h := range []plumbing.Hash{r.line.startHead, r.base} {
 		c, err := r.store.Commit(h)
@@ -159,9 +108,9 @@ func (r *Repo) notInStart(files []largeFile) ([]largeFile, error) {
 			return nil, err
 		}
 	}
-	var rest []largeFile
+	var rest []lfs.File
 	for _, f := range files {
-		if !found[f.blob] {
+		if !found[f.Blob] {
 			rest = append(rest, f)
 		}
 	}
@@ -170,35 +119,38 @@ func (r *Repo) notInStart(files []largeFile) ([]largeFile, error) {
 
 // askFor asks the server for objects that are not here. The answer holds a
 // reason for each that it lacks.
-func (r *Repo) askFor(ctx context.Context, files []largeFile) map[string]string {
+func (r *Repo) askFor(ctx context.Context, files []lfs.File) map[string]string {
 	why := map[string]string{}
 	for _, f := range files {
-		why[f.oid] = danglingReason
+		why[f.OID] = danglingReason
 	}
 	if r.remote == nil || !r.opt.Push {
 		return why
 	}
 	server := r.lfsServer()
-	for chunk := range chunks(files) {
-		answers, err := server.batch(ctx, chunk)
+	for chunk := range lfs.Chunks(files) {
+		answers, err := server.Batch(ctx, chunk)
 		for _, f := range chunk {
-			switch a, ok := answers[f.oid]; {
+			switch a, ok := answers[f.OID]; {
 			case err != nil:
-				why[f.oid] = "a Git LFS pointer without its file, and the server could not be asked for it: " + printable.Line(err.Error(), 300)
+				why[f.OID] = "a Git LFS pointer without its file, and the server could not be asked for it: " + printable.Line(err.Error(), 300)
 			case ok && a.Error == nil && a.Actions.Upload == nil:
-				r.large.there[f.oid] = true
-				delete(why, f.oid)
+				r.large.there[f.OID] = true
+				delete(why, f.OID)
 			}
 		}
 	}
 	return why
 }
 
+// lfsServer keeps the objects of the branch.
+func (r *Repo) lfsServer() lfs.Server { return lfs.NewServer(r.remote, r.State().Branch) }
+
 // needs notes the objects of commits that are to be pushed.
-func (r *Repo) needs(files []largeFile) {
+func (r *Repo) needs(files []lfs.File) {
 	for _, f := range files {
-		if !r.large.there[f.oid] && r.hasObject(f.pointer) {
-			r.large.need[f.oid] = f
+		if !r.large.there[f.OID] && lfs.HasObject(r.common, f.Pointer) {
+			r.large.need[f.OID] = f
 		}
 	}
 }
@@ -228,15 +180,9 @@ func (r *Repo) earlier() error {
 		}
 		for _, ch := range changes {
 			if p, _, ok := r.pointerOf(ch.New.Hash); ok && ch.New.IsBlob() {
-				r.needs([]largeFile{{pointer: p, path: ch.Path, blob: ch.New.Hash}})
+				r.needs([]lfs.File{{Pointer: p, Path: ch.Path, Blob: ch.New.Hash}})
 			}
 		}
 	}
 	return nil
 }
-
-// isLFS says that attributes ask for Git LFS.
-func isLFS(filter string) bool { return filter == "lfs" }
-
-// mentionsLFS says that a file of attributes may ask for Git LFS.
-func mentionsLFS(attributes []byte) bool { return bytes.Contains(attributes, []byte("filter=lfs")) }

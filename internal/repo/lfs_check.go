@@ -15,15 +15,14 @@ import (
 
 	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/gitconfig"
+	"github.com/org/ralph-action/internal/repo/index"
+	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/remote"
 )
 
 // maxAttributeBytes bounds a file of attributes we read; git's own bound.
 const maxAttributeBytes = 100 << 20
-
-// probe is a pointer: the filter of git-lfs hands it through and stores nothing.
-const probe = "version https://git-lfs.github.com/spec/v1\n" +
-	"oid sha256:5e7e1d6a8a8c86d8d22e4a4c2f5b1d0c9e4b8f4a9c7de4c57ab7d4d4f6b5a3c1\nsize 5\n"
 
 // probeName is a name that the probe's own attributes give to Git LFS.
 const probeName = "ralph-lfs-probe"
@@ -74,7 +73,7 @@ func (r *Repo) filterTrouble(ctx context.Context, err error) error {
 
 // usesLFS looks at the attributes in the work tree, going by the index.
 func (r *Repo) usesLFS() bool {
-	if b, err := files.Read(r.common, "info/attributes", maxAttributeBytes); err == nil && mentionsLFS(b) {
+	if b, err := files.Read(r.common, "info/attributes", maxAttributeBytes); err == nil && lfs.Mentioned(b) {
 		return true
 	}
 	index, err := files.Read(r.gitDir, indexName, maxIndexBytes)
@@ -92,16 +91,16 @@ func (r *Repo) usesLFS() bool {
 	defer top.Close()
 	return slices.ContainsFunc(names, func(name string) bool {
 		b, err := files.Read(top, filepath.FromSlash(name), maxAttributeBytes)
-		return err == nil && mentionsLFS(b)
+		return err == nil && lfs.Mentioned(b)
 	})
 }
 
 const attributesName = ".gitattributes"
 
-// attributeFiles lists the tracked files of attributes that an index names. What
+// attributeFiles lists the tracked files of attributes that an index, raw, names. What
 // cannot be read names none.
-func attributeFiles(index []byte) (names []string) {
-	walkIndex(index, func(name []byte, _ int) {
+func attributeFiles(raw []byte) (names []string) {
+	index.Walk(raw, func(name []byte, _ int) {
 		if bytes.HasSuffix(name, []byte(attributesName)) && path.Base(string(name)) == attributesName {
 			names = append(names, string(name))
 		}
@@ -130,7 +129,7 @@ func (r *Repo) touchesLFS(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	for _, filter := range byPath {
-		if isLFS(filter) {
+		if lfs.Asked(filter) {
 			return true, nil
 		}
 	}
@@ -149,7 +148,7 @@ func (r *Repo) probeFilter(ctx context.Context) error {
 		return err
 	}
 	b := &bounded{left: guestOutputBytes}
-	err := r.git(ctx, strings.NewReader(probe), b, "-c", "core.attributesFile="+filepath.Join(r.opt.Temp, name), "-c", "filter.lfs.required=true",
+	err := r.git(ctx, strings.NewReader(lfs.Probe), b, "-c", "core.attributesFile="+filepath.Join(r.opt.Temp, name), "-c", "filter.lfs.required=true",
 		"hash-object", "--stdin", "--path="+probeName)
 	var g *GuestError
 	switch {
@@ -157,7 +156,7 @@ func (r *Repo) probeFilter(ctx context.Context) error {
 		return errors.New(g.said(300))
 	case err != nil:
 		return err
-	case strings.TrimSpace(b.String()) != plumbing.ComputeHash(plumbing.BlobObject, []byte(probe)).String():
+	case strings.TrimSpace(b.String()) != plumbing.ComputeHash(plumbing.BlobObject, []byte(lfs.Probe)).String():
 		return errors.New("the filter makes something else of a pointer")
 	}
 	return nil
@@ -168,23 +167,23 @@ func (r *Repo) probeServer(ctx context.Context) error {
 	if err := r.sameLFS(ctx); err != nil {
 		return err
 	}
-	p, _ := parsePointer([]byte(probe))
-	answers, err := r.lfsServer().batch(ctx, []largeFile{{pointer: p}})
+	p, _ := lfs.ParsePointer([]byte(lfs.Probe))
+	answers, err := r.lfsServer().Batch(ctx, []lfs.File{{Pointer: p}})
 	if err == nil {
-		if a := answers[p.oid]; a.Error != nil {
-			err = &lfsStatusError{status: a.Error.Code, text: printable.Line(a.Error.Message, 300)}
+		if a := answers[p.OID]; a.Error != nil {
+			err = &lfs.StatusError{Status: a.Error.Code, Text: printable.Line(a.Error.Message, 300)}
 		}
 	}
-	var s *lfsStatusError
+	var s *lfs.StatusError
 	if !errors.As(err, &s) {
 		return err
 	}
 	const orElse = "; or leave these files out with add-paths (. and :(exclude,attr:filter=lfs)), or set push: false"
-	switch s.status {
+	switch s.Status {
 	case http.StatusNotFound, http.StatusNotImplemented, http.StatusOK, http.StatusMethodNotAllowed:
 		return &LFSError{What: "the server takes none: switch Git LFS on there" + orElse, Err: err}
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return &LFSError{What: "the token may not send files to the server: give it " + permContents + ", or look at the account's LFS quota" + orElse, Err: err}
+		return &LFSError{What: "the token may not send files to the server: give it " + remote.PermContents + ", or look at the account's LFS quota" + orElse, Err: err}
 	}
 	return &LFSError{What: "the server does not take files" + orElse, Err: err}
 }
@@ -209,7 +208,7 @@ func (r *Repo) sameLFS(ctx context.Context) error {
 		if v.Key != "url" && v.Key != "pushurl" && v.Key != "lfsurl" && v.Key != "lfspushurl" || v.Section != "lfs" && v.Section != "remote" {
 			continue
 		}
-		if strings.TrimSuffix(v.Value, "/") != r.lfsServer().address() {
+		if strings.TrimSuffix(v.Value, "/") != r.lfsServer().Address() {
 			return &LFSError{What: "keeps them on another server (.lfsconfig: " + printable.Line(v.Value, 200) + "), which ralph does not send files to: leave these files out with add-paths (. and :(exclude,attr:filter=lfs)), or set push: false"}
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,7 +15,9 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -31,11 +33,11 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 		return nil
 	}
 	for _, f := range r.large.need {
-		if r.opt.Inspect != nil && !r.insp.blobs[f.blob] {
-			return fmt.Errorf("%q: its large file was not inspected", printable.Line(f.path, 200))
+		if r.opt.Inspect != nil && !r.insp.blobs[f.Blob] {
+			return fmt.Errorf("%q: its large file was not inspected", printable.Line(f.Path, 200))
 		}
 	}
-	files := slices.SortedFunc(maps.Values(r.large.need), func(a, b largeFile) int { return cmp.Compare(a.path, b.path) })
+	files := slices.SortedFunc(maps.Values(r.large.need), func(a, b lfs.File) int { return cmp.Compare(a.Path, b.Path) })
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if end, ok := ctx.Deadline(); ok {
 		limited, cancel = context.WithTimeoutCause(ctx, time.Until(end)/2, errors.New("no time left for large files"))
@@ -50,8 +52,8 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 	}
 	blobs := map[plumbing.Hash]bool{}
 	for _, f := range files {
-		if failed[f.oid] != nil {
-			blobs[f.blob] = true
+		if failed[f.OID] != nil {
+			blobs[f.Blob] = true
 		}
 	}
 	taken, err := r.withdraw(func(ch store.Change) bool { return blobs[ch.New.Hash] })
@@ -62,7 +64,7 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 	for _, ch := range taken {
 		delete(blobs, ch.New.Hash)
 		p, _, _ := r.pointerOf(ch.New.Hash)
-		reason := "Git LFS did not take it: " + printable.Line(failed[p.oid].Error(), 400)
+		reason := "Git LFS did not take it: " + printable.Line(failed[p.OID].Error(), 400)
 		if byReason[reason] == nil {
 			byReason[reason] = &omission{reason: reason}
 		}
@@ -77,67 +79,52 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 	}
 	for oid, err := range failed {
 		delete(r.large.need, oid)
-		if final(err) {
+		if lfs.Final(err) {
 			r.large.refused[oid] = "Git LFS did not take it: " + printable.Line(err.Error(), 400)
 		}
 	}
 	return nil
 }
 
-// final says that another try with the same object cannot end better.
-func final(err error) bool {
-	var s *lfsStatusError
-	var t *transientError
-	return errors.As(err, &s) && !errors.As(err, &t) && s.status < 500 &&
-		s.status != http.StatusTooManyRequests && s.status != http.StatusRequestTimeout
-}
-
 // sendLarge uploads objects, a few at once, and returns what became of those
 // that did not arrive, by their oid.
-func (r *Repo) sendLarge(ctx context.Context, files []largeFile) map[string]error {
+func (r *Repo) sendLarge(ctx context.Context, files []lfs.File) map[string]error {
 	server := r.lfsServer()
 	failed := map[string]error{}
-	for chunk := range chunks(files) {
-		answers, err := server.batch(ctx, chunk)
+	for chunk := range lfs.Chunks(files) {
+		answers, err := server.Batch(ctx, chunk)
 		if err != nil {
 			for _, f := range chunk {
-				failed[f.oid] = err
+				failed[f.OID] = err
 			}
 			continue
 		}
 		var wg sync.WaitGroup
 		results := make([]error, len(chunk))
-		slots := make(chan struct{}, lfsAtOnce)
+		slots := make(chan struct{}, lfs.AtOnce)
 		for i, f := range chunk {
 			slots <- struct{}{}
 			wg.Go(func() {
 				defer func() { <-slots }()
-				a, ok := answers[f.oid]
+				a, ok := answers[f.OID]
 				if !ok {
 					results[i] = errors.New("the LFS server did not say where to send it")
 					return
 				}
-				results[i] = server.upload(ctx, f, a, r.openObject)
+				results[i] = server.Upload(ctx, f, a, func(p lfs.Pointer) (*os.File, error) { return lfs.OpenObject(r.common, p) })
 			})
 		}
 		wg.Wait()
 		for i, f := range chunk {
 			if results[i] != nil {
-				failed[f.oid] = results[i]
+				failed[f.OID] = results[i]
 				continue
 			}
-			r.large.there[f.oid] = true
-			delete(r.large.need, f.oid)
+			r.large.there[f.OID] = true
+			delete(r.large.need, f.OID)
 		}
 	}
 	return failed
-}
-
-// noteOnce is for what may happen with each push.
-func (r *Repo) noteOnce(text string) {
-	if !slices.Contains(r.notes, text) {
-		r.notes = append(r.notes, text)
-	}
 }
 
 // objectIDs finds LFS objects as GitHub names them in its refusal of a push.
@@ -146,7 +133,7 @@ var objectIDs = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 // withoutUnknown is withoutRefused for pointers whose objects the server lacks
 // (GitHub: GH008), whatever the attributes say of the files.
 func (r *Repo) withoutUnknown(refused error) bool {
-	var e *RejectedError
+	var e *remote.RejectedError
 	if !errors.As(refused, &e) || !strings.Contains(e.Remote+e.Reason, "unknown Git LFS object") {
 		return false
 	}
@@ -160,17 +147,24 @@ func (r *Repo) withoutUnknown(refused error) bool {
 			return false
 		}
 		p, _, ok := r.pointerOf(ch.New.Hash)
-		return ok && (named[p.oid] || all && !r.large.there[p.oid])
+		return ok && (named[p.OID] || all && !r.large.there[p.OID])
 	})
 	if err != nil || len(taken) == 0 {
 		return false
 	}
 	for _, ch := range taken {
 		p, _, _ := r.pointerOf(ch.New.Hash)
-		r.large.refused[p.oid] = unknownReason
+		r.large.refused[p.OID] = unknownReason
 	}
 	r.withdrawn(omission{reason: unknownReason, changes: taken})
 	return true
 }
 
 const unknownReason = "the server refuses a Git LFS pointer whose object it does not have"
+
+// noteOnce is for what may happen with each push.
+func (r *Repo) noteOnce(text string) {
+	if !slices.Contains(r.notes, text) {
+		r.notes = append(r.notes, text)
+	}
+}

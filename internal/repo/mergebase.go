@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -47,7 +48,7 @@ func (r *Repo) newest(ctx context.Context, list []plumbing.Hash) (plumbing.Hash,
 	}
 	var best plumbing.Hash
 	var at time.Time
-	err = r.scratch(ctx, from, adv, wanted{tips: list, depth: 1, filter: packp.FilterTreeDepth(0)}, func(s *store.Store) error {
+	err = r.scratch(ctx, from, adv, remote.Wanted{Tips: list, Depth: 1, Filter: packp.FilterTreeDepth(0)}, func(s *store.Store) error {
 		for _, h := range list {
 			c, err := s.Commit(h)
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -98,7 +99,7 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []store.Change)
 	if len(r.large.refused) > 0 {
 		rest = slices.DeleteFunc(rest, func(ch store.Change) bool {
 			p, _, ok := r.pointerOf(ch.New.Hash)
-			if ok = ok && r.large.refused[p.oid] == unknownReason; ok {
+			if ok = ok && r.large.refused[p.OID] == unknownReason; ok {
 				unknown.changes = append(unknown.changes, ch)
 			}
 			return ok
@@ -114,7 +115,7 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []store.Change)
 		return nil, err
 	}
 	for _, f := range kept {
-		if !slices.ContainsFunc(lost, func(o omission) bool { return o.has(f.blob) }) {
+		if !slices.ContainsFunc(lost, func(o omission) bool { return o.has(f.Blob) }) {
 			s.large = append(s.large, f)
 		}
 	}
@@ -268,7 +269,7 @@ func (r *Repo) oversized(ctx context.Context, changes []store.Change) ([]store.C
 
 // unfiltered finds changed files whose attributes name a filter that is not
 // configured, and those that stand for a file of Git LFS.
-func (r *Repo) unfiltered(ctx context.Context, changes []store.Change) (list []omission, kept []largeFile, err error) {
+func (r *Repo) unfiltered(ctx context.Context, changes []store.Change) (list []omission, kept []lfs.File, err error) {
 	filters, err := r.filters(ctx, changes)
 	if err != nil {
 		return nil, nil, err
@@ -286,10 +287,10 @@ func (r *Repo) unfiltered(ctx context.Context, changes []store.Change) (list []o
 		switch {
 		case name == "" || name == "unspecified" || name == "unset" || name == "set", ch.New.Hash == ch.Old.Hash, ch.New.Mode == filemode.Symlink:
 			continue
-		case isLFS(name):
+		case lfs.Asked(name):
 			p, size, ok := r.pointerOf(ch.New.Hash)
 			if ok {
-				kept = append(kept, largeFile{pointer: p, path: ch.Path, blob: ch.New.Hash})
+				kept = append(kept, lfs.File{Pointer: p, Path: ch.Path, Blob: ch.New.Hash})
 			}
 			if ok || size == 0 {
 				continue // git-lfs leaves an empty file as it is
@@ -305,7 +306,7 @@ func (r *Repo) unfiltered(ctx context.Context, changes []store.Change) (list []o
 		switch {
 		case !ok:
 			add(ch, fmt.Sprintf("its attributes ask for the filter %q, which is not configured here, so the raw content would be committed; set the filter up (for LFS: git lfs install) before the run", printable.Line(name, 60)))
-		case isLFS(name):
+		case lfs.Asked(name):
 			add(ch, "Git LFS is to keep it, and git-lfs made no pointer of it, so the raw content would be committed; check that git-lfs runs for the agent's user")
 		}
 	}

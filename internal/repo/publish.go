@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -30,7 +31,7 @@ const pushStuck = 6
 const answerAfterPush = 2 * time.Second
 
 // Push brings the branch on the server to the last checkpoint, if it is not
-// there already. Errors: *PermissionError, *RejectedError, or what the network
+// there already. Errors: *remote.PermissionError, *remote.RejectedError, or what the network
 // said. A branch that moved meanwhile is no error: our commits are replayed on
 // top, or, where both changed the same file, published under another name;
 // State tells.
@@ -57,7 +58,7 @@ func (r *Repo) Push(ctx context.Context) error {
 	var seen plumbing.Hash
 	stuck := 0                                      // attempts in a row that found the branch where it was
 	for attempt := 1; r.server.pending; attempt++ { // what a server refuses is taken out, and nothing may be left
-		err := r.remote.retry(ctx, func() error { return r.pushOnce(ctx) })
+		err := r.remote.Retry(ctx, func() error { return r.pushOnce(ctx) })
 		var conflict *conflictError
 		if stuck++; r.server.tip != seen {
 			seen, stuck = r.server.tip, 0
@@ -73,9 +74,9 @@ func (r *Repo) Push(ctx context.Context) error {
 			r.comeBack(conflict.path)
 		case errors.As(err, &conflict):
 			r.sidestep(fmt.Sprintf("somebody else changed %q on it too", printable.Line(conflict.path, 200)))
-		case errors.Is(err, ErrNotFastForward) && attempt == pushAttempts:
+		case errors.Is(err, remote.ErrNotFastForward) && attempt == pushAttempts:
 			r.sidestep("it kept moving")
-		case errors.Is(err, ErrNotFastForward) && stuck < pushStuck && attempt < pushAttempts && r.takeTurn(ctx, attempt):
+		case errors.Is(err, remote.ErrNotFastForward) && stuck < pushStuck && attempt < pushAttempts && r.takeTurn(ctx, attempt):
 		default:
 			return fmt.Errorf("push %s: %w", r.server.branch, err)
 		}
@@ -114,7 +115,7 @@ func (r *Repo) onServerNow(h plumbing.Hash) bool {
 // takeTurn waits, so that many who push to one branch do not meet again. It says
 // whether there is time left for another attempt.
 func (r *Repo) takeTurn(ctx context.Context, attempt int) bool {
-	timer := time.NewTimer(rand.N(min(r.remote.delay<<min(attempt, 5), maxDelay)))
+	timer := time.NewTimer(rand.N(min(r.remote.Delay<<min(attempt, 5), remote.MaxDelay)))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -146,18 +147,18 @@ func (e *conflictError) Error() string { return "both sides changed " + printabl
 // a server where it is elsewhere refuses the push.
 func (r *Repo) pushOnce(ctx context.Context) error {
 	seen := r.writes
-	r.writes = advertisement{}
-	assumed := seen.caps != nil && seen.branch(r.server.branch) == r.server.tip && r.opt.Signer == nil
+	r.writes = remote.Advertisement{}
+	assumed := seen.Caps != nil && seen.Branch(r.server.branch) == r.server.tip && r.opt.Signer == nil
 	var err error
 	if assumed {
 		asking, stop := context.WithCancel(ctx)
 		defer stop()
-		r.remote.ask(asking, receivePack)
+		r.remote.Ask(asking, remote.ReceivePack)
 		if err = r.pushOn(ctx, seen); err == nil {
 			defer time.AfterFunc(answerAfterPush, stop).Stop() // only later questions need the answer
 		}
 	}
-	now, asked := r.remote.refs(ctx, receivePack)
+	now, asked := r.remote.Refs(ctx, remote.ReceivePack)
 	switch {
 	case asked == nil:
 		r.baseSeen(now)
@@ -165,7 +166,7 @@ func (r *Repo) pushOnce(ctx context.Context) error {
 		return asked
 	}
 	switch {
-	case assumed && (err == nil || asked != nil || now.branch(r.server.branch) == seen.branch(r.server.branch)):
+	case assumed && (err == nil || asked != nil || now.Branch(r.server.branch) == seen.Branch(r.server.branch)):
 		// It arrived, or the server had another reason to refuse it.
 	case r.opt.Signer != nil:
 		err = r.pushSigned(ctx, now)
@@ -173,22 +174,22 @@ func (r *Repo) pushOnce(ctx context.Context) error {
 		err = r.pushOn(ctx, now)
 	}
 	if err == nil && asked == nil {
-		now.refs[plumbing.NewBranchReferenceName(r.server.branch).String()] = r.server.tip
+		now.Refs[plumbing.NewBranchReferenceName(r.server.branch).String()] = r.server.tip
 		r.writes = now
 	}
 	return err
 }
 
 // baseSeen takes note of where the base is on the server.
-func (r *Repo) baseSeen(adv advertisement) {
-	if b := adv.branch(r.start.Base); r.baseRemote == nil && r.start.Base != "" {
+func (r *Repo) baseSeen(adv remote.Advertisement) {
+	if b := adv.Branch(r.start.Base); r.baseRemote == nil && r.start.Base != "" {
 		r.baseTip = b
 	}
 }
 
 // pushOn pushes on top of what the server offers.
-func (r *Repo) pushOn(ctx context.Context, adv advertisement) error {
-	old := adv.branch(r.server.branch)
+func (r *Repo) pushOn(ctx context.Context, adv remote.Advertisement) error {
+	old := adv.Branch(r.server.branch)
 	if err := r.buildOn(ctx, old); err != nil {
 		return err
 	}
@@ -208,7 +209,7 @@ func (r *Repo) pushOn(ctx context.Context, adv advertisement) error {
 		if err != nil {
 			return err
 		}
-		err = r.remote.send(ctx, adv, r.server.branch, old, tip, func(w io.Writer) error { return r.store.WritePack(w, objects) })
+		err = r.remote.Send(ctx, adv, r.server.branch, old, tip, func(w io.Writer) error { return r.store.WritePack(w, objects) })
 		if err != nil {
 			return err
 		}
@@ -269,9 +270,9 @@ func (r *Repo) fetchForeign(ctx context.Context, tip plumbing.Hash) error {
 	for h := range r.server.known {
 		have = append(have, h)
 	}
-	for _, want := range []wanted{{have: have}, {depth: 1}} {
-		want.tips = []plumbing.Hash{tip}
-		if err := r.remote.fetchOnce(ctx, r.server.reads, want, f); err != nil {
+	for _, want := range []remote.Wanted{{Have: have}, {Depth: 1}} {
+		want.Tips = []plumbing.Hash{tip}
+		if err := r.remote.FetchOnce(ctx, r.server.reads, want, f); err != nil {
 			return err
 		}
 		if _, err := r.store.ImportPack(f, false); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/secret"
 )
 
@@ -233,10 +234,10 @@ func TestPushPermissions(t *testing.T) {
 				t.Errorf("Checkpoint() = %+v, want a commit with PushError naming %q", c, tt.want)
 			}
 			err := r.Push(t.Context())
-			if p, ok := errors.AsType[*repo.PermissionError](err); !ok || !strings.Contains(p.Error(), tt.want) {
+			if p, ok := errors.AsType[*remote.PermissionError](err); !ok || !strings.Contains(p.Error(), tt.want) {
 				t.Errorf("Push() = %v, want *PermissionError naming %q", err, tt.want)
 			}
-			if _, ok := errors.AsType[*repo.PermissionError](r.CanPush(t.Context())); !ok {
+			if _, ok := errors.AsType[*remote.PermissionError](r.CanPush(t.Context())); !ok {
 				t.Errorf("CanPush() = %v, want *PermissionError", err)
 			}
 			f.setFault(nil)
@@ -255,13 +256,13 @@ func TestServerRefuses(t *testing.T) {
 		check      func(err error) bool
 		want       string
 	}{
-		{"hook", "echo 'our rule 7'; exit 1", func(err error) bool { _, ok := errors.AsType[*repo.RejectedError](err); return ok }, "our rule 7"},
+		{"hook", "echo 'our rule 7'; exit 1", func(err error) bool { _, ok := errors.AsType[*remote.RejectedError](err); return ok }, "our rule 7"},
 		{"protected", "echo 'error: GH006: Protected branch update failed for refs/heads/x.' >&2; exit 1", func(err error) bool {
-			e, ok := errors.AsType[*repo.RejectedError](err)
+			e, ok := errors.AsType[*remote.RejectedError](err)
 			return ok && e.Protected
 		}, "GH006"},
 		{"workflow", "echo 'refusing to allow a GitHub App to create or update workflow `.github/workflows/ci.yml` without `workflows` permission'; exit 1", func(err error) bool {
-			e, ok := errors.AsType[*repo.PermissionError](err)
+			e, ok := errors.AsType[*remote.PermissionError](err)
 			return ok && e.Path == ".github/workflows/ci.yml"
 		}, "workflows: write"},
 	} {

@@ -16,7 +16,9 @@ import (
 	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/gitconfig"
 	"github.com/org/ralph-action/internal/repo/gitdir"
+	"github.com/org/ralph-action/internal/repo/index"
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -33,9 +35,9 @@ type Repo struct {
 	common *os.Root
 	temp   *os.Root
 	store  *store.Store
-	remote *remote
+	remote *remote.Server
 	// baseRemote is where the base is; nil: it is at remote.
-	baseRemote *remote
+	baseRemote *remote.Server
 	runFiles   []string // from the top
 	paths      []string // pathspecs from the top; none: everything
 
@@ -51,8 +53,8 @@ type Repo struct {
 	onBase   plumbing.Hash          // commit of the base that the branch stands on; zero: not known
 	gained   []gained               // what the base has of the branch, by the forge's word; the newest first
 	askedAt  plumbing.Hash          // the tip of the base when the forge was asked
-	offer    advertisement          // of the server the base is read from
-	writes   advertisement          // what the server offered to a push, as seen last; without caps: not known
+	offer    remote.Advertisement   // of the server the base is read from
+	writes   remote.Advertisement   // what the server offered to a push, as seen last; without caps: not known
 	spans    map[string]span        // asked before
 	apart    map[plumbing.Hash]bool // commits of the store that the workspace may lack
 	blended  map[plumbing.Hash]bool // files of ours in which the lines of two sides were merged
@@ -109,7 +111,7 @@ type server struct {
 	onto    plumbing.Hash
 	synced  plumbing.Hash
 	aside   bool                   // onto is the base, and what is checked out is another branch
-	reads   advertisement          // what it offers to readers, as Begin saw it
+	reads   remote.Advertisement   // what it offers to readers, as Begin saw it
 	known   map[plumbing.Hash]bool // commits the server has, trees included
 	pending bool                   // a push is still to be done
 	join    plumbing.Hash          // a merge of the base into tip that is to be pushed on top; zero: none
@@ -275,7 +277,7 @@ func (r *Repo) unfinished(ctx context.Context) error {
 	if err := r.copyIndex(); err != nil {
 		return err
 	}
-	if index, err := files.Read(r.temp, indexName, store.MaxMetaBytes); err == nil && resolved(index) {
+	if b, err := files.Read(r.temp, indexName, store.MaxMetaBytes); err == nil && index.Resolved(b) {
 		return nil
 	}
 	b := &bounded{left: guestOutputBytes}

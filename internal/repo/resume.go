@@ -14,6 +14,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -25,7 +26,7 @@ type found struct {
 
 // existing finds the branch on the server, or on a desk in the workspace, and
 // brings it into both.
-func (r *Repo) existing(ctx context.Context, adv advertisement) (found, error) {
+func (r *Repo) existing(ctx context.Context, adv remote.Advertisement) (found, error) {
 	var b found
 	var err error
 	if r.remote == nil {
@@ -37,7 +38,7 @@ func (r *Repo) existing(ctx context.Context, adv advertisement) (found, error) {
 		}
 		return b, r.importCommit(ctx, b.tip)
 	}
-	b.tip = adv.branch(r.opt.Branch)
+	b.tip = adv.Branch(r.opt.Branch)
 	r.server.tip = b.tip
 	if b.tip.IsZero() {
 		return b, nil
@@ -63,7 +64,7 @@ func (r *Repo) existing(ctx context.Context, adv advertisement) (found, error) {
 // dig brings a commit into store and workspace that lies below what is checked
 // out, as the head of a pull request below its merge: a shallow clone does not
 // have it.
-func (r *Repo) dig(ctx context.Context, adv advertisement, tip plumbing.Hash) error {
+func (r *Repo) dig(ctx context.Context, adv remote.Advertisement, tip plumbing.Hash) error {
 	if r.inGuest(ctx, tip) {
 		return r.importCommit(ctx, tip)
 	}
@@ -72,7 +73,7 @@ func (r *Repo) dig(ctx context.Context, adv advertisement, tip plumbing.Hash) er
 		return err
 	}
 	defer store.Discard(f)
-	if err := r.remote.fetch(ctx, adv, wanted{tips: []plumbing.Hash{tip}, depth: 1}, f); err != nil {
+	if err := r.remote.Fetch(ctx, adv, remote.Wanted{Tips: []plumbing.Hash{tip}, Depth: 1}, f); err != nil {
 		return err
 	}
 	if _, err := r.store.ImportPack(f, false); err != nil {
@@ -130,7 +131,7 @@ func (r *Repo) keepLocal(ctx context.Context, next plumbing.Hash) error {
 // bring takes a commit of a server into the store and the workspace, with all
 // that is needed to check it out. contained says that the checkout has all of
 // it already; else came are the commits that came.
-func (r *Repo) bring(ctx context.Context, from *remote, adv advertisement, tip plumbing.Hash, known map[plumbing.Hash]bool) (contained bool, came span, err error) {
+func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advertisement, tip plumbing.Hash, known map[plumbing.Hash]bool) (contained bool, came span, err error) {
 	if in, err := r.contains(ctx, r.base, tip); in || err != nil {
 		return in, came, err
 	}
@@ -146,7 +147,7 @@ func (r *Repo) bring(ctx context.Context, from *remote, adv advertisement, tip p
 	for h := range known {
 		have = append(have, h)
 	}
-	if err := from.fetch(ctx, adv, wanted{tips: []plumbing.Hash{tip}, have: have}, f); err != nil {
+	if err := from.Fetch(ctx, adv, remote.Wanted{Tips: []plumbing.Hash{tip}, Have: have}, f); err != nil {
 		return false, came, err
 	}
 	n, err := r.store.ImportPack(f, false)
@@ -203,7 +204,7 @@ func (r *Repo) fresh(tip plumbing.Hash) (span, error) {
 
 // fill fetches into f what a clone that does not hold everything needs besides,
 // and tells a shallow one where its history ends.
-func (r *Repo) fill(ctx context.Context, from *remote, adv advertisement, tip plumbing.Hash, known map[plumbing.Hash]bool, f *os.File) error {
+func (r *Repo) fill(ctx context.Context, from *remote.Server, adv remote.Advertisement, tip plumbing.Hash, known map[plumbing.Hash]bool, f *os.File) error {
 	_, err := r.common.Lstat("shallow")
 	shallow := err == nil
 	if !shallow && !r.partial() {
@@ -213,11 +214,11 @@ func (r *Repo) fill(ctx context.Context, from *remote, adv advertisement, tip pl
 	if ok, most := r.complete(tip); !ok || len(r.apart) > 0 {
 		// The branch began at a commit this clone does not hold, and counts on
 		// its files.
-		w := wanted{tips: []plumbing.Hash{tip}, depth: 1}
+		w := remote.Wanted{Tips: []plumbing.Hash{tip}, Depth: 1}
 		if known[r.base] {
-			w = wanted{tips: w.tips, have: []plumbing.Hash{r.base}, shallow: []plumbing.Hash{r.base}, depth: most}
+			w = remote.Wanted{Tips: w.Tips, Have: []plumbing.Hash{r.base}, Shallow: []plumbing.Hash{r.base}, Depth: most}
 		}
-		if err := from.fetch(ctx, adv, w, f); err != nil {
+		if err := from.Fetch(ctx, adv, w, f); err != nil {
 			return err
 		}
 		if _, err := r.store.ImportPack(f, false); err != nil {
@@ -272,7 +273,7 @@ func (r *Repo) edges(ctx context.Context, tip plumbing.Hash) ([]plumbing.Hash, e
 			}
 		}
 	}
-	return sortedHashes(list), nil
+	return remote.SortedHashes(list), nil
 }
 
 // complete says that the store and the checkout together hold every file of a

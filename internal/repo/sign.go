@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -70,8 +71,8 @@ type signing struct {
 // lacks is made anew there, on top of what the branch holds, and the branch
 // moves once, at the end. The server's commits are others than the line's from
 // then on, as if somebody else had pushed them.
-func (r *Repo) pushSigned(ctx context.Context, adv advertisement) error {
-	old := adv.branch(r.server.branch)
+func (r *Repo) pushSigned(ctx context.Context, adv remote.Advertisement) error {
+	old := adv.Branch(r.server.branch)
 	if err := r.recognise(ctx, old); err != nil {
 		return err
 	}
@@ -113,7 +114,7 @@ func (r *Repo) pushSigned(ctx context.Context, adv advertisement) error {
 			return err
 		}
 		if moved {
-			return ErrNotFastForward
+			return remote.ErrNotFastForward
 		}
 		r.countSigned(made)
 	}
@@ -154,7 +155,7 @@ func (r *Repo) recognise(ctx context.Context, old plumbing.Hash) error {
 
 // unsigned lists the commits to make, newest first, and what they go on top of.
 // Commits that were made here before the run are among them.
-func (r *Repo) unsigned(adv advertisement) (onto plumbing.Hash, chain []*object.Commit, err error) {
+func (r *Repo) unsigned(adv remote.Advertisement) (onto plumbing.Hash, chain []*object.Commit, err error) {
 	h := r.line.tip
 	for {
 		if r.server.onto.IsZero() && r.onServer(adv, h) {
@@ -179,11 +180,11 @@ func (r *Repo) unsigned(adv advertisement) (onto plumbing.Hash, chain []*object.
 }
 
 // onServer says that the server has a commit for certain.
-func (r *Repo) onServer(adv advertisement, h plumbing.Hash) bool {
+func (r *Repo) onServer(adv remote.Advertisement, h plumbing.Hash) bool {
 	if r.server.known[h] {
 		return true
 	}
-	for _, tip := range adv.refs {
+	for _, tip := range adv.Refs {
 		if tip == h {
 			return true
 		}
@@ -194,7 +195,7 @@ func (r *Repo) onServer(adv advertisement, h plumbing.Hash) bool {
 // onTop describes a commit of the line on top of another one, whose tree is
 // base. A merge keeps its other parents when the server has them, and is one
 // commit with what it brought when not. nil: it brings nothing.
-func (r *Repo) onTop(ctx context.Context, adv advertisement, c *object.Commit, tip, base plumbing.Hash) (*SignCommit, plumbing.Hash, error) {
+func (r *Repo) onTop(ctx context.Context, adv remote.Advertisement, c *object.Commit, tip, base plumbing.Hash) (*SignCommit, plumbing.Hash, error) {
 	parent, err := r.store.Commit(c.ParentHashes[0])
 	if err != nil {
 		return nil, base, err
@@ -292,7 +293,7 @@ func (r *Repo) signError(err error) error {
 		WorkflowFile() string
 	}
 	if errors.As(err, &refused) {
-		return &PermissionError{Permission: permWorkflows, Path: printable.Line(refused.WorkflowFile(), 200)}
+		return &remote.PermissionError{Permission: remote.PermWorkflows, Path: printable.Line(refused.WorkflowFile(), 200)}
 	}
 	return err
 }

@@ -9,10 +9,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
-// blobLimit omits blobs over maxBlobBytes from a pack (rev-list --filter omits
+// blobLimit omits blobs over store.MaxBlobBytes from a pack (rev-list --filter omits
 // those of at least the given size).
 var blobLimit = strconv.Itoa(store.MaxBlobBytes + 1)
 
@@ -24,7 +25,7 @@ type snapshot struct {
 	public   plumbing.Hash // the tree to publish
 	own      int           // commits of the agent's own between the last checkpoint and parent
 	notes    []string
-	large    []largeFile     // what Git LFS keeps of it, that is new
+	large    []lfs.File      // what Git LFS keeps of it, that is new
 	pinned   []plumbing.Hash // blobs of ours in public that the guest may lack
 	commits  []plumbing.Hash // the agent's own that are published as they are
 	left     []LeftOut

@@ -8,6 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -24,7 +25,7 @@ func (r *Repo) standsOn(ctx context.Context, tip, old plumbing.Hash) (bool, erro
 	if met || err != nil {
 		return met, err
 	}
-	err = r.scratch(ctx, r.remote, r.server.reads, wanted{tips: edges, have: []plumbing.Hash{old}, filter: packp.FilterTreeDepth(0)}, func(s *store.Store) error {
+	err = r.scratch(ctx, r.remote, r.server.reads, remote.Wanted{Tips: edges, Have: []plumbing.Hash{old}, Filter: packp.FilterTreeDepth(0)}, func(s *store.Store) error {
 		met, _, err = reaches(s, edges, old, nil)
 		return err
 	})

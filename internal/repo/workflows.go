@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -11,7 +12,7 @@ import (
 // them is refused as a whole to a token without the right to.
 const workflowsDir = ".github/workflows"
 
-const workflowsReason = "the token may not change workflow files: GITHUB_TOKEN never can; pass a token with " + permWorkflows +
+const workflowsReason = "the token may not change workflow files: GITHUB_TOKEN never can; pass a token with " + remote.PermWorkflows +
 	" (GitHub App) or the workflow scope (personal access token) as github-token"
 
 func isWorkflow(path string) bool {
@@ -26,8 +27,8 @@ func (r *Repo) withoutRefused(err error) bool {
 
 // withoutWorkflows is withoutRefused for workflow files.
 func (r *Repo) withoutWorkflows(refused error) bool {
-	var p *PermissionError
-	if !errors.As(refused, &p) || p.Permission != permWorkflows || r.opt.NoWorkflows {
+	var p *remote.PermissionError
+	if !errors.As(refused, &p) || p.Permission != remote.PermWorkflows || r.opt.NoWorkflows {
 		return false
 	}
 	r.opt.NoWorkflows = true

@@ -1,4 +1,4 @@
-package repo
+package lfs
 
 import (
 	"crypto/sha256"
@@ -14,32 +14,32 @@ import (
 	"github.com/org/ralph-action/internal/repo/files"
 )
 
-// hasObject says that the workspace holds an object, going by its size. The
-// content is looked at when it is sent.
-func (r *Repo) hasObject(p pointer) bool {
-	f, info, err := files.Open(r.common, objectPath(p.oid))
-	if err != nil {
-		return false
-	}
-	return errors.Join(f.Close()) == nil && info.Size() == p.size
-}
-
 // objectPath is where git-lfs keeps an object, below the git folder.
 func objectPath(oid string) string {
 	return "lfs/objects/" + oid[:2] + "/" + oid[2:4] + "/" + oid
 }
 
-// openObject opens an object of the workspace. The agent can write there: no
+// HasObject says that a git folder holds an object, going by its size. The
+// content is looked at when it is sent.
+func HasObject(common *os.Root, p Pointer) bool {
+	f, info, err := files.Open(common, objectPath(p.OID))
+	if err != nil {
+		return false
+	}
+	return errors.Join(f.Close()) == nil && info.Size() == p.Size
+}
+
+// OpenObject opens an object of a git folder. The agent can write there: no
 // link is followed, and the content is checked while it is sent.
-func (r *Repo) openObject(p pointer) (*os.File, error) {
-	f, info, err := files.Open(r.common, objectPath(p.oid))
+func OpenObject(common *os.Root, p Pointer) (*os.File, error) {
+	f, info, err := files.Open(common, objectPath(p.OID))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, errors.New("its object is gone from .git/lfs")
 	case err != nil:
 		return nil, err
-	case info.Size() != p.size:
-		return nil, errors.Join(fmt.Errorf("its object in .git/lfs has %d bytes and not %d", info.Size(), p.size), f.Close())
+	case info.Size() != p.Size:
+		return nil, errors.Join(fmt.Errorf("its object in .git/lfs has %d bytes and not %d", info.Size(), p.Size), f.Close())
 	}
 	return f, nil
 }
@@ -56,8 +56,9 @@ type verified struct {
 	err error      // not the network's
 }
 
-func newVerified(file io.Reader, p pointer) *verified {
-	return &verified{r: file, sum: sha256.New(), left: p.size, oid: p.oid}
+// NewVerified checks the content of a file against its pointer.
+func NewVerified(file io.Reader, p Pointer) *verified {
+	return &verified{r: file, sum: sha256.New(), left: p.Size, oid: p.OID}
 }
 
 func (v *verified) fault() error {

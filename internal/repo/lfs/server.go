@@ -1,4 +1,4 @@
-package repo
+package lfs
 
 import (
 	"bytes"
@@ -15,47 +15,50 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/remote"
 )
 
 const (
-	lfsMedia = "application/vnd.git-lfs+json"
-	// lfsBatch is how many objects git-lfs itself puts into one request.
-	lfsBatch = 100
-	// lfsAtOnce is how many objects are sent at the same time.
-	lfsAtOnce = 4
+	media = "application/vnd.git-lfs+json"
+	// batchSize is how many objects git-lfs itself puts into one request.
+	batchSize = 100
+	// AtOnce is how many objects are sent at the same time.
+	AtOnce = 4
 	// maxBatchBytes bounds the server's answer to one request.
 	maxBatchBytes = 8 << 20
 )
 
-func chunks(files []largeFile) iter.Seq[[]largeFile] { return slices.Chunk(files, lfsBatch) }
+// Chunks parts files into those of one request each.
+func Chunks(files []File) iter.Seq[[]File] { return slices.Chunk(files, batchSize) }
 
-// lfsServer speaks the Git LFS batch API and its basic transfers with the server
+// Server speaks the Git LFS batch API and its basic transfers with the server
 // of the push (git-lfs docs/api/batch.md, basic-transfers.md).
-type lfsServer struct {
-	remote *remote
+type Server struct {
+	remote *remote.Server
 	ref    string // the branch that is to hold the objects
 }
 
-func (r *Repo) lfsServer() lfsServer {
-	return lfsServer{remote: r.remote, ref: "refs/heads/" + r.State().Branch}
+// NewServer returns the server that keeps the objects of a branch.
+func NewServer(at *remote.Server, branch string) Server {
+	return Server{remote: at, ref: "refs/heads/" + branch}
 }
 
-// address is the server's address for LFS (docs/api/server-discovery.md).
-func (s lfsServer) address() string {
-	u := *s.remote.url
+// Address is the server's address for LFS (docs/api/server-discovery.md).
+func (s Server) Address() string {
+	u := *s.remote.URL
 	if !strings.HasSuffix(u.Path, ".git") {
 		u.Path += ".git"
 	}
 	return u.String() + "/info/lfs"
 }
 
-// lfsAnswer is what the server says of one object.
-type lfsAnswer struct {
+// Answer is what the server says of one object.
+type Answer struct {
 	OID           string `json:"oid"`
 	Authenticated bool   `json:"authenticated"`
 	Actions       struct {
-		Upload *lfsAction `json:"upload"`
-		Verify *lfsAction `json:"verify"`
+		Upload *Action `json:"upload"`
+		Verify *Action `json:"verify"`
 	} `json:"actions"`
 	Error *struct {
 		Code    int    `json:"code"`
@@ -63,31 +66,32 @@ type lfsAnswer struct {
 	} `json:"error"`
 }
 
-type lfsAction struct {
+// Action is a request that the server asks for.
+type Action struct {
 	Href   string            `json:"href"`
 	Header map[string]string `json:"header"`
 }
 
-// lfsStatusError is an answer of an LFS server that another try does not change.
-type lfsStatusError struct {
-	status int
-	text   string // foreign, cleaned
+// StatusError is an answer of an LFS server that another try does not change.
+type StatusError struct {
+	Status int
+	Text   string // foreign, cleaned
 }
 
-func (e *lfsStatusError) Error() string {
-	s := fmt.Sprintf("the LFS server answers %d", e.status)
-	if t := http.StatusText(e.status); t != "" {
+func (e *StatusError) Error() string {
+	s := fmt.Sprintf("the LFS server answers %d", e.Status)
+	if t := http.StatusText(e.Status); t != "" {
 		s += " " + t
 	}
-	if e.text != "" {
-		s += ": " + e.text
+	if e.Text != "" {
+		s += ": " + e.Text
 	}
 	return s
 }
 
-// batch asks to upload objects. An object of which the answer says neither
+// Batch asks to upload objects. An object of which the answer says neither
 // actions nor an error is on the server already.
-func (s lfsServer) batch(ctx context.Context, files []largeFile) (map[string]lfsAnswer, error) {
+func (s Server) Batch(ctx context.Context, files []File) (map[string]Answer, error) {
 	type object struct {
 		OID  string `json:"oid"`
 		Size int64  `json:"size"`
@@ -99,27 +103,27 @@ func (s lfsServer) batch(ctx context.Context, files []largeFile) (map[string]lfs
 		Objects   []object          `json:"objects"`
 	}{Operation: "upload", Transfers: []string{"basic"}, Ref: map[string]string{"name": s.ref}}
 	for _, f := range files {
-		ask.Objects = append(ask.Objects, object{f.oid, f.size})
+		ask.Objects = append(ask.Objects, object{f.OID, f.Size})
 	}
 	body, err := json.Marshal(ask)
 	if err != nil {
 		return nil, err
 	}
 	var answer struct {
-		Transfer string      `json:"transfer"`
-		Objects  []lfsAnswer `json:"objects"`
+		Transfer string   `json:"transfer"`
+		Objects  []Answer `json:"objects"`
 	}
-	err = s.remote.retry(ctx, func() error {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.address()+"/objects/batch", bytes.NewReader(body))
+	err = s.remote.Retry(ctx, func() error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.Address()+"/objects/batch", bytes.NewReader(body))
 		if err != nil {
 			return err
 		}
-		req.Header.Set("Accept", lfsMedia)
-		req.Header.Set("Content-Type", lfsMedia)
+		req.Header.Set("Accept", media)
+		req.Header.Set("Content-Type", media)
 		s.sign(req)
 		return s.do(req, func(rd io.Reader) error {
 			if err := json.NewDecoder(io.LimitReader(rd, maxBatchBytes)).Decode(&answer); err != nil {
-				return &lfsStatusError{status: http.StatusOK, text: "not the answer of a Git LFS server"}
+				return &StatusError{Status: http.StatusOK, Text: "not the answer of a Git LFS server"}
 			}
 			return nil
 		})
@@ -130,33 +134,33 @@ func (s lfsServer) batch(ctx context.Context, files []largeFile) (map[string]lfs
 	if answer.Transfer != "" && answer.Transfer != "basic" {
 		return nil, fmt.Errorf("the LFS server wants the transfer %q, and only basic was offered", printable.Line(answer.Transfer, 60))
 	}
-	byOID := map[string]lfsAnswer{}
+	byOID := map[string]Answer{}
 	for _, a := range answer.Objects {
 		byOID[a.OID] = a
 	}
 	return byOID, nil
 }
 
-// upload sends one object, as the server's answer says.
-func (s lfsServer) upload(ctx context.Context, f largeFile, a lfsAnswer, open func(pointer) (*os.File, error)) error {
+// Upload sends one object, as the server's answer says.
+func (s Server) Upload(ctx context.Context, f File, a Answer, open func(Pointer) (*os.File, error)) error {
 	if a.Error != nil {
-		return &lfsStatusError{status: a.Error.Code, text: printable.Line(a.Error.Message, 300)}
+		return &StatusError{Status: a.Error.Code, Text: printable.Line(a.Error.Message, 300)}
 	}
 	if a.Actions.Upload == nil {
 		return nil
 	}
-	err := s.remote.retry(ctx, func() error {
-		file, err := open(f.pointer)
+	err := s.remote.Retry(ctx, func() error {
+		file, err := open(f.Pointer)
 		if err != nil {
 			return err
 		}
 		defer file.Close()
-		content := newVerified(file, f.pointer)
+		content := NewVerified(file, f.Pointer)
 		req, err := s.request(ctx, http.MethodPut, *a.Actions.Upload, a.Authenticated, content)
 		if err != nil {
 			return err
 		}
-		if req.ContentLength = f.size; f.size == 0 {
+		if req.ContentLength = f.Size; f.Size == 0 {
 			req.Body = http.NoBody
 		}
 		if header(a.Actions.Upload.Header, "Transfer-Encoding") == "chunked" {
@@ -174,26 +178,26 @@ func (s lfsServer) upload(ctx context.Context, f largeFile, a lfsAnswer, open fu
 	if err != nil || a.Actions.Verify == nil {
 		return err
 	}
-	body, err := json.Marshal(map[string]any{"oid": f.oid, "size": f.size})
+	body, err := json.Marshal(map[string]any{"oid": f.OID, "size": f.Size})
 	if err != nil {
 		return err
 	}
-	return s.remote.retry(ctx, func() error {
+	return s.remote.Retry(ctx, func() error {
 		req, err := s.request(ctx, http.MethodPost, *a.Actions.Verify, a.Authenticated, bytes.NewReader(body))
 		if err != nil {
 			return err
 		}
-		req.Header.Set("Accept", lfsMedia)
-		req.Header.Set("Content-Type", lfsMedia)
+		req.Header.Set("Accept", media)
+		req.Header.Set("Content-Type", media)
 		return s.do(req, nil)
 	})
 }
 
 // request carries out an action: with the headers the server gave for it, and
 // with our token only to the git server itself.
-func (s lfsServer) request(ctx context.Context, method string, a lfsAction, authenticated bool, body io.Reader) (*http.Request, error) {
+func (s Server) request(ctx context.Context, method string, a Action, authenticated bool, body io.Reader) (*http.Request, error) {
 	u, err := url.Parse(a.Href)
-	home := s.remote.url
+	home := s.remote.URL
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		return nil, fmt.Errorf("the LFS server names %q, which is no address to send a file to", printable.Line(a.Href, 100))
@@ -227,10 +231,10 @@ func header(h map[string]string, name string) string {
 }
 
 // sign adds the token of the push.
-func (s lfsServer) sign(req *http.Request) {
-	t := s.remote.token
-	if s.remote.push.IsSet() {
-		t = s.remote.push
+func (s Server) sign(req *http.Request) {
+	t := s.remote.Token
+	if s.remote.Push.IsSet() {
+		t = s.remote.Push
 	}
 	if t.IsSet() {
 		req.SetBasicAuth("x-access-token", t.Reveal())
@@ -238,10 +242,10 @@ func (s lfsServer) sign(req *http.Request) {
 }
 
 // do sends a request and reads a good answer. Errors are transient, or final.
-func (s lfsServer) do(req *http.Request, read func(io.Reader) error) error {
+func (s Server) do(req *http.Request, read func(io.Reader) error) error {
 	ctx := req.Context()
-	req.Header.Set("User-Agent", "git-lfs/3 ("+agentName+")")
-	res, err := s.remote.client.Do(req)
+	req.Header.Set("User-Agent", "git-lfs/3 ("+remote.AgentName+")")
+	res, err := s.remote.Client.Do(req)
 	if err != nil {
 		var ue *url.Error
 		if errors.As(err, &ue) {
@@ -250,30 +254,38 @@ func (s lfsServer) do(req *http.Request, read func(io.Reader) error) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %w", req.URL.Host, context.Cause(ctx))
 		}
-		return &transientError{err: fmt.Errorf("%s: %w", printable.Line(req.URL.Host, 100), err)}
+		return &remote.TransientError{Err: fmt.Errorf("%s: %w", printable.Line(req.URL.Host, 100), err)}
 	}
 	defer res.Body.Close()
 	if res.StatusCode >= 200 && res.StatusCode < 300 {
 		if read == nil {
-			_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxErrorBytes))
+			_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, remote.MaxErrorBytes))
 			return nil
 		}
 		return read(res.Body)
 	}
-	text, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
+	text, _ := io.ReadAll(io.LimitReader(res.Body, remote.MaxErrorBytes))
 	var said struct {
 		Message string `json:"message"`
 	}
 	if json.Unmarshal(text, &said) != nil {
 		said.Message = ""
 	}
-	final := &lfsStatusError{status: res.StatusCode, text: printable.Line(said.Message, 300)}
-	wait, limited := retryAfter(res.Header)
+	final := &StatusError{Status: res.StatusCode, Text: printable.Line(said.Message, 300)}
+	wait, limited := remote.RetryAfter(res.Header)
 	switch code := res.StatusCode; {
 	case code == http.StatusNotImplemented, code == http.StatusInsufficientStorage, code == 509: // bandwidth
 		return final
 	case code >= 500, code == http.StatusTooManyRequests, code == http.StatusForbidden && limited, code == http.StatusRequestTimeout:
-		return &transientError{err: final, wait: wait}
+		return &remote.TransientError{Err: final, Wait: wait}
 	}
 	return final
+}
+
+// Final says that another try with the same object cannot end better.
+func Final(err error) bool {
+	var s *StatusError
+	var t *remote.TransientError
+	return errors.As(err, &s) && !errors.As(err, &t) && s.Status < 500 &&
+		s.Status != http.StatusTooManyRequests && s.Status != http.StatusRequestTimeout
 }

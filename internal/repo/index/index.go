@@ -1,22 +1,25 @@
-package repo
+// Package index reads git's index.
+package index
 
 import (
 	"bytes"
+	"crypto/sha1" // the checksum of git's own files, no protection
 	"encoding/binary"
+	"io"
 )
 
-// resolved reports whether an index plainly has no unresolved conflict. It returns
+// Resolved reports whether an index plainly has no unresolved conflict. It returns
 // false if that cannot be told, as from an index that builds on another file (link).
-func resolved(index []byte) bool {
+func Resolved(index []byte) bool {
 	stages := 0
-	rest := walkIndex(index, func(_ []byte, stage int) { stages |= stage })
+	rest := Walk(index, func(_ []byte, stage int) { stages |= stage })
 	return rest != nil && stages == 0 && !bytes.Contains(rest, []byte("link"))
 }
 
-// walkIndex calls visit with the name and the stage of each entry of an index
+// Walk calls visit with the name and the stage of each entry of an index
 // (gitformat-index, versions 2 to 4). A name is valid during the call only. rest is
 // what follows the entries, or nil if not all of them could be read.
-func walkIndex(index []byte, visit func(name []byte, stage int)) (rest []byte) {
+func Walk(index []byte, visit func(name []byte, stage int)) (rest []byte) {
 	if len(index) < 12 || string(index[:4]) != "DIRC" {
 		return nil
 	}
@@ -80,4 +83,31 @@ func offsetVarint(b []byte) (value, n int) {
 		}
 	}
 	return 0, 0
+}
+
+// Sound checks the checksum at the end of an index (gitformat-index); a
+// git with index.skipHash leaves it empty.
+func Sound(f io.ReaderAt, size int64) (bool, error) {
+	var head [4]byte
+	var trailer [sha1.Size]byte
+	if size < 12+sha1.Size {
+		return false, nil
+	}
+	if _, err := f.ReadAt(head[:], 0); err != nil {
+		return false, err
+	}
+	if _, err := f.ReadAt(trailer[:], size-sha1.Size); err != nil {
+		return false, err
+	}
+	if string(head[:]) != "DIRC" {
+		return false, nil
+	}
+	if trailer == [sha1.Size]byte{} {
+		return true, nil
+	}
+	sum := sha1.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, size-sha1.Size)); err != nil {
+		return false, err
+	}
+	return string(sum.Sum(nil)) == string(trailer[:]), nil
 }

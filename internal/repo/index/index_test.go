@@ -1,4 +1,4 @@
-package repo
+package index
 
 import (
 	"os"
@@ -39,19 +39,19 @@ func TestResolved(t *testing.T) {
 			run("", "update-index", "--skip-worktree", "a")
 		}
 		index := read()
-		if !resolved(index) {
-			t.Errorf("resolved(version %s) = false, want true", version)
+		if !Resolved(index) {
+			t.Errorf("Resolved(version %s) = false, want true", version)
 		}
-		if resolved(index[:80]) {
-			t.Errorf("resolved(version %s, cut) = true, want false", version)
+		if Resolved(index[:80]) {
+			t.Errorf("Resolved(version %s, cut) = true, want false", version)
 		}
 		run("100644 "+blob+" 1\tfolder/c\n100644 "+blob+" 3\tfolder/c\n", "update-index", "--index-info")
-		if resolved(read()) {
-			t.Errorf("resolved(version %s with a conflict) = true, want false", version)
+		if Resolved(read()) {
+			t.Errorf("Resolved(version %s with a conflict) = true, want false", version)
 		}
 	}
 	run("", "update-index", "--split-index")
-	if resolved(read()) {
-		t.Error("resolved(split index) = true, want false")
+	if Resolved(read()) {
+		t.Error("Resolved(split index) = true, want false")
 	}
 }

@@ -1,4 +1,4 @@
-package repo
+package remote
 
 import (
 	"bufio"
@@ -21,22 +21,23 @@ import (
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
-// wanted says what to fetch.
-type wanted struct {
-	tips []plumbing.Hash
-	have []plumbing.Hash // commits we hold, with all they stand on but what shallow says
+// Wanted says what to fetch.
+type Wanted struct {
+	Tips []plumbing.Hash
+	Have []plumbing.Hash // commits we hold, with all they stand on but what shallow says
 	// shallow are commits of have whose parents we lack.
-	shallow []plumbing.Hash
-	depth   int          // 1 leaves the parents out; 0 is all that have does not reach
-	filter  packp.Filter // where the server can; else everything comes
+	Shallow []plumbing.Hash
+	Depth   int          // 1 leaves the parents out; 0 is all that have does not reach
+	Filter  packp.Filter // where the server can; else everything comes
 }
 
-// fetch receives what is wanted as a pack into f.
-func (r *remote) fetch(ctx context.Context, adv advertisement, want wanted, f *os.File) error {
-	return r.retry(ctx, func() error { return r.fetchOnce(ctx, adv, want, f) })
+// Fetch receives what is wanted as a pack into f.
+func (r *Server) Fetch(ctx context.Context, adv Advertisement, want Wanted, f *os.File) error {
+	return r.Retry(ctx, func() error { return r.FetchOnce(ctx, adv, want, f) })
 }
 
-func (r *remote) fetchOnce(ctx context.Context, adv advertisement, want wanted, f *os.File) error {
+// FetchOnce is Fetch without another try.
+func (r *Server) FetchOnce(ctx context.Context, adv Advertisement, want Wanted, f *os.File) error {
 	if err := f.Truncate(0); err != nil {
 		return err
 	}
@@ -44,21 +45,21 @@ func (r *remote) fetchOnce(ctx context.Context, adv advertisement, want wanted, 
 		return err
 	}
 	req := packp.NewUploadPackRequest()
-	req.Wants, req.Haves, req.Shallows = slices.Clone(want.tips), sortedHashes(want.have), slices.Clone(want.shallow)
-	if want.filter != "" && adv.caps.Supports(capability.Filter) {
-		req.Filter = want.filter
+	req.Wants, req.Haves, req.Shallows = slices.Clone(want.Tips), SortedHashes(want.Have), slices.Clone(want.Shallow)
+	if want.Filter != "" && adv.Caps.Supports(capability.Filter) {
+		req.Filter = want.Filter
 		_ = req.Capabilities.Set(capability.Filter)
 	}
 	for _, c := range []capability.Capability{capability.OFSDelta, capability.Sideband64k, capability.NoProgress} {
-		if adv.caps.Supports(c) {
+		if adv.Caps.Supports(c) {
 			_ = req.Capabilities.Set(c)
 		}
 	}
-	if want.depth > 0 {
-		if !adv.caps.Supports(capability.Shallow) {
+	if want.Depth > 0 {
+		if !adv.Caps.Supports(capability.Shallow) {
 			return errors.New("the server cannot send a single commit (no shallow capability)")
 		}
-		req.Depth = packp.DepthCommits(want.depth)
+		req.Depth = packp.DepthCommits(want.Depth)
 		_ = req.Capabilities.Set(capability.Shallow)
 	}
 	var body bytes.Buffer
@@ -71,7 +72,7 @@ func (r *remote) fetchOnce(ctx context.Context, adv advertisement, want wanted, 
 	if err := pktline.NewEncoder(&body).EncodeString("done\n"); err != nil {
 		return err
 	}
-	res, err := r.do(ctx, http.MethodPost, "/"+uploadPack, uploadPack, &body)
+	res, err := r.do(ctx, http.MethodPost, "/"+UploadPack, UploadPack, &body)
 	if err != nil {
 		return err
 	}
@@ -105,12 +106,12 @@ func refused(answer *bufio.Reader) error {
 	if len(head) < 8 || string(head[4:]) != "ERR " {
 		return nil
 	}
-	line, _ := io.ReadAll(io.LimitReader(answer, maxErrorBytes))
+	line, _ := io.ReadAll(io.LimitReader(answer, MaxErrorBytes))
 	return fmt.Errorf("the server refuses the fetch: %s", printable.Line(string(line[8:]), 200))
 }
 
-// sortedHashes puts hashes in order, each once.
-func sortedHashes(list []plumbing.Hash) []plumbing.Hash {
+// SortedHashes puts hashes in order, each once.
+func SortedHashes(list []plumbing.Hash) []plumbing.Hash {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b plumbing.Hash) int { return bytes.Compare(a[:], b[:]) })
 	return slices.Compact(list)
@@ -122,26 +123,26 @@ func cut(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 	}
-	return &transientError{err: fmt.Errorf("%s: %w", what, err)}
+	return &TransientError{Err: fmt.Errorf("%s: %w", what, err)}
 }
 
-// send pushes one commit: the branch moves from old (zero: it is created) to
+// Send pushes one commit: the branch moves from old (zero: it is created) to
 // commit (zero: it is deleted, without a pack), or nothing happens. The pack is
 // streamed. A transient error may hide
 // a push that arrived.
-func (r *remote) send(ctx context.Context, adv advertisement, branch string, old, commit plumbing.Hash, pack func(io.Writer) error) error {
-	if !adv.caps.Supports(capability.ReportStatus) {
+func (r *Server) Send(ctx context.Context, adv Advertisement, branch string, old, commit plumbing.Hash, pack func(io.Writer) error) error {
+	if !adv.Caps.Supports(capability.ReportStatus) {
 		return errors.New("the server does not report what becomes of a push")
 	}
 	req := packp.NewReferenceUpdateRequest()
 	_ = req.Capabilities.Set(capability.ReportStatus)
 	if commit.IsZero() {
-		if !adv.caps.Supports(capability.DeleteRefs) {
+		if !adv.Caps.Supports(capability.DeleteRefs) {
 			return errors.New("the server does not let branches be deleted over git")
 		}
 		_ = req.Capabilities.Set(capability.DeleteRefs)
 	}
-	side := adv.caps.Supports(capability.Sideband64k)
+	side := adv.Caps.Supports(capability.Sideband64k)
 	if side {
 		_ = req.Capabilities.Set(capability.Sideband64k)
 	}
@@ -160,7 +161,7 @@ func (r *remote) send(ctx context.Context, adv advertisement, branch string, old
 	body, err := sized(pr)
 	var res *http.Response
 	if err == nil {
-		res, err = r.do(ctx, http.MethodPost, "/"+receivePack, receivePack, body)
+		res, err = r.do(ctx, http.MethodPost, "/"+ReceivePack, ReceivePack, body)
 	}
 	// The server may answer before it read everything: end the writer first.
 	pr.CloseWithError(errAnswered)
@@ -175,7 +176,7 @@ func (r *remote) send(ctx context.Context, adv advertisement, branch string, old
 	}
 	defer res.Body.Close()
 	var rd io.Reader = res.Body
-	said := &tail{limit: maxErrorBytes}
+	said := &tail{limit: MaxErrorBytes}
 	if side {
 		d := sideband.NewDemuxer(sideband.Sideband64k, rd)
 		d.Progress = said

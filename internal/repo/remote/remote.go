@@ -1,4 +1,5 @@
-package repo
+// Package remote speaks git's smart HTTP with the server of a repository.
+package remote
 
 import (
 	"cmp"
@@ -24,32 +25,33 @@ import (
 )
 
 const (
-	uploadPack  = "git-upload-pack"
-	receivePack = "git-receive-pack"
+	UploadPack  = "git-upload-pack"
+	ReceivePack = "git-receive-pack"
 
-	agentName = "ralph"
+	AgentName = "ralph"
 
 	maxAttempts   = 6
 	pageAttempts  = 3 // at a web page: one of a maintenance passes, one of a wrong address does not
 	defaultDelay  = 500 * time.Millisecond
-	maxDelay      = 20 * time.Second
+	MaxDelay      = 20 * time.Second
 	answerTimeout = 2 * time.Minute // a server may work long on a push before it answers
-	maxErrorBytes = 4 << 10
+	MaxErrorBytes = 4 << 10
 )
 
-// remote speaks git's smart HTTP (gitprotocol-http, version 0) with one
+// Server speaks git's smart HTTP (gitprotocol-http, version 0) with one
 // repository. go-git's own client is not used: it holds a whole push in memory
 // and hides the server's words.
-type remote struct {
-	url    *url.URL
-	token  secret.String
-	push   secret.String // for pushing alone; not set: token
-	client *http.Client
-	delay  time.Duration
-	asked  map[string]*asked // questions under way, by service
+type Server struct {
+	URL    *url.URL
+	Token  secret.String
+	Push   secret.String // for pushing alone; not set: token
+	Client *http.Client
+	Delay  time.Duration
+	asked  map[string]*Question // questions under way, by service
 }
 
-func newRemote(raw string, token secret.String, rt http.RoundTripper, delay time.Duration) (*remote, error) {
+// New returns the server at an http or https URL, which holds no credentials.
+func New(raw string, token secret.String, rt http.RoundTripper, delay time.Duration) (*Server, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		return nil, fmt.Errorf("remote %q is not an http or https URL", printable.Line(raw, 200))
@@ -67,14 +69,14 @@ func newRemote(raw string, token secret.String, rt http.RoundTripper, delay time
 	if delay <= 0 {
 		delay = defaultDelay
 	}
-	r := &remote{url: u, token: token, delay: delay}
-	r.client = &http.Client{Transport: rt, CheckRedirect: r.redirect}
+	r := &Server{URL: u, Token: token, Delay: delay}
+	r.Client = &http.Client{Transport: rt, CheckRedirect: r.redirect}
 	return r, nil
 }
 
 // redirect follows a renamed repository on the same host, so that the token
 // never goes elsewhere, and never a POST, which would lose its body.
-func (r *remote) redirect(req *http.Request, via []*http.Request) error {
+func (r *Server) redirect(req *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > 5:
 		return errors.New("too many redirects")
@@ -86,18 +88,19 @@ func (r *remote) redirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// advertisement is what a server offers: its branches and what it can do.
-type advertisement struct {
-	refs map[string]plumbing.Hash
-	caps *capability.List
+// Advertisement is what a server offers: its branches and what it can do.
+type Advertisement struct {
+	Refs map[string]plumbing.Hash
+	Caps *capability.List
 }
 
-func (a advertisement) branch(name string) plumbing.Hash { return a.refs["refs/heads/"+name] }
+// Branch is the tip of a branch; zero: there is none.
+func (a Advertisement) Branch(name string) plumbing.Hash { return a.Refs["refs/heads/"+name] }
 
-// inTheWay is a branch whose name lies above or below another one, which git's
+// InTheWay is a branch whose name lies above or below another one, which git's
 // servers refuse; empty: there is none.
-func (a advertisement) inTheWay(branch string) string {
-	for ref := range a.refs {
+func (a Advertisement) InTheWay(branch string) string {
+	for ref := range a.Refs {
 		other, ok := strings.CutPrefix(ref, "refs/heads/")
 		if ok && (strings.HasPrefix(other, branch+"/") || strings.HasPrefix(branch, other+"/")) {
 			return printable.Line(other, 200)
@@ -106,30 +109,30 @@ func (a advertisement) inTheWay(branch string) string {
 	return ""
 }
 
-// refs asks for the advertisement of a service; the receive-pack one also
+// Refs asks for the advertisement of a service; the receive-pack one also
 // proves that the token may push.
-func (r *remote) refs(ctx context.Context, service string) (advertisement, error) {
+func (r *Server) Refs(ctx context.Context, service string) (Advertisement, error) {
 	adv, ok, err := r.answer(ctx, service)
 	if ok {
 		return adv, err
 	}
-	err = r.retry(ctx, func() error {
+	err = r.Retry(ctx, func() error {
 		res, err := r.do(ctx, http.MethodGet, "/info/refs?service="+service, service, nil)
 		if err != nil {
 			return err
 		}
 		defer res.Body.Close()
 		if p, ok := strings.CutSuffix(res.Request.URL.Path, "/info/refs"); ok {
-			r.url.Path = p
+			r.URL.Path = p
 		}
 		if ct := res.Header.Get("Content-Type"); !strings.HasPrefix(ct, "application/x-"+service+"-advertisement") {
-			return fmt.Errorf("%s does not speak git over HTTP (content type %q)", r.url.Redacted(), printable.Line(ct, 80))
+			return fmt.Errorf("%s does not speak git over HTTP (content type %q)", r.URL.Redacted(), printable.Line(ct, 80))
 		}
 		ar := packp.NewAdvRefs()
 		if err := ar.Decode(res.Body); err != nil && !errors.Is(err, packp.ErrEmptyAdvRefs) {
-			return &transientError{err: fmt.Errorf("read the server's branches: %w", err)}
+			return &TransientError{Err: fmt.Errorf("read the server's branches: %w", err)}
 		}
-		adv = advertisement{refs: ar.References, caps: ar.Capabilities}
+		adv = Advertisement{Refs: ar.References, Caps: ar.Capabilities}
 		return nil
 	})
 	return adv, err
@@ -137,64 +140,64 @@ func (r *remote) refs(ctx context.Context, service string) (advertisement, error
 
 // do sends one request and returns an answer with status 200, or an error that
 // says what the status means.
-func (r *remote) do(ctx context.Context, method, path, service string, body io.Reader) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, r.url.String()+path, body)
+func (r *Server) do(ctx context.Context, method, path, service string, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, r.URL.String()+path, body)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("User-Agent", "git/"+agentName)
+	req.Header.Set("User-Agent", "git/"+AgentName)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/x-"+service+"-request")
 		req.Header.Set("Accept", "application/x-"+service+"-result")
 	}
-	token := r.token
-	if service == receivePack && r.push.IsSet() {
-		token = r.push
+	token := r.Token
+	if service == ReceivePack && r.Push.IsSet() {
+		token = r.Push
 	}
 	if token.IsSet() {
 		req.SetBasicAuth("x-access-token", token.Reveal())
 	}
-	res, err := r.client.Do(req)
+	res, err := r.Client.Do(req)
 	if err != nil {
 		var ue *url.Error
 		if errors.As(err, &ue) {
 			err = ue.Err // the URL adds nothing and repeats
 		}
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%s: %w", r.url.Host, context.Cause(ctx))
+			return nil, fmt.Errorf("%s: %w", r.URL.Host, context.Cause(ctx))
 		}
-		return nil, &transientError{err: fmt.Errorf("%s: %w", r.url.Host, err)}
+		return nil, &TransientError{Err: fmt.Errorf("%s: %w", r.URL.Host, err)}
 	}
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch {
 	case res.StatusCode == http.StatusOK && kind == "text/html":
 		_ = res.Body.Close() // nobody reads it
-		return nil, &transientError{most: pageAttempts,
-			err: fmt.Errorf("%s answers git with a web page: see whether a proxy, a sign-in or a maintenance page stands before it, and whether GITHUB_SERVER_URL is its address", r.url.Redacted())}
+		return nil, &TransientError{most: pageAttempts,
+			Err: fmt.Errorf("%s answers git with a web page: see whether a proxy, a sign-in or a maintenance page stands before it, and whether GITHUB_SERVER_URL is its address", r.URL.Redacted())}
 	case res.StatusCode == http.StatusOK:
 		return res, nil
 	}
 	defer res.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
+	text, _ := io.ReadAll(io.LimitReader(res.Body, MaxErrorBytes))
 	err = statusError(res, service, string(text))
 	var p *PermissionError
 	if errors.As(err, &p) {
-		p.Pushing, p.Repository = service == receivePack && r.push.IsSet(), strings.Trim(r.url.Path, "/")
+		p.Pushing, p.Repository = service == ReceivePack && r.Push.IsSet(), strings.Trim(r.URL.Path, "/")
 	}
 	return nil, err
 }
 
 func statusError(res *http.Response, service, text string) error {
-	wait, limited := retryAfter(res.Header)
+	wait, limited := RetryAfter(res.Header)
 	switch s := res.StatusCode; {
 	case s == http.StatusTooManyRequests || s == http.StatusForbidden && limited || s >= 500:
-		return &transientError{err: fmt.Errorf("the server answers %s %s", res.Status, printable.Line(text, 200)), wait: wait}
+		return &TransientError{Err: fmt.Errorf("the server answers %s %s", res.Status, printable.Line(text, 200)), Wait: wait}
 	case s == http.StatusUnauthorized, s == http.StatusNotFound, s == http.StatusForbidden:
 		if strings.Contains(text, "without `workflow") {
 			return rejection("", text, "")
 		}
-		perm := permContents
-		if service == uploadPack {
+		perm := PermContents
+		if service == UploadPack {
 			perm = permRead
 		}
 		return &PermissionError{Status: s, Permission: perm}
@@ -203,9 +206,9 @@ func statusError(res *http.Response, service, text string) error {
 	}
 }
 
-// retryAfter reads how long a rate-limited client has to wait, in seconds as
+// RetryAfter reads how long a rate-limited client has to wait, in seconds as
 // GitHub sends it.
-func retryAfter(h http.Header) (time.Duration, bool) {
+func RetryAfter(h http.Header) (time.Duration, bool) {
 	v := h.Get("Retry-After")
 	if v == "" {
 		return 0, h.Get("X-Ratelimit-Remaining") == "0"
@@ -217,40 +220,40 @@ func retryAfter(h http.Header) (time.Duration, bool) {
 	return time.Duration(min(s, 3600)) * time.Second, true
 }
 
-// transientError is worth another try after wait, or after the usual delay.
-type transientError struct {
-	err  error
-	wait time.Duration
+// TransientError is worth another try after wait, or after the usual delay.
+type TransientError struct {
+	Err  error
+	Wait time.Duration
 	most int // attempts; 0: maxAttempts
 }
 
-func (e *transientError) Error() string { return e.err.Error() }
-func (e *transientError) Unwrap() error { return e.err }
+func (e *TransientError) Error() string { return e.Err.Error() }
+func (e *TransientError) Unwrap() error { return e.Err }
 
-// retry tries again what may pass, with growing jittered delays, as long as
+// Retry tries again what may pass, with growing jittered delays, as long as
 // ctx lasts. When the wait would outlast ctx it gives up at once.
-func (r *remote) retry(ctx context.Context, f func() error) error {
-	delay := r.delay
+func (r *Server) Retry(ctx context.Context, f func() error) error {
+	delay := r.Delay
 	for attempt := 1; ; attempt++ {
 		err := f()
-		var t *transientError
+		var t *TransientError
 		if !errors.As(err, &t) {
 			return err
 		}
 		if attempt == cmp.Or(t.most, maxAttempts) {
-			return fmt.Errorf("%w (tried %d times)", t.err, attempt)
+			return fmt.Errorf("%w (tried %d times)", t.Err, attempt)
 		}
-		wait := max(t.wait, delay/2+rand.N(delay))
+		wait := max(t.Wait, delay/2+rand.N(delay))
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
-			return fmt.Errorf("%w (no time left to try again)", t.err)
+			return fmt.Errorf("%w (no time left to try again)", t.Err)
 		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return fmt.Errorf("%w (%w)", t.err, context.Cause(ctx))
+			return fmt.Errorf("%w (%w)", t.Err, context.Cause(ctx))
 		case <-timer.C:
 		}
-		delay = min(2*delay, maxDelay)
+		delay = min(2*delay, MaxDelay)
 	}
 }
