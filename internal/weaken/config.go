@@ -224,7 +224,7 @@ func (k *look) fewerCommands(gone [][]byte) (line string, less bool) {
 	}
 	var lost [][]byte
 	for _, line := range gone {
-		if starts(line) && !k.configured(line) {
+		if starts(line) && !k.configured(line) && !k.respelled(line) {
 			lost = append(lost, line)
 		}
 	}
@@ -238,6 +238,19 @@ func (k *look) fewerCommands(gone [][]byte) (line string, less bool) {
 		return "without " + shown(strings.TrimPrefix(string(lost[0]), "- ")), true
 	}
 	return "", false
+}
+
+// respelled reports whether a new line of configuration has nearly all words of a
+// command, and leaves no tests out.
+func (k *look) respelled(line []byte) bool {
+	for other := range k.checks {
+		words := map[string]bool{}
+		tokens([]byte(other), words)
+		if survives(line, words) && !skips.MatchString(other) && !narrower(line, []byte(other)) {
+			return true
+		}
+	}
+	return false
 }
 
 // narrower reports whether a command does for a part what another one did for all.
@@ -319,14 +332,28 @@ func holds(line, other []byte) bool {
 	})
 }
 
-// interposers are files that put something in front of the programs that checks start:
-// another shell, a runner, modules that are loaded first; and the lines that do.
-var interposers = []struct{ path, line *lazyregexp.Regexp }{
-	{re(`(?:^|/)(?:\.npmrc|\.yarnrc|\.yarnrc\.yml|pnpm-workspace\.yaml)$`), re(`(?i)^["']?(?:script-?shell|shell-?emulator|node-?options|onload-?script|yarn-?path|global-?pnpmfile|pnpmfile|plugins)["']?\s*[:=]`)},
-	{re(`(?:^|/)\.cargo/config(?:\.toml)?$`), re(`^(?:\w+\.)*(?:runner|linker|rustc|rustc-wrapper|rustc-workspace-wrapper|rustdoc)\b|^(?:\w+\.)*rustflags\b.*(?:-A|cap-lints)|^(?:b|build|c|check|clippy|d|doc|fmt|r|run|t|test)\s*=`)},
-	{re(`(?:^|/)\.?mise\.toml$`), re(`^(?:run|_\.(?:path|source|file)|PATH)\b`)},
-	{re(`(?:^|/)(?:\.bazelrc|sitecustomize\.py|usercustomize\.py|\.pnpmfile\.cjs|go\.work|[^/]*\.pth|tools/bazel|\.mvn/(?:maven\.config|jvm\.config|extensions\.xml)|\.bundle/config)$`), anyLine},
+// interposer is a kind of file that puts something in front of the programs that
+// checks start (another shell, a runner, modules that are loaded first) or of those
+// who look at the work, and the lines that do.
+type interposer struct {
+	path, line *lazyregexp.Regexp
+	kind       ralph.FindingKind
+	text       string
 }
+
+const startsChecks = "it decides what runs when a check is started"
+
+var interposers = []interposer{
+	{re(`(?:^|/)(?:\.npmrc|\.yarnrc|\.yarnrc\.yml|pnpm-workspace\.yaml)$`), re(`(?i)^["']?(?:script-?shell|shell-?emulator|node-?options|onload-?script|yarn-?path|global-?pnpmfile|pnpmfile|plugins)["']?\s*[:=]`), ralph.FindingChecks, startsChecks},
+	{re(`(?:^|/)\.cargo/config(?:\.toml)?$`), re(`^(?:\w+\.)*(?:runner|linker|rustc|rustc-wrapper|rustc-workspace-wrapper|rustdoc)\b|^(?:\w+\.)*rustflags\b.*(?:-A|cap-lints)|^(?:b|build|c|check|clippy|d|doc|fmt|r|run|t|test)\s*=`), ralph.FindingChecks, startsChecks},
+	{re(`(?:^|/)\.?mise\.toml$`), re(`^(?:run|_\.(?:path|source|file)|PATH)\b`), ralph.FindingChecks, startsChecks},
+	{re(`(?:^|/)(?:\.bazelrc|sitecustomize\.py|usercustomize\.py|\.pnpmfile\.cjs|go\.work|[^/]*\.pth|tools/bazel|\.mvn/(?:maven\.config|jvm\.config|extensions\.xml)|\.bundle/config)$`), anyLine, ralph.FindingChecks, startsChecks},
+	{re(`(?i)(?:^|/)\.gitattributes$`), re(`^[^#]\S*\s.*(?:\bfilter=|-diff\b|\bdiff=|\bmerge=|\blinguist-(?:generated|vendored)\b)|^(?:[^#]*/)?\*?(?:\*|\.(?:c|cc|cpp|cs|go|h|java|js|jsx|kt|php|py|rb|rs|sh|ts|tsx|ya?ml))\s.*\bbinary\b`), ralph.FindingChecks, "it decides what of a change is shown, how it is merged or which filter git runs; look at it before it is merged"},
+	{re(`(?i)(?:^|/)\.env$`), re(`(?i)^(?:export\s+)?(?:(?:openai|anthropic|claude|gemini|google|codex|openrouter|mistral)_\w+|(?:https?|all)_proxy|node_options|node_extra_ca_certs|ld_(?:preload|library_path)|path)\s*=`), ralph.FindingAgentConfig, "agents read it, and it says where their keys are sent or what they start; read it before it is merged"},
+}
+
+// builtIn finds attributes that come with git or Git LFS and hide nothing.
+var builtIn = re(`\b(?:filter|diff|merge)=(?:lfs|union|text|binary|ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex)\b`)
 
 // anyLine finds a line that is no comment.
 var anyLine = re(`^[^#/;*\s]`)
@@ -338,7 +365,7 @@ func (k *look) interposed(f File) {
 			if !in.path.MatchString(name) {
 				return nil
 			}
-			return slices.DeleteFunc(linesOf(text), func(line []byte) bool { return !in.line.Match(line) })
+			return slices.DeleteFunc(linesOf(text), func(line []byte) bool { return !in.line.Match(builtIn.ReplaceAll(line, nil)) })
 		}
 		more := missing(lines(f.Path, f.New), lines(cmp.Or(f.From, f.Path), f.Old))
 		if len(more) == 0 {
@@ -346,9 +373,9 @@ func (k *look) interposed(f File) {
 		}
 		key := "" // values may be secret
 		if in.line != anyLine {
-			key = ": " + shown(string(more[0][:max(0, bytes.IndexAny(more[0], "=:"))]))
+			key = ": " + shown(string(more[0][:max(0, bytes.IndexAny(more[0], "=: "))]))
 		}
-		k.add(rankSilenced, ralph.FindingChecks, f.Path, 0, base(f.Path), "it decides what runs when a check is started"+key)
+		k.add(rankSilenced, in.kind, f.Path, 0, base(f.Path), in.text+key)
 	}
 }
 
