@@ -87,6 +87,8 @@ func (k *look) config() {
 var (
 	// excuses finds in configuration what makes a check say less.
 	excuses = re(`(?i)\b(?:exclude\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]\w+|norecursedirs.*test|baseline|nowarn|compile remove|suppress\w*|deselect\w*|onlyIf|retr(?:y|ies)|test_?match|test_?regex|testNamePattern|grep|exitstatus|outcome|pytest_\w+)\b|[:=]\s*\[?\s*["']?(?:off|warn)\b`)
+	// enforced finds a rule of a linter that fails a check, whatever it allows.
+	enforced = re(`:\s*\[?\s*["']?error\b`)
 	// nothing finds configuration of a linter that finds nothing.
 	nothing = re(`(?i)\b(?:default|select|rules|checks)["']?\s*[:=]\s*(?:none\b|\[\s*\]|\{\s*\})|\bdisable-all:\s*true`)
 	// enables finds what is looked for all the same.
@@ -261,6 +263,9 @@ func narrower(old, now []byte) bool {
 
 // excused reports whether a line excuses something, by itself or by what it stands under.
 func excused(text, line []byte) bool {
+	if enforced.Match(line) {
+		return false
+	}
 	if excuses.Match(line) {
 		return true
 	}
@@ -353,7 +358,7 @@ var interposers = []interposer{
 }
 
 // builtIn finds attributes that come with git or Git LFS and hide nothing.
-var builtIn = re(`\b(?:filter|diff|merge)=(?:lfs|union|text|binary|ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex)\b`)
+var builtIn = re(`\b(?:filter|diff|merge)=(?:lfs|union|text|binary|astextplain|ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex)\b`)
 
 // anyLine finds a line that is no comment.
 var anyLine = re(`^[^#/;*\s]`)

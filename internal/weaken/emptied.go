@@ -162,7 +162,7 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 			dropped = append(dropped, line)
 		}
 	}
-	if strong == 0 && len(l.weak.FindAllIndex(newCode, -1)) > len(l.weak.FindAllIndex(oldCode, -1)) { // else they were put into another style
+	if strong == 0 && !t.restyled() && len(l.weak.FindAllIndex(newCode, -1)) > len(l.weak.FindAllIndex(oldCode, -1)) { // else they were put into another style
 		for _, line := range weak {
 			if slices.ContainsFunc(dropped, func(old []byte) bool { return !l.weak.Match(old) && !negated.Match(old) && l.about(line, old) }) {
 				k.add(rankEmptied, ralph.FindingTests, t.file.Path, is.line, "weaker assertion", "the "+what+" "+shown(is.name)+" asserts less: only that there is something, where it compared")
@@ -175,6 +175,19 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 	if m < n && others == 0 && len(dropped) > 0 && !moved && !t.calls(was, is) && !k.recoded(l) && k.gained[l] == 0 {
 		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "fewer assertions", fmt.Sprintf("the %s %s has %s, and had %d", what, shown(is.name), plural(m, "assertion"), n))
 	}
+}
+
+// restyled reports whether so many assertions of a file are gone that another way of
+// writing them took their place.
+func (t *tested) restyled() bool {
+	const many = 10
+	n := 0
+	for _, line := range missing(linesOf(t.old.plain), linesOf(t.now.plain)) {
+		if t.lang.assert.Match(line) {
+			n++
+		}
+	}
+	return n > many
 }
 
 // about reports whether an assertion is about what another one was about: the
