@@ -29,7 +29,7 @@ var configurations = []configuration{
 	{re(`(?:^|/)Cargo\.toml$`), "linters and tests", sections(re(`^\[+\s*(?:workspace\.)?(?:lints|test|profile\.test)\b`)), false},
 	{re(`(?:^|/)(?:package|composer|deno)\.jsonc?$`), "tests and linters", scripted, true},
 	{re(`(?:^|/)(?:GNUm|[Mm])akefile$|(?:^|/)[Jj]ustfile$`), "tests and checks", targets, true},
-	{re(`(?:^|/)(?:\.gitlab-ci|azure-pipelines|\.travis|appveyor|\.drone|bitbucket-pipelines|\.cirrus|\.woodpecker)\.ya?ml$|(?:^|/)Jenkinsfile$|(?:^|/)\.(?:github|gitea|forgejo)/(?:workflows|actions)/|(?:^|/)\.(?:circleci|buildkite)/`), "the CI", lines(checkCommand), true},
+	{re(`(?:^|/)(?:\.gitlab-ci|azure-pipelines|\.drone|\.woodpecker)\.ya?ml$|^(?:\.travis|appveyor|bitbucket-pipelines|\.cirrus)\.ya?ml$|(?:^|/)Jenkinsfile$|(?:^|/)\.(?:github|gitea|forgejo)/(?:workflows|actions)/|(?:^|/)\.(?:circleci|buildkite)/`), "the CI", lines(checkCommand), true},
 	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties)$`), "tests and linters", lines(re(`(?i)\bexclude.*(?:test|spec)|minimum|allWarningsAsErrors|Werror`)), false},
 	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler and tests", lines(re(`(?i)TreatWarningsAsErrors|<NoWarn|WarningLevel|Nullable|AnalysisLevel|AnalysisMode|EnforceCodeStyle|RunAnalyzers|IsTestProject|Threshold|WarningsNotAsErrors|Compile Remove.*test`)), false},
 	{re(`(?:^|/)[jt]sconfig[^/]*\.json$`), "the type checker", lines(re(`"(?:strict\w*|alwaysStrict|checkJs|exactOptionalPropertyTypes|useUnknownInCatchVariables|no(?:Implicit|Unused|Unchecked|Fallthrough|PropertyAccess)\w+)"\s*:`)), false},
@@ -242,9 +242,18 @@ func (k *look) fewerCommands(gone [][]byte) (line string, less bool) {
 	return "", false
 }
 
-// respelled reports whether a new line of configuration has nearly all words of a
-// command, and leaves no tests out.
+// respelled reports whether a new line of configuration, or a new script, has nearly
+// all words of a command, and leaves no tests out.
 func (k *look) respelled(line []byte) bool {
+	for _, f := range k.files {
+		if f.Added && isScript(f.Path, f.New) {
+			words := map[string]bool{}
+			tokens(f.New, words)
+			if survives(line, words) {
+				return true
+			}
+		}
+	}
 	for other := range k.checks {
 		words := map[string]bool{}
 		tokens([]byte(other), words)

@@ -33,8 +33,11 @@ var (
 	prepares = re(`(?i:expect\w*fail|must be set|env var)|\.(?:Fatal|Fatalf|Error|NoError|Nil)\((?:t, ?)?err\)`)
 	// negated finds assertions that something is not so.
 	negated = re(`(?i)not_?(?:equal|same)|!==?|\bis not\b|\brefute`)
-	matcher = re(`\.(?:not\.)?to[A-Z._]\w*`)
-	call    = re(`\w+[!?]?[ \t]*[({]`)
+	// compares finds assertions that compare, and sameType what asks for a type as isinstance does.
+	compares = re(`[=!]=`)
+	sameType = re(`\btype\(`)
+	matcher  = re(`\.(?:not\.)?to[A-Z._]\w*`)
+	call     = re(`\w+[!?]?[ \t]*[({]`)
 )
 
 // emptied tells what of the tests and helpers that stay says less than before.
@@ -144,7 +147,7 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 		if l.assert.Match(line) {
 			others++
 		}
-		if l.weak.Match(line) {
+		if l.weak.Match(line) && !compares.Match(line) {
 			weak = append(weak, line)
 		} else if l.assert.Match(line) {
 			strong++
@@ -164,7 +167,9 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 	}
 	if strong == 0 && !t.restyled() && len(l.weak.FindAllIndex(newCode, -1)) > len(l.weak.FindAllIndex(oldCode, -1)) { // else they were put into another style
 		for _, line := range weak {
-			if slices.ContainsFunc(dropped, func(old []byte) bool { return !l.weak.Match(old) && !negated.Match(old) && l.about(line, old) }) {
+			if slices.ContainsFunc(dropped, func(old []byte) bool {
+				return !l.weak.Match(old) && !negated.Match(old) && !sameType.Match(old) && l.about(line, old)
+			}) {
 				k.add(rankEmptied, ralph.FindingTests, t.file.Path, is.line, "weaker assertion", "the "+what+" "+shown(is.name)+" asserts less: only that there is something, where it compared")
 				return
 			}

@@ -401,7 +401,7 @@ func (k *look) skipped(t *tested) {
 
 // onCondition finds what a mark or the head of a block says that depends on
 // something.
-var onCondition = re(`(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip|\?:|\bRequires[A-Z]`)
+var onCondition = re(`(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip|\?:|\s\?\s|\bRequires[A-Z]`)
 
 // conditional reports whether what a mark in a test says depends on a condition: that
 // of its line, or of the head of a block in one of the lines above.
