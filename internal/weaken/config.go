@@ -29,7 +29,7 @@ var configurations = []configuration{
 	{re(`(?:^|/)Cargo\.toml$`), "linters and tests", sections(re(`^\[+\s*(?:workspace\.)?(?:lints|test|profile\.test)\b`)), false},
 	{re(`(?:^|/)(?:package|composer|deno)\.jsonc?$`), "tests and linters", scripted, true},
 	{re(`(?:^|/)(?:GNUm|[Mm])akefile$|(?:^|/)[Jj]ustfile$`), "tests and checks", targets, true},
-	{re(`(?:^|/)(?:\.gitlab-ci|azure-pipelines|\.drone|\.woodpecker)\.ya?ml$|^(?:\.travis|appveyor|bitbucket-pipelines|\.cirrus)\.ya?ml$|(?:^|/)Jenkinsfile$|(?:^|/)\.(?:github|gitea|forgejo)/(?:workflows|actions)/|(?:^|/)\.(?:circleci|buildkite)/`), "the CI", lines(checkCommand), true},
+	{re(`(?:^|/)(?:\.gitlab-ci|\.?azure-pipelines|\.drone|\.woodpecker)\.ya?ml$|^(?:\.travis|\.?appveyor|bitbucket-pipelines|\.cirrus)\.ya?ml$|(?:^|/)Jenkinsfile$|(?:^|/)\.(?:github|gitea|forgejo)/(?:workflows|actions)/|(?:^|/)\.(?:circleci|buildkite)/`), "the CI", lines(checkCommand), true},
 	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties)$`), "tests and linters", lines(re(`(?i)\bexclude.*(?:test|spec)|minimum|allWarningsAsErrors|Werror`)), false},
 	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler and tests", lines(re(`(?i)TreatWarningsAsErrors|<NoWarn|WarningLevel|Nullable|AnalysisLevel|AnalysisMode|EnforceCodeStyle|RunAnalyzers|IsTestProject|Threshold|WarningsNotAsErrors|Compile Remove.*test`)), false},
 	{re(`(?:^|/)[jt]sconfig[^/]*\.json$`), "the type checker", lines(re(`"(?:strict\w*|alwaysStrict|checkJs|exactOptionalPropertyTypes|useUnknownInCatchVariables|no(?:Implicit|Unused|Unchecked|Fallthrough|PropertyAccess)\w+)"\s*:`)), false},
@@ -126,6 +126,10 @@ func (k *look) configuresLess(c *configuration, f File) (line string, ok bool) {
 	if f.Deleted || configurationOf(f.Path) == nil {
 		return "", len(was) > 0 && !project.MatchString(f.Path) && !k.replaced(c, f, false)
 	}
+	const many = 20 // lines of a file that was written anew: none of them is the one to tell
+	if before, now := linesOf(f.Old), linesOf(f.New); len(missing(before, now))+len(missing(now, before)) > many && !slices.ContainsFunc(is, nothing.Match) {
+		return "", false
+	}
 	if c.commands {
 		return k.fewerCommands(slices.DeleteFunc(was, func(line []byte) bool {
 			return slices.ContainsFunc(is, func(other []byte) bool { return bytes.Equal(line, other) })
@@ -136,7 +140,7 @@ func (k *look) configuresLess(c *configuration, f File) (line string, ok bool) {
 	for _, line := range missing(was, is) {
 		if excused(f.Old, line) {
 			less = append(less, line)
-		} else if !harmless.Match(line) && !k.configured(line) {
+		} else if !harmless.Match(line) && line[0] != '[' && !k.configured(line) {
 			lost = append(lost, line)
 		}
 	}
@@ -370,7 +374,7 @@ var interposers = []interposer{
 var builtIn = re(`\b(?:filter|diff|merge)=(?:lfs|union|text|binary|astextplain|ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex)\b`)
 
 // anyLine finds a line that is no comment.
-var anyLine = re(`^[^#/;*\s]`)
+var anyLine = re(`^(?:[^#/;*\s-]|-+\w)`)
 
 // interposed tells what a file newly puts in front of the programs that checks start.
 func (k *look) interposed(f File) {

@@ -177,7 +177,7 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 	}
 	gone := k.vanished(bytes.Join(missing(oldLines, newLines), []byte("\n")))
 	moved := gone || survives(bytes.Join(dropped, []byte("\n")), k.spoken)
-	if m < n && others == 0 && len(dropped) > 0 && !moved && !t.calls(was, is) && !k.recoded(l) && k.gained[l] == 0 {
+	if (m == 0 || what == "helper" && m < n) && others == 0 && len(dropped) > 0 && !moved && !t.calls(was, is) && !k.recoded(l) && k.gained[l] == 0 {
 		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "fewer assertions", fmt.Sprintf("the %s %s has %s, and had %d", what, shown(is.name), plural(m, "assertion"), n))
 	}
 }
