@@ -87,8 +87,9 @@ func (k *look) config() {
 var (
 	// excuses finds in configuration what makes a check say less.
 	excuses = re(`(?i)\b(?:exclude\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]\w+|norecursedirs.*test|baseline|nowarn|compile remove|suppress\w*|deselect\w*|onlyIf|retr(?:y|ies)|test_?match|test_?regex|testNamePattern|grep|exitstatus|outcome|pytest_\w+)\b|[:=]\s*\[?\s*["']?(?:off|warn)\b`)
-	// enforced finds a rule of a linter that fails a check, whatever it allows.
-	enforced = re(`:\s*\[?\s*["']?error\b`)
+	// enforced finds a rule of a linter that fails a check, whatever it allows, and a
+	// type checker that is told of modules without types.
+	enforced = re(`^ignore_missing_imports\b|:\s*\[?\s*["']?error\b`)
 	// nothing finds configuration of a linter that finds nothing.
 	nothing = re(`(?i)\b(?:default|select|rules|checks)["']?\s*[:=]\s*(?:none\b|\[\s*\]|\{\s*\})|\bdisable-all:\s*true`)
 	// enables finds what is looked for all the same.
@@ -140,7 +141,7 @@ func (k *look) configuresLess(c *configuration, f File) (line string, ok bool) {
 	for _, line := range missing(was, is) {
 		if excused(f.Old, line) {
 			less = append(less, line)
-		} else if !harmless.Match(line) && line[0] != '[' && !k.configured(line) {
+		} else if !harmless.Match(line) && line[0] != '[' && !(inSections.MatchString(f.Path) && bytes.IndexByte(line, '=') < 0) && !k.configured(line) {
 			lost = append(lost, line)
 		}
 	}
@@ -181,6 +182,10 @@ func (k *look) configuresLess(c *configuration, f File) (line string, ok bool) {
 	}
 	return "", false
 }
+
+// inSections finds files where a line without a key is a part of a list, mostly of
+// files and environments.
+var inSections = re(`(?:pyproject\.toml|\.cfg|\.ini|\.coveragerc)$`)
 
 // key is what a line of configuration gives a value to.
 func key(line []byte) []byte {

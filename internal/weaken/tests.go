@@ -369,6 +369,9 @@ func (k *look) skipped(t *tested) {
 				i = sort.Search(len(t.after), func(i int) bool { return t.after[i].at > at }) - 1
 			}
 			conditional := t.conditional(i, at)
+			if own := t.now.code[t.now.begin(line-1):at]; conditional && (assigned.Match(own) || t.rewritten()) {
+				continue // it is told where it is used; or in which of many new lines it stood is a guess
+			}
 			if i < 0 {
 				if !conditional { // else a helper of tests asks for what it needs
 					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
@@ -401,7 +404,16 @@ func (k *look) skipped(t *tested) {
 
 // onCondition finds what a mark or the head of a block says that depends on
 // something.
-var onCondition = re(`(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip|\?:|\s\?\s|\bRequires[A-Z]`)
+var onCondition = re(`(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip|\?:|\s\?\s|(?m:^[ \t]*[?:][ \t])|\bRequires[A-Z]`)
+
+// assigned finds what stands in front of a mark that only gets a name.
+var assigned = re(`^[ \t]*(?:(?:(?:var|let|const)[ \t]+)?\w+[ \t]*=[^=]|[?:][ \t])`)
+
+// rewritten reports whether so many lines of a file are gone that it was written anew.
+func (t *tested) rewritten() bool {
+	const many = 20
+	return t.old != nil && len(missing(linesOf(t.old.plain), linesOf(t.now.plain))) > many
+}
 
 // conditional reports whether what a mark in a test says depends on a condition: that
 // of its line, or of the head of a block in one of the lines above.
