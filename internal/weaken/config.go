@@ -113,7 +113,7 @@ var (
 	cosmetic = re(`\b(?:(?:pipenv|poetry|uv|hatch|pdm|rye) run|bundle exec|npx|python3? -m)\s|\s(?:--(?:bail|growl|verbose|quiet|boxed|forked|colou?rs?)\b(?:=\S+)?|--(?:reporter|slow|require)[ =]\S+|-[nI] ?\S+)`)
 	// housekeeping finds lines that start no check although they name one: they
 	// install it, or say where it is.
-	housekeeping = re(`(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo)\b|(?:^|[;&|] *|\bif )test [-!"$\[]|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
+	housekeeping = re(`(?i)\b(?:install(?:er)?|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo)\b|(?:^|[;&|] *|\bif )test [-!"$\[]|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
 	// keyed finds values of YAML that are no commands.
 	keyed = re(`^(?:- )?["']?[\w.-]+["']?:\s`)
 	// commandKey finds those that are.
@@ -245,7 +245,7 @@ func (k *look) fewerCommands(gone [][]byte) (line string, less bool) {
 			others++
 		}
 	}
-	if len(lost) > others {
+	if len(lost) > 0 && others == 0 {
 		return "without " + shown(strings.TrimPrefix(string(lost[0]), "- ")), true
 	}
 	return "", false

@@ -33,9 +33,9 @@ var (
 	prepares = re(`(?i:expect\w*fail|must be set|env var)|\.(?:Fatal|Fatalf|Error|NoError|Nil)\((?:t, ?)?err\)`)
 	// negated finds assertions that something is not so.
 	negated = re(`(?i)not_?(?:equal|same)|!==?|\bis not\b|\brefute`)
-	// compares finds assertions that compare, and sameType what asks for a type as isinstance does.
+	// compares finds assertions that compare, value what they compare with.
 	compares = re(`[=!]=`)
-	sameType = re(`\btype\(`)
+	value    = re(`"[^"\n]*"|'[^'\n]*'|\b\d[\w.]*`)
 	matcher  = re(`\.(?:not\.)?to[A-Z._]\w*`)
 	call     = re(`\w+[!?]?[ \t]*[({]`)
 )
@@ -168,7 +168,7 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 	if strong == 0 && !t.restyled() && len(l.weak.FindAllIndex(newCode, -1)) > len(l.weak.FindAllIndex(oldCode, -1)) { // else they were put into another style
 		for _, line := range weak {
 			if slices.ContainsFunc(dropped, func(old []byte) bool {
-				return !l.weak.Match(old) && !negated.Match(old) && !sameType.Match(old) && l.about(line, old)
+				return !l.weak.Match(old) && !negated.Match(old) && losesValue(old, newLines) && l.about(line, old)
 			}) {
 				k.add(rankEmptied, ralph.FindingTests, t.file.Path, is.line, "weaker assertion", "the "+what+" "+shown(is.name)+" asserts less: only that there is something, where it compared")
 				return
@@ -180,6 +180,14 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 	if (m == 0 || what == "helper" && m < n) && others == 0 && len(dropped) > 0 && !moved && !t.calls(was, is) && !k.recoded(l) && k.gained[l] == 0 {
 		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "fewer assertions", fmt.Sprintf("the %s %s has %s, and had %d", what, shown(is.name), plural(m, "assertion"), n))
 	}
+}
+
+// losesValue reports whether an assertion compared with a value that no line of the
+// test has any more.
+func losesValue(old []byte, now [][]byte) bool {
+	return slices.ContainsFunc(value.FindAll(old, -1), func(v []byte) bool {
+		return !slices.ContainsFunc(now, func(line []byte) bool { return bytes.Contains(line, v) })
+	})
 }
 
 // restyled reports whether so many assertions of a file are gone that another way of
