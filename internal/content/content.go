@@ -50,7 +50,7 @@ type Work struct {
 // The limits are those of the pull request as a whole. One that was larger already
 // when the run began is judged by what the run changed.
 func (p Policy) Judge(w Work) []ralph.Finding {
-	j := judge{seen: map[string]bool{}, agents: agentFiles(), attributes: attributeFiles()}
+	j := judge{seen: map[string]bool{}, agents: agentFiles()}
 	if p.OnProtected == ralph.LeftOut {
 		p.OnProtected = ralph.Block
 	}
@@ -87,9 +87,9 @@ func (p Policy) LeftOut(f File) ralph.Finding {
 }
 
 type judge struct {
-	seen               map[string]bool // paths
-	found              []ralph.Finding
-	agents, attributes Patterns
+	seen   map[string]bool // paths
+	found  []ralph.Finding
+	agents Patterns
 }
 
 func (j *judge) add(f ralph.Finding) {
@@ -140,11 +140,6 @@ func (j *judge) flagged(f File) {
 			j.add(ralph.Finding{
 				Kind: ralph.FindingAgentConfig, Severity: ralph.Flag, Path: name, Rule: rule,
 				Text: verb(f, name) + ": agents read it, so it tells the next one what to do; read it before it is merged",
-			})
-		} else if rule := j.attributes.Match(name); rule != "" {
-			j.add(ralph.Finding{
-				Kind: ralph.FindingChecks, Severity: ralph.Flag, Path: name, Rule: rule,
-				Text: verb(f, name) + ": it decides which files a diff shows and which filters git runs; look at it before it is merged",
 			})
 		}
 	}

@@ -69,7 +69,7 @@ func TestProtectedPathsAreFound(t *testing.T) {
 		{"something else", ralph.Block, changed(content.File{Path: "src/main.go", NewMode: file}), nil},
 		{"prose for agents", ralph.Block, changed(content.File{Path: "AGENTS.md", OldMode: file, NewMode: file}, content.File{Path: "docs/CLAUDE.md", NewMode: file}), []string{"agent-config flag AGENTS.md AGENTS.md: changed", "agent-config flag docs/CLAUDE.md CLAUDE.md: added"}},
 		{"prose for other agents", ralph.Block, changed(content.File{Path: "QWEN.md", NewMode: file}, content.File{Path: "a/.junie/guidelines.md", NewMode: file}), []string{"agent-config flag QWEN.md QWEN.md: added", "agent-config flag a/.junie/guidelines.md .junie/: added"}},
-		{"attributes", ralph.Block, changed(content.File{Path: ".gitattributes", NewMode: file}), []string{"checks flag .gitattributes .gitattributes: added"}},
+		{"told by their lines", ralph.Block, changed(content.File{Path: ".gitattributes", NewMode: file}, content.File{Path: ".env", NewMode: file}), nil},
 		{"once each", ralph.Block, changed(content.File{Path: ".claude/settings.json", NewMode: file}), []string{"protected block .claude/settings.json .claude/: added"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -64,16 +64,9 @@ func hooks() []string {
 	}
 }
 
-// agentFiles are AgentConfig, ready to match.
+// agentFiles are those of AgentConfig whose every change is named, ready to match. A
+// .env holds much else; what of it matters to agents is found by its lines.
 func agentFiles() Patterns {
-	p, _ := Parse(AgentConfig()) // a test has parsed them
-	return p
-}
-
-// attributeFiles hide files from a diff (-diff, linguist-generated) and name
-// filters; they start no program that a clone has not set up itself, and Git LFS is
-// set up by one, so they are not protected.
-func attributeFiles() Patterns {
-	p, _ := Parse([]string{".gitattributes"})
+	p, _ := Parse(append(AgentPrograms(), catalog.Prose()...)) // a test has parsed them
 	return p
 }

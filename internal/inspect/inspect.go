@@ -321,18 +321,18 @@ func (in *Inspector) keep(ctx context.Context, total []repo.Changed) error {
 }
 
 // Weakened finds out whether tests and checks say less than before, in the work
-// as it was when somebody looked last.
-func (in *Inspector) Weakened(base func(path string) []byte) []ralph.Finding {
+// as it was when somebody looked last, and counts what became of tests.
+func (in *Inspector) Weakened(base func(path string) []byte) ([]ralph.Finding, weaken.Tests) {
 	o := in.options
 	o.Base = base
-	found := weaken.Look(in.work, o)
+	found, tests := weaken.Look(in.work, o)
 	if in.unseen > 0 {
 		found = append(found, ralph.Finding{
 			Kind: ralph.FindingUnknown, Severity: ralph.Flag, Where: "the work as a whole", Rule: "too large",
 			Text: fmt.Sprintf("%d files were not looked at for weakened tests: the work is larger than 64 MiB", in.unseen),
 		})
 	}
-	return found
+	return found, tests
 }
 
 // forget drops the versions that the work has no more.

@@ -272,11 +272,15 @@ func (w *work) lookAtTests(ctx context.Context) {
 	if w.repo == nil {
 		return
 	}
-	w.rec.report.Findings = inspect.Sorted(append(w.rec.report.Findings, w.inspect.Weakened(func(path string) []byte {
+	found, tests := w.inspect.Weakened(func(path string) []byte {
 		data, err := w.repo.BaseFile(ctx, path)
 		if err != nil {
 			return nil // it leads nowhere then
 		}
 		return data
-	})...))
+	})
+	w.rec.report.Findings = inspect.Sorted(append(w.rec.report.Findings, found...))
+	if text := tests.String(); text != "" {
+		w.rec.note(text)
+	}
 }

@@ -29,7 +29,7 @@ var configurations = []configuration{
 	{re(`(?:^|/)Cargo\.toml$`), "linters and tests", sections(re(`^\[+\s*(?:workspace\.)?(?:lints|test|profile\.test)\b`)), false},
 	{re(`(?:^|/)(?:package|composer|deno)\.jsonc?$`), "tests and linters", scripted, true},
 	{re(`(?:^|/)(?:GNUm|[Mm])akefile$|(?:^|/)[Jj]ustfile$`), "tests and checks", targets, true},
-	{re(`(?:^|/)(?:\.gitlab-ci|azure-pipelines|\.travis|appveyor|\.drone|bitbucket-pipelines|\.cirrus|\.woodpecker)\.ya?ml$|(?:^|/)Jenkinsfile$|(?:^|/)\.(?:github|gitea|forgejo)/(?:workflows|actions)/|(?:^|/)\.(?:circleci|buildkite)/`), "the CI", lines(checkCommand), true},
+	{re(`(?:^|/)(?:\.gitlab-ci|\.?azure-pipelines|\.drone|\.woodpecker)\.ya?ml$|^(?:\.travis|\.?appveyor|bitbucket-pipelines|\.cirrus)\.ya?ml$|(?:^|/)Jenkinsfile$|(?:^|/)\.(?:github|gitea|forgejo)/(?:workflows|actions)/|(?:^|/)\.(?:circleci|buildkite)/`), "the CI", lines(checkCommand), true},
 	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties)$`), "tests and linters", lines(re(`(?i)\bexclude.*(?:test|spec)|minimum|allWarningsAsErrors|Werror`)), false},
 	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler and tests", lines(re(`(?i)TreatWarningsAsErrors|<NoWarn|WarningLevel|Nullable|AnalysisLevel|AnalysisMode|EnforceCodeStyle|RunAnalyzers|IsTestProject|Threshold|WarningsNotAsErrors|Compile Remove.*test`)), false},
 	{re(`(?:^|/)[jt]sconfig[^/]*\.json$`), "the type checker", lines(re(`"(?:strict\w*|alwaysStrict|checkJs|exactOptionalPropertyTypes|useUnknownInCatchVariables|no(?:Implicit|Unused|Unchecked|Fallthrough|PropertyAccess)\w+)"\s*:`)), false},
@@ -87,6 +87,9 @@ func (k *look) config() {
 var (
 	// excuses finds in configuration what makes a check say less.
 	excuses = re(`(?i)\b(?:exclude\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-]\w+|norecursedirs.*test|baseline|nowarn|compile remove|suppress\w*|deselect\w*|onlyIf|retr(?:y|ies)|test_?match|test_?regex|testNamePattern|grep|exitstatus|outcome|pytest_\w+)\b|[:=]\s*\[?\s*["']?(?:off|warn)\b`)
+	// enforced finds a rule of a linter that fails a check, whatever it allows, and a
+	// type checker that is told of modules without types.
+	enforced = re(`^ignore_missing_imports\b|:\s*\[?\s*["']?error\b`)
 	// nothing finds configuration of a linter that finds nothing.
 	nothing = re(`(?i)\b(?:default|select|rules|checks)["']?\s*[:=]\s*(?:none\b|\[\s*\]|\{\s*\})|\bdisable-all:\s*true`)
 	// enables finds what is looked for all the same.
@@ -110,7 +113,7 @@ var (
 	cosmetic = re(`\b(?:(?:pipenv|poetry|uv|hatch|pdm|rye) run|bundle exec|npx|python3? -m)\s|\s(?:--(?:bail|growl|verbose|quiet|boxed|forked|colou?rs?)\b(?:=\S+)?|--(?:reporter|slow|require)[ =]\S+|-[nI] ?\S+)`)
 	// housekeeping finds lines that start no check although they name one: they
 	// install it, or say where it is.
-	housekeeping = re(`(?i)\b(?:install|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo)\b|(?:^|[;&|] *|\bif )test [-!"$\[]|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
+	housekeeping = re(`(?i)\b(?:install(?:er)?|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo)\b|(?:^|[;&|] *|\bif )test [-!"$\[]|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
 	// keyed finds values of YAML that are no commands.
 	keyed = re(`^(?:- )?["']?[\w.-]+["']?:\s`)
 	// commandKey finds those that are.
@@ -124,6 +127,10 @@ func (k *look) configuresLess(c *configuration, f File) (line string, ok bool) {
 	if f.Deleted || configurationOf(f.Path) == nil {
 		return "", len(was) > 0 && !project.MatchString(f.Path) && !k.replaced(c, f, false)
 	}
+	const many = 20 // lines of a file that was written anew: none of them is the one to tell
+	if before, now := linesOf(f.Old), linesOf(f.New); len(missing(before, now))+len(missing(now, before)) > many && !slices.ContainsFunc(is, nothing.Match) {
+		return "", false
+	}
 	if c.commands {
 		return k.fewerCommands(slices.DeleteFunc(was, func(line []byte) bool {
 			return slices.ContainsFunc(is, func(other []byte) bool { return bytes.Equal(line, other) })
@@ -134,7 +141,7 @@ func (k *look) configuresLess(c *configuration, f File) (line string, ok bool) {
 	for _, line := range missing(was, is) {
 		if excused(f.Old, line) {
 			less = append(less, line)
-		} else if !harmless.Match(line) && !k.configured(line) {
+		} else if !harmless.Match(line) && line[0] != '[' && !(inSections.MatchString(f.Path) && bytes.IndexByte(line, '=') < 0) && !k.configured(line) {
 			lost = append(lost, line)
 		}
 	}
@@ -175,6 +182,10 @@ func (k *look) configuresLess(c *configuration, f File) (line string, ok bool) {
 	}
 	return "", false
 }
+
+// inSections finds files where a line without a key is a part of a list, mostly of
+// files and environments.
+var inSections = re(`(?:pyproject\.toml|\.cfg|\.ini|\.coveragerc)$`)
 
 // key is what a line of configuration gives a value to.
 func key(line []byte) []byte {
@@ -224,7 +235,7 @@ func (k *look) fewerCommands(gone [][]byte) (line string, less bool) {
 	}
 	var lost [][]byte
 	for _, line := range gone {
-		if starts(line) && !k.configured(line) {
+		if starts(line) && !k.configured(line) && !k.respelled(line) {
 			lost = append(lost, line)
 		}
 	}
@@ -234,10 +245,32 @@ func (k *look) fewerCommands(gone [][]byte) (line string, less bool) {
 			others++
 		}
 	}
-	if len(lost) > others {
+	if len(lost) > 0 && others == 0 {
 		return "without " + shown(strings.TrimPrefix(string(lost[0]), "- ")), true
 	}
 	return "", false
+}
+
+// respelled reports whether a new line of configuration, or a new script, has nearly
+// all words of a command, and leaves no tests out.
+func (k *look) respelled(line []byte) bool {
+	for _, f := range k.files {
+		if f.Added && isScript(f.Path, f.New) {
+			words := map[string]bool{}
+			tokens(f.New, words)
+			if survives(line, words) {
+				return true
+			}
+		}
+	}
+	for other := range k.checks {
+		words := map[string]bool{}
+		tokens([]byte(other), words)
+		if survives(line, words) && !skips.MatchString(other) && !narrower(line, []byte(other)) {
+			return true
+		}
+	}
+	return false
 }
 
 // narrower reports whether a command does for a part what another one did for all.
@@ -248,6 +281,9 @@ func narrower(old, now []byte) bool {
 
 // excused reports whether a line excuses something, by itself or by what it stands under.
 func excused(text, line []byte) bool {
+	if enforced.Match(line) {
+		return false
+	}
 	if excuses.Match(line) {
 		return true
 	}
@@ -319,17 +355,31 @@ func holds(line, other []byte) bool {
 	})
 }
 
-// interposers are files that put something in front of the programs that checks start:
-// another shell, a runner, modules that are loaded first; and the lines that do.
-var interposers = []struct{ path, line *lazyregexp.Regexp }{
-	{re(`(?:^|/)(?:\.npmrc|\.yarnrc|\.yarnrc\.yml|pnpm-workspace\.yaml)$`), re(`(?i)^["']?(?:script-?shell|shell-?emulator|node-?options|onload-?script|yarn-?path|global-?pnpmfile|pnpmfile|plugins)["']?\s*[:=]`)},
-	{re(`(?:^|/)\.cargo/config(?:\.toml)?$`), re(`^(?:\w+\.)*(?:runner|linker|rustc|rustc-wrapper|rustc-workspace-wrapper|rustdoc)\b|^(?:\w+\.)*rustflags\b.*(?:-A|cap-lints)|^(?:b|build|c|check|clippy|d|doc|fmt|r|run|t|test)\s*=`)},
-	{re(`(?:^|/)\.?mise\.toml$`), re(`^(?:run|_\.(?:path|source|file)|PATH)\b`)},
-	{re(`(?:^|/)(?:\.bazelrc|sitecustomize\.py|usercustomize\.py|\.pnpmfile\.cjs|go\.work|[^/]*\.pth|tools/bazel|\.mvn/(?:maven\.config|jvm\.config|extensions\.xml)|\.bundle/config)$`), anyLine},
+// interposer is a kind of file that puts something in front of the programs that
+// checks start (another shell, a runner, modules that are loaded first) or of those
+// who look at the work, and the lines that do.
+type interposer struct {
+	path, line *lazyregexp.Regexp
+	kind       ralph.FindingKind
+	text       string
 }
 
+const startsChecks = "it decides what runs when a check is started"
+
+var interposers = []interposer{
+	{re(`(?:^|/)(?:\.npmrc|\.yarnrc|\.yarnrc\.yml|pnpm-workspace\.yaml)$`), re(`(?i)^["']?(?:script-?shell|shell-?emulator|node-?options|onload-?script|yarn-?path|global-?pnpmfile|pnpmfile|plugins)["']?\s*[:=]`), ralph.FindingChecks, startsChecks},
+	{re(`(?:^|/)\.cargo/config(?:\.toml)?$`), re(`^(?:\w+\.)*(?:runner|linker|rustc|rustc-wrapper|rustc-workspace-wrapper|rustdoc)\b|^(?:\w+\.)*rustflags\b.*(?:-A|cap-lints)|^(?:b|build|c|check|clippy|d|doc|fmt|r|run|t|test)\s*=`), ralph.FindingChecks, startsChecks},
+	{re(`(?:^|/)\.?mise\.toml$`), re(`^(?:run|_\.(?:path|source|file)|PATH)\b`), ralph.FindingChecks, startsChecks},
+	{re(`(?:^|/)(?:\.bazelrc|sitecustomize\.py|usercustomize\.py|\.pnpmfile\.cjs|go\.work|[^/]*\.pth|tools/bazel|\.mvn/(?:maven\.config|jvm\.config|extensions\.xml)|\.bundle/config)$`), anyLine, ralph.FindingChecks, startsChecks},
+	{re(`(?i)(?:^|/)\.gitattributes$`), re(`^[^#]\S*\s.*(?:\bfilter=|-diff\b|\bdiff=|\bmerge=|\blinguist-(?:generated|vendored)\b)|^(?:[^#]*/)?\*?(?:\*|\.(?:c|cc|cpp|cs|go|h|java|js|jsx|kt|php|py|rb|rs|sh|ts|tsx|ya?ml))\s.*\bbinary\b`), ralph.FindingChecks, "it decides what of a change is shown, how it is merged or which filter git runs; look at it before it is merged"},
+	{re(`(?i)(?:^|/)\.env$`), re(`(?i)^(?:export\s+)?(?:(?:openai|anthropic|claude|gemini|google|codex|openrouter|mistral)_\w+|(?:https?|all)_proxy|node_options|node_extra_ca_certs|ld_(?:preload|library_path)|path)\s*=`), ralph.FindingAgentConfig, "agents read it, and it says where their keys are sent or what they start; read it before it is merged"},
+}
+
+// builtIn finds attributes that come with git or Git LFS and hide nothing.
+var builtIn = re(`\b(?:filter|diff|merge)=(?:lfs|union|text|binary|astextplain|ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex)\b`)
+
 // anyLine finds a line that is no comment.
-var anyLine = re(`^[^#/;*\s]`)
+var anyLine = re(`^(?:[^#/;*\s-]|-+\w)`)
 
 // interposed tells what a file newly puts in front of the programs that checks start.
 func (k *look) interposed(f File) {
@@ -338,7 +388,7 @@ func (k *look) interposed(f File) {
 			if !in.path.MatchString(name) {
 				return nil
 			}
-			return slices.DeleteFunc(linesOf(text), func(line []byte) bool { return !in.line.Match(line) })
+			return slices.DeleteFunc(linesOf(text), func(line []byte) bool { return !in.line.Match(builtIn.ReplaceAll(line, nil)) })
 		}
 		more := missing(lines(f.Path, f.New), lines(cmp.Or(f.From, f.Path), f.Old))
 		if len(more) == 0 {
@@ -346,9 +396,9 @@ func (k *look) interposed(f File) {
 		}
 		key := "" // values may be secret
 		if in.line != anyLine {
-			key = ": " + shown(string(more[0][:max(0, bytes.IndexAny(more[0], "=:"))]))
+			key = ": " + shown(string(more[0][:max(0, bytes.IndexAny(more[0], "=: "))]))
 		}
-		k.add(rankSilenced, ralph.FindingChecks, f.Path, 0, base(f.Path), "it decides what runs when a check is started"+key)
+		k.add(rankSilenced, in.kind, f.Path, 0, base(f.Path), in.text+key)
 	}
 }
 

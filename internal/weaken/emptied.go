@@ -33,8 +33,11 @@ var (
 	prepares = re(`(?i:expect\w*fail|must be set|env var)|\.(?:Fatal|Fatalf|Error|NoError|Nil)\((?:t, ?)?err\)`)
 	// negated finds assertions that something is not so.
 	negated = re(`(?i)not_?(?:equal|same)|!==?|\bis not\b|\brefute`)
-	matcher = re(`\.(?:not\.)?to[A-Z._]\w*`)
-	call    = re(`\w+[!?]?[ \t]*[({]`)
+	// compares finds assertions that compare, value what they compare with.
+	compares = re(`[=!]=`)
+	value    = re(`"[^"\n]*"|'[^'\n]*'|\b\d[\w.]*`)
+	matcher  = re(`\.(?:not\.)?to[A-Z._]\w*`)
+	call     = re(`\w+[!?]?[ \t]*[({]`)
 )
 
 // emptied tells what of the tests and helpers that stay says less than before.
@@ -144,7 +147,7 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 		if l.assert.Match(line) {
 			others++
 		}
-		if l.weak.Match(line) {
+		if l.weak.Match(line) && !compares.Match(line) {
 			weak = append(weak, line)
 		} else if l.assert.Match(line) {
 			strong++
@@ -162,9 +165,11 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 			dropped = append(dropped, line)
 		}
 	}
-	if strong == 0 && len(l.weak.FindAllIndex(newCode, -1)) > len(l.weak.FindAllIndex(oldCode, -1)) { // else they were put into another style
+	if strong == 0 && !t.restyled() && len(l.weak.FindAllIndex(newCode, -1)) > len(l.weak.FindAllIndex(oldCode, -1)) { // else they were put into another style
 		for _, line := range weak {
-			if slices.ContainsFunc(dropped, func(old []byte) bool { return !l.weak.Match(old) && !negated.Match(old) && l.about(line, old) }) {
+			if slices.ContainsFunc(dropped, func(old []byte) bool {
+				return !l.weak.Match(old) && !negated.Match(old) && losesValue(old, newLines) && l.about(line, old)
+			}) {
 				k.add(rankEmptied, ralph.FindingTests, t.file.Path, is.line, "weaker assertion", "the "+what+" "+shown(is.name)+" asserts less: only that there is something, where it compared")
 				return
 			}
@@ -172,9 +177,30 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 	}
 	gone := k.vanished(bytes.Join(missing(oldLines, newLines), []byte("\n")))
 	moved := gone || survives(bytes.Join(dropped, []byte("\n")), k.spoken)
-	if m < n && (others == 0 || 2*m < n) && len(dropped) > 0 && !moved && !t.calls(was, is) {
+	if (m == 0 || what == "helper" && m < n) && others == 0 && len(dropped) > 0 && !moved && !t.calls(was, is) && !k.recoded(l) && k.gained[l] == 0 {
 		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "fewer assertions", fmt.Sprintf("the %s %s has %s, and had %d", what, shown(is.name), plural(m, "assertion"), n))
 	}
+}
+
+// losesValue reports whether an assertion compared with a value that no line of the
+// test has any more.
+func losesValue(old []byte, now [][]byte) bool {
+	return slices.ContainsFunc(value.FindAll(old, -1), func(v []byte) bool {
+		return !slices.ContainsFunc(now, func(line []byte) bool { return bytes.Contains(line, v) })
+	})
+}
+
+// restyled reports whether so many assertions of a file are gone that another way of
+// writing them took their place.
+func (t *tested) restyled() bool {
+	const many = 10
+	n := 0
+	for _, line := range missing(linesOf(t.old.plain), linesOf(t.now.plain)) {
+		if t.lang.assert.Match(line) {
+			n++
+		}
+	}
+	return n > many
 }
 
 // about reports whether an assertion is about what another one was about: the

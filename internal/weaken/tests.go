@@ -69,6 +69,7 @@ func (k *look) tests() {
 		}
 	}
 	moved := k.news(all)
+	k.count(all, maps.Clone(moved))
 	for i := range all {
 		t := &all[i]
 		k.removed(t, moved)
@@ -143,14 +144,14 @@ func (t *tested) same(was, is testCase) bool {
 // news notes the words of lines and tests that are new in tests of the change, and
 // gives how often the name of a test is new in a file.
 func (k *look) news(all []tested) (moved map[string]int) {
-	k.gained = map[string]int{}
+	k.gained, k.codeOut = map[*language]int{}, map[*language]bool{}
 	moved, k.fresh, k.spoken = map[string]int{}, map[string]bool{}, map[string]bool{}
 	for _, t := range all {
 		for i, c := range t.after {
 			body := t.now.text[c.begin:c.end]
 			if t.was[i] < 0 {
 				moved[t.lang.name+"\x00"+c.name]++
-				k.gained[t.folder()]++
+				k.gained[t.lang]++
 			} else if t.same(t.before[t.was[i]], c) {
 				continue
 			}
@@ -168,6 +169,34 @@ func (k *look) news(all []tested) (moved map[string]int) {
 	return moved
 }
 
+// count counts the tests that are new, changed and gone. moved is how often the name
+// of a test is new: one that is in another file now is neither new nor gone.
+func (k *look) count(all []tested, moved map[string]int) {
+	for _, t := range all {
+		was := k.counts
+		for i, c := range t.after {
+			switch {
+			case t.was[i] < 0:
+				k.counts.Added++
+			case !t.same(t.before[t.was[i]], c):
+				k.counts.Changed++
+			}
+		}
+		for _, i := range t.lost {
+			if name := t.lang.name + "\x00" + t.before[i].name; moved[name] > 0 {
+				moved[name]--
+				k.counts.Added--
+				k.counts.Changed++
+			} else {
+				k.counts.Deleted++
+			}
+		}
+		if k.counts != was {
+			k.counts.Files++
+		}
+	}
+}
+
 // removed tells the tests that are gone.
 func (k *look) removed(t *tested, moved map[string]int) {
 	var lost []testCase
@@ -183,12 +212,8 @@ func (k *look) removed(t *tested, moved map[string]int) {
 			lost = append(lost, c)
 		}
 	}
-	const many = 4 // tests that are rewritten go to other files of their folder, too
-	if len(lost) >= many && k.gained[t.folder()] >= len(lost) {
-		lost = nil
-	}
-	if added := len(t.after) + len(t.lost) - len(t.before); added >= len(lost) {
-		lost = nil // as many tests took their place
+	if 2*k.gained[t.lang] >= len(lost) || k.recoded(t.lang) && !(t.file.Deleted && k.outlived(t)) {
+		lost = nil // others took their place, or the behaviour may be gone
 	}
 	f := t.file
 	switch {
@@ -196,8 +221,6 @@ func (k *look) removed(t *tested, moved map[string]int) {
 		return code.Deleted && !isTest(code.Path) && subject(code.Path) == subject(f.Path)
 	}):
 		// The code that they tested went with them.
-	case f.Deleted && k.gained[t.folder()] >= len(t.before):
-		// They were written anew in a file of another name.
 	case f.Deleted && len(lost) > 0:
 		k.add(rankDeleted, ralph.FindingTests, f.Path, 0, "test file deleted", "a file with "+plural(len(lost), "test")+" was deleted; make sure that what it tested is tested elsewhere, or is gone")
 	case f.Deleted:
@@ -215,9 +238,6 @@ func (t *tested) idle(c testCase) bool {
 	}
 	return slices.ContainsFunc(t.lang.skip, func(m mark) bool { return m.re.Match(t.old.code[c.at:c.begin]) })
 }
-
-// folder is that of the file, of its language.
-func (t *tested) folder() string { return t.lang.name + "\x00" + path.Dir(t.file.Path) }
 
 // namesOf lists at most five tests.
 func namesOf(list []testCase) string {
@@ -267,6 +287,44 @@ func (k *look) vanished(text []byte) bool {
 	return false
 }
 
+// recoded reports whether the change took something out of code of the language,
+// comments and imports left out, or changed its order: what a test asked for may be
+// gone on purpose then.
+func (k *look) recoded(lang *language) bool {
+	recoded, known := k.codeOut[lang]
+	if !known {
+		code := func(text []byte) [][]byte {
+			return slices.DeleteFunc(linesOf(untested(text, lang)), remark.Match)
+		}
+		recoded = slices.ContainsFunc(k.files, func(f File) bool {
+			return languageOf(f.Path) == lang && !isTest(f.Path) && !testPlace.MatchString(path.Dir(f.Path)) && !follows(code(f.Old), code(f.New))
+		})
+		k.codeOut[lang] = recoded
+	}
+	return recoded
+}
+
+// follows reports whether all lines of a stand in b, in their order.
+func follows(a, b [][]byte) bool {
+	for _, line := range b {
+		if len(a) > 0 && bytes.Equal(a[0], line) {
+			a = a[1:]
+		}
+	}
+	return len(a) == 0
+}
+
+// remark finds lines that are comments or imports, and those of signs alone.
+var remark = re(`^(?://|#(?:\s|$)|/\*|\*|import\b|from\b|using\b|use\b|package\b|\W*$)`)
+
+// outlived reports whether the code that a deleted file of tests is about, by its
+// name, is in the change and stays.
+func (k *look) outlived(t *tested) bool {
+	return slices.ContainsFunc(k.files, func(f File) bool {
+		return !f.Deleted && !f.Added && languageOf(f.Path) == t.lang && !isTest(f.Path) && subject(f.Path) == subject(t.file.Path)
+	})
+}
+
 // definition finds what code gives a name to.
 var definition = re(`\b(?:func(?:tion)?|def|class|fn|fun|interface|struct|enum|trait)[ \t]+(?:\([^)\n]*\)[ \t]*|self\.)?(\w+)|\b(\w+)[ \t]*[:=][ \t]*(?:async[ \t]+)?function\b|(?m)^[ \t]*(?:(?:public|private|protected|internal|static|final|async|override)[ \t]+)+[\w<>\[\],.? \t]*?(\w+)[ \t]*\(`)
 
@@ -311,6 +369,9 @@ func (k *look) skipped(t *tested) {
 				i = sort.Search(len(t.after), func(i int) bool { return t.after[i].at > at }) - 1
 			}
 			conditional := t.conditional(i, at)
+			if own := t.now.code[t.now.begin(line-1):at]; conditional && (assigned.Match(own) || t.rewritten()) {
+				continue // it is told where it is used; or in which of many new lines it stood is a guess
+			}
 			if i < 0 {
 				if !conditional { // else a helper of tests asks for what it needs
 					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
@@ -343,7 +404,16 @@ func (k *look) skipped(t *tested) {
 
 // onCondition finds what a mark or the head of a block says that depends on
 // something.
-var onCondition = re(`(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip|\?:|\bRequires[A-Z]`)
+var onCondition = re(`(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip|\?:|\s\?\s|(?m:^[ \t]*[?:][ \t])|\bRequires[A-Z]`)
+
+// assigned finds what stands in front of a mark that only gets a name.
+var assigned = re(`^[ \t]*(?:(?:(?:var|let|const)[ \t]+)?\w+[ \t]*=[^=]|[?:][ \t])`)
+
+// rewritten reports whether so many lines of a file are gone that it was written anew.
+func (t *tested) rewritten() bool {
+	const many = 20
+	return t.old != nil && len(missing(linesOf(t.old.plain), linesOf(t.now.plain))) > many
+}
 
 // conditional reports whether what a mark in a test says depends on a condition: that
 // of its line, or of the head of a block in one of the lines above.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -57,15 +58,17 @@ type look struct {
 	files   []File
 	options Options
 	found   []ranked
+	counts  Tests
 
 	// Of the files with tests: how much more often a line stands there than before, the
 	// words of tests that are new or changed, and those of new lines.
 	balance       map[string]int
 	fresh, spoken map[string]bool
 
-	gained  map[string]int  // how many tests are new in a folder
-	dropped map[string]bool // words that the change took out of the code
-	checks  map[string]bool // lines of configuration that are new
+	gained  map[*language]int  // how many tests are new
+	codeOut map[*language]bool // whether lines were taken out of code; see recoded
+	dropped map[string]bool    // words that the change took out of the code
+	checks  map[string]bool    // lines of configuration that are new
 }
 
 type ranked struct {
@@ -73,19 +76,43 @@ type ranked struct {
 	ralph.Finding
 }
 
+// Tests counts what became of tests in a change: a fact, whatever it means.
+type Tests struct {
+	Added, Changed, Deleted int
+	Files                   int // that hold or held them
+}
+
+// String is a line such as "Tests: 12 added, 3 deleted (in 2 files)"; empty when
+// nothing became of any.
+func (t Tests) String() string {
+	if t.Files == 0 {
+		return ""
+	}
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{t.Added, " added"}, {t.Changed, " changed"}, {t.Deleted, " deleted"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprint(part.n)+part.what)
+		}
+	}
+	return fmt.Sprintf("Tests: %s (in %s)", strings.Join(parts, ", "), plural(t.Files, "file"))
+}
+
 // Look lists what in a change makes tests and checks say less: findings of the
 // kinds tests, checks and not-looked-at, all of severity Flag, the
 // gravest first, at most MaxFindings. Paths are as the change has them: foreign
 // text. Texts are one line of printable characters, and quote no more of a file
 // than names of tests, of keys and of commands, and a line of configuration, cut
-// at 80 bytes.
-func Look(files []File, o Options) []ralph.Finding {
+// at 80 bytes. It counts the tests that the change adds, changes and deletes, too.
+func Look(files []File, o Options) ([]ralph.Finding, Tests) {
 	k := &look{options: o}
 	k.choose(files)
 	k.guardrails()
 	k.tests()
 	k.config()
-	return k.list()
+	return k.list(), k.counts
 }
 
 // choose keeps the files that are small enough, and nobody else's.

@@ -134,7 +134,8 @@ func TestPairs(t *testing.T) {
 				t.Fatalf("%s: %s has no want", path, p.name)
 			}
 			t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar")+"/"+p.name, func(t *testing.T) {
-				got := told(weaken.Look(p.files(), p.options))
+				found, _ := weaken.Look(p.files(), p.options)
+				got := told(found)
 				if *update {
 					a.Files[p.want].Data = []byte(got)
 				} else if want := string(a.Files[p.want].Data); got != want {
@@ -166,7 +167,11 @@ func TestNoChange(t *testing.T) {
 			for path, text := range p.now {
 				files = append(files, weaken.File{Path: path, Old: text, New: bytes.Clone(text)})
 			}
-			for _, f := range weaken.Look(files, weaken.Options{}) {
+			found, tests := weaken.Look(files, weaken.Options{})
+			if tests != (weaken.Tests{}) {
+				t.Errorf("%s: %s: %s in a change that changes nothing", path, p.name, tests)
+			}
+			for _, f := range found {
 				if f.Kind == ralph.FindingTests || f.Kind == ralph.FindingChecks {
 					t.Errorf("%s: %s: %+v in a file that did not change", path, p.name, f)
 				}
@@ -175,9 +180,35 @@ func TestNoChange(t *testing.T) {
 	}
 }
 
+// Tests are counted, whatever is said of them.
+func TestCounts(t *testing.T) {
+	t.Parallel()
+	of := func(names ...string) []byte {
+		text := "package a\n"
+		for _, name := range names {
+			text += "\nfunc Test" + name + "(t *testing.T) {\n\tcheck(t, `" + strings.ToLower(name) + "`)\n}\n"
+		}
+		return []byte(text)
+	}
+	for want, files := range map[string][]weaken.File{
+		"":                             {{Path: "a.go", Added: true, New: []byte("package a")}, {Path: "a_test.go", Old: of("A"), New: of("A")}},
+		"Tests: 2 added (in 1 file)":   {{Path: "a_test.go", Added: true, New: of("A", "B")}},
+		"Tests: 1 deleted (in 1 file)": {{Path: "a.go", Old: []byte("package a\n\nfunc a() {}\n"), New: []byte("package a")}, {Path: "a_test.go", Old: of("A", "B"), New: of("A")}},
+		"Tests: 1 added, 1 changed, 2 deleted (in 3 files)": {
+			{Path: "a_test.go", Old: of("A"), New: bytes.Replace(of("A"), []byte("`a`"), []byte("`other`"), 1)},
+			{Path: "b_test.go", Old: of("B", "C", "D"), New: of("B")}, {Path: "e_test.go", Added: true, New: of("E")},
+		},
+		"Tests: 1 changed (in 2 files)": {{Path: "a_test.go", Old: of("A", "B"), New: of("A")}, {Path: "c_test.go", Old: of("C"), New: of("C", "B")}},
+	} {
+		if _, got := weaken.Look(files, weaken.Options{}); got.String() != want {
+			t.Errorf("Look counts %q, want %q", got, want)
+		}
+	}
+}
+
 func TestLargeFilesAreNotLookedAt(t *testing.T) {
 	t.Parallel()
-	got := weaken.Look([]weaken.File{{Path: "big_test.go", Old: bytes.Repeat([]byte("a"), 1<<20+1), New: []byte("package a")}, {Path: "ok_test.go", Added: true, New: []byte("package a")}}, weaken.Options{})
+	got, _ := weaken.Look([]weaken.File{{Path: "big_test.go", Old: bytes.Repeat([]byte("a"), 1<<20+1), New: []byte("package a")}, {Path: "ok_test.go", Added: true, New: []byte("package a")}}, weaken.Options{})
 	if len(got) != 1 || got[0].Kind != ralph.FindingUnknown || got[0].Path != "big_test.go" || !strings.Contains(got[0].Text, "1 file was not looked at") {
 		t.Errorf("Look = %+v, want one finding of a file that was not looked at", got)
 	}
@@ -190,7 +221,7 @@ func TestManyLargeFiles(t *testing.T) {
 	for n := range 40 {
 		files = append(files, weaken.File{Path: fmt.Sprint(n, "/pom.xml"), Added: true, New: bytes.Repeat([]byte("a"), 1<<20)})
 	}
-	got := weaken.Look(files, weaken.Options{})
+	got, _ := weaken.Look(files, weaken.Options{})
 	if len(got) != 1 || got[0].Path != "8/pom.xml" || !strings.Contains(got[0].Text, "32 files") {
 		t.Errorf("Look = %+v, want 32 files that were not looked at", got)
 	}
@@ -202,7 +233,7 @@ func TestFindingsAreBounded(t *testing.T) {
 	for n := range 400 {
 		files = append(files, weaken.File{Path: fmt.Sprintf("a%03d_test.go", n), Old: []byte("package a\n\nfunc TestIt(t *testing.T) {\n\tt.Error(1)\n}\n"), New: []byte("package a\n\nfunc TestIt(t *testing.T) {\n\tt.Skip()\n\tt.Error(1)\n}\n")})
 	}
-	got := weaken.Look(files, weaken.Options{})
+	got, _ := weaken.Look(files, weaken.Options{})
 	if len(got) != 26 || got[25].Path != "" || got[25].Text != "and 375 more of this kind" {
 		t.Errorf("Look gives %d findings, the last %+v; want 25 and a sum", len(got), got[len(got)-1])
 	}
@@ -243,7 +274,8 @@ func FuzzLook(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path string, old, now []byte, guardrail string) {
 		for _, file := range []weaken.File{{Path: path, Old: old, New: now}, {Path: path, Old: old, Deleted: true}, {Path: path, New: now, Added: true}, {Path: "x_test.go", From: path, Old: old, New: now}} {
 			files := []weaken.File{file}
-			for _, finding := range weaken.Look(files, weaken.Options{Guardrails: []string{guardrail, "npm test", "make", "./" + path}, Base: func(string) []byte { return old }}) {
+			found, _ := weaken.Look(files, weaken.Options{Guardrails: []string{guardrail, "npm test", "make", "./" + path}, Base: func(string) []byte { return old }})
+			for _, finding := range found {
 				if finding.Severity != ralph.Flag || finding.Rule == "" || finding.Text == "" || strings.ContainsAny(finding.Text, "\n\r\x1b") || !utf8.ValidString(finding.Text) || !utf8.ValidString(finding.Rule) || len(finding.Text) > 1000 || finding.Line < 0 {
 					t.Errorf("finding %+v of %q", finding, path)
 				}
