@@ -141,7 +141,7 @@ func (k *look) configuresLess(c *configuration, f File) (line string, ok bool) {
 	for _, line := range missing(was, is) {
 		if excused(f.Old, line) {
 			less = append(less, line)
-		} else if !harmless.Match(line) && line[0] != '[' && !(inSections.MatchString(f.Path) && bytes.IndexByte(line, '=') < 0) && !k.configured(line) {
+		} else if !harmless.Match(line) && line[0] != '[' && (!inSections.MatchString(f.Path) || bytes.IndexByte(line, '=') >= 0) && !k.configured(line) {
 			lost = append(lost, line)
 		}
 	}

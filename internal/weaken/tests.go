@@ -212,7 +212,7 @@ func (k *look) removed(t *tested, moved map[string]int) {
 			lost = append(lost, c)
 		}
 	}
-	if 2*k.gained[t.lang] >= len(lost) || k.recoded(t.lang) && !(t.file.Deleted && k.outlived(t)) {
+	if 2*k.gained[t.lang] >= len(lost) || k.recoded(t.lang) && (!t.file.Deleted || !k.outlived(t)) {
 		lost = nil // others took their place, or the behaviour may be gone
 	}
 	f := t.file
