@@ -40,7 +40,8 @@ func (c testAgent) newDecoder(p ralph.Prompt, emit func(ralph.Event), finished f
 	return Driver{}.Decoder(c.o, p, emit, finished)
 }
 
-// documented are the code blocks of docs/custom-agents.md in a language.
+// documented are the code blocks of docs/custom-agents.md in a language; of YAML the
+// descriptions alone.
 func documented(t testing.TB, language string) []string {
 	t.Helper()
 	b, err := os.ReadFile("../../../docs/custom-agents.md")
@@ -49,7 +50,10 @@ func documented(t testing.TB, language string) []string {
 	}
 	var blocks []string
 	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(b), -1) {
-		blocks = append(blocks, strings.TrimPrefix(m[1], "agent-filters: |\n"))
+		filters, described := strings.CutPrefix(m[1], "agent-filters: |\n")
+		if described || language != "yaml" {
+			blocks = append(blocks, filters)
+		}
 	}
 	return blocks
 }
@@ -58,7 +62,7 @@ func documented(t testing.TB, language string) []string {
 func TestCustomStreams(t *testing.T) {
 	t.Parallel()
 	examples := documented(t, "yaml")
-	invented, opencode := examples[1], examples[2]
+	invented, opencode := examples[0], examples[1]
 	for _, tt := range []struct {
 		name, filters, stream string
 		exit                  int
@@ -100,7 +104,7 @@ func TestCustomStreams(t *testing.T) {
 // What becomes of the documented stream, event by event.
 func TestCustomEvents(t *testing.T) {
 	t.Parallel()
-	got := decodeStream(t, documented(t, "yaml")[1], documented(t, "json")[0], 0, 0)
+	got := decodeStream(t, documented(t, "yaml")[0], documented(t, "json")[0], 0, 0)
 	const want = `text text 0 "I look at the tests.\n"
 start c1 shell "make test"
 end error c1 shell "1 test failed"
@@ -329,7 +333,7 @@ func TestCustomEndless(t *testing.T) {
 }
 
 func FuzzCustom(f *testing.F) {
-	filters := documented(f, "yaml")[1]
+	filters := documented(f, "yaml")[0]
 	f.Add(documented(f, "json")[0], "", uint8(3))
 	f.Add(`{"kind":"call","id":null,"name":{"a":1}}`+"\n"+`{"usd":1e308}`+"\n"+`{"usd":"NaN"}`, ".", uint8(1))
 	f.Fuzz(func(t *testing.T, stream, tool string, size uint8) {
@@ -359,7 +363,7 @@ func FuzzCustom(f *testing.F) {
 // documented filters.
 func BenchmarkCustom(b *testing.B) {
 	stream := []byte(strings.Repeat(documented(b, "json")[0], 10<<20/600))
-	c, err := newAgent(driver.Options{Name: "custom", Command: []string{"acme"}, Filters: agenttest.Filters(documented(b, "yaml")[1])})
+	c, err := newAgent(driver.Options{Name: "custom", Command: []string{"acme"}, Filters: agenttest.Filters(documented(b, "yaml")[0])})
 	if err != nil {
 		b.Fatal(err)
 	}
