@@ -419,6 +419,7 @@ func (t *tested) rewritten() bool {
 // of its line, or of the head of a block in one of the lines above.
 func (t *tested) conditional(i, at int) bool {
 	const above = 4
+	const far = 300 // bytes of a line: in one that a tool wrote, marks by the thousand may stand
 	s := t.now
 	line := s.lineOf(at) - 1
 	from := s.begin(max(0, line-above))
@@ -427,11 +428,11 @@ func (t *tested) conditional(i, at int) bool {
 	}
 	indent := func(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " \t")) }
 	own := s.code[s.begin(line):s.end(line)]
-	if onCondition.Match(own) {
+	if onCondition.Match(s.code[max(s.begin(line), at-far):min(s.end(line), at+far)]) {
 		return true
 	}
 	for text := range bytes.Lines(s.code[min(from, s.begin(line)):s.begin(line)]) {
-		if indent(text) < indent(own) && onCondition.Match(text) {
+		if indent(text) < indent(own) && onCondition.Match(text[:min(len(text), far)]) {
 			return true
 		}
 	}

@@ -242,7 +242,7 @@ func TestFindingsAreBounded(t *testing.T) {
 // However a file is made, a look at it ends soon.
 func TestHostileFilesEndSoon(t *testing.T) {
 	t.Parallel()
-	const size = 8 << 10
+	const size = 32 << 10
 	fill := func(s string) []byte { return bytes.Repeat([]byte(s), size/len(s)) }
 	for path, parts := range map[string][]string{
 		"a.test.js": {"it('a',()=>{", "it.skip('a')\n", "test.each([", "{[(", "/a", "`${"}, "a_test.go": {"func TestA(t *testing.T) {\n", "\tt.Skip()\n", "{1, 2},\n", "// nolint "},
@@ -252,7 +252,7 @@ func TestHostileFilesEndSoon(t *testing.T) {
 		for _, part := range parts {
 			started := time.Now()
 			weaken.Look([]weaken.File{{Path: path, Old: fill(part), New: fill("x" + part)}}, weaken.Options{Guardrails: []string{"make all", "npm test", "task a"}})
-			if d := time.Since(started); d > 30*time.Second {
+			if d := time.Since(started); d > time.Minute {
 				t.Errorf("Look at %s of %q took %v", path, part, d)
 			}
 		}
