@@ -47,7 +47,7 @@ demo: ## the whole pipeline on this machine, with Go and git only
 # The detector makes each start of a process three times as dear, and finds
 # nothing where nothing runs at a time: packages of pure logic, and those whose
 # tests mostly start processes, have it in `make race` only.
-PLAIN = /(cmd/ralph|internal/(agent(/.*)?|cli|run(/.*)?|config|content|hook|leak|repo|report|scm|tasks|weaken))$$
+PLAIN = /(cmd/ralph|internal/(agent(/.*)?|cli(/.*)?|run(/.*)?|config|inspect(/.*)?|repo|repo/scm|report|tasks))$$
 
 test: vet cross ## vet, cross-compile, all tests, most with the race detector (Go and git only)
 	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
@@ -63,7 +63,7 @@ race: ## the other tests with the race detector, too, and all of their long case
 vet:
 	CGO_ENABLED=0 $(GO) vet ./...
 	CGO_ENABLED=0 $(GO) vet -tags e2e ./e2e/...
-	CGO_ENABLED=0 $(GO) vet -tags long ./internal/leak ./internal/repo ./cmd/ralph
+	CGO_ENABLED=0 $(GO) vet -tags long ./internal/inspect/secretscan ./internal/repo ./cmd/ralph
 
 cross:
 	@for p in $(PLATFORMS); do \

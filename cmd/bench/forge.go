@@ -14,9 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/org/ralph-action/internal/demo"
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/cli/demo"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 const (

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 func main() { os.Exit(start()) } //nolint:forbidigo // this is main

@@ -15,10 +15,10 @@ import (
 	"time"
 
 	forgeapi "github.com/org/ralph-action/internal/forge"
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // big, medium and small are the repositories of the last rows.

@@ -12,16 +12,16 @@ import (
 
 	_ "github.com/alecthomas/kong" // linked like the rest of the product: see walls
 
+	_ "github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/agent/prompt"
 	_ "github.com/org/ralph-action/internal/config"
-	_ "github.com/org/ralph-action/internal/guard"
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/logs"
-	_ "github.com/org/ralph-action/internal/rundir"
-	_ "github.com/org/ralph-action/internal/runner"
-	"github.com/org/ralph-action/internal/secret"
+	_ "github.com/org/ralph-action/internal/run/guard"
+	_ "github.com/org/ralph-action/internal/run/rundir"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // trivial is an agent that does nothing but say so. Both sides run it.

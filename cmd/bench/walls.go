@@ -11,21 +11,21 @@ import (
 	"os"
 	"time"
 
-	"github.com/org/ralph-action/internal/egress"
-	"github.com/org/ralph-action/internal/hosts"
-	"github.com/org/ralph-action/internal/proc"
-	"github.com/org/ralph-action/internal/sandbox"
+	"github.com/org/ralph-action/internal/sandbox/confine"
+	"github.com/org/ralph-action/internal/sandbox/egress"
+	"github.com/org/ralph-action/internal/sandbox/hosts"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // supervisors are one with all walls and one without any, ended by done.
 func (b *bench) supervisors(ctx context.Context) (walled, open *proc.Supervisor, done func(), err error) {
-	guest := sandbox.Identity{}
+	guest := confine.Identity{}
 	if os.Geteuid() == 0 {
-		guest = sandbox.Identity{UID: 1001, GID: 1001} // walls are part of a change of user
+		guest = confine.Identity{UID: 1001, GID: 1001} // walls are part of a change of user
 	}
-	walls := sandbox.DefaultWalls([]string{b.dir}, nil)
+	walls := confine.DefaultWalls([]string{b.dir}, nil)
 	walls.Strict = true // no walls, no measurement
-	walls.Network = &sandbox.Network{Proxies: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:9")}}
+	walls.Network = &confine.Network{Proxies: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:9")}}
 	if walled, err = proc.Start(ctx, proc.Options{Identity: guest, Walls: &walls, SpillDir: b.dir}); err != nil {
 		return nil, nil, nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/org/ralph-action/internal/forgetest"
+	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
 // github DEED ARGS: what people and GitHub do on the script's forge.
@@ -82,12 +82,12 @@ func githubCommand(ts *testscript.TestScript, neg bool, args []string) {
 			return err
 		},
 		"check": func(a []string) error {
-			w.repo.SetCI(func(string, int) []forgetest.Check { return []forgetest.Check{checkOf(a)} })
+			w.repo.SetCI(func(string, int) []fakegithub.Check { return []fakegithub.Check{checkOf(a)} })
 			return nil
 		},
 		"check-second": func(a []string) error { w.repo.SetCI(secondPasses(a)); return nil },
 		"no-checks": func([]string) error {
-			w.repo.SetCI(func(string, int) []forgetest.Check { return nil })
+			w.repo.SetCI(func(string, int) []fakegithub.Check { return nil })
 			return nil
 		},
 		"run": func(a []string) error {
@@ -118,8 +118,8 @@ func number(ts *testscript.TestScript, text string) int {
 	return n
 }
 
-func tokenOf(a []string) forgetest.Token {
-	t := forgetest.Token{Value: a[0], Login: a[1]}
+func tokenOf(a []string) fakegithub.Token {
+	t := fakegithub.Token{Value: a[0], Login: a[1]}
 	for _, right := range a[2:] {
 		if only, ok := strings.CutPrefix(right, "in:"); ok {
 			t.Repositories = append(t.Repositories, only)
@@ -136,25 +136,25 @@ func tokenOf(a []string) forgetest.Token {
 
 // secondPasses fails for the first commit that is asked about, with a log, and
 // passes for all others: NAME LOG.
-func secondPasses(a []string) func(string, int) []forgetest.Check {
+func secondPasses(a []string) func(string, int) []fakegithub.Check {
 	first := ""
-	return func(sha string, _ int) []forgetest.Check {
+	return func(sha string, _ int) []fakegithub.Check {
 		if first == "" {
 			first = sha
 		}
 		if sha == first {
-			return []forgetest.Check{checkOf([]string{a[0], "failure", a[1]})}
+			return []fakegithub.Check{checkOf([]string{a[0], "failure", a[1]})}
 		}
-		return []forgetest.Check{checkOf([]string{a[0], "success", ""})}
+		return []fakegithub.Check{checkOf([]string{a[0], "success", ""})}
 	}
 }
 
 // checkOf is a finished check of the workflow CI: NAME CONCLUSION LOG.
-func checkOf(a []string) forgetest.Check {
+func checkOf(a []string) fakegithub.Check {
 	if a[1] == "pending" {
-		return forgetest.Check{Name: a[0], Workflow: "CI", Status: "in_progress"}
+		return fakegithub.Check{Name: a[0], Workflow: "CI", Status: "in_progress"}
 	}
-	return forgetest.Check{Name: a[0], Workflow: "CI", Status: "completed", Conclusion: a[1], Log: strings.ReplaceAll(a[2], `\n`, "\n")}
+	return fakegithub.Check{Name: a[0], Workflow: "CI", Status: "completed", Conclusion: a[1], Log: strings.ReplaceAll(a[2], `\n`, "\n")}
 }
 
 // writeEvent makes a file the payload of the event, with the repository's part
@@ -174,7 +174,7 @@ func writeEvent(ts *testscript.TestScript, file string) error {
 
 // webPage answers calls with a page for people, as a proxy in front of a forge
 // that is down does.
-func webPage(f *forgetest.Forge, method, part string, times int) {
+func webPage(f *fakegithub.Forge, method, part string, times int) {
 	f.Fault(func(r *http.Request) bool { return r.Method == method && strings.Contains(r.URL.Path, part) }, times,
 		func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -182,7 +182,7 @@ func webPage(f *forgetest.Forge, method, part string, times int) {
 		})
 }
 
-func said(list []forgetest.Comment) []string {
+func said(list []fakegithub.Comment) []string {
 	var lines []string
 	for _, c := range list {
 		lines = append(lines, fmt.Sprintf("by=%s edits=%d", c.Author, c.Edits), c.Body, "---")
@@ -190,7 +190,7 @@ func said(list []forgetest.Comment) []string {
 	return lines
 }
 
-func calls(f *forgetest.Forge) []string {
+func calls(f *fakegithub.Forge) []string {
 	var lines []string
 	for _, c := range f.APICalls() {
 		lines = append(lines, c.String())
@@ -198,7 +198,7 @@ func calls(f *forgetest.Forge) []string {
 	return lines
 }
 
-func logOf(r *forgetest.Repository, base, branch string) []string {
+func logOf(r *fakegithub.Repository, base, branch string) []string {
 	var lines []string
 	for _, c := range slices.Backward(r.Log(base, branch)) {
 		lines = append(lines, c.Subject+" | "+c.Author)

@@ -5,7 +5,7 @@ package main
 import (
 	"testing"
 
-	"github.com/org/ralph-action/internal/forgetest"
+	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
 // Several runs at once lose nothing, whether each has a branch of its own or all
@@ -20,14 +20,14 @@ func TestRunsAtOnce(t *testing.T) {
 	}{{"each its own branch", true, runs}, {"one branch", false, 1}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r, all := forgetest.NewCrowd(t, program(t), runs, c.own, forgetest.Options{})
-			results, problems := forgetest.Crowd(t.Context(), t.TempDir(), all)
+			r, all := fakegithub.NewCrowd(t, program(t), runs, c.own, fakegithub.Options{})
+			results, problems := fakegithub.Crowd(t.Context(), t.TempDir(), all)
 			for i, res := range results {
 				if problems[i] != nil || res.Code != 0 {
 					t.Errorf("run %d: exit code %d, %v\n%s", i, res.Code, problems[i], res.Log)
 				}
 			}
-			forgetest.CheckCrowd(t, r, runs, c.pulls)
+			fakegithub.CheckCrowd(t, r, runs, c.pulls)
 		})
 	}
 }

@@ -19,8 +19,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/org/ralph-action/internal/demo"
-	"github.com/org/ralph-action/internal/forgetest"
+	"github.com/org/ralph-action/internal/cli/demo"
+	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
 func TestMain(m *testing.M) {
@@ -76,8 +76,8 @@ func scripts(t *testing.T, dir string) {
 
 // world is what a script's forge consists of.
 type world struct {
-	forge *forgetest.Forge
-	repo  *forgetest.Repository
+	forge *fakegithub.Forge
+	repo  *fakegithub.Repository
 	url   string
 	token string
 }
@@ -103,8 +103,8 @@ func theWorld(ts *testscript.TestScript) *world {
 func forgeCommand(ts *testscript.TestScript, neg bool, args []string) {
 	w := &world{token: "ghs_0123456789abcdefghijklmnopqrstuvwxyz"}
 	var err error
-	w.forge = forgetest.New(ts.Value(testKey{}).(testing.TB), forgetest.Options{Dir: ts.MkAbs("forge")})
-	w.forge.AddToken(forgetest.Token{Value: w.token})
+	w.forge = fakegithub.New(ts.Value(testKey{}).(testing.TB), fakegithub.Options{Dir: ts.MkAbs("forge")})
+	w.forge.AddToken(fakegithub.Token{Value: w.token})
 	w.repo, err = w.forge.NewRepository(owner, name)
 	ts.Check(err)
 	_, err = w.repo.Commit("main", "first", readFiles(ts, args[0]))

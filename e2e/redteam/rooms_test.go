@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/demo"
+	"github.com/org/ralph-action/internal/cli/demo"
 )
 
 // room is a run that attacks share.

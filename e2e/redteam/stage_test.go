@@ -16,8 +16,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/org/ralph-action/internal/demo"
-	"github.com/org/ralph-action/internal/forgetest"
+	"github.com/org/ralph-action/internal/cli/demo"
+	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
 // kit is what all rooms share: the forge, the attacker's tools.
@@ -25,7 +25,7 @@ type kit struct {
 	t     *testing.T
 	image string
 	dir   string // mounted as /opt/redteam
-	forge *forgetest.Forge
+	forge *fakegithub.Forge
 
 	mu       sync.Mutex
 	requests map[string][]request // by repository
@@ -67,10 +67,10 @@ func newKit(t *testing.T) *kit {
 			t.Fatal(err)
 		}
 	}
-	k.forge = forgetest.New(t, forgetest.Options{Dir: sharedTempDir(t), Unchecked: true})
+	k.forge = fakegithub.New(t, fakegithub.Options{Dir: sharedTempDir(t), Unchecked: true})
 	k.forge.URL = forgeURL
-	k.forge.AddToken(forgetest.Token{Value: canaries()["the forge's token"], Rights: forgetest.Workflow()})
-	k.forge.AddToken(forgetest.Token{Value: personal, Login: "octo", Rights: forgetest.Workflow()})
+	k.forge.AddToken(fakegithub.Token{Value: canaries()["the forge's token"], Rights: fakegithub.Workflow()})
+	k.forge.AddToken(fakegithub.Token{Value: personal, Login: "octo", Rights: fakegithub.Workflow()})
 	return k
 }
 
@@ -97,7 +97,7 @@ type stage struct {
 	*world
 	kit    *kit
 	room   room
-	repo   *forgetest.Repository
+	repo   *fakegithub.Repository
 	base   string
 	dir    string // of this stage
 	side   string // container that holds the network

@@ -12,8 +12,8 @@ import (
 
 	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/agent/driver"
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // Check finds out before anything is spent whether the agent can work: its

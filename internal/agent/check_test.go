@@ -9,8 +9,8 @@ import (
 
 	"github.com/org/ralph-action/internal/agent/claude"
 	"github.com/org/ralph-action/internal/agent/driver"
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 func TestNewRefuses(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/org/ralph-action/internal/agent/agenttest"
 	"github.com/org/ralph-action/internal/agent/driver"
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // leaver is a printer whose children leave a file behind where

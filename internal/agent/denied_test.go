@@ -8,8 +8,8 @@ import (
 
 	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/agent/gemini"
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 func TestDenied(t *testing.T) {

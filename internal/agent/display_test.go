@@ -13,8 +13,8 @@ import (
 
 	"github.com/org/ralph-action/internal/agent/agenttest"
 	"github.com/org/ralph-action/internal/agent/driver"
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // displayed runs an agent in a role with a display command, and returns what

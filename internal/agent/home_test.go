@@ -12,7 +12,7 @@ import (
 	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/agent/gemini"
 	"github.com/org/ralph-action/internal/agent/opencode"
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 type never struct{}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // TestMain serves the supervisor's hidden commands and the agents the tests

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/agent/driver"
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // Run asks the agent once. The prompt goes to its stdin, whatever its size, or

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/agent/agenttest"
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // player makes the options of an agent that is this test binary in a role.

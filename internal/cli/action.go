@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/cli/output"
+	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/run/credentials"
-	"github.com/org/ralph-action/internal/runner"
-	"github.com/org/ralph-action/internal/secret"
-	"github.com/org/ralph-action/internal/starter"
 )
 
 // actionCmd is the GitHub Action.
@@ -37,15 +37,15 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) ralph.Report {
 	if workspace == "" {
 		workspace, _ = os.Getwd()
 	}
-	event, eventErr := runner.ReadEvent(a.getenv)
+	event, eventErr := actions.ReadEvent(a.getenv)
 	sources := config.LoadOptions{
-		Dir: workspace, Inputs: runner.Inputs(a.environ), Environment: a.environment(), Prompts: starter.Prompts(), Infer: agent.Infer,
+		Dir: workspace, Inputs: actions.Inputs(a.environ), Environment: a.environment(), Prompts: starter.Prompts(), Infer: agent.Infer,
 		Event: run.BringsTask(event), EventName: event.Name,
 	}
 	cfg, cfgErr := config.Load(sources)
 	own := credentials.New(credentials.LeftByCheckout(workspace))
 	redact := own.Redactor(cfg, a.environ)
-	r, err := runner.New(runner.Options{Getenv: a.getenv, Stdout: a.stdout, Redactor: redact})
+	r, err := actions.New(actions.Options{Getenv: a.getenv, Stdout: a.stdout, Redactor: redact})
 	if err != nil {
 		fmt.Fprintln(a.stderr, "ralph:", err)
 		return ralph.Report{Outcome: ralph.Invalid, ExitCode: ralph.Invalid.ExitCode(false)}

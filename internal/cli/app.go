@@ -15,12 +15,12 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
-	"github.com/org/ralph-action/internal/sandbox"
-	"github.com/org/ralph-action/internal/starter"
+	"github.com/org/ralph-action/internal/sandbox/confine"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // Main runs a command line, without the program's name, and returns the exit code.
@@ -37,7 +37,7 @@ func Start(version string) int {
 		return proc.InitMain(os.Stderr)
 	}
 	// From here on nobody can read the environment out of /proc.
-	environ, err := sandbox.Seal(os.Environ())
+	environ, err := confine.Seal(os.Environ())
 	if err != nil {
 		os.Stderr.WriteString("ralph: " + err.Error() + "\n")
 		return 1

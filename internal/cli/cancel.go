@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/org/ralph-action/internal/hook"
-	"github.com/org/ralph-action/internal/rundir"
+	"github.com/org/ralph-action/internal/agent/hook"
+	"github.com/org/ralph-action/internal/run/rundir"
 )
 
 // cancelCmd ends the session loops of a project. 004-10

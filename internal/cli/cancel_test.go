@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/hook"
-	"github.com/org/ralph-action/internal/rundir"
+	"github.com/org/ralph-action/internal/agent/hook"
+	"github.com/org/ralph-action/internal/run/rundir"
 )
 
 // 004-10: a ralph that works in the project is asked with a file, and nobody is

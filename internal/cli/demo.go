@@ -17,13 +17,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/cli/demo"
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/demo"
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // demoCmd runs the action against an embedded forge with a scripted agent.

@@ -12,15 +12,15 @@ import (
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/cli/output"
+	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/run/credentials"
-	"github.com/org/ralph-action/internal/rundir"
-	"github.com/org/ralph-action/internal/secret"
-	"github.com/org/ralph-action/internal/starter"
+	"github.com/org/ralph-action/internal/run/rundir"
 )
 
 // deskFlags are the flags of every command that loops at a desk.

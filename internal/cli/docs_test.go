@@ -12,8 +12,8 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/starter"
 )
 
 // root is the repository, seen from here.

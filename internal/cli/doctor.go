@@ -13,11 +13,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/run/credentials"
-	"github.com/org/ralph-action/internal/starter"
 )
 
 // doctorCmd looks at all that `ralph run` would need, and runs nothing of the

@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"github.com/org/ralph-action/internal/actions"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/run"
-	"github.com/org/ralph-action/internal/runner"
-	"github.com/org/ralph-action/internal/secret"
 )
 
 const (
@@ -100,7 +100,7 @@ func clean(redact *secret.Redactor, text string) string {
 	if runes := []rune(text); len(runes) > doctorText {
 		text = string(runes[:doctorText]) + "…"
 	}
-	return string(runner.Sanitize([]byte(text)))
+	return string(actions.Sanitize([]byte(text)))
 }
 
 // stoppable ends with the first signal that asks us to.

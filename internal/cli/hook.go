@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/org/ralph-action/internal/hook"
+	"github.com/org/ralph-action/internal/agent/hook"
 )
 
 // hookPatience is how long a hook waits for its input: the CLI writes it at once

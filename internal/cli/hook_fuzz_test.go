@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/hook"
+	"github.com/org/ralph-action/internal/agent/hook"
 )
 
 // FuzzHook feeds everything a hook reads that the agent, or nobody in

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/org/ralph-action/internal/proc"
-	"github.com/org/ralph-action/internal/rundir"
+	"github.com/org/ralph-action/internal/run/rundir"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 	"github.com/org/ralph-action/internal/tasks"
 )
 

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/org/ralph-action/internal/hook"
-	"github.com/org/ralph-action/internal/rundir"
+	"github.com/org/ralph-action/internal/agent/hook"
+	"github.com/org/ralph-action/internal/run/rundir"
 	"github.com/org/ralph-action/internal/tasks"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/hook"
+	"github.com/org/ralph-action/internal/agent/hook"
 )
 
 // hookAgent is an agent session and its transcript.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/org/ralph-action/internal/agent/hook"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/hook"
 	"github.com/org/ralph-action/internal/run"
 )
 

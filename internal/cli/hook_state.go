@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/org/ralph-action/internal/atomicfile"
-	"github.com/org/ralph-action/internal/hook"
+	"github.com/org/ralph-action/internal/agent/hook"
+	"github.com/org/ralph-action/internal/lib/atomicfile"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/org/ralph-action/internal/hook"
+	"github.com/org/ralph-action/internal/agent/hook"
 	"github.com/org/ralph-action/internal/tasks"
 )
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/hook"
+	"github.com/org/ralph-action/internal/agent/hook"
 )
 
 // hooked is what a hook answered.

@@ -12,11 +12,11 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/actions"
+	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/rundir"
-	"github.com/org/ralph-action/internal/runner"
-	"github.com/org/ralph-action/internal/starter"
+	"github.com/org/ralph-action/internal/run/rundir"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // initCmd sets the current directory up, by questions, by flags or with a
@@ -137,7 +137,7 @@ func (c *initCmd) interview(a *app, folder *starter.Folder, found starter.Propos
 func (a *app) show(e starter.Existing) {
 	put := func(text string) {
 		for line := range strings.Lines(text) {
-			fmt.Fprintf(a.stdout, "%s\n", runner.Sanitize([]byte(strings.TrimSuffix(line, "\n"))))
+			fmt.Fprintf(a.stdout, "%s\n", actions.Sanitize([]byte(strings.TrimSuffix(line, "\n"))))
 		}
 	}
 	for _, problem := range e.Problems {

@@ -13,9 +13,9 @@ import (
 	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/agent/claude"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/lazyregexp"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/run"
-	"github.com/org/ralph-action/internal/rundir"
+	"github.com/org/ralph-action/internal/run/rundir"
 )
 
 // openingLines are the first lines of a local run: what nothing keeps it from, what it

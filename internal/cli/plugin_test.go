@@ -14,7 +14,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/org/ralph-action/internal/hook"
+	"github.com/org/ralph-action/internal/agent/hook"
 )
 
 func readJSON(t *testing.T, name string, into any) {

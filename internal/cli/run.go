@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/runner"
 )
 
 // runCmd is the loop at a desk, or in a container without a runner.
@@ -35,13 +35,13 @@ func (a *app) deskDefaults(mode string) map[string]string {
 }
 
 // deskSite is where a desk run publishes to, when it is told.
-func (a *app) deskSite() runner.Context {
-	site := runner.Context{
+func (a *app) deskSite() actions.Context {
+	site := actions.Context{
 		Repository: a.getenv("GITHUB_REPOSITORY"), ServerURL: a.getenv("GITHUB_SERVER_URL"),
 		APIURL: a.getenv("GITHUB_API_URL"), GraphQLURL: a.getenv("GITHUB_GRAPHQL_URL"),
 	}
 	if site.Repository == "" {
-		return runner.Context{}
+		return actions.Context{}
 	}
 	if site.ServerURL == "" {
 		site.ServerURL, site.APIURL, site.GraphQLURL = "https://github.com", "https://api.github.com", "https://api.github.com/graphql"

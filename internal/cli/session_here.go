@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/org/ralph-action/internal/hook"
-	"github.com/org/ralph-action/internal/rundir"
+	"github.com/org/ralph-action/internal/agent/hook"
+	"github.com/org/ralph-action/internal/run/rundir"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/org/ralph-action/internal/runner"
+	"github.com/org/ralph-action/internal/actions"
 )
 
 // inWorkspace is a path as the runner's annotations want it: from the root of
@@ -37,7 +37,7 @@ func escapeProperty(s string) string {
 // plainLine is our own words with foreign ones in them, as a line that neither a
 // terminal nor a runner obeys.
 func plainLine(s string) string {
-	s = strings.ReplaceAll(string(runner.Sanitize([]byte(s))), "##[", "## [")
+	s = strings.ReplaceAll(string(actions.Sanitize([]byte(s))), "##[", "## [")
 	if strings.HasPrefix(strings.TrimSpace(s), "::") {
 		s = "./" + s
 	}

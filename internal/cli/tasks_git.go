@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // errNoRepository says that there is no git repository to commit to.

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/org/ralph-action/internal/lazyregexp"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 var (

@@ -3,9 +3,9 @@ package config
 import (
 	"time"
 
-	"github.com/org/ralph-action/internal/hosts"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/sandbox/hosts"
 )
 
 // Config is everything a run was told, validated. Zero durations, MaxCost,

@@ -1,6 +1,6 @@
 // Package config turns action inputs, command-line flags, the configuration
 // file and defaults into one validated [Config]. One table of inputs is the
 // source of all of it: the decoder and the flags are made from it, and
-// internal/gen writes action.yml, the JSON schemas and the reference tables. It
+// cmd/gen writes action.yml, the JSON schemas and the reference tables. It
 // is the only package that knows YAML.
 package config

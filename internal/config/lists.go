@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/shlex"
 
-	"github.com/org/ralph-action/internal/lazyregexp"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // words splits a command line as a shell would, quotes and backslashes

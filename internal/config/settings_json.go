@@ -8,7 +8,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/org/ralph-action/internal/lazyregexp"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // maxDepth bounds how deep arrays and objects stand in each other.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/org/ralph-action/internal/hosts"
+	"github.com/org/ralph-action/internal/sandbox/hosts"
 )
 
 const (

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/forge"
-	"github.com/org/ralph-action/internal/openapi"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/lib/secret"
+	"github.com/org/ralph-action/internal/testing/openapi"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/forge"
-	"github.com/org/ralph-action/internal/forgetest"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
 // The whole way over real connections: a push, its CI, the log of what failed,
@@ -16,18 +16,18 @@ func TestChecksOfAPush(t *testing.T) {
 	t.Parallel()
 	h := newHub(t, jobToken)
 	sha := h.commit(t, h.repo, "ralph/x", "three")
-	h.repo.SetCI(func(_ string, asked int) []forgetest.Check {
-		lint := forgetest.Check{Name: "lint", Status: "completed", Conclusion: "success", Workflow: "CI"}
-		test := forgetest.Check{Name: "test", Status: "in_progress", Workflow: "CI", Log: jobLog()}
+	h.repo.SetCI(func(_ string, asked int) []fakegithub.Check {
+		lint := fakegithub.Check{Name: "lint", Status: "completed", Conclusion: "success", Workflow: "CI"}
+		test := fakegithub.Check{Name: "test", Status: "in_progress", Workflow: "CI", Log: jobLog()}
 		switch {
 		case asked < 2:
 			return nil
 		case asked > 3:
 			test.Status, test.Conclusion = "completed", "failure"
 		}
-		return []forgetest.Check{lint, test}
+		return []fakegithub.Check{lint, test}
 	})
-	h.repo.SetStatus(sha, forgetest.Status{Context: "deploy", State: "success"})
+	h.repo.SetStatus(sha, fakegithub.Status{Context: "deploy", State: "success"})
 	checks, err := h.client.WaitChecks(within(t, time.Minute), sha, forge.CheckOptions{Grace: time.Minute, Poll: time.Millisecond})
 	if err != nil || checks.State != ralph.ChecksFailed || checks.Passed != 2 || len(checks.Failures) != 1 {
 		t.Fatalf("WaitChecks() = %+v, %v, want test failed", checks, err)
@@ -36,7 +36,7 @@ func TestChecksOfAPush(t *testing.T) {
 	if len(logs) != 1 || logs[0].Name != "test" || !strings.Contains(logs[0].Tail, "✗ greet says hello") {
 		t.Errorf("FailedLogs() = %+v, want that of test", logs)
 	}
-	run, err := h.client.FailedRun(t.Context(), h.repo.NewRun(sha, "push", forgetest.Check{Name: "test", Status: "completed", Conclusion: "failure", Workflow: "CI", Log: jobLog()}))
+	run, err := h.client.FailedRun(t.Context(), h.repo.NewRun(sha, "push", fakegithub.Check{Name: "test", Status: "completed", Conclusion: "failure", Workflow: "CI", Log: jobLog()}))
 	if err != nil || run.HeadSHA != sha || len(run.Jobs) != 1 || !strings.Contains(run.Jobs[0].Tail, "✗ greet says hello") {
 		t.Errorf("FailedRun() = %+v, %v, want test and its log", run, err)
 	}

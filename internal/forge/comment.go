@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-github/v60/github"
 
-	"github.com/org/ralph-action/internal/lazyregexp"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // CommentRef is a comment of ours on the forge; the zero CommentRef is none.

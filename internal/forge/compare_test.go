@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/org/ralph-action/internal/forge"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/lib/secret"
 )
 
 func TestCompareURL(t *testing.T) {

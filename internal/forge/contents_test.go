@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/org/ralph-action/internal/openapi"
+	"github.com/org/ralph-action/internal/testing/openapi"
 )
 
 func TestFile(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/org/ralph-action/internal/demo"
+	"github.com/org/ralph-action/internal/cli/demo"
 	"github.com/org/ralph-action/internal/forge"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-github/v60/github"
 
-	"github.com/org/ralph-action/internal/lazyregexp"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // ErrNoCommits says that the head branch holds nothing the base has not.

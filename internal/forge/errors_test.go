@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/forge"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/lib/secret"
 )
 
 // What users read when a pull request cannot be made or updated, word for word.

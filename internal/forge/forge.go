@@ -20,8 +20,8 @@ import (
 
 	"github.com/google/go-github/v60/github"
 
-	"github.com/org/ralph-action/internal/lazyregexp"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/lib/secret"
 )
 
 // Options say where the forge is and how to talk to it.

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/demo"
+	"github.com/org/ralph-action/internal/cli/demo"
 	"github.com/org/ralph-action/internal/forge"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/lib/secret"
 )
 
 const token = "ghs_averysecrettoken0123456789"

@@ -7,17 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/demo"
+	"github.com/org/ralph-action/internal/cli/demo"
 	"github.com/org/ralph-action/internal/forge"
-	"github.com/org/ralph-action/internal/forgetest"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/lib/secret"
+	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
 // hub is a GitHub that checks every request against GitHub's own description,
 // with octo/greet, whose branch ralph/x is one commit ahead of main.
 type hub struct {
-	*forgetest.Forge
-	repo   *forgetest.Repository
+	*fakegithub.Forge
+	repo   *fakegithub.Repository
 	client *forge.Client
 	sent   *sent
 }
@@ -46,10 +46,10 @@ const (
 
 func newHub(t *testing.T, token string) *hub {
 	t.Helper()
-	f := forgetest.New(t, forgetest.Options{})
-	f.AddToken(forgetest.Token{Value: jobToken})
-	f.AddToken(forgetest.Token{Value: appToken, Login: "night-shift[bot]"})
-	f.AddToken(forgetest.Token{Value: personalToken, Login: "maria"})
+	f := fakegithub.New(t, fakegithub.Options{})
+	f.AddToken(fakegithub.Token{Value: jobToken})
+	f.AddToken(fakegithub.Token{Value: appToken, Login: "night-shift[bot]"})
+	f.AddToken(fakegithub.Token{Value: personalToken, Login: "maria"})
 	f.AddUser("mallory")
 	repo, err := f.NewRepository("octo", "greet")
 	if err != nil {
@@ -67,7 +67,7 @@ func newHub(t *testing.T, token string) *hub {
 	return h
 }
 
-func (h *hub) commit(t *testing.T, repo *forgetest.Repository, branch, content string) string {
+func (h *hub) commit(t *testing.T, repo *fakegithub.Repository, branch, content string) string {
 	t.Helper()
 	sha, err := repo.Commit(branch, "Set "+content, map[string]demo.File{"a.txt": {Content: content}})
 	if err != nil {

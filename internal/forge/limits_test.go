@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/forge"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/lib/secret"
 )
 
 // script is a forge in memory that answers by a function.

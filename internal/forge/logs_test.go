@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/forge"
-	"github.com/org/ralph-action/internal/openapi"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/testing/openapi"
 )
 
 // stamped is a log as GitHub gives it: with the time before every line, and a

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/lib/secret"
 )
 
 // A POST that would make a second thing is not sent again once it may have

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/org/ralph-action/internal/forge"
-	"github.com/org/ralph-action/internal/openapi"
+	"github.com/org/ralph-action/internal/testing/openapi"
 )
 
 // allowed answers with GitHub's example for a user, and these words.

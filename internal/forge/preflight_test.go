@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/forge"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/lib/secret"
 )
 
 const repositoryPath = "/api/v3/repos/octo/greet"

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/forge"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/secret"
 )
 
 // What may pass is tried again, and the pull request is there in the end.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/secret"
 )
 
 // TokenKind says what a token is, as far as its beginning tells.

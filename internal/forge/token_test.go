@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/org/ralph-action/internal/forge"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/secret"
 )
 
 func TestKindOf(t *testing.T) {

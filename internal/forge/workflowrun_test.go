@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/org/ralph-action/internal/forge"
-	"github.com/org/ralph-action/internal/openapi"
+	"github.com/org/ralph-action/internal/testing/openapi"
 )
 
 // job is a job of the workflow run 77.

@@ -16,26 +16,26 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/content"
-	"github.com/org/ralph-action/internal/leak"
+	"github.com/org/ralph-action/internal/inspect/content"
+	"github.com/org/ralph-action/internal/inspect/secretscan"
+	"github.com/org/ralph-action/internal/inspect/testintegrity"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
-	"github.com/org/ralph-action/internal/secret"
-	"github.com/org/ralph-action/internal/weaken"
 )
 
 // Inspector looks at what is about to be published.
 type Inspector struct {
 	policy   content.Policy
-	scanner  *leak.Scanner
+	scanner  *secretscan.Scanner
 	formats  ralph.Severity // of what only looks like a secret
-	options  weaken.Options
+	options  testintegrity.Options
 	run      content.Run
-	scanned  map[edit][]leak.Hit // what a scan found
-	versions map[string][]byte   // small contents by id, for what looks at all of the work
-	kept     int64               // bytes in versions
-	work     []weaken.File       // of the last look
-	unseen   int                 // files of the last look that are not in work
+	scanned  map[edit][]secretscan.Hit // what a scan found
+	versions map[string][]byte         // small contents by id, for what looks at all of the work
+	kept     int64                     // bytes in versions
+	work     []testintegrity.File      // of the last look
+	unseen   int                       // files of the last look that are not in work
 }
 
 // edit are the ids of a file's content before and after, and its path.
@@ -63,7 +63,7 @@ func (in *Inspector) MaskPatch(patch []byte) (masked []byte, clean bool) {
 
 // New says what is wrong with the patterns of the configuration.
 func New(cfg config.Config, known []secret.String) (*Inspector, error) {
-	in := &Inspector{scanned: map[edit][]leak.Hit{}, versions: map[string][]byte{}}
+	in := &Inspector{scanned: map[edit][]secretscan.Hit{}, versions: map[string][]byte{}}
 	var protected []string
 	for _, p := range cfg.ProtectedPaths {
 		if p == "default" {
@@ -79,7 +79,7 @@ func New(cfg config.Config, known []secret.String) (*Inspector, error) {
 	}
 	in.formats = severity(cfg.SecretScan)
 	allowed, errAllowed := content.Parse(cfg.SecretScanAllow)
-	in.scanner = leak.New(leak.Options{
+	in.scanner = secretscan.New(secretscan.Options{
 		Known: known, Formats: cfg.SecretScan != config.ContentOff,
 		Allow: func(path string) bool { return allowed.Match(path) != "" },
 	})
@@ -246,7 +246,7 @@ func replaced(ctx context.Context, at repo.Inspection) iter.Seq[[]byte] {
 const maxLarge = 100 << 20
 
 // largeFile looks at what Git LFS publishes beside a pointer.
-func (in *Inspector) largeFile(c repo.Changed) ([]leak.Hit, error) {
+func (in *Inspector) largeFile(c repo.Changed) ([]secretscan.Hit, error) {
 	r, _, ok := c.Large()
 	if !ok {
 		return nil, nil
@@ -265,16 +265,16 @@ func (in *Inspector) words(where, text string) []ralph.Finding {
 }
 
 // texts are hits as findings. A file's name is not repeated where it is the secret.
-func (in *Inspector) texts(hits []leak.Hit, file, where string) []ralph.Finding {
+func (in *Inspector) texts(hits []secretscan.Hit, file, where string) []ralph.Finding {
 	var found []ralph.Finding
 	for _, h := range hits {
 		kind, grave := ralph.FindingSecret, in.formats
 		switch h.Rule {
-		case leak.KnownRule:
+		case secretscan.KnownRule:
 			grave = ralph.Block
-		case leak.FloodRule: // what is known may lie behind it
+		case secretscan.FloodRule: // what is known may lie behind it
 			grave = cmp.Or(in.formats, ralph.Block)
-		case leak.UnsearchedRule:
+		case secretscan.UnsearchedRule:
 			kind, grave = ralph.FindingUnknown, ralph.Flag
 		}
 		found = append(found, ralph.Finding{
@@ -312,7 +312,7 @@ func (in *Inspector) keep(ctx context.Context, total []repo.Changed) error {
 			}
 			continue
 		}
-		in.work = append(in.work, weaken.File{
+		in.work = append(in.work, testintegrity.File{
 			Path: c.Path, From: c.From, Old: before, New: now,
 			Deleted: c.NewMode == repo.ModeNone, Added: c.OldMode == repo.ModeNone && c.From == "",
 		})
@@ -322,10 +322,10 @@ func (in *Inspector) keep(ctx context.Context, total []repo.Changed) error {
 
 // Weakened finds out whether tests and checks say less than before, in the work
 // as it was when somebody looked last, and counts what became of tests.
-func (in *Inspector) Weakened(base func(path string) []byte) ([]ralph.Finding, weaken.Tests) {
+func (in *Inspector) Weakened(base func(path string) []byte) ([]ralph.Finding, testintegrity.Tests) {
 	o := in.options
 	o.Base = base
-	found, tests := weaken.Look(in.work, o)
+	found, tests := testintegrity.Look(in.work, o)
 	if in.unseen > 0 {
 		found = append(found, ralph.Finding{
 			Kind: ralph.FindingUnknown, Severity: ralph.Flag, Where: "the work as a whole", Rule: "too large",

@@ -18,9 +18,9 @@ import (
 	"testing"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/content"
+	"github.com/org/ralph-action/internal/inspect/content"
+	"github.com/org/ralph-action/internal/inspect/testintegrity"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/weaken"
 )
 
 // TestOrdinaryCommits measures false alarms: it inspects commits of the git
@@ -129,7 +129,7 @@ func (o *ordinary) repository(dir string, commits int) {
 	}
 	for i := 0; i < len(raw) && raw[i] != ""; {
 		commit := raw[i]
-		var files []weaken.File
+		var files []testintegrity.File
 		var changes []content.File
 		for i++; i < len(raw) && strings.HasPrefix(raw[i], ":"); i++ {
 			head := strings.Fields(raw[i][1:]) // modes, ids, status
@@ -143,7 +143,7 @@ func (o *ordinary) repository(dir string, commits int) {
 			old, now := objects.read(head[2], f.OldMode), objects.read(head[3], f.NewMode)
 			f.Size = int64(len(now))
 			changes = append(changes, f)
-			files = append(files, weaken.File{Path: f.Path, From: f.From, Old: old, New: now, Deleted: f.NewMode == 0, Added: f.OldMode == 0})
+			files = append(files, testintegrity.File{Path: f.Path, From: f.From, Old: old, New: now, Deleted: f.NewMode == 0, Added: f.OldMode == 0})
 		}
 		n.commits++
 		o.commit(name+" "+commit[:10], inspectAll(o.t, o.cfg, files, changes, func(path string) []byte { return objects.read(commit+"^:"+path, 0o100644) }), &n)
@@ -153,7 +153,7 @@ func (o *ordinary) repository(dir string, commits int) {
 }
 
 // inspectAll is what a run of a configuration would find in a change.
-func inspectAll(t *testing.T, cfg config.Config, files []weaken.File, changes []content.File, base func(string) []byte) []ralph.Finding {
+func inspectAll(t *testing.T, cfg config.Config, files []testintegrity.File, changes []content.File, base func(string) []byte) []ralph.Finding {
 	in, err := New(cfg, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/repo/remote"
-	"github.com/org/ralph-action/internal/secret"
 )
 
 // offers reports whether a request asks what a service offers.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/repo/remote"
-	"github.com/org/ralph-action/internal/secret"
 )
 
 // only refuses everybody but the holder of one token, for one service or all.

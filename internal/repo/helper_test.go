@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
-	"github.com/org/ralph-action/internal/secret"
 )
 
 const token = "ghs_0123456789abcdefTOKEN"

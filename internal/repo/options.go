@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/secret"
 )
 
 // Options say what to publish and how.

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/repo/remote"
-	"github.com/org/ralph-action/internal/secret"
 )
 
 // somebody pushes a commit to the work branch of the forge.

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	api "github.com/org/ralph-action/internal/forge"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/repo"
-	"github.com/org/ralph-action/internal/secret"
 )
 
 // gitData is the git database of GitHub's API over the bare repository of a

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/demo"
+	"github.com/org/ralph-action/internal/cli/demo"
 	api "github.com/org/ralph-action/internal/forge"
-	"github.com/org/ralph-action/internal/forgetest"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/repo"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
 // Every request is one that GitHub's own description accepts (the forge of
@@ -20,8 +20,8 @@ import (
 // loses those alone. A signed push takes three calls.
 func TestSignedOnGitHub(t *testing.T) {
 	t.Parallel()
-	gh := forgetest.New(t, forgetest.Options{})
-	gh.AddToken(forgetest.Token{Value: token})
+	gh := fakegithub.New(t, fakegithub.Options{})
+	gh.AddToken(fakegithub.Token{Value: token})
 	place, err := gh.NewRepository("octo", "greet")
 	if err != nil {
 		t.Fatal(err)

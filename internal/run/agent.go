@@ -12,12 +12,12 @@ import (
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/scm"
 	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run/stories"
-	"github.com/org/ralph-action/internal/scm"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // cli is an agent, and its command line for people.

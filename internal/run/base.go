@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/content"
+	"github.com/org/ralph-action/internal/inspect/content"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 )

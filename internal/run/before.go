@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/org/ralph-action/internal/guard"
 	"github.com/org/ralph-action/internal/inspect"
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/run/credentials"
+	"github.com/org/ralph-action/internal/run/guard"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // checkConfiguration says what is wrong with what was asked for, and what is only

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/dockersandbox"
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/sandbox/dockersandbox"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // boxDelay is the pause in which files written in a Docker Sandbox arrive here.

@@ -13,15 +13,15 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/content"
 	"github.com/org/ralph-action/internal/forge"
+	"github.com/org/ralph-action/internal/inspect/content"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/repo/gitdir"
 	"github.com/org/ralph-action/internal/report/memory"
-	"github.com/org/ralph-action/internal/rundir"
-	"github.com/org/ralph-action/internal/taskdir"
+	"github.com/org/ralph-action/internal/run/rundir"
 	"github.com/org/ralph-action/internal/tasks"
+	"github.com/org/ralph-action/internal/tasks/taskdir"
 )
 
 // publishes says whether we commit, and publish what is committed.

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report/memory"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // committer is who makes our commits: at a desk the person who sits there,

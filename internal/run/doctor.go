@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // Status is how a check came out.

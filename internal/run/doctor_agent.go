@@ -10,8 +10,8 @@ import (
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/agent/install"
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // member is an agent that a run would ask.

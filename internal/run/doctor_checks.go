@@ -16,10 +16,10 @@ import (
 	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/forge"
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/repo/gitdir"
-	"github.com/org/ralph-action/internal/sandbox"
+	"github.com/org/ralph-action/internal/sandbox/confine"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // checkConfig lists what is wrong with what was configured, one line each.
@@ -60,7 +60,7 @@ func (d *doctor) checkGit(ctx context.Context) {
 		d.add("git", StatusFail, program+" lies in the workspace, and is not started", "take the workspace out of PATH")
 		return
 	}
-	env := d.outside(append(sandbox.Environment(d.Environ, nil, map[string]string{"HOME": d.temp.home}),
+	env := d.outside(append(confine.Environment(d.Environ, nil, map[string]string{"HOME": d.temp.home}),
 		"GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none"))
 	git := func(args ...string) (string, error) {
 		args = append([]string{"git", "--no-pager", "-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}, args...)

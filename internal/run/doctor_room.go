@@ -14,16 +14,16 @@ import (
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/dockersandbox"
-	"github.com/org/ralph-action/internal/proc"
-	"github.com/org/ralph-action/internal/sandbox"
+	"github.com/org/ralph-action/internal/sandbox/confine"
+	"github.com/org/ralph-action/internal/sandbox/dockersandbox"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // openRoom starts what children run under: as a run would, and with a workspace
 // that can only be read.
 func (d *doctor) openRoom(ctx context.Context) (err error) {
 	if d.isolation != config.IsolationOff {
-		id, _, err := sandbox.IdentityFor(sandbox.Place{
+		id, _, err := confine.IdentityFor(confine.Place{
 			Workspace: d.Workspace, Marker: handoverMarker(d.Workspace), DockerSocket: dockerSocket, Fallback: imageUser(),
 		})
 		if err != nil {
@@ -35,8 +35,8 @@ func (d *doctor) openRoom(ctx context.Context) (err error) {
 		return fmt.Errorf("private folder: %w", err)
 	}
 	d.undo.atEnd(d.removeTemp)
-	walls := sandbox.DefaultWalls([]string{d.temp.home, d.temp.tmp}, append(d.install(), d.Workspace))
-	walls.Network = &sandbox.Network{} // nothing that is asked here has to reach anybody
+	walls := confine.DefaultWalls([]string{d.temp.home, d.temp.tmp}, append(d.install(), d.Workspace))
+	walls.Network = &confine.Network{} // nothing that is asked here has to reach anybody
 	o := proc.Options{Identity: d.identity, Env: []string{"PATH=" + d.getenv("PATH")}, SpillDir: d.temp.store, Walls: &walls}
 	start := func() (*proc.Supervisor, error) {
 		s, err := proc.Start(ctx, o)
@@ -74,9 +74,9 @@ func (d *doctor) ask(ctx context.Context, s *proc.Supervisor, dir string, env []
 
 // checkSandbox says who the agent would be and what it could touch.
 func (d *doctor) checkSandbox(ctx context.Context) {
-	abi, why := sandbox.Available()
-	walls := sandbox.DefaultWalls([]string{d.Workspace, d.temp.home, d.temp.tmp, d.temp.index}, nil)
-	says := sandbox.Describe(d.identity, &walls, os.Getuid())
+	abi, why := confine.Available()
+	walls := confine.DefaultWalls([]string{d.Workspace, d.temp.home, d.temp.tmp, d.temp.index}, nil)
+	says := confine.Describe(d.identity, &walls, os.Getuid())
 	switch {
 	case d.docker != "":
 		d.checkBox(ctx)
@@ -114,7 +114,7 @@ func (d *doctor) checkReach() {
 	if _, door := agent.KeyDoor(all[0]); door && d.cfg.KeyProxy {
 		found += "; the key stays with ralph"
 	}
-	switch ok, reason := sandbox.NetworkAvailable(); {
+	switch ok, reason := confine.NetworkAvailable(); {
 	case ok:
 		d.add("hosts", StatusOK, found, "")
 	case d.isolation == config.IsolationStrict:

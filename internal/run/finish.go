@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/report/logs"
-	"github.com/org/ralph-action/internal/runner"
 )
 
 // close ends the record and hands it to everybody: files, summary, outputs, log.
@@ -78,7 +78,7 @@ func (r *Record) writeRunner(public ralph.Report) {
 // unwritten fails the step where later ones would take what could not be written
 // for empty.
 func (r *Record) unwritten(err error) {
-	if !errors.Is(err, runner.ErrChanged) && r.report.ExitCode == 0 {
+	if !errors.Is(err, actions.ErrChanged) && r.report.ExitCode == 0 {
 		r.report.ExitCode = unwrittenCode
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/org/ralph-action/internal/agent/install"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/repo"
-	"github.com/org/ralph-action/internal/sandbox"
+	"github.com/org/ralph-action/internal/sandbox/confine"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // install lists what a child may read beyond the system's folders: the folders
@@ -91,7 +91,7 @@ func packageRoot(program string) string {
 func (s *sandboxed) guestEnv(allow []string) []string {
 	set := map[string]string{}
 	if s.local() && s.isolation == config.IsolationOff {
-		return sandbox.Environment(s.Environ, s.harmless(), set)
+		return confine.Environment(s.Environ, s.harmless(), set)
 	}
 	if s.isolation != config.IsolationOff {
 		set["HOME"], set["TMPDIR"] = s.temp.home, s.temp.tmp
@@ -99,7 +99,7 @@ func (s *sandboxed) guestEnv(allow []string) []string {
 		set["HOME"] = home
 	}
 	maps.Copy(set, s.network.variables())
-	return sandbox.Environment(s.Environ, append(allow, s.cfg.PassEnv...), set)
+	return confine.Environment(s.Environ, append(allow, s.cfg.PassEnv...), set)
 }
 
 // harmless are the names of the variables that hold no token of the forge.

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/org/ralph-action/internal/actions/trigger"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/report/memory"
-	"github.com/org/ralph-action/internal/trigger"
 )
 
 // onTheirs reports whether the run works on the branch of the pull request it came from.

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/agent/hook"
 	"github.com/org/ralph-action/internal/agent/prompt"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/hook"
 	"github.com/org/ralph-action/internal/ralph"
 )
 

@@ -13,8 +13,8 @@ import (
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/agent/install"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/proc"
-	"github.com/org/ralph-action/internal/sandbox"
+	"github.com/org/ralph-action/internal/sandbox/confine"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // installAgents installs the CLIs that are missing, or of another version than
@@ -71,7 +71,7 @@ func (s *sandboxed) installAgent(ctx context.Context, name string) error {
 	log := s.rec.redact.Writer(show)
 	in, err := install.Install(ctx, install.Options{
 		Start: start, Root: root, Owner: install.Owner(s.identity), Workspace: s.Workspace,
-		Env: sandbox.Environment(s.Environ, npmVariables(s.Environ, reach), reach.variables()),
+		Env: confine.Environment(s.Environ, npmVariables(s.Environ, reach), reach.variables()),
 		Say: s.rec.out.Say, Log: log, Fold: s.rec.out.Section,
 	}, s.wanted(name, from))
 	_ = errors.Join(log.Close(), show.Close()) // they show; they decide nothing
@@ -123,7 +123,7 @@ func (s *sandboxed) installer(ctx context.Context, dir string, reach *network) (
 	path := install.PathOutside(s.getenv("PATH"), s.Workspace)
 	o := proc.Options{Identity: s.identity, Env: []string{"PATH=" + path}, Reaper: true}
 	if s.isolation != config.IsolationOff {
-		walls := sandbox.DefaultWalls([]string{dir}, append(filepath.SplitList(path), install.Reads(s.Environ)...))
+		walls := confine.DefaultWalls([]string{dir}, append(filepath.SplitList(path), install.Reads(s.Environ)...))
 		walls.Strict = s.isolation == config.IsolationStrict
 		walls.Network = reach.walls([]string{dir})
 		o.Walls = &walls

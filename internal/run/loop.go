@@ -7,11 +7,11 @@ import (
 
 	"github.com/org/ralph-action/internal/agent/prompt"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/guard"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/scm"
 	"github.com/org/ralph-action/internal/report/logs"
-	"github.com/org/ralph-action/internal/scm"
+	"github.com/org/ralph-action/internal/run/guard"
 )
 
 // loop asks the agent until an outcome.

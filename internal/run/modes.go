@@ -3,7 +3,7 @@ package run
 import (
 	"path/filepath"
 
-	"github.com/org/ralph-action/internal/sandbox"
+	"github.com/org/ralph-action/internal/sandbox/confine"
 )
 
 // rememberModes keeps the permissions of what an agent of the same user could
@@ -13,7 +13,7 @@ func (w *workspace) rememberModes() {
 	if !w.walled() {
 		return
 	}
-	var modes sandbox.Modes
+	var modes confine.Modes
 	home := w.getenv("HOME")
 	for _, name := range []string{"GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_EVENT_PATH"} {
 		if path := w.getenv(name); !w.local() && path != "" {

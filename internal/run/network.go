@@ -12,9 +12,9 @@ import (
 
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/egress"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/sandbox"
+	"github.com/org/ralph-action/internal/sandbox/confine"
+	"github.com/org/ralph-action/internal/sandbox/egress"
 )
 
 // network is what guests reach of the world. A nil network is an open one.
@@ -110,11 +110,11 @@ func (s *sandboxed) openProxy(ctx context.Context, n *network, all []agent.Optio
 }
 
 // walls are the addresses that guests reach; nil when the network is open.
-func (n *network) walls(sockets []string) *sandbox.Network {
+func (n *network) walls(sockets []string) *confine.Network {
 	if n == nil || n.proxy == nil {
 		return nil
 	}
-	w := &sandbox.Network{Ports: n.ports, Sockets: sockets}
+	w := &confine.Network{Ports: n.ports, Sockets: sockets}
 	ports := n.proxy.Ports()
 	for _, d := range n.doors {
 		ports = append(ports, d.Port())

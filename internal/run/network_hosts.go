@@ -15,9 +15,9 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent"
-	"github.com/org/ralph-action/internal/egress"
-	"github.com/org/ralph-action/internal/hosts"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/sandbox/egress"
+	"github.com/org/ralph-action/internal/sandbox/hosts"
 )
 
 // reachable are the hosts that guests may reach. An agent with a key door asks

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent"
-	"github.com/org/ralph-action/internal/egress"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/lib/secret"
+	"github.com/org/ralph-action/internal/sandbox/egress"
 )
 
 // keyTaken refuses a file of the repository by which the key would have to be the

@@ -8,12 +8,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run/credentials"
-	"github.com/org/ralph-action/internal/runner"
-	"github.com/org/ralph-action/internal/secret"
 )
 
 // Input is what a run is given. It is read only.
@@ -25,10 +25,10 @@ type Input struct {
 	Credentials *credentials.OfRun
 	Self        string // this binary, to start its hidden commands
 	Version     string
-	Workspace   string         // absolute
-	Runner      *runner.Runner // nil if the run was started locally
-	Site        runner.Context // where to publish; zero means nowhere
-	Event       runner.Event   // that started the run; zero if started locally
+	Workspace   string          // absolute
+	Runner      *actions.Runner // nil if the run was started locally
+	Site        actions.Context // where to publish; zero means nowhere
+	Event       actions.Event   // that started the run; zero if started locally
 	Output      Printer
 	Redactor    *secret.Redactor
 	Stop        *StopRequest

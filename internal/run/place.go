@@ -14,15 +14,15 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
-	"github.com/org/ralph-action/internal/rundir"
-	"github.com/org/ralph-action/internal/sandbox"
+	"github.com/org/ralph-action/internal/run/rundir"
+	"github.com/org/ralph-action/internal/sandbox/confine"
 )
 
 // workspace is the directory a run has for itself until its end.
 type workspace struct {
 	*plan
 	files    *rundir.Dir      // .ralph
-	identity sandbox.Identity // the agent's user; zero: our own
+	identity confine.Identity // the agent's user; zero: our own
 	tasks    *taskFolder      // nil: the agent speaks by its words only
 	outside  string           // the task folder, when the run's files lie there and not in the workspace
 	killed   *repo.Killed     // the run that was killed here before; nil: none
@@ -56,13 +56,13 @@ func (w *workspace) open(ctx context.Context) error {
 		w.rec.tell(n)
 	}
 	marker := handoverMarker(w.Workspace)
-	id, handOver, err := sandbox.IdentityFor(sandbox.Place{
+	id, handOver, err := confine.IdentityFor(confine.Place{
 		Workspace: w.Workspace, Marker: marker, DockerSocket: dockerSocket, Fallback: imageUser(),
 	})
 	switch {
 	case w.isolation == config.IsolationOff:
-		id, handOver, err = sandbox.Identity{}, false, nil
-	case errors.Is(err, sandbox.ErrNoUser) && w.isolation == config.IsolationAuto:
+		id, handOver, err = confine.Identity{}, false, nil
+	case errors.Is(err, confine.ErrNoUser) && w.isolation == config.IsolationAuto:
 		w.rec.note("The agent runs as root: the workspace belongs to root, and this machine has no user named agent.")
 		err = nil
 	}
@@ -92,7 +92,7 @@ func (w *workspace) open(ctx context.Context) error {
 	w.undo.afterwards(release)
 	w.findKilled()
 	if handOver {
-		restore, err := sandbox.HandOver(ctx, w.Workspace, marker, id)
+		restore, err := confine.HandOver(ctx, w.Workspace, marker, id)
 		if err != nil {
 			return invalid(err)
 		}
@@ -122,7 +122,7 @@ func (w *workspace) checkWalls() error {
 	if w.local() || w.isolation != config.IsolationAuto {
 		return nil
 	}
-	abi, why := sandbox.Available()
+	abi, why := confine.Available()
 	if abi > 0 {
 		return nil
 	}
@@ -236,18 +236,18 @@ const dockerSocket = "/var/run/docker.sock"
 
 // imageUser is the user the image brings for workspaces that belong to root;
 // none outside of the image.
-func imageUser() sandbox.Identity {
+func imageUser() confine.Identity {
 	passwd, err := os.ReadFile("/etc/passwd")
 	if err != nil {
-		return sandbox.Identity{}
+		return confine.Identity{}
 	}
 	for line := range strings.Lines(string(passwd)) {
-		var id sandbox.Identity
+		var id confine.Identity
 		if fields := strings.Split(line, ":"); len(fields) > 3 && fields[0] == "agent" {
 			if _, err := fmt.Sscan(fields[2]+" "+fields[3], &id.UID, &id.GID); err == nil {
 				return id
 			}
 		}
 	}
-	return sandbox.Identity{}
+	return confine.Identity{}
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"path/filepath"
 
+	"github.com/org/ralph-action/internal/actions"
+	"github.com/org/ralph-action/internal/actions/trigger"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/inspect"
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/run/stories"
-	"github.com/org/ralph-action/internal/runner"
-	"github.com/org/ralph-action/internal/trigger"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // plan is what a run is going to do: the configuration in force, the task, and
@@ -24,7 +24,7 @@ type plan struct {
 	docker    config.Isolation // docker-sandbox: the agent has to run in one; auto: it may; empty: neither
 	decision  trigger.Decision
 	checks    []config.Guardrail // guardrails, those of a task list included
-	site      runner.Context     // of the repository that is checked out
+	site      actions.Context    // of the repository that is checked out
 	usualBase string             // the repository's default branch, if the event says it
 	inspect   *inspect.Inspector // of what is about to be published
 	prices    *prices

@@ -5,12 +5,12 @@ import (
 	"io"
 	"time"
 
+	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
-	"github.com/org/ralph-action/internal/rundir"
-	"github.com/org/ralph-action/internal/runner"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/run/rundir"
 )
 
 // Record is what a run tells: while it goes on, to the printer and the session
@@ -20,7 +20,7 @@ type Record struct {
 	out     Printer
 	redact  *secret.Redactor
 	mask    func(string) string // blots out what looks like a secret, too
-	runner  *runner.Runner      // nil if the run was started locally
+	runner  *actions.Runner     // nil if the run was started locally
 	undo    *cleanup
 	files   *rundir.Dir               // nil until the workspace is open
 	session *sessionLog               // nil until the workspace is open

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/dockersandbox"
-	"github.com/org/ralph-action/internal/proc"
-	"github.com/org/ralph-action/internal/sandbox"
+	"github.com/org/ralph-action/internal/sandbox/confine"
+	"github.com/org/ralph-action/internal/sandbox/dockersandbox"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // sandboxed is what children of the run work in: their directories, what they may
@@ -76,7 +76,7 @@ func (s *sandboxed) buildWalls(ctx context.Context) (err error) {
 			open = append(open, folder)
 		}
 		open = append(open, sharedTemp(s.identity)...)
-		walls := sandbox.DefaultWalls(open, s.install())
+		walls := confine.DefaultWalls(open, s.install())
 		walls.Strict = s.isolation == config.IsolationStrict
 		walls.Network = s.network.walls(open)
 		o.Walls = &walls
@@ -89,8 +89,8 @@ func (s *sandboxed) buildWalls(ctx context.Context) (err error) {
 		o.MaxProcs = uint64(s.cfg.MaxProcesses)
 	}
 	if s.isolation != config.IsolationOff {
-		s.rec.report.Isolation = sandbox.Describe(s.identity, o.Walls, os.Getuid())
-		if abi, why := sandbox.Available(); abi == 0 {
+		s.rec.report.Isolation = confine.Describe(s.identity, o.Walls, os.Getuid())
+		if abi, why := confine.Available(); abi == 0 {
 			s.rec.note("There are no file walls: " + why + ".")
 		}
 		if o.Walls.Network == nil && s.walled() {
@@ -114,7 +114,7 @@ func (s *sandboxed) buildWalls(ctx context.Context) (err error) {
 
 // sharedTemp are the temporary folders that programs have in their code. In a
 // container of ours nobody else has anything there, and it goes with the run.
-func sharedTemp(id sandbox.Identity) []string {
+func sharedTemp(id confine.Identity) []string {
 	if os.Getpid() != 1 || id.IsZero() {
 		return nil
 	}

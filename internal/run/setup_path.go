@@ -9,8 +9,8 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/org/ralph-action/internal/dockersandbox"
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/sandbox/dockersandbox"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // A PATH that setup exports holds for the rest of the run: its shell leaves it in a

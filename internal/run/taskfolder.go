@@ -11,7 +11,7 @@ import (
 	"github.com/org/ralph-action/internal/agent"
 	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/taskdir"
+	"github.com/org/ralph-action/internal/tasks/taskdir"
 )
 
 // taskPath is the task folder, without symbolic links where it exists; "" when

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/run/stories"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 	"github.com/org/ralph-action/internal/tasks"
 )
 

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/org/ralph-action/internal/sandbox"
+	"github.com/org/ralph-action/internal/sandbox/confine"
 )
 
 // temp is where the private files of a run lie: home, tmp and index are the
@@ -58,7 +58,7 @@ func removeAll(path string) error {
 }
 
 // newTemp makes the private folders below dir.
-func newTemp(dir string, guest sandbox.Identity) (t temp, err error) {
+func newTemp(dir string, guest confine.Identity) (t temp, err error) {
 	if t.root, err = os.MkdirTemp(dir, "ralph-"); err != nil {
 		return t, err
 	}

@@ -9,16 +9,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/actions"
+	"github.com/org/ralph-action/internal/actions/trigger"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
-	"github.com/org/ralph-action/internal/runner"
-	"github.com/org/ralph-action/internal/trigger"
 )
 
 // BringsTask says that an event may bring a task, or that anybody can cause it, so
 // that no prompt is needed.
-func BringsTask(e runner.Event) bool {
+func BringsTask(e actions.Event) bool {
 	switch e.Name {
 	case "issues", "issue_comment", "pull_request", "pull_request_target", "workflow_run":
 		return true

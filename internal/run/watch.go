@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/rundir"
+	"github.com/org/ralph-action/internal/run/rundir"
 )
 
 // cancelName is the file in .ralph with which 'ralph cancel' asks a run of the

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/org/ralph-action/internal/atomicfile"
+	"github.com/org/ralph-action/internal/lib/atomicfile"
 )
 
 // DefaultDir is the folder in a project.

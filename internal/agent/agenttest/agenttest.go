@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/org/ralph-action/internal/agent/driver"
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // Testdata is the path of a file that was recorded with an agent, or belongs to its

@@ -5,8 +5,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/org/ralph-action/internal/proc"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // Options say which agent is run and how.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"unicode"
 
-	"github.com/org/ralph-action/internal/lazyregexp"
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // Failure is what npm, or a program of the package, reported.

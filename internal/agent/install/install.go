@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/org/ralph-action/internal/lazyregexp"
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // Package is a CLI at the npm registry.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/agent/install"
-	"github.com/org/ralph-action/internal/proc"
-	"github.com/org/ralph-action/internal/sandbox"
+	"github.com/org/ralph-action/internal/sandbox/confine"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 // TestMain serves the hidden commands of the supervisor.
@@ -81,11 +81,11 @@ type lab struct {
 var tool = install.Package{Name: "@acme/tool", Program: "tool", Version: "1.2.3"}
 
 // guest is who npm runs as: another user where we may choose one.
-func guest() sandbox.Identity {
+func guest() confine.Identity {
 	if os.Geteuid() == 0 {
-		return sandbox.Identity{UID: 1001, GID: 1001}
+		return confine.Identity{UID: 1001, GID: 1001}
 	}
-	return sandbox.Identity{}
+	return confine.Identity{}
 }
 
 func newLab(t *testing.T) *lab {
@@ -127,7 +127,7 @@ func newLab(t *testing.T) *lab {
 
 // start runs children as the guest, in walls as a caller has them.
 func (l *lab) start(ctx context.Context, dir string) (install.Process, func() error, error) {
-	walls := sandbox.DefaultWalls([]string{dir, filepath.Join(l.fake, "log")}, []string{l.fake})
+	walls := confine.DefaultWalls([]string{dir, filepath.Join(l.fake, "log")}, []string{l.fake})
 	s, err := proc.Start(ctx, proc.Options{Identity: guest(), Walls: &walls, Env: []string{"GORACE=atexit_sleep_ms=0"}})
 	if err != nil {
 		return nil, nil, err

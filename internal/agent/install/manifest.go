@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/org/ralph-action/internal/lazyregexp"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/org/ralph-action/internal/proc"
+	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
 const (

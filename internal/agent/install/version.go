@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/org/ralph-action/internal/lazyregexp"
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // checkEngines compares node with what the package asks for. A program that is

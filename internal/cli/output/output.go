@@ -6,8 +6,8 @@ import (
 	"os"
 
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/secret"
 )
 
 // Options say where and how a local run is printed.

@@ -11,13 +11,13 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/config"
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run"
-	"github.com/org/ralph-action/internal/runner"
-	"github.com/org/ralph-action/internal/secret"
 )
 
 // terminal prints for people at a desk: colours and a status line when they
@@ -124,7 +124,7 @@ func (t *terminal) words(color, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for line := range strings.SplitSeq(text, "\n") {
-		line = string(runner.Sanitize([]byte(t.redact.Text(line))))
+		line = string(actions.Sanitize([]byte(t.redact.Text(line))))
 		if color != "" && t.color {
 			line = "\x1b[" + color + "m" + line + "\x1b[0m"
 		}
@@ -140,7 +140,7 @@ func (t *terminal) Aside(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.clear()
-	_, _ = fmt.Fprintf(t.stderr, "%s\n", runner.Sanitize([]byte(t.redact.Text(line))))
+	_, _ = fmt.Fprintf(t.stderr, "%s\n", actions.Sanitize([]byte(t.redact.Text(line))))
 }
 
 // section has nothing to fold on a terminal.
@@ -151,11 +151,11 @@ func (t *terminal) Section(title string) func() {
 
 // guest indents what setup commands and guardrails print.
 func (t *terminal) Foreign() io.WriteCloser {
-	return runner.Terminal(&above{t: t, indent: "  │ ", dim: t.color}, t.redact)
+	return actions.Terminal(&above{t: t, indent: "  │ ", dim: t.color}, t.redact)
 }
 
 // display prints what a display filter made, as it made it.
-func (t *terminal) Display() io.WriteCloser { return runner.Terminal(&above{t: t}, t.redact) }
+func (t *terminal) Display() io.WriteCloser { return actions.Terminal(&above{t: t}, t.redact) }
 
 // above prints whole harmless lines above the status line.
 type above struct {

@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/org/ralph-action/internal/atomicfile"
+	"github.com/org/ralph-action/internal/lib/atomicfile"
 	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/gitconfig"
 	"github.com/org/ralph-action/internal/repo/gitdir"

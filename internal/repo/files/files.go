@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/org/ralph-action/internal/atomicfile"
+	"github.com/org/ralph-action/internal/lib/atomicfile"
 )
 
 // Read reads a regular file below root. Anything else under that name, a

@@ -20,8 +20,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
 
+	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/repo/printable"
-	"github.com/org/ralph-action/internal/secret"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/lib/secret"
 )
 
 // A checkout leaves its token as a header in the repository's configuration, or in

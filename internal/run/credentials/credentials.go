@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/lib/secret"
 )
 
 // Known are the values that must never be shown: those left by a checkout, the forge's token, every

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/secret"
+	"github.com/org/ralph-action/internal/lib/secret"
 )
 
 // OfRun are the secrets of one run that are neither configured nor in the

@@ -1,0 +1,130 @@
+package actions
+
+import (
+	"fmt"
+	"net/url"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// SetOutput hands a value to later steps. The names are those of action.yml;
+// each has an alphabet, so that no value can carry text of the agent's or end
+// its line. An empty value is one that is not known, such as the pull request
+// of a run without one. Without GITHUB_OUTPUT, values are checked and dropped.
+//
+// Call it when the agent is dead. An error that wraps ErrChanged tells that
+// the value is written and foreign text is gone; after any other it is not
+// written.
+func (r *Runner) SetOutput(name, value string) error {
+	valid, ok := outputs(name)
+	if !ok {
+		return fmt.Errorf("output %q is not one of this action's", name)
+	}
+	if len(value) > 4096 || value != "" && !valid(value) {
+		return fmt.Errorf("output %s: %q is no value for it", name, truncate(value, 100))
+	}
+	delimiter := "ralph_" + token()
+	for strings.Contains(value, delimiter) {
+		delimiter = "ralph_" + token()
+	}
+	return r.outputs.append([]byte(name + "<<" + delimiter + "\n" + value + "\n" + delimiter + "\n"))
+}
+
+// OutputNames lists the names SetOutput takes, sorted.
+func OutputNames() []string {
+	return []string{
+		"branch", "checks", "completed", "cost-usd", "duration-seconds", "head-sha",
+		"input-tokens", "iterations", "output-tokens", "pull-request-branch", "pull-request-commits-verified",
+		"pull-request-head-sha", "pull-request-number",
+		"pull-request-operation", "pull-request-url", "report-path", "status",
+	}
+}
+
+// outputs gives the check of an output's values.
+func outputs(name string) (valid func(string) bool, ok bool) {
+	switch name {
+	case "status":
+		return isStatus, true
+	case "checks":
+		return isChecks, true
+	case "completed", "pull-request-commits-verified":
+		return func(v string) bool { return v == "true" || v == "false" }, true
+	case "iterations", "pull-request-number":
+		return integer.MatchString, true
+	case "input-tokens", "output-tokens":
+		return orUnknown(integer), true
+	case "cost-usd":
+		return orUnknown(decimal), true
+	case "duration-seconds":
+		return decimal.MatchString, true
+	case "branch", "pull-request-branch":
+		return isBranch, true
+	case "head-sha", "pull-request-head-sha":
+		return sha.MatchString, true
+	case "pull-request-url":
+		return isURL, true
+	case "pull-request-operation":
+		return isOperation, true
+	case "report-path":
+		return isPath, true
+	}
+	return nil, false
+}
+
+var (
+	integer = lazyregexp.New(`^[0-9]{1,18}$`)
+	decimal = lazyregexp.New(`^[0-9]{1,15}(\.[0-9]{1,9})?$`)
+	sha     = lazyregexp.New(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	address = lazyregexp.New(`^https?://[A-Za-z0-9._:\[\]-]+(/[A-Za-z0-9._~%@+-]+)*/?$`)
+)
+
+func orUnknown(re *lazyregexp.Regexp) func(string) bool {
+	return func(v string) bool { return v == "unknown" || re.MatchString(v) }
+}
+
+func isStatus(v string) bool { return ralph.Outcome(v).Known() }
+
+func isChecks(v string) bool {
+	return slices.Contains([]ralph.ChecksState{
+		ralph.ChecksPassed, ralph.ChecksFailed, ralph.ChecksPending, ralph.ChecksNone,
+	}, ralph.ChecksState(v))
+}
+
+func isOperation(v string) bool {
+	return slices.Contains([]ralph.Operation{
+		ralph.OperationNone, ralph.OperationCreated, ralph.OperationUpdated, ralph.OperationClosed,
+	}, ralph.Operation(v))
+}
+
+// isBranch holds for names that a shell takes for one word, because outputs end
+// up in run: lines.
+func isBranch(v string) bool { return ralph.CheckBranch(v) == nil }
+
+func isPath(v string) bool {
+	return isName(v, "._/", " ._/+@#=,~:-") && path.Clean(v) == v && (path.IsAbs(v) || filepath.IsLocal(v))
+}
+
+// isName says that v is made of letters, marks, digits and the given others, of
+// which some may stand first. A regular expression with these classes and a
+// count costs 10 MB and tens of milliseconds at every start of the binary.
+func isName(v, first, others string) bool {
+	also := first
+	for _, r := range v {
+		if !unicode.In(r, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune(also, r) {
+			return false
+		}
+		also = others
+	}
+	return v != ""
+}
+
+func isURL(v string) bool {
+	u, err := url.Parse(v)
+	return err == nil && u.Host != "" && address.MatchString(v)
+}

@@ -1,0 +1,228 @@
+// Package actions speaks to the GitHub Actions runner: inputs, context, masks,
+// groups, annotations, outputs and the job summary. It alone may use
+// go-githubactions, and it alone lets foreign text into a log that the runner
+// reads for commands.
+//
+// go-githubactions does the reading of inputs and context and the escaping of
+// commands. Three of its ways are not used. SetOutput writes a constant
+// delimiter, so that a value can forge further outputs; AddStepSummary checks
+// no size, and the runner drops a summary above its limit whole; both open the
+// file by name at the end, when the agent may have put another one there, and
+// panic when that fails. GITHUB_ENV and GITHUB_PATH are never written at all.
+package actions
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/sethvargo/go-githubactions"
+
+	"github.com/org/ralph-action/internal/lib/secret"
+)
+
+// Options are the runner's ways in and out.
+type Options struct {
+	Getenv   func(string) string
+	Stdout   io.Writer
+	Redactor *secret.Redactor // may be nil
+}
+
+// Runner is the connection to the Actions runner. Its methods may be used by
+// many goroutines.
+type Runner struct {
+	getenv   func(string) string
+	redactor *secret.Redactor
+	action   *githubactions.Action // writes to out
+
+	mu   sync.Mutex
+	out  *output
+	stop string // token of the stop-commands in force; empty when commands are obeyed
+
+	outputs *commandFile // nil: the runner takes none
+	summary *commandFile
+}
+
+// Detect says that an Actions runner started us.
+func Detect(getenv func(string) string) bool { return getenv("GITHUB_ACTIONS") == "true" }
+
+// New opens the files for outputs and summary, which must happen before the
+// agent starts. Features whose variables are missing are off. Its errors are
+// made for the user.
+func New(o Options) (*Runner, error) {
+	switch strings.ToLower(strings.TrimSpace(o.Getenv("ACTIONS_ALLOW_UNSECURE_COMMANDS"))) {
+	case "true", "1", "$true": // what the runner takes for true
+		return nil, errors.New("ACTIONS_ALLOW_UNSECURE_COMMANDS is set: with it, text an agent prints can change the environment of later steps; remove it from the workflow")
+	}
+	r := &Runner{getenv: o.Getenv, redactor: o.Redactor, out: &output{w: o.Stdout}}
+	r.action = githubactions.New(githubactions.WithWriter(r.out), githubactions.WithGetenv(o.Getenv))
+	var err error
+	if r.outputs, err = openCommandFile("GITHUB_OUTPUT", o.Getenv); err != nil {
+		return nil, err
+	}
+	if r.summary, err = openCommandFile("GITHUB_STEP_SUMMARY", o.Getenv); err != nil {
+		_ = r.outputs.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Close ends the stopping of commands and closes the files, once the agent is
+// dead. Its error is as SetOutput's, for what was done to a file after the last
+// write.
+func (r *Runner) Close() error {
+	r.command(func() {})
+	return errors.Join(r.outputs.close(), r.summary.close())
+}
+
+// Err is the first error of writing to stdout. The methods that write there
+// report none: a run must not fail because its log is gone.
+func (r *Runner) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.out.err
+}
+
+// Mask asks the runner to hide every form of the values from the job's log.
+// Values too short to be told from ordinary text are not masked, and of a value
+// with several lines each line of eight characters or more: the runner would
+// mask all of them, and a "}" everywhere.
+func (r *Runner) Mask(values ...string) {
+	secrets := make([]secret.String, len(values))
+	for i, v := range values {
+		secrets[i] = secret.New(v)
+	}
+	r.command(func() {
+		for _, form := range secret.NewRedactor(secrets...).Forms() {
+			if !strings.ContainsAny(form, "\r\n") {
+				r.action.AddMask(form)
+			}
+		}
+	})
+}
+
+// Group begins a foldable part of the log.
+func (r *Runner) Group(title string) {
+	r.command(func() { r.action.Group(r.oneLine(title, maxTitle)) })
+}
+
+// EndGroup ends the part that Group began.
+func (r *Runner) EndGroup() { r.command(r.action.EndGroup) }
+
+const (
+	maxTitle   = 200      // bytes; what the web interface shows of one
+	maxMessage = 16 << 10 // bytes; the runner cuts at 64 KiB
+)
+
+// Notice makes an annotation on the run's page. Only the outcome is worth one.
+func (r *Runner) Notice(title, message string) {
+	r.annotate(title, message, (*githubactions.Action).Noticef)
+}
+
+// Warning makes an annotation of what a user should act upon.
+func (r *Runner) Warning(title, message string) {
+	r.annotate(title, message, (*githubactions.Action).Warningf)
+}
+
+// Error makes an annotation of why the run failed.
+func (r *Runner) Error(title, message string) {
+	r.annotate(title, message, (*githubactions.Action).Errorf)
+}
+
+func (r *Runner) annotate(title, message string, issue func(*githubactions.Action, string, ...any)) {
+	action := r.action.WithFieldsMap(map[string]string{"title": r.oneLine(title, maxTitle)})
+	message = r.block(message, maxMessage)
+	r.command(func() { issue(action, "%s", message) })
+}
+
+// Guest is where the text of the agent, guardrails and tools goes. Each stream
+// has its own, so that half lines of two never mix; Close shows an unfinished
+// last line. Writes never fail.
+func (r *Runner) Guest() io.WriteCloser {
+	return newLines(r.redactor, Defuse, func(line []byte) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.stop == "" {
+			r.stop = token()
+			line = append([]byte("::stop-commands::"+r.stop+"\n"), line...)
+		}
+		_, _ = r.out.Write(append(line, '\n'))
+	})
+}
+
+// Line prints our own words, which may quote foreign ones.
+func (r *Runner) Line(s string) {
+	s = r.block(s, maxMessage)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, _ = r.out.Write([]byte(s + "\n"))
+}
+
+// command runs a function that writes commands of ours, where the runner obeys.
+func (r *Runner) command(issue func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stop != "" {
+		_, _ = r.out.Write([]byte("::" + r.stop + "::\n"))
+		r.stop = ""
+	}
+	issue()
+}
+
+// block makes text of one or more lines safe to show. Its length is bounded.
+func (r *Runner) block(text string, limit int) string {
+	text = r.redactor.Text(text)
+	text = truncate(text, limit)
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	var b strings.Builder
+	for i, line := range strings.Split(text, "\n") {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.Write(defuseOwn([]byte(line)))
+	}
+	return r.redactor.Text(b.String())
+}
+
+func (r *Runner) oneLine(text string, limit int) string {
+	return r.block(strings.Join(strings.Fields(r.redactor.Text(text)), " "), limit)
+}
+
+// truncate cuts between characters.
+func truncate(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit] + "…"
+}
+
+// token is a word of 128 random bits.
+func token() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// output keeps the first error and reports none, because go-githubactions
+// panics on them.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if o.err == nil {
+		if _, err := o.w.Write(p); err != nil {
+			o.err = fmt.Errorf("write to the log: %w", err)
+		}
+	}
+	return len(p), nil
+}

@@ -1,0 +1,94 @@
+package trigger_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+const docs = "../../../docs"
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(docs, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The workflows of the document are the files that can be copied, for each of
+// the triggers, and hand to the action what it takes.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	var action struct{ Inputs map[string]any }
+	if err := yaml.Unmarshal([]byte(read(t, "../action.yml")), &action); err != nil {
+		t.Fatal(err)
+	}
+	document, shown := read(t, "triggers.md"), map[string]bool{}
+	for _, m := range regexp.MustCompile("(?s)`docs/examples/([a-z-]+\\.yml)`:\n\n```yaml\n(.*?)```\n").FindAllStringSubmatch(document, -1) {
+		shown[m[1]] = true
+		if text := read(t, "examples/"+m[1]); text != m[2] {
+			t.Errorf("docs/triggers.md shows another text than docs/examples/%s", m[1])
+		}
+	}
+	if blocks := strings.Count(document, "```yaml"); blocks != len(shown) {
+		t.Errorf("docs/triggers.md has %d workflows, of which %d are files", blocks, len(shown))
+	}
+	files, err := filepath.Glob(filepath.Join(docs, "examples", "*.yml"))
+	if err != nil || len(files) != len(shown) {
+		t.Errorf("docs/examples has %d files, %v, docs/triggers.md shows %d", len(files), err, len(shown))
+	}
+	triggers := map[string]bool{}
+	for _, file := range files {
+		var w struct {
+			Name        string
+			On          map[string]any
+			Permissions map[string]string
+			Jobs        map[string]struct {
+				Uses    string
+				Minutes int `yaml:"timeout-minutes"`
+				Steps   []struct {
+					Uses, Run string
+					With      map[string]string
+				}
+			}
+		}
+		name := filepath.Base(file)
+		if err := yaml.Unmarshal([]byte(read(t, "examples/"+name)), &w); err != nil || w.Name == "" || w.Permissions["contents"] != "write" {
+			t.Errorf("%s: %v, %+v, want a workflow with a name and permissions", name, err, w)
+		}
+		for trigger := range w.On {
+			triggers[trigger] = true
+		}
+		for _, job := range w.Jobs {
+			for _, step := range job.Steps {
+				if step.Run != "" {
+					t.Errorf("%s runs a script, where text of an event could get into a shell", name)
+				}
+				for input := range step.With {
+					if strings.HasPrefix(step.Uses, "org/ralph-action@") && action.Inputs[input] == nil {
+						t.Errorf("%s gives the input %q, which action.yml does not have", name, input)
+					}
+				}
+			}
+			if job.Uses == "" && job.Minutes == 0 {
+				t.Errorf("%s has a job without timeout-minutes", name)
+			}
+		}
+	}
+	for _, trigger := range []string{"workflow_dispatch", "schedule", "repository_dispatch", "workflow_call", "issues", "issue_comment", "pull_request", "workflow_run"} {
+		if !triggers[trigger] {
+			t.Errorf("no example for %s", trigger)
+		}
+	}
+	for setting, input := range map[string]bool{"use-event": true, "trigger-command": false, "trigger-label": true, "allow-bots": true, "issue-comment": false} {
+		if !strings.Contains(document, "| `"+setting+"` |") || (action.Inputs[setting] != nil) != input {
+			t.Errorf("%s is not in docs/triggers.md, or in action.yml is not %v", setting, input)
+		}
+	}
+}

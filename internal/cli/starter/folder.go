@@ -1,0 +1,279 @@
+package starter
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"syscall"
+
+	"github.com/org/ralph-action/internal/lib/atomicfile"
+)
+
+// Where things are, below the project.
+const (
+	dirName      = ".ralph"
+	SettingsPath = dirName + "/settings.json"
+	localPath    = dirName + "/settings.local.json"
+)
+
+// maxSettings bounds a settings file that is shown, in bytes.
+const maxSettings = 64 << 10
+
+// ErrExists says that a file is there which may not be overwritten.
+var ErrExists = errors.New("exists already")
+
+// Folder is a project to set up. Whatever in it was planted to lead elsewhere
+// is refused: nothing is read or written through a symbolic link.
+type Folder struct {
+	root *os.Root
+	dir  string
+}
+
+// OpenFolder opens a project. Its errors, and those of the methods, are made
+// for the user.
+func OpenFolder(dir string) (*Folder, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", dir, reason(err))
+	}
+	return &Folder{root: root, dir: dir}, nil
+}
+
+// Close gives the project back.
+func (f *Folder) Close() error { return f.root.Close() }
+
+// FS is the project's files, for [Propose].
+func (f *Folder) FS() fs.FS { return f.root.FS() }
+
+// Existing is what settings there are.
+type Existing struct {
+	Found    bool     // settings.json exists
+	Problems []string // what could not be read, with line and column
+	// Text is the merged settings as indented JSON, with what looks like a
+	// secret hidden; "" when settings.json cannot be read. It may hold
+	// characters that a terminal obeys.
+	Text  string
+	Local bool // settings.local.json is in Text
+}
+
+// Existing reads the settings and merges them. An error says that something
+// stands in the place of settings.json that is no file.
+func (f *Folder) Existing() (Existing, error) {
+	if err := f.free(SettingsPath); errors.Is(err, ErrExists) {
+		return f.merged(), nil
+	} else if err != nil {
+		return Existing{}, err
+	}
+	return Existing{}, nil
+}
+
+func (f *Folder) merged() Existing {
+	e := Existing{Found: true}
+	settings, err := f.load(SettingsPath)
+	if err != nil {
+		e.Problems = append(e.Problems, err.Error())
+		return e
+	}
+	if err := f.free(localPath); err != nil {
+		local, err := f.load(localPath)
+		if err != nil {
+			e.Problems = append(e.Problems, err.Error())
+		} else {
+			settings, e.Local = merge(settings, local), true
+		}
+	}
+	masked, _ := mask(settings).(document)
+	if e.Text, err = masked.pretty(); err != nil {
+		e.Problems = append(e.Problems, SettingsPath+": "+err.Error())
+	}
+	return e
+}
+
+func (f *Folder) load(name string) (document, error) {
+	if err := f.free(name); !errors.Is(err, ErrExists) {
+		return document{}, err
+	}
+	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return document{}, fmt.Errorf("open %s: %w", name, reason(err))
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxSettings+1))
+	switch {
+	case err != nil:
+		return document{}, fmt.Errorf("read %s: %w", name, reason(err))
+	case len(data) > maxSettings:
+		return document{}, fmt.Errorf("%s is larger than %d bytes", name, maxSettings)
+	}
+	return parse(name, data)
+}
+
+// free says that nothing has the name, or [ErrExists] when a regular file of
+// the project has it, or what else stands in the way. Every folder above the
+// file is looked at, too.
+func (f *Folder) free(name string) error {
+	for dir := range parents(name) {
+		info, err := f.root.Lstat(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", dir, reason(err))
+		}
+		if !info.IsDir() {
+			return fmt.Errorf("%s is %s: remove it, ralph keeps a folder of its own there", dir, kind(info.Mode()))
+		}
+	}
+	info, err := f.root.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: %w", name, reason(err))
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is %s: remove it, ralph keeps a file of its own there", name, kind(info.Mode()))
+	}
+	return fmt.Errorf("%s %w", name, ErrExists)
+}
+
+// WriteSettings writes settings.json whole, or leaves everything as it was.
+// The error wraps [ErrExists] when there is one that may not be overwritten.
+func (f *Folder) WriteSettings(s Settings, overwrite bool) error {
+	data, err := s.JSON()
+	if err != nil {
+		return fmt.Errorf("write %s: %w", SettingsPath, err)
+	}
+	return f.write(SettingsPath, data, overwrite)
+}
+
+// write makes the folders above the file, and removes them again when the file
+// cannot be written.
+func (f *Folder) write(name string, data []byte, overwrite bool) (err error) {
+	if err := f.free(name); err != nil && (!overwrite || !errors.Is(err, ErrExists)) {
+		return err
+	}
+	var made []string
+	defer func() {
+		for i := len(made) - 1; i >= 0 && err != nil; i-- {
+			_ = f.root.Remove(made[i])
+		}
+	}()
+	for dir := range parents(name) {
+		switch err := f.root.Mkdir(dir, 0o755); {
+		case err == nil:
+			made = append(made, dir)
+			f.give(f.root, dir)
+		case !errors.Is(err, fs.ErrExist):
+			return f.unwritable(dir, err)
+		}
+	}
+	dir, err := f.enter(path.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return f.replace(dir, name, data)
+}
+
+// enter opens a folder, and not one that a link leads to.
+func (f *Folder) enter(name string) (*os.Root, error) {
+	before, err := f.root.Lstat(name)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", name, reason(err))
+	}
+	dir, err := f.root.OpenRoot(name)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", name, reason(err))
+	}
+	if after, err := dir.Stat("."); err != nil || !os.SameFile(before, after) {
+		_ = dir.Close()
+		return nil, fmt.Errorf("%s was replaced while it was opened", name)
+	}
+	return dir, nil
+}
+
+// replace puts a whole file in the place of the old one. A crash leaves a file
+// tmp-…, which ralph's own .gitignore covers.
+func (f *Folder) replace(dir *os.Root, name string, data []byte) error {
+	opts := atomicfile.Options{Mode: 0o644, Sync: true, Finish: f.giveFile}
+	if err := atomicfile.Write(dir, path.Base(name), bytes.NewReader(data), opts); err != nil {
+		return f.unwritable(name, err)
+	}
+	return nil
+}
+
+// give hands what root made to the owner of the project, who works on without
+// being root. Where that is refused, it stays root's.
+func (f *Folder) give(dir *os.Root, name string) {
+	if owner := f.owner(); owner != nil {
+		_ = dir.Lchown(name, int(owner.Uid), int(owner.Gid))
+	}
+}
+
+// giveFile does so with a file that is open.
+func (f *Folder) giveFile(file *os.File) error {
+	if owner := f.owner(); owner != nil {
+		_ = file.Chown(int(owner.Uid), int(owner.Gid))
+	}
+	return nil
+}
+
+// owner returns nil if we are not root, or nobody knows.
+func (f *Folder) owner() *syscall.Stat_t {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := f.root.Stat(".")
+	if err != nil {
+		return nil
+	}
+	owner, _ := info.Sys().(*syscall.Stat_t)
+	return owner
+}
+
+// unwritable says what a user can do about it.
+func (f *Folder) unwritable(name string, err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return fmt.Errorf("write %s: %w: run as a user who may write to %s", name, reason(err), f.dir)
+	}
+	return fmt.Errorf("write %s: %w", name, reason(err))
+}
+
+// parents yields the folders above a file, the topmost first.
+func parents(name string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for i := range len(name) {
+			if name[i] == '/' && !yield(name[:i]) {
+				return
+			}
+		}
+	}
+}
+
+// reason strips the operation and the path, which our own text names better.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	var link *os.LinkError
+	if errors.As(err, &link) {
+		return link.Err
+	}
+	return err
+}
+
+func kind(mode fs.FileMode) string {
+	switch {
+	case mode.IsRegular():
+		return "a file"
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	}
+	return "a special file"
+}

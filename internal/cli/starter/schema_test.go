@@ -1,0 +1,53 @@
+package starter_test
+
+import (
+	"bytes"
+	"os"
+	"path"
+	"path/filepath"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/org/ralph-action/internal/cli/starter"
+)
+
+// What init writes is what the schema that it names describes, with everything
+// in it and with as little as possible.
+func TestSettingsFollowSchema(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", path.Base(starter.Schema)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("settings.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("settings.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := settings(func(s *starter.Settings) {
+		s.Agent.Flags, s.MaximumIterations = []string{"--model opus"}, 10_000
+		s.Guardrails = []starter.Guardrail{{Command: "a", FailAction: starter.Append, Hint: "b"}, {Command: "c", FailAction: starter.Prepend}, {Command: "d", FailAction: starter.Replace}}
+		s.SCM = &starter.SCM{Command: "git", Tasks: []string{"commit"}}
+	})
+	for _, s := range []starter.Settings{full, settings(func(*starter.Settings) {})} {
+		text, err := s.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(instance); err != nil {
+			t.Errorf("the schema refuses\n%s\n%v", text, err)
+		}
+	}
+}

@@ -1,0 +1,300 @@
+package testintegrity
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// What lets tests pass whatever the code does, written alike in many languages.
+var (
+	// notInCI finds what ends a test where it would count.
+	notInCI = re(`\bif\b[^\n]*\b(?:is|in|on|IS_|IN_)?(?:CI|GITHUB_ACTIONS|GITLAB_CI|CONTINUOUS_INTEGRATION)\b[^\n]*\s*\b(?:return|next)\b|\breturn[ \t]+if\b[^\n]*\bCI\b`)
+	// onlyInCI finds the opposite.
+	onlyInCI = re(`!\s*[\w(]|\bnot\b|==\s*(?:""|''|null|nil|None|undefined)|\bis\s+None|\.nil\?|\.is_err\(`)
+	// swallows finds failed assertions that are caught and dropped.
+	swallows = re(`\bsuppress\([^)\n]*\b(?:AssertionError|BaseException)\b|\bexcept\b[^\n]*\bAssertionError\b[^\n]*:\s*(?:pass|return|continue|\.\.\.)` +
+		`|\bcatch\s*\([^)\n]*\b(?:Assert\w+|AssertionError|Expectation\w+|Xunit\w+|ComparisonFailure)\b[^)\n]*\)\s*\{\s*\}` +
+		`|\brescue\s+(?:Minitest::Assertion|RSpec::Expectations::\w+|Test::Unit::\w+|Exception)\b[^\n]*\s+(?:nil\s+)?end\b` +
+		`|\btry\s*\{(?:[^{}]|\{[^{}]*\})*\b(?:expect|assert)\b(?:[^{}]|\{[^{}]*\})*\}\s*catch\s*(?:\(\s*(?:\w*|\\?Throwable(?:[ \t]+\$?\w+)?)\s*\)\s*)?\{\s*\}`)
+	// exits finds a success that does not ask what the tests found.
+	exits = re(`\bprocess\.exitCode\s*=\s*0\b|\bprocess\.exit\(\s*0?\s*\)|\bos\._exit\(\s*0\s*\)|\bsys\.exit\(\s*0?\s*\)|\bexitstatus\s*=\s*0\b|\bexit!?[ \t(]+(?:0|true)\b|\bSystem\.exit\(\s*0\s*\)|\bEnvironment\.Exit(?:Code\s*=\s*|\(\s*)0\b|\bos\.Exit\(\s*0\s*\)|\b_?exit\(\s*(?:0|EXIT_SUCCESS)?\s*\);`)
+	// functions finds functions by the word in front of their name.
+	functions = re(`(?m)^[ \t]*(?:[\w.]+[ \t]+)*?(?:func|function|def|fn|fun)[ \t*]+(?:\([^)\n]*\)[ \t]*|self\.)?(\w+)|^[ \t]*(?:export[ \t]+)?(?:const|let|var)[ \t]+(\w+)[ \t]*=[ \t]*(?:async[ \t]*)?(?:function\b|\()|^[ \t]*(?:(?:public|private|protected|internal|static|final|async|void)[ \t]+)+(?:[\w<>\[\],.?]+[ \t]+)*(\w+)[ \t]*\(`)
+	// testPlace finds folders of tests.
+	testPlace = re(`(?i)(?:^|[/._-])(?:\w*tests?|specs?)(?:[/._-]|$)`)
+	// prepares finds lines that look whether a step before the assertions went well, and
+	// those that expect a failure.
+	prepares = re(`(?i:expect\w*fail|must be set|env var)|\.(?:Fatal|Fatalf|Error|NoError|Nil)\((?:t, ?)?err\)`)
+	// negated finds assertions that something is not so.
+	negated = re(`(?i)not_?(?:equal|same)|!==?|\bis not\b|\brefute`)
+	// compares finds assertions that compare, value what they compare with.
+	compares = re(`[=!]=`)
+	value    = re(`"[^"\n]*"|'[^'\n]*'|\b\d[\w.]*`)
+	matcher  = re(`\.(?:not\.)?to[A-Z._]\w*`)
+	call     = re(`\w+[!?]?[ \t]*[({]`)
+)
+
+// emptied tells what of the tests and helpers that stay says less than before.
+func (k *look) emptied(t *tested) {
+	tell := func(rank, at int, rule, text string) {
+		k.add(rank, ralph.FindingTests, t.file.Path, t.now.lineOf(at), rule, text)
+	}
+	for _, at := range k.freshIn(t, t.lang.trivial, inCode) {
+		if c := t.newAt(at); c == nil && t.old != nil || c != nil && t.lang.asserted(t.now, *c) == 1 { // in a new one it matters when there is nothing else
+			tell(rankEmptied, at, "trivial assertion", "an assertion"+t.in(at)+" always holds")
+		}
+	}
+	for _, at := range k.freshIn(t, t.lang.disabled, inCode) {
+		if t.old != nil && t.newAt(at) == nil {
+			tell(rankEmptied, at, "switched off", "code"+t.in(at)+" is switched off by a condition that never holds")
+		}
+	}
+	if !t.lang.inline {
+		for _, at := range k.freshIn(t, notInCI, inStrings) {
+			if line := t.now.lineOf(at) - 1; !onlyInCI.Match(t.now.text[at:t.now.end(line)]) {
+				tell(rankSkipped, at, "not in CI", "code"+t.in(at)+" does not run in the CI")
+			}
+		}
+		for _, at := range k.freshIn(t, swallows, inCode) {
+			if len(t.after) == 0 || bytes.Contains(t.now.code[max(0, at-300):t.now.end(t.now.lineOf(at)-1)], []byte("fail(")) || t.lang.indent && bytes.Contains(t.now.code[at:min(len(t.now.code), at+200)], []byte("else:\n")) {
+				continue // the assertion is what is tested
+			}
+			tell(rankEmptied, at, "swallowed", "a failed assertion"+t.in(at)+" is caught and dropped")
+		}
+		for _, at := range k.freshIn(t, exits, inCode) {
+			if i := owner(t.after, at); t.lang.name == "go" && (i < 0 || t.after[i].name != "TestMain") {
+				continue // a program that a test starts
+			}
+			tell(rankSilenced, at, "exit code", "the process ends with success, whatever the tests found")
+		}
+	}
+	if t.old == nil {
+		return
+	}
+	for i, c := range t.after {
+		if t.was[i] < 0 || nested(t.after, i) || t.told[c.name] {
+			continue
+		}
+		was := t.before[t.was[i]]
+		if t.same(was, c) {
+			continue
+		}
+		if line, ok := t.lang.endsEarly(t.now.code[c.begin:c.end]); ok {
+			if _, did := t.lang.endsEarly(t.old.code[was.begin:was.end]); !did {
+				k.add(rankEmptied, ralph.FindingTests, t.file.Path, c.line+line, "early return", "the test "+shown(c.name)+" returns before it has tested everything")
+				continue
+			}
+		}
+		k.saysLess(t, was, c, "test")
+	}
+	if t.lang.inline || len(t.before) == 0 && !testPlace.MatchString(path.Dir(t.file.Path)) || len(missing(linesOf(t.old.without(t.before)), linesOf(t.now.without(t.after)))) == 0 {
+		return
+	}
+	before, after := t.lang.helpers(t.old, t.before), t.lang.helpers(t.now, t.after)
+	for _, name := range sorted(after) {
+		if was, ok := before[name]; ok && !t.told[name] {
+			k.saysLess(t, was, after[name], "helper")
+		}
+	}
+}
+
+// newAt is the new test that a place is in, nil for others.
+func (t *tested) newAt(at int) *testCase {
+	if i := owner(t.after, at); i >= 0 && t.after[i].at <= at && t.was[i] < 0 {
+		return &t.after[i]
+	}
+	return nil
+}
+
+// asserted counts the assertions of a test.
+func (l *language) asserted(s *source, c testCase) int {
+	return len(l.assert.FindAllIndex(s.code[c.begin:c.end], -1))
+}
+
+// in names the test a place is in, and marks it as told.
+func (t *tested) in(at int) string {
+	if i := owner(t.after, at); i >= 0 && t.after[i].at <= at {
+		t.told[t.after[i].name] = true
+		return " of the test " + shown(t.after[i].name)
+	}
+	return ""
+}
+
+// nested reports whether a test holds others, which are compared by themselves.
+func nested(list []testCase, i int) bool {
+	return i+1 < len(list) && list[i+1].at < list[i].end
+}
+
+// saysLess compares the assertions of a test or helper: whether some are gone and
+// nothing took their place, or one of them says less about the same thing.
+func (k *look) saysLess(t *tested, was, is testCase, what string) {
+	l := t.lang
+	oldCode, newCode := t.old.code[was.begin:was.end], t.now.code[is.begin:is.end]
+	n, m := l.asserted(t.old, was), l.asserted(t.now, is)
+	if n == 0 {
+		return
+	}
+	oldLines, newLines := linesOf(t.old.plain[was.begin:was.end]), linesOf(t.now.plain[is.begin:is.end])
+	var weak [][]byte
+	others, strong := 0, 0 // new assertions
+	for _, line := range missing(newLines, oldLines) {
+		if l.assert.Match(line) {
+			others++
+		}
+		if l.weak.Match(line) && !compares.Match(line) {
+			weak = append(weak, line)
+		} else if l.assert.Match(line) {
+			strong++
+		}
+	}
+	speaks := map[string]bool{} // of all that is new but weak assertions
+	for _, line := range missing(newLines, append(oldLines, weak...)) {
+		tokens(line, speaks)
+	}
+	var dropped [][]byte
+	for _, line := range missing(oldLines, newLines) {
+		said := matcher.ReplaceAll(l.assert.ReplaceAll(line, []byte(" ")), []byte(" ")) // by whatever assertion
+		again := slices.ContainsFunc(newLines, func(other []byte) bool { return bytes.Equal(line, other) })
+		if l.assert.Match(line) && !prepares.Match(line) && k.balance[string(line)] < 0 && !again && !survives(said, speaks) && !k.vanished(line) {
+			dropped = append(dropped, line)
+		}
+	}
+	if strong == 0 && !t.restyled() && len(l.weak.FindAllIndex(newCode, -1)) > len(l.weak.FindAllIndex(oldCode, -1)) { // else they were put into another style
+		for _, line := range weak {
+			if slices.ContainsFunc(dropped, func(old []byte) bool {
+				return !l.weak.Match(old) && !negated.Match(old) && losesValue(old, newLines) && l.about(line, old)
+			}) {
+				k.add(rankEmptied, ralph.FindingTests, t.file.Path, is.line, "weaker assertion", "the "+what+" "+shown(is.name)+" asserts less: only that there is something, where it compared")
+				return
+			}
+		}
+	}
+	gone := k.vanished(bytes.Join(missing(oldLines, newLines), []byte("\n")))
+	moved := gone || survives(bytes.Join(dropped, []byte("\n")), k.spoken)
+	if (m == 0 || what == "helper" && m < n) && others == 0 && len(dropped) > 0 && !moved && !t.calls(was, is) && !k.recoded(l) && k.gained[l] == 0 {
+		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "fewer assertions", fmt.Sprintf("the %s %s has %s, and had %d", what, shown(is.name), plural(m, "assertion"), n))
+	}
+}
+
+// losesValue reports whether an assertion compared with a value that no line of the
+// test has any more.
+func losesValue(old []byte, now [][]byte) bool {
+	return slices.ContainsFunc(value.FindAll(old, -1), func(v []byte) bool {
+		return !slices.ContainsFunc(now, func(line []byte) bool { return bytes.Contains(line, v) })
+	})
+}
+
+// restyled reports whether so many assertions of a file are gone that another way of
+// writing them took their place.
+func (t *tested) restyled() bool {
+	const many = 10
+	n := 0
+	for _, line := range missing(linesOf(t.old.plain), linesOf(t.now.plain)) {
+		if t.lang.assert.Match(line) {
+			n++
+		}
+	}
+	return n > many
+}
+
+// about reports whether an assertion is about what another one was about: the
+// words of it that are not the assertion's own stand there, too.
+func (l *language) about(weak, other []byte) bool {
+	if rest := l.weak.ReplaceAll(weak, []byte(" ")); len(bytes.TrimSpace(rest)) > 0 {
+		weak = rest
+	}
+	words := func(line []byte) []string {
+		return strings.FieldsFunc(string(line), func(r rune) bool { return r < utf8.RuneSelf && !isWord(byte(r)) })
+	}
+	had, n := words(other), 0
+	for _, word := range words(weak) {
+		lower := strings.ToLower(word)
+		if strings.Contains(lower, "assert") || strings.Contains(lower, "expect") || strings.HasPrefix(lower, "tobe") || strings.HasPrefix(lower, "be_") || contains(fillers, lower) {
+			continue
+		}
+		if n++; !slices.Contains(had, word) {
+			return false
+		}
+	}
+	return n > 0
+}
+
+// fillers are words of assertions that say nothing of what they are about.
+const fillers = " to be not is none null nil this self should exist some ok isinstance any "
+
+// calls reports whether a test calls something that it did not call before: what
+// it asserted may be asserted there.
+func (t *tested) calls(was, is testCase) bool {
+	had := map[string]bool{}
+	for _, m := range call.FindAll(t.old.code[was.begin:was.end], -1) {
+		had[string(m)] = true
+	}
+	return slices.ContainsFunc(call.FindAll(t.now.code[is.begin:is.end], -1), func(m []byte) bool { return !had[string(m)] })
+}
+
+// endsEarly reports whether a test returns at its top level with code behind, and on
+// which of its lines.
+func (l *language) endsEarly(body []byte) (line int, ok bool) {
+	depth, indent, at := 0, -1, false
+	n := 0
+	for text := range bytes.Lines(body) {
+		trimmed := bytes.TrimSpace(text)
+		inner := len(text) - len(bytes.TrimLeft(text, " \t"))
+		if l.indent && n > 0 && indent < 0 && len(trimmed) > 0 {
+			indent = inner
+		}
+		if at && len(trimmed) > 0 && trimmed[0] != '}' && trimmed[0] != ')' && !bytes.Equal(trimmed, []byte("end")) {
+			return line, true
+		}
+		if top := depth == 1 && !l.indent || l.indent && inner == indent && n > 0; top && returns(trimmed) {
+			at, line = true, n
+		}
+		if !l.indent {
+			depth += bytes.Count(text, []byte("{")) - bytes.Count(text, []byte("}"))
+		}
+		n++
+	}
+	return 0, false
+}
+
+func returns(line []byte) bool {
+	switch string(bytes.TrimSuffix(line, []byte(";"))) {
+	case "return", "return 0", "return true", "return nil", "return None", "return Ok(())", "return null", "next", "exit 0", "exit(0)":
+		return true
+	}
+	return false
+}
+
+// helpers are the functions of a file that are no tests, by their names; of those
+// of one name the first.
+func (l *language) helpers(s *source, tests []testCase) map[string]testCase {
+	all := map[string]testCase{}
+	var ends []int32
+	if l.indent {
+		ends = s.indentEnds()
+	}
+	for _, m := range functions.FindAllSubmatchIndex(s.code, maxCases) {
+		var name string
+		for i := 2; i < len(m) && name == ""; i += 2 {
+			if m[i] >= 0 {
+				name = string(s.text[m[i]:m[i+1]])
+			}
+		}
+		c := testCase{name: name, at: m[1], begin: m[1], line: s.lineOf(m[1])}
+		if _, had := all[name]; had || name == "" {
+			continue
+		}
+		c.end = l.bodyEnd(s, &c, len(s.text), ends)
+		c.end = max(c.begin, min(c.end, len(s.text), c.begin+maxBody))
+		if !slices.ContainsFunc(tests, func(test testCase) bool { return test.begin <= c.end && c.begin <= test.end }) {
+			all[name] = c
+		}
+	}
+	return all
+}

@@ -1,0 +1,119 @@
+package testintegrity
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// isScript reports whether a file is a program for a shell, or a list of commands.
+func isScript(name string, text []byte) bool {
+	switch path.Ext(name) {
+	case ".sh", ".bash", ".zsh", ".mk":
+		return true
+	}
+	first, _, _ := bytes.Cut(text[:min(len(text), 200)], []byte("\n"))
+	return bytes.HasPrefix(first, []byte("#!")) && bytes.HasSuffix(bytes.TrimSpace(first), []byte("sh"))
+}
+
+// softener is what lets a check pass that found something.
+type softener struct {
+	rule, text string
+	tool       bool // only on a line that starts a tool for checks
+	line       *lazyregexp.Regexp
+	files      *lazyregexp.Regexp // the names it is for; nil: all
+}
+
+const pass = "a check cannot fail here any more"
+
+var softeners = []softener{
+	{"|| true", pass, true, re(`\|\|\s*(?:true|:|exit 0|echo\b|/bin/true)`), nil},
+	{"; true", pass, true, re(`;\s*(?:true|:|exit 0)\s*["']?,?\s*$`), nil},
+	{"- before a command", pass, true, re(`^-\s*@?(?:npm|yarn|pnpm|go|cargo|pytest|python|mvn|\./|golangci|eslint|ruff|tox|make|\$\()`), re(`(?i)^(?:gnu)?makefile$|\.mk$`)},
+	{"continue-on-error", "a step may fail without anybody hearing of it", false, re(`\bcontinue-on-error:\s*(?:true|["']?\$\{\{)|\ballow_failure:\s*true|\bcontinueOnError:\s*true|\bcatchError\b`), nil},
+	{"switched off", "a step is switched off", false, re(`^-?\s*if:\s*(?:\$\{\{\s*)?false\b|\bwhen:\s*never\b`), nil},
+	{"passWithNoTests", "a run without a single test passes", false, re(`--?pass-?[wW]ith-?[nN]o-?[tT]ests\b|\bpassWithNoTests["']?\s*[:=]\s*true|--no-tests=pass`), nil},
+	{"ignore failures", "failures of tests or checks are ignored", false, re(`(?i)testFailureIgnore>\s*true|<skipTests>\s*true|\bignoreFailures\s*=\s*true|\bfailOnError\s*[=:]\s*false|failOnViolation>\s*false|haltOnFailure\s*=\s*false|\babortOnError\s*=?\s*false|--exit-zero\b|--no-error-on-unmatched|--exit-code[= ]0\b|--issues-exit-code[= ]0\b|\bset \+e\b|--no-verify\b|--continue-on-collection-errors|--suppress-no-test-exit-code|\bfailFast:\s*false.*\|\||--passthru-exit|--force-exit\b`), nil},
+	{"tests left out", "tests are left out", true, re(`--deselect\b|--ignore(?:-glob)?[= ]\S*tests?|\btestPathIgnorePatterns\b.*\[\s*["'](?:[^n]|n[^o])|--testPathIgnorePatterns\b|--skip\s+\w|-k\s+["']?not\b|-m\s+["']not\b|--exclude-tag\w*\b|-skip[= ]\S`), nil},
+	{"strictness", "the type checker is told to say less", false, re(`"(?:strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|noFallthrough\w+|exactOptionalPropertyTypes|checkJs)"\s*:\s*false|"skipLibCheck"\s*:\s*true|^(?:strict|disallow_\w+|check_untyped_defs|warn_\w+)\s*=\s*(?i:false)\b|^ignore_errors\s*=\s*(?i:true)\b|"typeCheckingMode"\s*:\s*"(?:off|basic)"`), re(`^[tj]sconfig|mypy|pyproject|setup\.cfg|pyright`)},
+	{"rule switched off", "a rule of the linter is switched off or is a warning only", false, re(`^["']?@?[\w/@-]+["']?\s*:\s*\[?\s*["'](?:off|warn)["']|^["']?[a-z@][\w/@-]*["']?\s*:\s*\[?\s*0\s*[,\]]?$|^Enabled:\s*false\b|"(?:enabled|recommended)"\s*:\s*false`), re(`eslint|biome|oxlint|stylelint|rubocop|package\.json|tslint`)},
+}
+
+// softened tells what lets a check pass that found something, and thresholds
+// that were lowered; told reports whether there was something. c is nil for scripts.
+func (k *look) softened(f File, c *configuration) (told bool) {
+	if f.Deleted {
+		return false
+	}
+	firstOfKind := c != nil && f.Added && (path.Dir(f.Path) == "." || k.replaced(c, f, false)) // nothing was checked before, or by others
+	n := 0
+	before := map[string]int{} // lines that had it already and were changed
+	for _, line := range missing(linesOf(f.Old), linesOf(f.New)) {
+		for _, s := range softeners {
+			if s.line.Match(line) {
+				before[s.rule]++
+			}
+		}
+	}
+	had := map[string]int{}
+	for _, line := range linesOf(f.Old) {
+		had[string(line)]++
+	}
+	for line := range bytes.Lines(f.New) {
+		n++
+		line = bytes.TrimSpace(line)
+		if had[string(line)]--; had[string(line)] >= 0 || len(line) > 4000 || comment.Match(line) {
+			continue
+		}
+		for _, s := range softeners {
+			if s.files != nil && (firstOfKind || !s.files.MatchString(path.Base(f.Path))) || !s.line.Match(line) || (s.tool || c == nil) && (!checkCommand.Match(line) || housekeeping.Match(line)) {
+				continue
+			}
+			if before[s.rule]--; before[s.rule] < 0 {
+				told = true
+				k.add(rankSilenced, ralph.FindingChecks, f.Path, n, s.rule, s.text)
+			}
+			break
+		}
+	}
+	return k.lowered(f) || told
+}
+
+var (
+	// measured finds configuration of what is measured and has to reach a number.
+	measured = re(`(?i)cover|nyc|\bc8|istanbul|fail.?under|threshold|phpstan|\bcov\b`)
+	number   = re(`(?i)["']?\b(fail[_-]under|fail-?under|branches|functions|lines|statements|regions|minimum(?:_coverage)?|minimumCoverage|coverage[_-]?threshold\w*|threshold\w*|target|min_coverage|covered-?ratio|min-?coverage|cov-fail-under|fail-under-\w+|check-coverage|total|package|file|level)\b["']?\s*(?:[:=]>?\s*|\s+|>\s*)["']?(\d{1,3}(?:\.\d+)?)\b`)
+)
+
+// lowered tells the numbers that had to be reached and are lower now.
+func (k *look) lowered(f File) (told bool) {
+	if f.Added || f.Deleted || !measured.MatchString(f.Path) && !measured.Match(f.Old) {
+		return false
+	}
+	find := func(text []byte) map[string][]float64 {
+		out := map[string][]float64{}
+		for _, m := range number.FindAllSubmatchIndex(text, maxCases) {
+			n, err := strconv.ParseFloat(string(text[m[4]:m[5]]), 64)
+			if err == nil {
+				key := strings.ToLower(string(text[m[2]:m[3]]))
+				out[key] = append(out[key], n)
+			}
+		}
+		return out
+	}
+	was, is := find(f.Old), find(f.New)
+	for _, key := range sorted(was) {
+		for i, n := range was[key] {
+			if len(is[key]) == len(was[key]) && is[key][i] < n {
+				told = true
+				k.add(rankThreshold, ralph.FindingChecks, f.Path, 0, "threshold lowered", fmt.Sprintf("the threshold %s was lowered from %g to %g", shown(key), n, is[key][i]))
+			}
+		}
+	}
+	return told
+}

@@ -1,0 +1,502 @@
+package testintegrity
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/ralph"
+)
+
+// tested is a file with tests, before and after.
+type tested struct {
+	file     File
+	lang     *language
+	old, now *source // nil where there is none
+	before   []testCase
+	after    []testCase
+	is       bool            // it is a file of tests after the change
+	was      []int           // for each of after the one of before that it was; -1: it is new
+	lost     []int           // those of before that none of after was
+	parts    [][2]int        // of now, around lines that are new
+	told     map[string]bool // names of tests of which something was said
+}
+
+// tests compares the tests of all files of a change.
+func (k *look) tests() {
+	k.pairMoved()
+	var all []tested
+	for _, f := range k.files {
+		was := cmp.Or(f.From, f.Path)
+		lang := languageOf(was)
+		if lang == nil {
+			lang = languageOf(f.Path)
+		}
+		if lang == nil || !lang.inline && !isTest(was) && !isTest(f.Path) {
+			continue
+		}
+		t := tested{file: f, lang: lang, told: map[string]bool{}, is: !f.Deleted && (lang.inline || isTest(f.Path))}
+		if !f.Added {
+			t.old = lang.read(f.Old)
+			t.before = lang.cases(t.old)
+		}
+		if !f.Deleted {
+			t.now = lang.read(f.New)
+			if t.is {
+				t.after = lang.cases(t.now)
+			}
+		}
+		if lang.inline && len(t.before)+len(t.after) == 0 {
+			continue
+		}
+		t.pair()
+		all = append(all, t)
+	}
+	k.balance = map[string]int{}
+	for _, t := range all {
+		for _, line := range linesOf(t.file.Old) {
+			k.balance[string(line)]--
+		}
+		for _, line := range linesOf(t.file.New) {
+			k.balance[string(line)]++
+		}
+	}
+	moved := k.news(all)
+	k.count(all, maps.Clone(moved))
+	for i := range all {
+		t := &all[i]
+		k.removed(t, moved)
+		if t.now != nil && t.is {
+			t.parts = t.now.around(func(line []byte) bool { return k.balance[string(line)] > 0 })
+			k.skipped(t)
+			k.emptied(t)
+		}
+	}
+}
+
+// read takes a source of tests apart, without the tests that other tests run.
+func (l *language) read(text []byte) *source {
+	s := lex(text, l.lexis)
+	if l.name == "java" {
+		s = s.withoutFixtures()
+	}
+	return s
+}
+
+// pairMoved makes one file of tests that was deleted and one of the same subject that
+// was added one that was moved, however much of it was written anew.
+func (k *look) pairMoved() {
+	for i := range k.files {
+		f := &k.files[i]
+		if !f.Added || !isTest(f.Path) {
+			continue
+		}
+		at := slices.IndexFunc(k.files, func(d File) bool {
+			return d.Deleted && subject(d.Path) == subject(f.Path) && isTest(d.Path) && languageOf(d.Path) == languageOf(f.Path)
+		})
+		if at >= 0 {
+			f.From, f.Old, f.Added = k.files[at].Path, k.files[at].Old, false
+			k.files[at] = File{}
+		}
+	}
+	k.files = slices.DeleteFunc(k.files, func(f File) bool { return f.Path == "" })
+}
+
+// pair finds for each test the one that it was: of those of its name the one with
+// the same body, the rest in order.
+func (t *tested) pair() {
+	named := map[string][]int{} // of before
+	for j, c := range t.before {
+		named[c.name] = append(named[c.name], j)
+	}
+	t.was = slices.Repeat([]int{-1}, len(t.after))
+	taken := make([]bool, len(t.before))
+	for _, anew := range []bool{false, true} {
+		for i, c := range t.after {
+			at := slices.IndexFunc(named[c.name], func(j int) bool {
+				return t.was[i] < 0 && !taken[j] && (anew || t.same(t.before[j], c))
+			})
+			if at >= 0 {
+				t.was[i] = named[c.name][at]
+				taken[t.was[i]] = true
+			}
+		}
+	}
+	for j := range t.before {
+		if !taken[j] {
+			t.lost = append(t.lost, j)
+		}
+	}
+}
+
+// same reports whether a test is what it was.
+func (t *tested) same(was, is testCase) bool {
+	return bytes.Equal(t.old.text[was.begin:was.end], t.now.text[is.begin:is.end])
+}
+
+// news notes the words of lines and tests that are new in tests of the change, and
+// gives how often the name of a test is new in a file.
+func (k *look) news(all []tested) (moved map[string]int) {
+	k.gained, k.codeOut = map[*language]int{}, map[*language]bool{}
+	moved, k.fresh, k.spoken = map[string]int{}, map[string]bool{}, map[string]bool{}
+	for _, t := range all {
+		for i, c := range t.after {
+			body := t.now.text[c.begin:c.end]
+			if t.was[i] < 0 {
+				moved[t.lang.name+"\x00"+c.name]++
+				k.gained[t.lang]++
+			} else if t.same(t.before[t.was[i]], c) {
+				continue
+			}
+			tokens(body, k.fresh)
+			tokens([]byte(c.name), k.fresh)
+		}
+		if t.now == nil {
+			continue
+		}
+		for _, line := range missing(linesOf(t.now.plain), linesOf(t.file.Old)) { // tables stand outside of tests, too
+			tokens(line, k.fresh)
+			tokens(line, k.spoken)
+		}
+	}
+	return moved
+}
+
+// count counts the tests that are new, changed and gone. moved is how often the name
+// of a test is new: one that is in another file now is neither new nor gone.
+func (k *look) count(all []tested, moved map[string]int) {
+	for _, t := range all {
+		was := k.counts
+		for i, c := range t.after {
+			switch {
+			case t.was[i] < 0:
+				k.counts.Added++
+			case !t.same(t.before[t.was[i]], c):
+				k.counts.Changed++
+			}
+		}
+		for _, i := range t.lost {
+			if name := t.lang.name + "\x00" + t.before[i].name; moved[name] > 0 {
+				moved[name]--
+				k.counts.Added--
+				k.counts.Changed++
+			} else {
+				k.counts.Deleted++
+			}
+		}
+		if k.counts != was {
+			k.counts.Files++
+		}
+	}
+}
+
+// removed tells the tests that are gone.
+func (k *look) removed(t *tested, moved map[string]int) {
+	var lost []testCase
+	for _, i := range t.lost {
+		c := t.before[i]
+		switch name := t.lang.name + "\x00" + c.name; {
+		case moved[name] > 0:
+			moved[name]--
+		case survives(t.old.text[c.begin:c.end], k.fresh): // under another name, or as a row of a table
+		case k.vanished(t.old.text[c.begin:c.end]):
+		case t.old.empty(c), t.idle(c): // it said nothing
+		default:
+			lost = append(lost, c)
+		}
+	}
+	if 2*k.gained[t.lang] >= len(lost) || k.recoded(t.lang) && (!t.file.Deleted || !k.outlived(t)) {
+		lost = nil // others took their place, or the behaviour may be gone
+	}
+	f := t.file
+	switch {
+	case f.Deleted && slices.ContainsFunc(k.files, func(code File) bool {
+		return code.Deleted && !isTest(code.Path) && subject(code.Path) == subject(f.Path)
+	}):
+		// The code that they tested went with them.
+	case f.Deleted && len(lost) > 0:
+		k.add(rankDeleted, ralph.FindingTests, f.Path, 0, "test file deleted", "a file with "+plural(len(lost), "test")+" was deleted; make sure that what it tested is tested elsewhere, or is gone")
+	case f.Deleted:
+	case !t.is && len(t.before) > 0:
+		k.add(rankDeleted, ralph.FindingTests, f.Path, 0, "test file renamed", "a file with "+plural(len(t.before), "test")+" was moved from "+shown(f.From)+" to a name under which no test runner looks for tests")
+	case len(lost) > 0:
+		k.add(rankRemoved, ralph.FindingTests, f.Path, 0, "test removed", plural(len(lost), "test")+" removed: "+namesOf(lost))
+	}
+}
+
+// idle reports whether a test did not run before, or asserted nothing that may fail.
+func (t *tested) idle(c testCase) bool {
+	if t.lang.asserted(t.old, c) == 1 && t.lang.trivial.Match(t.old.code[c.begin:c.end]) {
+		return true
+	}
+	return slices.ContainsFunc(t.lang.skip, func(m mark) bool { return m.re.Match(t.old.code[c.at:c.begin]) })
+}
+
+// namesOf lists at most five tests.
+func namesOf(list []testCase) string {
+	var names []string
+	for i, c := range list {
+		if i == 5 {
+			names = append(names, fmt.Sprintf("and %d more", len(list)-i))
+			break
+		}
+		names = append(names, shown(c.name))
+	}
+	return strings.Join(names, ", ")
+}
+
+// vanished reports whether a text speaks of something that the code no longer has:
+// a word of five letters or more that the change took out of all code that is no test,
+// a name that is not defined there any more, or that of a file of code that it deleted.
+func (k *look) vanished(text []byte) bool {
+	if k.dropped == nil {
+		k.dropped = map[string]bool{}
+		now, defined, stays := map[string]bool{}, map[string]bool{}, map[string]bool{}
+		for _, f := range k.files {
+			if lang := languageOf(f.Path); lang != nil && !isTest(f.Path) {
+				old, is := untested(f.Old, lang), untested(f.New, lang)
+				tokens(old, k.dropped)
+				tokens(is, now)
+				namesDefined(old, defined)
+				namesDefined(is, stays)
+			}
+		}
+		maps.DeleteFunc(k.dropped, func(word string, _ bool) bool { return len(word) < 5 || now[word] })
+		maps.DeleteFunc(defined, func(name string, _ bool) bool { return len(name) < 4 || stays[name] })
+		maps.Copy(k.dropped, defined)
+		for _, f := range k.files {
+			if name, _, _ := strings.Cut(path.Base(f.Path), "."); f.Deleted && len(name) > 3 && languageOf(f.Path) != nil && !isTest(f.Path) {
+				k.dropped[name] = true
+			}
+		}
+	}
+	words := map[string]bool{}
+	tokens(text, words)
+	for word := range words {
+		if k.dropped[word] {
+			return true
+		}
+	}
+	return false
+}
+
+// recoded reports whether the change took something out of code of the language,
+// comments and imports left out, or changed its order: what a test asked for may be
+// gone on purpose then.
+func (k *look) recoded(lang *language) bool {
+	recoded, known := k.codeOut[lang]
+	if !known {
+		code := func(text []byte) [][]byte {
+			return slices.DeleteFunc(linesOf(untested(text, lang)), remark.Match)
+		}
+		recoded = slices.ContainsFunc(k.files, func(f File) bool {
+			return languageOf(f.Path) == lang && !isTest(f.Path) && !testPlace.MatchString(path.Dir(f.Path)) && !follows(code(f.Old), code(f.New))
+		})
+		k.codeOut[lang] = recoded
+	}
+	return recoded
+}
+
+// follows reports whether all lines of a stand in b, in their order.
+func follows(a, b [][]byte) bool {
+	for _, line := range b {
+		if len(a) > 0 && bytes.Equal(a[0], line) {
+			a = a[1:]
+		}
+	}
+	return len(a) == 0
+}
+
+// remark finds lines that are comments or imports, and those of signs alone.
+var remark = re(`^(?://|#(?:\s|$)|/\*|\*|import\b|from\b|using\b|use\b|package\b|\W*$)`)
+
+// outlived reports whether the code that a deleted file of tests is about, by its
+// name, is in the change and stays.
+func (k *look) outlived(t *tested) bool {
+	return slices.ContainsFunc(k.files, func(f File) bool {
+		return !f.Deleted && !f.Added && languageOf(f.Path) == t.lang && !isTest(f.Path) && subject(f.Path) == subject(t.file.Path)
+	})
+}
+
+// definition finds what code gives a name to.
+var definition = re(`\b(?:func(?:tion)?|def|class|fn|fun|interface|struct|enum|trait)[ \t]+(?:\([^)\n]*\)[ \t]*|self\.)?(\w+)|\b(\w+)[ \t]*[:=][ \t]*(?:async[ \t]+)?function\b|(?m)^[ \t]*(?:(?:public|private|protected|internal|static|final|async|override)[ \t]+)+[\w<>\[\],.? \t]*?(\w+)[ \t]*\(`)
+
+// namesDefined notes the names that a text of code defines.
+func namesDefined(text []byte, into map[string]bool) {
+	for _, m := range definition.FindAllSubmatchIndex(text, maxCases) {
+		for i := 2; i < len(m); i += 2 {
+			if m[i] >= 0 {
+				into[string(text[m[i]:m[i+1]])] = true
+			}
+		}
+	}
+}
+
+// untested is a text without the tests in it.
+func untested(text []byte, lang *language) []byte {
+	if !lang.inline {
+		return text
+	}
+	s := lex(text, lang.lexis)
+	return s.without(lang.cases(s))
+}
+
+// skipped tells the marks that keep tests from running.
+func (k *look) skipped(t *tested) {
+	more := sync.OnceValue(func() int { // marks of all kinds
+		n := 0
+		for _, m := range t.lang.skip {
+			n += len(find(m.re, t.now, inCode)) - len(find(m.re, t.old, inCode))
+		}
+		return n
+	})
+	told := 0
+	for _, m := range t.lang.skip {
+		for _, at := range k.freshIn(t, m.re, inCode) {
+			if told++; told > more() { // it stands for one of another kind
+				return
+			}
+			line := t.now.lineOf(at)
+			i := owner(t.after, at)
+			if strings.HasPrefix(m.rule, "->") { // stands behind its test
+				i = sort.Search(len(t.after), func(i int) bool { return t.after[i].at > at }) - 1
+			}
+			conditional := t.conditional(i, at)
+			if own := t.now.code[t.now.begin(line-1):at]; conditional && (assigned.Match(own) || t.rewritten()) {
+				continue // it is told where it is used; or in which of many new lines it stood is a guess
+			}
+			if i < 0 {
+				if !conditional { // else a helper of tests asks for what it needs
+					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
+				}
+				continue
+			}
+			c := t.after[i]
+			t.told[c.name] = true
+			switch isNew := t.was[i] < 0; {
+			case !isNew && conditional && t.conditions(t.old, t.before[t.was[i]]) > t.conditions(t.now, c): // it stood in it
+			case isNew && conditional: // it needs something that is not everywhere
+			case isNew && bytes.ContainsAny(t.now.code[min(at, c.at):c.at], "{;"): // it is that of something between
+			case isNew && t.old == nil && len(t.after) > 5: // it came with others from elsewhere
+			case isNew && (m.rule == ".todo" || t.now.empty(c)): // it is only planned
+			case isNew:
+				k.add(rankNewSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the new test "+shown(c.name)+" is skipped from the beginning")
+			case conditional:
+				k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the test "+shown(c.name)+" is skipped under a condition now")
+			default:
+				k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the test "+shown(c.name)+" is skipped now, or does not count")
+			}
+		}
+	}
+	if t.lang.only != nil {
+		for _, at := range k.freshIn(t, t.lang.only, inCode) {
+			k.add(rankOnly, ralph.FindingTests, t.file.Path, t.now.lineOf(at), "only", "only this test or group runs now: every other one of the file is silent")
+		}
+	}
+}
+
+// onCondition finds what a mark or the head of a block says that depends on
+// something.
+var onCondition = re(`(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip|\?:|\s\?\s|(?m:^[ \t]*[?:][ \t])|\bRequires[A-Z]`)
+
+// assigned finds what stands in front of a mark that only gets a name.
+var assigned = re(`^[ \t]*(?:(?:(?:var|let|const)[ \t]+)?\w+[ \t]*=[^=]|[?:][ \t])`)
+
+// rewritten reports whether so many lines of a file are gone that it was written anew.
+func (t *tested) rewritten() bool {
+	const many = 20
+	return t.old != nil && len(missing(linesOf(t.old.plain), linesOf(t.now.plain))) > many
+}
+
+// conditional reports whether what a mark in a test says depends on a condition: that
+// of its line, or of the head of a block in one of the lines above.
+func (t *tested) conditional(i, at int) bool {
+	const above = 4
+	const far = 300 // bytes of a line: in one that a tool wrote, marks by the thousand may stand
+	s := t.now
+	line := s.lineOf(at) - 1
+	from := s.begin(max(0, line-above))
+	if i >= 0 && t.after[i].at <= at {
+		from = max(from, t.after[i].at)
+	}
+	indent := func(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " \t")) }
+	own := s.code[s.begin(line):s.end(line)]
+	if onCondition.Match(s.code[max(s.begin(line), at-far):min(s.end(line), at+far)]) {
+		return true
+	}
+	for text := range bytes.Lines(s.code[min(from, s.begin(line)):s.begin(line)]) {
+		if indent(text) < indent(own) && onCondition.Match(text[:min(len(text), far)]) {
+			return true
+		}
+	}
+	return false
+}
+
+// conditions counts those in a test.
+func (t *tested) conditions(s *source, c testCase) int {
+	return len(ifs.FindAllIndex(s.code[c.begin:c.end], -1))
+}
+
+var ifs = re(`\b(?:if|unless)\b`)
+
+// inCode and inStrings are the parts of a source where patterns are looked for.
+func inCode(s *source) []byte    { return s.code }
+func inStrings(s *source) []byte { return s.plain }
+
+// find is where a pattern stands in a source, imports left out.
+func find(re *lazyregexp.Regexp, s *source, in func(*source) []byte) [][]int {
+	if s == nil {
+		return nil
+	}
+	return slices.DeleteFunc(re.FindAllIndex(in(s), maxCases), func(m []int) bool {
+		line := s.lineAt(m)
+		return strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "from ")
+	})
+}
+
+// freshIn lists where a pattern stands in the new text, as often as it stands
+// there more often than in the old. Lines that stood there before, or stand no more
+// in another file of tests, are not it.
+func (k *look) freshIn(t *tested, re *lazyregexp.Regexp, in func(*source) []byte) []int {
+	if !slices.ContainsFunc(t.parts, func(part [2]int) bool { return re.Match(in(t.now)[part[0]:part[1]]) }) {
+		return nil
+	}
+	isNew := func(m []int) bool { // one of its lines is
+		first, last := t.now.lineOf(m[0])-1, t.now.lineOf(m[1]-1)-1
+		return slices.ContainsFunc(linesOf(t.now.text[t.now.begin(first):t.now.end(last)]), func(line []byte) bool { return k.balance[string(line)] > 0 })
+	}
+	of := func(s *source, list []testCase, m []int) string { // its test, and its line
+		if i := owner(list, m[1]-1); i >= 0 {
+			return list[i].name + "\x00" + s.lineAt(m)
+		}
+		return s.lineAt(m)
+	}
+	was, is := find(re, t.old, in), find(re, t.now, in)
+	had := map[string]int{}
+	for _, m := range was {
+		had[of(t.old, t.before, m)]++
+	}
+	var out []int
+	for _, m := range is {
+		if id := of(t.now, t.after, m); had[id] > 0 {
+			had[id]--
+			continue
+		}
+		if !isNew(m) || len(out) >= len(is)-len(was) {
+			continue
+		}
+		at := m[0]
+		for at < m[1]-1 && !isWord(t.now.code[at]) && t.now.code[at] != '@' && t.now.code[at] != '#' && t.now.code[at] != '[' {
+			at++
+		}
+		out = append(out, at)
+	}
+	return out
+}

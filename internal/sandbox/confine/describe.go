@@ -1,0 +1,44 @@
+package confine
+
+import "fmt"
+
+// Describe says in one line for the log what is in force for a child with these
+// walls; nil are none. It tries the network wall if they ask for one.
+func Describe(id Identity, w *Walls, ownUID int) string {
+	who := fmt.Sprintf("uid %d", id.UID)
+	if id.IsZero() {
+		who = fmt.Sprintf("uid %d (our own)", ownUID)
+	}
+	if w == nil {
+		return "no file walls, " + who
+	}
+	return describeFiles(w, who) + describeNetwork(w.Network)
+}
+
+func describeFiles(w *Walls, who string) string {
+	abi, reason := Available()
+	switch {
+	case abi == 0:
+		return fmt.Sprintf("no file walls (%s), %s", reason, who)
+	case abi < 6:
+		if ok, _ := NetworkAvailable(); !ok { // else the filter keeps signals inside
+			return fmt.Sprintf("Landlock ABI %d without signal scope, %s, %d paths writable", abi, who, len(w.ReadWrite))
+		}
+	}
+	return fmt.Sprintf("Landlock ABI %d, %s, %d paths writable", abi, who, len(w.ReadWrite))
+}
+
+// describeNetwork is empty when the network is open because nobody asked for a
+// wall: who leaves it open says so in words of its own.
+func describeNetwork(n *Network) string {
+	if n == nil {
+		return ""
+	}
+	switch ok, reason := NetworkAvailable(); {
+	case !ok:
+		return fmt.Sprintf(", network open (%s)", reason)
+	case len(n.Proxies) == 0:
+		return ", no network"
+	}
+	return ", network through the proxy only"
+}

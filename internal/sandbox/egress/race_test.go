@@ -1,0 +1,53 @@
+package egress_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/org/ralph-action/internal/sandbox/egress"
+	"github.com/org/ralph-action/internal/sandbox/hosts"
+)
+
+// An address that leads nowhere, as those of IPv6 on many a machine, does not keep a
+// guest from the next one.
+func TestFirstAddressIsDead(t *testing.T) {
+	t.Parallel()
+	const dead = "2600::1"
+	w := newWorld()
+	w.put("a.example", dead, 8443, "")
+	w.put("a.example", publicAddress, 8443, echo(t))
+	list, err := hosts.ParseList([]string{"a.example:8443"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{}, 8)
+	p, err := egress.Start(t.Context(), egress.Options{Hosts: list, Lookup: w.lookup, Dial: func(c ctx, network, address string) (net.Conn, error) {
+		if address == "["+dead+"]:8443" {
+			<-c.Done()
+			ended <- struct{}{}
+			return nil, c.Err()
+		}
+		return w.dial(c, network, address)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	start := time.Now()
+	c := connect(t, p, "a.example:8443")
+	if took := time.Since(start); took > 3*time.Second {
+		t.Errorf("connected after %v, want less than a second", took)
+	}
+	<-ended // nothing goes on behind
+	fmt.Fprint(c, "x")
+	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+		t.Error(err)
+	}
+	if !slices.Equal(w.went(), []string{publicAddress + ":8443"}) {
+		t.Errorf("connections to %v", w.went())
+	}
+}

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package sandbox
-
-// NetworkAvailable says that there is no network wall outside Linux.
-func NetworkAvailable() (ok bool, reason string) { return false, "network walls need Linux" }

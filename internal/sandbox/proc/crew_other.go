@@ -1,0 +1,145 @@
+//go:build !linux
+
+package proc
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/org/ralph-action/internal/sandbox/confine"
+)
+
+// crew starts children itself and ends them by process group: who leaves the
+// group survives. Walls, identities and process limits are Linux's.
+type crew struct {
+	events chan event
+	mu     sync.Mutex
+	group  int // 0: nothing runs
+	grace  time.Duration
+	linger bool
+	kill   *time.Timer
+
+	unwalled string
+}
+
+func newCrew(o Options) (*crew, error) {
+	if !o.Identity.IsZero() && o.Identity.UID != os.Geteuid() {
+		return nil, fmt.Errorf("children run as another user (%s) on Linux only", o.Identity)
+	}
+	if o.Walls != nil && o.Walls.Strict {
+		return nil, fmt.Errorf("isolation is strict, but there are no file walls outside Linux")
+	}
+	closeOnExec()
+	c := &crew{events: make(chan event, 4)}
+	if o.Walls != nil && o.Walls.Network != nil {
+		_, c.unwalled = confine.NetworkAvailable()
+	}
+	return c, nil
+}
+
+// closeOnExec keeps from children what whoever started us left open.
+func closeOnExec() {
+	entries, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
+}
+
+func (c *crew) start(j job, child [3]*os.File) error {
+	attr := syscall.ProcAttr{
+		Dir:   j.Dir,
+		Env:   j.Env,
+		Files: []uintptr{child[0].Fd(), child[1].Fd(), child[2].Fd()},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	}
+	pid, err := syscall.ForkExec(j.Path, j.Argv, &attr)
+	if err != nil {
+		return &StartError{Errno: err.(syscall.Errno), Text: fmt.Sprintf("exec %s: %v", j.Path, err)}
+	}
+	c.mu.Lock()
+	c.group, c.grace, c.linger = pid, j.Grace, j.Linger
+	c.mu.Unlock()
+	go c.wait(pid)
+	return nil
+}
+
+func (c *crew) wait(pid int) {
+	e := event{kind: over}
+	var r syscall.Rusage
+	for {
+		if _, err := syscall.Wait4(pid, &e.status, 0, &r); err != syscall.EINTR {
+			break
+		}
+	}
+	e.usage = usage{time.Duration(r.Utime.Nano()), time.Duration(r.Stime.Nano()), int64(r.Maxrss)}
+	if c.groupLives() {
+		c.events <- event{kind: left}
+		if !c.linger {
+			c.end(c.grace)
+		}
+		for c.groupLives() { // nobody tells
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	c.mu.Lock()
+	c.group = 0
+	if c.kill != nil {
+		c.kill.Stop()
+		c.kill = nil
+	}
+	c.mu.Unlock()
+	c.events <- e
+}
+
+func (c *crew) groupLives() bool { return syscall.Kill(-c.group, 0) == nil }
+
+func (c *crew) end(grace time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.group == 0 {
+		return
+	}
+	if c.kill == nil {
+		_ = syscall.Kill(-c.group, syscall.SIGTERM)
+		_ = syscall.Kill(-c.group, syscall.SIGCONT)
+		c.kill = time.AfterFunc(grace, c.killGroup)
+		return
+	}
+	c.kill.Reset(grace)
+}
+
+func (c *crew) killGroup() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.group != 0 {
+		_ = syscall.Kill(-c.group, syscall.SIGKILL)
+	}
+}
+
+func (c *crew) openNetwork() string { return c.unwalled }
+
+func (c *crew) abandon(reason error) error {
+	c.killGroup()
+	return reason
+}
+
+func (c *crew) close() error { return nil }
+
+// InitMain is the hidden command sandbox-init, which only Linux uses.
+func InitMain(stderr io.Writer) int {
+	fmt.Fprintln(stderr, "sandbox-init: Linux only")
+	return 1
+}
+
+// EndAll is the last act of a PID 1, which this system has another for.
+func EndAll(time.Duration) error { return nil }

@@ -1,0 +1,291 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/org/ralph-action/internal/sandbox/confine"
+)
+
+const linkFD = 3 // the supervisor's end of the socket
+
+// InitMain is the hidden command sandbox-init. It serves the owner at the other
+// end of descriptor 3 until that is closed, ends what is left, and returns the
+// process's exit code.
+//
+// With the arguments "probe PORT" it is the child of confine.NetworkAvailable.
+func InitMain(stderr io.Writer) int {
+	if len(os.Args) == 4 && os.Args[2] == "probe" {
+		return confine.Probe(os.Args[3])
+	}
+	// There is nothing to do at the same time: threads that wake each other
+	// would only cost.
+	runtime.GOMAXPROCS(1)
+	in, err := newInit(stderr)
+	if err != nil {
+		fmt.Fprintln(stderr, "sandbox-init:", err)
+		return 1
+	}
+	in.serve()
+	return 0
+}
+
+// supervised is sandbox-init at work. All of it belongs to one goroutine.
+type supervised struct {
+	conn   *net.UnixConn
+	frames chan frame // closed when the owner is gone
+	child  chan os.Signal
+	walls  *confine.Walls // nil: none
+	meter  *meter         // nil: nothing is measured
+	broken error          // the walls or limits cannot be kept: nothing starts
+
+	leader  int // 0: nothing runs
+	exited  bool
+	result  syscall.WaitStatus
+	usage   usage
+	grace   time.Duration
+	linger  bool         // who is left may go on until the owner ends it
+	anyDisk bool         // it is not ended for a full disk
+	told    bool         // the owner knows that somebody is left
+	asked   map[int]bool // nil: the tree is not being ended
+	killAt  time.Time
+	again   *time.Timer
+	gate    *confine.Gate // nil: the network is open
+	served  chan struct{} // closed when the gate is
+	refused chan []byte   // frames of the gate's
+}
+
+func newInit(stderr io.Writer) (*supervised, error) {
+	becomePrey()
+	// Before anything else that matters: the agent has the same user, and the
+	// environments of all children pass through this process.
+	if err := confine.Undumpable(); err != nil {
+		return nil, err
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("become sub-reaper: %w", err)
+	}
+	if err := inheritNothing(); err != nil {
+		return nil, err
+	}
+	f := os.NewFile(linkFD, "link")
+	c, err := net.FileConn(f)
+	_ = f.Close()
+	conn, ok := c.(*net.UnixConn)
+	if err != nil || !ok {
+		return nil, errors.New("it is started by ralph only")
+	}
+	in := &supervised{
+		conn:    conn,
+		frames:  make(chan frame, 1),
+		child:   make(chan os.Signal, 1),
+		again:   time.NewTimer(0),
+		refused: make(chan []byte, refusalQueue),
+	}
+	in.again.Stop()
+	signal.Notify(in.child, syscall.SIGCHLD)
+	// Handled, not ignored: children would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
+	reserveThreads()
+	go in.read(stderr)
+	return in, nil
+}
+
+// reserveThreads makes the runtime start the threads it will want. Later the
+// agent may have used up the processes its user may have, and a Go program that
+// cannot start a thread dies.
+func reserveThreads() {
+	var ready, done sync.WaitGroup
+	release := make(chan struct{})
+	for range 8 {
+		ready.Add(1)
+		done.Go(func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			ready.Done()
+			<-release
+		})
+	}
+	ready.Wait()
+	close(release)
+	done.Wait()
+}
+
+func (in *supervised) read(stderr io.Writer) {
+	defer close(in.frames)
+	for {
+		f, err := receive(in.conn)
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				fmt.Fprintln(stderr, "sandbox-init:", err)
+			}
+			return
+		}
+		in.frames <- f
+	}
+}
+
+func (in *supervised) serve() {
+	for {
+		select {
+		case f, ok := <-in.frames:
+			if !ok {
+				in.orphaned()
+				return
+			}
+			in.obey(f)
+		case <-in.child:
+			in.collect()
+		case body := <-in.refused:
+			in.tell(frameRefused, body)
+		case <-in.meter.ticks():
+			in.measure()
+		case <-in.again.C:
+			in.press()
+		}
+	}
+}
+
+func (in *supervised) obey(f frame) {
+	switch f.kind {
+	case frameSetup:
+		in.broken = in.setUp(f.body)
+	case frameStart:
+		in.start(f)
+		for _, fd := range f.fds {
+			_ = unix.Close(fd)
+		}
+	case frameEnd:
+		if grace, err := parseDuration(string(f.body)); err == nil && in.leader != 0 {
+			in.endTree(grace)
+		}
+	}
+}
+
+// setUp takes what all children have in common. Its error must never mean: start
+// them without.
+func (in *supervised) setUp(body []byte) error {
+	s, err := parseSetup(body)
+	if err != nil {
+		return err
+	}
+	in.walls = s.Walls
+	if in.meter, err = newMeter(s); err != nil {
+		return err
+	}
+	if err := limitFiles(s.FileSize); err != nil {
+		return err
+	}
+	if in.walls == nil || in.walls.Network == nil {
+		return nil
+	}
+	ok, reason := confine.NetworkAvailable()
+	switch {
+	case ok:
+		return nil
+	case in.walls.Strict:
+		return fmt.Errorf("isolation is strict, but there is no network wall: %s", reason)
+	}
+	in.walls.Network = nil
+	in.tell(frameOpen, []byte(reason))
+	return nil
+}
+
+func (in *supervised) start(f frame) {
+	r, err := parseRequest(f.body)
+	if err == nil && (len(f.fds) != 3 || in.leader != 0) {
+		err = errors.New("request out of order")
+	}
+	if err == nil {
+		err = in.broken
+	}
+	if err == nil {
+		in.usage, in.exited, in.told = usage{}, false, false
+		in.grace, in.linger, in.anyDisk = r.Grace, r.Linger, r.AnyDisk
+		in.leader, err = in.fork(r, f.fds)
+	}
+	if err != nil {
+		in.leader = 0
+		in.fail(err)
+		return
+	}
+	in.meter.start()
+}
+
+func (in *supervised) fail(err error) {
+	var errno syscall.Errno
+	errors.As(err, &errno)
+	in.tell(frameFailed, fmt.Appendf(nil, "%d %s", int(errno), err))
+}
+
+func (in *supervised) tell(kind byte, body []byte) {
+	_ = send(in.conn, kind, body) // if the owner is gone, reading says so
+}
+
+// collect reaps, and says what that means for the command.
+func (in *supervised) collect() {
+	none := reap(in.reaped)
+	switch {
+	case in.leader == 0:
+	case none:
+		in.finish()
+	case in.exited && in.asked == nil:
+		if !in.told {
+			in.told = true
+			in.tell(frameLeft, nil)
+		}
+		if !in.linger {
+			in.endTree(in.grace)
+		}
+	case in.asked != nil:
+		terminate(0, in.asked) // the exit of one may have orphaned others
+	}
+}
+
+func (in *supervised) reaped(pid int, status syscall.WaitStatus, u syscall.Rusage) {
+	in.usage.add(u)
+	if pid == in.leader && !in.exited { // while others linger its number may come back
+		in.exited, in.result = true, status
+	}
+}
+
+// measure ends a tree that uses more than it may.
+func (in *supervised) measure() {
+	if in.leader == 0 || in.asked != nil {
+		return
+	}
+	switch why := in.meter.over(in.anyDisk); why {
+	case OverMemory:
+		in.tell(frameLimit, fmt.Append(nil, int(why)))
+		in.endTree(0)
+	case DiskFull:
+		in.tell(frameLimit, fmt.Append(nil, int(why)))
+		in.endTree(min(in.grace, diskGrace))
+	}
+}
+
+// finish is called when wait4 has proved that the tree is gone.
+func (in *supervised) finish() {
+	in.again.Stop()
+	in.meter.stop()
+	in.leader, in.asked = 0, nil
+	in.closeGate()
+	in.tell(frameOver, encodeOver(in.result, in.usage))
+}
+
+func (u *usage) add(r syscall.Rusage) {
+	u.user += time.Duration(r.Utime.Nano())
+	u.system += time.Duration(r.Stime.Nano())
+	u.maxRSS = max(u.maxRSS, int64(r.Maxrss)<<10)
+}

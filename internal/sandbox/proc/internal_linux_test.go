@@ -1,0 +1,187 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"net/netip"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/org/ralph-action/internal/sandbox/confine"
+)
+
+func TestRequestRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, r := range []request{
+		{},
+		{MaxProcs: 7, job: job{Path: "/bin/sh", Argv: []string{"sh", "-c", "", "a\nb\xff"}, Env: []string{"A=", "B-C=d"}, Dir: "/x y", Grace: -time.Second, Linger: true, AnyDisk: true}},
+	} {
+		data, err := r.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := parseRequest(data); err != nil || !reflect.DeepEqual(got, r) {
+			t.Errorf("parseRequest(encode(%+v)) = %+v, %v", r, got, err)
+		}
+	}
+	if _, err := (request{job: job{Argv: []string{"a\x00eLD_PRELOAD=x"}}}).encode(); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("encode(NUL) = %v, want %v", err, syscall.EINVAL)
+	}
+	for _, text := range []string{"p/bin", "\x00", "z1\x00", "nx\x00", "gx\x00", "lx\x00"} {
+		if got, err := parseRequest([]byte(text)); err == nil {
+			t.Errorf("parseRequest(%q) = %+v, want an error", text, got)
+		}
+	}
+}
+
+func FuzzParseRequest(f *testing.F) {
+	f.Add([]byte("p/bin/sh\x00ash\x00eA=b\x00d/\x00g5\x00n7\x00ltrue\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := parseRequest(data)
+		if err != nil {
+			return
+		}
+		again, err := r.encode()
+		if err != nil {
+			t.Fatalf("encode(%+v) = %v", r, err)
+		}
+		if got, err := parseRequest(again); err != nil || !reflect.DeepEqual(got, r) {
+			t.Errorf("parseRequest(encode(%+v)) = %+v, %v", r, got, err)
+		}
+	})
+}
+
+func setups() []setup {
+	walls := confine.DefaultWalls([]string{"/work", "/a b\n\xff"}, []string{"/opt/agent"})
+	walls.Strict = true
+	walls.Network = &confine.Network{
+		Proxies: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:3128"), netip.MustParseAddrPort("[::1]:1")},
+		Ports:   []uint16{1, 65535}, Sockets: []string{"/work", ""},
+	}
+	return []setup{
+		{},
+		{Walls: &confine.Walls{}},
+		{Walls: &confine.Walls{Network: &confine.Network{}}},
+		{Walls: &walls, Memory: 1 << 40, FreeDisk: 5, FileSize: 1, DiskPaths: []string{"/work", "/tmp"}},
+	}
+}
+
+func TestSetupRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, s := range setups() {
+		data, err := s.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := parseSetup(data); err != nil || !reflect.DeepEqual(got, s) {
+			t.Errorf("parseSetup(encode(%+v)) = %+v, %v", s, got, err)
+		}
+	}
+	if _, err := (setup{Walls: &confine.Walls{ReadWrite: []string{"/a\x00w/etc"}}}).encode(); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("encode(NUL) = %v, want %v", err, syscall.EINVAL)
+	}
+	for _, text := range []string{"r/usr\x00", "Wfalse\x00x127.0.0.1:1\x00", "Wfalse\x00N\x00x127.0.0.1\x00", "Wfalse\x00N\x00p65536\x00", "Wmaybe\x00", "Wfalse\x00y\x00", "mx\x00", "\x00", "m1"} {
+		if got, err := parseSetup([]byte(text)); err == nil {
+			t.Errorf("parseSetup(%q) = %+v, want an error: a misread wall is no wall", text, got)
+		}
+	}
+}
+
+func FuzzParseSetup(f *testing.F) {
+	for _, s := range setups() {
+		data, err := s.encode()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := parseSetup(data)
+		if err != nil {
+			return
+		}
+		again, err := s.encode()
+		if err != nil {
+			t.Fatalf("encode(%+v) = %v", s, err)
+		}
+		if got, err := parseSetup(again); err != nil || !reflect.DeepEqual(got, s) {
+			t.Errorf("parseSetup(encode(%+v)) = %+v, %v", s, got, err)
+		}
+	})
+}
+
+func FuzzParseOver(f *testing.F) {
+	f.Add(encodeOver(9, usage{1, 2, 3}))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if e, err := parseOver(body); err == nil && e.kind != over {
+			t.Errorf("parseOver(%q) = %+v", body, e)
+		}
+	})
+}
+
+// TestChildrenByParent: the way for kernels without CONFIG_PROC_CHILDREN finds
+// the same.
+func TestChildrenByParent(t *testing.T) {
+	t.Parallel()
+	attr := syscall.ProcAttr{Env: []string{}, Files: []uintptr{0, 1, 2}}
+	pid, err := syscall.ForkExec("/bin/sleep", []string{"a) R 1 (", "600"}, &attr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		_, _ = syscall.Wait4(pid, nil, 0, nil)
+	}()
+	if got := childrenByParent(os.Getpid()); !slices.Contains(got, pid) {
+		t.Errorf("childrenByParent() = %v, want %d in it", got, pid)
+	}
+	if got := childrenOf("self"); !slices.Contains(got, pid) {
+		t.Errorf("childrenOf(self) = %v, want %d in it", got, pid)
+	}
+	if got := childrenOf(strconv.Itoa(pid)); len(got) != 0 {
+		t.Errorf("childrenOf(%d) = %v, want none", pid, got)
+	}
+}
+
+func TestComplaintIsBounded(t *testing.T) {
+	t.Parallel()
+	var b tailBuffer
+	for range 100 {
+		if n, err := b.Write(bytes.Repeat([]byte("panic "), 100)); n != 600 || err != nil {
+			t.Fatalf("Write() = %d, %v", n, err)
+		}
+	}
+	if got := len(b.String()); got > 2048 {
+		t.Errorf("len(String()) = %d, want at most 2048", got)
+	}
+}
+
+func TestFull(t *testing.T) {
+	t.Parallel()
+	const mb = 1 << 20
+	for _, tt := range []struct {
+		name string
+		st   unix.Statfs_t
+		want bool
+	}{
+		{"room", unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20, Bavail: 1 << 19, Files: 1 << 20, Ffree: 1 << 19}, false},
+		{"few bytes", unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20, Bavail: 1 << 15, Files: 1 << 20, Ffree: 1 << 19}, true},
+		{"few inodes", unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20, Bavail: 1 << 19, Files: 1 << 20, Ffree: 19_999}, true},
+		{"enough inodes", unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20, Bavail: 1 << 19, Files: 1 << 20, Ffree: 20_000}, false},
+		{"a small file system", unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20, Bavail: 1 << 19, Files: 1000, Ffree: 60}, false},
+		{"a small one that is full", unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20, Bavail: 1 << 19, Files: 1000, Ffree: 40}, true},
+		{"inodes without a number", unix.Statfs_t{Bsize: 4096, Blocks: 1 << 20, Bavail: 1 << 19}, false},
+		{"no numbers", unix.Statfs_t{}, false},
+	} {
+		if got := full(tt.st, 200*mb); got != tt.want {
+			t.Errorf("%s: full() = %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
