@@ -1,4 +1,4 @@
-// Package internal_test holds the import table of the rooms.
+// Package internal_test holds the import table of the packages.
 package internal_test
 
 import (
@@ -16,10 +16,10 @@ import (
 
 const module = "github.com/org/ralph-action/internal/"
 
-// rooms lists what each package may import of ours, both by the path below internal.
+// packages lists what each package may import of ours, both by the path below internal.
 // Draw a new arrow here, with its reason, in the commit that needs it, or don't draw
 // it.
-var rooms = map[string]struct {
+var packages = map[string]struct {
 	may []string
 	why string
 }{
@@ -95,11 +95,11 @@ var rooms = map[string]struct {
 
 	"lib/lazyregexp": {nil, "expressions that most starts of the program do not need"},
 
-	"sandbox/dockersandbox": {[]string{"sandbox/proc", "lib/atomicfile"}, "an agent's room in docker's own virtual machine; no domain in it"},
+	"sandbox/dockersandbox": {[]string{"sandbox/proc", "lib/atomicfile"}, "an agent's pkg in docker's own virtual machine; no domain in it"},
 }
 
-// owners lists the packages that only one room, or those named, may import.
-var owners = map[string]struct{ room, why string }{
+// owners lists the packages that only one pkg, or those named, may import.
+var owners = map[string]struct{ pkg, why string }{
 	"os/exec":                                {"sandbox/proc", "a child is started and ended in one place"},
 	"gopkg.in/yaml.v3":                       {"config", "one reader of configuration"},
 	"github.com/go-git/go-git/v5":            {"repo, repo/lfs, repo/remote, repo/store", "one owner of the branch"},
@@ -137,9 +137,9 @@ func TestProgramsHaveNoTestSupport(t *testing.T) {
 			return err
 		}
 		for _, spec := range file.Imports {
-			room, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module)
-			if ours && slices.Contains(testSupport, room) {
-				t.Errorf("%s imports %s, which is for tests", path, room)
+			pkg, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module)
+			if ours && slices.Contains(testSupport, pkg) {
+				t.Errorf("%s imports %s, which is for tests", path, pkg)
 			}
 		}
 		return nil
@@ -156,17 +156,17 @@ func TestImports(t *testing.T) {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
-		room := filepath.ToSlash(filepath.Dir(path))
-		if strings.Contains("/"+room+"/", "/testdata/") {
+		pkg := filepath.ToSlash(filepath.Dir(path))
+		if strings.Contains("/"+pkg+"/", "/testdata/") {
 			return nil
 		}
-		seen[room] = true
-		rule, ok := rooms[room]
-		if !ok && slices.Contains(agents(), room) {
-			rule, ok = rooms["agent/*"], true
+		seen[pkg] = true
+		rule, ok := packages[pkg]
+		if !ok && slices.Contains(agents(), pkg) {
+			rule, ok = packages["agent/*"], true
 		}
 		if !ok {
-			t.Errorf("%s: no room %q in the table", path, room)
+			t.Errorf("%s: no package %q in the table", path, pkg)
 			return nil
 		}
 		source, err := os.ReadFile(path)
@@ -183,18 +183,18 @@ func TestImports(t *testing.T) {
 			if slices.Contains(may, "agent/*") {
 				may = append(agents(), may...)
 			}
-			if ours, found := strings.CutPrefix(imported, module); found && ours != room && !slices.Contains(may, ours) {
-				t.Errorf("%s imports %s, but %s may import %v: %s", path, ours, room, rule.may, rule.why)
+			if ours, found := strings.CutPrefix(imported, module); found && ours != pkg && !slices.Contains(may, ours) {
+				t.Errorf("%s imports %s, but %s may import %v: %s", path, ours, pkg, rule.may, rule.why)
 			}
-			if ours, _ := strings.CutPrefix(imported, module); strings.HasPrefix(room, ours+"/") {
+			if ours, found := strings.CutPrefix(imported, module); found && strings.HasPrefix(pkg, ours+"/") {
 				t.Errorf("%s imports %s: a package does not import the one above it", path, ours)
 			}
 			for owned, by := range owners {
-				if (imported == owned || strings.HasPrefix(imported, owned+"/")) && !slices.Contains(strings.Split(by.room, ", "), room) && !slices.Contains(testSupport, room) {
-					t.Errorf("%s imports %s, which only %s may: %s", path, imported, by.room, by.why)
+				if (imported == owned || strings.HasPrefix(imported, owned+"/")) && !slices.Contains(strings.Split(by.pkg, ", "), pkg) && !slices.Contains(testSupport, pkg) {
+					t.Errorf("%s imports %s, which only %s may: %s", path, imported, by.pkg, by.why)
 				}
 			}
-			if room == "ralph" && strings.Contains(imported, ".") {
+			if pkg == "ralph" && strings.Contains(imported, ".") {
 				t.Errorf("%s imports %s: the domain is std only", path, imported)
 			}
 		}
@@ -203,9 +203,9 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for room := range rooms {
-		if !seen[room] && room != "agent/*" {
-			t.Errorf("the table names a room %q that does not exist", room)
+	for pkg := range packages {
+		if !seen[pkg] && pkg != "agent/*" {
+			t.Errorf("the table names a pkg %q that does not exist", pkg)
 		}
 	}
 }

@@ -50,9 +50,9 @@ func TestMainIsSmall(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, spec := range file.Imports {
-			room, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module)
-			if ours && room != "cli" && room != "run" {
-				t.Errorf("%s imports %s: package main imports cli and run only", name, room)
+			pkg, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), module)
+			if ours && pkg != "cli" && pkg != "run" {
+				t.Errorf("%s imports %s: package main imports cli and run only", name, pkg)
 			}
 		}
 	}
