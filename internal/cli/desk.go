@@ -68,7 +68,7 @@ func (a *app) desk(d desk, done *exit) error {
 		}
 	}
 	problems := config.ErrorLines(err)
-	if cfg.Variables != nil { // 000-06
+	if cfg.Prompt.Variables != nil { // 000-06
 		problems = append(problems, config.ErrorLines(repo.IsRepository(workspace))...)
 	}
 	if len(problems) > 0 {
@@ -94,7 +94,7 @@ func (a *app) desk(d desk, done *exit) error {
 		in.Output.Aside(line)
 	}
 	if d.verbose {
-		in.Verbose = &logs.Verbose{Completion: cfg.Completion, Mask: redact.Text}
+		in.Verbose = &logs.Verbose{Completion: cfg.Loop.Completion, Mask: redact.Text}
 	}
 	patient := d.mode != "supervise" && term.IsTerminal(int(a.stdin.Fd()))
 	ctx, stop, cancel := a.patientSignals(in.Interrupted, patient)

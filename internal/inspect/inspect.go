@@ -65,7 +65,7 @@ func (in *Inspector) MaskPatch(patch []byte) (masked []byte, clean bool) {
 func New(cfg config.Config, known []secret.String) (*Inspector, error) {
 	in := &Inspector{scanned: map[edit][]secretscan.Hit{}, versions: map[string][]byte{}}
 	var protected []string
-	for _, p := range cfg.ProtectedPaths {
+	for _, p := range cfg.Content.ProtectedPaths {
 		if p == "default" {
 			protected = append(protected, content.Protected()...)
 			continue
@@ -74,16 +74,16 @@ func New(cfg config.Config, known []secret.String) (*Inspector, error) {
 	}
 	patterns, errPaths := content.Parse(protected)
 	in.policy = content.Policy{
-		Protected: patterns, OnProtected: severity(cfg.ProtectedPolicy),
-		MaxFiles: cfg.MaxChangedFiles, MaxBytes: cfg.MaxChangedBytes,
+		Protected: patterns, OnProtected: severity(cfg.Content.ProtectedPolicy),
+		MaxFiles: cfg.Content.MaxFiles, MaxBytes: cfg.Content.MaxBytes,
 	}
-	in.formats = severity(cfg.SecretScan)
-	allowed, errAllowed := content.Parse(cfg.SecretScanAllow)
+	in.formats = severity(cfg.Content.SecretScan)
+	allowed, errAllowed := content.Parse(cfg.Content.SecretScanAllow)
 	in.scanner = secretscan.New(secretscan.Options{
-		Known: known, Formats: cfg.SecretScan != config.ContentOff,
+		Known: known, Formats: cfg.Content.SecretScan != config.ContentOff,
 		Allow: func(path string) bool { return allowed.Match(path) != "" },
 	})
-	for _, g := range cfg.Guardrails {
+	for _, g := range cfg.Checks.Guardrails {
 		in.options.Guardrails = append(in.options.Guardrails, g.Command)
 	}
 	if errPaths != nil {

@@ -20,7 +20,7 @@ import (
 // it has no hooks or they would be of no use. They advise: what the loop itself
 // sees decides.
 func (s *sandboxed) hooks(name string) map[string]string {
-	if s.cfg.Mode != config.ModeTasks && s.cfg.Mode != config.ModeSession || !catalog.Of(name).Hooks || s.cfg.AgentExact || s.box != nil {
+	if s.cfg.Mode != config.ModeTasks && s.cfg.Mode != config.ModeSession || !catalog.Of(name).Hooks || s.cfg.Agent.Exact || s.box != nil {
 		return nil
 	}
 	ours := config.ShellWords([]string{s.Self}) + " hook "
@@ -48,13 +48,13 @@ const ultrawork = "Ultrawork mode: leave nothing half done. Go through the whole
 
 // NewSession is the loop that was configured.
 func NewSession(cfg config.Config, task string, limit int) hook.Session {
-	s := hook.NewSession(task, cfg.Completion.Token, limit, time.Now())
-	s.MinToolCalls = cfg.MinToolCalls
-	if cfg.AcceptNoWork {
+	s := hook.NewSession(task, cfg.Loop.Completion.Token, limit, time.Now())
+	s.MinToolCalls = cfg.Loop.MinToolCalls
+	if cfg.Loop.AcceptNoWork {
 		s.OnPromiseNoWork = hook.Accept
 	}
-	if cfg.Ultrawork {
-		s.Ultrawork = cmp.Or(cfg.UltraworkPrompt, ultrawork)
+	if cfg.Loop.Ultrawork {
+		s.Ultrawork = cmp.Or(cfg.Loop.UltraworkPrompt, ultrawork)
 	}
 	return s
 }
@@ -73,7 +73,7 @@ const maxHookTask = 256 << 10 // bytes of the task in the hook's state
 func (a *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
 	box := a.box
 	limit := 0
-	if most := box.cfg.MaxIterations; most > 0 {
+	if most := box.cfg.Loop.MaxIterations; most > 0 {
 		limit = most - p.Iteration + 1
 	}
 	state := NewSession(box.cfg, box.prompt(), limit)
@@ -181,5 +181,5 @@ func (w *work) askSession(ask ralph.Ask) (ralph.Prompt, error) {
 			text += "\n\n" + s.Start()
 		}
 	}
-	return prompt.Builder{Task: func() (string, error) { return text, nil }, Completion: w.cfg.Completion, Bare: true}.Build(ask)
+	return prompt.Builder{Task: func() (string, error) { return text, nil }, Completion: w.cfg.Loop.Completion, Bare: true}.Build(ask)
 }

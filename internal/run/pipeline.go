@@ -194,10 +194,10 @@ func undo(list *[]func()) {
 // loopEnd is when the loop must have ended so that publishing has its time; zero
 // means never.
 func loopEnd(cfg config.Config, started time.Time) time.Time {
-	if cfg.MaxDuration == 0 {
+	if cfg.Limits.Duration == 0 {
 		return time.Time{}
 	}
-	return started.Add(cfg.MaxDuration - min(publishReserve, cfg.MaxDuration/5))
+	return started.Add(cfg.Limits.Duration - min(publishReserve, cfg.Limits.Duration/5))
 }
 
 const (

@@ -20,7 +20,7 @@ type supervisor struct {
 func NewSupervisor(o Options) run.Printer {
 	return &supervisor{
 		terminal: newTerminal(o),
-		log:      logs.Supervise{Max: o.Config.MaxIterations, Timeout: o.Config.IterationTimeout, Wait: o.Config.ChildWaitTimeout, Completion: o.Config.Completion.Kind},
+		log:      logs.Supervise{Max: o.Config.Loop.MaxIterations, Timeout: o.Config.Limits.Iteration, Wait: o.Config.Limits.ChildWait, Completion: o.Config.Loop.Completion.Kind},
 	}
 }
 
