@@ -115,19 +115,19 @@ func (a *app) placeDefaults(mode string) map[string]string {
 // deskPrinter prints where people look: the loops of seed 000 keep stdout free
 // and show everything on stderr. 000-24
 func (a *app) deskPrinter(cfg config.Config, redact *secret.Redactor) run.Printer {
-	o := a.outputTo(redact, cfg)
+	o := a.outputTo(redact, cfg.Output)
 	switch cfg.Mode {
 	case "plan", "build", "prompt":
 		o.Out = a.stderr
 	case "supervise":
-		return output.NewSupervisor(o)
+		return output.NewSupervisor(o, cfg.Loop, cfg.Limits)
 	}
 	return output.NewTerminal(o)
 }
 
 // outputTo are the options of output to standard output.
-func (a *app) outputTo(redact *secret.Redactor, cfg config.Config) output.Options {
-	return output.Options{Redact: redact, Out: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Config: cfg}
+func (a *app) outputTo(redact *secret.Redactor, o config.Output) output.Options {
+	return output.Options{Redact: redact, Out: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Output: o}
 }
 
 // home is where the files of plan, build and prompt lie, relative to the

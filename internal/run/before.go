@@ -22,7 +22,7 @@ func (p *plan) checkConfiguration(problem error) error {
 		p.rec.warn(w)
 	}
 	var err error
-	p.inspect, err = inspect.New(p.cfg, credentials.Known(p.cfg, p.Environ, p.Credentials.Left))
+	p.inspect, err = inspect.New(p.cfg.Content, p.cfg.Checks.Guardrails, credentials.Known(p.cfg, p.Environ, p.Credentials.Left))
 	p.rec.mask = p.inspect.Mask
 	switch wrong := errors.Join(problem, err, p.tokenGiven()); {
 	case wrong != nil:

@@ -47,14 +47,14 @@ const ultrawork = "Ultrawork mode: leave nothing half done. Go through the whole
 	"and check it by running it before you claim anything."
 
 // NewSession is the loop that was configured.
-func NewSession(cfg config.Config, task string, limit int) hook.Session {
-	s := hook.NewSession(task, cfg.Loop.Completion.Token, limit, time.Now())
-	s.MinToolCalls = cfg.Loop.MinToolCalls
-	if cfg.Loop.AcceptNoWork {
+func NewSession(loop config.Loop, task string, limit int) hook.Session {
+	s := hook.NewSession(task, loop.Completion.Token, limit, time.Now())
+	s.MinToolCalls = loop.MinToolCalls
+	if loop.AcceptNoWork {
 		s.OnPromiseNoWork = hook.Accept
 	}
-	if cfg.Loop.Ultrawork {
-		s.Ultrawork = cmp.Or(cfg.Loop.UltraworkPrompt, ultrawork)
+	if loop.Ultrawork {
+		s.Ultrawork = cmp.Or(loop.UltraworkPrompt, ultrawork)
 	}
 	return s
 }
@@ -76,7 +76,7 @@ func (a *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 	if most := box.cfg.Loop.MaxIterations; most > 0 {
 		limit = most - p.Iteration + 1
 	}
-	state := NewSession(box.cfg, box.prompt(), limit)
+	state := NewSession(box.cfg.Loop, box.prompt(), limit)
 	if len(state.TaskPrompt) > maxHookTask { // the loop has all of it; a continuation repeats its beginning
 		state.TaskPrompt = strings.ToValidUTF8(state.TaskPrompt[:maxHookTask], "") + "…"
 	}
@@ -164,7 +164,7 @@ func (s *sandboxed) giveGuest(path string, data []byte) error {
 // askSession is what a session is told: the task and the rule at its beginning,
 // and why it goes on after that. 004-03, 004-06, 004-07
 func (w *work) askSession(ask ralph.Ask) (ralph.Prompt, error) {
-	s := NewSession(w.cfg, w.prompt(), 0)
+	s := NewSession(w.cfg.Loop, w.prompt(), 0)
 	text := s.Start()
 	if ask.Iteration > 1 {
 		switch ask.Rejection {

@@ -30,7 +30,7 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 			Checkpoint: w.cfg.Git.Commit != config.CommitAtEnd, CheckpointAtEnd: w.cfg.Git.Commit == config.CommitAtEnd,
 		},
 		Budget: ralph.Budget{
-			Cost: w.cfg.Limits.Cost, Tokens: w.cfg.Limits.Tokens, Until: loopEnd(w.cfg, w.rec.started()),
+			Cost: w.cfg.Limits.Cost, Tokens: w.cfg.Limits.Tokens, Until: loopEnd(w.cfg.Limits, w.rec.started()),
 			Total: w.cfg.Limits.TotalCost, Before: w.history.Cost().Amount,
 		},
 		Emit:   w.emit,
