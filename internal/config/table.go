@@ -33,7 +33,7 @@ func table() []row {
 		{"Task list", tasksRows()},
 		{"Limits", limitRows()},
 		{"Machine", placeRows()},
-		{groupContainment, wallRows()},
+		{groupSandbox, sandboxRows()},
 		{groupContent, contentRows()},
 		{groupPublishing, publishRows()},
 		{groupPull, pullRows()},
@@ -51,7 +51,7 @@ func table() []row {
 // Groups of inputs that mean something only in some runs.
 const (
 	groupSupervision = "Supervision"
-	groupContainment = "Containment"
+	groupSandbox     = "Containment"
 	groupContent     = "Content"
 	groupPublishing  = "Publishing"
 	groupPull        = "Pull request"

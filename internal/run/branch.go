@@ -83,7 +83,7 @@ type branch struct {
 	conflict   string        // why the branch is not up to its base, for the agent; empty: it is
 	attached   taskFile
 	missing    []ralph.Missing // left out by the last run on the branch, and not decided about since
-	costs      ledger
+	costs      costRecord
 }
 
 // openRepository looks at the repository before anything is spent.

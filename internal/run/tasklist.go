@@ -90,7 +90,7 @@ func (s *sandboxed) ignoreMarker(ctx context.Context) {
 	const script = `git check-ignore -q "$1" && exit
 f=$(git rev-parse --git-path info/exclude) && mkdir -p "${f%/*}" && echo "/$1" >> "$f"`
 	_, _ = s.children.Run(ctx, proc.Command{
-		Argv: []string{"sh", "-c", script, "sh", tasks.MarkerName}, Dir: s.dir(), Env: append(s.guestEnv(nil), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"),
+		Argv: []string{"sh", "-c", script, "sh", tasks.MarkerName}, Dir: s.dir(), Env: append(s.sandboxEnv(nil), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"),
 		Limits: proc.Limits{Grace: killGrace, Time: gitLeast},
 	}) // when it cannot be ignored, it is left out of what we publish all the same
 }

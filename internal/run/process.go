@@ -85,10 +85,10 @@ func packageRoot(program string) string {
 }
 
 // guestEnv is the environment of a child: an allow-list, the named variables,
-// and private folders where there are walls. At a desk without walls, where a
+// and private folders where it is sandboxed. Locally without a sandbox, where a
 // child can read the user's files anyway, it is the user's own environment
 // without the forge's tokens.
-func (s *sandboxed) guestEnv(allow []string) []string {
+func (s *sandboxed) sandboxEnv(allow []string) []string {
 	set := map[string]string{}
 	if s.local() && s.isolation == config.IsolationOff {
 		return confine.Environment(s.Environ, s.harmless(), set)
@@ -133,8 +133,8 @@ func (g *git) Git(ctx context.Context, c repo.GuestCommand) error {
 			box.rec.note(note)
 		}
 	}
-	exit, err := box.guests().Run(ctx, proc.Command{
-		Argv: append([]string{"git"}, c.Args...), Dir: g.dir, Env: append(box.guestEnv(nil), c.Env...),
+	exit, err := box.process().Run(ctx, proc.Command{
+		Argv: append([]string{"git"}, c.Args...), Dir: g.dir, Env: append(box.sandboxEnv(nil), c.Env...),
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: &stderr,
 		Limits: proc.Limits{Grace: killGrace, Time: box.gitTime(), AnyDisk: true},
 	})

@@ -44,11 +44,11 @@ func openWorkspace(ctx context.Context, p *plan, cancel context.CancelFunc) (*wo
 }
 
 func (w *workspace) open(ctx context.Context) error {
-	if err := w.checkWalls(); err != nil {
+	if err := w.checkSandbox(); err != nil {
 		return invalid(err)
 	}
 	w.rememberModes()
-	notes, err := unhide(w.Workspace)
+	notes, err := restoreCredentials(w.Workspace)
 	if err != nil {
 		return invalid(err)
 	}
@@ -118,7 +118,7 @@ func (w *workspace) open(ctx context.Context) error {
 // checkWalls refuses to run in the action where nothing would keep the agent from
 // what belongs to the job: the runner's files belong to its user, and where ralph
 // is that user, too, so does every process.
-func (w *workspace) checkWalls() error {
+func (w *workspace) checkSandbox() error {
 	if w.local() || w.isolation != config.IsolationAuto {
 		return nil
 	}

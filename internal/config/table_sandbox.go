@@ -14,10 +14,10 @@ const (
 	terabyte = 1000 * gigabyte
 )
 
-func wallRows() []row {
+func sandboxRows() []row {
 	return []row{
 		{Input{Name: "isolation", Kind: Choice, Enum: []string{"auto", "strict", "off", "docker-sandbox"}, Default: "auto", Placeholder: "LEVEL",
-			Help: "The walls around the agent: `auto` (what the machine can do), `strict` (all, or the run is refused), `off`, or, for claude at a desk, `docker-sandbox`."},
+			Help: "How the agent is sandboxed: `auto` (as far as the machine can), `strict` (fully, or the run is refused), `off`, or, for claude run locally, `docker-sandbox`."},
 			func(l *loader, v value) { l.c.Sandbox.Isolation = Isolation(l.choice(v)) }},
 		{Input{Name: "allowed-hosts", Kind: Names, Max: 200, DefaultDoc: "none besides the agent's API, the package registries of the repository's languages, and the forge", Guarded: true, Placeholder: "HOST",
 			Help: "Hosts that the agent, the guardrails and `setup` may reach besides: `example.com`, `*.example.com`, `10.0.0.5:8080`, `tcp://database:5432` (found at that port of localhost), `!example.com` (never), or `*` for an open network. Separated by commas or line ends."},
@@ -26,7 +26,7 @@ func wallRows() []row {
 			Help: "Let the registries of the repository's languages and the forge be reached. The agent's own API always is."},
 			func(l *loader, v value) { l.c.Sandbox.DefaultHosts = l.boolean(v) }},
 		{Input{Name: "key-proxy", Kind: Choice, Enum: []string{"auto", "off"}, Default: "auto", Guarded: true, Placeholder: "WHEN",
-			Help: "Keep the provider's key away from the agent: it talks to a server of ours on loopback that adds it. `auto`: where there are walls and the CLI can; `off`: the key is in the agent's environment."},
+			Help: "Keep the provider's key away from the agent: it talks to a server of ours on loopback that adds it. `auto`: where the agent is sandboxed and its CLI supports it; `off`: the key is in the agent's environment."},
 			func(l *loader, v value) { l.c.Provider.KeyProxy = l.choice(v) == "auto" }},
 		{Input{Name: "pass-env", Kind: Names, Max: 100, Guarded: true, Placeholder: "NAME",
 			Help: "Environment variables that the agent, the guardrails and `setup` may see, by name."},
