@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/config"
@@ -135,13 +134,9 @@ func modesTable(modes ...string) string {
 
 // coreInputsTable has the inputs that most workflows need.
 func coreInputsTable() string {
-	core := []string{
-		"prompt", "prompt-file", "mode", "agent", "model", "guardrails", "setup", "max-iterations", "max-cost-usd", "max-duration",
-		"on-incomplete", "branch", "draft", "wait-for-ci", "allowed-hosts",
-	}
 	var rows [][]string
 	for _, in := range config.Inputs() {
-		if slices.Contains(core, in.Name) {
+		if in.Core && !in.NoAction {
 			rows = append(rows, []string{"`" + in.Name + "`", defaultCell(in), helpCell(in)})
 		}
 	}

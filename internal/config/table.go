@@ -30,7 +30,7 @@ func table() []row {
 		{"Agent", agentRows()},
 		{"Loop", loopRows()},
 		{groupSupervision, superviseRows()},
-		{"Task list", tasksRows()},
+		{groupTasks, tasksRows()},
 		{"Limits", limitRows()},
 		{"Machine", placeRows()},
 		{groupSandbox, sandboxRows()},
@@ -51,7 +51,8 @@ func table() []row {
 // Groups of inputs that mean something only in some runs.
 const (
 	groupSupervision = "Supervision"
-	groupSandbox     = "Containment"
+	groupTasks       = "Task list"
+	groupSandbox     = "Sandbox"
 	groupContent     = "Content"
 	groupPublishing  = "Publishing"
 	groupPull        = "Pull request"
@@ -60,13 +61,13 @@ const (
 
 func taskRows() []row {
 	return []row{
-		{Input{Name: "prompt", Short: 'p', Kind: Text, Max: maxPrompt, Placeholder: "TEXT",
+		{Input{Name: "prompt", Core: true, Short: 'p', Kind: Text, Max: maxPrompt, Placeholder: "TEXT",
 			Help: "The task, as text. Give this or `prompt-file`; in mode `tasks` neither is needed, and either stands instead of prompt.md."},
 			func(l *loader, v value) { l.c.Prompt.Text = l.prompt(v) }},
-		{Input{Name: "prompt-file", Short: 'f', Kind: Path, Placeholder: "FILE",
+		{Input{Name: "prompt-file", Core: true, Short: 'f', Kind: Path, Placeholder: "FILE",
 			Help: "A file with the task, relative to the workspace; UTF-8, at most 16 MiB."},
 			func(l *loader, v value) { l.c.Prompt.File, l.c.Prompt.Text = l.promptFile(v) }},
-		{Input{Name: "mode", Kind: Choice, Enum: modes(), Default: ModeRun, NoFlag: true,
+		{Input{Name: "mode", Core: true, Kind: Choice, Enum: modes(), Default: ModeRun, NoFlag: true,
 			Help: "The kind of loop: `run`; `plan`, `build` or `prompt` (a template, see `config`); `supervise` (restart a command until its task is done); `tasks` (a list of stories, each reviewed with fresh eyes); `session` (one session of the agent, kept going)."},
 			func(l *loader, v value) { l.c.Mode = l.choice(v) }},
 		{Input{Name: "config", Kind: Path, DefaultDoc: "the files of the mode, where they exist", NoFile: true, Placeholder: "FILE",
@@ -91,7 +92,7 @@ func agentNames() string {
 
 func agentRows() []row {
 	return []row{
-		{Input{Name: "agent", Kind: Choice, Enum: catalog.Names(), Default: "claude", Placeholder: "AGENT",
+		{Input{Name: "agent", Core: true, Kind: Choice, Enum: catalog.Names(), Default: "claude", Placeholder: "AGENT",
 			Help: "The coding agent: " + agentNames() + "."},
 			func(l *loader, v value) { l.c.Agent.Name = l.choice(v) }},
 		{Input{Name: "agent-command", Kind: Words, DefaultDoc: "the agent's own program", Placeholder: "COMMAND",
@@ -103,7 +104,7 @@ func agentRows() []row {
 		{Input{Name: "agent-exact-args", Kind: Words, DefaultDoc: "the agent's own arguments", NoAction: true, Placeholder: "ARGS",
 			Help: "All of the agent's arguments, split as a shell would: nothing is added to them."},
 			func(l *loader, v value) { l.c.Agent.Exact, l.c.Agent.ExactArgs = true, l.words(v) }},
-		{Input{Name: "model", Kind: Line, Max: 200, DefaultDoc: "the agent's own default", Placeholder: "NAME",
+		{Input{Name: "model", Core: true, Kind: Line, Max: 200, DefaultDoc: "the agent's own default", Placeholder: "NAME",
 			Help: "The model the agent is asked to use."},
 			func(l *loader, v value) { l.c.Agent.Model = l.model(v) }},
 		{Input{Name: "effort", Kind: Line, Max: 40, DefaultDoc: "the agent's own default", NoAction: true, Placeholder: "LEVEL",

@@ -16,10 +16,10 @@ const (
 
 func sandboxRows() []row {
 	return []row{
-		{Input{Name: "isolation", Kind: Choice, Enum: []string{"auto", "strict", "off", "docker-sandbox"}, Default: "auto", Placeholder: "LEVEL",
+		{Input{Name: "isolation", Core: true, Kind: Choice, Enum: []string{"auto", "strict", "off", "docker-sandbox"}, Default: "auto", Placeholder: "LEVEL",
 			Help: "How the agent is sandboxed: `auto` (as far as the machine can), `strict` (fully, or the run is refused), `off`, or, for claude run locally, `docker-sandbox`."},
 			func(l *loader, v value) { l.c.Sandbox.Isolation = Isolation(l.choice(v)) }},
-		{Input{Name: "allowed-hosts", Kind: Names, Max: 200, DefaultDoc: "none besides the agent's API, the package registries of the repository's languages, and the forge", Guarded: true, Placeholder: "HOST",
+		{Input{Name: "allowed-hosts", Core: true, Kind: Names, Max: 200, DefaultDoc: "none besides the agent's API, the package registries of the repository's languages, and the forge", Guarded: true, Placeholder: "HOST",
 			Help: "Hosts that the agent, the guardrails and `setup` may reach besides: `example.com`, `*.example.com`, `10.0.0.5:8080`, `tcp://database:5432` (found at that port of localhost), `!example.com` (never), or `*` for an open network. Separated by commas or line ends."},
 			func(l *loader, v value) { l.c.Sandbox.AllowedHosts = l.hosts(v) }},
 		{Input{Name: "default-hosts", Kind: Bool, Default: "true",
