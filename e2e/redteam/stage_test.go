@@ -16,7 +16,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/org/ralph-action/internal/cli/demo"
+	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
@@ -144,7 +144,7 @@ func (k *kit) newStage(t *testing.T, name string, control bool, r room) *stage {
 			t.Fatal(err)
 		}
 	}
-	all := map[string]demo.File{".gitignore": {Content: ".rt/\n"}, "README.md": {Content: "hello\n"}, "TASK.md": {Content: "Do the work.\n"}, "calc.sh": {Content: "add() { echo $(($1 + $2)); }\n"}}
+	all := map[string]gitserver.File{".gitignore": {Content: ".rt/\n"}, "README.md": {Content: "hello\n"}, "TASK.md": {Content: "Do the work.\n"}, "calc.sh": {Content: "add() { echo $(($1 + $2)); }\n"}}
 	for path, f := range r.files {
 		all[path] = f
 	}

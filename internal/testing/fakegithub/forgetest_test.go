@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/org/ralph-action/internal/cli/demo"
+	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
@@ -36,7 +36,7 @@ func newWorld(t *testing.T, o fakegithub.Options) world {
 	}
 	r.SetPermission("alice", "write")
 	r.SetPermission("bob", "write")
-	sha, err := r.Commit("main", "first", map[string]demo.File{"README.md": {Content: "hello\n"}, "bin/run.sh": {Content: "#!/bin/sh\n", Executable: true}})
+	sha, err := r.Commit("main", "first", map[string]gitserver.File{"README.md": {Content: "hello\n"}, "bin/run.sh": {Content: "#!/bin/sh\n", Executable: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +350,7 @@ func TestForks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := fork.Commit("work", "of "+name, map[string]demo.File{name: {Content: name}}); err != nil {
+		if _, err := fork.Commit("work", "of "+name, map[string]gitserver.File{name: {Content: name}}); err != nil {
 			t.Fatal(err)
 		}
 		forks = append(forks, fork)
