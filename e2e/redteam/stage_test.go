@@ -195,7 +195,7 @@ func (s *stage) checkOut(t *testing.T) {
 	header := "AUTHORIZATION: basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+token))
 	git(t, ws, "init", "-q", "-b", "main")
 	git(t, ws, "remote", "add", "origin", forgeURL+"/"+s.repo.FullName())
-	git(t, ws, "fetch", "-q", "--no-tags", "--depth=1", "file://"+s.repo.Dir(), "+refs/heads/main:refs/remotes/origin/main")
+	git(t, ws, "fetch", "-q", "--no-tags", "--depth=1", "file://"+s.repo.Dir, "+refs/heads/main:refs/remotes/origin/main")
 	git(t, ws, "config", "--local", "http."+forgeURL+"/.extraheader", header)
 	const name = "git-credentials-5e4f4bd2.config"
 	git(t, ws, "config", "--file", filepath.Join(s.Temp, name), "http."+forgeURL+"/.extraheader", header)

@@ -57,7 +57,7 @@ func TestSignedOnGitHub(t *testing.T) {
 	if s := r.State(); !c.Pushed || !s.Verified || !hasNote(s.Notes, ".github/workflows/ci.yml") {
 		t.Fatalf("Checkpoint() = %+v, State() = %+v, want it pushed and verified, without the workflow", c, s)
 	}
-	equal(t, "files", files(t, place.Dir(), c.SHA), []string{"100644 b.bin", "100644 new/text.txt", "100755 a.txt", "120000 link"})
+	equal(t, "files", files(t, place.Dir, c.SHA), []string{"100644 b.bin", "100644 new/text.txt", "100755 a.txt", "120000 link"})
 
 	before := len(gh.APICalls())
 	write(t, filepath.Join(dir, "a.txt"), "again\n")

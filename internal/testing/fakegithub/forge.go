@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/cli/demo"
 	"github.com/org/ralph-action/internal/testing/openapi"
 )
 
@@ -33,13 +32,12 @@ type Options struct {
 type Forge struct {
 	URL string // of the server; the API is at URL/api/v3 and URL/api/graphql
 
-	git   *demo.Forge
 	dir   string
 	api   http.Handler
 	logs  *LogServer
 	limit *limiter
 
-	examples map[string]map[string]any // GitHub's, by operation and status
+	examples map[string]object // GitHub's, by what they are of
 
 	mu     sync.Mutex
 	repos  []*Repository
@@ -74,9 +72,6 @@ type fault struct {
 	do    http.HandlerFunc
 }
 
-// gitToken is what package demo is asked with, whoever asks us.
-const gitToken = "forgetest-to-demo"
-
 // New starts a forge that lives as long as the test.
 func New(t testing.TB, o Options) *Forge {
 	t.Helper()
@@ -96,18 +91,14 @@ func New(t testing.TB, o Options) *Forge {
 
 func start(t testing.TB, o Options) *Forge {
 	t.Helper()
-	git, err := demo.NewForge(o.Dir, gitToken)
-	if err != nil {
-		t.Fatal(err)
-	}
 	f := &Forge{
-		git: git, dir: o.Dir, logs: newLogServer(), examples: examples(t), moved: map[string]*Repository{},
+		dir: o.Dir, logs: newLogServer(), examples: examples(t), moved: map[string]*Repository{},
 		tokens: map[string]*Token{}, users: map[string]*user{}, nextID: 1000,
 	}
 	if o.Limits != nil {
 		f.limit = newLimiter(*o.Limits)
 	}
-	f.api = f.serveAPI(f.table())
+	f.api = f.serveAPI(table())
 	if !o.Unchecked {
 		f.api = openapi.Handler(t, f.api)
 	}
@@ -179,7 +170,7 @@ func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// the body was read.
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 		if err != nil {
-			refuse(w, http.StatusRequestEntityTooLarge, "Request body too large or cut short")
+			refusal(http.StatusRequestEntityTooLarge, "Request body too large or cut short").send(w)
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))

@@ -216,10 +216,10 @@ func TestSignedCommits(t *testing.T) {
 	w.must(200, "PATCH", repo+"/git/refs/heads/main", map[string]any{"sha": made["sha"]})
 	w.must(422, "PATCH", repo+"/git/refs/heads/main", map[string]any{"sha": w.main})
 	dir := t.TempDir()
-	if out, err := git(t, dir, "--git-dir", w.repo.Dir(), "ls-tree", "-r", "main"); err != nil || !strings.Contains(out, "160000 commit 1111") || strings.Contains(out, "run.sh") || !strings.Contains(out, "120000 blob") {
+	if out, err := git(t, dir, "--git-dir", w.repo.Dir, "ls-tree", "-r", "main"); err != nil || !strings.Contains(out, "160000 commit 1111") || strings.Contains(out, "run.sh") || !strings.Contains(out, "120000 blob") {
 		t.Errorf("ls-tree: %v\n%s", err, out)
 	}
-	if out, err := git(t, dir, "--git-dir", w.repo.Dir(), "fsck", "--no-dangling"); err != nil {
+	if out, err := git(t, dir, "--git-dir", w.repo.Dir, "fsck", "--no-dangling"); err != nil {
 		t.Errorf("fsck: %v\n%s", err, out)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/org/ralph-action/internal/cli/demo"
+	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 )
 
 const (
@@ -28,7 +28,7 @@ func Place(t testing.TB, agent string, o Options) (*Repository, string) {
 	f.AddToken(Token{Value: jobToken})
 	r, err := f.NewRepository("octo", "work")
 	if err == nil {
-		_, err = r.Commit("main", "first", map[string]demo.File{"agent.sh": {Content: agent}, "README.md": {Content: "hello\n"}})
+		_, err = r.Commit("main", "first", map[string]gitserver.File{"agent.sh": {Content: agent}, "README.md": {Content: "hello\n"}})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func Scenarios(program string) []Scenario {
 		{Name: "signed", Make: func(t testing.TB) Action { return action(t, map[string]string{"sign-commits": "true"}) }, True: onePull},
 		{Name: "squashed", Make: func(t testing.TB) Action {
 			a := action(t, nil)
-			if _, err := a.Repo.Commit("main", "squash", map[string]demo.File{
+			if _, err := a.Repo.Commit("main", "squash", map[string]gitserver.File{
 				"agent.sh": {Content: twoSteps}, "README.md": {Content: "hello\n"}, ".github/ralph.yml": {Content: "squash: true\n"},
 			}); err != nil {
 				t.Fatal(err)
@@ -75,7 +75,7 @@ func Scenarios(program string) []Scenario {
 		{Name: "update", Make: func(t testing.TB) Action {
 			// An earlier night left a first half and a draft.
 			a := action(t, nil)
-			if _, err := a.Repo.Commit("ralph/work", "ralph: iteration 1\n\nRalph-Run: 99\nRalph-Iteration: 1", map[string]demo.File{
+			if _, err := a.Repo.Commit("ralph/work", "ralph: iteration 1\n\nRalph-Run: 99\nRalph-Iteration: 1", map[string]gitserver.File{
 				"agent.sh": {Content: twoSteps}, "README.md": {Content: "hello\n"}, "one": {Content: "1\n"},
 			}); err != nil {
 				t.Fatal(err)
@@ -85,7 +85,7 @@ func Scenarios(program string) []Scenario {
 		}, True: onePull},
 		{Name: "somebody's pull request", Make: func(t testing.TB) Action {
 			a := action(t, map[string]string{"branch": "feature", "base": "main", "prompt": "", "labels": "", "reviewers": "", "assignees": "", "milestone": "0"})
-			if _, err := a.Repo.Commit("feature", "ann's work", map[string]demo.File{
+			if _, err := a.Repo.Commit("feature", "ann's work", map[string]gitserver.File{
 				"agent.sh": {Content: twoSteps}, "README.md": {Content: "hello\n"}, "anns": {Content: "x\n"},
 			}); err != nil {
 				t.Fatal(err)

@@ -104,6 +104,7 @@ func (f *Forge) who(r *http.Request) *Token {
 const actionsBot = "github-actions[bot]"
 
 type user struct {
+	forge *Forge
 	id    int64
 	login string
 }
@@ -112,7 +113,7 @@ type user struct {
 func (f *Forge) userLocked(login string) *user {
 	u := f.users[strings.ToLower(login)]
 	if u == nil {
-		u = &user{id: f.id(), login: login}
+		u = &user{forge: f, id: f.id(), login: login}
 		if login == actionsBot {
 			u.id = 41898282
 		}
@@ -135,19 +136,9 @@ func (u *user) kind() string {
 	return "User"
 }
 
-// simpleUser is the schema of that name in GitHub's description.
-func (u *user) json(base string) map[string]any {
-	api := base + "/api/v3/users/" + u.login
-	out := map[string]any{
-		"login": u.login, "id": u.id, "node_id": fmt.Sprintf("U_%d", u.id), "type": u.kind(), "site_admin": false,
-		"avatar_url": base + "/avatars/" + fmt.Sprint(u.id), "gravatar_id": "", "url": api, "html_url": base + "/" + u.login,
-	}
-	for field, path := range map[string]string{
-		"followers_url": "/followers", "following_url": "/following{/other_user}", "gists_url": "/gists{/gist_id}",
-		"starred_url": "/starred{/owner}{/repo}", "subscriptions_url": "/subscriptions", "organizations_url": "/orgs",
-		"repos_url": "/repos", "events_url": "/events{/privacy}", "received_events_url": "/received_events",
-	} {
-		out[field] = api + path
-	}
-	return out
+// json is GitHub's public-user, which has all that a simple-user has.
+func (u *user) json(base string) object {
+	return u.forge.like("user", object{
+		"login": u.login, "id": u.id, "node_id": fmt.Sprintf("U_%d", u.id), "type": u.kind(), "url": base + "/api/v3/users/" + u.login, "html_url": base + "/" + u.login,
+	})
 }
