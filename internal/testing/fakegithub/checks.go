@@ -189,7 +189,7 @@ func (c *call) listStatuses() reply {
 }
 
 func (c *call) statusJSON(s Status) object {
-	return c.f.like("status", object{"state": s.State, "description": s.Description, "context": s.Context, "target_url": nil, "creator": c.f.userLocked(actionsBot).json(c.base)})
+	return c.f.like("status", object{"state": s.State, "description": s.Description, "context": s.Context, "target_url": nil, "creator": c.f.userLocked(ActionsBot).json(c.base)})
 }
 
 func (c *call) runJSON(one *run) object {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -34,7 +35,7 @@ type Forge struct {
 
 	dir   string
 	api   http.Handler
-	logs  *LogServer
+	logs  *logServer
 	limit *limiter
 
 	examples map[string]object // GitHub's, by what they are of
@@ -84,7 +85,7 @@ func New(t testing.TB, o Options) *Forge {
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
-		f.logs.server.Close()
+		f.logs.Close()
 	})
 	return f
 }
@@ -214,7 +215,7 @@ func (f *Forge) serve(w http.ResponseWriter, r *http.Request) {
 	if before != nil {
 		before(r)
 	}
-	answer := newBuffer()
+	answer := httptest.NewRecorder() // holds the answer back
 	call := Call{Method: r.Method, Path: strings.TrimPrefix(r.URL.Path, "/api/v3"), Query: r.URL.RawQuery, Git: !isAPI(r), Write: IsWrite(r), Token: credential(r)}
 	switch {
 	case isAPI(r):
@@ -227,35 +228,29 @@ func (f *Forge) serve(w http.ResponseWriter, r *http.Request) {
 		f.record(call)
 		return
 	}
-	call.Status = answer.code()
+	call.Status = answer.Code
 	f.record(call)
 	if after != nil {
 		after(r)
 	}
-	answer.send(w)
+	send(w, answer)
 }
 
-func (f *Forge) record(c Call) {
-	f.mu.Lock()
-	f.calls = append(f.calls, c)
-	f.mu.Unlock()
+// send passes on an answer that was held back.
+func send(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
+	maps.Copy(w.Header(), answer.Header())
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes()) // a client that went away cannot be told
 }
+
+func (f *Forge) record(c Call) { f.mu.Lock(); f.calls = append(f.calls, c); f.mu.Unlock() }
 
 func (f *Forge) takeFault(r *http.Request) http.HandlerFunc {
 	f.mu.Lock()
-	faults := slices.Clone(f.faults)
-	f.mu.Unlock()
-	for _, one := range faults {
-		if !one.match(r) {
-			continue
-		}
-		f.mu.Lock()
-		armed := one.left != 0
-		if one.left > 0 {
+	defer f.mu.Unlock()
+	for _, one := range f.faults {
+		if one.left != 0 && one.match(r) {
 			one.left--
-		}
-		f.mu.Unlock()
-		if armed {
 			return one.do
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,13 +98,13 @@ func (f *Forge) receive(w http.ResponseWriter, r *http.Request, asked gitserver.
 	found := filepath.Join(repo.Dir, "refused-"+rand.Text())
 	defer os.Remove(found)
 	r.Header.Set("X-Fake-Refused", found)
-	answer := newBuffer()
+	answer := httptest.NewRecorder()
 	repo.Serve(answer, r, asked)
 	if name, err := os.ReadFile(found); err == nil && len(name) > 0 {
 		report(w, commands, workflowRefusal(token, strings.TrimSpace(string(name))), "")
 		return
 	}
-	answer.send(w)
+	send(w, answer)
 	repo.settle()
 }
 

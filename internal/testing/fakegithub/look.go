@@ -62,11 +62,14 @@ func (r *Repository) Open() []PullRequest {
 }
 
 func (i *issue) said() []Comment {
-	var list []Comment
-	for _, c := range i.comments {
-		list = append(list, Comment{c.id, c.author.login, c.body, c.edits})
-	}
-	return list
+	return list(i.comments, func(c *comment) Comment { return Comment{c.id, c.author.login, c.body, c.edits} })
+}
+
+// Issues is how many issues and pull requests there are; their numbers begin at 1.
+func (r *Repository) Issues() int {
+	r.forge.mu.Lock()
+	defer r.forge.mu.Unlock()
+	return len(r.issues)
 }
 
 // Comments are those of an issue or pull request, oldest first.

@@ -122,7 +122,7 @@ func (c *call) createPull(in newPull) reply {
 		tip = headRepo.Branch(head)
 	}
 	switch {
-	case c.repo.MayNotOpen && c.token.app() && c.token.Login == actionsBot:
+	case c.repo.MayNotOpen && c.token.app() && c.token.Login == ActionsBot:
 		return forbidden("GitHub Actions is not permitted to create or approve pull requests.")
 	case in.Title == "":
 		return invalid(kind, "title", "missing_field")
@@ -258,7 +258,7 @@ type reviewRequest struct {
 
 func (c *call) requestReviewers(in reviewRequest) reply {
 	p := c.issue.pull
-	if len(in.Teams) > 0 && c.token.app() && c.token.Login == actionsBot { // it does not see an organization's teams
+	if len(in.Teams) > 0 && c.token.app() && c.token.Login == ActionsBot { // it does not see an organization's teams
 		return unprocessable("Could not resolve to a node with the global id of 'T_kwDO'.")
 	}
 	no := unprocessable(fmt.Sprintf("Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a collaborator of the %s repository.", c.repo.FullName()))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -35,7 +36,7 @@ func Workflow() map[string]string {
 
 // AddToken makes a token valid.
 func (f *Forge) AddToken(t Token) {
-	t.Login = cmp.Or(t.Login, actionsBot)
+	t.Login = cmp.Or(t.Login, ActionsBot)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tokens[t.Value] = &t
@@ -62,15 +63,8 @@ func (t *Token) may(right, level string) bool {
 }
 
 func (t *Token) sees(repo *Repository) bool {
-	if len(t.Repositories) == 0 {
-		return true
-	}
-	for _, name := range t.Repositories {
-		if strings.EqualFold(name, repo.FullName()) {
-			return true
-		}
-	}
-	return false
+	named := func(name string) bool { return strings.EqualFold(name, repo.FullName()) }
+	return len(t.Repositories) == 0 || slices.ContainsFunc(t.Repositories, named)
 }
 
 // credential is the token of a request: of the API's header, or of git's.
@@ -101,7 +95,8 @@ func (f *Forge) who(r *http.Request) *Token {
 	return t
 }
 
-const actionsBot = "github-actions[bot]"
+// ActionsBot is whom the job's own token acts as.
+const ActionsBot = "github-actions[bot]"
 
 type user struct {
 	forge *Forge
@@ -114,7 +109,7 @@ func (f *Forge) userLocked(login string) *user {
 	u := f.users[strings.ToLower(login)]
 	if u == nil {
 		u = &user{forge: f, id: f.id(), login: login}
-		if login == actionsBot {
+		if login == ActionsBot {
 			u.id = 41898282
 		}
 		f.users[strings.ToLower(login)] = u
