@@ -50,7 +50,8 @@ var packages = map[string]struct {
 	"inspect/secretscan":    {[]string{"ralph", "lib/secret"}, "what must not be published, found in it; pure"},
 	"cli/starter":           {[]string{"agent/catalog", "lib/atomicfile"}, "what ralph init proposes and writes"},
 	"testing/openapi":       {nil, "what tests check against GitHub's description; imported by tests only"},
-	"cli/demo":              {nil, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
+	"cli/demo":              {[]string{"cli/demo/gitserver"}, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
+	"cli/demo/gitserver":    {nil, "bare repositories over HTTP, for the demo and the tests' GitHub"},
 
 	"repo/printable":   {nil, "foreign text in errors of the git side"},
 	"repo/lines":       {nil, "compares and merges texts; pure"},
@@ -76,7 +77,8 @@ var packages = map[string]struct {
 	"agent/price":      {[]string{"ralph"}, "tokens of a model become an estimate of their cost"},
 	"agent/agenttest":  {[]string{"ralph", "sandbox/proc", "agent/driver"}, "recordings and a stand-in for a child; tests alone import it"},
 
-	"testing/fakegithub": {[]string{"cli/demo", "testing/openapi"}, "GitHub for tests, on the demo's git and checked by GitHub's own description; tests alone import it"},
+	"testing/fakegithub": {[]string{"cli/demo/gitserver", "testing/openapi"}, "GitHub for tests, on the demo's git and checked by GitHub's own description; tests alone import it"},
+	"testing/actionrun":  {[]string{"cli/demo/gitserver", "testing/fakegithub"}, "runs of the action on the tests' GitHub; tests alone import it"},
 
 	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
 	"run": {[]string{
@@ -115,7 +117,7 @@ var owners = map[string]struct{ pkg, why string }{
 
 // testSupport lists the packages for tests: what is theirs alone is not in the
 // binary, and may start git as a test may.
-var testSupport = []string{"testing/fakegithub", "testing/openapi", "agent/agenttest"}
+var testSupport = []string{"testing/fakegithub", "testing/actionrun", "testing/openapi", "agent/agenttest"}
 
 // agents are the packages of CLIs, for which the table says "agent/*", unless it names one.
 func agents() []string {

@@ -55,7 +55,7 @@ func (f *forge) close() { _ = f.server.Close() }
 
 // seed gives the forge a repository with so many small files on main.
 func (b *bench) seed(ctx context.Context, name string, files int) error {
-	if _, err := b.forge.CreateRepository(ctx, owner, name, "main"); err != nil {
+	if err := b.forge.CreateRepository(owner, name, "main"); err != nil {
 		return err
 	}
 	dir := filepath.Join(b.dir, "seed-"+name)

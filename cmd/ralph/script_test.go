@@ -19,7 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/org/ralph-action/internal/cli/demo"
+	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
@@ -116,8 +116,8 @@ func forgeCommand(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // readFiles is the tree of a folder; *.sh are executable.
-func readFiles(ts *testscript.TestScript, dir string) map[string]demo.File {
-	files := map[string]demo.File{}
+func readFiles(ts *testscript.TestScript, dir string) map[string]gitserver.File {
+	files := map[string]gitserver.File{}
 	root := ts.MkAbs(dir)
 	ts.Check(filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -125,7 +125,7 @@ func readFiles(ts *testscript.TestScript, dir string) map[string]demo.File {
 		}
 		data, err := os.ReadFile(path)
 		rel, _ := filepath.Rel(root, path)
-		files[filepath.ToSlash(rel)] = demo.File{Content: string(data), Executable: strings.HasSuffix(path, ".sh")}
+		files[filepath.ToSlash(rel)] = gitserver.File{Content: string(data), Executable: strings.HasSuffix(path, ".sh")}
 		return err
 	}))
 	return files
@@ -258,7 +258,7 @@ func branchCommand(ts *testscript.TestScript, neg bool, args []string) {
 
 // commit BRANCH FILE CONTENT: somebody else pushes a tree of one file.
 func commitCommand(ts *testscript.TestScript, neg bool, args []string) {
-	_, err := theWorld(ts).repo.Commit(args[0], "somebody else", map[string]demo.File{args[1]: {Content: args[2]}})
+	_, err := theWorld(ts).repo.Commit(args[0], "somebody else", map[string]gitserver.File{args[1]: {Content: args[2]}})
 	ts.Check(err)
 }
 

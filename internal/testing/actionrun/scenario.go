@@ -1,11 +1,12 @@
-package fakegithub
+package actionrun
 
 import (
 	"maps"
 	"strings"
 	"testing"
 
-	"github.com/org/ralph-action/internal/cli/demo"
+	"github.com/org/ralph-action/internal/cli/demo/gitserver"
+	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
 const (
@@ -22,13 +23,13 @@ echo '<promise>COMPLETE</promise>'
 
 // Place is a forge with the repository octo/work: an agent in agent.sh, people,
 // a milestone, and the job's own token.
-func Place(t testing.TB, agent string, o Options) (*Repository, string) {
+func Place(t testing.TB, agent string, o fakegithub.Options) (*fakegithub.Repository, string) {
 	t.Helper()
-	f := New(t, o)
-	f.AddToken(Token{Value: jobToken})
+	f := fakegithub.New(t, o)
+	f.AddToken(fakegithub.Token{Value: jobToken})
 	r, err := f.NewRepository("octo", "work")
 	if err == nil {
-		_, err = r.Commit("main", "first", map[string]demo.File{"agent.sh": {Content: agent}, "README.md": {Content: "hello\n"}})
+		_, err = r.Commit("main", "first", map[string]gitserver.File{"agent.sh": {Content: agent}, "README.md": {Content: "hello\n"}})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -53,16 +54,16 @@ func Scenarios(program string) []Scenario {
 		return all
 	}
 	action := func(t testing.TB, more map[string]string) Action {
-		r, token := Place(t, twoSteps, Options{})
+		r, token := Place(t, twoSteps, fakegithub.Options{})
 		return Action{Program: program, Repo: r, Token: token, Inputs: with(more)}
 	}
-	onePull := func(t testing.TB, r *Repository) { wantPulls(t, r, 1) }
+	onePull := func(t testing.TB, r *fakegithub.Repository) { wantPulls(t, r, 1) }
 	return []Scenario{
 		{Name: "plain", Make: func(t testing.TB) Action { return action(t, nil) }, True: onePull},
 		{Name: "signed", Make: func(t testing.TB) Action { return action(t, map[string]string{"sign-commits": "true"}) }, True: onePull},
 		{Name: "squashed", Make: func(t testing.TB) Action {
 			a := action(t, nil)
-			if _, err := a.Repo.Commit("main", "squash", map[string]demo.File{
+			if _, err := a.Repo.Commit("main", "squash", map[string]gitserver.File{
 				"agent.sh": {Content: twoSteps}, "README.md": {Content: "hello\n"}, ".github/ralph.yml": {Content: "squash: true\n"},
 			}); err != nil {
 				t.Fatal(err)
@@ -75,17 +76,17 @@ func Scenarios(program string) []Scenario {
 		{Name: "update", Make: func(t testing.TB) Action {
 			// An earlier night left a first half and a draft.
 			a := action(t, nil)
-			if _, err := a.Repo.Commit("ralph/work", "ralph: iteration 1\n\nRalph-Run: 99\nRalph-Iteration: 1", map[string]demo.File{
+			if _, err := a.Repo.Commit("ralph/work", "ralph: iteration 1\n\nRalph-Run: 99\nRalph-Iteration: 1", map[string]gitserver.File{
 				"agent.sh": {Content: twoSteps}, "README.md": {Content: "hello\n"}, "one": {Content: "1\n"},
 			}); err != nil {
 				t.Fatal(err)
 			}
-			a.Repo.SetDraft(a.Repo.NewPull(actionsBot, "ralph/work", "main", "ralph: Do both halves", "<!-- ralph-action -->\n### Not complete"))
+			a.Repo.SetDraft(a.Repo.NewPull(fakegithub.ActionsBot, "ralph/work", "main", "ralph: Do both halves", "<!-- ralph-action -->\n### Not complete"))
 			return a
 		}, True: onePull},
 		{Name: "somebody's pull request", Make: func(t testing.TB) Action {
 			a := action(t, map[string]string{"branch": "feature", "base": "main", "prompt": "", "labels": "", "reviewers": "", "assignees": "", "milestone": "0"})
-			if _, err := a.Repo.Commit("feature", "ann's work", map[string]demo.File{
+			if _, err := a.Repo.Commit("feature", "ann's work", map[string]gitserver.File{
 				"agent.sh": {Content: twoSteps}, "README.md": {Content: "hello\n"}, "anns": {Content: "x\n"},
 			}); err != nil {
 				t.Fatal(err)
@@ -98,7 +99,7 @@ func Scenarios(program string) []Scenario {
 				"sender":  map[string]any{"login": "ann", "type": "User"},
 			}
 			return a
-		}, True: func(t testing.TB, r *Repository) {
+		}, True: func(t testing.TB, r *fakegithub.Repository) {
 			wantPulls(t, r, 1)
 			if p := r.Pulls()[0]; !strings.Contains(p.Body, "Ann wrote this.") || p.Title != "Ann's feature" {
 				t.Errorf("pull request of ann: %q, %q, want her words kept", p.Title, p.Body)
@@ -113,7 +114,7 @@ func Scenarios(program string) []Scenario {
 				"issue": map[string]any{"number": number, "title": "Do both halves", "body": "Please.", "state": "open", "user": map[string]any{"login": "ann", "type": "User"}, "labels": []any{map[string]any{"name": "ralph"}}},
 			}
 			return a
-		}, True: func(t testing.TB, r *Repository) {
+		}, True: func(t testing.TB, r *fakegithub.Repository) {
 			wantPulls(t, r, 1)
 			if p := r.Pulls(); len(p) > 0 && !strings.Contains(p[0].Body, "Fixes #1") {
 				t.Errorf("the pull request does not close the issue:\n%s", p[0].Body)
@@ -123,7 +124,7 @@ func Scenarios(program string) []Scenario {
 	}
 }
 
-func wantPulls(t testing.TB, r *Repository, n int) {
+func wantPulls(t testing.TB, r *fakegithub.Repository, n int) {
 	t.Helper()
 	list := r.Pulls()
 	if len(list) != n {
@@ -133,18 +134,18 @@ func wantPulls(t testing.TB, r *Repository, n int) {
 		if p.State != "open" || p.Draft {
 			t.Errorf("#%d is %s, draft %v, want open and ready", p.Number, p.State, p.Draft)
 		}
-		if p.Author == actionsBot && !strings.Contains(p.Body, "Completed") {
+		if p.Author == fakegithub.ActionsBot && !strings.Contains(p.Body, "Completed") {
 			t.Errorf("#%d does not say that the work is complete:\n%s", p.Number, p.Body)
 		}
 	}
 }
 
 // wantComments wants one comment of ours on #1, which tells the end.
-func wantComments(t testing.TB, r *Repository, number int) {
+func wantComments(t testing.TB, r *fakegithub.Repository, number int) {
 	t.Helper()
-	var ours []Comment
+	var ours []fakegithub.Comment
 	for _, c := range r.Comments(number) {
-		if c.Author == actionsBot {
+		if c.Author == fakegithub.ActionsBot {
 			ours = append(ours, c)
 		}
 	}

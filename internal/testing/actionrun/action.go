@@ -1,4 +1,4 @@
-package fakegithub
+package actionrun
 
 import (
 	"bytes"
@@ -13,13 +13,15 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
 // Action is one run of the action, as a runner starts it: in a fresh checkout,
 // with an environment of its own.
 type Action struct {
 	Program string // ralph's binary; it is started under the name "ralph"
-	Repo    *Repository
+	Repo    *fakegithub.Repository
 	Token   string
 	Inputs  map[string]string
 	Env     map[string]string // more of it
@@ -96,7 +98,7 @@ func (a Action) Start(dir string) (*Running, error) {
 
 // environment is what a runner gives to the action.
 func (a Action) environment(dir string) []string {
-	f := a.Repo.forge
+	f := a.Repo.Forge()
 	files := filepath.Join(dir, "runner")
 	ref := cmp.Or(a.Ref, a.Repo.DefaultBranch)
 	env := map[string]string{
@@ -125,7 +127,7 @@ func (a Action) environment(dir string) []string {
 // the repository's configuration. Over an earlier checkout it does as with clean:
 // false.
 func (a Action) Checkout(dir string) error {
-	f, ref := a.Repo.forge, cmp.Or(a.Ref, a.Repo.DefaultBranch)
+	f, ref := a.Repo.Forge(), cmp.Or(a.Ref, a.Repo.DefaultBranch)
 	dir, home := Workspace(dir), filepath.Join(dir, "home")
 	if err := errors.Join(os.MkdirAll(dir, 0o755), os.MkdirAll(home, 0o755)); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package fakegithub
+package actionrun
 
 import (
 	"context"
@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
 // Scenario is a run on a forge of its own, made anew each time.
@@ -19,9 +21,9 @@ type Scenario struct {
 	Make func(testing.TB) Action
 	// State is what must be the same whether the run was killed or not. It is
 	// compared with ==. Nil: State of the whole repository.
-	State func(*Repository) string
+	State func(*fakegithub.Repository) string
 	// True looks at what must be so in the end in any case; nil: nothing more.
-	True func(testing.TB, *Repository)
+	True func(testing.TB, *fakegithub.Repository)
 }
 
 // Moment is when a run is killed: at a write, before it takes effect or after.
@@ -114,21 +116,21 @@ func put(t *testing.T, dir string, files map[string]string) {
 
 // killAll runs the scenario once undisturbed, and then for each picked moment what
 // disturbed does, and wants the same state in the end.
-func (s Scenario) killAll(t *testing.T, state func(*Repository) string, pick func(Moment) bool, disturbed func(*testing.T, Action, Moment)) {
+func (s Scenario) killAll(t *testing.T, state func(*fakegithub.Repository) string, pick func(Moment) bool, disturbed func(*testing.T, Action, Moment)) {
 	t.Helper()
 	clean := s.Make(t)
-	clean.Repo.forge.Reset()
+	clean.Repo.Forge().Reset()
 	var writes []string
 	var mu sync.Mutex
-	clean.Repo.forge.Before(func(r *http.Request) {
-		if IsWrite(r) {
+	clean.Repo.Forge().Before(func(r *http.Request) {
+		if fakegithub.IsWrite(r) {
 			mu.Lock()
 			writes = append(writes, r.Method+" "+strings.TrimPrefix(r.URL.Path, "/api/v3"))
 			mu.Unlock()
 		}
 	})
 	s.run(t, clean, t.TempDir())
-	clean.Repo.forge.Before(nil)
+	clean.Repo.Forge().Before(nil)
 	want := state(clean.Repo)
 	if s.True != nil {
 		s.True(t, clean.Repo)
@@ -175,7 +177,7 @@ func (s Scenario) run(t *testing.T, a Action, dir string) {
 // kill starts a run below dir and ends it at the moment.
 func (s Scenario) kill(t *testing.T, a Action, dir string, at Moment) {
 	t.Helper()
-	f := a.Repo.forge
+	f := a.Repo.Forge()
 	var running *Running
 	ready := make(chan struct{})
 	var mu sync.Mutex
@@ -187,7 +189,7 @@ func (s Scenario) kill(t *testing.T, a Action, dir string, at Moment) {
 		panic(http.ErrAbortHandler)
 	}
 	f.Before(func(r *http.Request) {
-		if !IsWrite(r) {
+		if !fakegithub.IsWrite(r) {
 			return
 		}
 		mu.Lock()
@@ -229,7 +231,7 @@ func (s Scenario) kill(t *testing.T, a Action, dir string, at Moment) {
 // subjects of their commits, pull requests, comments. The description of a pull
 // request is told by whether it says that the work is complete, because it
 // names runs and times.
-func State(r *Repository) string {
+func State(r *fakegithub.Repository) string {
 	var b strings.Builder
 	for _, branch := range r.Branches() {
 		fmt.Fprintf(&b, "branch %s: tree %s\n", branch, r.Tree(branch))
@@ -245,7 +247,7 @@ func State(r *Repository) string {
 			p.Number, p.Title, p.Author, p.Head, p.Base, p.State, p.Draft, sorted(p.Labels), sorted(p.Assignees), sorted(p.Reviewers), sorted(p.Teams),
 			p.Milestone, p.AutoMerge, strings.Contains(p.Body, "Completed"))
 	}
-	for i := range r.issues {
+	for i := range r.Issues() {
 		for _, c := range r.Comments(i + 1) {
 			fmt.Fprintf(&b, "comment of %s on #%d, complete %v\n", c.Author, i+1, strings.Contains(c.Body, "Completed"))
 		}
@@ -254,7 +256,7 @@ func State(r *Repository) string {
 }
 
 // StateOfFiles is State without the commits.
-func StateOfFiles(r *Repository) string {
+func StateOfFiles(r *fakegithub.Repository) string {
 	lines := slices.DeleteFunc(strings.SplitAfter(State(r), "\n"), func(line string) bool { return strings.HasPrefix(line, "  ") })
 	return strings.Join(lines, "")
 }

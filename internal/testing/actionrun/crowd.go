@@ -1,4 +1,4 @@
-package fakegithub
+package actionrun
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
 // Crowd runs many runs at once, each in a folder of its own below dir, and
@@ -30,7 +32,7 @@ func Crowd(ctx context.Context, dir string, runs []Action) ([]Result, []error) {
 
 // NewCrowd is n runs that each make a file of its own, each on its own branch or
 // all on one.
-func NewCrowd(t testing.TB, program string, n int, own bool, o Options) (*Repository, []Action) {
+func NewCrowd(t testing.TB, program string, n int, own bool, o fakegithub.Options) (*fakegithub.Repository, []Action) {
 	t.Helper()
 	r, token := Place(t, "cat >/dev/null\necho \"$NUMBER\" >\"file-$NUMBER\"\necho '<promise>COMPLETE</promise>'\n", o)
 	var runs []Action
@@ -48,7 +50,7 @@ func NewCrowd(t testing.TB, program string, n int, own bool, o Options) (*Reposi
 
 // CheckCrowd wants every run's file on the forge, and so many pull requests, one
 // for a branch.
-func CheckCrowd(t testing.TB, r *Repository, runs, pulls int) {
+func CheckCrowd(t testing.TB, r *fakegithub.Repository, runs, pulls int) {
 	t.Helper()
 	heads := map[string]int{}
 	for _, p := range r.Pulls() {
