@@ -33,38 +33,20 @@ type runResult struct{ reason, text string }
 
 func newDecoder(prompt string, emit func(ralph.Event), finished func()) *decoder {
 	d := &decoder{Stream: driver.NewStream("cline", emit, finished), prompt: strings.TrimSpace(prompt)}
-	d.Out = driver.Lines{Limit: driver.MaxLine, Line: d.decode}
+	d.ReadLines(d.line, "event", "taskId", "parentAgentId", "say", "text", "partial", "message",
+		"finishReason", "iterations", "aggregateUsage", "usage", "model")
 	return d
 }
 
-func (d *decoder) decode(b []byte, cut bool) {
-	b, blank := d.Next(b)
-	if blank {
+func (d *decoder) line(v map[string][]byte, kind string, partial bool) {
+	if partial && kind != "agent_event" && kind != "say" {
 		return
-	}
-	v := make(map[string][]byte, 8)
-	s := jsonscan.New(b)
-	s.Object(func(key []byte) { // what is named twice counts as the last
-		value := s.Value()
-		switch string(key) {
-		case "type", "event", "taskId", "parentAgentId", "say", "text", "partial", "message",
-			"finishReason", "iterations", "aggregateUsage", "usage", "model":
-			v[string(key)] = value
-		}
-	})
-	kind := jsonscan.String(v["type"], driver.MaxName)
-	partial := cut || !s.Whole()
-	if partial {
-		d.Malformed(b, kind)
-		if kind != "agent_event" && kind != "say" {
-			return
-		}
 	}
 	switch kind {
 	case "agent_event":
 		d.event(v["event"], partial, partial || jsonscan.IsSet(v["parentAgentId"]))
 	case "hook_event":
-		if id := jsonscan.String(v["taskId"], driver.MaxName); id != "" && !jsonscan.IsSet(v["parentAgentId"]) {
+		if id := driver.NameOf(v["taskId"]); id != "" && !jsonscan.IsSet(v["parentAgentId"]) {
 			d.Told.Session = id
 		}
 	case "run_result":
@@ -82,8 +64,8 @@ func (d *decoder) decode(b []byte, cut bool) {
 func (d *decoder) event(b []byte, partial, echo bool) {
 	v := jsonscan.Fields(b, "type", "contentType", "text", "toolName", "toolCallId", "input", "output", "error", "errorClass",
 		"message", "totalInputTokens", "totalOutputTokens", "totalCacheReadTokens", "totalCacheWriteTokens", "totalCost")
-	content := jsonscan.String(v["contentType"], driver.MaxName)
-	kind := jsonscan.String(v["type"], driver.MaxName)
+	content := driver.NameOf(v["contentType"])
+	kind := driver.NameOf(v["type"])
 	switch kind + " " + content {
 	case "content_start text", "content_update text":
 		d.piece(v["text"], echo)
@@ -94,21 +76,21 @@ func (d *decoder) event(b []byte, partial, echo bool) {
 		d.endText()
 	case "content_start tool":
 		d.endText()
-		name := jsonscan.String(v["toolName"], driver.MaxName)
-		d.ToolStarted(jsonscan.String(v["toolCallId"], driver.MaxName), name, summaryOf(name, v["input"]), echo)
+		name := driver.NameOf(v["toolName"])
+		d.ToolStarted(driver.NameOf(v["toolCallId"]), name, summaryOf(name, v["input"]), echo)
 	case "content_end tool":
 		o, failed := d.resultOf(v["output"])
-		d.ToolEnded(jsonscan.String(v["toolCallId"], driver.MaxName), o, failed || jsonscan.IsSet(v["error"]), echo)
+		d.ToolEnded(driver.NameOf(v["toolCallId"]), o, failed || jsonscan.IsSet(v["error"]), echo)
 	case "content_update tool", "iteration_start ", "iteration_end ", "done ":
 	case "notice ":
-		d.Progress(driver.OneLine(jsonscan.String(v["message"], 4*driver.MaxMessage)))
+		d.Progress(driver.LineOf(v["message"]))
 	case "usage ":
 		if !echo { // a subagent's comes with the result
 			d.used(v)
 		}
 	case "error ":
 		e := jsonscan.Fields(v["error"], "name", "message")
-		d.fail(failureKind(jsonscan.String(v["errorClass"], driver.MaxName), jsonscan.String(e["name"], driver.MaxName), jsonscan.String(e["message"], driver.MaxMessage)), e["message"])
+		d.fail(failureKind(driver.NameOf(v["errorClass"]), driver.NameOf(e["name"]), jsonscan.String(e["message"], driver.MaxMessage)), e["message"])
 	default:
 		switch {
 		case strings.HasPrefix(kind, "content_"): // reasoning, and what else there may be
@@ -157,13 +139,13 @@ func (d *decoder) Close() {
 // the run ends with an error.
 func (d *decoder) fail(kind ralph.FailureKind, message []byte) {
 	d.endText()
-	d.kind, d.fault = kind, driver.OneLine(jsonscan.String(message, 4*driver.MaxMessage))
+	d.kind, d.fault = kind, driver.LineOf(message)
 	d.Progress(d.fault)
 }
 
 func (d *decoder) onResult(v map[string][]byte) {
 	d.endText()
-	d.result = &runResult{reason: jsonscan.String(v["finishReason"], driver.MaxName), text: driver.OneLine(jsonscan.String(v["text"], 4*driver.MaxMessage))}
+	d.result = &runResult{reason: driver.NameOf(v["finishReason"]), text: driver.LineOf(v["text"])}
 	usage := v["aggregateUsage"] // subagents included
 	if !jsonscan.IsSet(usage) {
 		usage = v["usage"]
@@ -176,7 +158,7 @@ func (d *decoder) onResult(v map[string][]byte) {
 		}
 	}
 	d.Told.Messages = int(jsonscan.Count(v["iterations"]))
-	d.Told.Model = jsonscan.String(jsonscan.Fields(v["model"], "id")["id"], driver.MaxName)
+	d.Told.Model = driver.NameOf(jsonscan.Field(v["model"], "id"))
 	if d.result.reason == "completed" && !d.Said {
 		d.Text(v["text"], "result", false)
 	}
@@ -210,17 +192,17 @@ func (d *decoder) say(v map[string][]byte, partial bool) {
 	if jsonscan.IsTrue(v["partial"]) {
 		return
 	}
-	switch what := jsonscan.String(v["say"], driver.MaxName); what {
+	switch what := driver.NameOf(v["say"]); what {
 	case "", "text", "completion_result":
 		d.message++
 		echo := partial || d.prompt != "" && strings.TrimSpace(jsonscan.String(v["text"], len(d.prompt)+driver.MaxMessage)) == d.prompt
 		d.Text(v["text"], "say "+strconv.Itoa(d.message), echo)
 	case "tool", "command", "use_mcp_server", "browser_action_launch":
 		id := "line " + strconv.Itoa(d.Count) // there is no end to it
-		d.ToolStarted(id, what, driver.OneLine(jsonscan.String(v["text"], 4*driver.MaxMessage)), false)
+		d.ToolStarted(id, what, driver.LineOf(v["text"]), false)
 		delete(d.Open, id)
 	case "error", "info":
-		d.Progress(driver.OneLine(jsonscan.String(v["text"], 4*driver.MaxMessage)))
+		d.Progress(driver.LineOf(v["text"]))
 	}
 }
 
@@ -231,7 +213,7 @@ func (d *decoder) Done() bool { return d.result != nil }
 func (d *decoder) LastWords() string {
 	s := strings.TrimSpace(d.Errs.String())
 	line := s[strings.LastIndexByte(s, '\n')+1:]
-	if message := driver.OneLine(jsonscan.String(jsonscan.Fields([]byte(line), "message")["message"], 4*driver.MaxMessage)); message != "" {
+	if message := driver.LineOf(jsonscan.Field([]byte(line), "message")); message != "" {
 		return message
 	}
 	if line = driver.OneLine(line); line != "" {

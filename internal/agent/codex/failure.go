@@ -61,8 +61,8 @@ func statusOf(message string) int {
 func failureKind(message string) ralph.FailureKind {
 	status := statusOf(message)
 	if jsonscan.Members([]byte(message), func(_, _ []byte) {}) {
-		e := jsonscan.Fields(jsonscan.Fields([]byte(message), "error")["error"], "code", "type")
-		if jsonscan.String(e["code"], driver.MaxName) == "model_not_found" || jsonscan.String(e["type"], driver.MaxName) == "not_found_error" {
+		e := jsonscan.Fields(jsonscan.Field([]byte(message), "error"), "code", "type")
+		if driver.NameOf(e["code"]) == "model_not_found" || driver.NameOf(e["type"]) == "not_found_error" {
 			return ralph.FailureModel
 		}
 		return ralph.FailureRequest
@@ -86,5 +86,5 @@ func failureKind(message string) ralph.FailureKind {
 // messageOf is what a message says that is a whole body.
 func messageOf(message string) string {
 	v := jsonscan.Fields([]byte(message), "error", "detail")
-	return cmp.Or(driver.OneLine(jsonscan.String(jsonscan.Fields(v["error"], "message")["message"], 4*driver.MaxMessage)), driver.OneLine(jsonscan.String(v["detail"], 4*driver.MaxMessage)), message)
+	return cmp.Or(driver.LineOf(jsonscan.Field(v["error"], "message")), driver.LineOf(v["detail"]), message)
 }

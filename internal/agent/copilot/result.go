@@ -30,7 +30,7 @@ func (d *decoder) metrics(b []byte) {
 	v := jsonscan.Fields(b, "modelMetrics", "totalNanoAiu", "aiCreditsStatus")
 	var models []ralph.ModelUsage
 	whole := jsonscan.Members(v["modelMetrics"], func(name, metric []byte) {
-		u := jsonscan.Fields(jsonscan.Fields(metric, "usage")["usage"], "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+		u := jsonscan.Fields(jsonscan.Field(metric, "usage"), "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
 		t := ralph.Tokens{
 			Output: jsonscan.Count(u["outputTokens"]), CacheRead: jsonscan.Count(u["cacheReadTokens"]), CacheWrite: jsonscan.Count(u["cacheWriteTokens"]),
 		}
@@ -51,7 +51,7 @@ func (d *decoder) metrics(b []byte) {
 		return // the turn's part of the rest is not known
 	}
 	d.Told.Models = models
-	if jsonscan.String(v["aiCreditsStatus"], driver.MaxName) == "complete" {
+	if driver.NameOf(v["aiCreditsStatus"]) == "complete" {
 		d.Told.Usage.Cost = ralph.Cost{Amount: max(0, ralph.FromUSD(jsonscan.Number(v["totalNanoAiu"])/nanoCreditsPerUSD))}
 	}
 }

@@ -98,14 +98,14 @@ func errorOf(text string) apiError {
 	}
 	rest, _, _ = strings.Cut(rest, "]\n")
 	rest = strings.TrimSuffix(rest, "]")
-	v := jsonscan.Fields(jsonscan.Fields([]byte(rest), "error")["error"], "code", "message", "details")
+	v := jsonscan.Fields(jsonscan.Field([]byte(rest), "error"), "code", "message", "details")
 	e := apiError{status: int(jsonscan.Count(v["code"])), message: driver.OneLine(rest)}
-	if s := driver.OneLine(jsonscan.String(v["message"], 4*driver.MaxMessage)); s != "" {
+	if s := driver.LineOf(v["message"]); s != "" {
 		e.message = s
 	}
 	if c := jsonscan.New(v["details"]); c.At('[') {
 		c.Array(func() {
-			if reason := jsonscan.String(jsonscan.Fields(c.Value(), "reason")["reason"], driver.MaxName); reason != "" {
+			if reason := driver.NameOf(jsonscan.Field(c.Value(), "reason")); reason != "" {
 				e.reason = reason
 			}
 		})

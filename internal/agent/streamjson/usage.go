@@ -46,7 +46,7 @@ func (d *Decoder) spend(e envelope) {
 		return
 	}
 	d.spent.since = addModel(d.spent.since, ralph.ModelUsage{
-		Model: jsonscan.String(e.model, driver.MaxName), Usage: ralph.Usage{Tokens: tokens, Cost: ralph.Cost{Unknown: true}},
+		Model: driver.NameOf(e.model), Usage: ralph.Usage{Tokens: tokens, Cost: ralph.Cost{Unknown: true}},
 	})
 	d.Usage(slices.Concat(d.spent.told, d.spent.since)...)
 }
