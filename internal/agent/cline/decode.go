@@ -17,15 +17,12 @@ type decoder struct {
 	driver.Stream
 	prompt string // says of older CLIs begin with it
 
-	message int    // texts begun
-	held    []byte // of the text at hand
-	isEcho  bool   // of held
-	pieces  bool   // of the text at hand were there
-	more    bool   // a part of it was emitted
-	saying  bool   // the lines are of an older CLI
-	result  *runResult
-	kind    ralph.FailureKind // of the last error; 0: none
-	fault   string            // its text
+	text   driver.Pieces
+	says   int  // texts of an older CLI
+	saying bool // the lines are of an older CLI
+	result *runResult
+	kind   ralph.FailureKind // of the last error; 0: none
+	fault  string            // its text
 }
 
 // runResult is the line that ends a run.
@@ -33,6 +30,7 @@ type runResult struct{ reason, text string }
 
 func newDecoder(prompt string, emit func(ralph.Event), finished func()) *decoder {
 	d := &decoder{Stream: driver.NewStream("cline", emit, finished), prompt: strings.TrimSpace(prompt)}
+	d.text = driver.NewPieces(&d.Stream)
 	d.ReadLines(d.line, "event", "taskId", "parentAgentId", "say", "text", "partial", "message",
 		"finishReason", "iterations", "aggregateUsage", "usage", "model")
 	return d
@@ -68,14 +66,14 @@ func (d *decoder) event(b []byte, partial, echo bool) {
 	kind := driver.NameOf(v["type"])
 	switch kind + " " + content {
 	case "content_start text", "content_update text":
-		d.piece(v["text"], echo)
+		d.text.Add(v["text"], echo)
 	case "content_end text":
-		if !d.pieces {
-			d.piece(v["text"], echo)
+		if !d.text.Begun {
+			d.text.Add(v["text"], echo)
 		}
-		d.endText()
+		d.text.End()
 	case "content_start tool":
-		d.endText()
+		d.text.End()
 		name := driver.NameOf(v["toolName"])
 		d.ToolStarted(driver.NameOf(v["toolCallId"]), name, summaryOf(name, v["input"]), echo)
 	case "content_end tool":
@@ -100,51 +98,22 @@ func (d *decoder) event(b []byte, partial, echo bool) {
 	}
 }
 
-// piece adds to the text at hand. The pieces are of a few letters, so they are
-// gathered.
-func (d *decoder) piece(value []byte, echo bool) {
-	if !d.pieces {
-		d.message++
-		d.pieces, d.isEcho = true, echo
-	}
-	d.isEcho = d.isEcho || echo
-	for raw, _ := jsonscan.Inner(value); len(raw) > 0; {
-		d.held, raw = jsonscan.Unescape(d.held, raw, driver.MaxText)
-		if len(raw) > 0 {
-			d.flush()
-		}
-	}
-}
-
-func (d *decoder) flush() {
-	if len(d.held) > 0 {
-		d.Words(jsonscan.Valid(d.held), "text "+strconv.Itoa(d.message), d.isEcho, d.more)
-		d.held, d.more = d.held[:0], true
-	}
-}
-
-// endText emits what is left of the text at hand, one that breaks off too.
-func (d *decoder) endText() {
-	d.flush()
-	d.pieces, d.more = false, false
-}
-
 // Close ends the stream.
 func (d *decoder) Close() {
 	d.Stream.Close()
-	d.endText()
+	d.text.End()
 }
 
 // fail keeps an error. Some are of a tool, and the run goes on; they count when
 // the run ends with an error.
 func (d *decoder) fail(kind ralph.FailureKind, message []byte) {
-	d.endText()
+	d.text.End()
 	d.kind, d.fault = kind, driver.LineOf(message)
 	d.Progress(d.fault)
 }
 
 func (d *decoder) onResult(v map[string][]byte) {
-	d.endText()
+	d.text.End()
 	d.result = &runResult{reason: driver.NameOf(v["finishReason"]), text: driver.LineOf(v["text"])}
 	usage := v["aggregateUsage"] // subagents included
 	if !jsonscan.IsSet(usage) {
@@ -194,9 +163,9 @@ func (d *decoder) say(v map[string][]byte, partial bool) {
 	}
 	switch what := driver.NameOf(v["say"]); what {
 	case "", "text", "completion_result":
-		d.message++
+		d.says++
 		echo := partial || d.prompt != "" && strings.TrimSpace(jsonscan.String(v["text"], len(d.prompt)+driver.MaxMessage)) == d.prompt
-		d.Text(v["text"], "say "+strconv.Itoa(d.message), echo)
+		d.Text(v["text"], "say "+strconv.Itoa(d.says), echo)
 	case "tool", "command", "use_mcp_server", "browser_action_launch":
 		id := "line " + strconv.Itoa(d.Count) // there is no end to it
 		d.ToolStarted(id, what, driver.LineOf(v["text"]), false)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,16 +17,12 @@ import (
 // subagents say does not come at all, nor does what the model thinks.
 type decoder struct {
 	driver.Stream
-	todos   driver.Todos
-	message int    // texts begun
-	held    []byte // of the text at hand
-	partial bool   // of held: a part may be missing, so it is not searched
-	pieces  bool   // of the text at hand were there
-	more    bool   // a part of it was emitted
-	result  *runResult
-	fault   string       // the last error that was no result
-	words   driver.Lines // of stderr
-	report  errorReport
+	todos  driver.Todos
+	text   driver.Pieces
+	result *runResult
+	fault  string       // the last error that was no result
+	words  driver.Lines // of stderr
+	report errorReport
 }
 
 // runResult is the line that ends a run.
@@ -42,6 +37,7 @@ func newDecoder(emit func(ralph.Event), finished func()) *decoder {
 	d := &decoder{Stream: driver.NewStream("gemini", emit, finished)}
 	d.ReadLines(d.line, "timestamp", "session_id", "model", "role", "content", "delta", "tool_name", "tool_id", "parameters",
 		"status", "output", "error", "stats", "message")
+	d.text = driver.NewPieces(&d.Stream)
 	d.words = driver.Lines{Limit: 4 * driver.MaxMessage, Line: d.complaint}
 	return d
 }
@@ -50,12 +46,12 @@ func (d *decoder) line(l map[string][]byte, kind string, partial bool) {
 	role := driver.NameOf(l["role"])
 	if kind == "message" && role == "assistant" {
 		if !jsonscan.IsTrue(l["delta"]) && !partial {
-			d.endText()
+			d.text.End()
 		}
-		d.piece(l["content"], partial)
+		d.text.Add(l["content"], partial)
 		return
 	}
-	d.endText()
+	d.text.End()
 	switch kind {
 	case "init":
 		d.Told.Session, d.Told.Model = driver.NameOf(l["session_id"]), driver.NameOf(l["model"])
@@ -78,45 +74,11 @@ func (d *decoder) line(l map[string][]byte, kind string, partial bool) {
 	}
 }
 
-// piece adds to the text at hand.
-func (d *decoder) piece(value []byte, partial bool) {
-	raw, _ := jsonscan.Inner(value)
-	if len(raw) == 0 {
-		return
-	}
-	if partial && !d.partial {
-		d.endText()
-	}
-	if !d.pieces {
-		d.message++
-		d.pieces, d.partial = true, partial
-	}
-	for len(raw) > 0 {
-		d.held, raw = jsonscan.Unescape(d.held, raw, driver.MaxText)
-		if len(raw) > 0 || len(d.held) >= driver.MaxText {
-			d.flush()
-		}
-	}
-}
-
-func (d *decoder) flush() {
-	if len(d.held) > 0 {
-		d.Stream.Words(jsonscan.Valid(d.held), "text "+strconv.Itoa(d.message), d.partial, d.more)
-		d.held, d.more = d.held[:0], true
-	}
-}
-
-// endText emits what is left of the text at hand.
-func (d *decoder) endText() {
-	d.flush()
-	d.pieces, d.more, d.partial = false, false, false
-}
-
 // Close ends the stream.
 func (d *decoder) Close() {
 	d.Stream.Close()
 	d.words.Close()
-	d.endText()
+	d.text.End()
 }
 
 func (d *decoder) toolStart(l map[string][]byte) {
