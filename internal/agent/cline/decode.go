@@ -120,7 +120,7 @@ func (d *decoder) onResult(v map[string][]byte) {
 		usage = v["usage"]
 	}
 	if u := jsonscan.Fields(usage, "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "totalCost"); jsonscan.IsSet(usage) {
-		d.Told.Usage.Tokens = tokensOf(u["inputTokens"], u["outputTokens"], u["cacheReadTokens"], u["cacheWriteTokens"])
+		d.Told.Usage.Tokens = driver.TokensWithCache(u["inputTokens"], u["cacheReadTokens"], u["cacheWriteTokens"], u["outputTokens"])
 		// A model cline knows no price of costs 0.
 		if cost := max(0, ralph.FromUSD(jsonscan.Number(u["totalCost"]))); cost > 0 {
 			d.Told.Usage.Cost = ralph.Cost{Amount: cost}
@@ -138,20 +138,13 @@ func (d *decoder) onResult(v map[string][]byte) {
 // result.
 func (d *decoder) used(v map[string][]byte) {
 	u := ralph.Usage{Cost: ralph.Cost{Unknown: true}}
-	u.Tokens = tokensOf(v["totalInputTokens"], v["totalOutputTokens"], v["totalCacheReadTokens"], v["totalCacheWriteTokens"])
+	u.Tokens = driver.TokensWithCache(v["totalInputTokens"], v["totalCacheReadTokens"], v["totalCacheWriteTokens"], v["totalOutputTokens"])
 	if cost := max(0, ralph.FromUSD(jsonscan.Number(v["totalCost"]))); cost > 0 {
 		u.Cost = ralph.Cost{Amount: cost}
 	}
 	d.Usage(ralph.ModelUsage{Model: d.Hints.Model, Usage: u})
 	d.Told.Usage.Tokens = u.Tokens
 	d.Told.Usage.Tokens.Unknown = true
-}
-
-// tokensOf counts tokens; cline's input holds those of the cache.
-func tokensOf(input, output, read, written []byte) ralph.Tokens {
-	t := ralph.Tokens{Output: jsonscan.Count(output), CacheRead: jsonscan.Count(read), CacheWrite: jsonscan.Count(written)}
-	t.Input = max(0, jsonscan.Count(input)-t.CacheRead-t.CacheWrite)
-	return t
 }
 
 // say reads a line of an older CLI. The agent's words are its texts and its

@@ -70,13 +70,7 @@ func (d *decoder) usage(b []byte) {
 		return
 	}
 	v := jsonscan.Fields(b, "input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens")
-	t := ralph.Tokens{
-		CacheRead:  jsonscan.Count(v["cached_input_tokens"]),
-		CacheWrite: jsonscan.Count(v["cache_write_input_tokens"]),
-		Output:     jsonscan.Count(v["output_tokens"]),
-	}
-	t.Input = max(0, jsonscan.Count(v["input_tokens"])-t.CacheRead-t.CacheWrite)
-	d.Told.Usage.Tokens = t
+	d.Told.Usage.Tokens = driver.TokensWithCache(v["input_tokens"], v["cached_input_tokens"], v["cache_write_input_tokens"], v["output_tokens"])
 }
 
 // item follows one item of the thread. Of one that is partial, what it says is

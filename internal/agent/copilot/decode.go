@@ -164,15 +164,7 @@ func (d *decoder) message(data []byte, sub, partial bool) {
 // wrote adds what a message cost in output; of a turn that runs nothing more is
 // known.
 func (d *decoder) wrote(model string, tokens int64) {
-	i := slices.IndexFunc(d.outputs, func(u ralph.ModelUsage) bool { return u.Model == model })
-	if i < 0 {
-		if len(d.outputs) >= maxModels {
-			return
-		}
-		i = len(d.outputs)
-		d.outputs = append(d.outputs, ralph.ModelUsage{Model: model, Usage: ralph.Usage{Cost: ralph.Cost{Unknown: true}, Tokens: ralph.Tokens{Unknown: true}}})
-	}
-	d.outputs[i].Usage.Tokens.Output += tokens
+	d.outputs = driver.AddModel(d.outputs, driver.Unpriced(model, ralph.Tokens{Output: tokens, Unknown: true}))
 	d.Usage(slices.Clone(d.outputs)...)
 }
 

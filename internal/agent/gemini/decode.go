@@ -2,8 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"cmp"
-	"slices"
 	"strings"
 	"time"
 
@@ -126,17 +124,12 @@ func (d *decoder) models(b []byte) {
 		in, out := jsonscan.Count(v["input_tokens"]), jsonscan.Count(v["output_tokens"])
 		t := ralph.Tokens{CacheRead: min(in, jsonscan.Count(v["cached"])), Output: max(out, jsonscan.Count(v["total_tokens"])-in)}
 		t.Input = in - t.CacheRead
-		if len(all) < driver.MaxName && t.Total() > 0 {
-			all = append(all, ralph.ModelUsage{Model: jsonscan.Plain(key, driver.MaxName), Usage: ralph.Usage{Cost: ralph.Cost{Unknown: true}, Tokens: t}})
+		if t.Total() > 0 {
+			all = driver.AddModel(all, driver.Unpriced(jsonscan.Plain(key, driver.MaxName), t))
 		}
 	})
-	if !ok {
-		return
-	}
-	slices.SortStableFunc(all, func(a, b ralph.ModelUsage) int { return cmp.Compare(a.Model, b.Model) })
-	d.Told.Models, d.Told.Usage.Tokens = all, ralph.Tokens{}
-	for _, m := range all {
-		d.Told.Usage.Tokens = d.Told.Usage.Tokens.Add(m.Usage.Tokens)
+	if ok {
+		d.Told.Models, d.Told.Usage.Tokens = all, driver.SumModels(all).Tokens
 	}
 }
 

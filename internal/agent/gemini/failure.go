@@ -128,12 +128,10 @@ func failureKind(class string, e apiError) ralph.FailureKind {
 	switch {
 	case strings.HasPrefix(class, "Fatal"):
 		return ralph.FailureCrash
-	case e.status == 401 || e.status == 403 || strings.HasPrefix(e.reason, "API_KEY_"): // a wrong key is a 400 to Google
+	case strings.HasPrefix(e.reason, "API_KEY_"): // a wrong key is a 400 to Google
 		return ralph.FailureAuth
-	case e.status == 404:
-		return ralph.FailureModel
-	case e.status >= 400 && e.status < 500 && e.status != 408 && e.status != 409 && e.status != 429 && e.status != 499:
-		return ralph.FailureRequest
+	case e.status == 499: // a cancelled request is one to Google
+		return ralph.FailureAPI
 	}
-	return ralph.FailureAPI
+	return driver.StatusKind(e.status)
 }

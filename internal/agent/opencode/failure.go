@@ -129,12 +129,11 @@ func failureKind(e *streamError) ralph.FailureKind {
 	switch {
 	case slices.Contains(quota, e.code) || e.status == 402:
 		return ralph.FailureQuota
-	case e.code == "model_not_found" || e.status == 404:
+	case e.code == "model_not_found":
 		return ralph.FailureModel
-	case e.status == 401 || e.status == 403:
-		return ralph.FailureAuth
-	case e.status >= 400 && e.status < 500 && e.status != 408 && e.status != 409 && e.status != 429 && !e.retryable:
-		return ralph.FailureRequest
+	}
+	if kind := driver.StatusKind(e.status); kind != ralph.FailureRequest || !e.retryable {
+		return kind
 	}
 	return ralph.FailureAPI
 }

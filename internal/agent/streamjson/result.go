@@ -53,7 +53,7 @@ func (d *Decoder) onResult(b []byte, subtype string) {
 	switch {
 	case v["modelUsage"] != nil: // of the whole run so far
 		all := modelUsage(v["modelUsage"])
-		d.Told.Usage.Tokens = driver.Less(sum(all).Tokens, d.before.Tokens)
+		d.Told.Usage.Tokens = driver.Less(driver.SumModels(all).Tokens, d.before.Tokens)
 		d.Told.Models = lessModels(all, d.models)
 	case v["usage"] != nil: // since the last result
 		if d.results == 0 {
