@@ -39,7 +39,7 @@ func (s *sandboxed) openBox(ctx context.Context) error {
 	err := s.tryBox(ctx)
 	switch {
 	case err == nil:
-		s.rec.report.Isolation = "Docker Sandbox " + dockersandbox.Name(s.Workspace)
+		s.rec.report.Isolation = "Docker Sandbox " + s.box.Name()
 		s.rec.out.Say("Isolation: " + s.rec.report.Isolation)
 		if s.cfg.Sources["delay"] == "default" {
 			s.delay = boxDelay
@@ -94,17 +94,14 @@ func (s *sandboxed) guests() dockersandbox.Process {
 	if s.box == nil {
 		return s.children
 	}
-	return boxed{s.children, s.box}
+	return boxed{s.box}
 }
 
 // boxed runs commands inside a Docker Sandbox.
-type boxed struct {
-	dockersandbox.Process
-	box *dockersandbox.VM
-}
+type boxed struct{ box *dockersandbox.VM }
 
 // Run starts the command there.
 func (b boxed) Run(ctx context.Context, c proc.Command) (proc.Exit, error) {
 	c.Argv = b.box.Exec(c.Dir, c.Argv...)
-	return b.Process.Run(ctx, c)
+	return b.box.Run(ctx, c)
 }

@@ -133,7 +133,7 @@ func (d *doctor) checkBox(ctx context.Context) {
 	if err == nil {
 		var ok bool
 		if ok, why, err = box.Available(ctx); ok {
-			d.add("isolation", StatusOK, "Docker Sandbox "+dockersandbox.Name(d.Workspace)+" can be used", "")
+			d.add("isolation", StatusOK, "Docker Sandbox "+box.Name()+" can be used", "")
 			return
 		}
 	}
@@ -141,7 +141,7 @@ func (d *doctor) checkBox(ctx context.Context) {
 		why = err.Error()
 	}
 	if d.docker == config.IsolationDocker {
-		d.add("isolation", StatusFail, "there is no Docker Sandbox: "+why, "install or start Docker Desktop, or set another --isolation")
+		d.add("isolation", StatusFail, "there is no Docker Sandbox: "+why, "install sbx or start Docker Desktop, or set another --isolation")
 		return
 	}
 	d.add("isolation", StatusWarn, "the agent would run without walls: "+why, "")
