@@ -124,6 +124,18 @@ func (d *doctor) checkReach() {
 	}
 }
 
+// checkReviews says whether an approval by an agent in mode tasks would count.
+func (d *doctor) checkReviews() {
+	switch why, instead := d.unprotectedReviews(d.docker != ""); {
+	case why == "":
+		d.add("reviews", StatusOK, "the code under review cannot approve in the reviewer's place", "")
+	case d.isolation == config.IsolationOff:
+		d.add("reviews", StatusOK, "approvals of mode tasks would be marked as not protected: "+why, "")
+	default:
+		d.add("reviews", StatusWarn, "approvals of mode tasks would not be protected (the action refuses such a run): "+why, instead)
+	}
+}
+
 // checkBox asks whether there is a Docker Sandbox. None is made.
 func (d *doctor) checkBox(ctx context.Context) {
 	box, err := dockersandbox.New(dockersandbox.Options{
