@@ -34,7 +34,7 @@ func TestManySlowFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	const known, pat = "q8W" + "2eR4tY6uI8oP0-aS1dF3", "ghp_" + "7dK2mQ9xW4bN1vL8pR5tY3zC6aF0gH2jU4sE"
 	s := New(Options{Known: []secret.String{secret.New(known)}, Formats: true})
-	s.spare.work.Store(1 << 20)
+	s.budget.work.Store(1 << 20)
 	slow := []byte(strings.Repeat("curl -H authorization slack xoxb- glpat- ", 500))
 	var refused []Hit
 	for n := 0; n < 1000 && refused == nil; n++ {
@@ -50,7 +50,7 @@ func TestManySlowFilesAreRefused(t *testing.T) {
 	if got := s.File("another.txt", nil, []byte(strings.Repeat(" slack xoxb- glpat-", 100))); got != nil {
 		t.Errorf("after Renew File(a bit slow) = %+v, want nothing", got)
 	}
-	s.spare.work.Store(0)
+	s.budget.work.Store(0)
 	for text, want := range map[string][]string{
 		"package a\n\n// curl -H is no secret\nfunc A() {}\n":               nil,
 		"x := \"" + pat + "\"":                                              {"github-pat"},
@@ -74,7 +74,7 @@ func TestSlowFileIsRefused(t *testing.T) {
 	if got := string(s.Mask(slow)); got != blot {
 		t.Errorf("Mask shows %d bytes of a text that was not searched", len(got))
 	}
-	if left := s.spare.work.Load(); left < spareWork/2 {
+	if left := s.budget.work.Load(); left < budgetWork/2 {
 		t.Errorf("%d bytes are left for the others", left)
 	}
 }
@@ -96,7 +96,7 @@ func TestManyTokensInTheBase(t *testing.T) {
 func TestManyArchivesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := New(Options{Known: []secret.String{secret.New("q8W" + "2eR4tY6uI8oP0-aS1dF3")}})
-	s.spare.unpacked.Store(maxMember + maxMember/2)
+	s.budget.unpacked.Store(maxMember + maxMember/2)
 	bomb := gz(make([]byte, maxMember-1<<10))
 	if got := s.File("a.gz", nil, bomb); len(got) != 0 {
 		t.Errorf("File(first) = %+v, want nothing", got)

@@ -4,22 +4,20 @@
 //
 // Two things are looked for.
 //
-// Known values are the exact secrets of this run. They are found as they are,
-// split over string literals, lists or lines, with separators or invisible
-// characters between, reversed, in ROT13, in base64 (both alphabets, any
-// offset, wrapped, twice), base32, hex or decimal bytes in the usual ways to
-// write them, escaped for URLs, HTML, JSON, C or mail, in UTF-16 and UTF-32, in
-// gzip, zlib, bzip2, zip and tar, and in base64 of those. Half of a random
-// value is enough.
+// Known values are the exact secrets of this run. They are found as a program prints
+// them by accident and as a lazy attacker writes them: as they are, split over string
+// literals, lists or lines, with separators or invisible characters between, reversed,
+// in ROT13, in base64 (both alphabets, any offset, wrapped), base32, hex or decimal
+// bytes, escaped for URLs, HTML or JSON, in UTF-16 and UTF-32, in gzip, zlib, bzip2, zip
+// and tar, and in base64 or hex of all those. Half of a random value is enough.
 //
 // Formats are the shapes of tokens, keys and passwords that a service or a tool
 // gives out: the rules of gitleaks, with the changes of rules.go, and a few of
 // our own.
 //
-// Not found is what a program can hide on purpose: encrypted values, codes of
-// the agent's own making, values spread over several files or words, pictures
-// of text, and what lies behind the limits of unpack.go. A scan is a net for
-// accidents and for the usual tricks, not a proof.
+// Not found is what somebody hides on purpose: encrypted values, codes of the agent's own
+// making, values spread over several files or words, pictures of text. A scan is a net
+// for accidents and for the usual tricks, not a proof.
 package secretscan
 
 import (
@@ -45,7 +43,7 @@ type Scanner struct {
 	known   *known
 	allow   func(path string) bool
 	formats func() *formats // compiled when first needed; nil: not wanted
-	spare   *spare
+	budget  *budget
 }
 
 // Hit is one thing that must not be published. Neither field holds any part of
@@ -70,7 +68,7 @@ const (
 
 // New compiles no rules.
 func New(o Options) *Scanner {
-	s := &Scanner{known: newKnown(o.Known), allow: o.Allow, spare: newSpare()}
+	s := &Scanner{known: newKnown(o.Known), allow: o.Allow, budget: newBudget()}
 	if o.Formats {
 		s.formats = sync.OnceValue(newFormats)
 	}
