@@ -48,7 +48,7 @@ func (r *Repo) whole(ctx context.Context, h plumbing.Hash) (*object.Commit, erro
 		return c, nil
 	}
 	// A partial clone has no files to merge.
-	if r.remote == nil || !r.partial() && r.inGuest(ctx, h) {
+	if r.remote == nil || !r.tree.Partial() && r.tree.HasTree(ctx, h) {
 		if err := r.importCommit(ctx, h); err == nil || r.remote == nil {
 			if err != nil {
 				return nil, err
@@ -98,11 +98,6 @@ func (r *Repo) take(ctx context.Context, from *remote.Server, adv remote.Adverti
 	}
 	_, err = r.store.ImportPack(f, false)
 	return err
-}
-
-// inGuest says that the workspace has a commit and its tree.
-func (r *Repo) inGuest(ctx context.Context, h plumbing.Hash) bool {
-	return r.gitEnv(ctx, []string{"GIT_NO_LAZY_FETCH=1"}, nil, nil, "cat-file", "-e", h.String()+"^{tree}") == nil
 }
 
 // trees are those of some commits; the zero commit has the zero tree.

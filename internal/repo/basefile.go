@@ -50,4 +50,4 @@ func (r *Repo) BaseFile(ctx context.Context, path string) ([]byte, error) {
 
 // Prefix is the path of Options.Dir from the top of the work tree, with a slash at
 // its end; empty at the top.
-func (r *Repo) Prefix() string { return r.prefix }
+func (r *Repo) Prefix() string { return r.tree.Prefix }

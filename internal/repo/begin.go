@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -183,7 +182,7 @@ func (r *Repo) advertised(ctx context.Context) (remote.Advertisement, error) {
 // findBase settles the base branch and returns the branch that is checked out,
 // "" when HEAD is detached. moved is where pull requests go by now.
 func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, error) {
-	checkedOut, err := r.checkedOut(ctx)
+	checkedOut, err := r.tree.CheckedOut(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -240,7 +239,7 @@ func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, e
 // localBase is a base branch as the workspace knows it; zero when it does not.
 func (r *Repo) localBase(ctx context.Context, base string) (plumbing.Hash, error) {
 	for _, ref := range []string{"refs/heads/", "refs/remotes/origin/"} {
-		if h, err := r.ref(ctx, ref+base); err != nil || !h.IsZero() {
+		if h, err := r.tree.Ref(ctx, ref+base); err != nil || !h.IsZero() {
 			return h, err
 		}
 	}
@@ -250,7 +249,7 @@ func (r *Repo) localBase(ctx context.Context, base string) (plumbing.Hash, error
 // likelyBase guesses where the branch that is checked out began; zero when there
 // is nothing to go by.
 func (r *Repo) likelyBase(ctx context.Context) (plumbing.Hash, error) {
-	if h, err := r.ref(ctx, "refs/remotes/origin/HEAD"); err != nil || !h.IsZero() {
+	if h, err := r.tree.Ref(ctx, "refs/remotes/origin/HEAD"); err != nil || !h.IsZero() {
 		return h, err
 	}
 	for _, name := range []string{"main", "master"} {
@@ -262,21 +261,6 @@ func (r *Repo) likelyBase(ctx context.Context) (plumbing.Hash, error) {
 		}
 	}
 	return plumbing.ZeroHash, nil
-}
-
-// ref is the commit of a reference of the workspace; zero when there is none.
-func (r *Repo) ref(ctx context.Context, name string) (plumbing.Hash, error) {
-	if strings.HasPrefix(name, "refs/") && r.noRef(name) {
-		return plumbing.ZeroHash, nil
-	}
-	s, err := r.answer(ctx, "rev-parse", "-q", "--verify", name+"^{commit}")
-	if err != nil {
-		if code, ok := exitCode(err); ok && code == 1 {
-			return plumbing.ZeroHash, nil
-		}
-		return plumbing.ZeroHash, err
-	}
-	return parseHash(s)
 }
 
 // noteDirt stages the tree as it is before the agent starts and remembers what
@@ -293,9 +277,9 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 	tree := c.TreeHash
 	// A broken submodule, which status passes over, is refused now and not after
 	// the agent has worked.
-	if !r.clean || modules != (store.Entry{}) || head != r.base && !r.unchanged(ctx, head) {
+	if !r.clean || modules != (store.Entry{}) || head != r.base && !r.tree.Unchanged(ctx, head) {
 		var notes []string
-		if tree, notes, err = r.stage(ctx); err != nil {
+		if tree, notes, err = r.tree.Stage(ctx); err != nil {
 			return err
 		}
 		r.notes = append(r.notes, notes...)

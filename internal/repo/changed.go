@@ -7,6 +7,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/repo/store"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // Seen identifies what would be published as it was seen last: by the last
@@ -21,11 +22,11 @@ func (r *Repo) Seen() string {
 // Changed lists the paths that differ between what Seen said then and what it
 // would say now, from the top of the work tree. They are foreign text.
 func (r *Repo) Changed(then string) ([]string, error) {
-	h, err := parseHash(then)
+	h, err := worktree.ParseHash(then)
 	if err != nil {
 		return nil, err
 	}
-	now, err := parseHash(r.Seen())
+	now, err := worktree.ParseHash(r.Seen())
 	if err != nil {
 		return nil, err
 	}

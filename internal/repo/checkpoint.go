@@ -10,9 +10,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 const (
@@ -193,7 +193,7 @@ func message(s string) string {
 // that cannot be brought there is noted: what is committed is safe already.
 func (r *Repo) catchUp(ctx context.Context, s *snapshot) {
 	defer r.keepRecord(false)
-	if s.head == r.line.tip && s.tree == s.public && s.parent == s.head && r.attached() {
+	if s.head == r.line.tip && s.tree == s.public && s.parent == s.head && r.tree.Attached() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), returnTime)
@@ -205,33 +205,8 @@ func (r *Repo) catchUp(ctx context.Context, s *snapshot) {
 	r.line.headTree = r.line.tipTree
 }
 
-// head is the commit HEAD points to; zero when there is none. It is read from
-// the files where that is plain to see, to save a child.
-func (r *Repo) head(ctx context.Context) (plumbing.Hash, error) {
-	if h := r.branchFile(); !h.IsZero() && r.attached() {
-		return h, nil
-	}
-	return r.ref(ctx, "HEAD")
-}
-
-// branchFile is the commit that the file of the work branch names; zero when there
-// is no such file, as where git has packed it.
-func (r *Repo) branchFile() plumbing.Hash {
-	b, err := files.Read(r.common, "refs/heads/"+r.opt.Branch, 4096)
-	if err != nil {
-		return plumbing.ZeroHash
-	}
-	h, _ := parseHash(string(b))
-	return h
-}
-
-func (r *Repo) attached() bool {
-	b, err := files.Read(r.gitDir, "HEAD", 4096)
-	return err == nil && strings.TrimSpace(string(b)) == "ref: refs/heads/"+r.opt.Branch
-}
-
 func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
-	if err := r.inTheMiddle(); err != nil {
+	if err := r.tree.InTheMiddle(); err != nil {
 		return err // a later iteration began it; another branch and index would spoil it
 	}
 	if r.line.tip != s.head {
@@ -254,18 +229,18 @@ func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
 		r.line.remade = nil
 	}
 	if s.tree != s.public {
-		err := r.gitEnv(ctx, r.indexEnv(), nil, nil, "read-tree", "-m", s.public.String())
-		if _, refused := exitCode(err); refused {
+		err := r.tree.GitEnv(ctx, r.tree.IndexEnv(), nil, nil, "read-tree", "-m", s.public.String())
+		if _, refused := worktree.ExitCode(err); refused {
 			// The index has flags that keep git from looking (skip-worktree and the
 			// like): a new one has none.
-			err = r.gitEnv(ctx, r.indexEnv(), nil, nil, "read-tree", s.public.String())
+			err = r.tree.GitEnv(ctx, r.tree.IndexEnv(), nil, nil, "read-tree", s.public.String())
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := r.attach(ctx, r.line.tip); err != nil {
+	if err := r.tree.Attach(ctx, r.line.tip); err != nil {
 		return err
 	}
-	return r.returnIndex()
+	return r.tree.ReturnIndex()
 }

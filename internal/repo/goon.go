@@ -95,7 +95,7 @@ func (r *Repo) fromBase(ctx context.Context) (plumbing.Hash, error) {
 	}
 	if in {
 		// The checkout stands on it, perhaps without holding it: a shallow clone.
-		if !r.inGuest(ctx, r.baseTip) {
+		if !r.tree.HasTree(ctx, r.baseTip) {
 			return r.base, nil
 		}
 		if err := r.importCommit(ctx, r.baseTip); err != nil {

@@ -230,7 +230,7 @@ func (r *Repo) guestSpan(ctx context.Context, tip plumbing.Hash, bases []plumbin
 			args = append(args, "^"+base.String())
 		}
 	}
-	s, err := r.out(ctx, nil, args...)
+	s, err := r.tree.Output(ctx, nil, args...)
 	if err != nil {
 		return span{}, err
 	}

@@ -121,7 +121,7 @@ func (c Changed) Large() (content io.ReadCloser, size int64, ok bool) {
 	if !isPointer {
 		return nil, 0, false
 	}
-	f, err := lfs.OpenObject(c.r.common, p)
+	f, err := lfs.OpenObject(c.r.tree.Common, p)
 	if err != nil {
 		return nil, 0, false
 	}

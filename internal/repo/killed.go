@@ -20,7 +20,7 @@ func (r *Repo) takeOver(ctx context.Context, k *Killed) error {
 	if r.clean {
 		return nil
 	}
-	tree, _, err := r.stage(ctx)
+	tree, _, err := r.tree.Stage(ctx)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (r *Repo) takeOver(ctx context.Context, k *Killed) error {
 	if err != nil {
 		return err
 	}
-	top, err := os.OpenRoot(r.top)
+	top, err := os.OpenRoot(r.tree.Top)
 	if err != nil {
 		return err
 	}
@@ -55,13 +55,13 @@ func (r *Repo) takeOver(ctx context.Context, k *Killed) error {
 // way of anybody else's: the run they belonged to is over.
 func (r *Repo) unlock(k *Killed) {
 	for _, name := range []string{"index.lock", "HEAD.lock"} {
-		if info, err := r.gitDir.Lstat(name); err == nil && info.Mode().IsRegular() && !files.ChangeTime(info).After(k.last) {
-			_ = r.gitDir.Remove(name) // git says what is wrong
+		if info, err := r.tree.GitDir.Lstat(name); err == nil && info.Mode().IsRegular() && !files.ChangeTime(info).After(k.last) {
+			_ = r.tree.GitDir.Remove(name) // git says what is wrong
 		}
 	}
 	for _, name := range []string{"refs/heads/" + k.Name + ".lock", "packed-refs.lock", "shallow.lock"} {
-		if info, err := r.common.Lstat(name); err == nil && info.Mode().IsRegular() && !files.ChangeTime(info).After(k.last) {
-			_ = r.common.Remove(name)
+		if info, err := r.tree.Common.Lstat(name); err == nil && info.Mode().IsRegular() && !files.ChangeTime(info).After(k.last) {
+			_ = r.tree.Common.Remove(name)
 		}
 	}
 }
@@ -93,11 +93,11 @@ func (r *Repo) makeWay(ctx context.Context, tip plumbing.Hash) error {
 	if there.Len() == 0 {
 		return nil
 	}
-	if err := r.copyIndex(); err != nil {
+	if err := r.tree.CopyIndex(); err != nil {
 		return err
 	}
 	paths := []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
-	if err := r.gitEnv(ctx, r.indexEnv(), strings.NewReader(there.String()), nil, append([]string{"--literal-pathspecs", "add", "-A"}, paths...)...); err != nil {
+	if err := r.tree.GitEnv(ctx, r.tree.IndexEnv(), strings.NewReader(there.String()), nil, append([]string{"--literal-pathspecs", "add", "-A"}, paths...)...); err != nil {
 		return err
 	}
 	if len(kept) > 0 {
@@ -105,11 +105,11 @@ func (r *Repo) makeWay(ctx context.Context, tip plumbing.Hash) error {
 			return err
 		}
 		args := append([]string{"--literal-pathspecs", "restore", "--staged", "--worktree", "--source=" + tip.String()}, paths...)
-		if err := r.gitEnv(ctx, r.indexEnv(), strings.NewReader(other.String()), nil, args...); err != nil {
+		if err := r.tree.GitEnv(ctx, r.tree.IndexEnv(), strings.NewReader(other.String()), nil, args...); err != nil {
 			return err
 		}
 	}
-	return r.returnIndex()
+	return r.tree.ReturnIndex()
 }
 
 // keepAside keeps files as a commit that a reference of ours names.
@@ -135,5 +135,5 @@ func (r *Repo) keepAside(ctx context.Context, files map[string]store.Entry) erro
 	}
 	ref := "refs/ralph/kept/" + kept.String()
 	r.note("of what a killed run left uncommitted, %d file(s) are different on the branch %s by now: the branch's are taken, and the others kept as %s", len(files), r.opt.Branch, ref)
-	return r.git(ctx, nil, nil, "update-ref", ref, kept.String())
+	return r.tree.Git(ctx, nil, nil, "update-ref", ref, kept.String())
 }

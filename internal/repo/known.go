@@ -59,7 +59,7 @@ func (r *Repo) findLocal(ctx context.Context, adv remote.Advertisement) error {
 		fmt.Fprintf(&in, "^%s\n", h)
 	}
 	fmt.Fprintln(&in, r.base)
-	s, err := r.out(ctx, strings.NewReader(in.String()), "rev-list", "--boundary", "--ignore-missing", fmt.Sprintf("--max-count=%d", maxLocal+1), "--stdin", "--not", "--remotes")
+	s, err := r.tree.Output(ctx, strings.NewReader(in.String()), "rev-list", "--boundary", "--ignore-missing", fmt.Sprintf("--max-count=%d", maxLocal+1), "--stdin", "--not", "--remotes")
 	if err != nil {
 		return err
 	}

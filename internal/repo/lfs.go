@@ -64,7 +64,7 @@ func (r *Repo) dangling(ctx context.Context, files []lfs.File) ([]omission, erro
 			leave(f, r.large.refused[f.OID])
 		case f.Size > maxLargeBytes:
 			leave(f, fmt.Sprintf("larger than %d GB, which Git LFS does not take", int64(maxLargeBytes)>>30))
-		case !r.large.there[f.OID] && !lfs.HasObject(r.common, f.Pointer):
+		case !r.large.there[f.OID] && !lfs.HasObject(r.tree.Common, f.Pointer):
 			away = append(away, f)
 		}
 	}
@@ -149,7 +149,7 @@ func (r *Repo) lfsServer() lfs.Server { return lfs.NewServer(r.remote, r.State()
 // needs notes the objects of commits that are to be pushed.
 func (r *Repo) needs(files []lfs.File) {
 	for _, f := range files {
-		if !r.large.there[f.OID] && lfs.HasObject(r.common, f.Pointer) {
+		if !r.large.there[f.OID] && lfs.HasObject(r.tree.Common, f.Pointer) {
 			r.large.need[f.OID] = f
 		}
 	}

@@ -111,7 +111,7 @@ func (r *Repo) sendLarge(ctx context.Context, files []lfs.File) map[string]error
 					results[i] = errors.New("the LFS server did not say where to send it")
 					return
 				}
-				results[i] = server.Upload(ctx, f, a, func(p lfs.Pointer) (*os.File, error) { return lfs.OpenObject(r.common, p) })
+				results[i] = server.Upload(ctx, f, a, func(p lfs.Pointer) (*os.File, error) { return lfs.OpenObject(r.tree.Common, p) })
 			})
 		}
 		wg.Wait()

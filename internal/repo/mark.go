@@ -18,10 +18,10 @@ func (r *Repo) Mark(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.begun == l.headTree && modules == (store.Entry{}) && r.unchanged(ctx, l.startHead) {
+	if l.begun == l.headTree && modules == (store.Entry{}) && r.tree.Unchanged(ctx, l.startHead) {
 		return nil
 	}
-	tree, _, err := r.stage(ctx)
+	tree, _, err := r.tree.Stage(ctx)
 	if err != nil || tree == l.begun {
 		return err
 	}

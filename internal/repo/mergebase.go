@@ -12,6 +12,7 @@ import (
 
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 var errCrossed = errors.New("the two have been merged into each other more than once")
@@ -28,14 +29,14 @@ func (r *Repo) mergeBase(ctx context.Context, sp span, tip, base plumbing.Hash) 
 	case slices.Contains(sp.edges, base):
 		return base, nil
 	case r.remote == nil:
-		s, err := r.answer(ctx, "merge-base", "--all", tip.String(), base.String())
+		s, err := r.tree.Line(ctx, "merge-base", "--all", tip.String(), base.String())
 		if err != nil {
 			return plumbing.ZeroHash, err
 		}
 		if strings.Contains(s, "\n") {
 			return plumbing.ZeroHash, errCrossed
 		}
-		return parseHash(s)
+		return worktree.ParseHash(s)
 	}
 	return r.newest(ctx, sp.edges)
 }

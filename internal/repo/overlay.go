@@ -65,7 +65,7 @@ func (r *Repo) Overlay(ctx context.Context, match func(path string) bool) (chang
 		return nil, err
 	}
 	changes = slices.DeleteFunc(changes, func(ch store.Change) bool {
-		return ch.Old.IsGitlink() || ch.New.IsGitlink() || r.isRunFile(ch.Path) || !match(ch.Path)
+		return ch.Old.IsGitlink() || ch.New.IsGitlink() || r.tree.IsRunFile(ch.Path) || !match(ch.Path)
 	})
 	if len(changes) == 0 {
 		return nil, nil
@@ -77,7 +77,7 @@ func (r *Repo) Overlay(ctx context.Context, match func(path string) bool) (chang
 	if err != nil {
 		return nil, err
 	}
-	if r.over.top, err = os.OpenRoot(r.top); err != nil {
+	if r.over.top, err = os.OpenRoot(r.tree.Top); err != nil {
 		return nil, err
 	}
 	touched, err := r.over.put(changes, contents)
@@ -202,7 +202,7 @@ func (o *overlay) put(changes []store.Change, contents map[plumbing.Hash][]byte)
 // hold takes the overlaid paths as they are staged now for what was there before
 // the run.
 func (r *Repo) hold(ctx context.Context, touched []string) error {
-	tree, _, err := r.stage(ctx)
+	tree, _, err := r.tree.Stage(ctx)
 	if err != nil {
 		return err
 	}

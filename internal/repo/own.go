@@ -132,7 +132,7 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 			return fmt.Sprintf("they change more than %d files", store.MaxChanges), nil
 		}
 	}
-	_, aside, err := r.within(ctx, all)
+	_, aside, err := r.tree.Within(ctx, all)
 	if err != nil {
 		return "", err
 	}

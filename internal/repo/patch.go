@@ -42,7 +42,7 @@ func (r *Repo) Patch(ctx context.Context, w io.Writer, limit int64) error {
 	if err != nil {
 		return err
 	}
-	changes = slices.DeleteFunc(changes, func(ch store.Change) bool { return r.isRunFile(ch.Path) })
+	changes = slices.DeleteFunc(changes, func(ch store.Change) bool { return r.tree.IsRunFile(ch.Path) })
 	r.fetchOld(ctx, changes)
 	var body, left bytes.Buffer
 	if of != "" && len(changes) > 0 {

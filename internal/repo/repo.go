@@ -4,22 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/repo/files"
-	"github.com/org/ralph-action/internal/repo/gitconfig"
-	"github.com/org/ralph-action/internal/repo/gitdir"
-	"github.com/org/ralph-action/internal/repo/index"
-	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // Identity is the author or committer of a commit.
@@ -29,17 +23,11 @@ type Identity struct{ Name, Email string }
 // called one at a time.
 type Repo struct {
 	opt    Options
-	top    string // of the work tree, as the guest names it
-	prefix string // of Dir below top, with a trailing slash; empty at the top
-	gitDir *os.Root
-	common *os.Root
-	temp   *os.Root
+	tree   *worktree.Tree
 	store  *store.Store
 	remote *remote.Server
 	// baseRemote is where the base is; nil: it is at remote.
 	baseRemote *remote.Server
-	runFiles   []string // from the top
-	paths      []string // pathspecs from the top; none: everything
 
 	asked   string                  // the branch before its suffix
 	killed  *Killed                 // the run of this branch that was killed here; nil: none
@@ -70,8 +58,6 @@ type Repo struct {
 	last    *snapshot // not yet checked out of; nil: none taken
 	refused []LeftOut // by the server, since the last snapshot
 	notes   []string
-
-	removals removals
 }
 
 // line is the work branch in the workspace.
@@ -123,7 +109,7 @@ const objectsDir = "objects.git"
 
 // Open looks at the workspace before anything is spent. It changes nothing in
 // it. Errors are gitdir.ErrNotRepository, ErrEmpty, *UnsupportedError,
-// *UnfinishedError, or say what is wrong with an option.
+// *worktree.UnfinishedError, or say what is wrong with an option.
 func Open(ctx context.Context, opt Options) (*Repo, error) {
 	if err := ralph.CheckBranch(opt.Branch); err != nil {
 		return nil, fmt.Errorf("branch %q: %w", opt.Branch, err)
@@ -141,37 +127,22 @@ func Open(ctx context.Context, opt Options) (*Repo, error) {
 }
 
 func (r *Repo) open(ctx context.Context) error {
-	at, err := gitdir.Locate(r.opt.Dir)
+	var err error
+	r.tree, err = worktree.Open(ctx, worktree.Options{Dir: r.opt.Dir, Sandbox: r.opt.Sandbox, Temp: r.opt.Temp, RunFiles: r.opt.RunFiles})
 	if err != nil {
 		return err
 	}
-	if r.gitDir, err = os.OpenRoot(at.Git); err != nil {
+	if err := r.tree.InTheMiddle(); err != nil {
 		return err
 	}
-	if r.common, err = os.OpenRoot(at.Common); err != nil {
+	if err := r.tree.OpenPaths(ctx, r.opt.AddPaths); err != nil {
 		return err
 	}
-	if r.temp, err = os.OpenRoot(r.opt.Temp); err != nil {
+	if err := r.tree.CopyIndex(); err != nil {
 		return err
 	}
-	c, err := r.supported()
-	if err != nil {
-		return err
-	}
-	if err := r.findTop(ctx, c); err != nil {
-		return err
-	}
-	if err := r.inTheMiddle(); err != nil {
-		return err
-	}
-	if err := r.openPaths(ctx); err != nil {
-		return err
-	}
-	if err := r.copyIndex(); err != nil {
-		return err
-	}
-	if err := r.look(ctx); err != nil {
-		return err
+	if r.base, r.clean, err = r.tree.Look(ctx); err != nil {
+		return r.filterTrouble(ctx, err)
 	}
 	r.asked = r.opt.Branch
 	if r.opt.Killed != nil && r.opt.Killed.Branch == r.asked {
@@ -183,6 +154,7 @@ func (r *Repo) open(ctx context.Context) error {
 	if err := ralph.CheckBranch(r.opt.Branch); err != nil { // it is longer now
 		return fmt.Errorf("branch %q with its suffix: %w", r.opt.Branch, err)
 	}
+	r.tree.Branch = r.opt.Branch
 	dir := filepath.Join(r.opt.Store, objectsDir)
 	if err := store.Clear(dir); err != nil {
 		return err
@@ -191,105 +163,6 @@ func (r *Repo) open(ctx context.Context) error {
 		return err
 	}
 	return r.importCommit(ctx, r.base)
-}
-
-// supported refuses what go-git cannot carry (gitrepository-layout,
-// extensions). It returns the repository's configuration.
-func (r *Repo) supported() (gitconfig.Config, error) {
-	b, err := files.Read(r.common, "config", gitconfig.MaxBytes)
-	if err != nil {
-		return gitconfig.Config{}, fmt.Errorf("the repository's configuration: %w", err)
-	}
-	c, err := gitconfig.Parse(b)
-	if err != nil {
-		return gitconfig.Config{}, fmt.Errorf("the repository's configuration: %w", err)
-	}
-	if f := strings.ToLower(c.Value("extensions", "objectformat")); f != "" && f != "sha1" {
-		return gitconfig.Config{}, &UnsupportedError{What: printable.Line(f, 20)}
-	}
-	if f := strings.ToLower(c.Value("extensions", "refstorage")); f != "" && f != "files" {
-		return gitconfig.Config{}, &UnsupportedError{What: printable.Line(f, 20)}
-	}
-	return c, nil
-}
-
-func (r *Repo) findTop(ctx context.Context, c gitconfig.Config) error {
-	if !r.topByFiles(c) {
-		if err := r.askTop(ctx); err != nil {
-			return err
-		}
-	}
-	for _, p := range r.opt.RunFiles {
-		if p = strings.TrimSuffix(p, "/"); filepath.IsAbs(p) {
-			rel, err := filepath.Rel(r.top, filepath.FromSlash(p))
-			if err != nil || !filepath.IsLocal(rel) {
-				continue
-			}
-			r.runFiles = append(r.runFiles, filepath.ToSlash(rel))
-			continue
-		}
-		r.runFiles = append(r.runFiles, r.prefix+p)
-	}
-	return nil
-}
-
-func (r *Repo) askTop(ctx context.Context) error {
-	s, err := r.out(ctx, nil, "rev-parse", "--show-toplevel", "--show-prefix")
-	if err != nil {
-		return notRepository(err)
-	}
-	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
-	if len(lines) == 0 || !filepath.IsAbs(lines[0]) {
-		return errors.New("the repository has no work tree")
-	}
-	if len(lines) > 2 {
-		return errors.New("the path of the workspace holds a line end")
-	}
-	r.top = lines[0]
-	if len(lines) == 2 {
-		r.prefix = lines[1]
-	}
-	return nil
-}
-
-// inTheMiddle refuses a work tree in the middle of a merge or a rebase.
-func (r *Repo) inTheMiddle() error {
-	for _, s := range []struct{ file, what string }{
-		{"MERGE_HEAD", "an unfinished merge (MERGE_HEAD)"},
-		{"CHERRY_PICK_HEAD", "an unfinished cherry-pick (CHERRY_PICK_HEAD)"},
-		{"REVERT_HEAD", "an unfinished revert (REVERT_HEAD)"},
-		{"rebase-merge", "an unfinished rebase (rebase-merge)"},
-		{"rebase-apply", "an unfinished rebase or am (rebase-apply)"},
-	} {
-		if _, err := r.gitDir.Lstat(s.file); err == nil {
-			return &UnfinishedError{What: s.what}
-		}
-	}
-	return nil
-}
-
-// unfinished copies the index and refuses a work tree in the middle of a merge,
-// a rebase or a conflict.
-func (r *Repo) unfinished(ctx context.Context) error {
-	if err := r.inTheMiddle(); err != nil {
-		return err
-	}
-	if err := r.copyIndex(); err != nil {
-		return err
-	}
-	if b, err := files.Read(r.temp, indexName, store.MaxMetaBytes); err == nil && index.Resolved(b) {
-		return nil
-	}
-	b := &bounded{left: guestOutputBytes}
-	if err := r.gitEnv(ctx, r.indexEnv(), nil, b, "ls-files", "-u", "-z"); err != nil {
-		return err
-	}
-	if b.Len() == 0 {
-		return nil
-	}
-	first, _, _ := strings.Cut(b.String(), "\x00")
-	_, name, _ := strings.Cut(first, "\t")
-	return unresolved(name)
 }
 
 // Close releases what Open took. The private store stays on disk, and no record in
@@ -307,10 +180,8 @@ func (r *Repo) Close() error {
 	if r.store != nil {
 		errs = append(errs, r.store.Close())
 	}
-	for _, root := range []*os.Root{r.gitDir, r.common, r.temp} {
-		if root != nil {
-			errs = append(errs, root.Close())
-		}
+	if r.tree != nil {
+		errs = append(errs, r.tree.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -339,7 +210,7 @@ type State struct {
 
 // State says what has become of the branch so far.
 func (r *Repo) State() State {
-	s := State{Branch: r.server.branch, Notes: slices.Concat(r.notes, r.removals.list()), Blocked: r.insp.refused, LeftOut: r.refused}
+	s := State{Branch: r.server.branch, Notes: slices.Concat(r.notes, r.tree.Notes()), Blocked: r.insp.refused, LeftOut: r.refused}
 	if s.Branch == "" {
 		s.Branch = r.opt.Branch
 	}

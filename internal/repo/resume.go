@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +12,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // found is the branch where it already is.
@@ -30,10 +29,10 @@ func (r *Repo) existing(ctx context.Context, adv remote.Advertisement) (found, e
 	var b found
 	var err error
 	if r.remote == nil {
-		if b.tip, err = r.ref(ctx, "refs/heads/"+r.opt.Branch); b.tip.IsZero() || err != nil {
+		if b.tip, err = r.tree.Ref(ctx, "refs/heads/"+r.opt.Branch); b.tip.IsZero() || err != nil {
 			return b, err
 		}
-		if b.in, err = r.contains(ctx, r.base, b.tip); b.in || err != nil {
+		if b.in, err = r.tree.Contains(ctx, r.base, b.tip); b.in || err != nil {
 			return b, err
 		}
 		return b, r.importCommit(ctx, b.tip)
@@ -65,7 +64,7 @@ func (r *Repo) existing(ctx context.Context, adv remote.Advertisement) (found, e
 // out, as the head of a pull request below its merge: a shallow clone does not
 // have it.
 func (r *Repo) dig(ctx context.Context, adv remote.Advertisement, tip plumbing.Hash) error {
-	if r.inGuest(ctx, tip) {
+	if r.tree.HasTree(ctx, tip) {
 		return r.importCommit(ctx, tip)
 	}
 	f, err := r.store.Spool()
@@ -80,48 +79,31 @@ func (r *Repo) dig(ctx context.Context, adv remote.Advertisement, tip plumbing.H
 		return err
 	}
 	r.server.known[tip] = true
-	if err := r.graft([]plumbing.Hash{tip}); err != nil {
+	if err := r.tree.AddShallow([]plumbing.Hash{tip}); err != nil {
 		return err
 	}
-	if err := r.handFile(ctx, f); err != nil {
+	if err := r.tree.IndexPack(ctx, f); err != nil {
 		return err
 	}
 	return r.importCommit(ctx, tip)
 }
 
-// contains says that old is an ancestor of (or the same as) tip. Commits the
-// workspace does not have are not; below one at which a shallow clone ends, it has
-// none.
-func (r *Repo) contains(ctx context.Context, tip, old plumbing.Hash) (bool, error) {
-	if tip == old {
-		return true, nil
-	}
-	if ends, err := files.Read(r.common, "shallow", maxShallowBytes); err == nil && bytes.Contains(ends, []byte(tip.String())) {
-		return false, nil
-	}
-	err := r.gitEnv(ctx, []string{"GIT_NO_LAZY_FETCH=1"}, nil, nil, "merge-base", "--is-ancestor", old.String(), tip.String())
-	if _, ok := exitCode(err); ok {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // keepLocal gives a branch of the same name in the workspace, when the run
 // would leave its commits without a name, a reference of its own.
 func (r *Repo) keepLocal(ctx context.Context, next plumbing.Hash) error {
-	if r.branchFile() == next {
+	if r.tree.BranchFile() == next {
 		return nil
 	}
-	local, err := r.ref(ctx, "refs/heads/"+r.opt.Branch)
+	local, err := r.tree.Ref(ctx, "refs/heads/"+r.opt.Branch)
 	if local.IsZero() || err != nil {
 		return err
 	}
-	in, err := r.contains(ctx, next, local)
+	in, err := r.tree.Contains(ctx, next, local)
 	if in || err != nil {
 		return err
 	}
 	ref := "refs/ralph/kept/" + local.String()
-	if err := r.git(ctx, nil, nil, "update-ref", ref, local.String()); err != nil {
+	if err := r.tree.Git(ctx, nil, nil, "update-ref", ref, local.String()); err != nil {
 		return err
 	}
 	r.note("the branch %s here had commits that the server's does not have: they are kept as %s", r.opt.Branch, ref)
@@ -132,7 +114,7 @@ func (r *Repo) keepLocal(ctx context.Context, next plumbing.Hash) error {
 // that is needed to check it out. contained says that the checkout has all of
 // it already; else came are the commits that came.
 func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advertisement, tip plumbing.Hash, known map[plumbing.Hash]bool) (contained bool, came span, err error) {
-	if in, err := r.contains(ctx, r.base, tip); in || err != nil {
+	if in, err := r.tree.Contains(ctx, r.base, tip); in || err != nil {
 		return in, came, err
 	}
 	if came, ok := r.atHand(ctx, tip); ok {
@@ -164,7 +146,7 @@ func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advert
 	if err := r.fill(ctx, from, adv, tip, known, f); err != nil {
 		return false, came, err
 	}
-	if err := r.handFile(ctx, f); err != nil {
+	if err := r.tree.IndexPack(ctx, f); err != nil {
 		return false, came, err
 	}
 	return false, came, r.importCommit(ctx, tip)
@@ -175,7 +157,7 @@ func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advert
 // what its tree adds to that. Only a rebase looks into the trees between. It returns
 // false if the workspace lacks a part of that, or holds something else under its name.
 func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came span, ok bool) {
-	if r.branchFile() != tip || r.partial() || r.opt.UpdateBase == UpdateRebase {
+	if r.tree.BranchFile() != tip || r.tree.Partial() || r.opt.UpdateBase == UpdateRebase {
 		return came, false
 	}
 	base, err := r.store.Commit(r.base)
@@ -205,9 +187,9 @@ func (r *Repo) fresh(tip plumbing.Hash) (span, error) {
 // fill fetches into f what a clone that does not hold everything needs besides,
 // and tells a shallow one where its history ends.
 func (r *Repo) fill(ctx context.Context, from *remote.Server, adv remote.Advertisement, tip plumbing.Hash, known map[plumbing.Hash]bool, f *os.File) error {
-	_, err := r.common.Lstat("shallow")
+	_, err := r.tree.Common.Lstat("shallow")
 	shallow := err == nil
-	if !shallow && !r.partial() {
+	if !shallow && !r.tree.Partial() {
 		return nil
 	}
 	// What was fetched for a comparison only is not in the workspace.
@@ -232,22 +214,7 @@ func (r *Repo) fill(ctx context.Context, from *remote.Server, adv remote.Adverti
 	if err != nil {
 		return err
 	}
-	return r.graft(edges)
-}
-
-// partial says that the clone leaves objects out that it means to fetch when
-// they are needed (partial-clone(5)): it has no token to do so.
-func (r *Repo) partial() bool {
-	c, err := r.supported()
-	if err != nil {
-		return true
-	}
-	for _, v := range c.Vars {
-		if v.Section == "extensions" && v.Key == "partialclone" || v.Section == "remote" && v.Key == "promisor" && v.Value != "false" {
-			return true
-		}
-	}
-	return false
+	return r.tree.AddShallow(edges)
 }
 
 // edges are the fetched commits with a parent this workspace does not have.
@@ -258,7 +225,7 @@ func (r *Repo) edges(ctx context.Context, tip plumbing.Hash) ([]plumbing.Hash, e
 	}
 	lack := map[plumbing.Hash]bool{}
 	for _, h := range sp.edges {
-		lack[h] = h != r.base && !r.inGuest(ctx, h)
+		lack[h] = h != r.base && !r.tree.HasTree(ctx, h)
 	}
 	var list []plumbing.Hash
 	for h := range sp.own {
@@ -267,7 +234,7 @@ func (r *Repo) edges(ctx context.Context, tip plumbing.Hash) ([]plumbing.Hash, e
 			return nil, err
 		}
 		for _, p := range c.ParentHashes {
-			if lack[p] || !sp.own[p] && !r.store.Has(p) && !r.inGuest(ctx, p) {
+			if lack[p] || !sp.own[p] && !r.store.Has(p) && !r.tree.HasTree(ctx, p) {
 				list = append(list, h)
 				break
 			}
@@ -311,8 +278,8 @@ func (r *Repo) resume(ctx context.Context, tip plumbing.Hash) error {
 	if err := r.makeWay(ctx, tip); err != nil {
 		return fmt.Errorf("make way for the branch %s: %w", r.opt.Branch, err)
 	}
-	err := r.git(ctx, nil, io.Discard, "-c", "advice.detachedHead=false", "checkout", "-q", "--no-track", "-B", r.opt.Branch, tip.String())
-	var g *GuestError
+	err := r.tree.Git(ctx, nil, io.Discard, "-c", "advice.detachedHead=false", "checkout", "-q", "--no-track", "-B", r.opt.Branch, tip.String())
+	var g *worktree.GitError
 	if errors.As(err, &g) && strings.Contains(g.Stderr, "would be overwritten") {
 		return &OverwriteError{Branch: r.opt.Branch, Err: err}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // Signer makes commits through the forge's API, which signs them. The types of
@@ -271,7 +272,7 @@ func (r *Repo) signOne(ctx context.Context, want SignCommit) (SignedCommit, erro
 			r.signing.sent[plumbing.NewHash(f.ID)] = true
 		}
 	}
-	id, err := parseHash(one.ID)
+	id, err := worktree.ParseHash(one.ID)
 	if err != nil {
 		return one, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/store"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // blobLimit omits blobs over store.MaxBlobBytes from a pack (rev-list --filter omits
@@ -32,7 +33,7 @@ type snapshot struct {
 	findings []ralph.Finding
 }
 
-// Snapshot stages and imports the work tree as it is now. *UnfinishedError
+// Snapshot stages and imports the work tree as it is now. *worktree.UnfinishedError
 // says that the agent left a merge or a conflict: such a tree is never
 // committed, and stays where it is.
 //
@@ -46,14 +47,14 @@ type snapshot struct {
 // them without meaning to (a tool that is cloned, a test's fixture), the files stay where
 // they are, and the rest of the work is published.
 func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
-	if err := r.unfinished(ctx); err != nil {
+	if err := r.tree.Unfinished(ctx); err != nil {
 		return ralph.Change{}, err
 	}
-	tree, notes, err := r.stageCopy(ctx)
+	tree, notes, err := r.tree.StageCopy(ctx)
 	if err != nil {
 		return ralph.Change{}, err
 	}
-	head, err := r.head(ctx)
+	head, err := r.tree.Head(ctx)
 	if err != nil {
 		return ralph.Change{}, err
 	}
@@ -91,9 +92,9 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	return ralph.Change{
 		Head:       head.String(),
 		Tree:       tree.String(),
-		Work:       work.id(),
+		Work:       work.ID(),
 		Files:      len(changes),
-		SinceStart: head != r.line.startHead || !work.none(),
+		SinceStart: head != r.line.startHead || !work.Empty(),
 		Insertions: insertions,
 		Deletions:  deletions,
 		Uncounted:  uncounted,
@@ -118,7 +119,7 @@ func (r *Repo) importSnapshot(ctx context.Context, s *snapshot) error {
 	filter := "--filter=blob:limit=" + blobLimit
 	known := []string{"^" + r.line.tipTree.String(), "^" + r.line.seenTree.String()}
 	err := r.importObjects(ctx, append(revs, known...), "--revs", filter)
-	if _, ok := exitCode(err); ok {
+	if _, ok := worktree.ExitCode(err); ok {
 		// The agent may have thrown away objects we count on: take the tree alone.
 		err = r.importObjects(ctx, []string{s.tree.String()}, "--revs", filter)
 	}
@@ -140,7 +141,7 @@ func (r *Repo) choose(ctx context.Context, s *snapshot) error {
 		return err
 	}
 	back := map[string]store.Entry{}
-	changes, aside, err := r.within(ctx, changes)
+	changes, aside, err := r.tree.Within(ctx, changes)
 	if err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func (r *Repo) pin(s *snapshot, set map[string]store.Entry) error {
 		return nil
 	}
 	for path, content := range r.opt.Pinned() {
-		path = r.prefix + path
+		path = r.tree.Prefix + path
 		was, err := r.store.Lookup(r.line.tipTree, path)
 		if err != nil {
 			return err

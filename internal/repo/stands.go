@@ -37,7 +37,7 @@ func (r *Repo) standsOn(ctx context.Context, tip, old plumbing.Hash) (bool, erro
 	}
 	// A server that does not show single commits: the workspace's word is all there is.
 	for _, h := range edges {
-		if in, err := r.contains(ctx, h, old); in || err != nil {
+		if in, err := r.tree.Contains(ctx, h, old); in || err != nil {
 			return in, err
 		}
 	}
