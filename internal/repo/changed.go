@@ -30,7 +30,7 @@ func (r *Repo) Changed(then string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	changes, err := r.store.Diff(h, now, nil)
+	changes, err := r.objects.Store.Diff(h, now, nil)
 	if err != nil {
 		return nil, fmt.Errorf("compare trees: %w", err)
 	}
@@ -49,12 +49,12 @@ func (r *Repo) LeftOut() []LeftOut { return r.line.missing }
 func (r *Repo) Unchanged(ctx context.Context, path, id string) bool {
 	trees := []plumbing.Hash{r.line.tipTree}
 	if !r.baseTip.IsZero() {
-		if base, err := r.whole(ctx, r.baseTip); err == nil {
+		if base, err := r.objects.Commit(ctx, r.baseTip); err == nil {
 			trees = append(trees, base.TreeHash)
 		}
 	}
 	for _, tree := range trees {
-		e, err := r.store.Lookup(tree, path)
+		e, err := r.objects.Store.Lookup(tree, path)
 		if err != nil {
 			return false
 		}

@@ -82,7 +82,7 @@ func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Comm
 		return ralph.Commit{}, nil
 	}
 	before := r.line.tipTree
-	parent, err := r.store.Commit(s.parent)
+	parent, err := r.objects.Store.Commit(s.parent)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
@@ -107,7 +107,7 @@ func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Comm
 
 // pushed pushes the line's tip, when that is wanted.
 func (r *Repo) pushed(ctx context.Context, c ralph.Commit) ralph.Commit {
-	if !r.opt.Push || r.remote == nil {
+	if !r.opt.Push || r.objects.Remote == nil {
 		return c
 	}
 	r.server.pending = true
@@ -125,14 +125,14 @@ func (r *Repo) pushed(ctx context.Context, c ralph.Commit) ralph.Commit {
 // commitSnapshot moves the line to the snapshot. It says whether there was
 // anything to move to.
 func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
-	parent, err := r.store.Commit(s.parent)
+	parent, err := r.objects.Store.Commit(s.parent)
 	if err != nil {
 		return false, err
 	}
 	tip := s.parent
 	if s.public != parent.TreeHash || s.own > 0 || r.line.untold {
 		now := r.opt.Clock()
-		tip, err = r.store.WriteCommit(&object.Commit{
+		tip, err = r.objects.Store.WriteCommit(&object.Commit{
 			Author:       signature(r.opt.Author, now),
 			Committer:    signature(r.opt.Committer, now),
 			Message:      message(r.opt.Message(it)),
@@ -157,11 +157,11 @@ func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
 }
 
 func (r *Repo) describe(s *snapshot, before plumbing.Hash) (ralph.Commit, error) {
-	tip, err := r.store.Commit(r.line.tip)
+	tip, err := r.objects.Store.Commit(r.line.tip)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
-	changes, err := r.store.Diff(before, r.line.tipTree, nil)
+	changes, err := r.objects.Store.Diff(before, r.line.tipTree, nil)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
@@ -217,13 +217,13 @@ func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
 			objects = append(objects, r.line.tip)
 		}
 		objects = append(append(objects, s.pinned...), r.line.remade...)
-		if _, err := r.store.Diff(s.tree, s.public, func(h plumbing.Hash) { objects = append(objects, h) }); err != nil {
+		if _, err := r.objects.Store.Diff(s.tree, s.public, func(h plumbing.Hash) { objects = append(objects, h) }); err != nil {
 			return err
 		}
 		if s.public == store.EmptyTree {
 			objects = append(objects, store.EmptyTree)
 		}
-		if err := r.handBack(ctx, objects); err != nil {
+		if err := r.objects.Export(ctx, objects); err != nil {
 			return err
 		}
 		r.line.remade = nil

@@ -24,14 +24,14 @@ func (r *Repo) takeOver(ctx context.Context, k *Killed) error {
 	if err != nil {
 		return err
 	}
-	c, err := r.store.Commit(r.base)
+	c, err := r.objects.Store.Commit(r.base)
 	if err != nil || tree == c.TreeHash {
 		return err
 	}
-	if err := r.importObjects(ctx, []string{tree.String(), "^" + c.TreeHash.String()}, "--revs", "--filter=blob:limit="+blobLimit); err != nil {
+	if err := r.objects.ImportNew(ctx, []plumbing.Hash{tree}, c.TreeHash); err != nil {
 		return err
 	}
-	changes, err := r.store.Diff(c.TreeHash, tree, nil)
+	changes, err := r.objects.Store.Diff(c.TreeHash, tree, nil)
 	if err != nil {
 		return err
 	}
@@ -71,14 +71,14 @@ func (r *Repo) unlock(k *Killed) {
 // into the index, where git finds it. Where tip has something else, as when somebody
 // pushed meanwhile, tip's version is taken and the other one kept.
 func (r *Repo) makeWay(ctx context.Context, tip plumbing.Hash) error {
-	c, err := r.store.Commit(tip)
+	c, err := r.objects.Store.Commit(tip)
 	if err != nil {
 		return err
 	}
 	var there, other strings.Builder
 	kept := map[string]store.Entry{}
 	for _, ch := range r.own {
-		target, err := r.store.Lookup(c.TreeHash, ch.Path)
+		target, err := r.objects.Store.Lookup(c.TreeHash, ch.Path)
 		switch {
 		case err != nil:
 			return err
@@ -114,23 +114,23 @@ func (r *Repo) makeWay(ctx context.Context, tip plumbing.Hash) error {
 
 // keepAside keeps files as a commit that a reference of ours names.
 func (r *Repo) keepAside(ctx context.Context, files map[string]store.Entry) error {
-	at, err := r.store.Commit(r.base)
+	at, err := r.objects.Store.Commit(r.base)
 	if err != nil {
 		return err
 	}
-	tree, err := r.store.Edit(at.TreeHash, files)
+	tree, err := r.objects.Store.Edit(at.TreeHash, files)
 	if err != nil {
 		return err
 	}
 	now := r.now()
-	kept, err := r.store.WriteCommit(&object.Commit{
+	kept, err := r.objects.Store.WriteCommit(&object.Commit{
 		Author: signature(r.opt.Committer, now), Committer: signature(r.opt.Committer, now),
 		Message: "ralph: what a killed run left uncommitted\n", TreeHash: tree, ParentHashes: []plumbing.Hash{r.base},
 	})
 	if err != nil {
 		return err
 	}
-	if err := r.handCommit(ctx, kept, r.base); err != nil {
+	if err := r.objects.ExportCommit(ctx, kept, r.base); err != nil {
 		return err
 	}
 	ref := "refs/ralph/kept/" + kept.String()

@@ -51,7 +51,7 @@ func (r *Repo) CheckLFS(ctx context.Context) error {
 	if err := r.probeFilter(ctx); err != nil {
 		return &LFSError{What: "git-lfs does not run for the agent's user, so their raw content would be committed: " + lfsSetUp, Err: err}
 	}
-	if r.remote == nil || !r.opt.Push {
+	if r.objects.Remote == nil || !r.opt.Push {
 		return nil
 	}
 	return r.probeServer(ctx)

@@ -63,7 +63,7 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 	byReason := map[string]*omission{}
 	for _, ch := range taken {
 		delete(blobs, ch.New.Hash)
-		p, _, _ := r.pointerOf(ch.New.Hash)
+		p, _, _ := lfs.ReadPointer(r.objects.Store, ch.New.Hash)
 		reason := "Git LFS did not take it: " + printable.Line(failed[p.OID].Error(), 400)
 		if byReason[reason] == nil {
 			byReason[reason] = &omission{reason: reason}
@@ -146,14 +146,14 @@ func (r *Repo) withoutUnknown(refused error) bool {
 		if !ch.New.IsBlob() {
 			return false
 		}
-		p, _, ok := r.pointerOf(ch.New.Hash)
+		p, _, ok := lfs.ReadPointer(r.objects.Store, ch.New.Hash)
 		return ok && (named[p.OID] || all && !r.large.there[p.OID])
 	})
 	if err != nil || len(taken) == 0 {
 		return false
 	}
 	for _, ch := range taken {
-		p, _, _ := r.pointerOf(ch.New.Hash)
+		p, _, _ := lfs.ReadPointer(r.objects.Store, ch.New.Hash)
 		r.large.refused[p.OID] = unknownReason
 	}
 	r.withdrawn(omission{reason: unknownReason, changes: taken})

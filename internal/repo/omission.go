@@ -86,7 +86,7 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []store.Change)
 			names.changes = append(names.changes, ch)
 		case ch.New != (store.Entry{}) && refusedName(ch):
 			special.changes = append(special.changes, ch)
-		case ch.New.IsBlob() && r.store.Has(ch.New.Hash) && !r.store.IsBlob(ch.New.Hash):
+		case ch.New.IsBlob() && r.objects.Store.Has(ch.New.Hash) && !r.objects.Store.IsBlob(ch.New.Hash):
 			crafted.changes = append(crafted.changes, ch)
 		case ch.New.IsBlob():
 			rest = append(rest, ch)
@@ -99,7 +99,7 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []store.Change)
 	unknown := omission{reason: unknownReason}
 	if len(r.large.refused) > 0 {
 		rest = slices.DeleteFunc(rest, func(ch store.Change) bool {
-			p, _, ok := r.pointerOf(ch.New.Hash)
+			p, _, ok := lfs.ReadPointer(r.objects.Store, ch.New.Hash)
 			if ok = ok && r.large.refused[p.OID] == unknownReason; ok {
 				unknown.changes = append(unknown.changes, ch)
 			}
@@ -223,7 +223,7 @@ func gitName(part string) bool {
 func (r *Repo) oversized(ctx context.Context, changes []store.Change) ([]store.Change, error) {
 	var ask strings.Builder
 	for _, ch := range changes {
-		if !r.store.Has(ch.New.Hash) {
+		if !r.objects.Store.Has(ch.New.Hash) {
 			fmt.Fprintln(&ask, ch.New.Hash)
 		}
 	}
@@ -249,7 +249,7 @@ func (r *Repo) oversized(ctx context.Context, changes []store.Change) ([]store.C
 	for _, ch := range changes {
 		h := ch.New.Hash.String()
 		switch {
-		case r.store.Has(ch.New.Hash):
+		case r.objects.Store.Has(ch.New.Hash):
 		case large[h]:
 			list = append(list, ch)
 		default:
@@ -261,7 +261,7 @@ func (r *Repo) oversized(ctx context.Context, changes []store.Change) ([]store.C
 	}
 	// The server has those of the base, but not for certain the others: with
 	// all of them here, a push is whole whatever it is based on.
-	return list, r.importObjects(ctx, fetch)
+	return list, r.objects.Import(ctx, fetch)
 }
 
 // unfiltered finds changed files whose attributes name a filter that is not
@@ -285,7 +285,7 @@ func (r *Repo) unfiltered(ctx context.Context, changes []store.Change) (list []o
 		case name == "" || name == "unspecified" || name == "unset" || name == "set", ch.New.Hash == ch.Old.Hash, ch.New.Mode == filemode.Symlink:
 			continue
 		case lfs.Asked(name):
-			p, size, ok := r.pointerOf(ch.New.Hash)
+			p, size, ok := lfs.ReadPointer(r.objects.Store, ch.New.Hash)
 			if ok {
 				kept = append(kept, lfs.File{Pointer: p, Path: ch.Path, Blob: ch.New.Hash})
 			}

@@ -13,7 +13,7 @@ const rewrites = 2
 // or keep rewriting.
 func (r *Repo) work(tree plumbing.Hash) (watch.Work, error) {
 	var w watch.Work
-	changes, err := r.store.Diff(r.line.startTree, tree, nil)
+	changes, err := r.objects.Store.Diff(r.line.startTree, tree, nil)
 	for _, ch := range changes {
 		if r.untrackedCache(ch.Path) == "" && !r.leftByGuardrail(ch) && r.line.rewritten[ch.Path] < rewrites {
 			w.Add(ch.Path, holds(ch.New))

@@ -199,7 +199,7 @@ func (r *Repo) uncommitted() ([]store.Change, error) {
 	if seen.IsZero() {
 		seen = l.begun
 	}
-	changes, err := r.store.Diff(l.headTree, seen, nil)
+	changes, err := r.objects.Store.Diff(l.headTree, seen, nil)
 	return slices.DeleteFunc(changes, func(ch store.Change) bool {
 		held, ok := l.held[ch.Path]
 		return l.made[ch.Path] || ok && held == ch.New

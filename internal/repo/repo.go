@@ -11,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/objects"
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 	"github.com/org/ralph-action/internal/repo/worktree"
@@ -22,12 +23,9 @@ type Identity struct{ Name, Email string }
 // Repo is the owner's view of a workspace and its branch. Its methods are
 // called one at a time.
 type Repo struct {
-	opt    Options
-	tree   *worktree.Tree
-	store  *store.Store
-	remote *remote.Server
-	// baseRemote is where the base is; nil: it is at remote.
-	baseRemote *remote.Server
+	opt     Options
+	tree    *worktree.Tree
+	objects *objects.Objects
 
 	asked   string                  // the branch before its suffix
 	killed  *Killed                 // the run of this branch that was killed here; nil: none
@@ -38,15 +36,11 @@ type Repo struct {
 	start   Start
 	baseTip plumbing.Hash // of the base branch, as known last; zero: not known
 
-	onBase   plumbing.Hash          // commit of the base that the branch stands on; zero: not known
-	gained   []gained               // what the base has of the branch, by the forge's word; the newest first
-	askedAt  plumbing.Hash          // the tip of the base when the forge was asked
-	offer    remote.Advertisement   // of the server the base is read from
-	writes   remote.Advertisement   // what the server offered to a push, as seen last; without caps: not known
-	spans    map[string]span        // asked before
-	apart    map[plumbing.Hash]bool // commits of the store that the workspace may lack
-	blended  map[plumbing.Hash]bool // files of ours in which the lines of two sides were merged
-	upstream map[plumbing.Hash]bool // commits the base's server has; nil when there is but one server
+	onBase  plumbing.Hash        // commit of the base that the branch stands on; zero: not known
+	gained  []gained             // what the base has of the branch, by the forge's word; the newest first
+	askedAt plumbing.Hash        // the tip of the base when the forge was asked
+	writes  remote.Advertisement // what the server offered to a push, as seen last; without caps: not known
+	spans   map[string]span      // asked before
 
 	line   line
 	server server
@@ -96,12 +90,11 @@ type server struct {
 	// commits since synced are replayed on.
 	onto    plumbing.Hash
 	synced  plumbing.Hash
-	aside   bool                   // onto is the base, and what is checked out is another branch
-	reads   remote.Advertisement   // what it offers to readers, as Begin saw it
-	known   map[plumbing.Hash]bool // commits the server has, trees included
-	pending bool                   // a push is still to be done
-	join    plumbing.Hash          // a merge of the base into tip that is to be pushed on top; zero: none
-	pushed  plumbing.Hash          // last tip that arrived; zero: none in this run
+	aside   bool                 // onto is the base, and what is checked out is another branch
+	reads   remote.Advertisement // what it offers to readers, as Begin saw it
+	pending bool                 // a push is still to be done
+	join    plumbing.Hash        // a merge of the base into tip that is to be pushed on top; zero: none
+	pushed  plumbing.Hash        // last tip that arrived; zero: none in this run
 }
 
 // objectsDir is the folder of the private store inside Options.Store.
@@ -114,20 +107,20 @@ func Open(ctx context.Context, opt Options) (*Repo, error) {
 	if err := ralph.CheckBranch(opt.Branch); err != nil {
 		return nil, fmt.Errorf("branch %q: %w", opt.Branch, err)
 	}
-	r := &Repo{opt: opt, large: newLargeFiles(), apart: map[plumbing.Hash]bool{}, blended: map[plumbing.Hash]bool{}}
+	r := &Repo{opt: opt, large: newLargeFiles()}
 	r.insp = newInspected()
 	r.signing = signing{made: map[plumbing.Hash]plumbing.Hash{}, sent: map[plumbing.Hash]bool{}}
-	if err := r.connect(); err != nil {
+	branch, base, err := connect(opt)
+	if err != nil {
 		return nil, err
 	}
-	if err := r.open(ctx); err != nil {
+	if err := r.open(ctx, branch, base); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
 
-func (r *Repo) open(ctx context.Context) error {
-	var err error
+func (r *Repo) open(ctx context.Context, branch, base *remote.Server) (err error) {
 	r.tree, err = worktree.Open(ctx, worktree.Options{Dir: r.opt.Dir, Sandbox: r.opt.Sandbox, Temp: r.opt.Temp, RunFiles: r.opt.RunFiles})
 	if err != nil {
 		return err
@@ -159,10 +152,13 @@ func (r *Repo) open(ctx context.Context) error {
 	if err := store.Clear(dir); err != nil {
 		return err
 	}
-	if r.store, err = store.Open(dir); err != nil {
+	s, err := store.Open(dir)
+	if err != nil {
 		return err
 	}
-	return r.importCommit(ctx, r.base)
+	r.objects = objects.New(s, r.tree, r.opt.Store, r.base)
+	r.objects.Remote, r.objects.BaseRemote = branch, base
+	return r.objects.ImportCommit(ctx, r.base)
 }
 
 // Close releases what Open took. The private store stays on disk, and no record in
@@ -177,8 +173,8 @@ func (r *Repo) Close() error {
 		errs = append(errs, r.rec.file.Close())
 		r.rec.file = nil
 	}
-	if r.store != nil {
-		errs = append(errs, r.store.Close())
+	if r.objects != nil {
+		errs = append(errs, r.objects.Store.Close())
 	}
 	if r.tree != nil {
 		errs = append(errs, r.tree.Close())

@@ -28,14 +28,14 @@ type found struct {
 func (r *Repo) existing(ctx context.Context, adv remote.Advertisement) (found, error) {
 	var b found
 	var err error
-	if r.remote == nil {
+	if r.objects.Remote == nil {
 		if b.tip, err = r.tree.Ref(ctx, "refs/heads/"+r.opt.Branch); b.tip.IsZero() || err != nil {
 			return b, err
 		}
 		if b.in, err = r.tree.Contains(ctx, r.base, b.tip); b.in || err != nil {
 			return b, err
 		}
-		return b, r.importCommit(ctx, b.tip)
+		return b, r.objects.ImportCommit(ctx, b.tip)
 	}
 	b.tip = adv.Branch(r.opt.Branch)
 	r.server.tip = b.tip
@@ -43,14 +43,14 @@ func (r *Repo) existing(ctx context.Context, adv remote.Advertisement) (found, e
 		return b, nil
 	}
 	var sp span
-	if b.in, sp, err = r.bring(ctx, r.remote, adv, b.tip, r.server.known); err != nil {
+	if b.in, sp, err = r.bring(ctx, r.objects.Remote, adv, b.tip, r.objects.Known); err != nil {
 		return b, fmt.Errorf("fetch the branch %s: %w", r.opt.Branch, err)
 	}
-	if !b.in && len(r.server.known) == 1 && r.server.known[r.base] {
+	if !b.in && len(r.objects.Known) == 1 && r.objects.Known[r.base] {
 		// All that came is what the branch has and the checkout has not.
 		r.remember(fmt.Sprint(b.tip, []plumbing.Hash{r.base}), sp)
 	}
-	r.server.known[b.tip] = r.server.known[b.tip] || r.store.Has(b.tip)
+	r.objects.Known[b.tip] = r.objects.Known[b.tip] || r.objects.Store.Has(b.tip)
 	if b.in && r.opt.Continue && b.tip != r.base {
 		b.in = false
 		if err := r.dig(ctx, adv, b.tip); err != nil {
@@ -65,27 +65,27 @@ func (r *Repo) existing(ctx context.Context, adv remote.Advertisement) (found, e
 // have it.
 func (r *Repo) dig(ctx context.Context, adv remote.Advertisement, tip plumbing.Hash) error {
 	if r.tree.HasTree(ctx, tip) {
-		return r.importCommit(ctx, tip)
+		return r.objects.ImportCommit(ctx, tip)
 	}
-	f, err := r.store.Spool()
+	f, err := r.objects.Store.Spool()
 	if err != nil {
 		return err
 	}
 	defer store.Discard(f)
-	if err := r.remote.Fetch(ctx, adv, remote.Wanted{Tips: []plumbing.Hash{tip}, Depth: 1}, f); err != nil {
+	if err := r.objects.Remote.Fetch(ctx, adv, remote.Wanted{Tips: []plumbing.Hash{tip}, Depth: 1}, f); err != nil {
 		return err
 	}
-	if _, err := r.store.ImportPack(f, false); err != nil {
+	if _, err := r.objects.Store.ImportPack(f, false); err != nil {
 		return err
 	}
-	r.server.known[tip] = true
+	r.objects.Known[tip] = true
 	if err := r.tree.AddShallow([]plumbing.Hash{tip}); err != nil {
 		return err
 	}
 	if err := r.tree.IndexPack(ctx, f); err != nil {
 		return err
 	}
-	return r.importCommit(ctx, tip)
+	return r.objects.ImportCommit(ctx, tip)
 }
 
 // keepLocal gives a branch of the same name in the workspace, when the run
@@ -120,7 +120,7 @@ func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advert
 	if came, ok := r.atHand(ctx, tip); ok {
 		return false, came, nil
 	}
-	f, err := r.store.Spool()
+	f, err := r.objects.Store.Spool()
 	if err != nil {
 		return false, came, err
 	}
@@ -132,11 +132,11 @@ func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advert
 	if err := from.Fetch(ctx, adv, remote.Wanted{Tips: []plumbing.Hash{tip}, Have: have}, f); err != nil {
 		return false, came, err
 	}
-	n, err := r.store.ImportPack(f, false)
+	n, err := r.objects.Store.ImportPack(f, false)
 	if err != nil {
 		return false, came, err
 	}
-	if n == 0 && !r.store.Has(tip) {
+	if n == 0 && !r.objects.Store.Has(tip) {
 		// Nothing was sent: the tip is below a commit we said we have.
 		return true, came, nil
 	}
@@ -149,7 +149,7 @@ func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advert
 	if err := r.tree.IndexPack(ctx, f); err != nil {
 		return false, came, err
 	}
-	return false, came, r.importCommit(ctx, tip)
+	return false, came, r.objects.ImportCommit(ctx, tip)
 }
 
 // atHand takes a commit into the store that is the work branch of the workspace, as
@@ -160,20 +160,20 @@ func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came span, ok boo
 	if r.tree.BranchFile() != tip || r.tree.Partial() || r.opt.UpdateBase == UpdateRebase {
 		return came, false
 	}
-	base, err := r.store.Commit(r.base)
+	base, err := r.objects.Store.Commit(r.base)
 	if err == nil {
-		err = r.importObjects(ctx, []string{tip.String(), "^" + r.base.String()}, "--revs", "--filter=tree:0")
+		err = r.objects.Import(ctx, []string{tip.String(), "^" + r.base.String()}, "--revs", "--filter=tree:0")
 	}
-	if err != nil || !r.store.Has(tip) {
+	if err != nil || !r.objects.Store.Has(tip) {
 		return came, false
 	}
 	came, err = r.fresh(tip)
 	if err != nil || !slices.Equal(came.edges, []plumbing.Hash{r.base}) {
 		return came, false
 	}
-	c, err := r.store.Commit(tip)
+	c, err := r.objects.Store.Commit(tip)
 	if err == nil {
-		err = r.importObjects(ctx, []string{c.TreeHash.String(), "^" + base.TreeHash.String()}, "--revs", "--filter=blob:limit="+blobLimit)
+		err = r.objects.ImportNew(ctx, []plumbing.Hash{c.TreeHash}, base.TreeHash)
 	}
 	return came, err == nil && r.filled(base, c)
 }
@@ -181,7 +181,7 @@ func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came span, ok boo
 // fresh are the commits of the store from tip down to what is checked out, and
 // to those that the workspace may lack.
 func (r *Repo) fresh(tip plumbing.Hash) (span, error) {
-	return walk(r.store, []plumbing.Hash{tip}, func(h plumbing.Hash) bool { return h == r.base || r.apart[h] })
+	return walk(r.objects.Store, []plumbing.Hash{tip}, func(h plumbing.Hash) bool { return h == r.base || r.objects.Apart[h] })
 }
 
 // fill fetches into f what a clone that does not hold everything needs besides,
@@ -193,7 +193,7 @@ func (r *Repo) fill(ctx context.Context, from *remote.Server, adv remote.Adverti
 		return nil
 	}
 	// What was fetched for a comparison only is not in the workspace.
-	if ok, most := r.complete(tip); !ok || len(r.apart) > 0 {
+	if ok, most := r.complete(tip); !ok || len(r.objects.Apart) > 0 {
 		// The branch began at a commit this clone does not hold, and counts on
 		// its files.
 		w := remote.Wanted{Tips: []plumbing.Hash{tip}, Depth: 1}
@@ -203,7 +203,7 @@ func (r *Repo) fill(ctx context.Context, from *remote.Server, adv remote.Adverti
 		if err := from.Fetch(ctx, adv, w, f); err != nil {
 			return err
 		}
-		if _, err := r.store.ImportPack(f, false); err != nil {
+		if _, err := r.objects.Store.ImportPack(f, false); err != nil {
 			return err
 		}
 	}
@@ -229,12 +229,12 @@ func (r *Repo) edges(ctx context.Context, tip plumbing.Hash) ([]plumbing.Hash, e
 	}
 	var list []plumbing.Hash
 	for h := range sp.own {
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range c.ParentHashes {
-			if lack[p] || !sp.own[p] && !r.store.Has(p) && !r.tree.HasTree(ctx, p) {
+			if lack[p] || !sp.own[p] && !r.objects.Store.Has(p) && !r.tree.HasTree(ctx, p) {
 				list = append(list, h)
 				break
 			}
@@ -247,7 +247,7 @@ func (r *Repo) edges(ctx context.Context, tip plumbing.Hash) ([]plumbing.Hash, e
 // fetched commit, and of the commits that came with it; most is their number, at
 // most maxLocal and at least 1.
 func (r *Repo) complete(tip plumbing.Hash) (ok bool, most int) {
-	b, err := r.store.Commit(r.base)
+	b, err := r.objects.Store.Commit(r.base)
 	if err != nil {
 		return false, 1
 	}
@@ -257,7 +257,7 @@ func (r *Repo) complete(tip plumbing.Hash) (ok bool, most int) {
 	}
 	most = max(1, len(sp.own))
 	for h := range sp.own {
-		if c, err := r.store.Commit(h); err != nil || !r.filled(b, c) {
+		if c, err := r.objects.Store.Commit(h); err != nil || !r.filled(b, c) {
 			return false, most
 		}
 	}
@@ -266,9 +266,9 @@ func (r *Repo) complete(tip plumbing.Hash) (ok bool, most int) {
 
 // filled reports whether the store holds every file of a commit that is not in base.
 func (r *Repo) filled(base, c *object.Commit) bool {
-	changes, err := r.store.Diff(base.TreeHash, c.TreeHash, nil)
+	changes, err := r.objects.Store.Diff(base.TreeHash, c.TreeHash, nil)
 	return err == nil && !slices.ContainsFunc(changes, func(ch store.Change) bool {
-		return ch.New.IsBlob() && !r.store.Has(ch.New.Hash)
+		return ch.New.IsBlob() && !r.objects.Store.Has(ch.New.Hash)
 	})
 }
 

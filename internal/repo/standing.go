@@ -19,10 +19,10 @@ func (r *Repo) standing(ctx context.Context) (tree plumbing.Hash, of string, err
 		return r.line.public, "", nil
 	}
 	if h := r.tree.RebaseHead(); !h.IsZero() {
-		if err := r.importCommit(ctx, h); err != nil {
+		if err := r.objects.ImportCommit(ctx, h); err != nil {
 			return plumbing.ZeroHash, "", err
 		}
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			return plumbing.ZeroHash, "", err
 		}
@@ -31,5 +31,5 @@ func (r *Repo) standing(ctx context.Context) (tree plumbing.Hash, of string, err
 	if tree, _, err = r.tree.Stage(ctx); err != nil {
 		return plumbing.ZeroHash, "", err
 	}
-	return tree, "with " + unfinished.What + ", as it stands", r.importObjects(ctx, []string{tree.String()}, "--revs", "--filter=blob:none")
+	return tree, "with " + unfinished.What + ", as it stands", r.objects.Import(ctx, []string{tree.String()}, "--revs", "--filter=blob:none")
 }
