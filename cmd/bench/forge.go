@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/cli/demo"
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/worktree"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
@@ -138,7 +138,7 @@ type guest struct {
 }
 
 // Git makes a guest of guest.
-func (g *guest) Git(ctx context.Context, c repo.GuestCommand) error {
+func (g *guest) Git(ctx context.Context, c worktree.Command) error {
 	var stderr bytes.Buffer
 	exit, err := g.children.Run(ctx, proc.Command{
 		Argv: append([]string{"git"}, c.Args...), Dir: g.dir, Env: append(append([]string{}, g.env...), c.Env...),
@@ -151,7 +151,7 @@ func (g *guest) Git(ctx context.Context, c repo.GuestCommand) error {
 		return ctx.Err()
 	case exit.Code != 0 || exit.Why != proc.Exited:
 		text, _ := io.ReadAll(io.LimitReader(&stderr, 8<<10))
-		return &repo.GuestError{Args: c.Args, ExitCode: exit.Code, Stderr: string(text)}
+		return &worktree.GitError{Args: c.Args, ExitCode: exit.Code, Stderr: string(text)}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package repo
+package worktree
 
 import (
 	"context"
@@ -15,17 +15,16 @@ import (
 )
 
 const (
-	// maxSpecBytes bounds Options.AddPaths, which travels in an argument list.
+	// maxSpecBytes bounds the pathspecs, which travel in an argument list.
 	maxSpecBytes = 64 << 10
 	// pathsIndexName is a scratch index inside Options.Temp that holds nothing but
 	// the paths to be matched.
 	pathsIndexName = "paths-index"
 )
 
-// openPaths checks Options.AddPaths with git itself and makes them independent
-// of the folder they are written for, which the agent may remove.
-func (r *Repo) openPaths(ctx context.Context) error {
-	specs := r.opt.AddPaths
+// OpenPaths checks the pathspecs of add-paths with git itself and makes them independent
+// of the directory they are written for, which the agent may remove.
+func (t *Tree) OpenPaths(ctx context.Context, specs []string) error {
 	if len(specs) == 0 {
 		return nil
 	}
@@ -39,30 +38,30 @@ func (r *Repo) openPaths(ctx context.Context) error {
 	if size > maxSpecBytes {
 		return fmt.Errorf("add-paths has %d bytes, more than %d: use folders or wildcards", size, maxSpecBytes)
 	}
-	args := append([]string{"-C", filepath.Join(r.top, r.prefix), "ls-files", "-z", "--"}, specs...)
-	err := r.gitEnv(ctx, []string{"GIT_INDEX_FILE=" + filepath.Join(r.opt.Temp, "no-index")}, nil, nil, args...)
-	var g *GuestError
+	args := append([]string{"-C", filepath.Join(t.Top, t.Prefix), "ls-files", "-z", "--"}, specs...)
+	err := t.GitEnv(ctx, []string{"GIT_INDEX_FILE=" + filepath.Join(t.Temp.Name(), "no-index")}, nil, nil, args...)
+	var g *GitError
 	if errors.As(err, &g) {
-		return fmt.Errorf("add-paths: %s", strings.TrimPrefix(g.said(400), "fatal: "))
+		return fmt.Errorf("add-paths: %s", strings.TrimPrefix(g.Message(400), "fatal: "))
 	}
 	if err != nil {
 		return err
 	}
 	positive := false
 	for _, s := range specs {
-		spec, exclude := fromTop(r.prefix, s)
+		spec, exclude := fromTop(t.Prefix, s)
 		positive = positive || !exclude
-		r.paths = append(r.paths, spec)
+		t.Paths = append(t.Paths, spec)
 	}
 	if !positive { // as git add has it
-		r.paths = append(r.paths, ":(top)")
+		t.Paths = append(t.Paths, ":(top)")
 	}
 	return nil
 }
 
 // fromTop is a pathspec (gitglossary) that means from the top of the work tree
-// what spec means in the folder prefix, which ends in a slash or is empty.
-// exclude says that it takes paths away.
+// what spec means in the directory prefix, which ends in a slash or is empty.
+// exclude reports that it takes paths away.
 func fromTop(prefix, spec string) (top string, exclude bool) {
 	var magic []string
 	rest := spec
@@ -98,12 +97,11 @@ func fromTop(prefix, spec string) (top string, exclude bool) {
 	return ":(" + strings.Join(append(magic, "top"), ",") + ")" + rest, exclude
 }
 
-// within parts changes into those Options.AddPaths names and the others. The
-// matching is git's own, on a scratch index that holds the paths alone: what was
-// there in stage 1, what is there in stage 2, so that a file and a folder of the
-// same name have room.
-func (r *Repo) within(ctx context.Context, changes []store.Change) (in, out []store.Change, err error) {
-	if len(r.paths) == 0 || len(changes) == 0 {
+// Within splits changes into those add-paths names and the others. The matching is
+// git's own, on a scratch index that holds the paths alone: old entries in stage 1, new
+// ones in stage 2, so that a file and a directory of the same name have room.
+func (t *Tree) Within(ctx context.Context, changes []store.Change) (in, out []store.Change, err error) {
+	if len(t.Paths) == 0 || len(changes) == 0 {
 		return changes, nil, nil
 	}
 	var info strings.Builder
@@ -114,21 +112,21 @@ func (r *Repo) within(ctx context.Context, changes []store.Change) (in, out []st
 			}
 		}
 	}
-	if err := r.temp.Remove(pathsIndexName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := t.Temp.Remove(pathsIndexName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
 	}
-	env := []string{"GIT_INDEX_FILE=" + filepath.Join(r.opt.Temp, pathsIndexName)}
-	err = r.gitEnv(ctx, env, strings.NewReader(info.String()), nil,
+	env := []string{"GIT_INDEX_FILE=" + filepath.Join(t.Temp.Name(), pathsIndexName)}
+	err = t.GitEnv(ctx, env, strings.NewReader(info.String()), nil,
 		"-c", "core.protectNTFS=false", "-c", "core.protectHFS=false", "update-index", "-z", "--index-info")
 	if err != nil {
 		return nil, nil, fmt.Errorf("add-paths: %w", err)
 	}
-	b := &bounded{left: guestOutputBytes}
-	if err := r.gitEnv(ctx, env, nil, b, append([]string{"ls-files", "-z", "--"}, r.paths...)...); err != nil {
+	list, err := t.OutputEnv(ctx, env, nil, append([]string{"ls-files", "-z", "--"}, t.Paths...)...)
+	if err != nil {
 		return nil, nil, fmt.Errorf("add-paths: %w", err)
 	}
 	named := map[string]bool{}
-	for p := range strings.SplitSeq(b.String(), "\x00") {
+	for p := range strings.SplitSeq(list, "\x00") {
 		named[p] = true
 	}
 	gaveWay := displaced(changes, named)
@@ -142,8 +140,8 @@ func (r *Repo) within(ctx context.Context, changes []store.Change) (in, out []st
 	return in, out, nil
 }
 
-// displaced finds what a named path cannot stand beside: the file where it needs
-// a folder, and what lay in the folder where it is a file.
+// displaced returns the removed paths that no named path can stand beside: a file in the
+// place of its directory, or files below the place of a file.
 func displaced(changes []store.Change, named map[string]bool) map[string]bool {
 	folders, files := map[string]bool{}, map[string]bool{}
 	for _, ch := range changes {

@@ -1,4 +1,4 @@
-package repo
+package worktree
 
 import (
 	"bytes"
@@ -18,9 +18,9 @@ import (
 	"github.com/org/ralph-action/internal/repo/printable"
 )
 
-// git waits for the other end of a pipe that stands where it reads a file, which nobody
-// ever opens. What an agent has put there goes before git runs, and what lies where
-// looking takes longer goes when git has not ended for a while.
+// Git waits for the other end of a pipe that stands in the place of a file it reads, and
+// nobody ever opens that. Pipes where an agent may put them are removed before git runs.
+// Places where looking takes longer are searched when git has not ended for a while.
 
 const (
 	pipeFirst = 3 * time.Second // until a git that still runs may be waiting for a pipe
@@ -51,10 +51,11 @@ func (r *removals) note(text string) {
 	}
 }
 
-func (r *removals) list() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.notes)
+// Notes returns what was removed because git would have waited for it.
+func (t *Tree) Notes() []string {
+	t.removals.mu.Lock()
+	defer t.removals.mu.Unlock()
+	return slices.Clone(t.removals.notes)
 }
 
 // special reports whether git would wait for what stands under a name, or read without
@@ -65,29 +66,29 @@ func special(mode fs.FileMode) bool {
 
 // unblock removes pipes and devices, and links to them, from where git reads its files.
 // HEAD and config come back as they were last.
-func (r *Repo) unblock() {
-	if r.gitDir == nil || r.common == nil {
+func (t *Tree) unblock() {
+	if t.GitDir == nil || t.Common == nil {
 		return
 	}
-	for _, root := range []*os.Root{r.gitDir, r.common} {
-		r.removeSpecial(root, ".", 1)
+	for _, root := range []*os.Root{t.GitDir, t.Common} {
+		t.removeSpecial(root, ".", 1)
 		for _, dir := range []string{"info", "objects/info", "refs", "logs"} {
-			r.removeSpecial(root, dir, 100)
+			t.removeSpecial(root, dir, 100)
 		}
 		for _, name := range []string{"HEAD", "config"} {
-			r.preserve(root, name)
+			t.preserve(root, name)
 		}
-		if r.gitDir.Name() == r.common.Name() {
+		if t.GitDir.Name() == t.Common.Name() {
 			break
 		}
 	}
-	if r.top == "" {
+	if t.Top == "" {
 		return
 	}
-	if work, err := os.OpenRoot(r.top); err == nil {
+	if work, err := os.OpenRoot(t.Top); err == nil {
 		defer work.Close()
 		for _, name := range readByGit() {
-			r.remove(work, name)
+			t.remove(work, name)
 		}
 	}
 }
@@ -96,19 +97,19 @@ func (r *Repo) unblock() {
 func readByGit() []string { return []string{".gitattributes", ".gitignore", ".gitmodules", ".mailmap"} }
 
 // preserve remembers a file, or puts it back when it was removed.
-func (r *Repo) preserve(root *os.Root, name string) {
+func (t *Tree) preserve(root *os.Root, name string) {
 	at := filepath.Join(root.Name(), name)
 	if f, info, err := files.Open(root, name); err == nil {
 		_ = f.Close()
 		if b, err := files.Read(root, name, maxKept); err == nil {
-			if r.removals.kept == nil {
-				r.removals.kept = map[string]keptFile{}
+			if t.removals.kept == nil {
+				t.removals.kept = map[string]keptFile{}
 			}
-			r.removals.kept[at] = keptFile{b, files.MetaOf(info)}
+			t.removals.kept[at] = keptFile{b, files.MetaOf(info)}
 		}
 		return
 	}
-	if was, ok := r.removals.kept[at]; ok && slices.Contains(r.removals.list(), removedNote(at)) {
+	if was, ok := t.removals.kept[at]; ok && slices.Contains(t.Notes(), removedNote(at)) {
 		if _, err := root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 			_ = files.Replace(root, name, bytes.NewReader(was.content), was.meta)
 		}
@@ -120,7 +121,7 @@ func removedNote(path string) string {
 }
 
 // removeSpecial removes what is special in a folder, and below it to a depth.
-func (r *Repo) removeSpecial(root *os.Root, dir string, depth int) {
+func (t *Tree) removeSpecial(root *os.Root, dir string, depth int) {
 	left := maxPlaces
 	_ = fs.WalkDir(root.FS(), dir, func(p string, d fs.DirEntry, err error) error {
 		if left--; left < 0 {
@@ -132,19 +133,19 @@ func (r *Repo) removeSpecial(root *os.Root, dir string, depth int) {
 		case d.IsDir() && p != dir && depth == 1:
 			return fs.SkipDir
 		case special(d.Type()) || d.Type()&fs.ModeSymlink != 0:
-			r.remove(root, p)
+			t.remove(root, p)
 		}
 		return nil
 	})
 }
 
-func (r *Repo) remove(root *os.Root, name string) {
+func (t *Tree) remove(root *os.Root, name string) {
 	if note := removed(root, name); note != "" {
-		r.removals.note(note)
+		t.removals.note(note)
 	}
 }
 
-// Unblock removes those names in a folder of the guest's that are pipes, devices or links
+// Unblock removes those names in a directory of the sandbox's that are pipes, devices or links
 // to them, and says which. Git waits for what it reads there.
 func Unblock(dir string, names ...string) (notes []string) {
 	root, err := os.OpenRoot(dir)
@@ -180,7 +181,7 @@ func removed(root *os.Root, name string) (note string) {
 
 // watchPipes looks, as long as git runs, for pipes in places that are many: objects, and
 // the folders of the work tree. The result ends it.
-func (r *Repo) watchPipes(ctx context.Context) (stop func()) {
+func (t *Tree) watchPipes(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
@@ -191,14 +192,14 @@ func (r *Repo) watchPipes(ctx context.Context) (stop func()) {
 				return
 			case <-time.After(wait):
 			}
-			if r.common != nil {
-				r.freeAll(ctx, r.common, "objects", func(string) bool { return true })
+			if t.Common != nil {
+				t.freeAll(ctx, t.Common, "objects", func(string) bool { return true })
 			}
-			if r.top == "" {
+			if t.Top == "" {
 				continue
 			}
-			if work, err := os.OpenRoot(r.top); err == nil {
-				r.freeAll(ctx, work, ".", func(name string) bool { return slices.Contains(readByGit(), name) })
+			if work, err := os.OpenRoot(t.Top); err == nil {
+				t.freeAll(ctx, work, ".", func(name string) bool { return slices.Contains(readByGit(), name) })
 				_ = work.Close()
 			}
 		}
@@ -209,7 +210,7 @@ func (r *Repo) watchPipes(ctx context.Context) (stop func()) {
 	}
 }
 
-func (r *Repo) freeAll(ctx context.Context, root *os.Root, dir string, read func(name string) bool) {
+func (t *Tree) freeAll(ctx context.Context, root *os.Root, dir string, read func(name string) bool) {
 	_ = fs.WalkDir(root.FS(), dir, func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
@@ -217,7 +218,7 @@ func (r *Repo) freeAll(ctx context.Context, root *os.Root, dir string, read func
 		case err != nil:
 			return nil
 		case (special(d.Type()) || d.Type()&fs.ModeSymlink != 0) && read(path.Base(p)):
-			r.remove(root, p)
+			t.remove(root, p)
 		}
 		return nil
 	})
