@@ -20,7 +20,7 @@ func TestRunsAtOnce(t *testing.T) {
 	}{{"each its own branch", true, runs}, {"one branch", false, 1}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r, all := fakegithub.NewCrowd(t, program(t), runs, c.own, fakegithub.Options{})
+			r, all := fakegithub.NewCrowd(t, binary(t), runs, c.own, fakegithub.Options{})
 			results, problems := fakegithub.Crowd(t.Context(), t.TempDir(), all)
 			for i, res := range results {
 				if problems[i] != nil || res.Code != 0 {
