@@ -21,7 +21,7 @@ func TestRunsAtOnce(t *testing.T) {
 	}{{"each its own branch", true, runs}, {"one branch", false, 1}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r, all := actionrun.NewCrowd(t, program(t), runs, c.own, fakegithub.Options{})
+			r, all := actionrun.NewCrowd(t, binary(t), runs, c.own, fakegithub.Options{})
 			results, problems := actionrun.Crowd(t.Context(), t.TempDir(), all)
 			for i, res := range results {
 				if problems[i] != nil || res.Code != 0 {

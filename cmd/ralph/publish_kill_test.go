@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"testing"
 
 	"github.com/org/ralph-action/internal/testing/actionrun"
@@ -12,7 +11,7 @@ import (
 // missing. Here some moments of the plain run; all moments of all runs are in e2e.
 func TestKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
-	plain := actionrun.Scenarios(program(t))[0]
+	plain := actionrun.Scenarios(binary(t))[0]
 	actionrun.KillAtEveryStep(t, plain, func(m actionrun.Moment) bool { return m.Write%4 == 2 && m.After || m.Write%4 == 0 && !m.After })
 }
 
@@ -20,7 +19,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 // people's uncommitted files.
 func TestKilledAndRunAgainHere(t *testing.T) {
 	t.Parallel()
-	plain := actionrun.Scenarios(program(t))[0]
+	plain := actionrun.Scenarios(binary(t))[0]
 	for i, again := range actionrun.WaysOn() {
 		t.Run(again.Name, func(t *testing.T) {
 			t.Parallel()
@@ -34,7 +33,7 @@ func TestKilledAndRunAgainHere(t *testing.T) {
 // A whole run costs at most twelve calls of the API when nothing goes wrong.
 func TestCallsOfACleanRun(t *testing.T) {
 	t.Parallel()
-	a := actionrun.Scenarios(program(t))[0].Make(t)
+	a := actionrun.Scenarios(binary(t))[0].Make(t)
 	res, err := a.Run(t.Context(), t.TempDir())
 	if err != nil || res.Code != 0 {
 		t.Fatalf("exit code %d, %v\n%s", res.Code, err, res.Log)
@@ -47,14 +46,4 @@ func TestCallsOfACleanRun(t *testing.T) {
 	if len(p) != 1 || len(p[0].Labels) != 2 || len(p[0].Reviewers) != 2 || len(p[0].Assignees) != 1 || p[0].Milestone != 3 {
 		t.Errorf("pull requests = %+v, want one with labels, reviewers, assignee and milestone", p)
 	}
-}
-
-// program is this test binary, which is ralph under that name.
-func program(t *testing.T) string {
-	t.Helper()
-	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
 }

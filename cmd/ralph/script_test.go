@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,10 +29,47 @@ func TestMain(m *testing.M) {
 	if strings.HasSuffix(os.Args[0], ".test") && signal.Ignored(syscall.SIGHUP) { // under nohup: what a test starts would inherit it
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
-	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "sandbox-") { // started by the supervisor, under any name
-		main()
+	testscript.Main(suite{m}, map[string]func(){"story": storyMain, "claude": claudeMain, "reach": reachMain, "without-landlock": withoutLandlockMain, "without-notifications": withoutNotificationsMain})
+}
+
+// suite is all tests, with the directory of the binary on PATH.
+type suite struct{ *testing.M }
+
+func (s suite) Run() int {
+	dir, err := os.MkdirTemp("", "ralph-binary")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
-	testscript.Main(m, map[string]func(){"ralph": main, "story": storyMain, "claude": claudeMain, "reach": reachMain, "without-landlock": withoutLandlockMain, "without-notifications": withoutNotificationsMain})
+	defer os.RemoveAll(dir)
+	os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	build = sync.OnceValues(func() (string, error) {
+		path := filepath.Join(dir, "ralph")
+		args := []string{"build", "-ldflags", "-s -w -X main.version=1.2.3", "-o", path}
+		if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+			args = append(args, "-race")
+		}
+		if out, err := exec.Command("go", append(args, ".")...).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("go build: %w\n%s", err, out)
+		}
+		return path, nil
+	})
+	return s.M.Run()
+}
+
+// build makes the binary when the first test asks for it. The test binary could
+// be ralph, too, but with the packages of the tests it takes twice as long to
+// start, in each of thousands of processes.
+var build func() (path string, err error)
+
+// binary is the path of ralph, version 1.2.3, which is on PATH as well.
+func binary(t testing.TB) string {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // TestScripts runs the real binary, with fake agents, against a real git server
@@ -39,6 +78,7 @@ func TestScripts(t *testing.T) { scripts(t, "testdata/script") }
 
 func scripts(t *testing.T, dir string) {
 	t.Helper()
+	binary(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 dir,
 		RequireExplicitExec: true,
