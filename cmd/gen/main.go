@@ -111,9 +111,10 @@ func blocks() map[string]func() string {
 // sources are the files that are written whole, by their paths.
 func sources() map[string]string {
 	return map[string]string{
-		"action.yml":                actionYAML(),
-		"docs/ralph.schema.json":    configurationSchema(),
-		"docs/settings.schema.json": settingsSchema(),
-		"internal/agent/drivers.go": drivers(),
+		"action.yml":                                actionYAML(),
+		"docs/ralph.schema.json":                    configurationSchema(),
+		"docs/settings.schema.json":                 settingsSchema(),
+		"internal/cli/starter/settings.schema.json": settingsSchema(),
+		"internal/agent/drivers.go":                 drivers(),
 	}
 }
