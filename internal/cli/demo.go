@@ -96,8 +96,8 @@ func (c demoCmd) Run(a *app, done *exit) error {
 }
 
 // demoDisplay is what a desk shows by default.
-func demoDisplay() config.Config {
-	return config.Config{Stream: true, Display: config.Display{Emoji: true, Color: "auto", MaxLines: 6, MaxChars: 1000}}
+func demoDisplay() config.Output {
+	return config.Output{Stream: true, Display: config.Display{Emoji: true, Color: "auto", MaxLines: 6, MaxChars: 1000}}
 }
 
 func (c demoCmd) folder(temp string) (string, error) {

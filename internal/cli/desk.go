@@ -68,7 +68,7 @@ func (a *app) desk(d desk, done *exit) error {
 		}
 	}
 	problems := config.ErrorLines(err)
-	if cfg.Variables != nil { // 000-06
+	if cfg.Prompt.Variables != nil { // 000-06
 		problems = append(problems, config.ErrorLines(repo.IsRepository(workspace))...)
 	}
 	if len(problems) > 0 {
@@ -94,7 +94,7 @@ func (a *app) desk(d desk, done *exit) error {
 		in.Output.Aside(line)
 	}
 	if d.verbose {
-		in.Verbose = &logs.Verbose{Completion: cfg.Completion, Mask: redact.Text}
+		in.Verbose = &logs.Verbose{Completion: cfg.Loop.Completion, Mask: redact.Text}
 	}
 	patient := d.mode != "supervise" && term.IsTerminal(int(a.stdin.Fd()))
 	ctx, stop, cancel := a.patientSignals(in.Interrupted, patient)
@@ -115,19 +115,19 @@ func (a *app) placeDefaults(mode string) map[string]string {
 // deskPrinter prints where people look: the loops of seed 000 keep stdout free
 // and show everything on stderr. 000-24
 func (a *app) deskPrinter(cfg config.Config, redact *secret.Redactor) run.Printer {
-	o := a.outputTo(redact, cfg)
+	o := a.outputTo(redact, cfg.Output)
 	switch cfg.Mode {
 	case "plan", "build", "prompt":
 		o.Out = a.stderr
 	case "supervise":
-		return output.NewSupervisor(o)
+		return output.NewSupervisor(o, cfg.Loop, cfg.Limits)
 	}
 	return output.NewTerminal(o)
 }
 
 // outputTo are the options of output to standard output.
-func (a *app) outputTo(redact *secret.Redactor, cfg config.Config) output.Options {
-	return output.Options{Redact: redact, Out: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Config: cfg}
+func (a *app) outputTo(redact *secret.Redactor, o config.Output) output.Options {
+	return output.Options{Redact: redact, Out: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Output: o}
 }
 
 // home is where the files of plan, build and prompt lie, relative to the

@@ -76,11 +76,11 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 		*done = exit(ralph.Invalid.ExitCode(false))
 	}
 	if c.JSON {
-		return printJSON(a.stdout, a.version(), cfg.Agent, rows)
+		return printJSON(a.stdout, a.version(), cfg.Agent.Name, rows)
 	}
 	tty := term.IsTerminal(int(a.stdout.Fd())) && a.getenv("TERM") != "dumb"
 	color := tty && a.getenv("NO_COLOR") == ""
-	switch cfg.Display.Color {
+	switch cfg.Output.Display.Color {
 	case "always":
 		color = true
 	case "never":

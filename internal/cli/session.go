@@ -79,7 +79,7 @@ func (a *app) sessionHere(d desk, done *exit) error {
 		*done = exit(ralph.Invalid.ExitCode(false))
 		return nil
 	}
-	s := run.NewSession(cfg, cfg.Prompt, cfg.MaxIterations)
+	s := run.NewSession(cfg.Loop, cfg.Prompt.Text, cfg.Loop.MaxIterations)
 	return a.beginHere(hereOptions{
 		Task: s.TaskPrompt, Token: s.PromiseToken, MaxIterations: s.MaxIterations, MinToolCalls: s.MinToolCalls,
 		OnPromiseNoWork: s.OnPromiseNoWork, Ultrawork: s.Ultrawork,

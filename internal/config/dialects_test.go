@@ -22,7 +22,7 @@ func desk(t *testing.T, mode string, files map[string]string, flags ...string) (
 func TestOtherNames(t *testing.T) { // 001-03, 002-04
 	t.Parallel()
 	c, wrong := desk(t, "run", nil, "prompt", "go", "maximum-iterations", "7", "completion-response", "FINISHED", "restart-delay", "5s", "wait-timeout", "0")
-	if wrong != nil || c.MaxIterations != 7 || c.Completion.Token != "FINISHED" || c.Delay.String() != "5s" || c.ChildWaitTimeout != 0 {
+	if wrong != nil || c.Loop.MaxIterations != 7 || c.Loop.Completion.Token != "FINISHED" || c.Loop.Delay.String() != "5s" || c.Limits.ChildWait != 0 {
 		t.Errorf("Load = %+v, %q", plain(c), wrong)
 	}
 	if got := c.Sources["max-iterations"]; got != "flag --maximum-iterations" {
@@ -82,22 +82,22 @@ func TestInferredAgent(t *testing.T) {
 		files := map[string]string{"specs/": ""}
 		maps.Copy(files, tt.files)
 		c, wrong := desk(t, tt.mode, files, append(tt.flags, "prompt", "go")...)
-		if wrong != nil || c.Agent != tt.agent || strings.Join(c.AgentCommand, "|") != tt.command || strings.Join(c.AgentArgs, "|") != tt.args {
-			t.Errorf("%s: agent %q, command %q, args %q, %q; want %q, %q, %q", tt.name, c.Agent, c.AgentCommand, c.AgentArgs, wrong, tt.agent, tt.command, tt.args)
+		if wrong != nil || c.Agent.Name != tt.agent || strings.Join(c.Agent.Command, "|") != tt.command || strings.Join(c.Agent.Args, "|") != tt.args {
+			t.Errorf("%s: agent %q, command %q, args %q, %q; want %q, %q, %q", tt.name, c.Agent.Name, c.Agent.Command, c.Agent.Args, wrong, tt.agent, tt.command, tt.args)
 		}
 	}
 
 	// In the action's mode run agent-command replaces the default agent's program.
 	for command, want := range map[string]string{"my-claude": "claude my-claude", "codex": "codex ", "/x/codex": "codex /x/codex"} {
 		c, err := load(t, with("agent-command", command))
-		if got := c.Agent + " " + strings.Join(c.AgentCommand, " "); err != nil || got != want {
+		if got := c.Agent.Name + " " + strings.Join(c.Agent.Command, " "); err != nil || got != want {
 			t.Errorf("Load(action, agent-command %s) = %q, %v, want %q", command, got, err, want)
 		}
 	}
 	c, err := config.Load(config.LoadOptions{Dir: t.TempDir(), Mode: "run", Desk: true, Flags: pairs("prompt", "go", "agent-command", "npx amp"),
 		Infer: func(command []string) string { return command[1] }})
-	if err != nil || c.Agent != "amp" || c.Sources["agent"] != "flag --agent-command" {
-		t.Errorf("Load(Infer) = agent %q from %q, %v, want amp", c.Agent, c.Sources["agent"], err)
+	if err != nil || c.Agent.Name != "amp" || c.Sources["agent"] != "flag --agent-command" {
+		t.Errorf("Load(Infer) = agent %q from %q, %v, want amp", c.Agent.Name, c.Sources["agent"], err)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestTextPreset(t *testing.T) { // 000-22
 		{"run", "AGENT_TYPE=text\n", []string{"config", ".ralph/config"}, "cline --yolo --verbose"},
 	} {
 		c, wrong := desk(t, tt.mode, map[string]string{"specs/": "", ".ralph/config": tt.shell}, append(tt.flags, "prompt", "x <promise>COMPLETE</promise>")...)
-		if got := c.Agent + " " + strings.Join(slices.Concat(c.AgentCommand, c.AgentArgs, c.AgentExactArgs), " "); wrong != nil || got != tt.want {
+		if got := c.Agent.Name + " " + strings.Join(slices.Concat(c.Agent.Command, c.Agent.Args, c.Agent.ExactArgs), " "); wrong != nil || got != tt.want {
 			t.Errorf("Load(%s, %q, %q) starts %q, %q, want %q", tt.mode, tt.shell, tt.flags, got, wrong, tt.want)
 		}
 	}
@@ -148,11 +148,11 @@ func TestExactArguments(t *testing.T) {
 			"flag --model: it has no effect: flag --agent-exact-args has all of the agent's arguments"},
 	} {
 		c, wrong := desk(t, "run", map[string]string{".github/ralph.yml": tt.file}, append(tt.flags, "prompt", "go")...)
-		if c.AgentExact != tt.exact || !slices.Equal(c.AgentExactArgs, tt.args) || strings.Join(wrong, "\n") != tt.want {
-			t.Errorf("%s: exact %v, %q, %q; want %v, %q, %q", tt.name, c.AgentExact, c.AgentExactArgs, wrong, tt.exact, tt.args, tt.want)
+		if c.Agent.Exact != tt.exact || !slices.Equal(c.Agent.ExactArgs, tt.args) || strings.Join(wrong, "\n") != tt.want {
+			t.Errorf("%s: exact %v, %q, %q; want %v, %q, %q", tt.name, c.Agent.Exact, c.Agent.ExactArgs, wrong, tt.exact, tt.args, tt.want)
 		}
-		if c.AgentExact && (c.AgentArgs != nil || c.Model != "") {
-			t.Errorf("%s: args %q and model %q stay", tt.name, c.AgentArgs, c.Model)
+		if c.Agent.Exact && (c.Agent.Args != nil || c.Agent.Model != "") {
+			t.Errorf("%s: args %q and model %q stay", tt.name, c.Agent.Args, c.Agent.Model)
 		}
 	}
 }
@@ -175,8 +175,8 @@ func TestTextMode(t *testing.T) {
 		{[]string{"agent", "text", "agent-command", "x", "max-cost-usd", "1"}, "", ""},
 	} {
 		c, wrong := desk(t, "run", nil, append(tt.flags, "prompt", "go")...)
-		if c.OutputFormat != tt.format || strings.Join(wrong, "\n") != tt.want {
-			t.Errorf("Load(%q) = format %q, %q, want %q, %q", tt.flags, c.OutputFormat, wrong, tt.format, tt.want)
+		if c.Output.Format != tt.format || strings.Join(wrong, "\n") != tt.want {
+			t.Errorf("Load(%q) = format %q, %q, want %q, %q", tt.flags, c.Output.Format, wrong, tt.format, tt.want)
 		}
 	}
 }
@@ -211,8 +211,8 @@ func TestSupervision(t *testing.T) {
 		flags := pairs("agent-command", "run-it")
 		maps.Copy(flags, pairs(tt.flags...))
 		c, err := config.Load(config.LoadOptions{Dir: dir, Mode: "supervise", Desk: true, Flags: flags})
-		if got := strings.Join(problems(t, err), "\n"); got != tt.want || c.MaxIterations != tt.max || c.TaskDir != filepath.ToSlash(tt.dir) {
-			t.Errorf("%s: max %d, dir %q, %q; want %d, %q, %q", tt.name, c.MaxIterations, c.TaskDir, got, tt.max, tt.dir, tt.want)
+		if got := strings.Join(problems(t, err), "\n"); got != tt.want || c.Loop.MaxIterations != tt.max || c.Tasks.Dir != filepath.ToSlash(tt.dir) {
+			t.Errorf("%s: max %d, dir %q, %q; want %d, %q, %q", tt.name, c.Loop.MaxIterations, c.Tasks.Dir, got, tt.max, tt.dir, tt.want)
 		}
 	}
 
@@ -226,8 +226,8 @@ func TestSupervision(t *testing.T) {
 	}
 	c, err := config.Load(asAction(workspace(t, map[string]string{".github/ralph.yml": "max-iterations: 9"}),
 		pairs("mode", "supervise", "agent-command", "x", "task-dir", "task", "max-restarts", "4")))
-	if err != nil || c.MaxIterations != 4 || c.Sources["max-iterations"] != "flag --max-restarts" {
-		t.Errorf("Load(max-restarts above max-iterations) = %d from %s, %v, want the higher", c.MaxIterations, c.Sources["max-iterations"], err)
+	if err != nil || c.Loop.MaxIterations != 4 || c.Sources["max-iterations"] != "flag --max-restarts" {
+		t.Errorf("Load(max-restarts above max-iterations) = %d from %s, %v, want the higher", c.Loop.MaxIterations, c.Sources["max-iterations"], err)
 	}
 
 	for _, tt := range []struct{ flags, want string }{
@@ -242,8 +242,8 @@ func TestSupervision(t *testing.T) {
 			flags[name] = text
 		}
 		c, err := config.Load(config.LoadOptions{Dir: dir, Mode: "run", Desk: true, Flags: flags})
-		if got := strings.Join(problems(t, err), "\n"); got != tt.want || tt.want == "" && c.MaxIterations != 4 {
-			t.Errorf("Load(run %s) = max %d, %q, want %q", tt.flags, c.MaxIterations, got, tt.want)
+		if got := strings.Join(problems(t, err), "\n"); got != tt.want || tt.want == "" && c.Loop.MaxIterations != 4 {
+			t.Errorf("Load(run %s) = max %d, %q, want %q", tt.flags, c.Loop.MaxIterations, got, tt.want)
 		}
 	}
 }
@@ -283,8 +283,8 @@ func TestSCM(t *testing.T) { // 001-28, 001-30
 		c, err := config.Load(config.LoadOptions{
 			Dir: workspace(t, tt.files), Desk: tt.desk, Inputs: pairs("prompt", "<response>DONE</response>"), Flags: pairs(tt.typed...),
 		})
-		if got := strings.Join(problems(t, err), "\n"); got != tt.wrong || c.Commit != tt.commit || !reflect.DeepEqual(c.SCM, tt.scm) {
-			t.Errorf("%s: commit %q, scm %q, %q; want %q, %q, %q", tt.name, c.Commit, c.SCM, got, tt.commit, tt.scm, tt.wrong)
+		if got := strings.Join(problems(t, err), "\n"); got != tt.wrong || c.Git.Commit != tt.commit || !reflect.DeepEqual(c.Git.SCM, tt.scm) {
+			t.Errorf("%s: commit %q, scm %q, %q; want %q, %q, %q", tt.name, c.Git.Commit, c.Git.SCM, got, tt.commit, tt.scm, tt.wrong)
 		}
 		if got := strings.Join(c.Warnings, "\n"); !strings.HasPrefix(got, tt.warns) || tt.warns == "" && got != "" {
 			t.Errorf("%s: warnings %q, want %q", tt.name, got, tt.warns)

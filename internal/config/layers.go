@@ -102,13 +102,13 @@ func (l *loader) distrust(values, defaults map[string]value) {
 	}
 	for _, name := range []string{"agent-args", "agent-exact-args", "agent-settings", "mcp-config", "provider"} {
 		if values[name].from == fromFile {
-			l.c.FromFile = append(l.c.FromFile, name)
+			l.c.Agent.FromFile = append(l.c.Agent.FromFile, name)
 		}
 	}
 	if usual <= 0 {
 		return // no walls to keep
 	}
-	l.c.CommandFromFile = values["agent-command"].from == fromFile
+	l.c.Agent.CommandFromFile = values["agent-command"].from == fromFile
 	const cure = "the agent may have written the file: give it as an input of the workflow, or as a flag"
 	if v := values["isolation"]; v.from == fromFile && level(v) >= 0 && level(v) < usual {
 		l.report(v.where, "a file can only make it stricter than %s; %s", meant, cure)
@@ -153,7 +153,7 @@ func (l *loader) usualFiles(kind fileKind) []string {
 	case kind == yamlFile && (!l.o.Desk || l.mode == ModeRun):
 		return []string{DefaultFile}
 	case kind == shellFile && templated(l.mode):
-		return []string{path.Join(l.c.Home, "config")}
+		return []string{path.Join(l.c.Prompt.Home, "config")}
 	case kind == settingsFile && l.mode == ModeRun && l.o.Desk:
 		return []string{SettingsFile, settingsLocalName}
 	case kind == settingsFile && l.mode == ModeRun:

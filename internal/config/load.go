@@ -74,7 +74,7 @@ type LoadOptions struct {
 func Load(o LoadOptions) (Config, error) {
 	l := &loader{o: o, rows: table(), tokens: forgeTokens(o), secrets: parts(append(forgeTokens(o), o.Inputs["api-key"]))}
 	l.c.Sources = map[string]string{}
-	l.c.Home = path.Clean(cmp.Or(o.Home, ".ralph"))
+	l.c.Prompt.Home = path.Clean(cmp.Or(o.Home, ".ralph"))
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
 		l.report("workspace", "%s cannot be opened: %s", l.quote(o.Dir), cause(err))
@@ -110,18 +110,18 @@ func Load(o LoadOptions) (Config, error) {
 // pointless reports whether an input means nothing for this run, so that nobody wants
 // to hear of its default.
 func (l *loader) pointless(in Input) bool {
-	ours := l.c.Commit == CommitEach || l.c.Commit == CommitAtEnd
+	ours := l.c.Git.Commit == CommitEach || l.c.Git.Commit == CommitAtEnd
 	switch {
 	case ofAnother(l.mode, in.Name):
 		return true
 	case in.Group == groupSupervision:
-		return l.c.Completion.Kind != ralph.CompletionDoneFile
+		return l.c.Loop.Completion.Kind != ralph.CompletionDoneFile
 	case !l.o.Desk:
 		return false
 	case in.Group == groupTrigger:
 		return true
 	case in.Group == groupContainment:
-		return l.c.Isolation == IsolationOff && in.Name != "isolation"
+		return l.c.Sandbox.Isolation == IsolationOff && in.Name != "isolation"
 	case in.Group == groupPublishing:
 		return !ours && in.Name != "commit"
 	}

@@ -130,8 +130,8 @@ func TestPoliciesByHand(t *testing.T) {
 		if err != nil {
 			t.Errorf("Load(%s) = %v", mode, err)
 		}
-		if c.Completion != (ralph.Completion{Kind: ralph.CompletionResponse, Token: "OK"}) || c.IncompleteOK || c.MinToolCalls != 2 ||
-			c.Commit != config.CommitAtEnd || c.OnAgentError != ralph.FailOnError || c.MaxIterations != 4 || !c.CompletionRule || c.StallLimit != 3 {
+		if c.Loop.Completion != (ralph.Completion{Kind: ralph.CompletionResponse, Token: "OK"}) || c.Loop.IncompleteOK || c.Loop.MinToolCalls != 2 ||
+			c.Git.Commit != config.CommitAtEnd || c.Loop.OnAgentError != ralph.FailOnError || c.Loop.MaxIterations != 4 || !c.Loop.CompletionRule || c.Loop.StallLimit != 3 {
 			t.Errorf("Load(%s) = %+v, want what was given", mode, plain(c))
 		}
 	}
@@ -185,8 +185,8 @@ func TestLayers(t *testing.T) {
 		}
 		o.Flags["prompt"] = "go"
 		c, err := config.Load(o)
-		if got := strings.Join(c.Loaded, " "); err != nil || got != tt.loaded || c.Model != tt.model || c.MaxRetries != tt.after {
-			t.Errorf("%s: loaded %q, model %q, max-retries %d, %v; want %q, %q, %d", tt.name, got, c.Model, c.MaxRetries, err, tt.loaded, tt.model, tt.after)
+		if got := strings.Join(c.Loaded, " "); err != nil || got != tt.loaded || c.Agent.Model != tt.model || c.Loop.MaxRetries != tt.after {
+			t.Errorf("%s: loaded %q, model %q, max-retries %d, %v; want %q, %q, %d", tt.name, got, c.Agent.Model, c.Loop.MaxRetries, err, tt.loaded, tt.model, tt.after)
 		}
 	}
 }
@@ -199,7 +199,7 @@ func TestWhereTheModeStands(t *testing.T) {
 	prompts := map[string]string{"build": "built in", "plan": "built in"}
 
 	c, err := config.Load(config.LoadOptions{Dir: dir, Home: ".", Prompts: prompts})
-	if err != nil || c.Mode != "build" || c.Sources["mode"] != ".github/ralph.yml:1: mode" || c.Prompt != "built in" {
+	if err != nil || c.Mode != "build" || c.Sources["mode"] != ".github/ralph.yml:1: mode" || c.Prompt.Text != "built in" {
 		t.Errorf("Load(action) = mode %q from %q, %v, want build from the file", c.Mode, c.Sources["mode"], err)
 	}
 	c, err = config.Load(config.LoadOptions{Dir: dir, Inputs: pairs("mode", "plan"), Prompts: prompts})
@@ -237,7 +237,7 @@ func TestImpliedCompletion(t *testing.T) { // 001-08
 			inputs[name] = text
 		}
 		c, err := config.Load(asAction(workspace(t, map[string]string{".ralph/settings.json": `{"completionResponse": "FIN"}`, ".github/ralph.yml": tt.yml}), inputs))
-		if got := string(c.Completion.Kind) + " " + c.Completion.Token; got != tt.want || err != nil {
+		if got := string(c.Loop.Completion.Kind) + " " + c.Loop.Completion.Token; got != tt.want || err != nil {
 			t.Errorf("Load(%q, %q) = %q, %v, want %q", tt.yml, tt.inputs, got, err, tt.want)
 		}
 	}

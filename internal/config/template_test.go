@@ -53,10 +53,10 @@ func TestTemplates(t *testing.T) {
 		files := map[string]string{"specs/": ""}
 		maps.Copy(files, tt.files)
 		c, wrong := desk(t, tt.mode, files, tt.flags...)
-		if c.Prompt != tt.prompt || c.PromptFile != tt.file || c.BuiltinPrompt != tt.builtin || strings.Join(wrong, "\n") != tt.wrong {
-			t.Errorf("%s: prompt %q of %q, built in %v, %q; want %q of %q, %v, %q", tt.name, c.Prompt, c.PromptFile, c.BuiltinPrompt, wrong, tt.prompt, tt.file, tt.builtin, tt.wrong)
+		if c.Prompt.Text != tt.prompt || c.Prompt.File != tt.file || c.Prompt.Builtin != tt.builtin || strings.Join(wrong, "\n") != tt.wrong {
+			t.Errorf("%s: prompt %q of %q, built in %v, %q; want %q of %q, %v, %q", tt.name, c.Prompt.Text, c.Prompt.File, c.Prompt.Builtin, wrong, tt.prompt, tt.file, tt.builtin, tt.wrong)
 		}
-		if got := strings.Join(c.Warnings, "\n"); !strings.HasPrefix(got, tt.warns) || tt.warns == "" && got != "" || c.PromptInvalid != "" {
+		if got := strings.Join(c.Warnings, "\n"); !strings.HasPrefix(got, tt.warns) || tt.warns == "" && got != "" || c.Prompt.Invalid != "" {
 			t.Errorf("%s: warnings %q, want %q", tt.name, got, tt.warns)
 		}
 	}
@@ -80,13 +80,13 @@ func TestPromptThatCannotEnd(t *testing.T) {
 		{[]string{"prompt", "go"}, strings.Replace(file, `prompt file "p.md"`, "the prompt", 1)},
 	} {
 		c, wrong := desk(t, "prompt", files, tt.flags...)
-		if wrong != nil || c.PromptInvalid != tt.want || c.Warnings != nil {
-			t.Errorf("Load(%q) = invalid %q, warnings %q, %q; want %q", tt.flags, c.PromptInvalid, c.Warnings, wrong, tt.want)
+		if wrong != nil || c.Prompt.Invalid != tt.want || c.Warnings != nil {
+			t.Errorf("Load(%q) = invalid %q, warnings %q, %q; want %q", tt.flags, c.Prompt.Invalid, c.Warnings, wrong, tt.want)
 		}
 	}
 	c, err := config.Load(config.LoadOptions{Dir: workspace(t, files), Inputs: pairs("mode", "prompt", "prompt-file", "p.md")})
-	if want := strings.Replace(file, "--completion-rule", "completion-rule: true", 1); err != nil || c.PromptInvalid != want {
-		t.Errorf("Load(action) = %q, %v, want %q", c.PromptInvalid, err, want)
+	if want := strings.Replace(file, "--completion-rule", "completion-rule: true", 1); err != nil || c.Prompt.Invalid != want {
+		t.Errorf("Load(action) = %q, %v, want %q", c.Prompt.Invalid, err, want)
 	}
 }
 
@@ -107,8 +107,8 @@ func TestVariables(t *testing.T) { // 000-12
 		{"run", "", nil, "", "", 0},
 	} {
 		c, wrong := desk(t, tt.mode, map[string]string{"specs/": "", "docs/specs/": "", ".ralph/config": tt.shell}, "prompt", "x"+ends+"<response>DONE</response>")
-		if wrong != nil || (c.Variables == nil) != (tt.want == nil) || !maps.Equal(c.Variables, tt.want) || c.PlanFile != tt.plan || c.SpecsDir != tt.specs || len(c.Warnings) != tt.warns {
-			t.Errorf("Load(%s, %q) = %q, plan %q, specs %q, warnings %q, %q; want %q", tt.mode, tt.shell, c.Variables, c.PlanFile, c.SpecsDir, c.Warnings, wrong, tt.want)
+		if wrong != nil || (c.Prompt.Variables == nil) != (tt.want == nil) || !maps.Equal(c.Prompt.Variables, tt.want) || c.Prompt.PlanFile != tt.plan || c.Prompt.SpecsDir != tt.specs || len(c.Warnings) != tt.warns {
+			t.Errorf("Load(%s, %q) = %q, plan %q, specs %q, warnings %q, %q; want %q", tt.mode, tt.shell, c.Prompt.Variables, c.Prompt.PlanFile, c.Prompt.SpecsDir, c.Warnings, wrong, tt.want)
 		}
 	}
 }

@@ -21,12 +21,12 @@ const boxDelay = 2 * time.Second
 func (in *Input) Isolation(cfg config.Config) (own, docker config.Isolation) {
 	switch {
 	case !in.local():
-	case cfg.Isolation == config.IsolationDocker:
+	case cfg.Sandbox.Isolation == config.IsolationDocker:
 		return config.IsolationOff, config.IsolationDocker
-	case cfg.Isolation == config.IsolationAuto && cfg.Mode == config.ModeTasks && in.getenv("RALPH_ISOLATION") == "":
+	case cfg.Sandbox.Isolation == config.IsolationAuto && cfg.Mode == config.ModeTasks && in.getenv("RALPH_ISOLATION") == "":
 		return config.IsolationOff, config.IsolationAuto
 	}
-	return cfg.Isolation, ""
+	return cfg.Sandbox.Isolation, ""
 }
 
 // openBox makes the Docker Sandbox ready in which the agent runs. Where it only
@@ -64,9 +64,9 @@ func another(name string) bool { return name != "" && name != "claude" }
 
 func (s *sandboxed) tryBox(ctx context.Context) error {
 	switch {
-	case s.cfg.Agent != "claude", len(s.cfg.AgentCommand) > 0, another(s.cfg.ReviewAgent), another(s.cfg.FallbackAgent):
+	case s.cfg.Agent.Name != "claude", len(s.cfg.Agent.Command) > 0, another(s.cfg.Tasks.ReviewAgent), another(s.cfg.Agent.Fallback):
 		return errNoBox
-	case s.cfg.Commit == config.CommitEach, s.cfg.Commit == config.CommitAtEnd, s.cfg.StallLimit > 0, s.cfg.MinToolCalls > 0:
+	case s.cfg.Git.Commit == config.CommitEach, s.cfg.Git.Commit == config.CommitAtEnd, s.cfg.Loop.StallLimit > 0, s.cfg.Loop.MinToolCalls > 0:
 		return errors.New("what happens in a Docker Sandbox is not looked at from here, and commit, stall-limit or min-tool-calls ask for it")
 	}
 	box, err := dockersandbox.New(dockersandbox.Options{

@@ -98,7 +98,7 @@ func Worst(rows []Check) Status {
 // doctorsSandbox is what a run would have for its children, before anything of it
 // is opened.
 func doctorsSandbox(in *Input, undo *cleanup) *sandboxed {
-	p := &plan{Input: in, rec: newRecord(in, undo), undo: undo, cfg: in.Config, site: in.Site, checks: in.Config.Guardrails, prices: &prices{}}
+	p := &plan{Input: in, rec: newRecord(in, undo), undo: undo, cfg: in.Config, site: in.Site, checks: in.Config.Checks.Guardrails, prices: &prices{}}
 	if p.isolation, p.docker = in.Isolation(p.cfg); p.isolation == "" {
 		p.isolation = config.IsolationOff
 	}

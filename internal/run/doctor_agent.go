@@ -31,12 +31,12 @@ func (m member) wrong(err error) string {
 // checkCrew looks at the agent that works, the one that would take over from it,
 // and the one that reviews.
 func (d *doctor) checkCrew(ctx context.Context) {
-	if d.cfg.Agent == "" {
+	if d.cfg.Agent.Name == "" {
 		return
 	}
 	o, outdated, err := d.worker()
 	if err != nil {
-		d.add("agent: "+d.cfg.Agent, StatusFail, err.Error(), "")
+		d.add("agent: "+d.cfg.Agent.Name, StatusFail, err.Error(), "")
 		return
 	}
 	crew := []member{{o: o}}
@@ -51,7 +51,7 @@ func (d *doctor) checkCrew(ctx context.Context) {
 		d.checkCLI(ctx, m, again)
 	}
 	for _, line := range append(outdated, d.says.all...) {
-		d.add("agent: "+d.cfg.Agent, StatusWarn, line, "")
+		d.add("agent: "+d.cfg.Agent.Name, StatusWarn, line, "")
 	}
 }
 
@@ -66,7 +66,7 @@ func (d *doctor) checkCLI(ctx context.Context, m member, again bool) {
 		d.add(title("agent"), StatusFail, m.wrong(err), "correct the option, or choose another agent")
 		return
 	}
-	if d.cfg.Resume {
+	if d.cfg.Agent.Resume {
 		if err := a.CanResume(); err != nil {
 			d.add(title("session"), StatusFail, m.wrong(fmt.Errorf("session: resume: %w", err)), "set session: fresh")
 		}
@@ -140,7 +140,7 @@ func (d *doctor) starts(program string) bool {
 // it builds its walls.
 func (d *doctor) useInstalled() {
 	root, err := d.agentsFolder()
-	if err != nil || !d.cfg.AgentInstall {
+	if err != nil || !d.cfg.Agent.Install {
 		return
 	}
 	for _, name := range d.agents() {
@@ -162,7 +162,7 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 		return false
 	}
 	found = err == nil
-	if found && (!d.cfg.AgentInstall || !d.missing(name, from)) {
+	if found && (!d.cfg.Agent.Install || !d.missing(name, from)) {
 		d.add(title, StatusOK, path, "")
 		return true
 	}
@@ -171,7 +171,7 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 		state = path + " is not " + d.wanted(name, from).Version
 	}
 	root, rootErr := d.agentsFolder()
-	if !d.cfg.AgentInstall || rootErr != nil {
+	if !d.cfg.Agent.Install || rootErr != nil {
 		advice := "npm install -g " + d.wanted(name, from).Name + "@" + d.wanted(name, from).Version + ", or " + d.option("agent-install", "auto") + ", or the image that holds it, or " + d.option("agent-command", "COMMAND")
 		if rootErr != nil {
 			advice += "; " + rootErr.Error()
@@ -201,7 +201,7 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 // does, and with the one that was tested.
 func (d *doctor) checkTested(title, version string, m member, from agent.Package) {
 	said := cmp.Or(version, "it does not say")
-	if d.cfg.AgentInstall && d.missing(m.o.Name, from) {
+	if d.cfg.Agent.Install && d.missing(m.o.Name, from) {
 		d.add(title, StatusOK, said+"; a run would install "+d.wanted(m.o.Name, from).Version, "")
 		return
 	}
@@ -226,7 +226,7 @@ func (d *doctor) checkCredentials(title, name string, ready error) {
 			set = append(set, variable)
 		}
 	}
-	if name == d.cfg.Agent && d.cfg.APIKey.IsSet() {
+	if name == d.cfg.Agent.Name && d.cfg.Provider.APIKey.IsSet() {
 		set = append(set, "api-key")
 	}
 	found := "set: " + strings.Join(set, ", ")

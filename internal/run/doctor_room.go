@@ -102,7 +102,7 @@ func (d *doctor) checkReach() {
 	if !d.walled() || d.docker != "" {
 		return
 	}
-	if d.cfg.AllowedHosts.Open() {
+	if d.cfg.Sandbox.AllowedHosts.Open() {
 		d.add("hosts", StatusWarn, "open: allowed-hosts is *", "name the hosts instead, where that can be done")
 		return
 	}
@@ -111,7 +111,7 @@ func (d *doctor) checkReach() {
 		return // said about the agent
 	}
 	found := "reached may be " + cmp.Or(briefly(d.reachable(all)), "no host")
-	if _, door := agent.KeyDoor(all[0]); door && d.cfg.KeyProxy {
+	if _, door := agent.KeyDoor(all[0]); door && d.cfg.Provider.KeyProxy {
 		found += "; the key stays with ralph"
 	}
 	switch ok, reason := confine.NetworkAvailable(); {

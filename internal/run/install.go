@@ -36,8 +36,8 @@ func (s *sandboxed) installAgents(ctx context.Context) error {
 // is a command of the user's.
 func (p *plan) agents() []string {
 	var names []string
-	for _, name := range []string{p.cfg.Agent, p.cfg.FallbackAgent, p.cfg.ReviewAgent} {
-		own := name == p.cfg.Agent && len(p.cfg.AgentCommand) > 0
+	for _, name := range []string{p.cfg.Agent.Name, p.cfg.Agent.Fallback, p.cfg.Tasks.ReviewAgent} {
+		own := name == p.cfg.Agent.Name && len(p.cfg.Agent.Command) > 0
 		if name != "" && !own && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -47,7 +47,7 @@ func (p *plan) agents() []string {
 
 func (s *sandboxed) installAgent(ctx context.Context, name string) error {
 	from, ok := agent.PackageOf(name)
-	if !ok || !s.cfg.AgentInstall {
+	if !ok || !s.cfg.Agent.Install {
 		return nil
 	}
 	if !s.missing(name, from) {
@@ -93,8 +93,8 @@ func (s *sandboxed) installAgent(ctx context.Context, name string) error {
 func (s *sandboxed) missing(name string, from agent.Package) bool {
 	program, err := proc.LookPath(from.Program, s.Environ)
 	asked := ""
-	if name == s.cfg.Agent {
-		asked = s.cfg.AgentVersion
+	if name == s.cfg.Agent.Name {
+		asked = s.cfg.Agent.Version
 	}
 	return err != nil || asked != "" && asked != packageVersion(program)
 }
@@ -102,8 +102,8 @@ func (s *sandboxed) missing(name string, from agent.Package) bool {
 // wanted is the package a run would install.
 func (p *plan) wanted(name string, from agent.Package) install.Package {
 	pkg := install.Package(from)
-	if name == p.cfg.Agent && p.cfg.AgentVersion != "" {
-		pkg.Version = p.cfg.AgentVersion
+	if name == p.cfg.Agent.Name && p.cfg.Agent.Version != "" {
+		pkg.Version = p.cfg.Agent.Version
 	}
 	return pkg
 }

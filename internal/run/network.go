@@ -46,7 +46,7 @@ func (s *sandboxed) openNetwork(ctx context.Context) error {
 		return invalid(err)
 	}
 	n := &network{doors: map[string]*egress.Door{}, direct: map[string]ralph.Refused{}}
-	if s.cfg.KeyProxy {
+	if s.cfg.Provider.KeyProxy {
 		if err := s.keyTaken(all); err != nil {
 			return invalid(err)
 		}
@@ -56,7 +56,7 @@ func (s *sandboxed) openNetwork(ctx context.Context) error {
 			}
 		}
 	}
-	if !s.cfg.AllowedHosts.Open() {
+	if !s.cfg.Sandbox.AllowedHosts.Open() {
 		if err := s.openProxy(ctx, n, all); err != nil {
 			return invalid(err)
 		}
@@ -86,7 +86,7 @@ func (s *sandboxed) openProxy(ctx context.Context, n *network, all []agent.Optio
 	for _, o := range all {
 		n.ports = append(n.ports, loopbackPorts(s.withoutFile(o))...)
 	}
-	for _, f := range s.cfg.AllowedHosts.Forwards() {
+	for _, f := range s.cfg.Sandbox.AllowedHosts.Forwards() {
 		if f.Loopback() {
 			n.ports = append(n.ports, uint16(f.Port)) // #nosec G115 -- a port
 		}

@@ -15,7 +15,7 @@ import (
 // keyTaken refuses a file of the repository by which the key would have to be the
 // agent's: somebody else may have written it.
 func (s *sandboxed) keyTaken(all []agent.Options) error {
-	if len(s.cfg.FromFile) == 0 {
+	if len(s.cfg.Agent.FromFile) == 0 {
 		return nil
 	}
 	for _, o := range all {
@@ -23,7 +23,7 @@ func (s *sandboxed) keyTaken(all []agent.Options) error {
 			continue
 		}
 		if _, ok := agent.KeyDoor(s.withoutFile(o)); ok {
-			return fmt.Errorf("%s in a file of the repository would take the key out of ralph's hands and give it to the agent: give it as an input of the workflow or as a flag, or set key-proxy: off", strings.Join(s.cfg.FromFile, ", "))
+			return fmt.Errorf("%s in a file of the repository would take the key out of ralph's hands and give it to the agent: give it as an input of the workflow or as a flag, or set key-proxy: off", strings.Join(s.cfg.Agent.FromFile, ", "))
 		}
 	}
 	return nil
@@ -32,7 +32,7 @@ func (s *sandboxed) keyTaken(all []agent.Options) error {
 // withoutFile are the options of an agent without what a file of the repository
 // said of it.
 func (s *sandboxed) withoutFile(o agent.Options) agent.Options {
-	for _, name := range s.cfg.FromFile {
+	for _, name := range s.cfg.Agent.FromFile {
 		switch name {
 		case "agent-args":
 			o.Args = nil

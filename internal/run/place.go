@@ -32,8 +32,8 @@ type workspace struct {
 // agent is. cancel ends the run.
 func openWorkspace(ctx context.Context, p *plan, cancel context.CancelFunc) (*workspace, error) {
 	w := &workspace{plan: p}
-	if p.cfg.TaskDir != "" {
-		w.tasks = &taskFolder{byMark: p.cfg.Completion.Kind == ralph.CompletionDoneFile, redact: p.rec.redact.Text}
+	if p.cfg.Tasks.Dir != "" {
+		w.tasks = &taskFolder{byMark: p.cfg.Loop.Completion.Kind == ralph.CompletionDoneFile, redact: p.rec.redact.Text}
 		p.rec.tasks = w.tasks
 	}
 	if err := w.open(ctx); err != nil {
@@ -207,10 +207,10 @@ func (s *sessionLog) midLine() bool {
 // logFolder is where session logs lie: the loops of seed 000 have a folder of
 // their own for them.
 func (w *workspace) logFolder(owner rundir.Owner) (*rundir.Dir, error) {
-	if w.cfg.Variables == nil {
+	if w.cfg.Prompt.Variables == nil {
 		return w.files, nil
 	}
-	logs, err := rundir.OpenFolder(w.Workspace, path.Join(w.cfg.Home, logsFolder), []string{sessionLogs, "tmp-*"}, owner)
+	logs, err := rundir.OpenFolder(w.Workspace, path.Join(w.cfg.Prompt.Home, logsFolder), []string{sessionLogs, "tmp-*"}, owner)
 	if err == nil {
 		w.undo.afterwards(func() { _ = logs.Close() })
 	}

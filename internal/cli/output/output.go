@@ -16,7 +16,7 @@ type Options struct {
 	Out    *os.File // where the run is shown
 	Stderr *os.File // what is not worth reading, and why a run does not start
 	Getenv func(string) string
-	Config config.Config
+	Output config.Output
 }
 
 // shown takes out of an event what guest has shown live.
