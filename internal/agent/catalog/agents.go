@@ -232,7 +232,7 @@ func All() []Agent {
 			},
 		},
 		{
-			Name: "custom", Title: "any CLI that prints JSON, see `agent-filters`", About: "any CLI that prints JSON, by jq expressions",
+			Name: "custom", Title: "any CLI that prints JSON", About: "any CLI that prints JSON, by jq expressions",
 			Doc: Doc{
 				Key: "in `pass-env`", Cost: "by a filter",
 				Hosts: []Hosts{{"", "none: use `allowed-hosts`"}},
@@ -243,7 +243,7 @@ func All() []Agent {
 			},
 		},
 		{
-			Name: "text", Title: "any command that reads the prompt on stdin and prints its answer", About: "any command that reads a prompt and prints its answer",
+			Name: "text", Title: "any command", About: "any command that reads a prompt and prints its answer",
 			LateUsage: true,
 			Doc: Doc{
 				Key: "in `pass-env`", Cost: "unknown",
