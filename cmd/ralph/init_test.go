@@ -170,7 +170,7 @@ func TestInit(t *testing.T) {
 		t.Errorf("ralph init = %d\n%s", code, screen)
 	}
 	const want = `{
-  "$schema": "https://raw.githubusercontent.com/org/ralph-action/main/docs/settings.schema.json",
+  "$schema": "settings.schema.json",
   "maximumIterations": 10,
   "completionResponse": "DONE",
   "outputTruncateChars": 5000,

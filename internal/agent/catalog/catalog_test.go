@@ -25,7 +25,7 @@ func TestRows(t *testing.T) {
 			if len(a.Credentials()) > 0 || len(a.Programs) > 0 || a.Program != "" {
 				t.Errorf("%s is a program of the user's: nothing is known of it", a.Name)
 			}
-		} else if a.Program == "" || a.Version == "" || a.Size == "" || len(a.Keys()) == 0 || len(a.Programs) == 0 || len(a.Prose) == 0 || a.Doc.Container == "" || a.Doc.Alone == "" || a.Doc.NotSeen == "" || a.Doc.Login == "" {
+		} else if a.Program == "" || a.Version == "" || a.Size == "" || len(a.Keys()) == 0 || len(a.Programs) == 0 || len(a.Prose) == 0 || a.Doc.Tried == "" || a.Doc.NotSeen == "" || a.Doc.Login == "" {
 			t.Errorf("%s: the row of a CLI lacks something: %+v", a.Name, a)
 		}
 		for _, p := range a.Providers {
@@ -36,7 +36,7 @@ func TestRows(t *testing.T) {
 		if a.About == "" || a.Doc.Key == "" || a.Doc.Cost == "" || len(a.Doc.Hosts) == 0 {
 			t.Errorf("%s: the documents lack something", a.Name)
 		}
-		for _, cells := range []any{a.Doc.Reads, a.Doc.Takes, a.Doc.Holds} {
+		for _, cells := range []any{a.Doc.Takes, a.Doc.Holds} {
 			v := reflect.ValueOf(cells)
 			for i := range v.NumField() {
 				if text := v.Field(i).String(); text == "" || strings.ContainsAny(text, "|\n") {
