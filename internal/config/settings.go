@@ -47,7 +47,7 @@ func (l *loader) parseSettings(name string, data []byte) map[string]value {
 	})
 	switch {
 	case bad != nil:
-		l.report(fmt.Sprintf("%s:%d:%d", name, bad.line, bad.column), "not valid JSON: %s", bad.want)
+		l.report(fmt.Sprintf("%s:%d:%d", name, bad.line, bad.column), "not valid JSON: %s", bad.why)
 		return nil
 	case root.Kind != yaml.MappingNode:
 		l.report(s.at(root.Line), "an object with settings is expected, not %s", s.shape(root))

@@ -26,7 +26,7 @@ func JSON(text string) (any, error) {
 	root, bad := readJSON([]byte(text), func(*yaml.Node, int) { twice = true })
 	switch {
 	case bad != nil:
-		return nil, &Problems{List: []Problem{{Where: "JSON", Text: bad.want}}}
+		return nil, &Problems{List: []Problem{{Where: "JSON", Text: bad.why}}}
 	case twice:
 		return nil, &Problems{List: []Problem{{Where: "JSON", Text: "twice"}}}
 	}

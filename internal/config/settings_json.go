@@ -2,229 +2,122 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // maxDepth bounds how deep arrays and objects stand in each other.
 const maxDepth = 32
 
-// jsonReader reads one JSON text (RFC 8259) into the nodes the configuration
-// file is made of, so that what reads those serves both. Unlike encoding/json it
-// keeps the lines, and a name that stands twice in an object is a problem.
-type jsonReader struct {
-	data  string
-	off   int
-	line  int
-	start int // offset of the line's first byte
-	// twice is called for the second of two equal names, which is left out.
-	twice func(key *yaml.Node, first int)
-}
-
 // jsonError is the first thing that is not JSON.
 type jsonError struct {
 	line, column int // from 1; the column counts characters
-	want         string
+	why          string
 }
 
-// readJSON reads data, which may begin with a byte order mark.
-func readJSON(data []byte, twice func(*yaml.Node, int)) (root *yaml.Node, bad *jsonError) {
-	r := &jsonReader{data: strings.TrimPrefix(string(data), "\ufeff"), line: 1, twice: twice}
-	defer func() {
-		e := recover()
-		if wrong, ok := e.(*jsonError); ok {
-			root, bad = nil, wrong
-		} else if e != nil {
-			panic(e)
-		}
-	}()
-	r.space()
-	root = r.value(0)
-	r.space()
-	if r.off < len(r.data) {
-		r.fail("the end of the file is expected")
+// readJSON reads a JSON text (RFC 8259), which may begin with a byte order mark, into
+// the nodes the configuration file is made of, so that what reads those serves both.
+// twice is called for the second of two equal names of an object, which is left out.
+func readJSON(data []byte, twice func(key *yaml.Node, first int)) (*yaml.Node, *jsonError) {
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	var all json.RawMessage
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		return nil, newJSONError(text, err)
 	}
-	return root, nil
+	r := &jsonReader{Decoder: json.NewDecoder(strings.NewReader(text)), text: text, line: 1, twice: twice}
+	r.UseNumber()
+	root := r.value(0)
+	return root, r.deep
 }
 
-// fail ends the reading at the current place.
-func (r *jsonReader) fail(format string, args ...any) {
-	want := fmt.Sprintf(format, args...)
-	rest := r.data[r.off:]
-	c, _ := utf8.DecodeRuneInString(rest)
-	switch {
+func newJSONError(text string, err error) *jsonError {
+	at, why := len(text), err.Error()
+	var wrong *json.SyntaxError
+	if errors.As(err, &wrong) && !strings.HasPrefix(why, "unexpected end") {
+		at = int(wrong.Offset) - 1
+	}
+	switch rest := text[at:]; {
+	case strings.HasPrefix(rest, "/"), strings.HasPrefix(rest, "#"):
+		why = "JSON has no comments"
+	case strings.HasPrefix(rest, "'"):
+		why = `JSON has only "double quotes"`
 	case rest == "":
-		want += ", not the end of the file"
-	case strings.HasPrefix(rest, "//"), strings.HasPrefix(rest, "/*"), c == '#':
-		want += ": JSON has no comments"
-	case c == '\'':
-		want += `: JSON has only "double quotes"`
-	case c < ' ':
-		want += fmt.Sprintf(", not the character %U", c)
-	default:
-		want += ", not " + string(c)
+		why = "the file ends too early"
+	case strings.HasSuffix(strings.TrimSpace(text[:at]), ",") && (rest[0] == '}' || rest[0] == ']'):
+		why = "another entry has to follow the comma"
 	}
-	panic(&jsonError{r.line, utf8.RuneCountInString(r.data[r.start:r.off]) + 1, visible(want)})
+	return jsonErrorAt(text[:at], why)
 }
 
-func (r *jsonReader) peek() byte {
-	if r.off < len(r.data) {
-		return r.data[r.off]
-	}
-	return 0
+func jsonErrorAt(before, why string) *jsonError {
+	return &jsonError{1 + strings.Count(before, "\n"), utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1, visible(why)}
 }
 
-func (r *jsonReader) space() {
-	for r.off < len(r.data) && strings.IndexByte(" \t\r\n", r.data[r.off]) >= 0 {
-		r.off++
-		if r.data[r.off-1] == '\n' {
-			r.line, r.start = r.line+1, r.off
+// jsonReader turns tokens of text that is known to be JSON into nodes with their lines.
+type jsonReader struct {
+	*json.Decoder
+	text  string
+	read  int        // bytes of text whose lines are counted
+	line  int        // at read
+	deep  *jsonError // of what stands too deep
+	twice func(key *yaml.Node, first int)
+}
+
+// token returns the next token as a node of its line.
+func (r *jsonReader) token() (json.Token, *yaml.Node) {
+	t, _ := r.Token()
+	end := int(r.InputOffset())
+	r.line += strings.Count(r.text[r.read:end], "\n")
+	r.read = end
+	n := &yaml.Node{Kind: yaml.ScalarNode, Line: r.line}
+	switch v := t.(type) {
+	case json.Delim:
+		n.Kind, n.Tag = yaml.SequenceNode, "!!seq"
+		if v == '{' {
+			n.Kind, n.Tag = yaml.MappingNode, "!!map"
 		}
-	}
-}
-
-func (r *jsonReader) node(kind yaml.Kind, tag, text string) *yaml.Node {
-	return &yaml.Node{Kind: kind, Tag: tag, Value: text, Line: r.line}
-}
-
-var jsonNumber = lazyregexp.New(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?`)
-
-func (r *jsonReader) value(depth int) *yaml.Node {
-	if depth > maxDepth {
-		r.fail("at most %d levels are expected", maxDepth)
-	}
-	switch c := r.peek(); {
-	case c == '{':
-		return r.object(depth)
-	case c == '[':
-		return r.array(depth)
-	case c == '"':
-		n := r.node(yaml.ScalarNode, "!!str", "")
-		n.Value = r.text()
-		return n
-	case c == '-' || '0' <= c && c <= '9':
-		number := jsonNumber.FindString(r.data[r.off:])
-		if number == "" {
-			r.off++
-			r.fail("a digit is expected")
-		}
-		n := r.node(yaml.ScalarNode, "!!int", number)
-		if strings.ContainsAny(number, ".eE") {
+	case string:
+		n.Tag, n.Value = "!!str", v
+	case json.Number:
+		n.Tag, n.Value = "!!int", v.String()
+		if strings.ContainsAny(n.Value, ".eE") {
 			n.Tag = "!!float"
 		}
-		r.off += len(number)
-		if c := r.peek(); '0' <= c && c <= '9' || c == '.' || c|0x20 == 'e' {
-			r.fail("the end of the number is expected")
-		}
-		return n
+	case bool:
+		n.Tag, n.Value = "!!bool", fmt.Sprint(v)
+	default:
+		n.Tag, n.Value = "!!null", "null"
 	}
-	for _, word := range []string{"true", "false", "null"} {
-		if strings.HasPrefix(r.data[r.off:], word) {
-			tag := "!!bool"
-			if word == "null" {
-				tag = "!!null"
-			}
-			n := r.node(yaml.ScalarNode, tag, word)
-			r.off += len(word)
-			return n
-		}
-	}
-	r.fail("a value is expected")
-	return nil
+	return t, n
 }
 
-func (r *jsonReader) object(depth int) *yaml.Node {
-	n := r.node(yaml.MappingNode, "!!map", "")
+func (r *jsonReader) value(depth int) *yaml.Node {
+	_, n := r.token()
+	if n.Kind == yaml.ScalarNode {
+		return n
+	}
+	if depth == maxDepth {
+		r.deep = jsonErrorAt(r.text[:r.read-1], fmt.Sprintf("more than %d levels", maxDepth))
+	}
 	lines := map[string]int{}
-	r.list('}', "a comma or }", `a "name" or }`, func() {
-		if r.peek() != '"' {
-			r.fail(`a "name" is expected`)
+	for r.deep == nil && r.More() {
+		if n.Kind == yaml.SequenceNode {
+			n.Content = append(n.Content, r.value(depth+1))
+			continue
 		}
-		key := r.node(yaml.ScalarNode, "!!str", "")
-		key.Value = r.text()
-		if r.space(); r.peek() != ':' {
-			r.fail("a colon is expected")
-		}
-		r.off++
-		r.space()
+		_, key := r.token()
 		value := r.value(depth + 1)
-		if first, twice := lines[key.Value]; twice {
+		if first, again := lines[key.Value]; again {
 			r.twice(key, first)
-			return
+			continue
 		}
 		lines[key.Value] = key.Line
 		n.Content = append(n.Content, key, value)
-	})
+	}
+	r.token() // its end
 	return n
-}
-
-func (r *jsonReader) array(depth int) *yaml.Node {
-	n := r.node(yaml.SequenceNode, "!!seq", "")
-	r.list(']', "a comma or ]", "a value or ]", func() {
-		n.Content = append(n.Content, r.value(depth+1))
-	})
-	return n
-}
-
-// list reads entries that are separated by commas, up to end.
-func (r *jsonReader) list(end byte, next, first string, entry func()) {
-	r.off++
-	if r.space(); r.peek() == end {
-		r.off++
-		return
-	}
-	if r.off == len(r.data) {
-		r.fail("%s is expected", first)
-	}
-	for {
-		entry()
-		switch r.space(); r.peek() {
-		case end:
-			r.off++
-			return
-		case ',':
-			r.off++
-			r.space()
-			if r.peek() == end {
-				r.fail("another entry is expected after the comma")
-			}
-		default:
-			r.fail("%s is expected", next)
-		}
-	}
-}
-
-var jsonEscape = lazyregexp.New(`^\\(["\\/bfnrt]|u[0-9a-fA-F]{4})`)
-
-// text reads a string. An escape that is half of a pair stands for U+FFFD.
-func (r *jsonReader) text() string {
-	begin := r.off
-	for r.off++; r.peek() != '"'; {
-		switch c := r.peek(); {
-		case r.off == len(r.data) || c < ' ':
-			r.fail(`a closing " is expected`)
-		case c == '\\':
-			escape := jsonEscape.FindString(r.data[r.off:])
-			if escape == "" {
-				r.off++
-				r.fail(`one of "\/bfnrtu is expected after \`)
-			}
-			r.off += len(escape)
-		default:
-			_, size := utf8.DecodeRuneInString(r.data[r.off:])
-			r.off += size
-		}
-	}
-	r.off++
-	var s string
-	if json.Unmarshal([]byte(r.data[begin:r.off]), &s) != nil {
-		r.off = begin
-		r.fail("a string is expected") // cannot be: it was checked above
-	}
-	return s
 }
