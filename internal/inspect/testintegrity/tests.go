@@ -27,6 +27,7 @@ type tested struct {
 	lost     []int           // those of before that none of after was
 	parts    [][2]int        // of now, around lines that are new
 	told     map[string]bool // names of tests of which something was said
+	came     func() [][]byte // lines that are new, without comments
 }
 
 // tests compares the tests of all files of a change.
@@ -39,7 +40,7 @@ func (k *look) tests() {
 		if lang == nil {
 			lang = languageOf(f.Path)
 		}
-		if lang == nil || !lang.inline && !isTest(was) && !isTest(f.Path) {
+		if lang == nil || fixture.MatchString(f.Path) || !lang.inline && !isTest(was) && !isTest(f.Path) {
 			continue
 		}
 		t := tested{file: f, lang: lang, told: map[string]bool{}, is: !f.Deleted && (lang.inline || isTest(f.Path))}
@@ -56,6 +57,7 @@ func (k *look) tests() {
 		if lang.inline && len(t.before)+len(t.after) == 0 {
 			continue
 		}
+		t.came = sync.OnceValue(func() [][]byte { return missing(linesOf(t.now.plain), linesOf(t.old.plain)) })
 		t.pair()
 		all = append(all, t)
 	}
@@ -212,7 +214,7 @@ func (k *look) removed(t *tested, moved map[string]int) {
 			lost = append(lost, c)
 		}
 	}
-	if 2*k.gained[t.lang] >= len(lost) || k.recoded(t.lang) && (!t.file.Deleted || !k.outlived(t)) {
+	if 2*k.gained[t.lang] >= len(lost) || k.recoded(t.lang) && (len(t.after) > 0 || !k.outlived(t)) {
 		lost = nil // others took their place, or the behaviour may be gone
 	}
 	f := t.file
@@ -317,12 +319,45 @@ func follows(a, b [][]byte) bool {
 // remark finds lines that are comments or imports, and those of signs alone.
 var remark = re(`^(?://|#(?:\s|$)|/\*|\*|import\b|from\b|using\b|use\b|package\b|\W*$)`)
 
-// outlived reports whether the code that a deleted file of tests is about, by its
-// name, is in the change and stays.
+// outlived reports whether the code that a file of tests without tests was about, by
+// its name, stays: it is in the change, or in the base where such code stands.
 func (k *look) outlived(t *tested) bool {
-	return slices.ContainsFunc(k.files, func(f File) bool {
-		return !f.Deleted && !f.Added && languageOf(f.Path) == t.lang && !isTest(f.Path) && subject(f.Path) == subject(t.file.Path)
+	name := cmp.Or(t.file.From, t.file.Path)
+	is := func(f File) bool {
+		return languageOf(f.Path) == t.lang && !isTest(f.Path) && subject(f.Path) == subject(name)
+	}
+	if slices.ContainsFunc(k.files, is) {
+		return slices.ContainsFunc(k.files, func(f File) bool { return is(f) && !f.Deleted && !f.Added })
+	}
+	m := testName.FindStringSubmatch(path.Base(name))
+	if m == nil || k.options.Base == nil {
+		return false
+	}
+	return slices.ContainsFunc(codeDirs(path.Dir(name)), func(dir string) bool {
+		const most = 200 // files that are looked for in all
+		code := path.Join(dir, m[1]+m[2])
+		k.asked++
+		return code != name && k.asked <= most && len(k.options.Base(code)) > 0
 	})
+}
+
+// testName takes the name of a file of tests apart: what it tests, and its extension.
+var testName = re(`^(?:test_)?(\w+?)(?:[._-](?:tests?|spec|unittest)|Tests?|TestCase|Spec|IT)?(\.\w+)$`)
+
+// codeDirs returns where code may stand whose tests stand in a directory.
+func codeDirs(dir string) []string {
+	dirs := []string{dir}
+	parts := strings.Split(dir, "/")
+	for i, part := range parts {
+		if !contains(" test tests spec specs __tests__ Tests unit ", part) {
+			continue
+		}
+		dirs = append(dirs, path.Join(slices.Concat(parts[:i], parts[i+1:])...))
+		for _, code := range []string{"src", "lib", "app", "main"} {
+			dirs = append(dirs, path.Join(slices.Concat(parts[:i], []string{code}, parts[i+1:])...))
+		}
+	}
+	return dirs[:min(len(dirs), 16)]
 }
 
 // definition finds what code gives a name to.
@@ -369,11 +404,12 @@ func (k *look) skipped(t *tested) {
 				i = sort.Search(len(t.after), func(i int) bool { return t.after[i].at > at }) - 1
 			}
 			conditional := t.conditional(i, at)
-			if own := t.now.code[t.now.begin(line-1):at]; conditional && (assigned.Match(own) || t.rewritten()) {
+			own := t.now.code[t.now.begin(line-1):at]
+			if conditional && (assigned.Match(own) || t.rewritten()) {
 				continue // it is told where it is used; or in which of many new lines it stood is a guess
 			}
 			if i < 0 {
-				if !conditional { // else a helper of tests asks for what it needs
+				if !conditional && !bytes.Contains(own, []byte("return ")) { // else a helper of tests asks for what it needs, or makes marks
 					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
 				}
 				continue
@@ -404,7 +440,7 @@ func (k *look) skipped(t *tested) {
 
 // onCondition finds what a mark or the head of a block says that depends on
 // something.
-var onCondition = re(`(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip|\?:|\s\?\s|(?m:^[ \t]*[?:][ \t])|\bRequires[A-Z]`)
+var onCondition = re(`(?i:skip|run|disabled|enabled)[_.]?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|cfg_attr|\bassum\w+|importorskip|\?:|\s\?\s|(?m:^[ \t]*[?:][ \t])|\bRequires[A-Z]`)
 
 // assigned finds what stands in front of a mark that only gets a name.
 var assigned = re(`^[ \t]*(?:(?:(?:var|let|const)[ \t]+)?\w+[ \t]*=[^=]|[?:][ \t])`)
@@ -450,14 +486,15 @@ var ifs = re(`\b(?:if|unless)\b`)
 func inCode(s *source) []byte    { return s.code }
 func inStrings(s *source) []byte { return s.plain }
 
-// find is where a pattern stands in a source, imports left out.
+// find returns where a pattern stands in a source, imports and what only concerns an
+// interpreter of Rust left out.
 func find(re *lazyregexp.Regexp, s *source, in func(*source) []byte) [][]int {
 	if s == nil {
 		return nil
 	}
 	return slices.DeleteFunc(re.FindAllIndex(in(s), maxCases), func(m []int) bool {
 		line := s.lineAt(m)
-		return strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "from ")
+		return strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "from ") || strings.HasPrefix(line, "#[cfg_attr(miri,")
 	})
 }
 
