@@ -119,7 +119,7 @@ var (
 	// demoted finds a rule of a linter that fails no check.
 	demoted = re(`[:=]\s*\[?\s*["']?(?:off|warn)\b`)
 	// enforced finds a rule of a linter that fails a check, whatever it allows.
-	enforced = re(`:\s*\[?\s*["']?error\b`)
+	enforced = re(`^enable|:\s*\[?\s*["']?error\b`)
 	// usual finds what may be excused: modules without types, warnings of others, places
 	// that hold nothing of one's own, and code that no test runs.
 	usual = re(`^ignore_missing_imports\b|^["']*(?:ignore|default|once):|\b(?:node_modules|site-packages|vendor|third_party|generated|build|dist|tmp|fixtures?|testdata|snapshots?)\b|\.(?:tox|venv|git|eggs|nox|cache)\b|TYPE_CHECKING|pragma|__main__|NotImplemented|abstractmethod|__repr__`)

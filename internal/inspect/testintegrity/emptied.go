@@ -148,12 +148,11 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 	for _, line := range missing(oldLines, newLines) {
 		said := matcher.ReplaceAll(l.assert.ReplaceAll(line, []byte(" ")), []byte(" ")) // by whatever assertion
 		again := slices.ContainsFunc(newLines, func(other []byte) bool { return bytes.Equal(line, other) })
-		if l.assert.Match(line) && !prepares.Match(line) && k.balance[string(line)] < 0 && !again && !survives(said, speaks) && !k.vanished(line) {
+		if l.assert.Match(line) && !prepares.Match(line) && k.balance[string(line)] < 0 && !again && !survives(said, speaks) {
 			dropped = append(dropped, line)
 		}
 	}
-	gone := k.vanished(bytes.Join(missing(oldLines, newLines), []byte("\n")))
-	moved := gone || survives(bytes.Join(dropped, []byte("\n")), k.spoken)
+	moved := survives(bytes.Join(dropped, []byte("\n")), k.spoken)
 	if len(dropped) > 0 && !moved && !t.calls(was, is) && !k.recoded(l) && k.gained[l] == 0 {
 		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "no assertions", fmt.Sprintf("the %s %s asserts nothing any more, and had %s", what, shown(is.name), plural(n, "assertion")))
 	}

@@ -34,20 +34,16 @@ func foreignPlace(name string, text []byte) bool {
 // fixture finds files that tests only read.
 var fixture = re(`(?:^|/)(?:__)?(?:fixtures?|testdata|snapshots)(?:__)?/`)
 
-// subject is the name of what a test file tests, as far as names tell:
-// "calc_test.go", "test_calc.py" and "CalcTest.java" are all of "calc".
+// testName takes the name of a file of tests apart: what it tests, and its extension.
+var testName = re(`^(?:test_)?(.+?)(?:[._-](?:tests?|spec|unittest|e2e|it)|[tT]ests?|TestCase|Spec|IT)?(\.\w+)$`)
+
+// subject returns what a file of tests is about, as far as names tell:
+// "calc_test.go", "test_calc.py" and "CalcTest.java" are all about "calc".
 func subject(name string) string {
-	base := strings.ToLower(path.Base(name))
-	base, _, _ = strings.Cut(base, ".")
-	for _, end := range []string{"_test", "_tests", "_spec", "_unittest", "-test", "-spec", "tests", "testcase", "test", "spec", "it"} {
-		if rest, ok := strings.CutSuffix(base, end); ok && rest != "" {
-			return rest
-		}
+	if m := testName.FindStringSubmatch(path.Base(name)); m != nil {
+		return strings.ToLower(m[1])
 	}
-	if rest, ok := strings.CutPrefix(base, "test_"); ok {
-		return rest
-	}
-	return base
+	return ""
 }
 
 // shown is a foreign name in a sentence of ours: one line, printable, bounded.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"sort"
@@ -45,11 +44,11 @@ func (k *look) tests() {
 		}
 		t := tested{file: f, lang: lang, told: map[string]bool{}, is: !f.Deleted && (lang.inline || isTest(f.Path))}
 		if !f.Added {
-			t.old = lang.read(f.Old)
+			t.old = lex(f.Old, lang.lexis)
 			t.before = lang.cases(t.old)
 		}
 		if !f.Deleted {
-			t.now = lang.read(f.New)
+			t.now = lex(f.New, lang.lexis)
 			if t.is {
 				t.after = lang.cases(t.now)
 			}
@@ -70,26 +69,16 @@ func (k *look) tests() {
 			k.balance[string(line)]++
 		}
 	}
-	moved := k.news(all)
-	k.count(all, maps.Clone(moved))
+	k.news(all)
 	for i := range all {
 		t := &all[i]
-		k.removed(t, moved)
+		k.removed(t)
 		if t.now != nil && t.is {
 			t.parts = t.now.around(func(line []byte) bool { return k.balance[string(line)] > 0 })
 			k.skipped(t)
 			k.emptied(t)
 		}
 	}
-}
-
-// read takes a source of tests apart, without the tests that other tests run.
-func (l *language) read(text []byte) *source {
-	s := lex(text, l.lexis)
-	if l.name == "java" {
-		s = s.withoutFixtures()
-	}
-	return s
 }
 
 // pairMoved makes one file of tests that was deleted and one of the same subject that
@@ -144,21 +133,31 @@ func (t *tested) same(was, is testCase) bool {
 }
 
 // news notes the words of lines and tests that are new in tests of the change, and
-// gives how often the name of a test is new in a file.
-func (k *look) news(all []tested) (moved map[string]int) {
+// counts tests. One that is in another file now is a changed one, neither new nor lost.
+func (k *look) news(all []tested) {
 	k.gained, k.codeOut = map[*language]int{}, map[*language]bool{}
-	moved, k.fresh, k.spoken = map[string]int{}, map[string]bool{}, map[string]bool{}
-	for _, t := range all {
+	k.fresh, k.spoken = map[string]bool{}, map[string]bool{}
+	moved := map[string]int{} // how often the name of a test is new
+	id := func(t *tested, c testCase) string { return t.lang.name + "\x00" + c.name }
+	for i := range all {
+		t, touched := &all[i], false
 		for i, c := range t.after {
-			body := t.now.text[c.begin:c.end]
-			if t.was[i] < 0 {
-				moved[t.lang.name+"\x00"+c.name]++
+			switch {
+			case t.was[i] < 0:
+				moved[id(t, c)]++
 				k.gained[t.lang]++
-			} else if t.same(t.before[t.was[i]], c) {
+				k.counts.Added++
+			case t.same(t.before[t.was[i]], c):
 				continue
+			default:
+				k.counts.Changed++
 			}
-			tokens(body, k.fresh)
+			touched = true
+			tokens(t.now.text[c.begin:c.end], k.fresh)
 			tokens([]byte(c.name), k.fresh)
+		}
+		if touched || len(t.lost) > 0 {
+			k.counts.Files++
 		}
 		if t.now == nil {
 			continue
@@ -168,49 +167,28 @@ func (k *look) news(all []tested) (moved map[string]int) {
 			tokens(line, k.spoken)
 		}
 	}
-	return moved
-}
-
-// count counts the tests that are new, changed and gone. moved is how often the name
-// of a test is new: one that is in another file now is neither new nor gone.
-func (k *look) count(all []tested, moved map[string]int) {
-	for _, t := range all {
-		was := k.counts
-		for i, c := range t.after {
-			switch {
-			case t.was[i] < 0:
-				k.counts.Added++
-			case !t.same(t.before[t.was[i]], c):
-				k.counts.Changed++
-			}
-		}
-		for _, i := range t.lost {
-			if name := t.lang.name + "\x00" + t.before[i].name; moved[name] > 0 {
-				moved[name]--
-				k.counts.Added--
-				k.counts.Changed++
-			} else {
+	for i := range all {
+		t := &all[i]
+		t.lost = slices.DeleteFunc(t.lost, func(at int) bool {
+			name := id(t, t.before[at])
+			if moved[name]--; moved[name] < 0 {
 				k.counts.Deleted++
+				return false
 			}
-		}
-		if k.counts != was {
-			k.counts.Files++
-		}
+			k.counts.Added--
+			k.counts.Changed++
+			return true
+		})
 	}
 }
 
 // removed tells the tests that are gone.
-func (k *look) removed(t *tested, moved map[string]int) {
+func (k *look) removed(t *tested) {
 	var lost []testCase
 	for _, i := range t.lost {
 		c := t.before[i]
-		switch name := t.lang.name + "\x00" + c.name; {
-		case moved[name] > 0:
-			moved[name]--
-		case survives(t.old.text[c.begin:c.end], k.fresh): // under another name, or as a row of a table
-		case k.vanished(t.old.text[c.begin:c.end]):
-		case t.old.empty(c), t.idle(c): // it said nothing
-		default:
+		again := survives(t.old.text[c.begin:c.end], k.fresh) // under another name, or as a row of a table
+		if !again && !t.old.empty(c) && !t.idle(c) {
 			lost = append(lost, c)
 		}
 	}
@@ -252,41 +230,6 @@ func namesOf(list []testCase) string {
 		names = append(names, shown(c.name))
 	}
 	return strings.Join(names, ", ")
-}
-
-// vanished reports whether a text speaks of something that the code no longer has:
-// a word of five letters or more that the change took out of all code that is no test,
-// a name that is not defined there any more, or that of a file of code that it deleted.
-func (k *look) vanished(text []byte) bool {
-	if k.dropped == nil {
-		k.dropped = map[string]bool{}
-		now, defined, stays := map[string]bool{}, map[string]bool{}, map[string]bool{}
-		for _, f := range k.files {
-			if lang := languageOf(f.Path); lang != nil && !isTest(f.Path) {
-				old, is := untested(f.Old, lang), untested(f.New, lang)
-				tokens(old, k.dropped)
-				tokens(is, now)
-				namesDefined(old, defined)
-				namesDefined(is, stays)
-			}
-		}
-		maps.DeleteFunc(k.dropped, func(word string, _ bool) bool { return len(word) < 5 || now[word] })
-		maps.DeleteFunc(defined, func(name string, _ bool) bool { return len(name) < 4 || stays[name] })
-		maps.Copy(k.dropped, defined)
-		for _, f := range k.files {
-			if name, _, _ := strings.Cut(path.Base(f.Path), "."); f.Deleted && len(name) > 3 && languageOf(f.Path) != nil && !isTest(f.Path) {
-				k.dropped[name] = true
-			}
-		}
-	}
-	words := map[string]bool{}
-	tokens(text, words)
-	for word := range words {
-		if k.dropped[word] {
-			return true
-		}
-	}
-	return false
 }
 
 // recoded reports whether the change took something out of code of the language,
@@ -341,9 +284,6 @@ func (k *look) outlived(t *tested) bool {
 	})
 }
 
-// testName takes the name of a file of tests apart: what it tests, and its extension.
-var testName = re(`^(?:test_)?(\w+?)(?:[._-](?:tests?|spec|unittest)|Tests?|TestCase|Spec|IT)?(\.\w+)$`)
-
 // codeDirs returns where code may stand whose tests stand in a directory.
 func codeDirs(dir string) []string {
 	dirs := []string{dir}
@@ -358,20 +298,6 @@ func codeDirs(dir string) []string {
 		}
 	}
 	return dirs[:min(len(dirs), 16)]
-}
-
-// definition finds what code gives a name to.
-var definition = re(`\b(?:func(?:tion)?|def|class|fn|fun|interface|struct|enum|trait)[ \t]+(?:\([^)\n]*\)[ \t]*|self\.)?(\w+)|\b(\w+)[ \t]*[:=][ \t]*(?:async[ \t]+)?function\b|(?m)^[ \t]*(?:(?:public|private|protected|internal|static|final|async|override)[ \t]+)+[\w<>\[\],.? \t]*?(\w+)[ \t]*\(`)
-
-// namesDefined notes the names that a text of code defines.
-func namesDefined(text []byte, into map[string]bool) {
-	for _, m := range definition.FindAllSubmatchIndex(text, maxCases) {
-		for i := 2; i < len(m); i += 2 {
-			if m[i] >= 0 {
-				into[string(text[m[i]:m[i+1]])] = true
-			}
-		}
-	}
 }
 
 // untested is a text without the tests in it.

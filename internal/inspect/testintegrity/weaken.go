@@ -67,7 +67,6 @@ type look struct {
 
 	gained  map[*language]int  // how many tests are new
 	codeOut map[*language]bool // whether lines were taken out of code; see recoded
-	dropped map[string]bool    // words that the change took out of the code
 	asked   int                // for how many files the base was asked
 	started map[string][]byte  // checks that new lines start
 }
