@@ -115,7 +115,7 @@ func (c *configuration) says(name string, text []byte) bool {
 var (
 	// excuses finds in configuration what makes a check say less, by itself or for what
 	// stands below it.
-	excuses = re(`(?i)\b(?:exclude\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|norecursedirs.*test|baseline|nowarn|compile remove|suppress\w*|deselect\w*|onlyIf|retr(?:y|ies)|test_?match|test_?regex|testNamePattern|grep|exitstatus|outcome|pytest_\w+)\b`)
+	excuses = re(`(?i)\b(?:exclude\w*|ignor\w*|skip\w*|disabl\w*|omit\w*|allow[_-][\w-]+|norecursedirs.*test|baseline|nowarn|compile remove|suppress\w*|deselect\w*|onlyIf|retr(?:y|ies)|test_?match|test_?regex|testNamePattern|grep|exitstatus|outcome|pytest_\w+)\b`)
 	// demoted finds a rule of a linter that fails no check.
 	demoted = re(`[:=]\s*\[?\s*["']?(?:off|warn)\b`)
 	// enforced finds a rule of a linter that fails a check, whatever it allows.
@@ -184,7 +184,7 @@ func (c *configuration) saysLess(f File, anew bool) (line string, ok bool) {
 				fewer++
 			}
 		case harmless.Match(line) || usual.Match(line) || line[0] == '[' || listed.Match(line) || part(line, come):
-		case !bytes.Contains(f.New, key(line)) || slices.ContainsFunc(come, func(other []byte) bool { return holds(line, other) }):
+		case !bytes.Contains(f.New, key(line)) || slices.ContainsFunc(come, func(other []byte) bool { return bytes.Equal(key(line), key(other)) && holds(line, other) }):
 			lost = append(lost, line)
 		}
 	}
@@ -260,7 +260,7 @@ var (
 	everywhere = re(`(?:^|\s)\./\.\.\.`)
 	// housekeeping finds lines that start no check although they name one: they
 	// install it, show what it found, or say where it is.
-	housekeeping = re(`(?i)\b(?:install(?:er)?|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo|coveralls|codecov)\b|\btest[-_]?(?:results?|reports?)\b|(?:^|[;&|] *|\bif )test [-!"$\[]|^(?:- )?(?:sudo )?(?:cat|cp|mv|rm|ls|mkdir|cd|export|source|docker)\b|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
+	housekeeping = re(`(?i)\b(?:install(?:er)?|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo|coveralls|codecov)\b|\btest[-_]?(?:results?|reports?)\b|(?:^|[;&|] *|\bif )test [-!"$\[]|^(?:- )?(?:sudo )?(?:cmd: )?(?:cat|cp|mv|rm|ls|mkdir|cd|set|export|source|docker)\b|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=`)
 	// keyed finds values of YAML that are no commands.
 	keyed = re(`^(?:- )?["']?[\w.-]+["']?:\s`)
 	// commandKey finds those that are.

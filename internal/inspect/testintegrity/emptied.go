@@ -42,12 +42,12 @@ func (k *look) emptied(t *tested) {
 		k.add(rank, ralph.FindingTests, t.file.Path, t.now.lineOf(at), rule, text)
 	}
 	for _, at := range k.freshIn(t, t.lang.trivial, inCode) {
-		if c := t.newAt(at); t.old != nil && (c == nil || t.lang.asserted(t.now, *c) == 1) { // in a new one it matters when there is nothing else
+		if c := t.around(at); t.old != nil && c != nil && t.lang.asserted(t.now, *c) == len(t.lang.trivial.FindAllIndex(t.now.code[c.begin:c.end], -1)) { // nothing else is asserted
 			tell(rankEmptied, at, "trivial assertion", "an assertion"+t.in(at)+" always holds")
 		}
 	}
 	for _, at := range k.freshIn(t, t.lang.disabled, inCode) {
-		if t.old != nil && len(t.after) > 0 && t.newAt(at) == nil {
+		if t.old != nil && len(t.after) > 0 && !t.isNew(at) {
 			tell(rankEmptied, at, "switched off", "code"+t.in(at)+" is switched off by a condition that never holds")
 		}
 	}
@@ -103,12 +103,18 @@ func (k *look) emptied(t *tested) {
 	}
 }
 
-// newAt is the new test that a place is in, nil for others.
-func (t *tested) newAt(at int) *testCase {
-	if i := owner(t.after, at); i >= 0 && t.after[i].at <= at && t.was[i] < 0 {
+// around returns the test that a place is in, nil if it is in none.
+func (t *tested) around(at int) *testCase {
+	if i := owner(t.after, at); i >= 0 && t.after[i].at <= at {
 		return &t.after[i]
 	}
 	return nil
+}
+
+// isNew reports whether a place is in a new test.
+func (t *tested) isNew(at int) bool {
+	i := owner(t.after, at)
+	return i >= 0 && t.after[i].at <= at && t.was[i] < 0
 }
 
 // asserted counts the assertions of a test, an exception that its annotation expects
@@ -119,11 +125,12 @@ func (l *language) asserted(s *source, c testCase) int {
 
 // in names the test a place is in, and marks it as told.
 func (t *tested) in(at int) string {
-	if i := owner(t.after, at); i >= 0 && t.after[i].at <= at {
-		t.told[t.after[i].name] = true
-		return " of the test " + shown(t.after[i].name)
+	c := t.around(at)
+	if c == nil {
+		return ""
 	}
-	return ""
+	t.told[c.name] = true
+	return " of the test " + shown(c.name)
 }
 
 // nested reports whether a test holds others, which are compared by themselves.
