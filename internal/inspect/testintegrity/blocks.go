@@ -14,18 +14,17 @@ type target struct {
 // blocks takes a Makefile and its kin apart: the text of each target, its
 // first line included; what belongs to none is that of "".
 func blocks(name string, text []byte) map[string]target {
-	out := map[string]target{}
+	texts, order := map[string]*strings.Builder{}, map[string]int{}
 	current := []string{""}
 	put := func(line []byte) {
 		for _, t := range current {
-			was, ok := out[t]
-			if !ok {
-				was.order = len(out)
+			if texts[t] == nil {
+				texts[t], order[t] = &strings.Builder{}, len(texts)
 			}
-			if len(was.text) < maxBody {
-				was.text += string(line) + "\n"
+			if texts[t].Len() < maxBody {
+				texts[t].Write(line)
+				texts[t].WriteByte('\n')
 			}
-			out[t] = was
 		}
 	}
 	for line := range bytes.Lines(text[:min(len(text), maxFile)]) {
@@ -49,6 +48,10 @@ func blocks(name string, text []byte) map[string]target {
 			}
 		}
 		put(line)
+	}
+	out := map[string]target{}
+	for t, text := range texts {
+		out[t] = target{text.String(), order[t]}
 	}
 	return out
 }

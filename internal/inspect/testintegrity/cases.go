@@ -80,40 +80,6 @@ func (l *language) cases(s *source) []testCase {
 	return list
 }
 
-// innerClass finds a class in a class, in Java and its kin.
-var innerClass = re(`[ \t]class[ \t]+(\w+)[^;{}]*\{`)
-
-// withoutFixtures blanks the code of classes that the same file hands to
-// something: their tests are what a test of a test framework runs.
-func (s *source) withoutFixtures() *source {
-	first, last := map[string]int{}, map[string]int{} // where a class is handed on
-	for at := 0; ; at++ {
-		n := bytes.Index(s.code[at:], []byte("class"))
-		if n < 0 {
-			break
-		}
-		at += n
-		end := len(bytes.TrimRight(s.code[:at], ".:"))
-		from := end
-		for from > 0 && isWord(s.code[from-1]) {
-			from--
-		}
-		if name := string(s.code[from:end]); end < at {
-			if _, ok := first[name]; !ok {
-				first[name] = at
-			}
-			last[name] = at
-		}
-	}
-	for _, m := range innerClass.FindAllSubmatchIndex(s.code, maxCases) {
-		name, end := s.code[m[2]:m[3]], s.closing(m[1]-1)
-		if at, ok := first[string(name)]; ok && end > 0 && (at < m[0] || last[string(name)] > end) {
-			blank(s.code[m[1]:end])
-		}
-	}
-	return s
-}
-
 // without is a source without its tests.
 func (s *source) without(tests []testCase) []byte {
 	out := bytes.Clone(s.text)

@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -23,7 +22,7 @@ var (
 		`|\brescue\s+(?:Minitest::Assertion|RSpec::Expectations::\w+|Test::Unit::\w+|Exception)\b[^\n]*\s+(?:nil\s+)?end\b` +
 		`|\btry\s*\{(?:[^{}]|\{[^{}]*\})*\b(?:expect|assert)\b(?:[^{}]|\{[^{}]*\})*\}\s*catch\s*(?:\(\s*(?:\w*|\\?Throwable(?:[ \t]+\$?\w+)?)\s*\)\s*)?\{\s*\}`)
 	// exits finds a success that does not ask what the tests found.
-	exits = re(`\bprocess\.exitCode\s*=\s*0\b|\bprocess\.exit\(\s*0?\s*\)|\bos\._exit\(\s*0\s*\)|\bsys\.exit\(\s*0?\s*\)|\bexitstatus\s*=\s*0\b|\bexit!?[ \t(]+(?:0|true)\b|\bSystem\.exit\(\s*0\s*\)|\bEnvironment\.Exit(?:Code\s*=\s*|\(\s*)0\b|\bos\.Exit\(\s*0\s*\)|\b_?exit\(\s*(?:0|EXIT_SUCCESS)?\s*\);`)
+	exits = re(`\bprocess\.exitCode\s*=\s*0\b|\bprocess\.exit\(\s*0?\s*\)|\bos\._exit\(\s*0\s*\)|\bexitstatus\s*=\s*0\b|\bexit!?[ \t(]+(?:0|true)\b|\bSystem\.exit\(\s*0\s*\)|\bEnvironment\.Exit(?:Code\s*=\s*|\(\s*)0\b|\bos\.Exit\(\s*0\s*\)|\b_?exit\(\s*(?:0|EXIT_SUCCESS)?\s*\);`)
 	// functions finds functions by the word in front of their name.
 	functions = re(`(?m)^[ \t]*(?:[\w.]+[ \t]+)*?(?:func|function|def|fn|fun)[ \t*]+(?:\([^)\n]*\)[ \t]*|self\.)?(\w+)|^[ \t]*(?:export[ \t]+)?(?:const|let|var)[ \t]+(\w+)[ \t]*=[ \t]*(?:async[ \t]*)?(?:function\b|\()|^[ \t]*(?:(?:public|private|protected|internal|static|final|async|void)[ \t]+)+(?:[\w<>\[\],.?]+[ \t]+)*(\w+)[ \t]*\(`)
 	// testPlace finds folders of tests.
@@ -31,11 +30,8 @@ var (
 	// prepares finds lines that look whether a step before the assertions went well, and
 	// those that expect a failure.
 	prepares = re(`(?i:expect\w*fail|must be set|env var)|\.(?:Fatal|Fatalf|Error|NoError|Nil)\((?:t, ?)?err\)`)
-	// negated finds assertions that something is not so.
-	negated = re(`(?i)not_?(?:equal|same)|!==?|\bis not\b|\brefute`)
-	// compares finds assertions that compare, value what they compare with.
-	compares = re(`[=!]=`)
-	value    = re(`"[^"\n]*"|'[^'\n]*'|\b\d[\w.]*`)
+	// expected finds annotations of tests that say which exception is thrown.
+	expected = re(`\b[eE]xpected(?:Exceptions?)?\b`)
 	matcher  = re(`\.(?:not\.)?to[A-Z._]\w*`)
 	call     = re(`\w+[!?]?[ \t]*[({]`)
 )
@@ -46,12 +42,12 @@ func (k *look) emptied(t *tested) {
 		k.add(rank, ralph.FindingTests, t.file.Path, t.now.lineOf(at), rule, text)
 	}
 	for _, at := range k.freshIn(t, t.lang.trivial, inCode) {
-		if c := t.newAt(at); c == nil && t.old != nil || c != nil && t.lang.asserted(t.now, *c) == 1 { // in a new one it matters when there is nothing else
+		if c := t.around(at); t.old != nil && c != nil && t.lang.asserted(t.now, *c) == len(t.lang.trivial.FindAllIndex(t.now.code[c.begin:c.end], -1)) { // nothing else is asserted
 			tell(rankEmptied, at, "trivial assertion", "an assertion"+t.in(at)+" always holds")
 		}
 	}
 	for _, at := range k.freshIn(t, t.lang.disabled, inCode) {
-		if t.old != nil && t.newAt(at) == nil {
+		if t.old != nil && len(t.after) > 0 && !t.isNew(at) {
 			tell(rankEmptied, at, "switched off", "code"+t.in(at)+" is switched off by a condition that never holds")
 		}
 	}
@@ -70,6 +66,9 @@ func (k *look) emptied(t *tested) {
 		for _, at := range k.freshIn(t, exits, inCode) {
 			if i := owner(t.after, at); t.lang.name == "go" && (i < 0 || t.after[i].name != "TestMain") {
 				continue // a program that a test starts
+			}
+			if line := t.now.lineAt([]int{at, at}); t.lang.name == "python" && path.Base(t.file.Path) != "conftest.py" && !strings.Contains(line, "atexit") {
+				continue // a child that a test starts
 			}
 			tell(rankSilenced, at, "exit code", "the process ends with success, whatever the tests found")
 		}
@@ -104,26 +103,34 @@ func (k *look) emptied(t *tested) {
 	}
 }
 
-// newAt is the new test that a place is in, nil for others.
-func (t *tested) newAt(at int) *testCase {
-	if i := owner(t.after, at); i >= 0 && t.after[i].at <= at && t.was[i] < 0 {
+// around returns the test that a place is in, nil if it is in none.
+func (t *tested) around(at int) *testCase {
+	if i := owner(t.after, at); i >= 0 && t.after[i].at <= at {
 		return &t.after[i]
 	}
 	return nil
 }
 
-// asserted counts the assertions of a test.
+// isNew reports whether a place is in a new test.
+func (t *tested) isNew(at int) bool {
+	i := owner(t.after, at)
+	return i >= 0 && t.after[i].at <= at && t.was[i] < 0
+}
+
+// asserted counts the assertions of a test, an exception that its annotation expects
+// among them.
 func (l *language) asserted(s *source, c testCase) int {
-	return len(l.assert.FindAllIndex(s.code[c.begin:c.end], -1))
+	return len(l.assert.FindAllIndex(s.code[c.begin:c.end], -1)) + len(expected.FindAllIndex(s.code[c.at:c.begin], -1))
 }
 
 // in names the test a place is in, and marks it as told.
 func (t *tested) in(at int) string {
-	if i := owner(t.after, at); i >= 0 && t.after[i].at <= at {
-		t.told[t.after[i].name] = true
-		return " of the test " + shown(t.after[i].name)
+	c := t.around(at)
+	if c == nil {
+		return ""
 	}
-	return ""
+	t.told[c.name] = true
+	return " of the test " + shown(c.name)
 }
 
 // nested reports whether a test holds others, which are compared by themselves.
@@ -131,102 +138,32 @@ func nested(list []testCase, i int) bool {
 	return i+1 < len(list) && list[i+1].at < list[i].end
 }
 
-// saysLess compares the assertions of a test or helper: whether some are gone and
-// nothing took their place, or one of them says less about the same thing.
+// saysLess tells a test or a helper whose assertions are all gone, where none came into
+// its file.
 func (k *look) saysLess(t *tested, was, is testCase, what string) {
 	l := t.lang
-	oldCode, newCode := t.old.code[was.begin:was.end], t.now.code[is.begin:is.end]
 	n, m := l.asserted(t.old, was), l.asserted(t.now, is)
-	if n == 0 {
+	if n == 0 || m > 0 || slices.ContainsFunc(t.came(), l.assert.Match) {
 		return
 	}
 	oldLines, newLines := linesOf(t.old.plain[was.begin:was.end]), linesOf(t.now.plain[is.begin:is.end])
-	var weak [][]byte
-	others, strong := 0, 0 // new assertions
+	speaks := map[string]bool{} // of what is new in it
 	for _, line := range missing(newLines, oldLines) {
-		if l.assert.Match(line) {
-			others++
-		}
-		if l.weak.Match(line) && !compares.Match(line) {
-			weak = append(weak, line)
-		} else if l.assert.Match(line) {
-			strong++
-		}
-	}
-	speaks := map[string]bool{} // of all that is new but weak assertions
-	for _, line := range missing(newLines, append(oldLines, weak...)) {
 		tokens(line, speaks)
 	}
 	var dropped [][]byte
 	for _, line := range missing(oldLines, newLines) {
 		said := matcher.ReplaceAll(l.assert.ReplaceAll(line, []byte(" ")), []byte(" ")) // by whatever assertion
 		again := slices.ContainsFunc(newLines, func(other []byte) bool { return bytes.Equal(line, other) })
-		if l.assert.Match(line) && !prepares.Match(line) && k.balance[string(line)] < 0 && !again && !survives(said, speaks) && !k.vanished(line) {
+		if l.assert.Match(line) && !prepares.Match(line) && k.balance[string(line)] < 0 && !again && !survives(said, speaks) {
 			dropped = append(dropped, line)
 		}
 	}
-	if strong == 0 && !t.restyled() && len(l.weak.FindAllIndex(newCode, -1)) > len(l.weak.FindAllIndex(oldCode, -1)) { // else they were put into another style
-		for _, line := range weak {
-			if slices.ContainsFunc(dropped, func(old []byte) bool {
-				return !l.weak.Match(old) && !negated.Match(old) && losesValue(old, newLines) && l.about(line, old)
-			}) {
-				k.add(rankEmptied, ralph.FindingTests, t.file.Path, is.line, "weaker assertion", "the "+what+" "+shown(is.name)+" asserts less: only that there is something, where it compared")
-				return
-			}
-		}
-	}
-	gone := k.vanished(bytes.Join(missing(oldLines, newLines), []byte("\n")))
-	moved := gone || survives(bytes.Join(dropped, []byte("\n")), k.spoken)
-	if (m == 0 || what == "helper" && m < n) && others == 0 && len(dropped) > 0 && !moved && !t.calls(was, is) && !k.recoded(l) && k.gained[l] == 0 {
-		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "fewer assertions", fmt.Sprintf("the %s %s has %s, and had %d", what, shown(is.name), plural(m, "assertion"), n))
+	moved := survives(bytes.Join(dropped, []byte("\n")), k.spoken)
+	if len(dropped) > 0 && !moved && !t.calls(was, is) && !k.recoded(l) && k.gained[l] == 0 {
+		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "no assertions", fmt.Sprintf("the %s %s asserts nothing any more, and had %s", what, shown(is.name), plural(n, "assertion")))
 	}
 }
-
-// losesValue reports whether an assertion compared with a value that no line of the
-// test has any more.
-func losesValue(old []byte, now [][]byte) bool {
-	return slices.ContainsFunc(value.FindAll(old, -1), func(v []byte) bool {
-		return !slices.ContainsFunc(now, func(line []byte) bool { return bytes.Contains(line, v) })
-	})
-}
-
-// restyled reports whether so many assertions of a file are gone that another way of
-// writing them took their place.
-func (t *tested) restyled() bool {
-	const many = 10
-	n := 0
-	for _, line := range missing(linesOf(t.old.plain), linesOf(t.now.plain)) {
-		if t.lang.assert.Match(line) {
-			n++
-		}
-	}
-	return n > many
-}
-
-// about reports whether an assertion is about what another one was about: the
-// words of it that are not the assertion's own stand there, too.
-func (l *language) about(weak, other []byte) bool {
-	if rest := l.weak.ReplaceAll(weak, []byte(" ")); len(bytes.TrimSpace(rest)) > 0 {
-		weak = rest
-	}
-	words := func(line []byte) []string {
-		return strings.FieldsFunc(string(line), func(r rune) bool { return r < utf8.RuneSelf && !isWord(byte(r)) })
-	}
-	had, n := words(other), 0
-	for _, word := range words(weak) {
-		lower := strings.ToLower(word)
-		if strings.Contains(lower, "assert") || strings.Contains(lower, "expect") || strings.HasPrefix(lower, "tobe") || strings.HasPrefix(lower, "be_") || contains(fillers, lower) {
-			continue
-		}
-		if n++; !slices.Contains(had, word) {
-			return false
-		}
-	}
-	return n > 0
-}
-
-// fillers are words of assertions that say nothing of what they are about.
-const fillers = " to be not is none null nil this self should exist some ok isinstance any "
 
 // calls reports whether a test calls something that it did not call before: what
 // it asserted may be asserted there.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,7 +30,14 @@ type softener struct {
 	files      *lazyregexp.Regexp // the names it is for; nil: all
 }
 
-const pass = "a check cannot fail here any more"
+const (
+	pass        = "a check cannot fail here any more"
+	switchedOff = "rule switched off"
+)
+
+// extends finds rules of a linter that come by the set: of some of them nobody wants to
+// hear.
+var extends = re(`\bextends\b|recommended|\bplugins?\b|inherit_`)
 
 var softeners = []softener{
 	{"|| true", pass, true, re(`\|\|\s*(?:true|:|exit 0|echo\b|/bin/true)`), nil},
@@ -39,9 +47,9 @@ var softeners = []softener{
 	{"switched off", "a step is switched off", false, re(`^-?\s*if:\s*(?:\$\{\{\s*)?false\b|\bwhen:\s*never\b`), nil},
 	{"passWithNoTests", "a run without a single test passes", false, re(`--?pass-?[wW]ith-?[nN]o-?[tT]ests\b|\bpassWithNoTests["']?\s*[:=]\s*true|--no-tests=pass`), nil},
 	{"ignore failures", "failures of tests or checks are ignored", false, re(`(?i)testFailureIgnore>\s*true|<skipTests>\s*true|\bignoreFailures\s*=\s*true|\bfailOnError\s*[=:]\s*false|failOnViolation>\s*false|haltOnFailure\s*=\s*false|\babortOnError\s*=?\s*false|--exit-zero\b|--no-error-on-unmatched|--exit-code[= ]0\b|--issues-exit-code[= ]0\b|\bset \+e\b|--no-verify\b|--continue-on-collection-errors|--suppress-no-test-exit-code|\bfailFast:\s*false.*\|\||--passthru-exit|--force-exit\b`), nil},
-	{"tests left out", "tests are left out", true, re(`--deselect\b|--ignore(?:-glob)?[= ]\S*tests?|\btestPathIgnorePatterns\b.*\[\s*["'](?:[^n]|n[^o])|--testPathIgnorePatterns\b|--skip\s+\w|-k\s+["']?not\b|-m\s+["']not\b|--exclude-tag\w*\b|-skip[= ]\S`), nil},
-	{"strictness", "the type checker is told to say less", false, re(`"(?:strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|noFallthrough\w+|exactOptionalPropertyTypes|checkJs)"\s*:\s*false|"skipLibCheck"\s*:\s*true|^(?:strict|disallow_\w+|check_untyped_defs|warn_\w+)\s*=\s*(?i:false)\b|^ignore_errors\s*=\s*(?i:true)\b|"typeCheckingMode"\s*:\s*"(?:off|basic)"`), re(`^[tj]sconfig|mypy|pyproject|setup\.cfg|pyright`)},
-	{"rule switched off", "a rule of the linter is switched off or is a warning only", false, re(`^["']?@?[\w/@-]+["']?\s*:\s*\[?\s*["'](?:off|warn)["']|^["']?[a-z@][\w/@-]*["']?\s*:\s*\[?\s*0\s*[,\]]?$|^Enabled:\s*false\b|"(?:enabled|recommended)"\s*:\s*false`), re(`eslint|biome|oxlint|stylelint|rubocop|package\.json|tslint`)},
+	{"tests left out", "tests are left out", true, re(`--deselect\b|--ignore(?:-glob)?[= ]\S*tests?|\btestPathIgnorePatterns\b.*\[\s*["'](?:[^n]|n[^o])|--testPathIgnorePatterns\b|--skip\s+\w|-k\s+["']?not\b|-m\s+["']not\b|--exclude-tag\w*\b|-skip[= ]\S|\b(?:verify|test|check)\b.*(?:-DskipTests\b|-Dmaven\.test\.skip|-x test\b|--skip[- ]tests?\b)`), nil},
+	{"strictness", "the type checker is told to say less", false, re(`"(?:strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|noFallthrough\w+|exactOptionalPropertyTypes|checkJs)"\s*:\s*false|^(?:strict|disallow_\w+|check_untyped_defs|warn_\w+)\s*=\s*(?i:false)\b|^ignore_errors\s*=\s*(?i:true)\b|"typeCheckingMode"\s*:\s*"(?:off|basic)"`), re(`^[tj]sconfig|mypy|pyproject|setup\.cfg|pyright`)},
+	{switchedOff, "a rule of the linter is switched off or is a warning only", false, re(`^["']?@?[\w/@-]+["']?\s*:\s*\[?\s*["'](?:off|warn)["']|^["']?[a-z@][\w/@-]*["']?\s*:\s*\[?\s*0\s*[,\]]?$|^Enabled:\s*false\b|"(?:enabled|recommended)"\s*:\s*false`), re(`eslint|biome|oxlint|stylelint|rubocop|package\.json|tslint`)},
 }
 
 // softened tells what lets a check pass that found something, and thresholds
@@ -60,6 +68,7 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 			}
 		}
 	}
+	extended := slices.ContainsFunc(missing(linesOf(f.New), linesOf(f.Old)), extends.Match)
 	had := map[string]int{}
 	for _, line := range linesOf(f.Old) {
 		had[string(line)]++
@@ -74,7 +83,7 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 			if s.files != nil && (firstOfKind || !s.files.MatchString(path.Base(f.Path))) || !s.line.Match(line) || (s.tool || c == nil) && (!checkCommand.Match(line) || housekeeping.Match(line)) {
 				continue
 			}
-			if before[s.rule]--; before[s.rule] < 0 {
+			if before[s.rule]--; before[s.rule] < 0 && (s.rule != switchedOff || !extended) {
 				told = true
 				k.add(rankSilenced, ralph.FindingChecks, f.Path, n, s.rule, s.text)
 			}
@@ -87,31 +96,39 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 var (
 	// measured finds configuration of what is measured and has to reach a number.
 	measured = re(`(?i)cover|nyc|\bc8|istanbul|fail.?under|threshold|phpstan|\bcov\b`)
-	number   = re(`(?i)["']?\b(fail[_-]under|fail-?under|branches|functions|lines|statements|regions|minimum(?:_coverage)?|minimumCoverage|coverage[_-]?threshold\w*|threshold\w*|target|min_coverage|covered-?ratio|min-?coverage|cov-fail-under|fail-under-\w+|check-coverage|total|package|file|level)\b["']?\s*(?:[:=]>?\s*|\s+|>\s*)["']?(\d{1,3}(?:\.\d+)?)\b`)
+	least    = re(`(?i)["']?\b(fail[_-]under|fail-?under|branches|functions|lines|statements|regions|minimum(?:_coverage)?|minimumCoverage|coverage[_-]?threshold\w*|threshold\w*|target|min_coverage|covered-?ratio|min-?coverage|cov-fail-under|fail-under-\w+|check-coverage|total|package|file|level)\b["']?\s*(?:[:=]>?\s*|\s+|>\s*)["']?(\d{1,3}(?:\.\d+)?)\b`)
+	most     = re(`(?i)\b(max[_-]?(?:complexity|lines[\w-]*|statements|params|args|depth|branches|returns|warnings|nested[\w-]*))["']?\s*[:= ]\s*(?:\[\s*["']?\w+["']?,\s*)?(\d{1,4})\b`)
 )
 
-// lowered tells the numbers that had to be reached and are lower now.
+// lowered tells the numbers that had to be reached and are lower now, and those
+// of linters that must not be passed and are higher.
 func (k *look) lowered(f File) (told bool) {
-	if f.Added || f.Deleted || !measured.MatchString(f.Path) && !measured.Match(f.Old) {
+	if f.Added || f.Deleted {
 		return false
 	}
+	if measured.MatchString(f.Path) || measured.Match(f.Old) {
+		told = k.numbers(f, least, "lowered", func(was, is float64) bool { return is < was })
+	}
+	return k.numbers(f, most, "raised", func(was, is float64) bool { return is > was }) || told
+}
+
+// numbers tells those that a pattern finds by their names and that say less now.
+func (k *look) numbers(f File, of *lazyregexp.Regexp, how string, less func(was, is float64) bool) (told bool) {
 	find := func(text []byte) map[string][]float64 {
 		out := map[string][]float64{}
-		for _, m := range number.FindAllSubmatchIndex(text, maxCases) {
-			n, err := strconv.ParseFloat(string(text[m[4]:m[5]]), 64)
-			if err == nil {
-				key := strings.ToLower(string(text[m[2]:m[3]]))
-				out[key] = append(out[key], n)
-			}
+		for _, m := range of.FindAllStringSubmatch(string(text), maxCases) {
+			n, _ := strconv.ParseFloat(m[2], 64) // of digits
+			key := strings.ToLower(m[1])
+			out[key] = append(out[key], n)
 		}
 		return out
 	}
 	was, is := find(f.Old), find(f.New)
 	for _, key := range sorted(was) {
 		for i, n := range was[key] {
-			if len(is[key]) == len(was[key]) && is[key][i] < n {
+			if len(is[key]) == len(was[key]) && less(n, is[key][i]) {
 				told = true
-				k.add(rankThreshold, ralph.FindingChecks, f.Path, 0, "threshold lowered", fmt.Sprintf("the threshold %s was lowered from %g to %g", shown(key), n, is[key][i]))
+				k.add(rankThreshold, ralph.FindingChecks, f.Path, 0, "threshold "+how, fmt.Sprintf("the threshold %s was %s from %g to %g", shown(key), how, n, is[key][i]))
 			}
 		}
 	}

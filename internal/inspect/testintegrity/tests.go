@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"sort"
@@ -27,6 +26,7 @@ type tested struct {
 	lost     []int           // those of before that none of after was
 	parts    [][2]int        // of now, around lines that are new
 	told     map[string]bool // names of tests of which something was said
+	came     func() [][]byte // lines that are new, without comments
 }
 
 // tests compares the tests of all files of a change.
@@ -39,16 +39,16 @@ func (k *look) tests() {
 		if lang == nil {
 			lang = languageOf(f.Path)
 		}
-		if lang == nil || !lang.inline && !isTest(was) && !isTest(f.Path) {
+		if lang == nil || fixture.MatchString(f.Path) || !lang.inline && !isTest(was) && !isTest(f.Path) {
 			continue
 		}
 		t := tested{file: f, lang: lang, told: map[string]bool{}, is: !f.Deleted && (lang.inline || isTest(f.Path))}
 		if !f.Added {
-			t.old = lang.read(f.Old)
+			t.old = lex(f.Old, lang.lexis)
 			t.before = lang.cases(t.old)
 		}
 		if !f.Deleted {
-			t.now = lang.read(f.New)
+			t.now = lex(f.New, lang.lexis)
 			if t.is {
 				t.after = lang.cases(t.now)
 			}
@@ -56,6 +56,7 @@ func (k *look) tests() {
 		if lang.inline && len(t.before)+len(t.after) == 0 {
 			continue
 		}
+		t.came = sync.OnceValue(func() [][]byte { return missing(linesOf(t.now.plain), linesOf(t.old.plain)) })
 		t.pair()
 		all = append(all, t)
 	}
@@ -68,26 +69,16 @@ func (k *look) tests() {
 			k.balance[string(line)]++
 		}
 	}
-	moved := k.news(all)
-	k.count(all, maps.Clone(moved))
+	k.news(all)
 	for i := range all {
 		t := &all[i]
-		k.removed(t, moved)
+		k.removed(t)
 		if t.now != nil && t.is {
 			t.parts = t.now.around(func(line []byte) bool { return k.balance[string(line)] > 0 })
 			k.skipped(t)
 			k.emptied(t)
 		}
 	}
-}
-
-// read takes a source of tests apart, without the tests that other tests run.
-func (l *language) read(text []byte) *source {
-	s := lex(text, l.lexis)
-	if l.name == "java" {
-		s = s.withoutFixtures()
-	}
-	return s
 }
 
 // pairMoved makes one file of tests that was deleted and one of the same subject that
@@ -142,21 +133,31 @@ func (t *tested) same(was, is testCase) bool {
 }
 
 // news notes the words of lines and tests that are new in tests of the change, and
-// gives how often the name of a test is new in a file.
-func (k *look) news(all []tested) (moved map[string]int) {
+// counts tests. One that is in another file now is a changed one, neither new nor lost.
+func (k *look) news(all []tested) {
 	k.gained, k.codeOut = map[*language]int{}, map[*language]bool{}
-	moved, k.fresh, k.spoken = map[string]int{}, map[string]bool{}, map[string]bool{}
-	for _, t := range all {
+	k.fresh, k.spoken = map[string]bool{}, map[string]bool{}
+	moved := map[string]int{} // how often the name of a test is new
+	id := func(t *tested, c testCase) string { return t.lang.name + "\x00" + c.name }
+	for i := range all {
+		t, touched := &all[i], false
 		for i, c := range t.after {
-			body := t.now.text[c.begin:c.end]
-			if t.was[i] < 0 {
-				moved[t.lang.name+"\x00"+c.name]++
+			switch {
+			case t.was[i] < 0:
+				moved[id(t, c)]++
 				k.gained[t.lang]++
-			} else if t.same(t.before[t.was[i]], c) {
+				k.counts.Added++
+			case t.same(t.before[t.was[i]], c):
 				continue
+			default:
+				k.counts.Changed++
 			}
-			tokens(body, k.fresh)
+			touched = true
+			tokens(t.now.text[c.begin:c.end], k.fresh)
 			tokens([]byte(c.name), k.fresh)
+		}
+		if touched || len(t.lost) > 0 {
+			k.counts.Files++
 		}
 		if t.now == nil {
 			continue
@@ -166,53 +167,32 @@ func (k *look) news(all []tested) (moved map[string]int) {
 			tokens(line, k.spoken)
 		}
 	}
-	return moved
-}
-
-// count counts the tests that are new, changed and gone. moved is how often the name
-// of a test is new: one that is in another file now is neither new nor gone.
-func (k *look) count(all []tested, moved map[string]int) {
-	for _, t := range all {
-		was := k.counts
-		for i, c := range t.after {
-			switch {
-			case t.was[i] < 0:
-				k.counts.Added++
-			case !t.same(t.before[t.was[i]], c):
-				k.counts.Changed++
-			}
-		}
-		for _, i := range t.lost {
-			if name := t.lang.name + "\x00" + t.before[i].name; moved[name] > 0 {
-				moved[name]--
-				k.counts.Added--
-				k.counts.Changed++
-			} else {
+	for i := range all {
+		t := &all[i]
+		t.lost = slices.DeleteFunc(t.lost, func(at int) bool {
+			name := id(t, t.before[at])
+			if moved[name]--; moved[name] < 0 {
 				k.counts.Deleted++
+				return false
 			}
-		}
-		if k.counts != was {
-			k.counts.Files++
-		}
+			k.counts.Added--
+			k.counts.Changed++
+			return true
+		})
 	}
 }
 
 // removed tells the tests that are gone.
-func (k *look) removed(t *tested, moved map[string]int) {
+func (k *look) removed(t *tested) {
 	var lost []testCase
 	for _, i := range t.lost {
 		c := t.before[i]
-		switch name := t.lang.name + "\x00" + c.name; {
-		case moved[name] > 0:
-			moved[name]--
-		case survives(t.old.text[c.begin:c.end], k.fresh): // under another name, or as a row of a table
-		case k.vanished(t.old.text[c.begin:c.end]):
-		case t.old.empty(c), t.idle(c): // it said nothing
-		default:
+		again := survives(t.old.text[c.begin:c.end], k.fresh) // under another name, or as a row of a table
+		if !again && !t.old.empty(c) && !t.idle(c) {
 			lost = append(lost, c)
 		}
 	}
-	if 2*k.gained[t.lang] >= len(lost) || k.recoded(t.lang) && (!t.file.Deleted || !k.outlived(t)) {
+	if 2*k.gained[t.lang] >= len(lost) || k.recoded(t.lang) && (len(t.after) > 0 || !k.outlived(t)) {
 		lost = nil // others took their place, or the behaviour may be gone
 	}
 	f := t.file
@@ -252,41 +232,6 @@ func namesOf(list []testCase) string {
 	return strings.Join(names, ", ")
 }
 
-// vanished reports whether a text speaks of something that the code no longer has:
-// a word of five letters or more that the change took out of all code that is no test,
-// a name that is not defined there any more, or that of a file of code that it deleted.
-func (k *look) vanished(text []byte) bool {
-	if k.dropped == nil {
-		k.dropped = map[string]bool{}
-		now, defined, stays := map[string]bool{}, map[string]bool{}, map[string]bool{}
-		for _, f := range k.files {
-			if lang := languageOf(f.Path); lang != nil && !isTest(f.Path) {
-				old, is := untested(f.Old, lang), untested(f.New, lang)
-				tokens(old, k.dropped)
-				tokens(is, now)
-				namesDefined(old, defined)
-				namesDefined(is, stays)
-			}
-		}
-		maps.DeleteFunc(k.dropped, func(word string, _ bool) bool { return len(word) < 5 || now[word] })
-		maps.DeleteFunc(defined, func(name string, _ bool) bool { return len(name) < 4 || stays[name] })
-		maps.Copy(k.dropped, defined)
-		for _, f := range k.files {
-			if name, _, _ := strings.Cut(path.Base(f.Path), "."); f.Deleted && len(name) > 3 && languageOf(f.Path) != nil && !isTest(f.Path) {
-				k.dropped[name] = true
-			}
-		}
-	}
-	words := map[string]bool{}
-	tokens(text, words)
-	for word := range words {
-		if k.dropped[word] {
-			return true
-		}
-	}
-	return false
-}
-
 // recoded reports whether the change took something out of code of the language,
 // comments and imports left out, or changed its order: what a test asked for may be
 // gone on purpose then.
@@ -317,26 +262,42 @@ func follows(a, b [][]byte) bool {
 // remark finds lines that are comments or imports, and those of signs alone.
 var remark = re(`^(?://|#(?:\s|$)|/\*|\*|import\b|from\b|using\b|use\b|package\b|\W*$)`)
 
-// outlived reports whether the code that a deleted file of tests is about, by its
-// name, is in the change and stays.
+// outlived reports whether the code that a file of tests without tests was about, by
+// its name, stays: it is in the change, or in the base where such code stands.
 func (k *look) outlived(t *tested) bool {
-	return slices.ContainsFunc(k.files, func(f File) bool {
-		return !f.Deleted && !f.Added && languageOf(f.Path) == t.lang && !isTest(f.Path) && subject(f.Path) == subject(t.file.Path)
+	name := cmp.Or(t.file.From, t.file.Path)
+	is := func(f File) bool {
+		return languageOf(f.Path) == t.lang && !isTest(f.Path) && subject(f.Path) == subject(name)
+	}
+	if slices.ContainsFunc(k.files, is) {
+		return slices.ContainsFunc(k.files, func(f File) bool { return is(f) && !f.Deleted && !f.Added })
+	}
+	m := testName.FindStringSubmatch(path.Base(name))
+	if m == nil || k.options.Base == nil {
+		return false
+	}
+	return slices.ContainsFunc(codeDirs(path.Dir(name)), func(dir string) bool {
+		const most = 200 // files that are looked for in all
+		code := path.Join(dir, m[1]+m[2])
+		k.asked++
+		return code != name && k.asked <= most && len(k.options.Base(code)) > 0
 	})
 }
 
-// definition finds what code gives a name to.
-var definition = re(`\b(?:func(?:tion)?|def|class|fn|fun|interface|struct|enum|trait)[ \t]+(?:\([^)\n]*\)[ \t]*|self\.)?(\w+)|\b(\w+)[ \t]*[:=][ \t]*(?:async[ \t]+)?function\b|(?m)^[ \t]*(?:(?:public|private|protected|internal|static|final|async|override)[ \t]+)+[\w<>\[\],.? \t]*?(\w+)[ \t]*\(`)
-
-// namesDefined notes the names that a text of code defines.
-func namesDefined(text []byte, into map[string]bool) {
-	for _, m := range definition.FindAllSubmatchIndex(text, maxCases) {
-		for i := 2; i < len(m); i += 2 {
-			if m[i] >= 0 {
-				into[string(text[m[i]:m[i+1]])] = true
-			}
+// codeDirs returns where code may stand whose tests stand in a directory.
+func codeDirs(dir string) []string {
+	dirs := []string{dir}
+	parts := strings.Split(dir, "/")
+	for i, part := range parts {
+		if !contains(" test tests spec specs __tests__ Tests unit ", part) {
+			continue
+		}
+		dirs = append(dirs, path.Join(slices.Concat(parts[:i], parts[i+1:])...))
+		for _, code := range []string{"src", "lib", "app", "main"} {
+			dirs = append(dirs, path.Join(slices.Concat(parts[:i], []string{code}, parts[i+1:])...))
 		}
 	}
+	return dirs[:min(len(dirs), 16)]
 }
 
 // untested is a text without the tests in it.
@@ -369,11 +330,12 @@ func (k *look) skipped(t *tested) {
 				i = sort.Search(len(t.after), func(i int) bool { return t.after[i].at > at }) - 1
 			}
 			conditional := t.conditional(i, at)
-			if own := t.now.code[t.now.begin(line-1):at]; conditional && (assigned.Match(own) || t.rewritten()) {
+			own := t.now.code[t.now.begin(line-1):at]
+			if conditional && (assigned.Match(own) || t.rewritten()) {
 				continue // it is told where it is used; or in which of many new lines it stood is a guess
 			}
 			if i < 0 {
-				if !conditional { // else a helper of tests asks for what it needs
+				if !conditional && !bytes.Contains(own, []byte("return ")) { // else a helper of tests asks for what it needs, or makes marks
 					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
 				}
 				continue
@@ -404,7 +366,7 @@ func (k *look) skipped(t *tested) {
 
 // onCondition finds what a mark or the head of a block says that depends on
 // something.
-var onCondition = re(`(?i:skip|run|disabled|enabled)_?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|\bassum\w+|importorskip|\?:|\s\?\s|(?m:^[ \t]*[?:][ \t])|\bRequires[A-Z]`)
+var onCondition = re(`(?i:skip|run|disabled|enabled)[_.]?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|cfg_attr|\bassum\w+|importorskip|\?:|\s\?\s|(?m:^[ \t]*[?:][ \t])|\bRequires[A-Z]`)
 
 // assigned finds what stands in front of a mark that only gets a name.
 var assigned = re(`^[ \t]*(?:(?:(?:var|let|const)[ \t]+)?\w+[ \t]*=[^=]|[?:][ \t])`)
@@ -450,14 +412,15 @@ var ifs = re(`\b(?:if|unless)\b`)
 func inCode(s *source) []byte    { return s.code }
 func inStrings(s *source) []byte { return s.plain }
 
-// find is where a pattern stands in a source, imports left out.
+// find returns where a pattern stands in a source, imports and what only concerns an
+// interpreter of Rust left out.
 func find(re *lazyregexp.Regexp, s *source, in func(*source) []byte) [][]int {
 	if s == nil {
 		return nil
 	}
 	return slices.DeleteFunc(re.FindAllIndex(in(s), maxCases), func(m []int) bool {
 		line := s.lineAt(m)
-		return strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "from ")
+		return strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "from ") || strings.HasPrefix(line, "#[cfg_attr(miri,")
 	})
 }
 

@@ -67,8 +67,8 @@ type look struct {
 
 	gained  map[*language]int  // how many tests are new
 	codeOut map[*language]bool // whether lines were taken out of code; see recoded
-	dropped map[string]bool    // words that the change took out of the code
-	checks  map[string]bool    // lines of configuration that are new
+	asked   int                // for how many files the base was asked
+	started map[string][]byte  // checks that new lines start
 }
 
 type ranked struct {
@@ -115,10 +115,25 @@ func Look(files []File, o Options) ([]ralph.Finding, Tests) {
 	return k.list(), k.counts
 }
 
-// choose keeps the files that are small enough, and nobody else's.
+// choose keeps the files that are small enough, and nobody else's; tests and
+// configuration before others.
 func (k *look) choose(files []File) {
 	large, room := 0, maxTotal
 	var first string
+	speaks := func(f File) bool { // of tests or checks
+		was := cmp.Or(f.From, f.Path)
+		return configurationOf(was) != nil || configurationOf(f.Path) != nil || isTest(was) || isTest(f.Path)
+	}
+	files = slices.Clone(files)
+	slices.SortStableFunc(files, func(a, b File) int {
+		switch x, y := speaks(a), speaks(b); {
+		case x == y:
+			return 0
+		case x:
+			return -1
+		}
+		return 1
+	})
 	for _, f := range files {
 		was := cmp.Or(f.From, f.Path)
 		text := f.Old
@@ -130,7 +145,7 @@ func (k *look) choose(files []File) {
 		}
 		size := len(f.Old) + len(f.New)
 		if len(f.Old) > maxFile || len(f.New) > maxFile || size > room {
-			if configurationOf(f.Path) != nil || languageOf(f.Path) != nil { // else it is no test
+			if speaks(f) {
 				if large++; large == 1 {
 					first = f.Path
 				}
