@@ -72,7 +72,7 @@ func newCrew(o Options) (*crew, error) {
 		return nil, err
 	}
 	go func() { _ = c.cmd.Wait(); close(c.exited) }()
-	body, err := setup{o.Walls, o.Memory, o.FreeDisk, o.DiskPaths, o.FileSize}.encode()
+	body, err := encode(setup{o.Walls, o.Memory, o.FreeDisk, o.DiskPaths, o.FileSize})
 	if err == nil {
 		err = send(c.conn, frameSetup, body)
 	}
@@ -165,7 +165,10 @@ func (c *crew) openNetwork() string {
 }
 
 func (c *crew) start(j job, child [3]*os.File) error {
-	body, err := request{job: j, MaxProcs: c.maxProcs}.encode()
+	if err := j.checkNUL(); err != nil {
+		return err
+	}
+	body, err := encode(request{j, c.maxProcs})
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ import (
 // fork starts the leader of a tree in a session of its own.
 func (in *supervised) fork(r request, fds []int) (pid int, err error) {
 	attr := syscall.ProcAttr{
-		Dir:   r.Dir,
-		Env:   r.Env,
+		Dir:   r.Job.Dir,
+		Env:   r.Job.Env,
 		Files: []uintptr{uintptr(fds[0]), uintptr(fds[1]), uintptr(fds[2])},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	}
@@ -33,8 +33,8 @@ func (in *supervised) fork(r request, fds []int) (pid int, err error) {
 	if err != nil || in.gate == nil {
 		return pid, err
 	}
-	if r.Speaks {
-		if err = in.gate.Speaks(fds[1], r.Judges); err != nil {
+	if r.Job.Speaks {
+		if err = in.gate.Speaks(fds[1], r.Job.Judges); err != nil {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
@@ -102,7 +102,7 @@ func forkLimited(r request, attr *syscall.ProcAttr) (int, error) {
 	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: own.Max}); err != nil {
 		return 0, os.NewSyscallError("setrlimit", err)
 	}
-	pid, err := syscall.ForkExec(r.Path, r.Argv, attr)
+	pid, err := syscall.ForkExec(r.Job.Path, r.Job.Argv, attr)
 	_ = unix.Setrlimit(unix.RLIMIT_NPROC, &own)
 	if err != nil {
 		return 0, explain(err, r)
@@ -113,8 +113,8 @@ func forkLimited(r request, attr *syscall.ProcAttr) (int, error) {
 
 // explain says whether it is the directory that is missing.
 func explain(err error, r request) error {
-	if r.Dir != "" {
-		if _, dirErr := os.Stat(r.Dir); dirErr != nil {
+	if r.Job.Dir != "" {
+		if _, dirErr := os.Stat(r.Job.Dir); dirErr != nil {
 			return dirErr
 		}
 	}

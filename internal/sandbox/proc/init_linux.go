@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -167,8 +168,8 @@ func (in *supervised) obey(f frame) {
 			_ = unix.Close(fd)
 		}
 	case frameEnd:
-		if grace, err := parseDuration(string(f.body)); err == nil && in.leader != 0 {
-			in.endTree(grace)
+		if grace, err := strconv.ParseInt(string(f.body), 10, 64); err == nil && in.leader != 0 {
+			in.endTree(time.Duration(grace))
 		}
 	}
 }
@@ -176,7 +177,8 @@ func (in *supervised) obey(f frame) {
 // setUp takes what all children have in common. Its error must never mean: start
 // them without.
 func (in *supervised) setUp(body []byte) error {
-	s, err := parseSetup(body)
+	var s setup
+	err := decode(body, &s)
 	if err != nil {
 		return err
 	}
@@ -203,7 +205,8 @@ func (in *supervised) setUp(body []byte) error {
 }
 
 func (in *supervised) start(f frame) {
-	r, err := parseRequest(f.body)
+	var r request
+	err := decode(f.body, &r)
 	if err == nil && (len(f.fds) != 3 || in.leader != 0) {
 		err = errors.New("request out of order")
 	}
@@ -212,7 +215,7 @@ func (in *supervised) start(f frame) {
 	}
 	if err == nil {
 		in.usage, in.exited, in.told = usage{}, false, false
-		in.grace, in.linger, in.anyDisk = r.Grace, r.Linger, r.AnyDisk
+		in.grace, in.linger, in.anyDisk = r.Job.Grace, r.Job.Linger, r.Job.AnyDisk
 		in.leader, err = in.fork(r, f.fds)
 	}
 	if err != nil {
