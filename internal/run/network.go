@@ -21,7 +21,7 @@ import (
 type network struct {
 	proxy *egress.Proxy
 	java  bool                    // programs of the JVM are told of it, too
-	doors map[string]*egress.Door // by what doorKey says; each adds a provider's key
+	doors map[string]*egress.KeyProxy // by what doorKey says; each adds a provider's key
 	ports []uint16                // of loopback, which the user's own addresses name
 
 	mu     sync.Mutex
@@ -45,7 +45,7 @@ func (s *sandboxed) openNetwork(ctx context.Context) error {
 	if err != nil {
 		return invalid(err)
 	}
-	n := &network{doors: map[string]*egress.Door{}, direct: map[string]ralph.Refused{}}
+	n := &network{doors: map[string]*egress.KeyProxy{}, direct: map[string]ralph.Refused{}}
 	if s.cfg.KeyProxy {
 		if err := s.keyTaken(all); err != nil {
 			return invalid(err)

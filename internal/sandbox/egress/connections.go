@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// slots are the places for connections of guests.
+// slots are the places for connections of clients.
 type slots chan struct{}
 
 func (s slots) release() { <-s }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// destination is where a request at the door goes on to.
-func (d *Door) destination(r *http.Request) (*url.URL, error) {
+// destination is where a request at the key proxy goes on to.
+func (d *KeyProxy) destination(r *http.Request) (*url.URL, error) {
 	switch {
 	case r.Method == http.MethodConnect || r.Method == http.MethodTrace: // TRACE answers with the request, key included
 		return nil, errors.New("no such method here")
@@ -48,7 +48,7 @@ func ambiguous(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return part == "." || part == ".." })
 }
 
-func (d *Door) allows(method, path string) bool {
+func (d *KeyProxy) allows(method, path string) bool {
 	return len(d.endpoints) == 0 || slices.ContainsFunc(d.endpoints, func(e endpoint) bool { return e.matches(method, path) })
 }
 
@@ -82,7 +82,7 @@ func credentialParameter(name string) bool {
 }
 
 // removeCredentials takes out every field by which an account could be chosen:
-// the placeholder, and a guest's own key, with which it could hand what it read to
+// the placeholder, and a client's own key, with which it could hand what it read to
 // somebody else through an address that is allowed.
 func removeCredentials(h http.Header) {
 	for name := range h {
@@ -97,7 +97,7 @@ func removeCredentials(h http.Header) {
 
 // credential goes by parts of names, because there are many names. Which
 // organization or project of its own account a key is used for stays open to a
-// guest.
+// client.
 func credential(name string) bool {
 	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	return slices.ContainsFunc([]string{
