@@ -35,9 +35,9 @@ func (d *doctor) openRoom(ctx context.Context) (err error) {
 		return fmt.Errorf("private folder: %w", err)
 	}
 	d.undo.atEnd(d.removeTemp)
-	walls := confine.DefaultWalls([]string{d.temp.home, d.temp.tmp}, append(d.install(), d.Workspace))
+	walls := confine.DefaultPolicy([]string{d.temp.home, d.temp.tmp}, append(d.install(), d.Workspace))
 	walls.Network = &confine.Network{} // nothing that is asked here has to reach anybody
-	o := proc.Options{Identity: d.identity, Env: []string{"PATH=" + d.getenv("PATH")}, SpillDir: d.temp.store, Walls: &walls}
+	o := proc.Options{Identity: d.identity, Env: []string{"PATH=" + d.getenv("PATH")}, SpillDir: d.temp.store, Policy: &walls}
 	start := func() (*proc.Supervisor, error) {
 		s, err := proc.Start(ctx, o)
 		if err == nil {
@@ -49,7 +49,7 @@ func (d *doctor) openRoom(ctx context.Context) (err error) {
 		return err
 	}
 	if d.isolation == config.IsolationOff {
-		o.Walls = nil
+		o.Policy = nil
 	}
 	d.children, err = start()
 	return err
@@ -75,7 +75,7 @@ func (d *doctor) ask(ctx context.Context, s *proc.Supervisor, dir string, env []
 // checkSandbox says who the agent would be and what it could touch.
 func (d *doctor) checkSandbox(ctx context.Context) {
 	abi, why := confine.Available()
-	walls := confine.DefaultWalls([]string{d.Workspace, d.temp.home, d.temp.tmp, d.temp.index}, nil)
+	walls := confine.DefaultPolicy([]string{d.Workspace, d.temp.home, d.temp.tmp, d.temp.index}, nil)
 	says := confine.Describe(d.identity, &walls, os.Getuid())
 	switch {
 	case d.docker != "":

@@ -123,10 +123,10 @@ func (s *sandboxed) installer(ctx context.Context, dir string, reach *network) (
 	path := install.PathOutside(s.getenv("PATH"), s.Workspace)
 	o := proc.Options{Identity: s.identity, Env: []string{"PATH=" + path}, Reaper: true}
 	if s.isolation != config.IsolationOff {
-		walls := confine.DefaultWalls([]string{dir}, append(filepath.SplitList(path), install.Reads(s.Environ)...))
+		walls := confine.DefaultPolicy([]string{dir}, append(filepath.SplitList(path), install.Reads(s.Environ)...))
 		walls.Strict = s.isolation == config.IsolationStrict
 		walls.Network = reach.walls([]string{dir})
-		o.Walls = &walls
+		o.Policy = &walls
 		if reach != nil {
 			o.Refused = reach.refuse
 		}

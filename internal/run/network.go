@@ -20,9 +20,9 @@ import (
 // network is what guests reach of the world. A nil network is an open one.
 type network struct {
 	proxy *egress.Proxy
-	java  bool                    // programs of the JVM are told of it, too
+	java  bool                        // programs of the JVM are told of it, too
 	doors map[string]*egress.KeyProxy // by what doorKey says; each adds a provider's key
-	ports []uint16                // of loopback, which the user's own addresses name
+	ports []uint16                    // of loopback, which the user's own addresses name
 
 	mu     sync.Mutex
 	direct map[string]ralph.Refused // refused without the proxy having been asked

@@ -76,10 +76,10 @@ func (s *sandboxed) buildWalls(ctx context.Context) (err error) {
 			open = append(open, folder)
 		}
 		open = append(open, sharedTemp(s.identity)...)
-		walls := confine.DefaultWalls(open, s.install())
+		walls := confine.DefaultPolicy(open, s.install())
 		walls.Strict = s.isolation == config.IsolationStrict
 		walls.Network = s.network.walls(open)
-		o.Walls = &walls
+		o.Policy = &walls
 		o.Memory, o.FreeDisk, o.DiskPaths = s.cfg.MaxMemory, s.cfg.MinFreeDisk, open
 		if s.network != nil {
 			o.Refused = s.network.refuse
@@ -89,11 +89,11 @@ func (s *sandboxed) buildWalls(ctx context.Context) (err error) {
 		o.MaxProcs = uint64(s.cfg.MaxProcesses)
 	}
 	if s.isolation != config.IsolationOff {
-		s.rec.report.Isolation = confine.Describe(s.identity, o.Walls, os.Getuid())
+		s.rec.report.Isolation = confine.Describe(s.identity, o.Policy, os.Getuid())
 		if abi, why := confine.Available(); abi == 0 {
 			s.rec.note("There are no file walls: " + why + ".")
 		}
-		if o.Walls.Network == nil && s.walled() {
+		if o.Policy.Network == nil && s.walled() {
 			s.rec.report.Isolation += ", network open (allowed-hosts is *)"
 		}
 		if s.network != nil && len(s.network.doors) > 0 {

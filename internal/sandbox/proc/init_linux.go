@@ -20,7 +20,7 @@ import (
 
 const linkFD = 3 // the supervisor's end of the socket
 
-// InitMain is the hidden command sandbox-init. It serves the owner at the other
+// InitMain is the hidden command sandbox-init. It serves the parent at the other
 // end of descriptor 3 until that is closed, ends what is left, and returns the
 // process's exit code.
 //
@@ -44,26 +44,26 @@ func InitMain(stderr io.Writer) int {
 // supervised is sandbox-init at work. All of it belongs to one goroutine.
 type supervised struct {
 	conn   *net.UnixConn
-	frames chan frame // closed when the owner is gone
+	frames chan frame // closed when the parent is gone
 	child  chan os.Signal
-	walls  *confine.Walls // nil: none
-	meter  *meter         // nil: nothing is measured
-	broken error          // the walls or limits cannot be kept: nothing starts
+	policy *confine.Policy // nil: none
+	meter  *meter          // nil: nothing is measured
+	broken error           // the policy or limits cannot be kept: nothing starts
 
-	leader  int // 0: nothing runs
-	exited  bool
-	result  syscall.WaitStatus
-	usage   usage
-	grace   time.Duration
-	linger  bool         // who is left may go on until the owner ends it
-	anyDisk bool         // it is not ended for a full disk
-	told    bool         // the owner knows that somebody is left
-	asked   map[int]bool // nil: the tree is not being ended
-	killAt  time.Time
-	again   *time.Timer
-	gate    *confine.Gate // nil: the network is open
-	served  chan struct{} // closed when the gate is
-	refused chan []byte   // frames of the gate's
+	leader   int // 0: nothing runs
+	exited   bool
+	result   syscall.WaitStatus
+	usage    usage
+	grace    time.Duration
+	linger   bool         // who is left may go on until the parent ends it
+	anyDisk  bool         // it is not ended for a full disk
+	told     bool         // the parent knows that somebody is left
+	asked    map[int]bool // nil: the tree is not being ended
+	killAt   time.Time
+	again    *time.Timer
+	notifier *confine.Notifier // nil: the network is open
+	served   chan struct{}     // closed when the notifier is
+	refused  chan []byte       // frames of the notifier's
 }
 
 func newInit(stderr io.Writer) (*supervised, error) {
@@ -182,24 +182,24 @@ func (in *supervised) setUp(body []byte) error {
 	if err != nil {
 		return err
 	}
-	in.walls = s.Walls
+	in.policy = s.Policy
 	if in.meter, err = newMeter(s); err != nil {
 		return err
 	}
 	if err := limitFiles(s.FileSize); err != nil {
 		return err
 	}
-	if in.walls == nil || in.walls.Network == nil {
+	if in.policy == nil || in.policy.Network == nil {
 		return nil
 	}
 	ok, reason := confine.NetworkAvailable()
 	switch {
 	case ok:
 		return nil
-	case in.walls.Strict:
+	case in.policy.Strict:
 		return fmt.Errorf("isolation is strict, but there is no network wall: %s", reason)
 	}
-	in.walls.Network = nil
+	in.policy.Network = nil
 	in.tell(frameOpen, []byte(reason))
 	return nil
 }
@@ -233,7 +233,7 @@ func (in *supervised) fail(err error) {
 }
 
 func (in *supervised) tell(kind byte, body []byte) {
-	_ = send(in.conn, kind, body) // if the owner is gone, reading says so
+	_ = send(in.conn, kind, body) // if the parent is gone, reading says so
 }
 
 // collect reaps, and says what that means for the command.
@@ -283,7 +283,7 @@ func (in *supervised) finish() {
 	in.again.Stop()
 	in.meter.stop()
 	in.leader, in.asked = 0, nil
-	in.closeGate()
+	in.closeNotifier()
 	in.tell(frameOver, encodeOver(in.result, in.usage))
 }
 

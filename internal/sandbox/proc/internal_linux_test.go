@@ -32,7 +32,7 @@ func TestRequestRoundTrip(t *testing.T) {
 
 func TestSetupRoundTrip(t *testing.T) {
 	t.Parallel()
-	walls := confine.DefaultWalls([]string{"/work", "/a b\n\xff\x00"}, []string{"/opt/agent"})
+	walls := confine.DefaultPolicy([]string{"/work", "/a b\n\xff\x00"}, []string{"/opt/agent"})
 	walls.Strict = true
 	walls.Network = &confine.Network{
 		Proxies: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:3128"), netip.MustParseAddrPort("[::1]:1")},
@@ -40,9 +40,9 @@ func TestSetupRoundTrip(t *testing.T) {
 	}
 	for _, s := range []setup{
 		{},
-		{Walls: &confine.Walls{}},
-		{Walls: &confine.Walls{Network: &confine.Network{}}},
-		{Walls: &walls, Memory: 1 << 40, FreeDisk: 5, FileSize: 1, DiskPaths: []string{"/work", "/tmp"}},
+		{Policy: &confine.Policy{}},
+		{Policy: &confine.Policy{Network: &confine.Network{}}},
+		{Policy: &walls, Memory: 1 << 40, FreeDisk: 5, FileSize: 1, DiskPaths: []string{"/work", "/tmp"}},
 	} {
 		checkRoundTrip(t, s)
 	}

@@ -121,7 +121,7 @@ const (
 	clockTicks = 100 // a second, of the times in /proc/PID/stat
 )
 
-// borrows says whether the process is most likely about to execute another
+// borrows reports whether the process is most likely about to execute another
 // program and lives in the memory of its parent until then, as posix_spawn and
 // vfork have it: all of that would count twice. Nothing tells such a process from
 // one that only forked, so for a moment all count as such.

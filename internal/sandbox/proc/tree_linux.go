@@ -52,7 +52,7 @@ func sweep(within time.Duration, reaped reaper) (none bool) {
 	}
 }
 
-// reap waits for every child that has exited. It says whether there is no child
+// reap waits for every child that has exited. It reports whether there is no child
 // left at all.
 func reap(reaped reaper) (none bool) {
 	for {
@@ -89,7 +89,7 @@ func terminate(leader int, asked map[int]bool) {
 	}
 }
 
-// groupLives says whether somebody below this process belongs to the group.
+// groupLives reports whether somebody below this process belongs to the group.
 func groupLives(group int) bool {
 	return slices.ContainsFunc(descendants(), func(pid int) bool {
 		got, err := syscall.Getpgid(pid)

@@ -18,18 +18,18 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/confine"
 )
 
-// The owner and sandbox-init talk in frames: a letter, a length of four bytes,
+// The parent and sandbox-init talk in frames: a letter, a length of four bytes,
 // and that many bytes. Descriptors travel with the first byte.
 const (
 	frameSetup   = 'U' // to init: what all children have in common
 	frameStart   = 'S' // to init: a job, with the child's three descriptors
 	frameEnd     = 'E' // to init: the grace to end the tree with
-	frameOpen    = 'N' // to the owner: why there is no network wall
-	frameFailed  = 'F' // to the owner: why the child could not be started
-	frameRefused = 'R' // to the owner: an address, a NUL, and why it is refused
-	frameLimit   = 'B' // to the owner: the Why of a tree that is being ended
-	frameLeft    = 'L' // to the owner: the child exited, others are left
-	frameOver    = 'O' // to the owner: the tree is gone
+	frameOpen    = 'N' // to the parent: why there is no network restriction
+	frameFailed  = 'F' // to the parent: why the child could not be started
+	frameRefused = 'R' // to the parent: an address, a NUL, and why it is refused
+	frameLimit   = 'B' // to the parent: the Why of a tree that is being ended
+	frameLeft    = 'L' // to the parent: the child exited, others are left
+	frameOver    = 'O' // to the parent: the tree is gone
 
 	headerSize = 5
 	maxFrame   = 64 << 20
@@ -100,7 +100,7 @@ func descriptors(rights []byte) (fds []int) {
 
 // setup is what all children of one sandbox-init have in common.
 type setup struct {
-	Walls     *confine.Walls
+	Policy    *confine.Policy
 	Memory    int64
 	FreeDisk  int64
 	DiskPaths []string
