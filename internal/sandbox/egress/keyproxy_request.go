@@ -9,7 +9,7 @@ import (
 )
 
 // destination is where a request at the key proxy goes on to.
-func (d *KeyProxy) destination(r *http.Request) (*url.URL, error) {
+func (k *KeyProxy) destination(r *http.Request) (*url.URL, error) {
 	switch {
 	case r.Method == http.MethodConnect || r.Method == http.MethodTrace: // TRACE answers with the request, key included
 		return nil, errors.New("no such method here")
@@ -20,7 +20,7 @@ func (d *KeyProxy) destination(r *http.Request) (*url.URL, error) {
 	if ambiguous(path) {
 		return nil, errors.New("the path has more than one reading")
 	}
-	if !d.allows(r.Method, path) {
+	if !k.allows(r.Method, path) {
 		return nil, errors.New("the agent's key is not for this request: " + clean(r.Method+" "+path))
 	}
 	if overridesMethod(r.Header) {
@@ -30,9 +30,9 @@ func (d *KeyProxy) destination(r *http.Request) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := *d.o.Upstream
+	u := *k.o.Upstream
 	u.Path = strings.TrimRight(u.Path, "/") + r.URL.Path
-	u.RawPath = strings.TrimRight(d.o.Upstream.EscapedPath(), "/") + path
+	u.RawPath = strings.TrimRight(k.o.Upstream.EscapedPath(), "/") + path
 	u.RawQuery = query
 	return &u, nil
 }
@@ -48,8 +48,8 @@ func ambiguous(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return part == "." || part == ".." })
 }
 
-func (d *KeyProxy) allows(method, path string) bool {
-	return len(d.endpoints) == 0 || slices.ContainsFunc(d.endpoints, func(e endpoint) bool { return e.matches(method, path) })
+func (k *KeyProxy) allows(method, path string) bool {
+	return len(k.endpoints) == 0 || slices.ContainsFunc(k.endpoints, func(e endpoint) bool { return e.matches(method, path) })
 }
 
 // withoutKeys takes keys out of a query.

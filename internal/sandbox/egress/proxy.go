@@ -109,16 +109,7 @@ func Start(ctx context.Context, o Options) (*Proxy, error) {
 	p.refusals.tell = o.Refused
 	p.buffers.New = newBuffer
 	ctx, p.cancel = context.WithCancel(ctx)
-	p.server = &http.Server{
-		Handler:                      p.handler(),
-		BaseContext:                  func(net.Listener) context.Context { return ctx },
-		ReadHeaderTimeout:            o.HeaderTime,
-		IdleTimeout:                  keepIdle,
-		MaxHeaderBytes:               headerBytes,
-		ErrorLog:                     log.New(io.Discard, "", 0), // what clients do wrong is no news
-		ConnState:                    p.slots.follow(ctx),
-		DisableGeneralOptionsHandler: true,
-	}
+	p.server = newServer(ctx, p.handler(), o.HeaderTime, p.slots)
 	if err := p.forward(ctx, o.Hosts.Forwards()); err != nil {
 		_ = listener.Close()
 		p.Close()
@@ -127,6 +118,20 @@ func Start(ctx context.Context, o Options) (*Proxy, error) {
 	p.running.Go(func() { _ = p.server.Serve(limited{listener, p.slots, ctx.Done()}) })
 	context.AfterFunc(ctx, p.shut)
 	return p, nil
+}
+
+// newServer makes a server for clients that end with ctx.
+func newServer(ctx context.Context, h http.Handler, headerTime time.Duration, s slots) *http.Server {
+	return &http.Server{
+		Handler:                      h,
+		BaseContext:                  func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout:            headerTime,
+		IdleTimeout:                  keepIdle,
+		MaxHeaderBytes:               headerBytes,
+		ErrorLog:                     log.New(io.Discard, "", 0), // what clients do wrong is no news
+		ConnState:                    s.follow(ctx),
+		DisableGeneralOptionsHandler: true,
+	}
 }
 
 func listen(ctx context.Context, port int) (net.Listener, error) {
@@ -176,12 +181,7 @@ func (p *Proxy) Close() {
 	p.cancel()
 	p.shut()
 	p.running.Wait()
-	for range cap(p.slots) { // free when the last connection is
-		p.slots <- struct{}{}
-	}
-	for range cap(p.slots) {
-		p.slots.release()
-	}
+	p.slots.wait()
 }
 
 func (p *Proxy) shut() {

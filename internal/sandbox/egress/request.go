@@ -39,14 +39,9 @@ func (p *Proxy) request(w http.ResponseWriter, r *http.Request, q *requestBody) 
 	if proxy != nil {
 		transport = p.chained
 	}
-	ctx, cancel := context.WithCancel(tracking(r.Context()))
-	out := outgoing(r.WithContext(ctx), u)
-	q.of(out)
+	out, end := upstreamRequest(r, u, q)
 	response, err := transport.RoundTrip(out)
-	if err == nil {
-		defer func() { _ = response.Body.Close() }()
-	}
-	defer cancel() // before, because closing waits for a client that does not go on with its request
+	defer end(response)
 	q.answered()
 	if err != nil {
 		if reasonOf(err) == "" && r.Context().Err() != nil {
@@ -87,6 +82,20 @@ func absolute(r *http.Request) (*url.URL, target, error) {
 		u.Host = host
 	}
 	return &u, t, nil
+}
+
+// upstreamRequest is a client's request for u, with the body q. end is for its response, which
+// may be nil.
+func upstreamRequest(r *http.Request, u *url.URL, q *requestBody) (out *http.Request, end func(*http.Response)) {
+	ctx, cancel := context.WithCancel(tracking(r.Context()))
+	out = outgoing(r.WithContext(ctx), u)
+	q.of(out)
+	return out, func(response *http.Response) {
+		cancel() // before, because closing waits for a client that does not go on with its request
+		if response != nil {
+			_ = response.Body.Close()
+		}
+	}
 }
 
 // outgoing is a client's request for u, without what belongs to the connection it
