@@ -23,10 +23,10 @@ func (b *bench) supervisors(ctx context.Context) (walled, open *proc.Supervisor,
 	if os.Geteuid() == 0 {
 		guest = confine.Identity{UID: 1001, GID: 1001} // walls are part of a change of user
 	}
-	walls := confine.DefaultWalls([]string{b.dir}, nil)
+	walls := confine.DefaultPolicy([]string{b.dir}, nil)
 	walls.Strict = true // no walls, no measurement
 	walls.Network = &confine.Network{Proxies: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:9")}}
-	if walled, err = proc.Start(ctx, proc.Options{Identity: guest, Walls: &walls, SpillDir: b.dir}); err != nil {
+	if walled, err = proc.Start(ctx, proc.Options{Identity: guest, Policy: &walls, SpillDir: b.dir}); err != nil {
 		return nil, nil, nil, err
 	}
 	if open, err = proc.Start(ctx, proc.Options{SpillDir: b.dir}); err != nil {

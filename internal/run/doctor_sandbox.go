@@ -35,9 +35,9 @@ func (d *doctor) openSandbox(ctx context.Context) (err error) {
 		return fmt.Errorf("private folder: %w", err)
 	}
 	d.undo.atEnd(d.removeTemp)
-	policy := confine.DefaultWalls([]string{d.temp.home, d.temp.tmp}, append(d.install(), d.Workspace))
+	policy := confine.DefaultPolicy([]string{d.temp.home, d.temp.tmp}, append(d.install(), d.Workspace))
 	policy.Network = &confine.Network{} // nothing that is asked here has to reach anybody
-	o := proc.Options{Identity: d.identity, Env: []string{"PATH=" + d.getenv("PATH")}, SpillDir: d.temp.store, Walls: &policy}
+	o := proc.Options{Identity: d.identity, Env: []string{"PATH=" + d.getenv("PATH")}, SpillDir: d.temp.store, Policy: &policy}
 	start := func() (*proc.Supervisor, error) {
 		s, err := proc.Start(ctx, o)
 		if err == nil {
@@ -49,7 +49,7 @@ func (d *doctor) openSandbox(ctx context.Context) (err error) {
 		return err
 	}
 	if d.isolation == config.IsolationOff {
-		o.Walls = nil
+		o.Policy = nil
 	}
 	d.children, err = start()
 	return err
@@ -75,7 +75,7 @@ func (d *doctor) ask(ctx context.Context, s *proc.Supervisor, dir string, env []
 // checkSandbox says who the agent would be and what it could touch.
 func (d *doctor) checkSandbox(ctx context.Context) {
 	abi, why := confine.Available()
-	policy := confine.DefaultWalls([]string{d.Workspace, d.temp.home, d.temp.tmp, d.temp.index}, nil)
+	policy := confine.DefaultPolicy([]string{d.Workspace, d.temp.home, d.temp.tmp, d.temp.index}, nil)
 	says := confine.Describe(d.identity, &policy, os.Getuid())
 	switch {
 	case d.docker != "":

@@ -123,10 +123,10 @@ func (s *sandboxed) installer(ctx context.Context, dir string, reach *network) (
 	path := install.PathOutside(s.getenv("PATH"), s.Workspace)
 	o := proc.Options{Identity: s.identity, Env: []string{"PATH=" + path}, Reaper: true}
 	if s.isolation != config.IsolationOff {
-		policy := confine.DefaultWalls([]string{dir}, append(filepath.SplitList(path), install.Reads(s.Environ)...))
+		policy := confine.DefaultPolicy([]string{dir}, append(filepath.SplitList(path), install.Reads(s.Environ)...))
 		policy.Strict = s.isolation == config.IsolationStrict
 		policy.Network = reach.policy([]string{dir})
-		o.Walls = &policy
+		o.Policy = &policy
 		if reach != nil {
 			o.Refused = reach.refuse
 		}

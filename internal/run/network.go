@@ -20,9 +20,9 @@ import (
 // network is what sandboxed processes reach. A nil network is an open one.
 type network struct {
 	proxy      *egress.Proxy
-	java       bool                    // programs of the JVM are told of it, too
-	keyProxies map[string]*egress.Door // by what doorKey says; each adds a provider's key
-	ports      []uint16                // of loopback, which the user's own addresses name
+	java       bool                        // programs of the JVM are told of it, too
+	keyProxies map[string]*egress.KeyProxy // by what keyProxyOf says; each adds a provider's key
+	ports      []uint16                    // of loopback, which the user's own addresses name
 
 	mu     sync.Mutex
 	direct map[string]ralph.Refused // refused without the proxy having been asked
@@ -45,7 +45,7 @@ func (s *sandboxed) openNetwork(ctx context.Context) error {
 	if err != nil {
 		return invalid(err)
 	}
-	n := &network{keyProxies: map[string]*egress.Door{}, direct: map[string]ralph.Refused{}}
+	n := &network{keyProxies: map[string]*egress.KeyProxy{}, direct: map[string]ralph.Refused{}}
 	if s.cfg.Provider.KeyProxy {
 		if err := s.keyTaken(all); err != nil {
 			return invalid(err)

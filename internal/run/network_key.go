@@ -61,7 +61,7 @@ func (s *sandboxed) openKeyProxy(ctx context.Context, n *network, o agent.Option
 	if err != nil {
 		return err
 	}
-	opened, err := egress.StartDoor(context.WithoutCancel(ctx), egress.DoorOptions{
+	opened, err := egress.StartKeyProxy(context.WithoutCancel(ctx), egress.KeyProxyOptions{
 		Upstream: upstream, Key: secret.New(variable(o.Env, d.KeyVariable)), Header: d.Header, Scheme: d.Scheme,
 		Endpoints: d.Endpoints, Proxy: egress.Environment(s.getenv), Placeholder: s.Credentials.Placeholders[len(n.keyProxies)].Reveal(),
 	})

@@ -76,10 +76,10 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 			open = append(open, folder)
 		}
 		open = append(open, sharedTemp(s.identity)...)
-		policy := confine.DefaultWalls(open, s.install())
+		policy := confine.DefaultPolicy(open, s.install())
 		policy.Strict = s.isolation == config.IsolationStrict
 		policy.Network = s.network.policy(open)
-		o.Walls = &policy
+		o.Policy = &policy
 		o.Memory, o.FreeDisk, o.DiskPaths = s.cfg.Limits.Memory, s.cfg.Limits.FreeDisk, open
 		if s.network != nil {
 			o.Refused = s.network.refuse
@@ -89,11 +89,11 @@ func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 		o.MaxProcs = uint64(s.cfg.Limits.Processes)
 	}
 	if s.isolation != config.IsolationOff {
-		s.rec.report.Isolation = confine.Describe(s.identity, o.Walls, os.Getuid())
+		s.rec.report.Isolation = confine.Describe(s.identity, o.Policy, os.Getuid())
 		if abi, why := confine.Available(); abi == 0 {
 			s.rec.note("File access is not restricted: " + why + ".")
 		}
-		if o.Walls.Network == nil && s.sandboxes() {
+		if o.Policy.Network == nil && s.sandboxes() {
 			s.rec.report.Isolation += ", network open (allowed-hosts is *)"
 		}
 		if s.network != nil && len(s.network.keyProxies) > 0 {

@@ -127,8 +127,8 @@ func newLab(t *testing.T) *lab {
 
 // start runs children as the guest, in walls as a caller has them.
 func (l *lab) start(ctx context.Context, dir string) (install.Process, func() error, error) {
-	walls := confine.DefaultWalls([]string{dir, filepath.Join(l.fake, "log")}, []string{l.fake})
-	s, err := proc.Start(ctx, proc.Options{Identity: guest(), Walls: &walls, Env: []string{"GORACE=atexit_sleep_ms=0"}})
+	walls := confine.DefaultPolicy([]string{dir, filepath.Join(l.fake, "log")}, []string{l.fake})
+	s, err := proc.Start(ctx, proc.Options{Identity: guest(), Policy: &walls, Env: []string{"GORACE=atexit_sleep_ms=0"}})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -144,7 +144,7 @@ const (
 	assignedWork = 64      // bytes that count for an assignment: most are no match from the first ones on
 )
 
-// assignment says that a value is given to the name that ends here: blanks and
+// assignment reports whether a value is given to the name that ends here: blanks and
 // the rest of the name, quotes, an operator, and at least eight characters of a
 // value. It lets through all that the expressions of gitleaks would match.
 func assignment(content []byte, at int) bool {
@@ -165,7 +165,7 @@ func assignment(content []byte, at int) bool {
 	return i-from >= 8
 }
 
-// token says that at least n characters of a token come next.
+// token reports whether at least n characters of a token come next.
 func token(n int) func([]byte, int) bool {
 	return func(content []byte, at int) bool {
 		if at+n > len(content) {
@@ -180,7 +180,7 @@ func token(n int) func([]byte, int) bool {
 	}
 }
 
-// userInfo says that a colon and then an @ follow before the address's host ends.
+// userInfo reports whether a colon and then an @ follow before the address's host ends.
 func userInfo(content []byte, at int) bool {
 	colon := false
 	for _, b := range content[at:min(len(content), at+400)] {

@@ -83,7 +83,7 @@ func parts(value string) []string {
 	return all
 }
 
-// tellsEnough says that a text without its punctuation is still the value's
+// tellsEnough reports whether a text without its punctuation is still the value's
 // own.
 func tellsEnough(text string) bool {
 	digits, upper, lower := count(text)
@@ -98,7 +98,7 @@ func tellsEnough(text string) bool {
 	return len(text) >= 16 && upper >= 4 && lower >= 4 // no two words in capitals
 }
 
-// random says that a text is no prose and no code: so that it can be looked for
+// random reports whether a text is no prose and no code: so that it can be looked for
 // by itself.
 func random(line string) bool {
 	text := normalized(line)
@@ -193,7 +193,7 @@ func formsOfPart(value string, index int) []form {
 	return all
 }
 
-// sequence says that a part of a text is one of the alphabet's or of the digits':
+// sequence reports whether a part of a text is one of the alphabet's or of the digits':
 // tables of characters in ordinary files hold such a piece.
 func sequence(text string) bool {
 	run := 1

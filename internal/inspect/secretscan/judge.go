@@ -33,7 +33,7 @@ func anyOf(exprs []string) string {
 	return "(?:" + strings.Join(exprs, ")|(?:") + ")"
 }
 
-// lets says that the list lets a finding pass, as gitleaks decides it.
+// lets reports whether the list lets a finding pass, as gitleaks decides it.
 func (a *allow) lets(path string, secret, matched, line []byte) bool {
 	asked, held := 0, 0
 	test := func(is bool) {

@@ -44,7 +44,7 @@ func TestEveryExpressionCompiles(t *testing.T) {
 	}
 }
 
-// begins says that a rule of an assignment has the word in its name.
+// begins reports whether a rule of an assignment has the word in its name.
 func begins(r *rule, word string) bool {
 	head, _, _ := strings.Cut(strings.ToLower(r.re().String()), `[ \t`)
 	plain := strings.NewReplacer(`[_-]?`, "", `(?-i:`, "").Replace(head)

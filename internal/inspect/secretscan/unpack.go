@@ -52,7 +52,7 @@ type unpacker struct {
 	flood  bool // there is nothing left of what all contents share
 }
 
-// spend says that so many bytes more may be decoded.
+// spend reports whether so many bytes more may be decoded.
 func (u *unpacker) spend(n int) bool {
 	u.flood = u.flood || !take(&u.budget.unpacked, n)
 	return !u.flood
@@ -227,7 +227,7 @@ func pastBreak(data []byte, at int) int {
 	return i
 }
 
-// isBase64 says that a byte is a letter, a digit, or one of + / - _: bits of the
+// isBase64 reports whether a byte is a letter, a digit, or one of + / - _: bits of the
 // two halves of ASCII, because branches on each byte cost more.
 func isBase64(b byte) bool {
 	const low, high = 0x3ffa80000000000, 0x7fffffe87fffffe

@@ -198,7 +198,7 @@ func (r *Redactor) partial(text []byte) int {
 	return len(text)
 }
 
-// begins says that s is a proper prefix of a form.
+// begins reports whether s is a proper prefix of a form.
 func (r *Redactor) begins(s string) bool {
 	i, found := slices.BinarySearch(r.forms, s)
 	if found {

@@ -25,7 +25,7 @@ func (s String) Reveal() string {
 	return *s.value
 }
 
-// IsSet says whether there is a value.
+// IsSet reports whether there is a value.
 func (s String) IsSet() bool { return s.value != nil }
 
 // String never shows the value.

@@ -91,7 +91,7 @@ func FuzzParseAddress(f *testing.F) {
 
 func TestClosedDoors(t *testing.T) {
 	t.Parallel()
-	d := &doors{
+	d := &allowed{
 		proxies: map[netip.AddrPort]bool{netip.MustParseAddrPort("127.0.0.1:3128"): true},
 		ports:   map[uint16]bool{5432: true, 53: true},
 	}

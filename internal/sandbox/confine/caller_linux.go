@@ -18,13 +18,13 @@ type caller struct {
 	fd       int32
 	inode    string
 	to       address
-	own      int    // the gate's hold on the same socket; -1: none
+	own      int    // the notifier's hold on the same socket; -1: none
 	protocol string // "TCP", "TCPv6", "UNIX-STREAM", "UNIX", …
 	nonblock bool
 	cloexec  bool // known only without own
 }
 
-// unreadable says that the walls, not the caller, are why there is no answer.
+// unreadable says that the policy, not the caller, is why there is no answer.
 type unreadable struct{ err error }
 
 func (u unreadable) Error() string { return u.err.Error() }
@@ -64,7 +64,7 @@ func (c *caller) look() error {
 	return nil
 }
 
-// describe looks at a socket that is not the gate's.
+// describe looks at a socket that is not the notifier's.
 func (c *caller) describe() error {
 	if err := c.readFlags(); err != nil {
 		return unreadable{err}

@@ -14,7 +14,7 @@ import (
 const lookAgain = 250 * time.Millisecond
 
 // answer decides one connect and sees to its answer, without waiting for it.
-func (g *Gate) answer(n *notification) {
+func (g *Notifier) answer(n *notification) {
 	c, err := readCaller(n)
 	if err == nil {
 		err = g.own(&c)
@@ -42,9 +42,9 @@ func (g *Gate) answer(n *notification) {
 	g.connect(n.id, c)
 }
 
-// own finds the gate's hold on the caller's socket, or else what there is to know
+// own finds the notifier's hold on the caller's socket, or else what there is to know
 // to replace it.
-func (g *Gate) own(c *caller) error {
+func (g *Notifier) own(c *caller) error {
 	s, ok := g.kept.take(c.inode)
 	if !ok {
 		return c.describe()
@@ -55,14 +55,14 @@ func (g *Gate) own(c *caller) error {
 }
 
 // putBack keeps the hold on a socket that was not connected.
-func (g *Gate) putBack(c caller) {
+func (g *Notifier) putBack(c caller) {
 	if c.own >= 0 {
 		g.kept.putBack(c.inode, madeSocket{c.own, c.protocol})
 	}
 }
 
 // connect decides by the kind of socket.
-func (g *Gate) connect(id uint64, c caller) {
+func (g *Notifier) connect(id uint64, c caller) {
 	switch {
 	case c.protocol == "TCP" && c.to.family == unix.AF_INET:
 		g.tcp(id, c, unix.AF_INET)
@@ -82,7 +82,7 @@ func (g *Gate) connect(id uint64, c caller) {
 }
 
 // refuse answers, and tells of an address the first time it is refused.
-func (g *Gate) refuse(id uint64, address, reason string, errno unix.Errno) {
+func (g *Notifier) refuse(id uint64, address, reason string, errno unix.Errno) {
 	_ = g.reply(id, errno)
 	if key := [2]string{address, reason}; !g.told[key] && len(g.told) < maxTold {
 		g.told[key] = true
@@ -91,9 +91,9 @@ func (g *Gate) refuse(id uint64, address, reason string, errno unix.Errno) {
 }
 
 // tcp connects by TCP.
-func (g *Gate) tcp(id uint64, c caller, family int) {
+func (g *Notifier) tcp(id uint64, c caller, family int) {
 	to := c.to.direct()
-	reason, named := g.doors.closed(to)
+	reason, named := g.allowed.closed(to)
 	if reason == "" && !named {
 		var listens bool
 		if reason, listens = g.foreign(to.Port()); !listens {
@@ -131,7 +131,7 @@ func (g *Gate) tcp(id uint64, c caller, family int) {
 
 // foreign is why a port of loopback is out of reach; "" when only servers of the
 // caller's side listen there, or none.
-func (g *Gate) foreign(port uint16) (reason string, listens bool) {
+func (g *Notifier) foreign(port uint16) (reason string, listens bool) {
 	listens, own, err := g.servers.only(port)
 	switch {
 	case err != nil:
@@ -153,7 +153,7 @@ func (c *caller) socket(family, kind int) (fd int, err error) {
 
 // await has somebody wait for the end of a connect, if there are not too many
 // already.
-func (g *Gate) await(id uint64, c caller, fd int, wait func()) {
+func (g *Notifier) await(id uint64, c caller, fd int, wait func()) {
 	select {
 	case g.waiting <- struct{}{}:
 		go func() {
@@ -166,7 +166,7 @@ func (g *Gate) await(id uint64, c caller, fd int, wait func()) {
 }
 
 // awaitTCP waits for the server, as long as the caller does.
-func (g *Gate) awaitTCP(id uint64, c caller, fd int) {
+func (g *Notifier) awaitTCP(id uint64, c caller, fd int) {
 	f := os.NewFile(uintptr(fd), "connect")
 	defer f.Close()
 	raw, err := f.SyscallConn()
@@ -184,7 +184,7 @@ func (g *Gate) awaitTCP(id uint64, c caller, fd int) {
 	g.give(id, c, fd, unix.EAGAIN)
 }
 
-// connected says whether a connect is over, and how.
+// connected reports whether a connect is over, and how.
 func connected(fd int) (done bool, errno unix.Errno) {
 	poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
 	n, err := unix.Poll(poll, 0)

@@ -17,7 +17,7 @@ const (
 )
 
 // unix connects to a unix socket.
-func (g *Gate) unix(id uint64, c caller) {
+func (g *Notifier) unix(id uint64, c caller) {
 	refuse := func(name, reason string) {
 		g.putBack(c)
 		g.refuse(id, "unix:"+printable(name), reason, unix.EACCES)
@@ -32,7 +32,7 @@ func (g *Gate) unix(id uint64, c caller) {
 		_ = g.reply(id, unix.EACCES)
 		return
 	}
-	socket, inside, err := g.doors.socket(path)
+	socket, inside, err := g.allowed.socket(path)
 	switch {
 	case inside && err == nil && g.speaker != nil && g.speaker.judge && g.speaks(c.thread):
 		_ = socket.Close()
@@ -57,7 +57,7 @@ func (g *Gate) unix(id uint64, c caller) {
 
 // unixTo connects to the open socket, and closes it. Of a socket that is not the
 // gate's it tries both kinds it may be of: before Linux 5.15 they have one name.
-func (g *Gate) unixTo(id uint64, c caller, socket *os.File) {
+func (g *Notifier) unixTo(id uint64, c caller, socket *os.File) {
 	to := &unix.SockaddrUnix{Name: fmt.Sprintf("/proc/self/fd/%d", socket.Fd())}
 	kind := unix.SOCK_STREAM
 	if c.protocol == "UNIX" {
@@ -86,7 +86,7 @@ func (g *Gate) unixTo(id uint64, c caller, socket *os.File) {
 }
 
 // awaitUnix tries again until the server's backlog has room.
-func (g *Gate) awaitUnix(id uint64, c caller, fd int, to unix.Sockaddr) {
+func (g *Notifier) awaitUnix(id uint64, c caller, fd int, to unix.Sockaddr) {
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
 		time.Sleep(pause)
 		errno := unix.EAGAIN

@@ -3,8 +3,8 @@ package confine
 import "fmt"
 
 // Describe says in one line for the log what is in force for a child with these
-// walls; nil are none. It tries the network wall if they ask for one.
-func Describe(id Identity, w *Walls, ownUID int) string {
+// walls; nil are none. It tries the network restriction if they ask for one.
+func Describe(id Identity, w *Policy, ownUID int) string {
 	who := fmt.Sprintf("uid %d", id.UID)
 	if id.IsZero() {
 		who = fmt.Sprintf("uid %d (our own)", ownUID)
@@ -15,7 +15,7 @@ func Describe(id Identity, w *Walls, ownUID int) string {
 	return describeFiles(w, who) + describeNetwork(w.Network)
 }
 
-func describeFiles(w *Walls, who string) string {
+func describeFiles(w *Policy, who string) string {
 	abi, reason := Available()
 	switch {
 	case abi == 0:

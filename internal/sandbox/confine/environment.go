@@ -36,7 +36,7 @@ func isHarmless(name string) bool {
 	return strings.HasPrefix(name, "LC_") || isNetwork(name)
 }
 
-// isNetwork says whether programs find the way out of this machine by the name:
+// isNetwork reports whether programs find the way out of this machine by the name:
 // proxies and trust stores.
 func isNetwork(name string) bool {
 	switch name {

@@ -85,7 +85,7 @@ func architecture() uint32 {
 	return 0
 }
 
-// asks is what of the filter needs a gate that answers.
+// asks is what of the filter needs a notifier that answers.
 type asks struct {
 	others  bool // calls that act on other processes; else the kernel's own rules decide
 	network bool // sockets and connects
@@ -93,7 +93,7 @@ type asks struct {
 
 // filter is the program every child is behind. With network it leaves TCP, unix
 // streams and the kernel's list of interfaces, and has every connect asked for.
-// The sockets are made by the gate, and bind and listen end its interest in one.
+// The sockets are made by the notifier, and bind and listen end its interest in one.
 func filter(arch uint32, ask asks) []unix.SockFilter {
 	nosys := refuse(unix.ENOSYS)
 	p := join(load(offArch), unless(arch, nosys), load(offNumber))
@@ -142,8 +142,8 @@ func noNamespaces(bits uint32) []unix.SockFilter {
 	return join(arg(0), whenBits(bits, refuse(unix.EPERM)), give(resultAllow))
 }
 
-// processRules has calls that act on other processes decided by the gate, see
-// Gate.reaches. Without one nothing can be traced that did not ask for it.
+// processRules has calls that act on other processes decided by the notifier, see
+// Notifier.reaches. Without one nothing can be traced that did not ask for it.
 func processRules(ask bool) []unix.SockFilter {
 	trace := refuse(unix.EPERM)
 	if ask {
@@ -223,7 +223,7 @@ func optionRules() []unix.SockFilter {
 }
 
 // ownLimitsOnly: with a limit of processor time or memory the kernel ends any
-// process of the same user, which no other wall looks at. Other processes' limits
+// process of the same user, which nothing else looks at. Other processes' limits
 // can be read, and programs set their own as process 0.
 func ownLimitsOnly() []unix.SockFilter {
 	const newLimit = offArgs + 8*2

@@ -110,7 +110,7 @@ func (h *handover) writeMarker() error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// interrupted says whether dir was handed to id by a run that never gave it back.
+// interrupted reports whether dir was handed to id by a run that never gave it back.
 func interrupted(dir, marker string, id Identity) bool {
 	if marker == "" || id.UID <= 0 {
 		return false

@@ -11,7 +11,7 @@ import (
 // never part of it: they are cleared. The zero value is the caller's own user.
 type Identity struct{ UID, GID int }
 
-// IsZero says whether the child keeps the caller's user.
+// IsZero reports whether the child keeps the caller's user.
 func (id Identity) IsZero() bool { return id == Identity{} }
 
 func (id Identity) String() string { return fmt.Sprintf("uid %d, gid %d", id.UID, id.GID) }

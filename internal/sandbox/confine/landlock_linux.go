@@ -19,7 +19,7 @@ const (
 	abi2Rights  = unix.LANDLOCK_ACCESS_FS_REFER<<1 - 1
 )
 
-// Available asks the kernel which Landlock it has. 0 means that no wall can be
+// Available asks the kernel which Landlock it has. 0 means that no restriction can be
 // built here, and reason says why. ABI 1 counts as absent: it forbids every
 // move between directories, which no working tree survives.
 func Available() (abi int, reason string) {
@@ -52,10 +52,10 @@ func handled(abi int) uint64 {
 	return rights
 }
 
-// confine puts the walls around the calling thread, for good and for every
+// confine puts the policy on the calling thread, for good and for every
 // program it executes. From ABI 6 on the thread can signal only what it starts
 // itself, not the supervisor, and reaches no abstract socket from outside.
-func confine(w Walls, abi int) error {
+func confine(w Policy, abi int) error {
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: handled(abi)}
 	if abi >= 6 {
 		attr.Scoped = unix.LANDLOCK_SCOPE_SIGNAL | unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
@@ -98,7 +98,7 @@ func attrSize(abi int) uintptr {
 	return unsafe.Sizeof(attr.Handled_access_fs)
 }
 
-// open makes a door in the walls. A path that is not absolute opens nothing: here
+// open adds a path to a ruleset. A path that is not absolute opens nothing: here
 // it would be one below the root, and "." or an empty entry of PATH all of it.
 func open(ruleset int, path string, rights uint64) error {
 	if !filepath.IsAbs(path) {

@@ -2,5 +2,5 @@
 
 package confine
 
-// Available says that there are no file walls outside Linux.
+// Available returns 0: restrictions on files need Linux.
 func Available() (abi int, reason string) { return 0, "file walls need Linux" }

@@ -43,7 +43,7 @@ func TestGateHasNoSuccessor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gate, err := confine.Behind(confine.Walls{ReadWrite: []string{"/"}, Network: &confine.Network{}}, child.Start)
+	gate, err := confine.Behind(confine.Policy{ReadWrite: []string{"/"}, Network: &confine.Network{}}, child.Start)
 	if err != nil {
 		t.Fatal(err)
 	}

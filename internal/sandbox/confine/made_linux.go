@@ -7,14 +7,14 @@ import (
 )
 
 // finish is give, and forgets the socket.
-func (g *Gate) finish(id uint64, c caller, fd int, errno unix.Errno) {
+func (g *Notifier) finish(id uint64, c caller, fd int, errno unix.Errno) {
 	g.give(id, c, fd, errno)
 	_ = unix.Close(fd)
 }
 
 // give puts the socket in the place of the caller's own, if it is not that
 // already, and answers.
-func (g *Gate) give(id uint64, c caller, fd int, errno unix.Errno) {
+func (g *Notifier) give(id uint64, c caller, fd int, errno unix.Errno) {
 	lives := errno == 0 || errno == unix.EINPROGRESS
 	if c.own >= 0 || lives {
 		if err := unix.SetNonblock(fd, c.nonblock); err != nil {
@@ -45,7 +45,7 @@ func (g *Gate) give(id uint64, c caller, fd int, errno unix.Errno) {
 	}
 }
 
-func (g *Gate) remember(inode string) {
+func (g *Notifier) remember(inode string) {
 	if len(g.order) == maxMade {
 		delete(g.made, g.order[0])
 		g.order = g.order[1:]
@@ -57,7 +57,7 @@ func (g *Gate) remember(inode string) {
 // again is the answer to a second connect of what we have connected already: a
 // program's way to ask how the first one went, or the first one again after a
 // signal. known is false for every other socket.
-func (g *Gate) again(inode string) (errno unix.Errno, known bool) {
+func (g *Notifier) again(inode string) (errno unix.Errno, known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	knows, known := g.made[inode]

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// Modes are the permissions of files and folders outside of the walls. Landlock
+// Modes are the permissions of files and folders that the policy does not cover. Landlock
 // does not cover chmod(2): an agent of the same user can take them away from
 // whoever comes after it.
 type Modes struct {

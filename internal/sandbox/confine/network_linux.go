@@ -19,7 +19,7 @@ const (
 	acceptTime = 2 * time.Second  // of a connection that is there
 )
 
-// NetworkAvailable tries the network wall on a child of its own, which is this
+// NetworkAvailable tries the network restriction on a child of its own, which is this
 // binary with the arguments "sandbox-init probe PORT". When it cannot be had
 // here, reason says why. It takes a few milliseconds.
 //
@@ -40,7 +40,7 @@ func NetworkAvailable() (ok bool, reason string) {
 }
 
 // yama is why a process without capabilities may not read its children's memory.
-// The probe of a root does not see it, and the guest's supervisor is no root.
+// The probe of a root does not see it, and sandbox-init is no root.
 func yama() (reason string) {
 	scope, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
 	if err != nil {
@@ -78,9 +78,9 @@ func probe() error {
 		return err
 	}
 	defer null.Close()
-	d := &doors{proxies: map[netip.AddrPort]bool{to: true}}
+	d := &allowed{proxies: map[netip.AddrPort]bool{to: true}}
 	var pid int
-	g, err := behindGate(d, func() error { return nil }, func() (err error) {
+	g, err := behind(func() (*Notifier, error) { return askNetwork(d) }, func() error { return nil }, func() (err error) {
 		pid, err = syscall.ForkExec("/proc/self/exe", []string{"ralph", "sandbox-init", "probe", strconv.Itoa(int(to.Port()))}, &syscall.ProcAttr{
 			Dir: "/", Env: []string{}, Files: []uintptr{null.Fd(), null.Fd(), null.Fd()}, Sys: &syscall.SysProcAttr{Setsid: true},
 		})

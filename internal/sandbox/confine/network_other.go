@@ -2,5 +2,5 @@
 
 package confine
 
-// NetworkAvailable says that there is no network wall outside Linux.
+// NetworkAvailable returns false: network restrictions need Linux.
 func NetworkAvailable() (ok bool, reason string) { return false, "network walls need Linux" }

@@ -15,7 +15,7 @@ const fioSetOwn = 0x8901
 
 // answerOthers decides about a call that acts on another process. The kernel
 // then takes the target from a register, so nothing can be changed in between.
-func (g *Gate) answerOthers(n *notification) {
+func (g *Notifier) answerOthers(n *notification) {
 	errno := g.reaches(n)
 	if !g.valid(n.id) {
 		return
@@ -37,7 +37,7 @@ func (g *Gate) answerOthers(n *notification) {
 //   - A process traces what it started itself, as with kernel.yama.ptrace_scope
 //     1, and a copy of a process the process it is a copy of: so LeakSanitizer
 //     works.
-func (g *Gate) reaches(n *notification) unix.Errno {
+func (g *Notifier) reaches(n *notification) unix.Errno {
 	thread := int(n.thread)
 	number := func(i int) int { return int(int32(uint32(n.args[i]))) }
 	switch n.number {
@@ -54,7 +54,7 @@ func (g *Gate) reaches(n *notification) unix.Errno {
 }
 
 // reachesSome takes a target as kill(2) does.
-func (g *Gate) reachesSome(thread, target int) unix.Errno {
+func (g *Notifier) reachesSome(thread, target int) unix.Errno {
 	switch {
 	case target > 0:
 		return g.reachesProcess(thread, target)
@@ -65,7 +65,7 @@ func (g *Gate) reachesSome(thread, target int) unix.Errno {
 }
 
 // reachesClass takes a target as setpriority(2) does.
-func (g *Gate) reachesClass(thread, class, target int) unix.Errno {
+func (g *Notifier) reachesClass(thread, class, target int) unix.Errno {
 	switch {
 	case class == unix.PRIO_PROCESS && target == 0:
 		return 0
@@ -77,7 +77,7 @@ func (g *Gate) reachesClass(thread, class, target int) unix.Errno {
 	return unix.EPERM // all of a user's
 }
 
-func (g *Gate) reachesProcess(thread, target int) unix.Errno {
+func (g *Notifier) reachesProcess(thread, target int) unix.Errno {
 	if unix.Access(fmt.Sprintf("/proc/%d/task/%d", target, thread), unix.F_OK) == nil {
 		return 0 // itself
 	}
@@ -91,7 +91,7 @@ func (g *Gate) reachesProcess(thread, target int) unix.Errno {
 }
 
 // reachesGroup takes 0 for the caller's own group.
-func (g *Gate) reachesGroup(thread, group int) unix.Errno {
+func (g *Notifier) reachesGroup(thread, group int) unix.Errno {
 	if group == 0 {
 		var err error
 		if group, err = unix.Getpgid(thread); err != nil {

@@ -12,7 +12,7 @@ import (
 // maxKept bounds the sockets that wait for a connect.
 const maxKept = 512
 
-// kept are sockets the gate made for its callers and holds on to until they are
+// kept are sockets the notifier made for its callers and holds on to until they are
 // connected, so that it is the caller's own socket that gets the connection,
 // with its options and with whoever watches it already. What a caller binds or
 // listens on is let go: only the caller's close may end that.
@@ -66,7 +66,7 @@ func (k *kept) close() {
 
 // create makes a socket for the caller. What kinds there are has been decided by
 // the filter, on the same arguments.
-func (g *Gate) create(n *notification) {
+func (g *Notifier) create(n *notification) {
 	family, kind, protocol := int(int32(uint32(n.args[0]))), int(int32(uint32(n.args[1]))), int(int32(uint32(n.args[2])))
 	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC, protocol)
 	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) { // too many of ours: it makes its own
@@ -110,7 +110,7 @@ func protocolName(family, kind int) string {
 
 // release is for bind and listen, which every program may. What listens is the
 // caller's own to connect to.
-func (g *Gate) release(n *notification) {
+func (g *Notifier) release(n *notification) {
 	c := caller{thread: int(n.thread), fd: int32(uint32(n.args[0]))}
 	if err := c.look(); err == nil && g.valid(n.id) { // else the number may be another thread's by now
 		g.kept.drop(c.inode)
@@ -123,7 +123,7 @@ func (g *Gate) release(n *notification) {
 
 // proceed has the kernel do what was asked. Never for a connect: the kernel
 // reads its address anew.
-func (g *Gate) proceed(id uint64) {
+func (g *Notifier) proceed(id uint64) {
 	r := response{id: id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	_ = g.control(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))
 }

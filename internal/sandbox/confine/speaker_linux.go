@@ -22,7 +22,7 @@ type speaker struct {
 
 // Speaks makes the child a speaker; stdout is its descriptor. It is called before
 // Serve.
-func (g *Gate) Speaks(stdout int, judge bool) error {
+func (g *Notifier) Speaks(stdout int, judge bool) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(stdout, &st); err != nil {
 		return os.NewSyscallError("fstat", err)
@@ -37,7 +37,7 @@ func inodeNumber(st *unix.Stat_t) inode {
 
 // speaks reports whether the process has the speaker's standard output, or hides
 // which one it has.
-func (g *Gate) speaks(process int) bool {
+func (g *Notifier) speaks(process int) bool {
 	if g.speaker == nil {
 		return false
 	}
@@ -50,8 +50,8 @@ func (g *Gate) speaks(process int) bool {
 
 // apart is why a server on loopback is out of the caller's reach although it was
 // brought up in the sandbox; "" when it is not.
-func (g *Gate) apart(thread int, to netip.AddrPort) (reason string) {
-	if g.speaker == nil || !to.Addr().IsLoopback() || g.doors.proxies[to] || g.doors.ports[to.Port()] {
+func (g *Notifier) apart(thread int, to netip.AddrPort) (reason string) {
+	if g.speaker == nil || !to.Addr().IsLoopback() || g.allowed.proxies[to] || g.allowed.ports[to.Port()] {
 		return ""
 	}
 	speaks := g.speaks(thread)
@@ -71,7 +71,7 @@ func (g *Gate) apart(thread int, to netip.AddrPort) (reason string) {
 }
 
 // whoListens reports whether the speaker listens on a port, and whether another does.
-func (g *Gate) whoListens(port uint16) (speaker, others bool, err error) {
+func (g *Notifier) whoListens(port uint16) (speaker, others bool, err error) {
 	listeners := map[string]bool{} // by the text of their links; true: the speaker's
 	err = eachTCP(func(s tcpSocket) bool {
 		if s.state == stateListen && s.port == port {

@@ -1,11 +1,11 @@
 package confine
 
-// Unprotected returns why a child with these walls that speaks (see Gate.Speaks)
+// Unprotected returns why a child with this policy that speaks (see Notifier.Speaks)
 // is not protected from the programs that it starts; empty if it is. A protected
 // child is not traced, signalled or rescheduled by them, its memory, its program and
 // its standard input and output are not theirs to write, and they neither reach its
 // servers nor pass for a server that it asks. It takes a few milliseconds.
-func Unprotected(w *Walls) (reason string) {
+func Unprotected(w *Policy) (reason string) {
 	if w == nil {
 		return "isolation is off"
 	}

@@ -82,7 +82,7 @@ func (v *VM) ask(ctx context.Context, c call) (answer, error) {
 	if err := ctx.Err(); err != nil {
 		return answer{}, err
 	}
-	stdout, stderr := &head{limit: stdoutBytes}, &tail{limit: stderrBytes}
+	stdout, stderr := &proc.Head{Max: stdoutBytes}, &tail{limit: stderrBytes}
 	exit, err := v.o.Process.Run(ctx, proc.Command{
 		Argv: v.cli.argv(c.args...),
 		Dir:  v.o.Project, Env: v.o.Env, Stdin: c.stdin, Stdout: stdout, Stderr: stderr,
@@ -94,7 +94,7 @@ func (v *VM) ask(ctx context.Context, c call) (answer, error) {
 	case err != nil:
 		return answer{}, fmt.Errorf("%s %s: %w", v.cli, c.args[0], err)
 	}
-	return answer{exit: exit, stdout: string(stdout.bytes), stderr: string(stderr.bytes)}, nil
+	return answer{exit: exit, stdout: stdout.String(), stderr: string(stderr.bytes)}, nil
 }
 
 // do is ask for a command that has to succeed; otherwise the error is a

@@ -111,7 +111,7 @@ func (v *VM) ours(ctx context.Context) error {
 	return nil
 }
 
-// same says that both paths are there and lead to one folder.
+// same reports whether both paths are there and lead to one folder.
 func same(a, b string) bool {
 	x, err := os.Stat(a)
 	if err != nil {

@@ -7,17 +7,6 @@ import (
 	"unicode"
 )
 
-// head keeps the first bytes of an output.
-type head struct {
-	limit int
-	bytes []byte
-}
-
-func (h *head) Write(p []byte) (int, error) {
-	h.bytes = append(h.bytes, p[:min(len(p), h.limit-len(h.bytes))]...)
-	return len(p), nil
-}
-
 // tail keeps the last bytes of an output.
 type tail struct {
 	limit int

@@ -60,7 +60,7 @@ func TestAnswerOfWhoLeaves(t *testing.T) {
 	w.put("a.example", publicAddress, 80, server)
 	for name, c := range map[string]struct{ address, target string }{
 		"without": {server, "/"},
-		"door":    {strings.TrimPrefix(door(t, egress.DoorOptions{Upstream: &url.URL{Scheme: "http", Host: server}}, nil).URL(), "http://"), "/"},
+		"door":    {strings.TrimPrefix(door(t, egress.KeyProxyOptions{Upstream: &url.URL{Scheme: "http", Host: server}}, nil).URL(), "http://"), "/"},
 		"proxy":   {w.start(t, egress.Options{}, "a.example").Address(), "http://a.example/"},
 	} {
 		says := map[string]int{}

@@ -37,7 +37,7 @@ func Environment(get func(string) string) func(*url.URL) (*url.URL, error) {
 
 // chain opens a tunnel to a target through the machine's own proxy. The errors
 // have nothing of its user and password.
-func (w *way) chain(ctx context.Context, proxy *url.URL, t target) (net.Conn, error) {
+func (w *dialer) chain(ctx context.Context, proxy *url.URL, t target) (net.Conn, error) {
 	port := map[string]string{"http": "80", "https": "443"}[proxy.Scheme]
 	if port == "" || proxy.Hostname() == "" {
 		return nil, fmt.Errorf("the machine's own proxy is of the kind %q; http and https are supported", clean(proxy.Scheme))

@@ -8,10 +8,20 @@ import (
 	"sync"
 )
 
-// slots are the places for connections of guests.
+// slots are the places for connections of clients.
 type slots chan struct{}
 
 func (s slots) release() { <-s }
+
+// wait returns when all are free.
+func (s slots) wait() {
+	for range cap(s) {
+		s <- struct{}{}
+	}
+	for range cap(s) {
+		s.release()
+	}
+}
 
 // follow gives back the place of each connection that a server closes. One that was
 // taken while the server closed, which does not know of it yet, ends with ctx.

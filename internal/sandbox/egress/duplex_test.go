@@ -43,7 +43,7 @@ func TestEarlyAnswersKeepTheNextQuestion(t *testing.T) {
 	world := newWorld()
 	world.put("good.example", publicAddress, 80, server)
 	for name, c := range map[string]struct{ address, target string }{
-		"door":  {strings.TrimPrefix(door(t, egress.DoorOptions{Upstream: u}, nil).URL(), "http://"), "/v1/messages"},
+		"door":  {strings.TrimPrefix(door(t, egress.KeyProxyOptions{Upstream: u}, nil).URL(), "http://"), "/v1/messages"},
 		"proxy": {world.start(t, egress.Options{}, "good.example").Address(), "http://good.example/"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestEarlyAnswersEnd(t *testing.T) {
 	transport := s.Client().Transport.(*http.Transport).Clone()
 	transport.ForceAttemptHTTP2 = true
 	transport.TLSClientConfig = &tls.Config{RootCAs: transport.TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12}
-	for name, o := range map[string]egress.DoorOptions{
+	for name, o := range map[string]egress.KeyProxyOptions{
 		"HTTP/2":   {Upstream: u, Transport: transport, Connections: 1},
 		"HTTP/1.1": {Upstream: &url.URL{Scheme: "http", Host: hasty(t, 8)}, Connections: 1},
 		"ours":     {Upstream: u, Connections: 1, Endpoints: []string{"POST /other"}},

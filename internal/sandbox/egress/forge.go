@@ -9,7 +9,7 @@ import (
 
 // Forge are the hosts from which a forge's repositories, files and releases are
 // read. Of github.com these are not api.github.com and uploads.github.com, where
-// a guest could write with a token of its own (issues, gists, releases), nor
+// a client could write with a token of its own (issues, gists, releases), nor
 // gist.github.com. A push to github.com itself with somebody else's token is what
 // cannot be told from a fetch. Another server is its own host, at the port of its
 // address. None for what is no address.

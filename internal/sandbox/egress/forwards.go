@@ -11,7 +11,7 @@ import (
 )
 
 // forward listens on the ports of tcp:// rules. Where the server is on this
-// machine, guests are let to it and nothing listens.
+// machine, clients are let to it and nothing listens.
 func (p *Proxy) forward(ctx context.Context, list []hosts.Forward) error {
 	for _, f := range list {
 		p.ports = append(p.ports, f.Port)
@@ -56,16 +56,16 @@ func (p *Proxy) acceptForward(ctx context.Context, listener net.Listener, t targ
 	}
 }
 
-// carry joins a connection of a guest with the server behind the port.
+// carry joins a connection of a client with the server behind the port.
 func (p *Proxy) carry(ctx context.Context, client net.Conn, t target) {
 	if !p.open.add(client) {
 		return
 	}
 	defer p.open.remove(client)
-	private, err := p.way.decide(t)
+	private, err := p.dialer.decide(t)
 	var server net.Conn
 	if err == nil {
-		server, err = p.way.connect(ctx, t, private)
+		server, err = p.dialer.connect(ctx, t, private)
 	}
 	if err != nil {
 		if reason := reasonOf(err); reason != "" {

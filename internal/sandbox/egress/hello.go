@@ -16,7 +16,7 @@ const firstBytes = 4 << 10
 // The types of TLS records.
 const recordTypeFirst, recordTypeLast = 20, 24
 
-// readHello reads the first bytes a guest sends through a tunnel, and gives them
+// readHello reads the first bytes a client sends through a tunnel, and gives them
 // when they may go on. A TLS handshake that names a host (SNI) has to name the
 // one the tunnel leads to, or another that is allowed on its port: else a server
 // that many hosts share could be asked for one that is refused. A handshake
@@ -46,7 +46,7 @@ func (p *Proxy) readHello(client net.Conn, early []byte, t target) ([]byte, erro
 		reason = otherName
 		p.refusals.add(clean(name)+" behind "+t.String(), reason)
 	} else {
-		if tape.err != nil { // the guest left, or was too slow
+		if tape.err != nil { // the client left, or was too slow
 			return nil, tape.err
 		}
 		p.refusals.add(t.String(), reason)
@@ -62,7 +62,7 @@ func (p *Proxy) mayName(name string, t target) bool {
 	if host, err := hosts.Canonical(name); err == nil && host == t.host {
 		return true
 	}
-	allowed, _ := p.way.list.Match(name, t.port)
+	allowed, _ := p.dialer.list.Match(name, t.port)
 	return allowed
 }
 

@@ -103,7 +103,7 @@ func FuzzPath(f *testing.F) {
 		f.Fatal(err)
 	}
 	allowed := regexp.MustCompile(`^/base/v1/(messages|models/[^/:]+:y)$`)
-	d := &Door{o: DoorOptions{Upstream: upstream}, endpoints: endpoints}
+	d := &KeyProxy{o: KeyProxyOptions{Upstream: upstream}, endpoints: endpoints}
 	f.Fuzz(func(t *testing.T, path string) {
 		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n")))
 		if err != nil {

@@ -321,7 +321,7 @@ func TestCloseWhileGuestsCome(t *testing.T) {
 	t.Parallel()
 	for range 30 {
 		p := newWorld().start(t, egress.Options{})
-		d := door(t, egress.DoorOptions{Upstream: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}}, nil)
+		d := door(t, egress.KeyProxyOptions{Upstream: &url.URL{Scheme: "http", Host: "127.0.0.1:1"}}, nil)
 		var coming sync.WaitGroup
 		begin := make(chan struct{})
 		for _, address := range []string{p.Address(), strings.TrimPrefix(d.URL(), "http://")} {

@@ -24,7 +24,7 @@ func isPlain(first []byte, t target) bool {
 	return (t.port == plainPort || t.port == securePort) && len(first) > 0 && (first[0] < recordTypeFirst || first[0] > recordTypeLast)
 }
 
-// plain hands on the requests in plain HTTP that a guest sends through a tunnel, each
+// plain hands on the requests in plain HTTP that a client sends through a tunnel, each
 // written anew. Their Host has to be allowed on the port, as the name in a TLS
 // handshake has to be: else a server that many hosts share could be asked for one
 // that is refused. The first request may change the protocol where answered is not

@@ -27,7 +27,7 @@ const (
 	defaultIdle        = time.Hour
 	headerBytes        = 64 << 10
 	headerTime         = 10 * time.Second
-	// keepIdle is how long a guest may keep a connection without a request: longer than
+	// keepIdle is how long a client may keep a connection without a request: longer than
 	// clients do (Go and reqwest 90 seconds, Bun five minutes), so that none sends a
 	// request while its connection ends.
 	keepIdle = 6 * time.Minute
@@ -39,22 +39,22 @@ type Options struct {
 	Hosts hosts.List
 	// Upstream is the machine's own proxy for a URL, or nil for none, as
 	// http.ProxyFromEnvironment is. nil: there is none. The proxy's URL may have a
-	// user and a password, which no guest sees.
+	// user and a password, which no client sees.
 	Upstream func(*url.URL) (*url.URL, error)
-	// Password is what guests have to show, as that of the user "ralph"; "": none. The
+	// Password is what clients have to show, as that of the user "ralph"; "": none. The
 	// ports of tcp:// rules know none.
 	Password string
 	// Refused is told of each address (host:port; foreign text, cleaned) when it is
 	// refused for the first time, from any goroutine. It may be nil.
 	Refused func(address, reason string)
 
-	// Connections is how many guests may have at the same time, 512 when 0. Further
+	// Connections is how many clients may have at the same time, 512 when 0. Further
 	// ones wait.
 	Connections int
 	// Idle is how long nothing may move on a connection, an hour when 0. There is
 	// no limit on how long one lasts.
 	Idle time.Duration
-	// HeaderTime is how long a guest may take to send the head of a request, 10
+	// HeaderTime is how long a client may take to send the head of a request, 10
 	// seconds when 0.
 	HeaderTime time.Duration
 
@@ -66,7 +66,7 @@ type Options struct {
 
 // Proxy is a running proxy. Its methods are safe for concurrent use.
 type Proxy struct {
-	way      *way
+	dialer   *dialer
 	server   *http.Server
 	direct   *http.Transport
 	chained  *http.Transport // through the machine's own proxy
@@ -100,25 +100,16 @@ func Start(ctx context.Context, o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("egress proxy: %w", err)
 	}
-	w := newWay(o)
+	w := newDialer(o)
 	p := &Proxy{
-		way: w, direct: w.transport(false, o.Idle), chained: w.transport(true, o.Idle),
+		dialer: w, direct: w.transport(false, o.Idle), chained: w.transport(true, o.Idle),
 		address: listener.Addr().String(), ports: []int{listener.Addr().(*net.TCPAddr).Port},
 		password: o.Password, idle: o.Idle, slots: make(slots, o.Connections),
 	}
 	p.refusals.tell = o.Refused
 	p.buffers.New = newBuffer
 	ctx, p.cancel = context.WithCancel(ctx)
-	p.server = &http.Server{
-		Handler:                      p.handler(),
-		BaseContext:                  func(net.Listener) context.Context { return ctx },
-		ReadHeaderTimeout:            o.HeaderTime,
-		IdleTimeout:                  keepIdle,
-		MaxHeaderBytes:               headerBytes,
-		ErrorLog:                     log.New(io.Discard, "", 0), // what guests do wrong is no news
-		ConnState:                    p.slots.follow(ctx),
-		DisableGeneralOptionsHandler: true,
-	}
+	p.server = newServer(ctx, p.handler(), o.HeaderTime, p.slots)
 	if err := p.forward(ctx, o.Hosts.Forwards()); err != nil {
 		_ = listener.Close()
 		p.Close()
@@ -127,6 +118,20 @@ func Start(ctx context.Context, o Options) (*Proxy, error) {
 	p.running.Go(func() { _ = p.server.Serve(limited{listener, p.slots, ctx.Done()}) })
 	context.AfterFunc(ctx, p.shut)
 	return p, nil
+}
+
+// newServer makes a server for clients that end with ctx.
+func newServer(ctx context.Context, h http.Handler, headerTime time.Duration, s slots) *http.Server {
+	return &http.Server{
+		Handler:                      h,
+		BaseContext:                  func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout:            headerTime,
+		IdleTimeout:                  keepIdle,
+		MaxHeaderBytes:               headerBytes,
+		ErrorLog:                     log.New(io.Discard, "", 0), // what clients do wrong is no news
+		ConnState:                    s.follow(ctx),
+		DisableGeneralOptionsHandler: true,
+	}
 }
 
 func listen(ctx context.Context, port int) (net.Listener, error) {
@@ -138,14 +143,14 @@ func listen(ctx context.Context, port int) (net.Listener, error) {
 // Address is 127.0.0.1:PORT.
 func (p *Proxy) Address() string { return p.address }
 
-// Ports are the ports of loopback that guests have to be let to: the proxy's own
+// Ports are the ports of loopback that clients have to be let to: the proxy's own
 // first, and those of the tcp:// rules.
 func (p *Proxy) Ports() []int { return slices.Clone(p.ports) }
 
-// ByName says that the machine's own proxy stands behind this one, so that only
+// ByName reports whether the machine's own proxy stands behind this one, so that only
 // names are judged: the addresses they resolve to are that proxy's affair.
 func (p *Proxy) ByName() bool {
-	u, err := p.way.upstream(&url.URL{Scheme: "https", Host: "public.example:443"})
+	u, err := p.dialer.upstream(&url.URL{Scheme: "https", Host: "public.example:443"})
 	return u != nil || err != nil
 }
 
@@ -176,12 +181,7 @@ func (p *Proxy) Close() {
 	p.cancel()
 	p.shut()
 	p.running.Wait()
-	for range cap(p.slots) { // free when the last connection is
-		p.slots <- struct{}{}
-	}
-	for range cap(p.slots) {
-		p.slots.release()
-	}
+	p.slots.wait()
 }
 
 func (p *Proxy) shut() {

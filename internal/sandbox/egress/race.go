@@ -13,7 +13,7 @@ const nextAddress = 300 * time.Millisecond
 // race connects to the first address that answers. Each next one is tried when the
 // one before failed, or after a little time (RFC 8305, 5), since the addresses of one
 // family may lead nowhere on a machine.
-func (w *way) race(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error) {
+func (w *dialer) race(ctx context.Context, addresses []netip.AddrPort) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	type end struct {
 		conn net.Conn

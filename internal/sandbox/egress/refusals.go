@@ -35,7 +35,7 @@ const (
 	badRequest   = "a proxy takes CONNECT host:port and http://host/path"
 )
 
-// Refusal is an address that guests were refused.
+// Refusal is an address that clients were refused.
 type Refusal struct {
 	// Address is host:port of what was asked for, cleaned and bounded; foreign text.
 	Address string

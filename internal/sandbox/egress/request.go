@@ -18,19 +18,19 @@ const copyBytes = 64 << 10
 func newBuffer() any { return new([copyBytes]byte) }
 
 // request answers a request in absolute form (RFC 9112, 3.2.2). What goes on is
-// written anew: the Host field is made of the address, whatever the guest's
+// written anew: the Host field is made of the address, whatever the client's
 // said, and there is one length of the body.
-func (p *Proxy) request(w http.ResponseWriter, r *http.Request, q *question) {
+func (p *Proxy) request(w http.ResponseWriter, r *http.Request, q *requestBody) {
 	u, t, err := absolute(r)
 	if err != nil {
 		p.refuse(w, r.RequestURI, err)
 		return
 	}
-	if _, err := p.way.decide(t); err != nil {
+	if _, err := p.dialer.decide(t); err != nil {
 		p.refuse(w, t.String(), err)
 		return
 	}
-	proxy, err := p.way.upstream(u)
+	proxy, err := p.dialer.upstream(u)
 	if err != nil {
 		p.refuse(w, t.String(), err)
 		return
@@ -39,14 +39,9 @@ func (p *Proxy) request(w http.ResponseWriter, r *http.Request, q *question) {
 	if proxy != nil {
 		transport = p.chained
 	}
-	ctx, cancel := context.WithCancel(hearing(r.Context()))
-	out := outgoing(r.WithContext(ctx), u)
-	q.of(out)
+	out, end := upstreamRequest(r, u, q)
 	response, err := transport.RoundTrip(out)
-	if err == nil {
-		defer func() { _ = response.Body.Close() }()
-	}
-	defer cancel() // before, because closing waits for a guest that does not go on with its question
+	defer end(response)
 	q.answered()
 	if err != nil {
 		if reasonOf(err) == "" && r.Context().Err() != nil {
@@ -89,7 +84,21 @@ func absolute(r *http.Request) (*url.URL, target, error) {
 	return &u, t, nil
 }
 
-// outgoing is a guest's request for u, without what belongs to the connection it
+// upstreamRequest is a client's request for u, with the body q. end is for its response, which
+// may be nil.
+func upstreamRequest(r *http.Request, u *url.URL, q *requestBody) (out *http.Request, end func(*http.Response)) {
+	ctx, cancel := context.WithCancel(tracking(r.Context()))
+	out = outgoing(r.WithContext(ctx), u)
+	q.of(out)
+	return out, func(response *http.Response) {
+		cancel() // before, because closing waits for a client that does not go on with its request
+		if response != nil {
+			_ = response.Body.Close()
+		}
+	}
+}
+
+// outgoing is a client's request for u, without what belongs to the connection it
 // came by.
 func outgoing(r *http.Request, u *url.URL) *http.Request {
 	out := r.Clone(r.Context())
@@ -122,7 +131,7 @@ func removeHops(h http.Header) {
 
 // relay hands the answer to q on, each piece when it comes. body writes to w. A body
 // that ends too early aborts the connection, so that it does not look whole.
-func relay(w http.ResponseWriter, q *question, response *http.Response, body io.Writer, buffer []byte) {
+func relay(w http.ResponseWriter, q *requestBody, response *http.Response, body io.Writer, buffer []byte) {
 	if response.StatusCode < 200 {
 		answer(w, http.StatusBadGateway, "the server changes the protocol, which is not supported")
 		return

@@ -16,8 +16,8 @@ import (
 // chunkBytes is how much is moved between two looks at the clock.
 const chunkBytes = 1 << 20
 
-// lastWords is how long what a server said may take to its guest when nothing more
-// goes the other way: some answer an upload and leave.
+// lastWords is how long what a server said may take to its client when nothing more
+// goes the other dialer: some answer an upload and leave.
 const lastWords = 2 * time.Second
 
 // tunnel answers CONNECT.
@@ -27,7 +27,7 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		p.refuse(w, r.RequestURI, err)
 		return
 	}
-	server, err := p.way.tunnelTo(r.Context(), t)
+	server, err := p.dialer.tunnelTo(r.Context(), t)
 	if err != nil {
 		p.refuse(w, t.String(), err)
 		return
@@ -50,7 +50,7 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var answered chan int
-	if private, _ := p.way.decide(t); private && t.port == plainPort { // a person has named this very host
+	if private, _ := p.dialer.decide(t); private && t.port == plainPort { // a person has named this very host
 		l := listenTo(server)
 		server, answered = l, l.status
 	}
@@ -67,8 +67,8 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// tunnelTo connects to a target that a guest asked for, if it may.
-func (w *way) tunnelTo(ctx context.Context, t target) (net.Conn, error) {
+// tunnelTo connects to a target that a client asked for, if it may.
+func (w *dialer) tunnelTo(ctx context.Context, t target) (net.Conn, error) {
 	private, err := w.decide(t)
 	if err != nil {
 		return nil, err

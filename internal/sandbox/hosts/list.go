@@ -60,12 +60,12 @@ func Builtin(entries ...string) List {
 	return list
 }
 
-// Open says whether the list holds "*": the network wall is off.
+// Open reports whether the list holds "*": the network restriction is off.
 func (l List) Open() bool {
 	return slices.ContainsFunc(l, func(r Rule) bool { return r.kind == everything })
 }
 
-// Match says whether a connection to this host and port is allowed. private:
+// Match reports whether a connection to this host and port is allowed. private:
 // a rule that a person wrote out for this very host allows it, so that it may
 // resolve to a private or loopback address. A host without a canonical form is
 // not allowed.
@@ -115,7 +115,7 @@ func (f Forward) Address() string {
 	return Rule{kind: oneHost, host: f.Host, port: f.Port}.String()
 }
 
-// Loopback says that the host is this machine: the port may be reached as it
+// Loopback reports whether the host is this machine: the port may be reached as it
 // is, and nothing has to be forwarded.
 func (f Forward) Loopback() bool {
 	addr, err := netip.ParseAddr(f.Host)

@@ -39,13 +39,13 @@ func BenchmarkSpawn(b *testing.B) {
 	b.Run("supervised", func(b *testing.B) { benchRun(b, discard, proc.Options{}) })
 	b.Run("guest", func(b *testing.B) { benchRun(b, discard, proc.Options{Identity: guest()}) })
 	b.Run("walled", func(b *testing.B) {
-		walls := confine.DefaultWalls([]string{base}, nil)
-		benchRun(b, discard, proc.Options{Identity: guest(), Walls: &walls})
+		walls := confine.DefaultPolicy([]string{base}, nil)
+		benchRun(b, discard, proc.Options{Identity: guest(), Policy: &walls})
 	})
 	b.Run("walled, network too", func(b *testing.B) {
-		walls := confine.DefaultWalls([]string{base}, nil)
+		walls := confine.DefaultPolicy([]string{base}, nil)
 		walls.Network, walls.Strict = &confine.Network{Sockets: []string{base}}, true
-		benchRun(b, discard, proc.Options{Identity: guest(), Walls: &walls})
+		benchRun(b, discard, proc.Options{Identity: guest(), Policy: &walls})
 	})
 }
 
@@ -54,11 +54,11 @@ func BenchmarkSpawn(b *testing.B) {
 func BenchmarkConnect(b *testing.B) {
 	for _, walled := range []bool{false, true} {
 		b.Run(map[bool]string{false: "open", true: "walled"}[walled], func(b *testing.B) {
-			walls := confine.DefaultWalls([]string{base}, []string{binary})
+			walls := confine.DefaultPolicy([]string{base}, []string{binary})
 			if walled {
 				walls.Network, walls.Strict = &confine.Network{}, true
 			}
-			s, err := proc.Start(b.Context(), proc.Options{Identity: guest(), Walls: &walls, Env: []string{quickExit}})
+			s, err := proc.Start(b.Context(), proc.Options{Identity: guest(), Policy: &walls, Env: []string{quickExit}})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -81,9 +81,9 @@ func BenchmarkConnect(b *testing.B) {
 
 // BenchmarkSignal is what a call costs that acts on another process.
 func BenchmarkSignal(b *testing.B) {
-	for name, walls := range map[string]*confine.Walls{"open": nil, "walled": {ReadOnly: []string{"/"}}} {
+	for name, walls := range map[string]*confine.Policy{"open": nil, "walled": {ReadOnly: []string{"/"}}} {
 		b.Run(name, func(b *testing.B) {
-			s, err := proc.Start(b.Context(), proc.Options{Walls: walls, Env: []string{quickExit}})
+			s, err := proc.Start(b.Context(), proc.Options{Policy: walls, Env: []string{quickExit}})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -14,12 +14,12 @@ import (
 // sandbox-init it is InitMain.
 type Options struct {
 	Identity confine.Identity // zero: our own user and groups; else without supplementary groups
-	Walls    *confine.Walls   // nil: none
+	Policy   *confine.Policy  // nil: none
 	MaxProcs uint64           // RLIMIT_NPROC of the children, threads count; 0: 4096 for a user of their own, else 16384
 	Env      []string         // environment of the supervisor itself, never of a child; no secrets
 	SpillDir string           // where output waits that its writer is too slow for; empty: /tmp
 
-	// Refused is told of every connection the walls refused, each address and
+	// Refused is told of every connection the policy refused, each address and
 	// reason once for a child and 256 of them at most; from one goroutine at a
 	// time, and before Run returns unless it takes longer than a second.
 	Refused func(address, reason string)
@@ -28,7 +28,7 @@ type Options struct {
 	// second; they are looked at five times a second.
 	Memory    int64    // bytes of resident memory a tree may have together; 0: no limit
 	FreeDisk  int64    // bytes that must stay free where DiskPaths lie, and room for files; 0: not watched
-	DiskPaths []string // paths the guest can reach, on the file systems that are watched
+	DiskPaths []string // paths children can reach, on the file systems that are watched
 	FileSize  int64    // bytes of one file a child writes; 0: no limit
 
 	// Reaper makes this process a sub-reaper too, so that the children of a
@@ -50,7 +50,7 @@ type Command struct {
 
 	// Speaks is set for a child whose standard output is believed, an agent's.
 	// What it starts with another output can neither signal nor trace it, and
-	// behind file walls nobody opens its input and output anew through /proc.
+	// behind restrictions on files nobody opens its input and output anew through /proc.
 	Speaks bool
 
 	// Judges is set for a child that speaks and whose verdict is believed: it

@@ -8,7 +8,7 @@
 // tree is gone: wait4 says ECHILD, which is a proof where a look through /proc
 // never is. The supervisor is a process of its own because waiting for any child
 // steals the exit statuses os/exec waits for, and because the end of its socket
-// tells it that the owner died, even by SIGKILL.
+// tells it that the parent died, even by SIGKILL.
 //
 // What a child leaves behind when it exits is ended at once, or goes on for as
 // long as Command.Linger says.

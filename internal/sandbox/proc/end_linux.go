@@ -39,13 +39,13 @@ func (in *supervised) press() {
 		return
 	}
 	if !sweep(sweepTime, in.reaped) {
-		in.again.Reset(lookAgain) // the owner loses patience before we do
+		in.again.Reset(lookAgain) // the parent loses patience before we do
 		return
 	}
 	in.finish()
 }
 
-// orphaned ends everything because the owner is gone.
+// orphaned ends everything because the parent is gone.
 func (in *supervised) orphaned() {
 	if in.leader == 0 {
 		return

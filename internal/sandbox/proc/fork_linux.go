@@ -17,59 +17,59 @@ import (
 // fork starts the leader of a tree in a session of its own.
 func (in *supervised) fork(r request, fds []int) (pid int, err error) {
 	attr := syscall.ProcAttr{
-		Dir:   r.Dir,
-		Env:   r.Env,
+		Dir:   r.Job.Dir,
+		Env:   r.Job.Env,
 		Files: []uintptr{uintptr(fds[0]), uintptr(fds[1]), uintptr(fds[2])},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	}
-	if in.walls == nil {
+	if in.policy == nil {
 		return forkLimited(r, &attr)
 	}
 	reserveThreads() // a walled start uses one up
-	in.gate, err = confine.Behind(*in.walls, func() (err error) {
+	in.notifier, err = confine.Behind(*in.policy, func() (err error) {
 		pid, err = forkLimited(r, &attr)
 		return err
 	})
-	if err != nil || in.gate == nil {
+	if err != nil || in.notifier == nil {
 		return pid, err
 	}
-	if r.Speaks {
-		if err = in.gate.Speaks(fds[1], r.Judges); err != nil {
+	if r.Job.Speaks {
+		if err = in.notifier.Speaks(fds[1], r.Job.Judges); err != nil {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
-	in.serveGate()
+	in.serveNotifier()
 	return pid, err
 }
 
-// gateTime is how long a gate may take to see that all who could ask are gone.
-const gateTime = time.Second
+// notifierTime is how long a notifier may take to see that all who could ask are gone.
+const notifierTime = time.Second
 
-func (in *supervised) serveGate() {
+func (in *supervised) serveNotifier() {
 	in.served = make(chan struct{})
-	go func(gate *confine.Gate, served chan<- struct{}) {
+	go func(notifier *confine.Notifier, served chan<- struct{}) {
 		defer close(served)
-		gate.Serve(func(address, reason string) {
+		notifier.Serve(func(address, reason string) {
 			select {
 			case in.refused <- []byte(address + "\x00" + reason):
-			default: // the gate tells less for a child than there is room for
+			default: // the notifier tells less for a child than there is room for
 			}
 		})
-	}(in.gate, in.served)
+	}(in.notifier, in.served)
 }
 
-// closeGate is called when nobody is left who could ask. What was refused is told
+// closeNotifier is called when nobody is left who could ask. What was refused is told
 // before the end is.
-func (in *supervised) closeGate() {
-	if in.gate == nil {
+func (in *supervised) closeNotifier() {
+	if in.notifier == nil {
 		return
 	}
-	in.gate.Close()
+	in.notifier.Close()
 	select {
 	case <-in.served:
-	case <-time.After(gateTime):
+	case <-time.After(notifierTime):
 	}
-	in.gate = nil
+	in.notifier = nil
 	for {
 		select {
 		case body := <-in.refused:
@@ -102,7 +102,7 @@ func forkLimited(r request, attr *syscall.ProcAttr) (int, error) {
 	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: own.Max}); err != nil {
 		return 0, os.NewSyscallError("setrlimit", err)
 	}
-	pid, err := syscall.ForkExec(r.Path, r.Argv, attr)
+	pid, err := syscall.ForkExec(r.Job.Path, r.Job.Argv, attr)
 	_ = unix.Setrlimit(unix.RLIMIT_NPROC, &own)
 	if err != nil {
 		return 0, explain(err, r)
@@ -111,18 +111,18 @@ func forkLimited(r request, attr *syscall.ProcAttr) (int, error) {
 	return pid, nil
 }
 
-// explain says whether it is the directory that is missing.
+// explain reports whether it is the directory that is missing.
 func explain(err error, r request) error {
-	if r.Dir != "" {
-		if _, dirErr := os.Stat(r.Dir); dirErr != nil {
+	if r.Job.Dir != "" {
+		if _, dirErr := os.Stat(r.Job.Dir); dirErr != nil {
 			return dirErr
 		}
 	}
 	return err
 }
 
-// inheritNothing keeps from children what whoever started the owner had open, and
-// the link to the owner: a copy of the log, for example, into which nobody else may
+// inheritNothing keeps from children what whoever started the parent had open, and
+// the link to the parent: a copy of the log, for example, into which nobody else may
 // write.
 func inheritNothing() error {
 	if unix.CloseRange(linkFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
@@ -141,7 +141,7 @@ func inheritNothing() error {
 }
 
 // preyScore is what the kernel's out-of-memory killer adds for the agent's side,
-// in thousandths of the machine's memory: it is to take that before the owner.
+// in thousandths of the machine's memory: it is to take that before the parent.
 const preyScore = 500
 
 // becomePrey raises the score of this process and of all it starts. It has to

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -19,7 +20,7 @@ import (
 
 const linkFD = 3 // the supervisor's end of the socket
 
-// InitMain is the hidden command sandbox-init. It serves the owner at the other
+// InitMain is the hidden command sandbox-init. It serves the parent at the other
 // end of descriptor 3 until that is closed, ends what is left, and returns the
 // process's exit code.
 //
@@ -43,26 +44,26 @@ func InitMain(stderr io.Writer) int {
 // supervised is sandbox-init at work. All of it belongs to one goroutine.
 type supervised struct {
 	conn   *net.UnixConn
-	frames chan frame // closed when the owner is gone
+	frames chan frame // closed when the parent is gone
 	child  chan os.Signal
-	walls  *confine.Walls // nil: none
-	meter  *meter         // nil: nothing is measured
-	broken error          // the walls or limits cannot be kept: nothing starts
+	policy *confine.Policy // nil: none
+	meter  *meter          // nil: nothing is measured
+	broken error           // the policy or limits cannot be kept: nothing starts
 
-	leader  int // 0: nothing runs
-	exited  bool
-	result  syscall.WaitStatus
-	usage   usage
-	grace   time.Duration
-	linger  bool         // who is left may go on until the owner ends it
-	anyDisk bool         // it is not ended for a full disk
-	told    bool         // the owner knows that somebody is left
-	asked   map[int]bool // nil: the tree is not being ended
-	killAt  time.Time
-	again   *time.Timer
-	gate    *confine.Gate // nil: the network is open
-	served  chan struct{} // closed when the gate is
-	refused chan []byte   // frames of the gate's
+	leader   int // 0: nothing runs
+	exited   bool
+	result   syscall.WaitStatus
+	usage    usage
+	grace    time.Duration
+	linger   bool         // who is left may go on until the parent ends it
+	anyDisk  bool         // it is not ended for a full disk
+	told     bool         // the parent knows that somebody is left
+	asked    map[int]bool // nil: the tree is not being ended
+	killAt   time.Time
+	again    *time.Timer
+	notifier *confine.Notifier // nil: the network is open
+	served   chan struct{}     // closed when the notifier is
+	refused  chan []byte       // frames of the notifier's
 }
 
 func newInit(stderr io.Writer) (*supervised, error) {
@@ -167,8 +168,8 @@ func (in *supervised) obey(f frame) {
 			_ = unix.Close(fd)
 		}
 	case frameEnd:
-		if grace, err := parseDuration(string(f.body)); err == nil && in.leader != 0 {
-			in.endTree(grace)
+		if grace, err := strconv.ParseInt(string(f.body), 10, 64); err == nil && in.leader != 0 {
+			in.endTree(time.Duration(grace))
 		}
 	}
 }
@@ -176,34 +177,36 @@ func (in *supervised) obey(f frame) {
 // setUp takes what all children have in common. Its error must never mean: start
 // them without.
 func (in *supervised) setUp(body []byte) error {
-	s, err := parseSetup(body)
+	var s setup
+	err := decode(body, &s)
 	if err != nil {
 		return err
 	}
-	in.walls = s.Walls
+	in.policy = s.Policy
 	if in.meter, err = newMeter(s); err != nil {
 		return err
 	}
 	if err := limitFiles(s.FileSize); err != nil {
 		return err
 	}
-	if in.walls == nil || in.walls.Network == nil {
+	if in.policy == nil || in.policy.Network == nil {
 		return nil
 	}
 	ok, reason := confine.NetworkAvailable()
 	switch {
 	case ok:
 		return nil
-	case in.walls.Strict:
+	case in.policy.Strict:
 		return fmt.Errorf("isolation is strict, but there is no network wall: %s", reason)
 	}
-	in.walls.Network = nil
+	in.policy.Network = nil
 	in.tell(frameOpen, []byte(reason))
 	return nil
 }
 
 func (in *supervised) start(f frame) {
-	r, err := parseRequest(f.body)
+	var r request
+	err := decode(f.body, &r)
 	if err == nil && (len(f.fds) != 3 || in.leader != 0) {
 		err = errors.New("request out of order")
 	}
@@ -212,7 +215,7 @@ func (in *supervised) start(f frame) {
 	}
 	if err == nil {
 		in.usage, in.exited, in.told = usage{}, false, false
-		in.grace, in.linger, in.anyDisk = r.Grace, r.Linger, r.AnyDisk
+		in.grace, in.linger, in.anyDisk = r.Job.Grace, r.Job.Linger, r.Job.AnyDisk
 		in.leader, err = in.fork(r, f.fds)
 	}
 	if err != nil {
@@ -230,7 +233,7 @@ func (in *supervised) fail(err error) {
 }
 
 func (in *supervised) tell(kind byte, body []byte) {
-	_ = send(in.conn, kind, body) // if the owner is gone, reading says so
+	_ = send(in.conn, kind, body) // if the parent is gone, reading says so
 }
 
 // collect reaps, and says what that means for the command.
@@ -280,7 +283,7 @@ func (in *supervised) finish() {
 	in.again.Stop()
 	in.meter.stop()
 	in.leader, in.asked = 0, nil
-	in.closeGate()
+	in.closeNotifier()
 	in.tell(frameOver, encodeOver(in.result, in.usage))
 }
 

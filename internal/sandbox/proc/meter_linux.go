@@ -121,19 +121,13 @@ const (
 	clockTicks = 100 // a second, of the times in /proc/PID/stat
 )
 
-// borrows says whether the process is most likely about to execute another
+// borrows reports whether the process is most likely about to execute another
 // program and lives in the memory of its parent until then, as posix_spawn and
 // vfork have it: all of that would count twice. Nothing tells such a process from
 // one that only forked, so for a moment all count as such.
 func borrows(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return false
-	}
-	// "pid (name) state …", proc_pid_stat(5): flags are its 9th field, starttime
-	// its 22nd; the name may hold brackets.
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) <= 22-3 {
+	fields := statFields(strconv.Itoa(pid))
+	if len(fields) <= 22-3 { // flags are the 9th, starttime the 22nd
 		return false
 	}
 	flags, err := strconv.ParseUint(string(fields[9-3]), 10, 64)

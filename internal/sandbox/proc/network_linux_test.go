@@ -81,7 +81,7 @@ func (r *refusals) all() []string {
 
 // net is a room whose walls leave the network to what the spec allows.
 func (r *room) network(n confine.Network) {
-	r.options.Walls.Network = &n
+	r.options.Policy.Network = &n
 }
 
 func TestNetworkWall(t *testing.T) {
@@ -346,7 +346,7 @@ func TestOneAfterAnother(t *testing.T) {
 	wantNetwork(t)
 	r := newRoom(t)
 	r.network(confine.Network{})
-	r.options.Walls.Strict = true
+	r.options.Policy.Strict = true
 	s := start(t, r.options)
 	for range 20 {
 		exit, err := s.Run(t.Context(), shell("exit 3"))

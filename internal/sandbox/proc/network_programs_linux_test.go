@@ -96,9 +96,9 @@ func init() {
 	}
 	programs["network-nested"] = func(args []string) int {
 		said := [3]string{}
-		walls := confine.DefaultWalls([]string{"/tmp"}, nil)
+		walls := confine.DefaultPolicy([]string{"/tmp"}, nil)
 		walls.Strict, walls.Network = args[1] == "true", &confine.Network{}
-		s, err := proc.Start(context.Background(), proc.Options{Walls: &walls, Env: []string{quickExit}})
+		s, err := proc.Start(context.Background(), proc.Options{Policy: &walls, Env: []string{quickExit}})
 		if err == nil {
 			if _, err = s.Run(context.Background(), shell("true")); err == nil {
 				said[1], said[2] = s.OpenNetwork(), s.Unprotected()

@@ -122,7 +122,7 @@ func TestServersOfAgents(t *testing.T) {
 func toolSays(t *testing.T, network *confine.Network, how string) (said map[string]string) {
 	t.Helper()
 	r := newRoom(t)
-	r.options.Walls.Network = network
+	r.options.Policy.Network = network
 	r.options.SpillDir = r.outside
 	c := program("speaker", newMark(), strconv.Itoa(neighbour(t)), how)
 	c.Env = append(c.Env, "TMPDIR="+r.tmp)

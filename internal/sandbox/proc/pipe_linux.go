@@ -18,7 +18,7 @@ func anonymous() (read, write int, err error) {
 }
 
 // pipesIn makes pipes that lie in a folder. What /proc/PID/fd leads to can be
-// opened anew by every process of the same user, unless the file walls stand
+// opened anew by every process of the same user, unless the restrictions on files stand
 // before it; they let an anonymous pipe pass. The name is gone when it returns.
 func pipesIn(dir string) pipes {
 	return func() (read, write int, err error) {

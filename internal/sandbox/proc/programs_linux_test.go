@@ -259,9 +259,9 @@ func holds() held {
 func restarts(args []string) int {
 	o := proc.Options{Reaper: true, Env: []string{quickExit}}
 	if args[1] == "walled" {
-		walls := confine.DefaultWalls(nil, nil)
+		walls := confine.DefaultPolicy(nil, nil)
 		walls.Network = &confine.Network{Sockets: []string{"/tmp"}}
-		o.Walls, o.Refused, o.Memory = &walls, func(string, string) {}, 1<<40
+		o.Policy, o.Refused, o.Memory = &walls, func(string, string) {}, 1<<40
 	}
 	s, err := proc.Start(context.Background(), o)
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 // Supervisor runs commands, one at a time.
 type Supervisor struct {
 	turn     chan struct{} // holds a token while a command runs
-	crew     *crew
+	client   *client
 	spillDir string
 	chunks   sync.Pool
 	lost     error // once set, no command runs any more
@@ -45,11 +45,11 @@ func Start(ctx context.Context, o Options) (*Supervisor, error) {
 	if o.SpillDir == "" {
 		o.SpillDir = "/tmp"
 	}
-	c, err := newCrew(o)
+	c, err := newClient(o)
 	if err != nil {
 		return nil, fmt.Errorf("start the process supervisor: %w", err)
 	}
-	s := &Supervisor{turn: make(chan struct{}, 1), crew: c, spillDir: o.SpillDir, options: o}
+	s := &Supervisor{turn: make(chan struct{}, 1), client: c, spillDir: o.SpillDir, options: o}
 	s.chunks.New = func() any { return new(chunk) }
 	return s, nil
 }
@@ -63,18 +63,18 @@ func (s *Supervisor) Close() error {
 		return nil // Run has said it, and cleaned up
 	}
 	s.lost = errors.New("the process supervisor is closed")
-	return s.crew.close()
+	return s.client.close()
 }
 
-// OpenNetwork is why there is no network wall although Walls.Network asks for
+// OpenNetwork is why there is no network restriction although Policy.Network asks for
 // one; empty: it holds, or was not asked for. It is known when a Run has returned.
-func (s *Supervisor) OpenNetwork() string { return s.crew.openNetwork() }
+func (s *Supervisor) OpenNetwork() string { return s.client.openNetwork() }
 
 // Unprotected returns why a command that Speaks is not protected from the programs
 // that it starts (see confine.Unprotected); empty if it is. What the supervisor found
 // of the network counts, too, once a Run has returned.
 func (s *Supervisor) Unprotected() (reason string) {
-	if reason = confine.Unprotected(s.options.Walls); reason != "" {
+	if reason = confine.Unprotected(s.options.Policy); reason != "" {
 		return reason
 	}
 	if s.options.Identity.IsZero() && s.writable(s.spillDir) {
@@ -90,7 +90,7 @@ func (s *Supervisor) writable(dir string) bool {
 	if err != nil {
 		return true
 	}
-	for _, open := range s.options.Walls.ReadWrite {
+	for _, open := range s.options.Policy.ReadWrite {
 		if open, err = filepath.EvalSymlinks(open); err != nil {
 			continue // there is nothing to write to
 		}
@@ -101,7 +101,7 @@ func (s *Supervisor) writable(dir string) bool {
 	return false
 }
 
-// job is what the crew needs to know of a Command.
+// job is what the client needs to know of a Command.
 type job struct {
 	Path  string
 	Argv  []string
@@ -109,7 +109,7 @@ type job struct {
 	Dir   string
 	Grace time.Duration
 
-	// Linger: what the leader leaves behind goes on until the owner ends it.
+	// Linger: what the leader leaves behind goes on until the parent ends it.
 	Linger bool
 	// AnyDisk: the free space of disks is not looked at.
 	AnyDisk bool
@@ -117,7 +117,7 @@ type job struct {
 	Speaks, Judges bool
 }
 
-// event is the crew's word on the running job.
+// event is the client's word on the running job.
 type event struct {
 	kind   eventKind
 	err    error // failed, lost
@@ -169,9 +169,9 @@ func (s *Supervisor) Run(ctx context.Context, c Command) (Exit, error) {
 	if err != nil {
 		return Exit{}, fmt.Errorf("start %s: %w", c.Argv[0], err)
 	}
-	err = s.crew.start(job{Path: path, Argv: c.Argv, Env: c.Env, Dir: c.Dir, Grace: c.Limits.grace(), Linger: c.Linger != nil, AnyDisk: c.Limits.AnyDisk, Speaks: c.Speaks, Judges: c.Judges}, p.child)
+	err = s.client.start(job{Path: path, Argv: c.Argv, Env: c.Env, Dir: c.Dir, Grace: c.Limits.grace(), Linger: c.Linger != nil, AnyDisk: c.Limits.AnyDisk, Speaks: c.Speaks, Judges: c.Judges}, p.child)
 	p.started()
-	w := watch{crew: s.crew, limits: c.Limits, linger: c.Linger, out: p.out, finished: c.Finished}
+	w := watch{client: s.client, limits: c.Limits, linger: c.Linger, out: p.out, finished: c.Finished}
 	if err == nil {
 		err = w.untilOver(ctx)
 	}

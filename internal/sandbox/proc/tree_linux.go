@@ -52,7 +52,7 @@ func sweep(within time.Duration, reaped reaper) (none bool) {
 	}
 }
 
-// reap waits for every child that has exited. It says whether there is no child
+// reap waits for every child that has exited. It reports whether there is no child
 // left at all.
 func reap(reaped reaper) (none bool) {
 	for {
@@ -89,7 +89,7 @@ func terminate(leader int, asked map[int]bool) {
 	}
 }
 
-// groupLives says whether somebody below this process belongs to the group.
+// groupLives reports whether somebody below this process belongs to the group.
 func groupLives(group int) bool {
 	return slices.ContainsFunc(descendants(), func(pid int) bool {
 		got, err := syscall.Getpgid(pid)
@@ -140,17 +140,18 @@ func childrenByParent(parent int) (list []int) {
 		if err != nil {
 			continue
 		}
-		stat, err := os.ReadFile("/proc/" + name + "/stat")
-		if err != nil {
-			continue
-		}
-		// "pid (name) state ppid …", proc(5); the name may hold brackets.
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-		if len(fields) > 1 && string(fields[1]) == strconv.Itoa(parent) {
+		if fields := statFields(name); len(fields) > 1 && string(fields[1]) == strconv.Itoa(parent) {
 			list = append(list, pid)
 		}
 	}
 	return list
+}
+
+// statFields are those of "pid (name) state ppid …", proc_pid_stat(5), from the third
+// on, because the name may hold brackets; none if the process has ended.
+func statFields(pid string) [][]byte {
+	stat, _ := os.ReadFile("/proc/" + pid + "/stat")
+	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 }
 
 func readNames(dir string) ([]string, error) {

@@ -38,8 +38,8 @@ func newRoom(t *testing.T) room {
 		give(t, path)
 	}
 	// A PATH may have relative and empty entries: they open nothing.
-	walls := confine.DefaultWalls([]string{r.work, r.tmp}, []string{binary, ".", "..", ""})
-	r.options = proc.Options{Identity: guest(), Walls: &walls}
+	walls := confine.DefaultPolicy([]string{r.work, r.tmp}, []string{binary, ".", "..", ""})
+	r.options = proc.Options{Identity: guest(), Policy: &walls}
 	return r
 }
 
@@ -111,7 +111,7 @@ func testNoWalls(t *testing.T, r room, reason string) {
 	if exit, err := start(t, r.options).Run(t.Context(), shell("exit 3")); err != nil || exit.Code != 3 {
 		t.Errorf("Run(auto) = %+v, %v, want code 3 without walls", exit, err)
 	}
-	r.options.Walls.Strict = true
+	r.options.Policy.Strict = true
 	if _, err := start(t, r.options).Run(t.Context(), shell("exit 3")); err == nil || !strings.Contains(err.Error(), reason) {
 		t.Errorf("Run(strict) = %v, want an error that says %q", err, reason)
 	}
@@ -129,9 +129,9 @@ func TestIdentity(t *testing.T) {
 		id = confine.Identity{UID: 4712, GID: 4712}                              // the limit counts what other tests' guests run, too
 		want = fmt.Sprintf("%d\n%d\n%d\n777\nbounded\n", id.UID, id.GID, id.GID) // no other group
 	}
-	for _, walls := range []*confine.Walls{nil, newRoom(t).options.Walls} {
+	for _, walls := range []*confine.Policy{nil, newRoom(t).options.Policy} {
 		out.Reset()
-		s := start(t, proc.Options{Identity: id, Walls: walls, MaxProcs: 777})
+		s := start(t, proc.Options{Identity: id, Policy: walls, MaxProcs: 777})
 		if _, err := s.Run(t.Context(), c); err != nil || !strings.HasPrefix(out.String(), want) {
 			t.Errorf("identity = %q, %v, want %q", out.String(), err, want)
 		}
@@ -288,10 +288,10 @@ func TestUnprotected(t *testing.T) {
 		t.Error("Unprotected() with an open network is empty, want the reason")
 	}
 	r.network(confine.Network{})
-	if got, want := start(t, r.options).Unprotected(), confine.Unprotected(r.options.Walls); got != want {
+	if got, want := start(t, r.options).Unprotected(), confine.Unprotected(r.options.Policy); got != want {
 		t.Errorf("Unprotected() = %q, want %q", got, want)
 	}
-	if confine.Unprotected(r.options.Walls) != "" {
+	if confine.Unprotected(r.options.Policy) != "" {
 		return // the kernel lacks something, which was named
 	}
 	// The agent is the same user, and its output lies where its tools may write.

@@ -12,7 +12,7 @@ const secondLook = 100 * time.Millisecond
 
 // watch follows one command to its end and enforces its limits.
 type watch struct {
-	crew     *crew
+	client   *client
 	limits   Limits
 	linger   func() time.Duration
 	out      *output
@@ -27,7 +27,7 @@ type watch struct {
 	late     bool          // half of it is over
 }
 
-// untilOver returns when the tree is gone. The error is the crew's.
+// untilOver returns when the tree is gone. The error is the client's.
 func (w *watch) untilOver(ctx context.Context) error {
 	var (
 		limit, stop  = timer(w.limits.Time)
@@ -49,7 +49,7 @@ func (w *watch) untilOver(ctx context.Context) error {
 			limit, overdue, quiet, finished, hanging = nil, nil, nil, nil, nil
 		}
 		select {
-		case e := <-w.crew.events:
+		case e := <-w.client.events:
 			if done, err := w.handle(e); done {
 				return err
 			}
@@ -81,7 +81,7 @@ func (w *watch) untilOver(ctx context.Context) error {
 			w.end(Cancelled)
 		case <-w.belt.C:
 			if w.late {
-				return w.crew.abandon(fmt.Errorf("%w: it does not answer", ErrLost))
+				return w.client.abandon(fmt.Errorf("%w: it does not answer", ErrLost))
 			}
 			w.late = true
 			w.belt.Reset(w.delay / 2)
@@ -116,7 +116,7 @@ func (w *watch) handle(e event) (done bool, err error) {
 		w.exit.User, w.exit.System, w.exit.MaxRSS = e.usage.user, e.usage.system, e.usage.maxRSS
 		return true, nil
 	case lost:
-		return true, w.crew.abandon(e.err)
+		return true, w.client.abandon(e.err)
 	}
 	return true, e.err
 }
@@ -126,7 +126,7 @@ func (w *watch) leaderLeft() {
 	w.gone, w.exit.Leftover = true, true
 	switch {
 	case w.ending: // the end is on its way
-	case w.linger == nil: // the crew ends them
+	case w.linger == nil: // the client ends them
 		w.buckle(w.limits.grace(), patientDelay)
 	default:
 		if w.lingered, _ = timer(w.linger()); w.lingered == nil {
@@ -135,7 +135,7 @@ func (w *watch) leaderLeft() {
 	}
 }
 
-// limited notes that the crew ends the tree because of what it uses together.
+// limited notes that the client ends the tree because of what it uses together.
 func (w *watch) limited(why Why) {
 	switch {
 	case w.ending:
@@ -164,11 +164,11 @@ func (w *watch) end(why Why) {
 	}
 	w.ending = true
 	w.buckle(grace, delay)
-	w.crew.end(grace)
+	w.client.end(grace)
 }
 
 // buckle starts the time in which the tree has to be gone. The belt comes in two
-// halves: of a pause it loses one, and the crew has the other to be heard.
+// halves: of a pause it loses one, and the client has the other to be heard.
 func (w *watch) buckle(grace, delay time.Duration) {
 	w.delay, w.late = delay, false
 	w.belt.Reset(grace + delay/2)

@@ -3,30 +3,33 @@ package proc
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/org/ralph-action/internal/sandbox/confine"
 )
 
-// The owner and sandbox-init talk in frames: a letter, a length of four bytes,
+// The parent and sandbox-init talk in frames: a letter, a length of four bytes,
 // and that many bytes. Descriptors travel with the first byte.
 const (
 	frameSetup   = 'U' // to init: what all children have in common
 	frameStart   = 'S' // to init: a job, with the child's three descriptors
 	frameEnd     = 'E' // to init: the grace to end the tree with
-	frameOpen    = 'N' // to the owner: why there is no network wall
-	frameFailed  = 'F' // to the owner: why the child could not be started
-	frameRefused = 'R' // to the owner: an address, a NUL, and why it is refused
-	frameLimit   = 'B' // to the owner: the Why of a tree that is being ended
-	frameLeft    = 'L' // to the owner: the child exited, others are left
-	frameOver    = 'O' // to the owner: the tree is gone
+	frameOpen    = 'N' // to the parent: why there is no network restriction
+	frameFailed  = 'F' // to the parent: why the child could not be started
+	frameRefused = 'R' // to the parent: an address, a NUL, and why it is refused
+	frameLimit   = 'B' // to the parent: the Why of a tree that is being ended
+	frameLeft    = 'L' // to the parent: the child exited, others are left
+	frameOver    = 'O' // to the parent: the tree is gone
 
 	headerSize = 5
 	maxFrame   = 64 << 20
@@ -95,106 +98,49 @@ func descriptors(rights []byte) (fds []int) {
 	return fds
 }
 
-// entries are how requests are written: a letter, a value and a NUL, which no
-// argument of an exec and no path can contain.
-type entries struct {
-	b   bytes.Buffer
-	nul bool
+// setup is what all children of one sandbox-init have in common.
+type setup struct {
+	Policy    *confine.Policy
+	Memory    int64
+	FreeDisk  int64
+	DiskPaths []string
+	FileSize  int64
 }
 
-var errNUL = fmt.Errorf("NUL byte in an argument, a path or the environment: %w", syscall.EINVAL)
+// request is a job on the wire.
+type request struct {
+	Job      job
+	MaxProcs uint64
+}
 
-func (e *entries) put(kind byte, values ...string) {
-	for _, v := range values {
-		e.nul = e.nul || strings.IndexByte(v, 0) >= 0
-		e.b.WriteByte(kind)
-		e.b.WriteString(v)
-		e.b.WriteByte(0)
+// encode writes a setup or a request. Both ends are the same program, and gob keeps the
+// bytes of strings that are no UTF-8.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	err := gob.NewEncoder(&b).Encode(v)
+	return b.Bytes(), err
+}
+
+// decode reads what encode wrote, and nothing else.
+func decode(data []byte, v any) error {
+	r := bytes.NewReader(data)
+	if err := gob.NewDecoder(r).Decode(v); err != nil {
+		return fmt.Errorf("request: %w", err)
 	}
-}
-
-func (e *entries) bytes() ([]byte, error) {
-	if e.nul {
-		return nil, errNUL
-	}
-	return e.b.Bytes(), nil
-}
-
-// eachEntry reads what entries wrote and refuses everything else.
-func eachEntry(data []byte, f func(kind byte, value string) error) error {
-	for len(data) > 0 {
-		entry, rest, ok := bytes.Cut(data, []byte{0})
-		if !ok || len(entry) == 0 {
-			return errors.New("request: cut short")
-		}
-		if err := f(entry[0], string(entry[1:])); err != nil {
-			return fmt.Errorf("request: entry %q: %w", entry[0], err)
-		}
-		data = rest
+	if r.Len() > 0 {
+		return errors.New("request: more than one")
 	}
 	return nil
 }
 
-var errUnknown = errors.New("unknown")
-
-// request is a job on the wire.
-type request struct {
-	job
-	MaxProcs uint64
-}
-
-func (r request) encode() ([]byte, error) {
-	var e entries
-	e.put('p', r.Path)
-	e.put('d', r.Dir)
-	e.put('g', strconv.FormatInt(int64(r.Grace), 10))
-	e.put('n', strconv.FormatUint(r.MaxProcs, 10))
-	e.put('l', strconv.FormatBool(r.Linger))
-	e.put('f', strconv.FormatBool(r.AnyDisk))
-	e.put('s', strconv.FormatBool(r.Speaks))
-	e.put('j', strconv.FormatBool(r.Judges))
-	e.put('a', r.Argv...)
-	e.put('e', r.Env...)
-	return e.bytes()
-}
-
-func parseRequest(data []byte) (r request, err error) {
-	err = eachEntry(data, func(kind byte, value string) (err error) {
-		switch kind {
-		case 'p':
-			r.Path = value
-		case 'd':
-			r.Dir = value
-		case 'g':
-			r.Grace, err = parseDuration(value)
-		case 'n':
-			r.MaxProcs, err = strconv.ParseUint(value, 10, 64)
-		case 'l':
-			r.Linger, err = strconv.ParseBool(value)
-		case 'f':
-			r.AnyDisk, err = strconv.ParseBool(value)
-		case 'j':
-			r.Judges, err = strconv.ParseBool(value)
-		case 's':
-			r.Speaks, err = strconv.ParseBool(value)
-		case 'a':
-			r.Argv = append(r.Argv, value)
-		case 'e':
-			r.Env = append(r.Env, value)
-		default:
-			err = errUnknown
+// checkNUL fails for a string that no exec takes as it is: one with a NUL byte.
+func (j job) checkNUL() error {
+	for _, s := range slices.Concat([]string{j.Path, j.Dir}, j.Argv, j.Env) {
+		if strings.IndexByte(s, 0) >= 0 {
+			return fmt.Errorf("NUL byte in an argument, a path or the environment: %w", syscall.EINVAL)
 		}
-		return err
-	})
-	if err != nil {
-		return request{}, err
 	}
-	return r, nil
-}
-
-func parseDuration(s string) (time.Duration, error) {
-	n, err := strconv.ParseInt(s, 10, 64)
-	return time.Duration(n), err
+	return nil
 }
 
 // encodeOver and parseOver carry how the leader ended and what the tree used.

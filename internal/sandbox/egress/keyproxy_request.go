@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// destination is where a request at the door goes on to.
-func (d *Door) destination(r *http.Request) (*url.URL, error) {
+// destination is where a request at the key proxy goes on to.
+func (k *KeyProxy) destination(r *http.Request) (*url.URL, error) {
 	switch {
 	case r.Method == http.MethodConnect || r.Method == http.MethodTrace: // TRACE answers with the request, key included
 		return nil, errors.New("no such method here")
@@ -20,7 +20,7 @@ func (d *Door) destination(r *http.Request) (*url.URL, error) {
 	if ambiguous(path) {
 		return nil, errors.New("the path has more than one reading")
 	}
-	if !d.allows(r.Method, path) {
+	if !k.allows(r.Method, path) {
 		return nil, errors.New("the agent's key is not for this request: " + clean(r.Method+" "+path))
 	}
 	if overridesMethod(r.Header) {
@@ -30,9 +30,9 @@ func (d *Door) destination(r *http.Request) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := *d.o.Upstream
+	u := *k.o.Upstream
 	u.Path = strings.TrimRight(u.Path, "/") + r.URL.Path
-	u.RawPath = strings.TrimRight(d.o.Upstream.EscapedPath(), "/") + path
+	u.RawPath = strings.TrimRight(k.o.Upstream.EscapedPath(), "/") + path
 	u.RawQuery = query
 	return &u, nil
 }
@@ -48,8 +48,8 @@ func ambiguous(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(part string) bool { return part == "." || part == ".." })
 }
 
-func (d *Door) allows(method, path string) bool {
-	return len(d.endpoints) == 0 || slices.ContainsFunc(d.endpoints, func(e endpoint) bool { return e.matches(method, path) })
+func (k *KeyProxy) allows(method, path string) bool {
+	return len(k.endpoints) == 0 || slices.ContainsFunc(k.endpoints, func(e endpoint) bool { return e.matches(method, path) })
 }
 
 // withoutKeys takes keys out of a query.
@@ -82,7 +82,7 @@ func credentialParameter(name string) bool {
 }
 
 // removeCredentials takes out every field by which an account could be chosen:
-// the placeholder, and a guest's own key, with which it could hand what it read to
+// the placeholder, and a client's own key, with which it could hand what it read to
 // somebody else through an address that is allowed.
 func removeCredentials(h http.Header) {
 	for name := range h {
@@ -97,7 +97,7 @@ func removeCredentials(h http.Header) {
 
 // credential goes by parts of names, because there are many names. Which
 // organization or project of its own account a key is used for stays open to a
-// guest.
+// client.
 func credential(name string) bool {
 	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	return slices.ContainsFunc([]string{

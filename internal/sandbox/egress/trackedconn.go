@@ -10,21 +10,21 @@ import (
 	"syscall"
 )
 
-// heard is a connection to a server by which a transport of net/http hears what the
+// trackedConn is a connection to a server by which a transport of net/http hears what the
 // server said before it left. Some answer an upload early and close: what is written
 // then fails, and for that a transport would give up the answer, too. The rest of such
 // a request goes nowhere instead, and what is read says how it ended.
-type heard struct {
+type trackedConn struct {
 	net.Conn
 	begun atomic.Bool // something of the request was written
 	left  atomic.Bool
 }
 
-// hearing tells each heard connection of a request that this one begins.
-func hearing(ctx context.Context) context.Context {
+// tracking tells each tracked connection of a request that this one begins.
+func tracking(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
 		for conn := info.Conn; conn != nil; {
-			if h, ok := conn.(*heard); ok {
+			if h, ok := conn.(*trackedConn); ok {
 				h.begun.Store(false)
 				return
 			}
@@ -37,7 +37,7 @@ func hearing(ctx context.Context) context.Context {
 	}})
 }
 
-func (c *heard) Write(p []byte) (int, error) {
+func (c *trackedConn) Write(p []byte) (int, error) {
 	if c.left.Load() {
 		return len(p), nil
 	}
@@ -54,7 +54,7 @@ func (c *heard) Write(p []byte) (int, error) {
 }
 
 // Read: an answer without a length may have been cut when the server left.
-func (c *heard) Read(p []byte) (int, error) {
+func (c *trackedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if err == io.EOF && c.left.Load() { //nolint:errorlint // Read gives it as it is
 		err = syscall.ECONNRESET

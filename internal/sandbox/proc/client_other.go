@@ -14,9 +14,9 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/confine"
 )
 
-// crew starts children itself and ends them by process group: who leaves the
-// group survives. Walls, identities and process limits are Linux's.
-type crew struct {
+// client starts children itself and ends them by process group: who leaves the
+// group survives. Policy, identities and process limits are Linux's.
+type client struct {
 	events chan event
 	mu     sync.Mutex
 	group  int // 0: nothing runs
@@ -27,16 +27,16 @@ type crew struct {
 	unwalled string
 }
 
-func newCrew(o Options) (*crew, error) {
+func newClient(o Options) (*client, error) {
 	if !o.Identity.IsZero() && o.Identity.UID != os.Geteuid() {
 		return nil, fmt.Errorf("children run as another user (%s) on Linux only", o.Identity)
 	}
-	if o.Walls != nil && o.Walls.Strict {
+	if o.Policy != nil && o.Policy.Strict {
 		return nil, fmt.Errorf("isolation is strict, but there are no file walls outside Linux")
 	}
 	closeOnExec()
-	c := &crew{events: make(chan event, 4)}
-	if o.Walls != nil && o.Walls.Network != nil {
+	c := &client{events: make(chan event, 4)}
+	if o.Policy != nil && o.Policy.Network != nil {
 		_, c.unwalled = confine.NetworkAvailable()
 	}
 	return c, nil
@@ -55,7 +55,7 @@ func closeOnExec() {
 	}
 }
 
-func (c *crew) start(j job, child [3]*os.File) error {
+func (c *client) start(j job, child [3]*os.File) error {
 	attr := syscall.ProcAttr{
 		Dir:   j.Dir,
 		Env:   j.Env,
@@ -73,7 +73,7 @@ func (c *crew) start(j job, child [3]*os.File) error {
 	return nil
 }
 
-func (c *crew) wait(pid int) {
+func (c *client) wait(pid int) {
 	e := event{kind: over}
 	var r syscall.Rusage
 	for {
@@ -101,9 +101,9 @@ func (c *crew) wait(pid int) {
 	c.events <- e
 }
 
-func (c *crew) groupLives() bool { return syscall.Kill(-c.group, 0) == nil }
+func (c *client) groupLives() bool { return syscall.Kill(-c.group, 0) == nil }
 
-func (c *crew) end(grace time.Duration) {
+func (c *client) end(grace time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.group == 0 {
@@ -118,7 +118,7 @@ func (c *crew) end(grace time.Duration) {
 	c.kill.Reset(grace)
 }
 
-func (c *crew) killGroup() {
+func (c *client) killGroup() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.group != 0 {
@@ -126,14 +126,14 @@ func (c *crew) killGroup() {
 	}
 }
 
-func (c *crew) openNetwork() string { return c.unwalled }
+func (c *client) openNetwork() string { return c.unwalled }
 
-func (c *crew) abandon(reason error) error {
+func (c *client) abandon(reason error) error {
 	c.killGroup()
 	return reason
 }
 
-func (c *crew) close() error { return nil }
+func (c *client) close() error { return nil }
 
 // InitMain is the hidden command sandbox-init, which only Linux uses.
 func InitMain(stderr io.Writer) int {

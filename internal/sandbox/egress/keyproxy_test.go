@@ -20,7 +20,7 @@ const (
 )
 
 // door opens one before a server.
-func door(t *testing.T, o egress.DoorOptions, h http.HandlerFunc) *egress.Door {
+func door(t *testing.T, o egress.KeyProxyOptions, h http.HandlerFunc) *egress.KeyProxy {
 	t.Helper()
 	if h != nil {
 		s := httptest.NewServer(h)
@@ -40,7 +40,7 @@ func door(t *testing.T, o egress.DoorOptions, h http.HandlerFunc) *egress.Door {
 	if o.Placeholder == "" {
 		o.Placeholder = placeholder
 	}
-	d, err := egress.StartDoor(t.Context(), o)
+	d, err := egress.StartKeyProxy(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func door(t *testing.T, o egress.DoorOptions, h http.HandlerFunc) *egress.Door {
 }
 
 // knock asks a door, and gives status, body and head.
-func knock(t *testing.T, d *egress.Door, method, path string, fields map[string]string) (int, string, http.Header) {
+func knock(t *testing.T, d *egress.KeyProxy, method, path string, fields map[string]string) (int, string, http.Header) {
 	t.Helper()
 	r, err := http.NewRequest(method, d.URL()+path, strings.NewReader("body"))
 	if err != nil {
@@ -82,7 +82,7 @@ func TestDoorAddsTheKey(t *testing.T) {
 	} {
 		var got *http.Request
 		var body []byte
-		d := door(t, egress.DoorOptions{Header: c.header, Scheme: c.scheme, Upstream: &url.URL{Path: "/base/"}}, func(w http.ResponseWriter, r *http.Request) {
+		d := door(t, egress.KeyProxyOptions{Header: c.header, Scheme: c.scheme, Upstream: &url.URL{Path: "/base/"}}, func(w http.ResponseWriter, r *http.Request) {
 			got = r
 			body, _ = io.ReadAll(r.Body)
 			w.WriteHeader(http.StatusTeapot)
@@ -104,7 +104,7 @@ func TestDoorAddsTheKey(t *testing.T) {
 func TestDoorIsForTheAgentAlone(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	d := door(t, egress.DoorOptions{}, func(http.ResponseWriter, *http.Request) { asked++ })
+	d := door(t, egress.KeyProxyOptions{}, func(http.ResponseWriter, *http.Request) { asked++ })
 	for name, fields := range map[string]map[string]string{
 		"no key":                  {},
 		"another key":             {"x-api-key": "sk-ant-somebody-elses"},
@@ -125,7 +125,7 @@ func TestDoorIsForTheAgentAlone(t *testing.T) {
 	if asked != 0 {
 		t.Errorf("the API was asked %d times", asked)
 	}
-	other := door(t, egress.DoorOptions{Placeholder: "ralph-another-placeholder"}, func(http.ResponseWriter, *http.Request) {})
+	other := door(t, egress.KeyProxyOptions{Placeholder: "ralph-another-placeholder"}, func(http.ResponseWriter, *http.Request) {})
 	if status, _, _ := knock(t, other, "GET", "/", map[string]string{"x-api-key": placeholder}); status != http.StatusUnauthorized {
 		t.Errorf("another run's placeholder: %d, want 401", status)
 	}
@@ -136,7 +136,7 @@ func TestDoorMakesPlaceholders(t *testing.T) {
 	seen := map[string]bool{}
 	for range 3 {
 		u, _ := url.Parse("https://api.example.com")
-		d, err := egress.StartDoor(t.Context(), egress.DoorOptions{Upstream: u, Key: secret.New(realKey), Header: "x-api-key"})
+		d, err := egress.StartKeyProxy(t.Context(), egress.KeyProxyOptions{Upstream: u, Key: secret.New(realKey), Header: "x-api-key"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestDoorMakesPlaceholders(t *testing.T) {
 func TestDoorTakesOutOtherKeys(t *testing.T) {
 	t.Parallel()
 	var got http.Header
-	d := door(t, egress.DoorOptions{Header: "x-api-key"}, func(_ http.ResponseWriter, r *http.Request) { got = r.Header })
+	d := door(t, egress.KeyProxyOptions{Header: "x-api-key"}, func(_ http.ResponseWriter, r *http.Request) { got = r.Header })
 	names := []string{
 		"Authorization", "Proxy-Authorization", "Cookie", "X-Goog-Api-Key", "Api-Key", "Api_key", "X_Api_Key", "X-Auth-Token", "X-Amz-Security-Token",
 		"Ocp-Apim-Subscription-Key", "X-Forwarded-Authorization", "X-Auth-Key", "X-Auth-Email", "X-Access-Key", "Forwarded", "X-Forwarded-For", "X-Original-URL",
@@ -181,7 +181,7 @@ func TestDoorTakesOutOtherKeys(t *testing.T) {
 func TestDoorEndpoints(t *testing.T) {
 	t.Parallel()
 	asked := ""
-	d := door(t, egress.DoorOptions{
+	d := door(t, egress.KeyProxyOptions{
 		Endpoints: []string{"POST /v1/messages", "POST /v1/messages/count_tokens", "GET /models", "GET /models/{name}", "POST /models/{name}:generate"},
 		Upstream:  &url.URL{Path: "/base"},
 	}, func(_ http.ResponseWriter, r *http.Request) { asked = r.Method + " " + r.RequestURI })
@@ -209,9 +209,9 @@ func TestDoorEndpoints(t *testing.T) {
 	}
 	for _, text := range []string{"", "/v1/messages", "POST", "POST v1/messages", "POST /v1/messages?beta=true", "POST /v1 /x"} {
 		u, _ := url.Parse("https://api.example.com")
-		if d, err := egress.StartDoor(t.Context(), egress.DoorOptions{Upstream: u, Key: secret.New(realKey), Header: "x-api-key", Endpoints: []string{text}}); err == nil {
+		if d, err := egress.StartKeyProxy(t.Context(), egress.KeyProxyOptions{Upstream: u, Key: secret.New(realKey), Header: "x-api-key", Endpoints: []string{text}}); err == nil {
 			d.Close()
-			t.Errorf("StartDoor with the endpoint %q: no error", text)
+			t.Errorf("StartKeyProxy with the endpoint %q: no error", text)
 		}
 	}
 }
@@ -220,7 +220,7 @@ func TestDoorEndpoints(t *testing.T) {
 func TestDoorRefusesOtherMethods(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	d := door(t, egress.DoorOptions{Endpoints: []string{"POST /v1/messages"}}, func(http.ResponseWriter, *http.Request) { asked++ })
+	d := door(t, egress.KeyProxyOptions{Endpoints: []string{"POST /v1/messages"}}, func(http.ResponseWriter, *http.Request) { asked++ })
 	for _, name := range []string{
 		"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Method", "X-HTTP-Verb", "X_HTTP_Method_Override", "x_http_method", "HTTP-Method-Override", "X-Http_Method-override", "_method",
 	} {
@@ -237,7 +237,7 @@ func TestDoorRefusesOtherMethods(t *testing.T) {
 func TestDoorIsNoProxy(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	d := door(t, egress.DoorOptions{}, func(http.ResponseWriter, *http.Request) { asked++ })
+	d := door(t, egress.KeyProxyOptions{}, func(http.ResponseWriter, *http.Request) { asked++ })
 	address := strings.TrimPrefix(d.URL(), "http://")
 	for _, line := range []string{"GET http://evil.example/", "CONNECT evil.example:443", "TRACE /", "OPTIONS *", "GET evil.example"} {
 		raw := fmt.Sprintf("%s HTTP/1.1\r\nHost: evil.example\r\nx-api-key: %s\r\n\r\n", line, placeholder)

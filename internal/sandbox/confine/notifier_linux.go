@@ -41,12 +41,12 @@ const (
 	maxMade    = 1024 // connections that a second connect is answered for
 )
 
-// Gate answers the connects of one child and of everything it starts, and what
+// Notifier answers the connects of one child and of everything it starts, and what
 // they do to other processes.
-type Gate struct {
+type Notifier struct {
 	listener *os.File
 	raw      syscall.RawConn
-	doors    *doors
+	allowed  *allowed
 	speaker  *speaker // nil: the child is none
 	refused  func(address, reason string)
 	told     map[[2]string]bool
@@ -59,16 +59,16 @@ type Gate struct {
 	order []string // of made, oldest first
 }
 
-func newGate(listener int, d *doors) (*Gate, error) {
+func newNotifier(listener int, d *allowed) (*Notifier, error) {
 	if err := unix.SetNonblock(listener, true); err != nil {
 		_ = unix.Close(listener)
 		return nil, err
 	}
 	// From Linux 6.6 on: who asks and who answers take turns on one processor.
 	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
-	g := &Gate{
+	g := &Notifier{
 		listener: os.NewFile(uintptr(listener), "connects"),
-		doors:    d,
+		allowed:  d,
 		told:     map[[2]string]bool{},
 		waiting:  make(chan struct{}, maxWaiting),
 		kept:     kept{byInode: map[string]madeSocket{}},
@@ -83,11 +83,11 @@ func newGate(listener int, d *doors) (*Gate, error) {
 	return g, nil
 }
 
-// Behind calls fork on a thread that wears the walls, so that the child wears
-// them, and nobody else does. The gate answers for the child: Serve it. It is nil
+// Behind calls fork on a thread under the policy, so that the child is under
+// it, and nobody else. The notifier answers for the child: Serve it. It is nil
 // where nothing can be asked, or the child was not started. An error of fork's
-// comes back as it is, one of the walls has no errno.
-func Behind(w Walls, fork func() error) (*Gate, error) {
+// comes back as it is, one of the policy's has no errno.
+func Behind(w Policy, fork func() error) (*Notifier, error) {
 	abi, reason := Available()
 	if abi == 0 && w.Strict {
 		return nil, fmt.Errorf("isolation is strict, but there are no file walls: %s", reason)
@@ -102,21 +102,22 @@ func Behind(w Walls, fork func() error) (*Gate, error) {
 		return nil
 	}
 	if w.Network == nil {
-		return behindFilter(w.Strict, files, fork)
+		return behind(func() (*Notifier, error) { return askOthers(w.Strict) }, files, fork)
 	}
-	d, err := openDoors(*w.Network)
+	d, err := openAllowed(*w.Network)
 	if err != nil {
 		return nil, fmt.Errorf("network wall: %s", err)
 	}
-	g, err := behindGate(d, files, fork)
+	g, err := behind(func() (*Notifier, error) { return askNetwork(d) }, files, fork)
 	if err != nil {
 		d.close()
 	}
 	return g, err
 }
 
-// behindGate is Behind with a network wall and whatever files puts up.
-func behindGate(d *doors, files, fork func() error) (g *Gate, err error) {
+// behind is Behind with the filter that puts itself on the thread, and with whatever
+// files puts up.
+func behind(filter func() (*Notifier, error), files, fork func() error) (g *Notifier, err error) {
 	err = onThread(func() error {
 		if err := noNewPrivileges(); err != nil {
 			return err
@@ -124,14 +125,14 @@ func behindGate(d *doors, files, fork func() error) (g *Gate, err error) {
 		if err := files(); err != nil {
 			return err
 		}
-		if g, err = ask(asks{others: true, network: true}, d); err != nil {
-			return fmt.Errorf("network wall: %s", err)
-		}
-		if err := fork(); err != nil {
-			_ = g.listener.Close()
+		if g, err = filter(); err != nil {
 			return err
 		}
-		return nil
+		err := fork()
+		if err != nil && g != nil {
+			g.Close()
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -139,37 +140,30 @@ func behindGate(d *doors, files, fork func() error) (g *Gate, err error) {
 	return g, nil
 }
 
-// behindFilter is Behind with an open network. Where nobody can be asked, the
-// filter does what it can alone; where there is none, strict refuses.
-func behindFilter(strict bool, files, fork func() error) (g *Gate, err error) {
-	err = onThread(func() error {
-		if err := noNewPrivileges(); err != nil {
-			return err
-		}
-		if err := files(); err != nil {
-			return err
-		}
-		g, err = ask(asks{others: true}, &doors{})
-		if err != nil && architecture() != 0 {
-			_, err = installFilter(filter(architecture(), asks{}), 0)
-		}
-		if err != nil && strict {
-			return fmt.Errorf("isolation is strict, but there is no filter of system calls: %s", explainFilter(err))
-		}
-		if err := fork(); err != nil {
-			if g != nil {
-				_ = g.listener.Close()
-			}
-			g = nil
-			return err
-		}
-		return nil
-	})
-	return g, err
+// askNetwork puts the filter of a network restriction on the calling thread.
+func askNetwork(d *allowed) (*Notifier, error) {
+	g, err := ask(asks{others: true, network: true}, d)
+	if err != nil {
+		return nil, fmt.Errorf("network wall: %s", err)
+	}
+	return g, nil
 }
 
-// ask puts a filter on the calling thread, and has its questions come to a gate.
-func ask(what asks, d *doors) (*Gate, error) {
+// askOthers puts the filter of an open network on the calling thread. Where nobody can
+// be asked, the filter does what it can alone; where there is none, strict refuses.
+func askOthers(strict bool) (*Notifier, error) {
+	g, err := ask(asks{others: true}, &allowed{})
+	if err != nil && architecture() != 0 {
+		_, err = installFilter(filter(architecture(), asks{}), 0)
+	}
+	if err != nil && strict {
+		return nil, fmt.Errorf("isolation is strict, but there is no filter of system calls: %s", explainFilter(err))
+	}
+	return g, nil
+}
+
+// ask puts a filter on the calling thread, and has its questions come to a notifier.
+func ask(what asks, d *allowed) (*Notifier, error) {
 	if architecture() == 0 {
 		return nil, unix.ENOSYS
 	}
@@ -177,7 +171,7 @@ func ask(what asks, d *doors) (*Gate, error) {
 	if err != nil {
 		return nil, explainFilter(err)
 	}
-	return newGate(listener, d)
+	return newNotifier(listener, d)
 }
 
 // onThread runs f on a thread that ends with it and that nothing else ever runs
@@ -206,9 +200,9 @@ func noNewPrivileges() error {
 
 // Serve answers until the last one that could ask is gone, or Close. refused is
 // called from this goroutine.
-func (g *Gate) Serve(refused func(address, reason string)) {
+func (g *Notifier) Serve(refused func(address, reason string)) {
 	g.refused = refused
-	defer g.doors.close()
+	defer g.allowed.close()
 	defer g.listener.Close()
 	defer g.kept.close()
 	for {
@@ -232,11 +226,11 @@ func (g *Gate) Serve(refused func(address, reason string)) {
 }
 
 // Close ends Serve. Whoever asks after it is told that there is no connect.
-func (g *Gate) Close() { _ = g.listener.Close() }
+func (g *Notifier) Close() { _ = g.listener.Close() }
 
 // receive waits for a question. Reading one that was taken back meanwhile would
 // wait for the next, with a thread: so it never reads before poll says so.
-func (g *Gate) receive() (n notification, err error) {
+func (g *Notifier) receive() (n notification, err error) {
 	for {
 		var got error
 		err := g.raw.Read(func(fd uintptr) bool {
@@ -267,14 +261,14 @@ func (g *Gate) receive() (n notification, err error) {
 	}
 }
 
-// valid says whether the question still waits for its answer.
-func (g *Gate) valid(id uint64) bool {
+// valid reports whether the question still waits for its answer.
+func (g *Notifier) valid(id uint64) bool {
 	return g.control(unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&id)) == nil
 }
 
 // reply is the result of the caller's connect; 0 is success. The error says that
 // nobody waits for it any more.
-func (g *Gate) reply(id uint64, errno unix.Errno) error {
+func (g *Notifier) reply(id uint64, errno unix.Errno) error {
 	r := response{id: id, errno: -int32(errno)}
 	return g.control(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r))
 }
@@ -283,7 +277,7 @@ func (g *Gate) reply(id uint64, errno unix.Errno) error {
 // waits for the caller to take it would have an addition with an answer count as
 // answered, with 0 for a descriptor (seccomp_notify_addfd in Linux 6.18), so
 // there is none: those of the runtime and of children come later.
-func (g *Gate) add(a *addition) error {
+func (g *Notifier) add(a *addition) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	runtime.LockOSThread()
@@ -300,7 +294,7 @@ func (g *Gate) add(a *addition) error {
 }
 
 // control keeps the listener open while it is used.
-func (g *Gate) control(request uintptr, arg unsafe.Pointer) (err error) {
+func (g *Notifier) control(request uintptr, arg unsafe.Pointer) (err error) {
 	if closed := g.raw.Control(func(fd uintptr) { err = control(fd, request, arg) }); closed != nil {
 		return closed
 	}

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// doors are a Network at the moment a child starts.
-type doors struct {
+// allowed are a Network at the moment a child starts.
+type allowed struct {
 	proxies map[netip.AddrPort]bool
 	ports   map[uint16]bool // opened by name
 	folders []folder
@@ -30,8 +30,8 @@ type folder struct {
 // them anything, to the outside.
 const nameService = 53
 
-func openDoors(n Network) (*doors, error) {
-	d := &doors{proxies: map[netip.AddrPort]bool{}, ports: map[uint16]bool{}}
+func openAllowed(n Network) (*allowed, error) {
+	d := &allowed{proxies: map[netip.AddrPort]bool{}, ports: map[uint16]bool{}}
 	for _, p := range n.Proxies {
 		d.proxies[netip.AddrPortFrom(p.Addr().Unmap(), p.Port())] = true
 	}
@@ -47,7 +47,7 @@ func openDoors(n Network) (*doors, error) {
 	return d, nil
 }
 
-func (d *doors) openFolder(path string) error {
+func (d *allowed) openFolder(path string) error {
 	if !filepath.IsAbs(path) {
 		return fmt.Errorf("folder for sockets %q is not absolute", path)
 	}
@@ -66,7 +66,7 @@ func (d *doors) openFolder(path string) error {
 	return nil
 }
 
-func (d *doors) close() {
+func (d *allowed) close() {
 	for _, f := range d.folders {
 		_ = f.root.Close()
 	}
@@ -74,7 +74,7 @@ func (d *doors) close() {
 
 // closed is why the address is out of reach; "" when it is not. It depends on who
 // listens there where named is false.
-func (d *doors) closed(to netip.AddrPort) (reason string, named bool) {
+func (d *allowed) closed(to netip.AddrPort) (reason string, named bool) {
 	switch port := to.Port(); {
 	case d.proxies[to]:
 		return "", true
@@ -92,7 +92,7 @@ const maxLinks = 8
 
 // socket opens what lies at the absolute path; a link leads nowhere but to
 // another path in the folders. inside is false when the path is in none of them.
-func (d *doors) socket(path string) (f *os.File, inside bool, err error) {
+func (d *allowed) socket(path string) (f *os.File, inside bool, err error) {
 	for range maxLinks {
 		folder, below := d.folder(filepath.Clean(path))
 		if folder == nil {
@@ -111,7 +111,7 @@ func (d *doors) socket(path string) (f *os.File, inside bool, err error) {
 	return nil, true, unix.ELOOP
 }
 
-func (d *doors) folder(path string) (f *folder, below string) {
+func (d *allowed) folder(path string) (f *folder, below string) {
 	for i, folder := range d.folders {
 		for _, name := range folder.names {
 			if below, ok := strings.CutPrefix(path, strings.TrimSuffix(name, "/")+"/"); ok {

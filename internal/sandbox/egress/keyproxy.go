@@ -7,8 +7,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/url"
@@ -23,17 +21,17 @@ import (
 // minPlaceholder is the length below which a placeholder could be guessed.
 const minPlaceholder = 16
 
-// DoorOptions are what a door leads to, and who may use it for what.
-type DoorOptions struct {
+// KeyProxyOptions are what a key proxy leads to, and who may use it for what.
+type KeyProxyOptions struct {
 	// Upstream is the address of the API, https or http, without a user. A request
-	// for /path at the door is one for Upstream's path + /path.
+	// for /path at the key proxy is one for Upstream's path + /path.
 	Upstream *url.URL
 	// Key is added to each request in the field Header, behind Scheme and a space
 	// where Scheme is not empty: "x-api-key", or "Authorization" with "Bearer".
 	Key    secret.String
 	Header string
 	Scheme string
-	// Placeholder is what a guest has in the key's place; a random one when empty.
+	// Placeholder is what a client has in the key's place; a random one when empty.
 	// It is what tells the agent from other programs on the machine.
 	Placeholder string
 	// Endpoints are the requests below Upstream that the key is good for, each a method
@@ -48,10 +46,10 @@ type DoorOptions struct {
 	Connections int
 }
 
-// Door is a server on a port of 127.0.0.1 that sends requests on to one API, with
-// a key that guests never see. Its methods are safe for concurrent use.
-type Door struct {
-	o         DoorOptions
+// KeyProxy is a server on a port of 127.0.0.1 that sends requests on to one API, with
+// a key that clients never see. Its methods are safe for concurrent use.
+type KeyProxy struct {
+	o         KeyProxyOptions
 	endpoints []endpoint
 	server    *http.Server
 	transport http.RoundTripper
@@ -64,14 +62,14 @@ type Door struct {
 	running   sync.WaitGroup
 }
 
-// StartDoor opens a door. It ends with ctx, or by Close.
-func StartDoor(ctx context.Context, o DoorOptions) (*Door, error) {
+// StartKeyProxy opens a key proxy. It ends with ctx, or by Close.
+func StartKeyProxy(ctx context.Context, o KeyProxyOptions) (*KeyProxy, error) {
 	if err := o.check(); err != nil {
-		return nil, fmt.Errorf("key door: %w", err)
+		return nil, fmt.Errorf("key proxy: %w", err)
 	}
 	endpoints, err := parseEndpoints(o.Endpoints)
 	if err != nil {
-		return nil, fmt.Errorf("key door: %w", err)
+		return nil, fmt.Errorf("key proxy: %w", err)
 	}
 	o.Scheme = strings.TrimSpace(o.Scheme)
 	if o.Placeholder == "" {
@@ -82,30 +80,21 @@ func StartDoor(ctx context.Context, o DoorOptions) (*Door, error) {
 	}
 	listener, err := listen(ctx, 0)
 	if err != nil {
-		return nil, fmt.Errorf("key door: %w", err)
+		return nil, fmt.Errorf("key proxy: %w", err)
 	}
-	d := &Door{o: o, endpoints: endpoints, transport: o.Transport, redactor: secret.NewRedactor(o.Key), address: listener.Addr().String(), slots: make(slots, o.Connections)}
-	if d.transport == nil {
-		d.transport = doorTransport(o.Proxy)
+	k := &KeyProxy{o: o, endpoints: endpoints, transport: o.Transport, redactor: secret.NewRedactor(o.Key), address: listener.Addr().String(), slots: make(slots, o.Connections)}
+	if k.transport == nil {
+		k.transport = keyProxyTransport(o.Proxy)
 	}
-	d.buffers.New = newBuffer
-	ctx, d.cancel = context.WithCancel(ctx)
-	d.server = &http.Server{
-		Handler:                      duplex(&d.kept, d.serve),
-		BaseContext:                  func(net.Listener) context.Context { return ctx },
-		ReadHeaderTimeout:            headerTime,
-		IdleTimeout:                  keepIdle,
-		MaxHeaderBytes:               headerBytes,
-		ErrorLog:                     log.New(io.Discard, "", 0),
-		ConnState:                    d.slots.follow(ctx),
-		DisableGeneralOptionsHandler: true,
-	}
-	d.running.Go(func() { _ = d.server.Serve(limited{listener, d.slots, ctx.Done()}) })
-	context.AfterFunc(ctx, func() { _ = d.server.Close() })
-	return d, nil
+	k.buffers.New = newBuffer
+	ctx, k.cancel = context.WithCancel(ctx)
+	k.server = newServer(ctx, duplex(&k.kept, k.serve), headerTime, k.slots)
+	k.running.Go(func() { _ = k.server.Serve(limited{listener, k.slots, ctx.Done()}) })
+	context.AfterFunc(ctx, func() { _ = k.server.Close() })
+	return k, nil
 }
 
-func (o DoorOptions) check() error {
+func (o KeyProxyOptions) check() error {
 	switch {
 	case o.Upstream == nil || o.Upstream.Host == "" || o.Upstream.Scheme != "https" && o.Upstream.Scheme != "http":
 		return errors.New("the address of the API begins with https:// or http://")
@@ -123,10 +112,10 @@ func (o DoorOptions) check() error {
 	return nil
 }
 
-// doorTransport speaks HTTP/2 where the API does, verifies it with the system's
-// roots, and waits for an answer as long as the guest does: models think for
+// keyProxyTransport speaks HTTP/2 where the API does, verifies it with the system's
+// roots, and waits for an answer as long as the client does: models think for
 // minutes.
-func doorTransport(proxy func(*url.URL) (*url.URL, error)) *http.Transport {
+func keyProxyTransport(proxy func(*url.URL) (*url.URL, error)) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTime, KeepAlive: 30 * time.Second}
 	dialer.SetMultipathTCP(false)
 	t := &http.Transport{
@@ -135,14 +124,14 @@ func doorTransport(proxy func(*url.URL) (*url.URL, error)) *http.Transport {
 			if err != nil {
 				return nil, err
 			}
-			return &heard{Conn: conn}, nil
+			return &trackedConn{Conn: conn}, nil
 		},
 		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout: headerTime,
 		ForceAttemptHTTP2:   true,
 		HTTP2: &http.HTTP2Config{
 			SendPingTimeout: 30 * time.Second, PingTimeout: 45 * time.Second,
-			MaxReceiveBufferPerStream: 1 << 20, MaxReceiveBufferPerConnection: 32 << 20, // what a guest that does not read can make us hold
+			MaxReceiveBufferPerStream: 1 << 20, MaxReceiveBufferPerConnection: 32 << 20, // what a client that does not read can make us hold
 		},
 		DisableCompression:     true,
 		MaxIdleConnsPerHost:    16,
@@ -156,39 +145,34 @@ func doorTransport(proxy func(*url.URL) (*url.URL, error)) *http.Transport {
 }
 
 // URL is what stands for the API's address: http://127.0.0.1:PORT.
-func (d *Door) URL() string { return "http://" + d.address }
+func (k *KeyProxy) URL() string { return "http://" + k.address }
 
-// Port is the port of loopback that guests have to be let to.
-func (d *Door) Port() int {
-	t, _ := parseAuthority(d.address, 0)
+// Port is the port of loopback that clients have to be let to.
+func (k *KeyProxy) Port() int {
+	t, _ := parseAuthority(k.address, 0)
 	return t.port
 }
 
-// Placeholder is what a guest sends in the key's place.
-func (d *Door) Placeholder() string { return d.o.Placeholder }
+// Placeholder is what a client sends in the key's place.
+func (k *KeyProxy) Placeholder() string { return k.o.Placeholder }
 
 // Close ends all connections, and returns when they have ended.
-func (d *Door) Close() {
-	d.cancel()
-	_ = d.server.Close()
-	d.running.Wait()
-	for range cap(d.slots) {
-		d.slots <- struct{}{}
-	}
-	for range cap(d.slots) {
-		d.slots.release()
-	}
-	if idle, ok := d.transport.(interface{ CloseIdleConnections() }); ok {
+func (k *KeyProxy) Close() {
+	k.cancel()
+	_ = k.server.Close()
+	k.running.Wait()
+	k.slots.wait()
+	if idle, ok := k.transport.(interface{ CloseIdleConnections() }); ok {
 		idle.CloseIdleConnections()
 	}
 }
 
 // serve sends one request on. The order says what a stranger learns: nothing but
 // that the placeholder is missing.
-func (d *Door) serve(w http.ResponseWriter, r *http.Request, q *question) {
-	u, err := d.destination(r)
+func (k *KeyProxy) serve(w http.ResponseWriter, r *http.Request, q *requestBody) {
+	u, err := k.destination(r)
 	switch {
-	case !d.knows(r.Header):
+	case !k.knows(r.Header):
 		answer(w, http.StatusUnauthorized, "this address is for the agent alone: the placeholder of the key is missing")
 	case r.Header.Get("Upgrade") != "":
 		// codex tries a WebSocket first, and takes this status as no failure
@@ -196,52 +180,47 @@ func (d *Door) serve(w http.ResponseWriter, r *http.Request, q *question) {
 	case err != nil:
 		answer(w, http.StatusForbidden, err.Error())
 	default:
-		d.send(w, r, q, u)
+		k.send(w, r, q, u)
 	}
 }
 
-func (d *Door) send(w http.ResponseWriter, r *http.Request, q *question, u *url.URL) {
-	ctx, cancel := context.WithCancel(hearing(r.Context()))
-	out := outgoing(r.WithContext(ctx), u)
-	q.of(out)
+func (k *KeyProxy) send(w http.ResponseWriter, r *http.Request, q *requestBody, u *url.URL) {
+	out, end := upstreamRequest(r, u, q)
 	removeCredentials(out.Header)
 	out.Header.Set("Accept-Encoding", "identity") // so that the key is found in bodies
-	out.Header.Set(d.o.Header, strings.TrimSpace(d.o.Scheme+" "+d.o.Key.Reveal()))
-	response, err := d.transport.RoundTrip(out)
-	if err == nil {
-		defer func() { _ = response.Body.Close() }()
-	}
-	defer cancel() // before, because closing waits for a guest that does not go on with its question
+	out.Header.Set(k.o.Header, strings.TrimSpace(k.o.Scheme+" "+k.o.Key.Reveal()))
+	response, err := k.transport.RoundTrip(out)
+	defer end(response)
 	q.answered()
 	if err != nil {
 		if r.Context().Err() != nil {
 			panic(http.ErrAbortHandler)
 		}
-		answer(w, http.StatusBadGateway, d.redactor.Text(u.Host+" does not answer: "+clean(err.Error())))
+		answer(w, http.StatusBadGateway, k.redactor.Text(u.Host+" does not answer: "+clean(err.Error())))
 		return
 	}
 	if place := response.Header.Get("Location"); 300 <= response.StatusCode && response.StatusCode < 400 && response.StatusCode != http.StatusNotModified {
-		answer(w, http.StatusBadGateway, d.redactor.Text(u.Host+" redirects to "+clean(place)+"; base-url has to be where the API is"))
+		answer(w, http.StatusBadGateway, k.redactor.Text(u.Host+" redirects to "+clean(place)+"; base-url has to be where the API is"))
 		return
 	}
-	d.redact(response)
-	buffer := d.buffers.Get().(*[copyBytes]byte)
-	defer d.buffers.Put(buffer)
-	body := d.redactor.Writer(w)
+	k.redact(response)
+	buffer := k.buffers.Get().(*[copyBytes]byte)
+	defer k.buffers.Put(buffer)
+	body := k.redactor.Writer(w)
 	relay(w, q, response, body, buffer[:])
 	_ = body.Close()
 }
 
 // redact takes the key out of the head of an answer. Its length is left open,
-// because the key may be in the body, too; cookies are the owner's.
-func (d *Door) redact(response *http.Response) {
+// because the key may be in the body, too; cookies are not for clients.
+func (k *KeyProxy) redact(response *http.Response) {
 	for name, values := range response.Header {
-		if strings.Contains(strings.ToLower(name), strings.ToLower(d.o.Key.Reveal())) { // names lose their case on the way
+		if strings.Contains(strings.ToLower(name), strings.ToLower(k.o.Key.Reveal())) { // names lose their case on the way
 			delete(response.Header, name)
 			continue
 		}
 		for i, value := range values {
-			values[i] = d.redactor.Text(value)
+			values[i] = k.redactor.Text(value)
 		}
 	}
 	response.Header.Del("Set-Cookie")
@@ -250,14 +229,14 @@ func (d *Door) redact(response *http.Response) {
 	}
 }
 
-// knows says that the placeholder stands where one of the usual clients puts a key.
-func (d *Door) knows(h http.Header) bool {
-	for _, name := range []string{d.o.Header, "Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
+// knows reports whether the placeholder stands where one of the usual clients puts a key.
+func (k *KeyProxy) knows(h http.Header) bool {
+	for _, name := range []string{k.o.Header, "Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
 		for _, value := range h.Values(name) {
-			if scheme, rest, found := strings.Cut(value, " "); found && (strings.EqualFold(scheme, "Bearer") || strings.EqualFold(scheme, d.o.Scheme)) {
+			if scheme, rest, found := strings.Cut(value, " "); found && (strings.EqualFold(scheme, "Bearer") || strings.EqualFold(scheme, k.o.Scheme)) {
 				value = strings.TrimSpace(rest)
 			}
-			if subtle.ConstantTimeCompare([]byte(value), []byte(d.o.Placeholder)) == 1 {
+			if subtle.ConstantTimeCompare([]byte(value), []byte(k.o.Placeholder)) == 1 {
 				return true
 			}
 		}

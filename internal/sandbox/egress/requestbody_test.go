@@ -81,7 +81,7 @@ func TestDoorAsksAgainWhatWasNotTaken(t *testing.T) {
 			transport.TLSClientConfig = &tls.Config{RootCAs: transport.TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12}
 			t.Cleanup(transport.CloseIdleConnections)
 			u := &url.URL{Scheme: "https", Host: fickle(t, s.TLS.Certificates[0], goAway, &asked)}
-			d := door(t, egress.DoorOptions{Upstream: u, Transport: transport}, nil)
+			d := door(t, egress.KeyProxyOptions{Upstream: u, Transport: transport}, nil)
 			for _, body := range []io.Reader{strings.NewReader(strings.Repeat("x", length)), io.LimitReader(zeros{}, length)} { // a length, and none
 				asked.Store(0)
 				r, _ := http.NewRequest("POST", d.URL()+"/v1/messages", body)

@@ -19,12 +19,12 @@ const (
 	dialTime   = 20 * time.Second
 	// maxAddresses bounds how many addresses of a name are tried.
 	maxAddresses = 8
-	// answerHeadBytes bounds the head of a server's answer, which may be a guest's friend.
+	// answerHeadBytes bounds the head of a server's answer, which may be a client's friend.
 	answerHeadBytes = 256 << 10
 )
 
-// way decides where a guest may go, and goes there.
-type way struct {
+// dialer decides where a client may go, and goes there.
+type dialer struct {
 	list   hosts.List
 	proxy  func(*url.URL) (*url.URL, error)
 	lookup func(context.Context, string) ([]netip.Addr, error)
@@ -32,8 +32,8 @@ type way struct {
 	own    []netip.Addr
 }
 
-func newWay(o Options) *way {
-	w := &way{list: o.Hosts, proxy: o.Upstream, lookup: o.Lookup, dial: o.Dial, own: ownAddresses()}
+func newDialer(o Options) *dialer {
+	w := &dialer{list: o.Hosts, proxy: o.Upstream, lookup: o.Lookup, dial: o.Dial, own: ownAddresses()}
 	if w.lookup == nil {
 		w.lookup = func(ctx context.Context, name string) ([]netip.Addr, error) {
 			return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
@@ -60,7 +60,7 @@ func ownAddresses() []netip.Addr {
 	return own
 }
 
-func (w *way) upstream(u *url.URL) (*url.URL, error) {
+func (w *dialer) upstream(u *url.URL) (*url.URL, error) {
 	if w.proxy == nil {
 		return nil, nil
 	}
@@ -79,9 +79,9 @@ func readable(proxy func(*url.URL) (*url.URL, error)) func(*url.URL) (*url.URL, 
 	}
 }
 
-// decide says by name, and by address where one was given, whether a guest may
+// decide reports by name, and by address where one was given, whether a client may
 // go there. private: the name may resolve to a private or loopback address.
-func (w *way) decide(t target) (private bool, err error) {
+func (w *dialer) decide(t target) (private bool, err error) {
 	allowed, private := w.list.Match(t.host, t.port)
 	if !allowed {
 		return false, &refusal{notAllowed}
@@ -99,7 +99,7 @@ func (w *way) decide(t target) (private bool, err error) {
 }
 
 // permit looks at an address. literal: it stood in the request.
-func (w *way) permit(addr netip.Addr, private, literal bool) error {
+func (w *dialer) permit(addr netip.Addr, private, literal bool) error {
 	switch where(addr, w.own) {
 	case public:
 	case privateReach:
@@ -126,7 +126,7 @@ func (w *way) permit(addr netip.Addr, private, literal bool) error {
 
 // connect goes to a target that was decided on. The name is resolved once, and
 // the addresses that are tried are the ones that were looked at.
-func (w *way) connect(ctx context.Context, t target, private bool) (net.Conn, error) {
+func (w *dialer) connect(ctx context.Context, t target, private bool) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	addresses, err := w.resolve(ctx, t.host)
@@ -157,7 +157,7 @@ type resolved struct {
 	literal bool
 }
 
-func (w *way) resolve(ctx context.Context, host string) ([]resolved, error) {
+func (w *dialer) resolve(ctx context.Context, host string) ([]resolved, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return []resolved{{addr, true}}, nil
 	}
@@ -178,7 +178,7 @@ func (w *way) resolve(ctx context.Context, host string) ([]resolved, error) {
 	return all, nil
 }
 
-// reword takes addresses out of an error, which say to guests what a name means
+// reword takes addresses out of an error, which say to clients what a name means
 // inside of a network.
 func reword(err error) error {
 	var op *net.OpError
@@ -194,7 +194,7 @@ func reword(err error) error {
 
 // transport sends requests that are not encrypted, each to its host, which
 // was decided on, or with chained to the machine's own proxy.
-func (w *way) transport(chained bool, idle time.Duration) *http.Transport {
+func (w *dialer) transport(chained bool, idle time.Duration) *http.Transport {
 	t := &http.Transport{
 		DisableCompression:     true,
 		MaxIdleConns:           64,
@@ -217,13 +217,13 @@ func (w *way) transport(chained bool, idle time.Duration) *http.Transport {
 		if err != nil {
 			return nil, err
 		}
-		return &heard{Conn: &idleConn{conn, idle}}, nil
+		return &trackedConn{Conn: &idleConn{conn, idle}}, nil
 	}
 	return t
 }
 
 // connectTo decides on an address and connects to it.
-func (w *way) connectTo(ctx context.Context, address string) (net.Conn, error) {
+func (w *dialer) connectTo(ctx context.Context, address string) (net.Conn, error) {
 	t, err := parseAuthority(address, 0)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ import (
 // codex takes 426 for "use plain requests", and does not count it as a failure.
 func TestDoorRefusesWebSockets(t *testing.T) {
 	t.Parallel()
-	d := door(t, egress.DoorOptions{Header: "Authorization", Scheme: "Bearer"}, func(http.ResponseWriter, *http.Request) { t.Error("the API was asked") })
+	d := door(t, egress.KeyProxyOptions{Header: "Authorization", Scheme: "Bearer"}, func(http.ResponseWriter, *http.Request) { t.Error("the API was asked") })
 	status, _, _ := knock(t, d, "GET", "/responses", map[string]string{"Authorization": "Bearer " + placeholder, "Upgrade": "websocket", "Connection": "Upgrade"})
 	if status != http.StatusUpgradeRequired {
 		t.Errorf("%d, want 426", status)
@@ -33,7 +33,7 @@ func TestDoorRefusesWebSockets(t *testing.T) {
 // A server that sends back what it gets does not tell the key.
 func TestDoorHidesTheKeyInAnswers(t *testing.T) {
 	t.Parallel()
-	d := door(t, egress.DoorOptions{}, func(w http.ResponseWriter, r *http.Request) {
+	d := door(t, egress.KeyProxyOptions{}, func(w http.ResponseWriter, r *http.Request) {
 		key := r.Header.Get("X-Api-Key")
 		w.Header().Set("X-Echo", "it was "+key)
 		w.Header().Set("X-"+key, "1")
@@ -73,7 +73,7 @@ func TestDoorHidesTheKeyInAnswers(t *testing.T) {
 func TestDoorFollowsNoRedirects(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{301, 302, 303, 307, 308} {
-		d := door(t, egress.DoorOptions{}, func(w http.ResponseWriter, _ *http.Request) {
+		d := door(t, egress.KeyProxyOptions{}, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "https://evil.example/?"+realKey)
 			w.WriteHeader(code)
 		})
@@ -87,7 +87,7 @@ func TestDoorFollowsNoRedirects(t *testing.T) {
 func TestDoorStreams(t *testing.T) {
 	t.Parallel()
 	next := make(chan struct{})
-	d := door(t, egress.DoorOptions{}, func(w http.ResponseWriter, _ *http.Request) {
+	d := door(t, egress.KeyProxyOptions{}, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for i := range 3 {
 			fmt.Fprintf(w, "data: %d\n", i)
@@ -129,7 +129,7 @@ func TestAnswerBeforeTheQuestionEnds(t *testing.T) {
 	world.put("good.example", publicAddress, 8080, web(t, early))
 	proxy := world.start(t, egress.Options{}, "good.example:8080")
 	for name, c := range map[string]struct{ address, target string }{
-		"door":  {strings.TrimPrefix(door(t, egress.DoorOptions{}, early).URL(), "http://"), "/v1/messages"},
+		"door":  {strings.TrimPrefix(door(t, egress.KeyProxyOptions{}, early).URL(), "http://"), "/v1/messages"},
 		"proxy": {proxy.Address(), "http://good.example:8080/"},
 	} {
 		conn := guest(t, c.address)
@@ -154,17 +154,17 @@ func TestDoorFailures(t *testing.T) {
 	selfSigned, _ := url.Parse(s.URL)
 	down, _ := url.Parse("http://127.0.0.1:" + fmt.Sprint(freePort(t)))
 	for name, u := range map[string]*url.URL{"a certificate nobody signed": selfSigned, "nothing there": down} {
-		d := door(t, egress.DoorOptions{Upstream: u}, nil)
+		d := door(t, egress.KeyProxyOptions{Upstream: u}, nil)
 		status, body, _ := knock(t, d, "GET", "/", map[string]string{"x-api-key": placeholder})
 		if status != http.StatusBadGateway || !strings.Contains(body, "does not answer") || strings.Contains(body, realKey) {
 			t.Errorf("%s: %d %q, want 502", name, status, body)
 		}
 	}
-	unreadable := door(t, egress.DoorOptions{Upstream: down, Proxy: egress.Environment(environment(map[string]string{"HTTP_PROXY": "http://user:hunter22@[::1"}))}, nil)
+	unreadable := door(t, egress.KeyProxyOptions{Upstream: down, Proxy: egress.Environment(environment(map[string]string{"HTTP_PROXY": "http://user:hunter22@[::1"}))}, nil)
 	if status, body, _ := knock(t, unreadable, "GET", "/", map[string]string{"x-api-key": placeholder}); status != http.StatusBadGateway || strings.Contains(body, "hunter22") {
 		t.Errorf("an unreadable proxy: %d %q", status, body)
 	}
-	d := door(t, egress.DoorOptions{Transport: failing{}, Upstream: down}, nil)
+	d := door(t, egress.KeyProxyOptions{Transport: failing{}, Upstream: down}, nil)
 	if _, body, _ := knock(t, d, "GET", "/", map[string]string{"x-api-key": placeholder}); strings.Contains(body, realKey) {
 		t.Errorf("an error tells the key: %q", body)
 	}
@@ -187,7 +187,7 @@ func TestDoorWays(t *testing.T) {
 	transport := s.Client().Transport.(*http.Transport).Clone()
 	transport.ForceAttemptHTTP2 = true
 	transport.TLSClientConfig = &tls.Config{RootCAs: transport.TLSClientConfig.RootCAs, MinVersion: tls.VersionTLS12}
-	d := door(t, egress.DoorOptions{Upstream: u, Transport: transport}, nil)
+	d := door(t, egress.KeyProxyOptions{Upstream: u, Transport: transport}, nil)
 	if status, body, _ := knock(t, d, "GET", "/", map[string]string{"x-api-key": placeholder}); status != 200 || body != "HTTP/2.0" {
 		t.Errorf("%d %q, want HTTP/2.0", status, body)
 	}
@@ -195,7 +195,7 @@ func TestDoorWays(t *testing.T) {
 	co := newCompany(t, echo(t))
 	proxy := egress.Environment(environment(map[string]string{"HTTP_PROXY": "http://" + strings.Replace(companyLogin, " ", "%20", 1) + "@" + co.address}))
 	far, _ := url.Parse("http://api.example")
-	d = door(t, egress.DoorOptions{Upstream: far, Proxy: proxy}, nil)
+	d = door(t, egress.KeyProxyOptions{Upstream: far, Proxy: proxy}, nil)
 	if status, body, _ := knock(t, d, "GET", "/v1", map[string]string{"x-api-key": placeholder}); status != 200 || body != "from" {
 		t.Errorf("through the machine's proxy: %d %q", status, body)
 	}
@@ -208,7 +208,7 @@ func TestDoorCloses(t *testing.T) {
 	asked := make(chan struct{})
 	s := listen(t, func(net.Conn) { asked <- struct{}{}; <-hang })
 	u, _ := url.Parse("http://" + s)
-	d := door(t, egress.DoorOptions{Upstream: u}, nil)
+	d := door(t, egress.KeyProxyOptions{Upstream: u}, nil)
 	c := guest(t, strings.TrimPrefix(d.URL(), "http://"))
 	fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\n\r\n", placeholder)
 	<-asked
@@ -222,25 +222,25 @@ func TestDoorCloses(t *testing.T) {
 
 func TestDoorOptions(t *testing.T) {
 	t.Parallel()
-	good := func() egress.DoorOptions {
+	good := func() egress.KeyProxyOptions {
 		u, _ := url.Parse("https://api.example.com/v1")
-		return egress.DoorOptions{Upstream: u, Key: secret.New(realKey), Header: "x-api-key"}
+		return egress.KeyProxyOptions{Upstream: u, Key: secret.New(realKey), Header: "x-api-key"}
 	}
-	for name, change := range map[string]func(*egress.DoorOptions){
-		"no address":              func(o *egress.DoorOptions) { o.Upstream = nil },
-		"no host":                 func(o *egress.DoorOptions) { o.Upstream = &url.URL{Scheme: "https"} },
-		"another scheme":          func(o *egress.DoorOptions) { o.Upstream.Scheme = "ftp" },
-		"a user in the address":   func(o *egress.DoorOptions) { o.Upstream.User = url.User("x") },
-		"a query in the address":  func(o *egress.DoorOptions) { o.Upstream.RawQuery = "x" },
-		"no key":                  func(o *egress.DoorOptions) { o.Key = secret.String{} },
-		"a key of two lines":      func(o *egress.DoorOptions) { o.Key = secret.New("a\r\nX: b") },
-		"no field":                func(o *egress.DoorOptions) { o.Header = "" },
-		"a short placeholder":     func(o *egress.DoorOptions) { o.Placeholder = "x" },
-		"the key for placeholder": func(o *egress.DoorOptions) { o.Placeholder = realKey },
+	for name, change := range map[string]func(*egress.KeyProxyOptions){
+		"no address":              func(o *egress.KeyProxyOptions) { o.Upstream = nil },
+		"no host":                 func(o *egress.KeyProxyOptions) { o.Upstream = &url.URL{Scheme: "https"} },
+		"another scheme":          func(o *egress.KeyProxyOptions) { o.Upstream.Scheme = "ftp" },
+		"a user in the address":   func(o *egress.KeyProxyOptions) { o.Upstream.User = url.User("x") },
+		"a query in the address":  func(o *egress.KeyProxyOptions) { o.Upstream.RawQuery = "x" },
+		"no key":                  func(o *egress.KeyProxyOptions) { o.Key = secret.String{} },
+		"a key of two lines":      func(o *egress.KeyProxyOptions) { o.Key = secret.New("a\r\nX: b") },
+		"no field":                func(o *egress.KeyProxyOptions) { o.Header = "" },
+		"a short placeholder":     func(o *egress.KeyProxyOptions) { o.Placeholder = "x" },
+		"the key for placeholder": func(o *egress.KeyProxyOptions) { o.Placeholder = realKey },
 	} {
 		o := good()
 		change(&o)
-		if d, err := egress.StartDoor(context.Background(), o); err == nil {
+		if d, err := egress.StartKeyProxy(context.Background(), o); err == nil {
 			d.Close()
 			t.Errorf("%s: no error", name)
 		} else if strings.Contains(err.Error(), realKey) {

@@ -10,19 +10,19 @@ import (
 
 func TestDefaultWallsKeepTheRunnersFilesOut(t *testing.T) {
 	t.Parallel()
-	w := confine.DefaultWalls([]string{"/github/workspace", "/home/agent", "/tmp/ralph"}, []string{"/opt/claude"})
+	w := confine.DefaultPolicy([]string{"/github/workspace", "/home/agent", "/tmp/ralph"}, []string{"/opt/claude"})
 	for _, path := range []string{"/github", "/github/runner_temp", "/github/file_commands", "/github/workflow", "/github/home", "/var/run", "/tmp", "/", "/dev", "/root", "/home"} {
 		if slices.Contains(w.ReadOnly, path) || slices.Contains(w.ReadWrite, path) || slices.Contains(w.Devices, path) {
-			t.Errorf("DefaultWalls() opens %s", path)
+			t.Errorf("DefaultPolicy() opens %s", path)
 		}
 	}
 	for _, path := range []string{"/usr", "/etc", "/proc", "/opt/claude"} {
 		if !slices.Contains(w.ReadOnly, path) {
-			t.Errorf("DefaultWalls() does not let %s be read", path)
+			t.Errorf("DefaultPolicy() does not let %s be read", path)
 		}
 	}
 	if !slices.Contains(w.ReadWrite, "/github/workspace") || slices.Contains(w.ReadWrite, "/usr") {
-		t.Errorf("DefaultWalls() lets %q be written", w.ReadWrite)
+		t.Errorf("DefaultPolicy() lets %q be written", w.ReadWrite)
 	}
 }
 
@@ -35,18 +35,18 @@ func TestDescribe(t *testing.T) {
 	if got, want := confine.Describe(confine.Identity{}, nil, 1000), "no file walls, uid 1000 (our own)"; got != want {
 		t.Errorf("Describe(own user) = %q, want %q", got, want)
 	}
-	if got := confine.Describe(id, &confine.Walls{}, 0); len(got) < len("no file walls, uid 1001") {
+	if got := confine.Describe(id, &confine.Policy{}, 0); len(got) < len("no file walls, uid 1001") {
 		t.Errorf("Describe(walls) = %q, want what is in force", got)
 	}
-	open, closed := &confine.Walls{}, &confine.Walls{Network: &confine.Network{}}
-	proxied := &confine.Walls{Network: &confine.Network{Proxies: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:1")}}}
+	open, closed := &confine.Policy{}, &confine.Policy{Network: &confine.Network{}}
+	proxied := &confine.Policy{Network: &confine.Network{Proxies: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:1")}}}
 	wantClosed, wantProxied := ", no network", ", network through the proxy only"
 	if ok, reason := confine.NetworkAvailable(); !ok {
 		wantClosed = ", network open (" + reason + ")"
 		wantProxied = wantClosed
 	}
 	for _, tc := range []struct {
-		walls *confine.Walls
+		walls *confine.Policy
 		want  string
 	}{{open, ""}, {closed, wantClosed}, {proxied, wantProxied}} {
 		if got, want := confine.Describe(id, tc.walls, 0), confine.Describe(id, open, 0)+tc.want; got != want {
@@ -69,12 +69,12 @@ func TestUnprotected(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name  string
-		walls *confine.Walls
+		walls *confine.Policy
 		want  string
 	}{
 		{"no walls", nil, "isolation is off"},
-		{"open network", &confine.Walls{}, missing("the network is open")},
-		{"all of them", &confine.Walls{Network: &confine.Network{}}, missing(noNetwork)},
+		{"open network", &confine.Policy{}, missing("the network is open")},
+		{"all of them", &confine.Policy{Network: &confine.Network{}}, missing(noNetwork)},
 	} {
 		if got := confine.Unprotected(tc.walls); got != tc.want {
 			t.Errorf("Unprotected(%s) = %q, want %q", tc.name, got, tc.want)

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// lingerTime is how long a guest may pause that still sends its question when the
+	// lingerTime is how long a client may pause that still sends its request when the
 	// answer is out, and lingerMost how long it may go on at all.
 	lingerTime, lingerMost = time.Second, 10 * time.Second
-	// keptBytes bounds what is kept of one question, and keptAll of all at a time, so
+	// keptBytes bounds what is kept of one request, and keptAll of all at a time, so
 	// that it can be asked again.
 	keptBytes, keptAll = 8 << 20, 64 << 20
 )
@@ -22,13 +22,13 @@ const (
 // duplex lets h read what is left of a request when its answer has begun. A server
 // of net/http closes the body then, while a transport looks for its end once more
 // after the last byte. Finding it closed, the transport gives up the connection that
-// the answer comes by: answers were lost whose questions the server had taken, and
+// the answer comes by: answers were lost whose requests the server had taken, and
 // charged for.
 //
 // What duplex leaves open, it ends: where the answer is out and the body is not, the
-// server would wait for the rest as long as the guest likes, and lose its place in
+// server would wait for the rest as long as the client likes, and lose its place in
 // what comes behind it. h has to end the connection then; relay and answer do.
-func duplex(kept *atomic.Int64, h func(http.ResponseWriter, *http.Request, *question)) http.HandlerFunc {
+func duplex(kept *atomic.Int64, h func(http.ResponseWriter, *http.Request, *requestBody)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.ContentLength == 0 {
 			h(w, r, nil)
@@ -36,7 +36,7 @@ func duplex(kept *atomic.Int64, h func(http.ResponseWriter, *http.Request, *ques
 		}
 		controller := http.NewResponseController(w)
 		_ = controller.EnableFullDuplex() // no server here speaks HTTP/2, which is the failure it has
-		q := &question{src: r.Body, all: kept, keep: true}
+		q := &requestBody{src: r.Body, all: kept, keep: true}
 		defer func() {
 			if !q.isOver() {
 				_ = controller.SetReadDeadline(time.Unix(1, 0)) // for who reads, and for the server, which looks for the end
@@ -50,10 +50,10 @@ func duplex(kept *atomic.Int64, h func(http.ResponseWriter, *http.Request, *ques
 	}
 }
 
-// question is the body of a guest's request, for the time of the request. A nil one
+// requestBody is the body of a client's request, for the time of the request. A nil one
 // is empty, and over.
-type question struct {
-	all    *atomic.Int64 // bytes kept of all questions
+type requestBody struct {
+	all    *atomic.Int64 // bytes kept of all requests
 	over   atomic.Bool   // its end was seen
 	answer atomic.Bool   // it came
 
@@ -66,30 +66,30 @@ type question struct {
 	turn    int    // how often it was asked again
 }
 
-func (q *question) isOver() bool { return q == nil || q.over.Load() }
+func (q *requestBody) isOver() bool { return q == nil || q.over.Load() }
 
 // of makes q the body of what a transport sends. It may ask again on another
 // connection, and does where it knows that the server took up nothing of it.
-func (q *question) of(out *http.Request) {
+func (q *requestBody) of(out *http.Request) {
 	if q == nil {
 		return
 	}
-	out.Body = &asking{q: q}
+	out.Body = &bodyReader{q: q}
 	out.GetBody = func() (io.ReadCloser, error) {
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		if !q.keep {
-			return nil, errors.New("the connection ended, and the question is too long to be asked again")
+			return nil, errors.New("the connection ended, and the request is too long to be sent again")
 		}
 		q.turn++
-		return &asking{q: q, turn: q.turn}, nil
+		return &bodyReader{q: q, turn: q.turn}, nil
 	}
 }
 
-// answered lets go of what was kept, now or when a Read that waits for the guest
-// comes back. Where the question was asked again, it stays, because it may not have
+// answered lets go of what was kept, now or when a Read that waits for the client
+// comes back. Where the request was asked again, it stays, because it may not have
 // been said to its end.
-func (q *question) answered() {
+func (q *requestBody) answered() {
 	if q == nil {
 		return
 	}
@@ -100,30 +100,30 @@ func (q *question) answered() {
 	}
 }
 
-func (q *question) letGo() {
+func (q *requestBody) letGo() {
 	if q.answer.Load() && q.turn == 0 {
 		q.drop()
 	}
 }
 
-func (q *question) drop() {
+func (q *requestBody) drop() {
 	q.all.Add(-int64(len(q.kept)))
 	q.keep, q.kept = false, nil
 }
 
-// end lets nobody read any more. A Read that waits for the guest has to be woken
+// end lets nobody read any more. A Read that waits for the client has to be woken
 // before.
-func (q *question) end() {
+func (q *requestBody) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.stopped = true
 	q.drop()
 }
 
-// linger takes what a guest sends yet, so that it reads the answer: a connection
+// linger takes what a client sends yet, so that it reads the answer: a connection
 // that is closed before is reset.
-func (q *question) linger(controller *http.ResponseController) {
-	rest, buffer := &asking{q: q, turn: -1}, make([]byte, 4<<10)
+func (q *requestBody) linger(controller *http.ResponseController) {
+	rest, buffer := &bodyReader{q: q, turn: -1}, make([]byte, 4<<10)
 	for end := time.Now().Add(lingerMost); time.Now().Before(end) && !q.isOver(); {
 		if controller.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
 			return
@@ -134,21 +134,21 @@ func (q *question) linger(controller *http.ResponseController) {
 	}
 }
 
-// asking reads a question from its beginning, or, with turn -1, what is left of it.
-type asking struct {
-	q    *question
+// bodyReader reads a request from its beginning, or, with turn -1, what is left of it.
+type bodyReader struct {
+	q    *requestBody
 	turn int
 	at   int
 }
 
-func (a *asking) Close() error { return nil } // which is for the server to do
+func (a *bodyReader) Close() error { return nil } // which is for the server to do
 
-func (a *asking) Read(p []byte) (int, error) {
+func (a *bodyReader) Read(p []byte) (int, error) {
 	q := a.q
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if a.turn >= 0 && (a.turn != q.turn || a.at < q.read && !q.keep) {
-		return 0, errors.New("the question is asked by another connection")
+		return 0, errors.New("the request is sent by another connection")
 	}
 	if a.turn >= 0 && a.at < q.read {
 		n := copy(p, q.kept[a.at:])

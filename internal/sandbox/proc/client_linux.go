@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// crew is the owner's side of one sandbox-init.
-type crew struct {
+// client is our side of one sandbox-init.
+type client struct {
 	events   chan event
 	conn     *net.UnixConn
 	cmd      *exec.Cmd
@@ -31,7 +31,7 @@ type crew struct {
 	unwalled atomic.Pointer[string]
 }
 
-func newCrew(o Options) (*crew, error) {
+func newClient(o Options) (*client, error) {
 	if pid, err := os.Readlink("/proc/self"); err != nil {
 		return nil, fmt.Errorf("find processes: %w", err)
 	} else if pid != strconv.Itoa(os.Getpid()) {
@@ -49,7 +49,7 @@ func newCrew(o Options) (*crew, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &crew{
+	c := &client{
 		events:   make(chan event, 4),
 		conn:     conn.(*net.UnixConn),
 		exited:   make(chan struct{}),
@@ -72,7 +72,7 @@ func newCrew(o Options) (*crew, error) {
 		return nil, err
 	}
 	go func() { _ = c.cmd.Wait(); close(c.exited) }()
-	body, err := setup{o.Walls, o.Memory, o.FreeDisk, o.DiskPaths, o.FileSize}.encode()
+	body, err := encode(setup{o.Policy, o.Memory, o.FreeDisk, o.DiskPaths, o.FileSize})
 	if err == nil {
 		err = send(c.conn, frameSetup, body)
 	}
@@ -83,7 +83,7 @@ func newCrew(o Options) (*crew, error) {
 	return c, nil
 }
 
-func (c *crew) command(o Options, link *os.File) (*exec.Cmd, error) {
+func (c *client) command(o Options, link *os.File) (*exec.Cmd, error) {
 	cmd := &exec.Cmd{
 		// The binary that runs, even if its file was replaced meanwhile, and even
 		// where the agent's user cannot walk to it.
@@ -122,7 +122,7 @@ func startUnprivileged(cmd *exec.Cmd) error {
 	return <-done
 }
 
-func (c *crew) read() {
+func (c *client) read() {
 	defer c.refused.close()
 	for {
 		f, err := receive(c.conn)
@@ -156,16 +156,19 @@ func (c *crew) read() {
 	}
 }
 
-// openNetwork is why there is no network wall although it was asked for.
-func (c *crew) openNetwork() string {
+// openNetwork is why there is no network restriction although it was asked for.
+func (c *client) openNetwork() string {
 	if reason := c.unwalled.Load(); reason != nil {
 		return *reason
 	}
 	return ""
 }
 
-func (c *crew) start(j job, child [3]*os.File) error {
-	body, err := request{job: j, MaxProcs: c.maxProcs}.encode()
+func (c *client) start(j job, child [3]*os.File) error {
+	if err := j.checkNUL(); err != nil {
+		return err
+	}
+	body, err := encode(request{j, c.maxProcs})
 	if err != nil {
 		return err
 	}
@@ -176,13 +179,13 @@ func (c *crew) start(j job, child [3]*os.File) error {
 	return err
 }
 
-func (c *crew) end(grace time.Duration) {
+func (c *client) end(grace time.Duration) {
 	_ = send(c.conn, frameEnd, fmt.Append(nil, int64(grace))) // if it is gone, read says so
 }
 
 // abandon gives up a supervisor that died or hangs, ends what it had started if
 // that falls to us, and returns the reason with what it complained about.
-func (c *crew) abandon(reason error) error {
+func (c *client) abandon(reason error) error {
 	_ = c.conn.Close()
 	_ = c.cmd.Process.Kill()
 	if !within(beltDelay, c.exited) {
@@ -198,7 +201,7 @@ func (c *crew) abandon(reason error) error {
 }
 
 // close lets an idle supervisor go.
-func (c *crew) close() error {
+func (c *client) close() error {
 	_ = c.conn.Close()
 	if !within(beltDelay, c.exited) {
 		return c.abandon(fmt.Errorf("%w: it does not end", ErrLost))
@@ -212,7 +215,7 @@ func (c *crew) close() error {
 	return nil
 }
 
-// within says whether done is closed in time; in two halves, as watch's belt.
+// within reports whether done is closed in time; in two halves, as watch's belt.
 func within(limit time.Duration, done <-chan struct{}) bool {
 	for range 2 {
 		select {

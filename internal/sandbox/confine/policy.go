@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Walls are the files and addresses a child reaches; everything else is refused.
+// Policy are the files and addresses a child reaches; everything else is refused.
 // A path that does not exist, or is not absolute, is skipped. A directory stands
 // for all that lies below it.
-type Walls struct {
+type Policy struct {
 	ReadOnly  []string // read and execute
 	ReadWrite []string // everything, moves between directories included
 	Devices   []string // read, write and device control
@@ -26,16 +26,16 @@ type Network struct {
 	Sockets []string         // folders below which unix sockets may be reached
 }
 
-// DefaultWalls lets a child run installed programs, read the machine's
+// DefaultPolicy lets a child run installed programs, read the machine's
 // configuration, use harmless devices, and work in the given directories:
 // workspace, private HOME, private TMPDIR, and where a worktree's .git file
 // points. Install adds read-only paths, such as the agent's own.
-func DefaultWalls(work, install []string) Walls {
+func DefaultPolicy(work, install []string) Policy {
 	ro := []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/proc"}
 	if target, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && target != "/etc/resolv.conf" {
 		ro = append(ro, target) // systemd keeps the real one below /run
 	}
-	return Walls{
+	return Policy{
 		ReadOnly:  slices.Concat(ro, install),
 		ReadWrite: slices.Concat(work, []string{"/dev/shm"}),
 		Devices:   []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"},
