@@ -23,10 +23,10 @@ var ErrNoBase = errors.New("the base branch is not known")
 // when the base has no such file (or a link or folder there), or say what could not be
 // read. Call it after Begin.
 func (r *Repo) BaseFile(ctx context.Context, path string) ([]byte, error) {
-	if r.baseTip.IsZero() {
+	if r.history.BaseTip.IsZero() {
 		return nil, ErrNoBase
 	}
-	c, err := r.objects.Commit(ctx, r.baseTip)
+	c, err := r.objects.Commit(ctx, r.history.BaseTip)
 	if err != nil {
 		return nil, err
 	}

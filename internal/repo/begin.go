@@ -100,8 +100,8 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	r.start.HeadSHA = head.String()
 	switch {
 	case r.start.Restarted, r.start.Updated, r.server.aside:
-		r.onBase = r.baseTip
-	case !r.start.Resumed && (r.base == r.baseTip || checkedOut == r.start.Base && len(r.objects.Known) == 1 && r.objects.Known[r.base]):
+		r.onBase = r.history.BaseTip
+	case !r.start.Resumed && (r.base == r.history.BaseTip || checkedOut == r.start.Base && len(r.objects.Known) == 1 && r.objects.Known[r.base]):
 		r.onBase = r.base
 	}
 	synced := r.server.synced
@@ -206,7 +206,7 @@ func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, e
 	switch {
 	case base == "" && r.objects.Remote == nil:
 		// A desk that goes on with its work branch needs none.
-		r.baseTip, err = r.likelyBase(ctx)
+		r.history.BaseTip, err = r.likelyBase(ctx)
 		return checkedOut, err
 	case base == "":
 		return "", errors.New("no branch is checked out and the repository's default branch is not known: name the base branch (input base)")
@@ -218,7 +218,7 @@ func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, e
 	}
 	r.start.Base = base
 	if r.objects.Remote != nil {
-		if r.baseTip = r.objects.BaseOffer.Branch(base); r.baseTip.IsZero() {
+		if r.history.BaseTip = r.objects.BaseOffer.Branch(base); r.history.BaseTip.IsZero() {
 			from := r.objects.Remote
 			if r.objects.BaseRemote != nil {
 				from = r.objects.BaseRemote
@@ -228,10 +228,10 @@ func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, e
 		return checkedOut, nil
 	}
 	if checkedOut == base {
-		r.baseTip = r.base
+		r.history.BaseTip = r.base
 		return checkedOut, nil
 	}
-	if r.baseTip, err = r.localBase(ctx, base); err != nil || !r.baseTip.IsZero() || r.opt.Base == "" {
+	if r.history.BaseTip, err = r.localBase(ctx, base); err != nil || !r.history.BaseTip.IsZero() || r.opt.Base == "" {
 		return checkedOut, err
 	}
 	return "", fmt.Errorf("the base branch %q does not exist here", base)

@@ -48,8 +48,8 @@ func (r *Repo) LeftOut() []LeftOut { return r.line.missing }
 // id means that they hold nothing there.
 func (r *Repo) Unchanged(ctx context.Context, path, id string) bool {
 	trees := []plumbing.Hash{r.line.tipTree}
-	if !r.baseTip.IsZero() {
-		if base, err := r.objects.Commit(ctx, r.baseTip); err == nil {
+	if !r.history.BaseTip.IsZero() {
+		if base, err := r.objects.Commit(ctx, r.history.BaseTip); err == nil {
 			trees = append(trees, base.TreeHash)
 		}
 	}

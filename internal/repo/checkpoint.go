@@ -133,8 +133,8 @@ func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
 	if s.public != parent.TreeHash || s.own > 0 || r.line.untold {
 		now := r.opt.Clock()
 		tip, err = r.objects.Store.WriteCommit(&object.Commit{
-			Author:       signature(r.opt.Author, now),
-			Committer:    signature(r.opt.Committer, now),
+			Author:       r.opt.Author.Signature(now),
+			Committer:    r.opt.Committer.Signature(now),
 			Message:      message(r.opt.Message(it)),
 			TreeHash:     s.public,
 			ParentHashes: []plumbing.Hash{s.parent},
@@ -167,16 +167,6 @@ func (r *Repo) describe(s *snapshot, before plumbing.Hash) (ralph.Commit, error)
 	}
 	subject, _, _ := strings.Cut(strings.TrimSpace(tip.Message), "\n")
 	return ralph.Commit{SHA: r.line.tip.String(), Subject: printable.Line(subject, 300), Files: len(changes), Own: s.own}, nil
-}
-
-// signature keeps names within the syntax of a commit.
-func signature(id Identity, at time.Time) object.Signature {
-	strip := strings.NewReplacer("<", "", ">", "", "\n", " ", "\r", " ", "\x00", "")
-	name := strings.TrimSpace(strip.Replace(id.Name))
-	if name == "" {
-		name = "ralph"
-	}
-	return object.Signature{Name: name, Email: strings.TrimSpace(strip.Replace(id.Email)), When: at}
 }
 
 // message ends with one line end, as git's own do.

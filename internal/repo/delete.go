@@ -37,14 +37,14 @@ func (r *Repo) Ahead(ctx context.Context) (bool, error) {
 		return false, nil // nothing was published
 	case r.start.Base == "":
 		return true, nil // a desk that knows no base
-	case r.baseTip.IsZero():
+	case r.history.BaseTip.IsZero():
 		return true, fmt.Errorf("%w: %s", ErrBaseGone, r.start.Base)
 	}
 	return r.ahead(ctx, tip)
 }
 
 func (r *Repo) ahead(ctx context.Context, tip plumbing.Hash) (bool, error) {
-	ahead, err := r.differs(ctx, tip)
+	ahead, err := r.history.Differs(ctx, tip)
 	if err != nil {
 		return true, fmt.Errorf("compare %s with %s: %w", r.server.branch, r.start.Base, err)
 	}
@@ -72,7 +72,7 @@ func (r *Repo) DeleteBranch(ctx context.Context) error {
 			return err
 		}
 		if r.objects.BaseRemote == nil {
-			r.baseTip = adv.Branch(r.start.Base)
+			r.history.BaseTip = adv.Branch(r.start.Base)
 		}
 		old := adv.Branch(branch)
 		switch {
@@ -81,7 +81,7 @@ func (r *Repo) DeleteBranch(ctx context.Context) error {
 			return nil
 		case old != r.server.tip:
 			return remote.ErrNotFastForward
-		case r.baseTip.IsZero():
+		case r.history.BaseTip.IsZero():
 			return fmt.Errorf("%w: %s", ErrBaseGone, r.start.Base)
 		}
 		ahead, err := r.ahead(ctx, old)

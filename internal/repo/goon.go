@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/org/ralph-action/internal/repo/history"
 	"github.com/org/ralph-action/internal/repo/printable"
 )
 
@@ -16,11 +17,11 @@ import (
 // what is checked out when that contains it. It returns the commit to start
 // from, which the workspace has.
 func (r *Repo) goOn(ctx context.Context, tip, head plumbing.Hash) (plumbing.Hash, error) {
-	sp, err := r.span(ctx, head, r.baseTip)
+	sp, err := r.history.Between(ctx, head, r.history.BaseTip)
 	if err != nil {
 		return r.blind(ctx, head, err)
 	}
-	if !r.baseTip.IsZero() && !sp.own[tip] {
+	if !r.history.BaseTip.IsZero() && !sp.Own[tip] {
 		// Merged. What is checked out may be older than that.
 		if head == r.base {
 			return head, nil
@@ -28,21 +29,21 @@ func (r *Repo) goOn(ctx context.Context, tip, head plumbing.Hash) (plumbing.Hash
 		return r.fromBase(ctx)
 	}
 	differs := true
-	if !r.baseTip.IsZero() {
-		if differs, err = r.differs(ctx, head); err != nil {
+	if !r.history.BaseTip.IsZero() {
+		if differs, err = r.history.Differs(ctx, head); err != nil {
 			return r.blind(ctx, head, err)
 		}
-		if w, err := r.workOf(ctx, head); err == nil {
-			sp = w.span
-			if w.by == (gained{}) {
-				r.onBase = w.fork
+		if w, err := r.history.Work(ctx, head); err == nil {
+			sp = w.Range
+			if w.By == (history.Merged{}) {
+				r.onBase = w.Fork
 			}
 		}
 	}
 	if differs {
-		r.start.Resumed, r.start.Cut = true, sp.cut
-		for _, n := range sp.commits {
-			r.start.Messages = append(r.start.Messages, n.message)
+		r.start.Resumed, r.start.Cut = true, sp.Cut
+		for _, n := range sp.Commits {
+			r.start.Messages = append(r.start.Messages, n.Message)
 		}
 		return head, nil
 	}
@@ -75,11 +76,11 @@ func (r *Repo) blind(ctx context.Context, head plumbing.Hash, err error) (plumbi
 
 // fromBase brings the tip of the base to the workspace.
 func (r *Repo) fromBase(ctx context.Context) (plumbing.Hash, error) {
-	if r.baseTip == r.base {
+	if r.history.BaseTip == r.base {
 		return r.base, nil
 	}
 	if r.objects.Remote == nil {
-		return r.baseTip, r.objects.ImportCommit(ctx, r.baseTip)
+		return r.history.BaseTip, r.objects.ImportCommit(ctx, r.history.BaseTip)
 	}
 	from, adv, err := r.objects.BaseServer(ctx)
 	if err != nil {
@@ -89,30 +90,30 @@ func (r *Repo) fromBase(ctx context.Context) (plumbing.Hash, error) {
 	if r.objects.BaseRemote != nil {
 		known = r.objects.Upstream
 	}
-	in, _, err := r.bring(ctx, from, adv, r.baseTip, known)
+	in, _, err := r.bring(ctx, from, adv, r.history.BaseTip, known)
 	if err != nil {
 		return plumbing.ZeroHash, fmt.Errorf("fetch the base branch %s: %w", r.start.Base, err)
 	}
 	if in {
 		// The checkout stands on it, perhaps without holding it: a shallow clone.
-		if !r.tree.HasTree(ctx, r.baseTip) {
+		if !r.tree.HasTree(ctx, r.history.BaseTip) {
 			return r.base, nil
 		}
-		if err := r.objects.ImportCommit(ctx, r.baseTip); err != nil {
+		if err := r.objects.ImportCommit(ctx, r.history.BaseTip); err != nil {
 			return plumbing.ZeroHash, err
 		}
 	}
 	if r.objects.BaseRemote == nil {
-		r.objects.Known[r.baseTip] = true
+		r.objects.Known[r.history.BaseTip] = true
 	}
-	return r.baseTip, nil
+	return r.history.BaseTip, nil
 }
 
 // stepAside prepares a new branch that is checked out as a branch other than
 // the base: what that one has and the base lacks is none of our work. Ours is
 // put on top of the base when it is pushed; the workspace keeps its own line.
 func (r *Repo) stepAside(ctx context.Context, checkedOut string) error {
-	if r.objects.Remote == nil || r.objects.BaseRemote != nil || !r.opt.Push || r.baseTip == r.base || checkedOut == r.start.Base || len(r.objects.Known) != 1 {
+	if r.objects.Remote == nil || r.objects.BaseRemote != nil || !r.opt.Push || r.history.BaseTip == r.base || checkedOut == r.start.Base || len(r.objects.Known) != 1 {
 		return nil
 	}
 	if r.killed != nil && checkedOut == r.killed.Name {
@@ -122,12 +123,12 @@ func (r *Repo) stepAside(ctx context.Context, checkedOut string) error {
 	for h := range r.objects.Known {
 		at = h
 	}
-	if at == r.baseTip {
+	if at == r.history.BaseTip {
 		return nil
 	}
-	sp, err := r.between(ctx, []plumbing.Hash{at}, r.baseTip)
-	if err == nil && len(sp.own) > 0 {
-		_, err = r.objects.Commit(ctx, r.baseTip)
+	sp, err := r.history.Between(ctx, at, r.history.BaseTip)
+	if err == nil && len(sp.Own) > 0 {
+		_, err = r.objects.Commit(ctx, r.history.BaseTip)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -136,16 +137,16 @@ func (r *Repo) stepAside(ctx context.Context, checkedOut string) error {
 		r.note("what is checked out could not be compared with %s: its commits are proposed too (%s)", r.start.Base, printable.Line(err.Error(), 300))
 		return nil
 	}
-	if len(sp.own) == 0 {
+	if len(sp.Own) == 0 {
 		return nil
 	}
-	r.objects.Known[r.baseTip] = true
-	r.server.onto, r.server.synced, r.server.aside = r.baseTip, at, true
+	r.objects.Known[r.history.BaseTip] = true
+	r.server.onto, r.server.synced, r.server.aside = r.history.BaseTip, at, true
 	what := "what is checked out"
 	if checkedOut != "" {
 		what = checkedOut
 	}
-	r.note("%s has %d commit(s) that %s lacks: the work is put on top of %s without them", what, len(sp.own), r.start.Base, r.start.Base)
+	r.note("%s has %d commit(s) that %s lacks: the work is put on top of %s without them", what, len(sp.Own), r.start.Base, r.start.Base)
 	return nil
 }
 
@@ -158,28 +159,28 @@ func (r *Repo) comeBack(path string) {
 
 // update brings a branch whose base has moved to the base, as the options ask.
 func (r *Repo) update(ctx context.Context, tip, head plumbing.Hash) (plumbing.Hash, error) {
-	if r.opt.UpdateBase == UpdateNone && len(r.gained) == 0 || r.baseTip.IsZero() || r.server.aside || head == r.baseTip || r.start.Restarted {
+	if r.opt.UpdateBase == UpdateNone && len(r.history.Merged) == 0 || r.history.BaseTip.IsZero() || r.server.aside || head == r.history.BaseTip || r.start.Restarted {
 		return head, nil
 	}
-	sp, err := r.span(ctx, head, r.baseTip)
+	sp, err := r.history.Between(ctx, head, r.history.BaseTip)
 	if err != nil && r.opt.UpdateBase == UpdateNone {
 		return head, nil //nolint:nilerr // goOn has noted it
 	}
 	if err != nil {
 		return head, fmt.Errorf("compare the branch %s with %s: %w", r.opt.Branch, r.start.Base, err)
 	}
-	if r.opt.UpdateBase != UpdateNone && len(sp.own) == 0 && !slices.Contains(sp.edges, r.baseTip) {
+	if r.opt.UpdateBase != UpdateNone && len(sp.Own) == 0 && !slices.Contains(sp.Edges, r.history.BaseTip) {
 		return r.updated(r.fromBase(ctx)) // nothing new here
 	}
-	w, err := r.workOf(ctx, head)
-	crossed := errors.Is(err, errCrossed)
+	w, err := r.history.Work(ctx, head)
+	crossed := errors.Is(err, history.ErrCrossed)
 	switch {
-	case w.by == (gained{}) && (r.opt.UpdateBase == UpdateNone || slices.Contains(sp.edges, r.baseTip)):
+	case w.By == (history.Merged{}) && (r.opt.UpdateBase == UpdateNone || slices.Contains(sp.Edges, r.history.BaseTip)):
 		return head, nil // nothing new there, or not wanted
 	case err != nil && !crossed:
 		return head, err
 	case r.opt.UpdateBase == UpdateRebase:
-		if err := r.ownOnly(w.span); err != nil {
+		if err := r.ownOnly(w.Range); err != nil {
 			return head, err
 		}
 	}
@@ -187,12 +188,12 @@ func (r *Repo) update(ctx context.Context, tip, head plumbing.Hash) (plumbing.Ha
 		r.note("%s is not brought into the branch %s: %s; do it by hand", r.start.Base, r.opt.Branch, err)
 		return head, nil
 	}
-	trees, err := r.objects.Trees(ctx, w.fork, head, r.baseTip)
+	trees, err := r.objects.Trees(ctx, w.Fork, head, r.history.BaseTip)
 	if err != nil {
 		return head, err
 	}
 	if r.opt.UpdateBase == UpdateRebase {
-		return r.rebase(ctx, w.span, head)
+		return r.rebase(ctx, w.Range, head)
 	}
 	tree, conflict, err := r.objects.Merge(ctx, trees[0], trees[1], trees[2])
 	if err != nil || conflict != "" {
@@ -209,10 +210,10 @@ func (r *Repo) update(ctx context.Context, tip, head plumbing.Hash) (plumbing.Ha
 	if r.server.tip == tip && !tip.IsZero() {
 		r.server.synced = tip
 	}
-	if w.by == (gained{}) {
+	if w.By == (history.Merged{}) {
 		r.note("%s has moved: it is merged into the branch %s", r.start.Base, r.opt.Branch)
 	} else {
-		r.note("%s: %s is merged into the branch %s, so that only what came after is proposed", w.by.how(r.start.Base), r.start.Base, r.opt.Branch)
+		r.note("%s: %s is merged into the branch %s, so that only what came after is proposed", w.By.How(r.start.Base), r.start.Base, r.opt.Branch)
 	}
 	return r.updated(merge, r.objects.ExportCommit(ctx, merge, head))
 }
@@ -236,31 +237,31 @@ func (r *Repo) unmerged(head plumbing.Hash, conflict string, err error) (plumbin
 
 // ownOnly refuses a branch with commits of somebody else. A commit is ours when
 // it says which run made it, or when our committer made it, as the agent's are.
-func (r *Repo) ownOnly(sp span) error {
-	if sp.cut {
-		return fmt.Errorf("update-base: rebase is for branches of at most %d commits, and %s has more: use merge", maxMessages, r.opt.Branch)
+func (r *Repo) ownOnly(sp history.Range) error {
+	if sp.Cut {
+		return fmt.Errorf("update-base: rebase is for branches of at most %d commits, and %s has more: use merge", history.MaxMessages, r.opt.Branch)
 	}
-	for _, n := range sp.commits {
-		if n.by == r.opt.Committer || ralphRun.MatchString(n.message) {
+	for _, n := range sp.Commits {
+		if n.Committer == r.opt.Committer || ralphRun.MatchString(n.Message) {
 			continue
 		}
-		return fmt.Errorf("update-base: rebase would rewrite %s by %q on %s, which is not ours: use merge, or another branch", n.hash.String()[:7], printable.Line(n.by.Name, 80), r.opt.Branch)
+		return fmt.Errorf("update-base: rebase would rewrite %s by %q on %s, which is not ours: use merge, or another branch", n.Hash.String()[:7], printable.Line(n.Committer.Name, 80), r.opt.Branch)
 	}
 	return nil
 }
 
 // rebase puts the branch's commits on top of the base. Merges of the base
 // disappear; what else a merge brought becomes one commit.
-func (r *Repo) rebase(ctx context.Context, sp span, head plumbing.Hash) (plumbing.Hash, error) {
+func (r *Repo) rebase(ctx context.Context, sp history.Range, head plumbing.Hash) (plumbing.Hash, error) {
 	var chain []*object.Commit
-	for h := head; sp.own[h]; {
+	for h := head; sp.Own[h]; {
 		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			return head, err
 		}
 		foreign := len(c.ParentHashes) > 1
 		for _, p := range c.ParentHashes[min(1, len(c.ParentHashes)):] {
-			foreign = foreign && !sp.own[p]
+			foreign = foreign && !sp.Own[p]
 		}
 		if !foreign {
 			chain = append(chain, c)
@@ -270,7 +271,7 @@ func (r *Repo) rebase(ctx context.Context, sp span, head plumbing.Hash) (plumbin
 		}
 		h = c.ParentHashes[0]
 	}
-	made, err := r.graftOn(ctx, chain, r.baseTip)
+	made, err := r.graftOn(ctx, chain, r.history.BaseTip)
 	var conflict *conflictError
 	if errors.As(err, &conflict) {
 		return r.unmerged(head, conflict.path, nil)

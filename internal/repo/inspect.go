@@ -145,14 +145,14 @@ func (r *Repo) findTheirs(ctx context.Context, commits []plumbing.Hash) error {
 		return nil
 	}
 	r.insp.merged = true
-	if r.objects.Remote == nil || r.baseTip.IsZero() || r.baseTip == r.line.startHead {
+	if r.objects.Remote == nil || r.history.BaseTip.IsZero() || r.history.BaseTip == r.line.startHead {
 		return nil // the workspace alone would say so
 	}
-	sp, err := r.span(ctx, r.baseTip, r.line.startHead)
+	sp, err := r.history.Between(ctx, r.history.BaseTip, r.line.startHead)
 	if err != nil {
 		return nil //nolint:nilerr // they are inspected as if they were the agent's
 	}
-	r.insp.theirs = sp.own
+	r.insp.theirs = sp.Own
 	return nil
 }
 
@@ -188,13 +188,13 @@ func (r *Repo) fork(ctx context.Context) plumbing.Hash {
 		return r.insp.fork
 	}
 	r.insp.fork = r.line.startHead
-	if !r.start.Resumed && !r.start.Updated || r.baseTip.IsZero() {
+	if !r.start.Resumed && !r.start.Updated || r.history.BaseTip.IsZero() {
 		return r.insp.fork
 	}
-	w, err := r.workOf(ctx, r.line.startHead)
-	if err == nil && !w.fork.IsZero() {
-		if _, err = r.objects.Commit(ctx, w.fork); err == nil {
-			r.insp.fork = w.fork
+	w, err := r.history.Work(ctx, r.line.startHead)
+	if err == nil && !w.Fork.IsZero() {
+		if _, err = r.objects.Commit(ctx, w.Fork); err == nil {
+			r.insp.fork = w.Fork
 		}
 	}
 	if err != nil {
@@ -206,12 +206,12 @@ func (r *Repo) fork(ctx context.Context) plumbing.Hash {
 // inBase says that a change only makes a path what it is in the base, which the branch
 // was behind: the agent merged it, and it is published there.
 func (r *Repo) inBase(ctx context.Context, ch store.Change) bool {
-	if !r.insp.merged || r.baseTip.IsZero() || r.baseTip == r.line.startHead {
+	if !r.insp.merged || r.history.BaseTip.IsZero() || r.history.BaseTip == r.line.startHead {
 		return false
 	}
-	if r.insp.asked != r.baseTip {
-		r.insp.asked, r.insp.base = r.baseTip, plumbing.ZeroHash
-		if c, err := r.objects.Commit(ctx, r.baseTip); err == nil {
+	if r.insp.asked != r.history.BaseTip {
+		r.insp.asked, r.insp.base = r.history.BaseTip, plumbing.ZeroHash
+		if c, err := r.objects.Commit(ctx, r.history.BaseTip); err == nil {
 			r.insp.base = c.TreeHash
 		}
 	}

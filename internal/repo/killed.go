@@ -124,7 +124,7 @@ func (r *Repo) keepAside(ctx context.Context, files map[string]store.Entry) erro
 	}
 	now := r.now()
 	kept, err := r.objects.Store.WriteCommit(&object.Commit{
-		Author: signature(r.opt.Committer, now), Committer: signature(r.opt.Committer, now),
+		Author: r.opt.Committer.Signature(now), Committer: r.opt.Committer.Signature(now),
 		Message: "ralph: what a killed run left uncommitted\n", TreeHash: tree, ParentHashes: []plumbing.Hash{r.base},
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/org/ralph-action/internal/repo/history"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/remote"
 )
@@ -98,10 +99,10 @@ func (r *Repo) unpublishedLocal(ctx context.Context, head plumbing.Hash) bool {
 		trees, err := r.objects.Trees(ctx, r.server.synced, head)
 		return err != nil || trees[0] != trees[1]
 	}
-	if r.baseTip.IsZero() {
+	if r.history.BaseTip.IsZero() {
 		return true
 	}
-	differs, err := r.differs(ctx, head)
+	differs, err := r.history.Differs(ctx, head)
 	return differs || err != nil
 }
 
@@ -136,14 +137,14 @@ func (r *Repo) findFork(ctx context.Context, adv remote.Advertisement) error {
 	if err := r.objects.Fetch(ctx, r.objects.BaseRemote, r.objects.BaseOffer, remote.Wanted{Tips: want, Have: have}); err != nil {
 		return fmt.Errorf("fetch what the fork lacks from %s: %w", r.objects.BaseRemote.URL.Redacted(), err)
 	}
-	sp, err := walk(r.objects.Store, want, func(h plumbing.Hash) bool { return there[h] })
+	sp, err := history.Walk(r.objects.Store, want, func(h plumbing.Hash) bool { return there[h] })
 	if err != nil {
 		return err
 	}
-	for h := range sp.own {
+	for h := range sp.Own {
 		r.objects.Upstream[h], r.objects.Apart[h] = true, true
 	}
-	for _, h := range sp.edges {
+	for _, h := range sp.Edges {
 		// The push compares with its folders.
 		if _, err := r.objects.Commit(ctx, h); err != nil {
 			return err

@@ -53,10 +53,10 @@ func (r *Repo) Overlay(ctx context.Context, match func(path string) bool) (chang
 	if r.over.top != nil {
 		return nil, errors.New("overlaid already")
 	}
-	if r.baseTip.IsZero() {
+	if r.history.BaseTip.IsZero() {
 		return nil, nil
 	}
-	base, err := r.objects.Commit(ctx, r.baseTip)
+	base, err := r.objects.Commit(ctx, r.history.BaseTip)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/org/ralph-action/internal/repo/history"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -99,7 +100,7 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 		if err != nil {
 			return "", err
 		}
-		if restarts(c) || r.opt.Forged != nil && r.opt.Forged(c.Message) {
+		if history.Restarts(c) || r.opt.Forged != nil && r.opt.Forged(c.Message) {
 			return "their messages tell of a run as only checkpoints may", nil
 		}
 		var parent plumbing.Hash

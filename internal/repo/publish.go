@@ -183,7 +183,7 @@ func (r *Repo) pushOnce(ctx context.Context) error {
 // baseSeen takes note of where the base is on the server.
 func (r *Repo) baseSeen(adv remote.Advertisement) {
 	if b := adv.Branch(r.start.Base); r.objects.BaseRemote == nil && r.start.Base != "" {
-		r.baseTip = b
+		r.history.BaseTip = b
 	}
 }
 
@@ -202,8 +202,8 @@ func (r *Repo) pushOn(ctx context.Context, adv remote.Advertisement) error {
 		if err := r.gate(ctx, tip, have); err != nil {
 			return err
 		}
-		if ok, err := r.standsOn(ctx, tip, old); !ok || err != nil {
-			return errors.Join(err, notOn(ok, r.server.branch))
+		if err := r.onlyAdds(ctx, old, tip); err != nil {
+			return err
 		}
 		objects, err := r.objects.Store.Missing(tip, have)
 		if err != nil {
@@ -221,6 +221,19 @@ func (r *Repo) pushOn(ctx context.Context, adv remote.Advertisement) error {
 	}
 	r.server.join = plumbing.ZeroHash
 	return nil
+}
+
+// onlyAdds returns an error unless the branch's commit on the server is an ancestor of tip.
+// A branch that was rebased on purpose is not checked.
+func (r *Repo) onlyAdds(ctx context.Context, old, tip plumbing.Hash) error {
+	if old.IsZero() || r.opt.UpdateBase == UpdateRebase && r.start.Updated && r.server.pushed.IsZero() {
+		return nil
+	}
+	ok, err := r.history.IsAncestor(ctx, r.server.reads, old, tip)
+	if err == nil && !ok {
+		err = fmt.Errorf("the commits here do not stand on what the branch %s holds on the server, although the checkout says so: check the repository out again, from nothing", r.server.branch)
+	}
+	return err
 }
 
 // buildOn takes note of where the branch is on the server.

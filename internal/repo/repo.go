@@ -11,6 +11,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/history"
 	"github.com/org/ralph-action/internal/repo/objects"
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
@@ -18,7 +19,7 @@ import (
 )
 
 // Identity is the author or committer of a commit.
-type Identity struct{ Name, Email string }
+type Identity = store.Identity
 
 // Repo is the owner's view of a workspace and its branch. Its methods are
 // called one at a time.
@@ -26,21 +27,19 @@ type Repo struct {
 	opt     Options
 	tree    *worktree.Tree
 	objects *objects.Objects
+	history *history.History
 
-	asked   string                  // the branch before its suffix
-	killed  *Killed                 // the run of this branch that was killed here; nil: none
-	own     map[string]store.Change // what it left uncommitted
-	rec     recorder
-	base    plumbing.Hash // HEAD when the repository was opened
-	clean   bool          // nothing differed from base then
-	start   Start
-	baseTip plumbing.Hash // of the base branch, as known last; zero: not known
+	asked  string                  // the branch before its suffix
+	killed *Killed                 // the run of this branch that was killed here; nil: none
+	own    map[string]store.Change // what it left uncommitted
+	rec    recorder
+	base   plumbing.Hash // HEAD when the repository was opened
+	clean  bool          // nothing differed from base then
+	start  Start
 
 	onBase  plumbing.Hash        // commit of the base that the branch stands on; zero: not known
-	gained  []gained             // what the base has of the branch, by the forge's word; the newest first
 	askedAt plumbing.Hash        // the tip of the base when the forge was asked
 	writes  remote.Advertisement // what the server offered to a push, as seen last; without caps: not known
-	spans   map[string]span      // asked before
 
 	line   line
 	server server
@@ -158,6 +157,7 @@ func (r *Repo) open(ctx context.Context, branch, base *remote.Server) (err error
 	}
 	r.objects = objects.New(s, r.tree, r.opt.Store, r.base)
 	r.objects.Remote, r.objects.BaseRemote = branch, base
+	r.history = &history.History{Objects: r.objects}
 	return r.objects.ImportCommit(ctx, r.base)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/org/ralph-action/internal/repo/history"
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 	"github.com/org/ralph-action/internal/repo/worktree"
@@ -42,13 +43,13 @@ func (r *Repo) existing(ctx context.Context, adv remote.Advertisement) (found, e
 	if b.tip.IsZero() {
 		return b, nil
 	}
-	var sp span
+	var sp history.Range
 	if b.in, sp, err = r.bring(ctx, r.objects.Remote, adv, b.tip, r.objects.Known); err != nil {
 		return b, fmt.Errorf("fetch the branch %s: %w", r.opt.Branch, err)
 	}
 	if !b.in && len(r.objects.Known) == 1 && r.objects.Known[r.base] {
 		// All that came is what the branch has and the checkout has not.
-		r.remember(fmt.Sprint(b.tip, []plumbing.Hash{r.base}), sp)
+		r.history.Remember(sp, b.tip, r.base)
 	}
 	r.objects.Known[b.tip] = r.objects.Known[b.tip] || r.objects.Store.Has(b.tip)
 	if b.in && r.opt.Continue && b.tip != r.base {
@@ -113,7 +114,7 @@ func (r *Repo) keepLocal(ctx context.Context, next plumbing.Hash) error {
 // bring takes a commit of a server into the store and the workspace, with all
 // that is needed to check it out. contained says that the checkout has all of
 // it already; else came are the commits that came.
-func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advertisement, tip plumbing.Hash, known map[plumbing.Hash]bool) (contained bool, came span, err error) {
+func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advertisement, tip plumbing.Hash, known map[plumbing.Hash]bool) (contained bool, came history.Range, err error) {
 	if in, err := r.tree.Contains(ctx, r.base, tip); in || err != nil {
 		return in, came, err
 	}
@@ -156,7 +157,7 @@ func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advert
 // an earlier run left it, with the commits that lead down to what is checked out and
 // what its tree adds to that. Only a rebase looks into the trees between. It returns
 // false if the workspace lacks a part of that, or holds something else under its name.
-func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came span, ok bool) {
+func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came history.Range, ok bool) {
 	if r.tree.BranchFile() != tip || r.tree.Partial() || r.opt.UpdateBase == UpdateRebase {
 		return came, false
 	}
@@ -168,7 +169,7 @@ func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came span, ok boo
 		return came, false
 	}
 	came, err = r.fresh(tip)
-	if err != nil || !slices.Equal(came.edges, []plumbing.Hash{r.base}) {
+	if err != nil || !slices.Equal(came.Edges, []plumbing.Hash{r.base}) {
 		return came, false
 	}
 	c, err := r.objects.Store.Commit(tip)
@@ -180,8 +181,8 @@ func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came span, ok boo
 
 // fresh are the commits of the store from tip down to what is checked out, and
 // to those that the workspace may lack.
-func (r *Repo) fresh(tip plumbing.Hash) (span, error) {
-	return walk(r.objects.Store, []plumbing.Hash{tip}, func(h plumbing.Hash) bool { return h == r.base || r.objects.Apart[h] })
+func (r *Repo) fresh(tip plumbing.Hash) (history.Range, error) {
+	return history.Walk(r.objects.Store, []plumbing.Hash{tip}, func(h plumbing.Hash) bool { return h == r.base || r.objects.Apart[h] })
 }
 
 // fill fetches into f what a clone that does not hold everything needs besides,
@@ -224,17 +225,17 @@ func (r *Repo) edges(ctx context.Context, tip plumbing.Hash) ([]plumbing.Hash, e
 		return nil, err
 	}
 	lack := map[plumbing.Hash]bool{}
-	for _, h := range sp.edges {
+	for _, h := range sp.Edges {
 		lack[h] = h != r.base && !r.tree.HasTree(ctx, h)
 	}
 	var list []plumbing.Hash
-	for h := range sp.own {
+	for h := range sp.Own {
 		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range c.ParentHashes {
-			if lack[p] || !sp.own[p] && !r.objects.Store.Has(p) && !r.tree.HasTree(ctx, p) {
+			if lack[p] || !sp.Own[p] && !r.objects.Store.Has(p) && !r.tree.HasTree(ctx, p) {
 				list = append(list, h)
 				break
 			}
@@ -252,11 +253,11 @@ func (r *Repo) complete(tip plumbing.Hash) (ok bool, most int) {
 		return false, 1
 	}
 	sp, err := r.fresh(tip)
-	if err != nil || len(sp.own) > maxLocal {
+	if err != nil || len(sp.Own) > maxLocal {
 		return false, 1
 	}
-	most = max(1, len(sp.own))
-	for h := range sp.own {
+	most = max(1, len(sp.Own))
+	for h := range sp.Own {
 		if c, err := r.objects.Store.Commit(h); err != nil || !r.filled(b, c) {
 			return false, most
 		}

@@ -3,6 +3,8 @@ package store
 import (
 	"bytes"
 	"fmt"
+	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -11,6 +13,19 @@ import (
 // MaxMessageText bounds what a commit of the agent's own says: bigger ones are
 // not taken over.
 const MaxMessageText = 1 << 20
+
+// Identity is the author or committer of a commit.
+type Identity struct{ Name, Email string }
+
+// Signature returns an identity and a time within the syntax of a commit.
+func (id Identity) Signature(at time.Time) object.Signature {
+	strip := strings.NewReplacer("<", "", ">", "", "\n", " ", "\r", " ", "\x00", "")
+	name := strings.TrimSpace(strip.Replace(id.Name))
+	if name == "" {
+		name = "ralph"
+	}
+	return object.Signature{Name: name, Email: strings.TrimSpace(strip.Replace(id.Email)), When: at}
+}
 
 // ChangesOf is where a commit differs from its first parent, which is what a push
 // of it sends.
