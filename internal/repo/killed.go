@@ -8,15 +8,15 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/killed"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // takeOver finds out what a killed run of this branch has left uncommitted: that is
 // published like this run's own work. It also clears away the locks of the git
 // commands that were killed with it.
-func (r *Repo) takeOver(ctx context.Context, k *Killed) error {
-	r.unlock(k)
+func (r *Repo) takeOver(ctx context.Context, k *killed.Run) error {
+	k.RemoveLocks(r.tree.GitDir, r.tree.Common)
 	if r.clean {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (r *Repo) takeOver(ctx context.Context, k *Killed) error {
 	}
 	defer top.Close()
 	for _, ch := range changes {
-		if k.made(top, ch) {
+		if k.Made(top, ch) {
 			r.own[ch.Path] = ch
 		}
 	}
@@ -49,21 +49,6 @@ func (r *Repo) takeOver(ctx context.Context, k *Killed) error {
 		r.note("a run of this branch was killed: the %d file(s) it left uncommitted are its work, and are published with this run's", len(r.own))
 	}
 	return nil
-}
-
-// unlock removes the locks that git commands leave which are killed. None is in the
-// way of anybody else's: the run they belonged to is over.
-func (r *Repo) unlock(k *Killed) {
-	for _, name := range []string{"index.lock", "HEAD.lock"} {
-		if info, err := r.tree.GitDir.Lstat(name); err == nil && info.Mode().IsRegular() && !files.ChangeTime(info).After(k.last) {
-			_ = r.tree.GitDir.Remove(name) // git says what is wrong
-		}
-	}
-	for _, name := range []string{"refs/heads/" + k.Name + ".lock", "packed-refs.lock", "shallow.lock"} {
-		if info, err := r.tree.Common.Lstat(name); err == nil && info.Mode().IsRegular() && !files.ChangeTime(info).After(k.last) {
-			_ = r.tree.Common.Remove(name)
-		}
-	}
 }
 
 // makeWay prepares the checkout of tip for what a killed run left uncommitted: git

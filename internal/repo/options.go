@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/killed"
 	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
@@ -47,7 +48,7 @@ type Options struct {
 	Continue bool
 	// UpdateBase says what becomes of a branch whose base has moved.
 	UpdateBase Update
-	// BranchSuffix, one of the kinds of Suffix, is put behind Branch; Start tells
+	// BranchSuffix, one of the kinds of branchname.Suffix, is put behind Branch; Start tells
 	// the name that came of it.
 	BranchSuffix string
 
@@ -99,10 +100,10 @@ type Options struct {
 	// nil: none.
 	Pinned func() map[string][]byte
 
-	// Killed is what an earlier run recorded that was killed here (FindKilled): when
+	// Killed is what an earlier run recorded that was killed here (killed.Find): when
 	// it was one of this branch, what it left uncommitted is published like this
 	// run's own work, and not held back as changed before the run. nil: none.
-	Killed *Killed
+	Killed *killed.Run
 
 	Clock func() time.Time
 	// Transport carries the requests to Remote; nil: one that honours the

@@ -16,7 +16,7 @@ func (r *Repo) work(tree plumbing.Hash) (watch.Work, error) {
 	changes, err := r.objects.Store.Diff(r.line.startTree, tree, nil)
 	for _, ch := range changes {
 		if r.untrackedCache(ch.Path) == "" && !r.leftByGuardrail(ch) && r.line.rewritten[ch.Path] < rewrites {
-			w.Add(ch.Path, holds(ch.New))
+			w.Add(ch.Path, ch.New.String())
 		}
 	}
 	return w, err

@@ -11,8 +11,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/branchname"
 	"github.com/org/ralph-action/internal/repo/history"
+	"github.com/org/ralph-action/internal/repo/killed"
 	"github.com/org/ralph-action/internal/repo/objects"
+	"github.com/org/ralph-action/internal/repo/overlay"
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 	"github.com/org/ralph-action/internal/repo/worktree"
@@ -29,13 +32,14 @@ type Repo struct {
 	objects *objects.Objects
 	history *history.History
 
-	asked  string                  // the branch before its suffix
-	killed *Killed                 // the run of this branch that was killed here; nil: none
-	own    map[string]store.Change // what it left uncommitted
-	rec    recorder
-	base   plumbing.Hash // HEAD when the repository was opened
-	clean  bool          // nothing differed from base then
-	start  Start
+	asked        string                  // the branch before its suffix
+	killed       *killed.Run             // the run of this branch that was killed here; nil: none
+	own          map[string]store.Change // what it left uncommitted
+	recorder     *killed.Recorder
+	recordFailed bool
+	base         plumbing.Hash // HEAD when the repository was opened
+	clean        bool          // nothing differed from base then
+	start        Start
 
 	onBase  plumbing.Hash        // commit of the base that the branch stands on; zero: not known
 	askedAt plumbing.Hash        // the tip of the base when the forge was asked
@@ -47,9 +51,9 @@ type Repo struct {
 
 	signing signing
 	insp    inspected
-	over    overlay
-	last    *snapshot // not yet checked out of; nil: none taken
-	refused []LeftOut // by the server, since the last snapshot
+	overlay *overlay.Overlay // nil: none was put
+	last    *snapshot        // not yet checked out of; nil: none taken
+	refused []LeftOut        // by the server, since the last snapshot
 	notes   []string
 }
 
@@ -124,6 +128,7 @@ func (r *Repo) open(ctx context.Context, branch, base *remote.Server) (err error
 	if err != nil {
 		return err
 	}
+	r.recorder = killed.NewRecorder(r.tree.GitDir)
 	if err := r.tree.InTheMiddle(); err != nil {
 		return err
 	}
@@ -140,7 +145,7 @@ func (r *Repo) open(ctx context.Context, branch, base *remote.Server) (err error
 	if r.opt.Killed != nil && r.opt.Killed.Branch == r.asked {
 		r.killed = r.opt.Killed
 	}
-	if r.opt.Branch, err = Suffix(r.opt.Branch, r.opt.BranchSuffix, r.now(), r.base.String()); err != nil {
+	if r.opt.Branch, err = branchname.Suffix(r.opt.Branch, r.opt.BranchSuffix, r.now(), r.base.String()); err != nil {
 		return err
 	}
 	if err := ralph.CheckBranch(r.opt.Branch); err != nil { // it is longer now
@@ -165,13 +170,11 @@ func (r *Repo) open(ctx context.Context, branch, base *remote.Server) (err error
 // the workspace but of what a killed run left, where this one never came to it.
 func (r *Repo) Close() error {
 	var errs []error
-	if r.rec.file != nil && (len(r.own) == 0 || !r.line.public.IsZero()) {
-		r.dropRecord()
-	}
-	r.rest()
-	if r.rec.file != nil {
-		errs = append(errs, r.rec.file.Close())
-		r.rec.file = nil
+	if r.recorder != nil {
+		if r.recorder.Written() && (len(r.own) == 0 || !r.line.public.IsZero()) {
+			r.recorder.Remove()
+		}
+		errs = append(errs, r.recorder.Close())
 	}
 	if r.objects != nil {
 		errs = append(errs, r.objects.Store.Close())

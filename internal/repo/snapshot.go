@@ -83,7 +83,7 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if c, err := r.objects.Store.Commit(head); err == nil {
 		r.line.headTree = c.TreeHash
 	}
-	r.keepRecord(r.rec.stop != nil)
+	r.keepRecord(r.recorder.Working())
 	return ralph.Change{
 		Head:       head.String(),
 		Tree:       tree.String(),

@@ -37,6 +37,9 @@ func (e Entry) IsGitlink() bool { return e.Mode == filemode.Submodule }
 // IsBlob says that it is a file or a symbolic link.
 func (e Entry) IsBlob() bool { return e != Entry{} && !e.IsTree() && !e.IsGitlink() }
 
+// String describes an entry: its mode and its object.
+func (e Entry) String() string { return e.Mode.String() + " " + e.Hash.String() }
+
 // item is an entry of a tree with its name.
 type item struct {
 	name string

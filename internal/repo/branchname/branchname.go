@@ -1,4 +1,5 @@
-package repo
+// Package branchname makes names of work branches.
+package branchname
 
 import (
 	"crypto/rand"
@@ -11,17 +12,16 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-
 	"github.com/org/ralph-action/internal/repo/printable"
 )
 
 // slugBytes is the length of the readable part of a default branch name.
 const slugBytes = 40
 
-// BranchSlug is the default branch for a prompt: ralph/ and a slug of its first
+// Slug is the default branch for a prompt: ralph/ and a slug of its first
 // line. The same prompt gives the same branch. A prompt that does not fit, or
 // that has no ASCII letter, is told apart by a short hash.
-func BranchSlug(prompt string) string {
+func Slug(prompt string) string {
 	prompt = strings.TrimSpace(prompt)
 	first, rest, _ := strings.Cut(prompt, "\n")
 	var b strings.Builder
@@ -64,8 +64,13 @@ const (
 	SuffixCommit    = "short-commit-hash" // seven digits of the commit that is checked out
 )
 
-// branchSuffix is what Suffix puts behind a name.
-var branchSuffix = regexp.MustCompile(`^(-[0-9a-z]+)?$`)
+var suffix = regexp.MustCompile(`^(-[0-9a-z]+)?$`)
+
+// IsMadeOf reports whether a name is what Suffix may make of a branch.
+func IsMadeOf(name, branch string) bool {
+	rest, ok := strings.CutPrefix(name, branch)
+	return ok && suffix.MatchString(rest)
+}
 
 // Suffix is a branch name with a suffix of its own, as create-pull-request
 // makes it (its README, input branch-suffix). No kind leaves the name as it is.
