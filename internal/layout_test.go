@@ -34,7 +34,7 @@ var packages = map[string]struct {
 	"config":                {[]string{"ralph", "lib/secret", "sandbox/hosts", "lib/lazyregexp", "agent/catalog"}, "inputs become policies, secrets and lists of hosts"},
 	"run/guard":             {[]string{"ralph", "sandbox/proc", "lib/secret"}, "a command becomes a verdict"},
 	"repo/scm":              {[]string{"ralph", "sandbox/proc", "lib/secret"}, "the team's own commit commands"},
-	"repo":                  {[]string{"ralph", "lib/secret", "lib/atomicfile", "repo/branchname", "repo/files", "repo/gitconfig", "repo/gitdir", "repo/history", "repo/index", "repo/killed", "repo/lfs", "repo/objects", "repo/overlay", "repo/patch", "repo/printable", "repo/remote", "repo/store", "repo/watch", "repo/worktree"}, "a tree becomes commits"},
+	"repo":                  {[]string{"ralph", "lib/secret", "lib/atomicfile", "repo/branchname", "repo/files", "repo/gitconfig", "repo/gitdir", "repo/history", "repo/index", "repo/inspection", "repo/killed", "repo/lfs", "repo/objects", "repo/overlay", "repo/patch", "repo/printable", "repo/remote", "repo/store", "repo/watch", "repo/worktree"}, "a tree becomes commits"},
 	"forge":                 {[]string{"ralph", "lib/secret", "lib/lazyregexp"}, "a record becomes a pull request"},
 	"report":                {[]string{"ralph", "report/doc", "report/memory", "report/words"}, "a record becomes documents"},
 	"report/doc":            {[]string{"ralph"}, "what documents are made of; nothing of runs in it"},
@@ -68,6 +68,7 @@ var packages = map[string]struct {
 	"repo/overlay":     {[]string{"repo/files", "repo/printable", "repo/store"}, "other versions of files in a work tree, for a while; uses no git"},
 	"repo/branchname":  {[]string{"repo/printable"}, "names of work branches; pure"},
 	"repo/killed":      {[]string{"repo/branchname", "repo/files", "repo/gitdir", "repo/printable", "repo/store"}, "what a killed run leaves for the next; uses no git"},
+	"repo/inspection":  {[]string{"ralph", "repo/lfs", "repo/objects", "repo/printable", "repo/store"}, "describes what would be published, for those who judge it"},
 	"repo/watch":       {[]string{"ralph", "repo/printable", "repo/worktree"}, "whether a work tree changes; publishes nothing"},
 	"repo/repotest":    {[]string{"repo/worktree"}, "git for the tests of the git side; tests alone import it"},
 	"repo/store":       {[]string{"repo/printable"}, "objects, trees and packs, out of the agent's reach; knows no branch"},
@@ -87,10 +88,10 @@ var packages = map[string]struct {
 
 	"testing/fakegithub": {[]string{"cli/demo", "testing/openapi"}, "GitHub for tests, on the demo's git and checked by GitHub's own description; tests alone import it"},
 
-	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo", "repo/objects", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
+	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo/inspection", "repo/objects", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
 	"run": {[]string{
 		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/egress", "forge", "run/guard", "agent/hook", "sandbox/hosts", "run/credentials", "inspect", "agent/install", "lib/lazyregexp", "agent/price", "sandbox/proc", "agent/prompt",
-		"ralph", "repo", "repo/branchname", "repo/credentials", "repo/gitdir", "repo/killed", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "run/rundir", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
+		"ralph", "repo", "repo/branchname", "repo/credentials", "repo/gitdir", "repo/inspection", "repo/killed", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "run/rundir", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/stories":     {[]string{"agent/prompt", "ralph", "tasks"}, "joins a task list to a run"},
 	"run/credentials": {[]string{"config", "lib/secret"}, "the values of configuration and environment that must never be shown"},
@@ -111,7 +112,7 @@ var packages = map[string]struct {
 var owners = map[string]struct{ pkg, why string }{
 	"os/exec":                                {"sandbox/proc", "a child is started and ended in one place"},
 	"gopkg.in/yaml.v3":                       {"config", "one reader of configuration"},
-	"github.com/go-git/go-git/v5":            {"repo, repo/branchname, repo/history, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/remote, repo/store, repo/worktree", "one owner of the branch"},
+	"github.com/go-git/go-git/v5":            {"repo, repo/branchname, repo/history, repo/inspection, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/remote, repo/store, repo/worktree", "one owner of the branch"},
 	"github.com/google/go-github/v60/github": {"forge", "one client of the forge"},
 	"github.com/getkin/kin-openapi":          {"testing/openapi", "a library of tests, kept out of the binary"},
 	"github.com/yuin/goldmark":               {"actions/trigger", "one reader of Markdown; other tests render what we publish"},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/store"
 	"github.com/org/ralph-action/internal/repo/worktree"
 )
@@ -42,7 +43,7 @@ func (r *Repo) Changed(then string) ([]string, error) {
 }
 
 // LeftOut is what the last snapshot left out of the run's work.
-func (r *Repo) LeftOut() []LeftOut { return r.line.missing }
+func (r *Repo) LeftOut() []inspection.LeftOut { return r.line.missing }
 
 // Unchanged reports whether branch and base both hold an object at a path; the empty
 // id means that they hold nothing there.

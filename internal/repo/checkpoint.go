@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 	"github.com/org/ralph-action/internal/repo/worktree"
@@ -28,13 +29,13 @@ const (
 // done: on top of new commits of the agent's own it stands in a commit of ours even
 // where that changes nothing. A push that failed is told in the Commit and tried
 // again with the next one. While the snapshot holds what blocks, the error is a
-// *BlockedError, and the snapshot stays.
+// *inspection.BlockedError, and the snapshot stays.
 func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit, error) {
 	s := r.last
 	if s == nil {
 		return ralph.Commit{}, errors.New("checkpoint without a snapshot")
 	}
-	if err := blocked(s.findings); err != nil {
+	if err := inspection.Blocked(s.findings); err != nil {
 		return ralph.Commit{}, err
 	}
 	r.settle()
@@ -72,7 +73,7 @@ func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Comm
 	if s == nil {
 		return ralph.Commit{}, errors.New("checkpoint without a snapshot")
 	}
-	if err := blocked(s.findings); err != nil {
+	if err := inspection.Blocked(s.findings); err != nil {
 		return ralph.Commit{}, err
 	}
 	r.settle()

@@ -10,13 +10,14 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // gate is the last look before a push: what goes out with a commit, below it
 // down to what the server has, was inspected, or is inspected now. The error is a
-// *BlockedError when something may not go.
+// *inspection.BlockedError when something may not go.
 func (r *Repo) gate(ctx context.Context, tip plumbing.Hash, have func(plumbing.Hash) bool) error {
 	if r.opt.Inspect == nil {
 		return nil
@@ -24,7 +25,7 @@ func (r *Repo) gate(ctx context.Context, tip plumbing.Hash, have func(plumbing.H
 	there := have
 	have = func(h plumbing.Hash) bool { return there(h) || r.objects.Upstream[h] || r.insp.theirs[h] }
 	var changes []store.Change
-	var messages []Message
+	var messages []inspection.Message
 	seen := map[plumbing.Hash]bool{}
 	queue := []plumbing.Hash{tip}
 	for len(queue) > 0 {
@@ -51,7 +52,7 @@ func (r *Repo) gate(ctx context.Context, tip plumbing.Hash, have func(plumbing.H
 		if err != nil {
 			return err
 		}
-		messages = append(messages, Message{Commit: h.String(), Text: text})
+		messages = append(messages, inspection.Message{Commit: h.String(), Text: text})
 		queue = append(queue, c.ParentHashes...)
 	}
 	return r.judge(ctx, changes, messages)
@@ -76,14 +77,14 @@ func (r *Repo) there(c *object.Commit, ch store.Change, have func(plumbing.Hash)
 
 // judge inspects what no snapshot has shown. Nothing can be said about what goes
 // away.
-func (r *Repo) judge(ctx context.Context, changes []store.Change, messages []Message) error {
+func (r *Repo) judge(ctx context.Context, changes []store.Change, messages []inspection.Message) error {
 	if r.opt.Inspect == nil {
 		return nil
 	}
 	changes = slices.DeleteFunc(changes, func(ch store.Change) bool {
 		return ch.New == (store.Entry{}) || r.insp.entries[placed{ch.Path, ch.New}]
 	})
-	messages = slices.DeleteFunc(messages, func(m Message) bool { return r.insp.texts[sha256.Sum256([]byte(m.Text))] })
+	messages = slices.DeleteFunc(messages, func(m inspection.Message) bool { return r.insp.texts[sha256.Sum256([]byte(m.Text))] })
 	for _, ch := range changes {
 		if !ch.New.IsBlob() || !r.objects.Store.Has(ch.New.Hash) {
 			continue // nothing of it is sent
@@ -95,13 +96,13 @@ func (r *Repo) judge(ctx context.Context, changes []store.Change, messages []Mes
 	if len(changes) == 0 && len(messages) == 0 {
 		return nil
 	}
-	found, err := r.opt.Inspect(ctx, Inspection{
-		Since: r.describeAll(changes, plumbing.ZeroHash), Messages: messages, Branch: r.server.branch, Last: true,
+	found, err := r.opt.Inspect(ctx, inspection.Request{
+		Since: inspection.Describe(r.objects, changes, plumbing.ZeroHash), Messages: messages, Branch: r.server.branch, Last: true,
 	})
 	if err != nil {
 		return err
 	}
-	if err := blocked(found); err != nil {
+	if err := inspection.Blocked(found); err != nil {
 		r.insp.refused = found
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -39,7 +40,7 @@ func newInspected() inspected {
 	return inspected{entries: map[placed]bool{}, blobs: map[plumbing.Hash]bool{}, texts: map[[sha256.Size]byte]bool{}}
 }
 
-func (i *inspected) pass(changes []store.Change, messages []Message) {
+func (i *inspected) pass(changes []store.Change, messages []inspection.Message) {
 	for _, ch := range changes {
 		i.entries[placed{ch.Path, ch.New}] = true
 		i.blobs[ch.New.Hash] = true
@@ -59,7 +60,7 @@ func (r *Repo) inspect(ctx context.Context, s *snapshot, changes []store.Change)
 	if key == r.insp.last {
 		return r.insp.findings, nil
 	}
-	in := Inspection{Branch: r.State().Branch, LeftOut: s.left}
+	in := inspection.Request{Branch: r.State().Branch, LeftOut: s.left}
 	found, all, err := r.since(ctx, s, changes, &in)
 	if err != nil {
 		return nil, err
@@ -67,13 +68,13 @@ func (r *Repo) inspect(ctx context.Context, s *snapshot, changes []store.Change)
 	if in.Run, in.Total, err = r.runAndTotal(ctx, s); err != nil {
 		return nil, err
 	}
-	r.lack(in.Since, in.Total)
+	r.objects.Lacking(inspection.Entries(in.Since, in.Total))
 	more, err := r.opt.Inspect(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	found = append(found, more...)
-	if blocked(found) == nil {
+	if inspection.Blocked(found) == nil {
 		r.insp.pass(all, in.Messages)
 	}
 	for _, f := range r.insp.kept {
@@ -86,7 +87,7 @@ func (r *Repo) inspect(ctx context.Context, s *snapshot, changes []store.Change)
 }
 
 // since fills in what would be published for the first time.
-func (r *Repo) since(ctx context.Context, s *snapshot, changes []store.Change, in *Inspection) (found []ralph.Finding, all []store.Change, err error) {
+func (r *Repo) since(ctx context.Context, s *snapshot, changes []store.Change, in *inspection.Request) (found []ralph.Finding, all []store.Change, err error) {
 	told := make(map[store.Change]bool, len(changes))
 	take := func(list []store.Change, tree, commit plumbing.Hash) error {
 		all = append(all, list...)
@@ -95,12 +96,12 @@ func (r *Repo) since(ctx context.Context, s *snapshot, changes []store.Change, i
 			told[ch] = true
 			return was || r.inBase(ctx, ch)
 		})
-		links, err := r.links(ctx, list, tree, commit)
+		links, err := inspection.Links(ctx, r.objects, list, tree, commit)
 		if err != nil {
 			return err
 		}
 		found = append(found, links...)
-		in.Since = append(in.Since, r.describeAll(list, commit)...)
+		in.Since = append(in.Since, inspection.Describe(r.objects, list, commit)...)
 		return nil
 	}
 	if err := take(changes, s.public, plumbing.ZeroHash); err != nil {
@@ -125,7 +126,7 @@ func (r *Repo) since(ctx context.Context, s *snapshot, changes []store.Change, i
 		if err != nil {
 			return nil, nil, err
 		}
-		in.Messages = append(in.Messages, Message{Commit: h.String(), Text: text})
+		in.Messages = append(in.Messages, inspection.Message{Commit: h.String(), Text: text})
 	}
 	return found, all, nil
 }
@@ -157,8 +158,8 @@ func (r *Repo) findTheirs(ctx context.Context, commits []plumbing.Hash) error {
 }
 
 // runAndTotal are the run's changes and those a pull request would show.
-func (r *Repo) runAndTotal(ctx context.Context, s *snapshot) (run, total []Changed, err error) {
-	list := func(from plumbing.Hash) ([]Changed, error) {
+func (r *Repo) runAndTotal(ctx context.Context, s *snapshot) (run, total []inspection.Changed, err error) {
+	list := func(from plumbing.Hash) ([]inspection.Changed, error) {
 		c, err := r.objects.Store.Commit(from)
 		if err != nil {
 			return nil, err
@@ -168,7 +169,7 @@ func (r *Repo) runAndTotal(ctx context.Context, s *snapshot) (run, total []Chang
 			return nil, err
 		}
 		changes = slices.DeleteFunc(changes, func(ch store.Change) bool { return r.inBase(ctx, ch) })
-		return r.describeAll(changes, plumbing.ZeroHash), nil
+		return inspection.Describe(r.objects, changes, plumbing.ZeroHash), nil
 	}
 	if run, err = list(r.line.startHead); err != nil {
 		return nil, nil, err
@@ -232,28 +233,4 @@ func (r *Repo) inBase(ctx context.Context, ch store.Change) bool {
 	}
 	was, err := r.objects.Store.Lookup(c.TreeHash, ch.Path)
 	return err == nil && was == ch.Old
-}
-
-// describeAll describes changes, and finds files that were only moved: such a one is a
-// change of the place where it is now.
-func (r *Repo) describeAll(changes []store.Change, commit plumbing.Hash) []Changed {
-	gone := map[plumbing.Hash][]store.Change{}
-	for _, ch := range changes {
-		if ch.New == (store.Entry{}) && ch.Old.IsBlob() {
-			gone[ch.Old.Hash] = append(gone[ch.Old.Hash], ch)
-		}
-	}
-	list := make([]Changed, 0, len(changes))
-	moved := map[string]bool{}
-	for _, ch := range changes {
-		c := r.changed(ch, commit)
-		if from := gone[ch.New.Hash]; ch.Old == (store.Entry{}) && len(from) > 0 {
-			gone[ch.New.Hash] = from[1:]
-			c = r.changed(store.Change{Path: ch.Path, Old: from[0].Old, New: ch.New}, commit)
-			c.From = from[0].Path
-			moved[c.From] = true
-		}
-		list = append(list, c)
-	}
-	return slices.DeleteFunc(list, func(c Changed) bool { return c.NewMode == ModeNone && moved[c.Path] })
 }

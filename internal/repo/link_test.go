@@ -9,11 +9,12 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/inspection"
 )
 
 // seeing inspects and objects to nothing.
 func seeing(o *repo.Options) {
-	o.Inspect = func(context.Context, repo.Inspection) ([]ralph.Finding, error) { return nil, nil }
+	o.Inspect = func(context.Context, inspection.Request) ([]ralph.Finding, error) { return nil, nil }
 }
 
 func TestLinksStayInTheTree(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
@@ -137,8 +138,8 @@ func (r *Repo) leaveOut(ctx context.Context, ch store.Change) bool {
 }
 
 // missing describes what is left out of the run's work.
-func (r *Repo) missing(list []omission) []LeftOut {
-	var out []LeftOut
+func (r *Repo) missing(list []omission) []inspection.LeftOut {
+	var out []inspection.LeftOut
 	for _, o := range list {
 		if o.aside {
 			continue
@@ -147,8 +148,8 @@ func (r *Repo) missing(list []omission) []LeftOut {
 		if reason == protectedReason {
 			reason = ""
 		}
-		for _, c := range r.describeAll(o.changes, plumbing.ZeroHash) {
-			out = append(out, LeftOut{Changed: c, Reason: reason})
+		for _, c := range inspection.Describe(r.objects, o.changes, plumbing.ZeroHash) {
+			out = append(out, inspection.LeftOut{Changed: c, Reason: reason})
 		}
 	}
 	return out
@@ -197,24 +198,11 @@ func hasControl(s string) bool {
 // link (git's verify_path and fsck, CVE-2014-9390, CVE-2018-11235).
 func refusedName(ch store.Change) bool {
 	for part := range strings.SplitSeq(ch.Path, "/") {
-		if gitName(part) {
+		if store.IsGitName(part) {
 			return true
 		}
 	}
 	return ch.New.Mode == filemode.Symlink && strings.EqualFold(ch.Path, ".gitmodules")
-}
-
-// gitName says that HFS+ or NTFS take a name for .git, or that it is that.
-func gitName(part string) bool {
-	visible := strings.Map(func(c rune) rune {
-		if c >= 0x200c && c <= 0x200f || c >= 0x202a && c <= 0x202e || c >= 0x206a && c <= 0x206f || c == 0xfeff {
-			return -1
-		}
-		return c
-	}, part)
-	ntfs, _, _ := strings.Cut(strings.TrimRight(part, " ."), ":")
-	ntfs = strings.TrimRight(ntfs, " .")
-	return strings.EqualFold(visible, ".git") || strings.EqualFold(ntfs, ".git") || strings.EqualFold(ntfs, "git~1")
 }
 
 // oversized finds the changes whose blob the guest left out of its pack for

@@ -7,6 +7,7 @@ import (
 
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/killed"
 	"github.com/org/ralph-action/internal/repo/worktree"
 )
@@ -89,10 +90,10 @@ type Options struct {
 	// Inspect looks at what may be published, at each snapshot, and before a push at
 	// what no snapshot has shown. What it finds comes with Change.Findings; while a
 	// finding of the severity Block is among them, nothing is committed or pushed
-	// (*BlockedError). An error is one of our own machinery. With it, links that
+	// (*inspection.BlockedError). An error is one of our own machinery. With it, links that
 	// leave the tree are found, too. The same content comes again, by the same id, until
 	// it is published. nil: nothing is looked at.
-	Inspect func(ctx context.Context, in Inspection) ([]ralph.Finding, error)
+	Inspect func(ctx context.Context, in inspection.Request) ([]ralph.Finding, error)
 
 	// Pinned are files whose content is decided by the caller at each snapshot,
 	// whatever the guest staged: by path, relative to Dir and slash-separated. A

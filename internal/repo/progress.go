@@ -2,6 +2,7 @@ package repo
 
 import (
 	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/org/ralph-action/internal/repo/watch"
 )
 

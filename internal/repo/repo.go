@@ -13,6 +13,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/branchname"
 	"github.com/org/ralph-action/internal/repo/history"
+	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/killed"
 	"github.com/org/ralph-action/internal/repo/objects"
 	"github.com/org/ralph-action/internal/repo/overlay"
@@ -51,9 +52,9 @@ type Repo struct {
 
 	signing signing
 	insp    inspected
-	overlay *overlay.Overlay // nil: none was put
-	last    *snapshot        // not yet checked out of; nil: none taken
-	refused []LeftOut        // by the server, since the last snapshot
+	overlay *overlay.Overlay     // nil: none was put
+	last    *snapshot            // not yet checked out of; nil: none taken
+	refused []inspection.LeftOut // by the server, since the last snapshot
 	notes   []string
 }
 
@@ -69,7 +70,7 @@ type line struct {
 	public    plumbing.Hash          // of the last snapshot; zero before the first
 	held      map[string]store.Entry // dirty at the start and not to be published
 	lastTree  plumbing.Hash          // of the last snapshot
-	missing   []LeftOut              // of the last snapshot
+	missing   []inspection.LeftOut   // of the last snapshot
 	left      map[string]store.Entry // of the last snapshot, left out of public: as staged
 	judged    map[string]store.Entry // new files that guardrails made and no turn of the agent's changed
 	judging   bool                   // guardrails have run since the last snapshot
@@ -204,7 +205,7 @@ type State struct {
 	Blocked []ralph.Finding
 	// LeftOut is what the server refused since the last snapshot and was taken out of
 	// what was pushed.
-	LeftOut []LeftOut
+	LeftOut []inspection.LeftOut
 }
 
 // State says what has become of the branch so far.

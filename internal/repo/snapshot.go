@@ -8,6 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/store"
 	"github.com/org/ralph-action/internal/repo/worktree"
@@ -24,7 +25,7 @@ type snapshot struct {
 	large    []lfs.File      // what Git LFS keeps of it, that is new
 	pinned   []plumbing.Hash // blobs of ours in public that the guest may lack
 	commits  []plumbing.Hash // the agent's own that are published as they are
-	left     []LeftOut
+	left     []inspection.LeftOut
 	findings []ralph.Finding
 }
 

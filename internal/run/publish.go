@@ -12,6 +12,7 @@ import (
 	"github.com/org/ralph-action/internal/inspect"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/inspection"
 )
 
 // publish pushes what the checkpoints have not, and makes the pull request. A
@@ -31,7 +32,7 @@ func (w *work) publish(run context.Context) {
 		w.commitRest(ctx)
 	}
 	if w.pushes() {
-		var blocked *repo.BlockedError
+		var blocked *inspection.BlockedError
 		if err := w.repo.Push(ctx); errors.As(err, &blocked) {
 			w.couldNot("push", err) // State names what
 		} else if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing/filemode"
+
 	"github.com/org/ralph-action/internal/repo/lines"
 	"github.com/org/ralph-action/internal/repo/store"
 )

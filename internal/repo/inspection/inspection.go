@@ -1,4 +1,6 @@
-package repo
+// Package inspection describes what is about to be published, for those who judge it, and
+// judges symbolic links.
+package inspection
 
 import (
 	"context"
@@ -9,12 +11,13 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/repo/lfs"
+	"github.com/org/ralph-action/internal/repo/objects"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
-// Inspection is what somebody has to look at before it may leave the machine.
+// Request is what has to be inspected before it may leave the machine.
 // All names and texts in it are foreign.
-type Inspection struct {
+type Request struct {
 	// Since is what would be published for the first time: where the tree to
 	// publish differs from the last checkpoint, and where each commit of the
 	// agent's own differs from its first parent, so that what is committed and
@@ -85,7 +88,7 @@ type Changed struct {
 	// content, as of other people's files. Of what a snapshot would publish, NewSize is known.
 	OldSize, NewSize int64
 
-	r        *Repo
+	o        *objects.Objects
 	old, new store.Entry
 }
 
@@ -93,13 +96,13 @@ type Changed struct {
 // 100 MB and is the one OldID names, whatever the agent did to the workspace.
 // Not to be called after the inspection has returned.
 func (c Changed) Old(ctx context.Context) ([]byte, error) {
-	return c.r.objects.Content(ctx, c.old)
+	return c.o.Content(ctx, c.old)
 }
 
 // New is what stands there now, as Old says. Of a file that Git LFS keeps it is
 // the pointer.
 func (c Changed) New(ctx context.Context) ([]byte, error) {
-	return c.r.objects.Content(ctx, c.new)
+	return c.o.Content(ctx, c.new)
 }
 
 // Large is the file behind a pointer of Git LFS, which is published with it. ok is
@@ -110,11 +113,11 @@ func (c Changed) Large() (content io.ReadCloser, size int64, ok bool) {
 	if c.NewMode != ModeFile && c.NewMode != ModeExecutable {
 		return nil, 0, false
 	}
-	p, _, isPointer := lfs.ReadPointer(c.r.objects.Store, c.new.Hash)
+	p, _, isPointer := lfs.ReadPointer(c.o.Store, c.new.Hash)
 	if !isPointer {
 		return nil, 0, false
 	}
-	f, err := lfs.OpenObject(c.r.tree.Common, p)
+	f, err := lfs.OpenObject(c.o.Tree.Common, p)
 	if err != nil {
 		return nil, 0, false
 	}
@@ -124,21 +127,20 @@ func (c Changed) Large() (content io.ReadCloser, size int64, ok bool) {
 	}{lfs.NewVerified(f, p), f}, p.Size, true
 }
 
-// lack notes the contents of changes: whoever asks for one will ask for the others.
-func (r *Repo) lack(lists ...[]Changed) {
-	var entries []store.Entry
+// Entries returns what changes have replaced and what they bring.
+func Entries(lists ...[]Changed) (entries []store.Entry) {
 	for _, c := range slices.Concat(lists...) {
 		entries = append(entries, c.old, c.new)
 	}
-	r.objects.Lacking(entries)
+	return entries
 }
 
 // changed describes a change for an inspection.
-func (r *Repo) changed(ch store.Change, commit plumbing.Hash) Changed {
+func describe(o *objects.Objects, ch store.Change, commit plumbing.Hash) Changed {
 	c := Changed{
 		Path: ch.Path, OldMode: modeOf(ch.Old), NewMode: modeOf(ch.New),
-		OldSize: r.sizeOf(ch.Old), NewSize: r.sizeOf(ch.New),
-		r: r, old: ch.Old, new: ch.New,
+		OldSize: sizeOf(o.Store, ch.Old), NewSize: sizeOf(o.Store, ch.New),
+		o: o, old: ch.Old, new: ch.New,
 	}
 	if c.OldMode != ModeNone {
 		c.OldID = ch.Old.Hash.String()
@@ -166,13 +168,37 @@ func modeOf(e store.Entry) Mode {
 	return ModeNone
 }
 
-func (r *Repo) sizeOf(e store.Entry) int64 {
+func sizeOf(s *store.Store, e store.Entry) int64 {
 	if !e.IsBlob() {
 		return 0
 	}
-	n, err := r.objects.Store.Size(e.Hash)
+	n, err := s.Size(e.Hash)
 	if err != nil {
 		return -1
 	}
 	return n
+}
+
+// Describe describes changes, and finds files that were only moved: each is one change, of
+// the place where it is now. commit is the agent's own that holds them, or zero.
+func Describe(o *objects.Objects, changes []store.Change, commit plumbing.Hash) []Changed {
+	gone := map[plumbing.Hash][]store.Change{}
+	for _, ch := range changes {
+		if ch.New == (store.Entry{}) && ch.Old.IsBlob() {
+			gone[ch.Old.Hash] = append(gone[ch.Old.Hash], ch)
+		}
+	}
+	list := make([]Changed, 0, len(changes))
+	moved := map[string]bool{}
+	for _, ch := range changes {
+		c := describe(o, ch, commit)
+		if from := gone[ch.New.Hash]; ch.Old == (store.Entry{}) && len(from) > 0 {
+			gone[ch.New.Hash] = from[1:]
+			c = describe(o, store.Change{Path: ch.Path, Old: from[0].Old, New: ch.New}, commit)
+			c.From = from[0].Path
+			moved[c.From] = true
+		}
+		list = append(list, c)
+	}
+	return slices.DeleteFunc(list, func(c Changed) bool { return c.NewMode == ModeNone && moved[c.Path] })
 }

@@ -1,4 +1,4 @@
-package repo
+package inspection
 
 import (
 	"os"
@@ -52,14 +52,14 @@ func FuzzFollow(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	r := &Repo{objects: objects.New(s, nil, "", plumbing.ZeroHash)}
+	o := objects.New(s, nil, "", plumbing.ZeroHash)
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { root.Close() })
 	f.Fuzz(func(t *testing.T, target string) {
-		why, err := r.follow(t.Context(), tree, "d/new", target)
+		why, err := follow(t.Context(), o, tree, "d/new", target)
 		if err != nil {
 			t.Fatalf("follow(%q) = %v", target, err)
 		}

@@ -1,4 +1,4 @@
-package repo
+package inspection
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/objects"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -19,11 +20,9 @@ const (
 	maxLinkSteps = 40   // as the kernel follows
 )
 
-// links judges symbolic links that are new or lead elsewhere now: they stay
-// within the tree, whoever checks it out and wherever. What the base had is not judged.
-// A submodule that points to another commit is named; a new repository in the work tree
-// never gets here (leftOut).
-func (r *Repo) links(ctx context.Context, changes []store.Change, tree, commit plumbing.Hash) ([]ralph.Finding, error) {
+// Links finds symbolic links that are new or changed and lead out of the tree, on whatever
+// machine it is checked out. A submodule that points to another commit is reported, too.
+func Links(ctx context.Context, o *objects.Objects, changes []store.Change, tree, commit plumbing.Hash) ([]ralph.Finding, error) {
 	var found []ralph.Finding
 	where := ""
 	if !commit.IsZero() {
@@ -36,7 +35,7 @@ func (r *Repo) links(ctx context.Context, changes []store.Change, tree, commit p
 			f.Severity, f.Rule = ralph.Flag, "submodule"
 			f.Text = fmt.Sprintf("the submodule points to another commit (%s): see that it is on a branch of its repository before this is merged", ch.New.Hash.String()[:7])
 		case ch.New.Mode == filemode.Symlink && (ch.Old.Mode != filemode.Symlink || ch.Old.Hash != ch.New.Hash):
-			why, err := r.leaves(ctx, tree, ch)
+			why, err := leaves(ctx, o, tree, ch)
 			if err != nil {
 				return nil, err
 			}
@@ -53,9 +52,9 @@ func (r *Repo) links(ctx context.Context, changes []store.Change, tree, commit p
 	return found, nil
 }
 
-// leaves says how a link leads out of the tree; empty: it does not.
-func (r *Repo) leaves(ctx context.Context, tree plumbing.Hash, ch store.Change) (string, error) {
-	target, err := r.linkTarget(ctx, ch.New.Hash)
+// leaves says how a link leads out of the tree; empty if it does not.
+func leaves(ctx context.Context, o *objects.Objects, tree plumbing.Hash, ch store.Change) (string, error) {
+	target, err := linkTarget(ctx, o, ch.New.Hash)
 	if err != nil {
 		return "cannot be read", nil //nolint:nilerr // it is the finding
 	}
@@ -64,7 +63,7 @@ func (r *Repo) leaves(ctx context.Context, tree plumbing.Hash, ch store.Change) 
 		targets = append(targets, strings.ReplaceAll(target, `\`, "/")) // as Windows reads it
 	}
 	for _, t := range targets {
-		why, err := r.follow(ctx, tree, ch.Path, t)
+		why, err := follow(ctx, o, tree, ch.Path, t)
 		if why != "" || err != nil {
 			return why, err
 		}
@@ -74,7 +73,7 @@ func (r *Repo) leaves(ctx context.Context, tree plumbing.Hash, ch store.Change) 
 
 // follow walks a link as the kernel would. What does not exist is walked by its
 // name.
-func (r *Repo) follow(ctx context.Context, tree plumbing.Hash, name, target string) (string, error) {
+func follow(ctx context.Context, o *objects.Objects, tree plumbing.Hash, name, target string) (string, error) {
 	if why := oddTarget(target); why != "" {
 		return why, nil
 	}
@@ -94,11 +93,11 @@ func (r *Repo) follow(ctx context.Context, tree plumbing.Hash, name, target stri
 			}
 			at = at[:len(at)-1]
 			continue
-		case gitName(part):
+		case store.IsGitName(part):
 			return "leads into git's own folder" + through, nil
 		}
 		at = append(slices.Clip(at), part)
-		e, err := r.objects.Store.Lookup(tree, strings.Join(at, "/"))
+		e, err := o.Store.Lookup(tree, strings.Join(at, "/"))
 		if err != nil {
 			return "", err
 		}
@@ -108,7 +107,7 @@ func (r *Repo) follow(ctx context.Context, tree plumbing.Hash, name, target stri
 		if steps++; steps > maxLinkSteps {
 			return "", nil // nobody can follow it
 		}
-		next, err := r.linkTarget(ctx, e.Hash)
+		next, err := linkTarget(ctx, o, e.Hash)
 		if err != nil {
 			return "cannot be followed", nil //nolint:nilerr // it is the finding
 		}
@@ -138,7 +137,7 @@ func oddTarget(target string) string {
 	return ""
 }
 
-func (r *Repo) linkTarget(ctx context.Context, h plumbing.Hash) (string, error) {
-	b, err := r.objects.Blob(ctx, h, 1<<20)
+func linkTarget(ctx context.Context, o *objects.Objects, h plumbing.Hash) (string, error) {
+	b, err := o.Blob(ctx, h, 1<<20)
 	return string(b), err
 }

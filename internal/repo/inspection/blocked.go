@@ -1,4 +1,4 @@
-package repo
+package inspection
 
 import (
 	"fmt"
@@ -27,8 +27,8 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("nothing is published: %s: %s; and %d more", at, printable.Line(first.Text, 400), len(e.Findings)-1)
 }
 
-// blocked is a *BlockedError when one of the findings is grave enough.
-func blocked(findings []ralph.Finding) error {
+// Blocked returns a *BlockedError if a finding has the severity Block.
+func Blocked(findings []ralph.Finding) error {
 	var grave []ralph.Finding
 	for _, f := range findings {
 		if f.Severity == ralph.Block {
