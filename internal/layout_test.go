@@ -59,7 +59,7 @@ var packages = map[string]struct {
 	"repo/gitdir":      {[]string{"repo/files", "repo/gitconfig"}, "where a work tree keeps its git folder, and what it was cloned from"},
 	"repo/credentials": {[]string{"lib/atomicfile", "repo/files", "repo/gitconfig", "repo/gitdir"}, "what the agent must not read or plant in a git folder; uses no git"},
 	"repo/remote":      {[]string{"lib/secret", "repo/printable", "repo/store"}, "git's smart HTTP with one repository, and what a server's refusals mean"},
-	"repo/lfs":         {[]string{"repo/files", "repo/printable", "repo/remote", "repo/store"}, "Git LFS: pointers, objects and the batch API"},
+	"repo/lfs":         {[]string{"repo/files", "repo/gitconfig", "repo/index", "repo/printable", "repo/remote", "repo/store", "repo/worktree"}, "Git LFS: pointers, objects, the batch API, and whether git can use it here"},
 	"repo/index":       {nil, "git's index; pure"},
 	"repo/worktree":    {[]string{"repo/files", "repo/gitconfig", "repo/gitdir", "repo/index", "repo/printable", "repo/store"}, "git in the sandbox, and what it shows of the work tree"},
 	"repo/objects":     {[]string{"repo/lines", "repo/remote", "repo/store", "repo/worktree"}, "objects from the work tree, the store or a server; merges trees"},

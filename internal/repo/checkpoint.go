@@ -92,7 +92,7 @@ func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Comm
 		r.line.ours[h] = true
 	}
 	r.line.tip, r.line.tipTree, r.line.untold = s.parent, parent.TreeHash, true
-	r.needs(s.large)
+	r.large.Need(s.large)
 	c, err := r.describe(s, before)
 	if err != nil {
 		return ralph.Commit{}, err
@@ -153,7 +153,7 @@ func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
 	}
 	r.line.ours[tip] = true
 	r.line.tip, r.line.tipTree, r.line.untold = tip, s.public, false
-	r.needs(s.large)
+	r.large.Need(s.large)
 	return true, nil
 }
 

@@ -1,16 +1,13 @@
 package repo
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -29,21 +26,21 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 	if err := r.earlier(); err != nil {
 		return err
 	}
-	if len(r.large.need) == 0 {
+	files := r.large.Needed()
+	if len(files) == 0 {
 		return nil
 	}
-	for _, f := range r.large.need {
+	for _, f := range files {
 		if r.opt.Inspect != nil && !r.insp.blobs[f.Blob] {
 			return fmt.Errorf("%q: its large file was not inspected", printable.Line(f.Path, 200))
 		}
 	}
-	files := slices.SortedFunc(maps.Values(r.large.need), func(a, b lfs.File) int { return cmp.Compare(a.Path, b.Path) })
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if end, ok := ctx.Deadline(); ok {
 		limited, cancel = context.WithTimeoutCause(ctx, time.Until(end)/2, errors.New("no time left for large files"))
 	}
 	defer cancel()
-	failed := r.sendLarge(limited, files)
+	failed := r.large.Send(limited, r.lfsServer(), files)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -64,7 +61,7 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 	for _, ch := range taken {
 		delete(blobs, ch.New.Hash)
 		p, _, _ := lfs.ReadPointer(r.objects.Store, ch.New.Hash)
-		reason := "Git LFS did not take it: " + printable.Line(failed[p.OID].Error(), 400)
+		reason := lfs.NotTaken(failed[p.OID])
 		if byReason[reason] == nil {
 			byReason[reason] = &omission{reason: reason}
 		}
@@ -78,53 +75,9 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 		return errors.Join(slices.Collect(maps.Values(failed))...)
 	}
 	for oid, err := range failed {
-		delete(r.large.need, oid)
-		if lfs.Final(err) {
-			r.large.refused[oid] = "Git LFS did not take it: " + printable.Line(err.Error(), 400)
-		}
+		r.large.Drop(oid, err)
 	}
 	return nil
-}
-
-// sendLarge uploads objects, a few at once, and returns what became of those
-// that did not arrive, by their oid.
-func (r *Repo) sendLarge(ctx context.Context, files []lfs.File) map[string]error {
-	server := r.lfsServer()
-	failed := map[string]error{}
-	for chunk := range lfs.Chunks(files) {
-		answers, err := server.Batch(ctx, chunk)
-		if err != nil {
-			for _, f := range chunk {
-				failed[f.OID] = err
-			}
-			continue
-		}
-		var wg sync.WaitGroup
-		results := make([]error, len(chunk))
-		slots := make(chan struct{}, lfs.AtOnce)
-		for i, f := range chunk {
-			slots <- struct{}{}
-			wg.Go(func() {
-				defer func() { <-slots }()
-				a, ok := answers[f.OID]
-				if !ok {
-					results[i] = errors.New("the LFS server did not say where to send it")
-					return
-				}
-				results[i] = server.Upload(ctx, f, a, func(p lfs.Pointer) (*os.File, error) { return lfs.OpenObject(r.tree.Common, p) })
-			})
-		}
-		wg.Wait()
-		for i, f := range chunk {
-			if results[i] != nil {
-				failed[f.OID] = results[i]
-				continue
-			}
-			r.large.there[f.OID] = true
-			delete(r.large.need, f.OID)
-		}
-	}
-	return failed
 }
 
 // objectIDs finds LFS objects as GitHub names them in its refusal of a push.
@@ -147,20 +100,18 @@ func (r *Repo) withoutUnknown(refused error) bool {
 			return false
 		}
 		p, _, ok := lfs.ReadPointer(r.objects.Store, ch.New.Hash)
-		return ok && (named[p.OID] || all && !r.large.there[p.OID])
+		return ok && (named[p.OID] || all && !r.large.OnServer(p))
 	})
 	if err != nil || len(taken) == 0 {
 		return false
 	}
 	for _, ch := range taken {
 		p, _, _ := lfs.ReadPointer(r.objects.Store, ch.New.Hash)
-		r.large.refused[p.OID] = unknownReason
+		r.large.Refused[p.OID] = lfs.Unknown
 	}
-	r.withdrawn(omission{reason: unknownReason, changes: taken})
+	r.withdrawn(omission{reason: lfs.Unknown, changes: taken})
 	return true
 }
-
-const unknownReason = "the server refuses a Git LFS pointer whose object it does not have"
 
 // noteOnce is for what may happen with each push.
 func (r *Repo) noteOnce(text string) {

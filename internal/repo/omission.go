@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -97,11 +98,11 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []store.Change)
 	if large.changes, err = r.oversized(ctx, rest); err != nil {
 		return nil, err
 	}
-	unknown := omission{reason: unknownReason}
-	if len(r.large.refused) > 0 {
+	unknown := omission{reason: lfs.Unknown}
+	if len(r.large.Refused) > 0 {
 		rest = slices.DeleteFunc(rest, func(ch store.Change) bool {
 			p, _, ok := lfs.ReadPointer(r.objects.Store, ch.New.Hash)
-			if ok = ok && r.large.refused[p.OID] == unknownReason; ok {
+			if ok = ok && r.large.Refused[p.OID] == lfs.Unknown; ok {
 				unknown.changes = append(unknown.changes, ch)
 			}
 			return ok
@@ -112,9 +113,17 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []store.Change)
 	if err != nil {
 		return nil, err
 	}
-	lost, err := r.dangling(ctx, kept)
+	reasons, err := r.large.Dangling(ctx, r.lfsServer(), kept, r.objects.Store, r.line.startHead, r.base)
 	if err != nil {
 		return nil, err
+	}
+	var lost []omission
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		o := omission{reason: reason}
+		for _, f := range reasons[reason] {
+			o.changes = append(o.changes, store.Change{Path: f.Path, New: store.Entry{Mode: filemode.Regular, Hash: f.Blob}})
+		}
+		lost = append(lost, o)
 	}
 	for _, f := range kept {
 		if !slices.ContainsFunc(lost, func(o omission) bool { return o.has(f.Blob) }) {

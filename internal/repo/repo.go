@@ -15,6 +15,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/history"
 	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/killed"
+	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/objects"
 	"github.com/org/ralph-action/internal/repo/overlay"
 	"github.com/org/ralph-action/internal/repo/remote"
@@ -46,9 +47,10 @@ type Repo struct {
 	askedAt plumbing.Hash        // the tip of the base when the forge was asked
 	writes  remote.Advertisement // what the server offered to a push, as seen last; without caps: not known
 
-	line   line
-	server server
-	large  largeFiles
+	line       line
+	server     server
+	large      *lfs.Files
+	largeEarly bool // LFS files of commits made here before the run were looked at
 
 	signing signing
 	insp    inspected
@@ -111,7 +113,7 @@ func Open(ctx context.Context, opt Options) (*Repo, error) {
 	if err := ralph.CheckBranch(opt.Branch); err != nil {
 		return nil, fmt.Errorf("branch %q: %w", opt.Branch, err)
 	}
-	r := &Repo{opt: opt, large: newLargeFiles()}
+	r := &Repo{opt: opt}
 	r.insp = newInspected()
 	r.signing = signing{made: map[plumbing.Hash]plumbing.Hash{}, sent: map[plumbing.Hash]bool{}}
 	branch, base, err := connect(opt)
@@ -129,6 +131,7 @@ func (r *Repo) open(ctx context.Context, branch, base *remote.Server) (err error
 	if err != nil {
 		return err
 	}
+	r.large = lfs.NewFiles(r.tree.Common)
 	r.recorder = killed.NewRecorder(r.tree.GitDir)
 	if err := r.tree.InTheMiddle(); err != nil {
 		return err
@@ -140,7 +143,7 @@ func (r *Repo) open(ctx context.Context, branch, base *remote.Server) (err error
 		return err
 	}
 	if r.base, r.clean, err = r.tree.Look(ctx); err != nil {
-		return r.filterTrouble(ctx, err)
+		return r.checkLFS().Explain(ctx, err)
 	}
 	r.asked = r.opt.Branch
 	if r.opt.Killed != nil && r.opt.Killed.Branch == r.asked {
