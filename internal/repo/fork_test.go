@@ -14,6 +14,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/repo/branchname"
+	"github.com/org/ralph-action/internal/repo/publish"
 	"github.com/org/ralph-action/internal/repo/remote"
 )
 
@@ -181,7 +182,7 @@ func TestPushToFork(t *testing.T) {
 			}
 			write(t, filepath.Join(dir, "z.txt"), "z\n")
 			r.pushed(t, fork)
-			if err := r.DeleteBranch(t.Context()); !errors.Is(err, repo.ErrHasChanges) {
+			if err := r.DeleteBranch(t.Context()); !errors.Is(err, publish.ErrHasChanges) {
 				t.Errorf("DeleteBranch() = %v, want it refused", err)
 			}
 		})
@@ -208,7 +209,7 @@ func TestDeleteBranch(t *testing.T) {
 	f := newForge(t)
 	seed := f.seed(t, map[string]string{"a.txt": "a\n"})
 	first := f.night(t, "shallow", "x.txt", "x\n")
-	if err := first.DeleteBranch(t.Context()); !errors.Is(err, repo.ErrHasChanges) {
+	if err := first.DeleteBranch(t.Context()); !errors.Is(err, publish.ErrHasChanges) {
 		t.Errorf("DeleteBranch() with changes = %v, want ErrHasChanges", err)
 	}
 	squash(t, seed)

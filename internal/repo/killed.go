@@ -24,14 +24,14 @@ func (r *Repo) takeOver(ctx context.Context, k *killed.Run) error {
 	if err != nil {
 		return err
 	}
-	c, err := r.objects.Store.Commit(r.base)
+	c, err := r.store.Commit(r.base)
 	if err != nil || tree == c.TreeHash {
 		return err
 	}
-	if err := r.objects.ImportNew(ctx, []plumbing.Hash{tree}, c.TreeHash); err != nil {
+	if err := r.branch.ImportNew(ctx, []plumbing.Hash{tree}, c.TreeHash); err != nil {
 		return err
 	}
-	changes, err := r.objects.Store.Diff(c.TreeHash, tree, nil)
+	changes, err := r.store.Diff(c.TreeHash, tree, nil)
 	if err != nil {
 		return err
 	}
@@ -46,24 +46,24 @@ func (r *Repo) takeOver(ctx context.Context, k *killed.Run) error {
 		}
 	}
 	if len(r.own) > 0 {
-		r.note("a run of this branch was killed: the %d file(s) it left uncommitted are its work, and are published with this run's", len(r.own))
+		r.branch.Note("a run of this branch was killed: the %d file(s) it left uncommitted are its work, and are published with this run's", len(r.own))
 	}
 	return nil
 }
 
-// makeWay prepares the checkout of tip for what a killed run left uncommitted: git
+// makeRoom prepares the checkout of tip for what a killed run left uncommitted: git
 // refuses to overwrite it, also with the same content. What tip holds as well is put
 // into the index, where git finds it. Where tip has something else, as when somebody
 // pushed meanwhile, tip's version is taken and the other one kept.
-func (r *Repo) makeWay(ctx context.Context, tip plumbing.Hash) error {
-	c, err := r.objects.Store.Commit(tip)
+func (r *Repo) makeRoom(ctx context.Context, tip plumbing.Hash) error {
+	c, err := r.store.Commit(tip)
 	if err != nil {
 		return err
 	}
 	var there, other strings.Builder
 	kept := map[string]store.Entry{}
 	for _, ch := range r.own {
-		target, err := r.objects.Store.Lookup(c.TreeHash, ch.Path)
+		target, err := r.store.Lookup(c.TreeHash, ch.Path)
 		switch {
 		case err != nil:
 			return err
@@ -99,26 +99,26 @@ func (r *Repo) makeWay(ctx context.Context, tip plumbing.Hash) error {
 
 // keepAside keeps files as a commit that a reference of ours names.
 func (r *Repo) keepAside(ctx context.Context, files map[string]store.Entry) error {
-	at, err := r.objects.Store.Commit(r.base)
+	at, err := r.store.Commit(r.base)
 	if err != nil {
 		return err
 	}
-	tree, err := r.objects.Store.Edit(at.TreeHash, files)
+	tree, err := r.store.Edit(at.TreeHash, files)
 	if err != nil {
 		return err
 	}
-	now := r.now()
-	kept, err := r.objects.Store.WriteCommit(&object.Commit{
+	now := r.opt.Clock()
+	kept, err := r.store.WriteCommit(&object.Commit{
 		Author: r.opt.Committer.Signature(now), Committer: r.opt.Committer.Signature(now),
 		Message: "ralph: what a killed run left uncommitted\n", TreeHash: tree, ParentHashes: []plumbing.Hash{r.base},
 	})
 	if err != nil {
 		return err
 	}
-	if err := r.objects.ExportCommit(ctx, kept, r.base); err != nil {
+	if err := r.branch.ExportCommit(ctx, kept, r.base); err != nil {
 		return err
 	}
 	ref := "refs/ralph/kept/" + kept.String()
-	r.note("of what a killed run left uncommitted, %d file(s) are different on the branch %s by now: the branch's are taken, and the others kept as %s", len(files), r.opt.Branch, ref)
+	r.branch.Note("of what a killed run left uncommitted, %d file(s) are different on the branch %s by now: the branch's are taken, and the others kept as %s", len(files), r.opt.Branch, ref)
 	return r.tree.Git(ctx, nil, nil, "update-ref", ref, kept.String())
 }

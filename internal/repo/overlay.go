@@ -38,14 +38,14 @@ func (r *Repo) Overlay(ctx context.Context, match func(path string) bool) (chang
 	if r.overlay != nil {
 		return nil, errors.New("overlaid already")
 	}
-	if r.history.BaseTip.IsZero() {
+	if r.branch.BaseTip.IsZero() {
 		return nil, nil
 	}
-	base, err := r.objects.Commit(ctx, r.history.BaseTip)
+	base, err := r.branch.Commit(ctx, r.branch.BaseTip)
 	if err != nil {
 		return nil, err
 	}
-	changes, err := r.objects.Store.Diff(r.line.startTree, base.TreeHash, nil)
+	changes, err := r.store.Diff(r.state.startTree, base.TreeHash, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -95,14 +95,14 @@ func (r *Repo) baseContents(ctx context.Context, changes []store.Change) (map[pl
 	for i, ch := range changes {
 		entries[i] = ch.New
 	}
-	r.objects.ImportBlobs(ctx, 2*maxOverlaidBytes, entries...)
+	r.branch.ImportBlobs(ctx, 2*maxOverlaidBytes, entries...)
 	contents := map[plumbing.Hash][]byte{}
 	size := 0
 	for _, ch := range changes {
 		if !ch.New.IsBlob() {
 			continue
 		}
-		b, err := r.objects.Content(ctx, ch.New)
+		b, err := r.branch.Content(ctx, ch.New)
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", printable.Line(ch.Path, 200), err)
 		}
@@ -121,12 +121,12 @@ func (r *Repo) hold(ctx context.Context, touched []string) error {
 	if err != nil {
 		return err
 	}
-	l := &r.line
-	if err := r.objects.ImportNew(ctx, []plumbing.Hash{tree}, l.tipTree, l.startTree); err != nil {
+	l := &r.state
+	if err := r.branch.ImportNew(ctx, []plumbing.Hash{tree}, r.branch.TipTree, l.startTree); err != nil {
 		return err
 	}
 	for _, name := range touched {
-		e, err := r.objects.Store.Lookup(tree, name)
+		e, err := r.store.Lookup(tree, name)
 		if err != nil {
 			return err
 		}

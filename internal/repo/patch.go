@@ -2,6 +2,8 @@ package repo
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"slices"
 
@@ -9,6 +11,7 @@ import (
 
 	"github.com/org/ralph-action/internal/repo/patch"
 	"github.com/org/ralph-action/internal/repo/store"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // Patch writes the work that is not published, from the last commit of the line
@@ -19,44 +22,69 @@ import (
 // bytes are named in comments at its top. Nothing to write is no error. Names and contents
 // are foreign text, and may hold what nothing was published for.
 func (r *Repo) Patch(ctx context.Context, w io.Writer, limit int64) error {
-	to, of, err := r.standing(ctx)
+	to, of, err := r.worktreeState(ctx)
 	if err != nil || to.IsZero() {
 		return err
 	}
 	if of == "" {
-		if to, err = r.objects.Store.Edit(to, r.line.left); err != nil {
+		if to, err = r.store.Edit(to, r.state.left); err != nil {
 			return err
 		}
 	}
-	from, err := r.objects.Store.Commit(r.lastPublished())
+	from, err := r.store.Commit(r.lastPublished())
 	if err != nil {
 		return err
 	}
-	changes, err := r.objects.Store.Diff(from.TreeHash, to, nil)
+	changes, err := r.store.Diff(from.TreeHash, to, nil)
 	if err != nil {
 		return err
 	}
 	changes = slices.DeleteFunc(changes, func(ch store.Change) bool { return r.tree.IsRunFile(ch.Path) })
-	r.objects.ImportOld(ctx, changes)
-	content := func(e store.Entry) ([]byte, error) { return r.objects.Content(ctx, e) }
+	r.branch.ImportOld(ctx, changes)
+	content := func(e store.Entry) ([]byte, error) { return r.branch.Content(ctx, e) }
 	return patch.Write(w, of, changes, content, limit)
 }
 
 // lastPublished is the last commit of the line that the server has, below commits
 // that were made here before the run as well.
 func (r *Repo) lastPublished() plumbing.Hash {
-	at, s := r.server.synced, r.start
-	if at != r.line.startHead || s.Resumed || s.Restarted || s.Updated || r.server.aside {
+	at, s := r.branch.Synced, r.start
+	if at != r.branch.Start || s.Resumed || s.Restarted || s.Updated || r.branch.Aside {
 		return at
 	}
 	for h := at; ; {
-		if r.onServerNow(h) {
+		if r.branch.OnServer(h) {
 			return h
 		}
-		c, err := r.objects.Store.Commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil || len(c.ParentHashes) == 0 {
 			return at
 		}
 		h = c.ParentHashes[0]
 	}
+}
+
+// worktreeState is the work that Patch writes: what the last snapshot found. In the
+// middle of a merge or with conflicts, which no snapshot takes, it is what stands in
+// the work tree, markers included; in the middle of a rebase, what was to be rebased.
+// of says in words what that is, and is empty for a snapshot.
+func (r *Repo) worktreeState(ctx context.Context) (tree plumbing.Hash, of string, err error) {
+	var unfinished *worktree.UnfinishedError
+	if !errors.As(r.tree.Unfinished(ctx), &unfinished) {
+		return r.state.public, "", nil
+	}
+	if h := r.tree.RebaseHead(); !h.IsZero() {
+		if err := r.branch.ImportCommit(ctx, h); err != nil {
+			return plumbing.ZeroHash, "", err
+		}
+		c, err := r.store.Commit(h)
+		if err != nil {
+			return plumbing.ZeroHash, "", err
+		}
+		return c.TreeHash, fmt.Sprintf("in the middle of a rebase: the commits up to %s, without what was done since it began", h.String()[:7]), nil
+	}
+	if tree, _, err = r.tree.Stage(ctx); err != nil {
+		return plumbing.ZeroHash, "", err
+	}
+	return tree, "with " + unfinished.What + ", as it stands", r.branch.Import(ctx, []string{tree.String()}, "--revs", "--filter=blob:none")
 }

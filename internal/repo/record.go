@@ -13,10 +13,10 @@ import (
 // noted once.
 func (r *Repo) keepRecord(working bool) {
 	rec := killed.Record{Branch: r.asked, Name: r.opt.Branch, Base: r.start.Base, Working: working}
-	for _, name := range slices.Sorted(maps.Keys(r.line.held)) {
-		rec.Held = append(rec.Held, killed.Path{Path: []byte(name), Is: r.line.held[name].String()})
+	for _, name := range slices.Sorted(maps.Keys(r.state.held)) {
+		rec.Held = append(rec.Held, killed.Path{Path: []byte(name), Is: r.state.held[name].String()})
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.line.made)) {
+	for _, name := range slices.Sorted(maps.Keys(r.state.made)) {
 		rec.Held = append(rec.Held, killed.Path{Path: []byte(name)})
 	}
 	own, err := r.uncommitted()
@@ -28,19 +28,19 @@ func (r *Repo) keepRecord(working bool) {
 	}
 	if err != nil && !r.recordFailed {
 		r.recordFailed = true
-		r.note("the record of the run's own files could not be written; should the run be killed, the next one cannot tell them from others: %s", printable.Line(err.Error(), 200))
+		r.branch.Note("the record of the run's own files could not be written; should the run be killed, the next one cannot tell them from others: %s", printable.Line(err.Error(), 200))
 	}
 }
 
 // uncommitted returns the run's own changes that no commit of the workspace holds, as
 // far as the last snapshot has seen them.
 func (r *Repo) uncommitted() ([]store.Change, error) {
-	l := &r.line
+	l := &r.state
 	seen := l.lastTree
 	if seen.IsZero() {
 		seen = l.begun
 	}
-	changes, err := r.objects.Store.Diff(l.headTree, seen, nil)
+	changes, err := r.store.Diff(l.headTree, seen, nil)
 	return slices.DeleteFunc(changes, func(ch store.Change) bool {
 		held, ok := l.held[ch.Path]
 		return l.made[ch.Path] || ok && held == ch.New

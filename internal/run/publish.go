@@ -11,8 +11,8 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/inspect"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/repo/inspection"
+	"github.com/org/ralph-action/internal/repo/publish"
 )
 
 // publish pushes what the checkpoints have not, and makes the pull request. A
@@ -126,7 +126,7 @@ func (w *work) earlierLeftOut() []ralph.Finding {
 }
 
 // nothingLeft takes the success from a run of which nothing could be published.
-func (w *work) nothingLeft(state repo.State) {
+func (w *work) nothingLeft(state publish.State) {
 	if state.HeadSHA != "" || !w.rec.report.Outcome.Row().Yields || len(ralph.OfSeverity(w.rec.report.Findings, ralph.LeftOut)) == 0 {
 		return
 	}

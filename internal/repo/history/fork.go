@@ -80,7 +80,7 @@ func (hist *History) newest(ctx context.Context, list []plumbing.Hash) (plumbing
 // agent may have written objects under false names: the server shows the part of the
 // history that the store lacks. adv is what the server offers to readers.
 func (hist *History) IsAncestor(ctx context.Context, adv remote.Advertisement, old, tip plumbing.Hash) (bool, error) {
-	met, edges, err := reaches(hist.Store, []plumbing.Hash{tip}, old, hist.Known)
+	met, edges, err := reaches(hist.Store, []plumbing.Hash{tip}, old, hist.Published)
 	if met || err != nil {
 		return met, err
 	}

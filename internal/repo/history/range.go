@@ -127,7 +127,7 @@ func (hist *History) find(ctx context.Context, tip plumbing.Hash, bases []plumbi
 		return hist.local(ctx, tip, bases)
 	}
 	// What only we have, down to what the server has.
-	there := hist.Known
+	there := hist.Published
 	if hist.BaseRemote != nil {
 		there = hist.Upstream
 	}

@@ -1,4 +1,4 @@
-package repo
+package publish
 
 import (
 	"context"
@@ -27,26 +27,26 @@ var (
 // The base is the one last seen, at the last push. When it has moved since the
 // run began, it is fetched. An error says nothing about the branch: true is
 // returned with it. ErrBaseGone says that the base was deleted.
-func (r *Repo) Ahead(ctx context.Context) (bool, error) {
-	tip := r.server.tip
-	if r.objects.Remote == nil || !r.opt.Push || r.server.pending {
-		tip = r.line.tip
+func (b *Branch) Ahead(ctx context.Context) (bool, error) {
+	tip := b.ServerTip
+	if b.Remote == nil || !b.opt.Push || b.Pending {
+		tip = b.Tip
 	}
 	switch {
 	case tip.IsZero():
 		return false, nil // nothing was published
-	case r.start.Base == "":
+	case b.Base == "":
 		return true, nil // a desk that knows no base
-	case r.history.BaseTip.IsZero():
-		return true, fmt.Errorf("%w: %s", ErrBaseGone, r.start.Base)
+	case b.BaseTip.IsZero():
+		return true, fmt.Errorf("%w: %s", ErrBaseGone, b.Base)
 	}
-	return r.ahead(ctx, tip)
+	return b.ahead(ctx, tip)
 }
 
-func (r *Repo) ahead(ctx context.Context, tip plumbing.Hash) (bool, error) {
-	ahead, err := r.history.Differs(ctx, tip)
+func (b *Branch) ahead(ctx context.Context, tip plumbing.Hash) (bool, error) {
+	ahead, err := b.Differs(ctx, tip)
 	if err != nil {
-		return true, fmt.Errorf("compare %s with %s: %w", r.server.branch, r.start.Base, err)
+		return true, fmt.Errorf("compare %s with %s: %w", b.Name, b.Base, err)
 	}
 	return ahead, nil
 }
@@ -55,46 +55,46 @@ func (r *Repo) ahead(ctx context.Context, tip plumbing.Hash) (bool, error) {
 // base lacks (else ErrHasChanges), and still be where it was last seen (else
 // remote.ErrNotFastForward). A branch that is gone already is no error. The workspace
 // keeps its own.
-func (r *Repo) DeleteBranch(ctx context.Context) error {
-	if r.objects.Remote == nil || !r.opt.Push {
+func (b *Branch) DeleteBranch(ctx context.Context) error {
+	if b.Remote == nil || !b.opt.Push {
 		return errors.New("no branch of a server to delete")
 	}
-	branch := r.server.branch
-	if r.objects.BaseRemote == nil && (branch == r.start.Base || branch == r.opt.DefaultBranch) || branch == "" {
+	branch := b.Name
+	if b.BaseRemote == nil && (branch == b.Base || branch == b.opt.DefaultBranch) || branch == "" {
 		return fmt.Errorf("delete %s: it is the base or the default branch", branch)
 	}
-	if r.server.pending {
+	if b.Pending {
 		return fmt.Errorf("delete %s: %w", branch, ErrHasChanges)
 	}
-	err := r.objects.Remote.Retry(ctx, func() error {
-		adv, err := r.objects.Remote.Refs(ctx, remote.ReceivePack)
+	err := b.Remote.Retry(ctx, func() error {
+		adv, err := b.Remote.Refs(ctx, remote.ReceivePack)
 		if err != nil {
 			return err
 		}
-		if r.objects.BaseRemote == nil {
-			r.history.BaseTip = adv.Branch(r.start.Base)
+		if b.BaseRemote == nil {
+			b.BaseTip = adv.Branch(b.Base)
 		}
 		old := adv.Branch(branch)
 		switch {
 		case old.IsZero():
-			r.server.tip = old
+			b.ServerTip = old
 			return nil
-		case old != r.server.tip:
+		case old != b.ServerTip:
 			return remote.ErrNotFastForward
-		case r.history.BaseTip.IsZero():
-			return fmt.Errorf("%w: %s", ErrBaseGone, r.start.Base)
+		case b.BaseTip.IsZero():
+			return fmt.Errorf("%w: %s", ErrBaseGone, b.Base)
 		}
-		ahead, err := r.ahead(ctx, old)
+		ahead, err := b.ahead(ctx, old)
 		if err != nil {
 			return err
 		}
 		if ahead {
 			return ErrHasChanges
 		}
-		if err := r.objects.Remote.Send(ctx, adv, branch, old, plumbing.ZeroHash, nil); err != nil {
+		if err := b.Remote.Send(ctx, adv, branch, old, plumbing.ZeroHash, nil); err != nil {
 			return err
 		}
-		r.server.tip = plumbing.ZeroHash
+		b.ServerTip = plumbing.ZeroHash
 		return nil
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package repo
+package publish
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -24,46 +25,46 @@ const (
 
 // withdrawUnsignable takes out of the line what the API cannot carry: a push
 // that fails each time would lose everything else, too.
-func (r *Repo) withdrawUnsignable() error {
-	chain, err := r.unpublished()
+func (b *Branch) withdrawUnsignable() error {
+	chain, err := b.unpublished()
 	if err != nil {
 		return nil //nolint:nilerr // such a line holds commits of before the run, and is judged file by file
 	}
 	found := false
 	for _, h := range chain {
-		c, err := r.objects.Store.Commit(h)
+		c, err := b.Store.Commit(h)
 		if err != nil {
 			return err
 		}
-		parent, err := r.objects.Store.Commit(c.ParentHashes[0])
+		parent, err := b.Store.Commit(c.ParentHashes[0])
 		if err != nil {
 			return err
 		}
-		changes, err := r.objects.Store.Diff(parent.TreeHash, c.TreeHash, nil)
+		changes, err := b.Store.Diff(parent.TreeHash, c.TreeHash, nil)
 		if err != nil {
 			return err
 		}
-		found = found || slices.ContainsFunc(changes, r.unsignable)
+		found = found || slices.ContainsFunc(changes, b.unsignable)
 	}
 	if !found {
 		return nil // withdraw would make merges anew
 	}
-	large := omission{reason: fmt.Sprintf("larger than %d MB, which the forge's API does not take; use Git LFS, ignore it, or set sign-commits to false", maxSignedBytes/1_000_000)}
-	named := omission{reason: "the name is not UTF-8, which the forge's API does not take; rename it, or set sign-commits to false"}
-	taken, err := r.withdraw(r.unsignable)
+	large := inspection.Omission{Reason: fmt.Sprintf("larger than %d MB, which the forge's API does not take; use Git LFS, ignore it, or set sign-commits to false", maxSignedBytes/1_000_000)}
+	named := inspection.Omission{Reason: "the name is not UTF-8, which the forge's API does not take; rename it, or set sign-commits to false"}
+	taken, err := b.withdraw(b.unsignable)
 	if err != nil {
 		return err
 	}
 	for _, ch := range taken {
 		if utf8.ValidString(ch.Path) {
-			large.changes = append(large.changes, ch)
+			large.Changes = append(large.Changes, ch)
 		} else {
-			named.changes = append(named.changes, ch)
+			named.Changes = append(named.Changes, ch)
 		}
 	}
-	for _, o := range []omission{large, named} {
-		if len(o.changes) > 0 {
-			r.withdrawn(o)
+	for _, o := range []inspection.Omission{large, named} {
+		if len(o.Changes) > 0 {
+			b.withdrawn(o)
 		}
 	}
 	return nil
@@ -71,24 +72,24 @@ func (r *Repo) withdrawUnsignable() error {
 
 // unsignable says that the API cannot carry a change. A name that is not UTF-8
 // cannot even be removed.
-func (r *Repo) unsignable(ch store.Change) bool {
-	return !utf8.ValidString(ch.Path) || r.tooLarge(ch)
+func (b *Branch) unsignable(ch store.Change) bool {
+	return !utf8.ValidString(ch.Path) || b.tooLarge(ch)
 }
 
-func (r *Repo) tooLarge(ch store.Change) bool {
-	if !ch.New.IsBlob() || !r.objects.Store.Has(ch.New.Hash) {
+func (b *Branch) tooLarge(ch store.Change) bool {
+	if !ch.New.IsBlob() || !b.Store.Has(ch.New.Hash) {
 		return false
 	}
-	size, err := r.objects.Store.Size(ch.New.Hash)
+	size, err := b.Store.Size(ch.New.Hash)
 	return err == nil && size > maxSignedBytes
 }
 
 // openBlob reads a blob. The store serves one goroutine at a time: a small blob
 // is read at once, a large one copied to a file.
-func (r *Repo) openBlob(h plumbing.Hash) (io.ReadCloser, error) {
-	r.signing.reading.Lock()
-	defer r.signing.reading.Unlock()
-	o, err := r.objects.Store.Object(h)
+func (b *Branch) openBlob(h plumbing.Hash) (io.ReadCloser, error) {
+	b.signing.reading.Lock()
+	defer b.signing.reading.Unlock()
+	o, err := b.Store.Object(h)
 	if err != nil {
 		return nil, fmt.Errorf("object %s: %w", h, err)
 	}
@@ -101,7 +102,7 @@ func (r *Repo) openBlob(h plumbing.Hash) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("object %s: %w", h, err)
 	}
 	defer rd.Close()
-	f, err := r.objects.Store.Temp("outgoing-*.blob")
+	f, err := b.Store.Temp("outgoing-*.blob")
 	if err != nil {
 		return nil, err
 	}

@@ -34,15 +34,15 @@ func connect(opt Options) (branch, base *remote.Server, err error) {
 	return remotes(opt)
 }
 
-// findKnown finds what the server has of the checked-out history: commits made
+// findPublished finds what the server has of the checked-out history: commits made
 // here before the run (a step that committed) have to be published too. What
 // the remote-tracking branches and the server's own branches reach is known; a
 // history that meets none of them was cloned without any and is taken as
 // known.
 //
 // In a fork this is said of the base's repository, and findFork of the fork.
-func (r *Repo) findKnown(ctx context.Context, adv remote.Advertisement) error {
-	if err := r.findLocal(ctx, r.objects.BaseOffer); err != nil || r.objects.BaseRemote == nil {
+func (r *Repo) findPublished(ctx context.Context, adv remote.Advertisement) error {
+	if err := r.findLocal(ctx, r.branch.BaseOffer); err != nil || r.branch.BaseRemote == nil {
 		return err
 	}
 	return r.findFork(ctx, adv)
@@ -74,43 +74,43 @@ func (r *Repo) findLocal(ctx context.Context, adv remote.Advertisement) error {
 	if local == 0 || local > maxLocal || len(edge) == 0 {
 		return nil
 	}
-	r.note("%d commit(s) made here before the run are not on the server and are published with it", local)
-	if r.line.local = true; len(edge) == 1 {
-		r.line.edge = edge[0]
+	r.branch.Note("%d commit(s) made here before the run are not on the server and are published with it", local)
+	if r.state.local = true; len(edge) == 1 {
+		r.branch.Edge = edge[0]
 	}
-	r.objects.Known = map[plumbing.Hash]bool{}
+	r.branch.Published = map[plumbing.Hash]bool{}
 	for _, h := range edge {
-		if err := r.objects.ImportCommit(ctx, h); err != nil {
+		if err := r.branch.ImportCommit(ctx, h); err != nil {
 			return err
 		}
-		r.objects.Known[h] = true
+		r.branch.Published[h] = true
 	}
-	return r.objects.ImportNew(ctx, []plumbing.Hash{r.base}, edge...)
+	return r.branch.ImportNew(ctx, []plumbing.Hash{r.base}, edge...)
 }
 
 // unpublishedLocal reports whether the run starts from commits that were made here
 // before it, are not on the server, and change something: they are published even
 // when the agent adds nothing. In doubt it is true.
 func (r *Repo) unpublishedLocal(ctx context.Context, head plumbing.Hash) bool {
-	if !r.line.local || head != r.base && !r.start.Updated {
+	if !r.state.local || head != r.base && !r.start.Updated {
 		return false
 	}
-	if r.server.aside { // the branch they stand on is not proposed
-		trees, err := r.objects.Trees(ctx, r.server.synced, head)
+	if r.branch.Aside { // the branch they stand on is not proposed
+		trees, err := r.branch.Trees(ctx, r.branch.Synced, head)
 		return err != nil || trees[0] != trees[1]
 	}
-	if r.history.BaseTip.IsZero() {
+	if r.branch.BaseTip.IsZero() {
 		return true
 	}
-	differs, err := r.history.Differs(ctx, head)
+	differs, err := r.branch.Differs(ctx, head)
 	return differs || err != nil
 }
 
 // findFork finds what a fork lacks of the history that its branch will stand
 // on, and takes it from the base's server: the push has to bring it along.
 func (r *Repo) findFork(ctx context.Context, adv remote.Advertisement) error {
-	r.objects.Upstream = r.objects.Known
-	r.objects.Known = map[plumbing.Hash]bool{}
+	r.branch.Upstream = r.branch.Published
+	r.branch.Published = map[plumbing.Hash]bool{}
 	there := map[plumbing.Hash]bool{}
 	var have []plumbing.Hash
 	for _, h := range adv.Refs {
@@ -124,9 +124,9 @@ func (r *Repo) findFork(ctx context.Context, adv remote.Advertisement) error {
 		have = append(have, h)
 	}
 	var want []plumbing.Hash
-	for h := range r.objects.Upstream {
+	for h := range r.branch.Upstream {
 		if there[h] {
-			r.objects.Known[h] = true
+			r.branch.Published[h] = true
 		} else {
 			want = append(want, h)
 		}
@@ -134,22 +134,22 @@ func (r *Repo) findFork(ctx context.Context, adv remote.Advertisement) error {
 	if len(want) == 0 {
 		return nil
 	}
-	if err := r.objects.Fetch(ctx, r.objects.BaseRemote, r.objects.BaseOffer, remote.Wanted{Tips: want, Have: have}); err != nil {
-		return fmt.Errorf("fetch what the fork lacks from %s: %w", r.objects.BaseRemote.URL.Redacted(), err)
+	if err := r.branch.Fetch(ctx, r.branch.BaseRemote, r.branch.BaseOffer, remote.Wanted{Tips: want, Have: have}); err != nil {
+		return fmt.Errorf("fetch what the fork lacks from %s: %w", r.branch.BaseRemote.URL.Redacted(), err)
 	}
-	sp, err := history.Walk(r.objects.Store, want, func(h plumbing.Hash) bool { return there[h] })
+	sp, err := history.Walk(r.store, want, func(h plumbing.Hash) bool { return there[h] })
 	if err != nil {
 		return err
 	}
 	for h := range sp.Own {
-		r.objects.Upstream[h], r.objects.Apart[h] = true, true
+		r.branch.Upstream[h], r.branch.Apart[h] = true, true
 	}
 	for _, h := range sp.Edges {
 		// The push compares with its folders.
-		if _, err := r.objects.Commit(ctx, h); err != nil {
+		if _, err := r.branch.Commit(ctx, h); err != nil {
 			return err
 		}
-		r.objects.Known[h], r.objects.Upstream[h] = true, true
+		r.branch.Published[h], r.branch.Upstream[h] = true, true
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package repo
+package publish
 
 import (
 	"context"
@@ -72,36 +72,36 @@ type signing struct {
 // lacks is made anew there, on top of what the branch holds, and the branch
 // moves once, at the end. The server's commits are others than the line's from
 // then on, as if somebody else had pushed them.
-func (r *Repo) pushSigned(ctx context.Context, adv remote.Advertisement) error {
-	old := adv.Branch(r.server.branch)
-	if err := r.recognise(ctx, old); err != nil {
+func (b *Branch) pushSigned(ctx context.Context, adv remote.Advertisement) error {
+	old := adv.Branch(b.Name)
+	if err := b.recognise(ctx, old); err != nil {
 		return err
 	}
-	if err := r.buildOn(ctx, old); err != nil {
+	if err := b.buildOn(ctx, old); err != nil {
 		return err
 	}
-	if err := r.withdrawUnsignable(); err != nil || !r.server.pending {
+	if err := b.withdrawUnsignable(); err != nil || !b.Pending {
 		return err // nothing may be left
 	}
-	tip, chain, err := r.unsigned(adv)
+	tip, chain, err := b.unsigned(adv)
 	if err != nil {
 		return err
 	}
 	var made []SignedCommit
-	at, err := r.objects.Store.Commit(tip)
+	at, err := b.Store.Commit(tip)
 	if err != nil {
 		return err
 	}
 	tree := at.TreeHash
 	for _, c := range slices.Backward(chain) {
-		want, to, err := r.onTop(ctx, adv, c, tip, tree)
+		want, to, err := b.onTop(ctx, adv, c, tip, tree)
 		if err != nil {
 			return err
 		}
 		if want == nil {
 			continue // brings nothing new
 		}
-		one, err := r.signOne(ctx, *want)
+		one, err := b.signOne(ctx, *want)
 		if err != nil {
 			return err
 		}
@@ -109,71 +109,71 @@ func (r *Repo) pushSigned(ctx context.Context, adv remote.Advertisement) error {
 		tip, tree = plumbing.NewHash(one.ID), to
 	}
 	if tip != old {
-		r.signing.made[tip] = r.line.tip
-		moved, err := r.opt.Signer.MoveBranch(ctx, r.server.branch, tip.String(), old.IsZero())
+		b.signing.made[tip] = b.Tip
+		moved, err := b.opt.Signer.MoveBranch(ctx, b.Name, tip.String(), old.IsZero())
 		if err != nil {
 			return err
 		}
 		if moved {
 			return remote.ErrNotFastForward
 		}
-		r.countSigned(made)
+		b.countSigned(made)
 	}
-	if !r.objects.Store.Has(tip) {
-		if err := r.fetchForeign(ctx, tip); err != nil {
+	if !b.Store.Has(tip) {
+		if err := b.fetchForeign(ctx, tip); err != nil {
 			return fmt.Errorf("fetch the commits the forge made: %w", err)
 		}
 	}
-	r.server.tip, r.server.onto, r.server.pushed, r.server.synced = tip, tip, tip, r.line.tip
-	r.objects.Known[tip] = true
-	r.server.join = plumbing.ZeroHash
+	b.ServerTip, b.Onto, b.Pushed, b.Synced = tip, tip, tip, b.Tip
+	b.Published[tip] = true
+	b.Join = plumbing.ZeroHash
 	return nil
 }
 
 // recognise finds a branch that stands where this run brought it, though the
 // answer got lost.
-func (r *Repo) recognise(ctx context.Context, old plumbing.Hash) error {
-	end, ours := r.signing.made[old]
-	if !ours || old == r.server.tip {
+func (b *Branch) recognise(ctx context.Context, old plumbing.Hash) error {
+	end, ours := b.signing.made[old]
+	if !ours || old == b.ServerTip {
 		return nil
 	}
-	for h := r.line.tip; h != end; {
-		c, err := r.objects.Store.Commit(h)
-		if err != nil || len(c.ParentHashes) == 0 || h == r.server.synced {
+	for h := b.Tip; h != end; {
+		c, err := b.Store.Commit(h)
+		if err != nil || len(c.ParentHashes) == 0 || h == b.Synced {
 			return nil // the line was made anew since
 		}
 		h = c.ParentHashes[0]
 	}
-	if !r.objects.Store.Has(old) {
-		if err := r.fetchForeign(ctx, old); err != nil {
+	if !b.Store.Has(old) {
+		if err := b.fetchForeign(ctx, old); err != nil {
 			return fmt.Errorf("fetch the commits the forge made: %w", err)
 		}
 	}
-	r.server.tip, r.server.onto, r.server.synced = old, old, end
-	r.objects.Known[old] = true
+	b.ServerTip, b.Onto, b.Synced = old, old, end
+	b.Published[old] = true
 	return nil
 }
 
 // unsigned lists the commits to make, newest first, and what they go on top of.
 // Commits that were made here before the run are among them.
-func (r *Repo) unsigned(adv remote.Advertisement) (onto plumbing.Hash, chain []*object.Commit, err error) {
-	h := r.line.tip
+func (b *Branch) unsigned(adv remote.Advertisement) (onto plumbing.Hash, chain []*object.Commit, err error) {
+	h := b.Tip
 	for {
-		if r.server.onto.IsZero() && r.onServer(adv, h) {
+		if b.Onto.IsZero() && b.surelyOnServer(adv, h) {
 			return h, chain, nil
 		}
-		if !r.server.onto.IsZero() && h == r.server.synced {
-			if join, err := r.objects.Store.Commit(r.server.join); err == nil && join.ParentHashes[0] == r.server.onto {
+		if !b.Onto.IsZero() && h == b.Synced {
+			if join, err := b.Store.Commit(b.Join); err == nil && join.ParentHashes[0] == b.Onto {
 				chain = []*object.Commit{join}
 			}
-			return r.server.onto, chain, nil
+			return b.Onto, chain, nil
 		}
-		c, err := r.objects.Store.Commit(h)
+		c, err := b.Store.Commit(h)
 		if err != nil {
-			return onto, nil, fmt.Errorf("no way from %s down to what the server has: %w", r.line.tip, err)
+			return onto, nil, fmt.Errorf("no way from %s down to what the server has: %w", b.Tip, err)
 		}
 		if len(c.ParentHashes) == 0 {
-			return onto, nil, fmt.Errorf("no way from %s down to what the server has", r.line.tip)
+			return onto, nil, fmt.Errorf("no way from %s down to what the server has", b.Tip)
 		}
 		chain = append(chain, c)
 		h = c.ParentHashes[0]
@@ -181,8 +181,8 @@ func (r *Repo) unsigned(adv remote.Advertisement) (onto plumbing.Hash, chain []*
 }
 
 // onServer says that the server has a commit for certain.
-func (r *Repo) onServer(adv remote.Advertisement, h plumbing.Hash) bool {
-	if r.objects.Known[h] {
+func (b *Branch) surelyOnServer(adv remote.Advertisement, h plumbing.Hash) bool {
+	if b.Published[h] {
 		return true
 	}
 	for _, tip := range adv.Refs {
@@ -196,38 +196,38 @@ func (r *Repo) onServer(adv remote.Advertisement, h plumbing.Hash) bool {
 // onTop describes a commit of the line on top of another one, whose tree is
 // base. A merge keeps its other parents when the server has them, and is one
 // commit with what it brought when not. nil: it brings nothing.
-func (r *Repo) onTop(ctx context.Context, adv remote.Advertisement, c *object.Commit, tip, base plumbing.Hash) (*SignCommit, plumbing.Hash, error) {
-	parent, err := r.objects.Store.Commit(c.ParentHashes[0])
+func (b *Branch) onTop(ctx context.Context, adv remote.Advertisement, c *object.Commit, tip, base plumbing.Hash) (*SignCommit, plumbing.Hash, error) {
+	parent, err := b.Store.Commit(c.ParentHashes[0])
 	if err != nil {
 		return nil, base, err
 	}
 	tree := c.TreeHash
 	if parent.TreeHash != base {
 		var conflict string
-		if tree, conflict, err = r.objects.Merge(ctx, parent.TreeHash, c.TreeHash, base); err != nil {
+		if tree, conflict, err = b.Merge(ctx, parent.TreeHash, c.TreeHash, base); err != nil {
 			return nil, base, err
 		}
 		if conflict != "" {
-			return nil, base, &conflictError{path: conflict}
+			return nil, base, &ConflictError{Path: conflict}
 		}
 	}
 	want := &SignCommit{Message: c.Message, Parents: []string{tip.String()}, Base: base.String(), Tree: tree.String()}
 	for _, p := range c.ParentHashes[1:] {
-		if c.Hash == r.line.startHead || r.onServer(adv, p) {
+		if c.Hash == b.Start || b.surelyOnServer(adv, p) {
 			want.Parents = append(want.Parents, p.String())
 		}
 	}
 	if tree == base && len(want.Parents) == 1 && c.TreeHash != parent.TreeHash {
 		return nil, base, nil
 	}
-	changes, err := r.objects.Store.Diff(base, tree, nil)
+	changes, err := b.Store.Diff(base, tree, nil)
 	if err != nil {
 		return nil, base, err
 	}
 	unseen := slices.DeleteFunc(slices.Clone(changes), func(ch store.Change) bool {
-		return r.there(c, ch, func(h plumbing.Hash) bool { return r.onServer(adv, h) })
+		return b.there(c, ch, func(h plumbing.Hash) bool { return b.surelyOnServer(adv, h) })
 	})
-	if err := r.judge(ctx, unseen, nil); err != nil {
+	if err := b.judge(ctx, unseen, nil); err != nil {
 		return nil, base, err
 	}
 	before := map[plumbing.Hash]bool{}
@@ -235,7 +235,7 @@ func (r *Repo) onTop(ctx context.Context, adv remote.Advertisement, c *object.Co
 		before[ch.Old.Hash] = true
 	}
 	for _, ch := range changes {
-		f, err := r.signFile(ch, before)
+		f, err := b.signFile(ch, before)
 		if err != nil {
 			return nil, base, err
 		}
@@ -246,30 +246,30 @@ func (r *Repo) onTop(ctx context.Context, adv remote.Advertisement, c *object.Co
 
 // signFile describes a change. A blob that is not in the store, stood in the
 // tree before, or was sent before, is on the server.
-func (r *Repo) signFile(ch store.Change, before map[plumbing.Hash]bool) (SignFile, error) {
+func (b *Branch) signFile(ch store.Change, before map[plumbing.Hash]bool) (SignFile, error) {
 	if ch.New == (store.Entry{}) {
 		return SignFile{Path: ch.Path, Mode: fmt.Sprintf("%06o", uint32(ch.Old.Mode))}, nil
 	}
 	f := SignFile{Path: ch.Path, Mode: fmt.Sprintf("%06o", uint32(ch.New.Mode)), ID: ch.New.Hash.String()}
-	if h := ch.New.Hash; ch.New.IsBlob() && r.objects.Store.Has(h) && !before[h] && !r.signing.sent[h] {
-		size, err := r.objects.Store.Size(h)
+	if h := ch.New.Hash; ch.New.IsBlob() && b.Store.Has(h) && !before[h] && !b.signing.sent[h] {
+		size, err := b.Store.Size(h)
 		if err != nil {
 			return f, fmt.Errorf("object %s: %w", h, err)
 		}
-		f.Size, f.Open = size, func() (io.ReadCloser, error) { return r.openBlob(h) }
+		f.Size, f.Open = size, func() (io.ReadCloser, error) { return b.openBlob(h) }
 	}
 	return f, nil
 }
 
 // signOne has one commit made and takes it into the store.
-func (r *Repo) signOne(ctx context.Context, want SignCommit) (SignedCommit, error) {
-	one, err := r.opt.Signer.SignCommit(ctx, want)
+func (b *Branch) signOne(ctx context.Context, want SignCommit) (SignedCommit, error) {
+	one, err := b.opt.Signer.SignCommit(ctx, want)
 	if err != nil {
-		return one, r.signError(err)
+		return one, b.signError(err)
 	}
 	for _, f := range want.Files {
 		if f.Open != nil {
-			r.signing.sent[plumbing.NewHash(f.ID)] = true
+			b.signing.sent[plumbing.NewHash(f.ID)] = true
 		}
 	}
 	id, err := worktree.ParseHash(one.ID)
@@ -282,13 +282,13 @@ func (r *Repo) signOne(ctx context.Context, want SignCommit) (SignedCommit, erro
 	if got := plumbing.ComputeHash(plumbing.CommitObject, one.Object); got != id {
 		return one, fmt.Errorf("the forge made the commit %s and described %s", id, got)
 	}
-	_, err = r.objects.Store.Write(plumbing.CommitObject, one.Object)
+	_, err = b.Store.Write(plumbing.CommitObject, one.Object)
 	return one, err
 }
 
 // signError makes a refusal for want of the right to change workflow files what
 // a push would have made of it.
-func (r *Repo) signError(err error) error {
+func (b *Branch) signError(err error) error {
 	var refused interface {
 		error
 		WorkflowFile() string
@@ -300,16 +300,16 @@ func (r *Repo) signError(err error) error {
 }
 
 // countSigned takes note of commits that are on a branch now.
-func (r *Repo) countSigned(made []SignedCommit) {
+func (b *Branch) countSigned(made []SignedCommit) {
 	for _, one := range made {
-		r.signing.commits++
+		b.signing.commits++
 		if one.Verified {
 			continue
 		}
-		r.signing.unsure++
-		if !r.signing.noted {
-			r.signing.noted = true
-			r.note("the forge made the commit %s and does not call it verified (%s): it signs for bots alone, GITHUB_TOKEN or the token of a GitHub App; a personal token's commits stay unsigned", one.ID[:7], printable.Line(one.Reason, 100))
+		b.signing.unsure++
+		if !b.signing.noted {
+			b.signing.noted = true
+			b.Note("the forge made the commit %s and does not call it verified (%s): it signs for bots alone, GITHUB_TOKEN or the token of a GitHub App; a personal token's commits stay unsigned", one.ID[:7], printable.Line(one.Reason, 100))
 		}
 	}
 }
