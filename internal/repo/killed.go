@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/repo/killed"
 	"github.com/org/ralph-action/internal/repo/store"
@@ -107,11 +106,7 @@ func (r *Repo) keepAside(ctx context.Context, files map[string]store.Entry) erro
 	if err != nil {
 		return err
 	}
-	now := r.opt.Clock()
-	kept, err := r.store.WriteCommit(&object.Commit{
-		Author: r.opt.Committer.Signature(now), Committer: r.opt.Committer.Signature(now),
-		Message: "ralph: what a killed run left uncommitted\n", TreeHash: tree, ParentHashes: []plumbing.Hash{r.base},
-	})
+	kept, err := r.store.NewCommit(r.opt.Committer, r.opt.Clock(), "ralph: what a killed run left uncommitted\n", tree, r.base)
 	if err != nil {
 		return err
 	}

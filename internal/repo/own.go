@@ -103,13 +103,9 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 		if history.Restarts(c) || r.opt.Forged != nil && r.opt.Forged(c.Message) {
 			return "their messages tell of a run as only checkpoints may", nil
 		}
-		var parent plumbing.Hash
-		if len(c.ParentHashes) > 0 {
-			p, err := r.store.Commit(c.ParentHashes[0])
-			if err != nil {
-				return "one of them is damaged", nil
-			}
-			parent = p.TreeHash
+		parent, err := r.store.ParentTree(c)
+		if err != nil {
+			return "one of them is damaged", nil //nolint:nilerr // it is the reason
 		}
 		empty := false
 		changes, err := r.store.Diff(parent, c.TreeHash, func(h plumbing.Hash) { empty = empty || h == store.EmptyTree && h != c.TreeHash })

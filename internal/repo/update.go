@@ -163,21 +163,11 @@ func (r *Repo) restart(tip, from plumbing.Hash) (plumbing.Hash, error) {
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	now := r.opt.Clock()
-	return r.store.WriteCommit(&object.Commit{
-		Author: r.opt.Committer.Signature(now), Committer: r.opt.Committer.Signature(now),
-		Message: fmt.Sprintf("ralph: start again from %s\n\nAll changes of this branch were in %s already.\n\n%s: %s\n",
-			r.start.Base, r.start.Base, history.RestartTrailer, from),
-		TreeHash: c.TreeHash, ParentHashes: []plumbing.Hash{tip, from},
-	})
+	message := fmt.Sprintf("ralph: start again from %s\n\nAll changes of this branch were in %s already.\n\n%s: %s\n", r.start.Base, r.start.Base, history.RestartTrailer, from)
+	return r.store.NewCommit(r.opt.Committer, r.opt.Clock(), message, c.TreeHash, tip, from)
 }
 
 // mergeCommit merges the base into a commit of the branch.
 func (r *Repo) mergeCommit(head, base, tree plumbing.Hash) (plumbing.Hash, error) {
-	now := r.opt.Clock()
-	return r.store.WriteCommit(&object.Commit{
-		Author: r.opt.Committer.Signature(now), Committer: r.opt.Committer.Signature(now),
-		Message:  fmt.Sprintf("Merge branch '%s' into %s\n", r.start.Base, r.opt.Branch),
-		TreeHash: tree, ParentHashes: []plumbing.Hash{head, base},
-	})
+	return r.store.NewCommit(r.opt.Committer, r.opt.Clock(), fmt.Sprintf("Merge branch '%s' into %s\n", r.start.Base, r.opt.Branch), tree, head, base)
 }

@@ -26,16 +26,7 @@ func (b *Branch) gate(ctx context.Context, tip plumbing.Hash, have func(plumbing
 	have = func(h plumbing.Hash) bool { return there(h) || b.Upstream[h] || b.Theirs[h] }
 	var changes []store.Change
 	var messages []inspection.Message
-	seen := map[plumbing.Hash]bool{}
-	queue := []plumbing.Hash{tip}
-	for len(queue) > 0 {
-		h := queue[0]
-		queue = queue[1:]
-		if seen[h] || have(h) {
-			continue
-		}
-		seen[h] = true
-		c, err := b.Store.Commit(h)
+	for c, err := range b.Store.Since(tip, have) {
 		if err != nil {
 			return err
 		}
@@ -48,12 +39,11 @@ func (b *Branch) gate(ctx context.Context, tip plumbing.Hash, have func(plumbing
 				changes = append(changes, ch)
 			}
 		}
-		text, err := b.Store.MessageText(h)
+		text, err := b.Store.MessageText(c.Hash)
 		if err != nil {
 			return err
 		}
-		messages = append(messages, inspection.Message{Commit: h.String(), Text: text})
-		queue = append(queue, c.ParentHashes...)
+		messages = append(messages, inspection.Message{Commit: c.Hash.String(), Text: text})
 	}
 	return b.judge(ctx, changes, messages)
 }

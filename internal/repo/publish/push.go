@@ -355,13 +355,9 @@ func (b *Branch) replay(ctx context.Context, onto plumbing.Hash) (plumbing.Hash,
 func (b *Branch) Rebase(ctx context.Context, chain []*object.Commit, onto plumbing.Hash) ([]plumbing.Hash, error) {
 	var made []plumbing.Hash
 	for _, c := range slices.Backward(chain) {
-		var was plumbing.Hash
-		if len(c.ParentHashes) > 0 {
-			parent, err := b.Store.Commit(c.ParentHashes[0])
-			if err != nil {
-				return nil, err
-			}
-			was = parent.TreeHash
+		was, err := b.Store.ParentTree(c)
+		if err != nil {
+			return nil, err
 		}
 		base, err := b.Store.Commit(onto)
 		if err != nil {
@@ -381,11 +377,7 @@ func (b *Branch) Rebase(ctx context.Context, chain []*object.Commit, onto plumbi
 		if tree == base.TreeHash && len(parents) == 1 && c.TreeHash != was {
 			continue
 		}
-		onto, err = b.Store.WriteCommit(&object.Commit{
-			Author: c.Author, Committer: c.Committer, Message: c.Message,
-			TreeHash: tree, ParentHashes: parents,
-		})
-		if err != nil {
+		if onto, err = b.Store.Recommit(c, tree, parents...); err != nil {
 			return nil, err
 		}
 		made = append(made, onto)

@@ -197,14 +197,14 @@ func (b *Branch) surelyOnServer(adv remote.Advertisement, h plumbing.Hash) bool 
 // base. A merge keeps its other parents when the server has them, and is one
 // commit with what it brought when not. nil: it brings nothing.
 func (b *Branch) onTop(ctx context.Context, adv remote.Advertisement, c *object.Commit, tip, base plumbing.Hash) (*SignCommit, plumbing.Hash, error) {
-	parent, err := b.Store.Commit(c.ParentHashes[0])
+	parent, err := b.Store.ParentTree(c)
 	if err != nil {
 		return nil, base, err
 	}
 	tree := c.TreeHash
-	if parent.TreeHash != base {
+	if parent != base {
 		var conflict string
-		if tree, conflict, err = b.Merge(ctx, parent.TreeHash, c.TreeHash, base); err != nil {
+		if tree, conflict, err = b.Merge(ctx, parent, c.TreeHash, base); err != nil {
 			return nil, base, err
 		}
 		if conflict != "" {
@@ -217,7 +217,7 @@ func (b *Branch) onTop(ctx context.Context, adv remote.Advertisement, c *object.
 			want.Parents = append(want.Parents, p.String())
 		}
 	}
-	if tree == base && len(want.Parents) == 1 && c.TreeHash != parent.TreeHash {
+	if tree == base && len(want.Parents) == 1 && c.TreeHash != parent {
 		return nil, base, nil
 	}
 	changes, err := b.Store.Diff(base, tree, nil)

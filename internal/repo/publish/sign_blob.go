@@ -36,11 +36,7 @@ func (b *Branch) withdrawUnsignable() error {
 		if err != nil {
 			return err
 		}
-		parent, err := b.Store.Commit(c.ParentHashes[0])
-		if err != nil {
-			return err
-		}
-		changes, err := b.Store.Diff(parent.TreeHash, c.TreeHash, nil)
+		changes, err := b.Store.ChangesOf(c)
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/lfs"
@@ -62,7 +61,7 @@ func (b *Branch) withdraw(unwanted func(store.Change) bool) ([]store.Change, err
 		if err != nil {
 			return nil, err
 		}
-		parent, err := b.Store.Commit(c.ParentHashes[0])
+		parent, err := b.Store.ParentTree(c)
 		if err != nil {
 			return nil, err
 		}
@@ -90,13 +89,10 @@ func (b *Branch) withdraw(unwanted func(store.Change) bool) ([]store.Change, err
 		case tree == c.TreeHash && tip == c.ParentHashes[0] && len(parents) == len(c.ParentHashes):
 			tip, tipTree = h, tree
 			continue
-		case tree == tipTree && c.TreeHash != parent.TreeHash && len(parents) == 1 && (h != b.Tip || tip == b.Synced):
+		case tree == tipTree && c.TreeHash != parent && len(parents) == 1 && (h != b.Tip || tip == b.Synced):
 			continue
 		}
-		if tip, err = b.Store.WriteCommit(&object.Commit{
-			Author: c.Author, Committer: c.Committer, Message: c.Message,
-			TreeHash: tree, ParentHashes: parents,
-		}); err != nil {
+		if tip, err = b.Store.Recommit(c, tree, parents...); err != nil {
 			return nil, err
 		}
 		tipTree = tree
