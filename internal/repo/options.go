@@ -9,7 +9,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/killed"
-	"github.com/org/ralph-action/internal/repo/publish"
+	"github.com/org/ralph-action/internal/repo/signing"
 	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
@@ -39,7 +39,7 @@ type Options struct {
 	Contact *Contact
 	// Signer has the forge make, and sign, the commits that are pushed; nil: they
 	// are pushed as they are. The workspace keeps its own, unsigned.
-	Signer publish.Signer
+	Signer signing.Signer
 	// Ask asks the forge about a branch that is on the server, with its tip: once in
 	// Begin, and again in Follow. nil: what files hold decides alone.
 	Ask func(ctx context.Context, branch, tip string) (Word, error)

@@ -16,6 +16,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/remote"
+	"github.com/org/ralph-action/internal/repo/signing"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -24,8 +25,8 @@ type Options struct {
 	Branch        string // as it was asked for
 	DefaultBranch string
 	Push          bool
-	Signer        Signer // nil: commits are pushed as they are
-	Continue      bool   // the branch is somebody else's: when it is deleted it is not made again
+	Signer        signing.Signer // nil: commits are pushed as they are
+	Continue      bool           // the branch is somebody else's: when it is deleted it is not made again
 	Committer     store.Identity
 	Inspect       func(ctx context.Context, in inspection.Request) ([]ralph.Finding, error)
 }
@@ -76,7 +77,8 @@ type Branch struct {
 	Refused []inspection.LeftOut // by the server, since the last snapshot
 
 	writes     remote.Advertisement // what the server offered to a push, as seen last; without Caps: not known
-	signing    signing
+	signing    *signing.Session
+	signed     signed
 	largeEarly bool // LFS files of commits made here before the run were looked at
 }
 
@@ -85,7 +87,7 @@ func New(h *history.History, large *lfs.Files, opt Options) *Branch {
 	return &Branch{
 		History: h, Large: large, opt: opt, Name: opt.Branch, Ours: map[plumbing.Hash]bool{},
 		entries: map[placed]bool{}, blobs: map[plumbing.Hash]bool{}, texts: map[[sha256.Size]byte]bool{},
-		signing: signing{made: map[plumbing.Hash]plumbing.Hash{}, sent: map[plumbing.Hash]bool{}},
+		signing: signing.New(opt.Signer, h.Store), signed: signed{made: map[plumbing.Hash]plumbing.Hash{}},
 	}
 }
 
@@ -114,7 +116,7 @@ type State struct {
 // State describes what has become of the branch so far.
 func (b *Branch) State() State {
 	s := State{Branch: b.Name, Notes: slices.Concat(b.Notes, b.Tree.Notes()), Blocked: b.Blocked, LeftOut: b.Refused}
-	s.Signed, s.Verified = b.signing.commits > 0, b.signing.verified()
+	s.Signed, s.Verified = b.signed.commits > 0, b.signed.verified()
 	if !b.ServerTip.IsZero() {
 		s.Tip = b.ServerTip.String()
 	}
