@@ -25,10 +25,10 @@ type Start struct {
 	HeadSHA   string // commit the work starts from; differs from BaseSHA when Resumed, Restarted or Updated
 	Existed   bool   // the branch was on the server
 	Resumed   bool   // the branch existed with changes of its own and is continued
-	// Restarted says that the branch existed, and that all it changed is in the
+	// Restarted reports whether the branch existed, and that all it changed is in the
 	// base already (a squash merge): the work starts again from the base.
 	Restarted bool
-	// Updated says that the base was merged into the branch, or the branch
+	// Updated reports whether the base was merged into the branch, or the branch
 	// rebased (Options.UpdateBase). HeadSHA is the result.
 	Updated bool
 	// Conflict is a file that branch and base both changed, for which reason the
@@ -36,7 +36,7 @@ type Start struct {
 	Conflict string
 	// Messages are those of the branch's commits that the base does not have,
 	// newest first, at most 1,000 of at most 4 KiB: an earlier run's trailers.
-	// Foreign text. Cut says that there are more.
+	// Foreign text. Cut reports whether there are more.
 	Messages []string
 	Cut      bool
 	Dirty    []string // files changed before the run, sorted, at most 100
@@ -205,7 +205,7 @@ func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, e
 	}
 	switch {
 	case base == "" && r.branch.Remote == nil:
-		// A desk that goes on with its work branch needs none.
+		// A local run that goes on with its work branch needs none.
 		r.branch.BaseTip, err = r.likelyBase(ctx)
 		return checkedOut, err
 	case base == "":

@@ -119,7 +119,7 @@ func (r *Repo) pushed(ctx context.Context, c ralph.Commit) ralph.Commit {
 	return c
 }
 
-// commitSnapshot moves the line to the snapshot. It says whether there was
+// commitSnapshot moves the line to the snapshot. It reports whether there was
 // anything to move to.
 func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
 	parent, err := r.store.Commit(s.parent)
@@ -197,7 +197,7 @@ func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
 		return err // a later iteration began it; another branch and index would spoil it
 	}
 	if r.branch.Tip != s.head {
-		// What the guest lacks: our commit, and the folders of a tree that is
+		// What the workspace lacks: our commit, and the directories of a tree that is
 		// not the staged one.
 		var objects []plumbing.Hash
 		if r.branch.Tip != s.parent {

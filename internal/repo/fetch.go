@@ -20,11 +20,11 @@ import (
 
 // found is the branch where it already is.
 type found struct {
-	tip plumbing.Hash // to go on from, on the server or at a desk in the workspace; zero: there is none
+	tip plumbing.Hash // to go on from, on the server or in a local run in the workspace; zero: there is none
 	in  bool          // the checkout contains tip
 }
 
-// existing finds the branch on the server, or on a desk in the workspace, and
+// existing finds the branch on the server, or in a local run in the workspace, and
 // brings it into both.
 func (r *Repo) existing(ctx context.Context, adv remote.Advertisement) (found, error) {
 	var b found
@@ -112,7 +112,7 @@ func (r *Repo) keepLocal(ctx context.Context, next plumbing.Hash) error {
 }
 
 // bring takes a commit of a server into the store and the workspace, with all
-// that is needed to check it out. contained says that the checkout has all of
+// that is needed to check it out. contained reports whether the checkout has all of
 // it already; else came are the commits that came.
 func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advertisement, tip plumbing.Hash, known map[plumbing.Hash]bool) (contained bool, came history.Range, err error) {
 	if in, err := r.tree.Contains(ctx, r.base, tip); in || err != nil {
@@ -244,7 +244,7 @@ func (r *Repo) edges(ctx context.Context, tip plumbing.Hash) ([]plumbing.Hash, e
 	return remote.SortedHashes(list), nil
 }
 
-// complete says that the store and the checkout together hold every file of a
+// complete reports whether the store and the checkout together hold every file of a
 // fetched commit, and of the commits that came with it; most is their number, at
 // most maxLocal and at least 1.
 func (r *Repo) complete(tip plumbing.Hash) (ok bool, most int) {

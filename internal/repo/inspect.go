@@ -176,7 +176,7 @@ func (r *Repo) fork(ctx context.Context) plumbing.Hash {
 	return r.insp.fork
 }
 
-// inBase says that a change only makes a path what it is in the base, which the branch
+// inBase reports whether a change only makes a path what it is in the base, which the branch
 // was behind: the agent merged it, and it is published there.
 func (r *Repo) inBase(ctx context.Context, ch store.Change) bool {
 	if !r.insp.merged || r.branch.BaseTip.IsZero() || r.branch.BaseTip == r.branch.Start {
@@ -226,7 +226,7 @@ func (r *Repo) published(s *snapshot) {
 
 const earlierCommit = "in an earlier commit of this run"
 
-// tells says that a finding tells what one that was kept does.
+// tells reports whether a finding tells what one that was kept does.
 func tells(now, kept ralph.Finding) bool {
 	if kept.Where == earlierCommit {
 		kept.Where = now.Where

@@ -18,13 +18,13 @@ import (
 // maxBaseFile bounds a file of the base that is asked for by name.
 const maxBaseFile = 16 << 20
 
-// ErrNoBase says that the base branch is not known, as at a desk that has none.
+// ErrNoBase means that the base branch is not known, as in a local run without one.
 var ErrNoBase = errors.New("the base branch is not known")
 
 // BaseFile is the base branch's version of a file, as the forge had it when it was
 // last asked: by its id, whatever the workspace holds. The path is from the top of the
 // repository; Prefix leads there. At most 16 MB. Errors are ErrNoBase, fs.ErrNotExist
-// when the base has no such file (or a link or folder there), or say what could not be
+// when the base has no such file (or a link or directory there), or say what could not be
 // read. Call it after Begin.
 func (r *Repo) BaseFile(ctx context.Context, path string) ([]byte, error) {
 	if r.branch.BaseTip.IsZero() {

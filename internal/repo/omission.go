@@ -41,7 +41,7 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []store.Change)
 			return cache != ""
 		}},
 		{&inspection.Omission{Reason: "made by a guardrail, and no turn of the agent changed it; it is published once the agent does, or when a person commits it", Aside: true}, r.leftByGuardrail},
-		{&inspection.Omission{Reason: "a repository inside the work tree, which a commit would only point to; remove its .git folder to publish its files"}, func(ch store.Change) bool { return ch.New.IsGitlink() && !ch.Old.IsGitlink() }},
+		{&inspection.Omission{Reason: "a repository inside the work tree, which a commit would only point to; remove its .git directory to publish its files"}, func(ch store.Change) bool { return ch.New.IsGitlink() && !ch.Old.IsGitlink() }},
 		{&inspection.Omission{Reason: "the name holds control characters"}, func(ch store.Change) bool { return ch.New != (store.Entry{}) && hasControl(ch.Path) }},
 		{&inspection.Omission{Reason: "git hosts refuse the name, which another system reads as git's own"}, func(ch store.Change) bool { return ch.New != (store.Entry{}) && refusedName(ch) }},
 		{&inspection.Omission{Reason: "its content is no file but another object of git's, which git never makes"}, func(ch store.Change) bool {
@@ -149,7 +149,7 @@ func hasControl(s string) bool {
 	return strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 })
 }
 
-// refusedName says that fsck on the receiving side would refuse a push with
+// refusedName reports whether fsck on the receiving side would refuse a push with
 // this path: a part that HFS+ or NTFS take for .git, or a .gitmodules that is a
 // link (git's verify_path and fsck, CVE-2014-9390, CVE-2018-11235).
 func refusedName(ch store.Change) bool {
@@ -161,7 +161,7 @@ func refusedName(ch store.Change) bool {
 	return ch.New.Mode == filemode.Symlink && strings.EqualFold(ch.Path, ".gitmodules")
 }
 
-// oversized finds the changes whose blob the guest left out of its pack for
+// oversized finds the changes whose blob the workspace left out of its pack for
 // its size. A blob that is missing because the base has it somewhere else (a
 // file was moved) is none of them.
 func (r *Repo) oversized(ctx context.Context, changes []store.Change) ([]store.Change, error) {

@@ -17,10 +17,10 @@ import (
 type Options struct {
 	Dir     string // workspace; a directory inside the work tree will do
 	Sandbox worktree.Sandbox
-	// Temp is a private folder the guest may write, for its copy of the index.
+	// Temp is a private directory the sandbox may write, for its copy of the index.
 	Temp string
-	// Store is a folder only the owner may read and write, outside of
-	// everything the guest sees. Its sub-folder "objects.git" is emptied.
+	// Store is a directory only this process may read and write, outside of
+	// everything the sandbox sees. Its subdirectory "objects.git" is emptied.
 	Store string
 
 	Remote string // where the branch is, as an http or https URL; empty: nothing leaves the machine
@@ -57,14 +57,14 @@ type Options struct {
 	Committer, Author Identity
 	// Message renders a checkpoint's message, trailers included.
 	Message func(ralph.Iteration) string
-	// Forged says that a message of the agent's own could be taken for one of
+	// Forged reports whether a message of the agent's own could be taken for one of
 	// Message's: such commits become part of ours, their messages are dropped.
 	// nil: none can.
 	Forged func(message string) bool
 	// IncludeDirty publishes what was already changed when the run began.
 	IncludeDirty bool
 	// RunFiles are paths of ralph's own state that are never committed, relative
-	// to Dir or absolute, with the wildcards of path.Match. A folder covers everything below it. What lies outside of
+	// to Dir or absolute, with the wildcards of path.Match. A directory covers everything below it. What lies outside of
 	// the work tree is passed over.
 	RunFiles []string
 
@@ -83,7 +83,7 @@ type Options struct {
 	// in the work tree. What the base has there is no change. nil: none.
 	LeaveOut func(path string) bool
 
-	// Cache returns the folder or file above a path, or the path, that is a cache or
+	// Cache returns the directory or file above a path, or the path, that is a cache or
 	// what else tools leave behind; empty when none is. A cache of which the line holds
 	// nothing is left out. nil: nothing is a cache.
 	Cache func(path string) string
@@ -97,8 +97,8 @@ type Options struct {
 	Inspect func(ctx context.Context, in inspection.Request) ([]ralph.Finding, error)
 
 	// Pinned are files whose content is decided by the caller at each snapshot,
-	// whatever the guest staged: by path, relative to Dir and slash-separated. A
-	// path that neither the last checkpoint nor the guest's tree holds stays out.
+	// whatever the agent wrote: by path, relative to Dir and slash-separated. A
+	// path that neither the last checkpoint nor the work tree holds stays out.
 	// nil: none.
 	Pinned func() map[string][]byte
 

@@ -22,7 +22,7 @@ const (
 // Overlay puts the base's version of the paths that match picks into the work
 // tree: files that the base lacks are removed, files that it has are written, as git
 // stores them (no filter and no conversion of line ends is run), with the owner of the
-// work tree. A link or file that stands where the base has a folder is taken away. The
+// work tree. A link or file that stands where the base has a directory is taken away. The
 // index and what is committed stay as they are, and git status shows the difference.
 //
 // A path that is still so at a snapshot is no change: the commit keeps the branch's
@@ -33,7 +33,7 @@ const (
 //
 // RestoreOverlay puts back what was there; a run that is killed before leaves it to
 // the next checkout. Call Overlay once, after Begin, before anything of the agent's
-// runs. A desk that knows no base has nothing to overlay.
+// runs. A local run that knows no base has nothing to overlay.
 func (r *Repo) Overlay(ctx context.Context, match func(path string) bool) (changed []string, err error) {
 	if r.overlay != nil {
 		return nil, errors.New("overlaid already")

@@ -110,7 +110,7 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 		empty := false
 		changes, err := r.store.Diff(parent, c.TreeHash, func(h plumbing.Hash) { empty = empty || h == store.EmptyTree && h != c.TreeHash })
 		if empty {
-			return "one of them holds an empty folder, which git never makes", nil
+			return "one of them holds an empty directory, which git never makes", nil
 		}
 		if errors.Is(err, plumbing.ErrObjectNotFound) {
 			return "one of them is not whole", nil

@@ -16,7 +16,7 @@ import (
 
 // Patch writes the work that is not published, from the last commit of the line
 // that the server has to the last snapshot and what was left out of it, so that `git apply` can bring it back:
-// made by the owner, without a program. Commits made here before the run are in it as
+// made without running a program. Commits made here before the run are in it as
 // long as nothing was pushed. Files that are not text (a NUL in the first
 // 8,000 bytes), repositories in the tree, and what would make the patch longer than limit
 // bytes are named in comments at its top. Nothing to write is no error. Names and contents

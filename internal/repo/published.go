@@ -145,7 +145,7 @@ func (r *Repo) findFork(ctx context.Context, adv remote.Advertisement) error {
 		r.branch.Upstream[h], r.branch.Apart[h] = true, true
 	}
 	for _, h := range sp.Edges {
-		// The push compares with its folders.
+		// The push compares with its directories.
 		if _, err := r.branch.Commit(ctx, h); err != nil {
 			return err
 		}

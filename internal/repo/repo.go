@@ -186,7 +186,7 @@ func (r *Repo) CheckLFS(ctx context.Context) error {
 	return lfs.Check{Tree: r.tree, Server: r.branch.LFSServer()}.Run(ctx)
 }
 
-// OverwriteError says that continuing the existing branch would overwrite files
+// OverwriteError means that continuing the existing branch would overwrite files
 // that were changed before the run.
 type OverwriteError struct {
 	Branch string

@@ -24,7 +24,7 @@ type snapshot struct {
 	own      int           // commits of the agent's own between the last checkpoint and parent
 	notes    []string
 	large    []lfs.File      // what Git LFS keeps of it, that is new
-	pinned   []plumbing.Hash // blobs of ours in public that the guest may lack
+	pinned   []plumbing.Hash // blobs of ours in public that the workspace may lack
 	commits  []plumbing.Hash // the agent's own that are published as they are
 	left     []inspection.LeftOut
 	findings []ralph.Finding
@@ -181,7 +181,7 @@ func (r *Repo) choose(ctx context.Context, s *snapshot) error {
 	return err
 }
 
-// pin puts the caller's own content among what replaces the guest's.
+// pin puts the caller's own content among what replaces the agent's.
 func (r *Repo) pin(s *snapshot, set map[string]store.Entry) error {
 	if r.opt.Pinned == nil {
 		return nil

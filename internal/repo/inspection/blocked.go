@@ -8,7 +8,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/printable"
 )
 
-// BlockedError says that something may not be published. Nothing was committed or
+// BlockedError means that something may not be published. Nothing was committed or
 // pushed.
 type BlockedError struct {
 	Findings []ralph.Finding // those of the severity Block, at least one

@@ -36,7 +36,7 @@ type Request struct {
 	// within each reason.
 	LeftOut []LeftOut
 	Branch  string // that is published to
-	// Last says that this is the gate before a push: Since and Messages hold what no
+	// Last reports whether this is the gate before a push: Since and Messages hold what no
 	// snapshot has shown (commits made here before the run, our own messages, files whose
 	// lines were merged with somebody else's); Run and Total are empty.
 	Last bool
@@ -71,7 +71,7 @@ const (
 	ModeRepository Mode = 0o160000 // a commit of another repository; it has no content
 )
 
-// Changed is a path, never a folder, at which two trees differ.
+// Changed is a path, never a directory, at which two trees differ.
 type Changed struct {
 	Path string // from the top, slash-separated
 	// From is where the same content was before: the file was moved and is unchanged. Old

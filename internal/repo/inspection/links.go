@@ -94,7 +94,7 @@ func follow(ctx context.Context, o *objects.Objects, tree plumbing.Hash, name, t
 			at = at[:len(at)-1]
 			continue
 		case store.IsGitName(part):
-			return "leads into git's own folder" + through, nil
+			return "leads into git's own directory" + through, nil
 		}
 		at = append(slices.Clip(at), part)
 		e, err := o.Store.Lookup(tree, strings.Join(at, "/"))

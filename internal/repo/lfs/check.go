@@ -111,7 +111,7 @@ func attributeFiles(raw []byte) (names []string) {
 	return names
 }
 
-// touchesLFS says that a change of the run could be one of Git LFS: without
+// touchesLFS reports whether a change of the run could be one of Git LFS: without
 // add-paths each could, else there is such a file that it names.
 func (c Check) touchesLFS(ctx context.Context) (bool, error) {
 	if len(c.Tree.Paths) == 0 {
@@ -136,7 +136,7 @@ func (c Check) touchesLFS(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// probeFilter lets the guest's git clean a pointer, as it would a file.
+// probeFilter lets git in the sandbox clean a pointer, as it would a file.
 func (c Check) probeFilter(ctx context.Context) error {
 	const name = "lfs-attributes"
 	if err := files.Replace(c.Tree.Temp, name, strings.NewReader(probeName+" filter=lfs -text\n"), files.NewMeta(c.Tree.Temp)); err != nil {

@@ -282,7 +282,7 @@ func (s *Server) do(req *http.Request, read func(io.Reader) error) error {
 	return final
 }
 
-// Final says that another try with the same object cannot end better.
+// Final reports whether another try with the same object cannot end better.
 func Final(err error) bool {
 	var s *StatusError
 	var t *remote.TransientError

@@ -44,7 +44,7 @@ type Objects struct {
 	Remote     *remote.Server         // of the branch; nil: everything is here
 	BaseRemote *remote.Server         // of the base; nil: it is at Remote
 	BaseOffer  remote.Advertisement   // of the server of the base
-	Published      map[plumbing.Hash]bool // commits the server of the branch has, trees included
+	Published  map[plumbing.Hash]bool // commits the server of the branch has, trees included
 	Upstream   map[plumbing.Hash]bool // commits the server of the base has; nil when it is the same server
 	Apart      map[plumbing.Hash]bool // commits of the store that the workspace may lack
 

@@ -25,7 +25,7 @@ type Overlay struct {
 }
 
 type overlaid struct {
-	was []files.Saved // what stood there, folders before what they hold
+	was []files.Saved // what stood there, directories before what they hold
 	now files.Saved   // what was put there
 }
 
@@ -72,7 +72,7 @@ func (o *Overlay) put(changes []store.Change, contents map[plumbing.Hash][]byte)
 	}
 	// What goes makes place for what comes.
 	for _, ch := range changes {
-		if ch.New == (store.Entry{}) && files.RealFolders(o.top, path.Dir(ch.Path)) {
+		if ch.New == (store.Entry{}) && files.RealDirs(o.top, path.Dir(ch.Path)) {
 			if err := replace(ch.Path, files.Saved{Name: ch.Path}); err != nil {
 				return touched, err
 			}
@@ -97,7 +97,7 @@ func (o *Overlay) put(changes []store.Change, contents map[plumbing.Hash][]byte)
 				}
 			}
 			o.dirs = append(o.dirs, dir)
-			if err := files.MakeFolders(o.top, dir); err != nil {
+			if err := files.MakeDirs(o.top, dir); err != nil {
 				return touched, err
 			}
 		}
@@ -124,7 +124,7 @@ func (o *Overlay) Restore() (kept []string, err error) {
 	for _, f := range slices.Backward(o.files) {
 		same, err := f.now.Unchanged(o.top)
 		switch {
-		case f.now.Kind == "": // a folder of ours may still stand there
+		case f.now.Kind == "": // a directory of ours may still stand there
 		case err != nil || !same:
 			kept = append(kept, f.now.Name)
 			continue
@@ -156,7 +156,7 @@ func (o *Overlay) Restore() (kept []string, err error) {
 // back.
 func (f overlaid) hasRoom(top *os.Root) (bool, error) {
 	if info, err := top.Lstat(f.now.Name); err == nil && info.IsDir() && f.was[0].Kind == files.KindDir {
-		return files.RealFolders(top, path.Dir(f.now.Name)), nil
+		return files.RealDirs(top, path.Dir(f.now.Name)), nil
 	}
 	return files.Saved{Name: f.now.Name}.Unchanged(top)
 }

@@ -96,7 +96,7 @@ type State struct {
 	Branch  string // the one published to
 	HeadSHA string // its tip; empty when this run committed nothing
 	Pushed  bool   // the tip is on the server
-	// Signed says that the forge made the commits of this run that are on the
+	// Signed reports whether the forge made the commits of this run that are on the
 	// server, Verified that it calls each of them verified.
 	Signed, Verified bool
 	// Tip is the branch's commit on the server as it is known, whoever made it;

@@ -19,14 +19,14 @@ var (
 	ErrHasChanges = errors.New("the branch has changes that its base lacks")
 )
 
-// Ahead says whether the branch, as it is published, has changes that the base
+// Ahead reports whether the branch, as it is published, has changes that the base
 // lacks: only then there is something to propose. Without a push, it is said of
 // the branch in the workspace. Changes that the base gained in another way are
 // none, and commits without changes neither.
 //
 // The base is the one last seen, at the last push. When it has moved since the
 // run began, it is fetched. An error says nothing about the branch: true is
-// returned with it. ErrBaseGone says that the base was deleted.
+// returned with it. ErrBaseGone means that the base was deleted.
 func (b *Branch) Ahead(ctx context.Context) (bool, error) {
 	tip := b.ServerTip
 	if b.Remote == nil || !b.opt.Push || b.Pending {
@@ -36,7 +36,7 @@ func (b *Branch) Ahead(ctx context.Context) (bool, error) {
 	case tip.IsZero():
 		return false, nil // nothing was published
 	case b.Base == "":
-		return true, nil // a desk that knows no base
+		return true, nil // a local run that knows no base
 	case b.BaseTip.IsZero():
 		return true, fmt.Errorf("%w: %s", ErrBaseGone, b.Base)
 	}

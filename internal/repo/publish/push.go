@@ -108,7 +108,7 @@ func (b *Branch) changesNothing() bool {
 	return false
 }
 
-// onServerNow says that the server has a commit, as far as is known before it is
+// onServerNow reports whether the server has a commit, as far as is known before it is
 // asked again.
 func (b *Branch) OnServer(h plumbing.Hash) bool {
 	return h == b.ServerTip || b.Published[h]
@@ -273,7 +273,7 @@ func (b *Branch) buildOn(ctx context.Context, old plumbing.Hash) error {
 }
 
 // fetchForeign takes the server's branch into the store, and only there. Without
-// its whole tree (the new commits may reuse folders of a history we do not
+// its whole tree (the new commits may reuse directories of a history we do not
 // have) it is fetched once more, by itself.
 func (b *Branch) fetchForeign(ctx context.Context, tip plumbing.Hash) error {
 	f, err := b.Store.Spool()

@@ -135,7 +135,7 @@ func (b *Branch) unsigned(adv remote.Advertisement) (onto plumbing.Hash, chain [
 	}
 }
 
-// onServer says that the server has a commit for certain.
+// onServer reports whether the server has a commit for certain.
 func (b *Branch) surelyOnServer(adv remote.Advertisement, h plumbing.Hash) bool {
 	if b.Published[h] {
 		return true

@@ -130,7 +130,7 @@ func IsWorkflow(path string) bool {
 }
 
 // withoutRefused takes out of what is to be pushed what the server refused a push
-// for, and could do without. It says whether another try makes sense.
+// for, and could do without. It reports whether another try makes sense.
 func (b *Branch) withoutRefused(err error) bool {
 	return b.withoutWorkflows(err) || b.withoutUnknown(err)
 }

@@ -22,7 +22,7 @@ type Signer interface {
 	// SignCommit makes a commit, to which nothing points yet.
 	SignCommit(ctx context.Context, c Commit) (Signed, error)
 	// MoveBranch brings a branch to a commit by a fast-forward, or creates it.
-	// moved says that somebody else moved, created or deleted it meanwhile.
+	// moved reports whether somebody else moved, created or deleted it meanwhile.
 	MoveBranch(ctx context.Context, branch, commit string, create bool) (moved bool, err error)
 }
 

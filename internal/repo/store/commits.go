@@ -83,7 +83,7 @@ func (s *Store) ChangesOf(c *object.Commit) ([]Change, error) {
 	empty := false
 	changes, err := s.Diff(parent, c.TreeHash, func(h plumbing.Hash) { empty = empty || h == EmptyTree && h != c.TreeHash })
 	if empty { // its name would be in no change
-		return nil, fmt.Errorf("the commit %s holds an empty folder, which git never makes", c.Hash)
+		return nil, fmt.Errorf("the commit %s holds an empty directory, which git never makes", c.Hash)
 	}
 	return changes, err
 }

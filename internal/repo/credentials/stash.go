@@ -16,7 +16,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/gitdir"
 )
 
-// guarded are the files of a git folder that make a later git command, run by
+// guarded are the files of a git directory that make a later git command, run by
 // somebody else (checkout's post step), execute or include something: they are
 // put back as they were.
 var guarded = []string{
@@ -31,9 +31,9 @@ const (
 	maxModuleDepth = 40
 )
 
-// Hidden is a workspace whose git configuration holds no credential for as long
+// Stashed is a workspace whose git configuration holds no credential for as long
 // as the agent works.
-type Hidden struct {
+type Stashed struct {
 	manifest string
 	state    state
 	roots    []*os.Root
@@ -41,25 +41,25 @@ type Hidden struct {
 
 // state is what the manifest on disk holds.
 type state struct {
-	Folders []folder
+	Folders []gitDirectory
 }
 
-// folder is one git folder: the repository's, and one of each submodule.
-type folder struct {
+// gitDirectory is one git directory: the repository's, and one of each submodule.
+type gitDirectory struct {
 	Path  string // without links
 	Files []files.Saved
-	// Pointer says that it is a work tree, of which only the file .git is guarded
-	// that names its git folder.
+	// Pointer reports whether it is a work tree, of which only the file .git is guarded
+	// that names its git directory.
 	Pointer bool `json:",omitempty"`
 }
 
-// Hide takes the credentials out of the configuration of the repository
+// Stash takes the credentials out of the configuration of the repository
 // above dir, and of its submodules, and remembers that and everything else a
 // planted program could hide in. It uses no git program. The originals are
-// written to store, which only the owner may read, before anything is
-// changed: a process that was killed is made good by the next Hide or
+// written to store, which only this process may read, before anything is
+// changed: a process that was killed is made good by the next Stash or
 // Restore with the same store. Call it before repo.Open.
-func Hide(dir, store string) (*Hidden, error) {
+func Stash(dir, store string) (*Stashed, error) {
 	if _, err := Restore(store); err != nil {
 		return nil, err
 	}
@@ -67,18 +67,18 @@ func Hide(dir, store string) (*Hidden, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Hidden{manifest: filepath.Join(store, manifestName)}
-	if err := h.hide(at); err != nil {
+	h := &Stashed{manifest: filepath.Join(store, manifestName)}
+	if err := h.stash(at); err != nil {
 		_, rerr := h.Restore()
 		return nil, errors.Join(err, rerr)
 	}
 	return h, nil
 }
 
-// Restore puts back what a Hide of a process that is gone has hidden.
+// Restore puts back what a Stash of a process that is gone has hidden.
 // Nothing hidden is fine.
 func Restore(store string) (notes []string, err error) {
-	h := &Hidden{manifest: filepath.Join(store, manifestName)}
+	h := &Stashed{manifest: filepath.Join(store, manifestName)}
 	b, err := os.ReadFile(h.manifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -92,12 +92,12 @@ func Restore(store string) (notes []string, err error) {
 	return h.Restore()
 }
 
-func (h *Hidden) hide(at gitdir.Layout) error {
+func (h *Stashed) stash(at gitdir.Layout) error {
 	folders := []string{at.Git}
 	if at.Common != at.Git {
 		folders = append(folders, at.Common)
 	}
-	modules, err := moduleFolders(at.Common)
+	modules, err := moduleDirs(at.Common)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (h *Hidden) hide(at gitdir.Layout) error {
 			return err
 		}
 		h.roots = append(h.roots, root)
-		f := folder{Path: dir, Pointer: i >= len(folders)}
+		f := gitDirectory{Path: dir, Pointer: i >= len(folders)}
 		names := guarded
 		if f.Pointer {
 			names = []string{".git"}
@@ -165,7 +165,7 @@ func strip(f *files.Saved) error {
 }
 
 // save writes the manifest so that it survives a crash.
-func (h *Hidden) save() error {
+func (h *Stashed) save() error {
 	b, err := json.Marshal(h.state)
 	if err != nil {
 		return err
