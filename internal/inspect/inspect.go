@@ -21,7 +21,7 @@ import (
 	"github.com/org/ralph-action/internal/inspect/testintegrity"
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/objects"
 )
 
@@ -112,7 +112,7 @@ func severity(p config.ContentPolicy) ralph.Severity {
 
 // Look judges the work before it is committed, and what would leave the machine
 // with it.
-func (in *Inspector) Look(ctx context.Context, at repo.Inspection) ([]ralph.Finding, error) {
+func (in *Inspector) Look(ctx context.Context, at inspection.Request) ([]ralph.Finding, error) {
 	in.scanner.Renew()
 	var found []ralph.Finding
 	had := replaced(ctx, at)
@@ -149,7 +149,7 @@ func (in *Inspector) Look(ctx context.Context, at repo.Inspection) ([]ralph.Find
 
 // earlier are the secrets that earlier runs published on the branch: nothing holds
 // them back any more, but the pull request is not merged unseen.
-func (in *Inspector) earlier(ctx context.Context, at repo.Inspection, had iter.Seq[[]byte]) ([]ralph.Finding, error) {
+func (in *Inspector) earlier(ctx context.Context, at inspection.Request, had iter.Seq[[]byte]) ([]ralph.Finding, error) {
 	run := map[string]bool{}
 	for _, c := range slices.Concat(at.Run, at.Since) {
 		run[c.Path] = true
@@ -178,20 +178,20 @@ func (in *Inspector) earlier(ctx context.Context, at repo.Inspection, had iter.S
 }
 
 // leaks are the secrets in a file that would be published, and in its name.
-func (in *Inspector) leaks(ctx context.Context, c repo.Changed, had iter.Seq[[]byte]) ([]ralph.Finding, error) {
+func (in *Inspector) leaks(ctx context.Context, c inspection.Changed, had iter.Seq[[]byte]) ([]ralph.Finding, error) {
 	where := ""
 	if c.Commit != "" {
 		where = "in commit " + short(c.Commit)
 	}
 	var found []ralph.Finding
-	if c.OldMode == repo.ModeNone || c.From != "" { // others are published
+	if c.OldMode == inspection.ModeNone || c.From != "" { // others are published
 		name := "the name of a file"
 		if dir := path.Dir(c.Path); dir != "." && len(in.scanner.Text(dir)) == 0 {
 			name += " in " + strconv.Quote(dir)
 		}
 		found = in.texts(in.scanner.Text(c.Path), "", strings.TrimSpace(name+" "+where))
 	}
-	if c.NewMode == repo.ModeNone || c.NewMode == repo.ModeRepository {
+	if c.NewMode == inspection.ModeNone || c.NewMode == inspection.ModeRepository {
 		return found, nil
 	}
 	key := edit{c.OldID, c.NewID, c.Path}
@@ -230,10 +230,10 @@ func (in *Inspector) leaks(ctx context.Context, c repo.Changed, had iter.Seq[[]b
 
 // replaced are the contents that the run changed or deleted: what looks like a secret
 // and stood there was published before.
-func replaced(ctx context.Context, at repo.Inspection) iter.Seq[[]byte] {
+func replaced(ctx context.Context, at inspection.Request) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for _, c := range at.Run {
-			if c.OldMode == repo.ModeNone || c.OldMode == repo.ModeRepository || c.OldSize > maxVersion {
+			if c.OldMode == inspection.ModeNone || c.OldMode == inspection.ModeRepository || c.OldSize > maxVersion {
 				continue
 			}
 			if content, err := c.Old(ctx); err == nil && len(content) <= maxVersion && !yield(content) {
@@ -247,7 +247,7 @@ func replaced(ctx context.Context, at repo.Inspection) iter.Seq[[]byte] {
 const maxLarge = 100 << 20
 
 // largeFile looks at what Git LFS publishes beside a pointer.
-func (in *Inspector) largeFile(c repo.Changed) ([]secretscan.Hit, error) {
+func (in *Inspector) largeFile(c inspection.Changed) ([]secretscan.Hit, error) {
 	r, _, ok := c.Large()
 	if !ok {
 		return nil, nil
@@ -292,11 +292,11 @@ const (
 )
 
 // keep remembers the whole work for weakened.
-func (in *Inspector) keep(ctx context.Context, total []repo.Changed) error {
+func (in *Inspector) keep(ctx context.Context, total []inspection.Changed) error {
 	in.work, in.unseen = in.work[:0], 0
 	in.forget(total)
 	for _, c := range total {
-		if c.OldMode == repo.ModeRepository || c.NewMode == repo.ModeRepository {
+		if c.OldMode == inspection.ModeRepository || c.NewMode == inspection.ModeRepository {
 			continue // nothing to read
 		}
 		before, small, err := in.version(ctx, c.OldID, c.OldSize, c.Old)
@@ -315,7 +315,7 @@ func (in *Inspector) keep(ctx context.Context, total []repo.Changed) error {
 		}
 		in.work = append(in.work, testintegrity.File{
 			Path: c.Path, From: c.From, Old: before, New: now,
-			Deleted: c.NewMode == repo.ModeNone, Added: c.OldMode == repo.ModeNone && c.From == "",
+			Deleted: c.NewMode == inspection.ModeNone, Added: c.OldMode == inspection.ModeNone && c.From == "",
 		})
 	}
 	return nil
@@ -337,7 +337,7 @@ func (in *Inspector) Weakened(base func(path string) []byte) ([]ralph.Finding, t
 }
 
 // forget drops the versions that the work has no more.
-func (in *Inspector) forget(total []repo.Changed) {
+func (in *Inspector) forget(total []inspection.Changed) {
 	used := map[string]bool{}
 	for _, c := range total {
 		used[c.OldID], used[c.NewID] = true, true
@@ -374,7 +374,7 @@ func (in *Inspector) version(ctx context.Context, id string, size int64, read fu
 }
 
 // LeftOut are the findings about what is not published.
-func (in *Inspector) LeftOut(list []repo.LeftOut) []ralph.Finding {
+func (in *Inspector) LeftOut(list []inspection.LeftOut) []ralph.Finding {
 	var found []ralph.Finding
 	for _, l := range list {
 		f := ralph.Finding{Kind: ralph.FindingUnfit, Severity: ralph.LeftOut, Path: l.Path, Text: l.Reason}
@@ -393,7 +393,7 @@ func (in *Inspector) GuardsWorkflows() bool {
 }
 
 // files are what a policy judges.
-func files(changes []repo.Changed) []content.File {
+func files(changes []inspection.Changed) []content.File {
 	list := make([]content.File, len(changes))
 	for i, c := range changes {
 		list[i] = file(c)
@@ -401,7 +401,7 @@ func files(changes []repo.Changed) []content.File {
 	return list
 }
 
-func file(c repo.Changed) content.File {
+func file(c inspection.Changed) content.File {
 	return content.File{Path: c.Path, From: c.From, OldMode: uint32(c.OldMode), NewMode: uint32(c.NewMode), Size: c.NewSize, Commit: c.Commit}
 }
 

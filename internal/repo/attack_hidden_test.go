@@ -48,7 +48,7 @@ func TestRestoreFollowsNoLinks(t *testing.T) {
 			git(t, filepath.Dir(dir), "clone", "-q", "--recurse-submodules", top, dir)
 			asCheckout(t, dir, 5)
 			git(t, filepath.Join(dir, "deep/sub"), "config", "http.https://github.com/.extraheader", token)
-			h, err := credentials.Hide(dir, t.TempDir())
+			h, err := credentials.Stash(dir, t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,7 @@ func TestPointersToGitFolders(t *testing.T) {
 			t.Parallel()
 			dir, pointer := tt.make(t)
 			before := read(t, pointer)
-			h, err := credentials.Hide(dir, t.TempDir())
+			h, err := credentials.Stash(dir, t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +145,7 @@ func TestPointersToGitFolders(t *testing.T) {
 	t.Run("the module is gone", func(t *testing.T) {
 		t.Parallel()
 		dir, _ := clone(t)
-		h, err := credentials.Hide(dir, t.TempDir())
+		h, err := credentials.Stash(dir, t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestPlantedCommondir(t *testing.T) {
 		if err := plant(filepath.Join(dir, ".git/commondir")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := credentials.Hide(dir, t.TempDir()); err == nil || !strings.Contains(err.Error(), "commondir") {
+		if _, err := credentials.Stash(dir, t.TempDir()); err == nil || !strings.Contains(err.Error(), "commondir") {
 			t.Errorf("%s: Hide() = %v, want it refused", name, err)
 		}
 	}
@@ -203,7 +203,7 @@ func TestEveryKindOfCredentialIsHidden(t *testing.T) {
 		file := filepath.Join(dir, ".git/config")
 		before := read(t, file) + lines + "[user]\n\tname = kept\n"
 		write(t, file, before)
-		h, err := credentials.Hide(dir, t.TempDir())
+		h, err := credentials.Stash(dir, t.TempDir())
 		if err != nil {
 			t.Fatalf("%q: %v", lines, err)
 		}

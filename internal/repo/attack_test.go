@@ -241,7 +241,7 @@ func TestGitFolderIsSwappedMidRun(t *testing.T) {
 			write(t, filepath.Join(dir, "x.txt"), "x\n")
 			if tt.name == "HEAD is a pipe" {
 				// git itself would wait for it: only the owner's side is asked.
-				if _, err := credentials.Hide(dir, t.TempDir()); err != nil {
+				if _, err := credentials.Stash(dir, t.TempDir()); err != nil {
 					t.Logf("Hide() = %v", err)
 				}
 				return

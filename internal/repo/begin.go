@@ -25,10 +25,10 @@ type Start struct {
 	HeadSHA   string // commit the work starts from; differs from BaseSHA when Resumed, Restarted or Updated
 	Existed   bool   // the branch was on the server
 	Resumed   bool   // the branch existed with changes of its own and is continued
-	// Restarted says that the branch existed, and that all it changed is in the
+	// Restarted reports whether the branch existed, and that all it changed is in the
 	// base already (a squash merge): the work starts again from the base.
 	Restarted bool
-	// Updated says that the base was merged into the branch, or the branch
+	// Updated reports whether the base was merged into the branch, or the branch
 	// rebased (Options.UpdateBase). HeadSHA is the result.
 	Updated bool
 	// Conflict is a file that branch and base both changed, for which reason the
@@ -36,7 +36,7 @@ type Start struct {
 	Conflict string
 	// Messages are those of the branch's commits that the base does not have,
 	// newest first, at most 1,000 of at most 4 KiB: an earlier run's trailers.
-	// Foreign text. Cut says that there are more.
+	// Foreign text. Cut reports whether there are more.
 	Messages []string
 	Cut      bool
 	Dirty    []string // files changed before the run, sorted, at most 100
@@ -61,16 +61,16 @@ const (
 // Without a remote the branch in the workspace takes the place of the server's.
 func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	r.start = Start{Branch: r.opt.Branch, BaseSHA: r.base.String()}
-	r.server = server{branch: r.opt.Branch, synced: r.base}
-	r.objects.Known = map[plumbing.Hash]bool{r.base: true}
-	r.line = line{held: map[string]store.Entry{}, judged: map[string]store.Entry{}, touched: map[string]bool{}, rewritten: map[string]int{}, ours: map[plumbing.Hash]bool{}}
+	r.branch.Synced = r.base
+	r.branch.Published = map[plumbing.Hash]bool{r.base: true}
+	r.state = state{held: map[string]store.Entry{}, judged: map[string]store.Entry{}, touched: map[string]bool{}, rewritten: map[string]int{}}
 	r.own = map[string]store.Change{}
 
 	adv, err := r.advertised(ctx)
 	if err != nil {
 		return Start{}, err
 	}
-	r.server.reads = adv
+	r.branch.Reads = adv
 	if other := adv.InTheWay(r.opt.Branch); other != "" {
 		return Start{}, fmt.Errorf("branch %q: %q exists on the server, and no branch can lie below the name of another: choose another name, or delete that branch", r.opt.Branch, other)
 	}
@@ -83,8 +83,8 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 		return Start{}, err
 	}
 	r.learn(word)
-	if r.objects.Remote != nil {
-		if err := r.findKnown(ctx, adv); err != nil {
+	if r.branch.Remote != nil {
+		if err := r.findPublished(ctx, adv); err != nil {
 			return Start{}, err
 		}
 	}
@@ -99,23 +99,23 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	}
 	r.start.HeadSHA = head.String()
 	switch {
-	case r.start.Restarted, r.start.Updated, r.server.aside:
-		r.onBase = r.baseTip
-	case !r.start.Resumed && (r.base == r.baseTip || checkedOut == r.start.Base && len(r.objects.Known) == 1 && r.objects.Known[r.base]):
-		r.onBase = r.base
+	case r.start.Restarted, r.start.Updated, r.branch.Aside:
+		r.branch.OnBase = r.branch.BaseTip
+	case !r.start.Resumed && (r.base == r.branch.BaseTip || checkedOut == r.start.Base && len(r.branch.Published) == 1 && r.branch.Published[r.base]):
+		r.branch.OnBase = r.base
 	}
-	synced := r.server.synced
+	synced := r.branch.Synced
 	if err := r.noteDirt(ctx, head); err != nil {
 		return Start{}, err
 	}
-	if r.start.Restarted || r.server.aside || r.start.Updated && r.opt.UpdateBase != UpdateRebase {
-		r.server.synced = synced // what the line starts with is published too
+	if r.start.Restarted || r.branch.Aside || r.start.Updated && r.opt.UpdateBase != UpdateRebase {
+		r.branch.Synced = synced // what the line starts with is published too
 	}
-	if r.opt.Push && (r.start.Updated && !r.server.tip.IsZero() || r.unpublishedLocal(ctx, head)) {
-		r.line.updated, r.server.pending = true, true
+	if r.opt.Push && (r.start.Updated && !r.branch.ServerTip.IsZero() || r.unpublishedLocal(ctx, head)) {
+		r.branch.Updated, r.branch.Pending = true, true
 	}
 	r.keepRecord(false)
-	r.start.Notes = slices.Clone(r.notes)
+	r.start.Notes = slices.Clone(r.branch.Notes)
 	return r.start, nil
 }
 
@@ -132,9 +132,9 @@ func (r *Repo) startFrom(ctx context.Context, adv remote.Advertisement, checkedO
 		head = r.base
 	}
 	if b.tip.IsZero() {
-		err = r.stepAside(ctx, checkedOut)
+		err = r.rebaseOntoBase(ctx, checkedOut)
 	} else {
-		head, err = r.goOn(ctx, b.tip, head)
+		head, err = r.resume(ctx, b.tip, head)
 	}
 	if err == nil {
 		head, err = r.update(ctx, b.tip, head)
@@ -142,7 +142,7 @@ func (r *Repo) startFrom(ctx context.Context, adv remote.Advertisement, checkedO
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	if r.objects.Remote != nil {
+	if r.branch.Remote != nil {
 		next := head
 		if r.start.Updated && r.opt.UpdateBase == UpdateRebase && !b.tip.IsZero() {
 			next = b.tip // what the server has is rewritten on purpose
@@ -152,7 +152,7 @@ func (r *Repo) startFrom(ctx context.Context, adv remote.Advertisement, checkedO
 		}
 	}
 	if head != r.base {
-		return head, r.resume(ctx, head)
+		return head, r.checkOut(ctx, head)
 	}
 	if err := r.attachFirst(ctx); err != nil {
 		return head, fmt.Errorf("attach the branch %s: %w", r.opt.Branch, err)
@@ -163,19 +163,19 @@ func (r *Repo) startFrom(ctx context.Context, adv remote.Advertisement, checkedO
 // advertised reads the branches of the branch's server, and of the base's when
 // that is another one.
 func (r *Repo) advertised(ctx context.Context) (remote.Advertisement, error) {
-	if r.objects.Remote == nil {
+	if r.branch.Remote == nil {
 		return remote.Advertisement{}, nil
 	}
-	adv, err := r.objects.Remote.Refs(ctx, remote.UploadPack)
+	adv, err := r.branch.Remote.Refs(ctx, remote.UploadPack)
 	if err != nil {
-		return adv, fmt.Errorf("read the branches of %s: %w", r.objects.Remote.URL.Redacted(), err)
+		return adv, fmt.Errorf("read the branches of %s: %w", r.branch.Remote.URL.Redacted(), err)
 	}
-	if r.objects.BaseRemote == nil {
-		r.objects.BaseOffer = adv
+	if r.branch.BaseRemote == nil {
+		r.branch.BaseOffer = adv
 		return adv, nil
 	}
-	if r.objects.BaseOffer, err = r.objects.BaseRemote.Refs(ctx, remote.UploadPack); err != nil {
-		return adv, fmt.Errorf("read the branches of %s: %w", r.objects.BaseRemote.URL.Redacted(), err)
+	if r.branch.BaseOffer, err = r.branch.BaseRemote.Refs(ctx, remote.UploadPack); err != nil {
+		return adv, fmt.Errorf("read the branches of %s: %w", r.branch.BaseRemote.URL.Redacted(), err)
 	}
 	return adv, nil
 }
@@ -200,38 +200,38 @@ func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, e
 	}
 	r.start.AskedBase = base
 	if to := moved[base]; to != "" {
-		r.note("somebody retargeted the pull request of %s from %s to %s: that is its base", r.opt.Branch, base, printable.Line(to, 200))
+		r.branch.Note("somebody retargeted the pull request of %s from %s to %s: that is its base", r.opt.Branch, base, printable.Line(to, 200))
 		base = to
 	}
 	switch {
-	case base == "" && r.objects.Remote == nil:
-		// A desk that goes on with its work branch needs none.
-		r.baseTip, err = r.likelyBase(ctx)
+	case base == "" && r.branch.Remote == nil:
+		// A local run that goes on with its work branch needs none.
+		r.branch.BaseTip, err = r.likelyBase(ctx)
 		return checkedOut, err
 	case base == "":
 		return "", errors.New("no branch is checked out and the repository's default branch is not known: name the base branch (input base)")
-	case base == r.opt.Branch && r.objects.BaseRemote == nil:
+	case base == r.opt.Branch && r.branch.BaseRemote == nil:
 		return "", fmt.Errorf("the branch to publish and the base branch are both %q: choose another branch", base)
 	}
 	if err := ralph.CheckRef(base); err != nil {
 		return "", fmt.Errorf("base %q: %w", base, err)
 	}
-	r.start.Base = base
-	if r.objects.Remote != nil {
-		if r.baseTip = r.objects.BaseOffer.Branch(base); r.baseTip.IsZero() {
-			from := r.objects.Remote
-			if r.objects.BaseRemote != nil {
-				from = r.objects.BaseRemote
+	r.start.Base, r.branch.Base = base, base
+	if r.branch.Remote != nil {
+		if r.branch.BaseTip = r.branch.BaseOffer.Branch(base); r.branch.BaseTip.IsZero() {
+			from := r.branch.Remote
+			if r.branch.BaseRemote != nil {
+				from = r.branch.BaseRemote
 			}
 			return "", fmt.Errorf("the base branch %q does not exist on %s", base, from.URL.Redacted())
 		}
 		return checkedOut, nil
 	}
 	if checkedOut == base {
-		r.baseTip = r.base
+		r.branch.BaseTip = r.base
 		return checkedOut, nil
 	}
-	if r.baseTip, err = r.localBase(ctx, base); err != nil || !r.baseTip.IsZero() || r.opt.Base == "" {
+	if r.branch.BaseTip, err = r.localBase(ctx, base); err != nil || !r.branch.BaseTip.IsZero() || r.opt.Base == "" {
 		return checkedOut, err
 	}
 	return "", fmt.Errorf("the base branch %q does not exist here", base)
@@ -267,11 +267,11 @@ func (r *Repo) likelyBase(ctx context.Context) (plumbing.Hash, error) {
 // noteDirt stages the tree as it is before the agent starts and remembers what
 // differs from the commit.
 func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
-	c, err := r.objects.Store.Commit(head)
+	c, err := r.store.Commit(head)
 	if err != nil {
 		return err
 	}
-	modules, err := r.objects.Store.Lookup(c.TreeHash, ".gitmodules")
+	modules, err := r.store.Lookup(c.TreeHash, ".gitmodules")
 	if err != nil {
 		return err
 	}
@@ -283,21 +283,21 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 		if tree, notes, err = r.tree.Stage(ctx); err != nil {
 			return err
 		}
-		r.notes = append(r.notes, notes...)
+		r.branch.Notes = append(r.branch.Notes, notes...)
 	}
-	l := &r.line
-	l.startHead, l.tip, l.tipTree = head, head, c.TreeHash
+	l := &r.state
+	r.branch.Start, r.branch.Tip, r.branch.TipTree = head, head, c.TreeHash
 	l.startTree, l.begun, l.headTree, l.seenTree = tree, tree, c.TreeHash, c.TreeHash
-	l.ours[head] = true
-	r.server.synced = head
+	r.branch.Ours[head] = true
+	r.branch.Synced = head
 	if tree == c.TreeHash {
 		return nil
 	}
-	if err := r.objects.ImportNew(ctx, []plumbing.Hash{tree}, c.TreeHash); err != nil {
+	if err := r.branch.ImportNew(ctx, []plumbing.Hash{tree}, c.TreeHash); err != nil {
 		return err
 	}
 	l.seenTree = tree
-	changes, err := r.objects.Store.Diff(c.TreeHash, tree, nil)
+	changes, err := r.store.Diff(c.TreeHash, tree, nil)
 	if err != nil {
 		return err
 	}
@@ -315,17 +315,32 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 		}
 	}
 	// Work that a killed run left counts as done since the start.
-	l.startTree, err = r.objects.Store.Edit(tree, taken)
+	l.startTree, err = r.store.Edit(tree, taken)
 	return err
 }
 
-// CanPush asks the server, without writing anything, whether the token may
-// push. A *remote.PermissionError says what is missing.
-func (r *Repo) CanPush(ctx context.Context) error {
-	if r.objects.Remote == nil {
-		return errors.New("no remote to push to")
+// attachFirst attaches the work branch at the commit that is checked out.
+func (r *Repo) attachFirst(ctx context.Context) error {
+	if !r.clean || r.tree.Attached() || !r.tree.LacksRef("refs/heads/"+r.opt.Branch) {
+		return r.tree.Attach(ctx, r.base)
 	}
-	var err error
-	r.writes, err = r.objects.Remote.Refs(ctx, remote.ReceivePack)
-	return err
+	// Branch and HEAD in one command. Without -q, a new branch is all that git
+	// makes; with it, it also writes the index.
+	args := []string{"-c", "branch.autoSetupMerge=false", "-c", "submodule.recurse=false", "checkout", "-b", r.opt.Branch}
+	if r.tree.Git(ctx, nil, nil, args...) == nil {
+		if head, err := r.tree.Head(ctx); err == nil && head == r.base {
+			return nil
+		}
+	}
+	return r.tree.Attach(ctx, r.base) // HEAD had moved, or git says what is wrong
 }
+
+// Update is what becomes of a branch whose base has moved.
+type Update string
+
+// Values of Update.
+const (
+	UpdateNone   Update = ""       // it stays where it is
+	UpdateMerge  Update = "merge"  // the base is merged into it
+	UpdateRebase Update = "rebase" // its commits, all of them ours, are put on top of the base
+)

@@ -10,37 +10,34 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
-const (
-	// pushTime bounds a push whose context has no deadline.
-	pushTime = 10 * time.Minute
-	// returnTime bounds the hand-back, which also happens when the push used
-	// its context up.
-	returnTime = 30 * time.Second
-)
+// returnTime bounds bringing the workspace to a checkpoint, which also happens when the
+// push used its context up.
+const returnTime = 30 * time.Second
 
 // Checkpoint commits the last snapshot on the work branch, pushes it, and moves
 // the workspace's branch and index there. Its message is the record of what was
 // done: on top of new commits of the agent's own it stands in a commit of ours even
 // where that changes nothing. A push that failed is told in the Commit and tried
 // again with the next one. While the snapshot holds what blocks, the error is a
-// *BlockedError, and the snapshot stays.
+// *inspection.BlockedError, and the snapshot stays.
 func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit, error) {
 	s := r.last
 	if s == nil {
 		return ralph.Commit{}, errors.New("checkpoint without a snapshot")
 	}
-	if err := blocked(s.findings); err != nil {
+	if err := inspection.Blocked(s.findings); err != nil {
 		return ralph.Commit{}, err
 	}
 	r.settle()
 	r.last = nil
 	r.published(s)
-	was, before := r.line.tip, r.line.tipTree
+	was, before := r.branch.Tip, r.branch.TipTree
 	moved, err := r.commitSnapshot(s, it)
 	if err != nil {
 		return ralph.Commit{}, err
@@ -55,9 +52,9 @@ func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit
 	}
 	c.Ours = true
 	c = r.pushed(ctx, c)
-	s.public = r.line.tipTree // the server may have refused a part
+	s.public = r.branch.TipTree // the server may have refused a part
 	r.catchUp(ctx, s)
-	if r.line.tip == was {
+	if r.branch.Tip == was {
 		return ralph.Commit{PushError: c.PushError}, nil
 	}
 	return c, nil
@@ -72,34 +69,34 @@ func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Comm
 	if s == nil {
 		return ralph.Commit{}, errors.New("checkpoint without a snapshot")
 	}
-	if err := blocked(s.findings); err != nil {
+	if err := inspection.Blocked(s.findings); err != nil {
 		return ralph.Commit{}, err
 	}
 	r.settle()
 	r.last = nil
 	r.published(s)
-	if s.parent == r.line.tip {
+	if s.parent == r.branch.Tip {
 		return ralph.Commit{}, nil
 	}
-	before := r.line.tipTree
-	parent, err := r.objects.Store.Commit(s.parent)
+	before := r.branch.TipTree
+	parent, err := r.store.Commit(s.parent)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
 	own, _ := r.ownCommits(s.parent)
 	for _, h := range own {
-		r.line.ours[h] = true
+		r.branch.Ours[h] = true
 	}
-	r.line.tip, r.line.tipTree, r.line.untold = s.parent, parent.TreeHash, true
-	r.needs(s.large)
+	r.branch.Tip, r.branch.TipTree, r.state.untold = s.parent, parent.TreeHash, true
+	r.branch.Large.Need(s.large)
 	c, err := r.describe(s, before)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
-	tip := r.line.tip
+	tip := r.branch.Tip
 	c = r.pushed(ctx, c)
-	if r.line.tip != tip {
-		s.public = r.line.tipTree
+	if r.branch.Tip != tip {
+		s.public = r.branch.TipTree
 		r.catchUp(ctx, s)
 	}
 	return c, nil
@@ -107,34 +104,34 @@ func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Comm
 
 // pushed pushes the line's tip, when that is wanted.
 func (r *Repo) pushed(ctx context.Context, c ralph.Commit) ralph.Commit {
-	if !r.opt.Push || r.objects.Remote == nil {
+	if !r.opt.Push || r.branch.Remote == nil {
 		return c
 	}
-	r.server.pending = true
+	r.branch.Pending = true
 	if err := r.Push(ctx); err != nil {
 		c.PushError = printable.Line(err.Error(), 500)
 		return c
 	}
-	if r.server.pushed.IsZero() {
+	if r.branch.Pushed.IsZero() {
 		return c // nothing was left to push
 	}
-	c.Pushed, c.SHA = true, r.server.pushed.String()
+	c.Pushed, c.SHA = true, r.branch.Pushed.String()
 	return c
 }
 
-// commitSnapshot moves the line to the snapshot. It says whether there was
+// commitSnapshot moves the line to the snapshot. It reports whether there was
 // anything to move to.
 func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
-	parent, err := r.objects.Store.Commit(s.parent)
+	parent, err := r.store.Commit(s.parent)
 	if err != nil {
 		return false, err
 	}
 	tip := s.parent
-	if s.public != parent.TreeHash || s.own > 0 || r.line.untold {
+	if s.public != parent.TreeHash || s.own > 0 || r.state.untold {
 		now := r.opt.Clock()
-		tip, err = r.objects.Store.WriteCommit(&object.Commit{
-			Author:       signature(r.opt.Author, now),
-			Committer:    signature(r.opt.Committer, now),
+		tip, err = r.store.WriteCommit(&object.Commit{
+			Author:       r.opt.Author.Signature(now),
+			Committer:    r.opt.Committer.Signature(now),
 			Message:      message(r.opt.Message(it)),
 			TreeHash:     s.public,
 			ParentHashes: []plumbing.Hash{s.parent},
@@ -143,40 +140,30 @@ func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
 			return false, err
 		}
 	}
-	if tip == r.line.tip {
+	if tip == r.branch.Tip {
 		return false, nil
 	}
 	own, _ := r.ownCommits(s.parent)
 	for _, h := range own {
-		r.line.ours[h] = true
+		r.branch.Ours[h] = true
 	}
-	r.line.ours[tip] = true
-	r.line.tip, r.line.tipTree, r.line.untold = tip, s.public, false
-	r.needs(s.large)
+	r.branch.Ours[tip] = true
+	r.branch.Tip, r.branch.TipTree, r.state.untold = tip, s.public, false
+	r.branch.Large.Need(s.large)
 	return true, nil
 }
 
 func (r *Repo) describe(s *snapshot, before plumbing.Hash) (ralph.Commit, error) {
-	tip, err := r.objects.Store.Commit(r.line.tip)
+	tip, err := r.store.Commit(r.branch.Tip)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
-	changes, err := r.objects.Store.Diff(before, r.line.tipTree, nil)
+	changes, err := r.store.Diff(before, r.branch.TipTree, nil)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
 	subject, _, _ := strings.Cut(strings.TrimSpace(tip.Message), "\n")
-	return ralph.Commit{SHA: r.line.tip.String(), Subject: printable.Line(subject, 300), Files: len(changes), Own: s.own}, nil
-}
-
-// signature keeps names within the syntax of a commit.
-func signature(id Identity, at time.Time) object.Signature {
-	strip := strings.NewReplacer("<", "", ">", "", "\n", " ", "\r", " ", "\x00", "")
-	name := strings.TrimSpace(strip.Replace(id.Name))
-	if name == "" {
-		name = "ralph"
-	}
-	return object.Signature{Name: name, Email: strings.TrimSpace(strip.Replace(id.Email)), When: at}
+	return ralph.Commit{SHA: r.branch.Tip.String(), Subject: printable.Line(subject, 300), Files: len(changes), Own: s.own}, nil
 }
 
 // message ends with one line end, as git's own do.
@@ -193,40 +180,40 @@ func message(s string) string {
 // that cannot be brought there is noted: what is committed is safe already.
 func (r *Repo) catchUp(ctx context.Context, s *snapshot) {
 	defer r.keepRecord(false)
-	if s.head == r.line.tip && s.tree == s.public && s.parent == s.head && r.tree.Attached() {
+	if s.head == r.branch.Tip && s.tree == s.public && s.parent == s.head && r.tree.Attached() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), returnTime)
 	defer cancel()
 	if err := r.giveBack(ctx, s); err != nil {
-		r.note("the workspace was not brought to the checkpoint %s: %s", r.line.tip.String()[:7], printable.Line(err.Error(), 300))
+		r.branch.Note("the workspace was not brought to the checkpoint %s: %s", r.branch.Tip.String()[:7], printable.Line(err.Error(), 300))
 		return
 	}
-	r.line.headTree = r.line.tipTree
+	r.state.headTree = r.branch.TipTree
 }
 
 func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
 	if err := r.tree.InTheMiddle(); err != nil {
 		return err // a later iteration began it; another branch and index would spoil it
 	}
-	if r.line.tip != s.head {
-		// What the guest lacks: our commit, and the folders of a tree that is
+	if r.branch.Tip != s.head {
+		// What the workspace lacks: our commit, and the directories of a tree that is
 		// not the staged one.
 		var objects []plumbing.Hash
-		if r.line.tip != s.parent {
-			objects = append(objects, r.line.tip)
+		if r.branch.Tip != s.parent {
+			objects = append(objects, r.branch.Tip)
 		}
-		objects = append(append(objects, s.pinned...), r.line.remade...)
-		if _, err := r.objects.Store.Diff(s.tree, s.public, func(h plumbing.Hash) { objects = append(objects, h) }); err != nil {
+		objects = append(append(objects, s.pinned...), r.branch.Remade...)
+		if _, err := r.store.Diff(s.tree, s.public, func(h plumbing.Hash) { objects = append(objects, h) }); err != nil {
 			return err
 		}
 		if s.public == store.EmptyTree {
 			objects = append(objects, store.EmptyTree)
 		}
-		if err := r.objects.Export(ctx, objects); err != nil {
+		if err := r.branch.Export(ctx, objects); err != nil {
 			return err
 		}
-		r.line.remade = nil
+		r.branch.Remade = nil
 	}
 	if s.tree != s.public {
 		err := r.tree.GitEnv(ctx, r.tree.IndexEnv(), nil, nil, "read-tree", "-m", s.public.String())
@@ -239,7 +226,7 @@ func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
 			return err
 		}
 	}
-	if err := r.tree.Attach(ctx, r.line.tip); err != nil {
+	if err := r.tree.Attach(ctx, r.branch.Tip); err != nil {
 		return err
 	}
 	return r.tree.ReturnIndex()

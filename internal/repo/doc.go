@@ -1,10 +1,11 @@
-// Package repo is the owner's git: it inspects what the agent did, commits it
-// and pushes it. It is the only user of go-git.
+// Package repo is the git side of a run: it takes snapshots of what the agent did,
+// decides what of them may be published, commits it and has it pushed.
 //
-// Git programs run on the guest's side only (Guest): there, whatever the agent
-// planted in the repository's configuration, hooks or attributes runs with the
-// rights the agent had anyway. The owner sees objects, handed over as packs
-// whose hashes are recomputed, in a private store the agent cannot write.
+// Git programs run in the agent's sandbox only (worktree.Sandbox): there, whatever the
+// agent planted in the repository's configuration, hooks or attributes runs with the
+// rights the agent had anyway. Outside of it, git's objects are read as data: they are
+// handed over as packs whose hashes are recomputed, in a private store the agent cannot
+// write.
 //
 // Decisions that shape the package:
 //
@@ -21,9 +22,9 @@
 //     what may not be published, is published as one commit with its tree.
 //   - What is to be published is shown to Options.Inspect, at each snapshot: the
 //     tree, and each of the agent's own commits. The last step before a push looks again at
-//     every commit that goes out, and shows what no snapshot has shown. Nothing leaves that
-//     nobody looked at.
+//     every commit that goes out, and shows what no snapshot has shown: nothing leaves the
+//     machine uninspected.
 //   - When somebody else pushed meanwhile, our commits are replayed on top of
 //     theirs in the private store. The workspace keeps its own line: it is not
-//     changed under the agent's hands.
+//     changed while the agent works in it.
 package repo

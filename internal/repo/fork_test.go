@@ -13,6 +13,8 @@ import (
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/branchname"
+	"github.com/org/ralph-action/internal/repo/publish"
 	"github.com/org/ralph-action/internal/repo/remote"
 )
 
@@ -180,7 +182,7 @@ func TestPushToFork(t *testing.T) {
 			}
 			write(t, filepath.Join(dir, "z.txt"), "z\n")
 			r.pushed(t, fork)
-			if err := r.DeleteBranch(t.Context()); !errors.Is(err, repo.ErrHasChanges) {
+			if err := r.DeleteBranch(t.Context()); !errors.Is(err, publish.ErrHasChanges) {
 				t.Errorf("DeleteBranch() = %v, want it refused", err)
 			}
 		})
@@ -207,7 +209,7 @@ func TestDeleteBranch(t *testing.T) {
 	f := newForge(t)
 	seed := f.seed(t, map[string]string{"a.txt": "a\n"})
 	first := f.night(t, "shallow", "x.txt", "x\n")
-	if err := first.DeleteBranch(t.Context()); !errors.Is(err, repo.ErrHasChanges) {
+	if err := first.DeleteBranch(t.Context()); !errors.Is(err, publish.ErrHasChanges) {
 		t.Errorf("DeleteBranch() with changes = %v, want ErrHasChanges", err)
 	}
 	squash(t, seed)
@@ -268,31 +270,10 @@ func TestManyPushToOneBranch(t *testing.T) {
 	git(t, f.dir, "fsck", "--strict", "--no-dangling")
 }
 
-func TestSuffix(t *testing.T) {
+func TestBranchSuffix(t *testing.T) {
 	t.Parallel()
-	at := time.Unix(1569322532, 0)
-	commit := strings.Repeat("ab12", 10)
-	for _, tt := range []struct{ kind, commit, want string }{
-		{"", "", "ralph/x"},
-		{"timestamp", "", "ralph/x-1569322532"},
-		{"short-commit-hash", commit, "ralph/x-ab12ab1"},
-	} {
-		if got, err := repo.Suffix("ralph/x", tt.kind, at, tt.commit); err != nil || got != tt.want {
-			t.Errorf("Suffix(%q) = %q, %v, want %q", tt.kind, got, err, tt.want)
-		}
-	}
-	a, err := repo.Suffix("x", "random", at, "")
-	b, _ := repo.Suffix("x", "random", at, "")
-	if err != nil || a == b || len(a) != len("x-")+7 || strings.Trim(a[2:], "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
-		t.Errorf("Suffix(random) = %q, %q, %v, want seven letters or digits, others each time", a, b, err)
-	}
-	for _, kind := range []string{"sha", "short-commit-hash"} {
-		if _, err := repo.Suffix("x", kind, at, ""); err == nil || !strings.Contains(err.Error(), kind) {
-			t.Errorf("Suffix(%q) = %v, want an error that names it", kind, err)
-		}
-	}
 	f, dir := workspace(t)
-	r := begin(t, dir, f.url, func(o *repo.Options) { o.BranchSuffix = repo.SuffixCommit })
+	r := begin(t, dir, f.url, func(o *repo.Options) { o.BranchSuffix = branchname.SuffixCommit })
 	equal(t, "Start.Branch", r.start.Branch, "ralph/work-"+git(t, f.dir, "rev-parse", "main")[:7])
 	write(t, filepath.Join(dir, "x.txt"), "x\n")
 	r.pushed(t, f)

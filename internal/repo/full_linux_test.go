@@ -27,7 +27,7 @@ func TestRestoreWithoutRoomForFiles(t *testing.T) {
 	asCheckout(t, dir, 5)
 	config := filepath.Join(dir, ".git", "config")
 	before := read(t, config)
-	h, err := credentials.Hide(dir, t.TempDir())
+	h, err := credentials.Stash(dir, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

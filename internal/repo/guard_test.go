@@ -72,7 +72,7 @@ func TestTokenIsHiddenAndRestored(t *testing.T) {
 			beforeGuarded := treeText(t, filepath.Join(dir, ".git/hooks")) + treeText(t, filepath.Join(dir, ".git/info"))
 
 			store := t.TempDir()
-			h, err := credentials.Hide(dir, store)
+			h, err := credentials.Stash(dir, store)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +164,7 @@ func TestAgentPlantsInGitFolder(t *testing.T) {
 			check(os.Symlink("/dev/stdin", filepath.Join(g, "config")))
 		}, "config"},
 	} {
-		h, err := credentials.Hide(dir, t.TempDir())
+		h, err := credentials.Stash(dir, t.TempDir())
 		if err != nil {
 			t.Fatalf("%s: Hide() = %v", tt.name, err)
 		}
@@ -193,7 +193,7 @@ func TestAgentReplacesGitFolder(t *testing.T) {
 	asCheckout(t, dir, 5)
 	g := filepath.Join(dir, ".git")
 	before := read(t, filepath.Join(g, "config"))
-	h, err := credentials.Hide(dir, t.TempDir())
+	h, err := credentials.Stash(dir, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestAgentReplacesGitFolder(t *testing.T) {
 		t.Error("the planted hook is still there")
 	}
 
-	h, err = credentials.Hide(dir, t.TempDir())
+	h, err = credentials.Stash(dir, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,12 +238,12 @@ func TestRestoreAfterKill(t *testing.T) {
 	asCheckout(t, dir, 5)
 	before := read(t, filepath.Join(dir, ".git/config"))
 	store := t.TempDir()
-	if _, err := credentials.Hide(dir, store); err != nil {
+	if _, err := credentials.Stash(dir, store); err != nil {
 		t.Fatal(err)
 	}
 	// The process is gone; the next one hides again and must not take the
 	// stripped file for the original.
-	h, err := credentials.Hide(dir, store)
+	h, err := credentials.Stash(dir, store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestSubmoduleTokenIsHidden(t *testing.T) {
 	git(t, filepath.Join(dir, "deep/sub"), "config", "http.https://github.com/.extraheader", token)
 	config := filepath.Join(dir, ".git/modules/deep/sub/config")
 	before := read(t, config)
-	h, err := credentials.Hide(dir, t.TempDir())
+	h, err := credentials.Stash(dir, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

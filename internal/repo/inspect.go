@@ -2,51 +2,24 @@ package repo
 
 import (
 	"context"
-	"crypto/sha256"
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
-// inspected is what has been looked at and may leave the machine.
+// inspected is what is known from inspections before.
 type inspected struct {
-	entries map[placed]bool
-	blobs   map[plumbing.Hash]bool
-	texts   map[[sha256.Size]byte]bool
-
-	merged   bool                   // the agent may have merged something
-	theirs   map[plumbing.Hash]bool // commits of the base that the agent merged
-	fork     plumbing.Hash          // where the branch left its base; zero: not asked for yet
-	base     plumbing.Hash          // tree of the base's tip; zero: not asked for, or not to be had
-	asked    plumbing.Hash          // the tip base was asked for
+	merged   bool          // the agent may have merged something
+	fork     plumbing.Hash // where the branch left its base; zero: not asked for yet
+	base     plumbing.Hash // tree of the base's tip; zero: not asked for, or not to be had
+	asked    plumbing.Hash // the tip base was asked for
 	last     [4]plumbing.Hash
 	findings []ralph.Finding // of last
-	kept     []ralph.Finding // about commits that are published
-	refused  []ralph.Finding // by the gate before a push
-}
-
-// placed is something under a name.
-type placed struct {
-	path string
-	store.Entry
-}
-
-func newInspected() inspected {
-	return inspected{entries: map[placed]bool{}, blobs: map[plumbing.Hash]bool{}, texts: map[[sha256.Size]byte]bool{}}
-}
-
-func (i *inspected) pass(changes []store.Change, messages []Message) {
-	for _, ch := range changes {
-		i.entries[placed{ch.Path, ch.New}] = true
-		i.blobs[ch.New.Hash] = true
-	}
-	for _, m := range messages {
-		i.texts[sha256.Sum256([]byte(m.Text))] = true
-	}
 }
 
 // inspect lets the caller look at a snapshot, and looks at links itself. What
@@ -55,11 +28,11 @@ func (r *Repo) inspect(ctx context.Context, s *snapshot, changes []store.Change)
 	if r.opt.Inspect == nil {
 		return nil, nil
 	}
-	key := [4]plumbing.Hash{s.public, s.parent, r.line.tip, s.tree}
+	key := [4]plumbing.Hash{s.public, s.parent, r.branch.Tip, s.tree}
 	if key == r.insp.last {
 		return r.insp.findings, nil
 	}
-	in := Inspection{Branch: r.State().Branch, LeftOut: s.left}
+	in := inspection.Request{Branch: r.State().Branch, LeftOut: s.left}
 	found, all, err := r.since(ctx, s, changes, &in)
 	if err != nil {
 		return nil, err
@@ -67,16 +40,16 @@ func (r *Repo) inspect(ctx context.Context, s *snapshot, changes []store.Change)
 	if in.Run, in.Total, err = r.runAndTotal(ctx, s); err != nil {
 		return nil, err
 	}
-	r.lack(in.Since, in.Total)
+	r.branch.Lacking(inspection.Entries(in.Since, in.Total))
 	more, err := r.opt.Inspect(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	found = append(found, more...)
-	if blocked(found) == nil {
-		r.insp.pass(all, in.Messages)
+	if inspection.Blocked(found) == nil {
+		r.branch.Pass(all, in.Messages)
 	}
-	for _, f := range r.insp.kept {
+	for _, f := range r.branch.Kept {
 		if !slices.ContainsFunc(found, func(o ralph.Finding) bool { return tells(o, f) }) {
 			found = append(found, f)
 		}
@@ -86,7 +59,7 @@ func (r *Repo) inspect(ctx context.Context, s *snapshot, changes []store.Change)
 }
 
 // since fills in what would be published for the first time.
-func (r *Repo) since(ctx context.Context, s *snapshot, changes []store.Change, in *Inspection) (found []ralph.Finding, all []store.Change, err error) {
+func (r *Repo) since(ctx context.Context, s *snapshot, changes []store.Change, in *inspection.Request) (found []ralph.Finding, all []store.Change, err error) {
 	told := make(map[store.Change]bool, len(changes))
 	take := func(list []store.Change, tree, commit plumbing.Hash) error {
 		all = append(all, list...)
@@ -95,37 +68,37 @@ func (r *Repo) since(ctx context.Context, s *snapshot, changes []store.Change, i
 			told[ch] = true
 			return was || r.inBase(ctx, ch)
 		})
-		links, err := r.links(ctx, list, tree, commit)
+		links, err := inspection.Links(ctx, r.branch.Objects, list, tree, commit)
 		if err != nil {
 			return err
 		}
 		found = append(found, links...)
-		in.Since = append(in.Since, r.describeAll(list, commit)...)
+		in.Since = append(in.Since, inspection.Describe(r.branch.Objects, list, commit)...)
 		return nil
 	}
 	if err := take(changes, s.public, plumbing.ZeroHash); err != nil {
 		return nil, nil, err
 	}
 	for _, h := range s.commits {
-		if r.insp.theirs[h] {
+		if r.branch.Theirs[h] {
 			continue
 		}
-		c, err := r.objects.Store.Commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return nil, nil, err
 		}
-		list, err := r.objects.Store.ChangesOf(c)
+		list, err := r.store.ChangesOf(c)
 		if err != nil {
 			return nil, nil, err
 		}
 		if err := take(list, c.TreeHash, h); err != nil {
 			return nil, nil, err
 		}
-		text, err := r.objects.Store.MessageText(h)
+		text, err := r.store.MessageText(h)
 		if err != nil {
 			return nil, nil, err
 		}
-		in.Messages = append(in.Messages, Message{Commit: h.String(), Text: text})
+		in.Messages = append(in.Messages, inspection.Message{Commit: h.String(), Text: text})
 	}
 	return found, all, nil
 }
@@ -135,7 +108,7 @@ func (r *Repo) since(ctx context.Context, s *snapshot, changes []store.Change, i
 func (r *Repo) findTheirs(ctx context.Context, commits []plumbing.Hash) error {
 	merged := false
 	for _, h := range commits {
-		c, err := r.objects.Store.Commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return err
 		}
@@ -145,36 +118,36 @@ func (r *Repo) findTheirs(ctx context.Context, commits []plumbing.Hash) error {
 		return nil
 	}
 	r.insp.merged = true
-	if r.objects.Remote == nil || r.baseTip.IsZero() || r.baseTip == r.line.startHead {
+	if r.branch.Remote == nil || r.branch.BaseTip.IsZero() || r.branch.BaseTip == r.branch.Start {
 		return nil // the workspace alone would say so
 	}
-	sp, err := r.span(ctx, r.baseTip, r.line.startHead)
+	sp, err := r.branch.Between(ctx, r.branch.BaseTip, r.branch.Start)
 	if err != nil {
 		return nil //nolint:nilerr // they are inspected as if they were the agent's
 	}
-	r.insp.theirs = sp.own
+	r.branch.Theirs = sp.Own
 	return nil
 }
 
 // runAndTotal are the run's changes and those a pull request would show.
-func (r *Repo) runAndTotal(ctx context.Context, s *snapshot) (run, total []Changed, err error) {
-	list := func(from plumbing.Hash) ([]Changed, error) {
-		c, err := r.objects.Store.Commit(from)
+func (r *Repo) runAndTotal(ctx context.Context, s *snapshot) (run, total []inspection.Changed, err error) {
+	list := func(from plumbing.Hash) ([]inspection.Changed, error) {
+		c, err := r.store.Commit(from)
 		if err != nil {
 			return nil, err
 		}
-		changes, err := r.objects.Store.Diff(c.TreeHash, s.public, nil)
+		changes, err := r.store.Diff(c.TreeHash, s.public, nil)
 		if err != nil {
 			return nil, err
 		}
 		changes = slices.DeleteFunc(changes, func(ch store.Change) bool { return r.inBase(ctx, ch) })
-		return r.describeAll(changes, plumbing.ZeroHash), nil
+		return inspection.Describe(r.branch.Objects, changes, plumbing.ZeroHash), nil
 	}
-	if run, err = list(r.line.startHead); err != nil {
+	if run, err = list(r.branch.Start); err != nil {
 		return nil, nil, err
 	}
 	fork := r.fork(ctx)
-	if fork == r.line.startHead {
+	if fork == r.branch.Start {
 		return run, run, nil
 	}
 	total, err = list(fork)
@@ -187,38 +160,38 @@ func (r *Repo) fork(ctx context.Context) plumbing.Hash {
 	if !r.insp.fork.IsZero() {
 		return r.insp.fork
 	}
-	r.insp.fork = r.line.startHead
-	if !r.start.Resumed && !r.start.Updated || r.baseTip.IsZero() {
+	r.insp.fork = r.branch.Start
+	if !r.start.Resumed && !r.start.Updated || r.branch.BaseTip.IsZero() {
 		return r.insp.fork
 	}
-	w, err := r.workOf(ctx, r.line.startHead)
-	if err == nil && !w.fork.IsZero() {
-		if _, err = r.objects.Commit(ctx, w.fork); err == nil {
-			r.insp.fork = w.fork
+	w, err := r.branch.Work(ctx, r.branch.Start)
+	if err == nil && !w.Fork.IsZero() {
+		if _, err = r.branch.Commit(ctx, w.Fork); err == nil {
+			r.insp.fork = w.Fork
 		}
 	}
 	if err != nil {
-		r.note("what the branch %s holds besides this run could not be compared with %s, and is not inspected: %s", r.opt.Branch, r.start.Base, printable.Line(err.Error(), 300))
+		r.branch.Note("what the branch %s holds besides this run could not be compared with %s, and is not inspected: %s", r.opt.Branch, r.start.Base, printable.Line(err.Error(), 300))
 	}
 	return r.insp.fork
 }
 
-// inBase says that a change only makes a path what it is in the base, which the branch
+// inBase reports whether a change only makes a path what it is in the base, which the branch
 // was behind: the agent merged it, and it is published there.
 func (r *Repo) inBase(ctx context.Context, ch store.Change) bool {
-	if !r.insp.merged || r.baseTip.IsZero() || r.baseTip == r.line.startHead {
+	if !r.insp.merged || r.branch.BaseTip.IsZero() || r.branch.BaseTip == r.branch.Start {
 		return false
 	}
-	if r.insp.asked != r.baseTip {
-		r.insp.asked, r.insp.base = r.baseTip, plumbing.ZeroHash
-		if c, err := r.objects.Commit(ctx, r.baseTip); err == nil {
+	if r.insp.asked != r.branch.BaseTip {
+		r.insp.asked, r.insp.base = r.branch.BaseTip, plumbing.ZeroHash
+		if c, err := r.branch.Commit(ctx, r.branch.BaseTip); err == nil {
 			r.insp.base = c.TreeHash
 		}
 	}
 	if r.insp.base.IsZero() {
 		return false
 	}
-	now, err := r.objects.Store.Lookup(r.insp.base, ch.Path)
+	now, err := r.store.Lookup(r.insp.base, ch.Path)
 	if err != nil || now != ch.New {
 		return false
 	}
@@ -226,34 +199,37 @@ func (r *Repo) inBase(ctx context.Context, ch store.Change) bool {
 		return true
 	}
 	// It is gone there, too: did the base ever have it?
-	c, err := r.objects.Store.Commit(r.fork(ctx))
+	c, err := r.store.Commit(r.fork(ctx))
 	if err != nil {
 		return false
 	}
-	was, err := r.objects.Store.Lookup(c.TreeHash, ch.Path)
+	was, err := r.store.Lookup(c.TreeHash, ch.Path)
 	return err == nil && was == ch.Old
 }
 
-// describeAll describes changes, and finds files that were only moved: such a one is a
-// change of the place where it is now.
-func (r *Repo) describeAll(changes []store.Change, commit plumbing.Hash) []Changed {
-	gone := map[plumbing.Hash][]store.Change{}
-	for _, ch := range changes {
-		if ch.New == (store.Entry{}) && ch.Old.IsBlob() {
-			gone[ch.Old.Hash] = append(gone[ch.Old.Hash], ch)
+// published keeps what was found about the commits of a snapshot, and about its
+// files: the commit that is made of it holds them, whatever later ones change. Of files,
+// only what a commit holds: whether one reads another way is a matter of the last.
+func (r *Repo) published(s *snapshot) {
+	for _, f := range s.findings {
+		switch {
+		case f.Severity == ralph.Block || f.Severity == ralph.LeftOut:
+			continue
+		case f.Where == "" && f.Kind != ralph.FindingSecret && f.Kind != ralph.FindingUnknown && f.Kind != ralph.FindingProtected:
+			continue
+		case f.Where == "":
+			f.Where = earlierCommit
 		}
+		r.branch.Keep(f)
 	}
-	list := make([]Changed, 0, len(changes))
-	moved := map[string]bool{}
-	for _, ch := range changes {
-		c := r.changed(ch, commit)
-		if from := gone[ch.New.Hash]; ch.Old == (store.Entry{}) && len(from) > 0 {
-			gone[ch.New.Hash] = from[1:]
-			c = r.changed(store.Change{Path: ch.Path, Old: from[0].Old, New: ch.New}, commit)
-			c.From = from[0].Path
-			moved[c.From] = true
-		}
-		list = append(list, c)
+}
+
+const earlierCommit = "in an earlier commit of this run"
+
+// tells reports whether a finding tells what one that was kept does.
+func tells(now, kept ralph.Finding) bool {
+	if kept.Where == earlierCommit {
+		kept.Where = now.Where
 	}
-	return slices.DeleteFunc(list, func(c Changed) bool { return c.NewMode == ModeNone && moved[c.Path] })
+	return now.Kind == kept.Kind && now.Path == kept.Path && now.Line == kept.Line && now.Rule == kept.Rule && now.Where == kept.Where
 }

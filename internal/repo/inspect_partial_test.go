@@ -10,6 +10,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/inspection"
 )
 
 // A checkout of some folders (actions/checkout with sparse-checkout) has no contents of
@@ -38,7 +39,7 @@ func TestContentsComeTogetherFromTheServer(t *testing.T) {
 	read := 0
 	r := begin(t, dir, f.url, func(o *repo.Options) {
 		o.Base = "main"
-		o.Inspect = func(ctx context.Context, in repo.Inspection) ([]ralph.Finding, error) {
+		o.Inspect = func(ctx context.Context, in inspection.Request) ([]ralph.Finding, error) {
 			for _, c := range in.Total {
 				for _, content := range []func(context.Context) ([]byte, error){c.Old, c.New} {
 					if _, err := content(ctx); err != nil {

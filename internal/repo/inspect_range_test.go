@@ -10,10 +10,11 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/inspection"
 )
 
 // paths are the changed paths of an inspection's lists.
-func paths(list []repo.Changed) []string {
+func paths(list []inspection.Changed) []string {
 	var names []string
 	for _, c := range list {
 		name := c.Path
@@ -74,7 +75,7 @@ func TestMovedFilesSayWhereTheyWere(t *testing.T) {
 	git(t, dir, "mv", "second.txt", "moved.txt")
 	r.snapshot(t)
 	in := i.calls[len(i.calls)-1]
-	for _, list := range [][]repo.Changed{in.Since, in.Run, in.Total} {
+	for _, list := range [][]inspection.Changed{in.Since, in.Run, in.Total} {
 		var got []string
 		for _, c := range list {
 			got = append(got, fmt.Sprintf("%s<%s %o>%o", c.Path, c.From, c.OldMode, c.NewMode))
@@ -97,7 +98,7 @@ func TestContentsComeTogether(t *testing.T) {
 	read := 0
 	r = begin(t, again, f.url, func(o *repo.Options) {
 		o.Base = "main"
-		o.Inspect = func(ctx context.Context, in repo.Inspection) ([]ralph.Finding, error) {
+		o.Inspect = func(ctx context.Context, in inspection.Request) ([]ralph.Finding, error) {
 			for _, c := range in.Total {
 				b, err := c.New(ctx)
 				if err != nil || len(b) == 0 {
@@ -185,7 +186,7 @@ func TestAgentMergesTheBaseThatIsCheckedOut(t *testing.T) {
 				t.Errorf("Findings = %v, want none", change.Findings)
 			}
 			last := i.calls[len(i.calls)-1]
-			for _, list := range [][]repo.Changed{last.Since, last.Run, last.Total} {
+			for _, list := range [][]inspection.Changed{last.Since, last.Run, last.Total} {
 				if names := paths(list); slices.Contains(names, "base.txt") || slices.Contains(names, "second.txt") {
 					t.Errorf("inspected: %q, want nothing of the base's", names)
 				}
@@ -203,7 +204,7 @@ func TestAgentMergesTheBaseThatIsCheckedOut(t *testing.T) {
 func TestFindingsInCommitsAreKept(t *testing.T) {
 	t.Parallel()
 	f, dir := workspace(t)
-	flag := func(_ context.Context, in repo.Inspection) (found []ralph.Finding, err error) {
+	flag := func(_ context.Context, in inspection.Request) (found []ralph.Finding, err error) {
 		for _, c := range in.Since {
 			if c.Path == "x.txt" && c.Commit != "" {
 				found = append(found, ralph.Finding{Kind: ralph.FindingSecret, Severity: ralph.Draft, Path: c.Path, Where: "commit " + c.Commit[:7]})
@@ -229,9 +230,9 @@ func TestFindingsInCommitsAreKept(t *testing.T) {
 func TestFindingsInCheckpointsAreKept(t *testing.T) {
 	t.Parallel()
 	f, dir := workspace(t)
-	flag := func(_ context.Context, in repo.Inspection) (found []ralph.Finding, err error) {
+	flag := func(_ context.Context, in inspection.Request) (found []ralph.Finding, err error) {
 		for _, c := range in.Since {
-			if c.Path == "x.txt" && c.NewMode != repo.ModeNone {
+			if c.Path == "x.txt" && c.NewMode != inspection.ModeNone {
 				found = append(found,
 					ralph.Finding{Kind: ralph.FindingSecret, Severity: ralph.Draft, Path: c.Path, Line: 1, Rule: "github-pat"},
 					ralph.Finding{Kind: ralph.FindingAgentConfig, Severity: ralph.Flag, Path: c.Path})

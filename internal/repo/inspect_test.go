@@ -14,6 +14,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/inspection"
 )
 
 // marker is what may not be published.
@@ -22,14 +23,14 @@ const marker = "MARKER-4711"
 // inspector blocks what holds the marker, and remembers what it was shown.
 type inspector struct {
 	ids, texts map[string]bool
-	calls      []repo.Inspection
+	calls      []inspection.Request
 }
 
 func newInspector() *inspector { return &inspector{ids: map[string]bool{}, texts: map[string]bool{}} }
 
 func (i *inspector) option(o *repo.Options) { o.Inspect = i.inspect }
 
-func (i *inspector) inspect(ctx context.Context, in repo.Inspection) ([]ralph.Finding, error) {
+func (i *inspector) inspect(ctx context.Context, in inspection.Request) ([]ralph.Finding, error) {
 	i.calls = append(i.calls, in)
 	var found []ralph.Finding
 	block := func(path, where string) {
@@ -39,7 +40,7 @@ func (i *inspector) inspect(ctx context.Context, in repo.Inspection) ([]ralph.Fi
 		if strings.Contains(c.Path, marker) {
 			block("a name", "")
 		}
-		if c.NewMode == repo.ModeNone || c.NewMode == repo.ModeRepository {
+		if c.NewMode == inspection.ModeNone || c.NewMode == inspection.ModeRepository {
 			continue
 		}
 		b, err := c.New(ctx)
@@ -91,7 +92,7 @@ func TestNothingLeavesUninspected(t *testing.T) {
 			tt.act(t, r)
 			change := r.snapshot(t)
 			c, err := r.Checkpoint(t.Context(), ralph.Iteration{Number: 2})
-			var b *repo.BlockedError
+			var b *inspection.BlockedError
 			switch {
 			case tt.passed && (err != nil || c.PushError != ""):
 				t.Errorf("Checkpoint() = %+v, %v, want the rest published; findings %v, notes %q", c, err, change.Findings, change.Notes)
@@ -264,7 +265,7 @@ func TestLargeFilesAreInspected(t *testing.T) {
 	// The object is another one than its name says.
 	l, dir = lfsWorkspace(t, true)
 	r = begin(t, dir, l.url, func(o *repo.Options) {
-		o.Inspect = func(ctx context.Context, in repo.Inspection) ([]ralph.Finding, error) {
+		o.Inspect = func(ctx context.Context, in inspection.Request) ([]ralph.Finding, error) {
 			oid := oidOf("large and harmless")
 			write(t, filepath.Join(dir, ".git/lfs/objects", oid[:2], oid[2:4], oid), "large an"+marker[:10])
 			return i.inspect(ctx, in)
@@ -295,7 +296,7 @@ func TestWhatAnInspectionShows(t *testing.T) {
 	var got []string
 	var since, run, total int
 	r = begin(t, dir, f.url, func(o *repo.Options) {
-		o.Inspect = func(ctx context.Context, in repo.Inspection) ([]ralph.Finding, error) {
+		o.Inspect = func(ctx context.Context, in inspection.Request) ([]ralph.Finding, error) {
 			since, run, total = len(in.Since), len(in.Run), len(in.Total)
 			for _, c := range in.Total {
 				old, oerr := c.Old(ctx)

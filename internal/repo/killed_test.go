@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/killed"
 )
 
 // kill leaves the workspace as a run does that is killed now: its record stays.
@@ -26,11 +27,11 @@ func (r *run) kill(t *testing.T) {
 	}
 }
 
-func killed(t *testing.T, dir string) optionFunc {
+func afterKilled(t *testing.T, dir string) optionFunc {
 	t.Helper()
-	k, err := repo.FindKilled(dir)
+	k, err := killed.Find(dir)
 	if err != nil || k == nil {
-		t.Fatalf("FindKilled() = %v, %v, want the run that was killed", k, err)
+		t.Fatalf("killed.Find() = %v, %v, want the run that was killed", k, err)
 	}
 	return func(o *repo.Options) { o.Killed = k }
 }
@@ -66,7 +67,7 @@ func TestKilledWhileTheAgentWorked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with := killed(t, dir)
+	with := afterKilled(t, dir)
 	// In a folder of its own: the time of a removed file is that of its folder.
 	write(t, filepath.Join(dir, "later", "x.txt"), "")
 	writeAfter(t, filepath.Join(dir, "later", "x.txt"), info.ModTime().Add(time.Second))
@@ -105,10 +106,10 @@ func TestKilledWhileItPublished(t *testing.T) {
 	}
 	writeAfter(t, filepath.Join(dir, "two.txt"), info.ModTime().Add(time.Second))
 	// A run that ends before its agent was asked leaves it to the next one.
-	if err := begin(t, dir, f.url, killed(t, dir)).Close(); err != nil {
+	if err := begin(t, dir, f.url, afterKilled(t, dir)).Close(); err != nil {
 		t.Fatal(err)
 	}
-	r = begin(t, dir, f.url, killed(t, dir))
+	r = begin(t, dir, f.url, afterKilled(t, dir))
 	_, c := r.pushed(t, f)
 	equal(t, "published", git(t, f.dir, "diff", "--name-only", "main", c.SHA), "one.txt")
 	equal(t, "left", git(t, dir, "status", "--porcelain"), []string{"?? later.txt", "?? two.txt"})
@@ -131,7 +132,7 @@ func TestKilledAfterThePush(t *testing.T) {
 	somebody(t, f, "same.txt", "1\n")
 	somebody(t, f, "other.txt", "2\n")
 
-	r = begin(t, dir, f.url, killed(t, dir))
+	r = begin(t, dir, f.url, afterKilled(t, dir))
 	if !r.start.Resumed || !hasNote(r.start.Notes, "refs/ralph/kept/") {
 		t.Errorf("Begin() = %+v, want the branch continued and the other version kept", r.start)
 	}
@@ -149,8 +150,8 @@ func TestForgedRecord(t *testing.T) {
 	t.Parallel()
 	f, dir := workspace(t)
 	record := filepath.Join(dir, ".git", "ralph-run")
-	if k, err := repo.FindKilled(dir); k != nil || err != nil {
-		t.Errorf("FindKilled() = %v, %v without a record, want nothing", k, err)
+	if k, err := killed.Find(dir); k != nil || err != nil {
+		t.Errorf("killed.Find() = %v, %v without a record, want nothing", k, err)
 	}
 	if err := os.WriteFile(record, []byte(`{"Branch":"ralph/work","Name":"ralph/work","Base":"main","Working":true}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -161,7 +162,7 @@ func TestForgedRecord(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "x.txt"), "")
 	writeAfter(t, filepath.Join(dir, "x.txt"), time.Now().Add(time.Second))
-	r := begin(t, dir, f.url, killed(t, dir))
+	r := begin(t, dir, f.url, afterKilled(t, dir))
 	equal(t, "Dirty", r.start.Dirty, []string{"x.txt"})
 	r.kill(t)
 
@@ -178,8 +179,8 @@ func TestForgedRecord(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if k, err := repo.FindKilled(dir); k != nil || err == nil {
-			t.Errorf("FindKilled() = %v, %v for a record that is %s, want an error", k, err, name)
+		if k, err := killed.Find(dir); k != nil || err == nil {
+			t.Errorf("killed.Find() = %v, %v for a record that is %s, want an error", k, err, name)
 		}
 		_ = os.Remove(second)
 	}
@@ -187,15 +188,15 @@ func TestForgedRecord(t *testing.T) {
 	if err := os.WriteFile(record, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if k, err := repo.FindKilled(dir); k != nil || err == nil {
-		t.Errorf("FindKilled() = %v, %v for a record cut short, want an error", k, err)
+	if k, err := killed.Find(dir); k != nil || err == nil {
+		t.Errorf("killed.Find() = %v, %v for a record cut short, want an error", k, err)
 	}
 	if os.Geteuid() == 0 {
 		if err := os.Chown(record, 4001, 4001); err != nil {
 			t.Fatal(err)
 		}
-		if k, err := repo.FindKilled(dir); k != nil || err == nil {
-			t.Errorf("FindKilled() = %v, %v for a record of another user, want an error", k, err)
+		if k, err := killed.Find(dir); k != nil || err == nil {
+			t.Errorf("killed.Find() = %v, %v for a record of another user, want an error", k, err)
 		}
 	}
 }
@@ -211,8 +212,8 @@ func TestForgedRecordOfAnotherBranch(t *testing.T) {
 	} {
 		record := fmt.Sprintf(`{"Branch":"ralph/work","Name":%q,"Base":"main","Working":true}`, name)
 		write(t, filepath.Join(dir, ".git", "ralph-run"), record)
-		if k, err := repo.FindKilled(dir); (k != nil) != want || (err == nil) != want {
-			t.Errorf("FindKilled() = %v, %v with the name %q, want it to count: %t", k, err, name, want)
+		if k, err := killed.Find(dir); (k != nil) != want || (err == nil) != want {
+			t.Errorf("killed.Find() = %v, %v with the name %q, want it to count: %t", k, err, name, want)
 		}
 	}
 }

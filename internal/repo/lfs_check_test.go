@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/lfs"
 )
 
 // LFS that cannot be published is refused before anything is spent.
@@ -66,8 +67,8 @@ func TestCheckLFS(t *testing.T) {
 				}
 				return
 			}
-			if _, ok := errors.AsType[*repo.LFSError](err); !ok || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("CheckLFS() = %v, want *LFSError with %q", err, tt.want)
+			if _, ok := errors.AsType[*lfs.Error](err); !ok || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("CheckLFS() = %v, want *lfs.Error with %q", err, tt.want)
 			}
 			if l.count("put ") != 0 {
 				t.Error("CheckLFS sent an object")

@@ -9,11 +9,12 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/inspection"
 )
 
 // seeing inspects and objects to nothing.
 func seeing(o *repo.Options) {
-	o.Inspect = func(context.Context, repo.Inspection) ([]ralph.Finding, error) { return nil, nil }
+	o.Inspect = func(context.Context, inspection.Request) ([]ralph.Finding, error) { return nil, nil }
 }
 
 func TestLinksStayInTheTree(t *testing.T) {
@@ -48,12 +49,12 @@ func TestLinksStayInTheTree(t *testing.T) {
 		{"a link to such a link", "l", "to-etc", "a place on the machine"},
 		{"through a relative one", "l", "d/old", `out of the repository, through "d/old"`},
 		{"up out of a link", "l", "d/fine/../../../x", "out of the repository"},
-		{"git's folder", "l", ".git/config", "git's own folder"},
-		{"git's folder, from below", "d/l", "../.git/hooks/pre-commit", "git's own folder"},
-		{"in capitals", "l", ".GIT/config", "git's own folder"},
-		{"as Windows calls it", "l", "GIT~1/config", "git's own folder"},
-		{"with a dot", "l", ".git./config", "git's own folder"},
-		{"as HFS+ reads it", "l", ".g\u200cit/config", "git's own folder"},
+		{"git's folder", "l", ".git/config", "git's own directory"},
+		{"git's folder, from below", "d/l", "../.git/hooks/pre-commit", "git's own directory"},
+		{"in capitals", "l", ".GIT/config", "git's own directory"},
+		{"as Windows calls it", "l", "GIT~1/config", "git's own directory"},
+		{"with a dot", "l", ".git./config", "git's own directory"},
+		{"as HFS+ reads it", "l", ".g\u200cit/config", "git's own directory"},
 		{"backslashes", "l", `..\..\x`, "out of the repository"},
 		{"a drive", "l", `C:\Windows`, "a drive of Windows"},
 		{"a long one", "l", strings.Repeat("a/", 2047) + "b", ""},

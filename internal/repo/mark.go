@@ -13,22 +13,22 @@ import (
 // they made or changed are published only when the agent changes them. What a
 // guardrail writes anew every time stays unpublished.
 func (r *Repo) Mark(ctx context.Context) error {
-	l := &r.line
-	modules, err := r.objects.Store.Lookup(l.headTree, ".gitmodules")
+	l := &r.state
+	modules, err := r.store.Lookup(l.headTree, ".gitmodules")
 	if err != nil {
 		return err
 	}
-	if l.begun == l.headTree && modules == (store.Entry{}) && r.tree.Unchanged(ctx, l.startHead) {
+	if l.begun == l.headTree && modules == (store.Entry{}) && r.tree.Unchanged(ctx, r.branch.Start) {
 		return nil
 	}
 	tree, _, err := r.tree.Stage(ctx)
 	if err != nil || tree == l.begun {
 		return err
 	}
-	if err := r.objects.ImportNew(ctx, []plumbing.Hash{tree}, l.tipTree, l.begun); err != nil {
+	if err := r.branch.ImportNew(ctx, []plumbing.Hash{tree}, r.branch.TipTree, l.begun); err != nil {
 		return err
 	}
-	changes, err := r.objects.Store.Diff(l.begun, tree, nil)
+	changes, err := r.store.Diff(l.begun, tree, nil)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (r *Repo) Mark(ctx context.Context) error {
 	for path, ch := range r.own {
 		back[path] = ch.Old
 	}
-	if l.startTree, err = r.objects.Store.Edit(tree, back); err != nil {
+	if l.startTree, err = r.store.Edit(tree, back); err != nil {
 		return err
 	}
 	l.made = map[string]bool{}
@@ -60,22 +60,22 @@ func (r *Repo) Mark(ctx context.Context) error {
 	switch told {
 	case 0:
 	case 1:
-		r.note("1 file was " + made + "it is published only when the agent changes it")
+		r.branch.Note("1 file was " + made + "it is published only when the agent changes it")
 	default:
-		r.note("%d files were "+made+"they are published only when the agent changes them", told)
+		r.branch.Note("%d files were "+made+"they are published only when the agent changes them", told)
 	}
 	return nil
 }
 
 // Judging tells whether guardrails run now: new files that the next snapshot shows
 // are theirs, and are published only when the agent changes them.
-func (r *Repo) Judging(on bool) { r.line.judging = on }
+func (r *Repo) Judging(on bool) { r.state.judging = on }
 
 // claim takes note of who changed what since the last snapshot. What the agent
 // changed of the files that setup and guardrails had made is its work now; what is
 // new while guardrails ran is theirs.
 func (r *Repo) claim(tree plumbing.Hash) error {
-	l := &r.line
+	l := &r.state
 	judging := l.judging
 	l.judging = false
 	if !judging {
@@ -88,7 +88,7 @@ func (r *Repo) claim(tree plumbing.Hash) error {
 	if before.IsZero() {
 		before = l.startTree
 	}
-	changes, err := r.objects.Store.Diff(before, tree, nil)
+	changes, err := r.store.Diff(before, tree, nil)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (r *Repo) claim(tree plumbing.Hash) error {
 		if !l.touched[ch.Path] {
 			l.rewritten[ch.Path]++
 		}
-		tracked, err := r.objects.Store.Lookup(l.tipTree, ch.Path)
+		tracked, err := r.store.Lookup(r.branch.TipTree, ch.Path)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (r *Repo) claim(tree plumbing.Hash) error {
 
 // leftByGuardrail reports whether a change is a new file that a guardrail made.
 func (r *Repo) leftByGuardrail(ch store.Change) bool {
-	e, ok := r.line.judged[ch.Path]
+	e, ok := r.state.judged[ch.Path]
 	return ok && e == ch.New && ch.New != (store.Entry{})
 }
 
@@ -138,7 +138,7 @@ func (r *Repo) untrackedCache(path string) string {
 	if cache == "" {
 		return ""
 	}
-	if e, err := r.objects.Store.Lookup(r.line.tipTree, cache); err != nil || e != (store.Entry{}) {
+	if e, err := r.store.Lookup(r.branch.TipTree, cache); err != nil || e != (store.Entry{}) {
 		return ""
 	}
 	return cache

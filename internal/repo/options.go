@@ -7,6 +7,9 @@ import (
 
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/inspection"
+	"github.com/org/ralph-action/internal/repo/killed"
+	"github.com/org/ralph-action/internal/repo/signing"
 	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
@@ -14,10 +17,10 @@ import (
 type Options struct {
 	Dir     string // workspace; a directory inside the work tree will do
 	Sandbox worktree.Sandbox
-	// Temp is a private folder the guest may write, for its copy of the index.
+	// Temp is a private directory the sandbox may write, for its copy of the index.
 	Temp string
-	// Store is a folder only the owner may read and write, outside of
-	// everything the guest sees. Its sub-folder "objects.git" is emptied.
+	// Store is a directory only this process may read and write, outside of
+	// everything the sandbox sees. Its subdirectory "objects.git" is emptied.
 	Store string
 
 	Remote string // where the branch is, as an http or https URL; empty: nothing leaves the machine
@@ -36,7 +39,7 @@ type Options struct {
 	Contact *Contact
 	// Signer has the forge make, and sign, the commits that are pushed; nil: they
 	// are pushed as they are. The workspace keeps its own, unsigned.
-	Signer Signer
+	Signer signing.Signer
 	// Ask asks the forge about a branch that is on the server, with its tip: once in
 	// Begin, and again in Follow. nil: what files hold decides alone.
 	Ask func(ctx context.Context, branch, tip string) (Word, error)
@@ -47,21 +50,21 @@ type Options struct {
 	Continue bool
 	// UpdateBase says what becomes of a branch whose base has moved.
 	UpdateBase Update
-	// BranchSuffix, one of the kinds of Suffix, is put behind Branch; Start tells
+	// BranchSuffix, one of the kinds of branchname.Suffix, is put behind Branch; Start tells
 	// the name that came of it.
 	BranchSuffix string
 
 	Committer, Author Identity
 	// Message renders a checkpoint's message, trailers included.
 	Message func(ralph.Iteration) string
-	// Forged says that a message of the agent's own could be taken for one of
+	// Forged reports whether a message of the agent's own could be taken for one of
 	// Message's: such commits become part of ours, their messages are dropped.
 	// nil: none can.
 	Forged func(message string) bool
 	// IncludeDirty publishes what was already changed when the run began.
 	IncludeDirty bool
 	// RunFiles are paths of ralph's own state that are never committed, relative
-	// to Dir or absolute, with the wildcards of path.Match. A folder covers everything below it. What lies outside of
+	// to Dir or absolute, with the wildcards of path.Match. A directory covers everything below it. What lies outside of
 	// the work tree is passed over.
 	RunFiles []string
 
@@ -80,7 +83,7 @@ type Options struct {
 	// in the work tree. What the base has there is no change. nil: none.
 	LeaveOut func(path string) bool
 
-	// Cache returns the folder or file above a path, or the path, that is a cache or
+	// Cache returns the directory or file above a path, or the path, that is a cache or
 	// what else tools leave behind; empty when none is. A cache of which the line holds
 	// nothing is left out. nil: nothing is a cache.
 	Cache func(path string) string
@@ -88,21 +91,21 @@ type Options struct {
 	// Inspect looks at what may be published, at each snapshot, and before a push at
 	// what no snapshot has shown. What it finds comes with Change.Findings; while a
 	// finding of the severity Block is among them, nothing is committed or pushed
-	// (*BlockedError). An error is one of our own machinery. With it, links that
+	// (*inspection.BlockedError). An error is one of our own machinery. With it, links that
 	// leave the tree are found, too. The same content comes again, by the same id, until
 	// it is published. nil: nothing is looked at.
-	Inspect func(ctx context.Context, in Inspection) ([]ralph.Finding, error)
+	Inspect func(ctx context.Context, in inspection.Request) ([]ralph.Finding, error)
 
 	// Pinned are files whose content is decided by the caller at each snapshot,
-	// whatever the guest staged: by path, relative to Dir and slash-separated. A
-	// path that neither the last checkpoint nor the guest's tree holds stays out.
+	// whatever the agent wrote: by path, relative to Dir and slash-separated. A
+	// path that neither the last checkpoint nor the work tree holds stays out.
 	// nil: none.
 	Pinned func() map[string][]byte
 
-	// Killed is what an earlier run recorded that was killed here (FindKilled): when
+	// Killed is what an earlier run recorded that was killed here (killed.Find): when
 	// it was one of this branch, what it left uncommitted is published like this
 	// run's own work, and not held back as changed before the run. nil: none.
-	Killed *Killed
+	Killed *killed.Run
 
 	Clock func() time.Time
 	// Transport carries the requests to Remote; nil: one that honours the

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/filemode"
 
-	"github.com/org/ralph-action/internal/repo/files"
+	"github.com/org/ralph-action/internal/repo/overlay"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -21,23 +19,10 @@ const (
 	maxOverlaidBytes = 64 << 20
 )
 
-// overlay is what stands in the work tree for the time of a run and is the
-// base's.
-type overlay struct {
-	top   *os.Root
-	files []overlaid
-	dirs  []string // made for them, the upper ones first
-}
-
-type overlaid struct {
-	was []files.Saved // what stood there, folders before what they hold
-	now files.Saved   // what was put there
-}
-
 // Overlay puts the base's version of the paths that match picks into the work
 // tree: files that the base lacks are removed, files that it has are written, as git
 // stores them (no filter and no conversion of line ends is run), with the owner of the
-// work tree. A link or file that stands where the base has a folder is taken away. The
+// work tree. A link or file that stands where the base has a directory is taken away. The
 // index and what is committed stay as they are, and git status shows the difference.
 //
 // A path that is still so at a snapshot is no change: the commit keeps the branch's
@@ -48,19 +33,19 @@ type overlaid struct {
 //
 // RestoreOverlay puts back what was there; a run that is killed before leaves it to
 // the next checkout. Call Overlay once, after Begin, before anything of the agent's
-// runs. A desk that knows no base has nothing to overlay.
+// runs. A local run that knows no base has nothing to overlay.
 func (r *Repo) Overlay(ctx context.Context, match func(path string) bool) (changed []string, err error) {
-	if r.over.top != nil {
+	if r.overlay != nil {
 		return nil, errors.New("overlaid already")
 	}
-	if r.baseTip.IsZero() {
+	if r.branch.BaseTip.IsZero() {
 		return nil, nil
 	}
-	base, err := r.objects.Commit(ctx, r.baseTip)
+	base, err := r.branch.Commit(ctx, r.branch.BaseTip)
 	if err != nil {
 		return nil, err
 	}
-	changes, err := r.objects.Store.Diff(r.line.startTree, base.TreeHash, nil)
+	changes, err := r.store.Diff(r.state.startTree, base.TreeHash, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +62,12 @@ func (r *Repo) Overlay(ctx context.Context, match func(path string) bool) (chang
 	if err != nil {
 		return nil, err
 	}
-	if r.over.top, err = os.OpenRoot(r.tree.Top); err != nil {
+	top, err := os.OpenRoot(r.tree.Top)
+	if err != nil {
 		return nil, err
 	}
-	touched, err := r.over.put(changes, contents)
-	if err == nil {
+	var touched []string
+	if r.overlay, touched, err = overlay.Put(top, changes, contents); err == nil {
 		err = r.hold(ctx, touched)
 	}
 	if err != nil {
@@ -91,20 +77,32 @@ func (r *Repo) Overlay(ctx context.Context, match func(path string) bool) (chang
 	return touched, nil
 }
 
+// RestoreOverlay puts back into the work tree what Overlay replaced, where it is
+// still as Overlay left it; kept are the paths that the agent changed, which stay.
+// Call it on every way out, when the agent is dead; a second call does nothing.
+func (r *Repo) RestoreOverlay() (kept []string, err error) {
+	if r.overlay == nil {
+		return nil, nil
+	}
+	o := r.overlay
+	r.overlay = nil
+	return o.Restore()
+}
+
 // baseContents are the new contents of changes, by their id.
 func (r *Repo) baseContents(ctx context.Context, changes []store.Change) (map[plumbing.Hash][]byte, error) {
 	entries := make([]store.Entry, len(changes))
 	for i, ch := range changes {
 		entries[i] = ch.New
 	}
-	r.objects.ImportBlobs(ctx, 2*maxOverlaidBytes, entries...)
+	r.branch.ImportBlobs(ctx, 2*maxOverlaidBytes, entries...)
 	contents := map[plumbing.Hash][]byte{}
 	size := 0
 	for _, ch := range changes {
 		if !ch.New.IsBlob() {
 			continue
 		}
-		b, err := r.objects.Content(ctx, ch.New)
+		b, err := r.branch.Content(ctx, ch.New)
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", printable.Line(ch.Path, 200), err)
 		}
@@ -116,85 +114,6 @@ func (r *Repo) baseContents(ctx context.Context, changes []store.Change) (map[pl
 	return contents, nil
 }
 
-// put changes the work tree, and remembers what was there.
-func (o *overlay) put(changes []store.Change, contents map[plumbing.Hash][]byte) (touched []string, err error) {
-	info, err := o.top.Stat(".")
-	if err != nil {
-		return nil, err
-	}
-	owner := files.MetaOf(info)
-	size := 0
-	replace := func(name string, now files.Saved) error {
-		f := overlaid{now: now}
-		if err := files.Save(o.top, name, &f.was, &size); err != nil {
-			return fmt.Errorf("%q: %w", printable.Line(name, 200), err)
-		}
-		o.files = append(o.files, f)
-		mine := &o.files[len(o.files)-1].now
-		if !slices.Contains(touched, name) {
-			touched = append(touched, name)
-		}
-		if err := o.top.RemoveAll(name); err != nil {
-			return err
-		}
-		if now.Kind == "" {
-			return nil
-		}
-		if err := now.Put(o.top); err != nil {
-			return err
-		}
-		info, err := o.top.Lstat(name)
-		if err == nil {
-			mine.Meta = files.MetaOf(info)
-		}
-		return err
-	}
-	// What goes makes place for what comes.
-	for _, ch := range changes {
-		if ch.New == (store.Entry{}) && files.RealFolders(o.top, path.Dir(ch.Path)) {
-			if err := replace(ch.Path, files.Saved{Name: ch.Path}); err != nil {
-				return touched, err
-			}
-		}
-	}
-	for _, ch := range changes {
-		if ch.New == (store.Entry{}) {
-			continue
-		}
-		for i, c := range []byte(ch.Path) {
-			if c != '/' {
-				continue
-			}
-			dir := ch.Path[:i]
-			info, err := o.top.Lstat(dir)
-			if err == nil && info.IsDir() {
-				continue
-			}
-			if err == nil {
-				if err := replace(dir, files.Saved{Name: dir}); err != nil {
-					return touched, err
-				}
-			}
-			o.dirs = append(o.dirs, dir)
-			if err := files.MakeFolders(o.top, dir); err != nil {
-				return touched, err
-			}
-		}
-		now := files.Saved{Name: ch.Path, Kind: files.KindFile, Content: contents[ch.New.Hash], Meta: files.Meta{Mode: 0o644, UID: owner.UID, GID: owner.GID}}
-		switch ch.New.Mode {
-		case filemode.Executable:
-			now.Meta.Mode = 0o755
-		case filemode.Symlink:
-			now.Kind, now.Link, now.Content = files.KindLink, string(now.Content), nil
-		}
-		if err := replace(ch.Path, now); err != nil {
-			return touched, err
-		}
-	}
-	slices.Sort(touched)
-	return touched, nil
-}
-
 // hold takes the overlaid paths as they are staged now for what was there before
 // the run.
 func (r *Repo) hold(ctx context.Context, touched []string) error {
@@ -202,12 +121,12 @@ func (r *Repo) hold(ctx context.Context, touched []string) error {
 	if err != nil {
 		return err
 	}
-	l := &r.line
-	if err := r.objects.ImportNew(ctx, []plumbing.Hash{tree}, l.tipTree, l.startTree); err != nil {
+	l := &r.state
+	if err := r.branch.ImportNew(ctx, []plumbing.Hash{tree}, r.branch.TipTree, l.startTree); err != nil {
 		return err
 	}
 	for _, name := range touched {
-		e, err := r.objects.Store.Lookup(tree, name)
+		e, err := r.store.Lookup(tree, name)
 		if err != nil {
 			return err
 		}
@@ -218,55 +137,4 @@ func (r *Repo) hold(ctx context.Context, touched []string) error {
 	}
 	l.startTree, l.seenTree, l.lastTree = tree, tree, tree
 	return nil
-}
-
-// RestoreOverlay puts back into the work tree what Overlay replaced, where it is
-// still as Overlay left it; kept are the paths that the agent changed, which stay.
-// Call it on every way out, when the agent is dead; a second call does nothing.
-func (r *Repo) RestoreOverlay() (kept []string, err error) {
-	o := r.over
-	if o.top == nil {
-		return nil, nil
-	}
-	r.over = overlay{}
-	var back []overlaid
-	var errs []error
-	for _, f := range slices.Backward(o.files) {
-		same, err := f.now.Unchanged(o.top)
-		switch {
-		case f.now.Kind == "": // a folder of ours may still stand there
-		case err != nil || !same:
-			kept = append(kept, f.now.Name)
-			continue
-		default:
-			errs = append(errs, o.top.RemoveAll(f.now.Name))
-		}
-		back = append(back, f)
-	}
-	for _, dir := range slices.Backward(o.dirs) {
-		_ = o.top.Remove(dir) // when it is empty
-	}
-	for _, f := range slices.Backward(back) {
-		switch free, err := f.hasRoom(o.top); {
-		case f.was[0].Kind == "":
-			continue
-		case err != nil || !free:
-			kept = append(kept, f.now.Name)
-			continue
-		}
-		for _, was := range f.was {
-			errs = append(errs, was.Put(o.top))
-		}
-	}
-	slices.Sort(kept)
-	return slices.Compact(kept), errors.Join(append(errs, o.top.Close())...)
-}
-
-// hasRoom says that nothing of the agent's stands where something is to be put
-// back.
-func (f overlaid) hasRoom(top *os.Root) (bool, error) {
-	if info, err := top.Lstat(f.now.Name); err == nil && info.IsDir() && f.was[0].Kind == files.KindDir {
-		return files.RealFolders(top, path.Dir(f.now.Name)), nil
-	}
-	return files.Saved{Name: f.now.Name}.Unchanged(top)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/inspection"
 )
 
 // agentFile picks what the tests overlay.
@@ -204,7 +205,7 @@ func TestAgentChangesWhatIsOverlaid(t *testing.T) {
 	})
 	var seen []string
 	r, _ := overlaid(t, f, dir, func(o *repo.Options) {
-		o.Inspect = func(_ context.Context, in repo.Inspection) ([]ralph.Finding, error) {
+		o.Inspect = func(_ context.Context, in inspection.Request) ([]ralph.Finding, error) {
 			seen = nil
 			for _, c := range in.Since {
 				seen = append(seen, c.Path)

@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/org/ralph-action/internal/repo/history"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
 )
@@ -18,7 +19,7 @@ import (
 // If not, or when one commit is wanted (Options.Squash), the parent stays the
 // last checkpoint, and their content becomes part of our commit.
 func (r *Repo) adopt(ctx context.Context, s *snapshot) error {
-	if s.head == r.line.tip {
+	if s.head == r.branch.Tip {
 		return nil
 	}
 	if r.opt.Squash {
@@ -61,22 +62,22 @@ func (r *Repo) ownCommits(head plumbing.Hash) (list []plumbing.Hash, reason stri
 		h := queue[0]
 		queue = queue[1:]
 		switch {
-		case h == r.line.tip:
+		case h == r.branch.Tip:
 			met = true
 			continue
-		case seen[h] || r.line.ours[h] || r.objects.Known[h]:
+		case seen[h] || r.branch.Ours[h] || r.branch.Published[h]:
 			continue
-		case !r.objects.Store.Has(h):
+		case !r.store.Has(h):
 			return nil, "they are based on a commit that is not known here"
 		case len(list) == maxOwnCommits:
 			return nil, fmt.Sprintf("they are more than %d", maxOwnCommits)
 		}
 		seen[h] = true
-		c, err := r.objects.Store.Commit(h)
-		if err != nil || !r.objects.Store.Sound(h) {
+		c, err := r.store.Commit(h)
+		if err != nil || !r.store.Sound(h) {
 			return nil, "one of them is damaged"
 		}
-		if text, err := r.objects.Store.MessageText(h); err != nil || len(text) > store.MaxMessageText {
+		if text, err := r.store.MessageText(h); err != nil || len(text) > store.MaxMessageText {
 			return nil, "the message of one of them is too long"
 		}
 		list = append(list, h)
@@ -92,28 +93,24 @@ func (r *Repo) ownCommits(head plumbing.Hash) (list []plumbing.Hash, reason stri
 func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash) (string, error) {
 	var all []store.Change
 	for _, h := range commits {
-		if r.insp.theirs[h] {
+		if r.branch.Theirs[h] {
 			continue
 		}
-		c, err := r.objects.Store.Commit(h)
+		c, err := r.store.Commit(h)
 		if err != nil {
 			return "", err
 		}
-		if restarts(c) || r.opt.Forged != nil && r.opt.Forged(c.Message) {
+		if history.Restarts(c) || r.opt.Forged != nil && r.opt.Forged(c.Message) {
 			return "their messages tell of a run as only checkpoints may", nil
 		}
-		var parent plumbing.Hash
-		if len(c.ParentHashes) > 0 {
-			p, err := r.objects.Store.Commit(c.ParentHashes[0])
-			if err != nil {
-				return "one of them is damaged", nil
-			}
-			parent = p.TreeHash
+		parent, err := r.store.ParentTree(c)
+		if err != nil {
+			return "one of them is damaged", nil //nolint:nilerr // it is the reason
 		}
 		empty := false
-		changes, err := r.objects.Store.Diff(parent, c.TreeHash, func(h plumbing.Hash) { empty = empty || h == store.EmptyTree && h != c.TreeHash })
+		changes, err := r.store.Diff(parent, c.TreeHash, func(h plumbing.Hash) { empty = empty || h == store.EmptyTree && h != c.TreeHash })
 		if empty {
-			return "one of them holds an empty folder, which git never makes", nil
+			return "one of them holds an empty directory, which git never makes", nil
 		}
 		if errors.Is(err, plumbing.ErrObjectNotFound) {
 			return "one of them is not whole", nil
@@ -122,12 +119,12 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 			return printable.Line(err.Error(), 200), nil
 		}
 		for _, ch := range changes {
-			if held, ok := r.line.held[ch.Path]; ok && held == ch.New && ch.New != ch.Old {
+			if held, ok := r.state.held[ch.Path]; ok && held == ch.New && ch.New != ch.Old {
 				return fmt.Sprintf("they hold %q, which was changed before the run", printable.Line(ch.Path, 200)), nil
 			}
 		}
 		merged := r.mergedTrees(c)
-		all = append(all, slices.DeleteFunc(changes, func(ch store.Change) bool { return r.heldBy(merged, ch) })...)
+		all = append(all, slices.DeleteFunc(changes, func(ch store.Change) bool { return r.branch.HeldBy(merged, ch) })...)
 		if len(all) > store.MaxChanges {
 			return fmt.Sprintf("they change more than %d files", store.MaxChanges), nil
 		}
@@ -153,10 +150,10 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 func (r *Repo) mergedTrees(c *object.Commit) []plumbing.Hash {
 	var trees []plumbing.Hash
 	for _, p := range c.ParentHashes[min(1, len(c.ParentHashes)):] {
-		if !r.insp.theirs[p] {
+		if !r.branch.Theirs[p] {
 			continue
 		}
-		if m, err := r.objects.Store.Commit(p); err == nil {
+		if m, err := r.store.Commit(p); err == nil {
 			trees = append(trees, m.TreeHash)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	api "github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/signing"
 )
 
 // gitData is the git database of GitHub's API over the bare repository of a
@@ -77,7 +78,7 @@ func newGitData(t testing.TB, f *forge) *gitData {
 }
 
 // signer is the API's client, as the program wires it.
-func (d *gitData) signer(t testing.TB) repo.Signer {
+func (d *gitData) signer(t testing.TB) signing.Signer {
 	t.Helper()
 	client, err := api.New(api.Options{APIURL: d.url, ServerURL: d.url, Repository: "owner/name", Token: secret.New(token), Backoff: time.Millisecond})
 	if err != nil {

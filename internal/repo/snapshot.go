@@ -8,8 +8,10 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/inspection"
 	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/store"
+	"github.com/org/ralph-action/internal/repo/watch"
 	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
@@ -22,9 +24,9 @@ type snapshot struct {
 	own      int           // commits of the agent's own between the last checkpoint and parent
 	notes    []string
 	large    []lfs.File      // what Git LFS keeps of it, that is new
-	pinned   []plumbing.Hash // blobs of ours in public that the guest may lack
+	pinned   []plumbing.Hash // blobs of ours in public that the workspace may lack
 	commits  []plumbing.Hash // the agent's own that are published as they are
-	left     []LeftOut
+	left     []inspection.LeftOut
 	findings []ralph.Finding
 }
 
@@ -53,7 +55,7 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err != nil {
 		return ralph.Change{}, err
 	}
-	s := &snapshot{head: head, tree: tree, parent: r.line.tip, notes: notes}
+	s := &snapshot{head: head, tree: tree, parent: r.branch.Tip, notes: notes}
 	r.noteCredentials(s)
 	if err := r.importSnapshot(ctx, s); err != nil {
 		return ralph.Change{}, err
@@ -71,25 +73,25 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err != nil {
 		return ralph.Change{}, err
 	}
-	changes, err := r.objects.Store.Diff(r.line.tipTree, s.public, nil)
+	changes, err := r.store.Diff(r.branch.TipTree, s.public, nil)
 	if err != nil {
 		return ralph.Change{}, err
 	}
-	insertions, deletions, uncounted := r.objects.CountLines(ctx, changes) // it fetches what an inspection may ask for
+	insertions, deletions, uncounted := r.branch.CountLines(ctx, changes) // it fetches what an inspection may ask for
 	if s.findings, err = r.inspect(ctx, s, changes); err != nil {
 		return ralph.Change{}, fmt.Errorf("look at what would be published: %w", err)
 	}
-	r.last, r.line.lastTree, r.line.public = s, tree, s.public
-	if c, err := r.objects.Store.Commit(head); err == nil {
-		r.line.headTree = c.TreeHash
+	r.last, r.state.lastTree, r.state.public = s, tree, s.public
+	if c, err := r.store.Commit(head); err == nil {
+		r.state.headTree = c.TreeHash
 	}
-	r.keepRecord(r.rec.stop != nil)
+	r.keepRecord(r.recorder.Working())
 	return ralph.Change{
 		Head:       head.String(),
 		Tree:       tree.String(),
 		Work:       work.ID(),
 		Files:      len(changes),
-		SinceStart: head != r.line.startHead || !work.Empty(),
+		SinceStart: head != r.branch.Start || !work.Empty(),
 		Insertions: insertions,
 		Deletions:  deletions,
 		Uncounted:  uncounted,
@@ -102,23 +104,23 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 // and the agent's own commits.
 func (r *Repo) importSnapshot(ctx context.Context, s *snapshot) error {
 	var wanted []plumbing.Hash
-	known := []plumbing.Hash{r.line.tipTree, r.line.seenTree}
-	if s.tree != r.line.seenTree && s.tree != r.line.tipTree {
+	known := []plumbing.Hash{r.branch.TipTree, r.state.seenTree}
+	if s.tree != r.state.seenTree && s.tree != r.branch.TipTree {
 		wanted = append(wanted, s.tree)
 	}
-	if s.head != r.line.tip && !s.head.IsZero() && !r.opt.Squash && !r.objects.Store.Has(s.head) {
-		wanted, known = append(wanted, s.head), append(known, r.line.tip)
+	if s.head != r.branch.Tip && !s.head.IsZero() && !r.opt.Squash && !r.store.Has(s.head) {
+		wanted, known = append(wanted, s.head), append(known, r.branch.Tip)
 	}
 	if len(wanted) == 0 {
 		return nil
 	}
-	err := r.objects.ImportNew(ctx, wanted, known...)
+	err := r.branch.ImportNew(ctx, wanted, known...)
 	if _, ok := worktree.ExitCode(err); ok {
 		// The agent may have thrown away objects we count on: take the tree alone.
-		err = r.objects.ImportNew(ctx, []plumbing.Hash{s.tree})
+		err = r.branch.ImportNew(ctx, []plumbing.Hash{s.tree})
 	}
 	if err == nil {
-		r.line.seenTree = s.tree
+		r.state.seenTree = s.tree
 	}
 	return err
 }
@@ -126,11 +128,11 @@ func (r *Repo) importSnapshot(ctx context.Context, s *snapshot) error {
 // choose makes the tree to publish: the staged one, with every path that may
 // not be published as it is in the parent.
 func (r *Repo) choose(ctx context.Context, s *snapshot) error {
-	parent, err := r.objects.Store.Commit(s.parent)
+	parent, err := r.store.Commit(s.parent)
 	if err != nil {
 		return err
 	}
-	changes, err := r.objects.Store.Diff(parent.TreeHash, s.tree, nil)
+	changes, err := r.store.Diff(parent.TreeHash, s.tree, nil)
 	if err != nil {
 		return err
 	}
@@ -139,14 +141,14 @@ func (r *Repo) choose(ctx context.Context, s *snapshot) error {
 	if err != nil {
 		return err
 	}
-	outside := omission{reason: "add-paths does not name it; it stays in the work tree as it is"}
+	outside := inspection.Omission{Reason: "add-paths does not name it; it stays in the work tree as it is"}
 	for _, ch := range aside {
 		back[ch.Path] = ch.Old
-		if held, ok := r.line.held[ch.Path]; !r.line.made[ch.Path] && (!ok || held != ch.New) {
-			outside.changes = append(outside.changes, ch)
+		if held, ok := r.state.held[ch.Path]; !r.state.made[ch.Path] && (!ok || held != ch.New) {
+			outside.Changes = append(outside.Changes, ch)
 		}
 	}
-	if len(outside.changes) > 0 {
+	if len(outside.Changes) > 0 {
 		s.notes = append(s.notes, outside.String())
 	}
 	out, err := r.leftOut(ctx, s, changes)
@@ -154,50 +156,50 @@ func (r *Repo) choose(ctx context.Context, s *snapshot) error {
 		return err
 	}
 	for _, ch := range changes {
-		if held, ok := r.line.held[ch.Path]; r.line.made[ch.Path] || ok && held == ch.New {
+		if held, ok := r.state.held[ch.Path]; r.state.made[ch.Path] || ok && held == ch.New {
 			back[ch.Path] = ch.Old
 		}
 	}
-	r.refused, r.line.left = nil, map[string]store.Entry{}
+	r.branch.Refused, r.state.left = nil, map[string]store.Entry{}
 	for _, o := range out {
-		if o.reason != protectedReason { // the finding says it
+		if !o.Found {
 			s.notes = append(s.notes, o.String())
 		}
-		for _, ch := range o.changes {
+		for _, ch := range o.Changes {
 			back[ch.Path] = ch.Old
-			if !o.aside && (!ch.New.IsBlob() || r.objects.Store.Has(ch.New.Hash)) {
-				r.line.left[ch.Path] = ch.New
+			if !o.Aside && (!ch.New.IsBlob() || r.store.Has(ch.New.Hash)) {
+				r.state.left[ch.Path] = ch.New
 			}
 		}
 	}
-	s.left = r.missing(out)
-	r.line.missing = s.left
+	s.left = inspection.Missing(r.branch.Objects, out...)
+	r.state.missing = s.left
 	if err := r.pin(s, back); err != nil {
 		return err
 	}
-	s.public, err = r.objects.Store.Edit(s.tree, back)
+	s.public, err = r.store.Edit(s.tree, back)
 	return err
 }
 
-// pin puts the caller's own content among what replaces the guest's.
+// pin puts the caller's own content among what replaces the agent's.
 func (r *Repo) pin(s *snapshot, set map[string]store.Entry) error {
 	if r.opt.Pinned == nil {
 		return nil
 	}
 	for path, content := range r.opt.Pinned() {
 		path = r.tree.Prefix + path
-		was, err := r.objects.Store.Lookup(r.line.tipTree, path)
+		was, err := r.store.Lookup(r.branch.TipTree, path)
 		if err != nil {
 			return err
 		}
-		now, err := r.objects.Store.Lookup(s.tree, path)
+		now, err := r.store.Lookup(s.tree, path)
 		if err != nil {
 			return err
 		}
 		if was == (store.Entry{}) && now == (store.Entry{}) {
 			continue
 		}
-		hash, err := r.objects.Store.Write(plumbing.BlobObject, content)
+		hash, err := r.store.Write(plumbing.BlobObject, content)
 		if err != nil {
 			return err
 		}
@@ -213,4 +215,21 @@ func (r *Repo) pin(s *snapshot, set map[string]store.Entry) error {
 		}
 	}
 	return nil
+}
+
+// rewrites is how often guardrails have to rewrite a file that no turn touched
+// before it counts as one that they always rewrite, like a report with the time in it.
+const rewrites = 2
+
+// work is what was changed up to tree, but for caches, and for what guardrails made
+// or keep rewriting.
+func (r *Repo) work(tree plumbing.Hash) (watch.Work, error) {
+	var w watch.Work
+	changes, err := r.store.Diff(r.state.startTree, tree, nil)
+	for _, ch := range changes {
+		if r.untrackedCache(ch.Path) == "" && !r.leftByGuardrail(ch) && r.state.rewritten[ch.Path] < rewrites {
+			w.Add(ch.Path, ch.New.String())
+		}
+	}
+	return w, err
 }

@@ -17,7 +17,9 @@ import (
 	"github.com/org/ralph-action/internal/inspect/content"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/branchname"
 	"github.com/org/ralph-action/internal/repo/gitdir"
+	"github.com/org/ralph-action/internal/repo/killed"
 	"github.com/org/ralph-action/internal/repo/watch"
 	"github.com/org/ralph-action/internal/repo/worktree"
 	"github.com/org/ralph-action/internal/report/memory"
@@ -43,7 +45,7 @@ func (w *workspace) findKilled() {
 		return
 	}
 	var err error
-	if w.killed, err = repo.FindKilled(w.dir()); err != nil {
+	if w.killed, err = killed.Find(w.dir()); err != nil {
 		n := fmt.Sprintf("An earlier run was killed here, and its record cannot be used (%v): what it left uncommitted counts as changed before this run.", err)
 		w.rec.warn(n)
 	}
@@ -325,13 +327,13 @@ func (p *plan) branch() string {
 	case p.stories != nil && p.stories.Branch() != "":
 		return p.stories.Branch()
 	case p.stories != nil:
-		return repo.BranchSlug("tasks " + p.rec.report.Task)
+		return branchname.Slug("tasks " + p.rec.report.Task)
 	case p.cfg.Mode == config.ModeSupervise:
-		return repo.BranchSlug("task " + path.Base(filepath.ToSlash(p.cfg.Tasks.Dir)))
+		return branchname.Slug("task " + path.Base(filepath.ToSlash(p.cfg.Tasks.Dir)))
 	case p.templated():
-		return repo.BranchSlug(p.cfg.Mode)
+		return branchname.Slug(p.cfg.Mode)
 	}
-	return repo.BranchSlug(cmp.Or(p.prompt(), p.decision.Prompt))
+	return branchname.Slug(cmp.Or(p.prompt(), p.decision.Prompt))
 }
 
 // prompt is what the agent is asked: in a session with the event's words, which

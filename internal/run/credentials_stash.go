@@ -24,7 +24,7 @@ func (s *sandboxed) hideToken() error {
 	if err != nil {
 		return err
 	}
-	hidden, err := credentials.Hide(s.dir(), store) // the repository may lie below the workspace
+	hidden, err := credentials.Stash(s.dir(), store) // the repository may lie below the workspace
 	if err != nil {
 		return errors.Join(err, root.Close())
 	}

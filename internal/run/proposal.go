@@ -12,16 +12,16 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/publish"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/report/memory"
 )
 
 // pullRequest brings the pull request to what the run came to.
-func (w *work) pullRequest(ctx context.Context, p *ralph.Publication, state repo.State) error {
+func (w *work) pullRequest(ctx context.Context, p *ralph.Publication, state publish.State) error {
 	ahead, err := w.repo.Ahead(ctx)
 	switch {
-	case errors.Is(err, repo.ErrBaseGone):
+	case errors.Is(err, publish.ErrBaseGone):
 		return fmt.Errorf("there is nothing to make a pull request against: %w; the work is on %s", err, p.Branch)
 	case err != nil:
 		w.rec.note("The branch could not be compared with its base: " + err.Error())
@@ -91,7 +91,7 @@ func (w *work) warned(warnings []string) {
 // due says whether a branch that this run added nothing to needs a pull request:
 // one that an earlier run pushed, and was ended before it could make one. An open
 // one is worth a link.
-func (w *work) due(ctx context.Context, p *ralph.Publication, state repo.State) (bool, error) {
+func (w *work) due(ctx context.Context, p *ralph.Publication, state publish.State) (bool, error) {
 	found, err := w.remote.forge.Look(ctx, p.Branch, p.Base, p.Fork)
 	if err != nil {
 		return false, err
@@ -181,7 +181,7 @@ func (w *work) holdBack(ctx context.Context) error {
 
 // cleanUp deletes a branch that has nothing the base has not, where that is
 // wanted, and closes its pull request.
-func (w *work) cleanUp(ctx context.Context, state repo.State) bool {
+func (w *work) cleanUp(ctx context.Context, state publish.State) bool {
 	p := &w.rec.report.Publication
 	if !w.cfg.PullRequest.DeleteBranch || state.Tip == "" || w.decision.Existing {
 		return false

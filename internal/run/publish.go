@@ -11,7 +11,8 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/inspect"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/inspection"
+	"github.com/org/ralph-action/internal/repo/publish"
 )
 
 // publish pushes what the checkpoints have not, and makes the pull request. A
@@ -31,7 +32,7 @@ func (w *work) publish(run context.Context) {
 		w.commitRest(ctx)
 	}
 	if w.pushes() {
-		var blocked *repo.BlockedError
+		var blocked *inspection.BlockedError
 		if err := w.repo.Push(ctx); errors.As(err, &blocked) {
 			w.couldNot("push", err) // State names what
 		} else if err != nil {
@@ -125,7 +126,7 @@ func (w *work) earlierLeftOut() []ralph.Finding {
 }
 
 // nothingLeft takes the success from a run of which nothing could be published.
-func (w *work) nothingLeft(state repo.State) {
+func (w *work) nothingLeft(state publish.State) {
 	if state.HeadSHA != "" || !w.rec.report.Outcome.Row().Yields || len(ralph.OfSeverity(w.rec.report.Findings, ralph.LeftOut)) == 0 {
 		return
 	}

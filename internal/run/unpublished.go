@@ -6,12 +6,12 @@ import (
 	"strconv"
 
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/publish"
 )
 
 // keepUnpublished writes down what may not be published, or could not be, with
 // secrets blotted out, so that the work is not lost with the machine.
-func (w *work) keepUnpublished(ctx context.Context, state repo.State) {
+func (w *work) keepUnpublished(ctx context.Context, state publish.State) {
 	lost := w.pushes() && (state.HeadSHA != "" && !state.Pushed || w.rec.report.Outcome == ralph.GitFailed)
 	blocked, left := ralph.Blocking(w.rec.report.Findings) != "", len(ralph.OfSeverity(w.rec.report.Findings, ralph.LeftOut)) > 0
 	if !blocked && !left && !lost {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/killed"
 	"github.com/org/ralph-action/internal/run/rundir"
 	"github.com/org/ralph-action/internal/sandbox/confine"
 )
@@ -25,7 +25,7 @@ type workspace struct {
 	identity confine.Identity // the agent's user; zero: our own
 	tasks    *taskFolder      // nil: the agent speaks by its words only
 	outside  string           // the task folder, when the run's files lie there and not in the workspace
-	killed   *repo.Killed     // the run that was killed here before; nil: none
+	killed   *killed.Run      // the run that was killed here before; nil: none
 }
 
 // openWorkspace takes the workspace for this run alone and decides who the

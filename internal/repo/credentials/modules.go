@@ -14,8 +14,8 @@ import (
 	"github.com/org/ralph-action/internal/repo/gitdir"
 )
 
-// moduleFolders finds the git folders of submodules below common.
-func moduleFolders(common string) ([]string, error) {
+// moduleDirs finds the git directories of submodules below common.
+func moduleDirs(common string) ([]string, error) {
 	var list []string
 	top := filepath.Join(common, "modules")
 	err := filepath.WalkDir(top, func(p string, d fs.DirEntry, err error) error {
@@ -29,9 +29,9 @@ func moduleFolders(common string) ([]string, error) {
 		switch {
 		case strings.Count(rel, string(filepath.Separator)) > maxModuleDepth:
 			return fs.SkipDir
-		case slices.Contains([]string{"objects", "refs", "logs", "hooks", "info"}, d.Name()) && isGitFolder(filepath.Dir(p)):
+		case slices.Contains([]string{"objects", "refs", "logs", "hooks", "info"}, d.Name()) && isGitDir(filepath.Dir(p)):
 			return fs.SkipDir
-		case isGitFolder(p):
+		case isGitDir(p):
 			list = append(list, p)
 		}
 		if len(list) > maxGitFolders {
@@ -42,8 +42,8 @@ func moduleFolders(common string) ([]string, error) {
 	return list, err
 }
 
-// workTrees are the folders of submodules that are checked out, each with a file
-// .git that names its git folder: whoever replaces that file decides which
+// workTrees are the directories of submodules that are checked out, each with a file
+// .git that names its git directory: whoever replaces that file decides which
 // configuration a git command below the top reads.
 func workTrees(modules []string) []string {
 	var list []string
@@ -69,7 +69,7 @@ func workTrees(modules []string) []string {
 	return list
 }
 
-func isGitFolder(p string) bool {
+func isGitDir(p string) bool {
 	for _, name := range []string{"HEAD", "objects", "refs"} {
 		if _, err := os.Lstat(filepath.Join(p, name)); err != nil {
 			return false

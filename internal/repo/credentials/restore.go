@@ -18,7 +18,7 @@ import (
 // whatever the agent made of it. Notes name what the agent had changed. Call
 // it on every way out, after the agent is dead and the last git command has
 // run; a second call does nothing.
-func (h *Hidden) Restore() (notes []string, err error) {
+func (h *Stashed) Restore() (notes []string, err error) {
 	var errs []error
 	for i, f := range h.state.Folders {
 		var root *os.Root
@@ -59,7 +59,7 @@ func (h *Hidden) Restore() (notes []string, err error) {
 	return notes, nil
 }
 
-// inPlace is the folder that stands at path now. It is the one that was there
+// inPlace is the directory that stands at path now. It is the one that was there
 // before, or a new one in its place, which needs the same care: later git
 // commands would find it. No link is followed, at the end of the path or above it: the
 // agent would choose where we write.
@@ -80,23 +80,23 @@ func inPlace(root *os.Root, path string) (*os.Root, string, error) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, "", fmt.Errorf("the git folder %s is gone: check the repository out again (%w)", path, fs.ErrNotExist)
+		return nil, "", fmt.Errorf("the git directory %s is gone: check the repository out again (%w)", path, fs.ErrNotExist)
 	case err != nil:
 		return nil, "", err
 	case !now.IsDir():
-		return nil, "", fmt.Errorf("%s is no longer a folder: check the repository out again before you run git in it", path)
+		return nil, "", fmt.Errorf("%s is no longer a directory: check the repository out again before you run git in it", path)
 	}
 	note := ""
 	if root != nil {
-		note = fmt.Sprintf("the git folder %s was replaced during the run", path)
+		note = fmt.Sprintf("the git directory %s was replaced during the run", path)
 	}
 	root, err = os.OpenRoot(path)
 	return root, note, err
 }
 
-// restore brings the guarded files of a folder back and says which top entries
+// restore brings the guarded files of a directory back and says which top entries
 // were not as they had been left for the agent.
-func (f folder) restore(root *os.Root) (changed []string, err error) {
+func (f gitDirectory) restore(root *os.Root) (changed []string, err error) {
 	known := map[string]bool{}
 	for _, file := range f.Files {
 		known[file.Name] = true
@@ -142,7 +142,7 @@ func (f folder) restore(root *os.Root) (changed []string, err error) {
 // first runs there.
 const lfsMark = "[lfs]\n\trepositoryformatversion = 0\n"
 
-// markedByLFS says that a file differs in nothing but that. It is put back, and
+// markedByLFS reports whether a file differs in nothing but that. It is put back, and
 // nobody did it.
 func markedByLFS(root *os.Root, f files.Saved) bool {
 	want := f.Content

@@ -14,7 +14,7 @@ import (
 // MaxSaved bounds the content of everything that is remembered.
 const MaxSaved = 64 << 20
 
-// Saved is a file, link or folder as it was. Kind is "" when nothing was
+// Saved is a file, link or directory as it was. Kind is "" when nothing was
 // there.
 type Saved struct {
 	Name    string
@@ -31,7 +31,7 @@ const (
 	KindDir  = "dir"
 )
 
-// Save remembers a name and, for a folder, everything below it.
+// Save remembers a name and, for a directory, everything below it.
 func Save(root *os.Root, name string, found *[]Saved, size *int) error {
 	info, err := root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,7 +59,7 @@ func Save(root *os.Root, name string, found *[]Saved, size *int) error {
 	case info.IsDir():
 		f.Kind = KindDir
 	default:
-		return errors.New("neither a file, nor a folder, nor a link")
+		return errors.New("neither a file, nor a directory, nor a link")
 	}
 	*found = append(*found, f)
 	if f.Kind != KindDir {
@@ -77,7 +77,7 @@ func Save(root *os.Root, name string, found *[]Saved, size *int) error {
 	return nil
 }
 
-// List names what a folder holds, sorted.
+// List names what a directory holds, sorted.
 func List(root *os.Root, name string) ([]string, error) {
 	d, err := root.Open(name)
 	if err != nil {
@@ -89,9 +89,9 @@ func List(root *os.Root, name string) ([]string, error) {
 	return names, err
 }
 
-// Unchanged says that a file is as it was left for the agent.
+// Unchanged reports whether a file is as it was left for the agent.
 func (f Saved) Unchanged(root *os.Root) (bool, error) {
-	if !RealFolders(root, path.Dir(f.Name)) {
+	if !RealDirs(root, path.Dir(f.Name)) {
 		return false, nil
 	}
 	info, err := root.Lstat(f.Name)
@@ -126,7 +126,7 @@ func (f Saved) Unchanged(root *os.Root) (bool, error) {
 
 // Put makes a file what it was.
 func (f Saved) Put(root *os.Root) error {
-	if err := MakeFolders(root, path.Dir(f.Name)); err != nil {
+	if err := MakeDirs(root, path.Dir(f.Name)); err != nil {
 		return err
 	}
 	switch f.Kind {
@@ -167,25 +167,25 @@ func (f Saved) Put(root *os.Root) error {
 	}
 }
 
-// RealFolders says that no part of a path is anything but a folder; parts that
+// RealDirs reports whether no part of a path is anything but a directory; parts that
 // do not exist are fine.
-func RealFolders(root *os.Root, dir string) bool {
+func RealDirs(root *os.Root, dir string) bool {
 	if dir == "." {
 		return true
 	}
-	if !RealFolders(root, path.Dir(dir)) {
+	if !RealDirs(root, path.Dir(dir)) {
 		return false
 	}
 	info, err := root.Lstat(dir)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir()
 }
 
-// MakeFolders makes sure that a path consists of real folders.
-func MakeFolders(root *os.Root, dir string) error {
+// MakeDirs makes sure that a path consists of real directories.
+func MakeDirs(root *os.Root, dir string) error {
 	if dir == "." {
 		return nil
 	}
-	if err := MakeFolders(root, path.Dir(dir)); err != nil {
+	if err := MakeDirs(root, path.Dir(dir)); err != nil {
 		return err
 	}
 	if info, err := root.Lstat(dir); err == nil && info.IsDir() {

@@ -290,7 +290,7 @@ func (c Config) WithoutSecrets() []byte {
 	return append(out, c.raw[at:]...)
 }
 
-// secretSection says that nothing of a section may be seen.
+// secretSection reports whether nothing of a section may be seen.
 func (v Variable) secretSection() bool {
 	switch v.Section {
 	case "include", "includeif", "credential":
@@ -300,7 +300,7 @@ func (v Variable) secretSection() bool {
 	return has
 }
 
-// carriesSecret says that a variable holds, or names, what authenticates.
+// carriesSecret reports whether a variable holds, or names, what authenticates.
 func (v Variable) carriesSecret() bool {
 	switch {
 	case v.secretSection():

@@ -1,4 +1,4 @@
-// Package gitdir finds the git folder of a work tree, without running git.
+// Package gitdir finds the git directory of a work tree, without running git.
 package gitdir
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/org/ralph-action/internal/repo/files"
 )
 
-// ErrNotRepository is a folder that lies in no work tree.
+// ErrNotRepository is a directory that lies in no work tree.
 var ErrNotRepository = errors.New("not a git repository: check the repository out before this step (actions/checkout), or run git init and make a first commit")
 
-// Layout is where a work tree keeps its git folder. common differs from git in
+// Layout is where a work tree keeps its git directory. common differs from git in
 // a linked work tree only.
 type Layout struct {
 	Top     string
@@ -30,7 +30,7 @@ func Check(dir string) error {
 	return err
 }
 
-// Locate finds the git folder above dir by looking at files, without running
+// Locate finds the git directory above dir by looking at files, without running
 // git: it is asked before the checkout's token is hidden.
 func Locate(dir string) (Layout, error) {
 	dir, err := filepath.Abs(dir)
@@ -53,7 +53,7 @@ func Locate(dir string) (Layout, error) {
 }
 
 // findCommon finds what linked work trees share (gitrepository-layout,
-// commondir). A git folder that lies in its work tree shares nothing: git never
+// commondir). A git directory that lies in its work tree shares nothing: git never
 // puts such a file there, and one that an agent left would lead us anywhere.
 func (l *Layout) findCommon() error {
 	root, err := os.OpenRoot(l.Git)
@@ -68,13 +68,13 @@ func (l *Layout) findCommon() error {
 	case err != nil:
 		return err
 	case !l.Pointer:
-		return fmt.Errorf("%s: git makes no such file in a folder .git: remove it, or check the repository out again", filepath.Join(l.Git, "commondir"))
+		return fmt.Errorf("%s: git makes no such file in a directory .git: remove it, or check the repository out again", filepath.Join(l.Git, "commondir"))
 	}
 	l.Common = Resolve(l.Git, strings.TrimSpace(string(b)))
 	return nil
 }
 
-// Of is the git folder of a work tree: its .git, or where its .git file
+// Of is the git directory of a work tree: its .git, or where its .git file
 // points. Empty when there is none.
 func Of(top string) (string, error) {
 	path := filepath.Join(top, ".git")
@@ -86,11 +86,11 @@ func Of(top string) (string, error) {
 		return "", err
 	case info.IsDir():
 		if _, err := os.Stat(filepath.Join(path, "HEAD")); errors.Is(err, fs.ErrNotExist) {
-			return "", nil // an empty .git folder is no repository, git looks further up too
+			return "", nil // an empty .git directory is no repository, git looks further up too
 		}
 		return path, nil
 	case !info.Mode().IsRegular() || info.Size() > 64<<10:
-		return "", errors.New(path + " is neither a git folder nor points to one")
+		return "", errors.New(path + " is neither a git directory nor points to one")
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -98,7 +98,7 @@ func Of(top string) (string, error) {
 	}
 	to, ok := strings.CutPrefix(strings.TrimRight(string(b), "\r\n"), "gitdir: ")
 	if !ok {
-		return "", errors.New(path + " is neither a git folder nor points to one")
+		return "", errors.New(path + " is neither a git directory nor points to one")
 	}
 	return Resolve(top, to), nil
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/org/ralph-action/internal/repo/files"
 )
 
-// objectPath is where git-lfs keeps an object, below the git folder.
+// objectPath is where git-lfs keeps an object, below the git directory.
 func objectPath(oid string) string {
 	return "lfs/objects/" + oid[:2] + "/" + oid[2:4] + "/" + oid
 }
 
-// HasObject says that a git folder holds an object, going by its size. The
+// HasObject reports whether a git directory holds an object, going by its size. The
 // content is looked at when it is sent.
 func HasObject(common *os.Root, p Pointer) bool {
 	f, info, err := files.Open(common, objectPath(p.OID))
@@ -29,7 +29,7 @@ func HasObject(common *os.Root, p Pointer) bool {
 	return errors.Join(f.Close()) == nil && info.Size() == p.Size
 }
 
-// OpenObject opens an object of a git folder. The agent can write there: no
+// OpenObject opens an object of a git directory. The agent can write there: no
 // link is followed, and the content is checked while it is sent.
 func OpenObject(common *os.Root, p Pointer) (*os.File, error) {
 	f, info, err := files.Open(common, objectPath(p.OID))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -64,10 +65,10 @@ type File struct {
 	Blob plumbing.Hash // of the pointer
 }
 
-// Asked says that attributes ask for Git LFS.
+// Asked reports whether attributes ask for Git LFS.
 func Asked(filter string) bool { return filter == "lfs" }
 
-// Mentioned says that a file of attributes may ask for Git LFS.
+// Mentioned reports whether a file of attributes may ask for Git LFS.
 func Mentioned(attributes []byte) bool { return bytes.Contains(attributes, []byte("filter=lfs")) }
 
 // ReadPointer reads a blob of a store as a pointer. size is that of the blob, or -1 when the

@@ -22,14 +22,14 @@ const (
 	media = "application/vnd.git-lfs+json"
 	// batchSize is how many objects git-lfs itself puts into one request.
 	batchSize = 100
-	// AtOnce is how many objects are sent at the same time.
-	AtOnce = 4
+	// atOnce is how many objects are sent at the same time.
+	atOnce = 4
 	// maxBatchBytes bounds the server's answer to one request.
 	maxBatchBytes = 8 << 20
 )
 
-// Chunks parts files into those of one request each.
-func Chunks(files []File) iter.Seq[[]File] { return slices.Chunk(files, batchSize) }
+// chunks parts files into those of one request each.
+func chunks(files []File) iter.Seq[[]File] { return slices.Chunk(files, batchSize) }
 
 // Server speaks the Git LFS batch API and its basic transfers with the server
 // of the push (git-lfs docs/api/batch.md, basic-transfers.md).
@@ -39,12 +39,12 @@ type Server struct {
 }
 
 // NewServer returns the server that keeps the objects of a branch.
-func NewServer(at *remote.Server, branch string) Server {
-	return Server{remote: at, ref: "refs/heads/" + branch}
+func NewServer(at *remote.Server, branch string) *Server {
+	return &Server{remote: at, ref: "refs/heads/" + branch}
 }
 
 // Address is the server's address for LFS (docs/api/server-discovery.md).
-func (s Server) Address() string {
+func (s *Server) Address() string {
 	u := *s.remote.URL
 	if !strings.HasSuffix(u.Path, ".git") {
 		u.Path += ".git"
@@ -91,7 +91,7 @@ func (e *StatusError) Error() string {
 
 // Batch asks to upload objects. An object of which the answer says neither
 // actions nor an error is on the server already.
-func (s Server) Batch(ctx context.Context, files []File) (map[string]Answer, error) {
+func (s *Server) Batch(ctx context.Context, files []File) (map[string]Answer, error) {
 	type object struct {
 		OID  string `json:"oid"`
 		Size int64  `json:"size"`
@@ -142,7 +142,7 @@ func (s Server) Batch(ctx context.Context, files []File) (map[string]Answer, err
 }
 
 // Upload sends one object, as the server's answer says.
-func (s Server) Upload(ctx context.Context, f File, a Answer, open func(Pointer) (*os.File, error)) error {
+func (s *Server) Upload(ctx context.Context, f File, a Answer, open func(Pointer) (*os.File, error)) error {
 	if a.Error != nil {
 		return &StatusError{Status: a.Error.Code, Text: printable.Line(a.Error.Message, 300)}
 	}
@@ -195,7 +195,7 @@ func (s Server) Upload(ctx context.Context, f File, a Answer, open func(Pointer)
 
 // request carries out an action: with the headers the server gave for it, and
 // with our token only to the git server itself.
-func (s Server) request(ctx context.Context, method string, a Action, authenticated bool, body io.Reader) (*http.Request, error) {
+func (s *Server) request(ctx context.Context, method string, a Action, authenticated bool, body io.Reader) (*http.Request, error) {
 	u, err := url.Parse(a.Href)
 	home := s.remote.URL
 	switch {
@@ -231,7 +231,7 @@ func header(h map[string]string, name string) string {
 }
 
 // sign adds the token of the push.
-func (s Server) sign(req *http.Request) {
+func (s *Server) sign(req *http.Request) {
 	t := s.remote.Token
 	if s.remote.Push.IsSet() {
 		t = s.remote.Push
@@ -242,7 +242,7 @@ func (s Server) sign(req *http.Request) {
 }
 
 // do sends a request and reads a good answer. Errors are transient, or final.
-func (s Server) do(req *http.Request, read func(io.Reader) error) error {
+func (s *Server) do(req *http.Request, read func(io.Reader) error) error {
 	ctx := req.Context()
 	req.Header.Set("User-Agent", "git-lfs/3 ("+remote.AgentName+")")
 	res, err := s.remote.Client.Do(req)
@@ -282,7 +282,7 @@ func (s Server) do(req *http.Request, read func(io.Reader) error) error {
 	return final
 }
 
-// Final says that another try with the same object cannot end better.
+// Final reports whether another try with the same object cannot end better.
 func Final(err error) bool {
 	var s *StatusError
 	var t *remote.TransientError

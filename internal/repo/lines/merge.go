@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	maxMergedEdits = 1000 // lines that one side of a merge changed
-	maxEdits       = 2000 // of a count
+	maxMergedEdits  = 1000 // lines that one side of a merge changed
+	maxCountedEdits = 2000
 )
 
 // Merge merges what two sides made of a text (Khanna, Kunal, Pierce: A
@@ -77,7 +77,9 @@ func sameLines(a, b [][]byte) bool { return slices.EqualFunc(a, b, bytes.Equal) 
 
 // Matches says, for each line of old, which line of now it became in a shortest edit
 // script; -1 for none. It is false when that has more than maxMergedEdits.
-func Matches(old, now [][]byte) ([]int, bool) {
+func Matches(old, now [][]byte) ([]int, bool) { return matches(old, now, maxMergedEdits) }
+
+func matches(old, now [][]byte, limit int) ([]int, bool) {
 	seed := maphash.MakeSeed()
 	a, b := hashes(seed, old), hashes(seed, now)
 	m := make([]int, len(a))
@@ -94,16 +96,16 @@ func Matches(old, now [][]byte) ([]int, bool) {
 		m[from+len(x)-1] = from + len(y) - 1
 		x, y = x[:len(x)-1], y[:len(y)-1]
 	}
-	return m, trace(x, y, from, m)
+	return m, trace(x, y, from, m, limit)
 }
 
-// trace finds a shortest edit script as distance does, and notes the lines that
-// stay.
-func trace(a, b []uint64, from int, m []int) bool {
+// trace finds a shortest edit script of at most limit edits by Myers' greedy algorithm (An
+// O(ND) Difference Algorithm, 1986), and notes the lines that stay.
+func trace(a, b []uint64, from int, m []int, limit int) bool {
 	if len(a) == 0 || len(b) == 0 {
-		return len(a)+len(b) <= maxMergedEdits
+		return len(a)+len(b) <= limit
 	}
-	limit := min(len(a)+len(b), maxMergedEdits)
+	limit = min(len(a)+len(b), limit)
 	v := make([]int32, 2*limit+2)
 	var steps [][]int32
 	for d := 0; d <= limit; d++ {

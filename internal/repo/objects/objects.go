@@ -44,7 +44,7 @@ type Objects struct {
 	Remote     *remote.Server         // of the branch; nil: everything is here
 	BaseRemote *remote.Server         // of the base; nil: it is at Remote
 	BaseOffer  remote.Advertisement   // of the server of the base
-	Known      map[plumbing.Hash]bool // commits the server of the branch has, trees included
+	Published  map[plumbing.Hash]bool // commits the server of the branch has, trees included
 	Upstream   map[plumbing.Hash]bool // commits the server of the base has; nil when it is the same server
 	Apart      map[plumbing.Hash]bool // commits of the store that the workspace may lack
 
@@ -193,7 +193,7 @@ func (o *Objects) Commit(ctx context.Context, h plumbing.Hash) (*object.Commit, 
 		return nil, err
 	}
 	want := remote.Wanted{Tips: []plumbing.Hash{h}, Depth: 1}
-	if o.Known[o.Head] { // what the checkout does not hold of it
+	if o.Published[o.Head] { // what the checkout does not hold of it
 		want.Have, want.Shallow = []plumbing.Hash{o.Head}, []plumbing.Hash{o.Head}
 	} else {
 		want.Filter = packp.FilterBlobNone()

@@ -117,7 +117,7 @@ func SortedHashes(list []plumbing.Hash) []plumbing.Hash {
 	return slices.Compact(list)
 }
 
-// cut says that a connection broke in the middle: worth another try, unless
+// cut reports whether a connection broke in the middle: worth another try, unless
 // it was us.
 func cut(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {

@@ -3,6 +3,9 @@ package store
 import (
 	"bytes"
 	"fmt"
+	"iter"
+	"strings"
+	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -12,21 +15,75 @@ import (
 // not taken over.
 const MaxMessageText = 1 << 20
 
+// Identity is the author or committer of a commit.
+type Identity struct{ Name, Email string }
+
+// Signature returns an identity and a time within the syntax of a commit.
+func (id Identity) Signature(at time.Time) object.Signature {
+	strip := strings.NewReplacer("<", "", ">", "", "\n", " ", "\r", " ", "\x00", "")
+	name := strings.TrimSpace(strip.Replace(id.Name))
+	if name == "" {
+		name = "ralph"
+	}
+	return object.Signature{Name: name, Email: strings.TrimSpace(strip.Replace(id.Email)), When: at}
+}
+
+// NewCommit puts a commit of ours into the store.
+func (s *Store) NewCommit(by Identity, at time.Time, message string, tree plumbing.Hash, parents ...plumbing.Hash) (plumbing.Hash, error) {
+	return s.WriteCommit(&object.Commit{Author: by.Signature(at), Committer: by.Signature(at), Message: message, TreeHash: tree, ParentHashes: parents})
+}
+
+// Recommit puts a commit into the store with another tree and other parents: same author,
+// committer and message.
+func (s *Store) Recommit(c *object.Commit, tree plumbing.Hash, parents ...plumbing.Hash) (plumbing.Hash, error) {
+	return s.WriteCommit(&object.Commit{Author: c.Author, Committer: c.Committer, Message: c.Message, TreeHash: tree, ParentHashes: parents})
+}
+
+// ParentTree returns the tree of a commit's first parent; zero if it has no parent.
+func (s *Store) ParentTree(c *object.Commit) (plumbing.Hash, error) {
+	if len(c.ParentHashes) == 0 {
+		return plumbing.ZeroHash, nil
+	}
+	p, err := s.Commit(c.ParentHashes[0])
+	if err != nil {
+		return plumbing.ZeroHash, err
+	}
+	return p.TreeHash, nil
+}
+
+// Since iterates over a commit and its ancestors, down to those that have reports. An
+// error ends it.
+func (s *Store) Since(tip plumbing.Hash, have func(plumbing.Hash) bool) iter.Seq2[*object.Commit, error] {
+	return func(yield func(*object.Commit, error) bool) {
+		seen := map[plumbing.Hash]bool{}
+		queue := []plumbing.Hash{tip}
+		for len(queue) > 0 {
+			h := queue[0]
+			queue = queue[1:]
+			if seen[h] || have(h) {
+				continue
+			}
+			seen[h] = true
+			c, err := s.Commit(h)
+			if !yield(c, err) || err != nil {
+				return
+			}
+			queue = append(queue, c.ParentHashes...)
+		}
+	}
+}
+
 // ChangesOf is where a commit differs from its first parent, which is what a push
 // of it sends.
 func (s *Store) ChangesOf(c *object.Commit) ([]Change, error) {
-	var parent plumbing.Hash
-	if len(c.ParentHashes) > 0 {
-		p, err := s.Commit(c.ParentHashes[0])
-		if err != nil {
-			return nil, err
-		}
-		parent = p.TreeHash
+	parent, err := s.ParentTree(c)
+	if err != nil {
+		return nil, err
 	}
 	empty := false
 	changes, err := s.Diff(parent, c.TreeHash, func(h plumbing.Hash) { empty = empty || h == EmptyTree && h != c.TreeHash })
 	if empty { // its name would be in no change
-		return nil, fmt.Errorf("the commit %s holds an empty folder, which git never makes", c.Hash)
+		return nil, fmt.Errorf("the commit %s holds an empty directory, which git never makes", c.Hash)
 	}
 	return changes, err
 }

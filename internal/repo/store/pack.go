@@ -77,25 +77,14 @@ func (s *Store) Missing(commit plumbing.Hash, have func(plumbing.Hash) bool) ([]
 			list = append(list, h)
 		}
 	}
-	queue := []plumbing.Hash{commit}
-	for len(queue) > 0 {
-		h := queue[0]
-		queue = queue[1:]
-		if seen[h] || have(h) {
-			continue
-		}
-		c, err := s.Commit(h)
+	for c, err := range s.Since(commit, have) {
 		if err != nil {
 			return nil, err
 		}
-		add(h)
-		var parent plumbing.Hash
-		if len(c.ParentHashes) > 0 {
-			p, err := s.Commit(c.ParentHashes[0])
-			if err != nil {
-				return nil, err
-			}
-			parent = p.TreeHash
+		add(c.Hash)
+		parent, err := s.ParentTree(c)
+		if err != nil {
+			return nil, err
 		}
 		changes, err := s.Diff(parent, c.TreeHash, add)
 		if err != nil {
@@ -109,7 +98,6 @@ func (s *Store) Missing(commit plumbing.Hash, have func(plumbing.Hash) bool) ([]
 				add(ch.New.Hash)
 			}
 		}
-		queue = append(queue, c.ParentHashes...)
 	}
 	return list, nil
 }

@@ -37,7 +37,7 @@ type Store struct {
 	full map[plumbing.Hash]bool // trees that whole has found to be so
 }
 
-// Open opens the object store in a folder, and makes it where there is none.
+// Open opens the object store in a directory, and makes it where there is none.
 func Open(dir string) (*Store, error) {
 	fs := filesystem.NewStorageWithOptions(osfs.New(dir, osfs.WithBoundOS()), cache.NewObjectLRUDefault(), filesystem.Options{
 		KeepDescriptors:      true,
@@ -54,12 +54,12 @@ func Open(dir string) (*Store, error) {
 // Close lets go of the files of the store.
 func (s *Store) Close() error { return s.fs.Close() }
 
-// Has says that the store holds an object.
+// Has reports whether the store holds an object.
 func (s *Store) Has(h plumbing.Hash) bool {
 	return h == EmptyTree || s.fs.HasEncodedObject(h) == nil
 }
 
-// IsBlob says that an object of the store is a blob.
+// IsBlob reports whether an object of the store is a blob.
 func (s *Store) IsBlob(h plumbing.Hash) bool {
 	_, err := s.Blob(h)
 	return err == nil
@@ -166,14 +166,14 @@ func (s *Store) Commit(h plumbing.Hash) (*object.Commit, error) {
 // commitHead is what git's fsck asks of the first lines of a commit.
 var commitHead = regexp.MustCompile(`^tree [0-9a-f]{40}\n(parent [0-9a-f]{40}\n)*author [^<>\n]*<[^<>\n]*> [1-9]?[0-9]{0,15} [+-][0-9]{4}\ncommitter [^<>\n]*<[^<>\n]*> [1-9]?[0-9]{0,15} [+-][0-9]{4}\n`)
 
-// Sound says that a server would take the commit: the agent can store any bytes
+// Sound reports whether a server would take the commit: the agent can store any bytes
 // as one.
 func (s *Store) Sound(h plumbing.Hash) bool {
 	b, err := s.read(plumbing.CommitObject, h)
 	return err == nil && commitHead.Match(b) && bytes.IndexByte(b, 0) < 0
 }
 
-// Whole says that the store holds all folders of a tree.
+// Whole reports whether the store holds all directories of a tree.
 func (s *Store) Whole(root plumbing.Hash) bool {
 	seen := map[plumbing.Hash]bool{}
 	queue := []plumbing.Hash{root}
@@ -228,7 +228,7 @@ func Discard(f *os.File) {
 }
 
 // ImportPack takes the pack in f into the store and returns the number of its
-// objects. Every object's hash is computed from its content. From the guest
+// objects. Every object's hash is computed from its content. From the workspace
 // only packs of whole objects are taken (whole), each within the size limit, so
 // that a crafted delta or length cannot fill our memory.
 func (s *Store) ImportPack(f *os.File, whole bool) (int, error) {

@@ -18,7 +18,7 @@ import (
 var EmptyTree = plumbing.ComputeHash(plumbing.TreeObject, nil)
 
 const (
-	maxTreeDepth = 512     // folders in folders
+	maxTreeDepth = 512     // directories in directories
 	MaxChanges   = 200_000 // paths of one comparison; crafted trees can name far more
 )
 
@@ -28,14 +28,17 @@ type Entry struct {
 	Hash plumbing.Hash
 }
 
-// IsTree says that it is a folder.
+// IsTree reports whether it is a directory.
 func (e Entry) IsTree() bool { return e.Mode == filemode.Dir }
 
-// IsGitlink says that it is a commit of a submodule.
+// IsGitlink reports whether it is a commit of a submodule.
 func (e Entry) IsGitlink() bool { return e.Mode == filemode.Submodule }
 
-// IsBlob says that it is a file or a symbolic link.
+// IsBlob reports whether it is a file or a symbolic link.
 func (e Entry) IsBlob() bool { return e != Entry{} && !e.IsTree() && !e.IsGitlink() }
+
+// String describes an entry: its mode and its object.
+func (e Entry) String() string { return e.Mode.String() + " " + e.Hash.String() }
 
 // item is an entry of a tree with its name.
 type item struct {
@@ -90,7 +93,7 @@ func checkItem(it item) error {
 	return nil
 }
 
-// sortName is what git sorts by: a folder as if its name ended in a slash.
+// sortName is what git sorts by: a directory as if its name ended in a slash.
 func sortName(it item) string {
 	if it.IsTree() {
 		return it.name + "/"
@@ -144,14 +147,14 @@ func (s *Store) Lookup(root plumbing.Hash, path string) (Entry, error) {
 	return at, nil
 }
 
-// Change is a path, never a folder, at which two trees differ.
+// Change is a path, never a directory, at which two trees differ.
 type Change struct {
 	Path     string
 	Old, New Entry
 }
 
 // Diff lists where two trees differ, sorted by path. newTree, when not nil, is
-// called for each folder of b that a does not hold in the same place.
+// called for each directory of b that a does not hold in the same place.
 func (s *Store) Diff(a, b plumbing.Hash, newTree func(plumbing.Hash)) ([]Change, error) {
 	d := differ{s: s, newTree: newTree}
 	if err := d.trees("", a, b, 0); err != nil {
@@ -172,7 +175,7 @@ func (d *differ) trees(prefix string, a, b plumbing.Hash, depth int) error {
 		return nil
 	}
 	if depth > maxTreeDepth {
-		return fmt.Errorf("folders nested deeper than %d below %q", maxTreeDepth, printable.Line(prefix, 100))
+		return fmt.Errorf("directories nested deeper than %d below %q", maxTreeDepth, printable.Line(prefix, 100))
 	}
 	if d.newTree != nil && !b.IsZero() {
 		d.newTree(b)
@@ -323,7 +326,7 @@ func (s *Store) Merge(base, ours, theirs plumbing.Hash, file func(was, ours, the
 	return tree, "", err
 }
 
-// blockedBy finds a file of theirs that stands where ours needs a folder.
+// blockedBy finds a file of theirs that stands where ours needs a directory.
 func (s *Store) blockedBy(base, theirs plumbing.Hash, c Change) (string, error) {
 	if c.New == (Entry{}) {
 		return "", nil

@@ -36,7 +36,7 @@ func (t *Tree) OpenPaths(ctx context.Context, specs []string) error {
 		}
 	}
 	if size > maxSpecBytes {
-		return fmt.Errorf("add-paths has %d bytes, more than %d: use folders or wildcards", size, maxSpecBytes)
+		return fmt.Errorf("add-paths has %d bytes, more than %d: use directories or wildcards", size, maxSpecBytes)
 	}
 	args := append([]string{"-C", filepath.Join(t.Top, t.Prefix), "ls-files", "-z", "--"}, specs...)
 	err := t.GitEnv(ctx, []string{"GIT_INDEX_FILE=" + filepath.Join(t.Temp.Name(), "no-index")}, nil, nil, args...)

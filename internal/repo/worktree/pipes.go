@@ -25,7 +25,7 @@ import (
 const (
 	pipeFirst = 3 * time.Second // until a git that still runs may be waiting for a pipe
 	pipeNext  = 10 * time.Second
-	maxPlaces = 20_000 // entries below one folder that are looked at before each git
+	maxPlaces = 20_000 // entries below one directory that are looked at before each git
 	maxKept   = 1 << 20
 )
 
@@ -93,7 +93,7 @@ func (t *Tree) unblock() {
 	}
 }
 
-// readByGit are the files of a work tree that git reads itself, in any folder.
+// readByGit are the files of a work tree that git reads itself, in any directory.
 func readByGit() []string { return []string{".gitattributes", ".gitignore", ".gitmodules", ".mailmap"} }
 
 // preserve remembers a file, or puts it back when it was removed.
@@ -120,7 +120,7 @@ func removedNote(path string) string {
 	return fmt.Sprintf("%s was a pipe or a device, which git waits for; it was removed", printable.Line(path, 300))
 }
 
-// removeSpecial removes what is special in a folder, and below it to a depth.
+// removeSpecial removes what is special in a directory, and below it to a depth.
 func (t *Tree) removeSpecial(root *os.Root, dir string, depth int) {
 	left := maxPlaces
 	_ = fs.WalkDir(root.FS(), dir, func(p string, d fs.DirEntry, err error) error {
@@ -180,7 +180,7 @@ func removed(root *os.Root, name string) (note string) {
 }
 
 // watchPipes looks, as long as git runs, for pipes in places that are many: objects, and
-// the folders of the work tree. The result ends it.
+// the directories of the work tree. The result ends it.
 func (t *Tree) watchPipes(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
