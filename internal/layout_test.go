@@ -44,7 +44,8 @@ var packages = map[string]struct {
 	"actions":               {[]string{"ralph", "lib/secret", "actions/trigger", "lib/lazyregexp"}, "a record becomes outputs, the event file an event"},
 	"tasks":                 {[]string{"ralph", "lib/secret", "lib/atomicfile"}, "a task list: its schema, its transitions, its story to do next"},
 	"actions/trigger":       {[]string{"ralph", "lib/lazyregexp"}, "what started the run, and what of it becomes a prompt; pure"},
-	"agent/hook":            {[]string{"ralph", "lib/secret", "lib/lazyregexp"}, "answers to the agent CLI's hooks"},
+	"agent/hook":            {[]string{"ralph", "agent/hook/shellguard", "lib/lazyregexp", "lib/printable"}, "answers to the agent CLI's hooks"},
+	"agent/hook/shellguard": {[]string{"lib/lazyregexp", "lib/printable"}, "which shell commands of an agent are refused; pure"},
 	"inspect/content":       {[]string{"ralph", "lib/lazyregexp", "agent/catalog"}, "what of a change may be published: paths, limits, claims; pure"},
 	"inspect/testintegrity": {[]string{"ralph", "lib/lazyregexp"}, "what of a change makes tests and checks say less; pure"},
 	"inspect/secretscan":    {[]string{"ralph", "lib/secret"}, "what must not be published, found in it; pure"},
@@ -90,10 +91,12 @@ var packages = map[string]struct {
 	"cli/output":      {[]string{"config", "ralph", "report", "report/logs", "run", "actions", "lib/secret"}, "prints a run"},
 	"cli": {[]string{
 		"cli/output",
-		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "config", "run/credentials", "cli/demo", "agent/hook", "lib/lazyregexp", "sandbox/proc", "ralph", "repo", "report", "report/logs", "run", "run/rundir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks",
+		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "lib/lazyregexp", "sandbox/proc", "ralph", "repo", "report", "report/logs", "run", "run/rundir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks",
 	}, "commands, flags and what is printed"},
 
 	"lib/atomicfile": {nil, "one way of replacing a file, for whoever must not leave half of one, or follow a link"},
+
+	"lib/printable": {nil, "foreign text on one line of ours"},
 
 	"lib/lazyregexp": {nil, "expressions that most starts of the program do not need"},
 
@@ -112,7 +115,7 @@ var owners = map[string]struct{ pkg, why string }{
 	"github.com/zricethezav/gitleaks/v8":     {"inspect/secretscan", "one reader of its rules"},
 	"github.com/pelletier/go-toml/v2":        {"inspect/secretscan", "reads the rules of gitleaks; configuration is YAML"},
 	"github.com/sethvargo/go-githubactions":  {"actions", "one voice to the runner"},
-	"mvdan.cc/sh/v3":                         {"agent/hook", "one reader of shell commands; configuration is no script"},
+	"mvdan.cc/sh/v3":                         {"agent/hook/shellguard", "one reader of shell commands; configuration is no script"},
 }
 
 // testSupport lists the packages for tests: what is theirs alone is not in the

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/org/ralph-action/internal/lib/printable"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -150,7 +151,7 @@ func openTranscript(path string) (*os.File, os.FileInfo, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%q is no regular file", clean(path, 200))
+		err = fmt.Errorf("%q is no regular file", printable.Clean(path, 200))
 	}
 	if err != nil {
 		_ = f.Close()

@@ -1,4 +1,4 @@
-package hook
+package shellguard
 
 import (
 	"path"
@@ -119,6 +119,3 @@ func secretVariable(text string) string {
 
 // device matches what a disk, a partition or memory is reached by.
 var device = lazyregexp.New(`^/dev/(sd[a-z]|hd[a-z]|vd[a-z]|xvd[a-z]|nvme\d|mmcblk\d|r?disk\d|dm-\d|md\d|mapper/|k?mem$|disk/)`)
-
-// isDevice also takes a variable alone for one: mkfs.ext4 $DISK.
-func isDevice(text string) bool { return device.MatchString(text) }

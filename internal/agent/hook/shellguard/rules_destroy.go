@@ -1,4 +1,4 @@
-package hook
+package shellguard
 
 import (
 	"slices"
@@ -7,36 +7,11 @@ import (
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
-// rule finds one kind of command; check returns why it must not run.
-type rule struct {
-	kind  string
-	check func(scene) string
+// deletes finds what takes a whole directory away.
+func deletes(what place, why string) func(scene) string {
+	return func(s scene) string { return s.deletes(what, why) }
 }
 
-func rules() []rule {
-	return []rule{
-		{kindSystem, func(s scene) string { return s.deletes(system, "deletes %s, which the machine needs") }},
-		{kindHome, func(s scene) string { return s.deletes(home, "deletes %s, a home or what a person keeps in it") }},
-		{kindRepository, func(s scene) string { return s.deletes(workspace, "deletes %s, the repository you work in") }},
-		{kindDisk, overwritesDisk},
-		{kindForkBomb, func(scene) string { return "" }}, // a function is found by its definition
-		{kindPermissions, sweepsPermissions},
-		{kindPrivilege, gainsPrivilege},
-		{kindHistory, losesHistory},
-		{kindRemote, destroysRemote},
-		{kindMachine, stopsMachine},
-		{kindProcesses, killsEverything},
-		{kindSchedule, changesSchedule},
-		{kindFirewall, dropsFirewall},
-		{kindDownload, runsDownload},
-		{kindShell, opensShell},
-		{kindProcessSecrets, readsProcessSecrets},
-		{kindSecrets, sendsSecrets},
-		{kindUpload, sendsRepository},
-	}
-}
-
-// deletes finds what takes a whole folder away.
 func (s scene) deletes(what place, why string) string {
 	var targets []string
 	switch s.name {
@@ -120,77 +95,9 @@ func (s scene) next(words string) bool {
 	return false
 }
 
-// has looks for a short option, alone or among others, and for a long one.
-func (c call) has(short byte, long string) bool {
-	for _, a := range c.args {
-		t := a.text
-		if t == "--" {
-			return false
-		}
-		if long != "" && (t == long || len(t) > 4 && strings.HasPrefix(long, t) && strings.HasPrefix(t, "--")) {
-			return true
-		}
-		if short != 0 && len(t) > 1 && t[0] == '-' && t[1] != '-' && strings.IndexByte(t, short) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// operands are the arguments that are no options; valued lists the options
-// that take the next word.
-func (c call) operands(valued string) []string {
-	var out []string
-	options, skip := true, false
-	for _, a := range c.args {
-		switch t := a.text; {
-		case skip:
-			skip = false
-		case options && t == "--":
-			options = false
-		case options && len(t) > 1 && t[0] == '-':
-			skip = slices.Contains(strings.Fields(valued), t)
-		default:
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// written are the files that a call writes into, as far as can be told.
-func (c call) written() []string {
-	var out []string
-	for _, r := range c.redirects {
-		if strings.Contains(r.op, ">") {
-			out = append(out, r.target.text)
-		}
-	}
-	switch all := c.operands("-t -m -o -g -e -S"); c.name {
-	case "tee":
-		out = append(out, all...)
-	case "cp", "mv", "ln", "install", "rsync":
-		if len(all) > 1 {
-			out = append(out, all[len(all)-1])
-		}
-	case "sed", "perl":
-		if c.has('i', "--in-place") {
-			out = append(out, all...)
-		}
-	case "dd":
-		for _, a := range c.args {
-			if to, ok := strings.CutPrefix(a.text, "of="); ok {
-				out = append(out, to)
-			}
-		}
-	}
-	return out
-}
-
 func overwritesDisk(s scene) string {
-	for _, f := range s.written() {
-		if isDevice(f) {
-			return "writes over " + f
-		}
+	if f := s.writes(device.MatchString); f != "" {
+		return "writes over " + f
 	}
 	tools := []string{"mke2fs", "wipefs", "blkdiscard", "mkswap", "sgdisk", "sfdisk", "fdisk", "gdisk", "cfdisk", "parted", "cryptsetup", "hdparm", "pvremove", "vgremove", "lvremove", "pvcreate", "shred", "newfs", "badblocks", "format"}
 	if s.name == "diskutil" && len(s.args) > 0 && strings.HasPrefix(strings.ToLower(s.args[0].text), "erase") {
@@ -205,7 +112,7 @@ func overwritesDisk(s scene) string {
 		}
 	}
 	for _, a := range s.args {
-		if isDevice(a.text) {
+		if device.MatchString(a.text) {
 			return "formats, partitions or erases " + a.text
 		}
 	}
@@ -216,7 +123,7 @@ func overwritesDisk(s scene) string {
 var loose = lazyregexp.New(`^0?[0-7]?(777|666|776|767|000)$|^(a|o|ugo|go)?[+=]r?w[xXst]*$|^a-[rwx]+$`)
 
 func sweepsPermissions(s scene) string {
-	if !slices.Contains([]string{"chmod", "chown", "chgrp", "setfacl", "chattr"}, s.name) {
+	if !s.is("chmod", "chown", "chgrp", "setfacl", "chattr") {
 		return ""
 	}
 	all := s.operands("-m -x")
@@ -249,10 +156,8 @@ var trusted = lazyregexp.New(`^/etc/(sudoers(\.d/.*)?|passwd|shadow|gshadow|grou
 var setuid = lazyregexp.New(`^0?[4567][0-7]{3}$|^(u|ug|a)?[+=][rwx]*s`)
 
 func gainsPrivilege(s scene) string {
-	for _, f := range s.written() {
-		if trusted.MatchString(f) {
-			return "writes to " + f
-		}
+	if f := s.writes(trusted.MatchString); f != "" {
+		return "writes to " + f
 	}
 	all := s.operands("-u -g -d -s -c")
 	switch s.name {
@@ -276,8 +181,6 @@ func gainsPrivilege(s scene) string {
 		if !s.has('c', "--check") {
 			return "changes who may do what on this machine"
 		}
-	case "nsenter":
-		return "leaves the container"
 	case "docker", "podman":
 		for _, a := range s.args {
 			v := strings.TrimPrefix(strings.TrimPrefix(a.text, "--volume="), "-v")

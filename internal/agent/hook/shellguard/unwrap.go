@@ -1,9 +1,11 @@
-package hook
+package shellguard
 
 import (
 	"path"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // wrappers run the command that follows them. The options listed take a value
@@ -36,7 +38,7 @@ func unwrap(c call, depth int) call {
 		return c
 	}
 	name := c.args[0].text
-	if i := strings.LastIndexByte(name, '/'); i >= 0 {
+	if strings.Contains(name, "/") {
 		name = path.Base(name)
 	}
 	c.name = name
@@ -72,7 +74,7 @@ func unwrap(c call, depth int) call {
 				rest = rest[1:]
 			}
 			continue
-		case assigned && isName(key) && (name == "env" || name == "sudo" || name == "doas"):
+		case assigned && syntax.ValidName(strings.TrimSuffix(key, "+")) && (name == "env" || name == "sudo" || name == "doas"):
 			rest = rest[1:]
 			continue
 		}

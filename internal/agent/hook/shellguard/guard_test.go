@@ -1,18 +1,20 @@
-package hook_test
+package shellguard_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/org/ralph-action/internal/agent/hook"
+	"github.com/org/ralph-action/internal/agent/hook/shellguard"
 )
 
-func guard() hook.Guard { return hook.Guard{Home: "/home/agent", Workspace: "/github/workspace"} }
+func guard() shellguard.Guard {
+	return shellguard.Guard{Home: "/home/agent", Workspace: "/github/workspace"}
+}
 
 // Issue 4: eighteen kinds, each with what is caught and what is let through on purpose.
 func TestKinds(t *testing.T) {
 	t.Parallel()
-	kinds := hook.Kinds()
+	kinds := shellguard.Kinds()
 	if len(kinds) != 18 {
 		t.Errorf("%d kinds, want 18", len(kinds))
 	}
@@ -43,14 +45,14 @@ func TestKinds(t *testing.T) {
 // What is documented as not seen is really not seen; else the list is wrong.
 func TestEvasions(t *testing.T) {
 	t.Parallel()
-	for _, e := range hook.Evasions() {
+	for _, e := range shellguard.Evasions() {
 		if kind, _ := guard().Judge(e.Line, "/github/workspace"); kind != "" {
 			t.Errorf("Judge(%q) = %q, but it is listed as not seen: %s", e.Line, kind, e.Why)
 		}
 	}
 }
 
-var guardless hook.Guard
+var guardless shellguard.Guard
 
 // Ways around a list of words that the shell's grammar gives away.
 func TestDisguisesAreSeen(t *testing.T) {
@@ -270,6 +272,33 @@ func TestLongCommands(t *testing.T) {
 	} {
 		if kind, _ := guard().Judge(line, "/github/workspace"); kind != "delete-system" {
 			t.Errorf("Judge(%.40q…) = %q, want delete-system", line, kind)
+		}
+	}
+}
+
+// An agent cannot cancel the loop that keeps it at work; a person can. 004-10
+func TestGuardEndsLoop(t *testing.T) {
+	t.Parallel()
+	g := guard()
+	g.Loop = true
+	for line, want := range map[string]bool{
+		"ralph cancel":                        true,
+		"/usr/local/bin/ralph cancel":         true,
+		"cd /tmp && ralph cancel --session x": true,
+		"bash -c 'ralph cancel'":              true,
+		"ralph tasks check":                   false,
+		"ralph --help":                        false,
+		"ralph":                               false,
+		"echo ralph cancel":                   false,
+		"grep -rn 'ralph cancel' docs":        false,
+		"git commit -m 'ralph cancel'":        false,
+	} {
+		kind, reason := g.Judge(line, "/github/workspace")
+		if (kind == "end-loop") != want || want && !strings.Contains(reason, "/cancel-ralph") {
+			t.Errorf("Judge(%q) = %q (%s), want it refused: %v", line, kind, reason, want)
+		}
+		if kind, _ := guard().Judge(line, "/github/workspace"); kind != "" {
+			t.Errorf("without a loop Judge(%q) = %q, want it let through", line, kind)
 		}
 	}
 }

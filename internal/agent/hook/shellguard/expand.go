@@ -1,4 +1,4 @@
-package hook
+package shellguard
 
 import (
 	"path"
@@ -94,15 +94,6 @@ func bomb(name string, body script) bool {
 		}
 	}
 	return false
-}
-
-func isName(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if !letter(s[i]) && (i == 0 || !digit(s[i])) {
-			return i == len(s)-1 && i > 0 && s[i] == '+'
-		}
-	}
-	return s != ""
 }
 
 func texts(args []arg) []string {

@@ -1,4 +1,4 @@
-package hook
+package shellguard
 
 import (
 	"path"
@@ -40,10 +40,7 @@ func losesHistory(s scene) string {
 		if g.has('n', "--dry-run") {
 			return ""
 		}
-		lease := false
-		for _, a := range g.args {
-			lease = lease || strings.HasPrefix(a.text, "--force-with-lease")
-		}
+		lease := slices.ContainsFunc(g.args, func(a arg) bool { return strings.HasPrefix(a.text, "--force-with-lease") })
 		for i, t := range all {
 			_, to, _ := strings.Cut(t, ":")
 			switch {
@@ -59,27 +56,9 @@ func losesHistory(s scene) string {
 		if g.has('f', "--force") || g.has(0, "--mirror") {
 			return "overwrites what others have pushed"
 		}
-	case "filter-branch", "filter-repo":
-		return "rewrites every commit"
-	case "reflog":
-		if len(all) > 0 && (all[0] == "expire" || all[0] == "delete") {
-			return "deletes the record that lost commits are found by"
-		}
-	case "stash":
-		if len(all) > 0 && all[0] == "clear" {
-			return "deletes every stash"
-		}
-	case "update-ref":
-		if g.has('d', "") {
-			return "deletes a branch without asking whether it was merged"
-		}
 	case "branch":
-		if g.has('D', "") || g.has('d', "--delete") && g.has(0, "--force") {
-			for _, t := range all {
-				if isMain(t) {
-					return "deletes the main branch"
-				}
-			}
+		if (g.has('D', "") || g.has('d', "--delete") && g.has(0, "--force")) && slices.ContainsFunc(all, isMain) {
+			return "deletes the main branch"
 		}
 	case "clean":
 		if g.has('x', "") && g.has('f', "--force") && !g.has('n', "--dry-run") && len(all) == 0 {
@@ -99,8 +78,7 @@ func elsewhereURL(t string) bool {
 }
 
 func sendsRepository(s scene) string {
-	switch g := gitOf(s.call); g.name {
-	case "push":
+	if g := gitOf(s.call); g.name == "push" {
 		all := g.operands("")
 		for i, a := range g.args {
 			if repo, ok := strings.CutPrefix(a.text, "--repo="); ok {
@@ -115,10 +93,6 @@ func sendsRepository(s scene) string {
 		if len(all) > 0 && s.walk.remotes[all[0]] || len(all) == 0 && s.walk.remotes["origin"] {
 			return "pushes to a remote that the same command has just set"
 		}
-	case "send-email", "request-pull":
-		if g.name == "send-email" {
-			return "mails commits"
-		}
 	}
 	all := s.operands("-i -F -o -P -e --rsh --exclude -p -l -c -J")
 	switch s.name {
@@ -126,10 +100,8 @@ func sendsRepository(s scene) string {
 		if len(all) < 2 || !strings.Contains(all[len(all)-1], ":") || isLocal(all[len(all)-1]) {
 			return ""
 		}
-		for _, from := range all[:len(all)-1] {
-			if s.wholeRepository(from) {
-				return "copies the whole repository to another machine"
-			}
+		if slices.ContainsFunc(all[:len(all)-1], s.wholeRepository) {
+			return "copies the whole repository to another machine"
 		}
 	case "gh":
 		if len(all) > 1 && all[0] == "repo" && all[1] == "create" && s.has(0, "--push") {
@@ -139,20 +111,15 @@ func sendsRepository(s scene) string {
 	if !isNetwork(s.name) || s.local() {
 		return ""
 	}
-	for _, stage := range s.pipe[:s.stage] {
-		for _, c := range stage {
-			g := gitOf(c)
-			if g.name == "archive" || g.name == "bundle" || g.name == "format-patch" {
-				return "sends the repository's content to another machine"
-			}
-			if c.name == "tar" || c.name == "zip" {
-				for _, t := range c.operands("-C --directory --exclude -f") {
-					if s.wholeRepository(t) {
-						return "sends the whole repository to another machine"
-					}
-				}
-			}
-		}
+	if s.earlier(func(c call) bool {
+		return slices.Contains([]string{"archive", "bundle", "format-patch"}, gitOf(c).name)
+	}) {
+		return "sends the repository's content to another machine"
+	}
+	if s.earlier(func(c call) bool {
+		return c.is("tar", "zip") && slices.ContainsFunc(c.operands("-C --directory --exclude -f"), s.wholeRepository)
+	}) {
+		return "sends the whole repository to another machine"
 	}
 	return ""
 }
@@ -174,46 +141,22 @@ var wholeRepo = lazyregexp.New(`^/?(repos/[^/]+/[^/]+|orgs/[^/]+)/?$`)
 
 // destroysRemote finds what deletes things that other people use.
 func destroysRemote(s scene) string {
-	all := s.operands("-n --namespace --context --region --profile --project -p -h -U -u -d -P")
-	is := func(words ...string) bool {
-		return len(all) >= len(words) && strings.Join(all[:len(words)], " ") == strings.Join(words, " ")
-	}
+	all := s.operands(valued)
 	switch s.name {
 	case "gh", "glab", "hub":
-		if is("repo", "delete") || is("repo", "archive") || is("secret", "delete") || is("project", "delete") {
-			return "deletes or closes something on the forge"
-		}
 		for i, a := range s.args {
 			del := a.text == "-XDELETE" || a.text == "--method=DELETE" || a.text == "DELETE" && i > 0 && (s.args[i-1].text == "-X" || s.args[i-1].text == "--method")
-			if is("api") && del && slices.ContainsFunc(texts(s.args), wholeRepo.MatchString) {
+			if del && len(all) > 0 && all[0] == "api" && slices.ContainsFunc(texts(s.args), wholeRepo.MatchString) {
 				return "deletes a repository or an organisation on the forge"
 			}
 		}
-	case "terraform", "tofu", "pulumi", "cdk", "serverless", "sls", "terragrunt":
-		if is("destroy") || is("apply") && s.has(0, "-destroy") || is("remove") && s.name != "terraform" {
-			return "destroys infrastructure"
-		}
-	case "kubectl", "oc":
-		if is("delete") && (s.has(0, "--all") || len(all) > 1 && slices.Contains([]string{"namespace", "namespaces", "ns", "pv", "pvc", "crd", "node", "nodes", "all"}, all[1])) {
-			return "deletes a part of a cluster with everything in it"
-		}
 	case "aws":
-		if is("s3", "rb") || is("s3", "rm") && s.has(0, "--recursive") || len(all) > 1 && (strings.HasPrefix(all[1], "delete-db") || all[1] == "terminate-instances" || all[1] == "delete-bucket" || all[1] == "delete-stack" || all[1] == "delete-table") {
+		if len(all) > 1 && (strings.HasPrefix(all[1], "delete-db") || slices.Contains([]string{"terminate-instances", "delete-bucket", "delete-stack", "delete-table"}, all[1])) {
 			return "deletes stored data or machines"
 		}
-	case "gsutil":
-		if is("rb") || is("rm") && s.has('r', "") {
-			return "deletes stored data"
-		}
 	case "gcloud", "az", "doctl", "heroku", "flyctl", "fly", "vercel", "netlify":
-		for _, t := range all {
-			if t == "delete" || t == "destroy" || strings.HasSuffix(t, ":destroy") {
-				return "deletes what runs in the cloud"
-			}
-		}
-	case "npm", "pnpm", "yarn", "cargo":
-		if is("unpublish") || is("yank") {
-			return "takes a published package away"
+		if slices.ContainsFunc(all, func(t string) bool { return t == "delete" || t == "destroy" || strings.HasSuffix(t, ":destroy") }) {
+			return "deletes what runs in the cloud"
 		}
 	case "psql", "mysql", "mariadb", "redis-cli", "mongosh", "mongo":
 		return s.dropsDatabase()
@@ -233,12 +176,7 @@ func (s scene) dropsDatabase() string {
 			remote = true
 		}
 	}
-	for _, a := range s.args {
-		if remote && dropping.MatchString(a.text) {
-			return "drops a database on another machine"
-		}
-	}
-	if remote && dropping.MatchString(s.input) {
+	if remote && (dropping.MatchString(s.input) || slices.ContainsFunc(texts(s.args), dropping.MatchString)) {
 		return "drops a database on another machine"
 	}
 	return ""

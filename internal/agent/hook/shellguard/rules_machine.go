@@ -1,33 +1,16 @@
-package hook
+package shellguard
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 func stopsMachine(s scene) string {
-	all := s.operands("")
-	switch s.name {
-	case "shutdown", "reboot", "halt", "poweroff":
-		if s.has('c', "--help") && s.name == "shutdown" {
-			return ""
-		}
+	if s.name == "shutdown" && !s.has('c', "--help") || s.writes(func(f string) bool { return f == "/proc/sysrq-trigger" }) != "" {
 		return "stops the machine"
-	case "init", "telinit":
-		if len(all) > 0 && (all[0] == "0" || all[0] == "6") {
-			return "stops the machine"
-		}
-	case "systemctl", "loginctl":
-		if len(all) > 0 && slices.Contains([]string{"poweroff", "reboot", "halt", "kexec", "suspend", "hibernate", "rescue", "emergency"}, all[0]) {
-			return "stops the machine"
-		}
-	}
-	for _, f := range s.written() {
-		if f == "/proc/sysrq-trigger" {
-			return "stops the machine"
-		}
 	}
 	return ""
 }
@@ -37,14 +20,9 @@ var keeper = lazyregexp.New(`^(ralph|claude|codex|Runner\.(Listener|Worker)|dock
 
 func killsEverything(s scene) string {
 	switch s.name {
-	case "killall5":
-		return "ends every process"
 	case "kill":
-		targets := s.targets()
-		for _, t := range targets {
-			if t == "-1" || t == "1" {
-				return "ends every process"
-			}
+		if slices.ContainsFunc(s.targets(), func(t string) bool { return t == "-1" || t == "1" }) {
+			return "ends every process"
 		}
 	case "pkill", "killall", "skill":
 		patterns := s.operands("-u -U -G -g -P -s -t -n -o --signal --user --euid --uid")
@@ -53,7 +31,7 @@ func killsEverything(s scene) string {
 			case strings.Trim(p, ".*^$") == "":
 				return "ends every process"
 			case keeper.MatchString(strings.Trim(p, "^$")):
-				return "ends " + clean(p, 40) + ", which this loop needs"
+				return "ends " + printable.Clean(p, 40) + ", which this loop needs"
 			}
 		}
 		if len(patterns) == 0 && (s.has('u', "--user") || s.has('U', "--uid")) {
@@ -86,10 +64,8 @@ func (s scene) targets() []string {
 var schedules = lazyregexp.New(`^/etc/(cron|anacron|systemd/|init\.d/|rc\.local)|^/var/spool/cron|(^|/)(LaunchAgents|LaunchDaemons)/|(^|/)\.config/systemd/`)
 
 func changesSchedule(s scene) string {
-	for _, f := range s.written() {
-		if schedules.MatchString(f) {
-			return "writes to " + f + ", which runs after the loop has ended"
-		}
+	if f := s.writes(schedules.MatchString); f != "" {
+		return "writes to " + f + ", which runs after the loop has ended"
 	}
 	switch s.name {
 	case "crontab":
@@ -111,49 +87,20 @@ func changesSchedule(s scene) string {
 }
 
 func dropsFirewall(s scene) string {
-	all := s.operands("-t")
-	first := ""
-	if len(all) > 0 {
-		first = all[0]
-	}
 	switch s.name {
 	case "iptables", "ip6tables", "ebtables", "arptables":
 		for i, a := range s.args {
-			if slices.Contains([]string{"-F", "--flush", "-X", "--delete-chain", "-Z", "-D", "--delete"}, a.text) {
-				return "takes rules out of the firewall"
-			}
 			if (a.text == "-P" || a.text == "--policy") && i+2 < len(s.args) && s.args[i+2].text == "ACCEPT" {
 				return "opens the firewall"
 			}
 		}
-	case "nft":
-		if first == "flush" || first == "delete" || first == "destroy" {
-			return "takes rules out of the firewall"
-		}
-	case "ufw":
-		if first == "disable" || first == "reset" {
-			return "turns the firewall off"
-		}
-	case "pfctl":
-		if s.has('d', "") || s.has('F', "") {
-			return "turns the firewall off"
-		}
-	case "setenforce":
-		if first == "0" || strings.EqualFold(first, "permissive") {
-			return "turns SELinux off"
-		}
 	case "systemctl", "service", "rc-service":
-		for _, t := range all {
-			for _, u := range all {
-				if slices.Contains([]string{"stop", "disable", "mask"}, t) && slices.Contains([]string{"firewalld", "ufw", "nftables", "iptables", "apparmor", "auditd", "fail2ban"}, strings.TrimSuffix(u, ".service")) {
-					return "turns " + u + " off"
-				}
+		all := s.operands("-t")
+		for _, u := range all {
+			if slices.Contains([]string{"firewalld", "ufw", "nftables", "iptables", "apparmor", "auditd", "fail2ban"}, strings.TrimSuffix(u, ".service")) &&
+				slices.ContainsFunc(all, func(t string) bool { return t == "stop" || t == "disable" || t == "mask" }) {
+				return "turns " + u + " off"
 			}
-		}
-	case "ip", "route":
-		words := strings.Join(all, " ")
-		if strings.Contains(words, "route flush") || strings.Contains(words, "route del default") || strings.Contains(words, "addr flush") {
-			return "cuts the machine off the network"
 		}
 	}
 	return ""
@@ -195,10 +142,8 @@ func (w *walk) any(list []script, cwd string, match func(call) bool) bool {
 				if match(unwrap(one, 0)) {
 					return true
 				}
-				for _, a := range one.args {
-					if w.any(a.subs, cwd, match) {
-						return true
-					}
+				if slices.ContainsFunc(one.args, func(a arg) bool { return w.any(a.subs, cwd, match) }) {
+					return true
 				}
 			}
 		}
@@ -208,31 +153,19 @@ func (w *walk) any(list []script, cwd string, match func(call) bool) bool {
 
 func runsDownload(s scene) string {
 	const why = "runs code that nobody has seen"
-	if isInterpreter(s.name) && scriptArg(s.args) == "" {
-		for _, stage := range s.pipe[:s.stage] {
-			for _, c := range stage {
-				if downloads(c) {
-					return why
-				}
-			}
-		}
-		for _, r := range s.redirects {
-			if s.walk.any(r.target.subs, s.cwd, downloads) {
-				return why
-			}
-		}
+	if isInterpreter(s.name) && scriptArg(s.args) == "" && (s.earlier(downloads) ||
+		slices.ContainsFunc(s.redirects, func(r redirect) bool { return s.walk.any(r.target.subs, s.cwd, downloads) })) {
+		return why
 	}
 	switch {
-	case s.name == "eval" || s.name == "source" || s.name == ".":
-		for _, a := range s.args {
-			if s.walk.any(a.subs, s.cwd, downloads) {
-				return why
-			}
+	case s.is("eval", "source", "."):
+		if s.substituted(s.args, downloads) {
+			return why
 		}
 	case isInterpreter(s.name):
 		for i, a := range s.args {
 			code := i > 0 && strings.HasPrefix(s.args[i-1].text, "-") && strings.ContainsAny(s.args[i-1].text, "ce")
-			if (code || !strings.HasPrefix(a.text, "-")) && s.walk.any(a.subs, s.cwd, downloads) {
+			if (code || !strings.HasPrefix(a.text, "-")) && s.substituted(s.args[i:i+1], downloads) {
 				return why
 			}
 			if !strings.HasPrefix(a.text, "-") {
@@ -242,6 +175,9 @@ func runsDownload(s scene) string {
 	}
 	return ""
 }
+
+// executing matches addresses of socat that are programs.
+var executing = lazyregexp.New(`(?i)^(EXEC|SYSTEM):`)
 
 // dialling matches code that hands a shell to another machine.
 var dialling = lazyregexp.New(`(?s)socket.*(dup2|/bin/(ba)?sh|pty\.spawn|subprocess)|TCPSocket.*exec|/inet/tcp/`)
@@ -260,27 +196,18 @@ func opensShell(s scene) string {
 		if s.has('e', "--exec") || s.has('c', "--sh-exec") {
 			return why
 		}
-		for _, stage := range append(s.pipe[:s.stage:s.stage], s.pipe[s.stage+1:]...) {
-			for _, c := range stage {
-				if isShell(c.name) && (c.has('i', "") || scriptArg(c.args) == "") {
-					return why
-				}
+		for _, c := range slices.Concat(append(s.pipe[:s.stage:s.stage], s.pipe[s.stage+1:]...)...) {
+			if isShell(c.name) && (c.has('i', "") || scriptArg(c.args) == "") {
+				return why
 			}
 		}
 	case "socat":
-		for _, a := range s.args {
-			t := strings.ToUpper(a.text)
-			if strings.HasPrefix(t, "EXEC:") || strings.HasPrefix(t, "SYSTEM:") {
-				return why
-			}
+		if slices.ContainsFunc(texts(s.args), executing.MatchString) {
+			return why
 		}
 	}
-	if isInterpreter(s.name) || s.name == "awk" || s.name == "gawk" {
-		for _, a := range s.args {
-			if dialling.MatchString(a.text) {
-				return why
-			}
-		}
+	if (isInterpreter(s.name) || s.is("awk", "gawk")) && slices.ContainsFunc(texts(s.args), dialling.MatchString) {
+		return why
 	}
 	return ""
 }

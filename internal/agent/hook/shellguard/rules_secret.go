@@ -1,39 +1,23 @@
-package hook
+package shellguard
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 // processSecrets matches what shows another process's environment or memory.
 var processSecrets = lazyregexp.New(`^/proc/([^/ ]+|\*)/(task/[^/ ]+/)?(environ|mem|auxv)$`)
 
+const readsMemory = "reads the environment or memory of processes, where secrets are"
+
 func readsProcessSecrets(s scene) string {
-	const why = "reads the environment or memory of processes, where secrets are"
-	printed := s.name == "echo" || s.name == "printf" || s.name == "git"
-	for _, a := range s.args {
-		if !printed && processSecrets.MatchString(a.text) {
-			return why
-		}
-	}
-	for _, r := range s.redirects {
-		if r.op == "<" && processSecrets.MatchString(r.target.text) {
-			return why
-		}
-	}
-	switch s.name {
-	case "gcore", "procdump":
-		return why
-	case "gdb":
-		if s.has('p', "--pid") {
-			return why
-		}
-	case "ps":
-		if len(s.args) > 0 && bsdEnvironment.MatchString(s.args[0].text) {
-			return why
-		}
+	if !s.is("echo", "printf", "git") && slices.ContainsFunc(texts(s.args), processSecrets.MatchString) ||
+		slices.ContainsFunc(s.redirects, func(r redirect) bool { return r.op == "<" && processSecrets.MatchString(r.target.text) }) ||
+		s.name == "ps" && len(s.args) > 0 && bsdEnvironment.MatchString(s.args[0].text) {
+		return readsMemory
 	}
 	return ""
 }
@@ -42,11 +26,10 @@ func readsProcessSecrets(s scene) string {
 // process's environment.
 var bsdEnvironment = lazyregexp.New(`^[a-z]*e[a-z]*$`)
 
-// isNetwork says that a program can carry what it is given to another machine.
+// isNetwork reports whether a program can carry what it is given to another machine.
 func isNetwork(name string) bool {
-	return slices.Contains([]string{"curl", "wget", "nc", "ncat", "netcat", "socat", "telnet", "ftp", "lftp", "sftp", "scp", "rsync", "ssh",
-		"http", "https", "xh", "rclone", "mail", "mailx", "sendmail", "mutt", "aws", "gsutil", "s3cmd", "dig", "nslookup", "host", "drill", "ping",
-		"gist", "pastebinit", "transfer.sh", "croc", "wormhole", "magic-wormhole"}, name)
+	return slices.Contains(strings.Fields("curl wget nc ncat netcat socat telnet ftp lftp sftp scp rsync ssh http https xh rclone mail mailx sendmail mutt aws "+
+		"gsutil s3cmd dig nslookup host drill ping gist pastebinit transfer.sh croc wormhole magic-wormhole"), name)
 }
 
 // httpie matches its short form of this machine's addresses.
@@ -134,7 +117,7 @@ func dumps(c call) string {
 	}
 	for _, a := range c.args {
 		if isCredential(a.text) || strings.HasPrefix(a.text, "if=") && isCredential(a.text[3:]) {
-			return clean(unmark(a.text), 80)
+			return printable.Clean(unmark(a.text), 80)
 		}
 	}
 	return c.readsCredential()
@@ -143,7 +126,7 @@ func dumps(c call) string {
 func (c call) readsCredential() string {
 	for _, r := range c.redirects {
 		if r.op == "<" && isCredential(r.target.text) {
-			return clean(unmark(r.target.text), 80)
+			return printable.Clean(unmark(r.target.text), 80)
 		}
 		if (r.op == "<<<" || r.op == "<<") && secretVariable(r.target.text) != "" {
 			return "$" + secretVariable(r.target.text)
@@ -163,35 +146,27 @@ func sendsSecrets(s scene) string {
 		}
 	}
 	if s.name == "gh" && len(s.args) > 1 && s.args[0].text == "gist" {
-		for _, a := range s.args {
-			if isCredential(a.text) {
-				return "publishes " + a.text
-			}
+		if i := slices.IndexFunc(s.args, func(a arg) bool { return isCredential(a.text) }); i >= 0 {
+			return "publishes " + s.args[i].text
 		}
 		network = true
 	}
 	if !network || s.local() {
 		return ""
 	}
-	for _, stage := range s.pipe[:s.stage] {
-		for _, c := range stage {
-			if what := dumps(c); what != "" {
-				return "sends " + what + " to another machine"
-			}
-		}
-	}
-	if what := s.readsCredential(); what != "" {
-		return "sends " + what + " to another machine"
-	}
 	what := ""
 	print := func(c call) bool {
 		what = dumps(c)
 		return what != ""
 	}
-	for _, a := range s.args {
-		if s.walk.any(a.subs, s.cwd, print) {
-			return "sends " + what + " to another machine"
-		}
+	if s.earlier(print) {
+		return "sends " + what + " to another machine"
+	}
+	if what := s.readsCredential(); what != "" {
+		return "sends " + what + " to another machine"
+	}
+	if s.substituted(s.args, print) {
+		return "sends " + what + " to another machine"
 	}
 	if what := s.uploads(); what != "" {
 		return "sends " + what + " to another machine"

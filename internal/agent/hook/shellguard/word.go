@@ -1,10 +1,9 @@
-package hook
+package shellguard
 
 import (
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -59,11 +58,11 @@ func (r *wordReader) read(parts []syntax.WordPart, inQuotes bool) {
 			r.literal(text, inQuotes)
 		case *syntax.SglQuoted:
 			r.quoted = true
+			text := p.Value
 			if p.Dollar {
-				r.text.WriteString(ansi(p.Value))
-			} else {
-				r.text.WriteString(p.Value)
+				text, _, _ = expand.Format(nil, text, nil) // no arguments: escapes only, which never fail
 			}
+			r.text.WriteString(strings.ReplaceAll(text, mark, ""))
 		case *syntax.DblQuoted:
 			r.quoted = true
 			r.read(p.Parts, true)
@@ -161,55 +160,4 @@ func alternatives(in *syntax.Word) []*syntax.Word {
 		out = next
 	}
 	return out
-}
-
-func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
-func digit(c byte) bool  { return c >= '0' && c <= '9' }
-
-// ansi reads the escapes of $'…'.
-func ansi(s string) string {
-	var b []byte
-	for s != "" {
-		c := s[0]
-		s = s[1:]
-		if c != '\\' || s == "" {
-			b = append(b, c)
-			continue
-		}
-		c = s[0]
-		base, most := 0, 0
-		switch c {
-		case 'n':
-			c = '\n'
-		case 't':
-			c = '\t'
-		case 'x':
-			base, most = 16, 2
-		case 'u':
-			base, most = 16, 4
-		case '0', '1', '2', '3', '4', '5', '6', '7':
-			base, most = 8, 3
-		}
-		if base != 8 {
-			s = s[1:]
-		}
-		if base == 0 {
-			b = append(b, c)
-			continue
-		}
-		value, n := uint64(0), 0
-		for n < min(most, len(s)) {
-			v, err := strconv.ParseUint(s[:n+1], base, 32)
-			if err != nil {
-				break
-			}
-			value = v
-			n++
-		}
-		s = s[n:]
-		if value != 0 {
-			b = utf8.AppendRune(b, rune(value))
-		}
-	}
-	return string(b)
 }

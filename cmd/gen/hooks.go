@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/org/ralph-action/internal/agent/hook"
+	"github.com/org/ralph-action/internal/agent/hook/shellguard"
+)
+
+func thresholdsTable() string {
+	var rows [][]string
+	for _, t := range hook.Thresholds() {
+		rows = append(rows, []string{fmt.Sprintf("%d %%", t.Percent), t.Severity, t.Text})
+	}
+	return table([]string{"In use", "Severity", "The agent is told"}, rows)
+}
+
+func kindsTable() string {
+	var rows [][]string
+	for _, k := range shellguard.Kinds() {
+		rows = append(rows, []string{code(k.Name), k.What, commands(k.Caught), commands(k.Passed), k.Instead})
+	}
+	return table([]string{"Kind", "Refused", "For example", "Let through on purpose", "What the agent is told to do instead"}, rows)
+}
+
+func evasionsTable() string {
+	var rows [][]string
+	for _, e := range shellguard.Evasions() {
+		line := e.Line
+		if len(line) > 80 {
+			line = line[:12] + " … " + line[len(line)-20:]
+		}
+		rows = append(rows, []string{commands([]string{line}), e.Why})
+	}
+	return table([]string{"For example", "Why"}, rows)
+}
+
+// commands are command lines for a cell, one below the other.
+func commands(lines []string) string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		fence := "`"
+		for strings.Contains(line, fence) {
+			fence += "`"
+		}
+		if len(fence) > 1 {
+			line = " " + line + " "
+		}
+		out[i] = fence + cell(line) + fence
+	}
+	return strings.Join(out, "<br>")
+}
