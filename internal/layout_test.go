@@ -42,7 +42,7 @@ var packages = map[string]struct {
 	"report/memory":         {[]string{"ralph", "report/doc", "report/words"}, "what one run writes for the next"},
 	"report/logs":           {[]string{"ralph", "report/doc", "report/words"}, "what a run says while it goes on"},
 	"actions":               {[]string{"ralph", "lib/secret", "actions/trigger", "lib/lazyregexp"}, "a record becomes outputs, the event file an event"},
-	"tasks":                 {[]string{"ralph", "lib/secret", "lib/atomicfile"}, "a task list: its schema, its transitions, its story to do next"},
+	"tasks":                 {[]string{"ralph", "lib/atomicfile", "lib/lazyregexp"}, "a task list: its schema, its transitions, its story to do next"},
 	"actions/trigger":       {[]string{"ralph", "lib/lazyregexp"}, "what started the run, and what of it becomes a prompt; pure"},
 	"agent/hook":            {[]string{"ralph", "agent/hook/shellguard", "lib/lazyregexp", "lib/printable"}, "answers to the agent CLI's hooks"},
 	"agent/hook/shellguard": {[]string{"lib/lazyregexp", "lib/printable"}, "which shell commands of an agent are refused; pure"},

@@ -60,9 +60,9 @@ func (s Snapshot) List() *List {
 // and for the loop: schema; when it holds, invariants and transitions. No
 // problems: the list is legal.
 func (s Snapshot) Verify(data []byte) (*List, []Problem) {
-	after, err := Read(data)
-	if err != nil {
-		return nil, schemaProblems(err)
+	after, problems := read(data)
+	if problems != nil {
+		return nil, problems.all()
 	}
 	return after, append(after.Check(s.Rules), s.Transitions(after)...)
 }

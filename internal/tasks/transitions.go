@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -134,12 +135,10 @@ func (t *transitions) legal(now, was *Story) bool {
 
 // free says that a story depended on nothing unfinished.
 func (t *transitions) free(was *Story) bool {
-	for _, id := range was.DependsOn {
-		if other, known := t.before(id); known && !other.done(t.Rules) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(was.DependsOn, func(id string) bool {
+		other, known := t.before(id)
+		return known && !other.done(t.Rules)
+	})
 }
 
 // fresh is a story that was not there before: it starts at the beginning.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"github.com/org/ralph-action/internal/lib/atomicfile"
 )
 
 // Done says whether the agent has declared its task done: DONE is there,
@@ -18,7 +20,7 @@ func (d *Dir) Done() (bool, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("look for %s in task folder %s: %w", doneName, d.path, reason(err))
+		return false, fmt.Errorf("look for %s in task folder %s: %w", doneName, d.path, atomicfile.Reason(err))
 	case info.IsDir():
 		return false, ErrDoneIsDirectory
 	}
@@ -37,7 +39,7 @@ func (d *Dir) Withdraw() error {
 		err = d.root.Remove(doneName) // the name is taken: it matters that DONE goes
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("withdraw %s in task folder %s: %w", doneName, d.path, reason(err))
+		return fmt.Errorf("withdraw %s in task folder %s: %w", doneName, d.path, atomicfile.Reason(err))
 	}
 	return nil
 }
@@ -72,7 +74,7 @@ func (d *Dir) marked() bool {
 func (d *Dir) Resume() error {
 	d.seen = d.busEnd()
 	if err := d.root.Remove(waitName); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove %s from task folder %s: %w; remove it yourself", waitName, d.path, reason(err))
+		return fmt.Errorf("remove %s from task folder %s: %w; remove it yourself", waitName, d.path, atomicfile.Reason(err))
 	}
 	return nil
 }
