@@ -21,7 +21,6 @@ const (
 // large lists the packages that may be larger, and why.
 var large = map[string]string{
 	"config": "the table of inputs, and what reads and checks each of them",
-	"forge":  "one client of one API, whose answers and errors all calls share",
 	"repo":   "one owner of the branch; to be cut by job",
 	"run":    "stages that hand each other values which nothing else needs",
 }

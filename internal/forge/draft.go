@@ -50,7 +50,7 @@ func (c *Client) matchDraft(ctx context.Context, have *github.PullRequest, want 
 	}
 	if !want.Draft {
 		if draftsByTitle(have) {
-			warnings = append(warnings, fmt.Sprintf("pull request #%d in %s is still a draft although its title does not say so: mark it ready by hand", have.GetNumber(), c.where()))
+			warnings = append(warnings, fmt.Sprintf("pull request #%d in %s is still a draft although its title does not say so: mark it ready by hand", have.GetNumber(), c.api.Where()))
 		}
 		return have, warnings
 	}
@@ -78,11 +78,11 @@ func (c *Client) convert(ctx context.Context, have *github.PullRequest, draft bo
 			IsDraft *bool `json:"isDraft"`
 		} `json:"pullRequest"`
 	}
-	if err := c.graphQL(ctx, query, map[string]any{"id": have.GetNodeID()}, &data); err != nil {
-		return c.explainGraphQL(operation, permission, err)
+	if err := c.api.GraphQL(ctx, query, map[string]any{"id": have.GetNodeID()}, &data); err != nil {
+		return c.api.ExplainGraphQL(operation, permission, err)
 	}
 	if is := data[mutation].PullRequest.IsDraft; is == nil || *is != draft {
-		return fmt.Errorf("%s in %s: the forge took it and changed nothing: do it by hand", operation, c.where())
+		return fmt.Errorf("%s in %s: the forge took it and changed nothing: do it by hand", operation, c.api.Where())
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/org/ralph-action/internal/forge/api"
 )
 
 // addTo adds labels and people and sets the milestone. What is there already costs
@@ -51,10 +53,10 @@ func (c *Client) Complete(ctx context.Context, found Found, want PullRequest) []
 	unasked := func(user string) bool { return !hasLogin(have.RequestedReviewers, user) }
 	if slices.ContainsFunc(names(want.Reviewers), unasked) || len(have.RequestedTeams) == 0 && len(want.TeamReviewers) > 0 {
 		var reviews []*github.PullRequestReview
-		if err := c.call(ctx, http.MethodGet, c.path("/pulls/%d/reviews?per_page=100", have.GetNumber()), nil, &reviews); err != nil {
+		if err := c.api.Call(ctx, http.MethodGet, c.api.Path("/pulls/%d/reviews?per_page=100", have.GetNumber()), nil, &reviews); err != nil {
 			// Who has reviewed is not asked again: nobody is, then.
 			want.Reviewers, want.TeamReviewers = nil, nil
-			warnings = append(warnings, c.explain(fmt.Sprintf("read the reviews of #%d", have.GetNumber()), "pull-requests: read", err).Error())
+			warnings = append(warnings, c.api.Explain(fmt.Sprintf("read the reviews of #%d", have.GetNumber()), "pull-requests: read", err).Error())
 		}
 		want.Reviewers = slices.DeleteFunc(names(want.Reviewers), func(user string) bool {
 			return slices.ContainsFunc(reviews, func(r *github.PullRequestReview) bool { return strings.EqualFold(r.GetUser().GetLogin(), user) })
@@ -88,7 +90,7 @@ func (c *Client) requestReviews(ctx context.Context, have *github.PullRequest, u
 	for _, user := range names(users) {
 		switch {
 		case strings.EqualFold(user, have.GetUser().GetLogin()):
-			warnings = append(warnings, fmt.Sprintf("%s in %s: %q is not asked: who opened a pull request cannot review it; leave the name out of reviewers, or let another token open it", operation, c.where(), user))
+			warnings = append(warnings, fmt.Sprintf("%s in %s: %q is not asked: who opened a pull request cannot review it; leave the name out of reviewers, or let another token open it", operation, c.api.Where(), user))
 		case !hasLogin(have.RequestedReviewers, user):
 			all.Users = append(all.Users, user)
 		}
@@ -106,7 +108,7 @@ func (c *Client) requestReviews(ctx context.Context, have *github.PullRequest, u
 	if err == nil {
 		return append(warnings, c.notAsked(operation, now, all)...)
 	}
-	code := status(err)
+	code := api.Status(err)
 	one := code == http.StatusUnprocessableEntity || code == http.StatusNotFound || isGaveUp(err) // may be about one of them
 	if !one || len(all.Users)+len(all.Teams) == 1 || ctx.Err() != nil {
 		return append(warnings, c.explainReview(operation, all, err))
@@ -136,7 +138,7 @@ func (c *Client) requestReviews(ctx context.Context, have *github.PullRequest, u
 // something else (Gitea, with the reviews).
 func (c *Client) ask(ctx context.Context, number int, who request) (*github.PullRequest, error) {
 	var raw json.RawMessage
-	if err := c.call(ctx, http.MethodPost, c.path("/pulls/%d/requested_reviewers", number), who, &raw); err != nil {
+	if err := c.api.Call(ctx, http.MethodPost, c.api.Path("/pulls/%d/requested_reviewers", number), who, &raw); err != nil {
 		return nil, err
 	}
 	now := new(github.PullRequest)
@@ -165,7 +167,7 @@ func (c *Client) notAsked(operation string, now *github.PullRequest, all request
 	if len(missing) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s in %s: the forge took it and did not ask %s: see whether they have access to the repository", operation, c.where(), strings.Join(missing, ", "))}
+	return []string{fmt.Sprintf("%s in %s: the forge took it and did not ask %s: see whether they have access to the repository", operation, c.api.Where(), strings.Join(missing, ", "))}
 }
 
 // explainReview says who was not asked, why, and what would be right. Who may
@@ -182,15 +184,15 @@ func (c *Client) explainReview(operation string, who request, err error) string 
 	if len(who.Teams) > 0 {
 		permission += " and, for a team, the organization's members: read"
 	}
-	text := c.explain(operation+" by "+strings.Join(list, ", "), permission, err).Error()
-	if len(who.Teams) > 0 && (isGaveUp(err) || status(err) == http.StatusUnprocessableEntity || status(err) == http.StatusNotFound) {
+	text := c.api.Explain(operation+" by "+strings.Join(list, ", "), permission, err).Error()
+	if len(who.Teams) > 0 && (isGaveUp(err) || api.Status(err) == http.StatusUnprocessableEntity || api.Status(err) == http.StatusNotFound) {
 		text += "; a team needs access to the repository, and a token that may see it: an App's with members: read or a classic one with repo and read:org, not GITHUB_TOKEN"
 	}
 	return text
 }
 
 func isGaveUp(err error) bool {
-	var gaveUp *gaveUpError
+	var gaveUp *api.GaveUpError
 	return errors.As(err, &gaveUp)
 }
 
@@ -218,16 +220,16 @@ func (c *Client) assign(ctx context.Context, have *github.PullRequest, assignees
 	if draftsByTitle(have) {
 		err = c.assignAll(ctx, have, missing, now)
 	} else {
-		err = c.call(ctx, http.MethodPost, c.path("/issues/%d/assignees", have.GetNumber()), map[string][]string{"assignees": missing}, now)
+		err = c.api.Call(ctx, http.MethodPost, c.api.Path("/issues/%d/assignees", have.GetNumber()), map[string][]string{"assignees": missing}, now)
 	}
 	if err != nil {
-		return []string{c.explain(operation, "pull-requests: write (or issues: write)", err).Error()}
+		return []string{c.api.Explain(operation, "pull-requests: write (or issues: write)", err).Error()}
 	}
 	missing = slices.DeleteFunc(missing, func(one string) bool { return hasLogin(now.Assignees, one) })
 	if len(missing) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s in %s: the forge did not assign %s: they need access to the repository, the token push access, and ten is the most", operation, c.where(), quoted(missing))}
+	return []string{fmt.Sprintf("%s in %s: the forge did not assign %s: they need access to the repository, the token push access, and ten is the most", operation, c.api.Where(), quoted(missing))}
 }
 
 // assignAll is assign on a forge of Gitea's kind, where only the whole list can
@@ -236,7 +238,7 @@ func (c *Client) assign(ctx context.Context, have *github.PullRequest, assignees
 func (c *Client) assignAll(ctx context.Context, have *github.PullRequest, missing []string, now *asIssue) error {
 	var possible []*github.User
 	all := slices.Clone(missing)
-	if c.call(ctx, http.MethodGet, c.path("/assignees"), nil, &possible) == nil {
+	if c.api.Call(ctx, http.MethodGet, c.api.Path("/assignees"), nil, &possible) == nil {
 		all = slices.DeleteFunc(all, func(one string) bool { return !hasLogin(possible, one) })
 	}
 	if len(all) == 0 {
@@ -245,7 +247,7 @@ func (c *Client) assignAll(ctx context.Context, have *github.PullRequest, missin
 	for _, one := range have.Assignees {
 		all = append(all, one.GetLogin())
 	}
-	return c.call(ctx, http.MethodPatch, c.path("/issues/%d", have.GetNumber()), map[string][]string{"assignees": all}, now)
+	return c.api.Call(ctx, http.MethodPatch, c.api.Path("/issues/%d", have.GetNumber()), map[string][]string{"assignees": all}, now)
 }
 
 // setMilestone sets the milestone by its number.
@@ -255,11 +257,11 @@ func (c *Client) setMilestone(ctx context.Context, have *github.PullRequest, num
 	}
 	operation := fmt.Sprintf("set milestone %d on #%d", number, have.GetNumber())
 	now := new(asIssue)
-	if err := c.call(ctx, http.MethodPatch, c.path("/issues/%d", have.GetNumber()), map[string]int{"milestone": number}, now); err != nil {
-		return []string{c.explain(operation, "issues: write (or pull-requests: write)", err).Error()}
+	if err := c.api.Call(ctx, http.MethodPatch, c.api.Path("/issues/%d", have.GetNumber()), map[string]int{"milestone": number}, now); err != nil {
+		return []string{c.api.Explain(operation, "issues: write (or pull-requests: write)", err).Error()}
 	}
 	if !isMilestone(now.Milestone, number) {
-		return []string{fmt.Sprintf("%s in %s: the forge took it and did not set it: the token needs push access, and the milestone must be there", operation, c.where())}
+		return []string{fmt.Sprintf("%s in %s: the forge took it and did not set it: the token needs push access, and the milestone must be there", operation, c.api.Where())}
 	}
 	return nil
 }

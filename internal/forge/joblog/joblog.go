@@ -1,4 +1,5 @@
-package forge
+// Package joblog keeps what matters of the log of a job.
+package joblog
 
 import (
 	"bytes"
@@ -16,12 +17,12 @@ const (
 	afterError = 5
 )
 
-// excerpt takes a log as it comes and keeps what matters of it, in bounded
+// Excerpt takes a log as it comes and keeps what matters of it, in bounded
 // memory: what leads to the first and to the last error, or else its end. Jobs
 // go on after their failure: the end of a log is about cleaning up. Lines are
 // cleaned when they are known to stay: most of a log does not.
-type excerpt struct {
-	max   int // bytes
+type Excerpt struct {
+	Max   int // bytes of what is kept
 	line  []byte
 	long  bool     // the line is beyond maxLogLine
 	cr    bool     // the last byte was a carriage return
@@ -33,7 +34,7 @@ type excerpt struct {
 }
 
 // Write implements io.Writer; it never fails.
-func (e *excerpt) Write(p []byte) (int, error) {
+func (e *Excerpt) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 {
 		if e.cr && p[0] == '\n' {
@@ -54,7 +55,7 @@ func (e *excerpt) Write(p []byte) (int, error) {
 }
 
 // add takes a piece of a line.
-func (e *excerpt) add(piece []byte) {
+func (e *Excerpt) add(piece []byte) {
 	room := maxLogLine - len(e.line)
 	if len(piece) > room {
 		piece, e.long = piece[:room], true
@@ -62,7 +63,7 @@ func (e *excerpt) add(piece []byte) {
 	e.line = append(e.line, piece...)
 }
 
-func (e *excerpt) endLine() {
+func (e *Excerpt) endLine() {
 	line := string(e.line)
 	if e.long {
 		line += " …"
@@ -71,7 +72,7 @@ func (e *excerpt) endLine() {
 	e.lines = append(e.lines, line)
 	e.size += len(line) + 1
 	// Twice as much, because cleaning makes lines shorter.
-	for e.size > 2*e.max && len(e.lines) > 1 {
+	for e.size > 2*e.Max && len(e.lines) > 1 {
 		e.size -= len(e.lines[0]) + 1
 		e.lines = e.lines[1:]
 	}
@@ -89,7 +90,7 @@ func (e *excerpt) endLine() {
 }
 
 // close ends the lines around an error.
-func (e *excerpt) close() {
+func (e *Excerpt) close() {
 	if text := e.clean(); e.first == "" {
 		e.first = text
 	} else {
@@ -99,18 +100,18 @@ func (e *excerpt) close() {
 }
 
 // clean is the lines that are kept, as people read them.
-func (e *excerpt) clean() string {
+func (e *Excerpt) clean() string {
 	var lines []string
 	for _, line := range e.lines {
 		if text, _, ok := cleanLogLine(line); ok {
 			lines = append(lines, text)
 		}
 	}
-	return lastBytes(strings.Join(lines, "\n"), e.max)
+	return Tail(strings.Join(lines, "\n"), e.Max)
 }
 
 // String is what was kept, at most max bytes. It ends the log.
-func (e *excerpt) String() string {
+func (e *Excerpt) String() string {
 	if len(e.line) > 0 {
 		e.endLine()
 	}
@@ -122,16 +123,16 @@ func (e *excerpt) String() string {
 	case e.first == "":
 		return e.clean()
 	case e.last == "":
-		return lastBytes(e.first, e.max)
+		return Tail(e.first, e.Max)
 	}
-	half := max((e.max-len(gap))/2, 0)
-	last := lastBytes(e.last, max(half, e.max-len(gap)-len(e.first)))
-	return lastBytes(e.first, e.max-len(gap)-len(last)) + gap + last
+	half := max((e.Max-len(gap))/2, 0)
+	last := Tail(e.last, max(half, e.Max-len(gap)-len(e.first)))
+	return Tail(e.first, e.Max-len(gap)-len(last)) + gap + last
 }
 
-// lastBytes cuts a text to its last n bytes, at a line's beginning where there
+// Tail cuts a text to its last n bytes, at a line's beginning where there
 // is one.
-func lastBytes(text string, n int) string {
+func Tail(text string, n int) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= n {
 		return text

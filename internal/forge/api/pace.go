@@ -1,4 +1,4 @@
-package forge
+package api
 
 import (
 	"context"
@@ -25,7 +25,7 @@ type pace struct {
 
 func (p *pace) wait(ctx context.Context) error {
 	if d := p.reserve(ctx, time.Now()); d > 0 {
-		return sleep(ctx, d)
+		return Sleep(ctx, d)
 	}
 	return nil
 }

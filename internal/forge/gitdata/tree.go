@@ -1,4 +1,4 @@
-package forge
+package gitdata
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/org/ralph-action/internal/forge/api"
 )
 
 // Bounds of one request for a tree. GitHub ends a request after some ten
@@ -46,7 +48,7 @@ func newEntry(f GitFile) gitEntry {
 // storeEntries builds the tree in as many requests as it takes, each on top of
 // the one before. What is removed goes first when a folder takes the place of a
 // file, or the other way round.
-func (c *Client) storeEntries(ctx context.Context, want GitCommit, entries []gitEntry) (string, error) {
+func (s *Signer) storeEntries(ctx context.Context, want GitCommit, entries []gitEntry) (string, error) {
 	base := want.Base
 	if collide(entries) {
 		var gone, rest []gitEntry
@@ -58,12 +60,12 @@ func (c *Client) storeEntries(ctx context.Context, want GitCommit, entries []git
 			}
 		}
 		var err error
-		if base, err = c.storeChunks(ctx, want, base, gone); err != nil {
+		if base, err = s.storeChunks(ctx, want, base, gone); err != nil {
 			return "", err
 		}
 		entries = rest
 	}
-	return c.storeChunks(ctx, want, base, entries)
+	return s.storeChunks(ctx, want, base, entries)
 }
 
 // collide says that a path is removed below or above one that is set.
@@ -85,7 +87,7 @@ func collide(entries []gitEntry) bool {
 	return false
 }
 
-func (c *Client) storeChunks(ctx context.Context, want GitCommit, base string, entries []gitEntry) (string, error) {
+func (s *Signer) storeChunks(ctx context.Context, want GitCommit, base string, entries []gitEntry) (string, error) {
 	var err error
 	for len(entries) > 0 && err == nil {
 		n, texts, size := 0, 0, int64(0)
@@ -98,7 +100,7 @@ func (c *Client) storeChunks(ctx context.Context, want GitCommit, base string, e
 			}
 			n++
 		}
-		base, err = c.storeChunk(ctx, want, base, entries[:n])
+		base, err = s.storeChunk(ctx, want, base, entries[:n])
 		entries = entries[n:]
 	}
 	return base, err
@@ -106,7 +108,7 @@ func (c *Client) storeChunks(ctx context.Context, want GitCommit, base string, e
 
 // storeChunk sends one request, or two halves of it when the forge finds it too
 // large.
-func (c *Client) storeChunk(ctx context.Context, want GitCommit, base string, entries []gitEntry) (string, error) {
+func (s *Signer) storeChunk(ctx context.Context, want GitCommit, base string, entries []gitEntry) (string, error) {
 	request := struct {
 		Base string     `json:"base_tree,omitempty"`
 		Tree []gitEntry `json:"tree"`
@@ -126,28 +128,28 @@ func (c *Client) storeChunk(ctx context.Context, want GitCommit, base string, en
 		request.Tree[i] = e
 	}
 	var answer github.Tree
-	err := c.call(ctx, http.MethodPost, c.path("/git/trees"), request, &answer)
+	err := s.api.Call(ctx, http.MethodPost, s.api.Path("/git/trees"), request, &answer)
 	switch {
 	case err == nil && objectID(answer.GetSHA()):
 		return answer.GetSHA(), nil
 	case err == nil:
 		err = errors.New("the answer names no tree")
-	case len(entries) > 1 && c.tooLarge(err):
-		if base, err = c.storeChunk(ctx, want, base, entries[:len(entries)/2]); err != nil {
+	case len(entries) > 1 && s.tooLarge(err):
+		if base, err = s.storeChunk(ctx, want, base, entries[:len(entries)/2]); err != nil {
 			return "", err
 		}
-		return c.storeChunk(ctx, want, base, entries[len(entries)/2:])
+		return s.storeChunk(ctx, want, base, entries[len(entries)/2:])
 	}
-	return "", c.explainGit("create a tree", want.Files, err)
+	return "", s.explainGit("create a tree", want.Files, err)
 }
 
 // tooLarge recognises a request that the forge could not finish in its time.
-func (c *Client) tooLarge(err error) bool {
-	var gaveUp *gaveUpError
+func (s *Signer) tooLarge(err error) bool {
+	var gaveUp *api.GaveUpError
 	if errors.As(err, &gaveUp) {
-		return strings.HasPrefix(gaveUp.last, "answered 50") || strings.HasPrefix(gaveUp.last, "no answer within")
+		return strings.HasPrefix(gaveUp.Last, "answered 50") || strings.HasPrefix(gaveUp.Last, "no answer within")
 	}
-	said := c.said(err)
-	return status(err) == http.StatusRequestEntityTooLarge ||
-		status(err) == http.StatusUnprocessableEntity && (strings.Contains(said, "too large") || strings.Contains(said, "timed out"))
+	said := s.api.Said(err)
+	return api.Status(err) == http.StatusRequestEntityTooLarge ||
+		api.Status(err) == http.StatusUnprocessableEntity && (strings.Contains(said, "too large") || strings.Contains(said, "timed out"))
 }

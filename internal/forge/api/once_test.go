@@ -1,4 +1,4 @@
-package forge
+package api
 
 import (
 	"context"
@@ -51,11 +51,11 @@ func TestCallOnce(t *testing.T) {
 			}))
 			defer server.Close()
 			c := once(t, server.URL, nil)
-			err := c.callOnce(t.Context(), http.MethodPost, c.path("/issues/1/comments"), map[string]string{"body": "x"}, nil)
-			if lost(err) != test.lost || (err != nil) != test.lost || sent.Load() != test.sent {
+			err := c.CallOnce(t.Context(), http.MethodPost, c.Path("/issues/1/comments"), map[string]string{"body": "x"}, nil)
+			if Lost(err) != test.lost || (err != nil) != test.lost || sent.Load() != test.sent {
 				t.Errorf("callOnce() = %v after %d requests, want lost = %t after %d", err, sent.Load(), test.lost, test.sent)
 			}
-			if err != nil && !strings.Contains(c.explain("comment", "issues: write", err).Error(), "is not known") {
+			if err != nil && !strings.Contains(c.Explain("comment", "issues: write", err).Error(), "is not known") {
 				t.Errorf("explain(%v) hides what is not known", err)
 			}
 		})
@@ -70,8 +70,8 @@ func TestCallOnceThatNeverArrived(t *testing.T) {
 		return nil, &net.OpError{Op: "dial", Err: errors.New("connection refused")}
 	})
 	c := once(t, "http://forge.test", dial)
-	err := c.callOnce(context.Background(), http.MethodPost, c.path("/issues/1/comments"), nil, nil)
-	if err == nil || lost(err) || n != maxAttempts {
+	err := c.CallOnce(context.Background(), http.MethodPost, c.Path("/issues/1/comments"), nil, nil)
+	if err == nil || Lost(err) || n != maxAttempts {
 		t.Errorf("callOnce() = %v after %d requests, want it given up after %d", err, n, maxAttempts)
 	}
 }

@@ -1,4 +1,4 @@
-package forge
+package api
 
 import (
 	"bytes"
@@ -44,7 +44,7 @@ const (
 // so can the POSTs whose second answer says that the thing is there (a pull
 // request, a reference), that add to a set (labels, assignees, reviewers) or
 // that store an object of git's. A POST that would make a second thing (a
-// comment) is sent by callOnce.
+// comment) is sent by CallOnce.
 type transport struct {
 	next    http.RoundTripper
 	token   secret.String
@@ -60,7 +60,7 @@ type transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !t.origins[origin(req.URL)] {
+	if !t.origins[Origin(req.URL)] {
 		return nil, fmt.Errorf("refused to send the token to %s: it is not the forge", req.URL.Host)
 	}
 	if req.Body != nil {
@@ -89,7 +89,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, &lostError{why: again.why}
 		}
 		if reason := t.cannotWait(ctx, again, so); reason != "" {
-			return nil, &gaveUpError{last: again.why, reason: reason}
+			return nil, &GaveUpError{Last: again.why, Reason: reason}
 		}
 		count := ""
 		if again.limit {
@@ -100,7 +100,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		t.say(fmt.Sprintf("%s %s: %s; trying again in %s%s",
 			req.Method, req.URL.Path, again.why, again.wait.Round(10*time.Millisecond), count))
-		if err := sleep(ctx, again.wait); err != nil {
+		if err := Sleep(ctx, again.wait); err != nil {
 			return nil, fmt.Errorf("%s, and then the run was cancelled: %w", again.why, err)
 		}
 	}
@@ -138,7 +138,7 @@ func (t *transport) attempt(req *http.Request) (*http.Response, error) {
 		return nil, cause(ctx, err)
 	}
 	if len(body) > maxAnswer {
-		return nil, permanentError{fmt.Errorf("the answer is larger than %d MiB", maxAnswer>>20)}
+		return nil, PermanentError{Err: fmt.Errorf("the answer is larger than %d MiB", maxAnswer>>20)}
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	resp.ContentLength = int64(len(body))
@@ -201,10 +201,10 @@ func (t *transport) clean(text string) string {
 	return text
 }
 
-// gaveUpError is the last failure of a request that was tried again in vain.
-type gaveUpError struct{ last, reason string }
+// GaveUpError is the last failure of a request that was tried again in vain.
+type GaveUpError struct{ Last, Reason string }
 
-func (e *gaveUpError) Error() string { return e.last + "; " + e.reason }
+func (e *GaveUpError) Error() string { return e.Last + "; " + e.Reason }
 
 // lostError is a request whose answer got lost: it may have been carried out,
 // and must not be sent again before somebody looked.
@@ -216,30 +216,31 @@ type onceKey struct{}
 
 func sentOnce(ctx context.Context) bool { return ctx.Value(onceKey{}) != nil }
 
-// callOnce is call for a POST that the forge would do a second time (a comment).
+// CallOnce is Call for a POST that the forge would do a second time (a comment).
 // It is not sent again once it may have arrived: the error says lost then, and
 // the caller looks whether the thing is there. What the forge refused, or never
 // got, is tried again as usual.
-func (c *Client) callOnce(ctx context.Context, method, path string, in, out any) error {
-	return c.call(context.WithValue(ctx, onceKey{}, true), method, path, in, out)
+func (c *Client) CallOnce(ctx context.Context, method, path string, in, out any) error {
+	return c.Call(context.WithValue(ctx, onceKey{}, true), method, path, in, out)
 }
 
-// lost says that nobody knows whether a request of callOnce was carried out.
-func lost(err error) bool {
+// Lost reports whether nobody knows whether a request of callOnce was carried out.
+func Lost(err error) bool {
 	var e *lostError
 	return errors.As(err, &e)
 }
 
-// jitter spreads waits over 0.5 to 1.5 of d, so that many jobs hit by one
+// Jitter spreads waits over 0.5 to 1.5 of d, so that many jobs hit by one
 // outage do not come back together.
-func jitter(d time.Duration) time.Duration {
+func Jitter(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
 	}
 	return d/2 + rand.N(d) //nolint:gosec // no secret hangs on it
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits, or returns the error of a context that ended before.
+func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -254,7 +255,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // never gets the request, and a write is never turned into a read.
 func (t *transport) checkRedirect(req *http.Request, via []*http.Request) error {
 	switch {
-	case !t.origins[origin(req.URL)]:
+	case !t.origins[Origin(req.URL)]:
 		return fmt.Errorf("refused a redirect to another host, %q", req.URL.Host)
 	case len(via) >= 5:
 		return errors.New("more than 5 redirects")

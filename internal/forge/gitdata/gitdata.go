@@ -1,4 +1,6 @@
-package forge
+// Package gitdata makes commits through the git database of a forge's API, which
+// signs them.
+package gitdata
 
 import (
 	"context"
@@ -10,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/org/ralph-action/internal/forge/api"
 )
 
 // emptyTree is the tree without entries, which every repository knows.
@@ -48,14 +52,21 @@ type MadeCommit = struct {
 	Object []byte
 }
 
+// Signer makes commits in one repository. Its methods may be called from several
+// goroutines at a time.
+type Signer struct{ api *api.Client }
+
+// New returns a signer for a client's repository.
+func New(a *api.Client) *Signer { return &Signer{a} }
+
 // SignCommit makes a commit through the forge's git database. Author and
 // committer are not sent: only then the forge makes the commit its own, and
 // signs it when the token is a bot's (GITHUB_TOKEN, an App's). Objects are
 // compared by id: an error says that nothing points to what was stored.
-// *PermissionError tells a token that may not.
-func (c *Client) SignCommit(ctx context.Context, want GitCommit) (MadeCommit, error) {
+// *api.PermissionError tells a token that may not.
+func (s *Signer) SignCommit(ctx context.Context, want GitCommit) (MadeCommit, error) {
 	if want.Tree != want.Base && want.Tree != emptyTree {
-		if err := c.storeTree(ctx, want); err != nil {
+		if err := s.storeTree(ctx, want); err != nil {
 			return MadeCommit{}, err
 		}
 	}
@@ -65,19 +76,19 @@ func (c *Client) SignCommit(ctx context.Context, want GitCommit) (MadeCommit, er
 		Parents []string `json:"parents"`
 	}{want.Message, want.Tree, want.Parents}
 	var answer github.Commit
-	if err := c.call(ctx, http.MethodPost, c.path("/git/commits"), request, &answer); err != nil {
-		return MadeCommit{}, c.explainGit("create a commit", want.Files, err)
+	if err := s.api.Call(ctx, http.MethodPost, s.api.Path("/git/commits"), request, &answer); err != nil {
+		return MadeCommit{}, s.explainGit("create a commit", want.Files, err)
 	}
 	var parents []string
 	for _, p := range answer.Parents {
 		parents = append(parents, p.GetSHA())
 	}
 	if !objectID(answer.GetSHA()) || answer.GetTree().GetSHA() != want.Tree || !slices.Equal(parents, want.Parents) {
-		return MadeCommit{}, fmt.Errorf("create a commit in %s: the forge made another one than was asked for (tree %s, want %s)", c.where(), c.transport.clean(answer.GetTree().GetSHA()), want.Tree)
+		return MadeCommit{}, fmt.Errorf("create a commit in %s: the forge made another one than was asked for (tree %s, want %s)", s.api.Where(), s.api.Clean(answer.GetTree().GetSHA()), want.Tree)
 	}
 	verification := answer.GetVerification()
 	return MadeCommit{
-		ID: answer.GetSHA(), Verified: verification.GetVerified(), Reason: c.transport.clean(verification.GetReason()),
+		ID: answer.GetSHA(), Verified: verification.GetVerified(), Reason: s.api.Clean(verification.GetReason()),
 		Object: commitObject(&answer),
 	}, nil
 }
@@ -85,18 +96,18 @@ func (c *Client) SignCommit(ctx context.Context, want GitCommit) (MadeCommit, er
 // storeTree stores the blobs and the tree. Text travels in the tree's own
 // requests; should the forge not store it to the byte, it is sent once more as
 // blobs.
-func (c *Client) storeTree(ctx context.Context, want GitCommit) error {
+func (s *Signer) storeTree(ctx context.Context, want GitCommit) error {
 	for _, inline := range []bool{true, false} {
-		entries, err := c.storeBlobs(ctx, want.Files, inline)
+		entries, err := s.storeBlobs(ctx, want.Files, inline)
 		if err != nil {
 			return err
 		}
-		tree, err := c.storeEntries(ctx, want, entries)
+		tree, err := s.storeEntries(ctx, want, entries)
 		if err != nil || tree == want.Tree {
 			return err
 		}
 		if !slices.ContainsFunc(entries, func(e gitEntry) bool { return e.inline }) {
-			return fmt.Errorf("create a tree in %s: the forge made %s of it, want %s", c.where(), c.transport.clean(tree), want.Tree)
+			return fmt.Errorf("create a tree in %s: the forge made %s of it, want %s", s.api.Where(), s.api.Clean(tree), want.Tree)
 		}
 	}
 	return nil
@@ -105,7 +116,7 @@ func (c *Client) storeTree(ctx context.Context, want GitCommit) error {
 // MoveBranch brings a branch to a commit by a fast-forward, or creates it.
 // moved says that this was not possible because somebody else moved, created
 // or deleted it meanwhile.
-func (c *Client) MoveBranch(ctx context.Context, branch, commit string, create bool) (moved bool, err error) {
+func (s *Signer) MoveBranch(ctx context.Context, branch, commit string, create bool) (moved bool, err error) {
 	var answer github.Reference
 	operation := fmt.Sprintf("update the branch %q", branch)
 	if create {
@@ -114,32 +125,32 @@ func (c *Client) MoveBranch(ctx context.Context, branch, commit string, create b
 			Ref string `json:"ref"`
 			SHA string `json:"sha"`
 		}{"refs/heads/" + branch, commit}
-		err = c.call(ctx, http.MethodPost, c.path("/git/refs"), request, &answer)
+		err = s.api.Call(ctx, http.MethodPost, s.api.Path("/git/refs"), request, &answer)
 	} else {
 		request := struct {
 			SHA   string `json:"sha"`
 			Force bool   `json:"force"`
 		}{commit, false}
-		err = c.call(ctx, http.MethodPatch, c.path("/git/refs/heads/%s", escapeBranch(branch)), request, &answer)
+		err = s.api.Call(ctx, http.MethodPatch, s.api.Path("/git/refs/heads/%s", api.EscapePath(branch)), request, &answer)
 	}
-	said := strings.ToLower(c.said(err))
-	switch invalid := status(err) == http.StatusUnprocessableEntity || status(err) == http.StatusConflict; {
+	said := strings.ToLower(s.api.Said(err))
+	switch invalid := api.Status(err) == http.StatusUnprocessableEntity || api.Status(err) == http.StatusConflict; {
 	case err == nil:
 	case invalid && strings.Contains(said, "reference already exists"):
 		// Ours, when the first answer got lost.
-		if err := c.call(ctx, http.MethodGet, c.path("/git/ref/heads/%s", escapeBranch(branch)), nil, &answer); err != nil {
-			return false, c.explainGit("read the branch that was just created", nil, err)
+		if err := s.api.Call(ctx, http.MethodGet, s.api.Path("/git/ref/heads/%s", api.EscapePath(branch)), nil, &answer); err != nil {
+			return false, s.explainGit("read the branch that was just created", nil, err)
 		}
 		return answer.GetObject().GetSHA() != commit, nil
 	case invalid && (strings.Contains(said, "not a fast forward") || strings.Contains(said, "reference does not exist")):
 		return true, nil
 	case invalid && (strings.Contains(said, "rule violations") || strings.Contains(said, "protected branch")):
-		return false, fmt.Errorf("%w; choose another branch, or let the token's owner bypass the rule", c.explainGit(operation, nil, err))
+		return false, fmt.Errorf("%w; choose another branch, or let the token's owner bypass the rule", s.explainGit(operation, nil, err))
 	default:
-		return false, c.explainGit(operation, nil, err)
+		return false, s.explainGit(operation, nil, err)
 	}
 	if got := answer.GetObject().GetSHA(); got != commit {
-		return false, fmt.Errorf("%s in %s: it is at %s now, want %s", operation, c.where(), c.transport.clean(got), commit)
+		return false, fmt.Errorf("%s in %s: it is at %s now, want %s", operation, s.api.Where(), s.api.Clean(got), commit)
 	}
 	return false, nil
 }
@@ -150,39 +161,39 @@ const probeID = "8b137891791fe96927ad78e64b0aad7bded08bdc"
 // ProbeSigning finds out, before anything is spent, that the forge makes commits
 // and that the token may have them made. It stores a blob of one byte, to which
 // nothing points. It costs one call.
-func (c *Client) ProbeSigning(ctx context.Context) error {
+func (s *Signer) ProbeSigning(ctx context.Context) error {
 	var answer github.Blob
 	request := map[string]string{"content": "\n", "encoding": "utf-8"}
-	if err := c.call(ctx, http.MethodPost, c.path("/git/blobs"), request, &answer); err != nil {
-		return c.explainGit("sign commits", nil, err)
+	if err := s.api.Call(ctx, http.MethodPost, s.api.Path("/git/blobs"), request, &answer); err != nil {
+		return s.explainGit("sign commits", nil, err)
 	}
 	if answer.GetSHA() != probeID {
-		return fmt.Errorf("sign commits in %s: the forge does not store what it is given (blob %s, want %s)", c.where(), c.transport.clean(answer.GetSHA()), probeID)
+		return fmt.Errorf("sign commits in %s: the forge does not store what it is given (blob %s, want %s)", s.api.Where(), s.api.Clean(answer.GetSHA()), probeID)
 	}
 	return nil
 }
 
 // explainGit is explain for the git database, which other forges lack, and
 // which tells nobody that workflow files need a right of their own.
-func (c *Client) explainGit(operation string, files []GitFile, err error) error {
+func (s *Signer) explainGit(operation string, files []GitFile, err error) error {
 	workflow := slices.IndexFunc(files, func(f GitFile) bool { return strings.HasPrefix(f.Path, ".github/workflows/") })
-	code, said := status(err), c.said(err)
+	code, said := api.Status(err), s.api.Said(err)
 	switch {
 	case code == http.StatusUnprocessableEntity && strings.Contains(said, "without `workflow"),
 		workflow >= 0 && (code == http.StatusForbidden || code == http.StatusNotFound):
-		refused := &workflowError{error: &PermissionError{Operation: operation + " in " + c.where(), Permission: "workflows: write", Message: said}}
+		refused := &workflowError{error: &api.PermissionError{Operation: operation + " in " + s.api.Where(), Permission: "workflows: write", Message: said}}
 		if workflow >= 0 {
 			refused.path = files[workflow].Path
 		}
 		return refused
 	case code == http.StatusNotFound || code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented:
-		return fmt.Errorf("%w; a forge that is not GitHub has no API that makes commits: set sign-commits to false there", c.explain(operation, "contents: write", err))
+		return fmt.Errorf("%w; a forge that is not GitHub has no API that makes commits: set sign-commits to false there", s.api.Explain(operation, "contents: write", err))
 	}
-	return c.explain(operation, "contents: write", err)
+	return s.api.Explain(operation, "contents: write", err)
 }
 
 // workflowError is a refusal for want of the right to change workflow files,
-// which GITHUB_TOKEN can never have. It holds a *PermissionError.
+// which GITHUB_TOKEN can never have. It holds a *api.PermissionError.
 type workflowError struct {
 	error
 	path string

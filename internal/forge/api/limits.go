@@ -1,4 +1,4 @@
-package forge
+package api
 
 import (
 	"bytes"
@@ -35,15 +35,16 @@ func (v verdict) most() int {
 	return maxAttempts
 }
 
-// permanentError is a failure below HTTP that no retry can change.
-type permanentError struct{ error }
+// PermanentError is a failure below HTTP that no retry can change.
+type PermanentError struct{ Err error }
 
-func (e permanentError) Unwrap() error { return e.error }
+func (e PermanentError) Error() string { return e.Err.Error() }
+func (e PermanentError) Unwrap() error { return e.Err }
 
 // judge says whether to try again. The rules are those of GitHub's "Best
 // practices for using the REST API" and "Rate limits for the REST API".
 func (t *transport) judge(req *http.Request, resp *http.Response, err error, so tries) verdict {
-	backoff := jitter(t.backoff << so.faults)
+	backoff := Jitter(t.backoff << so.faults)
 	if err != nil {
 		if permanent(err) {
 			return verdict{}
@@ -51,7 +52,7 @@ func (t *transport) judge(req *http.Request, resp *http.Response, err error, so 
 		return verdict{retry: true, wait: backoff, why: t.clean(err.Error()), unsure: !unsent(err)}
 	}
 	defer hideLimits(resp)
-	body := peek(resp)
+	body := Peek(resp)
 	page := webPage(resp)
 	why := "answered " + strconv.Itoa(resp.StatusCode)
 	if page {
@@ -125,7 +126,7 @@ func unsent(err error) bool {
 // not speak TLS.
 func permanent(err error) bool {
 	var (
-		never     permanentError
+		never     PermanentError
 		dns       *net.DNSError
 		untrusted *tls.CertificateVerificationError
 		authority x509.UnknownAuthorityError
@@ -210,8 +211,8 @@ func neverResolves(body []byte) bool {
 	return false
 }
 
-// peek returns the body, which attempt has read already, and leaves it in place.
-func peek(resp *http.Response) []byte {
+// Peek returns the body, which attempt has read already, and leaves it in place.
+func Peek(resp *http.Response) []byte {
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		body = nil // cannot happen: it is in memory

@@ -1,4 +1,4 @@
-package forge
+package gitdata
 
 import (
 	"crypto/sha1" // git's object id, no protection

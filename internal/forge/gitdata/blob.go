@@ -1,4 +1,4 @@
-package forge
+package gitdata
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/org/ralph-action/internal/forge/api"
 )
 
 const (
@@ -25,7 +27,7 @@ const (
 
 // storeBlobs uploads what does not travel in the tree's requests and returns
 // the entries of the tree.
-func (c *Client) storeBlobs(ctx context.Context, files []GitFile, inline bool) ([]gitEntry, error) {
+func (s *Signer) storeBlobs(ctx context.Context, files []GitFile, inline bool) ([]gitEntry, error) {
 	entries := make([]gitEntry, len(files))
 	var uploads []GitFile
 	seen := map[string]bool{}
@@ -47,7 +49,7 @@ func (c *Client) storeBlobs(ctx context.Context, files []GitFile, inline bool) (
 			uploads = append(uploads, f)
 		}
 	}
-	return entries, c.uploadAll(ctx, uploads)
+	return entries, s.uploadAll(ctx, uploads)
 }
 
 // content reads a small blob.
@@ -61,7 +63,7 @@ func content(f GitFile) ([]byte, error) {
 }
 
 // uploadAll uploads blobs, some at a time, and stops at the first failure.
-func (c *Client) uploadAll(ctx context.Context, files []GitFile) error {
+func (s *Signer) uploadAll(ctx context.Context, files []GitFile) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan GitFile)
@@ -69,7 +71,7 @@ func (c *Client) uploadAll(ctx context.Context, files []GitFile) error {
 	for range min(maxUploads, len(files)) {
 		workers.Go(func() {
 			for f := range next {
-				if err := c.upload(ctx, f); err != nil {
+				if err := s.upload(ctx, f); err != nil {
 					cancel(err) // the first one stays
 				}
 			}
@@ -92,9 +94,9 @@ feed:
 }
 
 // upload sends one blob, read and encoded while it is sent.
-func (c *Client) upload(ctx context.Context, f GitFile) error {
-	operation := fmt.Sprintf("upload %q (%d bytes)", c.transport.clean(f.Path), f.Size)
-	req, err := c.api.NewRequest(http.MethodPost, c.path("/git/blobs"), nil)
+func (s *Signer) upload(ctx context.Context, f GitFile) error {
+	operation := fmt.Sprintf("upload %q (%d bytes)", s.api.Clean(f.Path), f.Size)
+	req, err := s.api.GitHub.NewRequest(http.MethodPost, s.api.Path("/git/blobs"), nil)
 	if err != nil {
 		return err
 	}
@@ -105,7 +107,7 @@ func (c *Client) upload(ctx context.Context, f GitFile) error {
 	req.GetBody = func() (io.ReadCloser, error) {
 		r, err := f.Open()
 		if err != nil {
-			return nil, permanentError{err}
+			return nil, api.PermanentError{Err: err}
 		}
 		return struct {
 			io.Reader
@@ -113,14 +115,14 @@ func (c *Client) upload(ctx context.Context, f GitFile) error {
 		}{io.MultiReader(strings.NewReader(head), &encoder{r: r}, strings.NewReader(tail)), r}, nil
 	}
 	var answer github.Blob
-	if _, err := c.api.Do(ctx, req, &answer); err != nil {
-		if c.tooLarge(err) && status(err) != 0 {
-			return fmt.Errorf("%s: %w: use Git LFS, ignore it, or set sign-commits to false", operation, c.explainGit("create a blob", []GitFile{f}, err))
+	if _, err := s.api.GitHub.Do(ctx, req, &answer); err != nil {
+		if s.tooLarge(err) && api.Status(err) != 0 {
+			return fmt.Errorf("%s: %w: use Git LFS, ignore it, or set sign-commits to false", operation, s.explainGit("create a blob", []GitFile{f}, err))
 		}
-		return c.explainGit(operation, []GitFile{f}, err)
+		return s.explainGit(operation, []GitFile{f}, err)
 	}
 	if answer.GetSHA() != f.ID {
-		return fmt.Errorf("%s in %s: the forge made %s of it, want %s", operation, c.where(), c.transport.clean(answer.GetSHA()), f.ID)
+		return fmt.Errorf("%s in %s: the forge made %s of it, want %s", operation, s.api.Where(), s.api.Clean(answer.GetSHA()), f.ID)
 	}
 	return nil
 }
