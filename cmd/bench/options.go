@@ -17,7 +17,7 @@ func (b *bench) options(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	cpu := func(iterations int, more []string) (time.Duration, error) {
-		argv := []string{b.ralph, "run", "--prompt", "Say that you work.", "--agent", "text", "--agent-command", trivial()[0] + " working", "--max-iterations", strconv.Itoa(iterations), "--on-incomplete", "succeed"}
+		argv := []string{b.ralph, "run", "--prompt", "Say that you work.", "--agent", "text", "--agent-command", trivial()[0] + " working", "--max-iterations", strconv.Itoa(iterations), "--stall-limit", "0", "--on-incomplete", "succeed"}
 		cmd := b.command(ctx, dir, append(argv, more...)...)
 		if text, err := cmd.CombinedOutput(); err != nil {
 			return 0, fmt.Errorf("ralph run: %w\n%s", err, text[max(0, len(text)-2000):])
