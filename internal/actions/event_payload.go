@@ -193,7 +193,7 @@ func names(labels []label) []string {
 	return all
 }
 
-// there says that a value is in the payload.
+// there reports whether a value is in the payload.
 func there(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 // inputs are those of a workflow_dispatch. Values that are no strings, as the

@@ -76,7 +76,7 @@ func isPath(v string) bool {
 	return isName(v, "._/", " ._/+@#=,~:-") && path.Clean(v) == v && (path.IsAbs(v) || filepath.IsLocal(v))
 }
 
-// isName says that v is made of letters, marks, digits and the given others, of
+// isName reports whether v is made of letters, marks, digits and the given others, of
 // which some may stand first. A regular expression with these classes and a
 // count costs 10 MB and tens of milliseconds at every start of the binary.
 func isName(v, first, others string) bool {

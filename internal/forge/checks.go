@@ -46,7 +46,7 @@ type Failure struct {
 	annotations bool
 }
 
-// Fixable says that another commit may turn the failure into a success. A check
+// Fixable reports whether another commit may turn the failure into a success. A check
 // that was cancelled, forgotten, or waits for a person says nothing of the work.
 func (f Failure) Fixable() bool {
 	switch f.Conclusion {
@@ -220,7 +220,7 @@ type finding struct {
 // checkOrigin is what a check run belongs to.
 type checkOrigin struct{ run, suite int64 } // ids; 0: none that is known
 
-// is says that a check run is of this workflow run.
+// is reports whether a check run is of this workflow run.
 func (o checkOrigin) is(run *github.WorkflowRun) bool {
 	if o.run != 0 {
 		return o.run == run.GetID()

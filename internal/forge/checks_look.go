@@ -230,7 +230,7 @@ func (l *checkLook) checkRun(name string, run *github.CheckRun) finding {
 	return check
 }
 
-// ignored says that a check is left out: by name, or as a part of our own run.
+// ignored reports whether a check is left out: by name, or as a part of our own run.
 func (l *checkLook) ignored(name, address string) bool {
 	if slices.ContainsFunc(l.o.Ignore, func(one string) bool { return strings.EqualFold(one, name) }) {
 		return true

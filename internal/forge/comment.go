@@ -145,7 +145,7 @@ func (c *Client) FindComment(ctx context.Context, issue int, marker string) (Com
 // giteaActions is the id of the user whom jobs of Gitea and Forgejo act as.
 const giteaActions = -2
 
-// ours says that a user is a bot, or the one the token acts as.
+// ours reports whether a user is a bot, or the one the token acts as.
 func (c *Client) ours(ctx context.Context, user *github.User) bool {
 	if strings.EqualFold(user.GetType(), "Bot") || user.GetID() == giteaActions {
 		return true

@@ -28,7 +28,7 @@ func PlainTitle(title string) string {
 	return title
 }
 
-// draftsByTitle says that the forge's drafts are a matter of the title. GitHub
+// draftsByTitle reports whether the forge's drafts are a matter of the title. GitHub
 // converts drafts through GraphQL, by node id; an answer without one comes
 // from a forge that has no such thing.
 func draftsByTitle(p *github.PullRequest) bool { return p.GetNodeID() == "" }

@@ -9,7 +9,7 @@ import (
 	"github.com/org/ralph-action/internal/forge/api"
 )
 
-// ErrNoCommits says that the head branch holds nothing the base has not.
+// ErrNoCommits means that the head branch holds nothing the base has not.
 var ErrNoCommits = errors.New("there are no commits between base and head")
 
 // explainCreate is explain for a pull request that could not be created: it

@@ -18,7 +18,7 @@ import (
 // Options say where the forge is and how to talk to it.
 type Options = api.Options
 
-// PermissionError says that the token, or a setting of the repository, does
+// PermissionError means that the token, or a setting of the repository, does
 // not allow what was tried.
 type PermissionError = api.PermissionError
 

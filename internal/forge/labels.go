@@ -13,14 +13,10 @@ import (
 // addLabels adds labels and removes none; it makes no call when they are all
 // there. What fails is a warning.
 func (c *Client) addLabels(ctx context.Context, have *github.PullRequest, labels []string) []string {
-	var wanted, missing []string
+	var missing []string
 	for _, label := range labels {
 		label = strings.TrimSpace(label)
-		if label == "" || contains(wanted, label) {
-			continue
-		}
-		wanted = append(wanted, label)
-		if !hasLabel(have.Labels, label) {
+		if label != "" && !contains(missing, label) && !hasLabel(have.Labels, label) {
 			missing = append(missing, label)
 		}
 	}

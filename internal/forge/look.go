@@ -89,7 +89,7 @@ func (h History) To(base string) Found {
 	return found
 }
 
-// Due says that a branch with this tip should have a pull request and has none:
+// Due reports whether a branch with this tip should have a pull request and has none:
 // there never was one, or the last one was closed at another tip, as when a run
 // pushed and was ended before it made one. Who closes a pull request at this
 // very tip has seen it, and is not asked again. Forges that let a closed pull
@@ -99,7 +99,7 @@ func (f Found) Due(tip string) bool {
 	return f.Open.Number == 0 && tip != "" && (f.Closed.Number == 0 || f.Closed.HeadSHA != tip || f.Closed.Merged && f.Closed.Follows)
 }
 
-// Stale says that the open pull request is ours and does not tell of tip, the last
+// Stale reports whether the open pull request is ours and does not tell of tip, the last
 // commit of ours on its branch, or is a draft still although the work is complete:
 // the run that pushed it was ended before it came to that.
 func (f Found) Stale(tip string, draft bool) bool {
@@ -241,7 +241,7 @@ func (c *Client) pulls(ctx context.Context, state string, way branches, most int
 	return false, nil
 }
 
-// goes says that a pull request goes this way. A fork that was deleted has no
+// goes reports whether a pull request goes this way. A fork that was deleted has no
 // repository any more; nor has a branch that was deleted a name on Gitea, but
 // its label.
 func (c *Client) goes(p *github.PullRequest, way branches) bool {

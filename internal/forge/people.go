@@ -68,9 +68,6 @@ func (c *Client) Complete(ctx context.Context, found Found, want PullRequest) []
 	return append(warnings, c.addTo(ctx, have, want)...)
 }
 
-// reviewPermission is what asking for reviews takes.
-const reviewPermission = "pull-requests: write"
-
 // oneLimit bounds the question for one reviewer after that for all was waited
 // for in vain.
 const oneLimit = 5 * time.Second
@@ -79,6 +76,18 @@ const oneLimit = 5 * time.Second
 type request struct {
 	Users []string `json:"reviewers,omitempty"`
 	Teams []string `json:"team_reviewers,omitempty"`
+}
+
+// String names those who are asked.
+func (r request) String() string {
+	var list []string
+	for _, user := range r.Users {
+		list = append(list, fmt.Sprintf("%q", user))
+	}
+	for _, team := range r.Teams {
+		list = append(list, fmt.Sprintf("team %q", team))
+	}
+	return strings.Join(list, ", ")
 }
 
 // requestReviews asks all at once. The forge asks nobody when one of them cannot
@@ -153,38 +162,24 @@ func (c *Client) notAsked(operation string, now *github.PullRequest, all request
 	if now == nil {
 		return nil
 	}
-	var missing []string
-	for _, user := range all.Users {
-		if !hasLogin(now.RequestedReviewers, user) {
-			missing = append(missing, fmt.Sprintf("%q", user))
-		}
+	missing := request{
+		Users: slices.DeleteFunc(all.Users, func(user string) bool { return hasLogin(now.RequestedReviewers, user) }),
+		Teams: slices.DeleteFunc(all.Teams, func(team string) bool { return hasTeam(now.RequestedTeams, team) }),
 	}
-	for _, team := range all.Teams {
-		if !hasTeam(now.RequestedTeams, team) {
-			missing = append(missing, fmt.Sprintf("team %q", team))
-		}
-	}
-	if len(missing) == 0 {
+	if len(missing.Users)+len(missing.Teams) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s in %s: the forge took it and did not ask %s: see whether they have access to the repository", operation, c.api.Where(), strings.Join(missing, ", "))}
+	return []string{fmt.Sprintf("%s in %s: the forge took it and did not ask %s: see whether they have access to the repository", operation, c.api.Where(), missing)}
 }
 
 // explainReview says who was not asked, why, and what would be right. Who may
 // see no team gets "Could not resolve to a node", for ever.
 func (c *Client) explainReview(operation string, who request, err error) string {
-	var list []string
-	for _, user := range who.Users {
-		list = append(list, fmt.Sprintf("%q", user))
-	}
-	for _, team := range who.Teams {
-		list = append(list, fmt.Sprintf("team %q", team))
-	}
-	permission := reviewPermission
+	permission := "pull-requests: write"
 	if len(who.Teams) > 0 {
 		permission += " and, for a team, the organization's members: read"
 	}
-	text := c.api.Explain(operation+" by "+strings.Join(list, ", "), permission, err).Error()
+	text := c.api.Explain(operation+" by "+who.String(), permission, err).Error()
 	if len(who.Teams) > 0 && (isGaveUp(err) || api.Status(err) == http.StatusUnprocessableEntity || api.Status(err) == http.StatusNotFound) {
 		text += "; a team needs access to the repository, and a token that may see it: an App's with members: read or a classic one with repo and read:org, not GITHUB_TOKEN"
 	}
@@ -205,12 +200,7 @@ type asIssue struct {
 
 // assign adds assignees.
 func (c *Client) assign(ctx context.Context, have *github.PullRequest, assignees []string) []string {
-	var missing []string
-	for _, one := range names(assignees) {
-		if !hasLogin(have.Assignees, one) {
-			missing = append(missing, one)
-		}
-	}
+	missing := slices.DeleteFunc(names(assignees), func(one string) bool { return hasLogin(have.Assignees, one) })
 	if len(missing) == 0 {
 		return nil
 	}

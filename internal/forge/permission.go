@@ -27,22 +27,10 @@ const (
 
 // String is GitHub's word for it.
 func (p Permission) String() string {
-	switch p {
-	case PermissionRead:
-		return "read"
-	case PermissionTriage:
-		return "triage"
-	case PermissionWrite:
-		return "write"
-	case PermissionMaintain:
-		return "maintain"
-	case PermissionAdmin:
-		return "admin"
-	}
-	return "none"
+	return [...]string{"none", "read", "triage", "write", "maintain", "admin"}[p]
 }
 
-// CanWrite says that somebody may push.
+// CanWrite reports whether somebody may push.
 func (p Permission) CanWrite() bool { return p >= PermissionWrite }
 
 // userPattern admits the logins of GitHub (letters, digits and hyphens; an
@@ -84,23 +72,10 @@ func (c *Client) Permission(ctx context.Context, user string) (Permission, error
 // words of before there were roles: maintain is write and triage is read. owner
 // is Gitea's.
 func permissionOf(permission, role string) Permission {
-	switch permission {
-	case "admin", "owner":
-		return PermissionAdmin
-	case "maintain":
-		return PermissionMaintain
-	case "write":
-		if role == "maintain" {
-			return PermissionMaintain
-		}
-		return PermissionWrite
-	case "triage":
-		return PermissionTriage
-	case "read":
-		if role == "triage" {
-			return PermissionTriage
-		}
-		return PermissionRead
+	if permission == "write" && role == "maintain" || permission == "read" && role == "triage" {
+		permission = role
 	}
-	return PermissionNone
+	return map[string]Permission{
+		"admin": PermissionAdmin, "owner": PermissionAdmin, "maintain": PermissionMaintain, "write": PermissionWrite, "triage": PermissionTriage, "read": PermissionRead,
+	}[permission]
 }

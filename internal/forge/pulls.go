@@ -171,7 +171,7 @@ func (c *Client) mergedAt(ctx context.Context, number int, tip string) error {
 	return nil
 }
 
-// foreign says that somebody else described a pull request. Nobody described one
+// foreign reports whether somebody else described a pull request. Nobody described one
 // with an empty body.
 func foreign(p *github.PullRequest) bool {
 	return strings.TrimSpace(p.GetBody()) != "" && !strings.Contains(p.GetBody(), Marker)

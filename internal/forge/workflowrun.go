@@ -82,7 +82,7 @@ func (c *Client) FailedRun(ctx context.Context, id int64) (Run, error) {
 	return run, nil
 }
 
-// isFork says that a head is not from the repository it is compared with, both
+// isFork reports whether a head is not from the repository it is compared with, both
 // as one answer of the forge has them: names change. A repository that is gone
 // is a fork.
 func isFork(head, base *github.Repository) bool {

@@ -173,7 +173,7 @@ func wantStatus(n *node) string {
 	return wantWord(`give null, "needs_review", "changes_requested" or "approved"`, string(NeedsReview), string(ChangesRequested), string(Approved))(n)
 }
 
-// blank says that s holds nothing but ASCII white space.
+// blank reports whether s holds nothing but ASCII white space.
 func blank(s string) bool { return strings.Trim(s, " \t\n\r\f\v") == "" }
 
 // show is a value in a message.

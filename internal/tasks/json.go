@@ -252,7 +252,7 @@ func (p *parser) text() (raw, text string) {
 	}
 }
 
-// plain says that a byte of a string stands for itself.
+// plain reports whether a byte of a string stands for itself.
 func plain(c byte) bool { return c >= ' ' && c != '"' && c != '\\' }
 
 func (p *parser) number() {

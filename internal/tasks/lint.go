@@ -65,7 +65,7 @@ func Lint(data []byte) []Problem {
 	return found.all()
 }
 
-// untouched says that a list is the template, its branch apart.
+// untouched reports whether a list is the template, its branch apart.
 func untouched(doc *document) bool {
 	data, err := templates.ReadFile("templates/" + TasksName)
 	if err != nil {

@@ -49,7 +49,7 @@ type Rules struct {
 	Only string
 }
 
-// covers says that the work is about a story.
+// covers reports whether the work is about a story.
 func (r Rules) covers(id string) bool { return r.Only == "" || r.Only == id }
 
 // List is a task list that has the right schema. It is not changed by anything.
@@ -84,7 +84,7 @@ type Story struct {
 // Bytes is the file that the list was read from.
 func (l *List) Bytes() []byte { return l.doc.bytes() }
 
-// done says that nothing is left to do for a story.
+// done reports whether nothing is left to do for a story.
 func (s *Story) done(r Rules) bool {
 	return s.Passes && (r.SkipReview || s.Status == Approved)
 }
@@ -157,7 +157,7 @@ func (l *List) Ready(r Rules) []Story {
 	return ready
 }
 
-// fits says that an iteration of the mode may choose the story.
+// fits reports whether an iteration of the mode may choose the story.
 func (s *Story) fits(mode Mode, r Rules) bool {
 	switch {
 	case r.SkipReview:
@@ -170,7 +170,7 @@ func (s *Story) fits(mode Mode, r Rules) bool {
 	return s.Status == Open && !s.Passes
 }
 
-// ready says that everything the story depends on is done.
+// ready reports whether everything the story depends on is done.
 func (s *Story) ready(done map[string]bool) bool {
 	return !slices.ContainsFunc(s.DependsOn, func(id string) bool { return !done[id] })
 }

@@ -15,7 +15,7 @@ import (
 // maxMarker bounds what is read of a marker, in bytes.
 const maxMarker = 16 << 20
 
-// ErrLocked says that another loop runs in the project. The error that wraps it
+// ErrLocked means that another loop runs in the project. The error that wraps it
 // names its process.
 var ErrLocked = errors.New("another loop")
 

@@ -120,7 +120,7 @@ func (r *reader) before(n *node, rules Rules) (*List, error) {
 	return l, nil
 }
 
-// contradicts is whether a story has a contradiction that does not need its
+// contradicts reports whether a story has a contradiction that does not need its
 // feedback to be seen.
 func (s *Story) contradicts(r Rules) bool {
 	told := *s

@@ -18,7 +18,7 @@ const MaxInput = 1 << 20
 // into a closed pipe. Bytes.
 const maxDrain = 256 << 20
 
-// ErrTruncated says that the input went on after MaxInput; the fields that came
+// ErrTruncated means that the input went on after MaxInput; the fields that came
 // before are there.
 var ErrTruncated = errors.New("hook input is longer than 1 MiB; the rest was not read")
 

@@ -57,7 +57,7 @@ type Session struct {
 	Tree string `json:"tree,omitempty"`
 }
 
-// Over says that the loop has ended: later stops are none of its business.
+// Over reports whether the loop has ended: later stops are none of its business.
 func (s *Session) Over() bool { return s.Status == PromiseAccepted || s.Status == MaxIterationsReached }
 
 // NewSession begins a loop with the default evidence.

@@ -16,7 +16,7 @@ import (
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
-// PermissionError says that the token, or a setting of the repository, does
+// PermissionError means that the token, or a setting of the repository, does
 // not allow what was tried.
 type PermissionError struct {
 	Operation  string // what was tried, and where

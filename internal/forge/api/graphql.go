@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// errNoGraphQL says that the forge has no GraphQL API.
+// errNoGraphQL means that the forge has no GraphQL API.
 var errNoGraphQL = errors.New("the forge has no GraphQL API: set GITHUB_GRAPHQL_URL, or do it by hand")
 
 // GraphQLError is a refusal, which GraphQL sends with status 200.

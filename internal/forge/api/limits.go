@@ -75,7 +75,7 @@ func (t *transport) judge(req *http.Request, resp *http.Response, err error, so 
 	return verdict{}
 }
 
-// webPage says that an answer is meant for people. The API answers in JSON, and
+// webPage reports whether an answer is meant for people. The API answers in JSON, and
 // logs are plain text.
 func webPage(resp *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
@@ -114,14 +114,14 @@ func (t *transport) limitWait(ctx context.Context, h http.Header, n int) time.Du
 	return wait + more
 }
 
-// unsent says that a request never reached the forge.
+// unsent reports whether a request never reached the forge.
 func unsent(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError
 	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &dns)
 }
 
-// permanent says that sending the request again can change nothing: a name
+// permanent reports whether sending the request again can change nothing: a name
 // that does not exist, a certificate that is not trusted, a server that does
 // not speak TLS.
 func permanent(err error) bool {

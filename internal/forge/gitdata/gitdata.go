@@ -114,7 +114,7 @@ func (s *Signer) storeTree(ctx context.Context, want GitCommit) error {
 }
 
 // MoveBranch brings a branch to a commit by a fast-forward, or creates it.
-// moved says that this was not possible because somebody else moved, created
+// moved reports whether this was not possible because somebody else moved, created
 // or deleted it meanwhile.
 func (s *Signer) MoveBranch(ctx context.Context, branch, commit string, create bool) (moved bool, err error) {
 	var answer github.Reference
@@ -205,7 +205,7 @@ func (e *workflowError) Unwrap() error { return e.error }
 // not known.
 func (e *workflowError) WorkflowFile() string { return e.path }
 
-// objectID says that s is the id of a git object.
+// objectID reports whether s is the id of a git object.
 func objectID(s string) bool {
 	b, err := hex.DecodeString(s)
 	return err == nil && len(b) == 20 && s == strings.ToLower(s)

@@ -68,7 +68,7 @@ func (s *Signer) storeEntries(ctx context.Context, want GitCommit, entries []git
 	return s.storeChunks(ctx, want, base, entries)
 }
 
-// collide says that a path is removed below or above one that is set.
+// collide reports whether a path is removed below or above one that is set.
 func collide(entries []gitEntry) bool {
 	set := make(map[string]bool, len(entries)) // path: it stays
 	for _, e := range entries {

@@ -182,7 +182,7 @@ func endOf(f *os.File) mark {
 	return m
 }
 
-// holds says that f still is the file that was seen up to the mark.
+// holds reports whether f still is the file that was seen up to the mark.
 func (m mark) holds(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || m.file == nil || !os.SameFile(info, m.file) || info.Size() < m.offset {

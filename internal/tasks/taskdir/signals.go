@@ -8,7 +8,7 @@ import (
 	"github.com/org/ralph-action/internal/lib/atomicfile"
 )
 
-// Done says whether the agent has declared its task done: DONE is there,
+// Done reports whether the agent has declared its task done: DONE is there,
 // whatever it holds and whatever it is, a dangling link included. The error is
 // ErrDoneIsDirectory or wraps ErrGone, and what else keeps it from being known.
 func (d *Dir) Done() (bool, error) {
@@ -44,7 +44,7 @@ func (d *Dir) Withdraw() error {
 	return nil
 }
 
-// Waiting says whether the agent that just exited waits for somebody and must
+// Waiting reports whether the agent that just exited waits for somebody and must
 // not be restarted, and what for, in one line that still has to be masked and cut: a message of the type
 // wait_without_restart that was posted since Open, Resume or the last call, the
 // file WAIT_WITHOUT_RESTART, or the exit code 42. What is wrong with the folder

@@ -75,7 +75,7 @@ func (w *walk) resolve(text, cwd string) string {
 	return path.Clean(text)
 }
 
-// bomb says that a function starts itself more than once, in a pipeline with
+// bomb reports whether a function starts itself more than once, in a pipeline with
 // itself or in the background.
 func bomb(name string, body script) bool {
 	for p := range body.pipelines() {

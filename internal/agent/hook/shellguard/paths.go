@@ -87,7 +87,7 @@ var credential = lazyregexp.New(`(?i)(^|/)(` +
 	`(service[-_]account|credentials|secrets)\.(json|ya?ml|toml)|[^/]+\.(pem|p12|pfx|keystore|jks)|[^/]*(private|secret)[^/]*\.key|` +
 	`etc/(shadow|gshadow|sudoers)|proc/[^/]+/environ` + `)$`)
 
-// isCredential says that the file named by text holds secrets. A trailing star
+// isCredential reports whether the file named by text holds secrets. A trailing star
 // stands for a file.
 func isCredential(text string) bool {
 	text = strings.TrimPrefix(text, "@")

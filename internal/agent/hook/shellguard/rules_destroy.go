@@ -82,7 +82,7 @@ func (s scene) findTargets(what place) []string {
 	return roots
 }
 
-// next says that the next stage of the pipeline begins with words.
+// next reports whether the next stage of the pipeline begins with words.
 func (s scene) next(words string) bool {
 	if s.stage+1 >= len(s.pipe) {
 		return false

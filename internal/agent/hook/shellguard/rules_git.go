@@ -68,7 +68,7 @@ func losesHistory(s scene) string {
 	return ""
 }
 
-// elsewhereURL says that a git remote is an address and no name, and not this
+// elsewhereURL reports whether a git remote is an address and no name, and not this
 // machine.
 func elsewhereURL(t string) bool {
 	if isLocal(t) || strings.HasPrefix(t, "file://") || path.IsAbs(t) || strings.HasPrefix(t, ".") {
@@ -124,7 +124,7 @@ func sendsRepository(s scene) string {
 	return ""
 }
 
-// wholeRepository says that a source is the workspace or its history.
+// wholeRepository reports whether a source is the workspace or its history.
 func (s scene) wholeRepository(text string) bool {
 	at, full := s.walk.place(text, s.cwd)
 	return at != elsewhere || full != "" && (path.Base(full) == ".git" || s.walk.guard.Workspace == "" && full == s.walk.start)

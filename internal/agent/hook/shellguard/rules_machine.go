@@ -106,7 +106,7 @@ func dropsFirewall(s scene) string {
 	return ""
 }
 
-// downloads says that a call prints what another machine sent, or what it has
+// downloads reports whether a call prints what another machine sent, or what it has
 // decoded: either way nobody has read it.
 func downloads(c call) bool {
 	switch c.name {

@@ -60,10 +60,10 @@ func hostOf(text string) string {
 	return text
 }
 
-// isLocal says that an address is this machine's.
+// isLocal reports whether an address is this machine's.
 func isLocal(text string) bool { return localHost.MatchString(hostOf(text)) }
 
-// local says that a call talks to this very machine, or to a service next door
+// local reports whether a call talks to this very machine, or to a service next door
 // whose name has no dot, and to no other.
 func (c call) local() bool {
 	local := false

@@ -100,7 +100,7 @@ func isShell(name string) bool {
 	return slices.Contains([]string{"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash"}, name)
 }
 
-// isInterpreter says that the program runs what it reads on standard input.
+// isInterpreter reports whether the program runs what it reads on standard input.
 func isInterpreter(name string) bool {
 	if isShell(name) {
 		return true
