@@ -87,9 +87,9 @@ func (c *Client) convert(ctx context.Context, have *github.PullRequest, draft bo
 	return nil
 }
 
-// Hold makes the open pull request a draft, if it is ours and none: a draft is
+// ConvertToDraft makes the open pull request a draft, if it is ours and none: a draft is
 // never merged, whatever the forge was asked for. It costs one call, or none.
-func (c *Client) Hold(ctx context.Context, found Found) error {
+func (c *Client) ConvertToDraft(ctx context.Context, found Found) error {
 	if found.have == nil || foreign(found.have) || found.have.GetDraft() {
 		return nil
 	}

@@ -39,12 +39,12 @@ func (c *Client) addTo(ctx context.Context, have *github.PullRequest, want PullR
 	return slices.Concat(warnings...)
 }
 
-// Complete adds the labels, people and milestone that an open pull request lacks,
+// ApplyMetadata adds the labels, people and milestone that an open pull request lacks,
 // as when a run was ended right after it had made one. Title, body and draft
 // state are left alone, and who has reviewed is not asked again. It costs nothing
 // when all is there, and one call to see who has reviewed. What fails is a
 // warning.
-func (c *Client) Complete(ctx context.Context, found Found, want PullRequest) []string {
+func (c *Client) ApplyMetadata(ctx context.Context, found Found, want PullRequest) []string {
 	have := found.have
 	if have == nil {
 		return nil

@@ -178,8 +178,8 @@ func TestComplete(t *testing.T) {
 			h.sent.reset()
 			next := h.as(t, appToken, "octo/greet")
 			found, err := next.Look(t.Context(), "ralph/x", "main", "")
-			if warnings := next.Complete(t.Context(), found, want); err != nil || len(warnings) > 0 {
-				t.Errorf("Complete() = %q, %v", warnings, err)
+			if warnings := next.ApplyMetadata(t.Context(), found, want); err != nil || len(warnings) > 0 {
+				t.Errorf("ApplyMetadata() = %q, %v", warnings, err)
 			}
 			pr := h.repo.Pulls()[0]
 			if len(pr.Labels) != 2 || !slices.Equal(pr.Assignees, []string{"ann"}) || pr.Reviewers[0] != "ann" || pr.Milestone != 3 {
@@ -193,7 +193,7 @@ func TestComplete(t *testing.T) {
 			}
 		})
 	}
-	if warnings := newHub(t, appToken).client.Complete(t.Context(), forge.Found{}, everything()); warnings != nil {
+	if warnings := newHub(t, appToken).client.ApplyMetadata(t.Context(), forge.Found{}, everything()); warnings != nil {
 		t.Errorf("Complete(none) = %q", warnings)
 	}
 }
