@@ -35,16 +35,20 @@ var packages = map[string]struct {
 	"run/guard":             {[]string{"ralph", "sandbox/proc", "lib/secret"}, "a command becomes a verdict"},
 	"repo/scm":              {[]string{"ralph", "sandbox/proc", "lib/secret"}, "the team's own commit commands"},
 	"repo":                  {[]string{"ralph", "lib/secret", "lib/atomicfile", "repo/branchname", "repo/files", "repo/gitconfig", "repo/gitdir", "repo/history", "repo/index", "repo/inspection", "repo/killed", "repo/lfs", "repo/objects", "repo/overlay", "repo/patch", "repo/printable", "repo/publish", "repo/remote", "repo/signing", "repo/store", "repo/watch", "repo/worktree"}, "a tree becomes commits"},
-	"forge":                 {[]string{"ralph", "lib/secret", "lib/lazyregexp"}, "a record becomes a pull request"},
+	"forge":                 {[]string{"ralph", "forge/api", "forge/gitdata", "forge/joblog", "lib/secret", "lib/lazyregexp"}, "a record becomes a pull request"},
+	"forge/api":             {[]string{"lib/secret", "lib/lazyregexp"}, "requests to the forge, its limits and refusals; knows nothing of what is asked"},
+	"forge/gitdata":         {[]string{"forge/api"}, "commits that the forge makes and signs"},
+	"forge/joblog":          {[]string{"lib/lazyregexp"}, "what matters of the log of a job; pure"},
 	"report":                {[]string{"ralph", "report/doc", "report/memory", "report/words"}, "a record becomes documents"},
 	"report/doc":            {[]string{"ralph"}, "what documents are made of; nothing of runs in it"},
 	"report/words":          {[]string{"ralph", "report/doc"}, "an iteration, a number and a time in words"},
 	"report/memory":         {[]string{"ralph", "report/doc", "report/words"}, "what one run writes for the next"},
 	"report/logs":           {[]string{"ralph", "report/doc", "report/words"}, "what a run says while it goes on"},
 	"actions":               {[]string{"ralph", "lib/secret", "actions/trigger", "lib/lazyregexp"}, "a record becomes outputs, the event file an event"},
-	"tasks":                 {[]string{"ralph", "lib/secret", "lib/atomicfile"}, "a task list: its schema, its transitions, its story to do next"},
+	"tasks":                 {[]string{"ralph", "lib/atomicfile", "lib/lazyregexp"}, "a task list: its schema, its transitions, its story to do next"},
 	"actions/trigger":       {[]string{"ralph", "lib/lazyregexp"}, "what started the run, and what of it becomes a prompt; pure"},
-	"agent/hook":            {[]string{"ralph", "lib/secret", "lib/lazyregexp"}, "answers to the agent CLI's hooks"},
+	"agent/hook":            {[]string{"ralph", "agent/hook/shellguard", "lib/lazyregexp", "lib/printable"}, "answers to the agent CLI's hooks"},
+	"agent/hook/shellguard": {[]string{"lib/lazyregexp", "lib/printable"}, "which shell commands of an agent are refused; pure"},
 	"inspect/content":       {[]string{"ralph", "lib/lazyregexp", "agent/catalog"}, "what of a change may be published: paths, limits, claims; pure"},
 	"inspect/testintegrity": {[]string{"ralph", "lib/lazyregexp"}, "what of a change makes tests and checks say less; pure"},
 	"inspect/secretscan":    {[]string{"ralph", "lib/secret"}, "what must not be published, found in it; pure"},
@@ -102,10 +106,12 @@ var packages = map[string]struct {
 	"cli/output":      {[]string{"config", "ralph", "report", "report/logs", "run", "actions", "lib/secret"}, "prints a run"},
 	"cli": {[]string{
 		"cli/output",
-		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "config", "run/credentials", "cli/demo", "agent/hook", "lib/lazyregexp", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "run", "run/rundir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks",
+		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "lib/lazyregexp", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "run", "run/rundir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks",
 	}, "commands, flags and what is printed"},
 
 	"lib/atomicfile": {nil, "one way of replacing a file, for whoever must not leave half of one, or follow a link"},
+
+	"lib/printable": {nil, "foreign text on one line of ours"},
 
 	"lib/lazyregexp": {nil, "expressions that most starts of the program do not need"},
 
@@ -117,14 +123,14 @@ var owners = map[string]struct{ pkg, why string }{
 	"os/exec":                                {"sandbox/proc", "a child is started and ended in one place"},
 	"gopkg.in/yaml.v3":                       {"config", "one reader of configuration"},
 	"github.com/go-git/go-git/v5":            {"repo, repo/branchname, repo/history, repo/inspection, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/publish, repo/remote, repo/signing, repo/store, repo/worktree", "one owner of the branch"},
-	"github.com/google/go-github/v60/github": {"forge", "one client of the forge"},
+	"github.com/google/go-github/v60/github": {"forge, forge/api, forge/gitdata", "one client of the forge"},
 	"github.com/getkin/kin-openapi":          {"testing/openapi", "a library of tests, kept out of the binary"},
 	"github.com/yuin/goldmark":               {"actions/trigger", "one reader of Markdown; other tests render what we publish"},
 	"github.com/itchyny/gojq":                {"agent/filter", "one interpreter of users' expressions"},
 	"github.com/zricethezav/gitleaks/v8":     {"", "cmd/gen writes its rules into inspect/secretscan; the binary does without its 1.5 MB"},
 	"github.com/pelletier/go-toml/v2":        {"", "cmd/gen reads the rules of gitleaks with it; configuration is YAML"},
 	"github.com/sethvargo/go-githubactions":  {"actions", "one voice to the runner"},
-	"mvdan.cc/sh/v3":                         {"agent/hook", "one reader of shell commands; configuration is no script"},
+	"mvdan.cc/sh/v3":                         {"agent/hook/shellguard", "one reader of shell commands; configuration is no script"},
 }
 
 // testSupport lists the packages for tests: what is theirs alone is not in the

@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
 	"time"
 
@@ -104,7 +105,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 		if err != nil {
 			code = 1
-			rows = append(rows, row{What: m.name, Error: err.Error()})
+			if !slices.ContainsFunc(rows, func(r row) bool { return r.Error != "" }) {
+				rows = append(rows, row{What: m.name, Error: err.Error()})
+			}
 		}
 		b.say("%s: %s", m.name, time.Since(began).Round(100*time.Millisecond))
 		record.Rows = append(record.Rows, rows...)

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +35,12 @@ func (b *bench) open(ctx context.Context, children *proc.Supervisor, dir, name, 
 	if err != nil {
 		return nil, nil, err
 	}
-	done := func() { _ = os.RemoveAll(private) }
+	undo := []func(){func() { _ = os.RemoveAll(private) }}
+	done := func() {
+		for _, f := range slices.Backward(undo) {
+			f()
+		}
+	}
 	temp, store := filepath.Join(private, "tmp"), filepath.Join(private, "store")
 	if err := errors.Join(os.Mkdir(temp, 0o700), os.Mkdir(store, 0o700)); err != nil {
 		done()
@@ -50,20 +56,19 @@ func (b *bench) open(ctx context.Context, children *proc.Supervisor, dir, name, 
 		done()
 		return nil, nil, err
 	}
-	closeAll := func() { _ = r.Close(); done() }
-	if err := r.CanPush(ctx); err != nil {
-		closeAll()
+	undo = append(undo, func() { _ = r.Close() })
+	err = r.CanPush(ctx)
+	if err == nil {
+		_, err = r.Begin(ctx)
+	}
+	if err == nil {
+		err = r.Mark(ctx)
+	}
+	if err != nil {
+		done()
 		return nil, nil, err
 	}
-	if _, err := r.Begin(ctx); err != nil {
-		closeAll()
-		return nil, nil, err
-	}
-	if err := r.Mark(ctx); err != nil {
-		closeAll()
-		return nil, nil, err
-	}
-	return r, closeAll, nil
+	return r, done, nil
 }
 
 // save takes a snapshot and makes a pushed commit of it.
@@ -106,43 +111,34 @@ func (b *bench) checkpoint(ctx context.Context) ([]row, error) {
 	}
 	defer closeAll()
 	round := 0
-	ours := func() (float64, error) {
-		round++
-		if err := change(oursDir, bigFiles, round); err != nil {
-			return 0, err
+	changed := func(dir string, save func() error) func() (float64, error) {
+		return func() (float64, error) {
+			round++
+			if err := change(dir, bigFiles, round); err != nil {
+				return 0, err
+			}
+			began := time.Now()
+			err := save()
+			return ms(time.Since(began)), err
 		}
-		began := time.Now()
-		err := save(ctx, r, round)
-		return ms(time.Since(began)), err
 	}
-	theirs := func() (float64, error) {
-		round++
-		if err := change(gitDir, bigFiles, round); err != nil {
-			return 0, err
+	ours := changed(oursDir, func() error { return save(ctx, r, round) })
+	theirs := changed(gitDir, func() error {
+		for _, args := range [][]string{{"add", "-A"}, {"commit", "-q", "-m", "round"}, {"push", "-q", "origin", "plain"}} {
+			if err := b.git(ctx, gitDir, args...); err != nil {
+				return err
+			}
 		}
-		began := time.Now()
-		err := b.git(ctx, gitDir, "add", "-A")
-		if err == nil {
-			err = b.git(ctx, gitDir, "commit", "-q", "-m", "round")
-		}
-		if err == nil {
-			err = b.git(ctx, gitDir, "push", "-q", "origin", "plain")
-		}
-		return ms(time.Since(began)), err
-	}
+		return nil
+	})
 	if _, _, err := inTurns(1, ours, theirs); err != nil { // makes the branches, and the caches warm
 		return nil, err
 	}
-	a, c, err := inTurns(rounds, ours, theirs)
-	if err != nil {
-		return nil, err
-	}
-	git := measured("ms", c)
-	return []row{{
-		What: "snapshot + checkpoint + push, 50,000 files, 20 changed", Ours: measured("ms", a),
-		Comparison: "git add -A && git commit && git push", Theirs: &git, Target: target{AtMost: 1, Ratio: true},
+	one, err := row{
+		What: "snapshot + checkpoint + push, 50,000 files, 20 changed", Comparison: "git add -A && git commit && git push", Target: target{AtMost: 1, Ratio: true},
 		Note: "The same git http-backend on loopback, with the token of the checkout. The guest's git is a supervised child.",
-	}}, nil
+	}.compare(rounds, ours, theirs)
+	return []row{one}, err
 }
 
 // publication is one comparison with create-pull-request.
@@ -222,14 +218,16 @@ func (b *bench) publishRows(ctx context.Context, p publication) ([]row, error) {
 	}
 	b.forge.delay.Store(int64(p.far))
 	defer b.forge.delay.Store(0)
-	a, c, err := inTurns(p.rounds, ours, theirs)
-	if err != nil {
-		return nil, err
-	}
-	return p.rows(measured("ms", steps), measured("ms", a), measured("ms", c)), nil
+	all, err := row{
+		Comparison: "git and API calls of create-pull-request (an equivalent)",
+		Note:       "Ours with all that comes before the loop: pre-flight of API and token, look at the server, import of the repository. The comparison is not create-pull-request itself: its git commands and its API calls in their order, as on a runner of one's own (elsewhere it does not prune), started directly, without the start of Node.",
+	}.compare(p.rounds, ours, theirs)
+	return p.rows(measured("ms", steps), all), err
 }
 
-func (p publication) rows(step, whole, cpr value) []row {
+// rows are one row for pre-flight and publishing, and, where nothing else differs,
+// one for publishing alone.
+func (p publication) rows(step value, all row) []row {
 	what := fmt.Sprintf("pull request created, %d files, 20 changed", p.files)
 	if p.update {
 		what = strings.Replace(what, "created", "updated", 1)
@@ -237,18 +235,14 @@ func (p publication) rows(step, whole, cpr value) []row {
 	if p.far > 0 {
 		what += fmt.Sprintf(", %s per request", p.far)
 	}
-	const by = "git and API calls of create-pull-request (an equivalent)"
-	all := row{
-		What: what + ": pre-flight and publishing", Ours: whole, Comparison: by, Theirs: &cpr,
-		Note: "Ours with all that comes before the loop: pre-flight of API and token, look at the server, import of the repository. The comparison is not create-pull-request itself: its git commands and its API calls in their order, as on a runner of one's own (elsewhere it does not prune), started directly, without the start of Node.",
-	}
+	all.What = what + ": pre-flight and publishing"
 	if p.files == smallFiles {
 		all.Target = target{AtMost: 0.6, Ratio: true}
 	}
 	if p.update || p.far > 0 {
 		return []row{all}
 	}
-	return []row{{What: what + ": commit, push, pull request", Ours: step, Comparison: by, Theirs: &cpr, Target: target{AtMost: 0.5, Ratio: true}}, all}
+	return []row{{What: what + ": commit, push, pull request", Ours: step, Comparison: all.Comparison, Theirs: all.Theirs, Target: target{AtMost: 0.5, Ratio: true}}, all}
 }
 
 // publishOnce gives the time of the publishing step, and with what precedes

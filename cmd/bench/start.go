@@ -39,7 +39,7 @@ func (b *bench) start(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	fifo := filepath.Join(dir, ".git", "started") // inside the walls, outside of what is committed
+	fifo := filepath.Join(dir, "started") // inside the walls; git commits none
 	if err := syscall.Mkfifo(fifo, 0o666); err != nil {
 		return nil, err
 	}
@@ -75,39 +75,26 @@ func (b *bench) start(ctx context.Context) ([]row, error) {
 		}
 		return 0, fmt.Errorf("%s: %w\n%s", cmd.Path, err, text)
 	}
-	commits := func() (float64, error) { return until(b.run(ctx, dir, agent, "--commit", "each-iteration")) }
-	desk := func() (float64, error) { return until(b.run(ctx, dir, agent, "--isolation", "off")) }
-	walled := func() (float64, error) { return until(b.run(ctx, dir, agent, "--isolation", "auto")) }
 	bare := func() (float64, error) { return until(b.command(ctx, dir, agent)) }
-	ours, theirs, err := inTurns(rounds, desk, bare)
-	if err != nil {
-		return nil, err
+	var rows []row
+	for _, way := range []struct {
+		rounds        int
+		option, value string
+		what, note    string
+		target        target
+	}{
+		{rounds, "--isolation", "off", "binary start to agent start, `ralph run`", "The agent is a shell script whose first words go into a FIFO; both sides include the start of the shell. Twenty files, no remote.", target{AtMost: 25, Unit: "ms"}},
+		{rounds / 2, "--commit", "each-iteration", "the same with --commit each-iteration", "Looks at the repository and attaches a branch first.", target{}},
+		{rounds / 2, "--isolation", "auto", "the same with --isolation auto", "", target{}},
+	} {
+		one, err := row{What: way.what, Comparison: "the same agent started directly", Target: way.target, Note: way.note}.compare(way.rounds,
+			func() (float64, error) { return until(b.run(ctx, dir, agent, way.option, way.value)) }, bare)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, one)
 	}
-	behind, theirsToo, err := inTurns(rounds/2, walled, bare)
-	if err != nil {
-		return nil, err
-	}
-	committing, theirsThen, err := inTurns(rounds/2, commits, bare)
-	if err != nil {
-		return nil, err
-	}
-	direct, directToo, directThen := measured("ms", theirs), measured("ms", theirsToo), measured("ms", theirsThen)
-	return []row{
-		{
-			What: "binary start to agent start, `ralph run`", Ours: measured("ms", ours),
-			Comparison: "the same agent started directly", Theirs: &direct, Target: target{AtMost: 25, Unit: "ms"},
-			Note: "The agent is a shell script whose first words go into a FIFO; both sides include the start of the shell. Twenty files, no remote.",
-		},
-		{
-			What: "the same with --commit each-iteration", Ours: measured("ms", committing),
-			Comparison: "the same agent started directly", Theirs: &directThen,
-			Note: "Looks at the repository and attaches a branch first.",
-		},
-		{
-			What: "the same with --isolation auto", Ours: measured("ms", behind),
-			Comparison: "the same agent started directly", Theirs: &directToo,
-		},
-	}, nil
+	return rows, nil
 }
 
 // run is one `ralph run` of one iteration with a text agent.

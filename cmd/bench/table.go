@@ -135,6 +135,17 @@ func inTurns(n int, ours, theirs func() (float64, error)) (a, b []float64, err e
 	return a, b, err
 }
 
+// compare fills a row with n samples of each function, in milliseconds.
+func (r row) compare(n int, ours, theirs func() (float64, error)) (row, error) {
+	a, b, err := inTurns(n, ours, theirs)
+	bare := measured("ms", b)
+	r.Ours, r.Theirs = measured("ms", a), &bare
+	if err != nil {
+		r.Error = err.Error()
+	}
+	return r, err
+}
+
 // print writes the table for people. It is also good Markdown.
 func (r record) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%s\n\n", r.Machine)

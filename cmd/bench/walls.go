@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -55,30 +56,23 @@ func (b *bench) walls(ctx context.Context) ([]row, error) {
 		return nil, err
 	}
 	defer done()
-	with, without, err := inTurns(150, child(ctx, walled, trivial()...), child(ctx, open, trivial()...))
+	r, err := row{
+		What: "what the walls add to the start of a child", Comparison: "the same child supervised, without walls", Target: target{AtMost: 5, Unit: "ms"},
+	}.compare(150, child(ctx, walled, trivial()...), child(ctx, open, trivial()...))
 	if err != nil {
 		return nil, err
 	}
-	added := make([]float64, len(with))
-	for i := range with {
-		added[i] = with[i] - without[i]
+	r.Ratio = r.Ours.Median / r.Theirs.Median
+	r.Note = fmt.Sprintf("File walls, system calls and network. From the order to start /bin/echo to its end, wall clock. With walls the median is %s.", r.Ours)
+	for i, without := range r.Theirs.Samples {
+		r.Ours.Samples[i] -= without
 	}
-	theirs := measured("ms", without)
-	rows := []row{{
-		What: "what the walls add to the start of a child", Ours: measured("ms", added),
-		Comparison: "the same child supervised, without walls", Theirs: &theirs, Ratio: median(with) / median(without), Target: target{AtMost: 5, Unit: "ms"},
-		Note: fmt.Sprintf("File walls, system calls and network. From the order to start /bin/echo to its end, wall clock. With walls the median is %s.", measured("ms", with)),
-	}}
+	r.Ours = measured("ms", r.Ours.Samples)
 	const output = "head -c 100000000 /dev/zero"
-	with, without, err = inTurns(15, child(ctx, walled, "/bin/sh", "-c", output), child(ctx, open, "/bin/sh", "-c", output))
-	if err != nil {
-		return rows, err
-	}
-	bare := measured("ms", without)
-	return append(rows, row{
-		What: "100 MB of output from behind the walls", Ours: measured("ms", with),
-		Comparison: "the same without walls", Theirs: &bare, Ratio: median(with) / median(without), Target: target{AtMost: 1.05, Ratio: true},
-	}), nil
+	printed, err := row{
+		What: "100 MB of output from behind the walls", Comparison: "the same without walls", Target: target{AtMost: 1.05, Ratio: true},
+	}.compare(15, child(ctx, walled, "/bin/sh", "-c", output), child(ctx, open, "/bin/sh", "-c", output))
+	return []row{r, printed}, err
 }
 
 // proxy compares a download through the proxy with one that goes straight to the
@@ -131,15 +125,12 @@ func (b *bench) proxy(ctx context.Context) ([]row, error) {
 		{"100 MB as a plain request, as fast as loopback goes", "", loopback, plain(), target{}},
 	} {
 		through, straight := &http.Client{Transport: way.transport}, &http.Client{Transport: &http.Transport{}}
-		ours, theirs, err := inTurns(9, download(ctx, through, address+way.path), download(ctx, straight, address+way.path))
+		one, err := row{What: way.what, Comparison: "straight to the server", Target: way.target, Note: way.note}.compare(9,
+			download(ctx, through, address+way.path), download(ctx, straight, address+way.path))
 		if err != nil {
 			return rows, err
 		}
-		beside := measured("ms", theirs)
-		rows = append(rows, row{
-			What: way.what, Ours: measured("ms", ours), Comparison: "straight to the server", Theirs: &beside,
-			Ratio: median(ours) / median(theirs), Target: way.target, Note: way.note,
-		})
+		rows = append(rows, one)
 		way.transport.CloseIdleConnections()
 	}
 	return rows, nil
@@ -157,18 +148,14 @@ func connect(ctx context.Context, proxy, to string) (net.Conn, error) {
 		_ = c.Close()
 		return nil, err
 	}
-	answer := make([]byte, 0, 256)
-	one := make([]byte, 1) // not a byte of the tunnel itself
-	for len(answer) < 4 || string(answer[len(answer)-4:]) != "\r\n\r\n" {
-		if _, err := io.ReadFull(c, one); err != nil {
-			_ = c.Close()
-			return nil, err
-		}
-		answer = append(answer, one[0])
+	// The tunnel is silent until the client speaks: nothing of it is read here.
+	answer, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: http.MethodConnect})
+	if err == nil && answer.StatusCode != http.StatusOK {
+		err = fmt.Errorf("the proxy says %s", answer.Status)
 	}
-	if len(answer) < 12 || string(answer[9:12]) != "200" {
+	if err != nil {
 		_ = c.Close()
-		return nil, fmt.Errorf("the proxy says %.80q", answer)
+		return nil, err
 	}
 	return c, nil
 }

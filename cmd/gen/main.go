@@ -105,6 +105,9 @@ func blocks() map[string]func() string {
 		"agents-hosts":       hostsTable,
 		"agents-api-keys":    apiKeysTable,
 		"agents-image":       imageVersions,
+		"hook-thresholds":    thresholdsTable,
+		"hook-kinds":         kindsTable,
+		"hook-evasions":      evasionsTable,
 	}
 }
 

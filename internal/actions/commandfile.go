@@ -11,12 +11,12 @@ import (
 	"syscall"
 )
 
-// ErrChanged says that somebody else wrote to a file that is ours for the
+// ErrChanged means that somebody else wrote to a file that is ours for the
 // length of the step, or put another one in its place. It is as it should be
 // again.
 var ErrChanged = errors.New("changed by something else than ralph")
 
-// ErrReplaced says that another file stands where the runner will read, and
+// ErrReplaced means that another file stands where the runner will read, and
 // that ours could not be put back.
 var ErrReplaced = errors.New("replaced by something else than ralph")
 

@@ -41,24 +41,13 @@ type Context struct {
 	ServerURL  string
 	APIURL     string
 	GraphQLURL string
-	Workspace  string
 
 	RunID      string
-	RunNumber  string
 	RunAttempt string
 	Workflow   string
-	Job        string
 
-	Actor     string
-	ActorID   string
-	EventName string
-	EventPath string
-
-	Ref     string
-	RefName string
-	HeadRef string
-	BaseRef string
-	SHA     string
+	Actor   string
+	ActorID string
 }
 
 // Context reads the environment. go-githubactions would also read the event,
@@ -71,25 +60,8 @@ func (r *Runner) Context() Context {
 		return r.getenv(name)
 	})).Context() // errors: numbers that are none, which become ""
 	return Context{
-		Repository: lib.Repository,
-		ServerURL:  strings.TrimRight(lib.ServerURL, "/"),
-		APIURL:     strings.TrimRight(lib.APIURL, "/"),
-		GraphQLURL: lib.GraphqlURL,
-		Workspace:  lib.Workspace,
-		RunID:      number(lib.RunID),
-		RunNumber:  number(lib.RunNumber),
-		RunAttempt: number(lib.RunAttempt),
-		Workflow:   lib.Workflow,
-		Job:        lib.Job,
-		Actor:      lib.Actor,
-		ActorID:    lib.ActorID,
-		EventName:  lib.EventName,
-		EventPath:  r.getenv("GITHUB_EVENT_PATH"),
-		Ref:        lib.Ref,
-		RefName:    lib.RefName,
-		HeadRef:    lib.HeadRef,
-		BaseRef:    lib.BaseRef,
-		SHA:        lib.SHA,
+		Repository: lib.Repository, ServerURL: strings.TrimRight(lib.ServerURL, "/"), APIURL: strings.TrimRight(lib.APIURL, "/"), GraphQLURL: lib.GraphqlURL,
+		RunID: number(lib.RunID), RunAttempt: number(lib.RunAttempt), Workflow: lib.Workflow, Actor: lib.Actor, ActorID: lib.ActorID,
 	}
 }
 

@@ -99,7 +99,7 @@ func sequence(line []byte) int {
 	return 0
 }
 
-// hidden says that a character cannot be seen, or changes how others are.
+// hidden reports whether a character cannot be seen, or changes how others are.
 func hidden(r rune) bool {
 	switch {
 	case r == '\t':

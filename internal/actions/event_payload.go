@@ -44,15 +44,20 @@ type label struct {
 	Name string `json:"name"`
 }
 
+// thread is what issues and pull requests have in common.
+type thread struct {
+	Number   int      `json:"number"`
+	Title    string   `json:"title"`
+	Body     string   `json:"body"`
+	User     *account `json:"user"`
+	State    string   `json:"state"`
+	Locked   bool     `json:"locked"`
+	IsLocked bool     `json:"is_locked"` // Gitea
+	Labels   []label  `json:"labels"`
+}
+
 type issue struct {
-	Number      int             `json:"number"`
-	Title       string          `json:"title"`
-	Body        string          `json:"body"`
-	User        *account        `json:"user"`
-	State       string          `json:"state"`
-	Locked      bool            `json:"locked"`
-	IsLocked    bool            `json:"is_locked"` // Gitea
-	Labels      []label         `json:"labels"`
+	thread
 	PullRequest json.RawMessage `json:"pull_request"` // there when it is one
 }
 
@@ -64,16 +69,9 @@ type comment struct {
 }
 
 type pullRequest struct {
-	Number   int      `json:"number"`
-	Title    string   `json:"title"`
-	Body     string   `json:"body"`
-	User     *account `json:"user"`
-	State    string   `json:"state"`
-	Locked   bool     `json:"locked"`
-	IsLocked bool     `json:"is_locked"` // Gitea
-	Labels   []label  `json:"labels"`
-	Head     side     `json:"head"`
-	Base     side     `json:"base"`
+	thread
+	Head side `json:"head"`
+	Base side `json:"base"`
 }
 
 type side struct {
@@ -195,7 +193,7 @@ func names(labels []label) []string {
 	return all
 }
 
-// there says that a value is in the payload.
+// there reports whether a value is in the payload.
 func there(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 // inputs are those of a workflow_dispatch. Values that are no strings, as the

@@ -2,6 +2,7 @@ package actions
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"path/filepath"
@@ -22,7 +23,7 @@ import (
 // the value is written and foreign text is gone; after any other it is not
 // written.
 func (r *Runner) SetOutput(name, value string) error {
-	valid, ok := outputs(name)
+	valid, ok := outputs()[name]
 	if !ok {
 		return fmt.Errorf("output %q is not one of this action's", name)
 	}
@@ -37,44 +38,27 @@ func (r *Runner) SetOutput(name, value string) error {
 }
 
 // OutputNames lists the names SetOutput takes, sorted.
-func OutputNames() []string {
-	return []string{
-		"branch", "checks", "completed", "cost-usd", "duration-seconds", "head-sha",
-		"input-tokens", "iterations", "output-tokens", "pull-request-branch", "pull-request-commits-verified",
-		"pull-request-head-sha", "pull-request-number",
-		"pull-request-operation", "pull-request-url", "report-path", "status",
+func OutputNames() []string { return slices.Sorted(maps.Keys(outputs())) }
+
+// outputs are the checks of the outputs' values, by their names.
+func outputs() map[string]func(string) bool {
+	isBool := func(v string) bool { return v == "true" || v == "false" }
+	// A branch's name is one that a shell takes for one word, because outputs end up in
+	// run: lines.
+	isBranch := func(v string) bool { return ralph.CheckBranch(v) == nil }
+	return map[string]func(string) bool{
+		"status":    func(v string) bool { return ralph.Outcome(v).Known() },
+		"checks":    oneOf(ralph.ChecksPassed, ralph.ChecksFailed, ralph.ChecksPending, ralph.ChecksNone),
+		"completed": isBool, "iterations": integer.MatchString, "input-tokens": orUnknown(integer), "output-tokens": orUnknown(integer),
+		"cost-usd": orUnknown(decimal), "duration-seconds": decimal.MatchString, "branch": isBranch, "head-sha": sha.MatchString, "report-path": isPath,
+		"pull-request-number": integer.MatchString, "pull-request-url": isURL, "pull-request-branch": isBranch, "pull-request-head-sha": sha.MatchString,
+		"pull-request-commits-verified": isBool,
+		"pull-request-operation":        oneOf(ralph.OperationNone, ralph.OperationCreated, ralph.OperationUpdated, ralph.OperationClosed),
 	}
 }
 
-// outputs gives the check of an output's values.
-func outputs(name string) (valid func(string) bool, ok bool) {
-	switch name {
-	case "status":
-		return isStatus, true
-	case "checks":
-		return isChecks, true
-	case "completed", "pull-request-commits-verified":
-		return func(v string) bool { return v == "true" || v == "false" }, true
-	case "iterations", "pull-request-number":
-		return integer.MatchString, true
-	case "input-tokens", "output-tokens":
-		return orUnknown(integer), true
-	case "cost-usd":
-		return orUnknown(decimal), true
-	case "duration-seconds":
-		return decimal.MatchString, true
-	case "branch", "pull-request-branch":
-		return isBranch, true
-	case "head-sha", "pull-request-head-sha":
-		return sha.MatchString, true
-	case "pull-request-url":
-		return isURL, true
-	case "pull-request-operation":
-		return isOperation, true
-	case "report-path":
-		return isPath, true
-	}
-	return nil, false
+func oneOf[T ~string](words ...T) func(string) bool {
+	return func(v string) bool { return slices.Contains(words, T(v)) }
 }
 
 var (
@@ -88,29 +72,11 @@ func orUnknown(re *lazyregexp.Regexp) func(string) bool {
 	return func(v string) bool { return v == "unknown" || re.MatchString(v) }
 }
 
-func isStatus(v string) bool { return ralph.Outcome(v).Known() }
-
-func isChecks(v string) bool {
-	return slices.Contains([]ralph.ChecksState{
-		ralph.ChecksPassed, ralph.ChecksFailed, ralph.ChecksPending, ralph.ChecksNone,
-	}, ralph.ChecksState(v))
-}
-
-func isOperation(v string) bool {
-	return slices.Contains([]ralph.Operation{
-		ralph.OperationNone, ralph.OperationCreated, ralph.OperationUpdated, ralph.OperationClosed,
-	}, ralph.Operation(v))
-}
-
-// isBranch holds for names that a shell takes for one word, because outputs end
-// up in run: lines.
-func isBranch(v string) bool { return ralph.CheckBranch(v) == nil }
-
 func isPath(v string) bool {
 	return isName(v, "._/", " ._/+@#=,~:-") && path.Clean(v) == v && (path.IsAbs(v) || filepath.IsLocal(v))
 }
 
-// isName says that v is made of letters, marks, digits and the given others, of
+// isName reports whether v is made of letters, marks, digits and the given others, of
 // which some may stand first. A regular expression with these classes and a
 // count costs 10 MB and tens of milliseconds at every start of the binary.
 func isName(v, first, others string) bool {

@@ -48,7 +48,7 @@ type Runner struct {
 	summary *commandFile
 }
 
-// Detect says that an Actions runner started us.
+// Detect reports whether an Actions runner started us.
 func Detect(getenv func(string) string) bool { return getenv("GITHUB_ACTIONS") == "true" }
 
 // New opens the files for outputs and summary, which must happen before the

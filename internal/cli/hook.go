@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/org/ralph-action/internal/agent/hook"
+	"github.com/org/ralph-action/internal/agent/hook/shellguard"
 )
 
 // hookPatience is how long a hook waits for its input: the CLI writes it at once
@@ -73,7 +74,7 @@ func (a *app) hook(words []string) (answer hook.Answer) {
 		return a.hookSlash(in, err)
 	case hook.PreToolUse:
 		p := findProject(a.startFolders(in.CWD))
-		guard := hook.Guard{Home: a.getenv("HOME"), Workspace: p.dir, Loop: a.loops(p, in.SessionID)}
+		guard := shellguard.Guard{Home: a.getenv("HOME"), Workspace: p.dir, Loop: a.loops(p, in.SessionID)}
 		return hook.Hook{Guard: guard}.Reply(event, in, err)
 	}
 	window, odd := hook.ParseWindow(a.getenv("CLAUDE_CONTEXT_WINDOW"))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-github/v60/github"
 
+	"github.com/org/ralph-action/internal/forge/api"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -25,17 +26,17 @@ func (c *Client) AutoMerge(ctx context.Context, pr ralph.PullRequest, method str
 	switch method {
 	case "", "MERGE", "SQUASH", "REBASE":
 	default:
-		return pr, fmt.Errorf("%s in %s: there is no way to merge called %q: want MERGE, SQUASH or REBASE", operation, c.where(), method)
+		return pr, fmt.Errorf("%s in %s: there is no way to merge called %q: want MERGE, SQUASH or REBASE", operation, c.api.Where(), method)
 	}
-	if c.graphQLURL == "" {
-		return pr, fmt.Errorf("%s in %s: the forge has no GraphQL API, by which it is asked: set GITHUB_GRAPHQL_URL, or turn it on by hand", operation, c.where())
+	if !c.api.HasGraphQL() {
+		return pr, fmt.Errorf("%s in %s: the forge has no GraphQL API, by which it is asked: set GITHUB_GRAPHQL_URL, or turn it on by hand", operation, c.api.Where())
 	}
 	node, err := c.node(ctx, pr.Number)
 	if err != nil {
-		return pr, c.explain(operation, "pull-requests: read", err)
+		return pr, c.api.Explain(operation, "pull-requests: read", err)
 	}
 	if node == "" {
-		return pr, fmt.Errorf("%s in %s: the forge has no auto-merge in the way of GitHub: turn it on by hand", operation, c.where())
+		return pr, fmt.Errorf("%s in %s: the forge has no auto-merge in the way of GitHub: turn it on by hand", operation, c.api.Where())
 	}
 	declare, give := "", ""
 	variables := map[string]any{"id": node}
@@ -51,11 +52,11 @@ func (c *Client) AutoMerge(ctx context.Context, pr ralph.PullRequest, method str
 			} `json:"pullRequest"`
 		} `json:"enablePullRequestAutoMerge"`
 	}
-	if err := c.graphQL(ctx, query, variables, &data); err != nil {
+	if err := c.api.GraphQL(ctx, query, variables, &data); err != nil {
 		return pr, c.explainAutoMerge(operation, err)
 	}
 	if data.Enable.PullRequest.Request == nil {
-		return pr, fmt.Errorf("%s in %s: the forge took it and changed nothing: turn it on by hand", operation, c.where())
+		return pr, fmt.Errorf("%s in %s: the forge took it and changed nothing: turn it on by hand", operation, c.api.Where())
 	}
 	pr.AutoMerge = true
 	return pr, nil
@@ -70,7 +71,7 @@ func (c *Client) node(ctx context.Context, number int) (string, error) {
 		return id, nil
 	}
 	have := new(github.PullRequest)
-	err := c.call(ctx, http.MethodGet, c.path("/pulls/%d", number), nil, have)
+	err := c.api.Call(ctx, http.MethodGet, c.api.Path("/pulls/%d", number), nil, have)
 	if err == nil {
 		c.remember(have)
 	}
@@ -80,13 +81,13 @@ func (c *Client) node(ctx context.Context, number int) (string, error) {
 // explainAutoMerge knows GitHub's refusals by their words: there is nothing else
 // to tell them by.
 func (c *Client) explainAutoMerge(operation string, err error) error {
-	var refused *graphQLError
-	if !errors.As(err, &refused) || refused.kind == "FORBIDDEN" {
-		return c.explainGraphQL(operation, "contents: write and pull-requests: write", err)
+	var refused *api.GraphQLError
+	if !errors.As(err, &refused) || refused.Kind == "FORBIDDEN" {
+		return c.api.ExplainGraphQL(operation, "contents: write and pull-requests: write", err)
 	}
-	settings := c.serverURL.JoinPath(c.owner, c.name, "settings").String()
+	settings := c.api.ServerURL.JoinPath(c.api.Owner, c.api.Name, "settings").String()
 	because := func(reason string) error {
-		return fmt.Errorf("%s in %s: the forge refused it (%q): %s", operation, c.where(), refused.said, reason)
+		return fmt.Errorf("%s in %s: the forge refused it (%q): %s", operation, c.api.Where(), refused.Said, reason)
 	}
 	for _, known := range []struct{ words, reason string }{
 		{"Auto merge is not allowed", "turn on \"Allow auto-merge\" under Settings > General > Pull Requests (" + settings + ")"},
@@ -99,7 +100,7 @@ func (c *Client) explainAutoMerge(operation string, err error) error {
 		{"Merge method", "the repository does not allow this way to merge: choose another, or allow it under Settings > General > Pull Requests (" + settings + ")"},
 		{"not allowed on this repository", "the repository does not allow this way to merge: choose another, or allow it under Settings > General > Pull Requests (" + settings + ")"},
 	} {
-		if strings.Contains(refused.said, known.words) {
+		if strings.Contains(refused.Said, known.words) {
 			return because(known.reason)
 		}
 	}

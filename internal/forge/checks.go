@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-github/v60/github"
 
+	"github.com/org/ralph-action/internal/forge/api"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -45,7 +46,7 @@ type Failure struct {
 	annotations bool
 }
 
-// Fixable says that another commit may turn the failure into a success. A check
+// Fixable reports whether another commit may turn the failure into a success. A check
 // that was cancelled, forgotten, or waits for a person says nothing of the work.
 func (f Failure) Fixable() bool {
 	switch f.Conclusion {
@@ -84,7 +85,7 @@ var shaPattern = lazyregexp.New(`^[0-9a-f]{40}([0-9a-f]{24})?$`)
 // on the commit, has not finished, even if another one failed.
 func (c *Client) Checks(ctx context.Context, sha string, o CheckOptions) (Checks, error) {
 	if !shaPattern.MatchString(sha) {
-		return Checks{}, fmt.Errorf("look at the checks of %q in %s: want the full id of a commit", c.transport.clean(sha), c.where())
+		return Checks{}, fmt.Errorf("look at the checks of %q in %s: want the full id of a commit", c.api.Clean(sha), c.api.Where())
 	}
 	return c.newLook(sha, o).take(ctx)
 }
@@ -95,7 +96,7 @@ func (c *Client) Checks(ctx context.Context, sha string, o CheckOptions) (Checks
 // nothing new costs no rate limit on GitHub.
 func (c *Client) WaitChecks(ctx context.Context, sha string, o CheckOptions) (Checks, error) {
 	if !shaPattern.MatchString(sha) {
-		return Checks{}, fmt.Errorf("wait for the checks of %q in %s: want the full id of a commit", c.transport.clean(sha), c.where())
+		return Checks{}, fmt.Errorf("wait for the checks of %q in %s: want the full id of a commit", c.api.Clean(sha), c.api.Where())
 	}
 	look := c.newLook(sha, o)
 	last := Checks{Checks: ralph.Checks{SHA: sha, State: ralph.ChecksPending}}
@@ -121,14 +122,14 @@ func (c *Client) WaitChecks(ctx context.Context, sha string, o CheckOptions) (Ch
 			o.Progress(line)
 			told = line
 		}
-		wait := jitter(min(interval, maxPoll))
+		wait := api.Jitter(min(interval, maxPoll))
 		if now.State != ralph.ChecksPending {
 			wait = min(wait, max(o.Grace-time.Since(started), time.Second))
 		}
 		if until, ok := ctx.Deadline(); ok {
 			wait = min(wait, max(time.Until(until)-lastLook, lastLook))
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := api.Sleep(ctx, wait); err != nil {
 			return last.unfinished(), late(ctx)
 		}
 	}
@@ -219,7 +220,7 @@ type finding struct {
 // checkOrigin is what a check run belongs to.
 type checkOrigin struct{ run, suite int64 } // ids; 0: none that is known
 
-// is says that a check run is of this workflow run.
+// is reports whether a check run is of this workflow run.
 func (o checkOrigin) is(run *github.WorkflowRun) bool {
 	if o.run != 0 {
 		return o.run == run.GetID()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-github/v60/github"
 
+	"github.com/org/ralph-action/internal/forge/api"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
@@ -80,7 +81,7 @@ func (l *checkLook) take(ctx context.Context) (Checks, error) {
 
 // get reads one page, and says which one is the next; 0: none.
 func (l *checkLook) get(ctx context.Context, path string, out any) (int, error) {
-	req, err := l.c.api.NewRequest(http.MethodGet, path, nil)
+	req, err := l.c.api.GitHub.NewRequest(http.MethodGet, path, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -89,8 +90,8 @@ func (l *checkLook) get(ctx context.Context, path string, out any) (int, error) 
 		req.Header.Set("If-None-Match", before.tag)
 	}
 	var body bytes.Buffer
-	resp, err := l.c.api.Do(ctx, req, &body)
-	if have && status(err) == http.StatusNotModified {
+	resp, err := l.c.api.GitHub.Do(ctx, req, &body)
+	if have && api.Status(err) == http.StatusNotModified {
 		return before.next, json.Unmarshal(before.body, out)
 	}
 	if err != nil {
@@ -109,9 +110,9 @@ func (l *checkLook) get(ctx context.Context, path string, out any) (int, error) 
 // explain marks the failures that may pass: the forge is down, or does not know
 // a commit yet that was pushed a moment ago (404, 422).
 func (l *checkLook) explain(operation, permission string, err error) error {
-	explained := l.c.explain(operation+" of "+l.sha[:7], permission, err)
-	var gaveUp *gaveUpError
-	if code := status(err); errors.As(err, &gaveUp) || code == http.StatusNotFound || code == http.StatusUnprocessableEntity {
+	explained := l.c.api.Explain(operation+" of "+l.sha[:7], permission, err)
+	var gaveUp *api.GaveUpError
+	if code := api.Status(err); errors.As(err, &gaveUp) || code == http.StatusNotFound || code == http.StatusUnprocessableEntity {
 		return &outageError{explained}
 	}
 	return explained
@@ -131,7 +132,7 @@ func (l *checkLook) statuses(ctx context.Context) ([]finding, error) {
 				TargetURL   string `json:"target_url"`
 			} `json:"statuses"`
 		}
-		next, err := l.get(ctx, l.c.path("/commits/%s/status?per_page=100&page=%d", l.sha, page), &answer)
+		next, err := l.get(ctx, l.c.api.Path("/commits/%s/status?per_page=100&page=%d", l.sha, page), &answer)
 		if err != nil {
 			return nil, l.explain("read the statuses", "statuses: read", err)
 		}
@@ -146,7 +147,7 @@ func (l *checkLook) statuses(ctx context.Context) ([]finding, error) {
 				state = status.Status
 			}
 			all = append(all, finding{
-				Failure:  Failure{Name: name, Conclusion: l.c.transport.clean(state), URL: webAddress(status.TargetURL), text: status.Description},
+				Failure:  Failure{Name: name, Conclusion: l.c.api.Clean(state), URL: webAddress(status.TargetURL), text: status.Description},
 				standing: statusStands(state),
 			})
 		}
@@ -171,8 +172,8 @@ func (l *checkLook) checkRuns(ctx context.Context) ([]finding, error) {
 	newest := map[key]*github.CheckRun{}
 	for page := 1; page <= maxCheckPages; page++ {
 		var answer github.ListCheckRunsResults
-		next, err := l.get(ctx, l.c.path("/commits/%s/check-runs?filter=latest&per_page=100&page=%d", l.sha, page), &answer)
-		if status(err) == http.StatusNotFound && page == 1 {
+		next, err := l.get(ctx, l.c.api.Path("/commits/%s/check-runs?filter=latest&per_page=100&page=%d", l.sha, page), &answer)
+		if api.Status(err) == http.StatusNotFound && page == 1 {
 			// The statuses of the same commit were there: a forge like Gitea.
 			l.noCheckRuns, l.noWorkflows = true, true
 			return nil, nil
@@ -210,7 +211,7 @@ func (l *checkLook) checkRuns(ctx context.Context) ([]finding, error) {
 func (l *checkLook) checkRun(name string, run *github.CheckRun) finding {
 	check := finding{
 		Failure: Failure{
-			Name: name, Conclusion: l.c.transport.clean(run.GetConclusion()), URL: webAddress(run.GetHTMLURL()),
+			Name: name, Conclusion: l.c.api.Clean(run.GetConclusion()), URL: webAddress(run.GetHTMLURL()),
 			check: run.GetID(), annotations: run.GetOutput().GetAnnotationsCount() > 0,
 			text: strings.Join([]string{run.GetOutput().GetTitle(), run.GetOutput().GetSummary(), run.GetOutput().GetText()}, "\n\n"),
 		},
@@ -229,7 +230,7 @@ func (l *checkLook) checkRun(name string, run *github.CheckRun) finding {
 	return check
 }
 
-// ignored says that a check is left out: by name, or as a part of our own run.
+// ignored reports whether a check is left out: by name, or as a part of our own run.
 func (l *checkLook) ignored(name, address string) bool {
 	if slices.ContainsFunc(l.o.Ignore, func(one string) bool { return strings.EqualFold(one, name) }) {
 		return true
@@ -245,7 +246,7 @@ func digits(text string) int64 {
 
 // checkName bounds what a check is called; one without a name says so.
 func (c *Client) checkName(raw string) string {
-	name := c.transport.clean(raw)
+	name := c.api.Clean(raw)
 	if runes := []rune(name); len(runes) > maxCheckName {
 		name = string(runes[:maxCheckName-1]) + "…"
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/org/ralph-action/internal/forge/api"
 )
 
 // withWorkflows completes the check runs by the workflow runs on the commit:
@@ -79,7 +81,7 @@ func (l *checkLook) withWorkflows(ctx context.Context, runs []finding) ([]findin
 		if l.ignored(name, "") {
 			continue
 		}
-		conclusion := l.c.transport.clean(run.GetConclusion())
+		conclusion := l.c.api.Clean(run.GetConclusion())
 		text := "The workflow ended without a failed job: " + conclusion + "."
 		if conclusion == "startup_failure" || conclusion == "failure" {
 			text += " Its file may not be valid."
@@ -96,8 +98,8 @@ func (l *checkLook) workflows(ctx context.Context) ([]*github.WorkflowRun, error
 	var all []*github.WorkflowRun
 	for page := 1; page <= maxCheckPages; page++ {
 		var answer github.WorkflowRuns
-		next, err := l.get(ctx, l.c.path("/actions/runs?head_sha=%s&per_page=100&page=%d", l.sha, page), &answer)
-		if status(err) == http.StatusNotFound {
+		next, err := l.get(ctx, l.c.api.Path("/actions/runs?head_sha=%s&per_page=100&page=%d", l.sha, page), &answer)
+		if api.Status(err) == http.StatusNotFound {
 			l.noWorkflows = true // a forge without workflows, or one that hides them
 			return nil, nil
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-github/v60/github"
 
+	"github.com/org/ralph-action/internal/forge/api"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
@@ -50,14 +51,14 @@ func (c *Client) Comment(ctx context.Context, issue int, marker, body string, ha
 		if err == nil {
 			return ref, nil
 		}
-		if code := status(err); code != http.StatusNotFound && (code != http.StatusForbidden || locked(c.said(err))) {
-			return have, c.explain(fmt.Sprintf("update the comment on #%d", issue), commentPermission, err)
+		if code := api.Status(err); code != http.StatusNotFound && (code != http.StatusForbidden || api.Locked(c.api.Said(err))) {
+			return have, c.api.Explain(fmt.Sprintf("update the comment on #%d", issue), commentPermission, err)
 		}
 		// It was deleted, or is another's by now.
 	}
 	first := have.ID == 0
 	ref, err := c.postComment(ctx, issue, body)
-	if lost(err) {
+	if api.Lost(err) {
 		found, findErr := c.FindComment(ctx, issue, marker)
 		switch {
 		case findErr != nil:
@@ -69,7 +70,7 @@ func (c *Client) Comment(ctx context.Context, issue int, marker, body string, ha
 		}
 	}
 	if err != nil {
-		return CommentRef{}, c.explain(fmt.Sprintf("comment on #%d", issue), commentPermission, err)
+		return CommentRef{}, c.api.Explain(fmt.Sprintf("comment on #%d", issue), commentPermission, err)
 	}
 	if first {
 		ref = c.oneOf(ctx, issue, marker, body, ref)
@@ -88,7 +89,7 @@ func (c *Client) oneOf(ctx context.Context, issue int, marker, body string, made
 	if _, err := c.editComment(ctx, first, body); err != nil {
 		return made
 	}
-	if err := c.call(ctx, http.MethodDelete, c.path("/issues/comments/%d", made.ID), nil, nil); err != nil {
+	if err := c.api.Call(ctx, http.MethodDelete, c.api.Path("/issues/comments/%d", made.ID), nil, nil); err != nil {
 		return made
 	}
 	return first
@@ -96,7 +97,7 @@ func (c *Client) oneOf(ctx context.Context, issue int, marker, body string, made
 
 func (c *Client) postComment(ctx context.Context, issue int, body string) (CommentRef, error) {
 	var made github.IssueComment
-	err := c.callOnce(ctx, http.MethodPost, c.path("/issues/%d/comments", issue), map[string]string{"body": body}, &made)
+	err := c.api.CallOnce(ctx, http.MethodPost, c.api.Path("/issues/%d/comments", issue), map[string]string{"body": body}, &made)
 	if err == nil && made.GetID() == 0 {
 		err = errors.New("the answer names no comment")
 	}
@@ -104,7 +105,7 @@ func (c *Client) postComment(ctx context.Context, issue int, body string) (Comme
 }
 
 func (c *Client) editComment(ctx context.Context, have CommentRef, body string) (CommentRef, error) {
-	return have, c.call(ctx, http.MethodPatch, c.path("/issues/comments/%d", have.ID), map[string]string{"body": body}, nil)
+	return have, c.api.Call(ctx, http.MethodPatch, c.api.Path("/issues/comments/%d", have.ID), map[string]string{"body": body}, nil)
 }
 
 // FindComment is our comment that begins with the marker; the zero CommentRef
@@ -119,9 +120,9 @@ func (c *Client) FindComment(ctx context.Context, issue int, marker string) (Com
 	page := 1
 	for range maxCommentPages {
 		var list []*github.IssueComment
-		resp, err := c.exchange(ctx, http.MethodGet, c.path("/issues/%d/comments?page=%d&per_page=100", issue, page), nil, &list)
+		resp, err := c.api.Exchange(ctx, http.MethodGet, c.api.Path("/issues/%d/comments?page=%d&per_page=100", issue, page), nil, &list)
 		if err != nil {
-			return CommentRef{}, c.explain(fmt.Sprintf("read the comments on #%d", issue), "issues: read", err)
+			return CommentRef{}, c.api.Explain(fmt.Sprintf("read the comments on #%d", issue), "issues: read", err)
 		}
 		for _, one := range list {
 			if one.GetID() > 0 && strings.HasPrefix(strings.TrimSpace(one.GetBody()), marker) && c.ours(ctx, one.GetUser()) {
@@ -144,7 +145,7 @@ func (c *Client) FindComment(ctx context.Context, issue int, marker string) (Com
 // giteaActions is the id of the user whom jobs of Gitea and Forgejo act as.
 const giteaActions = -2
 
-// ours says that a user is a bot, or the one the token acts as.
+// ours reports whether a user is a bot, or the one the token acts as.
 func (c *Client) ours(ctx context.Context, user *github.User) bool {
 	if strings.EqualFold(user.GetType(), "Bot") || user.GetID() == giteaActions {
 		return true
@@ -159,7 +160,7 @@ func (c *Client) ours(ctx context.Context, user *github.User) bool {
 }
 
 func (c *Client) commentRef(one *github.IssueComment, issue int) CommentRef {
-	address := c.serverURL.JoinPath(c.owner, c.name, "issues", fmt.Sprint(issue))
+	address := c.api.ServerURL.JoinPath(c.api.Owner, c.api.Name, "issues", fmt.Sprint(issue))
 	address.Fragment = fmt.Sprintf("issuecomment-%d", one.GetID())
 	return CommentRef{ID: one.GetID(), URL: c.onForge(one.GetHTMLURL(), address.String())}
 }

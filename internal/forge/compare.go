@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net/url"
 	"strings"
+
+	"github.com/org/ralph-action/internal/forge/api"
 )
 
 // maxCompare bounds a compare link, in bytes: servers refuse addresses beyond
@@ -13,7 +15,7 @@ const maxCompare = 4000
 // CompareURL is a link that opens the forge's form for this pull request, with
 // title, labels and as much of the body filled in as fits a link.
 func (c *Client) CompareURL(want PullRequest) string {
-	link := c.serverURL.JoinPath(c.owner, c.name, "compare").String() + "/" + escapeBranch(want.Base) + "..." + c.compareFork(want.HeadRepository) + escapeBranch(want.Head)
+	link := c.api.ServerURL.JoinPath(c.api.Owner, c.api.Name, "compare").String() + "/" + api.EscapePath(want.Base) + "..." + c.compareFork(want.HeadRepository) + api.EscapePath(want.Head)
 	query := url.Values{"quick_pull": {"1"}}
 	if title := oneLine(want.Title); title != "" {
 		query.Set("title", title)
@@ -47,20 +49,12 @@ func (c *Client) CompareURL(want PullRequest) string {
 func (c *Client) compareFork(repository string) string {
 	owner, name, ok := strings.Cut(repository, "/")
 	switch {
-	case !ok || strings.EqualFold(repository, c.repository()):
+	case !ok || strings.EqualFold(repository, c.api.Repository()):
 		return ""
-	case strings.EqualFold(name, c.name):
+	case strings.EqualFold(name, c.api.Name):
 		return url.PathEscape(owner) + ":"
 	}
 	return url.PathEscape(owner) + ":" + url.PathEscape(name) + ":"
-}
-
-func escapeBranch(branch string) string {
-	parts := strings.Split(branch, "/")
-	for i, part := range parts {
-		parts[i] = url.PathEscape(part)
-	}
-	return strings.Join(parts, "/")
 }
 
 // withCompare gives a refused pull request its way out.

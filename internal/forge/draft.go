@@ -28,7 +28,7 @@ func PlainTitle(title string) string {
 	return title
 }
 
-// draftsByTitle says that the forge's drafts are a matter of the title. GitHub
+// draftsByTitle reports whether the forge's drafts are a matter of the title. GitHub
 // converts drafts through GraphQL, by node id; an answer without one comes
 // from a forge that has no such thing.
 func draftsByTitle(p *github.PullRequest) bool { return p.GetNodeID() == "" }
@@ -50,7 +50,7 @@ func (c *Client) matchDraft(ctx context.Context, have *github.PullRequest, want 
 	}
 	if !want.Draft {
 		if draftsByTitle(have) {
-			warnings = append(warnings, fmt.Sprintf("pull request #%d in %s is still a draft although its title does not say so: mark it ready by hand", have.GetNumber(), c.where()))
+			warnings = append(warnings, fmt.Sprintf("pull request #%d in %s is still a draft although its title does not say so: mark it ready by hand", have.GetNumber(), c.api.Where()))
 		}
 		return have, warnings
 	}
@@ -78,18 +78,18 @@ func (c *Client) convert(ctx context.Context, have *github.PullRequest, draft bo
 			IsDraft *bool `json:"isDraft"`
 		} `json:"pullRequest"`
 	}
-	if err := c.graphQL(ctx, query, map[string]any{"id": have.GetNodeID()}, &data); err != nil {
-		return c.explainGraphQL(operation, permission, err)
+	if err := c.api.GraphQL(ctx, query, map[string]any{"id": have.GetNodeID()}, &data); err != nil {
+		return c.api.ExplainGraphQL(operation, permission, err)
 	}
 	if is := data[mutation].PullRequest.IsDraft; is == nil || *is != draft {
-		return fmt.Errorf("%s in %s: the forge took it and changed nothing: do it by hand", operation, c.where())
+		return fmt.Errorf("%s in %s: the forge took it and changed nothing: do it by hand", operation, c.api.Where())
 	}
 	return nil
 }
 
-// Hold makes the open pull request a draft, if it is ours and none: a draft is
+// ConvertToDraft makes the open pull request a draft, if it is ours and none: a draft is
 // never merged, whatever the forge was asked for. It costs one call, or none.
-func (c *Client) Hold(ctx context.Context, found Found) error {
+func (c *Client) ConvertToDraft(ctx context.Context, found Found) error {
 	if found.have == nil || foreign(found.have) || found.have.GetDraft() {
 		return nil
 	}

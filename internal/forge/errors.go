@@ -1,180 +1,32 @@
 package forge
 
 import (
-	"bytes"
-	"cmp"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
-	"github.com/google/go-github/v60/github"
-
-	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/forge/api"
 )
 
-// ErrNoCommits says that the head branch holds nothing the base has not.
+// ErrNoCommits means that the head branch holds nothing the base has not.
 var ErrNoCommits = errors.New("there are no commits between base and head")
-
-// PermissionError says that the token, or a setting of the repository, does
-// not allow what was tried.
-type PermissionError struct {
-	Operation  string // what was tried, and where
-	Permission string // what the token lacks, as a workflow spells it; empty when it is a setting
-	Setting    string // the setting to change and its address; empty when it is the token
-	CompareURL string // where a person can open the pull request; empty when that makes no sense
-	Message    string // the forge's own words, cleaned
-}
-
-// Error says what, where and what would be right, on one line. The compare
-// link stands there without what it fills in.
-func (e *PermissionError) Error() string {
-	text := fmt.Sprintf("%s: not permitted (the forge says %q): ", e.Operation, e.Message)
-	if e.Message == "" {
-		text = e.Operation + ": not permitted: "
-	}
-	if e.Setting != "" {
-		text += e.Setting
-	} else {
-		text += "github-token lacks " + e.Permission + ": add it to the workflow's permissions, or to the token"
-	}
-	if link, _, _ := strings.Cut(e.CompareURL, "?"); link != "" {
-		text += "; or open the pull request by hand: " + link
-	}
-	return text
-}
-
-// refusal is a final answer of the forge that is none of success.
-type refusal struct {
-	status int // 0: there was no answer
-	header http.Header
-	body   []byte
-}
-
-func refused(err error) refusal {
-	var (
-		plain  *github.ErrorResponse
-		limit  *github.RateLimitError
-		abuse  *github.AbuseRateLimitError
-		factor *github.TwoFactorAuthError
-		resp   *http.Response
-	)
-	switch {
-	case errors.As(err, &plain):
-		resp = plain.Response
-	case errors.As(err, &limit):
-		resp = limit.Response
-	case errors.As(err, &abuse):
-		resp = abuse.Response
-	case errors.As(err, &factor):
-		resp = factor.Response
-	}
-	if resp == nil {
-		return refusal{}
-	}
-	// go-github leaves the body in place. Its own parsed form is empty when
-	// "errors" is no list of objects.
-	return refusal{resp.StatusCode, resp.Header, peek(resp)}
-}
-
-// status is the HTTP status of a refusal; 0 when there was no answer.
-func status(err error) int { return refused(err).status }
-
-// said is what the forge says in a refusal, on one line.
-func (c *Client) said(err error) string { return c.transport.clean(message(refused(err).body)) }
-
-// message is the text of an error answer: GitHub's, or another's with a
-// "message".
-func message(body []byte) string {
-	var answer struct {
-		Message string `json:"message"`
-		Errors  any    `json:"errors"`
-	}
-	if json.Unmarshal(body, &answer) != nil {
-		return ""
-	}
-	parts := []string{answer.Message}
-	list, ok := answer.Errors.([]any)
-	if !ok {
-		list = []any{answer.Errors}
-	}
-	for _, one := range list {
-		switch e := one.(type) {
-		case string:
-			parts = append(parts, e)
-		case map[string]any:
-			if text, ok := e["message"].(string); ok && text != "" {
-				parts = append(parts, text)
-				continue
-			}
-			field, _ := e["field"].(string)
-			code, _ := e["code"].(string)
-			parts = append(parts, strings.TrimSpace(field+" "+code))
-		}
-	}
-	return strings.Join(parts, ": ")
-}
-
-// explain turns an error of one call into one a user can act upon. operation
-// says what was tried, permission what the token needs for it.
-func (c *Client) explain(operation, permission string, err error) error {
-	operation += " in " + c.where()
-	said := c.said(err)
-	code := status(err)
-	if code != 0 && said == "" && bytes.HasPrefix(bytes.TrimSpace(refused(err).body), []byte("<")) {
-		return fmt.Errorf("%s: a web page was answered (%d): see whether a proxy or a sign-in stands before the API, and whether GITHUB_API_URL is its address", operation, code)
-	}
-	switch code {
-	case 0:
-		return c.explainTransport(operation, err)
-	case http.StatusUnauthorized:
-		return fmt.Errorf("%s: the token was refused (401 %s): github-token must be a valid token that has not expired%s", operation, said, c.lifetime())
-	case http.StatusForbidden:
-		switch {
-		case actionsMayNotOpen(said):
-			return &PermissionError{Operation: operation, Message: said, Setting: c.actionsSetting()}
-		case locked(said):
-			return fmt.Errorf("%s: the conversation is locked (the forge says %q): unlock it, or give a token that may write there", operation, said)
-		case strings.HasPrefix(refused(err).header.Get("X-GitHub-SSO"), "required"):
-			return fmt.Errorf("%s: the organization wants single sign-on (the forge says %q): authorize the token for it, under Settings > Developer settings of its owner", operation, said)
-		case archived(said):
-			return fmt.Errorf("%s: the repository was archived (the forge says %q): unarchive it, and run again", operation, said)
-		}
-		if accepted := acceptedPermissions(refused(err).header); accepted != "" {
-			permission = accepted
-		}
-		return &PermissionError{Operation: operation, Message: said, Permission: permission}
-	case http.StatusNotFound:
-		return fmt.Errorf("%s: not found (404): check the name; a token that may not see it gets the same answer and needs %s", operation, permission)
-	case http.StatusGone:
-		return fmt.Errorf("%s: it is not there any more, or issues are turned off in the repository (410 %s)", operation, said)
-	case http.StatusUnprocessableEntity, http.StatusConflict:
-		return fmt.Errorf("%s: the forge refused it (%d): %s", operation, code, cmp.Or(said, "it gives no reason"))
-	case http.StatusLocked, http.StatusUnavailableForLegalReasons:
-		return fmt.Errorf("%s: the repository is archived or locked (%d %s)", operation, code, said)
-	default:
-		return fmt.Errorf("%s: the forge answered %d %s", operation, code, said)
-	}
-}
 
 // explainCreate is explain for a pull request that could not be created: it
 // names the branch that is missing.
 func (c *Client) explainCreate(operation string, want PullRequest, err error) error {
-	full := c.explain(operation, "pull-requests: write", err)
-	said := c.said(err)
+	full := c.api.Explain(operation, "pull-requests: write", err)
+	said := c.api.Said(err)
 	switch {
-	case status(err) == http.StatusNotFound: // Gitea's answer
+	case api.Status(err) == http.StatusNotFound: // Gitea's answer
 		return fmt.Errorf("%w; or one of the branches is not there any more", full)
-	case status(err) != http.StatusUnprocessableEntity:
+	case api.Status(err) != http.StatusUnprocessableEntity:
 		return full
 	case strings.Contains(said, "base invalid"):
 		return fmt.Errorf("%w: the base branch %q is not there any more: restore it, or name another", full, want.Base)
 	case strings.Contains(said, "head invalid"), strings.Contains(said, "head_repo invalid"):
 		if want.HeadRepository != "" {
-			return fmt.Errorf("%w: %s has no branch %q, or is no fork of %s that the token may see", full, want.HeadRepository, want.Head, c.repository())
+			return fmt.Errorf("%w: %s has no branch %q, or is no fork of %s that the token may see", full, want.HeadRepository, want.Head, c.api.Repository())
 		}
 		return fmt.Errorf("%w: the branch %q is not there any more", full, want.Head)
 	}
@@ -189,95 +41,32 @@ func (c *Client) lifetime() string {
 	return ""
 }
 
-// locked recognises a conversation in which only some may write.
-func locked(said string) bool { return strings.Contains(said, "is locked") }
-
-// archived recognises a repository that was archived meanwhile.
-func archived(said string) bool { return strings.Contains(said, "was archived") }
-
-func (c *Client) explainTransport(operation string, err error) error {
-	var gaveUp *gaveUpError
-	if errors.As(err, &gaveUp) {
-		return fmt.Errorf("%s: %s: try again later, and see whether %s is up", operation, gaveUp.Error(), c.apiURL.Host)
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return &cleanError{text: operation + ": no time was left for it", err: err}
-	}
-	if errors.Is(err, context.Canceled) {
-		return &cleanError{text: operation + ": cancelled", err: err}
-	}
-	var failed *url.Error
-	if errors.As(err, &failed) {
-		err = failed.Err // its own text repeats the address
-	}
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	if errors.As(err, &syntax) || errors.As(err, &kind) {
-		return fmt.Errorf("%s: the answer is not what the API promises: check that GITHUB_API_URL is the address of the API", operation)
-	}
-	// The text may quote the server, the chain of errors must stay.
-	return &cleanError{text: operation + ": " + c.transport.clean(err.Error()), err: err}
-}
-
-// cleanError has a text of ours over a foreign chain.
-type cleanError struct {
-	text string
-	err  error
-}
-
-func (e *cleanError) Error() string { return e.text }
-func (e *cleanError) Unwrap() error { return e.err }
-
-// actionsMayNotOpen recognises the setting that forbids GITHUB_TOKEN to open
-// pull requests. The answer is a plain 403; only its text tells it from a
-// missing permission.
-func actionsMayNotOpen(said string) bool {
-	return strings.Contains(said, "not permitted to create or approve pull requests")
-}
-
-func (c *Client) actionsSetting() string {
-	return fmt.Sprintf("turn on \"Allow GitHub Actions to create and approve pull requests\" under Settings > Actions > General > Workflow permissions (%s), where it is greyed out first in the organization's settings; or give github-token a personal or App token",
-		c.serverURL.JoinPath(c.owner, c.name, "settings", "actions"))
-}
-
-var acceptedPattern = lazyregexp.New(`^[a-z_]+=(read|write|admin)([,;] ?[a-z_]+=(read|write|admin))*$`)
-
-// acceptedPermissions reads X-Accepted-GitHub-Permissions, in which GitHub names
-// what would have been enough: "," is and, ";" is or.
-func acceptedPermissions(h http.Header) string {
-	raw := h.Get("X-Accepted-GitHub-Permissions")
-	if !acceptedPattern.MatchString(raw) {
-		return ""
-	}
-	return strings.NewReplacer("=", ": ", "_", "-", ", ", " and ", ",", " and ", "; ", " or ", ";", " or ").Replace(raw)
-}
-
 // alreadyExists recognises the race between looking for a pull request and
 // creating it: GitHub answers 422 with this text, Gitea 409.
 func (c *Client) alreadyExists(err error) bool {
-	code := status(err)
+	code := api.Status(err)
 	if code != http.StatusUnprocessableEntity && code != http.StatusConflict {
 		return false
 	}
-	said := c.said(err)
+	said := c.api.Said(err)
 	return strings.Contains(said, "pull request already exists") || strings.Contains(said, "Pull request already exists")
 }
 
 // noCommits recognises an empty pull request: "No commits between main and x"
 // on GitHub, "no changes between the head and the base" on Gitea.
 func (c *Client) noCommits(err error) bool {
-	said := c.said(err)
-	return status(err) == http.StatusUnprocessableEntity &&
+	said := c.api.Said(err)
+	return api.Status(err) == http.StatusUnprocessableEntity &&
 		(strings.Contains(said, "No commits between") || strings.Contains(said, "no changes between"))
 }
 
 // noCollaboration recognises that the token may not let maintainers push to the
 // fork, because it may not itself.
 func (c *Client) noCollaboration(err error) bool {
-	return status(err) == http.StatusUnprocessableEntity && strings.Contains(c.said(err), "Fork collab can't be granted")
+	return api.Status(err) == http.StatusUnprocessableEntity && strings.Contains(c.api.Said(err), "Fork collab can't be granted")
 }
 
 // noDrafts recognises a repository whose plan has no drafts.
 func (c *Client) noDrafts(err error) bool {
-	return status(err) == http.StatusUnprocessableEntity && strings.Contains(c.said(err), "Draft pull requests are not supported")
+	return api.Status(err) == http.StatusUnprocessableEntity && strings.Contains(c.api.Said(err), "Draft pull requests are not supported")
 }

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/forge"
+	"github.com/org/ralph-action/internal/forge/gitdata"
 )
 
 func gitID(kind, content string) string {
@@ -214,11 +215,11 @@ func blobOf(content string) (string, int64, func() (io.ReadCloser, error)) {
 }
 
 // commitOf is a commit of new files on top of an empty tree.
-func commitOf(files map[string]string) forge.GitCommit {
-	c := forge.GitCommit{Message: "ralph: one\n", Parents: []string{strings.Repeat("a", 40)}, Base: treeID(nil)}
+func commitOf(files map[string]string) gitdata.GitCommit {
+	c := gitdata.GitCommit{Message: "ralph: one\n", Parents: []string{strings.Repeat("a", 40)}, Base: treeID(nil)}
 	leaves := map[string]leaf{}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		f := forge.GitFile{Path: path, Mode: "100644"}
+		f := gitdata.GitFile{Path: path, Mode: "100644"}
 		f.ID, f.Size, f.Open = blobOf(files[path])
 		c.Files = append(c.Files, f)
 		leaves[path] = leaf{f.Mode, f.ID}
@@ -306,7 +307,7 @@ func TestSignCommitCollisions(t *testing.T) {
 		leaves[f.Path] = leaf{f.Mode, f.ID}
 	}
 	second.Base, second.Tree = first.Tree, treeID(leaves)
-	second.Files = append(second.Files, forge.GitFile{Path: "a", Mode: "100644"}, forge.GitFile{Path: "b/c", Mode: "100644"})
+	second.Files = append(second.Files, gitdata.GitFile{Path: "a", Mode: "100644"}, gitdata.GitFile{Path: "b/c", Mode: "100644"})
 	before := d.count("POST trees")
 	if _, err := client.SignCommit(t.Context(), second); err != nil {
 		t.Fatalf("SignCommit() = %v", err)

@@ -1,7 +1,6 @@
 package forge
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,9 @@ import (
 	"time"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/org/ralph-action/internal/forge/api"
+	"github.com/org/ralph-action/internal/forge/joblog"
 )
 
 const (
@@ -76,14 +78,14 @@ func (c *Client) failedLog(ctx context.Context, f Failure) Log {
 		if err != nil && log.Missing == "" {
 			log.Missing = err.Error()
 		}
-		log.Tail = lastBytes(log.Tail+"\n\n"+notes, maxLog)
+		log.Tail = joblog.Tail(log.Tail+"\n\n"+notes, maxLog)
 	}
 	return log
 }
 
 // cleanText is foreign text of several lines, cleaned as a log is.
 func (c *Client) cleanText(text string, most int) string {
-	e := excerpt{max: most}
+	e := joblog.Excerpt{Max: most}
 	_, _ = io.WriteString(&e, text) // never fails
 	return c.hideToken(e.String())
 }
@@ -95,9 +97,9 @@ func (c *Client) hideToken(text string) string {
 // annotations are a check's remarks on lines of files.
 func (c *Client) annotations(ctx context.Context, check int64) (string, error) {
 	var list []*github.CheckRunAnnotation
-	err := c.call(ctx, http.MethodGet, c.path("/check-runs/%d/annotations?per_page=%d", check, maxAnnotations), nil, &list)
+	err := c.api.Call(ctx, http.MethodGet, c.api.Path("/check-runs/%d/annotations?per_page=%d", check, maxAnnotations), nil, &list)
 	if err != nil {
-		return "", c.explain("read the annotations of a check", "checks: read", err)
+		return "", c.api.Explain("read the annotations of a check", "checks: read", err)
 	}
 	var text strings.Builder
 	for _, one := range list {
@@ -117,7 +119,7 @@ func (c *Client) jobLog(ctx context.Context, job int64) (string, error) {
 	for attempt := range logAttempts {
 		var again bool
 		text, again, err = c.tryJobLog(ctx, job)
-		if err == nil || !again || attempt == logAttempts-1 || sleep(ctx, jitter(2*c.transport.backoff<<attempt)) != nil {
+		if err == nil || !again || attempt == logAttempts-1 || api.Sleep(ctx, api.Jitter(2*c.api.Backoff<<attempt)) != nil {
 			break
 		}
 	}
@@ -128,61 +130,34 @@ func (c *Client) jobLog(ctx context.Context, job int64) (string, error) {
 // forge only: the place is another server's, and its address says all it wants.
 func (c *Client) tryJobLog(ctx context.Context, job int64) (text string, again bool, err error) {
 	operation := fmt.Sprintf("read the log of job %d", job)
-	path := c.path("/actions/jobs/%d/logs", job)
+	path := c.api.Path("/actions/jobs/%d/logs", job)
 	for range 3 { // a repository that was renamed is one step away
-		found, err := c.unfollowed(ctx, path)
+		found, err := c.api.Unfollowed(ctx, path)
 		if err != nil {
-			return "", status(err) == http.StatusNotFound, c.explain(operation, "actions: read", err)
+			return "", api.Status(err) == http.StatusNotFound, c.api.Explain(operation, "actions: read", err)
 		}
+		location, _ := found.Location() // nil: none
 		switch {
-		case found.status < http.StatusMultipleChoices: // Gitea sends it at once
-			return readLog(bytes.NewReader(found.body)), false, nil
-		case found.location == nil:
-			return "", false, fmt.Errorf("%s in %s: the forge answered %d, and not where the log is", operation, c.where(), found.status)
-		case moved(found.status) && origin(found.location) == origin(c.apiURL):
-			path = found.location.String()
+		case found.StatusCode < http.StatusMultipleChoices: // Gitea sends it at once
+			return readLog(found.Body), false, nil
+		case location == nil:
+			return "", false, fmt.Errorf("%s in %s: the forge answered %d, and not where the log is", operation, c.api.Where(), found.StatusCode)
+		case moved(found.StatusCode) && api.Origin(location) == api.Origin(c.api.URL):
+			path = location.String()
 			continue
 		}
-		text, again, err := c.download(ctx, found.location)
+		text, again, err := c.download(ctx, location)
 		if err != nil {
-			return text, again, fmt.Errorf("%s in %s: %w", operation, c.where(), err)
+			return text, again, fmt.Errorf("%s in %s: %w", operation, c.api.Where(), err)
 		}
 		return text, false, nil
 	}
-	return "", false, fmt.Errorf("%s in %s: too many redirects", operation, c.where())
+	return "", false, fmt.Errorf("%s in %s: too many redirects", operation, c.api.Where())
 }
 
 // moved tells a repository that has another name from a log that lies elsewhere.
 func moved(status int) bool {
 	return status == http.StatusMovedPermanently || status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
-}
-
-// logPlace is an answer that is no failure.
-type logPlace struct {
-	status   int
-	location *url.URL // nil: none
-	body     []byte
-}
-
-// unfollowed is a GET whose redirect is an answer.
-func (c *Client) unfollowed(ctx context.Context, path string) (logPlace, error) {
-	req, err := c.api.NewRequest(http.MethodGet, path, nil)
-	if err != nil {
-		return logPlace{}, err
-	}
-	resp, err := c.transport.RoundTrip(req.WithContext(ctx))
-	if err != nil {
-		return logPlace{}, err
-	}
-	defer resp.Body.Close() // it is in memory
-	if resp.StatusCode >= http.StatusBadRequest {
-		return logPlace{}, github.CheckResponse(resp)
-	}
-	location, err := resp.Location()
-	if err != nil {
-		location = nil
-	}
-	return logPlace{resp.StatusCode, location, peek(resp)}, nil
 }
 
 // download reads a log from where it lies, without the token. Neither errors nor
@@ -191,7 +166,7 @@ func (c *Client) download(ctx context.Context, from *url.URL) (text string, agai
 	if err := c.mayDownload(from); err != nil {
 		return "", false, err
 	}
-	client := http.Client{Transport: c.transport.next, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+	client := http.Client{Transport: c.api.Transport(), CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		req.Header.Del("Referer")
 		if len(via) > 3 {
 			return errors.New("too many redirects")
@@ -202,14 +177,14 @@ func (c *Client) download(ctx context.Context, from *url.URL) (text string, agai
 	if err != nil {
 		return "", false, errors.New("the address of the log is not valid")
 	}
-	req.Header.Set("User-Agent", c.api.UserAgent)
+	req.Header.Set("User-Agent", c.api.GitHub.UserAgent)
 	resp, err := client.Do(req)
 	if err != nil {
 		var failed *url.Error
 		if errors.As(err, &failed) {
 			err = failed.Err // its own text is the address
 		}
-		return "", true, fmt.Errorf("download it from %s: %s", from.Host, c.transport.clean(err.Error()))
+		return "", true, fmt.Errorf("download it from %s: %s", from.Host, c.api.Clean(err.Error()))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -220,8 +195,8 @@ func (c *Client) download(ctx context.Context, from *url.URL) (text string, agai
 
 // mayDownload keeps a log's address from leading to something that is none.
 func (c *Client) mayDownload(u *url.URL) error {
-	if (u.Scheme != "https" && u.Scheme != c.apiURL.Scheme) || u.Host == "" || u.User != nil {
-		return fmt.Errorf("the log is said to be at %q, which is no address to download from: want https", u.Scheme+"://"+c.transport.clean(u.Host))
+	if (u.Scheme != "https" && u.Scheme != c.api.URL.Scheme) || u.Host == "" || u.User != nil {
+		return fmt.Errorf("the log is said to be at %q, which is no address to download from: want https", u.Scheme+"://"+c.api.Clean(u.Host))
 	}
 	return nil
 }
@@ -229,7 +204,7 @@ func (c *Client) mayDownload(u *url.URL) error {
 // readLog keeps what matters of a log. One that breaks off is read as far as it
 // came.
 func readLog(from io.Reader) string {
-	e := excerpt{max: maxLog}
+	e := joblog.Excerpt{Max: maxLog}
 	_, _ = io.Copy(&e, io.LimitReader(from, maxLogRead)) // what came until an error is better than nothing
 	return e.String()
 }

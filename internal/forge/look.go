@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-github/v60/github"
 
+	"github.com/org/ralph-action/internal/forge/api"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -88,7 +89,7 @@ func (h History) To(base string) Found {
 	return found
 }
 
-// Due says that a branch with this tip should have a pull request and has none:
+// Due reports whether a branch with this tip should have a pull request and has none:
 // there never was one, or the last one was closed at another tip, as when a run
 // pushed and was ended before it made one. Who closes a pull request at this
 // very tip has seen it, and is not asked again. Forges that let a closed pull
@@ -98,7 +99,7 @@ func (f Found) Due(tip string) bool {
 	return f.Open.Number == 0 && tip != "" && (f.Closed.Number == 0 || f.Closed.HeadSHA != tip || f.Closed.Merged && f.Closed.Follows)
 }
 
-// Stale says that the open pull request is ours and does not tell of tip, the last
+// Stale reports whether the open pull request is ours and does not tell of tip, the last
 // commit of ours on its branch, or is a draft still although the work is complete:
 // the run that pushed it was ended before it came to that.
 func (f Found) Stale(tip string, draft bool) bool {
@@ -154,13 +155,13 @@ func (c *Client) closed(p *github.PullRequest) ClosedPullRequest {
 // whatever branch. It costs one call. A forge that does not tell has none.
 func (c *Client) MergedWith(ctx context.Context, sha string) ([]ClosedPullRequest, error) {
 	var list []*github.PullRequest
-	err := c.call(ctx, http.MethodGet, c.path("/commits/%s/pulls?per_page=100", url.PathEscape(sha)), nil, &list)
-	switch status(err) {
+	err := c.api.Call(ctx, http.MethodGet, c.api.Path("/commits/%s/pulls?per_page=100", url.PathEscape(sha)), nil, &list)
+	switch api.Status(err) {
 	case http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity:
 		return nil, nil
 	}
 	if err != nil {
-		return nil, c.explain("read the pull requests of "+sha, "pull-requests: read", err)
+		return nil, c.api.Explain("read the pull requests of "+sha, "pull-requests: read", err)
 	}
 	var merged []ClosedPullRequest
 	for _, p := range list {
@@ -193,7 +194,7 @@ func (c *Client) find(ctx context.Context, way branches, same func(body string) 
 		have = other
 	}
 	if err == nil && have == nil && !all {
-		err = fmt.Errorf("look for an open pull request in %s: gave up after %d pages", c.where(), maxPages)
+		err = fmt.Errorf("look for an open pull request in %s: gave up after %d pages", c.api.Where(), maxPages)
 	}
 	return have, err
 }
@@ -204,7 +205,7 @@ func (c *Client) find(ctx context.Context, way branches, same func(body string) 
 // by head owner and branch, which two forks of one owner share, and other forges
 // do not filter at all: so each is compared in full.
 func (c *Client) pulls(ctx context.Context, state string, way branches, most int, visit func(*github.PullRequest) bool) (all bool, err error) {
-	owner := c.owner
+	owner := c.api.Owner
 	if way.repository != "" {
 		owner, _, _ = strings.Cut(way.repository, "/")
 	}
@@ -215,13 +216,13 @@ func (c *Client) pulls(ctx context.Context, state string, way branches, most int
 	for page := 1; page <= most; page++ {
 		query.Set("page", fmt.Sprint(page))
 		var list []*github.PullRequest
-		resp, err := c.exchange(ctx, http.MethodGet, c.path("/pulls?%s", query.Encode()), nil, &list)
+		resp, err := c.api.Exchange(ctx, http.MethodGet, c.api.Path("/pulls?%s", query.Encode()), nil, &list)
 		if err != nil {
 			what := "look for an open pull request"
 			if state != "open" {
 				what = "look for pull requests"
 			}
-			return false, c.explain(what, "pull-requests: read", err)
+			return false, c.api.Explain(what, "pull-requests: read", err)
 		}
 		enough := false
 		for _, one := range list {
@@ -240,7 +241,7 @@ func (c *Client) pulls(ctx context.Context, state string, way branches, most int
 	return false, nil
 }
 
-// goes says that a pull request goes this way. A fork that was deleted has no
+// goes reports whether a pull request goes this way. A fork that was deleted has no
 // repository any more; nor has a branch that was deleted a name on Gitea, but
 // its label.
 func (c *Client) goes(p *github.PullRequest, way branches) bool {
@@ -278,13 +279,13 @@ func (c *Client) record(p *github.PullRequest, operation ralph.Operation) ralph.
 // link is the web address of a pull request: the forge's own when it lies on
 // the forge, else the one GitHub would use.
 func (c *Client) link(p *github.PullRequest) string {
-	return c.onForge(p.GetHTMLURL(), c.serverURL.JoinPath(c.owner, c.name, "pull", fmt.Sprint(p.GetNumber())).String())
+	return c.onForge(p.GetHTMLURL(), c.api.ServerURL.JoinPath(c.api.Owner, c.api.Name, "pull", fmt.Sprint(p.GetNumber())).String())
 }
 
 // onForge is a link the forge gave, when it lies on the forge, else another.
 func (c *Client) onForge(link, otherwise string) string {
 	u, err := url.Parse(link)
-	if err == nil && origin(u) == origin(c.serverURL) && u.User == nil {
+	if err == nil && api.Origin(u) == api.Origin(c.api.ServerURL) && u.User == nil {
 		return u.String()
 	}
 	return otherwise

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/org/ralph-action/internal/forge/api"
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
@@ -26,22 +27,10 @@ const (
 
 // String is GitHub's word for it.
 func (p Permission) String() string {
-	switch p {
-	case PermissionRead:
-		return "read"
-	case PermissionTriage:
-		return "triage"
-	case PermissionWrite:
-		return "write"
-	case PermissionMaintain:
-		return "maintain"
-	case PermissionAdmin:
-		return "admin"
-	}
-	return "none"
+	return [...]string{"none", "read", "triage", "write", "maintain", "admin"}[p]
 }
 
-// CanWrite says that somebody may push.
+// CanWrite reports whether somebody may push.
 func (p Permission) CanWrite() bool { return p >= PermissionWrite }
 
 // userPattern admits the logins of GitHub (letters, digits and hyphens; an
@@ -57,7 +46,7 @@ var userPattern = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}(\[bot\])?$`)
 // An App is no user on GitHub: whatever it may do, the answer is none or read.
 func (c *Client) Permission(ctx context.Context, user string) (Permission, error) {
 	if !userPattern.MatchString(user) {
-		return PermissionNone, fmt.Errorf("read the permission of a user in %s: %q is no login: want letters, digits and hyphens, such as octocat or dependabot[bot]", c.where(), c.transport.clean(user))
+		return PermissionNone, fmt.Errorf("read the permission of a user in %s: %q is no login: want letters, digits and hyphens, such as octocat or dependabot[bot]", c.api.Where(), c.api.Clean(user))
 	}
 	var answer struct {
 		Permission string `json:"permission"`
@@ -67,14 +56,14 @@ func (c *Client) Permission(ctx context.Context, user string) (Permission, error
 		} `json:"user"`
 	}
 	operation := fmt.Sprintf("read the permission of %s", user)
-	err := c.call(ctx, http.MethodGet, c.path("/collaborators/%s/permission", url.PathEscape(user)), nil, &answer)
+	err := c.api.Call(ctx, http.MethodGet, c.api.Path("/collaborators/%s/permission", url.PathEscape(user)), nil, &answer)
 	switch {
-	case status(err) == http.StatusNotFound:
+	case api.Status(err) == http.StatusNotFound:
 		return PermissionNone, nil
 	case err != nil:
-		return PermissionNone, c.explain(operation, "contents: write (only who may push is told what others may do; on Gitea, who administers the repository)", err)
+		return PermissionNone, c.api.Explain(operation, "contents: write (only who may push is told what others may do; on Gitea, who administers the repository)", err)
 	case answer.User != nil && !strings.EqualFold(answer.User.Login, user):
-		return PermissionNone, fmt.Errorf("%s in %s: the answer is about %q", operation, c.where(), c.transport.clean(answer.User.Login))
+		return PermissionNone, fmt.Errorf("%s in %s: the answer is about %q", operation, c.api.Where(), c.api.Clean(answer.User.Login))
 	}
 	return permissionOf(answer.Permission, strings.ToLower(answer.Role)), nil
 }
@@ -83,23 +72,10 @@ func (c *Client) Permission(ctx context.Context, user string) (Permission, error
 // words of before there were roles: maintain is write and triage is read. owner
 // is Gitea's.
 func permissionOf(permission, role string) Permission {
-	switch permission {
-	case "admin", "owner":
-		return PermissionAdmin
-	case "maintain":
-		return PermissionMaintain
-	case "write":
-		if role == "maintain" {
-			return PermissionMaintain
-		}
-		return PermissionWrite
-	case "triage":
-		return PermissionTriage
-	case "read":
-		if role == "triage" {
-			return PermissionTriage
-		}
-		return PermissionRead
+	if permission == "write" && role == "maintain" || permission == "read" && role == "triage" {
+		permission = role
 	}
-	return PermissionNone
+	return map[string]Permission{
+		"admin": PermissionAdmin, "owner": PermissionAdmin, "maintain": PermissionMaintain, "write": PermissionWrite, "triage": PermissionTriage, "read": PermissionRead,
+	}[permission]
 }

@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/google/go-github/v60/github"
+
+	"github.com/org/ralph-action/internal/forge/api"
 )
 
 // Facts is what the pre-flight learned.
@@ -65,7 +67,7 @@ func (c *Client) Preflight(ctx context.Context, ask Ask) (Facts, error) {
 	base := beside(ask.Base != "" && ask.Base != ask.Likely, func() error { return c.readBase(ctx, ask.Base) })
 	opens := beside(likely != "" && ask.PullRequests, func() error { return c.ProbePullRequest(ctx, likely) })
 	milestone := beside(ask.Milestone > 0, func() error { return c.CheckMilestone(ctx, ask.Milestone) })
-	identified := beside(c.Identity().Kind == TokenInstallation && c.graphQLURL != "", func() error { c.Identify(ctx); return nil })
+	identified := beside(c.Identity().Kind == TokenInstallation && c.api.HasGraphQL(), func() error { c.Identify(ctx); return nil })
 
 	repository, facts, err := c.readRepository(ctx)
 	if err != nil {
@@ -73,7 +75,7 @@ func (c *Client) Preflight(ctx context.Context, ask Ask) (Facts, error) {
 	}
 	facts.Base = cmp.Or(ask.Base, facts.DefaultBranch)
 	if facts.Base == "" {
-		return facts, fmt.Errorf("base: %s has no default branch: push a first commit, or name the base branch", c.where())
+		return facts, fmt.Errorf("base: %s has no default branch: push a first commit, or name the base branch", c.api.Where())
 	}
 	if err := c.checkPush(ctx, repository.Permissions, &facts); err != nil {
 		return facts, err
@@ -101,16 +103,16 @@ func (c *Client) Preflight(ctx context.Context, ask Ask) (Facts, error) {
 // pushed.
 func (c *Client) readRepository(ctx context.Context) (*github.Repository, Facts, error) {
 	repository := new(github.Repository)
-	resp, err := c.exchange(ctx, http.MethodGet, c.path(""), nil, repository)
+	resp, err := c.api.Exchange(ctx, http.MethodGet, c.api.Path(""), nil, repository)
 	if err != nil {
-		return nil, Facts{}, c.explain("read the repository", "contents: read", err)
+		return nil, Facts{}, c.api.Explain("read the repository", "contents: read", err)
 	}
-	now := c.transport.clean(repository.GetFullName())
+	now := c.api.Clean(repository.GetFullName())
 	switch {
-	case now != "" && !strings.EqualFold(now, c.repository()):
-		return nil, Facts{}, fmt.Errorf("the repository %s is now called %s: use that name", c.where(), now)
+	case now != "" && !strings.EqualFold(now, c.api.Repository()):
+		return nil, Facts{}, fmt.Errorf("the repository %s is now called %s: use that name", c.api.Where(), now)
 	case repository.GetArchived() || repository.GetDisabled():
-		return nil, Facts{}, fmt.Errorf("push to %s: the repository is archived or disabled, so nothing can be published: unarchive it, or run with push: false", c.where())
+		return nil, Facts{}, fmt.Errorf("push to %s: the repository is archived or disabled, so nothing can be published: unarchive it, or run with push: false", c.api.Where())
 	}
 	list, stated := scopes(c.Identity().Kind, resp.Header)
 	c.mu.Lock()
@@ -122,7 +124,7 @@ func (c *Client) readRepository(ctx context.Context) (*github.Repository, Facts,
 	c.mu.Unlock()
 	facts := Facts{DefaultBranch: repository.GetDefaultBranch(), Private: repository.GetPrivate(), Token: c.Identity()}
 	if stated {
-		facts.Scopes = c.transport.clean(strings.Join(list, ", "))
+		facts.Scopes = c.api.Clean(strings.Join(list, ", "))
 		facts.Workflows = answerOf(contains(list, "workflow"))
 		if err := c.checkScopes(list, facts.Private); err != nil {
 			return nil, facts, err
@@ -142,12 +144,12 @@ func (c *Client) checkScopes(list []string, private bool) error {
 	}
 	has, lacks := "no scopes", "repo"
 	if len(list) > 0 {
-		has = "the scopes " + c.transport.clean(strings.Join(list, ", "))
+		has = "the scopes " + c.api.Clean(strings.Join(list, ", "))
 	}
 	if !private {
 		lacks += " (public_repo will do for a public repository)"
 	}
-	return fmt.Errorf("push to %s: not permitted: github-token has %s and lacks %s: give it the scope, or give another token", c.where(), has, lacks)
+	return fmt.Errorf("push to %s: not permitted: github-token has %s and lacks %s: give it the scope, or give another token", c.api.Where(), has, lacks)
 }
 
 // CheckFork finds out, before anything is spent, that pull requests can go from a
@@ -157,8 +159,8 @@ func (c *Client) checkScopes(list []string, private bool) error {
 // seems to deny pushing, and one more when this repository was not looked at
 // before.
 func (c *Client) CheckFork(ctx context.Context, fork *Client) error {
-	if strings.EqualFold(fork.repository(), c.repository()) {
-		return fmt.Errorf("push-to-fork: %s is the repository itself: leave it empty, or name a fork", c.where())
+	if strings.EqualFold(fork.api.Repository(), c.api.Repository()) {
+		return fmt.Errorf("push-to-fork: %s is the repository itself: leave it empty, or name a fork", c.api.Where())
 	}
 	repository, facts, err := fork.readRepository(ctx)
 	if err != nil {
@@ -170,8 +172,8 @@ func (c *Client) CheckFork(ctx context.Context, fork *Client) error {
 		}
 	}
 	// Gitea names the parent and not the root.
-	if !strings.EqualFold(fork.parent, c.repository()) && (c.root() == "" || !strings.EqualFold(fork.root(), c.root())) {
-		return fmt.Errorf("push-to-fork: %s is no fork of %s: a pull request needs one", fork.where(), c.repository())
+	if !strings.EqualFold(fork.parent, c.api.Repository()) && (c.root() == "" || !strings.EqualFold(fork.root(), c.root())) {
+		return fmt.Errorf("push-to-fork: %s is no fork of %s: a pull request needs one", fork.api.Where(), c.api.Repository())
 	}
 	if err := fork.checkPush(ctx, repository.Permissions, &facts); err != nil {
 		return fmt.Errorf("push-to-fork: %w", err)
@@ -189,16 +191,16 @@ func (c *Client) root() string {
 // CheckMilestone finds out that a milestone exists, before anything is spent. It
 // costs one call.
 func (c *Client) CheckMilestone(ctx context.Context, number int) error {
-	err := c.call(ctx, http.MethodGet, c.path("/milestones/%d", number), nil, nil)
-	switch status(err) {
+	err := c.api.Call(ctx, http.MethodGet, c.api.Path("/milestones/%d", number), nil, nil)
+	switch api.Status(err) {
 	case http.StatusNotFound:
 		return fmt.Errorf("milestone: %s has no milestone %d: give the number at the end of its address (%s), or leave it out; a token that may not see it gets the same answer and needs issues: read",
-			c.where(), number, c.serverURL.JoinPath(c.owner, c.name, "milestones"))
+			c.api.Where(), number, c.api.ServerURL.JoinPath(c.api.Owner, c.api.Name, "milestones"))
 	case http.StatusForbidden:
 		return nil // who may not read it may still set it; if not, that is a warning
 	}
 	if err != nil {
-		return c.explain(fmt.Sprintf("read milestone %d", number), "issues: read", err)
+		return c.api.Explain(fmt.Sprintf("read milestone %d", number), "issues: read", err)
 	}
 	return nil
 }
@@ -215,15 +217,15 @@ func (c *Client) checkPush(ctx context.Context, permissions map[string]bool, fac
 		return nil
 	}
 	// Readable and not writable. Only an installation token may ask this:
-	err := c.call(ctx, http.MethodGet, "installation/repositories?per_page=1", nil, nil)
+	err := c.api.Call(ctx, http.MethodGet, "installation/repositories?per_page=1", nil, nil)
 	switch {
 	case err == nil:
 		return nil
-	case status(err) == 0:
-		return c.explain("ask whether the token is an installation's", "contents: read", err)
+	case api.Status(err) == 0:
+		return c.api.Explain("ask whether the token is an installation's", "contents: read", err)
 	}
 	facts.CanPushKnown = true
-	return &PermissionError{Operation: "push to " + c.where(), Permission: "contents: write", Message: "permissions.push is false"}
+	return &PermissionError{Operation: "push to " + c.api.Where(), Permission: "contents: write", Message: "permissions.push is false"}
 }
 
 // renamedError is a base branch that has another name now.
@@ -233,7 +235,7 @@ func (e renamedError) Error() string { return "it is now called " + e.now }
 
 func (c *Client) readBase(ctx context.Context, base string) error {
 	var branch github.Branch
-	err := c.call(ctx, http.MethodGet, c.path("/branches/%s", url.PathEscape(base)), nil, &branch)
+	err := c.api.Call(ctx, http.MethodGet, c.api.Path("/branches/%s", url.PathEscape(base)), nil, &branch)
 	if err == nil && branch.GetName() != base {
 		return renamedError{branch.GetName()} // GitHub redirects the old name of a renamed branch
 	}
@@ -246,12 +248,12 @@ func (c *Client) explainBase(facts Facts, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case status(err) == http.StatusNotFound:
-		return fmt.Errorf("base: %s has no branch %q: name a branch that exists there, for example %q", c.where(), facts.Base, facts.DefaultBranch)
+	case api.Status(err) == http.StatusNotFound:
+		return fmt.Errorf("base: %s has no branch %q: name a branch that exists there, for example %q", c.api.Where(), facts.Base, facts.DefaultBranch)
 	case errors.As(err, &renamed):
-		return fmt.Errorf("base: branch %q of %s is now called %q: use that name", facts.Base, c.where(), c.transport.clean(renamed.now))
+		return fmt.Errorf("base: branch %q of %s is now called %q: use that name", facts.Base, c.api.Where(), c.api.Clean(renamed.now))
 	}
-	return c.explain(fmt.Sprintf("read the base branch %q", facts.Base), "contents: read", err)
+	return c.api.Explain(fmt.Sprintf("read the base branch %q", facts.Base), "contents: read", err)
 }
 
 // ProbePullRequest asks whether the token may open pull requests, without
@@ -262,13 +264,13 @@ func (c *Client) explainBase(facts Facts, err error) error {
 func (c *Client) ProbePullRequest(ctx context.Context, base string) error {
 	title := "ralph pre-flight"
 	proposal := github.NewPullRequest{Title: &title, Head: &base, Base: &base}
-	err := c.call(ctx, http.MethodPost, c.path("/pulls"), proposal, nil)
-	switch status(err) {
+	err := c.api.Call(ctx, http.MethodPost, c.api.Path("/pulls"), proposal, nil)
+	switch api.Status(err) {
 	case http.StatusUnprocessableEntity, http.StatusConflict:
 		return nil
 	}
 	if err == nil {
 		return errors.New("the forge opened a pull request from " + base + " into itself: it is not compatible with GitHub's API")
 	}
-	return c.explain("open pull requests", "pull-requests: write", err)
+	return c.api.Explain("open pull requests", "pull-requests: write", err)
 }

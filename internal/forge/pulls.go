@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-github/v60/github"
 
+	"github.com/org/ralph-action/internal/forge/api"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -108,7 +109,7 @@ func (c *Client) Upsert(ctx context.Context, want PullRequest) (ralph.PullReques
 	}
 	operation := ralph.OperationUpdated
 	if have != nil && have.GetBase().GetRef() != want.Base {
-		warnings = append(warnings, fmt.Sprintf("pull request #%d goes to %s by now, and not to %s: it is updated there", have.GetNumber(), c.transport.clean(have.GetBase().GetRef()), want.Base))
+		warnings = append(warnings, fmt.Sprintf("pull request #%d goes to %s by now, and not to %s: it is updated there", have.GetNumber(), c.api.Clean(have.GetBase().GetRef()), want.Base))
 	}
 	if have == nil {
 		var more []string
@@ -161,16 +162,16 @@ func (p PullRequest) revised(have *github.PullRequest) PullRequest {
 // mergedAt is ErrNoCommits when a pull request was merged with this tip.
 func (c *Client) mergedAt(ctx context.Context, number int, tip string) error {
 	found := new(github.PullRequest)
-	if err := c.call(ctx, http.MethodGet, c.path("/pulls/%d", number), nil, found); err != nil {
-		return c.explain(fmt.Sprintf("read pull request #%d", number), "pull-requests: read", err)
+	if err := c.api.Call(ctx, http.MethodGet, c.api.Path("/pulls/%d", number), nil, found); err != nil {
+		return c.api.Explain(fmt.Sprintf("read pull request #%d", number), "pull-requests: read", err)
 	}
 	if one := c.closed(found); one.Merged && one.HeadSHA == tip && !one.Follows {
-		return fmt.Errorf("pull request #%d in %s was merged meanwhile: %w", number, c.where(), ErrNoCommits)
+		return fmt.Errorf("pull request #%d in %s was merged meanwhile: %w", number, c.api.Where(), ErrNoCommits)
 	}
 	return nil
 }
 
-// foreign says that somebody else described a pull request. Nobody described one
+// foreign reports whether somebody else described a pull request. Nobody described one
 // with an empty body.
 func foreign(p *github.PullRequest) bool {
 	return strings.TrimSpace(p.GetBody()) != "" && !strings.Contains(p.GetBody(), Marker)
@@ -181,12 +182,12 @@ func foreign(p *github.PullRequest) bool {
 func (c *Client) Close(ctx context.Context, pr ralph.PullRequest) (ralph.PullRequest, error) {
 	now := new(github.PullRequest)
 	change := map[string]string{"state": "closed"}
-	err := c.call(ctx, http.MethodPatch, c.path("/pulls/%d", pr.Number), change, now)
+	err := c.api.Call(ctx, http.MethodPatch, c.api.Path("/pulls/%d", pr.Number), change, now)
 	switch {
 	case err != nil:
-		return pr, c.explain(fmt.Sprintf("close pull request #%d", pr.Number), "pull-requests: write", err)
+		return pr, c.api.Explain(fmt.Sprintf("close pull request #%d", pr.Number), "pull-requests: write", err)
 	case now.GetState() != "closed":
-		return pr, fmt.Errorf("close pull request #%d in %s: the forge took it and left it open: close it by hand", pr.Number, c.where())
+		return pr, fmt.Errorf("close pull request #%d in %s: the forge took it and left it open: close it by hand", pr.Number, c.api.Where())
 	}
 	pr.Operation = ralph.OperationClosed
 	return pr, nil
@@ -194,7 +195,7 @@ func (c *Client) Close(ctx context.Context, pr ralph.PullRequest) (ralph.PullReq
 
 // clean makes a request of what is wanted, or says why it cannot be one.
 func (c *Client) clean(want PullRequest) (PullRequest, []string, error) {
-	if strings.EqualFold(want.HeadRepository, c.repository()) {
+	if strings.EqualFold(want.HeadRepository, c.api.Repository()) {
 		want.HeadRepository = ""
 	}
 	want.Title = oneLine(want.Title)
@@ -203,7 +204,7 @@ func (c *Client) clean(want PullRequest) (PullRequest, []string, error) {
 		return want, nil, errors.New("title: the pull request needs one")
 	case want.Head == "" || want.Base == "":
 		return want, nil, errors.New("the pull request needs a head and a base branch")
-	case want.HeadRepository != "" && !repositoryPattern.MatchString(want.HeadRepository):
+	case want.HeadRepository != "" && !api.ValidRepository(want.HeadRepository):
 		return want, nil, fmt.Errorf("the branch's repository is %q: want owner/name", want.HeadRepository)
 	case want.Head == want.Base && want.HeadRepository == "":
 		return want, nil, fmt.Errorf("branch %q is its own base: a pull request needs two branches", want.Head)
@@ -243,12 +244,12 @@ func (c *Client) create(ctx context.Context, want *PullRequest) (*github.PullReq
 	var warnings []string
 	have, err := c.post(ctx, *want)
 	if c.noDrafts(err) {
-		warnings = append(warnings, fmt.Sprintf("%s has no draft pull requests (its plan lacks them): the title says %q instead", c.where(), strings.TrimSpace(draftPrefix)))
+		warnings = append(warnings, fmt.Sprintf("%s has no draft pull requests (its plan lacks them): the title says %q instead", c.api.Where(), strings.TrimSpace(draftPrefix)))
 		want.Title, want.Draft = draftTitle(want.Title), false
 		have, err = c.post(ctx, *want)
 	}
 	if want.HeadRepository != "" && want.MaintainerCanModify && c.noCollaboration(err) {
-		warnings = append(warnings, fmt.Sprintf("those who maintain %s cannot push to the branch: github-token may not write to %s and so may not allow it; with maintainer-can-modify: false nobody tries", c.repository(), want.HeadRepository))
+		warnings = append(warnings, fmt.Sprintf("those who maintain %s cannot push to the branch: github-token may not write to %s and so may not allow it; with maintainer-can-modify: false nobody tries", c.api.Repository(), want.HeadRepository))
 		want.MaintainerCanModify = false
 		have, err = c.post(ctx, *want)
 	}
@@ -258,7 +259,7 @@ func (c *Client) create(ctx context.Context, want *PullRequest) (*github.PullReq
 		c.opened(have.GetUser().GetLogin())
 		return have, ralph.OperationCreated, warnings, nil
 	case c.noCommits(err):
-		return nil, ralph.OperationNone, warnings, fmt.Errorf("%s in %s: %w", operation, c.where(), ErrNoCommits)
+		return nil, ralph.OperationNone, warnings, fmt.Errorf("%s in %s: %w", operation, c.api.Where(), ErrNoCommits)
 	case !c.alreadyExists(err):
 		return nil, ralph.OperationNone, warnings, c.explainCreate(operation, *want, err)
 	}
@@ -282,7 +283,7 @@ func (c *Client) findAgain(ctx context.Context, way branches) (*github.PullReque
 		if err != nil || have != nil || try == 3 {
 			return have, err
 		}
-		if err := sleep(ctx, jitter(c.backoff<<try)); err != nil {
+		if err := api.Sleep(ctx, api.Jitter(c.api.Backoff<<try)); err != nil {
 			return nil, err
 		}
 	}
@@ -296,12 +297,12 @@ func (c *Client) post(ctx context.Context, want PullRequest) (*github.PullReques
 		request.HeadRepo, request.MaintainerCanModify = &want.HeadRepository, &want.MaintainerCanModify
 	}
 	have := new(github.PullRequest)
-	err := c.call(ctx, http.MethodPost, c.path("/pulls"), request, have)
+	err := c.api.Call(ctx, http.MethodPost, c.api.Path("/pulls"), request, have)
 	if err == nil && have.GetNumber() <= 0 {
 		err = errors.New("the answer names no pull request")
 	}
 	if took := have.GetHead().GetRepo().GetFullName(); err == nil && want.HeadRepository != "" && took != "" && !strings.EqualFold(took, want.HeadRepository) {
-		err = fmt.Errorf("the forge made #%d from %s, another fork of the same owner: close it, and name that fork or remove it", have.GetNumber(), c.transport.clean(took))
+		err = fmt.Errorf("the forge made #%d from %s, another fork of the same owner: close it, and name that fork or remove it", have.GetNumber(), c.api.Clean(took))
 	}
 	if err == nil {
 		c.remember(have)
@@ -324,12 +325,12 @@ func (c *Client) patch(ctx context.Context, have *github.PullRequest, title stri
 		Body  *string `json:"body,omitempty"`
 	}{title, body}
 	now := new(github.PullRequest)
-	err := c.call(ctx, http.MethodPatch, c.path("/pulls/%d", have.GetNumber()), change, now)
+	err := c.api.Call(ctx, http.MethodPatch, c.api.Path("/pulls/%d", have.GetNumber()), change, now)
 	if err != nil {
-		return nil, c.explain(fmt.Sprintf("update pull request #%d", have.GetNumber()), "pull-requests: write", err)
+		return nil, c.api.Explain(fmt.Sprintf("update pull request #%d", have.GetNumber()), "pull-requests: write", err)
 	}
 	if now.GetNumber() != have.GetNumber() {
-		return nil, fmt.Errorf("update pull request #%d in %s: the answer is about another one", have.GetNumber(), c.where())
+		return nil, fmt.Errorf("update pull request #%d in %s: the answer is about another one", have.GetNumber(), c.api.Where())
 	}
 	return now, nil
 }

@@ -55,7 +55,7 @@ func (c *Client) CheckRules(ctx context.Context, b Branch) (warning string, err 
 		ID     int64  `json:"ruleset_id"`
 		Source string `json:"ruleset_source"`
 	}
-	_ = c.call(ctx, http.MethodGet, c.path("/rules/branches/%s?per_page=100", url.PathEscape(b.Name)), nil, &rules) // not every forge has it
+	_ = c.api.Call(ctx, http.MethodGet, c.api.Path("/rules/branches/%s?per_page=100", url.PathEscape(b.Name)), nil, &rules) // not every forge has it
 	var why, unsure []string
 	bypass := map[int64]string{}
 	for _, rule := range rules {
@@ -66,7 +66,7 @@ func (c *Client) CheckRules(ctx context.Context, b Branch) (warning string, err 
 		if _, asked := bypass[rule.ID]; !asked {
 			bypass[rule.ID] = c.bypass(ctx, rule.ID)
 		}
-		text += fmt.Sprintf(" (rule %s of ruleset %d in %s)", rule.Type, rule.ID, c.transport.clean(rule.Source))
+		text += fmt.Sprintf(" (rule %s of ruleset %d in %s)", rule.Type, rule.ID, c.api.Clean(rule.Source))
 		switch bypass[rule.ID] {
 		case "never", "pull_requests_only":
 			why = append(why, text)
@@ -79,7 +79,7 @@ func (c *Client) CheckRules(ctx context.Context, b Branch) (warning string, err 
 			github.Branch
 			MayPush *bool `json:"user_can_push"` // Gitea
 		}
-		_ = c.call(ctx, http.MethodGet, c.path("/branches/%s", url.PathEscape(b.Name)), nil, &branch)
+		_ = c.api.Call(ctx, http.MethodGet, c.api.Path("/branches/%s", url.PathEscape(b.Name)), nil, &branch)
 		switch {
 		case branch.MayPush != nil && !*branch.MayPush:
 			why = append(why, "it is protected, and the token's owner may not push to it")
@@ -89,9 +89,9 @@ func (c *Client) CheckRules(ctx context.Context, b Branch) (warning string, err 
 	}
 	switch {
 	case len(why) > 0:
-		return "", fmt.Errorf("branch %q of %s: the token may not push to it: %s; choose another branch, or let the token's owner bypass the rule", b.Name, c.where(), strings.Join(slices.Compact(why), "; "))
+		return "", fmt.Errorf("branch %q of %s: the token may not push to it: %s; choose another branch, or let the token's owner bypass the rule", b.Name, c.api.Where(), strings.Join(slices.Compact(why), "; "))
 	case len(unsure) > 0:
-		return fmt.Sprintf("The push to the branch %q of %s may be refused: %s. Whether the token may push all the same is not known before.", b.Name, c.where(), strings.Join(slices.Compact(unsure), "; ")), nil
+		return fmt.Sprintf("The push to the branch %q of %s may be refused: %s. Whether the token may push all the same is not known before.", b.Name, c.api.Where(), strings.Join(slices.Compact(unsure), "; ")), nil
 	}
 	return "", nil
 }
@@ -102,6 +102,6 @@ func (c *Client) bypass(ctx context.Context, ruleset int64) string {
 	var answer struct {
 		May string `json:"current_user_can_bypass"`
 	}
-	_ = c.call(ctx, http.MethodGet, c.path("/rulesets/%d", ruleset), nil, &answer)
+	_ = c.api.Call(ctx, http.MethodGet, c.api.Path("/rulesets/%d", ruleset), nil, &answer)
 	return answer.May
 }

@@ -150,8 +150,8 @@ func (c *Client) askLogin(ctx context.Context) string {
 		var user struct {
 			Login string `json:"login"`
 		}
-		if err := c.call(ctx, http.MethodGet, "user", nil, &user); err == nil && user.Login != "" {
-			return c.transport.clean(user.Login)
+		if err := c.api.Call(ctx, http.MethodGet, "user", nil, &user); err == nil && user.Login != "" {
+			return c.api.Clean(user.Login)
 		}
 	}
 	var data struct {
@@ -159,10 +159,10 @@ func (c *Client) askLogin(ctx context.Context) string {
 			Login string `json:"login"`
 		} `json:"viewer"`
 	}
-	if kind == TokenUnknown || c.graphQL(ctx, "query { viewer { login } }", nil, &data) != nil {
+	if kind == TokenUnknown || c.api.GraphQL(ctx, "query { viewer { login } }", nil, &data) != nil {
 		return ""
 	}
-	return c.transport.clean(data.Viewer.Login)
+	return c.api.Clean(data.Viewer.Login)
 }
 
 // opened learns from a pull request that the token made who it acts as.
@@ -170,7 +170,7 @@ func (c *Client) opened(login string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.login == "" && login != "" {
-		c.login, c.asked = c.transport.clean(login), true
+		c.login, c.asked = c.api.Clean(login), true
 	}
 }
 
@@ -197,7 +197,7 @@ func (c *Client) WhoStartsCI(push, open Identity, did ralph.Operation) string {
 		byOpen = byPush // an update of title and body starts nothing
 	}
 	approve := ""
-	if host := c.serverURL.Hostname(); host == "github.com" || strings.HasSuffix(host, ".ghe.com") {
+	if host := c.api.ServerURL.Hostname(); host == "github.com" || strings.HasSuffix(host, ".ghe.com") {
 		approve = "; those on pull_request wait in the pull request until somebody with write access approves them"
 	}
 	switch {

@@ -45,17 +45,17 @@ type FailedJob struct {
 func (c *Client) FailedRun(ctx context.Context, id int64) (Run, error) {
 	operation := fmt.Sprintf("read workflow run %d", id)
 	var found github.WorkflowRun
-	if err := c.call(ctx, http.MethodGet, c.path("/actions/runs/%d", id), nil, &found); err != nil {
-		return Run{}, c.explain(operation, "actions: read", err)
+	if err := c.api.Call(ctx, http.MethodGet, c.api.Path("/actions/runs/%d", id), nil, &found); err != nil {
+		return Run{}, c.api.Explain(operation, "actions: read", err)
 	}
 	if found.GetID() != id {
-		return Run{}, fmt.Errorf("%s in %s: the answer is about another one", operation, c.where())
+		return Run{}, fmt.Errorf("%s in %s: the answer is about another one", operation, c.api.Where())
 	}
 	if !shaPattern.MatchString(found.GetHeadSHA()) {
-		return Run{}, fmt.Errorf("%s in %s: the answer names no commit", operation, c.where())
+		return Run{}, fmt.Errorf("%s in %s: the answer names no commit", operation, c.api.Where())
 	}
 	run := Run{
-		ID: id, Name: c.checkName(found.GetName()), Event: c.transport.clean(found.GetEvent()), Conclusion: c.transport.clean(found.GetConclusion()),
+		ID: id, Name: c.checkName(found.GetName()), Event: c.api.Clean(found.GetEvent()), Conclusion: c.api.Clean(found.GetConclusion()),
 		URL: webAddress(found.GetHTMLURL()), HeadSHA: found.GetHeadSHA(), HeadBranch: found.GetHeadBranch(),
 		HeadRepository: found.GetHeadRepository().GetFullName(), Attempt: found.GetRunAttempt(),
 		Fork: isFork(found.GetHeadRepository(), found.GetRepository()),
@@ -70,7 +70,7 @@ func (c *Client) FailedRun(ctx context.Context, id int64) (Run, error) {
 			continue
 		}
 		failure := Failure{
-			Name: c.checkName(job.GetName()), Conclusion: c.transport.clean(job.GetConclusion()), URL: webAddress(job.GetHTMLURL()),
+			Name: c.checkName(job.GetName()), Conclusion: c.api.Clean(job.GetConclusion()), URL: webAddress(job.GetHTMLURL()),
 			job: job.GetID(), check: job.GetID(), annotations: true,
 		}
 		log := c.failedLog(ctx, failure)
@@ -82,7 +82,7 @@ func (c *Client) FailedRun(ctx context.Context, id int64) (Run, error) {
 	return run, nil
 }
 
-// isFork says that a head is not from the repository it is compared with, both
+// isFork reports whether a head is not from the repository it is compared with, both
 // as one answer of the forge has them: names change. A repository that is gone
 // is a fork.
 func isFork(head, base *github.Repository) bool {
@@ -95,14 +95,10 @@ func isFork(head, base *github.Repository) bool {
 func (c *Client) failedJobs(ctx context.Context, run int64) ([]*github.WorkflowJob, error) {
 	var all []*github.WorkflowJob
 	for page := 1; page <= maxCheckPages; page++ {
-		req, err := c.api.NewRequest(http.MethodGet, c.path("/actions/runs/%d/jobs?filter=latest&per_page=100&page=%d", run, page), nil)
-		if err != nil {
-			return nil, err
-		}
 		var answer github.Jobs
-		resp, err := c.api.Do(ctx, req, &answer)
+		resp, err := c.api.Exchange(ctx, http.MethodGet, c.api.Path("/actions/runs/%d/jobs?filter=latest&per_page=100&page=%d", run, page), nil, &answer)
 		if err != nil {
-			return nil, c.explain(fmt.Sprintf("read the jobs of workflow run %d", run), "actions: read", err)
+			return nil, c.api.Explain(fmt.Sprintf("read the jobs of workflow run %d", run), "actions: read", err)
 		}
 		for _, job := range answer.Jobs {
 			if job != nil && stands(job.GetStatus(), job.GetConclusion()) == hasFailed {

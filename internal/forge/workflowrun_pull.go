@@ -33,8 +33,8 @@ type Pull struct {
 func (c *Client) IssueClosed(ctx context.Context, number int) (bool, error) {
 	operation := fmt.Sprintf("read issue #%d", number)
 	var found github.Issue
-	if err := c.call(ctx, http.MethodGet, c.path("/issues/%d", number), nil, &found); err != nil {
-		return false, c.explain(operation, "issues: read", err)
+	if err := c.api.Call(ctx, http.MethodGet, c.api.Path("/issues/%d", number), nil, &found); err != nil {
+		return false, c.api.Explain(operation, "issues: read", err)
 	}
 	return found.GetState() == "closed", nil
 }
@@ -43,18 +43,18 @@ func (c *Client) IssueClosed(ctx context.Context, number int) (bool, error) {
 func (c *Client) Pull(ctx context.Context, number int) (Pull, error) {
 	operation := fmt.Sprintf("read pull request #%d", number)
 	var found github.PullRequest
-	if err := c.call(ctx, http.MethodGet, c.path("/pulls/%d", number), nil, &found); err != nil {
-		return Pull{}, c.explain(operation, "pull-requests: read", err)
+	if err := c.api.Call(ctx, http.MethodGet, c.api.Path("/pulls/%d", number), nil, &found); err != nil {
+		return Pull{}, c.api.Explain(operation, "pull-requests: read", err)
 	}
 	head, base := found.GetHead(), found.GetBase()
 	if found.GetNumber() != number || !shaPattern.MatchString(head.GetSHA()) || head.GetRef() == "" || base.GetRef() == "" {
-		return Pull{}, fmt.Errorf("%s in %s: the answer is not what the API promises", operation, c.where())
+		return Pull{}, fmt.Errorf("%s in %s: the answer is not what the API promises", operation, c.api.Where())
 	}
 	return Pull{
-		Number: number, Title: oneLine(c.transport.clean(found.GetTitle())), URL: c.link(&found),
+		Number: number, Title: oneLine(c.api.Clean(found.GetTitle())), URL: c.link(&found),
 		Open: found.GetState() == "open", Draft: found.GetDraft(),
 		HeadRef: head.GetRef(), HeadSHA: head.GetSHA(), HeadRepository: head.GetRepo().GetFullName(), Fork: isFork(head.GetRepo(), base.GetRepo()),
-		BaseRef: base.GetRef(), Author: c.transport.clean(found.GetUser().GetLogin()),
-		AuthorIsBot: found.GetUser().GetType() == "Bot", Association: c.transport.clean(found.GetAuthorAssociation()),
+		BaseRef: base.GetRef(), Author: c.api.Clean(found.GetUser().GetLogin()),
+		AuthorIsBot: found.GetUser().GetType() == "Bot", Association: c.api.Clean(found.GetAuthorAssociation()),
 	}, nil
 }

@@ -103,7 +103,7 @@ func (w *work) due(ctx context.Context, p *ralph.Publication, state publish.Stat
 			return true, nil
 		}
 		// A run that was killed may have left it without labels and people.
-		w.warned(w.remote.forge.Complete(ctx, found, w.proposal(w.rec.report, p.Branch)))
+		w.warned(w.remote.forge.ApplyMetadata(ctx, found, w.proposal(w.rec.report, p.Branch)))
 		if w.start.Resumed && w.lastIsOurs() {
 			w.autoMerge(ctx, p)
 		}
@@ -173,7 +173,7 @@ func (w *work) holdBack(ctx context.Context) error {
 	if !w.cfg.PullRequest.AutoMerge || !w.start.Resumed || w.remote.forge == nil || w.cfg.PullRequest.Draft == config.DraftNew {
 		return nil
 	}
-	if err := w.remote.forge.Hold(ctx, w.pulls.To(w.start.Base)); err != nil {
+	if err := w.remote.forge.ConvertToDraft(ctx, w.pulls.To(w.start.Base)); err != nil {
 		return invalid(fmt.Errorf("the pull request may be merged by itself while work on it goes on, and could not be made a draft: %w", err))
 	}
 	return nil

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/org/ralph-action/internal/lib/atomicfile"
 )
 
 const archiveName = "ralph-archive"
@@ -43,13 +46,7 @@ func (f *Folder) Archive(o ArchiveOptions) (Archived, error) {
 	if label == "" && o.Label != "" {
 		return Archived{}, fmt.Errorf("label %s has nothing that can stand in the name of a folder: give letters or digits", quote(o.Label))
 	}
-	if label == "" {
-		label = slug(list.BranchName)
-	}
-	if label == "" {
-		label = "tasks"
-	}
-	path, err := f.archive(list, label, o)
+	path, err := f.archive(list, cmp.Or(label, slug(list.BranchName), "tasks"), o)
 	if err != nil {
 		return Archived{}, err
 	}
@@ -79,7 +76,7 @@ func (f *Folder) archive(list *List, label string, o ArchiveOptions) (path strin
 	}
 	into, err := f.project.OpenRoot(path)
 	if err != nil {
-		return "", fmt.Errorf("open %s: %w", path, reason(err))
+		return "", fmt.Errorf("open %s: %w", path, atomicfile.Reason(err))
 	}
 	defer into.Close()
 	var moved []string
@@ -98,7 +95,7 @@ func (f *Folder) archive(list *List, label string, o ArchiveOptions) (path strin
 	}
 	for _, name := range names {
 		if err = f.project.Rename(f.Path(name), path+"/"+name); err != nil {
-			return path, fmt.Errorf("move %s: %w", f.Path(name), reason(err))
+			return path, fmt.Errorf("move %s: %w", f.Path(name), atomicfile.Reason(err))
 		}
 		moved = append(moved, name)
 	}
@@ -117,9 +114,9 @@ func (f *Folder) movable(dir *os.Root) (names []string, err error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			return nil, fmt.Errorf("%s: %w", f.Path(name), reason(err))
+			return nil, fmt.Errorf("%s: %w", f.Path(name), atomicfile.Reason(err))
 		case !info.Mode().IsRegular():
-			return nil, fmt.Errorf("%s is %s: it has to be a file of its own", f.Path(name), kindOf(info.Mode()))
+			return nil, fmt.Errorf("%s is %s: it has to be a file of its own", f.Path(name), atomicfile.Kind(info.Mode()))
 		default:
 			names = append(names, name)
 		}
@@ -133,7 +130,7 @@ func (f *Folder) archiveFolder(name string) (path string, err error) {
 	case err == nil:
 		f.give(f.project, archiveName)
 	case !errors.Is(err, fs.ErrExist):
-		return "", fmt.Errorf("make folder %s: %w", archiveName, reason(err))
+		return "", fmt.Errorf("make folder %s: %w", archiveName, atomicfile.Reason(err))
 	}
 	if info, err := f.project.Lstat(archiveName); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("%s has to be a folder of the project", archiveName)
@@ -152,7 +149,7 @@ func (f *Folder) archiveFolder(name string) (path string, err error) {
 			break
 		}
 	}
-	return "", fmt.Errorf("make folder %s: %w", path, reason(err))
+	return "", fmt.Errorf("make folder %s: %w", path, atomicfile.Reason(err))
 }
 
 // started is the date after "Started:" in progress.txt; "" when there is none.

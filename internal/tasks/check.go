@@ -8,7 +8,7 @@ import (
 // were used up.
 const CapMark = "[AUTO-APPROVED AT CAP]"
 
-// AutoApproved says that a story was approved because its reviews were used up,
+// AutoApproved reports whether a story was approved because its reviews were used up,
 // by what its reviewer wrote: people should look at it.
 func (s *Story) AutoApproved() bool { return s.Status == Approved && marked(s.ReviewFeedback) }
 

@@ -19,9 +19,8 @@ func (l *List) Estimate(r Rules) Estimate {
 	if r.SkipReview {
 		e.Each = 1
 	}
-	for i := range l.Stories {
-		s := &l.Stories[i]
-		if s.done(r) || !r.covers(s.ID) {
+	for s := range l.covered(r) {
+		if s.done(r) {
 			continue
 		}
 		e.Stories++

@@ -2,8 +2,11 @@ package tasks
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 // Values are what prompt.md can ask for.
@@ -14,34 +17,32 @@ type Values struct {
 	Snapshot      Snapshot
 }
 
-// Variables are the names that prompt.md can use, as {{NAME}}, $NAME and
-// ${NAME}.
-func Variables() []string {
-	return []string{
-		"RALPH_ITERATION", "RALPH_MAX_ITERATIONS", "RALPH_DIR", "MODE", "STORY_ID", "STORY_TITLE", "REVIEW_CAP", "SKIP_REVIEW",
+// variable is a name that prompt.md can use, as {{NAME}}, $NAME and ${NAME}.
+type variable struct {
+	name  string
+	value func(Values) string
+}
+
+func variables() []variable {
+	return []variable{
+		{"RALPH_ITERATION", func(v Values) string { return strconv.Itoa(v.Iteration) }},
+		{"RALPH_MAX_ITERATIONS", func(v Values) string { return limit(v.MaxIterations) }},
+		{"RALPH_DIR", func(v Values) string { return v.Dir }},
+		{"MODE", func(v Values) string { return string(v.Snapshot.Mode) }},
+		{"STORY_ID", func(v Values) string { return cmp.Or(visible(v.Snapshot.Story.ID), "none") }},
+		{"STORY_TITLE", func(v Values) string { return cmp.Or(visible(v.Snapshot.Story.Title), "every story is done") }},
+		{"REVIEW_CAP", func(v Values) string { return limit(v.Snapshot.Rules.ReviewCap) }},
+		{"SKIP_REVIEW", func(v Values) string { return strconv.FormatBool(v.Snapshot.Rules.SkipReview) }},
 	}
 }
 
-func (v Values) value(name string) (string, bool) {
-	switch name {
-	case "RALPH_ITERATION":
-		return strconv.Itoa(v.Iteration), true
-	case "RALPH_MAX_ITERATIONS":
-		return limit(v.MaxIterations), true
-	case "RALPH_DIR":
-		return v.Dir, true
-	case "MODE":
-		return string(v.Snapshot.Mode), true
-	case "STORY_ID":
-		return cmp.Or(visible(v.Snapshot.Story.ID), "none"), true
-	case "STORY_TITLE":
-		return cmp.Or(visible(v.Snapshot.Story.Title), "every story is done"), true
-	case "REVIEW_CAP":
-		return limit(v.Snapshot.Rules.ReviewCap), true
-	case "SKIP_REVIEW":
-		return strconv.FormatBool(v.Snapshot.Rules.SkipReview), true
+// Variables are the names that prompt.md can use.
+func Variables() []string {
+	var names []string
+	for _, one := range variables() {
+		names = append(names, one.name)
 	}
-	return "", false
+	return names
 }
 
 func limit(n int) string {
@@ -51,44 +52,17 @@ func limit(n int) string {
 	return strconv.Itoa(n)
 }
 
+var reference = lazyregexp.New(`\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$([A-Za-z_][A-Za-z0-9_]*)`)
+
 // Expand puts the values into a prompt. What is no variable stays as it is, and
 // values are not expanded again.
 func (v Values) Expand(prompt string) string {
-	var b strings.Builder
-	for {
-		i := strings.IndexAny(prompt, "${")
-		if i < 0 {
-			break
+	all := variables()
+	return reference.ReplaceAllStringFunc(prompt, func(found string) string {
+		name := strings.Trim(found, "{$}")
+		if i := slices.IndexFunc(all, func(one variable) bool { return one.name == name }); i >= 0 {
+			return all[i].value(v)
 		}
-		b.WriteString(prompt[:i])
-		prompt = prompt[i:]
-		name, length := reference(prompt)
-		value, declared := v.value(name)
-		if !declared {
-			value, length = prompt[:1], 1
-		}
-		b.WriteString(value)
-		prompt = prompt[length:]
-	}
-	b.WriteString(prompt)
-	return b.String()
-}
-
-// reference is the name that text begins to refer to, and how many bytes that
-// takes.
-func reference(text string) (name string, length int) {
-	for _, form := range [][2]string{{"{{", "}}"}, {"${", "}"}, {"$", ""}} {
-		rest, ok := strings.CutPrefix(text, form[0])
-		if !ok {
-			continue
-		}
-		n := 0
-		for n < len(rest) && (rest[n] == '_' || rest[n] >= 'A' && rest[n] <= 'Z' || rest[n] >= 'a' && rest[n] <= 'z' || n > 0 && rest[n] >= '0' && rest[n] <= '9') {
-			n++
-		}
-		if strings.HasPrefix(rest[n:], form[1]) {
-			return rest[:n], len(form[0]) + n + len(form[1])
-		}
-	}
-	return "", 0
+		return found
+	})
 }

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -56,16 +57,17 @@ func stateFields() []string { return []string{fieldPasses, fieldStatus, fieldCou
 func initial(field string) node {
 	switch field {
 	case fieldPasses:
-		return literal("false")
+		return node{kind: boolean, raw: "false"}
 	case fieldStatus:
-		return literal("null")
+		return node{kind: null, raw: "null"}
 	case fieldCount:
-		return literal("0")
+		return node{kind: number, raw: "0"}
 	}
-	return literal(`""`)
+	return node{kind: text, raw: `""`}
 }
 
 func listRules() rules {
+	wantText := wantKind(text, "give a string")
 	return newRules(
 		rule{"project", true, wantText}, rule{"branchName", true, wantText}, rule{"description", true, wantText},
 		rule{"verifyCommands", false, wantTexts}, rule{fieldStories, true, wantStories},
@@ -73,19 +75,54 @@ func listRules() rules {
 }
 
 func storyRules() rules {
-	return newRules(
-		rule{fieldID, true, wantID}, rule{"title", true, wantText}, rule{"description", false, wantText},
-		rule{"acceptanceCriteria", true, wantCriteria}, rule{"priority", true, wantPriority},
-		rule{fieldPasses, true, wantBool}, rule{fieldStatus, true, wantStatus}, rule{fieldCount, true, wantCount},
-		rule{fieldFeedback, true, wantText}, rule{fieldNotes, false, wantText}, rule{fieldDepends, false, wantTexts},
-	)
+	wantText := wantKind(text, "give a string")
+	return newRules(append([]rule{
+		{fieldID, true, wantID}, {"title", true, wantText}, {"description", false, wantText}, {"acceptanceCriteria", true, wantCriteria},
+		{"priority", true, wantNumber(-maxRank, maxRank, false, "give a number from -1000000000 to 1000000000, 1 for what comes first")},
+	}, append(stateRules(),
+		rule{fieldFeedback, true, wantText}, rule{fieldNotes, false, wantText}, rule{fieldDepends, false, wantTexts})...)...)
 }
 
-func wantText(n *node) string {
-	if n.kind != text {
-		return "give a string"
+// stateRules are those of a story's state, feedback apart.
+func stateRules() []rule {
+	return []rule{
+		{fieldPasses, true, wantKind(boolean, "give true or false")}, {fieldStatus, true, wantStatus}, {fieldCount, true, wantCount},
 	}
-	return ""
+}
+
+func wantCount(n *node) string {
+	return wantNumber(0, maxCount, true, "give a non-negative integer, at most 1000000")(n)
+}
+
+// wantKind is the check of a field whose values are all of one kind.
+func wantKind(k kind, want string) func(*node) string {
+	return func(n *node) string {
+		if n.kind != k {
+			return want
+		}
+		return ""
+	}
+}
+
+// wantNumber is the check of a number within bounds.
+func wantNumber(low, high float64, whole bool, want string) func(*node) string {
+	return func(n *node) string {
+		f, err := strconv.ParseFloat(n.raw, 64)
+		if n.kind != number || err != nil || f < low || f > high || whole && f != math.Trunc(f) {
+			return want
+		}
+		return ""
+	}
+}
+
+// wantWord is the check of a field that takes one of some words.
+func wantWord(want string, words ...string) func(*node) string {
+	return func(n *node) string {
+		if n.kind != text || !slices.Contains(words, n.text) {
+			return want
+		}
+		return ""
+	}
 }
 
 func wantTexts(n *node) string {
@@ -129,49 +166,14 @@ func wantID(n *node) string {
 	return ""
 }
 
-func wantBool(n *node) string {
-	if n.kind != boolean {
-		return "give true or false"
-	}
-	return ""
-}
-
-func wantPriority(n *node) string {
-	const want = "give a number from -1000000000 to 1000000000, 1 for what comes first"
-	if n.kind != number {
-		return want
-	}
-	if f, err := strconv.ParseFloat(n.raw, 64); err != nil || math.Abs(f) > maxRank {
-		return want
-	}
-	return ""
-}
-
-func wantCount(n *node) string {
-	const want = "give a non-negative integer, at most 1000000"
-	if n.kind != number {
-		return want
-	}
-	if f, err := strconv.ParseFloat(n.raw, 64); err != nil || f < 0 || f > maxCount || f != math.Trunc(f) {
-		return want
-	}
-	return ""
-}
-
 func wantStatus(n *node) string {
-	if n.kind == text {
-		switch Status(n.text) {
-		case NeedsReview, ChangesRequested, Approved:
-			return ""
-		}
+	if n.kind == null {
+		return ""
 	}
-	if n.kind != null {
-		return `give null, "needs_review", "changes_requested" or "approved"`
-	}
-	return ""
+	return wantWord(`give null, "needs_review", "changes_requested" or "approved"`, string(NeedsReview), string(ChangesRequested), string(Approved))(n)
 }
 
-// blank says that s holds nothing but ASCII white space.
+// blank reports whether s holds nothing but ASCII white space.
 func blank(s string) bool { return strings.Trim(s, " \t\n\r\f\v") == "" }
 
 // show is a value in a message.

@@ -46,7 +46,7 @@ func OpenFolder(project, dir string) (*Folder, error) {
 		full, err = filepath.EvalSymlinks(full)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("project folder %s: %w", project, reason(err))
+		return nil, fmt.Errorf("project folder %s: %w", project, atomicfile.Reason(err))
 	}
 	if dir == "" {
 		dir = DefaultDir
@@ -65,7 +65,7 @@ func OpenFolder(project, dir string) (*Folder, error) {
 	}
 	root, err := os.OpenRoot(full)
 	if err != nil {
-		return nil, fmt.Errorf("open project folder %s: %w", project, reason(err))
+		return nil, fmt.Errorf("open project folder %s: %w", project, atomicfile.Reason(err))
 	}
 	return &Folder{project: root, path: full, dir: filepath.ToSlash(rel)}, nil
 }
@@ -115,14 +115,14 @@ func (f *Folder) readIn(dir *os.Root, name, shown string, most int) ([]byte, err
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &missing{shown}
 	} else if err != nil {
-		return nil, fmt.Errorf("read %s: %w", shown, reason(err))
+		return nil, fmt.Errorf("read %s: %w", shown, atomicfile.Reason(err))
 	}
 	if !before.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is %s: it has to be a file of its own", shown, kindOf(before.Mode()))
+		return nil, fmt.Errorf("%s is %s: it has to be a file of its own", shown, atomicfile.Kind(before.Mode()))
 	}
 	file, err := dir.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", shown, reason(err))
+		return nil, fmt.Errorf("read %s: %w", shown, atomicfile.Reason(err))
 	}
 	defer file.Close()
 	if !sameFile(file, before) {
@@ -130,7 +130,7 @@ func (f *Folder) readIn(dir *os.Root, name, shown string, most int) ([]byte, err
 	}
 	data, err := bounded(file, most)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", shown, reason(err))
+		return nil, fmt.Errorf("read %s: %w", shown, atomicfile.Reason(err))
 	}
 	return data, nil
 }
@@ -154,19 +154,19 @@ func (f *Folder) enter() (*os.Root, error) {
 			}
 			return nil, fmt.Errorf("folder %s is missing; make it with: %s", f.dir, how)
 		} else if err != nil {
-			return nil, fmt.Errorf("folder %s: %w", f.dir, reason(err))
+			return nil, fmt.Errorf("folder %s: %w", f.dir, atomicfile.Reason(err))
 		}
 		if !info.IsDir() {
-			return nil, fmt.Errorf("%s is %s: it has to be a folder of the project", part, kindOf(info.Mode()))
+			return nil, fmt.Errorf("%s is %s: it has to be a folder of the project", part, atomicfile.Kind(info.Mode()))
 		}
 	}
 	before, err := f.project.Lstat(f.dir)
 	if err != nil {
-		return nil, fmt.Errorf("folder %s: %w", f.dir, reason(err))
+		return nil, fmt.Errorf("folder %s: %w", f.dir, atomicfile.Reason(err))
 	}
 	dir, err := f.project.OpenRoot(f.dir)
 	if err != nil {
-		return nil, fmt.Errorf("folder %s: %w", f.dir, reason(err))
+		return nil, fmt.Errorf("folder %s: %w", f.dir, atomicfile.Reason(err))
 	}
 	if now, err := dir.Stat("."); err != nil || !os.SameFile(before, now) {
 		_ = dir.Close()
@@ -190,7 +190,7 @@ func (f *Folder) make() (*os.Root, error) {
 		case err == nil:
 			f.give(f.project, part)
 		case !errors.Is(err, fs.ErrExist):
-			return nil, fmt.Errorf("make folder %s: %w", part, reason(err))
+			return nil, fmt.Errorf("make folder %s: %w", part, atomicfile.Reason(err))
 		}
 	}
 	return f.enter()
@@ -201,12 +201,12 @@ func (f *Folder) make() (*os.Root, error) {
 func (f *Folder) setAside(part string, mode fs.FileMode) error {
 	if mode&fs.ModeSymlink != 0 {
 		if err := f.project.Remove(part); err != nil {
-			return fmt.Errorf("remove the symbolic link %s: %w", part, reason(err))
+			return fmt.Errorf("remove the symbolic link %s: %w", part, atomicfile.Reason(err))
 		}
 		return nil
 	}
 	if err := f.project.Rename(part, part+".replaced"); err != nil {
-		return fmt.Errorf("%s is %s, and cannot be moved to %s.replaced: %w", part, kindOf(mode), part, reason(err))
+		return fmt.Errorf("%s is %s, and cannot be moved to %s.replaced: %w", part, atomicfile.Kind(mode), part, atomicfile.Reason(err))
 	}
 	return nil
 }
@@ -216,7 +216,7 @@ func (f *Folder) setAside(part string, mode fs.FileMode) error {
 func (f *Folder) replace(dir *os.Root, name string, data []byte) error {
 	opts := atomicfile.Options{Mode: 0o644, Sync: true, Finish: f.giveFile, ReplaceDir: true}
 	if err := atomicfile.Write(dir, name, bytes.NewReader(data), opts); err != nil {
-		return fmt.Errorf("write %s: %w", name, reason(err))
+		return fmt.Errorf("write %s: %w", name, atomicfile.Reason(err))
 	}
 	return nil
 }
@@ -260,31 +260,6 @@ func ancestors(path string) func(yield func(string) bool) {
 		}
 		yield(path)
 	}
-}
-
-// reason strips the operation and the path, which our own text names better.
-func reason(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	var link *os.LinkError
-	if errors.As(err, &link) {
-		return link.Err
-	}
-	return err
-}
-
-func kindOf(mode fs.FileMode) string {
-	switch {
-	case mode.IsRegular():
-		return "a file"
-	case mode.IsDir():
-		return "a folder"
-	case mode&fs.ModeSymlink != 0:
-		return "a symbolic link"
-	}
-	return "a special file"
 }
 
 // slug is text as part of a file name: letters, digits, dots, _ and -.

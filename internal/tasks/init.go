@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/lib/atomicfile"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -47,7 +48,7 @@ func (f *Folder) Init(o InitOptions) (Initialized, error) {
 			done.Kept = append(done.Kept, f.Path(name))
 			continue
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			return done, fmt.Errorf("%s: %w", f.Path(name), reason(err))
+			return done, fmt.Errorf("%s: %w", f.Path(name), atomicfile.Reason(err))
 		}
 		if err := f.replace(dir, name, files[name]); err != nil {
 			return done, err
@@ -89,7 +90,7 @@ func (f *Folder) fresh(o InitOptions) (map[string][]byte, error) {
 	if err := ralph.CheckBranch(branch); err != nil {
 		return nil, fmt.Errorf("name %s makes no branch: %w", quote(o.Name), err)
 	}
-	doc, bad := parse(files[TasksName])
+	doc, bad := parse(files[TasksName], maxBytes)
 	if bad != nil {
 		return nil, fmt.Errorf("template of %s: %s", TasksName, bad)
 	}

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -73,16 +74,12 @@ type parser struct {
 	read int    // values
 }
 
-// parse reads one JSON text. The problem says where it stops being one.
-func parse(data []byte) (doc *document, bad *Problem) {
-	if len(data) > maxBytes {
-		return nil, &Problem{Kind: Schema, index: -1, Text: "the file is larger than 8 MiB: a task list is not"}
+// parse reads one JSON text of at most so many bytes. The problem says where it
+// stops being one.
+func parse(data []byte, most int) (doc *document, bad *Problem) {
+	if len(data) > most {
+		return nil, &Problem{Kind: Schema, index: -1, Text: fmt.Sprintf("the file is larger than %d MiB: a task list is not", most>>20)}
 	}
-	return parseAll(data)
-}
-
-// parseAll is parse for data whose size was looked at.
-func parseAll(data []byte) (doc *document, bad *Problem) {
 	doc = &document{source: string(data)}
 	p := &parser{s: doc.source}
 	defer func() {
@@ -255,7 +252,7 @@ func (p *parser) text() (raw, text string) {
 	}
 }
 
-// plain says that a byte of a string stands for itself.
+// plain reports whether a byte of a string stands for itself.
 func plain(c byte) bool { return c >= ' ' && c != '"' && c != '\\' }
 
 func (p *parser) number() {

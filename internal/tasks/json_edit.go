@@ -117,19 +117,6 @@ func (n *node) insert(before []int, values []node) {
 	n.items = items
 }
 
-// literal is a scalar, or an empty array, of ours.
-func literal(raw string) node {
-	switch raw {
-	case "null":
-		return node{kind: null, raw: raw}
-	case "true", "false":
-		return node{kind: boolean, raw: raw}
-	case `""`:
-		return node{kind: text, raw: raw}
-	}
-	return node{kind: number, raw: raw}
-}
-
 // own is a copy whose members can be edited without the original's changing.
 func (n *node) own() node {
 	c := *n

@@ -15,7 +15,7 @@ const templateBranch = "ralph/feature-name"
 // that nobody filled in. It looks as far as it gets at files that Read refuses,
 // too, in the order of the file.
 func Lint(data []byte) []Problem {
-	doc, bad := parse(data)
+	doc, bad := parse(data, maxBytes)
 	if bad != nil || doc.root.kind != object {
 		return nil
 	}
@@ -65,13 +65,13 @@ func Lint(data []byte) []Problem {
 	return found.all()
 }
 
-// untouched says that a list is the template, its branch apart.
+// untouched reports whether a list is the template, its branch apart.
 func untouched(doc *document) bool {
 	data, err := templates.ReadFile("templates/" + TasksName)
 	if err != nil {
 		return false
 	}
-	template, bad := parse(data)
+	template, bad := parse(data, maxBytes)
 	return bad == nil && bytes.Equal(anyBranch(doc), anyBranch(template))
 }
 

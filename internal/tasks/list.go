@@ -1,6 +1,11 @@
 package tasks
 
-import "github.com/org/ralph-action/internal/ralph"
+import (
+	"iter"
+	"slices"
+
+	"github.com/org/ralph-action/internal/ralph"
+)
 
 // Status is where a story stands in the review cycle.
 type Status string
@@ -44,7 +49,7 @@ type Rules struct {
 	Only string
 }
 
-// covers says that the work is about a story.
+// covers reports whether the work is about a story.
 func (r Rules) covers(id string) bool { return r.Only == "" || r.Only == id }
 
 // List is a task list that has the right schema. It is not changed by anything.
@@ -79,20 +84,27 @@ type Story struct {
 // Bytes is the file that the list was read from.
 func (l *List) Bytes() []byte { return l.doc.bytes() }
 
-// done says that nothing is left to do for a story.
+// done reports whether nothing is left to do for a story.
 func (s *Story) done(r Rules) bool {
 	return s.Passes && (r.SkipReview || s.Status == Approved)
 }
 
-// Done says that every story passes and, unless reviews are skipped, is
+// covered yields the stories that the work is about.
+func (l *List) covered(r Rules) iter.Seq[*Story] {
+	return func(yield func(*Story) bool) {
+		for i := range l.Stories {
+			if s := &l.Stories[i]; r.covers(s.ID) && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// Done reports whether every story passes and, unless reviews are skipped, is
 // approved.
 func (l *List) Done(r Rules) bool {
 	some := false
-	for i := range l.Stories {
-		s := &l.Stories[i]
-		if !r.covers(s.ID) {
-			continue
-		}
+	for s := range l.covered(r) {
 		if !s.done(r) {
 			return false
 		}
@@ -105,14 +117,13 @@ func (l *List) Done(r Rules) bool {
 // is reviewed, and reviews come before new work.
 func (l *List) Mode(r Rules) Mode {
 	mode := Implement
-	for i := range l.Stories {
+	for s := range l.covered(r) {
 		switch {
 		case r.SkipReview:
 			return Implement
-		case !r.covers(l.Stories[i].ID):
-		case l.Stories[i].Status == ChangesRequested:
+		case s.Status == ChangesRequested:
 			return ReviewFix
-		case l.Stories[i].Status == NeedsReview:
+		case s.Status == NeedsReview:
 			mode = Review
 		}
 	}
@@ -125,9 +136,8 @@ func (l *List) Mode(r Rules) Mode {
 func (l *List) Next(r Rules) (story Story, ok bool) {
 	mode := l.Mode(r)
 	done := l.finished(r)
-	for i := range l.Stories {
-		s := &l.Stories[i]
-		if (!ok || s.Priority < story.Priority) && r.covers(s.ID) && s.fits(mode, r) && (mode != Implement || s.ready(done)) {
+	for s := range l.covered(r) {
+		if (!ok || s.Priority < story.Priority) && s.fits(mode, r) && (mode != Implement || s.ready(done)) {
 			story, ok = *s, true
 		}
 	}
@@ -139,15 +149,15 @@ func (l *List) Next(r Rules) (story Story, ok bool) {
 func (l *List) Ready(r Rules) []Story {
 	var ready []Story
 	done := l.finished(r)
-	for i := range l.Stories {
-		if s := &l.Stories[i]; r.covers(s.ID) && !s.done(r) && s.ready(done) {
+	for s := range l.covered(r) {
+		if !s.done(r) && s.ready(done) {
 			ready = append(ready, *s)
 		}
 	}
 	return ready
 }
 
-// fits says that an iteration of the mode may choose the story.
+// fits reports whether an iteration of the mode may choose the story.
 func (s *Story) fits(mode Mode, r Rules) bool {
 	switch {
 	case r.SkipReview:
@@ -160,14 +170,9 @@ func (s *Story) fits(mode Mode, r Rules) bool {
 	return s.Status == Open && !s.Passes
 }
 
-// ready says that everything the story depends on is done.
+// ready reports whether everything the story depends on is done.
 func (s *Story) ready(done map[string]bool) bool {
-	for _, id := range s.DependsOn {
-		if !done[id] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.DependsOn, func(id string) bool { return !done[id] })
 }
 
 func (l *List) finished(r Rules) map[string]bool {

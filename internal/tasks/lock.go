@@ -8,12 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/org/ralph-action/internal/lib/atomicfile"
 )
 
 // maxMarker bounds what is read of a marker, in bytes.
 const maxMarker = 16 << 20
 
-// ErrLocked says that another loop runs in the project. The error that wraps it
+// ErrLocked means that another loop runs in the project. The error that wraps it
 // names its process.
 var ErrLocked = errors.New("another loop")
 
@@ -43,11 +45,9 @@ func (f *Folder) lock(m Marker, whoever bool) (*Lock, error) {
 		return nil, fmt.Errorf("write %s: %w", MarkerName, err)
 	}
 	for range 10 { // others may be taking it over
-		done, err := l.take(data)
-		if done || err != nil {
-			if err != nil {
-				return nil, err
-			}
+		if done, err := l.take(data); err != nil {
+			return nil, err
+		} else if done {
 			return l, nil
 		}
 	}
@@ -62,14 +62,14 @@ func (l *Lock) take(data []byte) (done bool, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return l.begin(data)
 	} else if err != nil {
-		return false, fmt.Errorf("%s: %w", MarkerName, reason(err))
+		return false, fmt.Errorf("%s: %w", MarkerName, atomicfile.Reason(err))
 	}
 	if !before.Mode().IsRegular() {
 		return true, l.replace(data)
 	}
 	old, err := root.OpenFile(MarkerName, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return false, fmt.Errorf("read %s: %w", MarkerName, reason(err))
+		return false, fmt.Errorf("read %s: %w", MarkerName, atomicfile.Reason(err))
 	}
 	defer old.Close()
 	if err := syscall.Flock(int(old.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
@@ -101,7 +101,7 @@ func (l *Lock) begin(data []byte) (done bool, err error) {
 		err = root.Remove(temp)
 	}
 	if err != nil {
-		return false, fmt.Errorf("write %s: %w", MarkerName, reason(err))
+		return false, fmt.Errorf("write %s: %w", MarkerName, atomicfile.Reason(err))
 	}
 	l.wrote, _ = root.Lstat(MarkerName)
 	return true, nil
@@ -142,8 +142,12 @@ func (l *Lock) Release() error {
 	if !ours {
 		return nil
 	}
-	if err := root.Remove(MarkerName); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove %s: %w", MarkerName, reason(err))
+	return l.remove()
+}
+
+func (l *Lock) remove() error {
+	if err := l.folder.project.Remove(MarkerName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", MarkerName, atomicfile.Reason(err))
 	}
 	return nil
 }
@@ -151,18 +155,13 @@ func (l *Lock) Release() error {
 // Clear is [Lock.Release] for who knows in another way that no other loop runs in
 // the project: a marker that the agent put there is removed, too.
 func (l *Lock) Clear() error {
-	root := l.folder.project
 	if err := l.Release(); err != nil {
 		return err
 	}
-	info, err := root.Lstat(MarkerName)
-	if err != nil || info.IsDir() {
+	if info, err := l.folder.project.Lstat(MarkerName); err != nil || info.IsDir() {
 		return nil
 	}
-	if err := root.Remove(MarkerName); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove %s: %w", MarkerName, reason(err))
-	}
-	return nil
+	return l.remove()
 }
 
 // markerPID is the process a marker names; 0 when it names none.
@@ -174,9 +173,7 @@ func markerPID(f *os.File) int {
 	var m struct {
 		PID int `json:"pid"`
 	}
-	if json.Unmarshal(data, &m) != nil {
-		return 0
-	}
+	_ = json.Unmarshal(data, &m) // what is no marker names none
 	return m.PID
 }
 

@@ -30,10 +30,7 @@ type Marked struct {
 // what no loop would have written: other types, states that contradict each
 // other or the mode, a folder outside of the project.
 func DecodeMarker(data []byte) (Marked, error) {
-	if len(data) > maxMarker {
-		return Marked{}, fmt.Errorf("%s is larger than %d MiB", MarkerName, maxMarker>>20)
-	}
-	doc, bad := parseAll(data)
+	doc, bad := parse(data, maxMarker)
 	if bad != nil {
 		return Marked{}, fmt.Errorf("%s:%s", MarkerName, bad)
 	}
@@ -56,13 +53,11 @@ const (
 
 func markerRules() rules {
 	return newRules(
-		rule{"pid", false, wantPID}, rule{"ralphDir", false, wantFolder}, rule{"skipReview", false, wantBool},
-		rule{"reviewCap", false, wantCount}, rule{"story", false, wantID}, rule{fieldMode, false, wantMode}, rule{fieldBefore, false, wantObject}, rule{"commits", false, wantWho},
+		rule{"pid", false, wantNumber(0, math.MaxInt32, true, "give the number of a process")}, rule{"ralphDir", false, wantFolder},
+		rule{"skipReview", false, wantKind(boolean, "give true or false")}, rule{"reviewCap", false, wantCount}, rule{"story", false, wantID},
+		rule{fieldMode, false, wantWord(`give "implement", "review" or "review-fix"`, string(Implement), string(Review), string(ReviewFix))},
+		rule{fieldBefore, false, wantKind(object, "give an object")}, rule{"commits", false, wantWord(`give "agent" or "ralph"`, ByAgent, ByRalph)},
 	)
-}
-
-func markedRules() rules {
-	return newRules(rule{fieldPasses, true, wantBool}, rule{fieldStatus, true, wantStatus}, rule{fieldCount, true, wantCount})
 }
 
 func (r *reader) marked() (m Marked, err error) {
@@ -98,7 +93,7 @@ func (r *reader) marked() (m Marked, err error) {
 // before is the stories of the snapshot, without what a marker does not tell.
 func (r *reader) before(n *node, rules Rules) (*List, error) {
 	l := &List{Stories: make([]Story, 0, len(n.items))}
-	seen, known := make(map[string]bool, len(n.items)), markedRules()
+	seen, known := make(map[string]bool, len(n.items)), newRules(stateRules()...)
 	for i := range n.items {
 		it := &n.items[i]
 		id := node{kind: text, text: it.key}
@@ -125,7 +120,7 @@ func (r *reader) before(n *node, rules Rules) (*List, error) {
 	return l, nil
 }
 
-// contradicts is whether a story has a contradiction that does not need its
+// contradicts reports whether a story has a contradiction that does not need its
 // feedback to be seen.
 func (s *Story) contradicts(r Rules) bool {
 	told := *s
@@ -133,42 +128,11 @@ func (s *Story) contradicts(r Rules) bool {
 	return told.contradiction(r) != ""
 }
 
-func wantObject(n *node) string {
-	if n.kind != object {
-		return "give an object"
-	}
-	return ""
-}
-
-func wantMode(n *node) string {
-	if n.kind == text {
-		switch Mode(n.text) {
-		case Implement, Review, ReviewFix:
-			return ""
-		}
-	}
-	return `give "implement", "review" or "review-fix"`
-}
-
-func wantWho(n *node) string {
-	if n.kind == text && (n.text == ByAgent || n.text == ByRalph) {
-		return ""
-	}
-	return `give "agent" or "ralph"`
-}
-
 // wantFolder is a path below the project.
 func wantFolder(n *node) string {
 	clean := path.Clean(n.text)
 	if n.kind != text || clean == "." || !filepath.IsLocal(filepath.FromSlash(clean)) || strings.ContainsRune(clean, 0) {
 		return "give a folder below the project"
-	}
-	return ""
-}
-
-func wantPID(n *node) string {
-	if f := n.float(); n.kind != number || f != math.Trunc(f) || f < 0 || f > math.MaxInt32 {
-		return "give the number of a process"
 	}
 	return ""
 }

@@ -46,7 +46,8 @@ func (l *List) Matrix(r Rules) (matrix []byte, jobs int, err error) {
 			return nil, 0, fmt.Errorf("branchName %s makes no branch for story %s: %w", quote(l.BranchName), visible(s.ID), err)
 		}
 		used[branch] = true
-		all = append(all, Job{s.ID, branch, s.mode(r)})
+		alone := List{Stories: []Story{s}}
+		all = append(all, Job{s.ID, branch, alone.Mode(r)})
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, 0, err
@@ -64,10 +65,4 @@ func (l *List) branch(id string, used map[string]bool) string {
 		name = base + "-" + strconv.Itoa(n)
 	}
 	return name
-}
-
-// mode is what the next iteration for this story alone is for.
-func (s *Story) mode(r Rules) Mode {
-	one := List{Stories: []Story{*s}}
-	return one.Mode(r)
 }

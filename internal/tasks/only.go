@@ -14,30 +14,20 @@ func (l *List) CheckOnly(r Rules) error {
 	}
 	i := slices.IndexFunc(l.Stories, func(s Story) bool { return s.ID == r.Only })
 	if i < 0 {
-		return fmt.Errorf("story %s is not in the list: give one of %s", quote(r.Only), l.ids())
+		var ids []string
+		for _, s := range l.Stories {
+			ids = append(ids, s.ID)
+		}
+		return fmt.Errorf("story %s is not in the list: give one of %s", quote(r.Only), some(ids, visible))
 	}
 	s := &l.Stories[i]
 	if s.done(r) {
 		return nil
 	}
 	done := l.finished(r)
-	var open []string
-	for _, id := range s.DependsOn {
-		if !done[id] {
-			open = append(open, id)
-		}
-	}
+	open := slices.DeleteFunc(slices.Clone(s.DependsOn), func(id string) bool { return done[id] })
 	if len(open) == 0 {
 		return nil
 	}
 	return fmt.Errorf("story %s depends on %s, not done yet: finish that first, or choose another story", visible(s.ID), some(open, visible))
-}
-
-// ids names the first stories.
-func (l *List) ids() string {
-	all := make([]string, len(l.Stories))
-	for i := range l.Stories {
-		all[i] = l.Stories[i].ID
-	}
-	return some(all, visible)
 }

@@ -14,7 +14,15 @@ import (
 // The error is a [*Problems] with everything that is wrong; when the text is
 // not JSON, with the first place where it is not.
 func Read(data []byte) (*List, error) {
-	doc, bad := parse(data)
+	l, problems := read(data)
+	if problems != nil {
+		return nil, problems
+	}
+	return l, nil
+}
+
+func read(data []byte) (*List, *Problems) {
+	doc, bad := parse(data, maxBytes)
 	if bad != nil {
 		return nil, &Problems{List: []Problem{*bad}}
 	}
@@ -177,6 +185,6 @@ func (n *node) texts() []string {
 }
 
 func (n *node) float() float64 {
-	f, _ := strconv.ParseFloat(n.raw, 64) // checked by wantPriority and wantCount
+	f, _ := strconv.ParseFloat(n.raw, 64) // checked by wantNumber
 	return f
 }

@@ -1,9 +1,6 @@
 package tasks
 
-import (
-	"errors"
-	"slices"
-)
+import "slices"
 
 // Repaired is a legal version of what an agent left.
 type Repaired struct {
@@ -36,14 +33,6 @@ func (s Snapshot) Repair(data []byte) Repaired {
 
 func needsRepair(problems []Problem) bool {
 	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Kind != Stuck })
-}
-
-func schemaProblems(err error) []Problem {
-	var all *Problems
-	if errors.As(err, &all) {
-		return all.all()
-	}
-	return []Problem{{Kind: Schema, index: -1, Text: err.Error()}}
 }
 
 // mend works in rounds, because a problem can hide others: first the shape of
@@ -79,7 +68,7 @@ func (s Snapshot) begin(data []byte, left *List) (doc *document, ok bool) {
 	if left != nil {
 		return s.undo(left), true
 	}
-	doc, bad := parse(data)
+	doc, bad := parse(data, maxBytes)
 	if bad != nil || doc.root.kind != object {
 		return nil, false
 	}

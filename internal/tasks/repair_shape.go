@@ -43,7 +43,7 @@ func (s Snapshot) shape(doc *document) []Problem {
 	return lost.all()
 }
 
-// follows says that an object has the fields it has to have.
+// follows reports whether an object has the fields it has to have.
 func (n *node) follows(known rules) bool {
 	for _, rule := range known.list {
 		if v := n.member(rule.name); v == nil && rule.required || v != nil && rule.want(v) != "" {

@@ -42,10 +42,10 @@ func compare(l *List, r Rules) Snapshot {
 	return s
 }
 
-// closed says that some stories, or all, may not be touched by anybody.
+// closed reports whether some stories, or all, may not be touched by anybody.
 func (s Snapshot) closed() bool { return s.still || s.Rules.Only != "" }
 
-// Known says that there is something to compare with.
+// Known reports whether there is something to compare with.
 func (s Snapshot) Known() bool { return s.list != nil }
 
 // List is what was kept; nil when nothing was, or only what a marker tells.
@@ -60,9 +60,9 @@ func (s Snapshot) List() *List {
 // and for the loop: schema; when it holds, invariants and transitions. No
 // problems: the list is legal.
 func (s Snapshot) Verify(data []byte) (*List, []Problem) {
-	after, err := Read(data)
-	if err != nil {
-		return nil, schemaProblems(err)
+	after, problems := read(data)
+	if problems != nil {
+		return nil, problems.all()
 	}
 	return after, append(after.Check(s.Rules), s.Transitions(after)...)
 }
@@ -75,12 +75,12 @@ func (s Snapshot) before(id string) (*Story, bool) {
 	return &s.list.Stories[i], true
 }
 
-// marked says that feedback claims an approval at the cap. White space before it
+// marked reports whether feedback claims an approval at the cap. White space before it
 // and the case of letters do not hide it.
 func marked(feedback string) bool {
 	start := strings.TrimSpace(feedback)
 	return len(start) >= len(CapMark) && strings.EqualFold(start[:len(CapMark)], CapMark)
 }
 
-// atCap says that a story has had all its reviews.
+// atCap reports whether a story has had all its reviews.
 func (s *Story) atCap(r Rules) bool { return r.ReviewCap > 0 && s.ReviewCount >= r.ReviewCap }

@@ -3,6 +3,7 @@ package tasks
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -56,11 +57,7 @@ func (l *List) histogram() string {
 	for i := range l.Stories {
 		by[l.Stories[i].ReviewCount]++
 	}
-	var counts []int
-	for n := range by {
-		counts = append(counts, n)
-	}
-	slices.Sort(counts)
+	counts := slices.Sorted(maps.Keys(by))
 	var parts []string
 	for _, n := range counts[:min(len(counts), 20)] {
 		parts = append(parts, fmt.Sprintf("%d with %d", by[n], n))

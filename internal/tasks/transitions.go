@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -120,7 +121,7 @@ func (t *transitions) choose() int {
 	return first
 }
 
-// legal says that a story moved as the mode is for. Of implement and review-fix
+// legal reports whether a story moved as the mode is for. Of implement and review-fix
 // it looks at the status only, because the other fields are judged one by one.
 func (t *transitions) legal(now, was *Story) bool {
 	switch t.Mode {
@@ -132,14 +133,12 @@ func (t *transitions) legal(now, was *Story) bool {
 	return t.verdict(now, was) == ""
 }
 
-// free says that a story depended on nothing unfinished.
+// free reports whether a story depended on nothing unfinished.
 func (t *transitions) free(was *Story) bool {
-	for _, id := range was.DependsOn {
-		if other, known := t.before(id); known && !other.done(t.Rules) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(was.DependsOn, func(id string) bool {
+		other, known := t.before(id)
+		return known && !other.done(t.Rules)
+	})
 }
 
 // fresh is a story that was not there before: it starts at the beginning.
@@ -269,7 +268,7 @@ func (t *transitions) gone() {
 	}
 }
 
-// stays says that a story of the snapshot may not be removed.
+// stays reports whether a story of the snapshot may not be removed.
 func (s Snapshot) stays(was *Story) bool { return s.closed() || !was.done(s.Rules) }
 
 // lost is a story that may not be removed and is not there any more.

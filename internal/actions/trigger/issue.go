@@ -56,11 +56,11 @@ func (d *Decision) startedBy(what string, labels bool) error {
 	return d.ask(e.Sender, "who caused the event")
 }
 
-// setsLabel says whether an action sets a label. Gitea says label_updated,
+// setsLabel reports whether an action sets a label. Gitea says label_updated,
 // whatever happened to the labels.
 func setsLabel(action string) bool { return action == "labeled" || action == "label_updated" }
 
-// labelled says whether the label that starts a run was set. Where the event
+// labelled reports whether the label that starts a run was set. Where the event
 // does not say which one was set, the issue has to have it.
 func (d *Decision) labelled(now []string) bool {
 	if d.event.Added != nil && d.event.Action == "label_updated" {

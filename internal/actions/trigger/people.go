@@ -56,7 +56,7 @@ func (d *Decision) ask(p Person, who string) error {
 	return nil
 }
 
-// quotes says whether a text of somebody's can be used. Without the text there
+// quotes reports whether a text of somebody's can be used. Without the text there
 // has to be something else to do, else its absence is a refusal.
 func (d *Decision) quotes(p Person, who string, optional bool) (bool, error) {
 	switch {
@@ -88,7 +88,7 @@ func (d *Decision) check(c Check) {
 	d.Check[i].Asked = d.Check[i].Asked || c.Asked
 }
 
-// bot says that an account is no person's. An unknown kind is none, and so is a
+// bot reports whether an account is no person's. An unknown kind is none, and so is a
 // name that only bots of GitHub have; neither makes anybody trusted.
 func bot(p Person) bool {
 	return p.Type != "" && p.Type != "User" || strings.HasSuffix(strings.ToLower(p.Login), "[bot]")
@@ -102,7 +102,7 @@ func kind(p Person) string {
 	return "a bot: name it in allow-bots"
 }
 
-// allowed says whether the owner named a bot. An account of another kind may
+// allowed reports whether the owner named a bot. An account of another kind may
 // have the same name.
 func (d *Decision) allowed(p Person) bool {
 	if p.Type != "Bot" && (p.Type != "" || !strings.HasSuffix(strings.ToLower(p.Login), "[bot]")) {

@@ -173,7 +173,7 @@ func (d Decision) Below(prompt string) string {
 	return strings.TrimRight(prompt, " \t\r\n") + "\n\n" + d.Prompt
 }
 
-// uses says whether the text of the event is used.
+// uses reports whether the text of the event is used.
 func (d *Decision) uses() bool {
 	return d.settings.Use == UseAlways || d.settings.Use != UseNever && !d.settings.HasPrompt
 }

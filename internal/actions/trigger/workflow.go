@@ -141,7 +141,7 @@ const (
 	maxName = 100 // bytes of a workflow's or job's name
 )
 
-// ours says that a commit is a checkpoint of a run.
+// ours reports whether a commit is a checkpoint of a run.
 func ours(message string) bool {
 	for line := range strings.Lines(message) {
 		if strings.HasPrefix(strings.ToLower(line), "ralph-run:") {

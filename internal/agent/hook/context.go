@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 const (
@@ -23,11 +25,11 @@ const (
 	maxWindow     = 1 << 40
 )
 
-// threshold is one alert, at a percentage of the window. 003-16
-type threshold struct {
-	percent  int
-	severity string
-	text     string
+// Threshold is one alert, at a percentage of the window. 003-16
+type Threshold struct {
+	Percent  int
+	Severity string
+	Text     string
 }
 
 const (
@@ -36,8 +38,9 @@ const (
 	criticalText = "Wrap up immediately. Do NOT start new work. Instead: (1) create tasks in tasks.json for any remaining work, (2) write implementation details, insights, and handoff notes to progress.txt, (3) commit all changes, (4) stop. The next iteration will continue from where you left off."
 )
 
-func thresholds() []threshold {
-	return []threshold{
+// Thresholds lists the alerts, the lowest first.
+func Thresholds() []Threshold {
+	return []Threshold{
 		{50, "NOTICE", noticeText}, {60, "NOTICE", noticeText},
 		{70, "WARNING", warningText}, {80, "WARNING", warningText},
 		{90, "CRITICAL", criticalText},
@@ -59,7 +62,7 @@ func ParseWindow(s string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n <= 0 || n > maxWindow {
-		return 0, fmt.Errorf("CLAUDE_CONTEXT_WINDOW is %q; a number of tokens such as %d would be right", clean(s, 40), DefaultWindow)
+		return 0, fmt.Errorf("CLAUDE_CONTEXT_WINDOW is %q; a number of tokens such as %d would be right", printable.Clean(s, 40), DefaultWindow)
 	}
 	return n, nil
 }
@@ -76,31 +79,31 @@ func (m Monitor) answer(in Input) Answer {
 		return warn("context use is unknown: " + err.Error())
 	}
 	if !info.Mode().IsRegular() {
-		return warn(fmt.Sprintf("context use is unknown: %q is no regular file", clean(in.TranscriptPath, 200)))
+		return warn(fmt.Sprintf("context use is unknown: %q is no regular file", printable.Clean(in.TranscriptPath, 200)))
 	}
 	window := m.Window
 	if window <= 0 {
 		window = DefaultWindow
 	}
 	percent := int(min(info.Size()/charsPerToken*100/window, 999))
-	all := thresholds()
-	if percent < all[0].percent {
+	all := Thresholds()
+	if percent < all[0].Percent {
 		return Answer{}
 	}
 	last, err := m.raise(in.SessionID, percent)
 	if err != nil {
 		return warn("context alerts are off: " + err.Error())
 	}
-	var due threshold
+	var due Threshold
 	for _, t := range all {
-		if percent >= t.percent && t.percent > last {
+		if percent >= t.Percent && t.Percent > last {
 			due = t
 		}
 	}
-	if due.percent == 0 {
+	if due.Percent == 0 {
 		return Answer{}
 	}
-	return Answer{Context: fmt.Sprintf("%s: about %d%% of the context window is in use. %s", due.severity, percent, due.text)}
+	return Answer{Context: fmt.Sprintf("%s: about %d%% of the context window is in use. %s", due.Severity, percent, due.Text)}
 }
 
 // clear arms the thresholds again for a new session. After a compaction the
@@ -164,9 +167,9 @@ func (m Monitor) raise(session string, percent int) (int, error) {
 		}
 	}
 	var fired []byte
-	for _, t := range thresholds() {
-		if t.percent > last && t.percent <= percent {
-			fired = fmt.Appendf(fired, "%d\n", t.percent)
+	for _, t := range Thresholds() {
+		if t.Percent > last && t.Percent <= percent {
+			fired = fmt.Appendf(fired, "%d\n", t.Percent)
 		}
 	}
 	if len(fired) == 0 {
@@ -190,4 +193,4 @@ func openState(path string) (*os.File, error) {
 	return f, err
 }
 
-func warn(text string) Answer { return Answer{Warnings: []string{clean(text, 500)}} }
+func warn(text string) Answer { return Answer{Warnings: []string{printable.Clean(text, 500)}} }

@@ -26,30 +26,3 @@ func TestGuardAttended(t *testing.T) {
 		}
 	}
 }
-
-// An agent cannot cancel the loop that keeps it at work; a person can. 004-10
-func TestGuardEndsLoop(t *testing.T) {
-	t.Parallel()
-	g := guard()
-	g.Loop = true
-	for line, want := range map[string]bool{
-		"ralph cancel":                        true,
-		"/usr/local/bin/ralph cancel":         true,
-		"cd /tmp && ralph cancel --session x": true,
-		"bash -c 'ralph cancel'":              true,
-		"ralph tasks check":                   false,
-		"ralph --help":                        false,
-		"ralph":                               false,
-		"echo ralph cancel":                   false,
-		"grep -rn 'ralph cancel' docs":        false,
-		"git commit -m 'ralph cancel'":        false,
-	} {
-		kind, reason := g.Judge(line, "/github/workspace")
-		if (kind == "end-loop") != want || want && !strings.Contains(reason, "/cancel-ralph") {
-			t.Errorf("Judge(%q) = %q (%s), want it refused: %v", line, kind, reason, want)
-		}
-		if kind, _ := guard().Judge(line, "/github/workspace"); kind != "" {
-			t.Errorf("without a loop Judge(%q) = %q, want it let through", line, kind)
-		}
-	}
-}

@@ -3,8 +3,9 @@ package hook
 import (
 	"fmt"
 	"io"
-	"strings"
-	"unicode"
+
+	"github.com/org/ralph-action/internal/agent/hook/shellguard"
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 // Hook is what is known outside of the CLI's input when it asks. The zero value
@@ -12,7 +13,7 @@ import (
 type Hook struct {
 	Stop    StopFacts
 	Monitor Monitor
-	Guard   Guard
+	Guard   shellguard.Guard
 }
 
 // Answer reads the input of one event and answers it. It never fails: an input
@@ -27,12 +28,12 @@ func (h Hook) Answer(event Event, stdin io.Reader) Answer {
 func (h Hook) Reply(event Event, in Input, err error) (answer Answer) {
 	defer func() {
 		if r := recover(); r != nil {
-			answer = Answer{Event: event, Warnings: []string{clean(fmt.Sprintf("hook %s gave up: %v", event, r), 500)}}
+			answer = Answer{Event: event, Warnings: []string{printable.Clean(fmt.Sprintf("hook %s gave up: %v", event, r), 500)}}
 		}
 	}()
 	var warnings []string
 	if err != nil {
-		warnings = append(warnings, clean(err.Error(), 500))
+		warnings = append(warnings, printable.Clean(err.Error(), 500))
 	}
 	switch {
 	case err != nil && in.SessionID == "":
@@ -40,14 +41,14 @@ func (h Hook) Reply(event Event, in Input, err error) (answer Answer) {
 		return Answer{Event: event, Warnings: warnings}
 	case in.Event != "" && in.Event != string(event):
 		// SubagentStop ends no session; anything else is a hook wired wrongly.
-		warnings = append(warnings, fmt.Sprintf("hook %s was called for the event %q", event, clean(in.Event, 40)))
+		warnings = append(warnings, fmt.Sprintf("hook %s was called for the event %q", event, printable.Clean(in.Event, 40)))
 		return Answer{Event: event, Warnings: warnings}
 	}
 	switch event {
 	case Stop:
 		answer = h.Stop.decide(in)
 	case PreToolUse:
-		answer = h.Guard.answer(in)
+		answer = guard(h.Guard, in)
 	case PostToolUse:
 		answer = h.Monitor.answer(in)
 	case SessionStart:
@@ -56,23 +57,4 @@ func (h Hook) Reply(event Event, in Input, err error) (answer Answer) {
 	answer.Event = event
 	answer.Warnings = append(warnings, answer.Warnings...)
 	return answer
-}
-
-// clean makes foreign text fit to stand in one line of ours: at most n runes,
-// nothing that moves a cursor.
-func clean(s string, n int) string {
-	var b strings.Builder
-	count := 0
-	for _, r := range s {
-		if count == n {
-			b.WriteString("…")
-			break
-		}
-		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
-			r = ' '
-		}
-		b.WriteRune(r)
-		count++
-	}
-	return b.String()
 }

@@ -11,7 +11,12 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/agent/hook"
+	"github.com/org/ralph-action/internal/agent/hook/shellguard"
 )
+
+func guard() shellguard.Guard {
+	return shellguard.Guard{Home: "/home/agent", Workspace: "/github/workspace"}
+}
 
 func recorded(tb testing.TB, name string) string {
 	tb.Helper()

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 // MaxInput is how much of a hook's standard input is looked at, in bytes. A
@@ -15,7 +18,7 @@ const MaxInput = 1 << 20
 // into a closed pipe. Bytes.
 const maxDrain = 256 << 20
 
-// ErrTruncated says that the input went on after MaxInput; the fields that came
+// ErrTruncated means that the input went on after MaxInput; the fields that came
 // before are there.
 var ErrTruncated = errors.New("hook input is longer than 1 MiB; the rest was not read")
 
@@ -107,15 +110,13 @@ func cut(err error) error {
 	return err
 }
 
+var sessionID = lazyregexp.New(`^[A-Za-z0-9_-]{1,128}$`)
+
 // CheckSessionID refuses an id of another form than a UUID's: it is foreign
 // text, and becomes part of file names.
 func CheckSessionID(id string) error {
-	ok := id != "" && len(id) <= 128
-	for i := 0; ok && i < len(id); i++ {
-		ok = letter(id[i]) || digit(id[i]) || id[i] == '-'
-	}
-	if !ok {
-		return fmt.Errorf("session id %q is not made of 1 to 128 letters, digits, - and _", clean(id, 60))
+	if !sessionID.MatchString(id) {
+		return fmt.Errorf("session id %q is not made of 1 to 128 letters, digits, - and _", printable.Clean(id, 60))
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 // Status is how the last stop of a session loop was answered.
@@ -55,7 +57,7 @@ type Session struct {
 	Tree string `json:"tree,omitempty"`
 }
 
-// Over says that the loop has ended: later stops are none of its business.
+// Over reports whether the loop has ended: later stops are none of its business.
 func (s *Session) Over() bool { return s.Status == PromiseAccepted || s.Status == MaxIterationsReached }
 
 // NewSession begins a loop with the default evidence.
@@ -125,7 +127,7 @@ func (f StopFacts) session(in Input, problems []string) Answer {
 	var warnings []string
 	read, err := s.look(in)
 	if err != nil {
-		warnings = append(warnings, clean("transcript: "+err.Error(), 500))
+		warnings = append(warnings, printable.Clean("transcript: "+err.Error(), 500))
 		if in.LastAssistantMessage == "" {
 			// Nothing at all to judge by: a loop must not go on blindly.
 			f.log(Entry{Iteration: s.Iteration + 1, Promise: "missing", Why: "there is nothing to judge by; the stop was approved"})
@@ -188,7 +190,7 @@ func (f StopFacts) weigh(read reading, problems []string) (refusal, warning stri
 	changed, err := f.Changed()
 	switch {
 	case err != nil:
-		return "bypass: no evidence of work", clean("the tree was not compared: "+err.Error(), 500)
+		return "bypass: no evidence of work", printable.Clean("the tree was not compared: "+err.Error(), 500)
 	case !changed:
 		return "bypass: tool calls cannot be counted and nothing changed", ""
 	}

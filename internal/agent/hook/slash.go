@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 // Arguments are what a person typed after the name of a slash command.
@@ -47,7 +49,7 @@ func ParseArguments(line string, names ...string) (Arguments, error) {
 			from = end - len(value) // a quoted value may end behind the word
 		}
 		if !slices.Contains(names, name) {
-			return Arguments{}, fmt.Errorf("--%s is no flag of this command; put quotes around the task if it belongs to it", clean(name, 60))
+			return Arguments{}, fmt.Errorf("--%s is no flag of this command; put quotes around the task if it belongs to it", printable.Clean(name, 60))
 		}
 		text(at)
 		at = w.end(from)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/org/ralph-action/internal/lib/printable"
 )
 
 const (
@@ -60,7 +62,7 @@ func (f StopFacts) check(again bool) (problems, warnings []string) {
 	if f.Checks != nil {
 		found, unchecked := f.Checks()
 		for _, w := range unchecked {
-			warnings = append(warnings, clean(w, 500))
+			warnings = append(warnings, printable.Clean(w, 500))
 		}
 		for _, p := range found[:min(len(found), maxProblems)] {
 			problems = append(problems, shorten(p, maxProblem))
@@ -73,7 +75,7 @@ func (f StopFacts) check(again bool) (problems, warnings []string) {
 		paths, err := f.Uncommitted()
 		switch {
 		case err != nil:
-			warnings = append(warnings, clean("uncommitted changes were not checked: "+err.Error(), 500))
+			warnings = append(warnings, printable.Clean("uncommitted changes were not checked: "+err.Error(), 500))
 		case len(paths) > 0:
 			problems = append(problems, uncommitted(paths, again))
 		}
@@ -91,7 +93,7 @@ func uncommitted(paths []string, again bool) string {
 		b.WriteString("There are uncommitted changes:\n")
 	}
 	for _, p := range paths[:min(len(paths), maxPaths)] {
-		b.WriteString("    " + clean(p, 200) + "\n")
+		b.WriteString("    " + printable.Clean(p, 200) + "\n")
 	}
 	if more := len(paths) - maxPaths; more > 0 {
 		fmt.Fprintf(&b, "    … and %d more\n", more)

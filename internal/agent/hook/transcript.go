@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/org/ralph-action/internal/lib/printable"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -150,7 +151,7 @@ func openTranscript(path string) (*os.File, os.FileInfo, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%q is no regular file", clean(path, 200))
+		err = fmt.Errorf("%q is no regular file", printable.Clean(path, 200))
 	}
 	if err != nil {
 		_ = f.Close()
@@ -159,7 +160,7 @@ func openTranscript(path string) (*os.File, os.FileInfo, error) {
 	return f, info, nil
 }
 
-// Mentions says that the end of a transcript, as much of it as a stop reads,
+// Mentions reports whether the end of a transcript, as much of it as a stop reads,
 // holds a text which nobody could foresee: the session has seen it.
 func Mentions(path, text string) (bool, error) {
 	f, info, err := openTranscript(path)
@@ -226,7 +227,7 @@ func scan(lines []byte, token string, worked, said time.Time) (r reading, whole 
 	return r, whole
 }
 
-// own says that the main agent's model wrote this, and not a subagent, the CLI
+// own reports whether the main agent's model wrote this, and not a subagent, the CLI
 // or a replay.
 func (e entry) own() bool {
 	return e.Type == "assistant" && !e.IsSidechain && e.Parent == nil && !e.IsAPIError &&

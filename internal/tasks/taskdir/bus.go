@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/org/ralph-action/internal/lib/atomicfile"
 )
 
 const (
@@ -62,7 +64,7 @@ func (d *Dir) Post(m Message) error {
 		err = d.appendLine(d.root, busName, text)
 	}
 	if err != nil {
-		return fmt.Errorf("write to %s in task folder %s: %w", busName, d.path, reason(err))
+		return fmt.Errorf("write to %s in task folder %s: %w", busName, d.path, atomicfile.Reason(err))
 	}
 	return nil
 }
@@ -76,7 +78,7 @@ func (d *Dir) Fact(at time.Time, text string) error {
 		err = d.appendLine(d.above, ProjectBus, []byte(item))
 	}
 	if err != nil {
-		return fmt.Errorf("write to %s above task folder %s: %w", ProjectBus, d.path, reason(err))
+		return fmt.Errorf("write to %s above task folder %s: %w", ProjectBus, d.path, atomicfile.Reason(err))
 	}
 	return nil
 }
@@ -130,7 +132,7 @@ func regular(in *os.Root, name string, flag int) (*os.File, error) {
 		return nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, fmt.Errorf("it is %s: %w", kind(before.Mode()), ErrPlanted)
+		return nil, fmt.Errorf("it is %s: %w", atomicfile.Kind(before.Mode()), ErrPlanted)
 	}
 	if st, ok := before.Sys().(*syscall.Stat_t); ok && st.Nlink > 1 {
 		return nil, fmt.Errorf("it is a second name of another file: %w", ErrPlanted)
@@ -180,7 +182,7 @@ func endOf(f *os.File) mark {
 	return m
 }
 
-// holds says that f still is the file that was seen up to the mark.
+// holds reports whether f still is the file that was seen up to the mark.
 func (m mark) holds(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || m.file == nil || !os.SameFile(info, m.file) || info.Size() < m.offset {

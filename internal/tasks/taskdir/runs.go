@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/org/ralph-action/internal/lib/atomicfile"
 )
 
 const maxSameName = 100
@@ -31,7 +33,7 @@ func (d *Dir) NewRun(now time.Time, attempt int) (string, error) {
 			break
 		}
 		if !errors.Is(err, fs.ErrExist) || n > maxSameName {
-			return "", fmt.Errorf("make %s/%s in task folder %s: %w", runsName, name, d.path, reason(err))
+			return "", fmt.Errorf("make %s/%s in task folder %s: %w", runsName, name, d.path, atomicfile.Reason(err))
 		}
 		name = fmt.Sprintf("%s-%d", base, n)
 	}
@@ -48,18 +50,18 @@ func (d *Dir) runs() (*os.Root, error) {
 		err = d.ownFolder(d.root, runsName)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("make %s in task folder %s: %w", runsName, d.path, reason(err))
+		return nil, fmt.Errorf("make %s in task folder %s: %w", runsName, d.path, atomicfile.Reason(err))
 	}
 	before, err := d.root.Lstat(runsName)
 	if err == nil && !before.IsDir() {
-		return nil, fmt.Errorf("%s in task folder %s is %s: %w; remove it, the folders of runs stand there", runsName, d.path, kind(before.Mode()), ErrPlanted)
+		return nil, fmt.Errorf("%s in task folder %s is %s: %w; remove it, the folders of runs stand there", runsName, d.path, atomicfile.Kind(before.Mode()), ErrPlanted)
 	}
 	var runs *os.Root
 	if err == nil {
 		runs, err = d.root.OpenRoot(runsName)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open %s in task folder %s: %w", runsName, d.path, reason(err))
+		return nil, fmt.Errorf("open %s in task folder %s: %w", runsName, d.path, atomicfile.Reason(err))
 	}
 	// os.Root follows links that stay inside.
 	if after, err := runs.Stat("."); err != nil || !os.SameFile(before, after) {
@@ -81,17 +83,4 @@ func (d *Dir) ownFolder(in *os.Root, name string) error {
 		return fmt.Errorf("%s in task folder %s was replaced: %w", name, d.path, ErrPlanted)
 	}
 	return d.own(f)
-}
-
-func kind(mode fs.FileMode) string {
-	switch {
-	case mode.IsRegular():
-		return "a file"
-	case mode.IsDir():
-		return "a folder"
-	case mode&fs.ModeSymlink != 0:
-		return "a symbolic link"
-	default:
-		return "a special file"
-	}
 }

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"github.com/org/ralph-action/internal/lib/atomicfile"
 )
 
-// Done says whether the agent has declared its task done: DONE is there,
+// Done reports whether the agent has declared its task done: DONE is there,
 // whatever it holds and whatever it is, a dangling link included. The error is
 // ErrDoneIsDirectory or wraps ErrGone, and what else keeps it from being known.
 func (d *Dir) Done() (bool, error) {
@@ -18,7 +20,7 @@ func (d *Dir) Done() (bool, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("look for %s in task folder %s: %w", doneName, d.path, reason(err))
+		return false, fmt.Errorf("look for %s in task folder %s: %w", doneName, d.path, atomicfile.Reason(err))
 	case info.IsDir():
 		return false, ErrDoneIsDirectory
 	}
@@ -37,12 +39,12 @@ func (d *Dir) Withdraw() error {
 		err = d.root.Remove(doneName) // the name is taken: it matters that DONE goes
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("withdraw %s in task folder %s: %w", doneName, d.path, reason(err))
+		return fmt.Errorf("withdraw %s in task folder %s: %w", doneName, d.path, atomicfile.Reason(err))
 	}
 	return nil
 }
 
-// Waiting says whether the agent that just exited waits for somebody and must
+// Waiting reports whether the agent that just exited waits for somebody and must
 // not be restarted, and what for, in one line that still has to be masked and cut: a message of the type
 // wait_without_restart that was posted since Open, Resume or the last call, the
 // file WAIT_WITHOUT_RESTART, or the exit code 42. What is wrong with the folder
@@ -72,7 +74,7 @@ func (d *Dir) marked() bool {
 func (d *Dir) Resume() error {
 	d.seen = d.busEnd()
 	if err := d.root.Remove(waitName); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove %s from task folder %s: %w; remove it yourself", waitName, d.path, reason(err))
+		return fmt.Errorf("remove %s from task folder %s: %w; remove it yourself", waitName, d.path, atomicfile.Reason(err))
 	}
 	return nil
 }

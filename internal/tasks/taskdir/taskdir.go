@@ -72,7 +72,7 @@ func Open(path string, owner Owner) (*Dir, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("task folder %s does not exist; create it first", path)
 	} else if err != nil {
-		return nil, fmt.Errorf("task folder %s: %w", path, reason(err))
+		return nil, fmt.Errorf("task folder %s: %w", path, atomicfile.Reason(err))
 	}
 	info, err := os.Stat(full)
 	if err == nil && !info.IsDir() {
@@ -80,7 +80,7 @@ func Open(path string, owner Owner) (*Dir, error) {
 	}
 	root, err := os.OpenRoot(full)
 	if err != nil {
-		return nil, fmt.Errorf("open task folder %s: %w", path, reason(err))
+		return nil, fmt.Errorf("open task folder %s: %w", path, atomicfile.Reason(err))
 	}
 	d := &Dir{root: root, path: full, owner: owner}
 	d.above, d.noAbove = os.OpenRoot(filepath.Dir(full))
@@ -93,14 +93,14 @@ func Open(path string, owner Owner) (*Dir, error) {
 // begin finds out before the first run what would fail after it.
 func (d *Dir) begin() (err error) {
 	if d.opened, err = d.root.Stat("."); err != nil {
-		return fmt.Errorf("task folder %s: %w", d.path, reason(err))
+		return fmt.Errorf("task folder %s: %w", d.path, atomicfile.Reason(err))
 	}
 	err = atomicfile.Probe(d.root)
 	denied := []error{fs.ErrPermission, syscall.EROFS}
 	if slices.ContainsFunc(denied, func(e error) bool { return errors.Is(err, e) }) {
-		return fmt.Errorf("task folder %s is read-only (%w): the agent says there that it is done; make it writable, or run as the user who owns it", d.path, reason(err))
+		return fmt.Errorf("task folder %s is read-only (%w): the agent says there that it is done; make it writable, or run as the user who owns it", d.path, atomicfile.Reason(err))
 	} else if err != nil {
-		return fmt.Errorf("write to task folder %s: %w", d.path, reason(err))
+		return fmt.Errorf("write to task folder %s: %w", d.path, atomicfile.Reason(err))
 	}
 	if uid := ownerOf(d.opened); d.owner.UID > 0 && uid >= 0 && uid != d.owner.UID && d.opened.Mode()&0o022 == 0 {
 		return fmt.Errorf("task folder %s is read-only for the agent: it belongs to user %d, the agent runs as user %d; give it to that user with chown", d.path, uid, d.owner.UID)
@@ -124,7 +124,7 @@ func (d *Dir) Path() string { return d.path }
 // there fails with ErrGone when the path leads elsewhere by now.
 func (d *Dir) there() error {
 	if now, err := os.Lstat(d.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("task folder %s: %w", d.path, reason(err))
+		return fmt.Errorf("task folder %s: %w", d.path, atomicfile.Reason(err))
 	} else if err != nil || !os.SameFile(now, d.opened) {
 		return fmt.Errorf("task folder %s: %w", d.path, ErrGone)
 	}
@@ -137,7 +137,7 @@ func (d *Dir) own(f *os.File) error {
 		return nil
 	}
 	if err := f.Chown(d.owner.UID, d.owner.GID); err != nil {
-		return fmt.Errorf("give %s to its owner: %w", f.Name(), reason(err))
+		return fmt.Errorf("give %s to its owner: %w", f.Name(), atomicfile.Reason(err))
 	}
 	return nil
 }
@@ -147,17 +147,4 @@ func ownerOf(info fs.FileInfo) int {
 		return int(st.Uid)
 	}
 	return -1
-}
-
-// reason strips the operation and the path, which our own text names better.
-func reason(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	var link *os.LinkError
-	if errors.As(err, &link) {
-		return link.Err
-	}
-	return err
 }

@@ -61,7 +61,7 @@ type Call struct {
 	Token        string
 }
 
-// API says that the call counts as one of the API.
+// API reports whether the call counts as one of the API.
 func (c Call) API() bool { return !c.Git }
 
 // String is "METHOD /path status".
@@ -194,7 +194,7 @@ func Body(r *http.Request) []byte {
 
 func isAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }
 
-// IsWrite says that a request means to change something: a push, or a call of
+// IsWrite reports whether a request means to change something: a push, or a call of
 // the API that is no question.
 func IsWrite(r *http.Request) bool {
 	switch {

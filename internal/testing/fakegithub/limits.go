@@ -64,7 +64,7 @@ func (l *limiter) spend(name string, of time.Duration, limit, n int, at time.Tim
 	return w, true
 }
 
-// creates says that a request makes content that people are told of.
+// creates reports whether a request makes content that people are told of.
 func creates(r *http.Request) bool {
 	if r.Method != http.MethodPost {
 		return false

@@ -128,7 +128,7 @@ func (r *Repository) AddRule(kind, bypass string, branches ...string) {
 	r.locked(func() { r.rules = append(r.rules, rule{kind, bypass, branches}) })
 }
 
-// refuses says whether pushes to a branch are refused.
+// refuses reports whether pushes to a branch are refused.
 func (r *Repository) refuses(branch string) bool {
 	return slices.Contains(r.protected, branch) ||
 		slices.ContainsFunc(r.rules, func(one rule) bool { return one.bypass != "always" && slices.Contains(one.branches, branch) })

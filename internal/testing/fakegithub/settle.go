@@ -61,7 +61,7 @@ func (r *Repository) between(base, head string) []Commit {
 	return list
 }
 
-// contains says that base has all of head, which may lie in a fork: then it is
+// contains reports whether base has all of head, which may lie in a fork: then it is
 // brought over first, as GitHub's forks share their objects.
 func (r *Repository) contains(from *Repository, base, head string) bool {
 	if from != r {

@@ -153,7 +153,7 @@ func newTemplate(path string, item *openapi3.PathItem) template {
 	return t
 }
 
-// Covers says that a path belongs to the REST API, whether the description has
+// Covers reports whether a path belongs to the REST API, whether the description has
 // it or not, and cuts what stands before it on GitHub Enterprise Server.
 func (d *Description) Covers(path string) (string, bool) {
 	short, enterprise := strings.CutPrefix(path, "/api/v3/")

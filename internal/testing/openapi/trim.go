@@ -144,12 +144,12 @@ func (t *trimmer) clean(value any, parent string) any {
 	return value
 }
 
-// names says that the keys below this one are names that somebody chose.
+// names reports whether the keys below this one are names that somebody chose.
 func names(key string) bool {
 	return key == "properties" || key == "responses" || key == "content" || key == "headers" || key == "components"
 }
 
-// response says that an object is a response without a body.
+// response reports whether an object is a response without a body.
 func response(v object) bool { return len(v) == 1 && v["description"] != nil }
 
 // examples are those of an operation: "request", and each status with one.

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/org/ralph-action/internal/agent/hook"
+	"github.com/org/ralph-action/internal/agent/hook/shellguard"
+)
+
+func thresholdsTable() string {
+	var rows [][]string
+	before := ""
+	for _, t := range hook.Thresholds() {
+		text := t.Text
+		if text == before {
+			text = "the same"
+		}
+		before = t.Text
+		rows = append(rows, []string{fmt.Sprintf("%d %%", t.Percent), t.Severity, text})
+	}
+	return table([]string{"In use", "Severity", "The agent is told"}, rows)
+}
+
+func kindsTable() string {
+	var rows [][]string
+	for _, k := range shellguard.Kinds() {
+		rows = append(rows, []string{code(k.Name), k.What, commands(k.Caught[:1]), commands(k.Passed[:1])})
+	}
+	return table([]string{"Kind", "Refused", "Such as", "Not"}, rows)
+}
+
+func evasionsTable() string {
+	var rows [][]string
+	for _, e := range shellguard.Evasions() {
+		line := e.Line
+		if len(line) > 80 {
+			line = line[:12] + " … " + line[len(line)-20:]
+		}
+		rows = append(rows, []string{commands([]string{line}), e.Why})
+	}
+	return table([]string{"For example", "Why"}, rows)
+}
+
+// commands are command lines for a cell, one below the other.
+func commands(lines []string) string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		fence := "`"
+		for strings.Contains(line, fence) {
+			fence += "`"
+		}
+		if len(fence) > 1 {
+			line = " " + line + " "
+		}
+		out[i] = fence + cell(line) + fence
+	}
+	return strings.Join(out, "<br>")
+}
