@@ -89,7 +89,7 @@ func generate(root string) (map[string]string, error) {
 // blocks are the texts that stand between markers, by their names.
 func blocks() map[string]func() string {
 	return map[string]func() string{
-		"inputs":             inputsTable,
+		"inputs":             inputsList,
 		"core-inputs":        coreInputsTable,
 		"outputs":            outputsTable,
 		"modes":              modesTable,
