@@ -97,8 +97,8 @@ func blocks() map[string]func() string {
 		"agents-abilities":   abilitiesTable,
 		"agents-versions":    versionsTable,
 		"agents-credentials": credentialsTable,
-		"agents-logins":      loginsTable,
-		"agents-hosts":       hostsTable,
+		"agents-logins":      loginsList,
+		"agents-hosts":       hostsList,
 		"agents-api-keys":    apiKeysTable,
 		"agents-image":       imageVersions,
 	}
