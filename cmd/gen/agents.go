@@ -83,14 +83,6 @@ func credentialsTable() string {
 	return table([]string{"Agent", "Keys", "Other variables"}, rows)
 }
 
-func loginsList() string {
-	var b strings.Builder
-	for _, a := range clis() {
-		fmt.Fprintf(&b, "- %s: %s\n", code(a.Name), a.Doc.Login)
-	}
-	return b.String()
-}
-
 func hostsList() string {
 	var b strings.Builder
 	for _, a := range catalog.All() {

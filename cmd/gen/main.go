@@ -97,7 +97,6 @@ func blocks() map[string]func() string {
 		"agents-abilities":   abilitiesTable,
 		"agents-versions":    versionsTable,
 		"agents-credentials": credentialsTable,
-		"agents-logins":      loginsList,
 		"agents-hosts":       hostsList,
 		"agents-api-keys":    apiKeysTable,
 		"agents-image":       imageVersions,
