@@ -111,13 +111,13 @@ func defaultCell(in config.Input) string {
 // cell keeps a text within one cell of a table.
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
-// outputsTable has all outputs.
-func outputsTable() string {
-	var rows [][]string
+// outputsList has all outputs.
+func outputsList() string {
+	var b strings.Builder
 	for _, out := range config.Outputs() {
-		rows = append(rows, []string{"`" + out.Name + "`", cell(out.Help)})
+		fmt.Fprintf(&b, "- `%s`: %s\n", out.Name, out.Help)
 	}
-	return table([]string{"Output", "What it says"}, rows)
+	return b.String()
 }
 
 // modesTable has the defaults that depend on the mode and on the place: those of mode

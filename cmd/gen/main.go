@@ -91,7 +91,7 @@ func blocks() map[string]func() string {
 	return map[string]func() string{
 		"inputs":             inputsList,
 		"core-inputs":        coreInputsTable,
-		"outputs":            outputsTable,
+		"outputs":            outputsList,
 		"modes":              modesTable,
 		"agents":             agentsTable,
 		"agents-abilities":   abilitiesTable,
