@@ -4,7 +4,7 @@ package catalog
 func All() []Agent {
 	return []Agent{
 		{
-			Name: "claude", Title: "Claude Code", About: "Claude Code, the default",
+			Name: "claude", About: "Claude Code, the default",
 			Package: "@anthropic-ai/claude-code", Program: "claude", Version: "2.1.329", InImage: true, Size: "360 MB",
 			Variables: []Variables{
 				{"", []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS"}},
@@ -64,7 +64,7 @@ func All() []Agent {
 			},
 		},
 		{
-			Name: "gemini", Title: "Gemini CLI", About: "Gemini CLI",
+			Name: "gemini", About: "Gemini CLI",
 			Package: "@google/gemini-cli", Program: "gemini", Version: "0.61.0", Size: "100 MB",
 			Variables: []Variables{{"", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, []string{ // the latter of Vertex AI in express mode
 				"GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_GENAI_USE_GCA",
@@ -133,7 +133,7 @@ func All() []Agent {
 			},
 		},
 		{
-			Name: "copilot", Title: "GitHub Copilot CLI", About: "GitHub Copilot CLI",
+			Name: "copilot", About: "GitHub Copilot CLI",
 			Package: "@github/copilot", Program: "copilot", Version: "1.0.102", Size: "190 MB",
 			// It would take GH_TOKEN and GITHUB_TOKEN as well, but those are the forge's: what
 			// can push or open pull requests is never handed to an agent because it happens to
@@ -225,7 +225,7 @@ func All() []Agent {
 			},
 		},
 		{
-			Name: "custom", Title: "any CLI that prints JSON", About: "any CLI that prints JSON, by jq expressions",
+			Name: "custom", About: "any CLI that prints JSON, by jq expressions",
 			Doc: Doc{
 				Key: "in `pass-env`", Cost: "by a filter",
 				Hosts: []Hosts{{"", "none: use `allowed-hosts`"}},
@@ -236,7 +236,7 @@ func All() []Agent {
 			},
 		},
 		{
-			Name: "text", Title: "any command", About: "any command that reads a prompt and prints its answer",
+			Name: "text", About: "any command that reads a prompt and prints its answer",
 			LateUsage: true,
 			Doc: Doc{
 				Key: "in `pass-env`", Cost: "unknown",
