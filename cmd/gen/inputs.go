@@ -178,13 +178,9 @@ func places(modes []string, holds func(mode string, local bool) bool) string {
 
 // coreInputsTable has the inputs that most workflows need.
 func coreInputsTable() string {
-	core := []string{
-		"prompt", "prompt-file", "mode", "agent", "model", "guardrails", "setup", "max-iterations", "max-cost-usd", "max-duration",
-		"on-incomplete", "branch", "draft", "wait-for-ci", "allowed-hosts",
-	}
 	var rows [][]string
 	for _, in := range config.Inputs() {
-		if slices.Contains(core, in.Name) {
+		if in.Core && !in.NoAction {
 			rows = append(rows, []string{"`" + in.Name + "`", defaultCell(in), cell(firstSentence(in.Help))})
 		}
 	}

@@ -1,5 +1,5 @@
 // Command gen writes the parts of documents, and the files of source, that are made from
-// a table of the program's. `go generate ./...` runs it, and a test fails when something
+// a table of the program's, or from the module of gitleaks. `go generate ./...` runs it, and a test fails when something
 // is stale.
 package main
 
@@ -78,7 +78,11 @@ func generate(root string) (map[string]string, error) {
 			}
 		}
 	}
-	for name, text := range sources() {
+	written, err := sources()
+	if err != nil {
+		return nil, err
+	}
+	for name, text := range written {
 		if old, err := os.ReadFile(filepath.Join(root, name)); err != nil || string(old) != text { // #nosec G304 -- of this repository
 			stale[name] = text
 		}
@@ -104,12 +108,14 @@ func blocks() map[string]func() string {
 }
 
 // sources are the files that are written whole, by their paths.
-func sources() map[string]string {
+func sources() (map[string]string, error) {
+	rules, err := gitleaksRules()
 	return map[string]string{
 		"action.yml":                                actionYAML(),
 		"docs/ralph.schema.json":                    configurationSchema(),
 		"docs/settings.schema.json":                 settingsSchema(),
 		"internal/cli/starter/settings.schema.json": settingsSchema(),
 		"internal/agent/drivers.go":                 drivers(),
-	}
+		"internal/inspect/secretscan/gitleaks.json": rules,
+	}, err
 }

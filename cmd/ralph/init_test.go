@@ -36,9 +36,7 @@ func atTerminal(t *testing.T, dir string, tools []string, args ...string) *perso
 			t.Fatal(err)
 		}
 	}
-	// Under the name ralph, this test binary is ralph.
-	ralph := exec.Command(os.Args[0])
-	ralph.Args = append([]string{"ralph"}, args...)
+	ralph := exec.Command(binary(t), args...)
 	ralph.Dir, ralph.Env = dir, []string{"PATH=" + bin, "HOME=" + t.TempDir(), "TERM=xterm"}
 	terminal, err := pty.StartWithSize(ralph, &pty.Winsize{Rows: 40, Cols: 200})
 	if err != nil {

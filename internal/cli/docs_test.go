@@ -51,8 +51,14 @@ func documents(t *testing.T) map[string]string {
 	return texts
 }
 
-// help is what a command prints for --help.
+// help is what a command prints for --help --all.
 func help(t *testing.T, command ...string) string {
+	t.Helper()
+	return printed(t, append(command, "--help", "--all"))
+}
+
+// printed is what a command prints that succeeds.
+func printed(t *testing.T, command []string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "help")
 	out, err := os.Create(path)
@@ -60,8 +66,8 @@ func help(t *testing.T, command ...string) string {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	if code := Main("dev", append(command, "--help"), nil, nil, out, out); code != 0 {
-		t.Fatalf("ralph %v --help = %d, want 0", command, code)
+	if code := Main("dev", command, nil, nil, out, out); code != 0 {
+		t.Fatalf("ralph %v = %d, want 0", command, code)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -254,6 +260,23 @@ func TestHelpListsInputs(t *testing.T) {
 			if want := !in.NoFlag && !config.Refuses(mode, in.Name); listed != want {
 				t.Errorf("ralph %s --help lists --%s: %v, want %v", command, in.Name, listed, want)
 			}
+		}
+	}
+}
+
+// The help of a command that loops is short, and says how to see the rest.
+func TestHelpIsShort(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"run", "plan", "build", "prompt", "supervise", "tasks run", "session", "doctor"} {
+		short, full := printed(t, append(strings.Fields(command), "--help")), help(t, strings.Fields(command)...)
+		if n := strings.Count(short, "\n"); n > 130 || 2*n > strings.Count(full, "\n") {
+			t.Errorf("ralph %s --help has %d lines, and with --all %d", command, n, strings.Count(full, "\n"))
+		}
+		if want := "For all of them: ralph " + command + " --help --all\n"; !strings.HasSuffix(short, want) {
+			t.Errorf("ralph %s --help does not end with %q", command, want)
+		}
+		if !strings.Contains(short, "--max-iterations") && command != "supervise" || !strings.Contains(short, "--agent=") {
+			t.Errorf("ralph %s --help lacks what every run needs:\n%s", command, short)
 		}
 	}
 }

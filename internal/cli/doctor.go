@@ -23,7 +23,7 @@ import (
 // doctorCmd looks at all that `ralph run` would need, and runs nothing of the
 // workspace.
 type doctorCmd struct {
-	deskFlags
+	localFlags
 	Offline bool `help:"Ask no forge and reach for no model: nothing leaves this machine."`
 	JSON    bool `name:"json" help:"Print the table as JSON."`
 }
@@ -51,7 +51,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	defaults := a.placeDefaults(config.ModeRun)
 	defaults["prompt"] = "none: nothing is asked of an agent"
 	cfg, loadErr := config.Load(config.LoadOptions{
-		Dir: workspace, Flags: c.values(), Environment: a.environment(), Mode: config.ModeRun, Desk: true, Home: a.home(workspace),
+		Dir: workspace, Flags: c.values(), Environment: a.environment(), Mode: config.ModeRun, Local: true, Home: a.home(workspace),
 		Defaults: defaults,
 		Prompts:  starter.Prompts(), Infer: agent.Infer,
 	})
@@ -62,7 +62,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	ctx, stop := stoppable(ctx)
 	defer stop()
 	rows := run.Examine(ctx, &run.Input{
-		Config: cfg, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.deskSite(), Redactor: redact,
+		Config: cfg, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.localSite(), Redactor: redact,
 	}, loadErr, c.Offline)
 	if ctx.Err() != nil {
 		fmt.Fprintln(a.stderr, "ralph: stopped before everything was looked at")

@@ -83,7 +83,7 @@ func (a *app) beginTyped(in hook.Input, ultrawork bool) (string, error) {
 		}
 	}
 	cfg, err := config.Load(config.LoadOptions{
-		Dir: dir, Mode: config.ModeSession, Desk: true, Defaults: a.deskDefaults(config.ModeSession), Flags: values, Words: words,
+		Dir: dir, Mode: config.ModeSession, Local: true, Defaults: a.localDefaults(config.ModeSession), Flags: values, Words: words,
 	})
 	if err != nil {
 		return "", err

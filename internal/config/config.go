@@ -294,7 +294,7 @@ const (
 	DraftNever  Draft = "false"
 )
 
-// Isolation says how much the walls around the agent are insisted upon.
+// Isolation says how strictly the agent has to be sandboxed.
 type Isolation string
 
 // The values of isolation.
@@ -302,7 +302,7 @@ const (
 	IsolationAuto   Isolation = "auto"   // what the machine can do
 	IsolationStrict Isolation = "strict" // all of it, or the run is refused
 	IsolationOff    Isolation = "off"
-	// IsolationDocker runs the agent in a Docker Sandbox. At a desk only.
+	// IsolationDocker runs the agent in a Docker Sandbox. Locally only.
 	IsolationDocker Isolation = "docker-sandbox"
 )
 

@@ -298,7 +298,7 @@ func TestSourcesOfEveryInput(t *testing.T) {
 			if err := os.WriteFile(file, []byte(in.Name+": "+sample(in)+"\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			// Where there are no walls, a file may set everything.
+			// Without a sandbox, a file may set everything.
 			o := asAction(dir, base)
 			o.Flags["config"], o.Defaults = file, map[string]string{"isolation": "off"}
 			check(o, file+":1: "+in.Name)
@@ -307,31 +307,31 @@ func TestSourcesOfEveryInput(t *testing.T) {
 }
 
 // A file of the repository, which the agent of an earlier step may have written,
-// opens no wall and hands over no variable.
+// loosens no sandbox and hands over no variable.
 func TestFilesOpenNoWalls(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name     string
 		files    map[string]string
 		inputs   map[string]string
-		desk     bool
+		local    bool
 		defaults map[string]string
 		want     []string // parts of the problems, in order
 	}{
-		{"settings", map[string]string{".ralph/settings.json": `{"isolation": "off", "passEnv": ["KEY"]}`}, nil, false, nil, []string{"isolation: a file can only make it stricter than auto", "passEnv: it cannot be set in a file"}},
-		{"the action's own file", map[string]string{".github/ralph.yml": "isolation: off\npass-env: KEY\n"}, nil, false, nil, []string{"ralph.yml:1: isolation: a file can only", "ralph.yml:2: pass-env: it cannot"}},
-		{"the file of plan", map[string]string{".ralph/config": "RALPH_ISOLATION=off\nRALPH_PASS_ENV=KEY\n", "specs/": ""}, map[string]string{"mode": "plan"}, false, nil, []string{"RALPH_ISOLATION: a file can only", "RALPH_PASS_ENV: it cannot"}},
-		{"who asks, where it goes, who looks", map[string]string{".github/ralph.yml": "allow-bots: x[bot]\npush-to-fork: o/r\nmerge: auto\n"}, nil, false, nil, []string{"ralph.yml:2: push-to-fork: it cannot", "ralph.yml:3: merge: it cannot", "ralph.yml:1: allow-bots: it cannot"}},
+		{"settings", map[string]string{".ralph/settings.json": `{"isolation": "off", "passEnv": ["KEY"]}`}, nil, false, nil, []string{"isolation: a file can only make it stricter than auto", "passEnv: a file cannot set it"}},
+		{"the action's own file", map[string]string{".github/ralph.yml": "isolation: off\npass-env: KEY\n"}, nil, false, nil, []string{"ralph.yml:1: isolation: a file can only", "ralph.yml:2: pass-env: a file cannot"}},
+		{"the file of plan", map[string]string{".ralph/config": "RALPH_ISOLATION=off\nRALPH_PASS_ENV=KEY\n", "specs/": ""}, map[string]string{"mode": "plan"}, false, nil, []string{"RALPH_ISOLATION: a file can only", "RALPH_PASS_ENV: a file cannot"}},
+		{"who asks, where it goes, who looks", map[string]string{".github/ralph.yml": "allow-bots: x[bot]\npush-to-fork: o/r\nmerge: auto\n"}, nil, false, nil, []string{"ralph.yml:2: push-to-fork: a file cannot", "ralph.yml:3: merge: a file cannot", "ralph.yml:1: allow-bots: a file cannot"}},
 		{"stricter is welcome", map[string]string{".github/ralph.yml": "isolation: strict\n"}, nil, false, nil, nil},
 		{"the workflow decides", map[string]string{".github/ralph.yml": "isolation: strict\n"}, map[string]string{"isolation": "off", "pass-env": "KEY"}, false, nil, nil},
-		{"a desk without walls", map[string]string{".ralph/settings.json": `{"isolation": "off", "passEnv": ["KEY"]}`}, nil, true, nil, nil},
-		{"a container's desk", map[string]string{".ralph/settings.json": `{"isolation": "off"}`}, nil, true, map[string]string{"isolation": "strict"}, []string{"stricter than strict"}},
+		{"locally, without a sandbox", map[string]string{".ralph/settings.json": `{"isolation": "off", "passEnv": ["KEY"]}`}, nil, true, nil, nil},
+		{"locally in a container", map[string]string{".ralph/settings.json": `{"isolation": "off"}`}, nil, true, map[string]string{"isolation": "strict"}, []string{"stricter than strict"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			inputs := map[string]string{"prompt": "go"}
 			maps.Copy(inputs, tc.inputs)
-			_, err := config.Load(config.LoadOptions{Dir: workspace(t, tc.files), Inputs: inputs, Desk: tc.desk, Defaults: tc.defaults, Prompts: map[string]string{"plan": "p"}})
+			_, err := config.Load(config.LoadOptions{Dir: workspace(t, tc.files), Inputs: inputs, Local: tc.local, Defaults: tc.defaults, Prompts: map[string]string{"plan": "p"}})
 			got := problems(t, err)
 			if len(got) != len(tc.want) {
 				t.Fatalf("Load() = %q, want %d problems", got, len(tc.want))

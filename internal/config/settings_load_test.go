@@ -65,8 +65,8 @@ func TestShellFileLoads(t *testing.T) {
 	t.Parallel()
 	load := func(file string, flags map[string]string) (config.Config, error) {
 		return config.Load(config.LoadOptions{
-			Dir:  workspace(t, map[string]string{".ralph/config": file, "specs/": "", ".ralph/implementation_plan.md": "x"}),
-			Desk: true, Mode: config.ModePlan, Prompts: map[string]string{"plan": "p <promise>COMPLETE</promise>"}, Flags: flags,
+			Dir:   workspace(t, map[string]string{".ralph/config": file, "specs/": "", ".ralph/implementation_plan.md": "x"}),
+			Local: true, Mode: config.ModePlan, Prompts: map[string]string{"plan": "p <promise>COMPLETE</promise>"}, Flags: flags,
 		})
 	}
 	c, err := load("AGENT_TYPE=text\nMAX_RETRIES=7\nSPECS_DIR=specs\nGREETING=\"hello $SPECS_DIR\"\nMAX_ITERATIONS=\n", nil)

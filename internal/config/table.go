@@ -30,10 +30,10 @@ func table() []row {
 		{"Agent", agentRows()},
 		{"Loop", loopRows()},
 		{groupSupervision, superviseRows()},
-		{"Task list", tasksRows()},
+		{groupTasks, tasksRows()},
 		{"Limits", limitRows()},
 		{"Machine", placeRows()},
-		{groupContainment, wallRows()},
+		{groupSandbox, sandboxRows()},
 		{groupContent, contentRows()},
 		{groupPublishing, publishRows()},
 		{groupPull, pullRows()},
@@ -51,7 +51,8 @@ func table() []row {
 // Groups of inputs that mean something only in some runs.
 const (
 	groupSupervision = "Supervision"
-	groupContainment = "Containment"
+	groupTasks       = "Task list"
+	groupSandbox     = "Sandbox"
 	groupContent     = "Content"
 	groupPublishing  = "Publishing"
 	groupPull        = "Pull request"
@@ -60,13 +61,13 @@ const (
 
 func taskRows() []row {
 	return []row{
-		{Input{Name: "prompt", Short: 'p', Kind: Text, Max: maxPrompt, Placeholder: "TEXT",
+		{Input{Name: "prompt", Core: true, Short: 'p', Kind: Text, Max: maxPrompt, Placeholder: "TEXT",
 			Help: "The task, as text. Give this or `prompt-file`; in mode `tasks` either replaces prompt.md."},
 			func(l *loader, v value) { l.c.Prompt.Text = l.prompt(v) }},
-		{Input{Name: "prompt-file", Short: 'f', Kind: Path, Placeholder: "FILE",
+		{Input{Name: "prompt-file", Core: true, Short: 'f', Kind: Path, Placeholder: "FILE",
 			Help: "A file with the task."},
 			func(l *loader, v value) { l.c.Prompt.File, l.c.Prompt.Text = l.promptFile(v) }},
-		{Input{Name: "mode", Kind: Choice, Enum: modes(), Default: ModeRun, NoFlag: true,
+		{Input{Name: "mode", Core: true, Kind: Choice, Enum: modes(), Default: ModeRun, NoFlag: true,
 			Help: "The kind of loop: `run`, `plan`, `build`, `prompt`, `supervise`, `tasks` or `session`."},
 			func(l *loader, v value) { l.c.Mode = l.choice(v) }},
 		{Input{Name: "config", Kind: Path, DefaultDoc: "the files of the mode", NoFile: true, Placeholder: "FILE",
@@ -77,7 +78,7 @@ func taskRows() []row {
 
 func agentRows() []row {
 	return []row{
-		{Input{Name: "agent", Kind: Choice, Enum: catalog.Names(), Default: "claude", Placeholder: "AGENT",
+		{Input{Name: "agent", Core: true, Kind: Choice, Enum: catalog.Names(), Default: "claude", Placeholder: "AGENT",
 			Help: "The coding agent: `" + strings.Join(catalog.Names(), "`, `") + "`."},
 			func(l *loader, v value) { l.c.Agent.Name = l.choice(v) }},
 		{Input{Name: "agent-command", Kind: Words, DefaultDoc: "the agent's own program", Placeholder: "COMMAND",
@@ -89,7 +90,7 @@ func agentRows() []row {
 		{Input{Name: "agent-exact-args", Kind: Words, DefaultDoc: "the agent's own arguments", NoAction: true, Placeholder: "ARGS",
 			Help: "All of the agent's arguments; nothing is added."},
 			func(l *loader, v value) { l.c.Agent.Exact, l.c.Agent.ExactArgs = true, l.words(v) }},
-		{Input{Name: "model", Kind: Line, Max: 200, DefaultDoc: "the agent's own default", Placeholder: "NAME",
+		{Input{Name: "model", Core: true, Kind: Line, Max: 200, DefaultDoc: "the agent's own default", Placeholder: "NAME",
 			Help: "The model the agent is asked to use."},
 			func(l *loader, v value) { l.c.Agent.Model = l.model(v) }},
 		{Input{Name: "effort", Kind: Line, Max: 40, DefaultDoc: "the agent's own default", NoAction: true, Placeholder: "LEVEL",

@@ -7,7 +7,7 @@ import (
 
 func loopRows() []row {
 	return []row{
-		{Input{Name: "max-iterations", Aliases: []string{"maximum-iterations"}, Short: 'm', Kind: Count, Default: "10", Max: 10_000, Zero: "no limit", Placeholder: "N",
+		{Input{Name: "max-iterations", Core: true, Aliases: []string{"maximum-iterations"}, Short: 'm', Kind: Count, Default: "10", Max: 10_000, Zero: "no limit", Placeholder: "N",
 			Help: "How often the agent is started at most."},
 			func(l *loader, v value) { l.c.Loop.MaxIterations = int(l.count(v)) }},
 		{Input{Name: "completion", Kind: Choice, Enum: []string{"promise", "response", "done-file", "tasks"}, Default: "promise", NoAction: true, Placeholder: "KIND",
@@ -37,7 +37,7 @@ func loopRows() []row {
 		{Input{Name: "ultrawork-prompt", Kind: Text, Max: 64 << 10, DefaultDoc: "a built-in text", NoAction: true, Placeholder: "TEXT",
 			Help: "Mode `session`: the instruction that `ultrawork` puts before each continuation."},
 			func(l *loader, v value) { l.c.Loop.UltraworkPrompt = l.prompt(v) }},
-		{Input{Name: "guardrails", Kind: GuardrailList, Max: maxGuardrails, Placeholder: "COMMAND",
+		{Input{Name: "guardrails", Core: true, Kind: GuardrailList, Max: maxGuardrails, Placeholder: "COMMAND",
 			Help: "Commands that must pass before the work counts as done: one per line, or a YAML list of `command`, `failAction`, `hint`, `timeout`, `when`."},
 			func(l *loader, v value) { l.c.Checks.Guardrails = l.guardrails(v) }},
 		{Input{Name: "baseline", Kind: Bool, Default: "true", NoAction: true,
@@ -64,7 +64,7 @@ func loopRows() []row {
 		{Input{Name: "stall-limit", Kind: Count, Default: "5", Max: 1000, Zero: "never", NoAction: true, Placeholder: "N",
 			Help: "Stop after so many iterations in a row that changed nothing or failed the same way."},
 			func(l *loader, v value) { l.c.Loop.StallLimit = int(l.count(v)) }},
-		{Input{Name: "on-incomplete", Kind: Choice, Enum: []string{"fail", "succeed"}, Default: "fail", Placeholder: "POLICY",
+		{Input{Name: "on-incomplete", Core: true, Kind: Choice, Enum: []string{"fail", "succeed"}, Default: "fail", Placeholder: "POLICY",
 			Help: "The result of a run that stopped at a limit: `fail` or `succeed`."},
 			func(l *loader, v value) { l.c.Loop.IncompleteOK = l.choice(v) == "succeed" }},
 	}
@@ -115,7 +115,7 @@ func tasksRows() []row {
 
 func limitRows() []row {
 	return []row{
-		{Input{Name: "max-cost-usd", Kind: Dollars, Min: 1, Max: 1_000_000 * dollar, DefaultDoc: "no limit", Placeholder: "USD",
+		{Input{Name: "max-cost-usd", Core: true, Kind: Dollars, Min: 1, Max: 1_000_000 * dollar, DefaultDoc: "no limit", Placeholder: "USD",
 			Help: "Stop when the run has cost this much, as reported or estimated."},
 			func(l *loader, v value) { l.c.Limits.Cost = l.dollars(v) }},
 		{Input{Name: "max-total-cost-usd", Kind: Dollars, Min: 1, Max: 1_000_000 * dollar, DefaultDoc: "no limit", Placeholder: "USD",
@@ -127,7 +127,7 @@ func limitRows() []row {
 		{Input{Name: "max-tokens", Kind: Count, Min: 1, Max: 1_000_000_000_000, DefaultDoc: "no limit", NoAction: true, Placeholder: "N",
 			Help: "Stop when the run has used this many tokens."},
 			func(l *loader, v value) { l.c.Limits.Tokens = l.count(v) }},
-		{Input{Name: "max-duration", Kind: Duration, Default: "5h30m", Min: second, Max: 120 * hour, Zero: "no limit", Placeholder: "TIME",
+		{Input{Name: "max-duration", Core: true, Kind: Duration, Default: "5h30m", Min: second, Max: 120 * hour, Zero: "no limit", Placeholder: "TIME",
 			Help: "Longest time of the whole run."},
 			func(l *loader, v value) { l.c.Limits.Duration = l.duration(v) }},
 		{Input{Name: "iteration-timeout", Kind: Duration, Default: "1h", Min: second, Max: 120 * hour, Zero: "no limit", NoAction: true, Placeholder: "TIME",

@@ -5,7 +5,7 @@ func placeRows() []row {
 		{Input{Name: "working-directory", Kind: Path, Default: ".", Placeholder: "DIR",
 			Help: "Where the agent, the guardrails and `setup` run, relative to the workspace."},
 			func(l *loader, v value) { l.c.Git.WorkingDirectory = l.directory(v) }},
-		{Input{Name: "setup", Kind: Lines, Max: 100, Placeholder: "COMMAND",
+		{Input{Name: "setup", Core: true, Kind: Lines, Max: 100, Placeholder: "COMMAND",
 			Help: "Command lines that run once before the first iteration, as the agent's user."},
 			func(l *loader, v value) { l.c.Checks.Setup = l.lines(v) }},
 	}
@@ -13,7 +13,7 @@ func placeRows() []row {
 
 func publishRows() []row {
 	return []row{
-		{Input{Name: "commit", Kind: Choice, Enum: []string{"each-iteration", "at-end", "agent", "off"}, Default: "each-iteration", NoAction: true, Placeholder: "WHO",
+		{Input{Name: "commit", Core: true, Kind: Choice, Enum: []string{"each-iteration", "at-end", "agent", "off"}, Default: "each-iteration", NoAction: true, Placeholder: "WHO",
 			Help: "Who commits: we, after `each-iteration` or `at-end`; the `agent`, or its `scm-tasks` (in the action what is left is committed at the end); or nobody (`off`)."},
 			func(l *loader, v value) { l.c.Git.Commit = Commit(l.choice(v)) }},
 		{Input{Name: "scm-command", Kind: Words, NoAction: true, Placeholder: "COMMAND",
@@ -28,7 +28,7 @@ func publishRows() []row {
 		{Input{Name: "squash", Kind: Bool, Default: "false", NoAction: true,
 			Help: "One commit, made and pushed at the end of the run."},
 			func(l *loader, v value) { l.c.Git.Squash = l.boolean(v) }},
-		{Input{Name: "branch", Kind: Line, Max: 200, DefaultDoc: "by the task: ralph/ and its first words", Placeholder: "NAME",
+		{Input{Name: "branch", Core: true, Kind: Line, Max: 200, DefaultDoc: "by the task: ralph/ and its first words", Placeholder: "NAME",
 			Help: "The branch that receives the work. An existing one is continued."},
 			func(l *loader, v value) { l.c.Git.Branch = l.branch(v) }},
 		{Input{Name: "base", Kind: Line, Max: 200, DefaultDoc: "the checked-out branch, else the repository's default branch", Placeholder: "NAME",
@@ -79,7 +79,7 @@ func publishRows() []row {
 		{Input{Name: "ci-token", Aliases: []string{"branch-token"}, Kind: Secret, DefaultDoc: "`github-token`", NoFlag: true, NoFile: true,
 			Help: "A token of an App or a person that pushes the branch, so that workflows start. The agent never sees it."},
 			func(l *loader, v value) { l.c.Git.CIToken = l.secret(v) }},
-		{Input{Name: "dry-run", Kind: Bool, Default: "false",
+		{Input{Name: "dry-run", Core: true, Kind: Bool, Default: "false",
 			Help: "Run the loop, but push nothing and open no pull request."},
 			func(l *loader, v value) { l.c.DryRun = l.boolean(v) }},
 	}

@@ -36,7 +36,7 @@ func (l *loader) validateTask(values map[string]value) {
 	default:
 		how := "prompt or as prompt-file"
 		switch {
-		case !l.o.Desk:
+		case !l.o.Local:
 		case l.mode == ModeRun, l.mode == ModeSupervise:
 			how = "--prompt or as --prompt-file"
 		case l.mode == ModeSession:
@@ -76,7 +76,7 @@ func (l *loader) template() bool {
 // checkMarker looks whether a prompt tells the agent how to end the loop, where
 // we do not.
 func (l *loader) checkMarker(values map[string]value) {
-	if l.c.Prompt.Text == "" || l.c.Loop.CompletionRule || l.mode == ModeSupervise || l.mode == ModeTasks || l.mode == ModeRun && !l.o.Desk || l.c.Loop.Completion.Token == "" {
+	if l.c.Prompt.Text == "" || l.c.Loop.CompletionRule || l.mode == ModeSupervise || l.mode == ModeTasks || l.mode == ModeRun && !l.o.Local || l.c.Loop.Completion.Token == "" {
 		return
 	}
 	marker := l.c.Loop.Completion.String()
@@ -133,7 +133,7 @@ func (l *loader) specs() {
 	stat := l.root.Stat
 	switch {
 	case inside:
-	case l.o.Desk:
+	case l.o.Local:
 		stat = os.Stat
 		if name = l.c.Prompt.SpecsDir; !filepath.IsAbs(name) {
 			name = filepath.Join(l.o.Dir, name)

@@ -47,7 +47,7 @@ func (l *loader) warn(where, text string) {
 
 // option is how an input is given here, for a sentence.
 func (l *loader) option(name, value string) string {
-	return ralph.Option(l.o.Desk, name, value)
+	return ralph.Option(l.o.Local, name, value)
 }
 
 func (l *loader) validateAgent(values map[string]value) {
@@ -64,7 +64,7 @@ func (l *loader) validateAgent(values map[string]value) {
 			}
 		case l.mode == ModeSupervise:
 			where := "agent-command"
-			if l.o.Desk {
+			if l.o.Local {
 				where = "the command after --"
 			}
 			l.report(where, "mode supervise needs the command that it starts, and starts again until the task is done")

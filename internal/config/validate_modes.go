@@ -97,8 +97,8 @@ func (l *loader) validateIsolation(values map[string]value) {
 		l.c.Loop.StallLimit = 0
 	}
 	switch {
-	case !l.o.Desk:
-		l.report(v.where, "docker-sandbox is for a desk; in the action the walls are ours: give auto or strict")
+	case !l.o.Local:
+		l.report(v.where, "docker-sandbox works locally only; in the action ralph sandboxes the agent itself: give auto or strict")
 	case l.c.Git.Commit == CommitEach || l.c.Git.Commit == CommitAtEnd, l.c.Loop.StallLimit > 0, l.c.Loop.MinToolCalls > 0 && l.mode != ModeSession:
 		l.report(v.where, "what happens in a Docker Sandbox is not looked at from here: it needs %s, no stall-limit and no min-tool-calls", l.option("commit", string(CommitAgent)))
 	case l.c.Agent.Name != "claude":

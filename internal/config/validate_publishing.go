@@ -21,7 +21,7 @@ func (l *loader) validateSCM(values map[string]value) {
 	case l.c.Git.Commit != CommitEach && l.c.Git.Commit != CommitAtEnd:
 		return
 	}
-	ours := !commit.given() && !l.o.Desk && tasks.kind == settingsFile // of the action, unless the action itself is told
+	ours := !commit.given() && !l.o.Local && tasks.kind == settingsFile // of the action, unless the action itself is told
 	switch {
 	case commit.given() && commit.rank == tasks.rank:
 		l.report(tasks.where, "SCM tasks commit by themselves: remove them, or give commit: agent instead of %s", commit.where)
@@ -37,7 +37,7 @@ func (l *loader) validateSCM(values map[string]value) {
 	}
 }
 
-// validatePublishing refuses what was typed at a desk for a publication that
+// validatePublishing refuses what was typed locally for a publication that
 // does not happen. A file may hold it: it serves the action, too.
 func (l *loader) validatePublishing(values map[string]value) {
 	if l.c.Git.Branch != "" && l.c.Git.Branch == l.c.Git.Base {
@@ -45,7 +45,7 @@ func (l *loader) validatePublishing(values map[string]value) {
 	}
 	l.validateCommits(values)
 	l.validatePullRequest(values)
-	if !l.o.Desk || l.c.Git.Commit != CommitAgent && l.c.Git.Commit != CommitOff {
+	if !l.o.Local || l.c.Git.Commit != CommitAgent && l.c.Git.Commit != CommitOff {
 		return
 	}
 	for _, name := range []string{

@@ -28,7 +28,7 @@ type cli interface {
 
 // checkAgent finds out before anything is spent whether the agents can work: the
 // one that works, the one that would take over from it, and the one that reviews.
-func (s *sandboxed) checkAgent(ctx context.Context) (crew, error) {
+func (s *sandboxed) checkAgent(ctx context.Context) (agentSet, error) {
 	o, outdated, err := s.worker()
 	if err != nil {
 		return nil, invalid(err)
@@ -37,9 +37,9 @@ func (s *sandboxed) checkAgent(ctx context.Context) (crew, error) {
 		s.rec.warn(w)
 	}
 	plain := o // another model may be another provider's
-	o = s.throughDoor(o)
+	o = s.throughKeyProxy(o)
 	if s.box != nil {
-		o.Command, o.Argument = s.box.Command(), true
+		o.Command, o.Argument, o.Process = s.box.Command(), true, s.box
 	}
 	if s.display != nil {
 		out := s.rec.out.Display() // redacts
@@ -159,12 +159,12 @@ func (s *sandboxed) other(o agent.Options, name, model string) agent.Options {
 
 // checkReviewer is checkAgent for the agent that reviews, where that is another
 // or has another model.
-func (s *sandboxed) checkReviewer(ctx context.Context, o agent.Options, worker *relay) (crew, error) {
+func (s *sandboxed) checkReviewer(ctx context.Context, o agent.Options, worker *relay) (agentSet, error) {
 	o, ok := s.reviewer(o)
 	if !ok || s.stories == nil {
 		return worker, nil
 	}
-	o = s.throughDoor(o)
+	o = s.throughKeyProxy(o)
 	reviewer, err := s.newAgent(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("review-agent: %w", err)
@@ -177,8 +177,8 @@ func (s *sandboxed) checkReviewer(ctx context.Context, o agent.Options, worker *
 	return &pair{relay: worker, reviewer: r, stories: s.stories}, nil
 }
 
-// crew are the agents of a run: who works, and who would take over.
-type crew interface {
+// agentSet is the agents of a run: who works, and who would take over.
+type agentSet interface {
 	ralph.Agent
 	takeOver(f *ralph.Failure) (why string, ok bool)
 }
@@ -269,7 +269,7 @@ func (s *sandboxed) agentEnv(name string) []string {
 		}
 		return holds
 	})
-	return s.guestEnv(allow)
+	return s.sandboxEnv(allow)
 }
 
 // holdsToken says that a text holds a token of the forge.
@@ -307,6 +307,6 @@ func (s *sandboxed) scm() ralph.SCM {
 	}
 	return scm.New(scm.Options{
 		Process: s.withPath(), Command: s.cfg.Git.SCM.Command, Tasks: s.cfg.Git.SCM.Tasks,
-		Dir: s.dir(), Env: s.guestEnv(nil), Redact: s.rec.redact, Show: s.rec.out.Foreign, OutputBytes: maxOutput,
+		Dir: s.dir(), Env: s.sandboxEnv(nil), Redact: s.rec.redact, Show: s.rec.out.Foreign, OutputBytes: maxOutput,
 	})
 }

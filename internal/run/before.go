@@ -112,7 +112,7 @@ func (s *sandboxed) runSetup(ctx context.Context) error {
 		w := s.rec.redact.Writer(show)
 		script, env := s.tellingPath(command)
 		exit, err := s.withPath().Run(ctx, proc.Command{
-			Argv: []string{"sh", "-c", script}, Dir: s.dir(), Env: append(s.guestEnv(nil), env...), Stdout: w, Stderr: w,
+			Argv: []string{"sh", "-c", script}, Dir: s.dir(), Env: append(s.sandboxEnv(nil), env...), Stdout: w, Stderr: w,
 			Limits: proc.Limits{Time: setupTimeout, OutputBytes: maxOutput},
 		})
 		s.readPath()

@@ -7,19 +7,19 @@ import (
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/worktree"
 	"github.com/org/ralph-action/internal/report/memory"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-// committer is who makes our commits: at a desk the person who sits there,
+// committer is who makes our commits: locally the person who started the run,
 // unless told otherwise.
 func (s *sandboxed) committer(ctx context.Context) config.Person {
 	if !s.local() || s.cfg.Sources["committer"] != "default" {
 		return s.cfg.Git.Committer
 	}
 	out := proc.Head{Max: maxAnswer}
-	if err := s.git.Git(ctx, repo.GuestCommand{Args: []string{"config", "-z", "--get-regexp", `^user\.(name|email)$`}, Stdout: &out}); err != nil {
+	if err := s.git.Git(ctx, worktree.Command{Args: []string{"config", "-z", "--get-regexp", `^user\.(name|email)$`}, Stdout: &out}); err != nil {
 		return s.cfg.Git.Committer // no identity here, or no repository: the next step says so
 	}
 	var me config.Person
@@ -59,7 +59,7 @@ func (b *branch) message(it ralph.Iteration) string {
 	it.Delivery.Message = b.rec.masked(it.Delivery.Message)
 	return b.rec.redact.Text(memory.CommitMessage(it, memory.Checkpoint{
 		Template: b.cfg.Git.Message, Run: b.runID(), Outcome: outcome, StoryDone: b.stories.Done(it.Step.Story),
-		Before: b.history.Iterations(), Cost: b.costs.untold(it), LeftOut: b.leftOut(), Signoff: b.signoff,
+		Before: b.history.Iterations(), Cost: b.costs.unreported(it), LeftOut: b.leftOut(), Signoff: b.signoff,
 	}))
 }
 

@@ -39,15 +39,15 @@ func (d *doctor) checkCrew(ctx context.Context) {
 		d.add("agent: "+d.cfg.Agent.Name, StatusFail, err.Error(), "")
 		return
 	}
-	crew := []member{{o: o}}
+	agents := []member{{o: o}}
 	if next, ok := d.fallback(o); ok {
-		crew = append(crew, member{d.fallbackInput(), next})
+		agents = append(agents, member{d.fallbackInput(), next})
 	}
 	if reviewer, ok := d.reviewer(o); ok {
-		crew = append(crew, member{"review-agent", reviewer})
+		agents = append(agents, member{"review-agent", reviewer})
 	}
-	for i, m := range crew {
-		again := slices.ContainsFunc(crew[:i], func(other member) bool { return other.o.Name == m.o.Name })
+	for i, m := range agents {
+		again := slices.ContainsFunc(agents[:i], func(other member) bool { return other.o.Name == m.o.Name })
 		d.checkCLI(ctx, m, again)
 	}
 	for _, line := range append(outdated, d.says.all...) {
@@ -137,7 +137,7 @@ func (d *doctor) starts(program string) bool {
 }
 
 // useInstalled puts what an earlier run installed on PATH, as a run does before
-// it builds its walls.
+// it builds its sandbox.
 func (d *doctor) useInstalled() {
 	root, err := d.agentsFolder()
 	if err != nil || !d.cfg.Agent.Install {

@@ -83,7 +83,7 @@ func (a *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 	state.ToolCallsThisRun, state.Said = a.tools, state.Began // a promise of an earlier process is not remembered
 	data, err := state.Encode()
 	if err == nil {
-		err = box.giveGuest(box.sessionState(), data)
+		err = box.giveToSandboxUser(box.sessionState(), data)
 	}
 	if err != nil {
 		return ralph.Turn{}, fmt.Errorf("state of the session: %w", err)
@@ -145,7 +145,7 @@ func lastStop(it ralph.Iteration) hook.Entry {
 }
 
 // giveGuest writes a file that is the agent's.
-func (s *sandboxed) giveGuest(path string, data []byte) error {
+func (s *sandboxed) giveToSandboxUser(path string, data []byte) error {
 	_ = os.Remove(path) // the agent may have put anything there
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // installAgents installs the CLIs that are missing, or of another version than
-// was asked for, before the walls are built through which the agent may read
+// was asked for, before the sandbox is built through which the agent may read
 // them and not write them.
 func (s *sandboxed) installAgents(ctx context.Context) error {
 	if s.docker == config.IsolationDocker {
@@ -76,7 +76,7 @@ func (s *sandboxed) installAgent(ctx context.Context, name string) error {
 	}, s.wanted(name, from))
 	_ = errors.Join(log.Close(), show.Close()) // they show; they decide nothing
 	if refused := reach.refused(); err != nil && len(refused) > 0 {
-		err = fmt.Errorf("%w (the network wall refused %s: see allowed-hosts)", err, refused[0].Address)
+		err = fmt.Errorf("%w (the sandbox refused %s: see allowed-hosts)", err, refused[0].Address)
 	}
 	if err != nil {
 		return fmt.Errorf("%w; install it into the image or on the machine yourself, or set %s", err, s.option("agent-install", "never"))
@@ -117,16 +117,16 @@ func (s *sandboxed) useProgram(bin string) {
 	s.Environ = proc.Setenv(s.Environ, "PATH", path)
 }
 
-// installer starts what npm runs under: the agent's user, inside walls in which
+// installer starts what npm runs under: the agent's user, in a sandbox in which
 // only dir can be written.
 func (s *sandboxed) installer(ctx context.Context, dir string, reach *network) (install.Process, func() error, error) {
 	path := install.PathOutside(s.getenv("PATH"), s.Workspace)
 	o := proc.Options{Identity: s.identity, Env: []string{"PATH=" + path}, Reaper: true}
 	if s.isolation != config.IsolationOff {
-		walls := confine.DefaultWalls([]string{dir}, append(filepath.SplitList(path), install.Reads(s.Environ)...))
-		walls.Strict = s.isolation == config.IsolationStrict
-		walls.Network = reach.walls([]string{dir})
-		o.Walls = &walls
+		policy := confine.DefaultWalls([]string{dir}, append(filepath.SplitList(path), install.Reads(s.Environ)...))
+		policy.Strict = s.isolation == config.IsolationStrict
+		policy.Network = reach.policy([]string{dir})
+		o.Walls = &policy
 		if reach != nil {
 			o.Refused = reach.refuse
 		}
@@ -152,7 +152,7 @@ func npmVariables(environ []string, reach *network) []string {
 
 // agentsFolder is where installed CLIs are kept from run to run: below the
 // step's HOME, which a workflow can cache, or the user's cache folder. In a container
-// at a desk the HOME of root is closed to the agent: there it is /var/cache.
+// locally the HOME of root is closed to the agent: there it is /var/cache.
 func (s *sandboxed) agentsFolder() (string, error) {
 	base := s.getenv("XDG_CACHE_HOME")
 	if home := s.getenv("HOME"); base == "" && home != "" {

@@ -51,7 +51,7 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 		l.Accept = w.accept
 	}
 	if why := w.children.OpenNetwork(); why != "" && w.network != nil && w.network.proxy != nil {
-		n := "The network is not walled in: " + why + ". Programs are only asked to use ralph's proxy."
+		n := "Network access is not restricted: " + why + ". Programs are only asked to use ralph's proxy."
 		w.rec.warn(n)
 	}
 	r := l.Run(ctx, baseline)
@@ -135,15 +135,15 @@ func (w *work) keepBooks(e ralph.Event) {
 		return
 	case e.Kind == ralph.EventIterationEnd && e.Record != nil:
 		w.costs.ended(*e.Record)
-		if w.telling == nil && !w.cfg.PullRequest.WaitForCI {
+		if w.updates == nil && !w.cfg.PullRequest.WaitForCI {
 			return
 		}
 		w.seen = append(w.seen, *e.Record)
 	case e.Kind != ralph.EventIterationStart:
 		return
 	}
-	if w.telling != nil {
-		w.telling.say(w.progress(e.Iteration))
+	if w.updates != nil {
+		w.updates.update(w.progress(e.Iteration))
 	}
 }
 
@@ -173,7 +173,7 @@ func (b *branch) guardrails() []ralph.Guardrail {
 		specs[i] = guard.Spec{Command: g.Command, Action: g.FailAction, Hint: g.Hint, Timeout: g.Timeout, OnChanges: g.When == config.OnChanges}
 	}
 	list := guard.New(specs, guard.Setting{
-		Process: b.withPath(), Dir: b.dir(), Env: b.guestEnv(nil), Files: b.files, Redact: b.rec.redact,
+		Process: b.withPath(), Dir: b.dir(), Env: b.sandboxEnv(nil), Files: b.files, Redact: b.rec.redact,
 		OutputBytes: maxOutput, Show: b.rec.out.Foreign, Tree: b.tree, ToWorkspace: b.toRunFiles(), Truncate: b.cfg.Checks.TruncateChars,
 	})
 	if b.repo == nil {

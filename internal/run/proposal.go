@@ -61,9 +61,9 @@ func (w *work) pullRequest(ctx context.Context, p *ralph.Publication, state repo
 		done.Operation = created // by this run, a moment ago
 	}
 	p.PullRequest = done
-	if done.Foreign && done.Number == w.decision.CommentOn && w.telling != nil {
-		w.telling.end(ctx) // the record is the comment
-		w.telling, p.Comment = nil, done.URL
+	if done.Foreign && done.Number == w.decision.CommentOn && w.updates != nil {
+		w.updates.end(ctx) // the record is the comment
+		w.updates, p.Comment = nil, done.URL
 	}
 	w.did("pull request", fmt.Sprintf("#%d %s", done.Number, done.Operation))
 	w.autoMerge(ctx, p)

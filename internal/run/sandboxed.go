@@ -44,7 +44,7 @@ func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
 	if err := s.openNetwork(ctx); err != nil {
 		return s, err
 	}
-	if err := s.buildWalls(ctx); err != nil {
+	if err := s.buildPolicy(ctx); err != nil {
 		return s, err
 	}
 	s.ignoreMarker(ctx) // before git's settings are watched
@@ -67,7 +67,7 @@ func (s *sandboxed) openTemp() error {
 }
 
 // buildWalls starts the supervisor all children run under.
-func (s *sandboxed) buildWalls(ctx context.Context) (err error) {
+func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 	t := s.temp
 	o := proc.Options{Identity: s.identity, Env: []string{"PATH=" + s.getenv("PATH")}, SpillDir: t.store, Reaper: true}
 	if s.isolation != config.IsolationOff {
@@ -76,10 +76,10 @@ func (s *sandboxed) buildWalls(ctx context.Context) (err error) {
 			open = append(open, folder)
 		}
 		open = append(open, sharedTemp(s.identity)...)
-		walls := confine.DefaultWalls(open, s.install())
-		walls.Strict = s.isolation == config.IsolationStrict
-		walls.Network = s.network.walls(open)
-		o.Walls = &walls
+		policy := confine.DefaultWalls(open, s.install())
+		policy.Strict = s.isolation == config.IsolationStrict
+		policy.Network = s.network.policy(open)
+		o.Walls = &policy
 		o.Memory, o.FreeDisk, o.DiskPaths = s.cfg.Limits.Memory, s.cfg.Limits.FreeDisk, open
 		if s.network != nil {
 			o.Refused = s.network.refuse
@@ -91,12 +91,12 @@ func (s *sandboxed) buildWalls(ctx context.Context) (err error) {
 	if s.isolation != config.IsolationOff {
 		s.rec.report.Isolation = confine.Describe(s.identity, o.Walls, os.Getuid())
 		if abi, why := confine.Available(); abi == 0 {
-			s.rec.note("There are no file walls: " + why + ".")
+			s.rec.note("File access is not restricted: " + why + ".")
 		}
-		if o.Walls.Network == nil && s.walled() {
+		if o.Walls.Network == nil && s.sandboxes() {
 			s.rec.report.Isolation += ", network open (allowed-hosts is *)"
 		}
-		if s.network != nil && len(s.network.doors) > 0 {
+		if s.network != nil && len(s.network.keyProxies) > 0 {
 			s.rec.report.Isolation += ", API key hidden from the agent"
 		}
 		s.rec.out.Say("Isolation: " + s.rec.report.Isolation)
@@ -104,7 +104,7 @@ func (s *sandboxed) buildWalls(ctx context.Context) (err error) {
 	if s.children, err = s.startChildren(ctx, o); err != nil {
 		return invalid(err)
 	}
-	if err := s.openBox(ctx); err != nil || s.cfg.Output.DisplayFilter == "" {
+	if err := s.openDockerSandbox(ctx); err != nil || s.cfg.Output.DisplayFilter == "" {
 		return err
 	}
 	o.Reaper = false

@@ -8,7 +8,7 @@ import (
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/gitdir"
 	"github.com/org/ralph-action/internal/run/stories"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 	"github.com/org/ralph-action/internal/tasks"
@@ -84,13 +84,13 @@ const boxWrite = 30 * time.Second
 // ignoreMarker has git ignore the marker in this clone, as 'ralph tasks init' has
 // it in the project: an agent that commits everything would commit it.
 func (s *sandboxed) ignoreMarker(ctx context.Context) {
-	if s.stories == nil || s.box != nil || repo.IsRepository(s.dir()) != nil {
+	if s.stories == nil || s.box != nil || gitdir.Check(s.dir()) != nil {
 		return
 	}
 	const script = `git check-ignore -q "$1" && exit
 f=$(git rev-parse --git-path info/exclude) && mkdir -p "${f%/*}" && echo "/$1" >> "$f"`
 	_, _ = s.children.Run(ctx, proc.Command{
-		Argv: []string{"sh", "-c", script, "sh", tasks.MarkerName}, Dir: s.dir(), Env: append(s.guestEnv(nil), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"),
+		Argv: []string{"sh", "-c", script, "sh", tasks.MarkerName}, Dir: s.dir(), Env: append(s.sandboxEnv(nil), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"),
 		Limits: proc.Limits{Grace: killGrace, Time: gitLeast},
 	}) // when it cannot be ignored, it is left out of what we publish all the same
 }

@@ -203,16 +203,16 @@ func (w *work) tellAbout(ctx context.Context) error {
 	if err != nil {
 		return invalid(err)
 	}
-	w.telling = tell(ctx, func(ctx context.Context, text string) error {
+	w.updates = newCommentUpdater(ctx, func(ctx context.Context, text string) error {
 		ref, err := client.Comment(ctx, w.decision.CommentOn, forge.RecordMarker, text, w.comment)
 		if ref.ID != 0 {
 			w.comment = ref
 		}
 		return err
 	}, func(err error) { w.rec.out.Warn(err.Error()) })
-	w.undo.atEnd(w.telling.cut) // a run that ends in another way
+	w.undo.atEnd(w.updates.cut) // a run that ends in another way
 	w.rec.onEnd = w.tellRefusal
-	w.telling.say(w.progress(0))
+	w.updates.update(w.progress(0))
 	return nil
 }
 
@@ -226,7 +226,7 @@ func (w *work) progress(iteration int) string {
 
 // tellRefusal says in the comment that the run ended before its first iteration.
 func (w *work) tellRefusal(run context.Context) {
-	if w.telling == nil {
+	if w.updates == nil {
 		return
 	}
 	ctx, cancel := w.publishing(run)
@@ -237,13 +237,13 @@ func (w *work) tellRefusal(run context.Context) {
 // tellEnd says in the comment how the run ended. Below a pull request that
 // somebody else described the record stands there already.
 func (w *work) tellEnd(ctx context.Context) {
-	if w.telling == nil {
+	if w.updates == nil {
 		return
 	}
 	if w.interruptedNow() {
-		w.telling.cut()
+		w.updates.cut()
 	} else {
-		w.telling.end(ctx)
+		w.updates.end(ctx)
 	}
 	client, err := w.client()
 	if err != nil {

@@ -19,7 +19,7 @@ type Options struct {
 	Output config.Output
 }
 
-// shown takes out of an event what guest has shown live.
+// shown takes out of an event what is shown live.
 func shown(e ralph.Event) ralph.Event {
 	if e.Kind == ralph.EventGuardrailEnd && e.Verdict != nil {
 		v := *e.Verdict

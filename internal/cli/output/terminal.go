@@ -20,7 +20,7 @@ import (
 	"github.com/org/ralph-action/internal/run"
 )
 
-// terminal prints for people at a desk: colours and a status line when they
+// terminal prints for people at a terminal: colours and a status line when they
 // look at a terminal, plain lines when the output goes elsewhere.
 type terminal struct {
 	redact *secret.Redactor
@@ -149,7 +149,7 @@ func (t *terminal) Section(title string) func() {
 	return func() {}
 }
 
-// guest indents what setup commands and guardrails print.
+// indented is what setup commands and guardrails print.
 func (t *terminal) Foreign() io.WriteCloser {
 	return actions.Terminal(&above{t: t, indent: "  │ ", dim: t.color}, t.redact)
 }

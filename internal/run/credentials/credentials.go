@@ -197,7 +197,7 @@ func decoded(value string) string {
 // minToken is the length from which a name is taken for a token.
 const minToken = 20
 
-// minSecret keeps words such as "true" or "none" in a variable with a telling
+// minSecret keeps words such as "true" or "none" in a variable with a revealing
 // name from being blotted out everywhere.
 const minSecret = 8
 

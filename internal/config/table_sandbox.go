@@ -1,0 +1,119 @@
+package config
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/org/ralph-action/internal/sandbox/hosts"
+)
+
+const (
+	kilobyte = int64(1000)
+	megabyte = 1000 * kilobyte
+	gigabyte = 1000 * megabyte
+	terabyte = 1000 * gigabyte
+)
+
+func sandboxRows() []row {
+	return []row{
+		{Input{Name: "isolation", Core: true, Kind: Choice, Enum: []string{"auto", "strict", "off", "docker-sandbox"}, Default: "auto", Placeholder: "LEVEL",
+			Help: "The sandbox around the agent: `auto` (what the machine can do), `strict` (all, or the run is refused), `off`, or, for claude run locally, `docker-sandbox`."},
+			func(l *loader, v value) { l.c.Sandbox.Isolation = Isolation(l.choice(v)) }},
+		{Input{Name: "allowed-hosts", Core: true, Kind: Names, Max: 200, DefaultDoc: "the agent's API, the registries of the repository's languages, and the forge", Guarded: true, Placeholder: "HOST",
+			Help: "More hosts that the agent, the guardrails and `setup` may reach, such as `*.example.com` or `10.0.0.5:8080`; `!example.com` (never), `*` (an open network). Separated by commas or line ends."},
+			func(l *loader, v value) { l.c.Sandbox.AllowedHosts = l.hosts(v) }},
+		{Input{Name: "default-hosts", Kind: Bool, Default: "true",
+			Help: "Allow the registries of the repository's languages and the forge."},
+			func(l *loader, v value) { l.c.Sandbox.DefaultHosts = l.boolean(v) }},
+		{Input{Name: "key-proxy", Kind: Choice, Enum: []string{"auto", "off"}, Default: "auto", Guarded: true, Placeholder: "WHEN",
+			Help: "Keep the provider's key away from the agent: `auto` (in the sandbox, if the CLI can), or `off` (the agent has it in its environment)."},
+			func(l *loader, v value) { l.c.Provider.KeyProxy = l.choice(v) == "auto" }},
+		{Input{Name: "pass-env", Kind: Names, Max: 100, Guarded: true, Placeholder: "NAME",
+			Help: "Names of more variables that the agent, the guardrails and `setup` may see."},
+			func(l *loader, v value) { l.c.Sandbox.PassEnv = l.envNames(v) }},
+		{Input{Name: "max-memory", Kind: Size, Min: 64 * megabyte, Max: 100 * terabyte, Default: "0", Zero: "no limit", Guarded: true, Placeholder: "SIZE",
+			Help: "Memory that the agent or a guardrail may use before it is ended."},
+			func(l *loader, v value) { l.c.Limits.Memory = l.size(v) }},
+		{Input{Name: "max-processes", Kind: Count, Min: 16, Max: 4_000_000, DefaultDoc: "4096; 16384 if the agent is you", Guarded: true, Placeholder: "N",
+			Help: "Processes and threads that the agent's user may have."},
+			func(l *loader, v value) { l.c.Limits.Processes = int(l.count(v)) }},
+		{Input{Name: "min-free-disk", Kind: Size, Min: megabyte, Max: 100 * terabyte, Default: "200MB", Zero: "not watched", Guarded: true, Placeholder: "SIZE",
+			Help: "End the agent or a guardrail when less than this is free on the disk."},
+			func(l *loader, v value) { l.c.Limits.FreeDisk = l.size(v) }},
+	}
+}
+
+func contentRows() []row {
+	return []row{
+		{Input{Name: "protected-paths", Kind: Names, Max: 500, Default: "default", Guarded: true, Placeholder: "PATTERN",
+			Help: "Files that only people may change, as .gitignore patterns. `default` stands for workflows and actions, CODEOWNERS, .gitmodules, git hooks, and the configuration of ralph, agents and editors."},
+			func(l *loader, v value) { l.c.Content.ProtectedPaths = l.patterns(v) }},
+		{Input{Name: "protected-paths-policy", Kind: Choice, Enum: []string{"leave-out", "block", "draft", "allow"}, Default: "leave-out", Guarded: true, Placeholder: "WHAT",
+			Help: "When a run changes one: leave it out of a draft (`leave-out`), publish nothing until it is taken back (`block`), publish it as a `draft`, or only name it (`allow`)."},
+			func(l *loader, v value) { l.c.Content.ProtectedPolicy = ContentPolicy(l.choice(v)) }},
+		{Input{Name: "secret-scan", Kind: Choice, Enum: []string{"block", "draft", "off"}, Default: "block", Guarded: true, Placeholder: "WHAT",
+			Help: "When something looks like a token or key: publish nothing (`block`), a `draft`, or do not look (`off`). Secrets of the run itself always block."},
+			func(l *loader, v value) { l.c.Content.SecretScan = ContentPolicy(l.choice(v)) }},
+		{Input{Name: "secret-scan-allow", Kind: Names, Max: 200, Guarded: true, Placeholder: "PATTERN",
+			Help: "Files that may hold such text, as .gitignore patterns, such as `testdata/`."},
+			func(l *loader, v value) { l.c.Content.SecretScanAllow = l.patterns(v) }},
+		{Input{Name: "max-changed-files", Kind: Count, Default: "2000", Max: 10_000_000, Zero: "no limit", Guarded: true, Placeholder: "N",
+			Help: "Files that the whole pull request may change."},
+			func(l *loader, v value) { l.c.Content.MaxFiles = int(l.count(v)) }},
+		{Input{Name: "max-changed-bytes", Kind: Size, Default: "100MB", Min: kilobyte, Max: 100 * terabyte, Zero: "no limit", Guarded: true, Placeholder: "SIZE",
+			Help: "Total size of the files that the whole pull request adds or changes."},
+			func(l *loader, v value) { l.c.Content.MaxBytes = l.size(v) }},
+	}
+}
+
+// ContentPolicy says what becomes of work that holds something people should
+// decide about.
+type ContentPolicy string
+
+// The values of protected-paths-policy and secret-scan.
+const (
+	ContentLeaveOut ContentPolicy = "leave-out"
+	ContentBlock    ContentPolicy = "block"
+	ContentDraft    ContentPolicy = "draft"
+	ContentAllow    ContentPolicy = "allow"
+	ContentOff      ContentPolicy = "off"
+)
+
+// hosts are entries of allowed-hosts.
+func (l *loader) hosts(v value) hosts.List {
+	list, err := hosts.ParseList(l.names(v))
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			l.report(v.where, "%s", strings.TrimSpace(line))
+		}
+		return nil
+	}
+	return list
+}
+
+// units are what sizes are written with, the longest first.
+func units() []struct {
+	name string
+	size int64
+} {
+	return []struct {
+		name string
+		size int64
+	}{
+		{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
+		{"KB", kilobyte}, {"MB", megabyte}, {"GB", gigabyte}, {"TB", terabyte},
+	}
+}
+
+// bytesText prints a size as people type it.
+func bytesText(n int64) string {
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"TB", terabyte}, {"GB", gigabyte}, {"MB", megabyte}, {"KB", kilobyte}} {
+		if n >= u.size && n%u.size == 0 {
+			return strconv.FormatInt(n/u.size, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
