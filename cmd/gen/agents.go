@@ -83,26 +83,14 @@ func credentialsTable() string {
 	return table([]string{"Agent", "Keys", "Other variables"}, rows)
 }
 
-func loginsTable() string {
-	var rows [][]string
-	for _, a := range clis() {
-		rows = append(rows, []string{code(a.Name), a.Doc.Login})
-	}
-	return table([]string{"Agent", "A login is"}, rows)
-}
-
-func hostsTable() string {
-	var rows [][]string
+func hostsList() string {
+	var b strings.Builder
 	for _, a := range catalog.All() {
 		for _, h := range a.Doc.Hosts {
-			name := code(a.Name)
-			if h.For != "" {
-				name = h.For
-			}
-			rows = append(rows, []string{name, h.Hosts})
+			fmt.Fprintf(&b, "- %s: %s\n", strings.TrimSpace(code(a.Name)+" "+h.For), h.Hosts)
 		}
 	}
-	return table([]string{"Agent", "Hosts"}, rows)
+	return b.String()
 }
 
 // apiKeysTable says which variable the input api-key is. Providers in a row that have the

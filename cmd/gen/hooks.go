@@ -10,14 +10,9 @@ import (
 
 func thresholdsTable() string {
 	var rows [][]string
-	before := ""
 	for _, t := range hook.Thresholds() {
-		text := t.Text
-		if text == before {
-			text = "the same"
-		}
-		before = t.Text
-		rows = append(rows, []string{fmt.Sprintf("%d %%", t.Percent), t.Severity, text})
+		first, _, _ := strings.Cut(t.Text, ". ")
+		rows = append(rows, []string{fmt.Sprintf("%d %%", t.Percent), t.Severity, first + " …"})
 	}
 	return table([]string{"In use", "Severity", "The agent is told"}, rows)
 }

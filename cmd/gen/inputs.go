@@ -55,13 +55,22 @@ func plain(s string) string { return strings.ReplaceAll(s, "`", "") }
 // quoted is a text as a scalar of YAML.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// inputsTable has all inputs.
-func inputsTable() string {
-	var rows [][]string
+// inputsList has all inputs, by what they are about.
+func inputsList() string {
+	var b strings.Builder
+	group := ""
 	for _, in := range config.Inputs() {
-		rows = append(rows, []string{"`" + in.Name + "`", given(in), defaultCell(in), helpCell(in)})
+		if in.Group != group {
+			group = in.Group
+			fmt.Fprintf(&b, "\n### %s\n\n", group)
+		}
+		about := given(in)
+		if d := defaultCell(in); d != "" {
+			about += ", " + d
+		}
+		fmt.Fprintf(&b, "- `%s` (%s): %s\n", in.Name, about, help(in))
 	}
-	return table([]string{"Name", "Given as", "Default", "What it does"}, rows)
+	return b.String()
 }
 
 // given says where an input can be given, in the words that docs/configuration.md
@@ -82,14 +91,13 @@ func given(in config.Input) string {
 	return "input"
 }
 
-// helpCell is what an input does as a cell of a table. Of its bounds only the meaning of
-// zero is told: who goes beyond the others is told then.
-func helpCell(in config.Input) string {
-	text := in.Help
+// help is what an input does. Of its bounds only the meaning of zero is told: an error
+// names the others.
+func help(in config.Input) string {
 	if in.Zero != "" {
-		text += " 0: " + in.Zero + "."
+		return in.Help + " 0: " + in.Zero + "."
 	}
-	return cell(text)
+	return in.Help
 }
 
 // defaultCell is an input's default as a cell of a table.
@@ -103,13 +111,13 @@ func defaultCell(in config.Input) string {
 // cell keeps a text within one cell of a table.
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
-// outputsTable has all outputs.
-func outputsTable() string {
-	var rows [][]string
+// outputsList has all outputs.
+func outputsList() string {
+	var b strings.Builder
 	for _, out := range config.Outputs() {
-		rows = append(rows, []string{"`" + out.Name + "`", cell(out.Help)})
+		fmt.Fprintf(&b, "- `%s`: %s\n", out.Name, out.Help)
 	}
-	return table([]string{"Output", "What it says"}, rows)
+	return b.String()
 }
 
 // modesTable has the defaults that depend on the mode and on the place: those of mode

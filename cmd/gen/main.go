@@ -93,16 +93,15 @@ func generate(root string) (map[string]string, error) {
 // blocks are the texts that stand between markers, by their names.
 func blocks() map[string]func() string {
 	return map[string]func() string{
-		"inputs":             inputsTable,
+		"inputs":             inputsList,
 		"core-inputs":        coreInputsTable,
-		"outputs":            outputsTable,
+		"outputs":            outputsList,
 		"modes":              modesTable,
 		"agents":             agentsTable,
 		"agents-abilities":   abilitiesTable,
 		"agents-versions":    versionsTable,
 		"agents-credentials": credentialsTable,
-		"agents-logins":      loginsTable,
-		"agents-hosts":       hostsTable,
+		"agents-hosts":       hostsList,
 		"agents-api-keys":    apiKeysTable,
 		"agents-image":       imageVersions,
 		"hook-thresholds":    thresholdsTable,

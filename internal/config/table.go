@@ -76,24 +76,10 @@ func taskRows() []row {
 	}
 }
 
-// agentNames are the agents, each with what people call it.
-func agentNames() string {
-	var names []string
-	for _, a := range catalog.All() {
-		name := "`" + a.Name + "`"
-		if a.Title != "" {
-			name += " (" + a.Title + ")"
-		}
-		names = append(names, name)
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + ", or " + names[last]
-}
-
 func agentRows() []row {
 	return []row{
 		{Input{Name: "agent", Core: true, Kind: Choice, Enum: catalog.Names(), Default: "claude", Placeholder: "AGENT",
-			Help: "The coding agent: " + agentNames() + "."},
+			Help: "The coding agent: `" + strings.Join(catalog.Names(), "`, `") + "`."},
 			func(l *loader, v value) { l.c.Agent.Name = l.choice(v) }},
 		{Input{Name: "agent-command", Kind: Words, DefaultDoc: "the agent's own program", Placeholder: "COMMAND",
 			Help: "The agent's program and its first arguments. Required by `text` and `custom`."},

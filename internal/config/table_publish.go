@@ -20,7 +20,7 @@ func publishRows() []row {
 			Help: "The program of the `scm-tasks`, such as `git`."},
 			func(l *loader, v value) { l.c.Git.SCM.Command = l.words(v) }},
 		{Input{Name: "scm-tasks", Kind: Names, Max: 50, NoAction: true, Placeholder: "TASKS",
-			Help: "What `scm-command` is started with once every guardrail passed, in order, separated by commas or line ends: `commit` takes a message from the agent, others such as `push` or `add -A` run as they are."},
+			Help: "What `scm-command` is started with once every guardrail passed, in order: `commit` takes a message from the agent, others such as `push` or `add -A` run as they are."},
 			func(l *loader, v value) { l.c.Git.SCM.Tasks = l.tasks(v) }},
 		{Input{Name: "add-paths", Kind: Names, Max: 200, DefaultDoc: "everything", Placeholder: "PATHSPEC",
 			Help: "What is committed, as git pathspecs relative to `working-directory`."},

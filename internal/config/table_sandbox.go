@@ -20,7 +20,7 @@ func sandboxRows() []row {
 			Help: "The sandbox around the agent: `auto` (what the machine can do), `strict` (all, or the run is refused), `off`, or, for claude run locally, `docker-sandbox`."},
 			func(l *loader, v value) { l.c.Sandbox.Isolation = Isolation(l.choice(v)) }},
 		{Input{Name: "allowed-hosts", Core: true, Kind: Names, Max: 200, DefaultDoc: "the agent's API, the registries of the repository's languages, and the forge", Guarded: true, Placeholder: "HOST",
-			Help: "More hosts that the agent, the guardrails and `setup` may reach, such as `*.example.com` or `10.0.0.5:8080`; `!example.com` (never), `*` (an open network). Separated by commas or line ends."},
+			Help: "More hosts that the agent, the guardrails and `setup` may reach, such as `*.example.com` or `10.0.0.5:8080`; `!example.com` (never), `*` (an open network)."},
 			func(l *loader, v value) { l.c.Sandbox.AllowedHosts = l.hosts(v) }},
 		{Input{Name: "default-hosts", Kind: Bool, Default: "true",
 			Help: "Allow the registries of the repository's languages and the forge."},

@@ -4,7 +4,7 @@ package catalog
 func All() []Agent {
 	return []Agent{
 		{
-			Name: "claude", Title: "Claude Code", About: "Claude Code, the default",
+			Name: "claude", About: "Claude Code, the default",
 			Package: "@anthropic-ai/claude-code", Program: "claude", Version: "2.1.329", InImage: true, Size: "360 MB",
 			Variables: []Variables{
 				{"", []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS"}},
@@ -26,7 +26,6 @@ func All() []Agent {
 			Doc: Doc{
 				Key: "`ANTHROPIC_API_KEY`, `CLAUDE_CODE_OAUTH_TOKEN`", Cost: "reported",
 				Tried: "whole runs in the container", NotSeen: "Anthropic's service, Bedrock, Vertex, Foundry",
-				Login: "`.credentials.json` or `settings.json` in `CLAUDE_CONFIG_DIR`, else `~/.claude`",
 				Hosts: []Hosts{
 					{"", "`api.anthropic.com`; `platform.claude.com` to renew a login"},
 					{"on Bedrock", "`bedrock-runtime`, `bedrock` and `sts` of `AWS_REGION` at `amazonaws.com`"},
@@ -56,7 +55,6 @@ func All() []Agent {
 			Doc: Doc{
 				Key: "`OPENAI_API_KEY`, `CODEX_API_KEY`", Cost: "estimated",
 				Tried: "whole runs in the container", NotSeen: "OpenAI's service, Azure",
-				Login: "`auth.json` or `config.toml` in `CODEX_HOME`, else `~/.codex`",
 				Hosts: []Hosts{{"", "`api.openai.com`; by federation or with a login `auth.openai.com`; with a login `chatgpt.com`"}},
 				Takes: Takes{
 					Model: "yes", Effort: "minimal, low, medium, high, xhigh", Provider: "openai, azure, responses", BaseURL: "yes",
@@ -66,7 +64,7 @@ func All() []Agent {
 			},
 		},
 		{
-			Name: "gemini", Title: "Gemini CLI", About: "Gemini CLI",
+			Name: "gemini", About: "Gemini CLI",
 			Package: "@google/gemini-cli", Program: "gemini", Version: "0.61.0", Size: "100 MB",
 			Variables: []Variables{{"", []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, []string{ // the latter of Vertex AI in express mode
 				"GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GOOGLE_GENAI_USE_GCA",
@@ -82,7 +80,6 @@ func All() []Agent {
 			Doc: Doc{
 				Key: "`GEMINI_API_KEY`", Cost: "estimated",
 				Tried: "whole runs in the container", NotSeen: "Google's service, Vertex, a login",
-				Login: "`oauth_creds.json` or `settings.json` in `~/.gemini`",
 				Hosts: []Hosts{{"", "`generativelanguage.googleapis.com`; on Vertex AI as above; with a login `cloudcode-pa` and `oauth2.googleapis.com`"}},
 				Takes: Takes{
 					Model: "yes", Effort: "minimal, low, medium, high, or tokens", Provider: "gemini, vertex", BaseURL: "yes",
@@ -127,7 +124,6 @@ func All() []Agent {
 			Doc: Doc{
 				Key: "that of the provider", Cost: "reported, else estimated",
 				Tried: "whole runs, by Chat Completions", NotSeen: "its providers' services, subagents' usage",
-				Login: "`~/.local/share/opencode/auth.json`, or a configuration in `~/.config/opencode`",
 				Hosts: []Hosts{{"", "the provider's, and `models.opencode.ai`"}},
 				Takes: Takes{
 					Model: "yes, `provider/model`", Effort: "a variant of the model", Provider: "any, openai-compatible", BaseURL: "yes, with `model`",
@@ -137,7 +133,7 @@ func All() []Agent {
 			},
 		},
 		{
-			Name: "copilot", Title: "GitHub Copilot CLI", About: "GitHub Copilot CLI",
+			Name: "copilot", About: "GitHub Copilot CLI",
 			Package: "@github/copilot", Program: "copilot", Version: "1.0.102", Size: "190 MB",
 			// It would take GH_TOKEN and GITHUB_TOKEN as well, but those are the forge's: what
 			// can push or open pull requests is never handed to an agent because it happens to
@@ -165,7 +161,6 @@ func All() []Agent {
 			Doc: Doc{
 				Key: "`COPILOT_GITHUB_TOKEN`", Cost: "reported, else estimated",
 				Tried: "the CLI alone, with another provider", NotSeen: "**GitHub's own service**",
-				Login: "`config.json` in `COPILOT_HOME`, else `~/.copilot`, or a login of `gh`",
 				Hosts: []Hosts{{"", "`api.github.com`, `*.githubcopilot.com`; or the provider's"}},
 				Takes: Takes{
 					Model: "yes", Effort: "none, minimal, low, medium, high, xhigh, max", Provider: "github, openai, azure, anthropic", BaseURL: "yes, not with github",
@@ -186,7 +181,6 @@ func All() []Agent {
 			Doc: Doc{
 				Key: "`AMP_API_KEY`", Cost: "estimated",
 				Tried: "its arguments, and failing without a login", NotSeen: "**any whole turn**",
-				Login: "`secrets.json` in `~/.local/share/amp`",
 				Hosts: []Hosts{{"", "`ampcode.com`"}},
 				Takes: Takes{
 					Model: "no: `--mode`", Effort: "no: `--mode`", Provider: "no", BaseURL: "its server",
@@ -222,7 +216,6 @@ func All() []Agent {
 			Doc: Doc{
 				Key: "`CLINE_API_KEY`, or that of the provider", Cost: "reported, else estimated",
 				Tried: "the CLI alone", NotSeen: "its own provider",
-				Login: "`~/.cline`",
 				Hosts: []Hosts{{"", "`api.cline.bot`, or the provider's"}},
 				Takes: Takes{
 					Model: "yes", Effort: "none, low, medium, high, xhigh", Provider: "any", BaseURL: "of cline's provider",
@@ -232,7 +225,7 @@ func All() []Agent {
 			},
 		},
 		{
-			Name: "custom", Title: "any CLI that prints JSON", About: "any CLI that prints JSON, by jq expressions",
+			Name: "custom", About: "any CLI that prints JSON, by jq expressions",
 			Doc: Doc{
 				Key: "in `pass-env`", Cost: "by a filter",
 				Hosts: []Hosts{{"", "none: use `allowed-hosts`"}},
@@ -243,7 +236,7 @@ func All() []Agent {
 			},
 		},
 		{
-			Name: "text", Title: "any command", About: "any command that reads a prompt and prints its answer",
+			Name: "text", About: "any command that reads a prompt and prints its answer",
 			LateUsage: true,
 			Doc: Doc{
 				Key: "in `pass-env`", Cost: "unknown",

@@ -8,7 +8,6 @@ import "slices"
 // Agent is a row of the catalogue.
 type Agent struct {
 	Name  string
-	Title string // what people call it, where that is not its name; may be empty
 	About string // the column "What it is" of README.md
 
 	Package string // at registry.npmjs.org; empty: a program of the user's

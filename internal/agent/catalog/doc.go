@@ -7,7 +7,6 @@ type Doc struct {
 	Cost string // README.md: where the cost of a turn is from
 
 	Tried, NotSeen string // docs/agents.md: how the version was tried
-	Login          string // docs/agents.md: what a login of the CLI's own is
 	Hosts          []Hosts
 
 	Takes Takes
