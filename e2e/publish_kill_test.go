@@ -20,14 +20,26 @@ func build(t *testing.T) string {
 	return path
 }
 
+// moments are those a scenario is killed at: all of them in the long tests, else a
+// third, which is another one for each scenario and before a write than after it.
+func moments(scenario int) func(fakegithub.Moment) bool {
+	return func(m fakegithub.Moment) bool {
+		n := scenario + m.Write
+		if m.After {
+			n++
+		}
+		return long || n%3 == 0
+	}
+}
+
 // Killed with SIGKILL before or after any step of publishing that others see, and
 // run again as a new job, every kind of run leaves what it leaves undisturbed:
 // nothing twice, nothing missing.
 func TestKilledAtEveryStep(t *testing.T) {
-	for _, s := range fakegithub.Scenarios(build(t)) {
+	for i, s := range fakegithub.Scenarios(build(t)) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			fakegithub.KillAtEveryStep(t, s, func(fakegithub.Moment) bool { return true })
+			fakegithub.KillAtEveryStep(t, s, moments(i))
 		})
 	}
 }
@@ -35,11 +47,11 @@ func TestKilledAtEveryStep(t *testing.T) {
 // The same in the workspace of the run that was killed, with and without other
 // people's uncommitted files.
 func TestKilledAndRunAgainHere(t *testing.T) {
-	for _, s := range fakegithub.Scenarios(build(t)) {
-		for _, again := range fakegithub.WaysOn() {
+	for i, s := range fakegithub.Scenarios(build(t)) {
+		for j, again := range fakegithub.WaysOn() {
 			t.Run(s.Name+" "+again.Name, func(t *testing.T) {
 				t.Parallel()
-				fakegithub.KillAndGoOn(t, s, again, func(fakegithub.Moment) bool { return true })
+				fakegithub.KillAndGoOn(t, s, again, moments(i+j))
 			})
 		}
 	}
