@@ -27,6 +27,7 @@ IMAGE_ARGS     ?= --build-arg VERSION=$(VERSION) --build-arg REVISION=$(REVISION
 E2E_IMAGE       = ralph-action:e2e
 E2E_TIMEOUT    ?= 40m
 E2E_RUN        ?= .
+E2E_SKIP       ?=
 E2E_TAGS       ?= e2e
 REDTEAM_RUN    ?=
 KERNELS        ?=
@@ -93,7 +94,7 @@ e2e-image:
 
 e2e: e2e-image ## real container, forge and agent CLI; installs what it needs (Debian, root)
 	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_E2E_CACHE=$(CACHE) \
-	  $(GO) test -tags $(E2E_TAGS) -vet=off -count=1 -timeout $(E2E_TIMEOUT) -parallel 6 -run '$(E2E_RUN)' -v ./e2e
+	  $(GO) test -tags $(E2E_TAGS) -vet=off -count=1 -timeout $(E2E_TIMEOUT) -parallel 6 -run '$(E2E_RUN)' -skip '$(E2E_SKIP)' -v ./e2e
 
 redteam: ## every attack of docs/redteam.md, for real, in the container (Debian, root)
 	e2e/setup.sh
