@@ -340,7 +340,7 @@ func TestCloseWhileGuestsCome(t *testing.T) {
 		start := time.Now()
 		p.Close()
 		d.Close()
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Fatalf("closing took %v", took)
 		}
 		coming.Wait()
