@@ -63,10 +63,10 @@ race: ## the packages that start goroutines or lock, with the race detector
 # The packages that have files with the tag long.
 LONG = ./internal/inspect/secretscan ./internal/repo ./cmd/ralph
 
-nightly: ## the long cases, and all scripts with the race detector
+nightly: ## the long cases, and everything with the race detector
 	@[ -n "$(RACE)" ] || { echo "the race detector needs a C compiler"; exit 1; }
 	CGO_ENABLED=0 $(RAM) $(GO) test -vet=off -timeout 25m -tags long -shuffle=on -parallel 8 $(LONG)
-	$(RAM) $(GO) test -race -vet=off -timeout 30m -shuffle=on -parallel 4 ./cmd/ralph
+	GORACE=atexit_sleep_ms=100 $(RAM) $(GO) test -race -vet=off -timeout 40m -shuffle=on -parallel 4 ./...
 
 # Vet looks at everything here, so that no go test needs to do it once more.
 # Without cgo, as the binary is built: vet, cross and test then compile the same
