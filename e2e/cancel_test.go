@@ -12,9 +12,9 @@ import (
 
 // A runner gives a cancelled step ten seconds in three blows. The agent is in
 // the middle of its second iteration: a file is written, a command of its own
-// session runs, and the model is silent.
+// session runs, and the model is silent. Like the next test it has the machine to
+// itself: a runner's seconds pass whatever else runs.
 func TestCancelled(t *testing.T) {
-	t.Parallel()
 	r := forge(t).newRepository(t, program)
 	seconds := ownSeconds()
 	m := newModel(t, script(
@@ -44,7 +44,6 @@ func TestCancelled(t *testing.T) {
 
 // The same with an agent that ignores both signals and holds its output open.
 func TestCancelledStubbornAgent(t *testing.T) {
-	t.Parallel()
 	seconds := ownSeconds()
 	files := map[string]string{"agent.sh": `trap '' INT TERM HUP
 echo one >one.txt
