@@ -56,7 +56,7 @@ func TestManyConnections(t *testing.T) {
 func TestSlowHead(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	p := w.start(t, egress.Options{HeaderTime: 300 * time.Millisecond, Connections: 2}, "a.example")
+	p := w.start(t, egress.Options{HeaderTime: time.Second, Connections: 2}, "a.example")
 	silent, slow := guest(t, p.Address()), guest(t, p.Address())
 	go func() {
 		for {
