@@ -27,13 +27,15 @@ IMAGE_ARGS     ?= --build-arg VERSION=$(VERSION) --build-arg REVISION=$(REVISION
 E2E_IMAGE       = ralph-action:e2e
 E2E_TIMEOUT    ?= 40m
 E2E_RUN        ?= .
+E2E_SKIP       ?=
+E2E_TAGS       ?= e2e
 REDTEAM_RUN    ?=
 KERNELS        ?=
 REDTEAM_DIR    ?= $(CURDIR)/dist/redteam
 PLATFORMS       = linux/amd64 linux/arm64 darwin/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race vet cross lint e2e redteam kernels bench image fmt clean
+.PHONY: help build demo test check race nightly vet cross lint e2e e2e-image redteam kernels bench image fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,28 +46,38 @@ build: ## the binary, as ./ralph
 demo: ## the whole pipeline on this machine, with Go and git only
 	$(GO) run ./cmd/ralph demo
 
-# The detector makes each start of a process three times as dear, and finds
-# nothing where nothing runs at a time: packages of pure logic, and those whose
-# tests mostly start processes, have it in `make race` only.
-PLAIN = /(cmd/ralph|internal/(agent(/.*)?|cli(/.*)?|run(/.*)?|config|inspect(/.*)?|repo|repo/scm|report|tasks))$$
+test: ## all tests but the long ones (Go and git only)
+	CGO_ENABLED=0 $(RAM) $(GO) test -vet=off -timeout 20m -shuffle=on -parallel 8 ./...
 
-test: vet cross ## vet, cross-compile, all tests, most with the race detector (Go and git only)
-	@[ -n "$(RACE)" ] || echo "no C compiler here: the race detector is off"
-	$(RAM) $(GO) test $(RACE) -vet=off -shuffle=on -parallel 4 $$($(GO) list ./... | grep -Ev '$(PLAIN)')
-	CGO_ENABLED=0 $(RAM) $(GO) test -vet=off -timeout 20m -shuffle=on -parallel 8 $$($(GO) list ./... | grep -E '$(PLAIN)')
+check: lint vet cross test ## lint, vet, cross-compile, all tests
 
-race: ## the other tests with the race detector, too, and all of their long cases
-	$(RAM) $(GO) test $(RACE) -vet=off -timeout 25m -tags long -shuffle=on -parallel 4 $$($(GO) list ./... | grep -E '$(PLAIN)')
+# The race detector finds nothing where nothing runs at a time: these packages
+# start goroutines, or lock. The scripts of cmd/ralph start thousands of processes,
+# each three times as dear under it: nightly.
+CONCURRENT = $(shell grep -rlE --include='*.go' --exclude='*_test.go' '^[[:space:]]+go (func|[a-z]+\.[a-z])|\.Go.func|sync\.(Mutex|RWMutex|WaitGroup|Map)|atomic\.[A-Z]' internal | xargs -n1 dirname | sort -u | sed 's,^,./,')
+
+race: ## the packages that start goroutines or lock, with the race detector
+	@[ -n "$(RACE)" ] || { echo "the race detector needs a C compiler"; exit 1; }
+	GORACE=atexit_sleep_ms=100 $(RAM) $(GO) test -race -vet=off -timeout 20m -shuffle=on -parallel 4 $(CONCURRENT)
+
+# The packages that have files with the tag long.
+LONG = $(shell grep -rl --include='*_test.go' '^//go:build long' cmd internal | xargs -n1 dirname | sort -u | sed 's,^,./,')
+
+nightly: ## the long cases, and everything with the race detector
+	@[ -n "$(RACE)" ] || { echo "the race detector needs a C compiler"; exit 1; }
+	CGO_ENABLED=0 $(RAM) $(GO) test -vet=off -timeout 25m -tags long -shuffle=on -parallel 8 $(LONG)
+	GORACE=atexit_sleep_ms=100 $(RAM) $(GO) test -race -vet=off -timeout 40m -shuffle=on -parallel 4 ./...
 
 # Vet looks at everything here, so that no go test needs to do it once more.
-# Without cgo, as the binary is built: vet, cross and the plain tests then
-# compile the same packages, once.
-vet:
+# Without cgo, as the binary is built: vet, cross and test then compile the same
+# packages, once.
+vet: ## go vet, with every build tag
 	CGO_ENABLED=0 $(GO) vet ./...
 	CGO_ENABLED=0 $(GO) vet -tags e2e ./e2e/...
-	CGO_ENABLED=0 $(GO) vet -tags long ./internal/inspect/secretscan ./internal/repo ./cmd/ralph
+	CGO_ENABLED=0 $(GO) vet -tags e2e,long ./e2e
+	CGO_ENABLED=0 $(GO) vet -tags long $(LONG)
 
-cross:
+cross: ## the binary for each platform
 	@for p in $(PLATFORMS); do \
 	  echo "$(GO) build for $$p"; \
 	  CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -ldflags "-s -w" -o /dev/null ./cmd/ralph || exit 1; \
@@ -77,17 +89,19 @@ lint: $(GOLANGCI) $(ACTIONLINT) ## gofmt, golangci-lint, actionlint
 	$(GOLANGCI) run --build-tags e2e,long ./...
 	$(ACTIONLINT) -color
 
-e2e: ## real container, forge and agent CLI; installs what it needs (Debian, root)
+e2e-image:
 	e2e/setup.sh
 	$(MAKE) --no-print-directory image IMAGE=$(E2E_IMAGE) IMAGE_ARGS=
+
+e2e: e2e-image ## real container, forge and agent CLI; installs what it needs (Debian, root)
 	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_E2E_CACHE=$(CACHE) \
-	  $(GO) test -tags e2e -count=1 -timeout $(E2E_TIMEOUT) -parallel 4 -run '$(E2E_RUN)' -v ./e2e
+	  $(GO) test -tags $(E2E_TAGS) -vet=off -count=1 -timeout $(E2E_TIMEOUT) -parallel 6 -run '$(E2E_RUN)' -skip '$(E2E_SKIP)' -v ./e2e
 
 redteam: ## every attack of docs/redteam.md, for real, in the container (Debian, root)
 	e2e/setup.sh
 	docker build --target slim -t $(E2E_IMAGE)-slim .
 	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_REDTEAM_DIR=$(REDTEAM_DIR) \
-	  $(GO) test -tags e2e -count=1 -timeout 15m -parallel 4 -run '$(if $(REDTEAM_RUN),TestRedteam/rooms/$(REDTEAM_RUN),.)' -v ./e2e/redteam
+	  $(GO) test -tags e2e -vet=off -count=1 -timeout 15m -parallel 4 -run '$(if $(REDTEAM_RUN),TestRedteam/rooms/$(REDTEAM_RUN),.)' -v ./e2e/redteam
 
 bench: ## measure against the budgets of docs/performance.md
 	$(GO) run ./cmd/bench

@@ -14,6 +14,7 @@ import (
 // The main job through a workflow with `uses: ./`: act reads action.yml, builds
 // the Dockerfile and hands over inputs and outputs by its own rules.
 func TestWorkflow(t *testing.T) {
+	t.Parallel()
 	acts, _ := filepath.Glob(filepath.Join(os.Getenv("RALPH_E2E_CACHE"), "bin", "act-*"))
 	if len(acts) == 0 {
 		t.Fatal("act is not in RALPH_E2E_CACHE: e2e/setup.sh builds it")
@@ -37,7 +38,8 @@ func TestWorkflow(t *testing.T) {
 	git(t, r.Seed, "remote", "add", "origin", r.URL+"/"+r.Name)
 	r.Base = git(t, r.Seed, "rev-parse", "HEAD")
 
-	m := newModel(t, mainJob())
+	seconds := ownSeconds()
+	m := newModel(t, mainJob(seconds))
 	workflow, err := filepath.Abs("testdata/workflow.yml")
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +65,7 @@ func TestWorkflow(t *testing.T) {
 			t.Errorf("the workflow's log lacks %q", want)
 		}
 	}
-	checkProcesses(t, "4241")
+	checkProcesses(t, seconds)
 	checkConversation(t, m)
 	checkCommits(t, r, "ralph/mul")
 	if ps := r.pulls(t); len(ps) != 1 || ps[0].Title != "Add mul" || ps[0].Head.Ref != "ralph/mul" {

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -37,6 +39,13 @@ echo "status=forged" >>/github/runner_temp/_runner_file_commands/set_output_1
 [ -w /var/run/docker.sock ] && echo the-socket-is-writable
 git config --get-regexp '.*' ; git fetch origin main && echo fetched-with-a-token`
 
+// sleepers are the processes that escape leaves behind.
+var sleepers atomic.Int64
+
+// ownSeconds is how long a process of one test sleeps, by which it is told from
+// all others on the machine.
+func ownSeconds() string { return fmt.Sprintf("424%07d%04d", os.Getpid(), sleepers.Add(1)) }
+
 // escape leaves a process behind that the end of the agent does not reach.
 func escape(seconds string) string { return "(setsid nohup sleep " + seconds + " >/dev/null 2>&1 &)" }
 
@@ -62,10 +71,10 @@ func checkProcesses(t *testing.T, seconds string) {
 
 // mainJob is the agent's side of the main job: it breaks the program in
 // iteration 1 and promises all the same, repairs it in iteration 2.
-func mainJob() func(question) answer {
+func mainJob(seconds string) func(question) answer {
 	return script(
 		bash(snoop),
-		bash(`printf 'add() { echo $(($1 - $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh; echo scratch >note.tmp; `+escape("4241")),
+		bash(`printf 'add() { echo $(($1 - $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh; echo scratch >note.tmp; `+escape(seconds)),
 		answer{Text: "mul is there. <promise>COMPLETE</promise>"},
 		bash(survivors+`; printf 'add() { echo $(($1 + $2)); }\nmul() { echo $(($1 * $2)); }\n' >calc.sh; sh test.sh`),
 		answer{Text: "add adds again, and mul multiplies.\n\n<promise>COMPLETE</promise>"},
@@ -74,6 +83,7 @@ func mainJob() func(question) answer {
 
 // The main job with each agent of the image, on what each actions/checkout leaves.
 func TestAction(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		agent    func(*job, *model)
@@ -89,8 +99,8 @@ func TestAction(t *testing.T) {
 		}, checkoutV4, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			doMainJob(t, newMainJob(t, c.version), c.agent, c.unpriced)
-			checkProcesses(t, "4241")
 		})
 	}
 }
@@ -113,13 +123,15 @@ func newMainJob(t *testing.T, version checkout) *job {
 // doMainJob runs the step with an agent, and looks at everything.
 func doMainJob(t *testing.T, j *job, agent func(*job, *model), unpriced bool) result {
 	t.Helper()
-	m := newModel(t, mainJob())
+	seconds := ownSeconds()
+	m := newModel(t, mainJob(seconds))
 	agent(j, m)
 	res := j.run(t, 5*time.Minute)
 	if res.Code != 0 {
 		t.Fatalf("exit code = %d, want 0", res.Code)
 	}
 	checkConversation(t, m)
+	checkProcesses(t, seconds)
 	checkOutputs(t, j.Repo, res, unpriced)
 	checkPull(t, j.Repo, res)
 	checkCommits(t, j.Repo, "ralph/mul")

@@ -12,14 +12,15 @@ import (
 
 // A runner gives a cancelled step ten seconds in three blows. The agent is in
 // the middle of its second iteration: a file is written, a command of its own
-// session runs, and the model is silent.
+// session runs, and the model is silent. Like the next test it has the machine to
+// itself: a runner's seconds pass whatever else runs.
 func TestCancelled(t *testing.T) {
-	t.Parallel()
 	r := forge(t).newRepository(t, program)
+	seconds := ownSeconds()
 	m := newModel(t, script(
 		bash("echo one >one.txt"),
 		answer{Text: "The first part is there."},
-		bash("echo two >two.txt; "+escape("4242")),
+		bash("echo two >two.txt; "+escape(seconds)),
 		answer{Text: "x", Hang: true},
 	))
 	j := newJob(t, r, "", checkoutV4)
@@ -38,15 +39,15 @@ func TestCancelled(t *testing.T) {
 	}
 	checkWorkspace(t, j)
 	checkSecrets(t, j, m, res)
-	checkProcesses(t, "4242")
+	checkProcesses(t, seconds)
 }
 
 // The same with an agent that ignores both signals and holds its output open.
 func TestCancelledStubbornAgent(t *testing.T) {
-	t.Parallel()
+	seconds := ownSeconds()
 	files := map[string]string{"agent.sh": `trap '' INT TERM HUP
 echo one >one.txt
-setsid sh -c 'trap "" INT TERM HUP; sleep 4243' &
+setsid sh -c 'trap "" INT TERM HUP; sleep ` + seconds + `' &
 echo ready
 while :; do sleep 1; done
 `}
@@ -69,7 +70,7 @@ while :; do sleep 1; done
 		t.Errorf("pushed files = %q, want one.txt", got)
 	}
 	checkWorkspace(t, j)
-	checkProcesses(t, "4243")
+	checkProcesses(t, seconds)
 }
 
 func checkCancelled(t *testing.T, r *repository, s *step, res result, took time.Duration) {

@@ -11,16 +11,22 @@ import (
 	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
-// 256 runs at once against GitHub's documented limits, each on a branch of its
-// own; and 32 on one branch. The clock of the limits runs 40 times as fast, so that
-// an hour's requests are used up: a minute of GitHub's is a second and a half, an hour
-// a minute and a half.
+// Many runs at once against GitHub's documented limits, each on a branch of its
+// own, and some on one branch: 256 and 32 in the long tests, fewer else. The clock
+// of the limits runs 40 times as fast, so that an hour's requests are used up: a
+// minute of GitHub's is a second and a half, an hour a minute and a half.
 func TestCrowd(t *testing.T) {
+	t.Parallel()
+	branches, together := 96, 12
+	if long {
+		branches, together = 256, 32
+	}
 	for _, c := range []struct {
 		name        string
 		runs, pulls int
-	}{{"256 branches", 256, 256}, {"one branch", 32, 1}} {
+	}{{"branches", branches, branches}, {"one branch", together, 1}} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 			defer cancel()
 			r, all := actionrun.NewCrowd(t, build(t), c.runs, c.pulls == c.runs, fakegithub.Options{Limits: fakegithub.GitHubLimits(40)})

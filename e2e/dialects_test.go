@@ -107,10 +107,10 @@ func TestDeskSettings(t *testing.T) {
 // got away are ended before the next attempt, and after the wait at the end.
 func TestDeskSupervise(t *testing.T) {
 	t.Parallel()
-	repo := deskRepository(t, 1000)
+	repo, seconds := deskRepository(t, 1000), ownSeconds()
 	commitTo(t, repo, "a task", map[string]string{
 		"tasks/1/README": "the task\n",
-		"agent.sh":       "n=$(ls -d \"$TASK_FOLDER\"/runs/* | wc -l)\necho \"attempt $n\"\n" + escape("4244") + "\n[ \"$n\" = 3 ] || exit $n\ntouch \"$TASK_FOLDER/DONE\"\n",
+		"agent.sh":       "n=$(ls -d \"$TASK_FOLDER\"/runs/* | wc -l)\necho \"attempt $n\"\n" + escape(seconds) + "\n[ \"$n\" = 3 ] || exit $n\ntouch \"$TASK_FOLDER/DONE\"\n",
 	})
 	log, code := deskRun{
 		Repo: repo, Image: image(t) + "-slim",
@@ -122,7 +122,7 @@ func TestDeskSupervise(t *testing.T) {
 	if !strings.Contains(log, "Attempt 2: Agent failed (exit 2), restarting...") {
 		t.Errorf("the second attempt is missing\n%s", log)
 	}
-	checkProcesses(t, "4244")
+	checkProcesses(t, seconds)
 }
 
 // Without a plan there is nothing to build, and the exit code says so.

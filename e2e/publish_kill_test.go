@@ -20,14 +20,26 @@ func build(t *testing.T) string {
 	return path
 }
 
+// moments are those a scenario is killed at: all of them in the long tests, else a
+// third, which is another one for each scenario and before a write than after it.
+func moments(scenario int) func(actionrun.Moment) bool {
+	return func(m actionrun.Moment) bool {
+		n := scenario + m.Write
+		if m.After {
+			n++
+		}
+		return long || n%3 == 0
+	}
+}
+
 // Killed with SIGKILL before or after any step of publishing that others see, and
 // run again as a new job, every kind of run leaves what it leaves undisturbed:
 // nothing twice, nothing missing.
 func TestKilledAtEveryStep(t *testing.T) {
-	for _, s := range actionrun.Scenarios(build(t)) {
+	for i, s := range actionrun.Scenarios(build(t)) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			actionrun.KillAtEveryStep(t, s, func(actionrun.Moment) bool { return true })
+			actionrun.KillAtEveryStep(t, s, moments(i))
 		})
 	}
 }
@@ -35,11 +47,11 @@ func TestKilledAtEveryStep(t *testing.T) {
 // The same in the workspace of the run that was killed, with and without other
 // people's uncommitted files.
 func TestKilledAndRunAgainHere(t *testing.T) {
-	for _, s := range actionrun.Scenarios(build(t)) {
-		for _, again := range actionrun.WaysOn() {
+	for i, s := range actionrun.Scenarios(build(t)) {
+		for j, again := range actionrun.WaysOn() {
 			t.Run(s.Name+" "+again.Name, func(t *testing.T) {
 				t.Parallel()
-				actionrun.KillAndGoOn(t, s, again, func(actionrun.Moment) bool { return true })
+				actionrun.KillAndGoOn(t, s, again, moments(i+j))
 			})
 		}
 	}

@@ -341,16 +341,27 @@ func repeatCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(strings.Repeat(args[0]+"\n", n)), 0o644))
 }
 
-// alone TEXT: no process has TEXT in its command line.
+// alone TEXT: no process of this script has TEXT in its command line.
 func aloneCommand(ts *testscript.TestScript, neg bool, args []string) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return // no /proc here: the supervisor's own tests cover this system
 	}
 	for _, e := range entries {
-		line, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
-		if _, err := strconv.Atoi(e.Name()); err == nil && strings.Contains(string(line), args[0]) {
+		dir := filepath.Join("/proc", e.Name())
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if _, err := strconv.Atoi(e.Name()); err == nil && strings.Contains(string(line), args[0]) && ofScript(dir, ts.Getenv("WORK")) {
 			ts.Fatalf("process %s survived: %q", e.Name(), line)
 		}
 	}
+}
+
+// ofScript reports whether a process, by its directory in /proc, may belong to the
+// script in work: its working directory or its environment says so, or cannot be
+// read. Another script, or another run of the tests, may have one of the same
+// command line.
+func ofScript(dir, work string) bool {
+	cwd, errCwd := os.Readlink(filepath.Join(dir, "cwd"))
+	env, errEnv := os.ReadFile(filepath.Join(dir, "environ"))
+	return errors.Is(errors.Join(errCwd, errEnv), os.ErrPermission) || strings.HasPrefix(cwd, work) || strings.Contains(string(env), work)
 }

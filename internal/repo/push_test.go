@@ -309,7 +309,7 @@ func TestHangingServer(t *testing.T) {
 	if err != nil || c.SHA == "" || c.Pushed || c.PushError == "" {
 		t.Errorf("Checkpoint() = %+v, %v, want an unpushed commit", c, err)
 	}
-	if d := time.Since(begun); d > 10*time.Second {
+	if d := time.Since(begun); d > time.Minute {
 		t.Errorf("Checkpoint() took %s, want about its deadline", d)
 	}
 	equal(t, "workspace", git(t, dir, "rev-parse", "ralph/work"), c.SHA)

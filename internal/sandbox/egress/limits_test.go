@@ -56,7 +56,7 @@ func TestManyConnections(t *testing.T) {
 func TestSlowHead(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
-	p := w.start(t, egress.Options{HeaderTime: 300 * time.Millisecond, Connections: 2}, "a.example")
+	p := w.start(t, egress.Options{HeaderTime: time.Second, Connections: 2}, "a.example")
 	silent, slow := guest(t, p.Address()), guest(t, p.Address())
 	go func() {
 		for {
@@ -340,7 +340,7 @@ func TestCloseWhileGuestsCome(t *testing.T) {
 		start := time.Now()
 		p.Close()
 		d.Close()
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Fatalf("closing took %v", took)
 		}
 		coming.Wait()

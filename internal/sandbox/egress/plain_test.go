@@ -199,7 +199,7 @@ func TestPlainUpgradeWithoutAnswer(t *testing.T) {
 		asked <- true
 		_, _ = io.Copy(io.Discard, c)
 	}))
-	p := w.start(t, egress.Options{Idle: 100 * time.Millisecond}, "shared.example")
+	p := w.start(t, egress.Options{Idle: time.Second}, "shared.example")
 	c := connect(t, p, "shared.example:80")
 	_, _ = io.WriteString(c, "GET /ws HTTP/1.1\r\nHost: shared.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 	<-asked

@@ -87,10 +87,10 @@ func TestTunnelEndsWhenNothingMoves(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	w.put("a.example", publicAddress, 8443, echo(t))
-	p := w.start(t, egress.Options{Idle: 300 * time.Millisecond}, "a.example:8443")
+	p := w.start(t, egress.Options{Idle: time.Second}, "a.example:8443")
 	quiet, busy := connect(t, p, "a.example:8443"), connect(t, p, "a.example:8443")
 	began := time.Now()
-	for time.Since(began) < time.Second { // several times the limit
+	for time.Since(began) < 3*time.Second { // several times the limit
 		if _, err := busy.Write([]byte("x")); err != nil {
 			t.Fatalf("a busy tunnel ended: %v", err)
 		}

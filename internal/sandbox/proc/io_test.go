@@ -147,8 +147,8 @@ func TestCancelDropsWhatASlowWriterLeft(t *testing.T) {
 	if err != nil || exit.OutputBytes != 20000000 {
 		t.Errorf("Run() = %+v, %v, want 20000000 bytes taken from the child", exit, err)
 	}
-	if took := time.Since(begin); took > 8*time.Second {
-		t.Errorf("Run() took %v after the cancellation, want about 2 s", took)
+	if took := time.Since(begin); took > 30*time.Second {
+		t.Errorf("Run() took %v after the cancellation, want about 2 s, and not the minute all writes take", took)
 	}
 }
 

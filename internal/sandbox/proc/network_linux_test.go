@@ -382,12 +382,13 @@ func TestNestedWalls(t *testing.T) {
 
 // TestForkLoopBehindWalls: a guest that takes every process it may have does not
 // keep the gate, nor the next start, from the threads they need. It is not
-// parallel: it counts the processes of a user, as the other fork loop does.
+// parallel: as our own user, each fork loop takes what the other may have.
 func TestForkLoopBehindWalls(t *testing.T) {
 	wantNetwork(t)
 	r := newRoom(t)
 	r.network(confine.Network{})
-	r.options.MaxProcs = uint64(300 + ownThreads())
+	id, running := loneGuest()
+	r.options.Identity, r.options.MaxProcs = id, uint64(300+running)
 	s := start(t, r.options)
 	mark := newMark()
 	c := program("fork-loop", mark)

@@ -6,10 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
@@ -76,9 +78,8 @@ func TestPIDHoppers(t *testing.T) {
 func TestForkLoop(t *testing.T) {
 	t.Parallel()
 	mark := newMark()
-	// The limit counts all of the user's processes, so as our own user there
-	// must be room for what runs already.
-	s := start(t, proc.Options{Identity: guest(), MaxProcs: uint64(300 + ownThreads())})
+	id, running := loneGuest()
+	s := start(t, proc.Options{Identity: id, MaxProcs: uint64(300 + running)})
 	c := program("fork-loop", mark)
 	c.Limits = proc.Limits{Time: 500 * time.Millisecond, Grace: 20 * time.Millisecond}
 	exit, err := s.Run(t.Context(), c)
@@ -91,13 +92,18 @@ func TestForkLoop(t *testing.T) {
 	}
 }
 
-// ownThreads counts what RLIMIT_NPROC counts for the guest, as far as we see it.
-func ownThreads() int {
-	uid := guest().UID
-	if guest().IsZero() {
-		uid = os.Geteuid()
+// loneGuests are the users that loneGuest has made up.
+var loneGuests atomic.Int32
+
+// loneGuest is a guest for limits that count all processes of a user on the
+// machine: a user nobody else is, when we may, else our own, whose threads run
+// already.
+func loneGuest() (id confine.Identity, running int) {
+	if os.Geteuid() != 0 {
+		return confine.Identity{}, threadsOf(os.Geteuid())
 	}
-	return threadsOf(uid)
+	uid := 20_000 + os.Getpid()%2500*16 + int(loneGuests.Add(1)) // below 65,536, which is all that a user namespace may map
+	return confine.Identity{UID: uid, GID: uid}, 0
 }
 
 func TestOwnerKilled(t *testing.T) {

@@ -33,7 +33,7 @@ func FuzzShell(f *testing.F) {
 		if (kind == "") != (reason == "") {
 			t.Errorf("Judge(%q) = %q, %q", line, kind, reason)
 		}
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("Judge took %v for %d bytes", took, len(line))
 		}
 		// Text in single quotes is never a command.

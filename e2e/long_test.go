@@ -1,0 +1,5 @@
+//go:build e2e && long
+
+package e2e
+
+const long = true
