@@ -2,7 +2,6 @@ package testintegrity
 
 import (
 	"bytes"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -23,8 +22,6 @@ var (
 		`|\btry\s*\{(?:[^{}]|\{[^{}]*\})*\b(?:expect|assert)\b(?:[^{}]|\{[^{}]*\})*\}\s*catch\s*(?:\(\s*(?:\w*|\\?Throwable(?:[ \t]+\$?\w+)?)\s*\)\s*)?\{\s*\}`)
 	// exits finds a success that does not ask what the tests found.
 	exits = re(`\bprocess\.exitCode\s*=\s*0\b|\bprocess\.exit\(\s*0?\s*\)|\bos\._exit\(\s*0\s*\)|\bexitstatus\s*=\s*0\b|\bexit!?[ \t(]+(?:0|true)\b|\bSystem\.exit\(\s*0\s*\)|\bEnvironment\.Exit(?:Code\s*=\s*|\(\s*)0\b|\bos\.Exit\(\s*0\s*\)|\b_?exit\(\s*(?:0|EXIT_SUCCESS)?\s*\);`)
-	// functions finds functions by the word in front of their name.
-	functions = re(`(?m)^[ \t]*(?:[\w.]+[ \t]+)*?(?:func|function|def|fn|fun)[ \t*]+(?:\([^)\n]*\)[ \t]*|self\.)?(\w+)|^[ \t]*(?:export[ \t]+)?(?:const|let|var)[ \t]+(\w+)[ \t]*=[ \t]*(?:async[ \t]*)?(?:function\b|\()|^[ \t]*(?:(?:public|private|protected|internal|static|final|async|void)[ \t]+)+(?:[\w<>\[\],.?]+[ \t]+)*(\w+)[ \t]*\(`)
 	// testPlace finds folders of tests.
 	testPlace = re(`(?i)(?:^|[/._-])(?:\w*tests?|specs?)(?:[/._-]|$)`)
 	// prepares finds lines that look whether a step before the assertions went well, and
@@ -42,12 +39,12 @@ func (k *look) emptied(t *tested) {
 		k.add(rank, ralph.FindingTests, t.file.Path, t.now.lineOf(at), rule, text)
 	}
 	for _, at := range k.freshIn(t, t.lang.trivial, inCode) {
-		if c := t.around(at); t.old != nil && c != nil && t.lang.asserted(t.now, *c) == len(t.lang.trivial.FindAllIndex(t.now.code[c.begin:c.end], -1)) { // nothing else is asserted
+		if c := t.around(at); c != nil && !t.isNew(at) && t.lang.asserted(t.now, *c) == len(t.lang.trivial.FindAllIndex(t.now.code[c.begin:c.end], -1)) { // nothing else is asserted
 			tell(rankEmptied, at, "trivial assertion", "an assertion"+t.in(at)+" always holds")
 		}
 	}
 	for _, at := range k.freshIn(t, t.lang.disabled, inCode) {
-		if t.old != nil && len(t.after) > 0 && !t.isNew(at) {
+		if t.old != nil && len(t.after) > 0 && !t.isNew(at) && !k.cameWith(t, at) {
 			tell(rankEmptied, at, "switched off", "code"+t.in(at)+" is switched off by a condition that never holds")
 		}
 	}
@@ -90,16 +87,7 @@ func (k *look) emptied(t *tested) {
 				continue
 			}
 		}
-		k.saysLess(t, was, c, "test")
-	}
-	if t.lang.inline || len(t.before) == 0 && !testPlace.MatchString(path.Dir(t.file.Path)) || len(missing(linesOf(t.old.without(t.before)), linesOf(t.now.without(t.after)))) == 0 {
-		return
-	}
-	before, after := t.lang.helpers(t.old, t.before), t.lang.helpers(t.now, t.after)
-	for _, name := range sorted(after) {
-		if was, ok := before[name]; ok && !t.told[name] {
-			k.saysLess(t, was, after[name], "helper")
-		}
+		k.saysLess(t, was, c)
 	}
 }
 
@@ -109,6 +97,12 @@ func (t *tested) around(at int) *testCase {
 		return &t.after[i]
 	}
 	return nil
+}
+
+// cameWith reports whether the line below a place is new, too.
+func (k *look) cameWith(t *tested, at int) bool {
+	line := t.now.lineOf(at)
+	return line < len(t.now.starts) && k.balance[string(bytes.TrimSpace(t.now.text[t.now.begin(line):t.now.end(line)]))] > 0
 }
 
 // isNew reports whether a place is in a new test.
@@ -138,9 +132,8 @@ func nested(list []testCase, i int) bool {
 	return i+1 < len(list) && list[i+1].at < list[i].end
 }
 
-// saysLess tells a test or a helper whose assertions are all gone, where none came into
-// its file.
-func (k *look) saysLess(t *tested, was, is testCase, what string) {
+// saysLess tells a test whose assertions are all gone, where none came into its file.
+func (k *look) saysLess(t *tested, was, is testCase) {
 	l := t.lang
 	n, m := l.asserted(t.old, was), l.asserted(t.now, is)
 	if n == 0 || m > 0 || slices.ContainsFunc(t.came(), l.assert.Match) {
@@ -161,7 +154,7 @@ func (k *look) saysLess(t *tested, was, is testCase, what string) {
 	}
 	moved := survives(bytes.Join(dropped, []byte("\n")), k.spoken)
 	if len(dropped) > 0 && !moved && !t.calls(was, is) && !k.recoded(l) && k.gained[l] == 0 {
-		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "no assertions", fmt.Sprintf("the %s %s asserts nothing any more, and had %s", what, shown(is.name), plural(n, "assertion")))
+		k.add(rankFewer, ralph.FindingTests, t.file.Path, is.line, "no assertions", "the test "+shown(is.name)+" asserts nothing any more, and had "+plural(n, "assertion"))
 	}
 }
 
@@ -206,32 +199,4 @@ func returns(line []byte) bool {
 		return true
 	}
 	return false
-}
-
-// helpers are the functions of a file that are no tests, by their names; of those
-// of one name the first.
-func (l *language) helpers(s *source, tests []testCase) map[string]testCase {
-	all := map[string]testCase{}
-	var ends []int32
-	if l.indent {
-		ends = s.indentEnds()
-	}
-	for _, m := range functions.FindAllSubmatchIndex(s.code, maxCases) {
-		var name string
-		for i := 2; i < len(m) && name == ""; i += 2 {
-			if m[i] >= 0 {
-				name = string(s.text[m[i]:m[i+1]])
-			}
-		}
-		c := testCase{name: name, at: m[1], begin: m[1], line: s.lineOf(m[1])}
-		if _, had := all[name]; had || name == "" {
-			continue
-		}
-		c.end = l.bodyEnd(s, &c, len(s.text), ends)
-		c.end = max(c.begin, min(c.end, len(s.text), c.begin+maxBody))
-		if !slices.ContainsFunc(tests, func(test testCase) bool { return test.begin <= c.end && c.begin <= test.end }) {
-			all[name] = c
-		}
-	}
-	return all
 }

@@ -1,7 +1,6 @@
 package testintegrity
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"path"
@@ -375,7 +374,7 @@ func (g *leads) whole(name string) {
 	if f == nil {
 		return
 	}
-	if c := configurationOf(name); c == nil || path.Base(name) == "tox.ini" || !slices.EqualFunc(c.lines(name, f.Old), c.lines(name, f.New), bytes.Equal) {
+	if c := configurationOf(name); c == nil || path.Base(name) == "tox.ini" || c.differs(name, *f) {
 		g.found[f.Path] = ""
 	}
 }

@@ -99,7 +99,7 @@ var languages = []language{
 			{rule: ".todo", re: re(`(?m)(?:^|[^\w.$])` + jsTest + `(?:\.\w+)*\.(?:todo|fixme)\b|\bt\.todo\(`)},
 			{rule: ".failing", re: re(`(?m)(?:^|[^\w.$])(?:it|test)(?:\.\w+)*\.(?:fails|failing)\b`)},
 			{rule: "xit", re: re(`(?m)(?:^|[^\w.$])(?:xit|xtest|xdescribe|xcontext|xspecify|xsuite)\s*\(`)},
-			{rule: "skip: true", re: re(`\{[^{}\n]*\b(?:skip|todo|ignore):\s*(?:true|["'])`)},
+			{rule: "skip: true", re: re(`(?m)(?:^|[^\w.$])` + jsTest + `\s*\([^{}\n]*\{[^{}\n]*\b(?:skip|todo|ignore):\s*(?:true|["'])`)},
 		},
 		only:     re(`(?m)(?:^|[^\w.$])` + jsTest + `(?:\.\w+)*\.only\b|(?:^|[^\w.$])(?:fit|fdescribe|fcontext)\s*\(|\{[^{}\n]*\bonly:\s*true`),
 		assert:   re(asserts + `|\bt\.(?:is|not|deepEqual|true|false|truthy|falsy|equal|same|ok|throws|throwsAsync|like|snapshot)\(|\.should\b`),
@@ -169,7 +169,7 @@ var languages = []language{
 		},
 		assert:   re(`\b\w*assert\w*!?\s*\(|\bexpect_\w+\(|\bpanic!|\.unwrap_err\(`),
 		trivial:  re(`\bassert!\(\s*true\b|\bassert_eq!\(\s*(?:true,\s*true|1,\s*1)\s*\)`),
-		disabled: re(`\bif false\b|#\[cfg\((?:any\(\)|FALSE|never|not\(test\))\)\]`),
+		disabled: re(`\bif false\b|#\[cfg\((?:any\(\)|FALSE|never)\)\]`),
 	},
 	{
 		exts: " .rb ",
@@ -179,7 +179,7 @@ var languages = []language{
 		call:  re(`(?m)^[ \t]*(?:it|specify|scenario|example|test|xit|xspecify|xscenario|fit|its)[ \t]*\(?[ \t]*["']|^[ \t]*its?[ \t]*\{`),
 		named: re(`(?m)^[ \t]*def[ \t]+(test_\w+[?!]?)`),
 		skip: []mark{
-			{rule: "skip", re: re(`(?m)^[ \t]*(?:skip|pending)\b(?:[ \t]*\(?["']|[ \t]*$|[ \t]+(?:if|unless)\b)|,\s*(?:skip|pending):|:(?:skip|pending)\b`)},
+			{rule: "skip", re: re(`(?m)^[ \t]*(?:skip|pending)\b(?:[ \t]*\(?["']|[ \t]*$|[ \t]+(?:if|unless)\b)|(?m)^[ \t]*(?:it|describe|context|specify|scenario|feature|example)\b[^#\n]*(?:,\s*(?:skip|pending):|:(?:skip|pending)\b)`)},
 			{rule: "xit", re: re(`(?m)^[ \t]*(?:xit|xdescribe|xcontext|xspecify|xscenario|xexample|xfeature)\b`)},
 		},
 		only:     re(`(?m)^[ \t]*(?:fit|fdescribe|fcontext|fspecify|fscenario)\b|,\s*(?:focus:\s*true|:focus\b)|(?m)^[ \t]*focus\s*$`),

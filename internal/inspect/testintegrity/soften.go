@@ -30,14 +30,11 @@ type softener struct {
 	files      *lazyregexp.Regexp // the names it is for; nil: all
 }
 
-const (
-	pass        = "a check cannot fail here any more"
-	switchedOff = "rule switched off"
-)
+const pass = "a check cannot fail here any more"
 
 // extends finds rules of a linter that come by the set: of some of them nobody wants to
 // hear.
-var extends = re(`\bextends\b|recommended|\bplugins?\b|inherit_`)
+var extends = re(`\bextends\b|recommended|\bplugins?\b|inherit_|^"?strict"?\s*[:=]\s*[tT]rue`)
 
 var softeners = []softener{
 	{"|| true", pass, true, re(`\|\|\s*(?:true|:|exit 0|echo\b|/bin/true)`), nil},
@@ -49,7 +46,7 @@ var softeners = []softener{
 	{"ignore failures", "failures of tests or checks are ignored", false, re(`(?i)testFailureIgnore>\s*true|<skipTests>\s*true|\bignoreFailures\s*=\s*true|\bfailOnError\s*[=:]\s*false|failOnViolation>\s*false|haltOnFailure\s*=\s*false|\babortOnError\s*=?\s*false|--exit-zero\b|--no-error-on-unmatched|--exit-code[= ]0\b|--issues-exit-code[= ]0\b|\bset \+e\b|--no-verify\b|--continue-on-collection-errors|--suppress-no-test-exit-code|\bfailFast:\s*false.*\|\||--passthru-exit|--force-exit\b`), nil},
 	{"tests left out", "tests are left out", true, re(`--deselect\b|--ignore(?:-glob)?[= ]\S*tests?|\btestPathIgnorePatterns\b.*\[\s*["'](?:[^n]|n[^o])|--testPathIgnorePatterns\b|--skip\s+\w|-k\s+["']?not\b|-m\s+["']not\b|--exclude-tag\w*\b|-skip[= ]\S|\b(?:verify|test|check)\b.*(?:-DskipTests\b|-Dmaven\.test\.skip|-x test\b|--skip[- ]tests?\b)`), nil},
 	{"strictness", "the type checker is told to say less", false, re(`"(?:strict\w*|noImplicit\w+|noUnused\w+|noUnchecked\w+|noFallthrough\w+|exactOptionalPropertyTypes|checkJs)"\s*:\s*false|^(?:strict|disallow_\w+|check_untyped_defs|warn_\w+)\s*=\s*(?i:false)\b|^ignore_errors\s*=\s*(?i:true)\b|"typeCheckingMode"\s*:\s*"(?:off|basic)"`), re(`^[tj]sconfig|mypy|pyproject|setup\.cfg|pyright`)},
-	{switchedOff, "a rule of the linter is switched off or is a warning only", false, re(`^["']?@?[\w/@-]+["']?\s*:\s*\[?\s*["'](?:off|warn)["']|^["']?[a-z@][\w/@-]*["']?\s*:\s*\[?\s*0\s*[,\]]?$|^Enabled:\s*false\b|"(?:enabled|recommended)"\s*:\s*false`), re(`eslint|biome|oxlint|stylelint|rubocop|package\.json|tslint`)},
+	{"rule switched off", "a rule of the linter is switched off or is a warning only", false, re(`^["']?@?[\w/@-]+["']?\s*:\s*\[?\s*["'](?:off|warn)["']|^["']?[a-z@][\w/@-]*["']?\s*:\s*\[?\s*0\s*[,\]]?$|^Enabled:\s*false\b|"(?:enabled|recommended)"\s*:\s*false`), re(`eslint|biome|oxlint|stylelint|rubocop|package\.json|tslint`)},
 }
 
 // softened tells what lets a check pass that found something, and thresholds
@@ -58,7 +55,7 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 	if f.Deleted {
 		return false
 	}
-	firstOfKind := c != nil && f.Added && (path.Dir(f.Path) == "." || k.replaced(c, f, false)) // nothing was checked before, or by others
+	first := f.Added && (path.Dir(f.Path) == "." || c != nil && k.replaced(c, f)) // nothing was checked before, or by others
 	n := 0
 	before := map[string]int{} // lines that had it already and were changed
 	for _, line := range missing(linesOf(f.Old), linesOf(f.New)) {
@@ -80,10 +77,10 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 			continue
 		}
 		for _, s := range softeners {
-			if s.files != nil && (firstOfKind || !s.files.MatchString(path.Base(f.Path))) || !s.line.Match(line) || (s.tool || c == nil) && (!checkCommand.Match(line) || housekeeping.Match(line)) {
+			if s.files != nil && (first || f.Added && s.rule == "strictness" || !s.files.MatchString(path.Base(f.Path))) || !s.line.Match(line) || (s.tool || c == nil) && (!checkCommand.Match(line) || housekeeping.Match(line)) {
 				continue
 			}
-			if before[s.rule]--; before[s.rule] < 0 && (s.rule != switchedOff || !extended) {
+			if before[s.rule]--; before[s.rule] < 0 && (s.files == nil || !extended) {
 				told = true
 				k.add(rankSilenced, ralph.FindingChecks, f.Path, n, s.rule, s.text)
 			}

@@ -163,8 +163,16 @@ func (k *look) news(all []tested) {
 			continue
 		}
 		for _, line := range missing(linesOf(t.now.plain), linesOf(t.file.Old)) { // tables stand outside of tests, too
+			if !t.lang.inline {
+				k.came++
+			}
 			tokens(line, k.fresh)
 			tokens(line, k.spoken)
+		}
+	}
+	for _, f := range k.files {
+		if lang := languageOf(f.Path); lang == nil && (testPlace.MatchString(path.Dir(f.Path)) || fixture.MatchString(f.Path)) {
+			k.came += len(missing(linesOf(f.New), linesOf(f.Old)))
 		}
 	}
 	for i := range all {
@@ -192,7 +200,11 @@ func (k *look) removed(t *tested) {
 			lost = append(lost, c)
 		}
 	}
-	if 2*k.gained[t.lang] >= len(lost) || k.recoded(t.lang) && (len(t.after) > 0 || !k.outlived(t)) {
+	size := 0
+	for _, c := range lost {
+		size += t.old.lineOf(c.end) - c.line
+	}
+	if 2*k.gained[t.lang] >= len(lost) || k.came > 0 && 2*k.came >= size || k.recoded(t.lang) && (len(t.after) > 0 || !k.outlived(t)) {
 		lost = nil // others took their place, or the behaviour may be gone
 	}
 	f := t.file
@@ -263,14 +275,25 @@ func follows(a, b [][]byte) bool {
 var remark = re(`^(?://|#(?:\s|$)|/\*|\*|import\b|from\b|using\b|use\b|package\b|\W*$)`)
 
 // outlived reports whether the code that a file of tests without tests was about, by
-// its name, stays: it is in the change, or in the base where such code stands.
+// its name, stays nearly as it was: in the change, or in the base where such code stands.
 func (k *look) outlived(t *tested) bool {
-	name := cmp.Or(t.file.From, t.file.Path)
-	is := func(f File) bool {
-		return languageOf(f.Path) == t.lang && !isTest(f.Path) && subject(f.Path) == subject(name)
+	if t.lang.inline {
+		return false
 	}
-	if slices.ContainsFunc(k.files, is) {
-		return slices.ContainsFunc(k.files, func(f File) bool { return is(f) && !f.Deleted && !f.Added })
+	name := cmp.Or(t.file.From, t.file.Path)
+	known := false
+	for _, f := range k.files {
+		if languageOf(f.Path) != t.lang || isTest(f.Path) || subject(f.Path) != subject(name) {
+			continue
+		}
+		known = true
+		old := linesOf(f.Old)
+		if gone := missing(old, linesOf(f.New)); !f.Deleted && !f.Added && len(gone) <= max(5, len(old)/10) {
+			return true
+		}
+	}
+	if known {
+		return false
 	}
 	m := testName.FindStringSubmatch(path.Base(name))
 	if m == nil || k.options.Base == nil {
@@ -341,24 +364,32 @@ func (k *look) skipped(t *tested) {
 				continue
 			}
 			c := t.after[i]
-			t.told[c.name] = true
 			switch isNew := t.was[i] < 0; {
+			case t.lang.name == "go" && at < c.at: // it stands in something between
+			case t.rows(at): // of a table
+			case !isNew && !strings.HasPrefix(m.rule, "->") && t.marks(t.old, t.before[t.was[i]]) >= t.marks(t.now, c): // in other words
 			case !isNew && conditional && t.conditions(t.old, t.before[t.was[i]]) > t.conditions(t.now, c): // it stood in it
 			case isNew && conditional: // it needs something that is not everywhere
 			case isNew && bytes.ContainsAny(t.now.code[min(at, c.at):c.at], "{;"): // it is that of something between
 			case isNew && t.old == nil && len(t.after) > 5: // it came with others from elsewhere
 			case isNew && (m.rule == ".todo" || t.now.empty(c)): // it is only planned
 			case isNew:
+				t.told[c.name] = true
 				k.add(rankNewSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the new test "+shown(c.name)+" is skipped from the beginning")
 			case conditional:
+				t.told[c.name] = true
 				k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the test "+shown(c.name)+" is skipped under a condition now")
 			default:
+				t.told[c.name] = true
 				k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the test "+shown(c.name)+" is skipped now, or does not count")
 			}
 		}
 	}
 	if t.lang.only != nil {
 		for _, at := range k.freshIn(t, t.lang.only, inCode) {
+			if bytes.IndexByte(t.now.code[t.now.begin(t.now.lineOf(at)-1):at], '?') >= 0 {
+				continue // it depends on what somebody sets
+			}
 			k.add(rankOnly, ralph.FindingTests, t.file.Path, t.now.lineOf(at), "only", "only this test or group runs now: every other one of the file is silent")
 		}
 	}
@@ -367,6 +398,9 @@ func (k *look) skipped(t *tested) {
 // onCondition finds what a mark or the head of a block says that depends on
 // something.
 var onCondition = re(`(?i:skip|run|disabled|enabled)[_.]?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|cfg_attr|\bassum\w+|importorskip|\?:|\s\?\s|(?m:^[ \t]*[?:][ \t])|\bRequires[A-Z]`)
+
+// argument finds a condition that is an argument of a mark.
+var argument = re(`\bcondition[ \t]*=|\bsys\.|\bplatform\b`)
 
 // assigned finds what stands in front of a mark that only gets a name.
 var assigned = re(`^[ \t]*(?:(?:(?:var|let|const)[ \t]+)?\w+[ \t]*=[^=]|[?:][ \t])`)
@@ -390,7 +424,11 @@ func (t *tested) conditional(i, at int) bool {
 	}
 	indent := func(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " \t")) }
 	own := s.code[s.begin(line):s.end(line)]
-	if onCondition.Match(s.code[max(s.begin(line), at-far):min(s.end(line), at+far)]) {
+	until := min(s.end(line), at+far)
+	if open := bytes.IndexByte(s.code[at:until], '('); open >= 0 { // arguments on more lines
+		until = max(until, min(s.closing(at+open), at+far))
+	}
+	if onCondition.Match(s.code[max(s.begin(line), at-far):until]) || argument.Match(s.code[at:until]) {
 		return true
 	}
 	for text := range bytes.Lines(s.code[min(from, s.begin(line)):s.begin(line)]) {
@@ -399,6 +437,23 @@ func (t *tested) conditional(i, at int) bool {
 		}
 	}
 	return false
+}
+
+// rows reports whether a mark is that of a row in a table of cases.
+func (t *tested) rows(at int) bool {
+	const above = 3
+	line := t.now.lineOf(at) - 1
+	return bytes.Contains(t.now.code[t.now.begin(max(0, line-above)):at], []byte("param(")) || bytes.HasSuffix(bytes.TrimSpace(t.now.code[t.now.begin(line):at]), []byte("marks="))
+}
+
+// marks counts those in a test and above it that skip it.
+func (t *tested) marks(s *source, c testCase) int {
+	from := s.begin(max(0, s.lineOf(c.at)-1-10))
+	n := 0
+	for _, m := range t.lang.skip {
+		n += len(m.re.FindAllIndex(s.code[from:c.end], -1))
+	}
+	return n
 }
 
 // conditions counts those in a test.

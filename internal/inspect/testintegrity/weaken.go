@@ -66,9 +66,9 @@ type look struct {
 	fresh, spoken map[string]bool
 
 	gained  map[*language]int  // how many tests are new
+	came    int                // how many lines of tests, and of what they read
 	codeOut map[*language]bool // whether lines were taken out of code; see recoded
 	asked   int                // for how many files the base was asked
-	started map[string][]byte  // checks that new lines start
 }
 
 type ranked struct {
@@ -80,13 +80,18 @@ type ranked struct {
 type Tests struct {
 	Added, Changed, Deleted int
 	Files                   int // that hold or held them
+	Configurations          int // files that configure tests and checks and changed
 }
 
 // String is a line such as "Tests: 12 added, 3 deleted (in 2 files)"; empty when
 // nothing became of any.
 func (t Tests) String() string {
-	if t.Files == 0 {
+	if t.Files == 0 && t.Configurations == 0 {
 		return ""
+	}
+	checks := "configuration of checks changed in " + plural(t.Configurations, "file")
+	if t.Files == 0 {
+		return "C" + checks[1:]
 	}
 	var parts []string
 	for _, part := range []struct {
@@ -97,7 +102,11 @@ func (t Tests) String() string {
 			parts = append(parts, fmt.Sprint(part.n)+part.what)
 		}
 	}
-	return fmt.Sprintf("Tests: %s (in %s)", strings.Join(parts, ", "), plural(t.Files, "file"))
+	text := fmt.Sprintf("Tests: %s (in %s)", strings.Join(parts, ", "), plural(t.Files, "file"))
+	if t.Configurations > 0 {
+		text += "; " + checks
+	}
+	return text
 }
 
 // Look lists what in a change makes tests and checks say less: findings of the
