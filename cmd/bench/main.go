@@ -122,8 +122,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// newBench makes the working folder and the binary under test. Other users may
-// walk through the folder: behind walls the agent is another one.
+// newBench makes the working directory and the binary under test. Other users may
+// walk through the directory: behind walls the agent is another one.
 func newBench(ctx context.Context, binary string, stderr io.Writer) (*bench, error) {
 	dir, err := os.MkdirTemp("", "ralph-bench-")
 	if err != nil {

@@ -152,7 +152,7 @@ func (c *commandFile) check() (changed bool, err error) {
 }
 
 // putBack takes away what stands in the file's place, which the runner would
-// read, and makes the file anew, empty. A folder is not taken away, unless it is
+// read, and makes the file anew, empty. A directory is not taken away, unless it is
 // empty. Without it the error is replaced.
 func (c *commandFile) putBack(replaced error) error {
 	if err := os.Remove(c.path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -48,9 +48,6 @@ type Runner struct {
 	summary *commandFile
 }
 
-// Detect reports whether an Actions runner started us.
-func Detect(getenv func(string) string) bool { return getenv("GITHUB_ACTIONS") == "true" }
-
 // New opens the files for outputs and summary, which must happen before the
 // agent starts. Features whose variables are missing are off. Its errors are
 // made for the user.

@@ -23,15 +23,6 @@ func wantError(t *testing.T, what string, err error, words ...string) {
 	}
 }
 
-func TestDetect(t *testing.T) {
-	t.Parallel()
-	for value, want := range map[string]bool{"true": true, "": false, "false": false, "1": false} {
-		if got := Detect(environment("GITHUB_ACTIONS", value)); got != want {
-			t.Errorf("Detect(GITHUB_ACTIONS=%q) = %v, want %v", value, got, want)
-		}
-	}
-}
-
 func TestUnsecureCommandsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"true", "TRUE", "1", " true "} {

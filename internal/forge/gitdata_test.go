@@ -291,7 +291,7 @@ func TestSignCommit(t *testing.T) {
 	}
 }
 
-// A folder takes the place of a file, and a file that of a folder.
+// A directory takes the place of a file, and a file that of a directory.
 func TestSignCommitCollisions(t *testing.T) {
 	t.Parallel()
 	d := newDatabase()

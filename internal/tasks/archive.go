@@ -15,7 +15,7 @@ import (
 
 const archiveName = "ralph-archive"
 
-// ArchiveOptions are the name of an archive and what the next folder begins with.
+// ArchiveOptions are the name of an archive and what the next directory begins with.
 type ArchiveOptions struct {
 	Label string // "": the list's branch
 	At    time.Time
@@ -24,12 +24,12 @@ type ArchiveOptions struct {
 
 // Archived is what [Folder.Archive] did, with paths in the project.
 type Archived struct {
-	Path    string   // of the archive's folder
-	Changed []string // that folder, and the files that begin anew
+	Path    string   // of the archive's directory
+	Changed []string // that directory, and the files that begin anew
 	Figures Figures
 }
 
-// Archive moves prd.md, tasks.json and progress.txt into a new folder
+// Archive moves prd.md, tasks.json and progress.txt into a new directory
 // ralph-archive/<date>-<label>, writes summary.md beside them, and begins anew
 // with the templates. prompt.md stays. When it fails, what was moved is put
 // back.
@@ -124,7 +124,7 @@ func (f *Folder) movable(dir *os.Root) (names []string, err error) {
 	return names, nil
 }
 
-// archiveFolder makes a folder that was not there before.
+// archiveFolder makes a directory that was not there before.
 func (f *Folder) archiveFolder(name string) (path string, err error) {
 	switch err := f.project.Mkdir(archiveName, 0o755); {
 	case err == nil:

@@ -14,10 +14,10 @@ import (
 	"github.com/org/ralph-action/internal/lib/atomicfile"
 )
 
-// DefaultDir is the folder in a project.
+// DefaultDir is the directory in a project.
 const DefaultDir = "ralph"
 
-// Names of the files in the folder.
+// Names of the files in the directory.
 const (
 	PRDName      = "prd.md"
 	TasksName    = "tasks.json"
@@ -28,16 +28,16 @@ const (
 // maxText bounds the other files, in bytes.
 const maxText = 1 << 20
 
-// Folder is a project's folder with its task list. The agent can write to all of
+// Folder is a project's directory with its task list. The agent can write to all of
 // it: nothing planted is followed, no open blocks, and what is read is bounded.
 // Its errors are made for the user.
 type Folder struct {
 	project *os.Root
 	path    string // of the project
-	dir     string // of the folder, in the project
+	dir     string // of the directory, in the project
 }
 
-// OpenFolder opens a project. dir is the folder, relative to the project or
+// OpenFolder opens a project. dir is the directory, relative to the project or
 // absolute, and has to lie in the project; "" is [DefaultDir]. It may be
 // missing, until something is read.
 func OpenFolder(project, dir string) (*Folder, error) {
@@ -73,10 +73,10 @@ func OpenFolder(project, dir string) (*Folder, error) {
 // Close gives the project back.
 func (f *Folder) Close() error { return f.project.Close() }
 
-// Dir is where the folder is, in the project.
+// Dir is where the directory is, in the project.
 func (f *Folder) Dir() string { return f.dir }
 
-// Path is where a file of the folder is, in the project.
+// Path is where a file of the directory is, in the project.
 func (f *Folder) Path(name string) string { return f.dir + "/" + name }
 
 // Tasks is tasks.json as it is.
@@ -90,7 +90,7 @@ func (f *Folder) Prompt() (string, error) {
 }
 
 // WriteTasks puts a whole tasks.json in the place of whatever has its name, and
-// makes the folder again when it is gone or something else has its name.
+// makes the directory again when it is gone or something else has its name.
 func (f *Folder) WriteTasks(data []byte) error {
 	dir, err := f.make()
 	if err != nil {
@@ -143,7 +143,7 @@ func bounded(r io.Reader, most int) ([]byte, error) {
 	return data, err
 }
 
-// enter opens the folder, and not one that a link leads to.
+// enter opens the directory, and not one that a link leads to.
 func (f *Folder) enter() (*os.Root, error) {
 	for part := range ancestors(f.dir) {
 		info, err := f.project.Lstat(part)
@@ -175,7 +175,7 @@ func (f *Folder) enter() (*os.Root, error) {
 	return dir, nil
 }
 
-// make opens the folder, and makes it where it is missing or a link has its
+// make opens the directory, and makes it where it is missing or a link has its
 // name.
 func (f *Folder) make() (*os.Root, error) {
 	for part := range ancestors(f.dir) {
@@ -196,7 +196,7 @@ func (f *Folder) make() (*os.Root, error) {
 	return f.enter()
 }
 
-// setAside makes room for a folder of the path: a link is removed, anything else
+// setAside makes room for a directory of the path: a link is removed, anything else
 // keeps its content under another name.
 func (f *Folder) setAside(part string, mode fs.FileMode) error {
 	if mode&fs.ModeSymlink != 0 {
@@ -250,7 +250,7 @@ func (f *Folder) owner() *syscall.Stat_t {
 	return owner
 }
 
-// ancestors yields a path's folders and then itself, the topmost first.
+// ancestors yields a path's directories and then itself, the topmost first.
 func ancestors(path string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for i := range len(path) {
@@ -273,7 +273,7 @@ func slug(s string) string {
 	return strings.Trim(clean, "-.")
 }
 
-// missing says that a file of the folder is not there; it is an fs.ErrNotExist.
+// missing says that a file of the directory is not there; it is an fs.ErrNotExist.
 type missing struct{ shown string }
 
 func (m *missing) Error() string { return m.shown + " is missing" }

@@ -11,7 +11,7 @@ import (
 	"github.com/org/ralph-action/internal/tasks"
 )
 
-// The list can be written again whatever stands in the place of its folder, and
+// The list can be written again whatever stands in the place of its directory, and
 // nothing of what stood there is lost but a link.
 func TestWriteTasksAnyway(t *testing.T) {
 	t.Parallel()

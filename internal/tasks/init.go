@@ -20,7 +20,7 @@ const ignoreName = ".gitignore"
 
 // InitOptions are what the templates are filled with.
 type InitOptions struct {
-	Name string // of the feature; the branch is ralph/<name>. "": the project's folder is its name, the branch is left to be chosen
+	Name string // of the feature; the branch is ralph/<name>. "": the project's directory is its name, the branch is left to be chosen
 	At   time.Time
 }
 
@@ -30,7 +30,7 @@ type Initialized struct {
 	Kept    []string // were there already, and were left as they are
 }
 
-// Init makes the folder with prd.md, tasks.json, progress.txt and prompt.md, and
+// Init makes the directory with prd.md, tasks.json, progress.txt and prompt.md, and
 // has git ignore the marker. Nothing that exists is overwritten.
 func (f *Folder) Init(o InitOptions) (Initialized, error) {
 	files, err := f.fresh(o)

@@ -28,7 +28,7 @@ type Marked struct {
 
 // DecodeMarker reads what [Marker.Encode] wrote: at most 16 MiB. The error says
 // what no loop would have written: other types, states that contradict each
-// other or the mode, a folder outside of the project.
+// other or the mode, a directory outside of the project.
 func DecodeMarker(data []byte) (Marked, error) {
 	doc, bad := parse(data, maxMarker)
 	if bad != nil {

@@ -46,7 +46,7 @@ func newEntry(f GitFile) gitEntry {
 }
 
 // storeEntries builds the tree in as many requests as it takes, each on top of
-// the one before. What is removed goes first when a folder takes the place of a
+// the one before. What is removed goes first when a directory takes the place of a
 // file, or the other way round.
 func (s *Signer) storeEntries(ctx context.Context, want GitCommit, entries []gitEntry) (string, error) {
 	base := want.Base

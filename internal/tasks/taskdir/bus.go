@@ -39,7 +39,7 @@ type Message struct {
 	At       time.Time // written in UTC
 	Type     string    // Info, Warning, Error
 	Body     string    // cut at 8 KiB
-	Run      string    // the name of the run folder; empty: none
+	Run      string    // the name of the run directory; empty: none
 	Attempt  int       // from 1; 0: none
 	ExitCode *int      // nil: none
 }

@@ -13,7 +13,7 @@ import (
 
 const maxSameName = 100
 
-// NewRun makes the folder of one run, runs/YYYYMMDD-HHMMSS-NNN with the time in
+// NewRun makes the directory of one run, runs/YYYYMMDD-HHMMSS-NNN with the time in
 // UTC and the number of the attempt, and returns its absolute path. Where that
 // name is taken, -2, -3 and so on follow it.
 func (d *Dir) NewRun(now time.Time, attempt int) (string, error) {
@@ -43,7 +43,7 @@ func (d *Dir) NewRun(now time.Time, attempt int) (string, error) {
 	return filepath.Join(d.path, runsName, name), nil
 }
 
-// runs opens the folder of all runs, and makes it when it is missing.
+// runs opens the directory of all runs, and makes it when it is missing.
 func (d *Dir) runs() (*os.Root, error) {
 	err := d.root.Mkdir(runsName, 0o755)
 	if err == nil {
@@ -71,8 +71,8 @@ func (d *Dir) runs() (*os.Root, error) {
 	return runs, nil
 }
 
-// ownFolder gives a folder that was just made to its owner. It goes by the
-// descriptor of a folder, which has no second name.
+// ownFolder gives a directory that was just made to its owner. It goes by the
+// descriptor of a directory, which has no second name.
 func (d *Dir) ownFolder(in *os.Root, name string) error {
 	f, err := openNow(in, name, os.O_RDONLY)
 	if err != nil {

@@ -47,7 +47,7 @@ func (d *Dir) Withdraw() error {
 // Waiting reports whether the agent that just exited waits for somebody and must
 // not be restarted, and what for, in one line that still has to be masked and cut: a message of the type
 // wait_without_restart that was posted since Open, Resume or the last call, the
-// file WAIT_WITHOUT_RESTART, or the exit code 42. What is wrong with the folder
+// file WAIT_WITHOUT_RESTART, or the exit code 42. What is wrong with the directory
 // is no signal; Done tells it.
 func (d *Dir) Waiting(exitCode int) (why string, ok bool) {
 	body, posted := d.waitPosted() // always, so that a message counts once

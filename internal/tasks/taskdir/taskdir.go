@@ -1,6 +1,6 @@
-// Package taskdir is the owner's view of a task folder: the files by which an
+// Package taskdir is the owner's view of a task directory: the files by which an
 // agent says that its task is done or that it waits, the message bus, and the
-// folders of its runs. The agent can write to all of it, so what is read is
+// directories of its runs. The agent can write to all of it, so what is read is
 // bounded, nothing planted is followed, and no open blocks.
 package taskdir
 
@@ -24,10 +24,10 @@ const (
 	runsName     = "runs"
 )
 
-// ProjectBus is the project's message bus, in the folder above the task's.
+// ProjectBus is the project's message bus, in the directory above the task's.
 const ProjectBus = "PROJECT-MESSAGE-BUS.md"
 
-// RunFiles are the names in a task folder that are state of its runs and no work.
+// RunFiles are the names in a task directory that are state of its runs and no work.
 func RunFiles() []string {
 	return []string{doneName, rejectedName, waitName, busName, runsName}
 }
@@ -38,22 +38,22 @@ const WaitCode = 42
 var (
 	// ErrDoneIsDirectory says that DONE is there, but cannot be the marker.
 	ErrDoneIsDirectory = errors.New("DONE is a directory")
-	// ErrGone says that the path no longer leads to the folder that was opened:
+	// ErrGone says that the path no longer leads to the directory that was opened:
 	// what the agent writes there would never be seen.
 	ErrGone = errors.New("it was deleted, moved or replaced")
-	// ErrPlanted says that something other than a file or folder of ours has
+	// ErrPlanted says that something other than a file or directory of ours has
 	// its name: a symbolic link, a device, a second name of another file.
 	ErrPlanted = errors.New("not created by ralph")
 )
 
-// Owner is who the created files and folders belong to; -1 leaves an id as it
+// Owner is who the created files and directories belong to; -1 leaves an id as it
 // is.
 type Owner struct{ UID, GID int }
 
-// Dir is one task folder. Its methods are called one at a time.
+// Dir is one task directory. Its methods are called one at a time.
 type Dir struct {
 	root   *os.Root
-	above  *os.Root // the folder above; nil: noAbove says why
+	above  *os.Root // the directory above; nil: noAbove says why
 	path   string
 	owner  Owner
 	opened fs.FileInfo
@@ -62,7 +62,7 @@ type Dir struct {
 	noAbove error
 }
 
-// Open opens an existing folder that can be written to, and notes where its
+// Open opens an existing directory that can be written to, and notes where its
 // message bus ends. Its errors are made for the user.
 func Open(path string, owner Owner) (*Dir, error) {
 	full, err := filepath.Abs(path)
@@ -109,7 +109,7 @@ func (d *Dir) begin() (err error) {
 	return nil
 }
 
-// Close gives the folder back.
+// Close gives the directory back.
 func (d *Dir) Close() error {
 	err := d.root.Close()
 	if d.above != nil {
@@ -118,7 +118,7 @@ func (d *Dir) Close() error {
 	return err
 }
 
-// Path is the folder's absolute path, without symbolic links.
+// Path is the directory's absolute path, without symbolic links.
 func (d *Dir) Path() string { return d.path }
 
 // there fails with ErrGone when the path leads elsewhere by now.
@@ -131,7 +131,7 @@ func (d *Dir) there() error {
 	return nil
 }
 
-// own gives a file or folder of ours, by its descriptor, to its owner.
+// own gives a file or directory of ours, by its descriptor, to its owner.
 func (d *Dir) own(f *os.File) error {
 	if d.owner.UID < 0 && d.owner.GID < 0 {
 		return nil

@@ -28,7 +28,7 @@ func unprivileged(t *testing.T, f func()) {
 	<-done
 }
 
-// public makes a folder every user can walk to.
+// public makes a directory every user can walk to.
 func public(t *testing.T, mode fs.FileMode) string {
 	t.Helper()
 	base, err := os.MkdirTemp("", "taskdir")
@@ -53,7 +53,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	})
 }
 
-// TestFactIsBestEffort: a folder above that cannot be read or written keeps
+// TestFactIsBestEffort: a directory above that cannot be read or written keeps
 // nobody from working.
 func TestFactIsBestEffort(t *testing.T) {
 	t.Parallel()

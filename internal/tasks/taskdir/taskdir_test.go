@@ -18,7 +18,7 @@ var (
 	noon   = time.Date(2026, 2, 5, 12, 0, 0, 123, time.FixedZone("", 3600))
 )
 
-// task makes the folder of a task and opens it.
+// task makes the directory of a task and opens it.
 func task(t *testing.T) (*taskdir.Dir, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "task-001")
@@ -187,7 +187,7 @@ func TestWithdrawAgain(t *testing.T) {
 	}
 }
 
-// TestFolderGone: the agent deletes or replaces the folder it works in. What
+// TestFolderGone: the agent deletes or replaces the directory it works in. What
 // it then writes would never be seen, so that must not look like "not done".
 func TestFolderGone(t *testing.T) {
 	t.Parallel()
@@ -237,7 +237,7 @@ func TestFact(t *testing.T) {
 }
 
 // TestPlantedBuses: what is not a file of ours is neither followed nor waited
-// for, in the folder and above it.
+// for, in the directory and above it.
 func TestPlantedBuses(t *testing.T) {
 	t.Parallel()
 	plants := map[string]func(at, victim string) error{

@@ -12,7 +12,7 @@ import (
 	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
-// Crowd runs many runs at once, each in a folder of its own below dir, and
+// Crowd runs many runs at once, each in a directory of its own below dir, and
 // returns what became of each.
 func Crowd(ctx context.Context, dir string, runs []Action) ([]Result, []error) {
 	results, problems := make([]Result, len(runs)), make([]error, len(runs))

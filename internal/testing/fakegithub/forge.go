@@ -22,7 +22,7 @@ const maxBody = 160 << 20
 
 // Options of a forge; the zero value has no limits.
 type Options struct {
-	Dir    string  // for the bare repositories; empty: a temporary folder of the test
+	Dir    string  // for the bare repositories; empty: a temporary directory of the test
 	Limits *Limits // nil: none
 	// Unchecked lets requests pass that GitHub's own description does not know;
 	// without it they fail the test.

@@ -35,7 +35,7 @@ const (
 )
 
 // Kinds lists all eighteen, in the order in which they are looked for. The
-// examples run in the folder of the repository.
+// examples run in the directory of the repository.
 func Kinds() []Kind {
 	return append(destructive(), revealing()...)
 }

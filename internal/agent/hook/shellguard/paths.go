@@ -26,7 +26,7 @@ const privateFolders = " .ssh .gnupg .aws .kube .config .docker .password-store 
 
 // place classifies a path given to a command that runs in cwd.
 func (w *walk) place(text, cwd string) (place, string) {
-	// All of a folder's content is the folder.
+	// All of a directory's content is the directory.
 	for {
 		dir, last := path.Split(text)
 		if last == "" || last == "/" || strings.Trim(last, "*?.[]!{},") != "" || !strings.ContainsAny(last, "*?") {

@@ -46,7 +46,7 @@ func (s scene) deletes(what place, why string) string {
 	return ""
 }
 
-// findTargets are the folders that a find deletes in. One that looks for names
+// findTargets are the directories that a find deletes in. One that looks for names
 // in a home is let through.
 func (s scene) findTargets(what place) []string {
 	var roots []string

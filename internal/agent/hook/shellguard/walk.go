@@ -9,7 +9,7 @@ import (
 // call is one program about to run: wrappers such as sudo and env are off, and
 // variables that the same script sets to fixed text are filled in.
 type call struct {
-	name      string // without its folder
+	name      string // without its directory
 	args      []arg
 	redirects []redirect
 	source    string // as written

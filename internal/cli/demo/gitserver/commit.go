@@ -111,7 +111,7 @@ func (r Repository) Heads() map[string]string {
 		if err != nil || d.IsDir() || strings.HasSuffix(path, ".lock") {
 			return nil //nolint:nilerr // it went away meanwhile
 		}
-		if sha, err := os.ReadFile(path); err == nil && len(sha) >= 40 { //nolint:gosec // a folder of the server's own
+		if sha, err := os.ReadFile(path); err == nil && len(sha) >= 40 { //nolint:gosec // a directory of the server's own
 			name, _ := filepath.Rel(root, path) // it lies below
 			tips[filepath.ToSlash(name)] = string(sha[:40])
 		}
