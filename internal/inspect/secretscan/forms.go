@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/lib/secret"
 )
 
 const (
@@ -167,7 +169,7 @@ func formsOfPart(value string, index int) []form {
 	}
 	add(reversed(value), "reversed")
 	add(rot13(value), "in ROT13")
-	for _, core := range cores(value) {
+	for _, core := range secret.Base64Cores(base64.StdEncoding, value) {
 		add(core, "in base64")
 		if pieces {
 			inPieces()
@@ -204,19 +206,6 @@ func sequence(text string) bool {
 		}
 	}
 	return run >= gram
-}
-
-// cores are the characters of a value's base64 that stay the same wherever the
-// value stands in a longer text.
-func cores(value string) []string {
-	var all []string
-	for offset, first := range []int{0, 2, 3} {
-		text := base64.StdEncoding.EncodeToString(append(make([]byte, offset), value...))
-		if last := (offset + len(value)) * 8 / 6; first < last {
-			all = append(all, text[first:last])
-		}
-	}
-	return all
 }
 
 // separated is hex as a list of numbers, without the first 0x.

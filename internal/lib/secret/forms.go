@@ -147,9 +147,7 @@ func lowerHex(s string) string {
 	return string(b)
 }
 
-// encoded is the value in hex and in base64, whole and as the part that stays the same
-// wherever the value stands inside a longer text ("user:token"): the
-// characters that no neighbouring byte has a bit in.
+// encoded is the value in hex and in base64, alone and inside a longer text.
 func encoded(value string) []string {
 	var all []string
 	if len(value) <= maxHex {
@@ -158,13 +156,21 @@ func encoded(value string) []string {
 	}
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		whole := enc.EncodeToString([]byte(value))
-		all = append(all, whole, strings.TrimRight(whole, "="))
-		for offset, first := range []int{0, 2, 3} {
-			shifted := append(make([]byte, offset, offset+len(value)), value...)
-			last := len(shifted) * 8 / 6
-			if text := enc.EncodeToString(shifted); first < last {
-				all = append(all, text[first:last])
-			}
+		all = append(append(all, whole, strings.TrimRight(whole, "=")), Base64Cores(enc, value)...)
+	}
+	return all
+}
+
+// Base64Cores are the parts of a value's base64 that stay the same wherever the value
+// stands inside a longer text ("user:token"): the characters that no neighbouring byte has
+// a bit in.
+func Base64Cores(enc *base64.Encoding, value string) []string {
+	var all []string
+	for offset, first := range []int{0, 2, 3} {
+		shifted := append(make([]byte, offset, offset+len(value)), value...)
+		last := len(shifted) * 8 / 6
+		if text := enc.EncodeToString(shifted); first < last {
+			all = append(all, text[first:last])
 		}
 	}
 	return all

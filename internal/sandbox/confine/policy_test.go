@@ -8,7 +8,7 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/confine"
 )
 
-func TestDefaultWallsKeepTheRunnersFilesOut(t *testing.T) {
+func TestDefaultPolicyKeepsTheRunnersFilesOut(t *testing.T) {
 	t.Parallel()
 	w := confine.DefaultPolicy([]string{"/github/workspace", "/home/agent", "/tmp/ralph"}, []string{"/opt/claude"})
 	for _, path := range []string{"/github", "/github/runner_temp", "/github/file_commands", "/github/workflow", "/github/home", "/var/run", "/tmp", "/", "/dev", "/root", "/home"} {

@@ -185,12 +185,15 @@ func (k *KeyProxy) serve(w http.ResponseWriter, r *http.Request, q *requestBody)
 }
 
 func (k *KeyProxy) send(w http.ResponseWriter, r *http.Request, q *requestBody, u *url.URL) {
-	out, end := upstreamRequest(r, u, q)
+	out, cancel := upstreamRequest(r, u, q)
 	removeCredentials(out.Header)
 	out.Header.Set("Accept-Encoding", "identity") // so that the key is found in bodies
 	out.Header.Set(k.o.Header, strings.TrimSpace(k.o.Scheme+" "+k.o.Key.Reveal()))
 	response, err := k.transport.RoundTrip(out)
-	defer end(response)
+	if err == nil {
+		defer func() { _ = response.Body.Close() }()
+	}
+	defer cancel()
 	q.answered()
 	if err != nil {
 		if r.Context().Err() != nil {

@@ -39,9 +39,12 @@ func (p *Proxy) request(w http.ResponseWriter, r *http.Request, q *requestBody) 
 	if proxy != nil {
 		transport = p.chained
 	}
-	out, end := upstreamRequest(r, u, q)
+	out, cancel := upstreamRequest(r, u, q)
 	response, err := transport.RoundTrip(out)
-	defer end(response)
+	if err == nil {
+		defer func() { _ = response.Body.Close() }()
+	}
+	defer cancel()
 	q.answered()
 	if err != nil {
 		if reasonOf(err) == "" && r.Context().Err() != nil {
@@ -84,18 +87,13 @@ func absolute(r *http.Request) (*url.URL, target, error) {
 	return &u, t, nil
 }
 
-// upstreamRequest is a client's request for u, with the body q. end is for its response, which
-// may be nil.
-func upstreamRequest(r *http.Request, u *url.URL, q *requestBody) (out *http.Request, end func(*http.Response)) {
+// upstreamRequest is a client's request for u, with the body q. cancel is called before the
+// response is closed, which waits for a client that does not go on with its request.
+func upstreamRequest(r *http.Request, u *url.URL, q *requestBody) (out *http.Request, cancel func()) {
 	ctx, cancel := context.WithCancel(tracking(r.Context()))
 	out = outgoing(r.WithContext(ctx), u)
 	q.of(out)
-	return out, func(response *http.Response) {
-		cancel() // before, because closing waits for a client that does not go on with its request
-		if response != nil {
-			_ = response.Body.Close()
-		}
-	}
+	return out, cancel
 }
 
 // outgoing is a client's request for u, without what belongs to the connection it

@@ -168,7 +168,8 @@ func (c *client) start(j job, child [3]*os.File) error {
 	if err := j.checkNUL(); err != nil {
 		return err
 	}
-	body, err := encode(request{j, c.maxProcs})
+	j.MaxProcs = c.maxProcs
+	body, err := encode(j)
 	if err != nil {
 		return err
 	}

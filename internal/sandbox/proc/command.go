@@ -116,25 +116,14 @@ const (
 )
 
 func (w Why) String() string {
-	switch w {
-	case Exited:
-		return "exited"
-	case TimedOut:
-		return "timed out"
-	case Silent:
-		return "silent"
-	case Flooded:
-		return "flooded"
-	case Lingered:
-		return "lingered"
-	case Cancelled:
-		return "cancelled"
-	case OverMemory:
-		return "over its memory limit"
-	case DiskFull:
-		return "disk full"
+	names := [...]string{
+		Exited: "exited", TimedOut: "timed out", Silent: "silent", Flooded: "flooded", Lingered: "lingered", Cancelled: "cancelled",
+		OverMemory: "over its memory limit", DiskFull: "disk full",
 	}
-	return "unknown"
+	if w < 0 || int(w) >= len(names) {
+		return "unknown"
+	}
+	return names[w]
 }
 
 // ErrLost is wrapped by Run and Close when the supervisor died or stopped

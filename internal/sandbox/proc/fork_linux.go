@@ -15,26 +15,26 @@ import (
 )
 
 // fork starts the leader of a tree in a session of its own.
-func (in *supervised) fork(r request, fds []int) (pid int, err error) {
+func (in *supervised) fork(j job, fds []int) (pid int, err error) {
 	attr := syscall.ProcAttr{
-		Dir:   r.Job.Dir,
-		Env:   r.Job.Env,
+		Dir:   j.Dir,
+		Env:   j.Env,
 		Files: []uintptr{uintptr(fds[0]), uintptr(fds[1]), uintptr(fds[2])},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	}
 	if in.policy == nil {
-		return forkLimited(r, &attr)
+		return forkLimited(j, &attr)
 	}
 	reserveThreads() // a walled start uses one up
 	in.notifier, err = confine.Behind(*in.policy, func() (err error) {
-		pid, err = forkLimited(r, &attr)
+		pid, err = forkLimited(j, &attr)
 		return err
 	})
 	if err != nil || in.notifier == nil {
 		return pid, err
 	}
-	if r.Job.Speaks {
-		if err = in.notifier.Speaks(fds[1], r.Job.Judges); err != nil {
+	if j.Speaks {
+		if err = in.notifier.Speaks(fds[1], j.Judges); err != nil {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
@@ -88,12 +88,12 @@ const spareThreads = 64
 // supervisor lowers its own for the moment of the fork, when nothing of the
 // agent's runs, and then takes away the child's right to raise it. A child that
 // is faster than that gains the spare threads at most.
-func forkLimited(r request, attr *syscall.ProcAttr) (int, error) {
+func forkLimited(j job, attr *syscall.ProcAttr) (int, error) {
 	var own unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &own); err != nil {
 		return 0, os.NewSyscallError("getrlimit", err)
 	}
-	limit := min(r.MaxProcs, own.Max)
+	limit := min(j.MaxProcs, own.Max)
 	if own.Max < unix.RLIM_INFINITY && limit > own.Max-min(spareThreads, own.Max/2) {
 		limit = own.Max - min(spareThreads, own.Max/2) // there is no more room above it
 	}
@@ -102,19 +102,19 @@ func forkLimited(r request, attr *syscall.ProcAttr) (int, error) {
 	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: own.Max}); err != nil {
 		return 0, os.NewSyscallError("setrlimit", err)
 	}
-	pid, err := syscall.ForkExec(r.Job.Path, r.Job.Argv, attr)
+	pid, err := syscall.ForkExec(j.Path, j.Argv, attr)
 	_ = unix.Setrlimit(unix.RLIMIT_NPROC, &own)
 	if err != nil {
-		return 0, explain(err, r)
+		return 0, explain(err, j)
 	}
 	_ = unix.Prlimit(pid, unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: limit}, nil)
 	return pid, nil
 }
 
 // explain reports whether it is the directory that is missing.
-func explain(err error, r request) error {
-	if r.Job.Dir != "" {
-		if _, dirErr := os.Stat(r.Job.Dir); dirErr != nil {
+func explain(err error, j job) error {
+	if j.Dir != "" {
+		if _, dirErr := os.Stat(j.Dir); dirErr != nil {
 			return dirErr
 		}
 	}

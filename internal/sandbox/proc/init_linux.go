@@ -205,8 +205,8 @@ func (in *supervised) setUp(body []byte) error {
 }
 
 func (in *supervised) start(f frame) {
-	var r request
-	err := decode(f.body, &r)
+	var j job
+	err := decode(f.body, &j)
 	if err == nil && (len(f.fds) != 3 || in.leader != 0) {
 		err = errors.New("request out of order")
 	}
@@ -215,8 +215,8 @@ func (in *supervised) start(f frame) {
 	}
 	if err == nil {
 		in.usage, in.exited, in.told = usage{}, false, false
-		in.grace, in.linger, in.anyDisk = r.Job.Grace, r.Job.Linger, r.Job.AnyDisk
-		in.leader, err = in.fork(r, f.fds)
+		in.grace, in.linger, in.anyDisk = j.Grace, j.Linger, j.AnyDisk
+		in.leader, err = in.fork(j, f.fds)
 	}
 	if err != nil {
 		in.leader = 0

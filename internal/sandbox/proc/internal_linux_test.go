@@ -17,13 +17,13 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/confine"
 )
 
-func TestRequestRoundTrip(t *testing.T) {
+func TestJobRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, r := range []request{
+	for _, j := range []job{
 		{},
-		{MaxProcs: 7, Job: job{Path: "/bin/sh", Argv: []string{"sh", "-c", "", "a\nb\xff"}, Env: []string{"A=", "B-C=d"}, Dir: "/x y", Grace: -time.Second, Linger: true, AnyDisk: true}},
+		{MaxProcs: 7, Path: "/bin/sh", Argv: []string{"sh", "-c", "", "a\nb\xff"}, Env: []string{"A=", "B-C=d"}, Dir: "/x y", Grace: -time.Second, Linger: true, AnyDisk: true},
 	} {
-		checkRoundTrip(t, r)
+		checkRoundTrip(t, j)
 	}
 	if err := (job{Argv: []string{"sh", "a\x00eLD_PRELOAD=x"}}).checkNUL(); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("checkNUL() = %v, want %v", err, syscall.EINVAL)

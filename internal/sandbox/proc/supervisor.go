@@ -109,6 +109,7 @@ type job struct {
 	Dir   string
 	Grace time.Duration
 
+	MaxProcs uint64 // Options.MaxProcs
 	// Linger: what the leader leaves behind goes on until the parent ends it.
 	Linger bool
 	// AnyDisk: the free space of disks is not looked at.

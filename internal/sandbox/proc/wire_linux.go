@@ -107,13 +107,7 @@ type setup struct {
 	FileSize  int64
 }
 
-// request is a job on the wire.
-type request struct {
-	Job      job
-	MaxProcs uint64
-}
-
-// encode writes a setup or a request. Both ends are the same program, and gob keeps the
+// encode writes a setup or a job. Both ends are the same program, and gob keeps the
 // bytes of strings that are no UTF-8.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
