@@ -34,7 +34,7 @@ func TestRestoreFollowsNoLinks(t *testing.T) {
 		{"a module", func(dir, victim string) error {
 			return errors.Join(os.Rename(filepath.Join(dir, ".git/modules/deep/sub"), filepath.Join(dir, "away")), os.Mkdir(filepath.Join(victim, "hooks"), 0o755),
 				os.Symlink(victim, filepath.Join(dir, ".git/modules/deep/sub")))
-		}, "no longer a folder"},
+		}, "no longer a directory"},
 		{"the whole", func(dir, victim string) error {
 			return errors.Join(os.Rename(dir, dir+"-away"), os.MkdirAll(filepath.Join(victim, ".git/hooks"), 0o755), os.Symlink(victim, dir))
 		}, "behind a link"},

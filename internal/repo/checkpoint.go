@@ -27,31 +27,36 @@ const returnTime = 30 * time.Second
 // again with the next one. While the snapshot holds what blocks, the error is a
 // *inspection.BlockedError, and the snapshot stays.
 func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit, error) {
-	s := r.last
-	if s == nil {
-		return ralph.Commit{}, errors.New("checkpoint without a snapshot")
-	}
-	if err := inspection.Blocked(s.findings); err != nil {
-		return ralph.Commit{}, err
-	}
-	r.settle()
-	r.last = nil
-	r.published(s)
-	was, before := r.branch.Tip, r.branch.TipTree
-	moved, err := r.commitSnapshot(s, it)
+	s, err := r.takeSnapshot()
 	if err != nil {
 		return ralph.Commit{}, err
 	}
-	if !moved {
+	parent, err := r.store.Commit(s.parent)
+	if err != nil {
+		return ralph.Commit{}, err
+	}
+	tip := s.parent
+	if s.public != parent.TreeHash || s.own > 0 || r.state.untold {
+		now := r.opt.Clock()
+		tip, err = r.store.WriteCommit(&object.Commit{
+			Author: r.opt.Author.Signature(now), Committer: r.opt.Committer.Signature(now),
+			Message: message(r.opt.Message(it)), TreeHash: s.public, ParentHashes: []plumbing.Hash{s.parent},
+		})
+		if err != nil {
+			return ralph.Commit{}, err
+		}
+	}
+	was := r.branch.Tip
+	if tip == was {
 		r.catchUp(ctx, s)
 		return ralph.Commit{}, nil
 	}
-	c, err := r.describe(s, before)
+	r.state.untold = false
+	c, err := r.advance(ctx, s, tip, s.public)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
 	c.Ours = true
-	c = r.pushed(ctx, c)
 	s.public = r.branch.TipTree // the server may have refused a part
 	r.catchUp(ctx, s)
 	if r.branch.Tip == was {
@@ -65,41 +70,58 @@ func (r *Repo) Checkpoint(ctx context.Context, it ralph.Iteration) (ralph.Commit
 // uncommitted stays where it is. No commit of ours is made, so that no message
 // tells of the iterations: the Checkpoint that ends such a run makes up for it.
 func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Commit, error) {
-	s := r.last
-	if s == nil {
-		return ralph.Commit{}, errors.New("checkpoint without a snapshot")
-	}
-	if err := inspection.Blocked(s.findings); err != nil {
+	s, err := r.takeSnapshot()
+	if err != nil || s.parent == r.branch.Tip {
 		return ralph.Commit{}, err
 	}
-	r.settle()
-	r.last = nil
-	r.published(s)
-	if s.parent == r.branch.Tip {
-		return ralph.Commit{}, nil
-	}
-	before := r.branch.TipTree
 	parent, err := r.store.Commit(s.parent)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
-	own, _ := r.ownCommits(s.parent)
-	for _, h := range own {
-		r.branch.Ours[h] = true
-	}
-	r.branch.Tip, r.branch.TipTree, r.state.untold = s.parent, parent.TreeHash, true
-	r.branch.Large.Need(s.large)
-	c, err := r.describe(s, before)
-	if err != nil {
-		return ralph.Commit{}, err
-	}
-	tip := r.branch.Tip
-	c = r.pushed(ctx, c)
-	if r.branch.Tip != tip {
+	r.state.untold = true
+	c, err := r.advance(ctx, s, s.parent, parent.TreeHash)
+	if err == nil && r.branch.Tip != s.parent { // the server has refused a part
 		s.public = r.branch.TipTree
 		r.catchUp(ctx, s)
 	}
-	return c, nil
+	return c, err
+}
+
+// takeSnapshot returns the last snapshot, unless it holds what blocks.
+func (r *Repo) takeSnapshot() (*snapshot, error) {
+	s := r.last
+	if s == nil {
+		return nil, errors.New("checkpoint without a snapshot")
+	}
+	if err := inspection.Blocked(s.findings); err != nil {
+		return nil, err
+	}
+	r.settle()
+	r.last = nil
+	r.published(s)
+	return s, nil
+}
+
+// advance moves the branch to a commit on top of a snapshot's parent, or to the parent
+// itself, and pushes it when that is wanted.
+func (r *Repo) advance(ctx context.Context, s *snapshot, tip, tree plumbing.Hash) (ralph.Commit, error) {
+	before := r.branch.TipTree
+	own, _ := r.ownCommits(s.parent)
+	for _, h := range append(own, tip) {
+		r.branch.Ours[h] = true
+	}
+	r.branch.Tip, r.branch.TipTree = tip, tree
+	r.branch.Large.Need(s.large)
+	commit, err := r.store.Commit(tip)
+	if err != nil {
+		return ralph.Commit{}, err
+	}
+	changes, err := r.store.Diff(before, tree, nil)
+	if err != nil {
+		return ralph.Commit{}, err
+	}
+	subject, _, _ := strings.Cut(strings.TrimSpace(commit.Message), "\n")
+	return r.pushed(ctx, ralph.Commit{SHA: tip.String(), Subject: printable.Line(subject, 300), Files: len(changes), Own: s.own}), nil
 }
 
 // pushed pushes the line's tip, when that is wanted.
@@ -117,53 +139,6 @@ func (r *Repo) pushed(ctx context.Context, c ralph.Commit) ralph.Commit {
 	}
 	c.Pushed, c.SHA = true, r.branch.Pushed.String()
 	return c
-}
-
-// commitSnapshot moves the line to the snapshot. It reports whether there was
-// anything to move to.
-func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
-	parent, err := r.store.Commit(s.parent)
-	if err != nil {
-		return false, err
-	}
-	tip := s.parent
-	if s.public != parent.TreeHash || s.own > 0 || r.state.untold {
-		now := r.opt.Clock()
-		tip, err = r.store.WriteCommit(&object.Commit{
-			Author:       r.opt.Author.Signature(now),
-			Committer:    r.opt.Committer.Signature(now),
-			Message:      message(r.opt.Message(it)),
-			TreeHash:     s.public,
-			ParentHashes: []plumbing.Hash{s.parent},
-		})
-		if err != nil {
-			return false, err
-		}
-	}
-	if tip == r.branch.Tip {
-		return false, nil
-	}
-	own, _ := r.ownCommits(s.parent)
-	for _, h := range own {
-		r.branch.Ours[h] = true
-	}
-	r.branch.Ours[tip] = true
-	r.branch.Tip, r.branch.TipTree, r.state.untold = tip, s.public, false
-	r.branch.Large.Need(s.large)
-	return true, nil
-}
-
-func (r *Repo) describe(s *snapshot, before plumbing.Hash) (ralph.Commit, error) {
-	tip, err := r.store.Commit(r.branch.Tip)
-	if err != nil {
-		return ralph.Commit{}, err
-	}
-	changes, err := r.store.Diff(before, r.branch.TipTree, nil)
-	if err != nil {
-		return ralph.Commit{}, err
-	}
-	subject, _, _ := strings.Cut(strings.TrimSpace(tip.Message), "\n")
-	return ralph.Commit{SHA: r.branch.Tip.String(), Subject: printable.Line(subject, 300), Files: len(changes), Own: s.own}, nil
 }
 
 // message ends with one line end, as git's own do.

@@ -20,11 +20,11 @@ import (
 
 // found is the branch where it already is.
 type found struct {
-	tip plumbing.Hash // to go on from, on the server or in a local run in the workspace; zero: there is none
+	tip plumbing.Hash // on the server, or in the workspace when there is no server; zero if it does not exist
 	in  bool          // the checkout contains tip
 }
 
-// existing finds the branch on the server, or in a local run in the workspace, and
+// existing finds the branch on the server, or in the workspace when there is no server, and
 // brings it into both.
 func (r *Repo) existing(ctx context.Context, adv remote.Advertisement) (found, error) {
 	var b found

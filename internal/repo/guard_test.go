@@ -222,7 +222,7 @@ func TestAgentReplacesGitFolder(t *testing.T) {
 	if err := os.Symlink(elsewhere, g); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Restore(); err == nil || !strings.Contains(err.Error(), "no longer a folder") {
+	if _, err := h.Restore(); err == nil || !strings.Contains(err.Error(), "no longer a directory") {
 		t.Errorf("Restore() over a link = %v, want an error", err)
 	}
 	if names, _ := os.ReadDir(elsewhere); len(names) != 0 {

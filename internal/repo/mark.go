@@ -71,7 +71,7 @@ func (r *Repo) Mark(ctx context.Context) error {
 // are theirs, and are published only when the agent changes them.
 func (r *Repo) Judging(on bool) { r.state.judging = on }
 
-// claim takes note of who changed what since the last snapshot. What the agent
+// claim notes who changed what since the last snapshot. What the agent
 // changed of the files that setup and guardrails had made is its work now; what is
 // new while guardrails ran is theirs.
 func (r *Repo) claim(tree plumbing.Hash) error {

@@ -22,7 +22,7 @@ import (
 )
 
 // leftOut finds the changes that may not be published. Of those that may, the
-// snapshot takes note of what Git LFS keeps.
+// snapshot notes what Git LFS keeps.
 func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []store.Change) ([]inspection.Omission, error) {
 	caches := &inspection.Omission{Reason: "a cache, of which the repository holds nothing; name it in .gitignore, or commit it by hand if it belongs there", Aside: true}
 	rules := []struct {
@@ -163,7 +163,7 @@ func refusedName(ch store.Change) bool {
 
 // oversized finds the changes whose blob the workspace left out of its pack for
 // its size. A blob that is missing because the base has it somewhere else (a
-// file was moved) is none of them.
+// file was moved) is excluded.
 func (r *Repo) oversized(ctx context.Context, changes []store.Change) ([]store.Change, error) {
 	var ask strings.Builder
 	for _, ch := range changes {

@@ -107,7 +107,7 @@ func (r *Repo) fetchBase(ctx context.Context) (plumbing.Hash, error) {
 }
 
 // rebaseOntoBase prepares a new branch that is checked out as a branch other than
-// the base: what that one has and the base lacks is none of our work. Ours is
+// the base: what that one has and the base lacks is not the run's work. The run's is
 // put on top of the base when it is pushed; the workspace keeps its own line.
 func (r *Repo) rebaseOntoBase(ctx context.Context, checkedOut string) error {
 	if r.branch.Remote == nil || r.branch.BaseRemote != nil || !r.opt.Push || r.branch.BaseTip == r.base || checkedOut == r.start.Base || len(r.branch.Published) != 1 {

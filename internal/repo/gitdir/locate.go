@@ -75,7 +75,7 @@ func (l *Layout) findCommon() error {
 }
 
 // Of is the git directory of a work tree: its .git, or where its .git file
-// points. Empty when there is none.
+// points. Empty if it has none.
 func Of(top string) (string, error) {
 	path := filepath.Join(top, ".git")
 	info, err := os.Stat(path)

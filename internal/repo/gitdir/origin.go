@@ -46,7 +46,7 @@ func Origin(dir, server string) string {
 	return ""
 }
 
-// onServer is owner/name of a clone address on a server; empty: it is none.
+// onServer is owner/name of a clone address on a server; empty if it is none.
 func onServer(address, server string) string {
 	home, err := url.Parse(server)
 	if err != nil {

@@ -76,7 +76,7 @@ func (c Check) Explain(ctx context.Context, err error) error {
 
 // usesLFS looks at the attributes in the work tree, going by the index.
 func (c Check) usesLFS() bool {
-	if b, err := files.Read(c.Tree.Common, "info/attributes", maxAttributeBytes); err == nil && Mentioned(b) {
+	if b, err := files.Read(c.Tree.Common, "info/attributes", maxAttributeBytes); err == nil && mentioned(b) {
 		return true
 	}
 	index, err := c.Tree.Index()
@@ -94,7 +94,7 @@ func (c Check) usesLFS() bool {
 	defer top.Close()
 	return slices.ContainsFunc(names, func(name string) bool {
 		b, err := files.Read(top, filepath.FromSlash(name), maxAttributeBytes)
-		return err == nil && Mentioned(b)
+		return err == nil && mentioned(b)
 	})
 }
 
@@ -161,8 +161,8 @@ func (c Check) probeServer(ctx context.Context) error {
 	if err := c.sameLFS(ctx); err != nil {
 		return err
 	}
-	p, _ := ParsePointer([]byte(Probe))
-	answers, err := c.Server.Batch(ctx, []File{{Pointer: p}})
+	p, _ := parsePointer([]byte(Probe))
+	answers, err := c.Server.batch(ctx, []File{{Pointer: p}})
 	if err == nil {
 		if a := answers[p.OID]; a.Error != nil {
 			err = &StatusError{Status: a.Error.Code, Text: printable.Line(a.Error.Message, 300)}

@@ -43,16 +43,16 @@ func (l *Files) OnServer(p Pointer) bool { return l.there[p.OID] }
 // Need notes files of commits that are to be pushed.
 func (l *Files) Need(files []File) {
 	for _, f := range files {
-		if !l.there[f.OID] && HasObject(l.common, f.Pointer) {
+		if !l.there[f.OID] && hasObject(l.common, f.Pointer) {
 			l.need[f.OID] = f
 		}
 	}
 }
 
-// Drop forgets an object that was needed, and why it was refused if that is final.
+// Drop forgets an object that was needed, and remembers an error that no other try changes.
 func (l *Files) Drop(oid string, err error) {
 	delete(l.need, oid)
-	if Final(err) {
+	if final(err) {
 		l.Refused[oid] = NotTaken(err)
 	}
 }
@@ -80,7 +80,7 @@ func (l *Files) Dangling(ctx context.Context, server *Server, files []File, s *s
 		case f.Size > maxObjectBytes:
 			reason := fmt.Sprintf("larger than %d GB, which Git LFS does not take", int64(maxObjectBytes)>>30)
 			reasons[reason] = append(reasons[reason], f)
-		case !l.there[f.OID] && !HasObject(l.common, f.Pointer):
+		case !l.there[f.OID] && !hasObject(l.common, f.Pointer):
 			away = append(away, f)
 		}
 	}
@@ -121,7 +121,7 @@ func (l *Files) ask(ctx context.Context, server *Server, files []File) map[strin
 		return why
 	}
 	for chunk := range chunks(files) {
-		answers, err := server.Batch(ctx, chunk)
+		answers, err := server.batch(ctx, chunk)
 		for _, f := range chunk {
 			switch a, ok := answers[f.OID]; {
 			case err != nil:
@@ -140,7 +140,7 @@ func (l *Files) ask(ctx context.Context, server *Server, files []File) map[strin
 func (l *Files) Send(ctx context.Context, server *Server, files []File) map[string]error {
 	failed := map[string]error{}
 	for chunk := range chunks(files) {
-		answers, err := server.Batch(ctx, chunk)
+		answers, err := server.batch(ctx, chunk)
 		if err != nil {
 			for _, f := range chunk {
 				failed[f.OID] = err

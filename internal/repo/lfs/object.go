@@ -19,9 +19,9 @@ func objectPath(oid string) string {
 	return "lfs/objects/" + oid[:2] + "/" + oid[2:4] + "/" + oid
 }
 
-// HasObject reports whether a git directory holds an object, going by its size. The
+// hasObject reports whether a git directory holds an object, going by its size. The
 // content is looked at when it is sent.
-func HasObject(common *os.Root, p Pointer) bool {
+func hasObject(common *os.Root, p Pointer) bool {
 	f, info, err := files.Open(common, objectPath(p.OID))
 	if err != nil {
 		return false

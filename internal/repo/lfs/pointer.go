@@ -16,8 +16,8 @@ import (
 const Probe = "version https://git-lfs.github.com/spec/v1\n" +
 	"oid sha256:5e7e1d6a8a8c86d8d22e4a4c2f5b1d0c9e4b8f4a9c7de4c57ab7d4d4f6b5a3c1\nsize 5\n"
 
-// MaxPointerBytes is what the git-lfs specification allows for a pointer.
-const MaxPointerBytes = 1024
+// maxPointerBytes is what the git-lfs specification allows for a pointer.
+const maxPointerBytes = 1024
 
 // Pointer is what a commit holds instead of a file that Git LFS keeps.
 type Pointer struct {
@@ -25,10 +25,10 @@ type Pointer struct {
 	Size int64  // bytes
 }
 
-// ParsePointer reads a pointer (git-lfs docs/spec.md, "The Pointer"). ok is false
+// parsePointer reads a pointer (git-lfs docs/spec.md, "The Pointer"). ok is false
 // for any other text.
-func ParsePointer(b []byte) (p Pointer, ok bool) {
-	if len(b) > MaxPointerBytes {
+func parsePointer(b []byte) (p Pointer, ok bool) {
+	if len(b) > maxPointerBytes {
 		return Pointer{}, false
 	}
 	lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
@@ -68,8 +68,8 @@ type File struct {
 // Asked reports whether attributes ask for Git LFS.
 func Asked(filter string) bool { return filter == "lfs" }
 
-// Mentioned reports whether a file of attributes may ask for Git LFS.
-func Mentioned(attributes []byte) bool { return bytes.Contains(attributes, []byte("filter=lfs")) }
+// mentioned reports whether a file of attributes may ask for Git LFS.
+func mentioned(attributes []byte) bool { return bytes.Contains(attributes, []byte("filter=lfs")) }
 
 // ReadPointer reads a blob of a store as a pointer. size is that of the blob, or -1 when the
 // store lacks it.
@@ -78,13 +78,13 @@ func ReadPointer(s *store.Store, h plumbing.Hash) (p Pointer, size int64, ok boo
 	if err != nil || !s.IsBlob(h) {
 		return Pointer{}, -1, false
 	}
-	if size > MaxPointerBytes {
+	if size > maxPointerBytes {
 		return Pointer{}, size, false
 	}
-	b, err := s.ReadBlob(h, MaxPointerBytes)
+	b, err := s.ReadBlob(h, maxPointerBytes)
 	if err != nil {
 		return Pointer{}, size, false
 	}
-	p, ok = ParsePointer(b)
+	p, ok = parsePointer(b)
 	return p, size, ok
 }

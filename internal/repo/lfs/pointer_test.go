@@ -25,8 +25,8 @@ func TestParsePointer(t *testing.T) {
 		{"version https://git-lfs.github.com/spec/v1\noid sha256:" + sum + "\nsize 12\n" + strings.Repeat("x", 1024), false},
 		{"", false},
 	} {
-		if p, ok := ParsePointer([]byte(tt.in)); ok != tt.ok || ok && p.OID != sum {
-			t.Errorf("ParsePointer(%q) = %+v, %t, want %t", tt.in, p, ok, tt.ok)
+		if p, ok := parsePointer([]byte(tt.in)); ok != tt.ok || ok && p.OID != sum {
+			t.Errorf("parsePointer(%q) = %+v, %t, want %t", tt.in, p, ok, tt.ok)
 		}
 	}
 }
@@ -36,9 +36,9 @@ func FuzzParsePointer(f *testing.F) {
 	f.Add([]byte(Probe))
 	f.Add([]byte("version http://git-media.io/v/2\nsize 9\noid sha256:"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		p, ok := ParsePointer(b)
+		p, ok := parsePointer(b)
 		if ok && (p.Size < 0 || len(p.OID) != 64 || strings.Trim(p.OID, "0123456789abcdef") != "" || !filepath.IsLocal(objectPath(p.OID))) {
-			t.Errorf("ParsePointer(%q) = %+v", b, p)
+			t.Errorf("parsePointer(%q) = %+v", b, p)
 		}
 	})
 }

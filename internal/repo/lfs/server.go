@@ -89,9 +89,9 @@ func (e *StatusError) Error() string {
 	return s
 }
 
-// Batch asks to upload objects. An object of which the answer says neither
+// batch asks to upload objects. An object of which the answer says neither
 // actions nor an error is on the server already.
-func (s *Server) Batch(ctx context.Context, files []File) (map[string]Answer, error) {
+func (s *Server) batch(ctx context.Context, files []File) (map[string]Answer, error) {
 	type object struct {
 		OID  string `json:"oid"`
 		Size int64  `json:"size"`
@@ -282,8 +282,8 @@ func (s *Server) do(req *http.Request, read func(io.Reader) error) error {
 	return final
 }
 
-// Final reports whether another try with the same object cannot end better.
-func Final(err error) bool {
+// final reports whether another try with the same object cannot end better.
+func final(err error) bool {
 	var s *StatusError
 	var t *remote.TransientError
 	return errors.As(err, &s) && !errors.As(err, &t) && s.Status < 500 &&

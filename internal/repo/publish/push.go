@@ -108,7 +108,7 @@ func (b *Branch) changesNothing() bool {
 	return false
 }
 
-// onServerNow reports whether the server has a commit, as far as is known before it is
+// OnServer reports whether the server has a commit, as far as is known before it is
 // asked again.
 func (b *Branch) OnServer(h plumbing.Hash) bool {
 	return h == b.ServerTip || b.Published[h]
@@ -182,7 +182,7 @@ func (b *Branch) pushOnce(ctx context.Context) error {
 	return err
 }
 
-// baseSeen takes note of where the base is on the server.
+// baseSeen notes where the base is on the server.
 func (b *Branch) baseSeen(adv remote.Advertisement) {
 	if b.BaseRemote == nil && b.Base != "" {
 		b.BaseTip = adv.Branch(b.Base)
@@ -238,7 +238,7 @@ func (b *Branch) onlyAdds(ctx context.Context, old, tip plumbing.Hash) error {
 	return err
 }
 
-// buildOn takes note of where the branch is on the server.
+// buildOn notes where the branch is on the server.
 func (b *Branch) buildOn(ctx context.Context, old plumbing.Hash) error {
 	switch {
 	case old == b.ServerTip:
@@ -348,7 +348,7 @@ func (b *Branch) replay(ctx context.Context, onto plumbing.Hash) (plumbing.Hash,
 	return made[len(made)-1], nil
 }
 
-// graftOn makes the commits of a chain, newest first, anew on top of onto, and
+// Rebase makes the commits of a chain, newest first, anew on top of onto, and
 // returns the new ones, oldest first. The merge a line starts with keeps its
 // other parents, which the server has. Commits that were empty from the beginning
 // are kept.

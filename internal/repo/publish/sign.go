@@ -135,7 +135,7 @@ func (b *Branch) unsigned(adv remote.Advertisement) (onto plumbing.Hash, chain [
 	}
 }
 
-// onServer reports whether the server has a commit for certain.
+// surelyOnServer reports whether the server has a commit for certain.
 func (b *Branch) surelyOnServer(adv remote.Advertisement, h plumbing.Hash) bool {
 	if b.Published[h] {
 		return true
@@ -189,7 +189,7 @@ func (b *Branch) onTop(ctx context.Context, adv remote.Advertisement, c *object.
 	return want, tree, err
 }
 
-// countSigned takes note of commits that are on a branch now.
+// countSigned counts commits that are on a branch now.
 func (b *Branch) countSigned(made []signing.Signed) {
 	for _, one := range made {
 		b.signed.commits++

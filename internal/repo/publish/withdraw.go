@@ -122,9 +122,11 @@ func (b *Branch) HeldBy(trees []plumbing.Hash, ch store.Change) bool {
 // them is refused as a whole to a token without the right to.
 const workflowsDir = ".github/workflows"
 
+// WorkflowsReason is why changes of workflow files are left out.
 const WorkflowsReason = "the token may not change workflow files: GITHUB_TOKEN never can; pass a token with " + remote.PermWorkflows +
 	" (GitHub App) or the workflow scope (personal access token) as github-token"
 
+// IsWorkflow reports whether a path is below the directory of workflow files.
 func IsWorkflow(path string) bool {
 	return path == workflowsDir || strings.HasPrefix(path, workflowsDir+"/")
 }
@@ -245,7 +247,7 @@ func (b *Branch) withoutUnknown(refused error) bool {
 	return true
 }
 
-// withdrawn takes note of what a server refused and was taken out of what is pushed.
+// withdrawn notes what a server refused and was taken out of what is pushed.
 func (b *Branch) withdrawn(o inspection.Omission) {
 	if text := o.String(); !slices.Contains(b.Notes, text) {
 		b.Notes = append(b.Notes, text)

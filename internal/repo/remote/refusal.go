@@ -98,7 +98,7 @@ func rejection(branch, report, remote string) error {
 	}
 }
 
-// between is the printable text between two marks; empty when there is none.
+// between is the printable text between two marks; empty if a mark is missing.
 func between(s, from, to string) string {
 	_, s, ok := strings.Cut(s, from)
 	if !ok {

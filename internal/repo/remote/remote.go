@@ -94,11 +94,11 @@ type Advertisement struct {
 	Caps *capability.List
 }
 
-// Branch is the tip of a branch; zero: there is none.
+// Branch returns the tip of a branch, or zero.
 func (a Advertisement) Branch(name string) plumbing.Hash { return a.Refs["refs/heads/"+name] }
 
 // InTheWay is a branch whose name lies above or below another one, which git's
-// servers refuse; empty: there is none.
+// servers refuse; empty if there is no such branch.
 func (a Advertisement) InTheWay(branch string) string {
 	for ref := range a.Refs {
 		other, ok := strings.CutPrefix(ref, "refs/heads/")

@@ -51,7 +51,8 @@ func (s *Sandbox) Git(ctx context.Context, c worktree.Command) error {
 // Env is the environment of git in tests.
 func Env() []string {
 	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "GIT_TEST_FSYNC=0",
+		"PATH=" + os.Getenv("PATH"), //nolint:forbidigo // where the git of the tests is
+		"HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "GIT_TEST_FSYNC=0",
 		"GIT_AUTHOR_NAME=Agent", "GIT_AUTHOR_EMAIL=agent@example.com",
 		"GIT_COMMITTER_NAME=Agent", "GIT_COMMITTER_EMAIL=agent@example.com",
 	}

@@ -22,7 +22,7 @@ const (
 
 	// CredentialFiles is what google-github-actions/auth calls the files it writes into
 	// the workspace (its README asks to ignore them). They are never staged.
-	CredentialFiles = "gha-creds-*.json"
+	CredentialFiles = "gha-creds-*.json" //nolint:gosec // a pattern of names
 )
 
 // IndexEnv makes git use the copy of the index.
