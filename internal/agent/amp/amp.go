@@ -58,7 +58,7 @@ func (Driver) Resume(argv []string, n int, session string) []string {
 func (Driver) Environ(o driver.Options) []string {
 	env := driver.Without(o.Env, "CLAUDECODE")
 	if o.BaseURL != "" && !o.Exact {
-		env = append(driver.Without(env, "AMP_URL"), "AMP_URL="+o.BaseURL)
+		env = driver.Set(env, "AMP_URL", o.BaseURL)
 	}
 	return env
 }
@@ -146,9 +146,6 @@ func allSettings(o driver.Options) (string, error) {
 	text, err := driver.EncodeJSON(settings)
 	return string(text), err
 }
-
-// Ways are how the prompt reaches the CLI.
-func (Driver) Ways(driver.Options) driver.Ways { return driver.Ways{} }
 
 // Decoder reads one turn.
 func (Driver) Decoder(o driver.Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {

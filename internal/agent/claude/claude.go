@@ -48,14 +48,10 @@ func (c Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 	if UserSettingsOnly(o) {
 		argv = append(argv, "--setting-sources", "user", "--add-dir=.")
 	}
-	if o.Model != "" && !driver.Has(args, "--model") {
-		argv = append(argv, "--model", o.Model)
-	}
-	if o.Effort != "" && !driver.Has(args, "--effort") {
-		argv = append(argv, "--effort", o.Effort)
-	}
-	if p.CostLeft > 0 && !driver.Has(args, "--max-budget-usd") {
-		argv = append(argv, "--max-budget-usd", strconv.FormatFloat(p.CostLeft.Dollars(), 'f', -1, 64))
+	argv = driver.AddOption(argv, args, o.Model, "--model")
+	argv = driver.AddOption(argv, args, o.Effort, "--effort")
+	if p.CostLeft > 0 {
+		argv = driver.AddOption(argv, args, strconv.FormatFloat(p.CostLeft.Dollars(), 'f', -1, 64), "--max-budget-usd")
 	}
 	argv = append(argv, extraArgs(o)...)
 	return c.Resume(append(argv, args...), len(argv), p.Resume)
@@ -63,16 +59,10 @@ func (c Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 
 // Resume leaves out a --session-id, which claude refuses beside --resume.
 func (Driver) Resume(argv []string, n int, session string) []string {
-	args := argv[n:]
-	if session == "" || driver.Has(args, "-r", "--resume", "-c", "--continue", "--from-pr", "--no-session-persistence") {
+	if session == "" || driver.Has(argv[n:], "-r", "--resume", "-c", "--continue", "--from-pr", "--no-session-persistence") {
 		return argv
 	}
-	args = driver.Strip(args, driver.Option{Names: []string{"--session-id"}, Value: true})
-	end := slices.Index(args, "--")
-	if end < 0 {
-		end = len(args)
-	}
-	return append(argv[:n:n], slices.Insert(args, end, "--resume", session)...)
+	return driver.InSession(argv, n, driver.Option{Names: []string{"--session-id"}, Value: true}, "--resume", session)
 }
 
 // stopCap bounds how often in a row claude lets a stop hook keep it going; by
@@ -89,19 +79,15 @@ const proseVariable = "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD"
 // takes itself for nested and refuses to start.
 func (Driver) Environ(o driver.Options) []string {
 	env := withProvider(o, driver.Without(o.Env, "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"))
-	for _, name := range []string{"DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"} {
-		if driver.Lookup(env, name) == "" {
-			env = append(driver.Without(env, name), name+"=1")
-		}
+	env = driver.SetUnset(env, "1", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC")
+	if !o.Exact {
+		env = driver.SetUnset(env, "1", proseVariable)
 	}
-	if !o.Exact && driver.Lookup(env, proseVariable) == "" {
-		env = append(driver.Without(env, proseVariable), proseVariable+"=1")
-	}
-	if driver.Lookup(env, stopCap) == "" && o.Hooks["Stop"] != "" && !o.Exact {
-		env = append(driver.Without(env, stopCap), stopCap+"=1000000")
+	if o.Hooks["Stop"] != "" && !o.Exact {
+		env = driver.SetUnset(env, "1000000", stopCap)
 	}
 	if o.Root {
-		env = append(driver.Without(env, "IS_SANDBOX"), "IS_SANDBOX=1")
+		env = driver.Set(env, "IS_SANDBOX", "1")
 	}
 	return env
 }

@@ -29,7 +29,7 @@ func (Driver) Extras(o driver.Options) ([]driver.Extra, error) {
 	if o.Exact {
 		return nil, nil
 	}
-	args := slices.Concat(driver.Behind(o, "claude"), o.Args)
+	args := driver.Given(o, "claude")
 	if o.System != "" && driver.Has(args, "--append-system-prompt", "--append-system-prompt-file") {
 		return nil, errors.New("append-system-prompt: agent-args have an --append-system-prompt of their own, and claude takes one; leave one of them out")
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent/driver"
@@ -54,7 +53,7 @@ func hookSettings(o driver.Options) (string, error) {
 // 2.1.329) takes the last and drops the others without a word. Hooks of the
 // user's own for the same event stay, in front of ours.
 func allSettings(o driver.Options) (string, error) {
-	args := slices.Concat(driver.Behind(o, "claude"), o.Args)
+	args := driver.Given(o, "claude")
 	if off := []string{"--bare", "--safe-mode"}; len(o.Hooks) > 0 && driver.Has(args, off...) {
 		return "", errors.New("agent-args: --bare and --safe-mode turn off the hooks this run needs; leave them out")
 	}

@@ -55,7 +55,7 @@ func withProvider(o driver.Options, env []string) []string {
 		}
 	}
 	if o.BaseURL != "" {
-		env = append(driver.Without(env, chosen.url), chosen.url+"="+o.BaseURL)
+		env = driver.Set(env, chosen.url, o.BaseURL)
 	}
 	return env
 }
@@ -80,7 +80,7 @@ func (Driver) Ready(o driver.Options) error {
 		return nil
 	}
 	switch p := apiOf(o); {
-	case p.name == "foundry" && o.BaseURL == "" && driver.Lookup(o.Env, "ANTHROPIC_FOUNDRY_RESOURCE") == "" && driver.Lookup(o.Env, p.url) == "":
+	case p.name == "foundry" && o.BaseURL == "" && !driver.IsSet(o, "ANTHROPIC_FOUNDRY_RESOURCE", p.url):
 		return errors.New("provider foundry: set ANTHROPIC_FOUNDRY_RESOURCE to the resource's name, or base-url to its address")
 	case p.on != "": // the keys of a cloud come from many places
 		return nil
@@ -88,16 +88,12 @@ func (Driver) Ready(o driver.Options) error {
 		return nil
 	}
 	for _, p := range apis() {
-		if o.Provider == "" && p.on != "" && driver.Lookup(o.Env, p.on) != "" {
+		if o.Provider == "" && p.on != "" && driver.IsSet(o, p.on) {
 			return nil
 		}
 	}
-	dir := driver.Lookup(o.Env, "CLAUDE_CONFIG_DIR")
-	if dir == "" {
-		dir = driver.InHome(o, ".claude")
-	}
 	// .credentials.json is a login; settings.json may name an apiKeyHelper.
-	if driver.Holds(dir, ".credentials.json", "settings.json") {
+	if driver.Holds(driver.ConfigDir(o, "CLAUDE_CONFIG_DIR", ".claude"), ".credentials.json", "settings.json") {
 		return nil
 	}
 	keys := catalog.Of("claude").Keys()

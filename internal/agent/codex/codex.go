@@ -44,10 +44,7 @@ func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 	for _, value := range overrides {
 		argv = append(argv, "-c", value)
 	}
-	if o.Model != "" && !driver.Has(args, "-m", "--model") {
-		argv = append(argv, "-m", o.Model)
-	}
-	argv = append(argv, args...)
+	argv = append(driver.AddOption(argv, args, o.Model, "-m", "--model"), args...)
 	if o.Plain && o.Turn.Answer.Path != "" {
 		argv = append(argv, "-o", o.Turn.Answer.Path)
 	}
@@ -75,7 +72,7 @@ func (Driver) Environ(o driver.Options) []string {
 	env := driver.Without(o.Env, "CLAUDECODE")
 	if key := driver.Lookup(env, "OPENAI_API_KEY"); key != "" && driver.Lookup(env, "CODEX_API_KEY") == "" &&
 		driver.Lookup(env, "CODEX_ACCESS_TOKEN") == "" && !driver.Holds(homeOf(o), "auth.json") {
-		env = append(driver.Without(env, "CODEX_API_KEY"), "CODEX_API_KEY="+key)
+		env = driver.Set(env, "CODEX_API_KEY", key)
 	}
 	if !o.Exact {
 		servers, _ := serversOf(o) // New has seen the error
@@ -85,12 +82,7 @@ func (Driver) Environ(o driver.Options) []string {
 }
 
 // homeOf is the folder codex keeps its configuration and its login in.
-func homeOf(o driver.Options) string {
-	if dir := driver.Lookup(o.Env, "CODEX_HOME"); dir != "" {
-		return dir
-	}
-	return driver.InHome(o, ".codex")
-}
+func homeOf(o driver.Options) string { return driver.ConfigDir(o, "CODEX_HOME", ".codex") }
 
 // Ways are how the prompt reaches the CLI.
 func (Driver) Ways(o driver.Options) driver.Ways {

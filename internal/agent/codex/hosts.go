@@ -50,9 +50,8 @@ func (Driver) Hosts(o driver.Options) []string {
 	if o.Provider == "azure" || o.Provider == "responses" {
 		return hosts
 	}
-	set := func(name string) bool { return driver.Lookup(o.Env, name) != "" }
 	switch {
-	case set("CODEX_API_KEY"), set("OPENAI_API_KEY") && !set("CODEX_ACCESS_TOKEN") && !driver.Holds(homeOf(o), "auth.json"):
+	case driver.IsSet(o, "CODEX_API_KEY"), driver.IsSet(o, "OPENAI_API_KEY") && !driver.IsSet(o, "CODEX_ACCESS_TOKEN") && !driver.Holds(homeOf(o), "auth.json"):
 		return hosts
 	case driver.Federated(o, "OPENAI"):
 		return append(hosts, "auth.openai.com")

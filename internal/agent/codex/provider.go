@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent/catalog"
@@ -53,7 +52,7 @@ func providerOverrides(o driver.Options) ([]string, error) {
 	if o.Provider == "azure" {
 		table["name"] = tomlString("Azure") // codex knows it by this name, too
 	}
-	if key := keyVariable(o); driver.Lookup(o.Env, key) != "" {
+	if key := keyVariable(o); driver.IsSet(o, key) {
 		table["env_key"] = tomlString(key)
 	}
 	if len(query) > 0 {
@@ -79,8 +78,7 @@ func keyVariable(o driver.Options) string { return driver.FirstSet(o, keyVariabl
 // Ready wants a key, the identity of a workload, a login, or a configuration: it may name a provider that
 // needs no key of ours. An endpoint of the user's own may need none.
 func (Driver) Ready(o driver.Options) error {
-	set := func(name string) bool { return driver.Lookup(o.Env, name) != "" }
-	if slices.ContainsFunc(keyVariables(o), set) || o.Provider == "responses" {
+	if driver.IsSet(o, keyVariables(o)...) || o.Provider == "responses" {
 		return nil
 	}
 	if o.Provider == "azure" {

@@ -41,9 +41,6 @@ func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 	return argv
 }
 
-// Environ is the child's environment with what the CLI needs.
-func (Driver) Environ(o driver.Options) []string { return driver.Without(o.Env, "CLAUDECODE") }
-
 // Extras has nothing to make; it is where the description is checked.
 func (c Driver) Extras(o driver.Options) ([]driver.Extra, error) {
 	if len(o.Command) == 0 {

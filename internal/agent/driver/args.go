@@ -87,6 +87,26 @@ func Value(args []string, names ...string) string {
 	return v
 }
 
+// AddOption adds the first of an option's names with a value, unless the value is empty or
+// the user's arguments have the option.
+func AddOption(argv, given []string, value string, names ...string) []string {
+	if value == "" || Has(given, names...) {
+		return argv
+	}
+	return append(argv, names[0], value)
+}
+
+// InSession adds what makes a CLI go on in a session to the user's arguments, which are
+// argv[n:], and takes out an option that it refuses together with that.
+func InSession(argv []string, n int, refused Option, add ...string) []string {
+	args := Strip(argv[n:], refused)
+	end := slices.Index(args, "--")
+	if end < 0 {
+		end = len(args)
+	}
+	return append(argv[:n:n], slices.Insert(args, end, add...)...)
+}
+
 // Command is the program with its fixed first arguments, in a slice of its own.
 func Command(o Options, program string) []string {
 	if len(o.Command) > 0 {

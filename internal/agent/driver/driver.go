@@ -66,6 +66,9 @@ func (Base) Resume(argv []string, _ int, _ string) []string { return argv }
 // Modern leaves the arguments as they are.
 func (Base) Modern(args []string) (modern, warnings []string) { return args, nil }
 
+// Environ takes out what would make a claude that the agent starts take itself for nested.
+func (Base) Environ(o Options) []string { return Without(o.Env, "CLAUDECODE") }
+
 // Merged returns false: stdout is the stream, stderr is for people.
 func (Base) Merged(Options) bool { return false }
 

@@ -28,6 +28,26 @@ func Without(env []string, names ...string) []string {
 	return kept
 }
 
+// Set is a copy of env with a variable.
+func Set(env []string, name, value string) []string {
+	return append(Without(env, name), name+"="+value)
+}
+
+// SetUnset is a copy of env in which the named variables that had no value have this one.
+func SetUnset(env []string, value string, names ...string) []string {
+	for _, name := range names {
+		if Lookup(env, name) == "" {
+			env = Set(env, name, value)
+		}
+	}
+	return env
+}
+
+// IsSet reports whether one of the variables has a value.
+func IsSet(o Options, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return Lookup(o.Env, name) != "" })
+}
+
 // IsOn says that a switch of claude's is on.
 func IsOn(value string) bool {
 	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(value))
@@ -44,11 +64,8 @@ func FirstSet(o Options, names []string) string {
 // Federated says that a workload's identity is to be exchanged for a key, by
 // the variables that the CLIs of Anthropic and of OpenAI read.
 func Federated(o Options, vendor string) bool {
-	return Lookup(o.Env, vendor+"_FEDERATION_RULE_ID") != "" &&
-		(Lookup(o.Env, vendor+"_IDENTITY_TOKEN") != "" || Lookup(o.Env, vendor+"_IDENTITY_TOKEN_FILE") != "")
+	return IsSet(o, vendor+"_FEDERATION_RULE_ID") && IsSet(o, vendor+"_IDENTITY_TOKEN", vendor+"_IDENTITY_TOKEN_FILE")
 }
 
 // HasKey says that one of the agent's keys is set.
-func HasKey(o Options, name string) bool {
-	return slices.ContainsFunc(catalog.Of(name).Keys(), func(name string) bool { return Lookup(o.Env, name) != "" })
-}
+func HasKey(o Options, name string) bool { return IsSet(o, catalog.Of(name).Keys()...) }

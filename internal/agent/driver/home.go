@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -90,6 +91,11 @@ func InHome(o Options, path ...string) string {
 		return ""
 	}
 	return filepath.Join(append([]string{home}, path...)...)
+}
+
+// ConfigDir is the folder that a variable names, else one below the child's home.
+func ConfigDir(o Options, variable string, path ...string) string {
+	return cmp.Or(Lookup(o.Env, variable), InHome(o, path...))
 }
 
 // Holds says that one of the files is in the folder, or that nobody but the CLI

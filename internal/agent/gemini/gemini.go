@@ -76,9 +76,7 @@ func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 	if !driver.Has(args, "--skip-trust", "--skipTrust") {
 		argv = append(argv, "--skip-trust")
 	}
-	if o.Model != "" && !driver.Has(args, "-m", "--model") {
-		argv = append(argv, "-m", o.Model)
-	}
+	argv = driver.AddOption(argv, args, o.Model, "-m", "--model")
 	argv = Driver{}.Resume(append(argv, args...), len(argv), p.Resume)
 	if settings := o.Turn.Files[settingsFile]; settings != "" {
 		start := []string{"sh", "-c", startScript, "gemini", filepath.Join(o.Scratch, homeFolder), settings}
@@ -89,41 +87,32 @@ func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 
 // Resume leaves out a --session-id, which is for new sessions.
 func (Driver) Resume(argv []string, n int, session string) []string {
-	args := argv[n:]
-	if session == "" || driver.Has(args, "-r", "--resume", "--session-file", "--sessionFile") {
+	if session == "" || driver.Has(argv[n:], "-r", "--resume", "--session-file", "--sessionFile") {
 		return argv
 	}
-	args = driver.Strip(args, driver.Option{Names: []string{"--session-id", "--sessionId"}, Value: true})
-	end := slices.Index(args, "--")
-	if end < 0 {
-		end = len(args)
-	}
-	return append(argv[:n:n], slices.Insert(args, end, "--resume", session)...)
+	return driver.InSession(argv, n, driver.Option{Names: []string{"--session-id", "--sessionId"}, Value: true}, "--resume", session)
 }
 
 // Environ turns off telemetry, unless the user decided otherwise, says where the
 // models answer, and leaves nothing of that to a .env of the repository.
 func (Driver) Environ(o driver.Options) []string {
-	env := driver.Without(o.Env, "CLAUDECODE")
-	if name := "GEMINI_TELEMETRY_ENABLED"; driver.Lookup(env, name) == "" {
-		env = append(driver.Without(env, name), name+"=false")
-	}
+	env := driver.SetUnset(driver.Without(o.Env, "CLAUDECODE"), "false", "GEMINI_TELEMETRY_ENABLED")
 	const vertex, base = "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GEMINI_BASE_URL"
 	url := base
 	switch o.Provider {
 	case "vertex":
-		env = append(driver.Without(env, vertex, base, "GEMINI_API_KEY"), vertex+"=true")
+		env = driver.Set(driver.Without(env, base, "GEMINI_API_KEY"), vertex, "true")
 	case "gemini":
-		env = append(driver.Without(env, vertex), vertex+"=false")
+		env = driver.Set(env, vertex, "false")
 	}
 	if authOf(o) == authVertex {
 		url = "GOOGLE_VERTEX_BASE_URL"
 	}
 	if o.BaseURL != "" {
-		env = append(driver.Without(env, url), url+"="+o.BaseURL)
+		env = driver.Set(env, url, o.BaseURL)
 	}
 	if o.Turn.Files[settingsFile] != "" && !o.Exact {
-		env = append(driver.Without(env, "GEMINI_CLI_HOME"), "GEMINI_CLI_HOME="+filepath.Join(o.Scratch, homeFolder))
+		env = driver.Set(env, "GEMINI_CLI_HOME", filepath.Join(o.Scratch, homeFolder))
 	}
 	if o.Exact || driver.Lookup(env, trustVariable) == "true" { // the user trusts the folder
 		return env
@@ -145,7 +134,6 @@ const (
 // authOf is how the CLI is to log in, by what is set; empty: its own way.
 func authOf(o driver.Options) string {
 	on := func(name string) bool { return driver.Lookup(o.Env, name) == "true" }
-	is := func(name string) bool { return driver.Lookup(o.Env, name) != "" }
 	switch {
 	case o.Provider == "gemini":
 		return authKey
@@ -153,9 +141,9 @@ func authOf(o driver.Options) string {
 		return authVertex
 	case on("GOOGLE_GENAI_USE_GCA"):
 		return ""
-	case is("GEMINI_API_KEY"):
+	case driver.IsSet(o, "GEMINI_API_KEY"):
 		return authKey
-	case is("GOOGLE_API_KEY"):
+	case driver.IsSet(o, "GOOGLE_API_KEY"):
 		return authVertex
 	}
 	return ""
@@ -164,10 +152,9 @@ func authOf(o driver.Options) string {
 // Ready wants a key, Vertex AI with a project, or a login or settings of the
 // user's.
 func (Driver) Ready(o driver.Options) error {
-	is := func(name string) bool { return driver.Lookup(o.Env, name) != "" }
-	project := is("GOOGLE_CLOUD_PROJECT") && is("GOOGLE_CLOUD_LOCATION") || is("GOOGLE_API_KEY")
+	project := driver.IsSet(o, "GOOGLE_CLOUD_PROJECT") && driver.IsSet(o, "GOOGLE_CLOUD_LOCATION") || driver.IsSet(o, "GOOGLE_API_KEY")
 	switch {
-	case o.Provider == "gemini" && !is("GEMINI_API_KEY"):
+	case o.Provider == "gemini" && !driver.IsSet(o, "GEMINI_API_KEY"):
 		return errors.New("no credentials: set GEMINI_API_KEY")
 	case authOf(o) == authVertex && !project:
 		return errors.New("no credentials: for Vertex AI set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION, or GOOGLE_API_KEY")
@@ -208,9 +195,6 @@ func (Driver) Extras(o driver.Options) ([]driver.Extra, error) {
 	}
 	return []driver.Extra{{Name: settingsFile, Text: text}}, nil
 }
-
-// Ways are how the prompt reaches the CLI.
-func (Driver) Ways(driver.Options) driver.Ways { return driver.Ways{} }
 
 // Decoder reads one turn.
 func (Driver) Decoder(o driver.Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {

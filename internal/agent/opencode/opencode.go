@@ -35,33 +35,22 @@ func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 	argv = append(argv, "run")
 	if !o.Plain {
 		argv = append(argv, "--format", "json", "--print-logs")
-		if !driver.Has(args, "--log-level") {
-			argv = append(argv, "--log-level", "ERROR")
-		}
+		argv = driver.AddOption(argv, args, "ERROR", "--log-level")
 	}
 	if !driver.Has(args, "--auto") {
 		argv = append(argv, "--auto")
 	}
-	if model := modelOf(o); model != "" && !driver.Has(args, "-m", "--model") {
-		argv = append(argv, "-m", model)
-	}
-	if o.Effort != "" && !driver.Has(args, "--variant") {
-		argv = append(argv, "--variant", o.Effort)
-	}
+	argv = driver.AddOption(argv, args, modelOf(o), "-m", "--model")
+	argv = driver.AddOption(argv, args, o.Effort, "--variant")
 	return Driver{}.Resume(append(argv, args...), len(argv), p.Resume)
 }
 
 // Resume adds what makes the CLI go on in a session.
 func (Driver) Resume(argv []string, n int, session string) []string {
-	args := argv[n:]
-	if session == "" || driver.Has(args, "-c", "--continue", "-s", "--session") || !slices.Contains(argv, "run") {
+	if session == "" || driver.Has(argv[n:], "-c", "--continue", "-s", "--session") || !slices.Contains(argv, "run") {
 		return argv
 	}
-	end := slices.Index(args, "--")
-	if end < 0 {
-		end = len(args)
-	}
-	return append(argv[:n:n], slices.Insert(slices.Clone(args), end, "-s", session)...)
+	return driver.InSession(argv, n, driver.Option{}, "-s", session)
 }
 
 // aloneVariable keeps out the repository's configuration: opencode.json and
@@ -78,13 +67,9 @@ func (Driver) Environ(o driver.Options) []string {
 	if !hasPlugins(o) {
 		off = append(off, "OPENCODE_PURE")
 	}
-	for _, name := range off {
-		if driver.Lookup(env, name) == "" {
-			env = append(driver.Without(env, name), name+"=1")
-		}
-	}
+	env = driver.SetUnset(env, "1", off...)
 	if config, err := configOf(o); err == nil && config != "" && (isAsked(o) || driver.Lookup(env, "OPENCODE_CONFIG_CONTENT") == "") {
-		env = append(driver.Without(env, "OPENCODE_CONFIG_CONTENT"), "OPENCODE_CONFIG_CONTENT="+config)
+		env = driver.Set(env, "OPENCODE_CONFIG_CONTENT", config)
 	}
 	return env
 }

@@ -24,9 +24,6 @@ func (Driver) Argv(o driver.Options, _ ralph.Prompt) []string {
 	return append(driver.Command(o, ""), o.Args...)
 }
 
-// Environ is the child's environment with what the CLI needs.
-func (Driver) Environ(o driver.Options) []string { return driver.Without(o.Env, "CLAUDECODE") }
-
 // Extras are the files the CLI gets for a turn.
 func (Driver) Extras(o driver.Options) ([]driver.Extra, error) {
 	if len(o.Command) == 0 {
