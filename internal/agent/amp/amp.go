@@ -138,9 +138,8 @@ func allSettings(o driver.Options) (string, error) {
 			if err != nil {
 				return "", fmt.Errorf("agent-settings: amp's own settings %q are no plain JSON object, so nothing can be added to them; take out the comments", driver.Clip(path, driver.MaxName))
 			}
-			if settings, err = driver.Merge(own, settings); err != nil {
-				return "", fmt.Errorf("agent-settings: %w", err)
-			}
+			driver.Join(own, settings)
+			settings = own
 		}
 	}
 	text, err := driver.EncodeJSON(settings)

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -72,14 +71,11 @@ func allSettings(o driver.Options) (string, error) {
 		if err := hooksOn(o, "agent-settings", below); err != nil {
 			return "", err
 		}
-		if settings, err = driver.Merge(below, settings); err != nil {
-			return "", fmt.Errorf("agent-settings: %w", err)
-		}
+		driver.Join(below, settings)
+		settings = below
 	}
-	if len(o.Hooks) > 0 {
-		if settings["hooks"], err = addHooks(settings["hooks"], o.Hooks); err != nil {
-			return "", err
-		}
+	if err := addHooks(settings, o.Hooks); err != nil {
+		return "", err
 	}
 	all, err := driver.EncodeJSON(settings)
 	return string(all), err
@@ -87,48 +83,50 @@ func allSettings(o driver.Options) (string, error) {
 
 // hooksOn refuses settings that turn off the hooks of this run, or whose own are
 // in a form ours cannot be added to.
-func hooksOn(o driver.Options, from string, settings map[string]json.RawMessage) error {
+func hooksOn(o driver.Options, from string, settings map[string]any) error {
 	if len(o.Hooks) == 0 {
 		return nil
 	}
-	var off bool
-	if raw := settings["disableAllHooks"]; raw != nil && json.Unmarshal(raw, &off) == nil && off {
+	if settings["disableAllHooks"] == true {
 		return fmt.Errorf("%s: disableAllHooks turns off the hooks this run needs; leave it out", from)
 	}
-	var hooks map[string][]json.RawMessage
-	if raw := settings["hooks"]; raw != nil && (json.Unmarshal(raw, &hooks) != nil || hooks == nil) {
+	own, there := settings["hooks"]
+	hooks, ok := own.(map[string]any)
+	for _, list := range hooks {
+		_, isList := list.([]any)
+		ok = ok && (isList || list == nil)
+	}
+	if there && !ok {
 		return fmt.Errorf(`%s: "hooks" must be an object with a list for each event`, from)
 	}
 	return nil
 }
 
 // addHooks puts our hooks behind the user's own, which [hooksOn] has looked at.
-func addHooks(own json.RawMessage, ours map[string]string) (json.RawMessage, error) {
-	hooks := map[string][]json.RawMessage{}
-	if own != nil {
-		if err := json.Unmarshal(own, &hooks); err != nil {
-			return nil, err
-		}
+func addHooks(settings map[string]any, ours map[string]string) error {
+	if len(ours) == 0 {
+		return nil
+	}
+	hooks, _ := settings["hooks"].(map[string]any)
+	if hooks == nil {
+		hooks = map[string]any{}
+		settings["hooks"] = hooks
 	}
 	for event, command := range ours {
 		matcher, ok := hookMatcher(event)
 		if !ok || command == "" {
-			return nil, fmt.Errorf("agent: no hook %q with the command %q", event, command)
+			return fmt.Errorf("agent: no hook %q with the command %q", event, command)
 		}
-		group, err := driver.EncodeJSON(hookGroup{matcher, []hookCommand{{"command", command}}})
-		if err != nil {
-			return nil, err
-		}
-		hooks[event] = append(hooks[event], group)
+		own, _ := hooks[event].([]any)
+		hooks[event] = append(own, hookGroup{matcher, []hookCommand{{"command", command}}})
 	}
-	return driver.EncodeJSON(hooks)
+	return nil
 }
 
 // ownSettings are the user's: JSON, or a file that holds it, relative to dir.
-func ownSettings(dir string, args []string) (map[string]json.RawMessage, error) {
-	settings := map[string]json.RawMessage{}
+func ownSettings(dir string, args []string) (map[string]any, error) {
 	if !driver.Has(args, "--settings") {
-		return settings, nil
+		return map[string]any{}, nil
 	}
 	const want = "must be a JSON object or a file that holds one"
 	text := strings.TrimSpace(driver.Value(args, "--settings"))
@@ -143,7 +141,8 @@ func ownSettings(dir string, args []string) (map[string]json.RawMessage, error) 
 		}
 		from = fmt.Sprintf(" %q", driver.Clip(text, driver.MaxName))
 	}
-	if err := json.Unmarshal(b, &settings); err != nil || settings == nil {
+	settings, err := driver.DecodeJSON(string(b))
+	if err != nil {
 		return nil, fmt.Errorf("agent-args: --settings%s: is no JSON object; it %s", from, want)
 	}
 	return settings, nil

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"cmp"
-	"encoding/json"
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent/catalog"
@@ -43,14 +42,14 @@ func (Driver) ThroughKeyProxy(o driver.Options) driver.Options {
 	if o.Argument || o.Scratch == "" {
 		return o
 	}
-	settings := map[string]json.RawMessage{}
+	settings := map[string]any{}
 	if o.Settings != "" {
 		var err error
-		if settings, err = driver.JSONObject("agent-settings", o.Settings); err != nil || settings[name] != nil {
+		if settings, err = driver.DecodeJSON(o.Settings); err != nil || settings[name] != nil {
 			return o // New says what is wrong
 		}
 	}
-	settings[name] = json.RawMessage("true")
+	settings[name] = true
 	if text, err := driver.EncodeJSON(settings); err == nil {
 		o.Settings = string(text)
 	}

@@ -1,8 +1,6 @@
 package codex
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -69,15 +67,14 @@ func bareKey(key string) bool {
 // tomlPaths are the values of a JSON object as KEY=VALUE for codex's -c, sorted:
 // a path leads to each value, so that what the user's own configuration says
 // besides stays. An object with a member that fits in no path is one value.
-func tomlPaths(prefix string, object map[string]json.RawMessage) ([]string, error) {
+func tomlPaths(prefix string, object map[string]any) ([]string, error) {
 	var paths []string
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if !bareKey(key) {
 			return nil, fmt.Errorf("%s: letters, digits, - and _ only", driver.Clip(prefix+key, driver.MaxName))
 		}
-		value := bytes.TrimSpace(object[key])
-		var below map[string]json.RawMessage
-		if value[0] == '{' && json.Unmarshal(value, &below) == nil && len(below) > 0 && allBare(below) {
+		odd := func(name string) bool { return !bareKey(name) }
+		if below, ok := object[key].(map[string]any); ok && len(below) > 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(below)), odd) {
 			more, err := tomlPaths(prefix+key+".", below)
 			if err != nil {
 				return nil, err
@@ -85,7 +82,7 @@ func tomlPaths(prefix string, object map[string]json.RawMessage) ([]string, erro
 			paths = append(paths, more...)
 			continue
 		}
-		text, err := tomlValue(value)
+		text, err := tomlValue(object[key])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", driver.Clip(prefix+key, driver.MaxName), err)
 		}
@@ -94,50 +91,29 @@ func tomlPaths(prefix string, object map[string]json.RawMessage) ([]string, erro
 	return paths, nil
 }
 
-func allBare(object map[string]json.RawMessage) bool {
-	for key := range object {
-		if !bareKey(key) {
-			return false
-		}
-	}
-	return true
-}
-
 // tomlValue is a JSON value as a TOML value. TOML has no null.
-func tomlValue(value json.RawMessage) (string, error) {
-	switch value = bytes.TrimSpace(value); value[0] {
-	case '"':
-		var s string
-		err := json.Unmarshal(value, &s)
-		return tomlString(s), err
-	case '[':
-		var list []json.RawMessage
-		if err := json.Unmarshal(value, &list); err != nil {
-			return "", err
-		}
-		parts := make([]string, len(list))
-		for i, v := range list {
-			var err error
+func tomlValue(value any) (text string, err error) {
+	switch value := value.(type) {
+	case nil:
+		return "", errors.New("null is no value of codex's configuration; leave it out")
+	case string:
+		return tomlString(value), nil
+	case []any:
+		parts := make([]string, len(value))
+		for i, v := range value {
 			if parts[i], err = tomlValue(v); err != nil {
 				return "", err
 			}
 		}
 		return "[" + strings.Join(parts, ",") + "]", nil
-	case '{':
-		var object map[string]json.RawMessage
-		if err := json.Unmarshal(value, &object); err != nil {
-			return "", err
-		}
-		values := make(map[string]string, len(object))
-		for key, v := range object {
-			var err error
+	case map[string]any:
+		values := make(map[string]string, len(value))
+		for key, v := range value {
 			if values[key], err = tomlValue(v); err != nil {
 				return "", err
 			}
 		}
 		return tomlTable(values), nil
-	case 'n':
-		return "", errors.New("null is no value of codex's configuration; leave it out")
 	}
-	return string(value), nil // true, false and numbers are the same in both
+	return fmt.Sprint(value), nil // true, false and numbers are the same in both
 }

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// maxConfig bounds a CLI's own configuration file, in bytes.
+// maxConfig bounds a file of settings, in bytes.
 const maxConfig = 1 << 20
 
 // ReadConfig reads a file below the child's home, which is a regular one of at
@@ -20,18 +20,50 @@ const maxConfig = 1 << 20
 // where the home is the user's: in one that was made for the run, or of another
 // user, it would give the child what only we can read.
 func ReadConfig(o Options, path string) ([]byte, error) {
-	const flags = os.O_RDONLY | syscall.O_NONBLOCK // a pipe has nobody on its other end
 	home := Lookup(o.Env, "HOME")
-	if !Inside(home, path) {
+	switch {
+	case !Inside(home, path):
 		return nil, fmt.Errorf("%q is not in the home", Clip(path, MaxName))
+	case ownHome(o, home):
+		return read("", path, path)
 	}
-	var f *os.File
-	var err error
-	if ownHome(o, home) {
-		f, err = os.OpenFile(path, flags, 0) // #nosec G304 -- the user's own
-	} else {
-		f, err = openBelow(home, path, flags)
+	return read(home, path, path)
+}
+
+// ReadSettings reads a regular file. A path below dir stays there: dir is the
+// workspace, whose links may lead anywhere.
+func ReadSettings(dir, path string) ([]byte, error) {
+	abs := path
+	if !filepath.IsAbs(path) {
+		abs = filepath.Join(dir, path)
 	}
+	if rel, err := filepath.Rel(dir, abs); err != nil || !filepath.IsLocal(rel) {
+		return read("", abs, path)
+	}
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() { // a pipe in its place would hold us
+		return nil, fmt.Errorf("%q is no folder", Clip(dir, MaxName))
+	}
+	return read(dir, abs, path)
+}
+
+// read reads a regular file of at most maxConfig bytes, without leaving dir where there
+// is one; shown is its name for messages.
+func read(dir, path, shown string) ([]byte, error) {
+	const flags = os.O_RDONLY | syscall.O_NONBLOCK // a pipe has nobody on its other end
+	open := os.OpenFile
+	name := path
+	if dir != "" {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		if name, err = filepath.Rel(dir, path); err != nil {
+			return nil, err
+		}
+		open = root.OpenFile
+	}
+	f, err := open(name, flags, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -40,25 +72,11 @@ func ReadConfig(o Options, path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%q is no regular file", Clip(path, MaxName))
+		return nil, fmt.Errorf("%q is no regular file", Clip(shown, MaxName))
 	case info.Size() > maxConfig:
-		return nil, fmt.Errorf("%q has more than %d bytes", Clip(path, MaxName), maxConfig)
+		return nil, fmt.Errorf("%q has more than %d bytes", Clip(shown, MaxName), maxConfig)
 	}
 	return io.ReadAll(io.LimitReader(f, maxConfig))
-}
-
-// openBelow opens a file without leaving dir.
-func openBelow(dir, path string, flags int) (*os.File, error) {
-	rel, err := filepath.Rel(dir, path)
-	if err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	f, err := root.OpenFile(rel, flags, 0)
-	return f, errors.Join(err, root.Close())
 }
 
 // ownHome says that a home is the user's who we are. Where one was made for the
@@ -108,45 +126,4 @@ func Holds(dir string, files ...string) bool {
 		_, err := os.Stat(filepath.Join(dir, name))
 		return !errors.Is(err, os.ErrNotExist)
 	})
-}
-
-// maxSettings bounds a settings file of the user's, in bytes.
-const maxSettings = 1 << 20
-
-// ReadSettings reads a regular file. A path below dir stays there: dir is the
-// workspace, whose links may lead anywhere.
-func ReadSettings(dir, path string) ([]byte, error) {
-	const flags = os.O_RDONLY | syscall.O_NONBLOCK // a pipe has nobody on its other end
-	abs := path
-	if !filepath.IsAbs(abs) {
-		abs = filepath.Join(dir, path)
-	}
-	var f *os.File
-	rel, err := filepath.Rel(dir, abs)
-	if err == nil && filepath.IsLocal(rel) {
-		var root *os.Root
-		if info, err := os.Lstat(dir); err != nil || !info.IsDir() { // a pipe in its place would hold us
-			return nil, fmt.Errorf("%q is no folder", Clip(dir, MaxName))
-		}
-		if root, err = os.OpenRoot(dir); err != nil {
-			return nil, err
-		}
-		defer root.Close()
-		f, err = root.OpenFile(rel, flags, 0)
-	} else {
-		f, err = os.OpenFile(abs, flags, 0)
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	switch info, err := f.Stat(); {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%q is no regular file", Clip(path, MaxName))
-	case info.Size() > maxSettings:
-		return nil, fmt.Errorf("%q has more than %d bytes", Clip(path, MaxName), maxSettings)
-	}
-	return io.ReadAll(io.LimitReader(f, maxSettings))
 }
