@@ -10,25 +10,11 @@ import (
 	"github.com/org/ralph-action/internal/agent/driver"
 )
 
-// tomlString is a basic string of TOML 1.0: on one line, with escapes.
+// tomlString is a basic string of TOML 1.0: on one line, with the escapes of JSON, and one
+// for the control character that JSON leaves as it is.
 func tomlString(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\u%04X`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
+	quoted, _ := driver.EncodeJSON(s) // a string can always be encoded
+	return strings.ReplaceAll(string(quoted), "\x7f", `\u007F`)
 }
 
 // tomlStrings is a list of strings.

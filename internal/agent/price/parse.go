@@ -247,11 +247,7 @@ func (p *parser) known(where string, fields []member, names ...string) []member 
 	for _, f := range fields {
 		switch {
 		case !slices.Contains(names, f.name):
-			hint := "one of " + strings.Join(names, ", ")
-			if near := nearest(f.name, names); near != "" {
-				hint = fmt.Sprintf("did you mean %q?", near)
-			}
-			p.wrong(where, "unknown key %s (%s)", shown(f.name), hint)
+			p.wrong(where, "unknown key %s (one of %s)", shown(f.name), strings.Join(names, ", "))
 		case seen[f.name]:
 			p.wrong(where, "%s stands there twice", f.name)
 		default:

@@ -4,7 +4,7 @@ import (
 	_ "embed"
 	"maps"
 	"math"
-	"math/bits"
+	"math/big"
 	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -31,6 +31,8 @@ type model struct {
 
 // rates are micro-dollars per million tokens.
 type rates struct{ input, output, cacheRead, cacheWrite int64 }
+
+const million = 1_000_000
 
 // unpriced is a rate that is not known.
 const unpriced = -1
@@ -99,8 +101,8 @@ func (t Table) Cost(name string, tk ralph.Tokens) ralph.Cost {
 	if !ok || tk.Unknown {
 		return ralph.Cost{Unknown: true}
 	}
-	var sum wide
 	cost := ralph.Cost{Estimated: true}
+	sum, read := big.NewInt(million/2), new(big.Int) // half a micro-dollar is rounded up
 	for _, part := range [...]struct{ tokens, rate int64 }{
 		{tk.Input, m.rates.input}, {tk.Output, m.rates.output}, {tk.CacheRead, m.rates.cacheRead}, {tk.CacheWrite, m.rates.cacheWrite},
 	} {
@@ -109,49 +111,18 @@ func (t Table) Cost(name string, tk ralph.Tokens) ralph.Cost {
 		case part.rate == unpriced:
 			cost.Unknown = true
 		default:
-			sum.add(uint64(part.tokens), uint64(part.rate))
+			sum.Add(sum, new(big.Int).Mul(big.NewInt(part.tokens), big.NewInt(part.rate)))
 		}
 	}
-	cost.Amount = ralph.MicroUSD(sum.millionth())
-	if m.above > 0 && read(tk) > uint64(m.above) {
+	cost.Amount = math.MaxInt64
+	if sum.Div(sum, big.NewInt(million)); sum.IsInt64() {
+		cost.Amount = ralph.MicroUSD(sum.Int64())
+	}
+	for _, n := range [...]int64{tk.Input, tk.CacheRead, tk.CacheWrite} {
+		read.Add(read, big.NewInt(max(0, n)))
+	}
+	if m.above > 0 && read.Cmp(big.NewInt(m.above)) > 0 {
 		cost.Unknown = true
 	}
 	return cost
-}
-
-// read is all that was read; three counts below 2^63 are a number below 2^65,
-// which is cut to the largest.
-func read(tk ralph.Tokens) uint64 {
-	var sum uint64
-	for _, n := range [...]int64{tk.Input, tk.CacheRead, tk.CacheWrite} {
-		next, carry := bits.Add64(sum, uint64(max(0, n)), 0)
-		if carry > 0 {
-			return math.MaxUint64
-		}
-		sum = next
-	}
-	return sum
-}
-
-// wide is a sum of products. Four products of a count below 2^63 and a rate of
-// at most maxAmount, which is below 2^40, cannot overflow it.
-type wide struct{ high, low uint64 }
-
-func (w *wide) add(a, b uint64) {
-	high, low := bits.Mul64(a, b)
-	var carry uint64
-	w.low, carry = bits.Add64(w.low, low, 0)
-	w.high, _ = bits.Add64(w.high, high, carry)
-}
-
-// millionth is the millionth part, half a one up, at most the largest int64.
-func (w wide) millionth() int64 {
-	const million = 1_000_000
-	low, carry := bits.Add64(w.low, million/2, 0)
-	high := w.high + carry
-	if high >= million {
-		return math.MaxInt64
-	}
-	part, _ := bits.Div64(high, low, million)
-	return int64(min(part, math.MaxInt64))
 }
