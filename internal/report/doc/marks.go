@@ -29,39 +29,15 @@ const (
 
 // Sign is the mark as an emoji or as text.
 func (o Style) Sign(s Sign) string {
-	emoji, text := "", ""
-	switch s {
-	case Ok:
-		emoji, text = "✅", "[OK]"
-	case Bad:
-		emoji, text = "❌", "[ERR]"
-	case Note:
-		emoji, text = "ℹ️", "[NOTE]"
-	case Warn:
-		emoji, text = "⚠️", "[WARN]"
-	case List:
-		emoji, text = "📋", "[TODO]"
-	case Pending:
-		emoji, text = "⏸️", "[ ]"
-	case Active:
-		emoji, text = "🔄", "[>]"
-	case Finished:
-		emoji, text = "✅", "[x]"
-	case Progress:
-		emoji, text = "📊", "[=]"
-	case Retry:
-		emoji, text = "🔁", "[RETRY]"
-	case Begin:
-		emoji, text = "▶", ">"
-	case End:
-		emoji, text = "■", "="
-	case Saved:
-		emoji, text = "💾", "[GIT]"
-	}
+	mark := [...][2]string{
+		Ok: {"✅", "[OK]"}, Bad: {"❌", "[ERR]"}, Note: {"ℹ️", "[NOTE]"}, Warn: {"⚠️", "[WARN]"}, List: {"📋", "[TODO]"},
+		Pending: {"⏸️", "[ ]"}, Active: {"🔄", "[>]"}, Finished: {"✅", "[x]"}, Progress: {"📊", "[=]"}, Retry: {"🔁", "[RETRY]"},
+		Begin: {"▶", ">"}, End: {"■", "="}, Saved: {"💾", "[GIT]"},
+	}[s]
 	if o.Emoji {
-		return emoji
+		return mark[0]
 	}
-	return text
+	return mark[1]
 }
 
 // Colour is an ANSI rendition; plain adds nothing.
