@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
@@ -224,4 +225,168 @@ func (m record) iterationLines(o doc.Style) doc.Section {
 		s.Blocks = append(s.Blocks, doc.Soft(words.Plural(n, "earlier iteration")+" not shown"))
 	}
 	return s
+}
+
+// charts draws time and cost of the iterations.
+func (m record) charts() doc.Section {
+	t, ok := timeSeries(m.Report, m.points)
+	if !ok {
+		return doc.Section{}
+	}
+	s := doc.Section{Title: doc.Line("Time and cost"), Blocks: []doc.Block{{Kind: doc.ChartBlock, Chart: t}}}
+	if c, ok := costSeries(m.Report, m.points); ok {
+		s.Blocks = append(s.Blocks, doc.Block{Kind: doc.ChartBlock, Chart: c})
+	} else if m.Usage().Cost.Unknown {
+		s.Blocks = append(s.Blocks, doc.Soft("Cost is not drawn: it is not known of every iteration."))
+	}
+	return s
+}
+
+// timeSeries is the time of the newest iterations; ok is false when there is
+// nothing to compare.
+func timeSeries(r ralph.Report, points int) (s doc.Series, ok bool) {
+	its := newest(r.Iterations, points)
+	if len(its) < 2 {
+		return doc.Series{}, false
+	}
+	var longest time.Duration
+	for _, it := range its {
+		longest = max(longest, it.Duration)
+	}
+	s = doc.Series{Title: "Time per iteration", Class: "time", Unit: "seconds", Colour: "#3d7ecf"}
+	unit := time.Second
+	switch {
+	case longest >= 3*time.Hour:
+		s.Unit, unit = "hours", time.Hour
+	case longest >= 3*time.Minute:
+		s.Unit, unit = "minutes", time.Minute
+	}
+	for _, it := range its {
+		s.Add(it.Number, float64(it.Duration)/float64(unit))
+	}
+	return s.Scaled(), true
+}
+
+// costSeries is the cost of the newest iterations; ok is false when there is
+// nothing to compare or when a cost is not known: half a chart would lie.
+func costSeries(r ralph.Report, points int) (s doc.Series, ok bool) {
+	its := newest(r.Iterations, points)
+	if len(its) < 2 {
+		return doc.Series{}, false
+	}
+	var highest ralph.MicroUSD
+	for _, it := range its {
+		c := it.Usage().Cost
+		if c.Unknown {
+			return doc.Series{}, false
+		}
+		highest = max(highest, c.Amount)
+	}
+	if highest == 0 {
+		return doc.Series{}, false
+	}
+	s = doc.Series{Title: "Cost per iteration", Class: "cost", Unit: "US dollars", Colour: "#c7762b"}
+	if r.Usage().Cost.Estimated {
+		s.Title += ", estimated"
+	}
+	unit := ralph.USD
+	if highest < ralph.USD {
+		s.Unit, unit = "US cents", ralph.USD/100
+	}
+	for _, it := range its {
+		s.Add(it.Number, float64(it.Usage().Cost.Amount)/float64(unit))
+	}
+	return s.Scaled(), true
+}
+
+// deliveries are the iterations in which SCM tasks ran or should have.
+func deliveries(r ralph.Report) []ralph.Iteration {
+	var list []ralph.Iteration
+	for _, it := range r.Iterations {
+		if len(it.Delivery.Tasks) > 0 || it.Delivery.Error != "" {
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
+// undone says why a delivery failed when no task of it tells: there was no
+// commit message. Foreign text.
+func undone(d ralph.Delivery) string {
+	if n := len(d.Tasks); n > 0 && d.Tasks[n-1].ExitCode != 0 {
+		return ""
+	}
+	return d.Error
+}
+
+// taskIcon is the sign of an SCM task.
+func taskIcon(t ralph.Task) string {
+	if t.ExitCode == 0 {
+		return "✅"
+	}
+	return "❌"
+}
+
+const taskRows = 20 // of one iteration
+
+// scm tells the SCM tasks by iteration, newest last, and folds what those that
+// failed printed.
+func (m record) scm() doc.Section {
+	all := deliveries(m.Report)
+	if len(all) == 0 {
+		return doc.Section{}
+	}
+	shown := newest(all, m.list)
+	var lines []doc.Text
+	var folded []doc.Block
+	for _, it := range shown {
+		var parts []doc.Text
+		for _, t := range it.Delivery.Tasks[:min(taskRows, len(it.Delivery.Tasks))] {
+			part := doc.Line(doc.Tight(taskIcon(t)+" "), doc.Mono(t.Command, m.command))
+			if t.ExitCode != 0 {
+				part = doc.Line(part, " "+words.Exit(t.ExitCode))
+			}
+			parts = append(parts, part)
+			if output, _ := doc.Tail(t.Output, m.output); t.ExitCode != 0 && strings.TrimSpace(output) != "" && len(folded) < m.failures {
+				folded = append(folded, doc.Fold(doc.Line(fmt.Sprintf("Iteration %d: ", it.Number), doc.Mono(t.Command, m.command), " "+words.Exit(t.ExitCode)), doc.Pre(output)))
+			}
+		}
+		if why := undone(it.Delivery); why != "" {
+			parts = append(parts, doc.Line(doc.Tight("❌ "), doc.Foreign(why, m.line)))
+		}
+		lines = append(lines, doc.Line(fmt.Sprintf("Iteration %d: ", it.Number), doc.Joined(parts, ", ")))
+	}
+	s := listed("SCM tasks", lines)
+	if n := len(all) - len(shown); n > 0 {
+		s.Blocks = append(s.Blocks, doc.Soft("Those of "+words.Plural(n, "iteration")+" before are left out here; report.json has them all."))
+	}
+	s.Blocks = append(s.Blocks, folded...)
+	return s
+}
+
+// taskLines tells the newest SCM tasks on a terminal, one line for each.
+func (m record) taskLines(o doc.Style) doc.Section {
+	var lines []doc.Text
+	add := func(it ralph.Iteration, mark doc.Sign, parts ...any) {
+		lines = append(lines, doc.Line(fmt.Sprintf("%d  %s ", it.Number, o.Sign(mark)), doc.Line(parts...)))
+	}
+	for _, it := range deliveries(m.Report) {
+		for _, t := range it.Delivery.Tasks {
+			mark := doc.Ok
+			if t.ExitCode != 0 {
+				mark = doc.Bad
+			}
+			add(it, mark, doc.Bare(t.Command, m.command), " ("+words.Exit(t.ExitCode)+")")
+		}
+		if why := undone(it.Delivery); why != "" {
+			add(it, doc.Bad, doc.Foreign(why, 300))
+		}
+	}
+	if len(lines) == 0 {
+		return doc.Section{}
+	}
+	if n := len(lines) - m.rows; n > 0 {
+		lines = append([]doc.Text{doc.Line(words.Plural(n, "earlier task") + " not shown")}, lines[n:]...)
+	}
+	return doc.Section{Title: doc.Line("SCM tasks"), Blocks: []doc.Block{{Kind: doc.LinesBlock, Lines: lines}}}
 }
