@@ -103,7 +103,7 @@ func (c *CLI) Version() string { return c.version }
 type Options = driver.Options
 
 // Infer names the agent behind a command by its program: one of [Known]
-// with or without a folder, or "text" for anything else.
+// with or without a directory, or "text" for anything else.
 func Infer(command []string) string {
 	if len(command) == 0 {
 		return "text"

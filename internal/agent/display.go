@@ -296,7 +296,7 @@ func (q *lineQueue) Read(p []byte) (int, error) {
 	}
 }
 
-// close says that nothing more is written.
+// close ends the writing.
 func (q *lineQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -304,7 +304,7 @@ func (q *lineQueue) close() {
 	q.changed.Broadcast()
 }
 
-// leave says that nobody reads any more. It returns how many bytes nobody has
+// leave ends the reading. It returns how many bytes nobody has
 // read, and whether the writing was over.
 func (q *lineQueue) leave() (unread int64, closed bool) {
 	q.mu.Lock()

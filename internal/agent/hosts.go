@@ -64,7 +64,7 @@ func hostsIn(text string, env []string) []string {
 	return all
 }
 
-// Denied says of a failed turn that the network walls are to blame for it:
+// Denied says of a failed turn that the sandbox is to blame for it:
 // refused are the addresses (host:port) they refused during the turn. It is f
 // itself where none of them is one the agent needs, or where the failure is none
 // that a refused connection can cause. The new failure ends the run: the next
@@ -99,7 +99,7 @@ func deniedHost(refused []string, o Options) string {
 	return driver.Clip(driver.OneLine(refused[i]), driver.MaxName)
 }
 
-// matches says that an address (host:port) is one of a pattern of [Hosts].
+// matches reports whether an address (host:port) is one of a pattern of [Hosts].
 func matches(pattern, address string) bool {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -154,7 +154,7 @@ func ThroughDoor(o Options, address, placeholder string) Options {
 	return drivers()[o.Name].ThroughKeyProxy(o)
 }
 
-// leadsElsewhere says that the user's own arguments or settings hold one of the words
+// leadsElsewhere reports whether the user's own arguments or settings hold one of the words
 // by which they may name another address, key or provider than the options do,
 // which the CLI would prefer.
 func leadsElsewhere(o Options, words []string) bool {

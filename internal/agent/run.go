@@ -270,7 +270,7 @@ func (c *CLI) Argv(p ralph.Prompt) []string {
 	return driver.CommandLine(c.driver, o, p)
 }
 
-// CanResume says that the agent's CLI can go on in an earlier session, with
+// CanResume reports whether the agent's CLI can go on in an earlier session, with
 // ralph.Prompt.Resume. cline has an option for it, which 3.0 refuses together
 // with --json, and its stream does not tell the session's id.
 func CanResume(name string) bool { return catalog.Of(name).Sessions }

@@ -59,7 +59,7 @@ func filled(text string, r ralph.Report) string {
 // attempts.
 const modeSupervise = "supervise"
 
-// undelivered says that the last iteration's work is not committed.
+// undelivered reports whether the last iteration's work is not committed.
 func undelivered(r ralph.Report) bool {
 	n := len(r.Iterations)
 	return n > 0 && r.Iterations[n-1].Rejection == ralph.RejectedSCM

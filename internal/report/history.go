@@ -102,7 +102,7 @@ func branchCostWords(r ralph.Report) string {
 	return text
 }
 
-// continued says that earlier runs worked on the branch.
+// continued reports whether earlier runs worked on the branch.
 func continued(r ralph.Report) bool { return len(r.History.Runs) > 0 || r.History.Cut }
 
 // countsOn says which iterations of the branch those of this run are, as its

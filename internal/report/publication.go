@@ -52,7 +52,7 @@ func issueURL(r ralph.Report) string {
 	return fmt.Sprintf("%s/issues/%d", web(r), r.Publication.Issue)
 }
 
-// unpublished says that a step of publishing could not be done.
+// unpublished reports whether a step of publishing could not be done.
 func unpublished(p ralph.Publication) bool {
 	for _, s := range p.Steps {
 		if !s.Done {

@@ -224,7 +224,7 @@ func (m record) lines(texts []string) []doc.Text {
 	return lines
 }
 
-// more says that others are left out.
+// more reports whether others are left out.
 func more(n int) doc.Text {
 	return doc.Line(fmt.Sprintf("…and %d more; report.json has them all.", n))
 }

@@ -145,7 +145,7 @@ func All() []Agent {
 			Bypass:    []string{"--auto"},
 			Doc: Doc{
 				Key: "that of the provider", Cost: "reported, else estimated",
-				Container: "a run at a desk, installed from npm", Alone: "yes, by chat completions", NotSeen: "its providers' services, subagents' usage",
+				Container: "a local run, installed from npm", Alone: "yes, by chat completions", NotSeen: "its providers' services, subagents' usage",
 				Login: "`~/.local/share/opencode/auth.json`, or a configuration in `~/.config/opencode`",
 				Hosts: []Hosts{{"", "that of the provider, and `models.opencode.ai`, without which it knows the models of its own day only"}},
 				Reads: Reads{

@@ -71,7 +71,7 @@ func (Driver) Resume(argv []string, n int, session string) []string {
 // is no number is eight.) Our hook has a bound of its own.
 const stopCap = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 
-// proseVariable makes claude read CLAUDE.md in the folders of --add-dir.
+// proseVariable makes claude read CLAUDE.md in the directories of --add-dir.
 const proseVariable = "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD"
 
 // Environ turns off what phones home and updates itself, unless the user

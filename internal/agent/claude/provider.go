@@ -75,7 +75,7 @@ func keyVariable(o driver.Options) string {
 }
 
 // Ready wants a key, the identity of a workload, a cloud provider switched on, or
-// a login that claude itself left in its configuration folder.
+// a login that claude itself left in its configuration directory.
 func (Driver) Ready(o driver.Options) error {
 	if driver.HasKey(o, "claude") && o.Provider == "" {
 		return nil
@@ -130,7 +130,7 @@ func (Driver) KeyProxy(o driver.Options) (driver.KeyProxy, bool) {
 
 // ThroughKeyProxy turns off that WebFetch asks api.anthropic.com about each host first
 // (2.1.329): it does so at that very address, which is none of [Hosts] then, and
-// fails without an answer. Which hosts may be asked is for our walls to say.
+// fails without an answer. Which hosts may be asked is for the sandbox to say.
 func (Driver) ThroughKeyProxy(o driver.Options) driver.Options {
 	const name = "skipWebFetchPreflight"
 	if o.Argument || o.Scratch == "" {

@@ -168,7 +168,7 @@ func (d *decoder) say(v map[string][]byte, partial bool) {
 	}
 }
 
-// Done says that the run's result is there.
+// Done reports whether the run's result is there.
 func (d *decoder) Done() bool { return d.result != nil }
 
 // LastWords is the last line on stderr, which in JSON mode may be JSON.

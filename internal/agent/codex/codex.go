@@ -14,7 +14,7 @@ type Driver struct{ driver.Base }
 
 // Argv asks for one unattended turn with a JSON stream. One switch turns off
 // approvals and codex's own sandbox, whatever its configuration says: what the
-// agent may touch is decided by our walls. It gives way to a sandbox the user
+// agent may touch is decided by the sandbox. It gives way to a sandbox the user
 // asked for. Analytics delay the exit by five seconds where there is no network.
 // The prompt is text on stdin: the name of a file as argument would be the
 // prompt itself.
@@ -82,7 +82,7 @@ func (Driver) Environ(o driver.Options) []string {
 	return env
 }
 
-// homeOf is the folder codex keeps its configuration and its login in.
+// homeOf is the directory codex keeps its configuration and its login in.
 func homeOf(o driver.Options) string { return driver.ConfigDir(o, "CODEX_HOME", ".codex") }
 
 // Ways are how the prompt reaches the CLI.

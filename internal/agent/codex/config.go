@@ -234,7 +234,7 @@ func tomlKey(key string) string {
 	return tomlString(key)
 }
 
-// bareKey says that a key needs no quotes, so that it may be a part of the
+// bareKey reports whether a key needs no quotes, so that it may be a part of the
 // dotted path codex takes in -c.
 func bareKey(key string) bool {
 	return key != "" && strings.IndexFunc(key, func(r rune) bool {

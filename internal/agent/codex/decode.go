@@ -172,7 +172,7 @@ func (d *decoder) todos(items []byte) {
 	d.Emit(ralph.Event{Kind: ralph.EventTodo, At: time.Now(), Todos: todos})
 }
 
-// Done says that the turn was completed or has failed.
+// Done reports whether the turn was completed or has failed.
 func (d *decoder) Done() bool { return d.done }
 
 // LastWords are those on stderr or, of a codex that was ended, its last error.

@@ -113,7 +113,7 @@ func (c Driver) Ready(o driver.Options) error {
 
 // Extras are the MCP servers, which copilot takes in claude's form, and an empty
 // file it writes what it used into. System is none of them: copilot reads
-// *.instructions.md from folders in COPILOT_CUSTOM_INSTRUCTIONS_DIRS and below,
+// *.instructions.md from directories in COPILOT_CUSTOM_INSTRUCTIONS_DIRS and below,
 // where an agent's own files are also, so it stands before the prompt.
 func (Driver) Extras(o driver.Options) ([]driver.Extra, error) {
 	switch {
@@ -143,7 +143,7 @@ func (Driver) Extras(o driver.Options) ([]driver.Extra, error) {
 	return all, nil
 }
 
-// leavesUsage says that the CLI is told to leave what it used in our file.
+// leavesUsage reports whether the CLI is told to leave what it used in our file.
 func leavesUsage(o driver.Options) bool {
 	return !o.Plain && !o.Exact && o.Scratch != "" && !driver.Has(driver.Given(o, "copilot"), "--usage-output-file")
 }

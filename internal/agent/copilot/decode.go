@@ -115,7 +115,7 @@ func (d *decoder) other(kind string, data []byte, sub bool) {
 	}
 }
 
-// isKnown says that lines of this kind are known to tell nothing that is
+// isKnown reports whether lines of this kind are known to tell nothing that is
 // needed. Of assistant, tool and user new ones could be words.
 func isKnown(kind string) bool {
 	family, rest, _ := strings.Cut(kind, ".")
@@ -272,7 +272,7 @@ func (d *decoder) metrics(b []byte) {
 // nanoCreditsPerUSD is 1e9 for an AI credit, of which a dollar buys a hundred.
 const nanoCreditsPerUSD = 1e11
 
-// Done says that the result is there.
+// Done reports whether the result is there.
 func (d *decoder) Done() bool { return d.done }
 
 // Failure is what went wrong by copilot's own word; nil when the turn went

@@ -181,14 +181,14 @@ func (t *decoder) Turn() ralph.Turn {
 	return turn
 }
 
-// counts says that both kinds of tokens were told.
+// counts reports whether both kinds of tokens were told.
 func (t *decoder) counts() bool {
 	_, in := t.amounts["input-tokens"]
 	_, out := t.amounts["output-tokens"]
 	return in && out
 }
 
-// Done says that there was the end the filter done finds, or an error.
+// Done reports whether there was the end the filter done finds, or an error.
 func (t *decoder) Done() bool { return t.done || t.fault.set }
 
 // LastWords is what the CLI printed last for people.

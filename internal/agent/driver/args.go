@@ -59,7 +59,7 @@ func FindOption(arg string, options []Option) (o Option, joined, found bool) {
 	return Option{}, false, false
 }
 
-// Has says that one of the names is among the arguments, with or without "=".
+// Has reports whether one of the names is among the arguments, with or without "=".
 func Has(args []string, names ...string) bool {
 	for _, arg := range args {
 		if arg == "--" {
@@ -159,7 +159,7 @@ func Unanswered(name, mode, instead string) string {
 	return fmt.Sprintf("%s: %s holds, so what it does not allow is refused: nobody is there to be asked. %s", name, mode, instead)
 }
 
-// ProgramName is the name of a program with or without a folder.
+// ProgramName is the name of a program with or without a directory.
 func ProgramName(program string) string {
 	name := path.Base(strings.ReplaceAll(program, `\`, "/"))
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".cmd")
@@ -190,7 +190,7 @@ func CommandLine(d Driver, o Options, p ralph.Prompt) []string {
 	return argv
 }
 
-// resumable says that a session's id, which is foreign text, may stand in a
+// resumable reports whether a session's id, which is foreign text, may stand in a
 // command line. Those of today's CLIs are UUIDs, amp's with a "T-" in front.
 func resumable(id string) bool {
 	if id == "" || len(id) > MaxName || id[0] == '-' {

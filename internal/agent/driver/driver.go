@@ -106,7 +106,7 @@ func (Base) Overrides() []string { return nil }
 // ThroughKeyProxy leaves the options as they are.
 func (Base) ThroughKeyProxy(o Options) Options { return o }
 
-// Extra is a file a CLI gets in its scratch folder for a turn, readable by its
+// Extra is a file a CLI gets in its scratch directory for a turn, readable by its
 // user only.
 type Extra struct {
 	Name string // such as "mcp.json": letters, digits, dashes and dots
@@ -127,7 +127,7 @@ type Decoder interface {
 	Close()
 	// Turn is what the output told: usage, session, tools, text.
 	Turn() ralph.Turn
-	// Done says that the CLI said its final result.
+	// Done reports whether the CLI said its final result.
 	Done() bool
 	// Failure judges the output and the exit code as a shell counts it: 128 and
 	// the number for a signal.
@@ -205,7 +205,7 @@ type Options struct {
 	Limits proc.Limits
 	// Flags is set where inputs are flags of a command, for what errors advise.
 	Flags bool
-	// Root says that the child will run as uid 0.
+	// Root reports whether the child will run as uid 0.
 	Root bool
 
 	Process Process
@@ -225,7 +225,7 @@ type Options struct {
 	// Merge makes stderr part of the answer in text mode, unless the CLI leaves
 	// the answer in a file. The text agent's is in any case.
 	Merge bool
-	// Scratch is a folder the child can read and write: for a prompt that is
+	// Scratch is a directory the child can read and write: for a prompt that is
 	// too long for an argument, and for an answer the CLI leaves in a file.
 	// Nothing of ours stays in it. Empty: none; long prompts then fail where
 	// the CLI takes no other.
@@ -235,7 +235,7 @@ type Options struct {
 	// none.
 	PromptLog func(name, text string)
 	// Refused is called when a turn begins. What it returns gives the addresses
-	// (host:port) that the network walls have refused since; that is called when the
+	// (host:port) that the sandbox has refused since; that is called when the
 	// turn failed, and while the CLI says that it tries again. A turn that needs one of
 	// them is given up. nil: the network is not restricted.
 	Refused func() func() []string
@@ -269,7 +269,7 @@ type Turn struct {
 	Files  map[string]string // paths of the extras by their names, and the texts of inline ones
 	Answer File              // what the CLI leaves its answer in, in text mode
 	GiveUp func()            // ends the CLI, see [Decoder]; nil: nobody to tell
-	Denied func() bool       // the walls refused what the turn needs; nil: no walls
+	Denied func() bool       // the sandbox refused what the turn needs; nil: no sandbox
 }
 
 // Process starts a child and waits until its whole tree is gone. The output is

@@ -51,7 +51,7 @@ func IsSet(o Options, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return Lookup(o.Env, name) != "" })
 }
 
-// IsOn says that a switch of claude's is on.
+// IsOn reports whether a switch of claude's is on.
 func IsOn(value string) bool {
 	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(value))
 }
@@ -64,13 +64,13 @@ func FirstSet(o Options, names []string) string {
 	return names[0]
 }
 
-// Federated says that a workload's identity is to be exchanged for a key, by
+// Federated reports whether a workload's identity is to be exchanged for a key, by
 // the variables that the CLIs of Anthropic and of OpenAI read.
 func Federated(o Options, vendor string) bool {
 	return IsSet(o, vendor+"_FEDERATION_RULE_ID") && IsSet(o, vendor+"_IDENTITY_TOKEN", vendor+"_IDENTITY_TOKEN_FILE")
 }
 
-// HasKey says that one of the agent's keys is set.
+// HasKey reports whether one of the agent's keys is set.
 func HasKey(o Options, name string) bool { return IsSet(o, catalog.Of(name).Keys()...) }
 
 // VertexHosts are those of Google's models in a region, and of the identity of a

@@ -17,8 +17,8 @@ func RefuseExtras(o Options, instead string) error {
 	return errors.Join(Refuse("mcp-config", o.MCP, instead), Refuse("agent-settings", o.Settings, instead))
 }
 
-// Refuse says that an option has no effect, and what is used instead; nil when
-// it is not given.
+// Refuse is the error for an option that has no effect; instead is what is used for it.
+// Returns nil if the option is not given.
 func Refuse(name, value, instead string) error {
 	if value == "" {
 		return nil
@@ -26,7 +26,7 @@ func Refuse(name, value, instead string) error {
 	return fmt.Errorf("%s has no effect: %s", name, instead)
 }
 
-// OneOf says that a value is none of those a CLI knows; empty is fine.
+// OneOf returns an error if a value is none of those a CLI knows. An empty value is fine.
 func OneOf(name, value string, known ...string) error {
 	if value == "" || slices.Contains(known, value) {
 		return nil

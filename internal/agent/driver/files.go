@@ -15,7 +15,7 @@ import (
 	"github.com/org/ralph-action/internal/agent/jsonscan"
 )
 
-// ReadLeft is what the CLI left in one of our files in the scratch folder; see
+// ReadLeft is what the CLI left in one of our files in the scratch directory; see
 // [File.Read].
 func ReadLeft(scratch, path string) string {
 	if scratch == "" || path == "" {
@@ -37,9 +37,9 @@ const (
 	maxAnswer = 1 << 20
 )
 
-// File is one in the scratch folder. The folder is held open, so that a child
+// File is one in the scratch directory. The directory is held open, so that a child
 // cannot put another one in its place; the name is random, and nothing there is
-// followed out of the folder.
+// followed out of the directory.
 type File struct {
 	root *os.Root // nil: no file
 	name string
@@ -49,13 +49,13 @@ type File struct {
 // IsZero reports whether there is no file.
 func (f File) IsZero() bool { return f.root == nil }
 
-// NewFile names a file in the scratch folder; kind ends its name.
+// NewFile names a file in the scratch directory; kind ends its name.
 func NewFile(root *os.Root, dir, kind string) File {
 	name := "ralph-" + rand.Text() + "-" + kind
 	return File{root: root, name: name, Path: filepath.Join(dir, name)}
 }
 
-// Write makes the file, readable by nobody but us and the folder's owner.
+// Write makes the file, readable by nobody but us and the directory's owner.
 func (f File) Write(text string) error {
 	w, err := f.root.OpenFile(f.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -93,7 +93,7 @@ func (f File) Read() string {
 	return jsonscan.Valid(b)
 }
 
-// giveTo makes the folder's owner the file's, who is whom the child runs as.
+// giveTo makes the directory's owner the file's, who is whom the child runs as.
 // Where that is not allowed we are not root, and the child runs as ourselves.
 func giveTo(f *os.File, dir fs.FileInfo) {
 	if s, ok := dir.Sys().(*syscall.Stat_t); ok {
@@ -176,8 +176,8 @@ func read(dir, path, shown string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxConfig))
 }
 
-// ownHome says that a home is the user's who we are. Where one was made for the
-// child, so was its folder for temporary files, in which ours lie, too.
+// ownHome reports whether a home is the user's who we are. Where one was made for the
+// child, so was its directory for temporary files, in which ours lie, too.
 func ownHome(o Options, home string) bool {
 	if o.Scratch != "" && filepath.Clean(Lookup(o.Env, "TMPDIR")) == filepath.Clean(o.Scratch) {
 		return false
@@ -190,7 +190,7 @@ func ownHome(o Options, home string) bool {
 	return ok && int(s.Uid) == os.Geteuid()
 }
 
-// Inside says that an absolute path lies below dir, by its name.
+// Inside reports whether an absolute path lies below dir, by its name.
 func Inside(dir, path string) bool {
 	if dir == "" || !filepath.IsAbs(path) {
 		return false
@@ -208,12 +208,12 @@ func InHome(o Options, path ...string) string {
 	return filepath.Join(append([]string{home}, path...)...)
 }
 
-// ConfigDir is the folder that a variable names, else one below the child's home.
+// ConfigDir is the directory that a variable names, else one below the child's home.
 func ConfigDir(o Options, variable string, path ...string) string {
 	return cmp.Or(Lookup(o.Env, variable), InHome(o, path...))
 }
 
-// Holds says that one of the files is in the folder, or that nobody but the CLI
+// Holds reports whether one of the files is in the directory, or nobody but the CLI
 // can tell.
 func Holds(dir string, files ...string) bool {
 	if dir == "" {

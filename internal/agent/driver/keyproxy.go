@@ -17,7 +17,7 @@ type KeyProxy struct {
 	Endpoints []string
 	// KeyVariable holds the key in [Options.Env].
 	KeyVariable string
-	// WebSocket says that the CLI tries one first, with the key in the headers of its
+	// WebSocket reports whether the CLI tries one first, with the key in the headers of its
 	// handshake. One that is answered with 426 makes it go on without at once (seen:
 	// codex 0.169.0); any other refusal takes it seven seconds.
 	WebSocket bool

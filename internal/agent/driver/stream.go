@@ -300,7 +300,7 @@ func (d *Stream) Lose(f *ralph.Failure) {
 	}
 }
 
-// Refused gives the turn up where the network walls refused what it needs; what
+// Refused gives the turn up where the sandbox refused what it needs; what
 // is what the CLI said about it.
 func (d *Stream) Refused(what string) {
 	if d.denied != nil && d.denied() {
@@ -331,7 +331,7 @@ func (d *Stream) NewFailure(kind ralph.FailureKind, what, words string) *ralph.F
 	return &ralph.Failure{Kind: kind, Message: Clip(WithWords(d.Name+" "+what, words), MaxMessage)}
 }
 
-// NoSuchModel says that a message is OpenAI's whole sentence about a model it
+// NoSuchModel reports whether a message is OpenAI's whole sentence about a model it
 // does not have, which it sends without a code of its own in some places.
 func NoSuchModel(message string) bool {
 	return strings.HasPrefix(message, "The model `") && strings.HasSuffix(message, "` does not exist or you do not have access to it.")

@@ -25,7 +25,7 @@ const (
 )
 
 var (
-	// ErrTime says that an expression ran too long.
+	// ErrTime is returned if an expression ran too long.
 	ErrTime          = errors.New("it did not come to an end")
 	errFilterMemory  = errors.New("it needs too much memory")
 	errFilterOutputs = errors.New("too many outputs")

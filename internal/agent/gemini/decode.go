@@ -135,7 +135,7 @@ func (d *decoder) models(b []byte) {
 	}
 }
 
-// Done says that the run's result is there.
+// Done reports whether the run's result is there.
 func (d *decoder) Done() bool { return d.result != nil }
 
 // Stderr keeps what the CLI says for people, and reads its reports.

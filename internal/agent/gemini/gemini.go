@@ -17,16 +17,16 @@ import (
 // Driver is the Gemini CLI, @google/gemini-cli 0.61.
 type Driver struct{ driver.Base }
 
-// settingsFile is the file of our settings, and homeFolder the folder below
+// settingsFile is the file of our settings, and homeFolder the directory below
 // Scratch that becomes the CLI's home when there is one.
 const (
 	settingsFile = "settings.json"
 	homeFolder   = "gemini-home"
 )
 
-// trustVariable says that the folder may be trusted. It is not set, and the switch
+// trustVariable is the variable by which a user trusts the directory. It is not set, and the switch
 // --skip-trust is used instead: 0.61 reads it when the repository's settings have
-// been judged. So .gemini/settings.json of a folder nobody trusted is left out, with
+// been judged. So .gemini/settings.json of a directory nobody trusted is left out, with
 // its MCP servers, hooks and commands, while --yolo works.
 const trustVariable = "GEMINI_CLI_TRUST_WORKSPACE"
 
@@ -46,7 +46,7 @@ func pinned() []string {
 
 // startScript makes a home for the CLI and starts it. $1 is the home, $2 our
 // settings; the rest is the command. The CLI reads settings from the home alone:
-// those of the system count only in folders of root's, and those of the
+// those of the system count only in directories of root's, and those of the
 // workspace are the repository's. Everything else the user has in ~/.gemini (a
 // login, sessions) is linked into it, so nothing of the user's is changed and
 // sessions outlive the turn. The home is made anew for each turn.
@@ -59,7 +59,7 @@ done
 cp "$s" "$d/settings.json" && exec "$@"`
 
 // Argv asks for one unattended turn with a JSON stream; the prompt comes on
-// stdin. Without --skip-trust the CLI refuses a folder it does not know (exit
+// stdin. Without --skip-trust the CLI refuses a directory it does not know (exit
 // 55), and with --yolo and --approval-mode together any (exit 1).
 func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 	ours := []driver.Option{
@@ -116,7 +116,7 @@ func (Driver) Environ(o driver.Options) []string {
 	if o.Turn.Files[settingsFile] != "" && !o.Exact {
 		env = driver.Set(env, "GEMINI_CLI_HOME", filepath.Join(o.Scratch, homeFolder))
 	}
-	if o.Exact || driver.Lookup(env, trustVariable) == "true" { // the user trusts the folder
+	if o.Exact || driver.Lookup(env, trustVariable) == "true" { // the user trusts the directory
 		return env
 	}
 	for _, name := range pinned() {

@@ -23,7 +23,7 @@ const (
 	binFolder  = "bin"
 )
 
-// stamp is written last, by us: a folder without it is not whole.
+// stamp is written last, by us: a directory without it is not whole.
 type stamp struct {
 	Package   string    `json:"package"`
 	Version   string    `json:"version"`
@@ -66,7 +66,7 @@ func Find(root string, p Package) (Installed, bool, error) {
 	return best, best.Dir != "", nil
 }
 
-// Of is the folder of the installation that a file lies in, links resolved: the
+// Of is the directory of the installation that a file lies in, links resolved: the
 // program needs all of it, because what it depends on lies beside its package. ok
 // is false for what was installed otherwise.
 func Of(program string) (dir string, ok bool) {
@@ -85,13 +85,13 @@ func Of(program string) (dir string, ok bool) {
 	return "", false
 }
 
-// folder is the name of the folder of a version. A plus stands for the slash of
+// directory is the name of the directory of a version. A plus stands for the slash of
 // a scope: no name has one.
 func (p Package) folder(version string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(p.Name, "@"), "/", "+") + "@" + version
 }
 
-// whole says whether the folder of an exact version holds all that its stamp
+// whole says whether the directory of an exact version holds all that its stamp
 // speaks of.
 func whole(root string, p Package) (Installed, bool) {
 	dir := filepath.Join(root, p.folder(p.Version))
@@ -211,7 +211,7 @@ const maxPackages = 2000
 // packageName is a name that npm accepts. No other leads out of a node_modules.
 var packageName = lazyregexp.New(`^(@[\w~-][\w.~-]*/)?[\w~-][\w.~-]*$`)
 
-// Needs are the folders of the packages that the npm package in the folder dir loads and
+// Needs are the directories of the packages that the npm package in the directory dir loads and
 // that do not lie in it, links resolved: npm puts what is for one platform only, and
 // what several packages depend on, beside it. They are found as Node finds them: in the
 // nearest node_modules at or above a package. What is not there is left out.
@@ -254,7 +254,7 @@ func dependencies(dir string) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return !packageName.MatchString(name) })
 }
 
-// nearest is the folder of the package that a file in dir gets by a name. A link that
+// nearest is the directory of the package that a file in dir gets by a name. A link that
 // leads to anything but a package opens nothing.
 func nearest(dir, name string) (found string, ok bool) {
 	for ; ; dir = filepath.Dir(dir) {
@@ -271,7 +271,7 @@ func nearest(dir, name string) (found string, ok bool) {
 	}
 }
 
-// isPackage reports whether a folder is one of a node_modules.
+// isPackage reports whether a directory is one of a node_modules.
 func isPackage(dir string) bool {
 	parent := filepath.Dir(dir)
 	if strings.HasPrefix(filepath.Base(parent), "@") {
@@ -282,8 +282,8 @@ func isPackage(dir string) bool {
 
 const linkLimit = 40 // as the kernel's
 
-// PathOutside is a PATH without what the agent can write: folders of the
-// workspace, folders that a link in or into it leads to, and those that are not
+// PathOutside is a PATH without what the agent can write: directories of the
+// workspace, directories that a link in or into it leads to, and those that are not
 // absolute, which would be searched for below wherever a child stands.
 func PathOutside(path, workspace string) string {
 	dirs := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool {
@@ -292,9 +292,9 @@ func PathOutside(path, workspace string) string {
 	return strings.Join(dirs, string(filepath.ListSeparator))
 }
 
-// leadsThrough says that an absolute path, or a link on its way, passes through
-// a folder: whoever can write there decides what is at its end. The folder is
-// known by its inode, whatever name it is mounted under. An empty folder is none.
+// leadsThrough reports whether an absolute path, or a link on its way, passes through
+// a directory: whoever can write there decides what is at its end. The directory is
+// known by its inode, whatever name it is mounted under. An empty directory is none.
 func leadsThrough(path, folder string) bool {
 	top, err := os.Stat(folder)
 	if folder == "" || err != nil {

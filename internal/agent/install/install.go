@@ -1,6 +1,6 @@
-// Package install puts an agent's CLI from npm into a folder of its own, as a
-// guest: npm and the package's scripts run where the caller's walls let them
-// write in one folder only, never in the workspace. What they leave is checked,
+// Package install puts an agent's CLI from npm into a directory of its own:
+// npm and the package's scripts run where the caller's sandbox lets them
+// write in one directory only, never in the workspace. What they leave is checked,
 // taken out of the agent's hands, stamped, and moved to its place in one step.
 package install
 
@@ -37,7 +37,7 @@ type Owner struct{ UID, GID int }
 
 // Options is how and where to install.
 type Options struct {
-	// Start makes what runs npm, node and the new program: as Owner, inside walls
+	// Start makes what runs npm, node and the new program: as Owner, in a sandbox
 	// in which nothing but dir can be written. End is called before anything in dir
 	// is trusted, and must leave no process behind.
 	Start func(ctx context.Context, dir string) (p Process, end func() error, err error)
@@ -62,7 +62,7 @@ type Options struct {
 // Installed is a whole installation.
 type Installed struct {
 	Dir       string // of this package in this version alone
-	Bin       string // the folder for PATH; nothing but Program is in it
+	Bin       string // the directory for PATH; nothing but Program is in it
 	Program   string // the path of the program
 	Version   string
 	Integrity string // npm's checksum of the package, sha512-...
@@ -203,7 +203,7 @@ func (s *stage) install(ctx context.Context, meta metadata) (Installed, error) {
 	if err != nil {
 		return Installed{}, err
 	}
-	// From here on nobody but us is in the folder.
+	// From here on nobody but us is in the directory.
 	if err := s.takeOver(); err != nil {
 		return Installed{}, err
 	}

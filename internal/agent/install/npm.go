@@ -36,7 +36,7 @@ type metadata struct {
 	Bin       programs          `json:"bin"`
 }
 
-// prepare looks for npm, starts the guest and asks the registry.
+// prepare looks for npm, starts the sandbox and asks the registry.
 func (s *stage) prepare(ctx context.Context) (metadata, error) {
 	for _, program := range []string{"npm", "node"} {
 		path, err := proc.LookPath(program, s.o.Env)
@@ -80,14 +80,14 @@ func (s *stage) view(ctx context.Context) (m metadata, err error) {
 	return m, nil
 }
 
-// npmInstall fetches the package. Each attempt begins with an empty folder.
+// npmInstall fetches the package. Each attempt begins with an empty directory.
 func (s *stage) npmInstall(ctx context.Context) error {
 	defer s.o.fold("Installing " + s.pkg.String())()
 	return s.retried(ctx, func() error {
 		if err := s.empty(); err != nil {
 			return folderError(s.o.Root, err)
 		}
-		// Whatever a configuration of the machine says: into this folder, with the
+		// Whatever a configuration of the machine says: into this directory, with the
 		// parts for this platform, its programs and a lock file.
 		a, err := s.npm(ctx, s.o.Time, "install", s.pkg.String(), "--prefix", s.tree, "--global=false",
 			"--omit=dev", "--include=optional", "--include=prod", "--package-lock=true", "--ignore-scripts=false", "--bin-links=true",
@@ -111,7 +111,7 @@ type answer struct {
 	heard  *listener
 }
 
-// run starts a command as the guest, in a folder of the stage. The error means
+// run starts a command in the sandbox, in a directory of the stage. The error means
 // that it was not started, or that ctx is over.
 func (s *stage) run(ctx context.Context, dir string, within time.Duration, argv ...string) (answer, error) {
 	a := answer{heard: &listener{}}

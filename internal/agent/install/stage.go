@@ -17,11 +17,11 @@ import (
 
 const stagePrefix = ".stage-"
 
-// stage is a folder below the root in which one installation is made:
+// stage is a directory below the root in which one installation is made:
 //
 //	.stage-XXXX
 //	  lock    held as long as we live
-//	  work    the guest's; the only folder it can write in
+//	  work    npm's; the only directory that it can write in
 //	    tree  what becomes the installation
 type stage struct {
 	o    Options
@@ -55,7 +55,7 @@ func (o Options) openRoot(ctx context.Context) error {
 }
 
 // ownRoot makes sure that the root has no other purpose, that it is ours alone to
-// write when we are root, and that the guest can walk to it.
+// write when we are root, and that npm can reach it.
 func (o Options) ownRoot() error {
 	err := onlyAgents(o.Root)
 	if err == nil && os.Geteuid() == 0 {
@@ -100,7 +100,7 @@ func (o Options) tidy() {
 	}
 }
 
-// reachable says which folder on the way is closed to the guest: npm would only
+// reachable says which directory on the way is closed to the agent's user: npm would only
 // say that it has no access.
 func reachable(root string, who Owner) error {
 	for dir := root; ; dir = filepath.Dir(dir) {
@@ -125,7 +125,7 @@ func reachable(root string, who Owner) error {
 	}
 }
 
-// onlyAgents keeps us from taking a folder that has another purpose.
+// onlyAgents keeps us from taking a directory that has another purpose.
 func onlyAgents(root string) error {
 	entries, err := os.ReadDir(root)
 	for _, e := range entries {
@@ -148,7 +148,7 @@ func (o Options) newStage(ctx context.Context, p Package) (*stage, error) {
 	s.work = filepath.Join(s.dir, "work")
 	s.tree = filepath.Join(s.work, "tree")
 	if err == nil {
-		err = os.Chmod(s.dir, 0o711) // the guest walks through it
+		err = os.Chmod(s.dir, 0o711) // npm walks through it
 	}
 	// work is given away last: until then nobody can exchange what is in it.
 	for _, dir := range []string{s.work, filepath.Join(s.work, "home"), filepath.Join(s.work, "tmp")} {
@@ -171,7 +171,7 @@ func (o Options) newStage(ctx context.Context, p Package) (*stage, error) {
 	return s, nil
 }
 
-// give makes a folder the guest's.
+// give makes a directory the agent user's.
 func (s *stage) give(dir string) error {
 	if s.o.isOther() {
 		return os.Lchown(dir, s.o.Owner.UID, s.o.Owner.GID)
@@ -184,7 +184,7 @@ func (s *stage) start(ctx context.Context) (err error) {
 	return err
 }
 
-// end leaves no process of the guest's.
+// end ends the sandbox with all of its processes.
 func (s *stage) end() error {
 	stop := s.stop
 	s.stop, s.p = nil, nil
@@ -236,7 +236,7 @@ func (s *stage) place(ctx context.Context) (in Installed, err error) {
 	return in, nil
 }
 
-// folderError says what is wrong with the folder of all installations.
+// folderError says what is wrong with the directory of all installations.
 func folderError(root string, err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
@@ -247,10 +247,10 @@ func folderError(root string, err error) error {
 	return fmt.Errorf("agents cannot be installed into %s: %w", root, err)
 }
 
-// makeTree makes the folder that becomes the installation, and keeps it open.
-// It is made where the guest cannot write and moved to its place: the guest can
-// put something else there, and what is done to the tree while the guest lives
-// goes through s.root, which stays that folder and lets no link lead out of it.
+// makeTree makes the directory that becomes the installation, and keeps it open.
+// It is made where npm cannot write and moved to its place: npm can
+// put something else there, and what is done to the tree while npm runs
+// goes through s.root, which stays that directory and lets no link lead out of it.
 func (s *stage) makeTree() error {
 	made := filepath.Join(s.dir, "tree")
 	err := os.Mkdir(made, 0o755)
@@ -276,7 +276,7 @@ func (s *stage) empty() error {
 	return err
 }
 
-// checkTree says that something else lies where the tree was made.
+// checkTree returns an error if something else lies where the tree was made.
 func (s *stage) checkTree() error {
 	made, err := s.root.Stat(".")
 	if err != nil {
@@ -289,8 +289,8 @@ func (s *stage) checkTree() error {
 }
 
 // takeOver makes the tree ours, when nobody else is in it any more: first the
-// folder around it, so that its name stays what it is; then it must still be the
-// folder that was made. What the guest put beside the program goes.
+// directory around it, so that its name stays what it is; then it must still be the
+// directory that was made. What npm put beside the program goes.
 func (s *stage) takeOver() error {
 	root := os.Geteuid() == 0
 	if root {
@@ -337,7 +337,7 @@ const (
 	lockQuiet = time.Second // of waiting before it is said
 )
 
-// errHeld: whoever can read the folder can hold its lock, for as long as they like.
+// errHeld: whoever can read the directory can hold its lock, for as long as they like.
 var errHeld = errors.New("another process holds the lock")
 
 // locked does what must not meet another process that does the same. It takes

@@ -25,10 +25,10 @@ type Scanner struct {
 // New reads b from its beginning.
 func New(b []byte) *Scanner { return &Scanner{b: b} }
 
-// Whole says that what was read so far is all there is, and nothing was malformed.
+// Whole reports whether what was read so far is all there is, and nothing was malformed.
 func (s *Scanner) Whole() bool { return !s.bad && space(s.b, s.i) == len(s.b) }
 
-// At says that the next value starts with the byte c.
+// At reports whether the next value starts with the byte c.
 func (s *Scanner) At(c byte) bool {
 	s.i = space(s.b, s.i)
 	return s.i < len(s.b) && s.b[s.i] == c
@@ -130,7 +130,7 @@ func Field(b []byte, name string) (value []byte) {
 	return value
 }
 
-// Blank says that there is nothing but white space.
+// Blank reports whether there is nothing but white space.
 func Blank(b []byte) bool { return space(b, 0) == len(b) }
 
 func space(b []byte, i int) int {

@@ -213,7 +213,7 @@ func (d *decoder) Turn() ralph.Turn {
 	return t
 }
 
-// Done says that the last thing to come was the end of a step that asks for
+// Done reports whether the last thing to come was the end of a step that asks for
 // nothing more.
 func (d *decoder) Done() bool { return d.idle && (d.err == nil || d.answered) }
 

@@ -232,7 +232,7 @@ func (p *parser) aliases(where string, value []byte) []string {
 	return slices.DeleteFunc(list, func(name string) bool { return !p.named(name) })
 }
 
-// named says that a text can be the name of a model.
+// named reports whether a text can be the name of a model.
 func (p *parser) named(name string) bool {
 	if name != "" && len(name) <= maxName && strings.IndexFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) < 0 {
 		return true

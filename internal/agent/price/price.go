@@ -57,7 +57,7 @@ func Default() Table {
 // was not given.
 func (t Table) Date() string { return t.date }
 
-// Known says that the table has prices of a model, by any of its names.
+// Known reports whether the table has prices of a model, by any of its names.
 func (t Table) Known(name string) bool {
 	_, ok := t.find(name)
 	return ok

@@ -142,7 +142,7 @@ func leftOut(list []ralph.Finding) string {
 	return fmt.Sprintf(remarkLeftOut, lines.String())
 }
 
-// replaced says that a failed guardrail takes the task's place. What was red
+// replaced reports whether a failed guardrail takes the task's place. What was red
 // before the agent did anything never does.
 func replaced(ask ralph.Ask) bool {
 	if ask.Untouched {

@@ -29,7 +29,7 @@ type Decoder struct {
 	before  ralph.Usage        // of the session, before this turn
 	models  []ralph.ModelUsage // … by model
 	spent   spending
-	// after says that the model said something after the last result: usage is
+	// after reports whether the model said something after the last result: usage is
 	// then a lower bound.
 	after bool
 

@@ -107,7 +107,7 @@ func (d *Decoder) Turn() ralph.Turn {
 	return t
 }
 
-// Done says that a final result is there, good or bad.
+// Done reports whether a final result is there, good or bad.
 func (d *Decoder) Done() bool { return d.result != nil }
 
 // Failure is what went wrong by the CLI's own structured word; nil when the

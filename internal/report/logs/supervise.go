@@ -158,7 +158,7 @@ func (s *Supervise) of(n int) string {
 	return fmt.Sprintf("(attempt %d)", n)
 }
 
-// succeeded says that the agent exited with 0 by itself; it need not have said
+// succeeded reports whether the agent exited with 0 by itself; it need not have said
 // anything.
 func succeeded(t *ralph.Turn) bool {
 	return t.ExitCode == 0 && (t.Failure == nil || t.Failure.Kind == ralph.FailureEmpty)

@@ -27,7 +27,7 @@ type Checkpoint struct {
 	// sum over its checkpoints is the cost of the run.
 	Cost    ralph.Cost
 	Outcome ralph.Outcome // empty while the run goes on
-	// StoryDone says that the step's story is done, which a list without reviews
+	// StoryDone reports whether the step's story is done, which a list without reviews
 	// tells by nothing that an iteration records.
 	StoryDone bool
 	LeftOut   []ralph.Missing // of the work so far

@@ -26,7 +26,7 @@ const (
 var memoryAmount = regexp.MustCompile(`^([0-9]{1,6})(?:\.([0-9]{1,6}))?$`)
 
 // ReadHistory reads what CommitMessage wrote: messages are those of the
-// branch's commits, newest first, at most 1000 of them; cut says that there are
+// branch's commits, newest first, at most 1000 of them; cut reports whether there are
 // older ones. Messages are foreign: values that cannot be right count as
 // missing. Iterations count on from run to run, so those of a run are its last
 // number less the ones before it. When older commits were not read, and their
@@ -81,7 +81,7 @@ type checkpoint struct {
 	leftOut []ralph.Missing
 }
 
-// readCheckpoint reads the last paragraph of a message; is says that it is a
+// readCheckpoint reads the last paragraph of a message; is reports whether it is a
 // checkpoint's.
 func readCheckpoint(message string) (c checkpoint, is bool) {
 	if len(message) > memoryBytes {
@@ -153,13 +153,13 @@ const (
 	trailerSignoff   = "Signed-off-by"
 )
 
-// Forged says that a message that is not ours holds a trailer of ours, anywhere:
+// Forged reports whether a message that is not ours holds a trailer of ours, anywhere:
 // what is appended to a message can make a trailer of any line.
 func Forged(message string) bool {
 	return slices.ContainsFunc(strings.FieldsFunc(message, func(r rune) bool { return r == '\n' || r == '\r' }), isOurs)
 }
 
-// isOurs says that a line is a trailer of ours, in whatever spelling a reader
+// isOurs reports whether a line is a trailer of ours, in whatever spelling a reader
 // would take for it.
 func isOurs(line string) bool {
 	name, _, is := strings.Cut(line, ":")
@@ -175,7 +175,7 @@ func isOurs(line string) bool {
 	return false
 }
 
-// speaksFor says that a line is a trailer by which a message would speak for a
+// speaksFor reports whether a line is a trailer by which a message would speak for a
 // person, or tell the forge not to check the commit, wherever it stands: forges
 // do not agree on where the trailers of a message end.
 func speaksFor(line string) bool {
@@ -221,7 +221,7 @@ func trailerBlock(message string) []string {
 
 func blank(line string) bool { return strings.Trim(line, " \t\r\v\f") == "" }
 
-// isTrailer says that a line begins with a name of letters, digits and hyphens,
+// isTrailer reports whether a line begins with a name of letters, digits and hyphens,
 // perhaps spaces, and a colon.
 func isTrailer(line string) bool {
 	name, _, is := strings.Cut(line, ":")

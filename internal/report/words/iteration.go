@@ -171,10 +171,10 @@ func Sha(id string) string {
 // StoryRunes bounds the id of a story.
 const StoryRunes = 40
 
-// Stepped says that the iteration was one on a task list.
+// Stepped reports whether the iteration was one on a task list.
 func Stepped(it ralph.Iteration) bool { return it.Step != ralph.Step{} }
 
-// AnyStep says that one of the iterations was.
+// AnyStep reports whether one of the iterations was.
 func AnyStep(list []ralph.Iteration) bool {
 	for _, it := range list {
 		if Stepped(it) {
@@ -201,7 +201,7 @@ func StepName(s ralph.Step) string {
 const ApprovedUnprotected = "approved, not protected"
 
 // Step is the step and what became of it: "review US-001: approved".
-// unreviewed says that an empty status tells nothing, as in a list without
+// unreviewed reports whether an empty status tells nothing, as in a list without
 // reviews, or where it is not known whether there are any. Foreign text.
 func Step(it ralph.Iteration, unreviewed bool) string {
 	text := StepName(it.Step)
@@ -329,7 +329,7 @@ func Result(it ralph.Iteration) (icon, text, detail string) {
 	return why.icon, Told(why.result, it, ""), detail
 }
 
-// HasTasks says that the run had a task list.
+// HasTasks reports whether the run had a task list.
 func HasTasks(r ralph.Report) bool { return r.Tasks.File != "" || len(r.Tasks.Stories) > 0 }
 
 // Stories is "1 story", "2 stories".
