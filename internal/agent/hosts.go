@@ -126,7 +126,7 @@ func matches(pattern, address string) bool {
 // through a door already have no other.
 func KeyDoor(o Options) (d driver.KeyProxy, ok bool) {
 	f, found := drivers()[o.Name]
-	if !found || o.KeyProxied || o.Exact || o.Argument || leadsElsewhere(o, f.Overrides()) {
+	if !found || o.KeyProxied || o.Exact || o.Argument || leadsElsewhere(o, catalog.Of(o.Name).Overrides) {
 		return driver.KeyProxy{}, false
 	}
 	if d, ok = f.KeyProxy(o); !ok || driver.Lookup(o.Env, d.KeyVariable) == "" {

@@ -104,8 +104,9 @@ func budgetParts(b ralph.Budget) []string {
 	return parts
 }
 
-// headline is the first line of every rendering, without the icon.
-func headline(r ralph.Report) string {
+// Headline is the outcome in one line, as it stands on top of every document,
+// without an icon.
+func Headline(r ralph.Report) string {
 	text := ending(r) + withoutWords(r)
 	if len(r.Iterations) == 0 {
 		return text
@@ -251,10 +252,6 @@ func (m record) patch() doc.Section {
 	}
 }
 
-// Headline is the outcome in one line, as it stands on top of the summary,
-// without an icon.
-func Headline(r ralph.Report) string { return headline(r) }
-
 // reasons is why a run ended as it did: one line, or, before the first iteration,
 // a list of at most most problems with what was asked for.
 func reasons(r ralph.Report, most, limit int) []string {
@@ -324,37 +321,5 @@ func Announcement(r ralph.Report) string {
 	default:
 		parts = append(parts, "Branch: "+branch+", not pushed")
 	}
-	text := ""
-	for _, p := range parts {
-		if text != "" {
-			text += "\n"
-		}
-		text += p
-	}
-	return text
-}
-
-// OutcomesTable is the table of outcomes for the documentation, in Markdown.
-func OutcomesTable() string {
-	var b strings.Builder
-	b.WriteString("| first line begins | `status` | exit code | when | branch and pull request |\n|---|---|---|---|---|\n")
-	for _, row := range ralph.Outcomes() {
-		code := fmt.Sprint(row.ExitCode)
-		if row.Kind == ralph.Limited {
-			code += ", or 0 with `on-incomplete: succeed`"
-		}
-		fmt.Fprintf(&b, "| %s %s | `%s` | %s | %s | %s |\n", row.Sign, firstWords(row), row.Outcome, code, row.When, row.Work)
-	}
-	return b.String()
-}
-
-// firstWords are the first words of an outcome's headline, up to what differs
-// from run to run.
-func firstWords(row ralph.OutcomeRow) string {
-	text := row.Headline
-	if row.Kind == ralph.Misconfigured {
-		text = row.Unstarted
-	}
-	text, _, _ = strings.Cut(strings.Replace(text, "{limit}", "iteration", 1), "{")
-	return strings.TrimRight(text, " (")
+	return strings.Join(parts, "\n")
 }

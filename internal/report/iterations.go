@@ -227,76 +227,46 @@ func (m record) iterationLines(o doc.Style) doc.Section {
 	return s
 }
 
-// charts draws time and cost of the iterations.
+// charts draws time and cost of the newest iterations, if there is something to compare.
+// Costs of which one is not known are not drawn: half a chart would lie.
 func (m record) charts() doc.Section {
-	t, ok := timeSeries(m.Report, m.points)
-	if !ok {
+	its := newest(m.Iterations, m.points)
+	if len(its) < 2 {
 		return doc.Section{}
 	}
-	s := doc.Section{Title: doc.Line("Time and cost"), Blocks: []doc.Block{{Kind: doc.ChartBlock, Chart: t}}}
-	if c, ok := costSeries(m.Report, m.points); ok {
-		s.Blocks = append(s.Blocks, doc.Block{Kind: doc.ChartBlock, Chart: c})
-	} else if m.Usage().Cost.Unknown {
+	var longest time.Duration
+	var highest ralph.MicroUSD
+	unknown := false
+	for _, it := range its {
+		c := it.Usage().Cost
+		longest, highest, unknown = max(longest, it.Duration), max(highest, c.Amount), unknown || c.Unknown
+	}
+	times, unit := doc.Series{Title: "Time per iteration", Class: "time", Unit: "seconds", Colour: "#3d7ecf"}, time.Second
+	switch {
+	case longest >= 3*time.Hour:
+		times.Unit, unit = "hours", time.Hour
+	case longest >= 3*time.Minute:
+		times.Unit, unit = "minutes", time.Minute
+	}
+	costs, money := doc.Series{Title: "Cost per iteration", Class: "cost", Unit: "US dollars", Colour: "#c7762b"}, ralph.USD
+	if highest < ralph.USD {
+		costs.Unit, money = "US cents", ralph.USD/100
+	}
+	if m.Usage().Cost.Estimated {
+		costs.Title += ", estimated"
+	}
+	for _, it := range its {
+		times.Add(it.Number, float64(it.Duration)/float64(unit))
+		costs.Add(it.Number, float64(it.Usage().Cost.Amount)/float64(money))
+	}
+	s := doc.Section{Title: doc.Line("Time and cost"), Blocks: []doc.Block{{Kind: doc.ChartBlock, Chart: times.Scaled()}}}
+	switch {
+	case !unknown && highest > 0:
+		s.Blocks = append(s.Blocks, doc.Block{Kind: doc.ChartBlock, Chart: costs.Scaled()})
+	case m.Usage().Cost.Unknown:
 		s.Blocks = append(s.Blocks, doc.Soft("Cost is not drawn: it is not known of every iteration."))
 	}
 	return s
-}
-
-// timeSeries is the time of the newest iterations; ok is false when there is
-// nothing to compare.
-func timeSeries(r ralph.Report, points int) (s doc.Series, ok bool) {
-	its := newest(r.Iterations, points)
-	if len(its) < 2 {
-		return doc.Series{}, false
-	}
-	var longest time.Duration
-	for _, it := range its {
-		longest = max(longest, it.Duration)
-	}
-	s = doc.Series{Title: "Time per iteration", Class: "time", Unit: "seconds", Colour: "#3d7ecf"}
-	unit := time.Second
-	switch {
-	case longest >= 3*time.Hour:
-		s.Unit, unit = "hours", time.Hour
-	case longest >= 3*time.Minute:
-		s.Unit, unit = "minutes", time.Minute
-	}
-	for _, it := range its {
-		s.Add(it.Number, float64(it.Duration)/float64(unit))
-	}
-	return s.Scaled(), true
-}
-
-// costSeries is the cost of the newest iterations; ok is false when there is
-// nothing to compare or when a cost is not known: half a chart would lie.
-func costSeries(r ralph.Report, points int) (s doc.Series, ok bool) {
-	its := newest(r.Iterations, points)
-	if len(its) < 2 {
-		return doc.Series{}, false
-	}
-	var highest ralph.MicroUSD
-	for _, it := range its {
-		c := it.Usage().Cost
-		if c.Unknown {
-			return doc.Series{}, false
-		}
-		highest = max(highest, c.Amount)
-	}
-	if highest == 0 {
-		return doc.Series{}, false
-	}
-	s = doc.Series{Title: "Cost per iteration", Class: "cost", Unit: "US dollars", Colour: "#c7762b"}
-	if r.Usage().Cost.Estimated {
-		s.Title += ", estimated"
-	}
-	unit := ralph.USD
-	if highest < ralph.USD {
-		s.Unit, unit = "US cents", ralph.USD/100
-	}
-	for _, it := range its {
-		s.Add(it.Number, float64(it.Usage().Cost.Amount)/float64(unit))
-	}
-	return s.Scaled(), true
 }
 
 // deliveries are the iterations in which SCM tasks ran or should have.
@@ -319,14 +289,6 @@ func undone(d ralph.Delivery) string {
 	return d.Error
 }
 
-// taskIcon is the sign of an SCM task.
-func taskIcon(t ralph.Task) string {
-	if t.ExitCode == 0 {
-		return "✅"
-	}
-	return "❌"
-}
-
 const taskRows = 20 // of one iteration
 
 // scm tells the SCM tasks by iteration, newest last, and folds what those that
@@ -342,7 +304,7 @@ func (m record) scm() doc.Section {
 	for _, it := range shown {
 		var parts []doc.Text
 		for _, t := range it.Delivery.Tasks[:min(taskRows, len(it.Delivery.Tasks))] {
-			part := doc.Line(doc.Tight(taskIcon(t)+" "), doc.Mono(t.Command, m.command))
+			part := doc.Line(doc.Tight(check(t.ExitCode == 0)+" "), doc.Mono(t.Command, m.command))
 			if t.ExitCode != 0 {
 				part = doc.Line(part, " "+words.Exit(t.ExitCode))
 			}

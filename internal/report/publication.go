@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -52,18 +53,9 @@ func issueURL(r ralph.Report) string {
 	return fmt.Sprintf("%s/issues/%d", web(r), r.Publication.Issue)
 }
 
-// unpublished reports whether a step of publishing could not be done.
-func unpublished(p ralph.Publication) bool {
-	for _, s := range p.Steps {
-		if !s.Done {
-			return true
-		}
-	}
-	return false
-}
-
-func stepIcon(s ralph.PublishStep) string {
-	if s.Done {
+// check is the sign of what was done, or could not be.
+func check(done bool) string {
+	if done {
 		return "✅"
 	}
 	return "❌"
@@ -75,7 +67,8 @@ const publishSteps = 40 // that are shown
 // went well they are folded, and stand elsewhere.
 func (m record) steps(folded bool) doc.Section {
 	all := m.Publication.Steps
-	if len(all) == 0 || unpublished(m.Publication) == folded {
+	failed := slices.ContainsFunc(all, func(s ralph.PublishStep) bool { return !s.Done })
+	if len(all) == 0 || failed == folded {
 		return doc.Section{}
 	}
 	var lines []doc.Text
@@ -84,7 +77,7 @@ func (m record) steps(folded bool) doc.Section {
 			lines = append(lines, more(len(all)-i))
 			break
 		}
-		t := doc.Line(stepIcon(s)+" ", doc.Foreign(s.Name, 80))
+		t := doc.Line(check(s.Done)+" ", doc.Foreign(s.Name, 80))
 		if s.Detail != "" {
 			t = doc.Line(t, ": ", doc.Foreign(s.Detail, m.line))
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 func (m record) headline() doc.Section {
-	return doc.Section{Name: "outcome", Title: doc.Line(resultIcon(m.Report) + " " + headline(m.Report))}
+	return doc.Section{Name: "outcome", Title: doc.Line(resultIcon(m.Report) + " " + Headline(m.Report))}
 }
 
 // reasons says why the run ended as it did.

@@ -25,7 +25,8 @@ func All() []Agent {
 			Programs: []string{".claude/", "!**/.claude/rules/", "!**/.claude/CLAUDE.md", ".mcp.json"},
 			Prose:    []string{"CLAUDE.md", "CLAUDE.local.md", "**/.claude/rules/"},
 			Sessions: true, Hooks: true,
-			Bypass: []string{"--dangerously-skip-permissions"},
+			Bypass:    []string{"--dangerously-skip-permissions"},
+			Overrides: []string{"apiKeyHelper", "_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_"},
 			Doc: Doc{
 				Key: "`ANTHROPIC_API_KEY`, `CLAUDE_CODE_OAUTH_TOKEN`", Cost: "reported",
 				Container: "main job, task lists, sessions, refusals, usage limits, fallback", Alone: "yes; 2.1.197 as well",
@@ -63,7 +64,8 @@ func All() []Agent {
 			Programs: []string{".codex/", "!**/.codex/AGENTS.md", ".agents/"},
 			Prose:    []string{"AGENTS.md", "AGENTS.override.md"},
 			Sessions: true, LateUsage: true, UnnamedModel: true,
-			Bypass: []string{"--dangerously-bypass-approvals-and-sandbox", "--yolo"},
+			Bypass:    []string{"--dangerously-bypass-approvals-and-sandbox", "--yolo"},
+			Overrides: []string{"model_provider", "base_url", "profile", "--oss", "-p\n", "forced_login_method"},
 			Doc: Doc{
 				Key: "`OPENAI_API_KEY`, `CODEX_API_KEY`", Cost: "estimated",
 				Container: "main job, a resumed session, refusals, usage limits, fallback", Alone: "yes", NotSeen: "OpenAI's service, Azure",
@@ -93,7 +95,8 @@ func All() []Agent {
 			Programs: []string{".gemini/", "!**/.gemini/GEMINI.md", ".agents/"},
 			Prose:    []string{"GEMINI.md", ".geminiignore"},
 			Sessions: true, LateUsage: true,
-			Bypass: []string{"--yolo", "-y"},
+			Bypass:    []string{"--yolo", "-y"},
+			Overrides: []string{"selectedType"},
 			Doc: Doc{
 				Key: "`GEMINI_API_KEY`", Cost: "estimated",
 				Container: "main job, installed from npm", Alone: "yes", NotSeen: "Google's service, Vertex, a login",
@@ -143,6 +146,7 @@ func All() []Agent {
 			Prose:     []string{"AGENTS.md", "CLAUDE.md"},
 			Sessions:  true,
 			Bypass:    []string{"--auto"},
+			Overrides: []string{"baseURL", "apiKey", "--model", "-m\n", "--attach"},
 			Doc: Doc{
 				Key: "that of the provider", Cost: "reported, else estimated",
 				Container: "a local run, installed from npm", Alone: "yes, by chat completions", NotSeen: "its providers' services, subagents' usage",

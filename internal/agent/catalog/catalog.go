@@ -47,6 +47,9 @@ type Agent struct {
 	// outside of a sandbox of its own, and Unasked reports that it always does.
 	Bypass  []string
 	Unasked bool
+	// Overrides are words in arguments and settings by which the user may name another
+	// address, key or provider than the options do.
+	Overrides []string
 
 	Doc Doc
 }

@@ -105,11 +105,6 @@ func (Driver) Ready(o driver.Options) error {
 // anthropicLogin is where claude 2.1.329 renews a login.
 const anthropicLogin = "https://platform.claude.com"
 
-// Overrides are settings and arguments of claude's that name a key or an address.
-func (Driver) Overrides() []string {
-	return []string{"apiKeyHelper", "_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_"}
-}
-
 // KeyProxy is for Anthropic's API, or one that is compatible, and for the keys that
 // are sent as they are. Of several keys the first of the catalogue is used,
 // and the others are taken out.

@@ -90,11 +90,6 @@ func (Driver) Ready(o driver.Options) error {
 	return errors.New("no credentials: set CODEX_API_KEY or OPENAI_API_KEY (input api-key), or, where there are no walls, log in with codex first")
 }
 
-// Overrides are settings and arguments of codex's that name a provider, an address or a login.
-func (Driver) Overrides() []string {
-	return []string{"model_provider", "base_url", "profile", "--oss", "-p\n", "forced_login_method"}
-}
-
 // KeyProxy is for endpoints of the Responses API. codex 0.169 sends every key as a
 // bearer's, azure's as well. Its own provider tries a WebSocket first.
 func (Driver) KeyProxy(o driver.Options) (driver.KeyProxy, bool) {

@@ -53,9 +53,6 @@ type Driver interface {
 	// KeyProxy is how the key can stay with ralph; false if it has to be in the CLI's
 	// environment. Whether the key is set is for the caller to look at.
 	KeyProxy(o Options) (KeyProxy, bool)
-	// Overrides are words in arguments and settings by which the user may name another
-	// address, key or provider than the options do.
-	Overrides() []string
 	// ThroughKeyProxy adds to options that lead through the key proxy already what else
 	// the CLI has to be told.
 	ThroughKeyProxy(o Options) Options
@@ -99,9 +96,6 @@ func (Base) Unasked(Options) bool { return false }
 
 // KeyProxy returns false.
 func (Base) KeyProxy(Options) (KeyProxy, bool) { return KeyProxy{}, false }
-
-// Overrides returns none.
-func (Base) Overrides() []string { return nil }
 
 // ThroughKeyProxy leaves the options as they are.
 func (Base) ThroughKeyProxy(o Options) Options { return o }

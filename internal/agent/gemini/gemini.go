@@ -218,9 +218,6 @@ func (Driver) Cautions(o driver.Options) []string {
 	return []string{driver.Unanswered("gemini", "--approval-mode "+driver.Clip(mode, driver.MaxName), "Leave it out to allow everything.")}
 }
 
-// Overrides are a setting that chooses another login.
-func (Driver) Overrides() []string { return []string{"selectedType"} }
-
 // KeyProxy is for a key of Gemini's API.
 func (Driver) KeyProxy(o driver.Options) (driver.KeyProxy, bool) {
 	if authOf(o) != authKey || driver.Lookup(o.Env, "GEMINI_CLI_HOME") != "" || driver.Lookup(o.Env, "GEMINI_API_KEY_AUTH_MECHANISM") != "" {

@@ -231,7 +231,7 @@ func (s *stage) place(ctx context.Context) (in Installed, err error) {
 	}
 	in.Fresh = fresh
 	if !fresh {
-		return s.o.trusted(in, nil)
+		return s.o.trusted(in)
 	}
 	return in, nil
 }

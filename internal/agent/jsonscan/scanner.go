@@ -82,20 +82,12 @@ func (s *Scanner) list(opening, closing byte, item func()) {
 		s.bad = true
 		return
 	}
-	for first := true; ; first = false {
-		switch {
-		case first && s.Eat(closing):
-			return
-		case first:
-		case s.Eat(closing):
-			return
-		case !s.Eat(','):
+	for first := true; !s.bad && !s.Eat(closing); first = false {
+		if !first && !s.Eat(',') {
 			s.bad = true
 			return
 		}
-		if item(); s.bad {
-			return
-		}
+		item()
 	}
 }
 

@@ -163,12 +163,6 @@ func (Driver) Decoder(o driver.Options, _ ralph.Prompt, emit func(ralph.Event), 
 	return newDecoder(o, emit, finished)
 }
 
-// Overrides are settings and arguments of opencode's that name an address, a key or a
-// model of another provider.
-func (Driver) Overrides() []string {
-	return []string{"baseURL", "apiKey", "--model", "-m\n", "--attach"}
-}
-
 // KeyProxy is for the providers it was tried with (opencode 1.18.33): each takes an
 // address in the configuration, and the key from its variable.
 func (Driver) KeyProxy(o driver.Options) (driver.KeyProxy, bool) {
