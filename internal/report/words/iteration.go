@@ -176,12 +176,7 @@ func Stepped(it ralph.Iteration) bool { return it.Step != ralph.Step{} }
 
 // AnyStep reports whether one of the iterations was.
 func AnyStep(list []ralph.Iteration) bool {
-	for _, it := range list {
-		if Stepped(it) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(list, Stepped)
 }
 
 // StepName is what an iteration is for: "implement US-001". Foreign text; empty
