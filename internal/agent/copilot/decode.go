@@ -171,7 +171,7 @@ func (d *decoder) wrote(model string, tokens int64) {
 func (d *decoder) toolStart(data []byte, sub bool) {
 	v := jsonscan.Fields(data, "toolCallId", "toolName", "arguments")
 	name := driver.NameOf(v["toolName"])
-	d.ToolStarted(driver.NameOf(v["toolCallId"]), name, summaryOf(v["arguments"]), sub)
+	d.ToolStarted(driver.NameOf(v["toolCallId"]), name, driver.InputSummary(name, v["arguments"]), sub)
 }
 
 // toolEnd reports how a call ended. A shell command that fails is a success to
@@ -187,19 +187,6 @@ func (d *decoder) toolEnd(data []byte, sub bool) {
 		o.AddString(jsonscan.Field(v["error"], "message"))
 	}
 	d.ToolEnded(driver.NameOf(v["toolCallId"]), o, failed, sub)
-}
-
-// summaryOf puts the arguments of a call into one line: what most of
-// copilot's own tools are about, or else all of them.
-func summaryOf(arguments []byte) string {
-	names := []string{"command", "path", "query", "pattern", "url", "prompt", "skill", "shellId"}
-	v := jsonscan.Fields(arguments, names...)
-	for _, name := range names {
-		if s := driver.LineOf(v[name]); s != "" {
-			return s
-		}
-	}
-	return driver.ArgumentSummary(arguments, nil)
 }
 
 // callFailed keeps why a request to the model failed. What is asked again and
