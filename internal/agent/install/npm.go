@@ -108,23 +108,21 @@ func (s *stage) npm(ctx context.Context, within time.Duration, args ...string) (
 type answer struct {
 	exit   proc.Exit
 	stdout string
-	heard  *listener
+	said   *output
 }
 
 // run starts a command in the sandbox, in a directory of the stage. The error means
 // that it was not started, or that ctx is over.
 func (s *stage) run(ctx context.Context, dir string, within time.Duration, argv ...string) (answer, error) {
-	a := answer{heard: &listener{}}
-	stdout, log := &head{limit: answerBytes}, &shared{w: s.o.Log}
-	outLines, errLines := &lines{to: a.heard}, &lines{to: a.heard}
+	said := &output{log: s.o.Log}
+	stdout, stderr := &stream{output: said, keep: true}, &stream{output: said}
 	exit, err := s.p.Run(ctx, proc.Command{
-		Argv: argv, Dir: dir, Env: s.environment(),
-		Stdout: io.MultiWriter(stdout, outLines, log), Stderr: io.MultiWriter(errLines, log),
+		Argv: argv, Dir: dir, Env: s.environment(), Stdout: stdout, Stderr: stderr,
 		Limits: proc.Limits{Time: within, OutputBytes: outputBytes},
 	})
-	outLines.flush()
-	errLines.flush()
-	a.exit, a.stdout = exit, string(stdout.bytes)
+	stdout.line()
+	stderr.line()
+	a := answer{exit, string(said.stdout), said}
 	if ctx.Err() != nil {
 		return a, context.Cause(ctx)
 	}
@@ -241,34 +239,6 @@ func (s *stage) retried(ctx context.Context, do func() error) error {
 	}
 }
 
-// head keeps the first bytes of what is written to it.
-type head struct {
-	bytes []byte
-	limit int
-}
-
-func (h *head) Write(p []byte) (int, error) {
-	h.bytes = append(h.bytes, p[:min(len(p), max(0, h.limit-len(h.bytes)))]...)
-	return len(p), nil
-}
-
-// shared is written to from both streams. A log that cannot be written is no
-// reason to lose an answer.
-type shared struct {
-	mu  sync.Mutex
-	w   io.Writer // nil: dropped
-	err error
-}
-
-func (s *shared) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.w != nil && s.err == nil {
-		_, s.err = s.w.Write(p)
-	}
-	return len(p), nil
-}
-
 // Failure is what npm, or a program of the package, reported.
 type Failure struct {
 	Code   string // npm's word for it, like E404 or ENOTFOUND; empty: none was said
@@ -287,56 +257,48 @@ const (
 // codeForm is how npm 7 to 11 name the reason of a failure, on a line of its own.
 var codeForm = lazyregexp.New(`^npm (?:ERR!|error) code ([A-Za-z0-9_]{1,64})\s*$`)
 
-// listener gathers what both streams say about why something failed.
-type listener struct {
-	mu   sync.Mutex
-	code string
-	torn string   // the first file that npm could not unpack: npm says so, and goes on
-	last []string // lines
+// output gathers what both streams of a command say, and hands it on to a log.
+type output struct {
+	log io.Writer // nil: dropped
+
+	mu     sync.Mutex
+	stdout []byte   // its first bytes
+	code   string   // see [Failure]
+	torn   string   // the first file that npm could not unpack: npm says so, and goes on
+	last   []string // lines
 }
 
-func (l *listener) line(text string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if found := codeForm.FindStringSubmatch(text); found != nil && l.code == "" {
-		l.code = found[1]
-	}
-	if l.torn == "" && (strings.HasPrefix(text, "npm warn tar TAR_") || strings.HasPrefix(text, "npm WARN tar TAR_")) {
-		l.torn = text
-	}
-	if strings.TrimSpace(text) == "" || strings.Contains(text, "A complete log of this run can be found in") || strings.HasPrefix(text, "npm notice") {
-		return
-	}
-	if l.last = append(l.last, text); len(l.last) > lastLines {
-		l.last = slices.Delete(l.last, 0, 1)
-	}
-}
-
-// lines cuts one of the two outputs into lines of at most lineBytes, without control characters.
-type lines struct {
-	to   *listener
+// stream is one of the two. It is cut into lines of at most lineBytes, without control
+// characters.
+type stream struct {
+	*output
+	keep bool // as stdout
 	rest []byte
 }
 
-func (w *lines) Write(p []byte) (int, error) {
-	n := len(p)
-	for len(p) > 0 {
-		end := bytes.IndexByte(p, '\n')
-		part := p
-		if end >= 0 {
-			part = p[:end]
+func (w *stream) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.log != nil {
+		if _, err := w.log.Write(p); err != nil { // no reason to lose an answer
+			w.log = nil
 		}
-		w.rest = append(w.rest, part[:min(len(part), max(0, lineBytes-len(w.rest)))]...)
-		if end < 0 {
-			return n, nil
-		}
-		w.flush()
-		p = p[end+1:]
 	}
-	return n, nil
+	if w.keep {
+		w.stdout = append(w.stdout, p[:min(len(p), max(0, answerBytes-len(w.stdout)))]...)
+	}
+	for part := range bytes.Lines(p) {
+		text, whole := bytes.CutSuffix(part, []byte("\n"))
+		w.rest = append(w.rest, text[:min(len(text), max(0, lineBytes-len(w.rest)))]...)
+		if whole {
+			w.line()
+		}
+	}
+	return len(p), nil
 }
 
-func (w *lines) flush() {
+// line takes the line at hand.
+func (w *stream) line() {
 	text := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return -1
@@ -344,15 +306,24 @@ func (w *lines) flush() {
 		return r
 	}, strings.ToValidUTF8(string(w.rest), "\uFFFD"))
 	w.rest = w.rest[:0]
-	w.to.line(text)
+	if found := codeForm.FindStringSubmatch(text); found != nil && w.code == "" {
+		w.code = found[1]
+	}
+	if w.torn == "" && (strings.HasPrefix(text, "npm warn tar TAR_") || strings.HasPrefix(text, "npm WARN tar TAR_")) {
+		w.torn = text
+	}
+	if strings.TrimSpace(text) == "" || strings.Contains(text, "A complete log of this run can be found in") || strings.HasPrefix(text, "npm notice") {
+		return
+	}
+	if w.last = append(w.last, text); len(w.last) > lastLines {
+		w.last = slices.Delete(w.last, 0, 1)
+	}
 }
 
 // failed is nil when the command did what it should, else a *Failure. what names
 // the command.
 func (a answer) failed(p Package, what string) error {
-	l := a.heard
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l := a.said
 	if a.exit.Why == proc.Exited && a.exit.Code == 0 && l.torn == "" {
 		return nil
 	}
