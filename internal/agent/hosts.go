@@ -119,12 +119,11 @@ func matches(pattern, address string) bool {
 	return host == name
 }
 
-// KeyDoor is how the agent's key can stay with the owner. ok is false where the
-// key has to be in the agent's environment: the CLI signs its requests or takes
-// no address, its command line or its program is the user's, no key is set, or
-// what the CLI does with an address of ours was never seen. Options that lead
-// through a door already have no other.
-func KeyDoor(o Options) (d driver.KeyProxy, ok bool) {
+// KeyProxy is how the agent's key can stay with ralph. ok is false if the key has to be
+// in the agent's environment: the CLI signs its requests or takes no address, its
+// command line or its program is the user's, no key is set, or the CLI was never seen
+// with an address of ours. Options that lead through the proxy already have no other.
+func KeyProxy(o Options) (d driver.KeyProxy, ok bool) {
 	f, found := drivers()[o.Name]
 	if !found || o.KeyProxied || o.Exact || o.Argument || leadsElsewhere(o, catalog.Of(o.Name).Overrides) {
 		return driver.KeyProxy{}, false
@@ -140,12 +139,12 @@ func KeyDoor(o Options) (d driver.KeyProxy, ok bool) {
 	return d, true
 }
 
-// ThroughDoor are the options of an agent whose key stays with the owner: it asks
-// at address, which is http://127.0.0.1:PORT with or without a path, and has
+// ThroughKeyProxy are the options of an agent whose key stays with ralph: it asks
+// address, which is http://127.0.0.1:PORT with or without a path, and has
 // placeholder for a key. All other keys of the agent are taken out of its
-// environment. Without a [KeyDoor] the options stay as they are.
-func ThroughDoor(o Options, address, placeholder string) Options {
-	d, ok := KeyDoor(o)
+// environment. Without a [KeyProxy] the options stay as they are.
+func ThroughKeyProxy(o Options, address, placeholder string) Options {
+	d, ok := KeyProxy(o)
 	if !ok {
 		return o
 	}
@@ -158,6 +157,6 @@ func ThroughDoor(o Options, address, placeholder string) Options {
 // by which they may name another address, key or provider than the options do,
 // which the CLI would prefer.
 func leadsElsewhere(o Options, words []string) bool {
-	given := strings.Join(slices.Concat(driver.Behind(o, o.Name), o.Args, []string{o.Settings}), "\n")
+	given := strings.Join(append(driver.Given(o, o.Name), o.Settings), "\n")
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(given, word) })
 }

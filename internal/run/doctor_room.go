@@ -111,7 +111,7 @@ func (d *doctor) checkReach() {
 		return // said about the agent
 	}
 	found := "reached may be " + cmp.Or(briefly(d.reachable(all)), "no host")
-	if _, door := agent.KeyDoor(all[0]); door && d.cfg.KeyProxy {
+	if _, door := agent.KeyProxy(all[0]); door && d.cfg.KeyProxy {
 		found += "; the key stays with ralph"
 	}
 	switch ok, reason := confine.NetworkAvailable(); {

@@ -19,10 +19,10 @@ func (s *sandboxed) keyTaken(all []agent.Options) error {
 		return nil
 	}
 	for _, o := range all {
-		if _, ok := agent.KeyDoor(o); ok {
+		if _, ok := agent.KeyProxy(o); ok {
 			continue
 		}
-		if _, ok := agent.KeyDoor(s.withoutFile(o)); ok {
+		if _, ok := agent.KeyProxy(s.withoutFile(o)); ok {
 			return fmt.Errorf("%s in a file of the repository would take the key out of ralph's hands and give it to the agent: give it as an input of the workflow or as a flag, or set key-proxy: off", strings.Join(s.cfg.FromFile, ", "))
 		}
 	}
@@ -52,7 +52,7 @@ func (s *sandboxed) withoutFile(o agent.Options) agent.Options {
 // openDoor starts a server that adds an agent's key, where the agent can do with
 // one.
 func (s *sandboxed) openDoor(ctx context.Context, n *network, o agent.Options) error {
-	d, ok := agent.KeyDoor(o)
+	d, ok := agent.KeyProxy(o)
 	key := doorKey(o)
 	if _, open := n.doors[key]; open || !ok {
 		return nil
@@ -75,7 +75,7 @@ func (s *sandboxed) openDoor(ctx context.Context, n *network, o agent.Options) e
 
 // doorKey tells the doors of a run apart; empty for an agent that needs none.
 func doorKey(o agent.Options) string {
-	d, ok := agent.KeyDoor(o)
+	d, ok := agent.KeyProxy(o)
 	if !ok {
 		return ""
 	}
@@ -92,7 +92,7 @@ func (s *sandboxed) throughDoor(o agent.Options) agent.Options {
 	if !ok {
 		return agent.OneKey(o)
 	}
-	return agent.ThroughDoor(o, d.URL(), d.Placeholder())
+	return agent.ThroughKeyProxy(o, d.URL(), d.Placeholder())
 }
 
 // variable is the value of a variable in an environment; the last one counts.

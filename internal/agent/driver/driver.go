@@ -252,7 +252,7 @@ type Options struct {
 	DisplayProcess Process
 	DisplayOut     io.Writer
 
-	// KeyProxied reports that the key stays with ralph. ThroughDoor sets it.
+	// KeyProxied reports that the key stays with ralph. ThroughKeyProxy sets it.
 	KeyProxied bool
 	// Turn is set for each turn.
 	Turn Turn
