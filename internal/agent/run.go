@@ -270,18 +270,14 @@ func (c *CLI) Argv(p ralph.Prompt) []string {
 	return driver.CommandLine(c.driver, o, p)
 }
 
-// CanResume reports whether the agent's CLI can go on in an earlier session, with
-// ralph.Prompt.Resume. cline has an option for it, which 3.0 refuses together
+// CanResume returns an error for a user to read if this agent, with its arguments, cannot
+// go on in an earlier session. cline has an option for it, which 3.0 refuses together
 // with --json, and its stream does not tell the session's id.
-func CanResume(name string) bool { return catalog.Of(name).Sessions }
-
-// CanResume says why this agent, with its arguments, can not go on in an
-// earlier session; nil when it can. The error is for a user to read.
 func (c *CLI) CanResume() error {
 	some, none := ralph.Prompt{Resume: "some"}, ralph.Prompt{}
 	switch {
-	case !CanResume(c.o.Name):
-		names := slices.DeleteFunc(Known(), func(name string) bool { return !CanResume(name) })
+	case !catalog.Of(c.o.Name).Sessions:
+		names := slices.DeleteFunc(Known(), func(name string) bool { return !catalog.Of(name).Sessions })
 		return fmt.Errorf("agent %q: cannot go on in a session; agents that can are %s", c.o.Name, strings.Join(names, ", "))
 	case c.o.Plain:
 		return fmt.Errorf("agent %q: cannot go on in a session in text mode, which does not tell the session's id", c.o.Name)

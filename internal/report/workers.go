@@ -82,19 +82,6 @@ func onlyModels(r ralph.Report) map[string]string {
 	return only
 }
 
-// agents names the agents that worked, in the order of first use. Foreign text.
-func agents(r ralph.Report) []string {
-	names := []string{}
-	for _, it := range r.Iterations {
-		for _, t := range words.EveryTurn(it) {
-			if name := cmp.Or(t.Agent, r.Agent); name != "" && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
 // agentNames is agents, or the one that was asked for where none worked.
 func agentNames(r ralph.Report) []string {
 	if names := agents(r); len(names) > 0 || r.Agent == "" {

@@ -92,9 +92,6 @@ type Todos struct {
 // List is a copy of the list as it is now.
 func (l *Todos) List() []ralph.Todo { return append([]ralph.Todo(nil), l.todos...) }
 
-// Write replaces the list by TodoWrite's input.
-func (l *Todos) Write(todos []byte) bool { return l.Replace(todos, "content") }
-
 // Apply follows the structured result of a task tool and says whether the list
 // changed.
 func (l *Todos) Apply(tool string, result []byte) bool {

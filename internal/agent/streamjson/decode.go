@@ -328,7 +328,7 @@ func (d *Decoder) toolStart(b driver.Block, echo bool) {
 		return
 	}
 	if name == "TodoWrite" && !echo {
-		if d.todos.Write(jsonscan.Field(b.Input, "todos")) {
+		if d.todos.Replace(jsonscan.Field(b.Input, "todos"), "content") {
 			d.emitTodos()
 		}
 	}
