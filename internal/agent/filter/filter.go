@@ -135,7 +135,7 @@ var ErrHalt = errors.New("halted")
 
 // Run appends what the expression gives for v to dst, each output as `jq -r`
 // prints it, with a line end. The empty string says nothing and is left out.
-// What came before an error stays. errHalt is the expression's halt.
+// What came before an error stays. [ErrHalt] is the expression's halt.
 func (j *Program) Run(dst []byte, v any) (out []byte, err error) {
 	out = dst
 	err = j.Each(v, func(v any) (err error) {
