@@ -101,3 +101,105 @@ func (c *CLI) Version() string { return c.version }
 
 // Options say which agent is run and how.
 type Options = driver.Options
+
+// Infer names the agent behind a command by its program: one of [Known]
+// with or without a directory, or "text" for anything else.
+func Infer(command []string) string {
+	if len(command) == 0 {
+		return "text"
+	}
+	name := driver.ProgramName(command[0])
+	if slices.Contains(catalog.CLIs(), name) {
+		return name
+	}
+	return "text"
+}
+
+// Modern turns arguments of older CLIs into those of today's, which refuse
+// them. There is a line for each that says what is used instead, and why.
+func Modern(name string, args []string) (modern, warnings []string) {
+	modern = slices.Clone(args)
+	if f, ok := drivers()[name]; ok {
+		return f.Modern(modern)
+	}
+	return modern, nil
+}
+
+// KeyVariable is the variable in which the agent looks for a key of the provider
+// that the options choose. An error is for the user to read: the provider takes
+// none, or which one it takes is not known.
+func KeyVariable(o Options) (string, error) {
+	f, ok := drivers()[o.Name]
+	if !ok {
+		return "", nil
+	}
+	row := catalog.Of(o.Name)
+	switch p := row.Provider(f.Provider(o)); {
+	case p.Key != "":
+		return p.Key, nil
+	case row.AnyProvider:
+		return "", fmt.Errorf("api-key: which variable %s reads for this provider is not known: set it in env, and name it in pass-env", o.Name)
+	case p.Name != "":
+		return "", fmt.Errorf("api-key: %s takes no key; see the page about providers for a login by OIDC", p.Name)
+	}
+	if keys := row.Keys(); len(keys) > 0 {
+		return keys[0], nil
+	}
+	return "", nil
+}
+
+// OneKey are the options without the keys of other providers than the one they
+// choose, where the key of that one is set.
+func OneKey(o Options) Options {
+	name, err := KeyVariable(o)
+	if err != nil || name == "" || driver.Lookup(o.Env, name) == "" {
+		return o
+	}
+	o.Env = driver.Without(o.Env, slices.DeleteFunc(catalog.Of(o.Name).Keys(), func(key string) bool { return key == name })...)
+	return o
+}
+
+// Package is where an agent's CLI comes from.
+type Package struct {
+	Name    string // at registry.npmjs.org
+	Program string // what it puts on PATH
+	Version string // the one that was tested, which is installed unless another is asked for
+}
+
+// PackageOf is the npm package of an agent; ok is false for agents that are
+// whatever the user says (text, custom).
+func PackageOf(name string) (p Package, ok bool) {
+	a := catalog.Of(name)
+	return Package{a.Package, a.Program, a.Version}, a.Package != ""
+}
+
+// A user who asks for a sandbox or a permission mode of the CLI's own gets it:
+// nothing that cancels it is added.
+
+// Cautions say what an agent cannot do in the sandbox or the permission mode of its
+// own that the user asked for, for people to read before anything is spent.
+func Cautions(o Options) []string {
+	f, ok := drivers()[o.Name]
+	if !ok || o.Exact {
+		return nil
+	}
+	return f.Cautions(o)
+}
+
+// Unasked reports whether the agent acts without asking for permission and outside
+// of a sandbox of its CLI's own: the arguments say so, or it is the CLI's nature.
+func Unasked(o Options) bool {
+	row := catalog.Of(o.Name)
+	d, ok := drivers()[o.Name]
+	switch {
+	case !ok, row.Own():
+		return false // what a program of the user's does is not known
+	case row.Unasked, !o.Exact && d.Unasked(o):
+		return true
+	}
+	var bypass []string
+	for _, a := range catalog.All() {
+		bypass = append(bypass, a.Bypass...)
+	}
+	return driver.Has(driver.CommandLine(d, o, ralph.Prompt{Text: "task"}), bypass...)
+}

@@ -231,7 +231,7 @@ func TestSettingsMerged(t *testing.T) {
 		Settings: `{"model":"a","permissions":{"deny":["X"],"x":1},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"given"}]}]}}`,
 		Args:     []string{"--settings", `{"model":"b","permissions":{"deny":["Y"]},"big":12345678901234567890}`},
 	}
-	const want = `{"big":12345678901234567890,"hooks":{"Stop":[{"hooks":[{"type":"command","command":"given"}]},{"hooks":[{"type":"command","command":"ours"}]}]},"model":"b","permissions":{"deny":["X","Y"],"x":1}}`
+	const want = `{"big":12345678901234567890,"hooks":{"Stop":[{"hooks":[{"command":"given","type":"command"}]},{"hooks":[{"type":"command","command":"ours"}]}]},"model":"b","permissions":{"deny":["X","Y"],"x":1}}`
 	got := ask(t, o, ralph.Prompt{Text: "p"})
 	if g := settings(got.argv); !slices.Equal(g, []string{"/scratch/settings.json"}) || got.files["settings.json"] != want {
 		t.Errorf("--settings = %q: %s\nwant one file: %s", g, got.files["settings.json"], want)

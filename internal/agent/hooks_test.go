@@ -107,7 +107,7 @@ func TestHooksMerged(t *testing.T) {
 		{"another program's", []string{"env", "--settings", "x", "claude"}, nil, `{` + stop + `}`},
 		{"behind --", nil, []string{"--", "--settings", "x"}, `{` + stop + `}`},
 		{"hooks of the user's own", nil, []string{"--settings", `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"mine"}]}],"Notification":[]}}`},
-			`{"hooks":{"Notification":[],"Stop":[{"hooks":[{"type":"command","command":"mine"}]},{"hooks":[{"type":"command","command":"s"}]}]}}`},
+			`{"hooks":{"Notification":[],"Stop":[{"hooks":[{"command":"mine","type":"command"}]},{"hooks":[{"type":"command","command":"s"}]}]}}`},
 		{"no hooks of the user's own", nil, []string{"--settings", `{"hooks":{},"disableAllHooks":false}`}, `{"disableAllHooks":false,` + stop + `}`},
 	} {
 		c, err := New(Options{Name: "claude", Command: tt.command, Args: tt.args, Hooks: map[string]string{"Stop": "s"}, Dir: dir, Process: noProcess{}})

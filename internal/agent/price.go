@@ -91,7 +91,7 @@ func (m *meter) price(model string, u ralph.Usage) ralph.Cost {
 	return m.o.Price(model, u.Tokens)
 }
 
-// turnedAway says that the provider turned the turn away before it did anything: no
+// turnedAway reports whether the provider turned the turn away before it did anything: no
 // model read or wrote, so it used nothing.
 func turnedAway(t *ralph.Turn) bool {
 	if t.Failure == nil || t.Tools > 0 || t.FinalText != "" {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/org/ralph-action/internal/agent/agenttest"
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/ralph"
 )
 
@@ -72,8 +73,8 @@ func TestResumeArgv(t *testing.T) {
 func TestCanResume(t *testing.T) {
 	t.Parallel()
 	for _, name := range append(Known(), "", "other") {
-		if got, want := CanResume(name), slices.Contains([]string{"amp", "claude", "codex", "copilot", "gemini", "opencode"}, name); got != want {
-			t.Errorf("CanResume(%q) = %v, want %v", name, got, want)
+		if got, want := catalog.Of(name).Sessions, slices.Contains([]string{"amp", "claude", "codex", "copilot", "gemini", "opencode"}, name); got != want {
+			t.Errorf("Of(%q).Sessions = %v, want %v", name, got, want)
 		}
 	}
 	for name, want := range map[string]string{

@@ -1,8 +1,16 @@
+// Package report renders the record of a run: the job summary, the pull
+// request's title and body, checkpoint messages, the JSON report, the HTML
+// page, the session log and the lines of the live log. Everything here is a
+// pure function of ralph.Report or ralph.Event: no I/O, no clock, no
+// environment. Every text in a report is foreign (the user's own prompt
+// included) and reaches a rendering only through package doc.
 package report
 
 import (
+	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
@@ -168,4 +176,103 @@ func Text(r ralph.Report, o Style) string {
 		m.headline(), m.reasons(), m.storyLines(o), m.iterationLines(o), m.history(), m.workers(), m.taskLines(o), m.findings(), m.network(),
 		m.checks(), m.left(), m.facts(append(m.links(), m.figures()...)), m.steps(false), m.errors(), m.runNotes(), m.footer(),
 	})
+}
+
+// extraBytes is the most that the owner's text may take of a body.
+const extraBytes = 20_000
+
+// ownText bounds the owner's text at the end of a paragraph, and ends what it
+// leaves open, so that the record below it is not swallowed.
+func ownText(s string) string {
+	s = strings.ToValidUTF8(strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\x00", ""), "\uFFFD")
+	if len(s) > extraBytes {
+		s = s[:extraBytes]
+		for !utf8.ValidString(s) {
+			s = s[:len(s)-1]
+		}
+		if i := strings.LastIndex(s, "\n\n"); i > 0 {
+			s = s[:i]
+		}
+		s += unended(s) + "\n\n…"
+	}
+	return s + unended(s)
+}
+
+// unended is what ends a code block or an HTML comment that s leaves open.
+func unended(s string) string {
+	fence, comment := "", false
+	for line := range strings.SplitSeq(s, "\n") {
+		text := strings.TrimLeft(line, " ")
+		if comment {
+			comment = !strings.Contains(line, "-->")
+			continue
+		}
+		mark := text[:len(text)-len(strings.TrimLeft(text, text[:min(1, len(text))]))]
+		switch {
+		case len(line)-len(text) > 3: // indented code
+		case fence != "":
+			if strings.HasPrefix(mark, fence) && strings.TrimSpace(text[len(mark):]) == "" {
+				fence = ""
+			}
+		case len(mark) >= 3 && (mark[0] == '~' || mark[0] == '`' && !strings.Contains(text[len(mark):], "`")):
+			fence = mark
+		default:
+			comment = strings.HasPrefix(text, "<!--") && !strings.Contains(text, "-->")
+		}
+	}
+	switch {
+	case fence != "":
+		return "\n" + fence
+	case comment:
+		return "\n-->"
+	}
+	return ""
+}
+
+// Redacted is a deep copy of r in which every text is cleaned of invisible
+// characters (which could split a secret) and then passed through mask. Render
+// from it, so that no rendering has to know about secrets. Names of ours, ids and
+// what has a type of its own are kept: links and files are made of them.
+func Redacted(r ralph.Report, mask func(string) string) ralph.Report {
+	redact(reflect.ValueOf(&r).Elem(), mask)
+	return r
+}
+
+// keptFields are those of the record that hold no text of anybody else's.
+func keptFields() []string {
+	return []string{"Version", "Mode", "Repository", "ServerURL", "HeadSHA", "SHA", "Tip", "Head", "Tree", "Digest", "Status"}
+}
+
+// redact masks the texts of v, and gives it slices and pointers of its own.
+func redact(v reflect.Value, mask func(string) string) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.CanSet() && v.Type() == reflect.TypeFor[string]() {
+			v.SetString(mask(doc.Clean(v.String())))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && !slices.Contains(keptFields(), f.Name) {
+				redact(v.Field(i), mask)
+			}
+		}
+	case reflect.Slice:
+		if v.IsNil() {
+			return
+		}
+		own := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(own, v)
+		v.Set(own)
+		for i := range v.Len() {
+			redact(v.Index(i), mask)
+		}
+	case reflect.Pointer:
+		if v.IsNil() {
+			return
+		}
+		own := reflect.New(v.Type().Elem())
+		own.Elem().Set(v.Elem())
+		v.Set(own)
+		redact(own.Elem(), mask)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -93,18 +94,27 @@ func commits(r ralph.Report) int {
 // models names the models the agent reported, in the order of first use, or
 // the one that was asked for. Foreign text.
 func models(r ralph.Report) []string {
-	var names []string
-	seen := map[string]bool{"": true}
-	for _, it := range r.Iterations {
-		for _, t := range words.EveryTurn(it) {
-			if !seen[t.Model] {
-				seen[t.Model] = true
-				names = append(names, t.Model)
-			}
-		}
-	}
+	names := distinct(r, func(t ralph.Turn) string { return t.Model })
 	if len(names) == 0 && r.Model != "" {
 		names = append(names, r.Model)
+	}
+	return names
+}
+
+// agents names the agents that worked, in the order of first use. Foreign text.
+func agents(r ralph.Report) []string {
+	return distinct(r, func(t ralph.Turn) string { return cmp.Or(t.Agent, r.Agent) })
+}
+
+// distinct are the names that turns have, each once.
+func distinct(r ralph.Report, name func(ralph.Turn) string) []string {
+	var names []string
+	for _, it := range r.Iterations {
+		for _, t := range words.EveryTurn(it) {
+			if n := name(t); n != "" && !slices.Contains(names, n) {
+				names = append(names, n)
+			}
+		}
 	}
 	return names
 }

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
-	"github.com/org/ralph-action/internal/report/words"
 )
 
 // findingGroup is the findings of one severity and kind, in the order in which
@@ -23,10 +23,6 @@ type findingGroup struct {
 // request a draft, then what to look at.
 func findingGroups(r ralph.Report) []findingGroup {
 	severities := []ralph.Severity{ralph.Block, ralph.LeftOut, ralph.Draft, ralph.Flag}
-	kinds := []ralph.FindingKind{
-		ralph.FindingSecret, ralph.FindingProtected, ralph.FindingLink, ralph.FindingSize, ralph.FindingTests,
-		ralph.FindingChecks, ralph.FindingAgentConfig, ralph.FindingClaim, ralph.FindingUnknown, ralph.FindingUnfit,
-	}
 	var groups []findingGroup
 	for _, f := range r.Findings {
 		i := slices.IndexFunc(groups, func(g findingGroup) bool { return g.Severity == f.Severity && g.Kind == f.Kind })
@@ -35,18 +31,13 @@ func findingGroups(r ralph.Report) []findingGroup {
 		}
 		groups[i].List = append(groups[i].List, f)
 	}
+	rank := func(i int) uint { return uint(i) } // what is not in a list, -1, comes last
 	slices.SortStableFunc(groups, func(a, b findingGroup) int {
-		return cmp.Or(cmp.Compare(rank(severities, a.Severity), rank(severities, b.Severity)), cmp.Compare(rank(kinds, a.Kind), rank(kinds, b.Kind)))
+		return cmp.Or(
+			cmp.Compare(rank(slices.Index(severities, a.Severity)), rank(slices.Index(severities, b.Severity))),
+			cmp.Compare(rank(kindIndex(a.Kind)), rank(kindIndex(b.Kind))))
 	})
 	return groups
-}
-
-// rank is the place of v in list; what is not in it comes last.
-func rank[T comparable](list []T, v T) int {
-	if i := slices.Index(list, v); i >= 0 {
-		return i
-	}
-	return len(list)
 }
 
 // severityWords is the heading of a severity.
@@ -62,50 +53,48 @@ func severityWords(s ralph.Severity) (icon, text string) {
 	return "👀", "Look at these before you merge"
 }
 
-// kindWords names a kind of findings.
-func kindWords(k ralph.FindingKind) string {
-	switch k {
-	case ralph.FindingSecret:
-		return "Secrets"
-	case ralph.FindingProtected:
-		return "Protected paths"
-	case ralph.FindingLink:
-		return "Links and nested repositories"
-	case ralph.FindingSize:
-		return "Size"
-	case ralph.FindingTests:
-		return "Tests"
-	case ralph.FindingChecks:
-		return "Checks"
-	case ralph.FindingAgentConfig:
-		return "Agent configuration"
-	case ralph.FindingUnknown:
-		return "Not looked at"
-	case ralph.FindingClaim:
-		return "Commits of the agent's own that claim to be something else"
-	case ralph.FindingUnfit:
-		return "Cannot be published"
-	}
-	return "Others"
+// kindWords is how documents speak of findings of a kind.
+type kindWords struct {
+	kind  ralph.FindingKind
+	title string
+	// blocks says in one clause what blocks the work; one, if not empty, is for a single finding.
+	// {n} is their number, and {s} its plural.
+	blocks, one string
+	todo        string // what a person does about them; empty: their own text says it all
 }
 
-// todo says what a person does about findings of a kind that are not only
-// flagged; empty when their own text says it all.
-func (g findingGroup) todo() string {
-	if g.Severity == ralph.Flag {
-		return ""
+// kinds are the words for all kinds, in the order in which they are told.
+func kinds() []kindWords {
+	const blocks = "{n} finding{s} that may not be published"
+	return []kindWords{
+		{ralph.FindingSecret, "Secrets", "secrets are in the work ({n} places)", "a secret is in the work",
+			"Take it out of the work, and revoke it if it is real: the agent has seen it. What only looks like one can be allowed with secret-scan-allow; a secret of this run cannot."},
+		{ralph.FindingProtected, "Protected paths", "{n} protected path{s} changed", "",
+			"Only people change these. Make the change by hand if it is right, or allow it with protected-paths."},
+		{ralph.FindingLink, "Links and nested repositories", "{n} link{s} or nested repositories that lead out of it", "",
+			"Replace it by a file, or by a link that stays in the repository."},
+		{ralph.FindingSize, "Size", "the change is too large", "", "Make the task smaller, keep built files out of git, or raise the limit."},
+		{ralph.FindingTests, "Tests", blocks, "", ""},
+		{ralph.FindingChecks, "Checks", blocks, "", ""},
+		{ralph.FindingAgentConfig, "Agent configuration", blocks, "", ""},
+		{ralph.FindingClaim, "Commits of the agent's own that claim to be something else", blocks, "", ""},
+		{ralph.FindingUnknown, "Not looked at", "{n} file{s} could not be looked at", "", ""},
+		{ralph.FindingUnfit, "Cannot be published", blocks, "", ""},
+		{"", "Others", blocks, "", ""},
 	}
-	switch g.Kind {
-	case ralph.FindingSecret:
-		return "Take it out of the work, and revoke it if it is real: the agent has seen it. What only looks like one can be allowed with secret-scan-allow; a secret of this run cannot."
-	case ralph.FindingProtected:
-		return "Only people change these. Make the change by hand if it is right, or allow it with protected-paths."
-	case ralph.FindingLink:
-		return "Replace it by a file, or by a link that stays in the repository."
-	case ralph.FindingSize:
-		return "Make the task smaller, keep built files out of git, or raise the limit."
+}
+
+func kindIndex(k ralph.FindingKind) int {
+	return slices.IndexFunc(kinds(), func(w kindWords) bool { return w.kind == k && k != "" })
+}
+
+// wordsOf are the words for a kind.
+func wordsOf(k ralph.FindingKind) kindWords {
+	all := kinds()
+	if i := kindIndex(k); i >= 0 {
+		return all[i]
 	}
-	return ""
+	return all[len(all)-1]
 }
 
 // place says where a finding is, path and line or what else; foreign text.
@@ -138,8 +127,8 @@ func (m record) findings() doc.Section {
 		if left == 0 {
 			continue
 		}
-		kind := doc.Line(doc.Strong(kindWords(g.Kind)))
-		if todo := g.todo(); todo != "" {
+		kind := doc.Line(doc.Strong(wordsOf(g.Kind).title))
+		if todo := wordsOf(g.Kind).todo; todo != "" && g.Severity != ralph.Flag {
 			kind = doc.Line(kind, ": "+todo)
 		}
 		var lines []doc.Text
@@ -190,22 +179,11 @@ func blockedWords(r ralph.Report) string {
 }
 
 func blockedBy(k ralph.FindingKind, n int) string {
-	switch k {
-	case ralph.FindingSecret:
-		if n == 1 {
-			return "a secret is in the work"
-		}
-		return fmt.Sprintf("secrets are in the work (%d places)", n)
-	case ralph.FindingProtected:
-		return words.Plural(n, "protected path") + " changed"
-	case ralph.FindingLink:
-		return words.Plural(n, "link") + " or nested repositories that lead out of it"
-	case ralph.FindingSize:
-		return "the change is too large"
-	case ralph.FindingUnknown:
-		return words.Plural(n, "file") + " could not be looked at"
+	w, plural := wordsOf(k), "s"
+	if n == 1 {
+		w.blocks, plural = cmp.Or(w.one, w.blocks), ""
 	}
-	return words.Plural(n, "finding") + " that may not be published"
+	return strings.NewReplacer("{n}", strconv.Itoa(n), "{s}", plural).Replace(w.blocks)
 }
 
 // blockers are the lines that say where and what blocks, at most list of them.
@@ -220,7 +198,7 @@ func (m record) blockers() []doc.Text {
 			if all++; all > m.list {
 				continue
 			}
-			t := doc.Line(kindWords(g.Kind))
+			t := doc.Line(wordsOf(g.Kind).title)
 			if at := place(f); at != "" && f.Path != "" {
 				t = doc.Line(t, " in ", doc.Mono(at, placeRunes+10))
 			} else if at != "" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/doc"
 	"github.com/org/ralph-action/internal/report/words"
 )
 
@@ -58,7 +59,7 @@ func filled(text string, r ralph.Report) string {
 // attempts.
 const modeSupervise = "supervise"
 
-// undelivered says that the last iteration's work is not committed.
+// undelivered reports whether the last iteration's work is not committed.
 func undelivered(r ralph.Report) bool {
 	n := len(r.Iterations)
 	return n > 0 && r.Iterations[n-1].Rejection == ralph.RejectedSCM
@@ -103,8 +104,9 @@ func budgetParts(b ralph.Budget) []string {
 	return parts
 }
 
-// headline is the first line of every rendering, without the icon.
-func headline(r ralph.Report) string {
+// Headline is the outcome in one line, as it stands on top of every document,
+// without an icon.
+func Headline(r ralph.Report) string {
 	text := ending(r) + withoutWords(r)
 	if len(r.Iterations) == 0 {
 		return text
@@ -168,4 +170,156 @@ func advice(r ralph.Report) string {
 		}
 	}
 	return filled(text, r)
+}
+
+// omitted are the changes of the run that are not published although the rest may
+// be.
+func omitted(r ralph.Report) []ralph.Finding { return ralph.OfSeverity(r.Findings, ralph.LeftOut) }
+
+// allLeftOut reports whether nothing of the run could be published, for no other
+// reason than that all of it was left out.
+func allLeftOut(r ralph.Report) bool {
+	return r.Outcome == ralph.Blocked && r.Publication.HeadSHA == "" && len(omitted(r)) > 0 && ralph.Blocking(r.Findings) == ""
+}
+
+// withoutWords is what the headline says of changes that were left out; empty when
+// none were, or when the headline speaks of nothing else.
+func withoutWords(r ralph.Report) string {
+	switch n := len(omitted(r)); {
+	case n == 0 || allLeftOut(r):
+		return ""
+	case n == 1:
+		return ", without 1 change that was left out"
+	default:
+		return fmt.Sprintf(", without %d changes that were left out", n)
+	}
+}
+
+// resultIcon is the sign of the outcome, for a run of which something may be missing.
+func resultIcon(r ralph.Report) string {
+	if r.Outcome == ralph.Completed && withoutWords(r) != "" {
+		return "⚠️"
+	}
+	return r.Outcome.Row().Sign
+}
+
+// tone is the class of the outcome's colour: "good", "bad", or "limit" between
+// them.
+func tone(r ralph.Report) string {
+	switch kind := r.Outcome.Row().Kind; {
+	case kind == ralph.Succeeded && withoutWords(r) == "":
+		return "good"
+	case kind == ralph.Failed || kind == ralph.Misconfigured:
+		return "bad"
+	}
+	return "limit"
+}
+
+// leftOutAdvice says what a person does about changes that were left out; empty
+// when none were.
+func leftOutAdvice(r ralph.Report) doc.Text {
+	if len(omitted(r)) == 0 {
+		return nil
+	}
+	t := doc.Line("Look at the changes that were left out")
+	if r.Publication.Patch != "" {
+		t = doc.Line(t, ", which are in ", doc.Foreign(r.Publication.Patch, 500), " (git apply)")
+	}
+	t = doc.Line(t, ", and make them by hand if they are right.")
+	now := slices.ContainsFunc(omitted(r), func(f ralph.Finding) bool { return f.Where == "" }) // else by an earlier run
+	if allLeftOut(r) {
+		return doc.Line("Nothing of the run was published. ", t)
+	} else if now {
+		return doc.Line(t, " The guardrails ran with them in place: without them they may say something else.")
+	}
+	return t
+}
+
+// patchRunes is the longest patch that is shown.
+const patchRunes = 10_000
+
+// patch shows the changes that were left out, so that they are not lost with the
+// machine, unless they are too long to be shown.
+func (m record) patch() doc.Section {
+	text := m.Publication.PatchText
+	_, cut := doc.Head(text, patchRunes)
+	if len(omitted(m.Report)) == 0 || strings.TrimSpace(text) == "" || cut {
+		return doc.Section{}
+	}
+	return doc.Section{
+		Title: doc.Line("The changes that were left out"), Fold: doc.Line(doc.Strong("The changes that were left out"), ", as a patch"),
+		Blocks: []doc.Block{doc.Pre(text)},
+	}
+}
+
+// reasons is why a run ended as it did: one line, or, before the first iteration,
+// a list of at most most problems with what was asked for.
+func reasons(r ralph.Report, most, limit int) []string {
+	lines := []string{r.Reason}
+	if r.Rounds() == 0 { // else it may quote foreign text
+		lines = strings.Split(r.Reason, "\n")
+	}
+	var list []string
+	for _, line := range lines {
+		if line = doc.OneLine(line, limit); line != "" {
+			list = append(list, line)
+		}
+	}
+	if n := len(list) - most; n > 0 {
+		list = append(list[:most], fmt.Sprintf("…and %d more; report.json has them all.", n))
+	}
+	return list
+}
+
+// besideFindings is the report for a document that lists the findings: what blocks
+// publishing is not repeated as a part of the reason.
+func besideFindings(r ralph.Report) ralph.Report {
+	if text := ralph.Blocking(r.Findings); text != "" {
+		r.Reason = strings.TrimSuffix(r.Reason, ": "+text)
+	}
+	return r
+}
+
+// saysFindings reports whether a failed verdict says nothing but the findings of the
+// run's end, which are listed.
+func saysFindings(r ralph.Report, v ralph.Verdict) bool {
+	return v.Command == ralph.WithheldCheck && v.Digest != "" && v.Digest == ralph.Blocking(r.Findings)
+}
+
+// Announcement is what an annotation says below the headline: why the run
+// ended so, how many stories are done, what could not be published, and what a person can do next.
+func Announcement(r ralph.Report) string {
+	var parts []string
+	if r.Outcome != ralph.Completed {
+		parts = append(parts, reasons(r, 50, 1000)...)
+	}
+	if words.HasTasks(r) {
+		parts = append(parts, words.StoryCount(r.Tasks)+".")
+	}
+	for _, t := range storyWarnings(r) {
+		parts = append(parts, t.Plain())
+	}
+	for _, e := range r.Publication.Errors {
+		if e = doc.OneLine(e, 1000); !strings.Contains(strings.Join(parts, "\n"), e) { // the reason may have named it
+			parts = append(parts, e)
+		}
+	}
+	for _, a := range []string{leftOutAdvice(r).Plain(), advice(r)} {
+		if a != "" {
+			parts = append(parts, a)
+		}
+	}
+	p := r.Publication
+	switch branch := doc.OneLine(p.Branch, 200); {
+	case p.PullRequest.URL != "":
+		parts = append(parts, "Pull request: "+doc.OneLine(p.PullRequest.URL, 500))
+	case p.HeadSHA == "" && r.Outcome == ralph.Completed:
+		parts = append(parts, "Nothing was published: the run committed nothing.")
+	case p.HeadSHA == "" || branch == "":
+	case p.Pushed:
+		parts = append(parts, "Branch: "+branch)
+	default:
+		parts = append(parts, "Branch: "+branch+", not pushed")
+	}
+	return strings.Join(parts, "\n")
 }

@@ -11,49 +11,6 @@ import (
 	"github.com/org/ralph-action/internal/report/words"
 )
 
-// past is an earlier run on the branch in words. Run is foreign text.
-type past struct {
-	Run, URL   string
-	Iterations string // "4–6"
-	Cost       string
-	Outcome    string
-	Commits    string
-}
-
-// branchRows are the earlier runs, oldest first, at most limit of them: when
-// there are more, the oldest are summed up in the first row.
-func branchRows(r ralph.Report, limit int) []past {
-	runs := r.History.Runs
-	var rows []past
-	count := 0
-	add := func(name string, p ralph.Past, cut bool) {
-		row := past{
-			Run: name, URL: runURL(r, p.Run), Iterations: numbers(count, p.Iterations), Cost: p.Cost.String(),
-			Outcome: pastOutcome(p.Outcome), Commits: fmt.Sprint(p.Commits),
-		}
-		if cut {
-			row.URL, row.Outcome, row.Commits = "", doc.Nothing, doc.Nothing
-		}
-		count += p.Iterations
-		rows = append(rows, row)
-	}
-	if more := len(runs) - limit; more > 0 {
-		var sum ralph.Past
-		for _, p := range runs[:more+1] {
-			sum.Iterations += p.Iterations
-			sum.Commits += p.Commits
-			sum.Cost = sum.Cost.Add(p.Cost)
-		}
-		add(words.Plural(more+1, "run")+" before", sum, false)
-		rows[0].URL, rows[0].Outcome = "", doc.Nothing
-		runs = runs[more+1:]
-	}
-	for _, p := range runs {
-		add(cmp.Or(doc.OneLine(p.Run, 40), "not read"), p, p.Run == "")
-	}
-	return rows
-}
-
 // numbers are those of n iterations after before others.
 func numbers(before, n int) string {
 	switch n {
@@ -102,7 +59,7 @@ func branchCostWords(r ralph.Report) string {
 	return text
 }
 
-// continued says that earlier runs worked on the branch.
+// continued reports whether earlier runs worked on the branch.
 func continued(r ralph.Report) bool { return len(r.History.Runs) > 0 || r.History.Cut }
 
 // countsOn says which iterations of the branch those of this run are, as its
@@ -127,7 +84,8 @@ func lastNumber(r ralph.Report) int {
 	return it.Number + it.Kept
 }
 
-// history is a table of the runs on the branch, this one last.
+// history is a table of the runs on the branch, oldest first and this one last. When
+// there are more than runs, the oldest are summed up in the first row.
 func (m record) history() doc.Section {
 	cost := branchCostWords(m.Report)
 	if !continued(m.Report) {
@@ -137,16 +95,34 @@ func (m record) history() doc.Section {
 		return doc.Section{Name: "history of the branch", Blocks: []doc.Block{doc.Para("Cost of the branch: ", doc.Strong(cost), ".")}}
 	}
 	g := doc.Grid{Columns: []doc.Column{{Title: "Run"}, {Title: "Iterations"}, {Title: "Cost", Right: true}, {Title: "Outcome"}, {Title: "Commits", Right: true}}}
-	add := func(p past, name any) {
-		g.Rows = append(g.Rows, []doc.Text{doc.Linked(p.URL, name), doc.Line(p.Iterations), doc.Line(doc.Tight(p.Cost)), doc.Line(doc.Tight(p.Outcome)), doc.Line(p.Commits)})
+	iterations, commits := 0, 0
+	add := func(name doc.Text, p ralph.Past, outcome, made string) {
+		g.Rows = append(g.Rows, []doc.Text{name, doc.Line(numbers(iterations, p.Iterations)), doc.Line(doc.Tight(p.Cost.String())), doc.Line(doc.Tight(outcome)), doc.Line(made)})
+		iterations, commits = iterations+p.Iterations, commits+p.Commits
 	}
-	for _, p := range branchRows(m.Report, m.runs) {
-		add(p, doc.Foreign(p.Run, 40))
+	runs := m.History.Runs
+	if more := len(runs) - m.runs; more > 0 {
+		var sum ralph.Past
+		for _, p := range runs[:more+1] {
+			sum.Iterations, sum.Commits, sum.Cost = sum.Iterations+p.Iterations, sum.Commits+p.Commits, sum.Cost.Add(p.Cost)
+		}
+		add(doc.Line(words.Plural(more+1, "run")+" before"), sum, doc.Nothing, fmt.Sprint(sum.Commits))
+		runs = runs[more+1:]
 	}
-	now, all := thisRun(m.Report)
-	now.URL = m.RunURL
-	add(now, "this run")
-	g.Total = []doc.Text{doc.Line("Total"), doc.Line(all.Iterations), doc.Line(doc.Tight(all.Cost)), nil, doc.Line(all.Commits)}
+	for _, p := range runs {
+		if p.Run == "" {
+			add(doc.Line("not read"), p, doc.Nothing, doc.Nothing)
+			continue
+		}
+		add(doc.Linked(runURL(m.Report, p.Run), doc.Foreign(cmp.Or(doc.OneLine(p.Run, 40), "not read"), 40)), p, pastOutcome(p.Outcome), fmt.Sprint(p.Commits))
+	}
+	mine := checkpoints(m.Report)
+	add(doc.Linked(m.RunURL, "this run"), ralph.Past{Iterations: lastNumber(m.Report), Commits: mine, Cost: m.Usage().Cost}, pastOutcome(m.Outcome), fmt.Sprint(mine))
+	all := fmt.Sprint(commits)
+	if m.History.Cut {
+		all = "≥\u00a0" + all
+	}
+	g.Total = []doc.Text{doc.Line("Total"), doc.Line(fmt.Sprint(iterations)), doc.Line(doc.Tight(branchCost(m.Report).String())), nil, doc.Line(all)}
 	s := doc.Section{Title: doc.Line("History of the branch"), Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
 	if m.Budget.Total > 0 {
 		s.Blocks = append(s.Blocks, doc.Para("Cost of the branch: ", doc.Strong(cost), "."))
@@ -158,24 +134,6 @@ func (m record) history() doc.Section {
 		s.Blocks = append(s.Blocks, doc.Soft("The branch has older commits that were not read: the totals are lower bounds."))
 	}
 	return s
-}
-
-// thisRun is the row of this run, and that of all of them.
-func thisRun(r ralph.Report) (now, all past) {
-	before, n := r.History.Iterations(), lastNumber(r)
-	mine := checkpoints(r)
-	now = past{
-		Iterations: numbers(before, n), Cost: r.Usage().Cost.String(), Commits: fmt.Sprint(mine),
-		Outcome: pastOutcome(r.Outcome),
-	}
-	for _, p := range r.History.Runs {
-		mine += p.Commits
-	}
-	all = past{Iterations: fmt.Sprint(before + n), Cost: branchCost(r).String(), Commits: fmt.Sprint(mine)}
-	if r.History.Cut {
-		all.Commits = "≥\u00a0" + all.Commits
-	}
-	return now, all
 }
 
 // checkpoints counts the commits of ours in this run.

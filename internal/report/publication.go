@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -52,18 +53,9 @@ func issueURL(r ralph.Report) string {
 	return fmt.Sprintf("%s/issues/%d", web(r), r.Publication.Issue)
 }
 
-// unpublished says that a step of publishing could not be done.
-func unpublished(p ralph.Publication) bool {
-	for _, s := range p.Steps {
-		if !s.Done {
-			return true
-		}
-	}
-	return false
-}
-
-func stepIcon(s ralph.PublishStep) string {
-	if s.Done {
+// check is the sign of what was done, or could not be.
+func check(done bool) string {
+	if done {
 		return "✅"
 	}
 	return "❌"
@@ -75,7 +67,8 @@ const publishSteps = 40 // that are shown
 // went well they are folded, and stand elsewhere.
 func (m record) steps(folded bool) doc.Section {
 	all := m.Publication.Steps
-	if len(all) == 0 || unpublished(m.Publication) == folded {
+	failed := slices.ContainsFunc(all, func(s ralph.PublishStep) bool { return !s.Done })
+	if len(all) == 0 || failed == folded {
 		return doc.Section{}
 	}
 	var lines []doc.Text
@@ -84,7 +77,7 @@ func (m record) steps(folded bool) doc.Section {
 			lines = append(lines, more(len(all)-i))
 			break
 		}
-		t := doc.Line(stepIcon(s)+" ", doc.Foreign(s.Name, 80))
+		t := doc.Line(check(s.Done)+" ", doc.Foreign(s.Name, 80))
 		if s.Detail != "" {
 			t = doc.Line(t, ": ", doc.Foreign(s.Detail, m.line))
 		}
@@ -159,4 +152,25 @@ func (m record) checks() doc.Section {
 		t = doc.Line(t, " (", doc.Linked(commitURL(m.Report, c.SHA), doc.Bare(short, 7)), ")")
 	}
 	return doc.Section{Title: doc.Line("Checks"), Blocks: append([]doc.Block{doc.Para(t, ".")}, doc.Bulleted(m.checkNames())...)}
+}
+
+// network tells the addresses that the sandbox refused.
+func (m record) network() doc.Section {
+	if len(m.Network) == 0 {
+		return doc.Section{}
+	}
+	g := doc.Grid{Columns: []doc.Column{{Title: "Address", Class: "t"}, {Title: "Refused", Right: true}, {Title: "Why"}}}
+	for _, n := range m.Network[:min(len(m.Network), m.bounds.network)] {
+		g.Rows = append(g.Rows, []doc.Text{doc.Line(doc.Bare(n.Address, m.command)), doc.Line(fmt.Sprint(n.Count)), doc.Line(doc.Foreign(n.Reason, 120))})
+	}
+	s := doc.Section{
+		Title:  doc.Line("Network: refused addresses"),
+		Fold:   doc.Line(doc.Strong("Network: refused addresses"), fmt.Sprintf(" (%d)", len(m.Network))),
+		Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}},
+	}
+	if n := len(m.Network) - m.bounds.network; n > 0 {
+		s.Blocks = append(s.Blocks, doc.Soft(more(n)))
+	}
+	s.Blocks = append(s.Blocks, doc.Para("If the work needs one of them, name its host in ", doc.Bare("allowed-hosts", 20), "."))
+	return s
 }

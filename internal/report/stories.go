@@ -45,19 +45,16 @@ func storyState(s ralph.Story) (icon, state string) {
 // then those that were approved because their reviews were used up, or without
 // protection.
 func byNeed(list []ralph.Story) []ralph.Story {
-	sorted := make([]ralph.Story, 0, len(list))
-	for _, keep := range []func(ralph.Story) bool{
-		func(s ralph.Story) bool { return !s.Done },
-		func(s ralph.Story) bool { return s.Done && doubtful(s) },
-		func(s ralph.Story) bool { return s.Done && !doubtful(s) },
-	} {
-		for _, s := range list {
-			if keep(s) {
-				sorted = append(sorted, s)
-			}
+	need := func(s ralph.Story) int {
+		switch {
+		case !s.Done:
+			return 0
+		case doubtful(s):
+			return 1
 		}
+		return 2
 	}
-	return sorted
+	return slices.SortedStableFunc(slices.Values(list), func(a, b ralph.Story) int { return need(a) - need(b) })
 }
 
 // doubtful reports whether a story was approved, but by nobody whose word counts.
@@ -84,32 +81,20 @@ func reviewWords(t ralph.TaskList) string {
 		return "No story was reviewed yet."
 	}
 	mean := strings.TrimSuffix(strconv.FormatFloat(float64(reviews)/float64(reviewed), 'f', 1, 64), ".0")
-	return fmt.Sprintf("%d of %s approved at the first review; a reviewed story took %s on average.", first, were(reviewed), plainPlural(mean, "review"))
-}
-
-// were is "1 reviewed story was", "4 reviewed stories were".
-func were(n int) string {
-	if n == 1 {
-		return "1 reviewed story was"
+	stories, took := "reviewed stories were", "reviews"
+	if reviewed == 1 {
+		stories = "reviewed story was"
 	}
-	return strconv.Itoa(n) + " reviewed stories were"
-}
-
-func plainPlural(n, noun string) string {
-	if n == "1" {
-		return n + " " + noun
+	if mean == "1" {
+		took = "review"
 	}
-	return n + " " + noun + "s"
+	return fmt.Sprintf("%d of %d %s approved at the first review; a reviewed story took %s %s on average.", first, reviewed, stories, mean, took)
 }
 
 // storyWarnings are what people should know of the approvals.
-func storyWarnings(r ralph.Report) (all []doc.Text) {
-	for _, text := range []doc.Text{autoWords(r), unprotectedWords(r.Tasks)} {
-		if len(text) > 0 {
-			all = append(all, text)
-		}
-	}
-	return all
+func storyWarnings(r ralph.Report) []doc.Text {
+	all := []doc.Text{autoWords(r), unprotectedWords(r.Tasks)}
+	return slices.DeleteFunc(all, func(t doc.Text) bool { return len(t) == 0 })
 }
 
 // unprotectedWords says why approvals of this run could have been forged; empty if

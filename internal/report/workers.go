@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -67,36 +68,18 @@ func modelsOf(t ralph.Turn, only string) []ralph.ModelUsage {
 
 // onlyModels is the model of each agent that named no other one.
 func onlyModels(r ralph.Report) map[string]string {
-	named := map[string][]string{}
+	only, several := map[string]string{}, map[string]bool{}
 	for _, it := range r.Iterations {
 		for _, t := range words.EveryTurn(it) {
+			agent := cmp.Or(t.Agent, r.Agent)
 			for _, u := range modelsOf(t, "") {
-				if agent := cmp.Or(t.Agent, r.Agent); u.Model != "" && !slices.Contains(named[agent], u.Model) {
-					named[agent] = append(named[agent], u.Model)
-				}
+				several[agent] = several[agent] || u.Model != "" && u.Model != cmp.Or(only[agent], u.Model)
+				only[agent] = cmp.Or(only[agent], u.Model)
 			}
 		}
 	}
-	only := map[string]string{}
-	for agent, models := range named {
-		if len(models) == 1 {
-			only[agent] = models[0]
-		}
-	}
+	maps.DeleteFunc(only, func(agent, _ string) bool { return several[agent] })
 	return only
-}
-
-// agents names the agents that worked, in the order of first use. Foreign text.
-func agents(r ralph.Report) []string {
-	names := []string{}
-	for _, it := range r.Iterations {
-		for _, t := range words.EveryTurn(it) {
-			if name := cmp.Or(t.Agent, r.Agent); name != "" && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
 }
 
 // agentNames is agents, or the one that was asked for where none worked.
@@ -109,47 +92,26 @@ func agentNames(r ralph.Report) []string {
 
 const maxWorkers = 20 // in a table
 
-// workerRow is a worker in words; Agent and Model are foreign text.
-type workerRow struct {
-	Agent, Model string
-	Iterations   int
-	Tokens, Cost string
-}
-
-// workerRows is nothing unless several agents or models worked. more counts
-// those that are left out.
-func workerRows(r ralph.Report) (rows []workerRow, more int) {
-	list := workers(r)
-	if len(list) < 2 {
-		return nil, 0
-	}
-	for _, w := range list[:min(maxWorkers, len(list))] {
-		rows = append(rows, workerRow{
-			Agent: cmp.Or(doc.OneLine(w.Agent, 80), doc.Nothing), Model: cmp.Or(doc.OneLine(w.Model, 80), doc.Nothing),
-			Iterations: w.Iterations, Tokens: words.TokenPair(w.Usage.Tokens), Cost: w.Usage.Cost.String(),
-		})
-	}
-	return rows, len(list) - len(rows)
-}
-
-// workers is a table of agents and models.
+// workers is a table of agents and models; nothing unless there were several.
 func (m record) workers() doc.Section {
-	rows, more := workerRows(m.Report)
-	if len(rows) == 0 {
+	list := workers(m.Report)
+	if len(list) < 2 {
 		return doc.Section{}
 	}
 	g := doc.Grid{Columns: []doc.Column{{Title: "Agent"}, {Title: "Model"}, {Title: "Iterations", Right: true}, {Title: "Tokens in / out", Right: true}, {Title: "Cost", Right: true}}}
 	name := func(s string) doc.Text {
-		if s == doc.Nothing {
-			return doc.Line(s)
+		if s = doc.OneLine(s, 80); s == "" {
+			return doc.Line(doc.Nothing)
 		}
 		return doc.Line(doc.Bare(s, 80))
 	}
-	for _, w := range rows {
-		g.Rows = append(g.Rows, []doc.Text{name(w.Agent), name(w.Model), doc.Line(fmt.Sprint(w.Iterations)), doc.Line(doc.Tight(w.Tokens)), doc.Line(doc.Tight(w.Cost))})
+	for _, w := range list[:min(maxWorkers, len(list))] {
+		g.Rows = append(g.Rows, []doc.Text{
+			name(w.Agent), name(w.Model), doc.Line(fmt.Sprint(w.Iterations)), doc.Line(doc.Tight(words.TokenPair(w.Usage.Tokens))), doc.Line(doc.Tight(w.Usage.Cost.String())),
+		})
 	}
 	s := doc.Section{Title: doc.Line("Agents and models"), Blocks: []doc.Block{{Kind: doc.GridBlock, Grid: g}}}
-	if more > 0 {
+	if more := len(list) - len(g.Rows); more > 0 {
 		s.Blocks = append(s.Blocks, doc.Soft(fmt.Sprintf("%d more are left out here; report.json has them all.", more)))
 	}
 	return s

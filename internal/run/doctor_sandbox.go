@@ -111,7 +111,7 @@ func (d *doctor) checkReach() {
 		return // said about the agent
 	}
 	found := "reached may be " + cmp.Or(briefly(d.reachable(all)), "no host")
-	if _, keyProxy := agent.KeyDoor(all[0]); keyProxy && d.cfg.Provider.KeyProxy {
+	if _, keyProxy := agent.KeyProxy(all[0]); keyProxy && d.cfg.Provider.KeyProxy {
 		found += "; the key stays with ralph"
 	}
 	switch ok, reason := confine.NetworkAvailable(); {

@@ -31,9 +31,9 @@ func (s *sandboxed) reachable(all []agent.Options) hosts.List {
 		if trusted := agent.Hosts(o); slices.ContainsFunc(named, func(host string) bool { return !slices.Contains(trusted, host) }) {
 			s.rec.note("Hosts that a file of the repository names (" + strings.Join(s.cfg.Agent.FromFile, ", ") + ") are reached only where allowed-hosts names them, too.")
 		}
-		_, keyProxy := agent.KeyDoor(o)
+		_, keyProxy := agent.KeyProxy(o)
 		if keyProxy = keyProxy && s.cfg.Provider.KeyProxy; keyProxy {
-			o = agent.ThroughDoor(o, "http://127.0.0.1:1", "ralph-placeholder")
+			o = agent.ThroughKeyProxy(o, "http://127.0.0.1:1", "ralph-placeholder")
 		}
 		ours := o
 		ours.MCP, ours.Settings = "", ""

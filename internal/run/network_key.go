@@ -19,10 +19,10 @@ func (s *sandboxed) keyTaken(all []agent.Options) error {
 		return nil
 	}
 	for _, o := range all {
-		if _, ok := agent.KeyDoor(o); ok {
+		if _, ok := agent.KeyProxy(o); ok {
 			continue
 		}
-		if _, ok := agent.KeyDoor(s.withoutFile(o)); ok {
+		if _, ok := agent.KeyProxy(s.withoutFile(o)); ok {
 			return fmt.Errorf("%s in a file of the repository would take the key out of ralph's hands and give it to the agent: give it as an input of the workflow or as a flag, or set key-proxy: off", strings.Join(s.cfg.Agent.FromFile, ", "))
 		}
 	}
@@ -49,10 +49,10 @@ func (s *sandboxed) withoutFile(o agent.Options) agent.Options {
 	return o
 }
 
-// openDoor starts a server that adds an agent's key, where the agent can do with
+// openKeyProxy starts a server that adds an agent's key, where the agent can do with
 // one.
 func (s *sandboxed) openKeyProxy(ctx context.Context, n *network, o agent.Options) error {
-	d, ok := agent.KeyDoor(o)
+	d, ok := agent.KeyProxy(o)
 	key := keyProxyOf(o)
 	if _, open := n.keyProxies[key]; open || !ok {
 		return nil
@@ -73,9 +73,9 @@ func (s *sandboxed) openKeyProxy(ctx context.Context, n *network, o agent.Option
 	return nil
 }
 
-// keyProxyOf tells the key proxies of a run apart; empty for an agent that needs none.
+// keyProxyOf tells the keyProxies of a run apart; empty for an agent that needs none.
 func keyProxyOf(o agent.Options) string {
-	d, ok := agent.KeyDoor(o)
+	d, ok := agent.KeyProxy(o)
 	if !ok {
 		return ""
 	}
@@ -92,7 +92,7 @@ func (s *sandboxed) throughKeyProxy(o agent.Options) agent.Options {
 	if !ok {
 		return agent.OneKey(o)
 	}
-	return agent.ThroughDoor(o, d.URL(), d.Placeholder())
+	return agent.ThroughKeyProxy(o, d.URL(), d.Placeholder())
 }
 
 // variable is the value of a variable in an environment; the last one counts.

@@ -134,11 +134,7 @@ func (d Decoded) Render() string {
 // Transcript is a recording of claude.
 func Transcript(t testing.TB, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(Testdata("claude", name+".ndjson"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
+	return Recording(t, "claude", name)
 }
 
 // FailureKind is the kind of a failure as a word; none if there was none.

@@ -58,7 +58,7 @@ func (Driver) Resume(argv []string, n int, session string) []string {
 func (Driver) Environ(o driver.Options) []string {
 	env := driver.Without(o.Env, "CLAUDECODE")
 	if o.BaseURL != "" && !o.Exact {
-		env = append(driver.Without(env, "AMP_URL"), "AMP_URL="+o.BaseURL)
+		env = driver.Set(env, "AMP_URL", o.BaseURL)
 	}
 	return env
 }
@@ -138,17 +138,13 @@ func allSettings(o driver.Options) (string, error) {
 			if err != nil {
 				return "", fmt.Errorf("agent-settings: amp's own settings %q are no plain JSON object, so nothing can be added to them; take out the comments", driver.Clip(path, driver.MaxName))
 			}
-			if settings, err = driver.Merge(own, settings); err != nil {
-				return "", fmt.Errorf("agent-settings: %w", err)
-			}
+			driver.Join(own, settings)
+			settings = own
 		}
 	}
 	text, err := driver.EncodeJSON(settings)
 	return string(text), err
 }
-
-// Ways are how the prompt reaches the CLI.
-func (Driver) Ways(driver.Options) driver.Ways { return driver.Ways{} }
 
 // Decoder reads one turn.
 func (Driver) Decoder(o driver.Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {

@@ -22,7 +22,8 @@ func All() []Agent {
 			Programs: []string{".claude/", "!**/.claude/rules/", "!**/.claude/CLAUDE.md", ".mcp.json"},
 			Prose:    []string{"CLAUDE.md", "CLAUDE.local.md", "**/.claude/rules/"},
 			Sessions: true, Hooks: true,
-			Bypass: []string{"--dangerously-skip-permissions"},
+			Bypass:    []string{"--dangerously-skip-permissions"},
+			Overrides: []string{"apiKeyHelper", "_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_"},
 			Doc: Doc{
 				Key: "`ANTHROPIC_API_KEY`, `CLAUDE_CODE_OAUTH_TOKEN`", Cost: "reported",
 				Tried: "whole runs in the container", NotSeen: "Anthropic's service, Bedrock, Vertex, Foundry",
@@ -51,7 +52,8 @@ func All() []Agent {
 			Programs: []string{".codex/", "!**/.codex/AGENTS.md", ".agents/"},
 			Prose:    []string{"AGENTS.md", "AGENTS.override.md"},
 			Sessions: true, LateUsage: true, UnnamedModel: true,
-			Bypass: []string{"--dangerously-bypass-approvals-and-sandbox", "--yolo"},
+			Bypass:    []string{"--dangerously-bypass-approvals-and-sandbox", "--yolo"},
+			Overrides: []string{"model_provider", "base_url", "profile", "--oss", "-p\n", "forced_login_method"},
 			Doc: Doc{
 				Key: "`OPENAI_API_KEY`, `CODEX_API_KEY`", Cost: "estimated",
 				Tried: "whole runs in the container", NotSeen: "OpenAI's service, Azure",
@@ -76,7 +78,8 @@ func All() []Agent {
 			Programs: []string{".gemini/", "!**/.gemini/GEMINI.md", ".agents/"},
 			Prose:    []string{"GEMINI.md", ".geminiignore"},
 			Sessions: true, LateUsage: true,
-			Bypass: []string{"--yolo", "-y"},
+			Bypass:    []string{"--yolo", "-y"},
+			Overrides: []string{"selectedType"},
 			Doc: Doc{
 				Key: "`GEMINI_API_KEY`", Cost: "estimated",
 				Tried: "whole runs in the container", NotSeen: "Google's service, Vertex, a login",
@@ -121,6 +124,7 @@ func All() []Agent {
 			Prose:     []string{"AGENTS.md", "CLAUDE.md"},
 			Sessions:  true,
 			Bypass:    []string{"--auto"},
+			Overrides: []string{"baseURL", "apiKey", "--model", "-m\n", "--attach"},
 			Doc: Doc{
 				Key: "that of the provider", Cost: "reported, else estimated",
 				Tried: "whole runs, by Chat Completions", NotSeen: "its providers' services, subagents' usage",

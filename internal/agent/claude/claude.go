@@ -2,6 +2,7 @@
 package claude
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 
@@ -48,14 +49,10 @@ func (c Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 	if UserSettingsOnly(o) {
 		argv = append(argv, "--setting-sources", "user", "--add-dir=.")
 	}
-	if o.Model != "" && !driver.Has(args, "--model") {
-		argv = append(argv, "--model", o.Model)
-	}
-	if o.Effort != "" && !driver.Has(args, "--effort") {
-		argv = append(argv, "--effort", o.Effort)
-	}
-	if p.CostLeft > 0 && !driver.Has(args, "--max-budget-usd") {
-		argv = append(argv, "--max-budget-usd", strconv.FormatFloat(p.CostLeft.Dollars(), 'f', -1, 64))
+	argv = driver.AddOption(argv, args, o.Model, "--model")
+	argv = driver.AddOption(argv, args, o.Effort, "--effort")
+	if p.CostLeft > 0 {
+		argv = driver.AddOption(argv, args, strconv.FormatFloat(p.CostLeft.Dollars(), 'f', -1, 64), "--max-budget-usd")
 	}
 	argv = append(argv, extraArgs(o)...)
 	return c.Resume(append(argv, args...), len(argv), p.Resume)
@@ -63,16 +60,10 @@ func (c Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 
 // Resume leaves out a --session-id, which claude refuses beside --resume.
 func (Driver) Resume(argv []string, n int, session string) []string {
-	args := argv[n:]
-	if session == "" || driver.Has(args, "-r", "--resume", "-c", "--continue", "--from-pr", "--no-session-persistence") {
+	if session == "" || driver.Has(argv[n:], "-r", "--resume", "-c", "--continue", "--from-pr", "--no-session-persistence") {
 		return argv
 	}
-	args = driver.Strip(args, driver.Option{Names: []string{"--session-id"}, Value: true})
-	end := slices.Index(args, "--")
-	if end < 0 {
-		end = len(args)
-	}
-	return append(argv[:n:n], slices.Insert(args, end, "--resume", session)...)
+	return driver.InSession(argv, n, driver.Option{Names: []string{"--session-id"}, Value: true}, "--resume", session)
 }
 
 // stopCap bounds how often in a row claude lets a stop hook keep it going; by
@@ -80,7 +71,7 @@ func (Driver) Resume(argv []string, n int, session string) []string {
 // is no number is eight.) Our hook has a bound of its own.
 const stopCap = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 
-// proseVariable makes claude read CLAUDE.md in the folders of --add-dir.
+// proseVariable makes claude read CLAUDE.md in the directories of --add-dir.
 const proseVariable = "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD"
 
 // Environ turns off what phones home and updates itself, unless the user
@@ -89,19 +80,15 @@ const proseVariable = "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD"
 // takes itself for nested and refuses to start.
 func (Driver) Environ(o driver.Options) []string {
 	env := withProvider(o, driver.Without(o.Env, "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"))
-	for _, name := range []string{"DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"} {
-		if driver.Lookup(env, name) == "" {
-			env = append(driver.Without(env, name), name+"=1")
-		}
+	env = driver.SetUnset(env, "1", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_AUTOUPDATER", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC")
+	if !o.Exact {
+		env = driver.SetUnset(env, "1", proseVariable)
 	}
-	if !o.Exact && driver.Lookup(env, proseVariable) == "" {
-		env = append(driver.Without(env, proseVariable), proseVariable+"=1")
-	}
-	if driver.Lookup(env, stopCap) == "" && o.Hooks["Stop"] != "" && !o.Exact {
-		env = append(driver.Without(env, stopCap), stopCap+"=1000000")
+	if o.Hooks["Stop"] != "" && !o.Exact {
+		env = driver.SetUnset(env, "1000000", stopCap)
 	}
 	if o.Root {
-		env = append(driver.Without(env, "IS_SANDBOX"), "IS_SANDBOX=1")
+		env = driver.Set(env, "IS_SANDBOX", "1")
 	}
 	return env
 }
@@ -135,4 +122,55 @@ func (Driver) Modern(args []string) (modern, warnings []string) {
 		warnings = append(warnings, "claude: --verbose is added: --output-format stream-json is refused without it")
 	}
 	return args, warnings
+}
+
+const bypass = "--dangerously-skip-permissions"
+
+// permissionMode is how the user wants claude to be asked for permissions, and where
+// that stands; both are empty when the user leaves it to us.
+func permissionMode(o driver.Options) (mode, where string) {
+	args := driver.Given(o, "claude")
+	switch {
+	case driver.Has(args, bypass):
+		return "", ""
+	case driver.Has(args, "--permission-mode"):
+		mode = driver.Value(args, "--permission-mode")
+		return mode, "--permission-mode " + mode
+	case driver.Has(args, "--permission-prompt-tool"):
+		return "default", "--permission-prompt-tool"
+	}
+	var settings struct {
+		Permissions struct {
+			DefaultMode string `json:"defaultMode"`
+		} `json:"permissions"`
+	}
+	if err := json.Unmarshal([]byte(o.Settings), &settings); err != nil || settings.Permissions.DefaultMode == "" {
+		return "", "" // New reports what is no JSON
+	}
+	mode = settings.Permissions.DefaultMode
+	return mode, "permissions.defaultMode " + mode
+}
+
+// UserSettingsOnly reports whether claude loads the user's settings and leaves those
+// of the repository aside, with its hooks, skills and MCP servers.
+func UserSettingsOnly(o driver.Options) bool {
+	return !o.Exact && !driver.Has(driver.Given(o, "claude"), "--setting-sources")
+}
+
+// Cautions tell of a permission mode of the user's.
+func (Driver) Cautions(o driver.Options) []string {
+	mode, where := permissionMode(o)
+	switch mode {
+	case "", "bypassPermissions":
+		return nil
+	case "plan":
+		return []string{"claude: " + driver.Clip(where, driver.MaxName) + " holds, and in it claude changes no file."}
+	}
+	return []string{driver.Unanswered("claude", driver.Clip(where, driver.MaxName), "Allow what the task needs with --allowedTools, such as Edit and Bash(npm test).")}
+}
+
+// Unasked reports whether the options let the CLI act without asking.
+func (Driver) Unasked(o driver.Options) bool {
+	mode, _ := permissionMode(o)
+	return mode == "bypassPermissions"
 }

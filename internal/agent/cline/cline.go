@@ -24,32 +24,21 @@ func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 	if !o.Plain {
 		argv = append(argv, "--json")
 	}
-	if o.Provider != "" && !driver.Has(args, "-P", "--provider") {
-		argv = append(argv, "-P", o.Provider)
-	}
-	if o.Model != "" && !driver.Has(args, "-m", "--model") {
-		argv = append(argv, "-m", o.Model)
-	}
-	if o.Effort != "" && !driver.Has(args, "--thinking") {
-		argv = append(argv, "--thinking", o.Effort)
-	}
+	argv = driver.AddOption(argv, args, o.Provider, "-P", "--provider")
+	argv = driver.AddOption(argv, args, o.Model, "-m", "--model")
+	argv = driver.AddOption(argv, args, o.Effort, "--thinking")
 	return append(append(argv, args...), driver.Operand(p.Text))
 }
 
 // Environ turns off what phones home and updates itself, unless the user
 // decided otherwise.
 func (Driver) Environ(o driver.Options) []string {
-	env := driver.Without(o.Env, "CLAUDECODE")
-	for _, name := range []string{"CLINE_NO_AUTO_UPDATE", "CLINE_TELEMETRY_DISABLED"} {
-		if driver.Lookup(env, name) == "" {
-			env = append(driver.Without(env, name), name+"=1")
-		}
-	}
+	env := driver.SetUnset(driver.Without(o.Env, "CLAUDECODE"), "1", "CLINE_NO_AUTO_UPDATE", "CLINE_TELEMETRY_DISABLED")
 	if path := o.Turn.Files[mcpFile]; path != "" {
-		env = append(driver.Without(env, "CLINE_MCP_SETTINGS_PATH"), "CLINE_MCP_SETTINGS_PATH="+path)
+		env = driver.Set(env, "CLINE_MCP_SETTINGS_PATH", path)
 	}
 	if o.BaseURL != "" && !o.Exact {
-		env = append(driver.Without(env, "CLINE_API_BASE_URL"), "CLINE_API_BASE_URL="+o.BaseURL)
+		env = driver.Set(env, "CLINE_API_BASE_URL", o.BaseURL)
 	}
 	return env
 }

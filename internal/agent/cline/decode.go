@@ -168,7 +168,7 @@ func (d *decoder) say(v map[string][]byte, partial bool) {
 	}
 }
 
-// Done says that the run's result is there.
+// Done reports whether the run's result is there.
 func (d *decoder) Done() bool { return d.result != nil }
 
 // LastWords is the last line on stderr, which in JSON mode may be JSON.
@@ -216,4 +216,59 @@ func failureKind(class, name, message string) ralph.FailureKind {
 		return ralph.FailureRequest
 	}
 	return ralph.FailureAPI
+}
+
+// resultOf is what a tool put out: a string, or one or more results that each
+// say whether they went well.
+func (d *decoder) resultOf(b []byte) (o driver.Output, failed bool) {
+	o = d.Output()
+	one := func(b []byte) {
+		v := jsonscan.Fields(b, "result", "error", "success", "content", "isError")
+		failed = failed || jsonscan.IsSet(v["success"]) && !jsonscan.IsTrue(v["success"]) || jsonscan.IsSet(v["error"]) || jsonscan.IsTrue(v["isError"])
+		for _, b := range driver.ScanBlocks(jsonscan.New(v["content"]), nil) { // an MCP server's
+			o.AddLine()
+			o.AddString(b.Text)
+		}
+		if raw, ok := jsonscan.Inner(v["result"]); ok && len(raw) > 0 {
+			o.AddLine()
+			o.Add(raw)
+			return
+		}
+		if raw, ok := jsonscan.Inner(v["error"]); ok {
+			o.AddLine()
+			o.Add(raw)
+		}
+	}
+	c := jsonscan.New(b)
+	switch {
+	case o.AddString(b):
+	case c.At('['):
+		c.Array(func() { one(c.Value()) })
+	default:
+		one(b)
+	}
+	return o, failed
+}
+
+// summaryOf puts the input of a call into one line.
+func summaryOf(name string, input []byte) string {
+	for _, key := range []string{"commands", "files", "queries"} {
+		c := jsonscan.New(jsonscan.Field(input, key))
+		if !c.At('[') {
+			continue
+		}
+		var parts []string
+		c.Array(func() {
+			b := c.Value()
+			s := jsonscan.String(b, driver.MaxMessage)
+			if s == "" {
+				s = jsonscan.String(jsonscan.Field(b, "path"), driver.MaxMessage)
+			}
+			if len(parts) < driver.MaxName {
+				parts = append(parts, s)
+			}
+		})
+		return driver.OneLine(strings.Join(parts, ", "))
+	}
+	return driver.InputSummary(name, input)
 }

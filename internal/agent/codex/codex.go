@@ -3,6 +3,7 @@ package codex
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
@@ -13,7 +14,7 @@ type Driver struct{ driver.Base }
 
 // Argv asks for one unattended turn with a JSON stream. One switch turns off
 // approvals and codex's own sandbox, whatever its configuration says: what the
-// agent may touch is decided by our walls. It gives way to a sandbox the user
+// agent may touch is decided by the sandbox. It gives way to a sandbox the user
 // asked for. Analytics delay the exit by five seconds where there is no network.
 // The prompt is text on stdin: the name of a file as argument would be the
 // prompt itself.
@@ -44,10 +45,7 @@ func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 	for _, value := range overrides {
 		argv = append(argv, "-c", value)
 	}
-	if o.Model != "" && !driver.Has(args, "-m", "--model") {
-		argv = append(argv, "-m", o.Model)
-	}
-	argv = append(argv, args...)
+	argv = append(driver.AddOption(argv, args, o.Model, "-m", "--model"), args...)
 	if o.Plain && o.Turn.Answer.Path != "" {
 		argv = append(argv, "-o", o.Turn.Answer.Path)
 	}
@@ -75,7 +73,7 @@ func (Driver) Environ(o driver.Options) []string {
 	env := driver.Without(o.Env, "CLAUDECODE")
 	if key := driver.Lookup(env, "OPENAI_API_KEY"); key != "" && driver.Lookup(env, "CODEX_API_KEY") == "" &&
 		driver.Lookup(env, "CODEX_ACCESS_TOKEN") == "" && !driver.Holds(homeOf(o), "auth.json") {
-		env = append(driver.Without(env, "CODEX_API_KEY"), "CODEX_API_KEY="+key)
+		env = driver.Set(env, "CODEX_API_KEY", key)
 	}
 	if !o.Exact {
 		servers, _ := serversOf(o) // New has seen the error
@@ -84,13 +82,8 @@ func (Driver) Environ(o driver.Options) []string {
 	return env
 }
 
-// homeOf is the folder codex keeps its configuration and its login in.
-func homeOf(o driver.Options) string {
-	if dir := driver.Lookup(o.Env, "CODEX_HOME"); dir != "" {
-		return dir
-	}
-	return driver.InHome(o, ".codex")
-}
+// homeOf is the directory codex keeps its configuration and its login in.
+func homeOf(o driver.Options) string { return driver.ConfigDir(o, "CODEX_HOME", ".codex") }
 
 // Ways are how the prompt reaches the CLI.
 func (Driver) Ways(o driver.Options) driver.Ways {
@@ -119,4 +112,52 @@ func (Driver) Modern(args []string) (modern, warnings []string) {
 	}
 	return slices.Concat(args[:i:i], []string{"--sandbox", "workspace-write"}, driver.Strip(args[i:], fullAuto)),
 		[]string{"codex: --sandbox workspace-write is used for --full-auto, which today's CLI does not know and which meant the same"}
+}
+
+// sandboxOf is the sandbox of codex's own that the user asks for, and where that
+// stands; both are empty when the user leaves it to us. One that is not known is
+// "other".
+func sandboxOf(o driver.Options) (sandbox, where string) {
+	args := driver.Given(o, "codex")
+	switch {
+	case driver.Has(args, "-s", "--sandbox"):
+		sandbox = driver.Value(args, "-s", "--sandbox")
+		return sandbox, "--sandbox " + sandbox
+	case driver.Has(args, "--approve-for-me"):
+		return "other", "--approve-for-me"
+	}
+	overrides, _ := overridesOf(o) // New has seen the error
+	for i, arg := range args {
+		switch _, joined, found := driver.FindOption(arg, []driver.Option{{Names: []string{"-c", "--config"}, Value: true}}); {
+		case joined:
+			overrides = append(overrides, arg[strings.IndexByte(arg, '=')+1:])
+		case found && i+1 < len(args):
+			overrides = append(overrides, args[i+1])
+		}
+	}
+	for _, override := range overrides {
+		if key, v, _ := strings.Cut(override, "="); strings.TrimSpace(key) == "sandbox_mode" {
+			sandbox = strings.Trim(strings.TrimSpace(v), `"'`)
+			where = "sandbox_mode " + sandbox
+		}
+	}
+	return sandbox, where
+}
+
+// Cautions tell of a sandbox of the user's.
+func (Driver) Cautions(o driver.Options) []string {
+	const nested = " Where codex cannot set it up, as in many containers and inside of ralph's isolation, its commands fail."
+	switch sandbox, where := sandboxOf(o); sandbox {
+	case "read-only":
+		return []string{"codex: " + where + " holds: codex cannot change a file." + nested}
+	case "workspace-write":
+		return []string{"codex: " + where + " holds: codex can neither write to .git nor reach the network, so it cannot commit or install anything." + nested}
+	}
+	return nil
+}
+
+// Unasked reports whether the options let the CLI act without asking.
+func (Driver) Unasked(o driver.Options) bool {
+	sandbox, _ := sandboxOf(o)
+	return sandbox == "danger-full-access"
 }

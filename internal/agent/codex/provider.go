@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/agent/catalog"
@@ -53,7 +52,7 @@ func providerOverrides(o driver.Options) ([]string, error) {
 	if o.Provider == "azure" {
 		table["name"] = tomlString("Azure") // codex knows it by this name, too
 	}
-	if key := keyVariable(o); driver.Lookup(o.Env, key) != "" {
+	if key := keyVariable(o); driver.IsSet(o, key) {
 		table["env_key"] = tomlString(key)
 	}
 	if len(query) > 0 {
@@ -79,8 +78,7 @@ func keyVariable(o driver.Options) string { return driver.FirstSet(o, keyVariabl
 // Ready wants a key, the identity of a workload, a login, or a configuration: it may name a provider that
 // needs no key of ours. An endpoint of the user's own may need none.
 func (Driver) Ready(o driver.Options) error {
-	set := func(name string) bool { return driver.Lookup(o.Env, name) != "" }
-	if slices.ContainsFunc(keyVariables(o), set) || o.Provider == "responses" {
+	if driver.IsSet(o, keyVariables(o)...) || o.Provider == "responses" {
 		return nil
 	}
 	if o.Provider == "azure" {
@@ -90,4 +88,50 @@ func (Driver) Ready(o driver.Options) error {
 		return nil
 	}
 	return errors.New("no credentials: set CODEX_API_KEY or OPENAI_API_KEY (input api-key), or, where nothing is sandboxed, log in with codex first")
+}
+
+// KeyProxy is for endpoints of the Responses API. codex 0.169 sends every key as a
+// bearer's, azure's as well. Its own provider tries a WebSocket first.
+func (Driver) KeyProxy(o driver.Options) (driver.KeyProxy, bool) {
+	d := driver.KeyProxy{
+		Upstream: cmp.Or(o.BaseURL, driver.Lookup(o.Env, "OPENAI_BASE_URL"), catalog.Of("codex").Address), Header: "Authorization", Scheme: "Bearer",
+		Endpoints: driver.OpenAIEndpoints(""), KeyVariable: driver.FirstSet(o, keyVariables(o)[:2]),
+	}
+	switch {
+	case o.Provider == "azure":
+		d.KeyVariable = azureKey
+		d.Upstream = azureAddress(o.BaseURL)
+	case o.Provider == "responses":
+	case o.Provider == "" && driver.Holds(homeOf(o), "config.toml"):
+		return driver.KeyProxy{}, false // which may name another provider
+	case d.KeyVariable == "OPENAI_API_KEY" && (driver.Lookup(o.Env, "CODEX_ACCESS_TOKEN") != "" || driver.Holds(homeOf(o), "auth.json")):
+		return driver.KeyProxy{}, false // codex uses its login
+	default:
+		d.WebSocket = true
+	}
+	return d, true
+}
+
+// azureAddress completes an address of azure as [providerOverrides] does.
+func azureAddress(base string) string {
+	rest := strings.TrimRight(base, "/")
+	if _, host, ok := strings.Cut(rest, "://"); ok && !strings.ContainsAny(host, "/?#") {
+		return rest + "/openai/v1"
+	}
+	return base
+}
+
+// Hosts are those of the API that the options choose.
+func (Driver) Hosts(o driver.Options) []string {
+	hosts := driver.HostsOf(cmp.Or(o.BaseURL, driver.Lookup(o.Env, "OPENAI_BASE_URL"), catalog.Of("codex").Address))
+	if o.Provider == "azure" || o.Provider == "responses" {
+		return hosts
+	}
+	switch {
+	case driver.IsSet(o, "CODEX_API_KEY"), driver.IsSet(o, "OPENAI_API_KEY") && !driver.IsSet(o, "CODEX_ACCESS_TOKEN") && !driver.Holds(homeOf(o), "auth.json"):
+		return hosts
+	case driver.Federated(o, "OPENAI"):
+		return append(hosts, "auth.openai.com")
+	}
+	return append(hosts, "auth.openai.com", "chatgpt.com")
 }

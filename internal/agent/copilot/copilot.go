@@ -2,9 +2,10 @@
 package copilot
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/agent/driver"
@@ -39,12 +40,8 @@ func (c Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 		argv = append(argv, "--allow-all")
 	}
 	argv = append(argv, "--no-ask-user", "--no-auto-update", "--disable-client-telemetry")
-	if o.Model != "" && !driver.Has(args, "--model") {
-		argv = append(argv, "--model", o.Model)
-	}
-	if o.Effort != "" && !driver.Has(args, "--reasoning-effort", "--effort") {
-		argv = append(argv, "--reasoning-effort", o.Effort)
-	}
+	argv = driver.AddOption(argv, args, o.Model, "--model")
+	argv = driver.AddOption(argv, args, o.Effort, "--reasoning-effort", "--effort")
 	if o.MCP != "" {
 		argv = append(argv, "--additional-mcp-config", "@"+o.Path(mcpFile))
 	}
@@ -56,38 +53,28 @@ func (c Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 
 // Resume leaves out a --session-id, which is another way to say the same.
 func (Driver) Resume(argv []string, n int, session string) []string {
-	args := argv[n:]
-	if session == "" || driver.Has(args, "-r", "--resume", "--continue", "--connect") {
+	if session == "" || driver.Has(argv[n:], "-r", "--resume", "--continue", "--connect") {
 		return argv
 	}
-	args = driver.Strip(args, driver.Option{Names: []string{"--session-id"}, Value: true})
-	end := slices.Index(args, "--")
-	if end < 0 {
-		end = len(args)
-	}
-	return append(argv[:n:n], slices.Insert(args, end, "--resume="+session)...)
+	return driver.InSession(argv, n, driver.Option{Names: []string{"--session-id"}, Value: true}, "--resume="+session)
 }
 
 // Environ turns off what updates the CLI, and names the provider the options
 // name. GitHub itself is none of them: it is what copilot asks
 // where no other is named.
 func (Driver) Environ(o driver.Options) []string {
-	env := driver.Without(o.Env, "CLAUDECODE")
-	set := func(name, value string) { env = append(driver.Without(env, name), name+"="+value) }
-	if driver.Lookup(env, "COPILOT_AUTO_UPDATE") == "" {
-		set("COPILOT_AUTO_UPDATE", "false")
-	}
+	env := driver.SetUnset(driver.Without(o.Env, "CLAUDECODE"), "false", "COPILOT_AUTO_UPDATE")
 	if o.Provider == "github" {
 		return driver.Without(env, "COPILOT_PROVIDER_TYPE", "COPILOT_PROVIDER_BASE_URL")
 	}
 	if o.Provider != "" {
-		set("COPILOT_PROVIDER_TYPE", o.Provider)
+		env = driver.Set(env, "COPILOT_PROVIDER_TYPE", o.Provider)
 	}
 	switch usual := catalog.Of("copilot").Provider(o.Provider).Address; {
 	case o.BaseURL != "":
-		set("COPILOT_PROVIDER_BASE_URL", o.BaseURL)
-	case usual != "" && driver.Lookup(env, "COPILOT_PROVIDER_BASE_URL") == "":
-		set("COPILOT_PROVIDER_BASE_URL", usual)
+		env = driver.Set(env, "COPILOT_PROVIDER_BASE_URL", o.BaseURL)
+	case usual != "":
+		env = driver.SetUnset(env, usual, "COPILOT_PROVIDER_BASE_URL")
 	}
 	return env
 }
@@ -104,24 +91,19 @@ func (Driver) Provider(o driver.Options) string {
 // Ready wants a token, a login, or a provider of the user's own, which may
 // need no key but needs a model.
 func (c Driver) Ready(o driver.Options) error {
-	env := c.Environ(o)
-	given := func(names ...string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return driver.Lookup(env, name) != "" })
-	}
+	o.Env = c.Environ(o)
+	given := func(names ...string) bool { return driver.IsSet(o, names...) }
 	if given("COPILOT_PROVIDER_BASE_URL") {
 		switch {
 		case o.Model == "" && !driver.Has(o.Args, "--model") && !given("COPILOT_MODEL", "COPILOT_PROVIDER_MODEL_ID"):
 			return errors.New("no model: a provider other than GitHub needs one: set model, or COPILOT_MODEL")
-		case catalog.Of("copilot").Provider(o.Provider).Address == driver.Lookup(env, "COPILOT_PROVIDER_BASE_URL") &&
+		case catalog.Of("copilot").Provider(o.Provider).Address == driver.Lookup(o.Env, "COPILOT_PROVIDER_BASE_URL") &&
 			!given("COPILOT_PROVIDER_API_KEY", "COPILOT_PROVIDER_API_KEY_COMMAND", "COPILOT_PROVIDER_BEARER_TOKEN", "COPILOT_PROVIDER_HEADERS"):
 			return errors.New("no credentials: set COPILOT_PROVIDER_API_KEY to the key of the provider")
 		}
 		return nil
 	}
-	home := driver.Lookup(env, "COPILOT_HOME")
-	if home == "" {
-		home = driver.InHome(o, ".copilot")
-	}
+	home := driver.ConfigDir(o, "COPILOT_HOME", ".copilot")
 	if given("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN") || driver.Holds(home, "config.json") || driver.Holds(driver.InHome(o, ".config", "gh"), "hosts.yml") {
 		return nil
 	}
@@ -131,7 +113,7 @@ func (c Driver) Ready(o driver.Options) error {
 
 // Extras are the MCP servers, which copilot takes in claude's form, and an empty
 // file it writes what it used into. System is none of them: copilot reads
-// *.instructions.md from folders in COPILOT_CUSTOM_INSTRUCTIONS_DIRS and below,
+// *.instructions.md from directories in COPILOT_CUSTOM_INSTRUCTIONS_DIRS and below,
 // where an agent's own files are also, so it stands before the prompt.
 func (Driver) Extras(o driver.Options) ([]driver.Extra, error) {
 	switch {
@@ -161,9 +143,9 @@ func (Driver) Extras(o driver.Options) ([]driver.Extra, error) {
 	return all, nil
 }
 
-// leavesUsage says that the CLI is told to leave what it used in our file.
+// leavesUsage reports whether the CLI is told to leave what it used in our file.
 func leavesUsage(o driver.Options) bool {
-	return !o.Plain && !o.Exact && o.Scratch != "" && !driver.Has(slices.Concat(driver.Behind(o, "copilot"), o.Args), "--usage-output-file")
+	return !o.Plain && !o.Exact && o.Scratch != "" && !driver.Has(driver.Given(o, "copilot"), "--usage-output-file")
 }
 
 // Ways are how the prompt reaches the CLI.
@@ -179,4 +161,48 @@ func (Driver) Decoder(o driver.Options, p ralph.Prompt, emit func(ralph.Event), 
 	d.used = func() string { return driver.ReadLeft(o.Scratch, o.Turn.Files[usageFile]) }
 	d.goesOn = p.Resume != "" || driver.Has(o.Args, "-r", "--resume", "--continue", "--session-id", "--connect")
 	return d
+}
+
+// KeyProxy is for a provider other than GitHub, whose token is exchanged for others.
+func (Driver) KeyProxy(o driver.Options) (driver.KeyProxy, bool) {
+	env := (Driver{}).Environ(o)
+	kind := cmp.Or(driver.Lookup(env, "COPILOT_PROVIDER_TYPE"), "openai")
+	d := driver.KeyProxy{
+		Upstream: driver.Lookup(env, "COPILOT_PROVIDER_BASE_URL"), Header: "Authorization", Scheme: "Bearer",
+		Endpoints: driver.OpenAIEndpoints(""), KeyVariable: "COPILOT_PROVIDER_API_KEY",
+	}
+	if driver.Lookup(env, "COPILOT_PROVIDER_BEARER_TOKEN") != "" {
+		d.KeyVariable = "COPILOT_PROVIDER_BEARER_TOKEN"
+	}
+	switch kind {
+	case "openai":
+	case "anthropic":
+		d.Endpoints = driver.AnthropicEndpoints("/v1")
+		if d.KeyVariable == "COPILOT_PROVIDER_API_KEY" {
+			d.Header, d.Scheme = "x-api-key", ""
+		}
+	case "azure":
+		d.Endpoints = driver.AzureEndpoints()
+		if d.KeyVariable == "COPILOT_PROVIDER_API_KEY" {
+			d.Header, d.Scheme = "api-key", ""
+		}
+	default:
+		return driver.KeyProxy{}, false
+	}
+	return d, d.Upstream != "" && driver.Lookup(env, "COPILOT_PROVIDER_API_KEY_COMMAND") == "" && driver.Lookup(env, "COPILOT_PROVIDER_TRANSPORT") == ""
+}
+
+// Hosts are those of the user's own provider alone, where there is one.
+func (Driver) Hosts(o driver.Options) []string {
+	if address := driver.Lookup((Driver{}).Environ(o), "COPILOT_PROVIDER_BASE_URL"); address != "" {
+		return driver.HostsOf(address)
+	}
+	host := "github.com"
+	if other := driver.HostOf("https://" + driver.Lookup(o.Env, "COPILOT_GH_HOST")); other != "" {
+		host = strings.ToLower(other)
+	}
+	if host != "github.com" {
+		return []string{host, "api." + host, "copilot-api." + host}
+	}
+	return []string{"api.github.com", "*.githubcopilot.com"}
 }

@@ -5,6 +5,7 @@ package custom
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,13 +20,14 @@ import (
 type Driver struct{ driver.Base }
 
 // filterNames are the names of Filters, sorted. What each finds is said in
-// docs/custom-agents.md, and where it is read in [Decoder].
+// docs/custom-agents.md.
 func filterNames() []string {
-	return []string{
-		"add-cache-read-tokens", "add-cache-write-tokens", "add-cost", "add-input-tokens", "add-output-tokens",
-		"cache-read-tokens", "cache-write-tokens", "cost", "done", "error", "input-tokens", "message", "model",
-		"output-tokens", "quota-reset", "session", "status", "text", "tool", "tool-end", "tool-error",
+	names := []string{"message", "text"}
+	for _, f := range (&decoder{}).finders() {
+		names = append(names, f.name)
 	}
+	slices.Sort(names)
+	return names
 }
 
 // Argv is the user's command line, and the prompt or its file where it is an
@@ -40,9 +42,6 @@ func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 	}
 	return argv
 }
-
-// Environ is the child's environment with what the CLI needs.
-func (Driver) Environ(o driver.Options) []string { return driver.Without(o.Env, "CLAUDECODE") }
 
 // Extras has nothing to make; it is where the description is checked.
 func (c Driver) Extras(o driver.Options) ([]driver.Extra, error) {
@@ -71,12 +70,7 @@ func (c Driver) Extras(o driver.Options) ([]driver.Extra, error) {
 func (Driver) compile(o driver.Options) (map[string]*filter.Code, error) {
 	var errs []error
 	codes := make(map[string]*filter.Code, len(o.Filters))
-	names := make([]string, 0, len(o.Filters))
-	for name := range o.Filters {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(o.Filters)) {
 		if !slices.Contains(filterNames(), name) {
 			errs = append(errs, fmt.Errorf("agent-filters: %q is unknown; known are %s", driver.Clip(name, driver.MaxName), strings.Join(filterNames(), ", ")))
 			continue

@@ -5,6 +5,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/agent/catalog"
+	"github.com/org/ralph-action/internal/ralph"
 )
 
 // Option is an option of a CLI: its names, and whether a value follows as an
@@ -56,7 +59,7 @@ func FindOption(arg string, options []Option) (o Option, joined, found bool) {
 	return Option{}, false, false
 }
 
-// Has says that one of the names is among the arguments, with or without "=".
+// Has reports whether one of the names is among the arguments, with or without "=".
 func Has(args []string, names ...string) bool {
 	for _, arg := range args {
 		if arg == "--" {
@@ -85,6 +88,26 @@ func Value(args []string, names ...string) string {
 		}
 	}
 	return v
+}
+
+// AddOption adds the first of an option's names with a value, unless the value is empty or
+// the user's arguments have the option.
+func AddOption(argv, given []string, value string, names ...string) []string {
+	if value == "" || Has(given, names...) {
+		return argv
+	}
+	return append(argv, names[0], value)
+}
+
+// InSession adds what makes a CLI go on in a session to the user's arguments, which are
+// argv[n:], and takes out an option that it refuses together with that.
+func InSession(argv []string, n int, refused Option, add ...string) []string {
+	args := Strip(argv[n:], refused)
+	end := slices.Index(args, "--")
+	if end < 0 {
+		end = len(args)
+	}
+	return append(argv[:n:n], slices.Insert(args, end, add...)...)
 }
 
 // Command is the program with its fixed first arguments, in a slice of its own.
@@ -136,8 +159,47 @@ func Unanswered(name, mode, instead string) string {
 	return fmt.Sprintf("%s: %s holds, so what it does not allow is refused: nobody is there to be asked. %s", name, mode, instead)
 }
 
-// ProgramName is the name of a program with or without a folder.
+// ProgramName is the name of a program with or without a directory.
 func ProgramName(program string) string {
 	name := path.Base(strings.ReplaceAll(program, `\`, "/"))
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), ".cmd")
+}
+
+// CommandLine is how an agent is started: with the driver's arguments, or with the
+// user's exact ones and what the prompt and the session take besides.
+func CommandLine(d Driver, o Options, p ralph.Prompt) []string {
+	w := d.Ways(o)
+	if !catalog.Of(o.Name).Sessions || !resumable(p.Resume) {
+		p.Resume = ""
+	}
+	if !o.Exact {
+		return d.Argv(o, p)
+	}
+	argv := Command(o, o.Name)
+	n := len(argv)
+	argv = d.Resume(append(argv, o.ExactArgs...), n, p.Resume)
+	if w.Argument && w.Flag != "" {
+		argv = append(argv, w.Flag)
+	}
+	switch {
+	case w.File:
+		argv = append(argv, p.Text)
+	case w.Argument:
+		argv = append(argv, Operand(p.Text))
+	}
+	return argv
+}
+
+// resumable reports whether a session's id, which is foreign text, may stand in a
+// command line. Those of today's CLIs are UUIDs, amp's with a "T-" in front.
+func resumable(id string) bool {
+	if id == "" || len(id) > MaxName || id[0] == '-' {
+		return false
+	}
+	for _, c := range []byte(id) {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
 }

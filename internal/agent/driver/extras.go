@@ -17,8 +17,8 @@ func RefuseExtras(o Options, instead string) error {
 	return errors.Join(Refuse("mcp-config", o.MCP, instead), Refuse("agent-settings", o.Settings, instead))
 }
 
-// Refuse says that an option has no effect, and what is used instead; nil when
-// it is not given.
+// Refuse is the error for an option that has no effect; instead is what is used for it.
+// Returns nil if the option is not given.
 func Refuse(name, value, instead string) error {
 	if value == "" {
 		return nil
@@ -26,7 +26,7 @@ func Refuse(name, value, instead string) error {
 	return fmt.Errorf("%s has no effect: %s", name, instead)
 }
 
-// OneOf says that a value is none of those a CLI knows; empty is fine.
+// OneOf returns an error if a value is none of those a CLI knows. An empty value is fine.
 func OneOf(name, value string, known ...string) error {
 	if value == "" || slices.Contains(known, value) {
 		return nil
@@ -34,71 +34,27 @@ func OneOf(name, value string, known ...string) error {
 	return fmt.Errorf("%s %q: unknown; known are %s", name, Clip(value, MaxName), strings.Join(known, ", "))
 }
 
-// JSONObject is the members of a JSON object of the user's; name is the
-// option's.
-func JSONObject(name, text string) (map[string]json.RawMessage, error) {
-	var v map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(text), &v); err != nil || v == nil {
-		return nil, fmt.Errorf("%s: is no JSON object", name)
+// JSONObject is the members of a JSON object of the user's, whose numbers stay as they are
+// written; name is the option's.
+func JSONObject(name, text string) (map[string]any, error) {
+	v, err := DecodeJSON(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return v, nil
 }
 
 // MCPMembers are the members of mcpServers in Options.MCP.
 func MCPMembers(o Options) (map[string]json.RawMessage, error) {
-	v, err := JSONObject("mcp-config", o.MCP)
-	if err != nil {
-		return nil, err
+	var v map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(o.MCP), &v); err != nil || v == nil {
+		return nil, errors.New("mcp-config: is no JSON object")
 	}
 	var servers map[string]json.RawMessage
 	if err := json.Unmarshal(v["mcpServers"], &servers); err != nil || servers == nil {
 		return nil, errors.New(`mcp-config: must be a JSON object whose member "mcpServers" holds an object for each server`)
 	}
 	return servers, nil
-}
-
-// Merge puts what above says over what below says: objects member by member,
-// lists one behind the other as claude joins those of several files, and of
-// anything else what above has.
-func Merge(below, above map[string]json.RawMessage) (map[string]json.RawMessage, error) {
-	both := make(map[string]json.RawMessage, len(below)+len(above))
-	for name, value := range below {
-		both[name] = value
-	}
-	for name, value := range above {
-		value, err := mergeValue(both[name], value)
-		if err != nil {
-			return nil, err
-		}
-		both[name] = value
-	}
-	return both, nil
-}
-
-func mergeValue(below, above json.RawMessage) (json.RawMessage, error) {
-	starts := func(b json.RawMessage, c byte) bool {
-		b = bytes.TrimSpace(b)
-		return len(b) > 0 && b[0] == c
-	}
-	switch {
-	case starts(below, '{') && starts(above, '{'):
-		var b, a map[string]json.RawMessage
-		if err := errors.Join(json.Unmarshal(below, &b), json.Unmarshal(above, &a)); err != nil {
-			return nil, err
-		}
-		both, err := Merge(b, a)
-		if err != nil {
-			return nil, err
-		}
-		return EncodeJSON(both)
-	case starts(below, '[') && starts(above, '['):
-		var b, a []json.RawMessage
-		if err := errors.Join(json.Unmarshal(below, &b), json.Unmarshal(above, &a)); err != nil {
-			return nil, err
-		}
-		return EncodeJSON(append(b, a...))
-	}
-	return above, nil
 }
 
 // placeholder is ${NAME} or ${NAME:-default}, as claude has them in mcp-config.
@@ -139,15 +95,26 @@ func DecodeJSON(text string) (map[string]any, error) {
 }
 
 // Overlay puts src over dst; objects are merged, anything else is replaced.
-func Overlay(dst, src map[string]any) {
-	for key, value := range src {
-		below, ok := dst[key].(map[string]any)
-		above, also := value.(map[string]any)
-		if ok && also {
-			Overlay(below, above)
-			continue
+func Overlay(dst, src map[string]any) { overlay(dst, src, false) }
+
+// Join is [Overlay], but for lists: those of src go behind those of dst, as claude joins
+// the lists of several files.
+func Join(dst, src map[string]any) { overlay(dst, src, true) }
+
+func overlay(dst, src map[string]any, join bool) {
+	for key, above := range src {
+		switch below := dst[key].(type) {
+		case map[string]any:
+			if above, ok := above.(map[string]any); ok {
+				overlay(below, above, join)
+				continue
+			}
+		case []any:
+			if list, ok := above.([]any); ok && join {
+				above = append(below, list...)
+			}
 		}
-		dst[key] = value
+		dst[key] = above
 	}
 }
 

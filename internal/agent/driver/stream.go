@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -299,7 +300,7 @@ func (d *Stream) Lose(f *ralph.Failure) {
 	}
 }
 
-// Refused gives the turn up where the network walls refused what it needs; what
+// Refused gives the turn up where the sandbox refused what it needs; what
 // is what the CLI said about it.
 func (d *Stream) Refused(what string) {
 	if d.denied != nil && d.denied() {
@@ -330,8 +331,98 @@ func (d *Stream) NewFailure(kind ralph.FailureKind, what, words string) *ralph.F
 	return &ralph.Failure{Kind: kind, Message: Clip(WithWords(d.Name+" "+what, words), MaxMessage)}
 }
 
-// NoSuchModel says that a message is OpenAI's whole sentence about a model it
+// NoSuchModel reports whether a message is OpenAI's whole sentence about a model it
 // does not have, which it sends without a code of its own in some places.
 func NoSuchModel(message string) bool {
 	return strings.HasPrefix(message, "The model `") && strings.HasSuffix(message, "` does not exist or you do not have access to it.")
+}
+
+// Pieces gathers texts that come a few letters at a time.
+type Pieces struct {
+	Begun  bool // a part of the text at hand was there
+	stream *Stream
+	texts  int
+	held   []byte
+	echo   bool // the text at hand is no word of the agent's own
+	goesOn bool // a part of it was emitted
+}
+
+// NewPieces emits the texts to a stream.
+func NewPieces(d *Stream) Pieces { return Pieces{stream: d} }
+
+// Add adds a string value to the text at hand. An echo begins another text.
+func (t *Pieces) Add(value []byte, echo bool) {
+	raw, _ := jsonscan.Inner(value)
+	if len(raw) == 0 {
+		return
+	}
+	if echo && !t.echo {
+		t.End()
+	}
+	if !t.Begun {
+		t.texts++
+		t.Begun, t.echo = true, echo
+	}
+	for len(raw) > 0 {
+		t.held, raw = jsonscan.Unescape(t.held, raw, MaxText)
+		if len(raw) > 0 || len(t.held) >= MaxText {
+			t.flush()
+		}
+	}
+}
+
+func (t *Pieces) flush() {
+	if len(t.held) > 0 {
+		t.stream.Words(jsonscan.Valid(t.held), "text "+strconv.Itoa(t.texts), t.echo, t.goesOn)
+		t.held, t.goesOn = t.held[:0], true
+	}
+}
+
+// End emits what is left of the text at hand.
+func (t *Pieces) End() {
+	t.flush()
+	t.Begun, t.goesOn, t.echo = false, false, false
+}
+
+// MaxModels bounds the models of a turn that are told apart; others are left out.
+const MaxModels = 64
+
+// TokensWithCache counts tokens as CLIs do whose input includes what was read from the
+// cache and written to it.
+func TokensWithCache(input, read, written, output []byte) ralph.Tokens {
+	t := ralph.Tokens{Output: jsonscan.Count(output), CacheRead: jsonscan.Count(read), CacheWrite: jsonscan.Count(written)}
+	t.Input = max(0, jsonscan.Count(input)-t.CacheRead-t.CacheWrite)
+	return t
+}
+
+// Unpriced is what a model used, as far as a CLI reports it that knows no price.
+func Unpriced(model string, t ralph.Tokens) ralph.ModelUsage {
+	return ralph.ModelUsage{Model: model, Usage: ralph.Usage{Cost: ralph.Cost{Unknown: true}, Tokens: t}}
+}
+
+// AddModel adds to the usage of a model, in the order of their names.
+func AddModel(models []ralph.ModelUsage, u ralph.ModelUsage) []ralph.ModelUsage {
+	i, found := slices.BinarySearchFunc(models, u.Model, func(m ralph.ModelUsage, name string) int { return strings.Compare(m.Model, name) })
+	switch {
+	case found:
+		models[i].Usage = models[i].Usage.Add(u.Usage)
+	case len(models) < MaxModels:
+		models = slices.Insert(models, i, u)
+	}
+	return models
+}
+
+// SumModels is what the models used together.
+func SumModels(models []ralph.ModelUsage) (all ralph.Usage) {
+	for _, m := range models {
+		all = all.Add(m.Usage)
+	}
+	return all
+}
+
+// Less is a without b, never less than nothing.
+func Less(a, b ralph.Tokens) ralph.Tokens {
+	a.Input, a.Output = max(0, a.Input-b.Input), max(0, a.Output-b.Output)
+	a.CacheRead, a.CacheWrite = max(0, a.CacheRead-b.CacheRead), max(0, a.CacheWrite-b.CacheWrite)
+	return a
 }

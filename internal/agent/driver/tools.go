@@ -54,7 +54,7 @@ func ScanBlocks(s *jsonscan.Scanner, blocks []Block) []Block {
 // summaryKeys are the inputs that say best what a tool call is about, best
 // first.
 func summaryKeys() []string {
-	return []string{"file_path", "notebook_path", "command", "pattern", "url", "query", "subject", "description", "skill", "path", "prompt"}
+	return []string{"file_path", "notebook_path", "command", "pattern", "url", "query", "subject", "description", "skill", "path", "prompt", "shellId"}
 }
 
 // InputSummary puts the input of a tool call into one line.
@@ -71,10 +71,15 @@ func InputSummary(tool string, input []byte) string {
 			return s
 		}
 	}
-	if jsonscan.Blank(input) || string(input) == "{}" {
+	return raw(input)
+}
+
+// raw is the beginning of a value as it stands; empty if there is nothing in it.
+func raw(value []byte) string {
+	if !jsonscan.IsSet(value) || string(value) == "{}" {
 		return ""
 	}
-	return OneLine(jsonscan.Valid(input[:min(len(input), 4*MaxMessage)]))
+	return OneLine(jsonscan.Valid(value[:min(len(value), 4*MaxMessage)]))
 }
 
 // Todos is the agent's own task list, kept up to date from TodoWrite (older
@@ -86,9 +91,6 @@ type Todos struct {
 
 // List is a copy of the list as it is now.
 func (l *Todos) List() []ralph.Todo { return append([]ralph.Todo(nil), l.todos...) }
-
-// Write replaces the list by TodoWrite's input.
-func (l *Todos) Write(todos []byte) bool { return l.Replace(todos, "content") }
 
 // Apply follows the structured result of a task tool and says whether the list
 // changed.
@@ -175,8 +177,5 @@ func ArgumentSummary(input, changes []byte) string {
 	if _, ok := jsonscan.Inner(input); ok {
 		return LineOf(input)
 	}
-	if !jsonscan.IsSet(input) || string(input) == "{}" {
-		return ""
-	}
-	return OneLine(jsonscan.Valid(input[:min(len(input), 4*MaxMessage)]))
+	return raw(input)
 }

@@ -211,7 +211,7 @@ func (d *Decoder) Judge(exit int) *ralph.Failure {
 	return d.empty()
 }
 
-// strange says that no line was one of the agent's own stream: another program
+// strange reports whether no line was one of the agent's own stream: another program
 // stands behind its name, or an older one.
 func (d *Decoder) strange() bool { return d.values > 0 && d.Inner.Turn().Unknown >= d.values }
 

@@ -7,7 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"runtime/metrics"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/itchyny/gojq"
@@ -21,7 +25,7 @@ const (
 )
 
 var (
-	// ErrTime says that an expression ran too long.
+	// ErrTime is returned if an expression ran too long.
 	ErrTime          = errors.New("it did not come to an end")
 	errFilterMemory  = errors.New("it needs too much memory")
 	errFilterOutputs = errors.New("too many outputs")
@@ -131,7 +135,7 @@ var ErrHalt = errors.New("halted")
 
 // Run appends what the expression gives for v to dst, each output as `jq -r`
 // prints it, with a line end. The empty string says nothing and is left out.
-// What came before an error stays. errHalt is the expression's halt.
+// What came before an error stays. [ErrHalt] is the expression's halt.
 func (j *Program) Run(dst []byte, v any) (out []byte, err error) {
 	out = dst
 	err = j.Each(v, func(v any) (err error) {
@@ -206,4 +210,157 @@ func runError(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %s", ErrHalt, driver.OneLine(strings.TrimPrefix(halt.Error(), "halt error: ")))
 	}
 	return errors.New(driver.OneLine(err.Error()))
+}
+
+const (
+	filterTime   = time.Second // for one line
+	filterMemory = 256 << 20   // by which the heap may grow during one line
+	guardTick    = 10 * time.Millisecond
+	guardSample  = 100 * time.Millisecond // how old the size of the heap before a job may be
+)
+
+// guard ends what takes too long or too much memory. It looks every tick, so
+// that the many short jobs cost it nothing but a timer that never fires.
+type guard struct {
+	Time   time.Duration
+	Memory uint64
+
+	mu      *sync.Mutex
+	timer   *time.Timer
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	running bool
+	started time.Time
+	heap    uint64    // before the job
+	sampled time.Time // when heap was
+}
+
+func newGuard() guard { return guard{Time: filterTime, Memory: filterMemory, mu: &sync.Mutex{}} }
+
+// start begins a job, which has to watch the context.
+func (g *guard) start() context.Context {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ctx == nil || g.ctx.Err() != nil {
+		g.ctx, g.cancel = context.WithCancelCause(context.Background())
+	}
+	g.running, g.started = true, time.Now()
+	if g.started.Sub(g.sampled) > guardSample {
+		g.heap, g.sampled = heapSize(), g.started
+	}
+	if g.timer == nil {
+		g.timer = time.AfterFunc(guardTick, g.look)
+	} else {
+		g.timer.Reset(guardTick)
+	}
+	return g.ctx
+}
+
+// stop ends a job.
+func (g *guard) stop() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running = false
+	g.timer.Stop()
+}
+
+func (g *guard) look() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.running {
+		return
+	}
+	switch {
+	case heapSize() > g.heap+g.Memory:
+		g.cancel(errFilterMemory)
+	case time.Since(g.started) > g.Time:
+		g.cancel(ErrTime)
+	default:
+		g.timer.Reset(guardTick)
+	}
+}
+
+// heapSize is the memory of all objects, garbage that was not collected yet
+// included.
+func heapSize() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return sample[0].Value.Uint64()
+}
+
+const maxOutputDepth = 1000
+
+// appendJSON appends a value as `jq -S` prints it: members sorted, two spaces for
+// each level. It gives up when dst would become longer than limit.
+func appendJSON(dst []byte, v any, depth, limit int) ([]byte, error) {
+	if len(dst) > limit {
+		return dst, errFilterBytes
+	}
+	if depth > maxOutputDepth {
+		return dst, errFilterDepth
+	}
+	var err error
+	switch v := v.(type) {
+	case []any:
+		if len(v) == 0 {
+			return append(dst, "[]"...), nil
+		}
+		dst = append(dst, '[')
+		for i, item := range v {
+			if dst, err = appendJSON(newLine(dst, i, depth+1), item, depth+1, limit); err != nil {
+				return dst, err
+			}
+		}
+		return append(newLine(dst, 0, depth), ']'), nil
+	case map[string]any:
+		if len(v) == 0 {
+			return append(dst, "{}"...), nil
+		}
+		keys := make([]string, 0, len(v))
+		for key := range v {
+			keys = append(keys, key)
+		}
+		slices.Sort(keys)
+		dst = append(dst, '{')
+		for i, key := range keys {
+			if dst, err = appendJSON(newLine(dst, i, depth+1), key, depth+1, limit); err != nil {
+				return dst, err
+			}
+			if dst, err = appendJSON(append(dst, ": "...), v[key], depth+1, limit); err != nil {
+				return dst, err
+			}
+		}
+		return append(newLine(dst, 0, depth), '}'), nil
+	case string:
+		if len(v) > limit {
+			return dst, errFilterBytes
+		}
+	}
+	b, err := gojq.Marshal(v)
+	return append(dst, b...), err
+}
+
+// newLine begins the line of the i-th item of a list.
+func newLine(dst []byte, i, depth int) []byte {
+	if i > 0 {
+		dst = append(dst, ',')
+	}
+	return append(append(dst, '\n'), strings.Repeat("  ", depth)...)
+}
+
+// Text is a string as it is and all else as JSON, at most limit bytes of it;
+// nothing of null.
+func Text(v any, limit int) string {
+	s, ok := v.(string)
+	if !ok && v != nil {
+		b, err := gojq.Marshal(v)
+		if err != nil {
+			return ""
+		}
+		s = string(b)
+	}
+	return strings.ToValidUTF8(s[:min(len(s), limit)], "\uFFFD")
 }

@@ -2,12 +2,14 @@
 package gemini
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/ralph"
 )
@@ -15,16 +17,16 @@ import (
 // Driver is the Gemini CLI, @google/gemini-cli 0.61.
 type Driver struct{ driver.Base }
 
-// settingsFile is the file of our settings, and homeFolder the folder below
+// settingsFile is the file of our settings, and homeFolder the directory below
 // Scratch that becomes the CLI's home when there is one.
 const (
 	settingsFile = "settings.json"
 	homeFolder   = "gemini-home"
 )
 
-// trustVariable says that the folder may be trusted. It is not set, and the switch
+// trustVariable is the variable by which a user trusts the directory. It is not set, and the switch
 // --skip-trust is used instead: 0.61 reads it when the repository's settings have
-// been judged. So .gemini/settings.json of a folder nobody trusted is left out, with
+// been judged. So .gemini/settings.json of a directory nobody trusted is left out, with
 // its MCP servers, hooks and commands, while --yolo works.
 const trustVariable = "GEMINI_CLI_TRUST_WORKSPACE"
 
@@ -44,7 +46,7 @@ func pinned() []string {
 
 // startScript makes a home for the CLI and starts it. $1 is the home, $2 our
 // settings; the rest is the command. The CLI reads settings from the home alone:
-// those of the system count only in folders of root's, and those of the
+// those of the system count only in directories of root's, and those of the
 // workspace are the repository's. Everything else the user has in ~/.gemini (a
 // login, sessions) is linked into it, so nothing of the user's is changed and
 // sessions outlive the turn. The home is made anew for each turn.
@@ -57,7 +59,7 @@ done
 cp "$s" "$d/settings.json" && exec "$@"`
 
 // Argv asks for one unattended turn with a JSON stream; the prompt comes on
-// stdin. Without --skip-trust the CLI refuses a folder it does not know (exit
+// stdin. Without --skip-trust the CLI refuses a directory it does not know (exit
 // 55), and with --yolo and --approval-mode together any (exit 1).
 func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 	ours := []driver.Option{
@@ -76,9 +78,7 @@ func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 	if !driver.Has(args, "--skip-trust", "--skipTrust") {
 		argv = append(argv, "--skip-trust")
 	}
-	if o.Model != "" && !driver.Has(args, "-m", "--model") {
-		argv = append(argv, "-m", o.Model)
-	}
+	argv = driver.AddOption(argv, args, o.Model, "-m", "--model")
 	argv = Driver{}.Resume(append(argv, args...), len(argv), p.Resume)
 	if settings := o.Turn.Files[settingsFile]; settings != "" {
 		start := []string{"sh", "-c", startScript, "gemini", filepath.Join(o.Scratch, homeFolder), settings}
@@ -89,43 +89,34 @@ func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 
 // Resume leaves out a --session-id, which is for new sessions.
 func (Driver) Resume(argv []string, n int, session string) []string {
-	args := argv[n:]
-	if session == "" || driver.Has(args, "-r", "--resume", "--session-file", "--sessionFile") {
+	if session == "" || driver.Has(argv[n:], "-r", "--resume", "--session-file", "--sessionFile") {
 		return argv
 	}
-	args = driver.Strip(args, driver.Option{Names: []string{"--session-id", "--sessionId"}, Value: true})
-	end := slices.Index(args, "--")
-	if end < 0 {
-		end = len(args)
-	}
-	return append(argv[:n:n], slices.Insert(args, end, "--resume", session)...)
+	return driver.InSession(argv, n, driver.Option{Names: []string{"--session-id", "--sessionId"}, Value: true}, "--resume", session)
 }
 
 // Environ turns off telemetry, unless the user decided otherwise, says where the
 // models answer, and leaves nothing of that to a .env of the repository.
 func (Driver) Environ(o driver.Options) []string {
-	env := driver.Without(o.Env, "CLAUDECODE")
-	if name := "GEMINI_TELEMETRY_ENABLED"; driver.Lookup(env, name) == "" {
-		env = append(driver.Without(env, name), name+"=false")
-	}
+	env := driver.SetUnset(driver.Without(o.Env, "CLAUDECODE"), "false", "GEMINI_TELEMETRY_ENABLED")
 	const vertex, base = "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GEMINI_BASE_URL"
 	url := base
 	switch o.Provider {
 	case "vertex":
-		env = append(driver.Without(env, vertex, base, "GEMINI_API_KEY"), vertex+"=true")
+		env = driver.Set(driver.Without(env, base, "GEMINI_API_KEY"), vertex, "true")
 	case "gemini":
-		env = append(driver.Without(env, vertex), vertex+"=false")
+		env = driver.Set(env, vertex, "false")
 	}
 	if authOf(o) == authVertex {
 		url = "GOOGLE_VERTEX_BASE_URL"
 	}
 	if o.BaseURL != "" {
-		env = append(driver.Without(env, url), url+"="+o.BaseURL)
+		env = driver.Set(env, url, o.BaseURL)
 	}
 	if o.Turn.Files[settingsFile] != "" && !o.Exact {
-		env = append(driver.Without(env, "GEMINI_CLI_HOME"), "GEMINI_CLI_HOME="+filepath.Join(o.Scratch, homeFolder))
+		env = driver.Set(env, "GEMINI_CLI_HOME", filepath.Join(o.Scratch, homeFolder))
 	}
-	if o.Exact || driver.Lookup(env, trustVariable) == "true" { // the user trusts the folder
+	if o.Exact || driver.Lookup(env, trustVariable) == "true" { // the user trusts the directory
 		return env
 	}
 	for _, name := range pinned() {
@@ -145,7 +136,6 @@ const (
 // authOf is how the CLI is to log in, by what is set; empty: its own way.
 func authOf(o driver.Options) string {
 	on := func(name string) bool { return driver.Lookup(o.Env, name) == "true" }
-	is := func(name string) bool { return driver.Lookup(o.Env, name) != "" }
 	switch {
 	case o.Provider == "gemini":
 		return authKey
@@ -153,9 +143,9 @@ func authOf(o driver.Options) string {
 		return authVertex
 	case on("GOOGLE_GENAI_USE_GCA"):
 		return ""
-	case is("GEMINI_API_KEY"):
+	case driver.IsSet(o, "GEMINI_API_KEY"):
 		return authKey
-	case is("GOOGLE_API_KEY"):
+	case driver.IsSet(o, "GOOGLE_API_KEY"):
 		return authVertex
 	}
 	return ""
@@ -164,10 +154,9 @@ func authOf(o driver.Options) string {
 // Ready wants a key, Vertex AI with a project, or a login or settings of the
 // user's.
 func (Driver) Ready(o driver.Options) error {
-	is := func(name string) bool { return driver.Lookup(o.Env, name) != "" }
-	project := is("GOOGLE_CLOUD_PROJECT") && is("GOOGLE_CLOUD_LOCATION") || is("GOOGLE_API_KEY")
+	project := driver.IsSet(o, "GOOGLE_CLOUD_PROJECT") && driver.IsSet(o, "GOOGLE_CLOUD_LOCATION") || driver.IsSet(o, "GOOGLE_API_KEY")
 	switch {
-	case o.Provider == "gemini" && !is("GEMINI_API_KEY"):
+	case o.Provider == "gemini" && !driver.IsSet(o, "GEMINI_API_KEY"):
 		return errors.New("no credentials: set GEMINI_API_KEY")
 	case authOf(o) == authVertex && !project:
 		return errors.New("no credentials: for Vertex AI set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION, or GOOGLE_API_KEY")
@@ -209,9 +198,6 @@ func (Driver) Extras(o driver.Options) ([]driver.Extra, error) {
 	return []driver.Extra{{Name: settingsFile, Text: text}}, nil
 }
 
-// Ways are how the prompt reaches the CLI.
-func (Driver) Ways(driver.Options) driver.Ways { return driver.Ways{} }
-
 // Decoder reads one turn.
 func (Driver) Decoder(o driver.Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {
 	d := newDecoder(emit, finished)
@@ -230,4 +216,29 @@ func (Driver) Cautions(o driver.Options) []string {
 		return nil
 	}
 	return []string{driver.Unanswered("gemini", "--approval-mode "+driver.Clip(mode, driver.MaxName), "Leave it out to allow everything.")}
+}
+
+// KeyProxy is for a key of Gemini's API.
+func (Driver) KeyProxy(o driver.Options) (driver.KeyProxy, bool) {
+	if authOf(o) != authKey || driver.Lookup(o.Env, "GEMINI_CLI_HOME") != "" || driver.Lookup(o.Env, "GEMINI_API_KEY_AUTH_MECHANISM") != "" {
+		return driver.KeyProxy{}, false
+	}
+	return driver.KeyProxy{
+		Upstream: cmp.Or(o.BaseURL, driver.Lookup(o.Env, "GOOGLE_GEMINI_BASE_URL"), catalog.Of("gemini").Address), Header: "x-goog-api-key",
+		Endpoints: driver.GeminiEndpoints(), KeyVariable: "GEMINI_API_KEY",
+	}, o.Scratch != ""
+}
+
+// Hosts are others with a login of Google's: the models answer elsewhere then.
+func (Driver) Hosts(o driver.Options) []string {
+	switch authOf(o) {
+	case authKey:
+		return driver.HostsOf(cmp.Or(o.BaseURL, driver.Lookup(o.Env, "GOOGLE_GEMINI_BASE_URL"), catalog.Of("gemini").Address))
+	case authVertex:
+		if address := cmp.Or(o.BaseURL, driver.Lookup(o.Env, "GOOGLE_VERTEX_BASE_URL")); address != "" {
+			return driver.HostsOf(address)
+		}
+		return driver.VertexHosts(o, driver.Label(driver.Lookup(o.Env, "GOOGLE_CLOUD_LOCATION")))
+	}
+	return []string{"cloudcode-pa.googleapis.com", "oauth2.googleapis.com"}
 }

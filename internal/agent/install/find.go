@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
 const (
@@ -19,7 +23,7 @@ const (
 	binFolder  = "bin"
 )
 
-// stamp is written last, by us: a folder without it is not whole.
+// stamp is written last, by us: a directory without it is not whole.
 type stamp struct {
 	Package   string    `json:"package"`
 	Version   string    `json:"version"`
@@ -62,7 +66,7 @@ func Find(root string, p Package) (Installed, bool, error) {
 	return best, best.Dir != "", nil
 }
 
-// Of is the folder of the installation that a file lies in, links resolved: the
+// Of is the directory of the installation that a file lies in, links resolved: the
 // program needs all of it, because what it depends on lies beside its package. ok
 // is false for what was installed otherwise.
 func Of(program string) (dir string, ok bool) {
@@ -81,13 +85,13 @@ func Of(program string) (dir string, ok bool) {
 	return "", false
 }
 
-// folder is the name of the folder of a version. A plus stands for the slash of
+// directory is the name of the directory of a version. A plus stands for the slash of
 // a scope: no name has one.
 func (p Package) folder(version string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(p.Name, "@"), "/", "+") + "@" + version
 }
 
-// whole says whether the folder of an exact version holds all that its stamp
+// whole says whether the directory of an exact version holds all that its stamp
 // speaks of.
 func whole(root string, p Package) (Installed, bool) {
 	dir := filepath.Join(root, p.folder(p.Version))
@@ -200,3 +204,137 @@ func writeStamp(root *os.Root, dir string, p Package, integrity string) error {
 	_, err = f.Write(append(data, '\n'))
 	return errors.Join(err, f.Close())
 }
+
+// maxPackages bounds the packages of one program that are looked at.
+const maxPackages = 2000
+
+// packageName is a name that npm accepts. No other leads out of a node_modules.
+var packageName = lazyregexp.New(`^(@[\w~-][\w.~-]*/)?[\w~-][\w.~-]*$`)
+
+// Needs are the directories of the packages that the npm package in the directory dir loads and
+// that do not lie in it, links resolved: npm puts what is for one platform only, and
+// what several packages depend on, beside it. They are found as Node finds them: in the
+// nearest node_modules at or above a package. What is not there is left out.
+func Needs(dir string) []string {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil
+	}
+	seen, outside := map[string]bool{real: true}, []string{}
+	for queue := []string{real}; len(queue) > 0 && len(seen) < maxPackages; queue = queue[1:] {
+		for _, name := range dependencies(queue[0]) {
+			found, ok := nearest(queue[0], name)
+			if !ok || seen[found] {
+				continue
+			}
+			seen[found] = true
+			queue = append(queue, found)
+			if !strings.HasPrefix(found, real+string(filepath.Separator)) {
+				outside = append(outside, found)
+			}
+		}
+	}
+	return outside
+}
+
+// dependencies are the names of the packages that the one in dir depends on.
+func dependencies(dir string) []string {
+	f, err := os.OpenFile(filepath.Join(dir, "package.json"), openFlags, 0) // #nosec G304 -- of a program that is to be run
+	data, err := bounded(f, err, manifestLimit)
+	var m struct {
+		Dependencies         map[string]any `json:"dependencies"`
+		OptionalDependencies map[string]any `json:"optionalDependencies"`
+		PeerDependencies     map[string]any `json:"peerDependencies"`
+	}
+	if err != nil || json.Unmarshal(data, &m) != nil {
+		return nil
+	}
+	names := slices.Concat(slices.Collect(maps.Keys(m.Dependencies)), slices.Collect(maps.Keys(m.OptionalDependencies)), slices.Collect(maps.Keys(m.PeerDependencies)))
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return !packageName.MatchString(name) })
+}
+
+// nearest is the directory of the package that a file in dir gets by a name. A link that
+// leads to anything but a package opens nothing.
+func nearest(dir, name string) (found string, ok bool) {
+	for ; ; dir = filepath.Dir(dir) {
+		if filepath.Base(dir) != "node_modules" {
+			real, err := filepath.EvalSymlinks(filepath.Join(dir, "node_modules", filepath.FromSlash(name)))
+			if err == nil {
+				info, err := os.Stat(filepath.Join(real, "package.json"))
+				return real, err == nil && info.Mode().IsRegular() && isPackage(real)
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return "", false
+		}
+	}
+}
+
+// isPackage reports whether a directory is one of a node_modules.
+func isPackage(dir string) bool {
+	parent := filepath.Dir(dir)
+	if strings.HasPrefix(filepath.Base(parent), "@") {
+		parent = filepath.Dir(parent)
+	}
+	return filepath.Base(parent) == "node_modules"
+}
+
+const linkLimit = 40 // as the kernel's
+
+// PathOutside is a PATH without what the agent can write: directories of the
+// workspace, directories that a link in or into it leads to, and those that are not
+// absolute, which would be searched for below wherever a child stands.
+func PathOutside(path, workspace string) string {
+	dirs := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool {
+		return !filepath.IsAbs(dir) || leadsThrough(dir, workspace)
+	})
+	return strings.Join(dirs, string(filepath.ListSeparator))
+}
+
+// leadsThrough reports whether an absolute path, or a link on its way, passes through
+// a directory: whoever can write there decides what is at its end. The directory is
+// known by its inode, whatever name it is mounted under. An empty directory is none.
+func leadsThrough(path, folder string) bool {
+	top, err := os.Stat(folder)
+	if folder == "" || err != nil {
+		return false
+	}
+	at, links := string(filepath.Separator), 0
+	if info, err := os.Lstat(at); err == nil && os.SameFile(info, top) {
+		return true
+	}
+	for rest := split(path); len(rest) > 0; {
+		part := rest[0]
+		rest = rest[1:]
+		switch part {
+		case "", ".":
+			continue
+		case "..":
+			at = filepath.Dir(at)
+			continue
+		}
+		here := filepath.Join(at, part)
+		info, err := os.Lstat(here)
+		switch {
+		case err != nil:
+			return false // it leads nowhere
+		case os.SameFile(info, top):
+			return true
+		case info.Mode()&fs.ModeSymlink == 0:
+			at = here
+			continue
+		}
+		to, err := os.Readlink(here)
+		if links++; err != nil || links > linkLimit {
+			return false
+		}
+		if filepath.IsAbs(to) {
+			at = string(filepath.Separator)
+		}
+		rest = append(split(to), rest...)
+	}
+	return false
+}
+
+func split(path string) []string { return strings.Split(path, string(filepath.Separator)) }

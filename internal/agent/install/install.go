@@ -1,6 +1,6 @@
-// Package install puts an agent's CLI from npm into a folder of its own, as a
-// guest: npm and the package's scripts run where the caller's walls let them
-// write in one folder only, never in the workspace. What they leave is checked,
+// Package install puts an agent's CLI from npm into a directory of its own:
+// npm and the package's scripts run where the caller's sandbox lets them
+// write in one directory only, never in the workspace. What they leave is checked,
 // taken out of the agent's hands, stamped, and moved to its place in one step.
 package install
 
@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/Masterminds/semver/v3"
 
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/sandbox/proc"
@@ -35,7 +37,7 @@ type Owner struct{ UID, GID int }
 
 // Options is how and where to install.
 type Options struct {
-	// Start makes what runs npm, node and the new program: as Owner, inside walls
+	// Start makes what runs npm, node and the new program: as Owner, in a sandbox
 	// in which nothing but dir can be written. End is called before anything in dir
 	// is trusted, and must leave no process behind.
 	Start func(ctx context.Context, dir string) (p Process, end func() error, err error)
@@ -60,7 +62,7 @@ type Options struct {
 // Installed is a whole installation.
 type Installed struct {
 	Dir       string // of this package in this version alone
-	Bin       string // the folder for PATH; nothing but Program is in it
+	Bin       string // the directory for PATH; nothing but Program is in it
 	Program   string // the path of the program
 	Version   string
 	Integrity string // npm's checksum of the package, sha512-...
@@ -201,7 +203,7 @@ func (s *stage) install(ctx context.Context, meta metadata) (Installed, error) {
 	if err != nil {
 		return Installed{}, err
 	}
-	// From here on nobody but us is in the folder.
+	// From here on nobody but us is in the directory.
 	if err := s.takeOver(); err != nil {
 		return Installed{}, err
 	}
@@ -259,4 +261,62 @@ func (o Options) isOther() bool { return o.Owner != Owner{} && os.Geteuid() == 0
 func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
+}
+
+// checkEngines compares node with what the package asks for. A program that is
+// no script does not need it once it is installed.
+func (s *stage) checkEngines(ctx context.Context, m metadata) error {
+	want := m.Engines["node"]
+	if want == "" {
+		return nil
+	}
+	a, err := s.run(ctx, s.tree, versionTime, "node", "--version")
+	if err == nil {
+		err = a.failed(s.pkg, "node --version")
+	}
+	if err != nil {
+		return err
+	}
+	have := strings.TrimPrefix(strings.TrimSpace(a.stdout), "v")
+	if !exactForm.MatchString(have) || satisfies(have, want) {
+		return nil
+	}
+	file, ok := m.Bin.of(s.pkg)
+	switch filepath.Ext(file) {
+	case ".js", ".cjs", ".mjs", "":
+		if ok {
+			return fmt.Errorf("%s needs node %.100q, and the node on PATH is %s: install a newer Node.js (in a workflow with actions/setup-node), or ask for an older version", s.pkg, want, have)
+		}
+	}
+	s.o.say(fmt.Sprintf("%s asks for node %.100q, and the node on PATH is %s. It is tried all the same.", s.pkg, want, have))
+	return nil
+}
+
+// compare orders two exact versions; what is none is as old as can be.
+func compare(a, b string) int {
+	p, err := semver.StrictNewVersion(a)
+	if err != nil {
+		p = &semver.Version{}
+	}
+	q, err := semver.StrictNewVersion(b)
+	if err != nil {
+		q = &semver.Version{}
+	}
+	return p.Compare(q)
+}
+
+// satisfies reports whether a version lies in a range as npm writes them:
+// ">=20", "^20.19.0 || >=22.12.0", "18.x", "16 - 20". What cannot be read is
+// taken for satisfied: npm itself only warns.
+func satisfies(version, ranges string) bool {
+	have, err := semver.StrictNewVersion(version)
+	if err != nil || len(ranges) > 1000 {
+		return true
+	}
+	want, err := semver.NewConstraint(ranges)
+	if err != nil {
+		return true
+	}
+	want.IncludePrerelease = true
+	return want.Check(have)
 }

@@ -70,8 +70,8 @@ func readManifest(root *os.Root, p Package) (m manifest, err error) {
 	return m, nil
 }
 
-// linkProgram makes bin/PROGRAM, a link to the package's own file: the folder
-// goes on PATH, and npm's folder of links holds what its dependencies bring, too.
+// linkProgram makes bin/PROGRAM, a link to the package's own file: the directory
+// goes on PATH, and npm's directory of links holds what its dependencies bring, too.
 func linkProgram(root *os.Root, p Package) error {
 	m, err := readManifest(root, p)
 	if err != nil {

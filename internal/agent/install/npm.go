@@ -1,6 +1,7 @@
 package install
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,7 +14,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
+	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
@@ -33,7 +36,7 @@ type metadata struct {
 	Bin       programs          `json:"bin"`
 }
 
-// prepare looks for npm, starts the guest and asks the registry.
+// prepare looks for npm, starts the sandbox and asks the registry.
 func (s *stage) prepare(ctx context.Context) (metadata, error) {
 	for _, program := range []string{"npm", "node"} {
 		path, err := proc.LookPath(program, s.o.Env)
@@ -77,14 +80,14 @@ func (s *stage) view(ctx context.Context) (m metadata, err error) {
 	return m, nil
 }
 
-// npmInstall fetches the package. Each attempt begins with an empty folder.
+// npmInstall fetches the package. Each attempt begins with an empty directory.
 func (s *stage) npmInstall(ctx context.Context) error {
 	defer s.o.fold("Installing " + s.pkg.String())()
 	return s.retried(ctx, func() error {
 		if err := s.empty(); err != nil {
 			return folderError(s.o.Root, err)
 		}
-		// Whatever a configuration of the machine says: into this folder, with the
+		// Whatever a configuration of the machine says: into this directory, with the
 		// parts for this platform, its programs and a lock file.
 		a, err := s.npm(ctx, s.o.Time, "install", s.pkg.String(), "--prefix", s.tree, "--global=false",
 			"--omit=dev", "--include=optional", "--include=prod", "--package-lock=true", "--ignore-scripts=false", "--bin-links=true",
@@ -105,23 +108,21 @@ func (s *stage) npm(ctx context.Context, within time.Duration, args ...string) (
 type answer struct {
 	exit   proc.Exit
 	stdout string
-	heard  *listener
+	said   *output
 }
 
-// run starts a command as the guest, in a folder of the stage. The error means
+// run starts a command in the sandbox, in a directory of the stage. The error means
 // that it was not started, or that ctx is over.
 func (s *stage) run(ctx context.Context, dir string, within time.Duration, argv ...string) (answer, error) {
-	a := answer{heard: &listener{}}
-	stdout, log := &head{limit: answerBytes}, &shared{w: s.o.Log}
-	outLines, errLines := &lines{to: a.heard}, &lines{to: a.heard}
+	said := &output{log: s.o.Log}
+	stdout, stderr := &stream{output: said, keep: true}, &stream{output: said}
 	exit, err := s.p.Run(ctx, proc.Command{
-		Argv: argv, Dir: dir, Env: s.environment(),
-		Stdout: io.MultiWriter(stdout, outLines, log), Stderr: io.MultiWriter(errLines, log),
+		Argv: argv, Dir: dir, Env: s.environment(), Stdout: stdout, Stderr: stderr,
 		Limits: proc.Limits{Time: within, OutputBytes: outputBytes},
 	})
-	outLines.flush()
-	errLines.flush()
-	a.exit, a.stdout = exit, string(stdout.bytes)
+	stdout.line()
+	stderr.line()
+	a := answer{exit, string(said.stdout), said}
 	if ctx.Err() != nil {
 		return a, context.Cause(ctx)
 	}
@@ -238,30 +239,153 @@ func (s *stage) retried(ctx context.Context, do func() error) error {
 	}
 }
 
-// head keeps the first bytes of what is written to it.
-type head struct {
-	bytes []byte
-	limit int
+// Failure is what npm, or a program of the package, reported.
+type Failure struct {
+	Code   string // npm's word for it, like E404 or ENOTFOUND; empty: none was said
+	text   string
+	passes bool
 }
 
-func (h *head) Write(p []byte) (int, error) {
-	h.bytes = append(h.bytes, p[:min(len(p), max(0, h.limit-len(h.bytes)))]...)
-	return len(p), nil
+// Error says what would be right, then the last lines that were printed.
+func (f *Failure) Error() string { return f.text }
+
+const (
+	lastLines = 8
+	lineBytes = 300
+)
+
+// codeForm is how npm 7 to 11 name the reason of a failure, on a line of its own.
+var codeForm = lazyregexp.New(`^npm (?:ERR!|error) code ([A-Za-z0-9_]{1,64})\s*$`)
+
+// output gathers what both streams of a command say, and hands it on to a log.
+type output struct {
+	log io.Writer // nil: dropped
+
+	mu     sync.Mutex
+	stdout []byte   // its first bytes
+	code   string   // see [Failure]
+	torn   string   // the first file that npm could not unpack: npm says so, and goes on
+	last   []string // lines
 }
 
-// shared is written to from both streams. A log that cannot be written is no
-// reason to lose an answer.
-type shared struct {
-	mu  sync.Mutex
-	w   io.Writer // nil: dropped
-	err error
+// stream is one of the two. It is cut into lines of at most lineBytes, without control
+// characters.
+type stream struct {
+	*output
+	keep bool // as stdout
+	rest []byte
 }
 
-func (s *shared) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.w != nil && s.err == nil {
-		_, s.err = s.w.Write(p)
+func (w *stream) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.log != nil {
+		if _, err := w.log.Write(p); err != nil { // no reason to lose an answer
+			w.log = nil
+		}
+	}
+	if w.keep {
+		w.stdout = append(w.stdout, p[:min(len(p), max(0, answerBytes-len(w.stdout)))]...)
+	}
+	for part := range bytes.Lines(p) {
+		text, whole := bytes.CutSuffix(part, []byte("\n"))
+		w.rest = append(w.rest, text[:min(len(text), max(0, lineBytes-len(w.rest)))]...)
+		if whole {
+			w.line()
+		}
 	}
 	return len(p), nil
+}
+
+// line takes the line at hand.
+func (w *stream) line() {
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(string(w.rest), "\uFFFD"))
+	w.rest = w.rest[:0]
+	if found := codeForm.FindStringSubmatch(text); found != nil && w.code == "" {
+		w.code = found[1]
+	}
+	if w.torn == "" && (strings.HasPrefix(text, "npm warn tar TAR_") || strings.HasPrefix(text, "npm WARN tar TAR_")) {
+		w.torn = text
+	}
+	if strings.TrimSpace(text) == "" || strings.Contains(text, "A complete log of this run can be found in") || strings.HasPrefix(text, "npm notice") {
+		return
+	}
+	if w.last = append(w.last, text); len(w.last) > lastLines {
+		w.last = slices.Delete(w.last, 0, 1)
+	}
+}
+
+// failed is nil when the command did what it should, else a *Failure. what names
+// the command.
+func (a answer) failed(p Package, what string) error {
+	l := a.said
+	if a.exit.Why == proc.Exited && a.exit.Code == 0 && l.torn == "" {
+		return nil
+	}
+	f := &Failure{Code: l.code}
+	if f.Code == "" && strings.Contains(l.torn, " ENOSPC") {
+		f.Code = "ENOSPC"
+	}
+	advice, passes := meaning(f.Code, p)
+	f.passes = passes
+	switch {
+	case a.exit.Why == proc.TimedOut:
+		f.text, f.passes = fmt.Sprintf("%s of %s did not end in time", what, p), strings.HasPrefix(what, "npm view")
+	case advice != "":
+		f.text = fmt.Sprintf("%s of %s failed (%s): %s", what, p, f.Code, advice)
+	case l.torn != "" && a.exit.Code == 0:
+		f.text = fmt.Sprintf("%s could not be unpacked whole: %s", p, l.torn)
+	default:
+		f.text = fmt.Sprintf("%s of %s failed (%s)", what, p, ending(a.exit))
+	}
+	for _, line := range l.last {
+		f.text += "\n  " + line
+	}
+	return f
+}
+
+func ending(e proc.Exit) string {
+	switch {
+	case e.Why != proc.Exited:
+		return e.Why.String()
+	case e.Signal != 0:
+		return "ended by " + e.Signal.String()
+	}
+	return fmt.Sprintf("exit code %d", e.Code)
+}
+
+// meaning says what would be right, and whether the reason may pass by itself.
+func meaning(code string, p Package) (advice string, passes bool) {
+	switch code {
+	case "":
+		return "", false
+	case "E404", "ETARGET", "ENOVERSIONS":
+		return fmt.Sprintf("the registry knows no %s; is its version right? `npm view %s versions` lists them", p, p.Name), false
+	case "ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ECONNABORTED", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "EPIPE",
+		"EIDLETIMEOUT", "ERR_SOCKET_TIMEOUT", "ERR_SOCKET_CONNECTION_TIMEOUT", "ERR_STREAM_PREMATURE_CLOSE", "UND_ERR_SOCKET", "UND_ERR_CONNECT_TIMEOUT":
+		return "the registry cannot be reached; does this machine reach the network, and are HTTPS_PROXY and npm_config_registry right?", true
+	case "E408", "E429", "E500", "E502", "E503", "E504", "E520", "E521", "E522", "E524":
+		return "the registry is in trouble", true
+	case "EINTEGRITY", "Z_BUF_ERROR", "Z_DATA_ERROR", "TAR_BAD_ARCHIVE", "EBADSIZE":
+		return "what arrived is not what the registry promised (its checksum differs, or it was cut short); does a proxy change it?", true
+	case "E401", "E403", "ENEEDAUTH", "EOTP":
+		return "the registry refuses us; does it want credentials (npm_config_//HOST/:_authToken), or another npm_config_registry?", false
+	case "SELF_SIGNED_CERT_IN_CHAIN", "DEPTH_ZERO_SELF_SIGNED_CERT", "UNABLE_TO_GET_ISSUER_CERT", "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+		"UNABLE_TO_VERIFY_LEAF_SIGNATURE", "CERT_HAS_EXPIRED", "ERR_TLS_CERT_ALTNAME_INVALID":
+		return "the registry's certificate is not trusted; name the file of your authority in NODE_EXTRA_CA_CERTS", false
+	case "ENOSPC", "EDQUOT":
+		return "the disk is full; make room, or install into another folder", false
+	case "EROFS", "EACCES", "EPERM":
+		return "the folder cannot be written; choose one that the agent's user can reach and write", false
+	case "EBADENGINE", "ENOTSUP":
+		return "it wants another node than the one on PATH", false
+	case "EBADPLATFORM":
+		return "there is none for this machine", false
+	}
+	return "", false
 }

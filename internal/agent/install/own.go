@@ -25,16 +25,13 @@ func (o Options) found(p Package) (in Installed, ok bool, err error) {
 		}
 	}
 	o.tidy()
-	in, err = o.trusted(in, nil)
+	in, err = o.trusted(in)
 	return in, err == nil, err
 }
 
 // trusted makes an installation that was found safe to start, as far as we can,
 // and says what we cannot.
-func (o Options) trusted(in Installed, err error) (Installed, error) {
-	if err != nil {
-		return in, err
-	}
+func (o Options) trusted(in Installed) (Installed, error) {
 	note, err := secure(in.Dir)
 	if err != nil {
 		return Installed{}, fmt.Errorf("make %s ours: %w", in.Dir, err)

@@ -4,20 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const stagePrefix = ".stage-"
 
-// stage is a folder below the root in which one installation is made:
+// stage is a directory below the root in which one installation is made:
 //
 //	.stage-XXXX
 //	  lock    held as long as we live
-//	  work    the guest's; the only folder it can write in
+//	  work    npm's; the only directory that it can write in
 //	    tree  what becomes the installation
 type stage struct {
 	o    Options
@@ -51,7 +55,7 @@ func (o Options) openRoot(ctx context.Context) error {
 }
 
 // ownRoot makes sure that the root has no other purpose, that it is ours alone to
-// write when we are root, and that the guest can walk to it.
+// write when we are root, and that npm can reach it.
 func (o Options) ownRoot() error {
 	err := onlyAgents(o.Root)
 	if err == nil && os.Geteuid() == 0 {
@@ -96,7 +100,7 @@ func (o Options) tidy() {
 	}
 }
 
-// reachable says which folder on the way is closed to the guest: npm would only
+// reachable says which directory on the way is closed to the agent's user: npm would only
 // say that it has no access.
 func reachable(root string, who Owner) error {
 	for dir := root; ; dir = filepath.Dir(dir) {
@@ -121,7 +125,7 @@ func reachable(root string, who Owner) error {
 	}
 }
 
-// onlyAgents keeps us from taking a folder that has another purpose.
+// onlyAgents keeps us from taking a directory that has another purpose.
 func onlyAgents(root string) error {
 	entries, err := os.ReadDir(root)
 	for _, e := range entries {
@@ -144,7 +148,7 @@ func (o Options) newStage(ctx context.Context, p Package) (*stage, error) {
 	s.work = filepath.Join(s.dir, "work")
 	s.tree = filepath.Join(s.work, "tree")
 	if err == nil {
-		err = os.Chmod(s.dir, 0o711) // the guest walks through it
+		err = os.Chmod(s.dir, 0o711) // npm walks through it
 	}
 	// work is given away last: until then nobody can exchange what is in it.
 	for _, dir := range []string{s.work, filepath.Join(s.work, "home"), filepath.Join(s.work, "tmp")} {
@@ -167,7 +171,7 @@ func (o Options) newStage(ctx context.Context, p Package) (*stage, error) {
 	return s, nil
 }
 
-// give makes a folder the guest's.
+// give makes a directory the agent user's.
 func (s *stage) give(dir string) error {
 	if s.o.isOther() {
 		return os.Lchown(dir, s.o.Owner.UID, s.o.Owner.GID)
@@ -180,7 +184,7 @@ func (s *stage) start(ctx context.Context) (err error) {
 	return err
 }
 
-// end leaves no process of the guest's.
+// end ends the sandbox with all of its processes.
 func (s *stage) end() error {
 	stop := s.stop
 	s.stop, s.p = nil, nil
@@ -227,12 +231,12 @@ func (s *stage) place(ctx context.Context) (in Installed, err error) {
 	}
 	in.Fresh = fresh
 	if !fresh {
-		return s.o.trusted(in, nil)
+		return s.o.trusted(in)
 	}
 	return in, nil
 }
 
-// folderError says what is wrong with the folder of all installations.
+// folderError says what is wrong with the directory of all installations.
 func folderError(root string, err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
@@ -241,4 +245,144 @@ func folderError(root string, err error) error {
 		return fmt.Errorf("agents cannot be installed into %s: %w; it has to be a folder that can be written", root, err)
 	}
 	return fmt.Errorf("agents cannot be installed into %s: %w", root, err)
+}
+
+// makeTree makes the directory that becomes the installation, and keeps it open.
+// It is made where npm cannot write and moved to its place: npm can
+// put something else there, and what is done to the tree while npm runs
+// goes through s.root, which stays that directory and lets no link lead out of it.
+func (s *stage) makeTree() error {
+	made := filepath.Join(s.dir, "tree")
+	err := os.Mkdir(made, 0o755)
+	if err == nil {
+		err = s.give(made)
+	}
+	if err == nil {
+		s.root, err = os.OpenRoot(made)
+	}
+	if err == nil {
+		err = os.Rename(made, s.tree)
+	}
+	return err
+}
+
+// empty makes the tree anew.
+func (s *stage) empty() error {
+	_ = s.root.Close()
+	err := os.RemoveAll(s.tree) // it follows no links
+	if err == nil {
+		err = s.makeTree()
+	}
+	return err
+}
+
+// checkTree returns an error if something else lies where the tree was made.
+func (s *stage) checkTree() error {
+	made, err := s.root.Stat(".")
+	if err != nil {
+		return err
+	}
+	if now, err := os.Lstat(s.tree); err != nil || !os.SameFile(made, now) {
+		return fmt.Errorf("%s: its folder was exchanged for something else while it was installed, so it is not used; a script of the package, or of one that it needs, did that", s.pkg)
+	}
+	return nil
+}
+
+// takeOver makes the tree ours, when nobody else is in it any more: first the
+// directory around it, so that its name stays what it is; then it must still be the
+// directory that was made. What npm put beside the program goes.
+func (s *stage) takeOver() error {
+	root := os.Geteuid() == 0
+	if root {
+		if err := own(s.work); err != nil {
+			return err
+		}
+	}
+	err := s.checkTree()
+	if err == nil && root {
+		err = own(s.tree)
+	}
+	if err == nil {
+		err = linkProgram(s.root, s.pkg)
+	}
+	if err == nil {
+		_, err = secure(s.tree)
+	}
+	return err
+}
+
+// bounded reads a file that was opened with openFlags, when it is a regular one
+// of at most limit bytes.
+func bounded(f *os.File, err error, limit int64) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, fmt.Errorf("%s is no file of at most %d bytes", f.Name(), limit)
+	}
+	return io.ReadAll(io.LimitReader(f, limit))
+}
+
+// openFlags: a pipe is not waited for, a link at the end is not followed.
+const openFlags = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOFOLLOW
+
+const (
+	lockName  = ".lock"
+	lockPoll  = 50 * time.Millisecond
+	lockQuiet = time.Second // of waiting before it is said
+)
+
+// errHeld: whoever can read the directory can hold its lock, for as long as they like.
+var errHeld = errors.New("another process holds the lock")
+
+// locked does what must not meet another process that does the same. It takes
+// moments: nothing is fetched, copied or removed meanwhile. Somebody else who
+// holds the lock is waited for until ctx ends; the error is then an errHeld.
+func (o Options) locked(ctx context.Context, do func() error) error {
+	path := filepath.Join(o.Root, lockName)
+	began, said := time.Now(), false
+	for {
+		f, err := take(path)
+		if err == nil {
+			defer f.Close()
+			return do()
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return folderError(o.Root, err)
+		}
+		if !said && time.Since(began) >= lockQuiet {
+			said = true
+			o.say(fmt.Sprintf("Another process holds %s; waiting for it.", path))
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w %s", context.Cause(ctx), errHeld, path)
+		case <-time.After(lockPoll):
+		}
+	}
+}
+
+// take opens a file and locks it until it is closed, or this process ends. The
+// error is EWOULDBLOCK when somebody else has locked it.
+func take(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o644) // #nosec G302 -- empty, and a cache of the folder has to read it
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
+	}
+	return f, nil
 }

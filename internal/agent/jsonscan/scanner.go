@@ -2,7 +2,10 @@
 // bytes, and one that breaks off tells what it had told before.
 package jsonscan
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // maxDepth bounds how deeply values may nest before a line counts as
 // malformed; the streams of today's CLIs stay below 20.
@@ -22,10 +25,10 @@ type Scanner struct {
 // New reads b from its beginning.
 func New(b []byte) *Scanner { return &Scanner{b: b} }
 
-// Whole says that what was read so far is all there is, and nothing was malformed.
+// Whole reports whether what was read so far is all there is, and nothing was malformed.
 func (s *Scanner) Whole() bool { return !s.bad && space(s.b, s.i) == len(s.b) }
 
-// At says that the next value starts with the byte c.
+// At reports whether the next value starts with the byte c.
 func (s *Scanner) At(c byte) bool {
 	s.i = space(s.b, s.i)
 	return s.i < len(s.b) && s.b[s.i] == c
@@ -79,20 +82,12 @@ func (s *Scanner) list(opening, closing byte, item func()) {
 		s.bad = true
 		return
 	}
-	for first := true; ; first = false {
-		switch {
-		case first && s.Eat(closing):
-			return
-		case first:
-		case s.Eat(closing):
-			return
-		case !s.Eat(','):
+	for first := true; !s.bad && !s.Eat(closing); first = false {
+		if !first && !s.Eat(',') {
 			s.bad = true
 			return
 		}
-		if item(); s.bad {
-			return
-		}
+		item()
 	}
 }
 
@@ -127,7 +122,7 @@ func Field(b []byte, name string) (value []byte) {
 	return value
 }
 
-// Blank says that there is nothing but white space.
+// Blank reports whether there is nothing but white space.
 func Blank(b []byte) bool { return space(b, 0) == len(b) }
 
 func space(b []byte, i int) int {
@@ -231,4 +226,63 @@ func skipNumber(b []byte, i int) int {
 		return -1
 	}
 	return i
+}
+
+const (
+	maxValues = 1 << 20 // of one line: a value costs far more memory than its text
+	maxNumber = 4 << 10 // digits: arithmetic on millions of them takes minutes
+)
+
+// Parse makes of a line of JSON what gojq works on: nil, bool, json.Number,
+// string, []any and map[string]any. Numbers stay as they are written. ok is
+// false when the line is anything else, nests deeper than maxDepth, has more
+// than maxValues values or a number of more than maxNumber digits.
+func Parse(line []byte) (v any, ok bool) {
+	p := parser{Scanner: Scanner{b: line}}
+	v = p.next()
+	return v, !p.bad && space(line, p.i) == len(line)
+}
+
+type parser struct {
+	Scanner
+	values, depth int
+}
+
+func (p *parser) next() any {
+	p.values++
+	p.i = space(p.b, p.i)
+	if p.bad || p.i == len(p.b) || p.values > maxValues || p.depth > maxDepth {
+		p.bad = true
+		return nil
+	}
+	switch p.b[p.i] {
+	case '{':
+		p.depth++
+		defer func() { p.depth-- }()
+		m := map[string]any{}
+		p.Object(func(key []byte) { m[Plain(key, len(p.b))] = p.next() })
+		return m
+	case '[':
+		p.depth++
+		defer func() { p.depth-- }()
+		list := []any{}
+		p.Array(func() { list = append(list, p.next()) })
+		return list
+	}
+	value := p.Value()
+	switch {
+	case p.bad:
+	case value[0] == '"':
+		return String(value, len(p.b))
+	case value[0] == 't':
+		return true
+	case value[0] == 'f':
+		return false
+	case value[0] == 'n':
+	case len(value) <= maxNumber && json.Valid(value):
+		return json.Number(value)
+	default:
+		p.bad = true
+	}
+	return nil
 }

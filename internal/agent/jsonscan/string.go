@@ -60,7 +60,7 @@ func Number(value []byte) float64 {
 // IsTrue reports whether a value is true.
 func IsTrue(value []byte) bool { return string(value) == "true" }
 
-// IsSet says that a value is there and not null.
+// IsSet reports whether a value is there and not null.
 func IsSet(value []byte) bool { return len(value) > 0 && string(value) != "null" }
 
 // Valid copies b into a string, replacing invalid UTF-8.

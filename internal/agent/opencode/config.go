@@ -59,7 +59,7 @@ func configOf(o driver.Options) (string, error) {
 	return string(b), err
 }
 
-// isAsked says that the run has something for the configuration.
+// isAsked reports whether the run has something for the configuration.
 func isAsked(o driver.Options) bool {
 	return o.BaseURL != "" || o.Settings != "" || o.MCP != "" || o.System != ""
 }
@@ -79,7 +79,7 @@ func proseOf(o driver.Options) string {
 	return ""
 }
 
-// hasPlugins says that the user has plugins, in the settings or at home.
+// hasPlugins reports whether the user has plugins, in the settings or at home.
 // The CLI itself leaves an empty configuration in a new home.
 func hasPlugins(o driver.Options) bool {
 	const setting = `"plugin"`

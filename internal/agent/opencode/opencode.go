@@ -2,6 +2,7 @@
 package opencode
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -35,33 +36,22 @@ func (Driver) Argv(o driver.Options, p ralph.Prompt) []string {
 	argv = append(argv, "run")
 	if !o.Plain {
 		argv = append(argv, "--format", "json", "--print-logs")
-		if !driver.Has(args, "--log-level") {
-			argv = append(argv, "--log-level", "ERROR")
-		}
+		argv = driver.AddOption(argv, args, "ERROR", "--log-level")
 	}
 	if !driver.Has(args, "--auto") {
 		argv = append(argv, "--auto")
 	}
-	if model := modelOf(o); model != "" && !driver.Has(args, "-m", "--model") {
-		argv = append(argv, "-m", model)
-	}
-	if o.Effort != "" && !driver.Has(args, "--variant") {
-		argv = append(argv, "--variant", o.Effort)
-	}
+	argv = driver.AddOption(argv, args, modelOf(o), "-m", "--model")
+	argv = driver.AddOption(argv, args, o.Effort, "--variant")
 	return Driver{}.Resume(append(argv, args...), len(argv), p.Resume)
 }
 
 // Resume adds what makes the CLI go on in a session.
 func (Driver) Resume(argv []string, n int, session string) []string {
-	args := argv[n:]
-	if session == "" || driver.Has(args, "-c", "--continue", "-s", "--session") || !slices.Contains(argv, "run") {
+	if session == "" || driver.Has(argv[n:], "-c", "--continue", "-s", "--session") || !slices.Contains(argv, "run") {
 		return argv
 	}
-	end := slices.Index(args, "--")
-	if end < 0 {
-		end = len(args)
-	}
-	return append(argv[:n:n], slices.Insert(slices.Clone(args), end, "-s", session)...)
+	return driver.InSession(argv, n, driver.Option{}, "-s", session)
 }
 
 // aloneVariable keeps out the repository's configuration: opencode.json and
@@ -78,13 +68,9 @@ func (Driver) Environ(o driver.Options) []string {
 	if !hasPlugins(o) {
 		off = append(off, "OPENCODE_PURE")
 	}
-	for _, name := range off {
-		if driver.Lookup(env, name) == "" {
-			env = append(driver.Without(env, name), name+"=1")
-		}
-	}
+	env = driver.SetUnset(env, "1", off...)
 	if config, err := configOf(o); err == nil && config != "" && (isAsked(o) || driver.Lookup(env, "OPENCODE_CONFIG_CONTENT") == "") {
-		env = append(driver.Without(env, "OPENCODE_CONFIG_CONTENT"), "OPENCODE_CONFIG_CONTENT="+config)
+		env = driver.Set(env, "OPENCODE_CONFIG_CONTENT", config)
 	}
 	return env
 }
@@ -175,4 +161,50 @@ func (Driver) Ways(driver.Options) driver.Ways { return driver.Ways{System: true
 // Decoder reads one turn.
 func (Driver) Decoder(o driver.Options, _ ralph.Prompt, emit func(ralph.Event), finished func()) driver.Decoder {
 	return newDecoder(o, emit, finished)
+}
+
+// KeyProxy is for the providers it was tried with (opencode 1.18.33): each takes an
+// address in the configuration, and the key from its variable.
+func (Driver) KeyProxy(o driver.Options) (driver.KeyProxy, bool) {
+	provider := providerOf(o)
+	if o.Model == "" || driver.Lookup(o.Env, "OPENCODE_CONFIG_CONTENT") != "" || driver.Lookup(o.Env, "OPENCODE_AUTH_CONTENT") != "" ||
+		!slices.Contains([]string{"anthropic", "openai", "openrouter", "groq", compatible}, provider) {
+		return driver.KeyProxy{}, false
+	}
+	d := driver.KeyProxy{
+		Upstream: cmp.Or(o.BaseURL, catalog.Of("opencode").Provider(provider).Address), Header: "Authorization", Scheme: "Bearer",
+		Endpoints: driver.OpenAIEndpoints(""), KeyVariable: catalog.Of("opencode").Provider(provider).Key,
+	}
+	if provider == "anthropic" {
+		d.Header, d.Scheme, d.Endpoints = "x-api-key", "", driver.AnthropicEndpoints("")
+	}
+	return d, d.Upstream != ""
+}
+
+// Hosts are those of the API that the options choose.
+func (Driver) Hosts(o driver.Options) []string {
+	row := catalog.Of("opencode")
+	hosts, provider := row.SideHosts, providerOf(o)
+	switch address := row.Provider(provider).Address; {
+	case o.BaseURL != "":
+	case address != "":
+		hosts = append(hosts, driver.HostsOf(address)...)
+	case provider == "azure":
+		if resource := driver.Label(driver.Lookup(o.Env, "AZURE_RESOURCE_NAME")); resource != "" {
+			hosts = append(hosts, resource+".openai.azure.com")
+		}
+	case provider == "amazon-bedrock":
+		hosts = append(hosts, "bedrock-runtime."+cmp.Or(driver.Label(driver.Lookup(o.Env, "AWS_REGION")), "us-east-1")+".amazonaws.com")
+	case provider == "google-vertex", provider == "google-vertex-anthropic":
+		hosts = append(hosts, driver.VertexHosts(o, driver.Label(driver.Lookup(o.Env, "GOOGLE_VERTEX_LOCATION")))...)
+	case provider == "github-copilot":
+		hosts = append(hosts, "api.github.com", "*.githubcopilot.com")
+	case provider == "":
+		for _, p := range row.Providers {
+			if p.Name == "opencode" || driver.Lookup(o.Env, p.Key) != "" {
+				hosts = append(hosts, driver.HostsOf(p.Address)...)
+			}
+		}
+	}
+	return hosts
 }

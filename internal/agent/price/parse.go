@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -230,7 +232,7 @@ func (p *parser) aliases(where string, value []byte) []string {
 	return slices.DeleteFunc(list, func(name string) bool { return !p.named(name) })
 }
 
-// named says that a text can be the name of a model.
+// named reports whether a text can be the name of a model.
 func (p *parser) named(name string) bool {
 	if name != "" && len(name) <= maxName && strings.IndexFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) < 0 {
 		return true
@@ -247,11 +249,7 @@ func (p *parser) known(where string, fields []member, names ...string) []member 
 	for _, f := range fields {
 		switch {
 		case !slices.Contains(names, f.name):
-			hint := "one of " + strings.Join(names, ", ")
-			if near := nearest(f.name, names); near != "" {
-				hint = fmt.Sprintf("did you mean %q?", near)
-			}
-			p.wrong(where, "unknown key %s (%s)", shown(f.name), hint)
+			p.wrong(where, "unknown key %s (one of %s)", shown(f.name), strings.Join(names, ", "))
 		case seen[f.name]:
 			p.wrong(where, "%s stands there twice", f.name)
 		default:
@@ -260,4 +258,78 @@ func (p *parser) known(where string, fields []member, names ...string) []member 
 		}
 	}
 	return out
+}
+
+// member is one field of a JSON object.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// members lists the fields of an object as they stand there, also those that
+// stand there twice; ok is false when text is valid JSON but no object.
+func members(text []byte) (list []member, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if first, err := d.Token(); err != nil || first != json.Delim('{') {
+		return nil, false
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, false
+		}
+		m := member{name: name.(string)}
+		if err := d.Decode(&m.value); err != nil {
+			return nil, false
+		}
+		list = append(list, m)
+	}
+	return list, true
+}
+
+// amount reads whole micro-dollars per million tokens; else it says what would
+// be right.
+func amount(text string) (n int64, problem string) {
+	const rule = "amounts are whole micro-dollars per million tokens, 1250000 for $1.25"
+	whole := strings.Trim(text, "0123456789") == ""
+	value, err := strconv.ParseFloat(text, 64)
+	switch {
+	case text == "" || strings.Trim(text, "0123456789+-.eE") != "":
+		return 0, excerpt(text) + " is no number: " + rule
+	case strings.HasPrefix(text, "-"):
+		return 0, excerpt(text) + " is negative: " + rule
+	case err != nil || value > maxAmount:
+		return 0, excerpt(text) + " is more than $1,000,000: " + rule
+	case whole && value > 0 && value < minAmount, !whole && value < minAmount:
+		return 0, fmt.Sprintf("%s is taken for dollars: write $%s as %.0f, in whole micro-dollars per million tokens", excerpt(text), excerpt(text), math.Round(value*1e6))
+	case !whole:
+		return 0, fmt.Sprintf("%s is not written as a whole number: %s", excerpt(text), rule)
+	}
+	return int64(value), ""
+}
+
+// shown is foreign text in a message: quoted unless it is as plain as a name,
+// and bounded.
+func shown(s string) string {
+	if s != "" && len(s) <= 60 && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' }) < 0 {
+		return s
+	}
+	return strconv.QuoteToASCII(cut(s))
+}
+
+// excerpt is a JSON value in a message, on one line and bounded.
+func excerpt(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, cut(s))
+}
+
+func cut(s string) string {
+	if len(s) <= 60 {
+		return s
+	}
+	return s[:60] + "..."
 }

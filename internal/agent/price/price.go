@@ -1,10 +1,16 @@
+// Package price estimates what tokens cost, from a dated table of list prices
+// and from the user's own prices above it. It alone knows how models are named
+// by those who sell them. An estimate says that it is one; what cannot be told
+// from a turn's totals is a lower bound, and an unknown model stays unknown.
 package price
 
 import (
 	_ "embed"
 	"maps"
 	"math"
-	"math/bits"
+	"math/big"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -32,6 +38,8 @@ type model struct {
 // rates are micro-dollars per million tokens.
 type rates struct{ input, output, cacheRead, cacheWrite int64 }
 
+const million = 1_000_000
+
 // unpriced is a rate that is not known.
 const unpriced = -1
 
@@ -49,7 +57,7 @@ func Default() Table {
 // was not given.
 func (t Table) Date() string { return t.date }
 
-// Known says that the table has prices of a model, by any of its names.
+// Known reports whether the table has prices of a model, by any of its names.
 func (t Table) Known(name string) bool {
 	_, ok := t.find(name)
 	return ok
@@ -99,8 +107,8 @@ func (t Table) Cost(name string, tk ralph.Tokens) ralph.Cost {
 	if !ok || tk.Unknown {
 		return ralph.Cost{Unknown: true}
 	}
-	var sum wide
 	cost := ralph.Cost{Estimated: true}
+	sum, read := big.NewInt(million/2), new(big.Int) // half a micro-dollar is rounded up
 	for _, part := range [...]struct{ tokens, rate int64 }{
 		{tk.Input, m.rates.input}, {tk.Output, m.rates.output}, {tk.CacheRead, m.rates.cacheRead}, {tk.CacheWrite, m.rates.cacheWrite},
 	} {
@@ -109,49 +117,71 @@ func (t Table) Cost(name string, tk ralph.Tokens) ralph.Cost {
 		case part.rate == unpriced:
 			cost.Unknown = true
 		default:
-			sum.add(uint64(part.tokens), uint64(part.rate))
+			sum.Add(sum, new(big.Int).Mul(big.NewInt(part.tokens), big.NewInt(part.rate)))
 		}
 	}
-	cost.Amount = ralph.MicroUSD(sum.millionth())
-	if m.above > 0 && read(tk) > uint64(m.above) {
+	cost.Amount = math.MaxInt64
+	if sum.Div(sum, big.NewInt(million)); sum.IsInt64() {
+		cost.Amount = ralph.MicroUSD(sum.Int64())
+	}
+	for _, n := range [...]int64{tk.Input, tk.CacheRead, tk.CacheWrite} {
+		read.Add(read, big.NewInt(max(0, n)))
+	}
+	if m.above > 0 && read.Cmp(big.NewInt(m.above)) > 0 {
 		cost.Unknown = true
 	}
 	return cost
 }
 
-// read is all that was read; three counts below 2^63 are a number below 2^65,
-// which is cut to the largest.
-func read(tk ralph.Tokens) uint64 {
-	var sum uint64
-	for _, n := range [...]int64{tk.Input, tk.CacheRead, tk.CacheWrite} {
-		next, carry := bits.Add64(sum, uint64(max(0, n)), 0)
-		if carry > 0 {
-			return math.MaxUint64
+var (
+	// Bedrock: us.anthropic.claude-sonnet-4-5-20250929-v1:0, anthropic.claude-opus-4-6-v1
+	bedrock = regexp.MustCompile(`^(?:(?:us|eu|apac|jp|au|ca|us-gov|global)\.)?anthropic\.(claude-[a-z0-9-]+?)(?:-v[0-9]+(?::[0-9]+)?)?$`)
+	// Vertex: claude-haiku-4-5@20251001
+	vertex = regexp.MustCompile(`^(claude-[a-z0-9-]+)@[0-9]{8}$`)
+	// A snapshot: claude-sonnet-4-5-20250929, gpt-5-2025-08-07
+	snapshot = regexp.MustCompile(`^(.+)-20[0-9]{2}(?:[01][0-9][0-3][0-9]|-[01][0-9]-[0-3][0-9])$`)
+	// How claude is asked for its long context: claude-sonnet-4-5[1m]
+	long = regexp.MustCompile(`^(.*claude-.+)\[1m\]$`)
+)
+
+// maxName bounds the name of a model, in bytes.
+const maxName = 200
+
+// find looks for a model under its exact name, then without what those who
+// pass it on put around the name. Nothing is guessed.
+func (t Table) find(name string) (model, bool) {
+	if len(name) > maxName {
+		return model{}, false
+	}
+	m, ok := t.names[name]
+	for _, strip := range [...]func(string) string{longContext, seller, seller, cloud, undated} {
+		if ok {
+			break
 		}
-		sum = next
+		name = strip(name)
+		m, ok = t.names[name]
 	}
-	return sum
+	return m, ok
 }
 
-// wide is a sum of products. Four products of a count below 2^63 and a rate of
-// at most maxAmount, which is below 2^40, cannot overflow it.
-type wide struct{ high, low uint64 }
+func longContext(name string) string { return long.ReplaceAllString(name, "$1") }
 
-func (w *wide) add(a, b uint64) {
-	high, low := bits.Mul64(a, b)
-	var carry uint64
-	w.low, carry = bits.Add64(w.low, low, 0)
-	w.high, _ = bits.Add64(w.high, high, carry)
-}
-
-// millionth is the millionth part, half a one up, at most the largest int64.
-func (w wide) millionth() int64 {
-	const million = 1_000_000
-	low, carry := bits.Add64(w.low, million/2, 0)
-	high := w.high + carry
-	if high >= million {
-		return math.MaxInt64
+// seller takes away who sells the model, as opencode, OpenRouter and LiteLLM
+// put it before the name; OpenRouter stands before another one.
+func seller(name string) string {
+	for _, prefix := range [...]string{
+		"openrouter/", "github-copilot/", "anthropic/", "openai/", "azure/", "google/", "gemini/", "models/", "google-vertex/", "google-vertex-anthropic/",
+		"vertex_ai/", "amazon-bedrock/", "bedrock/", "xai/", "x-ai/", "moonshotai/", "zai/", "z-ai/", "alibaba/", "qwen/",
+	} {
+		if rest, ok := strings.CutPrefix(name, prefix); ok {
+			return rest
+		}
 	}
-	part, _ := bits.Div64(high, low, million)
-	return int64(min(part, math.MaxInt64))
+	return name
 }
+
+func cloud(name string) string {
+	return vertex.ReplaceAllString(bedrock.ReplaceAllString(name, "$1"), "$1")
+}
+
+func undated(name string) string { return snapshot.ReplaceAllString(name, "$1") }

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
@@ -142,18 +143,10 @@ func leftOut(list []ralph.Finding) string {
 	return fmt.Sprintf(remarkLeftOut, lines.String())
 }
 
-// replaced says that a failed guardrail takes the task's place. What was red
+// replaced reports whether a failed guardrail takes the task's place. What was red
 // before the agent did anything never does.
 func replaced(ask ralph.Ask) bool {
-	if ask.Untouched {
-		return false
-	}
-	for _, v := range ask.Failed {
-		if v.Action == ralph.Replace {
-			return true
-		}
-	}
-	return false
+	return !ask.Untouched && slices.ContainsFunc(ask.Failed, func(v ralph.Verdict) bool { return v.Action == ralph.Replace })
 }
 
 // behind reports whether a message stands behind the task. Those of the untouched

@@ -29,7 +29,7 @@ type Decoder struct {
 	before  ralph.Usage        // of the session, before this turn
 	models  []ralph.ModelUsage // … by model
 	spent   spending
-	// after says that the model said something after the last result: usage is
+	// after reports whether the model said something after the last result: usage is
 	// then a lower bound.
 	after bool
 
@@ -256,4 +256,112 @@ func (d *Decoder) rateLimit(b []byte) {
 	if at := jsonscan.Number(info["resetsAt"]); d.quota && at > 0 && at < math.MaxInt32*64 {
 		d.resets = time.Unix(int64(at), 0).UTC()
 	}
+}
+
+// envelope is what the decoder needs of one line.
+type envelope struct {
+	kind, subtype, session, parent, err, toolResult, replay, synthetic []byte
+
+	id, model []byte // of the message
+	usage     []byte // of the message, when it began
+	content   []byte // of the message, when it is no list
+	blocks    []driver.Block
+}
+
+// scan reads a line in one go, because the big things stand deep inside.
+func (e *envelope) scan(s *jsonscan.Scanner) {
+	s.Object(func(key []byte) {
+		switch string(key) {
+		case "type":
+			e.kind = s.Value()
+		case "subtype":
+			e.subtype = s.Value()
+		case "session_id":
+			e.session = s.Value()
+		case "parent_tool_use_id":
+			e.parent = s.Value()
+		case "error":
+			e.err = s.Value()
+		case "tool_use_result":
+			e.toolResult = s.Value()
+		case "isReplay":
+			e.replay = s.Value()
+		case "isSynthetic":
+			e.synthetic = s.Value()
+		case "message":
+			e.id, e.model, e.usage, e.content, e.blocks = nil, nil, nil, nil, e.blocks[:0]
+			if s.At('{') {
+				e.scanMessage(s)
+				return
+			}
+			s.Value()
+		default:
+			s.Value()
+		}
+	})
+}
+
+func (e *envelope) scanMessage(s *jsonscan.Scanner) {
+	s.Object(func(key []byte) {
+		switch string(key) {
+		case "id":
+			e.id = s.Value()
+		case "model":
+			e.model = s.Value()
+		case "usage":
+			e.usage = s.Value()
+		case "content":
+			if s.At('"') {
+				e.content, e.blocks = s.Value(), e.blocks[:0]
+				return
+			}
+			e.content, e.blocks = nil, driver.ScanBlocks(s, e.blocks[:0])
+		default:
+			s.Value()
+		}
+	})
+}
+
+func (d *Decoder) toolStart(b driver.Block, echo bool) {
+	name := driver.NameOf(b.Name)
+	if !d.ToolStarted(driver.NameOf(b.ID), name, driver.InputSummary(name, b.Input), echo) {
+		return
+	}
+	if name == "TodoWrite" && !echo {
+		if d.todos.Replace(jsonscan.Field(b.Input, "todos"), "content") {
+			d.emitTodos()
+		}
+	}
+}
+
+func (d *Decoder) toolEnd(b driver.Block, structured []byte, echo bool) {
+	failed := jsonscan.IsTrue(b.IsError)
+	name := d.ToolEnded(driver.NameOf(b.ID), d.resultOf(b.Content), failed, echo)
+	if !echo && !failed && d.todos.Apply(name, structured) {
+		d.emitTodos()
+	}
+}
+
+func (d *Decoder) emitTodos() {
+	d.Emit(ralph.Event{Kind: ralph.EventTodo, At: time.Now(), Todos: d.todos.List()})
+}
+
+// resultOf is the text of a tool result: a string, or a list of text and other
+// blocks.
+func (d *Decoder) resultOf(content []byte) driver.Output {
+	o := d.Output()
+	if o.AddString(content) {
+		return o
+	}
+	for i, b := range driver.ScanBlocks(jsonscan.New(content), nil) {
+		if i > 0 {
+			o.Add([]byte(`\n`))
+		}
+		if kind := driver.NameOf(b.Kind); kind != "text" {
+			o.Add([]byte("[" + kind + "]"))
+		} else {
+			o.AddString(b.Text)
+		}
+	}
+	return o
 }

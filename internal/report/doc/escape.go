@@ -40,7 +40,7 @@ func Clean(s string) string {
 	}, s)
 }
 
-// isPlain says that s is printable Latin text with \n and \t.
+// isPlain reports whether s is printable Latin text with \n and \t.
 func isPlain(s string) bool {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
@@ -58,7 +58,7 @@ func isPlain(s string) bool {
 	return true
 }
 
-// Head is the cleaned beginning of s, at most limit runes; cut says that
+// Head is the cleaned beginning of s, at most limit runes; cut reports whether
 // something is missing. Its cost does not grow with s.
 func Head(s string, limit int) (text string, cut bool) {
 	if n := limit * utf8.UTFMax; len(s) > n {
@@ -88,7 +88,7 @@ func Tail(s string, limit int) (text string, cut bool) {
 	return s[at:], cut || at > 0
 }
 
-// FirstRunes is at most the first n runes of s; more says that there are others.
+// FirstRunes is at most the first n runes of s; more reports whether there are others.
 func FirstRunes(s string, n int) (first string, more bool) {
 	if len(s) <= n {
 		return s, false

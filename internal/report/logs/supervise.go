@@ -158,7 +158,7 @@ func (s *Supervise) of(n int) string {
 	return fmt.Sprintf("(attempt %d)", n)
 }
 
-// succeeded says that the agent exited with 0 by itself; it need not have said
+// succeeded reports whether the agent exited with 0 by itself; it need not have said
 // anything.
 func succeeded(t *ralph.Turn) bool {
 	return t.ExitCode == 0 && (t.Failure == nil || t.Failure.Kind == ralph.FailureEmpty)
@@ -181,23 +181,9 @@ func exitText(t *ralph.Turn) (short, long string) {
 // signalName names the signal in the exit code of a shell or a container, 128
 // and its number; empty when there is none or it is not the same everywhere.
 func signalName(code int) string {
-	switch code - 128 {
-	case 1:
-		return "hung up"
-	case 2:
-		return "interrupted"
-	case 6:
-		return "aborted"
-	case 9:
-		return "killed"
-	case 11:
-		return "segmentation fault"
-	case 13:
-		return "broken pipe"
-	case 15:
-		return "terminated"
-	}
-	return ""
+	return map[int]string{
+		1: "hung up", 2: "interrupted", 6: "aborted", 9: "killed", 11: "segmentation fault", 13: "broken pipe", 15: "terminated",
+	}[code-128]
 }
 
 // dated puts a time before each line.

@@ -27,7 +27,7 @@ type Checkpoint struct {
 	// sum over its checkpoints is the cost of the run.
 	Cost    ralph.Cost
 	Outcome ralph.Outcome // empty while the run goes on
-	// StoryDone says that the step's story is done, which a list without reviews
+	// StoryDone reports whether the step's story is done, which a list without reviews
 	// tells by nothing that an iteration records.
 	StoryDone bool
 	LeftOut   []ralph.Missing // of the work so far
@@ -208,4 +208,33 @@ func dollars(m ralph.MicroUSD) string {
 	}
 	text := fmt.Sprintf("%s%d.%06d", sign, m/ralph.USD, m%ralph.USD)
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+}
+
+const titleRunes = 72
+
+// Title is the pull request's title: the first line of the task in plain
+// words, at most 72 characters, with mentions, references and words that keep
+// checks from running defused because a squash merge makes it a commit message.
+func Title(r ralph.Report) string {
+	text, _ := doc.Head(r.Task, 4096)
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(strings.TrimLeft(line, "#>*-=+_`~ \t"))
+		if line == "" {
+			continue
+		}
+		return "ralph: " + shorten(quiet(strings.Join(strings.Fields(line), " ")), titleRunes-len("ralph: "))
+	}
+	return "ralph: unattended work"
+}
+
+// shorten cuts at a word where one ends near the limit.
+func shorten(s string, limit int) string {
+	if _, more := doc.FirstRunes(s, limit); !more {
+		return s
+	}
+	s, _ = doc.FirstRunes(s, limit-1)
+	if i := strings.LastIndexByte(s, ' '); i > len(s)/2 {
+		s = s[:i]
+	}
+	return strings.TrimRight(s, " ,.;:") + "…"
 }

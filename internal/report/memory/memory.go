@@ -1,8 +1,13 @@
+// Package memory is what a run writes where the next one on the branch reads it:
+// commit messages with their trailers, and what a pull request is about, with its
+// title and a line in its body. What is read back was written by whoever can push
+// or edit: it is a memory, never a permission.
 package memory
 
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,7 +26,7 @@ const (
 var memoryAmount = regexp.MustCompile(`^([0-9]{1,6})(?:\.([0-9]{1,6}))?$`)
 
 // ReadHistory reads what CommitMessage wrote: messages are those of the
-// branch's commits, newest first, at most 1000 of them; cut says that there are
+// branch's commits, newest first, at most 1000 of them; cut reports whether there are
 // older ones. Messages are foreign: values that cannot be right count as
 // missing. Iterations count on from run to run, so those of a run are its last
 // number less the ones before it. When older commits were not read, and their
@@ -76,7 +81,7 @@ type checkpoint struct {
 	leftOut []ralph.Missing
 }
 
-// readCheckpoint reads the last paragraph of a message; is says that it is a
+// readCheckpoint reads the last paragraph of a message; is reports whether it is a
 // checkpoint's.
 func readCheckpoint(message string) (c checkpoint, is bool) {
 	if len(message) > memoryBytes {
@@ -131,4 +136,103 @@ func amount(s string) (m ralph.MicroUSD, ok bool) {
 	}
 	n, err := strconv.ParseInt(parts[1]+(parts[2] + "000000")[:6], 10, 64)
 	return ralph.MicroUSD(n), err == nil
+}
+
+// The trailers of a checkpoint: the run's memory on the branch.
+const (
+	TrailerRun       = "Ralph-Run"
+	TrailerIteration = "Ralph-Iteration"
+	TrailerStory     = "Ralph-Story"
+	TrailerCost      = "Ralph-Cost-USD"
+	// TrailerAtLeast stands instead of TrailerCost where only a part of the cost
+	// is known.
+	TrailerAtLeast   = "Ralph-Cost-At-Least-USD"
+	TrailerEstimated = "Ralph-Cost-Estimated" // "true": a part of the cost was computed from tokens
+	TrailerOutcome   = "Ralph-Outcome"
+	TrailerLeftOut   = "Ralph-Left-Out" // a path, as in a query of a URL, and the id of what is published there
+	trailerSignoff   = "Signed-off-by"
+)
+
+// Forged reports whether a message that is not ours holds a trailer of ours, anywhere:
+// what is appended to a message can make a trailer of any line.
+func Forged(message string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(message, func(r rune) bool { return r == '\n' || r == '\r' }), isOurs)
+}
+
+// isOurs reports whether a line is a trailer of ours, in whatever spelling a reader
+// would take for it.
+func isOurs(line string) bool {
+	name, _, is := strings.Cut(line, ":")
+	if !is {
+		return false
+	}
+	name = strings.TrimSpace(name)
+	for _, ours := range []string{TrailerRun, TrailerIteration, TrailerStory, TrailerCost, TrailerAtLeast, TrailerEstimated, TrailerOutcome, TrailerLeftOut} {
+		if strings.EqualFold(name, ours) {
+			return true
+		}
+	}
+	return false
+}
+
+// speaksFor reports whether a line is a trailer by which a message would speak for a
+// person, or tell the forge not to check the commit, wherever it stands: forges
+// do not agree on where the trailers of a message end.
+func speaksFor(line string) bool {
+	name, _, is := strings.Cut(line, ":")
+	name = strings.ToLower(strings.TrimSpace(name))
+	return is && (name == "skip-checks" || name == "request-checks" || strings.HasSuffix(name, "-by") && !strings.Contains(name, " "))
+}
+
+// trailerBlock is the lines of the trailers that a message ends in; none when
+// its last paragraph is its subject or prose. The rule is that of git (2.39,
+// trailer.c): every line is a trailer or continues one, or one of them is
+// git's own and at most three of four are prose.
+func trailerBlock(message string) []string {
+	lines := strings.Split(strings.TrimRight(message, " \t\r\n"), "\n")
+	title := 0
+	for title < len(lines) && !blank(lines[title]) {
+		title++
+	}
+	trailers, prose, continued, gits := 0, 0, 0, false
+	for i := len(lines) - 1; i >= title; i-- {
+		line := lines[i]
+		switch {
+		case strings.HasPrefix(line, "#"):
+			prose, continued = prose+continued, 0
+		case blank(line):
+			prose += continued
+			if trailers > 0 && prose == 0 || gits && trailers*3 >= prose {
+				return lines[i+1:]
+			}
+			return nil
+		case strings.HasPrefix(line, trailerSignoff+": "), strings.HasPrefix(line, "(cherry picked from commit "):
+			trailers, continued, gits = trailers+1, 0, true
+		case line[0] == ' ' || line[0] == '\t':
+			continued++
+		case isTrailer(line):
+			trailers, continued = trailers+1, 0
+		default:
+			prose, continued = prose+continued+1, 0
+		}
+	}
+	return nil
+}
+
+func blank(line string) bool { return strings.Trim(line, " \t\r\v\f") == "" }
+
+// isTrailer reports whether a line begins with a name of letters, digits and hyphens,
+// perhaps spaces, and a colon.
+func isTrailer(line string) bool {
+	name, _, is := strings.Cut(line, ":")
+	name = strings.TrimRight(name, " \t")
+	if !is || name == "" {
+		return false
+	}
+	for i := range len(name) {
+		if c := name[i] | 0x20; (c < 'a' || c > 'z') && (name[i] < '0' || name[i] > '9') && name[i] != '-' {
+			return false
+		}
+	}
+	return true
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/doc"
@@ -165,4 +166,214 @@ func Sha(id string) string {
 		return ""
 	}
 	return id[:7]
+}
+
+// StoryRunes bounds the id of a story.
+const StoryRunes = 40
+
+// Stepped reports whether the iteration was one on a task list.
+func Stepped(it ralph.Iteration) bool { return it.Step != ralph.Step{} }
+
+// AnyStep reports whether one of the iterations was.
+func AnyStep(list []ralph.Iteration) bool {
+	return slices.ContainsFunc(list, Stepped)
+}
+
+// StepName is what an iteration is for: "implement US-001". Foreign text; empty
+// without a task list.
+func StepName(s ralph.Step) string {
+	switch {
+	case s == ralph.Step{}:
+		return ""
+	case s.Story == "":
+		return "no story left"
+	}
+	return doc.OneLine(s.Mode, 20) + " " + doc.OneLine(s.Story, StoryRunes)
+}
+
+// ApprovedUnprotected is the state of a story whose approval could have been forged
+// by a program that the review started.
+const ApprovedUnprotected = "approved, not protected"
+
+// Step is the step and what became of it: "review US-001: approved".
+// unreviewed reports whether an empty status tells nothing, as in a list without
+// reviews, or where it is not known whether there are any. Foreign text.
+func Step(it ralph.Iteration, unreviewed bool) string {
+	text := StepName(it.Step)
+	if it.Step.Story == "" {
+		return text
+	}
+	switch status := it.Settled.Status; it.Step.Mode {
+	case ralph.StepReview:
+		switch status {
+		case ralph.StoryApproved:
+			if it.Settled.Unprotected {
+				return text + ": " + ApprovedUnprotected
+			}
+			return text + ": approved"
+		case ralph.StoryChangesRequested:
+			return text + ": changes requested"
+		}
+		return text + ": no verdict"
+	case ralph.StepImplement:
+		if status == "" && !unreviewed {
+			return text + ": not finished"
+		}
+	case ralph.StepFix:
+		if status != ralph.StoryNeedsReview {
+			return text + ": not finished"
+		}
+	}
+	return text
+}
+
+// StepTitle names the step of an iteration with its story's title, in one line;
+// empty without a task list. Foreign text.
+func StepTitle(s ralph.Step) string {
+	text := StepName(s)
+	if title := doc.OneLine(s.Title, 100); title != "" && s.Story != "" {
+		text += ": " + title
+	}
+	return text
+}
+
+// IterationNumber is the number of an iteration, or the first and the last of
+// the iterations that its session went on for: "1–4".
+func IterationNumber(it ralph.Iteration) string {
+	if n := it.Rounds(); n > 1 {
+		return fmt.Sprintf("%d–%d", it.Number, it.Number+n-1)
+	}
+	return strconv.Itoa(it.Number)
+}
+
+// roundWords is "4 iterations", or "kept going once" where a stop hook begins no
+// iterations; empty when no stop hook had to.
+func roundWords(it ralph.Iteration) string {
+	if n := it.Rounds(); n > 1 {
+		return Plural(n, "iteration")
+	}
+	switch n := Kept(it); n {
+	case 0:
+		return ""
+	case 1:
+		return "kept going once"
+	default:
+		return fmt.Sprintf("kept going %d times", n)
+	}
+}
+
+// Kept counts how often a stop hook kept the agent going.
+func Kept(it ralph.Iteration) int {
+	n := 0
+	for _, t := range it.Turns {
+		n += t.Kept
+	}
+	return n
+}
+
+// Rejection is why an iteration did not complete the run, in the words of each
+// document. {left}, {failing} and {marker} stand for facts of the iteration.
+type Rejection struct {
+	icon, result string // of the table
+	Status       string // of the session log, in brackets; empty: nothing to say
+	Verbose      string
+	Left         string // of what is left to do; empty: other lines tell it
+}
+
+// Rejections are those that a document words.
+func Rejections() map[ralph.Rejection]Rejection {
+	return map[ralph.Rejection]Rejection{
+		ralph.RejectedTurn:        {"❌", "agent failed", "", "the agent failed", ""},
+		ralph.RejectedStopped:     {"🛑", "stopped", "stopped before every check", "the run was stopped", "The run was stopped before every check had its say."},
+		ralph.RejectedGuardrails:  {"❌", "guardrails failed", "guardrails failed: {failing}", "{failing guardrails} failed", ""},
+		ralph.RejectedSCM:         {"❌", "SCM tasks failed", "the SCM tasks failed", "the SCM tasks failed", "The SCM tasks failed"},
+		ralph.RejectedTransition:  {"⚠️", "changes put back", "changes to the task list were put back", "the task list was changed as the step does not allow", "The last iteration changed the task list as it may not; it was put back."},
+		ralph.RejectedStuck:       {"⚠️", "no verdict that counts", "the review came to no verdict that counts", "the review came to no verdict that counts", "The last review came to no verdict that counts."},
+		ralph.RejectedStoriesLeft: {"▫️", "{left} left", "{left} left", "{left} left", ""},
+		ralph.RejectedNoMarker:    {"▫️", "not done yet", "", "{marker} was not found", "The agent did not say that it was done."},
+		ralph.RejectedChecks:      {"❌", "checks failed", "the checks of the pushed commit failed", "the checks of the pushed commit failed", "The checks of the pushed commit failed."},
+		ralph.RejectedNoWork:      {"⚠️", "said done, no work", "said to be complete without any work", "{marker} was found, but no sign of work", "The agent said that it was done, but there is no sign of work."},
+	}
+}
+
+// Told puts the facts of an iteration into the words of its rejection.
+func Told(words string, it ralph.Iteration, marker string) string {
+	_, failing := guardrails(it.Verdicts)
+	return strings.NewReplacer(
+		"{left}", Stories(it.Settled.Left), "{marker}", marker,
+		"{failing}", fmt.Sprintf("%d of %d", len(failing), len(it.Verdicts)),
+		"{failing guardrails}", fmt.Sprintf("%d of %s", len(failing), Plural(len(it.Verdicts), "guardrail")),
+	).Replace(words)
+}
+
+// Result says what an iteration came to; detail is foreign text.
+func Result(it ralph.Iteration) (icon, text, detail string) {
+	if f := it.Last().Failure; f != nil {
+		return "❌", strings.ReplaceAll(f.Kind.String(), "-", " "), f.Message
+	}
+	if it.Rejection == ralph.NotRejected && (it.Marker || it.Settled.Done) {
+		return "✅", "done", ""
+	}
+	why, found := Rejections()[it.Rejection]
+	switch {
+	case !found:
+		return "▫️", "went on", ""
+	case it.Rejection == ralph.RejectedSCM:
+		detail = it.Delivery.Error
+	}
+	return why.icon, Told(why.result, it, ""), detail
+}
+
+// HasTasks reports whether the run had a task list.
+func HasTasks(r ralph.Report) bool { return r.Tasks.File != "" || len(r.Tasks.Stories) > 0 }
+
+// Stories is "1 story", "2 stories".
+func Stories(n int) string {
+	if n == 1 {
+		return "1 story"
+	}
+	return strconv.Itoa(n) + " stories"
+}
+
+// StoryCount is "3 of 5 stories are done, 1 auto-approved".
+func StoryCount(t ralph.TaskList) string {
+	done := 0
+	for i := range t.Stories {
+		if t.Stories[i].Done {
+			done++
+		}
+	}
+	are := "are"
+	if done == 1 || len(t.Stories) == 1 {
+		are = "is"
+	}
+	text := fmt.Sprintf("%d of %s %s done", done, Stories(len(t.Stories)), are)
+	for i := range t.Stories {
+		if one := &t.Stories[i]; t.Only != "" && one.ID == t.Only {
+			not := map[bool]string{false: "not "}[one.Done]
+			text = fmt.Sprintf("This run's story is %sdone; in all, %s", not, text)
+		}
+	}
+	if n := t.AutoApproved(); n > 0 {
+		text += fmt.Sprintf(", %d auto-approved", n)
+	}
+	return text
+}
+
+// ModeSession is the mode in which one session of the agent is kept going.
+const ModeSession = "session"
+
+// SessionStatus names how a kept-going session ended, as its first description
+// did; empty in every other mode and for endings that have no such name. 004-05
+func SessionStatus(r ralph.Report) string {
+	if r.Mode != ModeSession {
+		return ""
+	}
+	switch r.Outcome {
+	case ralph.Completed:
+		return "PROMISE_ACCEPTED"
+	case ralph.MaxIterations:
+		return "MAX_ITERATIONS_REACHED"
+	}
+	return ""
 }

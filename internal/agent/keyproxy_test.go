@@ -15,7 +15,7 @@ import (
 
 // The key stays with the owner: what the child gets is the placeholder, in the
 // variable it was in, and an address of ours; of other keys it gets none.
-func TestThroughDoor(t *testing.T) {
+func TestThroughKeyProxy(t *testing.T) {
 	t.Parallel()
 	const address, placeholder = "http://127.0.0.1:4711", "ralph-0123456789"
 	for _, tt := range []struct {
@@ -56,14 +56,14 @@ func TestThroughDoor(t *testing.T) {
 	} {
 		home := t.TempDir()
 		tt.o.Env, tt.o.Scratch, tt.o.Process = append(strings.Fields(tt.env), "HOME="+home), t.TempDir(), noProcess{}
-		d, ok := KeyDoor(tt.o)
+		d, ok := KeyProxy(tt.o)
 		if !ok || d.Upstream != tt.want.Upstream || d.Header != tt.want.Header || d.Scheme != tt.want.Scheme || d.KeyVariable != tt.want.KeyVariable || d.WebSocket != tt.want.WebSocket {
-			t.Errorf("%s: KeyDoor = %+v, %v, want %+v", tt.name, d, ok, tt.want)
+			t.Errorf("%s: KeyProxy = %+v, %v, want %+v", tt.name, d, ok, tt.want)
 			continue
 		}
 		wantModelsOnly(t, tt.name, d.Endpoints)
-		o := ThroughDoor(tt.o, address+"/", placeholder)
-		if d, ok := KeyDoor(o); ok {
+		o := ThroughKeyProxy(tt.o, address+"/", placeholder)
+		if d, ok := KeyProxy(o); ok {
 			t.Errorf("%s: a door behind the door: %+v", tt.name, d)
 		}
 		c, err := New(o)
@@ -143,35 +143,35 @@ func TestNoDoor(t *testing.T) {
 		{"nobody", Options{Name: "x"}, "ANTHROPIC_API_KEY=k"},
 	} {
 		tt.o.Env, tt.o.Scratch = strings.Fields(tt.env), "/s"
-		if d, ok := KeyDoor(tt.o); ok {
-			t.Errorf("%s: KeyDoor = %+v, want none", tt.name, d)
+		if d, ok := KeyProxy(tt.o); ok {
+			t.Errorf("%s: KeyProxy = %+v, want none", tt.name, d)
 		}
-		if o := ThroughDoor(tt.o, "http://127.0.0.1:1", "p"); o.BaseURL != tt.o.BaseURL || !slices.Equal(o.Env, tt.o.Env) {
-			t.Errorf("%s: ThroughDoor changed the options", tt.name)
+		if o := ThroughKeyProxy(tt.o, "http://127.0.0.1:1", "p"); o.BaseURL != tt.o.BaseURL || !slices.Equal(o.Env, tt.o.Env) {
+			t.Errorf("%s: ThroughKeyProxy changed the options", tt.name)
 		}
 	}
 }
 
 // What the user gave beside the key stays.
-func TestThroughDoorKeeps(t *testing.T) {
+func TestThroughKeyProxyKeeps(t *testing.T) {
 	t.Parallel()
 	o := Options{
 		Name: "claude", Env: []string{"A=b", "ANTHROPIC_API_KEY=k", "ANTHROPIC_CUSTOM_HEADERS=x: y"}, Scratch: "/s",
 		Settings: `{"model":"opus"}`, Args: []string{"--max-turns", "3"}, Command: []string{"npx", "claude"},
 	}
 	before := slices.Clone(o.Env)
-	got := ThroughDoor(o, "http://127.0.0.1:1", "p")
+	got := ThroughKeyProxy(o, "http://127.0.0.1:1", "p")
 	if driver.Lookup(got.Env, "A") != "b" || driver.Lookup(got.Env, "ANTHROPIC_CUSTOM_HEADERS") != "x: y" || !slices.Equal(got.Args, o.Args) || !slices.Equal(got.Command, o.Command) {
-		t.Errorf("ThroughDoor = %+v", got)
+		t.Errorf("ThroughKeyProxy = %+v", got)
 	}
 	// WebFetch would ask api.anthropic.com first, past the door.
 	if got.Settings != `{"model":"opus","skipWebFetchPreflight":true}` {
 		t.Errorf("settings = %s", got.Settings)
 	}
-	if o.Settings = `{"skipWebFetchPreflight":false}`; ThroughDoor(o, "http://127.0.0.1:1", "p").Settings != o.Settings {
+	if o.Settings = `{"skipWebFetchPreflight":false}`; ThroughKeyProxy(o, "http://127.0.0.1:1", "p").Settings != o.Settings {
 		t.Error("the user's own setting did not stay")
 	}
 	if !slices.Equal(o.Env, before) {
-		t.Error("ThroughDoor changed the options it was given")
+		t.Error("ThroughKeyProxy changed the options it was given")
 	}
 }
