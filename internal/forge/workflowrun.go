@@ -29,14 +29,10 @@ type Run struct {
 	More           int         // jobs that failed besides
 }
 
-// FailedJob is a job of a Run. Text is as in Log.
+// FailedJob is a job of a Run.
 type FailedJob struct {
-	Name       string
-	Conclusion string
-	URL        string
-	Step       string // the first that failed; empty when none did
-	Tail       string
-	Missing    string
+	Log
+	Step string // the first that failed; empty when none did
 }
 
 // FailedRun reads a workflow run, and of its last attempt the jobs that failed,
@@ -73,11 +69,7 @@ func (c *Client) FailedRun(ctx context.Context, id int64) (Run, error) {
 			Name: c.checkName(job.GetName()), Conclusion: c.api.Clean(job.GetConclusion()), URL: webAddress(job.GetHTMLURL()),
 			job: job.GetID(), check: job.GetID(), annotations: true,
 		}
-		log := c.failedLog(ctx, failure)
-		run.Jobs = append(run.Jobs, FailedJob{
-			Name: log.Name, Conclusion: log.Conclusion, URL: log.URL, Tail: log.Tail, Missing: log.Missing,
-			Step: c.failedStep(job),
-		})
+		run.Jobs = append(run.Jobs, FailedJob{c.failedLog(ctx, failure), c.failedStep(job)})
 	}
 	return run, nil
 }

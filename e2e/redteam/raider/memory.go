@@ -31,6 +31,17 @@ func pid(word string) (int, error) {
 	return strconv.Atoi(word)
 }
 
+// onProcess is a deed that is done to the process its argument names.
+func onProcess(otherwise string, deed func(p int) error) func([]string) error {
+	return func(args []string) error {
+		p, err := pid(rest(args, 0, otherwise))
+		if err != nil {
+			return err
+		}
+		return deed(p)
+	}
+}
+
 // findSupervisor goes up from this process until the parent is process 1.
 func findSupervisor() (int, error) {
 	p := os.Getpid()
@@ -79,11 +90,7 @@ func maps(pid int) ([]span, error) {
 }
 
 // readMemory reads /proc/PID/mem.
-func readMemory(args []string) error {
-	p, err := pid(rest(args, 0, "1"))
-	if err != nil {
-		return err
-	}
+func readMemory(p int) error {
 	list, err := maps(p)
 	if err != nil {
 		return err
@@ -103,11 +110,7 @@ func readMemory(args []string) error {
 }
 
 // vmRead reads by process_vm_readv, which needs no file.
-func vmRead(args []string) error {
-	p, err := pid(rest(args, 0, "1"))
-	if err != nil {
-		return err
-	}
+func vmRead(p int) error {
 	list, err := maps(p)
 	if err != nil {
 		// Where the map cannot be read, the addresses of a Go program are guessed.
@@ -148,11 +151,7 @@ func look(list []span, read func(uint64, []byte) (int, error)) error {
 }
 
 // attach seizes a process with ptrace, and lets it go.
-func attach(args []string) error {
-	p, err := pid(rest(args, 0, "1"))
-	if err != nil {
-		return err
-	}
+func attach(p int) error {
 	runtime.LockOSThread()
 	if err := unix.PtraceSeize(p); err != nil {
 		return err
@@ -162,11 +161,7 @@ func attach(args []string) error {
 }
 
 // stealDescriptor duplicates the descriptors of another process.
-func stealDescriptor(args []string) error {
-	p, err := pid(rest(args, 0, "1"))
-	if err != nil {
-		return err
-	}
+func stealDescriptor(p int) error {
 	pidfd, err := unix.PidfdOpen(p, 0)
 	if errors.Is(err, unix.ENOSYS) {
 		return fmt.Errorf("%w: pidfd_open: %w", errCannot, err)
@@ -189,20 +184,12 @@ func stealDescriptor(args []string) error {
 
 // signalTo sends a signal that harms nobody: whether it may be sent is the same
 // question as for one that does.
-func signalTo(args []string) error {
-	p, err := pid(rest(args, 0, "1"))
-	if err != nil {
-		return err
-	}
+func signalTo(p int) error {
 	return unix.Kill(p, unix.SIGURG)
 }
 
 // limitOther sets a limit of another process to what it is.
-func limitOther(args []string) error {
-	p, err := pid(rest(args, 0, "supervisor"))
-	if err != nil {
-		return err
-	}
+func limitOther(p int) error {
 	var old unix.Rlimit
 	if err := unix.Prlimit(p, unix.RLIMIT_CPU, nil, &old); err != nil {
 		return err
@@ -211,11 +198,7 @@ func limitOther(args []string) error {
 }
 
 // idleOther asks for the least of processor time for another process.
-func idleOther(args []string) error {
-	p, err := pid(rest(args, 0, "supervisor"))
-	if err != nil {
-		return err
-	}
+func idleOther(p int) error {
 	return unix.SchedSetAttr(p, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
 }
 
