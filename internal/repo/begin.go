@@ -237,7 +237,7 @@ func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, e
 	return "", fmt.Errorf("the base branch %q does not exist here", base)
 }
 
-// localBase is a base branch as the workspace knows it; zero when it does not.
+// localBase returns a base branch as the workspace knows it, or zero.
 func (r *Repo) localBase(ctx context.Context, base string) (plumbing.Hash, error) {
 	for _, ref := range []string{"refs/heads/", "refs/remotes/origin/"} {
 		if h, err := r.tree.Ref(ctx, ref+base); err != nil || !h.IsZero() {

@@ -18,7 +18,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
-// found is the branch where it already is.
+// found is a branch that exists already.
 type found struct {
 	tip plumbing.Hash // on the server, or in the workspace when there is no server; zero if it does not exist
 	in  bool          // the checkout contains tip
@@ -179,7 +179,7 @@ func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came history.Rang
 	return came, err == nil && r.filled(base, c)
 }
 
-// fresh are the commits of the store from tip down to what is checked out, and
+// fresh returns the commits of the store from tip down to what is checked out, and
 // to those that the workspace may lack.
 func (r *Repo) fresh(tip plumbing.Hash) (history.Range, error) {
 	return history.Walk(r.store, []plumbing.Hash{tip}, func(h plumbing.Hash) bool { return h == r.base || r.branch.Apart[h] })
@@ -218,7 +218,7 @@ func (r *Repo) fill(ctx context.Context, from *remote.Server, adv remote.Adverti
 	return r.tree.AddShallow(edges)
 }
 
-// edges are the fetched commits with a parent this workspace does not have.
+// edges returns the fetched commits with a parent this workspace does not have.
 func (r *Repo) edges(ctx context.Context, tip plumbing.Hash) ([]plumbing.Hash, error) {
 	sp, err := r.fresh(tip)
 	if err != nil {

@@ -129,7 +129,7 @@ func (r *Repo) findTheirs(ctx context.Context, commits []plumbing.Hash) error {
 	return nil
 }
 
-// runAndTotal are the run's changes and those a pull request would show.
+// runAndTotal returns the run's changes and those a pull request would show.
 func (r *Repo) runAndTotal(ctx context.Context, s *snapshot) (run, total []inspection.Changed, err error) {
 	list := func(from plumbing.Hash) ([]inspection.Changed, error) {
 		c, err := r.store.Commit(from)
@@ -154,7 +154,7 @@ func (r *Repo) runAndTotal(ctx context.Context, s *snapshot) (run, total []inspe
 	return run, total, err
 }
 
-// fork is the commit at which the branch left its base, as far as it can be
+// fork returns the commit at which the branch left its base, as far as it can be
 // known; else the one the run began with.
 func (r *Repo) fork(ctx context.Context) plumbing.Hash {
 	if !r.insp.fork.IsZero() {

@@ -67,7 +67,7 @@ func (r *Repo) Mark(ctx context.Context) error {
 	return nil
 }
 
-// Judging tells whether guardrails run now: new files that the next snapshot shows
+// Judging sets whether guardrails run now: new files that the next snapshot shows
 // are theirs, and are published only when the agent changes them.
 func (r *Repo) Judging(on bool) { r.state.judging = on }
 
@@ -119,7 +119,7 @@ func (r *Repo) leftByGuardrail(ch store.Change) bool {
 	return ok && e == ch.New && ch.New != (store.Entry{})
 }
 
-// cacheOf is the cache that a new file lies in, unless the line holds something of
+// cacheOf returns the cache that a new file lies in, unless the line holds something of
 // it; else empty.
 func (r *Repo) cacheOf(ch store.Change) string {
 	if ch.New == (store.Entry{}) {
@@ -128,7 +128,7 @@ func (r *Repo) cacheOf(ch store.Change) string {
 	return r.untrackedCache(ch.Path)
 }
 
-// untrackedCache is the cache that a path lies in, unless the line holds something of
+// untrackedCache returns the cache that a path lies in, unless the line holds something of
 // it; else empty.
 func (r *Repo) untrackedCache(path string) string {
 	if r.opt.Cache == nil {
@@ -144,7 +144,7 @@ func (r *Repo) untrackedCache(path string) string {
 	return cache
 }
 
-// Tree is the id of the tree of the last snapshot; empty before the first.
+// Tree returns the id of the tree of the last snapshot; empty before the first.
 func (r *Repo) Tree() string {
 	if r.last == nil {
 		return ""

@@ -146,7 +146,7 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 	return "", nil
 }
 
-// mergedTrees are the trees of the base's commits that a merge brought in.
+// mergedTrees returns the trees of the base's commits that a merge brought in.
 func (r *Repo) mergedTrees(c *object.Commit) []plumbing.Hash {
 	var trees []plumbing.Hash
 	for _, p := range c.ParentHashes[min(1, len(c.ParentHashes)):] {

@@ -217,11 +217,11 @@ func (r *Repo) pin(s *snapshot, set map[string]store.Entry) error {
 	return nil
 }
 
-// rewrites is how often guardrails have to rewrite a file that no turn touched
+// rewrites is how many times guardrails have to rewrite a file that no turn touched
 // before it counts as one that they always rewrite, like a report with the time in it.
 const rewrites = 2
 
-// work is what was changed up to tree, but for caches, and for what guardrails made
+// work returns what was changed up to tree, without caches, and for what guardrails made
 // or keep rewriting.
 func (r *Repo) work(tree plumbing.Hash) (watch.Work, error) {
 	var w watch.Work
