@@ -450,7 +450,8 @@ func (t *tested) rows(at int) bool {
 // marks counts those that skip a test, in its beginning and above it.
 func (t *tested) marks(s *source, c testCase) int {
 	const above, below = 300, 3000
-	from, to := max(s.begin(max(0, s.lineOf(c.at)-1-10)), c.at-above), min(c.end, c.begin+below)
+	from, to := max(0, c.at-above), min(c.end, c.begin+below)
+	from += 1 + bytes.LastIndex(s.code[from:c.at], []byte("\n\n"))
 	n := 0
 	for _, m := range t.lang.skip {
 		n += len(m.re.FindAllIndex(s.code[from:to], -1))
@@ -462,7 +463,10 @@ func (t *tested) marks(s *source, c testCase) int {
 func (t *tested) inOtherWords(i int) bool {
 	again, known := t.again[i]
 	if !known {
-		again = t.was[i] >= 0 && t.marks(t.old, t.before[t.was[i]]) >= t.marks(t.now, t.after[i])
+		if t.was[i] >= 0 {
+			had := t.marks(t.old, t.before[t.was[i]])
+			again = had > 0 && had >= t.marks(t.now, t.after[i])
+		}
 		t.again[i] = again
 	}
 	return again
