@@ -30,7 +30,7 @@ var configurations = []configuration{
 	{re(`(?:^|/)(?:package|composer|deno)\.jsonc?$`), "tests and linters", nil, scripted},
 	{re(`(?:^|/)(?:GNUm|[Mm])akefile$|(?:^|/)[Jj]ustfile$`), "tests and checks", nil, targets},
 	{re(`(?:^|/)(?:\.gitlab-ci|\.?azure-pipelines|\.drone|\.woodpecker)\.ya?ml$|^(?:\.travis|\.?appveyor|bitbucket-pipelines|\.cirrus)\.ya?ml$|(?:^|/)Jenkinsfile$|(?:^|/)\.(?:github|gitea|forgejo)/(?:workflows|actions)/|(?:^|/)\.(?:circleci|buildkite)/`), "the CI", nil, nil},
-	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties)$`), "tests and linters", lines(re(`(?i)\bexclude.*(?:test|spec)`)), nil},
+	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties)$`), "tests and linters", lines(re(`\bexclude\b.*(?:Tests?\b|Spec\b|\*)`)), nil},
 	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler", lines(re(`<NoWarn`)), nil},
 	{re(`(?:^|/)[jt]sconfig[^/]*\.json$`), "the type checker", nil, nil},
 	{re(`(?:^|/)conftest\.py$`), "tests", lines(re(`\bpytest_(?:collection_modifyitems|ignore_collect|runtest_makereport|sessionfinish|pyfunc_call|runtest_protocol)\b|exitstatus|\.outcome\b`)), nil},
@@ -115,7 +115,7 @@ var (
 	// nothing finds configuration of a linter that finds nothing.
 	nothing = re(`(?i)\b(?:default|select|rules|checks)["']?\s*[:=]\s*(?:none\b|\[\s*\]|\{\s*\})|\bdisable-all:\s*true`)
 	// enables finds what is looked for all the same.
-	enables = re(`(?i)\benable`)
+	enables = re(`(?i)\benable|\bextends\b`)
 	// project finds files that configure much else: they go with what they configure.
 	project = re(`(?:proj|\.props|\.targets|pom\.xml|\.gradle(?:\.kts)?|\.toml|package\.json|composer\.json|deno\.jsonc?|config\.json|setup\.cfg|tox\.ini|akefile|ustfile|codecov\.ya?ml|conftest\.py)$`)
 	// comment finds lines that configure nothing.
@@ -317,7 +317,7 @@ var interposers = []interposer{
 }
 
 // builtIn finds attributes that come with git or Git LFS and hide nothing.
-var builtIn = re(`\b(?:filter|diff|merge)=(?:lfs|union|text|binary|astextplain|ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex)\b`)
+var builtIn = re(`\b(?:filter|diff|merge)=(?:lfs|union|text|binary|astextplain|ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex)\b|\blinguist-\w+=false\b`)
 
 var digits = re(`\d+`)
 

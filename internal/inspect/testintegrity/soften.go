@@ -68,12 +68,13 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 	extended := slices.ContainsFunc(missing(linesOf(f.New), linesOf(f.Old)), extends.Match)
 	had := map[string]int{}
 	for _, line := range linesOf(f.Old) {
-		had[string(line)]++
+		had[string(bytes.TrimRight(line, ","))]++
 	}
 	for line := range bytes.Lines(f.New) {
 		n++
 		line = bytes.TrimSpace(line)
-		if had[string(line)]--; had[string(line)] >= 0 || len(line) > 4000 || comment.Match(line) {
+		id := string(bytes.TrimRight(line, ","))
+		if had[id]--; had[id] >= 0 || len(line) > 4000 || comment.Match(line) {
 			continue
 		}
 		for _, s := range softeners {

@@ -27,6 +27,7 @@ type tested struct {
 	parts    [][2]int        // of now, around lines that are new
 	told     map[string]bool // names of tests of which something was said
 	came     func() [][]byte // lines that are new, without comments
+	again    map[int]bool    // those of after that were skipped as often before
 }
 
 // tests compares the tests of all files of a change.
@@ -42,7 +43,7 @@ func (k *look) tests() {
 		if lang == nil || fixture.MatchString(f.Path) || !lang.inline && !isTest(was) && !isTest(f.Path) {
 			continue
 		}
-		t := tested{file: f, lang: lang, told: map[string]bool{}, is: !f.Deleted && (lang.inline || isTest(f.Path))}
+		t := tested{file: f, lang: lang, told: map[string]bool{}, again: map[int]bool{}, is: !f.Deleted && (lang.inline || isTest(f.Path))}
 		if !f.Added {
 			t.old = lex(f.Old, lang.lexis)
 			t.before = lang.cases(t.old)
@@ -367,7 +368,7 @@ func (k *look) skipped(t *tested) {
 			switch isNew := t.was[i] < 0; {
 			case t.lang.name == "go" && at < c.at: // it stands in something between
 			case t.rows(at): // of a table
-			case !isNew && !strings.HasPrefix(m.rule, "->") && t.marks(t.old, t.before[t.was[i]]) >= t.marks(t.now, c): // in other words
+			case !strings.HasPrefix(m.rule, "->") && t.inOtherWords(i):
 			case !isNew && conditional && t.conditions(t.old, t.before[t.was[i]]) > t.conditions(t.now, c): // it stood in it
 			case isNew && conditional: // it needs something that is not everywhere
 			case isNew && bytes.ContainsAny(t.now.code[min(at, c.at):c.at], "{;"): // it is that of something between
@@ -446,14 +447,29 @@ func (t *tested) rows(at int) bool {
 	return bytes.Contains(t.now.code[t.now.begin(max(0, line-above)):at], []byte("param(")) || bytes.HasSuffix(bytes.TrimSpace(t.now.code[t.now.begin(line):at]), []byte("marks="))
 }
 
-// marks counts those in a test and above it that skip it.
+// marks counts those that skip a test, in its beginning and above it.
 func (t *tested) marks(s *source, c testCase) int {
-	from := s.begin(max(0, s.lineOf(c.at)-1-10))
+	const above, below = 300, 3000
+	from, to := max(0, c.at-above), min(c.end, c.begin+below)
+	from += 1 + bytes.LastIndex(s.code[from:c.at], []byte("\n\n"))
 	n := 0
 	for _, m := range t.lang.skip {
-		n += len(m.re.FindAllIndex(s.code[from:c.end], -1))
+		n += len(m.re.FindAllIndex(s.code[from:to], -1))
 	}
 	return n
+}
+
+// inOtherWords reports whether a test that stays was skipped as often before.
+func (t *tested) inOtherWords(i int) bool {
+	again, known := t.again[i]
+	if !known {
+		if t.was[i] >= 0 {
+			had := t.marks(t.old, t.before[t.was[i]])
+			again = had > 0 && had >= t.marks(t.now, t.after[i])
+		}
+		t.again[i] = again
+	}
+	return again
 }
 
 // conditions counts those in a test.

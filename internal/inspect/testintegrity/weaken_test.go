@@ -198,6 +198,11 @@ func TestCounts(t *testing.T) {
 			{Path: "a_test.go", Old: of("A"), New: bytes.Replace(of("A"), []byte("`a`"), []byte("`other`"), 1)},
 			{Path: "b_test.go", Old: of("B", "C", "D"), New: of("B")}, {Path: "e_test.go", Added: true, New: of("E")},
 		},
+		"Configuration of checks changed in 1 file": {{Path: "package.json", Old: []byte(`{"scripts": {"test": "a && b"}}`), New: []byte(`{"scripts": {"test": "a"}}`)}},
+		"Tests: 1 added (in 1 file); configuration of checks changed in 2 files": {
+			{Path: "a_test.go", Added: true, New: of("A")}, {Path: ".golangci.yml", Old: []byte("linters:\n  enable: [a, b]\n"), New: []byte("linters:\n  enable: [a]\n")},
+			{Path: "Makefile", Old: []byte("test:\n\tgo test ./...\n"), New: []byte("test:\n\tgo test ./a\n")}, {Path: "web/package.json", Old: []byte(`{"version": "1"}`), New: []byte(`{"version": "2"}`)},
+		},
 		"Tests: 1 changed (in 2 files)": {{Path: "a_test.go", Old: of("A", "B"), New: of("A")}, {Path: "c_test.go", Old: of("C"), New: of("C", "B")}},
 	} {
 		if _, got := testintegrity.Look(files, testintegrity.Options{}); got.String() != want {
