@@ -1,4 +1,4 @@
-// Command bench measures ralph against the budgets of docs/performance.md. Every
+// Command bench measures ralph against the budgets of docs/internals/performance.md. Every
 // number stands beside a comparison taken in the same run, in turns, so that a
 // busy or slow machine changes both; ratios are what counts.
 package main

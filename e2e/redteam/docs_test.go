@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite the list in docs/redteam.md")
+var update = flag.Bool("update", false, "rewrite the list in docs/internals/redteam.md")
 
 const (
-	page  = "../../docs/redteam.md"
+	page  = "../../docs/internals/redteam.md"
 	begin = "<!-- the list: go test ./e2e/redteam -update -->\n"
 	end   = "<!-- end of the list -->\n"
 )

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-const conformance = "docs/conformance.md"
+const conformance = "docs/internals/conformance.md"
 
 // promises are the numbers of all rows, in order.
 func promises() []string {
