@@ -163,18 +163,18 @@ func inhabited(dir string) bool {
 // planCmd, buildCmd and promptCmd are the loops of seed 000.
 type planCmd struct {
 	deskFlags
-	Iterations string `arg:"" optional:"" name:"max-iterations" help:"How often the agent is started at most; no limit when it is not given."`
+	Iterations string `arg:"" optional:"" name:"max-iterations" help:"Maximum number of iterations. Default: no limit."`
 }
 
 type buildCmd struct {
 	deskFlags
-	Iterations string `arg:"" optional:"" name:"max-iterations" help:"How often the agent is started at most; no limit when it is not given."`
+	Iterations string `arg:"" optional:"" name:"max-iterations" help:"Maximum number of iterations. Default: no limit."`
 }
 
 type promptCmd struct {
 	deskFlags
 	File       string `arg:"" name:"file" help:"The prompt. It must say that the agent prints <promise>COMPLETE</promise> when it is done."`
-	Iterations string `arg:"" optional:"" name:"max-iterations" help:"How often the agent is started at most; no limit when it is not given."`
+	Iterations string `arg:"" optional:"" name:"max-iterations" help:"Maximum number of iterations. Default: no limit."`
 }
 
 const templateHelp = `

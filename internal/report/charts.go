@@ -17,7 +17,7 @@ func (m record) charts() doc.Section {
 	if c, ok := costSeries(m.Report, m.points); ok {
 		s.Blocks = append(s.Blocks, doc.Block{Kind: doc.ChartBlock, Chart: c})
 	} else if m.Usage().Cost.Unknown {
-		s.Blocks = append(s.Blocks, doc.Soft("Cost is not drawn: it is not known of every iteration."))
+		s.Blocks = append(s.Blocks, doc.Soft("No cost chart: the cost of some iterations is unknown."))
 	}
 	return s
 }

@@ -53,7 +53,7 @@ func rank[T comparable](list []T, v T) int {
 func severityWords(s ralph.Severity) (icon, text string) {
 	switch s {
 	case ralph.Block:
-		return "⛔", "What stands in the way of publishing"
+		return "⛔", "What blocks publishing"
 	case ralph.LeftOut:
 		return "✂️", "Left out of what is published"
 	case ralph.Draft:
@@ -97,7 +97,7 @@ func (g findingGroup) todo() string {
 	}
 	switch g.Kind {
 	case ralph.FindingSecret:
-		return "Take it out of the work, and revoke it if it is real: the agent has seen it. What only looks like one can be allowed with secret-scan-allow; a secret of this run cannot."
+		return "Remove it from the work, and revoke it if it is real: the agent has seen it. Allow a false positive with secret-scan-allow; a secret of this run cannot be allowed."
 	case ralph.FindingProtected:
 		return "Only people change these. Make the change by hand if it is right, or allow it with protected-paths."
 	case ralph.FindingLink:

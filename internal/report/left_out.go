@@ -67,7 +67,7 @@ func leftOutAdvice(r ralph.Report) doc.Text {
 	if allLeftOut(r) {
 		return doc.Line("Nothing of the run was published. ", t)
 	} else if now {
-		return doc.Line(t, " The guardrails ran with them in place: without them they may say something else.")
+		return doc.Line(t, " The guardrails ran with these changes in place and may give another result without them.")
 	}
 	return t
 }

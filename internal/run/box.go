@@ -57,7 +57,7 @@ func (s *sandboxed) openBox(ctx context.Context) error {
 }
 
 // errNoBox says that nobody would look for a Docker Sandbox.
-var errNoBox = errors.New("a Docker Sandbox brings its own claude, and another agent is asked for")
+var errNoBox = errors.New("a Docker Sandbox runs its own claude only, and another agent is configured")
 
 // another says that an agent is asked for that a Docker Sandbox does not bring.
 func another(name string) bool { return name != "" && name != "claude" }
@@ -67,7 +67,7 @@ func (s *sandboxed) tryBox(ctx context.Context) error {
 	case s.cfg.Agent != "claude", len(s.cfg.AgentCommand) > 0, another(s.cfg.ReviewAgent), another(s.cfg.FallbackAgent):
 		return errNoBox
 	case s.cfg.Commit == config.CommitEach, s.cfg.Commit == config.CommitAtEnd, s.cfg.StallLimit > 0, s.cfg.MinToolCalls > 0:
-		return errors.New("what happens in a Docker Sandbox is not looked at from here, and commit, stall-limit or min-tool-calls ask for it")
+		return errors.New("ralph cannot see the work inside a Docker Sandbox, which commit, stall-limit and min-tool-calls need")
 	}
 	box, err := dockersandbox.New(dockersandbox.Options{
 		Process: s.children, Project: s.Workspace, Home: s.getenv("HOME"), Env: s.guestEnv(nil), Say: s.rec.out.Say,

@@ -215,7 +215,7 @@ func (d *doctor) checkNetwork(ctx context.Context) {
 	address, from := d.endpoint()
 	switch {
 	case address == "":
-		d.add("network", StatusSkip, "which host the model answers at is the agent's own affair", "")
+		d.add("network", StatusSkip, "the agent chooses the model's host itself", "")
 		return
 	case d.offline:
 		d.add("network", StatusSkip, "not tried (--offline)", "")

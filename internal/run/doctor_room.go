@@ -81,9 +81,9 @@ func (d *doctor) checkSandbox(ctx context.Context) {
 	case d.docker != "":
 		d.checkBox(ctx)
 	case d.isolation == config.IsolationOff && abi > 1:
-		d.add("isolation", StatusOK, fmt.Sprintf("off: the agent runs as you (uid %d), without walls; Landlock ABI %d is there for --isolation auto", os.Getuid(), abi), "")
+		d.add("isolation", StatusOK, fmt.Sprintf("off: the agent runs as you (uid %d), without a sandbox; Landlock ABI %d is available for --isolation auto", os.Getuid(), abi), "")
 	case d.isolation == config.IsolationOff:
-		d.add("isolation", StatusOK, fmt.Sprintf("off: the agent runs as you (uid %d), without walls; there could be none here: %s", os.Getuid(), why), "")
+		d.add("isolation", StatusOK, fmt.Sprintf("off: the agent runs as you (uid %d), without a sandbox; none is available here: %s", os.Getuid(), why), "")
 	case len(d.extra) > 0 && d.isolation == config.IsolationStrict:
 		d.add("isolation", StatusFail, strings.Join(d.extra, "; "), "give the workspace to another user than root, or make a user named agent, as the image has one")
 	case len(d.extra) > 0:
@@ -91,7 +91,7 @@ func (d *doctor) checkSandbox(ctx context.Context) {
 	case abi == 0 && d.isolation == config.IsolationStrict:
 		d.add("isolation", StatusFail, says, "isolation: strict needs Linux 5.19 or later with Landlock; use another machine, or isolation: auto")
 	case abi == 0:
-		d.add("isolation", StatusWarn, says, "the agent could read and write whatever its user can; a Linux 5.19 or later with Landlock has file walls")
+		d.add("isolation", StatusWarn, says, "the agent could read and write whatever its user can; Linux 5.19 or later with Landlock can restrict file access")
 	default:
 		d.add("isolation", StatusOK, says, "")
 	}
@@ -118,9 +118,9 @@ func (d *doctor) checkReach() {
 	case ok:
 		d.add("hosts", StatusOK, found, "")
 	case d.isolation == config.IsolationStrict:
-		d.add("hosts", StatusFail, "there is no network wall: "+reason, "isolation: strict needs Linux 5.9 or later, and no profile that refuses seccomp's notifications")
+		d.add("hosts", StatusFail, "the network is not restricted: "+reason, "isolation: strict needs Linux 5.9 or later, and no profile that refuses seccomp's notifications")
 	default:
-		d.add("hosts", StatusWarn, "programs are only asked to use our proxy ("+reason+"): "+found, "Linux 5.9 or later has a network wall, unless a profile refuses it")
+		d.add("hosts", StatusWarn, "programs are only asked to use the proxy ("+reason+"): "+found, "Linux 5.9 or later can restrict the network, unless a seccomp profile refuses it")
 	}
 }
 
@@ -144,7 +144,7 @@ func (d *doctor) checkBox(ctx context.Context) {
 		d.add("isolation", StatusFail, "there is no Docker Sandbox: "+why, "install or start Docker Desktop, or set another --isolation")
 		return
 	}
-	d.add("isolation", StatusWarn, "the agent would run without walls: "+why, "")
+	d.add("isolation", StatusWarn, "the agent would run without a sandbox: "+why, "")
 }
 
 const (

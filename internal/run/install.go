@@ -76,7 +76,7 @@ func (s *sandboxed) installAgent(ctx context.Context, name string) error {
 	}, s.wanted(name, from))
 	_ = errors.Join(log.Close(), show.Close()) // they show; they decide nothing
 	if refused := reach.refused(); err != nil && len(refused) > 0 {
-		err = fmt.Errorf("%w (the network wall refused %s: see allowed-hosts)", err, refused[0].Address)
+		err = fmt.Errorf("%w (the sandbox refused %s: see allowed-hosts)", err, refused[0].Address)
 	}
 	if err != nil {
 		return fmt.Errorf("%w; install it into the image or on the machine yourself, or set %s", err, s.option("agent-install", "never"))

@@ -51,7 +51,7 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 		l.Accept = w.accept
 	}
 	if why := w.children.OpenNetwork(); why != "" && w.network != nil && w.network.proxy != nil {
-		n := "The network is not walled in: " + why + ". Programs are only asked to use ralph's proxy."
+		n := "The network is not restricted: " + why + ". Programs are only asked to use ralph's proxy."
 		w.rec.warn(n)
 	}
 	r := l.Run(ctx, baseline)

@@ -38,7 +38,7 @@ func (w *work) publish(run context.Context) {
 			w.couldNot("push", err)
 			w.failed(run, err)
 		} else if err := w.repo.Follow(ctx, !w.onTheirs()); err != nil {
-			w.rec.note("What became of the branch's pull request while the run went on could not be followed: " + err.Error())
+			w.rec.note("The branch's pull request could not be checked again before publishing: " + err.Error())
 		}
 	}
 	w.rec.report.Duration = time.Since(w.rec.started())

@@ -91,7 +91,7 @@ func (s *sandboxed) buildWalls(ctx context.Context) (err error) {
 	if s.isolation != config.IsolationOff {
 		s.rec.report.Isolation = confine.Describe(s.identity, o.Walls, os.Getuid())
 		if abi, why := confine.Available(); abi == 0 {
-			s.rec.note("There are no file walls: " + why + ".")
+			s.rec.note("File access is not restricted: " + why + ".")
 		}
 		if o.Walls.Network == nil && s.walled() {
 			s.rec.report.Isolation += ", network open (allowed-hosts is *)"

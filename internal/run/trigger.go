@@ -55,7 +55,7 @@ func (p *plan) decide(ctx context.Context) error {
 		p.rec.tell(n)
 	}
 	if d.Prompt == "" && !p.cfg.HasTask() {
-		return invalid(fmt.Errorf("the event %s brings no task: give prompt or prompt-file", p.Event.Name))
+		return invalid(fmt.Errorf("the event %s has no task text: set prompt or prompt-file", p.Event.Name))
 	}
 	if BringsTask(p.Event) {
 		p.rec.out.Say(d.Why)
@@ -89,7 +89,7 @@ func (p *plan) complete(ctx context.Context, d trigger.Decision) (trigger.Decisi
 		return d, nil
 	}
 	if !p.cfg.Token.IsSet() {
-		return d, invalid(fmt.Errorf("%s: whether that is allowed has to be asked of the forge: give github-token", d.Why))
+		return d, invalid(fmt.Errorf("%s: checking permissions needs the forge: give github-token", d.Why))
 	}
 	client, err := p.client()
 	if err != nil {

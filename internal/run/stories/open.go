@@ -214,7 +214,7 @@ func (b *Backlog) killed(list *tasks.List) error {
 	if len(said) == 0 {
 		return nil
 	}
-	return fmt.Errorf("a loop was killed here, and what its agent had written was never judged:\n%s\nput that right, or remove %s to take it as it is", strings.Join(said, "\n"), tasks.MarkerName)
+	return fmt.Errorf("a loop was killed here, and what its agent had written was never judged:\n%s\nfix the listed problems, or delete %s to accept the list as is", strings.Join(said, "\n"), tasks.MarkerName)
 }
 
 // advise says what is accepted although it is not right.
@@ -253,7 +253,7 @@ func (b *Backlog) compare() {
 	if len(others) > 0 {
 		slices.Sort(others)
 		b.behind = true
-		n := fmt.Sprintf("The task list of the base has stories that the one of this branch has not: %s. They are not worked on; merge the base into the branch, or close its pull request.", ralph.Listed(others))
+		n := fmt.Sprintf("The base's task list has stories that this branch's list lacks: %s. They are not worked on; merge the base into the branch, or close its pull request.", ralph.Listed(others))
 		b.o.Host.Warn(n)
 	}
 	if b.rules.ReviewCap > 0 && most > b.rules.ReviewCap {

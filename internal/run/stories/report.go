@@ -29,7 +29,7 @@ func (b *Backlog) Report() ralph.TaskList {
 		}
 	}
 	if (!b.o.Published || b.o.AgentCommits) && b.overclaimed() {
-		b.o.Host.Note(fmt.Sprintf("The last commit says of a story that it is done, which it is not. What counts lies in %s: commit that before anybody clones this.", b.folder.Path(tasks.TasksName)))
+		b.o.Host.Note(fmt.Sprintf("The last commit marks a story as done that is not. The correct list is in %s: commit it before anybody clones this.", b.folder.Path(tasks.TasksName)))
 	}
 	if now, err := b.folder.PRD(); b.prd != "" && (err != nil || now != b.prd) {
 		b.o.Host.Note(b.folder.Path(tasks.PRDName) + " changed during the run, though no iteration may change what is wanted: look at it.")

@@ -195,7 +195,7 @@ func (in *supervised) setUp(body []byte) error {
 	case ok:
 		return nil
 	case in.walls.Strict:
-		return fmt.Errorf("isolation is strict, but there is no network wall: %s", reason)
+		return fmt.Errorf("isolation is strict, but the network is not restricted: %s", reason)
 	}
 	in.walls.Network = nil
 	in.tell(frameOpen, []byte(reason))
