@@ -62,10 +62,10 @@ func triggerRows() []row {
 			Help: "The label that starts a run on an issue or a pull request."},
 			func(l *loader, v value) { l.c.Trigger.Label = l.line(v) }},
 		{Input{Name: "allow-bots", Kind: Names, Max: 50, Guarded: true, Placeholder: "LOGIN",
-			Help: "Bots whose texts and commands count, such as `renovate[bot]`. Of people, those count who may write to the repository."},
+			Help: "Bots whose texts and commands count, such as `renovate[bot]`. People need write access to the repository."},
 			func(l *loader, v value) { l.c.Trigger.AllowBots = l.logins(v) }},
 		{Input{Name: "issue-comment", Kind: Bool, Default: "true", NoAction: true,
-			Help: "Tell of a run that came from an issue or a pull request in one comment there, which is kept up to date."},
+			Help: "Report on a run that came from an issue or a pull request in one comment there, which is kept up to date."},
 			func(l *loader, v value) { l.c.Trigger.Comment = l.boolean(v) }},
 	}
 }
