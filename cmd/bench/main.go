@@ -49,7 +49,7 @@ type measurement struct {
 func measurements() []measurement {
 	list := []measurement{
 		{"loop", (*bench).loop},
-		{"walls", (*bench).walls},
+		{"sandbox", (*bench).walls},
 		{"proxy", (*bench).proxy},
 		{"start", (*bench).start},
 		{"options", (*bench).options},
@@ -68,7 +68,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	out := flags.String("o", filepath.Join("bench", "latest.json"), "write the numbers to `FILE`")
-	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, walls, proxy, start, options, stream/AGENT, checkpoint, publish, size)")
+	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, sandbox, proxy, start, options, stream/AGENT, checkpoint, publish, size)")
 	binary := flags.String("ralph", "", "measure this `BINARY` instead of building ./cmd/ralph")
 	limit := flags.Duration("timeout", 10*time.Minute, "give up after this time")
 	if err := flags.Parse(args); err != nil {

@@ -53,7 +53,7 @@ func (b *bench) loop(ctx context.Context) ([]row, error) {
 	}
 	theirs := measured("ms", bare)
 	return []row{{
-		What: "CPU per iteration, trivial agent, no guardrail, no walls", Ours: measured("ms", ours),
+		What: "CPU per iteration, trivial agent, no guardrail, no sandbox", Ours: measured("ms", ours),
 		Comparison: "bare fork + exec + wait of it", Theirs: &theirs, Target: target{AtMost: 1.5, Ratio: true},
 		Note: "User and system time of this process, the supervisor and the agent. Ours reads the agent's output, decodes, redacts, formats and logs it; the bare one drops it into /dev/null. The start of the supervisor is shared by 300 iterations.",
 	}}, nil

@@ -65,9 +65,9 @@ func (b *bench) walls(ctx context.Context) ([]row, error) {
 	}
 	theirs := measured("ms", without)
 	rows := []row{{
-		What: "what the walls add to the start of a child", Ours: measured("ms", added),
-		Comparison: "the same child supervised, without walls", Theirs: &theirs, Ratio: median(with) / median(without), Target: target{AtMost: 5, Unit: "ms"},
-		Note: fmt.Sprintf("File walls, system calls and network. From the order to start /bin/echo to its end, wall clock. With walls the median is %s.", measured("ms", with)),
+		What: "what the sandbox adds to the start of a child", Ours: measured("ms", added),
+		Comparison: "the same child supervised, without a sandbox", Theirs: &theirs, Ratio: median(with) / median(without), Target: target{AtMost: 5, Unit: "ms"},
+		Note: fmt.Sprintf("File access, system calls and network. From the order to start /bin/echo to its end, wall clock. In the sandbox the median is %s.", measured("ms", with)),
 	}}
 	const output = "head -c 100000000 /dev/zero"
 	with, without, err = inTurns(15, child(ctx, walled, "/bin/sh", "-c", output), child(ctx, open, "/bin/sh", "-c", output))
@@ -76,8 +76,8 @@ func (b *bench) walls(ctx context.Context) ([]row, error) {
 	}
 	bare := measured("ms", without)
 	return append(rows, row{
-		What: "100 MB of output from behind the walls", Ours: measured("ms", with),
-		Comparison: "the same without walls", Theirs: &bare, Ratio: median(with) / median(without), Target: target{AtMost: 1.05, Ratio: true},
+		What: "100 MB of output from the sandbox", Ours: measured("ms", with),
+		Comparison: "the same without a sandbox", Theirs: &bare, Ratio: median(with) / median(without), Target: target{AtMost: 1.05, Ratio: true},
 	}), nil
 }
 
