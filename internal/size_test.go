@@ -15,6 +15,7 @@ import (
 const (
 	maxMain    = 100  // lines of package main
 	maxFields  = 15   // of a struct of the pipeline
+	maxSubject = 20   // of a struct of the configuration
 	maxPackage = 3500 // lines of a package without its tests
 )
 
@@ -61,9 +62,15 @@ func TestMainIsSmall(t *testing.T) {
 	}
 }
 
-func TestStructsOfTheRunAreSmall(t *testing.T) {
+func TestStructsAreSmall(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("run/*.go")
+	structsAreSmall(t, "run/*.go", maxFields)
+	structsAreSmall(t, "config/config.go", maxSubject)
+}
+
+func structsAreSmall(t *testing.T, pattern string, most int) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,8 +90,8 @@ func TestStructsOfTheRunAreSmall(t *testing.T) {
 				return true
 			}
 			seen++
-			if n := body.Fields.NumFields(); n > maxFields {
-				t.Errorf("%s: %s has %d fields, want at most %d", name, spec.Name.Name, n, maxFields)
+			if n := body.Fields.NumFields(); n > most {
+				t.Errorf("%s: %s has %d fields, want at most %d", name, spec.Name.Name, n, most)
 			}
 			return true
 		})

@@ -142,9 +142,9 @@ func (a *app) main() (code int) {
 // and they are made by reflection: for every command that would take longer than
 // to start the agent.
 func (c *commands) arm(a *app, args []string) {
-	desks := map[string]*deskFlags{
-		"run": &c.Run.deskFlags, "plan": &c.Plan.deskFlags, "build": &c.Build.deskFlags, "prompt": &c.Prompt.deskFlags, "supervise": &c.Supervise.deskFlags,
-		"tasks": &c.Tasks.Run.deskFlags, "session": &c.Session.deskFlags, "doctor": &c.Doctor.deskFlags,
+	commands := map[string]*localFlags{
+		"run": &c.Run.localFlags, "plan": &c.Plan.localFlags, "build": &c.Build.localFlags, "prompt": &c.Prompt.localFlags, "supervise": &c.Supervise.localFlags,
+		"tasks": &c.Tasks.Run.localFlags, "session": &c.Session.localFlags, "doctor": &c.Doctor.localFlags,
 	}
 	mode := "run" // the default command, whose flags need no name in front
 	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
@@ -153,15 +153,15 @@ func (c *commands) arm(a *app, args []string) {
 	if mode == "tasks" && (len(args) < 2 || args[1] != "run") {
 		return
 	}
-	desk, loops := desks[mode]
+	local, loops := commands[mode]
 	if !loops {
 		return
 	}
 	if mode == "doctor" {
 		mode = config.ModeRun // it looks at what that would do
 	}
-	desk.flags = config.NewFlags(mode, a.deskDefaults(mode))
-	desk.Plugins = kong.Plugins{desk.flags.Target()}
+	local.flags = config.NewFlags(mode, a.localDefaults(mode))
+	local.Plugins = kong.Plugins{local.flags.Target()}
 }
 
 // misuse says what is wrong with the command line, and where the right one is

@@ -89,15 +89,15 @@ func (c demoCmd) Run(a *app, done *exit) error {
 	}
 	fmt.Fprintf(a.stdout, "A repository with a failing test, a forge and a scripted agent, all in %s.\nThe task: %s\n\n", dir, demo.Task)
 	r := stage.action(func(redact *secret.Redactor) run.Printer {
-		return output.NewTerminal(stage.outputTo(redact, demoDisplay()))
+		return output.NewTerminal(stage.outputTo(redact, demoOutput()))
 	})
 	*done = exit(r.ExitCode)
 	return c.tell(a, dir, checkout, forge, r)
 }
 
 // demoDisplay is what a desk shows by default.
-func demoDisplay() config.Config {
-	return config.Config{Stream: true, Display: config.Display{Emoji: true, Color: "auto", MaxLines: 6, MaxChars: 1000}}
+func demoOutput() config.Output {
+	return config.Output{Stream: true, Display: config.Display{Emoji: true, Color: "auto", MaxLines: 6, MaxChars: 1000}}
 }
 
 func (c demoCmd) folder(temp string) (string, error) {

@@ -225,8 +225,8 @@ func accepted(t *testing.T, document, name string, with map[string]string, minut
 		t.Errorf("%s: workflow %q: %v", document, name, err)
 		return
 	}
-	if cfg.MaxDuration.Minutes() >= float64(minutes) {
-		t.Errorf("%s: workflow %q: timeout-minutes %d is not above max-duration %s", document, name, minutes, cfg.MaxDuration)
+	if cfg.Limits.Duration.Minutes() >= float64(minutes) {
+		t.Errorf("%s: workflow %q: timeout-minutes %d is not above max-duration %s", document, name, minutes, cfg.Limits.Duration)
 	}
 }
 

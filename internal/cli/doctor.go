@@ -23,8 +23,8 @@ import (
 // doctorCmd looks at all that `ralph run` would need, and runs nothing of the
 // workspace.
 type doctorCmd struct {
-	deskFlags
-	Offline bool `help:"Do not contact the forge or the model: nothing leaves this machine."`
+	localFlags
+	Offline bool `help:"Ask no forge and reach for no model: nothing leaves this machine."`
 	JSON    bool `name:"json" help:"Print the table as JSON."`
 }
 
@@ -51,7 +51,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	defaults := a.placeDefaults(config.ModeRun)
 	defaults["prompt"] = "none: nothing is asked of an agent"
 	cfg, loadErr := config.Load(config.LoadOptions{
-		Dir: workspace, Flags: c.values(), Environment: a.environment(), Mode: config.ModeRun, Desk: true, Home: a.home(workspace),
+		Dir: workspace, Flags: c.values(), Environment: a.environment(), Mode: config.ModeRun, Local: true, Home: a.home(workspace),
 		Defaults: defaults,
 		Prompts:  starter.Prompts(), Infer: agent.Infer,
 	})
@@ -62,7 +62,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	ctx, stop := stoppable(ctx)
 	defer stop()
 	rows := run.Examine(ctx, &run.Input{
-		Config: cfg, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.deskSite(), Redactor: redact,
+		Config: cfg, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.localSite(), Redactor: redact,
 	}, loadErr, c.Offline)
 	if ctx.Err() != nil {
 		fmt.Fprintln(a.stderr, "ralph: stopped before every check was done")
@@ -76,11 +76,11 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 		*done = exit(ralph.Invalid.ExitCode(false))
 	}
 	if c.JSON {
-		return printJSON(a.stdout, a.version(), cfg.Agent, rows)
+		return printJSON(a.stdout, a.version(), cfg.Agent.Name, rows)
 	}
 	tty := term.IsTerminal(int(a.stdout.Fd())) && a.getenv("TERM") != "dumb"
 	color := tty && a.getenv("NO_COLOR") == ""
-	switch cfg.Display.Color {
+	switch cfg.Output.Display.Color {
 	case "always":
 		color = true
 	case "never":

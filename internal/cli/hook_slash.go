@@ -83,12 +83,12 @@ func (a *app) beginTyped(in hook.Input, ultrawork bool) (string, error) {
 		}
 	}
 	cfg, err := config.Load(config.LoadOptions{
-		Dir: dir, Mode: config.ModeSession, Desk: true, Defaults: a.deskDefaults(config.ModeSession), Flags: values, Words: words,
+		Dir: dir, Mode: config.ModeSession, Local: true, Defaults: a.localDefaults(config.ModeSession), Flags: values, Words: words,
 	})
 	if err != nil {
 		return "", err
 	}
-	s := run.NewSession(cfg, cfg.Prompt, cfg.MaxIterations)
+	s := run.NewSession(cfg.Loop, cfg.Prompt.Text, cfg.Loop.MaxIterations)
 	return a.beginLoop(hereOptions{
 		Task: s.TaskPrompt, Token: s.PromiseToken, MaxIterations: s.MaxIterations, MinToolCalls: s.MinToolCalls,
 		OnPromiseNoWork: s.OnPromiseNoWork, Ultrawork: s.Ultrawork, SessionID: in.SessionID,

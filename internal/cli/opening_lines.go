@@ -21,7 +21,7 @@ import (
 // openingLines are the first lines of a local run: what nothing keeps it from, what it
 // may spend, and what of the project it leaves aside.
 func openingLines(in *run.Input) []string {
-	if in.Config.Mode == config.ModeSupervise && in.Config.Agent == "text" {
+	if in.Config.Mode == config.ModeSupervise && in.Config.Agent.Name == "text" {
 		return nil // a command of the user's own, started as it is
 	}
 	var lines []string
@@ -51,14 +51,14 @@ func openingLines(in *run.Input) []string {
 // unread names the configuration and the template of a loop that lie at the top of
 // the project, where nothing reads them; empty when there are none.
 func unread(in *run.Input) string {
-	if in.Config.Variables == nil || in.Config.Home != rundir.Name {
+	if in.Config.Prompt.Variables == nil || in.Config.Prompt.Home != rundir.Name {
 		return ""
 	}
 	var found []string
 	for _, name := range []string{"config", "prompts/" + in.Config.Mode + ".md"} {
 		data, err := os.ReadFile(filepath.Join(in.Workspace, filepath.FromSlash(name)))
 		_, missing := os.Lstat(filepath.Join(in.Workspace, rundir.Name, filepath.FromSlash(name)))
-		if err != nil || missing == nil || slices.Contains(in.Config.Loaded, name) || in.Config.PromptFile == name {
+		if err != nil || missing == nil || slices.Contains(in.Config.Loaded, name) || in.Config.Prompt.File == name {
 			continue
 		}
 		if name != "config" || loopConfig.MatchString(string(data)) {
@@ -82,12 +82,12 @@ var loopConfig = lazyregexp.New(`(?m)^\s*(export\s+)?(AGENT_[A-Z_]+|SPECS_DIR|MA
 // leftAside are the settings and programs for claude in the repository that it does
 // not load, because of our --setting-sources.
 func leftAside(in *run.Input) []string {
-	if in.Config.Agent != "claude" || !claude.UserSettingsOnly(agentWords(in.Config)) {
+	if in.Config.Agent.Name != "claude" || !claude.UserSettingsOnly(agentWords(in.Config)) {
 		return nil
 	}
 	var found []string
 	for _, name := range []string{".claude/settings.json", ".claude/settings.local.json", ".claude/skills", ".claude/agents", ".claude/commands", ".mcp.json"} {
-		if _, err := os.Stat(filepath.Join(in.Workspace, filepath.FromSlash(in.Config.WorkingDirectory), filepath.FromSlash(name))); err == nil {
+		if _, err := os.Stat(filepath.Join(in.Workspace, filepath.FromSlash(in.Config.Git.WorkingDirectory), filepath.FromSlash(name))); err == nil {
 			found = append(found, name)
 		}
 	}
@@ -97,7 +97,7 @@ func leftAside(in *run.Input) []string {
 // skippedHook names the check before commits that the project has, where ralph
 // commits by itself.
 func skippedHook(in *run.Input) string {
-	if in.Config.Commit != config.CommitEach && in.Config.Commit != config.CommitAtEnd {
+	if in.Config.Git.Commit != config.CommitEach && in.Config.Git.Commit != config.CommitAtEnd {
 		return ""
 	}
 	for _, name := range []string{".git/hooks/pre-commit", ".pre-commit-config.yaml", ".husky/pre-commit"} {
@@ -111,7 +111,7 @@ func skippedHook(in *run.Input) string {
 // agentWords is what was said about the agent's command line.
 func agentWords(cfg config.Config) agent.Options {
 	return agent.Options{
-		Name: cfg.Agent, Command: cfg.AgentCommand, Args: cfg.AgentArgs, Exact: cfg.AgentExact, ExactArgs: cfg.AgentExactArgs, Settings: cfg.AgentSettings,
+		Name: cfg.Agent.Name, Command: cfg.Agent.Command, Args: cfg.Agent.Args, Exact: cfg.Agent.Exact, ExactArgs: cfg.Agent.ExactArgs, Settings: cfg.Agent.Settings,
 	}
 }
 
@@ -122,16 +122,16 @@ func risks(in *run.Input) []string {
 	sandboxed := own != config.IsolationOff || docker == config.IsolationDocker
 	switch unasked := agent.Unasked(agentWords(in.Config)); {
 	case sandboxed:
-	case unasked && docker != "" && in.Config.Agent == "claude":
+	case unasked && docker != "" && in.Config.Agent.Name == "claude":
 		risks = append(risks, "claude runs without asking for permission, and as you unless there is a Docker Sandbox (--isolation docker-sandbox requires one)")
 	case unasked:
-		risks = append(risks, in.Config.Agent+" runs as you, without a sandbox and without asking for permission (--isolation auto adds a sandbox on Linux)")
-	case catalog.Of(in.Config.Agent).Own():
+		risks = append(risks, in.Config.Agent.Name+" runs as you, without a sandbox and without asking for permission (--isolation auto adds a sandbox on Linux)")
+	case catalog.Of(in.Config.Agent.Name).Own():
 		risks = append(risks, "the agent runs as you, without a sandbox (--isolation auto adds one on Linux)")
 	default:
-		risks = append(risks, in.Config.Agent+" runs as you, restricted only by its own permissions (--isolation auto adds a sandbox on Linux)")
+		risks = append(risks, in.Config.Agent.Name+" runs as you, and nothing but its own permissions holds it (--isolation auto adds a sandbox on Linux)")
 	}
-	if len(in.Config.Guardrails) == 0 && in.Config.Mode != config.ModeTasks { // whose list has commands
+	if len(in.Config.Checks.Guardrails) == 0 && in.Config.Mode != config.ModeTasks { // whose list has commands
 		risks = append(risks, "no guardrails check its work (--guardrails)")
 	}
 	return risks
@@ -140,11 +140,11 @@ func risks(in *run.Input) []string {
 // unlimited is what a run may spend that has neither a budget nor a deadline;
 // empty when it has one of them.
 func unlimited(in *run.Input) string {
-	if in.Config.MaxCost > 0 || in.Config.MaxTokens > 0 || in.Config.MaxDuration > 0 {
+	if in.Config.Limits.Cost > 0 || in.Config.Limits.Tokens > 0 || in.Config.Limits.Duration > 0 {
 		return ""
 	}
 	limit := "no limit on cost or time"
-	switch n := in.Config.MaxIterations; {
+	switch n := in.Config.Loop.MaxIterations; {
 	case n == 0:
 		limit = "no limit on iterations, cost or time"
 	case n > 1:

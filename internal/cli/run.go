@@ -5,8 +5,8 @@ import (
 	"github.com/org/ralph-action/internal/config"
 )
 
-// runCmd is the loop at a desk, or in a container without a runner.
-type runCmd struct{ deskFlags }
+// runCmd is the loop, run locally or in a container without a runner.
+type runCmd struct{ localFlags }
 
 // Help is shown below the flags.
 func (runCmd) Help() string {
@@ -21,12 +21,12 @@ branch of its own, which is pushed when GITHUB_REPOSITORY and GITHUB_TOKEN are s
 
 // Run loops in the current directory.
 func (c *runCmd) Run(a *app, done *exit) error {
-	return a.desk(desk{mode: "run", flags: c.values(), words: c.typed(a, nil), verbose: c.Verbose}, done)
+	return a.runLocally(localRun{mode: "run", flags: c.values(), words: c.typed(a, nil), verbose: c.Verbose}, done)
 }
 
-// deskDefaults are what differs at a desk: the mode's own, and no walls unless
+// localDefaults are what differs locally: the mode's own, and no sandbox unless
 // the image says so.
-func (a *app) deskDefaults(mode string) map[string]string {
+func (a *app) localDefaults(mode string) map[string]string {
 	defaults := config.Defaults(mode, true)
 	if own := a.getenv("RALPH_ISOLATION"); own != "" {
 		defaults["isolation"], defaults["agent-install"] = own, "auto" // we are in the image
@@ -34,8 +34,8 @@ func (a *app) deskDefaults(mode string) map[string]string {
 	return defaults
 }
 
-// deskSite is where a desk run publishes to, when it is told.
-func (a *app) deskSite() actions.Context {
+// localSite is where a local run publishes to, when it is told.
+func (a *app) localSite() actions.Context {
 	site := actions.Context{
 		Repository: a.getenv("GITHUB_REPOSITORY"), ServerURL: a.getenv("GITHUB_SERVER_URL"),
 		APIURL: a.getenv("GITHUB_API_URL"), GraphQLURL: a.getenv("GITHUB_GRAPHQL_URL"),

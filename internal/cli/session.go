@@ -14,7 +14,7 @@ import (
 
 // sessionCmd is one agent session kept going until its promise. 004
 type sessionCmd struct {
-	deskFlags
+	localFlags
 	Task string `arg:"" optional:"" name:"task" help:"The task."`
 	Here bool   `help:"Start no agent: keep the calling agent session going. For plugins and an agent's own commands."`
 }
@@ -45,22 +45,22 @@ func (c *sessionCmd) Run(a *app, done *exit) error {
 		}
 		flags["prompt"], words["prompt"] = c.Task, "the task"
 	}
-	d := desk{mode: config.ModeSession, flags: flags, words: c.typed(a, words), verbose: c.Verbose}
+	d := localRun{mode: config.ModeSession, flags: flags, words: c.typed(a, words), verbose: c.Verbose}
 	if c.Here {
 		return a.sessionHere(d, done)
 	}
-	return a.desk(d, done)
+	return a.runLocally(d, done)
 }
 
 // sessionHere keeps the agent session going in which it is called. What an agent
 // of ours would need has no place here.
-func (a *app) sessionHere(d desk, done *exit) error {
+func (a *app) sessionHere(d localRun, done *exit) error {
 	workspace, err := os.Getwd()
 	if err != nil {
 		return err
 	}
 	cfg, err := config.Load(config.LoadOptions{
-		Dir: workspace, Flags: d.flags, Mode: d.mode, Desk: true, Environment: a.environment(), Infer: agent.Infer, Words: d.words,
+		Dir: workspace, Flags: d.flags, Mode: d.mode, Local: true, Environment: a.environment(), Infer: agent.Infer, Words: d.words,
 	})
 	problems := config.ErrorLines(err)
 	ours := []string{
@@ -79,7 +79,7 @@ func (a *app) sessionHere(d desk, done *exit) error {
 		*done = exit(ralph.Invalid.ExitCode(false))
 		return nil
 	}
-	s := run.NewSession(cfg, cfg.Prompt, cfg.MaxIterations)
+	s := run.NewSession(cfg.Loop, cfg.Prompt.Text, cfg.Loop.MaxIterations)
 	return a.beginHere(hereOptions{
 		Task: s.TaskPrompt, Token: s.PromiseToken, MaxIterations: s.MaxIterations, MinToolCalls: s.MinToolCalls,
 		OnPromiseNoWork: s.OnPromiseNoWork, Ultrawork: s.Ultrawork,

@@ -9,7 +9,7 @@ import (
 
 // superviseCmd is the restart manager of seed 002.
 type superviseCmd struct {
-	deskFlags
+	localFlags
 	Command []string `arg:"" optional:"" name:"command" help:"The agent's command, after --."`
 }
 
@@ -34,5 +34,5 @@ func (c *superviseCmd) Run(a *app, done *exit) error {
 		}
 		flags["agent-command"], words["agent-command"] = config.ShellWords(c.Command), "the command after --"
 	}
-	return a.desk(desk{mode: "supervise", flags: flags, words: c.typed(a, words), verbose: c.Verbose}, done)
+	return a.runLocally(localRun{mode: "supervise", flags: flags, words: c.typed(a, words), verbose: c.Verbose}, done)
 }

@@ -9,7 +9,7 @@ import (
 
 // tasksRunCmd is the loop of seed 003.
 type tasksRunCmd struct {
-	deskFlags
+	localFlags
 	ProjectDir string `short:"d" placeholder:"PATH" help:"The project. Default: the current directory."`
 	Sandbox    bool   `help:"Require a Docker Sandbox. Default: use one if available."`
 	NoSandbox  bool   `help:"Run the agent directly, with a hook that refuses dangerous commands."`
@@ -45,5 +45,5 @@ func (c *tasksRunCmd) Run(a *app, done *exit) error {
 	case c.NoSandbox:
 		flags["isolation"] = string(config.IsolationOff)
 	}
-	return a.desk(desk{mode: config.ModeTasks, dir: c.ProjectDir, flags: flags, words: c.typed(a, nil), verbose: c.Verbose}, done)
+	return a.runLocally(localRun{mode: config.ModeTasks, dir: c.ProjectDir, flags: flags, words: c.typed(a, nil), verbose: c.Verbose}, done)
 }

@@ -73,9 +73,9 @@ func TestAgentOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range [][3]string{
-		{"MCP", c.MCP, `{"mcpServers": {}}`}, {"AgentSettings", c.AgentSettings, `{"a": 1}`}, {"System", c.System, "Be brief.\n"}, {"Effort", c.Effort, "high"},
-		{"Provider", c.Provider, "bedrock"}, {"BaseURL", c.BaseURL, "https://models.example.com/v1"}, {"AgentVersion", c.AgentVersion, "2.1.329"},
-		{"FallbackAgent", c.FallbackAgent, ""}, {"FallbackModel", c.FallbackModel, "haiku"}, {"APIKey", c.APIKey.Reveal(), "sk-some-key"},
+		{"MCP", c.Agent.MCP, `{"mcpServers": {}}`}, {"AgentSettings", c.Agent.Settings, `{"a": 1}`}, {"System", c.Agent.System, "Be brief.\n"}, {"Effort", c.Agent.Effort, "high"},
+		{"Provider", c.Provider.Name, "bedrock"}, {"BaseURL", c.Provider.BaseURL, "https://models.example.com/v1"}, {"AgentVersion", c.Agent.Version, "2.1.329"},
+		{"FallbackAgent", c.Agent.Fallback, ""}, {"FallbackModel", c.Agent.FallbackModel, "haiku"}, {"APIKey", c.Provider.APIKey.Reveal(), "sk-some-key"},
 	} {
 		if tc[1] != tc[2] {
 			t.Errorf("%s = %q, want %q", tc[0], tc[1], tc[2])
@@ -94,7 +94,7 @@ func TestAgentOptions(t *testing.T) {
 		t.Errorf("an address without TLS: %v, warnings %q", err, c.Warnings)
 	}
 	c, err = config.Load(asAction(dir, with("agent", "custom", "agent-command", "x", "agent-filters", "text: select(.a==\":\") | .b\n# no\nmodel: .m")))
-	if err != nil || c.AgentFilters["text"] != `select(.a==":") | .b` || c.AgentFilters["model"] != ".m" || len(c.AgentFilters) != 2 {
-		t.Errorf("filters %q, %v", c.AgentFilters, err)
+	if err != nil || c.Agent.Filters["text"] != `select(.a==":") | .b` || c.Agent.Filters["model"] != ".m" || len(c.Agent.Filters) != 2 {
+		t.Errorf("filters %q, %v", c.Agent.Filters, err)
 	}
 }

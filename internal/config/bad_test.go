@@ -174,8 +174,8 @@ func TestPromptFile(t *testing.T) {
 	} {
 		c, err := config.Load(config.LoadOptions{Dir: dir, Inputs: map[string]string{"prompt-file": tt.file}})
 		switch {
-		case tt.want == "" && (err != nil || c.Prompt == "" || c.PromptFile != tt.file):
-			t.Errorf("Load(prompt-file = %q) = %d bytes, %v, want a prompt", tt.file, len(c.Prompt), err)
+		case tt.want == "" && (err != nil || c.Prompt.Text == "" || c.Prompt.File != tt.file):
+			t.Errorf("Load(prompt-file = %q) = %d bytes, %v, want a prompt", tt.file, len(c.Prompt.Text), err)
 		case tt.want != "" && (err == nil || !strings.HasPrefix(err.Error(), "input prompt-file: ") || !strings.Contains(err.Error(), tt.want)):
 			t.Errorf("Load(prompt-file = %q) = %v, want %s", tt.file, err, tt.want)
 		}
@@ -183,8 +183,8 @@ func TestPromptFile(t *testing.T) {
 
 	// Who types a flag can read the file anyway.
 	c, err := config.Load(config.LoadOptions{Dir: dir, Flags: map[string]string{"prompt-file": filepath.Join(outside, "task.md")}})
-	if err != nil || c.Prompt != "from outside" {
-		t.Errorf("Load(--prompt-file outside) = %q, %v, want the file", c.Prompt, err)
+	if err != nil || c.Prompt.Text != "from outside" {
+		t.Errorf("Load(--prompt-file outside) = %q, %v, want the file", c.Prompt.Text, err)
 	}
 	_, err = config.Load(config.LoadOptions{Dir: dir, Flags: map[string]string{"prompt-file": os.DevNull}})
 	if err == nil || !strings.Contains(err.Error(), pipe) {

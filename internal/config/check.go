@@ -137,10 +137,10 @@ func (l *loader) taskDir(v value) string {
 	switch {
 	case inside:
 		st, err = l.root.Stat(name)
-		if l.o.Desk {
+		if l.o.Local {
 			st, err = os.Stat(filepath.Join(l.o.Dir, name)) // it may lead anywhere
 		}
-	case l.o.Desk:
+	case l.o.Local:
 		name = filepath.Clean(text)
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(l.o.Dir, name)

@@ -12,17 +12,17 @@ import (
 	"github.com/org/ralph-action/internal/config"
 )
 
-// desk loads a desk command in a workspace with files.
-func desk(t *testing.T, mode string, files map[string]string, flags ...string) (config.Config, []string) {
+// local loads a local command in a workspace with files.
+func local(t *testing.T, mode string, files map[string]string, flags ...string) (config.Config, []string) {
 	t.Helper()
-	c, err := config.Load(config.LoadOptions{Dir: workspace(t, files), Mode: mode, Desk: true, Flags: pairs(flags...), Prompts: pairs("plan", "built in", "build", "built in <promise>COMPLETE</promise>")})
+	c, err := config.Load(config.LoadOptions{Dir: workspace(t, files), Mode: mode, Local: true, Flags: pairs(flags...), Prompts: pairs("plan", "built in", "build", "built in <promise>COMPLETE</promise>")})
 	return c, problems(t, err)
 }
 
 func TestOtherNames(t *testing.T) { // 001-03, 002-04
 	t.Parallel()
-	c, wrong := desk(t, "run", nil, "prompt", "go", "maximum-iterations", "7", "completion-response", "FINISHED", "restart-delay", "5s", "wait-timeout", "0")
-	if wrong != nil || c.MaxIterations != 7 || c.Completion.Token != "FINISHED" || c.Delay.String() != "5s" || c.ChildWaitTimeout != 0 {
+	c, wrong := local(t, "run", nil, "prompt", "go", "maximum-iterations", "7", "completion-response", "FINISHED", "restart-delay", "5s", "wait-timeout", "0")
+	if wrong != nil || c.Loop.MaxIterations != 7 || c.Loop.Completion.Token != "FINISHED" || c.Loop.Delay.String() != "5s" || c.Limits.ChildWait != 0 {
 		t.Errorf("Load = %+v, %q", plain(c), wrong)
 	}
 	if got := c.Sources["max-iterations"]; got != "flag --maximum-iterations" {
@@ -39,7 +39,7 @@ func TestOtherNames(t *testing.T) { // 001-03, 002-04
 		{"wait-timeout: soon\n", nil, `.github/ralph.yml:1: wait-timeout: "soon" is not allowed: give a duration such as 90s, 15m or 1h30m (0: no limit)`},
 		{"maximum-iteration: 1\n", nil, `.github/ralph.yml:1: unknown key "maximum-iteration"; did you mean maximum-iterations?`},
 	} {
-		_, got := desk(t, "run", map[string]string{".github/ralph.yml": tt.file}, append(tt.flags, "prompt", "go")...)
+		_, got := local(t, "run", map[string]string{".github/ralph.yml": tt.file}, append(tt.flags, "prompt", "go")...)
 		if strings.Join(got, "\n") != tt.want {
 			t.Errorf("Load(%q, %q) = %q, want %q", tt.file, tt.flags, got, tt.want)
 		}
@@ -81,23 +81,23 @@ func TestInferredAgent(t *testing.T) {
 	} {
 		files := map[string]string{"specs/": ""}
 		maps.Copy(files, tt.files)
-		c, wrong := desk(t, tt.mode, files, append(tt.flags, "prompt", "go")...)
-		if wrong != nil || c.Agent != tt.agent || strings.Join(c.AgentCommand, "|") != tt.command || strings.Join(c.AgentArgs, "|") != tt.args {
-			t.Errorf("%s: agent %q, command %q, args %q, %q; want %q, %q, %q", tt.name, c.Agent, c.AgentCommand, c.AgentArgs, wrong, tt.agent, tt.command, tt.args)
+		c, wrong := local(t, tt.mode, files, append(tt.flags, "prompt", "go")...)
+		if wrong != nil || c.Agent.Name != tt.agent || strings.Join(c.Agent.Command, "|") != tt.command || strings.Join(c.Agent.Args, "|") != tt.args {
+			t.Errorf("%s: agent %q, command %q, args %q, %q; want %q, %q, %q", tt.name, c.Agent.Name, c.Agent.Command, c.Agent.Args, wrong, tt.agent, tt.command, tt.args)
 		}
 	}
 
 	// In the action's mode run agent-command replaces the default agent's program.
 	for command, want := range map[string]string{"my-claude": "claude my-claude", "codex": "codex ", "/x/codex": "codex /x/codex"} {
 		c, err := load(t, with("agent-command", command))
-		if got := c.Agent + " " + strings.Join(c.AgentCommand, " "); err != nil || got != want {
+		if got := c.Agent.Name + " " + strings.Join(c.Agent.Command, " "); err != nil || got != want {
 			t.Errorf("Load(action, agent-command %s) = %q, %v, want %q", command, got, err, want)
 		}
 	}
-	c, err := config.Load(config.LoadOptions{Dir: t.TempDir(), Mode: "run", Desk: true, Flags: pairs("prompt", "go", "agent-command", "npx amp"),
+	c, err := config.Load(config.LoadOptions{Dir: t.TempDir(), Mode: "run", Local: true, Flags: pairs("prompt", "go", "agent-command", "npx amp"),
 		Infer: func(command []string) string { return command[1] }})
-	if err != nil || c.Agent != "amp" || c.Sources["agent"] != "flag --agent-command" {
-		t.Errorf("Load(Infer) = agent %q from %q, %v, want amp", c.Agent, c.Sources["agent"], err)
+	if err != nil || c.Agent.Name != "amp" || c.Sources["agent"] != "flag --agent-command" {
+		t.Errorf("Load(Infer) = agent %q from %q, %v, want amp", c.Agent.Name, c.Sources["agent"], err)
 	}
 }
 
@@ -119,8 +119,8 @@ func TestTextPreset(t *testing.T) { // 000-22
 		{"plan", "AGENT_TYPE=text\n", []string{"agent-command", "mine"}, "text mine"},
 		{"run", "AGENT_TYPE=text\n", []string{"config", ".ralph/config"}, "cline --yolo --verbose"},
 	} {
-		c, wrong := desk(t, tt.mode, map[string]string{"specs/": "", ".ralph/config": tt.shell}, append(tt.flags, "prompt", "x <promise>COMPLETE</promise>")...)
-		if got := c.Agent + " " + strings.Join(slices.Concat(c.AgentCommand, c.AgentArgs, c.AgentExactArgs), " "); wrong != nil || got != tt.want {
+		c, wrong := local(t, tt.mode, map[string]string{"specs/": "", ".ralph/config": tt.shell}, append(tt.flags, "prompt", "x <promise>COMPLETE</promise>")...)
+		if got := c.Agent.Name + " " + strings.Join(slices.Concat(c.Agent.Command, c.Agent.Args, c.Agent.ExactArgs), " "); wrong != nil || got != tt.want {
 			t.Errorf("Load(%s, %q, %q) starts %q, %q, want %q", tt.mode, tt.shell, tt.flags, got, wrong, tt.want)
 		}
 	}
@@ -147,12 +147,12 @@ func TestExactArguments(t *testing.T) {
 		{"beside a model", "", []string{"agent-exact-args", "x", "model", "y"}, true, []string{"x"},
 			"flag --model: it has no effect: flag --agent-exact-args has all of the agent's arguments"},
 	} {
-		c, wrong := desk(t, "run", map[string]string{".github/ralph.yml": tt.file}, append(tt.flags, "prompt", "go")...)
-		if c.AgentExact != tt.exact || !slices.Equal(c.AgentExactArgs, tt.args) || strings.Join(wrong, "\n") != tt.want {
-			t.Errorf("%s: exact %v, %q, %q; want %v, %q, %q", tt.name, c.AgentExact, c.AgentExactArgs, wrong, tt.exact, tt.args, tt.want)
+		c, wrong := local(t, "run", map[string]string{".github/ralph.yml": tt.file}, append(tt.flags, "prompt", "go")...)
+		if c.Agent.Exact != tt.exact || !slices.Equal(c.Agent.ExactArgs, tt.args) || strings.Join(wrong, "\n") != tt.want {
+			t.Errorf("%s: exact %v, %q, %q; want %v, %q, %q", tt.name, c.Agent.Exact, c.Agent.ExactArgs, wrong, tt.exact, tt.args, tt.want)
 		}
-		if c.AgentExact && (c.AgentArgs != nil || c.Model != "") {
-			t.Errorf("%s: args %q and model %q stay", tt.name, c.AgentArgs, c.Model)
+		if c.Agent.Exact && (c.Agent.Args != nil || c.Agent.Model != "") {
+			t.Errorf("%s: args %q and model %q stay", tt.name, c.Agent.Args, c.Agent.Model)
 		}
 	}
 }
@@ -174,9 +174,9 @@ func TestTextMode(t *testing.T) {
 		{[]string{"output-format", "text", "max-cost-usd", "1"}, "text", "flag --max-cost-usd: " + fmt.Sprintf(in, "flag --output-format")},
 		{[]string{"agent", "text", "agent-command", "x", "max-cost-usd", "1"}, "", ""},
 	} {
-		c, wrong := desk(t, "run", nil, append(tt.flags, "prompt", "go")...)
-		if c.OutputFormat != tt.format || strings.Join(wrong, "\n") != tt.want {
-			t.Errorf("Load(%q) = format %q, %q, want %q, %q", tt.flags, c.OutputFormat, wrong, tt.format, tt.want)
+		c, wrong := local(t, "run", nil, append(tt.flags, "prompt", "go")...)
+		if c.Output.Format != tt.format || strings.Join(wrong, "\n") != tt.want {
+			t.Errorf("Load(%q) = format %q, %q, want %q, %q", tt.flags, c.Output.Format, wrong, tt.format, tt.want)
 		}
 	}
 }
@@ -194,7 +194,7 @@ func TestSupervision(t *testing.T) {
 	}{
 		{"defaults", []string{"task-dir", "task"}, 100, "task", ""}, // 002-03
 		{"not there yet", []string{"task-dir", "./new/task"}, 100, "new/task", ""},
-		{"anywhere at a desk", []string{"task-dir", outside}, 100, outside, ""},
+		{"anywhere locally", []string{"task-dir", outside}, 100, outside, ""},
 		{"restarts", []string{"task-dir", "task", "max-restarts", "5"}, 5, "task", ""},
 		{"iterations", []string{"task-dir", "task", "max-iterations", "0"}, 0, "task", ""},
 		{"both", []string{"task-dir", "task", "max-iterations", "5", "max-restarts", "5"}, 5, "task", "flag --max-restarts: it means the same as flag --max-iterations here: give only one of them"},
@@ -210,13 +210,13 @@ func TestSupervision(t *testing.T) {
 	} {
 		flags := pairs("agent-command", "run-it")
 		maps.Copy(flags, pairs(tt.flags...))
-		c, err := config.Load(config.LoadOptions{Dir: dir, Mode: "supervise", Desk: true, Flags: flags})
-		if got := strings.Join(problems(t, err), "\n"); got != tt.want || c.MaxIterations != tt.max || c.TaskDir != filepath.ToSlash(tt.dir) {
-			t.Errorf("%s: max %d, dir %q, %q; want %d, %q, %q", tt.name, c.MaxIterations, c.TaskDir, got, tt.max, tt.dir, tt.want)
+		c, err := config.Load(config.LoadOptions{Dir: dir, Mode: "supervise", Local: true, Flags: flags})
+		if got := strings.Join(problems(t, err), "\n"); got != tt.want || c.Loop.MaxIterations != tt.max || c.Tasks.Dir != filepath.ToSlash(tt.dir) {
+			t.Errorf("%s: max %d, dir %q, %q; want %d, %q, %q", tt.name, c.Loop.MaxIterations, c.Tasks.Dir, got, tt.max, tt.dir, tt.want)
 		}
 	}
 
-	_, err := config.Load(config.LoadOptions{Dir: dir, Mode: "supervise", Desk: true})
+	_, err := config.Load(config.LoadOptions{Dir: dir, Mode: "supervise", Local: true})
 	if got := problems(t, err); len(got) != 2 {
 		t.Errorf("Load(supervise) = %q, want the folder and the command at once", got)
 	}
@@ -226,8 +226,8 @@ func TestSupervision(t *testing.T) {
 	}
 	c, err := config.Load(asAction(workspace(t, map[string]string{".github/ralph.yml": "max-iterations: 9"}),
 		pairs("mode", "supervise", "agent-command", "x", "task-dir", "task", "max-restarts", "4")))
-	if err != nil || c.MaxIterations != 4 || c.Sources["max-iterations"] != "flag --max-restarts" {
-		t.Errorf("Load(max-restarts above max-iterations) = %d from %s, %v, want the higher", c.MaxIterations, c.Sources["max-iterations"], err)
+	if err != nil || c.Loop.MaxIterations != 4 || c.Sources["max-iterations"] != "flag --max-restarts" {
+		t.Errorf("Load(max-restarts above max-iterations) = %d from %s, %v, want the higher", c.Loop.MaxIterations, c.Sources["max-iterations"], err)
 	}
 
 	for _, tt := range []struct{ flags, want string }{
@@ -241,9 +241,9 @@ func TestSupervision(t *testing.T) {
 			name, text, _ := strings.Cut(f, "=")
 			flags[name] = text
 		}
-		c, err := config.Load(config.LoadOptions{Dir: dir, Mode: "run", Desk: true, Flags: flags})
-		if got := strings.Join(problems(t, err), "\n"); got != tt.want || tt.want == "" && c.MaxIterations != 4 {
-			t.Errorf("Load(run %s) = max %d, %q, want %q", tt.flags, c.MaxIterations, got, tt.want)
+		c, err := config.Load(config.LoadOptions{Dir: dir, Mode: "run", Local: true, Flags: flags})
+		if got := strings.Join(problems(t, err), "\n"); got != tt.want || tt.want == "" && c.Loop.MaxIterations != 4 {
+			t.Errorf("Load(run %s) = max %d, %q, want %q", tt.flags, c.Loop.MaxIterations, got, tt.want)
 		}
 	}
 }
@@ -259,7 +259,7 @@ func TestSCM(t *testing.T) { // 001-28, 001-30
 	}
 	for _, tt := range []struct {
 		name   string
-		desk   bool
+		local  bool
 		files  map[string]string
 		typed  []string // flags
 		commit config.Commit
@@ -267,7 +267,7 @@ func TestSCM(t *testing.T) { // 001-28, 001-30
 		wrong  string
 		warns  string
 	}{
-		{"settings at a desk", true, settings, nil, config.CommitAgent, want, "", ""},
+		{"settings locally", true, settings, nil, config.CommitAgent, want, "", ""},
 		{"settings in the action", false, settings, nil, config.CommitEach, config.SCM{}, "", ".ralph/settings.json:1: scm.tasks: the SCM tasks do not run: "},
 		{"settings in the action that is told", false, settings, []string{"commit", "agent"}, config.CommitAgent, want, "", ""},
 		{"by flag in the action", false, nil, []string{"scm-command", "git", "scm-tasks", "commit,push"}, config.CommitAgent, want, "", ""},
@@ -281,10 +281,10 @@ func TestSCM(t *testing.T) { // 001-28, 001-30
 			`flag --scm-tasks: task "add 'x" cannot be split as a shell would: give words such as commit, push or add -A`, ""},
 	} {
 		c, err := config.Load(config.LoadOptions{
-			Dir: workspace(t, tt.files), Desk: tt.desk, Inputs: pairs("prompt", "<response>DONE</response>"), Flags: pairs(tt.typed...),
+			Dir: workspace(t, tt.files), Local: tt.local, Inputs: pairs("prompt", "<response>DONE</response>"), Flags: pairs(tt.typed...),
 		})
-		if got := strings.Join(problems(t, err), "\n"); got != tt.wrong || c.Commit != tt.commit || !reflect.DeepEqual(c.SCM, tt.scm) {
-			t.Errorf("%s: commit %q, scm %q, %q; want %q, %q, %q", tt.name, c.Commit, c.SCM, got, tt.commit, tt.scm, tt.wrong)
+		if got := strings.Join(problems(t, err), "\n"); got != tt.wrong || c.Git.Commit != tt.commit || !reflect.DeepEqual(c.Git.SCM, tt.scm) {
+			t.Errorf("%s: commit %q, scm %q, %q; want %q, %q, %q", tt.name, c.Git.Commit, c.Git.SCM, got, tt.commit, tt.scm, tt.wrong)
 		}
 		if got := strings.Join(c.Warnings, "\n"); !strings.HasPrefix(got, tt.warns) || tt.warns == "" && got != "" {
 			t.Errorf("%s: warnings %q, want %q", tt.name, got, tt.warns)
@@ -297,7 +297,7 @@ func TestSCM(t *testing.T) { // 001-28, 001-30
 func TestNothingPublished(t *testing.T) {
 	t.Parallel()
 	yml := map[string]string{".github/ralph.yml": "branch: a\nbase: b\ntitle: t\nlabels: x\ndraft: true\npush: true\n"}
-	if _, wrong := desk(t, "run", yml, "prompt", "go"); wrong != nil {
+	if _, wrong := local(t, "run", yml, "prompt", "go"); wrong != nil {
 		t.Errorf("Load(file) = %q, want nothing wrong", wrong)
 	}
 	for _, name := range []string{
@@ -310,12 +310,12 @@ func TestNothingPublished(t *testing.T) {
 			if wants {
 				want = "flag --" + name + ": nothing is published with commit: " + commit + "; add --commit each-iteration"
 			}
-			if _, got := desk(t, "run", nil, "prompt", "go", "commit", commit, name, text); strings.Join(got, "\n") != want {
+			if _, got := local(t, "run", nil, "prompt", "go", "commit", commit, name, text); strings.Join(got, "\n") != want {
 				t.Errorf("Load(--commit %s --%s %s) = %q, want %q", commit, name, text, got, want)
 			}
 		}
 	}
-	if _, wrong := desk(t, "run", nil, "prompt", "go", "push", "false", "pull-request", "none", "include-dirty", "false", "dry-run", "true"); wrong != nil {
+	if _, wrong := local(t, "run", nil, "prompt", "go", "push", "false", "pull-request", "none", "include-dirty", "false", "dry-run", "true"); wrong != nil {
 		t.Errorf("Load(nothing to publish) = %q, want nothing wrong", wrong)
 	}
 	if _, err := load(t, with("commit", "agent", "branch", "a")); err != nil {

@@ -82,11 +82,11 @@ func TestGoodFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"a", "b c"}; !reflect.DeepEqual(c.AgentArgs, want) || !reflect.DeepEqual(c.Labels, want) {
-		t.Errorf("agent-args = %q, labels = %q, want %q", c.AgentArgs, c.Labels, want)
+	if want := []string{"a", "b c"}; !reflect.DeepEqual(c.Agent.Args, want) || !reflect.DeepEqual(c.PullRequest.Labels, want) {
+		t.Errorf("agent-args = %q, labels = %q, want %q", c.Agent.Args, c.PullRequest.Labels, want)
 	}
-	if c.MaxIterations != 4 || c.Push != config.PushAlways || !reflect.DeepEqual(c.Setup, []string{"# kept", "a"}) {
-		t.Errorf("max-iterations = %d, push = %s, setup = %q", c.MaxIterations, c.Push, c.Setup)
+	if c.Loop.MaxIterations != 4 || c.Git.Push != config.PushAlways || !reflect.DeepEqual(c.Checks.Setup, []string{"# kept", "a"}) {
+		t.Errorf("max-iterations = %d, push = %s, setup = %q", c.Loop.MaxIterations, c.Git.Push, c.Checks.Setup)
 	}
 }
 
@@ -113,8 +113,8 @@ func TestWhichFile(t *testing.T) {
 	} {
 		c, err := config.Load(config.LoadOptions{Dir: dir, Inputs: tt.inputs, Flags: tt.flags})
 		got := strings.Join(problems(t, err), "\n")
-		if c.Model != tt.model || got != tt.err {
-			t.Errorf("%s: model %q, problems %q; want %q, %q", tt.name, c.Model, got, tt.model, tt.err)
+		if c.Agent.Model != tt.model || got != tt.err {
+			t.Errorf("%s: model %q, problems %q; want %q, %q", tt.name, c.Agent.Model, got, tt.model, tt.err)
 		}
 	}
 

@@ -31,7 +31,7 @@ func TestExampleLoads(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the example of docs/configuration.md does not load: %v", err)
 	}
-	if len(c.Guardrails) != 3 || c.Guardrails[2].When != config.OnChanges || c.MaxCost.String() != "$7.50" || len(c.Labels) != 2 {
+	if len(c.Checks.Guardrails) != 3 || c.Checks.Guardrails[2].When != config.OnChanges || c.Limits.Cost.String() != "$7.50" || len(c.PullRequest.Labels) != 2 {
 		t.Errorf("Load(example) = %+v", c)
 	}
 	if err := schemaAccepts(t, example); err != nil {

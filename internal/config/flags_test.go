@@ -115,7 +115,7 @@ func TestRefused(t *testing.T) {
 				flags["session"] = "fresh" // the other one is its default
 			}
 			_, err := config.Load(config.LoadOptions{
-				Dir: workspace(t, map[string]string{"specs/": "", "f.md": "Go on."}), Desk: true, Mode: mode, Flags: flags,
+				Dir: workspace(t, map[string]string{"specs/": "", "f.md": "Go on."}), Local: true, Mode: mode, Flags: flags,
 				Prompts: map[string]string{"plan": "plan", "build": "build"},
 			})
 			if err == nil || !regexp.MustCompile(`(?m)(^|flag --)`+in.Name+`:`).MatchString(err.Error()) {

@@ -52,7 +52,7 @@ func FuzzGuardrails(f *testing.F) {
 				t.Errorf("Load(%q) = %q, want one line about guardrails", text, line)
 			}
 		}
-		for _, g := range c.Guardrails {
+		for _, g := range c.Checks.Guardrails {
 			if strings.TrimSpace(g.Command) == "" || strings.ContainsRune(g.Command, 0) || g.Timeout < 0 {
 				t.Errorf("Load(%q) has guardrail %+v", text, g)
 			}

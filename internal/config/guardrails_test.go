@@ -52,8 +52,8 @@ func TestGuardrailForms(t *testing.T) {
 		{"command of several lines", "- command: |\n    set -e\n    a\n    b\n", plain("set -e\na\nb")},
 	} {
 		c, err := load(t, with(guardrail, tt.text))
-		if err != nil || !reflect.DeepEqual(c.Guardrails, tt.want) {
-			t.Errorf("%s: Load(%q) = %+v, %v, want %+v", tt.name, tt.text, c.Guardrails, err, tt.want)
+		if err != nil || !reflect.DeepEqual(c.Checks.Guardrails, tt.want) {
+			t.Errorf("%s: Load(%q) = %+v, %v, want %+v", tt.name, tt.text, c.Checks.Guardrails, err, tt.want)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func (l *loader) inferAgent(values map[string]value) {
 			}
 		}
 		return
-	case found == "text" && l.mode == ModeRun && !l.o.Desk && !command.infer:
+	case found == "text" && l.mode == ModeRun && !l.o.Local && !command.infer:
 		return // there agent-command replaces the program of the default agent
 	}
 	values["agent"] = value{from: command.from, where: command.where, text: found, key: command.key, rank: command.rank, kind: command.kind}

@@ -40,7 +40,7 @@ func TestKeysAreNoInputs(t *testing.T) {
 		}
 	}
 	c, err := config.Load(config.LoadOptions{Dir: dir, Inputs: with("branch-token", "ghp_0123456789")})
-	if err != nil || c.CIToken.Reveal() != "ghp_0123456789" {
+	if err != nil || c.Git.CIToken.Reveal() != "ghp_0123456789" {
 		t.Errorf("Load(branch-token) = %v, want the token of the branch", err)
 	}
 }

@@ -57,7 +57,7 @@ func (l *loader) values() map[string]value {
 	l.mode = cmp.Or(l.o.Mode, ModeRun)
 	files := l.readFiles(yamlFile)
 	inputs, flags := l.inputs(), l.flags()
-	commanded := l.o.Desk || l.o.Mode != ""
+	commanded := l.o.Local || l.o.Mode != ""
 	if !commanded {
 		l.mode = l.chosenMode(files, inputs, flags)
 	}
@@ -68,7 +68,7 @@ func (l *loader) values() map[string]value {
 			delete(f.values, "mode")
 		}
 	}
-	if l.o.Desk {
+	if l.o.Local {
 		files = append(files, dialect...)
 	} else {
 		files = append(dialect, files...)
@@ -91,38 +91,38 @@ func (l *loader) values() map[string]value {
 }
 
 // distrust refuses what a file of the repository must not decide where there are
-// walls: the agent of an earlier step may have written it.
+// sandboxed: the agent of an earlier step may have written it.
 func (l *loader) distrust(values, defaults map[string]value) {
 	level := func(v value) int {
 		return slices.Index([]string{string(IsolationOff), string(IsolationAuto), string(IsolationStrict)}, strings.ToLower(strings.TrimSpace(v.text)))
 	}
 	usual, meant := level(defaults["isolation"]), defaults["isolation"].text
-	if v := values["isolation"]; v.from != fromFile && level(v) > usual { // a person asked for walls
+	if v := values["isolation"]; v.from != fromFile && level(v) > usual { // a person asked for a sandbox
 		usual, meant = level(v), strings.ToLower(strings.TrimSpace(v.text))
 	}
 	for _, name := range []string{"agent-args", "agent-exact-args", "agent-settings", "mcp-config", "provider"} {
 		if values[name].from == fromFile {
-			l.c.FromFile = append(l.c.FromFile, name)
+			l.c.Agent.FromFile = append(l.c.Agent.FromFile, name)
 		}
 	}
 	if usual <= 0 {
-		return // no walls to keep
+		return // no sandbox to keep
 	}
-	l.c.CommandFromFile = values["agent-command"].from == fromFile
+	l.c.Agent.CommandFromFile = values["agent-command"].from == fromFile
 	const cure = "the agent may have written the file: give it as an input of the workflow, or as a flag"
 	if v := values["isolation"]; v.from == fromFile && level(v) >= 0 && level(v) < usual {
 		l.report(v.where, "a file can only make it stricter than %s; %s", meant, cure)
 	}
 	for name, loose := range map[string]string{"skip-review": "true", "review-cap-policy": "accept"} {
 		if v := values[name]; v.from == fromFile && strings.EqualFold(strings.TrimSpace(v.text), loose) {
-			l.report(v.where, "a file cannot loosen the reviews where there are walls; %s", cure)
+			l.report(v.where, "a file cannot loosen the reviews of a sandboxed agent; %s", cure)
 		}
 	}
 	// Who may ask for a run, where it goes, whether anybody looks at it, and what
 	// holds the agent: where its key is sent, what it reaches, what it may change.
 	for _, r := range l.rows {
 		if v, ok := values[r.Name]; ok && r.Guarded && v.from == fromFile {
-			l.report(v.where, "it cannot be set in a file where there are walls; %s", cure)
+			l.report(v.where, "a file cannot set it for a sandboxed agent; %s", cure)
 		}
 	}
 }
@@ -150,11 +150,11 @@ func (l *loader) readFiles(kind fileKind) []content {
 // usualFiles are the files of a kind that the mode looks for.
 func (l *loader) usualFiles(kind fileKind) []string {
 	switch {
-	case kind == yamlFile && (!l.o.Desk || l.mode == ModeRun):
+	case kind == yamlFile && (!l.o.Local || l.mode == ModeRun):
 		return []string{DefaultFile}
 	case kind == shellFile && templated(l.mode):
-		return []string{path.Join(l.c.Home, "config")}
-	case kind == settingsFile && l.mode == ModeRun && l.o.Desk:
+		return []string{path.Join(l.c.Prompt.Home, "config")}
+	case kind == settingsFile && l.mode == ModeRun && l.o.Local:
 		return []string{SettingsFile, settingsLocalName}
 	case kind == settingsFile && l.mode == ModeRun:
 		return []string{SettingsFile}
@@ -257,7 +257,7 @@ func merge(layers ...map[string]value) map[string]value {
 
 func (l *loader) defaults() map[string]value {
 	values := map[string]value{}
-	dialect := Defaults(l.mode, l.o.Desk)
+	dialect := Defaults(l.mode, l.o.Local)
 	for _, r := range l.rows {
 		text := cmp.Or(l.o.Defaults[r.Name], dialect[r.Name], r.Default)
 		if text != "" {

@@ -106,7 +106,7 @@ func (l *loader) labels(v value) []string {
 
 var envName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// envNames are variables the guest may see. The runner's own credentials, and
+// envNames are variables the agent may see. The runner's own credentials, and
 // whatever holds the forge's token, never are.
 func (l *loader) envNames(v value) []string {
 	names := l.names(v)

@@ -22,12 +22,12 @@ type LoadOptions struct {
 	// file cannot leave it, not even through a symbolic link; a path given as
 	// a flag may, because whoever types it can read the file anyway.
 	Dir string
-	// Mode fixes the mode for a desk command; empty: the mode input decides,
+	// Mode fixes the mode for a local command; empty: the mode input decides,
 	// as in the action.
 	Mode string
-	// Desk says that this is a desk command: it has other defaults, see
+	// Local reports whether this is a local command, which has other defaults, see
 	// [Defaults], and reads other files.
-	Desk bool
+	Local bool
 	// Home is where the files of the modes plan, build and prompt lie (config,
 	// prompts/, implementation_plan.md, logs/), relative to Dir,
 	// slash-separated; empty: ".ralph".
@@ -68,13 +68,13 @@ type LoadOptions struct {
 //
 // The files, in rising priority: in the action .ralph/settings.json (mode run)
 // or Home/config (modes plan, build and prompt), then .github/ralph.yml; at a
-// desk .github/ralph.yml, .ralph/settings.json and .ralph/settings.local.json
+// locally .github/ralph.yml, .ralph/settings.json and .ralph/settings.local.json
 // (mode run), or Home/config (plan, build and prompt). The input or flag config
 // names a file in the place of the usual ones of its kind, in every mode.
 func Load(o LoadOptions) (Config, error) {
 	l := &loader{o: o, rows: table(), tokens: forgeTokens(o), secrets: parts(append(forgeTokens(o), o.Inputs["api-key"]))}
 	l.c.Sources = map[string]string{}
-	l.c.Home = path.Clean(cmp.Or(o.Home, ".ralph"))
+	l.c.Prompt.Home = path.Clean(cmp.Or(o.Home, ".ralph"))
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
 		l.report("workspace", "%s cannot be opened: %s", l.quote(o.Dir), cause(err))
@@ -110,18 +110,18 @@ func Load(o LoadOptions) (Config, error) {
 // pointless reports whether an input means nothing for this run, so that nobody wants
 // to hear of its default.
 func (l *loader) pointless(in Input) bool {
-	ours := l.c.Commit == CommitEach || l.c.Commit == CommitAtEnd
+	ours := l.c.Git.Commit == CommitEach || l.c.Git.Commit == CommitAtEnd
 	switch {
 	case ofAnother(l.mode, in.Name):
 		return true
 	case in.Group == groupSupervision:
-		return l.c.Completion.Kind != ralph.CompletionDoneFile
-	case !l.o.Desk:
+		return l.c.Loop.Completion.Kind != ralph.CompletionDoneFile
+	case !l.o.Local:
 		return false
 	case in.Group == groupTrigger:
 		return true
-	case in.Group == groupContainment:
-		return l.c.Isolation == IsolationOff && in.Name != "isolation"
+	case in.Group == groupSandbox:
+		return l.c.Sandbox.Isolation == IsolationOff && in.Name != "isolation"
 	case in.Group == groupPublishing:
 		return !ours && in.Name != "commit"
 	}

@@ -75,23 +75,38 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Config{
-		Mode: "run", Prompt: "make the tests pass", Agent: "claude",
-		Completion:    ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE", Either: true},
-		MaxIterations: 10, MinToolCalls: 1, StallLimit: 5, MaxRetries: 3, OnAgentError: ralph.RetryOnError,
-		Home: ".ralph", Stream: true, CompletionRule: true, IterationCount: true, Baseline: true, TruncateChars: 5000, RetryDelay: 2 * time.Second,
-		ChildWaitTimeout: 5 * time.Minute, Commit: config.CommitEach,
-		Display:          config.Display{Emoji: true, Color: "auto", Timestamps: true, MaxLines: 40, MaxChars: 4000},
-		GuardrailTimeout: 10 * time.Minute, IterationTimeout: time.Hour, IdleTimeout: 15 * time.Minute,
-		ResultGrace: 30 * time.Second, MaxDuration: 5*time.Hour + 30*time.Minute,
-		WorkingDirectory: ".", Isolation: config.IsolationAuto,
-		Committer: config.Person{Name: "github-actions[bot]", Email: "41898282+github-actions[bot]@users.noreply.github.com"},
-		Push:      config.PushAuto, PullRequest: true, Draft: config.DraftAuto,
-		RalphDir: "ralph", ReviewCap: 5, AgentInstall: true, AgentPrompt: "stdin", QuotaWait: 6 * time.Hour,
-		MaintainersCanModify: true, CITimeout: time.Hour, CIStart: 2 * time.Minute,
-		Trigger:      config.Trigger{Command: "/ralph", Label: "ralph", Use: config.EventAuto, Comment: true},
-		DefaultHosts: true, KeyProxy: true, MinFreeDisk: 200_000_000,
-		ProtectedPaths: []string{"default"}, ProtectedPolicy: config.ContentLeaveOut, SecretScan: config.ContentBlock,
-		MaxChangedFiles: 2000, MaxChangedBytes: 100_000_000,
+		Mode:   "run",
+		Prompt: config.Prompt{Text: "make the tests pass", Home: ".ralph"},
+		Agent:  config.Agent{Name: "claude", Install: true, Prompt: "stdin"},
+		Loop: config.Loop{
+			Completion: ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE", Either: true}, MaxIterations: 10, MinToolCalls: 1,
+			StallLimit: 5, MaxRetries: 3, OnAgentError: ralph.RetryOnError, CompletionRule: true, IterationCount: true,
+			RetryDelay: 2 * time.Second,
+		},
+		Output: config.Output{
+			Stream: true, Display: config.Display{Emoji: true, Color: "auto", Timestamps: true, MaxLines: 40, MaxChars: 4000},
+		},
+		Checks: config.Checks{Baseline: true, TruncateChars: 5000},
+		Limits: config.Limits{
+			ChildWait: 5 * time.Minute, Guardrail: 10 * time.Minute, Iteration: time.Hour, Idle: 15 * time.Minute,
+			ResultGrace: 30 * time.Second, Duration: 5*time.Hour + 30*time.Minute, QuotaWait: 6 * time.Hour, FreeDisk: 200_000_000,
+		},
+		Git: config.Git{
+			Commit: config.CommitEach, WorkingDirectory: ".",
+			Committer: config.Person{Name: "github-actions[bot]", Email: "41898282+github-actions[bot]@users.noreply.github.com"},
+			Push:      config.PushAuto,
+		},
+		Sandbox: config.Sandbox{Isolation: config.IsolationAuto, DefaultHosts: true},
+		PullRequest: config.PullRequest{
+			Wanted: true, Draft: config.DraftAuto, MaintainersCanModify: true, CITimeout: time.Hour, CIStart: 2 * time.Minute,
+		},
+		Tasks:    config.Tasks{RalphDir: "ralph", ReviewCap: 5},
+		Trigger:  config.Trigger{Command: "/ralph", Label: "ralph", Use: config.EventAuto, Comment: true},
+		Provider: config.Provider{KeyProxy: true},
+		Content: config.Content{
+			ProtectedPaths: []string{"default"}, ProtectedPolicy: config.ContentLeaveOut, SecretScan: config.ContentBlock, MaxFiles: 2000,
+			MaxBytes: 100_000_000,
+		},
 	}
 	if got := plain(c); !reflect.DeepEqual(got, want) {
 		t.Errorf("Load(prompt) =\n%+v, want\n%+v", got, want)
@@ -140,10 +155,10 @@ func TestEveryInputArrives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Token.Reveal(); got != "ghp_secret" {
+	if got := c.Git.Token.Reveal(); got != "ghp_secret" {
 		t.Errorf("Token = %q, want ghp_secret", got)
 	}
-	if got := c.AllowedHosts.String(); got != "example.com *.example.org:8080 tcp://db:5432" {
+	if got := c.Sandbox.AllowedHosts.String(); got != "example.com *.example.org:8080 tcp://db:5432" {
 		t.Errorf("AllowedHosts = %s", got)
 	}
 	if len(c.Warnings) == 0 {
@@ -151,33 +166,53 @@ func TestEveryInputArrives(t *testing.T) {
 	}
 	c.Warnings = nil
 	want := config.Config{
-		Mode: "run", Prompt: "do it\n", PromptFile: "task.md", Agent: "text",
-		AgentCommand: []string{"my-agent", "--sys", "be brief", "a b"}, AgentArgs: []string{"--x", "y z", "--w"},
-		Model: "opus", Completion: ralph.Completion{Kind: ralph.CompletionResponse, Token: "DONE"},
-		MaxIterations: 7, OnAgentError: ralph.ContinueOnError, IncompleteOK: true,
-		Guardrails: []config.Guardrail{
-			{Command: "go vet ./...", FailAction: ralph.Append, Timeout: time.Minute, When: config.Always},
-			{Command: "go test ./...", FailAction: ralph.Append, Timeout: time.Minute, When: config.Always},
+		Mode:   "run",
+		Prompt: config.Prompt{Text: "do it\n", File: "task.md", Home: ".ralph"},
+		Agent: config.Agent{
+			Name: "text", Command: []string{"my-agent", "--sys", "be brief", "a b"}, Args: []string{"--x", "y z", "--w"}, Model: "opus",
+			Install: true, Prompt: "stdin", System: "be\nbrief", Fallback: "codex", FallbackModel: "m",
 		},
-		Setup: []string{"npm ci", "make gen"}, PassEnv: []string{"A", "B"},
-		GuardrailTimeout: time.Minute, IterationTimeout: 90 * time.Second, ResultGrace: 5 * time.Second, MaxDuration: 90 * time.Minute,
-		WorkingDirectory: "sub/dir", Isolation: config.IsolationStrict, IncludeDirty: true, DryRun: true,
-		Branch: "ralph/x", Base: "release#1", CommitMessage: "fix: it\n\nbody",
-		Committer: config.Person{Name: "C", Email: "c@x"}, Author: config.Person{Name: "A B", Email: "a@x"},
-		Push: config.PushNever, Title: "A title", Body: "more\nlines", Labels: []string{"a", "b c", "d"},
-		Draft: config.DraftAlways, Token: c.Token, Home: ".ralph", OutputFormat: "text", ResponseFilter: ".text", DisplayFilter: "jq -r .x",
-		TruncateChars: 100, Delay: 1500 * time.Millisecond, ChildWaitTimeout: 10 * time.Second,
-		Commit: config.CommitAgent, SCM: config.SCM{Command: []string{"git", "-C", "x"}, Tasks: [][]string{{"commit"}, {"add", "-A"}, {"push"}}},
-		Display:  config.Display{Color: "never", Timestamps: true, MaxChars: 7},
-		RalphDir: "ralph", ReviewCap: 5, AgentInstall: true, AgentPrompt: "stdin", QuotaWait: time.Minute,
-		Pricing: `{"models": {}}`, System: "be\nbrief", FallbackAgent: "codex", FallbackModel: "m",
-		AddPaths: []string{"src", ":!docs", "*.go", ":(exclude,glob)a/**"}, BranchSuffix: config.SuffixRandom, UpdateBase: config.UpdateMerge, DeleteBranch: true, PushToFork: "bot/repo",
-		Signoff: true, SignCommits: true, Assignees: []string{"a", "b"}, Reviewers: []string{"b-c"}, TeamReviewers: []string{"x", "y"}, Milestone: 3,
-		WaitForCI: true, CITimeout: 5 * time.Minute, AutoMerge: true, MergeMethod: config.MergeSquash,
-		Trigger:      config.Trigger{Command: "/go", Label: "go on", AllowBots: []string{"renovate[bot]"}, Use: config.EventNever},
-		AllowedHosts: c.AllowedHosts, MaxMemory: 3 << 29, MaxProcesses: 100,
-		ProtectedPaths: []string{"default", "/deploy/", "*.pem"}, ProtectedPolicy: config.ContentDraft, SecretScan: config.ContentOff, SecretScanAllow: []string{"testdata/"},
-		MaxChangedBytes: 5_000_000,
+		Loop: config.Loop{
+			Completion: ralph.Completion{Kind: ralph.CompletionResponse, Token: "DONE"}, MaxIterations: 7, OnAgentError: ralph.ContinueOnError,
+			IncompleteOK: true, Delay: 1500 * time.Millisecond,
+		},
+		Checks: config.Checks{
+			Guardrails: []config.Guardrail{
+				{Command: "go vet ./...", FailAction: ralph.Append, Timeout: time.Minute, When: config.Always},
+				{Command: "go test ./...", FailAction: ralph.Append, Timeout: time.Minute, When: config.Always},
+			},
+			Setup: []string{"npm ci", "make gen"}, TruncateChars: 100,
+		},
+		Sandbox: config.Sandbox{PassEnv: []string{"A", "B"}, Isolation: config.IsolationStrict, AllowedHosts: c.Sandbox.AllowedHosts},
+		Limits: config.Limits{
+			Guardrail: time.Minute, Iteration: 90 * time.Second, ResultGrace: 5 * time.Second, Duration: 90 * time.Minute,
+			ChildWait: 10 * time.Second, QuotaWait: time.Minute, Memory: 3 << 29, Processes: 100,
+		},
+		Git: config.Git{
+			WorkingDirectory: "sub/dir", IncludeDirty: true, Branch: "ralph/x", Base: "release#1", Message: "fix: it\n\nbody",
+			Committer: config.Person{Name: "C", Email: "c@x"}, Author: config.Person{Name: "A B", Email: "a@x"}, Push: config.PushNever,
+			Token: c.Git.Token, Commit: config.CommitAgent,
+			SCM:      config.SCM{Command: []string{"git", "-C", "x"}, Tasks: [][]string{{"commit"}, {"add", "-A"}, {"push"}}},
+			AddPaths: []string{"src", ":!docs", "*.go", ":(exclude,glob)a/**"}, BranchSuffix: config.SuffixRandom,
+			UpdateBase: config.UpdateMerge, PushToFork: "bot/repo", Signoff: true, SignCommits: true,
+		},
+		DryRun: true,
+		PullRequest: config.PullRequest{
+			Title: "A title", Body: "more\nlines", Labels: []string{"a", "b c", "d"}, Draft: config.DraftAlways, DeleteBranch: true,
+			Assignees: []string{"a", "b"}, Reviewers: []string{"b-c"}, TeamReviewers: []string{"x", "y"}, Milestone: 3, WaitForCI: true,
+			CITimeout: 5 * time.Minute, AutoMerge: true, MergeMethod: config.MergeSquash,
+		},
+		Output: config.Output{
+			Format: "text", ResponseFilter: ".text", DisplayFilter: "jq -r .x",
+			Display: config.Display{Color: "never", Timestamps: true, MaxChars: 7},
+		},
+		Tasks:    config.Tasks{RalphDir: "ralph", ReviewCap: 5},
+		Provider: config.Provider{Pricing: `{"models": {}}`},
+		Trigger:  config.Trigger{Command: "/go", Label: "go on", AllowBots: []string{"renovate[bot]"}, Use: config.EventNever},
+		Content: config.Content{
+			ProtectedPaths: []string{"default", "/deploy/", "*.pem"}, ProtectedPolicy: config.ContentDraft, SecretScan: config.ContentOff,
+			SecretScanAllow: []string{"testdata/"}, MaxBytes: 5_000_000,
+		},
 	}
 	if got := plain(c); !reflect.DeepEqual(got, want) {
 		t.Errorf("Load =\n%+v, want\n%+v", got, want)
@@ -263,7 +298,7 @@ func TestSourcesOfEveryInput(t *testing.T) {
 			if err := os.WriteFile(file, []byte(in.Name+": "+sample(in)+"\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			// Where there are no walls, a file may set everything.
+			// Without a sandbox, a file may set everything.
 			o := asAction(dir, base)
 			o.Flags["config"], o.Defaults = file, map[string]string{"isolation": "off"}
 			check(o, file+":1: "+in.Name)
@@ -272,31 +307,31 @@ func TestSourcesOfEveryInput(t *testing.T) {
 }
 
 // A file of the repository, which the agent of an earlier step may have written,
-// opens no wall and hands over no variable.
+// loosens no sandbox and hands over no variable.
 func TestFilesOpenNoWalls(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name     string
 		files    map[string]string
 		inputs   map[string]string
-		desk     bool
+		local    bool
 		defaults map[string]string
 		want     []string // parts of the problems, in order
 	}{
-		{"settings", map[string]string{".ralph/settings.json": `{"isolation": "off", "passEnv": ["KEY"]}`}, nil, false, nil, []string{"isolation: a file can only make it stricter than auto", "passEnv: it cannot be set in a file"}},
-		{"the action's own file", map[string]string{".github/ralph.yml": "isolation: off\npass-env: KEY\n"}, nil, false, nil, []string{"ralph.yml:1: isolation: a file can only", "ralph.yml:2: pass-env: it cannot"}},
-		{"the file of plan", map[string]string{".ralph/config": "RALPH_ISOLATION=off\nRALPH_PASS_ENV=KEY\n", "specs/": ""}, map[string]string{"mode": "plan"}, false, nil, []string{"RALPH_ISOLATION: a file can only", "RALPH_PASS_ENV: it cannot"}},
-		{"who asks, where it goes, who looks", map[string]string{".github/ralph.yml": "allow-bots: x[bot]\npush-to-fork: o/r\nmerge: auto\n"}, nil, false, nil, []string{"ralph.yml:2: push-to-fork: it cannot", "ralph.yml:3: merge: it cannot", "ralph.yml:1: allow-bots: it cannot"}},
+		{"settings", map[string]string{".ralph/settings.json": `{"isolation": "off", "passEnv": ["KEY"]}`}, nil, false, nil, []string{"isolation: a file can only make it stricter than auto", "passEnv: a file cannot set it"}},
+		{"the action's own file", map[string]string{".github/ralph.yml": "isolation: off\npass-env: KEY\n"}, nil, false, nil, []string{"ralph.yml:1: isolation: a file can only", "ralph.yml:2: pass-env: a file cannot"}},
+		{"the file of plan", map[string]string{".ralph/config": "RALPH_ISOLATION=off\nRALPH_PASS_ENV=KEY\n", "specs/": ""}, map[string]string{"mode": "plan"}, false, nil, []string{"RALPH_ISOLATION: a file can only", "RALPH_PASS_ENV: a file cannot"}},
+		{"who asks, where it goes, who looks", map[string]string{".github/ralph.yml": "allow-bots: x[bot]\npush-to-fork: o/r\nmerge: auto\n"}, nil, false, nil, []string{"ralph.yml:2: push-to-fork: a file cannot", "ralph.yml:3: merge: a file cannot", "ralph.yml:1: allow-bots: a file cannot"}},
 		{"stricter is welcome", map[string]string{".github/ralph.yml": "isolation: strict\n"}, nil, false, nil, nil},
 		{"the workflow decides", map[string]string{".github/ralph.yml": "isolation: strict\n"}, map[string]string{"isolation": "off", "pass-env": "KEY"}, false, nil, nil},
-		{"a desk without walls", map[string]string{".ralph/settings.json": `{"isolation": "off", "passEnv": ["KEY"]}`}, nil, true, nil, nil},
-		{"a container's desk", map[string]string{".ralph/settings.json": `{"isolation": "off"}`}, nil, true, map[string]string{"isolation": "strict"}, []string{"stricter than strict"}},
+		{"locally, without a sandbox", map[string]string{".ralph/settings.json": `{"isolation": "off", "passEnv": ["KEY"]}`}, nil, true, nil, nil},
+		{"locally in a container", map[string]string{".ralph/settings.json": `{"isolation": "off"}`}, nil, true, map[string]string{"isolation": "strict"}, []string{"stricter than strict"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			inputs := map[string]string{"prompt": "go"}
 			maps.Copy(inputs, tc.inputs)
-			_, err := config.Load(config.LoadOptions{Dir: workspace(t, tc.files), Inputs: inputs, Desk: tc.desk, Defaults: tc.defaults, Prompts: map[string]string{"plan": "p"}})
+			_, err := config.Load(config.LoadOptions{Dir: workspace(t, tc.files), Inputs: inputs, Local: tc.local, Defaults: tc.defaults, Prompts: map[string]string{"plan": "p"}})
 			got := problems(t, err)
 			if len(got) != len(tc.want) {
 				t.Fatalf("Load() = %q, want %d problems", got, len(tc.want))
@@ -327,13 +362,13 @@ func TestPriority(t *testing.T) {
 		name      string
 		got, want any
 	}{
-		{"flag over input over file", c.MaxIterations, 5},
-		{"file over default, empty input unset", c.Model, "from-file"},
-		{"lists are replaced", strings.Join(c.Labels, " "), "c"},
-		{"an input's prompt-file replaces the file's prompt", c.Prompt, "from task.md"},
-		{"blank input unset", c.MaxDuration, 5*time.Hour + 30*time.Minute},
-		{"empty key unset", c.MaxRetries, 3},
-		{"a command's own default", c.Isolation, config.IsolationOff},
+		{"flag over input over file", c.Loop.MaxIterations, 5},
+		{"file over default, empty input unset", c.Agent.Model, "from-file"},
+		{"lists are replaced", strings.Join(c.PullRequest.Labels, " "), "c"},
+		{"an input's prompt-file replaces the file's prompt", c.Prompt.Text, "from task.md"},
+		{"blank input unset", c.Limits.Duration, 5*time.Hour + 30*time.Minute},
+		{"empty key unset", c.Loop.MaxRetries, 3},
+		{"a command's own default", c.Sandbox.Isolation, config.IsolationOff},
 		{"source of a flag", c.Sources["max-iterations"], "flag --max-iterations"},
 		{"source of a key", c.Sources["model"], ".github/ralph.yml:2: model"},
 		{"source of an input", c.Sources["title"], "input title"},
@@ -359,8 +394,8 @@ func TestToken(t *testing.T) {
 		{"none", "", nil, "", ""},
 	} {
 		c, err := config.Load(config.LoadOptions{Dir: t.TempDir(), Inputs: with("github-token", tt.input), Environment: tt.env})
-		if err != nil || c.Token.Reveal() != tt.want || c.Sources["github-token"] != tt.from {
-			t.Errorf("%s: token %q from %q, %v; want %q from %q", tt.name, c.Token.Reveal(), c.Sources["github-token"], err, tt.want, tt.from)
+		if err != nil || c.Git.Token.Reveal() != tt.want || c.Sources["github-token"] != tt.from {
+			t.Errorf("%s: token %q from %q, %v; want %q from %q", tt.name, c.Git.Token.Reveal(), c.Sources["github-token"], err, tt.want, tt.from)
 		}
 	}
 }

@@ -55,10 +55,10 @@ func ofAnother(mode, input string) bool {
 	return mode != ModeTasks && slices.Contains(ofTasks(), input) || mode != ModeSession && slices.Contains(ofSessions(), input)
 }
 
-// Defaults are the defaults of what the mode decides, by input: of a desk
+// Defaults are the defaults of what the mode decides, by input: of a local
 // command, or of the action. They replace those of the table, which are the
 // action's in mode run; an unknown mode has these, too.
-func Defaults(mode string, desk bool) map[string]string {
+func Defaults(mode string, local bool) map[string]string {
 	d := map[string]string{
 		"agent": "claude", "completion": "promise", "completion-rule": "true", "include-iteration-count": "true", "baseline": "true",
 		"min-tool-calls": "1", "max-iterations": "10", "on-agent-error": "retry", "stall-limit": "5", "on-incomplete": "fail",
@@ -75,7 +75,7 @@ func Defaults(mode string, desk bool) map[string]string {
 		if mode == ModePrompt {
 			d["completion-rule"] = "false" // its file says how to end, 000-42
 		}
-		if desk {
+		if local {
 			maps.Copy(d, map[string]string{"stall-limit": "0", "commit": "agent"})
 		}
 	case mode == ModeSupervise:
@@ -85,7 +85,7 @@ func Defaults(mode string, desk bool) map[string]string {
 			"delay": "1s", "iteration-timeout": "5m", "idle-timeout": "0",
 			"baseline": "true", // a mark of an earlier run must not complete what the guardrails refuse
 		})
-		if desk {
+		if local {
 			d["commit"] = "off"
 		}
 	case mode == ModeTasks:
@@ -94,22 +94,22 @@ func Defaults(mode string, desk bool) map[string]string {
 			"completion": "tasks", "completion-rule": "false", "max-iterations": "15",
 			"baseline": "true", // what was red before is no reason to withdraw an approval
 		})
-		if desk {
+		if local {
 			maps.Copy(d, map[string]string{"stall-limit": "0", "commit": "agent"})
 		}
 	case mode == ModeSession:
 		maps.Copy(d, map[string]string{"session": "resume", "include-iteration-count": "false", "on-agent-error": "continue"})
-		if desk {
+		if local {
 			maps.Copy(d, map[string]string{"stall-limit": "0", "commit": "agent", "iteration-timeout": "0", "idle-timeout": "0", "baseline": "false"})
 		}
-	case desk:
+	case local:
 		maps.Copy(d, dialect)
 		maps.Copy(d, map[string]string{
 			"completion": "response", "on-agent-error": "continue", "commit": "agent",
 			"iteration-timeout": "0", "idle-timeout": "0",
 		})
 	}
-	if desk {
+	if local {
 		maps.Copy(d, map[string]string{
 			"max-duration": "0", "isolation": "off", "agent-install": "never",
 			"timestamps": "false", "max-output-lines": "6", "max-output-chars": "1000",

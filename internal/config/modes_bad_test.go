@@ -41,14 +41,14 @@ func TestBadModes(t *testing.T) {
 			flags["prompt"] = "go <response>DONE</response>"
 		}
 		_, err := config.Load(config.LoadOptions{
-			Dir: workspace(t, map[string]string{"file": "", "sub/": ""}), Mode: tt.mode, Desk: true, Flags: flags,
+			Dir: workspace(t, map[string]string{"file": "", "sub/": ""}), Mode: tt.mode, Local: true, Flags: flags,
 		})
 		if err == nil || err.Error() != tt.want {
 			t.Errorf("Load(%s, %v) = %v, want %s", tt.mode, tt.flags, err, tt.want)
 		}
 	}
 	_, err := config.Load(config.LoadOptions{Dir: t.TempDir(), Inputs: pairs("prompt", "go", "isolation", "docker-sandbox")})
-	if want := "input isolation: docker-sandbox is for a desk; in the action the walls are ours: give auto or strict"; err == nil || err.Error() != want {
+	if want := "input isolation: docker-sandbox works locally only; in the action ralph sandboxes the agent itself: give auto or strict"; err == nil || err.Error() != want {
 		t.Errorf("Load(docker-sandbox in the action) = %v, want %s", err, want)
 	}
 }

@@ -15,7 +15,7 @@ func TestModes(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		mode  string
-		desk  bool
+		local bool
 		flags []string
 		want  []string
 	}{
@@ -61,10 +61,10 @@ func TestModes(t *testing.T) {
 		{"session", false, []string{"prompt", "x"}, []string{"session resume", "stall-limit 5", "commit each-iteration", "isolation auto", "baseline true"}},
 	} {
 		o := config.LoadOptions{
-			Dir: workspace(t, map[string]string{"specs/": ""}), Desk: tt.desk, Prompts: map[string]string{"plan": "plan", "build": "build"},
+			Dir: workspace(t, map[string]string{"specs/": ""}), Local: tt.local, Prompts: map[string]string{"plan": "plan", "build": "build"},
 			Flags: pairs(tt.flags...), Inputs: map[string]string{},
 		}
-		if tt.desk {
+		if tt.local {
 			o.Mode = tt.mode
 		} else {
 			o.Inputs["mode"] = tt.mode
@@ -74,14 +74,14 @@ func TestModes(t *testing.T) {
 		}
 		c, err := config.Load(o)
 		if err != nil || c.Mode != tt.mode {
-			t.Errorf("Load(%s, desk %v) = mode %q, %v", tt.mode, tt.desk, c.Mode, err)
+			t.Errorf("Load(%s, local %v) = mode %q, %v", tt.mode, tt.local, c.Mode, err)
 			continue
 		}
 		shown := strings.NewReplacer("\ndefaults: ", ", ", "\n", ", ").Replace("\n" + c.Redacted())
 		for _, want := range tt.want {
 			name, text, _ := strings.Cut(want, " ")
 			if !strings.Contains(shown, ", "+name+"="+text+", ") {
-				t.Errorf("Load(%s, desk %v): %s is not the default %s:\n%s", tt.mode, tt.desk, name, text, shown)
+				t.Errorf("Load(%s, local %v): %s is not the default %s:\n%s", tt.mode, tt.local, name, text, shown)
 			}
 		}
 	}
@@ -106,10 +106,10 @@ func TestDefaultsFollowTable(t *testing.T) {
 		}
 	}
 	for _, mode := range []string{"run", "plan", "build", "prompt", "supervise", "tasks", "session", "nonsense"} {
-		for _, desk := range []bool{false, true} {
-			got := config.Defaults(mode, desk)
+		for _, local := range []bool{false, true} {
+			got := config.Defaults(mode, local)
 			if want := slices.Sorted(maps.Keys(run)); !slices.Equal(slices.Sorted(maps.Keys(got)), want) {
-				t.Errorf("Defaults(%s, %v) decides %v, want %v", mode, desk, slices.Sorted(maps.Keys(got)), want)
+				t.Errorf("Defaults(%s, %v) decides %v, want %v", mode, local, slices.Sorted(maps.Keys(got)), want)
 			}
 		}
 	}
@@ -126,12 +126,12 @@ func TestPoliciesByHand(t *testing.T) {
 		if mode != "supervise" {
 			delete(flags, "task-dir")
 		}
-		c, err := config.Load(config.LoadOptions{Dir: dir, Mode: mode, Desk: true, Flags: flags})
+		c, err := config.Load(config.LoadOptions{Dir: dir, Mode: mode, Local: true, Flags: flags})
 		if err != nil {
 			t.Errorf("Load(%s) = %v", mode, err)
 		}
-		if c.Completion != (ralph.Completion{Kind: ralph.CompletionResponse, Token: "OK"}) || c.IncompleteOK || c.MinToolCalls != 2 ||
-			c.Commit != config.CommitAtEnd || c.OnAgentError != ralph.FailOnError || c.MaxIterations != 4 || !c.CompletionRule || c.StallLimit != 3 {
+		if c.Loop.Completion != (ralph.Completion{Kind: ralph.CompletionResponse, Token: "OK"}) || c.Loop.IncompleteOK || c.Loop.MinToolCalls != 2 ||
+			c.Git.Commit != config.CommitAtEnd || c.Loop.OnAgentError != ralph.FailOnError || c.Loop.MaxIterations != 4 || !c.Loop.CompletionRule || c.Loop.StallLimit != 3 {
 			t.Errorf("Load(%s) = %+v, want what was given", mode, plain(c))
 		}
 	}
@@ -161,21 +161,21 @@ func TestLayers(t *testing.T) {
 		model  string
 		after  int // max-retries
 	}{
-		{"desk run", config.LoadOptions{Mode: "run", Desk: true}, ".github/ralph.yml .ralph/settings.json .ralph/settings.local.json", "local", 2},
-		{"desk plan", config.LoadOptions{Mode: "plan", Desk: true}, ".ralph/config", "shell", 4},
-		{"desk build, another home", config.LoadOptions{Mode: "build", Desk: true, Home: "tools/loop"}, "tools/loop/config", "home", 3},
-		{"desk prompt", config.LoadOptions{Mode: "prompt", Desk: true}, ".ralph/config", "shell", 4},
-		{"desk supervise", config.LoadOptions{Mode: "supervise", Desk: true, Flags: pairs("task-dir", "task", "agent-command", "x")}, "", "", 3},
+		{"local run", config.LoadOptions{Mode: "run", Local: true}, ".github/ralph.yml .ralph/settings.json .ralph/settings.local.json", "local", 2},
+		{"local plan", config.LoadOptions{Mode: "plan", Local: true}, ".ralph/config", "shell", 4},
+		{"local build, another home", config.LoadOptions{Mode: "build", Local: true, Home: "tools/loop"}, "tools/loop/config", "home", 3},
+		{"local prompt", config.LoadOptions{Mode: "prompt", Local: true}, ".ralph/config", "shell", 4},
+		{"local supervise", config.LoadOptions{Mode: "supervise", Local: true, Flags: pairs("task-dir", "task", "agent-command", "x")}, "", "", 3},
 		{"action run", config.LoadOptions{}, ".ralph/settings.json .github/ralph.yml", "yml", 1},
 		{"action plan", config.LoadOptions{Inputs: pairs("mode", "Plan")}, ".ralph/config .github/ralph.yml", "yml", 1},
 		{"action supervise", config.LoadOptions{Inputs: pairs("mode", "supervise", "task-dir", "task", "agent-command", "x")}, ".github/ralph.yml", "yml", 1},
-		{"yaml by name", config.LoadOptions{Mode: "plan", Desk: true, Flags: pairs("config", "other.yml")}, "other.yml .ralph/config", "shell", 4},
+		{"yaml by name", config.LoadOptions{Mode: "plan", Local: true, Flags: pairs("config", "other.yml")}, "other.yml .ralph/config", "shell", 4},
 		{"yaml by name in the action", config.LoadOptions{Inputs: pairs("config", "other.yml")}, ".ralph/settings.json other.yml", "other-yml", 2},
-		{"settings by name", config.LoadOptions{Mode: "run", Desk: true, Flags: pairs("config", "other.json")}, ".github/ralph.yml other.json", "other-json", 1},
-		{"settings by name in another mode", config.LoadOptions{Mode: "prompt", Desk: true, Flags: pairs("config", "other.json")}, "other.json .ralph/config", "shell", 4},
-		{"shell by name", config.LoadOptions{Mode: "plan", Desk: true, Flags: pairs("config", "other.env")}, "other.env", "other-shell", 3}, // 000-03
+		{"settings by name", config.LoadOptions{Mode: "run", Local: true, Flags: pairs("config", "other.json")}, ".github/ralph.yml other.json", "other-json", 1},
+		{"settings by name in another mode", config.LoadOptions{Mode: "prompt", Local: true, Flags: pairs("config", "other.json")}, "other.json .ralph/config", "shell", 4},
+		{"shell by name", config.LoadOptions{Mode: "plan", Local: true, Flags: pairs("config", "other.env")}, "other.env", "other-shell", 3}, // 000-03
 		{"shell by name in mode run", config.LoadOptions{Inputs: pairs("config", "other.env")}, ".ralph/settings.json other.env .github/ralph.yml", "yml", 1},
-		{"flags above all", config.LoadOptions{Mode: "run", Desk: true, Flags: pairs("model", "flag", "max-retries", "9")},
+		{"flags above all", config.LoadOptions{Mode: "run", Local: true, Flags: pairs("model", "flag", "max-retries", "9")},
 			".github/ralph.yml .ralph/settings.json .ralph/settings.local.json", "flag", 9},
 	} {
 		o := tt.o
@@ -185,8 +185,8 @@ func TestLayers(t *testing.T) {
 		}
 		o.Flags["prompt"] = "go"
 		c, err := config.Load(o)
-		if got := strings.Join(c.Loaded, " "); err != nil || got != tt.loaded || c.Model != tt.model || c.MaxRetries != tt.after {
-			t.Errorf("%s: loaded %q, model %q, max-retries %d, %v; want %q, %q, %d", tt.name, got, c.Model, c.MaxRetries, err, tt.loaded, tt.model, tt.after)
+		if got := strings.Join(c.Loaded, " "); err != nil || got != tt.loaded || c.Agent.Model != tt.model || c.Loop.MaxRetries != tt.after {
+			t.Errorf("%s: loaded %q, model %q, max-retries %d, %v; want %q, %q, %d", tt.name, got, c.Agent.Model, c.Loop.MaxRetries, err, tt.loaded, tt.model, tt.after)
 		}
 	}
 }
@@ -199,22 +199,22 @@ func TestWhereTheModeStands(t *testing.T) {
 	prompts := map[string]string{"build": "built in", "plan": "built in"}
 
 	c, err := config.Load(config.LoadOptions{Dir: dir, Home: ".", Prompts: prompts})
-	if err != nil || c.Mode != "build" || c.Sources["mode"] != ".github/ralph.yml:1: mode" || c.Prompt != "built in" {
+	if err != nil || c.Mode != "build" || c.Sources["mode"] != ".github/ralph.yml:1: mode" || c.Prompt.Text != "built in" {
 		t.Errorf("Load(action) = mode %q from %q, %v, want build from the file", c.Mode, c.Sources["mode"], err)
 	}
 	c, err = config.Load(config.LoadOptions{Dir: dir, Inputs: pairs("mode", "plan"), Prompts: prompts})
 	if err != nil || c.Mode != "plan" {
 		t.Errorf("Load(input mode) = %q, %v, want plan", c.Mode, err)
 	}
-	c, err = config.Load(config.LoadOptions{Dir: dir, Mode: "run", Desk: true, Flags: pairs("prompt", "go")})
+	c, err = config.Load(config.LoadOptions{Dir: dir, Mode: "run", Local: true, Flags: pairs("prompt", "go")})
 	if err != nil || c.Mode != "run" || c.Sources["mode"] != "the command" {
-		t.Errorf("Load(desk) = mode %q from %q, %v, want run from the command", c.Mode, c.Sources["mode"], err)
+		t.Errorf("Load(local) = mode %q from %q, %v, want run from the command", c.Mode, c.Sources["mode"], err)
 	}
 	for file, want := range map[string]string{
 		"bad.json": "bad.json:1: mode: it cannot be set here: give it as an input, or in .github/ralph.yml",
 		"bad.env":  "bad.env:1: RALPH_MODE: it cannot be set here: give it as an input, or in .github/ralph.yml",
 	} {
-		_, err := config.Load(config.LoadOptions{Dir: dir, Mode: "run", Desk: true, Flags: pairs("prompt", "go", "config", file)})
+		_, err := config.Load(config.LoadOptions{Dir: dir, Mode: "run", Local: true, Flags: pairs("prompt", "go", "config", file)})
 		if err == nil || err.Error() != want {
 			t.Errorf("Load(%s) = %v, want %s", file, err, want)
 		}
@@ -237,7 +237,7 @@ func TestImpliedCompletion(t *testing.T) { // 001-08
 			inputs[name] = text
 		}
 		c, err := config.Load(asAction(workspace(t, map[string]string{".ralph/settings.json": `{"completionResponse": "FIN"}`, ".github/ralph.yml": tt.yml}), inputs))
-		if got := string(c.Completion.Kind) + " " + c.Completion.Token; got != tt.want || err != nil {
+		if got := string(c.Loop.Completion.Kind) + " " + c.Loop.Completion.Token; got != tt.want || err != nil {
 			t.Errorf("Load(%q, %q) = %q, %v, want %q", tt.yml, tt.inputs, got, err, tt.want)
 		}
 	}
@@ -268,7 +268,7 @@ func TestPointlessDefaults(t *testing.T) {
 		{"in a sandbox", []string{"isolation", "auto"}, "key-proxy default-hosts min-free-disk", "draft"},
 		{"given", []string{"key-proxy", "off"}, "", "default-hosts"},
 	} {
-		c, err := config.Load(config.LoadOptions{Dir: dir, Desk: true, Mode: "run", Flags: pairs(append([]string{"prompt", "x"}, tt.flags...)...)})
+		c, err := config.Load(config.LoadOptions{Dir: dir, Local: true, Mode: "run", Flags: pairs(append([]string{"prompt", "x"}, tt.flags...)...)})
 		if err != nil {
 			t.Fatalf("%s: Load() = %v", tt.name, err)
 		}

@@ -6,9 +6,9 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 )
 
-// Output is one output of the action. Its values are numbers, names from a
+// ActionOutput is one output of the action. Its values are numbers, names from a
 // fixed list, commit ids, validated names and paths; never text of an agent.
-type Output struct{ Name, Help string }
+type ActionOutput struct{ Name, Help string }
 
 // outcomes is "`completed`, `budget` or `skipped`".
 func outcomes() string {
@@ -21,8 +21,8 @@ func outcomes() string {
 }
 
 // Outputs are all outputs, in the order in which they are documented.
-func Outputs() []Output {
-	return []Output{
+func Outputs() []ActionOutput {
+	return []ActionOutput{
 		{"status", "How the run ended: " + outcomes() + "."},
 		{"completed", "`true` when the agent said that it is done and every guardrail passed, else `false`."},
 		{"iterations", "How many iterations ran."},

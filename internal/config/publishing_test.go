@@ -36,8 +36,8 @@ func TestPublishingTogether(t *testing.T) {
 			if all := strings.Join(c.Warnings, "\n"); tc.warning != "" && !strings.Contains(all, tc.warning) || tc.warning == "" && tc.problem == "" && all != "" {
 				t.Errorf("warnings %q, want %q", all, tc.warning)
 			}
-			if c.Squash && tc.problem == "" && c.Commit != config.CommitAtEnd {
-				t.Errorf("squash: commit is %s", c.Commit)
+			if c.Git.Squash && tc.problem == "" && c.Git.Commit != config.CommitAtEnd {
+				t.Errorf("squash: commit is %s", c.Git.Commit)
 			}
 		})
 	}

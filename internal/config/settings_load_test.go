@@ -17,11 +17,11 @@ func TestSettingsMerge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Agent != "codex" || !reflect.DeepEqual(c.AgentArgs, []string{"--verbose"}) {
-		t.Errorf("agent %s %q, want codex with the local flags alone", c.Agent, c.AgentArgs)
+	if c.Agent.Name != "codex" || !reflect.DeepEqual(c.Agent.Args, []string{"--verbose"}) {
+		t.Errorf("agent %s %q, want codex with the local flags alone", c.Agent.Name, c.Agent.Args)
 	}
-	if c.MaxIterations != 4 || !reflect.DeepEqual(c.SCM.Command, []string{"git"}) || !reflect.DeepEqual(c.SCM.Tasks, [][]string{{"commit"}}) || !reflect.DeepEqual(c.Labels, []string{"a"}) {
-		t.Errorf("max-iterations %d, scm %+v, labels %q; want 4, git commit, a", c.MaxIterations, c.SCM, c.Labels)
+	if c.Loop.MaxIterations != 4 || !reflect.DeepEqual(c.Git.SCM.Command, []string{"git"}) || !reflect.DeepEqual(c.Git.SCM.Tasks, [][]string{{"commit"}}) || !reflect.DeepEqual(c.PullRequest.Labels, []string{"a"}) {
+		t.Errorf("max-iterations %d, scm %+v, labels %q; want 4, git commit, a", c.Loop.MaxIterations, c.Git.SCM, c.PullRequest.Labels)
 	}
 	if want := ".ralph/settings.local.json:1: maximumIterations"; c.Sources["max-iterations"] != want {
 		t.Errorf("source %q, want %q", c.Sources["max-iterations"], want)
@@ -35,26 +35,26 @@ func TestSettingsExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Agent != "claude" || !reflect.DeepEqual(c.AgentArgs, []string{"--model", "opus", "--no-auto-compact"}) {
-		t.Errorf("agent %s %q", c.Agent, c.AgentArgs)
+	if c.Agent.Name != "claude" || !reflect.DeepEqual(c.Agent.Args, []string{"--model", "opus", "--no-auto-compact"}) {
+		t.Errorf("agent %s %q", c.Agent.Name, c.Agent.Args)
 	}
-	if c.MaxIterations != 10 || c.TruncateChars != 5000 || !c.Stream || c.IterationCount {
-		t.Errorf("%d iterations, %d characters, stream %t, count %t", c.MaxIterations, c.TruncateChars, c.Stream, c.IterationCount)
+	if c.Loop.MaxIterations != 10 || c.Checks.TruncateChars != 5000 || !c.Output.Stream || c.Loop.IterationCount {
+		t.Errorf("%d iterations, %d characters, stream %t, count %t", c.Loop.MaxIterations, c.Checks.TruncateChars, c.Output.Stream, c.Loop.IterationCount)
 	}
-	if want := (ralph.Completion{Kind: ralph.CompletionResponse, Token: "DONE"}); c.Completion.Kind != want.Kind || c.Completion.Token != want.Token {
-		t.Errorf("completion %+v, want %+v", c.Completion, want)
+	if want := (ralph.Completion{Kind: ralph.CompletionResponse, Token: "DONE"}); c.Loop.Completion.Kind != want.Kind || c.Loop.Completion.Token != want.Token {
+		t.Errorf("completion %+v, want %+v", c.Loop.Completion, want)
 	}
-	if len(c.Guardrails) != 2 || c.Guardrails[0].Hint != "Fix lint errors only." || c.Guardrails[1].FailAction != ralph.Append {
-		t.Errorf("guardrails %+v", c.Guardrails)
+	if len(c.Checks.Guardrails) != 2 || c.Checks.Guardrails[0].Hint != "Fix lint errors only." || c.Checks.Guardrails[1].FailAction != ralph.Append {
+		t.Errorf("guardrails %+v", c.Checks.Guardrails)
 	}
-	if want := [][]string{{"commit"}, {"push"}}; !reflect.DeepEqual(c.SCM.Command, []string{"git"}) || !reflect.DeepEqual(c.SCM.Tasks, want) {
-		t.Errorf("scm %+v", c.SCM)
+	if want := [][]string{{"commit"}, {"push"}}; !reflect.DeepEqual(c.Git.SCM.Command, []string{"git"}) || !reflect.DeepEqual(c.Git.SCM.Tasks, want) {
+		t.Errorf("scm %+v", c.Git.SCM)
 	}
 	without, err := loadSettings(t, "{}", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if without.MaxIterations != c.MaxIterations || without.Completion.Token != "DONE" || without.TruncateChars != 5000 || !without.Stream || without.IterationCount {
+	if without.Loop.MaxIterations != c.Loop.MaxIterations || without.Loop.Completion.Token != "DONE" || without.Checks.TruncateChars != 5000 || !without.Output.Stream || without.Loop.IterationCount {
 		t.Errorf("the defaults are %+v, want those of the example", without)
 	}
 }
@@ -65,23 +65,23 @@ func TestShellFileLoads(t *testing.T) {
 	t.Parallel()
 	load := func(file string, flags map[string]string) (config.Config, error) {
 		return config.Load(config.LoadOptions{
-			Dir:  workspace(t, map[string]string{".ralph/config": file, "specs/": "", ".ralph/implementation_plan.md": "x"}),
-			Desk: true, Mode: config.ModePlan, Prompts: map[string]string{"plan": "p <promise>COMPLETE</promise>"}, Flags: flags,
+			Dir:   workspace(t, map[string]string{".ralph/config": file, "specs/": "", ".ralph/implementation_plan.md": "x"}),
+			Local: true, Mode: config.ModePlan, Prompts: map[string]string{"plan": "p <promise>COMPLETE</promise>"}, Flags: flags,
 		})
 	}
 	c, err := load("AGENT_TYPE=text\nMAX_RETRIES=7\nSPECS_DIR=specs\nGREETING=\"hello $SPECS_DIR\"\nMAX_ITERATIONS=\n", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Agent != "cline" || c.OutputFormat != "text" || !reflect.DeepEqual(c.AgentArgs, []string{"--yolo", "--verbose"}) {
-		t.Errorf("agent %s %s %q, want the text preset", c.Agent, c.OutputFormat, c.AgentArgs)
+	if c.Agent.Name != "cline" || c.Output.Format != "text" || !reflect.DeepEqual(c.Agent.Args, []string{"--yolo", "--verbose"}) {
+		t.Errorf("agent %s %s %q, want the text preset", c.Agent.Name, c.Output.Format, c.Agent.Args)
 	}
-	if c.MaxRetries != 7 || c.MaxIterations != 0 || c.SpecsDir != "specs" || c.Variables["GREETING"] != "hello specs" {
-		t.Errorf("retries %d, iterations %d, specs %q, variables %q", c.MaxRetries, c.MaxIterations, c.SpecsDir, c.Variables)
+	if c.Loop.MaxRetries != 7 || c.Loop.MaxIterations != 0 || c.Prompt.SpecsDir != "specs" || c.Prompt.Variables["GREETING"] != "hello specs" {
+		t.Errorf("retries %d, iterations %d, specs %q, variables %q", c.Loop.MaxRetries, c.Loop.MaxIterations, c.Prompt.SpecsDir, c.Prompt.Variables)
 	}
 	c, err = load("AGENT_TYPE=text\nSPECS_DIR=specs\n", map[string]string{"agent": "claude"})
-	if err != nil || c.Agent != "claude" || len(c.AgentCommand) != 0 || c.AgentExact {
-		t.Errorf("with flag agent: %s %q %q, %v; want plain claude", c.Agent, c.AgentCommand, c.AgentExactArgs, err)
+	if err != nil || c.Agent.Name != "claude" || len(c.Agent.Command) != 0 || c.Agent.Exact {
+		t.Errorf("with flag agent: %s %q %q, %v; want plain claude", c.Agent.Name, c.Agent.Command, c.Agent.ExactArgs, err)
 	}
 	_, err = load("SPECS_DIR=specs\nAGENT_TYPE=gpt\nRALPH_GUARDRAILS='make lint\ncommand: x\n'\n", nil)
 	want := []string{

@@ -87,12 +87,12 @@ func TestSettingsSchemaAgrees(t *testing.T) {
 	}
 }
 
-// loadSettings loads what the desk command run would, from its two files.
+// loadSettings loads what the local command run would, from its two files.
 func loadSettings(t *testing.T, base, local string) (config.Config, error) {
 	t.Helper()
 	files := map[string]string{".ralph/settings.json": base}
 	if local != "" {
 		files[".ralph/settings.local.json"] = local
 	}
-	return config.Load(config.LoadOptions{Dir: workspace(t, files), Desk: true, Mode: config.ModeRun, Flags: map[string]string{"prompt": "x"}})
+	return config.Load(config.LoadOptions{Dir: workspace(t, files), Local: true, Mode: config.ModeRun, Flags: map[string]string{"prompt": "x"}})
 }

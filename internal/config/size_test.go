@@ -11,8 +11,8 @@ func TestSizes(t *testing.T) {
 		"0": 0, "500MB": 500_000_000, "2gb": 2_000_000_000, "1.5 GiB": 3 << 29, "64MB": 64_000_000, "70000KB": 70_000_000,
 	} {
 		c, err := load(t, with("max-memory", text))
-		if err != nil || c.MaxMemory != want {
-			t.Errorf("max-memory %q = %d (%v), want %d", text, c.MaxMemory, err, want)
+		if err != nil || c.Limits.Memory != want {
+			t.Errorf("max-memory %q = %d (%v), want %d", text, c.Limits.Memory, err, want)
 		}
 	}
 	for text, want := range map[string]string{

@@ -16,19 +16,19 @@ import (
 // edited while the run goes on. A file of the workspace is never read through a
 // symbolic link that leads out of it: the agent may have put one there.
 func (c Config) Task(workspace string) (string, error) {
-	if c.PromptFile == "" {
-		return c.Prompt, nil
+	if c.Prompt.File == "" {
+		return c.Prompt.Text, nil
 	}
-	data, err := readTask(workspace, c.PromptFile)
+	data, err := readTask(workspace, c.Prompt.File)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("prompt file %q cannot be read again: %s", c.PromptFile, cause(err))
+		return "", fmt.Errorf("prompt file %q cannot be read again: %s", c.Prompt.File, cause(err))
 	case len(data) > maxPrompt:
-		return "", fmt.Errorf("prompt file %q is larger than %d MiB now", c.PromptFile, maxPrompt>>20)
+		return "", fmt.Errorf("prompt file %q is larger than %d MiB now", c.Prompt.File, maxPrompt>>20)
 	case !utf8.Valid(data):
-		return "", fmt.Errorf("prompt file %q is no UTF-8 text any more", c.PromptFile)
+		return "", fmt.Errorf("prompt file %q is no UTF-8 text any more", c.Prompt.File)
 	case strings.TrimSpace(string(data)) == "":
-		return "", fmt.Errorf("prompt file %q is empty now", c.PromptFile)
+		return "", fmt.Errorf("prompt file %q is empty now", c.Prompt.File)
 	}
 	return string(data), nil
 }
@@ -65,5 +65,5 @@ func readTask(workspace, path string) ([]byte, error) {
 // HasTask reports whether there is a task besides that of the event that started
 // the run: a prompt, or one that the mode brings.
 func (c Config) HasTask() bool {
-	return c.Prompt != "" || c.PromptFile != "" || !takesEvent(c.Mode)
+	return c.Prompt.Text != "" || c.Prompt.File != "" || !takesEvent(c.Mode)
 }

@@ -37,7 +37,9 @@ func TestTask(t *testing.T) { // 001-14
 		{"binary", "", "UTF-8"},
 		{".", "", "not a file"},
 	} {
-		got, err := config.Config{Prompt: "inline", PromptFile: tc.file}.Task(dir)
+		got, err := config.Config{
+			Prompt: config.Prompt{Text: "inline", File: tc.file},
+		}.Task(dir)
 		if got != tc.want || (err == nil) != (tc.problem == "") || (err != nil && !strings.Contains(err.Error(), tc.problem)) {
 			t.Errorf("Task(%q) = %q, %v; want %q, %q", tc.file, got, err, tc.want, tc.problem)
 		}

@@ -25,7 +25,7 @@ func (l *loader) validateTask(values map[string]value) {
 		l.report(text.where, "there are two prompts, %s is the other: give only one of them", file.where)
 		return
 	case hasText || hasFile || (l.mode == ModePlan || l.mode == ModeBuild) && l.template():
-	case l.mode == ModeSupervise && (l.c.Agent == "text" || l.c.AgentExact):
+	case l.mode == ModeSupervise && (l.c.Agent.Name == "text" || l.c.Agent.Exact):
 		// The command knows its task.
 	case l.o.Event && takesEvent(l.mode) && l.c.Trigger.Use != EventNever:
 		// The event is the task.
@@ -36,7 +36,7 @@ func (l *loader) validateTask(values map[string]value) {
 	default:
 		how := "prompt or as prompt-file"
 		switch {
-		case !l.o.Desk:
+		case !l.o.Local:
 		case l.mode == ModeRun, l.mode == ModeSupervise:
 			how = "--prompt or as --prompt-file"
 		case l.mode == ModeSession:
@@ -53,22 +53,22 @@ func takesEvent(mode string) bool { return mode == ModeRun || mode == ModeSessio
 // template takes the prompt of a mode from its file, or the built-in one. It is
 // false when there is neither.
 func (l *loader) template() bool {
-	name := path.Join(l.c.Home, "prompts", l.mode+".md")
+	name := path.Join(l.c.Prompt.Home, "prompts", l.mode+".md")
 	if _, err := l.root.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		// It asks for the usual marker; another one may be wanted.
 		usual := ralph.Completion{Kind: ralph.CompletionPromise, Token: "COMPLETE"}
-		l.c.Prompt = strings.ReplaceAll(l.o.Prompts[l.mode], usual.Marker(), l.c.Completion.Marker())
-		l.c.BuiltinPrompt = l.c.Prompt != ""
-		return l.c.BuiltinPrompt
+		l.c.Prompt.Text = strings.ReplaceAll(l.o.Prompts[l.mode], usual.Marker(), l.c.Loop.Completion.Marker())
+		l.c.Prompt.Builtin = l.c.Prompt.Text != ""
+		return l.c.Prompt.Builtin
 	}
-	l.c.PromptFile = name
+	l.c.Prompt.File = name
 	switch data, problem := l.read(name, false, maxPrompt); {
 	case problem != "":
 		l.report(visible(name), "%s %s", l.quote(name), problem)
 	case strings.TrimSpace(string(data)) == "":
 		l.report(visible(name), "it is empty: say what is to be done, or remove the file for the built-in prompt")
 	default:
-		l.c.Prompt = string(data)
+		l.c.Prompt.Text = string(data)
 	}
 	return true
 }
@@ -76,23 +76,23 @@ func (l *loader) template() bool {
 // checkMarker looks whether a prompt tells the agent how to end the loop, where
 // we do not.
 func (l *loader) checkMarker(values map[string]value) {
-	if l.c.Prompt == "" || l.c.CompletionRule || l.mode == ModeSupervise || l.mode == ModeTasks || l.mode == ModeRun && !l.o.Desk || l.c.Completion.Token == "" {
+	if l.c.Prompt.Text == "" || l.c.Loop.CompletionRule || l.mode == ModeSupervise || l.mode == ModeTasks || l.mode == ModeRun && !l.o.Local || l.c.Loop.Completion.Token == "" {
 		return
 	}
-	marker := l.c.Completion.String()
-	if l.c.Completion.Kind == ralph.CompletionDoneFile || l.c.Completion.NamedIn(l.c.Prompt) != "" {
+	marker := l.c.Loop.Completion.String()
+	if l.c.Loop.Completion.Kind == ralph.CompletionDoneFile || l.c.Loop.Completion.NamedIn(l.c.Prompt.Text) != "" {
 		return
 	}
 	what := "the prompt"
 	switch {
-	case l.c.BuiltinPrompt:
+	case l.c.Prompt.Builtin:
 		what = "the built-in prompt of mode " + l.mode
-	case l.c.PromptFile != "":
-		what = "prompt file " + l.quote(l.c.PromptFile)
+	case l.c.Prompt.File != "":
+		what = "prompt file " + l.quote(l.c.Prompt.File)
 	}
 	cure := ": tell the agent in it to print that when everything is done, or set " + l.option("completion-rule", "true")
 	if l.mode == ModePrompt {
-		l.c.PromptInvalid = visible(l.scrub(what + " does not contain " + marker + ", so the loop could never end" + cure))
+		l.c.Prompt.Invalid = visible(l.scrub(what + " does not contain " + marker + ", so the loop could never end" + cure))
 		return
 	}
 	where := "mode " + l.mode
@@ -106,22 +106,22 @@ func (l *loader) checkMarker(values map[string]value) {
 
 // declare sets what a template may name.
 func (l *loader) declare() {
-	if l.c.WorkingDirectory != "." && l.c.WorkingDirectory != "" && l.mode != ModePrompt {
+	if l.c.Git.WorkingDirectory != "." && l.c.Git.WorkingDirectory != "" && l.mode != ModePrompt {
 		l.report("working-directory", "mode %s works at the top of the workspace, where its plan and its specifications are: leave it out", l.mode)
 	}
-	l.c.PlanFile = path.Join(l.c.Home, "implementation_plan.md")
-	l.c.Variables = maps.Clone(l.variables)
-	if l.c.Variables == nil {
-		l.c.Variables = map[string]string{}
+	l.c.Prompt.PlanFile = path.Join(l.c.Prompt.Home, "implementation_plan.md")
+	l.c.Prompt.Variables = maps.Clone(l.variables)
+	if l.c.Prompt.Variables == nil {
+		l.c.Prompt.Variables = map[string]string{}
 	}
-	for _, own := range [][2]string{{"MODE", l.mode}, {"PLAN_FILE", l.c.PlanFile}} {
+	for _, own := range [][2]string{{"MODE", l.mode}, {"PLAN_FILE", l.c.Prompt.PlanFile}} {
 		if _, taken := l.variables[own[0]]; taken {
 			l.warn(own[0], "its value in the configuration file has no effect: it is "+own[1]+" here")
 		}
-		l.c.Variables[own[0]] = own[1]
+		l.c.Prompt.Variables[own[0]] = own[1]
 	}
-	l.c.SpecsDir = cmp.Or(strings.TrimSpace(l.variables["SPECS_DIR"]), "specs")
-	l.c.Variables["SPECS_DIR"] = l.c.SpecsDir
+	l.c.Prompt.SpecsDir = cmp.Or(strings.TrimSpace(l.variables["SPECS_DIR"]), "specs")
+	l.c.Prompt.Variables["SPECS_DIR"] = l.c.Prompt.SpecsDir
 	if l.mode != ModePrompt {
 		l.specs()
 	}
@@ -129,25 +129,25 @@ func (l *loader) declare() {
 
 // specs checks that the folder with the specifications is there. 000-08
 func (l *loader) specs() {
-	name, inside := l.local(l.c.SpecsDir)
+	name, inside := l.local(l.c.Prompt.SpecsDir)
 	stat := l.root.Stat
 	switch {
 	case inside:
-	case l.o.Desk:
+	case l.o.Local:
 		stat = os.Stat
-		if name = l.c.SpecsDir; !filepath.IsAbs(name) {
+		if name = l.c.Prompt.SpecsDir; !filepath.IsAbs(name) {
 			name = filepath.Join(l.o.Dir, name)
 		}
 	default:
-		l.report("SPECS_DIR", "%s is outside the workspace: give a folder relative to it", l.quote(l.c.SpecsDir))
+		l.report("SPECS_DIR", "%s is outside the workspace: give a folder relative to it", l.quote(l.c.Prompt.SpecsDir))
 		return
 	}
 	switch st, err := stat(name); {
 	case errors.Is(err, fs.ErrNotExist):
-		l.report("SPECS_DIR", "the folder %s does not exist: make it, set SPECS_DIR, or begin with ralph init --preset ralph-loop", l.quote(l.c.SpecsDir))
+		l.report("SPECS_DIR", "the folder %s does not exist: make it, set SPECS_DIR, or begin with ralph init --preset ralph-loop", l.quote(l.c.Prompt.SpecsDir))
 	case err != nil:
-		l.report("SPECS_DIR", "%s cannot be used: %s", l.quote(l.c.SpecsDir), cause(err))
+		l.report("SPECS_DIR", "%s cannot be used: %s", l.quote(l.c.Prompt.SpecsDir), cause(err))
 	case !st.IsDir():
-		l.report("SPECS_DIR", "%s is not a folder", l.quote(l.c.SpecsDir))
+		l.report("SPECS_DIR", "%s is not a folder", l.quote(l.c.Prompt.SpecsDir))
 	}
 }

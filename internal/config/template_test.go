@@ -52,11 +52,11 @@ func TestTemplates(t *testing.T) {
 	} {
 		files := map[string]string{"specs/": ""}
 		maps.Copy(files, tt.files)
-		c, wrong := desk(t, tt.mode, files, tt.flags...)
-		if c.Prompt != tt.prompt || c.PromptFile != tt.file || c.BuiltinPrompt != tt.builtin || strings.Join(wrong, "\n") != tt.wrong {
-			t.Errorf("%s: prompt %q of %q, built in %v, %q; want %q of %q, %v, %q", tt.name, c.Prompt, c.PromptFile, c.BuiltinPrompt, wrong, tt.prompt, tt.file, tt.builtin, tt.wrong)
+		c, wrong := local(t, tt.mode, files, tt.flags...)
+		if c.Prompt.Text != tt.prompt || c.Prompt.File != tt.file || c.Prompt.Builtin != tt.builtin || strings.Join(wrong, "\n") != tt.wrong {
+			t.Errorf("%s: prompt %q of %q, built in %v, %q; want %q of %q, %v, %q", tt.name, c.Prompt.Text, c.Prompt.File, c.Prompt.Builtin, wrong, tt.prompt, tt.file, tt.builtin, tt.wrong)
 		}
-		if got := strings.Join(c.Warnings, "\n"); !strings.HasPrefix(got, tt.warns) || tt.warns == "" && got != "" || c.PromptInvalid != "" {
+		if got := strings.Join(c.Warnings, "\n"); !strings.HasPrefix(got, tt.warns) || tt.warns == "" && got != "" || c.Prompt.Invalid != "" {
 			t.Errorf("%s: warnings %q, want %q", tt.name, got, tt.warns)
 		}
 	}
@@ -79,14 +79,14 @@ func TestPromptThatCannotEnd(t *testing.T) {
 		{[]string{"prompt-file", "ok.md", "completion-token", "X"}, strings.NewReplacer("p.md", "ok.md", "COMPLETE", "X").Replace(file)},
 		{[]string{"prompt", "go"}, strings.Replace(file, `prompt file "p.md"`, "the prompt", 1)},
 	} {
-		c, wrong := desk(t, "prompt", files, tt.flags...)
-		if wrong != nil || c.PromptInvalid != tt.want || c.Warnings != nil {
-			t.Errorf("Load(%q) = invalid %q, warnings %q, %q; want %q", tt.flags, c.PromptInvalid, c.Warnings, wrong, tt.want)
+		c, wrong := local(t, "prompt", files, tt.flags...)
+		if wrong != nil || c.Prompt.Invalid != tt.want || c.Warnings != nil {
+			t.Errorf("Load(%q) = invalid %q, warnings %q, %q; want %q", tt.flags, c.Prompt.Invalid, c.Warnings, wrong, tt.want)
 		}
 	}
 	c, err := config.Load(config.LoadOptions{Dir: workspace(t, files), Inputs: pairs("mode", "prompt", "prompt-file", "p.md")})
-	if want := strings.Replace(file, "--completion-rule", "completion-rule: true", 1); err != nil || c.PromptInvalid != want {
-		t.Errorf("Load(action) = %q, %v, want %q", c.PromptInvalid, err, want)
+	if want := strings.Replace(file, "--completion-rule", "completion-rule: true", 1); err != nil || c.Prompt.Invalid != want {
+		t.Errorf("Load(action) = %q, %v, want %q", c.Prompt.Invalid, err, want)
 	}
 }
 
@@ -106,9 +106,9 @@ func TestVariables(t *testing.T) { // 000-12
 		{"prompt", "SPECS_DIR=nowhere\n", map[string]string{"MODE": "prompt", "SPECS_DIR": "nowhere", "PLAN_FILE": ".ralph/implementation_plan.md"}, ".ralph/implementation_plan.md", "nowhere", 0},
 		{"run", "", nil, "", "", 0},
 	} {
-		c, wrong := desk(t, tt.mode, map[string]string{"specs/": "", "docs/specs/": "", ".ralph/config": tt.shell}, "prompt", "x"+ends+"<response>DONE</response>")
-		if wrong != nil || (c.Variables == nil) != (tt.want == nil) || !maps.Equal(c.Variables, tt.want) || c.PlanFile != tt.plan || c.SpecsDir != tt.specs || len(c.Warnings) != tt.warns {
-			t.Errorf("Load(%s, %q) = %q, plan %q, specs %q, warnings %q, %q; want %q", tt.mode, tt.shell, c.Variables, c.PlanFile, c.SpecsDir, c.Warnings, wrong, tt.want)
+		c, wrong := local(t, tt.mode, map[string]string{"specs/": "", "docs/specs/": "", ".ralph/config": tt.shell}, "prompt", "x"+ends+"<response>DONE</response>")
+		if wrong != nil || (c.Prompt.Variables == nil) != (tt.want == nil) || !maps.Equal(c.Prompt.Variables, tt.want) || c.Prompt.PlanFile != tt.plan || c.Prompt.SpecsDir != tt.specs || len(c.Warnings) != tt.warns {
+			t.Errorf("Load(%s, %q) = %q, plan %q, specs %q, warnings %q, %q; want %q", tt.mode, tt.shell, c.Prompt.Variables, c.Prompt.PlanFile, c.Prompt.SpecsDir, c.Warnings, wrong, tt.want)
 		}
 	}
 }
@@ -125,13 +125,13 @@ func TestSpecsDir(t *testing.T) { // 000-08
 		{"empty is the default", "SPECS_DIR=\n", false, `SPECS_DIR: the folder "specs" does not exist: make it, set SPECS_DIR, or begin with ralph init --preset ralph-loop`},
 		{"another", "SPECS_DIR=docs\n", false, ""},
 		{"a file", "SPECS_DIR=file\n", false, `SPECS_DIR: "file" is not a folder`},
-		{"outside at a desk", "SPECS_DIR=" + outside + "\n", false, ""},
+		{"outside locally", "SPECS_DIR=" + outside + "\n", false, ""},
 		{"outside in the action", "SPECS_DIR=" + outside + "\n", true, `SPECS_DIR: "` + outside + `" is outside the workspace: give a folder relative to it`},
 		{"up and away", "SPECS_DIR=../gone\n", false, `SPECS_DIR: the folder "../gone" does not exist: make it, set SPECS_DIR, or begin with ralph init --preset ralph-loop`},
 	} {
 		dir := workspace(t, map[string]string{"docs/": "", "file": "", ".ralph/config": tt.shell})
 		for _, mode := range []string{"plan", "build"} {
-			o := config.LoadOptions{Dir: filepath.Join(dir, "."), Mode: mode, Desk: !tt.action, Prompts: pairs(mode, "x"+ends)}
+			o := config.LoadOptions{Dir: filepath.Join(dir, "."), Mode: mode, Local: !tt.action, Prompts: pairs(mode, "x"+ends)}
 			_, err := config.Load(o)
 			if got := strings.Join(problems(t, err), "\n"); got != tt.want {
 				t.Errorf("%s, %s: %q, want %q", tt.name, mode, got, tt.want)
@@ -143,7 +143,7 @@ func TestSpecsDir(t *testing.T) { // 000-08
 // Everything that is wrong in a mode's files is told at once.
 func TestEverythingWrongInAMode(t *testing.T) {
 	t.Parallel()
-	_, got := desk(t, "build", map[string]string{".ralph/config": "MAX_RETRIES=many\nRALPH_STAL_LIMIT=1\nAGENT_TYPE=robot\n", ".ralph/prompts/build.md": " "},
+	_, got := local(t, "build", map[string]string{".ralph/config": "MAX_RETRIES=many\nRALPH_STAL_LIMIT=1\nAGENT_TYPE=robot\n", ".ralph/prompts/build.md": " "},
 		"idle-timeout", "5", "branch", "x", "poll-interval", "0", "task-dir", "x", "max-restarts", "-1", "scm-tasks", "commit")
 	for _, want := range []string{
 		`.ralph/config:1: MAX_RETRIES: "many"`,

@@ -9,16 +9,16 @@ import (
 // validate checks what involves more than one input, and fills in what depends
 // on another.
 func (l *loader) validate(values map[string]value) {
-	if l.c.Completion.Token == "" && values["completion-token"].text == "" {
-		l.c.Completion.Token = map[ralph.CompletionKind]string{
+	if l.c.Loop.Completion.Token == "" && values["completion-token"].text == "" {
+		l.c.Loop.Completion.Token = map[ralph.CompletionKind]string{
 			ralph.CompletionPromise:  ralph.UsualPromise,
 			ralph.CompletionTasks:    ralph.UsualPromise,
 			ralph.CompletionResponse: ralph.UsualResponse,
-		}[l.c.Completion.Kind]
+		}[l.c.Loop.Completion.Kind]
 	}
-	l.c.Completion.Either = l.mode == ModeRun && !values["completion"].given() && !values["completion-token"].given()
-	if l.mode == ModeSupervise && l.c.Agent == "text" && !values["completion-rule"].given() {
-		l.c.CompletionRule = false // what a command reads on stdin need not be a prompt
+	l.c.Loop.Completion.Either = l.mode == ModeRun && !values["completion"].given() && !values["completion-token"].given()
+	if l.mode == ModeSupervise && l.c.Agent.Name == "text" && !values["completion-rule"].given() {
+		l.c.Loop.CompletionRule = false // what a command reads on stdin need not be a prompt
 	}
 	l.validateTask(values)
 	l.validateAgent(values)
@@ -30,12 +30,12 @@ func (l *loader) validate(values map[string]value) {
 	l.validateIsolation(values)
 	l.validateSCM(values)
 	l.validatePublishing(values)
-	for i := range l.c.Guardrails {
-		switch g := &l.c.Guardrails[i]; g.Timeout {
+	for i := range l.c.Checks.Guardrails {
+		switch g := &l.c.Checks.Guardrails[i]; g.Timeout {
 		case unlimited:
 			g.Timeout = 0
 		case 0:
-			g.Timeout = l.c.GuardrailTimeout
+			g.Timeout = l.c.Limits.Guardrail
 		}
 	}
 }
@@ -47,24 +47,24 @@ func (l *loader) warn(where, text string) {
 
 // option is how an input is given here, for a sentence.
 func (l *loader) option(name, value string) string {
-	return ralph.Option(l.o.Desk, name, value)
+	return ralph.Option(l.o.Local, name, value)
 }
 
 func (l *loader) validateAgent(values map[string]value) {
 	command, has := values["agent-command"]
-	if has && len(l.c.AgentCommand) > 0 && strings.TrimSpace(l.c.AgentCommand[0]) == "" {
+	if has && len(l.c.Agent.Command) > 0 && strings.TrimSpace(l.c.Agent.Command[0]) == "" {
 		l.refuse(command, "its first word is the program and cannot be empty")
 	}
-	if l.c.Agent == "text" && len(l.c.AgentCommand) == 0 && !l.refused(command) {
+	if l.c.Agent.Name == "text" && len(l.c.Agent.Command) == 0 && !l.refused(command) {
 		switch {
 		case templated(l.mode), values["agent"].kind == shellFile:
-			l.c.Agent, l.c.OutputFormat = "cline", "text" // 000-22
-			if !l.c.AgentExact {
-				l.c.AgentArgs = append([]string{"--yolo", "--verbose"}, l.c.AgentArgs...)
+			l.c.Agent.Name, l.c.Output.Format = "cline", "text" // 000-22
+			if !l.c.Agent.Exact {
+				l.c.Agent.Args = append([]string{"--yolo", "--verbose"}, l.c.Agent.Args...)
 			}
 		case l.mode == ModeSupervise:
 			where := "agent-command"
-			if l.o.Desk {
+			if l.o.Local {
 				where = "the command after --"
 			}
 			l.report(where, "mode supervise needs the command that it starts, and starts again until the task is done")
@@ -72,10 +72,10 @@ func (l *loader) validateAgent(values map[string]value) {
 			l.report(values["agent"].where, "text needs agent-command: the program that reads the prompt on stdin and prints its answer")
 		}
 	}
-	if l.c.Agent == "text" && l.c.OutputFormat == "json" && l.c.ResponseFilter == "" {
+	if l.c.Agent.Name == "text" && l.c.Output.Format == "json" && l.c.Output.ResponseFilter == "" {
 		l.report(values["output-format"].where, "json of an agent that is not known needs %s: the jq expression that picks its words", nameLike("response-filter", values["output-format"]))
 	}
-	if !l.c.AgentExact {
+	if !l.c.Agent.Exact {
 		return
 	}
 	exact := values["agent-exact-args"]
@@ -84,17 +84,17 @@ func (l *loader) validateAgent(values map[string]value) {
 			l.report(v.where, "it has no effect: %s has all of the agent's arguments", exact.where)
 		}
 	}
-	l.c.AgentArgs, l.c.Model, l.c.Effort, l.c.System, l.c.MCP, l.c.AgentSettings, l.c.Provider, l.c.BaseURL = nil, "", "", "", "", "", "", ""
+	l.c.Agent.Args, l.c.Agent.Model, l.c.Agent.Effort, l.c.Agent.System, l.c.Agent.MCP, l.c.Agent.Settings, l.c.Provider.Name, l.c.Provider.BaseURL = nil, "", "", "", "", "", "", ""
 }
 
 // validateOutput checks that what is limited is reported.
 func (l *loader) validateOutput(values map[string]value) {
 	cause := values["output-format"]
-	if stream, ok := values["stream-agent-output"]; ok && !l.c.Stream && !l.refused(stream) && !cause.given() {
-		l.c.OutputFormat = "text"
+	if stream, ok := values["stream-agent-output"]; ok && !l.c.Output.Stream && !l.refused(stream) && !cause.given() {
+		l.c.Output.Format = "text"
 		cause = stream
 	}
-	if l.c.OutputFormat != "text" || l.c.Agent == "text" && l.c.Stream {
+	if l.c.Output.Format != "text" || l.c.Agent.Name == "text" && l.c.Output.Stream {
 		return
 	}
 	for _, name := range []string{"max-cost-usd", "max-tokens"} {
@@ -107,10 +107,10 @@ func (l *loader) validateOutput(values map[string]value) {
 
 // validateSupervision checks what belongs to a task folder.
 func (l *loader) validateSupervision(values map[string]value) {
-	byFile := l.c.Completion.Kind == ralph.CompletionDoneFile
+	byFile := l.c.Loop.Completion.Kind == ralph.CompletionDoneFile
 	dir, restarts, iterations := values["task-dir"], values["max-restarts"], values["max-iterations"]
 	switch {
-	case l.c.TaskDir != "" || l.refused(dir):
+	case l.c.Tasks.Dir != "" || l.refused(dir):
 	case l.mode == ModeSupervise:
 		l.report("task-dir", "mode supervise needs the folder of the task: the agent puts the file DONE into it")
 	case byFile:
@@ -129,7 +129,7 @@ func (l *loader) validateSupervision(values map[string]value) {
 		l.report(restarts.where, "it means the same as %s here: give only one of them", iterations.where)
 	case restarts.given() && (!iterations.given() || restarts.rank > iterations.rank),
 		l.mode == ModeSupervise && !iterations.given():
-		l.c.MaxIterations = l.restarted
+		l.c.Loop.MaxIterations = l.restarted
 		l.c.Sources["max-iterations"] = restarts.source()
 	}
 }

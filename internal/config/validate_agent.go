@@ -8,17 +8,17 @@ import (
 
 // validateAgentOptions checks what belongs to some agents only.
 func (l *loader) validateAgentOptions(values map[string]value) {
-	ofTheirOwn := catalog.Of(l.c.Agent).Own()
+	ofTheirOwn := catalog.Of(l.c.Agent.Name).Own()
 	useless := func(name, why string) {
 		if v := values[name]; v.given() && !l.refused(v) {
 			l.report(v.where, "it has no effect: %s", why)
 		}
 	}
-	if l.c.Agent == "custom" {
-		if command := values["agent-command"]; len(l.c.AgentCommand) == 0 && !l.refused(command) {
+	if l.c.Agent.Name == "custom" {
+		if command := values["agent-command"]; len(l.c.Agent.Command) == 0 && !l.refused(command) {
 			l.report(values["agent"].where, "custom needs agent-command: the program that is the agent")
 		}
-		if filters := values["agent-filters"]; len(l.c.AgentFilters) == 0 && !l.refused(filters) && l.c.ResponseFilter == "" {
+		if filters := values["agent-filters"]; len(l.c.Agent.Filters) == 0 && !l.refused(filters) && l.c.Output.ResponseFilter == "" {
 			l.report(values["agent"].where, "custom needs agent-filters: at least what finds its words, such as text: select(.type==\"text\") | .text")
 		}
 	} else {
@@ -28,7 +28,7 @@ func (l *loader) validateAgentOptions(values map[string]value) {
 	if key := values["api-key"]; key.given() && l.holdsToken(key.text) {
 		l.report(key.where, "it is the forge's token, which no agent gets: give the key of the agent's provider")
 	}
-	for name, text := range map[string]string{"mcp-config": l.c.MCP, "agent-settings": l.c.AgentSettings, "append-system-prompt": l.c.System} {
+	for name, text := range map[string]string{"mcp-config": l.c.Agent.MCP, "agent-settings": l.c.Agent.Settings, "append-system-prompt": l.c.Agent.System} {
 		if l.holdsToken(text) {
 			l.report(values[name].where, "%s holds the forge's token, which no agent gets: give it a token of its own, with the rights it needs", name)
 		}
@@ -40,9 +40,9 @@ func (l *loader) validateAgentOptions(values map[string]value) {
 		}
 		useless("agent-version", "the program of agent-command is yours")
 		useless("api-key", "name the agent's variable in pass-env, and set it in env")
-	case len(l.c.AgentCommand) > 0:
+	case len(l.c.Agent.Command) > 0:
 		useless("agent-version", "agent-command names the program")
-	case l.c.AgentVersion != "" && !l.c.AgentInstall && l.c.AgentVersion == "latest":
+	case l.c.Agent.Version != "" && !l.c.Agent.Install && l.c.Agent.Version == "latest":
 		l.report(values["agent-version"].where, "latest is not looked for with %s", l.option("agent-install", "never"))
 	}
 	l.validateFallback(values)
@@ -51,13 +51,13 @@ func (l *loader) validateAgentOptions(values map[string]value) {
 func (l *loader) validateFallback(values map[string]value) {
 	name, model := values["fallback-agent"], values["fallback-model"]
 	switch {
-	case l.c.FallbackAgent == "" && l.c.FallbackModel == "":
-	case l.c.FallbackAgent == "" && !slices.Contains(catalog.CLIs(), l.c.Agent):
-		l.report(model.where, "it needs fallback-agent: %s is no agent that takes a model", l.c.Agent)
-	case (l.c.FallbackAgent == "" || l.c.FallbackAgent == l.c.Agent) && l.c.FallbackModel == l.c.Model && len(l.c.AgentCommand) == 0:
+	case l.c.Agent.Fallback == "" && l.c.Agent.FallbackModel == "":
+	case l.c.Agent.Fallback == "" && !slices.Contains(catalog.CLIs(), l.c.Agent.Name):
+		l.report(model.where, "it needs fallback-agent: %s is no agent that takes a model", l.c.Agent.Name)
+	case (l.c.Agent.Fallback == "" || l.c.Agent.Fallback == l.c.Agent.Name) && l.c.Agent.FallbackModel == l.c.Agent.Model && len(l.c.Agent.Command) == 0:
 		if !l.refused(name) && !l.refused(model) {
 			where := name.where
-			if l.c.FallbackAgent == "" {
+			if l.c.Agent.Fallback == "" {
 				where = model.where
 			}
 			l.report(where, "it is the same as what it would take over from: give another agent or another model")

@@ -35,7 +35,7 @@ func (l *loader) ralphDir(v value) string {
 
 // validateTasks checks what belongs to a task list.
 func (l *loader) validateTasks(values map[string]value) {
-	byList := l.c.Completion.Kind == ralph.CompletionTasks
+	byList := l.c.Loop.Completion.Kind == ralph.CompletionTasks
 	switch v := values["completion"]; {
 	case l.mode == ModeTasks && !byList && v.given() && !l.refused(v):
 		l.report(v.where, "in mode tasks the task list says when the work is done: leave it out")
@@ -43,13 +43,13 @@ func (l *loader) validateTasks(values map[string]value) {
 		l.report(v.where, "tasks belongs to mode tasks")
 	}
 	if l.mode == ModeTasks {
-		if dir := values["working-directory"]; l.c.WorkingDirectory != "." && l.c.WorkingDirectory != "" {
+		if dir := values["working-directory"]; l.c.Git.WorkingDirectory != "." && l.c.Git.WorkingDirectory != "" {
 			l.report(dir.where, "mode tasks works at the top of the workspace, from which the task list is named: leave it out")
 		}
-		if len(l.c.SCM.Tasks) > 0 {
+		if len(l.c.Git.SCM.Tasks) > 0 {
 			l.report(values["scm-tasks"].where, "in mode tasks the agent commits, or ralph does with %s: leave them out", l.option("commit", string(CommitEach)))
 		}
-		if l.c.SkipReview {
+		if l.c.Tasks.SkipReview {
 			l.idle(values, "it has no effect: there are no reviews with "+l.option("skip-review", "true"), "review-agent", "review-model")
 		}
 		return
@@ -59,17 +59,17 @@ func (l *loader) validateTasks(values map[string]value) {
 
 // validateSession checks what belongs to sessions that go on.
 func (l *loader) validateSession(values map[string]value) {
-	if l.c.AcceptNoWork {
-		l.c.MinToolCalls = 0
+	if l.c.Loop.AcceptNoWork {
+		l.c.Loop.MinToolCalls = 0
 	}
-	if l.mode == ModeTasks && l.c.Resume {
+	if l.mode == ModeTasks && l.c.Agent.Resume {
 		l.report(values["session"].where, "in mode tasks every iteration has a fresh context, or a review would not be one: leave it out")
 	}
 	if l.mode == ModeSession {
 		switch v := values["completion"]; {
-		case v.given() && l.c.Completion.Kind != ralph.CompletionPromise && !l.refused(v):
+		case v.given() && l.c.Loop.Completion.Kind != ralph.CompletionPromise && !l.refused(v):
 			l.report(v.where, "a session ends with a promise: leave it out")
-		case !l.c.Resume && values["session"].given():
+		case !l.c.Agent.Resume && values["session"].given():
 			l.report(values["session"].where, "mode session is one session that goes on: leave it out")
 		}
 		return
@@ -89,25 +89,25 @@ func (l *loader) idle(values map[string]value, why string, names ...string) {
 
 // validateIsolation checks what a Docker Sandbox can hold.
 func (l *loader) validateIsolation(values map[string]value) {
-	if l.c.Isolation != IsolationDocker {
+	if l.c.Sandbox.Isolation != IsolationDocker {
 		return
 	}
 	v := values["isolation"]
 	if !values["stall-limit"].given() {
-		l.c.StallLimit = 0
+		l.c.Loop.StallLimit = 0
 	}
 	switch {
-	case !l.o.Desk:
-		l.report(v.where, "docker-sandbox is for a desk; in the action the walls are ours: give auto or strict")
-	case l.c.Commit == CommitEach || l.c.Commit == CommitAtEnd, l.c.StallLimit > 0, l.c.MinToolCalls > 0 && l.mode != ModeSession:
+	case !l.o.Local:
+		l.report(v.where, "docker-sandbox works locally only; in the action ralph sandboxes the agent itself: give auto or strict")
+	case l.c.Git.Commit == CommitEach || l.c.Git.Commit == CommitAtEnd, l.c.Loop.StallLimit > 0, l.c.Loop.MinToolCalls > 0 && l.mode != ModeSession:
 		l.report(v.where, "what happens in a Docker Sandbox is not looked at from here: it needs %s, no stall-limit and no min-tool-calls", l.option("commit", string(CommitAgent)))
-	case l.c.Agent != "claude":
-		l.report(v.where, "a Docker Sandbox runs claude only, and the agent is %s", l.c.Agent)
-	case len(l.c.AgentCommand) > 0:
+	case l.c.Agent.Name != "claude":
+		l.report(v.where, "a Docker Sandbox runs claude only, and the agent is %s", l.c.Agent.Name)
+	case len(l.c.Agent.Command) > 0:
 		l.report(v.where, "a Docker Sandbox brings its own claude: leave %s out", values["agent-command"].where)
-	case l.c.ReviewAgent != "" && l.c.ReviewAgent != "claude":
+	case l.c.Tasks.ReviewAgent != "" && l.c.Tasks.ReviewAgent != "claude":
 		l.report(values["review-agent"].where, "a Docker Sandbox runs claude only")
-	case l.c.FallbackAgent != "" && l.c.FallbackAgent != "claude":
+	case l.c.Agent.Fallback != "" && l.c.Agent.Fallback != "claude":
 		l.report(values["fallback-agent"].where, "a Docker Sandbox runs claude only")
 	}
 }

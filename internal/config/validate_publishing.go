@@ -7,45 +7,45 @@ import "fmt"
 func (l *loader) validateSCM(values map[string]value) {
 	tasks, command, commit := values["scm-tasks"], values["scm-command"], values["commit"]
 	switch {
-	case len(l.c.SCM.Tasks) == 0:
-		if len(l.c.SCM.Command) > 0 && !l.refused(tasks) {
+	case len(l.c.Git.SCM.Tasks) == 0:
+		if len(l.c.Git.SCM.Command) > 0 && !l.refused(tasks) {
 			l.warn(command.where, "it has no effect without scm-tasks")
 		}
-		l.c.SCM = SCM{}
+		l.c.Git.SCM = SCM{}
 		return
-	case len(l.c.SCM.Command) == 0 || l.c.SCM.Command[0] == "":
+	case len(l.c.Git.SCM.Command) == 0 || l.c.Git.SCM.Command[0] == "":
 		if !l.refused(command) {
 			l.report(tasks.where, "there is no program to run them: give scm-command, such as git")
 		}
 		return
-	case l.c.Commit != CommitEach && l.c.Commit != CommitAtEnd:
+	case l.c.Git.Commit != CommitEach && l.c.Git.Commit != CommitAtEnd:
 		return
 	}
-	ours := !commit.given() && !l.o.Desk && tasks.kind == settingsFile // of the action, unless the action itself is told
+	ours := !commit.given() && !l.o.Local && tasks.kind == settingsFile // of the action, unless the action itself is told
 	switch {
 	case commit.given() && commit.rank == tasks.rank:
 		l.report(tasks.where, "SCM tasks commit by themselves: remove them, or give commit: agent instead of %s", commit.where)
 	case ours || commit.rank > tasks.rank:
-		l.warn(tasks.where, fmt.Sprintf("the SCM tasks do not run: the commits are made by ralph (commit: %s); with commit: agent they would", l.c.Commit))
-		l.c.SCM = SCM{}
+		l.warn(tasks.where, fmt.Sprintf("the SCM tasks do not run: the commits are made by ralph (commit: %s); with commit: agent they would", l.c.Git.Commit))
+		l.c.Git.SCM = SCM{}
 	default:
 		if commit.given() {
 			l.warn(commit.where, "it has no effect: SCM tasks commit by themselves ("+tasks.where+")")
 		}
-		l.c.Commit = CommitAgent
+		l.c.Git.Commit = CommitAgent
 		l.c.Sources["commit"] = tasks.source()
 	}
 }
 
-// validatePublishing refuses what was typed at a desk for a publication that
+// validatePublishing refuses what was typed locally for a publication that
 // does not happen. A file may hold it: it serves the action, too.
 func (l *loader) validatePublishing(values map[string]value) {
-	if l.c.Branch != "" && l.c.Branch == l.c.Base {
+	if l.c.Git.Branch != "" && l.c.Git.Branch == l.c.Git.Base {
 		l.refuse(values["branch"], "it is also the base: a pull request needs two branches")
 	}
 	l.validateCommits(values)
 	l.validatePullRequest(values)
-	if !l.o.Desk || l.c.Commit != CommitAgent && l.c.Commit != CommitOff {
+	if !l.o.Local || l.c.Git.Commit != CommitAgent && l.c.Git.Commit != CommitOff {
 		return
 	}
 	for _, name := range []string{
@@ -55,12 +55,12 @@ func (l *loader) validatePublishing(values map[string]value) {
 	} {
 		v := values[name]
 		harmless := map[string]bool{
-			"include-dirty": !l.c.IncludeDirty, "push": l.c.Push != PushAlways, "pull-request": !l.c.PullRequest,
-			"ask-commit-message": !l.c.AskMessage, "squash": !l.c.Squash, "branch-suffix": l.c.BranchSuffix == "", "update-base": l.c.UpdateBase == "", "delete-branch": !l.c.DeleteBranch,
-			"signoff": !l.c.Signoff, "sign-commits": !l.c.SignCommits, "milestone": l.c.Milestone == 0, "wait-for-ci": !l.c.WaitForCI, "merge": !l.c.AutoMerge,
+			"include-dirty": !l.c.Git.IncludeDirty, "push": l.c.Git.Push != PushAlways, "pull-request": !l.c.PullRequest.Wanted,
+			"ask-commit-message": !l.c.Git.AskMessage, "squash": !l.c.Git.Squash, "branch-suffix": l.c.Git.BranchSuffix == "", "update-base": l.c.Git.UpdateBase == "", "delete-branch": !l.c.PullRequest.DeleteBranch,
+			"signoff": !l.c.Git.Signoff, "sign-commits": !l.c.Git.SignCommits, "milestone": l.c.PullRequest.Milestone == 0, "wait-for-ci": !l.c.PullRequest.WaitForCI, "merge": !l.c.PullRequest.AutoMerge,
 		}
 		if v.from == fromFlag && !harmless[name] && !l.refused(v) {
-			l.report(v.where, "nothing is published with commit: %s; add %s", l.c.Commit, l.option("commit", string(CommitEach)))
+			l.report(v.where, "nothing is published with commit: %s; add %s", l.c.Git.Commit, l.option("commit", string(CommitEach)))
 		}
 	}
 }
@@ -68,11 +68,11 @@ func (l *loader) validatePublishing(values map[string]value) {
 // validateCommits checks what is said about our commits.
 func (l *loader) validateCommits(values map[string]value) {
 	commit, squash := values["commit"], values["squash"]
-	if l.c.Squash {
+	if l.c.Git.Squash {
 		switch {
-		case l.c.Commit == CommitAtEnd:
-		case l.c.Commit == CommitEach && (!commit.given() || commit.rank < squash.rank):
-			l.c.Commit = CommitAtEnd
+		case l.c.Git.Commit == CommitAtEnd:
+		case l.c.Git.Commit == CommitEach && (!commit.given() || commit.rank < squash.rank):
+			l.c.Git.Commit = CommitAtEnd
 			l.c.Sources["commit"] = squash.source()
 		case !l.refused(squash):
 			l.report(squash.where, "it means one commit of ralph at the end, and %s says otherwise: leave one of them out", commit.where)
@@ -81,11 +81,11 @@ func (l *loader) validateCommits(values map[string]value) {
 	if use := values["use-event"]; l.c.Trigger.Use == EventAlways && l.mode == ModeTasks {
 		l.warn(use.where, "it has no effect in mode tasks: the task list is the task")
 	}
-	if ask := values["ask-commit-message"]; l.c.AskMessage && l.c.CommitMessage != "" {
+	if ask := values["ask-commit-message"]; l.c.Git.AskMessage && l.c.Git.Message != "" {
 		l.warn(ask.where, "it has no effect: "+values["commit-message"].where+" is the message")
-		l.c.AskMessage = false
+		l.c.Git.AskMessage = false
 	}
-	if !l.c.SignCommits {
+	if !l.c.Git.SignCommits {
 		return
 	}
 	for _, name := range []string{"author", "committer"} {
@@ -93,7 +93,7 @@ func (l *loader) validateCommits(values map[string]value) {
 			l.warn(v.where, "it has no effect with sign-commits: the forge signs only what is its own")
 		}
 	}
-	if l.c.UpdateBase == UpdateRebase {
+	if l.c.Git.UpdateBase == UpdateRebase {
 		l.report(values["sign-commits"].where, "the forge makes commits on top of others only: with it use update-base: merge")
 	}
 }
@@ -105,9 +105,9 @@ func (l *loader) validatePullRequest(values map[string]value) {
 	}
 	none := ""
 	switch {
-	case l.c.Push == PushNever:
+	case l.c.Git.Push == PushNever:
 		none = "nothing is pushed with " + l.option("push", "false")
-	case !l.c.PullRequest:
+	case !l.c.PullRequest.Wanted:
 		none = "there is no pull request with " + l.option("pull-request", "none")
 	default:
 		return
@@ -117,7 +117,7 @@ func (l *loader) validatePullRequest(values map[string]value) {
 		if !v.given() || v.text == "false" || v.text == "none" || v.text == "0" || l.refused(v) {
 			continue
 		}
-		if !l.c.PullRequest && l.c.Push != PushNever && (name == "push-to-fork" || name == "delete-branch" || name == "wait-for-ci") {
+		if !l.c.PullRequest.Wanted && l.c.Git.Push != PushNever && (name == "push-to-fork" || name == "delete-branch" || name == "wait-for-ci") {
 			continue
 		}
 		l.warn(v.where, "it has no effect: "+none)

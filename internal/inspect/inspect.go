@@ -61,11 +61,11 @@ func (in *Inspector) MaskPatch(patch []byte) (masked []byte, clean bool) {
 	return masked, len(in.scanner.Text(string(masked))) == 0
 }
 
-// New says what is wrong with the patterns of the configuration.
-func New(cfg config.Config, known []secret.String) (*Inspector, error) {
+// New returns an error that names each pattern of c that is wrong.
+func New(c config.Content, guardrails []config.Guardrail, known []secret.String) (*Inspector, error) {
 	in := &Inspector{scanned: map[edit][]secretscan.Hit{}, versions: map[string][]byte{}}
 	var protected []string
-	for _, p := range cfg.ProtectedPaths {
+	for _, p := range c.ProtectedPaths {
 		if p == "default" {
 			protected = append(protected, content.Protected()...)
 			continue
@@ -74,16 +74,16 @@ func New(cfg config.Config, known []secret.String) (*Inspector, error) {
 	}
 	patterns, errPaths := content.Parse(protected)
 	in.policy = content.Policy{
-		Protected: patterns, OnProtected: severity(cfg.ProtectedPolicy),
-		MaxFiles: cfg.MaxChangedFiles, MaxBytes: cfg.MaxChangedBytes,
+		Protected: patterns, OnProtected: severity(c.ProtectedPolicy),
+		MaxFiles: c.MaxFiles, MaxBytes: c.MaxBytes,
 	}
-	in.formats = severity(cfg.SecretScan)
-	allowed, errAllowed := content.Parse(cfg.SecretScanAllow)
+	in.formats = severity(c.SecretScan)
+	allowed, errAllowed := content.Parse(c.SecretScanAllow)
 	in.scanner = secretscan.New(secretscan.Options{
-		Known: known, Formats: cfg.SecretScan != config.ContentOff,
+		Known: known, Formats: c.SecretScan != config.ContentOff,
 		Allow: func(path string) bool { return allowed.Match(path) != "" },
 	})
-	for _, g := range cfg.Guardrails {
+	for _, g := range guardrails {
 		in.options.Guardrails = append(in.options.Guardrails, g.Command)
 	}
 	if errPaths != nil {

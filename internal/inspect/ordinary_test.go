@@ -75,11 +75,11 @@ func actionDefaults(t *testing.T) config.Config {
 		t.Fatal(err)
 	}
 	if os.Getenv("ORDINARY_SECRETS") == "off" {
-		cfg.SecretScan = config.ContentOff
+		cfg.Content.SecretScan = config.ContentOff
 	}
 	for g := range strings.SplitSeq(os.Getenv("ORDINARY_GUARDRAILS"), ";") {
 		if g != "" {
-			cfg.Guardrails = append(cfg.Guardrails, config.Guardrail{Command: g})
+			cfg.Checks.Guardrails = append(cfg.Checks.Guardrails, config.Guardrail{Command: g})
 		}
 	}
 	return cfg
@@ -171,7 +171,7 @@ func inspectAll(t *testing.T, cfg config.Config, files []testintegrity.File, cha
 		if out[f.Path] {
 			continue
 		}
-		if cfg.SecretScan != config.ContentOff && !f.Deleted {
+		if cfg.Content.SecretScan != config.ContentOff && !f.Deleted {
 			found = append(found, in.texts(in.scanner.File(f.Path, f.Old, f.New), f.Path, "")...)
 		}
 		if len(f.Old) <= maxVersion && len(f.New) <= maxVersion {

@@ -57,7 +57,7 @@ func OfSeverity(findings []Finding, s Severity) []Finding {
 	return list
 }
 
-// Refused are the network addresses that the walls refused, each once.
+// Refused are the network addresses that the sandbox refused, each once.
 type Refused struct {
 	// Address is host:port of what was asked for, or the path of a socket. Foreign text.
 	Address string

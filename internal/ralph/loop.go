@@ -123,7 +123,7 @@ func (l *Loop) Run(ctx context.Context, baseline []Verdict) Report {
 			r.report.Outcome = Blocked
 		}
 	}
-	// SCM tasks leave the work in the workspace, which a desk still has.
+	// SCM tasks leave the work in the workspace, which is still there locally.
 	if r.undelivered != nil {
 		r.report.Reason = fmt.Sprintf("%s; the SCM tasks failed: %v", r.report.Reason, r.undelivered)
 		if end.outcome != Interrupted && end.outcome != Deadline {

@@ -105,18 +105,18 @@ type Report struct {
 	Baseline   []Verdict // guardrails before any change
 	Iterations []Iteration
 	Tasks      TaskList // zero without a backlog
-	Notes      []string // what a user should know: dirty tree at start, walls not in force, …
+	Notes      []string // what a user should know: dirty tree at start, sandbox not in force, …
 	Isolation  string   // what is in force, in one phrase
 	// Findings are those of the last look at the work, the gravest first.
 	Findings []Finding
-	Network  []Refused // what the walls refused on the network, the most frequent first
+	Network  []Refused // what the sandbox refused on the network, the most frequent first
 
 	// History is that of the branch before this run; the zero History when it
 	// begins here.
 	History History
 
-	Repository  string // owner/name; empty on a desk
-	RunURL      string // of the workflow run; empty on a desk
+	Repository  string // owner/name; empty locally
+	RunURL      string // of the workflow run; empty locally
 	Actor       string
 	Publication Publication
 }
@@ -170,7 +170,7 @@ type Publication struct {
 	// Signed says that the forge made the commits and signed them, Verified that
 	// it calls each of them verified.
 	Signed, Verified bool
-	// ServerURL is the forge's web address, for links; empty on a desk.
+	// ServerURL is the forge's web address, for links; empty locally.
 	ServerURL   string
 	PullRequest PullRequest
 	Issue       int    // number of the issue the run came from; 0: none

@@ -84,7 +84,7 @@ const (
 	FailureCancelled                        // the context ended
 	FailureMemory                           // it used more memory than it may
 	FailureDisk                             // the disk is nearly full
-	FailureDenied                           // the network walls refuse the provider's own address
+	FailureDenied                           // the sandbox refuses the provider's own address
 )
 
 // String names the kind as reports print it.

@@ -55,7 +55,7 @@ func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *en
 			limits = 0
 		} else if limits > maxLimits {
 			if next = give; r.Policy.OnAgentError == RestartOnError {
-				next = goOn
+				next = nextIteration
 			}
 		}
 		text, fresh := failureText(f), r.takenOver(f, next, it.Number)
@@ -63,7 +63,7 @@ func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *en
 			next, wait = again, 0
 		}
 		switch next {
-		case goOn:
+		case nextIteration:
 			return detector, nil
 		case give:
 			return detector, r.gaveUp(f, retries)
@@ -193,10 +193,10 @@ func failed(verdicts []Verdict) []Verdict {
 type step int
 
 const (
-	again        step = iota + 1 // the same iteration, counted as a retry
-	waitForQuota                 // the same iteration, counted as nothing
-	goOn                         // this iteration is over
-	give                         // the run is over
+	again         step = iota + 1 // the same iteration, counted as a retry
+	waitForQuota                  // the same iteration, counted as nothing
+	nextIteration                 // this iteration is over
+	give                          // the run is over
 )
 
 // after decides what follows a failed turn, and how long to wait before it.
@@ -208,7 +208,7 @@ func (r *run) after(f *Failure, retries int, delay time.Duration) (step, time.Du
 	case f.Kind == FailureBudget:
 		return give, 0
 	case r.Policy.OnAgentError == RestartOnError:
-		return goOn, 0
+		return nextIteration, 0
 	case f.Fatal(), f.Kind == FailureQuota:
 		return give, 0
 	case r.Policy.OnAgentError == FailOnError:
@@ -218,16 +218,16 @@ func (r *run) after(f *Failure, retries int, delay time.Duration) (step, time.Du
 		if r.failedInARow() >= r.Policy.MaxRetries {
 			return give, 0
 		}
-		return goOn, 0
+		return nextIteration, 0
 	case r.Policy.OnAgentError == ContinueOnError && f.Kind != FailureAPI:
 		if r.Policy.Resume && r.failedInARow() >= r.Policy.MaxRetries {
 			return give, 0 // no fresh context to hope for
 		}
-		return goOn, 0
+		return nextIteration, 0
 	case retries < r.Policy.MaxRetries:
 		return again, delay
 	case r.Policy.OnAgentError == ContinueOnError:
-		return goOn, 0
+		return nextIteration, 0
 	}
 	return give, 0
 }
@@ -247,7 +247,7 @@ func (r *run) takenOver(f *Failure, next step, iteration int) bool {
 	case r.TakeOver == nil, f.Fatal(), f.Kind == FailureBudget, f.Kind == FailureCancelled:
 		return false
 	case f.Kind == FailureQuota, next == give:
-	case next == goOn && r.failedInARow() >= r.Policy.MaxRetries:
+	case next == nextIteration && r.failedInARow() >= r.Policy.MaxRetries:
 	default:
 		return false
 	}

@@ -45,7 +45,7 @@ func (r *run) tellLeftOut(iteration int, findings []Finding) {
 	}
 }
 
-// untold is what was left out that the agent has to be told: all of it in a new
+// unreported is what was left out that the agent has to be told: all of it in a new
 // session, which knows of nothing, and in one that goes on what is new.
 func (r *run) untold() []Finding {
 	if r.session == "" || r.toldSession == nil {

@@ -28,7 +28,7 @@ type cli interface {
 
 // checkAgent finds out before anything is spent whether the agents can work: the
 // one that works, the one that would take over from it, and the one that reviews.
-func (s *sandboxed) checkAgent(ctx context.Context) (crew, error) {
+func (s *sandboxed) checkAgent(ctx context.Context) (agentSet, error) {
 	o, outdated, err := s.worker()
 	if err != nil {
 		return nil, invalid(err)
@@ -37,14 +37,14 @@ func (s *sandboxed) checkAgent(ctx context.Context) (crew, error) {
 		s.rec.warn(w)
 	}
 	plain := o // another model may be another provider's
-	o = s.throughDoor(o)
+	o = s.throughKeyProxy(o)
 	if s.box != nil {
 		o.Command, o.Argument = s.box.Command(), true
 	}
 	if s.display != nil {
 		out := s.rec.out.Display() // redacts
 		s.undo.atEnd(func() { _ = out.Close() })
-		o.Display, o.DisplayProcess, o.DisplayOut = s.cfg.DisplayFilter, s.display, out
+		o.Display, o.DisplayProcess, o.DisplayOut = s.cfg.Output.DisplayFilter, s.display, out
 	}
 	a, err := s.newAgent(ctx, o)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *sandboxed) checkAgent(ctx context.Context) (crew, error) {
 	if s.Verbose != nil {
 		s.rec.out.Aside(logs.AgentCommand(a.Argv(ralph.Prompt{})...))
 	}
-	if catalog.Of(o.Name).UnnamedModel && o.Model == "" && s.cfg.MaxCost > 0 && len(o.Command) == 0 {
+	if catalog.Of(o.Name).UnnamedModel && o.Model == "" && s.cfg.Limits.Cost > 0 && len(o.Command) == 0 {
 		n := "max-cost-usd cannot stop " + o.Name + " without model: its output does not say which model it used, so its tokens have no price. Name one, or give max-tokens."
 		s.rec.warn(n)
 	}
@@ -71,14 +71,14 @@ func (p *plan) option(name, value string) string { return ralph.Option(p.local()
 // worker is the agent that works, with all that was said about it, and what is
 // out of date in that.
 func (s *sandboxed) worker() (o agent.Options, outdated []string, err error) {
-	args, outdated := agent.Modern(s.cfg.Agent, s.cfg.AgentArgs)
-	exact, more := agent.Modern(s.cfg.Agent, s.cfg.AgentExactArgs)
-	o = s.agentOptions(s.cfg.Agent, s.cfg.Model)
-	o.Command, o.Args, o.Exact, o.ExactArgs = s.cfg.AgentCommand, args, s.cfg.AgentExact, exact
+	args, outdated := agent.Modern(s.cfg.Agent.Name, s.cfg.Agent.Args)
+	exact, more := agent.Modern(s.cfg.Agent.Name, s.cfg.Agent.ExactArgs)
+	o = s.agentOptions(s.cfg.Agent.Name, s.cfg.Agent.Model)
+	o.Command, o.Args, o.Exact, o.ExactArgs = s.cfg.Agent.Command, args, s.cfg.Agent.Exact, exact
 	o.CommandAt = s.cfg.Sources["agent-command"]
-	o.Plain, o.Filter, o.TextScanFull = s.cfg.OutputFormat == "text", s.cfg.ResponseFilter, s.cfg.TextScanFull
-	o.Effort, o.Provider, o.BaseURL, o.Settings = s.cfg.Effort, s.cfg.Provider, s.cfg.BaseURL, s.cfg.AgentSettings
-	o.Filters, o.Delivery = s.cfg.AgentFilters, s.cfg.AgentPrompt
+	o.Plain, o.Filter, o.TextScanFull = s.cfg.Output.Format == "text", s.cfg.Output.ResponseFilter, s.cfg.Output.TextScanFull
+	o.Effort, o.Provider, o.BaseURL, o.Settings = s.cfg.Agent.Effort, s.cfg.Provider.Name, s.cfg.Provider.BaseURL, s.cfg.Agent.Settings
+	o.Filters, o.Delivery = s.cfg.Agent.Filters, s.cfg.Agent.Prompt
 	if err := s.withKey(&o); err != nil {
 		return o, nil, fmt.Errorf("agent %q: %w", o.Name, err)
 	}
@@ -87,34 +87,34 @@ func (s *sandboxed) worker() (o agent.Options, outdated []string, err error) {
 
 // fallback is the agent that would take over; ok is false when there is none.
 func (s *sandboxed) fallback(o agent.Options) (next agent.Options, ok bool) {
-	if s.cfg.FallbackAgent == "" && s.cfg.FallbackModel == "" {
+	if s.cfg.Agent.Fallback == "" && s.cfg.Agent.FallbackModel == "" {
 		return o, false
 	}
-	return s.other(o, cmp.Or(s.cfg.FallbackAgent, s.cfg.Agent), s.cfg.FallbackModel), true
+	return s.other(o, cmp.Or(s.cfg.Agent.Fallback, s.cfg.Agent.Name), s.cfg.Agent.FallbackModel), true
 }
 
 // reviewer is the agent that reviews; ok is false when that is the one that works.
 func (s *sandboxed) reviewer(o agent.Options) (reviewer agent.Options, ok bool) {
-	if s.cfg.ReviewAgent == "" && s.cfg.ReviewModel == "" {
+	if s.cfg.Tasks.ReviewAgent == "" && s.cfg.Tasks.ReviewModel == "" {
 		return o, false
 	}
-	name, model := cmp.Or(s.cfg.ReviewAgent, s.cfg.Agent), s.cfg.ReviewModel
-	if name == s.cfg.Agent {
-		model = cmp.Or(model, s.cfg.Model)
+	name, model := cmp.Or(s.cfg.Tasks.ReviewAgent, s.cfg.Agent.Name), s.cfg.Tasks.ReviewModel
+	if name == s.cfg.Agent.Name {
+		model = cmp.Or(model, s.cfg.Agent.Model)
 	}
 	return s.other(o, name, model), true
 }
 
 // newAgent is an agent that can work, with what the mode puts around it.
 func (s *sandboxed) newAgent(ctx context.Context, o agent.Options) (cli, error) {
-	if s.cfg.TaskDir != "" {
+	if s.cfg.Tasks.Dir != "" {
 		o.Linger = s.linger
 	}
 	a, err := agent.New(o)
 	if err != nil {
 		return nil, err
 	}
-	if s.cfg.Resume {
+	if s.cfg.Agent.Resume {
 		if err := a.CanResume(); err != nil {
 			return nil, fmt.Errorf("session: resume: %w", err)
 		}
@@ -126,7 +126,7 @@ func (s *sandboxed) newAgent(ctx context.Context, o agent.Options) (cli, error) 
 		return nil, err
 	}
 	switch {
-	case s.cfg.TaskDir != "":
+	case s.cfg.Tasks.Dir != "":
 		return &attempts{CLI: a, box: s, options: o}, nil
 	case s.cfg.Mode == config.ModeSession && len(o.Hooks) > 0:
 		return &sessions{cli: a, box: s}, nil
@@ -136,8 +136,8 @@ func (s *sandboxed) newAgent(ctx context.Context, o agent.Options) (cli, error) 
 
 // checkVersion compares what the CLI calls itself with what was asked for.
 func (s *sandboxed) checkVersion(o agent.Options, version string) error {
-	want := s.cfg.AgentVersion
-	if o.Name != s.cfg.Agent || want == "" || want == "latest" || len(o.Command) > 0 || slices.Contains(strings.FieldsFunc(version, notOfVersion), want) {
+	want := s.cfg.Agent.Version
+	if o.Name != s.cfg.Agent.Name || want == "" || want == "latest" || len(o.Command) > 0 || slices.Contains(strings.FieldsFunc(version, notOfVersion), want) {
 		return nil
 	}
 	return fmt.Errorf("agent-version: %s is asked for, and the %s that is installed calls itself %q: leave agent-version out, or set %s", want, o.Name, version, s.option("agent-install", "auto"))
@@ -159,12 +159,12 @@ func (s *sandboxed) other(o agent.Options, name, model string) agent.Options {
 
 // checkReviewer is checkAgent for the agent that reviews, where that is another
 // or has another model.
-func (s *sandboxed) checkReviewer(ctx context.Context, o agent.Options, worker *relay) (crew, error) {
+func (s *sandboxed) checkReviewer(ctx context.Context, o agent.Options, worker *relay) (agentSet, error) {
 	o, ok := s.reviewer(o)
 	if !ok || s.stories == nil {
 		return worker, nil
 	}
-	o = s.throughDoor(o)
+	o = s.throughKeyProxy(o)
 	reviewer, err := s.newAgent(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("review-agent: %w", err)
@@ -177,8 +177,8 @@ func (s *sandboxed) checkReviewer(ctx context.Context, o agent.Options, worker *
 	return &pair{relay: worker, reviewer: r, stories: s.stories}, nil
 }
 
-// crew are the agents of a run: who works, and who would take over.
-type crew interface {
+// agentSet is the agents of a run: who works, and who would take over.
+type agentSet interface {
 	ralph.Agent
 	takeOver(f *ralph.Failure) (why string, ok bool)
 }
@@ -212,13 +212,13 @@ func (p *pair) takeOver(f *ralph.Failure) (string, bool) { return p.turn().takeO
 func (s *sandboxed) agentOptions(name, model string) agent.Options {
 	o := agent.Options{
 		Name: name, Model: model, Dir: s.dir(), Env: s.agentEnv(name),
-		Limits:  proc.Limits{Time: s.cfg.IterationTimeout, Silence: s.cfg.IdleTimeout, FinishGrace: s.cfg.ResultGrace, OutputBytes: maxAgentOutput},
+		Limits:  proc.Limits{Time: s.cfg.Limits.Iteration, Silence: s.cfg.Limits.Idle, FinishGrace: s.cfg.Limits.ResultGrace, OutputBytes: maxAgentOutput},
 		Flags:   s.local(),
 		Root:    s.identity.IsZero() && os.Geteuid() == 0,
 		Process: pathed{s.children, s}, Mask: s.rec.redact.Writer, Log: s.rec.session,
 		LookPath: s.lookPath,
-		Scratch:  s.temp.tmp, PromptLog: s.logPrompt, Merge: s.cfg.Variables != nil,
-		System: s.cfg.System, MCP: s.cfg.MCP, Price: s.price,
+		Scratch:  s.temp.tmp, PromptLog: s.logPrompt, Merge: s.cfg.Prompt.Variables != nil,
+		System: s.cfg.Agent.System, MCP: s.cfg.Agent.MCP, Price: s.price,
 		Hooks: s.hooks(name),
 	}
 	if n := s.network; n != nil {
@@ -243,7 +243,7 @@ func (s *sandboxed) agentOptions(name, model string) agent.Options {
 // lookPath finds a program as the agent's child would: a path leads from where
 // the agent works, unless a branch or a setup command may still bring it there.
 func (s *sandboxed) lookPath(name string) (string, error) {
-	settled := len(s.cfg.Setup) == 0 && !s.publishes()
+	settled := len(s.cfg.Checks.Setup) == 0 && !s.publishes()
 	if settled && strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
 		name = filepath.Join(s.dir(), name)
 	}
@@ -269,18 +269,18 @@ func (s *sandboxed) agentEnv(name string) []string {
 		}
 		return holds
 	})
-	return s.guestEnv(allow)
+	return s.sandboxEnv(allow)
 }
 
 // holdsToken says that a text holds a token of the forge.
 func (p *plan) holdsToken(text string) bool {
-	tokens := secret.NewFinder(p.cfg.Token, p.cfg.CIToken)
+	tokens := secret.NewFinder(p.cfg.Git.Token, p.cfg.Git.CIToken)
 	return tokens.Find([]byte(text)) != nil
 }
 
 // withKey puts the key that was given as an input where the agent looks for it.
 func (s *sandboxed) withKey(o *agent.Options) error {
-	if !s.cfg.APIKey.IsSet() {
+	if !s.cfg.Provider.APIKey.IsSet() {
 		return nil
 	}
 	name, err := agent.KeyVariable(*o)
@@ -288,7 +288,7 @@ func (s *sandboxed) withKey(o *agent.Options) error {
 		return err
 	}
 	o.Env = slices.DeleteFunc(slices.Clone(o.Env), func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
-	o.Env = append(o.Env, name+"="+s.cfg.APIKey.Reveal())
+	o.Env = append(o.Env, name+"="+s.cfg.Provider.APIKey.Reveal())
 	return nil
 }
 
@@ -302,11 +302,11 @@ func (w *workspace) logPrompt(name, text string) {
 // scm are the team's own commit commands; nil when there are none. The configuration
 // has none where ralph commits.
 func (s *sandboxed) scm() ralph.SCM {
-	if len(s.cfg.SCM.Tasks) == 0 {
+	if len(s.cfg.Git.SCM.Tasks) == 0 {
 		return nil
 	}
 	return scm.New(scm.Options{
-		Process: s.withPath(), Command: s.cfg.SCM.Command, Tasks: s.cfg.SCM.Tasks,
-		Dir: s.dir(), Env: s.guestEnv(nil), Redact: s.rec.redact, Show: s.rec.out.Foreign, OutputBytes: maxOutput,
+		Process: s.withPath(), Command: s.cfg.Git.SCM.Command, Tasks: s.cfg.Git.SCM.Tasks,
+		Dir: s.dir(), Env: s.sandboxEnv(nil), Redact: s.rec.redact, Show: s.rec.out.Foreign, OutputBytes: maxOutput,
 	})
 }

@@ -22,7 +22,7 @@ import (
 // what judges it.
 func (p *plan) followBase(ctx context.Context) (problem, _ error) {
 	pull := p.Event.PullRequest
-	if p.local() || pull == nil || pull.BaseRef == "" || !p.cfg.Token.IsSet() || p.cfg.Isolation == config.IsolationOff {
+	if p.local() || pull == nil || pull.BaseRef == "" || !p.cfg.Git.Token.IsSet() || p.cfg.Sandbox.Isolation == config.IsolationOff {
 		return p.Problem, nil
 	}
 	client, err := p.client()
@@ -61,8 +61,8 @@ func (p *plan) followBase(ctx context.Context) (problem, _ error) {
 // are there or not.
 func (p *plan) configFiles() []string {
 	names := []string{config.DefaultFile, config.SettingsFile}
-	if p.cfg.Variables != nil {
-		names = append(names, path.Join(p.cfg.Home, "config"))
+	if p.cfg.Prompt.Variables != nil {
+		names = append(names, path.Join(p.cfg.Prompt.Home, "config"))
 	}
 	for _, name := range p.cfg.Loaded {
 		if filepath.IsLocal(name) && !slices.Contains(names, name) {
@@ -119,7 +119,7 @@ func (b *branch) notFromHere() (whose string, paths []string) {
 	switch {
 	case b.decision.Existing || b.Event.PullRequest != nil:
 		return "the pull request", content.AgentConfig()
-	case b.start.Resumed && b.cfg.ProtectedPolicy != config.ContentAllow:
+	case b.start.Resumed && b.cfg.Content.ProtectedPolicy != config.ContentAllow:
 		return "the branch", content.AgentPrograms()
 	}
 	return "", nil

@@ -22,13 +22,13 @@ func (p *plan) checkConfiguration(problem error) error {
 		p.rec.warn(w)
 	}
 	var err error
-	p.inspect, err = inspect.New(p.cfg, credentials.Known(p.cfg, p.Environ, p.Credentials.Left))
+	p.inspect, err = inspect.New(p.cfg.Content, p.cfg.Checks.Guardrails, credentials.Known(p.cfg, p.Environ, p.Credentials.Left))
 	p.rec.mask = p.inspect.Mask
 	switch wrong := errors.Join(problem, err, p.tokenGiven()); {
 	case wrong != nil:
 		return invalid(errors.Join(wrong, p.readPrices()))
-	case p.cfg.PromptInvalid != "":
-		return &endError{ralph.PromptInvalid, errors.New(p.cfg.PromptInvalid)}
+	case p.cfg.Prompt.Invalid != "":
+		return &endError{ralph.PromptInvalid, errors.New(p.cfg.Prompt.Invalid)}
 	}
 	return invalid(p.readPrices())
 }
@@ -41,8 +41,8 @@ func (p *plan) tokenGiven() error {
 		name  string
 		texts []string
 	}{
-		{"agent-command", p.cfg.AgentCommand}, {"agent-args", p.cfg.AgentArgs}, {"agent-exact-args", p.cfg.AgentExactArgs},
-		{"agent-settings", []string{p.cfg.AgentSettings}}, {"mcp-config", []string{p.cfg.MCP}}, {"append-system-prompt", []string{p.cfg.System}},
+		{"agent-command", p.cfg.Agent.Command}, {"agent-args", p.cfg.Agent.Args}, {"agent-exact-args", p.cfg.Agent.ExactArgs},
+		{"agent-settings", []string{p.cfg.Agent.Settings}}, {"mcp-config", []string{p.cfg.Agent.MCP}}, {"append-system-prompt", []string{p.cfg.Agent.System}},
 	} {
 		if slices.ContainsFunc(given.texts, p.holdsToken) {
 			wrong = append(wrong, fmt.Errorf("%s holds the token of the forge, which no agent gets: give the agent a token of its own, with the rights it needs", given.name))
@@ -65,7 +65,7 @@ func (p *plan) checkPlan() error {
 	if p.cfg.Mode != "build" {
 		return nil
 	}
-	if info, err := os.Stat(filepath.Join(p.Workspace, filepath.FromSlash(p.cfg.PlanFile))); err != nil || info.IsDir() {
+	if info, err := os.Stat(filepath.Join(p.Workspace, filepath.FromSlash(p.cfg.Prompt.PlanFile))); err != nil || info.IsDir() {
 		return &endError{ralph.PlanMissing, errors.New("Implementation plan not found. Run 'ralph plan' first.")} //nolint:revive,staticcheck // the text is a contract
 	}
 	return nil
@@ -73,7 +73,7 @@ func (p *plan) checkPlan() error {
 
 func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 	var baseline []ralph.Verdict
-	if len(w.checks) > 0 && w.cfg.Baseline {
+	if len(w.checks) > 0 && w.cfg.Checks.Baseline {
 		end := w.rec.out.Section("Baseline: guardrails before any change")
 		baseline = (&ralph.Loop{Guardrails: w.guardrails(), Emit: w.emit, Stop: w.Stop.Halt}).Baseline(ctx)
 		end()
@@ -82,7 +82,7 @@ func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 			return baseline, invalid(err)
 		}
 	}
-	if w.repo == nil || len(baseline) == 0 && len(w.cfg.Setup) == 0 && len(w.cfg.AgentCommand) > 0 {
+	if w.repo == nil || len(baseline) == 0 && len(w.cfg.Checks.Setup) == 0 && len(w.cfg.Agent.Command) > 0 {
 		return baseline, nil // nothing is published, or nothing has run in the workspace since it was looked at
 	}
 	// What setup, guardrails and the question for the agent's version left behind
@@ -99,11 +99,11 @@ func (w *work) setUp(ctx context.Context) error {
 }
 
 func (s *sandboxed) runSetup(ctx context.Context) error {
-	if len(s.cfg.Setup) == 0 {
+	if len(s.cfg.Checks.Setup) == 0 {
 		return nil
 	}
 	defer s.rec.out.Section("Setup")()
-	for _, command := range s.cfg.Setup {
+	for _, command := range s.cfg.Checks.Setup {
 		if s.Stop.halted() {
 			return errHalted
 		}
@@ -112,7 +112,7 @@ func (s *sandboxed) runSetup(ctx context.Context) error {
 		w := s.rec.redact.Writer(show)
 		script, env := s.tellingPath(command)
 		exit, err := s.withPath().Run(ctx, proc.Command{
-			Argv: []string{"sh", "-c", script}, Dir: s.dir(), Env: append(s.guestEnv(nil), env...), Stdout: w, Stderr: w,
+			Argv: []string{"sh", "-c", script}, Dir: s.dir(), Env: append(s.sandboxEnv(nil), env...), Stdout: w, Stderr: w,
 			Limits: proc.Limits{Time: setupTimeout, OutputBytes: maxOutput},
 		})
 		s.readPath()

@@ -26,7 +26,7 @@ import (
 
 // publishes says whether we commit, and publish what is committed.
 func (p *plan) publishes() bool {
-	switch p.cfg.Commit {
+	switch p.cfg.Git.Commit {
 	case config.CommitOff:
 		return false
 	case config.CommitAgent:
@@ -55,7 +55,7 @@ func (p *plan) followCheckout() error {
 		return nil
 	}
 	there := gitdir.Origin(p.dir(), p.site.ServerURL)
-	if there == "" || strings.EqualFold(there, own) || strings.EqualFold(there, p.cfg.PushToFork) {
+	if there == "" || strings.EqualFold(there, own) || strings.EqualFold(there, p.cfg.Git.PushToFork) {
 		return nil
 	}
 	if d := p.decision; d.Issue != 0 || d.PullRequest != 0 || d.CommentOn != 0 || d.RunID != 0 {
@@ -83,12 +83,12 @@ type branch struct {
 	conflict   string        // why the branch is not up to its base, for the agent; empty: it is
 	attached   taskFile
 	missing    []ralph.Missing // left out by the last run on the branch, and not decided about since
-	costs      ledger
+	costs      costRecord
 }
 
 // openRepository looks at the repository before anything is spent.
 func openRepository(ctx context.Context, s *sandboxed, r *remote) (*branch, error) {
-	b := &branch{sandboxed: s, remote: r, stallLimit: s.cfg.StallLimit}
+	b := &branch{sandboxed: s, remote: r, stallLimit: s.cfg.Loop.StallLimit}
 	if !b.publishes() {
 		return b, b.watchRepository(ctx)
 	}
@@ -97,18 +97,18 @@ func openRepository(ctx context.Context, s *sandboxed, r *remote) (*branch, erro
 
 func (b *branch) openRepository(ctx context.Context) error {
 	committer := b.committer(ctx)
-	if b.cfg.Signoff {
+	if b.cfg.Git.Signoff {
 		b.signoff = committer.String()
 	}
 	author := b.author(committer)
-	b.inspect.Work(content.Run{People: []string{committer.String(), author.String(), b.cfg.Committer.String()}, Started: b.rec.started()})
+	b.inspect.Work(content.Run{People: []string{committer.String(), author.String(), b.cfg.Git.Committer.String()}, Started: b.rec.started()})
 	o := repo.Options{
 		Dir: b.dir(), Guest: b.git, Temp: b.temp.index, Store: b.temp.store,
-		Branch: b.branch(), BranchSuffix: b.suffix(), Base: b.base(), DefaultBranch: b.remote.fallbackBase(), UpdateBase: repo.Update(b.cfg.UpdateBase),
-		AddPaths: b.cfg.AddPaths, Squash: b.cfg.Squash, NoWorkflows: b.remote.noWorkflows() && !b.inspect.GuardsWorkflows(),
+		Branch: b.branch(), BranchSuffix: b.suffix(), Base: b.base(), DefaultBranch: b.remote.fallbackBase(), UpdateBase: repo.Update(b.cfg.Git.UpdateBase),
+		AddPaths: b.cfg.Git.AddPaths, Squash: b.cfg.Git.Squash, NoWorkflows: b.remote.noWorkflows() && !b.inspect.GuardsWorkflows(),
 		Continue:  b.onTheirs(),
 		Committer: repo.Identity(committer), Author: repo.Identity(author),
-		Message: b.message, Forged: memory.Forged, IncludeDirty: b.cfg.IncludeDirty, RunFiles: b.runFiles(), Clock: time.Now,
+		Message: b.message, Forged: memory.Forged, IncludeDirty: b.cfg.Git.IncludeDirty, RunFiles: b.runFiles(), Clock: time.Now,
 		Pinned: b.stories.Pinned, Inspect: b.inspect.Look, LeaveOut: b.inspect.Leaves, Killed: b.killed, Cache: content.NewCache().Of,
 	}
 	if b.remote.forge != nil {
@@ -117,7 +117,7 @@ func (b *branch) openRepository(ctx context.Context) error {
 	if b.pushes() {
 		b.remote.toServer(&o)
 		o.Contact = b.remote.contact
-		if b.cfg.SignCommits {
+		if b.cfg.Git.SignCommits {
 			o.Signer = b.remote.pusher
 		}
 	}
@@ -141,14 +141,14 @@ func (b *branch) openRepository(ctx context.Context) error {
 
 // toServer sets where the branch and its base are, and the tokens for it.
 func (r *remote) toServer(o *repo.Options) {
-	o.Remote, o.Token, o.PushToken, o.Push = r.site.ServerURL+"/"+r.site.Repository, r.cfg.Token, r.cfg.CIToken, true
-	if r.cfg.PushToFork == "" {
+	o.Remote, o.Token, o.PushToken, o.Push = r.site.ServerURL+"/"+r.site.Repository, r.cfg.Git.Token, r.cfg.Git.CIToken, true
+	if r.cfg.Git.PushToFork == "" {
 		return
 	}
 	o.BaseRemote, o.BaseToken = o.Remote, o.Token
-	o.Remote = r.site.ServerURL + "/" + r.cfg.PushToFork
-	if r.cfg.CIToken.IsSet() {
-		o.Token = r.cfg.CIToken
+	o.Remote = r.site.ServerURL + "/" + r.cfg.Git.PushToFork
+	if r.cfg.Git.CIToken.IsSet() {
+		o.Token = r.cfg.Git.CIToken
 	}
 }
 
@@ -181,12 +181,12 @@ func (p *plan) suffix() string {
 	if p.onTheirs() {
 		return ""
 	}
-	return string(p.cfg.BranchSuffix)
+	return string(p.cfg.Git.BranchSuffix)
 }
 
 // noWorkflows says that the token that pushes may not change workflow files.
 func (r *remote) noWorkflows() bool {
-	if r.cfg.CIToken.IsSet() {
+	if r.cfg.Git.CIToken.IsSet() {
 		return false // it is not known before the push
 	}
 	return r.facts.Workflows == forge.No
@@ -194,10 +194,10 @@ func (r *remote) noWorkflows() bool {
 
 // base is the branch that the work is proposed to; empty: the checked-out one.
 func (p *plan) base() string {
-	if p.cfg.Branch == "" && (p.decision.Existing || p.cfg.Base == "") {
+	if p.cfg.Git.Branch == "" && (p.decision.Existing || p.cfg.Git.Base == "") {
 		return p.decision.Base
 	}
-	return p.cfg.Base
+	return p.cfg.Git.Base
 }
 
 // watchRepository is openRepository for a run that publishes nothing: it looks
@@ -212,13 +212,13 @@ func (b *branch) watchRepository(ctx context.Context) error {
 		b.stallLimit = 0
 	}
 	if err != nil {
-		if b.cfg.Variables != nil { // 000-06
+		if b.cfg.Prompt.Variables != nil { // 000-06
 			return invalid(err)
 		}
 		if b.stallLimit > 0 {
 			return invalid(fmt.Errorf("stall-limit looks at the repository: %w", err))
 		}
-		if len(b.cfg.SCM.Command) > 0 && filepath.Base(b.cfg.SCM.Command[0]) == "git" {
+		if len(b.cfg.Git.SCM.Command) > 0 && filepath.Base(b.cfg.Git.SCM.Command[0]) == "git" {
 			return invalid(fmt.Errorf("the SCM tasks need a repository: %w", err))
 		}
 		return nil
@@ -230,8 +230,8 @@ func (b *branch) watchRepository(ctx context.Context) error {
 		}
 	}
 	onChanges := slices.ContainsFunc(b.checks, func(g config.Guardrail) bool { return g.When == config.OnChanges })
-	stalls := b.stallLimit > 0 && (b.cfg.MaxIterations == 0 || b.cfg.MaxIterations >= b.stallLimit)
-	asked := b.cfg.MinToolCalls > 0 || onChanges || b.stories != nil || stalls && !usual // with a task list, what a review changes is of interest
+	stalls := b.stallLimit > 0 && (b.cfg.Loop.MaxIterations == 0 || b.cfg.Loop.MaxIterations >= b.stallLimit)
+	asked := b.cfg.Loop.MinToolCalls > 0 || onChanges || b.stories != nil || stalls && !usual // with a task list, what a review changes is of interest
 	if !asked && !stalls || b.box != nil {
 		return nil
 	}
@@ -252,7 +252,7 @@ func (b *branch) watchRepository(ctx context.Context) error {
 // look.
 func (b *branch) loopWorkspace() ralph.Workspace {
 	switch {
-	case b.repo != nil && b.cfg.Commit == config.CommitAgent:
+	case b.repo != nil && b.cfg.Git.Commit == config.CommitAgent:
 		return own{b.repo}
 	case b.repo != nil:
 		return b.repo
@@ -290,9 +290,9 @@ func (p *plan) runFiles() []string {
 	for _, name := range rundir.RunFiles() {
 		paths = append(paths, filepath.Join(top, rundir.Name, name))
 	}
-	if p.cfg.Variables != nil && p.cfg.Home != rundir.Name {
+	if p.cfg.Prompt.Variables != nil && p.cfg.Prompt.Home != rundir.Name {
 		for _, name := range []string{sessionLogs, "tmp-*", ".gitignore"} {
-			paths = append(paths, filepath.Join(top, filepath.FromSlash(p.cfg.Home), logsFolder, name))
+			paths = append(paths, filepath.Join(top, filepath.FromSlash(p.cfg.Prompt.Home), logsFolder, name))
 		}
 	}
 	if p.stories != nil {
@@ -310,14 +310,14 @@ func (p *plan) runFiles() []string {
 
 // pushes says whether the branch leaves the machine.
 func (p *plan) pushes() bool {
-	return !p.cfg.DryRun && p.cfg.Push != config.PushNever && p.site.Repository != "" && p.cfg.Token.IsSet()
+	return !p.cfg.DryRun && p.cfg.Git.Push != config.PushNever && p.site.Repository != "" && p.cfg.Git.Token.IsSet()
 }
 
 // branch is the branch of the run.
 func (p *plan) branch() string {
 	switch {
-	case p.cfg.Branch != "":
-		return p.cfg.Branch
+	case p.cfg.Git.Branch != "":
+		return p.cfg.Git.Branch
 	case p.decision.Branch != "":
 		return p.decision.Branch
 	case p.stories != nil && p.stories.Branch() != "":
@@ -325,7 +325,7 @@ func (p *plan) branch() string {
 	case p.stories != nil:
 		return repo.BranchSlug("tasks " + p.rec.report.Task)
 	case p.cfg.Mode == config.ModeSupervise:
-		return repo.BranchSlug("task " + path.Base(filepath.ToSlash(p.cfg.TaskDir)))
+		return repo.BranchSlug("task " + path.Base(filepath.ToSlash(p.cfg.Tasks.Dir)))
 	case p.templated():
 		return repo.BranchSlug(p.cfg.Mode)
 	}
@@ -336,9 +336,9 @@ func (p *plan) branch() string {
 // other prompts have beside them.
 func (p *plan) prompt() string {
 	if p.cfg.Mode == config.ModeSession {
-		return p.decision.Below(p.cfg.Prompt)
+		return p.decision.Below(p.cfg.Prompt.Text)
 	}
-	return p.cfg.Prompt
+	return p.cfg.Prompt.Text
 }
 
 // templated says that the prompt is the mode's own and no task of somebody's.
@@ -376,19 +376,19 @@ func (b *branch) attachBranch(ctx context.Context) error {
 	}
 	b.history = memory.ReadHistory(start.Messages, start.Cut)
 	b.rec.report.History = b.history
-	if h := b.history; b.cfg.MaxTotalCost > 0 && h.Cost().Unknown {
-		n := fmt.Sprintf("The cost of earlier runs on the branch is only partly known: %s of it counts towards max-total-cost-usd.", h.Cost().Amount)
+	if h := b.history; b.cfg.Limits.TotalCost > 0 && h.Cost().Unknown {
+		n := fmt.Sprintf("What earlier runs on the branch cost is not wholly known: %s of it count for max-total-cost-usd.", h.Cost().Amount)
 		b.rec.warn(n)
 	}
 	if start.Conflict != "" {
 		b.conflict = fmt.Sprintf("This branch, %s, could not be brought up to its base %s, because both changed %q. Merge the base into it and resolve that, where the task allows it.", start.Branch, start.Base, start.Conflict)
 	}
-	if b.cfg.Base == "" && strings.HasPrefix(start.Base, "ralph/") {
+	if b.cfg.Git.Base == "" && strings.HasPrefix(start.Base, "ralph/") {
 		n := fmt.Sprintf("This run starts from %s, the branch of an earlier one, because it was checked out. Check out another branch, or name the base, to start from there.", start.Base)
 		b.rec.warn(n)
 	}
 	b.rememberLeftOut(ctx)
-	if len(start.Dirty) > 0 && !b.cfg.IncludeDirty {
+	if len(start.Dirty) > 0 && !b.cfg.Git.IncludeDirty {
 		n := fmt.Sprintf("Changed before the run, and published only when the agent changes it: %s", ralph.Listed(start.Dirty))
 		b.rec.warn(n)
 	}

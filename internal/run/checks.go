@@ -20,7 +20,7 @@ const checksName = "checks of the forge"
 // forge's: what fails goes back to the agent. What has not finished in time is no
 // success, and nothing an agent could mend.
 func (w *work) accept(ctx context.Context, it ralph.Iteration) ([]ralph.Verdict, *ralph.Refusal) {
-	if w.cfg.Commit == config.CommitAgent {
+	if w.cfg.Git.Commit == config.CommitAgent {
 		if err := w.commitLeft(ctx, &it); err != nil {
 			return nil, &ralph.Refusal{Outcome: ralph.GitFailed, Err: err}
 		}
@@ -36,7 +36,7 @@ func (w *work) accept(ctx context.Context, it ralph.Iteration) ([]ralph.Verdict,
 	if sha == "" {
 		return nil, nil // nothing was ever published: there is nothing to check
 	}
-	if w.cfg.PullRequest {
+	if w.cfg.PullRequest.Wanted {
 		w.proposeForChecks(ctx, state.Branch)
 	}
 	client, err := w.client()
@@ -45,9 +45,9 @@ func (w *work) accept(ctx context.Context, it ralph.Iteration) ([]ralph.Verdict,
 	}
 	started := time.Now()
 	w.emit(ralph.Event{Kind: ralph.EventGuardrailStart, At: started, Text: checksName, Iteration: it.Number})
-	waiting, cancel := context.WithTimeout(ctx, w.cfg.CITimeout)
+	waiting, cancel := context.WithTimeout(ctx, w.cfg.PullRequest.CITimeout)
 	defer cancel()
-	checks, err := client.WaitChecks(waiting, sha, forge.CheckOptions{RunID: w.runNumber(), Workflow: w.site.Workflow, Grace: w.cfg.CIStart, Poll: poll(w.cfg.CIStart), Progress: w.rec.out.Say})
+	checks, err := client.WaitChecks(waiting, sha, forge.CheckOptions{RunID: w.runNumber(), Workflow: w.site.Workflow, Grace: w.cfg.PullRequest.CIStart, Poll: poll(w.cfg.PullRequest.CIStart), Progress: w.rec.out.Say})
 	w.rec.report.Publication.Checks = checks.Checks
 	for _, n := range checks.Notes {
 		w.rec.note(n)
@@ -72,13 +72,13 @@ func (w *work) judgeChecks(ctx context.Context, client *forge.Client, checks for
 	case err != nil:
 		return refuse(ralph.GitFailed, err)
 	case checks.State == ralph.ChecksNone:
-		n := fmt.Sprintf("No check was started for %s within %s: only the guardrails have verified the work.", short, w.cfg.CIStart)
+		n := fmt.Sprintf("No check was started for %s within %s: nothing but the guardrails has looked at the work.", short, w.cfg.PullRequest.CIStart)
 		w.rec.warn(n)
 		return nil
 	case checks.State == ralph.ChecksPassed:
 		return nil
 	case checks.State == ralph.ChecksPending:
-		return refuse(ralph.Deadline, fmt.Errorf("the checks of %s have not finished within %s: %s", short, w.cfg.CITimeout, ralph.Listed(checks.Left)))
+		return refuse(ralph.Deadline, fmt.Errorf("the checks of %s have not finished within %s: %s", short, w.cfg.PullRequest.CITimeout, ralph.Listed(checks.Left)))
 	}
 	fixable := false
 	for _, f := range checks.Failures {
@@ -108,8 +108,8 @@ func (w *work) checkFeedback(short string, checks forge.Checks, logs []forge.Log
 			continue
 		}
 		tail := w.rec.redact.Text(l.Tail)
-		if len(tail) > w.cfg.TruncateChars {
-			tail = strings.ToValidUTF8("…"+tail[len(tail)-w.cfg.TruncateChars:], "")
+		if len(tail) > w.cfg.Checks.TruncateChars {
+			tail = strings.ToValidUTF8("…"+tail[len(tail)-w.cfg.Checks.TruncateChars:], "")
 		}
 		fence := "```"
 		for strings.Contains(tail, fence) {
@@ -135,7 +135,7 @@ func (w *work) proposeForChecks(ctx context.Context, branch string) {
 	r := w.rec.report
 	r.Iterations, r.Duration, r.Outcome, r.Publication.Branch = w.seen, time.Since(w.rec.started()), "", branch
 	want := w.proposal(r, branch)
-	want.Draft = want.Draft || w.cfg.Draft == config.DraftAuto
+	want.Draft = want.Draft || w.cfg.PullRequest.Draft == config.DraftAuto
 	done, _, err := w.remote.forge.Upsert(ctx, want)
 	if err != nil {
 		w.rec.out.Say("The pull request is tried again at the end: " + err.Error())

@@ -12,15 +12,15 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-// committer is who makes our commits: at a desk the person who sits there,
+// committer is who makes our commits: locally the person who started the run,
 // unless told otherwise.
 func (s *sandboxed) committer(ctx context.Context) config.Person {
 	if !s.local() || s.cfg.Sources["committer"] != "default" {
-		return s.cfg.Committer
+		return s.cfg.Git.Committer
 	}
 	out := proc.Head{Max: maxAnswer}
 	if err := s.git.Git(ctx, repo.GuestCommand{Args: []string{"config", "-z", "--get-regexp", `^user\.(name|email)$`}, Stdout: &out}); err != nil {
-		return s.cfg.Committer // no identity here, or no repository: the next step says so
+		return s.cfg.Git.Committer // no identity here, or no repository: the next step says so
 	}
 	var me config.Person
 	for entry := range strings.SplitSeq(out.String(), "\x00") { // the last word counts
@@ -32,7 +32,7 @@ func (s *sandboxed) committer(ctx context.Context) config.Person {
 		}
 	}
 	if me.Name == "" || me.Email == "" {
-		return s.cfg.Committer
+		return s.cfg.Git.Committer
 	}
 	return me
 }
@@ -40,8 +40,8 @@ func (s *sandboxed) committer(ctx context.Context) config.Person {
 // author is who started the run, where that is known, else the committer.
 func (p *plan) author(committer config.Person) config.Person {
 	switch {
-	case !p.cfg.Author.IsZero():
-		return p.cfg.Author
+	case !p.cfg.Git.Author.IsZero():
+		return p.cfg.Git.Author
 	case p.site.Actor != "" && p.site.ActorID != "":
 		return config.Person{Name: p.site.Actor, Email: p.site.ActorID + "+" + p.site.Actor + "@users.noreply.github.com"}
 	case p.site.Actor != "":
@@ -52,14 +52,14 @@ func (p *plan) author(committer config.Person) config.Person {
 
 // message is a checkpoint's commit message.
 func (b *branch) message(it ralph.Iteration) string {
-	var outcome ralph.Outcome                                               // known in the last commit only, and only when it is good news
-	if it.Marker && it.Rejection == ralph.NotRejected && !b.cfg.WaitForCI { // the checks have the last word
+	var outcome ralph.Outcome                                                           // known in the last commit only, and only when it is good news
+	if it.Marker && it.Rejection == ralph.NotRejected && !b.cfg.PullRequest.WaitForCI { // the checks have the last word
 		outcome = ralph.Completed
 	}
 	it.Delivery.Message = b.rec.masked(it.Delivery.Message)
 	return b.rec.redact.Text(memory.CommitMessage(it, memory.Checkpoint{
-		Template: b.cfg.CommitMessage, Run: b.runID(), Outcome: outcome, StoryDone: b.stories.Done(it.Step.Story),
-		Before: b.history.Iterations(), Cost: b.costs.untold(it), LeftOut: b.leftOut(), Signoff: b.signoff,
+		Template: b.cfg.Git.Message, Run: b.runID(), Outcome: outcome, StoryDone: b.stories.Done(it.Step.Story),
+		Before: b.history.Iterations(), Cost: b.costs.unreported(it), LeftOut: b.leftOut(), Signoff: b.signoff,
 	}))
 }
 

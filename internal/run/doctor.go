@@ -33,10 +33,10 @@ type Check struct {
 type doctor struct {
 	*sandboxed
 	offline bool
-	tools   *proc.Supervisor // for programs of ours, such as git: always inside walls, where there are any
+	tools   *proc.Supervisor // for programs of ours, such as git: sandboxed wherever that is possible
 	rows    []Check
 	says    *remarks
-	extra   []string // what is wrong with the room for children
+	extra   []string // what keeps children from being sandboxed
 }
 
 // remarks is a printer that keeps what a run would warn of, and has no other use.
@@ -67,7 +67,7 @@ func (d *doctor) check(ctx context.Context, loadErr error) {
 	d.add("ralph", StatusOK, fmt.Sprintf("%s, %s", d.Version, runtime.GOOS+"/"+runtime.GOARCH), "")
 	d.checkConfig(loadErr)
 	d.useInstalled()
-	if err := d.openRoom(ctx); err != nil {
+	if err := d.openSandbox(ctx); err != nil {
 		d.add("children", StatusFail, err.Error(), "ralph needs a temporary folder it can write (TMPDIR) and, on Linux, a /proc of its own")
 		return
 	}
@@ -98,7 +98,7 @@ func Worst(rows []Check) Status {
 // doctorsSandbox is what a run would have for its children, before anything of it
 // is opened.
 func doctorsSandbox(in *Input, undo *cleanup) *sandboxed {
-	p := &plan{Input: in, rec: newRecord(in, undo), undo: undo, cfg: in.Config, site: in.Site, checks: in.Config.Guardrails, prices: &prices{}}
+	p := &plan{Input: in, rec: newRecord(in, undo), undo: undo, cfg: in.Config, site: in.Site, checks: in.Config.Checks.Guardrails, prices: &prices{}}
 	if p.isolation, p.docker = in.Isolation(p.cfg); p.isolation == "" {
 		p.isolation = config.IsolationOff
 	}

@@ -31,27 +31,27 @@ func (m member) wrong(err error) string {
 // checkCrew looks at the agent that works, the one that would take over from it,
 // and the one that reviews.
 func (d *doctor) checkCrew(ctx context.Context) {
-	if d.cfg.Agent == "" {
+	if d.cfg.Agent.Name == "" {
 		return
 	}
 	o, outdated, err := d.worker()
 	if err != nil {
-		d.add("agent: "+d.cfg.Agent, StatusFail, err.Error(), "")
+		d.add("agent: "+d.cfg.Agent.Name, StatusFail, err.Error(), "")
 		return
 	}
-	crew := []member{{o: o}}
+	agents := []member{{o: o}}
 	if next, ok := d.fallback(o); ok {
-		crew = append(crew, member{d.fallbackInput(), next})
+		agents = append(agents, member{d.fallbackInput(), next})
 	}
 	if reviewer, ok := d.reviewer(o); ok {
-		crew = append(crew, member{"review-agent", reviewer})
+		agents = append(agents, member{"review-agent", reviewer})
 	}
-	for i, m := range crew {
-		again := slices.ContainsFunc(crew[:i], func(other member) bool { return other.o.Name == m.o.Name })
+	for i, m := range agents {
+		again := slices.ContainsFunc(agents[:i], func(other member) bool { return other.o.Name == m.o.Name })
 		d.checkCLI(ctx, m, again)
 	}
 	for _, line := range append(outdated, d.says.all...) {
-		d.add("agent: "+d.cfg.Agent, StatusWarn, line, "")
+		d.add("agent: "+d.cfg.Agent.Name, StatusWarn, line, "")
 	}
 }
 
@@ -66,7 +66,7 @@ func (d *doctor) checkCLI(ctx context.Context, m member, again bool) {
 		d.add(title("agent"), StatusFail, m.wrong(err), "correct the option, or choose another agent")
 		return
 	}
-	if d.cfg.Resume {
+	if d.cfg.Agent.Resume {
 		if err := a.CanResume(); err != nil {
 			d.add(title("session"), StatusFail, m.wrong(fmt.Errorf("session: resume: %w", err)), "set session: fresh")
 		}
@@ -137,10 +137,10 @@ func (d *doctor) starts(program string) bool {
 }
 
 // useInstalled puts what an earlier run installed on PATH, as a run does before
-// it builds its walls.
+// it builds its sandbox.
 func (d *doctor) useInstalled() {
 	root, err := d.agentsFolder()
-	if err != nil || !d.cfg.AgentInstall {
+	if err != nil || !d.cfg.Agent.Install {
 		return
 	}
 	for _, name := range d.agents() {
@@ -162,7 +162,7 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 		return false
 	}
 	found = err == nil
-	if found && (!d.cfg.AgentInstall || !d.missing(name, from)) {
+	if found && (!d.cfg.Agent.Install || !d.missing(name, from)) {
 		d.add(title, StatusOK, path, "")
 		return true
 	}
@@ -171,7 +171,7 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 		state = path + " is not " + d.wanted(name, from).Version
 	}
 	root, rootErr := d.agentsFolder()
-	if !d.cfg.AgentInstall || rootErr != nil {
+	if !d.cfg.Agent.Install || rootErr != nil {
 		advice := "npm install -g " + d.wanted(name, from).Name + "@" + d.wanted(name, from).Version + ", or " + d.option("agent-install", "auto") + ", or the image that holds it, or " + d.option("agent-command", "COMMAND")
 		if rootErr != nil {
 			advice += "; " + rootErr.Error()
@@ -201,7 +201,7 @@ func (d *doctor) findCLI(title, name string, from agent.Package) (found bool) {
 // does, and with the one that was tested.
 func (d *doctor) checkTested(title, version string, m member, from agent.Package) {
 	said := cmp.Or(version, "it does not say")
-	if d.cfg.AgentInstall && d.missing(m.o.Name, from) {
+	if d.cfg.Agent.Install && d.missing(m.o.Name, from) {
 		d.add(title, StatusOK, said+"; a run would install "+d.wanted(m.o.Name, from).Version, "")
 		return
 	}
@@ -226,7 +226,7 @@ func (d *doctor) checkCredentials(title, name string, ready error) {
 			set = append(set, variable)
 		}
 	}
-	if name == d.cfg.Agent && d.cfg.APIKey.IsSet() {
+	if name == d.cfg.Agent.Name && d.cfg.Provider.APIKey.IsSet() {
 		set = append(set, "api-key")
 	}
 	found := "set: " + strings.Join(set, ", ")

@@ -38,8 +38,8 @@ func (d *doctor) checkConfig(err error) {
 		}
 		d.add("configuration", StatusWarn, warning, "")
 	}
-	if d.cfg.PromptInvalid != "" {
-		d.add("configuration", StatusFail, d.cfg.PromptInvalid, "")
+	if d.cfg.Prompt.Invalid != "" {
+		d.add("configuration", StatusFail, d.cfg.Prompt.Invalid, "")
 		return
 	}
 	if err == nil && prices == nil {
@@ -105,14 +105,14 @@ func (d *doctor) checkGit(ctx context.Context) {
 func (d *doctor) checkCommands() {
 	type command struct{ what, line string }
 	var all []command
-	for _, g := range d.cfg.Guardrails {
+	for _, g := range d.cfg.Checks.Guardrails {
 		all = append(all, command{"guardrail", g.Command})
 	}
-	for _, line := range d.cfg.Setup {
+	for _, line := range d.cfg.Checks.Setup {
 		all = append(all, command{"setup", line})
 	}
-	if len(d.cfg.SCM.Tasks) > 0 {
-		all = append(all, command{"scm-command", strings.Join(d.cfg.SCM.Command, " ")})
+	if len(d.cfg.Git.SCM.Tasks) > 0 {
+		all = append(all, command{"scm-command", strings.Join(d.cfg.Git.SCM.Command, " ")})
 	}
 	missing := 0
 	for _, c := range all {
@@ -122,7 +122,7 @@ func (d *doctor) checkCommands() {
 		}
 		missing++
 		s, advice := StatusFail, "install it, or correct the command"
-		if c.what == "guardrail" && len(d.cfg.Setup) > 0 {
+		if c.what == "guardrail" && len(d.cfg.Checks.Setup) > 0 {
 			s, advice = StatusWarn, "setup has to bring it"
 		}
 		d.add("commands", s, fmt.Sprintf("%s %q: %s is not found", c.what, c.line, word), advice)
@@ -172,9 +172,9 @@ func (d *doctor) checkToken(ctx context.Context) {
 	case d.site.Repository == "":
 		d.add("token", StatusSkip, "GITHUB_REPOSITORY is not set: work would stay on this machine", "")
 		return
-	case !d.cfg.Token.IsSet():
+	case !d.cfg.Git.Token.IsSet():
 		s, advice := StatusSkip, ""
-		if d.publishes() && d.cfg.Push != config.PushNever {
+		if d.publishes() && d.cfg.Git.Push != config.PushNever {
 			s, advice = StatusWarn, "set GITHUB_TOKEN, or the work stays on this machine"
 		}
 		d.add("token", s, "there is no token (GITHUB_TOKEN) for "+d.site.Repository, advice)
@@ -188,7 +188,7 @@ func (d *doctor) checkToken(ctx context.Context) {
 		d.add("token", StatusFail, err.Error(), "")
 		return
 	}
-	facts, err := client.Preflight(ctx, forge.Ask{Base: d.cfg.Base})
+	facts, err := client.Preflight(ctx, forge.Ask{Base: d.cfg.Git.Base})
 	if err != nil {
 		d.add("token", StatusFail, err.Error(), "give a token for this repository that may read and push: contents: write")
 		return
@@ -201,7 +201,7 @@ func (d *doctor) checkToken(ctx context.Context) {
 	d.checkPublishing(ctx, client, facts)
 	if err := client.ProbePullRequest(ctx, facts.Base); err != nil {
 		s := StatusFail
-		if !d.cfg.PullRequest {
+		if !d.cfg.PullRequest.Wanted {
 			s = StatusWarn
 		}
 		d.add("pull requests", s, err.Error(), "give the token pull-requests: write, or set pull-request: none")
@@ -250,21 +250,21 @@ func (d *doctor) checkNetwork(ctx context.Context) {
 // endpoint is where the agent's model answers, as far as it is known here, and
 // who says so.
 func (d *doctor) endpoint() (address, from string) {
-	if d.cfg.BaseURL != "" {
-		return d.cfg.BaseURL, "base-url"
+	if d.cfg.Provider.BaseURL != "" {
+		return d.cfg.Provider.BaseURL, "base-url"
 	}
-	own := catalog.Of(d.cfg.Agent)
+	own := catalog.Of(d.cfg.Agent.Name)
 	if own.AddressVariable != "" && d.getenv(own.AddressVariable) != "" {
 		return d.getenv(own.AddressVariable), own.AddressVariable
 	}
-	if d.cfg.Provider != "" || len(d.cfg.AgentCommand) > 0 || d.elsewhere() {
+	if d.cfg.Provider.Name != "" || len(d.cfg.Agent.Command) > 0 || d.elsewhere() {
 		return "", ""
 	}
-	return own.Address, cmp.Or(d.cfg.Agent, "agent")
+	return own.Address, cmp.Or(d.cfg.Agent.Name, "agent")
 }
 
 // elsewhere says that a variable sends claude to a cloud, whose host depends on a
 // region.
 func (d *doctor) elsewhere() bool {
-	return d.cfg.Agent == "claude" && (d.getenv("CLAUDE_CODE_USE_BEDROCK") != "" || d.getenv("CLAUDE_CODE_USE_VERTEX") != "")
+	return d.cfg.Agent.Name == "claude" && (d.getenv("CLAUDE_CODE_USE_BEDROCK") != "" || d.getenv("CLAUDE_CODE_USE_VERTEX") != "")
 }

@@ -12,14 +12,14 @@ import (
 func (d *doctor) forge(repository string) (*forge.Client, error) {
 	return forge.New(forge.Options{
 		APIURL: d.site.APIURL, ServerURL: d.site.ServerURL, GraphQLURL: d.site.GraphQLURL, Repository: repository,
-		Token: d.cfg.Token, UserAgent: "ralph-action/" + d.Version, RequestTimeout: 10 * time.Second,
+		Token: d.cfg.Git.Token, UserAgent: "ralph-action/" + d.Version, RequestTimeout: 10 * time.Second,
 	})
 }
 
 // checkPublishing asks the forge for what some settings need beyond the token, as
 // a run does before it starts. Signing is left to the run: asking stores a byte.
 func (d *doctor) checkPublishing(ctx context.Context, client *forge.Client, facts forge.Facts) {
-	if to := d.cfg.PushToFork; to != "" {
+	if to := d.cfg.Git.PushToFork; to != "" {
 		fork, err := d.forge(to)
 		if err == nil {
 			err = client.CheckFork(ctx, fork)
@@ -30,17 +30,17 @@ func (d *doctor) checkPublishing(ctx context.Context, client *forge.Client, fact
 			d.add("fork", StatusOK, "the token may push to "+to+", as far as the forge tells", "")
 		}
 	}
-	if d.cfg.WaitForCI && facts.Token.JobToken() == forge.Yes {
+	if d.cfg.PullRequest.WaitForCI && facts.Token.JobToken() == forge.Yes {
 		d.add("checks", StatusWarn, "wait-for-ci: no workflow starts for what GITHUB_TOKEN pushes", "give an App's or a personal token, in a workflow as ci-token")
 	}
-	if d.cfg.Milestone > 0 {
-		if err := client.CheckMilestone(ctx, d.cfg.Milestone); err != nil {
+	if d.cfg.PullRequest.Milestone > 0 {
+		if err := client.CheckMilestone(ctx, d.cfg.PullRequest.Milestone); err != nil {
 			d.add("milestone", StatusFail, err.Error(), "")
 		} else {
-			d.add("milestone", StatusOK, fmt.Sprintf("number %d is there", d.cfg.Milestone), "")
+			d.add("milestone", StatusOK, fmt.Sprintf("number %d is there", d.cfg.PullRequest.Milestone), "")
 		}
 	}
-	if d.cfg.AutoMerge && facts.AutoMerge == forge.No {
+	if d.cfg.PullRequest.AutoMerge && facts.AutoMerge == forge.No {
 		d.add("auto-merge", StatusFail, "merge: auto, and the repository does not allow auto-merge", "turn it on under Settings > General > Pull Requests, or leave merge out")
 	}
 }

@@ -47,7 +47,7 @@ func (s *sandboxed) checkFallback(ctx context.Context, o agent.Options, worker *
 	if !ok {
 		return nil
 	}
-	o = s.throughDoor(o)
+	o = s.throughKeyProxy(o)
 	next, err := s.newAgent(ctx, o)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (s *sandboxed) checkFallback(ctx context.Context, o agent.Options, worker *
 
 // fallbackInput is the input that asked for a fallback.
 func (p *plan) fallbackInput() string {
-	if p.cfg.FallbackAgent == "" {
+	if p.cfg.Agent.Fallback == "" {
 		return "fallback-model"
 	}
 	return "fallback-agent"

@@ -15,13 +15,13 @@ import (
 )
 
 // onTheirs reports whether the run works on the branch of the pull request it came from.
-func (p *plan) onTheirs() bool { return p.decision.Existing && p.cfg.Branch == "" }
+func (p *plan) onTheirs() bool { return p.decision.Existing && p.cfg.Git.Branch == "" }
 
 // askForge is what the forge knows of the run's branch: which of its pull requests
 // were merged, what its open one was made for, and where that goes by now. A branch
 // whose pull request somebody else described is left to what git shows.
 func (b *branch) askForge(ctx context.Context, branch, tip string) (repo.Word, error) {
-	history, err := b.remote.forge.History(ctx, branch, b.cfg.PushToFork)
+	history, err := b.remote.forge.History(ctx, branch, b.cfg.Git.PushToFork)
 	if err != nil {
 		return repo.Word{}, err
 	}
@@ -161,7 +161,7 @@ func (w *work) revise(r ralph.Report, title, body string) (string, string) {
 	if plain := forge.PlainTitle(title); about.Title == memory.TitleMark(plain) {
 		title = plain
 	}
-	if w.cfg.Title != "" && (about.Title == "" || about.Title == memory.TitleMark(title)) || title == "" {
+	if w.cfg.PullRequest.Title != "" && (about.Title == "" || about.Title == memory.TitleMark(title)) || title == "" {
 		title = w.title()
 		about.Title = memory.TitleMark(title)
 	}
@@ -171,5 +171,5 @@ func (w *work) revise(r ralph.Report, title, body string) (string, string) {
 // body is that of the pull request.
 func (w *work) body(public ralph.Report, about memory.About) string {
 	about.Tip = w.repo.State().Tip
-	return w.rec.redact.Text(report.Body(public, report.BodyOptions{Extra: w.cfg.Body, Marker: forge.Marker, About: about}))
+	return w.rec.redact.Text(report.Body(public, report.BodyOptions{Extra: w.cfg.PullRequest.Body, Marker: forge.Marker, About: about}))
 }

@@ -20,7 +20,7 @@ import (
 // it has no hooks or they would be of no use. They advise: what the loop itself
 // sees decides.
 func (s *sandboxed) hooks(name string) map[string]string {
-	if s.cfg.Mode != config.ModeTasks && s.cfg.Mode != config.ModeSession || !catalog.Of(name).Hooks || s.cfg.AgentExact || s.box != nil {
+	if s.cfg.Mode != config.ModeTasks && s.cfg.Mode != config.ModeSession || !catalog.Of(name).Hooks || s.cfg.Agent.Exact || s.box != nil {
 		return nil
 	}
 	ours := config.ShellWords([]string{s.Self}) + " hook "
@@ -47,14 +47,14 @@ const ultrawork = "Ultrawork mode: leave nothing half done. Go through the whole
 	"and check it by running it before you claim anything."
 
 // NewSession is the loop that was configured.
-func NewSession(cfg config.Config, task string, limit int) hook.Session {
-	s := hook.NewSession(task, cfg.Completion.Token, limit, time.Now())
-	s.MinToolCalls = cfg.MinToolCalls
-	if cfg.AcceptNoWork {
+func NewSession(loop config.Loop, task string, limit int) hook.Session {
+	s := hook.NewSession(task, loop.Completion.Token, limit, time.Now())
+	s.MinToolCalls = loop.MinToolCalls
+	if loop.AcceptNoWork {
 		s.OnPromiseNoWork = hook.Accept
 	}
-	if cfg.Ultrawork {
-		s.Ultrawork = cmp.Or(cfg.UltraworkPrompt, ultrawork)
+	if loop.Ultrawork {
+		s.Ultrawork = cmp.Or(loop.UltraworkPrompt, ultrawork)
 	}
 	return s
 }
@@ -73,17 +73,17 @@ const maxHookTask = 256 << 10 // bytes of the task in the hook's state
 func (a *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
 	box := a.box
 	limit := 0
-	if most := box.cfg.MaxIterations; most > 0 {
+	if most := box.cfg.Loop.MaxIterations; most > 0 {
 		limit = most - p.Iteration + 1
 	}
-	state := NewSession(box.cfg, box.prompt(), limit)
+	state := NewSession(box.cfg.Loop, box.prompt(), limit)
 	if len(state.TaskPrompt) > maxHookTask { // the loop has all of it; a continuation repeats its beginning
 		state.TaskPrompt = strings.ToValidUTF8(state.TaskPrompt[:maxHookTask], "") + "…"
 	}
 	state.ToolCallsThisRun, state.Said = a.tools, state.Began // a promise of an earlier process is not remembered
 	data, err := state.Encode()
 	if err == nil {
-		err = box.giveGuest(box.sessionState(), data)
+		err = box.giveToSandboxUser(box.sessionState(), data)
 	}
 	if err != nil {
 		return ralph.Turn{}, fmt.Errorf("state of the session: %w", err)
@@ -145,7 +145,7 @@ func lastStop(it ralph.Iteration) hook.Entry {
 }
 
 // giveGuest writes a file that is the agent's.
-func (s *sandboxed) giveGuest(path string, data []byte) error {
+func (s *sandboxed) giveToSandboxUser(path string, data []byte) error {
 	_ = os.Remove(path) // the agent may have put anything there
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *sandboxed) giveGuest(path string, data []byte) error {
 // askSession is what a session is told: the task and the rule at its beginning,
 // and why it goes on after that. 004-03, 004-06, 004-07
 func (w *work) askSession(ask ralph.Ask) (ralph.Prompt, error) {
-	s := NewSession(w.cfg, w.prompt(), 0)
+	s := NewSession(w.cfg.Loop, w.prompt(), 0)
 	text := s.Start()
 	if ask.Iteration > 1 {
 		switch ask.Rejection {
@@ -181,5 +181,5 @@ func (w *work) askSession(ask ralph.Ask) (ralph.Prompt, error) {
 			text += "\n\n" + s.Start()
 		}
 	}
-	return prompt.Builder{Task: func() (string, error) { return text, nil }, Completion: w.cfg.Completion, Bare: true}.Build(ask)
+	return prompt.Builder{Task: func() (string, error) { return text, nil }, Completion: w.cfg.Loop.Completion, Bare: true}.Build(ask)
 }

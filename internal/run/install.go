@@ -18,7 +18,7 @@ import (
 )
 
 // installAgents installs the CLIs that are missing, or of another version than
-// was asked for, before the walls are built through which the agent may read
+// was asked for, before the sandbox is built through which the agent may read
 // them and not write them.
 func (s *sandboxed) installAgents(ctx context.Context) error {
 	if s.docker == config.IsolationDocker {
@@ -36,8 +36,8 @@ func (s *sandboxed) installAgents(ctx context.Context) error {
 // is a command of the user's.
 func (p *plan) agents() []string {
 	var names []string
-	for _, name := range []string{p.cfg.Agent, p.cfg.FallbackAgent, p.cfg.ReviewAgent} {
-		own := name == p.cfg.Agent && len(p.cfg.AgentCommand) > 0
+	for _, name := range []string{p.cfg.Agent.Name, p.cfg.Agent.Fallback, p.cfg.Tasks.ReviewAgent} {
+		own := name == p.cfg.Agent.Name && len(p.cfg.Agent.Command) > 0
 		if name != "" && !own && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -47,7 +47,7 @@ func (p *plan) agents() []string {
 
 func (s *sandboxed) installAgent(ctx context.Context, name string) error {
 	from, ok := agent.PackageOf(name)
-	if !ok || !s.cfg.AgentInstall {
+	if !ok || !s.cfg.Agent.Install {
 		return nil
 	}
 	if !s.missing(name, from) {
@@ -93,8 +93,8 @@ func (s *sandboxed) installAgent(ctx context.Context, name string) error {
 func (s *sandboxed) missing(name string, from agent.Package) bool {
 	program, err := proc.LookPath(from.Program, s.Environ)
 	asked := ""
-	if name == s.cfg.Agent {
-		asked = s.cfg.AgentVersion
+	if name == s.cfg.Agent.Name {
+		asked = s.cfg.Agent.Version
 	}
 	return err != nil || asked != "" && asked != packageVersion(program)
 }
@@ -102,8 +102,8 @@ func (s *sandboxed) missing(name string, from agent.Package) bool {
 // wanted is the package a run would install.
 func (p *plan) wanted(name string, from agent.Package) install.Package {
 	pkg := install.Package(from)
-	if name == p.cfg.Agent && p.cfg.AgentVersion != "" {
-		pkg.Version = p.cfg.AgentVersion
+	if name == p.cfg.Agent.Name && p.cfg.Agent.Version != "" {
+		pkg.Version = p.cfg.Agent.Version
 	}
 	return pkg
 }
@@ -117,16 +117,16 @@ func (s *sandboxed) useProgram(bin string) {
 	s.Environ = proc.Setenv(s.Environ, "PATH", path)
 }
 
-// installer starts what npm runs under: the agent's user, inside walls in which
+// installer starts what npm runs under: the agent's user, in a sandbox in which
 // only dir can be written.
 func (s *sandboxed) installer(ctx context.Context, dir string, reach *network) (install.Process, func() error, error) {
 	path := install.PathOutside(s.getenv("PATH"), s.Workspace)
 	o := proc.Options{Identity: s.identity, Env: []string{"PATH=" + path}, Reaper: true}
 	if s.isolation != config.IsolationOff {
-		walls := confine.DefaultWalls([]string{dir}, append(filepath.SplitList(path), install.Reads(s.Environ)...))
-		walls.Strict = s.isolation == config.IsolationStrict
-		walls.Network = reach.walls([]string{dir})
-		o.Walls = &walls
+		policy := confine.DefaultWalls([]string{dir}, append(filepath.SplitList(path), install.Reads(s.Environ)...))
+		policy.Strict = s.isolation == config.IsolationStrict
+		policy.Network = reach.policy([]string{dir})
+		o.Walls = &policy
 		if reach != nil {
 			o.Refused = reach.refuse
 		}
@@ -152,7 +152,7 @@ func npmVariables(environ []string, reach *network) []string {
 
 // agentsFolder is where installed CLIs are kept from run to run: below the
 // step's HOME, which a workflow can cache, or the user's cache folder. In a container
-// at a desk the HOME of root is closed to the agent: there it is /var/cache.
+// locally the HOME of root is closed to the agent: there it is /var/cache.
 func (s *sandboxed) agentsFolder() (string, error) {
 	base := s.getenv("XDG_CACHE_HOME")
 	if home := s.getenv("HOME"); base == "" && home != "" {

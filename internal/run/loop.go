@@ -24,14 +24,14 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 		Ready:      w.ready,
 		Prompt:     w.prompts(),
 		Policy: ralph.Policy{
-			Completion: w.cfg.Completion, MaxIterations: w.cfg.MaxIterations, MinToolCalls: w.cfg.MinToolCalls, CallsOnly: w.cfg.Mode == config.ModeSession,
-			Resume: w.cfg.Resume, OnAgentError: w.cfg.OnAgentError, MaxRetries: w.cfg.MaxRetries, RetryDelay: w.cfg.RetryDelay, Delay: w.delay,
-			StallLimit: w.stallLimit, QuotaWait: w.cfg.QuotaWait, Salvage: salvage,
-			Checkpoint: w.cfg.Commit != config.CommitAtEnd, CheckpointAtEnd: w.cfg.Commit == config.CommitAtEnd,
+			Completion: w.cfg.Loop.Completion, MaxIterations: w.cfg.Loop.MaxIterations, MinToolCalls: w.cfg.Loop.MinToolCalls, CallsOnly: w.cfg.Mode == config.ModeSession,
+			Resume: w.cfg.Agent.Resume, OnAgentError: w.cfg.Loop.OnAgentError, MaxRetries: w.cfg.Loop.MaxRetries, RetryDelay: w.cfg.Loop.RetryDelay, Delay: w.delay,
+			StallLimit: w.stallLimit, QuotaWait: w.cfg.Limits.QuotaWait, Salvage: salvage,
+			Checkpoint: w.cfg.Git.Commit != config.CommitAtEnd, CheckpointAtEnd: w.cfg.Git.Commit == config.CommitAtEnd,
 		},
 		Budget: ralph.Budget{
-			Cost: w.cfg.MaxCost, Tokens: w.cfg.MaxTokens, Until: loopEnd(w.cfg, w.rec.started()),
-			Total: w.cfg.MaxTotalCost, Before: w.history.Cost().Amount,
+			Cost: w.cfg.Limits.Cost, Tokens: w.cfg.Limits.Tokens, Until: loopEnd(w.cfg.Limits, w.rec.started()),
+			Total: w.cfg.Limits.TotalCost, Before: w.history.Cost().Amount,
 		},
 		Emit:   w.emit,
 		Stop:   w.Stop.Halt,
@@ -44,14 +44,14 @@ func (w *work) loop(ctx context.Context, baseline []ralph.Verdict) {
 		w.backlog.Baseline(baseline)
 		l.Backlog = w.backlog
 	}
-	if w.cfg.AskMessage {
+	if w.cfg.Git.AskMessage {
 		l.Describe = &ralph.Describe{Question: scm.Question, Read: func(answer string) string { return scm.Message(answer, w.rec.redact) }}
 	}
-	if w.cfg.WaitForCI && w.pushes() && w.repo != nil {
+	if w.cfg.PullRequest.WaitForCI && w.pushes() && w.repo != nil {
 		l.Accept = w.accept
 	}
 	if why := w.children.OpenNetwork(); why != "" && w.network != nil && w.network.proxy != nil {
-		n := "The network is not restricted: " + why + ". Programs are only asked to use ralph's proxy."
+		n := "Network access is not restricted: " + why + ". Programs are only asked to use ralph's proxy."
 		w.rec.warn(n)
 	}
 	r := l.Run(ctx, baseline)
@@ -74,8 +74,8 @@ func (w *work) prompts() func(ralph.Ask) (ralph.Prompt, error) {
 		return w.askSession
 	}
 	return prompt.Builder{
-		Task: w.task, Data: strings.TrimSpace(w.decision.Prompt + "\n\n" + w.conflict), Completion: w.cfg.Completion, Variables: w.cfg.Variables,
-		Count: w.cfg.IterationCount && w.cfg.MaxIterations > 0, Bare: !w.cfg.CompletionRule,
+		Task: w.task, Data: strings.TrimSpace(w.decision.Prompt + "\n\n" + w.conflict), Completion: w.cfg.Loop.Completion, Variables: w.cfg.Prompt.Variables,
+		Count: w.cfg.Loop.IterationCount && w.cfg.Loop.MaxIterations > 0, Bare: !w.cfg.Loop.CompletionRule,
 		Own: w.local() || w.cfg.Mode != config.ModeRun,
 	}.Build
 }
@@ -135,15 +135,15 @@ func (w *work) keepBooks(e ralph.Event) {
 		return
 	case e.Kind == ralph.EventIterationEnd && e.Record != nil:
 		w.costs.ended(*e.Record)
-		if w.telling == nil && !w.cfg.WaitForCI {
+		if w.updates == nil && !w.cfg.PullRequest.WaitForCI {
 			return
 		}
 		w.seen = append(w.seen, *e.Record)
 	case e.Kind != ralph.EventIterationStart:
 		return
 	}
-	if w.telling != nil {
-		w.telling.say(w.progress(e.Iteration))
+	if w.updates != nil {
+		w.updates.update(w.progress(e.Iteration))
 	}
 }
 
@@ -157,12 +157,12 @@ type taskFile struct {
 // branch of an earlier run may hold an older task, or none: what the file was
 // when the branch was attached is no edit, and the task read before stands.
 func (b *branch) task() (string, error) {
-	if b.cfg.PromptFile == "" {
-		return b.cfg.Prompt, nil
+	if b.cfg.Prompt.File == "" {
+		return b.cfg.Prompt.Text, nil
 	}
 	text, err := b.cfg.Task(b.Workspace)
 	if text == b.attached.text && (err == nil) == (b.attached.err == nil) {
-		return b.cfg.Prompt, nil
+		return b.cfg.Prompt.Text, nil
 	}
 	return text, err
 }
@@ -173,8 +173,8 @@ func (b *branch) guardrails() []ralph.Guardrail {
 		specs[i] = guard.Spec{Command: g.Command, Action: g.FailAction, Hint: g.Hint, Timeout: g.Timeout, OnChanges: g.When == config.OnChanges}
 	}
 	list := guard.New(specs, guard.Setting{
-		Process: b.withPath(), Dir: b.dir(), Env: b.guestEnv(nil), Files: b.files, Redact: b.rec.redact,
-		OutputBytes: maxOutput, Show: b.rec.out.Foreign, Tree: b.tree, ToWorkspace: b.toRunFiles(), Truncate: b.cfg.TruncateChars,
+		Process: b.withPath(), Dir: b.dir(), Env: b.sandboxEnv(nil), Files: b.files, Redact: b.rec.redact,
+		OutputBytes: maxOutput, Show: b.rec.out.Foreign, Tree: b.tree, ToWorkspace: b.toRunFiles(), Truncate: b.cfg.Checks.TruncateChars,
 	})
 	if b.repo == nil {
 		return list

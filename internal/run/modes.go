@@ -10,7 +10,7 @@ import (
 // close to, or open for, whoever comes after it, and puts them back when it is
 // dead: the user's keys, the runner's folders, and the way to its files.
 func (w *workspace) rememberModes() {
-	if !w.walled() {
+	if !w.sandboxes() {
 		return
 	}
 	var modes confine.Modes

@@ -17,46 +17,46 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/egress"
 )
 
-// network is what guests reach of the world. A nil network is an open one.
+// network is what sandboxed processes reach. A nil network is an open one.
 type network struct {
-	proxy *egress.Proxy
-	java  bool                    // programs of the JVM are told of it, too
-	doors map[string]*egress.Door // by what doorKey says; each adds a provider's key
-	ports []uint16                // of loopback, which the user's own addresses name
+	proxy      *egress.Proxy
+	java       bool                    // programs of the JVM are told of it, too
+	keyProxies map[string]*egress.Door // by what doorKey says; each adds a provider's key
+	ports      []uint16                // of loopback, which the user's own addresses name
 
 	mu     sync.Mutex
 	direct map[string]ralph.Refused // refused without the proxy having been asked
 	rest   int                      // further ones
 }
 
-// walled says that guests of this run have walls of ours around them, as far as
+// sandboxes reports whether the processes of this run are sandboxed by us, as far as
 // the machine can.
-func (p *plan) walled() bool {
+func (p *plan) sandboxes() bool {
 	return p.isolation != config.IsolationOff && p.docker != config.IsolationDocker
 }
 
-// openNetwork starts the ways out, before the walls are built that leave no
+// openNetwork starts the proxies, before the sandbox is built that leaves no
 // other.
 func (s *sandboxed) openNetwork(ctx context.Context) error {
-	if !s.walled() {
+	if !s.sandboxes() {
 		return nil
 	}
 	all, err := s.everyAgent()
 	if err != nil {
 		return invalid(err)
 	}
-	n := &network{doors: map[string]*egress.Door{}, direct: map[string]ralph.Refused{}}
-	if s.cfg.KeyProxy {
+	n := &network{keyProxies: map[string]*egress.Door{}, direct: map[string]ralph.Refused{}}
+	if s.cfg.Provider.KeyProxy {
 		if err := s.keyTaken(all); err != nil {
 			return invalid(err)
 		}
 		for _, o := range all {
-			if err := s.openDoor(ctx, n, o); err != nil {
+			if err := s.openKeyProxy(ctx, n, o); err != nil {
 				return invalid(fmt.Errorf("key proxy: %w", err))
 			}
 		}
 	}
-	if !s.cfg.AllowedHosts.Open() {
+	if !s.cfg.Sandbox.AllowedHosts.Open() {
 		if err := s.openProxy(ctx, n, all); err != nil {
 			return invalid(err)
 		}
@@ -80,13 +80,13 @@ func (s *sandboxed) everyAgent() ([]agent.Options, error) {
 	return all, nil
 }
 
-// openProxy starts the proxy through which guests reach the hosts they may.
+// openProxy starts the proxy through which sandboxed processes reach the hosts they may.
 func (s *sandboxed) openProxy(ctx context.Context, n *network, all []agent.Options) error {
 	list := s.reachable(all)
 	for _, o := range all {
 		n.ports = append(n.ports, loopbackPorts(s.withoutFile(o))...)
 	}
-	for _, f := range s.cfg.AllowedHosts.Forwards() {
+	for _, f := range s.cfg.Sandbox.AllowedHosts.Forwards() {
 		if f.Loopback() {
 			n.ports = append(n.ports, uint16(f.Port)) // #nosec G115 -- a port
 		}
@@ -109,14 +109,14 @@ func (s *sandboxed) openProxy(ctx context.Context, n *network, all []agent.Optio
 	return nil
 }
 
-// walls are the addresses that guests reach; nil when the network is open.
-func (n *network) walls(sockets []string) *confine.Network {
+// policy is the addresses that sandboxed processes reach; nil when the network is open.
+func (n *network) policy(sockets []string) *confine.Network {
 	if n == nil || n.proxy == nil {
 		return nil
 	}
 	w := &confine.Network{Ports: n.ports, Sockets: sockets}
 	ports := n.proxy.Ports()
-	for _, d := range n.doors {
+	for _, d := range n.keyProxies {
 		ports = append(ports, d.Port())
 	}
 	for _, port := range ports {
@@ -145,7 +145,7 @@ func (n *network) variables() map[string]string {
 // maxDirect bounds the addresses that are told apart.
 const maxDirect = 256
 
-// refuse notes a connection that the walls refused.
+// refuse notes a connection that the sandbox refused.
 func (n *network) refuse(address, reason string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -20,24 +20,24 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/hosts"
 )
 
-// reachable are the hosts that guests may reach. An agent with a key door asks
+// reachable are the hosts that sandboxed processes may reach. An agent with a key proxy asks
 // there, and only at what else it was told to ask.
 func (s *sandboxed) reachable(all []agent.Options) hosts.List {
-	list := slices.Clone(s.cfg.AllowedHosts)
+	list := slices.Clone(s.cfg.Sandbox.AllowedHosts)
 	for _, o := range all {
 		named, provider := agent.Hosts(o), o.Provider
 		o = s.withoutFile(o)
 		o.Provider = provider // its hosts are ours to know
 		if trusted := agent.Hosts(o); slices.ContainsFunc(named, func(host string) bool { return !slices.Contains(trusted, host) }) {
-			s.rec.note("Hosts that a file of the repository names (" + strings.Join(s.cfg.FromFile, ", ") + ") are reached only where allowed-hosts names them, too.")
+			s.rec.note("Hosts that a file of the repository names (" + strings.Join(s.cfg.Agent.FromFile, ", ") + ") are reached only where allowed-hosts names them, too.")
 		}
-		_, door := agent.KeyDoor(o)
-		if door = door && s.cfg.KeyProxy; door {
+		_, keyProxy := agent.KeyDoor(o)
+		if keyProxy = keyProxy && s.cfg.Provider.KeyProxy; keyProxy {
 			o = agent.ThroughDoor(o, "http://127.0.0.1:1", "ralph-placeholder")
 		}
 		ours := o
 		ours.MCP, ours.Settings = "", ""
-		if !door {
+		if !keyProxy {
 			ours.BaseURL, ours.Env = "", nil
 		}
 		builtin := agent.Hosts(ours)
@@ -49,7 +49,7 @@ func (s *sandboxed) reachable(all []agent.Options) hosts.List {
 			}
 		}
 	}
-	if s.cfg.DefaultHosts {
+	if s.cfg.Sandbox.DefaultHosts {
 		list = append(list, s.forgeHosts()...)
 		if root, err := os.OpenRoot(s.Workspace); err == nil {
 			list = append(list, hosts.Builtin(egress.Registries(root)...)...)
@@ -79,10 +79,10 @@ func (s *sandboxed) forgeHosts() hosts.List {
 // npmNetwork is what npm reaches when it installs an agent: its registry, where
 // native programs lie that packages fetch, and what the user allows.
 func (s *sandboxed) npmNetwork(ctx context.Context) (*network, error) {
-	if !s.walled() || s.cfg.AllowedHosts.Open() {
+	if !s.sandboxes() || s.cfg.Sandbox.AllowedHosts.Open() {
 		return nil, nil
 	}
-	list := append(slices.Clone(s.cfg.AllowedHosts), hosts.Builtin(egress.Forge("https://github.com")...)...)
+	list := append(slices.Clone(s.cfg.Sandbox.AllowedHosts), hosts.Builtin(egress.Forge("https://github.com")...)...)
 	list = append(list, hosts.Builtin("registry.npmjs.org")...)
 	for _, kv := range s.Environ {
 		name, value, _ := strings.Cut(kv, "=")

@@ -15,7 +15,7 @@ import (
 // keyTaken refuses a file of the repository by which the key would have to be the
 // agent's: somebody else may have written it.
 func (s *sandboxed) keyTaken(all []agent.Options) error {
-	if len(s.cfg.FromFile) == 0 {
+	if len(s.cfg.Agent.FromFile) == 0 {
 		return nil
 	}
 	for _, o := range all {
@@ -23,7 +23,7 @@ func (s *sandboxed) keyTaken(all []agent.Options) error {
 			continue
 		}
 		if _, ok := agent.KeyDoor(s.withoutFile(o)); ok {
-			return fmt.Errorf("%s in a file of the repository would hand the key to the agent: give it as an input of the workflow or as a flag, or set key-proxy: off", strings.Join(s.cfg.FromFile, ", "))
+			return fmt.Errorf("%s in a file of the repository would take the key out of ralph's hands and give it to the agent: give it as an input of the workflow or as a flag, or set key-proxy: off", strings.Join(s.cfg.Agent.FromFile, ", "))
 		}
 	}
 	return nil
@@ -32,7 +32,7 @@ func (s *sandboxed) keyTaken(all []agent.Options) error {
 // withoutFile are the options of an agent without what a file of the repository
 // said of it.
 func (s *sandboxed) withoutFile(o agent.Options) agent.Options {
-	for _, name := range s.cfg.FromFile {
+	for _, name := range s.cfg.Agent.FromFile {
 		switch name {
 		case "agent-args":
 			o.Args = nil
@@ -51,10 +51,10 @@ func (s *sandboxed) withoutFile(o agent.Options) agent.Options {
 
 // openDoor starts a server that adds an agent's key, where the agent can do with
 // one.
-func (s *sandboxed) openDoor(ctx context.Context, n *network, o agent.Options) error {
+func (s *sandboxed) openKeyProxy(ctx context.Context, n *network, o agent.Options) error {
 	d, ok := agent.KeyDoor(o)
-	key := doorKey(o)
-	if _, open := n.doors[key]; open || !ok {
+	key := keyProxyOf(o)
+	if _, open := n.keyProxies[key]; open || !ok {
 		return nil
 	}
 	upstream, err := url.Parse(d.Upstream)
@@ -63,18 +63,18 @@ func (s *sandboxed) openDoor(ctx context.Context, n *network, o agent.Options) e
 	}
 	opened, err := egress.StartDoor(context.WithoutCancel(ctx), egress.DoorOptions{
 		Upstream: upstream, Key: secret.New(variable(o.Env, d.KeyVariable)), Header: d.Header, Scheme: d.Scheme,
-		Endpoints: d.Endpoints, Proxy: egress.Environment(s.getenv), Placeholder: s.Credentials.Placeholders[len(n.doors)].Reveal(),
+		Endpoints: d.Endpoints, Proxy: egress.Environment(s.getenv), Placeholder: s.Credentials.Placeholders[len(n.keyProxies)].Reveal(),
 	})
 	if err != nil {
 		return err
 	}
 	s.undo.atEnd(opened.Close)
-	n.doors[key] = opened
+	n.keyProxies[key] = opened
 	return nil
 }
 
-// doorKey tells the doors of a run apart; empty for an agent that needs none.
-func doorKey(o agent.Options) string {
+// keyProxyOf tells the key proxies of a run apart; empty for an agent that needs none.
+func keyProxyOf(o agent.Options) string {
 	d, ok := agent.KeyDoor(o)
 	if !ok {
 		return ""
@@ -83,12 +83,12 @@ func doorKey(o agent.Options) string {
 }
 
 // throughDoor are the options of an agent that has no key of its own, where
-// there is a door for it.
-func (s *sandboxed) throughDoor(o agent.Options) agent.Options {
+// there is a key proxy for it.
+func (s *sandboxed) throughKeyProxy(o agent.Options) agent.Options {
 	if s.network == nil {
 		return o
 	}
-	d, ok := s.network.doors[doorKey(o)]
+	d, ok := s.network.keyProxies[keyProxyOf(o)]
 	if !ok {
 		return agent.OneKey(o)
 	}

@@ -112,7 +112,7 @@ type stages struct {
 
 func newStages(ctx context.Context, in *Input, rec *Record) *stages {
 	s := &stages{run: ctx, rec: rec, stop: in.Stop}
-	if until := loopEnd(in.Config, rec.started()); until.IsZero() {
+	if until := loopEnd(in.Config.Limits, rec.started()); until.IsZero() {
 		s.before, s.cancel = context.WithCancel(ctx)
 	} else {
 		s.before, s.cancel = context.WithDeadline(ctx, until)
@@ -193,11 +193,11 @@ func undo(list *[]func()) {
 
 // loopEnd is when the loop must have ended so that publishing has its time; zero
 // means never.
-func loopEnd(cfg config.Config, started time.Time) time.Time {
-	if cfg.MaxDuration == 0 {
+func loopEnd(limits config.Limits, started time.Time) time.Time {
+	if limits.Duration == 0 {
 		return time.Time{}
 	}
-	return started.Add(cfg.MaxDuration - min(publishReserve, cfg.MaxDuration/5))
+	return started.Add(limits.Duration - min(publishReserve, limits.Duration/5))
 }
 
 const (

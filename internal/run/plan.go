@@ -48,7 +48,7 @@ func makePlan(ctx context.Context, in *Input, rec *Record, undo *cleanup) (*plan
 	if err := p.decide(ctx); err != nil {
 		return p, err
 	}
-	p.checks = p.cfg.Guardrails
+	p.checks = p.cfg.Checks.Guardrails
 	if err := p.readTaskList(); err != nil {
 		return p, err
 	}
@@ -57,7 +57,7 @@ func makePlan(ctx context.Context, in *Input, rec *Record, undo *cleanup) (*plan
 
 // dir is where the agent works.
 func (p *plan) dir() string {
-	return filepath.Join(p.Workspace, filepath.FromSlash(p.cfg.WorkingDirectory))
+	return filepath.Join(p.Workspace, filepath.FromSlash(p.cfg.Git.WorkingDirectory))
 }
 
 // getenv looks a variable up in the environment of this process.

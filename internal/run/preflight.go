@@ -31,10 +31,10 @@ func (r *remote) checkForge(ctx context.Context) error {
 	if !r.publishes() {
 		return nil
 	}
-	if r.cfg.Push == config.PushAlways && !r.pushes() && !r.cfg.DryRun {
+	if r.cfg.Git.Push == config.PushAlways && !r.pushes() && !r.cfg.DryRun {
 		return invalid(errors.New("push is true, but there is nothing to push to: GITHUB_REPOSITORY and a token are needed"))
 	}
-	if !r.local() && r.site.Repository != "" && r.cfg.Push == config.PushAuto && !r.cfg.DryRun && !r.cfg.Token.IsSet() {
+	if !r.local() && r.site.Repository != "" && r.cfg.Git.Push == config.PushAuto && !r.cfg.DryRun && !r.cfg.Git.Token.IsSet() {
 		// A secret with a misspelt name is an empty string. The machine and the
 		// work on it are gone after the job.
 		return invalid(errors.New("github-token is empty, so the work could not leave this machine: give a token (by default the job's own is used), or set push: false"))
@@ -45,16 +45,16 @@ func (r *remote) checkForge(ctx context.Context) error {
 	if err := r.callServer(ctx); err != nil {
 		return err
 	}
-	if !r.cfg.PullRequest && !r.cfg.WaitForCI && !r.cfg.SignCommits && r.cfg.PushToFork == "" {
+	if !r.cfg.PullRequest.Wanted && !r.cfg.PullRequest.WaitForCI && !r.cfg.Git.SignCommits && r.cfg.Git.PushToFork == "" {
 		return nil
 	}
 	client, err := r.client()
 	if err != nil {
 		return invalid(err)
 	}
-	ask := forge.Ask{Base: r.base(), Likely: r.usualBase, PullRequests: r.cfg.PullRequest}
-	if r.cfg.PullRequest {
-		ask.Milestone = r.cfg.Milestone
+	ask := forge.Ask{Base: r.base(), Likely: r.usualBase, PullRequests: r.cfg.PullRequest.Wanted}
+	if r.cfg.PullRequest.Wanted {
+		ask.Milestone = r.cfg.PullRequest.Milestone
 	}
 	facts, err := client.Preflight(ctx, ask)
 	if err != nil {
@@ -64,11 +64,11 @@ func (r *remote) checkForge(ctx context.Context) error {
 	if err := r.checkPushing(ctx, client); err != nil {
 		return invalid(err)
 	}
-	if !r.cfg.PullRequest {
+	if !r.cfg.PullRequest.Wanted {
 		return nil
 	}
 	r.forge = client
-	if r.cfg.AutoMerge && facts.AutoMerge == forge.No {
+	if r.cfg.PullRequest.AutoMerge && facts.AutoMerge == forge.No {
 		return invalid(fmt.Errorf("merge: auto: the repository does not allow auto-merge: turn it on under Settings > General > Pull Requests, or leave merge out"))
 	}
 	return nil
@@ -78,18 +78,18 @@ func (r *remote) checkForge(ctx context.Context) error {
 // opens pull requests, and at the fork.
 func (r *remote) checkPushing(ctx context.Context, client *forge.Client) error {
 	r.pusher = client
-	if r.cfg.PushToFork != "" || r.cfg.CIToken.IsSet() {
+	if r.cfg.Git.PushToFork != "" || r.cfg.Git.CIToken.IsSet() {
 		var err error
-		if r.pusher, err = r.connect(cmp.Or(r.cfg.PushToFork, r.site.Repository), true); err != nil {
+		if r.pusher, err = r.connect(cmp.Or(r.cfg.Git.PushToFork, r.site.Repository), true); err != nil {
 			return err
 		}
 	}
-	if r.cfg.PushToFork != "" {
+	if r.cfg.Git.PushToFork != "" {
 		if err := client.CheckFork(ctx, r.pusher); err != nil {
 			return err
 		}
 	}
-	if r.cfg.SignCommits {
+	if r.cfg.Git.SignCommits {
 		return r.pusher.ProbeSigning(ctx)
 	}
 	return nil
@@ -101,7 +101,7 @@ func (b *branch) checkRules(ctx context.Context) error {
 	if b.repo == nil || b.remote.pusher == nil {
 		return nil
 	}
-	warning, err := b.remote.pusher.CheckRules(ctx, forge.Branch{Name: b.start.Branch, Exists: b.repo.State().Tip != "", Signed: b.cfg.SignCommits})
+	warning, err := b.remote.pusher.CheckRules(ctx, forge.Branch{Name: b.start.Branch, Exists: b.repo.State().Tip != "", Signed: b.cfg.Git.SignCommits})
 	if warning != "" {
 		b.rec.warn(warning)
 	}

@@ -16,10 +16,10 @@ type prices struct {
 
 // readPrices reads the prices the user gave.
 func (p *plan) readPrices() (err error) {
-	if p.cfg.Pricing == "" {
+	if p.cfg.Provider.Pricing == "" {
 		return nil
 	}
-	if p.prices.own, err = price.Parse([]byte(p.cfg.Pricing)); err != nil {
+	if p.prices.own, err = price.Parse([]byte(p.cfg.Provider.Pricing)); err != nil {
 		const where = "pricing: "
 		return errors.New(where + strings.ReplaceAll(err.Error(), "\n", "\n"+where))
 	}

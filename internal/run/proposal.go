@@ -26,8 +26,8 @@ func (w *work) pullRequest(ctx context.Context, p *ralph.Publication, state repo
 	case err != nil:
 		w.rec.note("The branch could not be compared with its base: " + err.Error())
 	case !ahead: // the base has the same changes, or the work was undone
-		if p.HeadSHA != "" && !w.cfg.DeleteBranch {
-			w.rec.note(fmt.Sprintf("%s has no changes compared to %s: no pull request is needed. With delete-branch: true the branch would be deleted.", p.Branch, p.Base))
+		if p.HeadSHA != "" && !w.cfg.PullRequest.DeleteBranch {
+			w.rec.note(fmt.Sprintf("%s has nothing that %s lacks: there is nothing to propose. With delete-branch: true it would be deleted.", p.Branch, p.Base))
 		}
 		p.PullRequest, err = w.open(ctx, p)
 		return err
@@ -61,9 +61,9 @@ func (w *work) pullRequest(ctx context.Context, p *ralph.Publication, state repo
 		done.Operation = created // by this run, a moment ago
 	}
 	p.PullRequest = done
-	if done.Foreign && done.Number == w.decision.CommentOn && w.telling != nil {
-		w.telling.end(ctx) // the record is the comment
-		w.telling, p.Comment = nil, done.URL
+	if done.Foreign && done.Number == w.decision.CommentOn && w.updates != nil {
+		w.updates.end(ctx) // the record is the comment
+		w.updates, p.Comment = nil, done.URL
 	}
 	w.did("pull request", fmt.Sprintf("#%d %s", done.Number, done.Operation))
 	w.autoMerge(ctx, p)
@@ -124,14 +124,14 @@ func (w *work) proposal(r ralph.Report, branch string) forge.PullRequest {
 	title, about := w.title(), w.about("")
 	about.Title = memory.TitleMark(title)
 	return forge.PullRequest{
-		Title: title, Head: branch, Base: r.Publication.Base, HeadRepository: w.cfg.PushToFork,
+		Title: title, Head: branch, Base: r.Publication.Base, HeadRepository: w.cfg.Git.PushToFork,
 		HeadSHA: w.repo.State().Tip, Last: w.last(), NewHead: !w.start.Existed && !w.proposed,
 		Same:   func(body string) bool { return w.onTheirs() || memory.ReadAbout(body).Base == w.start.AskedBase },
 		Body:   w.body(public, about),
 		Revise: func(title, body string) (string, string) { return w.revise(public, title, body) },
 		Record: w.rec.redact.Text(report.Comment(public, report.CommentOptions{Marker: forge.RecordMarker})),
-		Draft:  w.draft(), NewDraft: w.cfg.Draft == config.DraftNew, MaintainerCanModify: w.cfg.MaintainersCanModify,
-		Labels: w.cfg.Labels, Assignees: w.cfg.Assignees, Reviewers: w.cfg.Reviewers, TeamReviewers: w.cfg.TeamReviewers, Milestone: w.cfg.Milestone,
+		Draft:  w.draft(), NewDraft: w.cfg.PullRequest.Draft == config.DraftNew, MaintainerCanModify: w.cfg.PullRequest.MaintainersCanModify,
+		Labels: w.cfg.PullRequest.Labels, Assignees: w.cfg.PullRequest.Assignees, Reviewers: w.cfg.PullRequest.Reviewers, TeamReviewers: w.cfg.PullRequest.TeamReviewers, Milestone: w.cfg.PullRequest.Milestone,
 	}
 }
 
@@ -141,7 +141,7 @@ func (w *work) whoStartsCI() {
 	if w.start.Resumed {
 		did = ralph.OperationUpdated // most probably: a branch with work has its pull request
 	}
-	if text := w.remote.forge.WhoStartsCI(w.remote.forge.Pusher(w.cfg.CIToken), w.remote.forge.Identity(), did); text != "" {
+	if text := w.remote.forge.WhoStartsCI(w.remote.forge.Pusher(w.cfg.Git.CIToken), w.remote.forge.Identity(), did); text != "" {
 		w.rec.note(text)
 	}
 }
@@ -150,13 +150,13 @@ func (w *work) whoStartsCI() {
 // never does.
 func (w *work) autoMerge(ctx context.Context, p *ralph.Publication) {
 	switch {
-	case !w.cfg.AutoMerge || w.rec.report.Outcome != ralph.Completed || p.PullRequest.Draft || w.draft():
+	case !w.cfg.PullRequest.AutoMerge || w.rec.report.Outcome != ralph.Completed || p.PullRequest.Draft || w.draft():
 		return
 	case p.PullRequest.Foreign || w.decision.Existing:
 		w.rec.note(fmt.Sprintf("Auto-merge was not requested: pull request #%d belongs to somebody else.", p.PullRequest.Number))
 		return
 	}
-	done, err := w.remote.forge.AutoMerge(ctx, p.PullRequest, strings.ToUpper(string(w.cfg.MergeMethod)))
+	done, err := w.remote.forge.AutoMerge(ctx, p.PullRequest, strings.ToUpper(string(w.cfg.PullRequest.MergeMethod)))
 	if err != nil {
 		w.couldNot("auto-merge", err)
 		w.rec.warn(err.Error())
@@ -170,7 +170,7 @@ func (w *work) autoMerge(ctx context.Context, p *ralph.Publication) {
 // goes on, where the forge may merge it by itself: what is half done must not be
 // merged, least of all when this run dies.
 func (w *work) holdBack(ctx context.Context) error {
-	if !w.cfg.AutoMerge || !w.start.Resumed || w.remote.forge == nil || w.cfg.Draft == config.DraftNew {
+	if !w.cfg.PullRequest.AutoMerge || !w.start.Resumed || w.remote.forge == nil || w.cfg.PullRequest.Draft == config.DraftNew {
 		return nil
 	}
 	if err := w.remote.forge.Hold(ctx, w.pulls.To(w.start.Base)); err != nil {
@@ -183,7 +183,7 @@ func (w *work) holdBack(ctx context.Context) error {
 // wanted, and closes its pull request.
 func (w *work) cleanUp(ctx context.Context, state repo.State) bool {
 	p := &w.rec.report.Publication
-	if !w.cfg.DeleteBranch || state.Tip == "" || w.decision.Existing {
+	if !w.cfg.PullRequest.DeleteBranch || state.Tip == "" || w.decision.Existing {
 		return false
 	}
 	if ahead, err := w.repo.Ahead(ctx); ahead || err != nil {
@@ -219,12 +219,12 @@ func (w *work) cleanUp(ctx context.Context, state repo.State) bool {
 
 func (w *work) title() string {
 	switch {
-	case w.cfg.Title != "":
-		return w.cfg.Title
+	case w.cfg.PullRequest.Title != "":
+		return w.cfg.PullRequest.Title
 	case w.decision.Title != "":
 		return w.rec.masked(memory.Title(ralph.Report{Task: w.decision.Title}))
 	case w.cfg.Mode == config.ModeSupervise:
-		return w.rec.masked(memory.Title(ralph.Report{Task: "task " + path.Base(filepath.ToSlash(w.cfg.TaskDir))}))
+		return w.rec.masked(memory.Title(ralph.Report{Task: "task " + path.Base(filepath.ToSlash(w.cfg.Tasks.Dir))}))
 	case w.cfg.Mode == config.ModePlan:
 		return "ralph: plan"
 	case w.cfg.Mode == config.ModeBuild:
@@ -238,13 +238,13 @@ func (w *work) draft() bool {
 	if w.toDecide() {
 		return true
 	}
-	switch w.cfg.Draft {
+	switch w.cfg.PullRequest.Draft {
 	case config.DraftAlways, config.DraftNew:
 		return true
 	case config.DraftNever:
 		return false
 	}
-	return w.rec.report.Outcome != ralph.Completed || w.rec.report.Tasks.AutoApproved() > 0 && !w.cfg.AcceptAtCap ||
+	return w.rec.report.Outcome != ralph.Completed || w.rec.report.Tasks.AutoApproved() > 0 && !w.cfg.Tasks.AcceptAtCap ||
 		w.stories != nil && w.backlog.Doubtful()
 }
 

@@ -27,7 +27,7 @@ func (w *work) publish(run context.Context) {
 		return
 	}
 	p := &w.rec.report.Publication
-	if w.cfg.Commit == config.CommitAgent {
+	if w.cfg.Git.Commit == config.CommitAgent {
 		w.commitRest(ctx)
 	}
 	if w.pushes() {
@@ -57,12 +57,12 @@ func (w *work) publish(run context.Context) {
 	for _, n := range state.Notes {
 		w.rec.note(n)
 	}
-	p.HeadSHA, p.Pushed, p.Fork = state.HeadSHA, state.Pushed, w.cfg.PushToFork
+	p.HeadSHA, p.Pushed, p.Fork = state.HeadSHA, state.Pushed, w.cfg.Git.PushToFork
 	if p.Branch = ""; p.HeadSHA != "" || state.Tip != "" {
 		p.Branch = state.Branch
 	}
 	p.Signed, p.Verified, p.Tip = state.Signed, state.Verified, state.Tip
-	if tip := p.Tip; w.cfg.WaitForCI && w.rec.report.Outcome == ralph.Completed && tip != "" && p.Checks.SHA != tip {
+	if tip := p.Tip; w.cfg.PullRequest.WaitForCI && w.rec.report.Outcome == ralph.Completed && tip != "" && p.Checks.SHA != tip {
 		w.rec.report.Outcome = ralph.Blocked
 		w.rec.report.Reason += fmt.Sprintf(", but %s was pushed and its checks were not looked at", tip[:7])
 	}
@@ -72,7 +72,7 @@ func (w *work) publish(run context.Context) {
 	if n := len(w.rec.report.Iterations); n > 0 && w.pushes() && p.HeadSHA == "" && w.rec.report.Iterations[n-1].Commit.SHA != "" {
 		w.rec.note("The commits of this run change no file: nothing of them is published.")
 	}
-	w.rec.report.ExitCode = w.rec.report.Outcome.ExitCode(w.cfg.IncompleteOK)
+	w.rec.report.ExitCode = w.rec.report.Outcome.ExitCode(w.cfg.Loop.IncompleteOK)
 	if p.HeadSHA != "" && !w.pushes() {
 		w.rec.note(w.stayed(p))
 	}
@@ -135,7 +135,7 @@ func (w *work) nothingLeft(state repo.State) {
 
 // budgetKept says so when a budget could not be kept.
 func (w *work) budgetKept() {
-	if !w.rec.report.Usage().Cost.Unknown || w.cfg.MaxCost == 0 && w.cfg.MaxTotalCost == 0 {
+	if !w.rec.report.Usage().Cost.Unknown || w.cfg.Limits.Cost == 0 && w.cfg.Limits.TotalCost == 0 {
 		return
 	}
 	n := "Part of the cost is unknown, so max-cost-usd and max-total-cost-usd could not be enforced."
@@ -206,7 +206,7 @@ func (w *work) stayed(p *ralph.Publication) string {
 	switch {
 	case w.cfg.DryRun && w.site.Repository != "":
 		where = fmt.Sprintf("Dry run: nothing was pushed. Without dry-run the branch %s would be pushed to %s", p.Branch, w.site.Repository)
-		if w.cfg.PullRequest {
+		if w.cfg.PullRequest.Wanted {
 			state := "ready for review"
 			if w.draft() {
 				state = "a draft"
@@ -215,7 +215,7 @@ func (w *work) stayed(p *ralph.Publication) string {
 		}
 	case w.cfg.DryRun:
 		where += " (dry run)"
-	case w.cfg.Push == config.PushNever:
+	case w.cfg.Git.Push == config.PushNever:
 		where += " (push: false)"
 	case w.site.Repository != "":
 		where += " (no token is given: GITHUB_TOKEN)"
@@ -250,8 +250,8 @@ func (w *work) failed(run context.Context, err error) {
 // by the last call once the run was asked to stop.
 func (p *plan) publishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	until := time.Now().Add(publishLimit)
-	if p.cfg.MaxDuration > 0 {
-		until = p.rec.started().Add(p.cfg.MaxDuration)
+	if p.cfg.Limits.Duration > 0 {
+		until = p.rec.started().Add(p.cfg.Limits.Duration)
 	}
 	bounded, cancel := context.WithDeadline(context.WithoutCancel(ctx), until)
 	stop := context.AfterFunc(ctx, func() {

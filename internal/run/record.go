@@ -49,9 +49,9 @@ func newRecord(in *Input, undo *cleanup) *Record {
 
 // configured takes over what the configuration says of the run.
 func (r *Record) configured(cfg config.Config) {
-	r.report.Mode, r.report.Task, r.report.Agent, r.report.Model = cfg.Mode, cfg.Prompt, cfg.Agent, cfg.Model
-	r.report.MaxIterations, r.report.Isolation, r.report.Publication.Base = cfg.MaxIterations, string(cfg.Isolation), cfg.Base
-	r.incompleteOK = cfg.IncompleteOK
+	r.report.Mode, r.report.Task, r.report.Agent, r.report.Model = cfg.Mode, cfg.Prompt.Text, cfg.Agent.Name, cfg.Agent.Model
+	r.report.MaxIterations, r.report.Isolation, r.report.Publication.Base = cfg.Loop.MaxIterations, string(cfg.Sandbox.Isolation), cfg.Git.Base
+	r.incompleteOK = cfg.Loop.IncompleteOK
 }
 
 // started is when the run began.

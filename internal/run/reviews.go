@@ -10,7 +10,7 @@ import (
 // review could approve in the reviewer's place. In the action, where nobody watches,
 // a run that depends on such approvals is refused; elsewhere they are marked.
 func (s *sandboxed) checkReviews() error {
-	if s.stories == nil || s.cfg.SkipReview {
+	if s.stories == nil || s.cfg.Tasks.SkipReview {
 		return nil
 	}
 	why := s.children.Unprotected()
@@ -25,7 +25,7 @@ func (s *sandboxed) checkReviews() error {
 	switch {
 	case s.isolation == config.IsolationOff:
 		instead = "leave isolation out"
-	case s.cfg.AllowedHosts.Open():
+	case s.cfg.Sandbox.AllowedHosts.Open():
 		why += " (allowed-hosts is *)"
 		instead = "name the hosts in allowed-hosts"
 	}

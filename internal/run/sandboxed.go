@@ -33,7 +33,7 @@ type sandboxed struct {
 // openSandbox installs the agents that are missing and starts the supervisors
 // under which all children run.
 func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
-	s := &sandboxed{workspace: w, Environ: w.Environ, delay: w.cfg.Delay}
+	s := &sandboxed{workspace: w, Environ: w.Environ, delay: w.cfg.Loop.Delay}
 	s.git = &git{box: s, dir: s.dir()}
 	if err := s.installAgents(ctx); err != nil {
 		return s, err
@@ -44,7 +44,7 @@ func openSandbox(ctx context.Context, w *workspace) (*sandboxed, error) {
 	if err := s.openNetwork(ctx); err != nil {
 		return s, err
 	}
-	if err := s.buildWalls(ctx); err != nil {
+	if err := s.buildPolicy(ctx); err != nil {
 		return s, err
 	}
 	s.ignoreMarker(ctx) // before git's settings are watched
@@ -63,11 +63,11 @@ func (s *sandboxed) openTemp() error {
 	}
 	s.temp = t
 	s.undo.atEnd(s.removeTemp)
-	return invalid(s.writeGitConfig(t.home, s.cfg.Committer))
+	return invalid(s.writeGitConfig(t.home, s.cfg.Git.Committer))
 }
 
 // buildWalls starts the supervisor all children run under.
-func (s *sandboxed) buildWalls(ctx context.Context) (err error) {
+func (s *sandboxed) buildPolicy(ctx context.Context) (err error) {
 	t := s.temp
 	o := proc.Options{Identity: s.identity, Env: []string{"PATH=" + s.getenv("PATH")}, SpillDir: t.store, Reaper: true}
 	if s.isolation != config.IsolationOff {
@@ -76,27 +76,27 @@ func (s *sandboxed) buildWalls(ctx context.Context) (err error) {
 			open = append(open, folder)
 		}
 		open = append(open, sharedTemp(s.identity)...)
-		walls := confine.DefaultWalls(open, s.install())
-		walls.Strict = s.isolation == config.IsolationStrict
-		walls.Network = s.network.walls(open)
-		o.Walls = &walls
-		o.Memory, o.FreeDisk, o.DiskPaths = s.cfg.MaxMemory, s.cfg.MinFreeDisk, open
+		policy := confine.DefaultWalls(open, s.install())
+		policy.Strict = s.isolation == config.IsolationStrict
+		policy.Network = s.network.policy(open)
+		o.Walls = &policy
+		o.Memory, o.FreeDisk, o.DiskPaths = s.cfg.Limits.Memory, s.cfg.Limits.FreeDisk, open
 		if s.network != nil {
 			o.Refused = s.network.refuse
 		}
 	}
-	if s.cfg.MaxProcesses > 0 {
-		o.MaxProcs = uint64(s.cfg.MaxProcesses)
+	if s.cfg.Limits.Processes > 0 {
+		o.MaxProcs = uint64(s.cfg.Limits.Processes)
 	}
 	if s.isolation != config.IsolationOff {
 		s.rec.report.Isolation = confine.Describe(s.identity, o.Walls, os.Getuid())
 		if abi, why := confine.Available(); abi == 0 {
 			s.rec.note("File access is not restricted: " + why + ".")
 		}
-		if o.Walls.Network == nil && s.walled() {
+		if o.Walls.Network == nil && s.sandboxes() {
 			s.rec.report.Isolation += ", network open (allowed-hosts is *)"
 		}
-		if s.network != nil && len(s.network.doors) > 0 {
+		if s.network != nil && len(s.network.keyProxies) > 0 {
 			s.rec.report.Isolation += ", API key hidden from the agent"
 		}
 		s.rec.out.Say("Isolation: " + s.rec.report.Isolation)
@@ -104,7 +104,7 @@ func (s *sandboxed) buildWalls(ctx context.Context) (err error) {
 	if s.children, err = s.startChildren(ctx, o); err != nil {
 		return invalid(err)
 	}
-	if err := s.openBox(ctx); err != nil || s.cfg.DisplayFilter == "" {
+	if err := s.openDockerSandbox(ctx); err != nil || s.cfg.Output.DisplayFilter == "" {
 		return err
 	}
 	o.Reaper = false
@@ -148,8 +148,8 @@ func (s *sandboxed) tempDir() string {
 // writeGitConfig gives the agent's own commits an author: its HOME is new.
 func (s *sandboxed) writeGitConfig(home string, person config.Person) error {
 	s.person = person
-	if !s.cfg.Author.IsZero() {
-		person = s.cfg.Author
+	if !s.cfg.Git.Author.IsZero() {
+		person = s.cfg.Git.Author
 	}
 	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`) // git-config(1) knows fewer escapes than %q writes
 	text := fmt.Sprintf("[user]\n\tname = \"%s\"\n\temail = \"%s\"\n[safe]\n\tdirectory = *\n[advice]\n\tdetachedHead = false\n",

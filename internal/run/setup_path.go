@@ -14,10 +14,10 @@ import (
 )
 
 // A PATH that setup exports holds for the rest of the run: its shell leaves it in a
-// file of the guest's, which is read as whatever else comes from there.
+// file of the sandbox's, which is read as whatever else comes from there.
 
 const (
-	pathFile = "setup-path" // in the guest's temporary folder
+	pathFile = "setup-path" // in the sandbox's temporary folder
 	maxPath  = 64 << 10
 )
 
@@ -52,8 +52,8 @@ func (s *sandboxed) readPath() {
 	}
 }
 
-// withPath are the guests, with the PATH that setup left.
-func (s *sandboxed) withPath() dockersandbox.Process { return pathed{s.guests(), s} }
+// withPath runs commands with the PATH that setup left.
+func (s *sandboxed) withPath() dockersandbox.Process { return pathed{s.process(), s} }
 
 // pathed starts children with the PATH that setup left.
 type pathed struct {

@@ -17,10 +17,10 @@ import (
 // taskPath is the task folder, without symbolic links where it exists; "" when
 // there is none.
 func (p *plan) taskPath() string {
-	if p.cfg.TaskDir == "" {
+	if p.cfg.Tasks.Dir == "" {
 		return ""
 	}
-	path := filepath.FromSlash(p.cfg.TaskDir)
+	path := filepath.FromSlash(p.cfg.Tasks.Dir)
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(p.Workspace, path)
 	}
@@ -144,11 +144,11 @@ func (s *sandboxed) linger() time.Duration {
 	if done, err := s.tasks.dir.Done(); err != nil || !done {
 		return 0
 	}
-	if s.cfg.ChildWaitTimeout == 0 {
+	if s.cfg.Limits.ChildWait == 0 {
 		return forever
 	}
-	s.rec.out.Say(fmt.Sprintf("DONE is there; waiting up to %s for what the agent started", s.cfg.ChildWaitTimeout))
-	return s.cfg.ChildWaitTimeout
+	s.rec.out.Say(fmt.Sprintf("DONE is there; waiting up to %s for what the agent started", s.cfg.Limits.ChildWait))
+	return s.cfg.Limits.ChildWait
 }
 
 const forever = 1000 * time.Hour

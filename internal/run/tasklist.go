@@ -21,7 +21,7 @@ func (p *plan) readTaskList() error {
 	if p.cfg.Mode != config.ModeTasks {
 		return nil
 	}
-	list, err := stories.Read(p.Workspace, p.cfg.RalphDir, p.cfg.Prompt, tasks.Rules{ReviewCap: p.cfg.ReviewCap, SkipReview: p.cfg.SkipReview, Only: p.cfg.Story})
+	list, err := stories.Read(p.Workspace, p.cfg.Tasks.RalphDir, p.cfg.Prompt.Text, tasks.Rules{ReviewCap: p.cfg.Tasks.ReviewCap, SkipReview: p.cfg.Tasks.SkipReview, Only: p.cfg.Tasks.Story})
 	if err != nil {
 		return invalid(err)
 	}
@@ -32,7 +32,7 @@ func (p *plan) readTaskList() error {
 		known := slices.ContainsFunc(p.checks, func(g config.Guardrail) bool { return g.Command == command })
 		if !known && strings.TrimSpace(command) != "" {
 			p.checks = append(p.checks, config.Guardrail{
-				Command: command, FailAction: ralph.Append, Timeout: p.cfg.GuardrailTimeout, When: config.Always,
+				Command: command, FailAction: ralph.Append, Timeout: p.cfg.Limits.Guardrail, When: config.Always,
 			})
 		}
 	}
@@ -48,9 +48,9 @@ func (w *work) openTaskList() error {
 		return nil
 	}
 	o := stories.Options{
-		MaxIterations: w.cfg.MaxIterations, Completion: w.cfg.Completion,
+		MaxIterations: w.cfg.Loop.MaxIterations, Completion: w.cfg.Loop.Completion,
 		Local: w.local(), Sandboxed: w.box != nil || w.isolation != config.IsolationOff, Elsewhere: w.box != nil,
-		Published: w.repo != nil, AgentCommits: w.cfg.Commit == config.CommitAgent,
+		Published: w.repo != nil, AgentCommits: w.cfg.Git.Commit == config.CommitAgent,
 		Base: w.start.Base, BaseSHA: w.start.BaseSHA,
 		Host: stories.Host{
 			Git: w.gitText, Seen: func() string { return "" },
@@ -90,7 +90,7 @@ func (s *sandboxed) ignoreMarker(ctx context.Context) {
 	const script = `git check-ignore -q "$1" && exit
 f=$(git rev-parse --git-path info/exclude) && mkdir -p "${f%/*}" && echo "/$1" >> "$f"`
 	_, _ = s.children.Run(ctx, proc.Command{
-		Argv: []string{"sh", "-c", script, "sh", tasks.MarkerName}, Dir: s.dir(), Env: append(s.guestEnv(nil), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"),
+		Argv: []string{"sh", "-c", script, "sh", tasks.MarkerName}, Dir: s.dir(), Env: append(s.sandboxEnv(nil), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"),
 		Limits: proc.Limits{Grace: killGrace, Time: gitLeast},
 	}) // when it cannot be ignored, it is left out of what we publish all the same
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // temp is where the private files of a run lie: home, tmp and index are the
-// guest's, store is ours.
+// sandbox's, store is ours.
 type temp struct {
 	root, home, tmp, index, store string
 	keep                          bool // the store holds what exists nowhere else
@@ -58,19 +58,19 @@ func removeAll(path string) error {
 }
 
 // newTemp makes the private folders below dir.
-func newTemp(dir string, guest confine.Identity) (t temp, err error) {
+func newTemp(dir string, user confine.Identity) (t temp, err error) {
 	if t.root, err = os.MkdirTemp(dir, "ralph-"); err != nil {
 		return t, err
 	}
-	guests := []*string{&t.home, &t.tmp, &t.index}
-	for i, dir := range append(guests, &t.store) {
+	sandboxOwned := []*string{&t.home, &t.tmp, &t.index}
+	for i, dir := range append(sandboxOwned, &t.store) {
 		*dir = filepath.Join(t.root, []string{"home", "tmp", "index", "store"}[i])
 		err = errors.Join(err, os.Mkdir(*dir, 0o700))
 	}
-	err = errors.Join(err, os.Chmod(t.root, 0o711)) // #nosec G302 -- the guest walks through it to its own folders
-	if !guest.IsZero() {
-		for _, dir := range guests {
-			err = errors.Join(err, os.Chown(*dir, guest.UID, guest.GID))
+	err = errors.Join(err, os.Chmod(t.root, 0o711)) // #nosec G302 -- the sandbox user walks through it to its own folders
+	if !user.IsZero() {
+		for _, dir := range sandboxOwned {
+			err = errors.Join(err, os.Chown(*dir, user.UID, user.GID))
 		}
 	}
 	return t, err

@@ -63,20 +63,20 @@ func (p *plan) decide(ctx context.Context) error {
 	if err := p.fits(d); err != nil {
 		return invalid(err)
 	}
-	p.rec.report.Task = d.Below(p.cfg.Prompt)
+	p.rec.report.Task = d.Below(p.cfg.Prompt.Text)
 	p.rec.report.Publication.Issue = d.Issue
 	return nil
 }
 
 // fits refuses what does not go with work on somebody's pull request.
 func (p *plan) fits(d trigger.Decision) error {
-	if !d.Existing || p.cfg.Branch != "" {
+	if !d.Existing || p.cfg.Git.Branch != "" {
 		return nil
 	}
-	if p.cfg.PushToFork != "" {
+	if p.cfg.Git.PushToFork != "" {
 		return fmt.Errorf("push-to-fork does not go with work on pull request #%d, whose branch %s lies in the repository itself: leave it out, or give a branch", d.PullRequest, d.Branch)
 	}
-	if p.cfg.Base != "" && p.cfg.Base != d.Base {
+	if p.cfg.Git.Base != "" && p.cfg.Git.Base != d.Base {
 		n := fmt.Sprintf("The base stays %s, that of pull request #%d: base is not looked at.", d.Base, d.PullRequest)
 		p.rec.tell(n)
 	}
@@ -88,8 +88,8 @@ func (p *plan) complete(ctx context.Context, d trigger.Decision) (trigger.Decisi
 	if len(d.Check) == 0 && d.Needs == trigger.NeedsNothing {
 		return d, nil
 	}
-	if !p.cfg.Token.IsSet() {
-		return d, invalid(fmt.Errorf("%s: checking permissions needs the forge: give github-token", d.Why))
+	if !p.cfg.Git.Token.IsSet() {
+		return d, invalid(fmt.Errorf("%s: whether that is allowed has to be asked of the forge: give github-token", d.Why))
 	}
 	client, err := p.client()
 	if err != nil {
@@ -183,9 +183,9 @@ func (p *plan) client() (*forge.Client, error) {
 // connect makes a client of a repository; pushing says whether it has the token
 // that pushes.
 func (p *plan) connect(repository string, pushing bool) (*forge.Client, error) {
-	token := p.cfg.Token
-	if pushing && p.cfg.CIToken.IsSet() {
-		token = p.cfg.CIToken
+	token := p.cfg.Git.Token
+	if pushing && p.cfg.Git.CIToken.IsSet() {
+		token = p.cfg.Git.CIToken
 	}
 	return forge.New(forge.Options{
 		APIURL: p.site.APIURL, ServerURL: p.site.ServerURL, GraphQLURL: p.site.GraphQLURL, Repository: repository,
@@ -203,16 +203,16 @@ func (w *work) tellAbout(ctx context.Context) error {
 	if err != nil {
 		return invalid(err)
 	}
-	w.telling = tell(ctx, func(ctx context.Context, text string) error {
+	w.updates = newCommentUpdater(ctx, func(ctx context.Context, text string) error {
 		ref, err := client.Comment(ctx, w.decision.CommentOn, forge.RecordMarker, text, w.comment)
 		if ref.ID != 0 {
 			w.comment = ref
 		}
 		return err
 	}, func(err error) { w.rec.out.Warn(err.Error()) })
-	w.undo.atEnd(w.telling.cut) // a run that ends in another way
+	w.undo.atEnd(w.updates.cut) // a run that ends in another way
 	w.rec.onEnd = w.tellRefusal
-	w.telling.say(w.progress(0))
+	w.updates.update(w.progress(0))
 	return nil
 }
 
@@ -226,7 +226,7 @@ func (w *work) progress(iteration int) string {
 
 // tellRefusal says in the comment that the run ended before its first iteration.
 func (w *work) tellRefusal(run context.Context) {
-	if w.telling == nil {
+	if w.updates == nil {
 		return
 	}
 	ctx, cancel := w.publishing(run)
@@ -237,13 +237,13 @@ func (w *work) tellRefusal(run context.Context) {
 // tellEnd says in the comment how the run ended. Below a pull request that
 // somebody else described the record stands there already.
 func (w *work) tellEnd(ctx context.Context) {
-	if w.telling == nil {
+	if w.updates == nil {
 		return
 	}
 	if w.interruptedNow() {
-		w.telling.cut()
+		w.updates.cut()
 	} else {
-		w.telling.end(ctx)
+		w.updates.end(ctx)
 	}
 	client, err := w.client()
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 // are told.
 type work struct {
 	*branch
-	agents   crew
+	agents   agentSet
 	backlog  *stories.Backlog  // nil without a task list
-	telling  *telling          // keeps the comment up to date; nil: nobody is told while the run goes on
+	updates  *commentUpdater   // keeps the comment up to date; nil: nobody is told while the run goes on
 	comment  forge.CommentRef  // what it writes
 	seen     []ralph.Iteration // that ended
 	proposed bool              // the pull request was made before the end, for its checks
 }
 
 // attach brings the workspace to the run's branch.
-func attach(ctx context.Context, b *branch, agents crew) (*work, error) {
+func attach(ctx context.Context, b *branch, agents agentSet) (*work, error) {
 	w := &work{branch: b, agents: agents}
 	if err := b.attachBranch(ctx); err != nil {
 		return w, err

@@ -101,6 +101,6 @@ func (Driver) Ready(o driver.Options) error {
 		return nil
 	}
 	keys := catalog.Of("claude").Keys()
-	return fmt.Errorf("no credentials: set %s or %s (input api-key), or, where there are no walls, log in with claude first; for another provider set CLAUDE_CODE_USE_BEDROCK, CLAUDE_CODE_USE_VERTEX or CLAUDE_CODE_USE_FOUNDRY to 1",
+	return fmt.Errorf("no credentials: set %s or %s (input api-key), or, where nothing is sandboxed, log in with claude first; for another provider set CLAUDE_CODE_USE_BEDROCK, CLAUDE_CODE_USE_VERTEX or CLAUDE_CODE_USE_FOUNDRY to 1",
 		strings.Join(keys[:len(keys)-1], ", "), keys[len(keys)-1])
 }

@@ -89,5 +89,5 @@ func (Driver) Ready(o driver.Options) error {
 	if driver.Federated(o, "OPENAI") || driver.Holds(homeOf(o), "auth.json", "config.toml") {
 		return nil
 	}
-	return errors.New("no credentials: set CODEX_API_KEY or OPENAI_API_KEY (input api-key), or, where there are no walls, log in with codex first")
+	return errors.New("no credentials: set CODEX_API_KEY or OPENAI_API_KEY (input api-key), or, where nothing is sandboxed, log in with codex first")
 }

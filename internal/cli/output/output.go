@@ -16,10 +16,10 @@ type Options struct {
 	Out    *os.File // where the run is shown
 	Stderr *os.File // what is not worth reading, and why a run does not start
 	Getenv func(string) string
-	Config config.Config
+	Output config.Output
 }
 
-// shown takes out of an event what guest has shown live.
+// shown takes out of an event what is shown live.
 func shown(e ralph.Event) ralph.Event {
 	if e.Kind == ralph.EventGuardrailEnd && e.Verdict != nil {
 		v := *e.Verdict

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run"
@@ -17,10 +18,10 @@ type supervisor struct {
 }
 
 // NewSupervisor prints a dated log of attempts around what the agent prints.
-func NewSupervisor(o Options) run.Printer {
+func NewSupervisor(o Options, loop config.Loop, limits config.Limits) run.Printer {
 	return &supervisor{
 		terminal: newTerminal(o),
-		log:      logs.Supervise{Max: o.Config.MaxIterations, Timeout: o.Config.IterationTimeout, Wait: o.Config.ChildWaitTimeout, Completion: o.Config.Completion.Kind},
+		log:      logs.Supervise{Max: loop.MaxIterations, Timeout: limits.Iteration, Wait: limits.ChildWait, Completion: loop.Completion.Kind},
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/org/ralph-action/internal/run"
 )
 
-// terminal prints for people at a desk: colours and a status line when they
+// terminal prints for people at a terminal: colours and a status line when they
 // look at a terminal, plain lines when the output goes elsewhere.
 type terminal struct {
 	redact *secret.Redactor
@@ -52,15 +52,15 @@ func NewTerminal(o Options) run.Printer { return newTerminal(o) }
 func newTerminal(o Options) *terminal {
 	tty := term.IsTerminal(int(o.Out.Fd())) && o.Getenv("TERM") != "dumb"
 	color := tty && o.Getenv("NO_COLOR") == ""
-	switch o.Config.Display.Color {
+	switch o.Output.Display.Color {
 	case "always":
 		color = true
 	case "never":
 		color = false
 	}
 	t := &terminal{
-		redact: o.Redact, w: o.Out, stderr: o.Stderr, start: time.Now(), color: color, emoji: o.Config.Display.Emoji,
-		format: formatter(o.Config, logs.Formatter{Color: color}),
+		redact: o.Redact, w: o.Out, stderr: o.Stderr, start: time.Now(), color: color, emoji: o.Output.Display.Emoji,
+		format: formatter(o.Output, logs.Formatter{Color: color}),
 	}
 	if !tty {
 		return t
@@ -104,10 +104,10 @@ func (t *terminal) Event(e ralph.Event) {
 
 // formatter completes f by what was asked for. A display filter shows the agent
 // in our place.
-func formatter(cfg config.Config, f logs.Formatter) logs.Formatter {
-	d := cfg.Display
+func formatter(o config.Output, f logs.Formatter) logs.Formatter {
+	d := o.Display
 	f.Emoji, f.Timestamp, f.MaxOutputLines, f.MaxOutputChars = d.Emoji, d.Timestamps, d.MaxLines, d.MaxChars
-	f.Quiet = !cfg.Stream || cfg.DisplayFilter != ""
+	f.Quiet = !o.Stream || o.DisplayFilter != ""
 	return f
 }
 
@@ -149,7 +149,7 @@ func (t *terminal) Section(title string) func() {
 	return func() {}
 }
 
-// guest indents what setup commands and guardrails print.
+// indented is what setup commands and guardrails print.
 func (t *terminal) Foreign() io.WriteCloser {
 	return actions.Terminal(&above{t: t, indent: "  │ ", dim: t.color}, t.redact)
 }

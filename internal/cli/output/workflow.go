@@ -24,8 +24,8 @@ type workflow struct {
 }
 
 // NewActions prints into the log of a workflow run.
-func NewActions(r *actions.Runner, cfg config.Config) *workflow {
-	return &workflow{runner: r, out: r.Guest(), start: time.Now(), format: formatter(cfg, logs.Formatter{})}
+func NewActions(r *actions.Runner, o config.Output) *workflow {
+	return &workflow{runner: r, out: r.Guest(), start: time.Now(), format: formatter(o, logs.Formatter{})}
 }
 
 func (p *workflow) Event(e ralph.Event) {

@@ -19,13 +19,13 @@ import (
 // address (DATABASE_URL, HTTPS_PROXY), and what stands behind such a name in the
 // agent's command line.
 func Known(cfg config.Config, environ []string, left []secret.String) []secret.String {
-	values := append([]secret.String{cfg.Token, cfg.CIToken, cfg.APIKey}, left...)
-	for _, text := range []string{cfg.MCP, cfg.AgentSettings} {
+	values := append([]secret.String{cfg.Git.Token, cfg.Git.CIToken, cfg.Provider.APIKey}, left...)
+	for _, text := range []string{cfg.Agent.MCP, cfg.Agent.Settings} {
 		for _, value := range inObject(text) {
 			values = append(values, secret.New(value))
 		}
 	}
-	for _, words := range [][]string{cfg.AgentCommand, cfg.AgentArgs, cfg.AgentExactArgs} {
+	for _, words := range [][]string{cfg.Agent.Command, cfg.Agent.Args, cfg.Agent.ExactArgs} {
 		for _, value := range flagged(words) {
 			values = append(values, secret.New(value))
 		}
@@ -197,7 +197,7 @@ func decoded(value string) string {
 // minToken is the length from which a name is taken for a token.
 const minToken = 20
 
-// minSecret keeps words such as "true" or "none" in a variable with a telling
+// minSecret keeps words such as "true" or "none" in a variable with a revealing
 // name from being blotted out everywhere.
 const minSecret = 8
 

@@ -42,7 +42,7 @@ func (b *Backlog) freshEyes() (said []string, _ error) {
 }
 
 // withdraw takes the approval of the iteration at hand back; text, when there is
-// one, says why in the place of the room's own words.
+// one, says why in the place of the story's own words.
 func (b *Backlog) withdraw(why, text string) (said []string, _ error) {
 	r := b.turn.snapshot.Withdraw(b.list, why)
 	if !r.Changed {

@@ -85,7 +85,7 @@ func (s *sandboxed) tokenStore() (string, error) {
 
 // unhide puts back what a run that was killed had hidden. It comes before
 // anything else is changed in the workspace.
-func unhide(workspace string) (notes []string, err error) {
+func restoreCredentials(workspace string) (notes []string, err error) {
 	store := hiddenStore(workspace)
 	if os.Geteuid() != 0 || store == "" || !oursAlone(store) {
 		return nil, nil

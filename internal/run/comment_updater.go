@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// telling keeps a comment up to date while the run goes on, without holding it
+// commentUpdater keeps a comment up to date while the run goes on, without holding it
 // up: what is said while the forge is slow is replaced by what is said later.
-type telling struct {
+type commentUpdater struct {
 	post   func(ctx context.Context, text string) error
 	failed func(error) // told of the first failure only
 	latest chan string // holds at most one text
@@ -20,21 +20,21 @@ type telling struct {
 
 // tellingPause lies between two updates: forges limit how fast content is made,
 // and people do not read faster.
-const tellingPause = 20 * time.Second
+const updatePause = 20 * time.Second
 
 // tellingPatience is how long an update that is under way may go on at the end.
-const tellingPatience = 3 * time.Second
+const updatePatience = 3 * time.Second
 
 // tell starts to keep a comment up to date.
-func tell(ctx context.Context, post func(ctx context.Context, text string) error, failed func(error)) *telling {
+func newCommentUpdater(ctx context.Context, post func(ctx context.Context, text string) error, failed func(error)) *commentUpdater {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	t := &telling{post: post, failed: failed, latest: make(chan string, 1), quit: make(chan struct{}), stop: stop, ended: make(chan struct{})}
+	t := &commentUpdater{post: post, failed: failed, latest: make(chan string, 1), quit: make(chan struct{}), stop: stop, ended: make(chan struct{})}
 	go t.loop(ctx)
 	return t
 }
 
 // say replaces what has not been posted yet.
-func (t *telling) say(text string) {
+func (t *commentUpdater) update(text string) {
 	for {
 		select {
 		case t.latest <- text:
@@ -51,9 +51,9 @@ func (t *telling) say(text string) {
 // end stops the updates: when it returns none is under way. What was not posted
 // by then never is. One that is under way may end by itself for a moment, as long
 // as ctx lasts: cut off, it might arrive later.
-func (t *telling) end(ctx context.Context) {
+func (t *commentUpdater) end(ctx context.Context) {
 	t.once.Do(func() { close(t.quit) })
-	patience := time.NewTimer(tellingPatience)
+	patience := time.NewTimer(updatePatience)
 	defer patience.Stop()
 	select {
 	case <-t.ended:
@@ -64,13 +64,13 @@ func (t *telling) end(ctx context.Context) {
 }
 
 // cut is end without any patience.
-func (t *telling) cut() {
+func (t *commentUpdater) cut() {
 	t.once.Do(func() { close(t.quit) })
 	t.stop()
 	<-t.ended
 }
 
-func (t *telling) loop(ctx context.Context) {
+func (t *commentUpdater) loop(ctx context.Context) {
 	defer close(t.ended)
 	said := false
 	for {
@@ -83,7 +83,7 @@ func (t *telling) loop(ctx context.Context) {
 				t.failed(err)
 			}
 		}
-		pause := time.NewTimer(tellingPause)
+		pause := time.NewTimer(updatePause)
 		select {
 		case <-t.quit:
 			pause.Stop()

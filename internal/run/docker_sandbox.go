@@ -13,7 +13,7 @@ import (
 
 // boxDelay is the pause in which files written in a Docker Sandbox arrive here.
 // 003-13
-const boxDelay = 2 * time.Second
+const dockerSandboxDelay = 2 * time.Second
 
 // Isolation is how we isolate children ourselves, and how much a Docker Sandbox
 // is wanted for the agent of a local run: it has to run in one, it may, or (empty)
@@ -21,34 +21,34 @@ const boxDelay = 2 * time.Second
 func (in *Input) Isolation(cfg config.Config) (own, docker config.Isolation) {
 	switch {
 	case !in.local():
-	case cfg.Isolation == config.IsolationDocker:
+	case cfg.Sandbox.Isolation == config.IsolationDocker:
 		return config.IsolationOff, config.IsolationDocker
-	case cfg.Isolation == config.IsolationAuto && cfg.Mode == config.ModeTasks && in.getenv("RALPH_ISOLATION") == "":
+	case cfg.Sandbox.Isolation == config.IsolationAuto && cfg.Mode == config.ModeTasks && in.getenv("RALPH_ISOLATION") == "":
 		return config.IsolationOff, config.IsolationAuto
 	}
-	return cfg.Isolation, ""
+	return cfg.Sandbox.Isolation, ""
 }
 
 // openBox makes the Docker Sandbox ready in which the agent runs. Where it only
 // may be one, the agent runs directly when there is none, and the run says so.
-func (s *sandboxed) openBox(ctx context.Context) error {
+func (s *sandboxed) openDockerSandbox(ctx context.Context) error {
 	if s.docker == "" {
 		return nil
 	}
 	forced := s.docker == config.IsolationDocker
-	err := s.tryBox(ctx)
+	err := s.tryDockerSandbox(ctx)
 	switch {
 	case err == nil:
 		s.rec.report.Isolation = "Docker Sandbox " + dockersandbox.Name(s.Workspace)
 		s.rec.out.Say("Isolation: " + s.rec.report.Isolation)
 		if s.cfg.Sources["delay"] == "default" {
-			s.delay = boxDelay
+			s.delay = dockerSandboxDelay
 		}
 	case forced || ctx.Err() != nil:
 		return invalid(fmt.Errorf("isolation: docker-sandbox: %w", err))
 	default:
 		n := "The agent runs directly on this machine, without a sandbox."
-		if !errors.Is(err, errNoBox) {
+		if !errors.Is(err, errNoDockerSandbox) {
 			n = fmt.Sprintf("The agent runs directly on this machine, without a sandbox: %v", err)
 		}
 		s.rec.tell(n)
@@ -57,20 +57,20 @@ func (s *sandboxed) openBox(ctx context.Context) error {
 }
 
 // errNoBox says that nobody would look for a Docker Sandbox.
-var errNoBox = errors.New("a Docker Sandbox runs its own claude only, and another agent is configured")
+var errNoDockerSandbox = errors.New("a Docker Sandbox brings its own claude, and another agent is asked for")
 
 // another says that an agent is asked for that a Docker Sandbox does not bring.
 func another(name string) bool { return name != "" && name != "claude" }
 
-func (s *sandboxed) tryBox(ctx context.Context) error {
+func (s *sandboxed) tryDockerSandbox(ctx context.Context) error {
 	switch {
-	case s.cfg.Agent != "claude", len(s.cfg.AgentCommand) > 0, another(s.cfg.ReviewAgent), another(s.cfg.FallbackAgent):
-		return errNoBox
-	case s.cfg.Commit == config.CommitEach, s.cfg.Commit == config.CommitAtEnd, s.cfg.StallLimit > 0, s.cfg.MinToolCalls > 0:
-		return errors.New("ralph cannot see the work inside a Docker Sandbox, which commit, stall-limit and min-tool-calls need")
+	case s.cfg.Agent.Name != "claude", len(s.cfg.Agent.Command) > 0, another(s.cfg.Tasks.ReviewAgent), another(s.cfg.Agent.Fallback):
+		return errNoDockerSandbox
+	case s.cfg.Git.Commit == config.CommitEach, s.cfg.Git.Commit == config.CommitAtEnd, s.cfg.Loop.StallLimit > 0, s.cfg.Loop.MinToolCalls > 0:
+		return errors.New("what happens in a Docker Sandbox is not looked at from here, and commit, stall-limit or min-tool-calls ask for it")
 	}
 	box, err := dockersandbox.New(dockersandbox.Options{
-		Process: s.children, Project: s.Workspace, Home: s.getenv("HOME"), Env: s.guestEnv(nil), Say: s.rec.out.Say,
+		Process: s.children, Project: s.Workspace, Home: s.getenv("HOME"), Env: s.sandboxEnv(nil), Say: s.rec.out.Say,
 	})
 	if err != nil {
 		return err
@@ -88,23 +88,23 @@ func (s *sandboxed) tryBox(ctx context.Context) error {
 	return err
 }
 
-// guests runs the commands that may run what the agent wrote: guardrails, setup
+// process runs the commands that may run what the agent wrote: guardrails, setup
 // and git. They belong where the agent is.
-func (s *sandboxed) guests() dockersandbox.Process {
+func (s *sandboxed) process() dockersandbox.Process {
 	if s.box == nil {
 		return s.children
 	}
-	return boxed{s.children, s.box}
+	return inDockerSandbox{s.children, s.box}
 }
 
 // boxed runs commands inside a Docker Sandbox.
-type boxed struct {
+type inDockerSandbox struct {
 	dockersandbox.Process
 	box *dockersandbox.VM
 }
 
 // Run starts the command there.
-func (b boxed) Run(ctx context.Context, c proc.Command) (proc.Exit, error) {
+func (b inDockerSandbox) Run(ctx context.Context, c proc.Command) (proc.Exit, error) {
 	c.Argv = b.box.Exec(c.Dir, c.Argv...)
 	return b.Process.Run(ctx, c)
 }

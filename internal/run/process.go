@@ -46,17 +46,17 @@ func (s *sandboxed) install() []string {
 			}
 		}
 	}
-	command := s.cfg.AgentCommand
+	command := s.cfg.Agent.Command
 	if len(command) == 0 {
-		command = []string{s.cfg.Agent}
+		command = []string{s.cfg.Agent.Name}
 	}
 	// A file the agent of an earlier step may have written opens nothing.
-	named := len(s.cfg.AgentCommand) == 0 || !s.cfg.CommandFromFile
+	named := len(s.cfg.Agent.Command) == 0 || !s.cfg.Agent.CommandFromFile
 	if named {
 		open(command[0])
 	}
-	open(s.cfg.FallbackAgent)
-	open(s.cfg.ReviewAgent)
+	open(s.cfg.Agent.Fallback)
+	open(s.cfg.Tasks.ReviewAgent)
 	if s.cfg.Mode == config.ModeTasks || s.cfg.Mode == config.ModeSession {
 		add(s.Self) // the agent's hooks are commands of ours
 	}
@@ -85,10 +85,10 @@ func packageRoot(program string) string {
 }
 
 // guestEnv is the environment of a child: an allow-list, the named variables,
-// and private folders where there are walls. At a desk without walls, where a
+// and private folders where it is sandboxed. Locally without a sandbox, where a
 // child can read the user's files anyway, it is the user's own environment
 // without the forge's tokens.
-func (s *sandboxed) guestEnv(allow []string) []string {
+func (s *sandboxed) sandboxEnv(allow []string) []string {
 	set := map[string]string{}
 	if s.local() && s.isolation == config.IsolationOff {
 		return confine.Environment(s.Environ, s.harmless(), set)
@@ -99,7 +99,7 @@ func (s *sandboxed) guestEnv(allow []string) []string {
 		set["HOME"] = home
 	}
 	maps.Copy(set, s.network.variables())
-	return confine.Environment(s.Environ, append(allow, s.cfg.PassEnv...), set)
+	return confine.Environment(s.Environ, append(allow, s.cfg.Sandbox.PassEnv...), set)
 }
 
 // harmless are the names of the variables that hold no token of the forge.
@@ -133,8 +133,8 @@ func (g *git) Git(ctx context.Context, c repo.GuestCommand) error {
 			box.rec.note(note)
 		}
 	}
-	exit, err := box.guests().Run(ctx, proc.Command{
-		Argv: append([]string{"git"}, c.Args...), Dir: g.dir, Env: append(box.guestEnv(nil), c.Env...),
+	exit, err := box.process().Run(ctx, proc.Command{
+		Argv: append([]string{"git"}, c.Args...), Dir: g.dir, Env: append(box.sandboxEnv(nil), c.Env...),
 		Stdin: c.Stdin, Stdout: c.Stdout, Stderr: &stderr,
 		Limits: proc.Limits{Grace: killGrace, Time: box.gitTime(), AnyDisk: true},
 	})
@@ -157,10 +157,10 @@ func (g *git) Git(ctx context.Context, c repo.GuestCommand) error {
 // end: a filter the agent planted may hang. Bookkeeping after the end still gets
 // a little.
 func (p *plan) gitTime() time.Duration {
-	if p.cfg.MaxDuration == 0 {
+	if p.cfg.Limits.Duration == 0 {
 		return 0
 	}
-	return max(time.Until(p.rec.started().Add(p.cfg.MaxDuration)), gitLeast)
+	return max(time.Until(p.rec.started().Add(p.cfg.Limits.Duration)), gitLeast)
 }
 
 const gitLeast = 10 * time.Second

@@ -32,8 +32,8 @@ type workspace struct {
 // agent is. cancel ends the run.
 func openWorkspace(ctx context.Context, p *plan, cancel context.CancelFunc) (*workspace, error) {
 	w := &workspace{plan: p}
-	if p.cfg.TaskDir != "" {
-		w.tasks = &taskFolder{byMark: p.cfg.Completion.Kind == ralph.CompletionDoneFile, redact: p.rec.redact.Text}
+	if p.cfg.Tasks.Dir != "" {
+		w.tasks = &taskFolder{byMark: p.cfg.Loop.Completion.Kind == ralph.CompletionDoneFile, redact: p.rec.redact.Text}
 		p.rec.tasks = w.tasks
 	}
 	if err := w.open(ctx); err != nil {
@@ -44,11 +44,11 @@ func openWorkspace(ctx context.Context, p *plan, cancel context.CancelFunc) (*wo
 }
 
 func (w *workspace) open(ctx context.Context) error {
-	if err := w.checkWalls(); err != nil {
+	if err := w.checkSandbox(); err != nil {
 		return invalid(err)
 	}
 	w.rememberModes()
-	notes, err := unhide(w.Workspace)
+	notes, err := restoreCredentials(w.Workspace)
 	if err != nil {
 		return invalid(err)
 	}
@@ -118,7 +118,7 @@ func (w *workspace) open(ctx context.Context) error {
 // checkWalls refuses to run in the action where nothing would keep the agent from
 // what belongs to the job: the runner's files belong to its user, and where ralph
 // is that user, too, so does every process.
-func (w *workspace) checkWalls() error {
+func (w *workspace) checkSandbox() error {
 	if w.local() || w.isolation != config.IsolationAuto {
 		return nil
 	}
@@ -207,10 +207,10 @@ func (s *sessionLog) midLine() bool {
 // logFolder is where session logs lie: the loops of seed 000 have a folder of
 // their own for them.
 func (w *workspace) logFolder(owner rundir.Owner) (*rundir.Dir, error) {
-	if w.cfg.Variables == nil {
+	if w.cfg.Prompt.Variables == nil {
 		return w.files, nil
 	}
-	logs, err := rundir.OpenFolder(w.Workspace, path.Join(w.cfg.Home, logsFolder), []string{sessionLogs, "tmp-*"}, owner)
+	logs, err := rundir.OpenFolder(w.Workspace, path.Join(w.cfg.Prompt.Home, logsFolder), []string{sessionLogs, "tmp-*"}, owner)
 	if err == nil {
 		w.undo.afterwards(func() { _ = logs.Close() })
 	}

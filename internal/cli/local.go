@@ -23,24 +23,24 @@ import (
 	"github.com/org/ralph-action/internal/run/rundir"
 )
 
-// deskFlags are the flags of every command that loops at a desk.
-type deskFlags struct {
+// localFlags are the flags of every command that runs a loop locally.
+type localFlags struct {
 	kong.Plugins
 	Verbose bool `short:"V" help:"Show what is in force, where each value came from, and each step, on stderr."`
 	flags   config.Flags
 }
 
-func (f deskFlags) values() map[string]string { return f.flags.Values() }
+func (f localFlags) values() map[string]string { return f.flags.Values() }
 
 // typed is words, and the flags that were given by their letter.
-func (f deskFlags) typed(a *app, words map[string]string) map[string]string {
+func (f localFlags) typed(a *app, words map[string]string) map[string]string {
 	all := f.flags.Typed(a.args)
 	maps.Copy(all, words)
 	return all
 }
 
-// desk is one loop at a desk.
-type desk struct {
+// localRun is one loop that was started locally.
+type localRun struct {
 	mode    string
 	dir     string // the workspace; empty: the current directory
 	flags   map[string]string
@@ -48,9 +48,9 @@ type desk struct {
 	verbose bool
 }
 
-// desk loads what was configured and runs the pipeline in the current
+// runLocally loads what was configured and runs the pipeline in the current
 // directory.
-func (a *app) desk(d desk, done *exit) error {
+func (a *app) runLocally(d localRun, done *exit) error {
 	workspace, err := filepath.Abs(d.dir) // of "": the current directory
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (a *app) desk(d desk, done *exit) error {
 	home := a.home(workspace)
 	cfg, err := config.Load(config.LoadOptions{
 		Dir: workspace, Flags: d.flags, Environment: a.environment(), Defaults: a.placeDefaults(d.mode),
-		Mode: d.mode, Desk: true, Home: home, Prompts: starter.Prompts(), Infer: agent.Infer, Words: d.words,
+		Mode: d.mode, Local: true, Home: home, Prompts: starter.Prompts(), Infer: agent.Infer, Words: d.words,
 	})
 	own := credentials.New(nil)
 	redact := own.Redactor(cfg, a.environ)
@@ -68,7 +68,7 @@ func (a *app) desk(d desk, done *exit) error {
 		}
 	}
 	problems := config.ErrorLines(err)
-	if cfg.Variables != nil { // 000-06
+	if cfg.Prompt.Variables != nil { // 000-06
 		problems = append(problems, config.ErrorLines(repo.IsRepository(workspace))...)
 	}
 	if len(problems) > 0 {
@@ -87,14 +87,14 @@ func (a *app) desk(d desk, done *exit) error {
 		}
 	}
 	in := &run.Input{
-		Config: cfg, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.deskSite(),
-		Output: a.deskPrinter(cfg, redact), Redactor: redact, Stop: &run.StopRequest{},
+		Config: cfg, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.localSite(),
+		Output: a.localPrinter(cfg, redact), Redactor: redact, Stop: &run.StopRequest{},
 	}
 	for _, line := range openingLines(in) {
 		in.Output.Aside(line)
 	}
 	if d.verbose {
-		in.Verbose = &logs.Verbose{Completion: cfg.Completion, Mask: redact.Text}
+		in.Verbose = &logs.Verbose{Completion: cfg.Loop.Completion, Mask: redact.Text}
 	}
 	patient := d.mode != "supervise" && term.IsTerminal(int(a.stdin.Fd()))
 	ctx, stop, cancel := a.patientSignals(in.Interrupted, patient)
@@ -108,26 +108,26 @@ func (a *app) desk(d desk, done *exit) error {
 
 // placeDefaults are the defaults that the place decides, not the mode.
 func (a *app) placeDefaults(mode string) map[string]string {
-	all := a.deskDefaults(mode)
+	all := a.localDefaults(mode)
 	return map[string]string{"isolation": all["isolation"], "agent-install": all["agent-install"]}
 }
 
 // deskPrinter prints where people look: the loops of seed 000 keep stdout free
 // and show everything on stderr. 000-24
-func (a *app) deskPrinter(cfg config.Config, redact *secret.Redactor) run.Printer {
-	o := a.outputTo(redact, cfg)
+func (a *app) localPrinter(cfg config.Config, redact *secret.Redactor) run.Printer {
+	o := a.outputTo(redact, cfg.Output)
 	switch cfg.Mode {
 	case "plan", "build", "prompt":
 		o.Out = a.stderr
 	case "supervise":
-		return output.NewSupervisor(o)
+		return output.NewSupervisor(o, cfg.Loop, cfg.Limits)
 	}
 	return output.NewTerminal(o)
 }
 
 // outputTo are the options of output to standard output.
-func (a *app) outputTo(redact *secret.Redactor, cfg config.Config) output.Options {
-	return output.Options{Redact: redact, Out: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Config: cfg}
+func (a *app) outputTo(redact *secret.Redactor, o config.Output) output.Options {
+	return output.Options{Redact: redact, Out: a.stdout, Stderr: a.stderr, Getenv: a.getenv, Output: o}
 }
 
 // home is where the files of plan, build and prompt lie, relative to the
@@ -162,17 +162,17 @@ func inhabited(dir string) bool {
 
 // planCmd, buildCmd and promptCmd are the loops of seed 000.
 type planCmd struct {
-	deskFlags
-	Iterations string `arg:"" optional:"" name:"max-iterations" help:"Maximum number of iterations. Default: no limit."`
+	localFlags
+	Iterations string `arg:"" optional:"" name:"max-iterations" help:"How often the agent is started at most; no limit when it is not given."`
 }
 
 type buildCmd struct {
-	deskFlags
-	Iterations string `arg:"" optional:"" name:"max-iterations" help:"Maximum number of iterations. Default: no limit."`
+	localFlags
+	Iterations string `arg:"" optional:"" name:"max-iterations" help:"How often the agent is started at most; no limit when it is not given."`
 }
 
 type promptCmd struct {
-	deskFlags
+	localFlags
 	File       string `arg:"" name:"file" help:"The prompt. It must say that the agent prints <promise>COMPLETE</promise> when it is done."`
 	Iterations string `arg:"" optional:"" name:"max-iterations" help:"Maximum number of iterations. Default: no limit."`
 }
@@ -217,7 +217,7 @@ func (c *promptCmd) Run(a *app, done *exit) error {
 
 // template is a loop of seed 000: what stands as a word on the command line is
 // the same as the flag of its name.
-func (f deskFlags) template(a *app, done *exit, mode, iterations string, words map[string]string) error {
+func (f localFlags) template(a *app, done *exit, mode, iterations string, words map[string]string) error {
 	flags := f.values()
 	if iterations != "" {
 		if words == nil {
@@ -239,5 +239,5 @@ func (f deskFlags) template(a *app, done *exit, mode, iterations string, words m
 			called[name] = what
 		}
 	}
-	return a.desk(desk{mode: mode, flags: flags, words: f.typed(a, called), verbose: f.Verbose}, done)
+	return a.runLocally(localRun{mode: mode, flags: flags, words: f.typed(a, called), verbose: f.Verbose}, done)
 }

@@ -21,7 +21,7 @@ import (
 
 // openRoom starts what children run under: as a run would, and with a workspace
 // that can only be read.
-func (d *doctor) openRoom(ctx context.Context) (err error) {
+func (d *doctor) openSandbox(ctx context.Context) (err error) {
 	if d.isolation != config.IsolationOff {
 		id, _, err := confine.IdentityFor(confine.Place{
 			Workspace: d.Workspace, Marker: handoverMarker(d.Workspace), DockerSocket: dockerSocket, Fallback: imageUser(),
@@ -35,9 +35,9 @@ func (d *doctor) openRoom(ctx context.Context) (err error) {
 		return fmt.Errorf("private folder: %w", err)
 	}
 	d.undo.atEnd(d.removeTemp)
-	walls := confine.DefaultWalls([]string{d.temp.home, d.temp.tmp}, append(d.install(), d.Workspace))
-	walls.Network = &confine.Network{} // nothing that is asked here has to reach anybody
-	o := proc.Options{Identity: d.identity, Env: []string{"PATH=" + d.getenv("PATH")}, SpillDir: d.temp.store, Walls: &walls}
+	policy := confine.DefaultWalls([]string{d.temp.home, d.temp.tmp}, append(d.install(), d.Workspace))
+	policy.Network = &confine.Network{} // nothing that is asked here has to reach anybody
+	o := proc.Options{Identity: d.identity, Env: []string{"PATH=" + d.getenv("PATH")}, SpillDir: d.temp.store, Walls: &policy}
 	start := func() (*proc.Supervisor, error) {
 		s, err := proc.Start(ctx, o)
 		if err == nil {
@@ -75,15 +75,15 @@ func (d *doctor) ask(ctx context.Context, s *proc.Supervisor, dir string, env []
 // checkSandbox says who the agent would be and what it could touch.
 func (d *doctor) checkSandbox(ctx context.Context) {
 	abi, why := confine.Available()
-	walls := confine.DefaultWalls([]string{d.Workspace, d.temp.home, d.temp.tmp, d.temp.index}, nil)
-	says := confine.Describe(d.identity, &walls, os.Getuid())
+	policy := confine.DefaultWalls([]string{d.Workspace, d.temp.home, d.temp.tmp, d.temp.index}, nil)
+	says := confine.Describe(d.identity, &policy, os.Getuid())
 	switch {
 	case d.docker != "":
-		d.checkBox(ctx)
+		d.checkDockerSandbox(ctx)
 	case d.isolation == config.IsolationOff && abi > 1:
-		d.add("isolation", StatusOK, fmt.Sprintf("off: the agent runs as you (uid %d), without a sandbox; Landlock ABI %d is available for --isolation auto", os.Getuid(), abi), "")
+		d.add("isolation", StatusOK, fmt.Sprintf("off: the agent runs as you (uid %d), without a sandbox; Landlock ABI %d is there for --isolation auto", os.Getuid(), abi), "")
 	case d.isolation == config.IsolationOff:
-		d.add("isolation", StatusOK, fmt.Sprintf("off: the agent runs as you (uid %d), without a sandbox; none is available here: %s", os.Getuid(), why), "")
+		d.add("isolation", StatusOK, fmt.Sprintf("off: the agent runs as you (uid %d), without a sandbox; none is possible here: %s", os.Getuid(), why), "")
 	case len(d.extra) > 0 && d.isolation == config.IsolationStrict:
 		d.add("isolation", StatusFail, strings.Join(d.extra, "; "), "give the workspace to another user than root, or make a user named agent, as the image has one")
 	case len(d.extra) > 0:
@@ -91,7 +91,7 @@ func (d *doctor) checkSandbox(ctx context.Context) {
 	case abi == 0 && d.isolation == config.IsolationStrict:
 		d.add("isolation", StatusFail, says, "isolation: strict needs Linux 5.19 or later with Landlock; use another machine, or isolation: auto")
 	case abi == 0:
-		d.add("isolation", StatusWarn, says, "the agent could read and write whatever its user can; Linux 5.19 or later with Landlock can restrict file access")
+		d.add("isolation", StatusWarn, says, "the agent could read and write whatever its user can; Linux 5.19 or later with Landlock restricts file access")
 	default:
 		d.add("isolation", StatusOK, says, "")
 	}
@@ -99,10 +99,10 @@ func (d *doctor) checkSandbox(ctx context.Context) {
 
 // checkReach says whom the agent could reach, and where its key would be.
 func (d *doctor) checkReach() {
-	if !d.walled() || d.docker != "" {
+	if !d.sandboxes() || d.docker != "" {
 		return
 	}
-	if d.cfg.AllowedHosts.Open() {
+	if d.cfg.Sandbox.AllowedHosts.Open() {
 		d.add("hosts", StatusWarn, "open: allowed-hosts is *", "name the hosts instead, where that can be done")
 		return
 	}
@@ -111,23 +111,23 @@ func (d *doctor) checkReach() {
 		return // said about the agent
 	}
 	found := "reached may be " + cmp.Or(briefly(d.reachable(all)), "no host")
-	if _, door := agent.KeyDoor(all[0]); door && d.cfg.KeyProxy {
+	if _, keyProxy := agent.KeyDoor(all[0]); keyProxy && d.cfg.Provider.KeyProxy {
 		found += "; the key stays with ralph"
 	}
 	switch ok, reason := confine.NetworkAvailable(); {
 	case ok:
 		d.add("hosts", StatusOK, found, "")
 	case d.isolation == config.IsolationStrict:
-		d.add("hosts", StatusFail, "the network is not restricted: "+reason, "isolation: strict needs Linux 5.9 or later, and no profile that refuses seccomp's notifications")
+		d.add("hosts", StatusFail, "network access cannot be restricted: "+reason, "isolation: strict needs Linux 5.9 or later, and no profile that refuses seccomp's notifications")
 	default:
-		d.add("hosts", StatusWarn, "programs are only asked to use the proxy ("+reason+"): "+found, "Linux 5.9 or later can restrict the network, unless a seccomp profile refuses it")
+		d.add("hosts", StatusWarn, "programs are only asked to use our proxy ("+reason+"): "+found, "Linux 5.9 or later restricts network access, unless a profile forbids it")
 	}
 }
 
 // checkBox asks whether there is a Docker Sandbox. None is made.
-func (d *doctor) checkBox(ctx context.Context) {
+func (d *doctor) checkDockerSandbox(ctx context.Context) {
 	box, err := dockersandbox.New(dockersandbox.Options{
-		Process: d.children, Project: d.Workspace, Home: d.getenv("HOME"), Env: d.guestEnv(nil),
+		Process: d.children, Project: d.Workspace, Home: d.getenv("HOME"), Env: d.sandboxEnv(nil),
 	})
 	why := ""
 	if err == nil {
@@ -148,11 +148,11 @@ func (d *doctor) checkBox(ctx context.Context) {
 }
 
 const (
-	diskFull = 200 << 20 // bytes: not even a log has room for long
+	diskFull = 200 << 20 // bytes: not even a log fits for long
 	diskLow  = 2 << 30   // bytes: an agent's CLI takes up to half a GB
 )
 
-// checkDisk looks at the room for the run's own files and for the work.
+// checkDisk looks at the disk space for the run's own files and for the work.
 func (d *doctor) checkDisk() {
 	for _, place := range []struct{ name, dir string }{{"disk: workspace", d.Workspace}, {"disk: temp", filepath.Dir(d.temp.root)}} {
 		var fs unix.Statfs_t
@@ -164,9 +164,9 @@ func (d *doctor) checkDisk() {
 		found := fmt.Sprintf("%.1f GB free in %s", float64(free)/1e9, place.dir)
 		switch {
 		case free < diskFull:
-			d.add(place.name, StatusFail, found, "make room")
+			d.add(place.name, StatusFail, found, "free disk space")
 		case free < diskLow:
-			d.add(place.name, StatusWarn, found, "make room: a CLI that is installed needs half a GB, a build more")
+			d.add(place.name, StatusWarn, found, "free disk space: a CLI that is installed needs half a GB, a build more")
 		default:
 			d.add(place.name, StatusOK, found, "")
 		}

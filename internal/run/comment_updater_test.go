@@ -17,23 +17,23 @@ func TestTelling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var posted []string
 		failures := 0
-		tl := tell(t.Context(), func(_ context.Context, text string) error {
+		tl := newCommentUpdater(t.Context(), func(_ context.Context, text string) error {
 			time.Sleep(5 * time.Second)
 			posted = append(posted, text)
 			return errors.New("locked")
 		}, func(error) { failures++ })
 		began := time.Now()
 		for _, text := range []string{"1", "2", "3"} {
-			tl.say(text)
+			tl.update(text)
 			synctest.Wait()
 		}
 		if time.Since(began) != 0 {
 			t.Error("say waited for the forge")
 		}
 		time.Sleep(time.Minute)
-		tl.say("4")
+		tl.update("4")
 		synctest.Wait()
-		tl.say("never")
+		tl.update("never")
 		tl.end(t.Context())
 		if want := []string{"1", "3", "4"}; !slices.Equal(posted, want) {
 			t.Errorf("posted %q, want %q", posted, want)
@@ -47,12 +47,12 @@ func TestTelling(t *testing.T) {
 // What each commit tells of the cost adds up to that of the run.
 func TestLedger(t *testing.T) {
 	t.Parallel()
-	var l ledger
+	var l costRecord
 	var told []int64
 	for n, commits := range []bool{false, true, false, false, true} {
 		it := iterationOf(n+1, int64(n+1))
 		if commits {
-			told = append(told, int64(l.untold(it).Amount))
+			told = append(told, int64(l.unreported(it).Amount))
 			l.committed(n + 1)
 		}
 		l.ended(it)
@@ -61,11 +61,11 @@ func TestLedger(t *testing.T) {
 		t.Errorf("the commits tell of %v, want %v", told, want)
 	}
 	// One commit at the end, made when the last iteration has ended.
-	l = ledger{}
+	l = costRecord{}
 	for n := 1; n <= 3; n++ {
 		l.ended(iterationOf(n, int64(n)))
 	}
-	if got := l.untold(iterationOf(3, 3)).Amount; got != 6 {
+	if got := l.unreported(iterationOf(3, 3)).Amount; got != 6 {
 		t.Errorf("the commit at the end tells of %d, want 6", got)
 	}
 }
