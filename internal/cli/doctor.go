@@ -24,7 +24,7 @@ import (
 // workspace.
 type doctorCmd struct {
 	localFlags
-	Offline bool `help:"Ask no forge and reach for no model: nothing leaves this machine."`
+	Offline bool `help:"Do not contact the forge or the model: nothing leaves this machine."`
 	JSON    bool `name:"json" help:"Print the table as JSON."`
 }
 

@@ -163,12 +163,12 @@ func inhabited(dir string) bool {
 // planCmd, buildCmd and promptCmd are the loops of seed 000.
 type planCmd struct {
 	localFlags
-	Iterations string `arg:"" optional:"" name:"max-iterations" help:"How often the agent is started at most; no limit when it is not given."`
+	Iterations string `arg:"" optional:"" name:"max-iterations" help:"Maximum number of iterations. Default: no limit."`
 }
 
 type buildCmd struct {
 	localFlags
-	Iterations string `arg:"" optional:"" name:"max-iterations" help:"How often the agent is started at most; no limit when it is not given."`
+	Iterations string `arg:"" optional:"" name:"max-iterations" help:"Maximum number of iterations. Default: no limit."`
 }
 
 type promptCmd struct {

@@ -129,7 +129,7 @@ func risks(in *run.Input) []string {
 	case catalog.Of(in.Config.Agent.Name).Own():
 		risks = append(risks, "the agent runs as you, without a sandbox (--isolation auto adds one on Linux)")
 	default:
-		risks = append(risks, in.Config.Agent.Name+" runs as you, and nothing but its own permissions holds it (--isolation auto adds a sandbox on Linux)")
+		risks = append(risks, in.Config.Agent.Name+" runs as you, restricted only by its own permissions (--isolation auto adds a sandbox on Linux)")
 	}
 	if len(in.Config.Checks.Guardrails) == 0 && in.Config.Mode != config.ModeTasks { // whose list has commands
 		risks = append(risks, "no guardrails check its work (--guardrails)")

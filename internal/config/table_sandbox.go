@@ -26,7 +26,7 @@ func sandboxRows() []row {
 			Help: "Let the registries of the repository's languages and the forge be reached. The agent's own API always is."},
 			func(l *loader, v value) { l.c.Sandbox.DefaultHosts = l.boolean(v) }},
 		{Input{Name: "key-proxy", Kind: Choice, Enum: []string{"auto", "off"}, Default: "auto", Guarded: true, Placeholder: "WHEN",
-			Help: "Keep the provider's key away from the agent: it talks to a server of ours on loopback that adds it. `auto`: where the agent is sandboxed and its CLI supports it; `off`: the key is in the agent's environment."},
+			Help: "Keep the provider's key away from the agent: it talks to a key proxy on loopback that adds it. `auto`: where the agent is sandboxed and its CLI supports it; `off`: the key is in the agent's environment."},
 			func(l *loader, v value) { l.c.Provider.KeyProxy = l.choice(v) == "auto" }},
 		{Input{Name: "pass-env", Kind: Names, Max: 100, Guarded: true, Placeholder: "NAME",
 			Help: "Environment variables that the agent, the guardrails and `setup` may see, by name."},
@@ -46,7 +46,7 @@ func sandboxRows() []row {
 func contentRows() []row {
 	return []row{
 		{Input{Name: "protected-paths", Kind: Names, Max: 500, Default: "default", Guarded: true, Placeholder: "PATTERN",
-			Help: "Files that only people may change, as patterns of a .gitignore, separated by commas or line ends. `default` stands for our own list: workflows and actions, CODEOWNERS, .gitmodules, git hooks, the configuration of ralph, agents and editors."},
+			Help: "Files that only people may change, as patterns of a .gitignore, separated by commas or line ends. `default` stands for the built-in list: workflows and actions, CODEOWNERS, .gitmodules, git hooks, the configuration of ralph, agents and editors."},
 			func(l *loader, v value) { l.c.Content.ProtectedPaths = l.patterns(v) }},
 		{Input{Name: "protected-paths-policy", Kind: Choice, Enum: []string{"leave-out", "block", "draft", "allow"}, Default: "leave-out", Guarded: true, Placeholder: "WHAT",
 			Help: "What happens when a run changes one: the change is left out and the rest is published as a draft (`leave-out`), nothing more is published until it is taken back (`block`), it is published and the pull request stays a draft (`draft`), or it is only named (`allow`)."},

@@ -377,7 +377,7 @@ func (b *branch) attachBranch(ctx context.Context) error {
 	b.history = memory.ReadHistory(start.Messages, start.Cut)
 	b.rec.report.History = b.history
 	if h := b.history; b.cfg.Limits.TotalCost > 0 && h.Cost().Unknown {
-		n := fmt.Sprintf("What earlier runs on the branch cost is not wholly known: %s of it count for max-total-cost-usd.", h.Cost().Amount)
+		n := fmt.Sprintf("The cost of earlier runs on the branch is only partly known: %s of it counts towards max-total-cost-usd.", h.Cost().Amount)
 		b.rec.warn(n)
 	}
 	if start.Conflict != "" {

@@ -72,7 +72,7 @@ func (w *work) judgeChecks(ctx context.Context, client *forge.Client, checks for
 	case err != nil:
 		return refuse(ralph.GitFailed, err)
 	case checks.State == ralph.ChecksNone:
-		n := fmt.Sprintf("No check was started for %s within %s: nothing but the guardrails has looked at the work.", short, w.cfg.PullRequest.CIStart)
+		n := fmt.Sprintf("No check was started for %s within %s: only the guardrails have verified the work.", short, w.cfg.PullRequest.CIStart)
 		w.rec.warn(n)
 		return nil
 	case checks.State == ralph.ChecksPassed:

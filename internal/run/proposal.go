@@ -27,7 +27,7 @@ func (w *work) pullRequest(ctx context.Context, p *ralph.Publication, state repo
 		w.rec.note("The branch could not be compared with its base: " + err.Error())
 	case !ahead: // the base has the same changes, or the work was undone
 		if p.HeadSHA != "" && !w.cfg.PullRequest.DeleteBranch {
-			w.rec.note(fmt.Sprintf("%s has nothing that %s lacks: there is nothing to propose. With delete-branch: true it would be deleted.", p.Branch, p.Base))
+			w.rec.note(fmt.Sprintf("%s has no changes compared to %s: no pull request is needed. With delete-branch: true the branch would be deleted.", p.Branch, p.Base))
 		}
 		p.PullRequest, err = w.open(ctx, p)
 		return err

@@ -89,7 +89,7 @@ func (p *plan) complete(ctx context.Context, d trigger.Decision) (trigger.Decisi
 		return d, nil
 	}
 	if !p.cfg.Git.Token.IsSet() {
-		return d, invalid(fmt.Errorf("%s: whether that is allowed has to be asked of the forge: give github-token", d.Why))
+		return d, invalid(fmt.Errorf("%s: checking permissions needs the forge: give github-token", d.Why))
 	}
 	client, err := p.client()
 	if err != nil {
