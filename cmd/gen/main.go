@@ -78,7 +78,13 @@ func generate(root string) (map[string]string, error) {
 			}
 		}
 	}
-	for name, text := range sources() {
+	whole := sources()
+	schema, err := reportSchema(root)
+	if err != nil {
+		return nil, err
+	}
+	whole[reportSchemaFile] = schema
+	for name, text := range whole {
 		if old, err := os.ReadFile(filepath.Join(root, name)); err != nil || string(old) != text { // #nosec G304 -- of this repository
 			stale[name] = text
 		}
@@ -90,6 +96,7 @@ func generate(root string) (map[string]string, error) {
 func blocks() map[string]func() string {
 	return map[string]func() string{
 		"inputs":             inputsTable,
+		"outcomes":           outcomesTable,
 		"core-inputs":        coreInputsTable,
 		"outputs":            outputsTable,
 		"modes":              func() string { return modesTable("run", "plan", "supervise") },

@@ -49,37 +49,3 @@ func TestDocumentation(t *testing.T) {
 		}
 	}
 }
-
-// The documents that list the outcomes are written from the table of them:
-// go test ./internal/report -run TestOutcomeDocuments -update.
-func TestOutcomeDocuments(t *testing.T) {
-	t.Parallel()
-	var names []string
-	for _, row := range ralph.Outcomes() {
-		names = append(names, "        \""+string(row.Outcome)+"\"")
-	}
-	for _, doc := range []struct {
-		path, begin, end, want string
-	}{
-		{"../../docs/report.md", "<!-- outcomes:start -->\n", "<!-- outcomes:end -->", report.OutcomesTable()},
-		{"../../docs/report.schema.json", "\"How the run ended.\",\n      \"type\": \"string\",\n      \"enum\": [\n", "\n      ]", strings.Join(names, ",\n")},
-	} {
-		text, err := os.ReadFile(doc.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		before, rest, found := strings.Cut(string(text), doc.begin)
-		got, after, ended := strings.Cut(rest, doc.end)
-		switch {
-		case !found || !ended:
-			t.Errorf("%s has no place for the outcomes between %q and %q", doc.path, doc.begin, doc.end)
-		case got == doc.want:
-		case *update:
-			if err := os.WriteFile(doc.path, []byte(before+doc.begin+doc.want+doc.end+after), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		default:
-			t.Errorf("%s differs from the table of outcomes (go test ./internal/report -run TestOutcomeDocuments -update writes it); got\n%s\nwant\n%s", doc.path, got, doc.want)
-		}
-	}
-}
