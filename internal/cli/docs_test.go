@@ -406,7 +406,7 @@ func TestDocumentedAgents(t *testing.T) {
 			}
 		}
 		if !strings.Contains(doc, "\n## "+name+"\n") {
-			t.Errorf("docs/agents.md: no section about %s", name)
+			t.Errorf("docs/agents.md: no section \"## %s\" about its command line and what is special", name)
 		}
 		if !regexp.MustCompile("(?m)^\\|.*`" + name + "`").MatchString(credentials) {
 			t.Errorf("docs/agents.md: no credentials of %s", name)
