@@ -438,7 +438,7 @@ func TestConformanceOfAgents(t *testing.T) {
 	named := regexp.MustCompile("`([^`]*\\.(?:txtar|go:[A-Za-z0-9]+))`")
 	count := 0
 	for line := range strings.Lines(rows) {
-		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| What is promised |") || strings.HasPrefix(line, "| --- |") {
+		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|What is promised|") || strings.HasPrefix(line, "|---|") {
 			continue
 		}
 		tests := named.FindAllStringSubmatch(line, -1)
