@@ -68,7 +68,7 @@ func TestAutoApprovedStoriesAreMarked(t *testing.T) {
 	}{
 		{"a draft", one, first + draft},
 		{"accepted", ready, first},
-		{"at a desk", desk, first},
+		{"locally", desk, first},
 		{"many", many, "US-003, M-0, M-1, M-2, M-3, M-4, M-5, M-6, M-7, M-8 and 2 more were approved automatically because their reviews were used up. No reviewer accepted them as they are: somebody should look at them. The pull request stays a draft because of them, unless review-cap-policy is accept."},
 	} {
 		texts := renderings(t, c.r)

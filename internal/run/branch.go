@@ -341,7 +341,7 @@ func (p *plan) prompt() string {
 	return p.cfg.Prompt.Text
 }
 
-// templated says that the prompt is the mode's own and no task of somebody's.
+// templated reports whether the prompt is the mode's template.
 func (p *plan) templated() bool {
 	return p.cfg.Mode == config.ModePlan || p.cfg.Mode == config.ModeBuild
 }

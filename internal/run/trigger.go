@@ -31,7 +31,7 @@ func BringsTask(e actions.Event) bool {
 }
 
 // decide finds out what the event that started the run means for it, and whether
-// those who caused it may. Nothing has been spent by then, nor written.
+// those who caused it may. It runs before any tokens are spent or files written.
 func (p *plan) decide(ctx context.Context) error {
 	if p.local() {
 		return nil
