@@ -228,7 +228,7 @@ func (a *app) patientSignals(say func(string), patient bool) (ctx context.Contex
 		say(run.SignalText)
 		close(stopped)
 		if patient && first != syscall.SIGHUP { // nobody is left to send a second one
-			say("What is running may finish first; a second signal ends it.")
+			say("The current operation may finish; a second signal ends it.")
 			select {
 			case <-c:
 				say(run.SignalText)

@@ -26,7 +26,7 @@ import (
 // localFlags are the flags of every command that runs a loop locally.
 type localFlags struct {
 	kong.Plugins
-	Verbose bool `short:"V" help:"Show what is in force, where each value came from, and each step, on stderr."`
+	Verbose bool `short:"V" help:"Print the effective settings, their sources, and each step on stderr."`
 	flags   config.Flags
 }
 

@@ -34,7 +34,7 @@ func openingLines(in *run.Input) []string {
 		lines = append(lines, "Unlimited: "+limit+".")
 	}
 	if where := settingsAbove(in); where != "" {
-		lines = append(lines, fmt.Sprintf("There are no settings here, and those of %s are not read: start ralph there to use them.", where))
+		lines = append(lines, fmt.Sprintf("This directory has no settings, and those of %s are not read: start ralph there to use them.", where))
 	}
 	if line := unread(in); line != "" {
 		lines = append(lines, line)

@@ -153,7 +153,7 @@ func (r *Repo) stepAside(ctx context.Context, checkedOut string) error {
 func (r *Repo) comeBack(path string) {
 	r.server.onto, r.server.synced, r.server.aside = plumbing.ZeroHash, r.line.startHead, false
 	r.onBase = plumbing.ZeroHash
-	r.note("the work does not fit on %s, which has another %q: what was checked out is proposed with it", r.start.Base, printable.Line(path, 200))
+	r.note("the work conflicts with %s, which has another %q: the commits that were checked out are proposed with it", r.start.Base, printable.Line(path, 200))
 }
 
 // update brings a branch whose base has moved to the base, as the options ask.
@@ -184,7 +184,7 @@ func (r *Repo) update(ctx context.Context, tip, head plumbing.Hash) (plumbing.Ha
 		}
 	}
 	if crossed {
-		r.note("%s is not brought into the branch %s: %s; do it by hand", r.start.Base, r.opt.Branch, err)
+		r.note("%s was not merged into the branch %s: %s; merge it by hand", r.start.Base, r.opt.Branch, err)
 		return head, nil
 	}
 	trees, err := r.trees(ctx, w.fork, head, r.baseTip)
@@ -230,7 +230,7 @@ func (r *Repo) unmerged(head plumbing.Hash, conflict string, err error) (plumbin
 		return head, err
 	}
 	r.start.Conflict = conflict
-	r.note("%s is not brought into the branch %s: both changed %q; the agent is told, and may merge it", r.start.Base, r.opt.Branch, printable.Line(conflict, 200))
+	r.note("%s was not merged into the branch %s: both changed %q; the agent is told and may merge it", r.start.Base, r.opt.Branch, printable.Line(conflict, 200))
 	return head, nil
 }
 
@@ -244,7 +244,7 @@ func (r *Repo) ownOnly(sp span) error {
 		if n.by == r.opt.Committer || ralphRun.MatchString(n.message) {
 			continue
 		}
-		return fmt.Errorf("update-base: rebase would rewrite %s by %q on %s, which is not ours: use merge, or another branch", n.hash.String()[:7], printable.Line(n.by.Name, 80), r.opt.Branch)
+		return fmt.Errorf("update-base: rebase would rewrite %s by %q on %s, which is not ralph's: use merge, or another branch", n.hash.String()[:7], printable.Line(n.by.Name, 80), r.opt.Branch)
 	}
 	return nil
 }

@@ -134,6 +134,6 @@ func (r *Repo) keepAside(ctx context.Context, files map[string]store.Entry) erro
 		return err
 	}
 	ref := "refs/ralph/kept/" + kept.String()
-	r.note("of what a killed run left uncommitted, %d file(s) are different on the branch %s by now: the branch's are taken, and the others kept as %s", len(files), r.opt.Branch, ref)
+	r.note("%d file(s) that a killed run left uncommitted differ on the branch %s: the branch's versions are used, the others kept as %s", len(files), r.opt.Branch, ref)
 	return r.git(ctx, nil, nil, "update-ref", ref, kept.String())
 }

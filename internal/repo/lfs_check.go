@@ -157,7 +157,7 @@ func (r *Repo) probeFilter(ctx context.Context) error {
 	case err != nil:
 		return err
 	case strings.TrimSpace(b.String()) != plumbing.ComputeHash(plumbing.BlobObject, []byte(lfs.Probe)).String():
-		return errors.New("the filter makes something else of a pointer")
+		return errors.New("the filter changes a pointer")
 	}
 	return nil
 }

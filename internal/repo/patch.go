@@ -98,7 +98,7 @@ func (r *Repo) patchOf(ctx context.Context, ch store.Change, limit int64) (text 
 		b, err := r.contentOf(ctx, modeOf(e), e.Hash)
 		switch {
 		case err != nil:
-			return nil, "its content cannot be had"
+			return nil, "its content is not available"
 		case bytes.IndexByte(b[:min(len(b), 8000)], 0) >= 0:
 			return nil, fmt.Sprintf("not text, %d bytes", len(b))
 		case int64(len(b)) > limit:

@@ -78,5 +78,5 @@ func notOn(ok bool, branch string) error {
 	if ok {
 		return nil
 	}
-	return fmt.Errorf("the commits here do not stand on what the branch %s holds on the server, although the checkout says so: check the repository out again, from nothing", branch)
+	return fmt.Errorf("the commits here are not based on what the branch %s holds on the server, although the checkout says so: check the repository out again, from scratch", branch)
 }

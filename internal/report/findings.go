@@ -203,7 +203,7 @@ func blockedBy(k ralph.FindingKind, n int) string {
 	case ralph.FindingSize:
 		return "the change is too large"
 	case ralph.FindingUnknown:
-		return words.Plural(n, "file") + " could not be looked at"
+		return words.Plural(n, "file") + " could not be inspected"
 	}
 	return words.Plural(n, "finding") + " that may not be published"
 }

@@ -22,7 +22,7 @@ func (w *work) pullRequest(ctx context.Context, p *ralph.Publication, state repo
 	ahead, err := w.repo.Ahead(ctx)
 	switch {
 	case errors.Is(err, repo.ErrBaseGone):
-		return fmt.Errorf("there is nothing to make a pull request against: %w; the work is on %s", err, p.Branch)
+		return fmt.Errorf("there is no base for a pull request: %w; the work is on %s", err, p.Branch)
 	case err != nil:
 		w.rec.note("The branch could not be compared with its base: " + err.Error())
 	case !ahead: // the base has the same changes, or the work was undone
@@ -174,7 +174,7 @@ func (w *work) holdBack(ctx context.Context) error {
 		return nil
 	}
 	if err := w.remote.forge.Hold(ctx, w.pulls.To(w.start.Base)); err != nil {
-		return invalid(fmt.Errorf("the pull request may be merged by itself while work on it goes on, and could not be made a draft: %w", err))
+		return invalid(fmt.Errorf("auto-merge could merge the pull request while work on it continues, and it could not be made a draft: %w", err))
 	}
 	return nil
 }

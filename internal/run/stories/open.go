@@ -126,9 +126,9 @@ func (s *List) readPrompt() error {
 	s.prompt = text
 	switch name := s.folder.Path(tasks.PromptName); {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w; make it with: ralph tasks init, which leaves the others as they are", err)
+		return fmt.Errorf("%w; create it with: ralph tasks init, which keeps the other files", err)
 	case err == nil && strings.TrimSpace(text) == "":
-		return fmt.Errorf("%s is empty: say in it what an iteration does, or remove it and make it anew with: ralph tasks init", name)
+		return fmt.Errorf("%s is empty: describe in it what an iteration does, or remove it and recreate it with: ralph tasks init", name)
 	}
 	return err
 }
@@ -137,7 +137,7 @@ func (s *List) readPrompt() error {
 func (s *List) read() (*tasks.List, error) {
 	data, err := s.folder.Tasks()
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w; make it with: ralph tasks init, which leaves the others as they are", err)
+		err = fmt.Errorf("%w; create it with: ralph tasks init, which keeps the other files", err)
 	}
 	if err != nil {
 		return nil, err
