@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/org/ralph-action/internal/testing/actionrun"
 	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
@@ -22,9 +23,9 @@ func TestCrowd(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 			defer cancel()
-			r, all := fakegithub.NewCrowd(t, build(t), c.runs, c.pulls == c.runs, fakegithub.Options{Limits: fakegithub.GitHubLimits(40)})
+			r, all := actionrun.NewCrowd(t, build(t), c.runs, c.pulls == c.runs, fakegithub.Options{Limits: fakegithub.GitHubLimits(40)})
 			started := time.Now()
-			results, problems := fakegithub.Crowd(ctx, t.TempDir(), all)
+			results, problems := actionrun.Crowd(ctx, t.TempDir(), all)
 			failed := 0
 			for i, res := range results {
 				if problems[i] == nil && res.Code == 0 {
@@ -34,7 +35,7 @@ func TestCrowd(t *testing.T) {
 					t.Errorf("run %d: exit code %d, %v\n%s", i, res.Code, problems[i], res.Log)
 				}
 			}
-			fakegithub.CheckCrowd(t, r, c.runs, c.pulls)
+			actionrun.CheckCrowd(t, r, c.runs, c.pulls)
 			t.Logf("%d runs in %s, %d failed, %d calls of the API, refused: %v", c.runs, time.Since(started).Round(time.Second), failed, len(r.Calls()), r.Forge().Refused())
 		})
 	}

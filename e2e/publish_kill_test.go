@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/org/ralph-action/internal/testing/fakegithub"
+	"github.com/org/ralph-action/internal/testing/actionrun"
 )
 
 // build makes the program, for tests that start it without an image.
@@ -24,10 +24,10 @@ func build(t *testing.T) string {
 // run again as a new job, every kind of run leaves what it leaves undisturbed:
 // nothing twice, nothing missing.
 func TestKilledAtEveryStep(t *testing.T) {
-	for _, s := range fakegithub.Scenarios(build(t)) {
+	for _, s := range actionrun.Scenarios(build(t)) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
-			fakegithub.KillAtEveryStep(t, s, func(fakegithub.Moment) bool { return true })
+			actionrun.KillAtEveryStep(t, s, func(actionrun.Moment) bool { return true })
 		})
 	}
 }
@@ -35,11 +35,11 @@ func TestKilledAtEveryStep(t *testing.T) {
 // The same in the workspace of the run that was killed, with and without other
 // people's uncommitted files.
 func TestKilledAndRunAgainHere(t *testing.T) {
-	for _, s := range fakegithub.Scenarios(build(t)) {
-		for _, again := range fakegithub.WaysOn() {
+	for _, s := range actionrun.Scenarios(build(t)) {
+		for _, again := range actionrun.WaysOn() {
 			t.Run(s.Name+" "+again.Name, func(t *testing.T) {
 				t.Parallel()
-				fakegithub.KillAndGoOn(t, s, again, func(fakegithub.Moment) bool { return true })
+				actionrun.KillAndGoOn(t, s, again, func(actionrun.Moment) bool { return true })
 			})
 		}
 	}

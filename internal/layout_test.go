@@ -34,7 +34,7 @@ var packages = map[string]struct {
 	"config":                {[]string{"ralph", "lib/secret", "sandbox/hosts", "lib/lazyregexp", "agent/catalog"}, "inputs become policies, secrets and lists of hosts"},
 	"run/guard":             {[]string{"ralph", "sandbox/proc", "lib/secret"}, "a command becomes a verdict"},
 	"repo/scm":              {[]string{"ralph", "sandbox/proc", "lib/secret"}, "the team's own commit commands"},
-	"repo":                  {[]string{"ralph", "lib/secret", "lib/atomicfile", "repo/lines", "repo/files", "repo/gitconfig", "repo/gitdir", "repo/remote", "repo/lfs", "repo/index", "repo/printable", "repo/store"}, "a tree becomes commits"},
+	"repo":                  {[]string{"ralph", "lib/secret", "lib/atomicfile", "repo/lines", "repo/files", "repo/gitconfig", "repo/gitdir", "repo/remote", "repo/lfs", "repo/index", "repo/objects", "repo/printable", "repo/store", "repo/watch", "repo/worktree"}, "a tree becomes commits"},
 	"forge":                 {[]string{"ralph", "lib/secret", "lib/lazyregexp"}, "a record becomes a pull request"},
 	"report":                {[]string{"ralph", "report/doc", "report/memory", "report/words"}, "a record becomes documents"},
 	"report/doc":            {[]string{"ralph"}, "what documents are made of; nothing of runs in it"},
@@ -50,7 +50,8 @@ var packages = map[string]struct {
 	"inspect/secretscan":    {[]string{"ralph", "lib/secret"}, "what must not be published, found in it; pure"},
 	"cli/starter":           {[]string{"agent/catalog", "lib/atomicfile"}, "what ralph init proposes and writes"},
 	"testing/openapi":       {nil, "what tests check against GitHub's description; imported by tests only"},
-	"cli/demo":              {nil, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
+	"cli/demo":              {[]string{"cli/demo/gitserver"}, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
+	"cli/demo/gitserver":    {nil, "bare repositories over HTTP, for the demo and the tests' GitHub"},
 
 	"repo/printable":   {nil, "foreign text in errors of the git side"},
 	"repo/lines":       {nil, "compares and merges texts; pure"},
@@ -59,8 +60,12 @@ var packages = map[string]struct {
 	"repo/gitdir":      {[]string{"repo/files", "repo/gitconfig"}, "where a work tree keeps its git folder, and what it was cloned from"},
 	"repo/credentials": {[]string{"lib/atomicfile", "repo/files", "repo/gitconfig", "repo/gitdir"}, "what the agent must not read or plant in a git folder; uses no git"},
 	"repo/remote":      {[]string{"lib/secret", "repo/printable", "repo/store"}, "git's smart HTTP with one repository, and what a server's refusals mean"},
-	"repo/lfs":         {[]string{"repo/files", "repo/printable", "repo/remote"}, "Git LFS: pointers, objects and the batch API"},
+	"repo/lfs":         {[]string{"repo/files", "repo/printable", "repo/remote", "repo/store"}, "Git LFS: pointers, objects and the batch API"},
 	"repo/index":       {nil, "git's index; pure"},
+	"repo/worktree":    {[]string{"repo/files", "repo/gitconfig", "repo/gitdir", "repo/index", "repo/printable", "repo/store"}, "git in the sandbox, and what it shows of the work tree"},
+	"repo/objects":     {[]string{"repo/lines", "repo/remote", "repo/store", "repo/worktree"}, "objects from the work tree, the store or a server; merges trees"},
+	"repo/watch":       {[]string{"ralph", "repo/printable", "repo/worktree"}, "whether a work tree changes; publishes nothing"},
+	"repo/repotest":    {[]string{"repo/worktree"}, "git for the tests of the git side; tests alone import it"},
 	"repo/store":       {[]string{"repo/printable"}, "objects, trees and packs, out of the agent's reach; knows no branch"},
 
 	"agent":            {[]string{"ralph", "sandbox/proc", "agent/*", "agent/catalog", "agent/driver", "agent/filter"}, "runs the CLI that is asked for; the one place that knows all of them"},
@@ -76,19 +81,20 @@ var packages = map[string]struct {
 	"agent/price":      {[]string{"ralph"}, "tokens of a model become an estimate of their cost"},
 	"agent/agenttest":  {[]string{"ralph", "sandbox/proc", "agent/driver"}, "recordings and a stand-in for a child; tests alone import it"},
 
-	"testing/fakegithub": {[]string{"cli/demo", "testing/openapi"}, "GitHub for tests, on the demo's git and checked by GitHub's own description; tests alone import it"},
+	"testing/fakegithub": {[]string{"cli/demo/gitserver", "testing/openapi"}, "GitHub for tests, on the demo's git and checked by GitHub's own description; tests alone import it"},
+	"testing/actionrun":  {[]string{"cli/demo/gitserver", "testing/fakegithub"}, "runs of the action on the tests' GitHub; tests alone import it"},
 
-	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
+	"inspect": {[]string{"config", "inspect/content", "inspect/secretscan", "ralph", "repo", "repo/objects", "lib/secret", "inspect/testintegrity"}, "judges what is about to be published"},
 	"run": {[]string{
 		"agent", "agent/catalog", "agent/driver", "config", "inspect/content", "sandbox/dockersandbox", "sandbox/egress", "forge", "run/guard", "agent/hook", "sandbox/hosts", "run/credentials", "inspect", "agent/install", "lib/lazyregexp", "agent/price", "sandbox/proc", "agent/prompt",
-		"ralph", "repo", "repo/credentials", "repo/gitdir", "report", "report/logs", "report/memory", "run/rundir", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
+		"ralph", "repo", "repo/credentials", "repo/gitdir", "repo/watch", "repo/worktree", "report", "report/logs", "report/memory", "run/rundir", "actions", "run/stories", "sandbox/confine", "repo/scm", "lib/secret", "tasks/taskdir", "tasks", "actions/trigger",
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/stories":     {[]string{"agent/prompt", "ralph", "tasks"}, "joins a task list to a run"},
 	"run/credentials": {[]string{"config", "lib/secret"}, "the values of configuration and environment that must never be shown"},
 	"cli/output":      {[]string{"config", "ralph", "report", "report/logs", "run", "actions", "lib/secret"}, "prints a run"},
 	"cli": {[]string{
 		"cli/output",
-		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "config", "run/credentials", "cli/demo", "agent/hook", "lib/lazyregexp", "sandbox/proc", "ralph", "repo", "report", "report/logs", "run", "run/rundir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks",
+		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "config", "run/credentials", "cli/demo", "agent/hook", "lib/lazyregexp", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "run", "run/rundir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks",
 	}, "commands, flags and what is printed"},
 
 	"lib/atomicfile": {nil, "one way of replacing a file, for whoever must not leave half of one, or follow a link"},
@@ -102,20 +108,20 @@ var packages = map[string]struct {
 var owners = map[string]struct{ pkg, why string }{
 	"os/exec":                                {"sandbox/proc", "a child is started and ended in one place"},
 	"gopkg.in/yaml.v3":                       {"config", "one reader of configuration"},
-	"github.com/go-git/go-git/v5":            {"repo, repo/lfs, repo/remote, repo/store", "one owner of the branch"},
+	"github.com/go-git/go-git/v5":            {"repo, repo/lfs, repo/objects, repo/remote, repo/store, repo/worktree", "one owner of the branch"},
 	"github.com/google/go-github/v60/github": {"forge", "one client of the forge"},
 	"github.com/getkin/kin-openapi":          {"testing/openapi", "a library of tests, kept out of the binary"},
 	"github.com/yuin/goldmark":               {"actions/trigger", "one reader of Markdown; other tests render what we publish"},
 	"github.com/itchyny/gojq":                {"agent/filter", "one interpreter of users' expressions"},
-	"github.com/zricethezav/gitleaks/v8":     {"inspect/secretscan", "one reader of its rules"},
-	"github.com/pelletier/go-toml/v2":        {"inspect/secretscan", "reads the rules of gitleaks; configuration is YAML"},
+	"github.com/zricethezav/gitleaks/v8":     {"", "cmd/gen writes its rules into inspect/secretscan; the binary does without its 1.5 MB"},
+	"github.com/pelletier/go-toml/v2":        {"", "cmd/gen reads the rules of gitleaks with it; configuration is YAML"},
 	"github.com/sethvargo/go-githubactions":  {"actions", "one voice to the runner"},
 	"mvdan.cc/sh/v3":                         {"agent/hook", "one reader of shell commands; configuration is no script"},
 }
 
 // testSupport lists the packages for tests: what is theirs alone is not in the
 // binary, and may start git as a test may.
-var testSupport = []string{"testing/fakegithub", "testing/openapi", "agent/agenttest"}
+var testSupport = []string{"testing/fakegithub", "testing/actionrun", "testing/openapi", "agent/agenttest", "repo/repotest"}
 
 // agents are the packages of CLIs, for which the table says "agent/*", unless it names one.
 func agents() []string {

@@ -21,13 +21,12 @@ const (
 
 // large lists the packages that may be larger, and why.
 var large = map[string]string{
-	"config":             "the table of inputs, and what reads and checks each of them",
-	"forge":              "one client of one API, whose answers and errors all calls share",
-	"testing/fakegithub": "GitHub for tests, with git behind it",
-	"agent/hook":         "the hooks and the shell that their guard reads",
-	"repo":               "one owner of the branch; to be cut by job",
-	"run":                "stages that hand each other values which nothing else needs",
-	"tasks":              "a task list: its schema, its transitions, what puts it right",
+	"config":     "the table of inputs, and what reads and checks each of them",
+	"forge":      "one client of one API, whose answers and errors all calls share",
+	"agent/hook": "the hooks and the shell that their guard reads",
+	"repo":       "one owner of the branch; to be cut by job",
+	"run":        "stages that hand each other values which nothing else needs",
+	"tasks":      "a task list: its schema, its transitions, what puts it right",
 }
 
 func TestMainIsSmall(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/cli/demo"
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/worktree"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
@@ -55,7 +55,7 @@ func (f *forge) close() { _ = f.server.Close() }
 
 // seed gives the forge a repository with so many small files on main.
 func (b *bench) seed(ctx context.Context, name string, files int) error {
-	if _, err := b.forge.CreateRepository(ctx, owner, name, "main"); err != nil {
+	if err := b.forge.CreateRepository(owner, name, "main"); err != nil {
 		return err
 	}
 	dir := filepath.Join(b.dir, "seed-"+name)
@@ -138,7 +138,7 @@ type guest struct {
 }
 
 // Git makes a guest of guest.
-func (g *guest) Git(ctx context.Context, c repo.GuestCommand) error {
+func (g *guest) Git(ctx context.Context, c worktree.Command) error {
 	var stderr bytes.Buffer
 	exit, err := g.children.Run(ctx, proc.Command{
 		Argv: append([]string{"git"}, c.Args...), Dir: g.dir, Env: append(append([]string{}, g.env...), c.Env...),
@@ -151,7 +151,7 @@ func (g *guest) Git(ctx context.Context, c repo.GuestCommand) error {
 		return ctx.Err()
 	case exit.Code != 0 || exit.Why != proc.Exited:
 		text, _ := io.ReadAll(io.LimitReader(&stderr, 8<<10))
-		return &repo.GuestError{Args: c.Args, ExitCode: exit.Code, Stderr: string(text)}
+		return &worktree.GitError{Args: c.Args, ExitCode: exit.Code, Stderr: string(text)}
 	}
 	return nil
 }

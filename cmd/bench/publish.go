@@ -41,7 +41,7 @@ func (b *bench) open(ctx context.Context, children *proc.Supervisor, dir, name, 
 		return nil, nil, err
 	}
 	r, err := repo.Open(ctx, repo.Options{
-		Dir: dir, Guest: &guest{children: children, dir: dir, env: b.env}, Temp: temp, Store: store,
+		Dir: dir, Sandbox: &guest{children: children, dir: dir, env: b.env}, Temp: temp, Store: store,
 		Remote: b.forge.remote(name), Token: secret.New(token), Push: true, Contact: contact, Branch: branch, DefaultBranch: "main",
 		Committer: repo.Identity{Name: "Bench", Email: "bench@example.com"}, Author: repo.Identity{Name: "Bench", Email: "bench@example.com"},
 		Message: func(it ralph.Iteration) string { return fmt.Sprintf("ralph: iteration %d\n", it.Number) }, Clock: time.Now,

@@ -55,23 +55,15 @@ func agentsTable() string {
 		}
 		rows = append(rows, []string{code(a.Name), a.About, a.Doc.Key, where, a.Doc.Cost})
 	}
-	return table([]string{"`agent`", "What it is", "Its key, as a variable", "In the image", "Cost"}, rows)
-}
-
-func packagesTable() string {
-	var rows [][]string
-	for _, a := range clis() {
-		rows = append(rows, []string{code(a.Name), code(a.Package), a.Version, yes(a.InImage), a.Size})
-	}
-	return table([]string{"Agent", "npm package", "Version tested", "In the full image", "On disk"}, rows)
+	return table([]string{"`agent`", "What it is", "Key variable", "In the image", "Cost"}, rows)
 }
 
 func versionsTable() string {
 	var rows [][]string
 	for _, a := range clis() {
-		rows = append(rows, []string{code(a.Name), code(a.Package), a.Version, a.Doc.Container, a.Doc.Alone, a.Doc.NotSeen})
+		rows = append(rows, []string{code(a.Name), code(a.Package), a.Version, yes(a.InImage), a.Size, a.Doc.Tried, a.Doc.NotSeen})
 	}
-	return table([]string{"Agent", "npm package", "Version", "Run whole, through the container", "The CLI alone, against scripted model servers", "Not seen"}, rows)
+	return table([]string{"Agent", "npm package", "Version", "In the image", "On disk", "Tried", "Never seen"}, rows)
 }
 
 func credentialsTable() string {
@@ -88,7 +80,7 @@ func credentialsTable() string {
 			rows = append(rows, []string{name, codes(v.Keys), codes(v.Others)})
 		}
 	}
-	return table([]string{"Agent", "Keys", "What chooses and describes the provider"}, rows)
+	return table([]string{"Agent", "Keys", "Other variables"}, rows)
 }
 
 func loginsTable() string {
@@ -119,7 +111,7 @@ func apiKeysTable() string {
 	var rows [][]string
 	for _, a := range clis() {
 		if a.AnyProvider {
-			rows = append(rows, []string{code(a.Name), "by the provider of the model", "its usual variable, such as `OPENROUTER_API_KEY`; refused where none is known"})
+			rows = append(rows, []string{code(a.Name), "by the model", "the provider's variable, such as `OPENROUTER_API_KEY`"})
 			continue
 		}
 		if len(a.Providers) == 0 {
@@ -132,7 +124,7 @@ func apiKeysTable() string {
 				name, provider = code(a.Name), "none, "+provider
 			}
 			if key == "" {
-				key = "refused: there is no key"
+				key = "refused"
 			}
 			if n := len(rows) - 1; i > 0 && key == last {
 				rows[n][1] += ", " + provider
@@ -162,16 +154,6 @@ func row(head string, cell func(a catalog.Agent) string) []string {
 	return cells
 }
 
-// own is a row that differs between CLIs and programs of the user's only.
-func own(head, cli, program string) []string {
-	return row(head, func(a catalog.Agent) string {
-		if a.Own() {
-			return program
-		}
-		return cli
-	})
-}
-
 // fields are the rows of a struct of cells, by the tags of its fields.
 func fields(cells func(a catalog.Agent) any) (rows [][]string) {
 	first := reflect.TypeOf(cells(catalog.Agent{}))
@@ -181,25 +163,9 @@ func fields(cells func(a catalog.Agent) any) (rows [][]string) {
 	return rows
 }
 
-func readsTable() string {
-	rows := [][]string{row("program, or `agent-command`", func(a catalog.Agent) string {
-		if a.Own() {
-			return "`agent-command`, required"
-		}
-		return code(a.Program)
-	})}
-	rows = append(rows, fields(func(a catalog.Agent) any { return a.Doc.Reads })...)
-	return columns(append(rows, own("version shown", "yes", "no")))
-}
-
-func takesTable() string {
-	return columns(append(fields(func(a catalog.Agent) any { return a.Doc.Takes }), own("`agent-version`, `agent-install`", "yes", "refused; nothing to install")))
-}
-
-func holdsTable() string {
-	return columns(append(fields(func(a catalog.Agent) any { return a.Doc.Holds }),
-		row("hooks", func(a catalog.Agent) string { return yes(a.Hooks) }),
-		own("`fallback-agent`, `review-agent` ([task lists](tasks.md#who-reviews))", "yes", "no; alone it reviews its own work")))
+// abilitiesTable has what each agent takes and what it can do.
+func abilitiesTable() string {
+	return columns(append(fields(func(a catalog.Agent) any { return a.Doc.Takes }), fields(func(a catalog.Agent) any { return a.Doc.Holds })...))
 }
 
 // imageVersions are the versions that the image is built with.

@@ -61,29 +61,36 @@ func inputsTable() string {
 	for _, in := range config.Inputs() {
 		rows = append(rows, []string{"`" + in.Name + "`", given(in), defaultCell(in), helpCell(in)})
 	}
-	return table([]string{"Input", "Given as", "Default", "What it does"}, rows)
+	return table([]string{"Name", "Given as", "Default", "What it does"}, rows)
 }
 
-// given says where an input can be given.
+// given says where an input can be given, in the words that docs/configuration.md
+// explains.
 func given(in config.Input) string {
-	var places []string
-	if !in.NoAction {
-		places = append(places, "input")
-	}
 	switch {
+	case in.NoAction && !in.NoFile && !in.NoFlag:
+		return "key"
 	case in.Guarded:
-		places = append(places, "key*")
-	case !in.NoFile:
-		places = append(places, "key")
+		return "input\\*"
+	case in.NoFile && in.NoFlag:
+		return "input only"
+	case in.NoFile:
+		return "no key"
+	case in.NoFlag:
+		return "no flag"
 	}
-	if !in.NoFlag {
-		places = append(places, "flag")
-	}
-	return strings.Join(places, ", ")
+	return "input"
 }
 
-// helpCell is what an input does as a cell of a table.
-func helpCell(in config.Input) string { return cell(strings.TrimSpace(in.Help + " " + in.Bounds())) }
+// helpCell is what an input does as a cell of a table. Of its bounds only the meaning of
+// zero is told: who goes beyond the others is told then.
+func helpCell(in config.Input) string {
+	text := in.Help
+	if in.Zero != "" {
+		text += " 0: " + in.Zero + "."
+	}
+	return cell(text)
+}
 
 // defaultCell is an input's default as a cell of a table.
 func defaultCell(in config.Input) string {
@@ -105,45 +112,75 @@ func outputsTable() string {
 	return table([]string{"Output", "What it says"}, rows)
 }
 
-// modesTable has the defaults that depend on the mode, in the action and locally.
-func modesTable(modes ...string) string {
-	head := []string{"Input"}
-	var columns []map[string]string
-	for _, place := range []string{"action", "desk"} {
-		for _, mode := range modes {
-			title := "`" + mode + "`"
-			if mode == config.ModePlan {
-				title = "`plan`, `build`, `prompt`"
-			}
-			head = append(head, place+": "+title)
-			columns = append(columns, config.Defaults(mode, place == "desk"))
-		}
-	}
+// modesTable has the defaults that depend on the mode and on the place: those of mode
+// run in the action, and what differs from them.
+func modesTable() string {
+	modes := []string{config.ModeRun, config.ModePlan, config.ModeBuild, config.ModePrompt, config.ModeSupervise, config.ModeTasks, config.ModeSession}
+	usual := config.Defaults(config.ModeRun, false)
 	var rows [][]string
 	for _, in := range config.Inputs() {
-		if _, decided := columns[0][in.Name]; !decided {
+		if _, decided := usual[in.Name]; !decided {
 			continue
 		}
-		row := []string{"`" + in.Name + "`"}
-		for _, defaults := range columns {
-			row = append(row, defaults[in.Name])
+		var values []string
+		for _, local := range []bool{false, true} {
+			for _, mode := range modes {
+				if v := config.Defaults(mode, local)[in.Name]; v != usual[in.Name] && !slices.Contains(values, v) {
+					values = append(values, v)
+				}
+			}
 		}
-		rows = append(rows, row)
+		for i, v := range values {
+			values[i] = "`" + v + "`: " + places(modes, func(mode string, local bool) bool { return config.Defaults(mode, local)[in.Name] == v })
+		}
+		rows = append(rows, []string{"`" + in.Name + "`", "`" + usual[in.Name] + "`", strings.Join(values, "; ")})
 	}
-	return table(head, rows)
+	return table([]string{"Name", "`run` in the action", "Elsewhere"}, rows)
+}
+
+// places names the modes and places of which holds reports true.
+func places(modes []string, holds func(mode string, local bool) bool) string {
+	var both, action, local []string
+	for _, mode := range modes {
+		switch inAction, locally := holds(mode, false), holds(mode, true); {
+		case inAction && locally:
+			both = append(both, mode)
+		case inAction:
+			action = append(action, mode)
+		case locally:
+			local = append(local, mode)
+		}
+	}
+	var parts []string
+	if len(both) > 0 {
+		parts = append(parts, strings.Join(both, ", "))
+	}
+	if len(action) > 0 {
+		parts = append(parts, strings.Join(action, ", ")+" in the action")
+	}
+	switch others := len(modes) - len(both) - len(action); {
+	case len(local) == 0:
+	case len(local) == others:
+		parts = append(parts, "locally")
+	default:
+		parts = append(parts, strings.Join(local, ", ")+" locally")
+	}
+	return strings.Join(parts, "; ")
 }
 
 // coreInputsTable has the inputs that most workflows need.
 func coreInputsTable() string {
-	core := []string{
-		"prompt", "prompt-file", "mode", "agent", "model", "guardrails", "setup", "max-iterations", "max-cost-usd", "max-duration",
-		"on-incomplete", "branch", "draft", "wait-for-ci", "allowed-hosts",
-	}
 	var rows [][]string
 	for _, in := range config.Inputs() {
-		if slices.Contains(core, in.Name) {
-			rows = append(rows, []string{"`" + in.Name + "`", defaultCell(in), helpCell(in)})
+		if in.Core && !in.NoAction {
+			rows = append(rows, []string{"`" + in.Name + "`", defaultCell(in), cell(firstSentence(in.Help))})
 		}
 	}
 	return table([]string{"Input", "Default", "What it does"}, rows)
+}
+
+// firstSentence is a text up to the end of its first sentence.
+func firstSentence(text string) string {
+	first, _, _ := strings.Cut(text, ". ")
+	return strings.TrimSuffix(first, ".") + "."
 }

@@ -1,5 +1,5 @@
 // Command gen writes the parts of documents, and the files of source, that are made from
-// a table of the program's. `go generate ./...` runs it, and a test fails when something
+// a table of the program's, or from the module of gitleaks. `go generate ./...` runs it, and a test fails when something
 // is stale.
 package main
 
@@ -78,13 +78,14 @@ func generate(root string) (map[string]string, error) {
 			}
 		}
 	}
-	whole := sources()
-	schema, err := reportSchema(root)
+	written, err := sources()
 	if err != nil {
 		return nil, err
 	}
-	whole[reportSchemaFile] = schema
-	for name, text := range whole {
+	if written[reportSchemaFile], err = reportSchema(root); err != nil {
+		return nil, err
+	}
+	for name, text := range written {
 		if old, err := os.ReadFile(filepath.Join(root, name)); err != nil || string(old) != text { // #nosec G304 -- of this repository
 			stale[name] = text
 		}
@@ -96,31 +97,30 @@ func generate(root string) (map[string]string, error) {
 func blocks() map[string]func() string {
 	return map[string]func() string{
 		"inputs":             inputsTable,
-		"outcomes":           outcomesTable,
 		"core-inputs":        coreInputsTable,
 		"outputs":            outputsTable,
-		"modes":              func() string { return modesTable("run", "plan", "supervise") },
-		"modes-more":         func() string { return modesTable("tasks", "session") },
+		"outcomes":           outcomesTable,
+		"modes":              modesTable,
 		"agents":             agentsTable,
-		"agents-reads":       readsTable,
-		"agents-takes":       takesTable,
-		"agents-holds":       holdsTable,
+		"agents-abilities":   abilitiesTable,
 		"agents-versions":    versionsTable,
 		"agents-credentials": credentialsTable,
 		"agents-logins":      loginsTable,
 		"agents-hosts":       hostsTable,
-		"agents-packages":    packagesTable,
 		"agents-api-keys":    apiKeysTable,
 		"agents-image":       imageVersions,
 	}
 }
 
 // sources are the files that are written whole, by their paths.
-func sources() map[string]string {
+func sources() (map[string]string, error) {
+	rules, err := gitleaksRules()
 	return map[string]string{
-		"action.yml":                actionYAML(),
-		"docs/ralph.schema.json":    configurationSchema(),
-		"docs/settings.schema.json": settingsSchema(),
-		"internal/agent/drivers.go": drivers(),
-	}
+		"action.yml":                                actionYAML(),
+		"docs/ralph.schema.json":                    configurationSchema(),
+		"docs/settings.schema.json":                 settingsSchema(),
+		"internal/cli/starter/settings.schema.json": settingsSchema(),
+		"internal/agent/drivers.go":                 drivers(),
+		"internal/inspect/secretscan/gitleaks.json": rules,
+	}, err
 }

@@ -12,10 +12,7 @@ import (
 // The binary is one of Go and kong, and its version is that of the build. 001-01 001-02
 func TestBinary(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("links the binary")
-	}
-	binary := filepath.Join(t.TempDir(), "ralph")
+	ralph := binary(t)
 	run := func(name string, args ...string) string {
 		t.Helper()
 		out, err := exec.Command(name, args...).CombinedOutput()
@@ -24,16 +21,15 @@ func TestBinary(t *testing.T) {
 		}
 		return string(out)
 	}
-	run("go", "build", "-ldflags", "-X main.version=1.2.3", "-o", binary, ".")
 	for _, flag := range []string{"--version", "-v", "version"} {
-		if got := run(binary, flag); got != "1.2.3\n" {
+		if got := run(ralph, flag); got != "1.2.3\n" {
 			t.Errorf("ralph %s = %q, want the version of the build", flag, got)
 		}
 	}
-	if got := run("go", "version", "-m", binary); !strings.Contains(got, "\tpath\tgithub.com/org/ralph-action/cmd/ralph\n") || !strings.Contains(got, "\tdep\tgithub.com/alecthomas/kong\t") {
+	if got := run("go", "version", "-m", ralph); !strings.Contains(got, "\tpath\tgithub.com/org/ralph-action/cmd/ralph\n") || !strings.Contains(got, "\tdep\tgithub.com/alecthomas/kong\t") {
 		t.Errorf("the binary is not cmd/ralph with kong:\n%s", got)
 	}
-	help := run(binary, "--help")
+	help := run(ralph, "--help")
 	for _, command := range []string{"run", "init", "plan", "build", "prompt", "supervise", "action"} {
 		if !strings.Contains(help, "\n  "+command+" ") {
 			t.Errorf("ralph --help does not name %q\n%s", command, help)

@@ -34,8 +34,7 @@ func TestHundredRestarts(t *testing.T) {
 	if err := os.Mkdir(task, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	ralph := exec.Command(os.Args[0])
-	ralph.Args = []string{"ralph", "supervise", "--task-dir", "task", "--max-restarts", "100", "--restart-delay", "0", "--", "sh", agent}
+	ralph := exec.Command(binary(t), "supervise", "--task-dir", "task", "--max-restarts", "100", "--restart-delay", "0", "--", "sh", agent)
 	ralph.Dir, ralph.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TMPDIR=" + temp}
 	started := time.Now()
 	out, err := ralph.CombinedOutput()

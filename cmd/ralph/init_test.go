@@ -36,9 +36,7 @@ func atTerminal(t *testing.T, dir string, tools []string, args ...string) *perso
 			t.Fatal(err)
 		}
 	}
-	// Under the name ralph, this test binary is ralph.
-	ralph := exec.Command(os.Args[0])
-	ralph.Args = append([]string{"ralph"}, args...)
+	ralph := exec.Command(binary(t), args...)
 	ralph.Dir, ralph.Env = dir, []string{"PATH=" + bin, "HOME=" + t.TempDir(), "TERM=xterm"}
 	terminal, err := pty.StartWithSize(ralph, &pty.Winsize{Rows: 40, Cols: 200})
 	if err != nil {
@@ -172,7 +170,7 @@ func TestInit(t *testing.T) {
 		t.Errorf("ralph init = %d\n%s", code, screen)
 	}
 	const want = `{
-  "$schema": "https://raw.githubusercontent.com/org/ralph-action/main/docs/settings.schema.json",
+  "$schema": "settings.schema.json",
   "maximumIterations": 10,
   "completionResponse": "DONE",
   "outputTruncateChars": 5000,

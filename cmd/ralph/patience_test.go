@@ -52,8 +52,7 @@ func TestSignalsOnATerminal(t *testing.T) {
 			if tc.signals[0] == "guard.started" {
 				put("agent.go", "")
 			}
-			ralph := exec.Command(os.Args[0])
-			ralph.Args = []string{"ralph", "run", "--prompt", "work", "--agent", "text", "--agent-command", "sh agent.sh", "--guardrails", guardrail}
+			ralph := exec.Command(binary(t), "run", "--prompt", "work", "--agent", "text", "--agent-command", "sh agent.sh", "--guardrails", guardrail)
 			ralph.Dir, ralph.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=dumb"}
 			terminal, err := pty.Start(ralph)
 			if err != nil {

@@ -5,6 +5,7 @@ package main
 import (
 	"testing"
 
+	"github.com/org/ralph-action/internal/testing/actionrun"
 	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
@@ -20,14 +21,14 @@ func TestRunsAtOnce(t *testing.T) {
 	}{{"each its own branch", true, runs}, {"one branch", false, 1}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r, all := fakegithub.NewCrowd(t, program(t), runs, c.own, fakegithub.Options{})
-			results, problems := fakegithub.Crowd(t.Context(), t.TempDir(), all)
+			r, all := actionrun.NewCrowd(t, binary(t), runs, c.own, fakegithub.Options{})
+			results, problems := actionrun.Crowd(t.Context(), t.TempDir(), all)
 			for i, res := range results {
 				if problems[i] != nil || res.Code != 0 {
 					t.Errorf("run %d: exit code %d, %v\n%s", i, res.Code, problems[i], res.Log)
 				}
 			}
-			fakegithub.CheckCrowd(t, r, runs, c.pulls)
+			actionrun.CheckCrowd(t, r, runs, c.pulls)
 		})
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,7 +21,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/org/ralph-action/internal/cli/demo"
+	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
@@ -27,10 +29,47 @@ func TestMain(m *testing.M) {
 	if strings.HasSuffix(os.Args[0], ".test") && signal.Ignored(syscall.SIGHUP) { // under nohup: what a test starts would inherit it
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
-	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "sandbox-") { // started by the supervisor, under any name
-		main()
+	testscript.Main(suite{m}, map[string]func(){"story": storyMain, "claude": claudeMain, "reach": reachMain, "without-landlock": withoutLandlockMain, "without-notifications": withoutNotificationsMain})
+}
+
+// suite is all tests, with the directory of the binary on PATH.
+type suite struct{ *testing.M }
+
+func (s suite) Run() int {
+	dir, err := os.MkdirTemp("", "ralph-binary")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
 	}
-	testscript.Main(m, map[string]func(){"ralph": main, "story": storyMain, "claude": claudeMain, "reach": reachMain, "without-landlock": withoutLandlockMain, "without-notifications": withoutNotificationsMain})
+	defer os.RemoveAll(dir)
+	os.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	build = sync.OnceValues(func() (string, error) {
+		path := filepath.Join(dir, "ralph")
+		args := []string{"build", "-ldflags", "-s -w -X main.version=1.2.3", "-o", path}
+		if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+			args = append(args, "-race")
+		}
+		if out, err := exec.Command("go", append(args, ".")...).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("go build: %w\n%s", err, out)
+		}
+		return path, nil
+	})
+	return s.M.Run()
+}
+
+// build makes the binary when the first test asks for it. The test binary could
+// be ralph, too, but with the packages of the tests it takes twice as long to
+// start, in each of thousands of processes.
+var build func() (path string, err error)
+
+// binary is the path of ralph, version 1.2.3, which is on PATH as well.
+func binary(t testing.TB) string {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // TestScripts runs the real binary, with fake agents, against a real git server
@@ -39,6 +78,7 @@ func TestScripts(t *testing.T) { scripts(t, "testdata/script") }
 
 func scripts(t *testing.T, dir string) {
 	t.Helper()
+	binary(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 dir,
 		RequireExplicitExec: true,
@@ -116,8 +156,8 @@ func forgeCommand(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // readFiles is the tree of a folder; *.sh are executable.
-func readFiles(ts *testscript.TestScript, dir string) map[string]demo.File {
-	files := map[string]demo.File{}
+func readFiles(ts *testscript.TestScript, dir string) map[string]gitserver.File {
+	files := map[string]gitserver.File{}
 	root := ts.MkAbs(dir)
 	ts.Check(filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -125,7 +165,7 @@ func readFiles(ts *testscript.TestScript, dir string) map[string]demo.File {
 		}
 		data, err := os.ReadFile(path)
 		rel, _ := filepath.Rel(root, path)
-		files[filepath.ToSlash(rel)] = demo.File{Content: string(data), Executable: strings.HasSuffix(path, ".sh")}
+		files[filepath.ToSlash(rel)] = gitserver.File{Content: string(data), Executable: strings.HasSuffix(path, ".sh")}
 		return err
 	}))
 	return files
@@ -258,7 +298,7 @@ func branchCommand(ts *testscript.TestScript, neg bool, args []string) {
 
 // commit BRANCH FILE CONTENT: somebody else pushes a tree of one file.
 func commitCommand(ts *testscript.TestScript, neg bool, args []string) {
-	_, err := theWorld(ts).repo.Commit(args[0], "somebody else", map[string]demo.File{args[1]: {Content: args[2]}})
+	_, err := theWorld(ts).repo.Commit(args[0], "somebody else", map[string]gitserver.File{args[1]: {Content: args[2]}})
 	ts.Check(err)
 }
 

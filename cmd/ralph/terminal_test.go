@@ -70,9 +70,7 @@ func onTerminal(t *testing.T, env []string) string {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	// Under the name ralph, this test binary is ralph.
-	ralph := exec.Command(os.Args[0])
-	ralph.Args = []string{"ralph", "run", "--prompt", "work", "--agent", "text", "--agent-command", "sh agent.sh"}
+	ralph := exec.Command(binary(t), "run", "--prompt", "work", "--agent", "text", "--agent-command", "sh agent.sh")
 	ralph.Dir, ralph.Env = dir, env
 	terminal, err := pty.StartWithSize(ralph, &pty.Winsize{Rows: 40, Cols: 120})
 	if err != nil {

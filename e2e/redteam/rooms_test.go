@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/cli/demo"
+	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 )
 
 // room is a run that attacks share.
@@ -28,7 +28,7 @@ type room struct {
 	loose    map[string]string // of the control, instead
 	env      map[string]string
 	looseEnv map[string]string
-	files    map[string]demo.File
+	files    map[string]gitserver.File
 	limit    time.Duration
 	engine   []string // what the engine is told, the control's and the other's
 	joined   bool     // the runner's folders and the workspace lie in one mount
@@ -38,14 +38,14 @@ type room struct {
 const personal = "ghp_redteam0Personal1Personal2Personal3P"
 
 func rooms() []room {
-	program := map[string]demo.File{
+	program := map[string]gitserver.File{
 		".github/workflows/ci.yml": {Content: "on: push\n"},
 		"guard.sh":                 {Content: "#!/bin/sh\n. ./calc.sh; [ \"$(add 1 1)\" = 2 ]\n"},
 		"calc_test.go":             {Content: "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) { if 1+1 != 2 { t.Fatal() } }\n"},
 	}
 	patient := maps.Clone(program) // attacks that change nothing are no reason to stop
-	patient["patient.yml"] = demo.File{Content: "stall-limit: 0\n"}
-	story := map[string]demo.File{
+	patient["patient.yml"] = gitserver.File{Content: "stall-limit: 0\n"}
+	story := map[string]gitserver.File{
 		"ralph/prd.md": {Content: "# Multiplication\n"}, "ralph/progress.txt": {Content: "# Log\n"},
 		"ralph/prompt.md": {Content: "Iteration {{RALPH_ITERATION}}: mode {{MODE}}, story {{STORY_ID}}. Say <promise>COMPLETE</promise> when all is done.\n"},
 		"ralph/tasks.json": {Content: `{
@@ -71,7 +71,7 @@ func rooms() []room {
 }
 `},
 	}
-	racing := map[string]demo.File{"guard.sh": {Content: "#!/bin/sh\ni=0; while [ $i -lt 20 ]; do echo line $i; i=$((i+1)); done &\n/opt/redteam/raider swap .ralph /github/runner_temp 1500\nwait\n[ -d .ralph ] || rm -f .ralph\nexit 0\n"}}
+	racing := map[string]gitserver.File{"guard.sh": {Content: "#!/bin/sh\ni=0; while [ $i -lt 20 ]; do echo line $i; i=$((i+1)); done &\n/opt/redteam/raider swap .ralph /github/runner_temp 1500\nwait\n[ -d .ralph ] || rm -f .ralph\nexit 0\n"}}
 	text := map[string]string{"agent": "text", "agent-command": "/opt/redteam/raider battery /opt/orders.json"}
 	with := func(more map[string]string) map[string]string {
 		all := maps.Clone(text)

@@ -107,15 +107,15 @@ func (s *stage) gather(t *testing.T) {
 		}
 	}
 	s.kit.mu.Unlock()
-	cmd := exec.Command("git", "-C", s.repo.Dir(), "-c", "safe.directory=*", "cat-file", "--batch", "--batch-all-objects")
+	cmd := exec.Command("git", "-C", s.repo.Dir, "-c", "safe.directory=*", "cat-file", "--batch", "--batch-all-objects")
 	out, err := cmd.Output()
 	if err != nil {
 		t.Errorf("look into the forge: %v", err)
 	}
-	refs, _ := exec.Command("git", "-C", s.repo.Dir(), "-c", "safe.directory=*", "for-each-ref").Output()
+	refs, _ := exec.Command("git", "-C", s.repo.Dir, "-c", "safe.directory=*", "for-each-ref").Output()
 	// A commit names what was left out of it.
 	s.Objects = regexp.MustCompile(`(?m)^Ralph-Left-Out: .*$`).ReplaceAllString(string(out), "") + string(refs)
-	if gone, err := exec.Command("git", "-C", s.repo.Dir(), "-c", "safe.directory=*", "log", "--all", "--diff-filter=D", "--format=", "--name-only").Output(); err == nil && strings.Contains(string(gone), ".github/workflows/ci.yml") {
+	if gone, err := exec.Command("git", "-C", s.repo.Dir, "-c", "safe.directory=*", "log", "--all", "--diff-filter=D", "--format=", "--name-only").Output(); err == nil && strings.Contains(string(gone), ".github/workflows/ci.yml") {
 		s.Trees = "\nwithout ci.yml\n"
 	}
 	for _, p := range s.repo.Pulls() {

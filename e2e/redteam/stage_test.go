@@ -16,7 +16,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/org/ralph-action/internal/cli/demo"
+	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
@@ -144,7 +144,7 @@ func (k *kit) newStage(t *testing.T, name string, control bool, r room) *stage {
 			t.Fatal(err)
 		}
 	}
-	all := map[string]demo.File{".gitignore": {Content: ".rt/\n"}, "README.md": {Content: "hello\n"}, "TASK.md": {Content: "Do the work.\n"}, "calc.sh": {Content: "add() { echo $(($1 + $2)); }\n"}}
+	all := map[string]gitserver.File{".gitignore": {Content: ".rt/\n"}, "README.md": {Content: "hello\n"}, "TASK.md": {Content: "Do the work.\n"}, "calc.sh": {Content: "add() { echo $(($1 + $2)); }\n"}}
 	for path, f := range r.files {
 		all[path] = f
 	}
@@ -195,7 +195,7 @@ func (s *stage) checkOut(t *testing.T) {
 	header := "AUTHORIZATION: basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+token))
 	git(t, ws, "init", "-q", "-b", "main")
 	git(t, ws, "remote", "add", "origin", forgeURL+"/"+s.repo.FullName())
-	git(t, ws, "fetch", "-q", "--no-tags", "--depth=1", "file://"+s.repo.Dir(), "+refs/heads/main:refs/remotes/origin/main")
+	git(t, ws, "fetch", "-q", "--no-tags", "--depth=1", "file://"+s.repo.Dir, "+refs/heads/main:refs/remotes/origin/main")
 	git(t, ws, "config", "--local", "http."+forgeURL+"/.extraheader", header)
 	const name = "git-credentials-5e4f4bd2.config"
 	git(t, ws, "config", "--file", filepath.Join(s.Temp, name), "http."+forgeURL+"/.extraheader", header)

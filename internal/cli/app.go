@@ -111,7 +111,11 @@ func (a *app) main() (code int) {
 	if len(args) > 0 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
 	}
-	cli.arm(a, args)
+	help := helpIn(args)
+	if help == fullHelp {
+		args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--all" })
+	}
+	short := cli.arm(a, args, help == shortHelp)
 	parser, err := kong.New(&cli,
 		kong.Name("ralph"),
 		kong.Description("Runs a coding agent in a loop, checks every iteration, and says honestly what happened."),
@@ -119,6 +123,13 @@ func (a *app) main() (code int) {
 		kong.Writers(a.stdout, a.stderr),
 		kong.Exit(func(code int) { panic(exitPanic(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
+		kong.Help(func(o kong.HelpOptions, ctx *kong.Context) error {
+			err := kong.DefaultHelpPrinter(o, ctx)
+			if err == nil && short {
+				_, err = fmt.Fprintf(a.stdout, "\nThese are the flags that most runs need. For all of them: %s --help --all\n", helpCommand(ctx))
+			}
+			return err
+		}),
 		kong.Bind(a),
 	)
 	if err != nil {
@@ -138,10 +149,40 @@ func (a *app) main() (code int) {
 	return int(done)
 }
 
-// arm gives the table's flags to the command that args choose. There are many,
-// and they are made by reflection: for every command that would take longer than
-// to start the agent.
-func (c *commands) arm(a *app, args []string) {
+// What a command line asks for of the help.
+const (
+	noHelp = iota
+	shortHelp
+	fullHelp
+)
+
+// helpIn tells what args ask for.
+func helpIn(args []string) int {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	switch {
+	case !slices.Contains(args, "--help") && !slices.Contains(args, "-h"):
+		return noHelp
+	case slices.Contains(args, "--all"):
+		return fullHelp
+	}
+	return shortHelp
+}
+
+// helpCommand is the command whose help is shown, as one types it.
+func helpCommand(ctx *kong.Context) string {
+	if ctx.Selected() == nil {
+		return "ralph"
+	}
+	return strings.TrimSpace(ctx.Selected().FullPath())
+}
+
+// arm gives the table's flags to the command that args choose, for a short help
+// those only that most users need, and reports whether it left some out. There are
+// many, and they are made by reflection: for every command that would take longer
+// than to start the agent.
+func (c *commands) arm(a *app, args []string, short bool) (shortened bool) {
 	commands := map[string]*localFlags{
 		"run": &c.Run.localFlags, "plan": &c.Plan.localFlags, "build": &c.Build.localFlags, "prompt": &c.Prompt.localFlags, "supervise": &c.Supervise.localFlags,
 		"tasks": &c.Tasks.Run.localFlags, "session": &c.Session.localFlags, "doctor": &c.Doctor.localFlags,
@@ -151,17 +192,18 @@ func (c *commands) arm(a *app, args []string) {
 		mode = args[0]
 	}
 	if mode == "tasks" && (len(args) < 2 || args[1] != "run") {
-		return
+		return false
 	}
 	local, loops := commands[mode]
-	if !loops {
-		return
+	if !loops || short && len(args) == 1 { // of ralph itself, the commands are listed
+		return false
 	}
 	if mode == "doctor" {
 		mode = config.ModeRun // it looks at what that would do
 	}
-	local.flags = config.NewFlags(mode, a.localDefaults(mode))
+	local.flags = config.NewFlags(mode, a.localDefaults(mode), short)
 	local.Plugins = kong.Plugins{local.flags.Target()}
+	return short
 }
 
 // misuse says what is wrong with the command line, and where the right one is

@@ -70,7 +70,7 @@ func (c demoCmd) Run(a *app, done *exit) error {
 	}
 	ctx, cancel := a.signals(func(string) {})
 	token := randomToken()
-	forge, url, shut, err := openForge(ctx, dir, token)
+	forge, url, shut, err := openForge(dir, token)
 	if err != nil {
 		cancel()
 		return fmt.Errorf("demo: %w", err)
@@ -115,7 +115,7 @@ func (c demoCmd) folder(temp string) (string, error) {
 }
 
 // openForge serves a repository with a failing test on loopback.
-func openForge(ctx context.Context, dir, token string) (forge *demo.Forge, url string, shut func(), err error) {
+func openForge(dir, token string) (forge *demo.Forge, url string, shut func(), err error) {
 	root := filepath.Join(dir, "forge")
 	if err := os.Mkdir(root, 0o700); err != nil {
 		return nil, "", nil, err
@@ -123,7 +123,7 @@ func openForge(ctx context.Context, dir, token string) (forge *demo.Forge, url s
 	if forge, err = demo.NewForge(root, token); err != nil {
 		return nil, "", nil, err
 	}
-	if _, err := forge.CreateRepository(ctx, demoOwner, demoName, "main"); err != nil {
+	if err := forge.CreateRepository(demoOwner, demoName, "main"); err != nil {
 		return nil, "", nil, err
 	}
 	files, err := demo.Files()

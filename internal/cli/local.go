@@ -16,7 +16,7 @@ import (
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/gitdir"
 	"github.com/org/ralph-action/internal/report/logs"
 	"github.com/org/ralph-action/internal/run"
 	"github.com/org/ralph-action/internal/run/credentials"
@@ -69,7 +69,7 @@ func (a *app) runLocally(d localRun, done *exit) error {
 	}
 	problems := config.ErrorLines(err)
 	if cfg.Prompt.Variables != nil { // 000-06
-		problems = append(problems, config.ErrorLines(repo.IsRepository(workspace))...)
+		problems = append(problems, config.ErrorLines(gitdir.Check(workspace))...)
 	}
 	if len(problems) > 0 {
 		for _, line := range problems {

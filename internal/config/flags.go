@@ -21,8 +21,9 @@ type Flags struct {
 }
 
 // NewFlags declares the flags of a mode's command; nothing is set. defaults are
-// the command's own, as in [LoadOptions], for the help.
-func NewFlags(mode string, defaults map[string]string) Flags {
+// the command's own, as in [LoadOptions], for the help. With short, the help lists
+// those only that most users of the mode need.
+func NewFlags(mode string, defaults map[string]string, short bool) Flags {
 	var fields []reflect.StructField
 	letters := map[string]rune{}
 	own := shorts(mode)
@@ -43,12 +44,15 @@ func NewFlags(mode string, defaults map[string]string) Flags {
 			fields = append(fields, reflect.StructField{
 				Name: fieldName(name),
 				Type: fieldType(in),
-				Tag:  fieldTag(in, name, name != in.Name || Refuses(mode, in.Name)),
+				Tag:  fieldTag(in, name, name != in.Name || Refuses(mode, in.Name) || short && !in.Core && in.Group != groupOf[mode]),
 			})
 		}
 	}
 	return Flags{reflect.New(reflect.StructOf(fields)), letters}
 }
+
+// groupOf is the group of inputs that are the mode's own.
+var groupOf = map[string]string{ModeSupervise: groupSupervision, ModeTasks: groupTasks}
 
 // Target is the pointer to a struct with kong's tags. Flags that were not
 // given stay nil in it.

@@ -20,7 +20,7 @@ func parse(t *testing.T, args ...string) (values map[string]string, help string,
 			kong.Plugins
 		} `cmd:"" help:"Run a loop."`
 	}
-	flags := config.NewFlags("run", map[string]string{"isolation": "off"})
+	flags := config.NewFlags("run", map[string]string{"isolation": "off"}, false)
 	cli.Run.Plugins = kong.Plugins{flags.Target()}
 	var out bytes.Buffer
 	parser, err := kong.New(&cli, kong.Name("ralph"), kong.Writers(&out, &out), kong.Exit(func(int) {}))

@@ -43,6 +43,7 @@ type Input struct {
 	NoFlag      bool     // not a flag: anybody on the machine can read argv
 	NoFile      bool     // not a key of the configuration files
 	Guarded     bool     // a file of the repository cannot set it where the agent is sandboxed
+	Core        bool     // most users need it: it stands in the README and in the short --help
 }
 
 // ActionNames are the names by which the action takes the input. Aliases are among

@@ -14,7 +14,7 @@ import (
 
 // settingsExample is a file of the kind people have. 001-08
 const settingsExample = `{
-  "$schema": "https://raw.githubusercontent.com/org/ralph-action/main/docs/settings.schema.json",
+  "$schema": "settings.schema.json",
   "maximumIterations": 10,
   "completionResponse": "DONE",
   "outputTruncateChars": 5000,

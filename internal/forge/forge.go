@@ -18,8 +18,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/go-github/v60/github"
-
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/lib/secret"
 )
@@ -46,7 +44,7 @@ type Options struct {
 // Client talks to one repository. Its methods may be called from several
 // goroutines at a time.
 type Client struct {
-	api        *github.Client
+	api        rest
 	apiURL     *url.URL
 	serverURL  *url.URL
 	graphQLURL string // empty: none
@@ -103,9 +101,11 @@ func New(o Options) (*Client, error) {
 		c.transport.origins[origin(graphQL)] = true
 		c.transport.graphQL = c.graphQLURL
 	}
-	c.api = github.NewClient(&http.Client{Transport: c.transport, CheckRedirect: c.transport.checkRedirect})
-	c.api.BaseURL = api.JoinPath("/")
-	c.api.UserAgent = cmp.Or(o.UserAgent, "ralph-action")
+	c.api = rest{
+		http:      &http.Client{Transport: c.transport, CheckRedirect: c.transport.checkRedirect},
+		base:      api.JoinPath("/"),
+		userAgent: cmp.Or(o.UserAgent, "ralph-action"),
+	}
 	return c, nil
 }
 
@@ -145,13 +145,13 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 }
 
 // exchange is call for those who need more of the answer than its body: the
-// next page, a header. The response is nil when there was none.
-func (c *Client) exchange(ctx context.Context, method, path string, in, out any) (*github.Response, error) {
-	req, err := c.api.NewRequest(method, path, in)
+// next page, a header.
+func (c *Client) exchange(ctx context.Context, method, path string, in, out any) (*response, error) {
+	req, err := c.api.newRequest(ctx, method, path, in)
 	if err != nil {
 		return nil, err
 	}
-	return c.api.Do(ctx, req, out)
+	return c.api.do(req, out)
 }
 
 // repository is owner/name.

@@ -1,16 +1,20 @@
 package forge_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/org/ralph-action/internal/cli/demo"
+	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/lib/secret"
 )
@@ -24,8 +28,16 @@ type lab struct {
 	url    string
 	client *forge.Client
 
-	mu  sync.Mutex
-	log []string
+	mu     sync.Mutex
+	log    []string
+	calls  []string
+	faults []*labFault
+}
+
+type labFault struct {
+	match func(*http.Request) bool
+	left  int // below 0: for ever
+	do    http.HandlerFunc
 }
 
 func newLab(t *testing.T, change ...func(*forge.Options)) *lab {
@@ -40,9 +52,10 @@ func newLab(t *testing.T, change ...func(*forge.Options)) *lab {
 // newLabAt is newLab with a handler in front of the forge.
 func newLabAt(t *testing.T, embedded *demo.Forge, front http.Handler, change ...func(*forge.Options)) *lab {
 	t.Helper()
-	server := httptest.NewServer(front)
+	l := &lab{Forge: embedded}
+	server := httptest.NewServer(l.serve(front))
 	t.Cleanup(server.Close)
-	l := &lab{Forge: embedded, url: server.URL}
+	l.url = server.URL
 	l.create(t, "octo")
 	options := forge.Options{
 		APIURL: server.URL + "/api/v3", ServerURL: server.URL, GraphQLURL: server.URL + "/api/graphql",
@@ -67,7 +80,7 @@ func newLabAt(t *testing.T, embedded *demo.Forge, front http.Handler, change ...
 
 func (l *lab) create(t *testing.T, owner string) {
 	t.Helper()
-	if _, err := l.CreateRepository(t.Context(), owner, "greet", "main"); err != nil {
+	if err := l.CreateRepository(owner, "greet", "main"); err != nil {
 		t.Fatal(err)
 	}
 	l.commit(t, owner, "main", "one")
@@ -76,7 +89,7 @@ func (l *lab) create(t *testing.T, owner string) {
 
 func (l *lab) commit(t *testing.T, owner, branch, content string) {
 	t.Helper()
-	if _, err := l.Commit(owner, "greet", branch, "Set "+content, map[string]demo.File{"a.txt": {Content: content}}); err != nil {
+	if _, err := l.Commit(owner, "greet", branch, "Set "+content, map[string]gitserver.File{"a.txt": {Content: content}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -87,7 +100,44 @@ func (l *lab) logged() string {
 	return strings.Join(l.log, "\n")
 }
 
-// fault answers the next calls of a method to a path with this ending.
+// serve records each request, and answers it or lets a fault do so.
+func (l *lab) serve(next http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		// Read at once: net/http notices a client that went away only after the
+		// body was read.
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		l.mu.Lock()
+		l.calls = append(l.calls, r.Method+" "+r.URL.Path)
+		do := next.ServeHTTP
+		for _, one := range l.faults {
+			if one.left != 0 && one.match(r) {
+				one.left--
+				do = one.do
+				break
+			}
+		}
+		l.mu.Unlock()
+		do(w, r)
+	}
+}
+
+// Calls lists the requests so far as "METHOD path", in order of arrival.
+func (l *lab) Calls() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.calls)
+}
+
+// Fault makes the next requests that match be answered by do; times below 0
+// means for ever.
+func (l *lab) Fault(match func(*http.Request) bool, times int, do http.HandlerFunc) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.faults = append(l.faults, &labFault{match, times, do})
+}
+
+// fault is Fault for the calls of a method to a path with this ending.
 func (l *lab) fault(method, ending string, times int, do http.HandlerFunc) {
 	l.Fault(func(r *http.Request) bool { return r.Method == method && strings.HasSuffix(r.URL.Path, ending) }, times, do)
 }

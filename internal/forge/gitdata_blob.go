@@ -94,7 +94,7 @@ feed:
 // upload sends one blob, read and encoded while it is sent.
 func (c *Client) upload(ctx context.Context, f GitFile) error {
 	operation := fmt.Sprintf("upload %q (%d bytes)", c.transport.clean(f.Path), f.Size)
-	req, err := c.api.NewRequest(http.MethodPost, c.path("/git/blobs"), nil)
+	req, err := c.api.newRequest(ctx, http.MethodPost, c.path("/git/blobs"), nil)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (c *Client) upload(ctx context.Context, f GitFile) error {
 		}{io.MultiReader(strings.NewReader(head), &encoder{r: r}, strings.NewReader(tail)), r}, nil
 	}
 	var answer github.Blob
-	if _, err := c.api.Do(ctx, req, &answer); err != nil {
+	if _, err := c.api.do(req, &answer); err != nil {
 		if c.tooLarge(err) && status(err) != 0 {
 			return fmt.Errorf("%s: %w: use Git LFS, ignore it, or set sign-commits to false", operation, c.explainGit("create a blob", []GitFile{f}, err))
 		}

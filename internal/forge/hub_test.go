@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/cli/demo"
+	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 	"github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/testing/fakegithub"
@@ -69,7 +69,7 @@ func newHub(t *testing.T, token string) *hub {
 
 func (h *hub) commit(t *testing.T, repo *fakegithub.Repository, branch, content string) string {
 	t.Helper()
-	sha, err := repo.Commit(branch, "Set "+content, map[string]demo.File{"a.txt": {Content: content}})
+	sha, err := repo.Commit(branch, "Set "+content, map[string]gitserver.File{"a.txt": {Content: content}})
 	if err != nil {
 		t.Fatal(err)
 	}

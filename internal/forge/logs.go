@@ -166,17 +166,17 @@ type logPlace struct {
 
 // unfollowed is a GET whose redirect is an answer.
 func (c *Client) unfollowed(ctx context.Context, path string) (logPlace, error) {
-	req, err := c.api.NewRequest(http.MethodGet, path, nil)
+	req, err := c.api.newRequest(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return logPlace{}, err
 	}
-	resp, err := c.transport.RoundTrip(req.WithContext(ctx))
+	resp, err := c.transport.RoundTrip(req)
 	if err != nil {
 		return logPlace{}, err
 	}
 	defer resp.Body.Close() // it is in memory
 	if resp.StatusCode >= http.StatusBadRequest {
-		return logPlace{}, github.CheckResponse(resp)
+		return logPlace{}, checkStatus(resp)
 	}
 	location, err := resp.Location()
 	if err != nil {
@@ -202,7 +202,7 @@ func (c *Client) download(ctx context.Context, from *url.URL) (text string, agai
 	if err != nil {
 		return "", false, errors.New("the address of the log is not valid")
 	}
-	req.Header.Set("User-Agent", c.api.UserAgent)
+	req.Header.Set("User-Agent", c.api.userAgent)
 	resp, err := client.Do(req)
 	if err != nil {
 		var failed *url.Error

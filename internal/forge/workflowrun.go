@@ -95,12 +95,12 @@ func isFork(head, base *github.Repository) bool {
 func (c *Client) failedJobs(ctx context.Context, run int64) ([]*github.WorkflowJob, error) {
 	var all []*github.WorkflowJob
 	for page := 1; page <= maxCheckPages; page++ {
-		req, err := c.api.NewRequest(http.MethodGet, c.path("/actions/runs/%d/jobs?filter=latest&per_page=100&page=%d", run, page), nil)
+		req, err := c.api.newRequest(ctx, http.MethodGet, c.path("/actions/runs/%d/jobs?filter=latest&per_page=100&page=%d", run, page), nil)
 		if err != nil {
 			return nil, err
 		}
 		var answer github.Jobs
-		resp, err := c.api.Do(ctx, req, &answer)
+		resp, err := c.api.do(req, &answer)
 		if err != nil {
 			return nil, c.explain(fmt.Sprintf("read the jobs of workflow run %d", run), "actions: read", err)
 		}

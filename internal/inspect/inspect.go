@@ -22,6 +22,7 @@ import (
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/objects"
 )
 
 // Inspector looks at what is about to be published.
@@ -159,7 +160,7 @@ func (in *Inspector) earlier(ctx context.Context, at repo.Inspection, had iter.S
 			continue
 		}
 		hits, err := in.leaks(ctx, c, had)
-		if errors.Is(err, repo.ErrNoContent) {
+		if errors.Is(err, objects.ErrNoContent) {
 			continue
 		}
 		if err != nil {
@@ -201,7 +202,7 @@ func (in *Inspector) leaks(ctx context.Context, c repo.Changed, had iter.Seq[[]b
 			return nil, fmt.Errorf("look for secrets in %s: %w", c.Path, err)
 		}
 		before, err := c.Old(ctx)
-		if err != nil && !errors.Is(err, repo.ErrNoContent) {
+		if err != nil && !errors.Is(err, objects.ErrNoContent) {
 			return nil, fmt.Errorf("look for secrets in %s: %w", c.Path, err)
 		}
 		hits = in.scanner.File(c.Path, before, now, had)
@@ -361,7 +362,7 @@ func (in *Inspector) version(ctx context.Context, id string, size int64, read fu
 		return nil, false, nil
 	}
 	data, err = read(ctx)
-	if errors.Is(err, repo.ErrNoContent) || err == nil && len(data) > maxVersion {
+	if errors.Is(err, objects.ErrNoContent) || err == nil && len(data) > maxVersion {
 		return nil, false, nil
 	}
 	if err != nil {

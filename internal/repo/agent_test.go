@@ -9,6 +9,7 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // workspace is a forge with one file and a checkout of it.
@@ -330,7 +331,7 @@ func TestUnfinishedIsRefused(t *testing.T) {
 			disagree(t, dir)
 			tt.act(t, dir)
 			_, err := r.Snapshot(t.Context())
-			u, ok := errors.AsType[*repo.UnfinishedError](err)
+			u, ok := errors.AsType[*worktree.UnfinishedError](err)
 			if !ok || !strings.Contains(u.Error(), tt.want) {
 				t.Fatalf("Snapshot() = %v, want *UnfinishedError with %q", err, tt.want)
 			}

@@ -12,8 +12,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/repo/credentials"
+	"github.com/org/ralph-action/internal/repo/repotest"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // forge a loose object: any content under the name of another.
@@ -30,8 +31,8 @@ func doctor(t *testing.T, dir, id, kind string, change func(content string) stri
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := &hostGuest{dir: dir}
-		if err := g.Git(t.Context(), repo.GuestCommand{Args: []string{"unpack-objects", "-q"}, Stdin: f}); err != nil {
+		g := &repotest.Sandbox{Dir: dir}
+		if err := g.Git(t.Context(), worktree.Command{Args: []string{"unpack-objects", "-q"}, Stdin: f}); err != nil {
 			t.Fatal(err)
 		}
 		f.Close()
@@ -233,7 +234,7 @@ func TestGitFolderIsSwappedMidRun(t *testing.T) {
 			f, dir := workspace(t)
 			i := newInspector()
 			r := begin(t, dir, f.url, i.option)
-			r.guest.env = append(r.guest.env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+			r.guest.Env = append(r.guest.Env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
 			if err := tt.act(dir); err != nil {
 				t.Fatal(err)
 			}

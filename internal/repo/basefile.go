@@ -9,7 +9,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/repo/printable"
-	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // maxBaseFile bounds a file of the base that is asked for by name.
@@ -27,27 +26,20 @@ func (r *Repo) BaseFile(ctx context.Context, path string) ([]byte, error) {
 	if r.baseTip.IsZero() {
 		return nil, ErrNoBase
 	}
-	c, err := r.whole(ctx, r.baseTip)
+	c, err := r.objects.Commit(ctx, r.baseTip)
 	if err != nil {
 		return nil, err
 	}
-	e, err := r.store.Lookup(c.TreeHash, path)
+	e, err := r.objects.Store.Lookup(c.TreeHash, path)
 	if err != nil {
 		return nil, err
 	}
 	if e.Mode != filemode.Regular && e.Mode != filemode.Executable {
 		return nil, fmt.Errorf("%s of the base: %w", printable.Line(path, 200), fs.ErrNotExist)
 	}
-	if err := r.blob(ctx, e.Hash); err != nil {
-		return nil, err
-	}
-	o, err := r.store.Blob(e.Hash)
-	if err != nil {
-		return nil, err
-	}
-	return store.ReadObject(o, maxBaseFile)
+	return r.objects.Blob(ctx, e.Hash, maxBaseFile)
 }
 
 // Prefix is the path of Options.Dir from the top of the work tree, with a slash at
 // its end; empty at the top.
-func (r *Repo) Prefix() string { return r.prefix }
+func (r *Repo) Prefix() string { return r.tree.Prefix }

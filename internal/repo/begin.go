@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
 
@@ -62,7 +61,8 @@ const (
 // Without a remote the branch in the workspace takes the place of the server's.
 func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	r.start = Start{Branch: r.opt.Branch, BaseSHA: r.base.String()}
-	r.server = server{branch: r.opt.Branch, known: map[plumbing.Hash]bool{r.base: true}, synced: r.base}
+	r.server = server{branch: r.opt.Branch, synced: r.base}
+	r.objects.Known = map[plumbing.Hash]bool{r.base: true}
 	r.line = line{held: map[string]store.Entry{}, judged: map[string]store.Entry{}, touched: map[string]bool{}, rewritten: map[string]int{}, ours: map[plumbing.Hash]bool{}}
 	r.own = map[string]store.Change{}
 
@@ -83,7 +83,7 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 		return Start{}, err
 	}
 	r.learn(word)
-	if r.remote != nil {
+	if r.objects.Remote != nil {
 		if err := r.findKnown(ctx, adv); err != nil {
 			return Start{}, err
 		}
@@ -101,7 +101,7 @@ func (r *Repo) Begin(ctx context.Context) (Start, error) {
 	switch {
 	case r.start.Restarted, r.start.Updated, r.server.aside:
 		r.onBase = r.baseTip
-	case !r.start.Resumed && (r.base == r.baseTip || checkedOut == r.start.Base && len(r.server.known) == 1 && r.server.known[r.base]):
+	case !r.start.Resumed && (r.base == r.baseTip || checkedOut == r.start.Base && len(r.objects.Known) == 1 && r.objects.Known[r.base]):
 		r.onBase = r.base
 	}
 	synced := r.server.synced
@@ -142,7 +142,7 @@ func (r *Repo) startFrom(ctx context.Context, adv remote.Advertisement, checkedO
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	if r.remote != nil {
+	if r.objects.Remote != nil {
 		next := head
 		if r.start.Updated && r.opt.UpdateBase == UpdateRebase && !b.tip.IsZero() {
 			next = b.tip // what the server has is rewritten on purpose
@@ -163,19 +163,19 @@ func (r *Repo) startFrom(ctx context.Context, adv remote.Advertisement, checkedO
 // advertised reads the branches of the branch's server, and of the base's when
 // that is another one.
 func (r *Repo) advertised(ctx context.Context) (remote.Advertisement, error) {
-	if r.remote == nil {
+	if r.objects.Remote == nil {
 		return remote.Advertisement{}, nil
 	}
-	adv, err := r.remote.Refs(ctx, remote.UploadPack)
+	adv, err := r.objects.Remote.Refs(ctx, remote.UploadPack)
 	if err != nil {
-		return adv, fmt.Errorf("read the branches of %s: %w", r.remote.URL.Redacted(), err)
+		return adv, fmt.Errorf("read the branches of %s: %w", r.objects.Remote.URL.Redacted(), err)
 	}
-	if r.baseRemote == nil {
-		r.offer = adv
+	if r.objects.BaseRemote == nil {
+		r.objects.BaseOffer = adv
 		return adv, nil
 	}
-	if r.offer, err = r.baseRemote.Refs(ctx, remote.UploadPack); err != nil {
-		return adv, fmt.Errorf("read the branches of %s: %w", r.baseRemote.URL.Redacted(), err)
+	if r.objects.BaseOffer, err = r.objects.BaseRemote.Refs(ctx, remote.UploadPack); err != nil {
+		return adv, fmt.Errorf("read the branches of %s: %w", r.objects.BaseRemote.URL.Redacted(), err)
 	}
 	return adv, nil
 }
@@ -183,7 +183,7 @@ func (r *Repo) advertised(ctx context.Context) (remote.Advertisement, error) {
 // findBase settles the base branch and returns the branch that is checked out,
 // "" when HEAD is detached. moved is where pull requests go by now.
 func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, error) {
-	checkedOut, err := r.checkedOut(ctx)
+	checkedOut, err := r.tree.CheckedOut(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -204,24 +204,24 @@ func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, e
 		base = to
 	}
 	switch {
-	case base == "" && r.remote == nil:
+	case base == "" && r.objects.Remote == nil:
 		// A desk that goes on with its work branch needs none.
 		r.baseTip, err = r.likelyBase(ctx)
 		return checkedOut, err
 	case base == "":
 		return "", errors.New("no branch is checked out and the repository's default branch is not known: name the base branch (input base)")
-	case base == r.opt.Branch && r.baseRemote == nil:
+	case base == r.opt.Branch && r.objects.BaseRemote == nil:
 		return "", fmt.Errorf("the branch to publish and the base branch are both %q: choose another branch", base)
 	}
 	if err := ralph.CheckRef(base); err != nil {
 		return "", fmt.Errorf("base %q: %w", base, err)
 	}
 	r.start.Base = base
-	if r.remote != nil {
-		if r.baseTip = r.offer.Branch(base); r.baseTip.IsZero() {
-			from := r.remote
-			if r.baseRemote != nil {
-				from = r.baseRemote
+	if r.objects.Remote != nil {
+		if r.baseTip = r.objects.BaseOffer.Branch(base); r.baseTip.IsZero() {
+			from := r.objects.Remote
+			if r.objects.BaseRemote != nil {
+				from = r.objects.BaseRemote
 			}
 			return "", fmt.Errorf("the base branch %q does not exist on %s", base, from.URL.Redacted())
 		}
@@ -240,7 +240,7 @@ func (r *Repo) findBase(ctx context.Context, moved map[string]string) (string, e
 // localBase is a base branch as the workspace knows it; zero when it does not.
 func (r *Repo) localBase(ctx context.Context, base string) (plumbing.Hash, error) {
 	for _, ref := range []string{"refs/heads/", "refs/remotes/origin/"} {
-		if h, err := r.ref(ctx, ref+base); err != nil || !h.IsZero() {
+		if h, err := r.tree.Ref(ctx, ref+base); err != nil || !h.IsZero() {
 			return h, err
 		}
 	}
@@ -250,7 +250,7 @@ func (r *Repo) localBase(ctx context.Context, base string) (plumbing.Hash, error
 // likelyBase guesses where the branch that is checked out began; zero when there
 // is nothing to go by.
 func (r *Repo) likelyBase(ctx context.Context) (plumbing.Hash, error) {
-	if h, err := r.ref(ctx, "refs/remotes/origin/HEAD"); err != nil || !h.IsZero() {
+	if h, err := r.tree.Ref(ctx, "refs/remotes/origin/HEAD"); err != nil || !h.IsZero() {
 		return h, err
 	}
 	for _, name := range []string{"main", "master"} {
@@ -264,38 +264,23 @@ func (r *Repo) likelyBase(ctx context.Context) (plumbing.Hash, error) {
 	return plumbing.ZeroHash, nil
 }
 
-// ref is the commit of a reference of the workspace; zero when there is none.
-func (r *Repo) ref(ctx context.Context, name string) (plumbing.Hash, error) {
-	if strings.HasPrefix(name, "refs/") && r.noRef(name) {
-		return plumbing.ZeroHash, nil
-	}
-	s, err := r.answer(ctx, "rev-parse", "-q", "--verify", name+"^{commit}")
-	if err != nil {
-		if code, ok := exitCode(err); ok && code == 1 {
-			return plumbing.ZeroHash, nil
-		}
-		return plumbing.ZeroHash, err
-	}
-	return parseHash(s)
-}
-
 // noteDirt stages the tree as it is before the agent starts and remembers what
 // differs from the commit.
 func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
-	c, err := r.store.Commit(head)
+	c, err := r.objects.Store.Commit(head)
 	if err != nil {
 		return err
 	}
-	modules, err := r.store.Lookup(c.TreeHash, ".gitmodules")
+	modules, err := r.objects.Store.Lookup(c.TreeHash, ".gitmodules")
 	if err != nil {
 		return err
 	}
 	tree := c.TreeHash
 	// A broken submodule, which status passes over, is refused now and not after
 	// the agent has worked.
-	if !r.clean || modules != (store.Entry{}) || head != r.base && !r.unchanged(ctx, head) {
+	if !r.clean || modules != (store.Entry{}) || head != r.base && !r.tree.Unchanged(ctx, head) {
 		var notes []string
-		if tree, notes, err = r.stage(ctx); err != nil {
+		if tree, notes, err = r.tree.Stage(ctx); err != nil {
 			return err
 		}
 		r.notes = append(r.notes, notes...)
@@ -308,11 +293,11 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 	if tree == c.TreeHash {
 		return nil
 	}
-	if err := r.importObjects(ctx, []string{tree.String(), "^" + c.TreeHash.String()}, "--revs", "--filter=blob:limit="+blobLimit); err != nil {
+	if err := r.objects.ImportNew(ctx, []plumbing.Hash{tree}, c.TreeHash); err != nil {
 		return err
 	}
 	l.seenTree = tree
-	changes, err := r.store.Diff(c.TreeHash, tree, nil)
+	changes, err := r.objects.Store.Diff(c.TreeHash, tree, nil)
 	if err != nil {
 		return err
 	}
@@ -330,17 +315,17 @@ func (r *Repo) noteDirt(ctx context.Context, head plumbing.Hash) error {
 		}
 	}
 	// Work that a killed run left counts as done since the start.
-	l.startTree, err = r.store.Edit(tree, taken)
+	l.startTree, err = r.objects.Store.Edit(tree, taken)
 	return err
 }
 
 // CanPush asks the server, without writing anything, whether the token may
 // push. A *remote.PermissionError says what is missing.
 func (r *Repo) CanPush(ctx context.Context) error {
-	if r.remote == nil {
+	if r.objects.Remote == nil {
 		return errors.New("no remote to push to")
 	}
 	var err error
-	r.writes, err = r.remote.Refs(ctx, remote.ReceivePack)
+	r.writes, err = r.objects.Remote.Refs(ctx, remote.ReceivePack)
 	return err
 }

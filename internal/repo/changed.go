@@ -7,6 +7,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 
 	"github.com/org/ralph-action/internal/repo/store"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // Seen identifies what would be published as it was seen last: by the last
@@ -21,15 +22,15 @@ func (r *Repo) Seen() string {
 // Changed lists the paths that differ between what Seen said then and what it
 // would say now, from the top of the work tree. They are foreign text.
 func (r *Repo) Changed(then string) ([]string, error) {
-	h, err := parseHash(then)
+	h, err := worktree.ParseHash(then)
 	if err != nil {
 		return nil, err
 	}
-	now, err := parseHash(r.Seen())
+	now, err := worktree.ParseHash(r.Seen())
 	if err != nil {
 		return nil, err
 	}
-	changes, err := r.store.Diff(h, now, nil)
+	changes, err := r.objects.Store.Diff(h, now, nil)
 	if err != nil {
 		return nil, fmt.Errorf("compare trees: %w", err)
 	}
@@ -48,12 +49,12 @@ func (r *Repo) LeftOut() []LeftOut { return r.line.missing }
 func (r *Repo) Unchanged(ctx context.Context, path, id string) bool {
 	trees := []plumbing.Hash{r.line.tipTree}
 	if !r.baseTip.IsZero() {
-		if base, err := r.whole(ctx, r.baseTip); err == nil {
+		if base, err := r.objects.Commit(ctx, r.baseTip); err == nil {
 			trees = append(trees, base.TreeHash)
 		}
 	}
 	for _, tree := range trees {
-		e, err := r.store.Lookup(tree, path)
+		e, err := r.objects.Store.Lookup(tree, path)
 		if err != nil {
 			return false
 		}

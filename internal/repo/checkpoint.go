@@ -10,9 +10,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 const (
@@ -82,7 +82,7 @@ func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Comm
 		return ralph.Commit{}, nil
 	}
 	before := r.line.tipTree
-	parent, err := r.store.Commit(s.parent)
+	parent, err := r.objects.Store.Commit(s.parent)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
@@ -107,7 +107,7 @@ func (r *Repo) CheckpointOwn(ctx context.Context, _ ralph.Iteration) (ralph.Comm
 
 // pushed pushes the line's tip, when that is wanted.
 func (r *Repo) pushed(ctx context.Context, c ralph.Commit) ralph.Commit {
-	if !r.opt.Push || r.remote == nil {
+	if !r.opt.Push || r.objects.Remote == nil {
 		return c
 	}
 	r.server.pending = true
@@ -125,14 +125,14 @@ func (r *Repo) pushed(ctx context.Context, c ralph.Commit) ralph.Commit {
 // commitSnapshot moves the line to the snapshot. It says whether there was
 // anything to move to.
 func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
-	parent, err := r.store.Commit(s.parent)
+	parent, err := r.objects.Store.Commit(s.parent)
 	if err != nil {
 		return false, err
 	}
 	tip := s.parent
 	if s.public != parent.TreeHash || s.own > 0 || r.line.untold {
 		now := r.opt.Clock()
-		tip, err = r.store.WriteCommit(&object.Commit{
+		tip, err = r.objects.Store.WriteCommit(&object.Commit{
 			Author:       signature(r.opt.Author, now),
 			Committer:    signature(r.opt.Committer, now),
 			Message:      message(r.opt.Message(it)),
@@ -157,11 +157,11 @@ func (r *Repo) commitSnapshot(s *snapshot, it ralph.Iteration) (bool, error) {
 }
 
 func (r *Repo) describe(s *snapshot, before plumbing.Hash) (ralph.Commit, error) {
-	tip, err := r.store.Commit(r.line.tip)
+	tip, err := r.objects.Store.Commit(r.line.tip)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
-	changes, err := r.store.Diff(before, r.line.tipTree, nil)
+	changes, err := r.objects.Store.Diff(before, r.line.tipTree, nil)
 	if err != nil {
 		return ralph.Commit{}, err
 	}
@@ -193,7 +193,7 @@ func message(s string) string {
 // that cannot be brought there is noted: what is committed is safe already.
 func (r *Repo) catchUp(ctx context.Context, s *snapshot) {
 	defer r.keepRecord(false)
-	if s.head == r.line.tip && s.tree == s.public && s.parent == s.head && r.attached() {
+	if s.head == r.line.tip && s.tree == s.public && s.parent == s.head && r.tree.Attached() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), returnTime)
@@ -205,33 +205,8 @@ func (r *Repo) catchUp(ctx context.Context, s *snapshot) {
 	r.line.headTree = r.line.tipTree
 }
 
-// head is the commit HEAD points to; zero when there is none. It is read from
-// the files where that is plain to see, to save a child.
-func (r *Repo) head(ctx context.Context) (plumbing.Hash, error) {
-	if h := r.branchFile(); !h.IsZero() && r.attached() {
-		return h, nil
-	}
-	return r.ref(ctx, "HEAD")
-}
-
-// branchFile is the commit that the file of the work branch names; zero when there
-// is no such file, as where git has packed it.
-func (r *Repo) branchFile() plumbing.Hash {
-	b, err := files.Read(r.common, "refs/heads/"+r.opt.Branch, 4096)
-	if err != nil {
-		return plumbing.ZeroHash
-	}
-	h, _ := parseHash(string(b))
-	return h
-}
-
-func (r *Repo) attached() bool {
-	b, err := files.Read(r.gitDir, "HEAD", 4096)
-	return err == nil && strings.TrimSpace(string(b)) == "ref: refs/heads/"+r.opt.Branch
-}
-
 func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
-	if err := r.inTheMiddle(); err != nil {
+	if err := r.tree.InTheMiddle(); err != nil {
 		return err // a later iteration began it; another branch and index would spoil it
 	}
 	if r.line.tip != s.head {
@@ -242,30 +217,30 @@ func (r *Repo) giveBack(ctx context.Context, s *snapshot) error {
 			objects = append(objects, r.line.tip)
 		}
 		objects = append(append(objects, s.pinned...), r.line.remade...)
-		if _, err := r.store.Diff(s.tree, s.public, func(h plumbing.Hash) { objects = append(objects, h) }); err != nil {
+		if _, err := r.objects.Store.Diff(s.tree, s.public, func(h plumbing.Hash) { objects = append(objects, h) }); err != nil {
 			return err
 		}
 		if s.public == store.EmptyTree {
 			objects = append(objects, store.EmptyTree)
 		}
-		if err := r.handBack(ctx, objects); err != nil {
+		if err := r.objects.Export(ctx, objects); err != nil {
 			return err
 		}
 		r.line.remade = nil
 	}
 	if s.tree != s.public {
-		err := r.gitEnv(ctx, r.indexEnv(), nil, nil, "read-tree", "-m", s.public.String())
-		if _, refused := exitCode(err); refused {
+		err := r.tree.GitEnv(ctx, r.tree.IndexEnv(), nil, nil, "read-tree", "-m", s.public.String())
+		if _, refused := worktree.ExitCode(err); refused {
 			// The index has flags that keep git from looking (skip-worktree and the
 			// like): a new one has none.
-			err = r.gitEnv(ctx, r.indexEnv(), nil, nil, "read-tree", s.public.String())
+			err = r.tree.GitEnv(ctx, r.tree.IndexEnv(), nil, nil, "read-tree", s.public.String())
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if err := r.attach(ctx, r.line.tip); err != nil {
+	if err := r.tree.Attach(ctx, r.line.tip); err != nil {
 		return err
 	}
-	return r.returnIndex()
+	return r.tree.ReturnIndex()
 }

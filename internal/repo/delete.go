@@ -29,7 +29,7 @@ var (
 // returned with it. ErrBaseGone says that the base was deleted.
 func (r *Repo) Ahead(ctx context.Context) (bool, error) {
 	tip := r.server.tip
-	if r.remote == nil || !r.opt.Push || r.server.pending {
+	if r.objects.Remote == nil || !r.opt.Push || r.server.pending {
 		tip = r.line.tip
 	}
 	switch {
@@ -56,22 +56,22 @@ func (r *Repo) ahead(ctx context.Context, tip plumbing.Hash) (bool, error) {
 // remote.ErrNotFastForward). A branch that is gone already is no error. The workspace
 // keeps its own.
 func (r *Repo) DeleteBranch(ctx context.Context) error {
-	if r.remote == nil || !r.opt.Push {
+	if r.objects.Remote == nil || !r.opt.Push {
 		return errors.New("no branch of a server to delete")
 	}
 	branch := r.server.branch
-	if r.baseRemote == nil && (branch == r.start.Base || branch == r.opt.DefaultBranch) || branch == "" {
+	if r.objects.BaseRemote == nil && (branch == r.start.Base || branch == r.opt.DefaultBranch) || branch == "" {
 		return fmt.Errorf("delete %s: it is the base or the default branch", branch)
 	}
 	if r.server.pending {
 		return fmt.Errorf("delete %s: %w", branch, ErrHasChanges)
 	}
-	err := r.remote.Retry(ctx, func() error {
-		adv, err := r.remote.Refs(ctx, remote.ReceivePack)
+	err := r.objects.Remote.Retry(ctx, func() error {
+		adv, err := r.objects.Remote.Refs(ctx, remote.ReceivePack)
 		if err != nil {
 			return err
 		}
-		if r.baseRemote == nil {
+		if r.objects.BaseRemote == nil {
 			r.baseTip = adv.Branch(r.start.Base)
 		}
 		old := adv.Branch(branch)
@@ -91,7 +91,7 @@ func (r *Repo) DeleteBranch(ctx context.Context) error {
 		if ahead {
 			return ErrHasChanges
 		}
-		if err := r.remote.Send(ctx, adv, branch, old, plumbing.ZeroHash, nil); err != nil {
+		if err := r.objects.Remote.Send(ctx, adv, branch, old, plumbing.ZeroHash, nil); err != nil {
 			return err
 		}
 		r.server.tip = plumbing.ZeroHash

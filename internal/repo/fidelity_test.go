@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/repotest"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 func sorted(s []string) []string {
@@ -246,11 +248,11 @@ func TestEverythingRemoved(t *testing.T) {
 func TestWorkspaceOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	f, dir := workspace(t)
-	g := &hostGuest{dir: dir, env: []string{"GIT_TEST_ASSUME_DIFFERENT_OWNER=1"}}
-	if err := g.Git(t.Context(), repo.GuestCommand{Args: []string{"status"}}); err == nil {
+	g := &repotest.Sandbox{Dir: dir, Env: []string{"GIT_TEST_ASSUME_DIFFERENT_OWNER=1"}}
+	if err := g.Git(t.Context(), worktree.Command{Args: []string{"status"}}); err == nil {
 		t.Fatal("git status = nil, want dubious ownership")
 	}
-	r := begin(t, dir, f.url, func(o *repo.Options) { o.Guest = g })
+	r := begin(t, dir, f.url, func(o *repo.Options) { o.Sandbox = g })
 	write(t, filepath.Join(dir, "x.txt"), "x\n")
 	r.pushed(t, f)
 }

@@ -50,7 +50,7 @@ func (r *Repo) learn(w Word) {
 	for _, g := range w.Gained {
 		head := plumbing.NewHash(g.Head)
 		if g.Head == "" {
-			head = r.offer.Refs[fmt.Sprintf("refs/pull/%d/head", g.PullRequest)]
+			head = r.objects.BaseOffer.Refs[fmt.Sprintf("refs/pull/%d/head", g.PullRequest)]
 		}
 		if g.Base == r.start.Base && !head.IsZero() {
 			r.gained = append(r.gained, gained{head, g.PullRequest})
@@ -128,11 +128,11 @@ func (r *Repo) differs(ctx context.Context, tip plumbing.Hash) (bool, error) {
 	case len(w.own) == 0:
 		return false, nil
 	}
-	trees, err := r.trees(ctx, w.fork, tip, r.baseTip)
+	trees, err := r.objects.Trees(ctx, w.fork, tip, r.baseTip)
 	if err != nil {
 		return true, err
 	}
-	return r.adds(ctx, trees[0], trees[1], trees[2])
+	return r.objects.Adds(ctx, trees[0], trees[1], trees[2])
 }
 
 // Follow asks the forge again, where the base has moved since it was asked: a pull
@@ -140,7 +140,7 @@ func (r *Repo) differs(ctx context.Context, tip plumbing.Hash) (bool, error) {
 // only what came after is new. With join, the base is merged into the branch on
 // the server then, so that only that is proposed. The workspace keeps its line.
 func (r *Repo) Follow(ctx context.Context, join bool) error {
-	if r.remote == nil || !r.opt.Push || r.server.pending || r.opt.Ask == nil || r.server.tip.IsZero() || r.baseTip.IsZero() || r.baseTip == r.askedAt {
+	if r.objects.Remote == nil || !r.opt.Push || r.server.pending || r.opt.Ask == nil || r.server.tip.IsZero() || r.baseTip.IsZero() || r.baseTip == r.askedAt {
 		return nil
 	}
 	word, err := r.ask(ctx, r.server.tip)
@@ -155,11 +155,11 @@ func (r *Repo) Follow(ctx context.Context, join bool) error {
 	if differs, err := r.differs(ctx, r.server.tip); err != nil || !differs {
 		return err
 	}
-	trees, err := r.trees(ctx, w.fork, r.server.tip, r.baseTip)
+	trees, err := r.objects.Trees(ctx, w.fork, r.server.tip, r.baseTip)
 	if err != nil {
 		return err
 	}
-	tree, conflict, err := r.merge(ctx, trees[0], trees[1], trees[2])
+	tree, conflict, err := r.objects.Merge(ctx, trees[0], trees[1], trees[2])
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (r *Repo) Follow(ctx context.Context, join bool) error {
 		return err
 	}
 	r.note("%s while the run went on: %s is merged into the branch, so that only what came after is proposed", w.by.how(r.start.Base), r.start.Base)
-	r.server.known[r.baseTip], r.onBase = true, r.baseTip
+	r.objects.Known[r.baseTip], r.onBase = true, r.baseTip
 	r.server.pending, r.line.updated = true, true
 	return r.Push(ctx)
 }
@@ -179,7 +179,7 @@ func (r *Repo) Follow(ctx context.Context, join bool) error {
 // mergeCommit merges the base into a commit of the branch.
 func (r *Repo) mergeCommit(head, base, tree plumbing.Hash) (plumbing.Hash, error) {
 	now := r.opt.Clock()
-	return r.store.WriteCommit(&object.Commit{
+	return r.objects.Store.WriteCommit(&object.Commit{
 		Author: signature(r.opt.Committer, now), Committer: signature(r.opt.Committer, now),
 		Message:  fmt.Sprintf("Merge branch '%s' into %s\n", r.start.Base, r.opt.Branch),
 		TreeHash: tree, ParentHashes: []plumbing.Hash{head, base},

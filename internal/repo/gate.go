@@ -22,7 +22,7 @@ func (r *Repo) gate(ctx context.Context, tip plumbing.Hash, have func(plumbing.H
 		return nil
 	}
 	there := have
-	have = func(h plumbing.Hash) bool { return there(h) || r.upstream[h] || r.insp.theirs[h] }
+	have = func(h plumbing.Hash) bool { return there(h) || r.objects.Upstream[h] || r.insp.theirs[h] }
 	var changes []store.Change
 	var messages []Message
 	seen := map[plumbing.Hash]bool{}
@@ -34,11 +34,11 @@ func (r *Repo) gate(ctx context.Context, tip plumbing.Hash, have func(plumbing.H
 			continue
 		}
 		seen[h] = true
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			return err
 		}
-		list, err := r.store.ChangesOf(c)
+		list, err := r.objects.Store.ChangesOf(c)
 		if err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (r *Repo) gate(ctx context.Context, tip plumbing.Hash, have func(plumbing.H
 				changes = append(changes, ch)
 			}
 		}
-		text, err := r.store.MessageText(h)
+		text, err := r.objects.Store.MessageText(h)
 		if err != nil {
 			return err
 		}
@@ -63,11 +63,11 @@ func (r *Repo) there(c *object.Commit, ch store.Change, have func(plumbing.Hash)
 		if !have(p) {
 			continue
 		}
-		parent, err := r.store.Commit(p)
+		parent, err := r.objects.Store.Commit(p)
 		if err != nil {
 			continue
 		}
-		if e, err := r.store.Lookup(parent.TreeHash, ch.Path); err == nil && e == ch.New {
+		if e, err := r.objects.Store.Lookup(parent.TreeHash, ch.Path); err == nil && e == ch.New {
 			return true
 		}
 	}
@@ -85,10 +85,10 @@ func (r *Repo) judge(ctx context.Context, changes []store.Change, messages []Mes
 	})
 	messages = slices.DeleteFunc(messages, func(m Message) bool { return r.insp.texts[sha256.Sum256([]byte(m.Text))] })
 	for _, ch := range changes {
-		if !ch.New.IsBlob() || !r.store.Has(ch.New.Hash) {
+		if !ch.New.IsBlob() || !r.objects.Store.Has(ch.New.Hash) {
 			continue // nothing of it is sent
 		}
-		if !r.store.IsBlob(ch.New.Hash) {
+		if !r.objects.Store.IsBlob(ch.New.Hash) {
 			return fmt.Errorf("%q is no file but another object of git's", printable.Line(ch.Path, 200))
 		}
 	}

@@ -54,7 +54,7 @@ func (r *Repo) goOn(ctx context.Context, tip, head plumbing.Hash) (plumbing.Hash
 	if err != nil {
 		return head, err
 	}
-	if err := r.handCommit(ctx, start, from); err != nil {
+	if err := r.objects.ExportCommit(ctx, start, from); err != nil {
 		return head, err
 	}
 	r.start.Restarted = true
@@ -78,16 +78,16 @@ func (r *Repo) fromBase(ctx context.Context) (plumbing.Hash, error) {
 	if r.baseTip == r.base {
 		return r.base, nil
 	}
-	if r.remote == nil {
-		return r.baseTip, r.importCommit(ctx, r.baseTip)
+	if r.objects.Remote == nil {
+		return r.baseTip, r.objects.ImportCommit(ctx, r.baseTip)
 	}
-	from, adv, err := r.source(ctx)
+	from, adv, err := r.objects.BaseServer(ctx)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
-	known := r.server.known
-	if r.baseRemote != nil {
-		known = r.upstream
+	known := r.objects.Known
+	if r.objects.BaseRemote != nil {
+		known = r.objects.Upstream
 	}
 	in, _, err := r.bring(ctx, from, adv, r.baseTip, known)
 	if err != nil {
@@ -95,15 +95,15 @@ func (r *Repo) fromBase(ctx context.Context) (plumbing.Hash, error) {
 	}
 	if in {
 		// The checkout stands on it, perhaps without holding it: a shallow clone.
-		if !r.inGuest(ctx, r.baseTip) {
+		if !r.tree.HasTree(ctx, r.baseTip) {
 			return r.base, nil
 		}
-		if err := r.importCommit(ctx, r.baseTip); err != nil {
+		if err := r.objects.ImportCommit(ctx, r.baseTip); err != nil {
 			return plumbing.ZeroHash, err
 		}
 	}
-	if r.baseRemote == nil {
-		r.server.known[r.baseTip] = true
+	if r.objects.BaseRemote == nil {
+		r.objects.Known[r.baseTip] = true
 	}
 	return r.baseTip, nil
 }
@@ -112,14 +112,14 @@ func (r *Repo) fromBase(ctx context.Context) (plumbing.Hash, error) {
 // the base: what that one has and the base lacks is none of our work. Ours is
 // put on top of the base when it is pushed; the workspace keeps its own line.
 func (r *Repo) stepAside(ctx context.Context, checkedOut string) error {
-	if r.remote == nil || r.baseRemote != nil || !r.opt.Push || r.baseTip == r.base || checkedOut == r.start.Base || len(r.server.known) != 1 {
+	if r.objects.Remote == nil || r.objects.BaseRemote != nil || !r.opt.Push || r.baseTip == r.base || checkedOut == r.start.Base || len(r.objects.Known) != 1 {
 		return nil
 	}
 	if r.killed != nil && checkedOut == r.killed.Name {
 		return nil // with a suffix of its own: what it has is the killed run's work
 	}
 	var at plumbing.Hash
-	for h := range r.server.known {
+	for h := range r.objects.Known {
 		at = h
 	}
 	if at == r.baseTip {
@@ -127,7 +127,7 @@ func (r *Repo) stepAside(ctx context.Context, checkedOut string) error {
 	}
 	sp, err := r.between(ctx, []plumbing.Hash{at}, r.baseTip)
 	if err == nil && len(sp.own) > 0 {
-		_, err = r.whole(ctx, r.baseTip)
+		_, err = r.objects.Commit(ctx, r.baseTip)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -139,7 +139,7 @@ func (r *Repo) stepAside(ctx context.Context, checkedOut string) error {
 	if len(sp.own) == 0 {
 		return nil
 	}
-	r.server.known[r.baseTip] = true
+	r.objects.Known[r.baseTip] = true
 	r.server.onto, r.server.synced, r.server.aside = r.baseTip, at, true
 	what := "what is checked out"
 	if checkedOut != "" {
@@ -187,14 +187,14 @@ func (r *Repo) update(ctx context.Context, tip, head plumbing.Hash) (plumbing.Ha
 		r.note("%s was not merged into the branch %s: %s; merge it by hand", r.start.Base, r.opt.Branch, err)
 		return head, nil
 	}
-	trees, err := r.trees(ctx, w.fork, head, r.baseTip)
+	trees, err := r.objects.Trees(ctx, w.fork, head, r.baseTip)
 	if err != nil {
 		return head, err
 	}
 	if r.opt.UpdateBase == UpdateRebase {
 		return r.rebase(ctx, w.span, head)
 	}
-	tree, conflict, err := r.merge(ctx, trees[0], trees[1], trees[2])
+	tree, conflict, err := r.objects.Merge(ctx, trees[0], trees[1], trees[2])
 	if err != nil || conflict != "" {
 		return r.unmerged(head, conflict, err)
 	}
@@ -214,7 +214,7 @@ func (r *Repo) update(ctx context.Context, tip, head plumbing.Hash) (plumbing.Ha
 	} else {
 		r.note("%s: %s is merged into the branch %s, so that only what came after is proposed", w.by.how(r.start.Base), r.start.Base, r.opt.Branch)
 	}
-	return r.updated(merge, r.handCommit(ctx, merge, head))
+	return r.updated(merge, r.objects.ExportCommit(ctx, merge, head))
 }
 
 func (r *Repo) updated(h plumbing.Hash, err error) (plumbing.Hash, error) {
@@ -254,7 +254,7 @@ func (r *Repo) ownOnly(sp span) error {
 func (r *Repo) rebase(ctx context.Context, sp span, head plumbing.Hash) (plumbing.Hash, error) {
 	var chain []*object.Commit
 	for h := head; sp.own[h]; {
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			return head, err
 		}
@@ -283,7 +283,7 @@ func (r *Repo) rebase(ctx context.Context, sp span, head plumbing.Hash) (plumbin
 		return head, err
 	}
 	for _, h := range made {
-		if err := r.handCommit(ctx, h, from); err != nil {
+		if err := r.objects.ExportCommit(ctx, h, from); err != nil {
 			return head, err
 		}
 		from = h

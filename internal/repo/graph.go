@@ -3,15 +3,12 @@ package repo
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
@@ -112,15 +109,15 @@ func (r *Repo) remember(key string, sp span) {
 }
 
 func (r *Repo) askSpan(ctx context.Context, tip plumbing.Hash, bases []plumbing.Hash) (span, error) {
-	if r.remote == nil {
+	if r.objects.Remote == nil {
 		return r.guestSpan(ctx, tip, bases)
 	}
 	// What only we have, down to what the server has.
-	there := r.server.known
-	if r.baseRemote != nil {
-		there = r.upstream
+	there := r.objects.Known
+	if r.objects.BaseRemote != nil {
+		there = r.objects.Upstream
 	}
-	local, err := walk(r.store, []plumbing.Hash{tip}, func(h plumbing.Hash) bool { return slices.Contains(bases, h) || there[h] })
+	local, err := walk(r.objects.Store, []plumbing.Hash{tip}, func(h plumbing.Hash) bool { return slices.Contains(bases, h) || there[h] })
 	if err != nil {
 		return span{}, err
 	}
@@ -167,59 +164,16 @@ func (sp span) join(below span, met []plumbing.Hash) span {
 // between asks the server what some commits of its own have that the bases lack:
 // the commits alone, where it can leave out the rest.
 func (r *Repo) between(ctx context.Context, tips []plumbing.Hash, bases ...plumbing.Hash) (span, error) {
-	from, adv, err := r.source(ctx)
+	from, adv, err := r.objects.BaseServer(ctx)
 	if err != nil {
 		return span{}, err
 	}
 	var sp span
-	err = r.scratch(ctx, from, adv, remote.Wanted{Tips: tips, Have: bases, Filter: packp.FilterTreeDepth(0)}, func(s *store.Store) error {
+	err = r.objects.FetchApart(ctx, from, adv, remote.Wanted{Tips: tips, Have: bases}, func(s *store.Store) error {
 		sp, err = walk(s, tips, func(h plumbing.Hash) bool { return slices.Contains(bases, h) })
 		return err
 	})
 	return sp, err
-}
-
-// source is where the base is read.
-func (r *Repo) source(ctx context.Context) (*remote.Server, remote.Advertisement, error) {
-	from := r.remote
-	if r.baseRemote != nil {
-		from = r.baseRemote
-	}
-	if r.offer.Caps != nil {
-		return from, r.offer, nil
-	}
-	adv, err := from.Refs(ctx, remote.UploadPack)
-	if err == nil {
-		r.offer = adv
-	}
-	return from, adv, err
-}
-
-// scratch fetches into a store of its own, which is gone afterwards: only what
-// the server sent is in it.
-func (r *Repo) scratch(ctx context.Context, from *remote.Server, adv remote.Advertisement, want remote.Wanted, use func(*store.Store) error) error {
-	dir := filepath.Join(r.opt.Store, "graph.git")
-	if err := store.Clear(dir); err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	s, err := store.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	f, err := s.Spool()
-	if err != nil {
-		return err
-	}
-	defer store.Discard(f)
-	if err := from.Fetch(ctx, adv, want, f); err != nil {
-		return err
-	}
-	if _, err := s.ImportPack(f, false); err != nil {
-		return err
-	}
-	return use(s)
 }
 
 // guestSpan asks the workspace, which at a desk has all there is.
@@ -230,7 +184,7 @@ func (r *Repo) guestSpan(ctx context.Context, tip plumbing.Hash, bases []plumbin
 			args = append(args, "^"+base.String())
 		}
 	}
-	s, err := r.out(ctx, nil, args...)
+	s, err := r.tree.Output(ctx, nil, args...)
 	if err != nil {
 		return span{}, err
 	}
@@ -251,10 +205,10 @@ func (r *Repo) guestSpan(ctx context.Context, tip plumbing.Hash, bases []plumbin
 		return all, nil
 	}
 	// The commits alone, to read their messages.
-	if err := r.importObjects(ctx, list); err != nil {
+	if err := r.objects.Import(ctx, list); err != nil {
 		return all, err
 	}
-	sp, err := walk(r.store, []plumbing.Hash{tip}, func(h plumbing.Hash) bool { return !all.own[h] })
+	sp, err := walk(r.objects.Store, []plumbing.Hash{tip}, func(h plumbing.Hash) bool { return !all.own[h] })
 	if err != nil {
 		return all, err
 	}

@@ -84,7 +84,7 @@ func TestTokenIsHiddenAndRestored(t *testing.T) {
 			r := begin(t, dir, f.url, func(o *repo.Options) { o.Store = store })
 			write(t, filepath.Join(dir, "x.txt"), "x\n")
 			r.pushed(t, f)
-			for _, c := range r.guest.commands {
+			for _, c := range r.guest.Commands {
 				if s := strings.Join(append(c.Args, c.Env...), "\n"); strings.Contains(s, token) {
 					t.Errorf("guest command %q shows the token", c.Args)
 				}

@@ -1,93 +1,27 @@
 package repo_test
 
 import (
-	"bytes"
-	"context"
-	"errors"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/repotest"
 )
 
 const token = "ghs_0123456789abcdefTOKEN"
 
-// hostGuest runs git directly, as the guest would, and records what it was
-// given.
-type hostGuest struct {
-	dir string
-	env []string
-
-	mu       sync.Mutex
-	commands []repo.GuestCommand
-}
-
-func (g *hostGuest) Git(ctx context.Context, c repo.GuestCommand) error {
-	g.mu.Lock()
-	g.commands = append(g.commands, c)
-	g.mu.Unlock()
-	cmd := exec.CommandContext(ctx, "git", c.Args...)
-	cmd.Dir = g.dir
-	cmd.Env = append(append(gitEnv(), g.env...), c.Env...)
-	cmd.Env = append(cmd.Env, "RALPH_TEST_INSIDE=1")
-	cmd.Stdin = c.Stdin
-	if f, ok := c.Stdin.(*os.File); ok {
-		cmd.Stdin = struct{ io.Reader }{f}
-	}
-	cmd.Stdout = c.Stdout
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	err := cmd.Run()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return &repo.GuestError{Args: c.Args, ExitCode: exit.ExitCode(), Stderr: stderr.String()}
-	}
-	return err
-}
-
-func gitEnv() []string {
-	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "GIT_TEST_FSYNC=0",
-		"GIT_AUTHOR_NAME=Agent", "GIT_AUTHOR_EMAIL=agent@example.com",
-		"GIT_COMMITTER_NAME=Agent", "GIT_COMMITTER_EMAIL=agent@example.com",
-	}
-}
-
-// git runs git in dir and returns its output without the last line end.
-func git(t testing.TB, dir string, args ...string) string {
-	t.Helper()
-	out, err := tryGit(dir, args...)
-	if err != nil {
-		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return out
-}
-
-func tryGit(dir string, args ...string) (string, error) {
-	cmd := exec.Command("git", append([]string{"-c", "protocol.file.allow=always"}, args...)...)
-	cmd.Dir = dir
-	cmd.Env = gitEnv()
-	out, err := cmd.CombinedOutput()
-	return strings.TrimSuffix(string(out), "\n"), err
-}
-
-func write(t testing.TB, path, content string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	gitEnv = repotest.Env
+	git    = repotest.Git
+	tryGit = repotest.TryGit
+	write  = repotest.Write
+)
 
 func read(t testing.TB, path string) string {
 	t.Helper()
@@ -102,7 +36,7 @@ func read(t testing.TB, path string) string {
 type run struct {
 	*repo.Repo
 	dir   string
-	guest *hostGuest
+	guest *repotest.Sandbox
 	start repo.Start
 }
 
@@ -110,9 +44,9 @@ type optionFunc func(*repo.Options)
 
 func open(t testing.TB, dir, remote string, change ...optionFunc) (*run, error) {
 	t.Helper()
-	g := &hostGuest{dir: dir}
+	g := &repotest.Sandbox{Dir: dir}
 	o := repo.Options{
-		Dir: dir, Guest: g, Temp: t.TempDir(), Store: t.TempDir(),
+		Dir: dir, Sandbox: g, Temp: t.TempDir(), Store: t.TempDir(),
 		Remote: remote, Token: secret.New(token), Push: remote != "",
 		Branch: "ralph/work", DefaultBranch: "main",
 		Committer:  repo.Identity{Name: "github-actions[bot]", Email: "bot@example.com"},
@@ -229,3 +163,13 @@ func toStrings(v any) []string {
 }
 
 func iteration(n int) ralph.Iteration { return ralph.Iteration{Number: n} }
+
+// cacheOf knows the caches of these tests.
+func cacheOf(path string) string {
+	for _, name := range []string{"__pycache__", ".pytest_cache", "node_modules"} {
+		if before, _, ok := strings.Cut(path, name+"/"); ok {
+			return before + name
+		}
+	}
+	return ""
+}

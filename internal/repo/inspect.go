@@ -19,7 +19,6 @@ type inspected struct {
 	texts   map[[sha256.Size]byte]bool
 
 	merged   bool                   // the agent may have merged something
-	lacking  []string               // ids of blobs of the inspection that the store does not hold
 	theirs   map[plumbing.Hash]bool // commits of the base that the agent merged
 	fork     plumbing.Hash          // where the branch left its base; zero: not asked for yet
 	base     plumbing.Hash          // tree of the base's tip; zero: not asked for, or not to be had
@@ -111,18 +110,18 @@ func (r *Repo) since(ctx context.Context, s *snapshot, changes []store.Change, i
 		if r.insp.theirs[h] {
 			continue
 		}
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			return nil, nil, err
 		}
-		list, err := r.store.ChangesOf(c)
+		list, err := r.objects.Store.ChangesOf(c)
 		if err != nil {
 			return nil, nil, err
 		}
 		if err := take(list, c.TreeHash, h); err != nil {
 			return nil, nil, err
 		}
-		text, err := r.store.MessageText(h)
+		text, err := r.objects.Store.MessageText(h)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -136,7 +135,7 @@ func (r *Repo) since(ctx context.Context, s *snapshot, changes []store.Change, i
 func (r *Repo) findTheirs(ctx context.Context, commits []plumbing.Hash) error {
 	merged := false
 	for _, h := range commits {
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			return err
 		}
@@ -146,7 +145,7 @@ func (r *Repo) findTheirs(ctx context.Context, commits []plumbing.Hash) error {
 		return nil
 	}
 	r.insp.merged = true
-	if r.remote == nil || r.baseTip.IsZero() || r.baseTip == r.line.startHead {
+	if r.objects.Remote == nil || r.baseTip.IsZero() || r.baseTip == r.line.startHead {
 		return nil // the workspace alone would say so
 	}
 	sp, err := r.span(ctx, r.baseTip, r.line.startHead)
@@ -160,11 +159,11 @@ func (r *Repo) findTheirs(ctx context.Context, commits []plumbing.Hash) error {
 // runAndTotal are the run's changes and those a pull request would show.
 func (r *Repo) runAndTotal(ctx context.Context, s *snapshot) (run, total []Changed, err error) {
 	list := func(from plumbing.Hash) ([]Changed, error) {
-		c, err := r.store.Commit(from)
+		c, err := r.objects.Store.Commit(from)
 		if err != nil {
 			return nil, err
 		}
-		changes, err := r.store.Diff(c.TreeHash, s.public, nil)
+		changes, err := r.objects.Store.Diff(c.TreeHash, s.public, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +193,7 @@ func (r *Repo) fork(ctx context.Context) plumbing.Hash {
 	}
 	w, err := r.workOf(ctx, r.line.startHead)
 	if err == nil && !w.fork.IsZero() {
-		if _, err = r.whole(ctx, w.fork); err == nil {
+		if _, err = r.objects.Commit(ctx, w.fork); err == nil {
 			r.insp.fork = w.fork
 		}
 	}
@@ -212,14 +211,14 @@ func (r *Repo) inBase(ctx context.Context, ch store.Change) bool {
 	}
 	if r.insp.asked != r.baseTip {
 		r.insp.asked, r.insp.base = r.baseTip, plumbing.ZeroHash
-		if c, err := r.whole(ctx, r.baseTip); err == nil {
+		if c, err := r.objects.Commit(ctx, r.baseTip); err == nil {
 			r.insp.base = c.TreeHash
 		}
 	}
 	if r.insp.base.IsZero() {
 		return false
 	}
-	now, err := r.store.Lookup(r.insp.base, ch.Path)
+	now, err := r.objects.Store.Lookup(r.insp.base, ch.Path)
 	if err != nil || now != ch.New {
 		return false
 	}
@@ -227,11 +226,11 @@ func (r *Repo) inBase(ctx context.Context, ch store.Change) bool {
 		return true
 	}
 	// It is gone there, too: did the base ever have it?
-	c, err := r.store.Commit(r.fork(ctx))
+	c, err := r.objects.Store.Commit(r.fork(ctx))
 	if err != nil {
 		return false
 	}
-	was, err := r.store.Lookup(c.TreeHash, ch.Path)
+	was, err := r.objects.Store.Lookup(c.TreeHash, ch.Path)
 	return err == nil && was == ch.Old
 }
 

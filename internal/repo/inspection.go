@@ -2,8 +2,6 @@ package repo
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 
@@ -11,7 +9,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/org/ralph-action/internal/repo/lfs"
-	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -89,24 +86,20 @@ type Changed struct {
 	OldSize, NewSize int64
 
 	r        *Repo
-	old, new plumbing.Hash
+	old, new store.Entry
 }
-
-// ErrNoContent is a content that cannot be had: a repository in the tree, or an
-// old version that the workspace has lost and the server does not send.
-var ErrNoContent = errors.New("no content")
 
 // Old is what stood there before; nil when nothing did. The content has at most
 // 100 MB and is the one OldID names, whatever the agent did to the workspace.
 // Not to be called after the inspection has returned.
 func (c Changed) Old(ctx context.Context) ([]byte, error) {
-	return c.r.contentOf(ctx, c.OldMode, c.old)
+	return c.r.objects.Content(ctx, c.old)
 }
 
 // New is what stands there now, as Old says. Of a file that Git LFS keeps it is
 // the pointer.
 func (c Changed) New(ctx context.Context) ([]byte, error) {
-	return c.r.contentOf(ctx, c.NewMode, c.new)
+	return c.r.objects.Content(ctx, c.new)
 }
 
 // Large is the file behind a pointer of Git LFS, which is published with it. ok is
@@ -117,11 +110,11 @@ func (c Changed) Large() (content io.ReadCloser, size int64, ok bool) {
 	if c.NewMode != ModeFile && c.NewMode != ModeExecutable {
 		return nil, 0, false
 	}
-	p, _, isPointer := c.r.pointerOf(c.new)
+	p, _, isPointer := lfs.ReadPointer(c.r.objects.Store, c.new.Hash)
 	if !isPointer {
 		return nil, 0, false
 	}
-	f, err := lfs.OpenObject(c.r.common, p)
+	f, err := lfs.OpenObject(c.r.tree.Common, p)
 	if err != nil {
 		return nil, 0, false
 	}
@@ -131,88 +124,13 @@ func (c Changed) Large() (content io.ReadCloser, size int64, ok bool) {
 	}{lfs.NewVerified(f, p), f}, p.Size, true
 }
 
-// contentOf reads a blob: the store keeps new ones, the others are the
-// workspace's and checked by their id.
-func (r *Repo) contentOf(ctx context.Context, mode Mode, h plumbing.Hash) ([]byte, error) {
-	switch mode {
-	case ModeNone:
-		return nil, nil
-	case ModeRepository:
-		return nil, fmt.Errorf("%w: %s is a commit of another repository", ErrNoContent, h)
-	}
-	if err := r.blob(ctx, h); err != nil {
-		return nil, err
-	}
-	o, err := r.store.Blob(h)
-	if err != nil {
-		return nil, fmt.Errorf("blob %s: %w", h, err)
-	}
-	return store.ReadObject(o, store.MaxBlobBytes)
-}
-
-// maxLacking bounds what is taken over at once because somebody asked for a part
-// of it, in packed bytes.
-const maxLacking = 256 << 20
-
-// lack notes what the store does not hold of changes: whoever asks for the content of
-// one will ask for the others.
+// lack notes the contents of changes: whoever asks for one will ask for the others.
 func (r *Repo) lack(lists ...[]Changed) {
-	seen := map[plumbing.Hash]bool{}
-	r.insp.lacking = nil
-	for _, list := range lists {
-		for _, c := range list {
-			for _, side := range []struct {
-				mode Mode
-				hash plumbing.Hash
-			}{{c.OldMode, c.old}, {c.NewMode, c.new}} {
-				if side.mode == ModeNone || side.mode == ModeRepository || seen[side.hash] {
-					continue
-				}
-				if seen[side.hash] = true; !r.store.Has(side.hash) {
-					r.insp.lacking = append(r.insp.lacking, side.hash.String())
-				}
-			}
-		}
+	var entries []store.Entry
+	for _, c := range slices.Concat(lists...) {
+		entries = append(entries, c.old, c.new)
 	}
-}
-
-// blob makes sure that the store holds a blob.
-func (r *Repo) blob(ctx context.Context, h plumbing.Hash) error {
-	if r.store.Has(h) {
-		return nil
-	}
-	if ids := r.insp.lacking; slices.Contains(ids, h.String()) {
-		r.insp.lacking = nil // all at once, or each by itself
-		if err := r.importLimited(ctx, maxLacking, ids); err == nil && r.store.Has(h) {
-			return nil
-		}
-		if r.fetchBlobs(ctx, ids) && r.store.Has(h) {
-			return nil
-		}
-	}
-	if err := r.importObjects(ctx, []string{h.String()}); err == nil && r.store.Has(h) {
-		return nil
-	}
-	if r.fetchBlobs(ctx, []string{h.String()}) && r.store.Has(h) {
-		return nil
-	}
-	return fmt.Errorf("%w: neither the workspace nor the server has %s", ErrNoContent, h)
-}
-
-// fetchBlobs takes blobs that the store lacks from the server, in one request. It
-// says whether they came: a server that lacks one of them sends none.
-func (r *Repo) fetchBlobs(ctx context.Context, ids []string) bool {
-	if r.remote == nil {
-		return false
-	}
-	var tips []plumbing.Hash
-	for _, id := range ids {
-		if h := plumbing.NewHash(id); !r.store.Has(h) {
-			tips = append(tips, h)
-		}
-	}
-	from, adv, err := r.source(ctx)
-	return err == nil && len(tips) > 0 && r.take(ctx, from, adv, remote.Wanted{Tips: tips}) == nil
+	r.objects.Lacking(entries)
 }
 
 // changed describes a change for an inspection.
@@ -220,7 +138,7 @@ func (r *Repo) changed(ch store.Change, commit plumbing.Hash) Changed {
 	c := Changed{
 		Path: ch.Path, OldMode: modeOf(ch.Old), NewMode: modeOf(ch.New),
 		OldSize: r.sizeOf(ch.Old), NewSize: r.sizeOf(ch.New),
-		r: r, old: ch.Old.Hash, new: ch.New.Hash,
+		r: r, old: ch.Old, new: ch.New,
 	}
 	if c.OldMode != ModeNone {
 		c.OldID = ch.Old.Hash.String()
@@ -252,7 +170,7 @@ func (r *Repo) sizeOf(e store.Entry) int64 {
 	if !e.IsBlob() {
 		return 0
 	}
-	n, err := r.store.Size(e.Hash)
+	n, err := r.objects.Store.Size(e.Hash)
 	if err != nil {
 		return -1
 	}

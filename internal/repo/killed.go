@@ -20,22 +20,22 @@ func (r *Repo) takeOver(ctx context.Context, k *Killed) error {
 	if r.clean {
 		return nil
 	}
-	tree, _, err := r.stage(ctx)
+	tree, _, err := r.tree.Stage(ctx)
 	if err != nil {
 		return err
 	}
-	c, err := r.store.Commit(r.base)
+	c, err := r.objects.Store.Commit(r.base)
 	if err != nil || tree == c.TreeHash {
 		return err
 	}
-	if err := r.importObjects(ctx, []string{tree.String(), "^" + c.TreeHash.String()}, "--revs", "--filter=blob:limit="+blobLimit); err != nil {
+	if err := r.objects.ImportNew(ctx, []plumbing.Hash{tree}, c.TreeHash); err != nil {
 		return err
 	}
-	changes, err := r.store.Diff(c.TreeHash, tree, nil)
+	changes, err := r.objects.Store.Diff(c.TreeHash, tree, nil)
 	if err != nil {
 		return err
 	}
-	top, err := os.OpenRoot(r.top)
+	top, err := os.OpenRoot(r.tree.Top)
 	if err != nil {
 		return err
 	}
@@ -55,13 +55,13 @@ func (r *Repo) takeOver(ctx context.Context, k *Killed) error {
 // way of anybody else's: the run they belonged to is over.
 func (r *Repo) unlock(k *Killed) {
 	for _, name := range []string{"index.lock", "HEAD.lock"} {
-		if info, err := r.gitDir.Lstat(name); err == nil && info.Mode().IsRegular() && !files.ChangeTime(info).After(k.last) {
-			_ = r.gitDir.Remove(name) // git says what is wrong
+		if info, err := r.tree.GitDir.Lstat(name); err == nil && info.Mode().IsRegular() && !files.ChangeTime(info).After(k.last) {
+			_ = r.tree.GitDir.Remove(name) // git says what is wrong
 		}
 	}
 	for _, name := range []string{"refs/heads/" + k.Name + ".lock", "packed-refs.lock", "shallow.lock"} {
-		if info, err := r.common.Lstat(name); err == nil && info.Mode().IsRegular() && !files.ChangeTime(info).After(k.last) {
-			_ = r.common.Remove(name)
+		if info, err := r.tree.Common.Lstat(name); err == nil && info.Mode().IsRegular() && !files.ChangeTime(info).After(k.last) {
+			_ = r.tree.Common.Remove(name)
 		}
 	}
 }
@@ -71,14 +71,14 @@ func (r *Repo) unlock(k *Killed) {
 // into the index, where git finds it. Where tip has something else, as when somebody
 // pushed meanwhile, tip's version is taken and the other one kept.
 func (r *Repo) makeWay(ctx context.Context, tip plumbing.Hash) error {
-	c, err := r.store.Commit(tip)
+	c, err := r.objects.Store.Commit(tip)
 	if err != nil {
 		return err
 	}
 	var there, other strings.Builder
 	kept := map[string]store.Entry{}
 	for _, ch := range r.own {
-		target, err := r.store.Lookup(c.TreeHash, ch.Path)
+		target, err := r.objects.Store.Lookup(c.TreeHash, ch.Path)
 		switch {
 		case err != nil:
 			return err
@@ -93,11 +93,11 @@ func (r *Repo) makeWay(ctx context.Context, tip plumbing.Hash) error {
 	if there.Len() == 0 {
 		return nil
 	}
-	if err := r.copyIndex(); err != nil {
+	if err := r.tree.CopyIndex(); err != nil {
 		return err
 	}
 	paths := []string{"--pathspec-from-file=-", "--pathspec-file-nul"}
-	if err := r.gitEnv(ctx, r.indexEnv(), strings.NewReader(there.String()), nil, append([]string{"--literal-pathspecs", "add", "-A"}, paths...)...); err != nil {
+	if err := r.tree.GitEnv(ctx, r.tree.IndexEnv(), strings.NewReader(there.String()), nil, append([]string{"--literal-pathspecs", "add", "-A"}, paths...)...); err != nil {
 		return err
 	}
 	if len(kept) > 0 {
@@ -105,35 +105,35 @@ func (r *Repo) makeWay(ctx context.Context, tip plumbing.Hash) error {
 			return err
 		}
 		args := append([]string{"--literal-pathspecs", "restore", "--staged", "--worktree", "--source=" + tip.String()}, paths...)
-		if err := r.gitEnv(ctx, r.indexEnv(), strings.NewReader(other.String()), nil, args...); err != nil {
+		if err := r.tree.GitEnv(ctx, r.tree.IndexEnv(), strings.NewReader(other.String()), nil, args...); err != nil {
 			return err
 		}
 	}
-	return r.returnIndex()
+	return r.tree.ReturnIndex()
 }
 
 // keepAside keeps files as a commit that a reference of ours names.
 func (r *Repo) keepAside(ctx context.Context, files map[string]store.Entry) error {
-	at, err := r.store.Commit(r.base)
+	at, err := r.objects.Store.Commit(r.base)
 	if err != nil {
 		return err
 	}
-	tree, err := r.store.Edit(at.TreeHash, files)
+	tree, err := r.objects.Store.Edit(at.TreeHash, files)
 	if err != nil {
 		return err
 	}
 	now := r.now()
-	kept, err := r.store.WriteCommit(&object.Commit{
+	kept, err := r.objects.Store.WriteCommit(&object.Commit{
 		Author: signature(r.opt.Committer, now), Committer: signature(r.opt.Committer, now),
 		Message: "ralph: what a killed run left uncommitted\n", TreeHash: tree, ParentHashes: []plumbing.Hash{r.base},
 	})
 	if err != nil {
 		return err
 	}
-	if err := r.handCommit(ctx, kept, r.base); err != nil {
+	if err := r.objects.ExportCommit(ctx, kept, r.base); err != nil {
 		return err
 	}
 	ref := "refs/ralph/kept/" + kept.String()
-	r.note("%d file(s) that a killed run left uncommitted differ on the branch %s: the branch's versions are used, the others kept as %s", len(files), r.opt.Branch, ref)
-	return r.git(ctx, nil, nil, "update-ref", ref, kept.String())
+	r.note("of what a killed run left uncommitted, %d file(s) are different on the branch %s by now: the branch's are taken, and the others kept as %s", len(files), r.opt.Branch, ref)
+	return r.tree.Git(ctx, nil, nil, "update-ref", ref, kept.String())
 }

@@ -17,23 +17,20 @@ import (
 // maxHaves bounds the branches of a fork that are named to the base's server.
 const maxHaves = 2000
 
-// connect prepares the remotes.
-func (r *Repo) connect() (err error) {
-	opt := r.opt
+// connect returns the servers of the branch and of the base, as Dial does.
+func connect(opt Options) (branch, base *remote.Server, err error) {
 	switch opt.UpdateBase {
 	case UpdateNone, UpdateMerge, UpdateRebase:
 	default:
-		return fmt.Errorf("update-base %q: it is merge, rebase, or none", printable.Line(string(opt.UpdateBase), 40))
+		return nil, nil, fmt.Errorf("update-base %q: it is merge, rebase, or none", printable.Line(string(opt.UpdateBase), 40))
 	}
 	if opt.Signer != nil && opt.UpdateBase == UpdateRebase {
-		return errors.New("update-base: rebase needs a push, and with sign-commits the forge's API moves the branch, only ever forward: use merge")
+		return nil, nil, errors.New("update-base: rebase needs a push, and with sign-commits the forge's API moves the branch, only ever forward: use merge")
 	}
 	if opt.Contact.reaches(opt) {
-		r.remote, r.baseRemote = opt.Contact.remote, opt.Contact.base
-		return nil
+		return opt.Contact.remote, opt.Contact.base, nil
 	}
-	r.remote, r.baseRemote, err = remotes(opt)
-	return err
+	return remotes(opt)
 }
 
 // findKnown finds what the server has of the checked-out history: commits made
@@ -44,7 +41,7 @@ func (r *Repo) connect() (err error) {
 //
 // In a fork this is said of the base's repository, and findFork of the fork.
 func (r *Repo) findKnown(ctx context.Context, adv remote.Advertisement) error {
-	if err := r.findLocal(ctx, r.offer); err != nil || r.baseRemote == nil {
+	if err := r.findLocal(ctx, r.objects.BaseOffer); err != nil || r.objects.BaseRemote == nil {
 		return err
 	}
 	return r.findFork(ctx, adv)
@@ -59,7 +56,7 @@ func (r *Repo) findLocal(ctx context.Context, adv remote.Advertisement) error {
 		fmt.Fprintf(&in, "^%s\n", h)
 	}
 	fmt.Fprintln(&in, r.base)
-	s, err := r.out(ctx, strings.NewReader(in.String()), "rev-list", "--boundary", "--ignore-missing", fmt.Sprintf("--max-count=%d", maxLocal+1), "--stdin", "--not", "--remotes")
+	s, err := r.tree.Output(ctx, strings.NewReader(in.String()), "rev-list", "--boundary", "--ignore-missing", fmt.Sprintf("--max-count=%d", maxLocal+1), "--stdin", "--not", "--remotes")
 	if err != nil {
 		return err
 	}
@@ -80,16 +77,14 @@ func (r *Repo) findLocal(ctx context.Context, adv remote.Advertisement) error {
 	if r.line.local = true; len(edge) == 1 {
 		r.line.edge = edge[0]
 	}
-	r.server.known = map[plumbing.Hash]bool{}
-	revs := []string{r.base.String()}
+	r.objects.Known = map[plumbing.Hash]bool{}
 	for _, h := range edge {
-		if err := r.importCommit(ctx, h); err != nil {
+		if err := r.objects.ImportCommit(ctx, h); err != nil {
 			return err
 		}
-		r.server.known[h] = true
-		revs = append(revs, "^"+h.String())
+		r.objects.Known[h] = true
 	}
-	return r.importObjects(ctx, revs, "--revs", "--filter=blob:limit="+blobLimit)
+	return r.objects.ImportNew(ctx, []plumbing.Hash{r.base}, edge...)
 }
 
 // unpublishedLocal reports whether the run starts from commits that were made here
@@ -100,7 +95,7 @@ func (r *Repo) unpublishedLocal(ctx context.Context, head plumbing.Hash) bool {
 		return false
 	}
 	if r.server.aside { // the branch they stand on is not proposed
-		trees, err := r.trees(ctx, r.server.synced, head)
+		trees, err := r.objects.Trees(ctx, r.server.synced, head)
 		return err != nil || trees[0] != trees[1]
 	}
 	if r.baseTip.IsZero() {
@@ -113,8 +108,8 @@ func (r *Repo) unpublishedLocal(ctx context.Context, head plumbing.Hash) bool {
 // findFork finds what a fork lacks of the history that its branch will stand
 // on, and takes it from the base's server: the push has to bring it along.
 func (r *Repo) findFork(ctx context.Context, adv remote.Advertisement) error {
-	r.upstream = r.server.known
-	r.server.known = map[plumbing.Hash]bool{}
+	r.objects.Upstream = r.objects.Known
+	r.objects.Known = map[plumbing.Hash]bool{}
 	there := map[plumbing.Hash]bool{}
 	var have []plumbing.Hash
 	for _, h := range adv.Refs {
@@ -128,9 +123,9 @@ func (r *Repo) findFork(ctx context.Context, adv remote.Advertisement) error {
 		have = append(have, h)
 	}
 	var want []plumbing.Hash
-	for h := range r.upstream {
+	for h := range r.objects.Upstream {
 		if there[h] {
-			r.server.known[h] = true
+			r.objects.Known[h] = true
 		} else {
 			want = append(want, h)
 		}
@@ -138,22 +133,22 @@ func (r *Repo) findFork(ctx context.Context, adv remote.Advertisement) error {
 	if len(want) == 0 {
 		return nil
 	}
-	if err := r.take(ctx, r.baseRemote, r.offer, remote.Wanted{Tips: want, Have: have}); err != nil {
-		return fmt.Errorf("fetch what the fork lacks from %s: %w", r.baseRemote.URL.Redacted(), err)
+	if err := r.objects.Fetch(ctx, r.objects.BaseRemote, r.objects.BaseOffer, remote.Wanted{Tips: want, Have: have}); err != nil {
+		return fmt.Errorf("fetch what the fork lacks from %s: %w", r.objects.BaseRemote.URL.Redacted(), err)
 	}
-	sp, err := walk(r.store, want, func(h plumbing.Hash) bool { return there[h] })
+	sp, err := walk(r.objects.Store, want, func(h plumbing.Hash) bool { return there[h] })
 	if err != nil {
 		return err
 	}
 	for h := range sp.own {
-		r.upstream[h], r.apart[h] = true, true
+		r.objects.Upstream[h], r.objects.Apart[h] = true, true
 	}
 	for _, h := range sp.edges {
 		// The push compares with its folders.
-		if _, err := r.whole(ctx, h); err != nil {
+		if _, err := r.objects.Commit(ctx, h); err != nil {
 			return err
 		}
-		r.server.known[h], r.upstream[h] = true, true
+		r.objects.Known[h], r.objects.Upstream[h] = true, true
 	}
 	return nil
 }

@@ -33,23 +33,6 @@ func newLargeFiles() largeFiles {
 	return largeFiles{need: map[string]lfs.File{}, there: map[string]bool{}, refused: map[string]string{}}
 }
 
-// pointerOf reads a blob of the store as a pointer.
-func (r *Repo) pointerOf(h plumbing.Hash) (p lfs.Pointer, size int64, ok bool) {
-	o, err := r.store.Blob(h)
-	if err != nil {
-		return lfs.Pointer{}, -1, false
-	}
-	if o.Size() > lfs.MaxPointerBytes {
-		return lfs.Pointer{}, o.Size(), false
-	}
-	b, err := store.ReadObject(o, lfs.MaxPointerBytes)
-	if err != nil {
-		return lfs.Pointer{}, o.Size(), false
-	}
-	p, ok = lfs.ParsePointer(b)
-	return p, o.Size(), ok
-}
-
 // dangling finds the pointers whose object could not be had from the server
 // after a push: it is neither here nor there.
 func (r *Repo) dangling(ctx context.Context, files []lfs.File) ([]omission, error) {
@@ -64,7 +47,7 @@ func (r *Repo) dangling(ctx context.Context, files []lfs.File) ([]omission, erro
 			leave(f, r.large.refused[f.OID])
 		case f.Size > maxLargeBytes:
 			leave(f, fmt.Sprintf("larger than %d GB, which Git LFS does not take", int64(maxLargeBytes)>>30))
-		case !r.large.there[f.OID] && !lfs.HasObject(r.common, f.Pointer):
+		case !r.large.there[f.OID] && !lfs.HasObject(r.tree.Common, f.Pointer):
 			away = append(away, f)
 		}
 	}
@@ -100,11 +83,11 @@ func (r *Repo) notInStart(files []lfs.File) ([]lfs.File, error) {
 		found[f.Blob] = false
 	}
 	for _, h := range []plumbing.Hash{r.line.startHead, r.base} {
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			return nil, err
 		}
-		if err := r.store.Mark(c.TreeHash, found); err != nil {
+		if err := r.objects.Store.Mark(c.TreeHash, found); err != nil {
 			return nil, err
 		}
 	}
@@ -124,7 +107,7 @@ func (r *Repo) askFor(ctx context.Context, files []lfs.File) map[string]string {
 	for _, f := range files {
 		why[f.OID] = danglingReason
 	}
-	if r.remote == nil || !r.opt.Push {
+	if r.objects.Remote == nil || !r.opt.Push {
 		return why
 	}
 	server := r.lfsServer()
@@ -144,12 +127,12 @@ func (r *Repo) askFor(ctx context.Context, files []lfs.File) map[string]string {
 }
 
 // lfsServer keeps the objects of the branch.
-func (r *Repo) lfsServer() lfs.Server { return lfs.NewServer(r.remote, r.State().Branch) }
+func (r *Repo) lfsServer() lfs.Server { return lfs.NewServer(r.objects.Remote, r.State().Branch) }
 
 // needs notes the objects of commits that are to be pushed.
 func (r *Repo) needs(files []lfs.File) {
 	for _, f := range files {
-		if !r.large.there[f.OID] && lfs.HasObject(r.common, f.Pointer) {
+		if !r.large.there[f.OID] && lfs.HasObject(r.tree.Common, f.Pointer) {
 			r.large.need[f.OID] = f
 		}
 	}
@@ -158,20 +141,20 @@ func (r *Repo) needs(files []lfs.File) {
 // earlier finds the LFS objects of commits that were made here before the run
 // and are not on the server.
 func (r *Repo) earlier() error {
-	if r.large.early || r.server.known[r.base] {
+	if r.large.early || r.objects.Known[r.base] {
 		return nil
 	}
 	r.large.early = true
-	base, err := r.store.Commit(r.base)
+	base, err := r.objects.Store.Commit(r.base)
 	if err != nil {
 		return err
 	}
-	for h := range r.server.known {
-		c, err := r.store.Commit(h)
+	for h := range r.objects.Known {
+		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			continue
 		}
-		changes, err := r.store.Diff(c.TreeHash, base.TreeHash, nil)
+		changes, err := r.objects.Store.Diff(c.TreeHash, base.TreeHash, nil)
 		if errors.Is(err, plumbing.ErrObjectNotFound) {
 			continue
 		}
@@ -179,7 +162,7 @@ func (r *Repo) earlier() error {
 			return err
 		}
 		for _, ch := range changes {
-			if p, _, ok := r.pointerOf(ch.New.Hash); ok && ch.New.IsBlob() {
+			if p, _, ok := lfs.ReadPointer(r.objects.Store, ch.New.Hash); ok && ch.New.IsBlob() {
 				r.needs([]lfs.File{{Pointer: p, Path: ch.Path, Blob: ch.New.Hash}})
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/remote"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // maxAttributeBytes bounds a file of attributes we read; git's own bound.
@@ -40,7 +41,7 @@ func (r *Repo) CheckLFS(ctx context.Context) error {
 	if touched, err := r.touchesLFS(ctx); !touched || err != nil {
 		return err
 	}
-	ok, err := r.filterConfigured(ctx, "lfs")
+	ok, err := r.tree.FilterConfigured(ctx, "lfs")
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (r *Repo) CheckLFS(ctx context.Context) error {
 	if err := r.probeFilter(ctx); err != nil {
 		return &LFSError{What: "git-lfs does not run for the agent's user, so their raw content would be committed: " + lfsSetUp, Err: err}
 	}
-	if r.remote == nil || !r.opt.Push {
+	if r.objects.Remote == nil || !r.opt.Push {
 		return nil
 	}
 	return r.probeServer(ctx)
@@ -62,7 +63,7 @@ const lfsSetUp = "install git-lfs in the image or in setup and run git lfs insta
 // checkout with lfs: true writes the filter into the repository's configuration,
 // and here there may be no git-lfs to run it.
 func (r *Repo) filterTrouble(ctx context.Context, err error) error {
-	if _, ran := exitCode(err); !ran || !r.usesLFS() {
+	if _, ran := worktree.ExitCode(err); !ran || !r.usesLFS() {
 		return err
 	}
 	if perr := r.probeFilter(ctx); perr != nil {
@@ -73,10 +74,10 @@ func (r *Repo) filterTrouble(ctx context.Context, err error) error {
 
 // usesLFS looks at the attributes in the work tree, going by the index.
 func (r *Repo) usesLFS() bool {
-	if b, err := files.Read(r.common, "info/attributes", maxAttributeBytes); err == nil && lfs.Mentioned(b) {
+	if b, err := files.Read(r.tree.Common, "info/attributes", maxAttributeBytes); err == nil && lfs.Mentioned(b) {
 		return true
 	}
-	index, err := files.Read(r.gitDir, indexName, maxIndexBytes)
+	index, err := r.tree.Index()
 	if err != nil {
 		return false
 	}
@@ -84,7 +85,7 @@ func (r *Repo) usesLFS() bool {
 	if len(names) == 0 {
 		return false
 	}
-	top, err := os.OpenRoot(r.top)
+	top, err := os.OpenRoot(r.tree.Top)
 	if err != nil {
 		return false
 	}
@@ -111,20 +112,17 @@ func attributeFiles(raw []byte) (names []string) {
 // touchesLFS says that a change of the run could be one of Git LFS: without
 // add-paths each could, else there is such a file that it names.
 func (r *Repo) touchesLFS(ctx context.Context) (bool, error) {
-	if len(r.paths) == 0 {
+	if len(r.tree.Paths) == 0 {
 		return true, nil
 	}
-	if err := r.copyIndex(); err != nil {
+	if err := r.tree.CopyIndex(); err != nil {
 		return false, err
 	}
-	b := &bounded{left: guestOutputBytes}
-	if err := r.gitEnv(ctx, r.indexEnv(), nil, b, append([]string{"ls-files", "-z", "--"}, r.paths...)...); err != nil {
+	list, err := r.tree.OutputEnv(ctx, r.tree.IndexEnv(), nil, append([]string{"ls-files", "-z", "--"}, r.tree.Paths...)...)
+	if list == "" || err != nil {
 		return false, err
 	}
-	if b.Len() == 0 {
-		return false, nil
-	}
-	byPath, err := r.attributes(ctx, b.String())
+	byPath, err := r.tree.Filters(ctx, list)
 	if err != nil {
 		return false, err
 	}
@@ -138,26 +136,20 @@ func (r *Repo) touchesLFS(ctx context.Context) (bool, error) {
 
 // probeFilter lets the guest's git clean a pointer, as it would a file.
 func (r *Repo) probeFilter(ctx context.Context) error {
-	meta := files.Meta{Mode: 0o644, UID: -1, GID: -1}
-	if d, err := r.temp.Stat("."); err == nil {
-		m := files.MetaOf(d)
-		meta.UID, meta.GID = m.UID, m.GID
-	}
 	const name = "lfs-attributes"
-	if err := files.Replace(r.temp, name, strings.NewReader(probeName+" filter=lfs -text\n"), meta); err != nil {
+	if err := files.Replace(r.tree.Temp, name, strings.NewReader(probeName+" filter=lfs -text\n"), files.NewMeta(r.tree.Temp)); err != nil {
 		return err
 	}
-	b := &bounded{left: guestOutputBytes}
-	err := r.git(ctx, strings.NewReader(lfs.Probe), b, "-c", "core.attributesFile="+filepath.Join(r.opt.Temp, name), "-c", "filter.lfs.required=true",
+	got, err := r.tree.Output(ctx, strings.NewReader(lfs.Probe), "-c", "core.attributesFile="+filepath.Join(r.tree.Temp.Name(), name), "-c", "filter.lfs.required=true",
 		"hash-object", "--stdin", "--path="+probeName)
-	var g *GuestError
+	var g *worktree.GitError
 	switch {
 	case errors.As(err, &g):
-		return errors.New(g.said(300))
+		return errors.New(g.Message(300))
 	case err != nil:
 		return err
-	case strings.TrimSpace(b.String()) != plumbing.ComputeHash(plumbing.BlobObject, []byte(lfs.Probe)).String():
-		return errors.New("the filter changes a pointer")
+	case strings.TrimSpace(got) != plumbing.ComputeHash(plumbing.BlobObject, []byte(lfs.Probe)).String():
+		return errors.New("the filter makes something else of a pointer")
 	}
 	return nil
 }
@@ -191,7 +183,7 @@ func (r *Repo) probeServer(ctx context.Context) error {
 // sameLFS refuses a repository whose files are kept by a server other than its
 // own: our token is not for that one.
 func (r *Repo) sameLFS(ctx context.Context) error {
-	top, err := os.OpenRoot(r.top)
+	top, err := os.OpenRoot(r.tree.Top)
 	if err != nil {
 		return err
 	}

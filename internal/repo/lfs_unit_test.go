@@ -68,16 +68,3 @@ func FuzzAttributeFiles(f *testing.F) {
 		}
 	})
 }
-
-func FuzzFromTop(f *testing.F) {
-	for _, s := range []string{"a", ":(glob,exclude)*.md", ":!x", ":/", ":^:x", "../up", "./", ":(", ":(literal)[a]"} {
-		f.Add("sub/", s)
-	}
-	f.Fuzz(func(t *testing.T, prefix, spec string) {
-		top, exclude := fromTop(prefix, spec)
-		plain, same := fromTop("", spec)
-		if plain != spec || exclude != same || top == "" && spec != "" {
-			t.Errorf("fromTop(%q, %q) = %q, %t; without a folder %q, %t", prefix, spec, top, exclude, plain, same)
-		}
-	})
-}

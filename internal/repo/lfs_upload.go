@@ -63,7 +63,7 @@ func (r *Repo) uploadLarge(ctx context.Context) error {
 	byReason := map[string]*omission{}
 	for _, ch := range taken {
 		delete(blobs, ch.New.Hash)
-		p, _, _ := r.pointerOf(ch.New.Hash)
+		p, _, _ := lfs.ReadPointer(r.objects.Store, ch.New.Hash)
 		reason := "Git LFS did not take it: " + printable.Line(failed[p.OID].Error(), 400)
 		if byReason[reason] == nil {
 			byReason[reason] = &omission{reason: reason}
@@ -111,7 +111,7 @@ func (r *Repo) sendLarge(ctx context.Context, files []lfs.File) map[string]error
 					results[i] = errors.New("the LFS server did not say where to send it")
 					return
 				}
-				results[i] = server.Upload(ctx, f, a, func(p lfs.Pointer) (*os.File, error) { return lfs.OpenObject(r.common, p) })
+				results[i] = server.Upload(ctx, f, a, func(p lfs.Pointer) (*os.File, error) { return lfs.OpenObject(r.tree.Common, p) })
 			})
 		}
 		wg.Wait()
@@ -146,14 +146,14 @@ func (r *Repo) withoutUnknown(refused error) bool {
 		if !ch.New.IsBlob() {
 			return false
 		}
-		p, _, ok := r.pointerOf(ch.New.Hash)
+		p, _, ok := lfs.ReadPointer(r.objects.Store, ch.New.Hash)
 		return ok && (named[p.OID] || all && !r.large.there[p.OID])
 	})
 	if err != nil || len(taken) == 0 {
 		return false
 	}
 	for _, ch := range taken {
-		p, _, _ := r.pointerOf(ch.New.Hash)
+		p, _, _ := lfs.ReadPointer(r.objects.Store, ch.New.Hash)
 		r.large.refused[p.OID] = unknownReason
 	}
 	r.withdrawn(omission{reason: unknownReason, changes: taken})

@@ -98,7 +98,7 @@ func (r *Repo) follow(ctx context.Context, tree plumbing.Hash, name, target stri
 			return "leads into git's own folder" + through, nil
 		}
 		at = append(slices.Clip(at), part)
-		e, err := r.store.Lookup(tree, strings.Join(at, "/"))
+		e, err := r.objects.Store.Lookup(tree, strings.Join(at, "/"))
 		if err != nil {
 			return "", err
 		}
@@ -139,13 +139,6 @@ func oddTarget(target string) string {
 }
 
 func (r *Repo) linkTarget(ctx context.Context, h plumbing.Hash) (string, error) {
-	if err := r.blob(ctx, h); err != nil {
-		return "", err
-	}
-	o, err := r.store.Blob(h)
-	if err != nil {
-		return "", err
-	}
-	b, err := store.ReadObject(o, 1<<20)
+	b, err := r.objects.Blob(ctx, h, 1<<20)
 	return string(b), err
 }

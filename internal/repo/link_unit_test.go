@@ -9,6 +9,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/org/ralph-action/internal/repo/objects"
 	"github.com/org/ralph-action/internal/repo/store"
 )
 
@@ -51,7 +52,7 @@ func FuzzFollow(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	r := &Repo{store: s}
+	r := &Repo{objects: objects.New(s, nil, "", plumbing.ZeroHash)}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		f.Fatal(err)

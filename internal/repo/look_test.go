@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // Every child costs the start of a run; behind walls also the walls.
@@ -22,7 +23,7 @@ func TestCleanDeskAsksLittle(t *testing.T) {
 		index := read(t, filepath.Join(dir, ".git/index"))
 		r := begin(t, dir, "")
 		asked := make([]string, 0, 3)
-		for _, c := range r.guest.commands {
+		for _, c := range r.guest.Commands {
 			i := slices.IndexFunc(c.Args, func(s string) bool { return s == "status" || s == "pack-objects" || s == "checkout" })
 			if i < 0 {
 				t.Errorf("Begin() asks git %q", c.Args)
@@ -83,7 +84,7 @@ func TestConflictWithoutMerge(t *testing.T) {
 	git(t, dir, "commit", "-qam", "theirs")
 	_, _ = tryGit(dir, "stash", "pop")
 	_, err := open(t, dir, "")
-	if err == nil || err.Error() != (&repo.UnfinishedError{What: `an unresolved conflict in "a.txt"`}).Error() {
+	if err == nil || err.Error() != (&worktree.UnfinishedError{What: `an unresolved conflict in "a.txt"`}).Error() {
 		t.Errorf("Open() = %v, want an unresolved conflict in a.txt", err)
 	}
 }

@@ -14,21 +14,21 @@ import (
 // guardrail writes anew every time stays unpublished.
 func (r *Repo) Mark(ctx context.Context) error {
 	l := &r.line
-	modules, err := r.store.Lookup(l.headTree, ".gitmodules")
+	modules, err := r.objects.Store.Lookup(l.headTree, ".gitmodules")
 	if err != nil {
 		return err
 	}
-	if l.begun == l.headTree && modules == (store.Entry{}) && r.unchanged(ctx, l.startHead) {
+	if l.begun == l.headTree && modules == (store.Entry{}) && r.tree.Unchanged(ctx, l.startHead) {
 		return nil
 	}
-	tree, _, err := r.stage(ctx)
+	tree, _, err := r.tree.Stage(ctx)
 	if err != nil || tree == l.begun {
 		return err
 	}
-	if err := r.importObjects(ctx, []string{tree.String(), "^" + l.tipTree.String(), "^" + l.begun.String()}, "--revs", "--filter=blob:limit="+blobLimit); err != nil {
+	if err := r.objects.ImportNew(ctx, []plumbing.Hash{tree}, l.tipTree, l.begun); err != nil {
 		return err
 	}
-	changes, err := r.store.Diff(l.begun, tree, nil)
+	changes, err := r.objects.Store.Diff(l.begun, tree, nil)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (r *Repo) Mark(ctx context.Context) error {
 	for path, ch := range r.own {
 		back[path] = ch.Old
 	}
-	if l.startTree, err = r.store.Edit(tree, back); err != nil {
+	if l.startTree, err = r.objects.Store.Edit(tree, back); err != nil {
 		return err
 	}
 	l.made = map[string]bool{}
@@ -88,7 +88,7 @@ func (r *Repo) claim(tree plumbing.Hash) error {
 	if before.IsZero() {
 		before = l.startTree
 	}
-	changes, err := r.store.Diff(before, tree, nil)
+	changes, err := r.objects.Store.Diff(before, tree, nil)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (r *Repo) claim(tree plumbing.Hash) error {
 		if !l.touched[ch.Path] {
 			l.rewritten[ch.Path]++
 		}
-		tracked, err := r.store.Lookup(l.tipTree, ch.Path)
+		tracked, err := r.objects.Store.Lookup(l.tipTree, ch.Path)
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (r *Repo) untrackedCache(path string) string {
 	if cache == "" {
 		return ""
 	}
-	if e, err := r.store.Lookup(r.line.tipTree, cache); err != nil || e != (store.Entry{}) {
+	if e, err := r.objects.Store.Lookup(r.line.tipTree, cache); err != nil || e != (store.Entry{}) {
 		return ""
 	}
 	return cache

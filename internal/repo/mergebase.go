@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 var errCrossed = errors.New("the two have been merged into each other more than once")
@@ -27,28 +27,28 @@ func (r *Repo) mergeBase(ctx context.Context, sp span, tip, base plumbing.Hash) 
 		return sp.edges[0], nil
 	case slices.Contains(sp.edges, base):
 		return base, nil
-	case r.remote == nil:
-		s, err := r.answer(ctx, "merge-base", "--all", tip.String(), base.String())
+	case r.objects.Remote == nil:
+		s, err := r.tree.Line(ctx, "merge-base", "--all", tip.String(), base.String())
 		if err != nil {
 			return plumbing.ZeroHash, err
 		}
 		if strings.Contains(s, "\n") {
 			return plumbing.ZeroHash, errCrossed
 		}
-		return parseHash(s)
+		return worktree.ParseHash(s)
 	}
 	return r.newest(ctx, sp.edges)
 }
 
 // newest is the one of several commits that contains all others.
 func (r *Repo) newest(ctx context.Context, list []plumbing.Hash) (plumbing.Hash, error) {
-	from, adv, err := r.source(ctx)
+	from, adv, err := r.objects.BaseServer(ctx)
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
 	var best plumbing.Hash
 	var at time.Time
-	err = r.scratch(ctx, from, adv, remote.Wanted{Tips: list, Depth: 1, Filter: packp.FilterTreeDepth(0)}, func(s *store.Store) error {
+	err = r.objects.FetchApart(ctx, from, adv, remote.Wanted{Tips: list, Depth: 1}, func(s *store.Store) error {
 		for _, h := range list {
 			c, err := s.Commit(h)
 			if err != nil {

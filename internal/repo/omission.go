@@ -16,6 +16,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/store"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // omission is a group of paths that may not be published, for one reason.
@@ -67,7 +68,7 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []store.Change)
 	var rest []store.Change
 	for _, ch := range changes {
 		switch {
-		case r.isRunFile(ch.Path):
+		case r.tree.IsRunFile(ch.Path):
 			state.changes = append(state.changes, ch)
 		case r.isCredentials(ch.Path) && ch.New != (store.Entry{}):
 			keys.changes = append(keys.changes, ch)
@@ -85,7 +86,7 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []store.Change)
 			names.changes = append(names.changes, ch)
 		case ch.New != (store.Entry{}) && refusedName(ch):
 			special.changes = append(special.changes, ch)
-		case ch.New.IsBlob() && r.store.Has(ch.New.Hash) && !r.store.IsBlob(ch.New.Hash):
+		case ch.New.IsBlob() && r.objects.Store.Has(ch.New.Hash) && !r.objects.Store.IsBlob(ch.New.Hash):
 			crafted.changes = append(crafted.changes, ch)
 		case ch.New.IsBlob():
 			rest = append(rest, ch)
@@ -98,7 +99,7 @@ func (r *Repo) leftOut(ctx context.Context, s *snapshot, changes []store.Change)
 	unknown := omission{reason: unknownReason}
 	if len(r.large.refused) > 0 {
 		rest = slices.DeleteFunc(rest, func(ch store.Change) bool {
-			p, _, ok := r.pointerOf(ch.New.Hash)
+			p, _, ok := lfs.ReadPointer(r.objects.Store, ch.New.Hash)
 			if ok = ok && r.large.refused[p.OID] == unknownReason; ok {
 				unknown.changes = append(unknown.changes, ch)
 			}
@@ -159,10 +160,6 @@ func (r *Repo) withdrawn(o omission) {
 	r.refused = append(r.refused, r.missing([]omission{o})...)
 }
 
-// signInFiles is what google-github-actions/auth calls the files it writes
-// into the workspace (its README asks to ignore them).
-const signInFiles = "gha-creds-*.json"
-
 const credentialsReason = "credentials that an earlier step left here (google-github-actions/auth)"
 
 // noteCredentials names such files at the top of the work tree, once. They are
@@ -173,7 +170,7 @@ func (r *Repo) noteCredentials(s *snapshot) {
 	}
 	var found omission
 	found.reason = credentialsReason
-	list, _ := os.ReadDir(r.top)
+	list, _ := os.ReadDir(r.tree.Top)
 	for _, e := range list {
 		if r.isCredentials(e.Name()) {
 			found.changes = append(found.changes, store.Change{Path: e.Name()})
@@ -187,7 +184,7 @@ func (r *Repo) noteCredentials(s *snapshot) {
 
 // isCredentials says that a path holds what an earlier step signed in with.
 func (r *Repo) isCredentials(p string) bool {
-	ok, err := path.Match(signInFiles, path.Base(p))
+	ok, err := path.Match(worktree.CredentialFiles, path.Base(p))
 	return ok && err == nil
 }
 
@@ -226,14 +223,14 @@ func gitName(part string) bool {
 func (r *Repo) oversized(ctx context.Context, changes []store.Change) ([]store.Change, error) {
 	var ask strings.Builder
 	for _, ch := range changes {
-		if !r.store.Has(ch.New.Hash) {
+		if !r.objects.Store.Has(ch.New.Hash) {
 			fmt.Fprintln(&ask, ch.New.Hash)
 		}
 	}
 	if ask.Len() == 0 {
 		return nil, nil
 	}
-	s, err := r.out(ctx, strings.NewReader(ask.String()), "cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)")
+	s, err := r.tree.Output(ctx, strings.NewReader(ask.String()), "cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)")
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +249,7 @@ func (r *Repo) oversized(ctx context.Context, changes []store.Change) ([]store.C
 	for _, ch := range changes {
 		h := ch.New.Hash.String()
 		switch {
-		case r.store.Has(ch.New.Hash):
+		case r.objects.Store.Has(ch.New.Hash):
 		case large[h]:
 			list = append(list, ch)
 		default:
@@ -264,7 +261,7 @@ func (r *Repo) oversized(ctx context.Context, changes []store.Change) ([]store.C
 	}
 	// The server has those of the base, but not for certain the others: with
 	// all of them here, a push is whole whatever it is based on.
-	return list, r.importObjects(ctx, fetch)
+	return list, r.objects.Import(ctx, fetch)
 }
 
 // unfiltered finds changed files whose attributes name a filter that is not
@@ -288,7 +285,7 @@ func (r *Repo) unfiltered(ctx context.Context, changes []store.Change) (list []o
 		case name == "" || name == "unspecified" || name == "unset" || name == "set", ch.New.Hash == ch.Old.Hash, ch.New.Mode == filemode.Symlink:
 			continue
 		case lfs.Asked(name):
-			p, size, ok := r.pointerOf(ch.New.Hash)
+			p, size, ok := lfs.ReadPointer(r.objects.Store, ch.New.Hash)
 			if ok {
 				kept = append(kept, lfs.File{Pointer: p, Path: ch.Path, Blob: ch.New.Hash})
 			}
@@ -298,7 +295,7 @@ func (r *Repo) unfiltered(ctx context.Context, changes []store.Change) (list []o
 		}
 		ok, asked := configured[name]
 		if !asked {
-			if ok, err = r.filterConfigured(ctx, name); err != nil {
+			if ok, err = r.tree.FilterConfigured(ctx, name); err != nil {
 				return nil, nil, err
 			}
 			configured[name] = ok
@@ -322,32 +319,5 @@ func (r *Repo) filters(ctx context.Context, changes []store.Change) (map[string]
 	for _, ch := range changes {
 		in.WriteString(ch.Path + "\x00")
 	}
-	return r.attributes(ctx, in.String())
-}
-
-// attributes is the value of the attribute filter of paths that end in NUL each.
-func (r *Repo) attributes(ctx context.Context, paths string) (map[string]string, error) {
-	b := &bounded{left: guestOutputBytes}
-	if err := r.gitEnv(ctx, r.indexEnv(), strings.NewReader(paths), b, "check-attr", "-z", "--stdin", "filter"); err != nil {
-		return nil, err
-	}
-	f := strings.Split(b.String(), "\x00")
-	byPath := make(map[string]string, len(f)/3)
-	for i := 0; i+2 < len(f); i += 3 {
-		byPath[f[i]] = f[i+2]
-	}
-	return byPath, nil
-}
-
-func (r *Repo) filterConfigured(ctx context.Context, name string) (bool, error) {
-	for _, key := range []string{"process", "clean"} {
-		s, err := r.answer(ctx, "config", "--get", "filter."+name+"."+key)
-		if err == nil && s != "" {
-			return true, nil
-		}
-		if _, ok := exitCode(err); err != nil && !ok {
-			return false, err
-		}
-	}
-	return false, nil
+	return r.tree.Filters(ctx, in.String())
 }

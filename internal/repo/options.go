@@ -7,12 +7,13 @@ import (
 
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // Options say what to publish and how.
 type Options struct {
-	Dir   string // workspace; a folder inside the work tree will do
-	Guest Guest
+	Dir     string // workspace; a directory inside the work tree will do
+	Sandbox worktree.Sandbox
 	// Temp is a private folder the guest may write, for its copy of the index.
 	Temp string
 	// Store is a folder only the owner may read and write, outside of

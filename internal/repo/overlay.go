@@ -56,16 +56,16 @@ func (r *Repo) Overlay(ctx context.Context, match func(path string) bool) (chang
 	if r.baseTip.IsZero() {
 		return nil, nil
 	}
-	base, err := r.whole(ctx, r.baseTip)
+	base, err := r.objects.Commit(ctx, r.baseTip)
 	if err != nil {
 		return nil, err
 	}
-	changes, err := r.store.Diff(r.line.startTree, base.TreeHash, nil)
+	changes, err := r.objects.Store.Diff(r.line.startTree, base.TreeHash, nil)
 	if err != nil {
 		return nil, err
 	}
 	changes = slices.DeleteFunc(changes, func(ch store.Change) bool {
-		return ch.Old.IsGitlink() || ch.New.IsGitlink() || r.isRunFile(ch.Path) || !match(ch.Path)
+		return ch.Old.IsGitlink() || ch.New.IsGitlink() || r.tree.IsRunFile(ch.Path) || !match(ch.Path)
 	})
 	if len(changes) == 0 {
 		return nil, nil
@@ -77,7 +77,7 @@ func (r *Repo) Overlay(ctx context.Context, match func(path string) bool) (chang
 	if err != nil {
 		return nil, err
 	}
-	if r.over.top, err = os.OpenRoot(r.top); err != nil {
+	if r.over.top, err = os.OpenRoot(r.tree.Top); err != nil {
 		return nil, err
 	}
 	touched, err := r.over.put(changes, contents)
@@ -93,22 +93,18 @@ func (r *Repo) Overlay(ctx context.Context, match func(path string) bool) (chang
 
 // baseContents are the new contents of changes, by their id.
 func (r *Repo) baseContents(ctx context.Context, changes []store.Change) (map[plumbing.Hash][]byte, error) {
-	var ids []string
-	for _, ch := range changes {
-		if ch.New.IsBlob() && !r.store.Has(ch.New.Hash) {
-			ids = append(ids, ch.New.Hash.String())
-		}
+	entries := make([]store.Entry, len(changes))
+	for i, ch := range changes {
+		entries[i] = ch.New
 	}
-	if len(ids) > 0 {
-		_ = r.importLimited(ctx, 2*maxOverlaidBytes, ids) // what does not come is asked for one by one
-	}
+	r.objects.ImportBlobs(ctx, 2*maxOverlaidBytes, entries...)
 	contents := map[plumbing.Hash][]byte{}
 	size := 0
 	for _, ch := range changes {
 		if !ch.New.IsBlob() {
 			continue
 		}
-		b, err := r.contentOf(ctx, modeOf(ch.New), ch.New.Hash)
+		b, err := r.objects.Content(ctx, ch.New)
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", printable.Line(ch.Path, 200), err)
 		}
@@ -202,16 +198,16 @@ func (o *overlay) put(changes []store.Change, contents map[plumbing.Hash][]byte)
 // hold takes the overlaid paths as they are staged now for what was there before
 // the run.
 func (r *Repo) hold(ctx context.Context, touched []string) error {
-	tree, _, err := r.stage(ctx)
+	tree, _, err := r.tree.Stage(ctx)
 	if err != nil {
 		return err
 	}
 	l := &r.line
-	if err := r.importObjects(ctx, []string{tree.String(), "^" + l.tipTree.String(), "^" + l.startTree.String()}, "--revs", "--filter=blob:limit="+blobLimit); err != nil {
+	if err := r.objects.ImportNew(ctx, []plumbing.Hash{tree}, l.tipTree, l.startTree); err != nil {
 		return err
 	}
 	for _, name := range touched {
-		e, err := r.store.Lookup(tree, name)
+		e, err := r.objects.Store.Lookup(tree, name)
 		if err != nil {
 			return err
 		}

@@ -64,19 +64,19 @@ func (r *Repo) ownCommits(head plumbing.Hash) (list []plumbing.Hash, reason stri
 		case h == r.line.tip:
 			met = true
 			continue
-		case seen[h] || r.line.ours[h] || r.server.known[h]:
+		case seen[h] || r.line.ours[h] || r.objects.Known[h]:
 			continue
-		case !r.store.Has(h):
+		case !r.objects.Store.Has(h):
 			return nil, "they are based on a commit that is not known here"
 		case len(list) == maxOwnCommits:
 			return nil, fmt.Sprintf("they are more than %d", maxOwnCommits)
 		}
 		seen[h] = true
-		c, err := r.store.Commit(h)
-		if err != nil || !r.store.Sound(h) {
+		c, err := r.objects.Store.Commit(h)
+		if err != nil || !r.objects.Store.Sound(h) {
 			return nil, "one of them is damaged"
 		}
-		if text, err := r.store.MessageText(h); err != nil || len(text) > store.MaxMessageText {
+		if text, err := r.objects.Store.MessageText(h); err != nil || len(text) > store.MaxMessageText {
 			return nil, "the message of one of them is too long"
 		}
 		list = append(list, h)
@@ -95,7 +95,7 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 		if r.insp.theirs[h] {
 			continue
 		}
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			return "", err
 		}
@@ -104,14 +104,14 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 		}
 		var parent plumbing.Hash
 		if len(c.ParentHashes) > 0 {
-			p, err := r.store.Commit(c.ParentHashes[0])
+			p, err := r.objects.Store.Commit(c.ParentHashes[0])
 			if err != nil {
 				return "one of them is damaged", nil
 			}
 			parent = p.TreeHash
 		}
 		empty := false
-		changes, err := r.store.Diff(parent, c.TreeHash, func(h plumbing.Hash) { empty = empty || h == store.EmptyTree && h != c.TreeHash })
+		changes, err := r.objects.Store.Diff(parent, c.TreeHash, func(h plumbing.Hash) { empty = empty || h == store.EmptyTree && h != c.TreeHash })
 		if empty {
 			return "one of them holds an empty folder, which git never makes", nil
 		}
@@ -132,7 +132,7 @@ func (r *Repo) faults(ctx context.Context, s *snapshot, commits []plumbing.Hash)
 			return fmt.Sprintf("they change more than %d files", store.MaxChanges), nil
 		}
 	}
-	_, aside, err := r.within(ctx, all)
+	_, aside, err := r.tree.Within(ctx, all)
 	if err != nil {
 		return "", err
 	}
@@ -156,7 +156,7 @@ func (r *Repo) mergedTrees(c *object.Commit) []plumbing.Hash {
 		if !r.insp.theirs[p] {
 			continue
 		}
-		if m, err := r.store.Commit(p); err == nil {
+		if m, err := r.objects.Store.Commit(p); err == nil {
 			trees = append(trees, m.TreeHash)
 		}
 	}

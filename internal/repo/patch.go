@@ -30,20 +30,20 @@ func (r *Repo) Patch(ctx context.Context, w io.Writer, limit int64) error {
 		return err
 	}
 	if of == "" {
-		if to, err = r.store.Edit(to, r.line.left); err != nil {
+		if to, err = r.objects.Store.Edit(to, r.line.left); err != nil {
 			return err
 		}
 	}
-	from, err := r.store.Commit(r.lastPublished())
+	from, err := r.objects.Store.Commit(r.lastPublished())
 	if err != nil {
 		return err
 	}
-	changes, err := r.store.Diff(from.TreeHash, to, nil)
+	changes, err := r.objects.Store.Diff(from.TreeHash, to, nil)
 	if err != nil {
 		return err
 	}
-	changes = slices.DeleteFunc(changes, func(ch store.Change) bool { return r.isRunFile(ch.Path) })
-	r.fetchOld(ctx, changes)
+	changes = slices.DeleteFunc(changes, func(ch store.Change) bool { return r.tree.IsRunFile(ch.Path) })
+	r.objects.ImportOld(ctx, changes)
 	var body, left bytes.Buffer
 	if of != "" && len(changes) > 0 {
 		fmt.Fprintf(&left, "# %s\n", of)
@@ -77,7 +77,7 @@ func (r *Repo) lastPublished() plumbing.Hash {
 		if r.onServerNow(h) {
 			return h
 		}
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		if err != nil || len(c.ParentHashes) == 0 {
 			return at
 		}
@@ -95,11 +95,11 @@ func (r *Repo) patchOf(ctx context.Context, ch store.Change, limit int64) (text 
 		if e == (store.Entry{}) {
 			continue
 		}
-		b, err := r.contentOf(ctx, modeOf(e), e.Hash)
+		b, err := r.objects.Content(ctx, e)
 		switch {
 		case err != nil:
-			return nil, "its content is not available"
-		case bytes.IndexByte(b[:min(len(b), 8000)], 0) >= 0:
+			return nil, "its content cannot be had"
+		case store.IsBinary(b):
 			return nil, fmt.Sprintf("not text, %d bytes", len(b))
 		case int64(len(b)) > limit:
 			return nil, "too long"

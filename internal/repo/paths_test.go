@@ -11,6 +11,8 @@ import (
 
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/repotest"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 func addPaths(specs ...string) optionFunc {
@@ -108,7 +110,7 @@ func TestAddPaths(t *testing.T) {
 				if err := os.RemoveAll(filepath.Join(dir, tt.folder)); err != nil {
 					t.Fatal(err)
 				}
-				r.guest.dir = dir
+				r.guest.Dir = dir
 				_, c := r.pushed(t, f)
 				for _, l := range files(t, f.dir, c.SHA) {
 					if strings.HasPrefix(l, "100644 sub/") {
@@ -139,9 +141,9 @@ func status(t *testing.T, dir, against string) string {
 
 // gitWith is git with an index of its own.
 func gitWith(dir, index string, args ...string) (string, error) {
-	g := &hostGuest{dir: dir}
+	g := &repotest.Sandbox{Dir: dir}
 	var out strings.Builder
-	err := g.Git(context.Background(), repo.GuestCommand{Args: args, Env: []string{"GIT_INDEX_FILE=" + index}, Stdout: &out})
+	err := g.Git(context.Background(), worktree.Command{Args: args, Env: []string{"GIT_INDEX_FILE=" + index}, Stdout: &out})
 	return strings.TrimSuffix(out.String(), "\n"), err
 }
 

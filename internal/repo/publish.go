@@ -37,7 +37,7 @@ const answerAfterPush = 2 * time.Second
 // State tells.
 func (r *Repo) Push(ctx context.Context) error {
 	r.settle()
-	if !r.opt.Push || r.remote == nil || !r.server.pending {
+	if !r.opt.Push || r.objects.Remote == nil || !r.server.pending {
 		return nil
 	}
 	if r.changesNothing() {
@@ -58,7 +58,7 @@ func (r *Repo) Push(ctx context.Context) error {
 	var seen plumbing.Hash
 	stuck := 0                                      // attempts in a row that found the branch where it was
 	for attempt := 1; r.server.pending; attempt++ { // what a server refuses is taken out, and nothing may be left
-		err := r.remote.Retry(ctx, func() error { return r.pushOnce(ctx) })
+		err := r.objects.Remote.Retry(ctx, func() error { return r.pushOnce(ctx) })
 		var conflict *conflictError
 		if stuck++; r.server.tip != seen {
 			seen, stuck = r.server.tip, 0
@@ -87,12 +87,12 @@ func (r *Repo) Push(ctx context.Context) error {
 // changesNothing reports whether the line has nothing but empty commits on top of what
 // the server has of the base: a branch of those would be one without a pull request.
 func (r *Repo) changesNothing() bool {
-	if r.remote == nil || !r.opt.Push || r.line.updated || !r.server.pushed.IsZero() {
+	if r.objects.Remote == nil || !r.opt.Push || r.line.updated || !r.server.pushed.IsZero() {
 		return false
 	}
-	fresh := r.server.tip.IsZero() && r.server.known[r.line.startHead] || r.start.Restarted
+	fresh := r.server.tip.IsZero() && r.objects.Known[r.line.startHead] || r.start.Restarted
 	for h := r.line.tip; fresh; {
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		switch {
 		case err != nil || c.TreeHash != r.line.tipTree:
 			return false
@@ -109,13 +109,13 @@ func (r *Repo) changesNothing() bool {
 // onServerNow says that the server has a commit, as far as is known before it is
 // asked again.
 func (r *Repo) onServerNow(h plumbing.Hash) bool {
-	return h == r.server.tip || r.server.known[h]
+	return h == r.server.tip || r.objects.Known[h]
 }
 
 // takeTurn waits, so that many who push to one branch do not meet again. It says
 // whether there is time left for another attempt.
 func (r *Repo) takeTurn(ctx context.Context, attempt int) bool {
-	timer := time.NewTimer(rand.N(min(r.remote.Delay<<min(attempt, 5), remote.MaxDelay)))
+	timer := time.NewTimer(rand.N(min(r.objects.Remote.Delay<<min(attempt, 5), remote.MaxDelay)))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -153,12 +153,12 @@ func (r *Repo) pushOnce(ctx context.Context) error {
 	if assumed {
 		asking, stop := context.WithCancel(ctx)
 		defer stop()
-		r.remote.Ask(asking, remote.ReceivePack)
+		r.objects.Remote.Ask(asking, remote.ReceivePack)
 		if err = r.pushOn(ctx, seen); err == nil {
 			defer time.AfterFunc(answerAfterPush, stop).Stop() // only later questions need the answer
 		}
 	}
-	now, asked := r.remote.Refs(ctx, remote.ReceivePack)
+	now, asked := r.objects.Remote.Refs(ctx, remote.ReceivePack)
 	switch {
 	case asked == nil:
 		r.baseSeen(now)
@@ -182,7 +182,7 @@ func (r *Repo) pushOnce(ctx context.Context) error {
 
 // baseSeen takes note of where the base is on the server.
 func (r *Repo) baseSeen(adv remote.Advertisement) {
-	if b := adv.Branch(r.start.Base); r.baseRemote == nil && r.start.Base != "" {
+	if b := adv.Branch(r.start.Base); r.objects.BaseRemote == nil && r.start.Base != "" {
 		r.baseTip = b
 	}
 }
@@ -198,24 +198,24 @@ func (r *Repo) pushOn(ctx context.Context, adv remote.Advertisement) error {
 		return err
 	}
 	if tip != old {
-		have := func(h plumbing.Hash) bool { return h == old || r.server.known[h] }
+		have := func(h plumbing.Hash) bool { return h == old || r.objects.Known[h] }
 		if err := r.gate(ctx, tip, have); err != nil {
 			return err
 		}
 		if ok, err := r.standsOn(ctx, tip, old); !ok || err != nil {
 			return errors.Join(err, notOn(ok, r.server.branch))
 		}
-		objects, err := r.store.Missing(tip, have)
+		objects, err := r.objects.Store.Missing(tip, have)
 		if err != nil {
 			return err
 		}
-		err = r.remote.Send(ctx, adv, r.server.branch, old, tip, func(w io.Writer) error { return r.store.WritePack(w, objects) })
+		err = r.objects.Remote.Send(ctx, adv, r.server.branch, old, tip, func(w io.Writer) error { return r.objects.Store.WritePack(w, objects) })
 		if err != nil {
 			return err
 		}
 	}
 	r.server.tip, r.server.synced, r.server.pushed = tip, r.line.tip, tip
-	r.server.known[tip] = true
+	r.objects.Known[tip] = true
 	if !r.server.onto.IsZero() {
 		r.server.onto = tip
 	}
@@ -261,26 +261,26 @@ func (r *Repo) buildOn(ctx context.Context, old plumbing.Hash) error {
 // its whole tree (the new commits may reuse folders of a history we do not
 // have) it is fetched once more, by itself.
 func (r *Repo) fetchForeign(ctx context.Context, tip plumbing.Hash) error {
-	f, err := r.store.Spool()
+	f, err := r.objects.Store.Spool()
 	if err != nil {
 		return err
 	}
 	defer store.Discard(f)
-	have := make([]plumbing.Hash, 0, len(r.server.known))
-	for h := range r.server.known {
+	have := make([]plumbing.Hash, 0, len(r.objects.Known))
+	for h := range r.objects.Known {
 		have = append(have, h)
 	}
 	for _, want := range []remote.Wanted{{Have: have}, {Depth: 1}} {
 		want.Tips = []plumbing.Hash{tip}
-		if err := r.remote.FetchOnce(ctx, r.server.reads, want, f); err != nil {
+		if err := r.objects.Remote.FetchOnce(ctx, r.server.reads, want, f); err != nil {
 			return err
 		}
-		if _, err := r.store.ImportPack(f, false); err != nil {
+		if _, err := r.objects.Store.ImportPack(f, false); err != nil {
 			return err
 		}
-		c, err := r.store.Commit(tip)
-		if err == nil && r.store.Whole(c.TreeHash) {
-			r.server.known[tip] = true
+		c, err := r.objects.Store.Commit(tip)
+		if err == nil && r.objects.Store.Whole(c.TreeHash) {
+			r.objects.Known[tip] = true
 			return nil
 		}
 	}
@@ -297,7 +297,7 @@ func (r *Repo) publicTip(ctx context.Context) (plumbing.Hash, error) {
 	if err != nil || r.server.join.IsZero() {
 		return tip, err
 	}
-	join, err := r.store.Commit(r.server.join)
+	join, err := r.objects.Store.Commit(r.server.join)
 	if err != nil || join.ParentHashes[0] != tip {
 		r.server.join = plumbing.ZeroHash // somebody moved the branch
 		return tip, err
@@ -313,12 +313,12 @@ func (r *Repo) publicTip(ctx context.Context) (plumbing.Hash, error) {
 func (r *Repo) replay(ctx context.Context, onto plumbing.Hash) (plumbing.Hash, error) {
 	var chain []*object.Commit
 	for h := r.line.tip; h != r.server.synced; {
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			return plumbing.ZeroHash, fmt.Errorf("no way from %s down to %s: %w", r.line.tip, r.server.synced, err)
 		}
 		chain = append(chain, c)
-		if len(c.ParentHashes) == 0 || r.server.known[h] {
+		if len(c.ParentHashes) == 0 || r.objects.Known[h] {
 			return plumbing.ZeroHash, fmt.Errorf("no way from %s down to %s", r.line.tip, r.server.synced)
 		}
 		h = c.ParentHashes[0]
@@ -342,17 +342,17 @@ func (r *Repo) graftOn(ctx context.Context, chain []*object.Commit, onto plumbin
 	for _, c := range slices.Backward(chain) {
 		var was plumbing.Hash
 		if len(c.ParentHashes) > 0 {
-			parent, err := r.store.Commit(c.ParentHashes[0])
+			parent, err := r.objects.Store.Commit(c.ParentHashes[0])
 			if err != nil {
 				return nil, err
 			}
 			was = parent.TreeHash
 		}
-		base, err := r.store.Commit(onto)
+		base, err := r.objects.Store.Commit(onto)
 		if err != nil {
 			return nil, err
 		}
-		tree, conflict, err := r.merge(ctx, was, c.TreeHash, base.TreeHash)
+		tree, conflict, err := r.objects.Merge(ctx, was, c.TreeHash, base.TreeHash)
 		if err != nil {
 			return nil, err
 		}
@@ -366,7 +366,7 @@ func (r *Repo) graftOn(ctx context.Context, chain []*object.Commit, onto plumbin
 		if tree == base.TreeHash && len(parents) == 1 && c.TreeHash != was {
 			continue
 		}
-		onto, err = r.store.WriteCommit(&object.Commit{
+		onto, err = r.objects.Store.WriteCommit(&object.Commit{
 			Author: c.Author, Committer: c.Committer, Message: c.Message,
 			TreeHash: tree, ParentHashes: parents,
 		})

@@ -17,7 +17,7 @@ import (
 func (r *Repo) unpublished() ([]plumbing.Hash, error) {
 	var list []plumbing.Hash
 	for h := r.line.tip; h != r.server.synced; {
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +41,7 @@ func (r *Repo) withdraw(unwanted func(store.Change) bool) ([]store.Change, error
 	if err != nil {
 		return nil, err
 	}
-	base, err := r.store.Commit(r.server.synced)
+	base, err := r.objects.Store.Commit(r.server.synced)
 	if err != nil {
 		return nil, err
 	}
@@ -49,21 +49,21 @@ func (r *Repo) withdraw(unwanted func(store.Change) bool) ([]store.Change, error
 	var made, merged []plumbing.Hash
 	tip, tipTree := r.server.synced, base.TreeHash
 	for _, h := range slices.Backward(chain) {
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			return nil, err
 		}
-		parent, err := r.store.Commit(c.ParentHashes[0])
+		parent, err := r.objects.Store.Commit(c.ParentHashes[0])
 		if err != nil {
 			return nil, err
 		}
-		changes, err := r.store.Diff(base.TreeHash, c.TreeHash, nil)
+		changes, err := r.objects.Store.Diff(base.TreeHash, c.TreeHash, nil)
 		if err != nil {
 			return nil, err
 		}
 		parents := []plumbing.Hash{tip}
 		for _, p := range c.ParentHashes[1:] {
-			if m, err := r.store.Commit(p); err == nil && r.server.known[p] {
+			if m, err := r.objects.Store.Commit(p); err == nil && r.objects.Known[p] {
 				parents, merged = append(parents, p), append(merged, m.TreeHash)
 			}
 		}
@@ -73,7 +73,7 @@ func (r *Repo) withdraw(unwanted func(store.Change) bool) ([]store.Change, error
 				back[ch.Path], taken[ch] = ch.Old, true
 			}
 		}
-		tree, err := r.store.Edit(c.TreeHash, back)
+		tree, err := r.objects.Store.Edit(c.TreeHash, back)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func (r *Repo) withdraw(unwanted func(store.Change) bool) ([]store.Change, error
 		case tree == tipTree && c.TreeHash != parent.TreeHash && len(parents) == 1 && (h != r.line.tip || tip == r.server.synced):
 			continue
 		}
-		if tip, err = r.store.WriteCommit(&object.Commit{
+		if tip, err = r.objects.Store.WriteCommit(&object.Commit{
 			Author: c.Author, Committer: c.Committer, Message: c.Message,
 			TreeHash: tree, ParentHashes: parents,
 		}); err != nil {
@@ -93,7 +93,7 @@ func (r *Repo) withdraw(unwanted func(store.Change) bool) ([]store.Change, error
 		tipTree = tree
 		r.line.ours[tip] = true
 		made = append(made, tip)
-		if _, err := r.store.Diff(c.TreeHash, tree, func(t plumbing.Hash) { made = append(made, t) }); err != nil {
+		if _, err := r.objects.Store.Diff(c.TreeHash, tree, func(t plumbing.Hash) { made = append(made, t) }); err != nil {
 			return nil, err
 		}
 	}
@@ -108,7 +108,7 @@ func (r *Repo) withdraw(unwanted func(store.Change) bool) ([]store.Change, error
 // heldBy says that a change is one of these trees' own.
 func (r *Repo) heldBy(trees []plumbing.Hash, ch store.Change) bool {
 	return slices.ContainsFunc(trees, func(tree plumbing.Hash) bool {
-		e, err := r.store.Lookup(tree, ch.Path)
+		e, err := r.objects.Store.Lookup(tree, ch.Path)
 		return err == nil && e == ch.New
 	})
 }

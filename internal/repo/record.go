@@ -179,10 +179,10 @@ func (r *Repo) writeRecord(working bool) error {
 	if err != nil {
 		return err
 	}
-	if err := files.Replace(r.gitDir, recordName, bytes.NewReader(b), files.Meta{Mode: 0o600, UID: -1, GID: -1}); err != nil {
+	if err := files.Replace(r.tree.GitDir, recordName, bytes.NewReader(b), files.Meta{Mode: 0o600, UID: -1, GID: -1}); err != nil {
 		return err
 	}
-	f, err := r.gitDir.OpenFile(recordName, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := r.tree.GitDir.OpenFile(recordName, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (r *Repo) uncommitted() ([]store.Change, error) {
 	if seen.IsZero() {
 		seen = l.begun
 	}
-	changes, err := r.store.Diff(l.headTree, seen, nil)
+	changes, err := r.objects.Store.Diff(l.headTree, seen, nil)
 	return slices.DeleteFunc(changes, func(ch store.Change) bool {
 		held, ok := l.held[ch.Path]
 		return l.made[ch.Path] || ok && held == ch.New
@@ -219,7 +219,7 @@ func (r *Repo) forgetRecord() {
 func (r *Repo) dropRecord() {
 	r.rest()
 	r.forgetRecord()
-	_ = r.gitDir.Remove(recordName)
+	_ = r.tree.GitDir.Remove(recordName)
 }
 
 // Work notes that the agent, or a program of its, is about to change the work tree,
@@ -239,7 +239,7 @@ func (r *Repo) Work() {
 			case <-done:
 				return
 			case now := <-tick.C:
-				_ = r.gitDir.Chtimes(recordName, now, now)
+				_ = r.tree.GitDir.Chtimes(recordName, now, now)
 			}
 		}
 	}()

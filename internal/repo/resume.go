@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +12,9 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
-	"github.com/org/ralph-action/internal/repo/files"
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // found is the branch where it already is.
@@ -29,14 +28,14 @@ type found struct {
 func (r *Repo) existing(ctx context.Context, adv remote.Advertisement) (found, error) {
 	var b found
 	var err error
-	if r.remote == nil {
-		if b.tip, err = r.ref(ctx, "refs/heads/"+r.opt.Branch); b.tip.IsZero() || err != nil {
+	if r.objects.Remote == nil {
+		if b.tip, err = r.tree.Ref(ctx, "refs/heads/"+r.opt.Branch); b.tip.IsZero() || err != nil {
 			return b, err
 		}
-		if b.in, err = r.contains(ctx, r.base, b.tip); b.in || err != nil {
+		if b.in, err = r.tree.Contains(ctx, r.base, b.tip); b.in || err != nil {
 			return b, err
 		}
-		return b, r.importCommit(ctx, b.tip)
+		return b, r.objects.ImportCommit(ctx, b.tip)
 	}
 	b.tip = adv.Branch(r.opt.Branch)
 	r.server.tip = b.tip
@@ -44,14 +43,14 @@ func (r *Repo) existing(ctx context.Context, adv remote.Advertisement) (found, e
 		return b, nil
 	}
 	var sp span
-	if b.in, sp, err = r.bring(ctx, r.remote, adv, b.tip, r.server.known); err != nil {
+	if b.in, sp, err = r.bring(ctx, r.objects.Remote, adv, b.tip, r.objects.Known); err != nil {
 		return b, fmt.Errorf("fetch the branch %s: %w", r.opt.Branch, err)
 	}
-	if !b.in && len(r.server.known) == 1 && r.server.known[r.base] {
+	if !b.in && len(r.objects.Known) == 1 && r.objects.Known[r.base] {
 		// All that came is what the branch has and the checkout has not.
 		r.remember(fmt.Sprint(b.tip, []plumbing.Hash{r.base}), sp)
 	}
-	r.server.known[b.tip] = r.server.known[b.tip] || r.store.Has(b.tip)
+	r.objects.Known[b.tip] = r.objects.Known[b.tip] || r.objects.Store.Has(b.tip)
 	if b.in && r.opt.Continue && b.tip != r.base {
 		b.in = false
 		if err := r.dig(ctx, adv, b.tip); err != nil {
@@ -65,63 +64,46 @@ func (r *Repo) existing(ctx context.Context, adv remote.Advertisement) (found, e
 // out, as the head of a pull request below its merge: a shallow clone does not
 // have it.
 func (r *Repo) dig(ctx context.Context, adv remote.Advertisement, tip plumbing.Hash) error {
-	if r.inGuest(ctx, tip) {
-		return r.importCommit(ctx, tip)
+	if r.tree.HasTree(ctx, tip) {
+		return r.objects.ImportCommit(ctx, tip)
 	}
-	f, err := r.store.Spool()
+	f, err := r.objects.Store.Spool()
 	if err != nil {
 		return err
 	}
 	defer store.Discard(f)
-	if err := r.remote.Fetch(ctx, adv, remote.Wanted{Tips: []plumbing.Hash{tip}, Depth: 1}, f); err != nil {
+	if err := r.objects.Remote.Fetch(ctx, adv, remote.Wanted{Tips: []plumbing.Hash{tip}, Depth: 1}, f); err != nil {
 		return err
 	}
-	if _, err := r.store.ImportPack(f, false); err != nil {
+	if _, err := r.objects.Store.ImportPack(f, false); err != nil {
 		return err
 	}
-	r.server.known[tip] = true
-	if err := r.graft([]plumbing.Hash{tip}); err != nil {
+	r.objects.Known[tip] = true
+	if err := r.tree.AddShallow([]plumbing.Hash{tip}); err != nil {
 		return err
 	}
-	if err := r.handFile(ctx, f); err != nil {
+	if err := r.tree.IndexPack(ctx, f); err != nil {
 		return err
 	}
-	return r.importCommit(ctx, tip)
-}
-
-// contains says that old is an ancestor of (or the same as) tip. Commits the
-// workspace does not have are not; below one at which a shallow clone ends, it has
-// none.
-func (r *Repo) contains(ctx context.Context, tip, old plumbing.Hash) (bool, error) {
-	if tip == old {
-		return true, nil
-	}
-	if ends, err := files.Read(r.common, "shallow", maxShallowBytes); err == nil && bytes.Contains(ends, []byte(tip.String())) {
-		return false, nil
-	}
-	err := r.gitEnv(ctx, []string{"GIT_NO_LAZY_FETCH=1"}, nil, nil, "merge-base", "--is-ancestor", old.String(), tip.String())
-	if _, ok := exitCode(err); ok {
-		return false, nil
-	}
-	return err == nil, err
+	return r.objects.ImportCommit(ctx, tip)
 }
 
 // keepLocal gives a branch of the same name in the workspace, when the run
 // would leave its commits without a name, a reference of its own.
 func (r *Repo) keepLocal(ctx context.Context, next plumbing.Hash) error {
-	if r.branchFile() == next {
+	if r.tree.BranchFile() == next {
 		return nil
 	}
-	local, err := r.ref(ctx, "refs/heads/"+r.opt.Branch)
+	local, err := r.tree.Ref(ctx, "refs/heads/"+r.opt.Branch)
 	if local.IsZero() || err != nil {
 		return err
 	}
-	in, err := r.contains(ctx, next, local)
+	in, err := r.tree.Contains(ctx, next, local)
 	if in || err != nil {
 		return err
 	}
 	ref := "refs/ralph/kept/" + local.String()
-	if err := r.git(ctx, nil, nil, "update-ref", ref, local.String()); err != nil {
+	if err := r.tree.Git(ctx, nil, nil, "update-ref", ref, local.String()); err != nil {
 		return err
 	}
 	r.note("the branch %s here had commits that the server's does not have: they are kept as %s", r.opt.Branch, ref)
@@ -132,13 +114,13 @@ func (r *Repo) keepLocal(ctx context.Context, next plumbing.Hash) error {
 // that is needed to check it out. contained says that the checkout has all of
 // it already; else came are the commits that came.
 func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advertisement, tip plumbing.Hash, known map[plumbing.Hash]bool) (contained bool, came span, err error) {
-	if in, err := r.contains(ctx, r.base, tip); in || err != nil {
+	if in, err := r.tree.Contains(ctx, r.base, tip); in || err != nil {
 		return in, came, err
 	}
 	if came, ok := r.atHand(ctx, tip); ok {
 		return false, came, nil
 	}
-	f, err := r.store.Spool()
+	f, err := r.objects.Store.Spool()
 	if err != nil {
 		return false, came, err
 	}
@@ -150,11 +132,11 @@ func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advert
 	if err := from.Fetch(ctx, adv, remote.Wanted{Tips: []plumbing.Hash{tip}, Have: have}, f); err != nil {
 		return false, came, err
 	}
-	n, err := r.store.ImportPack(f, false)
+	n, err := r.objects.Store.ImportPack(f, false)
 	if err != nil {
 		return false, came, err
 	}
-	if n == 0 && !r.store.Has(tip) {
+	if n == 0 && !r.objects.Store.Has(tip) {
 		// Nothing was sent: the tip is below a commit we said we have.
 		return true, came, nil
 	}
@@ -164,10 +146,10 @@ func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advert
 	if err := r.fill(ctx, from, adv, tip, known, f); err != nil {
 		return false, came, err
 	}
-	if err := r.handFile(ctx, f); err != nil {
+	if err := r.tree.IndexPack(ctx, f); err != nil {
 		return false, came, err
 	}
-	return false, came, r.importCommit(ctx, tip)
+	return false, came, r.objects.ImportCommit(ctx, tip)
 }
 
 // atHand takes a commit into the store that is the work branch of the workspace, as
@@ -175,23 +157,23 @@ func (r *Repo) bring(ctx context.Context, from *remote.Server, adv remote.Advert
 // what its tree adds to that. Only a rebase looks into the trees between. It returns
 // false if the workspace lacks a part of that, or holds something else under its name.
 func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came span, ok bool) {
-	if r.branchFile() != tip || r.partial() || r.opt.UpdateBase == UpdateRebase {
+	if r.tree.BranchFile() != tip || r.tree.Partial() || r.opt.UpdateBase == UpdateRebase {
 		return came, false
 	}
-	base, err := r.store.Commit(r.base)
+	base, err := r.objects.Store.Commit(r.base)
 	if err == nil {
-		err = r.importObjects(ctx, []string{tip.String(), "^" + r.base.String()}, "--revs", "--filter=tree:0")
+		err = r.objects.Import(ctx, []string{tip.String(), "^" + r.base.String()}, "--revs", "--filter=tree:0")
 	}
-	if err != nil || !r.store.Has(tip) {
+	if err != nil || !r.objects.Store.Has(tip) {
 		return came, false
 	}
 	came, err = r.fresh(tip)
 	if err != nil || !slices.Equal(came.edges, []plumbing.Hash{r.base}) {
 		return came, false
 	}
-	c, err := r.store.Commit(tip)
+	c, err := r.objects.Store.Commit(tip)
 	if err == nil {
-		err = r.importObjects(ctx, []string{c.TreeHash.String(), "^" + base.TreeHash.String()}, "--revs", "--filter=blob:limit="+blobLimit)
+		err = r.objects.ImportNew(ctx, []plumbing.Hash{c.TreeHash}, base.TreeHash)
 	}
 	return came, err == nil && r.filled(base, c)
 }
@@ -199,19 +181,19 @@ func (r *Repo) atHand(ctx context.Context, tip plumbing.Hash) (came span, ok boo
 // fresh are the commits of the store from tip down to what is checked out, and
 // to those that the workspace may lack.
 func (r *Repo) fresh(tip plumbing.Hash) (span, error) {
-	return walk(r.store, []plumbing.Hash{tip}, func(h plumbing.Hash) bool { return h == r.base || r.apart[h] })
+	return walk(r.objects.Store, []plumbing.Hash{tip}, func(h plumbing.Hash) bool { return h == r.base || r.objects.Apart[h] })
 }
 
 // fill fetches into f what a clone that does not hold everything needs besides,
 // and tells a shallow one where its history ends.
 func (r *Repo) fill(ctx context.Context, from *remote.Server, adv remote.Advertisement, tip plumbing.Hash, known map[plumbing.Hash]bool, f *os.File) error {
-	_, err := r.common.Lstat("shallow")
+	_, err := r.tree.Common.Lstat("shallow")
 	shallow := err == nil
-	if !shallow && !r.partial() {
+	if !shallow && !r.tree.Partial() {
 		return nil
 	}
 	// What was fetched for a comparison only is not in the workspace.
-	if ok, most := r.complete(tip); !ok || len(r.apart) > 0 {
+	if ok, most := r.complete(tip); !ok || len(r.objects.Apart) > 0 {
 		// The branch began at a commit this clone does not hold, and counts on
 		// its files.
 		w := remote.Wanted{Tips: []plumbing.Hash{tip}, Depth: 1}
@@ -221,7 +203,7 @@ func (r *Repo) fill(ctx context.Context, from *remote.Server, adv remote.Adverti
 		if err := from.Fetch(ctx, adv, w, f); err != nil {
 			return err
 		}
-		if _, err := r.store.ImportPack(f, false); err != nil {
+		if _, err := r.objects.Store.ImportPack(f, false); err != nil {
 			return err
 		}
 	}
@@ -232,22 +214,7 @@ func (r *Repo) fill(ctx context.Context, from *remote.Server, adv remote.Adverti
 	if err != nil {
 		return err
 	}
-	return r.graft(edges)
-}
-
-// partial says that the clone leaves objects out that it means to fetch when
-// they are needed (partial-clone(5)): it has no token to do so.
-func (r *Repo) partial() bool {
-	c, err := r.supported()
-	if err != nil {
-		return true
-	}
-	for _, v := range c.Vars {
-		if v.Section == "extensions" && v.Key == "partialclone" || v.Section == "remote" && v.Key == "promisor" && v.Value != "false" {
-			return true
-		}
-	}
-	return false
+	return r.tree.AddShallow(edges)
 }
 
 // edges are the fetched commits with a parent this workspace does not have.
@@ -258,16 +225,16 @@ func (r *Repo) edges(ctx context.Context, tip plumbing.Hash) ([]plumbing.Hash, e
 	}
 	lack := map[plumbing.Hash]bool{}
 	for _, h := range sp.edges {
-		lack[h] = h != r.base && !r.inGuest(ctx, h)
+		lack[h] = h != r.base && !r.tree.HasTree(ctx, h)
 	}
 	var list []plumbing.Hash
 	for h := range sp.own {
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			return nil, err
 		}
 		for _, p := range c.ParentHashes {
-			if lack[p] || !sp.own[p] && !r.store.Has(p) && !r.inGuest(ctx, p) {
+			if lack[p] || !sp.own[p] && !r.objects.Store.Has(p) && !r.tree.HasTree(ctx, p) {
 				list = append(list, h)
 				break
 			}
@@ -280,7 +247,7 @@ func (r *Repo) edges(ctx context.Context, tip plumbing.Hash) ([]plumbing.Hash, e
 // fetched commit, and of the commits that came with it; most is their number, at
 // most maxLocal and at least 1.
 func (r *Repo) complete(tip plumbing.Hash) (ok bool, most int) {
-	b, err := r.store.Commit(r.base)
+	b, err := r.objects.Store.Commit(r.base)
 	if err != nil {
 		return false, 1
 	}
@@ -290,7 +257,7 @@ func (r *Repo) complete(tip plumbing.Hash) (ok bool, most int) {
 	}
 	most = max(1, len(sp.own))
 	for h := range sp.own {
-		if c, err := r.store.Commit(h); err != nil || !r.filled(b, c) {
+		if c, err := r.objects.Store.Commit(h); err != nil || !r.filled(b, c) {
 			return false, most
 		}
 	}
@@ -299,9 +266,9 @@ func (r *Repo) complete(tip plumbing.Hash) (ok bool, most int) {
 
 // filled reports whether the store holds every file of a commit that is not in base.
 func (r *Repo) filled(base, c *object.Commit) bool {
-	changes, err := r.store.Diff(base.TreeHash, c.TreeHash, nil)
+	changes, err := r.objects.Store.Diff(base.TreeHash, c.TreeHash, nil)
 	return err == nil && !slices.ContainsFunc(changes, func(ch store.Change) bool {
-		return ch.New.IsBlob() && !r.store.Has(ch.New.Hash)
+		return ch.New.IsBlob() && !r.objects.Store.Has(ch.New.Hash)
 	})
 }
 
@@ -311,8 +278,8 @@ func (r *Repo) resume(ctx context.Context, tip plumbing.Hash) error {
 	if err := r.makeWay(ctx, tip); err != nil {
 		return fmt.Errorf("make way for the branch %s: %w", r.opt.Branch, err)
 	}
-	err := r.git(ctx, nil, io.Discard, "-c", "advice.detachedHead=false", "checkout", "-q", "--no-track", "-B", r.opt.Branch, tip.String())
-	var g *GuestError
+	err := r.tree.Git(ctx, nil, io.Discard, "-c", "advice.detachedHead=false", "checkout", "-q", "--no-track", "-B", r.opt.Branch, tip.String())
+	var g *worktree.GitError
 	if errors.As(err, &g) && strings.Contains(g.Stderr, "would be overwritten") {
 		return &OverwriteError{Branch: r.opt.Branch, Err: err}
 	}

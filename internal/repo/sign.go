@@ -14,6 +14,7 @@ import (
 	"github.com/org/ralph-action/internal/repo/printable"
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
 
 // Signer makes commits through the forge's API, which signs them. The types of
@@ -87,7 +88,7 @@ func (r *Repo) pushSigned(ctx context.Context, adv remote.Advertisement) error {
 		return err
 	}
 	var made []SignedCommit
-	at, err := r.store.Commit(tip)
+	at, err := r.objects.Store.Commit(tip)
 	if err != nil {
 		return err
 	}
@@ -118,13 +119,13 @@ func (r *Repo) pushSigned(ctx context.Context, adv remote.Advertisement) error {
 		}
 		r.countSigned(made)
 	}
-	if !r.store.Has(tip) {
+	if !r.objects.Store.Has(tip) {
 		if err := r.fetchForeign(ctx, tip); err != nil {
 			return fmt.Errorf("fetch the commits the forge made: %w", err)
 		}
 	}
 	r.server.tip, r.server.onto, r.server.pushed, r.server.synced = tip, tip, tip, r.line.tip
-	r.server.known[tip] = true
+	r.objects.Known[tip] = true
 	r.server.join = plumbing.ZeroHash
 	return nil
 }
@@ -137,19 +138,19 @@ func (r *Repo) recognise(ctx context.Context, old plumbing.Hash) error {
 		return nil
 	}
 	for h := r.line.tip; h != end; {
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		if err != nil || len(c.ParentHashes) == 0 || h == r.server.synced {
 			return nil // the line was made anew since
 		}
 		h = c.ParentHashes[0]
 	}
-	if !r.store.Has(old) {
+	if !r.objects.Store.Has(old) {
 		if err := r.fetchForeign(ctx, old); err != nil {
 			return fmt.Errorf("fetch the commits the forge made: %w", err)
 		}
 	}
 	r.server.tip, r.server.onto, r.server.synced = old, old, end
-	r.server.known[old] = true
+	r.objects.Known[old] = true
 	return nil
 }
 
@@ -162,12 +163,12 @@ func (r *Repo) unsigned(adv remote.Advertisement) (onto plumbing.Hash, chain []*
 			return h, chain, nil
 		}
 		if !r.server.onto.IsZero() && h == r.server.synced {
-			if join, err := r.store.Commit(r.server.join); err == nil && join.ParentHashes[0] == r.server.onto {
+			if join, err := r.objects.Store.Commit(r.server.join); err == nil && join.ParentHashes[0] == r.server.onto {
 				chain = []*object.Commit{join}
 			}
 			return r.server.onto, chain, nil
 		}
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			return onto, nil, fmt.Errorf("no way from %s down to what the server has: %w", r.line.tip, err)
 		}
@@ -181,7 +182,7 @@ func (r *Repo) unsigned(adv remote.Advertisement) (onto plumbing.Hash, chain []*
 
 // onServer says that the server has a commit for certain.
 func (r *Repo) onServer(adv remote.Advertisement, h plumbing.Hash) bool {
-	if r.server.known[h] {
+	if r.objects.Known[h] {
 		return true
 	}
 	for _, tip := range adv.Refs {
@@ -196,14 +197,14 @@ func (r *Repo) onServer(adv remote.Advertisement, h plumbing.Hash) bool {
 // base. A merge keeps its other parents when the server has them, and is one
 // commit with what it brought when not. nil: it brings nothing.
 func (r *Repo) onTop(ctx context.Context, adv remote.Advertisement, c *object.Commit, tip, base plumbing.Hash) (*SignCommit, plumbing.Hash, error) {
-	parent, err := r.store.Commit(c.ParentHashes[0])
+	parent, err := r.objects.Store.Commit(c.ParentHashes[0])
 	if err != nil {
 		return nil, base, err
 	}
 	tree := c.TreeHash
 	if parent.TreeHash != base {
 		var conflict string
-		if tree, conflict, err = r.merge(ctx, parent.TreeHash, c.TreeHash, base); err != nil {
+		if tree, conflict, err = r.objects.Merge(ctx, parent.TreeHash, c.TreeHash, base); err != nil {
 			return nil, base, err
 		}
 		if conflict != "" {
@@ -219,7 +220,7 @@ func (r *Repo) onTop(ctx context.Context, adv remote.Advertisement, c *object.Co
 	if tree == base && len(want.Parents) == 1 && c.TreeHash != parent.TreeHash {
 		return nil, base, nil
 	}
-	changes, err := r.store.Diff(base, tree, nil)
+	changes, err := r.objects.Store.Diff(base, tree, nil)
 	if err != nil {
 		return nil, base, err
 	}
@@ -250,8 +251,8 @@ func (r *Repo) signFile(ch store.Change, before map[plumbing.Hash]bool) (SignFil
 		return SignFile{Path: ch.Path, Mode: fmt.Sprintf("%06o", uint32(ch.Old.Mode))}, nil
 	}
 	f := SignFile{Path: ch.Path, Mode: fmt.Sprintf("%06o", uint32(ch.New.Mode)), ID: ch.New.Hash.String()}
-	if h := ch.New.Hash; ch.New.IsBlob() && r.store.Has(h) && !before[h] && !r.signing.sent[h] {
-		size, err := r.store.Size(h)
+	if h := ch.New.Hash; ch.New.IsBlob() && r.objects.Store.Has(h) && !before[h] && !r.signing.sent[h] {
+		size, err := r.objects.Store.Size(h)
 		if err != nil {
 			return f, fmt.Errorf("object %s: %w", h, err)
 		}
@@ -271,7 +272,7 @@ func (r *Repo) signOne(ctx context.Context, want SignCommit) (SignedCommit, erro
 			r.signing.sent[plumbing.NewHash(f.ID)] = true
 		}
 	}
-	id, err := parseHash(one.ID)
+	id, err := worktree.ParseHash(one.ID)
 	if err != nil {
 		return one, err
 	}
@@ -281,7 +282,7 @@ func (r *Repo) signOne(ctx context.Context, want SignCommit) (SignedCommit, erro
 	if got := plumbing.ComputeHash(plumbing.CommitObject, one.Object); got != id {
 		return one, fmt.Errorf("the forge made the commit %s and described %s", id, got)
 	}
-	_, err = r.store.Write(plumbing.CommitObject, one.Object)
+	_, err = r.objects.Store.Write(plumbing.CommitObject, one.Object)
 	return one, err
 }
 

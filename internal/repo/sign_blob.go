@@ -31,15 +31,15 @@ func (r *Repo) withdrawUnsignable() error {
 	}
 	found := false
 	for _, h := range chain {
-		c, err := r.store.Commit(h)
+		c, err := r.objects.Store.Commit(h)
 		if err != nil {
 			return err
 		}
-		parent, err := r.store.Commit(c.ParentHashes[0])
+		parent, err := r.objects.Store.Commit(c.ParentHashes[0])
 		if err != nil {
 			return err
 		}
-		changes, err := r.store.Diff(parent.TreeHash, c.TreeHash, nil)
+		changes, err := r.objects.Store.Diff(parent.TreeHash, c.TreeHash, nil)
 		if err != nil {
 			return err
 		}
@@ -76,10 +76,10 @@ func (r *Repo) unsignable(ch store.Change) bool {
 }
 
 func (r *Repo) tooLarge(ch store.Change) bool {
-	if !ch.New.IsBlob() || !r.store.Has(ch.New.Hash) {
+	if !ch.New.IsBlob() || !r.objects.Store.Has(ch.New.Hash) {
 		return false
 	}
-	size, err := r.store.Size(ch.New.Hash)
+	size, err := r.objects.Store.Size(ch.New.Hash)
 	return err == nil && size > maxSignedBytes
 }
 
@@ -88,7 +88,7 @@ func (r *Repo) tooLarge(ch store.Change) bool {
 func (r *Repo) openBlob(h plumbing.Hash) (io.ReadCloser, error) {
 	r.signing.reading.Lock()
 	defer r.signing.reading.Unlock()
-	o, err := r.store.Object(h)
+	o, err := r.objects.Store.Object(h)
 	if err != nil {
 		return nil, fmt.Errorf("object %s: %w", h, err)
 	}
@@ -101,7 +101,7 @@ func (r *Repo) openBlob(h plumbing.Hash) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("object %s: %w", h, err)
 	}
 	defer rd.Close()
-	f, err := r.store.Temp("outgoing-*.blob")
+	f, err := r.objects.Store.Temp("outgoing-*.blob")
 	if err != nil {
 		return nil, err
 	}

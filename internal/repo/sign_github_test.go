@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/cli/demo"
+	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 	api "github.com/org/ralph-action/internal/forge"
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/repo"
@@ -26,7 +26,7 @@ func TestSignedOnGitHub(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := place.Commit("main", "first", map[string]demo.File{"a.txt": {Content: "a\n"}, "gone.txt": {Content: "gone\n"}}); err != nil {
+	if _, err := place.Commit("main", "first", map[string]gitserver.File{"a.txt": {Content: "a\n"}, "gone.txt": {Content: "gone\n"}}); err != nil {
 		t.Fatal(err)
 	}
 	u, err := url.Parse(place.URL())
@@ -57,7 +57,7 @@ func TestSignedOnGitHub(t *testing.T) {
 	if s := r.State(); !c.Pushed || !s.Verified || !hasNote(s.Notes, ".github/workflows/ci.yml") {
 		t.Fatalf("Checkpoint() = %+v, State() = %+v, want it pushed and verified, without the workflow", c, s)
 	}
-	equal(t, "files", files(t, place.Dir(), c.SHA), []string{"100644 b.bin", "100644 new/text.txt", "100755 a.txt", "120000 link"})
+	equal(t, "files", files(t, place.Dir, c.SHA), []string{"100644 b.bin", "100644 new/text.txt", "100755 a.txt", "120000 link"})
 
 	before := len(gh.APICalls())
 	write(t, filepath.Join(dir, "a.txt"), "again\n")

@@ -3,7 +3,6 @@ package repo
 import (
 	"context"
 	"fmt"
-	"strconv"
 
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
@@ -11,11 +10,8 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo/lfs"
 	"github.com/org/ralph-action/internal/repo/store"
+	"github.com/org/ralph-action/internal/repo/worktree"
 )
-
-// blobLimit omits blobs over store.MaxBlobBytes from a pack (rev-list --filter omits
-// those of at least the given size).
-var blobLimit = strconv.Itoa(store.MaxBlobBytes + 1)
 
 // snapshot is the tree as it was staged, and what of it may be published.
 type snapshot struct {
@@ -32,7 +28,7 @@ type snapshot struct {
 	findings []ralph.Finding
 }
 
-// Snapshot stages and imports the work tree as it is now. *UnfinishedError
+// Snapshot stages and imports the work tree as it is now. *worktree.UnfinishedError
 // says that the agent left a merge or a conflict: such a tree is never
 // committed, and stays where it is.
 //
@@ -46,14 +42,14 @@ type snapshot struct {
 // them without meaning to (a tool that is cloned, a test's fixture), the files stay where
 // they are, and the rest of the work is published.
 func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
-	if err := r.unfinished(ctx); err != nil {
+	if err := r.tree.Unfinished(ctx); err != nil {
 		return ralph.Change{}, err
 	}
-	tree, notes, err := r.stageCopy(ctx)
+	tree, notes, err := r.tree.StageCopy(ctx)
 	if err != nil {
 		return ralph.Change{}, err
 	}
-	head, err := r.head(ctx)
+	head, err := r.tree.Head(ctx)
 	if err != nil {
 		return ralph.Change{}, err
 	}
@@ -75,25 +71,25 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 	if err != nil {
 		return ralph.Change{}, err
 	}
-	changes, err := r.store.Diff(r.line.tipTree, s.public, nil)
+	changes, err := r.objects.Store.Diff(r.line.tipTree, s.public, nil)
 	if err != nil {
 		return ralph.Change{}, err
 	}
-	insertions, deletions, uncounted := r.count(ctx, changes) // it fetches what an inspection may ask for
+	insertions, deletions, uncounted := r.objects.CountLines(ctx, changes) // it fetches what an inspection may ask for
 	if s.findings, err = r.inspect(ctx, s, changes); err != nil {
 		return ralph.Change{}, fmt.Errorf("look at what would be published: %w", err)
 	}
 	r.last, r.line.lastTree, r.line.public = s, tree, s.public
-	if c, err := r.store.Commit(head); err == nil {
+	if c, err := r.objects.Store.Commit(head); err == nil {
 		r.line.headTree = c.TreeHash
 	}
 	r.keepRecord(r.rec.stop != nil)
 	return ralph.Change{
 		Head:       head.String(),
 		Tree:       tree.String(),
-		Work:       work.id(),
+		Work:       work.ID(),
 		Files:      len(changes),
-		SinceStart: head != r.line.startHead || !work.none(),
+		SinceStart: head != r.line.startHead || !work.Empty(),
 		Insertions: insertions,
 		Deletions:  deletions,
 		Uncounted:  uncounted,
@@ -105,22 +101,21 @@ func (r *Repo) Snapshot(ctx context.Context) (ralph.Change, error) {
 // importSnapshot takes over what the store does not have yet: the staged tree
 // and the agent's own commits.
 func (r *Repo) importSnapshot(ctx context.Context, s *snapshot) error {
-	var revs []string
+	var wanted []plumbing.Hash
+	known := []plumbing.Hash{r.line.tipTree, r.line.seenTree}
 	if s.tree != r.line.seenTree && s.tree != r.line.tipTree {
-		revs = append(revs, s.tree.String())
+		wanted = append(wanted, s.tree)
 	}
-	if s.head != r.line.tip && !s.head.IsZero() && !r.opt.Squash && !r.store.Has(s.head) {
-		revs = append(revs, s.head.String(), "^"+r.line.tip.String())
+	if s.head != r.line.tip && !s.head.IsZero() && !r.opt.Squash && !r.objects.Store.Has(s.head) {
+		wanted, known = append(wanted, s.head), append(known, r.line.tip)
 	}
-	if len(revs) == 0 {
+	if len(wanted) == 0 {
 		return nil
 	}
-	filter := "--filter=blob:limit=" + blobLimit
-	known := []string{"^" + r.line.tipTree.String(), "^" + r.line.seenTree.String()}
-	err := r.importObjects(ctx, append(revs, known...), "--revs", filter)
-	if _, ok := exitCode(err); ok {
+	err := r.objects.ImportNew(ctx, wanted, known...)
+	if _, ok := worktree.ExitCode(err); ok {
 		// The agent may have thrown away objects we count on: take the tree alone.
-		err = r.importObjects(ctx, []string{s.tree.String()}, "--revs", filter)
+		err = r.objects.ImportNew(ctx, []plumbing.Hash{s.tree})
 	}
 	if err == nil {
 		r.line.seenTree = s.tree
@@ -131,16 +126,16 @@ func (r *Repo) importSnapshot(ctx context.Context, s *snapshot) error {
 // choose makes the tree to publish: the staged one, with every path that may
 // not be published as it is in the parent.
 func (r *Repo) choose(ctx context.Context, s *snapshot) error {
-	parent, err := r.store.Commit(s.parent)
+	parent, err := r.objects.Store.Commit(s.parent)
 	if err != nil {
 		return err
 	}
-	changes, err := r.store.Diff(parent.TreeHash, s.tree, nil)
+	changes, err := r.objects.Store.Diff(parent.TreeHash, s.tree, nil)
 	if err != nil {
 		return err
 	}
 	back := map[string]store.Entry{}
-	changes, aside, err := r.within(ctx, changes)
+	changes, aside, err := r.tree.Within(ctx, changes)
 	if err != nil {
 		return err
 	}
@@ -170,7 +165,7 @@ func (r *Repo) choose(ctx context.Context, s *snapshot) error {
 		}
 		for _, ch := range o.changes {
 			back[ch.Path] = ch.Old
-			if !o.aside && (!ch.New.IsBlob() || r.store.Has(ch.New.Hash)) {
+			if !o.aside && (!ch.New.IsBlob() || r.objects.Store.Has(ch.New.Hash)) {
 				r.line.left[ch.Path] = ch.New
 			}
 		}
@@ -180,7 +175,7 @@ func (r *Repo) choose(ctx context.Context, s *snapshot) error {
 	if err := r.pin(s, back); err != nil {
 		return err
 	}
-	s.public, err = r.store.Edit(s.tree, back)
+	s.public, err = r.objects.Store.Edit(s.tree, back)
 	return err
 }
 
@@ -190,19 +185,19 @@ func (r *Repo) pin(s *snapshot, set map[string]store.Entry) error {
 		return nil
 	}
 	for path, content := range r.opt.Pinned() {
-		path = r.prefix + path
-		was, err := r.store.Lookup(r.line.tipTree, path)
+		path = r.tree.Prefix + path
+		was, err := r.objects.Store.Lookup(r.line.tipTree, path)
 		if err != nil {
 			return err
 		}
-		now, err := r.store.Lookup(s.tree, path)
+		now, err := r.objects.Store.Lookup(s.tree, path)
 		if err != nil {
 			return err
 		}
 		if was == (store.Entry{}) && now == (store.Entry{}) {
 			continue
 		}
-		hash, err := r.store.Write(plumbing.BlobObject, content)
+		hash, err := r.objects.Store.Write(plumbing.BlobObject, content)
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
 	"github.com/org/ralph-action/internal/repo/remote"
 	"github.com/org/ralph-action/internal/repo/store"
@@ -21,11 +20,11 @@ func (r *Repo) standsOn(ctx context.Context, tip, old plumbing.Hash) (bool, erro
 	if old.IsZero() || r.opt.UpdateBase == UpdateRebase && r.start.Updated && r.server.pushed.IsZero() {
 		return true, nil
 	}
-	met, edges, err := reaches(r.store, []plumbing.Hash{tip}, old, r.server.known)
+	met, edges, err := reaches(r.objects.Store, []plumbing.Hash{tip}, old, r.objects.Known)
 	if met || err != nil {
 		return met, err
 	}
-	err = r.scratch(ctx, r.remote, r.server.reads, remote.Wanted{Tips: edges, Have: []plumbing.Hash{old}, Filter: packp.FilterTreeDepth(0)}, func(s *store.Store) error {
+	err = r.objects.FetchApart(ctx, r.objects.Remote, r.server.reads, remote.Wanted{Tips: edges, Have: []plumbing.Hash{old}}, func(s *store.Store) error {
 		met, _, err = reaches(s, edges, old, nil)
 		return err
 	})
@@ -37,7 +36,7 @@ func (r *Repo) standsOn(ctx context.Context, tip, old plumbing.Hash) (bool, erro
 	}
 	// A server that does not show single commits: the workspace's word is all there is.
 	for _, h := range edges {
-		if in, err := r.contains(ctx, h, old); in || err != nil {
+		if in, err := r.tree.Contains(ctx, h, old); in || err != nil {
 			return in, err
 		}
 	}

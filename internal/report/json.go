@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/report/words"
 )
 
 // SchemaVersion counts incompatible changes of the JSON report.
@@ -15,7 +16,7 @@ const SchemaVersion = 1
 
 const schemaURL = "https://raw.githubusercontent.com/org/ralph-action/main/docs/report.schema.json"
 
-// jsonText bounds every foreign text of the JSON report but the task.
+// jsonText bounds every foreign text of the JSON report but the task, in bytes.
 const jsonText = 64 << 10
 
 // JSON is the report file, described by docs/report.schema.json: everything,
@@ -24,210 +25,89 @@ func JSON(r ralph.Report) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
-	if err := e.Encode(newDocument(r)); err != nil {
+	if err := e.Encode(document(r)); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
 }
 
-type document struct {
-	Schema        string        `json:"$schema"`
-	SchemaVersion int           `json:"schema"`
-	Version       string        `json:"version"`
-	Outcome       ralph.Outcome `json:"outcome"`
-	Completed     bool          `json:"completed"`
-	Headline      string        `json:"headline"`
-	Reason        string        `json:"reason"`
-	Advice        string        `json:"advice"`
-	ExitCode      int           `json:"exit_code"`
-
-	Mode       string   `json:"mode"`
-	Task       string   `json:"task"`
-	Agent      string   `json:"agent"`
-	AgentsUsed []string `json:"agents_used"`
-	Model      string   `json:"model"`
-	ModelsUsed []string `json:"models_used"`
-	Isolation  string   `json:"isolation"`
-	Repository string   `json:"repository"`
-	RunURL     string   `json:"run_url"`
-	Actor      string   `json:"actor"`
-
-	Started  *time.Time `json:"started"`
-	Ended    *time.Time `json:"ended"`
-	Duration float64    `json:"duration_seconds"`
-	Cost     cost       `json:"cost"`
-	Prices   *string    `json:"prices_of"`
-	Tokens   tokens     `json:"tokens"`
-	Limits   limits     `json:"limits"`
-
-	Tasks   *taskList `json:"tasks,omitempty"`
-	Session *session  `json:"session,omitempty"`
-
-	Baseline    []verdict   `json:"baseline"`
-	Iterations  []iteration `json:"iterations"`
-	History     *branch     `json:"history"`
-	Publication publication `json:"publication"`
-	Findings    []finding   `json:"findings"`
-	Network     []refused   `json:"network"`
-	Notes       []string    `json:"notes"`
+// object is a JSON object whose members keep their order.
+type object []struct {
+	name  string
+	value any
 }
 
-type limits struct {
-	MaxIterations *int       `json:"max_iterations"`
-	CostMicroUSD  *int64     `json:"cost_micro_usd"`
-	TotalMicroUSD *int64     `json:"total_cost_micro_usd"`
-	Tokens        *int64     `json:"tokens"`
-	Until         *time.Time `json:"until"`
-}
-
-type iteration struct {
-	Number    int        `json:"number"`
-	Started   *time.Time `json:"started"`
-	Duration  float64    `json:"duration_seconds"`
-	Marker    bool       `json:"marker"`
-	Rejection *string    `json:"rejection"`
-	Retries   int        `json:"retries"`
-	Cost      cost       `json:"cost"`
-	Tokens    tokens     `json:"tokens"`
-	Turns     []turn     `json:"turns"`
-	Verdicts  []verdict  `json:"guardrails"`
-	Change    change     `json:"change"`
-	Commit    *commit    `json:"commit"`
-	Delivery  *delivery  `json:"delivery"`
-	// What only some modes have is left out elsewhere.
-	Rounds  int         `json:"rounds,omitempty"`
-	Step    *step       `json:"step,omitempty"`
-	Settled *settlement `json:"settled,omitempty"`
-}
-
-type turn struct {
-	Started     *time.Time   `json:"started"`
-	Duration    float64      `json:"duration_seconds"`
-	Agent       string       `json:"agent"`
-	Model       string       `json:"model"`
-	Models      []modelUsage `json:"models"`
-	Session     string       `json:"session"`
-	Cost        cost         `json:"cost"`
-	Tokens      tokens       `json:"tokens"`
-	Messages    *int         `json:"messages"`
-	Tools       *int         `json:"tools"`
-	ToolErrors  *int         `json:"tool_errors"`
-	ExitCode    int          `json:"exit_code"`
-	OutputBytes int64        `json:"output_bytes"`
-	Unknown     int          `json:"unknown_events"`
-	Malformed   int          `json:"malformed_lines"`
-	FinalText   string       `json:"final_text"`
-	Todos       []todo       `json:"todos"`
-	Failure     *turnFailure `json:"failure"`
-	Kept        int          `json:"kept,omitempty"`
-}
-
-type todo struct {
-	Text   string `json:"text"`
-	Status string `json:"status"`
-}
-
-type turnFailure struct {
-	Kind    string     `json:"kind"`
-	Message string     `json:"message"`
-	Fatal   bool       `json:"fatal"`
-	RetryAt *time.Time `json:"retry_at"`
-}
-
-type verdict struct {
-	Command  string  `json:"command"`
-	Passed   bool    `json:"passed"`
-	ExitCode int     `json:"exit_code"`
-	Reason   string  `json:"reason"`
-	Broken   bool    `json:"broken"`
-	Action   string  `json:"fail_action"`
-	Duration float64 `json:"duration_seconds"`
-	LogFile  string  `json:"log_file"`
-	Message  string  `json:"message"`
-	Output   string  `json:"output"`
-	Digest   string  `json:"digest"`
-}
-
-type change struct {
-	Head       string   `json:"head"`
-	Tree       string   `json:"tree"`
-	Files      int      `json:"files"`
-	Insertions *int     `json:"insertions"` // null: not counted
-	Deletions  *int     `json:"deletions"`
-	Uncounted  int      `json:"uncounted"`
-	SinceStart bool     `json:"since_start"`
-	Notes      []string `json:"notes"`
-}
-
-type commit struct {
-	SHA       string `json:"sha"`
-	Subject   string `json:"subject"`
-	Files     int    `json:"files"`
-	Pushed    bool   `json:"pushed"`
-	PushError string `json:"push_error"`
-	Own       int    `json:"agent_commits"`
-}
-
-type delivery struct {
-	Message string `json:"message"`
-	Turn    *turn  `json:"turn"`
-	Tasks   []task `json:"tasks"`
-	Error   string `json:"error"`
-}
-
-type task struct {
-	Command  string  `json:"command"`
-	ExitCode int     `json:"exit_code"`
-	Duration float64 `json:"duration_seconds"`
-	Output   string  `json:"output"`
-}
-
-func newDocument(r ralph.Report) document {
-	u := r.Usage()
-	d := document{
-		Schema: schemaURL, SchemaVersion: SchemaVersion, Version: r.Version,
-		Outcome: r.Outcome, Completed: r.Outcome == ralph.Completed, Headline: headline(r),
-		Reason: bounded(r.Reason), Advice: advice(r), ExitCode: r.ExitCode,
-		Mode: r.Mode, Task: strings.ToValidUTF8(r.Task, "\uFFFD"), Agent: bounded(r.Agent), Model: bounded(r.Model),
-		AgentsUsed: boundedAll(agents(r)), ModelsUsed: boundedAll(models(r)), Isolation: bounded(r.Isolation), Repository: r.Repository, RunURL: r.RunURL, Actor: r.Actor,
-		Started: instant(r.Started), Duration: seconds(r.Duration), Cost: newCost(u.Cost), Tokens: newTokens(u.Tokens),
-		Limits: limits{
-			MaxIterations: positive(r.MaxIterations), CostMicroUSD: positive(int64(r.Budget.Cost)),
-			TotalMicroUSD: positive(int64(r.Budget.Total)), Tokens: positive(r.Budget.Tokens), Until: instant(r.Budget.Until),
-		},
-		Baseline: newVerdicts(r.Baseline), Iterations: []iteration{}, Notes: boundedAll(r.Notes),
-		History: newBranch(r), Publication: newPublication(r.Publication), Findings: newFindings(r.Findings), Network: newNetwork(r.Network), Tasks: newTaskList(r), Session: newSession(r),
+// MarshalJSON bounds texts and writes times, durations, costs and tokens as the schema has them.
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	for i, member := range o {
+		b.WriteByte("{,"[min(i, 1)])
+		name, err := json.Marshal(member.name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(jsonValue(member.value))
+		if err != nil {
+			return nil, err
+		}
+		b.Write(append(append(name, ':'), value...))
 	}
-	if u.Cost.Estimated && r.Prices != "" {
-		prices := bounded(r.Prices)
-		d.Prices = &prices
-	}
-	if !r.Started.IsZero() {
-		d.Ended = instant(r.Started.Add(r.Duration))
-	}
-	for _, it := range r.Iterations {
-		d.Iterations = append(d.Iterations, newIteration(it))
-	}
-	return d
+	b.WriteByte('}')
+	return b.Bytes(), nil
 }
 
-// positive is nil for a value whose zero means "none" or "not reported".
-func positive[N int | int64](n N) *N {
-	if n <= 0 {
+func jsonValue(v any) any {
+	switch v := v.(type) {
+	case string:
+		return bounded(v)
+	case []string:
+		return each(v, bounded)
+	case time.Time:
+		if v.IsZero() {
+			return nil
+		}
+		return v.UTC()
+	case time.Duration:
+		return math.Round(v.Seconds()*1000) / 1000
+	case ralph.Cost:
+		if v.Unknown { // at_least is what is known of it
+			return object{{"micro_usd", nil}, {"usd", nil}, {"at_least_micro_usd", v.Amount}, {"estimated", v.Estimated}}
+		}
+		return object{{"micro_usd", v.Amount}, {"usd", v.Amount.Dollars()}, {"at_least_micro_usd", nil}, {"estimated", v.Estimated}}
+	case ralph.Tokens:
+		if v.Unknown && v.Total() == 0 {
+			return object{{"known", false}, {"input", nil}, {"cache_read", nil}, {"cache_write", nil}, {"output", nil}}
+		}
+		return object{{"known", !v.Unknown}, {"input", v.Input}, {"cache_read", v.CacheRead}, {"cache_write", v.CacheWrite}, {"output", v.Output}}
+	}
+	return v
+}
+
+// orNull is nil for a value whose zero means that there is none.
+func orNull[T comparable](v T) any {
+	var zero T
+	return when(v != zero, v)
+}
+
+// when is nil unless there is something to tell.
+func when(told bool, v any) any {
+	if !told {
 		return nil
 	}
-	return &n
+	return v
 }
 
-func instant(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
+// positive is nil for a number that is not above zero: none, or not reported.
+func positive[N ~int | ~int64](n N) any { return when(n > 0, n) }
+
+// each makes a list of JSON that is never null.
+func each[T, U any](list []T, one func(T) U) []U {
+	out := make([]U, 0, len(list))
+	for _, v := range list {
+		out = append(out, one(v))
 	}
-	t = t.UTC()
-	return &t
+	return out
 }
-
-func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }
 
 func bounded(s string) string {
 	if len(s) > jsonText {
@@ -236,17 +116,180 @@ func bounded(s string) string {
 	return strings.ToValidUTF8(s, "\uFFFD")
 }
 
-func boundedEnd(s string) string {
+// whole is a text that is written as it is.
+type whole string
+
+// end is the end of a text, of which [bounded] keeps the beginning.
+func end(s string) whole {
 	if len(s) > jsonText {
 		s = "…" + s[len(s)-jsonText:]
 	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return whole(strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-func boundedAll(list []string) []string {
-	out := make([]string, 0, len(list))
-	for _, s := range list {
-		out = append(out, bounded(s))
+func document(r ralph.Report) object {
+	u := r.Usage()
+	ended := r.Started
+	if !r.Started.IsZero() {
+		ended = r.Started.Add(r.Duration)
 	}
-	return out
+	o := object{
+		{"$schema", schemaURL}, {"schema", SchemaVersion}, {"version", r.Version},
+		{"outcome", r.Outcome}, {"completed", r.Outcome == ralph.Completed}, {"headline", headline(r)},
+		{"reason", r.Reason}, {"advice", advice(r)}, {"exit_code", r.ExitCode}, {"mode", r.Mode},
+		{"task", whole(strings.ToValidUTF8(r.Task, "\uFFFD"))},
+		{"agent", r.Agent}, {"agents_used", agents(r)}, {"model", r.Model}, {"models_used", models(r)},
+		{"isolation", r.Isolation}, {"repository", r.Repository}, {"run_url", r.RunURL}, {"actor", r.Actor},
+		{"started", r.Started}, {"ended", ended}, {"duration_seconds", r.Duration},
+		{"cost", u.Cost}, {"prices_of", when(u.Cost.Estimated && r.Prices != "", r.Prices)}, {"tokens", u.Tokens},
+		{"limits", object{
+			{"max_iterations", positive(r.MaxIterations)}, {"cost_micro_usd", positive(r.Budget.Cost)},
+			{"total_cost_micro_usd", positive(r.Budget.Total)}, {"tokens", positive(r.Budget.Tokens)}, {"until", r.Budget.Until},
+		}},
+	}
+	if words.HasTasks(r) {
+		o = append(o, object{{"tasks", taskListObject(r.Tasks)}}...)
+	}
+	if r.Mode == words.ModeSession {
+		o = append(o, object{{"session", object{{"status", orNull(words.SessionStatus(r))}, {"rounds", r.Rounds()}}}}...)
+	}
+	return append(o, object{
+		{"baseline", each(r.Baseline, verdictObject)}, {"iterations", each(r.Iterations, iterationObject)},
+		{"history", when(continued(r), object{
+			{"runs", each(r.History.Runs, pastObject)}, {"iterations", r.History.Iterations()}, {"cost", r.History.Cost()}, {"cut", r.History.Cut},
+		})},
+		{"publication", publicationObject(r.Publication)}, {"findings", each(r.Findings, findingObject)},
+		{"network", each(r.Network, func(n ralph.Refused) object {
+			return object{{"address", n.Address}, {"count", n.Count}, {"reason", n.Reason}}
+		})},
+		{"notes", r.Notes},
+	}...)
+}
+
+func iterationObject(it ralph.Iteration) object {
+	u, c := it.Usage(), it.Change
+	counted := c.Files == 0 || c.Uncounted < c.Files
+	o := object{
+		{"number", it.Number}, {"started", it.Started}, {"duration_seconds", it.Duration}, {"marker", it.Marker},
+		{"rejection", orNull(it.Rejection)}, {"retries", max(0, len(it.Turns)-1)}, {"cost", u.Cost}, {"tokens", u.Tokens},
+		{"turns", each(it.Turns, turnObject)}, {"guardrails", each(it.Verdicts, verdictObject)},
+		{"change", object{
+			{"head", c.Head}, {"tree", c.Tree}, {"files", c.Files}, {"insertions", when(counted, c.Insertions)}, {"deletions", when(counted, c.Deletions)},
+			{"uncounted", c.Uncounted}, {"since_start", c.SinceStart}, {"notes", c.Notes},
+		}},
+		{"commit", when(it.Commit.SHA != "", object{
+			{"sha", it.Commit.SHA}, {"subject", it.Commit.Subject}, {"files", it.Commit.Files}, {"pushed", it.Commit.Pushed},
+			{"push_error", it.Commit.PushError}, {"agent_commits", it.Commit.Own},
+		})},
+		{"delivery", deliveryObject(it.Delivery)},
+	}
+	// What only some modes have is left out elsewhere.
+	if rounds := it.Rounds(); rounds > 1 {
+		o = append(o, object{{"rounds", rounds}}...)
+	}
+	if words.Stepped(it) {
+		o = append(o, object{
+			{"step", object{{"mode", it.Step.Mode}, {"story", it.Step.Story}, {"title", it.Step.Title}, {"done", it.Step.Done}}},
+			{"settled", object{
+				{"review_status", orNull(it.Settled.Status)}, {"problems", it.Settled.Problems}, {"stuck", it.Settled.Stuck},
+				{"done", it.Settled.Done}, {"left", it.Settled.Left},
+			}},
+		}...)
+	}
+	return o
+}
+
+func turnObject(t ralph.Turn) object {
+	counted := t.CountsTools || t.Tools > 0
+	o := object{
+		{"started", t.Started}, {"duration_seconds", t.Duration}, {"agent", t.Agent}, {"model", t.Model},
+		{"models", each(t.Models, func(m ralph.ModelUsage) object {
+			return object{{"model", m.Model}, {"cost", m.Usage.Cost}, {"tokens", m.Usage.Tokens}}
+		})},
+		{"session", t.Session}, {"cost", t.Usage.Cost}, {"tokens", t.Usage.Tokens}, {"messages", positive(t.Messages)},
+		{"tools", when(counted, t.Tools)}, {"tool_errors", when(counted, t.ToolErrors)},
+		{"exit_code", t.ExitCode}, {"output_bytes", t.OutputBytes}, {"unknown_events", t.Unknown}, {"malformed_lines", t.Malformed},
+		{"final_text", t.FinalText}, {"todos", each(t.Todos, todoObject)}, {"failure", nil},
+	}
+	if f := t.Failure; f != nil {
+		o[len(o)-1].value = object{{"kind", f.Kind.String()}, {"message", f.Message}, {"fatal", f.Fatal()}, {"retry_at", f.RetryAt}}
+	}
+	if t.Kept > 0 {
+		o = append(o, object{{"kept", t.Kept}}...)
+	}
+	return o
+}
+
+func todoObject(t ralph.Todo) object {
+	status := map[ralph.TodoStatus]string{ralph.TodoPending: "pending", ralph.TodoActive: "active", ralph.TodoDone: "done"}
+	return object{{"text", t.Text}, {"status", status[t.Status]}}
+}
+
+func verdictObject(v ralph.Verdict) object {
+	return object{
+		{"command", v.Command}, {"passed", v.Passed}, {"exit_code", v.ExitCode}, {"reason", v.Reason}, {"broken", v.Broken},
+		{"fail_action", v.Action}, {"duration_seconds", v.Duration}, {"log_file", v.LogFile}, {"message", v.Message},
+		{"output", end(v.Output)}, {"digest", v.Digest},
+	}
+}
+
+// deliveryObject is nil if there was nothing to deliver.
+func deliveryObject(d ralph.Delivery) any {
+	if d.Turn == nil && d.Message == "" && len(d.Tasks) == 0 && d.Error == "" {
+		return nil
+	}
+	var turn any
+	if d.Turn != nil {
+		turn = turnObject(*d.Turn)
+	}
+	return object{{"message", d.Message}, {"turn", turn}, {"tasks", each(d.Tasks, func(t ralph.Task) object {
+		return object{{"command", t.Command}, {"exit_code", t.ExitCode}, {"duration_seconds", t.Duration}, {"output", end(t.Output)}}
+	})}, {"error", d.Error}}
+}
+
+func taskListObject(t ralph.TaskList) object {
+	done := 0
+	stories := each(t.Stories, func(s ralph.Story) object {
+		if s.Done {
+			done++
+		}
+		return object{
+			{"id", s.ID}, {"title", s.Title}, {"passes", s.Passes}, {"review_status", orNull(s.Status)}, {"reviews", s.Reviews},
+			{"feedback", s.Feedback}, {"auto_approved", s.AutoApproved}, {"unprotected", s.Unprotected}, {"done", s.Done}, {"iterations", s.Iterations},
+		}
+	})
+	return object{
+		{"file", t.File}, {"project", t.Project}, {"skip_review", t.SkipReview}, {"review_cap", positive(t.ReviewCap)}, {"done", done},
+		{"auto_approved", t.AutoApproved()}, {"unprotected", orNull(t.Unprotected)}, {"stories", stories},
+	}
+}
+
+func pastObject(p ralph.Past) object {
+	return object{{"run", p.Run}, {"iterations", p.Iterations}, {"commits", p.Commits}, {"cost", p.Cost}, {"outcome", orNull(p.Outcome)}}
+}
+
+func publicationObject(p ralph.Publication) object {
+	pr, c := p.PullRequest, p.Checks
+	return object{
+		{"branch", p.Branch}, {"base", p.Base}, {"head_sha", p.HeadSHA}, {"pushed", p.Pushed}, {"fork", orNull(p.Fork)},
+		{"signed", p.Signed}, {"verified", p.Verified}, {"server_url", p.ServerURL},
+		{"pull_request", when(pr.Number > 0 || pr.Operation != "" && pr.Operation != ralph.OperationNone, object{
+			{"number", pr.Number}, {"url", pr.URL}, {"draft", pr.Draft}, {"operation", pr.Operation}, {"foreign", pr.Foreign}, {"auto_merge", pr.AutoMerge},
+		})},
+		{"issue", positive(p.Issue)}, {"comment_url", orNull(p.Comment)},
+		{"checks", when(c.State != "", object{
+			{"sha", c.SHA}, {"state", c.State}, {"passed", c.Passed}, {"failed", c.Failed}, {"unfinished", c.Left},
+		})},
+		{"patch", orNull(p.Patch)},
+		{"steps", each(p.Steps, func(s ralph.PublishStep) object {
+			return object{{"name", s.Name}, {"done", s.Done}, {"detail", s.Detail}}
+		})},
+		{"errors", p.Errors},
+	}
+}
+
+func findingObject(f ralph.Finding) object {
+	return object{
+		{"kind", f.Kind}, {"severity", f.Severity}, {"path", f.Path}, {"line", positive(f.Line)}, {"where", f.Where}, {"rule", f.Rule}, {"text", f.Text},
+	}
 }

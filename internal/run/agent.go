@@ -39,7 +39,7 @@ func (s *sandboxed) checkAgent(ctx context.Context) (agentSet, error) {
 	plain := o // another model may be another provider's
 	o = s.throughKeyProxy(o)
 	if s.box != nil {
-		o.Command, o.Argument = s.box.Command(), true
+		o.Command, o.Argument, o.Process = s.box.Command(), true, s.box
 	}
 	if s.display != nil {
 		out := s.rec.out.Display() // redacts

@@ -18,6 +18,8 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/repo/gitdir"
+	"github.com/org/ralph-action/internal/repo/watch"
+	"github.com/org/ralph-action/internal/repo/worktree"
 	"github.com/org/ralph-action/internal/report/memory"
 	"github.com/org/ralph-action/internal/run/rundir"
 	"github.com/org/ralph-action/internal/tasks"
@@ -73,8 +75,8 @@ func (p *plan) followCheckout() error {
 type branch struct {
 	*sandboxed
 	remote     *remote
-	repo       *repo.Repo    // nil: nothing is published
-	watcher    *repo.Watcher // nil: nobody asks whether the workspace changes
+	repo       *repo.Repo     // nil: nothing is published
+	watcher    *watch.Watcher // nil: nobody asks whether the workspace changes
 	stallLimit int
 	signoff    string        // who signs our commits off; empty: nobody
 	pulls      forge.History // of the branch, as it was asked for last
@@ -103,7 +105,7 @@ func (b *branch) openRepository(ctx context.Context) error {
 	author := b.author(committer)
 	b.inspect.Work(content.Run{People: []string{committer.String(), author.String(), b.cfg.Git.Committer.String()}, Started: b.rec.started()})
 	o := repo.Options{
-		Dir: b.dir(), Guest: b.git, Temp: b.temp.index, Store: b.temp.store,
+		Dir: b.dir(), Sandbox: b.git, Temp: b.temp.index, Store: b.temp.store,
 		Branch: b.branch(), BranchSuffix: b.suffix(), Base: b.base(), DefaultBranch: b.remote.fallbackBase(), UpdateBase: repo.Update(b.cfg.Git.UpdateBase),
 		AddPaths: b.cfg.Git.AddPaths, Squash: b.cfg.Git.Squash, NoWorkflows: b.remote.noWorkflows() && !b.inspect.GuardsWorkflows(),
 		Continue:  b.onTheirs(),
@@ -204,7 +206,7 @@ func (p *plan) base() string {
 // only as far as a policy asks for it, and a loop without such a policy needs no
 // repository at all.
 func (b *branch) watchRepository(ctx context.Context) error {
-	err := repo.IsRepository(b.dir())
+	err := gitdir.Check(b.dir())
 	// By default the limit only holds where looking is cheap: a folder of a larger
 	// repository, such as that of a whole home directory, is not looked at.
 	usual := b.local() && b.cfg.Sources["stall-limit"] == "default"
@@ -235,7 +237,7 @@ func (b *branch) watchRepository(ctx context.Context) error {
 	if !asked && !stalls || b.box != nil {
 		return nil
 	}
-	w, err := repo.Watch(ctx, repo.Options{Dir: b.dir(), Guest: b.git, Temp: b.temp.index, RunFiles: b.runFiles(), Cache: content.NewCache().Of})
+	w, err := watch.Open(ctx, worktree.Options{Dir: b.dir(), Sandbox: b.git, Temp: b.temp.index, RunFiles: b.runFiles()}, content.NewCache().Of)
 	switch {
 	case err != nil && asked:
 		return invalid(err)

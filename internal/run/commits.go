@@ -7,7 +7,7 @@ import (
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/worktree"
 	"github.com/org/ralph-action/internal/report/memory"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
@@ -19,7 +19,7 @@ func (s *sandboxed) committer(ctx context.Context) config.Person {
 		return s.cfg.Git.Committer
 	}
 	out := proc.Head{Max: maxAnswer}
-	if err := s.git.Git(ctx, repo.GuestCommand{Args: []string{"config", "-z", "--get-regexp", `^user\.(name|email)$`}, Stdout: &out}); err != nil {
+	if err := s.git.Git(ctx, worktree.Command{Args: []string{"config", "-z", "--get-regexp", `^user\.(name|email)$`}, Stdout: &out}); err != nil {
 		return s.cfg.Git.Committer // no identity here, or no repository: the next step says so
 	}
 	var me config.Person

@@ -39,7 +39,7 @@ func (s *sandboxed) openDockerSandbox(ctx context.Context) error {
 	err := s.tryDockerSandbox(ctx)
 	switch {
 	case err == nil:
-		s.rec.report.Isolation = "Docker Sandbox " + dockersandbox.Name(s.Workspace)
+		s.rec.report.Isolation = "Docker Sandbox " + s.box.Name()
 		s.rec.out.Say("Isolation: " + s.rec.report.Isolation)
 		if s.cfg.Sources["delay"] == "default" {
 			s.delay = dockerSandboxDelay
@@ -94,17 +94,14 @@ func (s *sandboxed) process() dockersandbox.Process {
 	if s.box == nil {
 		return s.children
 	}
-	return inDockerSandbox{s.children, s.box}
+	return inDockerSandbox{s.box}
 }
 
-// boxed runs commands inside a Docker Sandbox.
-type inDockerSandbox struct {
-	dockersandbox.Process
-	box *dockersandbox.VM
-}
+// inDockerSandbox runs commands inside a Docker Sandbox.
+type inDockerSandbox struct{ box *dockersandbox.VM }
 
 // Run starts the command there.
 func (b inDockerSandbox) Run(ctx context.Context, c proc.Command) (proc.Exit, error) {
 	c.Argv = b.box.Exec(c.Dir, c.Argv...)
-	return b.Process.Run(ctx, c)
+	return b.box.Run(ctx, c)
 }

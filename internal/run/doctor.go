@@ -75,6 +75,7 @@ func (d *doctor) check(ctx context.Context, loadErr error) {
 	d.checkCrew(ctx)
 	d.checkSandbox(ctx)
 	d.checkReach()
+	d.checkReviews()
 	d.checkCommands()
 	d.checkToken(ctx)
 	d.checkNetwork(ctx)

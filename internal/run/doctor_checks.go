@@ -16,7 +16,6 @@ import (
 	"github.com/org/ralph-action/internal/agent/catalog"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/forge"
-	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/repo/gitdir"
 	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/proc"
@@ -77,7 +76,7 @@ func (d *doctor) checkGit(ctx context.Context) {
 	if d.publishes() {
 		bad = StatusFail
 	}
-	if err := repo.IsRepository(d.Workspace); err != nil {
+	if err := gitdir.Check(d.Workspace); err != nil {
 		advice := "git init, or run where the repository is"
 		if !errors.Is(err, gitdir.ErrNotRepository) {
 			advice = ""

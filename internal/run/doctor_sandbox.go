@@ -124,6 +124,18 @@ func (d *doctor) checkReach() {
 	}
 }
 
+// checkReviews says whether an approval by an agent in mode tasks would count.
+func (d *doctor) checkReviews() {
+	switch why, instead := d.unprotectedReviews(d.docker != ""); {
+	case why == "":
+		d.add("reviews", StatusOK, "the code under review cannot approve in the reviewer's place", "")
+	case d.isolation == config.IsolationOff:
+		d.add("reviews", StatusOK, "approvals of mode tasks would be marked as not protected: "+why, "")
+	default:
+		d.add("reviews", StatusWarn, "approvals of mode tasks would not be protected (the action refuses such a run): "+why, instead)
+	}
+}
+
 // checkBox asks whether there is a Docker Sandbox. None is made.
 func (d *doctor) checkDockerSandbox(ctx context.Context) {
 	box, err := dockersandbox.New(dockersandbox.Options{
@@ -133,7 +145,7 @@ func (d *doctor) checkDockerSandbox(ctx context.Context) {
 	if err == nil {
 		var ok bool
 		if ok, why, err = box.Available(ctx); ok {
-			d.add("isolation", StatusOK, "Docker Sandbox "+dockersandbox.Name(d.Workspace)+" can be used", "")
+			d.add("isolation", StatusOK, "Docker Sandbox "+box.Name()+" can be used", "")
 			return
 		}
 	}
@@ -141,7 +153,7 @@ func (d *doctor) checkDockerSandbox(ctx context.Context) {
 		why = err.Error()
 	}
 	if d.docker == config.IsolationDocker {
-		d.add("isolation", StatusFail, "there is no Docker Sandbox: "+why, "install or start Docker Desktop, or set another --isolation")
+		d.add("isolation", StatusFail, "there is no Docker Sandbox: "+why, "install sbx or start Docker Desktop, or set another --isolation")
 		return
 	}
 	d.add("isolation", StatusWarn, "the agent would run without a sandbox: "+why, "")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/org/ralph-action/internal/agent/install"
 	"github.com/org/ralph-action/internal/config"
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/worktree"
 	"github.com/org/ralph-action/internal/sandbox/confine"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
@@ -125,11 +125,11 @@ type git struct {
 }
 
 // Git runs a command of git.
-func (g *git) Git(ctx context.Context, c repo.GuestCommand) error {
+func (g *git) Git(ctx context.Context, c worktree.Command) error {
 	box := g.box
 	stderr := proc.Head{Max: maxAnswer}
 	if box.temp.home != "" {
-		for _, note := range repo.Unblock(box.temp.home, ".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes") {
+		for _, note := range worktree.Unblock(box.temp.home, ".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes") {
 			box.rec.note(note)
 		}
 	}
@@ -144,11 +144,11 @@ func (g *git) Git(ctx context.Context, c repo.GuestCommand) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case exit.Why == proc.TimedOut:
-		return &repo.GuestError{Args: c.Args, ExitCode: -1, Stderr: "it was still running when the time of the run (max-duration) was over"}
+		return &worktree.GitError{Args: c.Args, ExitCode: -1, Stderr: "it was still running when the time of the run (max-duration) was over"}
 	case exit.Why != proc.Exited:
-		return &repo.GuestError{Args: c.Args, ExitCode: -1, Stderr: "it was ended: " + exit.Why.String()}
+		return &worktree.GitError{Args: c.Args, ExitCode: -1, Stderr: "it was ended: " + exit.Why.String()}
 	case exit.Code != 0:
-		return &repo.GuestError{Args: c.Args, ExitCode: exit.Code, Stderr: stderr.String()}
+		return &worktree.GitError{Args: c.Args, ExitCode: exit.Code, Stderr: stderr.String()}
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (s *sandboxed) gitText(most int, args ...string) string {
 	// No replaced objects, no fetching, no program for signatures: what is shown
 	// is what is there.
 	env := []string{"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_TERMINAL_PROMPT=0"}
-	if err := s.git.Git(ctx, repo.GuestCommand{Args: args, Env: env, Stdout: &out}); err != nil && out.Len() == 0 {
+	if err := s.git.Git(ctx, worktree.Command{Args: args, Env: env, Stdout: &out}); err != nil && out.Len() == 0 {
 		return ""
 	}
 	return strings.ToValidUTF8(out.String(), "\uFFFD")

@@ -8,7 +8,7 @@ import (
 
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
-	"github.com/org/ralph-action/internal/repo"
+	"github.com/org/ralph-action/internal/repo/gitdir"
 	"github.com/org/ralph-action/internal/run/stories"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 	"github.com/org/ralph-action/internal/tasks"
@@ -84,7 +84,7 @@ const boxWrite = 30 * time.Second
 // ignoreMarker has git ignore the marker in this clone, as 'ralph tasks init' has
 // it in the project: an agent that commits everything would commit it.
 func (s *sandboxed) ignoreMarker(ctx context.Context) {
-	if s.stories == nil || s.box != nil || repo.IsRepository(s.dir()) != nil {
+	if s.stories == nil || s.box != nil || gitdir.Check(s.dir()) != nil {
 		return
 	}
 	const script = `git check-ignore -q "$1" && exit

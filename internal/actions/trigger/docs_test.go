@@ -3,7 +3,6 @@ package trigger_test
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -21,27 +20,18 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// The workflows of the document are the files that can be copied, for each of
-// the triggers, and hand to the action what it takes.
+// The document links to each workflow that can be copied. There is one for each trigger,
+// and they hand to the action what it takes.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	var action struct{ Inputs map[string]any }
 	if err := yaml.Unmarshal([]byte(read(t, "../action.yml")), &action); err != nil {
 		t.Fatal(err)
 	}
-	document, shown := read(t, "triggers.md"), map[string]bool{}
-	for _, m := range regexp.MustCompile("(?s)`docs/examples/([a-z-]+\\.yml)`:\n\n```yaml\n(.*?)```\n").FindAllStringSubmatch(document, -1) {
-		shown[m[1]] = true
-		if text := read(t, "examples/"+m[1]); text != m[2] {
-			t.Errorf("docs/triggers.md shows another text than docs/examples/%s", m[1])
-		}
-	}
-	if blocks := strings.Count(document, "```yaml"); blocks != len(shown) {
-		t.Errorf("docs/triggers.md has %d workflows, of which %d are files", blocks, len(shown))
-	}
+	document := read(t, "triggers.md")
 	files, err := filepath.Glob(filepath.Join(docs, "examples", "*.yml"))
-	if err != nil || len(files) != len(shown) {
-		t.Errorf("docs/examples has %d files, %v, docs/triggers.md shows %d", len(files), err, len(shown))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("docs/examples has %d files, %v", len(files), err)
 	}
 	triggers := map[string]bool{}
 	for _, file := range files {
@@ -59,6 +49,9 @@ func TestExamples(t *testing.T) {
 			}
 		}
 		name := filepath.Base(file)
+		if !strings.Contains(document, "](examples/"+name+")") {
+			t.Errorf("docs/triggers.md has no link to docs/examples/%s", name)
+		}
 		if err := yaml.Unmarshal([]byte(read(t, "examples/"+name)), &w); err != nil || w.Name == "" || w.Permissions["contents"] != "write" {
 			t.Errorf("%s: %v, %+v, want a workflow with a name and permissions", name, err, w)
 		}

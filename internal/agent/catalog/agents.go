@@ -1,8 +1,5 @@
 package catalog
 
-// The evidence that a turn did something, by how much its stream tells.
-const evidence = "tool calls, or a change in the repository"
-
 // All are the agents, the CLIs in the order in which they are looked for.
 func All() []Agent {
 	return []Agent{
@@ -28,27 +25,19 @@ func All() []Agent {
 			Bypass: []string{"--dangerously-skip-permissions"},
 			Doc: Doc{
 				Key: "`ANTHROPIC_API_KEY`, `CLAUDE_CODE_OAUTH_TOKEN`", Cost: "reported",
-				Container: "main job, task lists, sessions, refusals, usage limits, fallback", Alone: "yes; 2.1.197 as well",
-				NotSeen: "Anthropic's service; Bedrock, Vertex and Foundry",
-				Login:   "`.credentials.json` or `settings.json` in `CLAUDE_CONFIG_DIR`, else `~/.claude`",
+				Tried: "whole runs in the container", NotSeen: "Anthropic's service, Bedrock, Vertex, Foundry",
+				Login: "`.credentials.json` or `settings.json` in `CLAUDE_CONFIG_DIR`, else `~/.claude`",
 				Hosts: []Hosts{
-					{"", "`api.anthropic.com`; `platform.claude.com` to renew a login of yours"},
+					{"", "`api.anthropic.com`; `platform.claude.com` to renew a login"},
 					{"on Bedrock", "`bedrock-runtime`, `bedrock` and `sts` of `AWS_REGION` at `amazonaws.com`"},
 					{"on Vertex AI", "`aiplatform.googleapis.com`, that of the region, `oauth2.googleapis.com`; with `GOOGLE_APPLICATION_CREDENTIALS` also `sts` and `iamcredentials.googleapis.com`, `*.actions.githubusercontent.com`"},
 					{"on Foundry", "`RESOURCE.services.ai.azure.com`; without a key `login.microsoftonline.com`"},
 				},
-				Reads: Reads{
-					Prompt: "standard input", Stream: "JSON lines", Words: "text of the assistant; no subagents, no synthetic messages", Tools: "yes", Tasks: "yes",
-					Tokens: "yes, subagents included", Cost: "reported", Evidence: evidence,
-				},
 				Takes: Takes{
-					Model: "yes", Effort: "low, medium, high, xhigh, max", Provider: "anthropic, bedrock, vertex, foundry", BaseURL: "yes", Key: "yes",
+					Model: "yes", Effort: "low, medium, high, xhigh, max", Provider: "anthropic, bedrock, vertex, foundry", BaseURL: "yes",
 					System: "system prompt", MCP: "yes", Settings: "`settings.json`",
 				},
-				Holds: Holds{
-					Budget: "flag, and by the stream", Turns: "`--max-turns` in `agent-args`", Limit: "yes, with its reset", Hopeless: "401, 403, 404, usage limit",
-					Session: "stop hook, else `--resume`", End: "yes",
-				},
+				Holds: Holds{Budget: "yes", Limit: "yes, with reset", Session: "yes"},
 			},
 		},
 		{
@@ -66,18 +55,14 @@ func All() []Agent {
 			Bypass: []string{"--dangerously-bypass-approvals-and-sandbox", "--yolo"},
 			Doc: Doc{
 				Key: "`OPENAI_API_KEY`, `CODEX_API_KEY`", Cost: "estimated",
-				Container: "main job, a resumed session, refusals, usage limits, fallback", Alone: "yes", NotSeen: "OpenAI's service, Azure",
+				Tried: "whole runs in the container", NotSeen: "OpenAI's service, Azure",
 				Login: "`auth.json` or `config.toml` in `CODEX_HOME`, else `~/.codex`",
 				Hosts: []Hosts{{"", "`api.openai.com`; by federation or with a login `auth.openai.com`; with a login `chatgpt.com`"}},
-				Reads: Reads{
-					Prompt: "standard input", Stream: "JSON lines", Words: "`agent_message` items", Tools: "yes", Tasks: "yes, when `[tools.update_plan]` is on in its configuration",
-					Tokens: "yes", Cost: "estimated, when `model` is given", Evidence: evidence,
-				},
 				Takes: Takes{
-					Model: "yes", Effort: "minimal, low, medium, high, xhigh", Provider: "openai, azure, responses", BaseURL: "yes", Key: "yes",
-					System: "a developer message behind it", MCP: "yes", Settings: "`config.toml`, as JSON",
+					Model: "yes", Effort: "minimal, low, medium, high, xhigh", Provider: "openai, azure, responses", BaseURL: "yes",
+					System: "developer message", MCP: "yes", Settings: "`config.toml`, as JSON",
 				},
-				Holds: Holds{Budget: "no", Turns: "no", Limit: "yes, without", Hopeless: "401, 403, no network", Session: "`resume`", End: "yes"},
+				Holds: Holds{Budget: "no", Limit: "yes, no reset", Session: "yes"},
 			},
 		},
 		{
@@ -96,18 +81,14 @@ func All() []Agent {
 			Bypass: []string{"--yolo", "-y"},
 			Doc: Doc{
 				Key: "`GEMINI_API_KEY`", Cost: "estimated",
-				Container: "main job, installed from npm", Alone: "yes", NotSeen: "Google's service, Vertex, a login",
+				Tried: "whole runs in the container", NotSeen: "Google's service, Vertex, a login",
 				Login: "`oauth_creds.json` or `settings.json` in `~/.gemini`",
 				Hosts: []Hosts{{"", "`generativelanguage.googleapis.com`; on Vertex AI as above; with a login `cloudcode-pa` and `oauth2.googleapis.com`"}},
-				Reads: Reads{
-					Prompt: "standard input", Stream: "JSON lines", Words: "messages of the assistant, pieces joined", Tools: "yes", Tasks: "yes",
-					Tokens: "yes, subagents included", Cost: "estimated", Evidence: evidence,
-				},
 				Takes: Takes{
-					Model: "yes", Effort: "minimal, low, medium, high; for Gemini 2.5 a number of tokens", Provider: "gemini, vertex", BaseURL: "yes", Key: "yes",
+					Model: "yes", Effort: "minimal, low, medium, high, or tokens", Provider: "gemini, vertex", BaseURL: "yes",
 					System: "before the prompt", MCP: "yes", Settings: "`settings.json`",
 				},
-				Holds: Holds{Budget: "no", Turns: "`model.maxSessionTurns` in `agent-settings`", Limit: "yes, with its reset", Hopeless: "no", Session: "`--resume`", End: "yes"},
+				Holds: Holds{Budget: "no", Limit: "yes, with reset", Session: "yes"},
 			},
 		},
 		{
@@ -145,21 +126,14 @@ func All() []Agent {
 			Bypass:    []string{"--auto"},
 			Doc: Doc{
 				Key: "that of the provider", Cost: "reported, else estimated",
-				Container: "a run at a desk, installed from npm", Alone: "yes, by chat completions", NotSeen: "its providers' services, subagents' usage",
+				Tried: "whole runs, by Chat Completions", NotSeen: "its providers' services, subagents' usage",
 				Login: "`~/.local/share/opencode/auth.json`, or a configuration in `~/.config/opencode`",
-				Hosts: []Hosts{{"", "that of the provider, and `models.opencode.ai`, without which it knows the models of its own day only"}},
-				Reads: Reads{
-					Prompt: "standard input", Stream: "JSON lines", Words: "texts; no synthetic ones, no summary of the session", Tools: "yes, each at its end", Tasks: "yes",
-					Tokens: "yes; of subagents nothing, then *at least*", Cost: "reported, else estimated", Evidence: evidence,
-				},
+				Hosts: []Hosts{{"", "the provider's, and `models.opencode.ai`"}},
 				Takes: Takes{
-					Model: "yes, `provider/model`", Effort: "a variant of the model", Provider: "any of its own, openai-compatible", BaseURL: "yes, with `model`", Key: "where the variable is known",
+					Model: "yes, `provider/model`", Effort: "a variant of the model", Provider: "any, openai-compatible", BaseURL: "yes, with `model`",
 					System: "instructions", MCP: "yes", Settings: "`opencode.json`",
 				},
-				Holds: Holds{
-					Budget: "by the stream", Turns: "no", Limit: "yes, with its reset", Hopeless: "a prompt that stays too long", Session: "`-s`",
-					End: "no: nothing says which request is the last",
-				},
+				Holds: Holds{Budget: "yes", Limit: "yes, with reset", Session: "yes"},
 			},
 		},
 		{
@@ -190,21 +164,14 @@ func All() []Agent {
 			Bypass: []string{"--allow-all", "--yolo"},
 			Doc: Doc{
 				Key: "`COPILOT_GITHUB_TOKEN`", Cost: "reported, else estimated",
-				Container: "no", Alone: "yes, with a provider of one's own", NotSeen: "**GitHub's own service**: login, credits, quotas",
+				Tried: "the CLI alone, with another provider", NotSeen: "**GitHub's own service**",
 				Login: "`config.json` in `COPILOT_HOME`, else `~/.copilot`, or a login of `gh`",
-				Hosts: []Hosts{{"", "`api.github.com`, `*.githubcopilot.com`; with a provider that one alone"}},
-				Reads: Reads{
-					Prompt: "standard input", Stream: "JSON lines", Words: "`assistant.message`; no subagents, no thinking", Tools: "yes", Tasks: "no",
-					Tokens: "yes", Cost: "reported in AI credits, else estimated", Evidence: evidence,
-				},
+				Hosts: []Hosts{{"", "`api.github.com`, `*.githubcopilot.com`; or the provider's"}},
 				Takes: Takes{
-					Model: "yes", Effort: "none, minimal, low, medium, high, xhigh, max", Provider: "github, openai, azure, anthropic", BaseURL: "yes, not with github", Key: "yes",
-					System: "before the prompt", MCP: "yes", Settings: "refused",
+					Model: "yes", Effort: "none, minimal, low, medium, high, xhigh, max", Provider: "github, openai, azure, anthropic", BaseURL: "yes, not with github",
+					System: "before the prompt", MCP: "yes", Settings: "no",
 				},
-				Holds: Holds{
-					Budget: "no; with GitHub's models by the output tokens of the stream", Turns: "`--max-autopilot-continues`, not tried", Limit: "yes, with its reset",
-					Hopeless: "spent quota, 30 failed requests in a row", Session: "`--resume`", End: "yes",
-				},
+				Holds: Holds{Budget: "output tokens only", Limit: "yes, with reset", Session: "yes"},
 			},
 		},
 		{
@@ -218,19 +185,14 @@ func All() []Agent {
 			Bypass:   []string{"--dangerously-allow-all"},
 			Doc: Doc{
 				Key: "`AMP_API_KEY`", Cost: "estimated",
-				Container: "no", Alone: "no: its server cannot be stood in for",
-				NotSeen: "**every whole turn**. Its arguments were accepted, its failures without a login were seen; its stream is read as claude's, whose format amp documents",
-				Login:   "`secrets.json` in `~/.local/share/amp`",
-				Hosts:   []Hosts{{"", "`ampcode.com`"}},
-				Reads: Reads{
-					Prompt: "standard input", Stream: "JSON lines", Words: "as claude", Tools: "yes", Tasks: "as claude",
-					Tokens: "yes", Cost: "estimated, where it names its model", Evidence: evidence,
-				},
+				Tried: "its arguments, and failing without a login", NotSeen: "**any whole turn**",
+				Login: "`secrets.json` in `~/.local/share/amp`",
+				Hosts: []Hosts{{"", "`ampcode.com`"}},
 				Takes: Takes{
-					Model: "refused: `--mode` in `agent-args`", Effort: "refused: `--mode`", Provider: "refused", BaseURL: "its server", Key: "yes",
+					Model: "no: `--mode`", Effort: "no: `--mode`", Provider: "no", BaseURL: "its server",
 					System: "before the prompt", MCP: "yes", Settings: "`settings.json`",
 				},
-				Holds: Holds{Budget: "by the stream", Turns: "no", Limit: "as claude", Hopeless: "as claude", Session: "`threads continue`", End: "yes"},
+				Holds: Holds{Budget: "yes", Limit: "as claude", Session: "untried"},
 			},
 		},
 		{
@@ -259,49 +221,37 @@ func All() []Agent {
 			Unasked:     true,
 			Doc: Doc{
 				Key: "`CLINE_API_KEY`, or that of the provider", Cost: "reported, else estimated",
-				Container: "no", Alone: "yes", NotSeen: "its own provider; the `say` lines of CLIs before 3.0 are from recordings",
+				Tried: "the CLI alone", NotSeen: "its own provider",
 				Login: "`~/.cline`",
-				Hosts: []Hosts{{"", "`api.cline.bot`, or that of the provider"}},
-				Reads: Reads{
-					Prompt: "argument; above 100 KiB a file", Stream: "JSON lines", Words: "its texts, pieces joined", Tools: "yes", Tasks: "no",
-					Tokens: "yes, subagents included", Cost: "reported, else estimated", Evidence: evidence,
-				},
+				Hosts: []Hosts{{"", "`api.cline.bot`, or the provider's"}},
 				Takes: Takes{
-					Model: "yes", Effort: "none, low, medium, high, xhigh", Provider: "any of its own", BaseURL: "of cline's own provider", Key: "where the variable is known",
-					System: "before the prompt", MCP: "yes, instead of your own servers", Settings: "refused",
+					Model: "yes", Effort: "none, low, medium, high, xhigh", Provider: "any", BaseURL: "of cline's provider",
+					System: "before the prompt", MCP: "replaces yours", Settings: "no",
 				},
-				Holds: Holds{Budget: "by the stream", Turns: "no", Limit: "no", Hopeless: "no", Session: "no: it does not say which session it was", End: "yes"},
+				Holds: Holds{Budget: "yes", Limit: "no", Session: "no"},
 			},
 		},
 		{
-			Name: "custom", Title: "any CLI that prints JSON, see `agent-filters`", About: "any CLI that prints JSON, by jq expressions",
+			Name: "custom", Title: "any CLI that prints JSON", About: "any CLI that prints JSON, by jq expressions",
 			Doc: Doc{
 				Key: "in `pass-env`", Cost: "by a filter",
-				Hosts: []Hosts{{"", "none: name them in `allowed-hosts`"}},
-				Reads: Reads{
-					Prompt: "as `agent-prompt` says", Stream: "JSON lines", Words: "filter `text`", Tools: "filter `tool`", Tasks: "no",
-					Tokens: "filters", Cost: "filter `cost`, else estimated with `model`", Evidence: evidence + ", with a filter `tool`; else as text",
-				},
+				Hosts: []Hosts{{"", "none: use `allowed-hosts`"}},
 				Takes: Takes{
-					Model: "refused", Effort: "refused", Provider: "refused", BaseURL: "refused", Key: "refused", System: "before the prompt", MCP: "refused", Settings: "refused",
+					Model: "no", Effort: "no", Provider: "no", BaseURL: "no", System: "before the prompt", MCP: "no", Settings: "no",
 				},
-				Holds: Holds{Budget: "by the stream, with filters", Turns: "no", Limit: "filter `quota-reset`", Hopeless: "no", Session: "no", End: "with a filter `done`"},
+				Holds: Holds{Budget: "with filters", Limit: "filter `quota-reset`", Session: "no"},
 			},
 		},
 		{
-			Name: "text", Title: "any command that reads the prompt on stdin and prints its answer", About: "any command that reads a prompt and prints its answer",
+			Name: "text", Title: "any command", About: "any command that reads a prompt and prints its answer",
 			LateUsage: true,
 			Doc: Doc{
 				Key: "in `pass-env`", Cost: "unknown",
-				Hosts: []Hosts{{"", "none: name them in `allowed-hosts`"}},
-				Reads: Reads{
-					Prompt: "standard input", Stream: "plain text, both outputs as one", Words: "everything, one echo of the prompt excluded", Tools: "no", Tasks: "no",
-					Tokens: "unknown", Cost: "unknown", Evidence: "a change, or guardrails that ran and passed",
-				},
+				Hosts: []Hosts{{"", "none: use `allowed-hosts`"}},
 				Takes: Takes{
-					Model: "refused", Effort: "refused", Provider: "refused", BaseURL: "refused", Key: "refused", System: "before the prompt", MCP: "refused", Settings: "refused",
+					Model: "no", Effort: "no", Provider: "no", BaseURL: "no", System: "before the prompt", MCP: "no", Settings: "no",
 				},
-				Holds: Holds{Budget: "no", Turns: "no", Limit: "no", Hopeless: "no", Session: "no", End: "no"},
+				Holds: Holds{Budget: "no", Limit: "no", Session: "no"},
 			},
 		},
 	}

@@ -29,7 +29,7 @@ func TestRows(t *testing.T) {
 			for field, missing := range map[string]bool{
 				"Program": a.Program == "", "Version": a.Version == "", "Size": a.Size == "", "Variables": len(a.Keys()) == 0,
 				"Programs": len(a.Programs) == 0, "Prose": len(a.Prose) == 0,
-				"Doc.Container": a.Doc.Container == "", "Doc.Alone": a.Doc.Alone == "", "Doc.NotSeen": a.Doc.NotSeen == "", "Doc.Login": a.Doc.Login == "",
+				"Doc.Tried": a.Doc.Tried == "", "Doc.NotSeen": a.Doc.NotSeen == "", "Doc.Login": a.Doc.Login == "",
 			} {
 				if missing {
 					t.Errorf("%s: the row of a CLI lacks %s", a.Name, field)
@@ -44,7 +44,7 @@ func TestRows(t *testing.T) {
 		if a.About == "" || a.Doc.Key == "" || a.Doc.Cost == "" || len(a.Doc.Hosts) == 0 {
 			t.Errorf("%s: the documents lack something", a.Name)
 		}
-		for _, cells := range []any{a.Doc.Reads, a.Doc.Takes, a.Doc.Holds} {
+		for _, cells := range []any{a.Doc.Takes, a.Doc.Holds} {
 			v := reflect.ValueOf(cells)
 			for i := range v.NumField() {
 				if text := v.Field(i).String(); text == "" || strings.ContainsAny(text, "|\n") {

@@ -17,15 +17,12 @@ type decoder struct {
 	driver.Stream
 	prompt string // says of older CLIs begin with it
 
-	message int    // texts begun
-	held    []byte // of the text at hand
-	isEcho  bool   // of held
-	pieces  bool   // of the text at hand were there
-	more    bool   // a part of it was emitted
-	saying  bool   // the lines are of an older CLI
-	result  *runResult
-	kind    ralph.FailureKind // of the last error; 0: none
-	fault   string            // its text
+	text   driver.Pieces
+	says   int  // texts of an older CLI
+	saying bool // the lines are of an older CLI
+	result *runResult
+	kind   ralph.FailureKind // of the last error; 0: none
+	fault  string            // its text
 }
 
 // runResult is the line that ends a run.
@@ -33,38 +30,21 @@ type runResult struct{ reason, text string }
 
 func newDecoder(prompt string, emit func(ralph.Event), finished func()) *decoder {
 	d := &decoder{Stream: driver.NewStream("cline", emit, finished), prompt: strings.TrimSpace(prompt)}
-	d.Out = driver.Lines{Limit: driver.MaxLine, Line: d.decode}
+	d.text = driver.NewPieces(&d.Stream)
+	d.ReadLines(d.line, "event", "taskId", "parentAgentId", "say", "text", "partial", "message",
+		"finishReason", "iterations", "aggregateUsage", "usage", "model")
 	return d
 }
 
-func (d *decoder) decode(b []byte, cut bool) {
-	b, blank := d.Next(b)
-	if blank {
+func (d *decoder) line(v map[string][]byte, kind string, partial bool) {
+	if partial && kind != "agent_event" && kind != "say" {
 		return
-	}
-	v := make(map[string][]byte, 8)
-	s := jsonscan.New(b)
-	s.Object(func(key []byte) { // what is named twice counts as the last
-		value := s.Value()
-		switch string(key) {
-		case "type", "event", "taskId", "parentAgentId", "say", "text", "partial", "message",
-			"finishReason", "iterations", "aggregateUsage", "usage", "model":
-			v[string(key)] = value
-		}
-	})
-	kind := jsonscan.String(v["type"], driver.MaxName)
-	partial := cut || !s.Whole()
-	if partial {
-		d.Malformed(b, kind)
-		if kind != "agent_event" && kind != "say" {
-			return
-		}
 	}
 	switch kind {
 	case "agent_event":
 		d.event(v["event"], partial, partial || jsonscan.IsSet(v["parentAgentId"]))
 	case "hook_event":
-		if id := jsonscan.String(v["taskId"], driver.MaxName); id != "" && !jsonscan.IsSet(v["parentAgentId"]) {
+		if id := driver.NameOf(v["taskId"]); id != "" && !jsonscan.IsSet(v["parentAgentId"]) {
 			d.Told.Session = id
 		}
 	case "run_result":
@@ -82,33 +62,33 @@ func (d *decoder) decode(b []byte, cut bool) {
 func (d *decoder) event(b []byte, partial, echo bool) {
 	v := jsonscan.Fields(b, "type", "contentType", "text", "toolName", "toolCallId", "input", "output", "error", "errorClass",
 		"message", "totalInputTokens", "totalOutputTokens", "totalCacheReadTokens", "totalCacheWriteTokens", "totalCost")
-	content := jsonscan.String(v["contentType"], driver.MaxName)
-	kind := jsonscan.String(v["type"], driver.MaxName)
+	content := driver.NameOf(v["contentType"])
+	kind := driver.NameOf(v["type"])
 	switch kind + " " + content {
 	case "content_start text", "content_update text":
-		d.piece(v["text"], echo)
+		d.text.Add(v["text"], echo)
 	case "content_end text":
-		if !d.pieces {
-			d.piece(v["text"], echo)
+		if !d.text.Begun {
+			d.text.Add(v["text"], echo)
 		}
-		d.endText()
+		d.text.End()
 	case "content_start tool":
-		d.endText()
-		name := jsonscan.String(v["toolName"], driver.MaxName)
-		d.ToolStarted(jsonscan.String(v["toolCallId"], driver.MaxName), name, summaryOf(name, v["input"]), echo)
+		d.text.End()
+		name := driver.NameOf(v["toolName"])
+		d.ToolStarted(driver.NameOf(v["toolCallId"]), name, summaryOf(name, v["input"]), echo)
 	case "content_end tool":
 		o, failed := d.resultOf(v["output"])
-		d.ToolEnded(jsonscan.String(v["toolCallId"], driver.MaxName), o, failed || jsonscan.IsSet(v["error"]), echo)
+		d.ToolEnded(driver.NameOf(v["toolCallId"]), o, failed || jsonscan.IsSet(v["error"]), echo)
 	case "content_update tool", "iteration_start ", "iteration_end ", "done ":
 	case "notice ":
-		d.Progress(driver.OneLine(jsonscan.String(v["message"], 4*driver.MaxMessage)))
+		d.Progress(driver.LineOf(v["message"]))
 	case "usage ":
 		if !echo { // a subagent's comes with the result
 			d.used(v)
 		}
 	case "error ":
 		e := jsonscan.Fields(v["error"], "name", "message")
-		d.fail(failureKind(jsonscan.String(v["errorClass"], driver.MaxName), jsonscan.String(e["name"], driver.MaxName), jsonscan.String(e["message"], driver.MaxMessage)), e["message"])
+		d.fail(failureKind(driver.NameOf(v["errorClass"]), driver.NameOf(e["name"]), jsonscan.String(e["message"], driver.MaxMessage)), e["message"])
 	default:
 		switch {
 		case strings.HasPrefix(kind, "content_"): // reasoning, and what else there may be
@@ -118,65 +98,36 @@ func (d *decoder) event(b []byte, partial, echo bool) {
 	}
 }
 
-// piece adds to the text at hand. The pieces are of a few letters, so they are
-// gathered.
-func (d *decoder) piece(value []byte, echo bool) {
-	if !d.pieces {
-		d.message++
-		d.pieces, d.isEcho = true, echo
-	}
-	d.isEcho = d.isEcho || echo
-	for raw, _ := jsonscan.Inner(value); len(raw) > 0; {
-		d.held, raw = jsonscan.Unescape(d.held, raw, driver.MaxText)
-		if len(raw) > 0 {
-			d.flush()
-		}
-	}
-}
-
-func (d *decoder) flush() {
-	if len(d.held) > 0 {
-		d.Words(jsonscan.Valid(d.held), "text "+strconv.Itoa(d.message), d.isEcho, d.more)
-		d.held, d.more = d.held[:0], true
-	}
-}
-
-// endText emits what is left of the text at hand, one that breaks off too.
-func (d *decoder) endText() {
-	d.flush()
-	d.pieces, d.more = false, false
-}
-
 // Close ends the stream.
 func (d *decoder) Close() {
 	d.Stream.Close()
-	d.endText()
+	d.text.End()
 }
 
 // fail keeps an error. Some are of a tool, and the run goes on; they count when
 // the run ends with an error.
 func (d *decoder) fail(kind ralph.FailureKind, message []byte) {
-	d.endText()
-	d.kind, d.fault = kind, driver.OneLine(jsonscan.String(message, 4*driver.MaxMessage))
+	d.text.End()
+	d.kind, d.fault = kind, driver.LineOf(message)
 	d.Progress(d.fault)
 }
 
 func (d *decoder) onResult(v map[string][]byte) {
-	d.endText()
-	d.result = &runResult{reason: jsonscan.String(v["finishReason"], driver.MaxName), text: driver.OneLine(jsonscan.String(v["text"], 4*driver.MaxMessage))}
+	d.text.End()
+	d.result = &runResult{reason: driver.NameOf(v["finishReason"]), text: driver.LineOf(v["text"])}
 	usage := v["aggregateUsage"] // subagents included
 	if !jsonscan.IsSet(usage) {
 		usage = v["usage"]
 	}
 	if u := jsonscan.Fields(usage, "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "totalCost"); jsonscan.IsSet(usage) {
-		d.Told.Usage.Tokens = tokensOf(u["inputTokens"], u["outputTokens"], u["cacheReadTokens"], u["cacheWriteTokens"])
+		d.Told.Usage.Tokens = driver.TokensWithCache(u["inputTokens"], u["cacheReadTokens"], u["cacheWriteTokens"], u["outputTokens"])
 		// A model cline knows no price of costs 0.
 		if cost := max(0, ralph.FromUSD(jsonscan.Number(u["totalCost"]))); cost > 0 {
 			d.Told.Usage.Cost = ralph.Cost{Amount: cost}
 		}
 	}
 	d.Told.Messages = int(jsonscan.Count(v["iterations"]))
-	d.Told.Model = jsonscan.String(jsonscan.Fields(v["model"], "id")["id"], driver.MaxName)
+	d.Told.Model = driver.NameOf(jsonscan.Field(v["model"], "id"))
 	if d.result.reason == "completed" && !d.Said {
 		d.Text(v["text"], "result", false)
 	}
@@ -187,20 +138,13 @@ func (d *decoder) onResult(v map[string][]byte) {
 // result.
 func (d *decoder) used(v map[string][]byte) {
 	u := ralph.Usage{Cost: ralph.Cost{Unknown: true}}
-	u.Tokens = tokensOf(v["totalInputTokens"], v["totalOutputTokens"], v["totalCacheReadTokens"], v["totalCacheWriteTokens"])
+	u.Tokens = driver.TokensWithCache(v["totalInputTokens"], v["totalCacheReadTokens"], v["totalCacheWriteTokens"], v["totalOutputTokens"])
 	if cost := max(0, ralph.FromUSD(jsonscan.Number(v["totalCost"]))); cost > 0 {
 		u.Cost = ralph.Cost{Amount: cost}
 	}
 	d.Usage(ralph.ModelUsage{Model: d.Hints.Model, Usage: u})
 	d.Told.Usage.Tokens = u.Tokens
 	d.Told.Usage.Tokens.Unknown = true
-}
-
-// tokensOf counts tokens; cline's input holds those of the cache.
-func tokensOf(input, output, read, written []byte) ralph.Tokens {
-	t := ralph.Tokens{Output: jsonscan.Count(output), CacheRead: jsonscan.Count(read), CacheWrite: jsonscan.Count(written)}
-	t.Input = max(0, jsonscan.Count(input)-t.CacheRead-t.CacheWrite)
-	return t
 }
 
 // say reads a line of an older CLI. The agent's words are its texts and its
@@ -210,17 +154,17 @@ func (d *decoder) say(v map[string][]byte, partial bool) {
 	if jsonscan.IsTrue(v["partial"]) {
 		return
 	}
-	switch what := jsonscan.String(v["say"], driver.MaxName); what {
+	switch what := driver.NameOf(v["say"]); what {
 	case "", "text", "completion_result":
-		d.message++
+		d.says++
 		echo := partial || d.prompt != "" && strings.TrimSpace(jsonscan.String(v["text"], len(d.prompt)+driver.MaxMessage)) == d.prompt
-		d.Text(v["text"], "say "+strconv.Itoa(d.message), echo)
+		d.Text(v["text"], "say "+strconv.Itoa(d.says), echo)
 	case "tool", "command", "use_mcp_server", "browser_action_launch":
 		id := "line " + strconv.Itoa(d.Count) // there is no end to it
-		d.ToolStarted(id, what, driver.OneLine(jsonscan.String(v["text"], 4*driver.MaxMessage)), false)
+		d.ToolStarted(id, what, driver.LineOf(v["text"]), false)
 		delete(d.Open, id)
 	case "error", "info":
-		d.Progress(driver.OneLine(jsonscan.String(v["text"], 4*driver.MaxMessage)))
+		d.Progress(driver.LineOf(v["text"]))
 	}
 }
 
@@ -231,7 +175,7 @@ func (d *decoder) Done() bool { return d.result != nil }
 func (d *decoder) LastWords() string {
 	s := strings.TrimSpace(d.Errs.String())
 	line := s[strings.LastIndexByte(s, '\n')+1:]
-	if message := driver.OneLine(jsonscan.String(jsonscan.Fields([]byte(line), "message")["message"], 4*driver.MaxMessage)); message != "" {
+	if message := driver.LineOf(jsonscan.Field([]byte(line), "message")); message != "" {
 		return message
 	}
 	if line = driver.OneLine(line); line != "" {

@@ -42,7 +42,7 @@ func (d *decoder) resultOf(b []byte) (o driver.Output, failed bool) {
 // summaryOf puts the input of a call into one line.
 func summaryOf(name string, input []byte) string {
 	for _, key := range []string{"commands", "files", "queries"} {
-		c := jsonscan.New(jsonscan.Fields(input, key)[key])
+		c := jsonscan.New(jsonscan.Field(input, key))
 		if !c.At('[') {
 			continue
 		}
@@ -51,7 +51,7 @@ func summaryOf(name string, input []byte) string {
 			b := c.Value()
 			s := jsonscan.String(b, driver.MaxMessage)
 			if s == "" {
-				s = jsonscan.String(jsonscan.Fields(b, "path")["path"], driver.MaxMessage)
+				s = jsonscan.String(jsonscan.Field(b, "path"), driver.MaxMessage)
 			}
 			if len(parts) < driver.MaxName {
 				parts = append(parts, s)

@@ -23,72 +23,43 @@ type decoder struct {
 
 func newDecoder(emit func(ralph.Event), finished func()) *decoder {
 	d := &decoder{Stream: driver.NewStream("codex", emit, finished)}
-	d.Out = driver.Lines{Limit: driver.MaxLine, Line: d.decode}
+	d.ReadLines(d.line, "thread_id", "item", "usage", "error", "message")
 	return d
 }
 
-// event is what is needed of one line.
-type event struct{ kind, thread, item, usage, err, message []byte }
-
-func (d *decoder) decode(b []byte, cut bool) {
-	b, blank := d.Next(b)
-	if blank {
+func (d *decoder) line(v map[string][]byte, kind string, partial bool) {
+	if partial && !strings.HasPrefix(kind, "item.") {
 		return
 	}
-	var l event
-	s := jsonscan.New(b)
-	s.Object(func(key []byte) {
-		value := s.Value()
-		switch string(key) {
-		case "type":
-			l.kind = value
-		case "thread_id":
-			l.thread = value
-		case "item":
-			l.item = value
-		case "usage":
-			l.usage = value
-		case "error":
-			l.err = value
-		case "message":
-			l.message = value
-		}
-	})
-	kind := jsonscan.String(l.kind, driver.MaxName)
-	if cut || !s.Whole() {
-		d.Malformed(b, kind)
-		if strings.HasPrefix(kind, "item.") {
-			d.item(kind, l.item, true)
-		}
-		return
-	}
-	if kind != "error" {
+	if kind != "error" && !partial {
 		d.waits = 0
 	}
 	switch kind {
 	case "thread.started":
-		d.Told.Session = jsonscan.String(l.thread, driver.MaxName)
+		d.Told.Session = driver.NameOf(v["thread_id"])
 	case "turn.started":
 		d.failed = ""
 	case "item.started", "item.updated", "item.completed":
-		d.item(kind, l.item, false)
+		d.item(kind, v["item"], partial)
 	case "turn.completed":
 		d.done, d.failed = true, ""
-		d.usage(l.usage)
+		d.usage(v["usage"])
 		d.Finished()
 	case "turn.failed":
-		d.failed = driver.OneLine(jsonscan.String(jsonscan.Fields(l.err, "message")["message"], 4*driver.MaxMessage))
+		d.failed = driver.LineOf(jsonscan.Field(v["error"], "message"))
 		if d.failed == "" {
 			d.failed = "codex reported a failure without a text"
 		}
 		d.done = true
 		d.Finished()
 	case "error": // most of them announce another attempt
-		d.last = driver.OneLine(jsonscan.String(l.message, 4*driver.MaxMessage))
+		d.last = driver.LineOf(v["message"])
 		d.Progress(d.last)
 		d.retry(d.last)
 	default:
-		d.Told.Unknown++
+		if !partial {
+			d.Told.Unknown++
+		}
 	}
 }
 
@@ -99,13 +70,7 @@ func (d *decoder) usage(b []byte) {
 		return
 	}
 	v := jsonscan.Fields(b, "input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens")
-	t := ralph.Tokens{
-		CacheRead:  jsonscan.Count(v["cached_input_tokens"]),
-		CacheWrite: jsonscan.Count(v["cache_write_input_tokens"]),
-		Output:     jsonscan.Count(v["output_tokens"]),
-	}
-	t.Input = max(0, jsonscan.Count(v["input_tokens"])-t.CacheRead-t.CacheWrite)
-	d.Told.Usage.Tokens = t
+	d.Told.Usage.Tokens = driver.TokensWithCache(v["input_tokens"], v["cached_input_tokens"], v["cache_write_input_tokens"], v["output_tokens"])
 }
 
 // item follows one item of the thread. Of one that is partial, what it says is
@@ -113,8 +78,8 @@ func (d *decoder) usage(b []byte) {
 func (d *decoder) item(event string, b []byte, partial bool) {
 	v := jsonscan.Fields(b, "id", "type", "text", "message", "command", "aggregated_output", "exit_code", "status",
 		"changes", "server", "tool", "arguments", "result", "error", "query", "prompt", "items")
-	id, kind := jsonscan.String(v["id"], driver.MaxName), jsonscan.String(v["type"], driver.MaxName)
-	failed := jsonscan.String(v["status"], driver.MaxName) == "failed"
+	id, kind := driver.NameOf(v["id"]), driver.NameOf(v["type"])
+	failed := driver.NameOf(v["status"]) == "failed"
 	completed := event == "item.completed"
 	switch kind {
 	case "agent_message":
@@ -132,11 +97,11 @@ func (d *decoder) item(event string, b []byte, partial bool) {
 	case "file_change":
 		d.tool(event, id, kind, nil, v, failed)
 	case "mcp_tool_call":
-		d.tool(event, id, jsonscan.String(v["server"], driver.MaxName)+"."+jsonscan.String(v["tool"], driver.MaxName), v["arguments"], v, failed || jsonscan.IsSet(v["error"]))
+		d.tool(event, id, driver.NameOf(v["server"])+"."+driver.NameOf(v["tool"]), v["arguments"], v, failed || jsonscan.IsSet(v["error"]))
 	case "web_search":
 		d.tool(event, id, kind, v["query"], v, failed)
 	case "collab_tool_call": // a subagent's; its words never come
-		d.tool(event, id, jsonscan.String(v["tool"], driver.MaxName), v["prompt"], v, failed)
+		d.tool(event, id, driver.NameOf(v["tool"]), v["prompt"], v, failed)
 	default:
 		if !partial {
 			d.Told.Unknown++
@@ -168,9 +133,9 @@ func (d *decoder) tool(event, id, name string, input []byte, v map[string][]byte
 	switch {
 	case o.AddString(v["aggregated_output"]):
 	case jsonscan.IsSet(v["error"]):
-		o.AddString(jsonscan.Fields(v["error"], "message")["message"])
+		o.AddString(jsonscan.Field(v["error"], "message"))
 	default:
-		for i, b := range driver.ScanBlocks(jsonscan.New(jsonscan.Fields(v["result"], "content")["content"]), nil) {
+		for i, b := range driver.ScanBlocks(jsonscan.New(jsonscan.Field(v["result"], "content")), nil) {
 			if i > 0 {
 				o.Add([]byte(`\n`))
 			}
@@ -194,7 +159,7 @@ func (d *decoder) todos(items []byte) {
 		if len(todos) >= driver.MaxOpen {
 			return
 		}
-		t := ralph.Todo{Text: driver.OneLine(jsonscan.String(v["text"], 4*driver.MaxMessage))}
+		t := ralph.Todo{Text: driver.LineOf(v["text"])}
 		switch {
 		case jsonscan.IsTrue(v["completed"]):
 			t.Status = ralph.TodoDone

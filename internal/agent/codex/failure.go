@@ -59,32 +59,29 @@ func statusOf(message string) int {
 // not exist the provider's sentence alone, of which OpenAI's is known. Anything
 // else may pass.
 func failureKind(message string) ralph.FailureKind {
-	status := statusOf(message)
 	if jsonscan.Members([]byte(message), func(_, _ []byte) {}) {
-		e := jsonscan.Fields(jsonscan.Fields([]byte(message), "error")["error"], "code", "type")
-		if jsonscan.String(e["code"], driver.MaxName) == "model_not_found" || jsonscan.String(e["type"], driver.MaxName) == "not_found_error" {
+		e := jsonscan.Fields(jsonscan.Field([]byte(message), "error"), "code", "type")
+		if driver.NameOf(e["code"]) == "model_not_found" || driver.NameOf(e["type"]) == "not_found_error" {
 			return ralph.FailureModel
 		}
 		return ralph.FailureRequest
 	}
 	begins := func(s string) bool { return strings.HasPrefix(message, s) }
 	switch {
-	case status == 401 || status == 403 || begins("Missing environment variable: "):
+	case begins("Missing environment variable: "):
 		return ralph.FailureAuth
-	case status == 404 || driver.NoSuchModel(message):
+	case driver.NoSuchModel(message):
 		return ralph.FailureModel
 	case begins("Quota exceeded. Check your plan and billing details."), begins("You’ve hit your usage limit."), begins("You've hit your usage limit."):
 		return ralph.FailureQuota
 	case begins("Codex ran out of room in the model's context window."):
 		return ralph.FailureRequest
-	case status >= 400 && status < 500 && status != 408 && status != 409 && status != 429:
-		return ralph.FailureRequest
 	}
-	return ralph.FailureAPI
+	return driver.StatusKind(statusOf(message))
 }
 
 // messageOf is what a message says that is a whole body.
 func messageOf(message string) string {
 	v := jsonscan.Fields([]byte(message), "error", "detail")
-	return cmp.Or(driver.OneLine(jsonscan.String(jsonscan.Fields(v["error"], "message")["message"], 4*driver.MaxMessage)), driver.OneLine(jsonscan.String(v["detail"], 4*driver.MaxMessage)), message)
+	return cmp.Or(driver.LineOf(jsonscan.Field(v["error"], "message")), driver.LineOf(v["detail"]), message)
 }

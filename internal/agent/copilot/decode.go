@@ -50,69 +50,46 @@ const maxFailedCalls = 30
 
 func newDecoder(emit func(ralph.Event), finished func()) *decoder {
 	d := &decoder{Stream: driver.NewStream("copilot", emit, finished)}
-	d.Out = driver.Lines{Limit: driver.MaxLine, Line: d.decode}
+	d.ReadLines(d.line, "data", "agentId", "sessionId", "exitCode")
 	return d
 }
 
-// event is what is needed of one line.
-type event struct{ kind, data, agent, session, code []byte }
-
-func (d *decoder) decode(b []byte, cut bool) {
-	b, blank := d.Next(b)
-	if blank {
-		return
-	}
-	var l event
-	s := jsonscan.New(b)
-	s.Object(func(key []byte) {
-		value := s.Value()
-		switch string(key) {
-		case "type":
-			l.kind = value
-		case "data":
-			l.data = value
-		case "agentId":
-			l.agent = value
-		case "sessionId":
-			l.session = value
-		case "exitCode":
-			l.code = value
-		}
-	})
-	kind := jsonscan.String(l.kind, driver.MaxName)
-	partial := cut || !s.Whole()
-	sub := jsonscan.IsSet(l.agent)
-	if partial {
-		d.Malformed(b, kind)
-	}
+func (d *decoder) line(line map[string][]byte, kind string, partial bool) {
+	data, sub := line["data"], jsonscan.IsSet(line["agentId"])
 	switch kind {
 	case "assistant.message":
-		d.message(l.data, sub, partial)
+		d.message(data, sub, partial)
 	case "tool.execution_start":
-		d.toolStart(l.data, sub)
+		d.toolStart(data, sub)
 	case "tool.execution_complete":
-		d.toolEnd(l.data, sub)
+		d.toolEnd(data, sub)
+	case "result":
+		if !partial {
+			d.done, d.code = true, int(jsonscan.Number(line["exitCode"]))
+			d.Told.Session = driver.NameOf(line["sessionId"])
+			d.Finished()
+		}
 	default:
 		if !partial {
-			d.other(kind, l, sub)
+			d.other(kind, data, sub)
 		}
 	}
 }
 
-func (d *decoder) other(kind string, l event, sub bool) {
+func (d *decoder) other(kind string, data []byte, sub bool) {
 	switch kind {
 	case "user.message":
 		if !sub {
 			return // the prompt, which the CLI repeats and everybody knows
 		}
-		v := jsonscan.Fields(l.data, "content", "messageId")
-		d.Text(v["content"], jsonscan.String(v["messageId"], driver.MaxName), true)
+		v := jsonscan.Fields(data, "content", "messageId")
+		d.Text(v["content"], driver.NameOf(v["messageId"]), true)
 	case "model.call_failure":
 		if !sub {
-			d.callFailed(l.data)
+			d.callFailed(data)
 		}
 	case "model.call_final_result":
-		if jsonscan.String(jsonscan.Fields(l.data, "result")["result"], driver.MaxName) != "success" {
+		if driver.NameOf(jsonscan.Field(data, "result")) != "success" {
 			return
 		}
 		d.Told.Messages++
@@ -120,21 +97,17 @@ func (d *decoder) other(kind string, l event, sub bool) {
 			d.failed = 0
 		}
 	case "session.error":
-		v := jsonscan.Fields(l.data, "errorType", "errorCode", "message", "statusCode")
+		v := jsonscan.Fields(data, "errorType", "errorCode", "message", "statusCode")
 		f := &sessionError{
-			kind: jsonscan.String(v["errorType"], driver.MaxName), code: jsonscan.String(v["errorCode"], driver.MaxName),
-			message: driver.OneLine(jsonscan.String(v["message"], 4*driver.MaxMessage)), status: int(jsonscan.Count(v["statusCode"])),
+			kind: driver.NameOf(v["errorType"]), code: driver.NameOf(v["errorCode"]),
+			message: driver.LineOf(v["message"]), status: int(jsonscan.Count(v["statusCode"])),
 		}
 		d.Progress(f.message)
 		if !sub {
 			d.fault = f
 		}
 	case "session.info", "session.warning":
-		d.Progress(driver.OneLine(jsonscan.String(jsonscan.Fields(l.data, "message")["message"], 4*driver.MaxMessage)))
-	case "result":
-		d.done, d.code = true, int(jsonscan.Number(l.code))
-		d.Told.Session = jsonscan.String(l.session, driver.MaxName)
-		d.Finished()
+		d.Progress(driver.LineOf(jsonscan.Field(data, "message")))
 	default:
 		if !isKnown(kind) {
 			d.Told.Unknown++
@@ -166,16 +139,16 @@ func isKnown(kind string) bool {
 // are passed over.
 func (d *decoder) message(data []byte, sub, partial bool) {
 	v := jsonscan.Fields(data, "messageId", "content", "model", "toolRequests", "phase", "outputTokens")
-	echo := sub || partial || jsonscan.String(v["phase"], driver.MaxName) == "thinking"
+	echo := sub || partial || driver.NameOf(v["phase"]) == "thinking"
 	raw, _ := jsonscan.Inner(v["content"])
 	if len(raw) > 0 {
-		id := jsonscan.String(v["messageId"], driver.MaxName)
+		id := driver.NameOf(v["messageId"])
 		if id == "" {
 			id = fmt.Sprint("line ", d.Count)
 		}
 		d.Text(v["content"], id, echo)
 	}
-	model := jsonscan.String(v["model"], driver.MaxName)
+	model := driver.NameOf(v["model"])
 	if !sub {
 		requests := jsonscan.New(v["toolRequests"])
 		d.empty = len(raw) == 0 && (!requests.Eat('[') || requests.At(']'))
@@ -191,37 +164,29 @@ func (d *decoder) message(data []byte, sub, partial bool) {
 // wrote adds what a message cost in output; of a turn that runs nothing more is
 // known.
 func (d *decoder) wrote(model string, tokens int64) {
-	i := slices.IndexFunc(d.outputs, func(u ralph.ModelUsage) bool { return u.Model == model })
-	if i < 0 {
-		if len(d.outputs) >= maxModels {
-			return
-		}
-		i = len(d.outputs)
-		d.outputs = append(d.outputs, ralph.ModelUsage{Model: model, Usage: ralph.Usage{Cost: ralph.Cost{Unknown: true}, Tokens: ralph.Tokens{Unknown: true}}})
-	}
-	d.outputs[i].Usage.Tokens.Output += tokens
+	d.outputs = driver.AddModel(d.outputs, driver.Unpriced(model, ralph.Tokens{Output: tokens, Unknown: true}))
 	d.Usage(slices.Clone(d.outputs)...)
 }
 
 func (d *decoder) toolStart(data []byte, sub bool) {
 	v := jsonscan.Fields(data, "toolCallId", "toolName", "arguments")
-	name := jsonscan.String(v["toolName"], driver.MaxName)
-	d.ToolStarted(jsonscan.String(v["toolCallId"], driver.MaxName), name, summaryOf(v["arguments"]), sub)
+	name := driver.NameOf(v["toolName"])
+	d.ToolStarted(driver.NameOf(v["toolCallId"]), name, summaryOf(v["arguments"]), sub)
 }
 
 // toolEnd reports how a call ended. A shell command that fails is a success to
 // copilot.
 func (d *decoder) toolEnd(data []byte, sub bool) {
 	v := jsonscan.Fields(data, "toolCallId", "success", "result", "error", "shellExecution")
-	exit := jsonscan.Fields(v["shellExecution"], "exitCode")["exitCode"]
+	exit := jsonscan.Field(v["shellExecution"], "exitCode")
 	failed := string(v["success"]) == "false" || jsonscan.IsSet(exit) && jsonscan.Number(exit) != 0
 	o := d.Output()
-	o.AddString(jsonscan.Fields(v["result"], "content")["content"])
+	o.AddString(jsonscan.Field(v["result"], "content"))
 	if jsonscan.IsSet(v["error"]) {
 		o.AddLine()
-		o.AddString(jsonscan.Fields(v["error"], "message")["message"])
+		o.AddString(jsonscan.Field(v["error"], "message"))
 	}
-	d.ToolEnded(jsonscan.String(v["toolCallId"], driver.MaxName), o, failed, sub)
+	d.ToolEnded(driver.NameOf(v["toolCallId"]), o, failed, sub)
 }
 
 // summaryOf puts the arguments of a call into one line: what most of
@@ -230,7 +195,7 @@ func summaryOf(arguments []byte) string {
 	names := []string{"command", "path", "query", "pattern", "url", "prompt", "skill", "shellId"}
 	v := jsonscan.Fields(arguments, names...)
 	for _, name := range names {
-		if s := driver.OneLine(jsonscan.String(v[name], 4*driver.MaxMessage)); s != "" {
+		if s := driver.LineOf(v[name]); s != "" {
 			return s
 		}
 	}
@@ -243,13 +208,13 @@ func (d *decoder) callFailed(data []byte) {
 	v := jsonscan.Fields(data, "errorCode", "errorType", "errorMessage", "statusCode", "badRequestKind", "quotaSnapshots")
 	d.failed++
 	message := jsonscan.String(v["errorMessage"], 8*driver.MaxMessage)
-	if inside := jsonscan.String(jsonscan.Fields([]byte(message), "message")["message"], 4*driver.MaxMessage); inside != "" {
+	if inside := jsonscan.String(jsonscan.Field([]byte(message), "message"), 4*driver.MaxMessage); inside != "" {
 		message = inside
 	}
 	d.call = failedCall{
-		code: cmp.Or(jsonscan.String(v["errorCode"], driver.MaxName), jsonscan.String(v["errorType"], driver.MaxName)), message: driver.OneLine(message),
+		code: cmp.Or(driver.NameOf(v["errorCode"]), driver.NameOf(v["errorType"])), message: driver.OneLine(message),
 		status:   int(jsonscan.Count(v["statusCode"])),
-		bodyless: jsonscan.String(v["badRequestKind"], driver.MaxName) == "bodyless",
+		bodyless: driver.NameOf(v["badRequestKind"]) == "bodyless",
 		resets:   resetOf(v["quotaSnapshots"]),
 	}
 	if d.failed >= maxFailedCalls || d.call.code == "insufficient_quota" {
@@ -264,7 +229,7 @@ func resetOf(snapshots []byte) (at time.Time) {
 		if string(v["hasQuota"]) == "true" || !jsonscan.IsSet(v["remainingPercentage"]) || jsonscan.Number(v["remainingPercentage"]) > 0 {
 			return
 		}
-		if t, err := time.Parse(time.RFC3339, jsonscan.String(v["resetDate"], driver.MaxName)); err == nil && t.After(at) {
+		if t, err := time.Parse(time.RFC3339, driver.NameOf(v["resetDate"])); err == nil && t.After(at) {
 			at = t
 		}
 	})

@@ -380,7 +380,7 @@ func FuzzCopilotUsage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d := newDecoder(func(ralph.Event) {}, func() {})
 		d.metrics(b)
-		if u := d.Told.Usage; u.Cost.Amount < 0 || u.Tokens.Input < 0 || u.Tokens.Output < 0 || len(d.Told.Models) > maxModels {
+		if u := d.Told.Usage; u.Cost.Amount < 0 || u.Tokens.Input < 0 || u.Tokens.Output < 0 || len(d.Told.Models) > driver.MaxModels {
 			t.Errorf("usage = %+v of %d models", u, len(d.Told.Models))
 		}
 	})

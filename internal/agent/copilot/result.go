@@ -11,9 +11,6 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 )
 
-// maxModels bounds the models of a turn that are told apart.
-const maxModels = 64
-
 // Close ends the stream, and reads what the CLI left of its usage.
 func (d *decoder) Close() {
 	d.Stream.Close()
@@ -30,28 +27,19 @@ func (d *decoder) metrics(b []byte) {
 	v := jsonscan.Fields(b, "modelMetrics", "totalNanoAiu", "aiCreditsStatus")
 	var models []ralph.ModelUsage
 	whole := jsonscan.Members(v["modelMetrics"], func(name, metric []byte) {
-		u := jsonscan.Fields(jsonscan.Fields(metric, "usage")["usage"], "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
-		t := ralph.Tokens{
-			Output: jsonscan.Count(u["outputTokens"]), CacheRead: jsonscan.Count(u["cacheReadTokens"]), CacheWrite: jsonscan.Count(u["cacheWriteTokens"]),
-		}
-		t.Input = max(0, jsonscan.Count(u["inputTokens"])-t.CacheRead-t.CacheWrite)
-		if len(models) < maxModels {
-			models = append(models, ralph.ModelUsage{Model: jsonscan.Plain(name, driver.MaxName), Usage: ralph.Usage{Cost: ralph.Cost{Unknown: true}, Tokens: t}})
-		}
+		u := jsonscan.Fields(jsonscan.Field(metric, "usage"), "inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+		models = driver.AddModel(models, driver.Unpriced(jsonscan.Plain(name, driver.MaxName),
+			driver.TokensWithCache(u["inputTokens"], u["cacheReadTokens"], u["cacheWriteTokens"], u["outputTokens"])))
 	})
 	if !whole || len(models) == 0 {
 		return
 	}
-	slices.SortFunc(models, func(a, b ralph.ModelUsage) int { return cmp.Compare(a.Model, b.Model) })
-	d.Told.Usage.Tokens = ralph.Tokens{}
-	for _, u := range models {
-		d.Told.Usage.Tokens = d.Told.Usage.Tokens.Add(u.Usage.Tokens)
-	}
+	d.Told.Usage.Tokens = driver.SumModels(models).Tokens
 	if d.goesOn {
 		return // the turn's part of the rest is not known
 	}
 	d.Told.Models = models
-	if jsonscan.String(v["aiCreditsStatus"], driver.MaxName) == "complete" {
+	if driver.NameOf(v["aiCreditsStatus"]) == "complete" {
 		d.Told.Usage.Cost = ralph.Cost{Amount: max(0, ralph.FromUSD(jsonscan.Number(v["totalNanoAiu"])/nanoCreditsPerUSD))}
 	}
 }
@@ -115,14 +103,12 @@ func (d *decoder) kind(f *sessionError) ralph.FailureKind {
 		return ralph.FailureAuth
 	case f.kind == "context_limit" || f.kind == "policy":
 		return ralph.FailureRequest
-	case status == 400 && d.call.bodyless || status == 408 || status == 409 || status == 429:
+	case status == 400 && d.call.bodyless:
 		return ralph.FailureAPI
-	case status >= 400 && status < 500:
-		return ralph.FailureRequest
 	case status == 0 && d.failed == 0 && d.empty:
 		return ralph.FailureEmpty
 	case status == 0 && d.failed == 0 && f.kind == "query":
 		return ralph.FailureRequest // nothing was asked: it is too long, says copilot itself
 	}
-	return ralph.FailureAPI
+	return driver.StatusKind(f.status)
 }

@@ -28,17 +28,11 @@ type fault struct {
 // failure sorts an error by its status; one that has none may be anything.
 func (f fault) failure() *ralph.Failure {
 	kind := ralph.FailureCrash
-	switch s := f.status; {
+	switch {
 	case !f.resets.IsZero():
 		kind = ralph.FailureQuota
-	case s == 401 || s == 403:
-		kind = ralph.FailureAuth
-	case s == 404:
-		kind = ralph.FailureModel
-	case s >= 500 || s == 408 || s == 409 || s == 429:
-		kind = ralph.FailureAPI
-	case s >= 400:
-		kind = ralph.FailureRequest
+	case f.status != 0:
+		kind = driver.StatusKind(f.status)
 	}
 	message := f.message
 	if message == "" && f.status != 0 {

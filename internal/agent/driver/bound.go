@@ -3,8 +3,6 @@ package driver
 import (
 	"strings"
 	"unicode/utf8"
-
-	"github.com/org/ralph-action/internal/ralph"
 )
 
 // OneLine folds all white space of foreign text into single spaces and bounds
@@ -66,13 +64,6 @@ func (t *Tail) Write(p []byte) (int, error) {
 
 // String is what was kept, valid and starting with a whole character.
 func (t *Tail) String() string { return strings.ToValidUTF8(string(t.buf), "\uFFFD") }
-
-// Less is a without b, never less than nothing.
-func Less(a, b ralph.Tokens) ralph.Tokens {
-	a.Input, a.Output = max(0, a.Input-b.Input), max(0, a.Output-b.Output)
-	a.CacheRead, a.CacheWrite = max(0, a.CacheRead-b.CacheRead), max(0, a.CacheWrite-b.CacheWrite)
-	return a
-}
 
 // LastLine is the last line that is not blank, bounded.
 func LastLine(s string) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"syscall"
 
+	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
@@ -41,4 +42,17 @@ func WithWords(what, words string) string {
 		return what
 	}
 	return what + ": " + words
+}
+
+// StatusKind sorts an error of a provider by its HTTP status. What is not known may pass.
+func StatusKind(status int) ralph.FailureKind {
+	switch {
+	case status == 401 || status == 403:
+		return ralph.FailureAuth
+	case status == 404:
+		return ralph.FailureModel
+	case status >= 400 && status < 500 && status != 408 && status != 409 && status != 429:
+		return ralph.FailureRequest
+	}
+	return ralph.FailureAPI
 }

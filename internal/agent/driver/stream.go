@@ -3,6 +3,7 @@ package driver
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -73,6 +74,43 @@ func (d *Stream) Next(b []byte) (line []byte, blank bool) {
 	}
 	return b, jsonscan.Blank(b)
 }
+
+// ReadLines makes line read each line of the stream that is not blank: its kind, which is
+// the member "type", and the members of the names, which are valid during the call. A
+// partial line was cut or is malformed, and is counted: what stands before the break was
+// read.
+func (d *Stream) ReadLines(line func(v map[string][]byte, kind string, partial bool), names ...string) {
+	v := make(map[string][]byte, len(names))
+	d.Out = Lines{Limit: MaxLine, Line: func(b []byte, cut bool) {
+		b, blank := d.Next(b)
+		if blank {
+			return
+		}
+		defer clear(v) // the line may be a giant
+		kind := ""
+		s := jsonscan.New(b)
+		s.Object(func(key []byte) {
+			value := s.Value()
+			switch {
+			case string(key) == "type":
+				kind = NameOf(value)
+			case slices.Contains(names, string(key)):
+				v[string(key)] = value
+			}
+		})
+		partial := cut || !s.Whole()
+		if partial {
+			d.Malformed(b, kind)
+		}
+		line(v, kind, partial)
+	}}
+}
+
+// NameOf is the text of a string value that is an id or a name.
+func NameOf(value []byte) string { return jsonscan.String(value, MaxName) }
+
+// LineOf is the text of a string value on one line, bounded.
+func LineOf(value []byte) string { return OneLine(jsonscan.String(value, 4*MaxMessage)) }
 
 // Malformed counts a line that was cut or is no JSON. One of no known kind is
 // kept: it may be the CLI's last words.

@@ -64,10 +64,10 @@ func InputSummary(tool string, input []byte) string {
 	case "TodoWrite":
 		return "" // the list itself follows as an event
 	case "TaskUpdate", "TaskGet":
-		return OneLine("#" + jsonscan.String(v["taskId"], MaxName) + " " + jsonscan.String(v["status"], MaxName))
+		return OneLine("#" + NameOf(v["taskId"]) + " " + NameOf(v["status"]))
 	}
 	for _, key := range summaryKeys() {
-		if s := OneLine(jsonscan.String(v[key], 4*MaxMessage)); s != "" {
+		if s := LineOf(v[key]); s != "" {
 			return s
 		}
 	}
@@ -95,17 +95,17 @@ func (l *Todos) Write(todos []byte) bool { return l.Replace(todos, "content") }
 func (l *Todos) Apply(tool string, result []byte) bool {
 	switch tool {
 	case "TaskCreate":
-		task := jsonscan.Fields(jsonscan.Fields(result, "task")["task"], "id", "subject")
+		task := jsonscan.Fields(jsonscan.Field(result, "task"), "id", "subject")
 		if !jsonscan.IsSet(task["id"]) || len(l.ids) >= MaxOpen {
 			return false
 		}
-		l.add(jsonscan.String(task["id"], MaxName), task["subject"], nil)
+		l.add(NameOf(task["id"]), task["subject"], nil)
 		return true
 	case "TaskUpdate":
 		v := jsonscan.Fields(result, "taskId", "statusChange")
-		return l.update(jsonscan.String(v["taskId"], MaxName), jsonscan.String(jsonscan.Fields(v["statusChange"], "to")["to"], MaxName))
+		return l.update(NameOf(v["taskId"]), NameOf(jsonscan.Field(v["statusChange"], "to")))
 	case "TaskList":
-		tasks := jsonscan.Fields(result, "tasks")["tasks"]
+		tasks := jsonscan.Field(result, "tasks")
 		return jsonscan.IsSet(tasks) && l.Replace(tasks, "subject")
 	}
 	return false
@@ -121,7 +121,7 @@ func (l *Todos) Replace(todos []byte, textKey string) bool {
 	c.Array(func() {
 		v := jsonscan.Fields(c.Value(), "id", textKey, "status")
 		if len(l.ids) < MaxOpen {
-			l.add(jsonscan.String(v["id"], MaxName), v[textKey], v["status"])
+			l.add(NameOf(v["id"]), v[textKey], v["status"])
 		}
 	})
 	return true
@@ -129,7 +129,7 @@ func (l *Todos) Replace(todos []byte, textKey string) bool {
 
 func (l *Todos) add(id string, text, status []byte) {
 	l.ids = append(l.ids, id)
-	l.todos = append(l.todos, ralph.Todo{Text: OneLine(jsonscan.String(text, 4*MaxMessage)), Status: todoStatus(jsonscan.String(status, MaxName))})
+	l.todos = append(l.todos, ralph.Todo{Text: LineOf(text), Status: todoStatus(NameOf(status))})
 }
 
 func (l *Todos) update(id, status string) bool {
@@ -167,13 +167,13 @@ func ArgumentSummary(input, changes []byte) string {
 		c.Array(func() {
 			v := jsonscan.Fields(c.Value(), "path", "kind")
 			if len(files) < MaxName {
-				files = append(files, jsonscan.String(v["kind"], MaxName)+" "+jsonscan.String(v["path"], MaxMessage))
+				files = append(files, NameOf(v["kind"])+" "+jsonscan.String(v["path"], MaxMessage))
 			}
 		})
 		return OneLine(strings.Join(files, ", "))
 	}
 	if _, ok := jsonscan.Inner(input); ok {
-		return OneLine(jsonscan.String(input, 4*MaxMessage))
+		return LineOf(input)
 	}
 	if !jsonscan.IsSet(input) || string(input) == "{}" {
 		return ""

@@ -2,9 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"cmp"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,16 +15,12 @@ import (
 // subagents say does not come at all, nor does what the model thinks.
 type decoder struct {
 	driver.Stream
-	todos   driver.Todos
-	message int    // texts begun
-	held    []byte // of the text at hand
-	partial bool   // of held: a part may be missing, so it is not searched
-	pieces  bool   // of the text at hand were there
-	more    bool   // a part of it was emitted
-	result  *runResult
-	fault   string       // the last error that was no result
-	words   driver.Lines // of stderr
-	report  errorReport
+	todos  driver.Todos
+	text   driver.Pieces
+	result *runResult
+	fault  string       // the last error that was no result
+	words  driver.Lines // of stderr
+	report errorReport
 }
 
 // runResult is the line that ends a run.
@@ -40,84 +33,33 @@ type runResult struct {
 
 func newDecoder(emit func(ralph.Event), finished func()) *decoder {
 	d := &decoder{Stream: driver.NewStream("gemini", emit, finished)}
-	d.Out = driver.Lines{Limit: driver.MaxLine, Line: d.decode}
+	d.ReadLines(d.line, "timestamp", "session_id", "model", "role", "content", "delta", "tool_name", "tool_id", "parameters",
+		"status", "output", "error", "stats", "message")
+	d.text = driver.NewPieces(&d.Stream)
 	d.words = driver.Lines{Limit: 4 * driver.MaxMessage, Line: d.complaint}
 	return d
 }
 
-// event is what is needed of one line.
-type event struct {
-	kind, at, session, model, role, content, delta   []byte
-	tool, id, parameters, status, output, err, stats []byte
-	message                                          []byte
-}
-
-func (d *decoder) decode(b []byte, cut bool) {
-	b, blank := d.Next(b)
-	if blank {
-		return
-	}
-	var l event
-	s := jsonscan.New(b)
-	s.Object(func(key []byte) {
-		value := s.Value()
-		switch string(key) {
-		case "type":
-			l.kind = value
-		case "timestamp":
-			l.at = value
-		case "session_id":
-			l.session = value
-		case "model":
-			l.model = value
-		case "role":
-			l.role = value
-		case "content":
-			l.content = value
-		case "delta":
-			l.delta = value
-		case "tool_name":
-			l.tool = value
-		case "tool_id":
-			l.id = value
-		case "parameters":
-			l.parameters = value
-		case "status":
-			l.status = value
-		case "output":
-			l.output = value
-		case "error":
-			l.err = value
-		case "stats":
-			l.stats = value
-		case "message":
-			l.message = value
-		}
-	})
-	kind := jsonscan.String(l.kind, driver.MaxName)
-	partial := cut || !s.Whole()
-	if partial {
-		d.Malformed(b, kind)
-	}
-	role := jsonscan.String(l.role, driver.MaxName)
+func (d *decoder) line(l map[string][]byte, kind string, partial bool) {
+	role := driver.NameOf(l["role"])
 	if kind == "message" && role == "assistant" {
-		if !jsonscan.IsTrue(l.delta) && !partial {
-			d.endText()
+		if !jsonscan.IsTrue(l["delta"]) && !partial {
+			d.text.End()
 		}
-		d.piece(l.content, partial)
+		d.text.Add(l["content"], partial)
 		return
 	}
-	d.endText()
+	d.text.End()
 	switch kind {
 	case "init":
-		d.Told.Session, d.Told.Model = jsonscan.String(l.session, driver.MaxName), jsonscan.String(l.model, driver.MaxName)
+		d.Told.Session, d.Told.Model = driver.NameOf(l["session_id"]), driver.NameOf(l["model"])
 	case "message": // the prompt, which the CLI repeats and everybody knows
 	case "tool_use":
 		d.toolStart(l)
 	case "tool_result":
 		d.toolEnd(l)
 	case "error": // the run goes on
-		d.fault = driver.OneLine(jsonscan.String(l.message, 4*driver.MaxMessage))
+		d.fault = driver.LineOf(l["message"])
 		d.Progress(d.fault)
 	case "result":
 		if !partial {
@@ -130,79 +72,45 @@ func (d *decoder) decode(b []byte, cut bool) {
 	}
 }
 
-// piece adds to the text at hand.
-func (d *decoder) piece(value []byte, partial bool) {
-	raw, _ := jsonscan.Inner(value)
-	if len(raw) == 0 {
-		return
-	}
-	if partial && !d.partial {
-		d.endText()
-	}
-	if !d.pieces {
-		d.message++
-		d.pieces, d.partial = true, partial
-	}
-	for len(raw) > 0 {
-		d.held, raw = jsonscan.Unescape(d.held, raw, driver.MaxText)
-		if len(raw) > 0 || len(d.held) >= driver.MaxText {
-			d.flush()
-		}
-	}
-}
-
-func (d *decoder) flush() {
-	if len(d.held) > 0 {
-		d.Stream.Words(jsonscan.Valid(d.held), "text "+strconv.Itoa(d.message), d.partial, d.more)
-		d.held, d.more = d.held[:0], true
-	}
-}
-
-// endText emits what is left of the text at hand.
-func (d *decoder) endText() {
-	d.flush()
-	d.pieces, d.more, d.partial = false, false, false
-}
-
 // Close ends the stream.
 func (d *decoder) Close() {
 	d.Stream.Close()
 	d.words.Close()
-	d.endText()
+	d.text.End()
 }
 
-func (d *decoder) toolStart(l event) {
-	name := jsonscan.String(l.tool, driver.MaxName)
+func (d *decoder) toolStart(l map[string][]byte) {
+	name := driver.NameOf(l["tool_name"])
 	summary := ""
 	if name != "write_todos" { // the list itself follows as an event
-		summary = driver.InputSummary(name, l.parameters)
+		summary = driver.InputSummary(name, l["parameters"])
 	}
-	d.ToolStarted(jsonscan.String(l.id, driver.MaxName), name, summary, false)
-	if name == "write_todos" && d.todos.Replace(jsonscan.Fields(l.parameters, "todos")["todos"], "description") {
+	d.ToolStarted(driver.NameOf(l["tool_id"]), name, summary, false)
+	if name == "write_todos" && d.todos.Replace(jsonscan.Field(l["parameters"], "todos"), "description") {
 		d.Emit(ralph.Event{Kind: ralph.EventTodo, At: time.Now(), Todos: d.todos.List()})
 	}
 }
 
 // toolEnd reports the end of a call. A command that failed is a success to the
 // CLI, which does not tell its exit code.
-func (d *decoder) toolEnd(l event) {
+func (d *decoder) toolEnd(l map[string][]byte) {
 	o := d.Output()
-	if !o.AddString(l.output) {
-		o.AddString(jsonscan.Fields(l.err, "message")["message"])
+	if !o.AddString(l["output"]) {
+		o.AddString(jsonscan.Field(l["error"], "message"))
 	}
-	d.ToolEnded(jsonscan.String(l.id, driver.MaxName), o, jsonscan.String(l.status, driver.MaxName) == "error", false)
+	d.ToolEnded(driver.NameOf(l["tool_id"]), o, driver.NameOf(l["status"]) == "error", false)
 }
 
-func (d *decoder) onResult(l event) {
-	e := jsonscan.Fields(l.err, "type", "message")
+func (d *decoder) onResult(l map[string][]byte) {
+	e := jsonscan.Fields(l["error"], "type", "message")
 	r := &runResult{
-		failed:  jsonscan.String(l.status, driver.MaxName) != "success",
-		kind:    jsonscan.String(e["type"], driver.MaxName),
+		failed:  driver.NameOf(l["status"]) != "success",
+		kind:    driver.NameOf(e["type"]),
 		message: strings.TrimSpace(jsonscan.String(e["message"], 16*driver.MaxMessage)),
 	}
-	r.at, _ = time.Parse(time.RFC3339, jsonscan.String(l.at, driver.MaxName))
+	r.at, _ = time.Parse(time.RFC3339, driver.NameOf(l["timestamp"]))
 	d.result = r
-	d.models(jsonscan.Fields(l.stats, "models")["models"])
+	d.models(jsonscan.Field(l["stats"], "models"))
 	d.Finished()
 }
 
@@ -216,17 +124,12 @@ func (d *decoder) models(b []byte) {
 		in, out := jsonscan.Count(v["input_tokens"]), jsonscan.Count(v["output_tokens"])
 		t := ralph.Tokens{CacheRead: min(in, jsonscan.Count(v["cached"])), Output: max(out, jsonscan.Count(v["total_tokens"])-in)}
 		t.Input = in - t.CacheRead
-		if len(all) < driver.MaxName && t.Total() > 0 {
-			all = append(all, ralph.ModelUsage{Model: jsonscan.Plain(key, driver.MaxName), Usage: ralph.Usage{Cost: ralph.Cost{Unknown: true}, Tokens: t}})
+		if t.Total() > 0 {
+			all = driver.AddModel(all, driver.Unpriced(jsonscan.Plain(key, driver.MaxName), t))
 		}
 	})
-	if !ok {
-		return
-	}
-	slices.SortStableFunc(all, func(a, b ralph.ModelUsage) int { return cmp.Compare(a.Model, b.Model) })
-	d.Told.Models, d.Told.Usage.Tokens = all, ralph.Tokens{}
-	for _, m := range all {
-		d.Told.Usage.Tokens = d.Told.Usage.Tokens.Add(m.Usage.Tokens)
+	if ok {
+		d.Told.Models, d.Told.Usage.Tokens = all, driver.SumModels(all).Tokens
 	}
 }
 

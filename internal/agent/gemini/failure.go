@@ -98,14 +98,14 @@ func errorOf(text string) apiError {
 	}
 	rest, _, _ = strings.Cut(rest, "]\n")
 	rest = strings.TrimSuffix(rest, "]")
-	v := jsonscan.Fields(jsonscan.Fields([]byte(rest), "error")["error"], "code", "message", "details")
+	v := jsonscan.Fields(jsonscan.Field([]byte(rest), "error"), "code", "message", "details")
 	e := apiError{status: int(jsonscan.Count(v["code"])), message: driver.OneLine(rest)}
-	if s := driver.OneLine(jsonscan.String(v["message"], 4*driver.MaxMessage)); s != "" {
+	if s := driver.LineOf(v["message"]); s != "" {
 		e.message = s
 	}
 	if c := jsonscan.New(v["details"]); c.At('[') {
 		c.Array(func() {
-			if reason := jsonscan.String(jsonscan.Fields(c.Value(), "reason")["reason"], driver.MaxName); reason != "" {
+			if reason := driver.NameOf(jsonscan.Field(c.Value(), "reason")); reason != "" {
 				e.reason = reason
 			}
 		})
@@ -128,12 +128,10 @@ func failureKind(class string, e apiError) ralph.FailureKind {
 	switch {
 	case strings.HasPrefix(class, "Fatal"):
 		return ralph.FailureCrash
-	case e.status == 401 || e.status == 403 || strings.HasPrefix(e.reason, "API_KEY_"): // a wrong key is a 400 to Google
+	case strings.HasPrefix(e.reason, "API_KEY_"): // a wrong key is a 400 to Google
 		return ralph.FailureAuth
-	case e.status == 404:
-		return ralph.FailureModel
-	case e.status >= 400 && e.status < 500 && e.status != 408 && e.status != 409 && e.status != 429 && e.status != 499:
-		return ralph.FailureRequest
+	case e.status == 499: // a cancelled request is one to Google
+		return ralph.FailureAPI
 	}
-	return ralph.FailureAPI
+	return driver.StatusKind(e.status)
 }

@@ -117,6 +117,16 @@ func Fields(b []byte, names ...string) map[string][]byte {
 	return found
 }
 
+// Field is the last member of an object that has a name; nil if there is none.
+func Field(b []byte, name string) (value []byte) {
+	Members(b, func(key, v []byte) {
+		if string(key) == name {
+			value = v
+		}
+	})
+	return value
+}
+
 // Blank says that there is nothing but white space.
 func Blank(b []byte) bool { return space(b, 0) == len(b) }
 

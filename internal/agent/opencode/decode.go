@@ -50,39 +50,14 @@ func newDecoder(o driver.Options, emit func(ralph.Event), finished func()) *deco
 		hints.Key, hints.Unset = "the variable of its provider", false
 	}
 	d.Attach(o, hints)
-	d.Out = driver.Lines{Limit: driver.MaxLine, Line: d.decode}
+	d.ReadLines(d.line, "sessionID", "part", "error", "timestamp")
 	d.log.lines = driver.Lines{Limit: 8 * driver.MaxMessage, Line: d.complaint}
 	return d
 }
 
-func (d *decoder) decode(b []byte, cut bool) {
-	b, blank := d.Next(b)
-	if blank {
-		return
-	}
-	var kindOf, session, part, fault, at []byte
-	s := jsonscan.New(b)
-	s.Object(func(key []byte) {
-		value := s.Value()
-		switch string(key) {
-		case "type":
-			kindOf = value
-		case "sessionID":
-			session = value
-		case "part":
-			part = value
-		case "error":
-			fault = value
-		case "timestamp":
-			at = value
-		}
-	})
-	kind := jsonscan.String(kindOf, driver.MaxName)
-	partial := cut || !s.Whole()
-	if partial {
-		d.Malformed(b, kind)
-	}
-	if id := jsonscan.String(session, driver.MaxName); id != "" {
+func (d *decoder) line(v map[string][]byte, kind string, partial bool) {
+	part := v["part"]
+	if id := driver.NameOf(v["sessionID"]); id != "" {
 		d.Told.Session = id
 	}
 	d.idle = false
@@ -97,14 +72,14 @@ func (d *decoder) decode(b []byte, cut bool) {
 	case "tool_use":
 		d.tool(part)
 	case "reasoning":
-		d.Progress(driver.OneLine(jsonscan.String(jsonscan.Fields(part, "text")["text"], 4*driver.MaxMessage)))
+		d.Progress(driver.LineOf(jsonscan.Field(part, "text")))
 	case "step_finish":
 		if !partial {
 			d.step(part)
 		}
 	case "error":
 		if !partial {
-			d.fail(fault, jsonscan.Number(at))
+			d.fail(v["error"], jsonscan.Number(v["timestamp"]))
 		}
 	default:
 		if !partial {
@@ -118,7 +93,7 @@ func (d *decoder) decode(b []byte, cut bool) {
 func (d *decoder) onText(part []byte, partial bool) {
 	v := jsonscan.Fields(part, "text", "messageID", "synthetic", "metadata")
 	synthetic := jsonscan.IsTrue(v["synthetic"])
-	if synthetic && jsonscan.IsTrue(jsonscan.Fields(v["metadata"], "compaction_continue")["compaction_continue"]) {
+	if synthetic && jsonscan.IsTrue(jsonscan.Field(v["metadata"], "compaction_continue")) {
 		d.answered = false // the step before was for the summary
 		d.release(true)
 	}
@@ -126,7 +101,7 @@ func (d *decoder) onText(part []byte, partial bool) {
 	if _, ok := jsonscan.Inner(v["text"]); !ok {
 		return
 	}
-	d.message = jsonscan.String(v["messageID"], driver.MaxName)
+	d.message = driver.NameOf(v["messageID"])
 	if d.message == "" {
 		d.message = "line " + strconv.Itoa(d.Count)
 	}
@@ -152,9 +127,9 @@ func (d *decoder) release(echo bool) {
 func (d *decoder) tool(part []byte) {
 	v := jsonscan.Fields(part, "tool", "callID", "state")
 	state := jsonscan.Fields(v["state"], "status", "input", "output", "error", "metadata")
-	name, id := jsonscan.String(v["tool"], driver.MaxName), jsonscan.String(v["callID"], driver.MaxName)
+	name, id := driver.NameOf(v["tool"]), driver.NameOf(v["callID"])
 	meta := jsonscan.Fields(state["metadata"], "exit", "sessionId")
-	failed := jsonscan.String(state["status"], driver.MaxName) == "error" || name == "invalid" || jsonscan.IsSet(meta["exit"]) && jsonscan.Number(meta["exit"]) != 0
+	failed := driver.NameOf(state["status"]) == "error" || name == "invalid" || jsonscan.IsSet(meta["exit"]) && jsonscan.Number(meta["exit"]) != 0
 	d.others = d.others || jsonscan.IsSet(meta["sessionId"])
 	d.ToolStarted(id, name, summaryOf(name, state["input"]), false)
 	o := d.Output()
@@ -164,7 +139,7 @@ func (d *decoder) tool(part []byte) {
 	d.ToolEnded(id, o, failed, false)
 	if name == "todowrite" && !failed {
 		var list driver.Todos
-		if list.Replace(jsonscan.Fields(state["input"], "todos")["todos"], "content") {
+		if list.Replace(jsonscan.Field(state["input"], "todos"), "content") {
 			d.Emit(ralph.Event{Kind: ralph.EventTodo, At: time.Now(), Todos: list.List()})
 		}
 	}
@@ -176,10 +151,10 @@ func summaryOf(name string, input []byte) string {
 		return "" // the list itself follows as an event
 	}
 	v := jsonscan.Fields(input, "filePath", "error")
-	if s := driver.OneLine(jsonscan.String(v["filePath"], 4*driver.MaxMessage)); s != "" {
+	if s := driver.LineOf(v["filePath"]); s != "" {
 		return s
 	}
-	if s := driver.OneLine(jsonscan.String(v["error"], 4*driver.MaxMessage)); name == "invalid" && s != "" {
+	if s := driver.LineOf(v["error"]); name == "invalid" && s != "" {
 		return s
 	}
 	return driver.InputSummary(name, input)
@@ -202,7 +177,7 @@ func (d *decoder) step(part []byte) {
 	d.sum = d.sum.Add(ralph.Usage{Cost: ralph.Cost{Amount: cost}, Tokens: tokens})
 	d.steps++
 	d.Told.Messages++
-	d.running, d.reason = false, jsonscan.String(v["reason"], driver.MaxName)
+	d.running, d.reason = false, driver.NameOf(v["reason"])
 	d.idle, d.answered = d.reason != "tool-calls", true
 	if !d.idle {
 		d.release(false)

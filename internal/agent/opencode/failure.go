@@ -32,18 +32,18 @@ func (d *decoder) fail(b []byte, at float64) {
 	v := jsonscan.Fields(b, "name", "data")
 	data := jsonscan.Fields(v["data"], "message", "ref", "statusCode", "isRetryable", "responseHeaders", "responseBody")
 	e := &streamError{
-		name: jsonscan.String(v["name"], driver.MaxName), message: driver.OneLine(jsonscan.String(data["message"], 4*driver.MaxMessage)), ref: jsonscan.String(data["ref"], driver.MaxName),
+		name: driver.NameOf(v["name"]), message: driver.LineOf(data["message"]), ref: driver.NameOf(data["ref"]),
 		status: int(jsonscan.Count(data["statusCode"])), retryable: jsonscan.IsTrue(data["isRetryable"]),
 	}
-	body := jsonscan.Fields([]byte(jsonscan.String(data["responseBody"], 16*driver.MaxMessage)), "error")["error"]
+	body := jsonscan.Field([]byte(jsonscan.String(data["responseBody"], 16*driver.MaxMessage)), "error")
 	w := jsonscan.Fields(body, "type", "code", "resets_at", "resets_in_seconds")
-	e.code = cmp.Or(jsonscan.String(w["code"], driver.MaxName), jsonscan.String(w["type"], driver.MaxName))
+	e.code = cmp.Or(driver.NameOf(w["code"]), driver.NameOf(w["type"]))
 	now := time.UnixMilli(jsonscan.Bounded(at)).UTC()
 	headers := jsonscan.Fields(data["responseHeaders"], "retry-after", "date")
-	if date, err := time.Parse(time.RFC1123, jsonscan.String(headers["date"], driver.MaxName)); err == nil {
+	if date, err := time.Parse(time.RFC1123, driver.NameOf(headers["date"])); err == nil {
 		now = date.UTC()
 	}
-	after := jsonscan.String(headers["retry-after"], driver.MaxName)
+	after := driver.NameOf(headers["retry-after"])
 	if seconds, err := strconv.Atoi(after); err == nil && seconds > 0 && seconds < 1e8 {
 		e.resets = now.Add(time.Duration(seconds) * time.Second)
 	} else if date, err := time.Parse(time.RFC1123, after); err == nil {
@@ -129,12 +129,11 @@ func failureKind(e *streamError) ralph.FailureKind {
 	switch {
 	case slices.Contains(quota, e.code) || e.status == 402:
 		return ralph.FailureQuota
-	case e.code == "model_not_found" || e.status == 404:
+	case e.code == "model_not_found":
 		return ralph.FailureModel
-	case e.status == 401 || e.status == 403:
-		return ralph.FailureAuth
-	case e.status >= 400 && e.status < 500 && e.status != 408 && e.status != 409 && e.status != 429 && !e.retryable:
-		return ralph.FailureRequest
+	}
+	if kind := driver.StatusKind(e.status); kind != ralph.FailureRequest || !e.retryable {
+		return kind
 	}
 	return ralph.FailureAPI
 }

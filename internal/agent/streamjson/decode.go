@@ -61,13 +61,13 @@ func (d *Decoder) decode(b []byte, cut bool) {
 	e.scan(s)
 	d.blocks = e.blocks
 	defer clear(d.blocks) // they point into a line that may be a giant
-	kind := jsonscan.String(e.kind, driver.MaxName)
+	kind := driver.NameOf(e.kind)
 	if cut || !s.Whole() {
 		d.Malformed(b, kind)
 		d.broken(kind, e)
 		return
 	}
-	if s := jsonscan.String(e.session, driver.MaxName); s != "" {
+	if s := driver.NameOf(e.session); s != "" {
 		d.Told.Session = s
 	}
 	switch kind {
@@ -76,9 +76,9 @@ func (d *Decoder) decode(b []byte, cut bool) {
 	case "user":
 		d.user(e, false)
 	case "result":
-		d.onResult(b, jsonscan.String(e.subtype, driver.MaxName))
+		d.onResult(b, driver.NameOf(e.subtype))
 	case "system":
-		d.system(b, jsonscan.String(e.subtype, driver.MaxName))
+		d.system(b, driver.NameOf(e.subtype))
 	case "rate_limit_event":
 		d.rateLimit(b)
 	case "stream_event", "tool_progress", "tool_use_summary", "auth_status", "prompt_suggestion", "keep_alive":
@@ -99,24 +99,24 @@ func (d *Decoder) broken(kind string, e envelope) {
 }
 
 func (d *Decoder) assistant(e envelope, partial bool) {
-	id := jsonscan.String(e.id, driver.MaxName)
+	id := driver.NameOf(e.id)
 	if id == "" {
 		id = "line " + strconv.Itoa(d.Count)
 	}
-	synthetic := jsonscan.String(e.model, driver.MaxName) == "<synthetic>"
+	synthetic := driver.NameOf(e.model) == "<synthetic>"
 	echo := partial || jsonscan.IsSet(e.parent)
 	if !partial && !synthetic {
 		d.after = true
 		defer d.spend(e)
 	}
 	if !echo { // a subagent's error is not the turn's, and an answer ends one
-		d.apiErr, d.errText = jsonscan.String(e.err, driver.MaxName), ""
+		d.apiErr, d.errText = driver.NameOf(e.err), ""
 	}
 	for _, b := range e.blocks {
-		switch jsonscan.String(b.Kind, driver.MaxName) {
+		switch driver.NameOf(b.Kind) {
 		case "text":
 			if synthetic {
-				text := driver.OneLine(jsonscan.String(b.Text, 4*driver.MaxMessage))
+				text := driver.LineOf(b.Text)
 				if !echo {
 					d.errText = text
 				}
@@ -152,7 +152,7 @@ func (d *Decoder) user(e envelope, partial bool) {
 		d.kept(e)
 	}
 	for _, b := range e.blocks {
-		if jsonscan.String(b.Kind, driver.MaxName) == "tool_result" {
+		if driver.NameOf(b.Kind) == "tool_result" {
 			d.toolEnd(b, e.toolResult, partial || jsonscan.IsSet(e.parent))
 		}
 	}
@@ -191,9 +191,9 @@ func (d *Decoder) system(b []byte, subtype string) {
 		"attempt", "max_retries", "retry_delay_ms", "error_status", "error")
 	switch subtype {
 	case "init":
-		d.Told.Model = jsonscan.String(v["model"], driver.MaxName)
+		d.Told.Model = driver.NameOf(v["model"])
 	case "api_retry":
-		what := jsonscan.String(v["error"], driver.MaxName)
+		what := driver.NameOf(v["error"])
 		if jsonscan.IsSet(v["error_status"]) {
 			what = strconv.Itoa(int(jsonscan.Number(v["error_status"]))) + " " + what
 		}
@@ -202,23 +202,23 @@ func (d *Decoder) system(b []byte, subtype string) {
 			int(jsonscan.Number(v["attempt"])), int(jsonscan.Number(v["max_retries"])), wait.Round(100*time.Millisecond)))
 		d.retry(int(jsonscan.Count(v["attempt"])), int(jsonscan.Count(v["error_status"])), what)
 	case "model_fallback":
-		d.Told.Model = jsonscan.String(v["fallback_model"], driver.MaxName)
-		d.Progress(driver.OneLine(jsonscan.String(v["content"], 4*driver.MaxMessage)))
+		d.Told.Model = driver.NameOf(v["fallback_model"])
+		d.Progress(driver.LineOf(v["content"]))
 	case "compact_boundary":
 		d.Progress("Context compacted")
 	case "task_started":
-		if jsonscan.String(v["task_type"], driver.MaxName) == "local_agent" && len(d.agents) < driver.MaxOpen {
-			d.agents[jsonscan.String(v["task_id"], driver.MaxName)] = true
+		if driver.NameOf(v["task_type"]) == "local_agent" && len(d.agents) < driver.MaxOpen {
+			d.agents[driver.NameOf(v["task_id"])] = true
 		}
 	case "task_updated":
-		switch jsonscan.String(jsonscan.Fields(v["patch"], "status")["status"], driver.MaxName) {
+		switch driver.NameOf(jsonscan.Field(v["patch"], "status")) {
 		case "", "running", "pending":
 		default:
-			delete(d.agents, jsonscan.String(v["task_id"], driver.MaxName))
+			delete(d.agents, driver.NameOf(v["task_id"]))
 		}
 	case "task_notification":
-		delete(d.agents, jsonscan.String(v["task_id"], driver.MaxName))
-		d.Progress(driver.OneLine(jsonscan.String(v["summary"], 4*driver.MaxMessage)))
+		delete(d.agents, driver.NameOf(v["task_id"]))
+		d.Progress(driver.LineOf(v["summary"]))
 	}
 }
 
@@ -250,8 +250,8 @@ func (d *Decoder) retry(attempt, status int, what string) {
 
 // rateLimit notes the provider's structured word about a usage limit.
 func (d *Decoder) rateLimit(b []byte) {
-	info := jsonscan.Fields(jsonscan.Fields(b, "rate_limit_info")["rate_limit_info"], "status", "resetsAt")
-	d.quota = jsonscan.String(info["status"], driver.MaxName) == "rejected"
+	info := jsonscan.Fields(jsonscan.Field(b, "rate_limit_info"), "status", "resetsAt")
+	d.quota = driver.NameOf(info["status"]) == "rejected"
 	d.resets = time.Time{}
 	if at := jsonscan.Number(info["resetsAt"]); d.quota && at > 0 && at < math.MaxInt32*64 {
 		d.resets = time.Unix(int64(at), 0).UTC()

@@ -29,15 +29,15 @@ func (d *Decoder) onResult(b []byte, subtype string) {
 		subtype:  subtype,
 		isError:  jsonscan.IsTrue(v["is_error"]) || strings.HasPrefix(subtype, "error"),
 		status:   int(jsonscan.Count(v["api_error_status"])),
-		terminal: jsonscan.String(v["terminal_reason"], driver.MaxName),
-		stop:     jsonscan.String(v["stop_reason"], driver.MaxName),
-		text:     driver.OneLine(jsonscan.String(v["result"], 4*driver.MaxMessage)),
+		terminal: driver.NameOf(v["terminal_reason"]),
+		stop:     driver.NameOf(v["stop_reason"]),
+		text:     driver.LineOf(v["result"]),
 	}
 	if errs := jsonscan.New(v["errors"]); r.text == "" && errs.Eat('[') {
-		r.text = driver.OneLine(jsonscan.String(errs.Value(), 4*driver.MaxMessage))
+		r.text = driver.LineOf(errs.Value())
 	}
 	if r.text == "" {
-		r.text = driver.OneLine(jsonscan.String(v["error"], 4*driver.MaxMessage)) // amp's
+		r.text = driver.LineOf(v["error"]) // amp's
 	}
 	d.result = r
 	d.after = false
@@ -53,7 +53,7 @@ func (d *Decoder) onResult(b []byte, subtype string) {
 	switch {
 	case v["modelUsage"] != nil: // of the whole run so far
 		all := modelUsage(v["modelUsage"])
-		d.Told.Usage.Tokens = driver.Less(sum(all).Tokens, d.before.Tokens)
+		d.Told.Usage.Tokens = driver.Less(driver.SumModels(all).Tokens, d.before.Tokens)
 		d.Told.Models = lessModels(all, d.models)
 	case v["usage"] != nil: // since the last result
 		if d.results == 0 {

@@ -9,12 +9,12 @@ import (
 )
 
 func (d *Decoder) toolStart(b driver.Block, echo bool) {
-	name := jsonscan.String(b.Name, driver.MaxName)
-	if !d.ToolStarted(jsonscan.String(b.ID, driver.MaxName), name, driver.InputSummary(name, b.Input), echo) {
+	name := driver.NameOf(b.Name)
+	if !d.ToolStarted(driver.NameOf(b.ID), name, driver.InputSummary(name, b.Input), echo) {
 		return
 	}
 	if name == "TodoWrite" && !echo {
-		if d.todos.Write(jsonscan.Fields(b.Input, "todos")["todos"]) {
+		if d.todos.Write(jsonscan.Field(b.Input, "todos")) {
 			d.emitTodos()
 		}
 	}
@@ -22,7 +22,7 @@ func (d *Decoder) toolStart(b driver.Block, echo bool) {
 
 func (d *Decoder) toolEnd(b driver.Block, structured []byte, echo bool) {
 	failed := jsonscan.IsTrue(b.IsError)
-	name := d.ToolEnded(jsonscan.String(b.ID, driver.MaxName), d.resultOf(b.Content), failed, echo)
+	name := d.ToolEnded(driver.NameOf(b.ID), d.resultOf(b.Content), failed, echo)
 	if !echo && !failed && d.todos.Apply(name, structured) {
 		d.emitTodos()
 	}
@@ -43,7 +43,7 @@ func (d *Decoder) resultOf(content []byte) driver.Output {
 		if i > 0 {
 			o.Add([]byte(`\n`))
 		}
-		if kind := jsonscan.String(b.Kind, driver.MaxName); kind != "text" {
+		if kind := driver.NameOf(b.Kind); kind != "text" {
 			o.Add([]byte("[" + kind + "]"))
 		} else {
 			o.AddString(b.Text)

@@ -3,16 +3,11 @@ package streamjson
 import (
 	"hash/maphash"
 	"slices"
-	"strings"
 
 	"github.com/org/ralph-action/internal/agent/driver"
 	"github.com/org/ralph-action/internal/agent/jsonscan"
 	"github.com/org/ralph-action/internal/ralph"
 )
-
-// maxTold bounds the models of a turn that are told apart; what more there are
-// is left out of a turn's usage by model, and of what is known before its result.
-const maxTold = 64
 
 // spending is what a turn has used so far: what its last result told, and behind
 // it what messages told when they began. The latter is less than they used in the
@@ -45,9 +40,7 @@ func (d *Decoder) spend(e envelope) {
 	if tokens == (ralph.Tokens{}) {
 		return
 	}
-	d.spent.since = addModel(d.spent.since, ralph.ModelUsage{
-		Model: jsonscan.String(e.model, driver.MaxName), Usage: ralph.Usage{Tokens: tokens, Cost: ralph.Cost{Unknown: true}},
-	})
+	d.spent.since = driver.AddModel(d.spent.since, driver.Unpriced(driver.NameOf(e.model), tokens))
 	d.Usage(slices.Concat(d.spent.told, d.spent.since)...)
 }
 
@@ -60,23 +53,11 @@ func (d *Decoder) told() {
 	d.Usage(d.spent.told...)
 }
 
-// addModel adds to the usage of a model, in the order of their names.
-func addModel(models []ralph.ModelUsage, u ralph.ModelUsage) []ralph.ModelUsage {
-	i, found := slices.BinarySearchFunc(models, u.Model, func(m ralph.ModelUsage, name string) int { return strings.Compare(m.Model, name) })
-	switch {
-	case found:
-		models[i].Usage = models[i].Usage.Add(u.Usage)
-	case len(models) < maxTold:
-		models = slices.Insert(models, i, u)
-	}
-	return models
-}
-
 // modelUsage is what each model used; result.usage leaves out subagents.
 func modelUsage(b []byte) (models []ralph.ModelUsage) {
 	jsonscan.Members(b, func(name, model []byte) {
 		v := jsonscan.Fields(model, "inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "costUSD")
-		models = addModel(models, ralph.ModelUsage{Model: jsonscan.Plain(name, driver.MaxName), Usage: ralph.Usage{
+		models = driver.AddModel(models, ralph.ModelUsage{Model: jsonscan.Plain(name, driver.MaxName), Usage: ralph.Usage{
 			Cost: ralph.Cost{Amount: max(0, ralph.FromUSD(jsonscan.Number(v["costUSD"]))), Unknown: v["costUSD"] == nil},
 			Tokens: ralph.Tokens{
 				Input:      jsonscan.Count(v["inputTokens"]),
@@ -89,24 +70,17 @@ func modelUsage(b []byte) (models []ralph.ModelUsage) {
 	return models
 }
 
-func sum(models []ralph.ModelUsage) (all ralph.Usage) {
-	for _, m := range models {
-		all = all.Add(m.Usage)
-	}
-	return all
-}
-
 // earlier is what a session had used before this turn, in all and by model. Of a
 // session that is gone on in, newer CLIs (seen: 2.1.329, not 2.1.197) count cost
 // and modelUsage from its very beginning; the same CLIs say what belongs to a
 // result alone.
 func earlier(all, now []byte, cost ralph.MicroUSD) (before ralph.Usage, models []ralph.ModelUsage) {
 	total, this := modelUsage(all), modelUsage(now)
-	before.Tokens = driver.Less(sum(total).Tokens, sum(this).Tokens)
+	before.Tokens = driver.Less(driver.SumModels(total).Tokens, driver.SumModels(this).Tokens)
 	if before.Tokens == (ralph.Tokens{}) {
 		return before, nil
 	}
-	before.Cost.Amount = max(0, cost-sum(this).Cost.Amount)
+	before.Cost.Amount = max(0, cost-driver.SumModels(this).Cost.Amount)
 	return before, lessModels(total, this)
 }
 

@@ -37,6 +37,25 @@ type event struct {
 	}
 }
 
+// repository writes the demo's files into dir.
+func repository(dir string) error {
+	files, err := demo.Files()
+	if err != nil {
+		return err
+	}
+	for path, file := range files {
+		target := filepath.Join(dir, filepath.FromSlash(path))
+		mode := os.FileMode(0o644)
+		if file.Executable {
+			mode = 0o755
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Dir(target), 0o755), os.WriteFile(target, []byte(file.Content), mode)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // run runs the agent in dir and reads its stream back.
 func run(t *testing.T, dir, prompt string) (int, []event) {
 	t.Helper()
@@ -89,7 +108,7 @@ func guardrail(t *testing.T, dir string) (bool, string) {
 func TestAgentNeedsItsGuardrail(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := demo.Repository(dir); err != nil {
+	if err := repository(dir); err != nil {
 		t.Fatal(err)
 	}
 	passed, before := guardrail(t, dir)
@@ -151,17 +170,17 @@ func TestAgentFailures(t *testing.T) {
 		t.Errorf("Agent(broken stdin) = %d, want 1", code)
 	}
 	dir := t.TempDir()
-	if err := demo.Repository(dir); err != nil {
+	if err := repository(dir); err != nil {
 		t.Fatal(err)
 	}
 	if code := demo.Agent(strings.NewReader(demo.Task), brokenWriter{}, dir, 0); code != 1 {
 		t.Errorf("Agent(broken stdout) = %d, want 1", code)
 	}
 	readOnly := t.TempDir()
-	if err := demo.Repository(filepath.Join(readOnly, "file")); err != nil {
+	if err := repository(filepath.Join(readOnly, "file")); err != nil {
 		t.Fatal(err)
 	}
-	if err := demo.Repository(filepath.Join(readOnly, "file", "README.md")); err == nil {
+	if err := repository(filepath.Join(readOnly, "file", "README.md")); err == nil {
 		t.Error("Repository(below a file) = nil, want an error")
 	}
 }
@@ -169,7 +188,7 @@ func TestAgentFailures(t *testing.T) {
 func TestAgentThinksInTime(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := demo.Repository(dir); err != nil {
+	if err := repository(dir); err != nil {
 		t.Fatal(err)
 	}
 	const pause = time.Millisecond

@@ -4,9 +4,9 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
+
+	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 )
 
 //go:embed repository
@@ -19,46 +19,23 @@ const Task = "greet.sh is wrong when it is called without a name: it should gree
 const Guardrail = "sh test.sh"
 
 // Files is the demo's repository: a small program with a failing test.
-func Files() (map[string]File, error) {
+func Files() (map[string]gitserver.File, error) {
 	root, err := fs.Sub(repositoryFiles, "repository")
 	if err != nil {
 		return nil, fmt.Errorf("demo repository: %w", err)
 	}
-	files := map[string]File{}
+	files := map[string]gitserver.File{}
 	err = fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		raw, err := fs.ReadFile(root, path)
 		// Embedding loses the executable bit; here it is what scripts have.
-		files[path] = File{Content: string(raw), Executable: strings.HasSuffix(path, ".sh")}
+		files[path] = gitserver.File{Content: string(raw), Executable: strings.HasSuffix(path, ".sh")}
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("demo repository: %w", err)
 	}
 	return files, nil
-}
-
-// Repository writes the demo's files into dir, which is created when missing.
-// It makes no git repository of it.
-func Repository(dir string) error {
-	files, err := Files()
-	if err != nil {
-		return err
-	}
-	for path, file := range files {
-		target := filepath.Join(dir, filepath.FromSlash(path))
-		mode := os.FileMode(0o644)
-		if file.Executable {
-			mode = 0o755
-		}
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
-			return fmt.Errorf("demo repository: %w", err)
-		}
-		if err := os.WriteFile(target, []byte(file.Content), mode); err != nil {
-			return fmt.Errorf("demo repository: %w", err)
-		}
-	}
-	return nil
 }

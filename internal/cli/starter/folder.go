@@ -17,6 +17,7 @@ import (
 const (
 	dirName      = ".ralph"
 	SettingsPath = dirName + "/settings.json"
+	SchemaPath   = dirName + "/settings.schema.json"
 	localPath    = dirName + "/settings.local.json"
 )
 
@@ -139,12 +140,19 @@ func (f *Folder) free(name string) error {
 	return fmt.Errorf("%s %w", name, ErrExists)
 }
 
-// WriteSettings writes settings.json whole, or leaves everything as it was.
-// The error wraps [ErrExists] when there is one that may not be overwritten.
+// WriteSettings writes settings.json whole, or leaves it as it was, and beside it
+// the schema that it names. The error wraps [ErrExists] when there are settings that
+// may not be overwritten.
 func (f *Folder) WriteSettings(s Settings, overwrite bool) error {
 	data, err := s.JSON()
 	if err != nil {
 		return fmt.Errorf("write %s: %w", SettingsPath, err)
+	}
+	if err := f.free(SettingsPath); err != nil && (!overwrite || !errors.Is(err, ErrExists)) {
+		return err
+	}
+	if err := f.write(SchemaPath, schema, true); err != nil {
+		return err
 	}
 	return f.write(SettingsPath, data, overwrite)
 }

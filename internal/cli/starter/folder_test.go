@@ -158,7 +158,7 @@ func TestWriteSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `{
-  "$schema": "https://raw.githubusercontent.com/org/ralph-action/main/docs/settings.schema.json",
+  "$schema": "settings.schema.json",
   "maximumIterations": 10,
   "completionResponse": "DONE",
   "outputTruncateChars": 5000,
@@ -194,7 +194,7 @@ func TestWriteSettings(t *testing.T) {
 	if got := content(t, dir, starter.SettingsPath); got != want {
 		t.Errorf("settings.json =\n%s\nwant\n%s", got, want)
 	}
-	if got, want := tree(t, dir), []string{".ralph", ".ralph/settings.json"}; !slices.Equal(got, want) {
+	if got, want := tree(t, dir), []string{".ralph", ".ralph/settings.json", ".ralph/settings.schema.json"}; !slices.Equal(got, want) {
 		t.Errorf("files %q, want %q", got, want)
 	}
 	if info, err := os.Stat(filepath.Join(dir, starter.SettingsPath)); err != nil || info.Mode().Perm()&^0o022 != 0o644 {
@@ -263,6 +263,26 @@ func TestFolderPlanted(t *testing.T) {
 	}
 }
 
+// A schema that cannot be written leaves no settings that name it.
+func TestWriteSettingsSchemaPlanted(t *testing.T) {
+	t.Parallel()
+	folder, dir := project(t, ".ralph/config", "")
+	outside := filepath.Join(t.TempDir(), "theirs")
+	if err := errors.Join(os.WriteFile(outside, []byte("theirs"), 0o644), os.Symlink(outside, filepath.Join(dir, starter.SchemaPath))); err != nil {
+		t.Fatal(err)
+	}
+	const want = ".ralph/settings.schema.json is a symbolic link: remove it"
+	if err := folder.WriteSettings(starter.Defaults(), true); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("WriteSettings = %v, want %q", err, want)
+	}
+	if data, err := os.ReadFile(outside); err != nil || string(data) != "theirs" {
+		t.Errorf("the file outside is %q, %v", data, err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, starter.SettingsPath)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("settings.json: %v, want none", err)
+	}
+}
+
 // A write that fails leaves nothing behind.
 func TestWriteSettingsFails(t *testing.T) {
 	t.Parallel()
@@ -295,7 +315,7 @@ func TestWriteSettingsOwner(t *testing.T) {
 	if err := folder.WriteSettings(starter.Defaults(), false); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{".ralph", starter.SettingsPath} {
+	for _, name := range []string{".ralph", starter.SettingsPath, starter.SchemaPath} {
 		info, err := os.Lstat(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)

@@ -3,8 +3,6 @@ package starter_test
 import (
 	"bytes"
 	"os"
-	"path"
-	"path/filepath"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -12,13 +10,17 @@ import (
 	"github.com/org/ralph-action/internal/cli/starter"
 )
 
-// What init writes is what the schema that it names describes, with everything
+// What init writes is valid against the schema it writes beside it, with everything
 // in it and with as little as possible.
 func TestSettingsFollowSchema(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", path.Base(starter.Schema)))
-	if err != nil {
+	folder, dir := project(t)
+	if err := folder.WriteSettings(starter.Defaults(), false); err != nil {
 		t.Fatal(err)
+	}
+	data := []byte(content(t, dir, starter.SchemaPath))
+	if document, err := os.ReadFile("../../../docs/settings.schema.json"); err != nil || !bytes.Equal(data, document) {
+		t.Errorf("init writes another schema than docs/settings.schema.json (%v): run go generate ./...", err)
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
 	if err != nil {

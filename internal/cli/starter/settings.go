@@ -2,9 +2,11 @@ package starter
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 	"unicode"
@@ -13,8 +15,10 @@ import (
 	"github.com/google/shlex"
 )
 
-// Schema is where editors find what settings may hold.
-const Schema = "https://raw.githubusercontent.com/org/ralph-action/main/docs/settings.schema.json"
+// schema is docs/settings.schema.json, from which editors know what settings may hold.
+//
+//go:embed settings.schema.json
+var schema []byte
 
 // What settings have that nobody chose. 001-09
 const (
@@ -69,7 +73,7 @@ const (
 // Defaults are settings that lack an agent only.
 func Defaults() Settings {
 	return Settings{
-		Schema: Schema, MaximumIterations: DefaultIterations, CompletionResponse: DefaultCompletion,
+		Schema: path.Base(SchemaPath), MaximumIterations: DefaultIterations, CompletionResponse: DefaultCompletion,
 		OutputTruncateChars: defaultTruncate, StreamAgentOutput: true,
 		Agent: Agent{Flags: []string{}}, Guardrails: []Guardrail{},
 	}

@@ -34,7 +34,7 @@ type rule struct {
 }
 
 // match is a secret in a content: offsets of bytes.
-type match struct {
+type formatMatch struct {
 	rule     *rule
 	from, to int
 }
@@ -107,8 +107,8 @@ func longest(re *syntax.Regexp) int {
 }
 
 // find gives the secrets in a content, in order. all is false when there was
-// more to try than there is room for, or more to find than is remembered.
-func (f *formats) find(path string, content []byte, room *share) (found []match, all bool) {
+// more to try than the budget allows, or more to find than is remembered.
+func (f *formats) find(path string, content []byte, work *share) (found []formatMatch, all bool) {
 	done := map[*rule]int{} // words up to here have been tried
 	all = true
 	f.words.each(content, func(word, end int) {
@@ -121,19 +121,19 @@ func (f *formats) find(path string, content []byte, room *share) (found []match,
 				done[r] = len(content)
 			case r.follows != nil && !r.follows(content, end):
 			case r.assigned:
-				if all = room.use(assignedWork); !all {
+				if all = work.use(assignedWork); !all {
 					return
 				}
 				found, done[r] = f.at(r, path, content, end-len(f.words.texts[word]), found)
 			default:
-				if all = room.use(min(5*r.reach, len(content))); !all {
+				if all = work.use(min(5*r.reach, len(content))); !all {
 					return
 				}
 				found, done[r] = f.around(r, path, content, end, found)
 			}
 		}
 	})
-	slices.SortStableFunc(found, func(a, b match) int { return cmp.Compare(a.from, b.from) })
+	slices.SortStableFunc(found, func(a, b formatMatch) int { return cmp.Compare(a.from, b.from) })
 	return found, all
 }
 
@@ -198,21 +198,21 @@ func userInfo(content []byte, at int) bool {
 
 // at tries a rule of an assignment where its word begins. It gives the matches
 // with the new one, and up to where words need not be tried again.
-func (f *formats) at(r *rule, path string, content []byte, start int, all []match) ([]match, int) {
+func (f *formats) at(r *rule, path string, content []byte, start int, all []formatMatch) ([]formatMatch, int) {
 	text := content[start:min(len(content), start+512)]
 	groups := r.re().FindSubmatchIndex(text)
 	if groups == nil {
 		return all, start
 	}
 	if from, to, ok := f.judge(r, path, content, start, groups); ok {
-		return append(all, match{r, from, to}), to
+		return append(all, formatMatch{r, from, to}), to
 	}
 	return all, start
 }
 
 // around tries a rule around a word, and so far behind it that words that
 // follow closely need no search of their own.
-func (f *formats) around(r *rule, path string, content []byte, end int, all []match) ([]match, int) {
+func (f *formats) around(r *rule, path string, content []byte, end int, all []formatMatch) ([]formatMatch, int) {
 	from, to := max(0, end-r.reach-2), min(len(content), end+4*r.reach)
 	for at := from; at < to && len(all) < maxMatches; {
 		groups := r.re().FindSubmatchIndex(content[at:to])
@@ -225,8 +225,8 @@ func (f *formats) around(r *rule, path string, content []byte, end int, all []ma
 		}
 		first, behind, ok := f.judge(r, path, content, at, groups)
 		if cut := at+groups[1] == to && to < len(content); ok && (!cut || r.reach >= maxReach) {
-			if !slices.ContainsFunc(all, func(m match) bool { return m.rule == r && m.from == first }) {
-				all = append(all, match{r, first, behind})
+			if !slices.ContainsFunc(all, func(m formatMatch) bool { return m.rule == r && m.from == first }) {
+				all = append(all, formatMatch{r, first, behind})
 			}
 		}
 		at += groups[1]

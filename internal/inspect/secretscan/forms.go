@@ -12,7 +12,7 @@ import (
 
 const (
 	minValue = 8  // bytes; shorter known values are not looked for
-	maxWhole = 96 // characters of the view; longer values are looked for in parts
+	maxWhole = 96 // characters, normalized; longer values are looked for in parts
 	part     = 48 // characters of such a part
 )
 
@@ -46,7 +46,7 @@ func guessable(value string) bool {
 	return len(value) < 16
 }
 
-// formsOf lists what the view is searched for. index is the value's number.
+// formsOf lists what a normalized content is searched for. index is the value's number.
 func formsOf(value string, index int) []form {
 	var all []form
 	for _, p := range parts(value) {
@@ -60,8 +60,8 @@ func formsOf(value string, index int) []form {
 // line is left out, because the head of a token is often public.
 func parts(value string) []string {
 	value = strings.TrimSpace(value)
-	if !strings.ContainsAny(value, "\r\n") && len(shown(value)) <= maxWhole {
-		if text := shown(value); !tellsEnough(text) {
+	if !strings.ContainsAny(value, "\r\n") && len(normalized(value)) <= maxWhole {
+		if text := normalized(value); !tellsEnough(text) {
 			return nil
 		}
 		return []string{value}
@@ -101,7 +101,7 @@ func tellsEnough(text string) bool {
 // random says that a text is no prose and no code: so that it can be looked for
 // by itself.
 func random(line string) bool {
-	text := shown(line)
+	text := normalized(line)
 	digits, upper, lower := count(text)
 	if len(text) < 16 || digits < 2 || upper+lower < 2 || entropy(text) < 3 {
 		return false
@@ -149,7 +149,7 @@ func entropy(text string) float64 {
 func formsOfPart(value string, index int) []form {
 	var all []form
 	add := func(text, how string) form {
-		f := form{text: shown(text), value: index, how: how}
+		f := form{text: normalized(text), value: index, how: how}
 		all = append(all, f)
 		return f
 	}
@@ -159,7 +159,7 @@ func formsOfPart(value string, index int) []form {
 			f.need = max(2*gram, len(f.text)/2)
 		}
 	}
-	plain := shown(value)
+	plain := normalized(value)
 	pieces := len(plain) >= 20 && entropy(plain) >= 3 && !sequence(plain)
 	add(value, "")
 	if pieces {
@@ -172,13 +172,6 @@ func formsOfPart(value string, index int) []form {
 		if pieces {
 			inPieces()
 		}
-		add(reversed(core), "in base64, reversed")
-		url := strings.NewReplacer("+", "-", "/", "_").Replace(core)
-		for _, inner := range slices.Compact([]string{core, url}) {
-			for _, twice := range cores(inner) {
-				add(twice, "in base64 of base64")
-			}
-		}
 	}
 	digits := hex.EncodeToString([]byte(value))
 	for _, d := range []string{digits, strings.ToUpper(digits)} {
@@ -188,18 +181,15 @@ func formsOfPart(value string, index int) []form {
 		}
 		add(separated(d), "in hex")
 	}
-	add(reversed(digits), "in hex, reversed")
 	b32 := strings.TrimRight(base32.StdEncoding.EncodeToString([]byte(value)), "=")
 	b32 = b32[:len(value)*8/5]
 	add(b32, "in base32")
 	add(strings.ToLower(b32), "in base32")
-	var decimal, octal strings.Builder
+	var decimal strings.Builder
 	for i := range len(value) {
 		fmt.Fprintf(&decimal, "%d ", value[i])
-		fmt.Fprintf(&octal, "%03o ", value[i])
 	}
 	add(decimal.String(), "as numbers")
-	add(octal.String(), "as numbers")
 	return all
 }
 

@@ -3,6 +3,7 @@ package secretscan
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -12,19 +13,15 @@ type allow struct {
 	target    string
 	paths     func() *regexp.Regexp
 	regexes   func() *regexp.Regexp
-	stopWords *words
+	stopWords []string
 }
 
 func newAllow(spec ruleAllow) allow {
 	a := allow{all: strings.EqualFold(spec.Condition, "AND"), target: spec.RegexTarget}
 	a.paths = compiled(anyOf(spec.Paths))
 	a.regexes = compiled(anyOf(spec.Regexes))
-	if len(spec.StopWords) > 0 {
-		lower := make([]string, len(spec.StopWords))
-		for i, w := range spec.StopWords {
-			lower[i] = strings.ToLower(w)
-		}
-		a.stopWords = newWords(lower)
+	for _, w := range spec.StopWords {
+		a.stopWords = append(a.stopWords, strings.ToLower(w))
 	}
 	return a
 }
@@ -59,9 +56,8 @@ func (a *allow) lets(path string, secret, matched, line []byte) bool {
 		test(a.regexes().Match(text))
 	}
 	if a.stopWords != nil {
-		found := false
-		a.stopWords.each(secret, func(int, int) { found = true })
-		test(found)
+		lower := strings.ToLower(string(secret))
+		test(slices.ContainsFunc(a.stopWords, func(word string) bool { return strings.Contains(lower, word) }))
 	}
 	return held > 0 && (!a.all || held == asked)
 }

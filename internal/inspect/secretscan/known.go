@@ -1,8 +1,10 @@
 package secretscan
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/org/ralph-action/internal/lib/secret"
@@ -27,9 +29,9 @@ type known struct {
 // gramAt is where a gram stands.
 type gramAt struct{ form, at int }
 
-// sighting is a known value in a content: offsets of bytes, from inclusive to
+// match is a known value in a content: offsets of bytes, from inclusive to
 // exclusive.
-type sighting struct {
+type match struct {
 	from, to int
 	how      string
 	value    int
@@ -90,33 +92,30 @@ const factor = 0x9E3779B97F4A7C15
 
 func (k *known) hash(g uint64) uint64 { return g * factor >> k.shift }
 
-// maxSightings bounds what is remembered of one content.
-const maxSightings = 1000
-
-// find is where known values stand in a content, as they are and in the view.
-func (k *known) find(content []byte) []sighting {
+// find is where known values stand in a content, as they are and in its normalized form.
+func (k *known) find(content []byte) []match {
 	if k.empty() {
 		return nil
 	}
-	var all []sighting
+	var all []match
 	for _, at := range k.exact.Find(content) {
-		if len(all) < maxSightings {
-			all = append(all, sighting{from: at[0], to: at[1]})
+		if len(all) < maxMatches {
+			all = append(all, match{from: at[0], to: at[1]})
 		}
 	}
 	s := search{known: k}
 	s.run(content)
-	return append(all, s.sightings(content)...)
+	return append(all, s.matches(content)...)
 }
 
-// search is one search through a view.
+// search is one search through a normalized content.
 type search struct {
 	known  *known
 	whole  []stretch
 	pieces map[int]*pieces // by form
 }
 
-// stretch is a part of the view, with the form that was found there.
+// stretch is a part of what the normalizer gives, with the form that was found there.
 type stretch struct{ from, to, form int }
 
 // pieces is how much of a form was seen.
@@ -126,7 +125,7 @@ type pieces struct {
 	where []stretch
 }
 
-// window is how much of the view is kept at once, in bytes.
+// window is how much of a normalized content is kept at once, in bytes.
 const window = 32 << 10
 
 func (s *search) run(content []byte) {
@@ -134,12 +133,12 @@ func (s *search) run(content []byte) {
 	if len(k.forms) == 0 {
 		return
 	}
-	v := view{src: content}
+	n := normalizer{src: content}
 	buf := make([]byte, 0, min(window, len(content))+k.longest)
-	base := 0 // position in the view where buf begins
+	base := 0 // position in its normalized form where buf begins
 	for {
-		buf = v.read(buf, k.class)
-		done := v.at == len(content)
+		buf = n.read(buf, k.class)
+		done := n.at == len(content)
 		last := len(buf) - gram // where the last gram begins
 		if !done {
 			last = len(buf) - k.longest // and all of a form that begins there
@@ -170,7 +169,7 @@ func (s *search) look(g uint64, buf []byte, i, base int) {
 	for _, at := range s.known.grams[g] {
 		f := s.known.forms[at.form]
 		end := i + len(f.text)
-		if at.at == 0 && end <= len(buf) && string(buf[i:end]) == f.text && len(s.whole) < maxSightings {
+		if at.at == 0 && end <= len(buf) && string(buf[i:end]) == f.text && len(s.whole) < maxMatches {
 			s.whole = append(s.whole, stretch{base + i, base + end, at.form})
 		}
 		if f.need > 0 {
@@ -197,7 +196,59 @@ func (s *search) piece(at gramAt, length, position int) {
 	switch last := len(p.where) - 1; {
 	case last >= 0 && position <= p.where[last].to:
 		p.where[last].to = position + gram
-	case len(p.where) < maxSightings:
+	case len(p.where) < maxMatches:
 		p.where = append(p.where, stretch{position, position + gram, at.form})
 	}
+}
+
+// matches turns what was found into places of the content.
+func (s *search) matches(content []byte) []match {
+	var all []match
+	found := slices.Clone(s.whole)
+	inPieces := len(found)
+	for i, p := range s.pieces {
+		if p.count < s.known.forms[i].need {
+			continue
+		}
+		for _, w := range p.where {
+			// A piece within a whole says nothing new.
+			if !slices.ContainsFunc(s.whole, func(o stretch) bool { return o.from <= w.from && w.to <= o.to }) {
+				found = append(found, w)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	// Both ends of all stretches, in one walk through the content.
+	var positions []int
+	for _, f := range found {
+		positions = append(positions, f.from, f.to-1)
+	}
+	slices.Sort(positions)
+	positions = slices.Compact(positions)
+	at := offsets(content, positions)
+	offset := func(position int) int {
+		i, _ := slices.BinarySearch(positions, position)
+		return at[i]
+	}
+	for i, f := range found {
+		form := s.known.forms[f.form]
+		last := normalizer{src: content, at: offset(f.to - 1)}
+		last.read(make([]byte, 0, 1), s.known.class) // over the unit that shows the last character
+		how := form.how
+		if i >= inPieces {
+			how = join(how, "in pieces")
+		}
+		all = append(all, match{from: offset(f.from), to: last.at, how: how, value: form.value})
+	}
+	slices.SortStableFunc(all, func(a, b match) int { return cmp.Compare(a.from, b.from) })
+	return all
+}
+
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + ", " + b
 }

@@ -96,8 +96,8 @@ func (s *Scanner) search(path string, content []byte, formats bool) []finding {
 		return nil
 	}
 	found := s.layer(path, &layer{data: content}, formats)
-	u := unpack(content, s.spare, func(l *layer) {
-		if len(found) < maxSightings {
+	u := unpack(content, s.budget, func(l *layer) {
+		if len(found) < maxMatches {
 			found = append(found, s.layer(path, l, formats)...)
 		}
 	})
@@ -133,12 +133,11 @@ func (s *Scanner) layer(path string, l *layer, formats bool) []finding {
 	if formats {
 		f := s.formats()
 		data := narrow(l.data)
-		room := share{most: maxWork + len(data)/2, from: &s.spare.work}
+		work := share{most: maxWork + len(data)/2, from: &s.budget.work}
 		if l.marks == nil {
-			room.own = ownWork + len(data)/4
+			work.own = ownWork + len(data)/4
 		}
-		matches, all := f.find(path, data, &room)
-		room.end()
+		matches, all := f.find(path, data, &work)
 		if !all {
 			add(0, len(l.data), finding{rule: FloodRule, text: "too much in it, or in all files together, looks like the beginning of a secret to be searched to the end"})
 		}

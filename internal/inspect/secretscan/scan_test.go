@@ -226,7 +226,7 @@ func FuzzScan(f *testing.F) {
 }
 
 // The dearest contents that are known, of 8 MB each, and many that are small: what
-// bounds them is maxWork for one, and what all contents share (spare.go).
+// bounds them is maxWork for one, and what all contents share (budget.go).
 func BenchmarkHard(b *testing.B) {
 	contents := hard(8 << 20)
 	for _, name := range []string{"kubernetes", "jwt", "curl", "key words", "gzip in base64", "tokens", "bomb"} {

@@ -20,6 +20,7 @@ const (
 	maxMembers  = 2000     // of one archive
 	minRun      = 24       // characters of base64 or hex in a row that are decoded
 	batch       = 1 << 20  // bytes of decoded runs that are searched at once
+	maxEmbedded = 16       // archives that may begin within one run
 )
 
 // layer is what was decoded out of a content: several runs in a row, or a
@@ -42,10 +43,10 @@ func (l *layer) origin(at int) (from, to int) {
 
 // unpacker decodes a content, layer by layer.
 type unpacker struct {
-	left  int // bytes that may still come out of archives
-	again int // bytes of runs that may still be decoded from another line on
-	visit func(*layer)
-	spare *spare
+	left   int // bytes that may still come out of archives
+	again  int // bytes of runs that may still be decoded from another line on
+	visit  func(*layer)
+	budget *budget
 
 	unseen bool // there is more behind the limits
 	flood  bool // there is nothing left of what all contents share
@@ -53,14 +54,14 @@ type unpacker struct {
 
 // spend says that so many bytes more may be decoded.
 func (u *unpacker) spend(n int) bool {
-	u.flood = u.flood || !take(&u.spare.unpacked, n)
+	u.flood = u.flood || !take(&u.budget.unpacked, n)
 	return !u.flood
 }
 
 // unpack calls visit for each layer within a content, not for the content
 // itself.
-func unpack(content []byte, spare *spare, visit func(*layer)) *unpacker {
-	u := &unpacker{left: maxUnpacked, again: maxUnpacked, visit: visit, spare: spare}
+func unpack(content []byte, budget *budget, visit func(*layer)) *unpacker {
+	u := &unpacker{left: maxUnpacked, again: maxUnpacked, visit: visit, budget: budget}
 	u.archive(content, 0, len(content), "", maxDepth)
 	u.runs(&layer{data: content}, maxDepth)
 	return u
@@ -80,56 +81,63 @@ func (u *unpacker) runs(l *layer, depth int) {
 		}
 		next.data, next.marks = nil, nil
 	}
-	var clean []byte
 	for at := 0; ; {
 		from, to := nextRun(l.data, at)
 		if from < 0 {
 			break
 		}
 		at = to
-		from0, to0 := from, to
-		if l.marks != nil {
-			from0, to0 = l.origin(from)
-		}
-		clean = cleanRun(clean[:0], l.data[from:to])
-		before := len(next.data)
-		next.data = decodeRun(next.data, clean)
-		if len(next.data) == before {
-			continue
-		}
-		next.marks = append(next.marks, mark{before, from0, to0})
-		u.archive(next.data[before:], from0, to0, next.how, depth-1)
-		next.data = append(next.data, '\n')
+		u.run(&next, l, from, to, depth)
 		for _, start := range restarts(l.data[from:to]) {
-			if u.again -= to - from - start.at; u.again < 0 {
+			n := to - from - start
+			if u.again -= n; u.again < 0 {
 				u.unseen = true
 				break
 			}
-			if !u.spend(to - from - start.at) {
+			if !u.spend(n) {
 				break
 			}
-			clean = cleanRun(clean[:0], l.data[from+start.at:to])
-			before := len(next.data)
-			if next.data = decodeRun(next.data, clean); len(next.data) == before {
-				continue
-			}
-			from1 := from0
-			if l.marks == nil {
-				from1 += start.at
-			}
-			u.archive(next.data[before:], from1, to0, next.how, depth-1)
-			if start.packed {
-				next.data = next.data[:before] // seen already, as a part of the run
-				continue
-			}
-			next.marks = append(next.marks, mark{before, from1, to0})
-			next.data = append(next.data, '\n')
+			u.run(&next, l, from+start, to, depth)
 		}
 		if len(next.data) >= batch {
 			flush()
 		}
 	}
 	flush()
+}
+
+// run decodes one run of a layer into the next, and opens the archives in it: one
+// begins where the run does, or behind words that look like base64.
+func (u *unpacker) run(next, l *layer, from, to, depth int) {
+	before := len(next.data)
+	next.data = decodeRun(next.data, cleanRun(l.data[from:to]))
+	data := next.data[before:]
+	if len(data) == 0 {
+		return
+	}
+	if l.marks != nil {
+		from, to = l.origin(from)
+	}
+	next.marks = append(next.marks, mark{before, from, to})
+	next.data = append(next.data, '\n')
+	u.archive(data, from, to, next.how, depth-1)
+	for range maxEmbedded {
+		at := nextArchive(data[1:])
+		if at < 0 {
+			return
+		}
+		data = data[1+at:]
+		u.archive(data, from, to, next.how, depth-1)
+	}
+}
+
+// nextArchive is where the next gzip or zip begins; -1 if none does.
+func nextArchive(data []byte) int {
+	gz, pk := bytes.Index(data, []byte("\x1f\x8b\x08")), bytes.Index(data, []byte("PK\x03\x04"))
+	if gz < 0 || pk < 0 {
+		return max(gz, pk)
+	}
+	return min(gz, pk)
 }
 
 // hasRun reports whether there is something to decode.
@@ -139,66 +147,31 @@ func hasRun(data []byte) bool {
 		if from < 0 {
 			return false
 		}
-		if len(decodeRun(nil, cleanRun(nil, data[from:to]))) > 0 {
+		if len(decodeRun(nil, cleanRun(data[from:to]))) > 0 {
 			return true
 		}
 		at = to
 	}
 }
 
-// restart is a line of a run at which another code may begin: the lines before
-// it may be words that look like one.
-type restart struct {
-	at     int
-	packed bool // an archive begins as it does
-}
-
-// maxRestarts bounds the archives that may begin within one run.
-const maxRestarts = 16
-
 // restarts are the first lines of a run at which the letters of base64 fall into
-// other groups of four than they do from its beginning, and those that begin as
-// an archive does.
-func restarts(run []byte) []restart {
-	var found []restart
-	var seen [4]bool
-	letters, packed := 0, 0
-	for i := 0; i < len(run); i++ {
-		if isBase64(run[i]) {
-			letters++
+// other groups of four than they do from its beginning: the lines before them may be
+// words that look like it.
+func restarts(run []byte) []int {
+	var found []int
+	seen := [4]bool{true}
+	letters := 0
+	for i, b := range run {
+		if !isBase64(b) {
 			continue
 		}
-		if run[i] != '\n' {
-			continue
+		if i > 0 && !isBase64(run[i-1]) && !seen[letters%4] {
+			seen[letters%4] = true
+			found = append(found, i)
 		}
-		next := i + 1
-		for next < len(run) && !isBase64(run[next]) {
-			next++
-		}
-		switch group := letters % 4; {
-		case beginsArchive(run[next:]) && packed < maxRestarts:
-			packed++
-			found = append(found, restart{next, group == 0})
-		case group != 0 && !seen[group]:
-			found = append(found, restart{next, false})
-		default:
-			i = next - 1
-			continue
-		}
-		seen[letters%4] = true
-		i = next - 1
+		letters++
 	}
 	return found
-}
-
-// beginsArchive says that a text in base64 begins as gzip, zip, bzip2 or zlib do.
-func beginsArchive(text []byte) bool {
-	for _, magic := range []string{"H4sI", "UEsD", "Qlpo", "eJ", "eN", "eA", "eF"} {
-		if bytes.HasPrefix(text, []byte(magic)) {
-			return true
-		}
-	}
-	return false
 }
 
 // nextRun is the next run of at least minRun characters of base64, from
@@ -265,8 +238,9 @@ func isBase64(b byte) bool {
 	return b < 0x80 && bits>>(b&0x3f)&1 != 0
 }
 
-// cleanRun appends the characters of a run in the standard alphabet.
-func cleanRun(dst, run []byte) []byte {
+// cleanRun returns the characters of a run in the standard alphabet.
+func cleanRun(run []byte) []byte {
+	dst := make([]byte, 0, len(run))
 	broken := false
 	for _, b := range run {
 		switch {
@@ -400,7 +374,7 @@ func (u *unpacker) member(r io.Reader, from, to int, how string, depth int) {
 	if len(data) > most {
 		u.unseen, data = true, data[:most]
 	}
-	u.spare.unpacked.Add(int64(most - len(data)))
+	u.budget.unpacked.Add(int64(most - len(data)))
 	u.left -= len(data)
 	if len(data) == 0 {
 		return

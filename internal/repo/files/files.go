@@ -60,6 +60,24 @@ func MetaOf(info fs.FileInfo) Meta {
 	return m
 }
 
+// NewMeta returns the metadata of a new file in root, which gets the owner of root.
+func NewMeta(root *os.Root) Meta {
+	m := Meta{UID: -1, GID: -1}
+	if d, err := root.Stat("."); err == nil {
+		m = MetaOf(d)
+	}
+	m.Mode = 0o644
+	return m
+}
+
+// KeptMeta returns the metadata of a regular file, or NewMeta when there is none.
+func KeptMeta(root *os.Root, name string) Meta {
+	if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() {
+		return MetaOf(info)
+	}
+	return NewMeta(root)
+}
+
 // Replace puts a file in place at once, under the name it had or a new one.
 func Replace(root *os.Root, name string, content io.Reader, meta Meta) error {
 	temp := name + ".ralph-new"

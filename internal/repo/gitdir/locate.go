@@ -24,6 +24,12 @@ type Layout struct {
 	Pointer bool // top holds a file that names git
 }
 
+// Check returns ErrNotRepository unless dir lies in a git repository. It runs no git.
+func Check(dir string) error {
+	_, err := Locate(dir)
+	return err
+}
+
 // Locate finds the git folder above dir by looking at files, without running
 // git: it is asked before the checkout's token is hidden.
 func Locate(dir string) (Layout, error) {

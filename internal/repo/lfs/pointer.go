@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/org/ralph-action/internal/repo/store"
 )
 
 // Probe is a pointer: the filter of git-lfs hands it through and stores nothing.
@@ -68,3 +69,21 @@ func Asked(filter string) bool { return filter == "lfs" }
 
 // Mentioned says that a file of attributes may ask for Git LFS.
 func Mentioned(attributes []byte) bool { return bytes.Contains(attributes, []byte("filter=lfs")) }
+
+// ReadPointer reads a blob of a store as a pointer. size is that of the blob, or -1 when the
+// store lacks it.
+func ReadPointer(s *store.Store, h plumbing.Hash) (p Pointer, size int64, ok bool) {
+	size, err := s.Size(h)
+	if err != nil || !s.IsBlob(h) {
+		return Pointer{}, -1, false
+	}
+	if size > MaxPointerBytes {
+		return Pointer{}, size, false
+	}
+	b, err := s.ReadBlob(h, MaxPointerBytes)
+	if err != nil {
+		return Pointer{}, size, false
+	}
+	p, ok = ParsePointer(b)
+	return p, size, ok
+}

@@ -70,6 +70,25 @@ func (s *Store) Blob(h plumbing.Hash) (plumbing.EncodedObject, error) {
 	return s.fs.EncodedObject(plumbing.BlobObject, h)
 }
 
+// ReadBlob reads a blob of at most limit bytes.
+func (s *Store) ReadBlob(h plumbing.Hash, limit int64) ([]byte, error) {
+	o, err := s.Blob(h)
+	if err != nil {
+		return nil, fmt.Errorf("blob %s: %w", h, err)
+	}
+	return ReadObject(o, limit)
+}
+
+// Text reads a blob of at most limit bytes; ok is false if there is none, or if it is no
+// text: like git, it looks for a NUL in the first 8,000 bytes.
+func (s *Store) Text(h plumbing.Hash, limit int64) (text []byte, ok bool) {
+	b, err := s.ReadBlob(h, limit)
+	return b, err == nil && !IsBinary(b)
+}
+
+// IsBinary reports whether git would call a content binary.
+func IsBinary(b []byte) bool { return bytes.IndexByte(b[:min(len(b), 8000)], 0) >= 0 }
+
 // Size is the size of an object in bytes.
 func (s *Store) Size(h plumbing.Hash) (int64, error) { return s.fs.EncodedObjectSize(h) }
 

@@ -67,8 +67,8 @@ func TestAvailable(t *testing.T) { // 003-03
 		want  string // part of why; "": it is available
 	}{
 		{"yes", func(*testing.T, *desk) {}, ""},
-		{"no docker", func(t *testing.T, d *desk) { d.o.Env = []string{"PATH=" + t.TempDir()} }, "there is no docker on PATH; a Docker Desktop with"},
-		{"a docker in a relative folder of PATH", func(_ *testing.T, d *desk) { d.o.Env = []string{"PATH=fake/bin"} }, "there is no docker on PATH"},
+		{"no docker", func(t *testing.T, d *desk) { d.o.Env = []string{"PATH=" + t.TempDir()} }, "there is no sbx and no docker on PATH; sbx is needed"},
+		{"a docker in a relative folder of PATH", func(_ *testing.T, d *desk) { d.o.Env = []string{"PATH=fake/bin"} }, "there is no sbx and no docker on PATH"},
 		{"a docker that is no program", func(t *testing.T, d *desk) {
 			if err := os.Chmod(filepath.Join(d.fake, "bin", "docker"), 0o644); err != nil {
 				t.Fatal(err)
@@ -76,7 +76,7 @@ func TestAvailable(t *testing.T) { // 003-03
 			d.o.Env = []string{"PATH=" + filepath.Join(d.fake, "bin")}
 		}, "may not be executed"},
 		{"a docker that does not start", func(t *testing.T, d *desk) { d.put(t, "bin/docker", "#!/no/such/shell\n") }, "docker cannot be started"},
-		{"no sandbox command", func(t *testing.T, d *desk) { d.put(t, "unknown", "") }, "this docker has no `sandbox` command; a Docker Desktop with the `docker sandbox` command is needed (4.58 or later"},
+		{"no sandbox command", func(t *testing.T, d *desk) { d.put(t, "unknown", "") }, "this docker has no `sandbox` command; sbx is needed (https://docs.docker.com/ai/sandboxes), or a Docker Desktop with the `docker sandbox` command (4.58 or later"},
 		{"no daemon", func(t *testing.T, d *desk) {
 			d.put(t, "ls-fails", "Cannot connect to the Docker daemon at unix:///x.sock. Is the docker daemon running?\n")
 		}, "the Docker daemon does not answer; start Docker Desktop. It said: \"Cannot connect to the Docker daemon at unix:///x.sock."},

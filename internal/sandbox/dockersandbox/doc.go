@@ -1,16 +1,20 @@
 // Package dockersandbox keeps a coding agent in a Docker Sandbox: a small
-// virtual machine of Docker Desktop that sees the project at its own path, and
-// little else. It is for people at a desk; it starts docker and nothing else.
+// virtual machine that sees the project at its own path, and little else. It is for
+// people at a desk; it starts sbx or docker and nothing else.
 //
-// The command line is that of `docker sandbox` as Docker Desktop 4.58 brought it
-// (cli-plugin v0.7.1), by its reference at
-// docs.docker.com/reference/cli/docker/sandbox: `create --name NAME claude
-// WORKSPACE [EXTRA_WORKSPACE...]`, `exec [-i] [-u USER] NAME COMMAND [ARG...]`,
-// `run NAME -- AGENT_ARGS...`, `stop NAME`, `rm NAME`, `ls [--json]`. Older ones
-// (4.50 to 4.57) know containers, and no create. In 2026 Docker declared the
-// command deprecated and took it out of Docker Desktop in favour of a separate
-// program, sbx, which gives no sandbox an underscore in its name; it is not used
-// here.
+// There are two command lines, and the first that answers is used. Both have
+// `create --name NAME claude WORKSPACE [EXTRA_WORKSPACE...]`,
+// `exec [-i] [-u USER] [-w DIR] NAME COMMAND [ARG...]`, `stop NAME`, `rm NAME` and
+// `ls [--json]`.
+//
+// sbx is a program of its own, by its reference at docs.docker.com/reference/cli/sbx,
+// versions 0.23 to 0.43. It gives no sandbox an underscore in its name, asks before
+// it removes one (--force), wants `sbx login` and one `sbx policy init`, and leaves a
+// command running when the exec that started it is ended.
+//
+// `docker sandbox` is that of Docker Desktop 4.58 (cli-plugin v0.7.1), by its reference at
+// docs.docker.com/reference/cli/docker/sandbox, with `run NAME -- AGENT_ARGS...`. Older
+// ones (4.50 to 4.57) know containers, and no create; newer ones have lost the command.
 //
 // Changes are carried between host and sandbox with two habits that shape this
 // package: a file the sandbox has once seen keeps its content there whatever

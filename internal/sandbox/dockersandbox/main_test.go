@@ -25,9 +25,15 @@ func TestMain(m *testing.M) {
 // recorder is a docker that keeps its arguments in $FAKE/log and behaves as
 // Docker Desktop 4.58's, as far as we use it; the files beside the log change
 // that. What is run "in the sandbox" runs here, with $FAKE/home in place of
-// /home/agent.
+// /home/agent. Under the name sbx it behaves as that does.
 const recorder = `#!/bin/sh
 printf '%s\0' "$#" "$@" >> "$FAKE/log"
+case $0 in
+*/sbx)
+	set -- sandbox "$@"
+	[ "$2 $3" != "rm --force" ] || { shift 3; set -- sandbox rm "$@"; }
+	;;
+esac
 [ "$1" = sandbox ] || exit 99
 if [ -e "$FAKE/unknown" ]; then
 	printf 'docker: unknown command: docker sandbox\n\nRun '\''docker --help'\'' for more information\n' >&2
@@ -61,6 +67,7 @@ exec)
 		case $1 in
 		-i) input=; shift ;;
 		-u) shift 2 ;;
+		-w) cd "$2" && shift 2 ;;
 		*) break ;;
 		esac
 	done
@@ -101,9 +108,7 @@ func newDesk(t *testing.T, project string) *desk {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(d.fake, "bin", "docker"), []byte(recorder), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	d.install(t, "docker")
 	d.put(t, "table", "VM ID  NAME  STATUS  WORKSPACE\ndef456ghi  "+dockersandbox.Name(d.project)+"2  stopped  /some/.../"+dockersandbox.Name(d.project)+"\n")
 	d.o = dockersandbox.Options{
 		Process: &processes{t: t}, Project: d.project, Home: d.home,
@@ -115,6 +120,14 @@ func newDesk(t *testing.T, project string) *desk {
 		},
 	}
 	return d
+}
+
+// install puts the recorder on PATH.
+func (d *desk) install(t *testing.T, program string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(d.fake, "bin", program), []byte(recorder), 0o755); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // processes starts its supervisor when there is something to run: most of the
@@ -217,8 +230,10 @@ func (c *canned) Run(_ context.Context, cmd proc.Command) (proc.Exit, error) {
 			}
 		}
 	}
-	if exit, ok := c.exits[cmd.Argv[2]]; ok {
-		return exit, c.err
+	for _, arg := range cmd.Argv[1:min(3, len(cmd.Argv))] { // sbx stop NAME, docker sandbox stop NAME
+		if exit, ok := c.exits[arg]; ok {
+			return exit, c.err
+		}
 	}
 	return c.exit, c.err
 }

@@ -17,11 +17,12 @@ import (
 const agentHome = "/home/agent"
 
 // linkState puts links to the state folder in the place of what keeps the agent
-// signed in. $1 is the folder, $2 the agent's home.
+// signed in. $1 is the folder, $2 the agent's home. sbx mounts volumes below .claude,
+// which stay: there the file with the login alone is linked.
 const linkState = `set -e
 for f in .claude .claude.json; do
-	rm -rf -- "$2/$f"
-	ln -s -- "$1/$f" "$2/$f"
+	rm -rf --one-file-system -- "$2/$f" 2>/dev/null || f=.claude/.credentials.json
+	ln -sf -- "$1/$f" "$2/$f"
 	chown -h agent:agent "$2/$f" 2>/dev/null || :
 done`
 
@@ -32,8 +33,8 @@ const identify = `git config --global user.email "$1" && git config --global use
 // create makes the sandbox with the project and the state folder in it. Every
 // path is an argument of its own, so that no shell reads it.
 func (v *VM) create(ctx context.Context, state string) error {
-	v.say("making the docker sandbox %s; the first time, docker fetches an image, which can take minutes", v.name)
-	err := v.do(ctx, call{within: createTime, args: []string{"create", "--name", v.name, "claude", v.o.Project, state}})
+	v.say("making the docker sandbox %s; the first time, docker fetches an image, which can take minutes", v.Name())
+	err := v.do(ctx, call{within: createTime, args: []string{"create", "--name", v.Name(), "claude", v.o.Project, state}})
 	if err != nil {
 		// One that docker itself refused to make may be somebody else's.
 		if refused := (*refusal)(nil); !errors.As(err, &refused) || refused.exit.Why != proc.Exited || refused.exit.Code < 0 {
@@ -42,12 +43,12 @@ func (v *VM) create(ctx context.Context, state string) error {
 		return err
 	}
 	for _, args := range [][]string{
-		{"exec", "-u", "root", v.name, "sh", "-c", linkState, "sh", state, agentHome},
-		{"exec", v.name, "sh", "-c", identify, "sh", "ralph@localhost", "Ralph Loop"},
+		{"exec", "-u", "root", v.Name(), "sh", "-c", linkState, "sh", state, agentHome},
+		{"exec", v.Name(), "sh", "-c", identify, "sh", "ralph@localhost", "Ralph Loop"},
 	} {
 		if err := v.do(ctx, call{within: execTime, args: args}); err != nil {
 			v.remove(ctx) // a next run would take it for a finished one
-			return fmt.Errorf("set up the docker sandbox %s: %w", v.name, err)
+			return fmt.Errorf("set up the docker sandbox %s: %w", v.Name(), err)
 		}
 	}
 	return nil
@@ -56,21 +57,18 @@ func (v *VM) create(ctx context.Context, state string) error {
 // remove is for a sandbox that was just made; docker gets its time for it after
 // a cancelled run too.
 func (v *VM) remove(ctx context.Context) {
-	if err := v.do(context.WithoutCancel(ctx), call{within: stopTime, args: []string{"rm", v.name}}); err != nil {
-		v.say("the docker sandbox %s is half made and could not be removed; do it with: docker sandbox rm %s", v.name, v.name)
+	if err := v.do(context.WithoutCancel(ctx), call{within: stopTime, args: v.cli.remove(v.Name())}); err != nil {
+		v.say("the docker sandbox %s is half made and could not be removed; do it with: %s rm %s", v.Name(), v.cli, v.Name())
 	}
 }
 
+// stop ends what runs in the sandbox; it may be stopped already.
 func (v *VM) stop(ctx context.Context) error {
-	v.say("stopping the docker sandbox %s, so that it sees the project as it is now", v.name)
-	err := v.do(ctx, call{within: stopTime, args: []string{"stop", v.name}})
+	err := v.do(ctx, call{within: stopTime, args: []string{"stop", v.Name()}})
 	if refused := (*refusal)(nil); errors.As(err, &refused) && refused.alreadyStopped() {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("the docker sandbox has to be stopped to see what was changed since: %w", err)
-	}
-	return nil
+	return err
 }
 
 // ours fails when the sandbox with our name shows another project. It knows
@@ -86,17 +84,19 @@ func (v *VM) ours(ctx context.Context) error {
 		Workspaces []string `json:"workspaces"`
 	}
 	var listed struct {
-		VMs []vm `json:"vms"`
+		VMs       []vm `json:"vms"`       // docker sandbox
+		Sandboxes []vm `json:"sandboxes"` // sbx, which may have told before that it starts its daemon
 	}
-	if json.Unmarshal([]byte(a.stdout), &listed) != nil {
+	if json.Unmarshal([]byte(a.stdout[max(0, strings.Index(a.stdout, "{")):]), &listed) != nil {
 		return nil
 	}
-	i := slices.IndexFunc(listed.VMs, func(m vm) bool { return m.Name == v.name })
+	all := append(listed.VMs, listed.Sandboxes...)
+	i := slices.IndexFunc(all, func(m vm) bool { return m.Name == v.Name() })
 	if i < 0 {
 		return nil
 	}
 	other := ""
-	for _, path := range listed.VMs[i].Workspaces {
+	for _, path := range all[i].Workspaces {
 		switch path = strings.TrimSuffix(path, ":ro"); {
 		case path == v.o.Project || same(path, v.o.Project):
 			return nil
@@ -105,8 +105,8 @@ func (v *VM) ours(ctx context.Context) error {
 		}
 	}
 	if other != "" {
-		return fmt.Errorf("the docker sandbox %s belongs to %s, and %q makes the same name; rename one of the folders, or remove that sandbox with: docker sandbox rm %s",
-			v.name, quote(other), v.o.Project, v.name)
+		return fmt.Errorf("the docker sandbox %s belongs to %s, and %q makes the same name; rename one of the folders, or remove that sandbox with: %s rm %s",
+			v.Name(), quote(other), v.o.Project, v.cli, v.Name())
 	}
 	return nil
 }

@@ -36,8 +36,8 @@ type Options struct {
 
 // VM is the sandbox of one project. Its methods are for one goroutine.
 type VM struct {
-	o    Options
-	name string
+	o   Options
+	cli cli // settled by Available and Prepare
 }
 
 // How long a docker command may take. Making a sandbox fetches an image the
@@ -60,16 +60,20 @@ func New(o Options) (*VM, error) {
 	if strings.HasSuffix(o.Project, ":ro") {
 		return nil, fmt.Errorf("docker sandbox: docker reads the end of %q as \"mount read-only\"; rename the folder so that it does not end in :ro", o.Project)
 	}
-	return &VM{o: o, name: Name(o.Project)}, nil
+	return &VM{o: o, cli: plugin}, nil
 }
 
 var unnamable = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
-// Name is what the sandbox of a project is called: 003-03. Paths that differ in
-// other characters only share a name, which Prepare notices where docker tells.
+// Name is what the sandbox of a project is called in Docker Desktop: 003-03. Paths that
+// differ in other characters only share a name, which Prepare notices where docker tells.
 func Name(project string) string { return "ralph-" + unnamable.ReplaceAllString(project, "_") }
 
-// Available says whether `docker sandbox` can be used here, within some seconds.
+// Name is what the sandbox is called, once Available or Prepare has found which command
+// line there is.
+func (v *VM) Name() string { return v.cli.name(v.o.Project) }
+
+// Available reports whether sandboxes can be used here, within some seconds.
 // When it cannot, why says in one line what is missing and what would help. The
 // error is the context's, or that of our own machinery.
 func (v *VM) Available(ctx context.Context) (ok bool, why string, err error) {
@@ -95,8 +99,9 @@ func (v *VM) Prepare(ctx context.Context) error {
 		if err := v.ours(ctx); err != nil {
 			return err
 		}
+		v.say("stopping the docker sandbox %s, so that it sees the project as it is now", v.Name())
 		if err := v.stop(ctx); err != nil {
-			return err
+			return fmt.Errorf("the docker sandbox has to be stopped to see what was changed since: %w", err)
 		}
 		_, err := v.state()
 		return err
@@ -109,7 +114,11 @@ func (v *VM) Prepare(ctx context.Context) error {
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(state, agentDir, ".credentials.json")); errors.Is(err, fs.ErrNotExist) {
-		v.say("nobody is signed in to the agent in docker sandboxes yet; unless Docker Desktop has an API key for it, run once: docker sandbox run %s, then /login and /exit", v.name)
+		keys, login := "Docker Desktop has an API key for it", "docker sandbox run "+v.Name()
+		if v.cli == sbx {
+			keys, login = "sbx has an API key for it (sbx secret set anthropic)", "sbx exec -it "+v.Name()+" claude"
+		}
+		v.say("nobody is signed in to the agent in docker sandboxes yet; unless %s, run once: %s, then /login and /exit", keys, login)
 	}
 	return nil
 }
@@ -117,13 +126,32 @@ func (v *VM) Prepare(ctx context.Context) error {
 // Command is the program to run in the agent's place; the agent's own arguments
 // follow it, the prompt among them: docker documents no input for run. Nothing
 // of the environment reaches the agent, and Docker's image makes it ask no
-// permissions.
-func (v *VM) Command() []string { return []string{"docker", "sandbox", "run", v.name, "--"} }
+// permissions. How `sbx run` names a sandbox that is there has changed between its
+// versions, and Docker's pages for unattended runs say exec; its shell reads the
+// variables that the user has given the sandbox.
+func (v *VM) Command() []string {
+	if v.cli == sbx {
+		return v.cli.argv("exec", "-w", v.o.Project, v.Name(), "bash", "-c", `exec claude "$@"`, "claude")
+	}
+	return v.cli.argv("run", v.Name(), "--")
+}
 
 // Exec is the command that runs argv inside the sandbox, in a folder of the
 // project. Of the environment nothing arrives there.
 func (v *VM) Exec(dir string, argv ...string) []string {
-	return append([]string{"docker", "sandbox", "exec", "-i", v.name, "sh", "-c", `cd "$1" && shift && exec "$@"`, "sh", dir}, argv...)
+	return append(v.cli.argv("exec", "-i", v.Name(), "sh", "-c", `cd "$1" && shift && exec "$@"`, "sh", dir), argv...)
+}
+
+// Run runs what Command or Exec returned. What is ended before it is done goes on inside
+// of the sandbox, which is stopped then; the next command in it starts it again.
+func (v *VM) Run(ctx context.Context, c proc.Command) (proc.Exit, error) {
+	exit, err := v.o.Process.Run(ctx, c)
+	if err != nil || exit.Why != proc.Exited {
+		if failed := v.stop(context.WithoutCancel(ctx)); failed != nil {
+			v.say("what ran in the docker sandbox %s may still run: %v", v.Name(), failed)
+		}
+	}
+	return exit, err
 }
 
 // store takes a file's content to the end before it touches the file: docker
@@ -157,7 +185,7 @@ func (v *VM) Write(ctx context.Context, path string, data []byte) error {
 	full = filepath.Join(v.o.Project, rel)
 	// Without -i the command inside gets 0 bytes of input.
 	c := call{within: execTime, stdin: bytes.NewReader(data),
-		args: []string{"exec", "-i", v.name, "sh", "-c", store, "sh", full, strconv.Itoa(len(data))}}
+		args: []string{"exec", "-i", v.Name(), "sh", "-c", store, "sh", full, strconv.Itoa(len(data))}}
 	if err := v.do(ctx, c); err != nil {
 		return fmt.Errorf("write %q in the docker sandbox: %w", full, err)
 	}

@@ -2,78 +2,52 @@ package fakegithub
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
 
-func (f *Forge) getUser(c *call) {
+func (c *call) getUser() reply {
 	if c.token.app() {
-		c.refuse(http.StatusForbidden, "Resource not accessible by integration")
-		return
+		return forbidden("Resource not accessible by integration")
 	}
-	c.answer(http.StatusOK, f.userLocked(c.token.Login).public(c.base))
+	return ok(c.f.userLocked(c.token.Login).json(c.base))
 }
 
-// public is GitHub's public-user.
-func (u *user) public(base string) map[string]any {
-	out := u.json(base)
-	for _, empty := range []string{"name", "company", "location", "email", "hireable", "bio"} {
-		out[empty] = nil
-	}
-	out["blog"] = ""
-	for _, zero := range []string{"public_repos", "public_gists", "followers", "following"} {
-		out[zero] = 0
-	}
-	out["created_at"], out["updated_at"] = stamp, stamp
-	return out
-}
-
-func (f *Forge) getUserByName(c *call) {
-	u := f.users[strings.ToLower(c.r.PathValue("login"))]
+func (c *call) getUserByName() reply {
+	u := c.f.users[strings.ToLower(c.r.PathValue("login"))]
 	if u == nil {
-		c.refuse(http.StatusNotFound, "Not Found")
-		return
+		return notFound()
 	}
-	c.answer(http.StatusOK, u.public(c.base))
+	return ok(u.json(c.base))
 }
 
-func (f *Forge) installation(c *call) {
+func (c *call) installation() reply {
 	if !c.token.app() {
-		c.refuse(http.StatusForbidden, "You must authenticate with an installation access token in order to list repositories for an installation.")
-		return
+		return forbidden("You must authenticate with an installation access token in order to list repositories for an installation.")
 	}
-	list := []map[string]any{}
-	for _, r := range f.repos {
-		if c.token.sees(r) {
-			list = append(list, r.json(c.base, c.token))
-		}
-	}
-	c.answer(http.StatusOK, map[string]any{"total_count": len(list), "repositories": page(c, list)})
+	seen := slices.DeleteFunc(slices.Clone(c.f.repos), func(r *Repository) bool { return !c.token.sees(r) })
+	all := list(seen, func(r *Repository) object { return r.json(c.base, c.token) })
+	return ok(object{"total_count": len(all), "repositories": page(c, all)})
 }
 
-func (f *Forge) meta(c *call) {
-	c.answer(http.StatusOK, map[string]any{"verifiable_password_authentication": false})
-}
-
-func (f *Forge) rateLimit(c *call) {
+func (c *call) rateLimit() reply {
 	one := map[string]int64{"limit": 5000, "remaining": 5000, "reset": time.Now().Add(time.Hour).Unix(), "used": 0}
-	c.answer(http.StatusOK, map[string]any{"resources": map[string]any{"core": one, "search": one, "graphql": one}, "rate": one})
+	return ok(object{"resources": object{"core": one, "search": one, "graphql": one}, "rate": one})
 }
 
-func (f *Forge) isCollaborator(c *call) {
+func (c *call) isCollaborator() reply {
 	if !c.repo.collaborator(c.r.PathValue("login")) {
-		c.refuse(http.StatusNotFound, "Not Found")
-		return
+		return notFound()
 	}
-	c.w.WriteHeader(http.StatusNoContent)
+	return deleted() // 204 as well
 }
 
-func (f *Forge) getPermission(c *call) {
+func (c *call) getPermission() reply {
 	login := c.r.PathValue("login")
-	u := f.users[strings.ToLower(login)]
+	u := c.f.users[strings.ToLower(login)]
 	if u == nil {
-		c.refuse(http.StatusNotFound, login+" is not a user")
-		return
+		return refusal(http.StatusNotFound, login+" is not a user")
 	}
 	role := c.repo.permissions[strings.ToLower(login)]
 	if role == "" {
@@ -93,5 +67,5 @@ func (f *Forge) getPermission(c *call) {
 		"maintain": role == "maintain" || role == "admin", "admin": role == "admin",
 	}
 	who["role_name"] = role
-	c.answer(http.StatusOK, map[string]any{"permission": permission, "role_name": role, "user": who})
+	return ok(object{"permission": permission, "role_name": role, "user": who})
 }

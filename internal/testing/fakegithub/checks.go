@@ -1,8 +1,7 @@
 package fakegithub
 
 import (
-	"fmt"
-	"net/http"
+	"maps"
 	"slices"
 )
 
@@ -39,19 +38,17 @@ type job struct {
 // questions about that commit, from 1. It is called with the forge locked.
 func (r *Repository) SetCI(checks func(sha string, asked int) []Check) {
 	asked := map[string]int{}
-	r.forge.mu.Lock()
-	r.ci = func(sha string) []Check {
-		asked[sha]++
-		return checks(sha, asked[sha])
-	}
-	r.forge.mu.Unlock()
+	r.locked(func() {
+		r.ci = func(sha string) []Check {
+			asked[sha]++
+			return checks(sha, asked[sha])
+		}
+	})
 }
 
 // SetStatus sets a commit status.
 func (r *Repository) SetStatus(sha string, s Status) {
-	r.forge.mu.Lock()
-	r.statuses[sha] = append(r.statuses[sha], s)
-	r.forge.mu.Unlock()
+	r.locked(func() { r.statuses[sha] = append(r.statuses[sha], s) })
 }
 
 // NewRun records a finished workflow run of a commit, and returns its id.
@@ -64,10 +61,14 @@ func (r *Repository) NewRun(sha, event string, checks ...Check) int64 {
 func (r *Repository) newRun(sha, event string, checks []Check) *run {
 	one := &run{id: r.forge.id(), sha: sha, event: event}
 	for _, check := range checks {
-		one.jobs = append(one.jobs, &job{id: r.forge.id(), check: check, run: one})
+		one.add(r.forge.id(), check)
 	}
 	r.runs = append(r.runs, one)
 	return one
+}
+
+func (o *run) add(id int64, check Check) {
+	o.jobs = append(o.jobs, &job{id: id, check: check, run: o})
 }
 
 // refresh asks for the checks of a commit and gives those of workflows a run.
@@ -88,16 +89,10 @@ func (r *Repository) refresh(sha string) []*job {
 			if ours == nil {
 				ours = r.newRun(sha, "push", nil)
 			}
-			at := -1
-			for k, have := range ours.jobs {
-				if have.check.Name == check.Name {
-					at = k
-				}
-			}
-			if at < 0 {
-				ours.jobs = append(ours.jobs, &job{id: r.forge.id(), check: check, run: ours})
-			} else {
+			if at := slices.IndexFunc(ours.jobs, func(have *job) bool { return have.check.Name == check.Name }); at >= 0 {
 				ours.jobs[at].check = check
+			} else {
+				ours.add(r.forge.id(), check)
 			}
 		}
 	}
@@ -116,50 +111,52 @@ func orNull(text string) any {
 	return text
 }
 
-func (f *Forge) checkRuns(c *call) {
+// commit is the commit that a path names; empty: there is none.
+func (c *call) commit() string {
 	sha := c.repo.resolve(c.r.PathValue("ref"))
-	if kind, _, err := c.repo.readObject(sha); err != nil || kind != "commit" {
-		c.refuse(http.StatusUnprocessableEntity, "No commit found for SHA: "+c.r.PathValue("ref"))
-		return
+	if !c.repo.is(sha, "commit") {
+		return ""
 	}
-	list := []map[string]any{}
-	for _, j := range c.repo.refresh(sha) {
-		list = append(list, c.checkRun(j, sha))
-	}
-	c.answer(http.StatusOK, map[string]any{"total_count": len(list), "check_runs": page(c, list)})
+	return sha
 }
 
-func (c *call) checkRun(j *job, sha string) map[string]any {
-	out := c.f.example("GET /repos/{owner}/{repo}/check-runs/{check_run_id}", http.StatusOK)
-	out["id"], out["head_sha"], out["name"], out["status"], out["conclusion"] = j.id, sha, j.check.Name, j.check.Status, orNull(j.check.Conclusion)
-	out["output"] = map[string]any{"title": orNull(j.check.Summary), "summary": orNull(j.check.Summary), "text": nil, "annotations_count": 0, "annotations_url": c.base + "/annotations"}
-	out["pull_requests"] = []any{}
-	out["html_url"] = fmt.Sprintf("%s/runs/%d", c.repo.URL(), j.id)
-	app := map[string]any{}
-	if have, ok := out["app"].(map[string]any); ok {
-		for k, v := range have {
-			app[k] = v
-		}
+func (c *call) noCommit() reply {
+	return unprocessable("No commit found for SHA: " + c.r.PathValue("ref"))
+}
+
+func (c *call) checkRuns() reply {
+	sha := c.commit()
+	if sha == "" {
+		return c.noCommit()
+	}
+	all := list(c.repo.refresh(sha), func(j *job) object { return c.checkRun(j, sha) })
+	return ok(object{"total_count": len(all), "check_runs": page(c, all)})
+}
+
+func (c *call) checkRun(j *job, sha string) object {
+	app := object{}
+	if have, ok := c.f.examples["check run"]["app"].(object); ok {
+		app = maps.Clone(have)
 	}
 	app["slug"] = "some-app"
-	out["details_url"] = c.repo.URL() + "/checks"
+	out := c.f.like("check run", object{
+		"id": j.id, "head_sha": sha, "name": j.check.Name, "status": j.check.Status, "conclusion": orNull(j.check.Conclusion), "app": app,
+		"output":        object{"title": orNull(j.check.Summary), "summary": orNull(j.check.Summary), "text": nil, "annotations_count": 0, "annotations_url": c.base + "/annotations"},
+		"pull_requests": []any{}, "html_url": c.html("/runs/%d", j.id), "details_url": c.html("/checks"), "completed_at": nil,
+	})
 	if j.run != nil {
 		app["slug"], app["name"] = "github-actions", "GitHub Actions"
-		out["details_url"] = fmt.Sprintf("%s/actions/runs/%d/job/%d", c.repo.URL(), j.run.id, j.id)
+		out["details_url"] = c.html("/actions/runs/%d/job/%d", j.run.id, j.id)
 		out["html_url"] = out["details_url"]
 	}
-	out["app"] = app
-	out["completed_at"] = nil
 	if j.check.Status == "completed" {
 		out["completed_at"] = stamp
 	}
 	return out
 }
 
-func (f *Forge) combinedStatus(c *call) {
+func (c *call) combinedStatus() reply {
 	sha := c.repo.resolve(c.r.PathValue("ref"))
-	state, list := "pending", []map[string]any{}
-	failed, pending := false, false
 	latest := map[string]Status{}
 	var order []string
 	for _, s := range c.repo.statuses[sha] {
@@ -168,50 +165,86 @@ func (f *Forge) combinedStatus(c *call) {
 		}
 		latest[s.Context] = s
 	}
-	for _, name := range order {
-		s := latest[name]
-		failed = failed || s.State == "failure" || s.State == "error"
-		pending = pending || s.State == "pending"
-		list = append(list, c.statusJSON(len(list)+1, s))
+	all := list(order, func(name string) object { return c.statusJSON(latest[name]) })
+	has := func(states ...string) bool {
+		return slices.ContainsFunc(order, func(name string) bool { return slices.Contains(states, latest[name].State) })
 	}
+	state := "pending"
 	switch {
-	case failed:
+	case has("failure", "error"):
 		state = "failure"
-	case len(list) > 0 && !pending:
+	case len(all) > 0 && !has("pending"):
 		state = "success"
 	}
-	api := c.base + "/api/v3/repos/" + c.repo.FullName() + "/commits/" + sha
-	c.answer(http.StatusOK, map[string]any{
-		"state": state, "statuses": list, "sha": sha, "total_count": len(list), "commit_url": api, "url": api + "/status", "repository": c.repo.json(c.base, nil),
+	return ok(object{
+		"state": state, "statuses": all, "sha": sha, "total_count": len(all), "commit_url": c.api("/commits/%s", sha), "url": c.api("/commits/%s/status", sha),
+		"repository": c.repo.json(c.base, nil),
 	})
 }
 
-func (f *Forge) getCheckRun(c *call) {
-	for _, one := range c.repo.runs {
-		for _, j := range one.jobs {
-			if fmt.Sprint(j.id) == c.r.PathValue("id") {
-				c.answer(http.StatusOK, c.checkRun(j, one.sha))
-				return
-			}
+func (c *call) listStatuses() reply {
+	all := slices.Clone(c.repo.statuses[c.repo.resolve(c.r.PathValue("ref"))])
+	slices.Reverse(all)
+	return ok(page(c, list(all, c.statusJSON)))
+}
+
+func (c *call) statusJSON(s Status) object {
+	return c.f.like("status", object{"state": s.State, "description": s.Description, "context": s.Context, "target_url": nil, "creator": c.f.userLocked(ActionsBot).json(c.base)})
+}
+
+func (c *call) runJSON(one *run) object {
+	name, status, conclusion, attempt := "CI", "completed", "success", 1
+	for _, j := range one.jobs {
+		if j.check.Workflow != "" {
+			name = j.check.Workflow
+		}
+		attempt = max(attempt, j.check.Attempt)
+		if j.check.Status != "completed" {
+			status, conclusion = "in_progress", ""
+		} else if j.check.Conclusion != "success" && conclusion == "success" {
+			conclusion = j.check.Conclusion
 		}
 	}
-	c.refuse(http.StatusNotFound, "Not Found")
+	return c.f.like("run", object{
+		"id": one.id, "name": name, "head_sha": one.sha, "event": one.event, "status": status, "conclusion": orNull(conclusion),
+		"run_attempt": attempt, "pull_requests": []any{}, "repository": c.repo.json(c.base, nil), "head_branch": orNull(c.repo.branchOf(one.sha)),
+		"html_url": c.html("/actions/runs/%d", one.id), "jobs_url": c.api("/actions/runs/%d/jobs", one.id),
+	})
 }
 
-// annotations are what a check says of single lines; it says nothing here.
-func (f *Forge) annotations(c *call) { c.answer(http.StatusOK, []any{}) }
-
-func (f *Forge) listStatuses(c *call) {
-	list := []map[string]any{}
-	for _, s := range slices.Backward(c.repo.statuses[c.repo.resolve(c.r.PathValue("ref"))]) {
-		list = append(list, c.statusJSON(len(list)+1, s))
+func (r *Repository) branchOf(sha string) string {
+	heads := r.Heads()
+	for _, name := range r.Branches() {
+		if heads[name] == sha {
+			return name
+		}
 	}
-	c.answer(http.StatusOK, page(c, list))
+	return ""
 }
 
-func (c *call) statusJSON(id int, s Status) map[string]any {
-	return map[string]any{
-		"url": c.base + "/status", "avatar_url": c.base + "/avatar", "id": id, "node_id": "S_1", "state": s.State, "description": s.Description,
-		"target_url": nil, "context": s.Context, "created_at": stamp, "updated_at": stamp, "creator": c.f.userLocked(actionsBot).json(c.base),
+func (c *call) listRuns() reply {
+	sha := c.r.URL.Query().Get("head_sha")
+	runs := slices.DeleteFunc(slices.Clone(c.repo.runs), func(one *run) bool { return sha != "" && sha != one.sha })
+	return ok(object{"total_count": len(runs), "workflow_runs": page(c, list(runs, c.runJSON))})
+}
+
+func (c *call) jobJSON(j *job) object {
+	return c.f.like("job", object{
+		"id": j.id, "run_id": j.run.id, "name": j.check.Name, "head_sha": j.run.sha, "status": j.check.Status, "conclusion": orNull(j.check.Conclusion),
+		"run_attempt": max(j.check.Attempt, 1), "workflow_name": orNull(j.check.Workflow), "html_url": c.html("/actions/runs/%d/job/%d", j.run.id, j.id),
+		"steps": []object{{"name": "Run tests", "number": 1, "status": j.check.Status, "conclusion": orNull(j.check.Conclusion), "started_at": stamp, "completed_at": stamp}},
+	})
+}
+
+func (c *call) runJobs() reply {
+	return ok(object{"total_count": len(c.run.jobs), "jobs": page(c, list(c.run.jobs, c.jobJSON))})
+}
+
+// jobLogs sends the client to another server, which must not see the token.
+func (c *call) jobLogs() reply {
+	if c.job.check.Status != "completed" {
+		return notFound()
 	}
+	c.w.Header().Set("Location", c.f.logs.add(c.job.id, c.job.check.Log))
+	return reply{status: 302}
 }

@@ -5,42 +5,33 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/http"
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
 
 type personJSON struct{ Name, Email, Date string }
 
+type newCommit struct {
+	Message           string
+	Tree              string
+	Parents           []string
+	Author, Committer *personJSON
+	Signature         string
+}
+
 // createCommit signs what an installation commits in its own name: GitHub
 // verifies a commit of a bot that names neither author nor committer.
-func (f *Forge) createCommit(c *call) {
-	var in struct {
-		Message           string
-		Tree              string
-		Parents           []string
-		Author, Committer *personJSON
-		Signature         string
+func (c *call) createCommit(in newCommit) reply {
+	switch {
+	case in.Message == "":
+		return invalid("Commit", "message", "missing_field")
+	case !c.repo.is(in.Tree, "tree"):
+		return unprocessable("Tree SHA does not exist")
+	case slices.ContainsFunc(in.Parents, func(p string) bool { return !c.repo.is(p, "commit") }):
+		return unprocessable("Parent SHA does not exist or is not a commit object")
 	}
-	if !c.read(&in) {
-		return
-	}
-	if in.Message == "" {
-		c.invalid("Commit", "message", "missing_field")
-		return
-	}
-	if kind, _, err := c.repo.readObject(in.Tree); err != nil || kind != "tree" {
-		c.refuse(http.StatusUnprocessableEntity, "Tree SHA does not exist")
-		return
-	}
-	for _, p := range in.Parents {
-		if kind, _, err := c.repo.readObject(p); err != nil || kind != "commit" {
-			c.refuse(http.StatusUnprocessableEntity, "Parent SHA does not exist or is not a commit object")
-			return
-		}
-	}
-	me := f.userLocked(c.token.Login)
+	me := c.f.userLocked(c.token.Login)
 	date := fmt.Sprintf("%d +0000", time.Now().Unix())
 	mine := person{me.login, fmt.Sprintf("%d+%s@users.noreply.github.com", me.id, me.login), date}
 	commit := commitObject{tree: in.Tree, parents: in.Parents, message: in.Message, author: mine, committer: mine, signature: in.Signature}
@@ -53,20 +44,18 @@ func (f *Forge) createCommit(c *call) {
 		commit.committer, err = in.Committer.person(date)
 	}
 	if err != nil {
-		c.refuse(http.StatusUnprocessableEntity, "Invalid request.\n\n"+err.Error())
-		return
+		return unprocessable("Invalid request.\n\n" + err.Error())
 	}
 	if c.token.app() && in.Author == nil && in.Committer == nil {
 		commit.committer = person{"GitHub", "noreply@github.com", date}
 		sum := sha256.Sum256(commit.bytes())
 		commit.signature = hex.EncodeToString(sum[:])
 	}
-	sha, err := c.repo.writeObject("commit", commit.bytes())
+	sha, err := c.repo.write(commit)
 	if err != nil {
-		c.refuse(http.StatusInternalServerError, err.Error())
-		return
+		return broken(err)
 	}
-	c.answer(http.StatusCreated, c.commitJSON(sha, commit))
+	return created(c.commitJSON(sha, commit))
 }
 
 func (p personJSON) person(otherwise string) (person, error) {
@@ -84,53 +73,91 @@ func (p personJSON) person(otherwise string) (person, error) {
 	return person{p.Name, p.Email, date}, nil
 }
 
-func (p person) json() map[string]any {
+func (p person) json() object {
 	var seconds int64
 	var zone string
 	_, _ = fmt.Sscan(p.date, &seconds, &zone) // zero when it is broken
-	return map[string]any{"name": p.name, "email": p.email, "date": time.Unix(seconds, 0).UTC().Format(time.RFC3339)}
+	return object{"name": p.name, "email": p.email, "date": time.Unix(seconds, 0).UTC().Format(time.RFC3339)}
+}
+
+// gitCommit is what the schemas git-commit and commit share.
+func (c *call) gitCommit(sha string, commit commitObject) object {
+	return object{
+		"url": c.gitURL("commits", sha), "author": commit.author.json(), "committer": commit.committer.json(), "message": commit.message,
+		"tree": object{"sha": commit.tree, "url": c.gitURL("trees", commit.tree)}, "verification": commit.verification(),
+	}
+}
+
+func (c *call) parents(commit commitObject) []object {
+	return list(commit.parents, func(p string) object {
+		return object{"sha": p, "url": c.gitURL("commits", p), "html_url": c.html("/commit/%s", p)}
+	})
 }
 
 // commitJSON is the schema git-commit.
-func (c *call) commitJSON(sha string, commit commitObject) map[string]any {
-	parents := []map[string]any{}
-	for _, p := range commit.parents {
-		parents = append(parents, map[string]any{"sha": p, "url": c.gitURL("commits", p), "html_url": c.repo.URL() + "/commit/" + p})
+func (c *call) commitJSON(sha string, commit commitObject) object {
+	out := c.gitCommit(sha, commit)
+	out["sha"], out["node_id"], out["html_url"], out["parents"] = sha, "C_"+sha, c.html("/commit/%s", sha), c.parents(commit)
+	return out
+}
+
+// fullCommit is the schema commit.
+func (c *call) fullCommit(sha string) object {
+	_, data, err := c.repo.read(sha)
+	if err != nil {
+		data = nil
 	}
-	return map[string]any{
-		"sha": sha, "node_id": "C_" + sha, "url": c.gitURL("commits", sha), "html_url": c.repo.URL() + "/commit/" + sha,
-		"author": commit.author.json(), "committer": commit.committer.json(), "message": commit.message,
-		"tree":    map[string]any{"sha": commit.tree, "url": c.gitURL("trees", commit.tree)},
-		"parents": parents, "verification": commit.verification(),
+	commit := parseCommit(data)
+	inner := c.gitCommit(sha, commit)
+	inner["comment_count"] = 0
+	return object{
+		"sha": sha, "node_id": "C_" + sha, "url": c.api("/commits/%s", sha), "html_url": c.html("/commit/%s", sha), "comments_url": c.api("/commits/%s/comments", sha),
+		"commit": inner, "author": c.account(commit.author), "committer": c.account(commit.committer), "parents": c.parents(commit),
 	}
 }
 
-func (c commitObject) verification() map[string]any {
+// account is who an address belongs to; nil when nobody is known by it.
+func (c *call) account(p person) any {
+	name, ok := strings.CutSuffix(p.email, "@users.noreply.github.com")
+	if _, login, found := strings.Cut(name, "+"); found {
+		name = login
+	}
+	if u := c.f.users[strings.ToLower(name)]; ok && u != nil {
+		return u.json(c.base)
+	}
+	return nil
+}
+
+func (c commitObject) verification() object {
 	if c.signature == "" {
-		return map[string]any{"verified": false, "reason": "unsigned", "signature": nil, "payload": nil, "verified_at": nil}
+		return object{"verified": false, "reason": "unsigned", "signature": nil, "payload": nil, "verified_at": nil}
 	}
 	unsigned := c
 	unsigned.signature = ""
-	return map[string]any{"verified": true, "reason": "valid", "signature": c.signature, "payload": string(unsigned.bytes()), "verified_at": now()}
+	return object{"verified": true, "reason": "valid", "signature": c.signature, "payload": string(unsigned.bytes()), "verified_at": time.Now().UTC().Format(time.RFC3339)}
 }
-
-var shaPattern = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
 // resolve is the commit or tree of a name; empty when there is none.
 func (r *Repository) resolve(name string) string {
-	if shaPattern.MatchString(name) {
+	if id, err := hex.DecodeString(name); err == nil && len(id) == 20 {
 		return name
 	}
-	name = strings.TrimPrefix(strings.TrimPrefix(name, "refs/"), "heads/")
-	return r.Branch(name)
+	return r.Branch(strings.TrimPrefix(strings.TrimPrefix(name, "refs/"), "heads/"))
 }
 
-func (f *Forge) getGitCommit(c *call) {
+func (c *call) getGitCommit() reply {
 	sha := c.r.PathValue("sha")
-	kind, data, err := c.repo.readObject(sha)
+	kind, data, err := c.repo.read(sha)
 	if err != nil || kind != "commit" {
-		c.refuse(http.StatusNotFound, "Not Found")
-		return
+		return notFound()
 	}
-	c.answer(http.StatusOK, c.commitJSON(sha, parseCommit(data)))
+	return ok(c.commitJSON(sha, parseCommit(data)))
+}
+
+func (c *call) getCommit() reply {
+	sha := c.commit()
+	if sha == "" {
+		return c.noCommit()
+	}
+	return ok(c.fullCommit(sha))
 }

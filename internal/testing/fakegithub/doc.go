@@ -5,5 +5,5 @@
 // which no document lists, are the threads in which people quote them.
 //
 // A Forge is an http.Handler over real bare repositories. It stands on package
-// demo, which serves git; everything else is its own.
+// gitserver, which serves git; everything else is its own.
 package fakegithub

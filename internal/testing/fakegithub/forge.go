@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -13,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/org/ralph-action/internal/cli/demo"
 	"github.com/org/ralph-action/internal/testing/openapi"
 )
 
@@ -33,13 +33,12 @@ type Options struct {
 type Forge struct {
 	URL string // of the server; the API is at URL/api/v3 and URL/api/graphql
 
-	git   *demo.Forge
 	dir   string
 	api   http.Handler
-	logs  *LogServer
+	logs  *logServer
 	limit *limiter
 
-	examples map[string]map[string]any // GitHub's, by operation and status
+	examples map[string]object // GitHub's, by what they are of
 
 	mu     sync.Mutex
 	repos  []*Repository
@@ -74,9 +73,6 @@ type fault struct {
 	do    http.HandlerFunc
 }
 
-// gitToken is what package demo is asked with, whoever asks us.
-const gitToken = "forgetest-to-demo"
-
 // New starts a forge that lives as long as the test.
 func New(t testing.TB, o Options) *Forge {
 	t.Helper()
@@ -89,25 +85,21 @@ func New(t testing.TB, o Options) *Forge {
 	t.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()
-		f.logs.server.Close()
+		f.logs.Close()
 	})
 	return f
 }
 
 func start(t testing.TB, o Options) *Forge {
 	t.Helper()
-	git, err := demo.NewForge(o.Dir, gitToken)
-	if err != nil {
-		t.Fatal(err)
-	}
 	f := &Forge{
-		git: git, dir: o.Dir, logs: newLogServer(), examples: examples(t), moved: map[string]*Repository{},
+		dir: o.Dir, logs: newLogServer(), examples: examples(t), moved: map[string]*Repository{},
 		tokens: map[string]*Token{}, users: map[string]*user{}, nextID: 1000,
 	}
 	if o.Limits != nil {
 		f.limit = newLimiter(*o.Limits)
 	}
-	f.api = f.serveAPI(f.table())
+	f.api = f.serveAPI(table())
 	if !o.Unchecked {
 		f.api = openapi.Handler(t, f.api)
 	}
@@ -179,7 +171,7 @@ func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// the body was read.
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 		if err != nil {
-			refuse(w, http.StatusRequestEntityTooLarge, "Request body too large or cut short")
+			refusal(http.StatusRequestEntityTooLarge, "Request body too large or cut short").send(w)
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -223,7 +215,7 @@ func (f *Forge) serve(w http.ResponseWriter, r *http.Request) {
 	if before != nil {
 		before(r)
 	}
-	answer := newBuffer()
+	answer := httptest.NewRecorder() // holds the answer back
 	call := Call{Method: r.Method, Path: strings.TrimPrefix(r.URL.Path, "/api/v3"), Query: r.URL.RawQuery, Git: !isAPI(r), Write: IsWrite(r), Token: credential(r)}
 	switch {
 	case isAPI(r):
@@ -236,35 +228,29 @@ func (f *Forge) serve(w http.ResponseWriter, r *http.Request) {
 		f.record(call)
 		return
 	}
-	call.Status = answer.code()
+	call.Status = answer.Code
 	f.record(call)
 	if after != nil {
 		after(r)
 	}
-	answer.send(w)
+	send(w, answer)
 }
 
-func (f *Forge) record(c Call) {
-	f.mu.Lock()
-	f.calls = append(f.calls, c)
-	f.mu.Unlock()
+// send passes on an answer that was held back.
+func send(w http.ResponseWriter, answer *httptest.ResponseRecorder) {
+	maps.Copy(w.Header(), answer.Header())
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes()) // a client that went away cannot be told
 }
+
+func (f *Forge) record(c Call) { f.mu.Lock(); f.calls = append(f.calls, c); f.mu.Unlock() }
 
 func (f *Forge) takeFault(r *http.Request) http.HandlerFunc {
 	f.mu.Lock()
-	faults := slices.Clone(f.faults)
-	f.mu.Unlock()
-	for _, one := range faults {
-		if !one.match(r) {
-			continue
-		}
-		f.mu.Lock()
-		armed := one.left != 0
-		if one.left > 0 {
+	defer f.mu.Unlock()
+	for _, one := range f.faults {
+		if one.left != 0 && one.match(r) {
 			one.left--
-		}
-		f.mu.Unlock()
-		if armed {
 			return one.do
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/org/ralph-action/internal/cli/demo"
+	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 	"github.com/org/ralph-action/internal/testing/fakegithub"
 )
 
@@ -36,7 +36,7 @@ func newWorld(t *testing.T, o fakegithub.Options) world {
 	}
 	r.SetPermission("alice", "write")
 	r.SetPermission("bob", "write")
-	sha, err := r.Commit("main", "first", map[string]demo.File{"README.md": {Content: "hello\n"}, "bin/run.sh": {Content: "#!/bin/sh\n", Executable: true}})
+	sha, err := r.Commit("main", "first", map[string]gitserver.File{"README.md": {Content: "hello\n"}, "bin/run.sh": {Content: "#!/bin/sh\n", Executable: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,10 +216,10 @@ func TestSignedCommits(t *testing.T) {
 	w.must(200, "PATCH", repo+"/git/refs/heads/main", map[string]any{"sha": made["sha"]})
 	w.must(422, "PATCH", repo+"/git/refs/heads/main", map[string]any{"sha": w.main})
 	dir := t.TempDir()
-	if out, err := git(t, dir, "--git-dir", w.repo.Dir(), "ls-tree", "-r", "main"); err != nil || !strings.Contains(out, "160000 commit 1111") || strings.Contains(out, "run.sh") || !strings.Contains(out, "120000 blob") {
+	if out, err := git(t, dir, "--git-dir", w.repo.Dir, "ls-tree", "-r", "main"); err != nil || !strings.Contains(out, "160000 commit 1111") || strings.Contains(out, "run.sh") || !strings.Contains(out, "120000 blob") {
 		t.Errorf("ls-tree: %v\n%s", err, out)
 	}
-	if out, err := git(t, dir, "--git-dir", w.repo.Dir(), "fsck", "--no-dangling"); err != nil {
+	if out, err := git(t, dir, "--git-dir", w.repo.Dir, "fsck", "--no-dangling"); err != nil {
 		t.Errorf("fsck: %v\n%s", err, out)
 	}
 }
@@ -350,7 +350,7 @@ func TestForks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := fork.Commit("work", "of "+name, map[string]demo.File{name: {Content: name}}); err != nil {
+		if _, err := fork.Commit("work", "of "+name, map[string]gitserver.File{name: {Content: name}}); err != nil {
 			t.Fatal(err)
 		}
 		forks = append(forks, fork)

@@ -1,147 +1,147 @@
 package fakegithub
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 )
 
 // maxBlob is GitHub's limit for one blob, in bytes.
 const maxBlob = 100 << 20
 
-func (c *call) gitURL(kind, sha string) string {
-	return fmt.Sprintf("%s/api/v3/repos/%s/git/%s/%s", c.base, c.repo.FullName(), kind, sha)
-}
+func (c *call) gitURL(kind, sha string) string { return c.api("/git/%s/%s", kind, sha) }
 
-func (f *Forge) createBlob(c *call) {
-	var in struct{ Content, Encoding string }
-	if !c.read(&in) {
-		return
-	}
+func (c *call) createBlob(in struct{ Content, Encoding string }) reply {
 	data := []byte(in.Content)
 	if in.Encoding == "base64" {
 		var err error
 		if data, err = base64.StdEncoding.DecodeString(in.Content); err != nil {
-			c.refuse(http.StatusUnprocessableEntity, "content is not valid Base64")
-			return
+			return unprocessable("content is not valid Base64")
 		}
 	}
 	if len(data) > maxBlob {
-		c.refuse(http.StatusUnprocessableEntity, "The blob is too large. The maximum is 100 MB.")
-		return
+		return unprocessable("The blob is too large. The maximum is 100 MB.")
 	}
-	sha, err := c.repo.writeObject("blob", data)
+	sha, err := c.repo.Write("blob", data)
 	if err != nil {
-		c.refuse(http.StatusInternalServerError, err.Error())
-		return
+		return broken(err)
 	}
 	c.w.Header().Set("Location", c.gitURL("blobs", sha))
-	c.answer(http.StatusCreated, map[string]any{"sha": sha, "url": c.gitURL("blobs", sha)})
+	return created(object{"sha": sha, "url": c.gitURL("blobs", sha)})
 }
 
-func (f *Forge) getBlob(c *call) {
+func (c *call) getBlob() reply {
 	sha := c.r.PathValue("sha")
-	kind, data, err := c.repo.readObject(sha)
+	kind, data, err := c.repo.read(sha)
 	if err != nil || kind != "blob" {
-		c.refuse(http.StatusNotFound, "Not Found")
-		return
+		return notFound()
 	}
-	c.answer(http.StatusOK, map[string]any{
-		"sha": sha, "node_id": "B_" + sha, "url": c.gitURL("blobs", sha), "size": len(data),
-		"content": base64.StdEncoding.EncodeToString(data), "encoding": "base64",
+	return ok(object{
+		"sha": sha, "node_id": "B_" + sha, "url": c.gitURL("blobs", sha), "size": len(data), "content": base64.StdEncoding.EncodeToString(data), "encoding": "base64",
 	})
 }
 
-// createTree takes the entries in the order given, as GitHub does: later ones win.
-func (f *Forge) createTree(c *call) {
-	var in struct {
-		Base string `json:"base_tree"`
-		Tree []struct {
-			Path, Mode, Type string
-			SHA              *string `json:"sha"`
-			Content          *string
+// getContents tells a file of a branch or commit. Directories are not told.
+func (c *call) getContents() reply {
+	ref, path := cmp.Or(c.r.URL.Query().Get("ref"), c.repo.DefaultBranch), c.r.PathValue("path")
+	sha := cmp.Or(c.repo.Branch(ref), ref)
+	name := path
+	for part := range strings.SplitSeq(path, "/") {
+		_, entries, err := c.repo.treeOf(sha)
+		if err != nil {
+			return notFound()
+		}
+		sha, name = "", part
+		for _, e := range entries {
+			if e.Name == part {
+				sha = e.ID
+			}
 		}
 	}
-	if !c.read(&in) {
-		return
+	kind, data, err := c.repo.read(sha)
+	if err != nil || kind != "blob" {
+		return notFound()
 	}
+	return ok(c.f.like("file", object{
+		"encoding": "base64", "size": len(data), "name": name, "path": path, "sha": sha, "content": base64.StdEncoding.EncodeToString(data),
+		"url": c.api("/contents/%s?ref=%s", path, ref), "git_url": c.gitURL("blobs", sha), "html_url": c.html("/blob/%s/%s", ref, path),
+	}))
+}
+
+type newTree struct {
+	Base string `json:"base_tree"`
+	Tree []struct {
+		Path, Mode, Type string
+		SHA              *string `json:"sha"`
+		Content          *string
+	}
+}
+
+// createTree takes the entries in the order given, as GitHub does: later ones win.
+func (c *call) createTree(in newTree) reply {
 	tree := ""
+	var err error
 	if in.Base != "" {
-		var err error
 		if tree, _, err = c.repo.treeOf(in.Base); err != nil {
-			c.refuse(http.StatusUnprocessableEntity, "base_tree is not a valid tree oid")
-			return
+			return unprocessable("base_tree is not a valid tree oid")
 		}
 	}
 	if len(in.Tree) == 0 {
-		c.refuse(http.StatusUnprocessableEntity, "Invalid tree info")
-		return
+		return unprocessable("Invalid tree info")
 	}
 	for _, e := range in.Tree {
 		if !goodPath(e.Path) {
-			c.refuse(http.StatusUnprocessableEntity, "tree.path contains a malformed path component")
-			return
+			return unprocessable("tree.path contains a malformed path component")
 		}
 		if strings.HasPrefix(e.Path, ".github/workflows/") && !c.token.may("workflows", "write") {
 			if c.token.app() {
-				c.refuse(http.StatusForbidden, "Resource not accessible by integration")
-			} else {
-				c.refuse(http.StatusNotFound, "Not Found") // what a missing scope looks like
+				return refusal(http.StatusForbidden, "Resource not accessible by integration")
 			}
-			return
+			return notFound() // what a missing scope looks like
 		}
-		entry := treeEntry{mode: strings.TrimPrefix(e.Mode, "0")}
+		entry := gitserver.Entry{Mode: strings.TrimPrefix(e.Mode, "0")}
 		switch {
 		case e.Content != nil && e.SHA != nil:
-			c.refuse(http.StatusUnprocessableEntity, "Must supply either tree.sha or tree.content, not both")
-			return
+			return unprocessable("Must supply either tree.sha or tree.content, not both")
 		case e.Content != nil:
-			sha, err := c.repo.writeObject("blob", []byte(*e.Content))
-			if err != nil {
-				c.refuse(http.StatusInternalServerError, err.Error())
-				return
+			if entry.ID, err = c.repo.Write("blob", []byte(*e.Content)); err != nil {
+				return broken(err)
 			}
-			entry.sha = sha
 		case e.SHA != nil:
-			entry.sha = *e.SHA
+			entry.ID = *e.SHA
 		}
 		if message := c.repo.wrong(entry); message != "" {
-			c.refuse(http.StatusUnprocessableEntity, message)
-			return
+			return unprocessable(message)
 		}
-		var err error
 		if tree, err = c.repo.change(tree, e.Path, entry); err != nil {
-			c.refuse(http.StatusUnprocessableEntity, err.Error())
-			return
+			return unprocessable(err.Error())
 		}
 	}
 	if tree == "" {
-		var err error
-		if tree, err = c.repo.writeTree(nil); err != nil {
-			c.refuse(http.StatusInternalServerError, err.Error())
-			return
-		}
+		tree, err = c.repo.WriteTree(nil)
 	}
-	_, entries, err := c.repo.treeOf(tree)
+	var entries []gitserver.Entry
+	if err == nil {
+		_, entries, err = c.repo.treeOf(tree)
+	}
 	if err != nil {
-		c.refuse(http.StatusInternalServerError, err.Error())
-		return
+		return broken(err)
 	}
-	c.answer(http.StatusCreated, c.treeJSON(tree, entries))
+	return created(c.treeJSON(tree, entries))
 }
 
 // wrong says what is the matter with an entry; a submodule's commit lies elsewhere.
-func (r *Repository) wrong(e treeEntry) string {
-	if !slices.Contains([]string{"100644", "100755", "40000", "160000", "120000"}, e.mode) {
+func (r *Repository) wrong(e gitserver.Entry) string {
+	if !slices.Contains([]string{"100644", "100755", "40000", "160000", "120000"}, e.Mode) {
 		return "tree.mode must be one of 100644, 100755, 040000, 160000, 120000"
 	}
-	if e.sha == "" || e.mode == "160000" {
-		return ""
-	}
-	if kind, _, err := r.readObject(e.sha); err != nil || kind != e.kind() {
-		return fmt.Sprintf("tree.sha %s is not a valid %s", e.sha, e.kind())
+	if e.ID != "" && e.Mode != "160000" && !r.is(e.ID, kindOf(e)) {
+		return fmt.Sprintf("tree.sha %s is not a valid %s", e.ID, kindOf(e))
 	}
 	return ""
 }
@@ -155,41 +155,34 @@ func goodPath(path string) bool {
 	return true
 }
 
-func (c *call) treeJSON(sha string, entries []treeEntry) map[string]any {
-	list := []map[string]any{}
-	for _, e := range entries {
-		mode := e.mode
-		if e.isTree() {
-			mode = "040000"
-		}
-		list = append(list, map[string]any{"path": e.name, "mode": mode, "type": e.kind(), "sha": e.sha, "url": c.gitURL(e.kind()+"s", e.sha)})
-	}
-	return map[string]any{"sha": sha, "url": c.gitURL("trees", sha), "tree": list, "truncated": false}
+func (c *call) treeJSON(sha string, entries []gitserver.Entry) object {
+	all := list(entries, func(e gitserver.Entry) object {
+		return object{"path": e.Name, "mode": fmt.Sprintf("%06s", e.Mode), "type": kindOf(e), "sha": e.ID, "url": c.gitURL(kindOf(e)+"s", e.ID)}
+	})
+	return object{"sha": sha, "url": c.gitURL("trees", sha), "tree": all, "truncated": false}
 }
 
-func (f *Forge) getTree(c *call) {
-	sha := c.repo.resolve(c.r.PathValue("sha"))
-	tree, entries, err := c.repo.treeOf(sha)
+func (c *call) getTree() reply {
+	tree, entries, err := c.repo.treeOf(c.repo.resolve(c.r.PathValue("sha")))
 	if err == nil && c.r.URL.Query().Get("recursive") != "" {
 		entries, err = c.repo.allOf("", entries)
 	}
 	if err != nil {
-		c.refuse(http.StatusNotFound, "Not Found")
-		return
+		return notFound()
 	}
-	c.answer(http.StatusOK, c.treeJSON(tree, entries))
+	return ok(c.treeJSON(tree, entries))
 }
 
 // allOf lists a tree with everything below it.
-func (r *Repository) allOf(prefix string, entries []treeEntry) ([]treeEntry, error) {
-	var all []treeEntry
+func (r *Repository) allOf(prefix string, entries []gitserver.Entry) ([]gitserver.Entry, error) {
+	var all []gitserver.Entry
 	for _, e := range entries {
-		name := prefix + e.name
-		all = append(all, treeEntry{e.mode, name, e.sha})
-		if e.isTree() {
-			_, below, err := r.treeOf(e.sha)
+		e.Name = prefix + e.Name
+		all = append(all, e)
+		if e.IsTree() {
+			_, below, err := r.treeOf(e.ID)
 			if err == nil {
-				below, err = r.allOf(name+"/", below)
+				below, err = r.allOf(e.Name+"/", below)
 			}
 			if err != nil {
 				return nil, err

@@ -3,35 +3,32 @@ package fakegithub
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"regexp"
 	"strings"
 )
 
 var (
-	pullNode    = regexp.MustCompile(`\bPR_[0-9]+_[0-9]+\b`)
-	mergeMethod = regexp.MustCompile(`\b(MERGE|SQUASH|REBASE)\b`)
+	pullNode     = regexp.MustCompile(`\bPR_[0-9]+_[0-9]+\b`)
+	mergeMethod  = regexp.MustCompile(`\b(MERGE|SQUASH|REBASE)\b`)
+	pullMutation = regexp.MustCompile(`\b(convertPullRequestToDraft|markPullRequestReadyForReview|enablePullRequestAutoMerge|disablePullRequestAutoMerge)\b`)
 )
+
+type graphQLQuery struct {
+	Query     string
+	Variables json.RawMessage
+}
 
 // graphQL knows who asks, and the mutations of pull requests that the REST API lacks. The id
 // is found wherever it stands: in the query or in a variable.
-func (f *Forge) graphQL(c *call) {
-	var in struct {
-		Query     string
-		Variables json.RawMessage
-	}
-	if !c.read(&in) {
-		return
-	}
+func (c *call) graphQL(in graphQLQuery) reply {
 	if strings.Contains(in.Query, "viewer") {
-		c.answer(http.StatusOK, map[string]any{"data": map[string]any{"viewer": map[string]any{"login": c.token.Login}}})
-		return
+		return ok(object{"data": object{"viewer": object{"login": c.token.Login}}})
 	}
 	all := in.Query + " " + string(in.Variables)
 	node := pullNode.FindString(all)
 	var repo *Repository
 	var one *issue
-	for _, r := range f.repos {
+	for _, r := range c.f.repos {
 		for _, i := range r.issues {
 			if i.pull != nil && r.node(i) == node {
 				repo, one = r, i
@@ -39,25 +36,16 @@ func (f *Forge) graphQL(c *call) {
 		}
 	}
 	if one == nil || !c.token.sees(repo) {
-		c.problem("NOT_FOUND", fmt.Sprintf("Could not resolve to a node with the global id of '%s'", node))
-		return
-	}
-	p := one.pull
-	mutation := ""
-	for _, name := range []string{"convertPullRequestToDraft", "markPullRequestReadyForReview", "enablePullRequestAutoMerge", "disablePullRequestAutoMerge"} {
-		if strings.Contains(in.Query, name) {
-			mutation = name
-		}
+		return problem("NOT_FOUND", fmt.Sprintf("Could not resolve to a node with the global id of '%s'", node))
 	}
 	if strings.Contains(in.Query, "mutation") && (!c.token.may("pull-requests", "write") || !c.token.may("contents", "write")) {
-		c.problem("FORBIDDEN", "Resource not accessible by "+c.token.kind())
-		return
+		return problem("FORBIDDEN", "Resource not accessible by "+c.token.kind())
 	}
+	p, mutation := one.pull, pullMutation.FindString(in.Query)
 	switch mutation {
 	case "convertPullRequestToDraft":
 		if repo.NoDrafts {
-			c.problem("UNPROCESSABLE", "Draft pull requests are not supported in this repository.")
-			return
+			return problem("UNPROCESSABLE", "Draft pull requests are not supported in this repository.")
 		}
 		p.draft = true
 	case "markPullRequestReadyForReview":
@@ -67,31 +55,28 @@ func (f *Forge) graphQL(c *call) {
 	case "enablePullRequestAutoMerge":
 		switch {
 		case !repo.AllowAutoMerge:
-			c.problem("UNPROCESSABLE", "Pull request Auto merge is not allowed for this repository")
-			return
+			return problem("UNPROCESSABLE", "Pull request Auto merge is not allowed for this repository")
 		case p.draft:
-			c.problem("UNPROCESSABLE", "Pull request is in draft state")
-			return
+			return problem("UNPROCESSABLE", "Pull request is in draft state")
 		}
 		p.auto = "merge"
 		if method := mergeMethod.FindString(all); method != "" {
 			p.auto = strings.ToLower(method)
 		}
 	default:
-		c.problem("undefinedField", "this forge knows the mutations of pull requests only")
-		return
+		return problem("undefinedField", "this forge knows the mutations of pull requests only")
 	}
 	var auto any
 	if p.auto != "" {
-		auto = map[string]any{"enabledAt": stamp, "mergeMethod": strings.ToUpper(p.auto)}
+		auto = object{"enabledAt": stamp, "mergeMethod": strings.ToUpper(p.auto)}
 	}
-	c.answer(http.StatusOK, map[string]any{"data": map[string]any{mutation: map[string]any{
-		"clientMutationId": nil, "actor": map[string]any{"login": c.token.Login},
-		"pullRequest": map[string]any{"id": node, "number": one.number, "isDraft": p.draft, "autoMergeRequest": auto, "state": strings.ToUpper(one.state)},
+	return ok(object{"data": object{mutation: object{
+		"clientMutationId": nil, "actor": object{"login": c.token.Login},
+		"pullRequest": object{"id": node, "number": one.number, "isDraft": p.draft, "autoMergeRequest": auto, "state": strings.ToUpper(one.state)},
 	}}})
 }
 
 // problem is how GraphQL refuses: with status 200.
-func (c *call) problem(kind, message string) {
-	c.answer(http.StatusOK, map[string]any{"data": nil, "errors": []map[string]any{{"type": kind, "message": message, "path": []string{}, "locations": []any{}}}})
+func problem(kind, message string) reply {
+	return ok(object{"data": nil, "errors": []object{{"type": kind, "message": message, "path": []string{}, "locations": []any{}}}})
 }

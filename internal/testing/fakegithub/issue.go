@@ -1,12 +1,15 @@
 package fakegithub
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 )
+
+// maxText is how many characters the body of an issue, a pull request or a
+// comment may have.
+const maxText = 65536
 
 // issue is an issue or a pull request; guarded by Forge.mu.
 type issue struct {
@@ -27,19 +30,6 @@ type comment struct {
 	author *user
 	body   string
 	edits  int
-}
-
-// withIssue finds the issue or pull request of a path.
-func withIssue(next func(*call)) func(*call) {
-	return func(c *call) {
-		number, err := strconv.Atoi(c.r.PathValue("number"))
-		if err != nil || number < 1 || number > len(c.repo.issues) {
-			c.refuse(http.StatusNotFound, "Not Found")
-			return
-		}
-		c.issue = c.repo.issues[number-1]
-		next(c)
-	}
 }
 
 func (r *Repository) add(one *issue) *issue {
@@ -65,17 +55,11 @@ func (r *Repository) NewComment(number int, author, body string) int64 {
 }
 
 // Lock keeps everybody without write access from commenting.
-func (r *Repository) Lock(number int) {
-	r.forge.mu.Lock()
-	r.issues[number-1].locked = true
-	r.forge.mu.Unlock()
-}
+func (r *Repository) Lock(number int) { r.locked(func() { r.issues[number-1].locked = true }) }
 
 // CloseIssue closes an issue.
 func (r *Repository) CloseIssue(number int) {
-	r.forge.mu.Lock()
-	r.issues[number-1].state = "closed"
-	r.forge.mu.Unlock()
+	r.locked(func() { r.issues[number-1].state = "closed" })
 }
 
 // association is what GitHub calls the relation of an author to a repository.
@@ -89,23 +73,14 @@ func (r *Repository) association(login string) string {
 	return "NONE"
 }
 
-func (c *call) users(logins []string) []map[string]any {
-	list := []map[string]any{}
-	for _, login := range logins {
-		list = append(list, c.f.userLocked(login).json(c.base))
-	}
-	return list
+func (c *call) users(logins []string) []object {
+	return list(logins, func(login string) object { return c.f.userLocked(login).json(c.base) })
 }
 
-func (c *call) labels(names []string) []map[string]any {
-	list := []map[string]any{}
-	for i, name := range names {
-		list = append(list, map[string]any{
-			"id": 100 + i, "node_id": "LA_" + name, "name": name, "color": "ededed", "default": false, "description": "",
-			"url": c.base + "/api/v3/repos/" + c.repo.FullName() + "/labels/" + name,
-		})
-	}
-	return list
+func (c *call) labels(names []string) []object {
+	return list(names, func(name string) object {
+		return c.f.like("label", object{"name": name, "url": c.api("/labels/%s", name)})
+	})
 }
 
 func (c *call) milestone(number int) any {
@@ -113,78 +88,56 @@ func (c *call) milestone(number int) any {
 	if !ok {
 		return nil
 	}
-	out := c.f.example("GET /repos/{owner}/{repo}/milestones/{milestone_number}", http.StatusOK)
-	out["number"], out["title"], out["state"] = number, title, "open"
-	return out
+	return c.f.like("milestone", object{"number": number, "title": title, "state": "open"})
 }
 
-func (c *call) issueJSON(one *issue) map[string]any {
-	out := c.f.example("GET /repos/{owner}/{repo}/issues/{issue_number}", http.StatusOK)
-	c.common(out, one)
+func (c *call) issueJSON(one *issue) object {
+	out := c.f.like("issue", c.common(one, "issues"))
 	out["comments"] = len(one.comments)
 	if one.pull == nil {
 		delete(out, "pull_request")
-		out["html_url"] = fmt.Sprintf("%s/issues/%d", c.repo.URL(), one.number)
+		out["html_url"] = c.html("/issues/%d", one.number)
 	} else {
-		api := fmt.Sprintf("%s/api/v3/repos/%s/pulls/%d", c.base, c.repo.FullName(), one.number)
-		html := fmt.Sprintf("%s/pull/%d", c.repo.URL(), one.number)
-		out["pull_request"] = map[string]any{"url": api, "html_url": html, "diff_url": html + ".diff", "patch_url": html + ".patch"}
+		html := c.html("/pull/%d", one.number)
+		out["pull_request"] = object{"url": c.api("/pulls/%d", one.number), "html_url": html, "diff_url": html + ".diff", "patch_url": html + ".patch"}
 	}
 	return out
 }
 
 // common is what issues and pull requests share.
-func (c *call) common(out map[string]any, one *issue) {
-	out["id"], out["number"] = c.repo.id*100000+int64(one.number), one.number
-	out["title"], out["body"], out["state"], out["locked"] = one.title, one.body, one.state, one.locked
-	if one.body == "" {
-		out["body"] = nil
+func (c *call) common(one *issue, kind string) object {
+	out := object{
+		"id": c.repo.id*100000 + int64(one.number), "number": one.number, "title": one.title, "body": orNull(one.body), "state": one.state, "locked": one.locked,
+		"user": one.author.json(c.base), "author_association": c.repo.association(one.author.login), "labels": c.labels(one.labels),
+		"milestone": c.milestone(one.milestone), "assignees": c.users(one.assignees), "assignee": nil, "closed_at": nil,
+		"url": c.api("/%s/%d", kind, one.number), "html_url": c.html("/pull/%d", one.number), "comments_url": c.api("/issues/%d/comments", one.number),
 	}
-	out["user"], out["author_association"] = one.author.json(c.base), c.repo.association(one.author.login)
-	out["labels"], out["milestone"] = c.labels(one.labels), c.milestone(one.milestone)
-	assignees := c.users(one.assignees)
-	out["assignees"], out["assignee"] = assignees, nil
-	if len(assignees) > 0 {
-		out["assignee"] = assignees[0]
+	if len(one.assignees) > 0 {
+		out["assignee"] = c.users(one.assignees)[0]
 	}
-	out["closed_at"] = nil
 	if one.state == "closed" {
 		out["closed_at"] = stamp
 	}
-	api := fmt.Sprintf("%s/api/v3/repos/%s", c.base, c.repo.FullName())
-	kind := "issues"
-	if _, isPull := out["head"]; isPull {
-		kind = "pulls"
-	}
-	out["url"] = fmt.Sprintf("%s/%s/%d", api, kind, one.number)
-	out["html_url"] = fmt.Sprintf("%s/pull/%d", c.repo.URL(), one.number)
-	out["comments_url"] = fmt.Sprintf("%s/issues/%d/comments", api, one.number)
+	return out
 }
 
-func (f *Forge) getIssue(c *call) { c.answer(http.StatusOK, c.issueJSON(c.issue)) }
+type issueChange struct {
+	Title, Body, State *string
+	Milestone          *int
+	Labels, Assignees  []string
+}
 
 // updateIssue is where milestone, state, labels and assignees are set.
-func (f *Forge) updateIssue(c *call) {
-	var in struct {
-		Title, Body, State *string
-		Milestone          *int
-		Labels, Assignees  []string
-	}
-	if !c.read(&in) {
-		return
-	}
+func (c *call) updateIssue(in issueChange) reply {
 	if in.Milestone != nil {
 		if _, ok := c.repo.milestones[*in.Milestone]; !ok {
-			c.refuse(http.StatusUnprocessableEntity, "Validation Failed", map[string]any{"value": *in.Milestone, "resource": "Issue", "field": "milestone", "code": "invalid"})
-			return
+			return refusal(http.StatusUnprocessableEntity, "Validation Failed", object{"value": *in.Milestone, "resource": "Issue", "field": "milestone", "code": "invalid"})
 		}
 		c.issue.milestone = *in.Milestone
 	}
-	for _, set := range []struct{ to, from *string }{{&c.issue.title, in.Title}, {&c.issue.body, in.Body}, {&c.issue.state, in.State}} {
-		if set.from != nil {
-			*set.to = *set.from
-		}
-	}
+	set(&c.issue.title, in.Title)
+	set(&c.issue.body, in.Body)
+	set(&c.issue.state, in.State)
 	if in.Labels != nil {
 		c.issue.labels = in.Labels
 	}
@@ -192,72 +145,68 @@ func (f *Forge) updateIssue(c *call) {
 		c.issue.assignees = nil
 		c.repo.assign(c.issue, in.Assignees)
 	}
-	c.answer(http.StatusOK, c.issueJSON(c.issue))
+	return ok(c.issueJSON(c.issue))
+}
+
+// set changes what was given.
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
 }
 
 // assign passes over who may not be assigned, without a word, as GitHub does.
 func (r *Repository) assign(one *issue, logins []string) {
 	for _, login := range logins {
-		same := func(have string) bool { return strings.EqualFold(have, login) }
-		if r.collaborator(login) && !slices.ContainsFunc(one.assignees, same) && len(one.assignees) < 10 {
-			one.assignees = append(one.assignees, r.forge.userLocked(login).login)
+		if r.collaborator(login) && len(one.assignees) < 10 {
+			one.assignees = union(one.assignees, []string{r.forge.userLocked(login).login})
 		}
 	}
 }
 
-func (f *Forge) addAssignees(c *call) {
-	var in struct{ Assignees []string }
-	if !c.read(&in) {
-		return
-	}
+func (c *call) addAssignees(in struct{ Assignees []string }) reply {
 	c.repo.assign(c.issue, in.Assignees)
-	c.answer(http.StatusCreated, c.issueJSON(c.issue))
+	return created(c.issueJSON(c.issue))
 }
-
-func (f *Forge) getLabels(c *call) { c.answer(http.StatusOK, page(c, c.labels(c.issue.labels))) }
 
 // addLabels makes labels that do not exist.
-func (f *Forge) addLabels(c *call) {
-	var in struct{ Labels []string }
-	if !c.read(&in) {
-		return
+func (c *call) addLabels(in struct{ Labels []string }) reply {
+	if slices.ContainsFunc(in.Labels, func(label string) bool { return label == "" || len(label) > 50 }) {
+		return invalid("Label", "name", "invalid")
 	}
-	for _, label := range in.Labels {
-		if label == "" || len(label) > 50 {
-			c.invalid("Label", "name", "invalid")
-			return
-		}
-		if !slices.ContainsFunc(c.issue.labels, func(have string) bool { return strings.EqualFold(have, label) }) {
-			c.issue.labels = append(c.issue.labels, label)
-		}
-	}
-	c.answer(http.StatusOK, c.labels(c.issue.labels))
+	c.issue.labels = union(c.issue.labels, in.Labels)
+	return ok(c.labels(c.issue.labels))
 }
 
-func (f *Forge) react(c *call) {
-	var in struct{ Content string }
-	if !c.read(&in) {
-		return
-	}
-	c.answer(http.StatusCreated, map[string]any{
-		"id": f.id(), "node_id": "RE_1", "user": f.userLocked(c.token.Login).json(c.base), "content": in.Content, "created_at": stamp,
+func (c *call) react(in struct{ Content string }) reply {
+	return created(object{
+		"id": c.f.id(), "node_id": "RE_1", "user": c.f.userLocked(c.token.Login).json(c.base), "content": in.Content, "created_at": stamp,
 	})
 }
 
-func (f *Forge) listMilestones(c *call) {
-	list := []any{}
+func (c *call) listMilestones() reply {
+	all := []any{}
 	for number := range c.repo.milestones {
-		list = append(list, c.milestone(number))
+		all = append(all, c.milestone(number))
 	}
-	c.answer(http.StatusOK, page(c, list))
+	return ok(page(c, all))
 }
 
-func (f *Forge) getMilestone(c *call) {
+func (c *call) getMilestone() reply {
 	number, err := strconv.Atoi(c.r.PathValue("number"))
 	one := c.milestone(number)
 	if err != nil || one == nil {
-		c.refuse(http.StatusNotFound, "Not Found")
-		return
+		return notFound()
 	}
-	c.answer(http.StatusOK, one)
+	return ok(one)
+}
+
+// union is a list with what it lacks of another, whatever the case of letters.
+func union(have, more []string) []string {
+	for _, one := range more {
+		if !slices.ContainsFunc(have, func(h string) bool { return strings.EqualFold(h, one) }) {
+			have = append(have, one)
+		}
+	}
+	return have
 }

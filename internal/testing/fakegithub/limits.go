@@ -2,6 +2,7 @@ package fakegithub
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"strings"
@@ -88,7 +89,7 @@ func (l *limiter) take(w http.ResponseWriter, r *http.Request, token string, at 
 		l.refused[kind]++
 		wait := max(1, int(math.Ceil(time.Until(until).Seconds())))
 		w.Header().Set("Retry-After", fmt.Sprint(wait))
-		refuse(w, http.StatusForbidden, secondary)
+		forbidden(secondary).send(w)
 		return nil, false
 	}
 	if l.limits.AtOnce > 0 && l.atOnce >= l.limits.AtOnce {
@@ -105,7 +106,7 @@ func (l *limiter) take(w http.ResponseWriter, r *http.Request, token string, at 
 	if !ok {
 		l.refused["per hour"]++
 		w.Header().Set("X-RateLimit-Remaining", "0")
-		refuseJSON(w, primary)
+		forbidden(primary).send(w)
 		return nil, false
 	}
 	if win, ok := l.spend("minute "+token, time.Minute, l.limits.PerMinute, points, at); !ok {
@@ -124,17 +125,12 @@ func (l *limiter) take(w http.ResponseWriter, r *http.Request, token string, at 
 	return func() { l.mu.Lock(); l.atOnce--; l.mu.Unlock() }, true
 }
 
-func refuseJSON(w http.ResponseWriter, message string) { refuse(w, http.StatusForbidden, message) }
-
 // Refused says how often each limit refused a request.
 func (f *Forge) Refused() map[string]int {
-	out := map[string]int{}
-	if f.limit != nil {
-		f.limit.mu.Lock()
-		defer f.limit.mu.Unlock()
-		for kind, n := range f.limit.refused {
-			out[kind] = n
-		}
+	if f.limit == nil {
+		return nil
 	}
-	return out
+	f.limit.mu.Lock()
+	defer f.limit.mu.Unlock()
+	return maps.Clone(f.limit.refused)
 }

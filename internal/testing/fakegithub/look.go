@@ -3,9 +3,14 @@ package fakegithub
 import (
 	"slices"
 	"strings"
-
-	"github.com/org/ralph-action/internal/cli/demo"
 )
+
+// Commit is one commit of a branch.
+type Commit struct {
+	SHA     string
+	Subject string
+	Author  string // "Name <mail>"
+}
 
 // PullRequest is a copy of a pull request as the forge holds it.
 type PullRequest struct {
@@ -20,7 +25,7 @@ type PullRequest struct {
 	Reviewers, Teams              []string
 	Milestone                     int
 	Comments                      []Comment
-	Commits                       []demo.Commit // what head has and base has not, newest first
+	Commits                       []Commit // what head has and base has not, newest first
 }
 
 // Comment is a comment of an issue or a pull request.
@@ -57,11 +62,14 @@ func (r *Repository) Open() []PullRequest {
 }
 
 func (i *issue) said() []Comment {
-	var list []Comment
-	for _, c := range i.comments {
-		list = append(list, Comment{c.id, c.author.login, c.body, c.edits})
-	}
-	return list
+	return list(i.comments, func(c *comment) Comment { return Comment{c.id, c.author.login, c.body, c.edits} })
+}
+
+// Issues is how many issues and pull requests there are; their numbers begin at 1.
+func (r *Repository) Issues() int {
+	r.forge.mu.Lock()
+	defer r.forge.mu.Unlock()
+	return len(r.issues)
 }
 
 // Comments are those of an issue or pull request, oldest first.
@@ -75,16 +83,13 @@ func (r *Repository) Comments(number int) []Comment {
 }
 
 // Log lists what a branch has and another has not, newest first.
-func (r *Repository) Log(base, branch string) []demo.Commit {
+func (r *Repository) Log(base, branch string) []Commit {
 	return r.between(r.Branch(base), r.Branch(branch))
 }
 
 // Tree is the id of a branch's tree; empty when there is no such branch.
 func (r *Repository) Tree(branch string) string {
-	out, err := r.git("rev-parse", "-q", "--verify", "refs/heads/"+branch+"^{tree}")
-	if err != nil {
-		return ""
-	}
+	out, _ := r.git("rev-parse", "-q", "--verify", "refs/heads/"+branch+"^{tree}") // "" is none
 	return out
 }
 
@@ -99,9 +104,6 @@ func (r *Repository) Files(branch string) []string {
 
 // Content is a file of a branch; empty when there is none.
 func (r *Repository) Content(branch, path string) string {
-	out, err := r.gitRaw("cat-file", "blob", "refs/heads/"+branch+":"+path)
-	if err != nil {
-		return ""
-	}
+	out, _ := r.gitRaw("cat-file", "blob", "refs/heads/"+branch+":"+path) // nothing is none
 	return string(out)
 }

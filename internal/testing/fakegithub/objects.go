@@ -1,98 +1,38 @@
 package fakegithub
 
 import (
-	"bytes"
-	"cmp"
-	"compress/zlib"
-	"crypto/sha1" //nolint:gosec // git names its objects by SHA-1
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 )
 
-// writeObject puts one loose object into the bare repository.
-func (r *Repository) writeObject(kind string, data []byte) (string, error) {
-	header := fmt.Appendf(nil, "%s %d\x00", kind, len(data))
-	sum := sha1.New() //nolint:gosec // git names its objects by SHA-1
-	sum.Write(header)
-	sum.Write(data)
-	sha := hex.EncodeToString(sum.Sum(nil))
-	path := filepath.Join(r.dir(), "objects", sha[:2], sha[2:])
-	if _, err := os.Stat(path); err == nil {
-		return sha, nil
+// read reads a loose object itself, because it is asked for often, and a packed
+// one by git.
+func (r *Repository) read(sha string) (kind string, data []byte, err error) {
+	kind, data, err = r.Object(sha)
+	if !errors.Is(err, os.ErrNotExist) {
+		return kind, data, err
 	}
-	var deflated bytes.Buffer
-	writer, err := zlib.NewWriterLevel(&deflated, zlib.BestSpeed)
-	if err != nil {
-		return "", err
-	}
-	for _, part := range [][]byte{header, data} {
-		if _, err := writer.Write(part); err != nil {
-			return "", err
-		}
-	}
-	if err := writer.Close(); err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", err
-	}
-	temp := fmt.Sprintf("%s.%d", path, os.Getpid())
-	if err := os.WriteFile(temp, deflated.Bytes(), 0o444); err != nil {
-		return "", err
-	}
-	return sha, os.Rename(temp, path)
-}
-
-// readObject reads a loose object itself, because it is asked for often, and a
-// packed one by git.
-func (r *Repository) readObject(sha string) (kind string, data []byte, err error) {
-	if len(sha) != 40 {
-		return "", nil, fmt.Errorf("%q is no object id", sha)
-	}
-	file, err := os.Open(filepath.Join(r.dir(), "objects", sha[:2], sha[2:]))
-	if errors.Is(err, os.ErrNotExist) {
-		return r.readPacked(sha)
-	}
-	if err != nil {
-		return "", nil, err
-	}
-	defer file.Close()
-	inflated, err := zlib.NewReader(file)
-	if err != nil {
-		return "", nil, err
-	}
-	raw, err := io.ReadAll(io.LimitReader(inflated, maxBody))
-	if err != nil {
-		return "", nil, err
-	}
-	header, data, ok := bytes.Cut(raw, []byte{0})
-	if !ok {
-		return "", nil, errors.New("object without a header")
-	}
-	kind, _, _ = strings.Cut(string(header), " ")
-	return kind, data, nil
-}
-
-func (r *Repository) readPacked(sha string) (kind string, data []byte, err error) {
 	if kind, err = r.git("cat-file", "-t", sha); err != nil {
 		return "", nil, err
 	}
-	text, err := r.gitRaw("cat-file", kind, sha)
-	return kind, text, err
+	data, err = r.gitRaw("cat-file", kind, sha)
+	return kind, data, err
 }
 
-type treeEntry struct{ mode, name, sha string }
+// is reports whether an id is that of an object of this kind.
+func (r *Repository) is(sha, kind string) bool {
+	have, _, err := r.read(sha)
+	return err == nil && have == kind
+}
 
-func (e treeEntry) isTree() bool { return e.mode == "40000" }
-
-func (e treeEntry) kind() string {
-	switch e.mode {
+// kindOf is the type of an entry as the API has it.
+func kindOf(e gitserver.Entry) string {
+	switch e.Mode {
 	case "40000":
 		return "tree"
 	case "160000":
@@ -102,52 +42,25 @@ func (e treeEntry) kind() string {
 }
 
 // treeOf reads a tree, or the tree of a commit.
-func (r *Repository) treeOf(sha string) (tree string, entries []treeEntry, err error) {
-	kind, data, err := r.readObject(sha)
+func (r *Repository) treeOf(sha string) (tree string, entries []gitserver.Entry, err error) {
+	kind, data, err := r.read(sha)
 	if err == nil && kind == "commit" {
 		sha = parseCommit(data).tree
-		kind, data, err = r.readObject(sha)
+		kind, data, err = r.read(sha)
 	}
 	if err == nil && kind != "tree" {
 		err = fmt.Errorf("%s is a %s", sha, kind)
 	}
-	for len(data) > 0 && err == nil {
-		head, rest, ok := bytes.Cut(data, []byte{0})
-		mode, name, found := strings.Cut(string(head), " ")
-		if !ok || !found || len(rest) < 20 {
-			return "", nil, fmt.Errorf("tree %s is broken", sha)
-		}
-		entries = append(entries, treeEntry{mode, name, hex.EncodeToString(rest[:20])})
-		data = rest[20:]
+	if err == nil {
+		entries, err = gitserver.ParseTree(data)
 	}
 	return sha, entries, err
 }
 
-func (r *Repository) writeTree(entries []treeEntry) (string, error) {
-	// Git sorts a directory as if its name ended in a slash.
-	sortName := func(e treeEntry) string {
-		if e.isTree() {
-			return e.name + "/"
-		}
-		return e.name
-	}
-	slices.SortFunc(entries, func(a, b treeEntry) int { return cmp.Compare(sortName(a), sortName(b)) })
-	var data []byte
-	for _, e := range entries {
-		id, err := hex.DecodeString(e.sha)
-		if err != nil {
-			return "", err
-		}
-		data = fmt.Appendf(data, "%s %s\x00", e.mode, e.name)
-		data = append(data, id...)
-	}
-	return r.writeObject("tree", data)
-}
-
-// change puts one path into a tree, or takes it out when sha is empty, and
+// change puts one path into a tree, or takes it out when its id is empty, and
 // returns the new tree; empty when nothing is left of it.
-func (r *Repository) change(tree, path string, to treeEntry) (string, error) {
-	var entries []treeEntry
+func (r *Repository) change(tree, path string, to gitserver.Entry) (string, error) {
+	var entries []gitserver.Entry
 	if tree != "" {
 		var err error
 		if _, entries, err = r.treeOf(tree); err != nil {
@@ -155,29 +68,29 @@ func (r *Repository) change(tree, path string, to treeEntry) (string, error) {
 		}
 	}
 	name, rest, deeper := strings.Cut(path, "/")
-	at := slices.IndexFunc(entries, func(e treeEntry) bool { return e.name == name })
+	at := slices.IndexFunc(entries, func(e gitserver.Entry) bool { return e.Name == name })
 	if deeper {
 		below := ""
-		if at >= 0 && entries[at].isTree() {
-			below = entries[at].sha
+		if at >= 0 && entries[at].IsTree() {
+			below = entries[at].ID
 		}
 		sha, err := r.change(below, rest, to)
 		if err != nil {
 			return "", err
 		}
-		to = treeEntry{"40000", name, sha}
+		to = gitserver.Entry{Mode: "40000", ID: sha}
 	}
-	to.name = name
+	to.Name = name
 	if at >= 0 {
 		entries = slices.Delete(entries, at, at+1)
 	}
-	if to.sha != "" {
+	if to.ID != "" {
 		entries = append(entries, to)
 	}
 	if len(entries) == 0 {
 		return "", nil
 	}
-	return r.writeTree(entries)
+	return r.WriteTree(entries)
 }
 
 type commitObject struct {
@@ -231,3 +144,6 @@ func (c commitObject) bytes() []byte {
 	b.WriteString("\n" + c.message)
 	return []byte(b.String())
 }
+
+// write stores the commit.
+func (r *Repository) write(c commitObject) (string, error) { return r.Write("commit", c.bytes()) }

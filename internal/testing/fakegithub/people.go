@@ -25,7 +25,7 @@ func (r *Repository) edit(branch, path string, content *string, amend bool) erro
 	tip := cmp.Or(r.Branch(branch), r.Branch(r.DefaultBranch))
 	change := []string{"update-index", "--force-remove", path}
 	if content != nil {
-		blob, err := r.writeObject("blob", []byte(*content))
+		blob, err := r.Write("blob", []byte(*content))
 		if err != nil {
 			return err
 		}
@@ -38,13 +38,13 @@ func (r *Repository) edit(branch, path string, content *string, amend bool) erro
 	who := person{"A Person", "person@example.com", "1767225600 +0000"}
 	commit := commitObject{tree: tree, parents: []string{tip}, author: who, committer: who, message: fmt.Sprintf("%s: %s\n", branch, path)}
 	if amend {
-		_, data, err := r.readObject(tip)
+		_, data, err := r.read(tip)
 		if err != nil {
 			return err
 		}
 		commit.parents = parseCommit(data).parents
 	}
-	sha, err := r.writeObject("commit", commit.bytes())
+	sha, err := r.write(commit)
 	if err == nil {
 		_, err = r.git("update-ref", "refs/heads/"+branch, sha)
 	}
@@ -54,14 +54,14 @@ func (r *Repository) edit(branch, path string, content *string, amend bool) erro
 
 // staged is the tree of a commit after a command of git has changed its index.
 func (r *Repository) staged(commit string, change ...string) (tree string, err error) {
-	dir, err := os.MkdirTemp(r.dir(), "index-*")
+	dir, err := os.MkdirTemp(r.Dir, "index-*")
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(dir)
 	var out []byte
 	for _, args := range [][]string{{"read-tree", commit}, change, {"write-tree"}} {
-		if out, err = runGitEnv(r.dir(), []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index"), "GIT_WORK_TREE=" + dir}, args...); err != nil {
+		if out, err = r.gitEnv([]string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index"), "GIT_WORK_TREE=" + dir}, args...); err != nil {
 			return "", err
 		}
 	}
@@ -77,7 +77,7 @@ func (r *Repository) picked(onto, sha string) (tree string, err error) {
 	if len(patch) == 0 {
 		return r.git("rev-parse", onto+"^{tree}")
 	}
-	file, err := os.CreateTemp(r.dir(), "patch-*")
+	file, err := os.CreateTemp(r.Dir, "patch-*")
 	if err != nil {
 		return "", err
 	}
@@ -114,7 +114,7 @@ func (r *Repository) RebaseMerge(number int) (string, error) {
 	}
 	at := base
 	for _, sha := range strings.Fields(list) {
-		_, data, err := r.readObject(sha)
+		_, data, err := r.read(sha)
 		if err != nil {
 			return "", err
 		}
@@ -124,36 +124,19 @@ func (r *Repository) RebaseMerge(number int) (string, error) {
 			return "", err
 		}
 		commit.tree, commit.parents, commit.committer = tree, []string{at}, person{"GitHub", "noreply@github.com", "1767225600 +0000"}
-		if at, err = r.writeObject("commit", commit.bytes()); err != nil {
+		if at, err = r.write(commit); err != nil {
 			return "", err
 		}
 	}
-	if _, err := r.git("update-ref", "refs/heads/"+p.base, at, base); err != nil {
-		return "", err
-	}
-	one.state, p.merged = "closed", at
-	r.settleLocked()
-	return at, nil
+	return at, r.merged(one, base, at)
 }
 
 // Retarget gives a pull request another base.
 func (r *Repository) Retarget(number int, base string) error {
-	r.forge.mu.Lock()
-	defer r.forge.mu.Unlock()
-	one, err := r.pullLocked(number)
-	if err == nil {
-		one.pull.base = base
-	}
-	return err
+	return r.changePull(number, func(one *issue) { one.pull.base = base })
 }
 
 // Retitle gives a pull request another title.
 func (r *Repository) Retitle(number int, title string) error {
-	r.forge.mu.Lock()
-	defer r.forge.mu.Unlock()
-	one, err := r.pullLocked(number)
-	if err == nil {
-		one.title = title
-	}
-	return err
+	return r.changePull(number, func(one *issue) { one.title = title })
 }

@@ -1,8 +1,8 @@
 package fakegithub
 
 import (
+	"cmp"
 	"fmt"
-	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -24,75 +24,61 @@ type pull struct {
 	auto     string // the method of auto-merge; empty: off
 }
 
-func withPull(next func(*call)) func(*call) {
-	return withIssue(func(c *call) {
-		if c.issue.pull == nil {
-			c.refuse(http.StatusNotFound, "Not Found")
-			return
-		}
-		next(c)
-	})
-}
-
 func (r *Repository) node(one *issue) string { return fmt.Sprintf("PR_%d_%d", r.id, one.number) }
 
 // side is head or base of a pull request.
-func (c *call) side(repo *Repository, branch, sha string) map[string]any {
-	return map[string]any{
+func (c *call) side(repo *Repository, branch, sha string) object {
+	return object{
 		"label": repo.Owner + ":" + branch, "ref": branch, "sha": sha, "repo": repo.json(c.base, c.token), "user": c.f.userLocked(repo.Owner).json(c.base),
 	}
 }
 
-// pullJSON is the schema pull-request, or pull-request-simple of lists.
-func (c *call) pullJSON(one *issue, simple bool) map[string]any {
-	operation := "GET /repos/{owner}/{repo}/pulls/{pull_number}"
-	if simple {
-		operation = "GET /repos/{owner}/{repo}/pulls"
-	}
-	out := c.f.example(operation, http.StatusOK)
+// simplePull is the schema pull-request-simple, of lists.
+func (c *call) simplePull(one *issue) object { return c.pullJSON(one, "pull of a list") }
+
+// pullJSON is like one of GitHub's examples of pull requests.
+func (c *call) pullJSON(one *issue, kind string) object {
+	out := c.f.like(kind, c.common(one, "pulls"))
 	p := one.pull
-	c.common(out, one)
-	out["node_id"], out["draft"], out["issue_url"] = c.repo.node(one), p.draft, fmt.Sprintf("%s/api/v3/repos/%s/issues/%d", c.base, c.repo.FullName(), one.number)
+	out["node_id"], out["draft"], out["issue_url"] = c.repo.node(one), p.draft, c.api("/issues/%d", one.number)
 	out["head"], out["base"] = c.side(p.headRepo, p.head, p.headSHA), c.side(c.repo, p.base, c.repo.Branch(p.base))
 	out["requested_reviewers"], out["requested_teams"] = c.users(p.asked), c.teams(p.teams)
 	out["merged_at"], out["merge_commit_sha"], out["auto_merge"] = nil, nil, nil
 	if p.auto != "" {
-		out["auto_merge"] = map[string]any{"enabled_by": c.f.userLocked(c.token.Login).json(c.base), "merge_method": p.auto, "commit_title": one.title, "commit_message": ""}
+		out["auto_merge"] = object{"enabled_by": c.f.userLocked(c.token.Login).json(c.base), "merge_method": p.auto, "commit_title": one.title, "commit_message": ""}
 	}
 	if p.merged != "" {
 		out["merged_at"], out["merge_commit_sha"] = stamp, p.merged
 	}
-	if !simple {
-		out["merged"], out["merged_by"], out["mergeable"], out["maintainer_can_modify"] = p.merged != "", nil, true, p.mayEdit
-		out["comments"], out["commits"] = len(one.comments), len(c.repo.between(c.repo.Branch(p.base), p.headSHA))
-	}
 	return out
 }
 
-func (c *call) teams(slugs []string) []map[string]any {
-	list := []map[string]any{}
-	for i, slug := range slugs {
-		list = append(list, map[string]any{
-			"id": i + 1, "node_id": "T_" + slug, "name": slug, "slug": slug, "description": nil, "permission": "push", "privacy": "closed", "notification_setting": "notifications_enabled",
-			"url": c.base + "/api/v3/teams/1", "html_url": c.base + "/orgs/" + c.repo.Owner + "/teams/" + slug, "members_url": c.base + "/api/v3/teams/1/members{/member}",
-			"repositories_url": c.base + "/api/v3/teams/1/repos", "parent": nil, "type": "organization",
-		})
-	}
-	return list
+// fullPull is the schema pull-request.
+func (c *call) fullPull(one *issue) object {
+	out, p := c.pullJSON(one, "pull"), one.pull
+	out["merged"], out["merged_by"], out["mergeable"], out["maintainer_can_modify"] = p.merged != "", nil, true, p.mayEdit
+	out["comments"], out["commits"] = len(one.comments), len(c.repo.between(c.repo.Branch(p.base), p.headSHA))
+	return out
 }
 
-func (f *Forge) getPull(c *call) { c.answer(http.StatusOK, c.pullJSON(c.issue, false)) }
+func (c *call) teams(slugs []string) []object {
+	return list(slugs, func(slug string) object {
+		return object{
+			"id": 1, "node_id": "T_" + slug, "name": slug, "slug": slug, "description": nil, "permission": "push", "privacy": "closed", "notification_setting": "notifications_enabled",
+			"url": c.base + "/api/v3/teams/1", "html_url": c.base + "/orgs/" + c.repo.Owner + "/teams/" + slug, "members_url": c.base + "/api/v3/teams/1/members{/member}",
+			"repositories_url": c.base + "/api/v3/teams/1/repos", "parent": nil, "type": "organization",
+		}
+	})
+}
+
+func (c *call) getPull() reply { return ok(c.fullPull(c.issue)) }
 
 // listPulls filters by head (owner:branch), base and state. A head without an
 // owner is ignored, as GitHub ignores it; two forks of one owner share theirs.
-func (f *Forge) listPulls(c *call) {
+func (c *call) listPulls() reply {
 	query := c.r.URL.Query()
-	state := query.Get("state")
-	if state == "" {
-		state = "open"
-	}
+	state, base := cmp.Or(query.Get("state"), "open"), query.Get("base")
 	owner, head, byHead := strings.Cut(query.Get("head"), ":")
-	base := query.Get("base")
 	var found []*issue
 	for _, one := range c.repo.issues {
 		p := one.pull
@@ -107,11 +93,7 @@ func (f *Forge) listPulls(c *call) {
 	if direction := query.Get("direction"); direction == "desc" || direction == "" && (query.Get("sort") == "" || query.Get("sort") == "created") {
 		slices.Reverse(found)
 	}
-	list := []map[string]any{}
-	for _, one := range page(c, found) {
-		list = append(list, c.pullJSON(one, true))
-	}
-	c.answer(http.StatusOK, list)
+	return ok(list(page(c, found), c.simplePull))
 }
 
 type newPull struct {
@@ -122,11 +104,7 @@ type newPull struct {
 	Issue                   int
 }
 
-func (f *Forge) createPull(c *call) {
-	var in newPull
-	if !c.read(&in) {
-		return
-	}
+func (c *call) createPull(in newPull) reply {
 	const kind = "PullRequest"
 	headRepo, head := c.repo, in.Head
 	if owner, branch, ok := strings.Cut(in.Head, ":"); ok {
@@ -136,41 +114,39 @@ func (f *Forge) createPull(c *call) {
 		} else if !strings.EqualFold(owner, c.repo.Owner) {
 			name = c.repo.forkOf(owner)
 		}
-		headRepo, _ = f.find(owner, name)
+		headRepo, _ = c.f.find(owner, name)
 		head = branch
 	}
-	base := c.repo.Branch(in.Base)
-	tip := ""
+	base, tip := c.repo.Branch(in.Base), ""
 	if headRepo != nil {
 		tip = headRepo.Branch(head)
 	}
 	switch {
-	case c.repo.MayNotOpen && c.token.app() && c.token.Login == actionsBot:
-		c.refuse(http.StatusForbidden, "GitHub Actions is not permitted to create or approve pull requests.")
+	case c.repo.MayNotOpen && c.token.app() && c.token.Login == ActionsBot:
+		return forbidden("GitHub Actions is not permitted to create or approve pull requests.")
 	case in.Title == "":
-		c.invalid(kind, "title", "missing_field")
+		return invalid(kind, "title", "missing_field")
 	case utf8.RuneCountInString(in.Title) > 256:
-		c.custom(kind, "title is too long (maximum is 256 characters)")
-	case utf8.RuneCountInString(in.Body) > 65536:
-		c.custom(kind, "body is too long (maximum is 65536 characters)")
+		return custom(kind, "title is too long (maximum is 256 characters)")
+	case utf8.RuneCountInString(in.Body) > maxText:
+		return custom(kind, "body is too long (maximum is 65536 characters)")
 	case tip == "":
-		c.invalid(kind, "head", "invalid")
+		return invalid(kind, "head", "invalid")
 	case base == "":
-		c.invalid(kind, "base", "invalid")
+		return invalid(kind, "base", "invalid")
 	case c.repo.contains(headRepo, base, tip):
-		c.custom(kind, fmt.Sprintf("No commits between %s and %s", in.Base, in.Head))
+		return custom(kind, fmt.Sprintf("No commits between %s and %s", in.Base, in.Head))
 	case in.Draft && c.repo.NoDrafts:
-		c.refuse(http.StatusUnprocessableEntity, "Draft pull requests are not supported in this repository.")
+		return unprocessable("Draft pull requests are not supported in this repository.")
 	case c.repo.open(headRepo, head, in.Base) != nil:
-		c.custom(kind, fmt.Sprintf("A pull request already exists for %s:%s.", headRepo.Owner, head))
-	default:
-		one := c.repo.add(&issue{title: in.Title, body: in.Body, author: f.userLocked(c.token.Login), pull: &pull{
-			head: head, headRepo: headRepo, headSHA: tip, base: in.Base, draft: in.Draft, mayEdit: headRepo != c.repo && (in.MayEdit == nil || *in.MayEdit),
-		}})
-		answer := c.pullJSON(one, false)
-		c.w.Header().Set("Location", fmt.Sprint(answer["url"]))
-		c.answer(http.StatusCreated, answer)
+		return custom(kind, fmt.Sprintf("A pull request already exists for %s:%s.", headRepo.Owner, head))
 	}
+	one := c.repo.add(&issue{title: in.Title, body: in.Body, author: c.f.userLocked(c.token.Login), pull: &pull{
+		head: head, headRepo: headRepo, headSHA: tip, base: in.Base, draft: in.Draft, mayEdit: headRepo != c.repo && (in.MayEdit == nil || *in.MayEdit),
+	}})
+	answer := c.fullPull(one)
+	c.w.Header().Set("Location", fmt.Sprint(answer["url"]))
+	return created(answer)
 }
 
 // forkOf is the name of an owner's fork; of several one that GitHub takes at will.
@@ -193,57 +169,113 @@ func (r *Repository) open(headRepo *Repository, head, base string) *issue {
 	return nil
 }
 
-func (f *Forge) updatePull(c *call) {
-	var in struct {
-		Title, Body, State, Base *string
-		MayEdit                  *bool `json:"maintainer_can_modify"`
-	}
-	if !c.read(&in) {
-		return
-	}
-	p := c.issue.pull
-	switch {
-	case in.Body != nil && utf8.RuneCountInString(*in.Body) > 65536:
-		c.custom("PullRequest", "body is too long (maximum is 65536 characters)")
-		return
-	case in.State != nil && *in.State != "open" && *in.State != "closed":
-		c.invalid("PullRequest", "state", "invalid")
-		return
-	case in.State != nil && *in.State == "open" && p.merged != "":
-		c.custom("PullRequest", "state cannot be changed. The pull request cannot be reopened.")
-		return
-	case in.Base != nil && c.repo.Branch(*in.Base) == "":
-		c.invalid("PullRequest", "base", "invalid")
-		return
-	}
-	for _, set := range []struct{ to, from *string }{{&c.issue.title, in.Title}, {&c.issue.body, in.Body}, {&c.issue.state, in.State}, {&p.base, in.Base}} {
-		if set.from != nil {
-			*set.to = *set.from
-		}
-	}
-	if in.MayEdit != nil && p.headRepo != c.repo {
-		p.mayEdit = *in.MayEdit
-	}
-	c.answer(http.StatusOK, c.pullJSON(c.issue, false))
+type pullChange struct {
+	Title, Body, State, Base *string
+	MayEdit                  *bool `json:"maintainer_can_modify"`
 }
 
-func (f *Forge) pullCommits(c *call) {
-	list := []map[string]any{}
-	for _, one := range slices.Backward(c.repo.between(c.repo.Branch(c.issue.pull.base), c.issue.pull.headSHA)) {
-		list = append(list, c.fullCommit(one.SHA))
+func (c *call) updatePull(in pullChange) reply {
+	p := c.issue.pull
+	switch {
+	case in.Body != nil && utf8.RuneCountInString(*in.Body) > maxText:
+		return custom("PullRequest", "body is too long (maximum is 65536 characters)")
+	case in.State != nil && *in.State != "open" && *in.State != "closed":
+		return invalid("PullRequest", "state", "invalid")
+	case in.State != nil && *in.State == "open" && p.merged != "":
+		return custom("PullRequest", "state cannot be changed. The pull request cannot be reopened.")
+	case in.Base != nil && c.repo.Branch(*in.Base) == "":
+		return invalid("PullRequest", "base", "invalid")
 	}
-	c.answer(http.StatusOK, page(c, list))
+	set(&c.issue.title, in.Title)
+	set(&c.issue.body, in.Body)
+	set(&c.issue.state, in.State)
+	set(&p.base, in.Base)
+	if p.headRepo != c.repo {
+		set(&p.mayEdit, in.MayEdit)
+	}
+	return ok(c.fullPull(c.issue))
+}
+
+func (c *call) pullCommits() reply {
+	return ok(page(c, c.commitsBetween(c.repo.Branch(c.issue.pull.base), c.issue.pull.headSHA)))
+}
+
+// commitsBetween are those that head has and base has not, oldest first.
+func (c *call) commitsBetween(base, head string) []object {
+	all := list(c.repo.between(base, head), func(one Commit) object { return c.fullCommit(one.SHA) })
+	slices.Reverse(all)
+	return all
 }
 
 // pullsOfCommit lists the open pull requests that have a commit, and the one that
 // brought it into the default branch.
-func (f *Forge) pullsOfCommit(c *call) {
+func (c *call) pullsOfCommit() reply {
 	sha := c.repo.resolve(c.r.PathValue("ref"))
-	list := []map[string]any{}
+	all := []object{}
 	for _, one := range c.repo.issues {
 		if p := one.pull; p != nil && (p.headSHA == sha || p.merged == sha) {
-			list = append(list, c.pullJSON(one, true))
+			all = append(all, c.simplePull(one))
 		}
 	}
-	c.answer(http.StatusOK, page(c, list))
+	return ok(page(c, all))
+}
+
+type review struct {
+	id    int64
+	by    *user
+	state string // APPROVED, CHANGES_REQUESTED or COMMENTED
+	sha   string
+}
+
+// Review is somebody's review of a pull request: APPROVED, CHANGES_REQUESTED or
+// COMMENTED. Who reviewed is no longer asked to.
+func (r *Repository) Review(number int, login, state string) error {
+	return r.changePull(number, func(one *issue) {
+		p := one.pull
+		p.reviews = append(p.reviews, review{r.forge.id(), r.forge.userLocked(login), state, p.headSHA})
+		p.asked = slices.DeleteFunc(p.asked, func(have string) bool { return strings.EqualFold(have, login) })
+	})
+}
+
+func (c *call) listReviews() reply {
+	return ok(page(c, list(c.issue.pull.reviews, func(one review) object {
+		return c.f.like("review", object{
+			"id": one.id, "user": one.by.json(c.base), "state": one.state, "commit_id": one.sha, "author_association": c.repo.association(one.by.login),
+			"html_url": c.html("/pull/%d", c.issue.number), "pull_request_url": c.api("/pulls/%d", c.issue.number),
+		})
+	})))
+}
+
+func (c *call) requestedReviewers() reply {
+	p := c.issue.pull
+	return ok(object{"users": c.users(p.asked), "teams": c.teams(p.teams)})
+}
+
+type reviewRequest struct {
+	Reviewers []string
+	Teams     []string `json:"team_reviewers"`
+}
+
+func (c *call) requestReviewers(in reviewRequest) reply {
+	p := c.issue.pull
+	if len(in.Teams) > 0 && c.token.app() && c.token.Login == ActionsBot { // it does not see an organization's teams
+		return unprocessable("Could not resolve to a node with the global id of 'T_kwDO'.")
+	}
+	no := unprocessable(fmt.Sprintf("Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a collaborator of the %s repository.", c.repo.FullName()))
+	for _, login := range in.Reviewers {
+		switch {
+		case strings.EqualFold(login, c.issue.author.login):
+			return unprocessable("Review cannot be requested from pull request author.")
+		case !c.repo.collaborator(login):
+			return no
+		}
+	}
+	for _, slug := range in.Teams {
+		if !slices.Contains(c.repo.teams, slug) {
+			return no
+		}
+	}
+	p.asked = union(p.asked, in.Reviewers)
+	p.teams = union(p.teams, in.Teams)
+	return created(c.simplePull(c.issue))
 }

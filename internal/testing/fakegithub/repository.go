@@ -1,21 +1,19 @@
 package fakegithub
 
 import (
-	"context"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/org/ralph-action/internal/cli/demo"
+	"github.com/org/ralph-action/internal/cli/demo/gitserver"
 )
 
 // Repository is one repository. Fields are set before the first request.
 type Repository struct {
+	gitserver.Repository
 	forge *Forge
 	id    int64
 
@@ -30,7 +28,6 @@ type Repository struct {
 
 	// Below: guarded by forge.mu.
 	archived    bool
-	gone        string // the name git knows it by, when it was renamed
 	permissions map[string]string
 	protected   []string
 	rules       []rule // each a ruleset of its own; the id is the index and 1
@@ -46,19 +43,33 @@ type Repository struct {
 // NewRepository makes an empty repository with the default branch main, owned by
 // octo: no commit, no token.
 func (f *Forge) NewRepository(owner, name string) (*Repository, error) {
-	if _, err := f.git.CreateRepository(context.Background(), owner, name, "main"); err != nil {
+	git, err := gitserver.Init(filepath.Join(f.dir, owner, name+".git"), "main")
+	if err == nil {
+		err = os.Mkdir(filepath.Join(git.Dir, "hooks"), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(git.Dir, "hooks", "pre-receive"), []byte(hook), 0o755) //nolint:gosec // git runs it
+	}
+	if err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	r := &Repository{
-		forge: f, id: f.id(), Owner: owner, Name: name, DefaultBranch: "main", Private: true, AllowAutoMerge: true,
+		Repository: git, forge: f, id: f.id(), Owner: owner, Name: name, DefaultBranch: "main", Private: true, AllowAutoMerge: true,
 		permissions: map[string]string{strings.ToLower(owner): "admin"}, milestones: map[int]string{}, statuses: map[string][]Status{},
 		tips: map[string]string{},
 	}
 	f.userLocked(owner)
 	f.repos = append(f.repos, r)
 	return r, nil
+}
+
+// locked changes the repository for a test.
+func (r *Repository) locked(do func()) {
+	r.forge.mu.Lock()
+	defer r.forge.mu.Unlock()
+	do()
 }
 
 // Fork makes a fork, with the branches of its parent.
@@ -68,7 +79,7 @@ func (r *Repository) Fork(owner, name string) (*Repository, error) {
 		return nil, err
 	}
 	fork.Parent, fork.Private, fork.DefaultBranch = r, r.Private, r.DefaultBranch
-	_, err = r.gitIn(fork.dir(), "fetch", "-q", r.dir(), "+refs/heads/*:refs/heads/*")
+	_, err = fork.git("fetch", "-q", r.Dir, "+refs/heads/*:refs/heads/*")
 	return fork, err
 }
 
@@ -78,39 +89,8 @@ func (r *Repository) FullName() string { return r.Owner + "/" + r.Name }
 // URL is the address people and git use, without ".git".
 func (r *Repository) URL() string { return r.forge.URL + "/" + r.FullName() }
 
-// dir is the bare repository.
-func (r *Repository) dir() string {
-	return filepath.Join(r.forge.dir, filepath.FromSlash(r.path())+".git")
-}
-
-// path is the name git serves it by.
-func (r *Repository) path() string {
-	if r.gone != "" {
-		return r.gone
-	}
-	return r.FullName()
-}
-
-// Dir is the folder of the bare repository, for tests that look with git.
-func (r *Repository) Dir() string { return r.dir() }
-
-// Commit puts a commit on a branch, which is created when needed; files is the
-// whole tree.
-func (r *Repository) Commit(branch, message string, files map[string]demo.File) (string, error) {
-	owner, name, _ := strings.Cut(r.path(), "/")
-	return r.forge.git.Commit(owner, name, branch, message, files)
-}
-
-// Branch is the tip of a branch; empty when there is none.
-func (r *Repository) Branch(branch string) string {
-	if sha, err := os.ReadFile(filepath.Join(r.dir(), "refs", "heads", filepath.FromSlash(branch))); err == nil && len(sha) >= 40 {
-		return string(sha[:40])
-	}
-	return r.heads()[branch]
-}
-
 // Branches are all branches, sorted.
-func (r *Repository) Branches() []string { return slices.Sorted(maps.Keys(r.heads())) }
+func (r *Repository) Branches() []string { return slices.Sorted(maps.Keys(r.Heads())) }
 
 // DeleteBranch does what the button of a merged pull request does.
 func (r *Repository) DeleteBranch(branch string) error {
@@ -120,24 +100,19 @@ func (r *Repository) DeleteBranch(branch string) error {
 }
 
 // Archive makes the repository read-only.
-func (r *Repository) Archive() { r.forge.mu.Lock(); r.archived = true; r.forge.mu.Unlock() }
+func (r *Repository) Archive() { r.locked(func() { r.archived = true }) }
 
 // Rename gives the repository a new name; the old one redirects.
 func (r *Repository) Rename(name string) {
-	r.forge.mu.Lock()
-	defer r.forge.mu.Unlock()
-	if r.gone == "" {
-		r.gone = r.FullName()
-	}
-	r.forge.moved[strings.ToLower(r.FullName())] = r
-	r.Name = name
+	r.locked(func() {
+		r.forge.moved[strings.ToLower(r.FullName())] = r
+		r.Name = name
+	})
 }
 
 // Protect makes branches refuse pushes.
 func (r *Repository) Protect(branches ...string) {
-	r.forge.mu.Lock()
-	r.protected = append(r.protected, branches...)
-	r.forge.mu.Unlock()
+	r.locked(func() { r.protected = append(r.protected, branches...) })
 }
 
 // rule is a rule of a ruleset, of GitHub's type kind.
@@ -150,9 +125,7 @@ type rule struct {
 // pushes to branches. bypass says whether the one who asks may bypass it, in GitHub's
 // words; empty: it is not told, and nobody may.
 func (r *Repository) AddRule(kind, bypass string, branches ...string) {
-	r.forge.mu.Lock()
-	r.rules = append(r.rules, rule{kind, bypass, branches})
-	r.forge.mu.Unlock()
+	r.locked(func() { r.rules = append(r.rules, rule{kind, bypass, branches}) })
 }
 
 // refuses says whether pushes to a branch are refused.
@@ -169,24 +142,20 @@ func (f *Forge) refuses(r *Repository, branch string) bool {
 
 // SetPermission gives a user admin, maintain, write, triage, read or none.
 func (r *Repository) SetPermission(login, level string) {
-	r.forge.mu.Lock()
-	r.forge.userLocked(login)
-	r.permissions[strings.ToLower(login)] = level
-	r.forge.mu.Unlock()
+	r.locked(func() {
+		r.forge.userLocked(login)
+		r.permissions[strings.ToLower(login)] = level
+	})
 }
 
 // AddMilestone makes a milestone exist.
 func (r *Repository) AddMilestone(number int, title string) {
-	r.forge.mu.Lock()
-	r.milestones[number] = title
-	r.forge.mu.Unlock()
+	r.locked(func() { r.milestones[number] = title })
 }
 
 // AddTeam makes a team, by its slug, one that may review.
 func (r *Repository) AddTeam(slug string) {
-	r.forge.mu.Lock()
-	r.teams = append(r.teams, slug)
-	r.forge.mu.Unlock()
+	r.locked(func() { r.teams = append(r.teams, slug) })
 }
 
 // find is called with f.mu held.
@@ -207,24 +176,18 @@ func (r *Repository) collaborator(login string) bool {
 }
 
 // json is GitHub's full-repository, as far as its clients look.
-func (r *Repository) json(base string, token *Token) map[string]any {
-	api := base + "/api/v3/repos/" + r.FullName()
+func (r *Repository) json(base string, token *Token) object {
 	html := base + "/" + r.FullName()
-	out := map[string]any{
-		"id": r.id, "node_id": fmt.Sprintf("R_%d", r.id), "name": r.Name, "full_name": r.FullName(),
-		"owner": r.forge.userLocked(r.Owner).json(base), "private": r.Private, "visibility": visibility(r.Private),
-		"html_url": html, "description": nil, "fork": r.Parent != nil, "url": api, "default_branch": r.DefaultBranch,
-		"archived": r.archived, "disabled": false, "is_template": false, "topics": []string{}, "license": nil, "homepage": nil, "language": nil, "mirror_url": nil,
-		"forks": 0, "forks_count": 0, "watchers": 0, "watchers_count": 0, "stargazers_count": 0, "open_issues": 0, "open_issues_count": 0,
-		"subscribers_count": 0, "network_count": 0, "size": 1, "has_issues": true, "has_projects": true, "has_downloads": true, "has_wiki": true, "has_pages": false, "has_discussions": false,
-		"allow_forking": true, "web_commit_signoff_required": false,
-		"clone_url": html + ".git", "git_url": "git:" + html + ".git", "ssh_url": "git@host:" + r.FullName() + ".git", "svn_url": html,
-		"allow_squash_merge": true, "allow_merge_commit": true, "allow_rebase_merge": true, "allow_auto_merge": r.AllowAutoMerge, "delete_branch_on_merge": false,
-		"created_at": stamp, "updated_at": stamp, "pushed_at": stamp,
+	visibility := "public"
+	if r.Private {
+		visibility = "private"
 	}
-	for field, path := range repositoryURLs {
-		out[field] = api + path
-	}
+	out := r.forge.like("repository", object{
+		"id": r.id, "node_id": fmt.Sprintf("R_%d", r.id), "name": r.Name, "full_name": r.FullName(), "owner": r.forge.userLocked(r.Owner).json(base),
+		"private": r.Private, "visibility": visibility, "html_url": html, "fork": r.Parent != nil, "url": base + "/api/v3/repos/" + r.FullName(),
+		"clone_url": html + ".git", "default_branch": r.DefaultBranch, "archived": r.archived, "allow_auto_merge": r.AllowAutoMerge,
+	})
+	delete(out, "permissions")
 	if token != nil {
 		level := "write"
 		if !token.may("contents", "write") {
@@ -246,32 +209,8 @@ func (r *Repository) json(base string, token *Token) map[string]any {
 	return out
 }
 
-func visibility(private bool) string {
-	if private {
-		return "private"
-	}
-	return "public"
-}
-
 // stamp is when everything was made: dates decide nothing here.
 const stamp = "2026-01-01T00:00:00Z"
-
-func now() string { return time.Now().UTC().Format(time.RFC3339) }
-
-var repositoryURLs = map[string]string{
-	"archive_url": "/{archive_format}{/ref}", "assignees_url": "/assignees{/user}", "blobs_url": "/git/blobs{/sha}", "branches_url": "/branches{/branch}",
-	"collaborators_url": "/collaborators{/collaborator}", "comments_url": "/comments{/number}", "commits_url": "/commits{/sha}", "compare_url": "/compare/{base}...{head}",
-	"contents_url": "/contents/{+path}", "contributors_url": "/contributors", "deployments_url": "/deployments", "downloads_url": "/downloads", "events_url": "/events",
-	"forks_url": "/forks", "git_commits_url": "/git/commits{/sha}", "git_refs_url": "/git/refs{/sha}", "git_tags_url": "/git/tags{/sha}", "hooks_url": "/hooks",
-	"issue_comment_url": "/issues/comments{/number}", "issue_events_url": "/issues/events{/number}", "issues_url": "/issues{/number}", "keys_url": "/keys{/key_id}",
-	"labels_url": "/labels{/name}", "languages_url": "/languages", "merges_url": "/merges", "milestones_url": "/milestones{/number}",
-	"notifications_url": "/notifications{?since,all,participating}", "pulls_url": "/pulls{/number}", "releases_url": "/releases{/id}", "stargazers_url": "/stargazers",
-	"statuses_url": "/statuses/{sha}", "subscribers_url": "/subscribers", "subscription_url": "/subscription", "tags_url": "/tags", "teams_url": "/teams", "trees_url": "/git/trees{/sha}",
-}
-
-func (f *Forge) getRepository(c *call) {
-	c.answer(http.StatusOK, c.repo.json(c.base, c.token))
-}
 
 // Calls are the calls of the API so far, as "METHOD /path status".
 func (r *Repository) Calls() []string {

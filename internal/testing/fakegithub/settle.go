@@ -5,21 +5,17 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-
-	"github.com/org/ralph-action/internal/cli/demo"
 )
 
 // settle brings the pull requests to what the branches are.
 func (r *Repository) settle() {
-	r.forge.mu.Lock()
-	defer r.forge.mu.Unlock()
-	r.settleLocked()
+	r.locked(r.settleLocked)
 }
 
 // settleLocked closes the pull requests whose head branch is gone, and marks
 // those as merged whose commits the base has gained.
 func (r *Repository) settleLocked() {
-	heads := r.heads()
+	heads := r.Heads()
 	if maps.Equal(heads, r.tips) {
 		return
 	}
@@ -48,7 +44,7 @@ func (r *Repository) settleLocked() {
 }
 
 // between lists what head has and base has not, newest first.
-func (r *Repository) between(base, head string) []demo.Commit {
+func (r *Repository) between(base, head string) []Commit {
 	if base == "" || head == "" {
 		return nil
 	}
@@ -56,10 +52,10 @@ func (r *Repository) between(base, head string) []demo.Commit {
 	if err != nil {
 		return nil
 	}
-	var list []demo.Commit
+	var list []Commit
 	for line := range strings.Lines(out) {
 		if parts := strings.Split(strings.TrimSuffix(line, "\n"), "\x00"); len(parts) == 3 {
-			list = append(list, demo.Commit{SHA: parts[0], Subject: parts[1], Author: parts[2]})
+			list = append(list, Commit{SHA: parts[0], Subject: parts[1], Author: parts[2]})
 		}
 	}
 	return list
@@ -69,7 +65,7 @@ func (r *Repository) between(base, head string) []demo.Commit {
 // brought over first, as GitHub's forks share their objects.
 func (r *Repository) contains(from *Repository, base, head string) bool {
 	if from != r {
-		if _, err := r.git("fetch", "-q", from.dir(), head+":refs/forks/"+head); err != nil {
+		if _, err := r.git("fetch", "-q", from.Dir, head+":refs/forks/"+head); err != nil {
 			return false
 		}
 	}
@@ -103,25 +99,35 @@ func (r *Repository) merge(number int, squash bool) (string, error) {
 		commit.parents = append(commit.parents, p.headSHA)
 		commit.message = fmt.Sprintf("Merge pull request #%d from %s/%s\n\n%s\n", one.number, p.headRepo.Owner, p.head, one.title)
 	}
-	sha, err := r.writeObject("commit", commit.bytes())
+	sha, err := r.write(commit)
 	if err != nil {
 		return "", err
 	}
-	if _, err := r.git("update-ref", "refs/heads/"+p.base, sha, base); err != nil {
-		return "", err
+	return sha, r.merged(one, base, sha)
+}
+
+// merged moves the base of a pull request from a commit to the one it came in with.
+func (r *Repository) merged(one *issue, from, to string) error {
+	if _, err := r.git("update-ref", "refs/heads/"+one.pull.base, to, from); err != nil {
+		return err
 	}
-	one.state, p.merged = "closed", sha
+	one.state, one.pull.merged = "closed", to
 	r.settleLocked()
-	return sha, nil
+	return nil
 }
 
 // ClosePull closes a pull request without merging it.
 func (r *Repository) ClosePull(number int) error {
+	return r.changePull(number, func(one *issue) { one.state = "closed" })
+}
+
+// changePull does something to a pull request.
+func (r *Repository) changePull(number int, do func(*issue)) error {
 	r.forge.mu.Lock()
 	defer r.forge.mu.Unlock()
 	one, err := r.pullLocked(number)
 	if err == nil {
-		one.state = "closed"
+		do(one)
 	}
 	return err
 }
@@ -146,11 +152,7 @@ func (r *Repository) NewPull(author, head, base, title, body string) int {
 
 // SetDraft makes a pull request a draft.
 func (r *Repository) SetDraft(number int) {
-	r.forge.mu.Lock()
-	defer r.forge.mu.Unlock()
-	if one, err := r.pullLocked(number); err == nil {
-		one.pull.draft = true
-	}
+	r.locked(func() { r.issues[number-1].pull.draft = true })
 }
 
 // NewForkPull opens a pull request from a fork.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -35,7 +36,7 @@ func Workflow() map[string]string {
 
 // AddToken makes a token valid.
 func (f *Forge) AddToken(t Token) {
-	t.Login = cmp.Or(t.Login, actionsBot)
+	t.Login = cmp.Or(t.Login, ActionsBot)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.tokens[t.Value] = &t
@@ -62,15 +63,8 @@ func (t *Token) may(right, level string) bool {
 }
 
 func (t *Token) sees(repo *Repository) bool {
-	if len(t.Repositories) == 0 {
-		return true
-	}
-	for _, name := range t.Repositories {
-		if strings.EqualFold(name, repo.FullName()) {
-			return true
-		}
-	}
-	return false
+	named := func(name string) bool { return strings.EqualFold(name, repo.FullName()) }
+	return len(t.Repositories) == 0 || slices.ContainsFunc(t.Repositories, named)
 }
 
 // credential is the token of a request: of the API's header, or of git's.
@@ -101,9 +95,11 @@ func (f *Forge) who(r *http.Request) *Token {
 	return t
 }
 
-const actionsBot = "github-actions[bot]"
+// ActionsBot is whom the job's own token acts as.
+const ActionsBot = "github-actions[bot]"
 
 type user struct {
+	forge *Forge
 	id    int64
 	login string
 }
@@ -112,8 +108,8 @@ type user struct {
 func (f *Forge) userLocked(login string) *user {
 	u := f.users[strings.ToLower(login)]
 	if u == nil {
-		u = &user{id: f.id(), login: login}
-		if login == actionsBot {
+		u = &user{forge: f, id: f.id(), login: login}
+		if login == ActionsBot {
 			u.id = 41898282
 		}
 		f.users[strings.ToLower(login)] = u
@@ -135,19 +131,9 @@ func (u *user) kind() string {
 	return "User"
 }
 
-// simpleUser is the schema of that name in GitHub's description.
-func (u *user) json(base string) map[string]any {
-	api := base + "/api/v3/users/" + u.login
-	out := map[string]any{
-		"login": u.login, "id": u.id, "node_id": fmt.Sprintf("U_%d", u.id), "type": u.kind(), "site_admin": false,
-		"avatar_url": base + "/avatars/" + fmt.Sprint(u.id), "gravatar_id": "", "url": api, "html_url": base + "/" + u.login,
-	}
-	for field, path := range map[string]string{
-		"followers_url": "/followers", "following_url": "/following{/other_user}", "gists_url": "/gists{/gist_id}",
-		"starred_url": "/starred{/owner}{/repo}", "subscriptions_url": "/subscriptions", "organizations_url": "/orgs",
-		"repos_url": "/repos", "events_url": "/events{/privacy}", "received_events_url": "/received_events",
-	} {
-		out[field] = api + path
-	}
-	return out
+// json is GitHub's public-user, which has all that a simple-user has.
+func (u *user) json(base string) object {
+	return u.forge.like("user", object{
+		"login": u.login, "id": u.id, "node_id": fmt.Sprintf("U_%d", u.id), "type": u.kind(), "url": base + "/api/v3/users/" + u.login, "html_url": base + "/" + u.login,
+	})
 }

@@ -1,0 +1,120 @@
+package objects
+
+import (
+	"context"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+
+	"github.com/org/ralph-action/internal/repo/lines"
+	"github.com/org/ralph-action/internal/repo/store"
+)
+
+const maxTextBytes = 1 << 20 // of a file whose lines are merged or counted
+
+// Merge is store.Merge, and merges the lines of a file that both sides changed.
+func (o *Objects) Merge(ctx context.Context, base, ours, theirs plumbing.Hash) (tree plumbing.Hash, conflict string, err error) {
+	return o.Store.Merge(base, ours, theirs, func(was, mine, there store.Entry) (store.Entry, bool) {
+		return o.mergeFile(ctx, was, mine, there)
+	})
+}
+
+// mergeFile merges a file that both sides changed. ok is false where the two changes
+// touch, and for what is no text of at most maxTextBytes.
+func (o *Objects) mergeFile(ctx context.Context, was, mine, there store.Entry) (out store.Entry, ok bool) {
+	sides := []store.Entry{was, mine, there}
+	for _, e := range sides {
+		if e.Mode != filemode.Regular && e.Mode != filemode.Executable {
+			return store.Entry{}, false
+		}
+	}
+	out = there
+	if there.Mode == was.Mode {
+		out.Mode = mine.Mode
+	}
+	switch {
+	case mine.Hash == was.Hash || mine.Hash == there.Hash:
+		return out, true
+	case there.Hash == was.Hash:
+		out.Hash = mine.Hash
+		return out, true
+	}
+	var text [3][]byte
+	for i, e := range sides {
+		o.ImportBlobs(ctx, 2*maxTextBytes, e)
+		if text[i], ok = o.Store.Text(e.Hash, maxTextBytes); !ok {
+			return store.Entry{}, false
+		}
+	}
+	b, ok := lines.Merge(text[0], text[1], text[2])
+	if !ok {
+		return store.Entry{}, false
+	}
+	h, err := o.Store.Write(plumbing.BlobObject, b)
+	if err != nil {
+		return store.Entry{}, false
+	}
+	if h != there.Hash && h != mine.Hash {
+		o.merged[h] = true
+	}
+	out.Hash = h
+	return out, true
+}
+
+// Adds reports whether merging what changed from one tree to another would change a third.
+// With an error it is true.
+func (o *Objects) Adds(ctx context.Context, from, to, onto plumbing.Hash) (bool, error) {
+	changes, err := o.Store.Diff(from, to, nil)
+	if err != nil {
+		return true, err
+	}
+	for _, c := range changes {
+		there, err := o.Store.Lookup(onto, c.Path)
+		if err != nil {
+			return true, err
+		}
+		if there == c.New {
+			continue
+		}
+		if merged, ok := o.mergeFile(ctx, c.Old, c.New, there); !ok || merged != there {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+const maxCountedFiles = 1000 // of more files no lines are counted
+
+// CountLines counts the lines that came and went, for people. Binary and large files are
+// not counted, nor those whose old content cannot be had; uncounted is their number.
+func (o *Objects) CountLines(ctx context.Context, changes []store.Change) (ins, del, uncounted int) {
+	if len(changes) > maxCountedFiles {
+		return 0, 0, len(changes)
+	}
+	o.ImportOld(ctx, changes)
+	for _, ch := range changes {
+		if ch.Old.Hash == ch.New.Hash {
+			continue
+		}
+		a, okA := o.countable(ch.Old)
+		b, okB := o.countable(ch.New)
+		if !okA || !okB {
+			uncounted++
+			continue
+		}
+		i, d := lines.Count(a, b)
+		ins, del = ins+i, del+d
+	}
+	return ins, del, uncounted
+}
+
+// countable returns the content of a file whose lines are counted; nothing is an empty text.
+func (o *Objects) countable(e store.Entry) ([]byte, bool) {
+	if e == (store.Entry{}) {
+		return nil, true
+	}
+	if !e.IsBlob() {
+		return nil, false
+	}
+	return o.Store.Text(e.Hash, maxTextBytes)
+}

@@ -1,0 +1,141 @@
+// Package watch reports whether a workspace changes, for a run that publishes nothing.
+package watch
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/printable"
+	"github.com/org/ralph-action/internal/repo/worktree"
+)
+
+// Watcher reports whether a workspace changes. It commits nothing and moves no branch.
+type Watcher struct {
+	tree  *worktree.Tree
+	cache func(path string) string
+	start ralph.Change
+	last  string // tree of the last snapshot
+}
+
+// Open notes the workspace as it is now, in any format of repository. cache returns the
+// cache that a path lies in, or an empty string.
+func Open(ctx context.Context, opt worktree.Options, cache func(path string) string) (*Watcher, error) {
+	opt.AnyFormat = true
+	tree, err := worktree.Open(ctx, opt)
+	if err != nil {
+		return nil, err
+	}
+	w := &Watcher{tree: tree, cache: cache}
+	if w.start, err = w.look(ctx); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// Close releases what Open took.
+func (w *Watcher) Close() error { return w.tree.Close() }
+
+// Tree returns the id of the tree of the last snapshot; empty before the first.
+func (w *Watcher) Tree() string { return w.last }
+
+// Seen returns the id of the tree of the last snapshot, or of the start.
+func (w *Watcher) Seen() string { return cmp.Or(w.last, w.start.Tree) }
+
+// Snapshot describes the tree as it is now. Files are not counted, and an unfinished
+// merge is no error.
+func (w *Watcher) Snapshot(ctx context.Context) (ralph.Change, error) {
+	now, err := w.look(ctx)
+	if err != nil && ctx.Err() == nil {
+		// Nothing was to be committed: whatever the agent did to it, it is a change.
+		return ralph.Change{SinceStart: true, Notes: []string{"the repository can no longer be read: " + printable.Line(err.Error(), 300)}}, nil
+	}
+	if err != nil {
+		return ralph.Change{}, err
+	}
+	w.last = now.Tree
+	work, err := w.work(ctx, now.Tree)
+	if err != nil {
+		return ralph.Change{}, err
+	}
+	now.Work, now.SinceStart = work.ID(), now.Head != w.start.Head || !work.Empty()
+	return now, nil
+}
+
+// Checkpoint commits nothing.
+func (w *Watcher) Checkpoint(context.Context, ralph.Iteration) (ralph.Commit, error) {
+	return ralph.Commit{}, nil
+}
+
+func (w *Watcher) look(ctx context.Context) (ralph.Change, error) {
+	head, err := w.tree.Ref(ctx, "HEAD")
+	if err != nil {
+		return ralph.Change{}, err
+	}
+	if err := w.tree.CopyIndex(); err != nil {
+		return ralph.Change{}, err
+	}
+	if head.IsZero() { // no commit yet
+		if err := w.tree.GitEnv(ctx, w.tree.IndexEnv(), nil, nil, "read-tree", "--empty"); err != nil {
+			return ralph.Change{}, err
+		}
+	}
+	tree, _, err := w.tree.StageCopy(ctx)
+	if err != nil {
+		return ralph.Change{}, err
+	}
+	return ralph.Change{Head: head.String(), Tree: tree.String()}, nil
+}
+
+// work returns what has changed since the start, without caches of which the
+// repository holds nothing.
+func (w *Watcher) work(ctx context.Context, tree string) (Work, error) {
+	var all Work
+	if tree == w.start.Tree {
+		return all, nil
+	}
+	out, err := w.tree.Output(ctx, nil, "diff-tree", "-r", "-z", "--no-renames", w.start.Tree, tree)
+	if err != nil {
+		return all, err
+	}
+	tracked := map[string]bool{} // by cache
+	fields := strings.Split(out, "\x00")
+	for i := 0; i+1 < len(fields); i += 2 { // ":100644 100644 <id> <id> M" and the path
+		is, path := fields[i], fields[i+1]
+		if cache := w.cache(path); cache != "" {
+			held, known := tracked[cache]
+			if !known {
+				found, err := w.tree.Output(ctx, nil, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", "--name-only", "HEAD", "--", cache)
+				held = err != nil || found != "" // without a commit nothing is tracked
+				tracked[cache] = held
+			}
+			if !held {
+				continue
+			}
+		}
+		all.Add(path, is)
+	}
+	return all, nil
+}
+
+// Work is a set of changes. Equal sets have equal ids.
+type Work struct {
+	list strings.Builder
+}
+
+// Add adds a path with a description of what it holds.
+func (w *Work) Add(path, is string) { fmt.Fprintf(&w.list, "%s\x00%s\x00", path, is) }
+
+// Empty reports whether no change was added.
+func (w *Work) Empty() bool { return w.list.Len() == 0 }
+
+// ID identifies the set.
+func (w *Work) ID() string {
+	sum := sha256.Sum256([]byte(w.list.String()))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,135 @@
+package watch_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/org/ralph-action/internal/ralph"
+	"github.com/org/ralph-action/internal/repo/gitdir"
+	"github.com/org/ralph-action/internal/repo/repotest"
+	"github.com/org/ralph-action/internal/repo/watch"
+	"github.com/org/ralph-action/internal/repo/worktree"
+)
+
+// cacheOf knows the caches of these tests.
+func cacheOf(path string) string {
+	for _, name := range []string{"__pycache__", ".pytest_cache", "node_modules"} {
+		if before, _, ok := strings.Cut(path, name+"/"); ok {
+			return before + name
+		}
+	}
+	return ""
+}
+
+func open(t *testing.T, dir string) *watch.Watcher {
+	t.Helper()
+	w, err := watch.Open(t.Context(), worktree.Options{Dir: dir, Sandbox: &repotest.Sandbox{Dir: dir}, Temp: t.TempDir(), RunFiles: []string{".ralph/report.json"}}, cacheOf)
+	if err != nil {
+		t.Fatalf("Open() = %v", err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	return w
+}
+
+func see(t *testing.T, w *watch.Watcher) ralph.Change {
+	t.Helper()
+	c, err := w.Snapshot(t.Context())
+	if err != nil {
+		t.Fatalf("Snapshot() = %v", err)
+	}
+	if w.Tree() != c.Tree {
+		t.Errorf("Tree() = %s, want %s", w.Tree(), c.Tree)
+	}
+	return c
+}
+
+// A watcher tells work from none, and leaves the repository as it is.
+func TestWatcher(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	repotest.Git(t, dir, "init", "-q", "-b", "main")
+	repotest.Write(t, filepath.Join(dir, "a.txt"), "a\n")
+	repotest.Git(t, dir, "add", "-A")
+	repotest.Git(t, dir, "commit", "-qm", "first")
+	repotest.Write(t, filepath.Join(dir, "dirty.txt"), "before the run\n")
+	status := repotest.Git(t, dir, "status", "--porcelain")
+	w := open(t, dir)
+	if see(t, w).SinceStart {
+		t.Error("nothing changed, and the watcher sees a change")
+	}
+	repotest.Write(t, filepath.Join(dir, ".ralph/report.json"), "{}")
+	if see(t, w).SinceStart {
+		t.Error("state of the run counts as a change")
+	}
+	if got := repotest.Git(t, dir, "status", "--porcelain", "dirty.txt"); got != status {
+		t.Errorf("status = %q, want %q as before", got, status)
+	}
+	repotest.Write(t, filepath.Join(dir, "a.txt"), "b\n")
+	first := see(t, w)
+	if !first.SinceStart {
+		t.Error("a changed file is not seen")
+	}
+	repotest.Git(t, dir, "commit", "-qam", "agent")
+	if second := see(t, w); !second.SinceStart || second.Head == first.Head || second.Tree != first.Tree {
+		t.Errorf("after a commit: %+v, want another HEAD and the tree of %+v", second, first)
+	}
+	if c, err := w.Checkpoint(t.Context(), ralph.Iteration{Number: 1}); err != nil || c != (ralph.Commit{}) {
+		t.Errorf("Checkpoint() = %+v, %v; want nothing", c, err)
+	}
+}
+
+func TestWatchAnEmptyRepository(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	repotest.Git(t, dir, "init", "-q", "-b", "main")
+	w := open(t, dir)
+	repotest.Write(t, filepath.Join(dir, "a.txt"), "a\n")
+	if !see(t, w).SinceStart {
+		t.Error("the first file is not seen")
+	}
+}
+
+func TestIsRepository(t *testing.T) { // 000-06
+	t.Parallel()
+	dir := t.TempDir()
+	if err := gitdir.Check(dir); !errors.Is(err, gitdir.ErrNotRepository) {
+		t.Errorf("Check(empty folder) = %v, want ErrNotRepository", err)
+	}
+	if _, err := watch.Open(t.Context(), worktree.Options{Dir: dir, Sandbox: &repotest.Sandbox{Dir: dir}, Temp: t.TempDir()}, cacheOf); !errors.Is(err, gitdir.ErrNotRepository) {
+		t.Errorf("Open(empty folder) = %v, want ErrNotRepository", err)
+	}
+	repotest.Git(t, dir, "init", "-q")
+	below := filepath.Join(dir, "a", "b")
+	if err := os.MkdirAll(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := gitdir.Check(below); err != nil {
+		t.Errorf("Check(below) = %v", err)
+	}
+}
+
+// A cache is no work, unless the repository holds something of it.
+func TestWatcherLeavesCachesOut(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	repotest.Git(t, dir, "init", "-q", "-b", "main")
+	repotest.Write(t, filepath.Join(dir, "a.py"), "a\n")
+	repotest.Write(t, filepath.Join(dir, "kept/node_modules/x.js"), "x\n")
+	repotest.Git(t, dir, "add", "-A")
+	repotest.Git(t, dir, "commit", "-qm", "first")
+	repotest.Write(t, filepath.Join(dir, "__pycache__/a.pyc"), "a\n")
+	w := open(t, dir)
+	first := see(t, w)
+	repotest.Write(t, filepath.Join(dir, "__pycache__/a.pyc"), "b\n")
+	repotest.Write(t, filepath.Join(dir, "src/.pytest_cache/v"), "1\n")
+	if c := see(t, w); c.SinceStart || c.Work != first.Work || c.Tree == first.Tree {
+		t.Errorf("Snapshot() = %+v with new caches, want no work", c)
+	}
+	repotest.Write(t, filepath.Join(dir, "kept/node_modules/x.js"), "y\n")
+	if c := see(t, w); !c.SinceStart || c.Work == first.Work {
+		t.Errorf("Snapshot() = %+v with a change of a tracked file, want work", c)
+	}
+}
