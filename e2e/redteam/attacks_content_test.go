@@ -29,7 +29,7 @@ func contentAttacks() []Attack {
 	// hidden adds a workflow and doctors what it is compared with. $E is a commit that
 	// holds it.
 	hidden := func(id, how, plant, undo string) Attack {
-		return other("hidden-"+id, "add a workflow and hide it "+how, wallPaths+"; "+wallOwnGit,
+		return other("hidden-"+id, "hide a new workflow "+how, wallPaths+"; "+wallOwnGit,
 			`echo "# RT-MARK-$RT_ID" >.github/workflows/evil.yml; export GIT_INDEX_FILE=.git/rt-index GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; git add -A; E=$(git commit-tree -m base $(git write-tree)); rm -f .git/rt-index; unset GIT_INDEX_FILE; `+plant,
 			undo+`; rm -f .github/workflows/evil.yml`)
 	}

@@ -10,7 +10,7 @@ import (
 func linkAttacks() []Attack {
 	link := func(id, what, path string) Attack {
 		return Attack{
-			ID: "link-" + id, In: "links", Wall: wallRoot, Tries: "a link out of the workspace in place of " + what,
+			ID: "link-" + id, In: "links", Wall: wallRoot, Tries: "an outward link in place of " + what,
 			Plant:  `mkdir -p .ralph && rm -rf ` + path + ` && ln -s /github/runner_temp/stray-$RT_ID ` + path,
 			Script: `[ -z "$RT_CONTROL" ] || echo RT_$RT_ID >>` + path, Seen: []sign{strayed},
 		}
@@ -23,7 +23,7 @@ func linkAttacks() []Attack {
 		link("report-json", "the report", ".ralph/report.json"),
 		link("report-html", "the page of the report", ".ralph/report.html"),
 		link("summary", "the summary", ".ralph/summary.md"),
-		{ID: "link-session-log", In: "links", Wall: wallRoot, Tries: "links out of the workspace in place of the session's log, now and later",
+		{ID: "link-session-log", In: "links", Wall: wallRoot, Tries: "outward links in place of the session's log, now and later",
 			Plant:  `mkdir -p .ralph && for f in .ralph/session-*.log $(for i in $(seq 0 90); do date -u -d "+$i sec" +.ralph/session-%Y%m%d-%H%M%S.log; done); do rm -f $f; ln -s /github/runner_temp/stray-$RT_ID $f; done`,
 			Script: `[ -z "$RT_CONTROL" ] || for f in .ralph/session-*.log; do echo RT_$RT_ID >>$f; done`, Seen: []sign{strayed}},
 		link("lock", "the lock", ".ralph/lock"),
