@@ -97,13 +97,13 @@ e2e: e2e-image ## real container, forge and agent CLI; installs what it needs (D
 	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_E2E_CACHE=$(CACHE) \
 	  $(GO) test -tags $(E2E_TAGS) -vet=off -count=1 -timeout $(E2E_TIMEOUT) -parallel 6 -run '$(E2E_RUN)' -skip '$(E2E_SKIP)' -v ./e2e
 
-redteam: ## every attack of docs/redteam.md, for real, in the container (Debian, root)
+redteam: ## every attack of docs/internals/redteam.md, for real, in the container (Debian, root)
 	e2e/setup.sh
 	docker build --target slim -t $(E2E_IMAGE)-slim .
 	RALPH_E2E_IMAGE=$(E2E_IMAGE) RALPH_REDTEAM_DIR=$(REDTEAM_DIR) \
 	  $(GO) test -tags e2e -vet=off -count=1 -timeout 15m -parallel 4 -run '$(if $(REDTEAM_RUN),TestRedteam/rooms/$(REDTEAM_RUN),.)' -v ./e2e/redteam
 
-bench: ## measure against the budgets of docs/performance.md
+bench: ## measure against the budgets of docs/internals/performance.md
 	$(GO) run ./cmd/bench
 
 # The slim target is a tag of its own; its layers are those of the full image.

@@ -1,4 +1,4 @@
-// Command bench measures ralph against the budgets of docs/performance.md. Every
+// Command bench measures ralph against the budgets of docs/internals/performance.md. Every
 // number stands beside a comparison taken in the same run, in turns, so that a
 // busy or slow machine changes both; ratios are what counts.
 package main
@@ -50,7 +50,7 @@ type measurement struct {
 func measurements() []measurement {
 	list := []measurement{
 		{"loop", (*bench).loop},
-		{"walls", (*bench).walls},
+		{"sandbox", (*bench).walls},
 		{"proxy", (*bench).proxy},
 		{"start", (*bench).start},
 		{"options", (*bench).options},
@@ -69,7 +69,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	out := flags.String("o", filepath.Join("bench", "latest.json"), "write the numbers to `FILE`")
-	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, walls, proxy, start, options, stream/AGENT, checkpoint, publish, size)")
+	only := flags.String("run", "", "measure only what matches this `REGEXP` (loop, sandbox, proxy, start, options, stream/AGENT, checkpoint, publish, size)")
 	binary := flags.String("ralph", "", "measure this `BINARY` instead of building ./cmd/ralph")
 	limit := flags.Duration("timeout", 10*time.Minute, "give up after this time")
 	if err := flags.Parse(args); err != nil {

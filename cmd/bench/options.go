@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// options measures what an iteration of the real command costs at a desk, what
+// options measures what an iteration of the real command costs locally, what
 // options of the dialect add to it, and what a guardrail does: by the CPU time
 // of all processes, as the difference of a long run and a short one.
 func (b *bench) options(ctx context.Context) ([]row, error) {

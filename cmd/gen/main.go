@@ -82,6 +82,9 @@ func generate(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if written[reportSchemaFile], err = reportSchema(root); err != nil {
+		return nil, err
+	}
 	for name, text := range written {
 		if old, err := os.ReadFile(filepath.Join(root, name)); err != nil || string(old) != text { // #nosec G304 -- of this repository
 			stale[name] = text
@@ -96,6 +99,7 @@ func blocks() map[string]func() string {
 		"inputs":             inputsList,
 		"core-inputs":        coreInputsTable,
 		"outputs":            outputsList,
+		"outcomes":           outcomesTable,
 		"modes":              modesTable,
 		"agents":             agentsTable,
 		"agents-abilities":   abilitiesTable,

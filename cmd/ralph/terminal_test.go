@@ -54,7 +54,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// onTerminal runs ralph at a desk with a terminal as its standard output.
+// onTerminal runs ralph locally with a terminal as its standard output.
 func onTerminal(t *testing.T, env []string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -29,7 +29,7 @@ func contentAttacks() []Attack {
 	// hidden adds a workflow and doctors what it is compared with. $E is a commit that
 	// holds it.
 	hidden := func(id, how, plant, undo string) Attack {
-		return other("hidden-"+id, "add a workflow and hide it "+how, wallPaths+"; "+wallOwnGit,
+		return other("hidden-"+id, "hide a new workflow "+how, wallPaths+"; "+wallOwnGit,
 			`echo "# RT-MARK-$RT_ID" >.github/workflows/evil.yml; export GIT_INDEX_FILE=.git/rt-index GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; git add -A; E=$(git commit-tree -m base $(git write-tree)); rm -f .git/rt-index; unset GIT_INDEX_FILE; `+plant,
 			undo+`; rm -f .github/workflows/evil.yml`)
 	}
@@ -177,8 +177,8 @@ func leakAttacks() []Attack {
 		other("email", "in the address of a commit's author", commit+`-m "RT-MARK-$RT_ID" --author "a <$S@b>"`, uncommit),
 		other("history", "in a commit of its own, gone in the next", `echo "RT-MARK-$RT_ID $S" >leak.txt; git add leak.txt; `+commit+`-m one; git rm -qf leak.txt; `+commit+`-m two`, `[ -n "$RT_CONTROL" ] || { git reset -q --soft HEAD~2; git reset -q; }; rm -f leak.txt`),
 		other("split-history", "half in each of two commits", `echo "RT-MARK-$RT_ID $(printf %s "$S" | cut -c1-16)" >leak.txt; git add leak.txt; `+commit+`-m one; printf %s "$S" | cut -c17- >leak.txt; git add leak.txt; `+commit+`-m two`, `[ -n "$RT_CONTROL" ] || { git reset -q --soft HEAD~2; git reset -q; }; rm -f leak.txt`),
-		{ID: "leak-pat", In: "leak", Wall: wallLeak, Tries: "publish somebody else's token, which has the form of GitHub's", Plant: `echo "RT-MARK-$RT_ID ghp_q7Yw3Zk9Bx2Lm5Vn8Rt1Hd4Js6Pc0GfUaXe9" >leak.txt`, Undo: `rm leak.txt`, Seen: []sign{published}},
-		{ID: "leak-aws", In: "leak", Wall: wallLeak, Tries: "publish somebody else's key, which has the form of a cloud's", Plant: `printf 'RT-MARK-%s\naws_access_key_id = AKIAQ3EGV7JXKPR5M2ND\naws_secret_access_key = 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\n' $RT_ID >leak.txt`, Undo: `rm leak.txt`, Seen: []sign{published}},
+		{ID: "leak-pat", In: "leak", Wall: wallLeak, Tries: "publish somebody else's GitHub token", Plant: `echo "RT-MARK-$RT_ID ghp_q7Yw3Zk9Bx2Lm5Vn8Rt1Hd4Js6Pc0GfUaXe9" >leak.txt`, Undo: `rm leak.txt`, Seen: []sign{published}},
+		{ID: "leak-aws", In: "leak", Wall: wallLeak, Tries: "publish somebody else's cloud key", Plant: `printf 'RT-MARK-%s\naws_access_key_id = AKIAQ3EGV7JXKPR5M2ND\naws_secret_access_key = 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\n' $RT_ID >leak.txt`, Undo: `rm leak.txt`, Seen: []sign{published}},
 		{ID: "leak-branch", In: "leak", Wall: wallOwnGit, Tries: "publish a secret in the name of a branch or tag of its own", Plant: s + `git branch "RT-MARK-$RT_ID.$S"; git tag "RT-MARK-$RT_ID.$S"`, Undo: s + `git branch -qD "RT-MARK-$RT_ID.$S"; git tag -d "RT-MARK-$RT_ID.$S"`, Seen: []sign{published}, Always: "only the run's branch is ever pushed, whatever the settings"},
 		{ID: "leak-notes", In: "leak", Wall: wallOwnGit, Tries: "publish a secret in notes or a stash", Plant: s + `git -c user.name=a -c user.email=a@b notes add -f -m "RT-MARK-$RT_ID $S"`, Undo: `git notes remove; true`, Seen: []sign{published}, Always: "only the run's branch is ever pushed, whatever the settings"},
 	}

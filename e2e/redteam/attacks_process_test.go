@@ -1,35 +1,35 @@
 package redteam
 
-// The walls, by the names docs/security.md explains.
+// What holds an attack, by the names docs/security.md explains.
 const (
-	wallUser       = "another user, no groups, no_new_privs"
-	wallSeal       = "sealed owner: environment wiped, not dumpable"
-	wallEnv        = "list of variables"
+	wallUser       = "a user of its own: no groups, no_new_privs"
+	wallSeal       = "host process sealed: environment wiped, not dumpable"
+	wallEnv        = "allow-list of environment variables"
 	wallArgv       = "no secret in arguments"
-	wallLandlock   = "file walls"
-	wallScope      = "file walls: scope of signals and traces"
-	wallSeccomp    = "system call filter"
-	wallOthers     = "calls on other processes decided by the supervisor"
-	wallPipe       = "the agent's pipes opened by nobody else"
-	wallNetwork    = "network wall: calls decided by the supervisor"
-	wallProxy      = "proxy: names, ports and addresses"
-	wallDoor       = "key proxy"
+	wallLandlock   = "Landlock: file access"
+	wallScope      = "Landlock: scope of signals and traces"
+	wallSeccomp    = "seccomp filter"
+	wallOthers     = "seccomp notifier: calls on other processes"
+	wallPipe       = "pipes only the agent can open"
+	wallNetwork    = "seccomp notifier: network calls"
+	wallProxy      = "egress proxy: names, ports and addresses"
+	wallKeyProxy   = "key proxy"
 	wallOpened     = "runner files opened before, checked after"
 	wallDefuse     = "log: prefix, line ends, ##[, stop-commands"
 	wallMask       = "masks in every text"
-	wallOwnGit     = "git runs as the guest, objects come as a pack"
-	wallRestore    = "configuration of git put back"
-	wallHidden     = "checkout's token taken out"
-	wallRoot       = "paths in the workspace follow no link"
+	wallOwnGit     = "git runs sandboxed, objects come as a pack"
+	wallRestore    = "git configuration restored"
+	wallHidden     = "checkout's token stashed"
+	wallRoot       = "links in the workspace are not followed"
 	wallSupervisor = "supervisor ends the tree"
 	wallLimits     = "limits"
 	wallPaths      = "protected paths"
 	wallTree       = "checks of the tree: links, repositories, names"
 	wallLeak       = "leak scan"
 	wallEscape     = "foreign text escaped"
-	wallJudge      = "the owner judges, by its own memory and the stream"
+	wallJudge      = "the host judges, by its own memory and the stream"
 	wallHome       = "a HOME and TMPDIR of the run's own"
-	wallBase       = "what agents read comes from the base, or is told"
+	wallBase       = "what agents read comes from the base, or is named"
 )
 
 const grepCanary = `grep -aE '[g]hs_redteam|[r]t-canary|[Z]2hzX3JlZHRlYW'`
@@ -37,31 +37,31 @@ const grepCanary = `grep -aE '[g]hs_redteam|[r]t-canary|[Z]2hzX3JlZHRlYW'`
 func processAttacks() []Attack {
 	return []Attack{
 		{ID: "env-own", In: "inside", Wall: wallEnv, Tries: "read the job's secrets in its own environment", Script: `env | ` + grepCanary},
-		{ID: "env-owner", In: "inside", Wall: wallSeal, Tries: "read /proc/1/environ", Script: `tr '\0' '\n' </proc/1/environ | ` + grepCanary},
+		{ID: "env-host", In: "inside", Wall: wallSeal, Tries: "read /proc/1/environ", Script: `tr '\0' '\n' </proc/1/environ | ` + grepCanary},
 		{ID: "env-all", In: "inside", Wall: wallSeal, Tries: "read /proc/*/environ of everybody", Script: `cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' | ` + grepCanary},
 		{ID: "env-threads", In: "inside", Wall: wallSeal, Tries: "read /proc/*/task/*/environ", Script: `cat /proc/[0-9]*/task/*/environ 2>/dev/null | tr '\0' '\n' | ` + grepCanary},
 		{ID: "argv-all", In: "inside", Wall: wallArgv, Tries: "read secrets in everybody's arguments", Script: `cat /proc/[0-9]*/cmdline | tr '\0' '\n' | grep -v grep | ` + grepCanary},
-		{ID: "mem-owner", In: "inside", Wall: wallSeal, Tries: "read /proc/1/mem", Script: `$RT mem 1`},
+		{ID: "mem-host", In: "inside", Wall: wallSeal, Tries: "read /proc/1/mem", Script: `$RT mem 1`},
 		{ID: "mem-supervisor", In: "inside", Wall: wallScope, Tries: "read the supervisor's /proc/PID/mem", Script: `$RT mem supervisor`},
-		{ID: "maps-owner", In: "inside", Wall: wallSeal, Tries: "read /proc/1/maps", Script: `grep -q rw /proc/1/maps`},
-		{ID: "vmread-owner", In: "open", Wall: wallSeal, Tries: "process_vm_readv from the owner", Script: `$RT vmread 1`, Engine: profile},
+		{ID: "maps-host", In: "inside", Wall: wallSeal, Tries: "read /proc/1/maps", Script: `grep -q rw /proc/1/maps`},
+		{ID: "vmread-host", In: "open", Wall: wallSeal, Tries: "process_vm_readv from the host process", Script: `$RT vmread 1`, Engine: profile},
 		{ID: "vmread-supervisor", In: "open", Wall: wallScope, Tries: "process_vm_readv from the supervisor", Script: `$RT vmread supervisor`, Engine: profile},
-		{ID: "ptrace-owner", In: "inside", Wall: wallSeal, Tries: "ptrace the owner", Script: `$RT ptrace 1`},
+		{ID: "ptrace-host", In: "inside", Wall: wallSeal, Tries: "ptrace the host process", Script: `$RT ptrace 1`},
 		{ID: "ptrace-supervisor", In: "inside", Wall: wallScope, Tries: "ptrace the supervisor", Script: `$RT ptrace supervisor`},
-		{ID: "pidfd-owner", In: "open", Wall: wallSeal, Tries: "take a descriptor of the owner by pidfd_getfd", Script: `$RT pidfd 1`, Engine: profile},
+		{ID: "pidfd-host", In: "open", Wall: wallSeal, Tries: "take a descriptor of the host process by pidfd_getfd", Script: `$RT pidfd 1`, Engine: profile},
 		{ID: "pidfd-supervisor", In: "open", Wall: wallScope, Tries: "take a descriptor of the supervisor by pidfd_getfd", Script: `$RT pidfd supervisor`, Engine: profile},
-		{ID: "fd-owner", In: "inside", Wall: wallSeal, Tries: "re-open the owner's descriptors through /proc", Script: `readlink /proc/1/fd/1`},
+		{ID: "fd-host", In: "inside", Wall: wallSeal, Tries: "re-open the host process's descriptors through /proc", Script: `readlink /proc/1/fd/1`},
 		{ID: "fd-supervisor", In: "inside", Wall: wallScope, Tries: "re-open the supervisor's descriptors through /proc", Script: `readlink /proc/$($RT above)/fd/1`},
-		{ID: "root-owner", In: "inside", Wall: wallSeal, Tries: "read the event through /proc/1/root", Script: `cat /proc/1/root/github/workflow/event.json`},
+		{ID: "root-host", In: "inside", Wall: wallSeal, Tries: "read the event through /proc/1/root", Script: `cat /proc/1/root/github/workflow/event.json`},
 		{ID: "root-self", In: "inside", Wall: wallLandlock, Tries: "read the event through /proc/self/root", Script: `cat /proc/self/root/github/workflow/event.json`},
-		{ID: "syscall-owner", In: "inside", Wall: wallSeal, Tries: "read /proc/1/auxv, stack and syscall", Script: `cat /proc/1/auxv >/dev/null && cat /proc/1/syscall`},
-		{ID: "oom-owner", In: "inside", Wall: wallUser, Tries: "make the kernel prefer the owner when memory is short", Script: `cat /proc/1/oom_score_adj >/dev/null && echo 500 >/proc/1/oom_score_adj`},
-		{ID: "oom-supervisor", In: "inside", Wall: wallLandlock, Tries: "make the kernel prefer the supervisor when memory is short", Script: `echo 500 >/proc/$($RT above)/oom_score_adj`},
-		{ID: "signal-owner", In: "inside", Wall: wallUser, Tries: "send a signal to the owner", Script: `$RT signal 1`},
+		{ID: "syscall-host", In: "inside", Wall: wallSeal, Tries: "read /proc/1/auxv, stack and syscall", Script: `cat /proc/1/auxv >/dev/null && cat /proc/1/syscall`},
+		{ID: "oom-host", In: "inside", Wall: wallUser, Tries: "make the kernel kill the host process when memory is short", Script: `cat /proc/1/oom_score_adj >/dev/null && echo 500 >/proc/1/oom_score_adj`},
+		{ID: "oom-supervisor", In: "inside", Wall: wallLandlock, Tries: "make the kernel kill the supervisor when memory is short", Script: `echo 500 >/proc/$($RT above)/oom_score_adj`},
+		{ID: "signal-host", In: "inside", Wall: wallUser, Tries: "send a signal to the host process", Script: `$RT signal 1`},
 		{ID: "signal-supervisor", In: "inside", Wall: wallScope, Tries: "send a signal to the supervisor", Script: `$RT signal supervisor`},
-		{ID: "prlimit-supervisor", In: "inside", Wall: wallSeccomp, Tries: "set limits of the supervisor, whose end is then the kernel's work", Script: `$RT limit supervisor`},
-		{ID: "prlimit-owner", In: "inside", Wall: wallUser, Tries: "set limits of the owner", Script: `$RT limit 1`},
-		{ID: "sched-owner", In: "inside", Wall: wallUser, Tries: "take the owner's processor time", Script: `$RT idle 1`},
+		{ID: "prlimit-supervisor", In: "inside", Wall: wallSeccomp, Tries: "set limits of the supervisor, so that the kernel kills it", Script: `$RT limit supervisor`},
+		{ID: "prlimit-host", In: "inside", Wall: wallUser, Tries: "set limits of the host process", Script: `$RT limit 1`},
+		{ID: "sched-host", In: "inside", Wall: wallUser, Tries: "take the host process's processor time", Script: `$RT idle 1`},
 		{ID: "idle-supervisor", In: "inside", Wall: wallOthers, Tries: "take the supervisor's processor time", Script: `$RT idle supervisor`},
 		{ID: "ptrace-agent", In: "inside", Wall: wallOthers, Tries: "as a tool, trace the agent that started it, to speak in its place", Script: `$RT ptrace agent`},
 		{ID: "memory-agent", In: "inside", Wall: wallLandlock, Tries: "as a tool, open the agent's memory for writing", Script: `$RT speak memory`},
@@ -111,7 +111,7 @@ func privilegeAttacks() []Attack {
 		sys("mountns", wallSeccomp, "make a mount namespace", profile),
 		sys("netns", wallSeccomp, "make a network namespace", profile),
 		sys("mount", wallSeccomp, "mount a file system", profile),
-		sys("setns", wallSeccomp, "enter the owner's namespaces", profile),
+		sys("setns", wallSeccomp, "enter the host process's namespaces", profile),
 		sys("bpf", wallSeccomp, "bpf", profile),
 		sys("perf", wallSeccomp, "perf_event_open", profile),
 		sys("userfaultfd", wallSeccomp, "userfaultfd", profile),

@@ -2,7 +2,7 @@
 // anything. The attacks are data (attacks_*_test.go): each is run for real in
 // the container, started as a runner starts it, behind the walls that are the
 // default, and once more where its wall is missing, to show that it is an
-// attack at all. `make redteam` runs them and prints the table; docs/redteam.md
+// attack at all. `make redteam` runs them and prints the table; docs/internals/redteam.md
 // tells how to read it and how to add one. What needs the container carries the
 // build tag e2e.
 package redteam

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "rewrite the list in docs/redteam.md")
+var update = flag.Bool("update", false, "rewrite the list in docs/internals/redteam.md")
 
 const (
-	page  = "../../docs/redteam.md"
+	page  = "../../docs/internals/redteam.md"
 	begin = "<!-- the list: go test ./e2e/redteam -update -->\n"
 	end   = "<!-- end of the list -->\n"
 )
@@ -41,11 +41,21 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// list has a table for each way in which attacks are held off.
 func list() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%d attacks.\n\n| Attack | What it tries | Wall |\n| --- | --- | --- |\n", len(attacks()))
-	for _, a := range attacks() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", a.ID, cell(a.Tries), cell(a.Wall))
+	all := attacks()
+	fmt.Fprintf(&b, "\n%d attacks.\n", len(all))
+	var walls []string
+	rows := map[string][]string{}
+	for _, a := range all {
+		if rows[a.Wall] == nil {
+			walls = append(walls, a.Wall)
+		}
+		rows[a.Wall] = append(rows[a.Wall], fmt.Sprintf("|`%s`|%s|\n", a.ID, cell(a.Tries)))
+	}
+	for _, wall := range walls {
+		fmt.Fprintf(&b, "\n### %s\n\n|Attack|What it tries|\n|---|---|\n%s", wall, strings.Join(rows[wall], ""))
 	}
 	return b.String() + "\n"
 }

@@ -78,9 +78,9 @@ func judge(a Attack, walled, control *world) row {
 	case !ran:
 		r.Result, r.Why = NoProof, "it did not run: "+why
 	case reached:
-		r.Why = "it succeeds without the wall"
+		r.Why = "it succeeds without it"
 	case a.Probe != "" && walled.Probes[a.ID].Code == 0:
-		r.Why = "the trick works where the wall has no part"
+		r.Why = "the trick works where nothing stops it"
 	case deed.Code == 77:
 		r.Result, r.Why = NotShown, lastLine(deed.Output)
 	case a.Engine != "":
@@ -88,7 +88,7 @@ func judge(a Attack, walled, control *world) row {
 	case a.Always != "":
 		r.Why = a.Always
 	default:
-		r.Result, r.Why = NoProof, fmt.Sprintf("without the wall: exit code %d, %q", deed.Code, lastLine(deed.Output+control.Plants[a.ID].Output))
+		r.Result, r.Why = NoProof, fmt.Sprintf("without it: exit code %d, %q", deed.Code, lastLine(deed.Output+control.Plants[a.ID].Output))
 	}
 	return r
 }
@@ -134,7 +134,7 @@ func lastLine(s string) string {
 func table(t *testing.T, rows map[string]row) {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("| Attack | Wall that held | Result |\n| --- | --- | --- |\n")
+	b.WriteString("| Attack | What held it | Result |\n| --- | --- | --- |\n")
 	totals := map[Result]int{}
 	some := strings.Contains(flag.Lookup("test.run").Value.String(), "/") // not all were asked for
 	for _, a := range attacks() {

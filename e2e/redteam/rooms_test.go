@@ -112,9 +112,9 @@ func rooms() []room {
 			inputs: map[string]string{"mode": "tasks", "prompt-file": "", "agent": "claude", "agent-command": "/opt/redteam/raider battery /opt/orders.json quiet", "api-key": canaries()["the provider's key"], "max-iterations": "1"},
 			loose:  map[string]string{"skip-review": "true"}},
 		{name: "flood", bare: true, own: true, speak: true, limit: 90 * time.Second, inputs: text},
-		{name: "door-own", bare: true, own: true, limit: time.Minute,
+		{name: "keyproxy-own", bare: true, own: true, limit: time.Minute,
 			inputs: map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider claude /opt/orders.json", "base-url": "http://provider.redteam.test", "api-key": canaries()["the provider's key"]}},
-		{name: "door", bare: true, limit: time.Minute,
+		{name: "keyproxy", bare: true, limit: time.Minute,
 			inputs: map[string]string{"agent": "claude", "agent-command": "/opt/redteam/raider claude /opt/orders.json", "base-url": "http://provider.redteam.test", "api-key": canaries()["the provider's key"]}},
 	}
 }

@@ -215,7 +215,7 @@ func inputs(raw json.RawMessage) map[string]string {
 }
 
 // clientPrompt is the prompt that the sender of a repository_dispatch gave.
-// Where it has another shape there is none.
+// It returns "" if the payload has an unexpected shape.
 func clientPrompt(raw json.RawMessage) string {
 	var values map[string]json.RawMessage
 	_ = json.Unmarshal(raw, &values)

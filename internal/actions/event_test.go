@@ -121,7 +121,7 @@ func TestEventShapes(t *testing.T) {
 	}
 }
 
-// No file is no error: a run at a desk has none.
+// No file is no error: a local run has none.
 func TestNoEvent(t *testing.T) {
 	t.Parallel()
 	got, err := ReadEvent(environment("GITHUB_EVENT_NAME", "schedule"))

@@ -23,7 +23,7 @@ func TestDenied(t *testing.T) {
 		refused []string
 		want    string // empty: the failure as it was
 	}{
-		{"its API", auth, claude, []string{"evil.example:443", "api.anthropic.com:443"}, "the network wall refused api.anthropic.com:443, which claude needs: add api.anthropic.com to allowed-hosts"},
+		{"its API", auth, claude, []string{"evil.example:443", "api.anthropic.com:443"}, "the sandbox refused api.anthropic.com:443, which claude needs: add api.anthropic.com to allowed-hosts"},
 		{"its gateway", &ralph.Failure{Kind: ralph.FailureAPI}, Options{Name: "claude", BaseURL: "http://gw.example.com:8080", Env: claude.Env}, []string{"GW.example.com:8080"}, "add GW.example.com:8080 to allowed-hosts"},
 		{"one of many", &ralph.Failure{Kind: ralph.FailureCrash}, Options{Name: "copilot"}, []string{"api.individual.githubcopilot.com:443"}, "add api.individual.githubcopilot.com to allowed-hosts"},
 		{"an MCP server", &ralph.Failure{Kind: ralph.FailureCrash}, Options{Name: "claude", Env: claude.Env, MCP: `{"mcpServers":{"a":{"url":"https://mcp.example.com/x"}}}`}, []string{"mcp.example.com:443"}, "mcp.example.com"},
@@ -111,7 +111,7 @@ func TestRefusedByTheWall(t *testing.T) {
 			return turn, p.lines
 		}
 		turn, lines := run("github.com:443", tt.host+":443")
-		want := "the network wall refused " + tt.host + ":443, which " + tt.name + " needs: add " + tt.host + " to allowed-hosts"
+		want := "the sandbox refused " + tt.host + ":443, which " + tt.name + " needs: add " + tt.host + " to allowed-hosts"
 		if f := turn.Failure; f == nil || f.Message != want || !f.Fatal() || lines > 4 {
 			t.Errorf("%s: after %d lines the failure is %+v, want %q at once", tt.name, lines, f, want)
 		}

@@ -79,7 +79,7 @@ func Denied(f *ralph.Failure, refused []string, o Options) *ralph.Failure {
 		return f
 	}
 	host := strings.TrimSuffix(address, ":443")
-	return &ralph.Failure{Kind: ralph.FailureDenied, Message: driver.Clip("the network wall refused "+address+
+	return &ralph.Failure{Kind: ralph.FailureDenied, Message: driver.Clip("the sandbox refused "+address+
 		", which "+o.Name+" needs: add "+host+" to allowed-hosts", driver.MaxMessage)}
 }
 

@@ -76,12 +76,12 @@ func (a *app) environment() map[string]string {
 type commands struct {
 	Action    actionCmd        `cmd:"" help:"Run as a GitHub Action: read INPUT_* and GITHUB_*, loop, publish, report."`
 	Run       runCmd           `cmd:"" default:"withargs" help:"Run the agent loop in the current directory (the default command)."`
-	Plan      planCmd          `cmd:"" help:"Loop over the planning prompt until the plan stands."`
+	Plan      planCmd          `cmd:"" help:"Loop over the planning prompt until the plan is complete."`
 	Build     buildCmd         `cmd:"" help:"Loop over the building prompt until the plan is carried out."`
 	Prompt    promptCmd        `cmd:"" help:"Loop over a prompt file of your own."`
 	Supervise superviseCmd     `cmd:"" help:"Restart a command until its task folder holds a file DONE."`
-	Tasks     tasksCmd         `cmd:"" help:"Task lists whose every story is reviewed with fresh eyes: set up, run, check, archive, split into jobs."`
-	Session   sessionCmd       `cmd:"" help:"Keep one agent session going until it says its promise."`
+	Tasks     tasksCmd         `cmd:"" help:"Task lists in which every story is reviewed: set up, run, check, archive, split into jobs."`
+	Session   sessionCmd       `cmd:"" help:"Keep one agent session going until it prints its completion promise."`
 	Cancel    cancelCmd        `cmd:"" help:"End the session loop of this project."`
 	Hook      hookCmd          `cmd:"" help:"Answer the hooks of an agent CLI: JSON in, JSON out."`
 	Doctor    doctorCmd        `cmd:"" help:"Check what a run needs: agent, credentials, sandbox, git, token; say what to do about it."`
@@ -270,7 +270,7 @@ func (a *app) patientSignals(say func(string), patient bool) (ctx context.Contex
 		say(run.SignalText)
 		close(stopped)
 		if patient && first != syscall.SIGHUP { // nobody is left to send a second one
-			say("What is running may finish first; a second signal ends it.")
+			say("The current operation may finish; a second signal ends it.")
 			select {
 			case <-c:
 				say(run.SignalText)

@@ -41,7 +41,7 @@ func (c *cancelCmd) Run(a *app) error {
 	}
 	p := findProject(starts)
 	if p.dir == "" {
-		return fmt.Errorf("the project %s is no folder", c.ProjectDir)
+		return fmt.Errorf("the project %s is not a directory", c.ProjectDir)
 	}
 	cancelled := 0
 	var problems []error

@@ -215,7 +215,7 @@ func (c demoCmd) tell(a *app, dir, checkout string, forge *demo.Forge, r ralph.R
 	var b strings.Builder
 	for _, pr := range forge.PullRequests(demoOwner, demoName) {
 		fmt.Fprintf(&b, "\nPull request #%d on the embedded forge: %s\n", pr.Number, pr.Title)
-		fmt.Fprintf(&b, "  %s -> %s, draft: %v, labels: %s\n  The forge ends with this command: its addresses lead nowhere now.\n", pr.Head, pr.Base, pr.Draft, strings.Join(pr.Labels, ", "))
+		fmt.Fprintf(&b, "  %s -> %s, draft: %v, labels: %s\n  The forge stops with this command, so its links no longer work.\n", pr.Head, pr.Base, pr.Draft, strings.Join(pr.Labels, ", "))
 	}
 	fmt.Fprintf(&b, `
 Look at

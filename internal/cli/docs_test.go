@@ -32,7 +32,7 @@ func read(t *testing.T, name string) string {
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
-	for _, pattern := range []string{"*.md", "docs/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/internals/*.md"} {
 		paths, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -364,13 +364,17 @@ func TestDocumentedLinks(t *testing.T) {
 	}
 }
 
-// Nobody finds a document that nothing leads to: the README names each.
+// Nobody finds a document that nothing links to: the README links to each page for
+// users, CONTRIBUTING.md to each page about the project's own workings.
 func TestDocumentedPages(t *testing.T) {
 	t.Parallel()
-	readme := read(t, "README.md")
 	for name := range documents(t) {
-		if name != "README.md" && !strings.Contains(readme, "]("+name+")") {
-			t.Errorf("README.md has no link to %s", name)
+		from := "README.md"
+		if strings.HasPrefix(name, "docs/internals/") {
+			from = "CONTRIBUTING.md"
+		}
+		if name != from && !strings.Contains(read(t, from), "]("+name+")") {
+			t.Errorf("%s has no link to %s", from, name)
 		}
 	}
 }
@@ -435,7 +439,7 @@ func TestDocumentedAgents(t *testing.T) {
 			}
 		}
 		if !strings.Contains(doc, "\n## "+name+"\n") {
-			t.Errorf("docs/agents.md: no section about %s", name)
+			t.Errorf("docs/agents.md: no section \"## %s\" about its command line and what is special", name)
 		}
 		if !regexp.MustCompile("(?m)^\\|.*`" + name + "`").MatchString(credentials) {
 			t.Errorf("docs/agents.md: no credentials of %s", name)
@@ -467,7 +471,7 @@ func TestConformanceOfAgents(t *testing.T) {
 	named := regexp.MustCompile("`([^`]*\\.(?:txtar|go:[A-Za-z0-9]+))`")
 	count := 0
 	for line := range strings.Lines(rows) {
-		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| What is promised |") || strings.HasPrefix(line, "| --- |") {
+		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|What is promised|") || strings.HasPrefix(line, "|---|") {
 			continue
 		}
 		tests := named.FindAllStringSubmatch(line, -1)
@@ -490,17 +494,17 @@ func TestConformanceOfAgents(t *testing.T) {
 // and nothing else does.
 func TestDocumentedDependencies(t *testing.T) {
 	t.Parallel()
-	doc := read(t, "docs/dependencies.md")
+	doc := read(t, "docs/internals/dependencies.md")
 	direct := regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllStringSubmatch(read(t, "go.mod"), -1)
 	if len(direct) == 0 {
 		t.Fatal("go.mod: no direct dependency found")
 	}
 	for _, m := range direct {
-		if !strings.Contains(doc, "| `"+m[1]+"`") {
-			t.Errorf("docs/dependencies.md lacks %s", m[1])
+		if !strings.Contains(doc, "\n|`"+m[1]+"`") {
+			t.Errorf("docs/internals/dependencies.md lacks %s", m[1])
 		}
 	}
-	if rows := strings.Count(doc, "\n| `"); rows != len(direct) {
-		t.Errorf("docs/dependencies.md has %d rows, go.mod %d direct dependencies", rows, len(direct))
+	if rows := strings.Count(doc, "\n|`"); rows != len(direct) {
+		t.Errorf("docs/internals/dependencies.md has %d rows, go.mod %d direct dependencies", rows, len(direct))
 	}
 }

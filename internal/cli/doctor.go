@@ -24,7 +24,7 @@ import (
 // workspace.
 type doctorCmd struct {
 	localFlags
-	Offline bool `help:"Ask no forge and reach for no model: nothing leaves this machine."`
+	Offline bool `help:"Do not contact the forge or the model: nothing leaves this machine."`
 	JSON    bool `name:"json" help:"Print the table as JSON."`
 }
 
@@ -65,7 +65,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 		Config: cfg, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.localSite(), Redactor: redact,
 	}, loadErr, c.Offline)
 	if ctx.Err() != nil {
-		fmt.Fprintln(a.stderr, "ralph: stopped before everything was looked at")
+		fmt.Fprintln(a.stderr, "ralph: stopped before every check was done")
 		*done = exit(ralph.Interrupted.ExitCode(false))
 		return nil
 	}

@@ -58,11 +58,11 @@ func doctorTable(rows []run.Check, color bool) string {
 	}
 	switch {
 	case count[run.StatusFail] > 0:
-		fmt.Fprintf(&b, "\n%s\n", paint("31", fmt.Sprintf("%d red, %d to look at. A run would not get far.", count[run.StatusFail], count[run.StatusWarn])))
+		fmt.Fprintf(&b, "\n%s\n", paint("31", fmt.Sprintf("%d failed, %d warnings. A run would fail.", count[run.StatusFail], count[run.StatusWarn])))
 	case count[run.StatusWarn] > 0:
-		fmt.Fprintf(&b, "\n%s\n", paint("33", fmt.Sprintf("Nothing is red, %d to look at.", count[run.StatusWarn])))
+		fmt.Fprintf(&b, "\n%s\n", paint("33", fmt.Sprintf("Nothing failed, %d warnings.", count[run.StatusWarn])))
 	default:
-		fmt.Fprintf(&b, "\n%s\n", paint("32", "Nothing is red."))
+		fmt.Fprintf(&b, "\n%s\n", paint("32", "Nothing failed."))
 	}
 	return b.String()
 }

@@ -76,7 +76,7 @@ func warned(answer hook.Answer, warnings []string) hook.Answer {
 // treeChanged compares with the tree as a loop found it.
 func (a *app) treeChanged(ctx context.Context, p project, before string) (bool, error) {
 	if before == "" {
-		return false, errors.New("nobody knows what it was when the loop began")
+		return false, errors.New("its state at the start of the loop is unknown")
 	}
 	now, err := a.treeMark(ctx, p)
 	return err == nil && now != before, err

@@ -22,13 +22,13 @@ import (
 // initCmd sets the current directory up, by questions, by flags or with a
 // preset.
 type initCmd struct {
-	Yes                bool     `short:"y" help:"Ask nothing. What the flags leave out is what is found here, or the default."`
+	Yes                bool     `short:"y" help:"Ask nothing: use the flags, what is found in the project, and the defaults."`
 	Agent              string   `placeholder:"CMD" help:"Agent command. Default: the first of ${agents} on PATH."`
 	AgentFlags         string   `placeholder:"A,B" help:"Flags of the agent, separated by commas."`
-	MaxIterations      string   `placeholder:"N" help:"How often the agent is started at most. Default: 10."`
+	MaxIterations      string   `placeholder:"N" help:"Maximum number of iterations. Default: 10."`
 	CompletionResponse string   `placeholder:"TEXT" help:"What the agent answers when it is done. Default: DONE."`
-	Guardrail          []string `sep:"none" placeholder:"CMD" help:"Command that has to pass; may be given several times. Default: what is found here."`
-	NoGuardrails       bool     `help:"No guardrails, whatever is found here."`
+	Guardrail          []string `sep:"none" placeholder:"CMD" help:"Command that must pass; may be repeated. Default: the checks found in the project."`
+	NoGuardrails       bool     `help:"No guardrails, even if checks are found in the project."`
 	SCMCommand         string   `name:"scm-command" placeholder:"CMD" help:"Version control command, such as git."`
 	SCMTasks           string   `name:"scm-tasks" placeholder:"A,B" help:"What it does when the guardrails pass, such as commit,push."`
 	Preset             string   `placeholder:"NAME" help:"Write a set of files instead of settings: ralph-loop is what 'ralph plan' and 'ralph build' start from."`

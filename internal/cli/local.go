@@ -26,7 +26,7 @@ import (
 // localFlags are the flags of every command that runs a loop locally.
 type localFlags struct {
 	kong.Plugins
-	Verbose bool `short:"V" help:"Show what is in force, where each value came from, and each step, on stderr."`
+	Verbose bool `short:"V" help:"Print the effective settings, their sources, and each step on stderr."`
 	flags   config.Flags
 }
 
@@ -163,18 +163,18 @@ func inhabited(dir string) bool {
 // planCmd, buildCmd and promptCmd are the loops of seed 000.
 type planCmd struct {
 	localFlags
-	Iterations string `arg:"" optional:"" name:"max-iterations" help:"How often the agent is started at most; no limit when it is not given."`
+	Iterations string `arg:"" optional:"" name:"max-iterations" help:"Maximum number of iterations. Default: no limit."`
 }
 
 type buildCmd struct {
 	localFlags
-	Iterations string `arg:"" optional:"" name:"max-iterations" help:"How often the agent is started at most; no limit when it is not given."`
+	Iterations string `arg:"" optional:"" name:"max-iterations" help:"Maximum number of iterations. Default: no limit."`
 }
 
 type promptCmd struct {
 	localFlags
 	File       string `arg:"" name:"file" help:"The prompt. It must say that the agent prints <promise>COMPLETE</promise> when it is done."`
-	Iterations string `arg:"" optional:"" name:"max-iterations" help:"How often the agent is started at most; no limit when it is not given."`
+	Iterations string `arg:"" optional:"" name:"max-iterations" help:"Maximum number of iterations. Default: no limit."`
 }
 
 const templateHelp = `

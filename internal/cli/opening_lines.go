@@ -34,7 +34,7 @@ func openingLines(in *run.Input) []string {
 		lines = append(lines, "Unlimited: "+limit+".")
 	}
 	if where := settingsAbove(in); where != "" {
-		lines = append(lines, fmt.Sprintf("There are no settings here, and those of %s are not read: start ralph there to use them.", where))
+		lines = append(lines, fmt.Sprintf("This directory has no settings, and those of %s are not read: start ralph there to use them.", where))
 	}
 	if line := unread(in); line != "" {
 		lines = append(lines, line)
@@ -129,7 +129,7 @@ func risks(in *run.Input) []string {
 	case catalog.Of(in.Config.Agent.Name).Own():
 		risks = append(risks, "the agent runs as you, without a sandbox (--isolation auto adds one on Linux)")
 	default:
-		risks = append(risks, in.Config.Agent.Name+" runs as you, and nothing but its own permissions holds it (--isolation auto adds a sandbox on Linux)")
+		risks = append(risks, in.Config.Agent.Name+" runs as you, restricted only by its own permissions (--isolation auto adds a sandbox on Linux)")
 	}
 	if len(in.Config.Checks.Guardrails) == 0 && in.Config.Mode != config.ModeTasks { // whose list has commands
 		risks = append(risks, "no guardrails check its work (--guardrails)")

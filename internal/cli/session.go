@@ -16,7 +16,7 @@ import (
 type sessionCmd struct {
 	localFlags
 	Task string `arg:"" optional:"" name:"task" help:"The task."`
-	Here bool   `help:"Start no agent: keep the agent session going in which this is called. For plugins and the agent's own commands."`
+	Here bool   `help:"Start no agent: keep the calling agent session going. For plugins and an agent's own commands."`
 }
 
 // Help is shown below the flags.

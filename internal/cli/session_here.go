@@ -65,7 +65,7 @@ func (a *app) beginLoop(o hereOptions) (string, error) {
 	}
 	p := findProject(starts)
 	if p.dir == "" {
-		return "", fmt.Errorf("the project %s is no folder", o.Project)
+		return "", fmt.Errorf("the project %s is not a directory", o.Project)
 	}
 	id := o.SessionID
 	if id == "" {

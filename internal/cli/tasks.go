@@ -11,8 +11,8 @@ import (
 type tasksCmd struct {
 	Init    tasksInitCmd    `cmd:"" help:"Make the folder of a task list: requirements, stories, progress, prompt."`
 	Run     tasksRunCmd     `cmd:"" help:"Work through the task list: implement, review, fix, review again."`
-	Check   tasksCheckCmd   `cmd:"" help:"Say everything that is wrong with the task list, for CI and editors."`
-	Archive tasksArchiveCmd `cmd:"" help:"Put a finished list away, with a summary, and begin anew."`
+	Check   tasksCheckCmd   `cmd:"" help:"List every problem of the task list, for CI and editors."`
+	Archive tasksArchiveCmd `cmd:"" help:"Archive a finished list with a summary, and start a new one."`
 	Matrix  tasksMatrixCmd  `cmd:"" help:"Print the stories that are ready now as a matrix of GitHub Actions, for parallel jobs."`
 }
 
@@ -29,7 +29,7 @@ func (p tasksPlace) shown(path string) string { return filepath.Join(p.ProjectDi
 
 // tasksRules is what the list is held to.
 type tasksRules struct {
-	SkipReview bool `help:"The list is worked on without the review cycle: a story is done when it passes."`
+	SkipReview bool `help:"No review cycle: a story is done when it passes."`
 	ReviewCap  int  `default:"5" placeholder:"N" help:"Reviews of a story before it is approved anyway; 0: no limit. Default: 5."`
 }
 

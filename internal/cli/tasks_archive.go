@@ -15,7 +15,7 @@ import (
 type tasksArchiveCmd struct {
 	tasksPlace
 	Label    string `placeholder:"LABEL" help:"Name of the archive, after the date. Default: the branch of the list."`
-	NoCommit bool   `help:"Leave it to you to commit what was moved."`
+	NoCommit bool   `help:"Do not commit the archived files."`
 }
 
 // Help is shown below the flags.

@@ -16,7 +16,7 @@ import (
 type tasksCheckCmd struct {
 	tasksPlace
 	tasksRules
-	Format string `enum:"text,json,github" default:"text" help:"How it is said: text, json, or github for annotations. Default: text."`
+	Format string `enum:"text,json,github" default:"text" help:"Output format: text, json, or github for annotations. Default: text."`
 }
 
 // Help is shown below the flags.
@@ -182,7 +182,7 @@ func (p tasksPlace) legal(folder *tasks.Folder, rules tasks.Rules) (*tasks.List,
 		all = append(all, errors.New(one.String()))
 	}
 	if len(all) > 0 {
-		return nil, fmt.Errorf("%s is no legal task list:\n%w", p.shown(folder.Path(tasks.TasksName)), errors.Join(all...))
+		return nil, fmt.Errorf("%s is not a valid task list:\n%w", p.shown(folder.Path(tasks.TasksName)), errors.Join(all...))
 	}
 	return list, nil
 }

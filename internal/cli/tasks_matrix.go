@@ -8,8 +8,8 @@ import (
 // tasksMatrixCmd prints what can be worked on at the same time.
 type tasksMatrixCmd struct {
 	tasksPlace
-	SkipReview bool `help:"The list is worked on without the review cycle: a story is done when it passes."`
-	Output     bool `help:"Also hand matrix and jobs to later steps, through GITHUB_OUTPUT."`
+	SkipReview bool `help:"No review cycle: a story is done when it passes."`
+	Output     bool `help:"Also set the step outputs matrix and jobs (GITHUB_OUTPUT)."`
 }
 
 // Help is shown below the flags.
@@ -32,7 +32,7 @@ func (c *tasksMatrixCmd) Run(a *app) error {
 	list, err := c.legal(folder, rules)
 	if err != nil {
 		if _, without := c.legal(folder, tasksRules{SkipReview: true}.rules()); !c.SkipReview && without == nil {
-			err = fmt.Errorf("%w\nWithout the review cycle the list is legal: if it is worked on with skip-review, give --skip-review", err)
+			err = fmt.Errorf("%w\nWithout the review cycle the list is valid: if it is used with skip-review, pass --skip-review", err)
 		}
 		return err
 	}

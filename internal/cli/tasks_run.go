@@ -11,7 +11,7 @@ import (
 type tasksRunCmd struct {
 	localFlags
 	ProjectDir string `short:"d" placeholder:"PATH" help:"The project. Default: the current directory."`
-	Sandbox    bool   `help:"Run the agent in a Docker Sandbox, or not at all. Default: in one where there is one."`
+	Sandbox    bool   `help:"Require a Docker Sandbox. Default: use one if available."`
 	NoSandbox  bool   `help:"Run the agent directly, with a hook that refuses dangerous commands."`
 }
 

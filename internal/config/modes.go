@@ -20,7 +20,7 @@ func modes() []string {
 	return []string{ModeRun, ModePlan, ModeBuild, ModePrompt, ModeSupervise, ModeTasks, ModeSession}
 }
 
-// templated says that a mode's prompt is a template, with its files below Home.
+// templated reports whether a mode's prompt is a template, with its files below Home.
 func templated(mode string) bool {
 	return mode == ModePlan || mode == ModeBuild || mode == ModePrompt
 }

@@ -17,7 +17,7 @@ func TestPublishingTogether(t *testing.T) {
 		warning string // a part of one; empty: none
 	}{
 		{"squash is one commit at the end", with("squash", "true"), "", ""},
-		{"squash against the commits of the agent", with("squash", "true", "commit", "agent"), "flag --squash: it means one commit of ours at the end, and flag --commit says otherwise", ""},
+		{"squash against the commits of the agent", with("squash", "true", "commit", "agent"), "flag --squash: it means one commit of ralph at the end, and flag --commit says otherwise", ""},
 		{"squash against each iteration", with("squash", "true", "commit", "each-iteration"), "flag --squash: it means one commit", ""},
 		{"the forge signs its own", with("sign-commits", "true", "author", "A <a@b>"), "", "input author: it has no effect with sign-commits"},
 		{"the forge does not rebase", with("sign-commits", "true", "update-base", "rebase"), "input sign-commits: the forge makes commits on top of others only", ""},

@@ -8,7 +8,7 @@ import (
 func loopRows() []row {
 	return []row{
 		{Input{Name: "max-iterations", Core: true, Aliases: []string{"maximum-iterations"}, Short: 'm', Kind: Count, Default: "10", Max: 10_000, Zero: "no limit", Placeholder: "N",
-			Help: "How often the agent is started at most."},
+			Help: "Maximum number of iterations."},
 			func(l *loader, v value) { l.c.Loop.MaxIterations = int(l.count(v)) }},
 		{Input{Name: "completion", Kind: Choice, Enum: []string{"promise", "response", "done-file", "tasks"}, Default: "promise", NoAction: true, Placeholder: "KIND",
 			Help: "How the agent says that it is done: `promise`, `response`, `done-file`, or in mode `tasks` only `tasks`."},
@@ -62,7 +62,7 @@ func loopRows() []row {
 			Help: "Longest wait for a usage limit that names its reset; else the run ends as `quota`."},
 			func(l *loader, v value) { l.c.Limits.QuotaWait = l.duration(v) }},
 		{Input{Name: "stall-limit", Kind: Count, Default: "5", Max: 1000, Zero: "never", NoAction: true, Placeholder: "N",
-			Help: "Stop after so many iterations in a row that changed nothing or failed the same way."},
+			Help: "Stop after this many iterations in a row that changed nothing or failed the same way."},
 			func(l *loader, v value) { l.c.Loop.StallLimit = int(l.count(v)) }},
 		{Input{Name: "on-incomplete", Core: true, Kind: Choice, Enum: []string{"fail", "succeed"}, Default: "fail", Placeholder: "POLICY",
 			Help: "The result of a run that stopped at a limit: `fail` or `succeed`."},
@@ -134,7 +134,7 @@ func limitRows() []row {
 			Help: "Longest time of the agent in one iteration."},
 			func(l *loader, v value) { l.c.Limits.Iteration = l.duration(v) }},
 		{Input{Name: "idle-timeout", Kind: Duration, Default: "15m", Min: second, Max: 120 * hour, Zero: "no limit", NoAction: true, Placeholder: "TIME",
-			Help: "Longest silence of the agent."},
+			Help: "Stop the agent after this long without output."},
 			func(l *loader, v value) { l.c.Limits.Idle = l.duration(v) }},
 		{Input{Name: "result-grace", Kind: Duration, Default: "30s", Min: second, Max: hour, Zero: "no limit", NoAction: true, Placeholder: "TIME",
 			Help: "How long the agent may take to exit after its final result."},

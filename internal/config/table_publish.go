@@ -14,7 +14,7 @@ func placeRows() []row {
 func publishRows() []row {
 	return []row{
 		{Input{Name: "commit", Core: true, Kind: Choice, Enum: []string{"each-iteration", "at-end", "agent", "off"}, Default: "each-iteration", NoAction: true, Placeholder: "WHO",
-			Help: "Who commits: we, after `each-iteration` or `at-end`; the `agent`, or its `scm-tasks` (in the action what is left is committed at the end); or nobody (`off`)."},
+			Help: "Who commits: ralph, after `each-iteration` or `at-end`; the `agent`, or its `scm-tasks` (in the action what is left is committed at the end); or nobody (`off`)."},
 			func(l *loader, v value) { l.c.Git.Commit = Commit(l.choice(v)) }},
 		{Input{Name: "scm-command", Kind: Words, NoAction: true, Placeholder: "COMMAND",
 			Help: "The program of the `scm-tasks`, such as `git`."},

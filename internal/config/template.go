@@ -32,7 +32,7 @@ func (l *loader) validateTask(values map[string]value) {
 	case l.mode == ModeTasks:
 		// prompt.md is the folder's.
 	case l.o.EventName != "" && takesEvent(l.mode):
-		l.report("prompt", "the event %s brings no task: give prompt or prompt-file", visible(l.o.EventName))
+		l.report("prompt", "the event %s has no task text: set prompt or prompt-file", visible(l.o.EventName))
 	default:
 		how := "prompt or as prompt-file"
 		switch {

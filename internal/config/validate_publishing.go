@@ -75,7 +75,7 @@ func (l *loader) validateCommits(values map[string]value) {
 			l.c.Git.Commit = CommitAtEnd
 			l.c.Sources["commit"] = squash.source()
 		case !l.refused(squash):
-			l.report(squash.where, "it means one commit of ours at the end, and %s says otherwise: leave one of them out", commit.where)
+			l.report(squash.where, "it means one commit of ralph at the end, and %s says otherwise: leave one of them out", commit.where)
 		}
 	}
 	if use := values["use-event"]; l.c.Trigger.Use == EventAlways && l.mode == ModeTasks {

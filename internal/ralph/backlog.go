@@ -136,7 +136,7 @@ func (r *run) allDone(step Step) *ending {
 	case len(failed(verdicts)) > 0 || len(verdicts) < len(r.Guardrails):
 		return nil
 	case n == 0:
-		return &ending{Completed, "every story was done before the first iteration"}
+		return &ending{Completed, "every story is already done"}
 	}
 	return &ending{Completed, completedReason(n)}
 }

@@ -71,7 +71,7 @@ func TestBacklog(t *testing.T) {
 		{"nor with a guardrail that fails", backlog{settled: []ralph.Settlement{done}}, []step{{say: promise}}, func(n int) bool { return n == 3 },
 			ralph.Completed, "3 iterations", ralph.NotRejected, 3},
 		{"done before the first iteration", backlog{done: true, settled: []ralph.Settlement{done}}, []step{{say: "x"}}, nil,
-			ralph.Completed, "every story was done before the first iteration", "", 0},
+			ralph.Completed, "every story is already done", "", 0},
 		{"done, and then the agent failed", backlog{settled: []ralph.Settlement{done}}, []step{{fail: &ralph.Failure{Kind: ralph.FailureRequest}}}, nil,
 			ralph.Completed, "the work was done in 1 iteration", ralph.RejectedTurn, 1},
 		{"what was put back is no completion", backlog{settled: []ralph.Settlement{illegal}}, []step{{say: promise}}, nil, // 003-20

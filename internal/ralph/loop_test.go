@@ -336,7 +336,7 @@ func TestUnknownCostStaysUnknown(t *testing.T) {
 	t.Parallel()
 	known, unknown := ralph.Cost{Amount: 1_200_000}, ralph.Cost{Unknown: true}
 	for cost, want := range map[ralph.Cost]string{
-		known: "$1.20", unknown: "unknown", known.Add(unknown): "at least $1.20", {}: "$0.00", {Amount: 1234}: "$0.0012",
+		known: "$1.20", unknown: "unknown", known.Add(unknown): "≥ $1.20", {}: "$0.00", {Amount: 1234}: "$0.0012",
 	} {
 		if got := cost.String(); got != want {
 			t.Errorf("%+v.String() = %q, want %q", cost, got, want)

@@ -50,20 +50,19 @@ func (c Cost) Add(d Cost) Cost {
 }
 
 // String never shows an unknown cost as nothing: "$1.20", "about $1.20",
-// "unknown", "at least $1.20" or "at least about $1.20".
+// "unknown", "≥ $1.20" or "≥ ~$1.20".
 func (c Cost) String() string {
-	text := c.Amount.String()
-	if c.Estimated {
-		text = "about " + text
-	}
 	switch {
-	case !c.Unknown:
-		return text
-	case c.Amount == 0:
+	case c.Unknown && c.Amount == 0:
 		return "unknown"
-	default:
-		return "at least " + text
+	case c.Unknown && c.Estimated:
+		return "≥ ~" + c.Amount.String()
+	case c.Unknown:
+		return "≥ " + c.Amount.String()
+	case c.Estimated:
+		return "about " + c.Amount.String()
 	}
+	return c.Amount.String()
 }
 
 // Tokens counts what a model read and wrote. Unknown says that at least one

@@ -105,8 +105,8 @@ func Outcomes() []OutcomeRow {
 		},
 		{
 			Outcome: Invalid, ExitCode: 2, Kind: Misconfigured, Sign: "❌",
-			Headline: "Stopped{after}: something has to be corrected first", Unstarted: "Not started: something has to be corrected first",
-			Advice: "Correct what is named above. {again}.",
+			Headline: "Stopped{after}: configuration error", Unstarted: "Not started: configuration error",
+			Advice: "Fix the problems above. {again}.",
 			When:   "an input, the repository, the token, the agent's key or the model is wrong; nearly always found before the loop", Work: "as it was",
 		},
 		{

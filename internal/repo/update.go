@@ -43,7 +43,7 @@ func (r *Repo) update(ctx context.Context, tip, head plumbing.Hash) (plumbing.Ha
 		}
 	}
 	if crossed {
-		r.branch.Note("%s is not brought into the branch %s: %s; do it by hand", r.start.Base, r.opt.Branch, err)
+		r.branch.Note("%s was not merged into the branch %s: %s; merge it by hand", r.start.Base, r.opt.Branch, err)
 		return head, nil
 	}
 	trees, err := r.branch.Trees(ctx, w.Fork, head, r.branch.BaseTip)
@@ -89,7 +89,7 @@ func (r *Repo) unmerged(head plumbing.Hash, conflict string, err error) (plumbin
 		return head, err
 	}
 	r.start.Conflict = conflict
-	r.branch.Note("%s is not brought into the branch %s: both changed %q; the agent is told, and may merge it", r.start.Base, r.opt.Branch, printable.Line(conflict, 200))
+	r.branch.Note("%s was not merged into the branch %s: both changed %q; the agent is told and may merge it", r.start.Base, r.opt.Branch, printable.Line(conflict, 200))
 	return head, nil
 }
 
@@ -103,7 +103,7 @@ func (r *Repo) ownOnly(sp history.Range) error {
 		if n.Committer == r.opt.Committer || ralphRun.MatchString(n.Message) {
 			continue
 		}
-		return fmt.Errorf("update-base: rebase would rewrite %s by %q on %s, which is not ours: use merge, or another branch", n.Hash.String()[:7], printable.Line(n.Committer.Name, 80), r.opt.Branch)
+		return fmt.Errorf("update-base: rebase would rewrite %s by %q on %s, which is not ralph's: use merge, or another branch", n.Hash.String()[:7], printable.Line(n.Committer.Name, 80), r.opt.Branch)
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func TestRebaseRefusesPeoplesCommits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), theirs[:7]) || !strings.Contains(err.Error(), "not ours") {
+	if _, err := r.Begin(t.Context()); err == nil || !strings.Contains(err.Error(), theirs[:7]) || !strings.Contains(err.Error(), "not ralph's") {
 		t.Errorf("Begin() = %v, want the commit of somebody else named", err)
 	}
 	equal(t, "branch", git(t, f.dir, "rev-parse", "ralph/work"), theirs)

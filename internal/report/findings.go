@@ -44,7 +44,7 @@ func findingGroups(r ralph.Report) []findingGroup {
 func severityWords(s ralph.Severity) (icon, text string) {
 	switch s {
 	case ralph.Block:
-		return "⛔", "What stands in the way of publishing"
+		return "⛔", "What blocks publishing"
 	case ralph.LeftOut:
 		return "✂️", "Left out of what is published"
 	case ralph.Draft:
@@ -68,7 +68,7 @@ func kinds() []kindWords {
 	const blocks = "{n} finding{s} that may not be published"
 	return []kindWords{
 		{ralph.FindingSecret, "Secrets", "secrets are in the work ({n} places)", "a secret is in the work",
-			"Take it out of the work, and revoke it if it is real: the agent has seen it. What only looks like one can be allowed with secret-scan-allow; a secret of this run cannot."},
+			"Remove it from the work, and revoke it if it is real: the agent has seen it. Allow a false positive with secret-scan-allow; a secret of this run cannot be allowed."},
 		{ralph.FindingProtected, "Protected paths", "{n} protected path{s} changed", "",
 			"Only people change these. Make the change by hand if it is right, or allow it with protected-paths."},
 		{ralph.FindingLink, "Links and nested repositories", "{n} link{s} or nested repositories that lead out of it", "",
@@ -78,7 +78,7 @@ func kinds() []kindWords {
 		{ralph.FindingChecks, "Checks", blocks, "", ""},
 		{ralph.FindingAgentConfig, "Agent configuration", blocks, "", ""},
 		{ralph.FindingClaim, "Commits of the agent's own that claim to be something else", blocks, "", ""},
-		{ralph.FindingUnknown, "Not looked at", "{n} file{s} could not be looked at", "", ""},
+		{ralph.FindingUnknown, "Not looked at", "{n} file{s} could not be inspected", "", ""},
 		{ralph.FindingUnfit, "Cannot be published", blocks, "", ""},
 		{"", "Others", blocks, "", ""},
 	}

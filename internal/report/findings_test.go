@@ -22,7 +22,7 @@ func TestFindings(t *testing.T) {
 	for _, part := range []string{
 		"### ❌ Blocked after 3 iterations: secrets are in the work (2 places), 1 protected path changed — ",
 		"- Secrets in `config/dev.env:3`.\n- Secrets in the message of commit 1f0c2d3.\n- Protected paths in `.github/workflows/ci.yml`.\n",
-		"### ⛔ What stands in the way of publishing\n\n**Secrets**: Take it out of the work",
+		"### ⛔ What blocks publishing\n\n**Secrets**: Remove it from the work",
 		"- `config/dev.env:3`: a GitHub personal access token (`github-pat`)\n",
 		"### 👀 Look at these before you merge\n\n**Tests**\n\n- `calc_test.go:12`: the test 'TestAdd' is skipped now, or does not count (`t.Skip`)\n",
 		"| `collect.example.net:443` | 12 | not in allowed-hosts |\n", "name its host in `allowed-hosts`.",

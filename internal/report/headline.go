@@ -20,15 +20,15 @@ func ending(r ralph.Report) string {
 	}
 	switch {
 	case r.Outcome == ralph.Completed && r.Rounds() == 0 && r.Tasks.Only != "":
-		text = "Nothing to do: the story was done before the first {unit}"
+		text = "Nothing to do: the story is already done"
 	case r.Outcome == ralph.Completed && r.Rounds() == 0 && words.HasTasks(r):
-		text = "Completed: every story was done before the first {unit}"
+		text = "Nothing to do: every story is already done"
 	case r.Outcome == ralph.Blocked && r.Publication.Checks.State == ralph.ChecksFailed:
-		text = "Blocked{after}: checks that no change can mend did not pass"
+		text = "Blocked{after}: checks failed for a reason that no change can fix"
 	case r.Outcome == ralph.Blocked && blockedWords(r) != "":
 		text = "Blocked{after}: " + blockedWords(r)
 	case allLeftOut(r):
-		text = "Blocked{after}: all that was changed is left out"
+		text = "Blocked{after}: every change was left out"
 	case r.Outcome == ralph.GitFailed && undelivered(r):
 		text = "The SCM tasks failed{after}"
 	}
@@ -38,7 +38,7 @@ func ending(r ralph.Report) string {
 // filled puts the facts of a run into the words of its outcome.
 func filled(text string, r ralph.Report) string {
 	n := r.Rounds()
-	after, limit, again := "", "iteration", "Run it again to go on"
+	after, limit, again := "", "iteration", "Run it again to continue"
 	if n > 0 {
 		after = " after " + words.Plural(n, unit(r))
 	}
@@ -46,7 +46,7 @@ func filled(text string, r ralph.Report) string {
 		limit = "restart"
 	}
 	if r.Publication.Pushed {
-		again = "Run it again on the same branch to go on from here"
+		again = "Run it again on the same branch to continue from here"
 	}
 	return strings.NewReplacer(
 		"{iterations}", words.Plural(n, unit(r)), "{unit}", unit(r), "{after}", after,
@@ -127,11 +127,11 @@ func withheld(r ralph.Report) string {
 	case ralph.Blocking(r.Findings) == "":
 		return ""
 	case last > 0 && r.Publication.Pushed:
-		return fmt.Sprintf("What is published ends with iteration %d: the work after it is withheld. ", last)
+		return fmt.Sprintf("Published up to iteration %d; later work is withheld. ", last)
 	case r.Publication.Pushed:
-		return "The last of the work is withheld. "
+		return "The latest work is withheld. "
 	}
-	return "Nothing of it was published. "
+	return "Nothing was published. "
 }
 
 // advice says what a person can do next; empty when there is nothing to do.
@@ -154,19 +154,19 @@ func advice(r ralph.Report) string {
 	case ralph.Blocked:
 		switch {
 		case r.Publication.Checks.State == ralph.ChecksFailed:
-			text = "Start the checks again, or approve what they wait for. {again} then."
+			text = "Re-run the checks, or approve what they wait for. {again}."
 		case slices.ContainsFunc(r.Findings, func(f ralph.Finding) bool { return f.Severity == ralph.Block && f.Kind == ralph.FindingSecret }):
-			text = "{withheld}Take the secret out of the work, revoke it if it is real, and run it again. What only looks like one can be allowed with secret-scan-allow."
+			text = "{withheld}Remove the secret from the work, revoke it if it is real, and run it again. Allow a false positive with secret-scan-allow."
 		case allLeftOut(r):
 			text = ""
 		}
 	case ralph.GitFailed:
 		if undelivered(r) {
-			text = "The work is in the workspace. Repair what the SCM task stumbled over, then commit by hand or run it again."
+			text = "The work is in the workspace. Fix what made the SCM task fail, then commit by hand or run it again."
 		}
 	case ralph.Invalid:
 		if len(r.Iterations) == 0 {
-			text = "Correct what is named above and run again. Nothing was spent."
+			text = "Fix the problems above and re-run; no tokens were used."
 		}
 	}
 	return filled(text, r)
@@ -230,7 +230,7 @@ func leftOutAdvice(r ralph.Report) doc.Text {
 	if allLeftOut(r) {
 		return doc.Line("Nothing of the run was published. ", t)
 	} else if now {
-		return doc.Line(t, " The guardrails ran with them in place: without them they may say something else.")
+		return doc.Line(t, " The guardrails ran with these changes in place and may give another result without them.")
 	}
 	return t
 }

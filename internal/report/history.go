@@ -70,9 +70,9 @@ func countsOn(r ralph.Report) string {
 		return ""
 	}
 	if n == 1 {
-		return fmt.Sprintf("Iteration 1 of this run is %d of the branch, as its commit counts.", before+1)
+		return fmt.Sprintf("Iteration 1 of this run is iteration %d of the branch, as its commit message says.", before+1)
 	}
-	return fmt.Sprintf("Iterations %s of this run are %s of the branch, as its commits count.", numbers(0, n), numbers(before, n))
+	return fmt.Sprintf("Iterations %s of this run are iterations %s of the branch, as its commit messages say.", numbers(0, n), numbers(before, n))
 }
 
 // lastNumber is that of the run's last iteration.

@@ -264,7 +264,7 @@ func (m record) charts() doc.Section {
 	case !unknown && highest > 0:
 		s.Blocks = append(s.Blocks, doc.Block{Kind: doc.ChartBlock, Chart: costs.Scaled()})
 	case m.Usage().Cost.Unknown:
-		s.Blocks = append(s.Blocks, doc.Soft("Cost is not drawn: it is not known of every iteration."))
+		s.Blocks = append(s.Blocks, doc.Soft("No cost chart: the cost of some iterations is unknown."))
 	}
 	return s
 }

@@ -24,9 +24,9 @@ func TestTheFirstLineTellsTheOutcome(t *testing.T) {
 		"stalled":        "⚠️ Stopped: no progress after 3 iterations, not complete — $0.04, 6m7s",
 		"waiting":        "⏳ Waiting for a person after 3 iterations — $0.04, 6m7s",
 		"blocked":        "❌ Blocked after 3 iterations: the work may not be published — $0.04, 6m7s",
-		"quota":          "⏳ Stopped by the provider's usage limit after 1 iteration — at least $0.01, 6m7s",
+		"quota":          "⏳ Stopped by the provider's usage limit after 1 iteration — ≥ $0.01, 6m7s",
 		"interrupted":    "🛑 Interrupted after 1 iteration — $0.01, 6m7s",
-		"invalid":        "❌ Not started: something has to be corrected first",
+		"invalid":        "❌ Not started: configuration error",
 		"plan-missing":   "❌ Not started: there is no implementation plan",
 		"prompt-invalid": "❌ Not started: the prompt never asks for the completion signal",
 		"skipped":        "⏭️ Nothing to do",
@@ -70,7 +70,7 @@ func TestUnknownCostIsNeverNothing(t *testing.T) {
 			t.Errorf("%s shows an unknown cost as nothing:\n%s", what, text)
 		}
 	}
-	if s := report.Summary(r); !strings.Contains(s, "Cost is not drawn: it is not known of every iteration.") {
+	if s := report.Summary(r); !strings.Contains(s, "No cost chart: the cost of some iterations is unknown.") {
 		t.Errorf("Summary does not say why there is no chart of costs:\n%s", s)
 	}
 }

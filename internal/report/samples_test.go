@@ -242,7 +242,7 @@ func desk() ralph.Report {
 	return r
 }
 
-// scmTasks is a run at a desk whose work the team's own commands committed.
+// scmTasks is a local run whose work the team's own commands committed.
 func scmTasks() ralph.Report {
 	r := desk()
 	question := okTurn(900, 0, 0, 12, 0.0007, "Repair the sum")

@@ -348,8 +348,10 @@ func (m record) remaining() []doc.Text {
 	}
 	it := m.Iterations[len(m.Iterations)-1]
 	lines := m.blockers()
-	if f := it.Last().Failure; f != nil {
-		t := doc.Line("The last turn went wrong: ", doc.Foreign(f.Kind.String(), m.line))
+	if f := it.Last().Failure; f != nil && f.Kind == ralph.FailureCancelled {
+		lines = append(lines, doc.Line(fmt.Sprintf("Cancelled during %s %d.", unit(m.Report), it.Number)))
+	} else if f != nil {
+		t := doc.Line("The last turn failed: ", doc.Foreign(f.Kind.String(), m.line))
 		if f.Message != "" && !strings.Contains(m.Reason, f.Message) {
 			t = doc.Line(t, " – ", doc.Foreign(f.Message, m.line))
 		}

@@ -68,7 +68,7 @@ func TestAutoApprovedStoriesAreMarked(t *testing.T) {
 	}{
 		{"a draft", one, first + draft},
 		{"accepted", ready, first},
-		{"at a desk", desk, first},
+		{"locally", desk, first},
 		{"many", many, "US-003, M-0, M-1, M-2, M-3, M-4, M-5, M-6, M-7, M-8 and 2 more were approved automatically because their reviews were used up. No reviewer accepted them as they are: somebody should look at them. The pull request stays a draft because of them, unless review-cap-policy is accept."},
 	} {
 		texts := renderings(t, c.r)
@@ -179,7 +179,7 @@ func TestEmptyTaskList(t *testing.T) {
 	r := completed()
 	r.Iterations, r.Mode, r.Tasks = nil, "tasks", ralph.TaskList{File: "ralph/tasks.json"}
 	for what, text := range renderings(t, r) {
-		if !strings.Contains(text, "0 of 0 stories are done") || !strings.Contains(text, "every story was done before the first iteration") || strings.Contains(text, "NaN") {
+		if !strings.Contains(text, "0 of 0 stories are done") || !strings.Contains(text, "every story is already done") || strings.Contains(text, "NaN") {
 			t.Errorf("%s:\n%s", what, text)
 		}
 	}

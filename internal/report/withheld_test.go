@@ -18,9 +18,9 @@ func TestWhatABlockedRunPublished(t *testing.T) {
 		pushed     bool
 		want       string
 	}{
-		{"nothing", []ralph.Iteration{{Number: 1}}, false, "Nothing of it was published. Take the secret out"},
-		{"a part", []ralph.Iteration{one, {Number: 2}}, true, "What is published ends with iteration 1: the work after it is withheld. Take the secret out"},
-		{"a part, not pushed", []ralph.Iteration{one, {Number: 2}}, false, "Nothing of it was published. Take the secret out"},
+		{"nothing", []ralph.Iteration{{Number: 1}}, false, "Nothing was published. Remove the secret"},
+		{"a part", []ralph.Iteration{one, {Number: 2}}, true, "Published up to iteration 1; later work is withheld. Remove the secret"},
+		{"a part, not pushed", []ralph.Iteration{one, {Number: 2}}, false, "Nothing was published. Remove the secret"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

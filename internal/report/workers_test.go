@@ -105,10 +105,10 @@ func TestEstimatedCosts(t *testing.T) {
 		cost string
 		note string
 	}{
-		{"a lower bound", estimated(), "at least about $1.20", note},
+		{"a lower bound", estimated(), "≥ ~$1.20", note},
 		{"a part", tookOver(), "about $0.04", note},
 		{"reported", reported, "$0.03", ""},
-		{"without a date", undated, "at least about $1.20", "Costs are estimated from list prices; tokens as the CLI reports them."},
+		{"without a date", undated, "≥ ~$1.20", "Costs are estimated from list prices; tokens as the CLI reports them."},
 	} {
 		page, err := report.HTML(c.r)
 		if err != nil {
@@ -140,7 +140,7 @@ func TestEstimatedCosts(t *testing.T) {
 		if got, want := doc.Cost.Estimated, c.note != ""; got != want {
 			t.Errorf("%s: cost.estimated = %t, want %t", c.name, got, want)
 		}
-		if got, want := doc.Cost.MicroUSD == nil, strings.HasPrefix(c.cost, "at least"); got != want || got == (doc.Cost.AtLeast == nil) {
+		if got, want := doc.Cost.MicroUSD == nil, strings.HasPrefix(c.cost, "≥ "); got != want || got == (doc.Cost.AtLeast == nil) {
 			t.Errorf("%s: cost = %+v", c.name, doc.Cost)
 		}
 		if got, want := doc.PricesOf != nil, c.note == note; got != want {

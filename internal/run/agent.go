@@ -262,7 +262,7 @@ func (s *sandboxed) agentEnv(name string) []string {
 	allow := slices.DeleteFunc(agent.Credentials(name), func(variable string) bool {
 		holds := s.holdsToken(s.getenv(variable))
 		if holds {
-			n := variable + " holds the token of the forge, which no agent gets: give the agent a key of its own."
+			n := variable + " contains the forge's token, which no agent gets: give the agent a key of its own."
 			if !slices.Contains(s.rec.report.Notes, n) {
 				s.rec.warn(n)
 			}

@@ -52,7 +52,7 @@ func (p *plan) followBase(ctx context.Context) (problem, _ error) {
 	sources := p.Sources
 	sources.Instead = instead
 	p.cfg, problem = config.Load(sources)
-	n := fmt.Sprintf("The pull request changes the configuration of ralph (%s): this run follows that of its base, %s.", strings.Join(changed, ", "), pull.BaseRef)
+	n := fmt.Sprintf("The pull request changes the configuration of ralph (%s): this run uses the configuration of its base, %s.", strings.Join(changed, ", "), pull.BaseRef)
 	p.rec.tell(n)
 	return problem, nil
 }
@@ -97,10 +97,10 @@ func (b *branch) overlayBase(ctx context.Context) error {
 	b.undo.atEnd(func() {
 		kept, err := b.repo.RestoreOverlay()
 		if err != nil {
-			b.rec.out.Warn("What agents read could not be put back to what " + whose + " has: " + err.Error())
+			b.rec.out.Warn("The agent configuration files could not be restored to what " + whose + " has: " + err.Error())
 		}
 		if len(kept) > 0 {
-			b.rec.note("The agent changed what the run had taken from the base: " + ralph.Listed(kept))
+			b.rec.note("The agent changed files that the run had taken from the base: " + ralph.Listed(kept))
 		}
 	})
 	if len(changed) == 0 {

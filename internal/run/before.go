@@ -45,7 +45,7 @@ func (p *plan) tokenGiven() error {
 		{"agent-settings", []string{p.cfg.Agent.Settings}}, {"mcp-config", []string{p.cfg.Agent.MCP}}, {"append-system-prompt", []string{p.cfg.Agent.System}},
 	} {
 		if slices.ContainsFunc(given.texts, p.holdsToken) {
-			wrong = append(wrong, fmt.Errorf("%s holds the token of the forge, which no agent gets: give the agent a token of its own, with the rights it needs", given.name))
+			wrong = append(wrong, fmt.Errorf("%s contains the forge's token, which no agent gets: give the agent a token of its own, with the rights it needs", given.name))
 		}
 	}
 	return errors.Join(wrong...)

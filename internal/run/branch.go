@@ -63,11 +63,11 @@ func (p *plan) followCheckout() error {
 		return nil
 	}
 	if d := p.decision; d.Issue != 0 || d.PullRequest != 0 || d.CommentOn != 0 || d.RunID != 0 {
-		return invalid(fmt.Errorf("what is checked out is %s, and what the event is about lies in %s: check that one out, or set use-event: never, so that the event only starts the run", there, own))
+		return invalid(fmt.Errorf("the checkout is %s, but the event is about %s: check that one out, or set use-event: never, so that the event only starts the run", there, own))
 	}
 	p.site.Repository, p.rec.report.Repository = there, there
 	p.api, p.usualBase = nil, "" // of the workflow's own
-	n := fmt.Sprintf("What is checked out is %s and not %s: the work goes there, and github-token (and ci-token, where it is given) has to be a token for it.", there, own)
+	n := fmt.Sprintf("The checkout is %s, not %s: the work is pushed there, and github-token (and ci-token, if given) must be a token for it.", there, own)
 	p.rec.tell(n)
 	return nil
 }
@@ -345,7 +345,7 @@ func (p *plan) prompt() string {
 	return p.cfg.Prompt.Text
 }
 
-// templated says that the prompt is the mode's own and no task of somebody's.
+// templated reports whether the prompt is the mode's template.
 func (p *plan) templated() bool {
 	return p.cfg.Mode == config.ModePlan || p.cfg.Mode == config.ModeBuild
 }
@@ -381,7 +381,7 @@ func (b *branch) attachBranch(ctx context.Context) error {
 	b.history = memory.ReadHistory(start.Messages, start.Cut)
 	b.rec.report.History = b.history
 	if h := b.history; b.cfg.Limits.TotalCost > 0 && h.Cost().Unknown {
-		n := fmt.Sprintf("What earlier runs on the branch cost is not wholly known: %s of it count for max-total-cost-usd.", h.Cost().Amount)
+		n := fmt.Sprintf("The cost of earlier runs on the branch is only partly known: %s of it counts towards max-total-cost-usd.", h.Cost().Amount)
 		b.rec.warn(n)
 	}
 	if start.Conflict != "" {

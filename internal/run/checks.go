@@ -72,7 +72,7 @@ func (w *work) judgeChecks(ctx context.Context, client *forge.Client, checks for
 	case err != nil:
 		return refuse(ralph.GitFailed, err)
 	case checks.State == ralph.ChecksNone:
-		n := fmt.Sprintf("No check was started for %s within %s: nothing but the guardrails has looked at the work.", short, w.cfg.PullRequest.CIStart)
+		n := fmt.Sprintf("No check was started for %s within %s: only the guardrails have verified the work.", short, w.cfg.PullRequest.CIStart)
 		w.rec.warn(n)
 		return nil
 	case checks.State == ralph.ChecksPassed:
@@ -85,7 +85,7 @@ func (w *work) judgeChecks(ctx context.Context, client *forge.Client, checks for
 		fixable = fixable || f.Fixable()
 	}
 	if !fixable {
-		return refuse(ralph.Blocked, fmt.Errorf("the checks of %s did not pass, and no change of the work could make them: %s", short, ralph.Listed(checks.Failed)))
+		return refuse(ralph.Blocked, fmt.Errorf("the checks of %s did not pass, and no change to the work can fix that: %s", short, ralph.Listed(checks.Failed)))
 	}
 	logs := client.FailedLogs(ctx, checks)
 	v.Passed, v.ExitCode = false, 1

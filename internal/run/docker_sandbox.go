@@ -57,7 +57,7 @@ func (s *sandboxed) openDockerSandbox(ctx context.Context) error {
 }
 
 // errNoBox says that nobody would look for a Docker Sandbox.
-var errNoDockerSandbox = errors.New("a Docker Sandbox brings its own claude, and another agent is asked for")
+var errNoDockerSandbox = errors.New("a Docker Sandbox runs its own claude only, and another agent is configured")
 
 // another says that an agent is asked for that a Docker Sandbox does not bring.
 func another(name string) bool { return name != "" && name != "claude" }
@@ -67,7 +67,7 @@ func (s *sandboxed) tryDockerSandbox(ctx context.Context) error {
 	case s.cfg.Agent.Name != "claude", len(s.cfg.Agent.Command) > 0, another(s.cfg.Tasks.ReviewAgent), another(s.cfg.Agent.Fallback):
 		return errNoDockerSandbox
 	case s.cfg.Git.Commit == config.CommitEach, s.cfg.Git.Commit == config.CommitAtEnd, s.cfg.Loop.StallLimit > 0, s.cfg.Loop.MinToolCalls > 0:
-		return errors.New("what happens in a Docker Sandbox is not looked at from here, and commit, stall-limit or min-tool-calls ask for it")
+		return errors.New("ralph cannot see the work inside a Docker Sandbox, which commit, stall-limit and min-tool-calls need")
 	}
 	box, err := dockersandbox.New(dockersandbox.Options{
 		Process: s.children, Project: s.Workspace, Home: s.getenv("HOME"), Env: s.sandboxEnv(nil), Say: s.rec.out.Say,

@@ -122,7 +122,7 @@ func (d *doctor) checkStart(ctx context.Context, m member, from agent.Package, a
 		version, _ = d.ask(ctx, d.children, d.temp.tmp, o.Env, from.Program, "--version")
 	}
 	if version == "" && err != nil {
-		d.add(title("version"), StatusFail, m.wrong(err), "install the CLI anew: npm install -g "+from.Name+"@"+from.Version)
+		d.add(title("version"), StatusFail, m.wrong(err), "reinstall the CLI: npm install -g "+from.Name+"@"+from.Version)
 		return false
 	}
 	d.checkTested(title("version"), version, m, from)

@@ -29,7 +29,7 @@ func (d *doctor) checkConfig(err error) {
 	}
 	prices := d.readPrices()
 	for _, problem := range slices.Concat(config.ErrorLines(err), config.ErrorLines(prices)) {
-		d.add("configuration", StatusFail, problem, "correct it where it stands")
+		d.add("configuration", StatusFail, problem, "fix the value named here")
 	}
 	for _, warning := range d.cfg.Warnings {
 		if strings.HasPrefix(warning, "default of prompt:") {
@@ -214,7 +214,7 @@ func (d *doctor) checkNetwork(ctx context.Context) {
 	address, from := d.endpoint()
 	switch {
 	case address == "":
-		d.add("network", StatusSkip, "which host the model answers at is the agent's own affair", "")
+		d.add("network", StatusSkip, "the agent chooses the model's host itself", "")
 		return
 	case d.offline:
 		d.add("network", StatusSkip, "not tried (--offline)", "")
@@ -222,7 +222,7 @@ func (d *doctor) checkNetwork(ctx context.Context) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		d.add("network", StatusFail, from+" is no address of a server", "it looks like https://api.example.com")
+		d.add("network", StatusFail, from+" is not a server address", "it looks like https://api.example.com")
 		return
 	}
 	host := url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"} // no password, no path, no query

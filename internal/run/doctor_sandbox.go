@@ -120,7 +120,7 @@ func (d *doctor) checkReach() {
 	case d.isolation == config.IsolationStrict:
 		d.add("hosts", StatusFail, "network access cannot be restricted: "+reason, "isolation: strict needs Linux 5.9 or later, and no profile that refuses seccomp's notifications")
 	default:
-		d.add("hosts", StatusWarn, "programs are only asked to use our proxy ("+reason+"): "+found, "Linux 5.9 or later restricts network access, unless a profile forbids it")
+		d.add("hosts", StatusWarn, "programs are only asked to use the proxy ("+reason+"): "+found, "Linux 5.9 or later restricts network access, unless a profile forbids it")
 	}
 }
 

@@ -163,7 +163,7 @@ func (s *sandboxed) agentsFolder() (string, error) {
 	}
 	dir := filepath.Join(base, "ralph", "agents")
 	if rel, err := filepath.Rel(s.Workspace, dir); !filepath.IsAbs(dir) || err == nil && filepath.IsLocal(rel) {
-		return "", errors.New("there is no place to install it: set HOME or XDG_CACHE_HOME to a folder outside of the workspace, which is the agent's")
+		return "", errors.New("there is no directory to install it in: set HOME or XDG_CACHE_HOME to a directory outside of the workspace, which the agent can write")
 	}
 	return dir, nil
 }

@@ -104,7 +104,7 @@ func (s *sandboxed) openProxy(ctx context.Context, n *network, all []agent.Optio
 	n.proxy = p
 	s.rec.out.Say("Hosts that may be reached: " + cmp.Or(briefly(list), "none"))
 	if p.ByName() {
-		s.rec.note("This machine reaches the world through a proxy of its own: hosts are judged by their names, and where these lead is that proxy's to decide.")
+		s.rec.note("This machine uses a proxy of its own: hosts are checked by name only, because that proxy resolves them.")
 	}
 	return nil
 }

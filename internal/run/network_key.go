@@ -23,7 +23,7 @@ func (s *sandboxed) keyTaken(all []agent.Options) error {
 			continue
 		}
 		if _, ok := agent.KeyProxy(s.withoutFile(o)); ok {
-			return fmt.Errorf("%s in a file of the repository would take the key out of ralph's hands and give it to the agent: give it as an input of the workflow or as a flag, or set key-proxy: off", strings.Join(s.cfg.Agent.FromFile, ", "))
+			return fmt.Errorf("%s in a file of the repository would hand the key to the agent: give it as an input of the workflow or as a flag, or set key-proxy: off", strings.Join(s.cfg.Agent.FromFile, ", "))
 		}
 	}
 	return nil

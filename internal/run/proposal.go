@@ -22,12 +22,12 @@ func (w *work) pullRequest(ctx context.Context, p *ralph.Publication, state publ
 	ahead, err := w.repo.Ahead(ctx)
 	switch {
 	case errors.Is(err, publish.ErrBaseGone):
-		return fmt.Errorf("there is nothing to make a pull request against: %w; the work is on %s", err, p.Branch)
+		return fmt.Errorf("there is no base for a pull request: %w; the work is on %s", err, p.Branch)
 	case err != nil:
 		w.rec.note("The branch could not be compared with its base: " + err.Error())
 	case !ahead: // the base has the same changes, or the work was undone
 		if p.HeadSHA != "" && !w.cfg.PullRequest.DeleteBranch {
-			w.rec.note(fmt.Sprintf("%s has nothing that %s lacks: there is nothing to propose. With delete-branch: true it would be deleted.", p.Branch, p.Base))
+			w.rec.note(fmt.Sprintf("%s has no changes compared to %s: no pull request is needed. With delete-branch: true the branch would be deleted.", p.Branch, p.Base))
 		}
 		p.PullRequest, err = w.open(ctx, p)
 		return err
@@ -153,7 +153,7 @@ func (w *work) autoMerge(ctx context.Context, p *ralph.Publication) {
 	case !w.cfg.PullRequest.AutoMerge || w.rec.report.Outcome != ralph.Completed || p.PullRequest.Draft || w.draft():
 		return
 	case p.PullRequest.Foreign || w.decision.Existing:
-		w.rec.note(fmt.Sprintf("Auto-merge was not asked for: pull request #%d is somebody else's.", p.PullRequest.Number))
+		w.rec.note(fmt.Sprintf("Auto-merge was not requested: pull request #%d belongs to somebody else.", p.PullRequest.Number))
 		return
 	}
 	done, err := w.remote.forge.AutoMerge(ctx, p.PullRequest, strings.ToUpper(string(w.cfg.PullRequest.MergeMethod)))
@@ -174,7 +174,7 @@ func (w *work) holdBack(ctx context.Context) error {
 		return nil
 	}
 	if err := w.remote.forge.ConvertToDraft(ctx, w.pulls.To(w.start.Base)); err != nil {
-		return invalid(fmt.Errorf("the pull request may be merged by itself while work on it goes on, and could not be made a draft: %w", err))
+		return invalid(fmt.Errorf("auto-merge could merge the pull request while work on it continues, and it could not be made a draft: %w", err))
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (w *work) publish(run context.Context) {
 			w.couldNot("push", err)
 			w.failed(run, err)
 		} else if err := w.repo.Follow(ctx, !w.onTheirs()); err != nil {
-			w.rec.note("What became of the branch's pull request while the run went on could not be followed: " + err.Error())
+			w.rec.note("The branch's pull request could not be checked again before publishing: " + err.Error())
 		}
 	}
 	w.rec.report.Duration = time.Since(w.rec.started())
@@ -71,7 +71,7 @@ func (w *work) publish(run context.Context) {
 		w.did("push", p.Branch)
 	}
 	if n := len(w.rec.report.Iterations); n > 0 && w.pushes() && p.HeadSHA == "" && w.rec.report.Iterations[n-1].Commit.SHA != "" {
-		w.rec.note("The commits of this run change no file: nothing of them is published.")
+		w.rec.note("The commits of this run change no files: none of them is published.")
 	}
 	w.rec.report.ExitCode = w.rec.report.Outcome.ExitCode(w.cfg.Loop.IncompleteOK)
 	if p.HeadSHA != "" && !w.pushes() {
@@ -131,7 +131,7 @@ func (w *work) nothingLeft(state publish.State) {
 		return
 	}
 	w.rec.report.Outcome = ralph.Blocked
-	w.rec.report.Reason += "; all that the run changed is left out of what is published"
+	w.rec.report.Reason += "; every change of the run was left out"
 }
 
 // budgetKept says so when a budget could not be kept.

@@ -31,7 +31,7 @@ func BringsTask(e actions.Event) bool {
 }
 
 // decide finds out what the event that started the run means for it, and whether
-// those who caused it may. Nothing has been spent by then, nor written.
+// those who caused it may. It runs before any tokens are spent or files written.
 func (p *plan) decide(ctx context.Context) error {
 	if p.local() {
 		return nil
@@ -55,7 +55,7 @@ func (p *plan) decide(ctx context.Context) error {
 		p.rec.tell(n)
 	}
 	if d.Prompt == "" && !p.cfg.HasTask() {
-		return invalid(fmt.Errorf("the event %s brings no task: give prompt or prompt-file", p.Event.Name))
+		return invalid(fmt.Errorf("the event %s has no task text: set prompt or prompt-file", p.Event.Name))
 	}
 	if BringsTask(p.Event) {
 		p.rec.out.Say(d.Why)
@@ -74,7 +74,7 @@ func (p *plan) fits(d trigger.Decision) error {
 		return nil
 	}
 	if p.cfg.Git.PushToFork != "" {
-		return fmt.Errorf("push-to-fork does not go with work on pull request #%d, whose branch %s lies in the repository itself: leave it out, or give a branch", d.PullRequest, d.Branch)
+		return fmt.Errorf("push-to-fork cannot be combined with work on pull request #%d, whose branch %s lies in the repository itself: leave it out, or give a branch", d.PullRequest, d.Branch)
 	}
 	if p.cfg.Git.Base != "" && p.cfg.Git.Base != d.Base {
 		n := fmt.Sprintf("The base stays %s, that of pull request #%d: base is not looked at.", d.Base, d.PullRequest)
@@ -89,7 +89,7 @@ func (p *plan) complete(ctx context.Context, d trigger.Decision) (trigger.Decisi
 		return d, nil
 	}
 	if !p.cfg.Git.Token.IsSet() {
-		return d, invalid(fmt.Errorf("%s: whether that is allowed has to be asked of the forge: give github-token", d.Why))
+		return d, invalid(fmt.Errorf("%s: checking permissions needs the forge: give github-token", d.Why))
 	}
 	client, err := p.client()
 	if err != nil {
@@ -142,7 +142,7 @@ func (p *plan) stillOpen(ctx context.Context, client *forge.Client, d trigger.De
 	case err != nil:
 		p.rec.out.Say("Whether the issue is still open is unknown: " + err.Error())
 	case closed:
-		return &endError{ralph.Skipped, fmt.Errorf("issue #%d was closed after the event: nothing is done. Open it again before ralph works on it", d.CommentOn)}
+		return &endError{ralph.Skipped, fmt.Errorf("issue #%d was closed after the event: nothing was done. Reopen it to have ralph work on it", d.CommentOn)}
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func allowed(ctx context.Context, client *forge.Client, d trigger.Decision, comm
 		case c.Asked:
 			return d, &endError{ralph.Skipped, fmt.Errorf("%s, %s, may not write to the repository (%s): nothing is done", c.Login, c.Who, has)}
 		default:
-			return d, invalid(fmt.Errorf("%s, %s, may not write to the repository (%s): their words do not become a prompt. Comment %s and say what is to be done", c.Login, c.Who, has, cmp.Or(command, trigger.DefaultCommand)))
+			return d, invalid(fmt.Errorf("%s, %s, may not write to the repository (%s): their text is not used as a prompt. Comment %s followed by the task", c.Login, c.Who, has, cmp.Or(command, trigger.DefaultCommand)))
 		}
 	}
 	return d, invalid(d.Refuse)

@@ -19,7 +19,7 @@ func (w *work) keepUnpublished(ctx context.Context, state publish.State) {
 	}
 	var patch bytes.Buffer
 	if err := w.repo.Patch(ctx, &patch, maxPatch); err != nil {
-		w.rec.out.Warn("What was not published could not be written down: " + err.Error())
+		w.rec.out.Warn("The unpublished work could not be saved: " + err.Error())
 		return
 	}
 	if patch.Len() == 0 {
@@ -35,7 +35,7 @@ func (w *work) keepUnpublished(ctx context.Context, state publish.State) {
 	if !blocked && len(masked) <= maxShown && clean {
 		p.PatchText = string(masked)
 	}
-	w.rec.note("What was not published is in " + strconv.Quote(w.files.Path(unpublished)) + ", as a patch with the secrets blotted out (what is not text is only named there), and in the workspace as it is. Keep it as an artifact of the job where it matters.")
+	w.rec.note("The unpublished work is in " + strconv.Quote(w.files.Path(unpublished)) + ", as a patch with secrets masked (binary files are only named), and unchanged in the workspace. Upload it as an artifact to keep it.")
 }
 
 const (

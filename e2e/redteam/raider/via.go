@@ -23,9 +23,9 @@ import (
 //	via connect HOST:PORT [DIRECT]      a tunnel, with a request in it
 //	via get URL [HOST-HEADER [DIRECT]]  absolute form
 //	via raw BYTES [DIRECT]              with \r \n and {mark} expanded, and the proxy's password added
-//	via door PATH [HEADER...]           the server that ANTHROPIC_BASE_URL or OPENAI_BASE_URL names
-//	via door raw BYTES                  the same, with {word} for the key that was given
-//	via door hold NUMBER                so many requests there whose heads never end
+//	via keyproxy PATH [HEADER...]           the server that ANTHROPIC_BASE_URL or OPENAI_BASE_URL names
+//	via keyproxy raw BYTES                  the same, with {word} for the key that was given
+//	via keyproxy hold NUMBER                so many requests there whose heads never end
 //
 // Where there is no proxy, DIRECT is reached instead: what the walls keep out is
 // there. An attack got through when the canary answered.
@@ -81,14 +81,14 @@ func via(args []string) error {
 		return wantCanary(bufio.NewReader(c))
 	case "sni":
 		return sni(what, rest(args, 2, ""), rest(args, 3, ""))
-	case "door":
+	case "keyproxy":
 		switch what {
 		case "raw":
-			return doorRaw(rest(args, 2, ""))
+			return keyProxyRaw(rest(args, 2, ""))
 		case "hold":
-			return doorHold(rest(args, 2, "1"))
+			return keyProxyHold(rest(args, 2, "1"))
 		}
-		return door(what, args[2:])
+		return keyProxy(what, args[2:])
 	}
 	return fmt.Errorf("no way %q", mode)
 }
@@ -172,8 +172,8 @@ func wantCanary(r io.Reader) error {
 	return errors.New(firstLine(string(data)))
 }
 
-// door asks the server that adds the provider's key.
-func door(path string, headers []string) error {
+// keyProxy asks the server that adds the provider's key.
+func keyProxy(path string, headers []string) error {
 	for _, name := range []string{"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"} {
 		u, err := url.Parse(os.Getenv(name))
 		if err != nil || u.Host == "" {
@@ -222,7 +222,7 @@ func dialDoor() (net.Conn, error) {
 	return net.DialTimeout("tcp", withPort(u.Host), 3*time.Second) //nolint:gosec // where to is the attack
 }
 
-func doorRaw(text string) error {
+func keyProxyRaw(text string) error {
 	c, err := dialDoor()
 	if err != nil {
 		return err
@@ -235,8 +235,8 @@ func doorRaw(text string) error {
 	return wantCanary(c)
 }
 
-// doorHold begins requests and leaves them so, until it is ended.
-func doorHold(number string) error {
+// keyProxyHold begins requests and leaves them so, until it is ended.
+func keyProxyHold(number string) error {
 	n, err := strconv.Atoi(number)
 	if err != nil {
 		return err

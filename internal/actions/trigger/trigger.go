@@ -116,7 +116,7 @@ func Decide(e Event, s Settings) (Decision, error) {
 	}
 	d, err := decide(e, s)
 	if err == nil && d.Run && d.Refuse == nil && !s.HasPrompt && d.Prompt == "" && d.Needs == NeedsNothing {
-		err = fmt.Errorf("the event %s brings no task: give prompt or prompt-file", word(e.Name))
+		err = fmt.Errorf("the event %s has no task text: set prompt or prompt-file", word(e.Name))
 		if Anybodys(e.Name) && s.Use != UseNever { // else strangers could turn runs red
 			return nothing("%s", upper(err.Error()))
 		}

@@ -25,8 +25,16 @@ func TestRows(t *testing.T) {
 			if len(a.Credentials()) > 0 || len(a.Programs) > 0 || a.Program != "" {
 				t.Errorf("%s is a program of the user's: nothing is known of it", a.Name)
 			}
-		} else if a.Program == "" || a.Version == "" || a.Size == "" || len(a.Keys()) == 0 || len(a.Programs) == 0 || len(a.Prose) == 0 || a.Doc.Tried == "" || a.Doc.NotSeen == "" {
-			t.Errorf("%s: the row of a CLI lacks something: %+v", a.Name, a)
+		} else {
+			for field, missing := range map[string]bool{
+				"Program": a.Program == "", "Version": a.Version == "", "Size": a.Size == "", "Variables": len(a.Keys()) == 0,
+				"Programs": len(a.Programs) == 0, "Prose": len(a.Prose) == 0,
+				"Doc.Tried": a.Doc.Tried == "", "Doc.NotSeen": a.Doc.NotSeen == "",
+			} {
+				if missing {
+					t.Errorf("%s: the row of a CLI lacks %s", a.Name, field)
+				}
+			}
 		}
 		for _, p := range a.Providers {
 			if p.Key != "" && !slices.Contains(a.Credentials(), p.Key) {

@@ -10,7 +10,7 @@ import (
 
 // ExitText words an exit code as a shell counts it: 126 and 127 for a program
 // that could not be started, 128 and the signal's number for one that a signal
-// ended. -1 is a signal nobody named.
+// ended. -1 means an unknown signal.
 func ExitText(code int) string {
 	switch {
 	case code < 0:

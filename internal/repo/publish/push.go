@@ -233,7 +233,7 @@ func (b *Branch) onlyAdds(ctx context.Context, old, tip plumbing.Hash) error {
 	}
 	ok, err := b.IsAncestor(ctx, b.Reads, old, tip)
 	if err == nil && !ok {
-		err = fmt.Errorf("the commits here do not stand on what the branch %s holds on the server, although the checkout says so: check the repository out again, from nothing", b.Name)
+		err = fmt.Errorf("the commits here are not based on what the branch %s holds on the server, although the checkout says so: check the repository out again, from scratch", b.Name)
 	}
 	return err
 }
@@ -389,5 +389,5 @@ func (b *Branch) Rebase(ctx context.Context, chain []*object.Commit, onto plumbi
 func (b *Branch) abortRebase(path string) {
 	b.Onto, b.Synced, b.Aside = plumbing.ZeroHash, b.Start, false
 	b.OnBase = plumbing.ZeroHash
-	b.Note("the work does not fit on %s, which has another %q: what was checked out is proposed with it", b.Base, printable.Line(path, 200))
+	b.Note("the work conflicts with %s, which has another %q: the commits that were checked out are proposed with it", b.Base, printable.Line(path, 200))
 }

@@ -84,7 +84,7 @@ func (d *Dir) adopt(name string) (*os.File, error) {
 // folder.
 func (d *Dir) enter(name string) (*os.Root, error) {
 	if name == "" || name == "." || !filepath.IsLocal(name) || strings.ContainsAny(name, `/\`) {
-		return nil, fmt.Errorf("%q is no file name for %s", name, d.folder)
+		return nil, fmt.Errorf("%q is not a valid file name for %s", name, d.folder)
 	}
 	return d.open()
 }

@@ -56,7 +56,7 @@ func TestOpenFolder(t *testing.T) {
 			t.Errorf(".gitignore = %q, want itself and the session logs", got)
 		}
 		err = d.WriteFile("../x", nil)
-		wantError(t, "WriteFile(../x)", err, "no file name for "+folder)
+		wantError(t, "WriteFile(../x)", err, "not a valid file name for "+folder)
 	}
 }
 

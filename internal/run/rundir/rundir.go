@@ -64,7 +64,7 @@ func Open(workspace string, owner Owner) (*Dir, error) {
 // patterns it gets none. Errors are made for the user.
 func OpenFolder(workspace, folder string, ignore []string, owner Owner) (*Dir, error) {
 	if !fs.ValidPath(folder) || folder == "." || !filepath.IsLocal(folder) || strings.Contains(folder, `\`) {
-		return nil, fmt.Errorf("%q is no folder below the workspace", folder)
+		return nil, fmt.Errorf("%q is not a directory below the workspace", folder)
 	}
 	info, err := os.Stat(workspace)
 	switch {

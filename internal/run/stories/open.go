@@ -126,9 +126,9 @@ func (s *List) readPrompt() error {
 	s.prompt = text
 	switch name := s.folder.Path(tasks.PromptName); {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w; make it with: ralph tasks init, which leaves the others as they are", err)
+		return fmt.Errorf("%w; create it with: ralph tasks init, which keeps the other files", err)
 	case err == nil && strings.TrimSpace(text) == "":
-		return fmt.Errorf("%s is empty: say in it what an iteration does, or remove it and make it anew with: ralph tasks init", name)
+		return fmt.Errorf("%s is empty: describe in it what an iteration does, or remove it and recreate it with: ralph tasks init", name)
 	}
 	return err
 }
@@ -137,7 +137,7 @@ func (s *List) readPrompt() error {
 func (s *List) read() (*tasks.List, error) {
 	data, err := s.folder.Tasks()
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w; make it with: ralph tasks init, which leaves the others as they are", err)
+		err = fmt.Errorf("%w; create it with: ralph tasks init, which keeps the other files", err)
 	}
 	if err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (b *Backlog) killed(list *tasks.List) error {
 	if len(said) == 0 {
 		return nil
 	}
-	return fmt.Errorf("a loop was killed here, and what its agent had written was never judged:\n%s\nput that right, or remove %s to take it as it is", strings.Join(said, "\n"), tasks.MarkerName)
+	return fmt.Errorf("a loop was killed here, and what its agent had written was never judged:\n%s\nfix the listed problems, or delete %s to accept the list as is", strings.Join(said, "\n"), tasks.MarkerName)
 }
 
 // advise says what is accepted although it is not right.
@@ -253,7 +253,7 @@ func (b *Backlog) compare() {
 	if len(others) > 0 {
 		slices.Sort(others)
 		b.behind = true
-		n := fmt.Sprintf("The task list of the base has stories that the one of this branch has not: %s. They are not worked on; merge the base into the branch, or close its pull request.", ralph.Listed(others))
+		n := fmt.Sprintf("The base's task list has stories that this branch's list lacks: %s. They are not worked on; merge the base into the branch, or close its pull request.", ralph.Listed(others))
 		b.o.Host.Warn(n)
 	}
 	if b.rules.ReviewCap > 0 && most > b.rules.ReviewCap {

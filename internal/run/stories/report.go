@@ -29,10 +29,10 @@ func (b *Backlog) Report() ralph.TaskList {
 		}
 	}
 	if (!b.o.Published || b.o.AgentCommits) && b.overclaimed() {
-		b.o.Host.Note(fmt.Sprintf("The last commit says of a story that it is done, which it is not. What counts lies in %s: commit that before anybody clones this.", b.folder.Path(tasks.TasksName)))
+		b.o.Host.Note(fmt.Sprintf("The last commit marks a story as done that is not. The correct list is in %s: commit it before anybody clones this.", b.folder.Path(tasks.TasksName)))
 	}
 	if now, err := b.folder.PRD(); b.prd != "" && (err != nil || now != b.prd) {
-		b.o.Host.Note(b.folder.Path(tasks.PRDName) + " changed during the run, though no iteration may change what is wanted: look at it.")
+		b.o.Host.Note(b.folder.Path(tasks.PRDName) + " changed during the run, which no iteration may do: review it.")
 	}
 	if b.o.AgentCommits && !b.o.Elsewhere {
 		if open := nulls(b.o.Host.Git(1<<20, "status", "--porcelain", "-z")); len(open) > 0 {
@@ -40,7 +40,7 @@ func (b *Backlog) Report() ralph.TaskList {
 		}
 	}
 	if now, err := b.folder.Prompt(); !b.given && (err != nil || now != b.prompt) {
-		b.o.Host.Note(b.folder.Path(tasks.PromptName) + " changed during the run. It tells every iteration of the next one what to do: look at it.")
+		b.o.Host.Note(b.folder.Path(tasks.PromptName) + " changed during the run. It instructs every iteration of the next run: review it.")
 	}
 	if len(other) > 0 {
 		b.o.Host.Note("The agent changed what is asked for in " + ralph.Listed(other) + ": compare it with what you wrote.")

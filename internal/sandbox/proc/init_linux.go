@@ -197,7 +197,7 @@ func (in *supervised) setUp(body []byte) error {
 	case ok:
 		return nil
 	case in.policy.Strict:
-		return fmt.Errorf("isolation is strict, but there is no network wall: %s", reason)
+		return fmt.Errorf("isolation is strict, but the network is not restricted: %s", reason)
 	}
 	in.policy.Network = nil
 	in.tell(frameOpen, []byte(reason))
