@@ -12,7 +12,7 @@ const maxFile = 1 << 20
 // maxTotal bounds what is looked at of a change, old and new: a second or two.
 const maxTotal = 8 << 20
 
-// foreignPlace reports whether a file is nobody's here: vendored, built or generated.
+// foreignPlace reports whether a file is vendored, built or generated.
 func foreignPlace(name string, text []byte) bool {
 	for part := range strings.SplitSeq(path.Dir(name), "/") {
 		switch part {

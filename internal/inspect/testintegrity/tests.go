@@ -18,7 +18,7 @@ import (
 type tested struct {
 	file     File
 	lang     *language
-	old, now *source // nil where there is none
+	old, now *source // nil if there was or is none
 	before   []testCase
 	after    []testCase
 	is       bool            // it is a file of tests after the change

@@ -25,7 +25,7 @@ type Options struct {
 	// Guardrails are the command lines that judge the work, as the team wrote them.
 	Guardrails []string
 	// Base reads a file of the commit the change begins at, by its path from the
-	// top; nil when there is none. It is asked for a few files through which a
+	// top, and returns nil if there is none. It is asked for a few files through which a
 	// guardrail leads to others, such as package.json. May be nil.
 	Base func(path string) []byte
 }
@@ -124,8 +124,8 @@ func Look(files []File, o Options) ([]ralph.Finding, Tests) {
 	return k.list(), k.counts
 }
 
-// choose keeps the files that are small enough, and nobody else's; tests and
-// configuration before others.
+// choose keeps the files that are small enough and not vendored or generated; tests
+// and configuration before others.
 func (k *look) choose(files []File) {
 	large, room := 0, maxTotal
 	var first string
