@@ -39,11 +39,15 @@ var testName = re(`^(?:test_)?(.+?)(?:[._-](?:tests?|spec|unittest|e2e|it)|[tT]e
 
 // subject returns what a file of tests is about, as far as names tell:
 // "calc_test.go", "test_calc.py" and "CalcTest.java" are all about "calc".
-func subject(name string) string {
-	if m := testName.FindStringSubmatch(path.Base(name)); m != nil {
-		return strings.ToLower(m[1])
+func (k *look) subject(name string) string {
+	about, known := k.subjects[name]
+	if !known {
+		if m := testName.FindStringSubmatch(path.Base(name)); m != nil {
+			about = strings.ToLower(m[1])
+		}
+		k.subjects[name] = about
 	}
-	return ""
+	return about
 }
 
 // shown is a foreign name in a sentence of ours: one line, printable, bounded.

@@ -65,10 +65,11 @@ type look struct {
 	balance       map[string]int
 	fresh, spoken map[string]bool
 
-	gained  map[*language]int  // how many tests are new
-	came    int                // how many lines of tests, and of what they read
-	codeOut map[*language]bool // whether lines were taken out of code; see recoded
-	asked   int                // for how many files the base was asked
+	gained   map[*language]int  // how many tests are new
+	came     int                // how many lines of tests, and of what they read
+	codeOut  map[*language]bool // whether lines were taken out of code; see recoded
+	subjects map[string]string  // what files are about, by their names
+	asked    int                // for how many files the base was asked
 }
 
 type ranked struct {
@@ -116,7 +117,7 @@ func (t Tests) String() string {
 // than names of tests, of keys and of commands, and a line of configuration, cut
 // at 80 bytes. It counts the tests that the change adds, changes and deletes, too.
 func Look(files []File, o Options) ([]ralph.Finding, Tests) {
-	k := &look{options: o}
+	k := &look{options: o, subjects: map[string]string{}}
 	k.choose(files)
 	k.guardrails()
 	k.tests()
