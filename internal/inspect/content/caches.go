@@ -22,8 +22,8 @@ func caches() []string {
 	}
 }
 
-// Cache picks out caches and what else tools leave behind. It returns the folder or
-// file that is one, which is the path or lies above it; empty when none is. The zero
+// Cache picks out caches and what else tools leave behind. It returns the directory or
+// file that is one, which is the path or lies above it; empty if none is. The zero
 // Cache knows none.
 type Cache struct{ patterns Patterns }
 

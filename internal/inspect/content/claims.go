@@ -2,7 +2,6 @@ package content
 
 import (
 	"fmt"
-
 	"slices"
 	"strconv"
 	"strings"

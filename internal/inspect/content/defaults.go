@@ -25,7 +25,7 @@ func Protected() []string {
 		},
 		AgentPrograms(),
 		[]string{
-			// Editors run these when the folder is opened.
+			// Editors run these when the directory is opened.
 			"**/.vscode/settings.json", "**/.vscode/tasks.json", "**/.vscode/launch.json", "**/.vscode/mcp.json",
 			".devcontainer/", ".devcontainer.json",
 		},
@@ -47,7 +47,7 @@ func AgentConfig() []string {
 func AgentPrograms() []string { return slices.Concat(ralphConfig(), catalog.Programs(), hooks()) }
 
 // ralphConfig are the files that decide what a run does: guardrails, providers,
-// limits. They may lie in a folder that is not the top.
+// limits. They may lie in a directory that is not the top.
 func ralphConfig() []string {
 	return []string{
 		"**/.github/ralph.yml", "**/.github/ralph.yaml",
@@ -55,7 +55,7 @@ func ralphConfig() []string {
 	}
 }
 
-// hooks are the folders and files from which git's hooks are set up.
+// hooks are the directories and files from which git's hooks are set up.
 func hooks() []string {
 	return []string{
 		".husky/", ".githooks/", "/.hooks/", ".lefthook/",

@@ -17,13 +17,13 @@ const (
 
 // Patterns pick paths as a .gitignore does (gitignore(5)): a pattern without a
 // slash, or with one at its end alone, means a name at any depth; with another
-// slash it begins at the top; `**` stands for any number of folders; `!` takes back
+// slash it begins at the top; `**` stands for any number of directories; `!` takes back
 // what an earlier one picked, and the last one that fits decides. Three things are
 // different, because a .gitignore is not made to protect:
 //
-//   - A slash at the end does not ask for a folder: what stands in its place, a
+//   - A slash at the end does not ask for a directory: what stands in its place, a
 //     link for instance, is picked, too.
-//   - `!` also works below a folder that is picked.
+//   - `!` also works below a directory that is picked.
 //   - Paths are compared as the most careless of file systems does: without regard to
 //     case, to how a letter is composed, to characters that cannot be seen, to dots and
 //     spaces at the end of a name, and to what follows a colon. A tree may hold
@@ -102,8 +102,8 @@ func parse(text string) (pattern, error) {
 	return one, nil
 }
 
-// Match is the pattern that picks a path, or a folder above it, as it was
-// written; empty when none does. A path is slash-separated, from the top.
+// Match returns the pattern that picks a path, or a directory above it, as it was
+// written; empty if none does. A path is slash-separated, from the top.
 func (p Patterns) Match(name string) string {
 	if len(p.list) == 0 || name == "" {
 		return ""
@@ -123,7 +123,7 @@ func (p Patterns) Match(name string) string {
 	return ""
 }
 
-// covers says that a pattern fits a path or a folder above it. reach holds, for
+// covers reports whether a pattern fits a path or a directory above it. reach holds, for
 // the parts of the pattern so far, after how many parts of the path it can be.
 func (p pattern) covers(name []string) bool {
 	reach := make([]bool, len(name)+1)

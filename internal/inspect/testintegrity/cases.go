@@ -221,7 +221,7 @@ func (l *language) bodyEnd(s *source, c *testCase, next int, ends []int32) int {
 	return next
 }
 
-// indentEnds says for each line where the block ends that it opens: before the
+// indentEnds returns for each line where the block ends that it opens: before the
 // next line that is indented as far as it or less, a closing "end" included.
 func (s *source) indentEnds() []int32 {
 	ends := make([]int32, len(s.starts))
@@ -252,7 +252,7 @@ func (s *source) indentEnds() []int32 {
 }
 
 // owner is the test that a place belongs to: the innermost that holds it, else
-// the next one below; -1 when there is none.
+// the next one below, -1 if there is no such test.
 func owner(list []testCase, at int) int {
 	next := sort.Search(len(list), func(i int) bool { return list[i].begin > at })
 	for i := next - 1; i >= 0 && i > next-20; i-- {

@@ -1,6 +1,6 @@
 // Package testintegrity finds what of a change makes tests and checks say less: tests
-// deleted, skipped, focused or emptied, weakened configuration of tests and
-// linters, and the files that define guardrails. Pure: it gets the files of the
+// deleted, skipped, focused or emptied, configuration of tests and linters that
+// excuses more, and the files that define guardrails. Pure: it gets the files of the
 // change and gives findings.
 //
 // It is an aid for whoever reviews, not a barrier: it reads the main languages by

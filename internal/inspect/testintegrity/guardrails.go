@@ -185,7 +185,7 @@ func runs(list []string, i int) bool {
 	})
 }
 
-// file notes a changed file; it says so for one that is not, too.
+// file notes a changed file, and reports whether there is one of the name, changed or not.
 func (g *leads) file(name string) bool {
 	if name == "." || strings.HasPrefix(name, "/") || strings.HasPrefix(name, "..") {
 		return false
@@ -218,7 +218,7 @@ func (g *leads) base(name string) []byte {
 	return g.options.Base(name)
 }
 
-// content is a file before and after; nil where there is none.
+// content returns a file before and after, nil if there was or is none.
 func (g *leads) content(name string) (old, now []byte) {
 	if f := g.changed(name); f != nil {
 		return f.Old, f.New
@@ -253,7 +253,7 @@ func (g *leads) script(name string, depth int) {
 	}
 }
 
-// arguments gives the goals of a tool, the folder it works in, and the file it reads
+// arguments gives the goals of a tool, the directory it works in, and the file it reads
 // when it is told.
 func arguments(args []string, dir string) (goals []string, in, file string) {
 	for i := 0; i < len(args); i++ {

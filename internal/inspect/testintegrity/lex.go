@@ -72,7 +72,7 @@ func startsOf(text []byte) []int32 {
 	return starts
 }
 
-// comment is the length of the comment that begins at i; 0 when there is none.
+// comment returns the length of the comment that begins at i, 0 if none does.
 func (l lexis) comment(text []byte, i int) int {
 	for _, b := range l.block {
 		if !has(text, i, b[0]) || b[0] == "=begin" && i > 0 && text[i-1] != '\n' {
@@ -209,7 +209,7 @@ func partner(c byte) byte {
 	return '}'
 }
 
-// closing is where the bracket at i is closed; -1 when it is not.
+// closing returns where the bracket at i is closed, -1 if it is not.
 func (s *source) closing(i int) int {
 	if i < len(s.match) && s.match[i] > 0 {
 		return int(s.match[i])

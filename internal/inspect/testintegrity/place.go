@@ -12,7 +12,7 @@ const maxFile = 1 << 20
 // maxTotal bounds what is looked at of a change, old and new: a second or two.
 const maxTotal = 8 << 20
 
-// foreignPlace reports whether a file is nobody's here: vendored, built or generated.
+// foreignPlace reports whether a file is vendored, built or generated.
 func foreignPlace(name string, text []byte) bool {
 	for part := range strings.SplitSeq(path.Dir(name), "/") {
 		switch part {
@@ -39,11 +39,15 @@ var testName = re(`^(?:test_)?(.+?)(?:[._-](?:tests?|spec|unittest|e2e|it)|[tT]e
 
 // subject returns what a file of tests is about, as far as names tell:
 // "calc_test.go", "test_calc.py" and "CalcTest.java" are all about "calc".
-func subject(name string) string {
-	if m := testName.FindStringSubmatch(path.Base(name)); m != nil {
-		return strings.ToLower(m[1])
+func (k *look) subject(name string) string {
+	about, known := k.subjects[name]
+	if !known {
+		if m := testName.FindStringSubmatch(path.Base(name)); m != nil {
+			about = strings.ToLower(m[1])
+		}
+		k.subjects[name] = about
 	}
-	return ""
+	return about
 }
 
 // shown is a foreign name in a sentence of ours: one line, printable, bounded.

@@ -18,7 +18,7 @@ import (
 type tested struct {
 	file     File
 	lang     *language
-	old, now *source // nil where there is none
+	old, now *source // nil if there was or is none
 	before   []testCase
 	after    []testCase
 	is       bool            // it is a file of tests after the change
@@ -91,7 +91,7 @@ func (k *look) pairMoved() {
 			continue
 		}
 		at := slices.IndexFunc(k.files, func(d File) bool {
-			return d.Deleted && subject(d.Path) == subject(f.Path) && isTest(d.Path) && languageOf(d.Path) == languageOf(f.Path)
+			return d.Deleted && k.subject(d.Path) == k.subject(f.Path) && isTest(d.Path) && languageOf(d.Path) == languageOf(f.Path)
 		})
 		if at >= 0 {
 			f.From, f.Old, f.Added = k.files[at].Path, k.files[at].Old, false
@@ -211,7 +211,7 @@ func (k *look) removed(t *tested) {
 	f := t.file
 	switch {
 	case f.Deleted && slices.ContainsFunc(k.files, func(code File) bool {
-		return code.Deleted && !isTest(code.Path) && subject(code.Path) == subject(f.Path)
+		return code.Deleted && !isTest(code.Path) && k.subject(code.Path) == k.subject(f.Path)
 	}):
 		// The code that they tested went with them.
 	case f.Deleted && len(lost) > 0:
@@ -284,7 +284,7 @@ func (k *look) outlived(t *tested) bool {
 	name := cmp.Or(t.file.From, t.file.Path)
 	known := false
 	for _, f := range k.files {
-		if languageOf(f.Path) != t.lang || isTest(f.Path) || subject(f.Path) != subject(name) {
+		if languageOf(f.Path) != t.lang || isTest(f.Path) || k.subject(f.Path) != k.subject(name) {
 			continue
 		}
 		known = true

@@ -25,7 +25,7 @@ type Options struct {
 	// Guardrails are the command lines that judge the work, as the team wrote them.
 	Guardrails []string
 	// Base reads a file of the commit the change begins at, by its path from the
-	// top; nil when there is none. It is asked for a few files through which a
+	// top, and returns nil if there is none. It is asked for a few files through which a
 	// guardrail leads to others, such as package.json. May be nil.
 	Base func(path string) []byte
 }
@@ -65,10 +65,11 @@ type look struct {
 	balance       map[string]int
 	fresh, spoken map[string]bool
 
-	gained  map[*language]int  // how many tests are new
-	came    int                // how many lines of tests, and of what they read
-	codeOut map[*language]bool // whether lines were taken out of code; see recoded
-	asked   int                // for how many files the base was asked
+	gained   map[*language]int  // how many tests are new
+	came     int                // how many lines of tests, and of what they read
+	codeOut  map[*language]bool // whether lines were taken out of code; see recoded
+	subjects map[string]string  // what files are about, by their names
+	asked    int                // for how many files the base was asked
 }
 
 type ranked struct {
@@ -116,7 +117,7 @@ func (t Tests) String() string {
 // than names of tests, of keys and of commands, and a line of configuration, cut
 // at 80 bytes. It counts the tests that the change adds, changes and deletes, too.
 func Look(files []File, o Options) ([]ralph.Finding, Tests) {
-	k := &look{options: o}
+	k := &look{options: o, subjects: map[string]string{}}
 	k.choose(files)
 	k.guardrails()
 	k.tests()
@@ -124,8 +125,8 @@ func Look(files []File, o Options) ([]ralph.Finding, Tests) {
 	return k.list(), k.counts
 }
 
-// choose keeps the files that are small enough, and nobody else's; tests and
-// configuration before others.
+// choose keeps the files that are small enough and not vendored or generated; tests
+// and configuration before others.
 func (k *look) choose(files []File) {
 	large, room := 0, maxTotal
 	var first string
