@@ -118,3 +118,16 @@ func TestClineLastWords(t *testing.T) {
 func FuzzCline(f *testing.F) {
 	agenttest.RunFuzz(f, []string{"cline"}, func(emit func(ralph.Event)) driver.Decoder { return newDecoder(testPrompt, emit, func() {}) })
 }
+
+// What a subagent says begins another text: the agent's own before it stay its own.
+func TestClineSubagentBetween(t *testing.T) {
+	t.Parallel()
+	event := func(parent, text string) string {
+		return `{"type":"agent_event"` + parent + `,"event":{"type":"content_update","contentType":"text","text":"` + text + `"}}` + "\n"
+	}
+	stream := event("", "mine ") + event(`,"parentAgentId":"p"`, "theirs ") + event("", "after")
+	got := decodeStream(stream, 0, 0)
+	if own, echo := got.Words(false), got.Words(true); own != "mine " || echo != "theirs after" {
+		t.Errorf("own words %q, echo %q, want %q, %q", own, echo, "mine ", "theirs after")
+	}
+}

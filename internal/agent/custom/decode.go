@@ -19,7 +19,7 @@ import (
 )
 
 // decoder is what the filters of a custom agent find besides its words, which
-// [Filtered] has.
+// [filter.Decoder] has.
 type decoder struct {
 	driver.Stream
 	lines  *filter.Decoder
@@ -160,7 +160,7 @@ func (t *decoder) flush() {
 	}
 }
 
-// Stdout has the lines from [Filtered] already.
+// Stdout has the lines from [filter.Decoder] already.
 func (t *decoder) Stdout([]byte) {}
 
 // Close tells which filters failed how often; those of the words have been told.

@@ -53,7 +53,7 @@ func NewDecoder(o driver.Options, p ralph.Prompt, emit func(ralph.Event)) *Decod
 }
 
 // Decoder emits whole lines with their line ends, as many as there are at
-// once, in pieces of at most maxText bytes. One copy of the prompt in the
+// once, in pieces of at most driver.MaxText bytes. One copy of the prompt in the
 // output is marked as echo.
 type Decoder struct {
 	emit   func(ralph.Event)
