@@ -13,7 +13,7 @@ import (
 	"github.com/org/ralph-action/internal/run/rundir"
 )
 
-// cancelCmd ends the session loops of a project. 004-10
+// cancelCmd ends the session loops of a project.
 type cancelCmd struct {
 	ProjectDir string `name:"project-dir" placeholder:"PATH" help:"The project; where you are when it is not given."`
 	Session    string `placeholder:"ID" help:"End the loop of this agent session only."`

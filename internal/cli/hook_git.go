@@ -26,7 +26,7 @@ const (
 )
 
 // uncommitted are the changes in a project's repository, as git status
-// --porcelain prints them, without what a run of ours leaves there. 003-24
+// --porcelain prints them, without what a run of ours leaves there.
 func (a *app) uncommitted(ctx context.Context, project string) ([]string, error) {
 	out, err := a.gitStatus(ctx, project, "--porcelain=v1")
 	if err != nil {

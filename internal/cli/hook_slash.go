@@ -13,7 +13,7 @@ import (
 	"github.com/org/ralph-action/internal/run"
 )
 
-// The plugin's commands that begin a loop. 004-01, 004-09
+// The plugin's commands that begin a loop.
 const (
 	loopCommand = "ralph-loop"
 	ulwCommand  = "ulw-loop"

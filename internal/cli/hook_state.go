@@ -122,7 +122,7 @@ func (s *state) remove() error {
 	return nil
 }
 
-// log adds one line of JSON to the loop's log. 004-11
+// log adds one line of JSON to the loop's log.
 func (s *state) log(e hook.Entry) error {
 	line, err := json.Marshal(e)
 	if err != nil {

@@ -94,7 +94,7 @@ func (a *app) taskFacts(ctx context.Context, p project, facts *hook.StopFacts) {
 		if err != nil {
 			warnings = append(warnings, err.Error())
 		}
-		if !marked.Snapshot.Known() { // 003-23
+		if !marked.Snapshot.Known() {
 			warnings = append(warnings, tasks.MarkerName+" holds no snapshot of the stories: transitions are not checked, invariants are")
 		}
 		return checkTasks(p.dir, marked), warnings
@@ -104,7 +104,7 @@ func (a *app) taskFacts(ctx context.Context, p project, facts *hook.StopFacts) {
 	}
 }
 
-// checkTasks is the loop's own check of the task list. 003-18 … 003-22
+// checkTasks is the loop's own check of the task list.
 func checkTasks(project string, marked tasks.Marked) []string {
 	folder, err := tasks.OpenFolder(project, marked.Folder)
 	if err != nil {

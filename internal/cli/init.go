@@ -57,7 +57,7 @@ func (c *initCmd) Run(a *app, done *exit) error {
 		*done = exit(ralph.Invalid.ExitCode(false))
 		return nil
 	}
-	if c.Preset == "" && !c.Yes && !term.IsTerminal(int(a.stdin.Fd())) { // 001-35
+	if c.Preset == "" && !c.Yes && !term.IsTerminal(int(a.stdin.Fd())) {
 		return errors.New("init asks questions and needs a terminal: in a script, use 'ralph init --yes' with flags (see 'ralph init --help')")
 	}
 	dir, err := os.Getwd()
@@ -114,7 +114,7 @@ func (c *initCmd) interview(a *app, folder *starter.Folder, found starter.Propos
 	if err != nil {
 		return err
 	}
-	if existing.Found && !c.Force { // 001-36
+	if existing.Found && !c.Force {
 		a.show(existing)
 		yes, err := talk.Confirm("Overwrite?", false)
 		if err != nil || !yes {

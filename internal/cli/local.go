@@ -68,7 +68,7 @@ func (a *app) runLocally(d localRun, done *exit) error {
 		}
 	}
 	problems := config.ErrorLines(err)
-	if cfg.Prompt.Variables != nil { // 000-06
+	if cfg.Prompt.Variables != nil {
 		problems = append(problems, config.ErrorLines(gitdir.Check(workspace))...)
 	}
 	if len(problems) > 0 {
@@ -113,7 +113,7 @@ func (a *app) placeDefaults(mode string) map[string]string {
 }
 
 // deskPrinter prints where people look: the loops of seed 000 keep stdout free
-// and show everything on stderr. 000-24
+// and show everything on stderr.
 func (a *app) localPrinter(cfg config.Config, redact *secret.Redactor) run.Printer {
 	o := a.outputTo(redact, cfg.Output)
 	switch cfg.Mode {
@@ -132,7 +132,7 @@ func (a *app) outputTo(redact *secret.Redactor, o config.Output) output.Options 
 
 // home is where the files of plan, build and prompt lie, relative to the
 // workspace: beside this binary when that is part of the project, be it through
-// a symbolic link, and has them beside it; else in .ralph. 000-04
+// a symbolic link, and has them beside it; else in .ralph.
 func (a *app) home(workspace string) string {
 	self, err := filepath.EvalSymlinks(a.self)
 	if err != nil {

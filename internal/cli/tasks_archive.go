@@ -26,7 +26,7 @@ templates in their place, and commits exactly that. prompt.md stays as it is.
 Exit code: 0 it is archived; 2 nothing was done; 5 it is archived, and the commit failed.`
 }
 
-// Run archives the list. 003-31
+// Run archives the list.
 func (c *tasksArchiveCmd) Run(a *app, done *exit) error {
 	folder, err := c.open()
 	if err != nil {

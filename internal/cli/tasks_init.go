@@ -22,7 +22,7 @@ func (tasksInitCmd) Help() string {
 What exists stays as it is.`
 }
 
-// Run makes what is missing. 003-30
+// Run makes what is missing.
 func (c *tasksInitCmd) Run(a *app) error {
 	folder, err := c.open()
 	if err != nil {

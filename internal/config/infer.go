@@ -12,7 +12,7 @@ import (
 
 // inferAgent names the agent by the program that is started, when nobody named
 // it. A command that is only the agent's plain name is none: it is what the
-// agent would start anyway. 001-10
+// agent would start anyway.
 func (l *loader) inferAgent(values map[string]value) {
 	command, ok := values["agent-command"]
 	if !ok || l.mode == ModeSupervise {

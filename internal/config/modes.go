@@ -73,7 +73,7 @@ func Defaults(mode string, local bool) map[string]string {
 		maps.Copy(d, dialect)
 		maps.Copy(d, map[string]string{"max-iterations": "0", "on-incomplete": "succeed"})
 		if mode == ModePrompt {
-			d["completion-rule"] = "false" // its file says how to end, 000-42
+			d["completion-rule"] = "false" // its file says how to end,
 		}
 		if local {
 			maps.Copy(d, map[string]string{"stall-limit": "0", "commit": "agent"})
@@ -115,7 +115,7 @@ func Defaults(mode string, local bool) map[string]string {
 			"timestamps": "false", "max-output-lines": "6", "max-output-chars": "1000",
 		})
 		if mode == ModeTasks {
-			d["isolation"] = "auto" // docker-sandbox where there is one, 003-03
+			d["isolation"] = "auto" // docker-sandbox where there is one,
 		}
 	} else {
 		d["baseline"] = "true"
@@ -124,7 +124,7 @@ func Defaults(mode string, local bool) map[string]string {
 }
 
 // shorts are the letters of flags that a mode has of its own, and takes from
-// others. 003-02
+// others.
 func shorts(mode string) map[string]rune {
 	if mode == ModeTasks {
 		return map[string]rune{"max-iterations": 'n', "model": 'm'}

@@ -127,7 +127,7 @@ func (l *loader) declare() {
 	}
 }
 
-// specs checks that the folder with the specifications is there. 000-08
+// specs checks that the folder with the specifications is there.
 func (l *loader) specs() {
 	name, inside := l.local(l.c.Prompt.SpecsDir)
 	stat := l.root.Stat

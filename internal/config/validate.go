@@ -58,7 +58,7 @@ func (l *loader) validateAgent(values map[string]value) {
 	if l.c.Agent.Name == "text" && len(l.c.Agent.Command) == 0 && !l.refused(command) {
 		switch {
 		case templated(l.mode), values["agent"].kind == shellFile:
-			l.c.Agent.Name, l.c.Output.Format = "cline", "text" // 000-22
+			l.c.Agent.Name, l.c.Output.Format = "cline", "text"
 			if !l.c.Agent.Exact {
 				l.c.Agent.Args = append([]string{"--yolo", "--verbose"}, l.c.Agent.Args...)
 			}

@@ -119,7 +119,7 @@ func (r *run) begin(n int) (Step, *ending) {
 }
 
 // allDone looks at a list on which nothing is left before somebody is asked.
-// Guardrails judge the tree: those that ran last, or the untouched tree's. 003-10
+// Guardrails judge the tree: those that ran last, or the untouched tree's.
 func (r *run) allDone(step Step) *ending {
 	if !step.Done {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// SCM commits with the team's own commands once every guardrail passed. 001-28
+// SCM commits with the team's own commands once every guardrail passed.
 type SCM interface {
 	// Deliver runs the tasks in order, up to the first that fails. ask puts a
 	// question to the agent in a turn of its own and returns the agent's words, at

@@ -108,7 +108,7 @@ func (d *Detector) Write(message, text string) {
 	d.promise(text)
 }
 
-// promise: exact, case-sensitive substring. 000-26, 004-02
+// promise: exact, case-sensitive substring.
 func (d *Detector) promise(text string) {
 	marker := d.completion.Marker()
 	if len(d.tail) > 0 {
@@ -146,7 +146,7 @@ const (
 )
 
 // response: the first tag pair decides; its trimmed content equals the token
-// whatever the case. 001-27
+// whatever the case.
 func (d *Detector) response(text string) {
 	d.tail = append(d.tail, text...)
 	if !d.open {

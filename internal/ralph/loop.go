@@ -210,7 +210,7 @@ func (r *run) loop(ctx, bounded context.Context) ending {
 	}
 	// A budget that was used up by the last iteration is no news any more.
 	if r.byMail() {
-		return ending{MaxIterations, fmt.Sprintf("max restarts exceeded: the task is not marked as done after %d of %d", limit, limit)} // 002-09
+		return ending{MaxIterations, fmt.Sprintf("max restarts exceeded: the task is not marked as done after %d of %d", limit, limit)}
 	}
 	return ending{MaxIterations, fmt.Sprintf("max-iterations %d is reached and the work is not done", limit)}
 }
@@ -308,7 +308,7 @@ func (r *run) iterate(ctx, bounded context.Context, n int, step Step) (it Iterat
 	}
 	stopped := r.stopped() // perhaps before every guardrail had its say
 	it.Rejection = r.judge(it, ok, delivered, stopped)
-	if it.Marker && it.Rejection == RejectedStoriesLeft { // 003-11
+	if it.Marker && it.Rejection == RejectedStoriesLeft {
 		r.emit(Event{Kind: EventWarning, Iteration: n, Text: fmt.Sprintf("The agent says that everything is done, and the task list does not: %s left.", storiesLeft(it.Settled.Left))})
 	}
 	r.tellStray(it)
@@ -370,8 +370,7 @@ func completedReason(n int) string {
 
 // judge is the one order of checks: the turn itself, guardrails, delivery, the
 // backlog, evidence, completion. A backlog on which everything is done needs no
-// marker, and none makes up for one that is not. 001-26, 002-10, 003-09 … 003-12,
-// 004-05
+// marker, and none makes up for one that is not.
 func (r *run) judge(it Iteration, ok, delivered, stopped bool) Rejection {
 	switch {
 	case !ok:
@@ -394,7 +393,7 @@ func (r *run) judge(it Iteration, ok, delivered, stopped bool) Rejection {
 
 // worked says whether there is evidence behind a completion marker: tool
 // calls, a changed tree or HEAD, or, from an agent that does not report its
-// tool calls, guardrails that ran and passed. 004-07, 004-08
+// tool calls, guardrails that ran and passed.
 func (r *run) worked(it Iteration) bool {
 	switch {
 	case r.Policy.MinToolCalls == 0, r.tools >= r.Policy.MinToolCalls:

@@ -3,7 +3,7 @@ package ralph
 import "context"
 
 // Mailbox is how an agent speaks other than by its words: marks in its task
-// folder. 002-05, 002-16
+// folder.
 type Mailbox interface {
 	// Done says that the task is marked as done. An error ends the run as invalid.
 	Done() (bool, error)

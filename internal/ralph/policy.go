@@ -13,10 +13,10 @@ const (
 	CompletionPromise  CompletionKind = "promise"  // <promise>TOKEN</promise>, exact
 	CompletionResponse CompletionKind = "response" // first <response>…</response>, case-insensitive
 	// CompletionDoneFile asks the Mailbox instead of the agent's words, before
-	// the first run and after each, whatever the exit code. 002-05
+	// the first run and after each, whatever the exit code.
 	CompletionDoneFile CompletionKind = "done-file"
 	// CompletionTasks asks the Backlog; the marker is that of a promise, and
-	// neither needed nor enough. 003-09 … 003-11
+	// neither needed nor enough.
 	CompletionTasks CompletionKind = "tasks"
 )
 
@@ -55,7 +55,7 @@ type Policy struct {
 	// calls in the run, or a changed tree or HEAD. 0 asks for none.
 	MinToolCalls int
 	// CallsOnly lets a changed tree or HEAD be evidence only from agents that do
-	// not report their tool calls. 004-07, 004-08
+	// not report their tool calls.
 	CallsOnly bool
 	// Resume goes on in the agent's session of the turn before; otherwise each
 	// turn has a fresh context.

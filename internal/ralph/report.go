@@ -27,7 +27,7 @@ type Iteration struct {
 
 // Rounds is how many iterations this one counts as: those that its stop hook
 // began included. 0 when nobody was asked, or when all that came back was a usage
-// limit. 004-05
+// limit.
 func (it Iteration) Rounds() int {
 	for _, t := range it.Turns {
 		if t.Failure == nil || t.Failure.Kind != FailureQuota || t.Tools > 0 || t.FinalText != "" {
@@ -132,7 +132,7 @@ func (r Report) Usage() Usage {
 
 // Rounds is how often the agent meant to be done in the run: once in an
 // iteration, and as often as its stop hook kept it going; not in one that met
-// the usage limit only. Limits count these. 004-05
+// the usage limit only. Limits count these.
 func (r Report) Rounds() int {
 	n := 0
 	for _, it := range r.Iterations {

@@ -20,7 +20,7 @@ const maxRetryDelay = time.Minute
 func (r *run) turns(ctx, bounded context.Context, it *Iteration) (*Detector, *ending) {
 	delay := r.Policy.RetryDelay
 	r.marks = marks{}
-	prompt, err := r.build(it) // retries have the same one. 000-39
+	prompt, err := r.build(it) // retries have the same one.
 	if err != nil {
 		return nil, refused(err)
 	}

@@ -292,7 +292,7 @@ func (s *sandboxed) withKey(o *agent.Options) error {
 	return nil
 }
 
-// logPrompt keeps a prompt in the run directory. 001-13
+// logPrompt keeps a prompt in the run directory.
 func (w *workspace) logPrompt(name, text string) {
 	if err := w.files.WriteFile(name, w.rec.redact.Bytes([]byte(text))); err != nil {
 		w.rec.out.Warn(err.Error())

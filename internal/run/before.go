@@ -60,7 +60,7 @@ func (p *plan) checkPlanAtDesk() error {
 	return p.checkPlan()
 }
 
-// checkPlan wants a plan before the agent builds. 000-11
+// checkPlan wants a plan before the agent builds.
 func (p *plan) checkPlan() error {
 	if p.cfg.Mode != "build" {
 		return nil

@@ -216,7 +216,7 @@ func (b *branch) watchRepository(ctx context.Context) error {
 		b.stallLimit = 0
 	}
 	if err != nil {
-		if b.cfg.Prompt.Variables != nil { // 000-06
+		if b.cfg.Prompt.Variables != nil {
 			return invalid(err)
 		}
 		if b.stallLimit > 0 {

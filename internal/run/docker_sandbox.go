@@ -12,12 +12,11 @@ import (
 )
 
 // boxDelay is the pause in which files written in a Docker Sandbox arrive here.
-// 003-13
 const dockerSandboxDelay = 2 * time.Second
 
 // Isolation is how we isolate children ourselves, and how much a Docker Sandbox
 // is wanted for the agent of a local run: it has to run in one, it may, or (empty)
-// neither. In a Docker Sandbox there is no sandbox of ours. 003-02, 003-03
+// neither. In a Docker Sandbox there is no sandbox of ours.
 func (in *Input) Isolation(cfg config.Config) (own, docker config.Isolation) {
 	switch {
 	case !in.local():

@@ -30,7 +30,7 @@ func (s *sandboxed) hooks(name string) map[string]string {
 	}
 	hooks[string(hook.PostToolUse)] = ours + "post-tool-use"
 	hooks[string(hook.SessionStart)] = ours + "session-start"
-	if s.isolation == config.IsolationOff { // 003-04
+	if s.isolation == config.IsolationOff {
 		hooks[string(hook.PreToolUse)] = ours + "pre-tool-use"
 	}
 	return hooks
@@ -42,7 +42,7 @@ func (s *sandboxed) hooks(name string) map[string]string {
 func (s *sandboxed) sessionState() string { return filepath.Join(s.temp.tmp, "ralph-session.json") }
 
 // ultrawork is what stands before each continuation when nothing else is asked
-// for. 004-09
+// for.
 const ultrawork = "Ultrawork mode: leave nothing half done. Go through the whole task again, find what is missing or unproven, finish it, " +
 	"and check it by running it before you claim anything."
 
@@ -109,7 +109,7 @@ func (a *sessions) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Even
 	return turn, err
 }
 
-// keptBy is what the log says of a stop that the hook blocked, by its words. 004-11
+// keptBy is what the log says of a stop that the hook blocked, by its words.
 func keptBy(n int, words string) hook.Entry {
 	e := hook.Entry{Iteration: n, Promise: "missing", Why: "the completion promise was not output"}
 	switch {
@@ -121,7 +121,7 @@ func keptBy(n int, words string) hook.Entry {
 	return e
 }
 
-// lastStop is what the log says of the stop that ended an iteration. 004-11
+// lastStop is what the log says of the stop that ended an iteration.
 func lastStop(it ralph.Iteration) hook.Entry {
 	e := hook.Entry{Iteration: it.Number + it.Kept, Promise: "missing", Why: "the completion promise was not output"}
 	switch it.Rejection {
@@ -162,7 +162,7 @@ func (s *sandboxed) giveToSandboxUser(path string, data []byte) error {
 }
 
 // askSession is what a session is told: the task and the rule at its beginning,
-// and why it goes on after that. 004-03, 004-06, 004-07
+// and why it goes on after that.
 func (w *work) askSession(ask ralph.Ask) (ralph.Prompt, error) {
 	s := NewSession(w.cfg.Loop, w.prompt(), 0)
 	text := s.Start()

@@ -120,7 +120,7 @@ func (w *work) emit(e ralph.Event) {
 		if e.Record != nil {
 			w.rec.log(logs.SessionFooter(*e.Record))
 		}
-	case ralph.EventRetry: // 000-38
+	case ralph.EventRetry:
 		w.rec.log(logs.SessionRetry(e.Text))
 	}
 }

@@ -214,7 +214,7 @@ const (
 	lastCall  = 8 * time.Second
 )
 
-// SignalText is what is said when a run is asked to end by a signal. 001-33
+// SignalText is what is said when a run is asked to end by a signal.
 const SignalText = "Received signal, shutting down..."
 
 // StopRequest is the wish that a run ends. It may be used by many goroutines.

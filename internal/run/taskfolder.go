@@ -86,7 +86,7 @@ type attempts struct {
 	home    string // of its own, made when it is asked first; empty: it has it, or needs none
 }
 
-// Run starts the agent with TASK_FOLDER and RUN_FOLDER in its environment. 002-08
+// Run starts the agent with TASK_FOLDER and RUN_FOLDER in its environment.
 func (s *attempts) Run(ctx context.Context, p ralph.Prompt, emit func(ralph.Event)) (ralph.Turn, error) {
 	folder, err := s.box.tasks.dir.NewRun(time.Now(), p.Iteration)
 	if err != nil {
@@ -139,7 +139,6 @@ func spoken(t ralph.Turn) ralph.Turn {
 
 // linger is how long children of an agent that exited may go on: when the task
 // is done they are waited for, otherwise the next attempt must not meet them.
-// 002-07, 002-14
 func (s *sandboxed) linger() time.Duration {
 	if done, err := s.tasks.dir.Done(); err != nil || !done {
 		return 0
@@ -154,7 +153,7 @@ func (s *sandboxed) linger() time.Duration {
 const forever = 1000 * time.Hour
 
 // post tells the message bus how a run ended. The bus is a courtesy: what cannot
-// be written to it is lost. 002-07, 002-09, 002-10
+// be written to it is lost.
 func (t *taskFolder) post(e ralph.Event) {
 	if t == nil || t.dir == nil {
 		return
@@ -198,6 +197,6 @@ func (t *taskFolder) postEnd(r ralph.Report) {
 }
 
 const (
-	doneText        = "task completed (DONE marker present, no active children)" // 002-07
-	maxRestartsText = "max restarts exceeded"                                    // 002-09
+	doneText        = "task completed (DONE marker present, no active children)"
+	maxRestartsText = "max restarts exceeded"
 )

@@ -17,7 +17,7 @@ import (
 const cancelName = "cancel"
 
 // watchCancel ends the run when 'ralph cancel' asks for it. A request from before
-// the run is none. 004-10
+// the run is none.
 func (w *workspace) watchCancel(ctx context.Context, cancel context.CancelFunc) {
 	if !w.local() || w.cfg.Mode != config.ModeTasks && w.cfg.Mode != config.ModeSession {
 		return

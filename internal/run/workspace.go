@@ -106,7 +106,7 @@ func (w *workspace) open(ctx context.Context) error {
 	if err != nil {
 		return invalid(err)
 	}
-	log, err := logs.Append("session-" + w.rec.started().Format("20060102-150405") + ".log") // 000-09
+	log, err := logs.Append("session-" + w.rec.started().Format("20060102-150405") + ".log")
 	if err != nil {
 		return invalid(err)
 	}

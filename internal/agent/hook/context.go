@@ -25,7 +25,7 @@ const (
 	maxWindow     = 1 << 40
 )
 
-// Threshold is one alert, at a percentage of the window. 003-16
+// Threshold is one alert, at a percentage of the window.
 type Threshold struct {
 	Percent  int
 	Severity string

@@ -20,9 +20,9 @@ const (
 )
 
 const (
-	// DefaultMinToolCalls is the evidence a promise needs. 004-01
+	// DefaultMinToolCalls is the evidence a promise needs.
 	DefaultMinToolCalls = 1
-	// Reject and Accept are the policies for a promise without work. 004-01
+	// Reject and Accept are the policies for a promise without work.
 	Reject = "reject"
 	Accept = "accept"
 
@@ -31,7 +31,7 @@ const (
 	maxLastText = 16 << 10  // runes
 )
 
-// Session is the state of one loop within one agent session. 004-04
+// Session is the state of one loop within one agent session.
 type Session struct {
 	TaskPrompt        string `json:"taskPrompt"`
 	PromiseToken      string `json:"promiseToken"`
@@ -43,7 +43,7 @@ type Session struct {
 	ToolCallsThisRun  int    `json:"toolCallsThisRun"` // by the main agent, since the loop began
 	PromiseSeen       bool   `json:"promiseSeen"`      // in what was said since the stop before
 	LastAssistantText string `json:"lastAssistantText"`
-	// Ultrawork stands before every continuation; empty: nothing does. 004-09
+	// Ultrawork stands before every continuation; empty: nothing does.
 	Ultrawork string `json:"ultrawork,omitempty"`
 	Status    Status `json:"status,omitempty"`
 	// Began bounds what counts as work, Said what counts as a promise: a
@@ -92,7 +92,7 @@ func DecodeSession(data []byte) (Session, error) {
 // Encode is the session as JSON.
 func (s Session) Encode() ([]byte, error) { return json.MarshalIndent(s, "", "  ") }
 
-// Start is what the agent is told when the loop begins. 004-03
+// Start is what the agent is told when the loop begins.
 func (s Session) Start() string {
 	return s.TaskPrompt + "\n\n" +
 		"This session is a loop: it ends when the task is fully done, and not before. Only when it is fully done, output the exact marker\n" +
@@ -101,7 +101,7 @@ func (s Session) Start() string {
 		"If the task is not done, do not output the promise; whatever else you say, you will be asked to go on."
 }
 
-// Entry is one line of the loop's log. 004-11
+// Entry is one line of the loop's log.
 type Entry struct {
 	Iteration int    `json:"iteration"` // the run that wanted to end, from 1
 	Promise   string `json:"promise"`   // found, rejected, missing
@@ -118,7 +118,7 @@ func (e Entry) String() string {
 	return line
 }
 
-// session is the exit algorithm, 004-05 … 004-08. The run that ends here is
+// session is the exit algorithm. The run that ends here is
 // counted and its words are searched before the limit is looked at: N allowed
 // runs are N runs, and a promise in the last one counts. Problems are checks
 // that failed, which no promise outweighs.
@@ -174,7 +174,7 @@ func (f StopFacts) session(in Input, problems []string) Answer {
 	return Answer{Refused: true, Reason: text, Warnings: warnings}
 }
 
-// weigh says why a promise is not believed; empty: it is. 004-07, 004-08
+// weigh says why a promise is not believed; empty: it is.
 func (f StopFacts) weigh(read reading, problems []string) (refusal, warning string) {
 	s := f.Session
 	switch {

@@ -17,24 +17,24 @@ const (
 // StopFacts is what a stop is judged by, besides the CLI's input. Every func
 // may be nil, which means that there is nothing to check.
 type StopFacts struct {
-	// Active says that .ralph-active exists: a task loop runs here. 003-17
+	// Active says that .ralph-active exists: a task loop runs here.
 	Active bool
 	// Checks returns what is wrong with the task list, ready for the agent to
 	// read: schema, invariants, transitions; and what could not be checked, for
-	// standard error. 003-18 … 003-23
+	// standard error.
 	Checks func() (problems, warnings []string)
 	// Uncommitted returns the paths with uncommitted changes, as git status
-	// --porcelain prints them. 003-24
+	// --porcelain prints them.
 	Uncommitted func() ([]string, error)
 	// Session is the loop that keeps this session going; nil: none. A stop
 	// changes it, and the caller saves it.
 	Session *Session
 	// Changed says that the tree differs from what it was when the session
-	// loop began. It is asked only where tool calls cannot be counted. 004-08
+	// loop began. It is asked only where tool calls cannot be counted.
 	Changed func() (bool, error)
 	// Now is the time of the stop; zero: unknown.
 	Now time.Time
-	// Log receives one entry for each stop of a session loop. 004-11
+	// Log receives one entry for each stop of a session loop.
 	Log func(Entry)
 }
 
@@ -83,7 +83,7 @@ func (f StopFacts) check(again bool) (problems, warnings []string) {
 	return problems, warnings
 }
 
-// uncommitted is the text of 003-24. An agent that was refused already, and left
+// uncommitted is the text about uncommitted changes. An agent that was refused already, and left
 // something again, is told how to get rid of it instead.
 func uncommitted(paths []string, again bool) string {
 	var b strings.Builder

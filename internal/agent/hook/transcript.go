@@ -63,7 +63,7 @@ type block struct {
 
 // look reads what the transcript holds beyond earlier stops, and adds the
 // CLI's own last_assistant_message: the transcript is written behind the CLI's
-// back, and the final message must not be missed. 004-12
+// back, and the final message must not be missed.
 //
 // Before a promise is called missing or a bypass, the transcript gets a moment to
 // hold the last message: what the CLI hands over is only its last block, and what

@@ -3,7 +3,7 @@ package prompt
 import "strings"
 
 // Expand replaces $NAME and ${NAME} by the values of the declared names. What is
-// not declared stays as it is, and values are not expanded again. 000-12
+// not declared stays as it is, and values are not expanded again.
 func Expand(text string, values map[string]string) string {
 	var b strings.Builder
 	for {

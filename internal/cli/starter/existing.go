@@ -98,7 +98,7 @@ func position(data []byte, offset int64) (line, column int) {
 }
 
 // merge lays over on top of base: objects recursively, everything else takes
-// the place of what was there. 001-07
+// the place of what was there.
 func merge(base, over document) document {
 	merged := document{keys: slices.Clone(base.keys), values: map[string]any{}}
 	for k, v := range base.values {

@@ -146,7 +146,7 @@ func (d *Dialogue) Confirm(question string, fallback bool) (yes bool, err error)
 	return yes, err
 }
 
-// Interview asks for everything that settings hold. 001-37
+// Interview asks for everything that settings hold.
 func (d *Dialogue) Interview(p Proposal) (Settings, error) {
 	s := Defaults()
 	for _, part := range []func(*Settings, Proposal) error{d.agent, d.limits, d.proposed, d.guardrails, d.scm} {

@@ -25,7 +25,7 @@ func Prompt(mode string) (string, bool) {
 const PresetName = "ralph-loop"
 
 // PresetAgents are the values of AGENT_TYPE: those of the agents that are CLIs, and
-// text. 000-17
+// text.
 func PresetAgents() []string { return append(Agents(), "text") }
 
 // specsDir is the folder of specifications that the preset names.

@@ -20,14 +20,14 @@ import (
 //go:embed settings.schema.json
 var schema []byte
 
-// What settings have that nobody chose. 001-09
+// What settings have that nobody chose.
 const (
 	DefaultIterations = 10
 	DefaultCompletion = "DONE"
 	defaultTruncate   = 5000
 )
 
-// Settings is what is written to .ralph/settings.json, in this order. 001-08
+// Settings is what is written to .ralph/settings.json, in this order.
 type Settings struct {
 	Schema                        string      `json:"$schema"`
 	MaximumIterations             int         `json:"maximumIterations"`

@@ -21,7 +21,7 @@ var (
 // Message is the commit message in an agent's answer: what stands in the first
 // <response>, else the first line that is neither empty nor the fence of a code
 // block. It holds no control or invisible characters and no secret, and at most
-// 4 KiB; empty when there is none. 001-29
+// 4 KiB; empty when there is none.
 func Message(answer string, redact *secret.Redactor) string {
 	answer = printable(answer) // before the redactor: an invisible character could split a secret
 	message := ""

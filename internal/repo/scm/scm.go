@@ -17,7 +17,7 @@ import (
 	"github.com/org/ralph-action/internal/sandbox/proc"
 )
 
-// Question asks the agent for a commit message. 001-28
+// Question asks the agent for a commit message.
 const Question = "Provide a short imperative commit message for the changes. Output only the message, no explanation."
 
 // DefaultTimeout is how long one task may take unless Options says otherwise. A
@@ -100,7 +100,7 @@ func (t *tasks) Deliver(ctx context.Context, it ralph.Iteration, ask func(prompt
 	return d, nil
 }
 
-// message asks for the commit message. 001-29
+// message asks for the commit message.
 func (t *tasks) message(words []string, ask func(prompt string) (string, error)) (string, error) {
 	answer, err := ask(Question)
 	if err != nil {

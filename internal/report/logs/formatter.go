@@ -27,7 +27,7 @@ type Formatter struct {
 	MaxOutputChars int  // of a tool's or guardrail's output, in runes; 0: all
 	Width          int  // lines of tools and their output are cut there; 0: never
 	// Quiet leaves out what the agent says and does, up to the line that ends its
-	// turn: streamAgentOutput false, or a display filter that shows it. 001-03
+	// turn: streamAgentOutput false, or a display filter that shows it.
 	Quiet bool
 
 	tools map[string]string // by id

@@ -36,7 +36,7 @@ func SessionStepHeader(iteration int, mode string, step ralph.Step, start time.T
 }
 
 // SessionRetry tells in the session log that an attempt failed and why, and that
-// the iteration goes on. 000-38
+// the iteration goes on.
 func SessionRetry(why string) string {
 	return "Attempt failed (" + doc.OneLine(why, 500) + "); the iteration is tried again.\n"
 }

@@ -12,7 +12,6 @@ import (
 // Supervise renders events as the log of the restart manager, each line with
 // the time of its event before it. That the agent is restarted is told when it
 // is certain, before the delay. Use one Supervise per run, from one goroutine.
-// 002-12
 type Supervise struct {
 	Max     int           // attempts; 0: no limit
 	Timeout time.Duration // of one attempt; 0: unknown
@@ -56,7 +55,7 @@ func (s *Supervise) Lines(e ralph.Event) []string {
 	return dated(e.At, lines)
 }
 
-// Ending tells how the run ended. 002-07, 002-09, 002-17, 002-18
+// Ending tells how the run ended.
 func (s *Supervise) Ending(r ralph.Report) []string {
 	reason := doc.OneLine(r.Reason, 1000)
 	lines := s.gaveUp()
@@ -80,7 +79,7 @@ func (s *Supervise) Ending(r ralph.Report) []string {
 }
 
 // completed tells how the task was completed, and what became of the children of
-// the last attempt. 002-07
+// the last attempt.
 func (s *Supervise) completed(r ralph.Report) string {
 	n := len(r.Iterations)
 	switch {
@@ -92,7 +91,7 @@ func (s *Supervise) completed(r ralph.Report) string {
 	return "task completed (DONE marker present, no active children)"
 }
 
-// turn tells what is certain when an attempt is over. 002-15
+// turn tells what is certain when an attempt is over.
 func (s *Supervise) turn(t *ralph.Turn) (lines []string) {
 	s.last = t
 	if t.Outlived {
@@ -132,7 +131,7 @@ func (s *Supervise) restart(n int) []string {
 	}
 }
 
-// waitCode is the exit code of an agent that waits: no failure. 002-16
+// waitCode is the exit code of an agent that waits: no failure.
 const waitCode = 42
 
 // gaveUp tells of a failed attempt that nothing follows. One that was cancelled

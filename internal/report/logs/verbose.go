@@ -12,7 +12,7 @@ import (
 )
 
 // Verbose renders events as the lines of `--verbose`, each with the prefix
-// "[ralph] " and one line whatever is in it. 001-34
+// "[ralph] " and one line whatever is in it.
 type Verbose struct {
 	Completion ralph.Completion // what an iteration is searched for; zero: not named
 	// Mask takes secrets out of a text; it sees prompts before they are cut, where

@@ -163,7 +163,7 @@ func described(message string) string {
 	return strings.TrimSpace(quiet(strings.Join(lines, "\n")))
 }
 
-// stepSubject is the subject of an iteration on a task list. 003-26
+// stepSubject is the subject of an iteration on a task list.
 func stepSubject(it ralph.Iteration, done bool) string {
 	if it.Step.Story == "" {
 		return "chore: work after the last story"

@@ -364,7 +364,7 @@ func StoryCount(t ralph.TaskList) string {
 const ModeSession = "session"
 
 // SessionStatus names how a kept-going session ended, as its first description
-// did; empty in every other mode and for endings that have no such name. 004-05
+// did; empty in every other mode and for endings that have no such name.
 func SessionStatus(r ralph.Report) string {
 	if r.Mode != ModeSession {
 		return ""

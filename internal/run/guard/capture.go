@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// truncated marks a feedback that was cut. 001-23
+// truncated marks a feedback that was cut.
 const truncated = "... [truncated]"
 
 // tailBytes bounds the end of the output that people see in summary and PR.

@@ -59,7 +59,7 @@ type Setting struct {
 	Tree func() string
 }
 
-// DefaultTruncate is outputTruncateChars. 001-09
+// DefaultTruncate is outputTruncateChars.
 const DefaultTruncate = 5000
 
 // New makes the guardrails of a run, in order. Guardrails with the same name
@@ -94,7 +94,7 @@ type guardrail struct {
 // Name is the command as the user wrote it.
 func (g *guardrail) Name() string { return g.spec.Command }
 
-// Check runs the command under sh with no secret in reach. 001-18 to 001-25
+// Check runs the command under sh with no secret in reach.
 func (g *guardrail) Check(ctx context.Context, iteration int) ralph.Verdict {
 	tree := ""
 	if g.spec.OnChanges && g.set.Tree != nil {
@@ -227,7 +227,7 @@ func baselineHeading(output string) string {
 	return "Output:\n"
 }
 
-// message is the feedback, to the letter. 001-24
+// message is the feedback, to the letter.
 func message(v ralph.Verdict, hint, log, output string) string {
 	var b strings.Builder
 	if v.Reason == "" {

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// maxSlug bounds a slug. 001-21
+// maxSlug bounds a slug.
 const maxSlug = 50
 
 // Slug makes a file name of a command: everything but ASCII letters and digits

@@ -104,7 +104,7 @@ func Open(s *List, o Options) (*Backlog, error) {
 	if estimate.Stories == 0 {
 		return b, nil
 	}
-	o.Host.Say(estimate.String()) // 003-34
+	o.Host.Say(estimate.String())
 	if most := o.MaxIterations; most > 0 && estimate.Likely > most {
 		n := fmt.Sprintf("max-iterations is %d, and the task list will likely need %d.", most, estimate.Likely)
 		o.Host.Note(n)
@@ -172,7 +172,7 @@ func (s *List) read() (*tasks.List, error) {
 	return list, nil
 }
 
-// marker is what .ralph-active says. 003-07
+// marker is what .ralph-active says.
 func (b *Backlog) marker(s tasks.Snapshot) tasks.Marker {
 	m := tasks.Marker{
 		At: time.Now(), PID: os.Getpid(), MaxIterations: b.o.MaxIterations, Mode: "direct", Snapshot: s,

@@ -15,7 +15,7 @@ import (
 )
 
 // The folder that keeps the agent signed in, in the user's home, and what is in
-// it: 003-03. It is shared by the sandboxes of all projects, whose agents can
+// it. It is shared by the sandboxes of all projects, whose agents can
 // write to it.
 const (
 	stateDir   = ".dclaude_state"

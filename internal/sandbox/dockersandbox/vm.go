@@ -65,7 +65,7 @@ func New(o Options) (*VM, error) {
 
 var unnamable = regexp.MustCompile(`[^A-Za-z0-9._-]`)
 
-// Name is what the sandbox of a project is called in Docker Desktop: 003-03. Paths that
+// Name is what the sandbox of a project is called in Docker Desktop. Paths that
 // differ in other characters only share a name, which Prepare notices where docker tells.
 func Name(project string) string { return "ralph-" + unnamable.ReplaceAllString(project, "_") }
 
