@@ -78,7 +78,7 @@ RUN printf 'path-exclude=%s\n' \
  && git --version
 COPY --from=build /out/ralph /usr/local/bin/ralph
 COPY entrypoint.sh /entrypoint.sh
-# auto: the walls the kernel offers, said in the log. strict: all or nothing.
+# auto: what the kernel can restrict, said in the log. strict: all or nothing.
 ENV RALPH_ISOLATION=auto
 WORKDIR /repo
 # The agent never runs as root: ralph drops to the workspace's owner, or to the

@@ -136,7 +136,7 @@ func (b *bench) checkpoint(ctx context.Context) ([]row, error) {
 	}
 	one, err := row{
 		What: "snapshot + checkpoint + push, 50,000 files, 20 changed", Comparison: "git add -A && git commit && git push", Target: target{AtMost: 1, Ratio: true},
-		Note: "The same git http-backend on loopback, with the token of the checkout. The guest's git is a supervised child.",
+		Note: "The same git http-backend on loopback, with the token of the checkout. The sandbox's git is a supervised child.",
 	}.compare(rounds, ours, theirs)
 	return []row{one}, err
 }

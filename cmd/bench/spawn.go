@@ -32,7 +32,7 @@ func trivial() []string { return []string{"/bin/echo", "working"} }
 func (b *bench) loop(ctx context.Context) ([]row, error) {
 	const rounds, iterations = 7, 300
 	r, err := row{
-		What: "CPU per iteration, trivial agent, no guardrail, no walls", Comparison: "bare fork + exec + wait of it", Target: target{AtMost: 1.5, Ratio: true},
+		What: "CPU per iteration, trivial agent, no guardrail, no sandbox", Comparison: "bare fork + exec + wait of it", Target: target{AtMost: 1.5, Ratio: true},
 		Note: "User and system time of this process, the supervisor and the agent. Ours reads the agent's output, decodes, redacts, formats and logs it; the bare one drops it into /dev/null. The start of the supervisor is shared by 300 iterations.",
 	}.compare(rounds, func() (float64, error) {
 		before := cpuTime()

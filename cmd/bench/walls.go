@@ -57,20 +57,20 @@ func (b *bench) walls(ctx context.Context) ([]row, error) {
 	}
 	defer done()
 	r, err := row{
-		What: "what the walls add to the start of a child", Comparison: "the same child supervised, without walls", Target: target{AtMost: 5, Unit: "ms"},
+		What: "what the sandbox adds to the start of a child", Comparison: "the same child supervised, without a sandbox", Target: target{AtMost: 5, Unit: "ms"},
 	}.compare(150, child(ctx, walled, trivial()...), child(ctx, open, trivial()...))
 	if err != nil {
 		return nil, err
 	}
 	r.Ratio = r.Ours.Median / r.Theirs.Median
-	r.Note = fmt.Sprintf("File walls, system calls and network. From the order to start /bin/echo to its end, wall clock. With walls the median is %s.", r.Ours)
+	r.Note = fmt.Sprintf("File access, system calls and network. From the order to start /bin/echo to its end, wall clock. In the sandbox the median is %s.", r.Ours)
 	for i, without := range r.Theirs.Samples {
 		r.Ours.Samples[i] -= without
 	}
 	r.Ours = measured("ms", r.Ours.Samples)
 	const output = "head -c 100000000 /dev/zero"
 	printed, err := row{
-		What: "100 MB of output from behind the walls", Comparison: "the same without walls", Target: target{AtMost: 1.05, Ratio: true},
+		What: "100 MB of output from the sandbox", Comparison: "the same without a sandbox", Target: target{AtMost: 1.05, Ratio: true},
 	}.compare(15, child(ctx, walled, "/bin/sh", "-c", output), child(ctx, open, "/bin/sh", "-c", output))
 	return []row{r, printed}, err
 }

@@ -93,7 +93,7 @@ func completed() ralph.Report {
 				Marker:   true,
 			},
 		},
-		Isolation:  "own user, Landlock file walls (ABI 7)",
+		Isolation:  "own user, Landlock ABI 7",
 		Repository: "octo/calc", RunURL: "https://github.com/octo/calc/actions/runs/42", Actor: "mona",
 		Publication: ralph.Publication{
 			Branch: "ralph/make-the-failing-tests", Base: "main", HeadSHA: sha2, Pushed: true, ServerURL: "https://github.com",

@@ -10,7 +10,7 @@ func Describe(id Identity, w *Policy, ownUID int) string {
 		who = fmt.Sprintf("uid %d (our own)", ownUID)
 	}
 	if w == nil {
-		return "no file walls, " + who
+		return "no file restrictions, " + who
 	}
 	return describeFiles(w, who) + describeNetwork(w.Network)
 }
@@ -19,7 +19,7 @@ func describeFiles(w *Policy, who string) string {
 	abi, reason := Available()
 	switch {
 	case abi == 0:
-		return fmt.Sprintf("no file walls (%s), %s", reason, who)
+		return fmt.Sprintf("no file restrictions (%s), %s", reason, who)
 	case abi < 6:
 		if ok, _ := NetworkAvailable(); !ok { // else the filter keeps signals inside
 			return fmt.Sprintf("Landlock ABI %d without signal scope, %s, %d paths writable", abi, who, len(w.ReadWrite))

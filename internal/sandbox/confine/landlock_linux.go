@@ -109,12 +109,12 @@ func open(ruleset int, path string, rights uint64) error {
 		return nil // the child could not reach it either
 	}
 	if err != nil {
-		return fmt.Errorf("wall for %s: %w", path, err)
+		return fmt.Errorf("restrict %s: %w", path, err)
 	}
 	defer unix.Close(fd)
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
-		return fmt.Errorf("wall for %s: %w", path, err)
+		return fmt.Errorf("restrict %s: %w", path, err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		rights &= fileRights
@@ -123,7 +123,7 @@ func open(ruleset int, path string, rights uint64) error {
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH,
 		uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
 	if errno != 0 {
-		return fmt.Errorf("wall for %s: landlock_add_rule: %w", path, errno)
+		return fmt.Errorf("restrict %s: landlock_add_rule: %w", path, errno)
 	}
 	return nil
 }

@@ -3,4 +3,4 @@
 package confine
 
 // Available returns 0: restrictions on files need Linux.
-func Available() (abi int, reason string) { return 0, "file walls need Linux" }
+func Available() (abi int, reason string) { return 0, "file restrictions need Linux" }

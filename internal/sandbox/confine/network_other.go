@@ -3,4 +3,4 @@
 package confine
 
 // NetworkAvailable returns false: network restrictions need Linux.
-func NetworkAvailable() (ok bool, reason string) { return false, "network walls need Linux" }
+func NetworkAvailable() (ok bool, reason string) { return false, "network restrictions need Linux" }

@@ -90,14 +90,14 @@ func newNotifier(listener int, d *allowed) (*Notifier, error) {
 func Behind(w Policy, fork func() error) (*Notifier, error) {
 	abi, reason := Available()
 	if abi == 0 && w.Strict {
-		return nil, fmt.Errorf("isolation is strict, but there are no file walls: %s", reason)
+		return nil, fmt.Errorf("isolation is strict, but file access cannot be restricted: %s", reason)
 	}
 	files := func() error {
 		if abi == 0 {
 			return nil
 		}
 		if err := confine(w, abi); err != nil {
-			return fmt.Errorf("file walls: %s", err) // its errno is not the child's
+			return fmt.Errorf("restrict file access: %s", err) // its errno is not the child's
 		}
 		return nil
 	}
@@ -106,7 +106,7 @@ func Behind(w Policy, fork func() error) (*Notifier, error) {
 	}
 	d, err := openAllowed(*w.Network)
 	if err != nil {
-		return nil, fmt.Errorf("network wall: %s", err)
+		return nil, fmt.Errorf("restrict network access: %s", err)
 	}
 	g, err := behind(func() (*Notifier, error) { return askNetwork(d) }, files, fork)
 	if err != nil {
@@ -144,7 +144,7 @@ func behind(filter func() (*Notifier, error), files, fork func() error) (g *Noti
 func askNetwork(d *allowed) (*Notifier, error) {
 	g, err := ask(asks{others: true, network: true}, d)
 	if err != nil {
-		return nil, fmt.Errorf("network wall: %s", err)
+		return nil, fmt.Errorf("restrict network access: %s", err)
 	}
 	return g, nil
 }

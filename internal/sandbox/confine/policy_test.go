@@ -29,13 +29,13 @@ func TestDefaultPolicyKeepsTheRunnersFilesOut(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	t.Parallel()
 	id := confine.Identity{UID: 1001, GID: 1001}
-	if got, want := confine.Describe(id, nil, 0), "no file walls, uid 1001"; got != want {
+	if got, want := confine.Describe(id, nil, 0), "no file restrictions, uid 1001"; got != want {
 		t.Errorf("Describe(no walls) = %q, want %q", got, want)
 	}
-	if got, want := confine.Describe(confine.Identity{}, nil, 1000), "no file walls, uid 1000 (our own)"; got != want {
+	if got, want := confine.Describe(confine.Identity{}, nil, 1000), "no file restrictions, uid 1000 (our own)"; got != want {
 		t.Errorf("Describe(own user) = %q, want %q", got, want)
 	}
-	if got := confine.Describe(id, &confine.Policy{}, 0); len(got) < len("no file walls, uid 1001") {
+	if got := confine.Describe(id, &confine.Policy{}, 0); len(got) < len("no file restrictions, uid 1001") {
 		t.Errorf("Describe(walls) = %q, want what is in force", got)
 	}
 	open, closed := &confine.Policy{}, &confine.Policy{Network: &confine.Network{}}

@@ -79,7 +79,7 @@ func folder(root *os.Root, name, path string) error {
 		return planted(path, "folder", info)
 	case info.Mode().Perm() != 0o700:
 		if err := root.Chmod(name, 0o700); err != nil {
-			return fmt.Errorf("make %q the owner's alone: %w", path, reason(err))
+			return fmt.Errorf("make %q readable by its owner only: %w", path, reason(err))
 		}
 	}
 	return nil

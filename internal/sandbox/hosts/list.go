@@ -36,7 +36,7 @@ func ParseList(entries []string) (List, error) {
 
 func (l List) check() error {
 	if i := slices.IndexFunc(l, func(r Rule) bool { return r.deny }); i >= 0 && l.Open() {
-		return fmt.Errorf("%q has no effect beside \"*\", which takes the wall away; write \"*:443\" and \"*:80\" instead of \"*\"", l[i].String())
+		return fmt.Errorf("%q has no effect beside \"*\", which opens the network; write \"*:443\" and \"*:80\" instead of \"*\"", l[i].String())
 	}
 	ports := map[int]Forward{}
 	for _, f := range l.Forwards() {

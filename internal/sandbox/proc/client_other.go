@@ -32,7 +32,7 @@ func newClient(o Options) (*client, error) {
 		return nil, fmt.Errorf("children run as another user (%s) on Linux only", o.Identity)
 	}
 	if o.Policy != nil && o.Policy.Strict {
-		return nil, fmt.Errorf("isolation is strict, but there are no file walls outside Linux")
+		return nil, fmt.Errorf("isolation is strict, but file access cannot be restricted outside Linux")
 	}
 	closeOnExec()
 	c := &client{events: make(chan event, 4)}
