@@ -150,8 +150,11 @@ func connect(ctx context.Context, proxy, to string) (net.Conn, error) {
 	}
 	// The tunnel is silent until the client speaks: nothing of it is read here.
 	answer, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: http.MethodConnect})
-	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("the proxy says %s", answer.Status)
+	if err == nil {
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			err = fmt.Errorf("the proxy says %s", answer.Status)
+		}
 	}
 	if err != nil {
 		_ = c.Close()

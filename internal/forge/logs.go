@@ -136,6 +136,7 @@ func (c *Client) tryJobLog(ctx context.Context, job int64) (text string, again b
 		if err != nil {
 			return "", api.Status(err) == http.StatusNotFound, c.api.Explain(operation, "actions: read", err)
 		}
+		defer found.Body.Close()        // it is in memory
 		location, _ := found.Location() // nil: none
 		switch {
 		case found.StatusCode < http.StatusMultipleChoices: // Gitea sends it at once

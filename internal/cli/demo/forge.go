@@ -150,7 +150,7 @@ func (f *Forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, password, _ := r.BasicAuth()
 	asked, isGit := gitserver.ParseRequest(r)
 	switch repo := f.lookup(asked.Owner, asked.Name); {
-	case !isGit && !(f.tokenIs(token) && (strings.EqualFold(scheme, "Bearer") || strings.EqualFold(scheme, "token"))):
+	case !isGit && (!f.tokenIs(token) || !strings.EqualFold(scheme, "Bearer") && !strings.EqualFold(scheme, "token")):
 		send(w, refused(http.StatusUnauthorized, "Bad credentials"))
 	case !isGit:
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
