@@ -127,7 +127,7 @@ var owners = map[string]struct{ pkg, why string }{
 	"os/exec":                                {"sandbox/proc", "a child is started and ended in one place"},
 	"gopkg.in/yaml.v3":                       {"config", "one reader of configuration"},
 	"github.com/go-git/go-git/v5":            {"repo, repo/branchname, repo/history, repo/inspection, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/publish, repo/remote, repo/signing, repo/store, repo/worktree", "one owner of the branch"},
-	"github.com/google/go-github/v60/github": {"forge, forge/api, forge/gitdata", "one client of the forge"},
+	"github.com/google/go-github/v60/github": {"forge, forge/gitdata", "one client of the forge"},
 	"github.com/getkin/kin-openapi":          {"testing/openapi", "a library of tests, kept out of the binary"},
 	"github.com/yuin/goldmark":               {"actions/trigger", "one reader of Markdown; other tests render what we publish"},
 	"github.com/itchyny/gojq":                {"agent/filter", "one interpreter of users' expressions"},

@@ -81,7 +81,7 @@ func (l *checkLook) take(ctx context.Context) (Checks, error) {
 
 // get reads one page, and says which one is the next; 0: none.
 func (l *checkLook) get(ctx context.Context, path string, out any) (int, error) {
-	req, err := l.c.api.GitHub.NewRequest(http.MethodGet, path, nil)
+	req, err := l.c.api.NewRequest(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -90,7 +90,7 @@ func (l *checkLook) get(ctx context.Context, path string, out any) (int, error) 
 		req.Header.Set("If-None-Match", before.tag)
 	}
 	var body bytes.Buffer
-	resp, err := l.c.api.GitHub.Do(ctx, req, &body)
+	resp, err := l.c.api.Do(req, &body)
 	if have && api.Status(err) == http.StatusNotModified {
 		return before.next, json.Unmarshal(before.body, out)
 	}

@@ -178,7 +178,7 @@ func (c *Client) download(ctx context.Context, from *url.URL) (text string, agai
 	if err != nil {
 		return "", false, errors.New("the address of the log is not valid")
 	}
-	req.Header.Set("User-Agent", c.api.GitHub.UserAgent)
+	req.Header.Set("User-Agent", c.api.UserAgent)
 	resp, err := client.Do(req)
 	if err != nil {
 		var failed *url.Error

@@ -1,4 +1,6 @@
 // Package run is one run of ralph, from what was asked for to what was published.
+//
+// It is large: its stages hand each other values that nobody else needs.
 package run
 
 import (

@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/go-github/v60/github"
-
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 	"github.com/org/ralph-action/internal/lib/secret"
 )
@@ -41,7 +39,6 @@ type Options struct {
 // Client talks to one repository. Its methods may be called from several
 // goroutines at a time.
 type Client struct {
-	GitHub      *github.Client
 	URL         *url.URL // of the API
 	ServerURL   *url.URL // for links
 	Owner, Name string
@@ -49,8 +46,12 @@ type Client struct {
 	// Lifetime is added to the advice about a token that was refused; nil: nothing is.
 	Lifetime func() string
 
+	UserAgent string
+
 	graphQLURL string // empty: none
 	transport  *transport
+	http       *http.Client
+	base       *url.URL // URL with a slash at its end
 }
 
 var repositoryPattern = lazyregexp.New(`^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$`)
@@ -86,9 +87,8 @@ func New(o Options) (*Client, error) {
 		c.transport.origins[Origin(graphQL)] = true
 		c.transport.graphQL = c.graphQLURL
 	}
-	c.GitHub = github.NewClient(&http.Client{Transport: c.transport, CheckRedirect: c.transport.checkRedirect})
-	c.GitHub.BaseURL = api.JoinPath("/")
-	c.GitHub.UserAgent = cmp.Or(o.UserAgent, "ralph-action")
+	c.http = &http.Client{Transport: c.transport, CheckRedirect: c.transport.checkRedirect}
+	c.base, c.UserAgent = api.JoinPath("/"), cmp.Or(o.UserAgent, "ralph-action")
 	return c, nil
 }
 
@@ -106,13 +106,13 @@ func (c *Client) Transport() http.RoundTripper { return c.transport.next }
 
 // Unfollowed is a GET whose redirect is an answer. The body is in memory.
 func (c *Client) Unfollowed(ctx context.Context, path string) (*http.Response, error) {
-	req, err := c.GitHub.NewRequest(http.MethodGet, path, nil)
+	req, err := c.NewRequest(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := c.transport.RoundTrip(req.WithContext(ctx))
+	resp, err := c.transport.RoundTrip(req)
 	if err == nil && resp.StatusCode >= http.StatusBadRequest {
-		err = github.CheckResponse(resp)
+		err = checkStatus(resp)
 	}
 	return resp, err
 }
@@ -167,13 +167,13 @@ func (c *Client) Call(ctx context.Context, method, path string, in, out any) err
 }
 
 // Exchange is Call for those who need more of the answer than its body: the
-// next page, a header. The response is nil when there was none.
-func (c *Client) Exchange(ctx context.Context, method, path string, in, out any) (*github.Response, error) {
-	req, err := c.GitHub.NewRequest(method, path, in)
+// next page, a header.
+func (c *Client) Exchange(ctx context.Context, method, path string, in, out any) (*Response, error) {
+	req, err := c.NewRequest(ctx, method, path, in)
 	if err != nil {
 		return nil, err
 	}
-	return c.GitHub.Do(ctx, req, out)
+	return c.Do(req, out)
 }
 
 // Repository is owner/name.

@@ -11,8 +11,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/google/go-github/v60/github"
-
 	"github.com/org/ralph-action/internal/lib/lazyregexp"
 )
 
@@ -42,39 +40,6 @@ func (e *PermissionError) Error() string {
 		text += "; or open the pull request by hand: " + link
 	}
 	return text
-}
-
-// refusal is a final answer of the forge that is none of success.
-type refusal struct {
-	status int // 0: there was no answer
-	header http.Header
-	body   []byte
-}
-
-func refused(err error) refusal {
-	var (
-		plain  *github.ErrorResponse
-		limit  *github.RateLimitError
-		abuse  *github.AbuseRateLimitError
-		factor *github.TwoFactorAuthError
-		resp   *http.Response
-	)
-	switch {
-	case errors.As(err, &plain):
-		resp = plain.Response
-	case errors.As(err, &limit):
-		resp = limit.Response
-	case errors.As(err, &abuse):
-		resp = abuse.Response
-	case errors.As(err, &factor):
-		resp = factor.Response
-	}
-	if resp == nil {
-		return refusal{}
-	}
-	// go-github leaves the body in place. Its own parsed form is empty when
-	// "errors" is no list of objects.
-	return refusal{resp.StatusCode, resp.Header, Peek(resp)}
 }
 
 // Status is the HTTP status of a refusal; 0 when there was no answer.

@@ -51,7 +51,6 @@ func (t *transport) judge(req *http.Request, resp *http.Response, err error, so 
 		}
 		return verdict{retry: true, wait: backoff, why: t.clean(err.Error()), unsure: !unsent(err)}
 	}
-	defer hideLimits(resp)
 	body := Peek(resp)
 	page := webPage(resp)
 	why := "answered " + strconv.Itoa(resp.StatusCode)
@@ -219,12 +218,4 @@ func Peek(resp *http.Response) []byte {
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return body
-}
-
-// hideLimits takes the rate-limit headers out of an answer. go-github would
-// remember them and answer the next calls itself, without asking the forge.
-func hideLimits(resp *http.Response) {
-	for _, name := range []string{"Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Used"} {
-		resp.Header.Del(name)
-	}
 }

@@ -96,7 +96,7 @@ feed:
 // upload sends one blob, read and encoded while it is sent.
 func (s *Signer) upload(ctx context.Context, f GitFile) error {
 	operation := fmt.Sprintf("upload %q (%d bytes)", s.api.Clean(f.Path), f.Size)
-	req, err := s.api.GitHub.NewRequest(http.MethodPost, s.api.Path("/git/blobs"), nil)
+	req, err := s.api.NewRequest(ctx, http.MethodPost, s.api.Path("/git/blobs"), nil)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *Signer) upload(ctx context.Context, f GitFile) error {
 		}{io.MultiReader(strings.NewReader(head), &encoder{r: r}, strings.NewReader(tail)), r}, nil
 	}
 	var answer github.Blob
-	if _, err := s.api.GitHub.Do(ctx, req, &answer); err != nil {
+	if _, err := s.api.Do(req, &answer); err != nil {
 		if s.tooLarge(err) && api.Status(err) != 0 {
 			return fmt.Errorf("%s: %w: use Git LFS, ignore it, or set sign-commits to false", operation, s.explainGit("create a blob", []GitFile{f}, err))
 		}
