@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -137,6 +138,10 @@ func (l *lab) start(ctx context.Context, dir string) (install.Process, func() er
 
 func (l *lab) write(name, text string) {
 	l.t.Helper()
+	// No process of another test may be forked meanwhile: it would hold the file open
+	// for writing until it is another program, and nothing starts such a file.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(filepath.Join(l.fake, name), []byte(text), 0o755); err != nil {
 		l.t.Fatal(err)
 	}
