@@ -62,8 +62,8 @@ tests() { # ARCH
   local package
   [[ -d $work/tests-$1 ]] && return
   mkdir "$work/tests-$1"
-  for package in sandbox proc; do
-    CGO_ENABLED=0 GOOS=linux GOARCH=$1 go test -c -ldflags '-s -w' -o "$work/tests-$1/$package.test" "./internal/$package"
+  for package in confine proc; do
+    CGO_ENABLED=0 GOOS=linux GOARCH=$1 go test -c -ldflags '-s -w' -o "$work/tests-$1/$package.test" "./internal/sandbox/$package"
   done
 }
 

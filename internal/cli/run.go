@@ -12,7 +12,7 @@ type runCmd struct{ localFlags }
 func (runCmd) Help() string {
 	return `Example:
   ralph run --prompt "Fix the failing tests. Print <response>DONE</response> when they pass." \
-    --guardrails "make test" --maximum-iterations 5
+    --guardrails "make test" --max-iterations 5
 
 Every flag is also a key of .github/ralph.yml, and in camelCase of .ralph/settings.json, which
 'ralph init' writes. The agent or the SCM tasks commit; with --commit each-iteration ralph does, on a

@@ -14,6 +14,9 @@ func nearest(name string, candidates []string) string {
 	}
 	best, least := "", max(2, len(name)/3)+1
 	for _, c := range candidates {
+		if c == "off" && kebab(name) == "on" {
+			continue // its opposite
+		}
 		d := distance(kebab(name), kebab(c))
 		if d < least || d == least && best != "" && abs(len(c)-len(name)) < abs(len(best)-len(name)) {
 			best, least = c, d

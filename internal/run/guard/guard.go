@@ -277,7 +277,7 @@ func Broken(baseline []ralph.Verdict) error {
 			why = strings.TrimSpace(v.Output)
 		}
 		errs = append(errs, fmt.Errorf("guardrail %q cannot be started: %s; correct the command, or provide what it needs: "+
-			"in the action by an image of your own (uses: docker://OWNER/IMAGE:TAG, see \"What the image has\" in the README), locally by installing it", verbatim(v.Command), why))
+			"in the action by an image of your own (uses: docker://OWNER/IMAGE:TAG, see docs/your-language.md), locally by installing it", verbatim(v.Command), why))
 	}
 	return errors.Join(errs...)
 }
