@@ -35,7 +35,7 @@ REDTEAM_DIR    ?= $(CURDIR)/dist/redteam
 PLATFORMS       = linux/amd64 linux/arm64 darwin/arm64
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check race nightly vet cross lint e2e e2e-image redteam kernels bench image fmt clean
+.PHONY: help build demo test check race long nightly vet cross lint e2e e2e-image redteam kernels bench image fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,7 +54,7 @@ check: lint vet cross test ## lint, vet, cross-compile, all tests
 # The race detector finds nothing where nothing runs at a time: these packages
 # start goroutines, or lock. The scripts of cmd/ralph start thousands of processes,
 # each three times as dear under it: nightly.
-CONCURRENT = $(shell grep -rlE --include='*.go' --exclude='*_test.go' '^[[:space:]]+go (func|[a-z]+\.[a-z])|\.Go.func|sync\.(Mutex|RWMutex|WaitGroup|Map)|atomic\.[A-Z]' internal | xargs -n1 dirname | sort -u | sed 's,^,./,')
+CONCURRENT = $(shell grep -rlE --include='*.go' --exclude='*_test.go' '^[[:space:]]+go (func|[a-z]+\.[a-z])|\.Go.func|sync\.(Mutex|RWMutex|WaitGroup|Map)|atomic\.[A-Z]|AfterFunc' internal | xargs -n1 dirname | sort -u | sed 's,^,./,') ./internal/repo/... ./internal/ralph
 
 race: ## the packages that start goroutines or lock, with the race detector
 	@[ -n "$(RACE)" ] || { echo "the race detector needs a C compiler"; exit 1; }
@@ -62,6 +62,9 @@ race: ## the packages that start goroutines or lock, with the race detector
 
 # The packages that have files with the tag long.
 LONG = $(shell grep -rl --include='*_test.go' '^//go:build long' cmd internal | xargs -n1 dirname | sort -u | sed 's,^,./,')
+
+long: ## the scripts that take long, many runs at once
+	CGO_ENABLED=0 $(RAM) $(GO) test -vet=off -timeout 15m -tags long -parallel 8 -run 'TestLongScripts|TestRunsAtOnce' ./cmd/ralph
 
 nightly: ## the long cases, and everything with the race detector
 	@[ -n "$(RACE)" ] || { echo "the race detector needs a C compiler"; exit 1; }

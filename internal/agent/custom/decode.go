@@ -225,7 +225,7 @@ func (f fault) failure() *ralph.Failure {
 	switch {
 	case !f.resets.IsZero():
 		kind = ralph.FailureQuota
-	case f.status != 0:
+	case f.status >= 400:
 		kind = driver.StatusKind(f.status)
 	}
 	message := f.message

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -88,7 +89,7 @@ func DecodeJSON(text string) (map[string]any, error) {
 	if err := d.Decode(&m); err != nil || m == nil {
 		return nil, errors.New("is no JSON object")
 	}
-	if rest, _ := d.Token(); rest != nil {
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("has something behind the JSON object")
 	}
 	return m, nil

@@ -151,10 +151,21 @@ func (f *Folder) WriteSettings(s Settings, overwrite bool) error {
 	if err := f.free(SettingsPath); err != nil && (!overwrite || !errors.Is(err, ErrExists)) {
 		return err
 	}
-	if err := f.write(SchemaPath, schema, true); err != nil {
+	if err := f.write(SchemaPath, schema, overwrite || f.ourSchema()); err != nil {
 		return err
 	}
 	return f.write(SettingsPath, data, overwrite)
+}
+
+// ourSchema reports whether the schema that lies there is an earlier one of ralph's.
+func (f *Folder) ourSchema() bool {
+	file, err := f.root.Open(SchemaPath)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	text, _ := io.ReadAll(io.LimitReader(file, 1<<20))
+	return bytes.Contains(text, []byte("/ralph-action/")) && bytes.Contains(text, []byte("settings.schema.json"))
 }
 
 // write makes the folders above the file, and removes them again when the file

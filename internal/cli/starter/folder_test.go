@@ -283,6 +283,22 @@ func TestWriteSettingsSchemaPlanted(t *testing.T) {
 	}
 }
 
+// An earlier schema of ralph's is replaced, a file of somebody else's is not.
+func TestWriteSettingsSchemaThere(t *testing.T) {
+	t.Parallel()
+	folder, _ := project(t, starter.SchemaPath, "mine")
+	if err := folder.WriteSettings(starter.Defaults(), false); !errors.Is(err, starter.ErrExists) {
+		t.Errorf("WriteSettings = %v, want %v", err, starter.ErrExists)
+	}
+	folder, dir := project(t, starter.SchemaPath, `{"$id": "https://example.com/x/ralph-action/v0/docs/settings.schema.json"}`)
+	if err := folder.WriteSettings(starter.Defaults(), false); err != nil {
+		t.Error(err)
+	}
+	if text := content(t, dir, starter.SchemaPath); len(text) < 1000 {
+		t.Errorf("the schema is %q", text)
+	}
+}
+
 // A write that fails leaves nothing behind.
 func TestWriteSettingsFails(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ var configurations = []configuration{
 	{re(`(?:^|/)(?:GNUm|[Mm])akefile$|(?:^|/)[Jj]ustfile$`), "tests and checks", nil, targets},
 	{re(`(?:^|/)(?:\.gitlab-ci|\.?azure-pipelines|\.drone|\.woodpecker)\.ya?ml$|^(?:\.travis|\.?appveyor|bitbucket-pipelines|\.cirrus)\.ya?ml$|(?:^|/)Jenkinsfile$|(?:^|/)\.(?:github|gitea|forgejo)/(?:workflows|actions)/|(?:^|/)\.(?:circleci|buildkite)/`), "the CI", nil, nil},
 	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?|gradle\.properties)$`), "tests and linters", lines(re(`\bexclude\b.*(?:Tests?\b|Spec\b|\*)`)), nil},
-	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler", lines(re(`<NoWarn`)), nil},
+	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler", lines(re(`<(?:NoWarn|TreatWarningsAsErrors|IsTestProject|RunAnalyzers\w*|EnforceCodeStyleInBuild)\b`)), nil},
 	{re(`(?:^|/)[jt]sconfig[^/]*\.json$`), "the type checker", nil, nil},
 	{re(`(?:^|/)conftest\.py$`), "tests", lines(re(`\bpytest_(?:collection_modifyitems|ignore_collect|runtest_makereport|sessionfinish|pyfunc_call|runtest_protocol)\b|exitstatus|\.outcome\b`)), nil},
 	{re(`(?:^|/)(?:jest|vite|vitest|playwright|cypress|ava|wdio|karma|mocha)\.(?:config|conf|workspace|setup)\b[^/]*\.(?:[cm]?[jt]s|json)$|(?:^|/)\.mocharc\b`), "tests", nil, nil},
@@ -113,7 +113,7 @@ var (
 	// and code that no test runs.
 	usual = re(`^enable|:\s*\[?\s*["']?error\b|^ignore_missing_imports\b|import/ignore|exclude_(?:lines|also)|^["']*(?:ignore|default|once):|\b(?:node_modules|site-packages|vendor|third_party|generated|build|dist|tmp|fixtures?|testdata|snapshots?)\b|\.(?:tox|venv|git|eggs|nox|cache)\b|TYPE_CHECKING|pragma|__main__|NotImplemented|abstractmethod|__repr__`)
 	// nothing finds configuration of a linter that finds nothing.
-	nothing = re(`(?i)\b(?:default|select|rules|checks)["']?\s*[:=]\s*(?:none\b|\[\s*\]|\{\s*\})|\bdisable-all:\s*true`)
+	nothing = re(`(?i)\b(?:default|select|rules|checks)["']?\s*[:=]\s*(?:none\b|\[\s*\]|\{\s*\})|\bdisable-all:\s*true|<(?:TreatWarningsAsErrors|IsTestProject|RunAnalyzers\w*|EnforceCodeStyleInBuild)>\s*false`)
 	// enables finds what is looked for all the same.
 	enables = re(`(?i)\benable|\bextends\b`)
 	// project finds files that configure much else: they go with what they configure.

@@ -21,7 +21,7 @@ func TestJobRoundTrip(t *testing.T) {
 	t.Parallel()
 	for _, j := range []job{
 		{},
-		{MaxProcs: 7, Path: "/bin/sh", Argv: []string{"sh", "-c", "", "a\nb\xff"}, Env: []string{"A=", "B-C=d"}, Dir: "/x y", Grace: -time.Second, Linger: true, AnyDisk: true},
+		{MaxProcs: 7, Path: "/bin/sh", Argv: []string{"sh", "-c", "", "a\nb\xff"}, Env: []string{"A=", "B-C=d"}, Dir: "/x y", Grace: -time.Second, Linger: true, AnyDisk: true, Speaks: true, Judges: true},
 	} {
 		checkRoundTrip(t, j)
 	}

@@ -54,6 +54,22 @@ func TestEvasions(t *testing.T) {
 
 var guardless shellguard.Guard
 
+// An option in front of a command does not hide it, with and without a value.
+func TestOptionsInFront(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"git -P stash clear": "lose-history", "git -p filter-branch x": "lose-history", "git -P reflog expire --all": "lose-history",
+		"git -P update-ref -d refs/heads/x": "lose-history", "git -C x -c a=b stash clear": "lose-history", "git -P send-email x": "send-repository",
+		"nft -n flush ruleset": "drop-firewall", "ip -h route flush all": "drop-firewall", "ip netns exec x ip route flush all": "drop-firewall",
+		"setenforce PermisSive": "drop-firewall", "systemctl -t service reboot": "stop-machine", "kubectl -n prod delete ns x": "destroy-remote",
+		"git -P stash list": "", "ip -h route show": "",
+	} {
+		if kind, _ := guard().Judge(line, "/github/workspace"); kind != want {
+			t.Errorf("Judge(%q) = %q, want %q", line, kind, want)
+		}
+	}
+}
+
 // Ways around a list of words that the shell's grammar gives away.
 func TestDisguisesAreSeen(t *testing.T) {
 	t.Parallel()

@@ -12,14 +12,16 @@ type rule struct {
 }
 
 // wordRule refuses commands that their own words give away: one of the programs,
-// one of the beginnings of its operands, one of the options. An empty column
-// admits everything.
+// one of the beginnings of its operands (behind "…": of any of them), one of the
+// options. An empty column admits everything.
 type wordRule struct{ kind, programs, operands, options, why string }
 
 const (
 	infrastructure = "terraform tofu pulumi cdk serverless sls terragrunt"
-	// valued are the options of these programs that take the next word.
-	valued = "-n --namespace --context --region --profile --project -p -h -U -u -P -t -C -c --git-dir --work-tree"
+	// valued are the options of programs for what other people use that take the next
+	// word, and valuedHere those of all others, where another one is one without a value.
+	valued     = "-n --namespace --context --region --profile --project -p -h -U -u -P -t -C -c"
+	valuedHere = "-t"
 )
 
 func wordRules() []wordRule {
@@ -48,8 +50,8 @@ func wordRules() []wordRule {
 		{kindFirewall, "nft", "flush|delete|destroy", "", "takes rules out of the firewall"},
 		{kindFirewall, "ufw", "disable|reset", "", "turns the firewall off"},
 		{kindFirewall, "pfctl", "", "-d -F", "turns the firewall off"},
-		{kindFirewall, "setenforce", "0|permissive|Permissive|PERMISSIVE", "", "turns SELinux off"},
-		{kindFirewall, "ip", "route flush|route del default|addr flush", "", "cuts the machine off the network"},
+		{kindFirewall, "setenforce", "0|permissive", "", "turns SELinux off"},
+		{kindFirewall, "ip", "…route flush|…route del default|…addr flush", "", "cuts the machine off the network"},
 		{kindProcessSecrets, "gcore procdump", "", "", readsMemory},
 		{kindProcessSecrets, "gdb", "", "-p --pid", readsMemory},
 		{kindUpload, "git", "send-email", "", "mails commits"},
@@ -62,8 +64,13 @@ func (r wordRule) check(s scene) string {
 		return ""
 	}
 	if r.operands != "" {
-		words := strings.Join(s.operands(valued), " ") + " "
-		if !slices.ContainsFunc(strings.Split(r.operands, "|"), func(begin string) bool { return strings.HasPrefix(words, begin+" ") }) {
+		words := " " + strings.ToLower(strings.Join(r.words(s.call), " ")) + " "
+		if !slices.ContainsFunc(strings.Split(r.operands, "|"), func(begin string) bool {
+			if anywhere, ok := strings.CutPrefix(begin, "…"); ok {
+				return strings.Contains(words, " "+anywhere+" ")
+			}
+			return strings.HasPrefix(words, " "+begin+" ")
+		}) {
 			return ""
 		}
 	}
@@ -71,6 +78,18 @@ func (r wordRule) check(s scene) string {
 		return ""
 	}
 	return r.why
+}
+
+// words are the operands of a call; of git, its command and what that is told.
+func (r wordRule) words(c call) []string {
+	switch {
+	case c.name == "git":
+		g := gitOf(c)
+		return append([]string{g.name}, g.operands("")...)
+	case r.kind == kindRemote:
+		return c.operands(valued)
+	}
+	return c.operands(valuedHere)
 }
 
 // option reports whether an option is given: a long one, or a letter alone or
