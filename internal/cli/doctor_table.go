@@ -10,6 +10,7 @@ import (
 
 	"github.com/org/ralph-action/internal/actions"
 	"github.com/org/ralph-action/internal/lib/secret"
+	"github.com/org/ralph-action/internal/report/words"
 	"github.com/org/ralph-action/internal/run"
 )
 
@@ -58,9 +59,9 @@ func doctorTable(rows []run.Check, color bool) string {
 	}
 	switch {
 	case count[run.StatusFail] > 0:
-		fmt.Fprintf(&b, "\n%s\n", paint("31", fmt.Sprintf("%d failed, %d warnings. A run would fail.", count[run.StatusFail], count[run.StatusWarn])))
+		fmt.Fprintf(&b, "\n%s\n", paint("31", fmt.Sprintf("%d failed, %s. A run would fail.", count[run.StatusFail], words.Plural(count[run.StatusWarn], "warning"))))
 	case count[run.StatusWarn] > 0:
-		fmt.Fprintf(&b, "\n%s\n", paint("33", fmt.Sprintf("Nothing failed, %d warnings.", count[run.StatusWarn])))
+		fmt.Fprintf(&b, "\n%s\n", paint("33", fmt.Sprintf("Nothing failed, %s.", words.Plural(count[run.StatusWarn], "warning"))))
 	default:
 		fmt.Fprintf(&b, "\n%s\n", paint("32", "Nothing failed."))
 	}
