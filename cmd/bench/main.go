@@ -50,7 +50,7 @@ type measurement struct {
 func measurements() []measurement {
 	list := []measurement{
 		{"loop", (*bench).loop},
-		{"sandbox", (*bench).walls},
+		{"sandbox", (*bench).sandbox},
 		{"proxy", (*bench).proxy},
 		{"start", (*bench).start},
 		{"options", (*bench).options},
@@ -123,7 +123,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 // newBench makes the working directory and the binary under test. Other users may
-// walk through the directory: behind walls the agent is another one.
+// walk through the directory: in the sandbox the agent is another user.
 func newBench(ctx context.Context, binary string, stderr io.Writer) (*bench, error) {
 	dir, err := os.MkdirTemp("", "ralph-bench-")
 	if err != nil {

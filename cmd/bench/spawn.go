@@ -42,7 +42,7 @@ func (b *bench) loop(ctx context.Context) ([]row, error) {
 	return []row{r}, err
 }
 
-// bareStarts is the CPU time of one of n starts of a child when nobody cares for it.
+// bareStarts is the CPU time of one of n starts of a child without a supervisor.
 func bareStarts(ctx context.Context, n int, argv ...string) func() (float64, error) {
 	return func() (float64, error) {
 		before := cpuTime()
@@ -103,7 +103,7 @@ func (b *bench) iterate(ctx context.Context, iterations int) (err error) {
 	return nil
 }
 
-// bareStart is what a child costs when nobody cares for it.
+// bareStart is what a child without a supervisor costs.
 func bareStart(ctx context.Context, argv []string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -39,7 +39,7 @@ func (b *bench) start(ctx context.Context) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	fifo := filepath.Join(dir, "started") // inside the walls; git commits none
+	fifo := filepath.Join(dir, "started") // where the sandboxed agent can write; git commits no pipe
 	if err := syscall.Mkfifo(fifo, 0o666); err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func FuzzHook(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line, stdin, marker, list, state, transcript string) {
 		words := strings.Fields(line)
 		if slices.Contains(words, "post-tool-use") {
-			t.Skip("it keeps its state in /tmp")
+			return // it keeps its state in /tmp
 		}
 		dir := t.TempDir()
 		put := func(name, text string) string {

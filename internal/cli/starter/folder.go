@@ -39,7 +39,7 @@ type Folder struct {
 func OpenFolder(dir string) (*Folder, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", dir, reason(err))
+		return nil, fmt.Errorf("open %s: %w", dir, atomicfile.Reason(err))
 	}
 	return &Folder{root: root, dir: dir}, nil
 }
@@ -100,13 +100,13 @@ func (f *Folder) load(name string) (document, error) {
 	}
 	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return document{}, fmt.Errorf("open %s: %w", name, reason(err))
+		return document{}, fmt.Errorf("open %s: %w", name, atomicfile.Reason(err))
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, maxSettings+1))
 	switch {
 	case err != nil:
-		return document{}, fmt.Errorf("read %s: %w", name, reason(err))
+		return document{}, fmt.Errorf("read %s: %w", name, atomicfile.Reason(err))
 	case len(data) > maxSettings:
 		return document{}, fmt.Errorf("%s is larger than %d bytes", name, maxSettings)
 	}
@@ -122,10 +122,10 @@ func (f *Folder) free(name string) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		} else if err != nil {
-			return fmt.Errorf("%s: %w", dir, reason(err))
+			return fmt.Errorf("%s: %w", dir, atomicfile.Reason(err))
 		}
 		if !info.IsDir() {
-			return fmt.Errorf("%s is %s: remove it, ralph keeps a folder of its own there", dir, kind(info.Mode()))
+			return fmt.Errorf("%s is %s: remove it, ralph keeps a folder of its own there", dir, atomicfile.Kind(info.Mode()))
 		}
 	}
 	info, err := f.root.Lstat(name)
@@ -133,9 +133,9 @@ func (f *Folder) free(name string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s: %w", name, reason(err))
+		return fmt.Errorf("%s: %w", name, atomicfile.Reason(err))
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is %s: remove it, ralph keeps a file of its own there", name, kind(info.Mode()))
+		return fmt.Errorf("%s is %s: remove it, ralph keeps a file of its own there", name, atomicfile.Kind(info.Mode()))
 	}
 	return fmt.Errorf("%s %w", name, ErrExists)
 }
@@ -201,11 +201,11 @@ func (f *Folder) write(name string, data []byte, overwrite bool) (err error) {
 func (f *Folder) enter(name string) (*os.Root, error) {
 	before, err := f.root.Lstat(name)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", name, reason(err))
+		return nil, fmt.Errorf("open %s: %w", name, atomicfile.Reason(err))
 	}
 	dir, err := f.root.OpenRoot(name)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", name, reason(err))
+		return nil, fmt.Errorf("open %s: %w", name, atomicfile.Reason(err))
 	}
 	if after, err := dir.Stat("."); err != nil || !os.SameFile(before, after) {
 		_ = dir.Close()
@@ -256,9 +256,9 @@ func (f *Folder) owner() *syscall.Stat_t {
 // unwritable says what a user can do about it.
 func (f *Folder) unwritable(name string, err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return fmt.Errorf("write %s: %w: run as a user who may write to %s", name, reason(err), f.dir)
+		return fmt.Errorf("write %s: %w: run as a user who may write to %s", name, atomicfile.Reason(err), f.dir)
 	}
-	return fmt.Errorf("write %s: %w", name, reason(err))
+	return fmt.Errorf("write %s: %w", name, atomicfile.Reason(err))
 }
 
 // parents yields the folders above a file, the topmost first.
@@ -270,29 +270,4 @@ func parents(name string) func(yield func(string) bool) {
 			}
 		}
 	}
-}
-
-// reason strips the operation and the path, which our own text names better.
-func reason(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	var link *os.LinkError
-	if errors.As(err, &link) {
-		return link.Err
-	}
-	return err
-}
-
-func kind(mode fs.FileMode) string {
-	switch {
-	case mode.IsRegular():
-		return "a file"
-	case mode.IsDir():
-		return "a folder"
-	case mode&fs.ModeSymlink != 0:
-		return "a symbolic link"
-	}
-	return "a special file"
 }

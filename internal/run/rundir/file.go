@@ -43,7 +43,7 @@ func (d *Dir) WriteFile(name string, data []byte) error {
 	case isDenied(err):
 		return d.unwritable(err)
 	}
-	return fmt.Errorf("write %s: %w", d.Path(name), reason(err))
+	return fmt.Errorf("write %s: %w", d.Path(name), atomicfile.Reason(err))
 }
 
 // Append opens a file to add to, and makes it when it is missing. When the
@@ -71,7 +71,7 @@ func (d *Dir) adopt(name string) (*os.File, error) {
 	}
 	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_APPEND|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", d.Path(name), reason(err))
+		return nil, fmt.Errorf("open %s: %w", d.Path(name), atomicfile.Reason(err))
 	}
 	if after, err := f.Stat(); err != nil || !os.SameFile(before, after) {
 		_ = f.Close()
@@ -120,14 +120,14 @@ type file struct {
 func (f *file) Write(p []byte) (int, error) {
 	n, err := f.f.Write(p)
 	if err != nil {
-		return n, fmt.Errorf("write %s: %w", f.path, reason(err))
+		return n, fmt.Errorf("write %s: %w", f.path, atomicfile.Reason(err))
 	}
 	return n, nil
 }
 
 func (f *file) Close() error {
 	if err := f.f.Close(); err != nil {
-		return fmt.Errorf("close %s: %w", f.path, reason(err))
+		return fmt.Errorf("close %s: %w", f.path, atomicfile.Reason(err))
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/org/ralph-action/internal/lib/atomicfile"
 )
 
 const lockName = "lock"
@@ -29,7 +31,7 @@ var ErrLocked = errors.New("another ralph")
 func (d *Dir) Lock() (release func(), err error) {
 	top, err := d.root.Open(".")
 	if err != nil {
-		return nil, fmt.Errorf("open workspace %s: %w", d.workspace, reason(err))
+		return nil, fmt.Errorf("open workspace %s: %w", d.workspace, atomicfile.Reason(err))
 	}
 	if err := flock(top); errors.Is(err, unix.EWOULDBLOCK) {
 		_ = top.Close()
@@ -49,7 +51,7 @@ func (d *Dir) Lock() (release func(), err error) {
 	}
 	if err := note(f); err != nil {
 		_, _ = f.Close(), top.Close()
-		return nil, fmt.Errorf("write %s: %w", d.Path(lockName), reason(err))
+		return nil, fmt.Errorf("write %s: %w", d.Path(lockName), atomicfile.Reason(err))
 	}
 	return func() {
 		_ = f.Truncate(0) // the file stays: removing a locked file lets two in

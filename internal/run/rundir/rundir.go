@@ -75,7 +75,7 @@ func OpenFolder(workspace, folder string, ignore []string, owner Owner) (*Dir, e
 	}
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
-		return nil, fmt.Errorf("open workspace %s: %w", workspace, reason(err))
+		return nil, fmt.Errorf("open workspace %s: %w", workspace, atomicfile.Reason(err))
 	}
 	d := &Dir{root: root, workspace: workspace, folder: folder, ignore: ignore, owner: owner}
 	if err := d.probe(); err != nil {
@@ -136,14 +136,14 @@ func (d *Dir) enterFolder(in *os.Root, name, at string) (*os.Root, error) {
 	}
 	before, err := in.Lstat(name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", at, reason(err))
+		return nil, fmt.Errorf("%s: %w", at, atomicfile.Reason(err))
 	}
 	if !before.IsDir() {
 		return nil, fmt.Errorf("%s in the workspace is %s: %w; remove it, ralph keeps its own files there", at, kind(before.Mode()), ErrPlanted)
 	}
 	dir, err := in.OpenRoot(name)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", at, reason(err))
+		return nil, fmt.Errorf("open %s: %w", at, atomicfile.Reason(err))
 	}
 	// os.Root follows links that stay inside the workspace: .ralph -> .git
 	// would make us write there.
@@ -154,7 +154,7 @@ func (d *Dir) enterFolder(in *os.Root, name, at string) (*os.Root, error) {
 	if made {
 		if err := dir.Lchown(".", d.owner.UID, d.owner.GID); err != nil {
 			_ = dir.Close()
-			return nil, fmt.Errorf("give %s to its owner: %w", at, reason(err))
+			return nil, fmt.Errorf("give %s to its owner: %w", at, atomicfile.Reason(err))
 		}
 	}
 	return dir, nil
@@ -187,7 +187,7 @@ func (d *Dir) chown(f *os.File) error {
 		return nil
 	}
 	if err := f.Chown(d.owner.UID, d.owner.GID); err != nil {
-		return fmt.Errorf("give %s to its owner: %w", f.Name(), reason(err))
+		return fmt.Errorf("give %s to its owner: %w", f.Name(), atomicfile.Reason(err))
 	}
 	return nil
 }
@@ -195,26 +195,13 @@ func (d *Dir) chown(f *os.File) error {
 // unwritable says what a user can do about a workspace that takes no files.
 func (d *Dir) unwritable(err error) error {
 	if isDenied(err) {
-		return fmt.Errorf("workspace %s cannot be written to (%w): ralph keeps its report and logs in %s/; mount the workspace read-write, or run as the user who owns it", d.workspace, reason(err), d.folder)
+		return fmt.Errorf("workspace %s cannot be written to (%w): ralph keeps its report and logs in %s/; mount the workspace read-write, or run as the user who owns it", d.workspace, atomicfile.Reason(err), d.folder)
 	}
-	return fmt.Errorf("write to %s in workspace %s: %w", d.folder, d.workspace, reason(err))
+	return fmt.Errorf("write to %s in workspace %s: %w", d.folder, d.workspace, atomicfile.Reason(err))
 }
 
 func isDenied(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
-}
-
-// reason strips the operation and the path, which our own text names better.
-func reason(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	var link *os.LinkError
-	if errors.As(err, &link) {
-		return link.Err
-	}
-	return err
 }
 
 func kind(mode fs.FileMode) string {

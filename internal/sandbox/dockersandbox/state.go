@@ -44,7 +44,7 @@ func (v *VM) state() (string, error) {
 	path := v.statePath()
 	home, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return "", fmt.Errorf("the home folder %q, which keeps the agent in the docker sandbox signed in, cannot be opened: %w", v.o.Home, reason(err))
+		return "", fmt.Errorf("the home folder %q, which keeps the agent in the docker sandbox signed in, cannot be opened: %w", v.o.Home, atomicfile.Reason(err))
 	}
 	defer home.Close()
 	if err := folder(home, stateDir, path); err != nil {
@@ -52,7 +52,7 @@ func (v *VM) state() (string, error) {
 	}
 	root, err := home.OpenRoot(stateDir)
 	if err != nil {
-		return "", fmt.Errorf("open %q: %w", path, reason(err))
+		return "", fmt.Errorf("open %q: %w", path, atomicfile.Reason(err))
 	}
 	defer root.Close()
 	if err := folder(root, agentDir, filepath.Join(path, agentDir)); err != nil {
@@ -69,17 +69,17 @@ func (v *VM) state() (string, error) {
 func folder(root *os.Root, name, path string) error {
 	err := root.Mkdir(name, 0o700)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make the folder %q: %w", path, reason(err))
+		return fmt.Errorf("make the folder %q: %w", path, atomicfile.Reason(err))
 	}
 	info, err := root.Lstat(name)
 	switch {
 	case err != nil:
-		return fmt.Errorf("look at %q: %w", path, reason(err))
+		return fmt.Errorf("look at %q: %w", path, atomicfile.Reason(err))
 	case !info.IsDir():
 		return planted(path, "folder", info)
 	case info.Mode().Perm() != 0o700:
 		if err := root.Chmod(name, 0o700); err != nil {
-			return fmt.Errorf("make %q readable by its owner only: %w", path, reason(err))
+			return fmt.Errorf("make %q readable by its owner only: %w", path, atomicfile.Reason(err))
 		}
 	}
 	return nil
@@ -99,12 +99,12 @@ func (v *VM) agentFile(root *os.Root, path string) error {
 	}
 	if len(data) > 0 {
 		if err := root.Rename(agentFile, brokenFile); err != nil {
-			return fmt.Errorf("set %q, which is no JSON, aside: %w", path, reason(err))
+			return fmt.Errorf("set %q, which is no JSON, aside: %w", path, atomicfile.Reason(err))
 		}
 		v.say("%q was no JSON object and is {} now; what was in it is in %s beside it", path, brokenFile)
 	}
 	if err := atomicfile.Write(root, agentFile, strings.NewReader("{}\n"), atomicfile.Options{}); err != nil {
-		return fmt.Errorf("write %q: %w", path, reason(err))
+		return fmt.Errorf("write %q: %w", path, atomicfile.Reason(err))
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (v *VM) agentFile(root *os.Root, path string) error {
 func read(root *os.Root, name, path string) ([]byte, error) {
 	before, err := root.Lstat(name)
 	if err != nil {
-		return nil, fmt.Errorf("look at %q: %w", path, reason(err))
+		return nil, fmt.Errorf("look at %q: %w", path, atomicfile.Reason(err))
 	}
 	if !before.Mode().IsRegular() {
 		return nil, planted(path, "file", before)
@@ -123,7 +123,7 @@ func read(root *os.Root, name, path string) ([]byte, error) {
 	}
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe
 	if err != nil {
-		return nil, fmt.Errorf("open %q: %w", path, reason(err))
+		return nil, fmt.Errorf("open %q: %w", path, atomicfile.Reason(err))
 	}
 	defer f.Close()
 	if after, err := f.Stat(); err != nil || !os.SameFile(before, after) {
@@ -131,7 +131,7 @@ func read(root *os.Root, name, path string) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, agentBytes))
 	if err != nil {
-		return nil, fmt.Errorf("read %q: %w", path, reason(err))
+		return nil, fmt.Errorf("read %q: %w", path, atomicfile.Reason(err))
 	}
 	return data, nil
 }
@@ -147,17 +147,4 @@ func planted(path, want string, info fs.FileInfo) error {
 		what = "a file"
 	}
 	return fmt.Errorf("%q is %s and must be a real %s: it keeps the agent in the docker sandbox signed in; move it away", path, what, want)
-}
-
-// reason is the cause alone: the path is in the message already.
-func reason(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	var link *os.LinkError
-	if errors.As(err, &link) {
-		return link.Err
-	}
-	return err
 }

@@ -50,7 +50,7 @@ func child(ctx context.Context, s *proc.Supervisor, argv ...string) func() (floa
 }
 
 // walls compares supervised children behind the walls with those without.
-func (b *bench) walls(ctx context.Context) ([]row, error) {
+func (b *bench) sandbox(ctx context.Context) ([]row, error) {
 	walled, open, done, err := b.supervisors(ctx)
 	if err != nil {
 		return nil, err
