@@ -133,6 +133,7 @@ var owners = map[string]struct{ pkg, why string }{
 	"github.com/itchyny/gojq":                {"agent/filter", "one interpreter of users' expressions"},
 	"github.com/zricethezav/gitleaks/v8":     {"", "cmd/gen writes its rules into inspect/secretscan; the binary does without its 1.5 MB"},
 	"github.com/pelletier/go-toml/v2":        {"", "cmd/gen reads the rules of gitleaks with it; configuration is YAML"},
+	"github.com/google/go-containerregistry": {"", "cmd/release writes images with it; nothing of it is in the binary"},
 	"github.com/sethvargo/go-githubactions":  {"actions", "one voice to the runner"},
 	"mvdan.cc/sh/v3":                         {"agent/hook/shellguard", "one reader of shell commands; configuration is no script"},
 }

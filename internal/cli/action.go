@@ -39,7 +39,7 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) ralph.Report {
 	}
 	event, eventErr := actions.ReadEvent(a.getenv)
 	sources := config.LoadOptions{
-		Dir: workspace, Inputs: actions.Inputs(a.environ), Environment: a.environment(), Prompts: starter.Prompts(), Infer: agent.Infer,
+		Dir: workspace, Inputs: actions.Inputs(a.environ), Environment: a.environment(), Prompts: starter.Prompts(), Infer: agent.Infer, Warnings: a.retired(),
 		Event: run.BringsTask(event), EventName: event.Name,
 	}
 	cfg, cfgErr := config.Load(sources)

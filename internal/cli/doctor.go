@@ -53,7 +53,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	cfg, loadErr := config.Load(config.LoadOptions{
 		Dir: workspace, Flags: c.values(), Environment: a.environment(), Mode: config.ModeRun, Local: true, Home: a.home(workspace),
 		Defaults: defaults,
-		Prompts:  starter.Prompts(), Infer: agent.Infer,
+		Prompts:  starter.Prompts(), Infer: agent.Infer, Warnings: a.retired(),
 	})
 	own := credentials.New(nil)
 	redact := own.Redactor(cfg, a.environ)

@@ -58,7 +58,7 @@ func (a *app) runLocally(d localRun, done *exit) error {
 	home := a.home(workspace)
 	cfg, err := config.Load(config.LoadOptions{
 		Dir: workspace, Flags: d.flags, Environment: a.environment(), Defaults: a.placeDefaults(d.mode),
-		Mode: d.mode, Local: true, Home: home, Prompts: starter.Prompts(), Infer: agent.Infer, Words: d.words,
+		Mode: d.mode, Local: true, Home: home, Prompts: starter.Prompts(), Infer: agent.Infer, Words: d.words, Warnings: a.retired(),
 	})
 	own := credentials.New(nil)
 	redact := own.Redactor(cfg, a.environ)
