@@ -107,9 +107,10 @@ var packages = map[string]struct {
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/stories":     {[]string{"agent/prompt", "ralph", "tasks"}, "joins a task list to a run"},
 	"run/credentials": {[]string{"config", "lib/secret"}, "the values of configuration and environment that must never be shown"},
+	"cli/build":       {nil, "what a binary knows of itself"},
 	"cli/output":      {[]string{"config", "ralph", "report", "report/logs", "run", "actions", "lib/secret"}, "prints a run"},
 	"cli": {[]string{
-		"cli/output",
+		"cli/build", "cli/output",
 		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "lib/lazyregexp", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/rundir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks",
 	}, "commands, flags and what is printed"},
 

@@ -24,15 +24,15 @@ import (
 )
 
 // Main runs a command line, without the program's name, and returns the exit code.
-// build is the binary's.
-func Main(build Build, args, environ []string, stdin, stdout, stderr *os.File) int {
-	a := &app{build: build, args: args, environ: environ, self: self(environ), stdin: stdin, stdout: stdout, stderr: stderr}
+// info is the binary's.
+func Main(info Build, args, environ []string, stdin, stdout, stderr *os.File) int {
+	a := &app{build: info, args: args, environ: environ, self: self(environ), stdin: stdin, stdout: stdout, stderr: stderr}
 	return a.main()
 }
 
 // Start is the way into every command. Hidden commands come first: they must not
 // do what the trusted side does before it knows its own command line.
-func Start(build Build) int {
+func Start(info Build) int {
 	if len(os.Args) > 1 && os.Args[1] == "sandbox-init" {
 		return proc.InitMain(os.Stderr)
 	}
@@ -44,7 +44,7 @@ func Start(build Build) int {
 	}
 	signal.Ignore(syscall.SIGPIPE)                  // a closed terminal or an agent that does not read must not end the run
 	defer func() { _ = proc.EndAll(time.Second) }() // as PID 1: nothing survives the run
-	return Main(build, os.Args[1:], environ, os.Stdin, os.Stdout, os.Stderr)
+	return Main(info, os.Args[1:], environ, os.Stdin, os.Stdout, os.Stderr)
 }
 
 // app is what the process was given: nothing below it reads environment,

@@ -1,10 +1,7 @@
-package cli
+package build
 
 import (
-	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"testing"
@@ -22,31 +19,23 @@ func TestRetired(t *testing.T) {
 		{[]string{"v1.4.0", "v1.3.0"}, []string{"ralph-action v1.3.0 was withdrawn: it lost commits. Use a newer version."}},
 		{[]string{"#"}, nil},
 	} {
-		if got := retired(list, tt.versions...); !slices.Equal(got, tt.want) {
-			t.Errorf("retired(%q) = %q, want %q", tt.versions, got, tt.want)
+		if got := retiredIn(list, tt.versions...); !slices.Equal(got, tt.want) {
+			t.Errorf("retiredIn(%q) = %q, want %q", tt.versions, got, tt.want)
 		}
 	}
-	if got := retired(retiredList, "v", "VERSION", "dev"); got != nil {
+	if got := Retired("#", "VERSION", "dev"); got != nil {
 		t.Errorf("the list in the binary says %q", got)
 	}
 }
 
-func TestVersionJSON(t *testing.T) {
+func TestJSON(t *testing.T) {
 	t.Parallel()
-	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if code := Main(Build{Version: "v1.2.3", Commit: "abc", Time: "2026-01-02T03:04:05Z"}, []string{"version", "--json"}, nil, nil, f, f); code != 0 {
-		t.Fatalf("exit code %d", code)
-	}
-	text, err := os.ReadFile(f.Name())
+	text, err := Info{Version: "v1.2.3", Commit: "abc", Time: "2026-01-02T03:04:05Z"}.JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var got map[string]string
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&got); err != nil {
+	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatalf("%v in %s", err, text)
 	}
 	for key, want := range map[string]string{"version": "v1.2.3", "commit": "abc", "commit-time": "2026-01-02T03:04:05Z", "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH} {
