@@ -15,6 +15,7 @@ import (
 	"sort"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // usage names the commands in the order of a release.
@@ -26,6 +27,9 @@ const usage = `usage: release COMMAND [FLAGS]
   push -to REPOSITORY -name N FILE...    images of docker save as one index with bills of materials; prints its digest
   record -out DIR NAME=IMAGE@DIGEST...   notes the images beside the checksums
   tree -version V -out DIR               a commit like HEAD whose action.yml names the image; prints it
+  tag -version V -out DIR                pushes that commit as the tag V, once
+  move -version V                        brings v1 and v1.2 to V, forwards or back
+  patch                                  a changelog section for a rebuild with newer packages
   verify -out DIR                        checks files, images and tree against the checksums
   dry -out DIR [FILE...]                 all of it, with a registry in this process
 `
@@ -91,6 +95,12 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 			_, err = fmt.Fprintln(stdout, commit)
 		}
 		return err
+	case "tag":
+		return r.tag(ctx)
+	case "move":
+		return r.move(ctx)
+	case "patch":
+		return r.patch(time.Now().UTC())
 	case "verify":
 		return r.verify(ctx)
 	case "dry":

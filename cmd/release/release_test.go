@@ -361,6 +361,83 @@ func TestTreeDiffersInTheImageAlone(t *testing.T) {
 	}
 }
 
+func TestTags(t *testing.T) {
+	t.Parallel()
+	r := makeRelease(t)
+	origin := t.TempDir()
+	for _, args := range [][]string{{"init", "-q", "--bare", origin}, {"remote", "add", "origin", origin}} {
+		if _, err := r.git(t.Context(), args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.move(t.Context()); !says(err, "origin has no tag v1.2.3") {
+		t.Errorf("move() before the release = %v", err)
+	}
+	if err := r.tag(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	commit, err := r.tree(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.move(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	refs, err := r.git(t.Context(), "ls-remote", "origin")
+	want := fmt.Sprintf("%[1]s\trefs/tags/v1\n%[1]s\trefs/tags/v1.2\n%[1]s\trefs/tags/v1.2.3", commit)
+	if err != nil || refs != want {
+		t.Errorf("origin has %q (%v), want %q", refs, err, want)
+	}
+
+	// A version is given once; the short tags go back, too.
+	head, err := r.git(t.Context(), "rev-parse", "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.git(t.Context(), "push", "-q", "origin", head+":refs/tags/v1.2.2"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.git(t.Context(), "push", "-q", "--force", "origin", head+":refs/tags/v1.2.3"); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.tag(t.Context()); !says(err, "tag v1.2.3") {
+		t.Errorf("tag() of a version that another commit has = %v", err)
+	}
+	back := &release{root: r.root, version: "v1.2.2", out: r.out, stdout: io.Discard}
+	if err := back.move(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if refs, err := r.git(t.Context(), "ls-remote", "origin", "refs/tags/v1"); err != nil || !strings.HasPrefix(refs, head) {
+		t.Errorf("v1 is at %q (%v), want %s", refs, err, head)
+	}
+	back.version = "v1.3.0-rc.1"
+	if err := back.move(t.Context()); !says(err, "no final version") {
+		t.Errorf("move() of a candidate = %v", err)
+	}
+}
+
+func TestPatch(t *testing.T) {
+	t.Parallel()
+	r := makeRelease(t)
+	today := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	if err := r.patch(today); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := changelogVersion(r.changelog()); got != "v1.2.4" || err != nil {
+		t.Errorf("the changelog begins with %s, %v", got, err)
+	}
+	next := &release{root: r.root, version: "v1.2.4"}
+	if text, err := next.notes(); err != nil || !strings.Contains(text, "packages of Debian") {
+		t.Errorf("notes() = %q, %v", text, err)
+	}
+	if err := (&release{root: r.root, version: unreleased}).patch(today); !says(err, "a rebuild follows a final release") {
+		t.Errorf("patch() of what was never released = %v", err)
+	}
+	if err := r.patch(today); !says(err, "begins with 1.2.4, not with v1.2.3") {
+		t.Errorf("patch() once more = %v", err)
+	}
+}
+
 // What stands in action.yml is what the release replaces.
 func TestActionHasOneImage(t *testing.T) {
 	t.Parallel()
