@@ -359,7 +359,8 @@ func (k *look) skipped(t *tested) {
 				continue // it is told where it is used; or in which of many new lines it stood is a guess
 			}
 			if i < 0 {
-				if !conditional && !bytes.Contains(own, []byte("return ")) { // else a helper of tests asks for what it needs, or makes marks
+				tests := len(t.after) > 0 || path.Base(t.file.Path) == "conftest.py"
+				if tests && !conditional && !bytes.Contains(own, []byte("return ")) { // else a helper of tests asks for what it needs, or makes marks
 					k.add(rankSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "tests are skipped from here on, or the whole file is")
 				}
 				continue
@@ -373,7 +374,8 @@ func (k *look) skipped(t *tested) {
 			case isNew && conditional: // it needs something that is not everywhere
 			case isNew && bytes.ContainsAny(t.now.code[min(at, c.at):c.at], "{;"): // it is that of something between
 			case isNew && t.old == nil && len(t.after) > 5: // it came with others from elsewhere
-			case isNew && (m.rule == ".todo" || t.now.empty(c)): // it is only planned
+			case isNew && (m.new || t.now.empty(c) || at > c.begin && nothingElse.Match(t.now.code[min(t.now.endOf(at), c.end):c.end])): // it is only planned, or does not apply
+			case isNew && ofSkips.MatchString(c.name): // a skip is what it tests
 			case isNew:
 				t.told[c.name] = true
 				k.add(rankNewSkipped, ralph.FindingTests, t.file.Path, line, m.rule, "the new test "+shown(c.name)+" is skipped from the beginning")
@@ -398,7 +400,14 @@ func (k *look) skipped(t *tested) {
 
 // onCondition finds what a mark or the head of a block says that depends on
 // something.
-var onCondition = re(`(?i:skip|run|disabled|enabled)[_.]?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch)\b|cfg_attr|\bassum\w+|importorskip|\?:|\s\?\s|(?m:^[ \t]*[?:][ \t])|\bRequires[A-Z]`)
+var onCondition = re(`(?i:skip|run|disabled|enabled)[_.]?(?i:if|unless|when|on|for)|\b(?:if|elif|unless|else|catch|except|rescue|case|when|switch|try)\b|cfg_attr|\bassum\w+|importorskip|\?:|\s\?\s|(?m:^[ \t]*[?:][ \t])|\bRequires[A-Z]`)
+
+// nothingElse finds the end of a test in which nothing stands behind a skip, ofSkips
+// tests of what skips.
+var (
+	nothingElse = re(`^[\s;})]*(?:end\s*)*$`)
+	ofSkips     = re(`(?i)skip|x_?fail`)
+)
 
 // argument finds a condition that is an argument of a mark.
 var argument = re(`\bcondition[ \t]*=|\bsys\.|\bplatform\b`)
