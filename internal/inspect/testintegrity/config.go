@@ -31,7 +31,7 @@ var configurations = []configuration{
 	{re(`(?:^|/)(?:GNUm|[Mm])akefile$|(?:^|/)[Jj]ustfile$`), "tests and checks", nil, targets},
 	{re(`(?:^|/)(?:\.gitlab-ci|\.?azure-pipelines|\.drone|\.woodpecker)\.ya?ml$|^(?:\.travis|\.?appveyor|bitbucket-pipelines|\.cirrus)\.ya?ml$|(?:^|/)Jenkinsfile$|^\.(?:(?:github|gitea|forgejo)/(?:workflows|actions)|circleci|buildkite)/`), "the CI", nil, nil},
 	{re(`(?:^|/)(?:pom\.xml|build\.gradle(?:\.kts)?)$`), "tests and linters", lines(re(`\bexclude\b.*(?:Tests?\b|Spec\b)`)), nil},
-	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler", lines(re(`<(?:NoWarn|TreatWarningsAsErrors|IsTestProject|RunAnalyzers\w*|EnforceCodeStyleInBuild)\b`)), nil},
+	{re(`\.(?:cs|fs|vb)proj$|(?:^|/)Directory\.Build\.(?:props|targets)$`), "the compiler", silenced, nil},
 	{re(`(?:^|/)[jt]sconfig[^/]*\.json$`), "the type checker", nil, nil},
 	{re(`(?:^|/)conftest\.py$`), "tests", lines(re(`\bpytest_(?:collection_modifyitems|ignore_collect|runtest_makereport|sessionfinish|pyfunc_call|runtest_protocol)\b|exitstatus|\.outcome\b`)), nil},
 	{re(`(?:^|/)(?:jest|vite|vitest|playwright|cypress|ava|wdio|karma|mocha)\.(?:config|conf|workspace|setup)\b[^/]*\.(?:[cm]?[jt]s|json)$|(?:^|/)\.mocharc\b`), "tests", nil, nil},
@@ -109,15 +109,15 @@ var (
 	// demoted finds a rule of a linter that fails no check.
 	demoted = re(`[:=]\s*\[?\s*["']?(?:off|allow)\b`)
 	// usual finds what is no excuse, or one that nobody asks about: rules that fail a check,
-	// modules without types, warnings of others or of what has no comment, places that hold nothing of one's own,
+	// modules without types, warnings of others, places that hold nothing of one's own,
 	// and code that no test runs.
-	usual = re(`^enable|:\s*\[?\s*["']?error\b|^ignore_missing_imports\b|import/ignore|exclude_(?:lines|also)|^["']*(?:ignore|default|once):|\b(?:node_modules|site-packages|vendor|third_party|generated|build|dist|tmp|fixtures?|testdata|snapshots?)\b|\.(?:tox|venv|git|eggs|nox|cache)\b|TYPE_CHECKING|pragma|__main__|NotImplemented|abstractmethod|__repr__|(?i)<NoWarn[^>]*>(?:[;,\s]|\$\(NoWarn\)|(?:CS)?(?:1591|170[125])\b|(?:NETSDK|NU|CP)\d+)*<`)
+	usual = re(`^enable|:\s*\[?\s*["']?error\b|^ignore_missing_imports\b|import/ignore|exclude_(?:lines|also)|^["']*(?:ignore|default|once):|\b(?:node_modules|site-packages|vendor|third_party|generated|build|dist|tmp|fixtures?|testdata|snapshots?)\b|\.(?:tox|venv|git|eggs|nox|cache)\b|TYPE_CHECKING|pragma|__main__|NotImplemented|abstractmethod|__repr__`)
 	// nothing finds configuration of a linter that finds nothing.
 	nothing = re(`(?i)\b(?:default|select|rules|checks)["']?\s*[:=]\s*(?:none\b|\[\s*\]|\{\s*\})|\bdisable-all:\s*true|<(?:TreatWarningsAsErrors|IsTestProject|RunAnalyzers\w*|EnforceCodeStyleInBuild)>\s*false`)
 	// enables finds what is looked for all the same.
 	enables = re(`(?i)\benable|\bextends\b`)
 	// project finds files that configure much else: they go with what they configure.
-	project = re(`(?:proj|\.props|xunit\.runner\.json|\.targets|pom\.xml|\.gradle(?:\.kts)?|\.toml|package\.json|composer\.json|deno\.jsonc?|config\.json|setup\.cfg|tox\.ini|akefile|ustfile|codecov\.ya?ml|conftest\.py)$`)
+	project = re(`(?:proj|\.props|xunit\.runner\.json|\.targets|pom\.xml|\.gradle(?:\.kts)?|\.toml|package\.json|composer\.json|deno\.jsonc?|config[^/]*\.json|setup\.cfg|tox\.ini|akefile|ustfile|codecov\.ya?ml|conftest\.py)$`)
 	// comment finds lines that configure nothing.
 	comment = re(`^(?:#|//|;|/\*|\*(?:[\s/]|$)|--\s|<[!?]|["'](?:-//|https?:)|[\[\](){},\s]*$)`)
 	// bareKey finds lines that are told by those below them, and headings.
@@ -297,6 +297,34 @@ func lines(re *lazyregexp.Regexp) func([]byte) [][]byte {
 	}
 }
 
+var (
+	switches = re(`<(?:TreatWarningsAsErrors|IsTestProject|RunAnalyzers\w*|EnforceCodeStyleInBuild)\b`)
+	noWarn   = re(`(?i)<NoWarn\b`)
+	// warning finds those of the compiler and well-known analyzers, but not of what has no
+	// comment.
+	warning     = re(`\b(?:CA|CS|SA|SX|IDE|S|RCS|RS|MA|VSTHRD|xUnit|NUnit)\d+\b`)
+	uncommented = re(`CS(?:1573|1591|170\d)`)
+)
+
+// silenced returns the settings of a compiler, and a line for each warning that it does
+// not give.
+func silenced(text []byte) [][]byte {
+	var out [][]byte
+	for _, line := range settings(text) {
+		if switches.Match(line) {
+			out = append(out, line)
+		}
+		if noWarn.Match(line) {
+			for _, code := range warning.FindAll(line, -1) {
+				if !uncommented.Match(code) {
+					out = append(out, append([]byte("NoWarn "), code...))
+				}
+			}
+		}
+	}
+	return out
+}
+
 // interposer is a kind of file that puts something in front of the programs that
 // checks start (another shell, a runner, modules that are loaded first) or of those
 // who look at the work, and the lines that do.
@@ -336,6 +364,9 @@ func (k *look) interposed(f File) {
 			return slices.DeleteFunc(linesOf(text), func(line []byte) bool { return !in.line.Match(builtIn.ReplaceAll(line, nil)) })
 		}
 		had := lines(cmp.Or(f.From, f.Path), f.Old)
+		if aside.MatchString(f.Path) {
+			continue
+		}
 		more := slices.DeleteFunc(missing(lines(f.Path, f.New), had), func(line []byte) bool { // another version of the same
 			return slices.ContainsFunc(had, func(other []byte) bool {
 				return bytes.Equal(digits.ReplaceAll(other, nil), digits.ReplaceAll(line, nil))

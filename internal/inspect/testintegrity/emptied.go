@@ -70,8 +70,8 @@ func (k *look) emptied(t *tested) {
 			if line := t.now.lineAt([]int{at, at}); t.lang.name == "python" && path.Base(t.file.Path) != "conftest.py" && !strings.Contains(line, "atexit") {
 				continue // a child that a test starts
 			}
-			if aside.MatchString(t.file.Path) || forks.Match(t.now.code) {
-				continue // a program that is no test, or a child
+			if aside.MatchString(t.file.Path) || forks.Match(t.now.code) || bytes.Contains(t.now.code[t.now.begin(max(0, t.now.lineOf(at)-2)):at], []byte("skip(")) {
+				continue // a program that is no test, a child, or what lacks something
 			}
 			tell(rankSilenced, at, "exit code", "the process ends with success, whatever the tests found")
 		}
@@ -126,7 +126,11 @@ func (l *language) asserted(s *source, c testCase) int {
 // asserted reports whether a place is in a test that asserted something before.
 func (t *tested) asserted(at int) bool {
 	i := owner(t.after, at)
-	return i >= 0 && t.was[i] >= 0 && t.lang.asserted(t.old, t.before[t.was[i]]) > 0
+	if i < 0 || t.was[i] < 0 {
+		return false
+	}
+	was := t.before[t.was[i]]
+	return t.lang.asserted(t.old, was) > len(t.lang.trivial.FindAllIndex(t.old.code[was.begin:was.end], -1))
 }
 
 // in names the test a place is in, and marks it as told.

@@ -157,7 +157,7 @@ func (k *look) softened(f File, c *configuration) (told bool) {
 			if s.files != nil && (first || f.Added && s.rule == "strictness" || !s.files.MatchString(path.Base(f.Path))) || !s.line.Match(line) || (s.tool || c == nil) && (!checkCommand.Match(line) || housekeeping.Match(line)) {
 				continue
 			}
-			if before[s.rule]--; before[s.rule] < 0 && (s.files == nil || !extended) && !anew(line) && !(s.rule == "rule switched off" && another(line, come)) && !(reports && s.rule == "ignore failures") {
+			if before[s.rule]--; before[s.rule] < 0 && (s.files == nil || !extended) && !anew(line) && !(s.rule == "rule switched off" && another(line, come)) && !(s.rule == "ignore failures" && (reports || f.Added && project.MatchString(f.Path))) {
 				told = true
 				k.add(rankSilenced, ralph.FindingChecks, f.Path, n, s.rule, s.text)
 			}
