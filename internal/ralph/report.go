@@ -12,6 +12,7 @@ type Iteration struct {
 	Change   Change
 	Commit   Commit
 	Delivery Delivery
+	Said     Said  // what the agent says of it
 	Asked    *Turn // that was asked for what the turn left unsaid, see [Backlog]; nil: none
 	Marker   bool  // the completion marker was found
 	// Stray is a tag of a marker's form that the agent printed and that does not
