@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/repo"
 	"github.com/org/ralph-action/internal/repo/worktree"
 )
@@ -39,6 +40,36 @@ func TestCleanDeskAsksLittle(t *testing.T) {
 			t.Errorf("Begin() = %+v, want base main, nothing dirty", r.start)
 		}
 	}
+}
+
+// The changed files are those of the branch against its base, whichever run changed them; a
+// message is told those of its own commit.
+func TestChangedFiles(t *testing.T) {
+	t.Parallel()
+	f, _ := workspace(t)
+	dir := f.checkout(t, false)
+	var told [][]ralph.File
+	tell := func(o *repo.Options) {
+		o.Message = func(_ ralph.Iteration, files []ralph.File) string {
+			told = append(told, files)
+			return "x\n"
+		}
+	}
+	r := begin(t, dir, "", tell)
+	write(t, filepath.Join(dir, "a.txt"), "one\ntwo\n")
+	write(t, filepath.Join(dir, "pic.bin"), "\x00\x01")
+	r.checkpoint(t)
+	r = begin(t, dir, "", tell)
+	write(t, filepath.Join(dir, "a.txt"), "one\nthree\nfour\n")
+	r.checkpoint(t)
+	equal(t, "files of the commits", told, [][]ralph.File{
+		{{Path: "a.txt", New: true}, {Path: "pic.bin", New: true}}, {{Path: "a.txt"}},
+	})
+	files, err := r.Files(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "files of the branch", files, []ralph.File{{Path: "a.txt", New: true, Insertions: 3}, {Path: "pic.bin", New: true, Uncounted: true}})
 }
 
 func TestPackedBranchIsContinued(t *testing.T) {
