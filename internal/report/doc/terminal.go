@@ -173,6 +173,10 @@ func (t *screen) block(b Block) {
 		for _, l := range b.Lines {
 			t.prose(Plain, "  - ", l)
 		}
+	case preBlock:
+		for l := range strings.SplitSeq(Clean(b.Boxed()), "\n") {
+			t.line(Dim, "    "+l)
+		}
 	case LinesBlock:
 		for _, l := range b.Lines {
 			t.line(Plain, "  "+t.words(l))
