@@ -142,7 +142,7 @@ func (m record) checked() doc.Section {
 	if commits(m.Report) == 0 {
 		return doc.Section{}
 	}
-	s.Blocks = []doc.Block{doc.Para("⚠️ By nobody: the run has no guardrails, and did not wait for checks of the forge.")}
+	s.Blocks = []doc.Block{doc.Para("⚠️ Not at all: the run has no guardrails, and did not wait for checks of the forge.")}
 	return s
 }
 
