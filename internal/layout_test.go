@@ -130,7 +130,7 @@ var owners = map[string]struct{ pkg, why string }{
 	"github.com/go-git/go-git/v5":            {"repo, repo/branchname, repo/history, repo/inspection, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/publish, repo/remote, repo/signing, repo/store, repo/worktree", "one owner of the branch"},
 	"github.com/google/go-github/v60/github": {"forge, forge/gitdata", "one client of the forge"},
 	"github.com/getkin/kin-openapi":          {"testing/openapi", "a library of tests, kept out of the binary"},
-	"github.com/yuin/goldmark":               {"actions/trigger", "one reader of Markdown; other tests render what we publish"},
+	"github.com/yuin/goldmark":               {"actions/trigger, report/doc", "one reader of Markdown: what people ask, and what agents say; tests render with it what we publish"},
 	"github.com/itchyny/gojq":                {"agent/filter", "one interpreter of users' expressions"},
 	"github.com/zricethezav/gitleaks/v8":     {"", "cmd/gen writes its rules into inspect/secretscan; the binary does without its 1.5 MB"},
 	"github.com/pelletier/go-toml/v2":        {"", "cmd/gen reads the rules of gitleaks with it; configuration is YAML"},

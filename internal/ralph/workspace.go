@@ -39,6 +39,16 @@ type Change struct {
 	Findings []Finding
 }
 
+// File is a file that the work changes.
+type File struct {
+	Path      string // foreign text
+	From      string // where the same content was before; empty: it was not moved
+	New, Gone bool   // it was not there before, is not any more
+	// Insertions and Deletions are lines; Uncounted says that they were not counted.
+	Insertions, Deletions int
+	Uncounted             bool
+}
+
 // NotPublished begins a note of a Change that names, in quotes, all that is not
 // published for one reason.
 const NotPublished = "not published: "
