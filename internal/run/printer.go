@@ -16,7 +16,7 @@ type Printer interface {
 	Warn(line string)                  // shown as a warning
 	Fail(line string)                  // why the run does not start
 	Signal(line string)                // that the run was asked to stop: for people, not for what reads the output
-	Foreign() io.WriteCloser           // live output of one setup command or guardrail
+	Foreign(of string) io.WriteCloser  // live output of one setup command or guardrail
 	Display() io.WriteCloser           // what a display filter makes of the agent's output
 	Section(title string) (end func()) // folds what follows, where folding exists
 	Finish(ralph.Report)               // the last word
