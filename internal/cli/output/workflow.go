@@ -101,6 +101,12 @@ func (p *workflow) Section(title string) func() {
 
 func (p *workflow) Finish(r ralph.Report) {
 	p.runs.silence()
+	if !unstarted(r) && r.Outcome != ralph.Skipped {
+		p.Say("")
+		for line := range strings.Lines(report.Text(r, report.Style{Emoji: p.format.Emoji})) {
+			p.Say(strings.TrimSuffix(line, "\n"))
+		}
+	}
 	title, text := report.Headline(r), report.Announcement(r)
 	switch {
 	case r.Outcome == ralph.Completed && len(r.Publication.Errors) == 0 && len(ralph.OfSeverity(r.Findings, ralph.LeftOut)) == 0, r.Outcome == ralph.Skipped:
