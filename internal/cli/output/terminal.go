@@ -141,8 +141,8 @@ func (t *terminal) words(color, text string) {
 	}
 }
 
-func (t *terminal) Signal(line string) { t.Aside(line) }
-func (t *terminal) Fail(line string)   { t.Aside(line) }
+func (t *terminal) Signal(line string)  { t.Aside(line) }
+func (t *terminal) Fail(_, line string) { t.Aside(line) }
 
 // aside leaves stdout to what is worth reading.
 func (t *terminal) Aside(line string) {

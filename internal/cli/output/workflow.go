@@ -24,6 +24,7 @@ type workflow struct {
 	out    io.Writer // where foreign text goes
 	start  time.Time
 	usage  ralph.Usage
+	failed bool // the problems have annotations
 }
 
 // NewActions prints into the log of a workflow run.
@@ -66,7 +67,12 @@ func (p *workflow) Say(line string) {
 func (p *workflow) Aside(line string)  { p.Say(line) }
 func (p *workflow) Signal(line string) { p.Warn(line) }
 func (p *workflow) Warn(line string)   { p.Say("⚠️ " + line) }
-func (p *workflow) Fail(line string)   { p.Say("❌ " + line) }
+
+// Fail makes an annotation of each problem.
+func (p *workflow) Fail(title, line string) {
+	p.failed = true
+	p.runner.Problem(title, line)
+}
 
 // Foreign is what setup commands and guardrails print.
 func (p *workflow) Foreign(of string) io.WriteCloser {
@@ -101,7 +107,11 @@ func (p *workflow) Section(title string) func() {
 
 func (p *workflow) Finish(r ralph.Report) {
 	p.runs.silence()
-	if !unstarted(r) && r.Outcome != ralph.Skipped {
+	if p.failed && unstarted(r) {
+		p.Say(report.Advice(r))
+		return
+	}
+	if r.Outcome != ralph.Skipped && !unstarted(r) {
 		p.Say("")
 		for line := range strings.Lines(report.Text(r, report.Style{Emoji: p.format.Emoji})) {
 			p.Say(strings.TrimSuffix(line, "\n"))
