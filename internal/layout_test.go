@@ -47,7 +47,7 @@ var packages = map[string]struct {
 	"report/doc":            {[]string{"ralph"}, "what documents are made of; nothing of runs in it"},
 	"report/words":          {[]string{"ralph", "report/doc"}, "an iteration, a number and a time in words"},
 	"report/memory":         {[]string{"ralph", "report/doc", "report/words"}, "what one run writes for the next"},
-	"report/logs":           {[]string{"ralph", "report/doc", "report/words"}, "what a run says while it goes on"},
+	"report/logs":           {[]string{"ralph", "report/doc", "report/words", "lib/lazyregexp"}, "what a run says while it goes on"},
 	"actions":               {[]string{"ralph", "lib/secret", "actions/trigger", "lib/lazyregexp"}, "a record becomes outputs, the event file an event"},
 	"tasks":                 {[]string{"ralph", "lib/atomicfile", "lib/lazyregexp"}, "a task list: its schema, its transitions, its story to do next"},
 	"actions/trigger":       {[]string{"ralph", "lib/lazyregexp"}, "what started the run, and what of it becomes a prompt; pure"},

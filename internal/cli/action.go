@@ -67,7 +67,7 @@ func (a *app) action(show func(*secret.Redactor) run.Printer) ralph.Report {
 			values = append(values, s.Reveal())
 		}
 		r.Mask(values...)
-		in.Output = output.NewActions(r, cfg.Output)
+		in.Output = output.NewActions(r, redact, cfg.Output)
 	}
 	if eventErr != nil {
 		in.Output.Warn(eventErr.Error())

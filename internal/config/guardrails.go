@@ -182,7 +182,7 @@ func (l *loader) guardrailKey(key string, val *yaml.Node, where string, g *Guard
 	case key == "failAction" || key == "hint" || key == "timeout" || key == "when":
 		return true
 	default:
-		l.report(where, "unknown key %s in a guardrail%s", l.quote(key), l.didYouMean(key, guardrailKeys()))
+		l.report(where, "unknown key %s in a guardrail%s", l.quote(key), l.nameMeant(key, guardrailKeys()))
 	}
 	return false
 }

@@ -136,7 +136,7 @@ func document(r ralph.Report) object {
 	o := object{
 		{"$schema", schemaURL}, {"schema", SchemaVersion}, {"version", r.Version},
 		{"outcome", r.Outcome}, {"completed", r.Outcome == ralph.Completed}, {"headline", Headline(r)},
-		{"reason", r.Reason}, {"advice", advice(r)}, {"exit_code", r.ExitCode}, {"mode", r.Mode},
+		{"reason", r.Reason}, {"advice", Advice(r)}, {"exit_code", r.ExitCode}, {"mode", r.Mode},
 		{"task", whole(strings.ToValidUTF8(r.Task, "\uFFFD"))},
 		{"agent", r.Agent}, {"agents_used", agents(r)}, {"model", r.Model}, {"models_used", models(r)},
 		{"isolation", r.Isolation}, {"repository", r.Repository}, {"run_url", r.RunURL}, {"actor", r.Actor},

@@ -54,7 +54,7 @@ type Setting struct {
 	OutputBytes int64
 	// Show opens a stream that shows one guardrail's output live, redacted; nil
 	// drops it.
-	Show func() io.WriteCloser
+	Show func(command string) io.WriteCloser
 	// Tree identifies the tree as it is now, for OnChanges; "" when unknown.
 	Tree func() string
 }
@@ -133,7 +133,7 @@ func (g *guardrail) run(ctx context.Context, iteration int) (_ ralph.Verdict, ju
 		sinks = append(sinks, &shrug{w: log})
 	}
 	if g.set.Show != nil {
-		show := g.set.Show()
+		show := g.set.Show(g.spec.Command)
 		defer show.Close()
 		sinks = append(sinks, &shrug{w: show})
 	}

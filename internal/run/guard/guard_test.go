@@ -113,7 +113,7 @@ func TestLogFiles(t *testing.T) { // 001-20
 	t.Parallel()
 	set := setting(t)
 	var shown bytes.Buffer
-	set.Show = func() io.WriteCloser { return nopCloser{&shown} }
+	set.Show = func(string) io.WriteCloser { return nopCloser{&shown} }
 	set.Truncate = 10
 	if err := os.WriteFile(filepath.Join(set.Dir, "out"), []byte(strings.Repeat("é hunter2hunter2\n", 100)), 0o600); err != nil {
 		t.Fatal(err)
