@@ -27,11 +27,13 @@ type Change struct {
 	// files that guardrails make or keep rewriting. Empty: the same as Tree.
 	Work string
 	// Files, Insertions and Deletions count against the last checkpoint, or
-	// the start of the run before the first one.
-	Files      int
-	Insertions int
-	Deletions  int
-	Uncounted  int // files whose lines are in neither: not text, too large, or too many
+	// the start of the run before the first one: the tree Before. After is the tree
+	// whose files they count; both may be empty.
+	Before, After string
+	Files         int
+	Insertions    int
+	Deletions     int
+	Uncounted     int // files whose lines are in neither: not text, too large, or too many
 	// SinceStart says that HEAD or the work differs from the start of the run.
 	SinceStart bool
 	Notes      []string // what a reviewer should know, e.g. a file that could not be published; see Renews
