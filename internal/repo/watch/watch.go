@@ -41,9 +41,6 @@ func Open(ctx context.Context, opt worktree.Options, cache func(path string) str
 // Close releases what Open took.
 func (w *Watcher) Close() error { return w.tree.Close() }
 
-// Tree returns the id of the tree of the last snapshot; empty before the first.
-func (w *Watcher) Tree() string { return w.last }
-
 // Seen returns the id of the tree of the last snapshot, or of the start.
 func (w *Watcher) Seen() string { return cmp.Or(w.last, w.start.Tree) }
 
