@@ -227,11 +227,15 @@ func todoObject(t ralph.Todo) object {
 }
 
 func verdictObject(v ralph.Verdict) object {
-	return object{
+	o := object{
 		{"command", v.Command}, {"passed", v.Passed}, {"exit_code", v.ExitCode}, {"reason", v.Reason}, {"broken", v.Broken},
 		{"fail_action", v.Action}, {"duration_seconds", v.Duration}, {"log_file", v.LogFile}, {"message", v.Message},
 		{"output", end(v.Output)}, {"digest", v.Digest},
 	}
+	if v.PassedIn > 0 {
+		o = append(o, object{{"passed_in_iteration", v.PassedIn}}...)
+	}
+	return o
 }
 
 // deliveryObject is nil if there was nothing to deliver.

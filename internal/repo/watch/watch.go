@@ -45,9 +45,6 @@ func (w *Watcher) Close() error { return w.tree.Close() }
 // Start returns the commit that HEAD pointed to at the start; a zero id if there was none.
 func (w *Watcher) Start() string { return w.start.Head }
 
-// Tree returns the id of the tree of the last snapshot; empty before the first.
-func (w *Watcher) Tree() string { return w.last }
-
 // Seen returns the id of the tree of the last snapshot, or of the start.
 func (w *Watcher) Seen() string { return cmp.Or(w.last, w.start.Tree) }
 
