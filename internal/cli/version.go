@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/org/ralph-action/internal/cli/build"
 )
@@ -17,12 +16,6 @@ func (a *app) version() string {
 		return ref
 	}
 	return a.build.Version
-}
-
-// retired returns a warning if the version in use was withdrawn: the binary's, or the
-// one that the workflow asked for.
-func (a *app) retired() []string {
-	return build.Retired(slices.Compact([]string{a.build.Version, a.getenv("GITHUB_ACTION_REF")})...)
 }
 
 type versionCmd struct {

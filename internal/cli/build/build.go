@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -41,10 +42,8 @@ func retiredIn(list string, versions ...string) []string {
 	var warnings []string
 	for line := range strings.Lines(list) {
 		name, why, _ := strings.Cut(strings.TrimSpace(line), " ")
-		for _, v := range versions {
-			if name != "" && name != "#" && v == name {
-				warnings = append(warnings, fmt.Sprintf("ralph-action %s was withdrawn: %s. Use a newer version.", name, strings.TrimSuffix(why, ".")))
-			}
+		if name != "" && name != "#" && slices.Contains(versions, name) {
+			warnings = append(warnings, fmt.Sprintf("ralph-action %s was withdrawn: %s. Use a newer version.", name, strings.TrimSuffix(why, ".")))
 		}
 	}
 	return warnings
