@@ -130,6 +130,7 @@ var (
 func (k *look) excuses(c *configuration, f File) string {
 	was, is := c.excused(f.Old), c.excused(f.New)
 	gone, come := missing(was, is), missing(is, was)
+	wanted := demanded(come)
 	with := func(line []byte) string { return ": with " + shown(strings.TrimPrefix(string(line), "- ")) }
 	for _, line := range come {
 		if nothing.Match(line) && !enables.Match(f.New) && !(f.Added && strings.HasSuffix(f.Path, "proj")) {
@@ -144,7 +145,7 @@ func (k *look) excuses(c *configuration, f File) string {
 	var more [][]byte
 	for _, line := range come {
 		switch known := slices.ContainsFunc(was, func(old []byte) bool { return bytes.Equal(old, line) }); {
-		case known || bareKey.Match(line) || usual.Match(line) || another(line, come):
+		case known || bareKey.Match(line) || usual.Match(line) || wanted[nameOf(line)]:
 		case !isExcused(f.New, line):
 			return ""
 		case !slices.ContainsFunc(was, func(old []byte) bool { return holds(old, line) }):
