@@ -150,7 +150,7 @@ var languages = []language{
 		tests:     re(`(?:^|/)[^/]*(?:Test|Tests|Spec|Specs)\.cs$|(?:^|/)[^/]*[tT]ests?(?:\.[^/]*)?/.*\.cs$`),
 		attribute: re(`\[\s*(?:\w+,\s*)*(?:Xunit\.|NUnit\.Framework\.)?(?:Fact\w*|Theory\w*|SkippableFact|Test|TestCase|TestCaseSource|TestMethod|DataTestMethod|Property)\b`),
 		skip: []mark{
-			{rule: "Skip =", re: re(`\b(?:Fact|Theory|InlineData|MemberData)\s*\([^)\n]*\bSkip\s*=`)},
+			{rule: "Skip =", re: re(`\b(?:Fact|Theory)\s*\([^)\n]*\bSkip\s*=`)},
 			{rule: "[Ignore]", re: re(`\[(?:[^\]\n]*,\s*)?(?:\w+\.)*Ignore\b|\bIgnore\s*=`)},
 			{rule: "[Explicit]", re: re(`\[(?:[^\]\n]*,\s*)?(?:\w+\.)*Explicit\b`), new: true},
 			{rule: "Assert.Ignore", re: re(`\bAssert\.(?:Ignore|Inconclusive|Skip|SkipWhen|SkipUnless|Pass)\(|\bSkip\.(?:If|IfNot)\(`)},
