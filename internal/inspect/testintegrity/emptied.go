@@ -191,7 +191,7 @@ func (l *language) endsEarly(body []byte) (line int, ok bool) {
 	n, headed := 0, false // headed: the line above is that of a condition whose body has no brackets
 	for text := range bytes.Lines(body) {
 		trimmed := bytes.TrimSpace(text)
-		inner := len(text) - len(bytes.TrimLeft(text, " \t"))
+		inner := indentOf(text)
 		if l.indent && n > 0 && indent < 0 && len(trimmed) > 0 {
 			indent = inner
 		}

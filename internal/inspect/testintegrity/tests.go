@@ -437,7 +437,6 @@ func (t *tested) conditional(i, at int) bool {
 	if i >= 0 && t.after[i].at <= at {
 		from = max(from, t.after[i].at)
 	}
-	indent := func(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " \t")) }
 	own := s.code[s.begin(line):s.end(line)]
 	until := min(s.end(line), at+far)
 	if open := bytes.IndexByte(s.code[at:until], '('); open >= 0 { // arguments on more lines
@@ -447,7 +446,7 @@ func (t *tested) conditional(i, at int) bool {
 		return true
 	}
 	for text := range bytes.Lines(s.code[min(from, s.begin(line)):s.begin(line)]) {
-		if indent(text) < indent(own) && onCondition.Match(text[:min(len(text), far)]) {
+		if indentOf(text) < indentOf(own) && onCondition.Match(text[:min(len(text), far)]) {
 			return true
 		}
 	}
@@ -463,10 +462,7 @@ func (t *tested) rows(at int) bool {
 
 // inner reports whether a place is in a block within a test.
 func (t *tested) inner(c testCase, at int) bool {
-	indent := func(line int) int {
-		text := t.now.code[t.now.begin(line):t.now.end(line)]
-		return len(text) - len(bytes.TrimLeft(text, " \t"))
-	}
+	indent := func(line int) int { return indentOf(t.now.code[t.now.begin(line):t.now.end(line)]) }
 	first := t.now.lineOf(t.now.skip(c.begin)) - 1 // of its body, or where its name ends
 	for first < t.now.lineOf(at)-1 && indent(first) <= indent(c.line-1) {
 		first++
