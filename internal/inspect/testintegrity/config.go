@@ -350,6 +350,8 @@ var interposers = []interposer{
 // builtIn finds attributes that come with git or Git LFS and hide nothing.
 var builtIn = re(`\b(?:filter|diff|merge)=(?:lfs|union|text|binary|astextplain|ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex)\b|\blinguist-\w+=false\b`)
 
+var example = re(`(?:^|/)examples?/`)
+
 var digits = re(`\d+`)
 
 // anyLine finds a line that is no comment.
@@ -357,6 +359,9 @@ var anyLine = re(`^(?:[^#/;*\s-]|-+\w)`)
 
 // interposed tells what a file newly puts in front of the programs that checks start.
 func (k *look) interposed(f File) {
+	if example.MatchString(f.Path) {
+		return
+	}
 	for _, in := range interposers {
 		lines := func(name string, text []byte) [][]byte {
 			if !in.path.MatchString(name) {
@@ -365,9 +370,6 @@ func (k *look) interposed(f File) {
 			return slices.DeleteFunc(linesOf(text), func(line []byte) bool { return !in.line.Match(builtIn.ReplaceAll(line, nil)) })
 		}
 		had := lines(cmp.Or(f.From, f.Path), f.Old)
-		if aside.MatchString(f.Path) {
-			continue
-		}
 		more := slices.DeleteFunc(missing(lines(f.Path, f.New), had), func(line []byte) bool { // another version of the same
 			return slices.ContainsFunc(had, func(other []byte) bool {
 				return bytes.Equal(digits.ReplaceAll(other, nil), digits.ReplaceAll(line, nil))
