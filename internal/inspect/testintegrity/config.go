@@ -132,8 +132,9 @@ func (k *look) excuses(c *configuration, f File) string {
 	gone, come := missing(was, is), missing(is, was)
 	wanted := demanded(come)
 	with := func(line []byte) string { return ": with " + shown(strings.TrimPrefix(string(line), "- ")) }
+	began := f.Added && strings.HasSuffix(f.Path, "proj")
 	for _, line := range come {
-		if nothing.Match(line) && !enables.Match(f.New) && !(f.Added && strings.HasSuffix(f.Path, "proj")) {
+		if nothing.Match(line) && !enables.Match(f.New) && !began {
 			return with(line)
 		}
 	}
@@ -222,7 +223,7 @@ var (
 	// install it, complete its arguments, or say where it is.
 	housekeeping = re(`(?i)\b(?:install(?:er)?|checkout|release|apt|apt-get|brew|choco|curl|wget|gem|get|cache|upload|deploy|publish|image|npm ci|module|checksum|createdb|create database|prune|echo|compgen|complete|local)\b|(?:^|[;&|] *|\bif )test [-!"$\[]|^(?:- )?(?:name|uses|if|needs|path|key|group|branches|with|env|on|os|id)\b|^(?:- )?["']?[\w.-]+["']?:$|^- \w+(?:-\w+)+$|^(?:- )?~/|^\W*$|^(?:- )?\w+=["']`)
 	// idle finds commands that check nothing.
-	idle = re(`^[@-]*(?:true|:|exit 0|echo\b[^;&|]*|printf\b[^;&|]*|)$`)
+	idle = re(`^[@-]*(?:true|:|exit 0|echo\b[^;&|]*|printf\b[^;&|]*|(?:ifn?def|ifn?eq|else|endif)\b.*|)$`)
 	// checkNames finds names of scripts and targets that are checks.
 	checkNames = re(`(?i)test|lint|check|verify|validate|^ci(?:[:-]|$)|cover|types|tsc|e2e|spec|qa|audit|analy|vet`)
 )

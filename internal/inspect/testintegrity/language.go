@@ -60,7 +60,7 @@ func isTest(name string) bool {
 
 // asserts finds assertions of all kinds, helpers included, by their names. A word
 // such as "expected" is none.
-const asserts = `\b(?i:\w*assert\w*|expect\w*|should\w*|verify\w*|refute\w*)(?:[.:]+\w+)*!?(?:(?:<[\w.?, ]+>)?\s*\(|<[\w.?, ]+>\s*\{)`
+const asserts = `\b(?i:\w*assert\w*|expect\w*|should\w*|verify\w*|refute\w*)(?:[.:]+\w+)*!?(?:(?:<[\w.?, <>]+>)?\s*\(|<[\w.?, ]+>\s*\{)`
 
 // bare finds assertions that are a word at the beginning of a line.
 const bare = `|(?m)^[ \t]*(?:assert|refute|expect|verify)\w*[ \t{]+[^ \t=:.(]`
