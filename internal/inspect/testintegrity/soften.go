@@ -93,6 +93,9 @@ var ignoring = re(`([^\n{}]*)\{[^{}]*\bignoreFailures\s*=\s*true`)
 
 // onlyReports reports whether all that ignores failures in a build is new in it.
 func onlyReports(f File) bool {
+	if !bytes.Contains(f.New, []byte("ignoreFailures")) {
+		return false
+	}
 	heads := ignoring.FindAllStringSubmatch(string(f.New), maxCases)
 	return len(heads) > 0 && !slices.ContainsFunc(heads, func(m []string) bool {
 		head := strings.TrimSpace(m[1])
