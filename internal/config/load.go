@@ -60,6 +60,8 @@ type LoadOptions struct {
 	// Environment is where the token is looked for (GITHUB_TOKEN, then
 	// GH_TOKEN) when it is not an input, and what pass-env is checked against.
 	Environment map[string]string
+	// Warnings are said before the configuration's own.
+	Warnings []string
 }
 
 // Load reads and validates everything. Its error is a [*Problems] that lists
@@ -73,7 +75,7 @@ type LoadOptions struct {
 // names a file in the place of the usual ones of its kind, in every mode.
 func Load(o LoadOptions) (Config, error) {
 	l := &loader{o: o, rows: table(), tokens: forgeTokens(o), secrets: parts(append(forgeTokens(o), o.Inputs["api-key"]))}
-	l.c.Sources = map[string]string{}
+	l.c.Sources, l.c.Warnings = map[string]string{}, slices.Clone(o.Warnings)
 	l.c.Prompt.Home = path.Clean(cmp.Or(o.Home, ".ralph"))
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {

@@ -252,10 +252,14 @@ func (s *settings) guardrailFits(n *yaml.Node, where string) bool {
 	ok := true
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, val := n.Content[i], n.Content[i+1]
-		if !slices.Contains(guardrailKeys(), key.Value) || val.Tag == "!!str" || val.Tag == "!!null" && key.Value != "command" || key.Value == "timeout" && isSpan(val) {
+		if !slices.Contains(guardrailKeys(), key.Value) || val.Tag == "!!str" || val.Tag == "!!null" && key.Value != "command" || key.Value == "timeout" && isSpan(val) || key.Value == "parallel" && val.Tag == "!!bool" {
 			continue
 		}
-		s.report(s.at(key.Line)+": guardrails", "%s must be a string, not %s", key.Value, s.shape(val))
+		want := "a string"
+		if key.Value == "parallel" {
+			want = "true or false"
+		}
+		s.report(s.at(key.Line)+": guardrails", "%s must be %s, not %s", key.Value, want, s.shape(val))
 		ok = false
 	}
 	return ok

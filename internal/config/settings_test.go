@@ -57,6 +57,7 @@ func TestSettingsProblems(t *testing.T) {
 		{"{\"guardrails\": [{\"command\": \"a\",\n\"hint\": 5}]}", `s.json:2: guardrails: hint must be a string, not 5`},
 		{`{"guardrails": [{"command": null}]}`, `s.json:1: guardrails: command must be a string, not null`},
 		{`{"guardrails": [{"command": "a", "timeout": 5}]}`, `s.json:1: guardrails: timeout must be a string, not 5`},
+		{`{"guardrails": [{"command": "a", "parallel": 1}]}`, `s.json:1: guardrails: parallel must be true or false, not 1`},
 		{"{\n\"maxIterations\": 5}", `s.json:2: unknown key "maxIterations"; did you mean maximumIterations?`},
 		{`{"MaximumIterations": 5}`, `s.json:1: unknown key "MaximumIterations"; did you mean maximumIterations?`},
 		{`{"agentCommand": "a"}`, `s.json:1: unknown key "agentCommand"; did you mean agent.command?`},

@@ -81,7 +81,7 @@ func (w *work) runBaseline(ctx context.Context) ([]ralph.Verdict, error) {
 	}
 	if len(w.checks) > 0 && w.cfg.Checks.Baseline {
 		end := w.rec.out.Section("Baseline: guardrails before any change")
-		baseline = (&ralph.Loop{Guardrails: w.guardrails(), Emit: w.emit, Stop: w.Stop.Halt}).Baseline(ctx)
+		baseline = (&ralph.Loop{Guardrails: w.guardrails(), Jobs: w.jobs(), Emit: w.emit, Stop: w.Stop.Halt}).Baseline(ctx)
 		end()
 		w.rec.report.Baseline = baseline
 		if err := guard.Broken(baseline); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
 	"github.com/org/ralph-action/internal/report/logs"
+	"github.com/org/ralph-action/internal/report/transcript"
 )
 
 // close ends the record and hands it to everybody: files, summary, outputs, log.
@@ -49,9 +50,13 @@ func (r *Record) writeFiles(public ralph.Report) {
 	if r.files == nil {
 		return
 	}
+	var kept *transcript.Kept
+	if len(public.Iterations) > 0 {
+		kept = &r.kept
+	}
 	for name, render := range map[string]func(ralph.Report) ([]byte, error){
 		reportName:    report.JSON,
-		"report.html": report.HTML,
+		"report.html": func(r ralph.Report) ([]byte, error) { return report.HTML(r, kept) },
 		"summary.md":  func(r ralph.Report) ([]byte, error) { return []byte(report.Summary(r)), nil },
 	} {
 		data, err := render(public)

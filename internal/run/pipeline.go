@@ -98,6 +98,7 @@ func Run(ctx context.Context, in *Input) ralph.Report {
 	}
 	work.loop(ctx, baseline)
 	work.publish(ctx)
+	work.keepDiffs(ctx)
 	return rec.close()
 }
 

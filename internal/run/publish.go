@@ -62,6 +62,11 @@ func (w *work) publish(run context.Context) {
 		w.rec.note(n)
 	}
 	p.HeadSHA, p.Pushed, p.Fork = state.HeadSHA, state.Pushed, w.cfg.Git.PushToFork
+	if files, err := w.repo.Files(ctx); err != nil {
+		w.rec.note(err.Error())
+	} else {
+		p.Files = files
+	}
 	if p.Branch = ""; p.HeadSHA != "" || state.Tip != "" {
 		p.Branch = state.Branch
 	}
@@ -215,7 +220,7 @@ func (w *work) stayed(p *ralph.Publication) string {
 			if w.draft() {
 				state = "a draft"
 			}
-			where += fmt.Sprintf(", with a pull request into %s, %s, titled: %s", p.Base, state, w.title())
+			where += fmt.Sprintf(", with a pull request into %s, %s, titled: %s", p.Base, state, w.title(w.rec.public()))
 		}
 	case w.cfg.DryRun:
 		where += " (dry run)"

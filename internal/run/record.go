@@ -10,6 +10,7 @@ import (
 	"github.com/org/ralph-action/internal/lib/secret"
 	"github.com/org/ralph-action/internal/ralph"
 	"github.com/org/ralph-action/internal/report"
+	"github.com/org/ralph-action/internal/report/transcript"
 	"github.com/org/ralph-action/internal/run/rundir"
 )
 
@@ -24,6 +25,7 @@ type Record struct {
 	undo    *cleanup
 	files   *rundir.Dir               // nil until the workspace is open
 	session *sessionLog               // nil until the workspace is open
+	kept    transcript.Kept           // of the agent, for the page
 	tasks   *taskFolder               // nil without one
 	network *network                  // nil: open
 	onEnd   func(run context.Context) // tells the comment how it ended; nil without one
@@ -43,6 +45,7 @@ func newRecord(in *Input, undo *cleanup) *Record {
 	if r.runner != nil {
 		r.report.RunURL = r.runner.RunURL()
 	}
+	r.kept.Mask = r.masked
 	r.configured(in.Config)
 	return r
 }

@@ -382,6 +382,9 @@ func (f *Formatter) verdict(v *ralph.Verdict) []string {
 		return nil
 	}
 	name := doc.OneLine(v.Command, 500)
+	if v.PassedIn > 0 {
+		return []string{f.paint(doc.Green, fmt.Sprintf("%s Guardrail passed on the same tree in iteration %d: %s", f.sign(doc.Ok), v.PassedIn, name))}
+	}
 	if v.Passed {
 		return []string{f.paint(doc.Green, fmt.Sprintf("%s Guardrail passed: %s (exit code %d, %s)", f.sign(doc.Ok), name, v.ExitCode, words.Span(v.Duration)))}
 	}
