@@ -67,3 +67,6 @@ func readTask(workspace, path string) ([]byte, error) {
 func (c Config) HasTask() bool {
 	return c.Prompt.Text != "" || c.Prompt.File != "" || !takesEvent(c.Mode)
 }
+
+// Uncounted reports whether the agent's output, plain text, says neither cost nor tokens.
+func (c Config) Uncounted() bool { return c.Agent.Name == "text" || c.Output.Format == "text" }
