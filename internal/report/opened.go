@@ -72,9 +72,16 @@ func asked(t *transcript.Iteration) doc.Block {
 
 // transcript is what the agent said and did.
 func (m record) transcript(it ralph.Iteration, t *transcript.Iteration, log string) doc.Block {
-	facts := words.Requests(words.EveryTurn(it)) + " turns · " + words.Tools(words.EveryTurn(it)) + " tool calls"
-	if n := len(t.First) + len(t.Last) + t.LeftOut; n == 0 {
+	n := len(t.First) + len(t.Last) + t.LeftOut
+	if n == 0 {
 		return doc.Item("Transcript", doc.Faint(" · the agent printed nothing"))
+	}
+	facts := words.Plural(n, "step")
+	if calls, failed := it.Tools(); calls > 0 {
+		facts += ", " + words.Plural(calls, "tool call")
+		if failed > 0 {
+			facts += fmt.Sprintf(" (%d failed)", failed)
+		}
 	}
 	blocks := make([]doc.Block, 0, len(t.First)+len(t.Last)+2)
 	for _, s := range t.First {

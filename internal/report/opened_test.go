@@ -177,7 +177,7 @@ func TestOpenedPageIsInert(t *testing.T) {
 	r := hostile()
 	for _, words := range []string{
 		nasty, "</script><script>alert(1)</script>", "</pre></details><img src=x onerror=alert(1)>", "<style>*{background:url(//evil.example)}</style>", `<a href="javascript:alert(1)">`,
-		"\x1b]8;;https://evil.example\x07x\x1b]8;;\x07\x1b[2J", "\xff\xfe\xc0\x80", "\u202eeslaf\u202c", "<!--", "{{.}}", strings.Repeat("x", 1<<20),
+		"\x1b]8;;https://evil.example\x07x\x1b]8;;\x07\x1b[2J", "\xff\xfe\xc0\x80", "\u202eeslaf\u202c", "<!--", "{{.}}", strings.Repeat("x", 200<<10),
 	} {
 		for _, patch := range []string{words, "diff --git " + words + "\n@@ " + words + "\n+" + words + "\n-" + words + "\r\n\\" + words + "\n" + words, strings.ReplaceAll(somePatch, "calc", words)} {
 			page, err := report.HTML(r, told(r, patch, everyKind(words)...))
