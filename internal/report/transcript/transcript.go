@@ -61,14 +61,12 @@ type Iteration struct {
 	NoDiff string // why there is no patch, in a sentence; empty: nothing changed
 	Cut    int    // bytes of the patch that are left out
 
-	began       time.Time
 	first, last int // bytes of First and Last
 }
 
 // Step is one thing that happened.
 type Step struct {
 	Kind         ralph.EventKind // a tool's start and its end are one EventToolStart
-	After        time.Duration   // since the iteration began
 	Took         time.Duration   // of a tool that ended
 	Tool, Input  string
 	Text         string
@@ -78,6 +76,7 @@ type Step struct {
 	pieces  []string // as they come; Text is made of them when the iteration ends
 	text    int      // bytes of these
 	bytes   int      // of all of the step
+	at      time.Time
 	message string
 	inLast  bool
 	gone    bool // left out
@@ -93,7 +92,7 @@ func (k *Kept) Iterations() []*Iteration {
 func (k *Kept) Event(e ralph.Event) {
 	if e.Kind == ralph.EventIterationStart {
 		k.end()
-		k.now, k.tools = &Iteration{Number: e.Iteration, began: e.At}, map[string]*Step{}
+		k.now, k.tools = &Iteration{Number: e.Iteration}, map[string]*Step{}
 	}
 	if k.now == nil {
 		return
@@ -169,7 +168,7 @@ func (k *Kept) toolEnded(e ralph.Event) {
 		s.Kind, s.Tool = ralph.EventToolStart, e.Tool
 	}
 	delete(k.tools, e.ToolID)
-	s.Took = max(0, e.At.Sub(k.now.began)-s.After)
+	s.Took = max(0, e.At.Sub(s.at))
 	s.Failed, s.Lines, s.Chars = e.IsError, e.Lines, e.Chars
 	k.grow(s, e.Text)
 }
@@ -197,7 +196,7 @@ func (k *Kept) latest() *Step {
 // add begins a step.
 func (k *Kept) add(e ralph.Event) *Step {
 	it := k.now
-	s := &Step{Kind: e.Kind, After: max(0, e.At.Sub(it.began))}
+	s := &Step{Kind: e.Kind, at: e.At}
 	if s.inLast = it.LeftOut > 0 || len(it.Last) > 0 || it.first > k.most()/2; s.inLast {
 		it.Last = append(it.Last, s)
 	} else {
