@@ -48,7 +48,7 @@ var packages = map[string]struct {
 	"report/words":          {[]string{"ralph", "report/doc"}, "an iteration, a number and a time in words"},
 	"report/memory":         {[]string{"ralph", "report/doc", "report/words"}, "what one run writes for the next"},
 	"report/transcript":     {[]string{"ralph", "report/doc"}, "what is kept of the iterations for the page; pure"},
-	"report/logs":           {[]string{"ralph", "report/doc", "report/words"}, "what a run says while it goes on"},
+	"report/logs":           {[]string{"ralph", "report/doc", "report/words", "lib/lazyregexp"}, "what a run says while it goes on"},
 	"actions":               {[]string{"ralph", "lib/secret", "actions/trigger", "lib/lazyregexp"}, "a record becomes outputs, the event file an event"},
 	"tasks":                 {[]string{"ralph", "lib/atomicfile", "lib/lazyregexp"}, "a task list: its schema, its transitions, its story to do next"},
 	"actions/trigger":       {[]string{"ralph", "lib/lazyregexp"}, "what started the run, and what of it becomes a prompt; pure"},
@@ -108,9 +108,10 @@ var packages = map[string]struct {
 	}, "one run, from what was asked for to what was published: it wires the others"},
 	"run/stories":     {[]string{"agent/prompt", "ralph", "tasks"}, "joins a task list to a run"},
 	"run/credentials": {[]string{"config", "lib/secret"}, "the values of configuration and environment that must never be shown"},
+	"cli/build":       {nil, "what a binary knows of itself"},
 	"cli/output":      {[]string{"config", "ralph", "report", "report/logs", "run", "actions", "lib/secret"}, "prints a run"},
 	"cli": {[]string{
-		"cli/output",
+		"cli/build", "cli/output",
 		"agent", "agent/catalog", "agent/claude", "lib/atomicfile", "config", "run/credentials", "cli/demo", "agent/hook", "agent/hook/shellguard", "lib/lazyregexp", "sandbox/proc", "ralph", "repo", "repo/gitdir", "report", "report/logs", "report/words", "run", "run/rundir", "actions", "sandbox/confine", "lib/secret", "cli/starter", "tasks/taskdir", "tasks",
 	}, "commands, flags and what is printed"},
 
@@ -130,10 +131,11 @@ var owners = map[string]struct{ pkg, why string }{
 	"github.com/go-git/go-git/v5":            {"repo, repo/branchname, repo/history, repo/inspection, repo/lfs, repo/objects, repo/overlay, repo/patch, repo/publish, repo/remote, repo/signing, repo/store, repo/worktree", "one owner of the branch"},
 	"github.com/google/go-github/v60/github": {"forge, forge/gitdata", "one client of the forge"},
 	"github.com/getkin/kin-openapi":          {"testing/openapi", "a library of tests, kept out of the binary"},
-	"github.com/yuin/goldmark":               {"actions/trigger", "one reader of Markdown; other tests render what we publish"},
+	"github.com/yuin/goldmark":               {"actions/trigger, report/doc", "one reader of Markdown: what people ask, and what agents say; tests render with it what we publish"},
 	"github.com/itchyny/gojq":                {"agent/filter", "one interpreter of users' expressions"},
 	"github.com/zricethezav/gitleaks/v8":     {"", "cmd/gen writes its rules into inspect/secretscan; the binary does without its 1.5 MB"},
 	"github.com/pelletier/go-toml/v2":        {"", "cmd/gen reads the rules of gitleaks with it; configuration is YAML"},
+	"github.com/google/go-containerregistry": {"", "cmd/release writes images with it; nothing of it is in the binary"},
 	"github.com/sethvargo/go-githubactions":  {"actions", "one voice to the runner"},
 	"mvdan.cc/sh/v3":                         {"agent/hook/shellguard", "one reader of shell commands; configuration is no script"},
 }

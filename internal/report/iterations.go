@@ -171,26 +171,6 @@ func (m record) outputOf(v ralph.Verdict) []doc.Block {
 	return []doc.Block{output, doc.Para(facts)}
 }
 
-// baseline says what was red before the agent touched anything.
-func (m record) baseline() doc.Section {
-	var lines []doc.Text
-	for _, v := range m.Baseline {
-		if v.Passed {
-			continue
-		}
-		if len(lines) == m.list {
-			lines = append(lines, doc.Line("…and more; report.json has them all."))
-			break
-		}
-		how, _ := words.Failed(v)
-		if after := now(m.Report, v.Command); after != "" {
-			how += "; it " + after
-		}
-		lines = append(lines, doc.Line(doc.Mono(v.Command, m.command), " "+how+"."))
-	}
-	return listed("Already failing before the run", lines)
-}
-
 // iterationLines is the table of the newest iterations for a terminal. Where there
 // are steps, they and what they came to take the room of less important columns.
 func (m record) iterationLines(o doc.Style) doc.Section {

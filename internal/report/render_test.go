@@ -199,7 +199,7 @@ func TestGitFailureOffersTheNextStep(t *testing.T) {
 	s := report.Summary(gitFailed())
 	for _, part := range []string{
 		"is not permitted to create or approve pull requests",
-		"[Open the pull request yourself](https://github.com/octo/calc/compare/main...ralph/make-the-failing-tests?expand=1&title=ralph%3A+Make+",
+		"[Open the pull request yourself](https://github.com/octo/calc/compare/main...ralph/make-the-failing-tests?expand=1&title=Change+calc.go+and+3+more+files",
 	} {
 		if !strings.Contains(s, part) {
 			t.Errorf("Summary(git-failed) lacks %q:\n%s", part, s)

@@ -19,7 +19,7 @@ import (
 // The agent is dead by then and the workspace as it was found.
 func (r *Record) close() ralph.Report {
 	r.undo.workspace()
-	r.report.Duration = time.Since(r.started())
+	r.ended()
 	r.report.ExitCode = r.exitCode()
 	r.report.Network = r.network.refused()
 	public := r.public()
@@ -28,6 +28,14 @@ func (r *Record) close() ralph.Report {
 	r.writeRunner(public)
 	r.out.Finish(public)
 	return r.report
+}
+
+// ended notes how long the run took, once: comment, pull request, summary and outputs
+// say the same, though they are made one after the other.
+func (r *Record) ended() {
+	if r.report.Duration == 0 {
+		r.report.Duration = time.Since(r.started())
+	}
 }
 
 // exitCode is that of the outcome so far.

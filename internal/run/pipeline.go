@@ -146,6 +146,7 @@ func (s *stages) refuse() ralph.Report {
 	case errors.As(s.err, &end):
 		r.Outcome = end.outcome
 	}
+	s.rec.ended()
 	s.rec.refused(s.run, s.err)
 	return s.rec.close()
 }

@@ -105,9 +105,10 @@ func (r *Record) public() ralph.Report { return report.Redacted(r.report, r.mask
 
 // refused shows why a run ends before its loop. run ends when it is to stop.
 func (r *Record) refused(run context.Context, err error) {
-	if r.runner != nil { // where the record does not end the log
+	if r.runner != nil && r.report.Outcome.Row().Kind == ralph.Misconfigured { // else the last word says it
+		title := report.Headline(r.report)
 		for _, line := range config.ErrorLines(err) {
-			r.out.Fail(line)
+			r.out.Fail(title, line)
 		}
 	}
 	if r.onEnd != nil {

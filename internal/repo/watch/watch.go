@@ -42,8 +42,8 @@ func Open(ctx context.Context, opt worktree.Options, cache func(path string) str
 // Close releases what Open took.
 func (w *Watcher) Close() error { return w.tree.Close() }
 
-// Tree returns the id of the tree of the last snapshot; empty before the first.
-func (w *Watcher) Tree() string { return w.last }
+// Start returns the commit that HEAD pointed to at the start; a zero id if there was none.
+func (w *Watcher) Start() string { return w.start.Head }
 
 // Seen returns the id of the tree of the last snapshot, or of the start.
 func (w *Watcher) Seen() string { return cmp.Or(w.last, w.start.Tree) }
