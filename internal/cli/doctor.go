@@ -6,13 +6,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os/signal"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"golang.org/x/term"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
 	"github.com/org/ralph-action/internal/ralph"
@@ -70,7 +73,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 		return nil
 	}
 	for i, row := range rows {
-		rows[i].Found, rows[i].Advice = clean(redact, row.Found), clean(redact, row.Advice)
+		rows[i].Found, rows[i].Advice = output.Clean(redact, row.Found), output.Clean(redact, row.Advice)
 	}
 	if slices.ContainsFunc(rows, func(f run.Check) bool { return f.Status == run.StatusFail }) {
 		*done = exit(ralph.Invalid.ExitCode(false))
@@ -86,7 +89,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	case "never":
 		color = false
 	}
-	_, err = a.stdout.WriteString(doctorTable(rows, color))
+	_, err = a.stdout.WriteString(output.DoctorTable(rows, color))
 	return err
 }
 
@@ -100,4 +103,9 @@ func printJSON(w io.Writer, version, agent string, rows []run.Check) error {
 		Status  run.Status  `json:"status"`
 		Checks  []run.Check `json:"checks"`
 	}{version, cmp.Or(agent, "unknown"), run.Worst(rows), rows})
+}
+
+// stoppable ends with the first signal that asks us to.
+func stoppable(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 }

@@ -18,8 +18,8 @@ type tasksCmd struct {
 
 // tasksPlace is where a task list lies.
 type tasksPlace struct {
-	ProjectDir string `short:"d" default:"." placeholder:"PATH" help:"The project. Default: the current directory."`
-	RalphDir   string `default:"ralph" placeholder:"PATH" help:"The folder of the list, in the project. Default: ralph."`
+	ProjectDir string `short:"d" default:"." file:"" placeholder:"PATH" help:"The project. Default: the current directory."`
+	RalphDir   string `default:"ralph" file:"" placeholder:"PATH" help:"The folder of the list, in the project. Default: ralph."`
 }
 
 func (p tasksPlace) open() (*tasks.Folder, error) { return tasks.OpenFolder(p.ProjectDir, p.RalphDir) }

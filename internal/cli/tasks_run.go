@@ -10,7 +10,7 @@ import (
 // tasksRunCmd is the loop of seed 003.
 type tasksRunCmd struct {
 	localFlags
-	ProjectDir string `short:"d" placeholder:"PATH" help:"The project. Default: the current directory."`
+	ProjectDir string `short:"d" file:"" placeholder:"PATH" help:"The project. Default: the current directory."`
 	Sandbox    bool   `help:"Require a Docker Sandbox. Default: use one if available."`
 	NoSandbox  bool   `help:"Run the agent directly, with a hook that refuses dangerous commands."`
 }

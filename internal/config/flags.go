@@ -139,6 +139,10 @@ func fieldTag(in Input, name string, hidden bool) reflect.StructTag {
 		tag += " placeholder:" + strconv.Quote(in.Placeholder)
 	}
 	switch in.Kind {
+	case Choice: // kong must not know: the error is the configuration's
+		tag += " values:" + strconv.Quote(strings.Join(in.Enum, ","))
+	case Path:
+		tag += ` file:""`
 	case Bool:
 		tag += ` negatable:""`
 	case Lines, Names, GuardrailList:

@@ -103,6 +103,7 @@ func (w *work) emit(e ralph.Event) {
 		}
 	}
 	w.rec.out.Event(e)
+	w.rec.follow(e)
 	w.tasks.post(e)
 	if e.Kind == ralph.EventNotice {
 		w.rec.note(e.Text)

@@ -1,11 +1,8 @@
-package cli
+package output
 
 import (
-	"context"
 	"fmt"
-	"os/signal"
 	"strings"
-	"syscall"
 	"unicode/utf8"
 
 	"github.com/org/ralph-action/internal/actions"
@@ -19,9 +16,9 @@ const (
 	doctorText  = 600 // characters of one cell
 )
 
-// doctorTable is one table for people: status, check, what was found; below a
+// DoctorTable is one table for people: status, check, what was found; below a
 // line that is not right, what to do about it.
-func doctorTable(rows []run.Check, color bool) string {
+func DoctorTable(rows []run.Check, color bool) string {
 	var b strings.Builder
 	width := len("Check")
 	count := map[run.Status]int{}
@@ -94,17 +91,12 @@ func wrapText(text string, width int) []string {
 	return append(lines, line)
 }
 
-// clean makes a text that may quote somebody else's harmless, in one line and
+// Clean makes a text that may quote somebody else's harmless, in one line and
 // without secrets.
-func clean(redact *secret.Redactor, text string) string {
+func Clean(redact *secret.Redactor, text string) string {
 	text = strings.Join(strings.Fields(redact.Text(text)), " ")
 	if runes := []rune(text); len(runes) > doctorText {
 		text = string(runes[:doctorText]) + "…"
 	}
 	return string(actions.Sanitize([]byte(text)))
-}
-
-// stoppable ends with the first signal that asks us to.
-func stoppable(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 }
