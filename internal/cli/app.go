@@ -72,29 +72,32 @@ func (a *app) environment() map[string]string {
 	return m
 }
 
-// commands is the command line.
+// commands is the command line, in the order of its help.
 type commands struct {
-	Action     actionCmd        `cmd:"" help:"Run as a GitHub Action: read INPUT_* and GITHUB_*, loop, publish, report."`
-	Run        runCmd           `cmd:"" default:"withargs" help:"Run the agent loop in the current directory (the default command)."`
-	Plan       planCmd          `cmd:"" help:"Loop over the planning prompt until the plan is complete."`
-	Build      buildCmd         `cmd:"" help:"Loop over the building prompt until the plan is carried out."`
-	Prompt     promptCmd        `cmd:"" help:"Loop over a prompt file of your own."`
-	Supervise  superviseCmd     `cmd:"" help:"Restart a command until its task folder holds a file DONE."`
-	Tasks      tasksCmd         `cmd:"" help:"Task lists in which every story is reviewed: set up, run, check, archive, split into jobs."`
-	Session    sessionCmd       `cmd:"" help:"Keep one agent session going until it prints its completion promise."`
-	Status     statusCmd        `cmd:"" help:"Tell what the last run in this directory is doing or did."`
-	Logs       logsCmd          `cmd:"" help:"Print the log of the last run, or follow it."`
-	Resume     resumeCmd        `cmd:"" help:"Go on with the last run, after a limit, an interrupt or a kill."`
-	Cancel     cancelCmd        `cmd:"" help:"End the session loop of this project."`
-	Hook       hookCmd          `cmd:"" help:"Answer the hooks of an agent CLI: JSON in, JSON out."`
-	Doctor     doctorCmd        `cmd:"" help:"Check what a run needs: agent, credentials, sandbox, git, token; say what to do about it."`
-	Init       initCmd          `cmd:"" help:"Set a project up: settings for 'ralph run', or files for 'ralph plan' and 'ralph build'."`
-	Demo       demoCmd          `cmd:"" help:"Show the whole pipeline on an embedded example: no key, no network, no Docker."`
-	DemoAgent  demoAgentCmd     `cmd:"" hidden:""`
-	Completion completionCmd    `cmd:"" help:"Print a script that completes commands, flags and values in bash, zsh or fish."`
-	Complete   completeCmd      `cmd:"" hidden:""`
-	Version    versionCmd       `cmd:"" help:"Print the version."`
-	V          kong.VersionFlag `name:"version" short:"v" help:"Print the version and exit."`
+	Run       runCmd       `cmd:"" default:"withargs" group:"Work on a task:" help:"Run the agent loop in this directory (the default command)."`
+	Plan      planCmd      `cmd:"" group:"Work on a task:" help:"Loop over the planning prompt until the plan is complete."`
+	Build     buildCmd     `cmd:"" group:"Work on a task:" help:"Loop over the building prompt until the plan is carried out."`
+	Prompt    promptCmd    `cmd:"" group:"Work on a task:" help:"Loop over a prompt file of your own."`
+	Session   sessionCmd   `cmd:"" group:"Work on a task:" help:"Keep one agent session going until it prints its promise."`
+	Supervise superviseCmd `cmd:"" group:"Work on a task:" help:"Restart a command until its task folder holds a file DONE."`
+	Tasks     tasksCmd     `cmd:"" group:"Work on a task list:" help:"Task lists in which every story is reviewed."`
+
+	Status statusCmd `cmd:"" group:"The last run here:" help:"Tell what it is doing or did."`
+	Logs   logsCmd   `cmd:"" group:"The last run here:" help:"Print its log, or follow it."`
+	Resume resumeCmd `cmd:"" group:"The last run here:" help:"Go on with it, after a limit, an interrupt or a kill."`
+	Cancel cancelCmd `cmd:"" group:"The last run here:" help:"End the session or the task list of this project."`
+
+	Init       initCmd       `cmd:"" group:"Set up:" help:"Write settings for 'ralph run', or files for 'ralph plan'."`
+	Doctor     doctorCmd     `cmd:"" group:"Set up:" help:"Say what a run would lack, and what to do about it."`
+	Demo       demoCmd       `cmd:"" group:"Set up:" help:"Show the whole pipeline: no key, no network, no Docker."`
+	Completion completionCmd `cmd:"" group:"Set up:" help:"Print a script that completes commands in bash, zsh or fish."`
+	Version    versionCmd    `cmd:"" group:"Set up:" help:"Print the version."`
+
+	Action    actionCmd        `cmd:"" group:"For programs:" help:"Run as a GitHub Action: read INPUT_* and GITHUB_*."`
+	Hook      hookCmd          `cmd:"" group:"For programs:" help:"Answer the hooks of an agent CLI: JSON in, JSON out."`
+	Complete  completeCmd      `cmd:"" hidden:""`
+	DemoAgent demoAgentCmd     `cmd:"" hidden:""`
+	V         kong.VersionFlag `name:"version" short:"v" help:"Print the version and exit."`
 }
 
 // exitPanic carries kong's wish to exit out of its parser, so that os.Exit is
