@@ -59,7 +59,7 @@ var packages = map[string]struct {
 	"inspect/secretscan":    {[]string{"ralph", "lib/secret"}, "what must not be published, found in it; pure"},
 	"cli/starter":           {[]string{"agent/catalog", "lib/atomicfile"}, "what ralph init proposes and writes"},
 	"testing/openapi":       {nil, "what tests check against GitHub's description; imported by tests only"},
-	"cli/manual":            {nil, "completion and man page, from the command line's own model"},
+	"cli/manual":            {[]string{"ralph"}, "completion and man page, from the command line's own model"},
 	"cli/demo":              {[]string{"cli/demo/gitserver", "sandbox/proc"}, "a forge and an agent for `ralph demo`; knows nothing of the pipeline"},
 	"cli/demo/gitserver":    {nil, "bare repositories over HTTP, for the demo and the tests' GitHub"},
 

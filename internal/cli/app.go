@@ -96,6 +96,7 @@ type commands struct {
 	Action    actionCmd        `cmd:"" group:"For programs:" help:"Run as a GitHub Action: read INPUT_* and GITHUB_*."`
 	Hook      hookCmd          `cmd:"" group:"For programs:" help:"Answer the hooks of an agent CLI: JSON in, JSON out."`
 	Complete  completeCmd      `cmd:"" hidden:""`
+	Man       manCmd           `cmd:"" hidden:""`
 	DemoAgent demoAgentCmd     `cmd:"" hidden:""`
 	V         kong.VersionFlag `name:"version" short:"v" help:"Print the version and exit."`
 }

@@ -27,6 +27,19 @@ func (c *completionCmd) Run(a *app) error {
 	return err
 }
 
+// manCmd prints the man page, for those who package ralph.
+type manCmd struct{}
+
+// Run prints it. Of the commands that take the flags of `ralph run`, that one lists them.
+func (manCmd) Run(a *app) error {
+	parser, err := a.parser([]string{"run"}, false)
+	if err != nil {
+		return err
+	}
+	_, err = a.stdout.WriteString(manual.Page(parser.Model, a.build))
+	return err
+}
+
 // completeCmd answers the script.
 type completeCmd struct {
 	Words []string `arg:"" optional:"" passthrough:""`
