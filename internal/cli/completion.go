@@ -36,7 +36,7 @@ func (manCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.stdout.WriteString(manual.Page(parser.Model, a.build))
+	_, err = a.stdout.WriteString(manual.Page(parser.Model, a.build.Version))
 	return err
 }
 

@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -15,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/cli/build"
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
@@ -56,13 +54,13 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	cfg, loadErr := config.Load(config.LoadOptions{
 		Dir: workspace, Flags: c.values(), Environment: a.environment(), Mode: config.ModeRun, Local: true, Home: a.home(workspace),
 		Defaults: defaults,
-		Prompts:  starter.Prompts(), Infer: agent.Infer,
+		Prompts:  starter.Prompts(), Infer: agent.Infer, Warnings: build.Retired(a.build.Version, a.getenv("GITHUB_ACTION_REF")),
 	})
 	own := credentials.New(nil)
 	redact := own.Redactor(cfg, a.environ)
 	ctx, cancel := context.WithTimeout(context.Background(), doctorTime)
 	defer cancel()
-	ctx, stop := stoppable(ctx)
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	rows := run.Examine(ctx, &run.Input{
 		Config: cfg, Environ: a.environ, Credentials: own, Self: a.self, Version: a.version(), Workspace: workspace, Site: a.localSite(), Redactor: redact,
@@ -79,7 +77,7 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 		*done = exit(ralph.Invalid.ExitCode(false))
 	}
 	if c.JSON {
-		return printJSON(a.stdout, a.version(), cfg.Agent.Name, rows)
+		return output.DoctorJSON(a.stdout, a.version(), cfg.Agent.Name, rows)
 	}
 	tty := term.IsTerminal(int(a.stdout.Fd())) && a.getenv("TERM") != "dumb"
 	color := tty && a.getenv("NO_COLOR") == ""
@@ -91,21 +89,4 @@ func (c *doctorCmd) Run(a *app, done *exit) error {
 	}
 	_, err = a.stdout.WriteString(output.DoctorTable(rows, color))
 	return err
-}
-
-func printJSON(w io.Writer, version, agent string, rows []run.Check) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(struct {
-		Version string      `json:"version"`
-		Agent   string      `json:"agent"`
-		Status  run.Status  `json:"status"`
-		Checks  []run.Check `json:"checks"`
-	}{version, cmp.Or(agent, "unknown"), run.Worst(rows), rows})
-}
-
-// stoppable ends with the first signal that asks us to.
-func stoppable(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 }

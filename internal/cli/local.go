@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/org/ralph-action/internal/agent"
+	"github.com/org/ralph-action/internal/cli/build"
 	"github.com/org/ralph-action/internal/cli/output"
 	"github.com/org/ralph-action/internal/cli/starter"
 	"github.com/org/ralph-action/internal/config"
@@ -54,6 +55,7 @@ func (a *app) sources(workspace string, d localRun) config.LoadOptions {
 	return config.LoadOptions{
 		Dir: workspace, Flags: d.flags, Environment: a.environment(), Defaults: a.placeDefaults(d.mode),
 		Mode: d.mode, Local: true, Home: a.home(workspace), Prompts: starter.Prompts(), Infer: agent.Infer, Words: d.words,
+		Warnings: build.Retired(a.build.Version, a.getenv("GITHUB_ACTION_REF")),
 	}
 }
 

@@ -122,8 +122,8 @@ func (r *Record) guardrail(v ralph.Verdict, iteration int) lastrun.Guardrail {
 	return lastrun.Guardrail{Command: r.short(v.Command, statusText), Passed: v.Passed, ExitCode: v.ExitCode, Iteration: iteration, Log: v.LogFile}
 }
 
-// ended notes how the run ended.
-func (r *Record) ended(public ralph.Report) {
+// keepEnd notes how the run ended.
+func (r *Record) keepEnd(public ralph.Report) {
 	p := public.Publication
 	end := lastrun.End{
 		Outcome: public.Outcome, ExitCode: public.ExitCode, Headline: report.Headline(public), Reason: r.short(public.Reason, statusTask),

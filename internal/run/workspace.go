@@ -113,7 +113,7 @@ func (w *workspace) open(ctx context.Context) error {
 		return invalid(err)
 	}
 	w.session = logs.FullPath(name)
-	w.rec.session = &sessionLog{w: log}
+	w.rec.session, w.rec.kept.Log = &sessionLog{w: log}, logs.Path(name)
 	w.undo.afterwards(func() { _ = log.Close() }) // what is lost of a log is lost
 	return nil
 }

@@ -1,7 +1,10 @@
 package output
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -99,4 +102,17 @@ func Clean(redact *secret.Redactor, text string) string {
 		text = string(runes[:doctorText]) + "…"
 	}
 	return string(actions.Sanitize([]byte(text)))
+}
+
+// DoctorJSON is the table for programs.
+func DoctorJSON(w io.Writer, version, agent string, rows []run.Check) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(struct {
+		Version string      `json:"version"`
+		Agent   string      `json:"agent"`
+		Status  run.Status  `json:"status"`
+		Checks  []run.Check `json:"checks"`
+	}{version, cmp.Or(agent, "unknown"), run.Worst(rows), rows})
 }
